@@ -1,0 +1,3 @@
+module github.com/hopscope/hopscope
+
+go 1.26.8

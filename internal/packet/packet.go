@@ -1,0 +1,61 @@
+// Package packet defines the record that travels: one 64-byte slot with the
+// decoded headers the fabric and the transports look at, lengths instead of
+// bytes, and no pointers, so that a hand-over is one copy of one cache line.
+package packet
+
+// Kind tells the fabric and the NIC what a frame is before any transport looks
+// at its opcode.
+type Kind uint8
+
+// Kinds of frame.
+const (
+	Data  Kind = iota // a request that carries payload (SEND, RDMA WRITE)
+	Ack               // an acknowledgement, positive or negative
+	CNP               // a RoCEv2 congestion notification packet
+	Pause             // an IEEE 802.1Qbb priority flow control frame; never forwarded
+)
+
+// Flags of a packet.
+const (
+	AckReq  uint8 = 1 << iota // BTH AckReq bit
+	CNPFlag                   // ns-3 profile: the ACK carries the congestion flag
+	Pinned                    // the flow's route is pinned: look it up by flow, not by hash
+	Retrans                   // sent before: counted apart, never looked at by the responder
+	Reverse                   // pinned route: on the responder-to-requester half
+)
+
+// ECN code points of the IP header (RFC 3168).
+const (
+	NotECT uint8 = 0
+	ECT1   uint8 = 1
+	ECT0   uint8 = 2
+	CE     uint8 = 3
+)
+
+// Packet is one frame. Field widths follow the headers they stand for; PSN and
+// MSN are 24-bit values as on the wire.
+type Packet struct {
+	// What the fabric reads.
+	Frame uint32 // frame bytes from destination address to FCS; what buffers count
+	Hash  uint32 // hash of the five-tuple, salted again by every switch
+	Src   uint32 // source endpoint (host port) index
+	Dst   uint32 // destination endpoint index
+	Conn  uint32 // connection index; identifies pinned routes
+	In    uint16 // ingress port, set by the switch that holds the packet
+	Class uint8  // priority in the node that holds it
+	DSCP  uint8
+	ECN   uint8
+	TTL   uint8
+	Kind  Kind
+	Flags uint8
+	// Base transport header (IBTA 9.2) and extended headers.
+	Payload uint32 // payload bytes; Pause: class-enable vector in bits 0-7, XOFF state in bits 8-15
+	DestQP  uint32 // 24 bits
+	PSN     uint32 // 24 bits
+	AETH    uint32 // syndrome in the top byte, message sequence number in the low 24 bits
+	RKey    uint32 // RETH
+	DMALen  uint32 // RETH
+	Opcode  uint8  // BTH opcode
+	_       [3]uint8
+	VA      uint64 // RETH
+}

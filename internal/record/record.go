@@ -1,0 +1,176 @@
+// Package record holds what a run writes down: the ledger of congestion acts,
+// counters per port and class, and one entry per message. It is raw material:
+// metrics turns it into answers. Nothing here knows devices.
+package record
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Act aggregates one kind of congestion act of one actor on the fly: how often,
+// when first and last, and a sum whose meaning belongs to the mechanism
+// (picoseconds held, bytes dropped, bit/s cut). The zero Act never happened.
+type Act struct {
+	Count int64      `json:"count"`
+	First units.Time `json:"first_ps"`
+	Last  units.Time `json:"last_ps"`
+	Sum   int64      `json:"sum,omitempty"`
+}
+
+// Add notes one act at time now.
+func (a *Act) Add(now units.Time, value int64) {
+	if a.Count == 0 || now < a.First {
+		a.First = now
+	}
+	if now > a.Last {
+		a.Last = now
+	}
+	a.Count++
+	a.Sum += value
+}
+
+// Question is one of the six questions every run answers.
+type Question string
+
+// The questions, in the order a report shows them.
+const (
+	Detected  Question = "detected"
+	FedBack   Question = "fed_back"
+	Slowed    Question = "slowed"
+	Held      Question = "held"
+	Recovered Question = "recovered"
+	Rerouted  Question = "rerouted"
+)
+
+// Questions lists them in report order.
+var Questions = [...]Question{Detected, FedBack, Slowed, Held, Recovered, Rerouted}
+
+// Mechanism names how an act came about, in the field's words.
+type Mechanism string
+
+// Mechanisms of lossless RoCEv2.
+const (
+	ECNMark      Mechanism = "ECN mark"                     // detected; actor: switch port and class; count: marked packets
+	XOFFCross    Mechanism = "XOFF crossing"                // detected; actor: ingress port and class of the buffer that filled
+	BufferDrop   Mechanism = "buffer drop"                  // detected; actor: port and class; sum: bytes
+	SequenceGap  Mechanism = "sequence gap"                 // detected; actor: responder QP
+	RNR          Mechanism = "receiver not ready"           // detected; actor: responder QP
+	AckTimeout   Mechanism = "ACK timeout"                  // detected; actor: requester QP
+	CNPSent      Mechanism = "CNP"                          // fed back; actor: responder QP
+	CEOnAck      Mechanism = "CE flag on ACK"               // fed back; actor: responder QP (ns-3 profile)
+	NAKSent      Mechanism = "NAK"                          // fed back; actor: responder QP
+	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
+	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting
+	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets
+	RetransTimer Mechanism = "retransmission after timeout" // recovered
+	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered
+)
+
+// Entry is one line of the ledger.
+type Entry struct {
+	Question  Question  `json:"question"`
+	Mechanism Mechanism `json:"mechanism"`
+	// Actor is a port ("leaf1:3"), optionally with class ("leaf1:3 prio 3"), or
+	// a QP ("h2 qp 17").
+	Actor string `json:"actor"`
+	Node  string `json:"node"`
+	Act
+}
+
+// Port is what one port did in one class. All sizes are frame bytes.
+type Port struct {
+	Node           string     `json:"node"`
+	Port           int        `json:"port"` // 1-based, in the order links name the node
+	Peer           string     `json:"peer"` // "h4:1"
+	Class          int        `json:"class"`
+	RateBps        units.Rate `json:"rate_bps"`
+	PeakQueueBytes int64      `json:"peak_queue_bytes"` // after the arriving frame is added, before the port may start it
+	PeakQueuePS    units.Time `json:"peak_queue_at_ps"`
+	MeanQueueBytes float64    `json:"mean_queue_bytes"`    // over time, start (or measure.from) to end (or measure.to)
+	MinQueueBytes  int64      `json:"min_queue_bytes"`     // only when a measure window is given, else 0
+	PeakIngress    int64      `json:"peak_ingress_bytes"`  // ingress accounting of this port and class
+	PeakHeadroom   int64      `json:"peak_headroom_bytes"` // part of it that lay in headroom
+	TxPackets      int64      `json:"tx_packets"`
+	TxBytes        int64      `json:"tx_bytes"`    // frame bytes started
+	Utilisation    float64    `json:"utilisation"` // share of wire time in use (all classes) in the measured window
+	Marked         int64      `json:"marked"`
+	PausesSent     int64      `json:"pauses_sent"` // XOFFs that begin a pause; refreshes and XONs apart
+	PausesReceived int64      `json:"pauses_received"`
+	RefreshesSent  int64      `json:"refreshes_sent"`
+	ResumesSent    int64      `json:"resumes_sent"`
+	HeldPS         units.Time `json:"held_ps"`   // paused with a frame waiting
+	PausedPS       units.Time `json:"paused_ps"` // all paused time
+	Dropped        int64      `json:"dropped"`   // frames, any cause
+	DroppedBytes   int64      `json:"dropped_bytes"`
+	DropCauses     []Drop     `json:"drop_causes,omitempty"`
+}
+
+// Drop is one cause of drops at a port: "headroom exceeded", "egress
+// threshold", "link loss", "bit error", "link down", "TTL", "no route".
+type Drop struct {
+	Cause string `json:"cause"`
+	Act
+}
+
+// Flow is one message: from post to completion entry.
+type Flow struct {
+	Src          string     `json:"src"`
+	Dst          string     `json:"dst"`
+	QP           int        `json:"qp"` // the requester's QP number at Src
+	Workload     string     `json:"workload"`
+	Verb         string     `json:"verb"`
+	Bytes        int64      `json:"bytes"`
+	StartPS      units.Time `json:"start_ps"`      // post
+	CompletionPS units.Time `json:"completion_ps"` // from post to completion entry; -1 while open
+	Status       string     `json:"status"`        // "success", a verbs completion status, or "open"
+	// IdealPS is the zero-load completion time of the same message on the same path.
+	IdealPS units.Time `json:"ideal_ps,omitempty"`
+}
+
+// QP is what one queue pair did, as requester and as responder.
+type QP struct {
+	Host           string     `json:"host"`
+	QP             int        `json:"qp"`
+	Peer           string     `json:"peer"`
+	Workload       string     `json:"workload"`
+	State          string     `json:"state"`
+	SentPackets    int64      `json:"sent_packets"`
+	SentBytes      int64      `json:"sent_bytes"`      // payload, retransmissions included
+	DeliveredBytes int64      `json:"delivered_bytes"` // payload accepted in order by this QP as responder
+	Retransmitted  int64      `json:"retransmitted_packets"`
+	CNPsSent       int64      `json:"cnps_sent"`
+	CNPsReceived   int64      `json:"cnps_received"`
+	RateCuts       int64      `json:"rate_cuts"`
+	NAKsSent       int64      `json:"naks_sent"`
+	Timeouts       int64      `json:"timeouts"`
+	FinalRateBps   units.Rate `json:"final_rate_bps"`
+	MinRateBps     units.Rate `json:"min_rate_bps"`
+	MeasuredBytes  int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
+}
+
+// Note says which preset gave a number and where that number comes from.
+type Note struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+// Run is everything a run wrote down.
+type Run struct {
+	Scenario     string     `json:"scenario"`
+	Description  string     `json:"description,omitempty"`
+	Stack        string     `json:"stack"`
+	Seed         uint64     `json:"seed"`
+	EndPS        units.Time `json:"end_ps"`
+	MeasureFrom  units.Time `json:"measure_from_ps,omitempty"`
+	MeasureTo    units.Time `json:"measure_to_ps,omitempty"`
+	Stopped      string     `json:"stopped"` // "quiescence", "stop time", "interrupted" or "deadlock"
+	OpenMessages int        `json:"open_messages"`
+	Fingerprint  string     `json:"fingerprint"`
+	Events       int64      `json:"events"`      // events executed
+	PacketHops   int64      `json:"packet_hops"` // packets and ACKs sent by one port
+	Notes        []Note     `json:"parameters"`
+	Warnings     []string   `json:"warnings,omitempty"`
+	Flows        []Flow     `json:"flows"`
+	QPs          []QP       `json:"qps"`
+	Ports        []Port     `json:"ports"`
+	Ledger       []Entry    `json:"ledger"`
+}

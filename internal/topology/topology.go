@@ -1,0 +1,58 @@
+// Package topology describes nodes, ports and links, generates the usual
+// fabrics and computes their routing tables. It knows no devices.
+package topology
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Kind tells a host from a switch.
+type Kind uint8
+
+// Kinds of node.
+const (
+	Host Kind = iota
+	Switch
+)
+
+// Node is a host (with one port per NIC port) or a switch.
+type Node struct {
+	Name string
+	Kind Kind
+	Tier int // 0 host, 1 leaf or ToR, 2 aggregation or spine, 3 core; informative
+	// Ports lists the links of the node: Ports[i] is local port i (0-based here,
+	// printed 1-based), in the order the links were added.
+	Ports []Port
+}
+
+// Port is one end of a link.
+type Port struct {
+	Link     int // index into Graph.Links
+	Peer     int // node index
+	PeerPort int // local port index at the peer
+}
+
+// Link is a full-duplex cable.
+type Link struct {
+	A, B         int // node indices
+	PortA, PortB int // local port indices
+	Rate         units.Rate
+	Delay        units.Time   // propagation, one way
+	Length       units.Length // 0 when the delay was given directly
+	Loss         float64      // probability that a frame is lost, each direction
+	BER          float64      // bit error rate, each direction
+	DropEvery    int          // drop each n-th data packet, 0 never
+	DownAt       units.Time   // Never when the link stays up
+}
+
+// Graph is a whole network. Endpoints are host ports, numbered in (node, port)
+// order; packets are addressed to endpoints.
+type Graph struct {
+	Nodes     []Node
+	Links     []Link
+	Endpoints []Endpoint
+	First     []int // First[node] is the endpoint index of a host's port 0, -1 for switches
+}
+
+// Endpoint is a host port: an address.
+type Endpoint struct {
+	Node, Port int
+}

@@ -1,0 +1,69 @@
+// Package fabric is what carries frames: ports, links, switches and their
+// shared buffers, with PFC (pause.go), ECN (ecn.go) and drops as rules a port's
+// loop does not know by name.
+package fabric
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Classes is the number of priorities of an Ethernet port.
+const Classes = 8
+
+// RED is a WRED marking curve on the instantaneous egress queue: never below
+// KMin, with a probability that rises to PMax at KMax, always above (DCQCN
+// CP, models.md 1.1). KMax 0 switches marking off.
+type RED struct {
+	KMin, KMax units.Bytes
+	PMax       float64
+}
+
+// PFCParams describes priority flow control of one port in both roles.
+type PFCParams struct {
+	Enabled  uint8      // priorities for which this port sends and obeys PFC
+	Quanta   uint16     // pause time sent, in 512-bit times; 0: no timer, paused until XON (ns-3)
+	Refresh  units.Time // a pause still needed is sent again after this long; 0: never
+	Response units.Time // from the end of a received PFC frame to the gate
+}
+
+// PortParams is everything about one port that the link does not say.
+type PortParams struct {
+	PFC PFCParams
+	// Sched: classes in Strict are served first, highest number first (or in
+	// RoundRobin mode as ns-3: class 0 strict, the rest round robin); the
+	// others share by deficit weighted round robin with Weight (in quanta of
+	// one MTU; 0 counts as 1).
+	Strict      uint8
+	Weight      [Classes]uint8
+	DWRRQuantum units.Bytes
+	RED         [Classes]RED // marking of this port's egress queues
+}
+
+// PGParams is the ingress accounting of one port and priority group.
+type PGParams struct {
+	Reserved units.Bytes // guaranteed before the shared pool is used
+	Headroom units.Bytes // absorbs what arrives after XOFF; lossless classes only
+	// XOFF when shared use reaches the threshold: Static if positive, else
+	// Alpha times the free shared pool.
+	AlphaNum, AlphaDen int64
+	Static             units.Bytes
+	// XON when use has fallen XONOffset below the threshold (or to zero).
+	XONOffset units.Bytes
+}
+
+// SwitchParams is one switch.
+type SwitchParams struct {
+	Shared     units.Bytes // shared pool: buffer less reserves and headrooms
+	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
+	CutThrough bool
+	Salt       uint64    // of the ECMP hash
+	DSCPToPrio [64]uint8 // trust DSCP
+	Lossless   uint8     // priorities whose ingress admission drops only beyond headroom
+	// Egress dynamic threshold of lossy priorities: a queue may hold
+	// EgressAlphaNum/Den times the free lossy pool of LossyPool bytes. Den 0: unlimited.
+	EgressAlphaNum, EgressAlphaDen int64
+	LossyPool                      units.Bytes
+	MarkAtEnqueue                  bool
+	MarkAny                        bool                // mark packets that are not ECT as well (ns-3)
+	Unaccounted                    uint8               // priorities that bypass buffer accounting (ns-3: class 0)
+	PG                             [][Classes]PGParams // per local port
+	Ports                          []PortParams        // per local port
+}

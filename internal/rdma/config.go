@@ -1,0 +1,4 @@
+package rdma
+
+// Config is a transport profile; see the presets.
+type Config struct{}

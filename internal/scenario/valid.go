@@ -1,0 +1,50 @@
+// Package scenario turns a scenario file into a Valid: every number resolved,
+// every name looked up, every contradiction refused. It builds nothing.
+package scenario
+
+import (
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// Valid is a checked scenario: all that build needs and nothing it must judge.
+type Valid struct {
+	Name, Description string
+	Stack             string
+	Seed              uint64
+	TimeQuantum       units.Time // times of the wire and of pacing are truncated to this; 0: picoseconds, rounded up
+	Stop              units.Time // Never: run to quiescence
+	MeasureFrom       units.Time // Never: no measure window
+	MeasureTo         units.Time
+	Graph             *topology.Graph
+	Routes            *topology.Routes
+	Wire              wire.Profile
+	Switches          []fabric.SwitchParams   // by node index; zero for hosts
+	NICs              []NIC                   // by node index; zero for switches
+	Transports        []rdma.Config           // referred to by NIC.Transport; usually one
+	DCQCN             *congestion.DCQCNParams // nil: no congestion control
+	Plan              *workload.Plan
+	Notes             []record.Note // presets and derived values, with source
+	Warnings          []string
+	Source            []byte // the scenario as given, for the run directory
+}
+
+// NIC is one host's network card; all its ports are alike.
+type NIC struct {
+	Ports    []fabric.PortParams // per local port
+	AckClass uint8               // priority of ACKs and NAKs inside the NIC
+	AckDSCP  uint8               // 255: the DSCP of the data they answer
+	CNPClass uint8
+	CNPDSCP  uint8
+	// Receive buffer drained at DrainRate (0: as fast as it fills). PFC XOFF at
+	// RxXOFF, XON at RxXON, drop beyond RxBuffer.
+	RxBuffer, RxXOFF, RxXON units.Bytes
+	DrainRate               units.Rate
+	TTL                     uint8
+}

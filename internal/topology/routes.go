@@ -1,5 +1,10 @@
 package topology
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Routes holds, for every switch and destination endpoint, the set of egress
 // ports on shortest paths (ECMP group). Groups are shared.
 type Routes struct {
@@ -9,8 +14,218 @@ type Routes struct {
 	Members [][]uint16
 }
 
+// Limits of the packed form of a group.
+const (
+	MaxGroup   = 255     // ports of one ECMP group
+	maxOffset  = 1 << 24 // members of all groups of one switch
+	maxEntries = 1 << 28 // switches x endpoints: 1 GiB of tables
+)
+
 // Lookup returns the candidate local egress ports of switch node for endpoint ep.
 func (r *Routes) Lookup(node, ep int) []uint16 {
 	g := r.Group[node][ep]
 	return r.Members[node][g>>8 : g>>8+g&0xff]
+}
+
+// ComputeRoutes fills the tables with all shortest paths, counted in hops, from
+// every switch to every endpoint of a finished graph. Hosts never forward, and
+// only the endpoint's own port leads to it, so that a host with several ports is
+// reached by rail. Parallel links are separate members; members are in port
+// order.
+func ComputeRoutes(g *Graph) (*Routes, error) {
+	b := newRouteBuilder(g)
+	if n := len(b.switches) * len(g.Endpoints); n > maxEntries {
+		return nil, fmt.Errorf("the routing tables of %d switches and %d endpoints would need %d entries, more than %d; make the topology smaller",
+			len(b.switches), len(g.Endpoints), n, maxEntries)
+	}
+	for _, leaf := range b.switches {
+		if len(b.behind[leaf]) == 0 {
+			continue
+		}
+		if err := b.towards(leaf); err != nil {
+			return nil, err
+		}
+	}
+	return b.routes, nil
+}
+
+// routeBuilder is the scratch space of ComputeRoutes.
+type routeBuilder struct {
+	g        *Graph
+	routes   *Routes
+	switches []int
+	behind   [][]int // by node: endpoints whose cable ends at this switch
+	dist     []int32 // by node: hops to the current leaf, -1 unknown
+	queue    []int
+	members  []uint16
+	key      []byte
+	shared   []map[string]uint32 // by node: member list -> group; looked up, never iterated
+}
+
+func newRouteBuilder(g *Graph) *routeBuilder {
+	n := len(g.Nodes)
+	b := &routeBuilder{
+		g:      g,
+		routes: &Routes{Group: make([][]uint32, n), Members: make([][]uint16, n)},
+		behind: make([][]int, n),
+		dist:   make([]int32, n),
+		shared: make([]map[string]uint32, n),
+	}
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == Switch {
+			b.switches = append(b.switches, i)
+			b.shared[i] = make(map[string]uint32)
+		}
+	}
+	if len(b.switches)*len(g.Endpoints) <= maxEntries {
+		for _, s := range b.switches {
+			b.routes.Group[s] = make([]uint32, len(g.Endpoints))
+		}
+	}
+	for ep, e := range g.Endpoints {
+		peer := g.Nodes[e.Node].Ports[e.Port].Peer
+		b.behind[peer] = append(b.behind[peer], ep)
+	}
+	return b
+}
+
+// towards routes every switch to the endpoints behind leaf.
+func (b *routeBuilder) towards(leaf int) error {
+	b.search(leaf)
+	for _, ep := range b.behind[leaf] {
+		e := b.g.Endpoints[ep]
+		port := b.g.Nodes[e.Node].Ports[e.Port].PeerPort
+		group, err := b.group(leaf, append(b.members[:0], uint16(port)))
+		if err != nil {
+			return err
+		}
+		b.routes.Group[leaf][ep] = group
+	}
+	for _, s := range b.queue[1:] {
+		b.members = b.members[:0]
+		for port, p := range b.g.Nodes[s].Ports {
+			if b.g.Nodes[p.Peer].Kind == Switch && b.dist[p.Peer] == b.dist[s]-1 {
+				b.members = append(b.members, uint16(port))
+			}
+		}
+		group, err := b.group(s, b.members)
+		if err != nil {
+			return err
+		}
+		for _, ep := range b.behind[leaf] {
+			b.routes.Group[s][ep] = group
+		}
+	}
+	return nil
+}
+
+// search is a breadth-first search over switches; queue holds those reached.
+func (b *routeBuilder) search(leaf int) {
+	for i := range b.dist {
+		b.dist[i] = -1
+	}
+	b.dist[leaf] = 0
+	b.queue = append(b.queue[:0], leaf)
+	for i := 0; i < len(b.queue); i++ {
+		s := b.queue[i]
+		for _, p := range b.g.Nodes[s].Ports {
+			if b.dist[p.Peer] < 0 && b.g.Nodes[p.Peer].Kind == Switch {
+				b.dist[p.Peer] = b.dist[s] + 1
+				b.queue = append(b.queue, p.Peer)
+			}
+		}
+	}
+}
+
+// group returns the packed group of a member list at node, stored once.
+func (b *routeBuilder) group(node int, members []uint16) (uint32, error) {
+	b.key = b.key[:0]
+	for _, m := range members {
+		b.key = append(b.key, byte(m), byte(m>>8))
+	}
+	if group, ok := b.shared[node][string(b.key)]; ok {
+		return group, nil
+	}
+	if len(members) > MaxGroup {
+		return 0, fmt.Errorf("%s has %d equal-cost ports to one destination; an ECMP group holds at most %d",
+			b.g.Nodes[node].Name, len(members), MaxGroup)
+	}
+	offset := len(b.routes.Members[node])
+	if offset+len(members) > maxOffset {
+		return 0, fmt.Errorf("%s needs more than %d group members; make the topology smaller", b.g.Nodes[node].Name, maxOffset)
+	}
+	b.routes.Members[node] = append(b.routes.Members[node], members...)
+	group := uint32(offset)<<8 | uint32(len(members))
+	b.shared[node][string(b.key)] = group
+	return group, nil
+}
+
+// CheckPair returns an error that names the endpoints when no route leads from
+// src to dst.
+func (r *Routes) CheckPair(g *Graph, src, dst int) error {
+	s, d := g.Endpoints[src], g.Endpoints[dst]
+	if s.Node == d.Node {
+		return fmt.Errorf("%s and %s are the same host", g.EndpointName(src), g.EndpointName(dst))
+	}
+	p := g.Nodes[s.Node].Ports[s.Port]
+	direct := p.Peer == d.Node && p.PeerPort == d.Port
+	if direct || r.Group[p.Peer] != nil && r.Group[p.Peer][dst]&0xff != 0 {
+		return nil
+	}
+	return fmt.Errorf("no path leads from %s to %s; hosts do not forward, so join them by switches",
+		g.EndpointName(src), g.EndpointName(dst))
+}
+
+// Check tests every pair of endpoints of different hosts and names the first
+// pair without a route. Networks of separate rails fail it by intention: there,
+// check the pairs of the workload with CheckPair.
+func (r *Routes) Check(g *Graph) error {
+	for src, s := range g.Endpoints {
+		// Endpoints on one leaf reach the same ones: only the first is tested,
+		// and a neighbour that shares its leaf need not be.
+		if leaf := g.Nodes[s.Node].Ports[s.Port].Peer; g.Nodes[leaf].Kind == Switch && firstBehind(g, leaf) != s {
+			continue
+		}
+		for dst, d := range g.Endpoints {
+			if s.Node == d.Node {
+				continue
+			}
+			if err := r.CheckPair(g, src, dst); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// firstBehind returns the lowest-numbered endpoint whose cable ends at leaf.
+func firstBehind(g *Graph, leaf int) Endpoint {
+	best := Endpoint{Node: len(g.Nodes)}
+	for _, p := range g.Nodes[leaf].Ports {
+		if g.Nodes[p.Peer].Kind == Host && (p.Peer < best.Node || p.Peer == best.Node && p.PeerPort < best.Port) {
+			best = Endpoint{Node: p.Peer, Port: p.PeerPort}
+		}
+	}
+	return best
+}
+
+// MaxGroupSize returns the number of members of the largest ECMP group.
+func (r *Routes) MaxGroupSize() int {
+	most := uint32(0)
+	for _, groups := range r.Group {
+		for _, group := range groups {
+			most = max(most, group&0xff)
+		}
+	}
+	return int(most)
+}
+
+// sortedNames lists node names for errors.
+func sortedNames(g *Graph, nodes []int) []string {
+	names := make([]string, 0, len(nodes))
+	for _, n := range nodes {
+		names = append(names, g.Nodes[n].Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

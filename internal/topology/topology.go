@@ -13,6 +13,13 @@ const (
 	Switch
 )
 
+func (k Kind) String() string {
+	if k == Host {
+		return "host"
+	}
+	return "switch"
+}
+
 // Node is a host (with one port per NIC port) or a switch.
 type Node struct {
 	Name string
@@ -44,12 +51,15 @@ type Link struct {
 }
 
 // Graph is a whole network. Endpoints are host ports, numbered in (node, port)
-// order; packets are addressed to endpoints.
+// order; packets are addressed to endpoints. Build it with AddHost, AddSwitch
+// and AddLink, then Finish.
 type Graph struct {
 	Nodes     []Node
 	Links     []Link
 	Endpoints []Endpoint
 	First     []int // First[node] is the endpoint index of a host's port 0, -1 for switches
+
+	byName map[string]int // node index by name; looked up, never iterated
 }
 
 // Endpoint is a host port: an address.

@@ -1,6 +1,9 @@
 // Package units holds the scalar types that every other package speaks:
-// picosecond time, bit rates, byte counts and cable lengths.
+// picosecond time, bit rates, byte counts and cable lengths, and how they are
+// read and written ("1.5us", "400Gbps", "64MB", "5m").
 package units
+
+import "math/bits"
 
 // Time is an instant or a duration in picoseconds. At 400 Gb/s a byte takes
 // exactly 20 ps. The int64 range is 106 days.
@@ -39,6 +42,7 @@ const (
 	KB         = 1000 * Byte
 	MB         = 1000 * KB
 	GB         = 1000 * MB
+	TB         = 1000 * GB
 	KiB        = 1024 * Byte
 	MiB        = 1024 * KiB
 	GiB        = 1024 * MiB
@@ -50,6 +54,7 @@ type Length int64
 // Lengths.
 const (
 	Millimetre Length = 1
+	Centimetre        = 10 * Millimetre
 	Metre             = 1000 * Millimetre
 	Kilometre         = 1000 * Metre
 )
@@ -58,12 +63,35 @@ const (
 // 5 ns per metre, two thirds of the speed of light (models.md 2.4).
 const PicosecondsPerMetre = 5000
 
-// Delay returns the propagation delay of a cable of length l.
-func (l Length) Delay() Time { return Time(int64(l) * PicosecondsPerMetre / 1000) }
+// Delay returns the propagation delay of a cable of length l, Never when that
+// does not fit.
+func (l Length) Delay() Time {
+	const perMillimetre = PicosecondsPerMetre / 1000
+	if l > Length(Never/perMillimetre) {
+		return Never
+	}
+	return Time(l) * perMillimetre
+}
 
 // TxTime returns the time n bytes take at rate r, rounded up to a whole
 // picosecond. r must be positive and n*8e12 must fit in an int64 (n below
 // 1.15 MB); longer transfers use TxTimeLong.
 func (r Rate) TxTime(n Bytes) Time {
 	return Time((int64(n)*8e12 + int64(r) - 1) / int64(r))
+}
+
+// TxTimeLong is TxTime for any size: the product has 128 bits. A time that
+// does not fit is Never. r must be positive and n not negative.
+func (r Rate) TxTimeLong(n Bytes) Time {
+	hi, lo := bits.Mul64(uint64(n), 8e12)
+	lo, carry := bits.Add64(lo, uint64(r)-1, 0)
+	hi += carry
+	if hi >= uint64(r) {
+		return Never
+	}
+	q, _ := bits.Div64(hi, lo, uint64(r))
+	if q > uint64(Never) {
+		return Never
+	}
+	return Time(q)
 }

@@ -1,0 +1,118 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// TopActors is how many actors an answer names.
+const TopActors = 5
+
+// Answer is the answer to one question.
+type Answer struct {
+	Question record.Question `json:"question"`
+	Happened bool            `json:"happened"`
+	First    *First          `json:"first,omitempty"` // who acted first; nil: nobody
+	Count    int64           `json:"count"`           // acts of all mechanisms
+	// SpanPS is the time from the first act to the last.
+	SpanPS units.Time `json:"span_ps"`
+	// HeldPS, for the question "held" only, adds up over ports the time in
+	// which each was paused with a frame waiting.
+	HeldPS     units.Time  `json:"held_ps,omitempty"`
+	Mechanisms []Mechanism `json:"mechanisms"` // the earliest first
+	Top        []Actor     `json:"top_actors"` // the busiest first; at most TopActors
+	Why        string      `json:"why,omitempty"`
+}
+
+// First is the earliest act: ties go to the order of the ledger.
+type First struct {
+	Actor     string           `json:"actor"`
+	Mechanism record.Mechanism `json:"mechanism"`
+	TimePS    units.Time       `json:"time_ps"`
+}
+
+// Mechanism sums up the acts of one mechanism under one question.
+type Mechanism struct {
+	Mechanism record.Mechanism `json:"mechanism"`
+	Actors    int              `json:"actors"` // how many took part
+	Actor     string           `json:"first_actor"`
+	record.Act
+}
+
+// Actor is one port or queue pair with its acts under one mechanism.
+type Actor struct {
+	Actor     string           `json:"actor"`
+	Mechanism record.Mechanism `json:"mechanism"`
+	record.Act
+}
+
+func answers(r *record.Run, t Totals) []Answer {
+	out := make([]Answer, 0, len(record.Questions))
+	for _, q := range record.Questions {
+		a := answer(q, r.Ledger)
+		if !a.Happened {
+			a.Why = why(q, r, t, out)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// answer aggregates the ledger's lines on question q.
+func answer(q record.Question, ledger []record.Entry) Answer {
+	a := Answer{Question: q, Mechanisms: []Mechanism{}, Top: []Actor{}}
+	var last units.Time
+	for i := range ledger {
+		e := &ledger[i]
+		if e.Question != q || e.Count == 0 {
+			continue
+		}
+		if a.First == nil || e.First < a.First.TimePS {
+			a.First = &First{Actor: e.Actor, Mechanism: e.Mechanism, TimePS: e.First}
+		}
+		last = max(last, e.Last)
+		a.Count += e.Count
+		if e.Mechanism == record.PFCPause {
+			a.HeldPS += units.Time(e.Sum)
+		}
+		a.addMechanism(e)
+		a.Top = append(a.Top, Actor{Actor: e.Actor, Mechanism: e.Mechanism, Act: e.Act})
+	}
+	if a.First == nil {
+		return a
+	}
+	a.Happened = true
+	a.SpanPS = last - a.First.TimePS
+	slices.SortStableFunc(a.Mechanisms, func(x, y Mechanism) int { return cmp.Compare(x.First, y.First) })
+	slices.SortStableFunc(a.Top, func(x, y Actor) int {
+		if q == record.Held { // a port held long matters more than one held often
+			return cmp.Compare(y.Sum, x.Sum)
+		}
+		return cmp.Compare(y.Count, x.Count)
+	})
+	a.Top = slices.Clip(a.Top[:min(len(a.Top), TopActors)])
+	return a
+}
+
+// addMechanism folds one line of the ledger into its mechanism's sum. There are
+// a handful of mechanisms, so a search costs less than a map and keeps order.
+func (a *Answer) addMechanism(e *record.Entry) {
+	for i := range a.Mechanisms {
+		m := &a.Mechanisms[i]
+		if m.Mechanism != e.Mechanism {
+			continue
+		}
+		if e.First < m.First {
+			m.First, m.Actor = e.First, e.Actor
+		}
+		m.Last = max(m.Last, e.Last)
+		m.Actors++
+		m.Count += e.Count
+		m.Sum += e.Sum
+		return
+	}
+	a.Mechanisms = append(a.Mechanisms, Mechanism{Mechanism: e.Mechanism, Actors: 1, Actor: e.Actor, Act: e.Act})
+}

@@ -1,0 +1,213 @@
+package metrics
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Messages condenses a set of messages, all of a run's or one workload
+// entry's.
+type Messages struct {
+	Messages  int   `json:"messages"`
+	Completed int   `json:"completed"` // with success
+	Failed    int   `json:"failed"`    // with an error completion
+	Open      int   `json:"open"`      // at the end of the run
+	Bytes     int64 `json:"bytes"`     // of the completed ones
+	// SpanPS is from the first post to the last completion of those that
+	// completed; GoodputBps is Bytes over it.
+	SpanPS     units.Time `json:"span_ps"`
+	GoodputBps units.Rate `json:"goodput_bps"`
+	// Quantiles over the completed messages. For goodput they count from the
+	// fast end: P95 is what 95 % of the messages reached at least, Worst the
+	// smallest.
+	CompletionPS      Quantiles `json:"completion_ps"`
+	MessageGoodputBps Quantiles `json:"message_goodput_bps"`
+	// SlowdownMilli is completion over the zero-load completion of the same
+	// message, in thousandths, over the messages that carry the latter.
+	SlowdownMilli Quantiles `json:"slowdown_milli"`
+}
+
+// Quantiles are order statistics by nearest rank: Pq is the smallest value
+// that at least q percent of the values do not exceed. All 0 when there is no
+// value.
+type Quantiles struct {
+	N     int   `json:"n"`
+	Best  int64 `json:"best"`
+	P50   int64 `json:"p50"`
+	P95   int64 `json:"p95"`
+	P99   int64 `json:"p99"`
+	Worst int64 `json:"worst"`
+	Mean  int64 `json:"mean"` // rounded down
+}
+
+// Entry is one workload entry's messages.
+type Entry struct {
+	Workload string `json:"workload"`
+	Messages
+}
+
+// Completed reports whether f completed with success.
+func Completed(f *record.Flow) bool { return f.CompletionPS >= 0 && f.Status == "success" }
+
+// Open reports whether f had no completion entry when the run ended.
+func Open(f *record.Flow) bool { return f.CompletionPS < 0 || f.Status == "open" }
+
+// Goodput is the payload of a completed message over its completion time,
+// rounded down; 0 for any other.
+func Goodput(f *record.Flow) units.Rate {
+	if !Completed(f) {
+		return 0
+	}
+	return rate(f.Bytes, f.CompletionPS)
+}
+
+// SlowdownMilli is the completion time in thousandths of the zero-load one; 0
+// when either is missing.
+func SlowdownMilli(f *record.Flow) int64 {
+	if !Completed(f) || f.IdealPS <= 0 {
+		return 0
+	}
+	return mulDiv(int64(f.CompletionPS), 1000, int64(f.IdealPS))
+}
+
+// rate is n bytes over t, in bit/s, rounded down.
+func rate(n int64, t units.Time) units.Rate {
+	if t <= 0 || n <= 0 {
+		return 0
+	}
+	return units.Rate(mulDiv(n, 8*int64(units.Second), int64(t)))
+}
+
+// mulDiv is a*b/c for non-negative a and b and positive c, with a 128-bit
+// product; what exceeds an int64 becomes the largest.
+func mulDiv(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(q, math.MaxInt64))
+}
+
+func messages(flows []record.Flow) Messages {
+	index := make([]int, len(flows))
+	for i := range index {
+		index[i] = i
+	}
+	return condense(flows, index)
+}
+
+func entries(flows []record.Flow) []Entry {
+	out := []Entry{}
+	members := groupBy(flows, func(f *record.Flow) string { return f.Workload })
+	for _, m := range members {
+		out = append(out, Entry{Workload: flows[m[0]].Workload, Messages: condense(flows, m)})
+	}
+	return out
+}
+
+// condense computes the figures of the flows that index names.
+func condense(flows []record.Flow, index []int) Messages {
+	var m Messages
+	var completion, goodput, slowdown []int64
+	first, last := units.Never, units.Time(0)
+	for _, i := range index {
+		f := &flows[i]
+		m.Messages++
+		switch {
+		case Open(f):
+			m.Open++
+			continue
+		case !Completed(f):
+			m.Failed++
+			continue
+		}
+		m.Completed++
+		m.Bytes += f.Bytes
+		first = min(first, f.StartPS)
+		last = max(last, f.StartPS+f.CompletionPS)
+		completion = append(completion, int64(f.CompletionPS))
+		goodput = append(goodput, int64(Goodput(f)))
+		if f.IdealPS > 0 {
+			slowdown = append(slowdown, SlowdownMilli(f))
+		}
+	}
+	if m.Completed > 0 {
+		m.SpanPS = last - first
+		m.GoodputBps = rate(m.Bytes, m.SpanPS)
+	}
+	m.CompletionPS = quantiles(completion, false)
+	m.MessageGoodputBps = quantiles(goodput, true)
+	m.SlowdownMilli = quantiles(slowdown, false)
+	return m
+}
+
+// quantiles sorts v in place. With largeIsGood the order runs from the largest
+// value down.
+func quantiles(v []int64, largeIsGood bool) Quantiles {
+	if len(v) == 0 {
+		return Quantiles{}
+	}
+	slices.Sort(v)
+	if largeIsGood {
+		slices.Reverse(v)
+	}
+	n := len(v)
+	rank := func(percent int) int64 { return v[(n*percent+99)/100-1] }
+	return Quantiles{N: n, Best: v[0], P50: rank(50), P95: rank(95), P99: rank(99), Worst: v[n-1], Mean: mean(v)}
+}
+
+// mean adds quotients and remainders apart, so that it cannot overflow.
+func mean(v []int64) int64 {
+	n := int64(len(v))
+	var whole, rest int64
+	for _, x := range v {
+		whole += x / n
+		rest += x % n
+	}
+	return whole + rest/n
+}
+
+// worst returns the slowest completed messages: by slowdown when every
+// completed message has one (so that sizes compare), else by completion time.
+func worst(flows []record.Flow) []int {
+	index := []int{}
+	bySlowdown := true
+	for i := range flows {
+		if Completed(&flows[i]) {
+			index = append(index, i)
+			bySlowdown = bySlowdown && flows[i].IdealPS > 0
+		}
+	}
+	slices.SortStableFunc(index, func(i, j int) int {
+		a, b := &flows[j], &flows[i] // swapped: slowest first
+		if bySlowdown {
+			return cmp.Or(cmp.Compare(SlowdownMilli(a), SlowdownMilli(b)), cmp.Compare(a.CompletionPS, b.CompletionPS))
+		}
+		return cmp.Compare(a.CompletionPS, b.CompletionPS)
+	})
+	return slices.Clip(index[:min(len(index), WorstMessages)])
+}
+
+// groupBy returns the indices of flows with equal keys, groups and members in
+// order of appearance.
+func groupBy[K comparable](flows []record.Flow, key func(*record.Flow) K) [][]int {
+	var groups [][]int
+	at := map[K]int{}
+	for i := range flows {
+		k := key(&flows[i])
+		g, ok := at[k]
+		if !ok {
+			g = len(groups)
+			at[k] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}

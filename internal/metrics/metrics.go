@@ -1,0 +1,89 @@
+// Package metrics turns what a run wrote down into answers: who detected
+// congestion, fed it back, slowed, held, recovered and rerouted; how the flows
+// fared; and which ports were congested. It reads records and nothing else, so
+// a summary can be made again from a saved run.
+package metrics
+
+import (
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Summary is everything a report says about a run, beyond the records
+// themselves.
+type Summary struct {
+	Answers  []Answer   `json:"-"` // in the order of record.Questions
+	Messages Messages   `json:"messages"`
+	Entries  []Entry    `json:"workloads"` // in the order the flows first name them
+	Fairness []Fairness `json:"fairness"`
+	Totals   Totals     `json:"totals"`
+	// Ports lists indices into record.Run.Ports, the most congested first.
+	Ports []int `json:"-"`
+	// Worst lists indices into record.Run.Flows, the slowest completed message
+	// first; at most WorstMessages.
+	Worst []int `json:"-"`
+}
+
+// WorstMessages is how many of the slowest messages a summary names.
+const WorstMessages = 5
+
+// Totals are sums over all ports and queue pairs.
+type Totals struct {
+	TxPackets     int64      `json:"tx_packets"`      // frames started, counted at every port that sent them
+	TxBytes       int64      `json:"tx_bytes"`        // their frame bytes
+	Delivered     int64      `json:"delivered_bytes"` // payload accepted in order by responders
+	Marked        int64      `json:"marked"`
+	PausesSent    int64      `json:"pauses_sent"`
+	RefreshesSent int64      `json:"refreshes_sent"`
+	ResumesSent   int64      `json:"resumes_sent"`
+	HeldPS        units.Time `json:"held_ps"`   // sum over ports: paused with a frame waiting
+	PausedPS      units.Time `json:"paused_ps"` // sum over ports: all paused time
+	Dropped       int64      `json:"dropped"`
+	DroppedBytes  int64      `json:"dropped_bytes"`
+	CNPsSent      int64      `json:"cnps_sent"`
+	CNPsReceived  int64      `json:"cnps_received"`
+	RateCuts      int64      `json:"rate_cuts"`
+	NAKsSent      int64      `json:"naks_sent"`
+	Timeouts      int64      `json:"timeouts"`
+	Retransmitted int64      `json:"retransmitted_packets"`
+}
+
+// Summarise answers the six questions about r and condenses its flows and
+// ports. It does not change r.
+func Summarise(r *record.Run) *Summary {
+	s := &Summary{Totals: totals(r), Ports: congestedFirst(r.Ports)}
+	s.Answers = answers(r, s.Totals)
+	s.Messages = messages(r.Flows)
+	s.Entries = entries(r.Flows)
+	s.Fairness = fairness(r)
+	s.Worst = worst(r.Flows)
+	return s
+}
+
+func totals(r *record.Run) Totals {
+	var t Totals
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		t.TxPackets += p.TxPackets
+		t.TxBytes += p.TxBytes
+		t.Marked += p.Marked
+		t.PausesSent += p.PausesSent
+		t.RefreshesSent += p.RefreshesSent
+		t.ResumesSent += p.ResumesSent
+		t.HeldPS += p.HeldPS
+		t.PausedPS += p.PausedPS
+		t.Dropped += p.Dropped
+		t.DroppedBytes += p.DroppedBytes
+	}
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		t.Delivered += q.DeliveredBytes
+		t.CNPsSent += q.CNPsSent
+		t.CNPsReceived += q.CNPsReceived
+		t.RateCuts += q.RateCuts
+		t.NAKsSent += q.NAKsSent
+		t.Timeouts += q.Timeouts
+		t.Retransmitted += q.Retransmitted
+	}
+	return t
+}

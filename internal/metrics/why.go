@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// why says what kept a question's mechanisms from firing, as far as the records
+// show it. before holds the answers to the questions ahead of q.
+func why(q record.Question, r *record.Run, t Totals, before []Answer) string {
+	switch q {
+	case record.Detected:
+		return whyNotDetected(r)
+	case record.FedBack:
+		return whyNotFedBack(t, before[0])
+	case record.Slowed:
+		return whyNotSlowed(before[1])
+	case record.Held:
+		return whyNotHeld(r, t)
+	case record.Recovered:
+		return whyNotRecovered(t, before[0])
+	default:
+		return "no flow changed its path"
+	}
+}
+
+func whyNotDetected(r *record.Run) string {
+	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakQueueBytes })
+	if p == nil {
+		return "no frame was ever queued"
+	}
+	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
+	if kmin := noteValue(r.Notes, "kmin"); kmin != "" {
+		return "no queue passed Kmin (" + kmin + "): " + peak
+	}
+	return "no queue marked, crossed XOFF or dropped: " + peak
+}
+
+func whyNotFedBack(t Totals, detected Answer) string {
+	switch {
+	case !detected.Happened:
+		return "nothing was detected"
+	case t.Marked > 0:
+		return fmt.Sprintf("%s packets were marked, but no responder sent CNPs", FormatCount(t.Marked))
+	default:
+		return "no packet was marked and no responder missed a PSN"
+	}
+}
+
+func whyNotSlowed(fedBack Answer) string {
+	if !fedBack.Happened {
+		return "no feedback reached a sender"
+	}
+	return "no sender cut its rate on the feedback it got"
+}
+
+func whyNotHeld(r *record.Run, t Totals) string {
+	if t.PausesSent > 0 {
+		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
+	}
+	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakIngress })
+	if p == nil {
+		return "no ingress buffer reached XOFF"
+	}
+	return fmt.Sprintf("no ingress buffer reached XOFF: the fullest held %s (%s prio %d)",
+		FormatBytes(p.PeakIngress), PortName(p), p.Class)
+}
+
+func whyNotRecovered(t Totals, detected Answer) string {
+	switch {
+	case t.Dropped > 0:
+		return fmt.Sprintf("%s frames were dropped, but nothing was sent again", FormatCount(t.Dropped))
+	case detected.has(record.SequenceGap) || detected.has(record.AckTimeout) || detected.has(record.RNR):
+		return "nothing was sent again"
+	default:
+		return "nothing was lost"
+	}
+}
+
+func (a *Answer) has(m record.Mechanism) bool {
+	for i := range a.Mechanisms {
+		if a.Mechanisms[i].Mechanism == m {
+			return true
+		}
+	}
+	return false
+}
+
+// deepest returns the first port with the largest positive size, or nil.
+func deepest(ports []record.Port, size func(*record.Port) int64) *record.Port {
+	var best *record.Port
+	for i := range ports {
+		p := &ports[i]
+		if n := size(p); n > 0 && (best == nil || n > size(best)) {
+			best = p
+		}
+	}
+	return best
+}
+
+// noteValue returns the value of the notes whose key contains word, if they
+// agree; values that differ (by link rate, say) give nothing to name.
+func noteValue(notes []record.Note, word string) string {
+	value := ""
+	for _, n := range notes {
+		if !strings.Contains(strings.ToLower(n.Key), word) {
+			continue
+		}
+		if value != "" && value != n.Value {
+			return ""
+		}
+		value = n.Value
+	}
+	return value
+}
+
+// PortName is how reports name a port: node, colon, number.
+func PortName(p *record.Port) string { return fmt.Sprintf("%s:%d", p.Node, p.Port) }

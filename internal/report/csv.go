@@ -1,0 +1,91 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// WriteCSV writes flows.csv, ports.csv, qps.csv and ledger.csv into dir, which
+// it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+func WriteCSV(dir string, r *record.Run) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
+	}
+	return writeSet(dir, []file{
+		{"flows.csv", flowsCSV(r.Flows)},
+		{"ports.csv", portsCSV(r.Ports)},
+		{"qps.csv", qpsCSV(r.QPs)},
+		{"ledger.csv", ledgerCSV(r.Ledger)},
+	})
+}
+
+// rows encodes a header and n rows.
+func rows(header []string, n int, row func(i int) []string) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write(header) // a bytes.Buffer does not fail
+	for i := range n {
+		w.Write(row(i))
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// integer writes any of the integer types of the records in base 10.
+func integer[T ~int | ~int64](v T) string { return strconv.FormatInt(int64(v), 10) }
+
+// decimal writes v with as many digits as it takes to read it back exactly.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func flowsCSV(flows []record.Flow) []byte {
+	header := []string{"src", "dst", "qp", "workload", "verb", "bytes", "start_ps", "completion_ps", "ideal_ps", "goodput_bps", "status"}
+	return rows(header, len(flows), func(i int) []string {
+		f := &flows[i]
+		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, integer(f.Bytes), integer(f.StartPS),
+			integer(f.CompletionPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status}
+	})
+}
+
+func portsCSV(ports []record.Port) []byte {
+	header := []string{"node", "port", "peer", "class", "rate_bps", "peak_queue_bytes", "peak_queue_at_ps",
+		"mean_queue_bytes", "min_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
+		"utilisation", "marked_packets", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
+		"held_ps", "paused_ps", "dropped_frames", "dropped_bytes"}
+	return rows(header, len(ports), func(i int) []string {
+		p := &ports[i]
+		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), integer(p.RateBps), integer(p.PeakQueueBytes),
+			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), integer(p.MinQueueBytes), integer(p.PeakIngress),
+			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
+			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
+			integer(p.HeldPS), integer(p.PausedPS), integer(p.Dropped), integer(p.DroppedBytes)}
+	})
+}
+
+func qpsCSV(qps []record.QP) []byte {
+	header := []string{"host", "qp", "peer", "workload", "state", "sent_packets", "sent_bytes", "delivered_bytes",
+		"retransmitted_packets", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
+		"final_rate_bps", "min_rate_bps", "measured_bytes"}
+	return rows(header, len(qps), func(i int) []string {
+		q := &qps[i]
+		return []string{q.Host, integer(q.QP), q.Peer, q.Workload, q.State, integer(q.SentPackets), integer(q.SentBytes),
+			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.CNPsSent), integer(q.CNPsReceived),
+			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
+			integer(q.MinRateBps), integer(q.MeasuredBytes)}
+	})
+}
+
+func ledgerCSV(ledger []record.Entry) []byte {
+	// What sum counts belongs to the mechanism: ps held, bytes dropped, bit/s cut.
+	header := []string{"question", "mechanism", "actor", "node", "count", "first_ps", "last_ps", "sum"}
+	return rows(header, len(ledger), func(i int) []string {
+		e := &ledger[i]
+		return []string{string(e.Question), string(e.Mechanism), e.Actor, e.Node, integer(e.Count),
+			integer(e.First), integer(e.Last), integer(e.Sum)}
+	})
+}

@@ -1,0 +1,231 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Limits of the text without Verbose.
+const (
+	listedFlows = 12 // more messages than this become percentiles
+	listedPorts = 10
+	listedDrops = 5
+)
+
+// DefaultWidth is the width of text that does not go to a terminal.
+const DefaultWidth = 100
+
+// TextOptions say how to write the text.
+type TextOptions struct {
+	Width   int  // columns; below 60 counts as 60; 0: DefaultWidth
+	Colour  bool // ECMA-48 colour
+	Verbose bool // every flow, port and parameter, with sources and top actors
+}
+
+// Text writes the report of r for reading.
+func Text(w io.Writer, r *record.Run, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	t.header()
+	t.answers()
+	t.flows()
+	t.ports()
+	t.parameters()
+	t.warnings()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// text is a report under construction.
+type text struct {
+	b     strings.Builder
+	r     *record.Run
+	s     *metrics.Summary
+	opt   TextOptions
+	paint paint
+	width int
+}
+
+func (t *text) line(s string) { t.b.WriteString(s + "\n") }
+
+// prose writes s wrapped, further lines indented by two.
+func (t *text) prose(s string, style func(string) string) {
+	for i, l := range wrap(s, t.width-2) {
+		if i > 0 {
+			l = "  " + l
+		}
+		t.line(style(l))
+	}
+}
+
+func (t *text) table(tab *table) {
+	for _, l := range tab.lines(t.width, t.paint) {
+		t.line(l)
+	}
+}
+
+// section leaves a blank line before the next part.
+func (t *text) section() { t.line("") }
+
+func plain(s string) string { return s }
+
+func (t *text) header() {
+	r := t.r
+	t.prose(fmt.Sprintf("%s: %s, %s, fingerprint %s", r.Scenario, r.Stack, ending(r), r.Fingerprint), t.paint.bold)
+	if r.Description != "" {
+		t.prose(r.Description, t.paint.dim)
+	}
+	if r.Stopped == "deadlock" {
+		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on", open(r.OpenMessages)), t.paint.fail)
+	}
+}
+
+// ending says when and why the run ended.
+func ending(r *record.Run) string {
+	at := metrics.FormatTimeDigits(r.EndPS, 4)
+	switch r.Stopped {
+	case "quiescence":
+		return "done at " + at
+	case "deadlock":
+		return "deadlocked at " + at
+	case "stop time":
+		return fmt.Sprintf("stopped as asked at %s with %s", at, open(r.OpenMessages))
+	case "interrupted":
+		return fmt.Sprintf("interrupted at %s with %s", at, open(r.OpenMessages))
+	default:
+		return fmt.Sprintf("%s at %s", r.Stopped, at)
+	}
+}
+
+func open(n int) string {
+	if n == 1 {
+		return "1 message open"
+	}
+	return metrics.FormatCount(int64(n)) + " messages open"
+}
+
+// questionWords are the questions as the table asks them.
+func questionWords(q record.Question) string {
+	if q == record.FedBack {
+		return "fed back"
+	}
+	return string(q)
+}
+
+// answers writes a row per question and mechanism: the one that acted first on
+// the question's row, the others below it.
+func (t *text) answers() {
+	t.section()
+	tab := &table{columns: []column{
+		{title: "Question"}, {title: "Who first"}, {title: "By"}, {title: "When", right: true},
+		{title: "How often", right: true}, {title: "Actors", right: true, drop: 1}, {title: "How long"},
+	}}
+	for i := range t.s.Answers {
+		a := &t.s.Answers[i]
+		word := questionWords(a.Question)
+		if !a.Happened {
+			tab.addNote("nobody: "+a.Why, word)
+			continue
+		}
+		for _, m := range a.Mechanisms {
+			tab.add(word, m.Actor, string(m.Mechanism), metrics.FormatTime(m.First),
+				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
+			word = ""
+		}
+	}
+	t.table(tab)
+	if t.opt.Verbose {
+		t.topActors()
+	}
+}
+
+// howLong is the time held for a pause, and the span from first to last act
+// for everything else.
+func howLong(m metrics.Mechanism) string {
+	switch {
+	case m.Mechanism == record.PFCPause:
+		return metrics.FormatTime(units.Time(m.Sum)) + " in all"
+	case m.Count == 1:
+		return "once"
+	default:
+		return "over " + metrics.FormatTime(m.Last-m.First)
+	}
+}
+
+// topActors lists, per question, who acted most.
+func (t *text) topActors() {
+	tab := &table{columns: []column{
+		{title: "Most active"}, {title: "Who"}, {title: "By"}, {title: "First", right: true},
+		{title: "Last", right: true}, {title: "How often", right: true}, {title: "Held", right: true, drop: 1},
+	}}
+	for i := range t.s.Answers {
+		word := questionWords(t.s.Answers[i].Question)
+		for _, a := range t.s.Answers[i].Top {
+			held := "-"
+			if a.Mechanism == record.PFCPause {
+				held = metrics.FormatTime(units.Time(a.Sum))
+			}
+			tab.add(word, a.Actor, string(a.Mechanism), metrics.FormatTime(a.First), metrics.FormatTime(a.Last),
+				metrics.FormatCount(a.Count), held)
+			word = ""
+		}
+	}
+	if len(tab.rows) > 0 {
+		t.section()
+		t.table(tab)
+	}
+}
+
+// parameters lists values and where they come from: a paragraph per source, or
+// with Verbose a line per value.
+func (t *text) parameters() {
+	if len(t.r.Notes) == 0 {
+		return
+	}
+	t.section()
+	if t.opt.Verbose {
+		tab := &table{columns: []column{{title: "Parameter"}, {title: "Value"}, {title: "Source"}}}
+		for _, n := range t.r.Notes {
+			tab.addNote(n.Source, n.Key, n.Value)
+		}
+		t.table(tab)
+		return
+	}
+	t.line(t.paint.bold("Parameters") + " (--verbose: one a line)")
+	for _, g := range bySource(t.r.Notes) {
+		t.prose(g, plain)
+	}
+}
+
+// bySource groups notes under their source, in order of appearance.
+func bySource(notes []record.Note) []string {
+	var out []string
+	at := map[string]int{}
+	for _, n := range notes {
+		i, seen := at[n.Source]
+		if !seen {
+			at[n.Source] = len(out)
+			out = append(out, fmt.Sprintf("%s: %s %s", n.Source, n.Key, n.Value))
+			continue
+		}
+		out[i] += fmt.Sprintf(", %s %s", n.Key, n.Value)
+	}
+	return out
+}
+
+func (t *text) warnings() {
+	if len(t.r.Warnings) == 0 {
+		return
+	}
+	t.section()
+	for _, w := range t.r.Warnings {
+		t.prose("warning: "+w, t.paint.warn)
+	}
+}

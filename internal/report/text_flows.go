@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// flows writes a line per message, or percentiles and the slowest when there
+// are many; then what failed, the totals and fairness.
+func (t *text) flows() {
+	if len(t.r.Flows) == 0 {
+		return
+	}
+	t.section()
+	if len(t.r.Flows) <= listedFlows || t.opt.Verbose {
+		t.table(t.flowTable(everyFlow(t.r.Flows), "Message"))
+	} else {
+		t.percentiles()
+		if len(t.s.Worst) > 0 {
+			t.section()
+			t.table(t.flowTable(t.s.Worst, "Slowest messages"))
+		}
+	}
+	t.prose(messageLine(t.s.Messages, t.r.Flows), plain)
+	for _, f := range t.s.Fairness {
+		t.prose(fairnessLine(f), plain)
+	}
+}
+
+func everyFlow(flows []record.Flow) []int {
+	index := make([]int, len(flows))
+	for i := range index {
+		index[i] = i
+	}
+	return index
+}
+
+func (t *text) flowTable(index []int, title string) *table {
+	tab := &table{columns: []column{
+		{title: title}, {title: "QP", right: true, drop: 2}, {title: "Workload", drop: 4}, {title: "Verb", drop: 5},
+		{title: "Size", right: true}, {title: "Start", right: true, drop: 3}, {title: "Completion", right: true},
+		{title: "Goodput", right: true}, {title: "Slowdown", right: true, drop: 1}, {title: "Status", drop: 1},
+	}}
+	allWell := t.s.Messages.Completed == t.s.Messages.Messages
+	for _, i := range index {
+		f := &t.r.Flows[i]
+		completion, goodput, slowdown, status := "-", "-", "-", f.Status
+		if !metrics.Open(f) {
+			completion = metrics.FormatTimeDigits(f.CompletionPS, 4)
+		}
+		if metrics.Completed(f) {
+			goodput = metrics.FormatRate(metrics.Goodput(f))
+		}
+		if s := metrics.SlowdownMilli(f); s > 0 {
+			slowdown = times(s)
+		}
+		if allWell {
+			status = "" // an empty column is not shown
+		}
+		tab.add(f.Src+" -> "+f.Dst, integer(f.QP), f.Workload, f.Verb, metrics.FormatBytes(f.Bytes),
+			metrics.FormatTime(f.StartPS), completion, goodput, slowdown, status)
+	}
+	return tab
+}
+
+// times writes thousandths as a factor: "4.02x".
+func times(milli int64) string { return fmt.Sprintf("%.2fx", float64(milli)/1000) }
+
+// percentiles writes a block per workload entry.
+func (t *text) percentiles() {
+	tab := &table{columns: []column{
+		{title: "Workload"}, {title: "Messages", right: true}, {title: "Of each message"}, {title: "Best", right: true, drop: 2},
+		{title: "p50", right: true}, {title: "p95", right: true}, {title: "p99", right: true}, {title: "Worst", right: true},
+		{title: "Mean", right: true, drop: 1},
+	}}
+	for _, e := range t.s.Entries {
+		addQuantiles(tab, e.Workload, e.Messages)
+	}
+	if len(t.s.Entries) > 1 {
+		addQuantiles(tab, "all", t.s.Messages)
+	}
+	t.table(tab)
+}
+
+func addQuantiles(tab *table, name string, m metrics.Messages) {
+	count := metrics.FormatCount(int64(m.Messages))
+	if m.Completed == 0 {
+		tab.addNote("none completed", name, count)
+		return
+	}
+	took := func(v int64) string { return metrics.FormatTimeDigits(units.Time(v), 4) }
+	bitrate := func(v int64) string { return metrics.FormatRate(units.Rate(v)) }
+	addQuantileRow(tab, name, count, "completion", m.CompletionPS, took)
+	addQuantileRow(tab, "", "", "goodput", m.MessageGoodputBps, bitrate)
+	if m.SlowdownMilli.N > 0 {
+		addQuantileRow(tab, "", "", "slowdown", m.SlowdownMilli, times)
+	}
+}
+
+func addQuantileRow(tab *table, name, count, what string, q metrics.Quantiles, format func(int64) string) {
+	tab.add(name, count, what, format(q.Best), format(q.P50), format(q.P95), format(q.P99), format(q.Worst), format(q.Mean))
+}
+
+// messageLine sums the messages up and names the errors they ended in.
+func messageLine(m metrics.Messages, flows []record.Flow) string {
+	s := fmt.Sprintf("%s of %s messages completed", metrics.FormatCount(int64(m.Completed)), metrics.FormatCount(int64(m.Messages)))
+	if m.Completed > 0 {
+		s += fmt.Sprintf(": %s in %s, %s together", metrics.FormatBytes(m.Bytes), metrics.FormatTimeDigits(m.SpanPS, 4),
+			metrics.FormatRate(m.GoodputBps))
+	}
+	if m.Failed > 0 {
+		s += "; " + errorCounts(flows)
+	}
+	if m.Open > 0 {
+		s += fmt.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))
+	}
+	return s
+}
+
+// errorCounts counts error completions by status, in order of appearance.
+func errorCounts(flows []record.Flow) string {
+	var order []string
+	count := map[string]int64{}
+	for i := range flows {
+		f := &flows[i]
+		if metrics.Open(f) || metrics.Completed(f) {
+			continue
+		}
+		if count[f.Status] == 0 {
+			order = append(order, f.Status)
+		}
+		count[f.Status]++
+	}
+	for i, status := range order {
+		order[i] = fmt.Sprintf("%s ended with %q", metrics.FormatCount(count[status]), status)
+	}
+	return strings.Join(order, ", ")
+}
+
+func fairnessLine(f metrics.Fairness) string {
+	if f.Measured {
+		return fmt.Sprintf("fairness (Jain) %.4f over what %d flows of %s received in the measured window", f.Jain, f.Over, f.Workload)
+	}
+	return fmt.Sprintf("fairness (Jain) %.4f over the goodput of %d flows of %s that started at %s",
+		f.Jain, f.Over, f.Workload, metrics.FormatTime(f.StartPS))
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// ports writes the congested ports and classes, the worst first, and one line
+// on the rest. When none was congested the deepest queues stand in.
+func (t *text) ports() {
+	listed, rest := t.listPorts()
+	if len(listed) == 0 {
+		return
+	}
+	t.section()
+	t.table(t.portTable(listed))
+	if line := t.restLine(rest); line != "" {
+		t.prose(line, plain)
+	}
+	t.drops()
+}
+
+// listPorts splits the ports that carried anything into those shown and the
+// rest.
+func (t *text) listPorts() (listed, rest []int) {
+	all := t.s.Ports
+	if t.opt.Verbose {
+		return all, nil
+	}
+	n := 0
+	for n < len(all) && metrics.Congested(&t.r.Ports[all[n]]) {
+		n++
+	}
+	if n == 0 {
+		n = 3
+	}
+	n = min(n, listedPorts, len(all))
+	return all[:n], all[n:]
+}
+
+func (t *text) portTable(index []int) *table {
+	tab := &table{columns: []column{
+		{title: "Port"}, {title: "To", drop: 2}, {title: "Prio", right: true}, {title: "Peak\nqueue", right: true},
+		{title: "Mean\nqueue", right: true}, {title: "Marked", right: true}, {title: "Pauses\nsent", right: true},
+		{title: "Pauses\nrecv", right: true}, {title: "Held", right: true}, {title: "Paused", right: true},
+		{title: "Drops", right: true}, {title: "Used", right: true, drop: 3}, {title: "Ingress\npeak", right: true, drop: 4},
+		{title: "In head-\nroom", right: true, drop: 5},
+	}}
+	for _, i := range index {
+		p := &t.r.Ports[i]
+		tab.add(metrics.PortName(p), p.Peer, integer(p.Class), size(p.PeakQueueBytes), size(int64(p.MeanQueueBytes+0.5)),
+			count(p.Marked), count(p.PausesSent), count(p.PausesReceived), duration(p.HeldPS), duration(p.PausedPS),
+			count(p.Dropped), share(p.Utilisation), size(p.PeakIngress), size(p.PeakHeadroom))
+	}
+	return tab
+}
+
+// A dash stands for nothing, so that the eye finds what is there.
+
+func count(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return metrics.FormatCount(n)
+}
+
+func size(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return metrics.FormatBytes(n)
+}
+
+func duration(d units.Time) string {
+	if d == 0 {
+		return "-"
+	}
+	return metrics.FormatTime(d)
+}
+
+func share(u float64) string {
+	if u == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*u)
+}
+
+// restLine says what the ports that are not listed did.
+func (t *text) restLine(rest []int) string {
+	if len(rest) == 0 {
+		return ""
+	}
+	congested := 0
+	deepest := &t.r.Ports[rest[0]]
+	for _, i := range rest {
+		p := &t.r.Ports[i]
+		if metrics.Congested(p) {
+			congested++
+		}
+		if p.PeakQueueBytes > deepest.PeakQueueBytes {
+			deepest = p
+		}
+	}
+	s := fmt.Sprintf("and %s more that carried traffic", metrics.FormatCount(int64(len(rest))))
+	if congested > 0 {
+		s += fmt.Sprintf(", %s of them with marks, pauses or drops", metrics.FormatCount(int64(congested)))
+	} else {
+		s += " without mark, pause or drop"
+	}
+	if deepest.PeakQueueBytes > 0 {
+		s += fmt.Sprintf("; deepest queue %s at %s prio %d", metrics.FormatBytes(deepest.PeakQueueBytes),
+			metrics.PortName(deepest), deepest.Class)
+	}
+	return s
+}
+
+// drops names the causes of drops, port by port.
+func (t *text) drops() {
+	if t.s.Totals.Dropped == 0 {
+		return
+	}
+	tab := &table{columns: []column{
+		{title: "Drops at"}, {title: "Prio", right: true}, {title: "Cause"}, {title: "Frames", right: true},
+		{title: "First", right: true}, {title: "Last", right: true},
+	}}
+	more := 0
+	for _, i := range t.s.Ports {
+		p := &t.r.Ports[i]
+		for _, d := range p.DropCauses {
+			if len(tab.rows) == listedDrops && !t.opt.Verbose {
+				more++
+				continue
+			}
+			tab.add(metrics.PortName(p), integer(p.Class), d.Cause, metrics.FormatCount(d.Count),
+				metrics.FormatTime(d.First), metrics.FormatTime(d.Last))
+		}
+	}
+	if len(tab.rows) == 0 {
+		return
+	}
+	t.section()
+	t.table(tab)
+	if more > 0 {
+		t.line(fmt.Sprintf("and %d more", more))
+	}
+}

@@ -1,4 +1,304 @@
 package congestion
 
-// DCQCNParams is the configuration of DCQCN; see the presets.
-type DCQCNParams struct{}
+import (
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// alphaBits is the number of fractional bits of alpha: 1.0 is 1<<40.
+const alphaBits = 40
+
+// maxStage is where the stage counters stop. Only HAITimesStage reads a stage
+// beyond the threshold, and it has long reached the line by then.
+const maxStage = 60000
+
+// DCQCN is the reaction point of one flow. Nothing is scheduled: each method
+// first runs the timers that were due at or before now, in the order in which
+// they would have fired, so that the outcome does not depend on when it is
+// asked. At equal times alpha comes first; of increase and decrease the one
+// that was armed earlier, which is the one with the longer period (equal
+// periods: decrease).
+//
+// Times given to one DCQCN must not go backwards.
+type DCQCN struct {
+	next    units.Time // earliest decrease or increase that can change the rate
+	rate    units.Rate // Rc
+	target  units.Rate // Rt
+	max     units.Rate
+	alpha   int64
+	alphaAt units.Time // next end of an alpha period
+	decAt   units.Time // a point of the monitoring grid; the next one while cutDue
+	incAt   units.Time // next increase by the timer; Never while it can change nothing
+	bytes   int64      // sent since the last increase by the byte counter
+
+	timeStage, byteStage uint16
+	seenCNP              bool
+	alphaCNP             bool // a CNP came within this alpha period
+	cutDue               bool // a CNP came within this monitoring interval
+
+	// Cuts counts the cuts that lowered the rate, by the time at which they
+	// took effect; its sum is bit/s taken off.
+	Cuts record.Act
+	// MinRate is the lowest rate so far.
+	MinRate units.Rate
+}
+
+// Init starts a flow at rate initial (0: line). A flow that starts below its
+// maximum has its increase timer running from now; one at its maximum waits for
+// a CNP.
+func (d *DCQCN) Init(p *DCQCNParams, line, initial units.Rate, now units.Time) {
+	*d = DCQCN{max: line, incAt: units.Never, next: units.Never}
+	if p.RPGMaxRate > 0 {
+		d.max = min(line, p.RPGMaxRate)
+	}
+	d.rate = d.max
+	if initial > 0 {
+		d.rate = min(initial, d.max)
+	}
+	d.target, d.MinRate = d.rate, d.rate
+	d.alpha = p.InitialAlpha << (alphaBits - 10)
+	if d.rate < d.max {
+		d.incAt = now + p.RPGTimeReset
+		d.setNext()
+	}
+}
+
+// Rate returns the sending rate at now, in bit/s.
+func (d *DCQCN) Rate(p *DCQCNParams, now units.Time) units.Rate {
+	if now >= d.next {
+		d.run(p, now)
+	}
+	return d.rate
+}
+
+// Target returns the target rate as of the last evaluation.
+func (d *DCQCN) Target() units.Rate { return d.target }
+
+// Alpha returns the estimate of congestion at now in units of 2^-40, for
+// series and tests.
+func (d *DCQCN) Alpha(p *DCQCNParams, now units.Time) int64 {
+	if now >= d.next {
+		d.run(p, now)
+	}
+	if d.seenCNP {
+		d.runAlpha(p, now)
+	}
+	return d.alpha
+}
+
+// OnCNP handles a congestion notification that arrives at now.
+func (d *DCQCN) OnCNP(p *DCQCNParams, now units.Time) {
+	if now >= d.next {
+		d.run(p, now)
+	}
+	first := !d.seenCNP
+	if first {
+		d.firstCNP(p, now)
+	} else {
+		d.runAlpha(p, now)
+	}
+	if p.RateReduceMonitorPeriod == 0 {
+		// models.md 1.1: cut by the old alpha, raise alpha, restart its timer.
+		d.cut(p, now)
+		d.alpha = d.alphaStep(p, true)
+		d.alphaAt = now + p.DCETCPRTT
+		d.setNext()
+		return
+	}
+	if !first { // the first CNP belongs to no alpha period (peers.md B1 2.5)
+		d.alphaCNP = true
+	}
+	if !d.cutDue {
+		d.cutDue = true
+		if d.decAt <= now {
+			d.decAt += ((now-d.decAt)/p.RateReduceMonitorPeriod + 1) * p.RateReduceMonitorPeriod
+		}
+		d.setNext()
+	}
+}
+
+// firstCNP starts alpha's timer and the monitoring grid.
+func (d *DCQCN) firstCNP(p *DCQCNParams, now units.Time) {
+	d.seenCNP = true
+	d.alphaAt = now + p.DCETCPRTT
+	d.decAt = now + p.RateReduceMonitorPeriod + p.MonitorOffset
+	if r := p.RateToSetOnFirstCNP; r > 0 && r < d.rate {
+		d.lower(now, r)
+		d.target = r
+		d.incAt = now + p.RPGTimeReset
+		d.setNext()
+	}
+}
+
+// OnSend counts wireBytes sent at now for the byte counter.
+func (d *DCQCN) OnSend(p *DCQCNParams, now units.Time, wireBytes units.Bytes) {
+	if now >= d.next {
+		d.run(p, now)
+	}
+	if d.incAt == units.Never || p.RPGByteReset == 0 {
+		return
+	}
+	d.bytes += int64(wireBytes)
+	reset := p.RPGByteReset * p.RPGByteResetUnit
+	for d.bytes >= reset {
+		d.bytes -= reset
+		d.increase(p, false)
+	}
+}
+
+// run fires the increases and decreases due at or before now.
+func (d *DCQCN) run(p *DCQCNParams, now units.Time) {
+	for d.next <= now {
+		t := d.next
+		dec := d.cutDue && d.decAt == t
+		if dec && d.incAt == t && p.RPGTimeReset > p.RateReduceMonitorPeriod {
+			dec = false // the increase was armed earlier
+		}
+		if dec {
+			d.runAlpha(p, t)
+			d.cut(p, t)
+			d.cutDue = false
+			d.decAt += p.RateReduceMonitorPeriod
+		} else {
+			d.increaseByTime(p, now)
+		}
+		d.setNext()
+	}
+}
+
+func (d *DCQCN) setNext() {
+	d.next = d.incAt
+	if d.cutDue && d.decAt < d.next {
+		d.next = d.decAt
+	}
+}
+
+// runAlpha ends the alpha periods up to and including t. Once alpha is zero and
+// no CNP came, the rest are skipped at once.
+func (d *DCQCN) runAlpha(p *DCQCNParams, t units.Time) {
+	for d.alphaAt <= t {
+		if d.alpha == 0 && !d.alphaCNP {
+			d.alphaAt += ((t-d.alphaAt)/p.DCETCPRTT + 1) * p.DCETCPRTT
+			return
+		}
+		d.alpha = d.alphaStep(p, d.alphaCNP)
+		d.alphaCNP = false
+		d.alphaAt += p.DCETCPRTT
+	}
+}
+
+// alphaStep is (1-g)*alpha, plus g when the period saw a CNP.
+func (d *DCQCN) alphaStep(p *DCQCNParams, cnp bool) int64 {
+	a := d.alpha * p.DCETCPG >> p.DCETCPGBits
+	if cnp {
+		a += (1<<p.DCETCPGBits - p.DCETCPG) << (alphaBits - p.DCETCPGBits)
+	}
+	return a
+}
+
+// cut lowers the rate by rate*alpha*2^10/2^gd at time t and begins recovery
+// afresh: stages, byte counter and increase timer restart.
+func (d *DCQCN) cut(p *DCQCNParams, t units.Time) {
+	raised := d.byteStage > 0 || d.timeStage > 0 && p.ClampTargetRateAfterTimeInc
+	if p.ClampTargetRate || raised {
+		d.target = d.rate
+	}
+	d.lower(t, d.afterCut(p))
+	d.timeStage, d.byteStage, d.bytes = 0, 0, 0
+	d.incAt = t + p.RPGTimeReset
+	d.settle()
+}
+
+// afterCut is floor(rate - rate*alpha*2^10/2^gd), no lower than one cut and the
+// minimum rate allow.
+func (d *DCQCN) afterCut(p *DCQCNParams) units.Rate {
+	hi, lo := bits.Mul64(uint64(d.rate), uint64(d.alpha))
+	s := uint(alphaBits - 10 + p.RPGGD)
+	off := units.Rate(hi<<(64-s) | lo>>s)
+	if lo<<(64-s) != 0 {
+		off++
+	}
+	r := max(d.rate-off, p.RPGMinRate)
+	if p.RPGMinDecFac > 0 {
+		r = max(r, d.rate/100*units.Rate(p.RPGMinDecFac)+d.rate%100*units.Rate(p.RPGMinDecFac)/100)
+	}
+	return r
+}
+
+// lower sets the rate to r if that is less, and counts it.
+func (d *DCQCN) lower(t units.Time, r units.Rate) {
+	if r >= d.rate {
+		return
+	}
+	d.Cuts.Add(t, int64(d.rate-r))
+	d.rate = r
+	d.MinRate = min(d.MinRate, r)
+}
+
+// increaseByTime is one expiry of the increase timer. When it changed nothing
+// and no later expiry can without a byte-counter event, those up to now are
+// skipped at once.
+func (d *DCQCN) increaseByTime(p *DCQCNParams, now units.Time) {
+	rate, target := d.rate, d.target
+	d.incAt += p.RPGTimeReset
+	d.increase(p, true)
+	unchanged := d.rate == rate && d.target == target
+	if unchanged && int(d.timeStage) > p.RPGThreshold+1 && d.incAt <= now {
+		d.incAt += ((now-d.incAt)/p.RPGTimeReset + 1) * p.RPGTimeReset
+	}
+}
+
+// increase is one rate increase event (models.md 1.1): fast recovery while both
+// stages are below F, hyper increase when both are above, else active increase.
+// Without a byte counter the time stage stands for both (peers.md B1 2.5).
+func (d *DCQCN) increase(p *DCQCNParams, byTime bool) {
+	if p.CountBeforeTest {
+		d.count(byTime)
+	}
+	t, b, f := int(d.timeStage), int(d.byteStage), p.RPGThreshold
+	if p.RPGByteReset == 0 {
+		b = t
+	}
+	if low := min(t, b); low > f {
+		step := p.RPGHAIRate
+		if p.HAITimesStage {
+			step *= units.Rate(low - f)
+		}
+		d.target = min(d.target+step, d.max)
+	} else if max(t, b) >= f {
+		d.target = min(d.target+p.RPGAIRate, d.max)
+	}
+	d.rate = d.average(p)
+	if !p.CountBeforeTest {
+		d.count(byTime)
+	}
+	if d.target == d.max && d.average(p) == d.rate {
+		d.incAt = units.Never // at the top: no event can change anything before the next cut
+		d.setNext()
+	}
+}
+
+// settle stops the increase timer when a cut left the rate at its maximum.
+func (d *DCQCN) settle() {
+	if d.rate == d.max && d.target == d.max {
+		d.incAt = units.Never
+	}
+}
+
+func (d *DCQCN) count(byTime bool) {
+	if byTime {
+		d.timeStage = min(d.timeStage+1, maxStage)
+	} else {
+		d.byteStage = min(d.byteStage+1, maxStage)
+	}
+}
+
+// average is the middle of rate and target.
+func (d *DCQCN) average(p *DCQCNParams) units.Rate {
+	if p.HalveSeparately {
+		return d.rate/2 + d.target/2
+	}
+	return (d.rate + d.target + 1) / 2
+}

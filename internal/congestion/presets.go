@@ -1,0 +1,204 @@
+package congestion
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Presets lists the names Preset knows.
+func Presets() []string { return []string{"nvidia", "paper", "strawman", "ns3"} }
+
+// Preset returns the DCQCN parameters of that name.
+func Preset(name string) (DCQCNParams, error) {
+	switch name {
+	case "nvidia":
+		return presetNVIDIA(), nil
+	case "paper":
+		return presetPaper(), nil
+	case "strawman":
+		return presetStrawman(), nil
+	case "ns3":
+		return presetNS3(), nil
+	}
+	return DCQCNParams{}, fmt.Errorf("dcqcn: unknown preset %q, want one of %s", name, strings.Join(Presets(), ", "))
+}
+
+// presetNVIDIA is the firmware's defaults (models.md 1.3). Three readings:
+//
+// rpg_byte_reset 32767 is taken in units of 64 bytes (2.1 MB). The field has 15
+// bits; in bytes it could express neither IEEE 802.1Qau's 150 kB nor DCQCN's
+// 10 MB, and an increase every 33 kB would undo each cut within microseconds at
+// 100 Gb/s and more. RPGByteResetUnit 1 gives the other reading.
+//
+// rate_reduce_monitor_period is an interval at whose end the rate falls if a CNP
+// came within it, as in the simulators written after this firmware.
+//
+// rpg_threshold counts events before they are compared: one fast recovery with 1.
+func presetNVIDIA() DCQCNParams {
+	return DCQCNParams{
+		Name:                        "nvidia",
+		ClampTargetRateAfterTimeInc: true,
+		RPGTimeReset:                300 * units.Microsecond,
+		RPGByteReset:                32767,
+		RPGByteResetUnit:            64,
+		RPGThreshold:                1,
+		RPGAIRate:                   5 * units.Mbps,
+		RPGHAIRate:                  50 * units.Mbps,
+		RPGGD:                       11,
+		RPGMinDecFac:                50,
+		RPGMinRate:                  1 * units.Mbps,
+		DCETCPG:                     1019,
+		DCETCPGBits:                 10,
+		DCETCPRTT:                   1 * units.Microsecond,
+		RateReduceMonitorPeriod:     4 * units.Microsecond,
+		InitialAlpha:                1023,
+		MinTimeBetweenCNPs:          4 * units.Microsecond,
+		CNPCoalesce:                 AtReceiver,
+	}
+}
+
+// presetPaper is DCQCN as published and deployed (models.md 1.1, 1.2): cut at
+// once at each CNP, timer and byte counter, stages counted before the test.
+func presetPaper() DCQCNParams {
+	return DCQCNParams{
+		Name:               "paper",
+		ClampTargetRate:    true,
+		RPGTimeReset:       55 * units.Microsecond,
+		RPGByteReset:       int64(10 * units.MB),
+		RPGByteResetUnit:   1,
+		RPGThreshold:       5,
+		RPGAIRate:          40 * units.Mbps,
+		RPGHAIRate:         400 * units.Mbps,
+		RPGGD:              11,
+		RPGMinRate:         1 * units.Mbps,
+		DCETCPG:            1020, // g = 1/256
+		DCETCPGBits:        10,
+		DCETCPRTT:          55 * units.Microsecond,
+		InitialAlpha:       1024,
+		MinTimeBetweenCNPs: 50 * units.Microsecond,
+		CNPCoalesce:        AtReceiver,
+		CountBeforeTest:    true,
+		HAITimesStage:      true,
+	}
+}
+
+// presetStrawman is the paper's counter-example taken from QCN (models.md 1.2):
+// byte counter dominates the timer, coarse gain, unfair. Its cut-off marking at
+// 40 kB belongs to the switch.
+func presetStrawman() DCQCNParams {
+	p := presetPaper()
+	p.Name = "strawman"
+	p.RPGByteReset = int64(150 * units.KB)
+	p.RPGTimeReset = 1500 * units.Microsecond
+	p.DCETCPG = 1024 - 1024/16
+	return p
+}
+
+// presetNS3 is "CC_MODE 1" of the ns-3 RDMA simulators (peers.md B1 2.5) with
+// the values of their shipped configuration; a configuration file overrides them.
+func presetNS3() DCQCNParams {
+	return DCQCNParams{
+		Name:                        "ns3",
+		ClampTargetRateAfterTimeInc: true,
+		RPGTimeReset:                900 * units.Microsecond,
+		RPGByteResetUnit:            1,
+		RPGThreshold:                1,
+		RPGAIRate:                   50 * units.Mbps,
+		RPGHAIRate:                  100 * units.Mbps,
+		RPGGD:                       11,
+		RPGMinRate:                  100 * units.Mbps,
+		DCETCPG:                     1020, // g = 1/256
+		DCETCPGBits:                 10,
+		DCETCPRTT:                   1 * units.Microsecond,
+		RateReduceMonitorPeriod:     4 * units.Microsecond,
+		InitialAlpha:                1024,
+		MonitorOffset:               1 * units.Nanosecond,
+		CNPCoalesce:                 AtReceiver,
+		HalveSeparately:             true,
+	}
+}
+
+// source says where each preset's numbers come from.
+func (p *DCQCNParams) source() string {
+	switch p.Name {
+	case "nvidia":
+		return "NVIDIA firmware defaults (mlxconfig, mlx5 cc_params)"
+	case "paper":
+		return "DCQCN, SIGCOMM 2015"
+	case "strawman":
+		return "DCQCN, SIGCOMM 2015, strawman from IEEE 802.1Qau"
+	case "ns3":
+		return "ns-3 RDMA simulators, CC_MODE 1"
+	}
+	return "scenario"
+}
+
+// Notes lists every parameter with its value and the preset's source, in the
+// order of DCQCNParams.
+func (p *DCQCNParams) Notes() []record.Note {
+	src := p.source()
+	var notes []record.Note
+	add := func(key, value, source string) {
+		notes = append(notes, record.Note{Key: "dcqcn." + key, Value: value, Source: source})
+	}
+	add("preset", p.Name, src)
+	add("clamp_tgt_rate", strconv.FormatBool(p.ClampTargetRate), src)
+	add("clamp_tgt_rate_after_time_inc", strconv.FormatBool(p.ClampTargetRateAfterTimeInc), src)
+	add("rpg_time_reset", timeText(p.RPGTimeReset), src)
+	add("rpg_byte_reset", strconv.FormatInt(p.RPGByteReset, 10), src)
+	add("rpg_byte_reset_unit", fmt.Sprintf("%d B", p.RPGByteResetUnit), p.unitSource(src))
+	add("rpg_threshold", strconv.Itoa(p.RPGThreshold), src)
+	add("rpg_max_rate", maxText(p.RPGMaxRate), src)
+	add("rpg_ai_rate", rateText(p.RPGAIRate), src)
+	add("rpg_hai_rate", rateText(p.RPGHAIRate), src)
+	add("rpg_gd", strconv.Itoa(p.RPGGD), src)
+	add("rpg_min_dec_fac", fmt.Sprintf("%d%%", p.RPGMinDecFac), src)
+	add("rpg_min_rate", rateText(p.RPGMinRate), src)
+	add("rate_to_set_on_first_cnp", rateText(p.RateToSetOnFirstCNP), src)
+	add("dce_tcp_g", fmt.Sprintf("%d/%d", p.DCETCPG, 1<<p.DCETCPGBits), src)
+	add("dce_tcp_rtt", timeText(p.DCETCPRTT), src)
+	add("rate_reduce_monitor_period", timeText(p.RateReduceMonitorPeriod), src)
+	add("initial_alpha", fmt.Sprintf("%d/1024", p.InitialAlpha), src)
+	add("min_time_between_cnps", timeText(p.MinTimeBetweenCNPs), src)
+	add("cnp_coalesce", p.CNPCoalesce.String(), src)
+	add("monitor_offset", timeText(p.MonitorOffset), src)
+	add("count_before_test", strconv.FormatBool(p.CountBeforeTest), src)
+	add("hai_times_stage", strconv.FormatBool(p.HAITimesStage), src)
+	add("halve_separately", strconv.FormatBool(p.HalveSeparately), src)
+	return notes
+}
+
+func (p *DCQCNParams) unitSource(src string) string {
+	if p.Name == "nvidia" {
+		return "disputed: 15 bits of bytes could not express the 150 kB of 802.1Qau or DCQCN's 10 MB"
+	}
+	return src
+}
+
+func timeText(t units.Time) string {
+	if t%units.Microsecond == 0 {
+		return fmt.Sprintf("%dus", t/units.Microsecond)
+	}
+	if t%units.Nanosecond == 0 {
+		return fmt.Sprintf("%dns", t/units.Nanosecond)
+	}
+	return fmt.Sprintf("%dps", t)
+}
+
+func rateText(r units.Rate) string {
+	if r%units.Mbps == 0 {
+		return fmt.Sprintf("%dMbps", r/units.Mbps)
+	}
+	return fmt.Sprintf("%dbps", r)
+}
+
+func maxText(r units.Rate) string {
+	if r == 0 {
+		return "port rate"
+	}
+	return rateText(r)
+}

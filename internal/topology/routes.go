@@ -180,10 +180,12 @@ func (r *Routes) CheckPair(g *Graph, src, dst int) error {
 // pair without a route. Networks of separate rails fail it by intention: there,
 // check the pairs of the workload with CheckPair.
 func (r *Routes) Check(g *Graph) error {
+	complete := make([]bool, len(g.Nodes)) // switches that know every endpoint
+	for i, groups := range r.Group {
+		complete[i] = groups != nil && !slices.ContainsFunc(groups, func(group uint32) bool { return group&0xff == 0 })
+	}
 	for src, s := range g.Endpoints {
-		// Endpoints on one leaf reach the same ones: only the first is tested,
-		// and a neighbour that shares its leaf need not be.
-		if leaf := g.Nodes[s.Node].Ports[s.Port].Peer; g.Nodes[leaf].Kind == Switch && firstBehind(g, leaf) != s {
+		if complete[g.Nodes[s.Node].Ports[s.Port].Peer] {
 			continue
 		}
 		for dst, d := range g.Endpoints {
@@ -196,17 +198,6 @@ func (r *Routes) Check(g *Graph) error {
 		}
 	}
 	return nil
-}
-
-// firstBehind returns the lowest-numbered endpoint whose cable ends at leaf.
-func firstBehind(g *Graph, leaf int) Endpoint {
-	best := Endpoint{Node: len(g.Nodes)}
-	for _, p := range g.Nodes[leaf].Ports {
-		if g.Nodes[p.Peer].Kind == Host && (p.Peer < best.Node || p.Peer == best.Node && p.PeerPort < best.Port) {
-			best = Endpoint{Node: p.Peer, Port: p.PeerPort}
-		}
-	}
-	return best
 }
 
 // MaxGroupSize returns the number of members of the largest ECMP group.

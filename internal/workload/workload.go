@@ -46,7 +46,8 @@ type Message struct {
 }
 
 // Plan is a whole workload: messages are sorted by (Start, index of entry,
-// order within the entry).
+// order within the entry). Append to it with AddEntry and the patterns, then
+// call Finish.
 type Plan struct {
 	Conns    []Conn
 	Messages []Message

@@ -3,6 +3,7 @@ package topology
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // builder collects the first error of a generator, so that the shapes below
@@ -53,8 +54,7 @@ func atLeast(what string, n, least int) error {
 	return nil
 }
 
-// checkCounts runs atLeast over (name, value, least) triples and limits the
-// nodes of the whole.
+// checkCounts checks each count of a generator and the nodes of the whole.
 func checkCounts(nodes int, counts ...count) error {
 	for _, c := range counts {
 		if err := atLeast(c.what, c.n, c.least); err != nil {
@@ -139,20 +139,15 @@ type Ratio struct {
 
 // ParseRatio reads "3:1", or "3" for 3:1. Both numbers are from 1 to 1000.
 func ParseRatio(s string) (Ratio, error) {
-	r := Ratio{Up: 1}
-	bad := fmt.Errorf("%q is not an oversubscription ratio; write two whole numbers from 1 to 1000 such as 3:1", s)
-	down, up := s, "1"
-	for i := range s {
-		if s[i] == ':' {
-			down, up = s[:i], s[i+1:]
-			break
-		}
+	down, up, ok := strings.Cut(s, ":")
+	if !ok {
+		up = "1"
 	}
-	var err1, err2 error
-	r.Down, err1 = strconv.Atoi(down)
-	r.Up, err2 = strconv.Atoi(up)
+	d, err1 := strconv.Atoi(down)
+	u, err2 := strconv.Atoi(up)
+	r := Ratio{Down: d, Up: u}
 	if err1 != nil || err2 != nil || r.check() != nil {
-		return Ratio{}, bad
+		return Ratio{}, fmt.Errorf("%q is not an oversubscription ratio; write two whole numbers from 1 to 1000 such as 3:1", s)
 	}
 	return r, nil
 }
@@ -181,7 +176,7 @@ func (p *LeafSpineParams) Oversubscribe(r Ratio) error {
 	}
 	for _, spec := range [...]LinkSpec{p.HostLink, p.Uplink} {
 		if _, err := spec.link(); err != nil {
-			return err
+			return fmt.Errorf("leaf-spine: %w", err)
 		}
 	}
 	uplinks, ok := divide(int64(p.HostsPerLeaf)*int64(r.Up), int64(p.HostLink.Rate), int64(p.Uplink.Rate), int64(r.Down))

@@ -15,6 +15,7 @@ const (
 	MaxLength = 2000 * units.Kilometre  // of one cable
 	MaxPorts  = 65535                   // per node: port numbers are 16 bits
 	MaxNodes  = 1 << 18                 // per graph
+	MaxLinks  = 1 << 22                 // per graph
 	MaxRate   = 100 * 1000 * units.Gbps // of one link
 )
 
@@ -68,9 +69,12 @@ func (g *Graph) AddLink(a, b int, spec LinkSpec) error {
 			return fmt.Errorf("link names node %d, but the nodes are 0 to %d", n, len(g.Nodes)-1)
 		}
 	}
-	at := fmt.Sprintf("link %s to %s: ", g.Nodes[a].Name, g.Nodes[b].Name)
+	at := "link " + g.Nodes[a].Name + " to " + g.Nodes[b].Name + ": "
 	if a == b {
 		return errors.New(at + "a link must join two different nodes")
+	}
+	if len(g.Links) >= MaxLinks {
+		return fmt.Errorf("%sthe topology has more than %d links; make it smaller", at, MaxLinks)
 	}
 	link, err := spec.link()
 	if err != nil {

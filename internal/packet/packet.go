@@ -38,7 +38,7 @@ type Packet struct {
 	// What the fabric reads.
 	Frame uint32 // frame bytes from destination address to FCS; what buffers count
 	Hash  uint32 // hash of the five-tuple, salted again by every switch
-	Src   uint32 // source endpoint (host port) index
+	Next  uint32 // link of the queue that holds the packet
 	Dst   uint32 // destination endpoint index
 	Conn  uint32 // connection index; identifies pinned routes
 	In    uint16 // ingress port, set by the switch that holds the packet
@@ -56,6 +56,7 @@ type Packet struct {
 	RKey    uint32 // RETH
 	DMALen  uint32 // RETH
 	Opcode  uint8  // BTH opcode
-	_       [3]uint8
+	Hop     uint8  // pinned route: switches passed
+	Out     uint16 // egress port, set with In
 	VA      uint64 // RETH
 }

@@ -56,6 +56,7 @@ const (
 	AckTimeout   Mechanism = "ACK timeout"                  // detected; actor: requester QP
 	CNPSent      Mechanism = "CNP"                          // fed back; actor: responder QP
 	CEOnAck      Mechanism = "CE flag on ACK"               // fed back; actor: responder QP (ns-3 profile)
+	PFCSent      Mechanism = "PFC XOFF"                     // fed back; actor: the port that told its peer to stop
 	NAKSent      Mechanism = "NAK"                          // fed back; actor: responder QP
 	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
 	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting

@@ -1,0 +1,193 @@
+package fabric
+
+import (
+	"math"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// portCold is what the packet path rarely looks at.
+type portCold struct {
+	name   string // "leaf1:3"
+	node   string
+	peer   string
+	pfc    PFCParams
+	red    [Classes]redCurve
+	marks  [Classes]record.Act
+	xoff   [Classes]record.Act
+	peakAt [Classes]units.Time
+	drops  [Classes]*dropStat
+	impair *impairment
+	// State at the start and the end of the measured window.
+	from, to [Classes]snapshot
+}
+
+// snapshot is what a measured window subtracts.
+type snapshot struct {
+	area    float64
+	txBytes int64
+	txPkts  int64
+	min     int64
+}
+
+// SwitchSpec is what a Net needs to build a switch.
+type SwitchSpec struct {
+	Name    string
+	Ports   int
+	Params  *SwitchParams
+	Group   []uint32 // topology.Routes of this switch
+	Members []uint16
+	Seed    uint64
+}
+
+// PortSpec is what a Net needs to build a port.
+type PortSpec struct {
+	ID          uint32 // global port number
+	Source      uint32 // global order number; see Sources
+	Node, Peer  string // names: "leaf1", "h4:1"
+	Local       int
+	NodePorts   int
+	Rate        units.Rate
+	Delay       units.Time
+	PeerPart    int
+	PeerPort    int        // index in the peer's Net
+	PeerLatency units.Time // pipeline of the peer, when it is a switch
+	PeerCut     bool       // the peer forwards cut-through
+	Params      *PortParams
+	PG          *[Classes]PGParams // nil for a host
+	Loss, BER   float64
+	DropEvery   int
+	DownAt      units.Time
+	Seed        uint64
+}
+
+// Sources is how many order numbers a node of n ports takes: what its ports
+// send, their wake-ups, their PFC timers, then the timers of a host.
+func Sources(n int) int { return 3*n + HostKinds }
+
+// NewNet returns an empty fabric on a partition. pins is shared and read-only.
+func NewNet(part *Part, profile wire.Profile, quantum units.Time, pins []Pin) *Net {
+	n := &Net{part: part, wire: profile, quantum: quantum, pins: pins}
+	part.Handler = n
+	return n
+}
+
+// AddSwitch adds a switch; its ports must be added next, in order.
+func (n *Net) AddSwitch(s SwitchSpec) int32 {
+	p := s.Params
+	n.switches = append(n.switches, swtch{
+		name: s.Name, base: len(n.ports), nports: s.Ports,
+		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
+		lossyNum: p.EgressAlphaNum, lossyDen: p.EgressAlphaDen,
+		group: s.Group, members: s.Members, salt: p.Salt,
+		lossless: p.Lossless, unaccounted: p.Unaccounted,
+		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
+		prio: p.DSCPToPrio, rnd: rng.New(s.Seed, s.Name+"/mark"),
+	})
+	return int32(len(n.switches) - 1)
+}
+
+// AddHost adds a host; its ports must be added next. It returns the host's
+// node number for AddPort and the index for HostTimer.
+func (n *Net) AddHost(h Host) (node int32, index int) {
+	n.hosts = append(n.hosts, h)
+	return int32(^(len(n.hosts) - 1)), len(n.hosts) - 1
+}
+
+// AddPort adds a port to node and returns its index.
+func (n *Net) AddPort(node int32, s PortSpec) int {
+	p := Port{
+		lead: s.Delay + s.PeerLatency, delay: s.Delay, rate: s.Rate,
+		peerPart: int32(s.PeerPart), peerPort: uint32(s.PeerPort),
+		source: s.Source, ports: uint16(s.NodePorts), local: uint16(s.Local),
+		node: node, pfc: s.Params.PFC.Enabled, id: s.ID,
+	}
+	if 8_000_000_000_000%int64(s.Rate) == 0 {
+		p.psByte = units.Time(8_000_000_000_000 / int64(s.Rate))
+	}
+	if s.PeerCut {
+		p.header = n.txTime(&p, uint32(n.wire.Header))
+	}
+	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC}
+	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || s.DownAt != units.Never {
+		p.impaired = true
+		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt}
+	}
+	for k := range Classes {
+		q := queue{least: math.MaxInt32}
+		c.red[k], q.kmin = s.Params.RED[k].curve()
+		n.queues = append(n.queues, q)
+		n.pauses = append(n.pauses, pauseState{waitFrom: units.Never})
+		g := pg{}
+		if s.PG != nil {
+			g = newPG(&s.PG[k])
+		}
+		n.pgs = append(n.pgs, g)
+	}
+	n.ports = append(n.ports, p)
+	n.cold = append(n.cold, c)
+	n.sched = append(n.sched, NewScheduler(s.Params))
+	return len(n.ports) - 1
+}
+
+func newPG(p *PGParams) pg {
+	return pg{
+		reserved: int32(p.Reserved), headroomSize: int32(p.Headroom), static: int32(p.Static),
+		xonOffset: int32(p.XONOffset), alphaNum: p.AlphaNum, alphaDen: max(1, p.AlphaDen),
+	}
+}
+
+// Part returns the partition the fabric lives on.
+func (n *Net) Part() *Part { return n.part }
+
+// Kick tells port i of a host that something became ready to send.
+func (n *Net) Kick(now units.Time, i int) { n.kick(now, i) }
+
+// SetPause makes host port i pause or resume class c of the switch (a receive
+// buffer that fills).
+func (n *Net) SetPause(now units.Time, i int, c uint8, xoff bool) {
+	n.noteXOFF(now, i, c, xoff)
+	n.setPause(now, i, c, xoff)
+}
+
+func (n *Net) noteXOFF(now units.Time, i int, c uint8, xoff bool) {
+	if xoff {
+		n.cold[i].xoff[c].Add(now, 0)
+	}
+}
+
+// DropReceived drops a frame that host port i has no receive buffer for.
+func (n *Net) DropReceived(now units.Time, i int, slot uint32) {
+	n.drop(now, i, n.part.Rec(slot).Class, dropRxBuffer, slot)
+}
+
+// HostTimer schedules Host.Timer at a time for the host with the given index
+// (of AddHost); source is the host's first order number for timers, age the
+// time since the timer was armed.
+func (n *Net) HostTimer(at, age units.Time, index int, source uint32, kind uint8, low uint32) {
+	n.part.At(at, sim.Order(age, source+uint32(kind)), sim.MakeRef(evHost+uint32(kind)<<tagShift|uint32(index), low))
+}
+
+// CountSent books a frame a host starts on port i.
+func (n *Net) CountSent(i int, pk *packet.Packet) {
+	q := &n.queues[i*Classes+int(pk.Class)]
+	q.txPackets++
+	q.txBytes += int64(pk.Frame)
+}
+
+// FreeAt is when port i's transmitter is free.
+func (n *Net) FreeAt(i int) units.Time { return n.ports[i].freeAt }
+
+// SerialisationTime is the time of a frame on the wire of port i.
+func (n *Net) SerialisationTime(i int, frame uint32) units.Time {
+	return n.txTime(&n.ports[i], frame+uint32(n.wire.Overhead))
+}
+
+func portName(node string, local int) string {
+	return node + ":" + itoa(local+1)
+}

@@ -1,0 +1,127 @@
+package fabric
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+type dropCause uint8
+
+const (
+	dropHeadroom dropCause = iota
+	dropEgress
+	dropLoss
+	dropBitError
+	dropEvery
+	dropLinkDown
+	dropTTL
+	dropNoRoute
+	dropRxBuffer
+	dropCauses
+)
+
+var dropNames = [dropCauses]string{
+	dropHeadroom: "headroom exceeded",
+	dropEgress:   "egress threshold",
+	dropLoss:     "link loss",
+	dropBitError: "bit error",
+	dropEvery:    "drop_every",
+	dropLinkDown: "link down",
+	dropTTL:      "TTL expired",
+	dropNoRoute:  "no route",
+	dropRxBuffer: "NIC receive buffer full",
+}
+
+// buffer reports whether the cause is a full buffer: congestion rather than a
+// fault of the link or the route.
+func (c dropCause) buffer() bool { return c == dropHeadroom || c == dropEgress || c == dropRxBuffer }
+
+// dropStat counts the drops of one port and class by cause.
+type dropStat [dropCauses]record.Act
+
+// drop counts a frame that ends at port i in class c, and frees it.
+func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32) {
+	n.countDrop(now, i, c, cause, n.part.Rec(slot))
+	n.part.Free(slot)
+}
+
+func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *packet.Packet) {
+	k := &n.cold[i].drops[c]
+	if *k == nil {
+		*k = new(dropStat)
+	}
+	(*k)[cause].Add(now, int64(pk.Frame))
+}
+
+// admitLossy is the egress dynamic threshold of a lossy priority: the queue
+// may grow to alpha times what is free of the lossy pool.
+func (n *Net) admitLossy(sw *swtch, e int, c uint8, size int32) bool {
+	if sw.lossyDen != 0 {
+		q := &n.queues[e*Classes+int(c)]
+		free := sw.lossyPool - sw.lossyUsed
+		if int64(size) > free || int64(q.bytes+size) > free*sw.lossyNum/sw.lossyDen {
+			return false
+		}
+	}
+	sw.lossyUsed += int64(size)
+	return true
+}
+
+// impairment is what a link does to the frames that arrive at one end.
+type impairment struct {
+	rnd    rng.Stream
+	loss   float64
+	ber    float64
+	every  int
+	seen   int
+	downAt units.Time
+}
+
+// lost decides whether the link lost or damaged the frame that arrives at port
+// i: a frame of b bits survives a bit error rate e with probability (1-e)^b.
+func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
+	im := n.cold[i].impair
+	cause := dropCauses
+	switch {
+	case now >= im.downAt:
+		cause = dropLinkDown
+	case im.every > 0 && pk.Kind == packet.Data && im.count():
+		cause = dropEvery
+	case im.loss > 0 && im.rnd.Float64() < im.loss:
+		cause = dropLoss
+	case im.ber > 0 && im.rnd.Float64() < damaged(im.ber, int(pk.Frame)*8):
+		cause = dropBitError
+	default:
+		return false
+	}
+	c := pk.Class
+	if pk.Kind == packet.Pause {
+		c = 0
+	}
+	n.countDrop(now, i, c, cause, pk)
+	return true
+}
+
+func (im *impairment) count() bool {
+	im.seen++
+	if im.seen < im.every {
+		return false
+	}
+	im.seen = 0
+	return true
+}
+
+// damaged returns 1-(1-ber)^b by repeated squaring: no library function whose
+// last bit may differ between machines decides a frame's fate.
+func damaged(ber float64, b int) float64 {
+	ok, base := 1.0, 1-ber
+	for ; b > 0; b >>= 1 {
+		if b&1 != 0 {
+			ok *= base
+		}
+		base *= base
+	}
+	return 1 - ok
+}

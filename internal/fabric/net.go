@@ -1,0 +1,333 @@
+package fabric
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// Part is the partition a Net lives on.
+type Part = sim.Part[packet.Packet]
+
+// Net is the fabric of one partition: all its ports, queues and switches in
+// flat arrays, and the handler of its events.
+type Net struct {
+	part     *Part
+	wire     wire.Profile
+	quantum  units.Time
+	ports    []Port
+	queues   []queue      // Classes per port
+	cold     []portCold   // per port
+	pgs      []pg         // Classes per port; ingress accounting, zero for host ports
+	pauses   []pauseState // Classes per port; what the peer makes us do
+	sched    []Scheduler  // per port
+	switches []swtch
+	hosts    []Host
+	pins     []Pin
+
+	fingerprint uint64
+	hops        int64
+	measuring   bool
+}
+
+// Host is a network card as the fabric sees it: it takes frames that arrive
+// and gives the next one to send.
+type Host interface {
+	// Receive takes over record slot, which arrived whole at local port.
+	Receive(now units.Time, port int, slot uint32)
+	// Next returns the record to send from port now, whose class must be in
+	// open, or 0; and when to ask again: 0 for as soon as the port is free,
+	// Never when nothing is waiting for time alone.
+	Next(now units.Time, port int, open uint8) (slot uint32, again units.Time)
+	// WaitingSince returns since when something of class has been ready to
+	// leave port but for the gate; Never if nothing is.
+	WaitingSince(now units.Time, port int, class uint8) units.Time
+	// Timer executes a timer set with Net.HostTimer.
+	Timer(now units.Time, kind uint8, low uint32)
+}
+
+// Pin is the pinned route of one connection: the egress port at the k-th
+// switch of the way there and back. Paths is nil for a connection that is not
+// pinned.
+type Pin struct{ There, Back []uint16 }
+
+// Port is the hot part of one port: two cache lines.
+type Port struct {
+	startAt units.Time // start of the transmission in progress, or of the last
+	freeAt  units.Time // when the transmitter is free
+	wakeAt  units.Time // pending wake-up; 0 none
+	lead    units.Time // propagation, and the peer's pipeline latency
+	delay   units.Time // propagation alone: what a PFC frame takes
+	psByte  units.Time // time of a byte where that is a whole number of ps, else 0
+	rate    units.Rate
+	header  units.Time // cut-through peer: time of the header; 0 store-and-forward
+
+	peerPart int32
+	peerPort uint32
+	source   uint32 // order number of what this port sends; +ports: its wake-ups, +2*ports: its PFC timers
+	ports    uint16 // ports of this node
+	local    uint16
+	node     int32 // index into switches, or ^index into hosts
+
+	ready    uint8 // classes with frames queued (switch)
+	shut     uint8 // classes the peer has paused
+	want     uint8 // classes we want the peer to pause
+	told     uint8 // what the last PFC frame said
+	control  bool  // a PFC frame may be due
+	refresh  bool  // ... because a pause needs refreshing
+	impaired bool  // the link loses frames or goes down
+	pfc      uint8
+	armed    bool // refresh timer
+	id       uint32
+}
+
+// queue is an egress queue: frames linked through their records.
+type queue struct {
+	head, tail uint32
+	bytes      int32
+	peak       int32
+	last       units.Time // when bytes last changed
+	area       [2]uint64  // integral of bytes over time, 128 bits
+	kmin       int32      // mark above; MaxInt32: never
+	least      int32
+	txPackets  int64
+	txBytes    int64
+}
+
+// integrate brings the time integral of the queue up to now.
+func (q *queue) integrate(now units.Time) {
+	if q.bytes != 0 {
+		hi, lo := bits.Mul64(uint64(q.bytes), uint64(now-q.last))
+		var carry uint64
+		q.area[0], carry = bits.Add64(q.area[0], lo, 0)
+		q.area[1] += hi + carry
+	}
+	q.last = now
+}
+
+// mean returns the average length over a time d.
+func (q *queue) mean(d units.Time) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return (float64(q.area[1])*math.Exp2(64) + float64(q.area[0])) / float64(d)
+}
+
+// Event tags: a kind and an index.
+const (
+	tagShift = 27
+	tagIndex = 1<<tagShift - 1
+)
+
+const (
+	evArrive  uint32 = iota << tagShift // a frame reached port
+	evWhole                             // a cut-through frame that had to wait for its last bit
+	evPause                             // a PFC frame takes effect at port
+	evWake                              // port may be free
+	evRefresh                           // port refreshes its pauses
+	evExpire                            // pause of a class of port runs out
+	evHost                              // timer of a host; the host's own kinds follow
+)
+
+// HostKinds is the number of timer kinds a Host may use.
+const HostKinds = 8
+
+// Handle implements sim.Handler.
+func (n *Net) Handle(now units.Time, ref sim.Ref) {
+	tag := ref.Tag()
+	i := int(tag & tagIndex)
+	switch tag &^ tagIndex {
+	case evArrive:
+		n.arrive(now, i, ref.Low())
+	case evWake:
+		n.wake(now, i)
+	case evWhole:
+		n.admit(now, i, ref.Low())
+	case evPause:
+		n.obey(now, i, ref.Low())
+	case evRefresh:
+		n.refreshPauses(now, i)
+	case evExpire:
+		n.expire(now, i, uint8(ref.Low()))
+	default:
+		kind := uint8((tag&^tagIndex - evHost) >> tagShift)
+		n.hosts[i].Timer(now, kind, ref.Low())
+	}
+}
+
+// arrive takes a frame off the wire.
+func (n *Net) arrive(now units.Time, i int, slot uint32) {
+	p := &n.ports[i]
+	pk := n.part.Rec(slot)
+	n.part.NoteWork()
+	n.fingerprint += rng.Mix64(uint64(now), uint64(p.id)<<32|uint64(pk.Frame))
+	if p.impaired && n.lost(now, i, pk) {
+		n.part.Free(slot)
+		return
+	}
+	if pk.Kind == packet.Pause {
+		n.receivePause(now, i, slot)
+		return
+	}
+	if p.node < 0 {
+		n.hosts[^p.node].Receive(now, int(p.local), slot)
+		return
+	}
+	n.forward(now, i, slot)
+}
+
+// idle reports whether port p may start a frame in the current event: its
+// transmitter is free and no wake-up of this very instant is still to come.
+func (p *Port) idle(now units.Time) bool { return now >= p.freeAt && p.wakeAt != now }
+
+// Kick makes port i look for something to send: something became ready.
+func (n *Net) kick(now units.Time, i int) {
+	p := &n.ports[i]
+	if p.idle(now) {
+		n.start(now, i)
+	} else if now < p.freeAt {
+		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt)
+	}
+}
+
+// wakeAt makes sure that port i looks again at time at.
+func (n *Net) wakeAt(p *Port, i int, at, age units.Time) {
+	if p.wakeAt != 0 && p.wakeAt <= at && p.wakeAt >= n.part.Now() {
+		return
+	}
+	p.wakeAt = at
+	n.part.At(at, sim.Order(age, p.source+uint32(p.ports)), sim.MakeRef(evWake|uint32(i), 0))
+}
+
+func (n *Net) wake(now units.Time, i int) {
+	p := &n.ports[i]
+	if p.wakeAt != now {
+		return // superseded by an earlier one
+	}
+	p.wakeAt = 0
+	if now >= p.freeAt {
+		n.start(now, i)
+	} else {
+		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt)
+	}
+}
+
+// start begins the transmission of the next frame of port i, if there is one.
+func (n *Net) start(now units.Time, i int) {
+	p := &n.ports[i]
+	var slot uint32
+	if p.control {
+		slot = n.pauseFrame(now, i)
+		p = &n.ports[i]
+	}
+	again := units.Time(0)
+	switch {
+	case slot != 0:
+		// A PFC frame goes first; what waits behind it is asked for at freeAt.
+	case p.node >= 0:
+		if avail := p.ready &^ p.shut; avail != 0 {
+			slot = n.dequeue(now, i, n.sched[i].Pick(avail))
+		}
+		if p.ready&^p.shut == 0 && !p.control {
+			again = units.Never
+		}
+	default:
+		slot, again = n.hosts[^p.node].Next(now, int(p.local), ^p.shut)
+	}
+	if slot != 0 {
+		n.transmit(now, p, slot)
+	}
+	if again != units.Never && (slot != 0 || again > now) {
+		at := max(again, p.freeAt)
+		n.wakeAt(p, i, at, at-now)
+	}
+}
+
+// transmit commits a frame: its arrival at the peer is certain from here on.
+func (n *Net) transmit(now units.Time, p *Port, slot uint32) {
+	if now < p.freeAt {
+		n.part.Bug("port %d starts a frame %d ps before it is free", p.id, p.freeAt-now)
+	}
+	pk := n.part.Rec(slot)
+	tx := n.txTime(p, pk.Frame+uint32(n.wire.Overhead))
+	p.startAt = now
+	p.freeAt = now + tx
+	d := tx + p.lead
+	switch {
+	case pk.Kind == packet.Pause:
+		d = tx + p.delay
+	case p.header != 0:
+		d = min(tx, p.header) + p.lead
+		n.hops++
+	default:
+		n.hops++
+	}
+	n.part.Send(int(p.peerPart), now+d, sim.Order(d, p.source), evArrive|p.peerPort, slot)
+}
+
+// txTime is the time of b bytes on the wire: rounded up to a picosecond, or
+// truncated to the scenario's quantum.
+func (n *Net) txTime(p *Port, b uint32) units.Time {
+	if p.psByte != 0 && n.quantum == 0 {
+		return units.Time(b) * p.psByte
+	}
+	if n.quantum == 0 {
+		return p.rate.TxTime(units.Bytes(b))
+	}
+	t := units.Time(int64(b) * 8e12 / int64(p.rate))
+	return t - t%n.quantum
+}
+
+// dequeue takes the head of class c off port i's queue at the start of its
+// transmission, marks it if due and releases its buffer.
+func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
+	q := &n.queues[i*Classes+int(c)]
+	slot := q.head
+	pk := n.part.Rec(slot)
+	q.head = pk.Next
+	p := &n.ports[i]
+	if q.head == 0 {
+		p.ready &^= 1 << c
+	}
+	q.integrate(now)
+	q.bytes -= int32(pk.Frame)
+	q.least = min(q.least, q.bytes)
+	q.txPackets++
+	q.txBytes += int64(pk.Frame)
+	n.sched[i].Charge(c, pk.Frame)
+	sw := &n.switches[p.node]
+	if q.bytes > q.kmin && !sw.markAtEnqueue {
+		n.mark(now, sw, i, c, q.bytes, pk)
+	}
+	n.release(now, sw, i, c, pk)
+	return slot
+}
+
+// enqueue adds a frame to class c of port i.
+func (n *Net) enqueue(now units.Time, i int, c uint8, slot uint32) {
+	pk := n.part.Rec(slot)
+	q := &n.queues[i*Classes+int(c)]
+	p := &n.ports[i]
+	pk.Next = 0
+	if q.head == 0 {
+		q.head = slot
+		p.ready |= 1 << c
+		if p.shut>>c&1 != 0 {
+			n.pauses[i*Classes+int(c)].waitFrom = now
+		}
+	} else {
+		n.part.Rec(q.tail).Next = slot
+	}
+	q.tail = slot
+	q.integrate(now)
+	q.bytes += int32(pk.Frame)
+	if q.bytes > q.peak {
+		q.peak = q.bytes
+		n.cold[i].peakAt[c] = now
+	}
+}

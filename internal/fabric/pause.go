@@ -1,0 +1,187 @@
+package fabric
+
+import (
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// pauseState is what one class of one port knows about its pauses: as the port
+// that was stopped, and as the one that stopped its peer.
+type pauseState struct {
+	until    units.Time // when the pause runs out; Never without a timer
+	from     units.Time // when it began
+	waitFrom units.Time // since when a frame waits behind it; Never: none (switch)
+	expiry   bool       // an expiry timer is pending
+	paused   units.Time // total, all pauses
+	held     record.Act // pauses that held a frame; sum: time held
+	received record.Act // XOFFs that began a pause
+	sent     record.Act // XOFFs that began a pause of the peer
+	refresh  int64
+	resumes  int64
+}
+
+// setPause notes that class c of port i wants its peer paused or not, and
+// sends a PFC frame as soon as the transmitter allows.
+func (n *Net) setPause(now units.Time, i int, c uint8, xoff bool) {
+	p := &n.ports[i]
+	if xoff {
+		p.want |= 1 << c
+	} else {
+		p.want &^= 1 << c
+	}
+	p.control = true
+	n.kick(now, i)
+}
+
+// pauseFrame returns a PFC frame that carries the state of port i now
+// (IEEE 802.1Qbb: class-enable vector and one time per class), or 0 when the
+// peer knows it already.
+func (n *Net) pauseFrame(now units.Time, i int) uint32 {
+	p := &n.ports[i]
+	p.control = false
+	vector := p.want ^ p.told
+	if p.refresh {
+		vector |= p.want
+		p.refresh = false
+	}
+	if vector == 0 {
+		return 0
+	}
+	for v := vector; v != 0; v &= v - 1 {
+		c := bits.TrailingZeros8(v)
+		s := &n.pauses[i*Classes+c]
+		switch {
+		case p.want>>c&1 == 0:
+			s.resumes++
+		case p.told>>c&1 != 0:
+			s.refresh++
+		default:
+			s.sent.Add(now, 0)
+		}
+	}
+	p.told = p.want
+	if pfc := &n.cold[i].pfc; p.told != 0 && pfc.Refresh > 0 && !p.armed {
+		p.armed = true
+		n.part.At(now+pfc.Refresh, sim.Order(pfc.Refresh, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evRefresh|uint32(i), 0))
+	}
+	slot := n.part.Alloc()
+	*n.part.Rec(slot) = packet.Packet{
+		Kind: packet.Pause, Frame: uint32(n.wire.Control),
+		Payload: uint32(vector) | uint32(vector&p.told)<<8,
+	}
+	return slot
+}
+
+// refreshPauses sends pauses that are still needed again before they run out.
+func (n *Net) refreshPauses(now units.Time, i int) {
+	p := &n.ports[i]
+	p.armed = false
+	if p.want != 0 {
+		p.control, p.refresh = true, true
+		n.kick(now, i)
+	}
+}
+
+// receivePause lets a PFC frame take effect after the response time.
+func (n *Net) receivePause(now units.Time, i int, slot uint32) {
+	if r := n.cold[i].pfc.Response; r > 0 {
+		p := &n.ports[i]
+		n.part.At(now+r, sim.Order(r, p.source+2*uint32(p.ports)), sim.MakeRef(evPause|uint32(i), slot))
+		return
+	}
+	n.obey(now, i, slot)
+}
+
+// obey shuts and opens the gates of port i as a PFC frame says.
+func (n *Net) obey(now units.Time, i int, slot uint32) {
+	word := n.part.Rec(slot).Payload
+	n.part.Free(slot)
+	p := &n.ports[i]
+	opened := false
+	for v := uint8(word) & p.pfc; v != 0; v &= v - 1 {
+		c := uint8(bits.TrailingZeros8(v))
+		if word>>8>>c&1 != 0 {
+			n.shut(now, i, c)
+		} else if p.shut>>c&1 != 0 {
+			n.open(now, i, c)
+			opened = true
+		}
+	}
+	if opened {
+		n.kick(now, i)
+	}
+}
+
+// shut closes the gate of class c, or prolongs the pause that closed it.
+func (n *Net) shut(now units.Time, i int, c uint8) {
+	p := &n.ports[i]
+	s := &n.pauses[i*Classes+int(c)]
+	if p.shut>>c&1 == 0 {
+		p.shut |= 1 << c
+		s.from = now
+		s.received.Add(now, 0)
+		s.waitFrom = units.Never
+		if p.ready>>c&1 != 0 {
+			s.waitFrom = now
+		}
+	}
+	s.until = units.Never
+	if q := n.cold[i].pfc.Quanta; q > 0 {
+		// A quantum is 512 bit times (IEEE 802.3 31B.2).
+		d := p.rate.TxTime(units.Bytes(int64(q) * 64))
+		s.until = now + d
+		if !s.expiry {
+			s.expiry = true
+			n.part.At(s.until, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evExpire|uint32(i), uint32(c)))
+		}
+	}
+}
+
+// expire ends a pause whose time ran out without a refresh.
+func (n *Net) expire(now units.Time, i int, c uint8) {
+	p := &n.ports[i]
+	s := &n.pauses[i*Classes+int(c)]
+	s.expiry = false
+	if p.shut>>c&1 == 0 {
+		return
+	}
+	if s.until > now {
+		if s.until != units.Never {
+			s.expiry = true
+			d := p.rate.TxTime(units.Bytes(int64(n.cold[i].pfc.Quanta) * 64))
+			n.part.At(s.until, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evExpire|uint32(i), uint32(c)))
+		}
+		return
+	}
+	n.open(now, i, c)
+	n.kick(now, i)
+}
+
+// open ends a pause and books its time.
+func (n *Net) open(now units.Time, i int, c uint8) {
+	p := &n.ports[i]
+	n.bookPause(now, i, c)
+	p.shut &^= 1 << c
+}
+
+// bookPause adds the time since the pause of class c began, or since it was
+// last booked, to the port's account: all of it as paused, and as held from
+// when a frame waited.
+func (n *Net) bookPause(now units.Time, i int, c uint8) {
+	p := &n.ports[i]
+	s := &n.pauses[i*Classes+int(c)]
+	s.paused += now - s.from
+	since := s.waitFrom
+	if p.node < 0 {
+		since = n.hosts[^p.node].WaitingSince(now, int(p.local), c)
+	}
+	if since < now {
+		since = max(since, s.from)
+		s.held.Add(since, int64(now-since))
+		s.held.Last = max(s.held.Last, now)
+	}
+}

@@ -1,0 +1,165 @@
+package fabric
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// Fingerprint is the sum of the hashes of (time, port, length) of every arrival.
+func (n *Net) Fingerprint() uint64 { return n.fingerprint }
+
+// Hops counts the packets and ACKs that a port sent; PFC frames apart.
+func (n *Net) Hops() int64 { return n.hops }
+
+// Measure begins (from) or ends the measured window at now, a consistent cut.
+func (n *Net) Measure(now units.Time, from bool) {
+	n.measuring = true
+	for i := range n.ports {
+		for c := range Classes {
+			q := &n.queues[i*Classes+c]
+			q.integrate(now)
+			s := snapshot{area: q.mean(1), txBytes: q.txBytes, txPkts: q.txPackets}
+			if from {
+				n.cold[i].from[c] = s
+				q.least = q.bytes
+			} else {
+				n.cold[i].to[c] = s
+				n.cold[i].from[c].min = int64(q.least)
+			}
+		}
+	}
+}
+
+// Finish books what is still pending at the end of the run: pauses and the
+// time integrals of the queues.
+func (n *Net) Finish(now units.Time) {
+	for i := range n.ports {
+		for c := range uint8(Classes) {
+			n.queues[i*Classes+int(c)].integrate(now)
+			if n.ports[i].shut>>c&1 != 0 {
+				n.bookPause(now, i, c)
+			}
+		}
+	}
+}
+
+// CheckEmpty panics unless all buffers are empty: called when no packet is alive.
+func (n *Net) CheckEmpty() {
+	for i := range n.queues {
+		if q := &n.queues[i]; q.bytes != 0 || q.head != 0 {
+			n.part.Bug("%s class %d holds %d bytes but no packet is alive", n.cold[i/Classes].name, i%Classes, q.bytes)
+		}
+		if g := &n.pgs[i]; g.used != 0 || g.headroom != 0 {
+			n.part.Bug("%s class %d: %d bytes accounted but no packet is alive", n.cold[i/Classes].name, i%Classes, g.used+g.headroom)
+		}
+	}
+	for k := range n.switches {
+		if sw := &n.switches[k]; sw.used != 0 || sw.lossyUsed != 0 {
+			n.part.Bug("%s: shared pool holds %d bytes but no packet is alive", sw.name, sw.used+sw.lossyUsed)
+		}
+	}
+}
+
+// QueuedFrames counts the frames that wait in switch queues.
+func (n *Net) QueuedFrames() (frames int) {
+	for i := range n.queues {
+		for s := n.queues[i].head; s != 0; s = n.part.Rec(s).Next {
+			frames++
+		}
+	}
+	return frames
+}
+
+// Port returns what port i did in class c over a run that lasted to end (or in
+// the measured window of length window, when there is one).
+func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
+	p, cold := &n.ports[i], &n.cold[i]
+	q, s, g := &n.queues[i*Classes+int(c)], &n.pauses[i*Classes+int(c)], &n.pgs[i*Classes+int(c)]
+	r := record.Port{
+		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), RateBps: p.rate,
+		PeakQueueBytes: int64(q.peak), PeakQueuePS: cold.peakAt[c], MeanQueueBytes: q.mean(end),
+		PeakIngress: int64(g.peak), PeakHeadroom: int64(g.peakHeadroom),
+		TxPackets: q.txPackets, TxBytes: q.txBytes,
+		Utilisation: n.utilisation(p, q.txBytes, q.txPackets, end),
+		Marked:      cold.marks[c].Count,
+		PausesSent:  s.sent.Count, PausesReceived: s.received.Count, RefreshesSent: s.refresh, ResumesSent: s.resumes,
+		HeldPS: units.Time(s.held.Sum), PausedPS: s.paused,
+	}
+	if n.measuring {
+		from, to := cold.from[c], cold.to[c]
+		r.MeanQueueBytes = (to.area - from.area) / float64(window)
+		r.MinQueueBytes = from.min
+		r.Utilisation = n.utilisation(p, to.txBytes-from.txBytes, to.txPkts-from.txPkts, window)
+	}
+	if d := cold.drops[c]; d != nil {
+		for cause, act := range d {
+			if act.Count > 0 {
+				r.Dropped += act.Count
+				r.DroppedBytes += act.Sum
+				r.DropCauses = append(r.DropCauses, record.Drop{Cause: dropNames[cause], Act: act})
+			}
+		}
+	}
+	return r
+}
+
+// utilisation is the share of a time d that the frames of one class took on
+// the wire.
+func (n *Net) utilisation(p *Port, bytes, packets int64, d units.Time) float64 {
+	if d <= 0 {
+		return 0
+	}
+	bits := float64(bytes+packets*int64(n.wire.Overhead)) * 8
+	return bits * 1e12 / float64(p.rate) / float64(d)
+}
+
+// Ledger returns the acts of port i in class c.
+func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
+	cold := &n.cold[i]
+	s := &n.pauses[i*Classes+int(c)]
+	actor := fmt.Sprintf("%s prio %d", cold.name, c)
+	add := func(q record.Question, m record.Mechanism, a record.Act) {
+		if a.Count > 0 {
+			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})
+		}
+	}
+	add(record.Detected, record.ECNMark, cold.marks[c])
+	add(record.Detected, record.XOFFCross, cold.xoff[c])
+	if d := cold.drops[c]; d != nil {
+		var full record.Act
+		for cause, a := range d {
+			if dropCause(cause).buffer() && a.Count > 0 {
+				full = merge(full, a)
+			}
+		}
+		add(record.Detected, record.BufferDrop, full)
+	}
+	add(record.FedBack, record.PFCSent, s.sent)
+	add(record.Held, record.PFCPause, s.held)
+	return out
+}
+
+func merge(a, b record.Act) record.Act {
+	if a.Count == 0 {
+		return b
+	}
+	return record.Act{Count: a.Count + b.Count, First: min(a.First, b.First), Last: max(a.Last, b.Last), Sum: a.Sum + b.Sum}
+}
+
+// Active reports whether class c of port i carried, held or lost anything.
+func (n *Net) Active(i int, c uint8) bool {
+	k := i*Classes + int(c)
+	return n.queues[k].txPackets != 0 || n.pgs[k].peak != 0 || n.pauses[k].sent.Count != 0 ||
+		n.pauses[k].received.Count != 0 || n.cold[i].drops[c] != nil
+}
+
+// NumPorts returns the number of ports.
+func (n *Net) NumPorts() int { return len(n.ports) }
+
+// PortID returns the global number of port i.
+func (n *Net) PortID(i int) uint32 { return n.ports[i].id }

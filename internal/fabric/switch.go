@@ -1,0 +1,204 @@
+package fabric
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// swtch is a shared-memory switch: one pool, accounted per ingress port and
+// priority group (what arrives) and per egress queue (what waits).
+type swtch struct {
+	name     string
+	base     int // first port
+	nports   int
+	shared   int64 // lossless pool: buffer less reserves and headrooms
+	used     int64
+	peakUsed int64
+
+	lossyPool, lossyUsed   int64
+	lossyNum, lossyDen     int64
+	group                  []uint32 // ECMP: offset<<8|count per destination endpoint
+	members                []uint16
+	salt                   uint64
+	lossless, unaccounted  uint8
+	markAtEnqueue, markAny bool
+	cutThrough             bool
+	prio                   [64]uint8
+	rnd                    rng.Stream
+}
+
+// pg is the ingress accounting of one (port, priority group).
+type pg struct {
+	used, headroom         int32 // bytes in the reserve and the shared pool; bytes in headroom
+	reserved, headroomSize int32
+	static                 int32 // XOFF threshold when positive
+	xonOffset              int32
+	alphaNum, alphaDen     int64
+	xoff                   bool
+	peak, peakHeadroom     int32
+}
+
+// above returns how much of the shared pool the group uses.
+func (g *pg) above() int32 { return max(0, g.used-g.reserved) }
+
+// threshold is the XOFF limit of g's shared use: static, or alpha times what
+// is free of the pool (Choudhury and Hahne's dynamic threshold).
+func (s *swtch) threshold(g *pg) int64 {
+	if g.static > 0 {
+		return int64(g.static)
+	}
+	return (s.shared - s.used) * g.alphaNum / g.alphaDen
+}
+
+// forward routes a frame that arrived at port i of a switch.
+func (n *Net) forward(now units.Time, i int, slot uint32) {
+	p := &n.ports[i]
+	pk := n.part.Rec(slot)
+	sw := &n.switches[p.node]
+	if pk.TTL <= 1 {
+		n.drop(now, i, pk.Class, dropTTL, slot)
+		return
+	}
+	out := n.route(sw, pk)
+	if out < 0 {
+		n.drop(now, i, pk.Class, dropNoRoute, slot)
+		return
+	}
+	pk.TTL--
+	pk.In = p.local
+	pk.Out = uint16(out)
+	pk.Class = sw.prio[pk.DSCP&63]
+	if sw.cutThrough && n.ports[sw.base+out].rate > p.rate {
+		// A faster egress would run dry: wait for the last bit.
+		wire := pk.Frame + uint32(n.wire.Overhead)
+		rest := n.txTime(p, wire) - n.txTime(p, min(wire, uint32(n.wire.Header)))
+		n.part.At(now+rest, sim.Order(rest, p.source), sim.MakeRef(evWhole|uint32(i), slot))
+		return
+	}
+	n.admit(now, i, slot)
+}
+
+// route returns the local egress port for pk, or -1.
+func (n *Net) route(sw *swtch, pk *packet.Packet) int {
+	if pk.Flags&packet.Pinned != 0 {
+		pin := &n.pins[pk.Conn]
+		way, hop := pin.There, int(pk.Hop)
+		if pk.Flags&packet.Reverse != 0 {
+			way = pin.Back
+		}
+		pk.Hop++
+		if hop >= len(way) {
+			return -1
+		}
+		return int(way[hop])
+	}
+	g := sw.group[pk.Dst]
+	switch k := g & 0xff; k {
+	case 0:
+		return -1
+	case 1:
+		return int(sw.members[g>>8])
+	default:
+		h := rng.Mix64(uint64(pk.Hash), sw.salt) >> 32
+		return int(sw.members[g>>8+uint32(h*uint64(k)>>32)])
+	}
+}
+
+// admit is the switch's decision on a frame: room in the buffer or not, XOFF
+// or not, mark or not; then it waits in the egress queue.
+func (n *Net) admit(now units.Time, i int, slot uint32) {
+	p := &n.ports[i]
+	pk := n.part.Rec(slot)
+	sw := &n.switches[p.node]
+	c := pk.Class
+	e := sw.base + int(pk.Out)
+	size := int32(pk.Frame)
+	switch {
+	case sw.unaccounted>>c&1 != 0:
+	case sw.lossless>>c&1 != 0:
+		if !n.admitLossless(now, sw, i, c, size) {
+			n.drop(now, i, c, dropHeadroom, slot)
+			return
+		}
+	default:
+		if !n.admitLossy(sw, e, c, size) {
+			n.drop(now, e, c, dropEgress, slot)
+			return
+		}
+	}
+	if q := &n.queues[e*Classes+int(c)]; sw.markAtEnqueue && q.bytes+size > q.kmin {
+		n.mark(now, sw, e, c, q.bytes+size, pk)
+	}
+	n.enqueue(now, e, c, slot)
+	out := &n.ports[e]
+	if out.idle(now) {
+		n.start(now, e)
+	} else if now < out.freeAt {
+		n.wakeAt(out, e, out.freeAt, out.freeAt-out.startAt)
+	}
+}
+
+// admitLossless accounts a frame to its ingress port and priority group:
+// reserve, shared pool up to the threshold, then headroom. It reports false
+// when even the headroom is full.
+func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int32) bool {
+	g := &n.pgs[i*Classes+int(c)]
+	t := sw.threshold(g)
+	if g.headroom+size > g.headroomSize && int64(g.above()+size) > t {
+		return false
+	}
+	used := g.used + size
+	switch {
+	case used <= g.reserved:
+		g.used = used
+	case int64(used-g.reserved) > t:
+		g.headroom += size
+		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
+	default:
+		g.used = used
+		sw.used += int64(min(size, used-g.reserved))
+		sw.peakUsed = max(sw.peakUsed, sw.used)
+	}
+	g.peak = max(g.peak, g.used+g.headroom)
+	if !g.xoff && (g.headroom > 0 || int64(g.above()) >= sw.threshold(g)) && n.ports[i].pfc>>c&1 != 0 {
+		g.xoff = true
+		n.cold[i].xoff[c].Add(now, int64(g.used+g.headroom))
+		n.setPause(now, i, c, true)
+	}
+	return true
+}
+
+// release returns a frame's buffer when its transmission starts, headroom
+// first, and tells the upstream port to go on when enough is free.
+func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Packet) {
+	if sw.unaccounted>>c&1 != 0 {
+		return
+	}
+	size := int32(pk.Frame)
+	if sw.lossless>>c&1 == 0 {
+		sw.lossyUsed -= int64(size)
+		if sw.lossyUsed < 0 {
+			n.part.Bug("%s: lossy pool below zero", sw.name)
+		}
+		return
+	}
+	i := sw.base + int(pk.In)
+	g := &n.pgs[i*Classes+int(c)]
+	h := min(g.headroom, size)
+	rest := size - h
+	shared := min(rest, g.above())
+	g.headroom -= h
+	g.used -= rest
+	sw.used -= int64(shared)
+	if g.used < 0 || sw.used < 0 {
+		n.part.Bug("%s port %d class %d: buffer accounting below zero (group %d, pool %d)", sw.name, pk.In+1, c, g.used, sw.used)
+	}
+	if g.xoff && g.headroom == 0 {
+		if a := g.above(); a == 0 || int64(a+g.xonOffset) <= sw.threshold(g) {
+			g.xoff = false
+			n.setPause(now, i, c, false)
+		}
+	}
+}

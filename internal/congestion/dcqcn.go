@@ -146,6 +146,7 @@ func (d *DCQCN) OnSend(p *DCQCNParams, now units.Time, wireBytes units.Bytes) {
 		d.bytes -= reset
 		d.increase(p, false)
 	}
+	d.setNext()
 }
 
 // run fires the increases and decreases due at or before now.
@@ -208,7 +209,7 @@ func (d *DCQCN) cut(p *DCQCNParams, t units.Time) {
 	d.lower(t, d.afterCut(p))
 	d.timeStage, d.byteStage, d.bytes = 0, 0, 0
 	d.incAt = t + p.RPGTimeReset
-	d.settle()
+	d.settle(p)
 }
 
 // afterCut is floor(rate - rate*alpha*2^10/2^gd), no lower than one cut and the
@@ -274,15 +275,13 @@ func (d *DCQCN) increase(p *DCQCNParams, byTime bool) {
 	if !p.CountBeforeTest {
 		d.count(byTime)
 	}
-	if d.target == d.max && d.average(p) == d.rate {
-		d.incAt = units.Never // at the top: no event can change anything before the next cut
-		d.setNext()
-	}
+	d.settle(p)
 }
 
-// settle stops the increase timer when a cut left the rate at its maximum.
-func (d *DCQCN) settle() {
-	if d.rate == d.max && d.target == d.max {
+// settle stops the increase timer when the flow is at the top: neither fast
+// recovery nor any increase of the target can change the rate before the next cut.
+func (d *DCQCN) settle(p *DCQCNParams) {
+	if d.target == d.max && d.average(p) == d.rate {
 		d.incAt = units.Never
 	}
 }

@@ -1,4 +1,213 @@
+// Package rdma holds the RDMA transport as pure state machines: queue pairs of
+// the reliable connected service with the header fields, PSN arithmetic, ACK and
+// NAK rules and protection checks of the InfiniBand architecture. Time is an
+// argument; nothing here knows a clock, a socket or a device.
 package rdma
 
-// Config is a transport profile; see the presets.
-type Config struct{}
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// Recovery is what a requester sends again after a loss.
+type Recovery uint8
+
+// Recovery schemes.
+const (
+	GoBackN Recovery = iota // everything from the lost packet on
+	GoBack0                 // the whole message (early RoCE NICs, SIGCOMM 2016)
+)
+
+func (r Recovery) String() string {
+	if r == GoBack0 {
+		return "go-back-0"
+	}
+	return "go-back-N"
+}
+
+// WindowMode limits the payload bytes a requester may have outstanding.
+type WindowMode uint8
+
+// Window modes.
+const (
+	WindowNone  WindowMode = iota
+	WindowBytes            // a fixed number of bytes
+	WindowVar              // bytes * rate / line rate, at least 1 (ns-3 VAR_WIN)
+)
+
+func (m WindowMode) String() string { return [...]string{"none", "bytes", "variable"}[m] }
+
+// Config is a transport profile, shared by many queue pairs and read-only while
+// they run.
+type Config struct {
+	// Name is the preset the values come from.
+	Name string
+	// MTU is the payload of a full packet in bytes; 1 to 65536. The IBTA path
+	// MTUs are 256, 512, 1024, 2048 and 4096.
+	MTU units.Bytes
+	// AckEvery asks for an acknowledgement every that many packets; the last
+	// packet of a message and the last one a window admits always ask. At least 1.
+	AckEvery int
+	// Recovery is the retransmission scheme of both halves.
+	Recovery Recovery
+	// Timeout is the retransmission timeout, 4.096 us * 2^n (IBTA Local ACK
+	// Timeout); 0: none. See TimeoutCode.
+	Timeout units.Time
+	// RetryCount is how often the requester retries without progress; 0 to 7.
+	RetryCount uint8
+	// NAKConsumesRetry makes a sequence error NAK without progress use up one of
+	// RetryCount, as a timeout does.
+	NAKConsumesRetry bool
+	// RNRRetry is how often it retries after RNR NAKs; 0 to 6, 7: without end.
+	RNRRetry uint8
+	// MinRNRTimer is the responder's RNR NAK timer code, 0 to 31; see RNRTime.
+	MinRNRTimer uint8
+	// Window limits outstanding payload; Bytes is its size for connections that
+	// do not state their own (Attrs.Window).
+	Window      WindowMode
+	WindowBytes units.Bytes
+	// CNPOnAck lets the ACK or NAK that a CE-marked packet causes carry the
+	// congestion flag in place of a CNP (ns-3).
+	CNPOnAck bool
+	// SendCNP lets the responder answer CE-marked packets with CNPs.
+	SendCNP bool
+	// SilentDuplicates leaves duplicate requests unanswered (ns-3).
+	SilentDuplicates bool
+	// NAKInterval, when positive, repeats a sequence error NAK for the same PSN
+	// when a packet ahead of it arrives that much later (ns-3: 500 us); 0: one
+	// NAK, then silence until the PSN arrives.
+	NAKInterval units.Time
+	// TimeQuantum truncates pacing gaps to its multiples (ns-3: 1 ns); 0:
+	// picoseconds, rounded up.
+	TimeQuantum units.Time
+	// ECT marks data packets ECN-capable, ECT(0).
+	ECT bool
+	// Wire gives the frame sizes.
+	Wire wire.Profile
+	// CC configures the reaction point; nil: none, always at the line's rate.
+	CC *congestion.DCQCNParams
+}
+
+// Presets lists the names Preset knows.
+func Presets() []string { return []string{"nic", "ns3", "go-back-0"} }
+
+// Preset returns the transport profile of that name, without congestion control.
+func Preset(name string) (Config, error) {
+	c := Config{Name: name, MTU: 4096, AckEvery: 1, Timeout: TimeoutCode(14), RetryCount: 7, RNRRetry: 7,
+		MinRNRTimer: 12, NAKConsumesRetry: true, SendCNP: true, ECT: true, Wire: wire.Ethernet}
+	switch name {
+	case "nic":
+	case "go-back-0":
+		c.Recovery = GoBack0
+		c.NAKConsumesRetry = false
+	case "ns3":
+		c = Config{Name: name, MTU: 1000, AckEvery: 1, RetryCount: 7, RNRRetry: 7, CNPOnAck: true, SilentDuplicates: true,
+			NAKInterval: 500 * units.Microsecond, TimeQuantum: units.Nanosecond, Wire: wire.NS3}
+	default:
+		return Config{}, fmt.Errorf("transport: unknown preset %q, want one of %s", name, strings.Join(Presets(), ", "))
+	}
+	return c, nil
+}
+
+// TimeoutCode returns the retransmission timeout of the 5-bit Local ACK Timeout
+// code n: 4.096 us * 2^n, and none for 0 (models.md 4.3). Hardware may take up
+// to four times as long; this one takes exactly that.
+func TimeoutCode(n uint8) units.Time {
+	if n == 0 {
+		return 0
+	}
+	return 4096 * units.Nanosecond << min(n, 31)
+}
+
+// RNRTime returns the wait that the 5-bit RNR NAK timer code n stands for
+// (IBTA 9.7.5.2.8, models.md 4.3).
+func RNRTime(n uint8) units.Time {
+	tens := [32]units.Time{65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+		256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152}
+	return tens[n&31] * 10 * units.Microsecond
+}
+
+// Validate reports the first value out of range.
+func (c *Config) Validate() error {
+	checks := []struct {
+		bad        bool
+		key, right string
+		value      any
+	}{
+		{c.MTU < 1 || c.MTU > 65536, "mtu", "1 to 65536 bytes", c.MTU},
+		{c.AckEvery < 1, "ack_every", "at least 1", c.AckEvery},
+		{c.Timeout < 0, "timeout", "0 (none) or a positive time", c.Timeout},
+		{c.RetryCount > 7, "retry_count", "0 to 7", c.RetryCount},
+		{c.RNRRetry > 7, "rnr_retry", "0 to 7 (7: without end)", c.RNRRetry},
+		{c.MinRNRTimer > 31, "min_rnr_timer", "a code from 0 to 31", c.MinRNRTimer},
+		{c.Window != WindowNone && c.WindowBytes < 0, "window", "a positive size", c.WindowBytes},
+		{c.NAKInterval < 0, "nak_interval", "0 or a positive time", c.NAKInterval},
+		{c.TimeQuantum < 0, "time_quantum", "0 or a positive time", c.TimeQuantum},
+	}
+	for _, k := range checks {
+		if k.bad {
+			return fmt.Errorf("transport: %s is %v, want %s", k.key, k.value, k.right)
+		}
+	}
+	if c.CC != nil {
+		return c.CC.Validate()
+	}
+	return nil
+}
+
+// Notes lists the profile's values with their source.
+func (c *Config) Notes() []record.Note {
+	src := map[string]string{"nic": "IBTA, perftest defaults", "ns3": "ns-3 RDMA simulators",
+		"go-back-0": "early RoCE NICs, SIGCOMM 2016"}[c.Name]
+	if src == "" {
+		src = "scenario"
+	}
+	pairs := [][2]string{
+		{"preset", c.Name},
+		{"mtu", fmt.Sprintf("%d B", int64(c.MTU))},
+		{"ack_every", strconv.Itoa(c.AckEvery)},
+		{"recovery", c.Recovery.String()},
+		{"timeout", durationText(c.Timeout)},
+		{"retry_count", strconv.Itoa(int(c.RetryCount))},
+		{"nak_consumes_retry", strconv.FormatBool(c.NAKConsumesRetry)},
+		{"rnr_retry", retryText(c.RNRRetry)},
+		{"min_rnr_timer", fmt.Sprintf("%d (%s)", c.MinRNRTimer, durationText(RNRTime(c.MinRNRTimer)))},
+		{"window", c.Window.String()},
+		{"window_bytes", strconv.FormatInt(int64(c.WindowBytes), 10)},
+		{"cnp_on_ack", strconv.FormatBool(c.CNPOnAck)},
+		{"send_cnp", strconv.FormatBool(c.SendCNP)},
+		{"silent_duplicates", strconv.FormatBool(c.SilentDuplicates)},
+		{"nak_interval", durationText(c.NAKInterval)},
+		{"time_quantum", durationText(c.TimeQuantum)},
+		{"ect", strconv.FormatBool(c.ECT)},
+	}
+	notes := make([]record.Note, len(pairs))
+	for i, p := range pairs {
+		notes[i] = record.Note{Key: "transport." + p[0], Value: p[1], Source: src}
+	}
+	return notes
+}
+
+func retryText(n uint8) string {
+	if n == 7 {
+		return "without end"
+	}
+	return strconv.Itoa(int(n))
+}
+
+// durationText prints a time in nanoseconds, exactly.
+func durationText(t units.Time) string {
+	if t == 0 {
+		return "none"
+	}
+	if t%units.Nanosecond == 0 {
+		return fmt.Sprintf("%dns", t/units.Nanosecond)
+	}
+	return fmt.Sprintf("%dps", t)
+}

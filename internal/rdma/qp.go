@@ -1,0 +1,320 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// QP is a queue pair of the reliable connected service: a requester, which
+// sends this side's work requests, and a responder, which answers the peer's.
+// The zero QP is in Reset; Connect takes it to RTS.
+//
+// PSNs are kept as 64-bit sequence numbers whose low 24 bits stand on the wire.
+// A sequence number s is acknowledged when s < una, was sent when s < high, is
+// sent next when s == nxt, and exists when s < posted.
+type QP struct {
+	cfg      *Config
+	state    State
+	reqState reqState
+	rspState rspState
+	hasCC    bool
+	cause    trigger // of the latest rewind
+
+	// Requester.
+	una, nxt, high uint64
+	end            uint64 // what may be sent now: posted, or less in SQD
+	nextAvail      units.Time
+	ring           []wqe // a power of two; head..tail are the work requests not completed
+	head, cur      uint32
+	tail           uint32 // cur holds nxt
+	sinceAck       uint32 // packets sent since one asked for an acknowledgement
+	gapBytes       uint32 // the latest pacing gap and what it was computed from
+	gapRate        units.Rate
+	gap            units.Time
+	rtoAt          units.Time // Never while nothing is outstanding
+	rnrUntil       units.Time // Never outside reqRNR
+	line           units.Rate
+	window         int64 // bytes; 0: none
+	winNow         int64 // the window at winRate
+	winRate        units.Rate
+	nxtBytes       uint64 // payload before nxt and before una, for the window
+	unaBytes       uint64
+	retries        uint8 // since the last progress
+	rnrRetries     uint8
+	sentPackets    int64
+	sentBytes      int64
+
+	// Responder.
+	inMessage  bool // between the first and the last packet of a message
+	msgWrite   bool
+	epsn       uint32 // expected PSN
+	msn        uint32 // messages completed, 24 bits
+	remaining  uint32 // bytes of the current WRITE still to come
+	msgBytes   uint32 // bytes accepted of the current message
+	msgFirst   uint32 // its first PSN
+	lastSeen   uint32 // go-back-0: PSN of the latest packet ahead of the expected one
+	nakPSN     uint32 // NAKInterval: the latest NAK and when it may be repeated
+	nakAt      units.Time
+	np         congestion.NP
+	delivered  int64
+	data       packet.Packet // templates
+	ack        packet.Packet
+	cc         congestion.DCQCN
+	cold       *cold
+	completion *CompletionQueue
+}
+
+// cold is what the packet path rarely touches.
+type cold struct {
+	cnp      packet.Packet
+	attrs    Attrs
+	rp       congestion.NP // CNP filter before the reaction point
+	posted   uint64
+	bytes    uint64 // payload posted
+	counters Counters
+	acts     Acts
+}
+
+// trigger is what caused a rewind.
+type trigger uint8
+
+const (
+	byNAK trigger = iota
+	byTimer
+	byRNR
+)
+
+// wqe is one message on the send queue: a range of sequence numbers.
+type wqe struct {
+	first   uint64
+	base    uint64 // payload posted before it
+	va      uint64
+	packets uint32
+	bytes   uint32
+	id      uint32
+	rkey    uint32
+	verb    Verb
+}
+
+// Setup is what Connect needs. The templates are packets towards the peer with
+// Src, Dst, Conn, Hash, Class, DSCP, TTL, DestQP and Flags set; the rest is
+// filled in.
+type Setup struct {
+	Config         *Config
+	CQ             *CompletionQueue
+	Data, Ack, CNP packet.Packet
+	Line           units.Rate // of the port
+	Initial        units.Rate // where congestion control starts; 0: Line
+	Attrs          Attrs
+}
+
+// Connect sets up the queue pair and takes it from Reset through Init and RTR
+// to RTS.
+func (q *QP) Connect(s *Setup, now units.Time) {
+	*q = QP{cfg: s.Config, line: s.Line, completion: s.CQ, hasCC: s.Config.CC != nil,
+		rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
+	q.cold = &cold{cnp: s.CNP, attrs: s.Attrs}
+	q.fillTemplates()
+	start := uint64(s.Attrs.SQPSN & psnMask)
+	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start
+	q.epsn = s.Attrs.RQPSN & psnMask
+	q.nakPSN = psnMask + 1 // no PSN: the first gap is always reported
+	if s.Config.Window != WindowNone {
+		q.window = int64(s.Attrs.Window)
+		if q.window == 0 {
+			q.window = int64(s.Config.WindowBytes)
+		}
+		q.winNow, q.winRate = q.window, s.Line
+	}
+	if q.hasCC {
+		q.cc.Init(s.Config.CC, s.Line, s.Initial, now)
+	}
+	for _, to := range [...]State{Init, RTR, RTS} {
+		q.mustModify(to, now)
+	}
+}
+
+func (q *QP) fillTemplates() {
+	w := &q.cfg.Wire
+	q.data.Kind = packet.Data
+	if q.cfg.ECT {
+		q.data.ECN = packet.ECT0
+	}
+	q.ack.Kind, q.ack.Opcode = packet.Ack, OpAck
+	q.ack.Frame = uint32(max(w.Ack, w.MinFrame))
+	q.cold.cnp.Kind, q.cold.cnp.Opcode = packet.CNP, OpCNP
+	q.cold.cnp.Frame = uint32(max(w.CNP, w.MinFrame))
+}
+
+// legal reports whether a queue pair may go from one state to another (IBTA
+// 10.3.1): any state to Reset or Err, else along the table.
+func legal(from, to State) bool {
+	switch to {
+	case Reset, Err:
+		return true
+	case Init:
+		return from == Reset || from == Init
+	case RTR:
+		return from == Init
+	case RTS:
+		return from == RTR || from == RTS || from == SQD || from == SQE
+	case SQD:
+		return from == RTS || from == SQD
+	}
+	return false // SQE is entered by hardware on unreliable services only
+}
+
+// Modify changes the state; every change goes through here. Going to Err
+// flushes the send queue; going to Reset forgets it.
+func (q *QP) Modify(to State, now units.Time) error {
+	if !legal(q.state, to) {
+		return fmt.Errorf("qp: cannot go from %s to %s; the order is RESET, INIT, RTR, RTS, then SQD and back", q.state, to)
+	}
+	from := q.state
+	q.state = to
+	switch {
+	case to == Err:
+		q.flush(now)
+	case to == Reset:
+		q.head, q.cur, q.tail = 0, 0, 0
+		q.rtoAt, q.rnrUntil = units.Never, units.Never
+		q.reqState, q.rspState, q.inMessage = reqSend, rspReady, false
+		if q.cold != nil {
+			q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
+			q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
+		}
+	case to == SQD && from == RTS:
+		q.end = q.startedEnd()
+	case to == RTS:
+		q.end = q.cold.posted
+	}
+	return nil
+}
+
+func (q *QP) mustModify(to State, now units.Time) {
+	if err := q.Modify(to, now); err != nil {
+		panic("rdma: BUG: " + err.Error())
+	}
+}
+
+// startedEnd is the end of the last message of which a packet was sent.
+func (q *QP) startedEnd() uint64 {
+	end := q.una
+	for i := q.head; i != q.tail; i++ {
+		w := q.at(i)
+		if w.first >= q.high {
+			break
+		}
+		end = w.first + uint64(w.packets)
+	}
+	return end
+}
+
+// flush completes every open work request in error.
+func (q *QP) flush(now units.Time) {
+	for ; q.head != q.tail; q.head++ {
+		q.complete(q.at(q.head).id, WRFlush, now)
+	}
+	q.cur = q.head
+	q.rtoAt, q.rnrUntil = units.Never, units.Never
+}
+
+// fail completes the oldest work request with status and the rest as flushed.
+func (q *QP) fail(status Status, now units.Time) {
+	if q.head != q.tail {
+		q.complete(q.at(q.head).id, status, now)
+		q.head++
+	}
+	q.mustModify(Err, now)
+}
+
+func (q *QP) complete(id uint32, s Status, now units.Time) {
+	q.completion.Entries = append(q.completion.Entries, Completion{ID: id, Conn: q.data.Conn, Status: s, Time: now})
+}
+
+func (q *QP) at(i uint32) *wqe { return &q.ring[i&uint32(len(q.ring)-1)] }
+
+// Receive handles a packet for this queue pair and fills out with what is to be
+// sent back.
+func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) {
+	out.N = 0
+	switch p.Kind {
+	case packet.Data:
+		q.receiveRequest(now, p, out)
+	case packet.Ack:
+		q.receiveAck(now, p)
+	case packet.CNP:
+		q.receiveCNP(now)
+	default:
+		q.discard()
+	}
+}
+
+func (q *QP) discard() {
+	if q.cold != nil {
+		q.cold.counters.Discarded++
+	}
+}
+
+// Deadline is the earliest time at which Expire has something to do.
+func (q *QP) Deadline() units.Time { return min(q.rtoAt, q.rnrUntil) }
+
+// Expire runs the timers due at or before now.
+func (q *QP) Expire(now units.Time) {
+	if q.rnrUntil <= now {
+		q.endRNR()
+	}
+	if q.rtoAt <= now {
+		q.timeout(now)
+	}
+}
+
+// State returns the state of the queue pair.
+func (q *QP) State() State { return q.state }
+
+// PostReceive adds n receive work requests.
+func (q *QP) PostReceive(n int64) {
+	if q.cold.attrs.Receives >= 0 {
+		q.cold.attrs.Receives += n
+	}
+}
+
+// Open is the number of work requests not completed.
+func (q *QP) Open() int { return int(q.tail - q.head) }
+
+// Outstanding is the number of packets sent and not acknowledged, as the
+// requester sees it since its latest rewind.
+func (q *QP) Outstanding() int { return int(q.nxt - q.una) }
+
+// Delivered is the payload accepted in order as responder, in bytes.
+func (q *QP) Delivered() int64 { return q.delivered }
+
+// Rate is the sending rate at now.
+func (q *QP) Rate(now units.Time) units.Rate {
+	if q.hasCC {
+		return q.cc.Rate(q.cfg.CC, now)
+	}
+	return q.line
+}
+
+// CC is the reaction point, nil without congestion control.
+func (q *QP) CC() *congestion.DCQCN {
+	if q.hasCC {
+		return &q.cc
+	}
+	return nil
+}
+
+// Acts is the ledger so far; the cuts are in CC().Cuts.
+func (q *QP) Acts() *Acts { return &q.cold.acts }
+
+// Counters returns the counters so far.
+func (q *QP) Counters() Counters {
+	c := q.cold.counters
+	c.SentPackets, c.SentBytes, c.DeliveredBytes = q.sentPackets, q.sentBytes, q.delivered
+	c.Retransmitted = q.cold.acts.RetransNAK.Count + q.cold.acts.RetransTimer.Count + q.cold.acts.RetransRNR.Count
+	return c
+}

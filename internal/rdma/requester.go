@@ -1,0 +1,412 @@
+package rdma
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// maxOutstanding is half the PSN space less one: with more, a PSN could not be
+// told from a duplicate (IBTA 9.7.2).
+const maxOutstanding = 1<<23 - 1
+
+// Post adds a work request to the send queue at now. In Err it completes at
+// once as flushed.
+func (q *QP) Post(now units.Time, r WorkRequest) error {
+	if r.Bytes < 0 || r.Bytes > MaxMessage {
+		return fmt.Errorf("qp: message of %d bytes, want 0 to %d", r.Bytes, MaxMessage)
+	}
+	if r.Verb > Send {
+		return fmt.Errorf("qp: verb %d is unknown, want WRITE or SEND", r.Verb)
+	}
+	switch q.state {
+	case Reset, Init, RTR:
+		return fmt.Errorf("qp: post in state %s, want RTS", q.state)
+	case SQE, Err:
+		q.complete(r.ID, WRFlush, now)
+		return nil
+	}
+	if q.tail-q.head == uint32(len(q.ring)) {
+		q.grow()
+	}
+	packets := max(1, (uint64(r.Bytes)+uint64(q.cfg.MTU)-1)/uint64(q.cfg.MTU))
+	*q.at(q.tail) = wqe{first: q.cold.posted, base: q.cold.bytes, va: r.VA, packets: uint32(packets),
+		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, verb: r.Verb}
+	q.tail++
+	q.cold.posted += packets
+	q.cold.bytes += uint64(r.Bytes)
+	if q.state == RTS {
+		q.end = q.cold.posted
+	}
+	return nil
+}
+
+// grow doubles the ring of the send queue.
+func (q *QP) grow() {
+	old := *q
+	q.ring = make([]wqe, max(2, 2*len(old.ring)))
+	for i := old.head; i != old.tail; i++ {
+		*q.at(i) = *old.at(i)
+	}
+}
+
+// Poll fills p with the packet to send at now, or says why there is none and
+// until when, as far as time alone decides (else Never). After Sent the time is
+// when pacing admits the next packet.
+func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
+	if reason, until := q.blocked(now); reason != Sent {
+		return reason, until
+	}
+	w := q.at(q.cur)
+	mtu := uint32(q.cfg.MTU)
+	i := uint32(q.nxt - w.first)
+	payload, last := mtu, i == w.packets-1
+	if last {
+		payload = w.bytes - i*mtu
+	}
+	*p = q.data
+	p.Payload = payload
+	p.PSN = uint32(q.nxt) & psnMask
+	p.Opcode = opcode(w.verb, i == 0, last)
+	frame := uint32(q.cfg.Wire.Data) + payload
+	if i == 0 && w.verb == Write {
+		frame += uint32(q.cfg.Wire.RETH)
+		p.VA, p.RKey, p.DMALen = w.va, w.rkey, w.bytes
+	}
+	p.Frame = max(frame, uint32(q.cfg.Wire.MinFrame))
+	if q.nxt < q.high {
+		p.Flags |= packet.Retrans
+	}
+	q.pace(now, p.Frame+uint32(q.cfg.Wire.Overhead))
+	if q.sent(now, payload, last) {
+		p.Flags |= packet.AckReq
+	}
+	return Sent, q.nextAvail
+}
+
+// blocked gives the first reason, in the order of Reason, why nothing may be
+// sent now.
+func (q *QP) blocked(now units.Time) (Reason, units.Time) {
+	if q.state != RTS && q.state != SQD {
+		if q.state == Err {
+			return InError, units.Never
+		}
+		return NotReady, units.Never
+	}
+	if q.nxt >= q.end {
+		return Idle, units.Never
+	}
+	if q.reqState == reqRNR {
+		if now < q.rnrUntil {
+			return RNRWait, q.rnrUntil
+		}
+		q.endRNR()
+	}
+	if q.window > 0 && q.cfg.Window == WindowVar && q.hasCC {
+		q.scaleWindow(now)
+	}
+	if q.windowFull() {
+		return Window, units.Never
+	}
+	if now < q.nextAvail {
+		return RateLimit, q.nextAvail
+	}
+	return Sent, 0
+}
+
+// windowFull is judged before sending, so that the last packet may overshoot
+// (peers.md B1 2.3).
+func (q *QP) windowFull() bool {
+	return q.nxt-q.una >= maxOutstanding || q.window > 0 && int64(q.nxtBytes-q.unaBytes) >= q.winNow
+}
+
+// scaleWindow keeps winNow at window * rate / line, at least 1 byte.
+func (q *QP) scaleWindow(now units.Time) {
+	rate := q.cc.Rate(q.cfg.CC, now)
+	if rate == q.winRate {
+		return
+	}
+	hi, lo := bits.Mul64(uint64(q.window), uint64(rate))
+	w, _ := bits.Div64(hi, lo, uint64(q.line)) // rate <= line: the quotient is at most window
+	q.winNow, q.winRate = max(1, int64(w)), rate
+}
+
+// opcode of a packet by its place in the message: FIRST, MIDDLE, LAST, ONLY are
+// 0, 1, 2 and 4 from the verb's FIRST.
+func opcode(v Verb, first, last bool) uint8 {
+	op := OpSendFirst
+	if v == Write {
+		op = OpWriteFirst
+	}
+	switch {
+	case first && last:
+		return op + 4
+	case last:
+		return op + 2
+	case first:
+		return op
+	}
+	return op + 1
+}
+
+// pace sets when the next packet may start: the wire time of this one at the
+// current rate. A later change of rate does not move it.
+func (q *QP) pace(now units.Time, wireBytes uint32) {
+	rate := q.line
+	if q.hasCC {
+		q.cc.OnSend(q.cfg.CC, now, units.Bytes(wireBytes))
+		rate = q.cc.Rate(q.cfg.CC, now)
+	}
+	if wireBytes != q.gapBytes || rate != q.gapRate {
+		q.gapBytes, q.gapRate = wireBytes, rate
+		q.gap = gap(units.Bytes(wireBytes), rate, q.cfg.TimeQuantum)
+	}
+	q.nextAvail = now + q.gap
+}
+
+// gap is n bytes' time at rate r, rounded up, or truncated to quantum.
+func gap(n units.Bytes, r units.Rate, quantum units.Time) units.Time {
+	if quantum == 0 {
+		return r.TxTime(n)
+	}
+	t := units.Time(int64(n) * 8e12 / int64(r))
+	return t - t%quantum
+}
+
+// sent moves past the packet just built and reports whether it is to ask for an
+// acknowledgement.
+func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
+	if q.nxt < q.high {
+		q.countRetransmission(now)
+	}
+	q.nxt++
+	if q.nxt >= q.high {
+		q.high = q.nxt
+		q.reqState = reqSend
+	}
+	if last {
+		q.cur++
+	}
+	q.nxtBytes += uint64(payload)
+	q.sentPackets++
+	q.sentBytes += int64(payload)
+	if q.rtoAt == units.Never && q.cfg.Timeout > 0 {
+		q.rtoAt = now + q.cfg.Timeout
+	}
+	q.sinceAck++
+	if last || int(q.sinceAck) >= q.cfg.AckEvery || q.windowFull() {
+		q.sinceAck = 0
+		return true
+	}
+	return false
+}
+
+func (q *QP) countRetransmission(now units.Time) {
+	acts := &q.cold.acts
+	switch q.cause {
+	case byNAK:
+		acts.RetransNAK.Add(now, 1)
+	case byTimer:
+		acts.RetransTimer.Add(now, 1)
+	case byRNR:
+		acts.RetransRNR.Add(now, 1)
+	}
+}
+
+// ReadyAt is the earliest time from which the requester could send as far as
+// posted work, window and pacing decide, whatever the port does; Never when
+// time alone does not open it.
+func (q *QP) ReadyAt() units.Time {
+	if q.state != RTS && q.state != SQD || q.nxt >= q.end || q.windowFull() {
+		return units.Never
+	}
+	if q.reqState == reqRNR {
+		return max(q.nextAvail, q.rnrUntil)
+	}
+	return q.nextAvail
+}
+
+// receiveAck handles ACK, RNR NAK and NAK.
+func (q *QP) receiveAck(now units.Time, p *packet.Packet) {
+	if q.state != RTS && q.state != SQD {
+		q.discard()
+		return
+	}
+	syndrome := uint8(p.AETH >> 24)
+	seq := uint64(int64(q.una) + psnDiff(p.PSN, uint32(q.una)))
+	switch syndrome >> 5 {
+	case 0:
+		if int64(seq-q.una) >= 0 { // else acknowledged before
+			q.positive(now, seq)
+		}
+	case SynRNR >> 5, SynNAKSeq >> 5:
+		q.negative(now, seq, syndrome)
+	default:
+		q.discard()
+	}
+	if p.Flags&packet.CNPFlag != 0 && q.Open() > 0 && q.state != Err {
+		q.receiveCNP(now) // after the acknowledgement: a finished flow reacts no more
+	}
+}
+
+// positive handles an ACK of everything up to and including seq.
+func (q *QP) positive(now units.Time, seq uint64) {
+	if seq >= q.high {
+		q.discard() // acknowledges what was never sent
+		return
+	}
+	q.advance(now, seq+1)
+}
+
+// negative handles a NAK or RNR NAK: what lies before seq arrived, seq is the
+// packet it speaks of.
+func (q *QP) negative(now units.Time, seq uint64, syndrome uint8) {
+	restart := q.cfg.Recovery == GoBack0 && q.head != q.tail && seq == q.at(q.head).first
+	if int64(seq-q.una) < 0 && !restart || int64(seq-q.high) >= 0 {
+		q.discard() // of a packet acknowledged before, or never sent
+		return
+	}
+	q.cold.counters.NAKsReceived++
+	progress := int64(seq-q.una) > 0
+	if progress {
+		q.advance(now, seq)
+	}
+	if syndrome>>5 == SynRNR>>5 {
+		q.notReady(now, syndrome&31)
+		return
+	}
+	switch syndrome {
+	case SynNAKSeq:
+		q.sequenceError(now, progress)
+	case SynNAKInv:
+		q.fail(RemInvReq, now)
+	case SynNAKAccess:
+		q.fail(RemAccess, now)
+	default: // 0x63 and the reserved codes
+		q.fail(RemOp, now)
+	}
+}
+
+func (q *QP) sequenceError(now units.Time, progress bool) {
+	if q.cfg.NAKConsumesRetry && !progress && !q.retry() {
+		q.fail(RetryExc, now)
+		return
+	}
+	q.rewind(byNAK)
+}
+
+// notReady waits out an RNR NAK with timer code (models.md 4.3).
+func (q *QP) notReady(now units.Time, code uint8) {
+	if q.cfg.RNRRetry != 7 {
+		if q.rnrRetries >= q.cfg.RNRRetry {
+			q.fail(RNRRetryExc, now)
+			return
+		}
+		q.rnrRetries++
+	}
+	q.rewind(byRNR)
+	q.reqState = reqRNR
+	q.rnrUntil = now + RNRTime(code)
+}
+
+func (q *QP) endRNR() {
+	q.rnrUntil = units.Never
+	q.resume()
+}
+
+// timeout is the expiry of the retransmission timer.
+func (q *QP) timeout(now units.Time) {
+	q.cold.counters.Timeouts++
+	q.cold.acts.AckTimeout.Add(now, 1)
+	if !q.retry() {
+		q.fail(RetryExc, now)
+		return
+	}
+	q.rewind(byTimer)
+}
+
+// retry uses up one retry, if one is left.
+func (q *QP) retry() bool {
+	if q.retries >= q.cfg.RetryCount {
+		return false
+	}
+	q.retries++
+	return true
+}
+
+// advance notes that everything before seq arrived: it completes work requests,
+// restores the retries and restarts the timer.
+func (q *QP) advance(now units.Time, seq uint64) {
+	if int64(seq-q.una) <= 0 || int64(seq-q.high) > 0 {
+		panic(fmt.Sprintf("rdma: BUG: advance to %d with una %d, high %d", seq, q.una, q.high))
+	}
+	q.una = seq
+	q.retries, q.rnrRetries = 0, 0
+	for q.head != q.tail {
+		w := q.at(q.head)
+		if w.first+uint64(w.packets) > seq {
+			break
+		}
+		q.complete(w.id, Success, now)
+		q.head++
+	}
+	q.unaBytes = q.cold.bytes
+	if q.head != q.tail {
+		w := q.at(q.head)
+		q.unaBytes = w.base + min(uint64(w.bytes), (seq-w.first)*uint64(q.cfg.MTU))
+	}
+	if q.nxt <= seq { // what was to be sent again had arrived
+		q.nxt, q.nxtBytes, q.cur = seq, q.unaBytes, q.head
+		if q.reqState == reqResend {
+			q.resume()
+		}
+	}
+	q.rtoAt = units.Never
+	if q.nxt != q.una && q.cfg.Timeout > 0 {
+		q.rtoAt = now + q.cfg.Timeout
+	}
+}
+
+// rewind makes the oldest unacknowledged packet, or with go-back-0 the first of
+// its message, the next to be sent.
+func (q *QP) rewind(cause trigger) {
+	if q.cfg.Recovery == GoBack0 && q.head != q.tail {
+		w := q.at(q.head)
+		q.una, q.unaBytes = w.first, w.base
+	}
+	q.nxt, q.nxtBytes, q.cur = q.una, q.unaBytes, q.head
+	q.cause = cause
+	q.sinceAck = 0
+	q.rtoAt = units.Never // armed again by the next packet
+	q.rnrUntil = units.Never
+	q.resume()
+}
+
+// resume enters the sending state that nxt stands for.
+func (q *QP) resume() {
+	q.reqState = reqSend
+	if q.nxt < q.high {
+		q.reqState = reqResend
+	}
+}
+
+// receiveCNP handles a congestion notification.
+func (q *QP) receiveCNP(now units.Time) {
+	if q.state != RTS && q.state != SQD {
+		q.discard()
+		return
+	}
+	q.cold.counters.CNPsReceived++
+	if !q.hasCC {
+		return
+	}
+	cc := q.cfg.CC
+	if cc.CNPCoalesce == congestion.AtSender && !q.cold.rp.OnCE(cc.MinTimeBetweenCNPs, now) {
+		q.cold.counters.CNPsIgnored++
+		return
+	}
+	q.cc.OnCNP(cc, now)
+}

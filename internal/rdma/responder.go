@@ -1,0 +1,228 @@
+package rdma
+
+import (
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// receiveRequest handles a request packet (models.md 4.4).
+func (q *QP) receiveRequest(now units.Time, p *packet.Packet, out *Replies) {
+	if q.state < RTR || q.state == Err {
+		q.discard()
+		return
+	}
+	ce := p.ECN == packet.CE
+	if ce && q.cfg.SendCNP {
+		q.notify(now, out)
+	}
+	d := psnDiff(p.PSN, q.epsn)
+	switch {
+	case d == 0:
+		q.inOrder(now, p, ce, out)
+	case d > 0:
+		q.ahead(now, p, ce, out)
+	default:
+		q.duplicate(now, p, ce, out)
+	}
+}
+
+// notify answers a CE-marked packet with a CNP, at most one per interval if the
+// notification point coalesces.
+func (q *QP) notify(now units.Time, out *Replies) {
+	if cc := q.cfg.CC; cc != nil && cc.CNPCoalesce == congestion.AtReceiver && !q.np.OnCE(cc.MinTimeBetweenCNPs, now) {
+		return
+	}
+	q.cold.counters.CNPsSent++
+	q.cold.acts.CNPSent.Add(now, 1)
+	out.P[out.N] = q.cold.cnp
+	out.N++
+}
+
+// Places of a request packet in its message.
+const (
+	opFirst uint8 = 1 << iota
+	opLast
+	opWrite
+	opValid
+)
+
+func opFlags(op uint8) uint8 {
+	switch op {
+	case OpSendFirst:
+		return opValid | opFirst
+	case OpSendMiddle:
+		return opValid
+	case OpSendLast:
+		return opValid | opLast
+	case OpSendOnly:
+		return opValid | opFirst | opLast
+	case OpWriteFirst:
+		return opValid | opWrite | opFirst
+	case OpWriteMiddle:
+		return opValid | opWrite
+	case OpWriteLast:
+		return opValid | opWrite | opLast
+	case OpWriteOnly:
+		return opValid | opWrite | opFirst | opLast
+	}
+	return 0
+}
+
+// inOrder handles the packet with the expected PSN.
+func (q *QP) inOrder(now units.Time, p *packet.Packet, ce bool, out *Replies) {
+	f := opFlags(p.Opcode)
+	first, last, write := f&opFirst != 0, f&opLast != 0, f&opWrite != 0
+	if f == 0 || first == q.inMessage || !first && write != q.msgWrite {
+		q.refuse(now, SynNAKInv, ce, out)
+		return
+	}
+	if first {
+		if syndrome := q.admit(p, write); syndrome != SynACK {
+			if syndrome>>5 == SynRNR>>5 {
+				q.sendRNR(now, ce, out)
+			} else {
+				q.refuse(now, syndrome, ce, out)
+			}
+			return
+		}
+		q.msgWrite, q.msgFirst, q.msgBytes, q.remaining = write, p.PSN, 0, p.DMALen
+	}
+	if !q.lengthRight(p, first, last, write) {
+		q.refuse(now, SynNAKInv, ce, out)
+		return
+	}
+	q.accept(p, last, write)
+	if p.Flags&packet.AckReq != 0 {
+		q.reply(now, SynACK, p.PSN, ce, out)
+	}
+}
+
+// admit checks the first packet of a message and returns the syndrome of the
+// answer, SynACK when there is nothing against it.
+func (q *QP) admit(p *packet.Packet, write bool) uint8 {
+	a := &q.cold.attrs
+	if !write {
+		if a.Receives == 0 {
+			return SynRNR
+		}
+		return SynACK
+	}
+	if !a.RemoteWrite {
+		return SynNAKInv
+	}
+	if p.DMALen == 0 {
+		return SynACK // R_Key and address are not checked (IBTA 9.7.4.1.5)
+	}
+	off := p.VA - a.MRBase // wraps to a huge offset when VA lies before the region
+	if p.RKey != a.RKey || off > a.MRLen || uint64(p.DMALen) > a.MRLen-off {
+		return SynNAKAccess
+	}
+	return SynACK
+}
+
+// lengthRight checks the payload: full packets before the last, something in
+// the last of several, and with WRITE the announced length in all.
+func (q *QP) lengthRight(p *packet.Packet, first, last, write bool) bool {
+	mtu := uint32(q.cfg.MTU)
+	if !last && p.Payload != mtu || p.Payload > mtu || last && !first && p.Payload == 0 {
+		return false
+	}
+	if write {
+		if p.Payload > q.remaining || last && p.Payload != q.remaining {
+			return false
+		}
+		q.remaining -= p.Payload
+	}
+	return true
+}
+
+func (q *QP) accept(p *packet.Packet, last, write bool) {
+	q.epsn = (q.epsn + 1) & psnMask
+	q.rspState = rspReady
+	q.inMessage = !last
+	q.delivered += int64(p.Payload)
+	q.msgBytes += p.Payload
+	if last {
+		q.msn = (q.msn + 1) & psnMask
+		if !write && q.cold.attrs.Receives > 0 {
+			q.cold.attrs.Receives--
+		}
+	}
+}
+
+// ahead handles a packet whose predecessor is missing.
+func (q *QP) ahead(now units.Time, p *packet.Packet, ce bool, out *Replies) {
+	switch {
+	case q.cfg.NAKInterval > 0: // by time and PSN (peers.md B1 2.4)
+		if now < q.nakAt && q.nakPSN == q.epsn {
+			return
+		}
+		q.nakAt, q.nakPSN = now+q.cfg.NAKInterval, q.epsn
+	case q.cfg.Recovery == GoBack0:
+		// Every gap among what arrives is reported (models.md 9, case 3).
+		same := q.rspState != rspReady && p.PSN == (q.lastSeen+1)&psnMask
+		q.lastSeen = p.PSN
+		if same || q.rspState == rspRNR {
+			return
+		}
+		q.restartMessage()
+	case q.rspState != rspReady:
+		return
+	}
+	q.rspState = rspNAK
+	q.cold.acts.SequenceGap.Add(now, 1)
+	q.cold.counters.NAKsSent++
+	q.cold.acts.NAKSent.Add(now, 1)
+	q.reply(now, SynNAKSeq, q.epsn, ce, out)
+}
+
+// restartMessage forgets what arrived of the current message.
+func (q *QP) restartMessage() {
+	if q.inMessage {
+		q.epsn = q.msgFirst
+		q.delivered -= int64(q.msgBytes)
+		q.inMessage = false
+	}
+}
+
+// duplicate handles a packet that was accepted before: the acknowledgement may
+// have been lost, so it is sent again.
+func (q *QP) duplicate(now units.Time, p *packet.Packet, ce bool, out *Replies) {
+	if q.cfg.SilentDuplicates || p.Flags&packet.AckReq == 0 {
+		return
+	}
+	q.reply(now, SynACK, (q.epsn-1)&psnMask, ce, out)
+}
+
+// sendRNR answers a SEND that finds no receive work request.
+func (q *QP) sendRNR(now units.Time, ce bool, out *Replies) {
+	q.rspState = rspRNR
+	q.cold.acts.RNR.Add(now, 1)
+	q.cold.counters.NAKsSent++
+	q.cold.acts.NAKSent.Add(now, 1)
+	q.reply(now, SynRNR|q.cfg.MinRNRTimer, q.epsn, ce, out)
+}
+
+// refuse answers a request that violates the protocol or the protection of
+// memory: a fatal NAK, and this queue pair is in error too.
+func (q *QP) refuse(now units.Time, syndrome uint8, ce bool, out *Replies) {
+	q.cold.counters.NAKsSent++
+	q.cold.acts.NAKSent.Add(now, 1)
+	q.reply(now, syndrome, q.epsn, ce, out)
+	q.mustModify(Err, now)
+}
+
+// reply appends an acknowledgement packet to out.
+func (q *QP) reply(now units.Time, syndrome uint8, psn uint32, ce bool, out *Replies) {
+	p := &out.P[out.N]
+	out.N++
+	*p = q.ack
+	p.PSN = psn
+	p.AETH = uint32(syndrome)<<24 | q.msn
+	if ce && q.cfg.CNPOnAck {
+		p.Flags |= packet.CNPFlag
+		q.cold.acts.CEOnAck.Add(now, 1)
+		q.cold.counters.CNPsSent++
+	}
+}

@@ -1,0 +1,210 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// State is the state of a queue pair (IBTA 10.3).
+type State uint8
+
+// Queue pair states.
+const (
+	Reset State = iota
+	Init
+	RTR // ready to receive
+	RTS // ready to send
+	SQD // send queue drained: finishes started messages, starts none
+	SQE // send queue error: unreliable services only, never entered by RC
+	Err
+	numStates
+)
+
+func (s State) String() string {
+	return [...]string{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"}[s]
+}
+
+// reqState is the requester's state within RTS and SQD.
+type reqState uint8
+
+const (
+	reqSend   reqState = iota // sends what is next
+	reqResend                 // sends again what was sent before
+	reqRNR                    // waits out an RNR NAK
+)
+
+func (s reqState) String() string { return [...]string{"send", "resend", "rnr-wait"}[s] }
+
+// rspState is the responder's state within RTR, RTS, SQD and SQE.
+type rspState uint8
+
+const (
+	rspReady rspState = iota // the expected PSN is next
+	rspNAK                   // a gap was reported; silent until the expected PSN arrives
+	rspRNR                   // an RNR NAK was sent; silent until the expected PSN arrives
+)
+
+func (s rspState) String() string { return [...]string{"ready", "nak-sent", "rnr-sent"}[s] }
+
+// Verb is the operation of a work request.
+type Verb uint8
+
+// Verbs, in the order of workload.Verb.
+const (
+	Write Verb = iota // RDMA WRITE
+	Send
+)
+
+// WorkRequest is one message to send. Bytes may be 0 (one empty packet) to 2^31.
+type WorkRequest struct {
+	ID    uint32
+	Verb  Verb
+	Bytes units.Bytes
+	VA    uint64 // WRITE: remote address
+	RKey  uint32 // WRITE: key of the remote memory region
+}
+
+// MaxMessage is the largest message (IBTA 9.4.5).
+const MaxMessage units.Bytes = 1 << 31
+
+// Reason says what Poll did, or why it sent nothing.
+type Reason uint8
+
+// Reasons. The first that applies is given.
+const (
+	Sent      Reason = iota // the packet was filled; the time is when pacing admits the next one
+	Idle                    // nothing is posted that was not sent
+	RNRWait                 // waiting out an RNR NAK until the time
+	Window                  // the window, or half the PSN space, is outstanding
+	RateLimit               // pacing; until the time
+	InError                 // the queue pair is in error
+	NotReady                // the queue pair is not yet in RTS
+	numReasons
+)
+
+func (r Reason) String() string {
+	return [...]string{"sent", "idle", "RNR wait", "window", "rate", "error", "not ready"}[r]
+}
+
+// Status is the status of a completion, by the verbs' numbers.
+type Status uint8
+
+// Completion statuses (ibv_wc_status).
+const (
+	Success     Status = 0
+	WRFlush     Status = 5
+	RemInvReq   Status = 9
+	RemAccess   Status = 10
+	RemOp       Status = 11
+	RetryExc    Status = 12
+	RNRRetryExc Status = 13
+)
+
+func (s Status) String() string {
+	switch s {
+	case Success:
+		return "success"
+	case WRFlush:
+		return "WR_FLUSH_ERR"
+	case RemInvReq:
+		return "REM_INV_REQ_ERR"
+	case RemAccess:
+		return "REM_ACCESS_ERR"
+	case RemOp:
+		return "REM_OP_ERR"
+	case RetryExc:
+		return "RETRY_EXC_ERR"
+	case RNRRetryExc:
+		return "RNR_RETRY_EXC_ERR"
+	}
+	return fmt.Sprintf("status %d", uint8(s))
+}
+
+// Completion is one entry of a completion queue.
+type Completion struct {
+	ID     uint32 // of the work request
+	Conn   uint32 // connection of the queue pair
+	Status Status
+	Time   units.Time
+}
+
+// CompletionQueue collects completions in order. The owner reads Entries and
+// calls Clear.
+type CompletionQueue struct {
+	Entries []Completion
+}
+
+// Clear empties the queue and keeps its room.
+func (c *CompletionQueue) Clear() { c.Entries = c.Entries[:0] }
+
+// Replies is what Receive wants sent back: at most an ACK or NAK and a CNP.
+type Replies struct {
+	N int
+	P [2]packet.Packet
+}
+
+// Attrs is what a connection sets up beyond addresses.
+type Attrs struct {
+	// RKey, MRBase, MRLen is the memory region open to the peer's WRITEs.
+	RKey          uint32
+	MRBase, MRLen uint64
+	// RemoteWrite is the REMOTE_WRITE access flag of the queue pair.
+	RemoteWrite bool
+	// Receives is the number of receive work requests posted; negative: always enough.
+	Receives int64
+	// SQPSN and RQPSN are the first PSNs sent and expected, 24 bits.
+	SQPSN, RQPSN uint32
+	// Window is this connection's window in bytes; 0: Config.WindowBytes.
+	Window units.Bytes
+}
+
+// Acts is the ledger of one queue pair.
+type Acts struct {
+	SequenceGap, RNR, AckTimeout         record.Act // detected
+	CNPSent, CEOnAck, NAKSent            record.Act // fed back
+	RetransNAK, RetransTimer, RetransRNR record.Act // recovered; count: packets
+}
+
+// Counters is what one queue pair did so far.
+type Counters struct {
+	SentPackets, SentBytes int64 // SentBytes: payload, retransmissions included
+	DeliveredBytes         int64 // payload accepted in order as responder
+	Retransmitted          int64 // packets
+	CNPsSent, CNPsReceived int64 // flags on ACKs count as CNPs
+	CNPsIgnored            int64 // received within the interval, when the sender coalesces
+	NAKsSent, NAKsReceived int64
+	Timeouts               int64
+	Discarded              int64 // packets ignored: wrong state, stale or impossible PSN
+}
+
+// Opcodes of the reliable connected service (IBTA 9.2.1, models.md 4.2).
+const (
+	OpSendFirst   uint8 = 0x00
+	OpSendMiddle  uint8 = 0x01
+	OpSendLast    uint8 = 0x02
+	OpSendOnly    uint8 = 0x04
+	OpWriteFirst  uint8 = 0x06
+	OpWriteMiddle uint8 = 0x07
+	OpWriteLast   uint8 = 0x08
+	OpWriteOnly   uint8 = 0x0a
+	OpAck         uint8 = 0x11
+	OpCNP         uint8 = 0x81
+)
+
+// AETH syndromes (IBTA 9.7.5.2.1, models.md 4.3).
+const (
+	SynACK       uint8 = 0x1f // positive, no credit limit
+	SynRNR       uint8 = 0x20 // with the timer code in the low five bits
+	SynNAKSeq    uint8 = 0x60
+	SynNAKInv    uint8 = 0x61
+	SynNAKAccess uint8 = 0x62
+	SynNAKOp     uint8 = 0x63
+)
+
+const psnMask = 1<<24 - 1
+
+// psnDiff is the signed distance from PSN b to PSN a, in -2^23 .. 2^23-1.
+func psnDiff(a, b uint32) int64 { return int64(int32((a-b)<<8) >> 8) }

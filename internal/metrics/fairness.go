@@ -71,7 +71,7 @@ func startFairness(flows []record.Flow, entry []int) (Fairness, bool) {
 		}
 		goodputs := make([]int64, 0, len(order))
 		for _, k := range order {
-			goodputs = append(goodputs, int64(rate(totals[k].bytes, totals[k].took)))
+			goodputs = append(goodputs, int64(RateOf(totals[k].bytes, totals[k].took)))
 		}
 		best = Fairness{Workload: members[same[0]].Workload, Jain: Jain(goodputs), Over: len(order), StartPS: members[same[0]].StartPS}
 	}

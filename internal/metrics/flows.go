@@ -63,7 +63,7 @@ func Goodput(f *record.Flow) units.Rate {
 	if !Completed(f) {
 		return 0
 	}
-	return rate(f.Bytes, f.CompletionPS)
+	return RateOf(f.Bytes, f.CompletionPS)
 }
 
 // SlowdownMilli is the completion time in thousandths of the zero-load one; 0
@@ -75,8 +75,8 @@ func SlowdownMilli(f *record.Flow) int64 {
 	return mulDiv(int64(f.CompletionPS), 1000, int64(f.IdealPS))
 }
 
-// rate is n bytes over t, in bit/s, rounded down.
-func rate(n int64, t units.Time) units.Rate {
+// RateOf is n bytes over t, in bit/s, rounded down; 0 unless both are positive.
+func RateOf(n int64, t units.Time) units.Rate {
 	if t <= 0 || n <= 0 {
 		return 0
 	}
@@ -139,7 +139,7 @@ func condense(flows []record.Flow, index []int) Messages {
 	}
 	if m.Completed > 0 {
 		m.SpanPS = last - first
-		m.GoodputBps = rate(m.Bytes, m.SpanPS)
+		m.GoodputBps = RateOf(m.Bytes, m.SpanPS)
 	}
 	m.CompletionPS = quantiles(completion, false)
 	m.MessageGoodputBps = quantiles(goodput, true)

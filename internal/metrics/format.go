@@ -31,7 +31,7 @@ func FormatRate(r units.Rate) string {
 // FormatBytes writes n with three significant digits and decimal units:
 // "1.20 MB".
 func FormatBytes(n int64) string {
-	return scaled(float64(n), 3, "B", "kB", "MB", "GB", "TB")
+	return scaled(float64(n), 3, "B", "KB", "MB", "GB", "TB")
 }
 
 // FormatCount writes n with separators: "48,211".

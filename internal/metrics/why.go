@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // why says what kept a question's mechanisms from firing, as far as the records
@@ -32,10 +33,16 @@ func whyNotDetected(r *record.Run) string {
 		return "no frame was ever queued"
 	}
 	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
-	if kmin := noteValue(r.Notes, "kmin"); kmin != "" {
+	kmin := noteValue(r.Notes, "kmin")
+	limit, err := units.ParseBytes(strings.ReplaceAll(kmin, " ", ""))
+	switch {
+	case kmin == "" || err != nil:
+		return "no queue marked, crossed XOFF or dropped: " + peak
+	case p.PeakQueueBytes <= int64(limit):
 		return "no queue passed Kmin (" + kmin + "): " + peak
+	default:
+		return "no packet was marked, although a queue passed Kmin (" + kmin + "): " + peak
 	}
-	return "no queue marked, crossed XOFF or dropped: " + peak
 }
 
 func whyNotFedBack(t Totals, detected Answer) string {

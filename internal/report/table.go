@@ -15,7 +15,14 @@ type column struct {
 	// drop orders the columns that go when the table is too wide: the largest
 	// first; 0 stays.
 	drop int
+	// wrap lets cells of this column break at spaces, down to wrapMin. It never
+	// goes; it gives way after the columns with a larger drop went and before
+	// the others do. One column of a table at most.
+	wrap bool
 }
+
+// wrapMin is the narrowest a wrapped column gets.
+const wrapMin = 12
 
 // row is one line of a table. With a note, the note fills the line from column
 // len(cells) on, wrapped.
@@ -36,32 +43,57 @@ func (t *table) addNote(note string, cells ...string) {
 	t.rows = append(t.rows, row{cells: cells, note: note})
 }
 
-// lines renders the table for a terminal of the given width. Columns that may
-// go are dropped until it fits; what cannot fit is left to run over rather than
-// cut, because a cut number is a wrong number.
+// lines renders the table for a terminal of the given width. Columns are
+// dropped and wrapped until it fits; what still cannot fit is left to run over
+// rather than cut, because a cut number is a wrong number.
 func (t *table) lines(width int, p paint) []string {
-	keep := make([]bool, len(t.columns))
-	for i, c := range t.columns {
-		keep[i] = c.drop == 0 || t.used(i)
-	}
-	widths := t.widths()
-	for total(widths, keep) > width {
-		victim := -1
-		for i, c := range t.columns {
-			if keep[i] && c.drop > 0 && (victim < 0 || c.drop > t.columns[victim].drop) {
-				victim = i
-			}
-		}
-		if victim < 0 {
-			break
-		}
-		keep[victim] = false
-	}
+	widths, keep := t.fit(width)
 	out := t.header(widths, keep, p)
 	for _, r := range t.rows {
 		out = append(out, t.line(r, widths, keep, width)...)
 	}
 	return out
+}
+
+// fit chooses the columns to keep and their widths.
+func (t *table) fit(width int) (widths []int, keep []bool) {
+	keep = make([]bool, len(t.columns))
+	for i, c := range t.columns {
+		keep[i] = c.drop == 0 || t.used(i)
+	}
+	widths = t.widths()
+	wrapped, natural := -1, 0
+	for total(widths, keep) > width {
+		i := t.yields(keep, wrapped)
+		if i < 0 {
+			break
+		}
+		if t.columns[i].wrap {
+			wrapped, natural = i, widths[i]
+			widths[i] = min(wrapMin, natural)
+		} else {
+			keep[i] = false
+		}
+	}
+	if wrapped >= 0 { // it gets what room is left
+		widths[wrapped] = min(natural, widths[wrapped]+max(width-total(widths, keep), 0))
+	}
+	return widths, keep
+}
+
+// yields returns the kept column that gives way next, or -1: the one with the
+// largest drop among those that may go or wrap, the one already wrapped apart.
+func (t *table) yields(keep []bool, wrapped int) int {
+	next := -1
+	for i, c := range t.columns {
+		if !keep[i] || i == wrapped || c.drop == 0 && !c.wrap {
+			continue
+		}
+		if next < 0 || c.drop > t.columns[next].drop {
+			next = i
+		}
+	}
+	return next
 }
 
 // used reports whether any row has something to show in column i, a dash or an
@@ -128,7 +160,7 @@ func (t *table) header(widths []int, keep []bool, p paint) []string {
 
 func (t *table) line(r row, widths []int, keep []bool, width int) []string {
 	if r.note == "" {
-		return []string{t.join(r.cells, widths, keep)}
+		return t.wrapped(r.cells, widths, keep)
 	}
 	head := t.join(r.cells, widths, keep)
 	indent := total(widths[:len(r.cells)], keep[:len(r.cells)]) + len(gap)
@@ -138,6 +170,26 @@ func (t *table) line(r row, widths []int, keep []bool, width int) []string {
 		out = append(out, strings.Repeat(" ", indent)+n)
 	}
 	return out
+}
+
+// wrapped is a row whose wrapping cell may need several lines.
+func (t *table) wrapped(cells []string, widths []int, keep []bool) []string {
+	for i, cell := range cells {
+		if !t.columns[i].wrap || utf8.RuneCountInString(cell) <= widths[i] {
+			continue
+		}
+		var out []string
+		for n, part := range wrap(cell, widths[i]) {
+			line := make([]string, len(cells))
+			if n == 0 {
+				copy(line, cells)
+			}
+			line[i] = part
+			out = append(out, t.join(line, widths, keep))
+		}
+		return out
+	}
+	return []string{t.join(cells, widths, keep)}
 }
 
 // join pads cells to their columns and trims the end.
@@ -152,7 +204,7 @@ func (t *table) join(cells []string, widths []int, keep []bool) string {
 			b.WriteString(gap)
 		}
 		first = false
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		pad := strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0))
 		if t.columns[i].right {
 			b.WriteString(pad + cell)
 		} else {
@@ -163,12 +215,19 @@ func (t *table) join(cells []string, widths []int, keep []bool) string {
 }
 
 // wrap breaks s at spaces into lines of at most width runes; a longer word has
-// a line of its own. It returns at least one line.
-func wrap(s string, width int) []string {
+// a line of its own. A unit stays with its number. It returns at least one
+// line.
+func wrap(s string, width int) []string { return hang(s, width, 0) }
+
+// hang is wrap with all lines but the first indented.
+func hang(s string, width, indent int) []string {
 	var out []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for _, word := range glued(s) {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			if len(out) == 0 {
+				width -= indent
+			}
 			out = append(out, line)
 			line = ""
 		}
@@ -177,7 +236,29 @@ func wrap(s string, width int) []string {
 		}
 		line += word
 	}
-	return append(out, line)
+	out = append(out, line)
+	for i := range out[1:] {
+		out[1+i] = strings.Repeat(" ", indent) + out[1+i]
+	}
+	return out
+}
+
+// glued splits s at spaces, except between a number and the short word after
+// it, which is most likely its unit.
+func glued(s string) []string {
+	var out []string
+	for _, word := range strings.Fields(s) {
+		if n := len(out); n > 0 && isNumber(out[n-1]) && len(word) <= 5 {
+			out[n-1] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+func isNumber(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789.,(") == ""
 }
 
 // paint adds colour when on.

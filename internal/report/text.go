@@ -14,6 +14,7 @@ import (
 const (
 	listedFlows = 12 // more messages than this become percentiles
 	listedPorts = 10
+	listedQuiet = 3 // when no port was congested
 	listedDrops = 5
 )
 
@@ -36,6 +37,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.header()
 	t.answers()
 	t.flows()
+	t.measured()
 	t.ports()
 	t.parameters()
 	t.warnings()
@@ -57,10 +59,7 @@ func (t *text) line(s string) { t.b.WriteString(s + "\n") }
 
 // prose writes s wrapped, further lines indented by two.
 func (t *text) prose(s string, style func(string) string) {
-	for i, l := range wrap(s, t.width-2) {
-		if i > 0 {
-			l = "  " + l
-		}
+	for _, l := range hang(s, t.width, 2) {
 		t.line(style(l))
 	}
 }
@@ -96,9 +95,9 @@ func ending(r *record.Run) string {
 	case "deadlock":
 		return "deadlocked at " + at
 	case "stop time":
-		return fmt.Sprintf("stopped as asked at %s with %s", at, open(r.OpenMessages))
+		return fmt.Sprintf("stop time %s, %s", at, open(r.OpenMessages))
 	case "interrupted":
-		return fmt.Sprintf("interrupted at %s with %s", at, open(r.OpenMessages))
+		return fmt.Sprintf("interrupted at %s, %s", at, open(r.OpenMessages))
 	default:
 		return fmt.Sprintf("%s at %s", r.Stopped, at)
 	}
@@ -124,7 +123,7 @@ func questionWords(q record.Question) string {
 func (t *text) answers() {
 	t.section()
 	tab := &table{columns: []column{
-		{title: "Question"}, {title: "Who first"}, {title: "By"}, {title: "When", right: true},
+		{title: "Question"}, {title: "Who first"}, {title: "By", wrap: true}, {title: "When", right: true},
 		{title: "How often", right: true}, {title: "Actors", right: true, drop: 1}, {title: "How long"},
 	}}
 	for i := range t.s.Answers {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -24,11 +25,32 @@ func (t *text) flows() {
 			t.section()
 			t.table(t.flowTable(t.s.Worst, "Slowest messages"))
 		}
+		t.notCompleted()
 	}
 	t.prose(messageLine(t.s.Messages, t.r.Flows), plain)
 	for _, f := range t.s.Fairness {
 		t.prose(fairnessLine(f), plain)
 	}
+}
+
+// notCompleted names the first few messages that failed or stayed open, which
+// percentiles cannot show.
+func (t *text) notCompleted() {
+	var index []int
+	for i := range t.r.Flows {
+		if !metrics.Completed(&t.r.Flows[i]) {
+			index = append(index, i)
+		}
+	}
+	if len(index) == 0 {
+		return
+	}
+	t.section()
+	t.table(t.flowTable(index[:min(len(index), metrics.WorstMessages)], "Not completed"))
+	if more := len(index) - metrics.WorstMessages; more > 0 {
+		t.line("and " + metrics.FormatCount(int64(more)) + " more")
+	}
+	t.section()
 }
 
 func everyFlow(flows []record.Flow) []int {
@@ -41,11 +63,14 @@ func everyFlow(flows []record.Flow) []int {
 
 func (t *text) flowTable(index []int, title string) *table {
 	tab := &table{columns: []column{
-		{title: title}, {title: "QP", right: true, drop: 2}, {title: "Workload", drop: 4}, {title: "Verb", drop: 5},
-		{title: "Size", right: true}, {title: "Start", right: true, drop: 3}, {title: "Completion", right: true},
-		{title: "Goodput", right: true}, {title: "Slowdown", right: true, drop: 1}, {title: "Status", drop: 1},
+		{title: title}, {title: "QP", right: true, drop: 4}, {title: "Workload", drop: 2}, {title: "Verb", drop: 5},
+		{title: "Size", right: true}, {title: "Start", right: true, drop: 2}, {title: "Completion", right: true},
+		{title: "Goodput", right: true}, {title: "Slowdown", right: true, drop: 1}, {title: "Status", drop: 3, wrap: true},
 	}}
-	allWell := t.s.Messages.Completed == t.s.Messages.Messages
+	allWell := true
+	for _, i := range index {
+		allWell = allWell && metrics.Completed(&t.r.Flows[i])
+	}
 	for _, i := range index {
 		f := &t.r.Flows[i]
 		completion, goodput, slowdown, status := "-", "-", "-", f.Status
@@ -84,6 +109,7 @@ func (t *text) percentiles() {
 		addQuantiles(tab, "all", t.s.Messages)
 	}
 	t.table(tab)
+	t.prose("p95 of goodput: 95 % of the messages reached at least that", t.paint.dim)
 }
 
 func addQuantiles(tab *table, name string, m metrics.Messages) {
@@ -142,9 +168,43 @@ func errorCounts(flows []record.Flow) string {
 }
 
 func fairnessLine(f metrics.Fairness) string {
+	jain := math.Floor(f.Jain*1e4) / 1e4 // so that 1.0000 means equal
 	if f.Measured {
-		return fmt.Sprintf("fairness (Jain) %.4f over what %d flows of %s received in the measured window", f.Jain, f.Over, f.Workload)
+		return fmt.Sprintf("fairness (Jain) %.4f over what %d flows of %s received in the measured window", jain, f.Over, f.Workload)
 	}
 	return fmt.Sprintf("fairness (Jain) %.4f over the goodput of %d flows of %s that started at %s",
-		f.Jain, f.Over, f.Workload, metrics.FormatTime(f.StartPS))
+		jain, f.Over, f.Workload, metrics.FormatTime(f.StartPS))
+}
+
+// measured lists what responders received within the measure window.
+func (t *text) measured() {
+	took := t.r.MeasureTo - t.r.MeasureFrom
+	if took <= 0 {
+		return
+	}
+	tab := &table{columns: []column{
+		{title: fmt.Sprintf("Received from %s to %s", metrics.FormatTimeDigits(t.r.MeasureFrom, 4), metrics.FormatTimeDigits(t.r.MeasureTo, 4))},
+		{title: "QP", right: true}, {title: "Workload", drop: 1}, {title: "Payload", right: true}, {title: "Goodput", right: true},
+	}}
+	more := 0
+	for i := range t.r.QPs {
+		q := &t.r.QPs[i]
+		if q.DeliveredBytes == 0 && q.MeasuredBytes == 0 {
+			continue
+		}
+		if len(tab.rows) == listedFlows && !t.opt.Verbose {
+			more++
+			continue
+		}
+		tab.add(q.Host+" <- "+q.Peer, integer(q.QP), q.Workload, metrics.FormatBytes(q.MeasuredBytes),
+			metrics.FormatRate(metrics.RateOf(q.MeasuredBytes, took)))
+	}
+	if len(tab.rows) == 0 {
+		return
+	}
+	t.section()
+	t.table(tab)
+	if more > 0 {
+		t.line("and " + metrics.FormatCount(int64(more)) + " more")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -34,34 +35,99 @@ func (t *text) listPorts() (listed, rest []int) {
 		n++
 	}
 	if n == 0 {
-		n = 3
+		n = min(listedQuiet, len(all))
 	}
-	n = min(n, listedPorts, len(all))
-	return all[:n], all[n:]
+	if n <= listedPorts {
+		return all[:n], all[n:]
+	}
+	chosen := t.choose(all)
+	for i, port := range all {
+		if chosen[i] {
+			listed = append(listed, port)
+		} else {
+			rest = append(rest, port)
+		}
+	}
+	return listed, rest
+}
+
+// choose marks listedPorts of the ports in all: the two leading ones by every
+// measure, so that many held ports do not hide the queue that made them wait,
+// then the first.
+func (t *text) choose(all []int) []bool {
+	chosen := make([]bool, len(all))
+	n := 0
+	pick := func(i int) {
+		if !chosen[i] && n < listedPorts {
+			chosen[i] = true
+			n++
+		}
+	}
+	for _, measure := range []func(*record.Port) int64{
+		func(p *record.Port) int64 { return p.PeakQueueBytes },
+		func(p *record.Port) int64 { return p.Marked },
+		func(p *record.Port) int64 { return p.Dropped },
+		func(p *record.Port) int64 { return p.PausesSent },
+	} {
+		first, second := -1, -1
+		for i, port := range all {
+			v := measure(&t.r.Ports[port])
+			switch {
+			case v == 0:
+			case first < 0 || v > measure(&t.r.Ports[all[first]]):
+				first, second = i, first
+			case second < 0 || v > measure(&t.r.Ports[all[second]]):
+				second = i
+			}
+		}
+		for _, i := range []int{first, second} {
+			if i >= 0 {
+				pick(i)
+			}
+		}
+	}
+	for i := range all {
+		pick(i)
+	}
+	return chosen
 }
 
 func (t *text) portTable(index []int) *table {
 	tab := &table{columns: []column{
-		{title: "Port"}, {title: "To", drop: 2}, {title: "Prio", right: true}, {title: "Peak\nqueue", right: true},
-		{title: "Mean\nqueue", right: true}, {title: "Marked", right: true}, {title: "Pauses\nsent", right: true},
-		{title: "Pauses\nrecv", right: true}, {title: "Held", right: true}, {title: "Paused", right: true},
-		{title: "Drops", right: true}, {title: "Used", right: true, drop: 3}, {title: "Ingress\npeak", right: true, drop: 4},
-		{title: "In head-\nroom", right: true, drop: 5},
+		{title: "Port"}, {title: "To", drop: 3}, {title: "Prio", right: true}, {title: "Peak\nqueue", right: true},
+		{title: "Mean\nqueue", right: true}, {title: "Min\nqueue", right: true, drop: 2}, {title: "Marked", right: true},
+		{title: "Pauses\nsent", right: true}, {title: "Pauses\nrecv", right: true}, {title: "Held", right: true},
+		{title: "Paused", right: true, drop: 1}, {title: "Drops", right: true}, {title: "Used", right: true, drop: 4},
+		{title: "Ingress\npeak", right: true, drop: 5}, {title: "In head-\nroom", right: true, drop: 6},
 	}}
 	for _, i := range index {
 		p := &t.r.Ports[i]
 		tab.add(metrics.PortName(p), p.Peer, integer(p.Class), size(p.PeakQueueBytes), size(int64(p.MeanQueueBytes+0.5)),
-			count(p.Marked), count(p.PausesSent), count(p.PausesReceived), duration(p.HeldPS), duration(p.PausedPS),
+			t.minimum(p), count(p.Marked), count(p.PausesSent), count(p.PausesReceived), duration(p.HeldPS), duration(p.PausedPS),
 			count(p.Dropped), share(p.Utilisation), size(p.PeakIngress), size(p.PeakHeadroom))
 	}
 	return tab
 }
 
+// minimum is the smallest queue length, which only a measure window makes
+// telling: there 0 means that the queue ran empty.
+func (t *text) minimum(p *record.Port) string {
+	if t.r.MeasureTo <= t.r.MeasureFrom {
+		return "-"
+	}
+	return metrics.FormatBytes(p.MinQueueBytes)
+}
+
 // A dash stands for nothing, so that the eye finds what is there.
 
 func count(n int64) string {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return "-"
+	case n >= 10_000_000:
+		return fmt.Sprintf("%.1f M", float64(n)/1e6)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.2f M", float64(n)/1e6)
 	}
 	return metrics.FormatCount(n)
 }

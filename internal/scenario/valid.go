@@ -30,18 +30,23 @@ type Valid struct {
 	Transports        []rdma.Config           // referred to by NIC.Transport; usually one
 	DCQCN             *congestion.DCQCNParams // nil: no congestion control
 	Plan              *workload.Plan
-	Notes             []record.Note // presets and derived values, with source
-	Warnings          []string
-	Source            []byte // the scenario as given, for the run directory
+	// Windows is the send window of each connection of Plan, for transports that
+	// have one relative to the path's bandwidth-delay product; nil: as Transports
+	// say.
+	Windows  []units.Bytes
+	Notes    []record.Note // presets and derived values, with source
+	Warnings []string
+	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
 }
 
 // NIC is one host's network card; all its ports are alike.
 type NIC struct {
-	Ports    []fabric.PortParams // per local port
-	AckClass uint8               // priority of ACKs and NAKs inside the NIC
-	AckDSCP  uint8               // 255: the DSCP of the data they answer
-	CNPClass uint8
-	CNPDSCP  uint8
+	Ports     []fabric.PortParams // per local port
+	Transport int                 // index into Valid.Transports
+	AckClass  uint8               // priority of ACKs and NAKs inside the NIC; 255: the class of the data they answer
+	AckDSCP   uint8               // 255: the DSCP of the data they answer
+	CNPClass  uint8
+	CNPDSCP   uint8
 	// Receive buffer drained at DrainRate (0: as fast as it fills). PFC XOFF at
 	// RxXOFF, XON at RxXON, drop beyond RxBuffer.
 	RxBuffer, RxXOFF, RxXON units.Bytes

@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is what is wrong with a scenario: one line that says where, what, and
+// what would be right.
+type Error struct {
+	File      string // file name, or the text of the --set that caused it
+	Line, Col int    // 1-based; 0 when there is no place to point at
+	Msg       string
+}
+
+func (e *Error) Error() string {
+	switch {
+	case e.File == "":
+		return e.Msg
+	case e.Line == 0:
+		return e.File + ": " + e.Msg
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+}
+
+// pos is a place in a file; line 0 means the file as a whole.
+type pos struct {
+	file      string
+	line, col int
+}
+
+func (p pos) errorf(format string, args ...any) *Error {
+	msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	return &Error{File: p.file, Line: p.line, Col: p.col, Msg: msg}
+}
+
+// nearest returns the word of the list that is the fewest edits from s, or ""
+// when none is near enough to be what was meant. Ties go to the earlier word.
+func nearest(s string, words []string) string {
+	best, bestDist := "", len(s)/2+1
+	for _, w := range words {
+		if d := editDistance(strings.ToLower(s), strings.ToLower(w)); d < bestDist {
+			best, bestDist = w, d
+		}
+	}
+	return best
+}
+
+// suggest words the second half of an error about an unknown word: the nearest
+// right one, or all of them.
+func suggest(s string, words []string) string {
+	if w := nearest(s, words); w != "" {
+		return fmt.Sprintf("did you mean %q?", w)
+	}
+	return "use one of " + strings.Join(words, ", ")
+}
+
+// editDistance is the Levenshtein distance in bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diag := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diag
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diag = row[j]
+			row[j] = min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,298 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/scenarios"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// Info names a shipped scenario.
+type Info struct{ Name, Description string }
+
+// List returns the shipped scenarios in alphabetical order.
+func List() []Info {
+	var out []Info
+	entries, _ := fs.ReadDir(scenarios.FS, ".") // sorted by name
+	for _, e := range entries {
+		src, err := fs.ReadFile(scenarios.FS, e.Name()+"/scenario.yaml")
+		if err != nil {
+			continue
+		}
+		info := Info{Name: e.Name()}
+		if root, bad := parseTree(e.Name(), src); bad == nil {
+			if d := root.get("description"); d != nil {
+				info.Description = d.text
+			}
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+// Load reads a scenario: the name of a shipped one or a file. Each element of
+// set is a --set argument, path=value; seed, when not nil, replaces the
+// scenario's. The error is always an *Error.
+func Load(nameOrFile string, set []string, seed *uint64) (*Valid, error) {
+	file, src, bad := open(nameOrFile)
+	if bad != nil {
+		return nil, bad
+	}
+	return Parse(file, src, set, seed)
+}
+
+// open finds the text of a scenario.
+func open(nameOrFile string) (file string, src []byte, bad *Error) {
+	var names []string
+	for _, i := range List() {
+		names = append(names, i.Name)
+	}
+	if contains(names, nameOrFile) {
+		src, err := fs.ReadFile(scenarios.FS, nameOrFile+"/scenario.yaml")
+		if err == nil {
+			return nameOrFile, src, nil
+		}
+	}
+	src, err := os.ReadFile(nameOrFile)
+	switch {
+	case err == nil:
+		return nameOrFile, src, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil, pos{file: nameOrFile}.errorf("no such file and no shipped scenario of that name; %s", suggest(filepath.Base(nameOrFile), names))
+	}
+	if info, e := os.Stat(nameOrFile); e == nil && info.IsDir() {
+		return "", nil, pos{file: nameOrFile}.errorf("is a folder; name a scenario file")
+	}
+	return "", nil, pos{file: nameOrFile}.errorf("cannot be read: %v; name a readable scenario file", rootCause(err))
+}
+
+func rootCause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// Parse checks the text of a scenario; file is its name in errors.
+func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) {
+	root, bad := parseTree(file, src)
+	if bad != nil {
+		return nil, bad
+	}
+	if root.kind != mappingNode {
+		return nil, root.pos.errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.kind)
+	}
+	for _, s := range set {
+		if bad := applySet(root, s); bad != nil {
+			return nil, bad
+		}
+	}
+	if seed != nil {
+		at := pos{file: "--seed"}
+		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*seed, 10), pos: at})
+	}
+	r := &resolver{d: &decoder{file: file}, v: &Valid{Wire: wire.Ethernet}}
+	r.resolve(root)
+	if r.d.err != nil {
+		return nil, r.d.err
+	}
+	r.v.Source = src
+	if len(set) > 0 || seed != nil {
+		r.v.Source = render(root)
+	}
+	return r.v, nil
+}
+
+// Stacks that exist now.
+const (
+	stackRoCEv2  = "rocev2"
+	stackPFCOnly = "rocev2-pfc-only"
+)
+
+// checkStack says what is wrong with a stack's name, or nothing.
+func checkStack(name string) string {
+	built := []string{stackRoCEv2, stackPFCOnly}
+	if contains(built, name) {
+		return ""
+	}
+	planned := []string{"tcp", "rocev2-lossy", "iwarp", "infiniband"}
+	if contains(planned, name) {
+		return fmt.Sprintf("%q is not built yet; use %s", name, strings.Join(built, " or "))
+	}
+	return fmt.Sprintf("%q is not a stack; %s", name, suggest(name, built))
+}
+
+// resolve reads the sections in the order in which they depend on each other.
+func (r *resolver) resolve(root *node) {
+	o := r.d.object(root, "", "name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
+		"mtu", "dcqcn", "measure", "stop", "time_quantum", "workload")
+	r.readHeader(o)
+	r.readTopology(root.get("topology"))
+	r.readDevices(o)
+	r.readDCQCN(root.get("dcqcn"))
+	r.readWorkload(root.get("workload"))
+	if r.d.err != nil {
+		return
+	}
+	routes, err := topology.ComputeRoutes(r.v.Graph)
+	if err != nil {
+		r.d.fail(o.at("topology"), "%v", err)
+		return
+	}
+	r.v.Routes = routes
+	r.checkPairs(o)
+	r.resolveDevices()
+	r.notes(o)
+	r.warnings()
+}
+
+func (r *resolver) readHeader(o object) {
+	v := r.v
+	read(o, "name", &v.Name, plainText)
+	read(o, "description", &v.Description, plainText)
+	v.Seed = 1
+	read(o, "seed", &v.Seed, func(s string) (uint64, error) {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a whole number from 0 to 2^64-1", s)
+		}
+		return n, nil
+	})
+	v.Stack = stackRoCEv2
+	if text, ok := o.scalar("stack"); ok {
+		v.Stack = text
+		if msg := checkStack(text); msg != "" {
+			o.fail("stack", "%s", msg)
+		}
+	}
+	routing := "ecmp"
+	o.word("routing", &routing, "ecmp")
+	r.mtu = 4096
+	readMTU(o, &r.mtu)
+	v.Stop, v.MeasureFrom, v.MeasureTo = units.Never, units.Never, units.Never
+	if readOr(o, "stop", "never", units.Never, &v.Stop, units.ParseTime) && v.Stop == 0 {
+		o.fail("stop", "0 ends before anything happens; give a later time, or leave stop out to run until all is done")
+	}
+	o.time("time_quantum", &v.TimeQuantum)
+	if v.TimeQuantum > units.Microsecond {
+		o.fail("time_quantum", "%v is coarser than packets are long; give at most 1us", v.TimeQuantum)
+	}
+	r.readMeasure(o)
+}
+
+func plainText(s string) (string, error) {
+	if strings.ContainsAny(s, "\r\n") {
+		return strings.Join(strings.Fields(s), " "), nil
+	}
+	return s, nil
+}
+
+// readMTU reads the path MTU, with or without B.
+func readMTU(o object, mtu *units.Bytes) {
+	text, ok := o.scalar("mtu")
+	if !ok {
+		return
+	}
+	v, err := strconv.Atoi(strings.TrimSuffix(text, "B"))
+	switch {
+	case err == nil && (v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096):
+		*mtu = units.Bytes(v)
+	default:
+		o.fail("mtu", "%q is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)", text)
+	}
+}
+
+func (r *resolver) readMeasure(o object) {
+	if !o.has("measure") {
+		return
+	}
+	m := o.object("measure", "from", "to")
+	r.v.MeasureFrom = 0
+	m.time("from", &r.v.MeasureFrom)
+	m.time("to", &r.v.MeasureTo)
+	if r.d.err == nil && r.v.MeasureTo <= r.v.MeasureFrom {
+		m.fail("to", "%v is not after from %v", r.v.MeasureTo, r.v.MeasureFrom)
+	}
+	if r.d.err == nil && r.v.Stop < r.v.MeasureFrom {
+		m.fail("from", "%v is after stop %v", r.v.MeasureFrom, r.v.Stop)
+	}
+}
+
+// readDevices reads the settings of every switch and host.
+func (r *resolver) readDevices(o object) {
+	if r.d.err != nil {
+		return
+	}
+	nodes := len(r.v.Graph.Nodes)
+	sw := defaultSwitch()
+	readSwitch(r.d, o.n.get("switch"), "switch", &sw)
+	r.baseDSCP = sw.dscp
+	nic := defaultNIC(sw.pfc)
+	readNIC(r.d, o.n.get("nic"), "nic", &nic)
+	nic.ownsConfig = false
+	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
+	for n := range r.v.Graph.Nodes {
+		r.switches[n], r.nics[n] = sw, nic
+	}
+	r.overrides(o, "switches", topology.Switch, func(n int, v *node, path string) { readSwitch(r.d, v, path, &r.switches[n]) })
+	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) { readNIC(r.d, v, path, &r.nics[n]) })
+}
+
+// overrides applies the sections of named nodes.
+func (r *resolver) overrides(o object, key string, kind topology.Kind, apply func(n int, v *node, path string)) {
+	v := o.n.get(key)
+	if v == nil || r.d.err != nil {
+		return
+	}
+	if v.kind != mappingNode {
+		o.fail(key, "is %s; it maps names to settings", v.kind)
+		return
+	}
+	for _, f := range v.fields {
+		n, ok := r.v.Graph.NodeByName(f.key)
+		if !ok {
+			r.d.fail(f.pos, "%s: there is no node %q; %s", key, f.key, suggestNode(r.v.Graph, f.key))
+			return
+		}
+		if got := r.v.Graph.Nodes[n].Kind; got != kind {
+			r.d.fail(f.pos, "%s: %s is a %s; put it under %s", key, f.key, got, map[topology.Kind]string{topology.Host: "hosts", topology.Switch: "switches"}[got])
+			return
+		}
+		apply(n, f.value, key+"."+f.key)
+	}
+}
+
+// checkPairs makes sure that every connection has a route.
+func (r *resolver) checkPairs(o object) {
+	list := o.n.get("workload")
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		if r.initialRate > 0 && c.InitialRate == 0 {
+			c.InitialRate = r.initialRate
+		}
+		var err error
+		if c.Path != nil {
+			_, err = topology.PinnedPathBetween(r.v.Graph, c.Src, c.Dst, c.Path)
+		} else {
+			err = r.v.Routes.CheckPair(r.v.Graph, c.Src, c.Dst)
+		}
+		if err != nil {
+			r.d.fail(list.items[c.Entry].pos, "workload[%d]: %v", c.Entry, err)
+			return
+		}
+	}
+}
+
+func note(key, value, source string) record.Note {
+	return record.Note{Key: key, Value: value, Source: source}
+}

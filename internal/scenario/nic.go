@@ -1,0 +1,146 @@
+package scenario
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Classes and code points of RoCEv2 as NICs ship them: data in priority 3 with
+// DSCP 26 (AF31), CNPs in priority 6 with DSCP 48 (models 1.3: cnp_dscp 48,
+// cnp_802p_prio 6).
+const (
+	dataClass = 3
+	cnpClass  = 6
+	cnpDSCP   = 48
+)
+
+// sameAsData marks a class or DSCP that follows the packet being answered.
+const sameAsData = 255
+
+// nicSettings is the `nic` section, and what `hosts` overrides.
+type nicSettings struct {
+	ackEvery   int
+	ackClass   int // -1: the data's
+	ackDSCP    int // -1: follows ackClass
+	cnpClass   int
+	cnpDSCP    int // -1: follows cnpClass
+	rxBuffer   units.Bytes
+	rxXOFF     units.Bytes // 0: rxBuffer less headroom
+	rxXON      units.Bytes // -1: half of XOFF
+	drain      units.Rate
+	coalesce   string // receiver or sender; empty: as the DCQCN preset has it
+	pfc        pfcSettings
+	timeout    int // exponent
+	retry      int
+	rnrRetry   int
+	minRNR     int
+	recovery   string
+	window     window
+	mtu        units.Bytes
+	strict     uint8
+	weight     [fabric.Classes]uint8
+	ttl        int
+	obj        object
+	ownsConfig bool // some transport value differs from the other hosts'
+}
+
+// window is the limit on bytes in flight: none, bytes, or a multiple of the
+// bandwidth-delay product.
+type window struct {
+	bytes    units.Bytes
+	num, den int64 // of the BDP; den 0: not relative
+}
+
+// defaultNIC holds the defaults of models 4.3: timeout 4.096 us * 2^14, 7
+// retries, RNR retry 7 (for ever), RNR timer code 12 (640 us), as the RDMA
+// performance tests set them.
+func defaultNIC(pfc pfcSettings) nicSettings {
+	return nicSettings{ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, rxXON: -1,
+		pfc: pfc, timeout: 14, retry: 7, rnrRetry: 7, minRNR: 12, recovery: "go-back-n",
+		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB}
+}
+
+// readNIC applies the keys of a nic section to s.
+func readNIC(d *decoder, n *node, path string, s *nicSettings) {
+	o := d.object(n, path, "ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
+		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "window",
+		"mtu", "scheduler", "ttl")
+	if n != nil {
+		s.obj = o
+	}
+	o.integer("ack_every", &s.ackEvery, 1, 1<<20)
+	if text, ok := o.scalar("ack_class"); ok && text == "data" {
+		s.ackClass = -1
+	} else {
+		o.integer("ack_class", &s.ackClass, 0, 7)
+	}
+	o.integer("ack_dscp", &s.ackDSCP, 0, 63)
+	o.integer("cnp_class", &s.cnpClass, 0, 7)
+	o.integer("cnp_dscp", &s.cnpDSCP, 0, 63)
+	readReceiveBuffer(o, s)
+	o.word("cnp_coalesce", &s.coalesce, "receiver", "sender")
+	readPFC(o, &s.pfc, false)
+	o.integer("timeout", &s.timeout, 0, 31)
+	o.integer("retry", &s.retry, 0, 7)
+	o.integer("rnr_retry", &s.rnrRetry, 0, 7)
+	o.integer("min_rnr_timer", &s.minRNR, 0, 31)
+	o.word("recovery", &s.recovery, "go-back-n", "go-back-0")
+	readWindow(o, &s.window)
+	readPortMTU(o, &s.mtu)
+	readScheduler(o, &s.strict, &s.weight)
+	o.integer("ttl", &s.ttl, 1, 255)
+	for _, key := range []string{"ack_every", "cnp_coalesce", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "window"} {
+		s.ownsConfig = s.ownsConfig || o.has(key)
+	}
+}
+
+func readReceiveBuffer(o object, s *nicSettings) {
+	if o.size("rx_buffer", &s.rxBuffer) && s.rxBuffer == 0 {
+		o.fail("rx_buffer", "0 holds no packet; give a size such as 1MB")
+	}
+	o.size("rx_xoff", &s.rxXOFF)
+	o.size("rx_xon", &s.rxXON)
+	if o.rate("drain_rate", &s.drain) && s.drain == 0 {
+		o.fail("drain_rate", "0 would never drain; give a rate, or leave the key out for a host that keeps up")
+	}
+	if o.d.err != nil {
+		return
+	}
+	if s.rxXOFF > s.rxBuffer {
+		o.fail("rx_xoff", "%v is above rx_buffer %v; XOFF must leave headroom below the buffer's end", s.rxXOFF, s.rxBuffer)
+	}
+	if s.rxXOFF > 0 && s.rxXON >= s.rxXOFF {
+		o.fail("rx_xon", "%v is not below rx_xoff %v; XON must lie below XOFF", s.rxXON, s.rxXOFF)
+	}
+}
+
+// readWindow reads none, a size, or "n bdp".
+func readWindow(o object, w *window) {
+	text, ok := o.scalar("window")
+	if !ok {
+		return
+	}
+	if text == "none" {
+		*w = window{}
+		return
+	}
+	if times, isBDP := strings.CutSuffix(strings.ToLower(text), "bdp"); isBDP {
+		num, den, ok := parseFraction(strings.TrimSpace(times))
+		if !ok {
+			o.fail("window", "%q is not a multiple of the BDP; write 1 bdp, 1.5 bdp", text)
+		}
+		*w = window{num: num, den: den}
+		return
+	}
+	*w = window{}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		o.fail("window", "%q has no unit; write none, a size such as 64KB, or a multiple such as 1 bdp", text)
+		return
+	}
+	if o.size("window", &w.bytes) && w.bytes == 0 {
+		o.fail("window", "0 lets nothing be sent; write none, a size or a multiple such as 1 bdp")
+	}
+}

@@ -1,0 +1,208 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// notes writes down what presets and rules have put in, after what the devices
+// noted of themselves.
+func (r *resolver) notes(o object) {
+	if r.d.err != nil {
+		return
+	}
+	r.note("mtu", r.mtu.String(), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
+	sw := o.n.get("switch")
+	s := object{r.d, orEmpty(sw), "switch"}
+	first := -1
+	for n := range r.v.Graph.Nodes {
+		if r.v.Graph.Nodes[n].Kind == topology.Switch {
+			first = n
+			break
+		}
+	}
+	if first >= 0 {
+		r.switchNotes(s, &r.switches[first])
+	}
+	for i := range r.v.Transports {
+		r.transportNotes(o, i)
+	}
+	if r.v.DCQCN == nil {
+		return
+	}
+	for _, n := range r.v.DCQCN.Notes() {
+		key := strings.TrimPrefix(n.Key, "dcqcn.")
+		if key != "preset" && r.dcqcnGiven.has(key) {
+			n.Source = fromScenario
+		}
+		r.v.Notes = append(r.v.Notes, n)
+	}
+}
+
+func orEmpty(n *node) *node {
+	if n == nil {
+		return &node{}
+	}
+	return n
+}
+
+func sourceOf(o object, key, otherwise string) string {
+	if o.has(key) {
+		return fromScenario
+	}
+	return otherwise
+}
+
+func (r *resolver) switchNotes(s object, set *switchSettings) {
+	r.note("switch.latency", set.latency.String(), sourceOf(s, "latency", "assumed pipeline of a shared-memory Ethernet switch"))
+	if set.pfc.enabled == 0 {
+		r.note("switch.pfc", "none", fromScenario)
+		return
+	}
+	p := object{r.d, orEmpty(s.n.get("pfc")), "switch.pfc"}
+	r.note("switch.pfc.enabled", "priorities "+maskText(set.pfc.enabled), sourceOf(p, "enabled", "RoCEv2 deployments: one lossless class, priority 3"))
+	if set.pfc.xoff > 0 {
+		r.note("switch.pfc.xoff", set.pfc.xoff.String(), fromScenario)
+	} else {
+		r.note("switch.pfc.alpha", fmt.Sprintf("%d/%d", set.pfc.alphaNum, set.pfc.alphaDen), sourceOf(p, "alpha", "Azure SONiC sample (NSDI 2023, appendix A)"))
+	}
+	r.note("switch.pfc.xon_offset", set.pfc.xonOffset.String(), sourceOf(p, "xon_offset", "Azure SONiC sample (NSDI 2023, appendix A)"))
+	r.note("switch.pfc.reserved", set.pfc.reserved.String(), sourceOf(p, "reserved", fromRunScript))
+	r.note("switch.pfc.quanta", fmt.Sprint(set.pfc.quanta), sourceOf(p, "quanta", "IEEE 802.3 annex 31B, the largest; sent again at half the time"))
+	response := "IEEE 802.3 31B.3.7 by rate"
+	if set.pfc.response >= 0 {
+		response = set.pfc.response.String()
+	}
+	r.note("switch.pfc.response", response, sourceOf(p, "response", "IEEE 802.3 31B.3.7"))
+}
+
+func maskText(mask uint8) string {
+	var out []string
+	for p := range 8 {
+		if mask>>p&1 == 1 {
+			out = append(out, fmt.Sprint(p))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// transportNotes lists one profile; keys that the nic section gives are the
+// scenario's.
+func (r *resolver) transportNotes(o object, i int) {
+	nic := object{r.d, orEmpty(o.n.get("nic")), "nic"}
+	for _, n := range r.v.Transports[i].Notes() {
+		key := strings.TrimPrefix(n.Key, "transport.")
+		if key == "retry_count" {
+			key = "retry"
+		}
+		switch {
+		case nic.n.kind == mappingNode && nic.has(key), key == "mtu" && o.has("mtu"):
+			n.Source = fromScenario
+		}
+		if i > 0 {
+			n.Key = fmt.Sprintf("transport[%d].%s", i, key)
+		}
+		r.v.Notes = append(r.v.Notes, n)
+	}
+}
+
+// warnings collects what is legal but risky.
+func (r *resolver) warnings() {
+	if r.d.err != nil {
+		return
+	}
+	r.warnClasses()
+	r.warnPFC()
+	if r.v.DCQCN != nil && !r.anyMarking() {
+		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
+	}
+	r.warnLoss()
+	for _, w := range r.warned {
+		if w.more > 0 {
+			w.text += fmt.Sprintf(" (and %d more like it)", w.more)
+		}
+		r.v.Warnings = append(r.v.Warnings, w.text)
+	}
+}
+
+// warnClasses looks for data that switches put in another or a lossy class.
+func (r *resolver) warnClasses() {
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		entry := r.v.Plan.Entries[c.Entry]
+		for n := range r.v.Graph.Nodes {
+			if r.v.Graph.Nodes[n].Kind != topology.Switch {
+				continue
+			}
+			name, s := r.v.Graph.Nodes[n].Name, &r.switches[n]
+			if got := s.dscp[c.DSCP]; got != c.Class {
+				r.warn(fmt.Sprint("dscp", c.DSCP, c.Class, got), "%s: DSCP %d is priority %d there, while the NIC sends it in priority %d", name, c.DSCP, got, c.Class)
+			} else if s.pfc.enabled>>c.Class&1 == 0 {
+				r.warn(fmt.Sprint("lossy", c.Class), "%s: %s uses priority %d without PFC, so congestion drops its packets", name, entry, c.Class)
+			}
+		}
+		if i >= 64 {
+			return // entries share classes; the first connections show them all but in contrived files
+		}
+	}
+}
+
+// warnPFC looks for ends of a link that disagree and pauses that run out.
+func (r *resolver) warnPFC() {
+	g := r.v.Graph
+	for i := range g.Links {
+		k := &g.Links[i]
+		a, b := r.pfcOf(k.A), r.pfcOf(k.B)
+		if a.enabled != b.enabled {
+			r.warn("pfcmask", "PFC differs on the link %s to %s: priorities %s against %s; pauses of the others are ignored",
+				g.Nodes[k.A].Name, g.Nodes[k.B].Name, orNone(a.enabled), orNone(b.enabled))
+		}
+		for _, p := range []*pfcSettings{a, b} {
+			pause := quantaTime(int64(p.quanta), k.Rate)
+			if p.enabled != 0 && p.quanta > 0 && (p.refresh == 0 || p.refresh >= pause) {
+				r.warn("refresh", "%s to %s: a pause of %d quanta ends after %v and is not refreshed before that; the sender starts again while the buffer is full",
+					g.Nodes[k.A].Name, g.Nodes[k.B].Name, p.quanta, pause)
+			}
+		}
+	}
+}
+
+func orNone(mask uint8) string {
+	if mask == 0 {
+		return "none"
+	}
+	return maskText(mask)
+}
+
+func (r *resolver) anyMarking() bool {
+	for n := range r.v.Switches {
+		for p := range r.v.Switches[n].Ports {
+			for c, red := range r.v.Switches[n].Ports[p].RED {
+				if red.KMax > 0 && r.classes>>c&1 == 1 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// warnLoss points at links that lose packets when nothing would notice.
+func (r *resolver) warnLoss() {
+	lossy := false
+	for i := range r.v.Graph.Links {
+		k := &r.v.Graph.Links[i]
+		lossy = lossy || k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 || k.DownAt != units.Never
+	}
+	if !lossy {
+		return
+	}
+	for n := range r.nics {
+		if r.v.Graph.Nodes[n].Kind == topology.Host && r.nics[n].timeout == 0 {
+			r.warn("notimeout", "%s: links lose packets and timeout 0 means none: a lost last packet is never sent again", r.v.Graph.Nodes[n].Name)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package scenario
+
+import (
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Sources named in the notes of a run.
+const (
+	fromScenario  = "scenario"
+	fromRunScript = "run script of the public ns-3 RDMA simulator (alibaba-edu High-Precision-Congestion-Control)"
+	fromSimAI     = "SimAI configuration for this link rate"
+)
+
+// defaultRED is the marking curve per link rate: 25G to 100G as the public
+// ns-3 RDMA simulator and SimAI have them, 200G and 400G as SimAI has them
+// (models 3).
+func defaultRED() []ratedRED {
+	return []ratedRED{
+		{25 * units.Gbps, fabric.RED{KMin: 100 * units.KB, KMax: 400 * units.KB, PMax: 0.2}, fromRunScript},
+		{50 * units.Gbps, fabric.RED{KMin: 200 * units.KB, KMax: 800 * units.KB, PMax: 0.2}, fromRunScript},
+		{100 * units.Gbps, fabric.RED{KMin: 400 * units.KB, KMax: 1600 * units.KB, PMax: 0.2}, fromRunScript},
+		{200 * units.Gbps, fabric.RED{KMin: 300 * units.KB, KMax: 1200 * units.KB, PMax: 0.8}, fromSimAI},
+		{400 * units.Gbps, fabric.RED{KMin: 800 * units.KB, KMax: 3200 * units.KB, PMax: 0.2}, fromSimAI},
+	}
+}
+
+// redFor picks the curve for a port: the scenario's, the row of its rate, or
+// the nearest row below (else the lowest row) scaled with the rate.
+func (e *ecnSettings) redFor(rate units.Rate) ratedRED {
+	if e.off {
+		return ratedRED{rate: rate, from: fromScenario}
+	}
+	for _, r := range e.perRate {
+		if r.rate == rate {
+			return r
+		}
+	}
+	if e.red != nil {
+		return ratedRED{rate, *e.red, fromScenario}
+	}
+	rows := defaultRED()
+	row := rows[0]
+	for _, r := range rows {
+		if r.rate <= rate {
+			row = r
+		}
+	}
+	if row.rate != rate {
+		row.red.KMin = scaleBytes(row.red.KMin, rate, row.rate)
+		row.red.KMax = scaleBytes(row.red.KMax, rate, row.rate)
+		row.from += ", scaled from " + row.rate.String()
+		row.rate = rate
+	}
+	return row
+}
+
+// scaleBytes returns n*to/from without overflow for any rate in use.
+func scaleBytes(n units.Bytes, to, from units.Rate) units.Bytes {
+	return units.Bytes(float64(n) * float64(to) / float64(from))
+}
+
+// defaultBuffer is 16 MiB of packet buffer for each 50 Gb/s of the fastest
+// port, the rule of the public ns-3 RDMA simulator's run script (peers B1:
+// 32 MiB at 100G).
+func defaultBuffer(fastest units.Rate) units.Bytes {
+	return max(scaleBytes(16*units.MiB, fastest, 50*units.Gbps), units.MiB)
+}

@@ -1,0 +1,239 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// resolveDevices fills the parameters of every switch and NIC.
+func (r *resolver) resolveDevices() {
+	if r.d.err != nil {
+		return
+	}
+	nodes := r.v.Graph.Nodes
+	r.v.Switches, r.v.NICs = make([]fabric.SwitchParams, len(nodes)), make([]NIC, len(nodes))
+	if r.checkPortMTUs(); r.d.err != nil {
+		return
+	}
+	for n := range nodes {
+		if nodes[n].Kind == topology.Switch {
+			r.resolveSwitch(n)
+		} else {
+			r.resolveNIC(n)
+		}
+		if r.d.err != nil {
+			return
+		}
+	}
+	r.resolveWindows()
+}
+
+// checkPortMTUs refuses a path MTU whose packets a port cannot carry. A port's
+// MTU is that of the IP packet: payload and 62+16 bytes of headers less the 18
+// of Ethernet.
+func (r *resolver) checkPortMTUs() {
+	const ethernet = 18 // addresses, type and FCS
+	need := r.maxFrame() - ethernet
+	first, firstMTU := "", units.Bytes(0)
+	for n := range r.v.Graph.Nodes {
+		node := &r.v.Graph.Nodes[n]
+		mtu, o := r.switches[n].mtu, r.switches[n].obj
+		if node.Kind == topology.Host {
+			mtu, o = r.nics[n].mtu, r.nics[n].obj
+		}
+		if mtu < need {
+			r.d.fail(o.keyPos("mtu"), "a packet of path MTU %v is %v long and does not fit the port MTU %v of %s; lower mtu or raise the port MTU",
+				r.mtu, need, mtu, node.Name)
+			return
+		}
+		switch {
+		case first == "":
+			first, firstMTU = node.Name, mtu
+		case mtu != firstMTU:
+			r.warn("mtu", "port MTUs differ along the path: %s has %v, %s has %v; the path MTU %v fits both, larger ones may not", first, firstMTU, node.Name, mtu, r.mtu)
+		}
+	}
+}
+
+// resolveNIC fills the parameters of host n's card.
+func (r *resolver) resolveNIC(n int) {
+	s, node := &r.nics[n], &r.v.Graph.Nodes[n]
+	out := NIC{CNPClass: uint8(s.cnpClass), CNPDSCP: uint8(8 * s.cnpClass), TTL: uint8(s.ttl),
+		RxBuffer: s.rxBuffer, RxXOFF: s.rxXOFF, RxXON: s.rxXON, DrainRate: s.drain}
+	if s.cnpDSCP >= 0 {
+		out.CNPDSCP = uint8(s.cnpDSCP)
+	}
+	out.AckClass, out.AckDSCP = r.ackClass(s)
+	out.Transport = r.transportOf(s)
+	headroom := units.Bytes(0)
+	for port := range node.Ports {
+		link := r.v.Graph.LinkAt(n, port)
+		out.Ports = append(out.Ports, fabric.PortParams{PFC: s.pfc.portPFC(link.Rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()})
+		headroom = max(headroom, physicalHeadroom(cable{rate: link.Rate, delay: link.Delay, frame: r.maxFrame(),
+			response: r.pfcOf(node.Ports[port].Peer).responseAt(link.Rate), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead)}))
+	}
+	r.receiveBuffer(s, node.Name, headroom, &out)
+	r.v.NICs[n] = out
+}
+
+// ackClass is where ACKs go: with the data they answer, or in a class of their
+// own with that class's selector as DSCP.
+func (r *resolver) ackClass(s *nicSettings) (class, dscp uint8) {
+	class, dscp = sameAsData, sameAsData
+	for c := uint8(0); c < fabric.Classes; c++ {
+		if r.classes == 1<<c { // all data shares one class: name it
+			class = c
+		}
+	}
+	if s.ackClass >= 0 {
+		if uint8(s.ackClass) != class {
+			dscp = uint8(8 * s.ackClass)
+		}
+		class = uint8(s.ackClass)
+	}
+	if s.ackDSCP >= 0 {
+		dscp = uint8(s.ackDSCP)
+	}
+	return class, dscp
+}
+
+// receiveBuffer places XOFF so that what still arrives after it fits.
+func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Bytes, out *NIC) {
+	if out.RxXOFF == 0 {
+		out.RxXOFF = s.rxBuffer - headroom
+	}
+	if out.RxXON < 0 {
+		out.RxXON = out.RxXOFF / 2
+	}
+	if s.drain == 0 {
+		return
+	}
+	if out.RxXOFF < r.maxFrame() {
+		r.d.fail(s.obj.keyPos("rx_buffer"), "rx_buffer %v of %s leaves no room below its headroom of %v; give at least %v",
+			s.rxBuffer, name, headroom, headroom+2*r.maxFrame())
+		return
+	}
+	if out.RxXON >= out.RxXOFF {
+		r.d.fail(s.obj.keyPos("rx_xon"), "rx_xon %v of %s is not below XOFF at %v; XON must lie below XOFF", out.RxXON, name, out.RxXOFF)
+		return
+	}
+	if room := s.rxBuffer - out.RxXOFF; room < headroom {
+		r.warn(fmt.Sprint("rx", room, headroom), "%s: %v above rx_xoff is short for the cable, which can need %v; frames may be dropped", name, room, headroom)
+	}
+	r.note("nic.rx_buffer ("+name+")", fmt.Sprintf("%v, XOFF %v, XON %v, drained at %v", s.rxBuffer, out.RxXOFF, out.RxXON, s.drain),
+		"XOFF leaves the physical bound of headroom unless given")
+}
+
+// transportOf returns the index of the transport profile of a NIC, adding it
+// when no NIC before has it.
+func (r *resolver) transportOf(s *nicSettings) int {
+	c := r.transport(s)
+	if !s.ownsConfig && len(r.v.Transports) > 0 {
+		return 0
+	}
+	for i := range r.v.Transports {
+		if r.v.Transports[i] == c {
+			return i
+		}
+	}
+	r.v.Transports = append(r.v.Transports, c)
+	return len(r.v.Transports) - 1
+}
+
+func (r *resolver) transport(s *nicSettings) rdma.Config {
+	preset := "nic"
+	if s.recovery == "go-back-0" {
+		preset = "go-back-0"
+	}
+	c, err := rdma.Preset(preset)
+	if err != nil {
+		r.d.fail(s.obj.keyPos("recovery"), "%v", err)
+		return c
+	}
+	c.MTU, c.AckEvery, c.Wire, c.TimeQuantum = r.mtu, s.ackEvery, r.v.Wire, r.v.TimeQuantum
+	c.Timeout, c.RetryCount = rdma.TimeoutCode(uint8(s.timeout)), uint8(s.retry)
+	c.RNRRetry, c.MinRNRTimer = uint8(s.rnrRetry), uint8(s.minRNR)
+	c.CC = r.coalesced(s.coalesce)
+	c.SendCNP, c.ECT = c.CC != nil, c.CC != nil
+	switch {
+	case s.window.bytes > 0:
+		c.Window, c.WindowBytes = rdma.WindowBytes, s.window.bytes
+	case s.window.den > 0:
+		c.Window = rdma.WindowBytes
+	}
+	return c
+}
+
+// coalesced is the scenario's DCQCN, or a copy for a NIC generation that
+// coalesces CNPs at another end. Copies are shared through the transports that
+// already have them.
+func (r *resolver) coalesced(where string) *congestion.DCQCNParams {
+	base := r.v.DCQCN
+	if base == nil || where == "" || where == base.CNPCoalesce.String() {
+		return base
+	}
+	for i := range r.v.Transports {
+		if cc := r.v.Transports[i].CC; cc != base && cc != nil {
+			return cc
+		}
+	}
+	other := *base
+	other.CNPCoalesce = congestion.AtReceiver
+	if where == "sender" {
+		other.CNPCoalesce = congestion.AtSender
+	}
+	return &other
+}
+
+// resolveWindows turns windows in BDPs into bytes per connection.
+func (r *resolver) resolveWindows() {
+	relative := false
+	for n := range r.nics {
+		relative = relative || r.nics[n].window.den > 0
+	}
+	if !relative || r.d.err != nil {
+		return
+	}
+	r.v.Windows = make([]units.Bytes, len(r.v.Plan.Conns))
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		s := &r.nics[r.v.Graph.HostOf(c.Src)]
+		r.v.Windows[i] = s.window.bytes
+		if s.window.den == 0 {
+			continue
+		}
+		rtt, rate, err := r.baseRTT(c.Src, c.Dst)
+		if err != nil {
+			r.d.fail(s.obj.keyPos("window"), "window: %v", err)
+			return
+		}
+		w := scaleRatio(bytesIn(rate, rtt), s.window.num, s.window.den)
+		r.v.Windows[i] = max(w, r.mtu)
+		r.note("nic.window", fmt.Sprintf("%v (base RTT %v at %v)", w, rtt, rate),
+			"bandwidth-delay product: both ways' propagation and pipelines, a full frame out and an ACK back")
+	}
+}
+
+// baseRTT is the time from the start of a full frame to the end of its ACK on
+// an idle shortest path, and the path's lowest rate.
+func (r *resolver) baseRTT(src, dst int) (units.Time, units.Rate, error) {
+	hops, err := r.v.Routes.Path(r.v.Graph, src, dst)
+	if err != nil {
+		return 0, 0, err
+	}
+	rtt := 2 * topology.PathDelay(r.v.Graph, hops)
+	over := units.Bytes(r.v.Wire.Overhead)
+	for i, h := range hops {
+		rate := r.v.Graph.LinkAt(h.Node, h.Port).Rate
+		rtt += rate.TxTime(r.maxFrame()+over) + rate.TxTime(units.Bytes(r.v.Wire.Ack)+over)
+		if i > 0 {
+			rtt += 2 * r.switches[h.Node].latency
+		}
+	}
+	return rtt, topology.PathRate(r.v.Graph, hops), nil
+}

@@ -1,0 +1,236 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// resolver turns settings into the parameters of a Valid.
+type resolver struct {
+	d        *decoder
+	v        *Valid
+	mtu      units.Bytes // path MTU
+	switches []switchSettings
+	nics     []nicSettings // both by node index
+	classes  uint8         // priorities that the workload's data uses
+	warned   []warning
+
+	baseDSCP    [64]uint8  // the switch section's DSCP map
+	initialRate units.Rate // dcqcn.initial_rate; 0: the port's
+	dcqcnGiven  object
+}
+
+// warning is a risky setting, said once for all ports that share it.
+type warning struct {
+	kind string // what is the same
+	text string // the first place
+	more int
+}
+
+func (r *resolver) warn(kind, format string, args ...any) {
+	for i := range r.warned {
+		if r.warned[i].kind == kind {
+			r.warned[i].more++
+			return
+		}
+	}
+	r.warned = append(r.warned, warning{kind, fmt.Sprintf(format, args...), 0})
+}
+
+func (r *resolver) note(key, value, source string) {
+	for _, n := range r.v.Notes {
+		if n.Key == key && n.Value == value {
+			return
+		}
+	}
+	r.v.Notes = append(r.v.Notes, note(key, value, source))
+}
+
+// maxFrame is the largest data frame: the first packet of an RDMA WRITE.
+func (r *resolver) maxFrame() units.Bytes {
+	return r.mtu + units.Bytes(r.v.Wire.Data+r.v.Wire.RETH)
+}
+
+// pfcOf returns the PFC settings of a node.
+func (r *resolver) pfcOf(n int) *pfcSettings {
+	if r.v.Graph.Nodes[n].Kind == topology.Host {
+		return &r.nics[n].pfc
+	}
+	return &r.switches[n].pfc
+}
+
+// responseAt is how long a node takes to obey a PFC frame at a port's rate.
+func (p *pfcSettings) responseAt(rate units.Rate) units.Time {
+	if p.response >= 0 {
+		return p.response
+	}
+	return quantaTime(responseQuanta(rate), rate)
+}
+
+// portPFC is the PFC of a port in both roles.
+func (p *pfcSettings) portPFC(rate units.Rate) fabric.PFCParams {
+	out := fabric.PFCParams{Enabled: p.enabled, Quanta: uint16(p.quanta), Refresh: p.refresh, Response: p.responseAt(rate)}
+	if out.Quanta == 0 {
+		out.Refresh = 0
+	} else if p.refresh < 0 {
+		out.Refresh = quantaTime(int64(p.quanta), rate) / 2
+	}
+	return out
+}
+
+// cableAt describes the link of a switch port for the headroom rules.
+func (r *resolver) cableAt(n, port int) cable {
+	s := &r.switches[n]
+	link := r.v.Graph.LinkAt(n, port)
+	peer := r.v.Graph.Nodes[n].Ports[port].Peer
+	length := link.Length
+	if length == 0 {
+		length = units.Length(int64(link.Delay) * 1000 / units.PicosecondsPerMetre)
+	}
+	return cable{rate: link.Rate, delay: link.Delay, response: r.pfcOf(peer).responseAt(link.Rate), latency: s.latency,
+		frame: r.maxFrame(), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead), length: length,
+		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell}
+}
+
+// headroomAt is the headroom of each lossless priority group of a port.
+func (r *resolver) headroomAt(n, port int) units.Bytes {
+	s, c := &r.switches[n], r.cableAt(n, port)
+	bound := physicalHeadroom(c)
+	given := s.pfc.headroom
+	switch {
+	case given < 0 && s.pfc.rule == "vendor-cell":
+		given = vendorHeadroom(c)
+		r.note(fmt.Sprintf("switch.pfc.headroom (%v, %v)", c.rate, c.length), given.String(),
+			fmt.Sprintf("vendors' worst-case-cell rule (SONiC headroom calculator, cell %v)", c.cell))
+	case given < 0:
+		r.note(fmt.Sprintf("switch.pfc.headroom (%v, %v)", c.rate, c.length), bound.String(),
+			"physical bound: C*(2*tprop + tresp + pipeline) + 3 frames + 1 PFC frame")
+		return bound
+	}
+	if given < bound && s.pfc.enabled != 0 {
+		node := &r.v.Graph.Nodes[n]
+		r.warn(fmt.Sprint("headroom", given, c), "%s port %d: headroom %v is short for the cable: %v over %v can need %v; frames may be dropped",
+			node.Name, port+1, given, c.rate, c.length, bound)
+	}
+	return given
+}
+
+// resolveSwitch fills the parameters of switch n.
+func (r *resolver) resolveSwitch(n int) {
+	s, node := &r.switches[n], &r.v.Graph.Nodes[n]
+	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: rng.Mix64(r.v.Seed, uint64(n)),
+		DSCPToPrio: s.dscp, Lossless: s.pfc.enabled, MarkAtEnqueue: s.ecn.atEnqueue,
+		EgressAlphaNum: s.lossyNum, EgressAlphaDen: s.lossyDen}
+	buffer := r.bufferOf(n)
+	out.Shared = buffer
+	for port := range node.Ports {
+		rate := r.v.Graph.LinkAt(n, port).Rate
+		pg := r.groupsOf(n, port)
+		for c := range pg {
+			out.Shared -= pg[c].Reserved + pg[c].Headroom
+		}
+		out.PG = append(out.PG, pg)
+		out.Ports = append(out.Ports, r.switchPort(s, rate))
+	}
+	out.LossyPool = s.lossyPool
+	if out.LossyPool == 0 {
+		out.LossyPool = buffer / 12 * 7
+	}
+	r.checkBuffer(n, buffer, &out)
+	r.v.Switches[n] = out
+}
+
+func (r *resolver) bufferOf(n int) units.Bytes {
+	if b := r.switches[n].buffer; b > 0 {
+		r.note("switch.buffer", b.String(), fromScenario)
+		return b
+	}
+	fastest := units.Rate(0)
+	for port := range r.v.Graph.Nodes[n].Ports {
+		fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
+	}
+	b := defaultBuffer(fastest)
+	r.note(fmt.Sprintf("switch.buffer (%v)", fastest), b.String(), "16 MiB per 50 Gb/s of the fastest port: "+fromRunScript)
+	return b
+}
+
+// groupsOf is the ingress accounting of one port.
+func (r *resolver) groupsOf(n, port int) (pg [fabric.Classes]fabric.PGParams) {
+	p := &r.switches[n].pfc
+	headroom := units.Bytes(0)
+	if p.enabled != 0 {
+		headroom = r.headroomAt(n, port)
+	}
+	for c := range pg {
+		// Lossy groups are limited at the egress; at the ingress they may use
+		// up to eight times what is free, that is nearly all of it.
+		pg[c] = fabric.PGParams{AlphaNum: 8, AlphaDen: 1}
+		if p.enabled>>c&1 == 1 {
+			pg[c] = fabric.PGParams{Reserved: p.reserved, Headroom: headroom, AlphaNum: p.alphaNum, AlphaDen: p.alphaDen,
+				Static: p.xoff, XONOffset: p.xonOffset}
+		}
+	}
+	return pg
+}
+
+func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortParams {
+	out := fabric.PortParams{PFC: s.pfc.portPFC(rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()}
+	if r.v.Stack == stackPFCOnly {
+		return out
+	}
+	mask := r.classes
+	if s.ecn.priorities >= 0 {
+		mask = uint8(s.ecn.priorities)
+	}
+	row := s.ecn.redFor(rate)
+	for c := range out.RED {
+		if mask>>c&1 == 1 {
+			out.RED[c] = row.red
+		}
+	}
+	if row.red.KMax > 0 {
+		r.note(fmt.Sprintf("switch.ecn (%v)", rate),
+			fmt.Sprintf("Kmin %v, Kmax %v, Pmax %g", row.red.KMin, row.red.KMax, row.red.PMax), row.from)
+	}
+	return out
+}
+
+// checkBuffer refuses what cannot work and warns of what is risky.
+func (r *resolver) checkBuffer(n int, buffer units.Bytes, out *fabric.SwitchParams) {
+	s, name := &r.switches[n], r.v.Graph.Nodes[n].Name
+	o := s.obj
+	if out.Shared <= 0 {
+		r.d.fail(o.keyPos("buffer"), "buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, or fewer lossless priorities",
+			buffer, name, buffer-out.Shared)
+		return
+	}
+	if s.pfc.enabled == 0 {
+		return
+	}
+	xoff := s.pfc.xoff
+	if xoff == 0 { // one congested group settles at alpha*B/(1+alpha): models 2.6
+		xoff = scaleRatio(out.Shared, s.pfc.alphaNum, s.pfc.alphaNum+s.pfc.alphaDen)
+	} else if xoff > out.Shared {
+		r.d.fail(s.pfc.obj.keyPos("xoff"), "xoff %v of %s is above the shared pool of %v; XOFF would never be reached", xoff, name, out.Shared)
+	}
+	if s.pfc.xonOffset >= xoff {
+		r.d.fail(s.pfc.obj.keyPos("xon_offset"), "xon_offset %v of %s is not below XOFF %v; XON = XOFF - xon_offset must stay above 0", s.pfc.xonOffset, name, xoff)
+	}
+	for port := range out.Ports {
+		for c, red := range out.Ports[port].RED {
+			if red.KMax > 0 && s.pfc.enabled>>c&1 == 1 && red.KMin > xoff {
+				r.warn(fmt.Sprint("ecn", red.KMin, xoff), "%s port %d: ECN starts at %v, above XOFF at %v: with one sender PFC acts before any mark",
+					name, port+1, red.KMin, xoff)
+			}
+		}
+	}
+}
+
+// scaleRatio returns n*num/den for ratios below 2^17 and buffers below 2^41.
+func scaleRatio(n units.Bytes, num, den int64) units.Bytes {
+	return n/units.Bytes(den)*units.Bytes(num) + n%units.Bytes(den)*units.Bytes(num)/units.Bytes(den)
+}

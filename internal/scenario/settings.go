@@ -1,0 +1,273 @@
+package scenario
+
+import (
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// pfcSettings is the `pfc` section of a switch or a NIC.
+type pfcSettings struct {
+	enabled            uint8 // priorities
+	alphaNum, alphaDen int64
+	xoff               units.Bytes // static threshold; 0: alpha
+	xonOffset          units.Bytes
+	reserved           units.Bytes
+	headroom           units.Bytes // -1: by rule
+	rule               string      // physical or vendor-cell
+	cell               units.Bytes
+	quanta             int
+	refresh            units.Time // -1: half the pause time
+	response           units.Time // -1: IEEE table
+	obj                object
+}
+
+// ecnSettings is the `ecn` section of a switch.
+type ecnSettings struct {
+	off        bool
+	red        *fabric.RED // one curve for all rates
+	perRate    []ratedRED
+	priorities int // mask; -1: the classes the workload's data uses
+	atEnqueue  bool
+	obj        object
+}
+
+// ratedRED is the marking curve of ports of one rate.
+type ratedRED struct {
+	rate units.Rate
+	red  fabric.RED
+	from string // where the numbers come from
+}
+
+// switchSettings is the `switch` section, and what `switches` overrides.
+type switchSettings struct {
+	buffer             units.Bytes // 0: by the fastest port
+	latency            units.Time
+	cutThrough         bool
+	mtu                units.Bytes // largest IP packet of a port
+	pfc                pfcSettings
+	ecn                ecnSettings
+	lossyNum, lossyDen int64
+	lossyPool          units.Bytes // 0: 7/12 of the buffer
+	dscp               [64]uint8
+	strict             uint8
+	weight             [fabric.Classes]uint8
+	obj                object
+}
+
+func defaultPFC() pfcSettings {
+	return pfcSettings{enabled: 1 << dataClass, alphaNum: 1, alphaDen: 8, xonOffset: 2496, reserved: 4096,
+		headroom: -1, rule: "physical", cell: 144, quanta: 65535, refresh: -1, response: -1}
+}
+
+func defaultSwitch() switchSettings {
+	s := switchSettings{latency: 300 * units.Nanosecond, mtu: 9216, pfc: defaultPFC(),
+		lossyNum: 1, lossyDen: 2, strict: 1<<6 | 1<<7}
+	s.ecn.priorities = -1
+	for d := range s.dscp {
+		s.dscp[d] = uint8(d / 8) // the class selector: 26 is priority 3, 48 is 6
+	}
+	return s
+}
+
+// readSwitch applies the keys of a switch section to s.
+func readSwitch(d *decoder, n *node, path string, s *switchSettings) {
+	o := d.object(n, path, "buffer", "latency", "forwarding", "mtu", "pfc", "ecn", "lossy", "dscp_to_priority", "scheduler")
+	if n != nil {
+		s.obj = o
+	}
+	if o.size("buffer", &s.buffer) && (s.buffer == 0 || s.buffer > 1<<40) {
+		o.fail("buffer", "%v is no switch buffer; give 1 byte to 1 TiB, such as 32MiB", s.buffer)
+	}
+	if o.time("latency", &s.latency) && s.latency > units.Millisecond {
+		o.fail("latency", "%v is no switch pipeline; give at most 1ms", s.latency)
+	}
+	fwd := "store-and-forward"
+	if o.word("forwarding", &fwd, "store-and-forward", "cut-through") {
+		s.cutThrough = fwd == "cut-through"
+	}
+	readPortMTU(o, &s.mtu)
+	readPFC(o, &s.pfc, true)
+	readECN(o, &s.ecn)
+	readLossy(o, s)
+	readDSCP(o, &s.dscp)
+	readScheduler(o, &s.strict, &s.weight)
+}
+
+func readPortMTU(o object, mtu *units.Bytes) {
+	if o.size("mtu", mtu) && (*mtu < 128 || *mtu > 65535) {
+		o.fail("mtu", "%v is no port MTU; give the largest IP packet, 128B to 65535B", *mtu)
+	}
+}
+
+// readPFC reads the pfc section; the thresholds exist only in a switch.
+func readPFC(parent object, p *pfcSettings, isSwitch bool) {
+	keys := []string{"enabled", "quanta", "refresh", "response"}
+	if isSwitch {
+		keys = append(keys, "alpha", "xoff", "xon_offset", "reserved", "headroom", "headroom_rule", "cell")
+	}
+	if v := parent.n.get("pfc"); v != nil && v.kind == scalarNode && v.text == "none" {
+		p.enabled = 0
+		return
+	}
+	o := parent.object("pfc", keys...)
+	if parent.has("pfc") {
+		p.obj = o
+	}
+	o.priorities("enabled", &p.enabled)
+	o.integer("quanta", &p.quanta, 0, 65535)
+	readOr(o, "refresh", "never", 0, &p.refresh, units.ParseTime)
+	readOr(o, "response", "ieee", -1, &p.response, units.ParseTime)
+	if !isSwitch {
+		return
+	}
+	o.fraction("alpha", &p.alphaNum, &p.alphaDen)
+	if o.size("xoff", &p.xoff) && p.xoff == 0 {
+		o.fail("xoff", "0 would pause for ever; give the ingress bytes at which XOFF is sent, such as 200KB")
+	}
+	if o.has("alpha") && o.has("xoff") {
+		o.fail("xoff", "alpha and xoff are two ways to say the threshold; keep one")
+	}
+	o.size("xon_offset", &p.xonOffset)
+	o.size("reserved", &p.reserved)
+	readOr(o, "headroom", "auto", -1, &p.headroom, units.ParseBytes)
+	o.word("headroom_rule", &p.rule, "physical", "vendor-cell")
+	if o.size("cell", &p.cell) && (p.cell < 32 || p.cell > 1024) {
+		o.fail("cell", "%v is no buffer cell; give 32B to 1024B", p.cell)
+	}
+}
+
+// readOr reads a value that may also be the given word.
+func readOr[T any](o object, key, word string, meaning T, dst *T, parse func(string) (T, error)) bool {
+	if text, ok := o.scalar(key); ok && text == word {
+		*dst = meaning
+		return true
+	}
+	return read(o, key, dst, parse)
+}
+
+func readECN(parent object, e *ecnSettings) {
+	if v := parent.n.get("ecn"); v != nil && v.kind == scalarNode && v.text == "none" {
+		e.off = true
+		return
+	}
+	o := parent.object("ecn", "kmin", "kmax", "pmax", "per_rate", "at", "priorities")
+	if parent.has("ecn") {
+		e.obj, e.off = o, false
+	}
+	at := "dequeue"
+	if o.word("at", &at, "enqueue", "dequeue") {
+		e.atEnqueue = at == "enqueue"
+	}
+	var mask uint8
+	if o.priorities("priorities", &mask) {
+		e.priorities = int(mask)
+	}
+	if o.has("kmin") || o.has("kmax") || o.has("pmax") {
+		base := fabric.RED{PMax: 1}
+		if e.red != nil {
+			base = *e.red
+		} else if !o.has("kmin") || !o.has("kmax") {
+			o.d.fail(o.n.pos, "%s: kmin and kmax come together (pmax is 1 when not given)", o.path)
+		}
+		e.red = readRED(o, base)
+	}
+	if v := o.n.get("per_rate"); v != nil {
+		readPerRate(o, v, e)
+	}
+}
+
+func readRED(o object, r fabric.RED) *fabric.RED {
+	o.size("kmin", &r.KMin)
+	o.size("kmax", &r.KMax)
+	o.probability("pmax", &r.PMax)
+	if o.d.err == nil && r.KMin > r.KMax {
+		o.fail("kmin", "%v is above kmax %v; marking starts at kmin and is certain above kmax", r.KMin, r.KMax)
+	}
+	if o.d.err == nil && r.KMax == 0 {
+		o.fail("kmax", "0 marks nothing; give a queue length, or ecn: none")
+	}
+	return &r
+}
+
+func readPerRate(o object, v *node, e *ecnSettings) {
+	if v.kind != mappingNode {
+		o.fail("per_rate", "is %s; it maps link rates to curves, such as {100Gbps: {kmin: 400KB, kmax: 1600KB, pmax: 0.2}}", v.kind)
+		return
+	}
+	for _, f := range v.fields {
+		rate, err := units.ParseRate(f.key)
+		if err != nil {
+			o.d.fail(f.pos, "%s.per_rate: %v", o.path, err)
+			return
+		}
+		inner := o.d.object(f.value, o.path+".per_rate."+f.key, "kmin", "kmax", "pmax")
+		if o.d.err == nil && (!inner.has("kmin") || !inner.has("kmax")) {
+			o.d.fail(f.pos, "%s: kmin and kmax are needed", inner.path)
+		}
+		e.perRate = append([]ratedRED{{rate, *readRED(inner, fabric.RED{PMax: 1}), "scenario"}}, e.perRate...)
+	}
+}
+
+func readLossy(parent object, s *switchSettings) {
+	if v := parent.n.get("lossy"); v != nil && v.kind == scalarNode && v.text == "unlimited" {
+		s.lossyDen = 0
+		return
+	}
+	o := parent.object("lossy", "alpha", "pool")
+	o.fraction("alpha", &s.lossyNum, &s.lossyDen)
+	if o.size("pool", &s.lossyPool) && s.lossyPool == 0 {
+		o.fail("pool", "0 would drop every lossy packet; give a size")
+	}
+}
+
+func readDSCP(o object, dscp *[64]uint8) {
+	v := o.n.get("dscp_to_priority")
+	if v == nil || o.d.err != nil {
+		return
+	}
+	if v.kind != mappingNode {
+		o.fail("dscp_to_priority", "is %s; it maps DSCPs to priorities, such as {26: 3, 48: 6}", v.kind)
+		return
+	}
+	for _, f := range v.fields {
+		d, err := strconv.ParseUint(f.key, 10, 8)
+		if err != nil || d > 63 {
+			o.d.fail(f.pos, "%s: %q is not a DSCP from 0 to 63", o.join("dscp_to_priority"), f.key)
+			return
+		}
+		p, err := strconv.ParseUint(f.value.text, 10, 8)
+		if f.value.kind != scalarNode || err != nil || p > 7 {
+			o.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join("dscp_to_priority"), f.value.text)
+			return
+		}
+		dscp[d] = uint8(p)
+	}
+}
+
+func readScheduler(parent object, strict *uint8, weight *[fabric.Classes]uint8) {
+	o := parent.object("scheduler", "strict", "weights")
+	o.priorities("strict", strict)
+	v := o.n.get("weights")
+	if v == nil || o.d.err != nil {
+		return
+	}
+	if v.kind != mappingNode {
+		o.fail("weights", "is %s; it maps priorities to weights, such as {0: 1, 3: 3}", v.kind)
+		return
+	}
+	for _, f := range v.fields {
+		p, err := strconv.ParseUint(f.key, 10, 8)
+		if err != nil || p > 7 {
+			o.d.fail(f.pos, "%s: %q is not a priority from 0 to 7", o.join("weights"), f.key)
+			return
+		}
+		w, err := strconv.ParseUint(f.value.text, 10, 8)
+		if f.value.kind != scalarNode || err != nil || w == 0 {
+			o.d.fail(f.value.pos, "%s: %q is not a weight from 1 to 255", o.join("weights"), f.value.text)
+			return
+		}
+		weight[p] = uint8(w)
+	}
+}

@@ -1,0 +1,288 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// nodeKind is the shape of a YAML value.
+type nodeKind uint8
+
+const (
+	nullNode nodeKind = iota
+	scalarNode
+	mappingNode
+	sequenceNode
+)
+
+func (k nodeKind) String() string {
+	return [...]string{"nothing", "a single value", "a mapping", "a list"}[k]
+}
+
+// node is one YAML value with its place. Scalars are kept as text: what a text
+// means is decided by the key it stands under.
+type node struct {
+	kind   nodeKind
+	text   string
+	pos    pos
+	fields []field
+	items  []*node
+}
+
+// field is one key of a mapping.
+type field struct {
+	key   string
+	pos   pos
+	value *node
+}
+
+// maxDepth bounds the nesting of a scenario file; the deepest legal value has
+// seven levels.
+const maxDepth = 32
+
+// parseTree reads YAML text into a tree.
+func parseTree(file string, src []byte) (*node, *Error) {
+	f, err := parser.ParseBytes(src, 0)
+	if err != nil {
+		return nil, syntaxError(file, err)
+	}
+	start := pos{file, 1, 1}
+	if len(f.Docs) == 0 || f.Docs[0].Body == nil {
+		return nil, start.errorf("the file is empty; it needs at least topology and workload")
+	}
+	if len(f.Docs) > 1 {
+		return nil, start.errorf("the file holds %d YAML documents; a scenario is one", len(f.Docs))
+	}
+	return convert(file, f.Docs[0].Body, 0)
+}
+
+// syntaxError turns the parser's error into one line with a place.
+func syntaxError(file string, err error) *Error {
+	p := pos{file: file}
+	msg := err.Error()
+	var s *yaml.SyntaxError
+	if errors.As(err, &s) {
+		msg = s.Message
+		p = tokenPos(file, s.Token)
+	}
+	return p.errorf("not YAML: %s", msg)
+}
+
+func tokenPos(file string, t *token.Token) pos {
+	if t == nil || t.Position == nil {
+		return pos{file: file}
+	}
+	return pos{file, t.Position.Line, t.Position.Column}
+}
+
+// convert turns the parser's node into ours. Anchors, aliases, tags and merge
+// keys are refused: a scenario is data to be read, and --set must be able to
+// address every value.
+func convert(file string, n ast.Node, depth int) (*node, *Error) {
+	if n == nil {
+		return &node{kind: nullNode, pos: pos{file: file}}, nil
+	}
+	at := tokenPos(file, n.GetToken())
+	if depth > maxDepth {
+		return nil, at.errorf("nested more than %d levels deep; no scenario value is", maxDepth)
+	}
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return &node{kind: nullNode, pos: at}, nil
+	case *ast.StringNode:
+		return &node{kind: scalarNode, text: n.Value, pos: at}, nil
+	case *ast.LiteralNode:
+		return &node{kind: scalarNode, text: strings.TrimRight(n.Value.Value, "\n"), pos: at}, nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return &node{kind: scalarNode, text: n.GetToken().Value, pos: at}, nil
+	case *ast.MappingNode:
+		return convertMapping(file, at, n.Values, depth)
+	case *ast.MappingValueNode:
+		return convertMapping(file, at, []*ast.MappingValueNode{n}, depth)
+	case *ast.SequenceNode:
+		out := &node{kind: sequenceNode, pos: at}
+		for _, v := range n.Values {
+			item, err := convert(file, v, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			if item.pos.line == 0 {
+				item.pos = at
+			}
+			out.items = append(out.items, item)
+		}
+		return out, nil
+	}
+	return nil, at.errorf("YAML %s is not used in scenarios; write the value out", strings.ToLower(n.Type().String()))
+}
+
+func convertMapping(file string, at pos, values []*ast.MappingValueNode, depth int) (*node, *Error) {
+	out := &node{kind: mappingNode, pos: at}
+	seen := map[string]bool{}
+	for i, v := range values {
+		k := tokenPos(file, v.Key.GetToken())
+		if i == 0 {
+			out.pos = k
+		}
+		key, ok := v.Key.(ast.ScalarNode)
+		if !ok || v.Key.IsMergeKey() {
+			return nil, k.errorf("a key must be a plain word")
+		}
+		name := key.GetToken().Value
+		if seen[name] {
+			return nil, k.errorf("%q stands here twice; keep one", name)
+		}
+		seen[name] = true
+		value, err := convert(file, v.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if value.kind == nullNode {
+			value.pos = k
+		}
+		out.fields = append(out.fields, field{name, k, value})
+	}
+	return out, nil
+}
+
+// get returns the value under key, or nil.
+func (n *node) get(key string) *node {
+	for i := range n.fields {
+		if n.fields[i].key == key {
+			return n.fields[i].value
+		}
+	}
+	return nil
+}
+
+// put sets the value under key.
+func (n *node) put(key string, at pos, value *node) {
+	for i := range n.fields {
+		if n.fields[i].key == key {
+			n.fields[i] = field{key, at, value}
+			return
+		}
+	}
+	n.fields = append(n.fields, field{key, at, value})
+}
+
+// applySet edits the tree by one --set argument, path=value. Everything it
+// touches is from then on reported under the text of the argument.
+func applySet(root *node, arg string) *Error {
+	at := pos{file: "--set " + arg}
+	path, value, ok := strings.Cut(arg, "=")
+	if !ok || path == "" {
+		return at.errorf("no value; write --set key=value, such as --set topology.star.hosts=8")
+	}
+	steps, bad := splitPath(path)
+	if bad != "" {
+		return at.errorf("%s; a path reads like workload[0].incast.size", bad)
+	}
+	v, err := parseTree("", []byte(value))
+	if err != nil {
+		if strings.TrimSpace(value) != "" {
+			return at.errorf("%s", err.Msg)
+		}
+		v = &node{kind: nullNode}
+	}
+	relocate(v, at)
+	return descend(root, steps, path, at, v)
+}
+
+// step is one part of a --set path: a key or a list index.
+type step struct {
+	key   string
+	index int // -1 for a key
+}
+
+func splitPath(path string) (steps []step, bad string) {
+	for part := range strings.SplitSeq(path, ".") {
+		key, rest, _ := strings.Cut(part, "[")
+		if key == "" {
+			return nil, fmt.Sprintf("%q has an empty part", path)
+		}
+		steps = append(steps, step{key, -1})
+		if len(key) == len(part) {
+			continue
+		}
+		for idx := range strings.SplitSeq(rest, "[") {
+			digits, closed := strings.CutSuffix(idx, "]")
+			i, err := strconv.Atoi(digits)
+			if !closed || err != nil || i < 0 {
+				return nil, fmt.Sprintf("%q is not a list index such as [0]", "["+idx)
+			}
+			steps = append(steps, step{"", i})
+		}
+	}
+	return steps, ""
+}
+
+// shorthand names the key that the short form of a value stands for, so that
+// `link: 400Gbps` can still be refined by --set topology.star.link.length=5m.
+func shorthand(key string) string {
+	switch key {
+	case "link", "host_link", "uplink", "core_link", "edge_link", "spine_link":
+		return "rate"
+	case "dcqcn":
+		return "preset"
+	}
+	return ""
+}
+
+func descend(n *node, steps []step, path string, at pos, v *node) *Error {
+	for i, s := range steps {
+		last := i == len(steps)-1
+		if s.index >= 0 {
+			if n.kind != sequenceNode || s.index >= len(n.items) {
+				return at.errorf("there is no item [%d] here; the list has %d", s.index, len(n.items))
+			}
+			if last {
+				n.items[s.index] = v
+				return nil
+			}
+			n = n.items[s.index]
+			continue
+		}
+		switch n.kind {
+		case nullNode:
+			n.kind, n.pos = mappingNode, at
+		case mappingNode:
+		default:
+			return at.errorf("%q is %s and has no key %q", strings.TrimSuffix(path, "."+s.key), n.kind, s.key)
+		}
+		if last {
+			n.put(s.key, at, v)
+			return nil
+		}
+		next := n.get(s.key)
+		if next == nil {
+			next = &node{kind: mappingNode, pos: at}
+			n.put(s.key, at, next)
+		}
+		if short := shorthand(s.key); short != "" && next.kind == scalarNode {
+			inner := *next
+			*next = node{kind: mappingNode, pos: inner.pos, fields: []field{{short, inner.pos, &inner}}}
+		}
+		n = next
+	}
+	return nil
+}
+
+// relocate makes every part of a value point at the --set it came from.
+func relocate(n *node, at pos) {
+	n.pos = at
+	for i := range n.fields {
+		n.fields[i].pos = at
+		relocate(n.fields[i].value, at)
+	}
+	for _, item := range n.items {
+		relocate(item, at)
+	}
+}

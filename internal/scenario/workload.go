@@ -1,0 +1,330 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// patterns are the kinds of workload entry.
+func patterns() []string {
+	return []string{"incast", "permutation", "flow", "all_to_all", "flows"}
+}
+
+// optionKeys are the keys every pattern takes.
+func optionKeys() []string {
+	return []string{"name", "size", "verb", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
+		"rkey", "remote_access", "receives", "initial_rate", "path"}
+}
+
+// readWorkload builds the plan.
+func (r *resolver) readWorkload(n *node) {
+	if r.d.err != nil {
+		return
+	}
+	if n == nil || n.kind != sequenceNode || len(n.items) == 0 {
+		at := pos{}
+		if n != nil {
+			at = n.pos
+		}
+		r.d.fail(at, "workload has no entries; give a list such as - incast: {from: [h0, h1], to: h4, size: 64MB}")
+		return
+	}
+	r.v.Plan = &workload.Plan{}
+	for i, item := range n.items {
+		r.readEntry(item, i)
+	}
+	if r.d.err != nil {
+		return
+	}
+	if err := r.v.Plan.Finish(r.v.Graph); err != nil {
+		at := n.pos
+		var e *workload.EntryError
+		if errors.As(err, &e) && e.Entry < len(n.items) {
+			at = n.items[e.Entry].pos
+		}
+		r.d.fail(at, "%v", err)
+	}
+}
+
+// readEntry reads one pattern with its options.
+func (r *resolver) readEntry(item *node, i int) {
+	path := indexed("workload", i)
+	o := r.d.object(item, path, patterns()...)
+	if r.d.err != nil {
+		return
+	}
+	if len(o.n.fields) != 1 {
+		r.d.fail(o.n.pos, "%s has %d patterns; give one of %s per list item", path, len(o.n.fields), suggestList(patterns()))
+		return
+	}
+	kind := o.n.fields[0].key
+	own := map[string][]string{"incast": {"from", "to"}, "flow": {"from", "to"}, "permutation": {"hosts"},
+		"all_to_all": {"hosts"}, "flows": {"list"}}[kind]
+	p := o.object(kind, append(own, optionKeys()...)...)
+	name := kind
+	if text, ok := p.scalar("name"); ok {
+		name = text
+	} else if len(r.v.Plan.Entries) > 0 || i > 0 {
+		name = uniqueName(kind, r.v.Plan.Entries)
+	}
+	entry := r.v.Plan.AddEntry(name)
+	opt := r.readOptions(p)
+	size := units.Bytes(0)
+	if kind != "flows" || p.has("size") {
+		r.readSize(p, &size)
+	}
+	if r.d.err != nil {
+		return
+	}
+	if err := r.addPattern(kind, p, entry, size, opt); err != nil {
+		r.d.fail(p.n.pos, "%s: %v", p.path, err)
+	}
+}
+
+func suggestList(words []string) string {
+	out := words[0]
+	for i, w := range words[1:] {
+		if i == len(words)-2 {
+			out += " or " + w
+		} else {
+			out += ", " + w
+		}
+	}
+	return out
+}
+
+// uniqueName numbers a pattern that occurs more than once: incast, incast 2.
+func uniqueName(kind string, taken []string) string {
+	name := kind
+	for n := 2; contains(taken, name); n++ {
+		name = fmt.Sprintf("%s %d", kind, n)
+	}
+	return name
+}
+
+func (r *resolver) readSize(o object, size *units.Bytes) {
+	if r.d.err == nil && !o.has("size") {
+		r.d.fail(o.n.pos, "%s has no size; give the bytes of a message such as size: 64MB", o.path)
+		return
+	}
+	if o.size("size", size) && (*size < 1 || *size > workload.MaxBytes) {
+		o.fail("size", "%v is no message of a reliable connection; give 1B to %v (2^31 bytes, IBTA), and count for more", *size, units.Bytes(workload.MaxBytes))
+	}
+}
+
+// readOptions reads what all patterns share.
+func (r *resolver) readOptions(o object) workload.Options {
+	opt := workload.DefaultOptions()
+	verb := "write"
+	if o.word("verb", &verb, "write", "send") && verb == "send" {
+		opt.Verb = workload.Send
+	}
+	o.time("start", &opt.Start)
+	o.time("every", &opt.Every)
+	o.integer("count", &opt.Count, 1, workload.MaxMessages)
+	if o.has("every") && !o.has("count") {
+		o.fail("every", "without count there is only one message; give count as well")
+	}
+	o.integer("qps", &opt.QPs, 1, 65536)
+	o.boolean("split", &opt.Split)
+	r.readClass(o, &opt)
+	if text, ok := o.scalar("stack"); ok {
+		if msg := checkStack(text); msg != "" {
+			o.fail("stack", "%s", msg)
+		} else if text != r.v.Stack {
+			o.fail("stack", "%q beside %q: several stacks in one fabric are not built yet; leave stack out here", text, r.v.Stack)
+		}
+	}
+	word := "right"
+	if o.word("rkey", &word, "right", "wrong") {
+		opt.WrongRKey = word == "wrong"
+	}
+	word = "write"
+	if o.word("remote_access", &word, "write", "none") {
+		opt.NoRemoteWrite = word == "none"
+	}
+	if text, ok := o.scalar("receives"); ok && text == "none" {
+		opt.Receives = 0
+	} else if !ok || text != "unlimited" {
+		o.integer("receives", &opt.Receives, 0, 1<<30)
+	}
+	if o.rate("initial_rate", &opt.InitialRate) && opt.InitialRate == 0 {
+		o.fail("initial_rate", "0 would never send; give a rate such as 5Gbps")
+	}
+	opt.Path = r.readPath(o)
+	return opt
+}
+
+// readClass reads class and dscp; either follows from the other. Priority p
+// has the DSCP of AF p1, 8p+2, so that 3 is 26.
+func (r *resolver) readClass(o object, opt *workload.Options) {
+	class, dscp := int(opt.Class), int(opt.DSCP)
+	o.integer("class", &class, 0, 7)
+	if !o.has("dscp") && o.has("class") {
+		dscp = 8*class + 2
+		if class == 0 {
+			dscp = 0
+		}
+	}
+	if o.integer("dscp", &dscp, 0, 63) && !o.has("class") {
+		class = int(r.baseDSCP[dscp])
+	}
+	opt.Class, opt.DSCP = uint8(class), uint8(dscp)
+	r.classes |= 1 << opt.Class
+}
+
+func (r *resolver) readPath(o object) []int {
+	var path []int
+	for _, item := range o.list("path") {
+		i, ok := r.v.Graph.NodeByName(item.text)
+		if item.kind != scalarNode || !ok {
+			r.d.fail(item.pos, "%s: there is no node %q; %s", o.join("path"), item.text, suggestNode(r.v.Graph, item.text))
+			return nil
+		}
+		path = append(path, i)
+	}
+	if path != nil && r.d.err == nil {
+		if _, err := topology.PinnedPath(r.v.Graph, path); err != nil {
+			o.fail("path", "%v", err)
+		}
+	}
+	return path
+}
+
+// suggestNode names the node nearest to a wrong name.
+func suggestNode(g *topology.Graph, name string) string {
+	names := make([]string, 0, len(g.Nodes))
+	for i := range g.Nodes {
+		names = append(names, g.Nodes[i].Name)
+	}
+	if w := nearest(name, names); w != "" {
+		return fmt.Sprintf("did you mean %q?", w)
+	}
+	return fmt.Sprintf("the first is %q and the last %q", names[0], names[len(names)-1])
+}
+
+// endpoint looks up a host, "h4" or "h4:2" for its second port.
+func (r *resolver) endpoint(o object, key string, item *node) int {
+	if r.d.err != nil {
+		return 0
+	}
+	if item.kind != scalarNode {
+		r.d.fail(item.pos, "%s: a host is a name, and this is %s", o.join(key), item.kind)
+		return 0
+	}
+	ep, err := r.v.Graph.EndpointByName(item.text)
+	if err != nil {
+		hint := ""
+		if _, known := r.v.Graph.NodeByName(item.text); !known {
+			hint = "; " + suggestNode(r.v.Graph, item.text)
+		}
+		r.d.fail(item.pos, "%s: %v%s", o.join(key), err, hint)
+	}
+	return ep
+}
+
+// one reads a single host that must be given.
+func (r *resolver) one(o object, key string) int {
+	v := o.n.get(key)
+	if v == nil {
+		r.d.fail(o.n.pos, "%s has no %s; name a host", o.path, key)
+		return 0
+	}
+	return r.endpoint(o, key, v)
+}
+
+// many reads a list of hosts; absent or "all" means every host port.
+func (r *resolver) many(o object, key string) []int {
+	v := o.n.get(key)
+	var eps []int
+	if v == nil || v.kind == scalarNode && v.text == "all" {
+		for ep := range r.v.Graph.Endpoints {
+			eps = append(eps, ep)
+		}
+		return eps
+	}
+	for _, item := range o.list(key) {
+		eps = append(eps, r.endpoint(o, key, item))
+	}
+	return eps
+}
+
+// addPattern appends the messages of one entry.
+func (r *resolver) addPattern(kind string, o object, entry int, size units.Bytes, opt workload.Options) error {
+	plan, g := r.v.Plan, r.v.Graph
+	switch kind {
+	case "flow":
+		from, to := r.one(o, "from"), r.one(o, "to")
+		if r.d.err != nil {
+			return nil
+		}
+		return plan.Flow(entry, from, to, size, opt)
+	case "incast":
+		to := r.one(o, "to")
+		from := r.many(o, "from")
+		if r.d.err != nil {
+			return nil
+		}
+		if v := o.n.get("from"); v == nil || v.kind == scalarNode {
+			from = otherHosts(g, from, to)
+		}
+		return plan.Incast(entry, from, to, size, opt)
+	case "all_to_all":
+		eps := r.many(o, "hosts")
+		if r.d.err != nil {
+			return nil
+		}
+		return plan.AllToAll(entry, g, eps, size, opt)
+	case "permutation":
+		eps := r.many(o, "hosts")
+		if r.d.err != nil {
+			return nil
+		}
+		stream := rng.New(r.v.Seed, "workload/"+plan.Entries[entry])
+		return plan.Permutation(entry, g, eps, size, &stream, opt)
+	}
+	r.addFlows(o, entry, size, opt)
+	return nil
+}
+
+// otherHosts drops the ports of to's own host.
+func otherHosts(g *topology.Graph, eps []int, to int) []int {
+	var out []int
+	for _, ep := range eps {
+		if g.HostOf(ep) != g.HostOf(to) {
+			out = append(out, ep)
+		}
+	}
+	return out
+}
+
+// addFlows appends an explicit list; an item may override size, start and path.
+func (r *resolver) addFlows(o object, entry int, size units.Bytes, opt workload.Options) {
+	items := o.list("list")
+	if r.d.err == nil && len(items) == 0 {
+		r.d.fail(o.n.pos, "%s has no list; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
+	}
+	for i, item := range items {
+		f := r.d.object(item, indexed(o.path+".list", i), "from", "to", "size", "start", "path")
+		bytes, one := size, opt
+		if size == 0 || f.has("size") {
+			r.readSize(f, &bytes)
+		}
+		f.time("start", &one.Start)
+		if f.has("path") {
+			one.Path = r.readPath(f)
+		}
+		from, to := r.one(f, "from"), r.one(f, "to")
+		if r.d.err != nil {
+			return
+		}
+		if err := r.v.Plan.Flow(entry, from, to, bytes, one); err != nil {
+			r.d.fail(f.n.pos, "%s: %v", f.path, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// Package cli is the command line: one file per command. It parses flags,
+// calls the pipeline and hands what comes back to the reports.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	exitOK          = 0
+	exitFailure     = 1   // the run failed: deadlock, a file that cannot be written
+	exitUser        = 2   // the command line or the scenario is wrong
+	exitInterrupted = 130 // 128 + SIGINT, as shells have it
+)
+
+// Pipeline is what the commands call.
+type Pipeline struct {
+	// Do runs a scenario. A *scenario.Error is the user's to mend. An
+	// interrupted or deadlocked run is returned like any other.
+	Do   func(context.Context, Options) (*record.Run, *scenario.Valid, error)
+	List func() []Named // shipped scenarios
+}
+
+// Options say what to run.
+type Options struct {
+	Scenario string   // name of a shipped scenario, or a file
+	NS3      string   // instead of it: an ns-3 configuration file
+	Set      []string // key=value, in order
+	Seed     *uint64  // nil: the scenario's
+	Workers  int
+	Progress func(Progress) // called now and then while the run lasts; may be nil
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Now                        units.Time
+	Events                     int64
+	DeliveredBytes, TotalBytes int64
+	Completed, Messages        int
+}
+
+// Named is a shipped scenario.
+type Named struct{ Name, Description string }
+
+// Main runs the command line args (without the program's name) and returns the
+// exit status.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeline) int {
+	root := newRoot(p)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if msg := oneLine(err.Error()); msg != "" {
+		fmt.Fprintln(stderr, "hopscope: "+msg)
+	}
+	var s *status
+	if errors.As(err, &s) {
+		return s.code
+	}
+	return exitUser // what is not wrapped comes from the command line itself
+}
+
+// status is an error with an exit status of its own.
+type status struct {
+	code int
+	err  error
+}
+
+func (s *status) Error() string { return s.err.Error() }
+func (s *status) Unwrap() error { return s.err }
+
+// failure marks err as the run's fault rather than the user's.
+func failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &status{exitFailure, err}
+}
+
+// oneLine joins the lines of messages that others wrote.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func newRoot(p Pipeline) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hopscope",
+		Short: "Simulate RDMA networks packet by packet and say what congestion did",
+		Long: "hopscope follows data from host to host and says who detected congestion, fed it\n" +
+			"back, slowed, held traffic, recovered what was lost and rerouted.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
+	})
+	root.AddCommand(newRun(p), newReport(), newScenarios(p), newVersion())
+	return root
+}

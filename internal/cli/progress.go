@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"golang.org/x/term"
+)
+
+// When the progress line appears, and how often it changes.
+const (
+	progressAfter = time.Second
+	progressEvery = 250 * time.Millisecond
+)
+
+// meter shows progress on one line of a terminal and takes it away at the end.
+type meter struct {
+	mu    sync.Mutex
+	out   io.Writer
+	on    bool
+	shown bool
+	width func() int
+	clock func() time.Time
+	start time.Time
+	last  time.Time
+}
+
+// newMeter shows progress on w if that is a terminal and quiet is false.
+func newMeter(w io.Writer, quiet bool) *meter {
+	fd, ok := terminal(w)
+	m := &meter{out: w, on: ok && !quiet, clock: time.Now}
+	m.width = func() int {
+		if n, _, err := term.GetSize(fd); err == nil && n > 0 {
+			return n
+		}
+		return 80
+	}
+	m.start = m.clock()
+	return m
+}
+
+// show draws p when it is time to.
+func (m *meter) show(p Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.clock()
+	if !m.on || now.Sub(m.start) < progressAfter || now.Sub(m.last) < progressEvery {
+		return
+	}
+	m.last = now
+	m.shown = true
+	line := progressLine(p, now.Sub(m.start))
+	if room := m.width() - 1; len(line) > room {
+		line = line[:max(room, 0)]
+	}
+	fmt.Fprint(m.out, "\r\x1b[K"+line)
+}
+
+// clear takes the line away.
+func (m *meter) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shown {
+		fmt.Fprint(m.out, "\r\x1b[K")
+		m.shown = false
+	}
+}
+
+// progressLine says how much is done, and if the total is known how long the
+// rest takes at the pace so far. The most useful parts come first, since a
+// narrow terminal cuts the end.
+func progressLine(p Progress, elapsed time.Duration) string {
+	var parts []string
+	done := 0.0
+	if p.TotalBytes > 0 {
+		done = min(float64(p.DeliveredBytes)/float64(p.TotalBytes), 1)
+		parts = append(parts, fmt.Sprintf("%3.0f %%", 100*done))
+	}
+	if done > 0 && done < 1 {
+		left := time.Duration(float64(elapsed) * (1 - done) / done)
+		parts = append(parts, "about "+roundDuration(left)+" left")
+	}
+	parts = append(parts, "at "+metrics.FormatTime(p.Now))
+	if p.Messages > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s messages", metrics.FormatCount(int64(p.Completed)), metrics.FormatCount(int64(p.Messages))))
+	}
+	if s := elapsed.Seconds(); s > 0 {
+		parts = append(parts, eventRate(float64(p.Events)/s))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// eventRate writes events per second of wall time.
+func eventRate(r float64) string {
+	if r >= 1e6 {
+		return fmt.Sprintf("%.1f M events/s", r/1e6)
+	}
+	return fmt.Sprintf("%.0f k events/s", r/1e3)
+}
+
+// roundDuration writes d to the second, or to the minute from ten minutes on.
+func roundDuration(d time.Duration) string {
+	if d < 10*time.Minute {
+		return d.Round(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func newReport() *cobra.Command {
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Print the report of a run directory that run --out wrote",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("report needs one run directory, not %d", len(args))
+			}
+			r, _, err := report.Load(args[0])
+			if err != nil {
+				return err
+			}
+			return failure(printText(c, r, verbose))
+		},
+	}
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every message, port and parameter with its source")
+	return c
+}
+
+// maxWidth is the widest text that still reads well.
+const maxWidth = 120
+
+// printText writes the report to standard output, as wide as the terminal, in
+// colour on a terminal unless NO_COLOR is set (https://no-color.org).
+func printText(c *cobra.Command, r *record.Run, verbose bool) error {
+	out := c.OutOrStdout()
+	opt := report.TextOptions{Verbose: verbose}
+	if fd, ok := terminal(out); ok {
+		opt.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if w, _, err := term.GetSize(fd); err == nil && w > 0 {
+			opt.Width = min(w, maxWidth)
+		}
+	}
+	return report.Text(out, r, opt)
+}
+
+// terminal returns the file descriptor of w when it is a terminal.
+func terminal(w io.Writer) (fd int, ok bool) {
+	f, isFile := w.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	return int(f.Fd()), true
+}

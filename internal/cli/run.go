@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the flags of hopscope run.
+type runFlags struct {
+	json, csv, out string
+	ns3            string
+	set            []string
+	seed           uint64
+	workers        int
+	quiet, verbose bool
+}
+
+func newRun(p Pipeline) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SCENARIO|FILE",
+		Short: "Run a scenario and report who detected, fed back, slowed, held, recovered and rerouted",
+		Example: "  hopscope run incast-4to1\n" +
+			"  hopscope run incast-4to1 --set topology.star.hosts=9 --json result.json\n" +
+			"  hopscope run my.yaml --out results && hopscope report results\n" +
+			"  hopscope run --ns3 mix/config.txt",
+		RunE: func(c *cobra.Command, args []string) error { return runScenario(c, args, f, p) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.json, "json", "", "write the result as JSON to `FILE` (-: to standard output, instead of the report)")
+	flags.StringVar(&f.csv, "csv", "", "write flows.csv, ports.csv, qps.csv and ledger.csv to `DIR`")
+	flags.StringVar(&f.out, "out", "", "keep result and scenario in the run directory `DIR`, for hopscope report")
+	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value, `key=value`: topology.star.hosts=9; may be repeated")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
+	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
+	flags.StringVar(&f.ns3, "ns3", "", "run an ns-3 RDMA simulator `CONFIG` instead of a scenario")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
+	return c
+}
+
+func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
+	opt, err := f.options(c, args)
+	if err != nil {
+		return err
+	}
+	if err := f.checkTargets(); err != nil {
+		return err
+	}
+	stderr := c.ErrOrStderr()
+	meter := newMeter(stderr, f.quiet)
+	opt.Progress = meter.show
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		stop() // from here on a second signal kills
+		meter.clear()
+		fmt.Fprintln(stderr, "hopscope: stopping at a consistent point; once more to stop at once")
+	})()
+	r, v, err := p.Do(ctx, opt)
+	meter.clear()
+	if r == nil {
+		return noRun(ctx, err)
+	}
+	if e := f.write(c, r, v, opt); e != nil && err == nil {
+		err = e
+	}
+	return outcome(r, err)
+}
+
+// options checks the flags and turns them into the pipeline's options.
+func (f *runFlags) options(c *cobra.Command, args []string) (Options, error) {
+	opt := Options{NS3: f.ns3, Set: f.set, Workers: f.workers}
+	switch {
+	case len(args) > 1:
+		return opt, fmt.Errorf("run takes one scenario, not %d (%s)", len(args), strings.Join(args, ", "))
+	case len(args) == 1 && f.ns3 != "":
+		return opt, fmt.Errorf("give either a scenario (%s) or --ns3 %s, not both", args[0], f.ns3)
+	case len(args) == 0 && f.ns3 == "":
+		return opt, errors.New("run needs a scenario: a file, a name that hopscope scenarios lists, or --ns3 CONFIG")
+	case len(args) == 1:
+		opt.Scenario = args[0]
+	}
+	if c.Flags().Changed("seed") {
+		opt.Seed = &f.seed
+	}
+	if !c.Flags().Changed("workers") {
+		opt.Workers = runtime.GOMAXPROCS(0)
+	} else if f.workers < 1 {
+		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
+	}
+	for _, s := range f.set {
+		if key, _, found := strings.Cut(s, "="); !found || key == "" {
+			return opt, fmt.Errorf("--set %s: write key=value, such as topology.star.hosts=9", s)
+		}
+	}
+	return opt, nil
+}
+
+// checkTargets refuses before the run what could not be written after it.
+func (f *runFlags) checkTargets() error {
+	if f.json != "" && f.json != "-" {
+		if info, err := os.Stat(f.json); err == nil && info.IsDir() {
+			return fmt.Errorf("--json %s: is a directory; name a file", f.json)
+		}
+		dir := filepath.Dir(f.json)
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("--json %s: there is no directory %s", f.json, dir)
+		}
+	}
+	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}} {
+		if info, err := os.Stat(d.dir); d.dir != "" && err == nil && !info.IsDir() {
+			return fmt.Errorf("%s %s: is a file; name a directory", d.flag, d.dir)
+		}
+	}
+	if f.out != "" {
+		if err := report.CheckDir(f.out); err != nil {
+			return fmt.Errorf("--out %w", err)
+		}
+	}
+	return nil
+}
+
+// write hands the run to everything that was asked for. Each is tried, so that
+// one full disk does not cost the rest; the first error is returned.
+func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt Options) error {
+	var errs []error
+	if f.out != "" {
+		meta := report.Meta{Program: version(), Scenario: opt.Scenario, NS3: f.ns3 != "", Set: f.set, Seed: r.Seed}
+		if meta.NS3 {
+			meta.Scenario = f.ns3
+		}
+		var source []byte
+		if v != nil {
+			source = v.Source
+		}
+		errs = append(errs, report.Save(f.out, r, source, meta))
+	}
+	if f.csv != "" {
+		errs = append(errs, report.WriteCSV(f.csv, r))
+	}
+	if f.json != "" {
+		errs = append(errs, f.writeJSON(c, r))
+	}
+	if !f.quiet && f.json != "-" {
+		errs = append(errs, printText(c, r, f.verbose))
+	}
+	return failure(errors.Join(errs...))
+}
+
+func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run) error {
+	data, err := report.JSON(r)
+	if err != nil {
+		return err
+	}
+	if f.json == "-" {
+		_, err = c.OutOrStdout().Write(data)
+		return err
+	}
+	return report.WriteFile(f.json, data)
+}
+
+// noRun is the error of a run that brought nothing back.
+func noRun(ctx context.Context, err error) error {
+	var wrong *scenario.Error
+	switch {
+	case errors.As(err, &wrong):
+		return &status{exitUser, err}
+	case ctx.Err() != nil:
+		return &status{exitInterrupted, errors.New("interrupted before the run began")}
+	case err == nil:
+		return failure(errors.New("the run brought no result"))
+	default:
+		return failure(err)
+	}
+}
+
+// outcome is the error, if any, that a run which did bring something back ends
+// with.
+func outcome(r *record.Run, err error) error {
+	switch {
+	case r.Stopped == "interrupted":
+		return &status{exitInterrupted, fmt.Errorf("interrupted at %v; the results cover what ran until then", r.EndPS)}
+	case err != nil:
+		return failure(err)
+	case r.Stopped == "deadlock":
+		return failure(fmt.Errorf("deadlock at %v with %d open; the report names the ports that hold", r.EndPS, r.OpenMessages))
+	default:
+		return nil
+	}
+}

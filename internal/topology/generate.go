@@ -54,8 +54,10 @@ func atLeast(what string, n, least int) error {
 	return nil
 }
 
-// checkCounts checks each count of a generator and the nodes of the whole.
-func checkCounts(nodes int, counts ...count) error {
+// checkCounts checks each count of a generator, then the nodes and links of the
+// whole, before anything is allocated. Each count is below 2^18, so three of
+// them multiply without overflow.
+func checkCounts(nodes, links int, counts ...count) error {
 	for _, c := range counts {
 		if err := atLeast(c.what, c.n, c.least); err != nil {
 			return err
@@ -63,6 +65,9 @@ func checkCounts(nodes int, counts ...count) error {
 	}
 	if nodes > MaxNodes {
 		return fmt.Errorf("the topology would have %d nodes; the largest has %d", nodes, MaxNodes)
+	}
+	if links > MaxLinks {
+		return fmt.Errorf("the topology would have %d links; the largest has %d", links, MaxLinks)
 	}
 	return nil
 }
@@ -75,7 +80,7 @@ type count struct {
 // Star joins hosts h0 to h<hosts-1> by one switch called sw; port i+1 of sw leads
 // to h<i>.
 func Star(hosts int, spec LinkSpec) (*Graph, error) {
-	if err := checkCounts(hosts, count{"star: hosts", hosts, 2}); err != nil {
+	if err := checkCounts(hosts, hosts, count{"star: hosts", hosts, 2}); err != nil {
 		return nil, err
 	}
 	b := builder{g: new(Graph)}
@@ -103,7 +108,7 @@ func LeafSpine(p LeafSpineParams) (*Graph, error) {
 	if p.Parallel == 0 {
 		p.Parallel = 1
 	}
-	err := checkCounts(p.Leaves*(p.HostsPerLeaf+1)+p.Spines,
+	err := checkCounts(p.Leaves*(p.HostsPerLeaf+1)+p.Spines, p.Leaves*(p.HostsPerLeaf+p.Spines*p.Parallel),
 		count{"leaf-spine: leaves", p.Leaves, 1},
 		count{"leaf-spine: spines", p.Spines, 1},
 		count{"leaf-spine: hosts per leaf", p.HostsPerLeaf, 1},
@@ -169,7 +174,7 @@ func (p *LeafSpineParams) Oversubscribe(r Ratio) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	err := checkCounts(0, count{"leaf-spine: hosts per leaf", p.HostsPerLeaf, 1},
+	err := checkCounts(0, 0, count{"leaf-spine: hosts per leaf", p.HostsPerLeaf, 1},
 		count{"leaf-spine: spines", p.Spines, 0}, count{"leaf-spine: parallel uplinks", p.Parallel, 0})
 	if err != nil {
 		return err
@@ -265,7 +270,7 @@ func FatTree(p FatTreeParams) (*Graph, error) {
 }
 
 func fatTree3(p FatTreeParams, half, hostsPerLeaf int) (*Graph, error) {
-	if err := checkCounts(p.K*half*(hostsPerLeaf+2) + half*half); err != nil {
+	if err := checkCounts(p.K*half*(hostsPerLeaf+2)+half*half, p.K*half*(hostsPerLeaf+p.K)); err != nil {
 		return nil, err
 	}
 	b := builder{g: new(Graph)}
@@ -321,7 +326,7 @@ func RailOptimised(p RailParams) (*Graph, error) {
 	if p.ServersPerGroup == 0 {
 		p.ServersPerGroup = max(p.Servers, 1)
 	}
-	err := checkCounts(0,
+	err := checkCounts(0, 0,
 		count{"rail-optimised: servers", p.Servers, 1},
 		count{"rail-optimised: rails", p.Rails, 1},
 		count{"rail-optimised: servers per group", p.ServersPerGroup, 1},
@@ -334,7 +339,7 @@ func RailOptimised(p RailParams) (*Graph, error) {
 	if p.Spines == 0 && groups > 1 {
 		return nil, fmt.Errorf("rail-optimised: %d groups without spines are not connected; add spines or put all %d servers in one group", groups, p.Servers)
 	}
-	if err := checkCounts(p.Servers + p.Spines + groups*p.Rails); err != nil {
+	if err := checkCounts(p.Servers+p.Spines+groups*p.Rails, p.Rails*(p.Servers+groups*p.Spines*p.Parallel)); err != nil {
 		return nil, err
 	}
 	b := builder{g: new(Graph)}

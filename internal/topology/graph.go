@@ -69,21 +69,20 @@ func (g *Graph) AddLink(a, b int, spec LinkSpec) error {
 			return fmt.Errorf("link names node %d, but the nodes are 0 to %d", n, len(g.Nodes)-1)
 		}
 	}
-	at := "link " + g.Nodes[a].Name + " to " + g.Nodes[b].Name + ": "
-	if a == b {
-		return errors.New(at + "a link must join two different nodes")
-	}
-	if len(g.Links) >= MaxLinks {
-		return fmt.Errorf("%sthe topology has more than %d links; make it smaller", at, MaxLinks)
-	}
 	link, err := spec.link()
-	if err != nil {
-		return errors.New(at + err.Error())
+	switch {
+	case a == b:
+		err = errors.New("a link must join two different nodes")
+	case err != nil:
+	case len(g.Links) >= MaxLinks:
+		err = fmt.Errorf("the topology has more than %d links; make it smaller", MaxLinks)
+	case len(g.Nodes[a].Ports) >= MaxPorts:
+		err = fmt.Errorf("%s has more than %d ports; spread the links over more switches", g.Nodes[a].Name, MaxPorts)
+	case len(g.Nodes[b].Ports) >= MaxPorts:
+		err = fmt.Errorf("%s has more than %d ports; spread the links over more switches", g.Nodes[b].Name, MaxPorts)
 	}
-	for _, n := range [...]int{a, b} {
-		if len(g.Nodes[n].Ports) >= MaxPorts {
-			return fmt.Errorf("%s%s has more than %d ports; spread the links over more switches", at, g.Nodes[n].Name, MaxPorts)
-		}
+	if err != nil {
+		return fmt.Errorf("link %s to %s: %w", g.Nodes[a].Name, g.Nodes[b].Name, err)
 	}
 	link.A, link.PortA = a, len(g.Nodes[a].Ports)
 	link.B, link.PortB = b, len(g.Nodes[b].Ports)

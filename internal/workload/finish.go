@@ -71,7 +71,7 @@ func (p *Plan) checkConn(net Network, c *Conn) error {
 	case net.HostOf(c.Src) == net.HostOf(c.Dst):
 		return p.fail(c.Entry, "%s and %s are ports of one host; source and destination must be different hosts", src, dst)
 	case c.Path != nil && len(c.Path) < 2:
-		return p.fail(c.Entry, "the path from %s to %s has %d nodes; list all from source host to destination host", src, dst, len(c.Path))
+		return p.fail(c.Entry, "the path from %s to %s has %d of at least 2 nodes; list all from source host to destination host", src, dst, len(c.Path))
 	case c.Path != nil && (c.Path[0] != net.HostOf(c.Src) || c.Path[len(c.Path)-1] != net.HostOf(c.Dst)):
 		return p.fail(c.Entry, "the path does not begin at the host of %s and end at the host of %s", src, dst)
 	case c.Class > 7:

@@ -74,10 +74,10 @@ func (p *Plan) AddEntry(name string) int {
 
 // Flow appends messages of size bytes from one endpoint to another.
 func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
-	o.QPs, o.Count = max(o.QPs, 1), max(o.Count, 1)
 	if err := p.checkRoom(1, o); err != nil {
 		return err
 	}
+	o.QPs, o.Count = max(o.QPs, 1), max(o.Count, 1)
 	if err := o.check(); err != nil {
 		return err
 	}

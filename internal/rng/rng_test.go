@@ -86,17 +86,14 @@ func TestIntNUniform(t *testing.T) {
 			t.Errorf("IntN(%d): chi-square %.1f above %.1f", n, x, limit)
 		}
 	}
-	// A bound of 3/4 of 2^63 shows a bias if the refusal is missing: without it
-	// some values come up twice as often as others.
-	const big = 3 << 61
-	low := 0
+	// With a bound of 3*2^61 a draw without refusal would map 8 words to 3 values:
+	// two residues mod 3 get three words, one gets two.
+	counts := make([]int, 3)
 	for range 30000 {
-		if s.IntN(big) < big/2 {
-			low++
-		}
+		counts[s.IntN(3<<61)%3]++
 	}
-	if math.Abs(float64(low)-15000) > 5*math.Sqrt(7500) {
-		t.Errorf("IntN(3<<61) below the middle %d times of 30000", low)
+	if x, limit := chiSquare(counts), chiSquareLimit(2); x > limit {
+		t.Errorf("IntN(3<<61): residues %v, chi-square %.1f above %.1f", counts, x, limit)
 	}
 }
 

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
@@ -148,17 +149,20 @@ func (n *Net) Part() *Part { return n.part }
 // Kick tells port i of a host that something became ready to send.
 func (n *Net) Kick(now units.Time, i int) { n.kick(now, i) }
 
-// SetPause makes host port i pause or resume class c of the switch (a receive
-// buffer that fills).
-func (n *Net) SetPause(now units.Time, i int, c uint8, xoff bool) {
-	n.noteXOFF(now, i, c, xoff)
-	n.setPause(now, i, c, xoff)
-}
-
-func (n *Net) noteXOFF(now units.Time, i int, c uint8, xoff bool) {
-	if xoff {
-		n.cold[i].xoff[c].Add(now, 0)
+// SetPauses makes host port i pause or resume classes of the switch: a receive
+// buffer filled to bytes, or emptied.
+func (n *Net) SetPauses(now units.Time, i int, classes uint8, xoff bool, bytes int64) {
+	for v := classes; v != 0; v &= v - 1 {
+		c := uint8(bits.TrailingZeros8(v))
+		if xoff {
+			n.cold[i].xoff[c].Add(now, bytes)
+			n.ports[i].want |= 1 << c
+		} else {
+			n.ports[i].want &^= 1 << c
+		}
 	}
+	n.ports[i].control = true
+	n.kick(now, i)
 }
 
 // DropReceived drops a frame that host port i has no receive buffer for.

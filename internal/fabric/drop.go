@@ -99,6 +99,7 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	c := pk.Class
 	if pk.Kind == packet.Pause {
 		c = 0
+		n.pfcFrames--
 	}
 	n.countDrop(now, i, c, cause, pk)
 	return true

@@ -32,6 +32,7 @@ type Net struct {
 
 	fingerprint uint64
 	hops        int64
+	pfcFrames   int64 // sent less received: negative where more arrive than leave
 	measuring   bool
 }
 
@@ -164,9 +165,9 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	p := &n.ports[i]
 	pk := n.part.Rec(slot)
-	n.part.NoteWork()
 	n.fingerprint += rng.Mix64(uint64(now), uint64(p.id)<<32|uint64(pk.Frame))
 	if p.impaired && n.lost(now, i, pk) {
+		n.part.NoteWork()
 		n.part.Free(slot)
 		return
 	}
@@ -174,6 +175,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		n.receivePause(now, i, slot)
 		return
 	}
+	n.part.NoteWork()
 	if p.node < 0 {
 		n.hosts[^p.node].Receive(now, int(p.local), slot)
 		return

@@ -68,6 +68,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 		p.armed = true
 		n.part.At(now+pfc.Refresh, sim.Order(pfc.Refresh, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evRefresh|uint32(i), 0))
 	}
+	n.pfcFrames++
 	slot := n.part.Alloc()
 	*n.part.Rec(slot) = packet.Packet{
 		Kind: packet.Pause, Frame: uint32(n.wire.Control),
@@ -99,6 +100,7 @@ func (n *Net) receivePause(now units.Time, i int, slot uint32) {
 // obey shuts and opens the gates of port i as a PFC frame says.
 func (n *Net) obey(now units.Time, i int, slot uint32) {
 	word := n.part.Rec(slot).Payload
+	n.pfcFrames--
 	n.part.Free(slot)
 	p := &n.ports[i]
 	opened := false
@@ -121,6 +123,7 @@ func (n *Net) shut(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
 	s := &n.pauses[i*Classes+int(c)]
 	if p.shut>>c&1 == 0 {
+		n.part.NoteWork()
 		p.shut |= 1 << c
 		s.from = now
 		s.received.Add(now, 0)
@@ -131,8 +134,7 @@ func (n *Net) shut(now units.Time, i int, c uint8) {
 	}
 	s.until = units.Never
 	if q := n.cold[i].pfc.Quanta; q > 0 {
-		// A quantum is 512 bit times (IEEE 802.3 31B.2).
-		d := p.rate.TxTime(units.Bytes(int64(q) * 64))
+		d := p.pauseTime(q)
 		s.until = now + d
 		if !s.expiry {
 			s.expiry = true
@@ -140,6 +142,9 @@ func (n *Net) shut(now units.Time, i int, c uint8) {
 		}
 	}
 }
+
+// pauseTime is how long q quanta last: 512 bit times each (IEEE 802.3 31B.2).
+func (p *Port) pauseTime(q uint16) units.Time { return p.rate.TxTimeLong(units.Bytes(q) * 64) }
 
 // expire ends a pause whose time ran out without a refresh.
 func (n *Net) expire(now units.Time, i int, c uint8) {
@@ -152,7 +157,7 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 	if s.until > now {
 		if s.until != units.Never {
 			s.expiry = true
-			d := p.rate.TxTime(units.Bytes(int64(n.cold[i].pfc.Quanta) * 64))
+			d := p.pauseTime(n.cold[i].pfc.Quanta)
 			n.part.At(s.until, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evExpire|uint32(i), uint32(c)))
 		}
 		return
@@ -163,9 +168,9 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 
 // open ends a pause and books its time.
 func (n *Net) open(now units.Time, i int, c uint8) {
-	p := &n.ports[i]
+	n.part.NoteWork()
 	n.bookPause(now, i, c)
-	p.shut &^= 1 << c
+	n.ports[i].shut &^= 1 << c
 }
 
 // bookPause adds the time since the pause of class c began, or since it was

@@ -163,3 +163,24 @@ func (n *Net) NumPorts() int { return len(n.ports) }
 
 // PortID returns the global number of port i.
 func (n *Net) PortID(i int) uint32 { return n.ports[i].id }
+
+// PFCFrames counts the PFC frames in flight or waiting to take effect.
+func (n *Net) PFCFrames() int64 { return n.pfcFrames }
+
+// ShutPorts counts the ports of which a class is paused.
+func (n *Net) ShutPorts() (ports int) {
+	for i := range n.ports {
+		if n.ports[i].shut != 0 {
+			ports++
+		}
+	}
+	return ports
+}
+
+// LongestPause is the longest time a pause of any port lasts without refresh.
+func (n *Net) LongestPause() (d units.Time) {
+	for i := range n.ports {
+		d = max(d, n.ports[i].pauseTime(n.cold[i].pfc.Quanta))
+	}
+	return d
+}

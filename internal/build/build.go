@@ -1,0 +1,315 @@
+// Package build turns a checked scenario into a running world. It is the only
+// package that sees both scenario files and devices.
+package build
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// World is everything that runs.
+type World struct {
+	Valid    *scenario.Valid
+	Engine   *sim.Engine[packet.Packet]
+	Nets     []*fabric.Net // by partition
+	Hosts    []*nic.Host   // by node index; nil for switches
+	Messages []nic.Message // by index in Plan.Messages
+	Place    []Place       // where each port is, by global number
+}
+
+// Place is where a port lives.
+type Place struct {
+	Node, Local int
+	Part, Index int // partition and index in its Net
+}
+
+// Options change how a world is laid out, never what it does.
+type Options struct {
+	Partitions int // 0: by the size of the topology
+}
+
+// builder carries what the steps of New share.
+type builder struct {
+	*World
+	v      *scenario.Valid
+	g      *topology.Graph
+	part   []int // partition of each node
+	source []uint32
+	port   []int // global number of each node's port 0
+}
+
+// New builds the world of a checked scenario. It fails only when the network
+// is larger than the engine can number.
+func New(v *scenario.Valid, opt Options) (*World, error) {
+	b := &builder{World: &World{Valid: v}, v: v, g: v.Graph}
+	if err := b.number(); err != nil {
+		return nil, err
+	}
+	b.layOut(opt)
+	pins := b.pins()
+	for i := range b.Engine.Parts() {
+		b.Nets = append(b.Nets, fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins))
+	}
+	b.buildHosts()
+	for node := range b.g.Nodes {
+		b.buildNode(node)
+	}
+	b.Engine.Prime()
+	return b.World, nil
+}
+
+// number gives every port and every source of events its global number.
+func (b *builder) number() error {
+	ports, sources := 0, 0
+	for _, n := range b.g.Nodes {
+		b.port = append(b.port, ports)
+		b.source = append(b.source, uint32(sources))
+		ports += len(n.Ports)
+		sources += fabric.Sources(len(n.Ports))
+	}
+	if sources > sim.MaxSource {
+		return fmt.Errorf("topology: %d ports are more than a run can number; at most about %d", ports, sim.MaxSource/3)
+	}
+	b.Place = make([]Place, ports)
+	return nil
+}
+
+// layOut cuts the network into partitions and finds the lookahead: the
+// smallest delay between two of them plus the smallest time from the start of
+// a transmission to an event at the peer.
+func (b *builder) layOut(opt Options) {
+	n := opt.Partitions
+	if n == 0 {
+		n = partitionCount(len(b.Place))
+	}
+	ahead := make([]units.Time, len(b.g.Links))
+	zero := make([]bool, len(b.g.Links))
+	for l := range b.g.Links {
+		ahead[l] = b.g.Links[l].Delay + b.shortest(b.g.Links[l].Rate)
+		zero[l] = ahead[l] == 0
+	}
+	var parts int
+	b.part, parts = partition(b.g, n, zero)
+	lookahead := units.Never
+	for l := range b.g.Links {
+		if b.part[b.g.Links[l].A] != b.part[b.g.Links[l].B] {
+			lookahead = min(lookahead, ahead[l])
+		}
+	}
+	b.Engine = sim.New[packet.Packet](parts, min(lookahead, units.Millisecond))
+	count := make([]int, parts)
+	for node, nd := range b.g.Nodes {
+		p := b.part[node]
+		for local := range nd.Ports {
+			b.Place[b.port[node]+local] = Place{node, local, p, count[p]}
+			count[p]++
+		}
+	}
+}
+
+// shortest is the least time from the start of a transmission to its event at
+// the peer: that of the shortest frame, which is also the least a cut-through
+// switch must have.
+func (b *builder) shortest(r units.Rate) units.Time {
+	w := b.v.Wire
+	t := units.Time(int64(min(w.Control, w.Ack, w.Header)+w.Overhead) * 8e12 / int64(r))
+	if b.v.TimeQuantum > 0 {
+		t -= t % b.v.TimeQuantum
+	}
+	return t
+}
+
+// pins computes the egress ports of the pinned connections at each switch of
+// their path, both ways.
+func (b *builder) pins() []fabric.Pin {
+	pins := make([]fabric.Pin, len(b.v.Plan.Conns))
+	for i := range b.v.Plan.Conns {
+		c := &b.v.Plan.Conns[i]
+		if c.Path == nil {
+			continue
+		}
+		pins[i] = fabric.Pin{There: b.way(c.Src, c.Dst, c.Path), Back: b.way(c.Dst, c.Src, reversed(c.Path))}
+	}
+	return pins
+}
+
+func (b *builder) way(src, dst int, nodes []int) []uint16 {
+	ports, err := topology.PinnedPathBetween(b.g, src, dst, nodes)
+	if err != nil {
+		panic("build: BUG: unchecked pinned path: " + err.Error())
+	}
+	out := make([]uint16, 0, len(ports)-1)
+	for _, p := range ports[1:] { // the host's own port is the connection's
+		out = append(out, uint16(p))
+	}
+	return out
+}
+
+func reversed(nodes []int) []int {
+	out := make([]int, len(nodes))
+	for i, n := range nodes {
+		out[len(nodes)-1-i] = n
+	}
+	return out
+}
+
+// buildNode adds a node and its ports to its partition's fabric.
+func (b *builder) buildNode(node int) {
+	net := b.Nets[b.part[node]]
+	nd := &b.g.Nodes[node]
+	spec := fabric.PortSpec{Node: nd.Name, NodePorts: len(nd.Ports), Seed: b.v.Seed}
+	var id int32
+	var host int
+	if nd.Kind == topology.Switch {
+		id = net.AddSwitch(fabric.SwitchSpec{
+			Name: nd.Name, Ports: len(nd.Ports), Params: &b.v.Switches[node],
+			Group: b.v.Routes.Group[node], Members: b.v.Routes.Members[node], Seed: b.v.Seed,
+		})
+	} else {
+		id, host = net.AddHost(b.Hosts[node])
+	}
+	ports := make([]int, len(nd.Ports))
+	for local := range nd.Ports {
+		b.describePort(&spec, node, local)
+		ports[local] = net.AddPort(id, spec)
+	}
+	if nd.Kind == topology.Host {
+		b.Hosts[node].Attach(net, host, ports)
+	}
+}
+
+// describePort fills in what differs from port to port.
+func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
+	end := b.g.Nodes[node].Ports[local]
+	link := &b.g.Links[end.Link]
+	peer := &b.g.Nodes[end.Peer]
+	place := b.Place[b.port[end.Peer]+end.PeerPort]
+	s.ID = uint32(b.port[node] + local)
+	s.Source = b.source[node] + uint32(local)
+	s.Local = local
+	s.Peer = fmt.Sprintf("%s:%d", peer.Name, end.PeerPort+1)
+	s.Rate, s.Delay = link.Rate, link.Delay
+	s.PeerPart, s.PeerPort = place.Part, place.Index
+	s.PeerLatency, s.PeerCut = 0, false
+	if peer.Kind == topology.Switch {
+		s.PeerLatency = b.v.Switches[end.Peer].Latency
+		s.PeerCut = b.v.Switches[end.Peer].CutThrough
+	}
+	if b.g.Nodes[node].Kind == topology.Switch {
+		s.Params = &b.v.Switches[node].Ports[local]
+		s.PG = &b.v.Switches[node].PG[local]
+	} else {
+		s.Params = &b.v.NICs[node].Ports[local]
+		s.PG = nil
+	}
+	s.Loss, s.BER, s.DropEvery, s.DownAt = link.Loss, link.BER, link.DropEvery, link.DownAt
+}
+
+// memory regions are all alike: one region that covers the largest message.
+const (
+	mrBase = 0x10000
+	mrLen  = uint64(rdma.MaxMessage)
+)
+
+// buildHosts makes the queue pairs of every connection, one at either end, and
+// hands each host its work requests.
+func (b *builder) buildHosts() {
+	plan := b.v.Plan
+	specs := make([]nic.Spec, len(b.g.Nodes))
+	for node, nd := range b.g.Nodes {
+		if nd.Kind != topology.Host {
+			continue
+		}
+		n := &b.v.NICs[node]
+		specs[node] = nic.Spec{
+			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
+			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
+		}
+	}
+	local := make([]uint32, len(plan.Conns)) // requester's queue pair number
+	rkeys := make([]uint32, len(plan.Conns))
+	for i := range plan.Conns {
+		local[i], rkeys[i] = b.connect(specs, i)
+	}
+	b.Messages = make([]nic.Message, len(plan.Messages))
+	for i, m := range plan.Messages {
+		b.Messages[i].Done = units.Never
+		c := &plan.Conns[m.Conn]
+		node := b.g.Endpoints[c.Src].Node
+		wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, VA: mrBase, RKey: rkeys[m.Conn]}
+		if c.WrongRKey {
+			wr.RKey ^= 0x5a5a
+		}
+		specs[node].Posts = append(specs[node].Posts, nic.Post{At: m.Start, QP: local[m.Conn], WR: wr})
+	}
+	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
+	for node, nd := range b.g.Nodes {
+		if nd.Kind == topology.Host {
+			specs[node].Messages = b.Messages
+			b.Hosts[node] = nic.New(specs[node])
+		}
+	}
+}
+
+// connect adds connection i's two queue pairs to their hosts. It returns the
+// requester's number and the key of the responder's memory region.
+func (b *builder) connect(specs []nic.Spec, i int) (requester, rkey uint32) {
+	c := &b.v.Plan.Conns[i]
+	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
+	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
+	rkey = uint32(rng.Mix64(b.v.Seed, uint64(i))>>32) | 1
+	there := b.template(c, i, c.Src, c.Dst, qd)
+	back := b.template(c, i, c.Dst, c.Src, qs)
+	back.Flags |= packet.Reverse
+	line := func(e topology.Endpoint) units.Rate { return b.g.LinkAt(e.Node, e.Port).Rate }
+	attrs := rdma.Attrs{RKey: rkey, MRBase: mrBase, MRLen: mrLen, RemoteWrite: !c.NoRemoteWrite, Receives: int64(c.Receives)}
+	if b.v.Windows != nil {
+		attrs.Window = b.v.Windows[i]
+	}
+	entry := b.v.Plan.Entries[c.Entry]
+	req := nic.QPSpec{Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
+	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
+	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
+	rsp.Setup = b.setup(dst.Node, back, line(dst), 0, attrs)
+	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
+	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)
+	return qs, rkey
+}
+
+// template is the header of everything a queue pair sends to its peer.
+func (b *builder) template(c *workload.Conn, i, from, to int, peerQP uint32) packet.Packet {
+	p := packet.Packet{
+		Hash: uint32(rng.Mix64(uint64(from)<<32|uint64(to), uint64(c.SrcPort)<<16|4791) >> 32),
+		Dst:  uint32(to), Conn: uint32(i), Class: c.Class, DSCP: c.DSCP,
+		TTL: b.v.NICs[b.g.Endpoints[from].Node].TTL, DestQP: peerQP,
+	}
+	if c.Path != nil {
+		p.Flags |= packet.Pinned
+	}
+	return p
+}
+
+// setup completes a queue pair's description with its NIC's rules for ACKs and
+// CNPs.
+func (b *builder) setup(node int, data packet.Packet, line, initial units.Rate, a rdma.Attrs) rdma.Setup {
+	n := &b.v.NICs[node]
+	s := rdma.Setup{Config: &b.v.Transports[n.Transport], Data: data, Ack: data, CNP: data, Line: line, Initial: initial, Attrs: a}
+	if n.AckClass != 255 {
+		s.Ack.Class = n.AckClass
+	}
+	if n.AckDSCP != 255 {
+		s.Ack.DSCP = n.AckDSCP
+	}
+	s.CNP.Class, s.CNP.DSCP = n.CNPClass, n.CNPDSCP
+	return s
+}

@@ -1,0 +1,271 @@
+// Package nic is the network card: it joins the queue pairs of package rdma to
+// a port of package fabric. It schedules queue pairs fairly, gives ACKs and
+// CNPs precedence within their class, keeps the transports' timers and, when
+// the host drains its receive buffer too slowly, pauses the switch.
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Kinds of timer, in the order in which they run at equal times and causes.
+const (
+	timerPost  uint8 = iota // the next message is posted
+	timerQP                 // retransmission or RNR timer of a queue pair
+	timerDrain              // the host took a frame out of a receive buffer
+)
+
+// QPSpec is what a queue pair is connected with on its first use. Setup.CQ is
+// filled in by the host.
+type QPSpec struct {
+	rdma.Setup
+	Port  int    // local port
+	Peer  string // "h4 qp 3"
+	Entry string // workload entry
+}
+
+// Post is a work request and when the application posts it.
+type Post struct {
+	At units.Time
+	QP uint32 // local number
+	WR rdma.WorkRequest
+}
+
+// Message is the fate of a work request; the slice is shared by all hosts, each
+// of which writes only its own.
+type Message struct {
+	Done   units.Time // Never while open
+	Status rdma.Status
+	QP     uint32 // requester's number
+}
+
+// qpSlot is a queue pair and what the scheduler knows of it.
+type qpSlot struct {
+	qp        *rdma.QP
+	armed     units.Time // pending timer; Never: none
+	since     units.Time // when it became, or becomes, ready to send
+	scheduled bool       // in the run queue or the pacing heap
+	port      uint8
+	class     uint8
+	measured  [2]int64 // delivered bytes at the measured window's ends
+}
+
+// Host is one server's network card with all its ports.
+type Host struct {
+	Name string
+
+	net      *fabric.Net
+	index    int
+	source   uint32
+	ports    []port
+	specs    []QPSpec
+	qps      []qpSlot
+	cq       rdma.CompletionQueue
+	replies  rdma.Replies
+	posts    []Post
+	next     int
+	open     int
+	messages []Message
+}
+
+// port is one port of the card.
+type port struct {
+	fabricPort int
+	sched      fabric.Scheduler
+	ctlReady   uint8 // classes with an ACK, NAK or CNP queued
+	runReady   uint8 // classes with a queue pair ready
+	control    [fabric.Classes]fifo
+	run        [fabric.Classes]ring
+	paced      []paced
+	rx         receiveBuffer
+}
+
+// fifo is a queue of frames linked through their records.
+type fifo struct {
+	head, tail uint32
+	since      units.Time // when it was last empty
+}
+
+// Spec describes a host to New.
+type Spec struct {
+	Name     string
+	Source   uint32 // first order number of the host's timers
+	Ports    []fabric.PortParams
+	QPs      []QPSpec
+	Posts    []Post // sorted by time
+	Messages []Message
+	Receive  ReceiveSpec
+}
+
+// New returns a host; Attach must follow.
+func New(s Spec) *Host {
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages}
+	h.qps = make([]qpSlot, len(s.QPs))
+	for i := range h.qps {
+		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class}
+	}
+	h.ports = make([]port, len(s.Ports))
+	for i := range h.ports {
+		h.ports[i].sched = fabric.NewScheduler(&s.Ports[i])
+		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled}
+	}
+	return h
+}
+
+// Attach joins the host to its fabric: fabricPorts[i] is the index of local
+// port i. It schedules the first post.
+func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
+	h.net, h.index = net, index
+	for i, f := range fabricPorts {
+		h.ports[i].fabricPort = f
+	}
+	if len(h.posts) > 0 {
+		h.timer(h.posts[0].At, h.posts[0].At, timerPost, 0)
+	}
+}
+
+// Open counts the messages without a completion, future ones included.
+func (h *Host) Open() int { return h.open }
+
+func (h *Host) timer(at, age units.Time, kind uint8, low uint32) {
+	h.net.HostTimer(at, age, h.index, h.source, kind, low)
+}
+
+// Timer implements fabric.Host.
+func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
+	switch kind {
+	case timerPost:
+		h.post(now)
+	case timerQP:
+		h.expire(now, low)
+	case timerDrain:
+		h.drained(now, int(low))
+	}
+}
+
+// post hands the work requests that are due to their queue pairs.
+func (h *Host) post(now units.Time) {
+	for h.next < len(h.posts) && h.posts[h.next].At <= now {
+		p := &h.posts[h.next]
+		h.next++
+		h.messages[p.WR.ID].QP = p.QP
+		if err := h.qp(now, p.QP).qp.Post(now, p.WR); err != nil {
+			h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
+		}
+		h.complete(now)
+		h.schedule(now, p.QP)
+	}
+	if h.next < len(h.posts) {
+		at := h.posts[h.next].At
+		h.timer(at, at, timerPost, 0)
+	}
+}
+
+// qp returns queue pair number q, connecting it on first use.
+func (h *Host) qp(now units.Time, q uint32) *qpSlot {
+	s := &h.qps[q]
+	if s.qp == nil {
+		sp := &h.specs[q]
+		sp.CQ = &h.cq
+		s.qp = new(rdma.QP)
+		s.qp.Connect(&sp.Setup, now)
+	}
+	return s
+}
+
+// expire runs a queue pair's timer, or sets it again when the deadline moved.
+func (h *Host) expire(now units.Time, q uint32) {
+	s := &h.qps[q]
+	if s.armed != now {
+		return // superseded by an earlier one
+	}
+	s.armed = units.Never
+	if s.qp.Deadline() <= now {
+		s.qp.Expire(now)
+		h.complete(now)
+		h.schedule(now, q)
+	}
+	h.arm(now, q)
+}
+
+// arm makes sure that a timer runs when the queue pair's deadline comes.
+func (h *Host) arm(now units.Time, q uint32) {
+	s := &h.qps[q]
+	if d := s.qp.Deadline(); d < s.armed {
+		s.armed = d
+		h.timer(d, d-now, timerQP, q)
+	}
+}
+
+// Receive implements fabric.Host.
+func (h *Host) Receive(now units.Time, i int, slot uint32) {
+	if h.ports[i].rx.DrainRate > 0 {
+		h.buffer(now, i, slot)
+		return
+	}
+	h.deliver(now, i, slot)
+}
+
+// deliver gives a frame to its queue pair and sends what that answers.
+func (h *Host) deliver(now units.Time, i int, slot uint32) {
+	part := h.net.Part()
+	pk := part.Rec(slot)
+	q := pk.DestQP
+	if int(q) >= len(h.qps) {
+		part.Bug("%s: packet for queue pair %d of %d", h.Name, q, len(h.qps))
+	}
+	s := h.qp(now, q)
+	kind := pk.Kind
+	h.replies.N = 0
+	s.qp.Receive(now, pk, &h.replies)
+	switch h.replies.N {
+	case 0:
+		part.Free(slot)
+	default:
+		*part.Rec(slot) = h.replies.P[0]
+		h.queueControl(now, i, slot)
+		if h.replies.N > 1 {
+			second := part.Alloc()
+			*part.Rec(second) = h.replies.P[1]
+			h.queueControl(now, i, second)
+		}
+		h.net.Kick(now, h.ports[i].fabricPort)
+	}
+	if kind != packet.Data {
+		if len(h.cq.Entries) > 0 {
+			h.complete(now)
+		}
+		h.arm(now, q)
+		h.schedule(now, q)
+	}
+}
+
+// complete books the completions that the last event produced.
+func (h *Host) complete(now units.Time) {
+	for _, c := range h.cq.Entries {
+		m := &h.messages[c.ID]
+		m.Done, m.Status = now, c.Status
+		h.open--
+		h.net.Part().NoteWork()
+	}
+	h.cq.Clear()
+}
+
+// queueControl appends an ACK, NAK or CNP to the queue of its class.
+func (h *Host) queueControl(now units.Time, i int, slot uint32) {
+	part := h.net.Part()
+	pk := part.Rec(slot)
+	pk.Next = 0
+	p := &h.ports[i]
+	f := &p.control[pk.Class]
+	if f.head == 0 {
+		f.head, f.since = slot, now
+		p.ctlReady |= 1 << pk.Class
+	} else {
+		part.Rec(f.tail).Next = slot
+	}
+	f.tail = slot
+}

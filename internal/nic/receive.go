@@ -1,0 +1,79 @@
+package nic
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// ReceiveSpec is a receive buffer between the port and the host. With
+// DrainRate 0 the host takes every frame as it arrives.
+type ReceiveSpec struct {
+	Size, XOFF, XON units.Bytes
+	DrainRate       units.Rate
+}
+
+// receiveBuffer is a hop with a drain: frames leave it in order at a constant
+// rate, and only then does the transport see them.
+type receiveBuffer struct {
+	ReceiveSpec
+	classes uint8 // PFC priorities to pause
+	bytes   units.Bytes
+	peak    units.Bytes
+	queue   fifo
+	xoff    bool
+}
+
+// buffer takes a frame into port i's receive buffer.
+func (h *Host) buffer(now units.Time, i int, slot uint32) {
+	rx := &h.ports[i].rx
+	part := h.net.Part()
+	pk := part.Rec(slot)
+	size := units.Bytes(pk.Frame)
+	if rx.Size > 0 && rx.bytes+size > rx.Size {
+		h.net.DropReceived(now, h.ports[i].fabricPort, slot)
+		return
+	}
+	rx.bytes += size
+	rx.peak = max(rx.peak, rx.bytes)
+	pk.Next = 0
+	if rx.queue.head == 0 {
+		rx.queue.head = slot
+		h.drain(now, i)
+	} else {
+		part.Rec(rx.queue.tail).Next = slot
+	}
+	rx.queue.tail = slot
+	if !rx.xoff && rx.XOFF > 0 && rx.bytes > rx.XOFF {
+		rx.xoff = true
+		h.pauseSwitch(now, i)
+	}
+}
+
+// drain starts to move the frame at the head to the host.
+func (h *Host) drain(now units.Time, i int) {
+	rx := &h.ports[i].rx
+	d := rx.DrainRate.TxTime(units.Bytes(h.net.Part().Rec(rx.queue.head).Frame))
+	h.timer(now+d, d, timerDrain, uint32(i))
+}
+
+// drained delivers the frame at the head and goes on with the next.
+func (h *Host) drained(now units.Time, i int) {
+	rx := &h.ports[i].rx
+	part := h.net.Part()
+	slot := rx.queue.head
+	pk := part.Rec(slot)
+	rx.queue.head = pk.Next
+	rx.bytes -= units.Bytes(pk.Frame)
+	if rx.queue.head != 0 {
+		h.drain(now, i)
+	}
+	if rx.xoff && rx.bytes <= rx.XON {
+		rx.xoff = false
+		h.pauseSwitch(now, i)
+	}
+	part.NoteWork()
+	h.deliver(now, i, slot)
+}
+
+// pauseSwitch tells the switch to stop or go on with every lossless class.
+func (h *Host) pauseSwitch(now units.Time, i int) {
+	rx := &h.ports[i].rx
+	h.net.SetPauses(now, h.ports[i].fabricPort, rx.classes, rx.xoff, int64(rx.bytes))
+}

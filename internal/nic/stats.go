@@ -1,0 +1,95 @@
+package nic
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Measure notes the delivered bytes at the start (from) or the end of the
+// measured window.
+func (h *Host) Measure(from bool) {
+	k := 1
+	if from {
+		k = 0
+	}
+	for i := range h.qps {
+		if s := &h.qps[i]; s.qp != nil {
+			s.measured[k] = s.qp.Delivered()
+		}
+	}
+}
+
+// Delivered sums the payload accepted in order by all queue pairs.
+func (h *Host) Delivered() (n int64) {
+	for i := range h.qps {
+		if s := &h.qps[i]; s.qp != nil {
+			n += s.qp.Delivered()
+		}
+	}
+	return n
+}
+
+// QPs returns what the queue pairs that were used did.
+func (h *Host) QPs(now units.Time) (out []record.QP) {
+	for i := range h.qps {
+		s := &h.qps[i]
+		if s.qp == nil {
+			continue
+		}
+		c, sp := s.qp.Counters(), &h.specs[i]
+		rate := s.qp.Rate(now) // lets the timers up to now run
+		cuts, least := record.Act{}, rate
+		if cc := s.qp.CC(); cc != nil {
+			cuts, least = cc.Cuts, cc.MinRate
+		}
+		r := record.QP{
+			Host: h.Name, QP: i, Peer: sp.Peer, Workload: sp.Entry, State: s.qp.State().String(),
+			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: c.DeliveredBytes,
+			Retransmitted: c.Retransmitted, CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
+			RateCuts: cuts.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
+			FinalRateBps: rate, MinRateBps: least,
+			MeasuredBytes: s.measured[1] - s.measured[0],
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Ledger returns the acts of the queue pairs.
+func (h *Host) Ledger() (out []record.Entry) {
+	for i := range h.qps {
+		s := &h.qps[i]
+		if s.qp == nil {
+			continue
+		}
+		actor := fmt.Sprintf("%s qp %d", h.Name, i)
+		a := s.qp.Acts()
+		cuts := record.Act{}
+		if cc := s.qp.CC(); cc != nil {
+			cuts = cc.Cuts
+		}
+		for _, e := range []struct {
+			q record.Question
+			m record.Mechanism
+			a record.Act
+		}{
+			{record.Detected, record.SequenceGap, a.SequenceGap},
+			{record.Detected, record.RNR, a.RNR},
+			{record.Detected, record.AckTimeout, a.AckTimeout},
+			{record.FedBack, record.CNPSent, a.CNPSent},
+			{record.FedBack, record.CEOnAck, a.CEOnAck},
+			{record.FedBack, record.NAKSent, a.NAKSent},
+			{record.Slowed, record.RateCut, cuts},
+			{record.Recovered, record.RetransNAK, a.RetransNAK},
+			{record.Recovered, record.RetransTimer, a.RetransTimer},
+			{record.Recovered, record.RetransRNR, a.RetransRNR},
+		} {
+			if e.a.Count > 0 {
+				out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: actor, Node: h.Name, Act: e.a})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,314 @@
+// Package run is the whole pipeline: a scenario in, what happened out. Every
+// front end calls Do.
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Options say what to run and how.
+type Options struct {
+	Scenario string   // name of a shipped scenario, or a file
+	NS3      string   // config file of an ns-3 RDMA simulator, instead of Scenario
+	Set      []string // key=value, over the scenario's own values
+	Seed     *uint64  // over the scenario's own
+	Workers  int      // goroutines; at least 1. Results do not depend on it
+	Progress func(Progress)
+
+	// Partitions overrides how the network is cut; 0 follows its size. Results
+	// do not depend on it; tests hold that.
+	Partitions int
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	Now                        units.Time // simulated
+	Stop                       units.Time // Never: until quiescence
+	Events                     int64
+	DeliveredBytes, TotalBytes int64
+	Completed, Messages        int
+}
+
+// Do loads, builds and runs a scenario. Errors are the user's (*scenario.Error).
+// A run that ctx cancels ends at a consistent cut and returns what there is.
+func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) {
+	var v *scenario.Valid
+	var err error
+	if opt.NS3 != "" {
+		v, err = scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
+	} else {
+		v, err = scenario.Load(opt.Scenario, opt.Set, opt.Seed)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := build.New(v, build.Options{Partitions: opt.Partitions})
+	if err != nil {
+		return nil, v, &scenario.Error{Msg: err.Error()}
+	}
+	return Simulate(ctx, w, opt), v, nil
+}
+
+// List returns the shipped scenarios.
+func List() []scenario.Info { return scenario.List() }
+
+// runner drives one world to its end.
+type runner struct {
+	*build.World
+	ctx     context.Context
+	opt     Options
+	total   int64
+	from    time.Time
+	shown   time.Time
+	stopped string
+}
+
+// Why a run ended.
+const (
+	quiescent   = "quiescence"
+	stopTime    = "stop time"
+	interrupted = "interrupted"
+	deadlock    = "deadlock"
+)
+
+// Simulate runs a world to quiescence, its stop time, a deadlock or ctx's end.
+func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
+	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now()}
+	for _, m := range w.Valid.Plan.Messages {
+		r.total += int64(m.Bytes)
+	}
+	v := w.Valid
+	r.runTo(v.MeasureFrom)
+	measured := v.MeasureFrom != units.Never && r.stopped == ""
+	if measured {
+		r.measure(v.MeasureFrom, true)
+		r.runTo(v.MeasureTo)
+	}
+	to := v.MeasureTo
+	if measured && r.stopped == "" {
+		r.measure(to, false)
+	}
+	if r.stopped == "" {
+		r.runTo(units.Never)
+	}
+	end := r.end()
+	if measured && end < to {
+		to = end
+		r.measure(to, false)
+	}
+	for _, n := range r.Nets {
+		n.Finish(end)
+	}
+	return r.record(end, measured, to)
+}
+
+// end is the time at which the run ended.
+func (r *runner) end() units.Time {
+	if r.stopped == stopTime {
+		return r.Valid.Stop
+	}
+	if r.stopped == deadlock {
+		return r.Engine.LastWork() + r.grace()
+	}
+	return r.Engine.LastWork()
+}
+
+// runTo executes everything before limit, or before the end of the run if that
+// comes first; then stopped says why.
+func (r *runner) runTo(limit units.Time) {
+	if r.stopped != "" || limit == units.Never && r.Valid.MeasureFrom == units.Never && r.Engine.Events() > 0 {
+		return
+	}
+	bound := limit
+	if r.Valid.Stop < bound {
+		bound = r.Valid.Stop + 1 // what is due at the stop time still happens
+	}
+	for r.stopped == "" {
+		stuck := false
+		r.Engine.Run(bound, max(1, r.opt.Workers), func(upTo units.Time) bool {
+			r.progress(upTo)
+			stuck = r.stuck()
+			return !r.finished() && !stuck
+		})
+		switch {
+		case r.stopped != "":
+		case stuck && r.resolve(bound):
+		case r.Engine.Next() >= bound:
+			if bound == limit && limit != units.Never {
+				return
+			}
+			if r.Engine.Next() == units.Never {
+				r.atRest()
+			} else {
+				r.stopped = stopTime
+			}
+		}
+	}
+}
+
+// finished notes why the run is over, if it is.
+func (r *runner) finished() bool {
+	switch {
+	case r.ctx.Err() != nil:
+		r.stopped = interrupted
+	case r.open() == 0 && r.Engine.Alive() == 0 && r.paused() == 0:
+		r.atRest()
+	default:
+		return false
+	}
+	return true
+}
+
+// atRest decides what it means that nothing can happen any more.
+func (r *runner) atRest() {
+	r.stopped = quiescent
+	if r.open() > 0 || r.Engine.Alive() > 0 {
+		r.stopped = deadlock
+		return
+	}
+	for _, n := range r.Nets {
+		n.CheckEmpty()
+	}
+}
+
+// stuck reports whether nothing but PFC frames and their timers is pending.
+func (r *runner) stuck() bool {
+	live := r.Engine.Live()
+	for _, n := range r.Nets {
+		live -= n.PFCFrames()
+	}
+	return live == 0
+}
+
+// grace is how long a stuck network may take to free itself: a pause that is
+// not refreshed runs out.
+func (r *runner) grace() units.Time {
+	g := units.Time(0)
+	for _, n := range r.Nets {
+		g = max(g, n.LongestPause())
+	}
+	return 2 * g
+}
+
+// resolve runs a stuck network until it moves again or the longest pause has
+// run out twice; then it is a deadlock. It reports true when that is decided.
+func (r *runner) resolve(bound units.Time) bool {
+	last := r.Engine.LastWork()
+	until := min(bound, last+r.grace()+1)
+	r.Engine.Run(until, 1, func(units.Time) bool {
+		return r.ctx.Err() == nil && r.Engine.LastWork() == last
+	})
+	if r.ctx.Err() != nil {
+		r.stopped = interrupted
+		return true
+	}
+	if r.Engine.LastWork() == last && r.Engine.Next() >= until && until <= last+r.grace()+1 && until < bound {
+		r.stopped = deadlock
+		return true
+	}
+	return false
+}
+
+func (r *runner) open() (n int) {
+	for _, h := range r.Hosts {
+		if h != nil {
+			n += h.Open()
+		}
+	}
+	return n
+}
+
+func (r *runner) paused() (n int) {
+	for _, net := range r.Nets {
+		n += net.ShutPorts()
+	}
+	return n
+}
+
+func (r *runner) measure(now units.Time, from bool) {
+	for _, n := range r.Nets {
+		n.Measure(now, from)
+	}
+	for _, h := range r.Hosts {
+		if h != nil {
+			h.Measure(from)
+		}
+	}
+}
+
+// progress reports at most ten times a second.
+func (r *runner) progress(now units.Time) {
+	if r.opt.Progress == nil || time.Since(r.shown) < 100*time.Millisecond {
+		return
+	}
+	r.shown = time.Now()
+	p := Progress{Now: now, Stop: r.Valid.Stop, Events: r.Engine.Events(), TotalBytes: r.total, Messages: len(r.Messages)}
+	for _, h := range r.Hosts {
+		if h != nil {
+			p.DeliveredBytes += h.Delivered()
+		}
+	}
+	p.Completed = p.Messages - r.open()
+	r.opt.Progress(p)
+}
+
+// record writes down what happened.
+func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Run {
+	v := r.Valid
+	out := &record.Run{
+		Scenario: v.Name, Description: v.Description, Stack: v.Stack, Seed: v.Seed,
+		EndPS: end, Stopped: r.stopped, OpenMessages: r.open(), Events: r.Engine.Events(),
+		Notes: v.Notes, Warnings: v.Warnings,
+	}
+	window := units.Time(0)
+	if measured {
+		out.MeasureFrom, out.MeasureTo = v.MeasureFrom, to
+		window = to - v.MeasureFrom
+	}
+	var print uint64
+	for _, n := range r.Nets {
+		print += n.Fingerprint()
+		out.PacketHops += n.Hops()
+	}
+	out.Fingerprint = fmt.Sprintf("%016x", print)
+	r.recordFlows(out)
+	for _, place := range r.Place {
+		n := r.Nets[place.Part]
+		for c := range uint8(8) {
+			if n.Active(place.Index, c) {
+				out.Ports = append(out.Ports, n.Port(place.Index, c, end, window))
+			}
+			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
+		}
+	}
+	for _, h := range r.Hosts {
+		if h != nil {
+			out.QPs = append(out.QPs, h.QPs(end)...)
+			out.Ledger = append(out.Ledger, h.Ledger()...)
+		}
+	}
+	return out
+}
+
+func (r *runner) recordFlows(out *record.Run) {
+	v := r.Valid
+	for i, m := range v.Plan.Messages {
+		c := &v.Plan.Conns[m.Conn]
+		f := record.Flow{
+			Src: v.Graph.EndpointName(c.Src), Dst: v.Graph.EndpointName(c.Dst),
+			QP: int(r.Messages[i].QP), Workload: v.Plan.Entries[c.Entry], Verb: m.Verb.String(),
+			Bytes: int64(m.Bytes), StartPS: m.Start, CompletionPS: -1, Status: "open",
+		}
+		if done := r.Messages[i].Done; done != units.Never {
+			f.CompletionPS, f.Status = done-m.Start, r.Messages[i].Status.String()
+		}
+		out.Flows = append(out.Flows, f)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit statuses.
@@ -105,9 +106,27 @@ func newRoot(p Pipeline) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(p), newReport(), newScenarios(p), newVersion())
 	return root
+}
+
+// flagError words what the flag library found wrong for people who do not read
+// Go.
+func flagError(c *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
+	}
+	f := bad.GetFlag()
+	want := "a value of type " + f.Value.Type()
+	switch f.Value.Type() {
+	case "uint64":
+		want = "a whole number from 0 to 18446744073709551615"
+	case "int":
+		want = "a whole number"
+	case "bool":
+		want = "true or false"
+	}
+	return fmt.Errorf("--%s %s: give %s", f.Name, bad.GetValue(), want)
 }

@@ -197,7 +197,7 @@ func outcome(r *record.Run, err error) error {
 	case err != nil:
 		return failure(err)
 	case r.Stopped == "deadlock":
-		return failure(fmt.Errorf("deadlock at %v with %d open; the report names the ports that hold", r.EndPS, r.OpenMessages))
+		return failure(fmt.Errorf("deadlock at %v with %d messages open; the report names the ports that hold", r.EndPS, r.OpenMessages))
 	default:
 		return nil
 	}

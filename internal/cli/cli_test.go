@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/scenario"
+)
+
+// fake is a pipeline whose scenarios are named after how they end; it keeps
+// the options it was called with.
+type fake struct{ got Options }
+
+func (f *fake) pipeline() Pipeline {
+	return Pipeline{
+		Do: func(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) {
+			f.got = opt
+			return outcomeNamed(ctx, opt.Scenario)
+		},
+		List: func() []Named {
+			return []Named{{"done", "ends well"}, {"deadlock-ring", "a cycle\n of holds"}}
+		},
+	}
+}
+
+func outcomeNamed(ctx context.Context, name string) (*record.Run, *scenario.Valid, error) {
+	r := &record.Run{Scenario: name, Stack: "rocev2", Seed: 42, EndPS: 21_400_000, Stopped: "quiescence", Fingerprint: "abcd",
+		Flows: []record.Flow{{Src: "h0", Dst: "h1", QP: 1, Workload: "w", Verb: "WRITE", Bytes: 1000, CompletionPS: 2_000_000, Status: "success"}}}
+	v := &scenario.Valid{Source: []byte("name: " + name + "\n")}
+	switch name {
+	case "deadlock":
+		r.Stopped, r.OpenMessages = "deadlock", 3
+	case "interrupted":
+		r.Stopped, r.OpenMessages = "interrupted", 1
+	case "wrong":
+		return nil, nil, &scenario.Error{File: "wrong.yaml", Line: 3, Col: 5, Msg: "unknown key \"hots\"; did you mean \"hosts\"?"}
+	case "broken":
+		return nil, nil, errors.New("out of memory\nor worse")
+	case "half":
+		return r, v, errors.New("the disk is gone")
+	case "cancelled":
+		return nil, nil, ctx.Err()
+	}
+	return r, v, nil
+}
+
+// call runs the command line and returns what it printed and its status.
+func call(t *testing.T, f *fake, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(context.Background(), args, &out, &errs, f.pipeline())
+	return out.String(), errs.String(), code
+}
+
+func TestExitStatus(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args string
+		code int
+		want string // in the one line on standard error; empty: no line
+	}{
+		{"run done", 0, ""},
+		{"run --ns3 config.txt", 0, ""},
+		{"version", 0, ""},
+		{"scenarios", 0, ""},
+		{"", 0, ""},
+		{"run deadlock", 1, "deadlock at 21.4us with 3 messages open"},
+		{"run broken", 1, "out of memory or worse"},
+		{"run half", 1, "the disk is gone"},
+		{"run interrupted", 130, "interrupted at 21.4us"},
+		{"run wrong", 2, `wrong.yaml:3:5: unknown key "hots"; did you mean "hosts"?`},
+		{"run", 2, "run needs a scenario"},
+		{"run a b", 2, "one scenario, not 2 (a, b)"},
+		{"run a --ns3 c", 2, "not both"},
+		{"run a --bogus", 2, "unknown flag: --bogus"},
+		{"run a --seed -1", 2, "--seed -1: give a whole number from 0"},
+		{"run a --workers many", 2, "--workers many: give a whole number"},
+		{"run a --workers 0", 2, "at least 1"},
+		{"run a --set stop", 2, "write key=value"},
+		{"run a --set =1", 2, "write key=value"},
+		{"run a --json " + filepath.Dir(file), 2, "is a directory"},
+		{"run a --json " + filepath.Join(file, "no", "x.json"), 2, "no directory"},
+		{"run a --csv " + file, 2, "is a file"},
+		{"run a --out " + file, 2, "is a file"},
+		{"run a --out " + filepath.Dir(file), 2, "neither empty nor a run directory"},
+		{"report", 2, "one run directory, not 0"},
+		{"report " + filepath.Dir(file), 2, "not a run directory"},
+		{"report " + filepath.Join(filepath.Dir(file), "none"), 2, "no such directory"},
+		{"rum", 2, `unknown command "rum"`},
+		{"version now", 2, "unknown command"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			_, stderr, code := call(t, &fake{}, strings.Fields(tt.args)...)
+			if code != tt.code {
+				t.Errorf("status %d, want %d (%s)", code, tt.code, stderr)
+			}
+			if lines := strings.Count(stderr, "\n"); tt.want == "" && stderr != "" || tt.want != "" && lines != 1 {
+				t.Errorf("%d lines on standard error: %q", lines, stderr)
+			}
+			if !strings.Contains(stderr, tt.want) {
+				t.Errorf("%q does not say %q", stderr, tt.want)
+			}
+		})
+	}
+}
+
+// What ran is written, however the run ended.
+func TestRunWritesEverything(t *testing.T) {
+	for _, name := range []string{"done", "deadlock", "interrupted", "half"} {
+		dir := t.TempDir()
+		jsonFile, csvDir, outDir := filepath.Join(dir, "r.json"), filepath.Join(dir, "csv"), filepath.Join(dir, "run")
+		stdout, _, _ := call(t, &fake{}, "run", name, "--json", jsonFile, "--csv", csvDir, "--out", outDir)
+		if !strings.HasPrefix(stdout, name+": rocev2, ") {
+			t.Errorf("%s: printed %q", name, stdout)
+		}
+		for _, f := range []string{jsonFile, filepath.Join(csvDir, "flows.csv"), filepath.Join(csvDir, "ledger.csv"), filepath.Join(outDir, report.ResultFile)} {
+			if _, err := os.Stat(f); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if source, _ := os.ReadFile(filepath.Join(outDir, report.ScenarioFile)); string(source) != "name: "+name+"\n" {
+			t.Errorf("%s: kept scenario %q", name, source)
+		}
+		again, stderr, code := call(t, &fake{}, "report", outDir)
+		if again != stdout || stderr != "" || code != 0 {
+			t.Errorf("%s: report printed %q, %q, status %d; the run printed %q", name, again, stderr, code, stdout)
+		}
+	}
+}
+
+func TestRunOptions(t *testing.T) {
+	var f fake
+	if _, stderr, code := call(t, &f, "run", "x.yaml", "--set", "a.b=1,2", "--set", "c=d=e", "--seed", "0", "--workers", "3"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if o := f.got; o.Scenario != "x.yaml" || o.Workers != 3 || o.Seed == nil || *o.Seed != 0 || strings.Join(o.Set, "|") != "a.b=1,2|c=d=e" {
+		t.Errorf("options %+v", o)
+	}
+	call(t, &f, "run", "--ns3", "c.txt")
+	if o := f.got; o.NS3 != "c.txt" || o.Scenario != "" || o.Seed != nil || o.Workers < 1 {
+		t.Errorf("options %+v", o)
+	}
+}
+
+func TestQuietAndJSONToStdout(t *testing.T) {
+	if stdout, stderr, _ := call(t, &fake{}, "run", "done", "--quiet"); stdout != "" || stderr != "" {
+		t.Errorf("quiet run printed %q and %q", stdout, stderr)
+	}
+	stdout, _, _ := call(t, &fake{}, "run", "done", "--json", "-")
+	var d struct{ Version int }
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil || d.Version != report.Version {
+		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+func TestScenariosLineUp(t *testing.T) {
+	stdout, _, _ := call(t, &fake{}, "scenarios")
+	if want := "done           ends well\ndeadlock-ring  a cycle of holds\n"; stdout != want {
+		t.Errorf("got %q, want %q", stdout, want)
+	}
+}
+
+// A run cancelled before it brought anything back is interrupted, not failed.
+func TestCancelledBeforeStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := Main(ctx, []string{"run", "cancelled"}, &out, &errs, (&fake{}).pipeline()); code != exitInterrupted {
+		t.Errorf("status %d: %s", code, errs.String())
+	}
+}

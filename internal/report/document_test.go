@@ -1,0 +1,351 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+func runs() map[string]*record.Run {
+	return map[string]*record.Run{"one-flow": oneFlow(), "incast": incast(), "many": manyFlows(),
+		"deadlock": deadlock(), "errors": errorCompletions(), "empty": {}}
+}
+
+// same compares runs; a list without elements equals none.
+func same(a, b *record.Run) bool {
+	x, err1 := JSON(a)
+	y, err2 := JSON(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	for name, r := range runs() {
+		data, err := JSON(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ParseJSON(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !same(r, back) {
+			t.Errorf("%s: came back different", name)
+		}
+		if len(r.Flows) > 0 && !reflect.DeepEqual(r.Flows, back.Flows) || len(r.Ports) > 0 && !reflect.DeepEqual(r.Ports, back.Ports) {
+			t.Errorf("%s: flows or ports came back different", name)
+		}
+	}
+}
+
+func TestJSONIsDeterministic(t *testing.T) {
+	a, err1 := JSON(manyFlows())
+	b, err2 := JSON(manyFlows())
+	if err1 != nil || err2 != nil || !bytes.Equal(a, b) {
+		t.Error("the same run gave different bytes")
+	}
+}
+
+// The fields that users may rely on, by their paths, with the values that the
+// incast sample has there. Picoseconds, bytes and bit/s are plain integers.
+func TestJSONFields(t *testing.T) {
+	data, err := JSON(incast())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		path string
+		want any
+	}{
+		{"version", json.Number("1")},
+		{"fingerprint", "4c1f09aa7be2d853"},
+		{"end_ps", json.Number("5402118340")},
+		{"flows.1.src", "h1"}, {"flows.1.dst", "h4"}, {"flows.1.qp", json.Number("1")}, {"flows.1.workload", "incast"},
+		{"flows.1.bytes", json.Number("64000000")}, {"flows.1.start_ps", json.Number("0")},
+		{"flows.1.completion_ps", json.Number("5333560880")},
+		{"flows.1.goodput_bps", json.Number("95995904334")}, // 64e6 B * 8 / 5.33356088 ms
+		{"ports.8.node", "sw"}, {"ports.8.port", json.Number("5")}, {"ports.8.class", json.Number("3")},
+		{"ports.8.peak_queue_bytes", json.Number("1203418")}, {"ports.8.mean_queue_bytes", json.Number("310204.4")},
+		{"ports.8.marked", json.Number("48211")}, {"ports.1.pauses_sent", json.Number("21")},
+		{"ports.0.pauses_received", json.Number("21")}, {"ports.0.held_ps", json.Number("298400000")},
+		{"ports.0.paused_ps", json.Number("310000000")}, {"ports.0.dropped", json.Number("0")},
+		{"answers.detected.first.actor", "sw:5 prio 3"}, {"answers.detected.first.time_ps", json.Number("3104220")},
+		{"answers.detected.count", json.Number("48253")},
+		{"answers.fed_back.first.mechanism", "CNP"}, {"answers.slowed.happened", true},
+		{"answers.held.held_ps", json.Number("1193600006")}, {"answers.recovered.happened", false},
+		{"answers.rerouted.why", "no flow changed its path"},
+		{"parameters.4.key", "switch.ecn.kmin"},
+		{"summary.totals.marked", json.Number("48211")},
+	} {
+		if got := at(doc, tt.path); got != tt.want {
+			t.Errorf("%s is %v, want %v", tt.path, got, tt.want)
+		}
+	}
+	if w, ok := at(doc, "warnings").([]any); !ok || len(w) != 1 {
+		t.Errorf("warnings: %v", at(doc, "warnings"))
+	}
+	if bytes.Contains(data, []byte("null")) {
+		t.Error("a list is null")
+	}
+}
+
+// at follows a dotted path of keys and indices.
+func at(v any, path string) any {
+	for _, step := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[step]
+		case []any:
+			i := 0
+			for _, c := range step {
+				i = 10*i + int(c-'0')
+			}
+			if i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func TestParseJSONRefuses(t *testing.T) {
+	good, _ := JSON(oneFlow())
+	for name, data := range map[string]string{
+		"empty":         "",
+		"not JSON":      "hello",
+		"another's":     `{"results": []}`,
+		"newer version": strings.Replace(string(good), `"version": 1`, `"version": 2`, 1),
+	} {
+		if _, err := ParseJSON([]byte(data)); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i := range len(good) - 2 { // the last two bytes are "}\n"
+		if i%97 != 0 {
+			continue
+		}
+		if _, err := ParseJSON(good[:i]); err == nil {
+			t.Errorf("cut at byte %d: no error", i)
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "here")
+	r := incast()
+	if err := WriteCSV(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		file string
+		rows int
+		row  int
+		want map[string]string
+	}{
+		{"flows.csv", len(r.Flows), 1, map[string]string{"src": "h1", "completion_ps": "5333560880", "goodput_bps": "95995904334", "status": "success"}},
+		{"ports.csv", len(r.Ports), 8, map[string]string{"node": "sw", "mean_queue_bytes": "310204.4", "marked_packets": "48211", "utilisation": "0.981"}},
+		{"qps.csv", len(r.QPs), 0, map[string]string{"host": "h0", "rate_cuts": "300", "min_rate_bps": "31000000000"}},
+		{"ledger.csv", len(r.Ledger), 7, map[string]string{"question": "held", "mechanism": "PFC pause", "actor": "h0:1 prio 3", "sum": "298400000"}},
+	} {
+		f, err := os.Open(filepath.Join(dir, tt.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := csv.NewReader(f).ReadAll() // also checks that rows are as long as the header
+		f.Close()
+		if err != nil || len(table) != tt.rows+1 {
+			t.Fatalf("%s: %d rows, %v", tt.file, len(table)-1, err)
+		}
+		got := map[string]string{}
+		for i, column := range table[0] {
+			got[column] = table[tt.row+1][i]
+		}
+		for column, want := range tt.want {
+			if got[column] != want {
+				t.Errorf("%s: %s is %q, want %q", tt.file, column, got[column], want)
+			}
+		}
+	}
+	onlyFiles(t, dir, "flows.csv", "ledger.csv", "ports.csv", "qps.csv")
+}
+
+// onlyFiles fails unless dir holds the named files (in order) and nothing else.
+func onlyFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !reflect.DeepEqual(got, names) {
+		t.Errorf("%s holds %q, want %q", dir, got, names)
+	}
+}
+
+// Every integer of the records has a column: a field added later must not be
+// forgotten.
+func TestCSVCoversRecords(t *testing.T) {
+	for _, tt := range []struct {
+		record any
+		data   []byte
+		other  int // fields that are no column of their own, or columns that are no field
+	}{
+		{record.Flow{}, flowsCSV(nil), +1},      // goodput_bps is derived
+		{record.Port{}, portsCSV(nil), -1},      // drop_causes are ledger lines
+		{record.QP{}, qpsCSV(nil), 0},           //
+		{record.Entry{}, ledgerCSV(nil), 4 - 1}, // Act is embedded: one field, four columns
+	} {
+		fields := reflect.TypeOf(tt.record).NumField()
+		columns := strings.Count(string(tt.data), ",") + 1
+		if columns != fields+tt.other {
+			t.Errorf("%T: %d columns for %d fields", tt.record, columns, fields)
+		}
+	}
+}
+
+// A set of which one file cannot be written changes nothing.
+func TestWriteSetFailureChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := writeSet(dir, []file{{"a", []byte("new")}, {"no/such/dir", nil}})
+	if err == nil || strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("error %v", err)
+	}
+	if data, _ := os.ReadFile(filepath.Join(dir, "a")); string(data) != "old" {
+		t.Errorf("a holds %q", data)
+	}
+	onlyFiles(t, dir, "a")
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r.json")
+	for _, data := range []string{"first", "second"} {
+		if err := WriteFile(path, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != data {
+			t.Errorf("holds %q, want %q", got, data)
+		}
+	}
+	onlyFiles(t, dir, "r.json")
+	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(filepath.Join(dir, "taken"), []byte("x")); err == nil {
+		t.Error("wrote over a directory")
+	}
+	onlyFiles(t, dir, "r.json", "taken")
+}
+
+func TestRunDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	meta := Meta{Program: "test", Scenario: "incast-4to1", Set: []string{"a=b"}, Seed: 1}
+	for range 2 { // a run directory may be written again
+		if err := Save(dir, incast(), []byte("name: incast-4to1\n"), meta); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !same(r, incast()) || got.Scenario != "incast-4to1" || got.Set[0] != "a=b" {
+		t.Errorf("came back as %+v", got)
+	}
+	if render(t, r, TextOptions{}) != render(t, incast(), TextOptions{}) {
+		t.Error("the report of the saved run differs")
+	}
+	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+}
+
+func TestLoadRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(dir string) error
+		want  string
+	}{
+		{"result cut short", func(dir string) error { return os.Truncate(filepath.Join(dir, ResultFile), 1000) }, "changed or cut short"},
+		{"result gone", func(dir string) error { return os.Remove(filepath.Join(dir, ResultFile)) }, "no such file"},
+		{"scenario edited", func(dir string) error { return os.WriteFile(filepath.Join(dir, ScenarioFile), []byte("x"), 0o644) }, "changed or cut short"},
+		{"metadata cut short", func(dir string) error { return os.Truncate(filepath.Join(dir, MetaFile), 30) }, "cut short"},
+		{"metadata of another program", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"else"}`), 0o644)
+		}, "not written by hopscope"},
+		{"metadata gone", func(dir string) error { return os.Remove(filepath.Join(dir, MetaFile)) }, "not a run directory"},
+		{"a later version", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":9}`), 0o644)
+		}, "version 9; this program reads version 1"},
+		{"no result listed", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":1}`), 0o644)
+		}, "not a hopscope result"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			if err := Save(dir, oneFlow(), []byte("name: x\n"), Meta{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.spoil(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := Load(dir)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A directory that holds something else is left alone.
+func TestSaveRefusesForeignDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Save(dir, oneFlow(), nil, Meta{}); err == nil {
+		t.Error("wrote into it")
+	}
+	onlyFiles(t, dir, "thesis.tex")
+}
+
+func TestMeasuredWindow(t *testing.T) {
+	r := incast()
+	r.MeasureFrom, r.MeasureTo = units.Millisecond, 2*units.Millisecond
+	for i := range r.QPs {
+		if r.QPs[i].DeliveredBytes > 0 {
+			r.QPs[i].MeasuredBytes = 12_500_000 // in 1 ms: 100 Gb/s
+		}
+	}
+	got := render(t, r, TextOptions{})
+	for _, want := range []string{
+		"Received from 1.000 ms to 2.000 ms  QP  Workload  Payload   Goodput",
+		"h4 <- h3                             4  incast    12.5 MB  100 Gb/s",
+		"fairness (Jain) 1.0000 over what 4 flows of incast received in the measured window",
+		"   Min  ", "    0 B  48,211",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

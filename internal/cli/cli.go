@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
-	"github.com/hopscope/hopscope/internal/units"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -24,34 +24,13 @@ const (
 	exitInterrupted = 130 // 128 + SIGINT, as shells have it
 )
 
-// Pipeline is what the commands call.
+// Pipeline is what the commands call: run.Do and run.List, or stand-ins.
 type Pipeline struct {
 	// Do runs a scenario. A *scenario.Error is the user's to mend. An
 	// interrupted or deadlocked run is returned like any other.
-	Do   func(context.Context, Options) (*record.Run, *scenario.Valid, error)
-	List func() []Named // shipped scenarios
+	Do   func(context.Context, run.Options) (*record.Run, *scenario.Valid, error)
+	List func() []scenario.Info // shipped scenarios
 }
-
-// Options say what to run.
-type Options struct {
-	Scenario string   // name of a shipped scenario, or a file
-	NS3      string   // instead of it: an ns-3 configuration file
-	Set      []string // key=value, in order
-	Seed     *uint64  // nil: the scenario's
-	Workers  int
-	Progress func(Progress) // called now and then while the run lasts; may be nil
-}
-
-// Progress is how far a run has come.
-type Progress struct {
-	Now                        units.Time
-	Events                     int64
-	DeliveredBytes, TotalBytes int64
-	Completed, Messages        int
-}
-
-// Named is a shipped scenario.
-type Named struct{ Name, Description string }
 
 // Main runs the command line args (without the program's name) and returns the
 // exit status.

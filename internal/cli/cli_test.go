@@ -12,21 +12,22 @@ import (
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 )
 
 // fake is a pipeline whose scenarios are named after how they end; it keeps
 // the options it was called with.
-type fake struct{ got Options }
+type fake struct{ got run.Options }
 
 func (f *fake) pipeline() Pipeline {
 	return Pipeline{
-		Do: func(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) {
+		Do: func(ctx context.Context, opt run.Options) (*record.Run, *scenario.Valid, error) {
 			f.got = opt
 			return outcomeNamed(ctx, opt.Scenario)
 		},
-		List: func() []Named {
-			return []Named{{"done", "ends well"}, {"deadlock-ring", "a cycle\n of holds"}}
+		List: func() []scenario.Info {
+			return []scenario.Info{{Name: "done", Description: "ends well"}, {Name: "deadlock-ring", Description: "a cycle\n of holds"}}
 		},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
 	"golang.org/x/term"
 )
 
@@ -44,7 +46,7 @@ func newMeter(w io.Writer, quiet bool) *meter {
 }
 
 // show draws p when it is time to.
-func (m *meter) show(p Progress) {
+func (m *meter) show(p run.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -73,11 +75,10 @@ func (m *meter) clear() {
 // progressLine says how much is done, and if the total is known how long the
 // rest takes at the pace so far. The most useful parts come first, since a
 // narrow terminal cuts the end.
-func progressLine(p Progress, elapsed time.Duration) string {
+func progressLine(p run.Progress, elapsed time.Duration) string {
 	var parts []string
-	done := 0.0
-	if p.TotalBytes > 0 {
-		done = min(float64(p.DeliveredBytes)/float64(p.TotalBytes), 1)
+	done, known := fractionDone(p)
+	if known {
 		parts = append(parts, fmt.Sprintf("%3.0f %%", 100*done))
 	}
 	if done > 0 && done < 1 {
@@ -92,6 +93,18 @@ func progressLine(p Progress, elapsed time.Duration) string {
 		parts = append(parts, eventRate(float64(p.Events)/s))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// fractionDone is the share of the payload that was delivered, or of the time
+// until the run stops if that is nearer; known is false when there is neither.
+func fractionDone(p run.Progress) (done float64, known bool) {
+	if p.TotalBytes > 0 {
+		done, known = float64(p.DeliveredBytes)/float64(p.TotalBytes), true
+	}
+	if p.Stop > 0 && p.Stop < units.Never {
+		done, known = max(done, float64(p.Now)/float64(p.Stop)), true
+	}
+	return min(done, 1), known
 }
 
 // eventRate writes events per second of wall time.

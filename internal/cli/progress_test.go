@@ -6,25 +6,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 func TestProgressLine(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		p       Progress
+		p       run.Progress
 		elapsed time.Duration
 		want    string
 	}{
-		{"a quarter in 10 s leaves 30 s", Progress{Now: 3 * units.Millisecond, Events: 50_000_000, DeliveredBytes: 25, TotalBytes: 100, Completed: 812, Messages: 4096},
+		{"a quarter in 10 s leaves 30 s", run.Progress{Now: 3 * units.Millisecond, Events: 50_000_000, DeliveredBytes: 25, TotalBytes: 100, Completed: 812, Messages: 4096},
 			10 * time.Second, " 25 %, about 30s left, at 3.00 ms, 812 of 4,096 messages, 5.0 M events/s"},
-		{"hours are told in minutes", Progress{Now: units.Microsecond, Events: 10_000, DeliveredBytes: 1, TotalBytes: 1001, Messages: 1},
+		{"hours are told in minutes", run.Progress{Now: units.Microsecond, Events: 10_000, DeliveredBytes: 1, TotalBytes: 1001, Messages: 1},
 			10 * time.Second, "  0 %, about 2h47m left, at 1.00 us, 0 of 1 messages, 1 k events/s"},
-		{"nothing delivered: no estimate", Progress{Now: units.Microsecond, Events: 2_000, TotalBytes: 100, Messages: 1},
+		{"nothing delivered: no estimate", run.Progress{Now: units.Microsecond, Events: 2_000, TotalBytes: 100, Messages: 1},
 			2 * time.Second, "  0 %, at 1.00 us, 0 of 1 messages, 1 k events/s"},
-		{"total unknown: no percentage", Progress{Now: units.Second, Events: 2_000_000, DeliveredBytes: 5},
+		{"total unknown: no percentage", run.Progress{Now: units.Second, Events: 2_000_000, DeliveredBytes: 5},
 			2 * time.Second, "at 1.00 s, 1.0 M events/s"},
-		{"all delivered: nothing left to estimate", Progress{Now: units.Second, Events: 2_000_000, DeliveredBytes: 100, TotalBytes: 100, Completed: 1, Messages: 1},
+		{"the stop time is nearer than the last byte", run.Progress{Now: units.Second, Stop: 2 * units.Second, Events: 2_000_000, DeliveredBytes: 1, TotalBytes: 100},
+			2 * time.Second, " 50 %, about 2s left, at 1.00 s, 1.0 M events/s"},
+		{"no stop time", run.Progress{Now: units.Second, Stop: units.Never, Events: 2_000_000},
+			2 * time.Second, "at 1.00 s, 1.0 M events/s"},
+		{"all delivered: nothing left to estimate", run.Progress{Now: units.Second, Events: 2_000_000, DeliveredBytes: 100, TotalBytes: 100, Completed: 1, Messages: 1},
 			2 * time.Second, "100 %, at 1.00 s, 1 of 1 messages, 1.0 M events/s"},
 	} {
 		if got := progressLine(tt.p, tt.elapsed); got != tt.want {
@@ -39,7 +44,7 @@ func TestMeter(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	m := &meter{out: &out, on: true, width: func() int { return 12 }, clock: func() time.Time { return now }, start: now}
-	p := Progress{Now: units.Millisecond, Events: 1, DeliveredBytes: 1, TotalBytes: 2}
+	p := run.Progress{Now: units.Millisecond, Events: 1, DeliveredBytes: 1, TotalBytes: 2}
 	m.show(p)
 	now = now.Add(999 * time.Millisecond)
 	m.show(p)
@@ -71,7 +76,7 @@ func TestMeterOffWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
 	m := newMeter(&out, false)
 	m.clock = func() time.Time { return m.start.Add(time.Hour) }
-	m.show(Progress{Events: 1})
+	m.show(run.Progress{Events: 1})
 	m.clear()
 	if out.Len() != 0 {
 		t.Errorf("wrote %q", out.String())

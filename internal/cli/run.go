@@ -13,6 +13,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/spf13/cobra"
 )
@@ -82,8 +83,8 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 }
 
 // options checks the flags and turns them into the pipeline's options.
-func (f *runFlags) options(c *cobra.Command, args []string) (Options, error) {
-	opt := Options{NS3: f.ns3, Set: f.set, Workers: f.workers}
+func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error) {
+	opt := run.Options{NS3: f.ns3, Set: f.set, Workers: f.workers}
 	switch {
 	case len(args) > 1:
 		return opt, fmt.Errorf("run takes one scenario, not %d (%s)", len(args), strings.Join(args, ", "))
@@ -136,7 +137,7 @@ func (f *runFlags) checkTargets() error {
 
 // write hands the run to everything that was asked for. Each is tried, so that
 // one full disk does not cost the rest; the first error is returned.
-func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt Options) error {
+func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt run.Options) error {
 	var errs []error
 	if f.out != "" {
 		meta := report.Meta{Program: version(), Scenario: opt.Scenario, NS3: f.ns3 != "", Set: f.set, Seed: r.Seed}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -91,7 +92,7 @@ func vendorHeadroom(c cable) units.Bytes {
 	response := float64(responseQuanta(c.rate) * quantumBits / 8)
 	delay := float64(c.portMTU) + wire + 0.8*kib + response
 	xoff := float64(c.pathMTU) + delay*cellOccupancy(c.cell)
-	return (units.Bytes(xoff) + kib) / kib * kib
+	return units.Bytes(math.Ceil(xoff/kib)) * kib
 }
 
 // cellOccupancy is how much buffer 64-byte packets take per byte: each starts

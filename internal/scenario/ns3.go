@@ -1,0 +1,311 @@
+package scenario
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// LoadNS3 reads a config file of the public ns-3 RDMA simulators with the
+// topology and flow files it names, and turns it into a scenario that follows
+// their rules: frame sizes, buffer policy, byte windows, the congestion flag on
+// ACKs, no timeout, a clock of 1 ns that truncates. Times stay those of the
+// files. Each element of set is KEY=value and replaces that key. The error is
+// always an *Error.
+func LoadNS3(config string, set []string, seed *uint64) (*Valid, error) {
+	src, err := os.ReadFile(config)
+	if err != nil {
+		return nil, pos{file: config}.errorf("cannot be read: %v; name a config file of the ns-3 RDMA simulators", rootCause(err))
+	}
+	v, bad := parseNS3(config, src, set, seed)
+	if bad != nil {
+		return nil, bad
+	}
+	return v, nil
+}
+
+// ns3Config is the config file: the words after each key.
+type ns3Config struct {
+	d    *decoder
+	file string
+	keys map[string][]ns3Word // looked up, never iterated
+	at   map[string]pos
+}
+
+// ns3Keys lists every key that the simulators' config files know, with the
+// number of words that follow it; -1 for maps, which begin with their length.
+func ns3Keys() map[string]int {
+	keys := map[string]int{"LINK_DOWN": 3, "KMAX_MAP": -1, "KMIN_MAP": -1, "PMAX_MAP": -1}
+	for _, k := range ns3Names() {
+		if _, ok := keys[k]; !ok {
+			keys[k] = 1
+		}
+	}
+	return keys
+}
+
+func ns3Names() []string {
+	return strings.Fields(`ENABLE_QCN USE_DYNAMIC_PFC_THRESHOLD PACKET_PAYLOAD_SIZE TOPOLOGY_FILE FLOW_FILE TRACE_FILE
+		TRACE_OUTPUT_FILE FCT_OUTPUT_FILE PFC_OUTPUT_FILE SIMULATOR_STOP_TIME CC_MODE ALPHA_RESUME_INTERVAL
+		RATE_DECREASE_INTERVAL CLAMP_TARGET_RATE RP_TIMER EWMA_GAIN FAST_RECOVERY_TIMES RATE_AI RATE_HAI MIN_RATE
+		DCTCP_RATE_AI ERROR_RATE_PER_LINK L2_CHUNK_SIZE L2_ACK_INTERVAL L2_BACK_TO_ZERO HAS_WIN GLOBAL_T VAR_WIN
+		FAST_REACT U_TARGET MI_THRESH INT_MULTI MULTI_RATE SAMPLE_FEEDBACK PINT_LOG_BASE PINT_PROB RATE_BOUND
+		ACK_HIGH_PRIO LINK_DOWN ENABLE_TRACE KMAX_MAP KMIN_MAP PMAX_MAP BUFFER_SIZE QLEN_MON_FILE QLEN_MON_START
+		QLEN_MON_END PAUSE_TIME DATA_RATE LINK_DELAY`)
+}
+
+// parseNS3 reads the text of a config file.
+func parseNS3(config string, src []byte, set []string, seed *uint64) (*Valid, *Error) {
+	r := &resolver{d: &decoder{file: config}, v: &Valid{Name: ns3Name(config), Stack: stackRoCEv2, Seed: 1,
+		Description: "imported from an ns-3 RDMA simulator's files", TimeQuantum: units.Nanosecond, Wire: wire.NS3,
+		MeasureFrom: units.Never, MeasureTo: units.Never}}
+	if seed != nil {
+		r.v.Seed = *seed
+	}
+	c := &ns3Config{d: r.d, file: config, keys: map[string][]ns3Word{}, at: map[string]pos{}}
+	c.read(splitRows(config, string(src)))
+	text := string(src)
+	for _, s := range set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			r.d.fail(pos{file: "--set " + s}, "no value; write --set KEY=value, such as --set BUFFER_SIZE=4")
+			break
+		}
+		rows := splitRows("", key+" "+value)
+		for i := range rows {
+			for j := range rows[i].words {
+				rows[i].words[j].pos = pos{file: "--set " + s}
+			}
+		}
+		c.read(rows)
+		text += "\n" + key + " " + value + "\n"
+	}
+	r.resolveNS3(c)
+	if r.d.err != nil {
+		return nil, r.d.err
+	}
+	r.v.Source = []byte(text)
+	return r.v, nil
+}
+
+// ns3Name names the run after the folder, since the files are all called
+// config.txt.
+func ns3Name(config string) string {
+	if dir := filepath.Base(filepath.Dir(config)); dir != "." && dir != string(filepath.Separator) {
+		return dir
+	}
+	return strings.TrimSuffix(filepath.Base(config), filepath.Ext(config))
+}
+
+// read takes the words of the file key by key. Text in braces is a comment.
+func (c *ns3Config) read(rows []ns3Row) {
+	var words []ns3Word
+	comment := false
+	for _, row := range rows {
+		for _, w := range row.words {
+			comment = comment || strings.HasPrefix(w.text, "{")
+			if !comment {
+				words = append(words, w)
+			}
+			comment = comment && !strings.HasSuffix(w.text, "}")
+		}
+	}
+	known := ns3Keys()
+	for len(words) > 0 && c.d.err == nil {
+		key := words[0]
+		n, ok := known[key.text]
+		if !ok {
+			c.d.fail(key.pos, "unknown key %q; %s", key.text, suggestKey(key.text))
+			return
+		}
+		words = words[1:]
+		if n < 0 && len(words) > 0 {
+			n = 1 + 2*int(c.d.number(words[0], key.text+" length", 1, 64))
+		}
+		n = max(n, 1)
+		if len(words) < n {
+			c.d.fail(key.pos, "%s needs %d values and the file ends after %d; add the rest", key.text, n, len(words))
+			return
+		}
+		c.keys[key.text], c.at[key.text] = words[:n], key.pos
+		words = words[n:]
+	}
+}
+
+func suggestKey(key string) string {
+	if w := nearest(key, ns3Names()); w != "" {
+		return "did you mean " + w + "?"
+	}
+	return "remove it, or check the number of values of the key before it"
+}
+
+// word returns a key's only value, or a default.
+func (c *ns3Config) word(key, otherwise string) ns3Word {
+	if w := c.keys[key]; len(w) > 0 {
+		return w[0]
+	}
+	return ns3Word{otherwise, pos{c.file, 1, 1}}
+}
+
+func (c *ns3Config) need(key, example string) ns3Word {
+	if w := c.keys[key]; len(w) > 0 {
+		return w[0]
+	}
+	c.d.fail(pos{c.file, 1, 1}, "%s is missing; add a line such as %s %s", key, key, example)
+	return ns3Word{example, pos{c.file, 1, 1}}
+}
+
+func (c *ns3Config) number(key, otherwise string, lo, hi int64) int64 {
+	return c.d.number(c.word(key, otherwise), key, lo, hi)
+}
+
+func (c *ns3Config) flag(key, otherwise string) bool { return c.number(key, otherwise, 0, 1) == 1 }
+
+// path resolves a file name against the folder of the config file.
+func (c *ns3Config) path(w ns3Word) string {
+	if filepath.IsAbs(w.text) {
+		return w.text
+	}
+	return filepath.Join(filepath.Dir(c.file), w.text)
+}
+
+// rateMap reads KMAX_MAP and its like: n, then n pairs of rate in bit/s and value.
+func (c *ns3Config) rateMap(key, example string, hi float64) []ns3Rated {
+	c.need(key, example)
+	var out []ns3Rated
+	for w := c.keys[key]; c.d.err == nil && len(w) >= 3; w = w[2:] {
+		out = append(out, ns3Rated{units.Rate(c.d.number(w[1], key+" rate", 1, 1e15)), c.d.decimal(w[2], key+" value", hi), w[2].pos})
+	}
+	return out
+}
+
+type ns3Rated struct {
+	rate  units.Rate
+	value float64
+	pos   pos
+}
+
+// at returns the value of a rate, whose absence the simulators take for zero.
+func (c *ns3Config) lookup(key string, rows []ns3Rated, rate units.Rate) ns3Rated {
+	for _, row := range rows {
+		if row.rate == rate {
+			return row
+		}
+	}
+	c.d.fail(c.at[key], "%s has no entry for %d bit/s, a rate of the topology; add one", key, rate)
+	return ns3Rated{}
+}
+
+// resolveNS3 reads the files and fills the scenario.
+func (r *resolver) resolveNS3(c *ns3Config) {
+	mode := c.number("CC_MODE", "1", 0, 1000)
+	if r.d.err == nil && mode != 1 {
+		names := map[int64]string{3: " (HPCC)", 7: " (TIMELY)", 8: " (DCTCP)", 10: " (HPCC-PINT)"}
+		r.d.fail(c.word("CC_MODE", "").pos, "CC_MODE %d%s is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode, names[mode])
+	}
+	c.refuseUnbuilt()
+	r.mtu = units.Bytes(c.number("PACKET_PAYLOAD_SIZE", "1000", 64, 9000))
+	r.v.Stop = r.d.seconds(c.word("SIMULATOR_STOP_TIME", "4.0"), "SIMULATOR_STOP_TIME")
+	errorRate := r.d.decimal(c.word("ERROR_RATE_PER_LINK", "0"), "ERROR_RATE_PER_LINK", 1)
+	topo, flows := c.need("TOPOLOGY_FILE", "topology.txt"), c.need("FLOW_FILE", "flow.txt")
+	if r.d.err != nil {
+		return
+	}
+	r.readNS3Topology(c.path(topo), topo.pos, errorRate)
+	r.ns3LinkDown(c)
+	r.ns3Routes(topo)
+	r.readNS3Flows(c.path(flows), flows.pos)
+	r.ns3DCQCN(c)
+	r.ns3Switches(c)
+	r.ns3NICs(c)
+	r.ns3Notes(c)
+	r.ns3Warnings(c)
+}
+
+// refuseUnbuilt stops at settings that would change results and are not there.
+func (c *ns3Config) refuseUnbuilt() {
+	if c.flag("L2_BACK_TO_ZERO", "0") {
+		c.d.fail(c.word("L2_BACK_TO_ZERO", "").pos, "L2_BACK_TO_ZERO 1 is not built yet; use 0")
+	}
+	if !c.flag("RATE_BOUND", "1") {
+		c.d.fail(c.word("RATE_BOUND", "").pos, "RATE_BOUND 0 is not built yet; use 1")
+	}
+	if c.number("L2_ACK_INTERVAL", "1", 0, 1<<31) == 0 {
+		c.d.fail(c.word("L2_ACK_INTERVAL", "").pos, "L2_ACK_INTERVAL 0 never acknowledges, so no flow would finish; use 1")
+	}
+}
+
+// ns3LinkDown reads "us_after_2s nodeA nodeB"; time 0 means none.
+func (r *resolver) ns3LinkDown(c *ns3Config) {
+	w := c.keys["LINK_DOWN"]
+	if r.d.err != nil || len(w) != 3 {
+		return
+	}
+	const longest = 1 << 40 // microseconds
+	after := r.d.number(w[0], "LINK_DOWN time", 0, longest)
+	hi := int64(len(r.v.Graph.Nodes)) - 1
+	a, b := r.d.number(w[1], "LINK_DOWN node", 0, hi), r.d.number(w[2], "LINK_DOWN node", 0, hi)
+	if r.d.err != nil || after == 0 {
+		return
+	}
+	found := false
+	for i := range r.v.Graph.Links {
+		k := &r.v.Graph.Links[i]
+		if k.A == int(a) && k.B == int(b) || k.A == int(b) && k.B == int(a) {
+			k.DownAt, found = 2*units.Second+units.Time(after)*units.Microsecond, true
+		}
+	}
+	if !found {
+		r.d.fail(w[1].pos, "LINK_DOWN: there is no link between %d and %d; name a link of the topology", a, b)
+	}
+}
+
+// ns3Notes says where the rules come from.
+func (r *resolver) ns3Notes(c *ns3Config) {
+	if r.d.err != nil {
+		return
+	}
+	const src = "public ns-3 RDMA simulator (alibaba-edu High-Precision-Congestion-Control)"
+	r.note("wire", r.v.Wire.Name+": no preamble, gap or FCS", src)
+	r.note("time_quantum", "1ns, truncated", src)
+	r.note("switch.buffer", r.ns3Buffer(c).String(), "BUFFER_SIZE in MiB")
+	r.note("switch.pfc", "alpha 1/8 at the NICs' rate, doubled per doubling of rate; headroom 3*rate*delay; reserve 4096 B; XON offset 3072 B; no pause timer", src)
+	if r.v.DCQCN == nil {
+		r.note("dcqcn", "none, and no ECN", "ENABLE_QCN 0")
+	}
+	for i := range r.v.Transports {
+		r.v.Notes = append(r.v.Notes, r.v.Transports[i].Notes()...)
+	}
+	if r.v.DCQCN != nil {
+		r.v.Notes = append(r.v.Notes, r.v.DCQCN.Notes()...)
+	}
+}
+
+func (r *resolver) ns3Warnings(c *ns3Config) {
+	if r.d.err != nil {
+		return
+	}
+	for i := range r.v.Graph.Links {
+		if r.v.Graph.Links[i].Loss > 0 {
+			r.warn("loss", "links lose packets and these transports have no timeout: a flow that loses its last packet or ACK never completes")
+		}
+	}
+	if r.v.Plan.Messages[len(r.v.Plan.Messages)-1].Start >= r.v.Stop {
+		r.warn("stop", "SIMULATOR_STOP_TIME is before the last flow starts, so that some flows never run")
+	}
+	for _, w := range r.warned {
+		r.v.Warnings = append(r.v.Warnings, w.text)
+	}
+}
+
+// ns3Buffer is BUFFER_SIZE, which counts MiB.
+func (r *resolver) ns3Buffer(c *ns3Config) units.Bytes {
+	return units.Bytes(c.number("BUFFER_SIZE", "16", 1, 4095)) * units.MiB
+}
+
+// kilobytes turns a K value, in units of 1000 B, into bytes.
+func kilobytes(v float64) units.Bytes { return units.Bytes(math.Round(v * 1000)) }

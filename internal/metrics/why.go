@@ -33,7 +33,7 @@ func whyNotDetected(r *record.Run) string {
 		return "no frame was ever queued"
 	}
 	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
-	kmin := noteValue(r.Notes, "kmin")
+	kmin := kminAt(r.Notes, p.RateBps)
 	limit, err := units.ParseBytes(strings.ReplaceAll(kmin, " ", ""))
 	switch {
 	case kmin == "" || err != nil:
@@ -107,19 +107,34 @@ func deepest(ports []record.Port, size func(*record.Port) int64) *record.Port {
 	return best
 }
 
-// noteValue returns the value of the notes whose key contains word, if they
-// agree; values that differ (by link rate, say) give nothing to name.
-func noteValue(notes []record.Note, word string) string {
-	value := ""
+// kminAt returns the Kmin that the notes give for ports of the given rate, or
+// "". A note is about ECN thresholds if it says Kmin in its key ("ecn.kmin") or
+// value ("Kmin 800KB, Kmax 3.2MB"), and about one rate if its key names it in
+// brackets. Values that differ give nothing to name.
+func kminAt(notes []record.Note, rate units.Rate) string {
+	found := ""
 	for _, n := range notes {
-		if !strings.Contains(strings.ToLower(n.Key), word) {
+		value := kminIn(n)
+		if value == "" || strings.Contains(n.Key, "bps)") && !strings.Contains(n.Key, "("+rate.String()+")") {
 			continue
 		}
-		if value != "" && value != n.Value {
+		if found != "" && found != value {
 			return ""
 		}
-		value = n.Value
+		found = value
 	}
+	return found
+}
+
+func kminIn(n record.Note) string {
+	if strings.Contains(strings.ToLower(n.Key), "kmin") {
+		return n.Value
+	}
+	_, after, found := strings.Cut(n.Value, "Kmin ")
+	if !found {
+		return ""
+	}
+	value, _, _ := strings.Cut(after, ",")
 	return value
 }
 

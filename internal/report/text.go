@@ -182,43 +182,6 @@ func (t *text) topActors() {
 	}
 }
 
-// parameters lists values and where they come from: a paragraph per source, or
-// with Verbose a line per value.
-func (t *text) parameters() {
-	if len(t.r.Notes) == 0 {
-		return
-	}
-	t.section()
-	if t.opt.Verbose {
-		tab := &table{columns: []column{{title: "Parameter"}, {title: "Value"}, {title: "Source"}}}
-		for _, n := range t.r.Notes {
-			tab.addNote(n.Source, n.Key, n.Value)
-		}
-		t.table(tab)
-		return
-	}
-	t.line(t.paint.bold("Parameters") + " (--verbose: one a line)")
-	for _, g := range bySource(t.r.Notes) {
-		t.prose(g, plain)
-	}
-}
-
-// bySource groups notes under their source, in order of appearance.
-func bySource(notes []record.Note) []string {
-	var out []string
-	at := map[string]int{}
-	for _, n := range notes {
-		i, seen := at[n.Source]
-		if !seen {
-			at[n.Source] = len(out)
-			out = append(out, fmt.Sprintf("%s: %s %s", n.Source, n.Key, n.Value))
-			continue
-		}
-		out[i] += fmt.Sprintf(", %s %s", n.Key, n.Value)
-	}
-	return out
-}
-
 func (t *text) warnings() {
 	if len(t.r.Warnings) == 0 {
 		return

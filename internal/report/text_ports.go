@@ -147,8 +147,11 @@ func duration(d units.Time) string {
 }
 
 func share(u float64) string {
-	if u == 0 {
+	switch {
+	case u == 0:
 		return "-"
+	case u < 0.0005: // would round to 0.0
+		return "<0.1 %"
 	}
 	return fmt.Sprintf("%.1f %%", 100*u)
 }

@@ -100,7 +100,7 @@ type wqe struct {
 }
 
 // Setup is what Connect needs. The templates are packets towards the peer with
-// Src, Dst, Conn, Hash, Class, DSCP, TTL, DestQP and Flags set; the rest is
+// Dst, Conn, Hash, Class, DSCP, TTL, DestQP and Flags set; the rest is
 // filled in.
 type Setup struct {
 	Config         *Config
@@ -173,6 +173,9 @@ func (q *QP) Modify(to State, now units.Time) error {
 	if !legal(q.state, to) {
 		return fmt.Errorf("qp: cannot go from %s to %s; the order is RESET, INIT, RTR, RTS, then SQD and back", q.state, to)
 	}
+	if q.cold == nil {
+		return fmt.Errorf("qp: not connected; call Connect first")
+	}
 	from := q.state
 	q.state = to
 	switch {
@@ -182,10 +185,8 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.head, q.cur, q.tail = 0, 0, 0
 		q.rtoAt, q.rnrUntil = units.Never, units.Never
 		q.reqState, q.rspState, q.inMessage = reqSend, rspReady, false
-		if q.cold != nil {
-			q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
-			q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
-		}
+		q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
+		q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
 	case to == SQD && from == RTS:
 		q.end = q.startedEnd()
 	case to == RTS:

@@ -1,0 +1,227 @@
+package rdma
+
+import (
+	"container/heap"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+const (
+	us = units.Microsecond
+	ms = units.Millisecond
+)
+
+// fate is what the link does with a packet.
+type fate struct {
+	lose  bool
+	twice bool
+	late  units.Time // added to the delay
+	mark  bool       // CE
+}
+
+// loop joins two queue pairs by a full-duplex wire with a constant delay;
+// acknowledgements and CNPs take no wire time.
+type loop struct {
+	t       *testing.T
+	cfg     Config
+	qp      [2]QP
+	cq      [2]CompletionQueue
+	now     units.Time
+	delay   units.Time
+	line    units.Rate
+	fate    func(n int, p *packet.Packet) fate // n counts packets in all
+	n       int
+	seq     int
+	flights flights
+	free    [2]units.Time // port
+	poll    [2]units.Time // next time at which to ask
+	busy    units.Time    // wire time used by side 0
+	sent    int           // data packets of side 0
+	gaps    []units.Time  // start times of side 0's packets, when not nil
+}
+
+type flight struct {
+	at  units.Time
+	seq int
+	to  int
+	p   packet.Packet
+}
+
+type flights []flight
+
+func (f flights) Len() int { return len(f) }
+func (f flights) Less(i, j int) bool {
+	return f[i].at < f[j].at || f[i].at == f[j].at && f[i].seq < f[j].seq
+}
+func (f flights) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
+func (f *flights) Push(x any)   { *f = append(*f, x.(flight)) }
+func (f *flights) Pop() any {
+	x := (*f)[len(*f)-1]
+	*f = (*f)[:len(*f)-1]
+	return x
+}
+
+const (
+	rkey  = 0x1234
+	base  = 0x10000
+	mrLen = 1 << 32
+)
+
+func attrs() Attrs {
+	return Attrs{RKey: rkey, MRBase: base, MRLen: mrLen, RemoteWrite: true, Receives: -1}
+}
+
+// newLoop connects two queue pairs at 100 Gb/s, 2.5 us apart.
+func newLoop(t *testing.T, cfg Config, a, b Attrs) *loop {
+	t.Helper()
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	l := &loop{t: t, cfg: cfg, delay: 2500 * units.Nanosecond, line: 100 * units.Gbps}
+	for i, at := range []Attrs{a, b} {
+		tmpl := packet.Packet{Dst: uint32(1 - i), Conn: 7, DestQP: uint32(100 + 1 - i), TTL: 64}
+		l.qp[i].Connect(&Setup{Config: &l.cfg, CQ: &l.cq[i], Data: tmpl, Ack: tmpl, CNP: tmpl, Line: l.line, Attrs: at}, 0)
+	}
+	return l
+}
+
+func mustPreset(t *testing.T, name string) Config {
+	t.Helper()
+	c, err := Preset(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (l *loop) post(side int, r WorkRequest) {
+	l.t.Helper()
+	if r.RKey == 0 {
+		r.RKey = rkey
+	}
+	if r.VA == 0 {
+		r.VA = base
+	}
+	if err := l.qp[side].Post(l.now, r); err != nil {
+		l.t.Fatal(err)
+	}
+	l.poll[side] = l.now
+}
+
+// transmit puts a packet on the wire at now; it arrives after wire time and delay.
+func (l *loop) transmit(from int, p packet.Packet, wire units.Time) {
+	f := fate{}
+	if l.fate != nil {
+		f = l.fate(l.n, &p)
+	}
+	l.n++
+	if f.mark {
+		p.ECN = packet.CE
+	}
+	copies := 1
+	if f.lose {
+		copies = 0
+	}
+	if f.twice {
+		copies = 2
+	}
+	for i := range copies {
+		l.seq++
+		at := l.now + wire + l.delay + f.late + units.Time(i)*us
+		heap.Push(&l.flights, flight{at, l.seq, 1 - from, p})
+	}
+}
+
+// step runs everything due at the next instant, if that is not after end.
+func (l *loop) step(end units.Time) bool {
+	next := min(l.poll[0], l.poll[1], l.qp[0].Deadline(), l.qp[1].Deadline())
+	if len(l.flights) > 0 {
+		next = min(next, l.flights[0].at)
+	}
+	if next > end || next == units.Never {
+		return false
+	}
+	l.now = max(l.now, next)
+	for len(l.flights) > 0 && l.flights[0].at <= l.now {
+		f := heap.Pop(&l.flights).(flight)
+		var out Replies
+		l.qp[f.to].Receive(l.now, &f.p, &out)
+		for i := range out.N {
+			l.transmit(f.to, out.P[i], 0)
+		}
+		l.poll[f.to] = l.now
+	}
+	for i := range l.qp {
+		q := &l.qp[i]
+		if q.Deadline() <= l.now {
+			q.Expire(l.now)
+			l.poll[i] = l.now
+		}
+		if l.poll[i] <= l.now {
+			l.send(i)
+		}
+	}
+	return true
+}
+
+func (l *loop) send(i int) {
+	if l.now < l.free[i] {
+		l.poll[i] = l.free[i]
+		return
+	}
+	var p packet.Packet
+	q := &l.qp[i]
+	ready := q.ReadyAt()
+	reason, until := q.Poll(l.now, &p)
+	if (reason == Sent) != (ready <= l.now) {
+		l.t.Fatalf("ReadyAt %d at %d, but Poll says %s", ready, l.now, reason)
+	}
+	if reason != Sent {
+		l.poll[i] = until
+		return
+	}
+	wire := l.line.TxTime(units.Bytes(p.Frame) + units.Bytes(l.cfg.Wire.Overhead))
+	l.transmit(i, p, wire)
+	l.free[i] = l.now + wire
+	l.poll[i] = max(until, l.free[i])
+	if i == 0 {
+		l.busy += wire
+		l.sent++
+		if l.gaps != nil {
+			l.gaps = append(l.gaps, l.now)
+		}
+	}
+}
+
+func (l *loop) run(end units.Time) {
+	for l.step(end) {
+	}
+}
+
+func (l *loop) statuses(side int) []Status {
+	var s []Status
+	for _, c := range l.cq[side].Entries {
+		s = append(s, c.Status)
+	}
+	return s
+}
+
+func dcqcn(t *testing.T, name string) *congestion.DCQCNParams {
+	t.Helper()
+	p, err := congestion.Preset(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &p
+}
+
+func dcqcnBench() congestion.DCQCNParams {
+	p, err := congestion.Preset("nvidia")
+	if err != nil {
+		panic(err)
+	}
+	return p
+}

@@ -34,9 +34,14 @@ func (p pos) errorf(format string, args ...any) *Error {
 	return &Error{File: p.file, Line: p.line, Col: p.col, Msg: msg}
 }
 
-// nearest returns the word of the list that is the fewest edits from s, or ""
+// nearest returns the word of the list that begins with s or is the fewest edits from it, or ""
 // when none is near enough to be what was meant. Ties go to the earlier word.
 func nearest(s string, words []string) string {
+	for _, w := range words {
+		if len(s) > 2 && strings.HasPrefix(w, s) {
+			return w
+		}
+	}
 	best, bestDist := "", len(s)/2+1
 	for _, w := range words {
 		if d := editDistance(strings.ToLower(s), strings.ToLower(w)); d < bestDist {

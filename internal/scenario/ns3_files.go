@@ -149,7 +149,7 @@ func (d *decoder) seconds(w ns3Word, what string) units.Time {
 	}
 	t, err := units.ParseTime(text + "s")
 	if err != nil {
-		d.fail(w.pos, "%s %q is not a time in seconds, such as 2.000001", what, w.text)
+		d.fail(w.pos, "%s %q is not a time in seconds from 0 to 9223372, such as 2.000001", what, w.text)
 	}
 	return t
 }

@@ -25,8 +25,9 @@ func defaultRED() []ratedRED {
 	}
 }
 
-// redFor picks the curve for a port: the scenario's, the row of its rate, or
-// the nearest row below (else the lowest row) scaled with the rate.
+// redFor picks the curve for a port: the scenario's for its rate, or the
+// table's with what the scenario changes. A rate without a row takes the
+// nearest row below (else the lowest row), scaled with the rate.
 func (e *ecnSettings) redFor(rate units.Rate) ratedRED {
 	if e.off {
 		return ratedRED{rate: rate, from: fromScenario}
@@ -36,9 +37,35 @@ func (e *ecnSettings) redFor(rate units.Rate) ratedRED {
 			return r
 		}
 	}
-	if e.red != nil {
-		return ratedRED{rate, *e.red, fromScenario}
+	return e.changed(tableRED(rate))
+}
+
+// changed applies the scenario's kmin, kmax and pmax to a table row.
+func (e *ecnSettings) changed(row ratedRED) ratedRED {
+	given := 0
+	if e.kmin > 0 {
+		row.red.KMin = e.kmin
+		given++
 	}
+	if e.kmax > 0 {
+		row.red.KMax = e.kmax
+		given++
+	}
+	if e.pmax >= 0 {
+		row.red.PMax = e.pmax
+		given++
+	}
+	switch given {
+	case 3:
+		row.from = fromScenario
+	case 1, 2:
+		row.from = fromScenario + ", the rest: " + row.from
+	}
+	return row
+}
+
+// tableRED is the default curve of a rate.
+func tableRED(rate units.Rate) ratedRED {
 	rows := defaultRED()
 	row := rows[0]
 	for _, r := range rows {

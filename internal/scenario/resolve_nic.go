@@ -47,15 +47,16 @@ func (r *resolver) checkPortMTUs() {
 			mtu, o = r.nics[n].mtu, r.nics[n].obj
 		}
 		if mtu < need {
-			r.d.fail(o.keyPos("mtu"), "a packet of path MTU %v is %v long and does not fit the port MTU %v of %s; lower mtu or raise the port MTU",
-				r.mtu, need, mtu, node.Name)
+			r.d.fail(o.keyPos("mtu"), "a packet of path MTU %d is %d B long and does not fit the port MTU %d of %s; lower mtu or raise the port MTU",
+				int64(r.mtu), int64(need), int64(mtu), node.Name)
 			return
 		}
 		switch {
 		case first == "":
 			first, firstMTU = node.Name, mtu
 		case mtu != firstMTU:
-			r.warn("mtu", "port MTUs differ along the path: %s has %v, %s has %v; the path MTU %v fits both, larger ones may not", first, firstMTU, node.Name, mtu, r.mtu)
+			r.warn("mtu", "port MTUs differ along the path: %s has %d, %s has %d; the path MTU %d fits both, larger ones may not",
+				first, int64(firstMTU), node.Name, int64(mtu), int64(r.mtu))
 		}
 	}
 }

@@ -22,6 +22,7 @@ type resolver struct {
 	baseDSCP    [64]uint8  // the switch section's DSCP map
 	initialRate units.Rate // dcqcn.initial_rate; 0: the port's
 	dcqcnGiven  object
+	topologyAt  pos
 }
 
 // warning is a risky setting, said once for all ports that share it.
@@ -187,6 +188,7 @@ func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortPar
 		mask = uint8(s.ecn.priorities)
 	}
 	row := s.ecn.redFor(rate)
+	checkRED(object{r.d, s.ecn.obj.n, ""}, row.red)
 	for c := range out.RED {
 		if mask>>c&1 == 1 {
 			out.RED[c] = row.red
@@ -204,7 +206,11 @@ func (r *resolver) checkBuffer(n int, buffer units.Bytes, out *fabric.SwitchPara
 	s, name := &r.switches[n], r.v.Graph.Nodes[n].Name
 	o := s.obj
 	if out.Shared <= 0 {
-		r.d.fail(o.keyPos("buffer"), "buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, or fewer lossless priorities",
+		at := o.keyPos("buffer")
+		if o.n == nil || !o.has("buffer") {
+			at = r.topologyAt
+		}
+		r.d.fail(at, "switch.buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, shorter cables, or fewer lossless priorities",
 			buffer, name, buffer-out.Shared)
 		return
 	}

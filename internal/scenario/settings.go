@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/units"
@@ -26,7 +27,8 @@ type pfcSettings struct {
 // ecnSettings is the `ecn` section of a switch.
 type ecnSettings struct {
 	off        bool
-	red        *fabric.RED // one curve for all rates
+	kmin, kmax units.Bytes // for all rates; 0: by rate
+	pmax       float64     // -1: by rate
 	perRate    []ratedRED
 	priorities int // mask; -1: the classes the workload's data uses
 	atEnqueue  bool
@@ -64,7 +66,7 @@ func defaultPFC() pfcSettings {
 func defaultSwitch() switchSettings {
 	s := switchSettings{latency: 300 * units.Nanosecond, mtu: 9216, pfc: defaultPFC(),
 		lossyNum: 1, lossyDen: 2, strict: 1<<6 | 1<<7}
-	s.ecn.priorities = -1
+	s.ecn.priorities, s.ecn.pmax = -1, -1
 	for d := range s.dscp {
 		s.dscp[d] = uint8(d / 8) // the class selector: 26 is priority 3, 48 is 6
 	}
@@ -96,9 +98,16 @@ func readSwitch(d *decoder, n *node, path string, s *switchSettings) {
 }
 
 func readPortMTU(o object, mtu *units.Bytes) {
-	if o.size("mtu", mtu) && (*mtu < 128 || *mtu > 65535) {
-		o.fail("mtu", "%v is no port MTU; give the largest IP packet, 128B to 65535B", *mtu)
+	text, ok := o.scalar("mtu")
+	if !ok {
+		return
 	}
+	v, err := strconv.Atoi(strings.TrimSuffix(text, "B"))
+	if err != nil || v < 128 || v > 65535 {
+		o.fail("mtu", "%q is no port MTU; give the bytes of the largest IP packet, 128 to 65535", text)
+		return
+	}
+	*mtu = units.Bytes(v)
 }
 
 // readPFC reads the pfc section; the thresholds exist only in a switch.
@@ -164,31 +173,30 @@ func readECN(parent object, e *ecnSettings) {
 	if o.priorities("priorities", &mask) {
 		e.priorities = int(mask)
 	}
-	if o.has("kmin") || o.has("kmax") || o.has("pmax") {
-		base := fabric.RED{PMax: 1}
-		if e.red != nil {
-			base = *e.red
-		} else if !o.has("kmin") || !o.has("kmax") {
-			o.d.fail(o.n.pos, "%s: kmin and kmax come together (pmax is 1 when not given)", o.path)
+	o.size("kmin", &e.kmin)
+	o.size("kmax", &e.kmax)
+	o.probability("pmax", &e.pmax)
+	for _, k := range []struct {
+		key  string
+		size units.Bytes
+	}{{"kmin", e.kmin}, {"kmax", e.kmax}} {
+		if o.d.err == nil && o.has(k.key) && k.size == 0 {
+			o.fail(k.key, "0 is no threshold; give at least 1B, or ecn: none to mark nothing")
 		}
-		e.red = readRED(o, base)
+	}
+	if e.kmin > 0 && e.kmax > 0 {
+		checkRED(o, fabric.RED{KMin: e.kmin, KMax: e.kmax})
 	}
 	if v := o.n.get("per_rate"); v != nil {
 		readPerRate(o, v, e)
 	}
 }
 
-func readRED(o object, r fabric.RED) *fabric.RED {
-	o.size("kmin", &r.KMin)
-	o.size("kmax", &r.KMax)
-	o.probability("pmax", &r.PMax)
+// checkRED refuses a curve that falls.
+func checkRED(o object, r fabric.RED) {
 	if o.d.err == nil && r.KMin > r.KMax {
-		o.fail("kmin", "%v is above kmax %v; marking starts at kmin and is certain above kmax", r.KMin, r.KMax)
+		o.d.fail(o.keyPos("kmin"), "switch.ecn: kmin %v is above kmax %v; marking starts at kmin and is certain above kmax", r.KMin, r.KMax)
 	}
-	if o.d.err == nil && r.KMax == 0 {
-		o.fail("kmax", "0 marks nothing; give a queue length, or ecn: none")
-	}
-	return &r
 }
 
 func readPerRate(o object, v *node, e *ecnSettings) {
@@ -206,7 +214,15 @@ func readPerRate(o object, v *node, e *ecnSettings) {
 		if o.d.err == nil && (!inner.has("kmin") || !inner.has("kmax")) {
 			o.d.fail(f.pos, "%s: kmin and kmax are needed", inner.path)
 		}
-		e.perRate = append([]ratedRED{{rate, *readRED(inner, fabric.RED{PMax: 1}), "scenario"}}, e.perRate...)
+		row := ratedRED{rate, fabric.RED{PMax: 1}, fromScenario}
+		inner.size("kmin", &row.red.KMin)
+		inner.size("kmax", &row.red.KMax)
+		inner.probability("pmax", &row.red.PMax)
+		if o.d.err == nil && row.red.KMax == 0 {
+			inner.fail("kmax", "0 marks nothing; give a queue length, or ecn: none")
+		}
+		checkRED(inner, row.red)
+		e.perRate = append([]ratedRED{row}, e.perRate...)
 	}
 }
 

@@ -30,6 +30,7 @@ func (r *resolver) readTopology(n *node) {
 		r.d.fail(pos{}, "topology is missing; the shortest is topology: {star: {hosts: 5, link: 400Gbps}}")
 		return
 	}
+	r.topologyAt = o.n.pos
 	var shapes []string
 	for _, g := range generators() {
 		if o.has(g) {
@@ -308,8 +309,11 @@ func (r *resolver) changeLinks(o object) {
 				}
 			}
 		}
-		if r.d.err == nil && (found == 0 || nth > found) {
-			r.d.fail(l.at("between"), "%s: there are %d links between %s and %s; name a link that the topology has", path, found, a, b)
+		if r.d.err == nil && found == 0 {
+			r.d.fail(l.at("between"), "%s: there is no link between %s and %s; name two neighbours", path, a, b)
+		}
+		if r.d.err == nil && nth > found {
+			l.fail("nth", "%d is beyond the %d links between %s and %s; count from 1", nth, found, a, b)
 		}
 	}
 }

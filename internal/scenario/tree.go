@@ -49,7 +49,7 @@ const maxDepth = 32
 
 // parseTree reads YAML text into a tree.
 func parseTree(file string, src []byte) (*node, *Error) {
-	f, err := parser.ParseBytes(src, 0)
+	f, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntaxError(file, err)
 	}
@@ -72,7 +72,7 @@ func syntaxError(file string, err error) *Error {
 		msg = s.Message
 		p = tokenPos(file, s.Token)
 	}
-	return p.errorf("not YAML: %s", msg)
+	return p.errorf("not YAML: %s; check brackets, quotes and indentation", msg)
 }
 
 func tokenPos(file string, t *token.Token) pos {

@@ -1,0 +1,134 @@
+package scenario
+
+import "testing"
+
+// base is a small right scenario; the cases change it.
+const base = `name: t
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 100Gbps}
+workload:
+  - incast: {from: [h0, h1], to: h3, size: 1MB}
+`
+
+// Every kind of bad input ends in one line that says where, what, and what
+// would be right.
+func TestBadInput(t *testing.T) {
+	cases := []struct {
+		name, src string
+		want      string
+	}{
+		{"unknown key", "topolgy: {}\n" + base, `s.yaml:1:1: unknown key "topolgy" in the scenario; did you mean "topology"?`},
+		{"unknown inner key", base + "switch:\n  pfc: {xof: 10KB}\n", `s.yaml:7:9: unknown key "xof" in switch.pfc; did you mean "xoff"?`},
+		{"not yaml", "topology: {star: [\n", `s.yaml:1:18: not YAML: sequence end token ']' not found; check brackets, quotes and indentation`},
+		{"empty", "", `s.yaml:1:1: the file is empty; it needs at least topology and workload`},
+		{"a list", "- a\n", `s.yaml:1:1: a scenario is a mapping with the keys topology and workload; this is a list`},
+		{"two documents", base + "---\n" + base, `s.yaml:1:1: the file holds 2 YAML documents; a scenario is one`},
+		{"duplicate key", base + "name: u\n", `s.yaml:6:1: "name" stands here twice; keep one`},
+		{"alias", "name: &a x\ndescription: *a\n" + base[8:], `s.yaml:1:7: YAML anchor is not used in scenarios; write the value out`},
+		{"no topology", base[:8] + "workload: []\n", `s.yaml:1:1: topology is missing; the shortest is topology: {star: {hosts: 5, link: 400Gbps}}`},
+		{"two shapes", "topology: {star: {hosts: 2, link: 1Gbps}, rail: {servers: 2, rails: 1, link: 1Gbps}}\nworkload: []\n", `s.yaml:1:12: topology gives star and rail; give one of star, leaf_spine, fat_tree, rail, or hosts, switches and links`},
+		{"no shape", "topology: {}\nworkload: []\n", `s.yaml:1:11: topology gives nothing; give one of star, leaf_spine, fat_tree, rail, or hosts, switches and links`},
+		{"missing link", "topology: {star: {hosts: 3}}\n", `s.yaml:1:19: topology.star has no link; give a rate such as link: 400Gbps`},
+		{"missing hosts", "topology: {star: {link: 1Gbps}}\n", `s.yaml:1:19: topology.star has no hosts; give a whole number from 2 to 262144`},
+		{"bad unit", "topology: {star: {hosts: 3, link: 400Gbit}}\n", `s.yaml:1:35: topology.star.link: "400Gbit" has the unknown unit "Gbit"; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
+		{"no unit", "topology: {star: {hosts: 3, link: 400}}\n", `s.yaml:1:35: topology.star.link: "400" has no unit; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
+		{"absurd cable", "topology: {star: {hosts: 3, link: 400Gbps, length: 50000km}}\n", `s.yaml:1:52: topology.star.length: a cable of 50000km is absurd; the longest accepted is 2000km`},
+		{"absurd delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2s}}\n", `s.yaml:1:51: topology.star.delay: a cable with a delay of 2s is absurd; the longest accepted is 10ms`},
+		{"length and delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2us, length: 3m}}\n", `s.yaml:1:51: topology.star.delay: a link has a length or a delay; keep one`},
+		{"zero rate", "topology: {star: {hosts: 3, link: 0Gbps}}\n", `s.yaml:1:35: topology.star.link: a link of 0bps is not simulated; give 1Mbps to 100Tbps`},
+		{"one host", "topology: {star: {hosts: 1, link: 1Gbps}}\n", `s.yaml:1:26: topology.star.hosts: "1" is not a whole number from 2 to 262144`},
+		{"odd k", "topology: {fat_tree: {k: 3, link: 1Gbps}}\n", `s.yaml:1:23: fat-tree: k 3 must be an even number from 2 to 128`},
+		{"ratio", "topology: {leaf_spine: {leaves: 2, hosts_per_leaf: 3, oversubscription: 2:1, link: 1Gbps}}\n", `s.yaml:1:73: topology.leaf_spine.oversubscription: leaf-spine: 3 hosts at 1Gbps per leaf with oversubscription 2:1 do not need a whole number of 1Gbps uplinks; change hosts per leaf, rates or ratio`},
+		{"no spines", "topology: {leaf_spine: {leaves: 2, hosts_per_leaf: 3, link: 1Gbps}}\n", `s.yaml:1:25: topology.leaf_spine: the number of spines is missing; give spines, or oversubscription such as 2:1`},
+		{"duplicate names", "topology: {hosts: [a, b, a], switches: [s], links: []}\n", `s.yaml:1:26: host "a" has the name of another host; names must be unique`},
+		{"host and switch of one name", "topology: {hosts: [a, b], switches: [a], links: []}\n", `s.yaml:1:38: switch "a" has the name of another host; names must be unique`},
+		{"unlinked host", "topology: {hosts: [a, b], switches: [s], links: [{between: [a, s], rate: 1Gbps}]}\n", `s.yaml:1:12: host b has no link; connect it or leave it out`},
+		{"unknown link end", "topology: {hosts: [a, b], switches: [s], links: [{between: [a, x], rate: 1Gbps}]}\n", `s.yaml:1:60: link a to x: there is no node "x"; declare it first`},
+		{"link without rate", "topology: {hosts: [a, b], switches: [s], links: [{between: [a, s]}]}\n", `s.yaml:1:51: topology.links[0] has no rate; give one such as rate: 400Gbps`},
+		{"disconnected pair", "topology: {hosts: [a, b], switches: [s, u], links: [{between: [a, s], rate: 1Gbps}, {between: [b, u], rate: 1Gbps}]}\n", `s.yaml:1:12: hosts a and b are not connected; add the missing links`},
+		{"changed link that is none", "topology: {star: {hosts: 3, link: 1Gbps}, links: [{between: [h0, h1], loss: 1%}]}\n", `s.yaml:1:61: topology.links[0]: there is no link between h0 and h1; name two neighbours`},
+		{"stack later", "stack: infiniband\n" + base, `s.yaml:1:8: stack: "infiniband" is not built yet; use rocev2 or rocev2-pfc-only`},
+		{"stack unknown", "stack: rocev3\n" + base, `s.yaml:1:8: stack: "rocev3" is not a stack; did you mean "rocev2"?`},
+		{"bad seed", "seed: -1\n" + base, `s.yaml:1:7: seed: "-1" is not a whole number from 0 to 2^64-1`},
+		{"mtu", "mtu: 9000\n" + base, `s.yaml:1:6: mtu: "9000" is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)`},
+		{"mtu no frame can carry", "switch: {mtu: 1500}\n" + base, `s.yaml:1:15: a packet of path MTU 4096 is 4156 B long and does not fit the port MTU 1500 of leaf1; lower mtu or raise the port MTU`},
+		{"kmin above kmax", base + "switch: {ecn: {kmin: 2MB, kmax: 1MB}}\n", `s.yaml:6:22: switch.ecn: kmin 2MB is above kmax 1MB; marking starts at kmin and is certain above kmax`},
+		{"kmin alone", base + "switch: {ecn: {kmin: 2MB}}\n", `s.yaml:6:22: switch.ecn: kmin 2MB is above kmax 1.6MB; marking starts at kmin and is certain above kmax`},
+		{"pmax", base + "switch: {ecn: {kmin: 1MB, kmax: 1MB, pmax: 2}}\n", `s.yaml:6:44: switch.ecn.pmax: "2" is not a probability; write a number from 0 to 1 or a percentage such as 1%`},
+		{"xon at xoff", base + "switch: {pfc: {xoff: 100KB, xon_offset: 100KB}}\n", `s.yaml:6:41: xon_offset 100KB of leaf1 is not below XOFF 100KB; XON = XOFF - xon_offset must stay above 0`},
+		{"xoff and alpha", base + "switch: {pfc: {xoff: 100KB, alpha: 1/8}}\n", `s.yaml:6:22: switch.pfc.xoff: alpha and xoff are two ways to say the threshold; keep one`},
+		{"alpha", base + "switch: {pfc: {alpha: 0}}\n", `s.yaml:6:23: switch.pfc.alpha: "0" is not a positive ratio such as 1/8, 2 or 0.5 (numerator and denominator up to 65536)`},
+		{"xoff above pool", base + "switch: {pfc: {xoff: 100MB}}\n", `s.yaml:6:22: xoff 100MB of leaf1 is above the shared pool of 33.36926MB; XOFF would never be reached`},
+		{"buffer below headrooms", base + "switch: {buffer: 100KB}\n", `s.yaml:6:18: switch.buffer 100KB of leaf1 is smaller than its reserves and headrooms, 185.172KB in all; give more than that, shorter cables, or fewer lossless priorities`},
+		{"headrooms of a long cable", "topology: {star: {hosts: 3, link: 400Gbps, length: 1000km}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n", `s.yaml:1:12: switch.buffer 128MiB of sw is smaller than its reserves and headrooms, 1.500268866GB in all; give more than that, shorter cables, or fewer lossless priorities`},
+		{"priority", base + "switch: {pfc: {enabled: [8]}}\n", `s.yaml:6:26: switch.pfc.enabled: "8" is not a priority from 0 to 7`},
+		{"dscp", base + "switch: {dscp_to_priority: {64: 3}}\n", `s.yaml:6:29: switch.dscp_to_priority: "64" is not a DSCP from 0 to 63`},
+		{"weight", base + "switch: {scheduler: {weights: {3: 0}}}\n", `s.yaml:6:35: switch.scheduler.weights: "0" is not a weight from 1 to 255`},
+		{"unknown switch", base + "switches: {leaf3: {buffer: 1MB}}\n", `s.yaml:6:12: switches: there is no node "leaf3"; did you mean "leaf1"?`},
+		{"host under switches", base + "switches: {h0: {buffer: 1MB}}\n", `s.yaml:6:12: switches: h0 is a host; put it under hosts`},
+		{"nic xon at xoff", base + "nic: {rx_buffer: 1MB, rx_xoff: 500KB, rx_xon: 500KB}\n", `s.yaml:6:47: nic.rx_xon: 500KB is not below rx_xoff 500KB; XON must lie below XOFF`},
+		{"nic xoff above buffer", base + "nic: {rx_buffer: 1MB, rx_xoff: 2MB}\n", `s.yaml:6:32: nic.rx_xoff: 2MB is above rx_buffer 1MB; XOFF must leave headroom below the buffer's end`},
+		{"nic buffer below headroom", base + "hosts: {h3: {rx_buffer: 16KB, drain_rate: 1Gbps}}\n", `s.yaml:6:25: rx_buffer 16KB of h3 leaves no room below its headroom of 38.447KB; give at least 46.795KB`},
+		{"retry", base + "nic: {retry: 8}\n", `s.yaml:6:14: nic.retry: "8" is not a whole number from 0 to 7`},
+		{"window without unit", base + "nic: {window: 64000}\n", `s.yaml:6:15: nic.window: "64000" has no unit; write none, a size such as 64KB, or a multiple such as 1 bdp`},
+		{"window in nonsense", base + "nic: {window: x bdp}\n", `s.yaml:6:15: nic.window: "x bdp" is not a multiple of the BDP; write 1 bdp, 1.5 bdp`},
+		{"dcqcn preset", base + "dcqcn: nvida\n", `s.yaml:6:8: dcqcn: "nvida" is not known; did you mean "nvidia"?`},
+		{"dcqcn key", base + "dcqcn: {rpg_ai: 5Mbps}\n", `s.yaml:6:9: unknown key "rpg_ai" in dcqcn; did you mean "rpg_ai_rate"?`},
+		{"dcqcn value", base + "dcqcn: {rpg_time_reset: 0us}\n", `s.yaml:6:25: dcqcn: rpg_time_reset is 0s, want a positive time`},
+		{"dcqcn in pfc only", "stack: rocev2-pfc-only\n" + base + "dcqcn: paper\n", `s.yaml:7:8: dcqcn: the stack rocev2-pfc-only runs without congestion control; take the stack rocev2, or leave dcqcn out`},
+		{"measure", base + "measure: {from: 2ms, to: 1ms}\n", `s.yaml:6:26: measure.to: 1ms is not after from 2ms`},
+		{"time overflow", base + "stop: 200000000s\n", `s.yaml:6:7: stop: "200000000s" is too large; the largest time is 9223372.036854775806s`},
+		{"no workload", base[:8] + "topology: {star: {hosts: 2, link: 1Gbps}}\n", `s.yaml:1:1: workload has no entries; give a list such as - incast: {from: [h0, h1], to: h4, size: 64MB}`},
+		{"flow to itself", base + "  - flow: {from: h0, to: h0, size: 1MB}\n", `s.yaml:6:5: workload flow: h0 sends to itself; source and destination must differ`},
+		{"flow to a switch", base + "  - flow: {from: h0, to: leaf1, size: 1MB}\n", `s.yaml:6:26: workload[1].flow.to: leaf1 is a switch; name a host`},
+		{"flow to nobody", base + "  - flow: {from: h0, to: h9, size: 1MB}\n", `s.yaml:6:26: workload[1].flow.to: there is no host "h9"; did you mean "h0"?`},
+		{"no size", base + "  - flow: {from: h0, to: h1}\n", `s.yaml:6:12: workload[1].flow has no size; give the bytes of a message such as size: 64MB`},
+		{"no message", base + "  - flow: {from: h0, to: h1, size: 0B}\n", `s.yaml:6:36: workload[1].flow.size: 0B is no message of a reliable connection; give 1B to 2GiB (2^31 bytes, IBTA), and count for more`},
+		{"message too long", base + "  - flow: {from: h0, to: h1, size: 3GB}\n", `s.yaml:6:36: workload[1].flow.size: 3GB is no message of a reliable connection; give 1B to 2GiB (2^31 bytes, IBTA), and count for more`},
+		{"two patterns", base + "  - {flow: {from: h0, to: h1, size: 1B}, incast: {to: h0, size: 1B}}\n", `s.yaml:6:6: workload[1] has 2 patterns; give one of incast, permutation, flow, all_to_all or flows per list item`},
+		{"unknown pattern", base + "  - incst: {to: h0, size: 1B}\n", `s.yaml:6:5: unknown key "incst" in workload[1]; did you mean "incast"?`},
+		{"every alone", base + "  - flow: {from: h0, to: h1, size: 1B, every: 1us}\n", `s.yaml:6:47: workload[1].flow.every: without count there is only one message; give count as well`},
+		{"times that overflow", base + "  - flow: {from: h0, to: h1, size: 1B, every: 9000000s, count: 1000}\n", `s.yaml:6:12: workload[1].flow: 1000 messages every 9000000s end later than 4611686.018427387903s, the latest possible; use fewer`},
+		{"path with no link", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, leaf2, h3]}\n", `s.yaml:6:46: workload[1].flow.path: path has no link from leaf1 to leaf2; leaf1 is linked to h0, h1, spine1, spine2`},
+		{"path elsewhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spine1, leaf2, h2]}\n", `s.yaml:6:5: workload flow: the path does not begin at the host of h0 and end at the host of h3`},
+		{"path through nowhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spin1, leaf2, h3]}\n", `s.yaml:6:58: workload[1].flow.path: there is no node "spin1"; did you mean "spine1"?`},
+		{"stack of an entry", base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:6:47: workload[1].flow.stack: "tcp" is not built yet; use rocev2 or rocev2-pfc-only`},
+	}
+	for _, c := range cases {
+		_, err := Parse("s.yaml", []byte(c.src), nil, nil)
+		if got := errText(err); got != c.want {
+			t.Errorf("%s:\n got  %s\n want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return err.Error()
+}
+
+// --set arguments are named in the errors they cause.
+func TestBadSet(t *testing.T) {
+	cases := []struct{ set, want string }{
+		{"topology.leaf_spine.leafs=3", `--set topology.leaf_spine.leafs=3: unknown key "leafs" in topology.leaf_spine; did you mean "leaves"?`},
+		{"nothing", `--set nothing: no value; write --set key=value, such as --set topology.star.hosts=8`},
+		{"a..b=3", `--set a..b=3: "a..b" has an empty part; a path reads like workload[0].incast.size`},
+		{"workload[3].incast.size=1MB", `--set workload[3].incast.size=1MB: there is no item [3] here; the list has 1`},
+		{"workload[x].incast.size=1MB", `--set workload[x].incast.size=1MB: "[x]" is not a list index such as [0]; a path reads like workload[0].incast.size`},
+		{"workload[0].incast.size=1XB", `--set workload[0].incast.size=1XB: workload[0].incast.size: "1XB" has the unknown unit "XB"; a size ends in one of B, KB, MB, GB, TB, KiB, MiB, GiB`},
+		{"workload[0].incast.to={a: b}", `--set workload[0].incast.to={a: b}: workload[0].incast.to: a host is a name, and this is a mapping`},
+		{"switch.ecn.kmin=3MB", `--set switch.ecn.kmin=3MB: switch.ecn: kmin 3MB is above kmax 1.6MB; marking starts at kmin and is certain above kmax`},
+		{"name.x=3", `--set name.x=3: "name" is a single value and has no key "x"`},
+		{"topology.leaf_spine.link.length=9000km", `--set topology.leaf_spine.link.length=9000km: topology.leaf_spine.link.length: a cable of 9000km is absurd; the longest accepted is 2000km`},
+		{"mtu=", `--set mtu=: mtu: is nothing; one value is needed`},
+		{"mtu=[", `--set mtu=[: not YAML: sequence end token ']' not found; check brackets, quotes and indentation`},
+	}
+	for _, c := range cases {
+		_, err := Parse("s.yaml", []byte(base), []string{c.set}, nil)
+		if got := errText(err); got != c.want {
+			t.Errorf("%s:\n got  %s\n want %s", c.set, got, c.want)
+		}
+	}
+}

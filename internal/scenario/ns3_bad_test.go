@@ -1,0 +1,102 @@
+package scenario
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Bad files of the ns-3 simulators end in one line with the place. The
+// simulators themselves loop, crash or go on silently on most of these.
+func TestBadNS3(t *testing.T) {
+	cases := []struct {
+		name, old, new string // replacement in the right files
+		want           string
+	}{
+		{"misspelt key", "CC_MODE 1", "CC_MOED 1", `config.txt:6:1: unknown key "CC_MOED"; did you mean CC_MODE?`},
+		{"non-numeric value", "RP_TIMER 300", "RP_TIMER abc", `config.txt:9:10: RP_TIMER "abc" is not a whole number from 1 to 1000000000`},
+		{"too many values", "CC_MODE 1", "CC_MODE 1 2", `config.txt:6:11: unknown key "2"; remove it, or check the number of values of the key before it`},
+		{"missing RP_TIMER", "RP_TIMER 300\n", "", `config.txt:1:1: RP_TIMER is missing; add a line such as RP_TIMER 300`},
+		{"missing EWMA_GAIN", "EWMA_GAIN 0.00390625\n", "", `config.txt:1:1: EWMA_GAIN is missing; add a line such as EWMA_GAIN 0.00390625`},
+		{"gain", "EWMA_GAIN 0.00390625", "EWMA_GAIN 1.5", `config.txt:10:11: EWMA_GAIN "1.5" is not a number from 0 to 1`},
+		{"CC_MODE 3", "CC_MODE 1", "CC_MODE 3", `config.txt:6:9: CC_MODE 3 (HPCC) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"CC_MODE 7", "CC_MODE 1", "CC_MODE 7", `config.txt:6:9: CC_MODE 7 (TIMELY) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"CC_MODE 8", "CC_MODE 1", "CC_MODE 8", `config.txt:6:9: CC_MODE 8 (DCTCP) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"CC_MODE 10", "CC_MODE 1", "CC_MODE 10", `config.txt:6:9: CC_MODE 10 (HPCC-PINT) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"rate unit", "RATE_AI 20Mb/s", "RATE_AI 20", `config.txt:12:9: RATE_AI: "20" has no unit; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
+		{"rate missing in map", "KMIN_MAP 2 100000000000 400 400000000000", "KMIN_MAP 2 200000000000 400 400000000000", `config.txt:21:1: KMIN_MAP has no entry for 100000000000 bit/s, a rate of the topology; add one`},
+		{"map too short", "PMAX_MAP 2 100000000000 0.20 400000000000 0.20\nBUFFER_SIZE 32\n", "PMAX_MAP 2 100000000000 0.20\n", `config.txt:22:1: PMAX_MAP needs 5 values and the file ends after 3; add the rest`},
+		{"kmin above kmax", "KMIN_MAP 2 100000000000 400 ", "KMIN_MAP 2 100000000000 4000 ", `config.txt:21:25: KMIN_MAP has 4000 kB for 100000000000 bit/s, above 1600 in KMAX_MAP; marking starts at Kmin and is certain above Kmax`},
+		{"no buffer", "BUFFER_SIZE 32", "BUFFER_SIZE 0", `config.txt:23:13: BUFFER_SIZE "0" is not a whole number from 1 to 4095`},
+		{"buffer overflow", "BUFFER_SIZE 32", "BUFFER_SIZE 5000", `config.txt:23:13: BUFFER_SIZE "5000" is not a whole number from 1 to 4095`},
+		{"buffer below headrooms", "1000ns 0\n", "9ms 0\n", `config.txt:23:13: BUFFER_SIZE 32MiB is smaller than the reserves and headrooms of switch 3, 337.587288MB in all; give more`},
+		{"acks never", "ACK_HIGH_PRIO 1", "L2_ACK_INTERVAL 0", `config.txt:18:17: L2_ACK_INTERVAL 0 never acknowledges, so no flow would finish; use 1`},
+		{"back to zero", "ACK_HIGH_PRIO 1", "L2_BACK_TO_ZERO 1", `config.txt:18:17: L2_BACK_TO_ZERO 1 is not built yet; use 0`},
+		{"link down nowhere", "LINK_DOWN 0 0 0", "LINK_DOWN 5 0 1", `config.txt:19:13: LINK_DOWN: there is no link between 0 and 1; name a link of the topology`},
+		{"link down out of range", "LINK_DOWN 0 0 0", "LINK_DOWN 5 0 9", `config.txt:19:15: LINK_DOWN node "9" is not a whole number from 0 to 3`},
+		{"topology missing", "TOPOLOGY_FILE topology.txt", "TOPOLOGY_FILE topo.txt", `config.txt:3:15: TOPOLOGY_FILE topo.txt cannot be read: no such file or directory; name an existing file, relative to the config file`},
+		{"flow file missing", "FLOW_FILE flow.txt", "FLOW_FILE f.txt", `config.txt:4:11: FLOW_FILE f.txt cannot be read: no such file or directory; name an existing file, relative to the config file`},
+		{"no flow file", "FLOW_FILE flow.txt\n", "", `config.txt:1:1: FLOW_FILE is missing; add a line such as FLOW_FILE flow.txt`},
+		{"node id out of range", "0 3 100Gbps", "0 4 100Gbps", `topology.txt:3:3: link end "4" is not a whole number from 0 to 3`},
+		{"link rate unit", "0 3 100Gbps", "0 3 100Gbit", `topology.txt:3:5: link rate: "100Gbit" has the unknown unit "Gbit"; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
+		{"link delay unit", "1us 0.0", "1000 0.0", `topology.txt:5:13: link delay: "1000" has no unit; a time ends in one of ps, ns, us, ms, s`},
+		{"error rate", "1us 0.0", "1us 1.5", `topology.txt:5:17: error rate "1.5" is not a number from 0 to 1`},
+		{"fewer links than the count", "2 3 100Gbps 1us 0.0\n", "", `topology.txt:5:1: the file ends where a link (src dst rate delay error_rate) should stand; add it, or lower the count above`},
+		{"more links than the count", "4 1 3\n", "4 1 2\n", `topology.txt:5:1: a row after the last of 2 links; raise the count in the first row, or remove it`},
+		{"truncated link", "1us 0.0\n", "1us\n", `topology.txt:5:1: 4 words where a link (src dst rate delay error_rate) should stand; give 5`},
+		{"switch id twice", "4 1 3\n3\n", "4 2 3\n3 3\n", `topology.txt:2:3: switch id 3 is one too many or stands twice; the first row announces 2 switches`},
+		{"switch id missing", "4 1 3\n3\n", "4 2 3\n3\n", `topology.txt:3:3: switch id 3 is one too many or stands twice; the first row announces 2 switches`},
+		{"second link of a host", "2 3 100Gbps", "1 3 100Gbps", `topology.txt:5:1: host 1 has a second link; these files describe hosts with one`},
+		{"link to itself", "1 3 100Gbps", "3 3 100Gbps", `topology.txt:4:1: link s3 to s3: a link must join two different nodes`},
+		{"flow to itself", "1 0 3 100 5500 2.000000000", "1 1 3 100 5500 2.000000000", `flow.txt:2:3: flow from host 1 to itself; name two hosts`},
+		{"flow to a switch", "1 0 3 100 5500 2.000000000", "1 3 3 100 5500 2.000000000", `flow.txt:2:3: destination 3 is a switch; flows run between hosts`},
+		{"flow from nobody", "1 0 3 100 5500 2.000000000", "7 0 3 100 5500 2.000000000", `flow.txt:2:1: source "7" is not a whole number from 0 to 3`},
+		{"priority", "1 0 3 100 5500 2.000000000", "1 0 9 100 5500 2.000000000", `flow.txt:2:5: priority group "9" is not a whole number from 0 to 7`},
+		{"no size", "1 0 3 100 5500 2.000000000", "1 0 3 100 0 2.000000000", `flow.txt:2:11: flow size "0" is not a whole number from 1 to 2147483648`},
+		{"negative size", "1 0 3 100 5500 2.000000000", "1 0 3 100 -5 2.000000000", `flow.txt:2:11: flow size "-5" is not a whole number from 1 to 2147483648`},
+		{"five gigabytes", "1 0 3 100 5500 2.000000000", "1 0 3 100 5000000000 2.000000000", `flow.txt:2:11: flow size "5000000000" is not a whole number from 1 to 2147483648`},
+		{"unsorted", "5500 2.000000000", "5500 3.0", `flow.txt:3:16: start time 2.0000000271 is before the row above; sort the flows by start time`},
+		{"start", "5500 2.000000000", "5500 soon", `flow.txt:2:16: start time "soon" is not a time in seconds from 0 to 9223372, such as 2.000001`},
+		{"time overflow", "5500 2.000000000", "5500 99999999999", `flow.txt:2:16: start time "99999999999" is not a time in seconds from 0 to 9223372, such as 2.000001`},
+		{"fewer flows than the count", "2\n1 0 3", "3\n1 0 3", `flow.txt:4:1: the file ends where a flow (src dst pg dport bytes start) should stand; add it, or lower the count above`},
+		{"more flows than the count", "2\n1 0 3", "1\n1 0 3", `flow.txt:3:1: a row after the last of 1 flows; raise the count in the first row, or remove it`},
+		{"truncated flow", "5500 2.0000000271\n", "5500\n", `flow.txt:3:1: 5 words where a flow (src dst pg dport bytes start) should stand; give 6`},
+	}
+	for _, c := range cases {
+		files := [3]string{ns3ConfigText, ns3TopologyText, ns3FlowText}
+		changed := false
+		for i := range files {
+			if !changed && strings.Contains(files[i], c.old) {
+				files[i] = strings.Replace(files[i], c.old, c.new, 1)
+				changed = true
+			}
+		}
+		if !changed {
+			t.Fatalf("%s: no file contains %q", c.name, c.old)
+		}
+		dir := writeNS3(t, files[0], files[1], files[2])
+		_, err := LoadNS3(filepath.Join(dir, "config.txt"), nil, nil)
+		got := strings.ReplaceAll(errText(err), dir+string(filepath.Separator), "")
+		if got != c.want {
+			t.Errorf("%s:\n got  %s\n want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Two islands: the pair of the flow has no path.
+func TestNS3Disconnected(t *testing.T) {
+	dir := writeNS3(t, ns3ConfigText, "4 2 2\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n", ns3FlowText)
+	_, err := LoadNS3(filepath.Join(dir, "config.txt"), nil, nil)
+	want := `topology.txt:1:1: hosts h0 and h1 are not connected; add the missing links`
+	if got := strings.ReplaceAll(errText(err), dir+string(filepath.Separator), ""); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestNS3ConfigMissing(t *testing.T) {
+	_, err := LoadNS3("no/such/config.txt", nil, nil)
+	want := `no/such/config.txt: cannot be read: no such file or directory; name a config file of the ns-3 RDMA simulators`
+	if got := errText(err); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
@@ -194,11 +195,11 @@ func noRun(ctx context.Context, err error) error {
 func outcome(r *record.Run, err error) error {
 	switch {
 	case r.Stopped == "interrupted":
-		return &status{exitInterrupted, fmt.Errorf("interrupted at %v; the results cover what ran until then", r.EndPS)}
+		return &status{exitInterrupted, fmt.Errorf("interrupted at %s; the results cover what ran until then", metrics.FormatTimeDigits(r.EndPS, 4))}
 	case err != nil:
 		return failure(err)
 	case r.Stopped == "deadlock":
-		return failure(fmt.Errorf("deadlock at %v with %d messages open; the report names the ports that hold", r.EndPS, r.OpenMessages))
+		return failure(fmt.Errorf("deadlock at %s with %d messages open; the report names the ports that hold", metrics.FormatTimeDigits(r.EndPS, 4), r.OpenMessages))
 	default:
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 // the sum of the goodputs over their number times the sum of their squares; 1
 // when all are equal, 1/n when one has everything.
 type Fairness struct {
-	Workload string  `json:"workload"`
+	Workload string  `json:"workload"` // "": over all workload entries
 	Jain     float64 `json:"jain"`
 	Over     int     `json:"over"` // queue pairs compared, at least 2
 	// StartPS is when their messages were posted. With a measure window it is
@@ -18,26 +18,66 @@ type Fairness struct {
 	Measured bool       `json:"measured"`
 }
 
-// fairness compares, for each workload entry, the largest set of queue pairs
-// that posted at the same instant; flows that start at different times do not
-// compete alike. With a measure window it compares what each responder of the
-// entry received within it.
+// fairness compares queue pairs over the whole run and, when there are several
+// workload entries, within each that is not the whole. Compared is the largest set that posted at the
+// same instant, since flows that start at different times do not compete
+// alike; with a measure window, what each responder received within it.
 func fairness(r *record.Run) []Fairness {
-	if r.MeasureTo > r.MeasureFrom {
-		return measuredFairness(r)
-	}
 	out := []Fairness{}
-	for _, entry := range groupBy(r.Flows, func(f *record.Flow) string { return f.Workload }) {
-		if f, ok := startFairness(r.Flows, entry); ok {
+	over := func(workload string, flows []record.Flow, qps []record.QP) {
+		f, ok := startFairness(flows)
+		if r.MeasureTo > r.MeasureFrom {
+			f, ok = windowFairness(qps, r.MeasureFrom)
+		}
+		if ok && (len(out) == 0 || f.Over < out[0].Over) { // else the same set again
+			f.Workload = workload
 			out = append(out, f)
+		}
+	}
+	over("", r.Flows, r.QPs)
+	entries := groupBy(r.Flows, func(f *record.Flow) string { return f.Workload })
+	if len(entries) < 2 {
+		return out
+	}
+	for _, entry := range entries {
+		name := r.Flows[entry[0]].Workload
+		flows := make([]record.Flow, 0, len(entry))
+		for _, i := range entry {
+			flows = append(flows, r.Flows[i])
+		}
+		over(name, flows, qpsOf(r.QPs, name))
+	}
+	return out
+}
+
+func qpsOf(qps []record.QP, workload string) []record.QP {
+	var out []record.QP
+	for i := range qps {
+		if qps[i].Workload == workload {
+			out = append(out, qps[i])
 		}
 	}
 	return out
 }
 
-// startFairness finds the largest same-start set among the flows that entry
-// names. Messages of one queue pair count as one flow.
-func startFairness(flows []record.Flow, entry []int) (Fairness, bool) {
+// startFairness compares the largest set of queue pairs that posted at the same
+// instant and completed.
+func startFairness(flows []record.Flow) (best Fairness, ok bool) {
+	for _, same := range groupBy(flows, func(f *record.Flow) units.Time { return f.StartPS }) {
+		if len(same) <= best.Over {
+			continue
+		}
+		goodputs := pairGoodputs(flows, same)
+		if len(goodputs) >= 2 && len(goodputs) > best.Over {
+			best = Fairness{Jain: Jain(goodputs), Over: len(goodputs), StartPS: flows[same[0]].StartPS}
+		}
+	}
+	return best, best.Over >= 2
+}
+
+// pairGoodputs returns the goodput of each queue pair among the completed flows
+// that index names: messages posted together on one pair count as one.
+func pairGoodputs(flows []record.Flow, index []int) []int64 {
 	type pair struct {
 		src, dst string
 		qp       int
@@ -46,58 +86,40 @@ func startFairness(flows []record.Flow, entry []int) (Fairness, bool) {
 		bytes int64
 		took  units.Time
 	}
-	members := make([]record.Flow, 0, len(entry))
-	for _, i := range entry {
-		members = append(members, flows[i])
-	}
-	var best Fairness
-	for _, same := range groupBy(members, func(f *record.Flow) units.Time { return f.StartPS }) {
-		var order []pair
-		totals := map[pair]total{}
-		for _, i := range same {
-			f := &members[i]
-			if !Completed(f) {
-				continue
-			}
-			k := pair{f.Src, f.Dst, f.QP}
-			t, seen := totals[k]
-			if !seen {
-				order = append(order, k)
-			}
-			totals[k] = total{t.bytes + f.Bytes, max(t.took, f.CompletionPS)}
-		}
-		if len(order) < 2 || len(order) <= best.Over {
+	at := map[pair]int{}
+	var totals []total
+	for _, i := range index {
+		f := &flows[i]
+		if !Completed(f) {
 			continue
 		}
-		goodputs := make([]int64, 0, len(order))
-		for _, k := range order {
-			goodputs = append(goodputs, int64(RateOf(totals[k].bytes, totals[k].took)))
+		k := pair{f.Src, f.Dst, f.QP}
+		n, seen := at[k]
+		if !seen {
+			n = len(totals)
+			at[k] = n
+			totals = append(totals, total{})
 		}
-		best = Fairness{Workload: members[same[0]].Workload, Jain: Jain(goodputs), Over: len(order), StartPS: members[same[0]].StartPS}
+		totals[n].bytes += f.Bytes
+		totals[n].took = max(totals[n].took, f.CompletionPS)
 	}
-	return best, best.Over >= 2
+	goodputs := make([]int64, len(totals))
+	for n, t := range totals {
+		goodputs[n] = int64(RateOf(t.bytes, t.took))
+	}
+	return goodputs
 }
 
-func measuredFairness(r *record.Run) []Fairness {
-	out := []Fairness{}
-	var names []string
-	got := map[string][]int64{}
-	for i := range r.QPs {
-		q := &r.QPs[i]
-		if q.DeliveredBytes == 0 && q.MeasuredBytes == 0 {
-			continue
-		}
-		if _, seen := got[q.Workload]; !seen {
-			names = append(names, q.Workload)
-		}
-		got[q.Workload] = append(got[q.Workload], q.MeasuredBytes)
-	}
-	for _, name := range names {
-		if v := got[name]; len(v) >= 2 {
-			out = append(out, Fairness{Workload: name, Jain: Jain(v), Over: len(v), StartPS: r.MeasureFrom, Measured: true})
+// windowFairness compares what responders received in the measure window. One
+// that received something outside it only was starved, and counts.
+func windowFairness(qps []record.QP, from units.Time) (Fairness, bool) {
+	var got []int64
+	for i := range qps {
+		if q := &qps[i]; q.DeliveredBytes > 0 || q.MeasuredBytes > 0 {
+			got = append(got, q.MeasuredBytes)
 		}
 	}
-	return out
+	return Fairness{Jain: Jain(got), Over: len(got), StartPS: from, Measured: true}, len(got) >= 2
 }
 
 // Jain returns Jain's fairness index of v; 0 when v is empty or all zero.

@@ -213,19 +213,32 @@ func TestFairness(t *testing.T) {
 		flow("b", "x", 100, 5*us, 20*us, "success"),
 		flow("b", "x", 100, 5*us, 10*us, "success"), // same queue pair: 200 bytes by 20 us, as fast as a
 		flow("open", "x", 100, 5*us, -1, "open"),
-		flow("alone", "y", 100, 0, us, "success"),
 	}}
-	want := []Fairness{{Workload: "x", Jain: 1, Over: 2, StartPS: 5 * us}}
+	want := []Fairness{{Jain: 1, Over: 2, StartPS: 5 * us}}
 	if got := fairness(r); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+		t.Errorf("one entry: got %+v, want %+v", got, want)
+	}
+	// A second entry of one flow that has everything its rivals lack: 200
+	// against 80 and 80 Mb/s.
+	r.Flows = append(r.Flows, flow("c", "y", 250, 5*us, 10*us, "success"))
+	want = []Fairness{
+		{Jain: Jain([]int64{80, 80, 200}), Over: 3, StartPS: 5 * us},
+		{Workload: "x", Jain: 1, Over: 2, StartPS: 5 * us},
+	}
+	if got := fairness(r); !reflect.DeepEqual(got, want) {
+		t.Errorf("two entries: got %+v, want %+v", got, want)
 	}
 	r.MeasureFrom, r.MeasureTo = us, 2*us
 	r.QPs = []record.QP{
 		{Host: "d", Workload: "x", DeliveredBytes: 10, MeasuredBytes: 10},
 		{Host: "d", Workload: "x", DeliveredBytes: 30}, // starved in the window
 		{Host: "a", Workload: "x", SentBytes: 10},
+		{Host: "d", Workload: "y", DeliveredBytes: 20, MeasuredBytes: 10},
 	}
-	want = []Fairness{{Workload: "x", Jain: 0.5, Over: 2, StartPS: us, Measured: true}}
+	want = []Fairness{
+		{Jain: Jain([]int64{1, 0, 1}), Over: 3, StartPS: us, Measured: true},
+		{Workload: "x", Jain: 0.5, Over: 2, StartPS: us, Measured: true},
+	}
 	if got := fairness(r); !reflect.DeepEqual(got, want) {
 		t.Errorf("measured: got %+v, want %+v", got, want)
 	}

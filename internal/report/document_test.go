@@ -341,7 +341,7 @@ func TestMeasuredWindow(t *testing.T) {
 	for _, want := range []string{
 		"Received from 1.000 ms to 2.000 ms  QP  Workload  Payload   Goodput",
 		"h4 <- h3                             4  incast    12.5 MB  100 Gb/s",
-		"fairness (Jain) 1.0000 over what 4 flows of incast received in the measured window",
+		"fairness (Jain) 1.0000 over what 4 flows received in the measured window",
 		"   Min  ", "    0 B  48,211",
 	} {
 		if !strings.Contains(got, want) {

@@ -16,6 +16,8 @@ const (
 	listedPorts = 10
 	listedQuiet = 3 // when no port was congested
 	listedDrops = 5
+	// The index of the whole run and those of the least fair workloads.
+	listedFairness = 3
 )
 
 // DefaultWidth is the width of text that does not go to a terminal.

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -28,9 +30,7 @@ func (t *text) flows() {
 		t.notCompleted()
 	}
 	t.prose(messageLine(t.s.Messages, t.r.Flows), plain)
-	for _, f := range t.s.Fairness {
-		t.prose(fairnessLine(f), plain)
-	}
+	t.fairness()
 }
 
 // notCompleted names the first few messages that failed or stayed open, which
@@ -167,14 +167,39 @@ func errorCounts(flows []record.Flow) string {
 	return strings.Join(order, ", ")
 }
 
-func fairnessLine(f metrics.Fairness) string {
-	jain := math.Floor(f.Jain*1e4) / 1e4 // so that 1.0000 means equal
-	if f.Measured {
-		return fmt.Sprintf("fairness (Jain) %.4f over what %d flows of %s received in the measured window", jain, f.Over, f.Workload)
+// fairness writes the index over the whole run and over the least fair workload
+// entries.
+func (t *text) fairness() {
+	all := slices.Clone(t.s.Fairness)
+	slices.SortStableFunc(all, func(a, b metrics.Fairness) int {
+		if (a.Workload == "") != (b.Workload == "") {
+			return cmp.Compare(len(a.Workload), len(b.Workload))
+		}
+		return cmp.Compare(a.Jain, b.Jain)
+	})
+	for i, f := range all {
+		if i == listedFairness && !t.opt.Verbose && len(all) > listedFairness+1 {
+			t.line(fmt.Sprintf("and %d more workloads at %.4f or above", len(all)-i, floor4(f.Jain)))
+			return
+		}
+		t.prose(fairnessLine(f), plain)
 	}
-	return fmt.Sprintf("fairness (Jain) %.4f over the goodput of %d flows of %s that started at %s",
-		jain, f.Over, f.Workload, metrics.FormatTime(f.StartPS))
 }
+
+func fairnessLine(f metrics.Fairness) string {
+	who := metrics.FormatCount(int64(f.Over)) + " flows"
+	head := "fairness (Jain)"
+	if f.Workload != "" {
+		head = "within " + f.Workload
+	}
+	if f.Measured {
+		return fmt.Sprintf("%s %.4f over what %s received in the measured window", head, floor4(f.Jain), who)
+	}
+	return fmt.Sprintf("%s %.4f over the goodput of %s that started at %s", head, floor4(f.Jain), who, metrics.FormatTime(f.StartPS))
+}
+
+// floor4 rounds down to four digits, so that 1.0000 means equal.
+func floor4(x float64) float64 { return math.Floor(x*1e4) / 1e4 }
 
 // measured lists what responders received within the measure window.
 func (t *text) measured() {

@@ -57,10 +57,10 @@ func whyNotFedBack(t Totals, detected Answer) string {
 }
 
 func whyNotSlowed(fedBack Answer) string {
-	if !fedBack.Happened {
-		return "no feedback reached a sender"
+	if !fedBack.has(record.CNPSent) && !fedBack.has(record.CEOnAck) {
+		return "no congestion notification was sent" // pauses and NAKs cut no rate
 	}
-	return "no sender cut its rate on the feedback it got"
+	return "no sender cut its rate on the notifications it got"
 }
 
 func whyNotHeld(r *record.Run, t Totals) string {

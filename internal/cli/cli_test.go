@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -47,6 +48,12 @@ func outcomeNamed(ctx context.Context, name string) (*record.Run, *scenario.Vali
 		return nil, nil, errors.New("out of memory\nor worse")
 	case "half":
 		return r, v, errors.New("the disk is gone")
+	case "slow": // until the signal that it sends itself
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			return nil, nil, err
+		}
+		<-ctx.Done()
+		r.Stopped, r.OpenMessages = "interrupted", 1
 	case "cancelled":
 		return nil, nil, ctx.Err()
 	}
@@ -179,5 +186,19 @@ func TestCancelledBeforeStart(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Main(ctx, []string{"run", "cancelled"}, &out, &errs, (&fake{}).pipeline()); code != exitInterrupted {
 		t.Errorf("status %d: %s", code, errs.String())
+	}
+}
+
+// The first Ctrl-C ends the run where its results are whole, and they are
+// written.
+func TestInterrupt(t *testing.T) {
+	stdout, stderr, code := call(t, &fake{}, "run", "slow")
+	if code != exitInterrupted || !strings.HasPrefix(stdout, "slow: rocev2, interrupted at 21.40 us, 1 message open") {
+		t.Errorf("status %d, printed %q", code, stdout)
+	}
+	want := "hopscope: stopping at a consistent point; once more to stop at once\n" +
+		"hopscope: interrupted at 21.40 us; the results cover what ran until then\n"
+	if stderr != want {
+		t.Errorf("standard error %q, want %q", stderr, want)
 	}
 }

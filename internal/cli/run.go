@@ -67,12 +67,17 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	opt.Progress = meter.show
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer context.AfterFunc(ctx, func() {
+	said := make(chan struct{})
+	ignore := context.AfterFunc(ctx, func() {
 		stop() // from here on a second signal kills
 		meter.clear()
 		fmt.Fprintln(stderr, "hopscope: stopping at a consistent point; once more to stop at once")
-	})()
+		close(said)
+	})
 	r, v, err := p.Do(ctx, opt)
+	if !ignore() { // the notice was begun: let it end before anything else is printed
+		<-said
+	}
 	meter.clear()
 	if r == nil {
 		return noRun(ctx, err)

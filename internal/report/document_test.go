@@ -278,6 +278,11 @@ func TestRunDirectory(t *testing.T) {
 		t.Error("the report of the saved run differs")
 	}
 	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+	meta.NS3 = true
+	if err := Save(dir, incast(), []byte("CC_MODE 1\n"), meta); err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, ConfigFile, ResultFile, MetaFile)
 }
 
 func TestLoadRefuses(t *testing.T) {

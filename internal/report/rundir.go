@@ -72,9 +72,9 @@ func Save(dir string, r *record.Run, source []byte, meta Meta) error {
 	if err != nil {
 		return err
 	}
-	sourceName := ScenarioFile
+	sourceName, otherName := ScenarioFile, ConfigFile
 	if meta.NS3 {
-		sourceName = ConfigFile
+		sourceName, otherName = otherName, sourceName
 	}
 	files := []file{{ResultFile, result}, {sourceName, source}}
 	meta.Format, meta.Version, meta.Files = runFormat, Version, nil
@@ -85,7 +85,14 @@ func Save(dir string, r *record.Run, source []byte, meta Meta) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", MetaFile, err)
 	}
-	return writeSet(dir, append(files, file{MetaFile, append(described, '\n')}))
+	if err := writeSet(dir, append(files, file{MetaFile, append(described, '\n')})); err != nil {
+		return err
+	}
+	// What an earlier run of the other kind left here describes nothing now.
+	if err := os.Remove(filepath.Join(dir, otherName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove %s: %w", filepath.Join(dir, otherName), reason(err))
+	}
+	return nil
 }
 
 // Load reads a run directory back. Directories of other programs, missing

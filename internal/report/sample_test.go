@@ -170,3 +170,17 @@ func errorCompletions() *record.Run {
 		},
 	}
 }
+
+// late moves a run two seconds on, as the traces of other simulators have it.
+func late(r *record.Run) *record.Run {
+	const shift = 2 * units.Second
+	r.EndPS += shift
+	for i := range r.Flows {
+		r.Flows[i].StartPS += shift
+	}
+	for i := range r.Ledger {
+		r.Ledger[i].First += shift
+		r.Ledger[i].Last += shift
+	}
+	return r
+}

@@ -35,7 +35,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60), base: firstPost(r.Flows)}
 	t.header()
 	t.answers()
 	t.flows()
@@ -55,6 +55,30 @@ type text struct {
 	opt   TextOptions
 	paint paint
 	width int
+	// base is when the first message was posted. Traces start seconds into a
+	// run of microseconds, so instants are told from there.
+	base units.Time
+}
+
+// at writes an instant: the time since the first post, with a plus sign when
+// that was not at 0.
+func (t *text) at(instant units.Time) string {
+	if t.base == 0 || instant < t.base {
+		return metrics.FormatTime(instant)
+	}
+	return "+" + metrics.FormatTime(instant-t.base)
+}
+
+// firstPost is the earliest post; 0 without messages.
+func firstPost(flows []record.Flow) units.Time {
+	if len(flows) == 0 {
+		return 0
+	}
+	first := flows[0].StartPS
+	for i := range flows {
+		first = min(first, flows[i].StartPS)
+	}
+	return first
 }
 
 func (t *text) line(s string) { t.b.WriteString(s + "\n") }
@@ -79,7 +103,7 @@ func plain(s string) string { return s }
 
 func (t *text) header() {
 	r := t.r
-	t.prose(fmt.Sprintf("%s: %s, %s, fingerprint %s", r.Scenario, r.Stack, ending(r), r.Fingerprint), t.paint.bold)
+	t.prose(fmt.Sprintf("%s: %s, %s, fingerprint %s", r.Scenario, r.Stack, t.ending(), r.Fingerprint), t.paint.bold)
 	if r.Description != "" {
 		t.prose(r.Description, t.paint.dim)
 	}
@@ -89,19 +113,23 @@ func (t *text) header() {
 }
 
 // ending says when and why the run ended.
-func ending(r *record.Run) string {
-	at := metrics.FormatTimeDigits(r.EndPS, 4)
+func (t *text) ending() string {
+	r := t.r
+	at := "at " + metrics.FormatTimeDigits(r.EndPS, 4)
+	if t.base > 0 && r.EndPS >= t.base {
+		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(r.EndPS-t.base, 4), metrics.FormatTimeDigits(t.base, 4))
+	}
 	switch r.Stopped {
 	case "quiescence":
-		return "done at " + at
+		return "done " + at
 	case "deadlock":
-		return "deadlocked at " + at
+		return "deadlocked " + at
 	case "stop time":
-		return fmt.Sprintf("stop time %s, %s", at, open(r.OpenMessages))
+		return fmt.Sprintf("stopped %s, %s", at, open(r.OpenMessages))
 	case "interrupted":
-		return fmt.Sprintf("interrupted at %s, %s", at, open(r.OpenMessages))
+		return fmt.Sprintf("interrupted %s, %s", at, open(r.OpenMessages))
 	default:
-		return fmt.Sprintf("%s at %s", r.Stopped, at)
+		return fmt.Sprintf("%s %s", r.Stopped, at)
 	}
 }
 
@@ -136,7 +164,7 @@ func (t *text) answers() {
 			continue
 		}
 		for _, m := range a.Mechanisms {
-			tab.add(word, m.Actor, string(m.Mechanism), metrics.FormatTime(m.First),
+			tab.add(word, m.Actor, string(m.Mechanism), t.at(m.First),
 				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
 			word = ""
 		}
@@ -173,7 +201,7 @@ func (t *text) topActors() {
 			if a.Mechanism == record.PFCPause {
 				held = metrics.FormatTime(units.Time(a.Sum))
 			}
-			tab.add(word, a.Actor, string(a.Mechanism), metrics.FormatTime(a.First), metrics.FormatTime(a.Last),
+			tab.add(word, a.Actor, string(a.Mechanism), t.at(a.First), t.at(a.Last),
 				metrics.FormatCount(a.Count), held)
 			word = ""
 		}

@@ -87,7 +87,7 @@ func (t *text) flowTable(index []int, title string) *table {
 			status = "" // an empty column is not shown
 		}
 		tab.add(f.Src+" -> "+f.Dst, integer(f.QP), f.Workload, f.Verb, metrics.FormatBytes(f.Bytes),
-			metrics.FormatTime(f.StartPS), completion, goodput, slowdown, status)
+			t.at(f.StartPS), completion, goodput, slowdown, status)
 	}
 	return tab
 }
@@ -182,11 +182,11 @@ func (t *text) fairness() {
 			t.line(fmt.Sprintf("and %d more workloads at %.4f or above", len(all)-i, floor4(f.Jain)))
 			return
 		}
-		t.prose(fairnessLine(f), plain)
+		t.prose(t.fairnessLine(f), plain)
 	}
 }
 
-func fairnessLine(f metrics.Fairness) string {
+func (t *text) fairnessLine(f metrics.Fairness) string {
 	who := metrics.FormatCount(int64(f.Over)) + " flows"
 	head := "fairness (Jain)"
 	if f.Workload != "" {
@@ -195,7 +195,7 @@ func fairnessLine(f metrics.Fairness) string {
 	if f.Measured {
 		return fmt.Sprintf("%s %.4f over what %s received in the measured window", head, floor4(f.Jain), who)
 	}
-	return fmt.Sprintf("%s %.4f over the goodput of %s that started at %s", head, floor4(f.Jain), who, metrics.FormatTime(f.StartPS))
+	return fmt.Sprintf("%s %.4f over the goodput of %s that started at %s", head, floor4(f.Jain), who, t.at(f.StartPS))
 }
 
 // floor4 rounds down to four digits, so that 1.0000 means equal.

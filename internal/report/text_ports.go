@@ -203,7 +203,7 @@ func (t *text) drops() {
 				continue
 			}
 			tab.add(metrics.PortName(p), integer(p.Class), d.Cause, metrics.FormatCount(d.Count),
-				metrics.FormatTime(d.First), metrics.FormatTime(d.Last))
+				t.at(d.First), t.at(d.Last))
 		}
 	}
 	if len(tab.rows) == 0 {

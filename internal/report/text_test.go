@@ -30,6 +30,7 @@ func samples() []sample {
 		{"many-flows", manyFlows(), TextOptions{}},
 		{"many-flows-80", manyFlows(), TextOptions{Width: 80}},
 		{"deadlock", deadlock(), TextOptions{}},
+		{"late-start", late(incast()), TextOptions{}},
 		{"errors", errorCompletions(), TextOptions{}},
 		{"errors-80", errorCompletions(), TextOptions{Width: 80}},
 	}

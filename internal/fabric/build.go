@@ -84,8 +84,8 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
 		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
-		lossyNum: p.EgressAlphaNum, lossyDen: p.EgressAlphaDen,
-		group: s.Group, members: s.Members, salt: p.Salt,
+		lossyAlpha: newFraction(p.EgressAlphaNum, p.EgressAlphaDen),
+		group:      s.Group, members: s.Members, salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		prio: p.DSCPToPrio, rnd: rng.New(s.Seed, s.Name+"/mark"),
@@ -106,7 +106,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		lead: s.Delay + s.PeerLatency, delay: s.Delay, rate: s.Rate,
 		peerPart: int32(s.PeerPart), peerPort: uint32(s.PeerPort),
 		source: s.Source, ports: uint16(s.NodePorts), local: uint16(s.Local),
-		node: node, pfc: s.Params.PFC.Enabled, id: s.ID,
+		node: node, pfc: s.Params.PFC.Enabled, id: s.ID, wakeAt: noWake,
 	}
 	if 8_000_000_000_000%int64(s.Rate) == 0 {
 		p.psByte = units.Time(8_000_000_000_000 / int64(s.Rate))
@@ -122,13 +122,13 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	for k := range Classes {
 		q := queue{least: math.MaxInt32}
 		c.red[k], q.kmin = s.Params.RED[k].curve()
-		n.queues = append(n.queues, q)
-		n.pauses = append(n.pauses, pauseState{waitFrom: units.Never})
+		n.queues[k] = append(n.queues[k], q)
+		n.pauses[k] = append(n.pauses[k], pauseState{waitFrom: units.Never})
 		g := pg{}
 		if s.PG != nil {
 			g = newPG(&s.PG[k])
 		}
-		n.pgs = append(n.pgs, g)
+		n.pgs[k] = append(n.pgs[k], g)
 	}
 	n.ports = append(n.ports, p)
 	n.cold = append(n.cold, c)
@@ -139,7 +139,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 func newPG(p *PGParams) pg {
 	return pg{
 		reserved: int32(p.Reserved), headroomSize: int32(p.Headroom), static: int32(p.Static),
-		xonOffset: int32(p.XONOffset), alphaNum: p.AlphaNum, alphaDen: max(1, p.AlphaDen),
+		xonOffset: int32(p.XONOffset), alpha: newFraction(p.AlphaNum, p.AlphaDen),
 	}
 }
 
@@ -179,7 +179,7 @@ func (n *Net) HostTimer(at, age units.Time, index int, source uint32, kind uint8
 
 // CountSent books a frame a host starts on port i.
 func (n *Net) CountSent(i int, pk *packet.Packet) {
-	q := &n.queues[i*Classes+int(pk.Class)]
+	q := &n.queues[pk.Class][i]
 	q.txPackets++
 	q.txBytes += int64(pk.Frame)
 }

@@ -58,10 +58,10 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 // admitLossy is the egress dynamic threshold of a lossy priority: the queue
 // may grow to alpha times what is free of the lossy pool.
 func (n *Net) admitLossy(sw *swtch, e int, c uint8, size int32) bool {
-	if sw.lossyDen != 0 {
-		q := &n.queues[e*Classes+int(c)]
+	if sw.lossyAlpha != 0 {
+		q := &n.queues[c][e]
 		free := sw.lossyPool - sw.lossyUsed
-		if int64(size) > free || int64(q.bytes+size) > free*sw.lossyNum/sw.lossyDen {
+		if int64(size) > free || int64(q.bytes+size) > sw.lossyAlpha.of(free) {
 			return false
 		}
 	}

@@ -21,11 +21,11 @@ type Net struct {
 	wire     wire.Profile
 	quantum  units.Time
 	ports    []Port
-	queues   []queue      // Classes per port
-	cold     []portCold   // per port
-	pgs      []pg         // Classes per port; ingress accounting, zero for host ports
-	pauses   []pauseState // Classes per port; what the peer makes us do
-	sched    []Scheduler  // per port
+	queues   [Classes][]queue      // per class, then per port: the classes in use lie dense
+	cold     []portCold            // per port
+	pgs      [Classes][]pg         // ingress accounting, zero for host ports
+	pauses   [Classes][]pauseState // what the peer makes us do, and we it
+	sched    []Scheduler           // per port
 	switches []swtch
 	hosts    []Host
 	pins     []Pin
@@ -61,7 +61,7 @@ type Pin struct{ There, Back []uint16 }
 type Port struct {
 	startAt units.Time // start of the transmission in progress, or of the last
 	freeAt  units.Time // when the transmitter is free
-	wakeAt  units.Time // pending wake-up; 0 none
+	wakeAt  units.Time // pending wake-up; noWake: none
 	lead    units.Time // propagation, and the peer's pipeline latency
 	delay   units.Time // propagation alone: what a PFC frame takes
 	psByte  units.Time // time of a byte where that is a whole number of ps, else 0
@@ -75,17 +75,21 @@ type Port struct {
 	local    uint16
 	node     int32 // index into switches, or ^index into hosts
 
-	ready    uint8 // classes with frames queued (switch)
-	shut     uint8 // classes the peer has paused
-	want     uint8 // classes we want the peer to pause
-	told     uint8 // what the last PFC frame said
-	control  bool  // a PFC frame may be due
-	refresh  bool  // ... because a pause needs refreshing
-	impaired bool  // the link loses frames or goes down
-	pfc      uint8
-	armed    bool // refresh timer
-	id       uint32
+	ready     uint8 // classes with frames queued (switch)
+	shut      uint8 // classes the peer has paused
+	want      uint8 // classes we want the peer to pause
+	told      uint8 // what the last PFC frame said
+	control   bool  // a PFC frame may be due
+	refresh   bool  // ... because a pause needs refreshing
+	impaired  bool  // the link loses frames or goes down
+	contended bool  // several classes waited when the last frame was chosen
+	pfc       uint8
+	armed     bool // refresh timer
+	id        uint32
 }
+
+// noWake stands for no pending wake-up.
+const noWake units.Time = -1
 
 // queue is an egress queue: frames linked through their records.
 type queue struct {
@@ -199,7 +203,7 @@ func (n *Net) kick(now units.Time, i int) {
 
 // wakeAt makes sure that port i looks again at time at.
 func (n *Net) wakeAt(p *Port, i int, at, age units.Time) {
-	if p.wakeAt != 0 && p.wakeAt <= at && p.wakeAt >= n.part.Now() {
+	if p.wakeAt != noWake && p.wakeAt <= at {
 		return
 	}
 	p.wakeAt = at
@@ -211,7 +215,7 @@ func (n *Net) wake(now units.Time, i int) {
 	if p.wakeAt != now {
 		return // superseded by an earlier one
 	}
-	p.wakeAt = 0
+	p.wakeAt = noWake
 	if now >= p.freeAt {
 		n.start(now, i)
 	} else {
@@ -233,7 +237,7 @@ func (n *Net) start(now units.Time, i int) {
 		// A PFC frame goes first; what waits behind it is asked for at freeAt.
 	case p.node >= 0:
 		if avail := p.ready &^ p.shut; avail != 0 {
-			slot = n.dequeue(now, i, n.sched[i].Pick(avail))
+			slot = n.dequeue(now, i, n.pick(p, i, avail))
 		}
 		if p.ready&^p.shut == 0 && !p.control {
 			again = units.Never
@@ -285,10 +289,19 @@ func (n *Net) txTime(p *Port, b uint32) units.Time {
 	return t - t%n.quantum
 }
 
+// pick chooses among the classes in avail.
+func (n *Net) pick(p *Port, i int, avail uint8) uint8 {
+	if avail&(avail-1) == 0 {
+		return uint8(bits.TrailingZeros8(avail))
+	}
+	p.contended = true
+	return n.sched[i].Pick(avail)
+}
+
 // dequeue takes the head of class c off port i's queue at the start of its
 // transmission, marks it if due and releases its buffer.
 func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
-	q := &n.queues[i*Classes+int(c)]
+	q := &n.queues[c][i]
 	slot := q.head
 	pk := n.part.Rec(slot)
 	q.head = pk.Next
@@ -301,7 +314,10 @@ func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
 	q.least = min(q.least, q.bytes)
 	q.txPackets++
 	q.txBytes += int64(pk.Frame)
-	n.sched[i].Charge(c, pk.Frame)
+	if p.contended {
+		n.sched[i].Charge(c, pk.Frame)
+		p.contended = p.ready&(p.ready-1) != 0
+	}
 	sw := &n.switches[p.node]
 	if q.bytes > q.kmin && !sw.markAtEnqueue {
 		n.mark(now, sw, i, c, q.bytes, pk)
@@ -313,14 +329,14 @@ func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
 // enqueue adds a frame to class c of port i.
 func (n *Net) enqueue(now units.Time, i int, c uint8, slot uint32) {
 	pk := n.part.Rec(slot)
-	q := &n.queues[i*Classes+int(c)]
+	q := &n.queues[c][i]
 	p := &n.ports[i]
 	pk.Next = 0
 	if q.head == 0 {
 		q.head = slot
 		p.ready |= 1 << c
 		if p.shut>>c&1 != 0 {
-			n.pauses[i*Classes+int(c)].waitFrom = now
+			n.pauses[c][i].waitFrom = now
 		}
 	} else {
 		n.part.Rec(q.tail).Next = slot

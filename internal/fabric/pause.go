@@ -53,7 +53,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 	}
 	for v := vector; v != 0; v &= v - 1 {
 		c := bits.TrailingZeros8(v)
-		s := &n.pauses[i*Classes+c]
+		s := &n.pauses[c][i]
 		switch {
 		case p.want>>c&1 == 0:
 			s.resumes++
@@ -121,7 +121,7 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 // shut closes the gate of class c, or prolongs the pause that closed it.
 func (n *Net) shut(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
-	s := &n.pauses[i*Classes+int(c)]
+	s := &n.pauses[c][i]
 	if p.shut>>c&1 == 0 {
 		n.part.NoteWork()
 		p.shut |= 1 << c
@@ -149,7 +149,7 @@ func (p *Port) pauseTime(q uint16) units.Time { return p.rate.TxTimeLong(units.B
 // expire ends a pause whose time ran out without a refresh.
 func (n *Net) expire(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
-	s := &n.pauses[i*Classes+int(c)]
+	s := &n.pauses[c][i]
 	s.expiry = false
 	if p.shut>>c&1 == 0 {
 		return
@@ -178,7 +178,7 @@ func (n *Net) open(now units.Time, i int, c uint8) {
 // when a frame waited.
 func (n *Net) bookPause(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
-	s := &n.pauses[i*Classes+int(c)]
+	s := &n.pauses[c][i]
 	s.paused += now - s.from
 	since := s.waitFrom
 	if p.node < 0 {

@@ -21,7 +21,7 @@ func (n *Net) Measure(now units.Time, from bool) {
 	n.measuring = true
 	for i := range n.ports {
 		for c := range Classes {
-			q := &n.queues[i*Classes+c]
+			q := &n.queues[c][i]
 			q.integrate(now)
 			s := snapshot{area: q.mean(1), txBytes: q.txBytes, txPkts: q.txPackets}
 			if from {
@@ -40,7 +40,7 @@ func (n *Net) Measure(now units.Time, from bool) {
 func (n *Net) Finish(now units.Time) {
 	for i := range n.ports {
 		for c := range uint8(Classes) {
-			n.queues[i*Classes+int(c)].integrate(now)
+			n.queues[c][i].integrate(now)
 			if n.ports[i].shut>>c&1 != 0 {
 				n.bookPause(now, i, c)
 			}
@@ -50,12 +50,14 @@ func (n *Net) Finish(now units.Time) {
 
 // CheckEmpty panics unless all buffers are empty: called when no packet is alive.
 func (n *Net) CheckEmpty() {
-	for i := range n.queues {
-		if q := &n.queues[i]; q.bytes != 0 || q.head != 0 {
-			n.part.Bug("%s class %d holds %d bytes but no packet is alive", n.cold[i/Classes].name, i%Classes, q.bytes)
-		}
-		if g := &n.pgs[i]; g.used != 0 || g.headroom != 0 {
-			n.part.Bug("%s class %d: %d bytes accounted but no packet is alive", n.cold[i/Classes].name, i%Classes, g.used+g.headroom)
+	for c := range Classes {
+		for i := range n.ports {
+			if q := &n.queues[c][i]; q.bytes != 0 || q.head != 0 {
+				n.part.Bug("%s class %d holds %d bytes but no packet is alive", n.cold[i].name, c, q.bytes)
+			}
+			if g := &n.pgs[c][i]; g.used != 0 || g.headroom != 0 {
+				n.part.Bug("%s class %d: %d bytes accounted but no packet is alive", n.cold[i].name, c, g.used+g.headroom)
+			}
 		}
 	}
 	for k := range n.switches {
@@ -65,21 +67,11 @@ func (n *Net) CheckEmpty() {
 	}
 }
 
-// QueuedFrames counts the frames that wait in switch queues.
-func (n *Net) QueuedFrames() (frames int) {
-	for i := range n.queues {
-		for s := n.queues[i].head; s != 0; s = n.part.Rec(s).Next {
-			frames++
-		}
-	}
-	return frames
-}
-
 // Port returns what port i did in class c over a run that lasted to end (or in
 // the measured window of length window, when there is one).
 func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	p, cold := &n.ports[i], &n.cold[i]
-	q, s, g := &n.queues[i*Classes+int(c)], &n.pauses[i*Classes+int(c)], &n.pgs[i*Classes+int(c)]
+	q, s, g := &n.queues[c][i], &n.pauses[c][i], &n.pgs[c][i]
 	r := record.Port{
 		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), RateBps: p.rate,
 		PeakQueueBytes: int64(q.peak), PeakQueuePS: cold.peakAt[c], MeanQueueBytes: q.mean(end),
@@ -121,7 +113,7 @@ func (n *Net) utilisation(p *Port, bytes, packets int64, d units.Time) float64 {
 // Ledger returns the acts of port i in class c.
 func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	cold := &n.cold[i]
-	s := &n.pauses[i*Classes+int(c)]
+	s := &n.pauses[c][i]
 	actor := fmt.Sprintf("%s prio %d", cold.name, c)
 	add := func(q record.Question, m record.Mechanism, a record.Act) {
 		if a.Count > 0 {
@@ -153,9 +145,8 @@ func merge(a, b record.Act) record.Act {
 
 // Active reports whether class c of port i carried, held or lost anything.
 func (n *Net) Active(i int, c uint8) bool {
-	k := i*Classes + int(c)
-	return n.queues[k].txPackets != 0 || n.pgs[k].peak != 0 || n.pauses[k].sent.Count != 0 ||
-		n.pauses[k].received.Count != 0 || n.cold[i].drops[c] != nil
+	return n.queues[c][i].txPackets != 0 || n.pgs[c][i].peak != 0 || n.pauses[c][i].sent.Count != 0 ||
+		n.pauses[c][i].received.Count != 0 || n.cold[i].drops[c] != nil
 }
 
 // NumPorts returns the number of ports.

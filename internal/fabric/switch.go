@@ -18,7 +18,7 @@ type swtch struct {
 	peakUsed int64
 
 	lossyPool, lossyUsed   int64
-	lossyNum, lossyDen     int64
+	lossyAlpha             fraction // zero: no limit
 	group                  []uint32 // ECMP: offset<<8|count per destination endpoint
 	members                []uint16
 	salt                   uint64
@@ -35,7 +35,7 @@ type pg struct {
 	reserved, headroomSize int32
 	static                 int32 // XOFF threshold when positive
 	xonOffset              int32
-	alphaNum, alphaDen     int64
+	alpha                  fraction
 	xoff                   bool
 	peak, peakHeadroom     int32
 }
@@ -49,8 +49,22 @@ func (s *swtch) threshold(g *pg) int64 {
 	if g.static > 0 {
 		return int64(g.static)
 	}
-	return (s.shared - s.used) * g.alphaNum / g.alphaDen
+	return g.alpha.of(s.shared - s.used)
 }
+
+// fraction is a non-negative ratio in fixed point: exact when its denominator
+// is a power of two up to 2^16, as the alphas of switches are.
+type fraction int64
+
+func newFraction(num, den int64) fraction {
+	if den == 0 {
+		return 0
+	}
+	return fraction(num << 16 / den)
+}
+
+// of returns the fraction of v, rounded down.
+func (f fraction) of(v int64) int64 { return v * int64(f) >> 16 }
 
 // forward routes a frame that arrived at port i of a switch.
 func (n *Net) forward(now units.Time, i int, slot uint32) {
@@ -128,7 +142,7 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 			return
 		}
 	}
-	if q := &n.queues[e*Classes+int(c)]; sw.markAtEnqueue && q.bytes+size > q.kmin {
+	if q := &n.queues[c][e]; sw.markAtEnqueue && q.bytes+size > q.kmin {
 		n.mark(now, sw, e, c, q.bytes+size, pk)
 	}
 	n.enqueue(now, e, c, slot)
@@ -144,7 +158,7 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 // reserve, shared pool up to the threshold, then headroom. It reports false
 // when even the headroom is full.
 func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int32) bool {
-	g := &n.pgs[i*Classes+int(c)]
+	g := &n.pgs[c][i]
 	t := sw.threshold(g)
 	if g.headroom+size > g.headroomSize && int64(g.above()+size) > t {
 		return false
@@ -185,7 +199,7 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 		return
 	}
 	i := sw.base + int(pk.In)
-	g := &n.pgs[i*Classes+int(c)]
+	g := &n.pgs[c][i]
 	h := min(g.headroom, size)
 	rest := size - h
 	shared := min(rest, g.above())

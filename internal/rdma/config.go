@@ -75,7 +75,7 @@ type Config struct {
 	// CNPOnAck lets the ACK or NAK that a CE-marked packet causes carry the
 	// congestion flag in place of a CNP (ns-3).
 	CNPOnAck bool
-	// SendCNP lets the responder answer CE-marked packets with CNPs.
+	// SendCNP lets the responder answer CE-marked packets with CNPs, if CC is set.
 	SendCNP bool
 	// SilentDuplicates leaves duplicate requests unanswered (ns-3).
 	SilentDuplicates bool

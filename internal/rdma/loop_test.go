@@ -156,6 +156,7 @@ func (l *loop) step(end units.Time) bool {
 	}
 	for i := range l.qp {
 		q := &l.qp[i]
+		l.checkBytes(q)
 		if q.Deadline() <= l.now {
 			q.Expire(l.now)
 			l.poll[i] = l.now
@@ -165,6 +166,22 @@ func (l *loop) step(end units.Time) bool {
 		}
 	}
 	return true
+}
+
+// checkBytes holds the window's byte counts against the sequence numbers.
+func (l *loop) checkBytes(q *QP) {
+	l.t.Helper()
+	for i := q.head; i != q.tail; i++ {
+		w := q.at(i)
+		offset := func(seq uint64) uint64 { return w.base + min((seq-w.first)*uint64(l.cfg.MTU), uint64(w.bytes)) }
+		end := w.first + uint64(w.packets)
+		if w.first <= q.una && q.una < end && q.unaBytes != offset(q.una) {
+			l.t.Fatalf("una %d: %d bytes, want %d", q.una, q.unaBytes, offset(q.una))
+		}
+		if w.first <= q.nxt && q.nxt < end && (q.nxtBytes != offset(q.nxt) || q.cur != i) {
+			l.t.Fatalf("nxt %d: %d bytes, want %d; cur %d, want %d", q.nxt, q.nxtBytes, offset(q.nxt), q.cur, i)
+		}
+	}
 }
 
 func (l *loop) send(i int) {

@@ -108,7 +108,7 @@ func TestImpairedLink(t *testing.T) {
 		cfg.MTU, cfg.AckEvery, cfg.RetryCount = 256, 1+int(seed%5), 7
 		cfg.NAKConsumesRetry = false
 		cfg.Timeout = TimeoutCode(4) // 65.5 us
-		if seed%4 == 1 {
+		if seed%4 == 1 || seed%8 == 6 {
 			cfg.Window, cfg.WindowBytes = WindowBytes, 2000
 		}
 		if seed%4 == 2 {
@@ -322,6 +322,7 @@ func TestProtection(t *testing.T) {
 		{"wrong R_Key", nil, WorkRequest{RKey: rkey + 1, Bytes: 9000}, SynNAKAccess, RemAccess},
 		{"before the region", nil, WorkRequest{VA: base - 1, Bytes: 10}, SynNAKAccess, RemAccess},
 		{"past the region", func(a *Attrs) { a.MRLen = 8999 }, WorkRequest{Bytes: 9000}, SynNAKAccess, RemAccess},
+		{"start within, end past the region", func(a *Attrs) { a.MRLen = 9000 }, WorkRequest{VA: base + 10, Bytes: 9000}, SynNAKAccess, RemAccess},
 		{"start past the region", nil, WorkRequest{VA: base + mrLen + 1, Bytes: 1}, SynNAKAccess, RemAccess},
 		{"address wraps", nil, WorkRequest{VA: 1<<64 - 10, Bytes: 100}, SynNAKAccess, RemAccess},
 		{"no REMOTE_WRITE", func(a *Attrs) { a.RemoteWrite = false }, WorkRequest{Bytes: 9000}, SynNAKInv, RemInvReq},

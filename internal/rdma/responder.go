@@ -13,7 +13,7 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, out *Replies) {
 		return
 	}
 	ce := p.ECN == packet.CE
-	if ce && q.cfg.SendCNP {
+	if ce && q.cfg.SendCNP && q.hasCC {
 		q.notify(now, out)
 	}
 	d := psnDiff(p.PSN, q.epsn)
@@ -30,7 +30,7 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, out *Replies) {
 // notify answers a CE-marked packet with a CNP, at most one per interval if the
 // notification point coalesces.
 func (q *QP) notify(now units.Time, out *Replies) {
-	if cc := q.cfg.CC; cc != nil && cc.CNPCoalesce == congestion.AtReceiver && !q.np.OnCE(cc.MinTimeBetweenCNPs, now) {
+	if cc := q.cfg.CC; cc.CNPCoalesce == congestion.AtReceiver && !q.np.OnCE(cc.MinTimeBetweenCNPs, now) {
 		return
 	}
 	q.cold.counters.CNPsSent++

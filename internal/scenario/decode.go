@@ -10,8 +10,9 @@ import (
 // decoder reads a tree into Go values and keeps the first error. After an
 // error every getter is a no-op, so that callers read top to bottom.
 type decoder struct {
-	file string
-	err  *Error
+	file     string
+	err      *Error
+	readFile func(path string) ([]byte, error) // of the files that a file names
 }
 
 // fail keeps the first error. A place that was never given is the file's start.

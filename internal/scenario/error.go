@@ -14,13 +14,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	file := strings.NewReplacer("\n", " ", "\r", " ").Replace(e.File)
 	switch {
 	case e.File == "":
 		return e.Msg
 	case e.Line == 0:
-		return e.File + ": " + e.Msg
+		return file + ": " + e.Msg
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Msg)
+	return fmt.Sprintf("%s:%d:%d: %s", file, e.Line, e.Col, e.Msg)
 }
 
 // pos is a place in a file; line 0 means the file as a whole.

@@ -98,8 +98,8 @@ func readNIC(d *decoder, n *node, path string, s *nicSettings) {
 }
 
 func readReceiveBuffer(o object, s *nicSettings) {
-	if o.size("rx_buffer", &s.rxBuffer) && s.rxBuffer == 0 {
-		o.fail("rx_buffer", "0 holds no packet; give a size such as 1MB")
+	if o.size("rx_buffer", &s.rxBuffer) && (s.rxBuffer == 0 || s.rxBuffer > maxBuffer) {
+		o.fail("rx_buffer", "%v is no receive buffer; give at most 1GiB, such as 1MB", s.rxBuffer)
 	}
 	o.size("rx_xoff", &s.rxXOFF)
 	o.size("rx_xon", &s.rxXON)

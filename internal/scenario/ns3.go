@@ -21,7 +21,7 @@ func LoadNS3(config string, set []string, seed *uint64) (*Valid, error) {
 	if err != nil {
 		return nil, pos{file: config}.errorf("cannot be read: %v; name a config file of the ns-3 RDMA simulators", rootCause(err))
 	}
-	v, bad := parseNS3(config, src, set, seed)
+	v, bad := parseNS3(config, src, os.ReadFile, set, seed)
 	if bad != nil {
 		return nil, bad
 	}
@@ -59,8 +59,8 @@ func ns3Names() []string {
 }
 
 // parseNS3 reads the text of a config file.
-func parseNS3(config string, src []byte, set []string, seed *uint64) (*Valid, *Error) {
-	r := &resolver{d: &decoder{file: config}, v: &Valid{Name: ns3Name(config), Stack: stackRoCEv2, Seed: 1,
+func parseNS3(config string, src []byte, readFile func(string) ([]byte, error), set []string, seed *uint64) (*Valid, *Error) {
+	r := &resolver{d: &decoder{file: config, readFile: readFile}, v: &Valid{Name: ns3Name(config), Stack: stackRoCEv2, Seed: 1,
 		Description: "imported from an ns-3 RDMA simulator's files", TimeQuantum: units.Nanosecond, Wire: wire.NS3,
 		MeasureFrom: units.Never, MeasureTo: units.Never}}
 	if seed != nil {
@@ -304,7 +304,7 @@ func (r *resolver) ns3Warnings(c *ns3Config) {
 
 // ns3Buffer is BUFFER_SIZE, which counts MiB.
 func (r *resolver) ns3Buffer(c *ns3Config) units.Bytes {
-	return units.Bytes(c.number("BUFFER_SIZE", "16", 1, 4095)) * units.MiB
+	return units.Bytes(c.number("BUFFER_SIZE", "16", 1, 1024)) * units.MiB
 }
 
 // kilobytes turns a K value, in units of 1000 B, into bytes.

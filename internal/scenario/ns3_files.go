@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -32,7 +31,7 @@ type ns3Word struct {
 
 // readRows opens a file that another one names at place from.
 func (d *decoder) readRows(path string, from pos, key string) *ns3Rows {
-	src, err := os.ReadFile(path)
+	src, err := d.readFile(path)
 	if err != nil {
 		d.fail(from, "%s %s cannot be read: %v; name an existing file, relative to the config file", key, path, rootCause(err))
 		return &ns3Rows{d: d, file: path}

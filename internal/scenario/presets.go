@@ -89,7 +89,7 @@ func scaleBytes(n units.Bytes, to, from units.Rate) units.Bytes {
 
 // defaultBuffer is 16 MiB of packet buffer for each 50 Gb/s of the fastest
 // port, the rule of the public ns-3 RDMA simulator's run script (peers B1:
-// 32 MiB at 100G).
+// 32 MiB at 100G), from 1 MiB to 1 GiB.
 func defaultBuffer(fastest units.Rate) units.Bytes {
-	return max(scaleBytes(16*units.MiB, fastest, 50*units.Gbps), units.MiB)
+	return min(max(scaleBytes(16*units.MiB, fastest, 50*units.Gbps), units.MiB), maxBuffer)
 }

@@ -126,7 +126,7 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 	if room := s.rxBuffer - out.RxXOFF; room < headroom {
 		r.warn(fmt.Sprint("rx", room, headroom), "%s: %v above rx_xoff is short for the cable, which can need %v; frames may be dropped", name, room, headroom)
 	}
-	r.note("nic.rx_buffer ("+name+")", fmt.Sprintf("%v, XOFF %v, XON %v, drained at %v", s.rxBuffer, out.RxXOFF, out.RxXON, s.drain),
+	r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, drained at %v", s.rxBuffer, out.RxXOFF, out.RxXON, s.drain),
 		"XOFF leaves the physical bound of headroom unless given")
 }
 

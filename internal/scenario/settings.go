@@ -8,6 +8,10 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
+// maxBuffer is the largest buffer of a switch or NIC. Chips have a few hundred
+// megabytes; the fabric counts a group's bytes in 32 bits.
+const maxBuffer = units.GiB
+
 // pfcSettings is the `pfc` section of a switch or a NIC.
 type pfcSettings struct {
 	enabled            uint8 // priorities
@@ -79,8 +83,8 @@ func readSwitch(d *decoder, n *node, path string, s *switchSettings) {
 	if n != nil {
 		s.obj = o
 	}
-	if o.size("buffer", &s.buffer) && (s.buffer == 0 || s.buffer > 1<<40) {
-		o.fail("buffer", "%v is no switch buffer; give 1 byte to 1 TiB, such as 32MiB", s.buffer)
+	if o.size("buffer", &s.buffer) && (s.buffer == 0 || s.buffer > maxBuffer) {
+		o.fail("buffer", "%v is no switch buffer; give at most 1GiB, such as 32MiB", s.buffer)
 	}
 	if o.time("latency", &s.latency) && s.latency > units.Millisecond {
 		o.fail("latency", "%v is no switch pipeline; give at most 1ms", s.latency)
@@ -180,8 +184,8 @@ func readECN(parent object, e *ecnSettings) {
 		key  string
 		size units.Bytes
 	}{{"kmin", e.kmin}, {"kmax", e.kmax}} {
-		if o.d.err == nil && o.has(k.key) && k.size == 0 {
-			o.fail(k.key, "0 is no threshold; give at least 1B, or ecn: none to mark nothing")
+		if o.d.err == nil && o.has(k.key) && (k.size == 0 || k.size > maxBuffer) {
+			o.fail(k.key, "%v is no threshold; give 1B to 1GiB, or ecn: none to mark nothing", k.size)
 		}
 	}
 	if e.kmin > 0 && e.kmax > 0 {
@@ -218,8 +222,8 @@ func readPerRate(o object, v *node, e *ecnSettings) {
 		inner.size("kmin", &row.red.KMin)
 		inner.size("kmax", &row.red.KMax)
 		inner.probability("pmax", &row.red.PMax)
-		if o.d.err == nil && row.red.KMax == 0 {
-			inner.fail("kmax", "0 marks nothing; give a queue length, or ecn: none")
+		if o.d.err == nil && (row.red.KMax == 0 || row.red.KMax > maxBuffer) {
+			inner.fail("kmax", "%v is no threshold; give 1B to 1GiB, or ecn: none to mark nothing", row.red.KMax)
 		}
 		checkRED(inner, row.red)
 		e.perRate = append([]ratedRED{row}, e.perRate...)
@@ -233,8 +237,8 @@ func readLossy(parent object, s *switchSettings) {
 	}
 	o := parent.object("lossy", "alpha", "pool")
 	o.fraction("alpha", &s.lossyNum, &s.lossyDen)
-	if o.size("pool", &s.lossyPool) && s.lossyPool == 0 {
-		o.fail("pool", "0 would drop every lossy packet; give a size")
+	if o.size("pool", &s.lossyPool) && (s.lossyPool == 0 || s.lossyPool > maxBuffer) {
+		o.fail("pool", "%v is no pool of lossy packets; give 1B to 1GiB", s.lossyPool)
 	}
 }
 

@@ -1,0 +1,100 @@
+package scenario
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// checkResult holds what every input must give: a scenario or an *Error of one
+// line.
+func checkResult(t *testing.T, v *Valid, err error) {
+	t.Helper()
+	if err == nil {
+		if v == nil || v.Graph == nil || v.Routes == nil || v.Plan == nil || len(v.Plan.Messages) == 0 {
+			t.Fatalf("no error and no whole scenario: %+v", v)
+		}
+		return
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error is a %T: %v", err, err)
+	}
+	if strings.Contains(err.Error(), "\n") || e.Msg == "" || e.File == "" {
+		t.Fatalf("not one line with a place: %q", err)
+	}
+}
+
+// Any text is a scenario or an error, and a scenario reads back from its
+// rendered source.
+func FuzzParse(f *testing.F) {
+	f.Add(base, "")
+	for _, seed := range []string{
+		"topology: {star: {hosts: 3, link: 1Gbps}}\nworkload:\n  - permutation: {size: 1KB}\n",
+		"a: [b, {c: d}]\n", "{", "- x", "? [a]\n: b\n", "a: &x b\nc: *x\n", "a: |\n  b\n  c\n", "a: !!binary x\n", "<<: {a: b}\n", "\t", "'", "a: 'b\n", "---\n---\n",
+	} {
+		f.Add(seed, "topology.star.hosts=2")
+	}
+	f.Add(base, "workload[0].incast.path=[h0, leaf1]")
+	f.Add(base, "a[0][1].b={c: [d]}")
+	f.Fuzz(func(t *testing.T, src, set string) {
+		var sets []string
+		if set != "" {
+			sets = []string{set}
+		}
+		// Sizes are bounded by the caller's patience, not by the parser.
+		if digits(src) > 3 || digits(set) > 3 {
+			t.Skip()
+		}
+		v, err := Parse("f.yaml", []byte(src), sets, nil)
+		if v == nil && err == nil {
+			t.Fatal("neither scenario nor error")
+		}
+		checkResult(t, v, err)
+		if err == nil {
+			if _, err := Parse("f.yaml", v.Source, nil, nil); err != nil {
+				t.Fatalf("its own source: %v\n%s", err, v.Source)
+			}
+		}
+	})
+}
+
+// digits is the longest run of digits, so that fuzzing stays with small networks.
+func digits(s string) int {
+	longest, n := 0, 0
+	for i := range len(s) {
+		n++
+		if s[i] < '0' || s[i] > '9' {
+			n = 0
+		}
+		longest = max(longest, n)
+	}
+	return longest
+}
+
+// Any three files are a scenario or an error.
+func FuzzNS3(f *testing.F) {
+	f.Add(ns3ConfigText, ns3TopologyText, ns3FlowText)
+	f.Add("KMAX_MAP 64", "1", "1")
+	f.Add("KMAX_MAP -1 { a", "2 1 1\n1\n0 1 1Gbps 1ns 0", "1\n0 0 3 1 1")
+	f.Fuzz(func(t *testing.T, config, topo, flow string) {
+		if digits(topo) > 4 {
+			t.Skip()
+		}
+		files := map[string]string{"topology.txt": topo, "flow.txt": flow}
+		read := func(path string) ([]byte, error) {
+			if text, ok := files[filepath.Base(path)]; ok {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		}
+		v, bad := parseNS3("config.txt", []byte(config), read, nil, nil)
+		if bad != nil {
+			checkResult(t, nil, bad)
+			return
+		}
+		checkResult(t, v, nil)
+	})
+}

@@ -13,6 +13,7 @@ type decoder struct {
 	file     string
 	err      *Error
 	readFile func(path string) ([]byte, error) // of the files that a file names
+	onKeys   func(path string, keys []string)  // told of every section's keys; nil: nobody
 }
 
 // fail keeps the first error. A place that was never given is the file's start.
@@ -37,6 +38,9 @@ type object struct {
 func (d *decoder) object(n *node, path string, keys ...string) object {
 	if n == nil {
 		n = &node{}
+	}
+	if d.onKeys != nil {
+		d.onKeys(path, keys)
 	}
 	switch n.kind {
 	case mappingNode:

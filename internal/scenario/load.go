@@ -101,13 +101,14 @@ func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) 
 		at := pos{file: "--seed"}
 		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*seed, 10), pos: at})
 	}
-	r := &resolver{d: &decoder{file: file}, v: &Valid{Wire: wire.Ethernet}}
+	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}}
+	inlined := r.d.inlineTraces(root)
 	r.resolve(root)
 	if r.d.err != nil {
 		return nil, r.d.err
 	}
 	r.v.Source = src
-	if len(set) > 0 || seed != nil {
+	if len(set) > 0 || seed != nil || inlined {
 		r.v.Source = render(root)
 	}
 	return r.v, nil

@@ -269,7 +269,7 @@ func (r *resolver) ns3Notes(c *ns3Config) {
 	if r.d.err != nil {
 		return
 	}
-	const src = "public ns-3 RDMA simulator (alibaba-edu High-Precision-Congestion-Control)"
+	const src = "ns-3 RDMA simulators"
 	r.note("wire", r.v.Wire.Name+": no preamble, gap or FCS", src)
 	r.note("time_quantum", "1ns, truncated", src)
 	r.note("switch.buffer", r.ns3Buffer(c).String(), "BUFFER_SIZE in MiB")

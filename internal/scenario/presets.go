@@ -8,7 +8,7 @@ import (
 // Sources named in the notes of a run.
 const (
 	fromScenario  = "scenario"
-	fromRunScript = "run script of the public ns-3 RDMA simulator (alibaba-edu High-Precision-Congestion-Control)"
+	fromRunScript = "run script of the ns-3 RDMA simulators"
 	fromSimAI     = "SimAI configuration for this link rate"
 )
 

@@ -373,6 +373,43 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// A trace file is read beside the scenario and kept in its source.
+func TestTraceFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "s.yaml")
+	text := base + "  - flows: {name: trace, file: f.csv, verb: send}\n"
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("s.yaml", text)
+	cases := []struct{ csv, want string }{
+		{"from,to,size,start\nh0,h2, 3KB ,5us\n\nh1,h3,4KB,0us\n", "no error"},
+		{"", "f.csv:1:1: the trace is empty; begin with the header from,to,size,start and give a row per flow"},
+		{"from,to,bytes\nh0,h1,1KB\n", `f.csv:1:9: the header names a column "bytes"; name from, to, size, start`},
+		{"from,to,size\nh0,h1\n", "f.csv:2:1: 2 cells where the header has 3 columns (from,to,size); give one each"},
+		{"from,to,size\nh0,h1,1\n", `f.csv:2:7: workload[1].flows.list[0].size: "1" has no unit; a size ends in one of B, KB, MB, GB, TB, KiB, MiB, GiB`},
+		{"from,to,size\nh0,spine1,1KB\n", "f.csv:2:4: workload[1].flows.list[0].to: spine1 is a switch; name a host"},
+	}
+	for _, c := range cases {
+		write("f.csv", c.csv)
+		v, err := Load(file, nil, nil)
+		if got := strings.ReplaceAll(errText(err), dir+string(filepath.Separator), ""); got != c.want {
+			t.Errorf("%q:\n got  %s\n want %s", c.csv, got, c.want)
+		}
+		if err != nil {
+			continue
+		}
+		if len(v.Plan.Messages) != 4 || v.Plan.Messages[3].Bytes != 3000 || v.Plan.Messages[3].Start != 5*units.Microsecond {
+			t.Errorf("messages %+v", v.Plan.Messages)
+		}
+		if again := parse(t, string(v.Source)); !reflect.DeepEqual(again.Plan, v.Plan) {
+			t.Error("the source kept for the run directory lacks the trace")
+		}
+	}
+}
+
 func TestPFCOnlyStack(t *testing.T) {
 	v := parse(t, "stack: rocev2-pfc-only\n"+base)
 	if v.DCQCN != nil || v.Transports[0].ECT || v.Transports[0].SendCNP {

@@ -307,7 +307,7 @@ func otherHosts(g *topology.Graph, eps []int, to int) []int {
 func (r *resolver) addFlows(o object, entry int, size units.Bytes, opt workload.Options) {
 	items := o.list("list")
 	if r.d.err == nil && len(items) == 0 {
-		r.d.fail(o.n.pos, "%s has no list; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
+		r.d.fail(o.n.pos, "%s has no list and no file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
 	}
 	for i, item := range items {
 		f := r.d.object(item, indexed(o.path+".list", i), "from", "to", "size", "start", "path")

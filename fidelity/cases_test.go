@@ -1,0 +1,6 @@
+package fidelity
+
+import "testing"
+
+func (c *checks) cases(t *testing.T) {
+}

@@ -32,7 +32,8 @@ type Net struct {
 
 	fingerprint uint64
 	hops        int64
-	pfcFrames   int64 // sent less received: negative where more arrive than leave
+	sink        uint64 // keeps Warm's reads alive
+	pfcFrames   int64  // sent less received: negative where more arrive than leave
 	measuring   bool
 }
 

@@ -28,6 +28,10 @@ func (r Ref) Low() uint32 { return uint32(r) }
 // Handler executes the events of one partition.
 type Handler interface {
 	Handle(now units.Time, ref Ref)
+	// Warm is told which events come next, so that the memory they need can be
+	// fetched in one go instead of one cache miss after the other. It must not
+	// change anything.
+	Warm(next []Event)
 }
 
 // mail is an event for another partition together with the record it carries.
@@ -60,7 +64,7 @@ type Part[R any] struct {
 	inbox   []*Part[R] // all parts, by ID
 	nextAt  units.Time // earliest pending event after the last window
 
-	history [32]event
+	history [32]Event
 	times   [32]units.Time
 }
 
@@ -144,6 +148,9 @@ func (p *Part[R]) window(limit units.Time) {
 		src.out[p.parity^1][p.ID] = box[:0]
 	}
 	for {
+		if next := p.q.cur[p.q.pos:]; len(next) > 1 {
+			p.Handler.Warm(next)
+		}
 		for p.q.pos < len(p.q.cur) {
 			e := p.q.cur[p.q.pos]
 			at := units.Time(p.q.cursor)<<bucketBits | units.Time(e.key>>orderBits)

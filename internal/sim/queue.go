@@ -9,20 +9,20 @@ import (
 // An event's key orders it among the events of its node (design, section 4):
 // time, then when its cause began (the older first), then where it came from.
 //
-//	63      54 53        22 21       0
+//	63      52 51        20 19       0
 //	| offset  | ^age       | source   |
 //
 // The offset is the time within the bucket, so that a bucket sorts on one
 // word; the age is the time since the cause began, saturated at 2^32-1 ps;
 // the source numbers (origin node, kind, port or timer) in that order.
 const (
-	bucketBits = 10 // a bucket spans 1024 ps
-	ringBits   = 13 // 8192 buckets: a horizon of 8.39 us
+	bucketBits = 12 // a bucket spans 4096 ps
+	ringBits   = 11 // 2048 buckets: a horizon of 8.39 us
 	ringSize   = 1 << ringBits
 	ringMask   = ringSize - 1
 	bucketSpan = units.Time(1) << bucketBits
 
-	sourceBits = 22
+	sourceBits = 20
 	orderBits  = 32 + sourceBits
 	orderMask  = 1<<orderBits - 1
 
@@ -38,14 +38,17 @@ func Order(age units.Time, source uint32) uint64 {
 	return uint64(^uint32(age))<<sourceBits | uint64(source)
 }
 
-// event is one entry of the queue: no pointers, and enough to sort a bucket
+// Event is one entry of the queue: no pointers, and enough to sort a bucket
 // without touching what it refers to.
-type event struct {
+type Event struct {
 	key uint64
 	ref Ref
 }
 
-func (a event) before(b event) bool {
+// Ref returns what the event carries.
+func (a Event) Ref() Ref { return a.ref }
+
+func (a Event) before(b Event) bool {
 	return a.key < b.key || a.key == b.key && a.ref < b.ref
 }
 
@@ -54,7 +57,7 @@ type chunk struct {
 	next uint32
 	n    uint32
 	_    uint64
-	ev   [3]event
+	ev   [3]Event
 }
 
 // distant is an event beyond the ring's horizon.
@@ -75,7 +78,7 @@ func (a distant) before(b distant) bool {
 // next 8 us, a 4-ary heap for what lies beyond, and the current bucket, sorted.
 type queue struct {
 	cursor int64 // number of the current bucket (time >> bucketBits)
-	cur    []event
+	cur    []Event
 	pos    int // next entry of cur
 	heads  [ringSize]uint32
 	used   [ringSize / 64]uint64
@@ -87,7 +90,7 @@ type queue struct {
 
 func (q *queue) init() {
 	q.chunks = make([]chunk, 1, 256) // chunk 0 means none
-	q.cur = make([]event, 0, 64)
+	q.cur = make([]Event, 0, 64)
 }
 
 // push adds an event at time at, which must not lie before the current bucket.
@@ -95,7 +98,7 @@ func (q *queue) push(at units.Time, order uint64, ref Ref) {
 	b := int64(at >> bucketBits)
 	d := b - q.cursor
 	if uint64(d) < ringSize {
-		e := event{uint64(at&(bucketSpan-1))<<orderBits | order, ref}
+		e := Event{uint64(at&(bucketSpan-1))<<orderBits | order, ref}
 		if d == 0 {
 			q.insertCurrent(e)
 			return
@@ -109,7 +112,7 @@ func (q *queue) push(at units.Time, order uint64, ref Ref) {
 	q.pushFar(distant{at, order, ref})
 }
 
-func (q *queue) insertCurrent(e event) {
+func (q *queue) insertCurrent(e Event) {
 	q.cur = append(q.cur, e)
 	i := len(q.cur) - 1
 	for i > q.pos && e.before(q.cur[i-1]) {
@@ -119,7 +122,7 @@ func (q *queue) insertCurrent(e event) {
 	q.cur[i] = e
 }
 
-func (q *queue) insertRing(b int, e event) {
+func (q *queue) insertRing(b int, e Event) {
 	q.inRing++
 	h := q.heads[b]
 	if h != 0 {

@@ -38,6 +38,10 @@ const (
 
 const testLookahead = 900
 
+func (c *chatter) Warm([]Event)    {}
+func (h *checkOrder) Warm([]Event) {}
+func (h *hold) Warm([]Event)       {}
+
 func (c *chatter) Handle(now units.Time, ref Ref) {
 	if ref.Tag() == tagTimer {
 		t := c.nodes[ref.Low()]

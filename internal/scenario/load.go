@@ -107,11 +107,24 @@ func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) 
 	if r.d.err != nil {
 		return nil, r.d.err
 	}
+	if r.v.Name == "" {
+		r.v.Name = nameOf(file)
+	}
 	r.v.Source = src
 	if len(set) > 0 || seed != nil || inlined {
 		r.v.Source = render(root)
 	}
 	return r.v, nil
+}
+
+// nameOf names a scenario after its file, or after the folder of a file that
+// is called scenario.yaml.
+func nameOf(file string) string {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	if dir := filepath.Base(filepath.Dir(file)); base == "scenario" && dir != "." && dir != string(filepath.Separator) {
+		return dir
+	}
+	return base
 }
 
 // Stacks that exist now.

@@ -373,6 +373,27 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// Rails without spines are separate networks: a flow across them has no path.
+func TestPairWithoutPath(t *testing.T) {
+	const topo = "topology: {rail: {servers: 2, rails: 2, link: 1Gbps}}\nworkload:\n  - flow: {from: \"h0:1\", to: \"h1:%\", size: 1KB}\n"
+	if _, err := Parse("s.yaml", []byte(strings.Replace(topo, "%", "1", 1)), nil, nil); err != nil {
+		t.Error(err)
+	}
+	_, err := Parse("s.yaml", []byte(strings.Replace(topo, "%", "2", 1)), nil, nil)
+	want := "s.yaml:3:5: workload[0]: no path leads from h0:1 to h1:2; hosts do not forward, so join them by switches"
+	if errText(err) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	for file, want := range map[string]string{"a/b.yaml": "b", "a/scenario.yaml": "a", "scenario.yaml": "scenario", "/x.y.yaml": "x.y"} {
+		if got := nameOf(file); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
+	}
+}
+
 // A trace file is read beside the scenario and kept in its source.
 func TestTraceFile(t *testing.T) {
 	dir := t.TempDir()

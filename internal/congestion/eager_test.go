@@ -224,6 +224,9 @@ func compare(t *testing.T, rng *rand.Rand, p *DCQCNParams, line, initial units.R
 				t.Fatalf("%s step %d: alpha %d, want %d", p.Name, i, a, e.alpha)
 			}
 		}
+		if next := d.next; next > d.incAt || next < d.incAt && !(d.cutDue && next == d.decAt) {
+			t.Fatalf("%s step %d: next %d with increase at %d, cut at %d", p.Name, i, next, d.incAt, d.decAt)
+		}
 		if r != e.rate || d.Target() != e.target || d.Cuts.Count != e.cuts || d.Cuts.Sum != e.taken || d.Cuts.Last != e.last {
 			t.Fatalf("%s line %d step %d at %d: rate %d target %d cuts %+v, want %d %d %d %d %d", p.Name, line, i, now,
 				r, d.Target(), d.Cuts, e.rate, e.target, e.cuts, e.taken, e.last)

@@ -266,3 +266,29 @@ func TestSetReset(t *testing.T) {
 		}
 	}
 }
+
+// TestReadyAtFollowsWindow: an ACK that arrives after the rate rose finds the
+// window that goes with the new rate (peers.md B1 2.3: win*rate/R).
+func TestReadyAtFollowsWindow(t *testing.T) {
+	cfg := mustPreset(t, "ns3")
+	cfg.CC = dcqcn(t, "ns3")
+	cfg.CC.RPGAIRate = 100 * units.Gbps // the second increase goes halfway to the line
+	cfg.Window = WindowVar
+	a := attrs()
+	a.Window = 40_000
+	l := newLoop(t, cfg, a, attrs())
+	q := &l.qp[0]
+	q.cc.Init(cfg.CC, l.line, 25*units.Gbps, 0)
+	l.post(0, WorkRequest{Bytes: 100_000})
+	for range 10 { // 40000 * 25/100
+		l.poll1()
+	}
+	if r, _ := q.Poll(l.now, new(packet.Packet)); r != Window || q.ReadyAt() != units.Never {
+		t.Fatalf("%s, ready at %d", r, q.ReadyAt())
+	}
+	l.now = 2 * cfg.CC.RPGTimeReset
+	l.ack(SynNAKSeq+0x20, 0) // reserved syndrome: acknowledges nothing
+	if q.Rate(l.now) != 62_500*units.Mbps || q.ReadyAt() > l.now {
+		t.Errorf("rate %d, ready at %d, want open at 62.5 Gb/s", q.Rate(l.now), q.ReadyAt())
+	}
+}

@@ -250,6 +250,9 @@ func (q *QP) receiveAck(now units.Time, p *packet.Packet) {
 	if p.Flags&packet.CNPFlag != 0 && q.Open() > 0 && q.state != Err {
 		q.receiveCNP(now) // after the acknowledgement: a finished flow reacts no more
 	}
+	if q.window > 0 && q.cfg.Window == WindowVar && q.hasCC {
+		q.scaleWindow(now) // so that ReadyAt knows it
+	}
 }
 
 // positive handles an ACK of everything up to and including seq.

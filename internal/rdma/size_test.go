@@ -1,0 +1,27 @@
+package rdma
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+)
+
+// TestSizes: a run may hold hundreds of thousands of queue pairs, and the packet
+// path touches the head of each.
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		got, max uintptr
+	}{
+		{"DCQCN, hot part", unsafe.Offsetof(congestion.DCQCN{}.Cuts), 80},
+		{"QP", unsafe.Sizeof(QP{}), 576},
+		{"QP, cold part", unsafe.Sizeof(cold{}), 640},
+		{"work request", unsafe.Sizeof(wqe{}), 48},
+	} {
+		t.Logf("%s: %d bytes", c.name, c.got)
+		if c.got > c.max {
+			t.Errorf("%s is %d bytes, want at most %d", c.name, c.got, c.max)
+		}
+	}
+}

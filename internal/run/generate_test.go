@@ -1,0 +1,209 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/rng"
+)
+
+// draw is a random scenario and what the properties need to know of it.
+type draw struct {
+	text     string
+	lossy    bool // links lose frames
+	lossless bool // PFC covers all data, headroom as computed
+}
+
+// generator writes a random scenario as a user would.
+type generator struct {
+	rng.Stream
+	b strings.Builder
+	draw
+	hosts []string // endpoints
+	rate  string   // of the hosts' links
+}
+
+// drawScenario returns the scenario of a seed.
+func drawScenario(seed uint64) draw {
+	g := &generator{Stream: rng.New(seed, "property")}
+	g.line("name: property-%d", seed)
+	g.line("seed: %d", seed)
+	g.lossy = g.one(5)
+	g.lossless = !g.one(8)
+	if g.one(5) {
+		g.line("stack: rocev2-pfc-only")
+	} else {
+		g.line("dcqcn: %s", g.pick("nvidia", "paper", "ns3", "none"))
+	}
+	g.line("mtu: %s", g.pick("4096", "4096", "1024", "2048", "256"))
+	g.topology()
+	g.switches()
+	g.nics()
+	if g.one(3) {
+		from := g.IntN(20)
+		g.line("measure: {from: %dus, to: %dus}", from, from+5+g.IntN(40))
+	}
+	g.workload()
+	g.text = g.b.String()
+	return g.draw
+}
+
+func (g *generator) line(format string, args ...any) { fmt.Fprintf(&g.b, format+"\n", args...) }
+
+// one reports true once in n.
+func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
+
+func (g *generator) pick(words ...string) string { return words[g.IntN(len(words))] }
+
+func (g *generator) between(lo, hi int) int { return lo + g.IntN(hi-lo+1) }
+
+func (g *generator) anyRate() string {
+	// 56 Gb/s does not divide a second into whole picoseconds per byte.
+	return g.pick("25Gbps", "40Gbps", "56Gbps", "100Gbps", "200Gbps", "400Gbps")
+}
+
+// cable is the distance key of a link: sometimes none, so that frames alone
+// make the lookahead.
+func (g *generator) cable() string {
+	if g.one(4) {
+		return fmt.Sprintf("delay: %dns", g.IntN(2000))
+	}
+	return fmt.Sprintf("length: %dm", g.between(1, 300))
+}
+
+func (g *generator) impairment() string {
+	if !g.lossy {
+		return ""
+	}
+	return g.pick(", loss: 0.001", ", loss: 0.01", ", ber: 1e-8", ", drop_every: 97")
+}
+
+func (g *generator) topology() {
+	g.rate = g.anyRate()
+	up := fmt.Sprintf("{rate: %s, %s}", g.anyRate(), g.cable())
+	host := fmt.Sprintf("{rate: %s, %s%s}", g.rate, g.cable(), g.impairment())
+	n := 0
+	switch g.IntN(4) {
+	case 0:
+		n = g.between(3, 9)
+		g.line("topology: {star: {hosts: %d, link: %s}}", n, host)
+	case 1:
+		leaves, per := g.between(2, 4), g.between(1, 4)
+		n = leaves * per
+		g.line("topology: {leaf_spine: {leaves: %d, spines: %d, hosts_per_leaf: %d, parallel: %d, host_link: %s, uplink: %s}}",
+			leaves, g.between(1, 3), per, g.between(1, 2), host, up)
+	case 2:
+		n = 16
+		tiers := g.between(2, 3)
+		if tiers == 2 {
+			n = 8
+		}
+		g.line("topology: {fat_tree: {k: 4, tiers: %d, host_link: %s, leaf_link: %s}}", tiers, host, up)
+	default:
+		servers := g.between(2, 5)
+		g.line("topology: {rail: {servers: %d, rails: 2, servers_per_group: 2, spines: %d, host_link: %s, uplink: %s}}",
+			servers, g.between(1, 2), host, up)
+		for s := range servers {
+			g.hosts = append(g.hosts, fmt.Sprintf(`"h%d:1"`, s), fmt.Sprintf(`"h%d:2"`, s))
+		}
+	}
+	for h := range n {
+		g.hosts = append(g.hosts, fmt.Sprintf("h%d", h))
+	}
+}
+
+func (g *generator) switches() {
+	g.line("switch:")
+	g.line("  buffer: %dMB", g.between(5, 12))
+	g.line("  latency: %dns", g.IntN(1000))
+	g.line("  forwarding: %s", g.pick("store-and-forward", "cut-through"))
+	if g.one(2) {
+		kmin := g.between(5, 100)
+		g.line("  ecn: {kmin: %dKB, kmax: %dKB, pmax: %s, at: %s}", kmin, kmin+g.IntN(300), g.pick("0.01", "0.2", "1"), g.pick("enqueue", "dequeue"))
+	}
+	if g.one(3) {
+		g.line("  scheduler: {strict: [6], weights: {3: %d, 5: %d}}", g.between(1, 4), g.between(1, 4))
+	}
+	if !g.lossless {
+		g.line("  pfc: none")
+		g.line("  lossy: {alpha: %s, pool: %dKB}", g.pick("1/8", "1/2"), g.between(100, 500))
+		return
+	}
+	g.line("  pfc:")
+	g.line("    enabled: [3, 5]")
+	if g.one(2) {
+		g.line("    xoff: %dKB", g.between(10, 100))
+		g.line("    xon_offset: %dB", g.IntN(8000))
+	} else {
+		g.line("    alpha: %s", g.pick("1/64", "1/16", "1/8", "1"))
+	}
+	g.line("    reserved: %dB", g.IntN(8192))
+	if g.one(3) {
+		g.line("    response: %dns", g.IntN(2000))
+	}
+	if g.one(4) {
+		g.line("    quanta: %d", g.between(100, 2000))
+	}
+}
+
+func (g *generator) nics() {
+	g.line("nic:")
+	g.line("  ack_every: %d", g.pickInt(1, 1, 2, 8))
+	if g.one(3) {
+		g.line("  window: %s", g.pick("20KB", "64KB", "1 bdp", "2.5 bdp"))
+	}
+	if g.one(4) {
+		g.line("  cnp_coalesce: %s", g.pick("receiver", "sender"))
+	}
+	if g.lossy || !g.lossless {
+		g.line("  timeout: 8") // 1 ms
+	}
+	if g.lossless && g.one(3) {
+		h, _, _ := strings.Cut(strings.Trim(g.hosts[g.IntN(len(g.hosts))], `"`), ":")
+		g.line("hosts:")
+		g.line("  %s: {drain_rate: %s, rx_buffer: %dKB}", h, g.pick("10Gbps", "20Gbps", "40Gbps"), g.between(500, 1000))
+	}
+}
+
+func (g *generator) pickInt(n ...int) int { return n[g.IntN(len(n))] }
+
+func (g *generator) workload() {
+	g.line("workload:")
+	for range g.between(1, 3) {
+		opt := fmt.Sprintf("size: %dB, count: %d, every: %dns, start: %dns, qps: %d, verb: %s, class: %s",
+			g.size(), g.between(1, 3), g.IntN(20000), g.IntN(10000), g.pickInt(1, 1, 2), g.pick("write", "send"), g.pick("3", "3", "5"))
+		switch g.IntN(4) {
+		case 0:
+			g.line("  - permutation: {hosts: [%s], %s}", strings.Join(g.hosts, ", "), opt)
+		case 1:
+			g.line("  - all_to_all: {hosts: [%s], %s}", strings.Join(g.hosts[:min(5, len(g.hosts))], ", "), opt)
+		default:
+			g.incast(opt)
+		}
+	}
+}
+
+// incast lets a few hosts send to one at once.
+func (g *generator) incast(opt string) {
+	host := func(ep string) string { h, _, _ := strings.Cut(strings.Trim(ep, `"`), ":"); return h }
+	to := g.hosts[g.IntN(len(g.hosts))]
+	var from []string
+	for _, h := range g.hosts {
+		if host(h) != host(to) && len(from) < 8 {
+			from = append(from, h)
+		}
+	}
+	g.line("  - incast: {from: [%s], to: %s, %s}", strings.Join(from, ", "), to, opt)
+}
+
+// size of a message: small ones, odd ones, and some that fill buffers.
+func (g *generator) size() int {
+	switch g.IntN(4) {
+	case 0:
+		return g.between(1, 300)
+	case 1:
+		return g.between(4000, 20000)
+	default:
+		return g.between(100000, 500000)
+	}
+}

@@ -1,0 +1,327 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Seeds of the random scenarios, in full and with -short.
+const (
+	propertySeeds      = 250
+	propertySeedsShort = 60
+)
+
+// TestProperties holds the invariants that no scenario may break. A failure
+// prints the seed and the scenario; TestPropertiesOf with -seed repeats it.
+func TestProperties(t *testing.T) {
+	seeds := uint64(propertySeeds)
+	if testing.Short() {
+		seeds = propertySeedsShort
+	}
+	seen := map[string]int{}
+	for seed := range seeds {
+		d := drawScenario(seed)
+		r := checkSeed(t, seed, d)
+		note := func(what string, did bool) {
+			if did {
+				seen[what]++
+			}
+		}
+		for i := range r.Ports {
+			note("marks", r.Ports[i].Marked > 0)
+			note("pauses", r.Ports[i].PausesSent > 0)
+			note("drops", r.Ports[i].Dropped > 0)
+			note("held", r.Ports[i].HeldPS > 0)
+		}
+	}
+	// A generator that stopped provoking these would let every property pass.
+	for _, what := range []string{"marks", "pauses", "drops", "held"} {
+		if seen[what] < int(seeds)/2 {
+			t.Errorf("%d ports with %s in %d scenarios; the scenarios have become too tame", seen[what], what, seeds)
+		}
+	}
+}
+
+// checkSeed runs one random scenario and stops the test at its first fault.
+func checkSeed(t *testing.T, seed uint64, d draw) (base *record.Run) {
+	t.Helper()
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Fatalf("seed %d: %s\nscenario:\n%s", seed, fmt.Sprintf(format, args...), d.text)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			fail("panic: %v", p)
+		}
+	}()
+	v, err := scenario.Parse("scenario", []byte(d.text), nil, nil)
+	if err != nil {
+		fail("refused: %v", err)
+	}
+	base = simulate(t, v, 1, 1)
+	for _, p := range properties() {
+		if bad := p.broken(v, d, base); bad != "" {
+			fail("%s: %s", p.name, bad)
+		}
+	}
+	pick := rng.New(seed, "cut")
+	parts, workers := 2+pick.IntN(15), 1+pick.IntN(3)
+	if bad := differ(t, base, simulate(t, v, parts, workers)); bad != "" {
+		fail("%d partitions and %d workers give another result than one: %s", parts, workers, bad)
+	}
+	return base
+}
+
+// simulate builds and runs v.
+func simulate(t testing.TB, v *scenario.Valid, parts, workers int) *record.Run {
+	t.Helper()
+	w, err := build.New(v, build.Options{Partitions: parts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Simulate(context.Background(), w, run.Options{Workers: workers})
+}
+
+// differ returns the first line in which two results differ.
+func differ(t testing.TB, a, b *record.Run) string {
+	t.Helper()
+	x, y := encode(t, a), encode(t, b)
+	if bytes.Equal(x, y) {
+		return ""
+	}
+	p, q := strings.Split(string(x), "\n"), strings.Split(string(y), "\n")
+	for i := range min(len(p), len(q)) {
+		if p[i] != q[i] {
+			return fmt.Sprintf("line %d: %s, not %s", i+1, strings.TrimSpace(q[i]), strings.TrimSpace(p[i]))
+		}
+	}
+	return fmt.Sprintf("%d lines, not %d", len(q), len(p))
+}
+
+func encode(t testing.TB, r *record.Run) []byte {
+	t.Helper()
+	out, err := report.JSON(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// property is one invariant: broken says how a result breaks it, or nothing.
+type property struct {
+	name   string
+	broken func(v *scenario.Valid, d draw, r *record.Run) string
+}
+
+func properties() []property {
+	return []property{
+		{"every message ends", everyMessageEnds},
+		{"no lossless drop with computed headroom", noLosslessDrop},
+		{"packets arrive in PSN order", inOrder},
+		{"every byte is delivered once", deliveredOnce},
+		{"bytes into a switch leave it or are dropped", conserved},
+		{"no port above its rate", withinRate},
+		{"no message faster than its wire time", wireTime},
+		{"times and queues are ordered", ordered},
+		{"each pause sent is received", pausesArrive},
+	}
+}
+
+func everyMessageEnds(_ *scenario.Valid, d draw, r *record.Run) string {
+	if r.Stopped != "quiescence" || r.OpenMessages != 0 {
+		return fmt.Sprintf("stopped by %s with %d messages open", r.Stopped, r.OpenMessages)
+	}
+	for i, f := range r.Flows {
+		if f.Status != "success" && !d.lossy && d.lossless {
+			return fmt.Sprintf("message %d from %s to %s ended with %s", i, f.Src, f.Dst, f.Status)
+		}
+	}
+	return ""
+}
+
+func noLosslessDrop(_ *scenario.Valid, d draw, r *record.Run) string {
+	if !d.lossless {
+		return ""
+	}
+	for _, p := range r.Ports {
+		for _, c := range p.DropCauses {
+			if full := c.Cause == "headroom exceeded" || c.Cause == "NIC receive buffer full"; full || !d.lossy {
+				return fmt.Sprintf("%s:%d class %d dropped %d frames: %s", p.Node, p.Port, p.Class, c.Count, c.Cause)
+			}
+		}
+	}
+	return ""
+}
+
+// inOrder: without loss, a gap or a repetition can only come from the fabric.
+func inOrder(_ *scenario.Valid, d draw, r *record.Run) string {
+	if d.lossy || !d.lossless {
+		return ""
+	}
+	for _, q := range r.QPs {
+		if q.NAKsSent+q.Retransmitted+q.Timeouts != 0 {
+			return fmt.Sprintf("%s qp %d: %d NAKs, %d retransmissions, %d timeouts without loss", q.Host, q.QP, q.NAKsSent, q.Retransmitted, q.Timeouts)
+		}
+	}
+	return ""
+}
+
+// deliveredOnce: a responder accepts each byte of the messages that succeeded
+// once, whatever was lost and sent again.
+func deliveredOnce(_ *scenario.Valid, _ draw, r *record.Run) string {
+	want, all := map[string]int64{}, map[string]int64{}
+	peer, delivered := map[string]string{}, map[string]int64{}
+	for _, q := range r.QPs {
+		name := fmt.Sprintf("%s qp %d", q.Host, q.QP)
+		peer[name], delivered[name] = q.Peer, q.DeliveredBytes
+	}
+	for _, f := range r.Flows {
+		host, _, _ := strings.Cut(f.Src, ":")
+		to := peer[fmt.Sprintf("%s qp %d", host, f.QP)]
+		all[to] += f.Bytes
+		if f.Status == "success" {
+			want[to] += f.Bytes
+		}
+	}
+	for _, q := range r.QPs {
+		name := fmt.Sprintf("%s qp %d", q.Host, q.QP)
+		if got := delivered[name]; got < want[name] || got > all[name] {
+			return fmt.Sprintf("%s accepted %d bytes; its messages have %d to %d", name, got, want[name], all[name])
+		}
+	}
+	return ""
+}
+
+// conserved: what the neighbours sent to a switch equals what it sent and
+// dropped. PFC frames are counted only where a link lost them, in class 0.
+func conserved(v *scenario.Valid, d draw, r *record.Run) string {
+	in, out := map[string]int64{}, map[string]int64{}
+	for _, p := range r.Ports {
+		peer, _, _ := strings.Cut(p.Peer, ":")
+		in[peer] += p.TxBytes
+		out[p.Node] += p.TxBytes
+		if !d.lossy || p.Class != 0 {
+			out[p.Node] += p.DroppedBytes
+		}
+	}
+	for _, n := range v.Graph.Nodes {
+		if n.Kind == topology.Switch && in[n.Name] != out[n.Name] {
+			return fmt.Sprintf("%s received %d bytes, and sent or dropped %d", n.Name, in[n.Name], out[n.Name])
+		}
+	}
+	return ""
+}
+
+// withinRate: frames count when they start, so that a window may show one frame
+// too much.
+func withinRate(_ *scenario.Valid, _ draw, r *record.Run) string {
+	window := r.EndPS
+	if r.MeasureTo != 0 {
+		window = r.MeasureTo - r.MeasureFrom
+	}
+	sum := map[string]float64{}
+	for _, p := range r.Ports {
+		name := fmt.Sprintf("%s:%d", p.Node, p.Port)
+		sum[name] += p.Utilisation * float64(window)
+		if frame := p.RateBps.TxTime(4096 + 98); sum[name] > float64(window+frame) {
+			return fmt.Sprintf("%s was busy for %.0f of %d ps", name, sum[name], window)
+		}
+	}
+	return ""
+}
+
+// wireTime: the messages of one sender, and those to one receiver, need their
+// bytes' time on its link. Frame around a payload: 62 bytes, 20 more on the
+// wire, 16 for the RETH of a WRITE (models.md 4.5).
+func wireTime(v *scenario.Valid, _ draw, r *record.Run) string {
+	type span struct {
+		from, to units.Time
+		wire     int64
+	}
+	spans := map[string]*span{}
+	mtu := int64(v.Transports[0].MTU)
+	for _, f := range r.Flows {
+		if f.Status != "success" {
+			continue
+		}
+		wire := f.Bytes + max(1, (f.Bytes+mtu-1)/mtu)*82
+		if f.Verb == "WRITE" {
+			wire += 16
+		}
+		for _, end := range []string{f.Src, f.Dst} {
+			key := end + map[bool]string{true: " sends", false: " receives"}[end == f.Src]
+			s := spans[key]
+			if s == nil {
+				s = &span{from: f.StartPS}
+				spans[key] = s
+			}
+			s.from, s.to, s.wire = min(s.from, f.StartPS), max(s.to, f.StartPS+f.CompletionPS), s.wire+wire
+		}
+	}
+	for key, s := range spans {
+		name, _, _ := strings.Cut(key, " ")
+		ep, err := v.Graph.EndpointByName(name)
+		if err != nil {
+			return err.Error()
+		}
+		e := v.Graph.Endpoints[ep]
+		link := v.Graph.LinkAt(e.Node, e.Port)
+		if least := link.Rate.TxTimeLong(units.Bytes(s.wire)) + 2*link.Delay; s.to-s.from < least {
+			return fmt.Sprintf("%s %d wire bytes in %d ps; the link needs %d", key, s.wire, s.to-s.from, least)
+		}
+	}
+	return ""
+}
+
+func ordered(_ *scenario.Valid, _ draw, r *record.Run) string {
+	for _, p := range r.Ports {
+		name := fmt.Sprintf("%s:%d class %d", p.Node, p.Port, p.Class)
+		switch {
+		case p.HeldPS < 0 || p.HeldPS > p.PausedPS || p.PausedPS > r.EndPS:
+			return fmt.Sprintf("%s: held %d, paused %d, end %d ps", name, p.HeldPS, p.PausedPS, r.EndPS)
+		case p.MeanQueueBytes < 0 || p.MeanQueueBytes > float64(p.PeakQueueBytes):
+			return fmt.Sprintf("%s: mean queue %g above peak %d", name, p.MeanQueueBytes, p.PeakQueueBytes)
+		case p.MinQueueBytes > p.PeakQueueBytes || p.PeakHeadroom > p.PeakIngress:
+			return fmt.Sprintf("%s: least queue %d, peak %d; headroom %d, ingress %d", name, p.MinQueueBytes, p.PeakQueueBytes, p.PeakHeadroom, p.PeakIngress)
+		case p.HeldPS > 0 && p.PausesReceived == 0:
+			return fmt.Sprintf("%s: held %d ps without a pause", name, p.HeldPS)
+		}
+	}
+	for i, f := range r.Flows {
+		if f.StartPS+f.CompletionPS > r.EndPS {
+			return fmt.Sprintf("message %d ends at %d ps, the run at %d", i, f.StartPS+f.CompletionPS, r.EndPS)
+		}
+	}
+	return ""
+}
+
+// pausesArrive: no link loses PFC frames and no pause runs out, so each side of
+// a link counts the same.
+func pausesArrive(v *scenario.Valid, d draw, r *record.Run) string {
+	if d.lossy || strings.Contains(d.text, "quanta:") {
+		return ""
+	}
+	received := map[string]int64{}
+	for _, p := range r.Ports {
+		received[fmt.Sprintf("%s:%d class %d", p.Node, p.Port, p.Class)] = p.PausesReceived
+	}
+	for _, p := range r.Ports {
+		peer := fmt.Sprintf("%s class %d", p.Peer, p.Class)
+		if received[peer] != p.PausesSent {
+			return fmt.Sprintf("%s:%d sent %d XOFF to %s, which counts %d", p.Node, p.Port, p.PausesSent, peer, received[peer])
+		}
+	}
+	return ""
+}

@@ -171,15 +171,20 @@ func (l *loop) step(end units.Time) bool {
 // checkBytes holds the window's byte counts against the sequence numbers.
 func (l *loop) checkBytes(q *QP) {
 	l.t.Helper()
-	for i := q.head; i != q.tail; i++ {
-		w := q.at(i)
-		offset := func(seq uint64) uint64 { return w.base + min((seq-w.first)*uint64(l.cfg.MTU), uint64(w.bytes)) }
-		end := w.first + uint64(w.packets)
-		if w.first <= q.una && q.una < end && q.unaBytes != offset(q.una) {
-			l.t.Fatalf("una %d: %d bytes, want %d", q.una, q.unaBytes, offset(q.una))
+	offset := func(w *wqe, seq uint64) uint64 {
+		if seq < w.first || seq >= w.first+uint64(w.packets) {
+			l.t.Fatalf("%d lies outside its message, %d and %d packets", seq, w.first, w.packets)
 		}
-		if w.first <= q.nxt && q.nxt < end && (q.nxtBytes != offset(q.nxt) || q.cur != i) {
-			l.t.Fatalf("nxt %d: %d bytes, want %d; cur %d, want %d", q.nxt, q.nxtBytes, offset(q.nxt), q.cur, i)
+		return w.base + min((seq-w.first)*uint64(l.cfg.MTU), uint64(w.bytes))
+	}
+	if q.head != q.tail {
+		if want := offset(q.at(q.head), q.una); q.unaBytes != want {
+			l.t.Fatalf("una %d: %d bytes, want %d", q.una, q.unaBytes, want)
+		}
+	}
+	if q.cur != q.tail {
+		if want := offset(q.at(q.cur), q.nxt); q.nxtBytes != want {
+			l.t.Fatalf("nxt %d: %d bytes, want %d", q.nxt, q.nxtBytes, want)
 		}
 	}
 }

@@ -118,11 +118,12 @@ func (b *builder) layOut(opt Options) {
 }
 
 // shortest is the least time from the start of a transmission to its event at
-// the peer: that of the shortest frame, which is also the least a cut-through
-// switch must have.
+// the peer: that of the shortest frame, or of the header that a cut-through
+// switch acts on, which has no gap behind it.
 func (b *builder) shortest(r units.Rate) units.Time {
 	w := b.v.Wire
-	t := units.Time(int64(min(w.Control, w.Ack, w.Header)+w.Overhead) * 8e12 / int64(r))
+	bytes := min(min(w.Control, w.Ack, w.CNP)+w.Overhead, w.Header)
+	t := units.Time(int64(bytes) * 8e12 / int64(r))
 	if b.v.TimeQuantum > 0 {
 		t -= t % b.v.TimeQuantum
 	}

@@ -63,6 +63,7 @@ type Part[R any] struct {
 	mailN   int64
 	inbox   []*Part[R] // all parts, by ID
 	nextAt  units.Time // earliest pending event after the last window
+	limit   units.Time // end of the current window
 
 	history [32]Event
 	times   [32]units.Time
@@ -79,6 +80,9 @@ func newPart[R any](id, parts int) *Part[R] {
 
 // Now returns the time of the event being executed.
 func (p *Part[R]) Now() units.Time { return p.now }
+
+// Events counts the events executed so far.
+func (p *Part[R]) Events() int64 { return p.events }
 
 // NoteWork tells the engine that the current event belongs to the run's length:
 // it delivered a record, or ended a message. Timers alone do not prolong a run.
@@ -124,6 +128,9 @@ func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i uint32) {
 		p.q.push(at, order, MakeRef(tag, i))
 		return
 	}
+	if at < p.limit {
+		p.Bug("record sent to partition %d for %d ps, before the window ends at %d: the lookahead is too long", dst, at, p.limit)
+	}
 	box := &p.out[p.parity][dst]
 	*box = append(*box, mail[R]{at, order, tag, p.slab[i]})
 	p.mailMin = min(p.mailMin, at)
@@ -135,6 +142,7 @@ func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i uint32) {
 // partitions sent in the window before.
 func (p *Part[R]) window(limit units.Time) {
 	p.parity ^= 1
+	p.limit = limit
 	p.mailMin, p.mailN = units.Never, 0
 	for _, src := range p.inbox {
 		box := src.out[p.parity^1][p.ID]

@@ -1,0 +1,81 @@
+package run_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+)
+
+// TestDeterminism: the JSON of every shipped scenario is the same, byte for
+// byte, on any number of workers and however the network is cut.
+func TestDeterminism(t *testing.T) {
+	busiest := 0
+	for _, info := range scenario.List() {
+		t.Run(info.Name, func(t *testing.T) {
+			v, err := scenario.Load(info.Name, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := simulate(t, v, 0, 1)
+			for _, workers := range []int{2, 4, 7} {
+				if bad := differ(t, base, simulate(t, v, 0, workers)); bad != "" {
+					t.Errorf("%d workers give another result than one: %s", workers, bad)
+				}
+			}
+			for _, parts := range []int{1, 2, 3, 7, 16} {
+				if bad := differ(t, base, simulate(t, v, parts, 2)); bad != "" {
+					t.Errorf("%d partitions give another result: %s", parts, bad)
+				}
+			}
+			if len(v.Graph.Nodes) >= 16 {
+				busiest = max(busiest, busyPartitions(t, v, 7))
+			}
+		})
+	}
+	// Equality means little if one partition did all the work.
+	if busiest < 7 {
+		t.Errorf("no scenario of at least 16 nodes had 7 partitions that executed events; the most is %d", busiest)
+	}
+}
+
+// busyPartitions counts the partitions that executed events when v is cut in n.
+func busyPartitions(t *testing.T, v *scenario.Valid, n int) (busy int) {
+	t.Helper()
+	w, err := build.New(v, build.Options{Partitions: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Simulate(context.Background(), w, run.Options{Workers: 7})
+	for _, p := range w.Engine.Parts() {
+		if p.Events() > 0 {
+			busy++
+		}
+	}
+	return busy
+}
+
+// TestCutThroughLookahead: a switch without pipeline latency sees a header
+// before the shortest frame's preamble, frame and gap have passed, and
+// partitions must not run further ahead than that.
+func TestCutThroughLookahead(t *testing.T) {
+	const text = `
+name: headers
+topology: {leaf_spine: {leaves: 4, spines: 2, hosts_per_leaf: 2, link: 100Gbps, delay: 0ns}}
+switch: {latency: 0ns, forwarding: cut-through}
+workload:
+  - permutation: {size: 200KB}
+`
+	v, err := scenario.Parse("headers", []byte(text), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := simulate(t, v, 1, 1)
+	for _, parts := range []int{2, 4, 7} {
+		if bad := differ(t, base, simulate(t, v, parts, 1)); bad != "" {
+			t.Errorf("%d partitions give another result: %s", parts, bad)
+		}
+	}
+}

@@ -22,6 +22,11 @@ type Profile struct {
 var Ethernet = Profile{Name: "ethernet", Overhead: 20, MinFrame: 64, Control: 64, Header: 64,
 	Data: 62, RETH: 16, Ack: 66, CNP: 78}
 
+// EthernetVLAN is Ethernet with an 802.1Q tag: four bytes more per frame. MAC
+// control frames stay untagged.
+var EthernetVLAN = Profile{Name: "ethernet-vlan", Overhead: 20, MinFrame: 64, Control: 64, Header: 64,
+	Data: 66, RETH: 16, Ack: 70, CNP: 82}
+
 // NS3 is the frame layout of the ns-3 RDMA simulators (peers.md B1 2.2):
 // no preamble, gap, FCS or padding.
 var NS3 = Profile{Name: "ns3", Overhead: 0, MinFrame: 0, Control: 43, Header: 48,

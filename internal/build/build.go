@@ -312,5 +312,8 @@ func (b *builder) setup(node int, data packet.Packet, line, initial units.Rate, 
 		s.Ack.DSCP = n.AckDSCP
 	}
 	s.CNP.Class, s.CNP.DSCP = n.CNPClass, n.CNPDSCP
+	for _, p := range []*packet.Packet{&s.Data, &s.Ack, &s.CNP} {
+		p.Flags |= packet.FlagsOfPCP(p.Class) // what a VLAN tag would say
+	}
 	return s
 }

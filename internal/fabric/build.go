@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
@@ -30,10 +29,9 @@ type portCold struct {
 
 // snapshot is what a measured window subtracts.
 type snapshot struct {
-	area    float64
-	txBytes int64
-	txPkts  int64
-	min     int64
+	area float64
+	sent Sent
+	min  int64
 }
 
 // SwitchSpec is what a Net needs to build a switch.
@@ -81,6 +79,10 @@ func NewNet(part *Part, profile wire.Profile, quantum units.Time, pins []Pin) *N
 // AddSwitch adds a switch; its ports must be added next, in order.
 func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	p := s.Params
+	prio := p.DSCPToPrio
+	if p.TrustPCP {
+		copy(prio[:], p.PCPToPrio[:])
+	}
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
 		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
@@ -88,7 +90,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		group:      s.Group, members: s.Members, salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
-		prio: p.DSCPToPrio, rnd: rng.New(s.Seed, s.Name+"/mark"),
+		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
 	})
 	return int32(len(n.switches) - 1)
 }
@@ -175,13 +177,6 @@ func (n *Net) DropReceived(now units.Time, i int, slot uint32) {
 // time since the timer was armed.
 func (n *Net) HostTimer(at, age units.Time, index int, source uint32, kind uint8, low uint32) {
 	n.part.At(at, sim.Order(age, source+uint32(kind)), sim.MakeRef(evHost+uint32(kind)<<tagShift|uint32(index), low))
-}
-
-// CountSent books a frame a host starts on port i.
-func (n *Net) CountSent(i int, pk *packet.Packet) {
-	q := &n.queues[pk.Class][i]
-	q.txPackets++
-	q.txBytes += int64(pk.Frame)
 }
 
 // FreeAt is when port i's transmitter is free.

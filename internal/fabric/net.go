@@ -49,6 +49,12 @@ type Host interface {
 	// WaitingSince returns since when something of class has been ready to
 	// leave port but for the gate; Never if nothing is.
 	WaitingSince(now units.Time, port int, class uint8) units.Time
+	// SentFrames counts what a port sent in a class.
+	SentFrames(port int, class uint8) Sent
+	// WarmReceive and WarmSend read the memory that the arrival of pk, or the
+	// next frame of a port, will touch; see Net.Warm.
+	WarmReceive(pk *packet.Packet) uint64
+	WarmSend(port int) uint64
 	// Timer executes a timer set with Net.HostTimer.
 	Timer(now units.Time, kind uint8, low uint32)
 }
@@ -101,8 +107,16 @@ type queue struct {
 	area       [2]uint64  // integral of bytes over time, 128 bits
 	kmin       int32      // mark above; MaxInt32: never
 	least      int32
-	txPackets  int64
-	txBytes    int64
+	sent       Sent
+}
+
+// Sent counts frames and their bytes.
+type Sent struct{ Packets, Bytes int64 }
+
+// Add counts a frame.
+func (s *Sent) Add(pk *packet.Packet) {
+	s.Packets++
+	s.Bytes += int64(pk.Frame)
 }
 
 // integrate brings the time integral of the queue up to now.
@@ -313,8 +327,7 @@ func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
 	q.integrate(now)
 	q.bytes -= int32(pk.Frame)
 	q.least = min(q.least, q.bytes)
-	q.txPackets++
-	q.txBytes += int64(pk.Frame)
+	q.sent.Add(pk)
 	if p.contended {
 		n.sched[i].Charge(c, pk.Frame)
 		p.contended = p.ready&(p.ready-1) != 0

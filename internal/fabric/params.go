@@ -55,8 +55,10 @@ type SwitchParams struct {
 	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
 	CutThrough bool
 	Salt       uint64    // of the ECMP hash
-	DSCPToPrio [64]uint8 // trust DSCP
-	Lossless   uint8     // priorities whose ingress admission drops only beyond headroom
+	DSCPToPrio [64]uint8 // priority by DSCP, unless TrustPCP
+	TrustPCP   bool      // classify by the VLAN tag
+	PCPToPrio  [8]uint8
+	Lossless   uint8 // priorities whose ingress admission drops only beyond headroom
 	// Egress dynamic threshold of lossy priorities: a queue may hold
 	// EgressAlphaNum/Den times the free lossy pool of LossyPool bytes. Den 0: unlimited.
 	EgressAlphaNum, EgressAlphaDen int64

@@ -23,7 +23,7 @@ func (n *Net) Measure(now units.Time, from bool) {
 		for c := range Classes {
 			q := &n.queues[c][i]
 			q.integrate(now)
-			s := snapshot{area: q.mean(1), txBytes: q.txBytes, txPkts: q.txPackets}
+			s := snapshot{area: q.mean(1), sent: n.sentFrames(i, uint8(c))}
 			if from {
 				n.cold[i].from[c] = s
 				q.least = q.bytes
@@ -72,12 +72,13 @@ func (n *Net) CheckEmpty() {
 func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	p, cold := &n.ports[i], &n.cold[i]
 	q, s, g := &n.queues[c][i], &n.pauses[c][i], &n.pgs[c][i]
+	sent := n.sentFrames(i, c)
 	r := record.Port{
 		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), RateBps: p.rate,
 		PeakQueueBytes: int64(q.peak), PeakQueuePS: cold.peakAt[c], MeanQueueBytes: q.mean(end),
 		PeakIngress: int64(g.peak), PeakHeadroom: int64(g.peakHeadroom),
-		TxPackets: q.txPackets, TxBytes: q.txBytes,
-		Utilisation: n.utilisation(p, q.txBytes, q.txPackets, end),
+		TxPackets: sent.Packets, TxBytes: sent.Bytes,
+		Utilisation: n.utilisation(p, sent, Sent{}, end),
 		Marked:      cold.marks[c].Count,
 		PausesSent:  s.sent.Count, PausesReceived: s.received.Count, RefreshesSent: s.refresh, ResumesSent: s.resumes,
 		HeldPS: units.Time(s.held.Sum), PausedPS: s.paused,
@@ -86,7 +87,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		from, to := cold.from[c], cold.to[c]
 		r.MeanQueueBytes = (to.area - from.area) / float64(window)
 		r.MinQueueBytes = from.min
-		r.Utilisation = n.utilisation(p, to.txBytes-from.txBytes, to.txPkts-from.txPkts, window)
+		r.Utilisation = n.utilisation(p, to.sent, from.sent, window)
 	}
 	if d := cold.drops[c]; d != nil {
 		for cause, act := range d {
@@ -100,13 +101,21 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	return r
 }
 
+// sentFrames counts what port i sent in class c, by its own queue or its host.
+func (n *Net) sentFrames(i int, c uint8) Sent {
+	if p := &n.ports[i]; p.node < 0 {
+		return n.hosts[^p.node].SentFrames(int(p.local), c)
+	}
+	return n.queues[c][i].sent
+}
+
 // utilisation is the share of a time d that the frames of one class took on
 // the wire.
-func (n *Net) utilisation(p *Port, bytes, packets int64, d units.Time) float64 {
+func (n *Net) utilisation(p *Port, to, from Sent, d units.Time) float64 {
 	if d <= 0 {
 		return 0
 	}
-	bits := float64(bytes+packets*int64(n.wire.Overhead)) * 8
+	bits := float64(to.Bytes-from.Bytes+(to.Packets-from.Packets)*int64(n.wire.Overhead)) * 8
 	return bits * 1e12 / float64(p.rate) / float64(d)
 }
 
@@ -145,7 +154,7 @@ func merge(a, b record.Act) record.Act {
 
 // Active reports whether class c of port i carried, held or lost anything.
 func (n *Net) Active(i int, c uint8) bool {
-	return n.queues[c][i].txPackets != 0 || n.pgs[c][i].peak != 0 || n.pauses[c][i].sent.Count != 0 ||
+	return n.sentFrames(i, c).Packets != 0 || n.pgs[c][i].peak != 0 || n.pauses[c][i].sent.Count != 0 ||
 		n.pauses[c][i].received.Count != 0 || n.cold[i].drops[c] != nil
 }
 

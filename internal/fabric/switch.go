@@ -25,7 +25,8 @@ type swtch struct {
 	lossless, unaccounted  uint8
 	markAtEnqueue, markAny bool
 	cutThrough             bool
-	prio                   [64]uint8
+	trustPCP               bool
+	prio                   [64]uint8 // by DSCP, or by PCP in the first eight
 	rnd                    rng.Stream
 }
 
@@ -83,7 +84,7 @@ func (n *Net) forward(now units.Time, i int, slot uint32) {
 	pk.TTL--
 	pk.In = p.local
 	pk.Out = uint16(out)
-	pk.Class = sw.prio[pk.DSCP&63]
+	pk.Class = sw.class(pk)
 	if sw.cutThrough && n.ports[sw.base+out].rate > p.rate {
 		// A faster egress would run dry: wait for the last bit.
 		wire := pk.Frame + uint32(n.wire.Overhead)
@@ -92,6 +93,14 @@ func (n *Net) forward(now units.Time, i int, slot uint32) {
 		return
 	}
 	n.admit(now, i, slot)
+}
+
+// class is the priority that the switch's trust map gives a frame.
+func (s *swtch) class(pk *packet.Packet) uint8 {
+	if s.trustPCP {
+		return s.prio[pk.PCP()]
+	}
+	return s.prio[pk.DSCP&63]
 }
 
 // route returns the local egress port for pk, or -1.

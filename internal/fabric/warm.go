@@ -38,13 +38,16 @@ func (n *Net) warmRoutes(next []sim.Event) (sink uint64) {
 		i := ref.Tag() & tagIndex
 		p := &n.ports[i]
 		if p.node < 0 {
+			if ref.Tag()&^tagIndex == evWake {
+				sink += n.hosts[^p.node].WarmSend(int(p.local))
+			}
 			continue
 		}
 		switch ref.Tag() &^ tagIndex {
 		case evArrive:
 			if pk := n.part.Rec(ref.Low()); pk.Kind != packet.Pause {
 				sw := &n.switches[p.node]
-				sink += uint64(sw.group[pk.Dst]) + uint64(n.pgs[sw.prio[pk.DSCP&63]][i].used)
+				sink += uint64(sw.group[pk.Dst]) + uint64(n.pgs[sw.class(pk)][i].used)
 			}
 		case evWake:
 			if p.ready != 0 {
@@ -63,6 +66,9 @@ func (n *Net) warmEgress(next []sim.Event) (sink uint64) {
 		i := ref.Tag() & tagIndex
 		p := &n.ports[i]
 		if p.node < 0 {
+			if ref.Tag()&^tagIndex == evArrive {
+				sink += n.hosts[^p.node].WarmReceive(n.part.Rec(ref.Low()))
+			}
 			continue
 		}
 		switch ref.Tag() &^ tagIndex {
@@ -74,7 +80,7 @@ func (n *Net) warmEgress(next []sim.Event) (sink uint64) {
 			sw := &n.switches[p.node]
 			if out := n.route(sw, pk); out >= 0 {
 				o := sw.base + out
-				q := &n.queues[sw.prio[pk.DSCP&63]][o]
+				q := &n.queues[sw.class(pk)][o]
 				sink += uint64(n.ports[o].freeAt) + uint64(n.ports[o].id) + uint64(q.bytes)
 				if q.tail != 0 {
 					sink += uint64(n.part.Rec(q.tail).Next)

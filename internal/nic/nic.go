@@ -71,15 +71,16 @@ type Host struct {
 	messages []Message
 }
 
-// port is one port of the card.
+// port is one port of the card; what every frame touches stands first.
 type port struct {
 	fabricPort int
-	sched      fabric.Scheduler
 	ctlReady   uint8 // classes with an ACK, NAK or CNP queued
 	runReady   uint8 // classes with a queue pair ready
-	control    [fabric.Classes]fifo
-	run        [fabric.Classes]ring
 	paced      []paced
+	sent       [fabric.Classes]fabric.Sent
+	run        [fabric.Classes]ring
+	control    [fabric.Classes]fifo
+	sched      fabric.Scheduler
 	rx         receiveBuffer
 }
 

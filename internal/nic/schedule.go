@@ -134,7 +134,7 @@ func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units
 		if slot != 0 {
 			pk := h.net.Part().Rec(slot)
 			p.sched.Charge(c, pk.Frame)
-			h.net.CountSent(p.fabricPort, pk)
+			p.sent[pk.Class].Add(pk)
 			break
 		}
 	}

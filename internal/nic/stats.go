@@ -3,6 +3,7 @@ package nic
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -20,6 +21,9 @@ func (h *Host) Measure(from bool) {
 		}
 	}
 }
+
+// SentFrames implements fabric.Host.
+func (h *Host) SentFrames(i int, class uint8) fabric.Sent { return h.ports[i].sent[class] }
 
 // Delivered sums the payload accepted in order by all queue pairs.
 func (h *Host) Delivered() (n int64) {

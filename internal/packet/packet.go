@@ -22,7 +22,15 @@ const (
 	Pinned                    // the flow's route is pinned: look it up by flow, not by hash
 	Retrans                   // sent before: counted apart, never looked at by the responder
 	Reverse                   // pinned route: on the responder-to-requester half
+
+	pcpShift = 5 // the 802.1Q priority code point stands above the flags
 )
+
+// FlagsOfPCP returns the Flags bits of a VLAN tag's priority code point, 0 to 7.
+func FlagsOfPCP(pcp uint8) uint8 { return pcp << pcpShift }
+
+// PCP returns the priority code point of the frame's VLAN tag; 0 without one.
+func (p *Packet) PCP() uint8 { return p.Flags >> pcpShift }
 
 // ECN code points of the IP header (RFC 3168).
 const (

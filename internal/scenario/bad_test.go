@@ -1,6 +1,9 @@
 package scenario
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // base is a small right scenario; the cases change it.
 const base = `name: t
@@ -20,6 +23,8 @@ func TestBadInput(t *testing.T) {
 		{"unknown key", "topolgy: {}\n" + base, `s.yaml:1:1: unknown key "topolgy" in the scenario; did you mean "topology"?`},
 		{"unknown inner key", base + "switch:\n  pfc: {xof: 10KB}\n", `s.yaml:7:9: unknown key "xof" in switch.pfc; did you mean "xoff"?`},
 		{"not yaml", "topology: {star: [\n", `s.yaml:1:18: not YAML: sequence end token ']' not found; check brackets, quotes and indentation`},
+		{"nested", "a: " + strings.Repeat("[", 200), `s.yaml:1:132: nested more than 32 levels deep; no scenario value is`},
+		{"nested lists", strings.Repeat("- ", 200) + "x", `s.yaml:1:258: nested more than 32 levels deep; no scenario value is`},
 		{"empty", "", `s.yaml:1:1: the file is empty; it needs at least topology and workload`},
 		{"a list", "- a\n", `s.yaml:1:1: a scenario is a mapping with the keys topology and workload; this is a list`},
 		{"two documents", base + "---\n" + base, `s.yaml:1:1: the file holds 2 YAML documents; a scenario is one`},

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,8 +63,10 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 			return nameOrFile, src, nil
 		}
 	}
-	src, err := os.ReadFile(nameOrFile)
+	src, err := readLimited(nameOrFile)
 	switch {
+	case err == nil && len(src) > maxFile:
+		return "", nil, pos{file: nameOrFile}.errorf("is longer than %d MiB; no scenario is: put long lists of flows into a trace file", maxFile>>20)
 	case err == nil:
 		return nameOrFile, src, nil
 	case errors.Is(err, fs.ErrNotExist):
@@ -73,6 +76,19 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 		return "", nil, pos{file: nameOrFile}.errorf("is a folder; name a scenario file")
 	}
 	return "", nil, pos{file: nameOrFile}.errorf("cannot be read: %v; name a readable scenario file", rootCause(err))
+}
+
+// maxFile bounds a scenario file in bytes.
+const maxFile = 16 << 20
+
+// readLimited reads a file up to a little more than maxFile bytes.
+func readLimited(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 func rootCause(err error) error {

@@ -386,6 +386,11 @@ func TestPairWithoutPath(t *testing.T) {
 	}
 }
 
+// Rulers in comments are no nesting.
+func TestCommentRulers(t *testing.T) {
+	parse(t, "# "+strings.Repeat("-", 300)+"\n# "+strings.Repeat("[ - ", 300)+"\n"+base)
+}
+
 func TestNameOf(t *testing.T) {
 	for file, want := range map[string]string{"a/b.yaml": "b", "a/scenario.yaml": "a", "scenario.yaml": "scenario", "/x.y.yaml": "x.y"} {
 		if got := nameOf(file); got != want {

@@ -49,6 +49,9 @@ const maxDepth = 32
 
 // parseTree reads YAML text into a tree.
 func parseTree(file string, src []byte) (*node, *Error) {
+	if bad := checkNesting(file, src); bad != nil {
+		return nil, bad
+	}
 	f, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntaxError(file, err)
@@ -61,6 +64,31 @@ func parseTree(file string, src []byte) (*node, *Error) {
 		return nil, start.errorf("the file holds %d YAML documents; a scenario is one", len(f.Docs))
 	}
 	return convert(file, f.Docs[0].Body, 0)
+}
+
+// checkNesting bounds open brackets and list dashes before the parser sees
+// them, whose time grows with the square of the depth.
+func checkNesting(file string, src []byte) *Error {
+	line, col, depth, dashes, comment := 1, 0, 0, 0, false
+	for i, c := range src {
+		col++
+		switch {
+		case c == '\n':
+			line, col, dashes, comment = line+1, 0, 0, false
+		case comment || c == '#':
+			comment = true
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth = max(depth-1, 0)
+		case c == ' ' && i > 0 && (src[i-1] == '-' || src[i-1] == '?' || src[i-1] == ':'):
+			dashes++ // "- - - x" nests a list per dash
+		}
+		if max(depth, dashes) > 4*maxDepth {
+			return pos{file, line, col}.errorf("nested more than %d levels deep; no scenario value is", maxDepth)
+		}
+	}
+	return nil
 }
 
 // syntaxError turns the parser's error into one line with a place.

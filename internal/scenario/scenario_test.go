@@ -386,9 +386,14 @@ func TestPairWithoutPath(t *testing.T) {
 	}
 }
 
-// Rulers in comments are no nesting.
-func TestCommentRulers(t *testing.T) {
+// Rulers in comments and long lines are no nesting.
+func TestLongLines(t *testing.T) {
 	parse(t, "# "+strings.Repeat("-", 300)+"\n# "+strings.Repeat("[ - ", 300)+"\n"+base)
+	flow := "{from: h0, to: h1}, "
+	v := parse(t, base+"  - {flows: {size: 1KB, list: ["+strings.Repeat(flow, 500)+"]}}\n")
+	if len(v.Plan.Messages) != 502 {
+		t.Errorf("%d messages, want 502", len(v.Plan.Messages))
+	}
 }
 
 func TestNameOf(t *testing.T) {

@@ -83,6 +83,8 @@ func checkNesting(file string, src []byte) *Error {
 			depth = max(depth-1, 0)
 		case c == ' ' && i > 0 && (src[i-1] == '-' || src[i-1] == '?' || src[i-1] == ':'):
 			dashes++ // "- - - x" nests a list per dash
+		case c != ' ' && c != '-' && c != '?' && c != ':':
+			dashes = 0
 		}
 		if max(depth, dashes) > 4*maxDepth {
 			return pos{file, line, col}.errorf("nested more than %d levels deep; no scenario value is", maxDepth)

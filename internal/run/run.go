@@ -65,7 +65,6 @@ type runner struct {
 	ctx     context.Context
 	opt     Options
 	total   int64
-	from    time.Time
 	shown   time.Time
 	stopped string
 }
@@ -123,9 +122,6 @@ func (r *runner) end() units.Time {
 // runTo executes everything before limit, or before the end of the run if that
 // comes first; then stopped says why.
 func (r *runner) runTo(limit units.Time) {
-	if r.stopped != "" || limit == units.Never && r.Valid.MeasureFrom == units.Never && r.Engine.Events() > 0 {
-		return
-	}
 	bound := limit
 	if r.Valid.Stop < bound {
 		bound = r.Valid.Stop + 1 // what is due at the stop time still happens

@@ -288,7 +288,14 @@ func (n *Net) transmit(now units.Time, p *Port, slot uint32) {
 	default:
 		n.hops++
 	}
-	n.part.Send(int(p.peerPart), now+d, sim.Order(d, p.source), evArrive|p.peerPort, slot)
+	order := sim.Order(d, p.source)
+	if mutantTieBreak {
+		order = uint64(slot) & sim.MaxSource
+	}
+	if mutantEarlyStart && pk.PSN%4 == 3 {
+		p.freeAt = now
+	}
+	n.part.Send(int(p.peerPart), now+d, order, evArrive|p.peerPort, slot)
 }
 
 // txTime is the time of b bytes on the wire: rounded up to a picosecond, or

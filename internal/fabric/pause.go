@@ -57,7 +57,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 		switch {
 		case p.want>>c&1 == 0:
 			s.resumes++
-		case p.told>>c&1 != 0:
+		case p.told>>c&1 != 0 && !mutantCountRefresh:
 			s.refresh++
 		default:
 			s.sent.Add(now, 0)
@@ -107,6 +107,10 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 	for v := uint8(word) & p.pfc; v != 0; v &= v - 1 {
 		c := uint8(bits.TrailingZeros8(v))
 		if word>>8>>c&1 != 0 {
+			if mutantIgnoreXOFF {
+				n.pauses[c][i].received.Add(now, 0)
+				continue
+			}
 			n.shut(now, i, c)
 		} else if p.shut>>c&1 != 0 {
 			n.open(now, i, c)
@@ -186,6 +190,9 @@ func (n *Net) bookPause(now units.Time, i int, c uint8) {
 	}
 	if since < now {
 		since = max(since, s.from)
+		if mutantHeldEarly {
+			since = s.from - units.Nanosecond
+		}
 		s.held.Add(since, int64(now-since))
 		s.held.Last = max(s.held.Last, now)
 	}

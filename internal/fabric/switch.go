@@ -154,6 +154,11 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 	if q := &n.queues[c][e]; sw.markAtEnqueue && q.bytes+size > q.kmin {
 		n.mark(now, sw, e, c, q.bytes+size, pk)
 	}
+	if mutantCountTwice || mutantDuplicate || mutantLose || mutantReorder || mutantNoPeak {
+		if slot = n.mutateAdmitted(now, sw, e, c, slot); slot == 0 {
+			return
+		}
+	}
 	n.enqueue(now, e, c, slot)
 	out := &n.ports[e]
 	if out.idle(now) {
@@ -168,6 +173,9 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 // when even the headroom is full.
 func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int32) bool {
 	g := &n.pgs[c][i]
+	if mutantShortHeadroom && g.peak == 0 {
+		g.headroomSize -= 3 * (4096 + 78)
+	}
 	t := sw.threshold(g)
 	if g.headroom+size > g.headroomSize && int64(g.above()+size) > t {
 		return false
@@ -196,7 +204,7 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 // release returns a frame's buffer when its transmission starts, headroom
 // first, and tells the upstream port to go on when enough is free.
 func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Packet) {
-	if sw.unaccounted>>c&1 != 0 {
+	if sw.unaccounted>>c&1 != 0 || mutantSkipRelease && pk.PSN%64 == 63 {
 		return
 	}
 	size := int32(pk.Frame)

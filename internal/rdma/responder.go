@@ -189,6 +189,9 @@ func (q *QP) restartMessage() {
 // duplicate handles a packet that was accepted before: the acknowledgement may
 // have been lost, so it is sent again.
 func (q *QP) duplicate(now units.Time, p *packet.Packet, ce bool, out *Replies) {
+	if mutantCountDuplicate {
+		q.delivered += int64(p.Payload)
+	}
 	if q.cfg.SilentDuplicates || p.Flags&packet.AckReq == 0 {
 		return
 	}

@@ -54,7 +54,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// checkSeed runs one random scenario and stops the test at its first fault.
+// checkSeed runs one random scenario and stops the test with all that is wrong.
 func checkSeed(t *testing.T, seed uint64, d draw) (base *record.Run) {
 	t.Helper()
 	fail := func(format string, args ...any) {
@@ -71,10 +71,14 @@ func checkSeed(t *testing.T, seed uint64, d draw) (base *record.Run) {
 		fail("refused: %v", err)
 	}
 	base = simulate(t, v, 1, 1)
+	var all []string
 	for _, p := range properties() {
 		if bad := p.broken(v, d, base); bad != "" {
-			fail("%s: %s", p.name, bad)
+			all = append(all, p.name+": "+bad)
 		}
+	}
+	if len(all) > 0 {
+		fail("%s", strings.Join(all, "\n"))
 	}
 	pick := rng.New(seed, "cut")
 	parts, workers := 2+pick.IntN(15), 1+pick.IntN(3)

@@ -1,0 +1,25 @@
+//go:build !mutant
+
+package fabric
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Faults that the property tests must catch (build tag mutant). Here they are
+// constants, so that the compiler leaves nothing of them.
+const (
+	mutantShortHeadroom = false // headroom three frames too small
+	mutantSkipRelease   = false // now and then a frame's buffer is not returned
+	mutantIgnoreXOFF    = false // a port goes on sending when told to stop
+	mutantCountTwice    = false // the first byte of a frame counts twice
+	mutantDuplicate     = false // now and then a frame is queued twice
+	mutantLose          = false // now and then a frame vanishes
+	mutantReorder       = false // a frame takes the place of the head of its queue
+	mutantTieBreak      = false // simultaneous events run in the order of record numbers
+	mutantEarlyStart    = false // now and then a port starts the next frame at once
+	mutantHeldEarly     = false // held time counts from before the pause
+	mutantNoPeak        = false // the peak of a queue is forgotten
+	mutantCountRefresh  = false // a refresh counts as a pause
+)
+
+// mutateAdmitted is never called in this build.
+func (n *Net) mutateAdmitted(units.Time, *swtch, int, uint8, uint32) uint32 { return 0 }

@@ -1,0 +1,8 @@
+//go:build mutant
+
+package rdma
+
+import "os"
+
+// See mutant.go. HOPSCOPE_MUTANT names the fault to switch on.
+var mutantCountDuplicate = os.Getenv("HOPSCOPE_MUTANT") == "count-duplicate"

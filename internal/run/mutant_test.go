@@ -1,0 +1,58 @@
+//go:build !mutant
+
+package run_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestPropertiesCatchMutants builds the tests with the faults of package fabric
+// and rdma compiled in (build tag mutant) and demands that the properties catch
+// each of them, by the property that is about it.
+func TestPropertiesCatchMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a second test program")
+	}
+	program := filepath.Join(t.TempDir(), "mutants.test")
+	if out, err := exec.Command("go", "test", "-c", "-tags", "mutant", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	properties := func(mutant string, args ...string) (output []byte, failed bool) {
+		cmd := exec.Command(program, append(args, "-test.run=^TestProperties$", "-test.timeout=2m")...)
+		cmd.Env = append(os.Environ(), "HOPSCOPE_MUTANT="+mutant)
+		output, err := cmd.CombinedOutput()
+		return output, err != nil
+	}
+	if out, failed := properties("none", "-test.short"); failed {
+		t.Fatalf("the properties fail without a fault:\n%s", out)
+	}
+	for _, m := range []struct{ mutant, caught string }{
+		{"short-headroom", "no lossless drop"},
+		{"skip-release", "no packet is alive|every message ends"},
+		{"ignore-xoff", "no lossless drop"},
+		{"count-twice", "bytes into a switch leave it"},
+		{"duplicate", "bytes into a switch leave it|PSN order|accounting below zero"},
+		{"lose", "bytes into a switch leave it"},
+		{"reorder", "PSN order"},
+		{"tie-break", "give another result than one"},
+		{"early-start", "no port above its rate|faster than its wire time|no lossless drop"},
+		{"held-early", "times and queues are ordered"},
+		{"no-peak", "times and queues are ordered"},
+		{"count-refresh", "each pause sent is received"},
+		{"count-duplicate", "every byte is delivered once"},
+	} {
+		t.Run(m.mutant, func(t *testing.T) {
+			out, failed := properties(m.mutant)
+			switch {
+			case !failed:
+				t.Error("no property notices the fault")
+			case !regexp.MustCompile(m.caught).Match(out):
+				t.Errorf("not caught by %q but otherwise:\n%.2000s", m.caught, out)
+			}
+		})
+	}
+}

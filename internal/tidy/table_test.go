@@ -1,0 +1,93 @@
+package tidy
+
+// module is the import path of the repository.
+const module = "github.com/hopscope/hopscope/"
+
+// Levels, lowest first. A package may import packages of its own module only
+// from below; the numbers between the tens order packages within a level.
+const (
+	levelBase      = 0  // units, random numbers, bytes on the wire
+	levelModel     = 10 // engine, records, pure models
+	levelDevice    = 20 // ports, switches, cards
+	levelScenario  = 30 // files in, world out
+	levelRun       = 40 // the pipeline and what becomes of its records
+	levelFrontEnd  = 50 // command line
+	levelTopmost   = 60 // main
+	levelUnchecked = 70 // checks of the whole, imported by nothing
+)
+
+// rule is what one package is held to.
+type rule struct {
+	level      int
+	thirdParty []string // modules it may import, by prefix
+	std        []string // parts of the standard library it may import although restricted
+}
+
+// restricted are the parts of the standard library through which a run could
+// depend on anything but its scenario. A package imports one only if its rule
+// says so; "net" stands for net/http and the like as well.
+var restricted = []string{"context", "crypto/rand", "math/rand", "math/rand/v2", "net", "os", "os/exec", "os/signal",
+	"runtime", "sync", "sync/atomic", "syscall", "time", "unsafe"}
+
+// rules has a row for every package.
+var rules = map[string]rule{
+	"internal/units": {level: levelBase},
+	"internal/rng":   {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
+	"wire":           {level: levelBase},
+
+	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
+	"internal/packet":     {level: levelModel},
+	"internal/record":     {level: levelModel},
+	"internal/topology":   {level: levelModel},
+	"internal/workload":   {level: levelModel},
+	"internal/congestion": {level: levelModel + 1},
+	"internal/rdma":       {level: levelModel + 2},
+
+	"internal/fabric": {level: levelDevice},
+	"internal/nic":    {level: levelDevice + 1},
+
+	"scenarios":         {level: levelBase},
+	"internal/scenario": {level: levelScenario, thirdParty: []string{"github.com/goccy/go-yaml"}, std: []string{"os"}},
+	"internal/build":    {level: levelScenario + 1},
+
+	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
+	"internal/metrics": {level: levelRun},
+	"internal/report":  {level: levelRun + 1, std: []string{"os"}},
+
+	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+		std: []string{"context", "os", "os/signal", "runtime", "runtime/debug", "sync", "syscall", "time"}},
+	"cmd/hopscope": {level: levelTopmost, std: []string{"context", "os"}},
+
+	"fidelity":      {level: levelUnchecked, std: []string{"context", "os", "os/exec", "runtime", "sync", "time"}},
+	"internal/tidy": {level: levelUnchecked},
+}
+
+// never lists imports that levels would allow. Metrics and reports know no
+// devices, so that a report can be made again from a saved run directory; the
+// command line reaches devices through run alone; only sim runs beneath run.
+var never = map[string][]string{
+	"internal/metrics":    {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build"},
+	"internal/report":     {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build", "internal/run"},
+	"internal/cli":        {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/build"},
+	"internal/congestion": {"internal/sim", "internal/packet", "internal/topology", "internal/workload"},
+	"internal/rdma":       {"internal/sim", "internal/topology", "internal/workload"},
+	"internal/scenario":   {"internal/sim", "internal/nic"},
+	"internal/packet":     {"internal/units"},
+}
+
+// mayRange are packages below the level of run that iterate over maps or start
+// goroutines although order could matter there.
+var mayRange = map[string]bool{"internal/sim": true}
+
+// Limits of size.
+const (
+	maxFileLines     = 800
+	maxFunctionLines = 70
+	// longFunctions is how many functions are longer, tests apart. It may only
+	// fall; a function that shrinks takes the number along.
+	longFunctions = 0
+)
+
+// mutable lists package-level variables that change while the program runs,
+// with the reason.
+var mutable = map[string]string{}

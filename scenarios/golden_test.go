@@ -1,0 +1,101 @@
+package scenarios_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
+)
+
+var update = flag.Bool("update", false, "write golden.txt and README's sample from what the program prints")
+
+// reportOf runs a shipped scenario and returns what `hopscope run` prints where
+// there is no terminal: 100 columns, no colour.
+func reportOf(t *testing.T, name string) []byte {
+	t.Helper()
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: name, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := report.Text(&b, r, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Every shipped scenario prints what its golden.txt holds.
+func TestGolden(t *testing.T) {
+	list := run.List()
+	if len(list) == 0 {
+		t.Fatal("no shipped scenarios")
+	}
+	for _, s := range list {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			got, file := reportOf(t, s.Name), filepath.Join(s.Name, "golden.txt")
+			if *update {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v; make golden writes it", err)
+			}
+			if line, a, b := firstDifference(string(want), string(got)); line > 0 {
+				t.Errorf("%s line %d\nwant %s\ngot  %s\nmake golden writes what is printed now; read the difference before committing it", file, line, a, b)
+			}
+		})
+	}
+}
+
+func firstDifference(want, got string) (line int, a, b string) {
+	if want == got {
+		return 0, "", ""
+	}
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for line = range min(len(w), len(g)) {
+		if w[line] != g[line] {
+			return line + 1, w[line], g[line]
+		}
+	}
+	return min(len(w), len(g)) + 1, "", ""
+}
+
+// README shows incast-4to1's report between these lines.
+const (
+	sample    = "$ go run ./cmd/hopscope run incast-4to1\n"
+	sampleEnd = "```\n"
+)
+
+// The output in README is what its command prints.
+func TestReadmeSample(t *testing.T) {
+	const file = "../README.md"
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(readme), sample)
+	shown, after, closed := strings.Cut(rest, sampleEnd)
+	if !found || !closed {
+		t.Fatalf("%s shows no %q", file, strings.TrimSpace(sample))
+	}
+	printed := string(reportOf(t, "incast-4to1"))
+	if *update {
+		if err := os.WriteFile(file, []byte(before+sample+printed+sampleEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if line, a, b := firstDifference(shown, printed); line > 0 {
+		t.Errorf("%s, sample line %d\nshown   %s\nprinted %s\nmake golden writes it", file, line, a, b)
+	}
+}

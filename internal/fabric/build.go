@@ -32,6 +32,9 @@ type snapshot struct {
 	area float64
 	sent Sent
 	min  int64
+	// At the start the peak so far, at the end the peak within.
+	peak   int32
+	peakAt units.Time
 }
 
 // SwitchSpec is what a Net needs to build a switch.

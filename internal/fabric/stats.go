@@ -25,13 +25,33 @@ func (n *Net) Measure(now units.Time, from bool) {
 			q.integrate(now)
 			s := snapshot{area: q.mean(1), sent: n.sentFrames(i, uint8(c))}
 			if from {
-				n.cold[i].from[c] = s
-				q.least = q.bytes
+				n.measureFrom(i, c, s)
 			} else {
-				n.cold[i].to[c] = s
-				n.cold[i].from[c].min = int64(q.least)
+				n.measureTo(i, c, s)
 			}
 		}
+	}
+}
+
+// measureFrom begins the window of one queue: extremes start afresh, and the
+// peak so far is kept aside.
+func (n *Net) measureFrom(i, c int, s snapshot) {
+	q, cold := &n.queues[c][i], &n.cold[i]
+	s.peak, s.peakAt = q.peak, cold.peakAt[c]
+	cold.from[c] = s
+	q.least, q.peak = q.bytes, q.bytes
+}
+
+// measureTo ends the window of one queue and gives the peak of the whole run
+// back.
+func (n *Net) measureTo(i, c int, s snapshot) {
+	q, cold := &n.queues[c][i], &n.cold[i]
+	s.peak = q.peak
+	cold.to[c] = s
+	from := &cold.from[c]
+	from.min = int64(q.least)
+	if from.peak >= q.peak {
+		q.peak, cold.peakAt[c] = from.peak, from.peakAt
 	}
 }
 
@@ -86,7 +106,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	if n.measuring {
 		from, to := cold.from[c], cold.to[c]
 		r.MeanQueueBytes = (to.area - from.area) / float64(window)
-		r.MinQueueBytes = from.min
+		r.MinQueueBytes, r.MaxQueueBytes = from.min, int64(to.peak)
 		r.Utilisation = n.utilisation(p, to.sent, from.sent, window)
 	}
 	if d := cold.drops[c]; d != nil {

@@ -54,13 +54,13 @@ func flowsCSV(flows []record.Flow) []byte {
 
 func portsCSV(ports []record.Port) []byte {
 	header := []string{"node", "port", "peer", "class", "rate_bps", "peak_queue_bytes", "peak_queue_at_ps",
-		"mean_queue_bytes", "min_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
+		"mean_queue_bytes", "min_queue_bytes", "max_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
 		"utilisation", "marked_packets", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
 		"held_ps", "paused_ps", "dropped_frames", "dropped_bytes"}
 	return rows(header, len(ports), func(i int) []string {
 		p := &ports[i]
 		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), integer(p.RateBps), integer(p.PeakQueueBytes),
-			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), integer(p.MinQueueBytes), integer(p.PeakIngress),
+			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), integer(p.MinQueueBytes), integer(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
 			integer(p.HeldPS), integer(p.PausedPS), integer(p.Dropped), integer(p.DroppedBytes)}

@@ -42,7 +42,7 @@ func (b *Book) add(f Figure) Figure {
 // Near holds measured to expected within a share of it: 0.015 is 1.5 %.
 func (b *Book) Near(name, figure string, expected, measured, share float64, source string) Figure {
 	return b.add(Figure{Case: name, Name: figure, Expected: number(expected), Measured: number(measured),
-		Tolerance: fmt.Sprintf("±%g %%", share*100), Source: source,
+		Tolerance: fmt.Sprintf("±%.4g %%", share*100), Source: source,
 		OK: math.Abs(measured-expected) <= share*math.Abs(expected)})
 }
 

@@ -60,7 +60,7 @@ func long(t *testing.T) {
 // record writes the book to results/<date>-<commit>.txt.
 func (c *checks) record(t *testing.T) {
 	commit := "unknown"
-	if out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
+	if out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude", "*").Output(); err == nil {
 		commit = strings.TrimSpace(string(out))
 	}
 	date := time.Now().UTC().Format("2006-01-02")
@@ -72,7 +72,7 @@ func (c *checks) record(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.book.Write(f, fmt.Sprintf("Fidelity of hopscope at commit %s, %s", commit, date))
+	err = c.book.Write(f, fmt.Sprintf("Fidelity of hopscope at commit %s, %s%s", commit, date, left()))
 	if e := f.Close(); err == nil {
 		err = e
 	}
@@ -80,6 +80,17 @@ func (c *checks) record(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("wrote %s", name)
+}
+
+// left says what the environment left out.
+func left() (out string) {
+	if os.Getenv("HOPSCOPE_DATA") == "" {
+		out += "; without the reference runs: HOPSCOPE_DATA is not set"
+	}
+	if os.Getenv("HOPSCOPE_LONG") == "" {
+		out += "; without the long runs: HOPSCOPE_LONG is not set"
+	}
+	return out
 }
 
 // do runs a scenario as the command line would.

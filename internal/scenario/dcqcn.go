@@ -17,9 +17,9 @@ func (r *resolver) readDCQCN(n *node) {
 	if r.d.err != nil {
 		return
 	}
-	if r.v.Stack == stackPFCOnly {
+	if !r.stack().CC {
 		if n != nil && (n.kind != scalarNode || n.text != "none") {
-			r.d.fail(n.pos, "dcqcn: the stack %s runs without congestion control; take the stack rocev2, or leave dcqcn out", stackPFCOnly)
+			r.d.fail(n.pos, "dcqcn: the stack %s runs without congestion control; take the stack rocev2, or leave dcqcn out", r.v.Stack)
 		}
 		return
 	}

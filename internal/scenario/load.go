@@ -44,11 +44,17 @@ func List() []Info {
 // set is a --set argument, path=value; seed, when not nil, replaces the
 // scenario's. The error is always an *Error.
 func Load(nameOrFile string, set []string, seed *uint64) (*Valid, error) {
+	return LoadStack(nameOrFile, "", set, seed)
+}
+
+// LoadStack is Load with the scenario's stack replaced unless stack is "":
+// sections that only the scenario's own stack can use are left out.
+func LoadStack(nameOrFile, stack string, set []string, seed *uint64) (*Valid, error) {
 	file, src, bad := open(nameOrFile)
 	if bad != nil {
 		return nil, bad
 	}
-	return Parse(file, src, set, seed)
+	return ParseStack(file, src, stack, set, seed)
 }
 
 // open finds the text of a scenario.
@@ -101,6 +107,11 @@ func rootCause(err error) error {
 
 // Parse checks the text of a scenario; file is its name in errors.
 func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) {
+	return ParseStack(file, src, "", set, seed)
+}
+
+// ParseStack is Parse with the stack replaced as by LoadStack.
+func ParseStack(file string, src []byte, stack string, set []string, seed *uint64) (*Valid, error) {
 	root, bad := parseTree(file, src)
 	if bad != nil {
 		return nil, bad
@@ -110,6 +121,11 @@ func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) 
 	}
 	for _, s := range set {
 		if bad := applySet(root, s); bad != nil {
+			return nil, bad
+		}
+	}
+	if stack != "" {
+		if bad := setStack(root, stack); bad != nil {
 			return nil, bad
 		}
 	}
@@ -127,7 +143,7 @@ func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) 
 		r.v.Name = nameOf(file)
 	}
 	r.v.Source = src
-	if len(set) > 0 || seed != nil || inlined {
+	if len(set) > 0 || stack != "" || seed != nil || inlined {
 		r.v.Source = render(root)
 	}
 	return r.v, nil
@@ -141,25 +157,6 @@ func nameOf(file string) string {
 		return dir
 	}
 	return base
-}
-
-// Stacks that exist now.
-const (
-	stackRoCEv2  = "rocev2"
-	stackPFCOnly = "rocev2-pfc-only"
-)
-
-// checkStack says what is wrong with a stack's name, or nothing.
-func checkStack(name string) string {
-	built := []string{stackRoCEv2, stackPFCOnly}
-	if contains(built, name) {
-		return ""
-	}
-	planned := []string{"tcp", "rocev2-lossy", "iwarp", "infiniband"}
-	if contains(planned, name) {
-		return fmt.Sprintf("%q is not built yet; use %s", name, strings.Join(built, " or "))
-	}
-	return fmt.Sprintf("%q is not a stack; %s", name, suggest(name, built))
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -201,7 +198,7 @@ func (r *resolver) readHeader(o object) {
 	v.Stack = stackRoCEv2
 	if text, ok := o.scalar("stack"); ok {
 		v.Stack = text
-		if msg := checkStack(text); msg != "" {
+		if msg := CheckStack(text); msg != "" {
 			o.fail("stack", "%s", msg)
 		}
 	}
@@ -273,9 +270,25 @@ func (r *resolver) readDevices(o object) {
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {
 		r.switches[n], r.nics[n] = sw, nic
+	r.withoutPFC(&sw.pfc, &nic.pfc)
 	}
-	r.overrides(o, "switches", topology.Switch, func(n int, v *node, path string) { readSwitch(r.d, v, path, &r.switches[n]) })
-	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) { readNIC(r.d, v, path, &r.nics[n]) })
+	r.overrides(o, "switches", topology.Switch, func(n int, v *node, path string) {
+		readSwitch(r.d, v, path, &r.switches[n])
+		r.withoutPFC(&r.switches[n].pfc)
+	})
+	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) {
+		readNIC(r.d, v, path, &r.nics[n])
+		r.withoutPFC(&r.nics[n].pfc)
+	})
+}
+
+// withoutPFC switches PFC off where the stack has none.
+func (r *resolver) withoutPFC(settings ...*pfcSettings) {
+	for _, p := range settings {
+		if !r.stack().PFC {
+			p.enabled = 0
+		}
+	}
 }
 
 // overrides applies the sections of named nodes.

@@ -59,7 +59,11 @@ func sourceOf(o object, key, otherwise string) string {
 func (r *resolver) switchNotes(s object, set *switchSettings) {
 	r.note("switch.latency", set.latency.String(), sourceOf(s, "latency", "assumed pipeline of a shared-memory Ethernet switch"))
 	if set.pfc.enabled == 0 {
-		r.note("switch.pfc", "none", fromScenario)
+		from := fromScenario
+		if !r.stack().PFC {
+			from = r.stack().without()
+		}
+		r.note("switch.pfc", "none", from)
 		return
 	}
 	p := object{r.d, orEmpty(s.n.get("pfc")), "switch.pfc"}
@@ -67,9 +71,9 @@ func (r *resolver) switchNotes(s object, set *switchSettings) {
 	if set.pfc.xoff > 0 {
 		r.note("switch.pfc.xoff", set.pfc.xoff.String(), fromScenario)
 	} else {
-		r.note("switch.pfc.alpha", fmt.Sprintf("%d/%d", set.pfc.alphaNum, set.pfc.alphaDen), sourceOf(p, "alpha", "Azure SONiC sample (NSDI 2023, appendix A)"))
+		r.note("switch.pfc.alpha", fmt.Sprintf("%d/%d", set.pfc.alphaNum, set.pfc.alphaDen), sourceOf(p, "alpha", fromAzure))
 	}
-	r.note("switch.pfc.xon_offset", set.pfc.xonOffset.String(), sourceOf(p, "xon_offset", "Azure SONiC sample (NSDI 2023, appendix A)"))
+	r.note("switch.pfc.xon_offset", set.pfc.xonOffset.String(), sourceOf(p, "xon_offset", fromAzure))
 	r.note("switch.pfc.reserved", set.pfc.reserved.String(), sourceOf(p, "reserved", fromRunScript))
 	r.note("switch.pfc.quanta", fmt.Sprint(set.pfc.quanta), sourceOf(p, "quanta", "IEEE 802.3 annex 31B, the largest; sent again at half the time"))
 	response := "IEEE 802.3 31B.3.7 by rate"

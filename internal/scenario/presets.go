@@ -10,6 +10,7 @@ const (
 	fromScenario  = "scenario"
 	fromRunScript = "run script of the ns-3 RDMA simulators"
 	fromSimAI     = "SimAI configuration for this link rate"
+	fromAzure     = "Azure SONiC sample (NSDI 2023, appendix A)"
 )
 
 // defaultRED is the marking curve per link rate: 25G to 100G as the public

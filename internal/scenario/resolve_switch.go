@@ -146,10 +146,29 @@ func (r *resolver) resolveSwitch(n int) {
 }
 
 func (r *resolver) bufferOf(n int) units.Bytes {
+	r.lossyNotes(n, out.LossyPool)
 	if b := r.switches[n].buffer; b > 0 {
 		r.note("switch.buffer", b.String(), fromScenario)
 		return b
 	}
+// lossyNotes says what limits the queues of a stack without PFC: the egress
+// dynamic threshold that Azure's SONiC switches have for lossy classes, alpha
+// 1/2 of what is free of 14 of 24 MB of buffer (NSDI 2023 appendix A, models
+// 2.6).
+func (r *resolver) lossyNotes(n int, pool units.Bytes) {
+	s := &r.switches[n]
+	if r.stack().PFC {
+		return
+	}
+	l := object{r.d, orEmpty(orEmpty(s.obj.n).get("lossy")), "switch.lossy"}
+	if s.lossyDen == 0 {
+		r.note("switch.lossy", "unlimited", fromScenario)
+		return
+	}
+	r.note("switch.lossy.alpha", fmt.Sprintf("%d/%d of the free pool", s.lossyNum, s.lossyDen), sourceOf(l, "alpha", fromAzure))
+	r.note("switch.lossy.pool", pool.String(), sourceOf(l, "pool", "7/12 of the buffer: "+fromAzure+", 14 of 24 MB"))
+}
+
 	fastest := units.Rate(0)
 	for port := range r.v.Graph.Nodes[n].Ports {
 		fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
@@ -180,7 +199,7 @@ func (r *resolver) groupsOf(n, port int) (pg [fabric.Classes]fabric.PGParams) {
 
 func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortParams {
 	out := fabric.PortParams{PFC: s.pfc.portPFC(rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()}
-	if r.v.Stack == stackPFCOnly {
+	if !r.stack().ECN {
 		return out
 	}
 	mask := r.classes

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,6 +202,11 @@ func (n *node) put(key string, at pos, value *node) {
 		}
 	}
 	n.fields = append(n.fields, field{key, at, value})
+}
+
+// remove takes the value under key away, if there is one.
+func (n *node) remove(key string) {
+	n.fields = slices.DeleteFunc(n.fields, func(f field) bool { return f.key == key })
 }
 
 // applySet edits the tree by one --set argument, path=value. Everything it

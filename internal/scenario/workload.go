@@ -134,7 +134,7 @@ func (r *resolver) readOptions(o object) workload.Options {
 	o.boolean("split", &opt.Split)
 	r.readClass(o, &opt)
 	if text, ok := o.scalar("stack"); ok {
-		if msg := checkStack(text); msg != "" {
+		if msg := CheckStack(text); msg != "" {
 			o.fail("stack", "%s", msg)
 		} else if text != r.v.Stack {
 			o.fail("stack", "%q beside %q: several stacks in one fabric are not built yet; leave stack out here", text, r.v.Stack)

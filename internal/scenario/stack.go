@@ -1,0 +1,89 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Stack is what one name after `stack:` switches on. All of them are RoCEv2
+// with the reliable connected service; what is off leaves the rest alone.
+type Stack struct {
+	Name    string
+	Summary string // one line
+	PFC     bool   // the data's class is lossless; without it egress thresholds drop
+	ECN     bool   // switches mark
+	CC      bool   // DCQCN runs in the NICs
+}
+
+// Stacks that exist now, the default first.
+const (
+	stackRoCEv2  = "rocev2"
+	stackPFCOnly = "rocev2-pfc-only"
+	stackECNOnly = "rocev2-ecn-only"
+	stackNone    = "rocev2-none"
+)
+
+// Stacks lists the stacks that `stack:` and compare take, in the order of a
+// comparison's columns.
+func Stacks() []Stack {
+	return []Stack{
+		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true},
+		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false},
+		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true},
+		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false},
+	}
+}
+
+// StackNames lists the names of Stacks.
+func StackNames() []string {
+	var names []string
+	for _, s := range Stacks() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// CheckStack says in one line what is wrong with a stack's name, or nothing.
+func CheckStack(name string) string {
+	built := StackNames()
+	if contains(built, name) {
+		return ""
+	}
+	planned := []string{"tcp", "rocev2-lossy", "iwarp", "infiniband"}
+	if contains(planned, name) {
+		last := len(built) - 1
+		return fmt.Sprintf("%q is not built yet; use %s or %s", name, strings.Join(built[:last], ", "), built[last])
+	}
+	return fmt.Sprintf("%q is not a stack; %s", name, suggest(name, built))
+}
+
+// stack is the one that the scenario runs; the default while the name is wrong.
+func (r *resolver) stack() Stack {
+	all := Stacks()
+	for _, s := range all {
+		if s.Name == r.v.Stack {
+			return s
+		}
+	}
+	return all[0]
+}
+
+// without says what a stack leaves out, as a source of notes.
+func (s Stack) without() string { return "stack " + s.Name }
+
+// setStack puts a stack in place of the scenario's own, with what the scenario
+// says of congestion control left out when that stack has none: a comparison
+// runs one file over several stacks.
+func setStack(root *node, name string) *Error {
+	at := pos{file: "--stacks"}
+	if msg := CheckStack(name); msg != "" {
+		return at.errorf("%s", msg)
+	}
+	root.put("stack", at, &node{kind: scalarNode, text: name, pos: at})
+	for _, s := range Stacks() {
+		if s.Name == name && !s.CC {
+			root.remove("dcqcn")
+		}
+	}
+	return nil
+}

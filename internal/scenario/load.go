@@ -162,7 +162,7 @@ func nameOf(file string) string {
 // resolve reads the sections in the order in which they depend on each other.
 func (r *resolver) resolve(root *node) {
 	o := r.d.object(root, "", "name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
-		"mtu", "dcqcn", "measure", "stop", "time_quantum", "workload")
+		"mtu", "vlan", "dcqcn", "measure", "stop", "time_quantum", "workload")
 	r.readHeader(o)
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)
@@ -206,6 +206,9 @@ func (r *resolver) readHeader(o object) {
 	o.word("routing", &routing, "ecmp")
 	r.mtu = 4096
 	readMTU(o, &r.mtu)
+	if o.boolean("vlan", &r.vlan) && r.vlan {
+		v.Wire = wire.EthernetVLAN
+	}
 	v.Stop, v.MeasureFrom, v.MeasureTo = units.Never, units.Never, units.Never
 	if readOr(o, "stop", "never", units.Never, &v.Stop, units.ParseTime) && v.Stop == 0 {
 		o.fail("stop", "0 ends before anything happens; give a later time, or leave stop out to run until all is done")
@@ -267,10 +270,10 @@ func (r *resolver) readDevices(o object) {
 	nic := defaultNIC(sw.pfc)
 	readNIC(r.d, o.n.get("nic"), "nic", &nic)
 	nic.ownsConfig = false
+	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {
 		r.switches[n], r.nics[n] = sw, nic
-	r.withoutPFC(&sw.pfc, &nic.pfc)
 	}
 	r.overrides(o, "switches", topology.Switch, func(n int, v *node, path string) {
 		readSwitch(r.d, v, path, &r.switches[n])

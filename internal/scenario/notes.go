@@ -57,6 +57,12 @@ func sourceOf(o object, key, otherwise string) string {
 }
 
 func (r *resolver) switchNotes(s object, set *switchSettings) {
+	if r.vlan {
+		r.note("vlan", "802.1Q tag on every frame, 4 B", fromScenario)
+	}
+	if set.trustPCP {
+		r.note("switch.trust", "pcp: priority by the VLAN tag", fromScenario)
+	}
 	r.note("switch.latency", set.latency.String(), sourceOf(s, "latency", "assumed pipeline of a shared-memory Ethernet switch"))
 	if set.pfc.enabled == 0 {
 		from := fromScenario
@@ -142,9 +148,13 @@ func (r *resolver) warnClasses() {
 				continue
 			}
 			name, s := r.v.Graph.Nodes[n].Name, &r.switches[n]
-			if got := s.dscp[c.DSCP]; got != c.Class {
-				r.warn(fmt.Sprint("dscp", c.DSCP, c.Class, got), "%s: DSCP %d is priority %d there, while the NIC sends it in priority %d", name, c.DSCP, got, c.Class)
-			} else if s.pfc.enabled>>c.Class&1 == 0 {
+			kind, code, got := "DSCP", c.DSCP, s.dscp[c.DSCP]
+			if s.trustPCP { // the NIC's priority is the code point of its tag
+				kind, code, got = "PCP", c.Class, s.pcp[c.Class]
+			}
+			if got != c.Class {
+				r.warn(fmt.Sprint("dscp", code, c.Class, got), "%s: %s %d is priority %d there, while the NIC sends it in priority %d", name, kind, code, got, c.Class)
+			} else if s.pfc.enabled>>c.Class&1 == 0 && r.stack().PFC {
 				r.warn(fmt.Sprint("lossy", c.Class), "%s: %s uses priority %d without PFC, so congestion drops its packets", name, entry, c.Class)
 			}
 		}

@@ -37,7 +37,10 @@ func (r *resolver) resolveDevices() {
 // MTU is that of the IP packet: payload and 62+16 bytes of headers less the 18
 // of Ethernet.
 func (r *resolver) checkPortMTUs() {
-	const ethernet = 18 // addresses, type and FCS
+	ethernet := units.Bytes(18) // addresses, type and FCS
+	if r.vlan {
+		ethernet += 4 // the tag
+	}
 	need := r.maxFrame() - ethernet
 	first, firstMTU := "", units.Bytes(0)
 	for n := range r.v.Graph.Nodes {

@@ -23,6 +23,7 @@ type resolver struct {
 	initialRate units.Rate // dcqcn.initial_rate; 0: the port's
 	dcqcnGiven  object
 	topologyAt  pos
+	vlan        bool // frames carry an 802.1Q tag
 }
 
 // warning is a risky setting, said once for all ports that share it.
@@ -123,7 +124,11 @@ func (r *resolver) headroomAt(n, port int) units.Bytes {
 // resolveSwitch fills the parameters of switch n.
 func (r *resolver) resolveSwitch(n int) {
 	s, node := &r.switches[n], &r.v.Graph.Nodes[n]
-	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: rng.Mix64(r.v.Seed, uint64(n)),
+	if s.trustPCP && !r.vlan {
+		r.d.fail(s.obj.keyPos("trust"), "%s.trust: pcp classifies by the VLAN tag, and frames carry none; add vlan: true, or trust dscp", s.obj.path)
+		return
+	}
+	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: rng.Mix64(r.v.Seed, uint64(n)),
 		DSCPToPrio: s.dscp, Lossless: s.pfc.enabled, MarkAtEnqueue: s.ecn.atEnqueue,
 		EgressAlphaNum: s.lossyNum, EgressAlphaDen: s.lossyDen}
 	buffer := r.bufferOf(n)
@@ -141,16 +146,11 @@ func (r *resolver) resolveSwitch(n int) {
 	if out.LossyPool == 0 {
 		out.LossyPool = buffer / 12 * 7
 	}
+	r.lossyNotes(n, out.LossyPool)
 	r.checkBuffer(n, buffer, &out)
 	r.v.Switches[n] = out
 }
 
-func (r *resolver) bufferOf(n int) units.Bytes {
-	r.lossyNotes(n, out.LossyPool)
-	if b := r.switches[n].buffer; b > 0 {
-		r.note("switch.buffer", b.String(), fromScenario)
-		return b
-	}
 // lossyNotes says what limits the queues of a stack without PFC: the egress
 // dynamic threshold that Azure's SONiC switches have for lossy classes, alpha
 // 1/2 of what is free of 14 of 24 MB of buffer (NSDI 2023 appendix A, models
@@ -169,6 +169,11 @@ func (r *resolver) lossyNotes(n int, pool units.Bytes) {
 	r.note("switch.lossy.pool", pool.String(), sourceOf(l, "pool", "7/12 of the buffer: "+fromAzure+", 14 of 24 MB"))
 }
 
+func (r *resolver) bufferOf(n int) units.Bytes {
+	if b := r.switches[n].buffer; b > 0 {
+		r.note("switch.buffer", b.String(), fromScenario)
+		return b
+	}
 	fastest := units.Rate(0)
 	for port := range r.v.Graph.Nodes[n].Ports {
 		fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)

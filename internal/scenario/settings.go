@@ -57,6 +57,8 @@ type switchSettings struct {
 	lossyNum, lossyDen int64
 	lossyPool          units.Bytes // 0: 7/12 of the buffer
 	dscp               [64]uint8
+	trustPCP           bool
+	pcp                [8]uint8
 	strict             uint8
 	weight             [fabric.Classes]uint8
 	obj                object
@@ -74,12 +76,16 @@ func defaultSwitch() switchSettings {
 	for d := range s.dscp {
 		s.dscp[d] = uint8(d / 8) // the class selector: 26 is priority 3, 48 is 6
 	}
+	for p := range s.pcp {
+		s.pcp[p] = uint8(p) // IEEE 802.1Q: priority and code point are the same number
+	}
 	return s
 }
 
 // readSwitch applies the keys of a switch section to s.
 func readSwitch(d *decoder, n *node, path string, s *switchSettings) {
-	o := d.object(n, path, "buffer", "latency", "forwarding", "mtu", "pfc", "ecn", "lossy", "dscp_to_priority", "scheduler")
+	o := d.object(n, path, "buffer", "latency", "forwarding", "mtu", "pfc", "ecn", "lossy", "trust",
+		"dscp_to_priority", "pcp_to_priority", "scheduler")
 	if n != nil {
 		s.obj = o
 	}
@@ -97,7 +103,12 @@ func readSwitch(d *decoder, n *node, path string, s *switchSettings) {
 	readPFC(o, &s.pfc, true)
 	readECN(o, &s.ecn)
 	readLossy(o, s)
-	readDSCP(o, &s.dscp)
+	trust := "dscp"
+	if o.word("trust", &trust, "dscp", "pcp") {
+		s.trustPCP = trust == "pcp"
+	}
+	readPriorityMap(o, "dscp_to_priority", "DSCP", s.dscp[:])
+	readPriorityMap(o, "pcp_to_priority", "PCP", s.pcp[:])
 	readScheduler(o, &s.strict, &s.weight)
 }
 
@@ -242,27 +253,29 @@ func readLossy(parent object, s *switchSettings) {
 	}
 }
 
-func readDSCP(o object, dscp *[64]uint8) {
-	v := o.n.get("dscp_to_priority")
+// readPriorityMap reads which priority a switch gives each code point of one
+// kind.
+func readPriorityMap(o object, key, kind string, prio []uint8) {
+	v := o.n.get(key)
 	if v == nil || o.d.err != nil {
 		return
 	}
 	if v.kind != mappingNode {
-		o.fail("dscp_to_priority", "is %s; it maps DSCPs to priorities, such as {26: 3, 48: 6}", v.kind)
+		o.fail(key, "is %s; it maps %ss to priorities, such as {%d: 3}", v.kind, kind, min(26, len(prio)-2))
 		return
 	}
 	for _, f := range v.fields {
 		d, err := strconv.ParseUint(f.key, 10, 8)
-		if err != nil || d > 63 {
-			o.d.fail(f.pos, "%s: %q is not a DSCP from 0 to 63", o.join("dscp_to_priority"), f.key)
+		if err != nil || d >= uint64(len(prio)) {
+			o.d.fail(f.pos, "%s: %q is not a %s from 0 to %d", o.join(key), f.key, kind, len(prio)-1)
 			return
 		}
 		p, err := strconv.ParseUint(f.value.text, 10, 8)
 		if f.value.kind != scalarNode || err != nil || p > 7 {
-			o.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join("dscp_to_priority"), f.value.text)
+			o.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join(key), f.value.text)
 			return
 		}
-		dscp[d] = uint8(p)
+		prio[d] = uint8(p)
 	}
 }
 

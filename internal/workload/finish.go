@@ -51,7 +51,7 @@ func (p *Plan) Finish(net Network) error {
 		}
 		return cmp.Compare(p.Conns[a.Conn].Entry, p.Conns[b.Conn].Entry)
 	})
-	return nil
+	return p.finishTriggers()
 }
 
 func (p *Plan) checkConn(net Network, c *Conn) error {
@@ -94,12 +94,15 @@ func (p *Plan) checkMessage(m *Message) error {
 		return p.fail(entry, "size %s must be at least 1B", m.Bytes)
 	case m.Bytes > MaxBytes:
 		return p.fail(entry, "size %s is above %s, the longest message of a reliable connection; send several", m.Bytes, MaxBytes)
-	case m.Start < 0:
-		return p.fail(entry, "start %s must not be negative", m.Start)
-	case m.Start > MaxStart:
-		return p.fail(entry, "start %s is later than %s, the latest possible", m.Start, MaxStart)
 	case m.Verb > Send:
 		return p.fail(entry, "verb %d is unknown; use write or send", uint8(m.Verb))
+	case m.Start < 0:
+		return p.fail(entry, "start %s must not be negative", m.Start)
+	case m.Trigger > 0 && m.Start == units.Never:
+	case m.Trigger > 0:
+		return p.fail(entry, "a message starts at %s or by a trigger; keep one", m.Start)
+	case m.Start > MaxStart:
+		return p.fail(entry, "start %s is later than %s, the latest possible", m.Start, MaxStart)
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ type Options struct {
 	// SrcPort is the UDP source port of the first QP of each pair, counted up for
 	// the others; 0: each QP gets its own by its index (see SourcePort).
 	SrcPort       uint16
-	Path          []int // see Conn.Path
+	DstPort       uint16 // see Conn.DstPort
+	Path          []int  // see Conn.Path
 	WrongRKey     bool
 	NoRemoteWrite bool
 	Receives      int // see Conn.Receives
@@ -42,6 +43,8 @@ type Options struct {
 	Start units.Time // post of the first message
 	Count int        // messages per QP, at least 1 (0 counts as 1)
 	Every units.Time // from post to post; 0: all are posted at Start
+	// Trigger starts the messages instead of Start; see Message for all three.
+	Trigger, SendDone, RecvDone int
 }
 
 // DefaultOptions is one WRITE at time zero in priority 3 with DSCP 26, over one
@@ -91,8 +94,12 @@ func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
 			bytes = share(size, o.QPs, q)
 		}
 		for i := range o.Count {
-			p.Messages = append(p.Messages, Message{Conn: conn, Verb: o.Verb, Bytes: bytes,
-				Start: o.Start + units.Time(i)*o.Every})
+			start := o.Start + units.Time(i)*o.Every
+			if o.Trigger > 0 {
+				start = units.Never
+			}
+			p.Messages = append(p.Messages, Message{Conn: conn, Verb: o.Verb, Bytes: bytes, Start: start,
+				Trigger: o.Trigger, SendDone: o.SendDone, RecvDone: o.RecvDone})
 		}
 	}
 	return nil
@@ -221,7 +228,7 @@ func (p *Plan) connect(entry, from, to, q int, o Options) int {
 	if o.SrcPort != 0 {
 		port = o.SrcPort + uint16(q)
 	}
-	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcPort: port, Class: o.Class, DSCP: o.DSCP,
+	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcPort: port, DstPort: o.DstPort, Class: o.Class, DSCP: o.DSCP,
 		Entry: entry, Path: o.Path, WrongRKey: o.WrongRKey, NoRemoteWrite: o.NoRemoteWrite,
 		Receives: o.Receives, InitialRate: o.InitialRate})
 	return k

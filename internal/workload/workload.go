@@ -19,6 +19,7 @@ func (v Verb) String() string { return [...]string{"WRITE", "SEND"}[v] }
 type Conn struct {
 	Src, Dst int    // endpoint indices (topology.Graph.Endpoints)
 	SrcPort  uint16 // UDP source port; entropy for ECMP
+	DstPort  uint16 // shown in files for other programs; 0: 4791, where all RoCEv2 goes
 	Class    uint8  // priority of data at the NIC
 	DSCP     uint8  // of data packets
 	Entry    int    // workload entry it belongs to
@@ -42,7 +43,12 @@ type Message struct {
 	Conn  int
 	Verb  Verb
 	Bytes units.Bytes
-	Start units.Time
+	Start units.Time // when it is posted; Never: by Trigger
+	// Numbers of triggers, counted from 1 in Plan.Triggers; 0: none. Trigger
+	// posts this message. SendDone is activated by its completion at the
+	// requester, however it ends; RecvDone when the responder has accepted its
+	// last byte.
+	Trigger, SendDone, RecvDone int
 }
 
 // Plan is a whole workload: messages are sorted by (Start, index of entry,
@@ -52,4 +58,5 @@ type Plan struct {
 	Conns    []Conn
 	Messages []Message
 	Entries  []string // name of each workload entry
+	Triggers []Trigger
 }

@@ -38,6 +38,9 @@ type Options struct {
 	Partitions int // 0: by the size of the topology
 }
 
+// MaxLookahead is how far a network of one partition runs between two barriers.
+const MaxLookahead = units.Millisecond
+
 // builder carries what the steps of New share.
 type builder struct {
 	*World
@@ -106,7 +109,7 @@ func (b *builder) layOut(opt Options) {
 			lookahead = min(lookahead, ahead[l])
 		}
 	}
-	b.Engine = sim.New[packet.Packet](parts, min(lookahead, units.Millisecond))
+	b.Engine = sim.New[packet.Packet](parts, min(lookahead, MaxLookahead))
 	count := make([]int, parts)
 	for node, nd := range b.g.Nodes {
 		p := b.part[node]

@@ -32,8 +32,9 @@ type Net struct {
 
 	fingerprint uint64
 	hops        int64
-	sink        uint64 // keeps Warm's reads alive
-	pfcFrames   int64  // sent less received: negative where more arrive than leave
+	sink        uint64     // keeps Warm's reads alive
+	pfcFrames   int64      // sent less received: negative where more arrive than leave
+	stirred     units.Time // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring   bool
 }
 
@@ -165,8 +166,12 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 	case evArrive:
 		n.arrive(now, i, ref.Low())
 	case evWake:
+		if ref&sim.Background == 0 {
+			n.stirred = now
+		}
 		n.wake(now, i)
 	case evWhole:
+		n.stirred = now
 		n.admit(now, i, ref.Low())
 	case evPause:
 		n.obey(now, i, ref.Low())
@@ -175,6 +180,7 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 	case evExpire:
 		n.expire(now, i, uint8(ref.Low()))
 	default:
+		n.stirred = now
 		kind := uint8((tag&^tagIndex - evHost) >> tagShift)
 		n.hosts[i].Timer(now, kind, ref.Low())
 	}
@@ -186,7 +192,9 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	pk := n.part.Rec(slot)
 	n.fingerprint += rng.Mix64(uint64(now), uint64(p.id)<<32|uint64(pk.Frame))
 	if p.impaired && n.lost(now, i, pk) {
-		n.part.NoteWork()
+		if pk.Kind != packet.Pause {
+			n.part.NoteWork()
+		}
 		n.part.Free(slot)
 		return
 	}
@@ -212,17 +220,18 @@ func (n *Net) kick(now units.Time, i int) {
 	if p.idle(now) {
 		n.start(now, i)
 	} else if now < p.freeAt {
-		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt)
+		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt, 0)
 	}
 }
 
-// wakeAt makes sure that port i looks again at time at.
-func (n *Net) wakeAt(p *Port, i int, at, age units.Time) {
+// wakeAt makes sure that port i looks again at time at; background is
+// sim.Background where that alone keeps no run alive.
+func (n *Net) wakeAt(p *Port, i int, at, age units.Time, background sim.Ref) {
 	if p.wakeAt != noWake && p.wakeAt <= at {
 		return
 	}
 	p.wakeAt = at
-	n.part.At(at, sim.Order(age, p.source+uint32(p.ports)), sim.MakeRef(evWake|uint32(i), 0))
+	n.part.At(at, sim.Order(age, p.source+uint32(p.ports)), background|sim.MakeRef(evWake|uint32(i), 0))
 }
 
 func (n *Net) wake(now units.Time, i int) {
@@ -234,7 +243,7 @@ func (n *Net) wake(now units.Time, i int) {
 	if now >= p.freeAt {
 		n.start(now, i)
 	} else {
-		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt)
+		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt, 0)
 	}
 }
 
@@ -246,9 +255,10 @@ func (n *Net) start(now units.Time, i int) {
 		slot = n.pauseFrame(now, i)
 		p = &n.ports[i]
 	}
-	again := units.Time(0)
+	again, background := units.Time(0), sim.Ref(0)
 	switch {
 	case slot != 0:
+		background = sim.Background
 		// A PFC frame goes first; what waits behind it is asked for at freeAt.
 	case p.node >= 0:
 		if avail := p.ready &^ p.shut; avail != 0 {
@@ -265,7 +275,7 @@ func (n *Net) start(now units.Time, i int) {
 	}
 	if again != units.Never && (slot != 0 || again > now) {
 		at := max(again, p.freeAt)
-		n.wakeAt(p, i, at, at-now)
+		n.wakeAt(p, i, at, at-now, background)
 	}
 }
 

@@ -184,6 +184,10 @@ func (n *Net) NumPorts() int { return len(n.ports) }
 // PortID returns the global number of port i.
 func (n *Net) PortID(i int) uint32 { return n.ports[i].id }
 
+// Stirred is the time of the last event that might have made something move;
+// PFC frames, refreshes and expiries do not count.
+func (n *Net) Stirred() units.Time { return n.stirred }
+
 // PFCFrames counts the PFC frames in flight or waiting to take effect.
 func (n *Net) PFCFrames() int64 { return n.pfcFrames }
 

@@ -164,7 +164,7 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 	if out.idle(now) {
 		n.start(now, e)
 	} else if now < out.freeAt {
-		n.wakeAt(out, e, out.freeAt, out.freeAt-out.startAt)
+		n.wakeAt(out, e, out.freeAt, out.freeAt-out.startAt, 0)
 	}
 }
 

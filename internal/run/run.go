@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Scenario string   // name of a shipped scenario, or a file
 	NS3      string   // config file of an ns-3 RDMA simulator, instead of Scenario
+	Stack    string   // over the scenario's own; "": as the scenario says
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // over the scenario's own
 	Workers  int      // goroutines; at least 1. Results do not depend on it
@@ -44,7 +45,7 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 	if opt.NS3 != "" {
 		v, err = scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
 	} else {
-		v, err = scenario.Load(opt.Scenario, opt.Set, opt.Seed)
+		v, err = scenario.LoadStack(opt.Scenario, opt.Stack, opt.Set, opt.Seed)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -67,6 +68,7 @@ type runner struct {
 	total   int64
 	shown   time.Time
 	stopped string
+	cut     units.Time // everything before has happened
 }
 
 // Why a run ended.
@@ -110,11 +112,13 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 
 // end is the time at which the run ended.
 func (r *runner) end() units.Time {
-	if r.stopped == stopTime {
+	switch r.stopped {
+	case stopTime:
 		return r.Valid.Stop
-	}
-	if r.stopped == deadlock {
-		return r.Engine.LastWork() + r.grace()
+	case deadlock:
+		return r.lastMove() + r.grace()
+	case interrupted:
+		return r.cut
 	}
 	return r.Engine.LastWork()
 }
@@ -129,6 +133,7 @@ func (r *runner) runTo(limit units.Time) {
 	for r.stopped == "" {
 		stuck := false
 		r.Engine.Run(bound, max(1, r.opt.Workers), func(upTo units.Time) bool {
+			r.cut = upTo
 			r.progress(upTo)
 			stuck = r.stuck()
 			return !r.finished() && !stuck
@@ -183,33 +188,45 @@ func (r *runner) stuck() bool {
 	return live == 0
 }
 
+// lastMove is when something last moved or might have begun to.
+func (r *runner) lastMove() units.Time {
+	t := r.Engine.LastWork()
+	for _, n := range r.Nets {
+		t = max(t, n.Stirred())
+	}
+	return t
+}
+
 // grace is how long a stuck network may take to free itself: a pause that is
-// not refreshed runs out.
+// not refreshed runs out. It is longer than any window, so that a deadlock ends
+// at the same time however wide the window was that found it.
 func (r *runner) grace() units.Time {
 	g := units.Time(0)
 	for _, n := range r.Nets {
 		g = max(g, n.LongestPause())
 	}
-	return 2 * g
+	return max(2*g, build.MaxLookahead)
 }
 
 // resolve runs a stuck network until it moves again or the longest pause has
-// run out twice; then it is a deadlock. It reports true when that is decided.
+// run out twice; then nothing will move any more. It reports true when that is
+// decided.
 func (r *runner) resolve(bound units.Time) bool {
-	last := r.Engine.LastWork()
-	until := min(bound, last+r.grace()+1)
-	r.Engine.Run(until, 1, func(units.Time) bool {
-		return r.ctx.Err() == nil && r.Engine.LastWork() == last
+	last := r.lastMove()
+	until := last + r.grace() + 1
+	r.Engine.Run(min(bound, until), 1, func(upTo units.Time) bool {
+		r.cut = upTo
+		return r.ctx.Err() == nil && r.lastMove() == last
 	})
-	if r.ctx.Err() != nil {
+	switch {
+	case r.ctx.Err() != nil:
 		r.stopped = interrupted
-		return true
+	case until < bound && r.lastMove() == last && r.stuck():
+		r.atRest()
+	default:
+		return false
 	}
-	if r.Engine.LastWork() == last && r.Engine.Next() >= until && until <= last+r.grace()+1 && until < bound {
-		r.stopped = deadlock
-		return true
-	}
-	return false
+	return true
 }
 
 func (r *runner) open() (n int) {
@@ -268,6 +285,8 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		out.MeasureFrom, out.MeasureTo = v.MeasureFrom, to
 		window = to - v.MeasureFrom
 	}
+	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
+	active := end - r.firstPost(end)
 	var print uint64
 	for _, n := range r.Nets {
 		print += n.Fingerprint()
@@ -279,7 +298,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		n := r.Nets[place.Part]
 		for c := range uint8(8) {
 			if n.Active(place.Index, c) {
-				out.Ports = append(out.Ports, n.Port(place.Index, c, end, window))
+				out.Ports = append(out.Ports, n.Port(place.Index, c, active, window))
 			}
 			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
 		}
@@ -291,6 +310,19 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		}
 	}
 	return out
+}
+
+// firstPost is when the first message is posted; 0 when none is before end.
+// Queues are empty until then, so that means over time count from there.
+func (r *runner) firstPost(end units.Time) units.Time {
+	first := units.Never
+	for _, m := range r.Valid.Plan.Messages {
+		first = min(first, m.Start)
+	}
+	if first >= end {
+		return 0
+	}
+	return first
 }
 
 func (r *runner) recordFlows(out *record.Run) {

@@ -46,6 +46,10 @@ type Totals struct {
 	NAKsSent      int64      `json:"naks_sent"`
 	Timeouts      int64      `json:"timeouts"`
 	Retransmitted int64      `json:"retransmitted_packets"`
+	ResentBytes   int64      `json:"retransmitted_bytes"` // their payload
+	// HostWireBytes is what NICs put on the wire: frames of every kind with
+	// preamble and gap.
+	HostWireBytes int64 `json:"host_wire_bytes"`
 }
 
 // Summarise answers the six questions about r and condenses its flows and
@@ -84,6 +88,26 @@ func totals(r *record.Run) Totals {
 		t.NAKsSent += q.NAKsSent
 		t.Timeouts += q.Timeouts
 		t.Retransmitted += q.Retransmitted
+		t.ResentBytes += q.RetransmittedBytes
 	}
+	t.HostWireBytes = hostWireBytes(r)
 	return t
+}
+
+// hostWireBytes adds up what the ports of hosts sent; a host is a node with
+// queue pairs.
+func hostWireBytes(r *record.Run) (sum int64) {
+	host := map[string]bool{}
+	for i := range r.QPs {
+		host[r.QPs[i].Host] = true
+	}
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		if !host[p.Node] {
+			continue
+		}
+		pfc := p.PausesSent + p.RefreshesSent + p.ResumesSent
+		sum += p.TxBytes + pfc*int64(r.PFCFrame) + (p.TxPackets+pfc)*int64(r.WireOverhead)
+	}
+	return sum
 }

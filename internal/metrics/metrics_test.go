@@ -279,13 +279,15 @@ func TestCongestedFirst(t *testing.T) {
 }
 
 func TestTotals(t *testing.T) {
-	r := &record.Run{
+	r := &record.Run{WireOverhead: 20, PFCFrame: 64,
 		Ports: []record.Port{{Marked: 1, PausesSent: 2, HeldPS: 3, PausedPS: 4, Dropped: 5, DroppedBytes: 6, TxPackets: 7, TxBytes: 8},
-			{Marked: 10, RefreshesSent: 20, ResumesSent: 30}},
-		QPs: []record.QP{{DeliveredBytes: 1, CNPsSent: 2, RateCuts: 3}, {CNPsReceived: 4, NAKsSent: 5, Timeouts: 6, Retransmitted: 7, RateCuts: 8}},
+			{Node: "h0", Marked: 10, RefreshesSent: 20, ResumesSent: 30, TxPackets: 100, TxBytes: 9000}},
+		QPs: []record.QP{{Host: "h0", DeliveredBytes: 1, CNPsSent: 2, RateCuts: 3}, {Host: "h1", CNPsReceived: 4, NAKsSent: 5, Timeouts: 6, Retransmitted: 7, RetransmittedBytes: 9, RateCuts: 8}},
 	}
-	want := Totals{TxPackets: 7, TxBytes: 8, Delivered: 1, Marked: 11, PausesSent: 2, RefreshesSent: 20, ResumesSent: 30, HeldPS: 3,
-		PausedPS: 4, Dropped: 5, DroppedBytes: 6, CNPsSent: 2, CNPsReceived: 4, RateCuts: 11, NAKsSent: 5, Timeouts: 6, Retransmitted: 7}
+	want := Totals{TxPackets: 107, TxBytes: 9008, Delivered: 1, Marked: 11, PausesSent: 2, RefreshesSent: 20, ResumesSent: 30, HeldPS: 3,
+		PausedPS: 4, Dropped: 5, DroppedBytes: 6, CNPsSent: 2, CNPsReceived: 4, RateCuts: 11, NAKsSent: 5, Timeouts: 6, Retransmitted: 7, ResentBytes: 9,
+		// Of the host alone: 100 frames of 9,000 B, 50 PFC frames of 64 B, 20 B more on the wire each.
+		HostWireBytes: 9000 + 50*64 + 150*20}
 	if got := totals(r); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -51,7 +51,8 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		r := record.QP{
 			Host: h.Name, QP: i, Peer: sp.Peer, Workload: sp.Entry, State: s.qp.State().String(),
 			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: c.DeliveredBytes,
-			Retransmitted: c.Retransmitted, CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
+			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
+			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
 			RateCuts: cuts.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
 			FinalRateBps: rate, MinRateBps: least,
 			MeasuredBytes: s.measured[1] - s.measured[0],

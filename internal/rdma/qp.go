@@ -316,6 +316,8 @@ func (q *QP) Acts() *Acts { return &q.cold.acts }
 func (q *QP) Counters() Counters {
 	c := q.cold.counters
 	c.SentPackets, c.SentBytes, c.DeliveredBytes = q.sentPackets, q.sentBytes, q.delivered
-	c.Retransmitted = q.cold.acts.RetransNAK.Count + q.cold.acts.RetransTimer.Count + q.cold.acts.RetransRNR.Count
+	a := &q.cold.acts
+	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count
+	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum
 	return c
 }

@@ -180,7 +180,7 @@ func gap(n units.Bytes, r units.Rate, quantum units.Time) units.Time {
 // acknowledgement.
 func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
 	if q.nxt < q.high {
-		q.countRetransmission(now)
+		q.countRetransmission(now, int64(payload))
 	}
 	q.nxt++
 	if q.nxt >= q.high {
@@ -204,15 +204,15 @@ func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
 	return false
 }
 
-func (q *QP) countRetransmission(now units.Time) {
+func (q *QP) countRetransmission(now units.Time, payload int64) {
 	acts := &q.cold.acts
 	switch q.cause {
 	case byNAK:
-		acts.RetransNAK.Add(now, 1)
+		acts.RetransNAK.Add(now, payload)
 	case byTimer:
-		acts.RetransTimer.Add(now, 1)
+		acts.RetransTimer.Add(now, payload)
 	case byRNR:
-		acts.RetransRNR.Add(now, 1)
+		acts.RetransRNR.Add(now, payload)
 	}
 }
 

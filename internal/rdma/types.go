@@ -173,6 +173,7 @@ type Counters struct {
 	SentPackets, SentBytes int64 // SentBytes: payload, retransmissions included
 	DeliveredBytes         int64 // payload accepted in order as responder
 	Retransmitted          int64 // packets
+	RetransmittedBytes     int64 // their payload
 	CNPsSent, CNPsReceived int64 // flags on ACKs count as CNPs
 	CNPsIgnored            int64 // received within the interval, when the sender coalesces
 	NAKsSent, NAKsReceived int64

@@ -60,9 +60,9 @@ const (
 	NAKSent      Mechanism = "NAK"                          // fed back; actor: responder QP
 	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
 	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting
-	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets
-	RetransTimer Mechanism = "retransmission after timeout" // recovered
-	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered
+	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
+	RetransTimer Mechanism = "retransmission after timeout" // recovered; likewise
+	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered; likewise
 )
 
 // Entry is one line of the ledger.
@@ -85,14 +85,14 @@ type Port struct {
 	RateBps        units.Rate `json:"rate_bps"`
 	PeakQueueBytes int64      `json:"peak_queue_bytes"` // after the arriving frame is added, before the port may start it
 	PeakQueuePS    units.Time `json:"peak_queue_at_ps"`
-	MeanQueueBytes float64    `json:"mean_queue_bytes"`    // over time, start (or measure.from) to end (or measure.to)
+	MeanQueueBytes float64    `json:"mean_queue_bytes"`    // over time, first post (or measure.from) to end (or measure.to)
 	MinQueueBytes  int64      `json:"min_queue_bytes"`     // only when a measure window is given, else 0
 	MaxQueueBytes  int64      `json:"max_queue_bytes"`     // in the measure window, like PeakQueueBytes; else 0
 	PeakIngress    int64      `json:"peak_ingress_bytes"`  // ingress accounting of this port and class
 	PeakHeadroom   int64      `json:"peak_headroom_bytes"` // part of it that lay in headroom
 	TxPackets      int64      `json:"tx_packets"`
 	TxBytes        int64      `json:"tx_bytes"`    // frame bytes started
-	Utilisation    float64    `json:"utilisation"` // share of wire time in use (all classes) in the measured window
+	Utilisation    float64    `json:"utilisation"` // share of wire time in use by this class, over the same time
 	Marked         int64      `json:"marked"`
 	PausesSent     int64      `json:"pauses_sent"` // XOFFs that begin a pause; refreshes and XONs apart
 	PausesReceived int64      `json:"pauses_received"`
@@ -129,23 +129,24 @@ type Flow struct {
 
 // QP is what one queue pair did, as requester and as responder.
 type QP struct {
-	Host           string     `json:"host"`
-	QP             int        `json:"qp"`
-	Peer           string     `json:"peer"`
-	Workload       string     `json:"workload"`
-	State          string     `json:"state"`
-	SentPackets    int64      `json:"sent_packets"`
-	SentBytes      int64      `json:"sent_bytes"`      // payload, retransmissions included
-	DeliveredBytes int64      `json:"delivered_bytes"` // payload accepted in order by this QP as responder
-	Retransmitted  int64      `json:"retransmitted_packets"`
-	CNPsSent       int64      `json:"cnps_sent"`
-	CNPsReceived   int64      `json:"cnps_received"`
-	RateCuts       int64      `json:"rate_cuts"`
-	NAKsSent       int64      `json:"naks_sent"`
-	Timeouts       int64      `json:"timeouts"`
-	FinalRateBps   units.Rate `json:"final_rate_bps"`
-	MinRateBps     units.Rate `json:"min_rate_bps"`
-	MeasuredBytes  int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
+	Host               string     `json:"host"`
+	QP                 int        `json:"qp"`
+	Peer               string     `json:"peer"`
+	Workload           string     `json:"workload"`
+	State              string     `json:"state"`
+	SentPackets        int64      `json:"sent_packets"`
+	SentBytes          int64      `json:"sent_bytes"`      // payload, retransmissions included
+	DeliveredBytes     int64      `json:"delivered_bytes"` // payload accepted in order by this QP as responder
+	Retransmitted      int64      `json:"retransmitted_packets"`
+	RetransmittedBytes int64      `json:"retransmitted_bytes"` // payload
+	CNPsSent           int64      `json:"cnps_sent"`
+	CNPsReceived       int64      `json:"cnps_received"`
+	RateCuts           int64      `json:"rate_cuts"`
+	NAKsSent           int64      `json:"naks_sent"`
+	Timeouts           int64      `json:"timeouts"`
+	FinalRateBps       units.Rate `json:"final_rate_bps"`
+	MinRateBps         units.Rate `json:"min_rate_bps"`
+	MeasuredBytes      int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
 }
 
 // Note says which preset gave a number and where that number comes from.
@@ -167,6 +168,11 @@ type Run struct {
 	Stopped      string     `json:"stopped"` // "quiescence", "stop time", "interrupted" or "deadlock"
 	OpenMessages int        `json:"open_messages"`
 	Fingerprint  string     `json:"fingerprint"`
+	// WireOverhead is what each frame takes on the wire beyond its frame bytes
+	// (preamble, SFD and gap), PFCFrame the frame bytes of a PFC frame, which
+	// tx_packets and tx_bytes do not count.
+	WireOverhead int `json:"wire_overhead_bytes"`
+	PFCFrame     int `json:"pfc_frame_bytes"`
 	// Events executed, timers that no longer matter included: how many of those
 	// fall into the last window depends on how the network is cut, so the number
 	// is for measuring the program and stands in no result that is compared.

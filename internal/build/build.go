@@ -102,7 +102,7 @@ func (b *builder) layOut(opt Options) {
 		zero[l] = ahead[l] == 0
 	}
 	var parts int
-	b.part, parts = partition(b.g, n, zero)
+	b.part, parts = partition(b.g, n, zero, triggerGroups(b.v.Plan, b.g))
 	lookahead := units.Never
 	for l := range b.g.Links {
 		if b.part[b.g.Links[l].A] != b.part[b.g.Links[l].B] {
@@ -240,38 +240,62 @@ func (b *builder) buildHosts() {
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
 		}
 	}
-	local := make([]uint32, len(plan.Conns)) // requester's queue pair number
-	rkeys := make([]uint32, len(plan.Conns))
+	ends := make([]ends, len(plan.Conns))
 	for i := range plan.Conns {
-		local[i], rkeys[i] = b.connect(specs, i)
+		ends[i] = b.connect(specs, i)
 	}
+	triggers := nic.NewTriggers(plan.Triggers, len(plan.Messages))
 	b.Messages = make([]nic.Message, len(plan.Messages))
+	var waiting []int // messages that triggers start
 	for i, m := range plan.Messages {
-		b.Messages[i].Done = units.Never
+		b.Messages[i] = nic.Message{Done: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
 		c := &plan.Conns[m.Conn]
-		node := b.g.Endpoints[c.Src].Node
-		wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, VA: mrBase, RKey: rkeys[m.Conn]}
-		if c.WrongRKey {
-			wr.RKey ^= 0x5a5a
+		if m.RecvDone > 0 {
+			qp := &specs[b.g.Endpoints[c.Dst].Node].QPs[ends[m.Conn].responder]
+			qp.RecvDone, qp.ReceiveBytes = m.RecvDone, m.Bytes
 		}
-		specs[node].Posts = append(specs[node].Posts, nic.Post{At: m.Start, QP: local[m.Conn], WR: wr})
+		if m.Trigger > 0 {
+			waiting = append(waiting, i)
+			continue
+		}
+		spec := &specs[b.g.Endpoints[c.Src].Node]
+		spec.Posts = append(spec.Posts, b.post(i, ends[m.Conn]))
 	}
 	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
-			specs[node].Messages = b.Messages
+			specs[node].Messages, specs[node].Triggers = b.Messages, triggers
 			b.Hosts[node] = nic.New(specs[node])
 		}
 	}
+	for _, i := range waiting {
+		m := &plan.Messages[i]
+		triggers.Add(b.Hosts[b.g.Endpoints[plan.Conns[m.Conn].Src].Node], b.post(i, ends[m.Conn]))
+	}
 }
 
-// connect adds connection i's two queue pairs to their hosts. It returns the
-// requester's number and the key of the responder's memory region.
-func (b *builder) connect(specs []nic.Spec, i int) (requester, rkey uint32) {
+// ends are the two queue pairs of a connection.
+type ends struct {
+	requester, responder uint32 // numbers at their hosts
+	rkey                 uint32 // of the responder's memory region
+}
+
+// post is the work request of message i.
+func (b *builder) post(i int, e ends) nic.Post {
+	m := &b.v.Plan.Messages[i]
+	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, VA: mrBase, RKey: e.rkey}
+	if b.v.Plan.Conns[m.Conn].WrongRKey {
+		wr.RKey ^= 0x5a5a
+	}
+	return nic.Post{At: m.Start, QP: e.requester, WR: wr}
+}
+
+// connect adds connection i's two queue pairs to their hosts.
+func (b *builder) connect(specs []nic.Spec, i int) ends {
 	c := &b.v.Plan.Conns[i]
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
-	rkey = uint32(rng.Mix64(b.v.Seed, uint64(i))>>32) | 1
+	rkey := uint32(rng.Mix64(b.v.Seed, uint64(i))>>32) | 1
 	there := b.template(c, i, c.Src, c.Dst, qd)
 	back := b.template(c, i, c.Dst, c.Src, qs)
 	back.Flags |= packet.Reverse
@@ -287,7 +311,7 @@ func (b *builder) connect(specs []nic.Spec, i int) (requester, rkey uint32) {
 	rsp.Setup = b.setup(dst.Node, back, line(dst), 0, attrs)
 	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)
-	return qs, rkey
+	return ends{qs, qd, rkey}
 }
 
 // template is the header of everything a queue pair sends to its peer.

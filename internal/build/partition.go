@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Size of partitions, in ports. A partition's ports, queues, packets in flight
@@ -24,10 +25,11 @@ func partitionCount(ports int) int {
 // their first leaf, other switches with the neighbour that has the fewest so
 // far, and the resulting line of clusters is cut into n pieces of about equal
 // numbers of ports. zero[l] marks links without any delay, whose ends must
-// share a partition. It returns the partition of each node and their number.
-func partition(g *topology.Graph, n int, zero []bool) ([]int, int) {
+// share a partition, and so must the nodes of each group of joined. It returns
+// the partition of each node and their number.
+func partition(g *topology.Graph, n int, zero []bool, joined [][]int) ([]int, int) {
 	cluster := clusters(g)
-	glue(g, cluster, zero)
+	glue(g, cluster, zero, joined)
 	weight := make([]int, len(g.Nodes))
 	total := 0
 	for i, c := range cluster {
@@ -112,21 +114,57 @@ func lightest(g *topology.Graph, node int, cluster, load []int) int {
 	return best
 }
 
-// glue merges the clusters at the two ends of links without delay.
-func glue(g *topology.Graph, cluster []int, zero []bool) {
-	for again := true; again; {
-		again = false
-		for l, z := range zero {
-			a, b := cluster[g.Links[l].A], cluster[g.Links[l].B]
-			if !z || a == b {
-				continue
-			}
-			again = true
-			for i := range cluster {
-				if cluster[i] == max(a, b) {
-					cluster[i] = min(a, b)
-				}
-			}
+// glue merges the clusters at the two ends of links without delay, and those of
+// the nodes of each group.
+func glue(g *topology.Graph, cluster []int, zero []bool, joined [][]int) {
+	to := make([]int, len(g.Nodes)) // clusters merged into others: a forest
+	for i := range to {
+		to[i] = i
+	}
+	find := func(c int) int {
+		for to[c] != c {
+			to[c] = to[to[c]]
+			c = to[c]
+		}
+		return c
+	}
+	merge := func(node, other int) {
+		a, b := find(cluster[node]), find(cluster[other])
+		to[max(a, b)] = min(a, b)
+	}
+	for l, z := range zero {
+		if z {
+			merge(g.Links[l].A, g.Links[l].B)
 		}
 	}
+	for _, group := range joined {
+		for _, node := range group {
+			merge(group[0], node)
+		}
+	}
+	for i := range cluster {
+		cluster[i] = find(cluster[i])
+	}
+}
+
+// triggerGroups lists the hosts that each trigger of a plan joins: an operation
+// starts on one of them the instant another's ends.
+func triggerGroups(p *workload.Plan, g *topology.Graph) [][]int {
+	if len(p.Triggers) == 0 {
+		return nil
+	}
+	groups := make([][]int, len(p.Triggers))
+	join := func(id, ep int) {
+		if id > 0 {
+			groups[id-1] = append(groups[id-1], g.Endpoints[ep].Node)
+		}
+	}
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		c := &p.Conns[m.Conn]
+		join(m.Trigger, c.Src)
+		join(m.SendDone, c.Src)
+		join(m.RecvDone, c.Dst)
+	}
+	return groups
 }

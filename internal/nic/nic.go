@@ -13,9 +13,10 @@ import (
 
 // Kinds of timer, in the order in which they run at equal times and causes.
 const (
-	timerPost  uint8 = iota // the next message is posted
-	timerQP                 // retransmission or RNR timer of a queue pair
-	timerDrain              // the host took a frame out of a receive buffer
+	timerPost      uint8 = iota // the next message is posted
+	timerQP                     // retransmission or RNR timer of a queue pair
+	timerDrain                  // the host took a frame out of a receive buffer
+	timerTriggered              // messages are posted that a trigger started
 )
 
 // QPSpec is what a queue pair is connected with on its first use. Setup.CQ is
@@ -25,6 +26,10 @@ type QPSpec struct {
 	Port  int    // local port
 	Peer  string // "h4 qp 3"
 	Entry string // workload entry
+	// RecvDone is the trigger, from 1, that is activated when ReceiveBytes have
+	// been accepted in order; 0: none.
+	RecvDone     int
+	ReceiveBytes units.Bytes
 }
 
 // Post is a work request and when the application posts it.
@@ -37,9 +42,11 @@ type Post struct {
 // Message is the fate of a work request; the slice is shared by all hosts, each
 // of which writes only its own.
 type Message struct {
-	Done   units.Time // Never while open
-	Status rdma.Status
-	QP     uint32 // requester's number
+	Done     units.Time // Never while open
+	Posted   units.Time // Never until then
+	Status   rdma.Status
+	QP       uint32 // requester's number
+	SendDone int32  // trigger, from 1, that the completion activates; 0: none
 }
 
 // qpSlot is a queue pair and what the scheduler knows of it.
@@ -48,6 +55,7 @@ type qpSlot struct {
 	armed     units.Time // pending timer; Never: none
 	since     units.Time // when it became, or becomes, ready to send
 	scheduled bool       // in the run queue or the pacing heap
+	watched   bool       // RecvDone is still to come
 	port      uint8
 	class     uint8
 	measured  [2]int64 // delivered bytes at the measured window's ends
@@ -69,6 +77,9 @@ type Host struct {
 	next     int
 	open     int
 	messages []Message
+
+	triggers  *Triggers
+	triggered []Post // what triggers started at this instant
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -98,15 +109,16 @@ type Spec struct {
 	QPs      []QPSpec
 	Posts    []Post // sorted by time
 	Messages []Message
+	Triggers *Triggers // nil: none
 	Receive  ReceiveSpec
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, triggers: s.Triggers}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
-		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class}
+		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
 	}
 	h.ports = make([]port, len(s.Ports))
 	for i := range h.ports {
@@ -142,6 +154,8 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 		h.post(now)
 	case timerQP:
 		h.expire(now, low)
+	case timerTriggered:
+		h.postTriggered(now)
 	case timerDrain:
 		h.drained(now, int(low))
 	}
@@ -150,19 +164,24 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 // post hands the work requests that are due to their queue pairs.
 func (h *Host) post(now units.Time) {
 	for h.next < len(h.posts) && h.posts[h.next].At <= now {
-		p := &h.posts[h.next]
 		h.next++
-		h.messages[p.WR.ID].QP = p.QP
-		if err := h.qp(now, p.QP).qp.Post(now, p.WR); err != nil {
-			h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
-		}
-		h.complete(now)
-		h.schedule(now, p.QP)
+		h.postOne(now, &h.posts[h.next-1])
 	}
 	if h.next < len(h.posts) {
 		at := h.posts[h.next].At
 		h.timer(at, at, timerPost, 0)
 	}
+}
+
+// postOne hands one work request to its queue pair.
+func (h *Host) postOne(now units.Time, p *Post) {
+	m := &h.messages[p.WR.ID]
+	m.QP, m.Posted = p.QP, now
+	if err := h.qp(now, p.QP).qp.Post(now, p.WR); err != nil {
+		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
+	}
+	h.complete(now)
+	h.schedule(now, p.QP)
 }
 
 // qp returns queue pair number q, connecting it on first use.
@@ -235,7 +254,11 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 		}
 		h.net.Kick(now, h.ports[i].fabricPort)
 	}
-	if kind != packet.Data {
+	if kind == packet.Data {
+		if s.watched {
+			h.accepted(now, q)
+		}
+	} else {
 		if len(h.cq.Entries) > 0 {
 			h.complete(now)
 		}
@@ -251,6 +274,9 @@ func (h *Host) complete(now units.Time) {
 		m.Done, m.Status = now, c.Status
 		h.open--
 		h.net.Part().NoteWork()
+		if m.SendDone > 0 {
+			h.triggers.activate(now, int(m.SendDone))
+		}
 	}
 	h.cq.Clear()
 }

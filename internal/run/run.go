@@ -329,13 +329,17 @@ func (r *runner) recordFlows(out *record.Run) {
 	v := r.Valid
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
+		start := m.Start
+		if m.Trigger > 0 { // when it was posted, or the end if it never was
+			start = min(r.Messages[i].Posted, out.EndPS)
+		}
 		f := record.Flow{
 			Src: v.Graph.EndpointName(c.Src), Dst: v.Graph.EndpointName(c.Dst),
 			QP: int(r.Messages[i].QP), Workload: v.Plan.Entries[c.Entry], Verb: m.Verb.String(),
-			Bytes: int64(m.Bytes), StartPS: m.Start, CompletionPS: -1, Status: "open",
+			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
 		if done := r.Messages[i].Done; done != units.Never {
-			f.CompletionPS, f.Status = done-m.Start, r.Messages[i].Status.String()
+			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()
 		}
 		out.Flows = append(out.Flows, f)
 	}

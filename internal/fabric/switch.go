@@ -177,14 +177,14 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 		g.headroomSize -= 3 * (4096 + 78)
 	}
 	t := sw.threshold(g)
-	if g.headroom+size > g.headroomSize && int64(g.above()+size) > t {
-		return false
-	}
 	used := g.used + size
 	switch {
 	case used <= g.reserved:
 		g.used = used
 	case int64(used-g.reserved) > t:
+		if g.headroom+size > g.headroomSize {
+			return false
+		}
 		g.headroom += size
 		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
 	default:

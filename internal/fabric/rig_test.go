@@ -1,0 +1,165 @@
+package fabric
+
+import (
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// rig is one switch with a host at every port, all in one partition. The hosts
+// send what the test tells them and note what arrives.
+type rig struct {
+	t      *testing.T
+	engine *sim.Engine[packet.Packet]
+	net    *Net
+	hosts  []*rigHost
+}
+
+// rigPort describes the link at one port of the switch.
+type rigPort struct {
+	rate      units.Rate
+	delay     units.Time
+	loss, ber float64
+	every     int
+	downAt    units.Time // 0: never
+	host, sw  PortParams
+	pg        [Classes]PGParams
+}
+
+// rigHost sends its queue in order as far as classes are open.
+type rigHost struct {
+	net    *Net
+	index  int
+	source uint32
+	port   int
+	queue  []packet.Packet
+	timers []func(now units.Time)
+	got    []arrival
+	sent   [Classes]Sent
+	sentAt []units.Time
+}
+
+type arrival struct {
+	at units.Time
+	packet.Packet
+}
+
+func (h *rigHost) Receive(now units.Time, _ int, slot uint32) {
+	h.got = append(h.got, arrival{now, *h.net.part.Rec(slot)})
+	h.net.part.Free(slot)
+}
+
+func (h *rigHost) Next(now units.Time, _ int, open uint8) (uint32, units.Time) {
+	for k := range h.queue {
+		if open>>h.queue[k].Class&1 == 0 {
+			continue
+		}
+		slot := h.net.part.Alloc()
+		*h.net.part.Rec(slot) = h.queue[k]
+		h.sent[h.queue[k].Class].Add(&h.queue[k])
+		h.sentAt = append(h.sentAt, now)
+		if k == 0 {
+			h.queue = h.queue[1:]
+		} else {
+			h.queue = append(h.queue[:k], h.queue[k+1:]...)
+		}
+		return slot, 0
+	}
+	return 0, units.Never
+}
+
+func (h *rigHost) WaitingSince(units.Time, int, uint8) units.Time { return units.Never }
+func (h *rigHost) SentFrames(_ int, class uint8) Sent             { return h.sent[class] }
+func (h *rigHost) WarmReceive(*packet.Packet) uint64              { return 0 }
+func (h *rigHost) WarmSend(int) uint64                            { return 0 }
+func (h *rigHost) Timer(now units.Time, _ uint8, low uint32)      { h.timers[low](now) }
+
+// newRig builds the switch. Endpoint i is the host at port i.
+func newRig(t *testing.T, sw SwitchParams, ports []rigPort) *rig {
+	t.Helper()
+	r := &rig{t: t, engine: sim.New[packet.Packet](1, units.Microsecond)}
+	r.net = NewNet(r.engine.Parts()[0], wire.Ethernet, 0, nil)
+	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: &sw, Seed: 1}
+	for i := range ports {
+		spec.Group = append(spec.Group, uint32(i)<<8|1)
+		spec.Members = append(spec.Members, uint16(i))
+	}
+	node := r.net.AddSwitch(spec)
+	n := len(ports)
+	for i := range ports {
+		p := &ports[i]
+		s := rigSpec(p, uint32(i))
+		s.Node, s.Local, s.NodePorts, s.Source = "sw", i, n, uint32(i)
+		s.PeerPort = n + i
+		s.Params, s.PG = &p.sw, &p.pg
+		r.net.AddPort(node, s)
+	}
+	for i := range ports {
+		p := &ports[i]
+		h := &rigHost{net: r.net, port: n + i, source: uint32(Sources(n)+i*Sources(1)) + 3}
+		id, index := r.net.AddHost(h)
+		h.index = index
+		s := rigSpec(p, uint32(n+i))
+		s.Node, s.NodePorts, s.Source = "h"+itoa(i), 1, h.source-3
+		s.PeerPort, s.PeerLatency, s.PeerCut = i, sw.Latency, sw.CutThrough
+		s.Params = &p.host
+		r.net.AddPort(id, s)
+		r.hosts = append(r.hosts, h)
+	}
+	return r
+}
+
+func rigSpec(p *rigPort, id uint32) PortSpec {
+	down := units.Never
+	if p.downAt > 0 {
+		down = p.downAt
+	}
+	return PortSpec{ID: id, Rate: p.rate, Delay: p.delay, Loss: p.loss, BER: p.ber, DropEvery: p.every, DownAt: down, Seed: uint64(id)}
+}
+
+// at calls f at host i at a time.
+func (r *rig) at(i int, at units.Time, f func(now units.Time)) {
+	h := r.hosts[i]
+	h.timers = append(h.timers, f)
+	r.net.HostTimer(at, at, h.index, h.source, 0, uint32(len(h.timers)-1))
+}
+
+// send queues n frames of a size from host i to host to at a time.
+func (r *rig) send(i, to int, at units.Time, n int, frame uint32, class uint8) {
+	r.at(i, at, func(now units.Time) {
+		h := r.hosts[i]
+		for k := range n {
+			h.queue = append(h.queue, packet.Packet{Frame: frame, Dst: uint32(to), Class: class, DSCP: 8 * class,
+				TTL: 9, ECN: packet.ECT0, PSN: uint32(k), Hash: uint32(rng.Mix64(uint64(i), uint64(to)))})
+		}
+		r.net.Kick(now, h.port)
+	})
+}
+
+// run executes everything before limit, or all there is.
+func (r *rig) run(limit units.Time) {
+	r.engine.Prime()
+	r.engine.Run(limit, 1, func(units.Time) bool { return true })
+}
+
+// star is n equal ports of a lossless class 3, all of it shared memory without
+// limits that matter.
+func star(n int, rate units.Rate, delay units.Time) (SwitchParams, []rigPort) {
+	sw := SwitchParams{Shared: units.GB, Lossless: 1 << 3}
+	for d := range sw.DSCPToPrio {
+		sw.DSCPToPrio[d] = uint8(d / 8)
+	}
+	ports := make([]rigPort, n)
+	for i := range ports {
+		ports[i] = rigPort{rate: rate, delay: delay}
+		ports[i].sw.PFC.Enabled, ports[i].host.PFC.Enabled = 1<<3, 1<<3
+		for c := range ports[i].pg {
+			ports[i].pg[c] = PGParams{AlphaNum: 8, AlphaDen: 1, Headroom: units.MB}
+		}
+	}
+	return sw, ports
+}

@@ -52,7 +52,8 @@ var rules = map[string]rule{
 
 	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics": {level: levelRun},
-	"internal/report":  {level: levelRun + 1, std: []string{"os"}},
+	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
+	"internal/report":  {level: levelRun + 2, std: []string{"os"}},
 
 	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		std: []string{"context", "os", "os/signal", "runtime", "runtime/debug", "sync", "syscall", "time"}},
@@ -67,6 +68,7 @@ var rules = map[string]rule{
 // command line reaches devices through run alone; only sim runs beneath run.
 var never = map[string][]string{
 	"internal/metrics":    {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build"},
+	"internal/compare":    {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build"},
 	"internal/report":     {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build", "internal/run"},
 	"internal/cli":        {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/build"},
 	"internal/congestion": {"internal/sim", "internal/packet", "internal/topology", "internal/workload"},

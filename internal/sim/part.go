@@ -63,6 +63,7 @@ type Part[R any] struct {
 	mailN   int64
 	inbox   []*Part[R] // all parts, by ID
 	nextAt  units.Time // earliest pending event after the last window
+	ahead   []Event    // scratch of window
 	limit   units.Time // end of the current window
 
 	history [32]Event
@@ -155,9 +156,11 @@ func (p *Part[R]) window(limit units.Time) {
 		}
 		src.out[p.parity^1][p.ID] = box[:0]
 	}
+	warm := int64(0) // buckets before this one have been warmed
 	for {
-		if next := p.q.cur[p.q.pos:]; len(next) > 1 {
-			p.Handler.Warm(next)
+		if p.q.cursor >= warm {
+			p.ahead, warm = p.q.gather(p.ahead[:0], limit)
+			p.Handler.Warm(p.ahead)
 		}
 		for p.q.pos < len(p.q.cur) {
 			e := p.q.cur[p.q.pos]

@@ -201,18 +201,50 @@ func (q *queue) moveTo(b int64) {
 	}
 }
 
+// warmEvents is how many events are warmed together: enough for their cache
+// misses to overlap, few enough for the lines to stay in the first-level cache.
+const warmEvents = 24
+
+// gather appends the current bucket's events and those of the next buckets
+// that start before limit, until there are warmEvents of them. It returns the
+// first bucket it left out.
+func (q *queue) gather(to []Event, limit units.Time) ([]Event, int64) {
+	to = append(to, q.cur[q.pos:]...)
+	b := q.cursor
+	for len(to) < warmEvents {
+		next := q.usedAfter(b)
+		if next < 0 || units.Time(next)<<bucketBits >= limit {
+			break
+		}
+		for h := q.heads[next&ringMask]; h != 0; h = q.chunks[h].next {
+			c := &q.chunks[h]
+			to = append(to, c.ev[:c.n]...)
+		}
+		b = next
+	}
+	return to, b + 1
+}
+
 // nextBucket returns the number of the first used bucket after the cursor, or -1.
 func (q *queue) nextBucket() int64 {
 	if q.inRing == 0 {
 		return -1
 	}
-	start := int((q.cursor + 1) & ringMask)
+	return q.usedAfter(q.cursor)
+}
+
+// usedAfter returns the number of the first used bucket after b, or -1.
+func (q *queue) usedAfter(b int64) int64 {
+	start := int((b + 1) & ringMask)
 	w := start >> 6
 	word := q.used[w] &^ (1<<(start&63) - 1)
 	for range len(q.used) + 1 {
 		if word != 0 {
 			i := w<<6 | bits.TrailingZeros64(word)
-			return q.cursor + 1 + int64((i-start)&ringMask)
+			if d := b + 1 + int64((i-start)&ringMask); d-q.cursor < ringSize {
+				return d
+			}
+			return -1
 		}
 		w = (w + 1) & (len(q.used) - 1)
 		word = q.used[w]

@@ -86,7 +86,7 @@ func newRoot(p Pipeline) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(p), newReport(), newScenarios(p), newVersion())
+	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newVersion())
 	return root
 }
 

@@ -47,6 +47,11 @@ func newMeter(w io.Writer, quiet bool) *meter {
 
 // show draws p when it is time to.
 func (m *meter) show(p run.Progress) {
+	m.draw(func(elapsed time.Duration) string { return progressLine(p, elapsed) })
+}
+
+// draw shows what line returns when it is time to.
+func (m *meter) draw(text func(elapsed time.Duration) string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock()
@@ -55,7 +60,7 @@ func (m *meter) show(p run.Progress) {
 	}
 	m.last = now
 	m.shown = true
-	line := progressLine(p, now.Sub(m.start))
+	line := text(now.Sub(m.start))
 	if room := m.width() - 1; len(line) > room {
 		line = line[:max(room, 0)]
 	}

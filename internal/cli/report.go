@@ -37,15 +37,21 @@ const maxWidth = 120
 // printText writes the report to standard output, as wide as the terminal, in
 // colour on a terminal unless NO_COLOR is set (https://no-color.org).
 func printText(c *cobra.Command, r *record.Run, verbose bool) error {
+	opt := textOptions(c)
+	opt.Verbose = verbose
+	return report.Text(c.OutOrStdout(), r, opt)
+}
+
+// textOptions are the width and colour that standard output asks for.
+func textOptions(c *cobra.Command) (opt report.TextOptions) {
 	out := c.OutOrStdout()
-	opt := report.TextOptions{Verbose: verbose}
 	if fd, ok := terminal(out); ok {
 		opt.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if w, _, err := term.GetSize(fd); err == nil && w > 0 {
 			opt.Width = min(w, maxWidth)
 		}
 	}
-	return report.Text(out, r, opt)
+	return opt
 }
 
 // terminal returns the file descriptor of w when it is a terminal.

@@ -65,19 +65,13 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
 	opt.Progress = meter.show
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	said := make(chan struct{})
-	ignore := context.AfterFunc(ctx, func() {
-		stop() // from here on a second signal kills
+	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
 		meter.clear()
 		fmt.Fprintln(stderr, "hopscope: stopping at a consistent point; once more to stop at once")
-		close(said)
 	})
+	defer stop()
 	r, v, err := p.Do(ctx, opt)
-	if !ignore() { // the notice was begun: let it end before anything else is printed
-		<-said
-	}
+	quiet()
 	meter.clear()
 	if r == nil {
 		return noRun(ctx, err)
@@ -86,6 +80,24 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 		err = e
 	}
 	return outcome(r, err)
+}
+
+// untilInterrupt returns a context that the first SIGINT or SIGTERM ends, after
+// which say is called and a second one kills. quiet must be called when the work
+// is done: a notice that was begun is then over.
+func untilInterrupt(parent context.Context, say func()) (ctx context.Context, stop, quiet func()) {
+	ctx, stop = signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	said := make(chan struct{})
+	ignore := context.AfterFunc(ctx, func() {
+		stop() // from here on a second signal kills
+		say()
+		close(said)
+	})
+	return ctx, stop, func() {
+		if !ignore() {
+			<-said
+		}
+	}
 }
 
 // options checks the flags and turns them into the pipeline's options.
@@ -109,24 +121,23 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	} else if f.workers < 1 {
 		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
 	}
-	for _, s := range f.set {
+	return opt, checkSet(f.set)
+}
+
+// checkSet refuses --set arguments that assign nothing.
+func checkSet(set []string) error {
+	for _, s := range set {
 		if key, _, found := strings.Cut(s, "="); !found || key == "" {
-			return opt, fmt.Errorf("--set %s: write key=value, such as topology.star.hosts=9", s)
+			return fmt.Errorf("--set %s: write key=value, such as topology.star.hosts=9", s)
 		}
 	}
-	return opt, nil
+	return nil
 }
 
 // checkTargets refuses before the run what could not be written after it.
 func (f *runFlags) checkTargets() error {
-	if f.json != "" && f.json != "-" {
-		if info, err := os.Stat(f.json); err == nil && info.IsDir() {
-			return fmt.Errorf("--json %s: is a directory; name a file", f.json)
-		}
-		dir := filepath.Dir(f.json)
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return fmt.Errorf("--json %s: there is no directory %s", f.json, dir)
-		}
+	if err := checkJSON(f.json); err != nil {
+		return err
 	}
 	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}} {
 		if info, err := os.Stat(d.dir); d.dir != "" && err == nil && !info.IsDir() {
@@ -137,6 +148,21 @@ func (f *runFlags) checkTargets() error {
 		if err := report.CheckDir(f.out); err != nil {
 			return fmt.Errorf("--out %w", err)
 		}
+	}
+	return nil
+}
+
+// checkJSON refuses a --json file that cannot be written.
+func checkJSON(file string) error {
+	if file == "" || file == "-" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("--json %s: is a directory; name a file", file)
+	}
+	dir := filepath.Dir(file)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("--json %s: there is no directory %s", file, dir)
 	}
 	return nil
 }
@@ -173,11 +199,16 @@ func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run) error {
 	if err != nil {
 		return err
 	}
-	if f.json == "-" {
-		_, err = c.OutOrStdout().Write(data)
+	return putJSON(c, f.json, data)
+}
+
+// putJSON writes data to a file, or for "-" to standard output.
+func putJSON(c *cobra.Command, file string, data []byte) error {
+	if file == "-" {
+		_, err := c.OutOrStdout().Write(data)
 		return err
 	}
-	return report.WriteFile(f.json, data)
+	return report.WriteFile(file, data)
 }
 
 // noRun is the error of a run that brought nothing back.

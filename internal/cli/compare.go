@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/spf13/cobra"
+)
+
+// maxSeeds bounds --seeds: a comparison keeps something of every run.
+const maxSeeds = 1000
+
+// compareFlags are the flags of hopscope compare.
+type compareFlags struct {
+	stacks, set []string
+	seeds       int
+	seed        uint64
+	json        string
+	workers     int
+	quiet       bool
+}
+
+func newCompare(p Pipeline) *cobra.Command {
+	var f compareFlags
+	c := &cobra.Command{
+		Use:   "compare SCENARIO|FILE",
+		Short: "Run a scenario over several stacks and set what happened side by side",
+		Example: "  hopscope compare incast-4to1\n" +
+			"  hopscope compare incast-4to1 --stacks rocev2,rocev2-pfc-only --seeds 5\n" +
+			"  hopscope compare my.yaml --set switch.buffer=8MB --json result.json",
+		RunE: func(c *cobra.Command, args []string) error { return runCompare(c, args, f, p) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&f.stacks, "stacks", scenario.StackNames(), "stacks to compare, `a,b`; hopscope show lists them")
+	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
+	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
+	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
+	flags.StringVar(&f.json, "json", "", "write the comparison as JSON to `FILE` (-: to standard output, instead of the table)")
+	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no table and no progress")
+	return c
+}
+
+func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) error {
+	if len(args) != 1 {
+		return fmt.Errorf("compare takes one scenario, not %d: a file or a name that hopscope scenarios lists", len(args))
+	}
+	opt, err := f.options(c)
+	if err != nil {
+		return err
+	}
+	stderr := c.ErrOrStderr()
+	watch := &watcher{meter: newMeter(stderr, f.quiet), runs: make([]run.Progress, len(opt.Stacks)*opt.Seeds)}
+	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
+		r, _, err := p.Do(ctx, run.Options{Scenario: args[0], Stack: j.Stack, Set: f.set, Seed: j.Seed, Workers: j.Workers,
+			Progress: func(now run.Progress) { watch.show(j, now) }})
+		watch.finish(j)
+		return r, err
+	}
+	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
+		watch.meter.clear()
+		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
+	})
+	defer stop()
+	result, err := compare.Run(ctx, opt)
+	quiet()
+	watch.meter.clear()
+	if errors.Is(err, compare.ErrInterrupted) {
+		return &status{exitInterrupted, err}
+	}
+	if err != nil {
+		return noRun(ctx, err)
+	}
+	return f.write(c, result)
+}
+
+// options checks the flags before anything runs.
+func (f *compareFlags) options(c *cobra.Command) (compare.Options, error) {
+	opt := compare.Options{Stacks: f.stacks, Seeds: f.seeds, Workers: f.workers}
+	if len(f.stacks) == 0 {
+		return opt, fmt.Errorf("--stacks names no stack; give some of %s", strings.Join(scenario.StackNames(), ", "))
+	}
+	for i, s := range f.stacks {
+		if msg := scenario.CheckStack(s); msg != "" {
+			return opt, fmt.Errorf("--stacks: %s", msg)
+		}
+		if slices.Contains(f.stacks[:i], s) {
+			return opt, fmt.Errorf("--stacks names %s twice; once is enough", s)
+		}
+	}
+	if f.seeds < 1 || f.seeds > maxSeeds {
+		return opt, fmt.Errorf("--seeds %d: give 1 to %d", f.seeds, maxSeeds)
+	}
+	if c.Flags().Changed("seed") {
+		opt.Seed = &f.seed
+	}
+	if !c.Flags().Changed("workers") {
+		opt.Workers = runtime.GOMAXPROCS(0)
+	} else if f.workers < 1 {
+		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
+	}
+	for _, s := range f.set {
+		if key, _, _ := strings.Cut(s, "="); key == "stack" || key == "seed" {
+			return opt, fmt.Errorf("--set %s: compare sets it itself; use --%s", s, map[string]string{"stack": "stacks", "seed": "seed"}[key])
+		}
+	}
+	if err := checkSet(f.set); err != nil {
+		return opt, err
+	}
+	return opt, checkJSON(f.json)
+}
+
+func (f *compareFlags) write(c *cobra.Command, result *compare.Comparison) error {
+	var errs []error
+	if f.json != "" {
+		data, err := report.CompareJSON(result)
+		if err == nil {
+			err = putJSON(c, f.json, data)
+		}
+		errs = append(errs, err)
+	}
+	if !f.quiet && f.json != "-" {
+		errs = append(errs, report.Compare(c.OutOrStdout(), result, textOptions(c)))
+	}
+	return failure(errors.Join(errs...))
+}
+
+// watcher shows how far all runs of a comparison have come.
+type watcher struct {
+	mu    sync.Mutex
+	meter *meter
+	runs  []run.Progress // by Job.Index
+	ended int
+	part  float64 // the share of all runs that is done
+}
+
+func (w *watcher) show(j compare.Job, p run.Progress) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[j.Index] = p
+	w.draw(j.Stack + " at " + metrics.FormatTime(p.Now))
+}
+
+func (w *watcher) finish(j compare.Job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.runs[j.Index] = run.Progress{DeliveredBytes: 1, TotalBytes: 1}
+	w.ended++
+	w.draw(j.Stack + " done")
+}
+
+func (w *watcher) draw(latest string) {
+	sum := 0.0
+	for _, p := range w.runs {
+		done, _ := fractionDone(p)
+		sum += done
+	}
+	w.part = max(w.part, sum/float64(len(w.runs)))
+	w.meter.draw(func(elapsed time.Duration) string {
+		line := fmt.Sprintf("%3.0f %%, %d of %d runs done, %s", 100*w.part, w.ended, len(w.runs), latest)
+		if w.part > 0 && w.part < 1 {
+			left := time.Duration(float64(elapsed) * (1 - w.part) / w.part)
+			line += ", about " + roundDuration(left) + " left"
+		}
+		return line
+	})
+}

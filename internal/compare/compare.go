@@ -1,0 +1,227 @@
+// Package compare runs one scenario over several stacks and sets what came of
+// it side by side: the six questions, the figures, and a sentence per stack.
+// Every actor, time and count is looked up in the records.
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Version is the version of Comparison as JSON. It changes when a field changes
+// its meaning or goes; new fields do not change it.
+const Version = 1
+
+// Comparison is one scenario over several stacks, with one or more seeds.
+type Comparison struct {
+	Version     int      `json:"version"`
+	Scenario    string   `json:"scenario"`
+	Description string   `json:"description,omitempty"`
+	Seeds       []uint64 `json:"seeds"`
+	Stacks      []Column `json:"stacks"`
+}
+
+// Column is one stack.
+type Column struct {
+	Stack string `json:"stack"`
+	// Sentence says in plain words what happened, with the first seed; or which
+	// stack before it took the very same course (the same fingerprint).
+	Sentence     string   `json:"sentence"`
+	Answers      []Answer `json:"answers"` // in the order of record.Questions
+	Figures      Figures  `json:"figures"`
+	Stopped      []string `json:"stopped"`      // why each run ended, by seed
+	Fingerprints []string `json:"fingerprints"` // by seed
+	Warnings     []string `json:"warnings"`     // of the first seed
+}
+
+// Answer is who answered a question first, and by what. With several seeds it
+// is about the runs in which the most frequent first mechanism was first.
+type Answer struct {
+	Question record.Question `json:"question"`
+	Happened int             `json:"happened"` // in how many runs anybody did
+	// Actor is the one that was first most often, in First of the runs.
+	Actor     string           `json:"actor,omitempty"`
+	First     int              `json:"first"`
+	Mechanism record.Mechanism `json:"mechanism,omitempty"`
+	// FirstPS counts from the first post; Count and SpanPS (first act to last)
+	// are over all actors of the mechanism; HeldPS adds up the time held over
+	// ports, for pauses.
+	FirstPS Spread[units.Time] `json:"first_ps"`
+	Count   Spread[int64]      `json:"count"`
+	SpanPS  Spread[units.Time] `json:"span_ps"`
+	HeldPS  Spread[units.Time] `json:"held_ps"`
+	Why     string             `json:"why,omitempty"` // why nobody did, in the first seed's run
+}
+
+// Figures are the numbers compared.
+type Figures struct {
+	Messages   Spread[int64]      `json:"messages"`
+	Completed  Spread[int64]      `json:"completed"` // with success
+	Failed     Spread[int64]      `json:"failed"`    // with an error completion
+	Open       Spread[int64]      `json:"open"`      // at the end of the run
+	P50PS      Spread[units.Time] `json:"completion_p50_ps"`
+	P99PS      Spread[units.Time] `json:"completion_p99_ps"`
+	MaxPS      Spread[units.Time] `json:"completion_max_ps"`
+	GoodputBps Spread[units.Rate] `json:"goodput_bps"` // completed payload from the first post to the last completion
+	Jain       Spread[float64]    `json:"jain"`
+	PeakQueue  Spread[int64]      `json:"peak_queue_bytes"` // of the deepest queue
+	HeldPS     Spread[units.Time] `json:"held_ps"`          // paused with a frame waiting, over all ports
+	Pauses     Spread[int64]      `json:"pauses"`
+	Marked     Spread[int64]      `json:"marked"`
+	Dropped    Spread[int64]      `json:"dropped"` // frames
+	Resent     Spread[int64]      `json:"retransmitted_bytes"`
+	Timeouts   Spread[int64]      `json:"timeouts"`
+	// WireRatio is bytes that hosts put on the wire (retransmissions, ACKs and
+	// CNPs, preambles and gaps included) per byte of payload delivered.
+	WireRatio Spread[float64] `json:"wire_bytes_per_payload_byte"`
+}
+
+// Job is one run of a comparison.
+type Job struct {
+	Index   int // among Options.Stacks times Options.Seeds, stacks varying fastest
+	Stack   string
+	Seed    *uint64 // nil: the scenario's
+	Workers int     // goroutines for this run, at least 1
+}
+
+// Options say what to compare.
+type Options struct {
+	Stacks  []string
+	Seeds   int     // at least 1: that many, counting up from Seed
+	Seed    *uint64 // nil: the scenario's
+	Workers int     // goroutines in all, at least 1; the result does not depend on it
+	// Do runs a job. It must be safe to call from several goroutines.
+	Do func(context.Context, Job) (*record.Run, error)
+}
+
+// ErrInterrupted is what Run returns when its context ended before all runs had.
+var ErrInterrupted = errors.New("interrupted before every stack had run; a comparison needs them all")
+
+// Run runs all stacks with all seeds. The first error in the order of jobs is
+// returned, whichever came first in time.
+func Run(ctx context.Context, opt Options) (*Comparison, error) {
+	first := make([]Job, len(opt.Stacks))
+	for i, s := range opt.Stacks {
+		first[i] = Job{Index: i, Stack: s, Seed: opt.Seed}
+	}
+	done, err := runAll(ctx, opt, first) // tells the scenario's seed
+	if err != nil {
+		return nil, err
+	}
+	seed := done[0].run.Seed
+	var rest []Job
+	for k := 1; k < opt.Seeds; k++ {
+		for _, s := range opt.Stacks {
+			next := seed + uint64(k)
+			rest = append(rest, Job{Index: len(first) + len(rest), Stack: s, Seed: &next})
+		}
+	}
+	more, err := runAll(ctx, opt, rest)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(opt.Stacks, append(done, more...)), nil
+}
+
+// outcome is what a comparison keeps of a run.
+type outcome struct {
+	run     record.Run // without flows, queue pairs, ports and ledger
+	base    units.Time // the first post
+	summary *metrics.Summary
+	figures figures
+	words   string
+}
+
+// runAll runs jobs, as many at a time as there are workers, and returns their
+// outcomes in the jobs' order.
+func runAll(ctx context.Context, opt Options, jobs []Job) ([]outcome, error) {
+	out, errs := make([]outcome, len(jobs)), make([]error, len(jobs))
+	atOnce := max(1, min(opt.Workers, len(jobs)))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range atOnce {
+		wg.Go(func() {
+			for i := range next {
+				jobs[i].Workers = max(1, opt.Workers/atOnce)
+				out[i], errs[i] = runOne(ctx, opt, jobs[i])
+			}
+		})
+	}
+	for i := range jobs {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case slices.Contains(errs, nil): // the others ran: it is about this stack
+			return nil, fmt.Errorf("%s: %w", jobs[i].Stack, err)
+		default:
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ErrInterrupted
+	}
+	return out, nil
+}
+
+func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
+	if ctx.Err() != nil {
+		return outcome{}, nil // runAll says so
+	}
+	r, err := opt.Do(ctx, j)
+	if err != nil || r == nil {
+		return outcome{}, err
+	}
+	s := metrics.Summarise(r)
+	o := outcome{run: *r, base: firstPost(r), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
+	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger = nil, nil, nil, nil
+	return o, nil
+}
+
+// assemble groups outcomes by stack; stacks vary fastest.
+func assemble(stacks []string, all []outcome) *Comparison {
+	c := &Comparison{Version: Version, Scenario: all[0].run.Scenario, Description: all[0].run.Description}
+	for i := 0; i < len(all); i += len(stacks) {
+		c.Seeds = append(c.Seeds, all[i].run.Seed)
+	}
+	for n, name := range stacks {
+		col := Column{Stack: name, Sentence: all[n].words, Warnings: append([]string{}, all[n].run.Warnings...)}
+		var mine []*outcome
+		for i := n; i < len(all); i += len(stacks) {
+			mine = append(mine, &all[i])
+			col.Stopped = append(col.Stopped, all[i].run.Stopped)
+			col.Fingerprints = append(col.Fingerprints, all[i].run.Fingerprint)
+		}
+		for q := range record.Questions {
+			col.Answers = append(col.Answers, answer(q, mine))
+		}
+		if k := slices.IndexFunc(c.Stacks, func(x Column) bool { return x.Fingerprints[0] == col.Fingerprints[0] }); k >= 0 {
+			col.Sentence = "the same as " + c.Stacks[k].Stack + ", packet for packet"
+		}
+		col.Figures = spreads(mine)
+		c.Stacks = append(c.Stacks, col)
+	}
+	return c
+}
+
+// firstPost is the earliest post; 0 without messages.
+func firstPost(r *record.Run) units.Time {
+	if len(r.Flows) == 0 {
+		return 0
+	}
+	first := r.Flows[0].StartPS
+	for i := range r.Flows {
+		first = min(first, r.Flows[i].StartPS)
+	}
+	return first
+}

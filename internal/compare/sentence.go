@@ -1,0 +1,367 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// story writes the sentence about one run.
+type story struct {
+	r     *record.Run
+	s     *metrics.Summary
+	base  units.Time
+	hosts map[string]bool
+}
+
+// Sentence says in plain words what a run did about congestion and how it
+// ended. Every actor, time and count comes from the record.
+func Sentence(r *record.Run) string {
+	t := &story{r: r, s: metrics.Summarise(r), base: firstPost(r), hosts: map[string]bool{}}
+	for i := range r.QPs {
+		t.hosts[r.QPs[i].Host] = true
+	}
+	var acts, calm []string
+	for _, part := range []struct{ did, not string }{
+		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""},
+		{t.pauses(), "nobody paused"}, {t.drops(), "nothing was dropped"},
+		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(), ""}, {t.resent(), ""},
+	} {
+		switch {
+		case part.did != "":
+			acts = append(acts, part.did)
+		case part.not != "":
+			calm = append(calm, part.not)
+		}
+	}
+	if len(acts) == 0 {
+		acts = []string{t.s.Answers[0].Why}
+	}
+	parts := []string{strings.Join(acts, ", ")}
+	if len(calm) > 0 {
+		parts = append(parts, strings.Join(calm, " and "))
+	}
+	parts = append(parts, t.outcome())
+	return strings.Join(parts, "; ")
+}
+
+// group is the acts of one mechanism: the nodes that took part in the order of
+// their first act, and their sum.
+type group struct {
+	nodes []string
+	record.Act
+}
+
+// by gathers the ledger's entries of a mechanism.
+func (t *story) by(m record.Mechanism) group {
+	var found []record.Entry
+	for _, e := range t.r.Ledger {
+		if e.Mechanism == m && e.Count > 0 {
+			found = append(found, e)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b record.Entry) int { return cmp.Compare(a.First, b.First) })
+	var g group
+	for i, e := range found {
+		if i == 0 || e.First < g.First {
+			g.First = e.First
+		}
+		g.Last = max(g.Last, e.Last)
+		g.Count += e.Count
+		g.Sum += e.Sum
+		if !slices.Contains(g.nodes, e.Node) {
+			g.nodes = append(g.nodes, e.Node)
+		}
+	}
+	return g
+}
+
+// who names the nodes of a group: up to two by name, more by number with the
+// one that was first.
+func (t *story) who(nodes []string) (name string, first string) {
+	switch len(nodes) {
+	case 1:
+		return t.name(nodes[0]), ""
+	case 2:
+		return t.name(nodes[0]) + " and " + t.name(nodes[1]), ""
+	}
+	kind := "switches"
+	hosts := 0
+	for _, n := range nodes {
+		if t.hosts[n] {
+			hosts++
+		}
+	}
+	switch hosts {
+	case 0:
+	case len(nodes):
+		kind = "NICs"
+	default:
+		kind = "devices"
+	}
+	return metrics.FormatCount(int64(len(nodes))) + " " + kind, t.name(nodes[0]) + " first"
+}
+
+// name is a switch by its name, or a host's card.
+func (t *story) name(node string) string {
+	if t.hosts[node] {
+		return node + "'s NIC"
+	}
+	return "switch " + node
+}
+
+// at writes an instant, counted from the first post.
+func (t *story) at(instant units.Time) string { return metrics.FormatTime(instant - t.base) }
+
+// since says from when on, and who was first if that is not said yet.
+func (t *story) since(first string, g group) string {
+	switch {
+	case first != "":
+		return fmt.Sprintf(" (%s, at %s)", first, t.at(g.First))
+	case g.Count == 1:
+		return " at " + t.at(g.First)
+	default:
+		return " from " + t.at(g.First) + " on"
+	}
+}
+
+// number writes a count with its noun.
+func number(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return metrics.FormatCount(n) + " " + many
+}
+
+// times writes how often.
+func times(n int64) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return metrics.FormatCount(n) + " times"
+}
+
+func (t *story) marks() string {
+	g := t.by(record.ECNMark)
+	if g.Count == 0 {
+		return ""
+	}
+	who, first := t.who(g.nodes)
+	return who + " marked " + number(g.Count, "packet", "packets") + t.since(first, g)
+}
+
+func (t *story) notified() string {
+	if g := t.by(record.CNPSent); g.Count > 0 {
+		who, _ := t.who(g.nodes)
+		return who + " sent " + number(g.Count, "CNP", "CNPs")
+	}
+	if g := t.by(record.CEOnAck); g.Count > 0 {
+		who, _ := t.who(g.nodes)
+		return who + " flagged " + number(g.Count, "ACK", "ACKs")
+	}
+	return ""
+}
+
+func (t *story) cuts() string {
+	g := t.by(record.RateCut)
+	if g.Count == 0 {
+		return ""
+	}
+	lowest := units.Rate(0)
+	for i := range t.r.QPs {
+		if q := &t.r.QPs[i]; q.RateCuts > 0 && (lowest == 0 || q.MinRateBps < lowest) {
+			lowest = q.MinRateBps
+		}
+	}
+	if len(g.nodes) == 1 {
+		return fmt.Sprintf("%s cut its rate %s, down to %s", t.name(g.nodes[0]), times(g.Count), metrics.FormatRate(lowest))
+	}
+	return fmt.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))), times(g.Count), metrics.FormatRate(lowest))
+}
+
+// pauses says who held whom.
+func (t *story) pauses() string {
+	sent := t.by(record.PFCSent)
+	if sent.Count == 0 {
+		return ""
+	}
+	who, first := t.who(sent.nodes)
+	var held []string
+	longest := -1
+	for i := range t.r.Ports {
+		p := &t.r.Ports[i]
+		if p.HeldPS == 0 {
+			continue
+		}
+		if longest < 0 || p.HeldPS > t.r.Ports[longest].HeldPS {
+			longest = i
+		}
+		if !slices.Contains(held, p.Node) {
+			held = append(held, p.Node)
+		}
+	}
+	if len(held) == 0 {
+		return who + " sent " + number(sent.Count, "pause", "pauses") + t.since(first, sent) + " that held no frame"
+	}
+	whom, _ := t.who(held)
+	out := fmt.Sprintf("%s paused %s %s%s and held them for %s in all", who, whom, times(sent.Count), t.since(first, sent), metrics.FormatTime(t.s.Totals.HeldPS))
+	if len(held) == 1 {
+		out = strings.Replace(out, "held them", "held it", 1)
+	}
+	if len(held) > 2 {
+		p := &t.r.Ports[longest]
+		out += fmt.Sprintf(" (longest: %s by %s, %s)", p.Node, strings.Split(p.Peer, ":")[0], metrics.FormatTime(p.HeldPS))
+	}
+	return out
+}
+
+// drops names each cause with the nodes where it struck.
+func (t *story) drops() string {
+	type cause struct {
+		name  string
+		nodes group
+	}
+	var causes []cause
+	for i := range t.r.Ports {
+		p := &t.r.Ports[i]
+		for _, d := range p.DropCauses {
+			k := slices.IndexFunc(causes, func(c cause) bool { return c.name == d.Cause })
+			if k < 0 {
+				k = len(causes)
+				causes = append(causes, cause{name: d.Cause})
+			}
+			causes[k].nodes.add(p.Node, d.Act)
+		}
+	}
+	var out []string
+	for _, c := range causes {
+		who, first := t.who(c.nodes.nodes)
+		out = append(out, fmt.Sprintf("%s dropped %s (%s)%s", who, number(c.nodes.Count, "frame", "frames"), c.name, t.since(first, c.nodes)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// add folds in one act; the node whose act is the earliest stands first.
+func (g *group) add(node string, a record.Act) {
+	known := slices.Contains(g.nodes, node)
+	switch {
+	case g.Count > 0 && a.First < g.First:
+		g.nodes = slices.DeleteFunc(g.nodes, func(n string) bool { return n == node })
+		g.nodes = slices.Insert(g.nodes, 0, node)
+	case !known:
+		g.nodes = append(g.nodes, node)
+	}
+	if g.Count == 0 || a.First < g.First {
+		g.First = a.First
+	}
+	g.Last = max(g.Last, a.Last)
+	g.Count += a.Count
+	g.Sum += a.Sum
+}
+
+func (t *story) naks() string {
+	g := t.by(record.NAKSent)
+	if g.Count == 0 {
+		return ""
+	}
+	who, first := t.who(g.nodes)
+	return who + " sent " + number(g.Count, "NAK", "NAKs") + t.since(first, g)
+}
+
+func (t *story) notReady() string {
+	g := t.by(record.RNR)
+	if g.Count == 0 {
+		return ""
+	}
+	who, _ := t.who(g.nodes)
+	return who + " had no receive posted " + times(g.Count)
+}
+
+func (t *story) timeouts() string {
+	g := t.by(record.AckTimeout)
+	if g.Count == 0 {
+		return ""
+	}
+	if len(g.nodes) == 1 {
+		return fmt.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(g.Count), t.since("", g))
+	}
+	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes), number(g.Count, "timeout", "timeouts"), t.at(g.First))
+}
+
+func (t *story) resent() string {
+	n := t.s.Totals.ResentBytes
+	if n == 0 {
+		return ""
+	}
+	return metrics.FormatBytes(n) + " were sent again"
+}
+
+// outcome says how the messages ended.
+func (t *story) outcome() string {
+	m := &t.s.Messages
+	var out []string
+	slowest := metrics.FormatTimeDigits(units.Time(m.CompletionPS.Worst), 4)
+	switch {
+	case m.Messages == 0:
+		out = append(out, "nothing was sent")
+	case m.Completed == 0:
+		out = append(out, "no message completed")
+	case m.Messages == 1:
+		out = append(out, "the message took "+slowest)
+	case m.Completed == m.Messages:
+		out = append(out, fmt.Sprintf("all %s messages completed, the slowest in %s", metrics.FormatCount(int64(m.Messages)), slowest))
+	default:
+		out = append(out, fmt.Sprintf("%s of %s messages completed, the slowest in %s",
+			metrics.FormatCount(int64(m.Completed)), metrics.FormatCount(int64(m.Messages)), slowest))
+	}
+	out = append(out, t.failures()...)
+	switch open := number(int64(m.Open), "message was", "messages were"); {
+	case t.r.Stopped == "deadlock":
+		out = append(out, fmt.Sprintf("the network deadlocked at %s while %s open", t.at(t.r.EndPS), open))
+	case m.Open > 0:
+		out = append(out, fmt.Sprintf("%s still open at %s", open, t.at(t.r.EndPS)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// failures names each error status with the first message that met it.
+func (t *story) failures() (out []string) {
+	type failure struct {
+		status string
+		count  int64
+		first  *record.Flow
+	}
+	end := func(f *record.Flow) units.Time { return f.StartPS + f.CompletionPS }
+	var all []failure
+	for i := range t.r.Flows {
+		f := &t.r.Flows[i]
+		if metrics.Open(f) || metrics.Completed(f) {
+			continue
+		}
+		k := slices.IndexFunc(all, func(x failure) bool { return x.status == f.Status })
+		if k < 0 {
+			k = len(all)
+			all = append(all, failure{status: f.Status, first: f})
+		}
+		all[k].count++
+		if end(f) < end(all[k].first) {
+			all[k].first = f
+		}
+	}
+	for _, x := range all {
+		s := fmt.Sprintf("%s failed with %s (%s to %s at %s)", number(x.count, "message", "messages"), x.status, x.first.Src, x.first.Dst, t.at(end(x.first)))
+		if x.count > 1 {
+			s = strings.Replace(s, "(", "(first ", 1)
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,368 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// Layout of a comparison.
+const (
+	compareWidth = 120 // of text that does not go to a terminal
+	compareLabel = 10  // the column that names the rows
+	// compareColumn is the narrowest a stack's column gets: what does not fit
+	// beside each other goes into a further block.
+	compareColumn = 25
+)
+
+// CompareJSON encodes c, indented, with a newline at the end. The text of
+// Compare holds no number that is not in it.
+func CompareJSON(c *compare.Comparison) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(c); err != nil {
+		return nil, fmt.Errorf("encode the comparison: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// ParseCompareJSON reads what CompareJSON wrote.
+func ParseCompareJSON(data []byte) (*compare.Comparison, error) {
+	var c compare.Comparison
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, fmt.Errorf("not a hopscope comparison: %w", err)
+	}
+	if c.Version != compare.Version {
+		return nil, fmt.Errorf("comparison of version %d; this program reads version %d", c.Version, compare.Version)
+	}
+	return &c, nil
+}
+
+// Compare writes c for reading: a sentence per stack, then a column per stack.
+// Width 0 means 120 columns.
+func Compare(w io.Writer, c *compare.Comparison, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = compareWidth
+	}
+	t := &comparison{c: c, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	t.header()
+	t.sentences()
+	for _, part := range t.blocks() {
+		t.line("")
+		t.block(part)
+	}
+	t.legend()
+	t.warnings()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// comparison is the text under construction.
+type comparison struct {
+	b     strings.Builder
+	c     *compare.Comparison
+	paint paint
+	width int
+}
+
+func (t *comparison) line(s string) { t.b.WriteString(strings.TrimRight(s, " ") + "\n") }
+
+func (t *comparison) header() {
+	seeds := fmt.Sprintf("seed %d", t.c.Seeds[0])
+	if n := len(t.c.Seeds); n > 1 {
+		seeds = fmt.Sprintf("seeds %d to %d, median (least to largest)", t.c.Seeds[0], t.c.Seeds[n-1])
+	}
+	stacks := "1 stack"
+	if n := len(t.c.Stacks); n > 1 {
+		stacks = fmt.Sprintf("%d stacks", n)
+	}
+	for _, l := range hang(fmt.Sprintf("%s: %s, %s", t.c.Scenario, stacks, seeds), t.width, 2) {
+		t.line(t.paint.bold(l))
+	}
+	for _, l := range wrap(t.c.Description, t.width) {
+		if l != "" {
+			t.line(t.paint.dim(l))
+		}
+	}
+}
+
+// sentences writes what happened, a paragraph per stack beside its name.
+func (t *comparison) sentences() {
+	t.line("")
+	indent := 0
+	for i := range t.c.Stacks {
+		indent = max(indent, len(t.c.Stacks[i].Stack)+len(gap))
+	}
+	for i := range t.c.Stacks {
+		s := &t.c.Stacks[i]
+		for n, l := range wrap(s.Sentence, t.width-indent) {
+			name := ""
+			if n == 0 {
+				name = s.Stack
+			}
+			t.line(t.paint.bold(pad(name, indent)) + l)
+		}
+	}
+	if len(t.c.Seeds) > 1 {
+		for _, l := range wrap(fmt.Sprintf("(The sentences are about seed %d.)", t.c.Seeds[0]), t.width) {
+			t.line(t.paint.dim(l))
+		}
+	}
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
+}
+
+// blocks shares the stacks out evenly over as few blocks as fit the width.
+func (t *comparison) blocks() [][]compare.Column {
+	all := t.c.Stacks
+	fit := max(1, (t.width-compareLabel)/(compareColumn+len(gap)))
+	count := (len(all) + fit - 1) / fit
+	var out [][]compare.Column
+	for i := range count {
+		out = append(out, all[i*len(all)/count:(i+1)*len(all)/count])
+	}
+	return out
+}
+
+// block writes some of the columns.
+func (t *comparison) block(stacks []compare.Column) {
+	room := (t.width-compareLabel)/len(stacks) - len(gap)
+	names := make([]string, len(stacks))
+	for i := range stacks {
+		names[i] = stacks[i].Stack
+	}
+	t.row(true, "", names, room)
+	for q := range record.Questions {
+		t.question(q, stacks, room)
+	}
+	t.line("")
+	for _, f := range compareRows() {
+		cells := make([]string, len(stacks))
+		some := !f.rare
+		for i := range stacks {
+			cells[i] = f.text(&stacks[i])
+			some = some || cells[i] != "-"
+		}
+		if some {
+			t.row(false, f.label, cells, room)
+		}
+	}
+}
+
+// row writes one row; cells that need several lines get them.
+func (t *comparison) row(bold bool, label string, cells []string, room int) {
+	lines := make([][]string, len(cells))
+	height := 1
+	for i, c := range cells {
+		lines[i] = wrap(c, room)
+		height = max(height, len(lines[i]))
+	}
+	for n := range height {
+		s := pad(label, compareLabel)
+		for _, l := range lines {
+			part := ""
+			if n < len(l) {
+				part = l[n]
+			}
+			s += gap + pad(part, room)
+		}
+		s = strings.TrimRight(s, " ")
+		if bold {
+			s = t.paint.bold(s)
+		}
+		t.line(s)
+		label = ""
+	}
+}
+
+// question writes who was first and by what, then how often and from when on,
+// then how long, each on rows of its own so that the stacks line up.
+func (t *comparison) question(q int, stacks []compare.Column, room int) {
+	label := questionWords(record.Questions[q])
+	var who, often, long []string
+	nobody := true
+	for i := range stacks {
+		a := &stacks[i].Answers[q]
+		if a.Happened == 0 {
+			who, often, long = append(who, "nobody"), append(often, ""), append(long, "")
+			continue
+		}
+		nobody = false
+		who = append(who, a.Actor+" "+string(a.Mechanism)+t.share(a))
+		often = append(often, howOften(a))
+		long = append(long, lasted(a))
+	}
+	t.row(false, label, who, room)
+	if !nobody {
+		t.row(false, "", often, room)
+		t.row(false, "", long, room)
+	}
+}
+
+// share says in how many of the runs the answer holds, if not in all.
+func (t *comparison) share(a *compare.Answer) string {
+	if a.First == len(t.c.Seeds) {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d seeds)", a.First, len(t.c.Seeds))
+}
+
+// howOften is the number of acts and the time of the first.
+func howOften(a *compare.Answer) string {
+	first := spreadText(a.FirstPS, metrics.FormatTime)
+	if a.Count.Max == 1 {
+		return "once at " + first
+	}
+	return spreadText(a.Count, count) + " times from " + first
+}
+
+// lasted is the time held for pauses, else from the first act to the last.
+func lasted(a *compare.Answer) string {
+	switch {
+	case a.HeldPS.N > 0:
+		return "held " + spreadText(a.HeldPS, metrics.FormatTime)
+	case a.Count.Max == 1:
+		return ""
+	default:
+		return "over " + spreadText(a.SpanPS, metrics.FormatTime)
+	}
+}
+
+// spreadText writes a figure: the median, with the range if there is one.
+func spreadText[T comparableNumber](s compare.Spread[T], format func(T) string) string {
+	if s.N == 0 {
+		return "-"
+	}
+	median, least, most := format(s.Median), format(s.Min), format(s.Max)
+	if least == most {
+		return median
+	}
+	return fmt.Sprintf("%s (%s to %s)", median, least, most)
+}
+
+// comparableNumber is what figures are made of.
+type comparableNumber interface {
+	~int64 | ~float64
+}
+
+// compareRow is one figure.
+type compareRow struct {
+	label string
+	rare  bool // left out when no stack has any
+	text  func(*compare.Column) string
+}
+
+func compareRows() []compareRow {
+	return []compareRow{
+		{"completed", false, completed},
+		{"ended", true, ended},
+		{"p50", false, func(s *compare.Column) string { return spreadText(s.Figures.P50PS, metrics.FormatTime) }},
+		{"p99", false, func(s *compare.Column) string { return spreadText(s.Figures.P99PS, metrics.FormatTime) }},
+		{"slowest", false, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
+		{"goodput", false, func(s *compare.Column) string { return spreadText(s.Figures.GoodputBps, metrics.FormatRate) }},
+		{"Jain", true, func(s *compare.Column) string {
+			return spreadText(s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
+		}},
+		{"peak queue", false, func(s *compare.Column) string { return spreadText(s.Figures.PeakQueue, size) }},
+		{"marks", true, func(s *compare.Column) string { return spreadText(s.Figures.Marked, count) }},
+		{"pauses", true, func(s *compare.Column) string { return spreadText(s.Figures.Pauses, count) }},
+		{"time held", false, func(s *compare.Column) string { return spreadText(s.Figures.HeldPS, duration) }},
+		{"drops", false, func(s *compare.Column) string { return spreadText(s.Figures.Dropped, count) }},
+		{"timeouts", true, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
+		{"resent", false, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
+		{"wire bytes", false, func(s *compare.Column) string {
+			return spreadText(s.Figures.WireRatio, func(x float64) string { return fmt.Sprintf("%.3f x payload", x) })
+		}},
+	}
+}
+
+// completed counts messages by how they ended.
+func completed(s *compare.Column) string {
+	f := &s.Figures
+	out := spreadText(f.Completed, metrics.FormatCount) + " of " + spreadText(f.Messages, metrics.FormatCount)
+	if f.Failed.Max > 0 {
+		out += ", " + spreadText(f.Failed, metrics.FormatCount) + " failed"
+	}
+	if f.Open.Max > 0 {
+		out += ", " + spreadText(f.Open, metrics.FormatCount) + " open"
+	}
+	return out
+}
+
+// ended says how runs ended that did not run to completion.
+func ended(s *compare.Column) string {
+	var out []string
+	for i, how := range s.Stopped {
+		n := 0
+		for k, other := range s.Stopped {
+			if other == how {
+				n++
+				if k < i {
+					n = -len(s.Stopped) // said already
+				}
+			}
+		}
+		switch {
+		case how == "quiescence" || n <= 0:
+		case n == len(s.Stopped):
+			out = append(out, how)
+		default:
+			out = append(out, fmt.Sprintf("%s (%d of %d)", how, n, len(s.Stopped)))
+		}
+	}
+	if len(out) == 0 {
+		return "-"
+	}
+	return strings.Join(out, ", ")
+}
+
+// legend explains the rows whose names are short.
+func (t *comparison) legend() {
+	t.line("")
+	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. " +
+		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
+	for _, l := range wrap(text, t.width) {
+		t.line(t.paint.dim(l))
+	}
+}
+
+// warnings says once what several stacks were warned of.
+func (t *comparison) warnings() {
+	type warning struct {
+		text   string
+		stacks []string
+	}
+	var all []warning
+	for i := range t.c.Stacks {
+		for _, w := range t.c.Stacks[i].Warnings {
+			k := 0
+			for k < len(all) && all[k].text != w {
+				k++
+			}
+			if k == len(all) {
+				all = append(all, warning{text: w})
+			}
+			all[k].stacks = append(all[k].stacks, t.c.Stacks[i].Stack)
+		}
+	}
+	for _, w := range all {
+		of := ""
+		if len(w.stacks) < len(t.c.Stacks) {
+			of = " of " + strings.Join(w.stacks, ", ")
+		}
+		for _, l := range hang("warning"+of+": "+w.text, t.width, 2) {
+			t.line(t.paint.warn(l))
+		}
+	}
+}

@@ -114,7 +114,7 @@ func (g *generator) topology() {
 
 func (g *generator) switches() {
 	g.line("switch:")
-	g.line("  buffer: %dMB", g.between(5, 12))
+	g.line("  buffer: %dMB", g.between(6, 12))
 	g.line("  latency: %dns", g.IntN(1000))
 	g.line("  forwarding: %s", g.pick("store-and-forward", "cut-through"))
 	if g.one(2) {

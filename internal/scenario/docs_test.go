@@ -33,8 +33,10 @@ switch: {pfc: {alpha: 1/8}, ecn: {per_rate: {1Gbps: {kmin: 1KB, kmax: 1KB}}}, lo
 nic: {pfc: {quanta: 1}}
 dcqcn: {preset: paper}
 measure: {to: 1ms}
+triggers: {t: {kind: oneshot}}
 `
 	topologies := []string{"leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: {rate: 1Gbps}}\n  links: [{between: [h0, leaf1], loss: 1%}]",
+		"clos: {hosts: 4, tiers: [{radix_down: 2, radix_up: 1, link: 1Gbps}, {radix_down: 2, link: 1Gbps}]}",
 		"star: {hosts: 4, link: 1Gbps}", "fat_tree: {k: 4, link: 1Gbps}", "rail: {servers: 4, rails: 1, link: 1Gbps}",
 		"hosts: [h0, h1, h3]\n  switches: [s]\n  links: [{between: [h0, s], rate: 1Gbps}, {between: [h1, s], rate: 1Gbps}, {between: [h3, s], rate: 1Gbps}]"}
 	for _, topo := range topologies {

@@ -162,11 +162,12 @@ func nameOf(file string) string {
 // resolve reads the sections in the order in which they depend on each other.
 func (r *resolver) resolve(root *node) {
 	o := r.d.object(root, "", "name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
-		"mtu", "vlan", "dcqcn", "measure", "stop", "time_quantum", "workload")
+		"mtu", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload")
 	r.readHeader(o)
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)
 	r.readDCQCN(root.get("dcqcn"))
+	r.readTriggerList(o)
 	r.readWorkload(root.get("workload"))
 	if r.d.err != nil {
 		return
@@ -274,6 +275,7 @@ func (r *resolver) readDevices(o object) {
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {
 		r.switches[n], r.nics[n] = sw, nic
+		r.latencyOfTier(n, &r.switches[n])
 	}
 	r.overrides(o, "switches", topology.Switch, func(n int, v *node, path string) {
 		readSwitch(r.d, v, path, &r.switches[n])

@@ -63,7 +63,11 @@ func (r *resolver) switchNotes(s object, set *switchSettings) {
 	if set.trustPCP {
 		r.note("switch.trust", "pcp: priority by the VLAN tag", fromScenario)
 	}
-	r.note("switch.latency", set.latency.String(), sourceOf(s, "latency", "assumed pipeline of a shared-memory Ethernet switch"))
+	latency := sourceOf(s, "latency", "assumed pipeline of a shared-memory Ethernet switch")
+	if len(r.tierLatency) > 0 && r.tierLatency[0] >= 0 {
+		latency = fromScenario
+	}
+	r.note("switch.latency", set.latency.String(), latency)
 	if set.pfc.enabled == 0 {
 		from := fromScenario
 		if !r.stack().PFC {

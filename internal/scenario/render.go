@@ -5,36 +5,116 @@ import (
 	"strings"
 )
 
-// render writes a tree as YAML that reads back as the same tree: blocks to the
-// second level, flow style below.
+// flowWidth is the longest value that render writes on one line, where it can
+// be written over several.
+const flowWidth = 100
+
+// render writes a tree as YAML that reads back as the same tree: a line per
+// key, short values in flow style, texts of several lines as blocks.
 func render(root *node) []byte {
 	var b strings.Builder
-	for _, f := range root.fields {
-		b.WriteString(renderText(f.key))
-		b.WriteString(":")
-		switch {
-		case f.value.kind == sequenceNode && len(f.value.items) > 0:
-			b.WriteString("\n")
-			for _, item := range f.value.items {
-				b.WriteString("  - ")
-				flow(&b, item)
-				b.WriteString("\n")
-			}
-			continue
-		case f.value.kind == mappingNode && len(f.value.fields) > 0:
-			b.WriteString("\n")
-			for _, g := range f.value.fields {
-				b.WriteString("  " + renderText(g.key) + ": ")
-				flow(&b, g.value)
-				b.WriteString("\n")
-			}
-			continue
+	blockFields(&b, root.fields, "", "")
+	return []byte(b.String())
+}
+
+// blockFields writes a mapping's fields, the first after the indentation first,
+// the others after indent.
+func blockFields(b *strings.Builder, fields []field, first, indent string) {
+	for i, f := range fields {
+		if i > 0 {
+			first = indent
 		}
+		b.WriteString(first + renderText(f.key) + ":")
+		blockValue(b, f.value, indent)
+	}
+}
+
+// blockValue writes what follows a key, or a dash, at the given indentation.
+func blockValue(b *strings.Builder, n *node, indent string) {
+	inner := indent + "  "
+	switch {
+	case n.kind == scalarNode && literal(n.text):
+		b.WriteString(" |\n")
+		for line := range strings.SplitSeq(n.text, "\n") {
+			if line != "" {
+				line = inner + line
+			}
+			b.WriteString(line + "\n")
+		}
+	case n.kind == mappingNode && len(n.fields) > 0 && spread(n, indent):
+		b.WriteString("\n")
+		blockFields(b, n.fields, inner, inner)
+	case n.kind == sequenceNode && len(n.items) > 0 && spread(n, indent):
+		b.WriteString("\n")
+		for _, item := range n.items {
+			b.WriteString(inner + "-")
+			blockItem(b, item, inner)
+		}
+	default:
 		b.WriteString(" ")
-		flow(&b, f.value)
+		flow(b, n)
 		b.WriteString("\n")
 	}
-	return []byte(b.String())
+}
+
+// blockItem writes an item of a list after its dash.
+func blockItem(b *strings.Builder, n *node, indent string) {
+	switch {
+	case n.kind == mappingNode && len(n.fields) == 1 || n.kind == mappingNode && len(n.fields) > 0 && wide(n):
+		blockFields(b, n.fields, " ", indent+"  ")
+	case n.kind == sequenceNode && wide(n):
+		blockValue(b, n, indent)
+	default:
+		b.WriteString(" ")
+		flow(b, n)
+		b.WriteString("\n")
+	}
+}
+
+// spread reports whether a list or mapping takes several lines: the sections of
+// the scenario always, values below them only when they are long.
+func spread(n *node, indent string) bool { return indent == "" || wide(n) }
+
+// wide reports whether a value is too long for one line, or holds a text of
+// several.
+func wide(n *node) bool {
+	room := flowWidth
+	return !fits(n, &room)
+}
+
+// fits takes the length of n in flow style off room, and reports whether there
+// was enough.
+func fits(n *node, room *int) bool {
+	if n.kind == scalarNode && literal(n.text) {
+		return false
+	}
+	*room -= len(n.text) + 2
+	for _, f := range n.fields {
+		*room -= len(f.key) + 2
+		if *room < 0 || !fits(f.value, room) {
+			return false
+		}
+	}
+	for _, item := range n.items {
+		if *room < 0 || !fits(item, room) {
+			return false
+		}
+	}
+	return *room >= 0
+}
+
+// literal reports whether a text is written as a block: one of several lines
+// that a block keeps as they are.
+func literal(s string) bool {
+	if !strings.Contains(s, "\n") || strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n") || strings.HasPrefix(s, " ") {
+		return false
+	}
+	for _, c := range s {
+		if c < ' ' && c != '\n' || c > '~' {
+			return false
+		}
+	}
+	return !strings.Contains(s, " \n") && !strings.HasSuffix(s, " ")
 }
 
 func flow(b *strings.Builder, n *node) {

@@ -24,6 +24,10 @@ type resolver struct {
 	dcqcnGiven  object
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
+
+	triggers      []trigger
+	triggerNumber map[string]int // from 1, by name; looked up, never iterated
+	tierLatency   []units.Time   // pipeline by tier of switches, from 1; negative: not given
 }
 
 // warning is a risky setting, said once for all ports that share it.

@@ -17,12 +17,12 @@ func linkKeys() []string {
 }
 
 // generators are the shapes a topology can be made of.
-func generators() []string { return []string{"star", "leaf_spine", "fat_tree", "rail"} }
+func generators() []string { return []string{"star", "leaf_spine", "fat_tree", "clos", "rail"} }
 
 // readTopology builds the graph. A topology is a generator, perhaps with some
 // of its links changed by `links`, or explicit hosts, switches and links.
 func (r *resolver) readTopology(n *node) {
-	o := r.d.object(n, "topology", append(generators(), "hosts", "switches", "links")...)
+	o := r.d.object(n, "topology", append(generators(), "hosts", "switches", "order", "links")...)
 	if r.d.err != nil {
 		return
 	}
@@ -55,11 +55,16 @@ func (r *resolver) readTopology(n *node) {
 		r.readLeafSpine(o)
 	case "fat_tree":
 		r.readFatTree(o)
+	case "clos":
+		r.readClos(o)
 	case "rail":
 		r.readRail(o)
 	default:
 		r.readExplicit(o)
 		return
+	}
+	if r.d.err == nil && o.has("order") {
+		o.fail("order", "numbers the nodes of explicit hosts and switches; leave it out beside %s", shapes[0])
 	}
 	if r.d.err == nil {
 		r.changeLinks(o)
@@ -227,12 +232,7 @@ func (r *resolver) checkLink(o object, key string, spec topology.LinkSpec) {
 // readExplicit builds a graph node by node.
 func (r *resolver) readExplicit(o object) {
 	g := new(topology.Graph)
-	for _, item := range o.list("hosts") {
-		r.addNode(item, func(name string) error { _, err := g.AddHost(name); return err })
-	}
-	for _, item := range o.list("switches") {
-		r.addNode(item, func(name string) error { _, err := g.AddSwitch(name, 0); return err })
-	}
+	r.addNodes(o, g)
 	for i, item := range o.list("links") {
 		path := indexed("topology.links", i)
 		l := r.d.object(item, path, append([]string{"between", "parallel"}, linkKeys()...)...)
@@ -257,6 +257,46 @@ func (r *resolver) readExplicit(o object) {
 	}
 	err := g.Finish()
 	r.graph(o.n.pos, g, err)
+}
+
+// addNodes adds hosts, then switches, or all of them as `order` lists them:
+// nodes that ask at the same instant are served by their numbers.
+func (r *resolver) addNodes(o object, g *topology.Graph) {
+	kinds := []struct {
+		items []*node
+		add   func(name string) error
+	}{
+		{o.list("hosts"), func(name string) error { _, err := g.AddHost(name); return err }},
+		{o.list("switches"), func(name string) error { _, err := g.AddSwitch(name, 0); return err }},
+	}
+	if !o.has("order") {
+		for _, k := range kinds {
+			for _, item := range k.items {
+				r.addNode(item, k.add)
+			}
+		}
+		return
+	}
+	kindOf := map[string]int{} // looked up, never iterated
+	total := 0
+	for i, k := range kinds {
+		for _, item := range k.items {
+			kindOf[item.text] = i
+			total++
+		}
+	}
+	order := o.list("order")
+	for _, item := range order {
+		kind, ok := kindOf[item.text]
+		if !ok {
+			r.d.fail(item.pos, "topology.order names %q, which is neither among hosts nor among switches", item.text)
+			return
+		}
+		r.addNode(item, kinds[kind].add)
+	}
+	if r.d.err == nil && len(order) != total {
+		o.fail("order", "lists %d of %d hosts and switches; list each once, or leave order out", len(order), total)
+	}
 }
 
 func (r *resolver) addNode(item *node, add func(string) error) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// maxTraceRows bounds a trace file; each row becomes a list item.
+// maxTraceRows bounds a trace; each row becomes a list item.
 const maxTraceRows = 1 << 20
 
-// inlineTraces replaces every `flows: {file: NAME}` of the workload by the list
+// inlineTraces replaces every `flows: {file: NAME}` of the workload by the rows
 // that the file holds, so that the scenario kept with a run needs no other
 // file. It reports whether there was any.
 func (d *decoder) inlineTraces(root *node) bool {
@@ -34,9 +34,11 @@ func (d *decoder) inlineTrace(flows *node) {
 		d.fail(name.pos, "flows.file is %s; it is the name of a file", name.kind)
 		return
 	}
-	if flows.get("list") != nil {
-		d.fail(name.pos, "flows has a list and a file; keep one")
-		return
+	for _, other := range []string{"list", "rows"} {
+		if flows.get(other) != nil {
+			d.fail(name.pos, "flows has %s and a file; keep one", map[string]string{"list": "a list", "rows": "rows"}[other])
+			return
+		}
 	}
 	path := name.text
 	if !filepath.IsAbs(path) {
@@ -47,66 +49,82 @@ func (d *decoder) inlineTrace(flows *node) {
 		d.fail(name.pos, "flows.file %s cannot be read: %v; name an existing file, relative to the scenario", path, rootCause(err))
 		return
 	}
-	list := d.traceRows(path, string(src))
+	text := strings.TrimRight(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")
 	for i := range flows.fields {
 		if flows.fields[i].key == "file" {
-			flows.fields[i] = field{"list", name.pos, list}
+			at := pos{path, 1, 1}
+			flows.fields[i] = field{"rows", name.pos, &node{kind: scalarNode, text: text, pos: at, textAt: at}}
 		}
 	}
 }
 
-// traceRows reads comma-separated rows under a header that names the columns:
-// from, to, size and start, in any order, with units as in the scenario.
-func (d *decoder) traceRows(path, src string) *node {
-	list := &node{kind: sequenceNode, pos: pos{path, 1, 1}}
+// traceKeys are the columns of a trace, which are the keys of an item of
+// `flows: {list: ...}` but for path.
+func traceKeys() []string {
+	return []string{"from", "to", "size", "start", "class", "dscp", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
+}
+
+// traceRows reads comma-separated rows under a header that names the columns,
+// in any order, with units as in the scenario. An empty cell leaves its key out.
+func (d *decoder) traceRows(rows *node) []*node {
+	at := rows.textAt
+	if at == (pos{}) { // a text of one line, or one with escapes
+		at = rows.pos
+	}
+	var list []*node
 	var columns []string
-	line := 0
-	for text := range strings.SplitSeq(src, "\n") {
+	line := at.line - 1
+	for text := range strings.SplitSeq(rows.text, "\n") {
 		line++
-		if strings.TrimSpace(text) == "" || d.err != nil {
+		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		cells := splitCells(path, line, text)
+		cells := splitCells(pos{at.file, line, at.col}, text)
 		if columns == nil {
 			columns = d.traceColumns(cells)
+			if d.err != nil {
+				return nil
+			}
 			continue
 		}
 		if len(cells) != len(columns) {
 			d.fail(cells[0].pos, "%d cells where the header has %d columns (%s); give one each", len(cells), len(columns), strings.Join(columns, ","))
-			return list
+			return nil
 		}
 		item := &node{kind: mappingNode, pos: cells[0].pos}
 		for i, c := range cells {
-			item.fields = append(item.fields, field{columns[i], c.pos, &node{kind: scalarNode, text: c.text, pos: c.pos}})
+			if c.text != "" {
+				item.fields = append(item.fields, field{columns[i], c.pos, &node{kind: scalarNode, text: c.text, pos: c.pos}})
+			}
 		}
-		list.items = append(list.items, item)
-		if len(list.items) > maxTraceRows {
+		list = append(list, item)
+		if len(list) > maxTraceRows {
 			d.fail(item.pos, "more than %d flows; split the trace", maxTraceRows)
+			return nil
 		}
 	}
-	if d.err == nil && len(list.items) == 0 {
-		d.fail(list.pos, "the trace is empty; begin with the header from,to,size,start and give a row per flow")
+	if len(list) == 0 {
+		d.fail(at, "the trace is empty; begin with the header from,to,size,start and give a row per flow")
 	}
 	return list
 }
 
-func splitCells(path string, line int, text string) []ns3Word {
+// splitCells splits a line that begins at the given place.
+func splitCells(at pos, text string) []ns3Word {
 	var cells []ns3Word
-	col := 1
 	for cell := range strings.SplitSeq(text, ",") {
 		trimmed := strings.TrimSpace(cell)
-		cells = append(cells, ns3Word{trimmed, pos{path, line, col + strings.Index(cell, trimmed)}})
-		col += len(cell) + 1
+		cells = append(cells, ns3Word{trimmed, pos{at.file, at.line, at.col + strings.Index(cell, trimmed)}})
+		at.col += len(cell) + 1
 	}
 	return cells
 }
 
 func (d *decoder) traceColumns(cells []ns3Word) []string {
-	known := []string{"from", "to", "size", "start"}
 	var columns []string
 	for _, c := range cells {
-		if !contains(known, c.text) {
-			d.fail(c.pos, "the header names a column %q; name from, to, size, start", c.text)
+		if !contains(traceKeys(), c.text) {
+			d.fail(c.pos, "the header names a column %q; name %s", c.text, strings.Join(traceKeys(), ", "))
 		}
 		if contains(columns, c.text) {
 			d.fail(c.pos, "the header names %q twice; keep one", c.text)

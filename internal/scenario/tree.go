@@ -33,6 +33,7 @@ type node struct {
 	kind   nodeKind
 	text   string
 	pos    pos
+	textAt pos // where the first line of a text of several begins; none: one line
 	fields []field
 	items  []*node
 }
@@ -130,7 +131,7 @@ func convert(file string, n ast.Node, depth int) (*node, *Error) {
 	case *ast.StringNode:
 		return &node{kind: scalarNode, text: n.Value, pos: at}, nil
 	case *ast.LiteralNode:
-		return &node{kind: scalarNode, text: strings.TrimRight(n.Value.Value, "\n"), pos: at}, nil
+		return &node{kind: scalarNode, text: strings.TrimRight(n.Value.Value, "\n"), pos: at, textAt: literalStart(at, n)}, nil
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return &node{kind: scalarNode, text: n.GetToken().Value, pos: at}, nil
 	case *ast.MappingNode:
@@ -152,6 +153,14 @@ func convert(file string, n ast.Node, depth int) (*node, *Error) {
 		return out, nil
 	}
 	return nil, at.errorf("YAML %s is not used in scenarios; write the value out", strings.ToLower(n.Type().String()))
+}
+
+// literalStart is the place of a block's first character: the line after the
+// bar, at the block's indentation.
+func literalStart(bar pos, n *ast.LiteralNode) pos {
+	raw := strings.TrimLeft(n.Value.GetToken().Origin, "\n")
+	indent := len(raw) - len(strings.TrimLeft(raw, " "))
+	return pos{bar.file, bar.line + 1, indent + 1}
 }
 
 func convertMapping(file string, at pos, values []*ast.MappingValueNode, depth int) (*node, *Error) {

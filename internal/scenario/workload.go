@@ -18,7 +18,7 @@ func patterns() []string {
 // optionKeys are the keys every pattern takes.
 func optionKeys() []string {
 	return []string{"name", "size", "verb", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
-		"rkey", "remote_access", "receives", "initial_rate", "path"}
+		"rkey", "remote_access", "receives", "initial_rate", "path", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
 }
 
 // readWorkload builds the plan.
@@ -41,6 +41,10 @@ func (r *resolver) readWorkload(n *node) {
 	if r.d.err != nil {
 		return
 	}
+	for i := range r.v.Plan.Conns {
+		r.classes |= 1 << r.v.Plan.Conns[i].Class
+	}
+	r.addTriggers()
 	if err := r.v.Plan.Finish(r.v.Graph); err != nil {
 		at := n.pos
 		var e *workload.EntryError
@@ -64,7 +68,7 @@ func (r *resolver) readEntry(item *node, i int) {
 	}
 	kind := o.n.fields[0].key
 	own := map[string][]string{"incast": {"from", "to"}, "flow": {"from", "to"}, "permutation": {"hosts"},
-		"all_to_all": {"hosts"}, "flows": {"list"}}[kind]
+		"all_to_all": {"hosts"}, "flows": {"list", "rows", "file"}}[kind]
 	p := o.object(kind, append(own, optionKeys()...)...)
 	name := kind
 	if text, ok := p.scalar("name"); ok {
@@ -157,7 +161,18 @@ func (r *resolver) readOptions(o object) workload.Options {
 		o.fail("initial_rate", "0 would never send; give a rate such as 5Gbps")
 	}
 	opt.Path = r.readPath(o)
+	r.readUDPPorts(o, &opt)
+	r.readTriggers(o, &opt)
 	return opt
+}
+
+// readUDPPorts reads the source port, which ECMP hashes, and the destination
+// port that files for other programs show.
+func (r *resolver) readUDPPorts(o object, opt *workload.Options) {
+	src, dst := int(opt.SrcPort), int(opt.DstPort)
+	o.integer("src_port", &src, 1, 65535)
+	o.integer("dst_port", &dst, 0, 65535)
+	opt.SrcPort, opt.DstPort = uint16(src), uint16(dst)
 }
 
 // readClass reads class and dscp; either follows from the other. Priority p
@@ -175,7 +190,6 @@ func (r *resolver) readClass(o object, opt *workload.Options) {
 		class = int(r.baseDSCP[dscp])
 	}
 	opt.Class, opt.DSCP = uint8(class), uint8(dscp)
-	r.classes |= 1 << opt.Class
 }
 
 func (r *resolver) readPath(o object) []int {
@@ -303,28 +317,51 @@ func otherHosts(g *topology.Graph, eps []int, to int) []int {
 	return out
 }
 
-// addFlows appends an explicit list; an item may override size, start and path.
+// addFlows appends an explicit list; an item may override what stands beside
+// the list.
 func (r *resolver) addFlows(o object, entry int, size units.Bytes, opt workload.Options) {
-	items := o.list("list")
-	if r.d.err == nil && len(items) == 0 {
-		r.d.fail(o.n.pos, "%s has no list and no file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
+	items, path := o.list("list"), o.path+".list"
+	if rows := o.n.get("rows"); rows != nil {
+		if o.has("list") {
+			o.fail("rows", "flows has a list and rows; keep one")
+		}
+		if _, ok := o.scalar("rows"); ok {
+			items, path = r.d.traceRows(rows), o.path+".rows"
+		}
 	}
+	if r.d.err == nil && len(items) == 0 {
+		r.d.fail(o.n.pos, "%s has no list, rows or file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
+	}
+	keys := append(traceKeys(), "path")
 	for i, item := range items {
-		f := r.d.object(item, indexed(o.path+".list", i), "from", "to", "size", "start", "path")
-		bytes, one := size, opt
-		if size == 0 || f.has("size") {
-			r.readSize(f, &bytes)
-		}
-		f.time("start", &one.Start)
-		if f.has("path") {
-			one.Path = r.readPath(f)
-		}
-		from, to := r.one(f, "from"), r.one(f, "to")
+		r.addFlow(r.d.object(item, indexed(path, i), keys...), entry, size, opt)
 		if r.d.err != nil {
 			return
 		}
-		if err := r.v.Plan.Flow(entry, from, to, bytes, one); err != nil {
-			r.d.fail(f.n.pos, "%s: %v", f.path, err)
-		}
+	}
+}
+
+// addFlow appends one item of a list.
+func (r *resolver) addFlow(f object, entry int, size units.Bytes, opt workload.Options) {
+	if size == 0 || f.has("size") {
+		r.readSize(f, &size)
+	}
+	if f.time("start", &opt.Start) {
+		opt.Trigger = 0
+	}
+	if f.has("class") || f.has("dscp") {
+		r.readClass(f, &opt)
+	}
+	if f.has("path") {
+		opt.Path = r.readPath(f)
+	}
+	r.readUDPPorts(f, &opt)
+	r.readTriggers(f, &opt)
+	from, to := r.one(f, "from"), r.one(f, "to")
+	if r.d.err != nil {
+		return
+	}
+	if err := r.v.Plan.Flow(entry, from, to, size, opt); err != nil {
+		r.d.fail(f.n.pos, "%s: %v", f.path, err)
 	}
 }

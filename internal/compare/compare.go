@@ -206,7 +206,7 @@ func assemble(stacks []string, all []outcome) *Comparison {
 			col.Answers = append(col.Answers, answer(q, mine))
 		}
 		if k := slices.IndexFunc(c.Stacks, func(x Column) bool { return x.Fingerprints[0] == col.Fingerprints[0] }); k >= 0 {
-			col.Sentence = "the same as " + c.Stacks[k].Stack + ", packet for packet"
+			col.Sentence = "the same as " + c.Stacks[k].Stack + ", packet for packet."
 		}
 		col.Figures = spreads(mine)
 		c.Stacks = append(c.Stacks, col)

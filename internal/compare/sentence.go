@@ -47,7 +47,7 @@ func Sentence(r *record.Run) string {
 		parts = append(parts, strings.Join(calm, " and "))
 	}
 	parts = append(parts, t.outcome())
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "; ") + "."
 }
 
 // group is the acts of one mechanism: the nodes that took part in the order of
@@ -85,6 +85,8 @@ func (t *story) by(m record.Mechanism) group {
 // one that was first.
 func (t *story) who(nodes []string) (name string, first string) {
 	switch len(nodes) {
+	case 0:
+		return "nobody", ""
 	case 1:
 		return t.name(nodes[0]), ""
 	case 2:
@@ -118,16 +120,21 @@ func (t *story) name(node string) string {
 // at writes an instant, counted from the first post.
 func (t *story) at(instant units.Time) string { return metrics.FormatTime(instant - t.base) }
 
-// since says from when on, and who was first if that is not said yet.
-func (t *story) since(first string, g group) string {
+// since says from when on, and who was first if that is not said yet; more
+// goes into the same brackets.
+func (t *story) since(first string, a record.Act, more ...string) string {
+	when := " from " + t.at(a.First) + " on"
 	switch {
 	case first != "":
-		return fmt.Sprintf(" (%s, at %s)", first, t.at(g.First))
-	case g.Count == 1:
-		return " at " + t.at(g.First)
-	default:
-		return " from " + t.at(g.First) + " on"
+		when = ""
+		more = append([]string{first + ", at " + t.at(a.First)}, more...)
+	case a.Count == 1:
+		when = " at " + t.at(a.First)
 	}
+	if len(more) == 0 {
+		return when
+	}
+	return when + " (" + strings.Join(more, "; ") + ")"
 }
 
 // number writes a count with its noun.
@@ -155,7 +162,7 @@ func (t *story) marks() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return who + " marked " + number(g.Count, "packet", "packets") + t.since(first, g)
+	return who + " marked " + number(g.Count, "packet", "packets") + t.since(first, g.Act)
 }
 
 func (t *story) notified() string {
@@ -187,40 +194,100 @@ func (t *story) cuts() string {
 	return fmt.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))), times(g.Count), metrics.FormatRate(lowest))
 }
 
-// pauses says who held whom.
-func (t *story) pauses() string {
+// holder is a node that paused others, with the ports it paused.
+type holder struct {
+	node string
+	sent record.Act // XOFFs that began a pause
+	held []string   // nodes, in the order of the record
+	time units.Time // paused with a frame waiting, over the held ports
+}
+
+// holders lists who paused whom, the first to act first.
+func (t *story) holders() []holder {
 	sent := t.by(record.PFCSent)
-	if sent.Count == 0 {
-		return ""
+	out := make([]holder, len(sent.nodes))
+	for i, node := range sent.nodes {
+		out[i].node = node
+		for _, e := range t.r.Ledger {
+			if e.Mechanism == record.PFCSent && e.Node == node {
+				out[i].sent = merge(out[i].sent, e.Act)
+			}
+		}
 	}
-	who, first := t.who(sent.nodes)
-	var held []string
-	longest := -1
 	for i := range t.r.Ports {
 		p := &t.r.Ports[i]
-		if p.HeldPS == 0 {
+		k := slices.IndexFunc(out, func(h holder) bool { return h.node == nodeOf(p.Peer) })
+		if k < 0 || p.PausesReceived == 0 {
 			continue
 		}
-		if longest < 0 || p.HeldPS > t.r.Ports[longest].HeldPS {
-			longest = i
+		out[k].time += p.HeldPS
+		if !slices.Contains(out[k].held, p.Node) {
+			out[k].held = append(out[k].held, p.Node)
 		}
-		if !slices.Contains(held, p.Node) {
-			held = append(held, p.Node)
-		}
-	}
-	if len(held) == 0 {
-		return who + " sent " + number(sent.Count, "pause", "pauses") + t.since(first, sent) + " that held no frame"
-	}
-	whom, _ := t.who(held)
-	out := fmt.Sprintf("%s paused %s %s%s and held them for %s in all", who, whom, times(sent.Count), t.since(first, sent), metrics.FormatTime(t.s.Totals.HeldPS))
-	if len(held) == 1 {
-		out = strings.Replace(out, "held them", "held it", 1)
-	}
-	if len(held) > 2 {
-		p := &t.r.Ports[longest]
-		out += fmt.Sprintf(" (longest: %s by %s, %s)", p.Node, strings.Split(p.Peer, ":")[0], metrics.FormatTime(p.HeldPS))
 	}
 	return out
+}
+
+// nodeOf is the node of a port's name, "h4" of "h4:1".
+func nodeOf(port string) string { return port[:max(strings.LastIndexByte(port, ':'), 0)] }
+
+func merge(a, b record.Act) record.Act {
+	if a.Count == 0 {
+		return b
+	}
+	return record.Act{Count: a.Count + b.Count, First: min(a.First, b.First), Last: max(a.Last, b.Last), Sum: a.Sum + b.Sum}
+}
+
+// pauses says who held whom: one by one for up to two who did, else in all with
+// the port that was held longest.
+func (t *story) pauses() string {
+	all := t.holders()
+	if len(all) == 0 {
+		return ""
+	}
+	if len(all) <= 2 {
+		var out []string
+		for _, h := range all {
+			whom, _ := t.who(h.held)
+			out = append(out, fmt.Sprintf("%s paused %s %s%s", t.name(h.node), whom, times(h.sent.Count), t.since("", h.sent, heldFor(h.time))))
+		}
+		return strings.Join(out, ", ")
+	}
+	g := t.by(record.PFCSent)
+	who, first := t.who(g.nodes)
+	var held []string
+	for _, h := range all {
+		for _, n := range h.held {
+			if !slices.Contains(held, n) {
+				held = append(held, n)
+			}
+		}
+	}
+	whom, _ := t.who(held)
+	long := heldFor(t.s.Totals.HeldPS)
+	if p := t.longestHeld(); p != nil {
+		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, nodeOf(p.Peer), metrics.FormatTime(p.HeldPS))
+	}
+	return fmt.Sprintf("%s paused %s %s%s", who, whom, times(g.Count), t.since(first, g.Act, long))
+}
+
+// heldFor says for how long frames had to wait.
+func heldFor(d units.Time) string {
+	if d == 0 {
+		return "no frame waited"
+	}
+	return "held " + metrics.FormatTime(d) + " in all"
+}
+
+// longestHeld is the port that was held longest, or nil.
+func (t *story) longestHeld() (longest *record.Port) {
+	for i := range t.r.Ports {
+		p := &t.r.Ports[i]
+		if p.HeldPS > 0 && (longest == nil || p.HeldPS > longest.HeldPS) {
+			longest = p
+		}
+	}
+	return longest
 }
 
 // drops names each cause with the nodes where it struck.
@@ -244,7 +311,7 @@ func (t *story) drops() string {
 	var out []string
 	for _, c := range causes {
 		who, first := t.who(c.nodes.nodes)
-		out = append(out, fmt.Sprintf("%s dropped %s (%s)%s", who, number(c.nodes.Count, "frame", "frames"), c.name, t.since(first, c.nodes)))
+		out = append(out, who+" dropped "+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.name))
 	}
 	return strings.Join(out, ", ")
 }
@@ -273,7 +340,7 @@ func (t *story) naks() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return who + " sent " + number(g.Count, "NAK", "NAKs") + t.since(first, g)
+	return who + " sent " + number(g.Count, "NAK", "NAKs") + t.since(first, g.Act)
 }
 
 func (t *story) notReady() string {
@@ -291,7 +358,7 @@ func (t *story) timeouts() string {
 		return ""
 	}
 	if len(g.nodes) == 1 {
-		return fmt.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(g.Count), t.since("", g))
+		return fmt.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(g.Count), t.since("", g.Act))
 	}
 	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes), number(g.Count, "timeout", "timeouts"), t.at(g.First))
 }
@@ -308,7 +375,7 @@ func (t *story) resent() string {
 func (t *story) outcome() string {
 	m := &t.s.Messages
 	var out []string
-	slowest := metrics.FormatTimeDigits(units.Time(m.CompletionPS.Worst), 4)
+	slowest := metrics.FormatTime(units.Time(m.CompletionPS.Worst))
 	switch {
 	case m.Messages == 0:
 		out = append(out, "nothing was sent")
@@ -316,6 +383,8 @@ func (t *story) outcome() string {
 		out = append(out, "no message completed")
 	case m.Messages == 1:
 		out = append(out, "the message took "+slowest)
+	case m.Completed == 2 && m.Messages == 2:
+		out = append(out, "both messages completed, the slower in "+slowest)
 	case m.Completed == m.Messages:
 		out = append(out, fmt.Sprintf("all %s messages completed, the slowest in %s", metrics.FormatCount(int64(m.Messages)), slowest))
 	default:

@@ -248,6 +248,16 @@ func spreadText[T comparableNumber](s compare.Spread[T], format func(T) string) 
 	if least == most {
 		return median
 	}
+	if median == "-" {
+		median = "0"
+	}
+	if least == "-" {
+		least = "0"
+	}
+	value, unit, _ := strings.Cut(least, " ")
+	if _, other, _ := strings.Cut(most, " "); unit == other {
+		least = value // "186 to 321 us"
+	}
 	return fmt.Sprintf("%s (%s to %s)", median, least, most)
 }
 
@@ -271,7 +281,7 @@ func compareRows() []compareRow {
 		{"p99", false, func(s *compare.Column) string { return spreadText(s.Figures.P99PS, metrics.FormatTime) }},
 		{"slowest", false, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
 		{"goodput", false, func(s *compare.Column) string { return spreadText(s.Figures.GoodputBps, metrics.FormatRate) }},
-		{"Jain", true, func(s *compare.Column) string {
+		{"fairness", true, func(s *compare.Column) string {
 			return spreadText(s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
 		}},
 		{"peak queue", false, func(s *compare.Column) string { return spreadText(s.Figures.PeakQueue, size) }},
@@ -330,7 +340,7 @@ func ended(s *compare.Column) string {
 // legend explains the rows whose names are short.
 func (t *comparison) legend() {
 	t.line("")
-	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. " +
+	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. " +
 		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
 	for _, l := range wrap(text, t.width) {
 		t.line(t.paint.dim(l))

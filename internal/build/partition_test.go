@@ -1,0 +1,80 @@
+package build
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// TestPartition: every cut covers all nodes, leaves no partition empty, is no
+// finer than asked for, and keeps hosts with their first leaf.
+func TestPartition(t *testing.T) {
+	spec := topology.LinkSpec{Rate: 100 * units.Gbps, Length: 5 * units.Metre}
+	made := func(g *topology.Graph, err error) *topology.Graph {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	for name, g := range map[string]*topology.Graph{
+		"star":       made(topology.Star(9, spec)),
+		"leaf-spine": made(topology.LeafSpine(topology.LeafSpineParams{Leaves: 4, Spines: 3, HostsPerLeaf: 4, HostLink: spec, Uplink: spec})),
+		"fat-tree":   made(topology.FatTree(topology.FatTreeParams{K: 8, Tiers: 3, HostLink: spec, LeafLink: spec, CoreLink: spec})),
+		"rail":       made(topology.RailOptimised(topology.RailParams{Servers: 8, Rails: 4, ServersPerGroup: 4, Spines: 2, HostLink: spec, Uplink: spec})),
+	} {
+		for _, n := range []int{1, 2, 3, 7, 16, 1000} {
+			t.Run(fmt.Sprintf("%s in %d", name, n), func(t *testing.T) {
+				part, count := partition(g, n, make([]bool, len(g.Links)))
+				used := make([]int, count)
+				for i, p := range part {
+					used[p]++
+					if nd := &g.Nodes[i]; nd.Kind == topology.Host && p != part[nd.Ports[0].Peer] {
+						t.Errorf("%s lies apart from its leaf", nd.Name)
+					}
+				}
+				for p, nodes := range used {
+					if nodes == 0 {
+						t.Errorf("partition %d of %d is empty", p, count)
+					}
+				}
+				if count > n || n == 1 && count != 1 {
+					t.Errorf("%d partitions, at most %d wanted", count, n)
+				}
+				if name == "fat-tree" && n <= 16 && count != n {
+					t.Errorf("%d partitions of a network with 32 leaves, want %d", count, n)
+				}
+			})
+		}
+	}
+}
+
+// TestNoDelay: the ends of a link without any delay share a partition, through
+// any chain of such links.
+func TestNoDelay(t *testing.T) {
+	spec := topology.LinkSpec{Rate: 100 * units.Gbps, Length: 5 * units.Metre}
+	g, err := topology.LeafSpine(topology.LeafSpineParams{Leaves: 6, Spines: 1, HostsPerLeaf: 2, HostLink: spec, Uplink: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spine, _ := g.NodeByName("spine1")
+	zero := make([]bool, len(g.Links))
+	chained := 0
+	for l := range g.Links {
+		if (g.Links[l].A == spine || g.Links[l].B == spine) && chained < 4 {
+			zero[l] = true
+			chained++
+		}
+	}
+	part, count := partition(g, 6, zero)
+	for l, z := range zero {
+		if a, b := g.Links[l].A, g.Links[l].B; z && part[a] != part[b] {
+			t.Errorf("%s and %s lie in partitions %d and %d", g.Nodes[a].Name, g.Nodes[b].Name, part[a], part[b])
+		}
+	}
+	if count != 3 { // four leaves and the spine are one cluster, two leaves are left
+		t.Errorf("%d partitions, want 3", count)
+	}
+}

@@ -27,7 +27,7 @@ func TestPartition(t *testing.T) {
 	} {
 		for _, n := range []int{1, 2, 3, 7, 16, 1000} {
 			t.Run(fmt.Sprintf("%s in %d", name, n), func(t *testing.T) {
-				part, count := partition(g, n, make([]bool, len(g.Links)))
+				part, count := partition(g, n, make([]bool, len(g.Links)), nil)
 				used := make([]int, count)
 				for i, p := range part {
 					used[p]++
@@ -68,7 +68,7 @@ func TestNoDelay(t *testing.T) {
 			chained++
 		}
 	}
-	part, count := partition(g, 6, zero)
+	part, count := partition(g, 6, zero, nil)
 	for l, z := range zero {
 		if a, b := g.Links[l].A, g.Links[l].B; z && part[a] != part[b] {
 			t.Errorf("%s and %s lie in partitions %d and %d", g.Nodes[a].Name, g.Nodes[b].Name, part[a], part[b])
@@ -76,5 +76,23 @@ func TestNoDelay(t *testing.T) {
 	}
 	if count != 3 { // four leaves and the spine are one cluster, two leaves are left
 		t.Errorf("%d partitions, want 3", count)
+	}
+}
+
+// TestJoined: nodes that start work on one another's instant share a partition.
+func TestJoined(t *testing.T) {
+	spec := topology.LinkSpec{Rate: 100 * units.Gbps, Length: 5 * units.Metre}
+	g, err := topology.LeafSpine(topology.LeafSpineParams{Leaves: 8, Spines: 1, HostsPerLeaf: 1, HostLink: spec, Uplink: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := func(name string) int { i, _ := g.NodeByName(name); return i }
+	joined := [][]int{{host("h1"), host("h3")}, {host("h3"), host("h6")}}
+	part, count := partition(g, 8, make([]bool, len(g.Links)), joined)
+	if p := part[host("h1")]; p != part[host("h3")] || p != part[host("h6")] {
+		t.Errorf("partitions %d, %d and %d of nodes that are joined", p, part[host("h3")], part[host("h6")])
+	}
+	if count != 6 {
+		t.Errorf("%d partitions, want 6: one of three leaves and five of one", count)
 	}
 }

@@ -181,7 +181,7 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 	switch {
 	case used <= g.reserved:
 		g.used = used
-	case int64(used-g.reserved) > t:
+	case int64(used-g.reserved) > t || int64(min(size, used-g.reserved)) > sw.shared-sw.used:
 		if g.headroom+size > g.headroomSize {
 			return false
 		}

@@ -1,0 +1,41 @@
+package fabric
+
+import (
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// TestPoolIsFinite: thresholds that add up to more than the shared pool do not
+// make it larger; what finds it taken goes to its group's headroom and pauses.
+func TestPoolIsFinite(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		static   units.Bytes
+		num, den int64
+	}{
+		{"static thresholds", 400 * units.KB, 0, 0},
+		{"alpha 8", 0, 8, 1},
+		{"alpha 1/2", 0, 1, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sw, ports := star(9, 100*units.Gbps, 0)
+			sw.Shared = units.MB
+			for i := range ports {
+				ports[i].pg[3] = PGParams{Static: c.static, AlphaNum: c.num, AlphaDen: c.den, Headroom: 20 * units.KB}
+			}
+			r := newRig(t, sw, ports)
+			for i := range 8 {
+				r.send(i, 8, 0, 200, 4174, 3)
+			}
+			r.run(units.Second)
+			s := &r.net.switches[0]
+			if s.peakUsed > s.shared || s.peakUsed < s.shared/2 {
+				t.Errorf("%d bytes of a pool of %d in use", s.peakUsed, s.shared)
+			}
+			if got := len(r.hosts[8].got); got != 1600 {
+				t.Errorf("%d of 1600 frames delivered", got)
+			}
+		})
+	}
+}

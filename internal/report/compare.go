@@ -292,7 +292,7 @@ func compareRows() []compareRow {
 		{"timeouts", true, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
 		{"resent", false, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
 		{"wire bytes", false, func(s *compare.Column) string {
-			return spreadText(s.Figures.WireRatio, func(x float64) string { return fmt.Sprintf("%.3f x payload", x) })
+			return spreadText(s.Figures.WireRatio, func(x float64) string { return fmt.Sprintf("%.3fx", x) })
 		}},
 	}
 }

@@ -11,18 +11,26 @@ import (
 // times).
 const quantumBits = 512
 
-// responseQuanta is the largest time a receiver may take from the end of a PFC
-// frame to the end of its last own frame start, in pause quanta (IEEE 802.3
-// 31B.3.7 per operating rate). A rate between two rows takes the faster row's,
-// one above the table the last row's.
-func responseQuanta(r units.Rate) int64 {
-	table := [...]struct {
-		rate   units.Rate
-		quanta int64
-	}{
+// responseRow is the response time of one operating rate in pause quanta.
+type responseRow struct {
+	rate   units.Rate
+	quanta int64
+}
+
+// responseRows is IEEE 802.3 31B.3.7 per operating rate, as the SONiC headroom
+// calculator lists it (models 2.2).
+func responseRows() []responseRow {
+	return []responseRow{
 		{10 * units.Gbps, 67}, {25 * units.Gbps, 80}, {40 * units.Gbps, 118}, {50 * units.Gbps, 147},
 		{100 * units.Gbps, 394}, {200 * units.Gbps, 453}, {400 * units.Gbps, 905},
 	}
+}
+
+// responseQuanta is the largest time a receiver may take from the end of a PFC
+// frame to the end of its last own frame start, in pause quanta. A rate between
+// two rows takes the faster row's, one above the table the last row's.
+func responseQuanta(r units.Rate) int64 {
+	table := responseRows()
 	for _, row := range table {
 		if r <= row.rate {
 			return row.quanta

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// Sheet is one named set of parameters, for hopscope show.
+type Sheet struct {
+	Kind    string        `json:"kind"`
+	Name    string        `json:"name"`
+	Summary string        `json:"summary"`
+	Notes   []record.Note `json:"parameters"`
+}
+
+// Sheets writes parameters with their sources, a table per sheet.
+func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = compareWidth
+	}
+	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	for i, s := range sheets {
+		if i > 0 {
+			t.section()
+		}
+		t.prose(fmt.Sprintf("%s (%s): %s", s.Name, s.Kind, s.Summary), t.paint.bold)
+		t.r.Notes = s.Notes
+		t.everyParameter()
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// SheetNames lists sheets without their parameters.
+func SheetNames(w io.Writer, sheets []Sheet, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = compareWidth
+	}
+	t := &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	tab := &table{columns: []column{{title: "Name"}, {title: "Kind"}, {title: "What it is"}}}
+	for _, s := range sheets {
+		tab.addNote(s.Summary, s.Name, s.Kind)
+	}
+	t.table(tab)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// SheetsJSON encodes sheets, indented, with a newline at the end.
+func SheetsJSON(sheets []Sheet) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(struct {
+		Version int     `json:"version"`
+		Sheets  []Sheet `json:"sheets"`
+	}{Version, sheets})
+	return b.Bytes(), err
+}

@@ -1,0 +1,222 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// Sheet is one named set of parameters: a stack, a preset, or a table of
+// defaults.
+type Sheet struct {
+	Kind    string        `json:"kind"` // stack, dcqcn, transport, wire, switch or nic
+	Name    string        `json:"name"`
+	Summary string        `json:"summary"`
+	Notes   []record.Note `json:"parameters"`
+}
+
+// Sheets lists everything that Show knows, stacks first.
+func Sheets() []Sheet {
+	var out []Sheet
+	for _, s := range Stacks() {
+		out = append(out, Sheet{"stack", s.Name, s.Summary, s.notes()})
+	}
+	out = append(out, dcqcnSheets()...)
+	out = append(out, transportSheets()...)
+	out = append(out, wireSheets()...)
+	return append(out, switchSheets()...)
+}
+
+// Show returns the sheets of a name, "nvidia", or of a kind and name,
+// "dcqcn.nvidia": presets of several kinds may share a name. The error is an
+// *Error.
+func Show(name string) ([]Sheet, error) {
+	var found []Sheet
+	var names []string
+	for _, s := range Sheets() {
+		if s.Name == name || s.Kind+"."+s.Name == name {
+			found = append(found, s)
+		}
+		if !contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	if len(found) == 0 {
+		return nil, &Error{Msg: fmt.Sprintf("%q is no stack or preset; %s", name, suggest(name, names))}
+	}
+	return found, nil
+}
+
+// notes lists a stack's parameters: those of a scenario that gives nothing but
+// the stack, then the tables by rate that stand behind the rest.
+func (s Stack) notes() []record.Note {
+	const least = "topology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n"
+	const from = "what the stack is"
+	notes := []record.Note{
+		note("pfc", onOff(s.PFC), from),
+		note("ecn", onOff(s.ECN), from),
+		note("dcqcn", onOff(s.CC), from),
+	}
+	v, err := ParseStack("stack", []byte(least), s.Name, nil, nil)
+	if err != nil { // the scenario above is checked by a test
+		return notes
+	}
+	for _, n := range v.Notes {
+		if strings.Contains(n.Key, "(") || n.Key == "switch.lossy.pool" || n.Key == "switch.pfc" {
+			continue // by rate or by buffer: the tables below
+		}
+		notes = append(notes, n)
+	}
+	notes = append(notes, bufferNotes()...)
+	if s.ECN {
+		notes = append(notes, ecnNotes()...)
+	}
+	if !s.PFC {
+		return append(notes, lossyPoolNote())
+	}
+	notes = append(notes, headroomNotes()...)
+	return append(notes, responseNotes()...)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func dcqcnSheets() (out []Sheet) {
+	about := map[string]string{"nvidia": "DCQCN as NVIDIA's firmware ships it; the default", "paper": "DCQCN as published and deployed",
+		"strawman": "the paper's counter-example: unfair", "ns3": "DCQCN of the ns-3 RDMA simulators"}
+	for _, name := range congestion.Presets() {
+		if p, err := congestion.Preset(name); err == nil {
+			out = append(out, Sheet{"dcqcn", name, about[name], p.Notes()})
+		}
+	}
+	return out
+}
+
+func transportSheets() (out []Sheet) {
+	about := map[string]string{"nic": "reliable connected service as NICs ship it; the default", "ns3": "transport of the ns-3 RDMA simulators",
+		"go-back-0": "the whole message again after a loss, as early RoCE NICs did"}
+	for _, name := range rdma.Presets() {
+		if c, err := rdma.Preset(name); err == nil {
+			out = append(out, Sheet{"transport", name, about[name], c.Notes()})
+		}
+	}
+	return out
+}
+
+func wireSheets() (out []Sheet) {
+	const ieee = "IEEE 802.3: preamble 7, SFD 1, gap 12"
+	const ibta = "IBTA chapter 9 and annex A17 (RoCEv2)"
+	ethernet := [7]string{ieee, "IEEE 802.3", "IEEE 802.1Qbb, padded", "assumed: the first 64 bytes",
+		"Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4", ibta, ibta}
+	tagged := ethernet
+	tagged[4] += ", 802.1Q tag 4"
+	var ns3 [7]string
+	for i := range ns3 {
+		ns3[i] = "ns-3 RDMA simulators"
+	}
+	for _, p := range []struct {
+		profile wire.Profile
+		summary string
+		from    [7]string
+	}{
+		{wire.Ethernet, "RoCEv2 over IPv4 on Ethernet; the default", ethernet},
+		{wire.EthernetVLAN, "the same with an 802.1Q tag", tagged},
+		{wire.NS3, "frames of the ns-3 RDMA simulators", ns3},
+	} {
+		out = append(out, Sheet{"wire", p.profile.Name, p.summary, wireNotes(p.profile, p.from)})
+	}
+	return out
+}
+
+func wireNotes(p wire.Profile, from [7]string) []record.Note {
+	size := func(n int) string { return fmt.Sprintf("%d B", n) }
+	return []record.Note{
+		note("wire.overhead", size(p.Overhead)+" per frame, on the wire only", from[0]),
+		note("wire.min_frame", size(p.MinFrame), from[1]),
+		note("wire.pfc_frame", size(p.Control), from[2]),
+		note("wire.header", size(p.Header)+" before a cut-through switch can route", from[3]),
+		note("wire.data", size(p.Data)+" around the payload", from[4]),
+		note("wire.reth", size(p.RETH)+" more in the first packet of a WRITE", from[5]),
+		note("wire.ack", size(p.Ack), from[6]),
+		note("wire.cnp", size(p.CNP), from[6]),
+	}
+}
+
+func switchSheets() []Sheet {
+	n, s := defaultNIC(defaultPFC()), defaultSwitch()
+	return []Sheet{
+		{"switch", "buffer", "packet buffer by the rate of the fastest port", append(bufferNotes(), lossyPoolNote(),
+			note("switch.lossy.alpha", fmt.Sprintf("%d/%d of the free pool", s.lossyNum, s.lossyDen), fromAzure))},
+		{"switch", "ecn", "marking thresholds by link rate", ecnNotes()},
+		{"switch", "headroom", "what a lossless class keeps above XOFF", headroomNotes()},
+		{"switch", "pfc-response", "time to obey a PFC frame by link rate", responseNotes()},
+		{"nic", "classes", "priorities, code points and buffers of a NIC", []record.Note{
+			note("nic.class", fmt.Sprint(dataClass), "RoCEv2 deployments: one lossless class, priority 3"),
+			note("nic.dscp", "26", "AF31 (RFC 2597), whose upper three bits are priority 3"),
+			note("nic.cnp_class", fmt.Sprint(n.cnpClass), "NVIDIA firmware defaults: cnp_802p_prio"),
+			note("nic.cnp_dscp", fmt.Sprint(cnpDSCP), "NVIDIA firmware defaults: cnp_dscp"),
+			note("nic.ack_class", "the data's", "assumed: answers keep the class of what they answer"),
+			note("nic.rx_buffer", n.rxBuffer.String(), "assumed, of the order that Swift (SIGCOMM 2020) names"),
+			note("nic.ttl", fmt.Sprint(n.ttl), "the default that IANA recommends"),
+			note("nic.mtu", fmt.Sprintf("%d B", int64(n.mtu)), "assumed: jumbo frames; of the IP packet"),
+		}},
+	}
+}
+
+func bufferNotes() (out []record.Note) {
+	for _, rate := range shownRates() {
+		out = append(out, note(fmt.Sprintf("switch.buffer (%v)", rate), defaultBuffer(rate).String(), "16 MiB per 50 Gb/s of the fastest port: "+fromRunScript))
+	}
+	return out
+}
+
+func ecnNotes() (out []record.Note) {
+	for _, rate := range shownRates() {
+		row := tableRED(rate)
+		out = append(out, note(fmt.Sprintf("switch.ecn (%v)", rate), fmt.Sprintf("Kmin %v, Kmax %v, Pmax %g", row.red.KMin, row.red.KMax, row.red.PMax), row.from))
+	}
+	return out
+}
+
+func lossyPoolNote() record.Note {
+	return note("switch.lossy.pool", "7/12 of the buffer", fromAzure+": 14 of 24 MB")
+}
+
+// headroomNotes gives both rules, and what they come to for a short cable.
+func headroomNotes() []record.Note {
+	out := []record.Note{
+		note("switch.pfc.headroom_rule", "physical", "C*(2*tprop + tresp + pipeline) + 3 frames (the third crosses XOFF) + 1 PFC frame; the default"),
+		note("switch.pfc.headroom_rule", "vendor-cell", "SONiC headroom calculator: lossless MTU + (port MTU + 2*cable + 0.8 KiB + response quanta) * cell occupancy, rounded up to 1 KiB"),
+	}
+	w, s, mtu := wire.Ethernet, defaultSwitch(), units.Bytes(4096)
+	for _, rate := range shownRates() {
+		c := cable{rate: rate, length: 5 * units.Metre, delay: 5 * units.PicosecondsPerMetre, response: quantaTime(responseQuanta(rate), rate),
+			latency: s.latency, frame: mtu + units.Bytes(w.Data+w.RETH), pfcWire: units.Bytes(w.Control + w.Overhead),
+			portMTU: s.mtu, pathMTU: mtu, cell: s.pfc.cell}
+		out = append(out, note(fmt.Sprintf("switch.pfc.headroom (%v, 5m)", rate),
+			fmt.Sprintf("physical %v, vendor-cell %v", physicalHeadroom(c), vendorHeadroom(c)), "the rules above for MTU 4096"))
+	}
+	return out
+}
+
+func responseNotes() (out []record.Note) {
+	for _, row := range responseRows() {
+		out = append(out, note(fmt.Sprintf("switch.pfc.response (%v)", row.rate),
+			fmt.Sprintf("%d quanta, %v", row.quanta, quantaTime(row.quanta, row.rate)), "IEEE 802.3 31B.3.7, as the SONiC headroom calculator lists it"))
+	}
+	return out
+}
+
+// shownRates are the link rates of the tables.
+func shownRates() []units.Rate {
+	return []units.Rate{25 * units.Gbps, 40 * units.Gbps, 50 * units.Gbps, 100 * units.Gbps, 200 * units.Gbps, 400 * units.Gbps, 800 * units.Gbps}
+}

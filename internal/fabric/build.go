@@ -86,16 +86,34 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	if p.TrustPCP {
 		copy(prio[:], p.PCPToPrio[:])
 	}
+	routes, groups := compact(s.Group)
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
 		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
 		lossyAlpha: newFraction(p.EgressAlphaNum, p.EgressAlphaDen),
-		group:      s.Group, members: s.Members, salt: p.Salt,
+		routes:     routes, groups: groups, members: s.Members, salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
 	})
 	return int32(len(n.switches) - 1)
+}
+
+// compact turns a routing table into one of half the size: most destinations
+// share their ECMP group.
+func compact(table []uint32) (routes []uint16, groups []uint32) {
+	index := make(map[uint32]uint16)
+	routes = make([]uint16, len(table))
+	for i, g := range table {
+		k, ok := index[g]
+		if !ok {
+			k = uint16(len(groups))
+			index[g] = k
+			groups = append(groups, g)
+		}
+		routes[i] = k
+	}
+	return routes, groups
 }
 
 // AddHost adds a host; its ports must be added next. It returns the host's

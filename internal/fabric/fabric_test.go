@@ -283,15 +283,20 @@ func TestDamaged(t *testing.T) {
 // independently at switches of different salt.
 func TestRouteSpread(t *testing.T) {
 	const flows, links = 80000, 8
-	group := []uint32{links}
+	group, routes := []uint32{links}, []uint16{0}
 	members := []uint16{0, 1, 2, 3, 4, 5, 6, 7}
 	n := &Net{}
-	a := &swtch{group: group, members: members, salt: 1}
-	b := &swtch{group: group, members: members, salt: 2}
+	choose := func(s *swtch, hash uint32) uint16 {
+		pk := packet.Packet{Hash: hash, Out: routeUnknown}
+		n.route(s, &pk)
+		return pk.Out
+	}
+	a := &swtch{routes: routes, groups: group, members: members, salt: 1}
+	b := &swtch{routes: routes, groups: group, members: members, salt: 2}
 	var joint [links][links]int
 	for k := range flows {
-		pk := packet.Packet{Hash: uint32(rng.Mix64(uint64(k), 4791) >> 32)}
-		joint[n.route(a, &pk)][n.route(b, &pk)]++
+		hash := uint32(rng.Mix64(uint64(k), 4791) >> 32)
+		joint[choose(a, hash)][choose(b, hash)]++
 	}
 	const mean = flows / links / links
 	chi := 0.0

@@ -19,7 +19,8 @@ type swtch struct {
 
 	lossyPool, lossyUsed   int64
 	lossyAlpha             fraction // zero: no limit
-	group                  []uint32 // ECMP: offset<<8|count per destination endpoint
+	routes                 []uint16 // per destination endpoint: index into groups
+	groups                 []uint32 // ECMP groups: offset<<8|count into members
 	members                []uint16
 	salt                   uint64
 	lossless, unaccounted  uint8
@@ -76,16 +77,14 @@ func (n *Net) forward(now units.Time, i int, slot uint32) {
 		n.drop(now, i, pk.Class, dropTTL, slot)
 		return
 	}
-	out := n.route(sw, pk)
-	if out < 0 {
+	if !n.route(sw, pk) {
 		n.drop(now, i, pk.Class, dropNoRoute, slot)
 		return
 	}
 	pk.TTL--
 	pk.In = p.local
-	pk.Out = uint16(out)
 	pk.Class = sw.class(pk)
-	if sw.cutThrough && n.ports[sw.base+out].rate > p.rate {
+	if sw.cutThrough && n.ports[sw.base+int(pk.Out)].rate > p.rate {
 		// A faster egress would run dry: wait for the last bit.
 		wire := pk.Frame + uint32(n.wire.Overhead)
 		rest := n.txTime(p, wire) - n.txTime(p, min(wire, uint32(n.wire.Header)))
@@ -103,30 +102,44 @@ func (s *swtch) class(pk *packet.Packet) uint8 {
 	return s.prio[pk.DSCP&63]
 }
 
-// route returns the local egress port for pk, or -1.
-func (n *Net) route(sw *swtch, pk *packet.Packet) int {
-	if pk.Flags&packet.Pinned != 0 {
-		pin := &n.pins[pk.Conn]
-		way, hop := pin.There, int(pk.Hop)
-		if pk.Flags&packet.Reverse != 0 {
-			way = pin.Back
-		}
-		pk.Hop++
-		if hop >= len(way) {
-			return -1
-		}
-		return int(way[hop])
+// routeUnknown stands in Packet.Out of a frame on its way to a switch.
+const routeUnknown = 0xffff
+
+// route sets pk.Out to the local egress port, unless Warm already did. It
+// reports false when there is none.
+func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
+	if pk.Out != routeUnknown {
+		return true
 	}
-	g := sw.group[pk.Dst]
+	if pk.Flags&packet.Pinned != 0 {
+		return n.pinned(pk)
+	}
+	g := sw.groups[sw.routes[pk.Dst]]
 	switch k := g & 0xff; k {
 	case 0:
-		return -1
+		return false
 	case 1:
-		return int(sw.members[g>>8])
+		pk.Out = sw.members[g>>8]
 	default:
 		h := rng.Mix64(uint64(pk.Hash), sw.salt) >> 32
-		return int(sw.members[g>>8+uint32(h*uint64(k)>>32)])
+		pk.Out = sw.members[g>>8+uint32(h*uint64(k)>>32)]
 	}
+	return true
+}
+
+// pinned takes the next port of a pinned route.
+func (n *Net) pinned(pk *packet.Packet) bool {
+	pin := &n.pins[pk.Conn]
+	way, hop := pin.There, int(pk.Hop)
+	if pk.Flags&packet.Reverse != 0 {
+		way = pin.Back
+	}
+	if hop >= len(way) {
+		return false
+	}
+	pk.Out = way[hop]
+	pk.Hop++
+	return true
 }
 
 // admit is the switch's decision on a frame: room in the buffer or not, XOFF

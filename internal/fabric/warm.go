@@ -11,7 +11,8 @@ import (
 // one another (packet, route, egress port, queue, buffer accounting); taken
 // event by event, each is a miss that the next must wait for. Here the same
 // lines are read for all events of a bucket, one level of the chain at a time,
-// so that the misses of a level overlap. Nothing is changed.
+// so that the misses of a level overlap. Nothing is changed but what a route
+// lookup leaves in the packet.
 func (n *Net) Warm(next []sim.Event) {
 	n.sink += n.warmRecords(next) + n.warmRoutes(next) + n.warmEgress(next)
 }
@@ -47,7 +48,7 @@ func (n *Net) warmRoutes(next []sim.Event) (sink uint64) {
 		case evArrive:
 			if pk := n.part.Rec(ref.Low()); pk.Kind != packet.Pause {
 				sw := &n.switches[p.node]
-				sink += uint64(sw.group[pk.Dst]) + uint64(n.pgs[sw.class(pk)][i].used)
+				sink += uint64(sw.routes[pk.Dst]) + uint64(n.pgs[sw.class(pk)][i].used)
 			}
 		case evWake:
 			if p.ready != 0 {
@@ -74,12 +75,12 @@ func (n *Net) warmEgress(next []sim.Event) (sink uint64) {
 		switch ref.Tag() &^ tagIndex {
 		case evArrive:
 			pk := n.part.Rec(ref.Low())
-			if pk.Kind == packet.Pause || pk.Flags&packet.Pinned != 0 {
+			if pk.Kind == packet.Pause {
 				continue
 			}
 			sw := &n.switches[p.node]
-			if out := n.route(sw, pk); out >= 0 {
-				o := sw.base + out
+			if n.route(sw, pk) {
+				o := sw.base + int(pk.Out)
 				q := &n.queues[sw.class(pk)][o]
 				sink += uint64(n.ports[o].freeAt) + uint64(n.ports[o].id) + uint64(q.bytes)
 				if q.tail != 0 {

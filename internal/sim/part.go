@@ -29,8 +29,8 @@ func (r Ref) Low() uint32 { return uint32(r) }
 type Handler interface {
 	Handle(now units.Time, ref Ref)
 	// Warm is told which events come next, so that the memory they need can be
-	// fetched in one go instead of one cache miss after the other. It must not
-	// change anything.
+	// fetched in one go instead of one cache miss after the other. What it
+	// changes must not depend on whether or when it is called.
 	Warm(next []Event)
 }
 
@@ -66,8 +66,13 @@ type Part[R any] struct {
 	ahead   []Event    // scratch of window
 	limit   units.Time // end of the current window
 
-	history [32]Event
-	times   [32]units.Time
+	history [32]past
+}
+
+// past is an executed event, kept for Bug.
+type past struct {
+	at  units.Time
+	ref Ref
 }
 
 func newPart[R any](id, parts int) *Part[R] {
@@ -171,7 +176,7 @@ func (p *Part[R]) window(limit units.Time) {
 			}
 			p.q.pos++
 			p.now = at
-			p.history[p.events&31], p.times[p.events&31] = e, at
+			p.history[p.events&31] = past{at, e.ref}
 			p.events++
 			if e.ref&Background == 0 {
 				p.live--
@@ -189,10 +194,10 @@ func (p *Part[R]) window(limit units.Time) {
 // broken, the program is wrong, and no result can be trusted.
 func (p *Part[R]) Bug(format string, args ...any) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sim: BUG at %d ps in partition %d: %s\nlast events (time, order, tag, low):", p.now, p.ID, fmt.Sprintf(format, args...))
+	fmt.Fprintf(&b, "sim: BUG at %d ps in partition %d: %s\nlast events (time, tag, low):", p.now, p.ID, fmt.Sprintf(format, args...))
 	for k := max(0, p.events-32); k < p.events; k++ {
 		e := p.history[k&31]
-		fmt.Fprintf(&b, "\n  %d ps  %#x  %#x  %d", p.times[k&31], e.key&orderMask, e.ref.Tag(), e.ref.Low())
+		fmt.Fprintf(&b, "\n  %d ps  %#x  %d", e.at, e.ref.Tag(), e.ref.Low())
 	}
 	panic(b.String())
 }

@@ -159,10 +159,19 @@ func nameOf(file string) string {
 	return base
 }
 
+// rootKeys are the keys of a scenario.
+func rootKeys() []string {
+	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
+		"mtu", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload", "ns3"}
+}
+
 // resolve reads the sections in the order in which they depend on each other.
 func (r *resolver) resolve(root *node) {
-	o := r.d.object(root, "", "name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
-		"mtu", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload")
+	if root.get("ns3") != nil {
+		r.resolveNS3Scenario(root)
+		return
+	}
+	o := r.d.object(root, "", rootKeys()...)
 	r.readHeader(o)
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)

@@ -68,7 +68,6 @@ func parseNS3(config string, src []byte, readFile func(string) ([]byte, error), 
 	}
 	c := &ns3Config{d: r.d, file: config, keys: map[string][]ns3Word{}, at: map[string]pos{}}
 	c.read(splitRows(config, string(src)))
-	text := string(src)
 	for _, s := range set {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok {
@@ -82,13 +81,12 @@ func parseNS3(config string, src []byte, readFile func(string) ([]byte, error), 
 			}
 		}
 		c.read(rows)
-		text += "\n" + key + " " + value + "\n"
 	}
 	r.resolveNS3(c)
 	if r.d.err != nil {
 		return nil, r.d.err
 	}
-	r.v.Source = []byte(text)
+	r.v.Source = render(r.ns3Tree(c, seed))
 	return r.v, nil
 }
 
@@ -202,14 +200,7 @@ func (c *ns3Config) lookup(key string, rows []ns3Rated, rate units.Rate) ns3Rate
 
 // resolveNS3 reads the files and fills the scenario.
 func (r *resolver) resolveNS3(c *ns3Config) {
-	mode := c.number("CC_MODE", "1", 0, 1000)
-	if r.d.err == nil && mode != 1 {
-		names := map[int64]string{3: " (HPCC)", 7: " (TIMELY)", 8: " (DCTCP)", 10: " (HPCC-PINT)"}
-		r.d.fail(c.word("CC_MODE", "").pos, "CC_MODE %d%s is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode, names[mode])
-	}
-	c.refuseUnbuilt()
-	r.mtu = units.Bytes(c.number("PACKET_PAYLOAD_SIZE", "1000", 64, 9000))
-	r.v.Stop = r.d.seconds(c.word("SIMULATOR_STOP_TIME", "4.0"), "SIMULATOR_STOP_TIME")
+	r.ns3Header(c)
 	errorRate := r.d.decimal(c.word("ERROR_RATE_PER_LINK", "0"), "ERROR_RATE_PER_LINK", 1)
 	topo, flows := c.need("TOPOLOGY_FILE", "topology.txt"), c.need("FLOW_FILE", "flow.txt")
 	if r.d.err != nil {
@@ -219,6 +210,23 @@ func (r *resolver) resolveNS3(c *ns3Config) {
 	r.ns3LinkDown(c)
 	r.ns3Routes(topo)
 	r.readNS3Flows(c.path(flows), flows.pos)
+	r.ns3Devices(c)
+}
+
+// ns3Header reads what neither topology nor devices say.
+func (r *resolver) ns3Header(c *ns3Config) {
+	mode := c.number("CC_MODE", "1", 0, 1000)
+	if r.d.err == nil && mode != 1 {
+		names := map[int64]string{3: " (HPCC)", 7: " (TIMELY)", 8: " (DCTCP)", 10: " (HPCC-PINT)"}
+		r.d.fail(c.word("CC_MODE", "").pos, "CC_MODE %d%s is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode, names[mode])
+	}
+	c.refuseUnbuilt()
+	r.mtu = units.Bytes(c.number("PACKET_PAYLOAD_SIZE", "1000", 64, 9000))
+	r.v.Stop = r.d.seconds(c.word("SIMULATOR_STOP_TIME", "4.0"), "SIMULATOR_STOP_TIME")
+}
+
+// ns3Devices fills switches and hosts once topology and flows are known.
+func (r *resolver) ns3Devices(c *ns3Config) {
 	r.ns3DCQCN(c)
 	r.ns3Switches(c)
 	r.ns3NICs(c)
@@ -294,7 +302,7 @@ func (r *resolver) ns3Warnings(c *ns3Config) {
 			r.warn("loss", "links lose packets and these transports have no timeout: a flow that loses its last packet or ACK never completes")
 		}
 	}
-	if r.v.Plan.Messages[len(r.v.Plan.Messages)-1].Start >= r.v.Stop {
+	if last := r.v.Plan.Messages[len(r.v.Plan.Messages)-1].Start; last >= r.v.Stop && last != units.Never {
 		r.warn("stop", "SIMULATOR_STOP_TIME is before the last flow starts, so that some flows never run")
 	}
 	for _, w := range r.warned {

@@ -312,8 +312,9 @@ func (r *resolver) readNS3Flow(w []ns3Word, entry int, last units.Time, perPair 
 		d.fail(w[1].pos, "flow from host %s to itself; name two hosts", w[0].text)
 	}
 	pg := d.number(w[2], "priority group", 0, 7)
+	dport := int64(0)
 	if len(w) == 6 {
-		d.number(w[3], "destination port", 0, 65535)
+		dport = d.number(w[3], "destination port", 0, 65535)
 	}
 	tail := w[len(w)-2:]
 	size := d.number(tail[0], "flow size", 1, int64(workload.MaxBytes))
@@ -326,6 +327,7 @@ func (r *resolver) readNS3Flow(w []ns3Word, entry int, last units.Time, perPair 
 	}
 	opt := workload.DefaultOptions()
 	opt.Start, opt.Class, opt.DSCP = start, uint8(pg), uint8(8*pg)
+	opt.DstPort = uint16(dport)
 	pair := [2]int{src, dst}
 	opt.SrcPort = uint16(10000 + perPair[pair]%55000)
 	perPair[pair]++

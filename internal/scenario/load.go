@@ -119,19 +119,44 @@ func ParseStack(file string, src []byte, stack string, set []string, seed *uint6
 	if root.kind != mappingNode {
 		return nil, root.pos.errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.kind)
 	}
-	for _, s := range set {
+	v, bad := resolveTree(file, root, src, changes{stack, set, seed})
+	if bad != nil {
+		return nil, bad
+	}
+	return v, nil
+}
+
+// changes are what the command line puts over a scenario.
+type changes struct {
+	stack string   // "": the scenario's own
+	set   []string // path=value
+	seed  *uint64
+}
+
+func (c changes) any() bool { return c.stack != "" || len(c.set) > 0 || c.seed != nil }
+
+func (c changes) apply(root *node) *Error {
+	for _, s := range c.set {
 		if bad := applySet(root, s); bad != nil {
-			return nil, bad
+			return bad
 		}
 	}
-	if stack != "" {
-		if bad := setStack(root, stack); bad != nil {
-			return nil, bad
+	if c.stack != "" {
+		if bad := setStack(root, c.stack); bad != nil {
+			return bad
 		}
 	}
-	if seed != nil {
+	if c.seed != nil {
 		at := pos{file: "--seed"}
-		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*seed, 10), pos: at})
+		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*c.seed, 10), pos: at})
+	}
+	return nil
+}
+
+// resolveTree checks a scenario after changes. src is its text if it has one.
+func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error) {
+	if bad := c.apply(root); bad != nil {
+		return nil, bad
 	}
 	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}}
 	inlined := r.d.inlineTraces(root)
@@ -143,7 +168,7 @@ func ParseStack(file string, src []byte, stack string, set []string, seed *uint6
 		r.v.Name = nameOf(file)
 	}
 	r.v.Source = src
-	if len(set) > 0 || stack != "" || seed != nil || inlined {
+	if src == nil || c.any() || inlined {
 		r.v.Source = render(root)
 	}
 	return r.v, nil

@@ -16,6 +16,7 @@ const (
 	mutantReorder       = false // a frame takes the place of the head of its queue
 	mutantTieBreak      = false // simultaneous events run in the order of record numbers
 	mutantEarlyStart    = false // now and then a port starts the next frame at once
+	mutantFast          = false // ports send a sixteenth faster than their rate
 	mutantHeldEarly     = false // held time counts from before the pause
 	mutantNoPeak        = false // the peak of a queue is forgotten
 	mutantCountRefresh  = false // a refresh counts as a pause

@@ -19,6 +19,7 @@ var (
 	mutantReorder       = mutant("reorder")
 	mutantTieBreak      = mutant("tie-break")
 	mutantEarlyStart    = mutant("early-start")
+	mutantFast          = mutant("fast")
 	mutantHeldEarly     = mutant("held-early")
 	mutantNoPeak        = mutant("no-peak")
 	mutantCountRefresh  = mutant("count-refresh")

@@ -12,6 +12,7 @@ type draw struct {
 	text     string
 	lossy    bool // links lose frames
 	lossless bool // PFC covers all data, headroom as computed
+	cut      bool // a stop time may leave messages open
 }
 
 // generator writes a random scenario as a user would.
@@ -42,6 +43,9 @@ func drawScenario(seed uint64) draw {
 	if g.one(3) {
 		from := g.IntN(20)
 		g.line("measure: {from: %dus, to: %dus}", from, from+5+g.IntN(40))
+	}
+	if g.cut = g.one(6); g.cut {
+		g.line("stop: %dns", g.between(20000, 200000))
 	}
 	g.workload()
 	g.text = g.b.String()
@@ -117,8 +121,8 @@ func (g *generator) switches() {
 	g.line("  buffer: %dMB", g.between(6, 12))
 	g.line("  latency: %dns", g.IntN(1000))
 	g.line("  forwarding: %s", g.pick("store-and-forward", "cut-through"))
-	if g.one(2) {
-		kmin := g.between(5, 100)
+	if !g.one(4) {
+		kmin := g.between(5, 60)
 		g.line("  ecn: {kmin: %dKB, kmax: %dKB, pmax: %s, at: %s}", kmin, kmin+g.IntN(300), g.pick("0.01", "0.2", "1"), g.pick("enqueue", "dequeue"))
 	}
 	if g.one(3) {

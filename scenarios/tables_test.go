@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -23,6 +24,7 @@ func TestReadmeTables(t *testing.T) {
 		file, name string
 		rows       func(*testing.T) []string
 	}{
+		{"../docs/models/dcqcn.md", "presets", presetTable},
 		{"../docs/models/dcqcn.md", "byte-reset", byteResetTable},
 		{"../docs/models/headroom.md", "headroom", headroomTable},
 	} {
@@ -49,6 +51,26 @@ func TestReadmeTables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// presetTable is every parameter of every DCQCN preset, as runs print them.
+func presetTable(t *testing.T) []string {
+	rows := []string{"| parameter |", "|---|"}
+	for _, name := range congestion.Presets() {
+		p, err := congestion.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[0] += " `" + name + "` |"
+		rows[1] += "---|"
+		for i, n := range p.Notes()[1:] { // the first is the preset's name
+			if len(rows) <= i+2 {
+				rows = append(rows, "| `"+strings.TrimPrefix(n.Key, "dcqcn.")+"` |")
+			}
+			rows[i+2] += " " + n.Value + " |"
+		}
+	}
+	return rows
 }
 
 // byteResetTable is incast-4to1 under the readings of rpg_byte_reset.

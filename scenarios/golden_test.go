@@ -6,11 +6,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
 )
 
 var update = flag.Bool("update", false, "write golden.txt and README's sample from what the program prints")
@@ -97,5 +99,33 @@ func TestReadmeSample(t *testing.T) {
 	}
 	if line, a, b := firstDifference(shown, printed); line > 0 {
 		t.Errorf("%s, sample line %d\nshown   %s\nprinted %s\nmake golden writes it", file, line, a, b)
+	}
+}
+
+// Every --set that a scenario's page proposes loads.
+func TestPagesProposeWhatLoads(t *testing.T) {
+	set := regexp.MustCompile("--set (?:'([^']+)'|([^ `]+))")
+	tried := 0
+	for _, s := range run.List() {
+		page, err := os.ReadFile(filepath.Join(s.Name, "README.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range regexp.MustCompile("`[^`]+`").FindAllString(string(page), -1) {
+			var changes []string
+			for _, m := range set.FindAllStringSubmatch(code, -1) {
+				changes = append(changes, m[1]+m[2])
+			}
+			if len(changes) == 0 {
+				continue
+			}
+			tried++
+			if _, err := scenario.Load(s.Name, changes, nil); err != nil {
+				t.Errorf("%s/README.md proposes %s: %v", s.Name, code, err)
+			}
+		}
+	}
+	if tried < len(run.List()) {
+		t.Errorf("the pages of %d scenarios propose %d changes", len(run.List()), tried)
 	}
 }

@@ -105,6 +105,11 @@ func TestExitStatus(t *testing.T) {
 		{"report", 2, "one run directory, not 0"},
 		{"report " + filepath.Dir(file), 2, "not a run directory"},
 		{"report " + filepath.Join(filepath.Dir(file), "none"), 2, "no such directory"},
+		{"compare done", 0, ""},
+		{"compare wrong", 2, `wrong.yaml:3:5: unknown key "hots"`},
+		{"compare broken", 1, "out of memory or worse"},
+		{"compare deadlock", 0, ""}, // one stack may deadlock: that is a result
+		{"show", 0, ""},
 		{"rum", 2, `unknown command "rum"`},
 		{"version now", 2, "unknown command"},
 	} {
@@ -186,6 +191,19 @@ func TestCancelledBeforeStart(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := Main(ctx, []string{"run", "cancelled"}, &out, &errs, (&fake{}).pipeline()); code != exitInterrupted {
 		t.Errorf("status %d: %s", code, errs.String())
+	}
+}
+
+// A comparison that Ctrl-C cuts short has nothing to show.
+func TestCompareInterrupted(t *testing.T) {
+	stdout, stderr, code := call(t, &fake{}, "compare", "slow", "--stacks", "rocev2", "--workers", "1")
+	if code != exitInterrupted || stdout != "" {
+		t.Errorf("status %d, printed %q", code, stdout)
+	}
+	want := "hopscope: stopping; once more to stop at once\n" +
+		"hopscope: interrupted before every stack had run; a comparison needs them all\n"
+	if stderr != want {
+		t.Errorf("standard error %q, want %q", stderr, want)
 	}
 }
 

@@ -26,6 +26,9 @@ func Sentence(r *record.Run) string {
 	for i := range r.QPs {
 		t.hosts[r.QPs[i].Host] = true
 	}
+	for i := range r.Flows {
+		t.hosts[r.Flows[i].Src], t.hosts[r.Flows[i].Dst] = true, true
+	}
 	var acts, calm []string
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""},
@@ -39,10 +42,13 @@ func Sentence(r *record.Run) string {
 			calm = append(calm, part.not)
 		}
 	}
-	if len(acts) == 0 {
-		acts = []string{t.s.Answers[0].Why}
+	if why := t.s.Answers[0].Why; len(acts) == 0 && why != "" {
+		acts = []string{why}
 	}
-	parts := []string{strings.Join(acts, ", ")}
+	var parts []string
+	if len(acts) > 0 {
+		parts = append(parts, strings.Join(acts, ", "))
+	}
 	if len(calm) > 0 {
 		parts = append(parts, strings.Join(calm, " and "))
 	}

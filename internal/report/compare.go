@@ -160,6 +160,13 @@ func (t *comparison) block(stacks []compare.Column) {
 	}
 }
 
+// rowIfAny writes a row unless all its cells are empty.
+func (t *comparison) rowIfAny(cells []string, room int) {
+	if strings.Join(cells, "") != "" {
+		t.row(false, "", cells, room)
+	}
+}
+
 // row writes one row; cells that need several lines get them.
 func (t *comparison) row(bold bool, label string, cells []string, room int) {
 	lines := make([][]string, len(cells))
@@ -191,23 +198,19 @@ func (t *comparison) row(bold bool, label string, cells []string, room int) {
 func (t *comparison) question(q int, stacks []compare.Column, room int) {
 	label := questionWords(record.Questions[q])
 	var who, often, long []string
-	nobody := true
 	for i := range stacks {
 		a := &stacks[i].Answers[q]
 		if a.Happened == 0 {
 			who, often, long = append(who, "nobody"), append(often, ""), append(long, "")
 			continue
 		}
-		nobody = false
 		who = append(who, a.Actor+" "+string(a.Mechanism)+t.share(a))
 		often = append(often, howOften(a))
 		long = append(long, lasted(a))
 	}
 	t.row(false, label, who, room)
-	if !nobody {
-		t.row(false, "", often, room)
-		t.row(false, "", long, room)
-	}
+	t.rowIfAny(often, room)
+	t.rowIfAny(long, room)
 }
 
 // share says in how many of the runs the answer holds, if not in all.

@@ -1,0 +1,102 @@
+package compare_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// over compares a shipped scenario as the command line does.
+func over(t *testing.T, name string, stacks []string, workers int, set ...string) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Run(context.Background(), compare.Options{Stacks: stacks, Seeds: 1, Workers: workers,
+		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
+			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Set: set, Seed: j.Seed, Workers: j.Workers})
+			return r, err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Ten times the marking thresholds change what the sentence says, and what it
+// says is what the table counts.
+func TestKminChangesTheSentence(t *testing.T) {
+	one := []string{"rocev2"}
+	before := over(t, "incast-4to1", one, 1).Stacks[0]
+	after := over(t, "incast-4to1", one, 1, "switch.ecn.kmin=8MB", "switch.ecn.kmax=32MB").Stacks[0]
+	if before.Sentence == after.Sentence {
+		t.Fatalf("the sentence stays %q", before.Sentence)
+	}
+	for _, c := range []compare.Column{before, after} {
+		marked, cnps := c.Answers[0], c.Answers[1]
+		for _, words := range []string{
+			fmt.Sprintf("marked %s packets from %s on", metrics.FormatCount(marked.Count.Median), metrics.FormatTime(marked.FirstPS.Median)),
+			fmt.Sprintf("h4's NIC sent %s CNPs", metrics.FormatCount(cnps.Count.Median)),
+			"the slowest in " + metrics.FormatTime(c.Figures.MaxPS.Median),
+		} {
+			if !strings.Contains(c.Sentence, words) {
+				t.Errorf("%q does not say %q", c.Sentence, words)
+			}
+		}
+	}
+	if b, a := before.Answers[0].FirstPS.Median, after.Answers[0].FirstPS.Median; a <= b {
+		t.Errorf("marking starts at %v with ten times Kmin, at %v before", a, b)
+	}
+}
+
+// The four stacks do what their names say.
+func TestStacks(t *testing.T) {
+	c := over(t, "victim-flow", []string{"rocev2", "rocev2-pfc-only", "rocev2-ecn-only", "rocev2-none"}, 2)
+	for i, want := range []struct{ pauses, marks, drops bool }{
+		{pauses: true, marks: true}, {pauses: true}, {marks: true, drops: true}, {drops: true},
+	} {
+		s := c.Stacks[i]
+		f := s.Figures
+		got := struct{ pauses, marks, drops bool }{f.Pauses.Max > 0, f.Marked.Max > 0, f.Dropped.Max > 0}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", s.Stack, got, want)
+		}
+		if resent := f.Resent.Max > 0; resent != want.drops {
+			t.Errorf("%s: resent %d bytes with %d drops", s.Stack, f.Resent.Max, f.Dropped.Max)
+		}
+		if f.Completed.Min != 5 {
+			t.Errorf("%s: %d of 5 messages completed", s.Stack, f.Completed.Min)
+		}
+		// Nothing crosses the wire for less than its headers: 4096 of 4178 B (models 4.5).
+		if f.WireRatio.Min < 4178.0/4096 {
+			t.Errorf("%s: %g wire bytes per payload byte", s.Stack, f.WireRatio.Min)
+		}
+	}
+	if again := over(t, "victim-flow", []string{"rocev2", "rocev2-pfc-only", "rocev2-ecn-only", "rocev2-none"}, 7); !reflect.DeepEqual(again, c) {
+		t.Error("the number of workers changes the comparison")
+	}
+}
+
+// One lossy queue settles at alpha*B/(1+alpha) of the pool (models 2.6), here
+// 1/2 of 7/12 of 128 MiB: a third of the pool, to within one frame.
+func TestLossyThreshold(t *testing.T) {
+	f := over(t, "incast-4to1", []string{"rocev2-none"}, 1).Stacks[0].Figures
+	pool := int64(128*units.MiB) / 12 * 7
+	const frame = 4174
+	if got, want := f.PeakQueue.Median, pool/3; got > want+frame || got < want-frame {
+		t.Errorf("peak queue %d, want %d to within %d", got, want, frame)
+	}
+}
+
+// A scenario that sets DCQCN runs over stacks without it.
+func TestScenarioOfAnotherStack(t *testing.T) {
+	c := over(t, "incast-4to1", []string{"rocev2-none", "rocev2"}, 1, "dcqcn=paper", "workload[0].incast.size=1MB")
+	if none, full := c.Stacks[0].Figures, c.Stacks[1].Figures; none.Marked.Max != 0 || full.Marked.Max == 0 {
+		t.Errorf("marks %d without ECN, %d with", none.Marked.Max, full.Marked.Max)
+	}
+}

@@ -63,6 +63,9 @@ func New(v *scenario.Valid, opt Options) (*World, error) {
 	for i := range b.Engine.Parts() {
 		b.Nets = append(b.Nets, fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins))
 	}
+	for _, n := range b.Nets {
+		n.SetPeers(b.Nets)
+	}
 	b.buildHosts()
 	for node := range b.g.Nodes {
 		b.buildNode(node)

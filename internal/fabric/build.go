@@ -23,6 +23,8 @@ type portCold struct {
 	peakAt [Classes]units.Time
 	drops  [Classes]*dropStat
 	impair *impairment
+	// Time spent on frames that carry no data; hosts only.
+	controlTime units.Time
 	// State at the start and the end of the measured window.
 	from, to [Classes]snapshot
 }
@@ -76,6 +78,7 @@ func Sources(n int) int { return 3*n + HostKinds }
 func NewNet(part *Part, profile wire.Profile, quantum units.Time, pins []Pin) *Net {
 	n := &Net{part: part, wire: profile, quantum: quantum, pins: pins}
 	part.Handler = n
+	n.SetPeers([]*Net{n})
 	return n
 }
 

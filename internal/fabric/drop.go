@@ -43,7 +43,9 @@ type dropStat [dropCauses]record.Act
 
 // drop counts a frame that ends at port i in class c, and frees it.
 func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32) {
-	n.countDrop(now, i, c, cause, n.part.Rec(slot))
+	pk := n.part.Rec(slot)
+	n.countDrop(now, i, c, cause, pk)
+	n.FreeStamps(pk)
 	n.part.Free(slot)
 }
 

@@ -31,10 +31,16 @@ type Net struct {
 
 	fingerprint uint64
 	hops        int64
-	sink        uint64     // keeps Warm's reads alive
-	pfcFrames   int64      // sent less received: negative where more arrive than leave
-	stirred     units.Time // last event that may make something move: PFC frames, refreshes and expiries apart
-	measuring   bool
+	sink        uint64 // keeps Warm's reads alive
+
+	peers     []*Net
+	stamps    []Stamps
+	stampFree []uint32
+	stampOut  [2][]stampBox // by parity of the window, then partition
+	pfcFrames int64         // sent less received: negative where more arrive than leave
+	stirred   units.Time    // last event that may make something move: PFC frames, refreshes and expiries apart
+	measuring bool
+	trace     *pauseTrace // nil: pauses are counted but not listed
 }
 
 // Host is a network card as the fabric sees it: it takes frames that arrive
@@ -82,18 +88,19 @@ type Port struct {
 	local    uint16
 	node     int32 // index into switches, or ^index into hosts
 
-	ready     uint8 // classes with frames queued (switch)
-	shut      uint8 // classes the peer has paused
-	want      uint8 // classes we want the peer to pause
-	told      uint8 // what the last PFC frame said
-	control   bool  // a PFC frame may be due
-	refresh   bool  // ... because a pause needs refreshing
-	impaired  bool  // the link loses frames or goes down
-	contended bool  // several classes waited when the last frame was chosen
-	pfc       uint8
-	armed     bool // refresh timer
-	id        uint32
-	_         [24]byte // to two cache lines
+	ready       uint8 // classes with frames queued (switch)
+	shut        uint8 // classes the peer has paused
+	want        uint8 // classes we want the peer to pause
+	told        uint8 // what the last PFC frame said
+	control     bool  // a PFC frame may be due
+	refresh     bool  // ... because a pause needs refreshing
+	impaired    bool  // the link loses frames or goes down
+	contended   bool  // several classes waited when the last frame was chosen
+	pfc         uint8
+	armed       bool // refresh timer
+	lastControl bool // the last frame sent carried no data (host)
+	id          uint32
+	_           [20]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -195,6 +202,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		if pk.Kind != packet.Pause {
 			n.part.NoteWork()
 		}
+		n.FreeStamps(pk)
 		n.part.Free(slot)
 		return
 	}
@@ -278,7 +286,7 @@ func (n *Net) start(now units.Time, i int) {
 		slot, again = n.hosts[^p.node].Next(now, int(p.local), ^p.shut)
 	}
 	if slot != 0 {
-		n.transmit(now, p, slot)
+		n.transmit(now, i, slot)
 	}
 	if again != units.Never && (slot != 0 || again > now) {
 		at := max(again, p.freeAt)
@@ -287,7 +295,8 @@ func (n *Net) start(now units.Time, i int) {
 }
 
 // transmit commits a frame: its arrival at the peer is certain from here on.
-func (n *Net) transmit(now units.Time, p *Port, slot uint32) {
+func (n *Net) transmit(now units.Time, i int, slot uint32) {
+	p := &n.ports[i]
 	if now < p.freeAt {
 		n.part.Bug("port %d starts a frame %d ps before it is free", p.id, p.freeAt-now)
 	}
@@ -299,6 +308,14 @@ func (n *Net) transmit(now units.Time, p *Port, slot uint32) {
 	}
 	p.startAt = now
 	p.freeAt = now + tx
+	if p.node < 0 {
+		if p.lastControl = pk.Kind != packet.Data; p.lastControl {
+			n.cold[i].controlTime += tx
+		}
+	}
+	if pk.DSCP&packet.Stamped != 0 {
+		n.stampStart(now, i, pk)
+	}
 	d := tx + p.lead
 	switch {
 	case pk.Kind == packet.Pause:
@@ -316,7 +333,8 @@ func (n *Net) transmit(now units.Time, p *Port, slot uint32) {
 	if mutantEarlyStart && pk.PSN%4 == 3 {
 		p.freeAt = now
 	}
-	n.part.Send(int(p.peerPart), now+d, order, evArrive|p.peerPort, slot)
+	dst := int(p.peerPart)
+	n.part.Send(dst, now+d, order, evArrive|p.peerPort, slot, n.post(dst, pk))
 }
 
 // txTime is the time of b bytes on the wire: rounded up to a picosecond, or

@@ -14,6 +14,7 @@ import (
 type pauseState struct {
 	until    units.Time // when the pause runs out; Never without a timer
 	from     units.Time // when it began
+	ended    units.Time // when it ended
 	waitFrom units.Time // since when a frame waits behind it; Never: none (switch)
 	expiry   bool       // an expiry timer is pending
 	paused   units.Time // total, all pauses
@@ -131,6 +132,7 @@ func (n *Net) shut(now units.Time, i int, c uint8) {
 		p.shut |= 1 << c
 		s.from = now
 		s.received.Add(now, 0)
+		n.trace.add(now, i, c, true)
 		s.waitFrom = units.Never
 		if p.ready>>c&1 != 0 {
 			s.waitFrom = now
@@ -174,6 +176,7 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 func (n *Net) open(now units.Time, i int, c uint8) {
 	n.part.NoteWork()
 	n.bookPause(now, i, c)
+	n.trace.add(now, i, c, false)
 	n.ports[i].shut &^= 1 << c
 }
 

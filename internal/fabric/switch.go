@@ -172,6 +172,9 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 			return
 		}
 	}
+	if pk.DSCP&packet.Stamped != 0 {
+		n.StampIn(now, e, pk)
+	}
 	n.enqueue(now, e, c, slot)
 	out := &n.ports[e]
 	if out.idle(now) {

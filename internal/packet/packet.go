@@ -32,6 +32,29 @@ func FlagsOfPCP(pcp uint8) uint8 { return pcp << pcpShift }
 // PCP returns the priority code point of the frame's VLAN tag; 0 without one.
 func (p *Packet) PCP() uint8 { return p.Flags >> pcpShift }
 
+// Stamped, in the top bit of DSCP, says that a side record follows the packet
+// from hop to hop; Stamp returns its number.
+const Stamped uint8 = 0x80
+
+// Stamp is the number of the side record of a stamped packet. It stands in a
+// field that the packet's kind does not use.
+func (p *Packet) Stamp() uint32 {
+	if p.Kind == Data {
+		return p.AETH
+	}
+	return p.RKey
+}
+
+// SetStamp attaches side record i.
+func (p *Packet) SetStamp(i uint32) {
+	p.DSCP |= Stamped
+	if p.Kind == Data {
+		p.AETH = i
+	} else {
+		p.RKey = i
+	}
+}
+
 // ECN code points of the IP header (RFC 3168).
 const (
 	NotECT uint8 = 0
@@ -66,5 +89,5 @@ type Packet struct {
 	Opcode  uint8  // BTH opcode
 	Hop     uint8  // pinned route: switches passed
 	Out     uint16 // egress port, set with In
-	VA      uint64 // RETH
+	VA      uint64 // RETH; ACK: when it was made, in ps
 }

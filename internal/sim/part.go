@@ -32,6 +32,10 @@ type Handler interface {
 	// fetched in one go instead of one cache miss after the other. What it
 	// changes must not depend on whether or when it is called.
 	Warm(next []Event)
+	// Adopt takes over side record number side of partition from, which
+	// belongs to record i that has just arrived from there; parity says in
+	// which half of from's side records it stands.
+	Adopt(from, parity int, side, i uint32)
 }
 
 // mail is an event for another partition together with the record it carries.
@@ -39,6 +43,7 @@ type mail[R any] struct {
 	at    units.Time
 	order uint64
 	tag   uint32
+	side  uint32 // side record's number, 0 none
 	rec   R
 }
 
@@ -58,6 +63,7 @@ type Part[R any] struct {
 	// out[parity][dst]: what this window sends; the receiver drains it in the
 	// next window while this part writes the other half.
 	out     [2][][]mail[R]
+	windows int64
 	parity  int
 	mailMin units.Time
 	mailN   int64
@@ -89,6 +95,10 @@ func (p *Part[R]) Now() units.Time { return p.now }
 
 // Events counts the events executed so far.
 func (p *Part[R]) Events() int64 { return p.events }
+
+// Window numbers the windows of a run; what a window sends is fetched in the
+// next one, so that its parity tells two halves of a mailbox apart.
+func (p *Part[R]) Window() int64 { return p.windows }
 
 // NoteWork tells the engine that the current event belongs to the run's length:
 // it delivered a record, or ended a message. Timers alone do not prolong a run.
@@ -128,7 +138,10 @@ func (p *Part[R]) At(at units.Time, order uint64, ref Ref) {
 
 // Send schedules an event that carries record i on partition dst, which may be
 // this one. The record moves along: i is no longer the caller's.
-func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i uint32) {
+//
+// side, when not zero, numbers a side record that the handler keeps and the
+// receiver's Handler.Adopt fetches; it stands for nothing within a partition.
+func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i, side uint32) {
 	if dst == p.ID {
 		p.live++
 		p.q.push(at, order, MakeRef(tag, i))
@@ -138,7 +151,7 @@ func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i uint32) {
 		p.Bug("record sent to partition %d for %d ps, before the window ends at %d: the lookahead is too long", dst, at, p.limit)
 	}
 	box := &p.out[p.parity][dst]
-	*box = append(*box, mail[R]{at, order, tag, p.slab[i]})
+	*box = append(*box, mail[R]{at, order, tag, side, p.slab[i]})
 	p.mailMin = min(p.mailMin, at)
 	p.mailN++
 	p.Free(i)
@@ -147,7 +160,8 @@ func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i uint32) {
 // window executes every event before limit, after taking in what the other
 // partitions sent in the window before.
 func (p *Part[R]) window(limit units.Time) {
-	p.parity ^= 1
+	p.windows++
+	p.parity = int(p.windows & 1)
 	p.limit = limit
 	p.mailMin, p.mailN = units.Never, 0
 	for _, src := range p.inbox {
@@ -156,6 +170,9 @@ func (p *Part[R]) window(limit units.Time) {
 			m := &box[k]
 			i := p.Alloc()
 			p.slab[i] = m.rec
+			if m.side != 0 {
+				p.Handler.Adopt(src.ID, p.parity^1, m.side, i)
+			}
 			p.live++
 			p.q.push(m.at, m.order, MakeRef(m.tag, i))
 		}

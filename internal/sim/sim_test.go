@@ -42,6 +42,10 @@ func (c *chatter) Warm([]Event)    {}
 func (h *checkOrder) Warm([]Event) {}
 func (h *hold) Warm([]Event)       {}
 
+func (c *chatter) Adopt(_, _ int, _, _ uint32)    {}
+func (h *checkOrder) Adopt(_, _ int, _, _ uint32) {}
+func (h *hold) Adopt(_, _ int, _, _ uint32)       {}
+
 func (c *chatter) Handle(now units.Time, ref Ref) {
 	if ref.Tag() == tagTimer {
 		t := c.nodes[ref.Low()]
@@ -67,7 +71,7 @@ func (c *chatter) Handle(now units.Time, ref Ref) {
 		i := c.part.Alloc()
 		*c.part.Rec(i) = note{to, t.state + uint64(t.seq), n.hops - 1}
 		t.seq++
-		c.part.Send(c.where[to], now+d, Order(d, uint32(n.node)<<10|t.seq&1023), tagNote, i)
+		c.part.Send(c.where[to], now+d, Order(d, uint32(n.node)<<10|t.seq&1023), tagNote, i, 0)
 	}
 	if t.rnd.IntN(3) == 0 {
 		c.part.At(now+300, Order(300, uint32(n.node)<<10|1), MakeRef(tagTimer, uint32(n.node)))
@@ -96,7 +100,7 @@ func runChatter(t *testing.T, nodes, parts, workers int, shuffle uint64) (string
 		p := e.Parts()[where[i]]
 		k := p.Alloc()
 		*p.Rec(k) = note{i, uint64(i), 14}
-		p.Send(p.ID, 0, Order(0, uint32(i)<<10), tagNote, k)
+		p.Send(p.ID, 0, Order(0, uint32(i)<<10), tagNote, k, 0)
 	}
 	e.Prime()
 	e.Run(units.Never, workers, func(units.Time) bool { return true })

@@ -1,0 +1,142 @@
+package fabric
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// maxHops is how many transmissions of one packet are written down; a path
+// longer than that is accounted to its last one.
+const maxHops = 12
+
+// Hop is one transmission of a stamped packet.
+type Hop struct {
+	Port   uint32     // global number
+	In     units.Time // when the packet was there: admitted, or made by its host
+	Start  units.Time // of its transmission
+	Paused units.Time // part of Start-In during which PFC held its class
+}
+
+// Stamps is the side record of a packet whose way is written down: the last
+// packet of a message, and the ACK that answers it.
+type Stamps struct {
+	N    int
+	Hops [maxHops]Hop
+}
+
+// stampBox is what one window sends to one partition.
+type stampBox struct {
+	window int64
+	recs   []Stamps
+}
+
+// SetPeers tells a Net the fabrics of all partitions, its own included.
+func (n *Net) SetPeers(nets []*Net) {
+	n.peers = nets
+	for i := range n.stampOut {
+		n.stampOut[i] = make([]stampBox, len(nets))
+	}
+	n.stamps = make([]Stamps, 1, 64) // 0 means none
+}
+
+// NewStamps returns the number of an empty side record.
+func (n *Net) NewStamps() uint32 {
+	if k := len(n.stampFree); k > 0 {
+		i := n.stampFree[k-1]
+		n.stampFree = n.stampFree[:k-1]
+		n.stamps[i].N = 0
+		return i
+	}
+	n.stamps = append(n.stamps, Stamps{})
+	return uint32(len(n.stamps) - 1)
+}
+
+// StampsOf returns the side record of a stamped packet, valid until the next
+// NewStamps.
+func (n *Net) StampsOf(pk *packet.Packet) *Stamps { return &n.stamps[pk.Stamp()] }
+
+// FreeStamps gives the side record of pk back, if it has one.
+func (n *Net) FreeStamps(pk *packet.Packet) {
+	if pk.DSCP&packet.Stamped != 0 {
+		n.stampFree = append(n.stampFree, pk.Stamp())
+		pk.DSCP &^= packet.Stamped
+	}
+}
+
+// StampIn notes that pk waits at port i from now on.
+func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
+	s := n.StampsOf(pk)
+	if s.N == maxHops {
+		return
+	}
+	s.Hops[s.N] = Hop{Port: n.ports[i].id, In: now, Start: units.Never, Paused: n.PausedClock(now, i, pk.Class)}
+	s.N++
+}
+
+// stampStart notes that pk leaves port i now.
+func (n *Net) stampStart(now units.Time, i int, pk *packet.Packet) {
+	s := n.StampsOf(pk)
+	if h := &s.Hops[s.N-1]; h.Start == units.Never {
+		h.Start = now
+		h.Paused = n.PausedClock(now, i, pk.Class) - h.Paused
+	}
+}
+
+// post puts the side record of pk, which leaves for partition dst, into the
+// mailbox and returns its number there.
+func (n *Net) post(dst int, pk *packet.Packet) uint32 {
+	if pk.DSCP&packet.Stamped == 0 || dst == n.part.ID {
+		return 0
+	}
+	window := n.part.Window()
+	box := &n.stampOut[window&1][dst]
+	if box.window != window {
+		box.window, box.recs = window, box.recs[:0]
+	}
+	box.recs = append(box.recs, *n.StampsOf(pk))
+	n.stampFree = append(n.stampFree, pk.Stamp())
+	return uint32(len(box.recs))
+}
+
+// Adopt implements sim.Handler.
+func (n *Net) Adopt(from, parity int, side, i uint32) {
+	k := n.NewStamps()
+	n.stamps[k] = n.peers[from].stampOut[parity][n.part.ID].recs[side-1]
+	n.part.Rec(i).SetStamp(k)
+}
+
+// PausedClock is how long PFC has held class c of port i shut up to now.
+func (n *Net) PausedClock(now units.Time, i int, c uint8) units.Time {
+	s := &n.pauses[c][i]
+	if n.ports[i].shut>>c&1 != 0 {
+		return s.paused + now - s.from
+	}
+	return s.paused
+}
+
+// LastPause returns the latest pause of class c of port i: when it began and
+// when it ended, Never if it has not.
+func (n *Net) LastPause(i int, c uint8) (from, to units.Time) {
+	s := &n.pauses[c][i]
+	if n.ports[i].shut>>c&1 != 0 {
+		return s.from, units.Never
+	}
+	return s.from, s.ended
+}
+
+// ControlClock is how long port i has sent frames that carry no data (ACKs,
+// CNPs, PFC) up to now.
+func (n *Net) ControlClock(now units.Time, i int) units.Time {
+	p := &n.ports[i]
+	if p.freeAt > now && p.lastControl {
+		return n.cold[i].controlTime - (p.freeAt - now)
+	}
+	return n.cold[i].controlTime
+}
+
+// Transmission returns start and end of the transmission in progress at port
+// i, or of the last, and whether it carries no data.
+func (n *Net) Transmission(i int) (start, end units.Time, control bool) {
+	p := &n.ports[i]
+	return p.startAt, p.freeAt, p.lastControl
+}

@@ -238,7 +238,11 @@ func conserved(v *scenario.Valid, d draw, r *record.Run) string {
 // withinRate: frames count when they start, so that a window may show one frame
 // too much.
 func withinRate(_ *scenario.Valid, _ draw, r *record.Run) string {
-	window := r.EndPS
+	first := r.EndPS
+	for _, f := range r.Flows {
+		first = min(first, f.StartPS)
+	}
+	window := r.EndPS - first
 	if r.MeasureTo != 0 {
 		window = r.MeasureTo - r.MeasureFrom
 	}

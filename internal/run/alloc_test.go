@@ -1,0 +1,63 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+)
+
+// barriers is a context that a run looks at once per window; it calls back.
+type barriers struct {
+	context.Context
+	n    int
+	call func(n int)
+}
+
+func (b *barriers) Err() error {
+	b.n++
+	b.call(b.n)
+	return nil
+}
+
+// TestSteadyStateAllocatesNothing: between the middle of a run and its last
+// quarter, events allocate no memory, but for a buffer that still doubles now and
+// then.
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	v, err := scenario.Parse("permutation", fmt.Appendf(nil, permutation, 8), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	windows := 0
+	once := func(call func(w *build.World, n int)) {
+		w, err := build.New(v, build.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &barriers{Context: context.Background()}
+		b.call = func(n int) { call(w, n) }
+		run.Simulate(b, w, run.Options{Workers: 1})
+	}
+	once(func(_ *build.World, n int) { windows = n })
+	var mallocs, events [2]int64
+	once(func(w *build.World, n int) {
+		for k, at := range [2]int{windows / 2, windows * 3 / 4} {
+			if n == at {
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				mallocs[k], events[k] = int64(m.Mallocs), w.Engine.Events()
+			}
+		}
+	})
+	made, done := mallocs[1]-mallocs[0], events[1]-events[0]
+	if done < 100_000 {
+		t.Fatalf("only %d events between the middle and the last quarter", done)
+	}
+	if made > done/2000 {
+		t.Errorf("%d allocations in %d events", made, done)
+	}
+}

@@ -149,6 +149,15 @@ type QP struct {
 	MeasuredBytes      int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
 }
 
+// PauseEvent is a change of one class of a port between going and paused.
+type PauseEvent struct {
+	At    units.Time
+	Node  string // whose port was paused or resumed
+	Port  int    // 1-based
+	Class int
+	XOFF  bool // paused; else resumed, by XON or because the pause ran out
+}
+
 // Note says which preset gave a number and where that number comes from.
 type Note struct {
 	Key    string `json:"key"`
@@ -184,4 +193,7 @@ type Run struct {
 	QPs        []QP     `json:"qps"`
 	Ports      []Port   `json:"ports"`
 	Ledger     []Entry  `json:"ledger"`
+	// Pauses lists every pause and resumption in order of time, then node and
+	// port, when the run was asked to trace them.
+	Pauses []PauseEvent `json:"-"`
 }

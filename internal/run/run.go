@@ -20,8 +20,11 @@ type Options struct {
 	Stack    string   // over the scenario's own; "": as the scenario says
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // over the scenario's own
+	Topo, CM string   // topology and connection matrix of htsim, instead of Scenario
 	Workers  int      // goroutines; at least 1. Results do not depend on it
 	Progress func(Progress)
+
+	TracePauses bool // list every pause and resumption in the record
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -40,13 +43,7 @@ type Progress struct {
 // Do loads, builds and runs a scenario. Errors are the user's (*scenario.Error).
 // A run that ctx cancels ends at a consistent cut and returns what there is.
 func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) {
-	var v *scenario.Valid
-	var err error
-	if opt.NS3 != "" {
-		v, err = scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
-	} else {
-		v, err = scenario.LoadStack(opt.Scenario, opt.Stack, opt.Set, opt.Seed)
-	}
+	v, err := Load(opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,6 +52,18 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 		return nil, v, &scenario.Error{Msg: err.Error()}
 	}
 	return Simulate(ctx, w, opt), v, nil
+}
+
+// Load reads the scenario that opt names, in whatever form. The error is the
+// user's (*scenario.Error).
+func Load(opt Options) (*scenario.Valid, error) {
+	switch {
+	case opt.NS3 != "":
+		return scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
+	case opt.Topo != "" || opt.CM != "":
+		return scenario.LoadHTSim(opt.Topo, opt.CM, opt.Set, opt.Seed)
+	}
+	return scenario.LoadStack(opt.Scenario, opt.Stack, opt.Set, opt.Seed)
 }
 
 // List returns the shipped scenarios.
@@ -84,6 +93,11 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now()}
 	for _, m := range w.Valid.Plan.Messages {
 		r.total += int64(m.Bytes)
+	}
+	if opt.TracePauses {
+		for _, n := range r.Nets {
+			n.TracePauses()
+		}
 	}
 	v := w.Valid
 	r.runTo(v.MeasureFrom)
@@ -294,6 +308,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	}
 	out.Fingerprint = fmt.Sprintf("%016x", print)
 	r.recordFlows(out)
+	out.Pauses = r.pauses()
 	for _, place := range r.Place {
 		n := r.Nets[place.Part]
 		for c := range uint8(8) {

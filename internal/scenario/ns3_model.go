@@ -257,16 +257,10 @@ func (r *resolver) ns3Representatives() []int {
 // propagation and one payload's serialisation per link of the path, truncated
 // to nanoseconds. 4160 ns and 52000 B for a star at 100 Gb/s with 1 us links.
 func (r *resolver) ns3BDP(src, dst int) units.Bytes {
-	hops, err := r.v.Routes.Path(r.v.Graph, src, dst)
+	rtt, rate, err := ns3BaseRTT(r.v.Graph, r.v.Routes, src, dst, r.mtu)
 	if err != nil {
 		return 0 // no flow runs between them: pairs of flows are checked before
 	}
-	rtt := 2 * topology.PathDelay(r.v.Graph, hops) / units.Nanosecond
-	for _, h := range hops {
-		rtt += units.Time(int64(r.mtu) * 8 * 1e9 / int64(r.v.Graph.LinkAt(h.Node, h.Port).Rate))
-	}
-	rtt *= units.Nanosecond
-	rate := topology.PathRate(r.v.Graph, hops)
 	bdp := bytesIn(rate, rtt)
 	if rate.TxTimeLong(bdp) > rtt { // truncated there
 		bdp--

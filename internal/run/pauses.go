@@ -1,0 +1,28 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// pauses joins the partitions' lists: by time, node, port and class; the events
+// of one class keep the order in which they happened.
+func (r *runner) pauses() []record.PauseEvent {
+	var all []record.PauseEvent
+	for _, n := range r.Nets {
+		all = append(all, n.Pauses()...)
+	}
+	node := func(name string) int {
+		i, _ := r.Valid.Graph.NodeByName(name)
+		return i
+	}
+	slices.SortStableFunc(all, func(a, b record.PauseEvent) int {
+		if c := cmp.Compare(a.At, b.At); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(node(a.Node), node(b.Node)), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Class, b.Class))
+	})
+	return all
+}

@@ -1,0 +1,138 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/topology"
+)
+
+// Each stack switches on what it says and nothing else.
+func TestStacks(t *testing.T) {
+	for _, s := range Stacks() {
+		v := parse(t, "stack: "+s.Name+"\n"+base)
+		if (v.DCQCN != nil) != s.CC || v.Transports[0].SendCNP != s.CC || v.Transports[0].ECT != s.CC {
+			t.Errorf("%s: DCQCN %v, CNPs %v, ECT %v", s.Name, v.DCQCN != nil, v.Transports[0].SendCNP, v.Transports[0].ECT)
+		}
+		sw := switchNamed(t, v, "leaf1")
+		mask := uint8(0)
+		if s.PFC {
+			mask = 1 << dataClass
+		}
+		if sw.Lossless != mask || sw.Ports[0].PFC.Enabled != mask {
+			t.Errorf("%s: lossless %b, PFC %b, want %b", s.Name, sw.Lossless, sw.Ports[0].PFC.Enabled, mask)
+		}
+		for n := range v.Graph.Nodes {
+			if v.Graph.Nodes[n].Kind == topology.Host && v.NICs[n].Ports[0].PFC.Enabled != mask {
+				t.Errorf("%s: PFC of %s is %b", s.Name, v.Graph.Nodes[n].Name, v.NICs[n].Ports[0].PFC.Enabled)
+			}
+		}
+		if marks := sw.Ports[0].RED[dataClass] != (fabric.RED{}); marks != s.ECN {
+			t.Errorf("%s: marking %v", s.Name, marks)
+		}
+		if !s.PFC && (sw.EgressAlphaNum != 1 || sw.EgressAlphaDen != 2 || sw.PG[0][dataClass].Headroom != 0) {
+			t.Errorf("%s: egress alpha %d/%d, headroom %v", s.Name, sw.EgressAlphaNum, sw.EgressAlphaDen, sw.PG[0][dataClass].Headroom)
+		}
+		if len(v.Warnings) > 0 {
+			t.Errorf("%s alone warns: %v", s.Name, v.Warnings)
+		}
+	}
+}
+
+// What a file says of PFC does not switch it on in a stack without.
+func TestStackWithoutPFCOverrides(t *testing.T) {
+	v := parse(t, "stack: rocev2-none\n"+base+"switch: {pfc: {enabled: [3, 4]}}\nswitches: {leaf1: {pfc: {enabled: [3]}}}\nhosts: {h0: {pfc: {enabled: [3]}}}\n")
+	if sw := switchNamed(t, v, "leaf1"); sw.Lossless != 0 || sw.Ports[0].PFC.Enabled != 0 {
+		t.Error("PFC is on")
+	}
+	n, _ := v.Graph.NodeByName("h0")
+	if v.NICs[n].Ports[0].PFC.Enabled != 0 {
+		t.Error("PFC of h0 is on")
+	}
+	for _, n := range v.Notes {
+		if n.Key == "switch.pfc" && n.Source != "stack rocev2-none" {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+// A file written for one stack runs over another, and what is kept of it for
+// the run directory reads back as the same.
+func TestParseStack(t *testing.T) {
+	src := "stack: rocev2\ndcqcn: {preset: paper}\n" + base
+	for _, s := range Stacks() {
+		v, err := ParseStack("s.yaml", []byte(src), s.Name, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := parse(t, string(v.Source))
+		if again.Stack != s.Name || (again.DCQCN != nil) != s.CC {
+			t.Errorf("%s: reads back as %s", s.Name, again.Stack)
+		}
+		if s.CC && v.DCQCN.Name != "paper" {
+			t.Errorf("%s: DCQCN %s", s.Name, v.DCQCN.Name)
+		}
+	}
+	if _, err := ParseStack("s.yaml", []byte(src), "rocev3", nil, nil); errText(err) != `--stacks: "rocev3" is not a stack; did you mean "rocev2"?` {
+		t.Error(err)
+	}
+}
+
+// Every parameter shown has a value and a source, and a sheet's keys differ.
+func TestSheets(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range Sheets() {
+		if name := s.Kind + "." + s.Name; seen[name] || s.Summary == "" {
+			t.Errorf("%s: twice or without summary", name)
+		} else {
+			seen[name] = true
+		}
+		if len(s.Notes) < 5 {
+			t.Errorf("%s %s: %d parameters", s.Kind, s.Name, len(s.Notes))
+		}
+		keys := map[string]bool{}
+		for _, n := range s.Notes {
+			if n.Key == "" || n.Value == "" || n.Source == "" || n.Source == fromScenario {
+				t.Errorf("%s %s: %+v", s.Kind, s.Name, n)
+			}
+			if keys[n.Key+n.Value] {
+				t.Errorf("%s %s: %s stands twice", s.Kind, s.Name, n.Key)
+			}
+			keys[n.Key+n.Value] = true
+		}
+	}
+	for _, name := range append(StackNames(), "nvidia", "paper", "strawman", "nic", "go-back-0", "ethernet", "buffer", "ecn", "headroom", "pfc-response") {
+		if got, err := Show(name); err != nil || len(got) != 1 {
+			t.Errorf("%s: %d sheets, %v", name, len(got), err)
+		}
+	}
+	if got, _ := Show("ns3"); len(got) != 3 {
+		t.Errorf("ns3: %d sheets", len(got))
+	}
+	if got, _ := Show("wire.ns3"); len(got) != 1 {
+		t.Errorf("wire.ns3: %d sheets", len(got))
+	}
+	if _, err := Show("ethernot"); err == nil || !strings.Contains(err.Error(), `did you mean "ethernet"?`) {
+		t.Error(err)
+	}
+}
+
+// What is shown is what a scenario gets.
+func TestSheetsAreTheDefaults(t *testing.T) {
+	v := parse(t, base) // 100 Gb/s
+	shown := map[string]string{}
+	sheets, _ := Show("rocev2")
+	for _, n := range sheets[0].Notes {
+		shown[n.Key] = n.Value
+	}
+	for _, n := range v.Notes {
+		used := n.Value
+		if strings.HasPrefix(n.Key, "switch.pfc.headroom (") { // shown by both rules
+			used, shown[n.Key] = "physical "+used, strings.Split(shown[n.Key], ",")[0]
+		}
+		if got := shown[n.Key]; got != used {
+			t.Errorf("%s: shown %q, used %q", n.Key, got, used)
+		}
+	}
+}

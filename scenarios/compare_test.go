@@ -1,0 +1,85 @@
+package scenarios_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+)
+
+// comparisonOf runs a shipped scenario over all stacks and returns what
+// `hopscope compare` prints where there is no terminal.
+func comparisonOf(t *testing.T, name string) []byte {
+	t.Helper()
+	c, err := compare.Run(context.Background(), compare.Options{Stacks: scenario.StackNames(), Seeds: 1, Workers: 2,
+		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
+			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Workers: j.Workers})
+			return r, err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := report.Compare(&b, c, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Every shipped scenario compares as its compare.txt says.
+func TestCompareGolden(t *testing.T) {
+	for _, s := range run.List() {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			got, file := comparisonOf(t, s.Name), filepath.Join(s.Name, "compare.txt")
+			if *update {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v; make golden writes it", err)
+			}
+			if line, a, b := firstDifference(string(want), string(got)); line > 0 {
+				t.Errorf("%s line %d\nwant %s\ngot  %s\nmake golden writes what is printed now; read the difference before committing it", file, line, a, b)
+			}
+		})
+	}
+}
+
+// README shows incast-4to1's comparison after this line.
+const compareSample = "$ go run ./cmd/hopscope compare incast-4to1\n"
+
+// The comparison in README is what its command prints.
+func TestReadmeComparison(t *testing.T) {
+	const file = "../README.md"
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(readme), compareSample)
+	shown, after, closed := strings.Cut(rest, sampleEnd)
+	if !found || !closed {
+		t.Fatalf("%s shows no %q", file, strings.TrimSpace(compareSample))
+	}
+	printed := string(comparisonOf(t, "incast-4to1"))
+	if *update {
+		if err := os.WriteFile(file, []byte(before+compareSample+printed+sampleEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if line, a, b := firstDifference(shown, printed); line > 0 {
+		t.Errorf("%s, sample line %d\nshown   %s\nprinted %s\nmake golden writes it", file, line, a, b)
+	}
+}

@@ -172,7 +172,14 @@ func (g *generator) nics() {
 func (g *generator) pickInt(n ...int) int { return n[g.IntN(len(n))] }
 
 func (g *generator) workload() {
+	chained := len(g.hosts) >= 6 && g.one(2)
+	if chained {
+		g.line("triggers: {gathered: {kind: barrier, count: 2}, next: {kind: oneshot}}")
+	}
 	g.line("workload:")
+	if chained {
+		g.chain()
+	}
 	for range g.between(1, 3) {
 		opt := fmt.Sprintf("size: %dB, count: %d, every: %dns, start: %dns, qps: %d, verb: %s, class: %s",
 			g.size(), g.between(1, 3), g.IntN(20000), g.IntN(10000), g.pickInt(1, 1, 2), g.pick("write", "send"), g.pick("3", "3", "5"))
@@ -185,6 +192,19 @@ func (g *generator) workload() {
 			g.incast(opt)
 		}
 	}
+}
+
+// chain is a message that waits for two, and one that waits for it.
+func (g *generator) chain() {
+	a, b, c := g.hosts[0], g.hosts[2], g.hosts[4] // of three hosts, whatever their ports
+	done := "send_done"                           // activates however the message ends
+	if !g.lossy && g.lossless && g.one(2) {
+		done = "recv_done"
+	}
+	g.line("  - flow: {from: %s, to: %s, size: %dB, %s: gathered}", a, b, g.size(), done)
+	g.line("  - flow: {from: %s, to: %s, size: %dB, %s: gathered}", c, b, g.size(), done)
+	g.line("  - flow: {from: %s, to: %s, size: %dB, trigger: gathered, send_done: next}", b, a, g.size())
+	g.line("  - flow: {from: %s, to: %s, size: %dB, trigger: next}", c, a, g.size())
 }
 
 // incast lets a few hosts send to one at once.

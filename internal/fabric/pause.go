@@ -82,7 +82,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 func (n *Net) refreshPauses(now units.Time, i int) {
 	p := &n.ports[i]
 	p.armed = false
-	if p.want != 0 {
+	if p.want|p.told != 0 { // an XON still to be sent may yet be taken back
 		p.control, p.refresh = true, true
 		n.kick(now, i)
 	}

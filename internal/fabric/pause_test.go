@@ -102,6 +102,41 @@ func TestPauseTiming(t *testing.T) {
 	}
 }
 
+// TestRefreshAcrossXON: a pause that ends and begins again behind one frame is a
+// pause that goes on, and a refresh that falls due in between is still sent.
+func TestRefreshAcrossXON(t *testing.T) {
+	const refresh, t1 = 4 * units.Microsecond, 90 * units.Microsecond
+	sw, ports := star(2, pfcRate, pfcDelay)
+	ports[1].host.PFC = PFCParams{Enabled: 1 << 3, Quanta: 1000, Refresh: refresh}
+	ports[1].sw.PFC = ports[1].host.PFC
+	r := newRig(t, sw, ports)
+	r.send(0, 1, 0, 2000, 1500, 3)
+	r.send(1, 0, 0, 2000, 1500, 4)
+	pause := func(at units.Time, xoff bool) {
+		r.at(1, at, func(now units.Time) { r.net.SetPauses(now, r.hosts[1].port, 1<<3, xoff, 0) })
+	}
+	// The PFC frame starts behind the 412th data frame. Its refresh is due while
+	// the 33rd after it is on the wire.
+	const first = 412 * dataTx
+	if end := first + pfcTx + 33*dataTx; first+refresh < end-dataTx+2 || first+refresh > end-2 {
+		t.Fatal("the refresh is not due within a frame")
+	}
+	pause(50*units.Microsecond, true)
+	pause(first+refresh-1, false)
+	pause(first+refresh+1, true)
+	pause(t1, false)
+	r.run(400 * units.Microsecond)
+	s := &r.net.pauses[3][r.hosts[1].port]
+	if s.sent.Count != 1 || s.resumes != 1 {
+		t.Errorf("%d pauses and %d resumes sent, want one of each", s.sent.Count, s.resumes)
+	}
+	for _, a := range r.hosts[1].got {
+		if start := a.at - pfcDelay - dataTx; a.Class == 3 && start > first+units.Microsecond && start < t1 {
+			t.Fatalf("a frame starts at %d ps, within the pause", start)
+		}
+	}
+}
+
 // TestHeldAndPaused: paused time is all of it, held time only what a frame waited
 // through.
 func TestHeldAndPaused(t *testing.T) {

@@ -17,7 +17,10 @@ import (
 
 // comparisonOf runs a shipped scenario over all stacks and returns what
 // `hopscope compare` prints where there is no terminal.
-func comparisonOf(t *testing.T, name string) []byte {
+func comparisonOf(t *testing.T, name string) []byte { return comparisonIn(t, name, 0) }
+
+// comparisonIn is comparisonOf for a terminal of the given width; 0: none.
+func comparisonIn(t *testing.T, name string, width int) []byte {
 	t.Helper()
 	c, err := compare.Run(context.Background(), compare.Options{Stacks: scenario.StackNames(), Seeds: 1, Workers: 2,
 		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
@@ -28,7 +31,7 @@ func comparisonOf(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := report.Compare(&b, c, report.TextOptions{}); err != nil {
+	if err := report.Compare(&b, c, report.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -54,6 +57,19 @@ func TestCompareGolden(t *testing.T) {
 				t.Errorf("%s line %d\nwant %s\ngot  %s\nmake golden writes what is printed now; read the difference before committing it", file, line, a, b)
 			}
 		})
+	}
+}
+
+// Comparisons of the shipped scenarios fit terminals of any usual width.
+func TestCompareFits(t *testing.T) {
+	for _, s := range run.List() {
+		for _, width := range []int{80, 100, 120} {
+			for _, line := range strings.Split(string(comparisonIn(t, s.Name, width)), "\n") {
+				if len(line) > width { // all ASCII
+					t.Errorf("%s: %d columns, more than %d: %s", s.Name, len(line), width, line)
+				}
+			}
+		}
 	}
 }
 

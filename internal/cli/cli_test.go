@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -19,12 +20,17 @@ import (
 
 // fake is a pipeline whose scenarios are named after how they end; it keeps
 // the options it was called with.
-type fake struct{ got run.Options }
+type fake struct {
+	mu  sync.Mutex // a comparison calls from several goroutines
+	got run.Options
+}
 
 func (f *fake) pipeline() Pipeline {
 	return Pipeline{
 		Do: func(ctx context.Context, opt run.Options) (*record.Run, *scenario.Valid, error) {
+			f.mu.Lock()
 			f.got = opt
+			f.mu.Unlock()
 			return outcomeNamed(ctx, opt.Scenario)
 		},
 		List: func() []scenario.Info {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -80,5 +81,35 @@ func TestMeterOffWithoutTerminal(t *testing.T) {
 	m.clear()
 	if out.Len() != 0 {
 		t.Errorf("wrote %q", out.String())
+	}
+}
+
+// The line of a comparison counts the runs and never goes back.
+func TestWatcher(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	m := &meter{out: &out, on: true, width: func() int { return 120 }, clock: func() time.Time { return now }, start: now}
+	w := &watcher{meter: m, runs: make([]run.Progress, 4)}
+	last := func() string {
+		lines := strings.Split(out.String(), "\r\x1b[K")
+		return lines[len(lines)-1]
+	}
+	now = now.Add(10 * time.Second)
+	w.show(compare.Job{Index: 1, Stack: "rocev2"}, run.Progress{Now: units.Millisecond, DeliveredBytes: 1, TotalBytes: 2, Stop: units.Never})
+	if got, want := last(), " 12 %, 0 of 4 runs done, rocev2 at 1.00 ms, about 1m10s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	now = now.Add(10 * time.Second)
+	w.finish(compare.Job{Index: 1, Stack: "rocev2"})
+	if got, want := last(), " 25 %, 1 of 4 runs done, rocev2 done, about 1m0s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	now = now.Add(10 * time.Second)
+	for _, i := range []int{0, 2, 3} {
+		w.finish(compare.Job{Index: i, Stack: "x"})
+		now = now.Add(10 * time.Second)
+	}
+	if got, want := last(), "100 %, 4 of 4 runs done, x done"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

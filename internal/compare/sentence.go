@@ -296,6 +296,10 @@ func (t *story) longestHeld() (longest *record.Port) {
 	return longest
 }
 
+// linkCauses are the causes of loss that lie on a link and are counted at the
+// port it leads to.
+func linkCauses() []string { return []string{"link loss", "bit error", "drop_every", "link down"} }
+
 // drops names each cause with the nodes where it struck.
 func (t *story) drops() string {
 	type cause struct {
@@ -317,7 +321,11 @@ func (t *story) drops() string {
 	var out []string
 	for _, c := range causes {
 		who, first := t.who(c.nodes.nodes)
-		out = append(out, who+" dropped "+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.name))
+		verb := " dropped "
+		if slices.Contains(linkCauses(), c.name) {
+			who, verb = "links into "+who, " lost "
+		}
+		out = append(out, who+verb+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.name))
 	}
 	return strings.Join(out, ", ")
 }

@@ -79,7 +79,7 @@ func TestSentence(t *testing.T) {
 					{Cause: "link loss", Act: record.Act{Count: 2, First: 3 * us, Last: 4 * us}}}}},
 			Ledger: []record.Entry{entry(record.NAKSent, "h9", 2, 9e6, 10e6, 0), entry(record.RNR, "h9", 1, 9e6, 9e6, 0),
 				entry(record.AckTimeout, "h0", 3, 67e9, 99e9, 0)}},
-			"switch s1 and switch s2 dropped 6 frames from 8.00 us on (egress threshold), switch s1 dropped 2 frames from 3.00 us on (link loss), " +
+			"switch s1 and switch s2 dropped 6 frames from 8.00 us on (egress threshold), links into switch s1 lost 2 frames from 3.00 us on (link loss), " +
 				"h9's NIC sent 2 NAKs from 9.00 us on, h9's NIC had no receive posted once, h0's NIC waited for a timeout 3 times from 67.0 ms on, 5.00 KB were sent again; " +
 				"nobody paused; both messages completed, the slower in 1.00 ms."},
 		{"errors", record.Run{QPs: qps("h0", "h9"),

@@ -46,6 +46,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeli
 	if msg := oneLine(err.Error()); msg != "" {
 		fmt.Fprintln(stderr, "hopscope: "+msg)
 	}
+	var wrong *scenario.Error
+	if _, ok := terminal(stderr); ok && errors.As(err, &wrong) {
+		fmt.Fprint(stderr, excerpt(wrong))
+	}
 	var s *status
 	if errors.As(err, &s) {
 		return s.code
@@ -86,7 +90,7 @@ func newRoot(p Pipeline) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newVersion())
+	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newCheck(), newSchema(), newImport(), newVersion())
 	return root
 }
 

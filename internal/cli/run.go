@@ -21,9 +21,9 @@ import (
 
 // runFlags are the flags of hopscope run.
 type runFlags struct {
+	input
 	json, csv, out string
-	ns3            string
-	set            []string
+	ns3Out         string
 	seed           uint64
 	workers        int
 	quiet, verbose bool
@@ -37,18 +37,20 @@ func newRun(p Pipeline) *cobra.Command {
 		Example: "  hopscope run incast-4to1\n" +
 			"  hopscope run incast-4to1 --set topology.star.hosts=9 --json result.json\n" +
 			"  hopscope run my.yaml --out results && hopscope report results\n" +
-			"  hopscope run --ns3 mix/config.txt",
+			"  hopscope run --ns3 mix/config.txt --ns3-out mix\n" +
+			"  hopscope run --topo net.topo --cm load.cm",
 		RunE: func(c *cobra.Command, args []string) error { return runScenario(c, args, f, p) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.json, "json", "", "write the result as JSON to `FILE` (-: to standard output, instead of the report)")
-	flags.StringVar(&f.csv, "csv", "", "write flows.csv, ports.csv, qps.csv and ledger.csv to `DIR`")
+	flags.StringVar(&f.csv, "csv", "", "write flows.csv, accounts.csv, ports.csv, qps.csv and ledger.csv to `DIR`")
 	flags.StringVar(&f.out, "out", "", "keep result and scenario in the run directory `DIR`, for hopscope report")
-	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value, `key=value`: topology.star.hosts=9; may be repeated")
+	f.changes(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
-	flags.StringVar(&f.ns3, "ns3", "", "run an ns-3 RDMA simulator `CONFIG` instead of a scenario")
+	f.foreign(flags)
+	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
@@ -102,17 +104,11 @@ func untilInterrupt(parent context.Context, say func()) (ctx context.Context, st
 
 // options checks the flags and turns them into the pipeline's options.
 func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error) {
-	opt := run.Options{NS3: f.ns3, Set: f.set, Workers: f.workers}
-	switch {
-	case len(args) > 1:
-		return opt, fmt.Errorf("run takes one scenario, not %d (%s)", len(args), strings.Join(args, ", "))
-	case len(args) == 1 && f.ns3 != "":
-		return opt, fmt.Errorf("give either a scenario (%s) or --ns3 %s, not both", args[0], f.ns3)
-	case len(args) == 0 && f.ns3 == "":
-		return opt, errors.New("run needs a scenario: a file, a name that hopscope scenarios lists, or --ns3 CONFIG")
-	case len(args) == 1:
-		opt.Scenario = args[0]
+	opt, err := f.input.options("run", args)
+	if err != nil {
+		return opt, err
 	}
+	opt.TracePauses, opt.Workers = f.ns3Out != "", f.workers
 	if c.Flags().Changed("seed") {
 		opt.Seed = &f.seed
 	}
@@ -121,7 +117,7 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	} else if f.workers < 1 {
 		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
 	}
-	return opt, checkSet(f.set)
+	return opt, nil
 }
 
 // checkSet refuses --set arguments that assign nothing.
@@ -139,7 +135,7 @@ func (f *runFlags) checkTargets() error {
 	if err := checkJSON(f.json); err != nil {
 		return err
 	}
-	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}} {
+	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}} {
 		if info, err := os.Stat(d.dir); d.dir != "" && err == nil && !info.IsDir() {
 			return fmt.Errorf("%s %s: is a file; name a directory", d.flag, d.dir)
 		}
@@ -153,28 +149,16 @@ func (f *runFlags) checkTargets() error {
 }
 
 // checkJSON refuses a --json file that cannot be written.
-func checkJSON(file string) error {
-	if file == "" || file == "-" {
-		return nil
-	}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return fmt.Errorf("--json %s: is a directory; name a file", file)
-	}
-	dir := filepath.Dir(file)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("--json %s: there is no directory %s", file, dir)
-	}
-	return nil
-}
+func checkJSON(file string) error { return checkFile("--json", file) }
 
 // write hands the run to everything that was asked for. Each is tried, so that
 // one full disk does not cost the rest; the first error is returned.
 func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt run.Options) error {
 	var errs []error
 	if f.out != "" {
-		meta := report.Meta{Program: version(), Scenario: opt.Scenario, NS3: f.ns3 != "", Set: f.set, Seed: r.Seed}
-		if meta.NS3 {
-			meta.Scenario = f.ns3
+		meta := report.Meta{Program: version(), Scenario: opt.Scenario, Set: f.set, Seed: r.Seed}
+		if f.isForeign() {
+			meta.Scenario = f.given()
 		}
 		var source []byte
 		if v != nil {
@@ -185,6 +169,9 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.csv != "" {
 		errs = append(errs, report.WriteCSV(f.csv, r))
 	}
+	if f.ns3Out != "" && v != nil {
+		errs = append(errs, writeNS3(f.ns3Out, r, v))
+	}
 	if f.json != "" {
 		errs = append(errs, f.writeJSON(c, r))
 	}
@@ -192,6 +179,17 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		errs = append(errs, printText(c, r, f.verbose))
 	}
 	return failure(errors.Join(errs...))
+}
+
+// writeNS3 writes the files that scripts for the ns-3 RDMA simulators read.
+func writeNS3(dir string, r *record.Run, v *scenario.Valid) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := report.WriteFile(filepath.Join(dir, "fct.txt"), v.NS3FCT(r)); err != nil {
+		return err
+	}
+	return report.WriteFile(filepath.Join(dir, "pfc.txt"), v.NS3PFC(r))
 }
 
 func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run) error {

@@ -17,8 +17,7 @@ import (
 const (
 	MetaFile     = "run.json"      // what the directory is, and the digests of the others
 	ResultFile   = "result.json"   // the Document
-	ScenarioFile = "scenario.yaml" // the scenario as given
-	ConfigFile   = "config.txt"    // instead of it: the ns-3 configuration as given
+	ScenarioFile = "scenario.yaml" // the scenario as given; of foreign files, what they amount to
 )
 
 // runFormat identifies a run directory.
@@ -30,8 +29,7 @@ type Meta struct {
 	Format   string   `json:"format"`
 	Version  int      `json:"version"`
 	Program  string   `json:"program"`         // version of hopscope that wrote it
-	Scenario string   `json:"scenario"`        // name or file as given
-	NS3      bool     `json:"ns3,omitempty"`   // Scenario is an ns-3 configuration
+	Scenario string   `json:"scenario"`        // name or file as given, or the flags that name foreign files
 	Set      []string `json:"set,omitempty"`   // --set key=value, in order
 	Seed     uint64   `json:"seed"`            // the one that was used
 	Files    []Digest `json:"files,omitempty"` // the other files
@@ -72,11 +70,7 @@ func Save(dir string, r *record.Run, source []byte, meta Meta) error {
 	if err != nil {
 		return err
 	}
-	sourceName, otherName := ScenarioFile, ConfigFile
-	if meta.NS3 {
-		sourceName, otherName = otherName, sourceName
-	}
-	files := []file{{ResultFile, result}, {sourceName, source}}
+	files := []file{{ResultFile, result}, {ScenarioFile, source}}
 	meta.Format, meta.Version, meta.Files = runFormat, Version, nil
 	for _, f := range files {
 		meta.Files = append(meta.Files, Digest{f.name, digest(f.data)})
@@ -85,14 +79,7 @@ func Save(dir string, r *record.Run, source []byte, meta Meta) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", MetaFile, err)
 	}
-	if err := writeSet(dir, append(files, file{MetaFile, append(described, '\n')})); err != nil {
-		return err
-	}
-	// What an earlier run of the other kind left here describes nothing now.
-	if err := os.Remove(filepath.Join(dir, otherName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s: %w", filepath.Join(dir, otherName), reason(err))
-	}
-	return nil
+	return writeSet(dir, append(files, file{MetaFile, append(described, '\n')}))
 }
 
 // Load reads a run directory back. Directories of other programs, missing

@@ -32,6 +32,7 @@ func (r *resolver) readDCQCN(n *node) {
 		root.word("dcqcn", &preset, append(congestion.Presets(), "none")...)
 		n = nil
 	}
+	object{r.d, nil, ""}.note("dcqcn", wordsOf(append(congestion.Presets(), "none")...))
 	o := r.d.object(n, "dcqcn", "preset", "rpg_time_reset", "rpg_byte_reset", "rpg_byte_reset_unit", "rpg_threshold",
 		"rpg_max_rate", "rpg_ai_rate", "rpg_hai_rate", "rpg_gd", "rpg_min_dec_fac", "rpg_min_rate", "rate_to_set_on_first_cnp",
 		"dce_tcp_g", "dce_tcp_rtt", "rate_reduce_monitor_period", "initial_alpha", "min_time_between_cnps", "cnp_coalesce",

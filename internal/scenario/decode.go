@@ -14,11 +14,12 @@ type decoder struct {
 	err      *Error
 	readFile func(path string) ([]byte, error) // of the files that a file names
 	onKeys   func(path string, keys []string)  // told of every section's keys; nil: nobody
+	shape    *shape                            // notes what is asked for and reads nothing; see schema.go
 }
 
 // fail keeps the first error. A place that was never given is the file's start.
 func (d *decoder) fail(p pos, format string, args ...any) {
-	if d.err == nil {
+	if d.err == nil && d.shape == nil {
 		if p == (pos{}) {
 			p = pos{d.file, 1, 1}
 		}
@@ -41,6 +42,14 @@ func (d *decoder) object(n *node, path string, keys ...string) object {
 	}
 	if d.onKeys != nil {
 		d.onKeys(path, keys)
+	}
+	if d.shape != nil {
+		s := d.shape.at(path)
+		for _, k := range keys {
+			if !contains(s.keys, k) {
+				s.keys = append(s.keys, k)
+			}
+		}
 	}
 	switch n.kind {
 	case mappingNode:
@@ -130,18 +139,34 @@ func read[T any](o object, key string, dst *T, parse func(string) (T, error)) bo
 	return true
 }
 
-func (o object) time(key string, dst *units.Time) bool  { return read(o, key, dst, units.ParseTime) }
-func (o object) rate(key string, dst *units.Rate) bool  { return read(o, key, dst, units.ParseRate) }
-func (o object) size(key string, dst *units.Bytes) bool { return read(o, key, dst, units.ParseBytes) }
+func (o object) time(key string, dst *units.Time) bool {
+	o.note(key, quantityOf(units.TimePattern()))
+	return read(o, key, dst, units.ParseTime)
+}
+
+func (o object) rate(key string, dst *units.Rate) bool {
+	o.note(key, quantityOf(units.RatePattern()))
+	return read(o, key, dst, units.ParseRate)
+}
+
+func (o object) size(key string, dst *units.Bytes) bool {
+	o.note(key, quantityOf(units.BytesPattern()))
+	return read(o, key, dst, units.ParseBytes)
+}
+
 func (o object) length(key string, dst *units.Length) bool {
+	o.note(key, quantityOf(units.LengthPattern()))
 	return read(o, key, dst, units.ParseLength)
 }
+
 func (o object) probability(key string, dst *float64) bool {
+	o.note(key, jsonSchema{"type": []string{"string", "number"}, "minimum": 0, "maximum": 1})
 	return read(o, key, dst, units.ParseProbability)
 }
 
 // integer reads a whole number between lo and hi.
 func (o object) integer(key string, dst *int, lo, hi int) bool {
+	o.note(key, wholeNumber(lo, hi))
 	text, ok := o.scalar(key)
 	if !ok {
 		return false
@@ -156,6 +181,7 @@ func (o object) integer(key string, dst *int, lo, hi int) bool {
 }
 
 func (o object) boolean(key string, dst *bool) bool {
+	o.note(key, jsonSchema{"type": "boolean"})
 	text, ok := o.scalar(key)
 	if !ok {
 		return false
@@ -170,6 +196,7 @@ func (o object) boolean(key string, dst *bool) bool {
 
 // word reads one of the given words.
 func (o object) word(key string, dst *string, words ...string) bool {
+	o.note(key, wordsOf(words...))
 	text, ok := o.scalar(key)
 	if !ok {
 		return false
@@ -184,6 +211,9 @@ func (o object) word(key string, dst *string, words ...string) bool {
 
 // list returns the items under key; a single value counts as a list of one.
 func (o object) list(key string) []*node {
+	if o.describing() {
+		return []*node{{}} // so that the reader asks for the keys of an item
+	}
 	v := o.n.get(key)
 	switch {
 	case v == nil || o.d.err != nil || v.kind == nullNode:
@@ -196,6 +226,9 @@ func (o object) list(key string) []*node {
 
 // priorities reads a list of priorities 0 to 7 into a mask.
 func (o object) priorities(key string, dst *uint8) bool {
+	o.note(key, listOf(wholeNumber(0, 7)))
+	o.note(key, wholeNumber(0, 7))
+	o.note(key, wordsOf("none"))
 	v := o.n.get(key)
 	if v == nil || o.d.err != nil {
 		return false
@@ -219,6 +252,8 @@ func (o object) priorities(key string, dst *uint8) bool {
 
 // fraction reads a positive ratio such as 1/8, 2 or 0.5.
 func (o object) fraction(key string, num, den *int64) bool {
+	o.note(key, jsonSchema{"type": "string", "pattern": `^ *[0-9]+ */ *[0-9]+ *$|^[0-9]+(\\.[0-9]{1,4})?$`})
+	o.note(key, jsonSchema{"type": "number", "exclusiveMinimum": 0})
 	text, ok := o.scalar(key)
 	if !ok {
 		return false
@@ -266,9 +301,9 @@ func (o object) keyPos(key string) pos {
 
 // needInteger is integer for a key that must be there.
 func (o object) needInteger(key string, dst *int, lo, hi int) {
+	o.need(key)
 	if o.d.err == nil && !o.has(key) {
 		o.d.fail(o.n.pos, "%s has no %s; give a whole number from %d to %d", o.path, key, lo, hi)
-		return
 	}
 	o.integer(key, dst, lo, hi)
 }

@@ -231,6 +231,7 @@ func (r *resolver) readHeader(o object) {
 		return n, nil
 	})
 	v.Stack = stackRoCEv2
+	o.note("stack", wordsOf(StackNames()...))
 	if text, ok := o.scalar("stack"); ok {
 		v.Stack = text
 		if msg := CheckStack(text); msg != "" {
@@ -278,7 +279,7 @@ func readMTU(o object, mtu *units.Bytes) {
 }
 
 func (r *resolver) readMeasure(o object) {
-	if !o.has("measure") {
+	if !o.has("measure") && !o.describing() {
 		return
 	}
 	m := o.object("measure", "from", "to")
@@ -332,6 +333,10 @@ func (r *resolver) withoutPFC(settings ...*pfcSettings) {
 
 // overrides applies the sections of named nodes.
 func (r *resolver) overrides(o object, key string, kind topology.Kind, apply func(n int, v *node, path string)) {
+	if o.describing() {
+		apply(0, nil, key+".*")
+		return
+	}
 	v := o.n.get(key)
 	if v == nil || r.d.err != nil {
 		return

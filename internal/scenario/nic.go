@@ -72,6 +72,7 @@ func readNIC(d *decoder, n *node, path string, s *nicSettings) {
 		s.obj = o
 	}
 	o.integer("ack_every", &s.ackEvery, 1, 1<<20)
+	o.note("ack_class", wordsOf("data"))
 	if text, ok := o.scalar("ack_class"); ok && text == "data" {
 		s.ackClass = -1
 	} else {

@@ -65,6 +65,11 @@ func (r *resolver) ns3Section(n *node) *ns3Config {
 	c := &ns3Config{d: r.d, file: r.d.file, keys: map[string][]ns3Word{}, at: map[string]pos{}}
 	o := r.d.object(n, "ns3", ns3SectionKeys()...)
 	known := ns3Keys()
+	for _, key := range ns3SectionKeys() {
+		if known[key] < 0 {
+			o.note(key, mapOf(anyScalar()))
+		}
+	}
 	for _, f := range o.n.fields {
 		c.at[f.key] = f.pos
 		switch {

@@ -131,6 +131,7 @@ func readPFC(parent object, p *pfcSettings, isSwitch bool) {
 	if isSwitch {
 		keys = append(keys, "alpha", "xoff", "xon_offset", "reserved", "headroom", "headroom_rule", "cell")
 	}
+	parent.note("pfc", wordsOf("none"))
 	if v := parent.n.get("pfc"); v != nil && v.kind == scalarNode && v.text == "none" {
 		p.enabled = 0
 		return
@@ -164,6 +165,8 @@ func readPFC(parent object, p *pfcSettings, isSwitch bool) {
 
 // readOr reads a value that may also be the given word.
 func readOr[T any](o object, key, word string, meaning T, dst *T, parse func(string) (T, error)) bool {
+	o.note(key, wordsOf(word))
+	o.note(key, quantityFor(dst))
 	if text, ok := o.scalar(key); ok && text == word {
 		*dst = meaning
 		return true
@@ -172,6 +175,7 @@ func readOr[T any](o object, key, word string, meaning T, dst *T, parse func(str
 }
 
 func readECN(parent object, e *ecnSettings) {
+	parent.note("ecn", wordsOf("none"))
 	if v := parent.n.get("ecn"); v != nil && v.kind == scalarNode && v.text == "none" {
 		e.off = true
 		return
@@ -205,6 +209,10 @@ func readECN(parent object, e *ecnSettings) {
 	if v := o.n.get("per_rate"); v != nil {
 		readPerRate(o, v, e)
 	}
+	if o.describing() {
+		var row ratedRED
+		readRED(o.d.object(nil, o.path+".per_rate.*", "kmin", "kmax", "pmax"), &row.red)
+	}
 }
 
 // checkRED refuses a curve that falls.
@@ -230,18 +238,24 @@ func readPerRate(o object, v *node, e *ecnSettings) {
 			o.d.fail(f.pos, "%s: kmin and kmax are needed", inner.path)
 		}
 		row := ratedRED{rate, fabric.RED{PMax: 1}, fromScenario}
-		inner.size("kmin", &row.red.KMin)
-		inner.size("kmax", &row.red.KMax)
-		inner.probability("pmax", &row.red.PMax)
-		if o.d.err == nil && (row.red.KMax == 0 || row.red.KMax > maxBuffer) {
-			inner.fail("kmax", "%v is no threshold; give 1B to 1GiB, or ecn: none to mark nothing", row.red.KMax)
-		}
-		checkRED(inner, row.red)
+		readRED(inner, &row.red)
 		e.perRate = append([]ratedRED{row}, e.perRate...)
 	}
 }
 
+// readRED reads the curve of one rate.
+func readRED(o object, red *fabric.RED) {
+	o.size("kmin", &red.KMin)
+	o.size("kmax", &red.KMax)
+	o.probability("pmax", &red.PMax)
+	if o.d.err == nil && (red.KMax == 0 || red.KMax > maxBuffer) {
+		o.fail("kmax", "%v is no threshold; give 1B to 1GiB, or ecn: none to mark nothing", red.KMax)
+	}
+	checkRED(o, *red)
+}
+
 func readLossy(parent object, s *switchSettings) {
+	parent.note("lossy", wordsOf("unlimited"))
 	if v := parent.n.get("lossy"); v != nil && v.kind == scalarNode && v.text == "unlimited" {
 		s.lossyDen = 0
 		return
@@ -256,6 +270,7 @@ func readLossy(parent object, s *switchSettings) {
 // readPriorityMap reads which priority a switch gives each code point of one
 // kind.
 func readPriorityMap(o object, key, kind string, prio []uint8) {
+	o.note(key, mapOf(wholeNumber(0, 7)))
 	v := o.n.get(key)
 	if v == nil || o.d.err != nil {
 		return
@@ -282,6 +297,7 @@ func readPriorityMap(o object, key, kind string, prio []uint8) {
 func readScheduler(parent object, strict *uint8, weight *[fabric.Classes]uint8) {
 	o := parent.object("scheduler", "strict", "weights")
 	o.priorities("strict", strict)
+	o.note("weights", mapOf(wholeNumber(1, 255)))
 	v := o.n.get("weights")
 	if v == nil || o.d.err != nil {
 		return

@@ -19,10 +19,15 @@ func linkKeys() []string {
 // generators are the shapes a topology can be made of.
 func generators() []string { return []string{"star", "leaf_spine", "fat_tree", "clos", "rail"} }
 
+// topologyKeys are the keys of the topology section.
+func topologyKeys() []string {
+	return append(generators(), "hosts", "switches", "order", "links")
+}
+
 // readTopology builds the graph. A topology is a generator, perhaps with some
 // of its links changed by `links`, or explicit hosts, switches and links.
 func (r *resolver) readTopology(n *node) {
-	o := r.d.object(n, "topology", append(generators(), "hosts", "switches", "order", "links")...)
+	o := r.d.object(n, "topology", topologyKeys()...)
 	if r.d.err != nil {
 		return
 	}
@@ -123,7 +128,7 @@ func (r *resolver) readFatTree(o object) {
 	read(s, "oversubscription", &p.Edge, topology.ParseRatio)
 	p.HostLink, p.LeafLink = r.tiers(s, "host_link", "leaf_link")
 	p.CoreLink = p.LeafLink
-	if s.has("core_link") {
+	if s.has("core_link") || s.describing() {
 		p.CoreLink = r.tier(s, "core_link", p.LeafLink)
 	}
 	if r.d.err != nil {
@@ -154,7 +159,7 @@ func (r *resolver) readRail(o object) {
 // not given is like a host's.
 func (r *resolver) tiers(s object, host, fabric string) (hostLink, fabricLink topology.LinkSpec) {
 	base := r.readLink(s, topology.LinkSpec{})
-	if s.has("link") {
+	if s.has("link") || s.describing() {
 		base = r.tier(s, "link", base)
 	}
 	hostLink, fabricLink = base, base
@@ -164,7 +169,7 @@ func (r *resolver) tiers(s object, host, fabric string) (hostLink, fabricLink to
 			fabricLink = hostLink
 		}
 	}
-	if s.has(fabric) {
+	if s.has(fabric) || s.describing() {
 		fabricLink = r.tier(s, fabric, base)
 	}
 	return hostLink, fabricLink
@@ -174,6 +179,9 @@ func (r *resolver) tiers(s object, host, fabric string) (hostLink, fabricLink to
 func (r *resolver) tier(o object, key string, spec topology.LinkSpec) topology.LinkSpec {
 	v := o.n.get(key)
 	switch {
+	case o.describing():
+		o.rate(key, &spec.Rate)
+		r.readLink(o.object(key, linkKeys()...), spec)
 	case r.d.err != nil:
 	case v == nil:
 		r.d.fail(o.n.pos, "%s has no %s; give a rate such as %s: 400Gbps", o.path, key, key)
@@ -198,8 +206,7 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 	if spec.Length == 0 && spec.Delay == 0 && !o.has("delay") {
 		spec.Length = defaultLength
 	}
-	if o.has("rate") {
-		o.rate("rate", &spec.Rate)
+	if o.rate("rate", &spec.Rate) {
 		r.checkLink(o, "rate", spec)
 	}
 	if o.length("length", &spec.Length) {
@@ -262,6 +269,10 @@ func (r *resolver) readExplicit(o object) {
 // addNodes adds hosts, then switches, or all of them as `order` lists them:
 // nodes that ask at the same instant are served by their numbers.
 func (r *resolver) addNodes(o object, g *topology.Graph) {
+	names := listOf(anyScalar())
+	for _, key := range []string{"hosts", "switches", "order"} {
+		o.note(key, names)
+	}
 	kinds := []struct {
 		items []*node
 		add   func(name string) error
@@ -314,6 +325,7 @@ func (r *resolver) addNode(item *node, add func(string) error) {
 
 // between reads the two ends of a link.
 func (r *resolver) between(l object) (a, b string) {
+	l.note("between", listOf(anyScalar()))
 	ends := l.list("between")
 	if r.d.err != nil {
 		return "", ""

@@ -15,6 +15,9 @@ type trigger struct {
 // readTriggerList reads the names, kinds and counts that workload entries refer
 // to.
 func (r *resolver) readTriggerList(o object) {
+	if o.describing() {
+		readTriggerKind(r.d.object(nil, "triggers.*", "kind", "count"))
+	}
 	v := o.n.get("triggers")
 	if v == nil || r.d.err != nil {
 		return
@@ -30,9 +33,7 @@ func (r *resolver) readTriggerList(o object) {
 	r.triggerNumber = make(map[string]int, len(v.fields))
 	for _, f := range v.fields {
 		t := r.d.object(f.value, "triggers."+f.key, "kind", "count")
-		kind, count := workload.OneShot.String(), 0
-		t.word("kind", &kind, workload.TriggerKinds()...)
-		t.integer("count", &count, 1, workload.MaxMessages)
+		kind, count := readTriggerKind(t)
 		one := trigger{name: f.key, count: count, pos: f.pos}
 		for k, name := range workload.TriggerKinds() {
 			if name == kind {
@@ -49,6 +50,13 @@ func (r *resolver) readTriggerList(o object) {
 		r.triggers = append(r.triggers, one)
 		r.triggerNumber[f.key] = len(r.triggers)
 	}
+}
+
+func readTriggerKind(t object) (kind string, count int) {
+	kind = workload.OneShot.String()
+	t.word("kind", &kind, workload.TriggerKinds()...)
+	t.integer("count", &count, 1, workload.MaxMessages)
+	return kind, count
 }
 
 // readTriggers reads what starts a message in place of a time, and what its end

@@ -62,6 +62,7 @@ func (r *resolver) readEntry(item *node, i int) {
 	if r.d.err != nil {
 		return
 	}
+	o.exactlyOne()
 	if len(o.n.fields) != 1 {
 		r.d.fail(o.n.pos, "%s has %d patterns; give one of %s per list item", path, len(o.n.fields), suggestList(patterns()))
 		return
@@ -79,7 +80,7 @@ func (r *resolver) readEntry(item *node, i int) {
 	entry := r.v.Plan.AddEntry(name)
 	opt := r.readOptions(p)
 	size := units.Bytes(0)
-	if kind != "flows" || p.has("size") {
+	if kind != "flows" || p.has("size") || p.describing() {
 		r.readSize(p, &size)
 	}
 	if r.d.err != nil {
@@ -114,7 +115,6 @@ func uniqueName(kind string, taken []string) string {
 func (r *resolver) readSize(o object, size *units.Bytes) {
 	if r.d.err == nil && !o.has("size") {
 		r.d.fail(o.n.pos, "%s has no size; give the bytes of a message such as size: 64MB", o.path)
-		return
 	}
 	if o.size("size", size) && (*size < 1 || *size > workload.MaxBytes) {
 		o.fail("size", "%v is no message of a reliable connection; give 1B to %v (2^31 bytes, IBTA), and count for more", *size, units.Bytes(workload.MaxBytes))
@@ -152,6 +152,7 @@ func (r *resolver) readOptions(o object) workload.Options {
 	if o.word("remote_access", &word, "write", "none") {
 		opt.NoRemoteWrite = word == "none"
 	}
+	o.note("receives", wordsOf("none", "unlimited"))
 	if text, ok := o.scalar("receives"); ok && text == "none" {
 		opt.Receives = 0
 	} else if !ok || text != "unlimited" {
@@ -193,6 +194,7 @@ func (r *resolver) readClass(o object, opt *workload.Options) {
 }
 
 func (r *resolver) readPath(o object) []int {
+	o.note("path", listOf(anyScalar()))
 	var path []int
 	for _, item := range o.list("path") {
 		i, ok := r.v.Graph.NodeByName(item.text)
@@ -244,6 +246,7 @@ func (r *resolver) endpoint(o object, key string, item *node) int {
 
 // one reads a single host that must be given.
 func (r *resolver) one(o object, key string) int {
+	o.need(key)
 	v := o.n.get(key)
 	if v == nil {
 		r.d.fail(o.n.pos, "%s has no %s; name a host", o.path, key)
@@ -254,6 +257,8 @@ func (r *resolver) one(o object, key string) int {
 
 // many reads a list of hosts; absent or "all" means every host port.
 func (r *resolver) many(o object, key string) []int {
+	o.note(key, listOf(anyScalar()))
+	o.note(key, anyScalar())
 	v := o.n.get(key)
 	var eps []int
 	if v == nil || v.kind == scalarNode && v.text == "all" {
@@ -349,10 +354,10 @@ func (r *resolver) addFlow(f object, entry int, size units.Bytes, opt workload.O
 	if f.time("start", &opt.Start) {
 		opt.Trigger = 0
 	}
-	if f.has("class") || f.has("dscp") {
+	if f.has("class") || f.has("dscp") || f.describing() {
 		r.readClass(f, &opt)
 	}
-	if f.has("path") {
+	if f.has("path") || f.describing() {
 		opt.Path = r.readPath(f)
 	}
 	r.readUDPPorts(f, &opt)

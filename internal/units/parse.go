@@ -181,3 +181,24 @@ func quote(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// TimePattern is a regular expression (ECMA 262) of the texts that ParseTime
+// reads, but for limits.
+func TimePattern() string { return timeQuantity().pattern() }
+
+// RatePattern is the same for ParseRate.
+func RatePattern() string { return rateQuantity().pattern() }
+
+// BytesPattern is the same for ParseBytes.
+func BytesPattern() string { return bytesQuantity().pattern() }
+
+// LengthPattern is the same for ParseLength.
+func LengthPattern() string { return lengthQuantity().pattern() }
+
+func (q quantity) pattern() string {
+	names := make([]string, len(q.units))
+	for i, u := range q.units {
+		names[i] = u.suffix
+	}
+	return `^ *([0-9]+\.?[0-9]*|\.[0-9]+) *(` + strings.Join(names, "|") + `) *$|^ *0*\.?0* *$`
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/spf13/cobra"
+)
+
+func newCheck() *cobra.Command {
+	var in input
+	c := &cobra.Command{
+		Use:   "check SCENARIO|FILE",
+		Short: "Read a scenario without running it and say what it amounts to",
+		Long: "check reads a scenario as run would. It prints one line that begins with ok and a\n" +
+			"line per warning, or one line that says where it is wrong and what would be right;\n" +
+			"the exit status is then 2.",
+		RunE: func(c *cobra.Command, args []string) error {
+			opt, err := in.options("check", args)
+			if err != nil {
+				return err
+			}
+			v, err := run.Load(opt)
+			if err != nil {
+				return err
+			}
+			return failure(printCheck(c.OutOrStdout(), v))
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	in.changes(flags)
+	in.foreign(flags)
+	return c
+}
+
+// printCheck sums a scenario up.
+func printCheck(w io.Writer, v *scenario.Valid) error {
+	hosts, bytes := 0, int64(0)
+	for i := range v.Graph.Nodes {
+		if v.Graph.Nodes[i].Kind == topology.Host {
+			hosts++
+		}
+	}
+	for i := range v.Plan.Messages {
+		bytes += int64(v.Plan.Messages[i].Bytes)
+	}
+	_, err := fmt.Fprintf(w, "ok: %s: %s, %s, %s; %s, %s; %s\n", oneLine(v.Name), many(hosts, "host", "s"),
+		many(len(v.Graph.Nodes)-hosts, "switch", "es"), many(len(v.Graph.Links), "link", "s"),
+		many(len(v.Plan.Messages), "message", "s"), metrics.FormatBytes(bytes), many(len(v.Warnings), "warning", "s"))
+	for _, text := range v.Warnings {
+		if err == nil {
+			_, err = fmt.Fprintln(w, "warning: "+oneLine(text))
+		}
+	}
+	return err
+}
+
+// many counts things in words: "1 host", "1,024 hosts", "no warnings".
+func many(n int, what, plural string) string {
+	switch n {
+	case 0:
+		return "no " + what + plural
+	case 1:
+		return "1 " + what
+	}
+	return metrics.FormatCount(int64(n)) + " " + what + plural
+}
+
+// excerpt shows the line that an error points at with a mark below, or nothing
+// when it points at none.
+func excerpt(e *scenario.Error) string {
+	line, ok := scenario.SourceLine(e)
+	if !ok {
+		return ""
+	}
+	const before, width = 60, 100
+	from := max(0, e.Col-1-before) // a long line is cut on both sides
+	mark := min(max(e.Col-1-from, 0), len(line)-min(from, len(line)))
+	shown := line[min(from, len(line)):]
+	shown = shown[:min(len(shown), width)]
+	number := fmt.Sprintf("%5d | ", e.Line)
+	indent := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, shown[:min(mark, len(shown))])
+	return number + shown + "\n" + strings.Repeat(" ", len(number)-2) + "| " + indent + "^\n"
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/spf13/cobra"
+)
+
+func newImport() *cobra.Command {
+	var in input
+	var out string
+	c := &cobra.Command{
+		Use:   "import",
+		Short: "Turn files of other simulators into a scenario that runs the same",
+		Example: "  hopscope import --ns3 mix/config.txt > scenario.yaml\n" +
+			"  hopscope import --topo net.topo --cm load.cm -o scenario.yaml",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 || !in.isForeign() {
+				return errors.New("import needs --ns3 CONFIG, or --topo FILE --cm FILE, and nothing else")
+			}
+			opt, err := in.options("import", args)
+			if err != nil {
+				return err
+			}
+			if err := checkFile("-o", out); err != nil {
+				return err
+			}
+			v, err := run.Load(opt)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				_, err := c.OutOrStdout().Write(v.Source)
+				return failure(err)
+			}
+			return failure(report.WriteFile(out, v.Source))
+		},
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	in.foreign(flags)
+	in.changes(flags)
+	flags.StringVarP(&out, "output", "o", "", "write the scenario to `FILE` instead of standard output")
+	return c
+}
+
+// checkFile refuses a path that no file can be written to; "" and "-" are none.
+func checkFile(flag, path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s %s: is a directory; name a file", flag, path)
+	}
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s %s: there is no directory %s", flag, path, dir)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/hopscope/hopscope/scenarios"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+func compiledSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("scenario.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("scenario.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// validate checks YAML text against the schema.
+func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
+	t.Helper()
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(value)
+}
+
+func TestShippedScenariosFollowTheSchema(t *testing.T) {
+	s := compiledSchema(t)
+	for _, info := range List() {
+		text, err := scenarios.FS.ReadFile(info.Name + "/scenario.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(t, s, text); err != nil {
+			t.Errorf("%s: %v", info.Name, err)
+		}
+	}
+}
+
+// What imports write follows it too, and so does a scenario with about every
+// section.
+func TestSchemaAccepts(t *testing.T) {
+	s := compiledSchema(t)
+	ns3, err := LoadNS3(filepath.Join(writeNS3(t, ns3ConfigText, ns3TopologyText, ns3FlowText), "config.txt"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	htsim, err := LoadHTSim(firstOf(writeHTSim(t, htsimTopoText, htsimMatrixText)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"ns-3": string(ns3.Source), "htsim": string(htsim.Source),
+		"much": base + `  - permutation: {size: 1KB, every: 1us, count: 3}
+  - flows: {size: 2KB, class: 4, list: [{from: h0, to: h1, start: 5us, path: [h0, leaf1, h1]}]}
+  - flow: {from: h0, to: h2, size: 1KiB, send_done: x, receives: none, initial_rate: 5Gbps}
+  - flow: {from: h1, to: h2, size: 1KiB, trigger: x}
+triggers: {x: {kind: barrier, count: 1}}
+seed: 18
+stop: never
+measure: {from: 0s, to: 1.5ms}
+switch: {ecn: {per_rate: {100Gbps: {kmin: 4KB, kmax: 8KB, pmax: 20%}}}, lossy: unlimited, dscp_to_priority: {26: 4}, pfc: {enabled: 3, headroom: auto, alpha: 1/8, response: ieee}}
+switches: {leaf1: {pfc: none, ecn: none, scheduler: {strict: [7], weights: {3: 2}}}}
+nic: {window: 1.5 bdp, ack_class: data}
+hosts: {h0: {drain_rate: 40Gbps}}
+dcqcn: {preset: paper, dce_tcp_g: 1/256, rpg_byte_reset: 150KB}
+`,
+	} {
+		if _, err := Parse(name, []byte(text), nil, nil); err != nil {
+			t.Errorf("%s: the program refuses it: %v", name, err)
+		}
+		if err := validate(t, s, []byte(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func firstOf(topo, cm string) (string, string, []string, *uint64) { return topo, cm, nil, nil }
+
+// Wrong keys, units, words, ranges and missing parts are caught by the schema
+// as they are by the program.
+func TestSchemaRefuses(t *testing.T) {
+	s := compiledSchema(t)
+	for _, text := range []string{
+		base + "swich: {}\n",
+		base + "switch: {pfc: {xof: 10KB}}\n",
+		base + "switch: {buffer: 10}\n",
+		base + "switch: {buffer: 10Gbps}\n",
+		base + "switch: {ecn: {per_rate: {100Gbps: {kmn: 4KB}}}}\n",
+		base + "switches: {leaf1: {bufer: 1MB}}\n",
+		base + "switch: {trust: vlan}\n",
+		base + "vlan: 7\n",
+		base + "nic: {retry: 8}\n",
+		base + "dcqcn: nvida\n",
+		base + "dcqcn: {rpg_threshold: 0}\n",
+		base + "triggers: {x: {kind: onshot}}\n",
+		base + "stop: soon\n",
+		base + "  - {flow: {from: h0, to: h1, size: 1B}, incast: {to: h0, size: 1B}}\n",
+		base + "  - flow: {from: h0, size: 1B}\n",
+		base + "  - flows: {list: [{from: h0, to: h1, sice: 1B}]}\n",
+		strings.Replace(base, "leaves: 2, ", "", 1),
+		strings.Replace(base, "100Gbps", "100Gbit", 1),
+		strings.Replace(base, "topology:", "topolgy:", 1),
+	} {
+		if _, err := Parse("s.yaml", []byte(text), nil, nil); err == nil {
+			t.Errorf("the program accepts:\n%s", text)
+		}
+		if validate(t, s, []byte(text)) == nil {
+			t.Errorf("the schema accepts:\n%s", text)
+		}
+	}
+}
+
+// The schema has every key that a reader asks for.
+func TestSchemaIsWhole(t *testing.T) {
+	var doc any
+	if err := json.Unmarshal(Schema(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	collectKeys(doc, keys)
+	d := &decoder{file: "s.yaml", onKeys: func(path string, names []string) {
+		for _, k := range names {
+			if !keys[k] {
+				t.Errorf("%s: key %q is not in the schema", path, k)
+			}
+		}
+	}}
+	root, bad := parseTree("s.yaml", []byte(base+"nic: {pfc: {quanta: 1}}\nswitch: {ecn: {kmin: 1KB}, lossy: {alpha: 1}, scheduler: {}}\nmeasure: {to: 1ms}\n"))
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	(&resolver{d: d, v: &Valid{}}).resolve(root)
+	if d.err != nil {
+		t.Fatal(d.err)
+	}
+	if len(keys) < 150 {
+		t.Errorf("the schema has only %d different keys", len(keys))
+	}
+}
+
+// collectKeys gathers the names under every "properties".
+func collectKeys(v any, into map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			if props, ok := inner.(map[string]any); ok && k == "properties" {
+				for name := range props {
+					into[name] = true
+				}
+			}
+			collectKeys(inner, into)
+		}
+	case []any:
+		for _, inner := range v {
+			collectKeys(inner, into)
+		}
+	}
+}

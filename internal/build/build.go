@@ -19,12 +19,20 @@ import (
 
 // World is everything that runs.
 type World struct {
-	Valid    *scenario.Valid
-	Engine   *sim.Engine[packet.Packet]
-	Nets     []*fabric.Net // by partition
-	Hosts    []*nic.Host   // by node index; nil for switches
-	Messages []nic.Message // by index in Plan.Messages
-	Place    []Place       // where each port is, by global number
+	Valid      *scenario.Valid
+	Engine     *sim.Engine[packet.Packet]
+	Nets       []*fabric.Net        // by partition
+	Hosts      []*nic.Host          // by node index; nil for switches
+	Messages   []nic.Message        // by index in Plan.Messages
+	Accounts   []nic.MessageAccount // likewise
+	Responders []Responder          // by index in Plan.Conns
+	Place      []Place              // where each port is, by global number
+}
+
+// Responder is the queue pair that answers a connection's requests.
+type Responder struct {
+	Node int
+	QP   uint32
 }
 
 // Place is where a port lives.
@@ -249,6 +257,7 @@ func (b *builder) buildHosts() {
 	}
 	triggers := nic.NewTriggers(plan.Triggers, len(plan.Messages))
 	b.Messages = make([]nic.Message, len(plan.Messages))
+	b.Accounts = make([]nic.MessageAccount, len(plan.Messages))
 	var waiting []int // messages that triggers start
 	for i, m := range plan.Messages {
 		b.Messages[i] = nic.Message{Done: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
@@ -268,6 +277,7 @@ func (b *builder) buildHosts() {
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
 			specs[node].Messages, specs[node].Triggers = b.Messages, triggers
+			specs[node].Accounts = b.Accounts
 			b.Hosts[node] = nic.New(specs[node])
 		}
 	}
@@ -298,6 +308,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	c := &b.v.Plan.Conns[i]
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
+	b.Responders = append(b.Responders, Responder{dst.Node, qd})
 	rkey := uint32(rng.Mix64(b.v.Seed, uint64(i))>>32) | 1
 	there := b.template(c, i, c.Src, c.Dst, qd)
 	back := b.template(c, i, c.Dst, c.Src, qs)

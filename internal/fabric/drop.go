@@ -50,6 +50,9 @@ func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32)
 }
 
 func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *packet.Packet) {
+	if pk.Kind != packet.Pause && cause != dropRxBuffer { // a host drops what it has received
+		n.dropped++
+	}
 	k := &n.cold[i].drops[c]
 	if *k == nil {
 		*k = new(dropStat)

@@ -38,6 +38,8 @@ type Net struct {
 	stampFree []uint32
 	stampOut  [2][]stampBox // by parity of the window, then partition
 	pfcFrames int64         // sent less received: negative where more arrive than leave
+	received  int64         // frames that arrived at hosts
+	dropped   int64         // frames dropped on links and in switches, PFC frames apart
 	stirred   units.Time    // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring bool
 	trace     *pauseTrace // nil: pauses are counted but not listed
@@ -212,6 +214,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	}
 	n.part.NoteWork()
 	if p.node < 0 {
+		n.received++
 		n.hosts[^p.node].Receive(now, int(p.local), slot)
 		return
 	}
@@ -314,7 +317,7 @@ func (n *Net) transmit(now units.Time, i int, slot uint32) {
 		}
 	}
 	if pk.DSCP&packet.Stamped != 0 {
-		n.stampStart(now, i, pk)
+		n.StampOut(now, i, pk)
 	}
 	d := tx + p.lead
 	switch {

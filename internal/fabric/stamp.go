@@ -73,8 +73,8 @@ func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 	s.N++
 }
 
-// stampStart notes that pk leaves port i now.
-func (n *Net) stampStart(now units.Time, i int, pk *packet.Packet) {
+// StampOut notes that pk leaves port i, or its receive buffer, now.
+func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
 	s := n.StampsOf(pk)
 	if h := &s.Hops[s.N-1]; h.Start == units.Never {
 		h.Start = now

@@ -59,6 +59,7 @@ type qpSlot struct {
 	port      uint8
 	class     uint8
 	measured  [2]int64 // delivered bytes at the measured window's ends
+	account   account
 }
 
 // Host is one server's network card with all its ports.
@@ -77,6 +78,7 @@ type Host struct {
 	next     int
 	open     int
 	messages []Message
+	accounts []MessageAccount // like messages
 
 	triggers  *Triggers
 	triggered []Post // what triggers started at this instant
@@ -85,8 +87,9 @@ type Host struct {
 // port is one port of the card; what every frame touches stands first.
 type port struct {
 	fabricPort int
-	ctlReady   uint8 // classes with an ACK, NAK or CNP queued
-	runReady   uint8 // classes with a queue pair ready
+	ctlReady   uint8  // classes with an ACK, NAK or CNP queued
+	runReady   uint8  // classes with a queue pair ready
+	latest     uint32 // queue pair that sent the latest packet; none
 	paced      []paced
 	sent       [fabric.Classes]fabric.Sent
 	run        [fabric.Classes]ring
@@ -94,6 +97,9 @@ type port struct {
 	sched      fabric.Scheduler
 	rx         receiveBuffer
 }
+
+// none stands for no queue pair.
+const none = ^uint32(0)
 
 // fifo is a queue of frames linked through their records.
 type fifo struct {
@@ -109,19 +115,21 @@ type Spec struct {
 	QPs      []QPSpec
 	Posts    []Post // sorted by time
 	Messages []Message
-	Triggers *Triggers // nil: none
+	Accounts []MessageAccount // as many as Messages
+	Triggers *Triggers        // nil: none
 	Receive  ReceiveSpec
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, triggers: s.Triggers}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
 	}
 	h.ports = make([]port, len(s.Ports))
 	for i := range h.ports {
+		h.ports[i].latest = none
 		h.ports[i].sched = fabric.NewScheduler(&s.Ports[i])
 		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled}
 	}
@@ -177,10 +185,14 @@ func (h *Host) post(now units.Time) {
 func (h *Host) postOne(now units.Time, p *Post) {
 	m := &h.messages[p.WR.ID]
 	m.QP, m.Posted = p.QP, now
-	if err := h.qp(now, p.QP).qp.Post(now, p.WR); err != nil {
+	s := h.qp(now, p.QP)
+	h.settle(now, s)
+	h.posted(now, s, p.WR.ID)
+	if err := s.qp.Post(now, p.WR); err != nil {
 		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
 	}
-	h.complete(now)
+	h.complete(now, s, nil)
+	h.changed(now, s)
 	h.schedule(now, p.QP)
 }
 
@@ -204,8 +216,10 @@ func (h *Host) expire(now units.Time, q uint32) {
 	}
 	s.armed = units.Never
 	if s.qp.Deadline() <= now {
+		h.settle(now, s)
 		s.qp.Expire(now)
-		h.complete(now)
+		h.complete(now, s, nil)
+		h.changed(now, s)
 		h.schedule(now, q)
 	}
 	h.arm(now, q)
@@ -238,40 +252,82 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 		part.Bug("%s: packet for queue pair %d of %d", h.Name, q, len(h.qps))
 	}
 	s := h.qp(now, q)
-	kind := pk.Kind
 	h.replies.N = 0
-	s.qp.Receive(now, pk, &h.replies)
-	switch h.replies.N {
-	case 0:
-		part.Free(slot)
-	default:
-		*part.Rec(slot) = h.replies.P[0]
-		h.queueControl(now, i, slot)
-		if h.replies.N > 1 {
-			second := part.Alloc()
-			*part.Rec(second) = h.replies.P[1]
-			h.queueControl(now, i, second)
-		}
-		h.net.Kick(now, h.ports[i].fabricPort)
-	}
-	if kind == packet.Data {
+	if pk.Kind == packet.Data {
+		h.deliverRequest(now, s, pk)
 		if s.watched {
 			h.accepted(now, q)
 		}
 	} else {
-		if len(h.cq.Entries) > 0 {
-			h.complete(now)
+		h.deliverAnswer(now, q, pk)
+	}
+	h.reply(now, i, slot)
+}
+
+// deliverRequest gives a request to the responder.
+func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
+	msn := s.qp.MSN()
+	s.qp.Receive(now, pk, &h.replies)
+	stamped := pk.DSCP&packet.Stamped != 0
+	if stamped && s.qp.MSN() != msn {
+		s.accept(now, h.net.StampsOf(pk))
+	}
+	h.net.FreeStamps(pk)
+	for k := range h.replies.N {
+		ack := &h.replies.P[k]
+		if ack.Kind != packet.Ack {
+			continue
 		}
-		h.arm(now, q)
-		h.schedule(now, q)
+		ack.VA = uint64(now)
+		if stamped {
+			ack.SetStamp(h.net.NewStamps())
+		}
+		s.acked(now)
 	}
 }
 
-// complete books the completions that the last event produced.
-func (h *Host) complete(now units.Time) {
+// deliverAnswer gives an ACK, NAK or CNP to the requester.
+func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
+	s := &h.qps[q]
+	h.settle(now, s)
+	s.qp.Receive(now, pk, &h.replies)
+	if len(h.cq.Entries) > 0 {
+		h.complete(now, s, pk)
+	}
+	h.net.FreeStamps(pk)
+	h.changed(now, s)
+	h.arm(now, q)
+	h.schedule(now, q)
+}
+
+// reply sends the replies of the last packet, the first of them in its slot.
+func (h *Host) reply(now units.Time, i int, slot uint32) {
+	part := h.net.Part()
+	if h.replies.N == 0 {
+		part.Free(slot)
+		return
+	}
+	*part.Rec(slot) = h.replies.P[0]
+	h.queueControl(now, i, slot)
+	if h.replies.N > 1 {
+		second := part.Alloc()
+		*part.Rec(second) = h.replies.P[1]
+		h.queueControl(now, i, second)
+	}
+	h.net.Kick(now, h.ports[i].fabricPort)
+}
+
+// complete books the completions that the last event of queue pair s produced;
+// ack is the packet that did, nil for a timer.
+func (h *Host) complete(now units.Time, s *qpSlot, ack *packet.Packet) {
 	for _, c := range h.cq.Entries {
 		m := &h.messages[c.ID]
 		m.Done, m.Status = now, c.Status
+		if c.Status != rdma.Success {
+			h.closed(now, s, c.ID, nil)
+		} else {
+			h.closed(now, s, c.ID, ack)
+		}
 		h.open--
 		h.net.Part().NoteWork()
 		if m.SendDone > 0 {
@@ -287,6 +343,9 @@ func (h *Host) queueControl(now units.Time, i int, slot uint32) {
 	pk := part.Rec(slot)
 	pk.Next = 0
 	p := &h.ports[i]
+	if pk.DSCP&packet.Stamped != 0 {
+		h.net.StampIn(now, p.fabricPort, pk)
+	}
 	f := &p.control[pk.Class]
 	if f.head == 0 {
 		f.head, f.since = slot, now

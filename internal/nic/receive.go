@@ -1,6 +1,9 @@
 package nic
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // ReceiveSpec is a receive buffer between the port and the host. With
 // DrainRate 0 the host takes every frame as it arrives.
@@ -29,6 +32,9 @@ func (h *Host) buffer(now units.Time, i int, slot uint32) {
 	if rx.Size > 0 && rx.bytes+size > rx.Size {
 		h.net.DropReceived(now, h.ports[i].fabricPort, slot)
 		return
+	}
+	if pk.DSCP&packet.Stamped != 0 {
+		h.net.StampIn(now, h.ports[i].fabricPort, pk)
 	}
 	rx.bytes += size
 	rx.peak = max(rx.peak, rx.bytes)
@@ -69,6 +75,9 @@ func (h *Host) drained(now units.Time, i int) {
 		h.pauseSwitch(now, i)
 	}
 	part.NoteWork()
+	if pk.DSCP&packet.Stamped != 0 {
+		h.net.StampOut(now, h.ports[i].fabricPort, pk)
+	}
 	h.deliver(now, i, slot)
 }
 

@@ -114,11 +114,16 @@ func (h *Host) ready(now units.Time, q uint32, at units.Time) {
 // the class's ACKs and CNPs.
 func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units.Time) {
 	p := &h.ports[i]
+	if p.latest != none {
+		h.look(now, &h.qps[p.latest])
+		p.latest = none
+	}
 	for len(p.paced) > 0 && p.paced[0].at <= now {
 		q := p.popPaced().qp
 		since := h.qps[q].since
 		h.ready(now, q, now)
 		h.qps[q].since = since
+		h.look(now, &h.qps[q])
 	}
 	for {
 		avail := (p.ctlReady | p.runReady) & open
@@ -169,16 +174,20 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	part := h.net.Part()
 	slot := part.Alloc()
 	pk := part.Rec(slot)
+	h.settle(now, s)
 	why, until := s.qp.Poll(now, pk)
 	switch why {
 	case rdma.Sent:
 		// Ready again by the time the port is free: keep its place in the round.
-		at := until
-		if at <= now+h.net.SerialisationTime(p.fabricPort, pk.Frame) {
+		at, end := until, now+h.net.SerialisationTime(p.fabricPort, pk.Frame)
+		if at <= end {
 			at = now
 		}
 		h.ready(now, q, at)
 		s.since = until
+		p.latest = q
+		h.sent(now, end, s, pk, s.qp.PolledLast(pk))
+		h.changed(now, s)
 		h.arm(now, q)
 		return slot
 	case rdma.RateLimit:

@@ -22,6 +22,9 @@ func (h *Host) Measure(from bool) {
 	}
 }
 
+// Accepted returns the messages that queue pair q took as responder, in order.
+func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepted }
+
 // SentFrames implements fabric.Host.
 func (h *Host) SentFrames(i int, class uint8) fabric.Sent { return h.ports[i].sent[class] }
 

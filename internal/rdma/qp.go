@@ -42,7 +42,8 @@ type QP struct {
 	winRate        units.Rate
 	nxtBytes       uint64 // payload before nxt and before una, for the window
 	unaBytes       uint64
-	retries        uint8 // since the last progress
+	polled         uint32 // work request of the latest packet
+	retries        uint8  // since the last progress
 	rnrRetries     uint8
 	sentPackets    int64
 	sentBytes      int64
@@ -73,6 +74,7 @@ type cold struct {
 	attrs    Attrs
 	rp       congestion.NP // CNP filter before the reaction point
 	posted   uint64
+	rewinds  uint32
 	bytes    uint64 // payload posted
 	counters Counters
 	acts     Acts

@@ -61,6 +61,7 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		return reason, until
 	}
 	w := q.at(q.cur)
+	q.polled = w.id
 	mtu := uint32(q.cfg.MTU)
 	i := uint32(q.nxt - w.first)
 	payload, last := mtu, i == w.packets-1
@@ -380,6 +381,7 @@ func (q *QP) rewind(cause trigger) {
 		w := q.at(q.head)
 		q.una, q.unaBytes = w.first, w.base
 	}
+	q.cold.rewinds++
 	q.nxt, q.nxtBytes, q.cur = q.una, q.unaBytes, q.head
 	q.cause = cause
 	q.sinceAck = 0

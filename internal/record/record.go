@@ -123,6 +123,9 @@ type Flow struct {
 	StartPS      units.Time `json:"start_ps"`      // post
 	CompletionPS units.Time `json:"completion_ps"` // from post to completion entry; -1 while open
 	Status       string     `json:"status"`        // "success", a verbs completion status, or "open"
+	// Account is where the time went: stages in order, adding up to
+	// CompletionPS; empty while open.
+	Account Account `json:"account,omitempty"`
 	// IdealPS is the zero-load completion time of the same message on the same path.
 	IdealPS units.Time `json:"ideal_ps,omitempty"`
 }

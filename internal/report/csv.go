@@ -11,14 +11,15 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 )
 
-// WriteCSV writes flows.csv, ports.csv, qps.csv and ledger.csv into dir, which
-// it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+// WriteCSV writes flows.csv, accounts.csv, ports.csv, qps.csv and ledger.csv
+// into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
 	}
 	return writeSet(dir, []file{
 		{"flows.csv", flowsCSV(r.Flows)},
+		{"accounts.csv", accountsCSV(r.Flows)},
 		{"ports.csv", portsCSV(r.Ports)},
 		{"qps.csv", qpsCSV(r.QPs)},
 		{"ledger.csv", ledgerCSV(r.Ledger)},
@@ -42,6 +43,25 @@ func integer[T ~int | ~int64](v T) string { return strconv.FormatInt(int64(v), 1
 
 // decimal writes v with as many digits as it takes to read it back exactly.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// accountsCSV has a row per stage of each message's time account; flow counts
+// the rows of flows.csv from 0.
+func accountsCSV(flows []record.Flow) []byte {
+	type row struct {
+		flow int
+		record.Stage
+	}
+	var all []row
+	for i, f := range flows {
+		for _, s := range f.Account {
+			all = append(all, row{i, s})
+		}
+	}
+	return rows([]string{"flow", "stage", "where", "time_ps"}, len(all), func(i int) []string {
+		r := all[i]
+		return []string{strconv.Itoa(r.flow), r.Name, r.Where, integer(r.Time)}
+	})
+}
 
 func flowsCSV(flows []record.Flow) []byte {
 	header := []string{"src", "dst", "qp", "workload", "verb", "bytes", "start_ps", "completion_ps", "ideal_ps", "goodput_bps", "status"}

@@ -118,6 +118,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 		to = end
 		r.measure(to, false)
 	}
+	r.checkConserved()
 	for _, n := range r.Nets {
 		n.Finish(end)
 	}
@@ -355,6 +356,11 @@ func (r *runner) recordFlows(out *record.Run) {
 		}
 		if done := r.Messages[i].Done; done != units.Never {
 			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()
+			f.Account = r.account(i)
+			if f.Account.Total() != f.CompletionPS {
+				panic(fmt.Sprintf("run: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
+					i, f.Src, f.Dst, f.Account.Total(), f.CompletionPS, f.Account))
+			}
 		}
 		out.Flows = append(out.Flows, f)
 	}

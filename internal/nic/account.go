@@ -1,0 +1,293 @@
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Stage is what a queue pair spends its time on (design, section 8): the first
+// that applies, sending before all.
+type Stage uint8
+
+// Stages of a requester's time. Ready is divided into the last four by what the
+// port did meanwhile.
+const (
+	Idle Stage = iota
+	RNRWait
+	AwaitAck
+	Window
+	Rate
+	Paused  // PFC held the class
+	Control // the port sent ACKs, CNPs or PFC frames
+	Other   // the port served other queue pairs
+	Sending
+	Resending // below the highest PSN sent before
+	NumStages
+)
+
+// Times is an amount of time per stage.
+type Times [NumStages]units.Time
+
+// account is the time of one requester, settled whenever its state changes.
+type account struct {
+	at        units.Time // settled up to here
+	sendEnd   units.Time // of its packet on the wire
+	rateUntil units.Time
+	rnrUntil  units.Time
+	blocked   Stage // Idle, AwaitAck, Window, RNRWait; Rate stands for none of them
+	resending bool
+	sampled   bool // ready since at, with the port's clocks as of at below
+	paused    units.Time
+	control   units.Time
+	sum       Times
+
+	queue    []uint32 // messages posted and not completed, in order
+	unsent   int      // first of queue whose last packet was never sent
+	lastEnd  units.Time
+	lastSum  Times // sum at lastEnd: end of the first transmission of a message's last packet
+	rewinds  uint32
+	posted   uint32
+	accepted []Acceptance // as responder
+	unacked  int          // first of accepted that no ACK has covered
+}
+
+// Attempt is one transmission of a message's last packet that a rewind made
+// void.
+type Attempt struct {
+	Before  Times // the queue pair's time up to Start
+	Start   units.Time
+	Rewound units.Time
+}
+
+// MessageAccount is a message at its requester: where its time went until its last
+// packet left, and what the ACK that completed it says.
+type MessageAccount struct {
+	Posted   units.Time
+	Ordinal  uint32     // among the messages of its queue pair
+	After    units.Time // end of earlier work
+	base     Times
+	Failed   []Attempt
+	Before   Times      // the queue pair's time from After, or the last rewind, to Start (or to an error)
+	Start    units.Time // of the last packet's latest transmission; Never if it was not sent
+	AckMade  units.Time
+	Ack      fabric.Stamps // N 0: the ACK answered another packet
+	Done     units.Time
+	complete bool
+}
+
+// Acceptance is what the responder knows of a message: when it took its last
+// packet, which transmission that was, and when an ACK first covered it.
+type Acceptance struct {
+	At       units.Time
+	FirstAck units.Time // Never: none yet
+	Way      fabric.Stamps
+}
+
+// settle books the time since the last change of the queue pair's state.
+func (h *Host) settle(now units.Time, s *qpSlot) {
+	a := &s.account
+	t := a.at
+	if now <= t {
+		return
+	}
+	a.at = now
+	if a.sendEnd > t {
+		end := min(now, a.sendEnd)
+		if a.resending {
+			a.sum[Resending] += end - t
+		} else {
+			a.sum[Sending] += end - t
+		}
+		if t = end; t == now {
+			return
+		}
+	}
+	switch a.blocked {
+	case Idle, AwaitAck, Window:
+		a.sum[a.blocked] += now - t
+		return
+	case RNRWait:
+		if a.rnrUntil > t {
+			end := min(now, a.rnrUntil)
+			a.sum[RNRWait] += end - t
+			t = end
+		}
+	}
+	if a.rateUntil > t {
+		end := min(now, a.rateUntil)
+		a.sum[Rate] += end - t
+		t = end
+	}
+	if t < now {
+		h.settleReady(t, now, s)
+	}
+}
+
+// settleReady divides the time from t to now, in which the queue pair was ready
+// to send, by what its port did: paused first, then control frames, then other
+// traffic. From the first look of the scheduler on, the port's clocks tell; up
+// to it at most one pause and one transmission can lie in between, for the port
+// looks whenever either ends.
+func (h *Host) settleReady(t, now units.Time, s *qpSlot) {
+	a := &s.account
+	port := h.ports[s.port].fabricPort
+	var paused, control units.Time
+	if a.sampled {
+		p, c := h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port)
+		paused, control = p-a.paused, c-a.control
+		a.paused, a.control = p, c
+	} else {
+		from, to := h.net.LastPause(port, s.class)
+		paused = overlap(t, now, from, to)
+		if start, end, ctl := h.net.Transmission(port); ctl {
+			control = overlap(t, now, start, end)
+		}
+	}
+	paused = min(paused, now-t)
+	control = min(control, now-t-paused)
+	a.sum[Paused] += paused
+	a.sum[Control] += control
+	a.sum[Other] += now - t - paused - control
+}
+
+// overlap is the length of what [a, b) and [c, d) have in common.
+func overlap(a, b, c, d units.Time) units.Time { return max(0, min(b, d)-max(a, c)) }
+
+// look settles a queue pair when its port looks for something to send; from
+// now on the port's clocks divide its ready time.
+func (h *Host) look(now units.Time, s *qpSlot) {
+	h.settle(now, s)
+	a := &s.account
+	a.sampled = a.blocked == Rate && a.rateUntil <= now && a.sendEnd <= now
+	if a.sampled {
+		port := h.ports[s.port].fabricPort
+		a.paused, a.control = h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port)
+	}
+}
+
+// changed notes the queue pair's state after an event; the time before it must
+// have been settled.
+func (h *Host) changed(now units.Time, s *qpSlot) {
+	a := &s.account
+	why, until := s.qp.Standing()
+	switch why {
+	case rdma.AwaitAck:
+		a.blocked = AwaitAck
+	case rdma.RNRWait:
+		a.blocked, a.rnrUntil = RNRWait, until
+	case rdma.Window:
+		a.blocked = Window
+	case rdma.RateLimit:
+		a.blocked, a.rateUntil = Rate, until
+	default:
+		a.blocked = Idle
+	}
+	if n := s.qp.Rewinds(); n != a.rewinds {
+		a.rewinds = n
+		h.rewound(now, a)
+	}
+	h.look(now, s)
+}
+
+// posted opens the account of message id.
+func (h *Host) posted(now units.Time, s *qpSlot, id uint32) {
+	a := &s.account
+	m := &h.accounts[id]
+	m.Posted, m.Ordinal, m.Start, m.Done = now, a.posted, units.Never, units.Never
+	a.posted++
+	a.queue = append(a.queue, id)
+	if a.unsent == len(a.queue)-1 {
+		m.begin(now, a)
+	}
+}
+
+// begin lets the message's own time begin: at its post or at the end of the
+// message before it, whichever is later.
+func (m *MessageAccount) begin(now units.Time, a *account) {
+	if a.lastEnd > m.Posted {
+		m.After, m.base = a.lastEnd, a.lastSum
+		return
+	}
+	m.After, m.base = now, a.sum
+}
+
+// sent notes a packet that starts now and ends at end.
+func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool) {
+	a := &s.account
+	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
+	if !last {
+		return
+	}
+	id := s.qp.Polled()
+	m := &h.accounts[id]
+	m.Start = now
+	m.Before = a.sum.minus(&m.base)
+	if a.unsent < len(a.queue) && a.queue[a.unsent] == id {
+		a.unsent++
+		a.lastEnd, a.lastSum = end, a.sum
+		if a.resending {
+			a.lastSum[Resending] += end - now
+		} else {
+			a.lastSum[Sending] += end - now
+		}
+		if a.unsent < len(a.queue) {
+			h.accounts[a.queue[a.unsent]].begin(now, a)
+		}
+	}
+	pk.SetStamp(h.net.NewStamps())
+	h.net.StampIn(now, h.ports[s.port].fabricPort, pk)
+}
+
+// rewound makes the latest transmission of every open last packet void.
+func (h *Host) rewound(now units.Time, a *account) {
+	for _, id := range a.queue {
+		m := &h.accounts[id]
+		if m.Start == units.Never || m.complete {
+			continue
+		}
+		m.Failed = append(m.Failed, Attempt{m.Before, m.Start, now})
+		m.base, m.Start = a.sum, units.Never
+	}
+}
+
+// closed ends the account of message id; ack is the packet that completed it,
+// nil for an error.
+func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) {
+	a := &s.account
+	m := &h.accounts[id]
+	m.Done, m.complete = now, true
+	if len(a.queue) > 0 && a.queue[0] == id {
+		a.queue = a.queue[:copy(a.queue, a.queue[1:])]
+		a.unsent = max(0, a.unsent-1)
+	}
+	if ack == nil {
+		m.Before = a.sum.minus(&m.base)
+		return
+	}
+	m.AckMade = units.Time(ack.VA)
+	if ack.DSCP&packet.Stamped != 0 {
+		m.Ack = *h.net.StampsOf(ack)
+	}
+}
+
+// accept notes at the responder that a last packet was taken.
+func (s *qpSlot) accept(now units.Time, way *fabric.Stamps) {
+	s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: *way})
+}
+
+// acked notes that an ACK covers everything accepted so far.
+func (s *qpSlot) acked(now units.Time) {
+	a := &s.account
+	for ; a.unacked < len(a.accepted); a.unacked++ {
+		a.accepted[a.unacked].FirstAck = now
+	}
+}
+
+func (t *Times) minus(u *Times) (d Times) {
+	for i := range t {
+		d[i] = t[i] - u[i]
+	}
+	return d
+}

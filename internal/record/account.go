@@ -1,0 +1,93 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Stage is a part of a message's completion time.
+type Stage struct {
+	Name  string // "rate", "queue", "propagation" ...
+	Where string // the port, link, switch, host or QP responsible; empty: the message's own QP
+	Time  units.Time
+}
+
+// Key names the stage and its place: "queue sw:5".
+func (s Stage) Key() string {
+	if s.Where == "" {
+		return s.Name
+	}
+	return s.Name + " " + s.Where
+}
+
+// Account is a message's completion time, stage by stage in the order in which
+// they came; the times are positive and add up exactly. A stage that came
+// several times (after a rewind) stands once per time.
+type Account []Stage
+
+// Total is the sum of the stages.
+func (a Account) Total() (t units.Time) {
+	for _, s := range a {
+		t += s.Time
+	}
+	return t
+}
+
+// MarshalJSON writes an object of stage name to picoseconds, in order; stages of
+// the same name are added up at the place of the first.
+func (a Account) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	sums := make(map[string]units.Time, len(a))
+	for _, s := range a {
+		sums[s.Key()] += s.Time
+	}
+	first := true
+	for _, s := range a {
+		t, ok := sums[s.Key()]
+		if !ok {
+			continue
+		}
+		delete(sums, s.Key())
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		key, err := json.Marshal(s.Key())
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%s:%d", key, int64(t))
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; name and place come back as one
+// name.
+func (a *Account) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	*a = nil
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var t int64
+		if err := dec.Decode(&t); err != nil {
+			return err
+		}
+		name, ok := key.(string)
+		if !ok {
+			return fmt.Errorf("account: stage name expected, not %v", key)
+		}
+		*a = append(*a, Stage{Name: name, Time: units.Time(t)})
+	}
+	return nil
+}

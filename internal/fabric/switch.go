@@ -164,6 +164,7 @@ func (n *Net) admit(now units.Time, i int, slot uint32) {
 			return
 		}
 	}
+	pk = n.part.Rec(slot) // a PFC frame sent on admission may have moved the records
 	if q := &n.queues[c][e]; sw.markAtEnqueue && q.bytes+size > q.kmin {
 		n.mark(now, sw, e, c, q.bytes+size, pk)
 	}

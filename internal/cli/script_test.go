@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -29,8 +30,41 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": exitStatus},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": exitStatus, "refused": refused},
 	})
+}
+
+// refused is the script command "refused FILE PLACE MESSAGE": hopscope run and
+// hopscope check must refuse FILE with status 2 and one line that says where,
+// FILE unless PLACE names another file or "-" for none, and matches MESSAGE; and
+// nothing may be written.
+func refused(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: refused FILE PLACE MESSAGE")
+	}
+	where := regexp.QuoteMeta(args[1]) + ": "
+	if args[1] == "-" {
+		where = regexp.QuoteMeta(args[0]) + ": "
+	}
+	want := regexp.MustCompile("^hopscope: " + where + ".*" + args[2] + ".*\n$")
+	for _, command := range [][]string{{"check", args[0]}, {"run", args[0], "--json", "no.json", "--csv", "no", "--out", "nor", "--ns3-out", "not"}} {
+		err := ts.Exec("hopscope", command...)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+			ts.Fatalf("%s %s: %v, want status 2", command[0], args[0], err)
+		}
+		if got := ts.ReadFile("stderr"); !want.MatchString(got) {
+			ts.Fatalf("%s says %q, want %v", command[0], got, want)
+		}
+		if got := ts.ReadFile("stdout"); got != "" {
+			ts.Fatalf("%s printed %q", command[0], got)
+		}
+	}
+	for _, name := range []string{"no.json", "no", "nor", "not"} {
+		if _, err := os.Stat(ts.MkAbs(name)); err == nil {
+			ts.Fatalf("%s was refused and yet wrote %s", args[0], name)
+		}
+	}
 }
 
 // exitStatus is the script command status.

@@ -98,3 +98,32 @@ func FuzzNS3(f *testing.F) {
 		checkResult(t, v, nil)
 	})
 }
+
+// Any two files are a scenario that reads back, or an error.
+func FuzzHTSim(f *testing.F) {
+	f.Add(htsimTopoText, htsimMatrixText)
+	f.Add("Nodes 2\nTier", "0->1 start")
+	f.Add("Tiers 3\nTier 0\nTier 1\nTier 2\n", "trigger id 0 barrier count 0\n")
+	f.Fuzz(func(t *testing.T, topo, cm string) {
+		if digits(topo) > 3 {
+			t.Skip()
+		}
+		read := func(path string) ([]byte, error) {
+			return map[string][]byte{"a.topo": []byte(topo), "b.cm": []byte(cm)}[path], nil
+		}
+		root, bad := htsimTree("a.topo", "b.cm", read)
+		if bad != nil {
+			checkResult(t, nil, bad)
+			return
+		}
+		v, bad := resolveTree("b.cm", root, nil, changes{})
+		if bad != nil {
+			checkResult(t, nil, bad)
+			return
+		}
+		checkResult(t, v, nil)
+		if _, err := Parse("s.yaml", v.Source, nil, nil); err != nil {
+			t.Fatalf("its own source: %v\n%s", err, v.Source)
+		}
+	})
+}

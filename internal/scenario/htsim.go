@@ -182,14 +182,19 @@ func (t *htsimTier) tree(d *decoder, top bool) *node {
 	speed := t.need(d, "downlink_speed_gbps", 1, 100_000)
 	n.add("link", valueAt(speed, speed.text+"Gbps"))
 	delay := t.need(d, "downlink_latency_ns", 1, int64(10*units.Millisecond/units.Nanosecond))
-	n.add("delay", valueAt(delay, delay.text+"ns"))
+	n.add("delay", t.nanoseconds(d, delay))
 	latency := ns3Word{"0", t.at}
 	if w, ok := t.keys["switch_latency_ns"]; ok {
-		d.number(w, "switch_latency_ns", 0, 1_000_000)
 		latency = w
 	}
-	n.add("switch_latency", valueAt(latency, latency.text+"ns"))
+	n.add("switch_latency", t.nanoseconds(d, latency))
 	return n
+}
+
+// nanoseconds is a time up to 10 ms.
+func (t *htsimTier) nanoseconds(d *decoder, w ns3Word) *node {
+	v := d.number(w, "time", 0, int64(10*units.Millisecond/units.Nanosecond))
+	return valueAt(w, (units.Time(v) * units.Nanosecond).String())
 }
 
 // checkOversubscription holds the file to what it says of itself: links down

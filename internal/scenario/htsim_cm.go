@@ -129,7 +129,7 @@ func (m *htsimMatrix) fields(n *node, values map[string]ns3Word) {
 		d.fail(n.pos, "the connection has no size; add one such as size 2000000")
 		return
 	}
-	n.add("size", valueAt(size, strconv.FormatInt(d.number(size, "size", 1, int64(workload.MaxBytes)), 10)+"B"))
+	n.add("size", valueAt(size, units.Bytes(d.number(size, "size", 1, int64(workload.MaxBytes))).String()))
 	start, timed := values["start"]
 	trigger, triggered := values["trigger"]
 	switch {

@@ -166,12 +166,25 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	}
 	if r.v.Name == "" {
 		r.v.Name = nameOf(file)
+		src = named(r.v.Name, root, src)
 	}
 	r.v.Source = src
 	if src == nil || c.any() || inlined {
 		r.v.Source = render(root)
 	}
 	return r.v, nil
+}
+
+// named puts a name that followed from the file's into the tree and the text:
+// what is kept of a scenario lies in a file of another name. A text that cannot
+// begin with another key is given up.
+func named(name string, root *node, src []byte) []byte {
+	root.fields = append([]field{{key: "name", value: text(name)}}, root.fields...)
+	out := append([]byte("name: "+renderText(name)+"\n"), src...)
+	if again, bad := parseTree("", out); src == nil || bad != nil || again.get("topology") == nil {
+		return nil
+	}
+	return out
 }
 
 // nameOf names a scenario after its file, or after the folder of a file that

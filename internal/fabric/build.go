@@ -22,6 +22,7 @@ type portCold struct {
 	xoff   [Classes]record.Act
 	peakAt [Classes]units.Time
 	drops  [Classes]*dropStat
+	near   [Classes]record.Approach // see pg.nearest
 	impair *impairment
 	// Time spent on frames that carry no data; hosts only.
 	controlTime units.Time
@@ -150,7 +151,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		c.red[k], q.kmin = s.Params.RED[k].curve()
 		n.queues[k] = append(n.queues[k], q)
 		n.pauses[k] = append(n.pauses[k], pauseState{waitFrom: units.Never})
-		g := pg{}
+		g := pg{nearest: math.MaxInt32}
 		if s.PG != nil {
 			g = newPG(&s.PG[k])
 		}
@@ -165,7 +166,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 func newPG(p *PGParams) pg {
 	return pg{
 		reserved: int32(p.Reserved), headroomSize: int32(p.Headroom), static: int32(p.Static),
-		xonOffset: int32(p.XONOffset), alpha: newFraction(p.AlphaNum, p.AlphaDen),
+		xonOffset: int32(p.XONOffset), alpha: newFraction(p.AlphaNum, p.AlphaDen), nearest: math.MaxInt32,
 	}
 }
 

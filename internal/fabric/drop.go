@@ -62,11 +62,15 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 
 // admitLossy is the egress dynamic threshold of a lossy priority: the queue
 // may grow to alpha times what is free of the lossy pool.
-func (n *Net) admitLossy(sw *swtch, e int, c uint8, size int32) bool {
+func (n *Net) admitLossy(now units.Time, sw *swtch, e int, c uint8, size int32) bool {
 	if sw.lossyAlpha != 0 {
-		q := &n.queues[c][e]
+		use := int64(n.queues[c][e].bytes + size)
 		free := sw.lossyPool - sw.lossyUsed
-		if int64(size) > free || int64(q.bytes+size) > sw.lossyAlpha.of(free) {
+		limit := sw.lossyAlpha.of(free)
+		if g := &n.pgs[c][e]; limit-use < int64(g.nearest) {
+			n.nearer(e, c, g, limit-use, record.Approach{Value: use, Threshold: limit, At: now})
+		}
+		if int64(size) > free || use > limit {
 			return false
 		}
 	}

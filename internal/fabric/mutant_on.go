@@ -41,7 +41,7 @@ func (n *Net) mutateAdmitted(now units.Time, sw *swtch, e int, c uint8, slot uin
 		again := n.part.Alloc()
 		*n.part.Rec(again) = *n.part.Rec(slot)
 		n.admitLossless(now, sw, sw.base+int(n.part.Rec(slot).In), c, int32(n.part.Rec(slot).Frame))
-		n.enqueue(now, e, c, again)
+		n.enqueue(now, e, &n.ports[e], q, n.part.Rec(again), again)
 	case mutantLose && psn%64 == 63:
 		n.release(now, sw, e, c, n.part.Rec(slot))
 		n.part.Free(slot)

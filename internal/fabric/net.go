@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -59,6 +60,8 @@ type Host interface {
 	WaitingSince(now units.Time, port int, class uint8) units.Time
 	// SentFrames counts what a port sent in a class.
 	SentFrames(port int, class uint8) Sent
+	// ReceiveLimits returns how near the receive buffer of a port came to XOFF.
+	ReceiveLimits(port int, class uint8) record.PortLimits
 	// WarmReceive and WarmSend read the memory that the arrival of pk, or the
 	// next frame of a port, will touch; see Net.Warm.
 	WarmReceive(pk *packet.Packet) uint64
@@ -181,7 +184,7 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		n.wake(now, i)
 	case evWhole:
 		n.stirred = now
-		n.admit(now, i, ref.Low())
+		n.admit(now, i, n.part.Rec(ref.Low()), ref.Low())
 	case evPause:
 		n.obey(now, i, ref.Low())
 	case evRefresh:
@@ -218,7 +221,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		n.hosts[^p.node].Receive(now, int(p.local), slot)
 		return
 	}
-	n.forward(now, i, slot)
+	n.forward(now, i, pk, slot)
 }
 
 // arrivalHash is one term of the fingerprint: a folded product, so that every
@@ -232,11 +235,16 @@ func arrivalHash(now units.Time, port, frame uint32) uint64 {
 // transmitter is free and no wake-up of this very instant is still to come.
 func (p *Port) idle(now units.Time) bool { return now >= p.freeAt && p.wakeAt != now }
 
-// Kick makes port i look for something to send: something became ready.
+// kick makes port i look for something to send: something became ready.
 func (n *Net) kick(now units.Time, i int) {
-	p := &n.ports[i]
+	n.startOrWait(now, i, &n.ports[i])
+}
+
+// startOrWait starts the next frame of port p, number i, or makes sure that it
+// looks again when its transmitter is free.
+func (n *Net) startOrWait(now units.Time, i int, p *Port) {
 	if p.idle(now) {
-		n.start(now, i)
+		n.start(now, i, p)
 	} else if now < p.freeAt {
 		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt, 0)
 	}
@@ -258,20 +266,14 @@ func (n *Net) wake(now units.Time, i int) {
 		return // superseded by an earlier one
 	}
 	p.wakeAt = noWake
-	if now >= p.freeAt {
-		n.start(now, i)
-	} else {
-		n.wakeAt(p, i, p.freeAt, p.freeAt-p.startAt, 0)
-	}
+	n.startOrWait(now, i, p)
 }
 
 // start begins the transmission of the next frame of port i, if there is one.
-func (n *Net) start(now units.Time, i int) {
-	p := &n.ports[i]
+func (n *Net) start(now units.Time, i int, p *Port) {
 	var slot uint32
 	if p.control {
 		slot = n.pauseFrame(now, i)
-		p = &n.ports[i]
 	}
 	again, background := units.Time(0), sim.Ref(0)
 	switch {
@@ -280,7 +282,7 @@ func (n *Net) start(now units.Time, i int) {
 		// A PFC frame goes first; what waits behind it is asked for at freeAt.
 	case p.node >= 0:
 		if avail := p.ready &^ p.shut; avail != 0 {
-			slot = n.dequeue(now, i, n.pick(p, i, avail))
+			slot = n.dequeue(now, i, p, n.pick(p, i, avail))
 		}
 		if p.ready&^p.shut == 0 && !p.control {
 			again = units.Never
@@ -289,7 +291,7 @@ func (n *Net) start(now units.Time, i int) {
 		slot, again = n.hosts[^p.node].Next(now, int(p.local), ^p.shut)
 	}
 	if slot != 0 {
-		n.transmit(now, i, slot)
+		n.transmit(now, i, p, slot)
 	}
 	if again != units.Never && (slot != 0 || again > now) {
 		at := max(again, p.freeAt)
@@ -298,8 +300,7 @@ func (n *Net) start(now units.Time, i int) {
 }
 
 // transmit commits a frame: its arrival at the peer is certain from here on.
-func (n *Net) transmit(now units.Time, i int, slot uint32) {
-	p := &n.ports[i]
+func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	if now < p.freeAt {
 		n.part.Bug("port %d starts a frame %d ps before it is free", p.id, p.freeAt-now)
 	}
@@ -315,9 +316,6 @@ func (n *Net) transmit(now units.Time, i int, slot uint32) {
 		if p.lastControl = pk.Kind != packet.Data; p.lastControl {
 			n.cold[i].controlTime += tx
 		}
-	}
-	if pk.DSCP&packet.Stamped != 0 {
-		n.StampOut(now, i, pk)
 	}
 	d := tx + p.lead
 	switch {
@@ -336,8 +334,12 @@ func (n *Net) transmit(now units.Time, i int, slot uint32) {
 	if mutantEarlyStart && pk.PSN%4 == 3 {
 		p.freeAt = now
 	}
-	dst := int(p.peerPart)
-	n.part.Send(dst, now+d, order, evArrive|p.peerPort, slot, n.post(dst, pk))
+	side := uint32(0)
+	if pk.DSCP&packet.Stamped != 0 {
+		n.StampOut(now, i, pk)
+		side = n.post(int(p.peerPart), pk)
+	}
+	n.part.Send(int(p.peerPart), now+d, order, evArrive|p.peerPort, slot, side)
 }
 
 // txTime is the time of b bytes on the wire: rounded up to a picosecond, or
@@ -364,12 +366,11 @@ func (n *Net) pick(p *Port, i int, avail uint8) uint8 {
 
 // dequeue takes the head of class c off port i's queue at the start of its
 // transmission, marks it if due and releases its buffer.
-func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
+func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
 	q := &n.queues[c][i]
 	slot := q.head
 	pk := n.part.Rec(slot)
 	q.head = pk.Next
-	p := &n.ports[i]
 	if q.head == 0 {
 		p.ready &^= 1 << c
 	}
@@ -389,11 +390,9 @@ func (n *Net) dequeue(now units.Time, i int, c uint8) uint32 {
 	return slot
 }
 
-// enqueue adds a frame to class c of port i.
-func (n *Net) enqueue(now units.Time, i int, c uint8, slot uint32) {
-	pk := n.part.Rec(slot)
-	q := &n.queues[c][i]
-	p := &n.ports[i]
+// enqueue adds a frame to q, the queue of class c of port p, number i.
+func (n *Net) enqueue(now units.Time, i int, p *Port, q *queue, pk *packet.Packet, slot uint32) {
+	c := pk.Class
 	pk.Next = 0
 	if q.head == 0 {
 		q.head = slot

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
@@ -73,6 +74,7 @@ func (h *rigHost) Next(now units.Time, _ int, open uint8) (uint32, units.Time) {
 }
 
 func (h *rigHost) WaitingSince(units.Time, int, uint8) units.Time { return units.Never }
+func (h *rigHost) ReceiveLimits(int, uint8) (l record.PortLimits) { return l }
 func (h *rigHost) SentFrames(_ int, class uint8) Sent             { return h.sent[class] }
 func (h *rigHost) WarmReceive(*packet.Packet) uint64              { return 0 }
 func (h *rigHost) WarmSend(int) uint64                            { return 0 }

@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -109,6 +110,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		r.MinQueueBytes, r.MaxQueueBytes = from.min, int64(to.peak)
 		r.Utilisation = n.utilisation(p, to.sent, from.sent, window)
 	}
+	r.Limits = n.limits(i, c)
 	if d := cold.drops[c]; d != nil {
 		for cause, act := range d {
 			if act.Count > 0 {
@@ -119,6 +121,32 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		}
 	}
 	return r
+}
+
+// limits returns how near class c of port i came to each mechanism.
+func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
+	p := &n.ports[i]
+	if p.node < 0 {
+		return n.hosts[^p.node].ReceiveLimits(int(p.local), c)
+	}
+	sw, cold := &n.switches[p.node], &n.cold[i]
+	if red := &cold.red[c]; red.kmax > 0 {
+		l.KMinBytes, l.KMaxBytes, l.PMax = red.kmin, red.kmax, float64(red.pmax)/(1<<32)
+	}
+	lossless := sw.lossless>>c&1 != 0
+	if lossless && p.pfc>>c&1 != 0 {
+		l.HeadroomBytes = int64(n.pgs[c][i].headroomSize)
+	}
+	if n.pgs[c][i].nearest == math.MaxInt32 {
+		return l
+	}
+	near := cold.near[c]
+	if lossless {
+		l.XOFF = &near
+	} else {
+		l.EgressDrop = &near
+	}
+	return l
 }
 
 // sentFrames counts what port i sent in class c, by its own queue or its host.

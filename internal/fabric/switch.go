@@ -1,7 +1,10 @@
 package fabric
 
 import (
+	"math"
+
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
@@ -40,6 +43,9 @@ type pg struct {
 	alpha                  fraction
 	xoff                   bool
 	peak, peakHeadroom     int32
+	// nearest is the least room so far up to XOFF; in a lossy class that of the
+	// port's egress queue up to its dynamic threshold.
+	nearest int32
 }
 
 // above returns how much of the shared pool the group uses.
@@ -69,9 +75,8 @@ func newFraction(num, den int64) fraction {
 func (f fraction) of(v int64) int64 { return v * int64(f) >> 16 }
 
 // forward routes a frame that arrived at port i of a switch.
-func (n *Net) forward(now units.Time, i int, slot uint32) {
+func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	p := &n.ports[i]
-	pk := n.part.Rec(slot)
 	sw := &n.switches[p.node]
 	if pk.TTL <= 1 {
 		n.drop(now, i, pk.Class, dropTTL, slot)
@@ -91,7 +96,7 @@ func (n *Net) forward(now units.Time, i int, slot uint32) {
 		n.part.At(now+rest, sim.Order(rest, p.source), sim.MakeRef(evWhole|uint32(i), slot))
 		return
 	}
-	n.admit(now, i, slot)
+	n.admit(now, i, pk, slot)
 }
 
 // class is the priority that the switch's trust map gives a frame.
@@ -121,10 +126,16 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 	case 1:
 		pk.Out = sw.members[g>>8]
 	default:
-		h := rng.Mix64(uint64(pk.Hash), sw.salt) >> 32
-		pk.Out = sw.members[g>>8+uint32(h*uint64(k)>>32)]
+		pk.Out = sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]
 	}
 	return true
+}
+
+// ECMP chooses one of n equal paths for a five-tuple hash at a switch with a
+// salt.
+func ECMP(hash uint32, salt uint64, n uint32) uint32 {
+	h := rng.Mix64(uint64(hash), salt) >> 32
+	return uint32(h * uint64(n) >> 32)
 }
 
 // pinned takes the next port of a pinned route.
@@ -144,51 +155,50 @@ func (n *Net) pinned(pk *packet.Packet) bool {
 
 // admit is the switch's decision on a frame: room in the buffer or not, XOFF
 // or not, mark or not; then it waits in the egress queue.
-func (n *Net) admit(now units.Time, i int, slot uint32) {
-	p := &n.ports[i]
-	pk := n.part.Rec(slot)
-	sw := &n.switches[p.node]
-	c := pk.Class
+func (n *Net) admit(now units.Time, i int, pk *packet.Packet, slot uint32) {
+	sw := &n.switches[n.ports[i].node]
+	c := pk.Class & (Classes - 1)
 	e := sw.base + int(pk.Out)
 	size := int32(pk.Frame)
+	xoff := false
 	switch {
 	case sw.unaccounted>>c&1 != 0:
 	case sw.lossless>>c&1 != 0:
-		if !n.admitLossless(now, sw, i, c, size) {
+		admitted := false
+		if admitted, xoff = n.admitLossless(now, sw, i, c, size); !admitted {
 			n.drop(now, i, c, dropHeadroom, slot)
 			return
 		}
 	default:
-		if !n.admitLossy(sw, e, c, size) {
+		if !n.admitLossy(now, sw, e, c, size) {
 			n.drop(now, e, c, dropEgress, slot)
 			return
 		}
 	}
-	pk = n.part.Rec(slot) // a PFC frame sent on admission may have moved the records
-	if q := &n.queues[c][e]; sw.markAtEnqueue && q.bytes+size > q.kmin {
+	q, out := &n.queues[c][e], &n.ports[e]
+	if sw.markAtEnqueue && q.bytes+size > q.kmin {
 		n.mark(now, sw, e, c, q.bytes+size, pk)
 	}
 	if mutantCountTwice || mutantDuplicate || mutantLose || mutantReorder || mutantNoPeak {
 		if slot = n.mutateAdmitted(now, sw, e, c, slot); slot == 0 {
 			return
 		}
+		pk = n.part.Rec(slot)
 	}
 	if pk.DSCP&packet.Stamped != 0 {
 		n.StampIn(now, e, pk)
 	}
-	n.enqueue(now, e, c, slot)
-	out := &n.ports[e]
-	if out.idle(now) {
-		n.start(now, e)
-	} else if now < out.freeAt {
-		n.wakeAt(out, e, out.freeAt, out.freeAt-out.startAt, 0)
+	n.enqueue(now, e, out, q, pk, slot)
+	if xoff {
+		n.setPause(now, i, c, true)
 	}
+	n.startOrWait(now, e, out)
 }
 
 // admitLossless accounts a frame to its ingress port and priority group:
-// reserve, shared pool up to the threshold, then headroom. It reports false
-// when even the headroom is full.
-func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int32) bool {
+// reserve, shared pool up to the threshold, then headroom. It reports whether
+// there was room, and whether the group has now crossed XOFF.
+func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int32) (admitted, xoff bool) {
 	g := &n.pgs[c][i]
 	if mutantShortHeadroom && g.peak == 0 {
 		g.headroomSize -= 3 * (4096 + 78)
@@ -200,7 +210,7 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 		g.used = used
 	case int64(used-g.reserved) > t || int64(min(size, used-g.reserved)) > sw.shared-sw.used:
 		if g.headroom+size > g.headroomSize {
-			return false
+			return false, false
 		}
 		g.headroom += size
 		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
@@ -210,12 +220,26 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 		sw.peakUsed = max(sw.peakUsed, sw.used)
 	}
 	g.peak = max(g.peak, g.used+g.headroom)
-	if !g.xoff && (g.headroom > 0 || int64(g.above()) >= sw.threshold(g)) && n.ports[i].pfc>>c&1 != 0 {
+	if g.xoff || n.ports[i].pfc>>c&1 == 0 {
+		return true, false
+	}
+	room := sw.threshold(g) - int64(g.above())
+	if room < int64(g.nearest) {
+		n.nearer(i, c, g, room, record.Approach{Value: int64(g.used), Threshold: int64(max(g.used, g.reserved)) + room, At: now})
+	}
+	if g.headroom > 0 || room <= 0 {
 		g.xoff = true
 		n.cold[i].xoff[c].Add(now, int64(g.used+g.headroom))
-		n.setPause(now, i, c, true)
+		return true, true
 	}
-	return true
+	return true, false
+}
+
+// nearer notes that a use of class c at port i came nearer to its threshold
+// than ever before: room is what was left.
+func (n *Net) nearer(i int, c uint8, g *pg, room int64, a record.Approach) {
+	g.nearest = int32(max(room, math.MinInt32))
+	n.cold[i].near[c] = a
 }
 
 // release returns a frame's buffer when its transmission starts, headroom

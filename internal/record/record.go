@@ -103,6 +103,8 @@ type Port struct {
 	Dropped        int64      `json:"dropped"`   // frames, any cause
 	DroppedBytes   int64      `json:"dropped_bytes"`
 	DropCauses     []Drop     `json:"drop_causes,omitempty"`
+	// Limits is how near this port and class came to each mechanism.
+	Limits PortLimits `json:"limits"`
 }
 
 // Drop is one cause of drops at a port: "headroom exceeded", "egress
@@ -150,6 +152,8 @@ type QP struct {
 	FinalRateBps       units.Rate `json:"final_rate_bps"`
 	MinRateBps         units.Rate `json:"min_rate_bps"`
 	MeasuredBytes      int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
+	// Limits is what limits this queue pair, and its path.
+	Limits QPLimits `json:"limits"`
 }
 
 // PauseEvent is a change of one class of a port between going and paused.
@@ -185,6 +189,12 @@ type Run struct {
 	// tx_packets and tx_bytes do not count.
 	WireOverhead int `json:"wire_overhead_bytes"`
 	PFCFrame     int `json:"pfc_frame_bytes"`
+	// FrameHeader is the frame bytes around the payload of a data packet, RETH
+	// what the first packet of an RDMA WRITE adds, MinFrame what shorter frames
+	// are padded to.
+	FrameHeader int `json:"frame_header_bytes"`
+	RETH        int `json:"reth_bytes"`
+	MinFrame    int `json:"min_frame_bytes"`
 	// Events executed, timers that no longer matter included: how many of those
 	// fall into the last window depends on how the network is cut, so the number
 	// is for measuring the program and stands in no result that is compared.

@@ -190,14 +190,26 @@ func (q *queue) moveTo(b int64) {
 	q.used[i>>6] &^= 1 << (i & 63)
 	for h != 0 {
 		c := &q.chunks[h]
-		for _, e := range c.ev[:c.n] {
-			q.insertCurrent(e)
-		}
 		q.inRing -= int(c.n)
+		q.cur = append(q.cur, c.ev[:c.n]...)
 		next := c.next
 		c.next = q.free
 		q.free = h
 		h = next
+	}
+	sortEvents(q.cur[q.pos:])
+}
+
+// sortEvents is an insertion sort: a bucket holds a handful of events.
+func sortEvents(ev []Event) {
+	for i := 1; i < len(ev); i++ {
+		e := ev[i]
+		k := i
+		for k > 0 && e.before(ev[k-1]) {
+			ev[k] = ev[k-1]
+			k--
+		}
+		ev[k] = e
 	}
 }
 

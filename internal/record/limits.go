@@ -1,0 +1,72 @@
+package record
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Approach is how near a mechanism came to firing at one place: the use of
+// something when it was nearest to its threshold, and that threshold then. The
+// zero Approach was never judged.
+type Approach struct {
+	Value     int64      `json:"value"`
+	Threshold int64      `json:"threshold"`
+	At        units.Time `json:"at_ps"`
+}
+
+// PortLimits is what one port and class would have to reach for a mechanism to
+// act. Bytes are frame bytes. 0 switches a mechanism off.
+type PortLimits struct {
+	KMinBytes int64   `json:"kmin_bytes,omitempty"` // of the egress queue's marking
+	KMaxBytes int64   `json:"kmax_bytes,omitempty"`
+	PMax      float64 `json:"pmax,omitempty"`
+	// XOFF is the nearest approach of the ingress use, reserve included, to the
+	// use at which XOFF is sent; nil where PFC is off or nothing was admitted
+	// while XON.
+	XOFF          *Approach `json:"xoff,omitempty"`
+	HeadroomBytes int64     `json:"headroom_bytes,omitempty"`
+	// EgressDrop is the nearest approach of a lossy queue, with the arriving
+	// frame, to its dynamic threshold; negative room is a drop.
+	EgressDrop *Approach `json:"egress_drop,omitempty"`
+	// Of a host port whose receive buffer is drained at a limited rate: the most
+	// it held against XOFF, its size and the rate.
+	Receive     *Approach  `json:"receive,omitempty"`
+	BufferBytes int64      `json:"receive_buffer_bytes,omitempty"`
+	DrainBps    units.Rate `json:"drain_bps,omitempty"`
+}
+
+// QPLimits is what limits one queue pair, and how near it came to each limit.
+type QPLimits struct {
+	Class       int        `json:"class"`
+	MTUBytes    int64      `json:"mtu_bytes"`
+	LineBps     units.Rate `json:"line_bps"`
+	InitialBps  units.Rate `json:"initial_bps,omitempty"` // where DCQCN starts; 0: the line's rate
+	MaxBps      units.Rate `json:"max_bps,omitempty"`     // DCQCN's cap; 0: the line's rate
+	WindowBytes int64      `json:"window_bytes,omitempty"`
+	// PeakOutstanding is the most payload in flight, with a window only.
+	PeakOutstanding int64 `json:"peak_outstanding_bytes,omitempty"`
+	ECT             bool  `json:"ect"`                // data packets are ECN-capable
+	CNP             bool  `json:"cnp"`                // answers marks with CNPs or the flag on ACKs
+	CC              bool  `json:"congestion_control"` // has a reaction point
+	// Retransmission timer: 0 is none. NearTimeout is the longest time with
+	// something outstanding and no progress, in picoseconds.
+	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`
+	NearTimeout *Approach  `json:"near_timeout,omitempty"`
+	// Receives counts the receive work requests posted at this responder; -1:
+	// always enough.
+	Receives     int64 `json:"receives"`
+	ReceivesUsed int64 `json:"receives_used,omitempty"`
+	// Time of the requester in the stages that hold it back by rule.
+	WindowPS units.Time `json:"window_ps,omitempty"`
+	RatePS   units.Time `json:"rate_ps,omitempty"`
+	// Path is the way of this requester's packets, host port first; empty for a
+	// pure responder. BaseRTT is the idle round trip of a full packet and its
+	// ACK on it.
+	Path      []PathHop  `json:"path,omitempty"`
+	BaseRTTPS units.Time `json:"base_rtt_ps,omitempty"`
+	DrainBps  units.Rate `json:"drain_bps,omitempty"` // of the receiving host; 0: it keeps up
+}
+
+// PathHop is one transmission of a path.
+type PathHop struct {
+	Port    string     `json:"port"` // "leaf1:3"
+	Peer    string     `json:"peer"` // the port at the other end
+	RateBps units.Rate `json:"rate_bps"`
+}

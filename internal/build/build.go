@@ -31,8 +31,9 @@ type World struct {
 
 // Responder is the queue pair that answers a connection's requests.
 type Responder struct {
-	Node int
-	QP   uint32
+	Node      int
+	QP        uint32
+	Requester uint32 // its peer, at the connection's source
 }
 
 // Place is where a port lives.
@@ -308,7 +309,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	c := &b.v.Plan.Conns[i]
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
-	b.Responders = append(b.Responders, Responder{dst.Node, qd})
+	b.Responders = append(b.Responders, Responder{dst.Node, qd, qs})
 	rkey := uint32(rng.Mix64(b.v.Seed, uint64(i))>>32) | 1
 	there := b.template(c, i, c.Src, c.Dst, qd)
 	back := b.template(c, i, c.Dst, c.Src, qs)
@@ -331,7 +332,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 // template is the header of everything a queue pair sends to its peer.
 func (b *builder) template(c *workload.Conn, i, from, to int, peerQP uint32) packet.Packet {
 	p := packet.Packet{
-		Hash: uint32(rng.Mix64(uint64(from)<<32|uint64(to), uint64(c.SrcPort)<<16|4791) >> 32),
+		Hash: fiveTuple(from, to, c.SrcPort),
 		Dst:  uint32(to), Conn: uint32(i), Class: c.Class, DSCP: c.DSCP,
 		TTL: b.v.NICs[b.g.Endpoints[from].Node].TTL, DestQP: peerQP,
 	}
@@ -339,6 +340,11 @@ func (b *builder) template(c *workload.Conn, i, from, to int, peerQP uint32) pac
 		p.Flags |= packet.Pinned
 	}
 	return p
+}
+
+// fiveTuple is the hash of a connection's addresses and ports that ECMP uses.
+func fiveTuple(from, to int, srcPort uint16) uint32 {
+	return uint32(rng.Mix64(uint64(from)<<32|uint64(to), uint64(srcPort)<<16|4791) >> 32)
 }
 
 // setup completes a queue pair's description with its NIC's rules for ACKs and

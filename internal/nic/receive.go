@@ -19,6 +19,7 @@ type receiveBuffer struct {
 	classes uint8 // PFC priorities to pause
 	bytes   units.Bytes
 	peak    units.Bytes
+	peakAt  units.Time
 	queue   fifo
 	xoff    bool
 }
@@ -37,7 +38,9 @@ func (h *Host) buffer(now units.Time, i int, slot uint32) {
 		h.net.StampIn(now, h.ports[i].fabricPort, pk)
 	}
 	rx.bytes += size
-	rx.peak = max(rx.peak, rx.bytes)
+	if rx.bytes > rx.peak {
+		rx.peak, rx.peakAt = rx.bytes, now
+	}
 	pk.Next = 0
 	if rx.queue.head == 0 {
 		rx.queue.head = slot

@@ -28,6 +28,19 @@ func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepte
 // SentFrames implements fabric.Host.
 func (h *Host) SentFrames(i int, class uint8) fabric.Sent { return h.ports[i].sent[class] }
 
+// ReceiveLimits implements fabric.Host.
+func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
+	rx := &h.ports[i].rx
+	if rx.DrainRate == 0 {
+		return l
+	}
+	l.BufferBytes, l.DrainBps = int64(rx.Size), rx.DrainRate
+	if rx.classes>>class&1 != 0 && rx.XOFF > 0 {
+		l.Receive = &record.Approach{Value: int64(rx.peak), Threshold: int64(rx.XOFF), At: rx.peakAt}
+	}
+	return l
+}
+
 // Delivered sums the payload accepted in order by all queue pairs.
 func (h *Host) Delivered() (n int64) {
 	for i := range h.qps {
@@ -58,8 +71,9 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
 			RateCuts: cuts.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
 			FinalRateBps: rate, MinRateBps: least,
-			MeasuredBytes: s.measured[1] - s.measured[0],
+			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(),
 		}
+		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		out = append(out, r)
 	}
 	return out

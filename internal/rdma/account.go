@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -36,6 +37,36 @@ func (q *QP) Polled() uint32 { return q.polled }
 
 // Rewinds counts how often the requester went back to send again.
 func (q *QP) Rewinds() uint32 { return q.cold.rewinds }
+
+// waited keeps the longest time for which the retransmission timer ran.
+func (q *QP) waited(now units.Time) {
+	if q.rtoAt == units.Never {
+		return
+	}
+	if d := now - (q.rtoAt - q.cfg.Timeout); d > q.longest {
+		q.longest, q.cold.longAt = d, now
+	}
+}
+
+// Limits is what limits the queue pair, and how near it came to each limit.
+func (q *QP) Limits() record.QPLimits {
+	c, a := q.cfg, &q.cold.attrs
+	l := record.QPLimits{
+		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
+		ECT: c.ECT, CNP: q.hasCC && c.SendCNP || c.CNPOnAck, CC: q.hasCC,
+		TimeoutPS: c.Timeout, Receives: max(a.Receives, -1), ReceivesUsed: q.cold.receivesUsed,
+	}
+	if q.longest > 0 {
+		l.NearTimeout = &record.Approach{Value: int64(q.longest), Threshold: int64(c.Timeout), At: q.cold.longAt}
+	}
+	if q.hasCC {
+		l.InitialBps, l.MaxBps = q.cold.initial, c.CC.RPGMaxRate
+	}
+	if l.Receives >= 0 {
+		l.Receives += l.ReceivesUsed
+	}
+	return l
+}
 
 // MSN is the number of messages accepted as responder, modulo 2^24.
 func (q *QP) MSN() uint32 { return q.msn }

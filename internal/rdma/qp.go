@@ -47,6 +47,8 @@ type QP struct {
 	rnrRetries     uint8
 	sentPackets    int64
 	sentBytes      int64
+	peakOut        int64      // most payload outstanding, with a window only
+	longest        units.Time // longest wait for progress with a timer running
 
 	// Responder.
 	inMessage  bool // between the first and the last packet of a message
@@ -70,14 +72,18 @@ type QP struct {
 
 // cold is what the packet path rarely touches.
 type cold struct {
-	cnp      packet.Packet
-	attrs    Attrs
-	rp       congestion.NP // CNP filter before the reaction point
-	posted   uint64
-	rewinds  uint32
-	bytes    uint64 // payload posted
-	counters Counters
-	acts     Acts
+	cnp     packet.Packet
+	attrs   Attrs
+	rp      congestion.NP // CNP filter before the reaction point
+	posted  uint64
+	rewinds uint32
+	longAt  units.Time // end of the longest wait for progress
+	bytes   uint64     // payload posted
+	initial units.Rate
+	// Receive work requests taken by SENDs, where they are counted.
+	receivesUsed int64
+	counters     Counters
+	acts         Acts
 }
 
 // trigger is what caused a rewind.
@@ -118,7 +124,7 @@ type Setup struct {
 func (q *QP) Connect(s *Setup, now units.Time) {
 	*q = QP{cfg: s.Config, line: s.Line, completion: s.CQ, hasCC: s.Config.CC != nil,
 		rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
-	q.cold = &cold{cnp: s.CNP, attrs: s.Attrs}
+	q.cold = &cold{cnp: s.CNP, attrs: s.Attrs, initial: s.Initial}
 	q.fillTemplates()
 	start := uint64(s.Attrs.SQPSN & psnMask)
 	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start

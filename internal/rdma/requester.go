@@ -192,6 +192,9 @@ func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
 		q.cur++
 	}
 	q.nxtBytes += uint64(payload)
+	if q.window > 0 {
+		q.peakOut = max(q.peakOut, int64(q.nxtBytes-q.unaBytes))
+	}
 	q.sentPackets++
 	q.sentBytes += int64(payload)
 	if q.rtoAt == units.Never && q.cfg.Timeout > 0 {
@@ -323,6 +326,7 @@ func (q *QP) endRNR() {
 
 // timeout is the expiry of the retransmission timer.
 func (q *QP) timeout(now units.Time) {
+	q.waited(now)
 	q.cold.counters.Timeouts++
 	q.cold.acts.AckTimeout.Add(now, 1)
 	if !q.retry() {
@@ -348,6 +352,7 @@ func (q *QP) advance(now units.Time, seq uint64) {
 		panic(fmt.Sprintf("rdma: BUG: advance to %d with una %d, high %d", seq, q.una, q.high))
 	}
 	q.una = seq
+	q.waited(now)
 	q.retries, q.rnrRetries = 0, 0
 	for q.head != q.tail {
 		w := q.at(q.head)

@@ -147,6 +147,7 @@ func (q *QP) accept(p *packet.Packet, last, write bool) {
 		q.msn = (q.msn + 1) & psnMask
 		if !write && q.cold.attrs.Receives > 0 {
 			q.cold.attrs.Receives--
+			q.cold.receivesUsed++
 		}
 	}
 }

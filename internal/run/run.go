@@ -16,6 +16,7 @@ import (
 // Options say what to run and how.
 type Options struct {
 	Scenario string   // name of a shipped scenario, or a file
+	Text     []byte   // a scenario's text, which Scenario then only names
 	NS3      string   // config file of an ns-3 RDMA simulator, instead of Scenario
 	Stack    string   // over the scenario's own; "": as the scenario says
 	Set      []string // key=value, over the scenario's own values
@@ -62,6 +63,8 @@ func Load(opt Options) (*scenario.Valid, error) {
 		return scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
 	case opt.Topo != "" || opt.CM != "":
 		return scenario.LoadHTSim(opt.Topo, opt.CM, opt.Set, opt.Seed)
+	case opt.Text != nil:
+		return scenario.ParseStack(opt.Scenario, opt.Text, opt.Stack, opt.Set, opt.Seed)
 	}
 	return scenario.LoadStack(opt.Scenario, opt.Stack, opt.Set, opt.Seed)
 }
@@ -301,6 +304,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		window = to - v.MeasureFrom
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
+	out.FrameHeader, out.RETH, out.MinFrame = v.Wire.Data, v.Wire.RETH, v.Wire.MinFrame
 	active := end - r.firstPost(end)
 	var print uint64
 	for _, n := range r.Nets {
@@ -325,6 +329,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			out.Ledger = append(out.Ledger, h.Ledger()...)
 		}
 	}
+	r.recordPaths(out)
 	return out
 }
 

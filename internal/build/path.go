@@ -1,0 +1,92 @@
+package build
+
+import (
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Path is the way of connection i's packets, from its source host's port on:
+// the pinned one, or what ECMP chooses at each switch. back is the way of what
+// answers them. Both are nil where the routes end.
+func (w *World) Path(i int) (there, back []topology.Hop) {
+	c := &w.Valid.Plan.Conns[i]
+	if c.Path != nil {
+		return w.pinnedPath(c.Src, c.Dst, c.Path), w.pinnedPath(c.Dst, c.Src, reversed(c.Path))
+	}
+	return w.hashedPath(c.Src, c.Dst, c.SrcPort), w.hashedPath(c.Dst, c.Src, c.SrcPort)
+}
+
+func (w *World) pinnedPath(src, dst int, nodes []int) (hops []topology.Hop) {
+	ports, err := topology.PinnedPathBetween(w.Valid.Graph, src, dst, nodes)
+	if err != nil {
+		return nil
+	}
+	for k, p := range ports {
+		hops = append(hops, topology.Hop{Node: nodes[k], Port: p})
+	}
+	return hops
+}
+
+func (w *World) hashedPath(src, dst int, srcPort uint16) []topology.Hop {
+	g := w.Valid.Graph
+	hash := fiveTuple(src, dst, srcPort)
+	at := topology.Hop{Node: g.Endpoints[src].Node, Port: g.Endpoints[src].Port}
+	hops := []topology.Hop{at}
+	for len(hops) <= len(g.Nodes) {
+		node := g.Nodes[at.Node].Ports[at.Port].Peer
+		if g.Nodes[node].Kind == topology.Host {
+			return hops
+		}
+		ports := w.Valid.Routes.Lookup(node, dst)
+		if len(ports) == 0 {
+			return nil
+		}
+		k := fabric.ECMP(hash, w.Valid.Switches[node].Salt, uint32(len(ports)))
+		if len(ports) == 1 {
+			k = 0
+		}
+		at = topology.Hop{Node: node, Port: int(ports[k])}
+		hops = append(hops, at)
+	}
+	return nil
+}
+
+// BaseRTT is the idle round trip of a full packet of connection i and its ACK:
+// serialisation (of a cut-through switch's header only, unless its egress is
+// faster), propagation and pipelines both ways, and the receive buffer's drain.
+func (w *World) BaseRTT(i int) units.Time {
+	v := w.Valid
+	c := &v.Plan.Conns[i]
+	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
+	there, back := w.Path(i)
+	data := units.Bytes(max(v.Wire.Data+int(v.Transports[v.NICs[src].Transport].MTU), v.Wire.MinFrame))
+	rtt := w.oneWay(there, data) + w.oneWay(back, units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame)))
+	if d := v.NICs[dst].DrainRate; d > 0 {
+		rtt += d.TxTime(data)
+	}
+	if d := v.NICs[src].DrainRate; d > 0 {
+		rtt += d.TxTime(units.Bytes(v.Wire.Ack))
+	}
+	return rtt
+}
+
+// oneWay is the idle time of a frame along hops.
+func (w *World) oneWay(hops []topology.Hop, frame units.Bytes) (t units.Time) {
+	v := w.Valid
+	wire := frame + units.Bytes(v.Wire.Overhead)
+	for k, h := range hops {
+		link := v.Graph.LinkAt(h.Node, h.Port)
+		n := wire
+		peer := v.Graph.Nodes[h.Node].Ports[h.Port].Peer
+		if k+1 < len(hops) {
+			next := v.Graph.LinkAt(hops[k+1].Node, hops[k+1].Port)
+			if v.Switches[peer].CutThrough && next.Rate <= link.Rate {
+				n = min(wire, units.Bytes(v.Wire.Header))
+			}
+			t += v.Switches[peer].Latency
+		}
+		t += link.Rate.TxTime(n) + link.Delay
+	}
+	return t
+}

@@ -37,6 +37,10 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(seed, "topology.star.hosts=2")
 	}
+	f.Add(base+"  - flows:\n      rows: |\n        from,to,size,class\n        h0,h1,1KB,4\n        h1,h0,2KB,\n", "seed=3")
+	f.Add(base+"  - flow: {from: h0, to: h1, size: 1KB, send_done: t}\n  - flow: {from: h1, to: h0, size: 1KB, trigger: t}\ntriggers: {t: {kind: barrier, count: 1}}\n", "vlan=true")
+	f.Add("topology: {clos: {hosts: 4, tiers: [{radix_down: 2, radix_up: 1, link: 1Gbps}, {radix_down: 2, link: 1Gbps}]}}\nworkload: [{permutation: {size: 1KB}}]\n", "switch.trust=pcp")
+	f.Add("topology: {hosts: [a, b], switches: [s], order: [s, a, b], links: [{between: [a, s], rate: 1Gbps}, {between: [s, b], rate: 1Gbps}]}\nworkload: [{flow: {from: a, to: b, size: 1KB}}]\nns3: {ENABLE_QCN: 0}\n", "ns3.BUFFER_SIZE=4")
 	f.Add(base, "workload[0].incast.path=[h0, leaf1]")
 	f.Add(base, "a[0][1].b={c: [d]}")
 	f.Fuzz(func(t *testing.T, src, set string) {
@@ -96,6 +100,9 @@ func FuzzNS3(f *testing.F) {
 			return
 		}
 		checkResult(t, v, nil)
+		if _, err := Parse("s.yaml", v.Source, nil, nil); err != nil {
+			t.Fatalf("its own source: %v\n%s", err, v.Source)
+		}
 	})
 }
 

@@ -2,104 +2,104 @@ package fidelity
 
 import (
 	"context"
-	"flag"
-	"fmt"
+	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/hopscope/hopscope/internal/record"
-	"github.com/hopscope/hopscope/internal/run"
 )
 
-func TestMain(m *testing.M) {
-	flag.Bool("record", false, "write what was expected and measured to results/")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
-// TestFidelity runs every reference run and case. HOPSCOPE_LONG=1 adds those
-// that take minutes; -record writes the table of figures to results/.
+// TestFidelity runs the short form of every case, with the reference runs when
+// HOPSCOPE_DATA names the folder that holds them.
 func TestFidelity(t *testing.T) {
-	c := &checks{book: &Book{}}
-	t.Run("ns3", func(t *testing.T) { c.ns3(t) })
-	t.Run("case", func(t *testing.T) { c.cases(t) })
-	if flag.Lookup("record").Value.String() == "true" {
-		c.record(t)
+	done := map[string]bool{}
+	opt := Options{Short: true, Data: os.Getenv("HOPSCOPE_DATA"), Workers: runtime.GOMAXPROCS(0)}
+	opt.Done = func(c CaseResult) {
+		done[c.Name] = true
+		for _, why := range c.LeftOut {
+			t.Logf("%s %s left out: %s", c.Name, why.Part, why.Reason)
+		}
+		for _, f := range c.Figures {
+			if f.OK {
+				t.Log(f)
+			} else {
+				t.Error(f)
+			}
+		}
+		if len(c.Figures) == 0 && len(c.LeftOut) == 0 {
+			t.Errorf("%s checked nothing and does not say why", c.Name)
+		}
 	}
-}
-
-// checks carries the book through the tests.
-type checks struct {
-	book *Book
-}
-
-// hold fails the test of a figure that missed.
-func (c *checks) hold(t *testing.T, figures ...Figure) {
-	t.Helper()
-	for _, f := range figures {
-		if f.OK {
-			t.Log(f)
-		} else {
-			t.Error(f)
+	if _, err := Run(context.Background(), opt); err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range Catalogue() {
+		if !done[info.Name] {
+			t.Errorf("%s is in the catalogue but was not done", info.Name)
 		}
 	}
 }
 
-// long skips what takes minutes unless asked for.
-func long(t *testing.T) {
-	t.Helper()
-	if os.Getenv("HOPSCOPE_LONG") == "" {
-		t.Skip("takes long; set HOPSCOPE_LONG=1 to run it")
+// The figures do not depend on how many cases run at the same time.
+func TestWorkers(t *testing.T) {
+	once := func(workers int) (names []string, figures []Figure) {
+		opt := Options{Cases: []string{"f5", "F4", "F1"}, Workers: workers}
+		opt.Done = func(c CaseResult) { names = append(names, c.Name) }
+		r, err := Run(context.Background(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range r.Cases {
+			figures = append(figures, c.Figures...)
+		}
+		return names, figures
+	}
+	names, one := once(1)
+	if want := []string{"F1", "F4", "F5"}; !slices.Equal(names, want) {
+		t.Errorf("cases came as %v, want %v", names, want)
+	}
+	if _, three := once(3); !slices.Equal(one, three) {
+		t.Errorf("three workers measured %v, one %v", three, one)
 	}
 }
 
-// record writes the book to results/<date>-<commit>.txt.
-func (c *checks) record(t *testing.T) {
-	commit := "unknown"
-	if out, err := exec.Command("git", "describe", "--always", "--dirty", "--exclude", "*").Output(); err == nil {
-		commit = strings.TrimSpace(string(out))
+func TestChoose(t *testing.T) {
+	for _, one := range []struct {
+		opt  Options
+		want string // of the error
+	}{
+		{Options{Cases: []string{"F2"}}, `there is no case "F2"; use ns3 or F1, F3, F4`},
+		{Options{Cases: []string{"ns3"}}, "ns3 compares with reference runs: set HOPSCOPE_DATA"},
+		{Options{Cases: []string{"NS3/incast2_nocc"}}, "compares with reference runs"},
+	} {
+		if _, err := Run(context.Background(), one.opt); err == nil || !strings.Contains(err.Error(), one.want) {
+			t.Errorf("%v: %v, want %s", one.opt.Cases, err, one.want)
+		}
 	}
-	date := time.Now().UTC().Format("2006-01-02")
-	name := filepath.Join("results", date+"-"+commit+".txt")
-	if err := os.MkdirAll("results", 0o755); err != nil {
-		t.Fatal(err)
+	all, err := choose(Options{Cases: []string{"ns3"}, Data: "."})
+	if err != nil || len(all) != len(deterministicRuns())+len(randomRuns())+2 {
+		t.Errorf("ns3 stands for %d cases, %v", len(all), err)
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = c.book.Write(f, fmt.Sprintf("Fidelity of hopscope at commit %s, %s%s", commit, date, left()))
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("wrote %s", name)
 }
 
-// left says what the environment left out.
-func left() (out string) {
-	if os.Getenv("HOPSCOPE_DATA") == "" {
-		out += "; without the reference runs: HOPSCOPE_DATA is not set"
-	}
-	if os.Getenv("HOPSCOPE_LONG") == "" {
-		out += "; without the long runs: HOPSCOPE_LONG is not set"
-	}
-	return out
-}
-
-// do runs a scenario as the command line would.
-func do(t *testing.T, opt run.Options) *record.Run {
-	t.Helper()
-	opt.Workers = 1
-	r, _, err := run.Do(context.Background(), opt)
+// A case that cannot be carried out is a figure that missed, with the reason.
+func TestAbort(t *testing.T) {
+	r, err := Run(context.Background(), Options{Cases: []string{"ns3/incast2_nocc"}, Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	f := r.Cases[0].Figures
+	if len(f) != 1 || f[0].OK || !strings.Contains(f[0].Measured, "fct.txt") {
+		t.Errorf("%v", f)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	opt := Options{Cases: []string{"F1", "F5"}, Done: func(CaseResult) { cancel() }}
+	r, err := Run(ctx, opt)
+	if !errors.Is(err, ErrInterrupted) || len(r.Cases) != 1 {
+		t.Errorf("%v with %d cases, want an interruption after one", err, len(r.Cases))
+	}
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ReferenceFlow is a row of a reference simulator's fct.txt.
-type ReferenceFlow struct {
+// referenceFlow is a row of a reference simulator's fct.txt.
+type referenceFlow struct {
 	Src, Dst int // node numbers
 	SrcPort  int // 10000 + k for the k-th flow of the pair
 	Bytes    int64
@@ -21,17 +21,17 @@ type ReferenceFlow struct {
 	Alone    int64 // ns, of the same flow alone on its path
 }
 
-// Reference is what one run of a reference simulator measured.
-type Reference struct {
-	Flows     []ReferenceFlow
+// reference is what one run of a reference simulator measured.
+type reference struct {
+	Flows     []referenceFlow
 	Pauses    int64 // XOFFs received
 	Marks     int64
 	PeakQueue int64 // bytes, largest egress queue of any switch; 0: not recorded
 }
 
-// ReadReference reads fct.txt and summary.json of a run's folder.
-func ReadReference(dir string) (*Reference, error) {
-	r := &Reference{}
+// readReference reads fct.txt and summary.json of a run's folder.
+func readReference(dir string) (*reference, error) {
+	r := &reference{}
 	if err := r.readFlows(filepath.Join(dir, "fct.txt")); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func ReadReference(dir string) (*Reference, error) {
 }
 
 // readFlows reads rows of `sip dip sport dport bytes start_ns fct_ns alone_ns`.
-func (r *Reference) readFlows(file string) error {
+func (r *reference) readFlows(file string) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -85,25 +85,25 @@ func (r *Reference) readFlows(file string) error {
 			}
 		}
 		// The address of node n is 0x0b000001 + (n/256)<<16 + (n%256)<<8.
-		r.Flows = append(r.Flows, ReferenceFlow{Src: int(v[0] >> 8 & 0xffff), Dst: int(v[1] >> 8 & 0xffff),
+		r.Flows = append(r.Flows, referenceFlow{Src: int(v[0] >> 8 & 0xffff), Dst: int(v[1] >> 8 & 0xffff),
 			SrcPort: int(v[2]), Bytes: v[4], FCT: v[6], Alone: v[7]})
 	}
 	return lines.Err()
 }
 
-// TableRow is a line of a summary table of reference runs: name, ideal, min,
+// tableRow is a line of a summary table of reference runs: name, ideal, min,
 // p50, mean and max completion in us, largest queue in bytes, and so on.
-type TableRow struct {
+type tableRow struct {
 	Min, P50, Max     float64 // us, to one digit after the point
 	PeakQueue, Pauses int64
 	Marks             int64
 }
 
-// ReadTableRow finds the row of a run in a summary table.
-func ReadTableRow(file, name string) (TableRow, error) {
+// readTableRow finds the row of a run in a summary table.
+func readTableRow(file, name string) (tableRow, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return TableRow{}, err
+		return tableRow{}, err
 	}
 	for line := range strings.Lines(string(text)) {
 		w := strings.Fields(line)
@@ -111,9 +111,9 @@ func ReadTableRow(file, name string) (TableRow, error) {
 			continue
 		}
 		f := func(i int) float64 { v, _ := strconv.ParseFloat(w[i], 64); return v }
-		return TableRow{Min: f(2), P50: f(3), Max: f(5), PeakQueue: int64(f(6)), Pauses: int64(f(9)), Marks: int64(f(15))}, nil
+		return tableRow{Min: f(2), P50: f(3), Max: f(5), PeakQueue: int64(f(6)), Pauses: int64(f(9)), Marks: int64(f(15))}, nil
 	}
-	return TableRow{}, fmt.Errorf("%s has no row %s", file, name)
+	return tableRow{}, fmt.Errorf("%s has no row %s", file, name)
 }
 
 // quantile returns the value below which a share q of the sorted values lie,

@@ -200,7 +200,7 @@ func nameOf(file string) string {
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
 	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
-		"mtu", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload", "ns3"}
+		"mtu", "packet_payload", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload", "ns3"}
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -255,6 +255,7 @@ func (r *resolver) readHeader(o object) {
 	o.word("routing", &routing, "ecmp")
 	r.mtu = 4096
 	readMTU(o, &r.mtu)
+	readPayload(o, &r.mtu)
 	if o.boolean("vlan", &r.vlan) && r.vlan {
 		v.Wire = wire.EthernetVLAN
 	}
@@ -289,6 +290,20 @@ func readMTU(o object, mtu *units.Bytes) {
 	default:
 		o.fail("mtu", "%q is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)", text)
 	}
+}
+
+// readPayload reads how much of the path MTU a packet uses: models that count
+// packets of a round size are met with it.
+func readPayload(o object, mtu *units.Bytes) {
+	var v units.Bytes
+	if !o.size("packet_payload", &v) || o.d.err != nil {
+		return
+	}
+	if v < 1 || v > *mtu {
+		o.fail("packet_payload", "%v is not from 1B to the path MTU of %d B; RC packets other than a message's last carry exactly the path MTU unless this says less", v, int64(*mtu))
+		return
+	}
+	*mtu = v
 }
 
 func (r *resolver) readMeasure(o object) {

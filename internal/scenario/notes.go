@@ -14,7 +14,11 @@ func (r *resolver) notes(o object) {
 	if r.d.err != nil {
 		return
 	}
-	r.note("mtu", r.mtu.String(), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
+	if o.has("packet_payload") {
+		r.note("packet_payload", r.mtu.String(), fromScenario)
+	} else {
+		r.note("mtu", r.mtu.String(), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
+	}
 	sw := o.n.get("switch")
 	s := object{r.d, orEmpty(sw), "switch"}
 	first := -1

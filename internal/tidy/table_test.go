@@ -53,13 +53,13 @@ var rules = map[string]rule{
 	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics": {level: levelRun},
 	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
+	"fidelity":         {level: levelRun + 1, std: []string{"context", "os", "sync"}},
 	"internal/report":  {level: levelRun + 2, std: []string{"os"}},
 
 	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		std: []string{"context", "os", "os/signal", "runtime", "runtime/debug", "sync", "syscall", "time"}},
 	"cmd/hopscope": {level: levelTopmost, std: []string{"context", "os"}},
 
-	"fidelity":      {level: levelUnchecked, std: []string{"context", "os", "os/exec", "runtime", "sync", "time"}},
 	"internal/tidy": {level: levelUnchecked},
 }
 
@@ -69,6 +69,7 @@ var rules = map[string]rule{
 var never = map[string][]string{
 	"internal/metrics":    {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build"},
 	"internal/compare":    {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build"},
+	"fidelity":            {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build"},
 	"internal/report":     {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/scenario", "internal/build", "internal/run"},
 	"internal/cli":        {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/build"},
 	"internal/congestion": {"internal/sim", "internal/packet", "internal/topology", "internal/workload"},

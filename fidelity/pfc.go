@@ -3,7 +3,6 @@ package fidelity
 import (
 	"fmt"
 	"math"
-	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -19,14 +18,14 @@ const (
 
 // headroom, case F10: what arrives after XOFF, over all phases of the frame
 // that crosses XOFF and of the frame that the XOFF waits behind.
-func (c *checks) headroom(t *testing.T) {
+func (c *checker) headroom() {
 	const source = "C*(2*tprop + tresp) + 3 frames + 84 B; worst and best of an independent calculation"
-	use := sweepHeadroom(t, headroomBound)
-	c.hold(t, c.book.Within("F10", "drops with the bound as headroom", 0, use.drops, 0, source),
-		c.book.Within("F10", "most headroom used, B", 24900, use.most, headroomFrame, source),
-		c.book.Within("F10", "least beyond XOFF, idle reverse direction, B", 12700, use.least, headroomFrame, source))
-	short := sweepHeadroom(t, headroomBound-2*headroomFrame)
-	c.hold(t, c.book.Between("F10", "drops with two frames less", short.drops, 1, andMore(), source))
+	use := c.sweepHeadroom(headroomBound)
+	c.within("drops with the bound as headroom", 0, use.drops, 0, source)
+	c.within("most headroom used, B", 24900, use.most, headroomFrame, source)
+	c.within("least beyond XOFF, idle reverse direction, B", 12700, use.least, headroomFrame, source)
+	short := c.sweepHeadroom(headroomBound - 2*headroomFrame)
+	c.inRange("drops with two frames less", short.drops, 1, andMore(), source)
 }
 
 // headroomUse is what the phases of a sweep needed.
@@ -40,7 +39,7 @@ type headroomUse struct {
 // that the frame which crosses XOFF counts as headroom however little of it
 // lies beyond; the reverse frames shift in steps that are shorter than the
 // XOFF on the wire.
-func sweepHeadroom(t *testing.T, size int) headroomUse {
+func (c *checker) sweepHeadroom(size int) headroomUse {
 	const steps = 96
 	use := headroomUse{least: math.Inf(1)}
 	for _, beyond := range []int{headroomFrame, headroomFrame / 2, 1} { // bytes of the crossing frame above XOFF
@@ -48,11 +47,11 @@ func sweepHeadroom(t *testing.T, size int) headroomUse {
 		set := []string{fmt.Sprintf("switch.pfc.xoff=%dB", xoff), fmt.Sprintf("switch.pfc.headroom=%dB", size)}
 		for step := range steps {
 			start := fmt.Sprintf("workload[1].flow.start=%dps", step*(headroomFrame+20)*80/steps)
-			ingress, drops := headroomRun(t, append(set, start))
+			ingress, drops := c.headroomRun(append(set, start))
 			use.most = max(use.most, float64(ingress.PeakHeadroom))
 			use.drops += drops
 		}
-		ingress, drops := headroomRun(t, append(set, "workload[1].flow.start=1s")) // after the end
+		ingress, drops := c.headroomRun(append(set, "workload[1].flow.start=1s")) // after the end
 		use.least = min(use.least, float64(ingress.PeakIngress-int64(xoff)))
 		use.drops += drops
 	}
@@ -61,21 +60,21 @@ func sweepHeadroom(t *testing.T, size int) headroomUse {
 
 // headroomRun returns the switch port that faces the blocked sender, and the
 // frames lost.
-func headroomRun(t *testing.T, set []string) (*record.Port, float64) {
-	r := runCase(t, "f10-headroom", set...)
-	return portTo(t, r, "sw", "h0"), dropped(r)
+func (c *checker) headroomRun(set []string) (*record.Port, float64) {
+	r := c.scenario("f10-headroom", set...)
+	return c.portTo(r, "sw", "h0"), dropped(r)
 }
 
 // portFairness, case F11: PFC shares a receiver among ports, DCQCN among flows.
-func (c *checks) portFairness(t *testing.T) {
+func (c *checker) portFairness() {
 	const source = "DCQCN, SIGCOMM 2015, figure 3, and shares by port"
 	hold := func(what string, share float64, set []string, file string, expected ...float64) {
-		r := runCase(t, file, set...)
+		r := c.scenario(file, set...)
 		for i, want := range expected {
 			from := fmt.Sprintf("h%d", i+1)
-			c.hold(t, c.book.Near("F11", fmt.Sprintf("%s: %s, Gb/s on the wire", what, from), want, wireRate(t, r, from, "r", 4096), share, source))
+			c.near(fmt.Sprintf("%s: %s, Gb/s on the wire", what, from), want, c.wireRate(r, from, "r", 4096), share, source)
 		}
-		c.hold(t, c.book.Within("F11", what+": drops", 0, dropped(r), 0, source))
+		c.within(what+": drops", 0, dropped(r), 0, source)
 	}
 	hold("one uplink, PFC", 0.05, nil, "f11-one-uplink", 6.67, 6.67, 6.67, 20)
 	hold("two uplinks, PFC", 0.05, nil, "f11-two-uplinks", 13.33, 6.67, 6.67, 13.33)
@@ -89,19 +88,19 @@ func withDCQCN() []string {
 
 // victim, case F12: a flow whose path is free is held by an incast it has
 // nothing to do with.
-func (c *checks) victim(t *testing.T) {
+func (c *checker) victim() {
 	const source = "DCQCN, SIGCOMM 2015, figure 4 (10 falls to 4.5 Gb/s)"
 	const free = 20 // Gb/s that two incasters at 10 leave on the uplink
-	four := wireRate(t, runCase(t, "f12-victim"), "h4", "h5", 4096)
-	six := wireRate(t, runCase(t, "f12-elsewhere"), "h4", "h5", 4096)
-	cc := wireRate(t, runCase(t, "f12-victim", withDCQCN()...), "h4", "h5", 4096)
-	c.hold(t, c.book.Between("F12", "victim with PFC, four incasters, Gb/s", four, upTo(), 0.6*free, source),
-		c.book.Between("F12", "with two more elsewhere, over that", six/four, upTo(), 0.6, source),
-		c.book.Between("F12", "victim with DCQCN, Gb/s", cc, 18, andMore(), source))
+	four := c.wireRate(c.scenario("f12-victim"), "h4", "h5", 4096)
+	six := c.wireRate(c.scenario("f12-elsewhere"), "h4", "h5", 4096)
+	cc := c.wireRate(c.scenario("f12-victim", withDCQCN()...), "h4", "h5", 4096)
+	c.inRange("victim with PFC, four incasters, Gb/s", four, upTo(), 0.6*free, source)
+	c.inRange("with two more elsewhere, over that", six/four, upTo(), 0.6, source)
+	c.inRange("victim with DCQCN, Gb/s", cc, 18, andMore(), source)
 }
 
 // dynamicThreshold, case F16: k groups settle at alpha*B/(1+k*alpha).
-func (c *checks) dynamicThreshold(t *testing.T) {
+func (c *checker) dynamicThreshold() {
 	const (
 		source = "Choudhury and Hahne: alpha*B/(1+k*alpha), B 18 MB, alpha 1/8"
 		frame  = 4096 + 62 + 16
@@ -112,7 +111,7 @@ func (c *checks) dynamicThreshold(t *testing.T) {
 		for i := first[k]; i < 4; i++ {
 			set = append(set, fmt.Sprintf("workload[%d].flows.start=1s", i))
 		}
-		r := runCase(t, "f16-dynamic-threshold", set...)
+		r := c.scenario("f16-dynamic-threshold", set...)
 		expected := 18e6 / 8 / (1 + float64(k)/8)
 		low, high, n := math.Inf(1), 0.0, 0
 		for i := range r.Ports {
@@ -122,8 +121,8 @@ func (c *checks) dynamicThreshold(t *testing.T) {
 			}
 		}
 		name := fmt.Sprintf("k %d: ", k)
-		c.hold(t, c.book.Within("F16", name+"ports that reached XOFF", float64(k), float64(n), 0, source),
-			c.book.Within("F16", name+"least ingress peak below headroom, B", expected, low, frame, source),
-			c.book.Within("F16", name+"largest, B", expected, high, frame, source))
+		c.within(name+"ports that reached XOFF", float64(k), float64(n), 0, source)
+		c.within(name+"least ingress peak below headroom, B", expected, low, frame, source)
+		c.within(name+"largest, B", expected, high, frame, source)
 	}
 }

@@ -3,10 +3,8 @@ package fidelity
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -33,19 +31,16 @@ func paper() []string {
 	return []string{"ALPHA_RESUME_INTERVAL=50", "RATE_DECREASE_INTERVAL=50", "RP_TIMER=55"}
 }
 
-func (c *checks) ns3(t *testing.T) {
-	data := os.Getenv("HOPSCOPE_DATA")
-	if data == "" {
-		t.Skip("set HOPSCOPE_DATA to the folder that holds ns3/, the reference runs")
-	}
-	root := filepath.Join(data, "ns3")
-	for _, name := range []string{"single_dcqcn", "tiny_trace", "incast2_nocc", "incast4_nocc", "incast16_nocc", "incast16_nocc_buf4",
+// deterministicRuns are the reference runs without random numbers.
+func deterministicRuns() []string {
+	return []string{"single_dcqcn", "tiny_trace", "incast2_nocc", "incast4_nocc", "incast16_nocc", "incast16_nocc_buf4",
 		"incast32_nocc", "incast2_dcqcn_step", "incast4_dcqcn_step", "incast16_dcqcn_step", "incast2_dcqcn_paper_step",
-		"incast4_dcqcn_paper_step", "incast16_dcqcn_paper_step"} {
-		t.Run(name, func(t *testing.T) { c.deterministic(t, root, name) })
-	}
-	var bands Bands
-	for _, r := range []randomRun{
+		"incast4_dcqcn_paper_step", "incast16_dcqcn_paper_step"}
+}
+
+// randomRuns are the incasts with random marking.
+func randomRuns() []randomRun {
+	return []randomRun{
 		{name: "incast16_dcqcn"}, {name: "incast16_dcqcn_buf4"}, {name: "incast16_dcqcn_vwin"}, {name: "incast32_dcqcn"},
 		{name: "incast2_dcqcn", from: "incast2_dcqcn_step", set: smooth()},
 		{name: "incast4_dcqcn", from: "incast4_dcqcn_step", set: smooth()},
@@ -54,18 +49,7 @@ func (c *checks) ns3(t *testing.T) {
 		{name: "incast16_dcqcn_paper", from: "incast16_dcqcn_paper_step", set: smooth()},
 		{name: "incast32_dcqcn_paper", from: "incast32_dcqcn", set: paper()},
 		{name: "two_dcqcn", long: true},
-	} {
-		t.Run(r.name, func(t *testing.T) { bands = append(bands, c.incast(t, root, r)...) })
 	}
-	for _, name := range []string{"fatk4_ali50_dcqcn", "fatk4_ali50_dcqcn_paper"} {
-		t.Run(name, func(t *testing.T) { bands = append(bands, c.fatTree(t, root, name)...) })
-	}
-	t.Run("within", func(t *testing.T) {
-		if len(bands) == 0 {
-			t.Skip("no run with random marking was made")
-		}
-		c.hold(t, bands.EnterShare(c.book, "all random runs"))
-	})
 }
 
 // flowKey names a flow as fct.txt does.
@@ -73,12 +57,11 @@ func flowKey(src, dst string, port int) string { return fmt.Sprintf("%s>%s:%d", 
 
 // completions maps each flow to its completion time in ns. The k-th flow of a
 // pair has source port 10000 + k.
-func completions(t *testing.T, r *record.Run) map[string]float64 {
-	t.Helper()
+func (c *checker) completions(r *record.Run) map[string]float64 {
 	seen, out := map[string]int{}, map[string]float64{}
 	for _, f := range r.Flows {
 		if f.Status != "success" {
-			t.Fatalf("flow %s to %s: %s", f.Src, f.Dst, f.Status)
+			c.abort("flow %s to %s: %s", f.Src, f.Dst, f.Status)
 		}
 		pair := f.Src + ">" + f.Dst
 		out[flowKey(f.Src, f.Dst, 10000+seen[pair])] = float64(f.CompletionPS) / 1000
@@ -88,7 +71,7 @@ func completions(t *testing.T, r *record.Run) map[string]float64 {
 }
 
 // key names the same flow from a reference.
-func (f ReferenceFlow) key() string {
+func (f referenceFlow) key() string {
 	return flowKey(fmt.Sprintf("h%d", f.Src), fmt.Sprintf("h%d", f.Dst), f.SrcPort)
 }
 
@@ -107,32 +90,29 @@ func totals(r *record.Run) (pauses, marks, peak float64) {
 const fromNS3 = "reference run of the ns-3 RDMA simulator"
 
 // deterministic holds a run without random numbers to its reference.
-func (c *checks) deterministic(t *testing.T, root, name string) {
-	ref, err := ReadReference(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := do(t, run.Options{NS3: filepath.Join(root, name, "config.txt")})
-	fct := completions(t, r)
+func (c *checker) deterministic(name string) {
+	ref, err := readReference(c.reference(name))
+	c.must(err)
+	r := c.do(run.Options{NS3: filepath.Join(c.reference(name), "config.txt")})
+	fct := c.completions(r)
 	if len(fct) != len(ref.Flows) {
-		t.Fatalf("%d flows completed, %d in the reference", len(fct), len(ref.Flows))
+		c.abort("%d flows completed, %d in the reference", len(fct), len(ref.Flows))
 	}
-	worst, at := 0.0, ReferenceFlow{}
+	worst, at := 0.0, referenceFlow{}
 	for _, f := range ref.Flows {
 		got, ok := fct[f.key()]
 		if !ok {
-			t.Fatalf("no flow %s", f.key())
+			c.abort("no flow %s", f.key())
 		}
 		if off := math.Abs(got/float64(f.FCT) - 1); off >= worst {
 			worst, at = off, f
 		}
 	}
 	pauses, marks, peak := totals(r)
-	c.hold(t,
-		c.book.Near(name, fmt.Sprintf("completion furthest off, of %d (%s), ns", len(fct), at.key()), float64(at.FCT), fct[at.key()], fctShare, fromNS3),
-		c.book.Near(name, "pauses", float64(ref.Pauses), pauses, countShare, fromNS3),
-		c.book.Near(name, "marks", float64(ref.Marks), marks, countShare, fromNS3),
-		c.book.Near(name, "queue peak, B", float64(ref.PeakQueue), peak, peakShare, fromNS3))
+	c.near(fmt.Sprintf("completion furthest off, of %d (%s), ns", len(fct), at.key()), float64(at.FCT), fct[at.key()], fctShare, fromNS3)
+	c.near("pauses", float64(ref.Pauses), pauses, countShare, fromNS3)
+	c.near("marks", float64(ref.Marks), marks, countShare, fromNS3)
+	c.near("queue peak, B", float64(ref.PeakQueue), peak, peakShare, fromNS3)
 }
 
 // randomRun is a reference run with random marking. Without files of its own
@@ -150,20 +130,15 @@ func incastNames() []string {
 	return []string{"completion min, us", "completion p50, us", "completion max, us", "marks", "pauses", "queue peak, B"}
 }
 
-// reference returns the figures of a random run in the order of incastNames.
-func (r randomRun) reference(t *testing.T, root string) []float64 {
-	t.Helper()
+// expected returns the figures of a random run in the order of incastNames.
+func (c *checker) expected(r randomRun) []float64 {
 	if r.from != "" {
-		row, err := ReadTableRow(filepath.Join(root, "INCAST_TABLE.txt"), r.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		row, err := readTableRow(c.reference("INCAST_TABLE.txt"), r.name)
+		c.must(err)
 		return []float64{row.Min, row.P50, row.Max, float64(row.Marks), float64(row.Pauses), float64(row.PeakQueue)}
 	}
-	ref, err := ReadReference(filepath.Join(root, r.name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref, err := readReference(c.reference(r.name))
+	c.must(err)
 	var fct []float64
 	for _, f := range ref.Flows {
 		fct = append(fct, float64(f.FCT)/1000)
@@ -177,36 +152,31 @@ func incastFigures(fct []float64, marks, pauses, peak float64) []float64 {
 }
 
 // incast runs 20 seeds and holds the reference to their range.
-func (c *checks) incast(t *testing.T, root string, r randomRun) Bands {
-	if r.long {
-		long(t)
-	}
+func (c *checker) incast(r randomRun) {
 	folder := r.name
 	if r.from != "" {
 		folder = r.from
 	}
 	var runs [][]float64
 	for seed := uint64(1); seed <= seeds; seed++ {
-		got := do(t, run.Options{NS3: filepath.Join(root, folder, "config.txt"), Set: r.set, Seed: &seed})
+		got := c.do(run.Options{NS3: filepath.Join(c.reference(folder), "config.txt"), Set: r.set, Seed: &seed})
 		var fct []float64
 		for _, f := range got.Flows {
 			if f.Status != "success" {
-				t.Fatalf("seed %d: flow %s to %s: %s", seed, f.Src, f.Dst, f.Status)
+				c.abort("seed %d: flow %s to %s: %s", seed, f.Src, f.Dst, f.Status)
 			}
 			fct = append(fct, float64(f.CompletionPS)/1e6)
 		}
 		pauses, marks, peak := totals(got)
 		runs = append(runs, incastFigures(fct, marks, pauses, peak))
 	}
-	bands := bandsOf(r.name, incastNames(), r.reference(t, root), runs)
-	c.hold(t, bands.Enter(c.book)...)
-	return bands
+	c.enter(bandsOf(incastNames(), c.expected(r), runs))
 }
 
 // bandsOf turns runs, each a list of figures, into one band per figure.
-func bandsOf(name string, figures []string, reference []float64, runs [][]float64) (out Bands) {
+func bandsOf(figures []string, reference []float64, runs [][]float64) (out bands) {
 	for i, figure := range figures {
-		b := Band{Case: name, Name: figure, Reference: reference[i], Source: fromNS3}
+		b := band{Name: figure, Reference: reference[i], Source: fromNS3 + "; range over seeds or ECMP salts, widened by half its width on each side"}
 		for _, r := range runs {
 			b.Runs = append(b.Runs, r[i])
 		}
@@ -235,7 +205,7 @@ const leastFlows = 500
 
 // slowdowns returns p50, p95 and p99 of completion over completion alone for
 // each bucket with enough flows.
-func slowdowns(ref *Reference, fct func(ReferenceFlow) float64) (names []string, figures []float64) {
+func slowdowns(ref *reference, fct func(referenceFlow) float64) (names []string, figures []float64) {
 	for _, b := range buckets() {
 		var v []float64
 		for _, f := range ref.Flows {
@@ -256,26 +226,21 @@ func slowdowns(ref *Reference, fct func(ReferenceFlow) float64) (names []string,
 }
 
 // fatTree runs 20 seeds, each with ECMP hashes of its own.
-func (c *checks) fatTree(t *testing.T, root, name string) Bands {
-	long(t)
-	ref, err := ReadReference(filepath.Join(root, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, figures := slowdowns(ref, func(f ReferenceFlow) float64 { return float64(f.FCT) })
+func (c *checker) fatTree(name string) {
+	ref, err := readReference(c.reference(name))
+	c.must(err)
+	names, figures := slowdowns(ref, func(f referenceFlow) float64 { return float64(f.FCT) })
 	var runs [][]float64
 	for seed := uint64(1); seed <= seeds; seed++ {
-		fct := completions(t, do(t, run.Options{NS3: filepath.Join(root, name, "config.txt"), Seed: &seed}))
-		_, got := slowdowns(ref, func(f ReferenceFlow) float64 {
+		fct := c.completions(c.do(run.Options{NS3: filepath.Join(c.reference(name), "config.txt"), Seed: &seed}))
+		_, got := slowdowns(ref, func(f referenceFlow) float64 {
 			v, ok := fct[f.key()]
 			if !ok {
-				t.Fatalf("no flow %s", f.key())
+				c.abort("no flow %s", f.key())
 			}
 			return v
 		})
 		runs = append(runs, got)
 	}
-	bands := bandsOf(name, names, figures, runs)
-	c.hold(t, bands.Enter(c.book)...)
-	return bands
+	c.enter(bandsOf(names, figures, runs))
 }

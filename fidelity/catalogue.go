@@ -1,0 +1,69 @@
+package fidelity
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed cases/*.yaml
+var files embed.FS
+
+// Info describes a case.
+type Info struct {
+	Name  string `json:"name"` // "F6", "ns3/incast16_nocc"
+	Title string `json:"title"`
+	Long  bool   `json:"long"` // left out of the short form as a whole
+	Data  bool   `json:"data"` // compares with reference runs that come apart from the program
+}
+
+// kase is a case and how it is carried out.
+type kase struct {
+	Info
+	run func(*checker)
+}
+
+// named reports whether the user's name means this case.
+func (k *kase) named(name string) bool {
+	group, _, grouped := strings.Cut(k.Name, "/")
+	return strings.EqualFold(name, k.Name) || grouped && strings.EqualFold(name, group)
+}
+
+// Catalogue lists the cases.
+func Catalogue() (out []Info) {
+	for _, k := range catalogue() {
+		out = append(out, k.Info)
+	}
+	return out
+}
+
+// catalogue lists the cases, cheap and basic ones first.
+func catalogue() []kase {
+	all := []kase{
+		{Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, (*checker).goodput},
+		{Info{Name: "F3", Title: "every 256th packet lost: go-back-0 livelock, go-back-N"}, (*checker).loss},
+		{Info{Name: "F4", Title: "timeout and RNR retries"}, (*checker).timeouts},
+		{Info{Name: "F5", Title: "protection: wrong R_Key, no REMOTE_WRITE"}, (*checker).protection},
+		{Info{Name: "F6", Title: "DCQCN fixed point: queue, marking, CNPs"}, (*checker).fixedPoint},
+		{Info{Name: "F7", Title: "DCQCN stability by control loop and number of flows"}, (*checker).stability},
+		{Info{Name: "F8", Title: "DCQCN convergence, and the strawman that does not converge"}, (*checker).convergence},
+		{Info{Name: "F9", Title: "DCQCN with round trips of 2 us and 1.77 ms"}, (*checker).rttFairness},
+		{Info{Name: "F10", Title: "PFC headroom over all phases"}, (*checker).headroom},
+		{Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, (*checker).portFairness},
+		{Info{Name: "F12", Title: "victim flow of an incast"}, (*checker).victim},
+		{Info{Name: "F16", Title: "dynamic buffer threshold"}, (*checker).dynamicThreshold},
+		{Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, (*checker).ecmp},
+	}
+	for _, name := range deterministicRuns() {
+		all = append(all, kase{Info{Name: "ns3/" + name, Title: "reference run without random numbers", Data: true},
+			func(c *checker) { c.deterministic(name) }})
+	}
+	for _, r := range randomRuns() {
+		all = append(all, kase{Info{Name: "ns3/" + r.name, Title: "reference run with random marking, 20 seeds", Data: true, Long: r.long},
+			func(c *checker) { c.incast(r) }})
+	}
+	for _, name := range []string{"fatk4_ali50_dcqcn", "fatk4_ali50_dcqcn_paper"} {
+		all = append(all, kase{Info{Name: "ns3/" + name, Title: "reference run of a fat-tree, 20 ECMP salts", Data: true, Long: true},
+			func(c *checker) { c.fatTree(name) }})
+	}
+	return all
+}

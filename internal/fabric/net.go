@@ -184,7 +184,7 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		n.wake(now, i)
 	case evWhole:
 		n.stirred = now
-		n.admit(now, i, n.part.Rec(ref.Low()), ref.Low())
+		n.admit(now, i, &n.switches[n.ports[i].node], n.part.Rec(ref.Low()), ref.Low())
 	case evPause:
 		n.obey(now, i, ref.Low())
 	case evRefresh:

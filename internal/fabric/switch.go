@@ -96,7 +96,7 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 		n.part.At(now+rest, sim.Order(rest, p.source), sim.MakeRef(evWhole|uint32(i), slot))
 		return
 	}
-	n.admit(now, i, pk, slot)
+	n.admit(now, i, sw, pk, slot)
 }
 
 // class is the priority that the switch's trust map gives a frame.
@@ -155,8 +155,7 @@ func (n *Net) pinned(pk *packet.Packet) bool {
 
 // admit is the switch's decision on a frame: room in the buffer or not, XOFF
 // or not, mark or not; then it waits in the egress queue.
-func (n *Net) admit(now units.Time, i int, pk *packet.Packet, slot uint32) {
-	sw := &n.switches[n.ports[i].node]
+func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot uint32) {
 	c := pk.Class & (Classes - 1)
 	e := sw.base + int(pk.Out)
 	size := int32(pk.Frame)

@@ -7,6 +7,16 @@ import (
 	"github.com/hopscope/hopscope/internal/sim"
 )
 
+// warmBatch is how many events are warmed at a time.
+const warmBatch = 32
+
+// incoming is what Warm knows of a frame about to arrive at a switch.
+type incoming struct {
+	i  uint32 // port
+	pk *packet.Packet
+	sw *swtch
+}
+
 // Warm implements sim.Handler. A hop touches a dozen cache lines that depend on
 // one another (packet, route, egress port, queue, buffer accounting); taken
 // event by event, each is a miss that the next must wait for. Here the same
@@ -14,11 +24,15 @@ import (
 // so that the misses of a level overlap. Nothing is changed but what a route
 // lookup leaves in the packet.
 func (n *Net) Warm(next []sim.Event) {
-	n.sink += n.warmRecords(next) + n.warmRoutes(next) + n.warmEgress(next)
+	for len(next) > warmBatch {
+		n.warm(next[:warmBatch])
+		next = next[warmBatch:]
+	}
+	n.warm(next)
 }
 
-// warmRecords reads the port of every event and the packet of every arrival.
-func (n *Net) warmRecords(next []sim.Event) (sink uint64) {
+func (n *Net) warm(next []sim.Event) {
+	var sink uint64
 	for _, e := range next {
 		ref := e.Ref()
 		i := ref.Tag() & tagIndex
@@ -29,71 +43,56 @@ func (n *Net) warmRecords(next []sim.Event) (sink uint64) {
 			sink += uint64(n.ports[i].freeAt) + uint64(n.ports[i].id)
 		}
 	}
-	return sink
-}
-
-// warmRoutes reads the route of arrivals at switches and the queue of wake-ups.
-func (n *Net) warmRoutes(next []sim.Event) (sink uint64) {
+	var arrivals [warmBatch]incoming
+	k := 0
 	for _, e := range next {
 		ref := e.Ref()
 		i := ref.Tag() & tagIndex
-		p := &n.ports[i]
-		if p.node < 0 {
-			if ref.Tag()&^tagIndex == evWake {
-				sink += n.hosts[^p.node].WarmSend(int(p.local))
-			}
-			continue
-		}
 		switch ref.Tag() &^ tagIndex {
 		case evArrive:
-			if pk := n.part.Rec(ref.Low()); pk.Kind != packet.Pause {
+			pk, p := n.part.Rec(ref.Low()), &n.ports[i]
+			switch {
+			case pk.Kind == packet.Pause:
+			case p.node < 0:
+				sink += n.hosts[^p.node].WarmReceive(pk)
+			default:
 				sw := &n.switches[p.node]
-				sink += uint64(sw.routes[pk.Dst]) + uint64(n.pgs[sw.class(pk)][i].used)
+				sink += uint64(sw.routes[pk.Dst])
+				arrivals[k] = incoming{i, pk, sw}
+				k++
 			}
 		case evWake:
-			if p.ready != 0 {
-				sink += uint64(n.queues[bits.TrailingZeros8(p.ready)&7][i].head)
-			}
+			sink += n.warmSend(int(i))
 		}
 	}
-	return sink
+	for _, a := range arrivals[:k] {
+		sink += n.warmAdmission(a)
+	}
+	n.sink += sink
 }
 
-// warmEgress reads the egress port and queue of arrivals, and the packet that a
-// wake-up will send.
-func (n *Net) warmEgress(next []sim.Event) (sink uint64) {
-	for _, e := range next {
-		ref := e.Ref()
-		i := ref.Tag() & tagIndex
-		p := &n.ports[i]
-		if p.node < 0 {
-			if ref.Tag()&^tagIndex == evArrive {
-				sink += n.hosts[^p.node].WarmReceive(n.part.Rec(ref.Low()))
-			}
-			continue
-		}
-		switch ref.Tag() &^ tagIndex {
-		case evArrive:
-			pk := n.part.Rec(ref.Low())
-			if pk.Kind == packet.Pause {
-				continue
-			}
-			sw := &n.switches[p.node]
-			if n.route(sw, pk) {
-				o := sw.base + int(pk.Out)
-				q := &n.queues[sw.class(pk)][o]
-				sink += uint64(n.ports[o].freeAt) + uint64(n.ports[o].id) + uint64(q.bytes)
-				if q.tail != 0 {
-					sink += uint64(n.part.Rec(q.tail).Next)
-				}
-			}
-		case evWake:
-			if p.ready != 0 {
-				c := bits.TrailingZeros8(p.ready) & 7
-				pk := n.part.Rec(n.queues[c][i].head)
-				sink += uint64(n.pgs[c][n.switches[p.node].base+int(pk.In)].used)
-			}
-		}
+// warmSend reads what port i will send: a switch's head of queue, whose
+// ingress accounting is read later, with the packet at hand.
+func (n *Net) warmSend(i int) uint64 {
+	p := &n.ports[i]
+	if p.node < 0 {
+		return n.hosts[^p.node].WarmSend(int(p.local))
 	}
-	return sink
+	if p.ready == 0 {
+		return 0
+	}
+	return uint64(n.part.Rec(n.queues[bits.TrailingZeros8(p.ready)&7][i].head).Frame)
+}
+
+// warmAdmission reads the buffer accounting, egress port and queue of an
+// arrival.
+func (n *Net) warmAdmission(a incoming) uint64 {
+	if !n.route(a.sw, a.pk) {
+		return 0
+	}
+	c := a.sw.class(a.pk) & (Classes - 1)
+	o := a.sw.base + int(a.pk.Out)
+	q := &n.queues[c][o]
+	return uint64(n.pgs[c][a.i].used) + uint64(n.ports[o].freeAt) + uint64(n.ports[o].id) + uint64(q.bytes) +
+		uint64(n.part.Rec(q.tail).Next)
 }

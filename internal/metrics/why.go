@@ -33,6 +33,12 @@ func whyNotDetected(r *record.Run) string {
 		return "no frame was ever queued"
 	}
 	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
+	if m := nearest(r, record.ECNMark); m != nil {
+		return fmt.Sprintf("no packet was marked: %s reached %s of Kmin %s, because %s", m.Where, FormatBytes(m.Value), FormatBytes(m.Threshold), m.Why)
+	}
+	if m := nearest(r, record.XOFFCross); m != nil {
+		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: %s held %s of %s, because %s", m.Where, FormatBytes(m.Value), FormatBytes(m.Threshold), m.Why)
+	}
 	kmin := kminAt(r.Notes, p.RateBps)
 	limit, err := units.ParseBytes(strings.ReplaceAll(kmin, " ", ""))
 	switch {
@@ -43,6 +49,17 @@ func whyNotDetected(r *record.Run) string {
 	default:
 		return "no packet was marked, although a queue passed Kmin (" + kmin + "): " + peak
 	}
+}
+
+// nearest is the place that came nearest to a mechanism that did not act; nil
+// where the mechanism is off.
+func nearest(r *record.Run, m record.Mechanism) *Place {
+	for _, s := range Mechanisms(r, 1) {
+		if s.Mechanism == m && s.Armed > 0 && s.Fired == 0 {
+			return &s.Places[0]
+		}
+	}
+	return nil
 }
 
 func whyNotFedBack(t Totals, detected Answer) string {
@@ -66,6 +83,9 @@ func whyNotSlowed(fedBack Answer) string {
 func whyNotHeld(r *record.Run, t Totals) string {
 	if t.PausesSent > 0 {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
+	}
+	if m := nearest(r, record.XOFFCross); m != nil {
+		return fmt.Sprintf("no ingress buffer reached XOFF: %s held %s of %s, because %s", m.Where, FormatBytes(m.Value), FormatBytes(m.Threshold), m.Why)
 	}
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakIngress })
 	if p == nil {

@@ -1,0 +1,239 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// The functions below say why a queue stayed below a threshold. Each cause is a
+// condition on the records under which the threshold cannot be, or was not,
+// reached. All that hold are named: with one, changing it alone lets the queue
+// grow; with several, each would have been enough.
+
+// queueCauses says why egress port p stayed below limit in its class.
+func (x *index) queueCauses(p *record.Port, limit int64) []string {
+	qps := x.class(x.out[PortName(p)], p.Class)
+	if len(qps) == 0 {
+		return []string{"no data of its class takes this port, only ACKs, NAKs or CNPs"}
+	}
+	var causes []string
+	if p.TxBytes <= limit {
+		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed in all")
+	}
+	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause([]*record.Port{p}, qps), x.startCause([]*record.Port{p}, qps))
+	return causes
+}
+
+// ingressCauses says why the ingress buffer behind port p stayed below limit.
+func (x *index) ingressCauses(p *record.Port, limit int64) []string {
+	qps := x.class(x.in[PortName(p)], p.Class)
+	if len(qps) == 0 {
+		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
+	}
+	var causes []string
+	if n := x.sentFrames(qps); n <= limit {
+		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
+	}
+	out := x.egressOf(qps, PortName(p), p.Class)
+	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out, qps), x.startCause(out, qps), x.cutCause(qps))
+	return causes
+}
+
+func appendNonEmpty(to []string, more ...string) []string {
+	for _, s := range more {
+		if s != "" {
+			to = append(to, s)
+		}
+	}
+	return to
+}
+
+// sentFrames is what the queue pairs sent, in frame bytes.
+func (x *index) sentFrames(qps []int) (n int64) {
+	for _, i := range qps {
+		n += x.r.QPs[i].SentBytes + x.r.QPs[i].SentPackets*int64(x.r.FrameHeader)
+	}
+	return n
+}
+
+// windowCause holds when all queue pairs have windows that fit below limit
+// together.
+func (x *index) windowCause(qps []int, limit int64) string {
+	var sum, least, most int64
+	for _, i := range qps {
+		q := &x.r.QPs[i]
+		w := q.Limits.WindowBytes
+		if w == 0 {
+			return ""
+		}
+		sum += x.frames(q, w)
+		if least == 0 {
+			least = w
+		}
+		least, most = min(least, w), max(most, w)
+	}
+	if sum > limit {
+		return ""
+	}
+	each := FormatBytes(most)
+	if least != most {
+		each = "at most " + each
+	}
+	if len(qps) == 1 {
+		return fmt.Sprintf("the window holds %s to %s", qpActor(&x.r.QPs[qps[0]]), each)
+	}
+	return fmt.Sprintf("the window holds each of %s to %s, %s together", senders(len(qps)), each, FormatBytes(sum))
+}
+
+func senders(n int) string {
+	if n == 1 {
+		return "1 sender"
+	}
+	return FormatCount(int64(n)) + " senders"
+}
+
+// inputCause holds when the ports that feed each of the egress ports are
+// together no faster than it, and nothing paused it: what arrives leaves at
+// once.
+func (x *index) inputCause(out []*record.Port, qps []int) string {
+	if len(out) == 0 {
+		return ""
+	}
+	for _, p := range out {
+		feeds, rate := x.feeds(p)
+		if feeds == 0 || rate > p.RateBps || p.PausedPS > 0 {
+			return ""
+		}
+	}
+	if len(out) > 1 {
+		return "no port it leads to is fed faster than it sends"
+	}
+	feeds, rate := x.feeds(out[0])
+	if feeds == 1 {
+		return fmt.Sprintf("one port feeds %s, no faster than it sends (%s)", PortName(out[0]), FormatRate(rate))
+	}
+	return fmt.Sprintf("the %d ports that feed %s bring %s together, no more than it sends (%s)", feeds, PortName(out[0]), FormatRate(rate), FormatRate(out[0].RateBps))
+}
+
+// feeds counts the ports from which data reaches egress port p, and adds up
+// their rates.
+func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
+	name := PortName(p)
+	seen := map[string]bool{}
+	for _, i := range x.class(x.out[name], p.Class) {
+		k := x.hop(i, name)
+		if k < 1 {
+			continue
+		}
+		h := x.r.QPs[i].Limits.Path[k-1]
+		if !seen[h.Port] {
+			seen[h.Port] = true
+			n++
+			rate += h.RateBps
+		}
+	}
+	return n, rate
+}
+
+// startCause holds when congestion control started every queue pair below the
+// line and they never came to send more together than the egress ports take.
+func (x *index) startCause(out []*record.Port, qps []int) string {
+	start := units.Rate(0)
+	for _, p := range out {
+		sum := units.Rate(0)
+		for _, i := range x.class(x.out[PortName(p)], p.Class) {
+			q := &x.r.QPs[i]
+			if !q.Limits.CC || q.Limits.InitialBps == 0 || q.RateCuts > 0 {
+				return ""
+			}
+			sum += max(q.Limits.InitialBps, q.FinalRateBps)
+			start = max(start, q.Limits.InitialBps)
+		}
+		if sum > p.RateBps {
+			return ""
+		}
+	}
+	if start == 0 {
+		return ""
+	}
+	return fmt.Sprintf("congestion control starts each of %s at %s, together no more than the link", senders(len(qps)), FormatRate(start))
+}
+
+// cutCause holds when ECN slowed the queue pairs.
+func (x *index) cutCause(qps []int) string {
+	cuts, kmin := int64(0), int64(0)
+	for _, i := range qps {
+		cuts += x.r.QPs[i].RateCuts
+		for _, h := range x.r.QPs[i].Limits.Path {
+			if p := x.ports[fmt.Sprintf("%s prio %d", h.Port, x.r.QPs[i].Limits.Class)]; p != nil && p.Marked > 0 {
+				kmin = max(kmin, p.Limits.KMinBytes)
+			}
+		}
+	}
+	if cuts == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, "rate cut"), FormatBytes(kmin), senders(len(qps)))
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return FormatCount(n) + " " + what + "s"
+}
+
+// pauseCause holds when PFC stopped every port that feeds egress port p: its
+// switch told them so before the queue was long enough.
+func (x *index) pauseCause(p *record.Port) string {
+	fed, xoff := 0, int64(0)
+	for _, i := range x.class(x.out[PortName(p)], p.Class) {
+		k := x.hop(i, PortName(p))
+		if k < 1 {
+			continue
+		}
+		from := x.ports[fmt.Sprintf("%s prio %d", x.r.QPs[i].Limits.Path[k-1].Peer, p.Class)]
+		if from == nil || from.PausesSent == 0 || from.Limits.XOFF == nil {
+			return ""
+		}
+		fed++
+		xoff = max(xoff, from.Limits.XOFF.Threshold)
+	}
+	if fed == 0 {
+		return ""
+	}
+	return "PFC stopped its senders first, with XOFF at " + FormatBytes(xoff) + " of ingress"
+}
+
+// egressOf lists the ports by which the queue pairs leave the switch they enter
+// at a port.
+func (x *index) egressOf(qps []int, ingress string, class int) (out []*record.Port) {
+	seen := map[string]bool{}
+	for _, i := range qps {
+		path := x.r.QPs[i].Limits.Path
+		for k := 1; k < len(path); k++ {
+			if path[k-1].Peer != ingress || seen[path[k].Port] {
+				continue
+			}
+			seen[path[k].Port] = true
+			if p := x.ports[fmt.Sprintf("%s prio %d", path[k].Port, class)]; p != nil {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// because joins causes for a sentence; with none it says how much was missing.
+func because(causes []string, value, limit int64) string {
+	if len(causes) > 0 {
+		return strings.Join(causes, "; ")
+	}
+	if limit <= 0 {
+		return "it was not reached"
+	}
+	return fmt.Sprintf("the load used %.3g %% of it at most", 100*float64(value)/float64(limit))
+}

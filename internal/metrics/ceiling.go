@@ -1,0 +1,129 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Ceiling is the best payload rate that a message's path and queue pair allow,
+// beside what it reached.
+type Ceiling struct {
+	// Limits are the hops of the path in order, then what the queue pair and the
+	// receiving host add.
+	Limits []Limit `json:"limits"`
+	// BestBps is the lowest of them and At the first that has it.
+	BestBps     units.Rate `json:"best_bps"`
+	At          string     `json:"at"`
+	MeasuredBps units.Rate `json:"measured_bps"` // 0 unless it completed with success
+	// Explains is the first hop or limit that explains what is missing, and How
+	// says it in words. Both are empty for a message that did not succeed.
+	Explains string `json:"explains,omitempty"`
+	How      string `json:"how,omitempty"`
+}
+
+// Limit is one bound of a message's payload rate.
+type Limit struct {
+	Name string     `json:"name"` // "h0:1", "window", "maximum rate", "receive buffer of h4"
+	Bps  units.Rate `json:"bps"`  // of payload
+	How  string     `json:"how"`
+}
+
+// atCeiling is how near, in thousandths, the measured rate must come for the
+// ceiling itself to be the explanation.
+const atCeiling = 980
+
+// Ceilings returns the ceiling of every message, in order; nil where the record
+// knows no path.
+func Ceilings(r *record.Run) []*Ceiling {
+	x := newIndex(r)
+	at := x.requesters()
+	out := make([]*Ceiling, len(r.Flows))
+	for i := range r.Flows {
+		if k, ok := at[flowQP(&r.Flows[i])]; ok {
+			out[i] = x.ceiling(&r.Flows[i], &r.QPs[k])
+		}
+	}
+	return out
+}
+
+// qpKey names a queue pair.
+type qpKey struct {
+	host string
+	qp   int
+}
+
+// flowQP is the requester of a message. Src may name a port, "h4:2".
+func flowQP(f *record.Flow) qpKey { return qpKey{nodeOf(f.Src), f.QP} }
+
+func (x *index) requesters() map[qpKey]int {
+	at := map[qpKey]int{}
+	for i := range x.r.QPs {
+		if !responder(&x.r.QPs[i]) {
+			at[qpKey{x.r.QPs[i].Host, x.r.QPs[i].QP}] = i
+		}
+	}
+	return at
+}
+
+func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
+	c := &Ceiling{Limits: x.limitsOf(f, q), MeasuredBps: Goodput(f)}
+	for _, l := range c.Limits {
+		if c.At == "" || l.Bps < c.BestBps {
+			c.BestBps, c.At = l.Bps, l.Name
+		}
+	}
+	if !Completed(f) || len(f.Account) == 0 {
+		return c
+	}
+	d := x.dominant(f, q)
+	c.Explains, c.How = d.Where, d.How
+	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
+		c.Explains = c.At
+		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
+	}
+	return c
+}
+
+// limitsOf lists the bounds of a message's payload rate. On a hop of rate R the
+// payload takes its share of the bytes on the wire: headers, RETH, padding,
+// preamble and gap take the rest.
+func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
+	l := &q.Limits
+	frame, onWire := x.messageBytes(f, l)
+	payload := func(r units.Rate, of int64) units.Rate { return units.Rate(mulDiv(int64(r), f.Bytes, max(of, 1))) }
+	for _, h := range l.Path {
+		out = append(out, Limit{h.Port, payload(h.RateBps, onWire), fmt.Sprintf("%s less headers and gaps", FormatRate(h.RateBps))})
+	}
+	if l.MaxBps > 0 && l.MaxBps < l.LineBps {
+		out = append(out, Limit{"maximum rate", payload(l.MaxBps, onWire), "DCQCN's maximum " + FormatRate(l.MaxBps)})
+	}
+	if l.WindowBytes > 0 && l.BaseRTTPS > 0 {
+		// A window is judged before a packet is sent: the last may overshoot.
+		mtu := max(l.MTUBytes, 1)
+		w := (l.WindowBytes + mtu - 1) / mtu * mtu
+		out = append(out, Limit{"window", RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
+	}
+	if l.DrainBps > 0 {
+		out = append(out, Limit{"receive buffer of " + f.Dst, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})
+	}
+	return out
+}
+
+// messageBytes is what a message takes in frames and on the wire.
+func (x *index) messageBytes(f *record.Flow, l *record.QPLimits) (frame, onWire int64) {
+	mtu := max(l.MTUBytes, 1)
+	packets := max(1, (f.Bytes+mtu-1)/mtu)
+	first := int64(0)
+	if f.Verb == "WRITE" {
+		first = int64(x.r.RETH)
+	}
+	last := f.Bytes - (packets-1)*mtu + int64(x.r.FrameHeader)
+	if packets == 1 {
+		last += first
+		first = 0
+	}
+	frame = (packets-1)*(mtu+int64(x.r.FrameHeader)) + first + max(last, int64(x.r.MinFrame))
+	return frame, frame + packets*int64(x.r.WireOverhead)
+}

@@ -1,0 +1,75 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// index finds what belongs together in a run's records.
+type index struct {
+	r     *record.Run
+	ports map[string]*record.Port // by actor, "leaf1:3 prio 3"
+	acts  map[actKey]record.Act
+	out   map[string][]int // requesters (indices into QPs) by the port they leave by
+	in    map[string][]int // and by the port they arrive at
+	hosts map[string]bool
+}
+
+type actKey struct {
+	mechanism record.Mechanism
+	actor     string
+}
+
+func newIndex(r *record.Run) *index {
+	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}}
+	for i := range r.Ports {
+		x.ports[portActor(&r.Ports[i])] = &r.Ports[i]
+	}
+	for i := range r.Ledger {
+		e := &r.Ledger[i]
+		x.acts[actKey{e.Mechanism, e.Actor}] = e.Act
+	}
+	for i := range r.QPs {
+		x.hosts[r.QPs[i].Host] = true
+		for _, h := range r.QPs[i].Limits.Path {
+			x.out[h.Port] = append(x.out[h.Port], i)
+			x.in[h.Peer] = append(x.in[h.Peer], i)
+		}
+	}
+	return x
+}
+
+// portActor is how the ledger names a port and class.
+func portActor(p *record.Port) string { return fmt.Sprintf("%s prio %d", PortName(p), p.Class) }
+
+// qpActor is how the ledger names a queue pair.
+func qpActor(q *record.QP) string { return fmt.Sprintf("%s qp %d", q.Host, q.QP) }
+
+// class keeps those of the queue pairs whose data is of class c.
+func (x *index) class(qps []int, c int) (of []int) {
+	for _, i := range qps {
+		if x.r.QPs[i].Limits.Class == c {
+			of = append(of, i)
+		}
+	}
+	return of
+}
+
+// hop is the place of a port in the path of queue pair i, -1 if it is not there.
+func (x *index) hop(i int, port string) int {
+	for k, h := range x.r.QPs[i].Limits.Path {
+		if h.Port == port {
+			return k
+		}
+	}
+	return -1
+}
+
+// frames is the number of frame bytes that n bytes of payload take in packets
+// of the queue pair's MTU, the last one filled up: an upper bound.
+func (x *index) frames(q *record.QP, n int64) int64 {
+	mtu := max(q.Limits.MTUBytes, 1)
+	packets := (n + mtu - 1) / mtu
+	return packets * (mtu + int64(x.r.FrameHeader))
+}

@@ -1,0 +1,389 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// State is what one mechanism did in a run, or how near it came and what held
+// it back.
+type State struct {
+	Mechanism record.Mechanism `json:"mechanism"`
+	Armed     int              `json:"armed"` // places (ports and classes, or queue pairs) that could act; 0: off
+	Fired     int              `json:"fired"` // how many of them acted
+	Count     int64            `json:"count"` // acts of all
+	// HeldPS, for windows and pacing, is the time for which they held queue pairs
+	// back, added up.
+	HeldPS units.Time `json:"held_ps,omitempty"`
+	// Why it did not act: what holds of the nearest place; or why it is off.
+	Why string `json:"why,omitempty"`
+	// Places are those that acted most or came nearest, at most TopActors.
+	Places []Place `json:"places"`
+}
+
+// Place is one port and class, or queue pair, of a mechanism.
+type Place struct {
+	Where string `json:"where"`
+	Count int64  `json:"count"`
+	// Value came nearest to Threshold at AtPS; Unit is what they count. Threshold
+	// 0: there is nothing to compare.
+	Value     int64      `json:"value,omitempty"`
+	Threshold int64      `json:"threshold,omitempty"`
+	Unit      string     `json:"unit,omitempty"` // "bytes", "ps", "bps", "requests"
+	AtPS      units.Time `json:"at_ps,omitempty"`
+	FirstPS   units.Time `json:"first_ps,omitempty"` // of its acts
+	HeldPS    units.Time `json:"held_ps,omitempty"`
+	Why       string     `json:"why,omitempty"` // it did not act
+
+	reason func() string
+}
+
+// Units of Place.Value.
+const (
+	InBytes    = "bytes"
+	InTime     = "ps"
+	InRate     = "bps"
+	InRequests = "requests"
+)
+
+// Mechanisms of the report that stand in no ledger, or there under another name.
+const (
+	HeadroomDrop record.Mechanism = "headroom drop"
+	EgressDrop   record.Mechanism = "egress threshold drop"
+	ReceiveXOFF  record.Mechanism = "receive buffer XOFF"
+	WindowHeld   record.Mechanism = "window"
+	Pacing       record.Mechanism = "pacing"
+)
+
+// acted reports whether a place did anything.
+func (p *Place) acted() bool { return p.Count > 0 || p.HeldPS > 0 }
+
+// near is how much of the threshold was used.
+func (p *Place) near() float64 {
+	if p.Threshold <= 0 {
+		return 0
+	}
+	return float64(p.Value) / float64(p.Threshold)
+}
+
+// Mechanisms returns the state of every mechanism, in the order in which they
+// usually act, each with up to places of its places (0: all).
+func Mechanisms(r *record.Run, places int) []State {
+	x := newIndex(r)
+	out := []State{
+		x.state(record.ECNMark, "marking is off at every port that carried data", x.markPlaces()),
+		x.state(record.CNPSent, "no responder sends CNPs: there is no congestion control", x.cnpPlaces()),
+		x.state(record.RateCut, "no sender has congestion control", x.cutPlaces()),
+		x.state(Pacing, "no sender has congestion control: all send at the line's rate", x.pacingPlaces()),
+		x.state(WindowHeld, "no connection has a window", x.windowPlaces()),
+		x.state(record.XOFFCross, "PFC is off at every switch port that carried data", x.xoffPlaces()),
+		x.state(HeadroomDrop, "there is no lossless class", x.headroomPlaces()),
+		x.state(EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
+		x.state(ReceiveXOFF, "every host takes data as fast as it arrives", x.receivePlaces()),
+		x.state(record.SequenceGap, "nothing was sent", x.gapPlaces()),
+		x.state(record.AckTimeout, "no sender has a retransmission timer", x.timeoutPlaces()),
+		x.state(record.RNR, "every responder has receive work requests enough", x.rnrPlaces()),
+	}
+	for i := range out {
+		out[i].settle(places)
+	}
+	return out
+}
+
+// state counts a mechanism's places, those that acted or came nearest first.
+func (x *index) state(m record.Mechanism, off string, places []Place) State {
+	s := State{Mechanism: m, Armed: len(places), Places: places}
+	if len(places) == 0 {
+		s.Why = "off: " + off
+		s.Places = []Place{}
+		return s
+	}
+	for i := range places {
+		p := &places[i]
+		s.Count += p.Count
+		s.HeldPS += p.HeldPS
+		if p.acted() {
+			s.Fired++
+		}
+	}
+	slices.SortStableFunc(places, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.HeldPS, a.HeldPS), cmp.Compare(b.near(), a.near()))
+	})
+	return s
+}
+
+// settle keeps the first n places and asks for their reasons.
+func (s *State) settle(n int) {
+	if n > 0 && len(s.Places) > n {
+		s.Places = slices.Clip(s.Places[:n])
+	}
+	for i := range s.Places {
+		if p := &s.Places[i]; !p.acted() && p.reason != nil {
+			p.Why = p.reason()
+		}
+	}
+	if s.Fired == 0 && s.Armed > 0 {
+		s.Why = s.Places[0].Why
+	}
+}
+
+// onPorts makes a place of each port and class for which fill returns true.
+func (x *index) onPorts(m record.Mechanism, fill func(p *record.Port, place *Place) bool) (out []Place) {
+	for i := range x.r.Ports {
+		p := &x.r.Ports[i]
+		a := x.acts[actKey{m, portActor(p)}]
+		place := Place{Where: portActor(p), Unit: InBytes, Count: a.Count, FirstPS: a.First}
+		if fill(p, &place) {
+			out = append(out, place)
+		}
+	}
+	return out
+}
+
+// onQPs makes a place of each queue pair for which fill returns true.
+func (x *index) onQPs(m record.Mechanism, fill func(q *record.QP, place *Place) bool) (out []Place) {
+	for i := range x.r.QPs {
+		q := &x.r.QPs[i]
+		a := x.acts[actKey{m, qpActor(q)}]
+		place := Place{Where: qpActor(q), Count: a.Count, FirstPS: a.First}
+		if fill(q, &place) {
+			out = append(out, place)
+		}
+	}
+	return out
+}
+
+func (p *Place) approach(a *record.Approach) {
+	p.Value, p.Threshold, p.AtPS = a.Value, a.Threshold, a.At
+}
+
+func (x *index) markPlaces() []Place {
+	return x.onPorts(record.ECNMark, func(p *record.Port, place *Place) bool {
+		kmin := p.Limits.KMinBytes
+		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 {
+			return false
+		}
+		place.Value, place.Threshold, place.AtPS = p.PeakQueueBytes, kmin, p.PeakQueuePS
+		place.reason = func() string { return x.whyNotMarked(p) }
+		return true
+	})
+}
+
+func (x *index) whyNotMarked(p *record.Port) string {
+	if p.PeakQueueBytes > p.Limits.KMinBytes {
+		for _, i := range x.class(x.out[PortName(p)], p.Class) {
+			if !x.r.QPs[i].Limits.ECT {
+				return "the packets are not ECN-capable (ECT)"
+			}
+		}
+		return fmt.Sprintf("the queue passed Kmin, but chance marked none: the probability rises to %.3g %% only at %s",
+			100*p.Limits.PMax, FormatBytes(p.Limits.KMaxBytes))
+	}
+	causes := appendNonEmpty(x.queueCauses(p, p.Limits.KMinBytes), x.pauseCause(p))
+	return because(causes, p.PeakQueueBytes, p.Limits.KMinBytes)
+}
+
+// responder reports whether q answers requests rather than making them.
+func responder(q *record.QP) bool { return len(q.Limits.Path) == 0 }
+
+func (x *index) cnpPlaces() []Place {
+	marked := int64(0)
+	for i := range x.r.Ports {
+		marked += x.r.Ports[i].Marked
+	}
+	return x.onQPs(record.CNPSent, func(q *record.QP, place *Place) bool {
+		if flag := x.acts[actKey{record.CEOnAck, place.Where}]; flag.Count > 0 {
+			place.Count, place.FirstPS = flag.Count, flag.First
+		}
+		place.reason = func() string {
+			if marked == 0 {
+				return "no packet was marked"
+			}
+			return fmt.Sprintf("%s marked, but none that reached this queue pair", plural(marked, "packet"))
+		}
+		return q.Limits.CNP && responder(q)
+	})
+}
+
+func (x *index) cutPlaces() []Place {
+	return x.onQPs(record.RateCut, func(q *record.QP, place *Place) bool {
+		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
+		place.reason = func() string {
+			if q.CNPsReceived == 0 {
+				return "no CNP reached it"
+			}
+			return plural(q.CNPsReceived, "CNP") + " reached it, but lowered no rate before the end"
+		}
+		return q.Limits.CC && !responder(q)
+	})
+}
+
+func (x *index) pacingPlaces() []Place {
+	return x.onQPs(Pacing, func(q *record.QP, place *Place) bool {
+		place.HeldPS = q.Limits.RatePS
+		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
+		place.reason = func() string {
+			if q.MinRateBps >= q.Limits.LineBps {
+				return "its rate never fell below the line's"
+			}
+			return "its port was busy, or it had nothing to send, for longer than its rate asks"
+		}
+		return q.Limits.CC && !responder(q)
+	})
+}
+
+func (x *index) windowPlaces() []Place {
+	return x.onQPs(WindowHeld, func(q *record.QP, place *Place) bool {
+		l := &q.Limits
+		place.HeldPS = l.WindowPS
+		place.Value, place.Threshold, place.Unit = l.PeakOutstanding, l.WindowBytes, InBytes
+		place.reason = func() string { return x.whyNotWindow(q) }
+		return l.WindowBytes > 0 && !responder(q)
+	})
+}
+
+func (x *index) whyNotWindow(q *record.QP) string {
+	l := &q.Limits
+	bdp := mulDiv(int64(l.BaseRTTPS), int64(slowest(l)), 8*int64(units.Second))
+	switch {
+	case q.SentBytes <= l.WindowBytes:
+		return "it sent only " + FormatBytes(q.SentBytes) + " in all"
+	case q.RateCuts > 0:
+		return plural(q.RateCuts, "rate cut") + " kept it from filling the window"
+	case bdp > 0 && bdp <= l.WindowBytes:
+		return fmt.Sprintf("ACKs came back in time: the path holds %s (%s at %s)", FormatBytes(bdp), FormatTime(l.BaseRTTPS), FormatRate(slowest(l)))
+	}
+	return because(nil, l.PeakOutstanding, l.WindowBytes)
+}
+
+// slowest is the lowest rate of a path.
+func slowest(l *record.QPLimits) units.Rate {
+	least := l.LineBps
+	for _, h := range l.Path {
+		least = min(least, h.RateBps)
+	}
+	return least
+}
+
+func (x *index) xoffPlaces() []Place {
+	return x.onPorts(record.XOFFCross, func(p *record.Port, place *Place) bool {
+		a := p.Limits.XOFF
+		if a == nil || x.hosts[p.Node] {
+			return false
+		}
+		place.approach(a)
+		place.reason = func() string { return because(x.ingressCauses(p, a.Threshold), a.Value, a.Threshold) }
+		return true
+	})
+}
+
+func (x *index) headroomPlaces() []Place {
+	return x.onPorts(HeadroomDrop, func(p *record.Port, place *Place) bool {
+		place.drops(p, "headroom exceeded")
+		place.Value, place.Threshold = p.PeakHeadroom, p.Limits.HeadroomBytes
+		place.reason = func() string {
+			if x.acts[actKey{record.XOFFCross, portActor(p)}].Count == 0 {
+				return "XOFF was never crossed"
+			}
+			return "at most " + FormatBytes(p.PeakHeadroom) + " arrived after XOFF"
+		}
+		return p.Limits.HeadroomBytes > 0 && p.PeakIngress > 0
+	})
+}
+
+// drops counts a port's drops of one cause.
+func (p *Place) drops(port *record.Port, cause string) {
+	for _, d := range port.DropCauses {
+		if d.Cause == cause {
+			p.Count, p.FirstPS = d.Count, d.First
+		}
+	}
+}
+
+func (x *index) egressPlaces() []Place {
+	return x.onPorts(EgressDrop, func(p *record.Port, place *Place) bool {
+		a := p.Limits.EgressDrop
+		if a == nil {
+			return false
+		}
+		place.approach(a)
+		place.drops(p, "egress threshold")
+		place.reason = func() string {
+			causes := x.queueCauses(p, a.Threshold)
+			return because(appendNonEmpty(causes, x.cutCause(x.class(x.out[PortName(p)], p.Class))), a.Value, a.Threshold)
+		}
+		return true
+	})
+}
+
+func (x *index) receivePlaces() []Place {
+	return x.onPorts(record.XOFFCross, func(p *record.Port, place *Place) bool {
+		a := p.Limits.Receive
+		if a == nil || !x.hosts[p.Node] {
+			return false
+		}
+		place.approach(a)
+		place.reason = func() string { return x.whyNotReceive(p) }
+		return true
+	})
+}
+
+func (x *index) whyNotReceive(p *record.Port) string {
+	a := p.Limits.Receive
+	qps := x.class(x.in[PortName(p)], p.Class)
+	var causes []string
+	if p.Limits.DrainBps >= p.RateBps {
+		causes = append(causes, fmt.Sprintf("the host takes %s, as fast as the link brings it", FormatRate(p.Limits.DrainBps)))
+	}
+	if n := x.sentFrames(qps); n <= a.Threshold {
+		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
+	}
+	return because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps)), a.Value, a.Threshold)
+}
+
+func (x *index) gapPlaces() []Place {
+	dropped := int64(0)
+	for i := range x.r.Ports {
+		dropped += x.r.Ports[i].Dropped
+	}
+	return x.onQPs(record.SequenceGap, func(q *record.QP, place *Place) bool {
+		place.reason = func() string {
+			if dropped == 0 {
+				return "nothing was lost"
+			}
+			return plural(dropped, "frame") + " were dropped, none of them followed by a later packet of this queue pair"
+		}
+		return responder(q)
+	})
+}
+
+func (x *index) timeoutPlaces() []Place {
+	return x.onQPs(record.AckTimeout, func(q *record.QP, place *Place) bool {
+		if a := q.Limits.NearTimeout; a != nil {
+			place.approach(a)
+		}
+		place.Unit, place.Threshold = InTime, int64(q.Limits.TimeoutPS)
+		place.reason = func() string {
+			return "ACKs or NAKs brought progress at least every " + FormatTime(units.Time(place.Value))
+		}
+		return q.Limits.TimeoutPS > 0 && !responder(q)
+	})
+}
+
+func (x *index) rnrPlaces() []Place {
+	return x.onQPs(record.RNR, func(q *record.QP, place *Place) bool {
+		l := &q.Limits
+		place.Value, place.Threshold, place.Unit = l.ReceivesUsed, l.Receives, InRequests
+		place.reason = func() string {
+			if l.ReceivesUsed == 0 {
+				return "no SEND took a receive work request"
+			}
+			return fmt.Sprintf("SENDs took %d of its %s", l.ReceivesUsed, plural(l.Receives, "receive work request"))
+		}
+		return l.Receives >= 0 && responder(q)
+	})
+}

@@ -209,4 +209,6 @@ type Run struct {
 	// Pauses lists every pause and resumption in order of time, then node and
 	// port, when the run was asked to trace them.
 	Pauses []PauseEvent `json:"-"`
+	// Series are the samples that the run was asked to take; nil: none.
+	Series *Series `json:"-"`
 }

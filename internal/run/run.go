@@ -25,7 +25,8 @@ type Options struct {
 	Workers  int      // goroutines; at least 1. Results do not depend on it
 	Progress func(Progress)
 
-	TracePauses bool // list every pause and resumption in the record
+	TracePauses bool           // list every pause and resumption in the record
+	Series      *SeriesOptions // what to sample; nil: nothing
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -47,6 +48,11 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 	v, err := Load(opt)
 	if err != nil {
 		return nil, nil, err
+	}
+	if opt.Series != nil {
+		if err := opt.Series.check(v); err != nil {
+			return nil, v, err
+		}
 	}
 	w, err := build.New(v, build.Options{Partitions: opt.Partitions})
 	if err != nil {
@@ -81,6 +87,7 @@ type runner struct {
 	shown   time.Time
 	stopped string
 	cut     units.Time // everything before has happened
+	sampler *sampler   // nil: no series
 }
 
 // Why a run ended.
@@ -102,6 +109,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 			n.TracePauses()
 		}
 	}
+	r.sampler = r.newSampler(opt.Series)
 	v := w.Valid
 	r.runTo(v.MeasureFrom)
 	measured := v.MeasureFrom != units.Never && r.stopped == ""
@@ -142,8 +150,16 @@ func (r *runner) end() units.Time {
 }
 
 // runTo executes everything before limit, or before the end of the run if that
-// comes first; then stopped says why.
+// comes first, and takes the samples that are due; stopped says why it ended.
 func (r *runner) runTo(limit units.Time) {
+	r.sampler.sampleTo(limit)
+	if r.stopped == "" {
+		r.advance(limit)
+	}
+}
+
+// advance is runTo without samples.
+func (r *runner) advance(limit units.Time) {
 	bound := limit
 	if r.Valid.Stop < bound {
 		bound = r.Valid.Stop + 1 // what is due at the stop time still happens
@@ -314,6 +330,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.Fingerprint = fmt.Sprintf("%016x", print)
 	r.recordFlows(out)
 	out.Pauses = r.pauses()
+	out.Series = r.sampler.series(end)
 	for _, place := range r.Place {
 		n := r.Nets[place.Part]
 		for c := range uint8(8) {

@@ -1,0 +1,14 @@
+package rdma
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// RateAt is the sending rate at now and the lowest so far. Unlike Rate it works
+// on a copy of the reaction point, so that looking never changes anything.
+func (q *QP) RateAt(now units.Time) (rate, least units.Rate) {
+	if !q.hasCC {
+		return q.line, q.line
+	}
+	cc := q.cc
+	rate = cc.Rate(q.cfg.CC, now)
+	return rate, cc.MinRate
+}

@@ -1,0 +1,309 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// SeriesOptions say what to sample. Samples are taken between two windows of the
+// engine, so that a run takes the same course with them and without.
+type SeriesOptions struct {
+	Quantities []record.Quantity
+	Every      units.Time // at least a nanosecond
+	// Ports are "leaf1:3", ports counted from 1, or a node's name for all of its
+	// ports, or "all"; QPs are "h2:0", "h2" or "all". Without any, the Top curves
+	// of each quantity are kept that say most: the longest queues, the ports
+	// paused longest, the queue pairs slowed most.
+	Ports, QPs []string
+	Top        int
+}
+
+// Bounds of what a run samples, so that memory and files stay small.
+const (
+	maxSamples = 100_000    // per curve
+	maxValues  = 10_000_000 // of all curves that were asked for by name
+	maxChanges = 20_000_000 // kept in memory
+)
+
+// all stands for every port or queue pair.
+const all = "all"
+
+// check makes sure that every name means something; the error is the user's.
+func (o *SeriesOptions) check(v *scenario.Valid) error {
+	if o.Every < units.Nanosecond {
+		return &scenario.Error{Msg: fmt.Sprintf("series: a sample every %v is too often; give at least 1ns", o.Every)}
+	}
+	for _, name := range o.Ports {
+		if err := checkPart(v.Graph, name, "port", func(n int) int { return len(v.Graph.Nodes[n].Ports) }, 1); err != nil {
+			return err
+		}
+	}
+	qps := make([]int, len(v.Graph.Nodes))
+	for i := range v.Plan.Conns {
+		qps[v.Graph.HostOf(v.Plan.Conns[i].Src)]++
+		qps[v.Graph.HostOf(v.Plan.Conns[i].Dst)]++
+	}
+	for _, name := range o.QPs {
+		if err := checkPart(v.Graph, name, "queue pair", func(n int) int { return qps[n] }, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkPart checks a name of the form node, node:number or all.
+func checkPart(g *topology.Graph, name, what string, count func(node int) int, first int) error {
+	if name == all {
+		return nil
+	}
+	node, number, numbered := strings.Cut(name, ":")
+	n, ok := g.NodeByName(node)
+	if !ok {
+		return &scenario.Error{Msg: fmt.Sprintf("series: there is no node %q; name a %s as node:number, such as %s:%d, or all", node, what, g.Nodes[0].Name, first)}
+	}
+	if k, err := strconv.Atoi(number); numbered && (err != nil || k < first || k >= first+count(n)) {
+		if count(n) == 0 {
+			return &scenario.Error{Msg: fmt.Sprintf("series: %s has no %s", node, what)}
+		}
+		return &scenario.Error{Msg: fmt.Sprintf("series: %s has no %s %q; they go from %d to %d", node, what, number, first, first+count(n)-1)}
+	}
+	return nil
+}
+
+// named reports whether one of names means part number of node.
+func named(names []string, node string, number int) bool {
+	return slices.Contains(names, all) || slices.Contains(names, node) || slices.Contains(names, fmt.Sprintf("%s:%d", node, number))
+}
+
+// sampler takes samples of one run.
+type sampler struct {
+	*runner
+	opt     *SeriesOptions
+	next    units.Time // of the next sample; Never: no more
+	out     record.Series
+	limit   int // samples
+	changes int
+	ports   []portProbe
+	conns   []connProbe
+}
+
+// portProbe is a port and class that is sampled; the indices are into the
+// curves, -1 for none.
+type portProbe struct {
+	place        int // global number
+	class        uint8
+	queue, pause int
+}
+
+// connProbe is a connection that is sampled.
+type connProbe struct {
+	conn          int
+	rate, goodput int
+	delivered     int64
+}
+
+// newSampler prepares the curves that may be wanted; nil when none is.
+func (r *runner) newSampler(opt *SeriesOptions) *sampler {
+	if opt == nil {
+		return nil
+	}
+	s := &sampler{runner: r, opt: opt, limit: maxSamples}
+	s.addPorts()
+	s.addConns()
+	if len(opt.Ports)+len(opt.QPs) > 0 {
+		s.limit = min(s.limit, maxValues/max(1, len(s.out.Curves)))
+	}
+	s.next = r.firstPost(units.Never) / opt.Every * opt.Every
+	s.out.EveryPS, s.out.FromPS = opt.Every, s.next
+	return s
+}
+
+// curve adds a curve if its quantity is wanted.
+func (s *sampler) curve(c record.Curve) int {
+	if !slices.Contains(s.opt.Quantities, c.Quantity) {
+		return -1
+	}
+	s.out.Curves = append(s.out.Curves, c)
+	return len(s.out.Curves) - 1
+}
+
+// addPorts adds every port, in each class that carries data.
+func (s *sampler) addPorts() {
+	classes := uint8(0)
+	for i := range s.Valid.Plan.Conns {
+		classes |= 1 << s.Valid.Plan.Conns[i].Class
+	}
+	for id, place := range s.Place {
+		node := &s.Valid.Graph.Nodes[place.Node]
+		if len(s.opt.Ports) > 0 && !named(s.opt.Ports, node.Name, place.Local+1) {
+			continue
+		}
+		end := node.Ports[place.Local]
+		for c := range uint8(8) {
+			if classes>>c&1 == 0 {
+				continue
+			}
+			base := record.Curve{Node: node.Name, Port: place.Local + 1, Class: int(c),
+				Peer: s.portName(end.Peer, end.PeerPort)}
+			p := portProbe{place: id, class: c, queue: -1}
+			if node.Kind == topology.Switch { // a card holds queue pairs, not frames
+				base.Quantity = record.SeriesQueue
+				p.queue = s.curve(base)
+			}
+			base.Quantity = record.SeriesPause
+			p.pause = s.curve(base)
+			s.ports = append(s.ports, p)
+		}
+	}
+}
+
+// addConns adds the requester of every connection.
+func (s *sampler) addConns() {
+	plan := s.Valid.Plan
+	for i := range plan.Conns {
+		src, to := s.Valid.Graph.HostOf(plan.Conns[i].Src), s.Responders[i]
+		base := record.Curve{Node: s.Valid.Graph.Nodes[src].Name, QP: int(to.Requester), Workload: plan.Entries[plan.Conns[i].Entry],
+			Peer: fmt.Sprintf("%s qp %d", s.Valid.Graph.Nodes[to.Node].Name, to.QP)}
+		if len(s.opt.QPs) > 0 && !named(s.opt.QPs, base.Node, base.QP) {
+			continue
+		}
+		p := connProbe{conn: i}
+		base.Quantity = record.SeriesRate
+		p.rate = s.curve(base)
+		base.Quantity = record.SeriesGoodput
+		p.goodput = s.curve(base)
+		s.conns = append(s.conns, p)
+	}
+}
+
+// sampleTo executes everything before the last sample that is due by limit, with
+// a stop at each. A network in which nothing moves is watched just as without
+// samples, so that a deadlock ends at the same time and with the same counts.
+func (s *sampler) sampleTo(limit units.Time) {
+	if s == nil {
+		return
+	}
+	for s.stopped == "" && s.next <= min(limit, s.Valid.Stop) && s.next != units.Never && s.Engine.Next() != units.Never {
+		if s.stuck() && s.resolve(s.next) {
+			return
+		}
+		s.advance(s.next)
+		if s.stopped == "" || s.stopped == quiescent {
+			s.sample(s.next)
+		}
+	}
+}
+
+// sample notes every curve at the cut now.
+func (s *sampler) sample(now units.Time) {
+	n := s.out.Samples
+	note := func(curve int, v int64) {
+		if curve >= 0 && s.out.Curves[curve].Add(n, v) {
+			s.changes++
+		}
+	}
+	for i := range s.ports {
+		p := &s.ports[i]
+		place := s.Place[p.place]
+		net := s.Nets[place.Part]
+		if p.queue >= 0 {
+			note(p.queue, net.QueueBytes(place.Index, p.class))
+		}
+		paused := int64(0)
+		if net.Paused(place.Index, p.class) {
+			paused = 1
+		}
+		note(p.pause, paused)
+	}
+	for i := range s.conns {
+		c := &s.conns[i]
+		src, to := s.Valid.Graph.HostOf(s.Valid.Plan.Conns[c.conn].Src), s.Responders[c.conn]
+		if c.rate >= 0 {
+			rate, _ := s.Hosts[src].RateAt(now, to.Requester)
+			note(c.rate, int64(rate))
+		}
+		delivered := s.Hosts[to.Node].DeliveredTo(to.QP)
+		note(c.goodput, delivered-c.delivered)
+		c.delivered = delivered
+	}
+	s.out.Samples++
+	s.next += s.opt.Every
+	if s.out.Samples >= s.limit || s.changes > maxChanges {
+		s.leaveOut("everything from %v on: %d samples are as many as a run keeps; sample less often",
+			s.next, s.out.Samples)
+		s.next = units.Never
+	}
+}
+
+func (s *sampler) leaveOut(format string, args ...any) {
+	s.out.LeftOut = append(s.out.LeftOut, fmt.Sprintf(format, args...))
+}
+
+// series chooses the curves to keep: what was asked for, or those that say most.
+func (s *sampler) series(end units.Time) *record.Series {
+	if s == nil {
+		return nil
+	}
+	out := s.out
+	out.Curves = nil
+	for _, q := range record.Quantities {
+		var curves []int
+		for i := range s.out.Curves {
+			if s.out.Curves[i].Quantity == q {
+				curves = append(curves, i)
+			}
+		}
+		asked := s.opt.QPs
+		if q.PerPort() {
+			asked = s.opt.Ports
+		}
+		if len(asked) == 0 {
+			curves = s.most(q, curves, end)
+		}
+		for _, i := range curves {
+			out.Curves = append(out.Curves, s.out.Curves[i])
+		}
+	}
+	out.LeftOut = s.out.LeftOut
+	return &out
+}
+
+// most returns the curves of one quantity that say most, in the network's order.
+func (s *sampler) most(q record.Quantity, curves []int, end units.Time) []int {
+	weight := s.weights(q, end)
+	active := slices.DeleteFunc(slices.Clone(curves), func(i int) bool { return q.PerPort() && weight(i) == 0 })
+	ranked := slices.Clone(active)
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	kept := ranked[:min(len(ranked), s.opt.Top)]
+	if n := len(ranked) - len(kept); n > 0 {
+		s.leaveOut("%s of %d of the %d %s", q, n, len(ranked), map[bool]string{
+			true: "ports that had any at a sample", false: "queue pairs: those slowed least"}[q.PerPort()])
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// weights returns how much a curve of quantity q says.
+func (s *sampler) weights(q record.Quantity, end units.Time) func(curve int) int64 {
+	switch q {
+	case record.SeriesQueue:
+		return func(i int) int64 { return s.out.Curves[i].Max() }
+	case record.SeriesPause:
+		return func(i int) int64 { return int64(s.out.Curves[i].Above(s.out.Samples)) }
+	}
+	slowed := map[int]int64{}
+	for _, c := range s.conns {
+		src := s.Valid.Graph.HostOf(s.Valid.Plan.Conns[c.conn].Src)
+		_, least := s.Hosts[src].RateAt(end, s.Responders[c.conn].Requester)
+		slowed[c.rate], slowed[c.goodput] = -int64(least), -int64(least)
+	}
+	return func(i int) int64 { return slowed[i] }
+}

@@ -68,8 +68,9 @@ func (s *status) Unwrap() error { return s.err }
 
 // failure marks err as the run's fault rather than the user's.
 func failure(err error) error {
-	if err == nil {
-		return nil
+	var known *status
+	if err == nil || errors.As(err, &known) {
+		return err
 	}
 	return &status{exitFailure, err}
 }

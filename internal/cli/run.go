@@ -22,8 +22,10 @@ import (
 // runFlags are the flags of hopscope run.
 type runFlags struct {
 	input
+	details
 	json, csv, out string
 	ns3Out         string
+	series         seriesFlags
 	seed           uint64
 	workers        int
 	quiet, verbose bool
@@ -36,7 +38,9 @@ func newRun(p Pipeline) *cobra.Command {
 		Short: "Run a scenario and report who detected, fed back, slowed, held, recovered and rerouted",
 		Example: "  hopscope run incast-4to1\n" +
 			"  hopscope run incast-4to1 --set topology.star.hosts=9 --json result.json\n" +
+			"  hopscope run incast-4to1 --mechanisms --explain slowest\n" +
 			"  hopscope run my.yaml --out results && hopscope report results\n" +
+			"  hopscope run incast-4to1 --series queue,rate --every 1us --series-out series\n" +
 			"  hopscope run --ns3 mix/config.txt --ns3-out mix\n" +
 			"  hopscope run --topo net.topo --cm load.cm",
 		RunE: func(c *cobra.Command, args []string) error { return runScenario(c, args, f, p) },
@@ -44,13 +48,15 @@ func newRun(p Pipeline) *cobra.Command {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.json, "json", "", "write the result as JSON to `FILE` (-: to standard output, instead of the report)")
-	flags.StringVar(&f.csv, "csv", "", "write flows.csv, accounts.csv, ports.csv, qps.csv and ledger.csv to `DIR`")
+	flags.StringVar(&f.csv, "csv", "", "write flows.csv, accounts.csv, ports.csv, qps.csv, ledger.csv and mechanisms.csv to `DIR`")
 	flags.StringVar(&f.out, "out", "", "keep result and scenario in the run directory `DIR`, for hopscope report")
 	f.changes(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
+	f.details.flags(flags)
 	f.foreign(flags)
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
+	f.series.add(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
@@ -109,6 +115,9 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 		return opt, err
 	}
 	opt.TracePauses, opt.Workers = f.ns3Out != "", f.workers
+	if opt.Series, err = f.series.options(c); err != nil {
+		return opt, err
+	}
 	if c.Flags().Changed("seed") {
 		opt.Seed = &f.seed
 	}
@@ -132,10 +141,13 @@ func checkSet(set []string) error {
 
 // checkTargets refuses before the run what could not be written after it.
 func (f *runFlags) checkTargets() error {
+	if err := f.details.check(); err != nil {
+		return err
+	}
 	if err := checkJSON(f.json); err != nil {
 		return err
 	}
-	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}} {
+	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}} {
 		if info, err := os.Stat(d.dir); d.dir != "" && err == nil && !info.IsDir() {
 			return fmt.Errorf("%s %s: is a file; name a directory", d.flag, d.dir)
 		}
@@ -172,13 +184,19 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.ns3Out != "" && v != nil {
 		errs = append(errs, writeNS3(f.ns3Out, r, v))
 	}
+	if r.Series != nil {
+		errs = append(errs, report.WriteSeries(f.series.dir, r, version()))
+	}
 	if f.json != "" {
 		errs = append(errs, f.writeJSON(c, r))
 	}
 	if !f.quiet && f.json != "-" {
 		errs = append(errs, printText(c, r, f.verbose))
 	}
-	return failure(errors.Join(errs...))
+	if err := errors.Join(errs...); err != nil || f.json == "-" {
+		return failure(err)
+	}
+	return f.details.print(c, r, f.verbose)
 }
 
 // writeNS3 writes the files that scripts for the ns-3 RDMA simulators read.

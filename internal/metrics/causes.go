@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -23,7 +24,7 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	if p.TxBytes <= limit {
 		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed in all")
 	}
-	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause([]*record.Port{p}, qps), x.startCause([]*record.Port{p}, qps))
+	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause([]*record.Port{p}), x.startCause([]*record.Port{p}))
 	return causes
 }
 
@@ -38,7 +39,7 @@ func (x *index) ingressCauses(p *record.Port, limit int64) []string {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
 	}
 	out := x.egressOf(qps, PortName(p), p.Class)
-	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out, qps), x.startCause(out, qps), x.cutCause(qps))
+	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps))
 	return causes
 }
 
@@ -98,7 +99,7 @@ func senders(n int) string {
 // inputCause holds when the ports that feed each of the egress ports are
 // together no faster than it, and nothing paused it: what arrives leaves at
 // once.
-func (x *index) inputCause(out []*record.Port, qps []int) string {
+func (x *index) inputCause(out []*record.Port) string {
 	if len(out) == 0 {
 		return ""
 	}
@@ -140,8 +141,9 @@ func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
 
 // startCause holds when congestion control started every queue pair below the
 // line and they never came to send more together than the egress ports take.
-func (x *index) startCause(out []*record.Port, qps []int) string {
+func (x *index) startCause(out []*record.Port) string {
 	start := units.Rate(0)
+	var all []int
 	for _, p := range out {
 		sum := units.Rate(0)
 		for _, i := range x.class(x.out[PortName(p)], p.Class) {
@@ -151,15 +153,22 @@ func (x *index) startCause(out []*record.Port, qps []int) string {
 			}
 			sum += max(q.Limits.InitialBps, q.FinalRateBps)
 			start = max(start, q.Limits.InitialBps)
+			if !slices.Contains(all, i) {
+				all = append(all, i)
+			}
 		}
 		if sum > p.RateBps {
 			return ""
 		}
 	}
-	if start == 0 {
+	if len(all) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("congestion control starts each of %s at %s, together no more than the link", senders(len(qps)), FormatRate(start))
+	who := "each of " + senders(len(all))
+	if len(all) == 1 {
+		who = qpActor(&x.r.QPs[all[0]])
+	}
+	return fmt.Sprintf("congestion control starts %s at %s, together no more than the link", who, FormatRate(start))
 }
 
 // cutCause holds when ECN slowed the queue pairs.

@@ -77,7 +77,7 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	if !Completed(f) || len(f.Account) == 0 {
 		return c
 	}
-	d := x.dominant(f, q)
+	d := x.dominant(f, q, true)
 	c.Explains, c.How = d.Where, d.How
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
 		c.Explains = c.At

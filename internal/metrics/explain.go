@@ -27,7 +27,7 @@ func DominantStage(r *record.Run, i int) Dominant {
 	if !ok || len(f.Account) == 0 {
 		return Dominant{}
 	}
-	return x.dominant(f, &r.QPs[k])
+	return x.dominant(f, &r.QPs[k], false)
 }
 
 // nodeOf is the node of a port's name.
@@ -57,8 +57,9 @@ var placed = [...]string{"paused", "control frames", "other traffic", "sending",
 	"serialisation", "propagation", "switch latency", "ACK coalescing"}
 
 // dominant sums the stages up by name; of the largest the place that took most
-// is the one responsible.
-func (x *index) dominant(f *record.Flow, q *record.QP) Dominant {
+// is the one responsible. With waiting, the time in which the message itself
+// was being sent does not count.
+func (x *index) dominant(f *record.Flow, q *record.QP, waiting bool) Dominant {
 	var names []string
 	sums := map[string]units.Time{}
 	places := map[record.Stage]units.Time{}
@@ -72,6 +73,9 @@ func (x *index) dominant(f *record.Flow, q *record.QP) Dominant {
 	}
 	d := Dominant{}
 	for _, n := range names {
+		if waiting && (n == "sending" || n == "serialisation") {
+			continue
+		}
 		if sums[n] > d.TimePS {
 			d.Stage, d.TimePS = n, sums[n]
 		}
@@ -99,12 +103,11 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) {
 	case "rate":
 		d.How = x.sayRate(f, q, me)
 	case "window":
-		d.Where = "window"
-		d.How = fmt.Sprintf("the window of %s let %s send no more than that per round trip (%s idle)", FormatBytes(l.WindowBytes), me, FormatTime(l.BaseRTTPS))
+		d.Where, d.How = x.sayWindow(f, q, me)
 	case "paused":
 		d.Where, d.How = x.sayPaused(d.Where, q)
 	case "queue":
-		d.How = fmt.Sprintf("it waited in the queue of %s", d.Where) + x.sharedBy(d.Where, q)
+		d.How = strings.TrimSuffix(fmt.Sprintf("it waited in the queue of %s", d.Where)+x.sharedBy(d.Where, q), ",")
 	case "receive buffer":
 		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, FormatRate(l.DrainBps))
 	case "other traffic":
@@ -148,6 +151,27 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) string {
 	return "pacing held " + me
 }
 
+// sayWindow tells whether the idle round trip or queues on the way made the
+// window bind.
+func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how string) {
+	l := &q.Limits
+	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
+	idle := RateOf(l.WindowBytes, l.BaseRTTPS)
+	var deepest *record.Port
+	for _, h := range l.Path {
+		p := x.ports[fmt.Sprintf("%s prio %d", h.Port, l.Class)]
+		if p != nil && (deepest == nil || p.MeanQueueBytes > deepest.MeanQueueBytes) {
+			deepest = p
+		}
+	}
+	// A queue that holds a fifth of the window on average stretches the round trip.
+	if deepest == nil || Goodput(f) == 0 || idle < Goodput(f)*11/10 || deepest.MeanQueueBytes < float64(l.WindowBytes)/5 {
+		return "window", how + ", " + FormatTime(l.BaseRTTPS) + " when idle"
+	}
+	name := PortName(deepest)
+	return name, strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
+}
+
 // sayPaused follows the pauses down the path to the port that could not send as
 // fast as it was fed, or to the host that did not take what arrived.
 func (x *index) sayPaused(port string, q *record.QP) (where, how string) {
@@ -180,7 +204,7 @@ func (x *index) sayPaused(port string, q *record.QP) (where, how string) {
 		}
 		return "receive buffer of " + host, fmt.Sprintf("%s, because %s takes data%s", held, host, rate)
 	}
-	return path[k].Port, fmt.Sprintf("%s, because %s could not send as fast as it was fed%s", held, path[k].Port, x.sharedBy(path[k].Port, q))
+	return path[k].Port, fmt.Sprintf("%s, because %s%s could not send as fast as it was fed", held, path[k].Port, x.sharedBy(path[k].Port, q))
 }
 
 // sharedBy counts the other queue pairs that take a port.
@@ -189,7 +213,7 @@ func (x *index) sharedBy(port string, q *record.QP) string {
 	if n < 1 {
 		return ""
 	}
-	return fmt.Sprintf(", which it shares with %s", plural(int64(n), "other queue pair"))
+	return fmt.Sprintf(", shared with %s,", plural(int64(n), "other queue pair"))
 }
 
 func (x *index) others(port string) string {

@@ -34,10 +34,14 @@ func whyNotDetected(r *record.Run) string {
 	}
 	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
 	if m := nearest(r, record.ECNMark); m != nil {
-		return fmt.Sprintf("no packet was marked: %s reached %s of Kmin %s, because %s", m.Where, FormatBytes(m.Value), FormatBytes(m.Threshold), m.Why)
+		said := "no queue passed Kmin"
+		if m.Value > m.Threshold {
+			said = "no packet was marked, although a queue passed Kmin"
+		}
+		return fmt.Sprintf("%s (%s): the deepest held %s (%s), because %s", said, FormatBytes(m.Threshold), FormatBytes(m.Value), m.Where, m.Why)
 	}
 	if m := nearest(r, record.XOFFCross); m != nil {
-		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: %s held %s of %s, because %s", m.Where, FormatBytes(m.Value), FormatBytes(m.Threshold), m.Why)
+		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	kmin := kminAt(r.Notes, p.RateBps)
 	limit, err := units.ParseBytes(strings.ReplaceAll(kmin, " ", ""))
@@ -85,7 +89,7 @@ func whyNotHeld(r *record.Run, t Totals) string {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
 	if m := nearest(r, record.XOFFCross); m != nil {
-		return fmt.Sprintf("no ingress buffer reached XOFF: %s held %s of %s, because %s", m.Where, FormatBytes(m.Value), FormatBytes(m.Threshold), m.Why)
+		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakIngress })
 	if p == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 )
 
-// WriteCSV writes flows.csv, accounts.csv, ports.csv, qps.csv and ledger.csv
-// into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+// WriteCSV writes flows.csv, accounts.csv, ports.csv, qps.csv, ledger.csv and
+// mechanisms.csv into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
@@ -23,6 +23,7 @@ func WriteCSV(dir string, r *record.Run) error {
 		{"ports.csv", portsCSV(r.Ports)},
 		{"qps.csv", qpsCSV(r.QPs)},
 		{"ledger.csv", ledgerCSV(r.Ledger)},
+		{"mechanisms.csv", mechanismsCSV(r)},
 	})
 }
 
@@ -107,5 +108,26 @@ func ledgerCSV(ledger []record.Entry) []byte {
 		e := &ledger[i]
 		return []string{string(e.Question), string(e.Mechanism), e.Actor, e.Node, integer(e.Count),
 			integer(e.First), integer(e.Last), integer(e.Sum)}
+	})
+}
+
+// mechanismsCSV has a row per mechanism and place where it could act; unit says
+// what value and threshold count.
+func mechanismsCSV(r *record.Run) []byte {
+	type row struct {
+		mechanism record.Mechanism
+		metrics.Place
+	}
+	var all []row
+	for _, s := range metrics.Mechanisms(r, 0) {
+		for _, p := range s.Places {
+			all = append(all, row{s.Mechanism, p})
+		}
+	}
+	header := []string{"mechanism", "where", "count", "held_ps", "first_ps", "value", "threshold", "unit", "at_ps", "why"}
+	return rows(header, len(all), func(i int) []string {
+		p := &all[i]
+		return []string{string(p.mechanism), p.Where, integer(p.Count), integer(p.HeldPS), integer(p.FirstPS),
+			integer(p.Value), integer(p.Threshold), p.Unit, integer(p.AtPS), p.Why}
 	})
 }

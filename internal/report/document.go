@@ -25,6 +25,9 @@ type Document struct {
 	Answers Answers `json:"answers"`
 	// Summary condenses flows and ports.
 	Summary *metrics.Summary `json:"summary"`
+	// Mechanisms says of each mechanism how often it acted, or how near it came
+	// and what held it back.
+	Mechanisms []metrics.State `json:"mechanisms"`
 	record.Run
 	Flows []Flow `json:"flows"` // in place of Run.Flows
 }
@@ -43,16 +46,20 @@ type Answers struct {
 type Flow struct {
 	record.Flow
 	GoodputBps units.Rate `json:"goodput_bps"` // 0 unless it completed with success
+	// Ceiling is the best that path and queue pair allow, and what explains the
+	// rest.
+	Ceiling *metrics.Ceiling `json:"ceiling,omitempty"`
 }
 
 // NewDocument arranges r and its summary for JSON.
 func NewDocument(r *record.Run) *Document {
 	s := metrics.Summarise(r)
-	d := &Document{Version: Version, Summary: s, Run: *r}
+	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors), Run: *r}
+	ceilings := metrics.Ceilings(r)
 	d.Run.Flows = nil
 	d.Flows = make([]Flow, len(r.Flows))
 	for i := range r.Flows {
-		d.Flows[i] = Flow{Flow: r.Flows[i], GoodputBps: metrics.Goodput(&r.Flows[i])}
+		d.Flows[i] = Flow{Flow: r.Flows[i], GoodputBps: metrics.Goodput(&r.Flows[i]), Ceiling: ceilings[i]}
 	}
 	for i := range s.Answers {
 		*d.Answers.field(s.Answers[i].Question) = s.Answers[i]

@@ -182,7 +182,7 @@ func TestCSV(t *testing.T) {
 			}
 		}
 	}
-	onlyFiles(t, dir, "accounts.csv", "flows.csv", "ledger.csv", "ports.csv", "qps.csv")
+	onlyFiles(t, dir, "accounts.csv", "flows.csv", "ledger.csv", "mechanisms.csv", "ports.csv", "qps.csv")
 }
 
 // onlyFiles fails unless dir holds the named files (in order) and nothing else.
@@ -210,8 +210,8 @@ func TestCSVCoversRecords(t *testing.T) {
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
 		{record.Flow{}, flowsCSV(nil), +1 - 1},  // goodput_bps is derived; accounts.csv has the stages
-		{record.Port{}, portsCSV(nil), -1},      // drop_causes are ledger lines
-		{record.QP{}, qpsCSV(nil), 0},           //
+		{record.Port{}, portsCSV(nil), -2},      // drop_causes are ledger lines, limits are in mechanisms.csv
+		{record.QP{}, qpsCSV(nil), -1},          // limits likewise
 		{record.Entry{}, ledgerCSV(nil), 4 - 1}, // Act is embedded: one field, four columns
 	} {
 		fields := reflect.TypeOf(tt.record).NumField()

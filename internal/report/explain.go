@@ -1,0 +1,347 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Widths of the waterfall's bar.
+const (
+	barMin = 12
+	barMax = 40
+	// What the other columns take: a name that is not yet wrapped, the numbers
+	// and the gaps.
+	nameMin = 42
+	numbers = 27
+)
+
+// shortMilli is the share, in thousandths, below which neighbouring stages are
+// shown as one.
+const shortMilli = 5
+
+// Find returns the index of the message that which names: "slowest", a number
+// (the rows of flows.csv, from 0), or "h2->h4". Of several between two hosts it
+// is the slowest, and among is how many there are.
+func Find(r *record.Run, which string) (index, among int, err error) {
+	if len(r.Flows) == 0 {
+		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
+	}
+	if which == "slowest" {
+		if worst := metrics.Summarise(r).Worst; len(worst) > 0 {
+			return worst[0], 1, nil
+		}
+		return 0, 0, fmt.Errorf("slowest: no message completed with success; name one as src->dst or by its number")
+	}
+	if n, e := strconv.Atoi(which); e == nil {
+		if n < 0 || n >= len(r.Flows) {
+			return 0, 0, fmt.Errorf("%s: there is no such message; they are numbered 0 to %d", which, len(r.Flows)-1)
+		}
+		return n, 1, nil
+	}
+	return findPair(r, which)
+}
+
+// CheckFlow refuses what cannot name a message.
+func CheckFlow(which string) error {
+	if _, err := strconv.Atoi(which); err == nil || which == "slowest" {
+		return nil
+	}
+	if src, dst, ok := strings.Cut(which, "->"); ok && strings.TrimSpace(src) != "" && strings.TrimSpace(dst) != "" {
+		return nil
+	}
+	return fmt.Errorf("%q names no message; write src->dst (such as 'h2->h4', in quotes), a number, or slowest", which)
+}
+
+func findPair(r *record.Run, which string) (index, among int, err error) {
+	src, dst, _ := strings.Cut(which, "->")
+	src, dst = strings.TrimSpace(src), strings.TrimSpace(dst)
+	index = -1
+	var pairs []string
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if name := f.Src + "->" + f.Dst; len(pairs) < 5 && !slices.Contains(pairs, name) {
+			pairs = append(pairs, name)
+		}
+		if !isEnd(f.Src, src) || !isEnd(f.Dst, dst) {
+			continue
+		}
+		among++
+		if index < 0 || f.CompletionPS > r.Flows[index].CompletionPS {
+			index = i
+		}
+	}
+	if index < 0 {
+		return 0, 0, fmt.Errorf("%s: there is no such message; there are %s", which, strings.Join(pairs, ", "))
+	}
+	return index, among, nil
+}
+
+// isEnd reports whether an endpoint "h4:2" is what was asked for: itself or its
+// host.
+func isEnd(endpoint, asked string) bool {
+	host, _, _ := strings.Cut(endpoint, ":")
+	return endpoint == asked || host == asked
+}
+
+// Explain writes where the time of the message that which names went: a line
+// per stage, in order, then the ceilings of its path.
+func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
+	i, among, err := Find(r, which)
+	if err != nil {
+		return err
+	}
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60), base: firstPost(r.Flows)}
+	t.explained(i, among)
+	_, err = io.WriteString(w, t.b.String())
+	return err
+}
+
+func (t *text) explained(i, among int) {
+	f := &t.r.Flows[i]
+	t.section()
+	head := fmt.Sprintf("Message %d: %s -> %s, %s of %s posted at %s", i, f.Src, f.Dst, f.Verb, metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
+	if among > 1 {
+		head += fmt.Sprintf(" (the slowest of %d)", among)
+	}
+	if metrics.Open(f) {
+		t.prose(head+": still open at the end, so that it has no account yet", t.paint.bold)
+		return
+	}
+	t.prose(fmt.Sprintf("%s, completed after %s with %s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status), t.paint.bold)
+	if len(f.Account) == 0 {
+		t.prose("the record holds no account of it", plain)
+		return
+	}
+	t.waterfall(f)
+	d := metrics.DominantStage(t.r, i)
+	if d.Stage != "" {
+		t.prose(fmt.Sprintf("%s %s: %s", percent(d.Milli), d.Stage, d.How), t.paint.bold)
+	}
+	t.ceiling(i, d.How)
+}
+
+// percent writes thousandths as a share.
+func percent(milli int64) string {
+	if milli >= 100 {
+		return fmt.Sprintf("%.0f %%", float64(milli)/10)
+	}
+	return fmt.Sprintf("%.1f %%", float64(milli)/10)
+}
+
+// bar is one line of the waterfall.
+type bar struct {
+	from, time  units.Time
+	name, where string
+	parts       int // stages merged into it
+}
+
+// waterfall writes the account: each bar begins where the one before ended.
+func (t *text) waterfall(f *record.Flow) {
+	bars := barsOf(f.Account)
+	if !t.opt.Verbose {
+		bars = mergeShort(mergeRepeated(mergeAck(bars)), f.CompletionPS)
+	}
+	at := units.Time(0)
+	for k := range bars {
+		bars[k].from = at
+		at += bars[k].time
+	}
+	width := t.barWidth(bars)
+	tab := &table{columns: []column{{title: "When"}, {title: "Time", right: true}, {title: "Share", right: true},
+		{title: "Stage", wrap: true}, {title: "Where"}}}
+	for _, b := range bars {
+		tab.add(drawBar(b, at, width), metrics.FormatTimeDigits(b.time, 4), shareOf(b.time, at), b.name, b.where)
+	}
+	tab.add("", metrics.FormatTimeDigits(at, 4), shareOf(at, at), "completion", "")
+	t.table(tab)
+}
+
+// barWidth is what the other columns leave.
+func (t *text) barWidth(bars []bar) int {
+	names, places := 0, 0
+	for _, b := range bars {
+		names, places = max(names, utf8.RuneCountInString(b.name)), max(places, utf8.RuneCountInString(b.where))
+	}
+	return min(max(t.width-min(names, nameMin)-places-numbers, barMin), barMax)
+}
+
+func shareOf(d, total units.Time) string {
+	if total <= 0 {
+		return "-"
+	}
+	if u := float64(d) / float64(total); u >= 0.0005 || d == 0 {
+		return fmt.Sprintf("%.1f %%", 100*u)
+	}
+	return "<0.1 %"
+}
+
+// drawBar places a bar of one line on the time axis; what is shorter than a
+// column is a stroke.
+func drawBar(b bar, total units.Time, width int) string {
+	if total <= 0 {
+		return ""
+	}
+	cell := func(t units.Time) int { return int(float64(t) / float64(total) * float64(width)) }
+	from, to := cell(b.from), cell(b.from+b.time)
+	if to <= from {
+		return strings.Repeat(" ", min(from, width-1)) + "|"
+	}
+	return strings.Repeat(" ", from) + strings.Repeat("#", to-from)
+}
+
+func barsOf(a record.Account) (bars []bar) {
+	for _, s := range a {
+		name, where := metrics.StageOf(s)
+		bars = append(bars, bar{time: s.Time, name: name, where: where, parts: 1})
+	}
+	return bars
+}
+
+// ackWay stands for the hops of the ACK that completed the message.
+const ackWay = "ACK's way back"
+
+// mergeAck makes the acknowledgement's way one line. It comes last.
+func mergeAck(bars []bar) []bar {
+	k := len(bars)
+	for k > 0 && isAckWay(bars[k-1].name) {
+		k--
+	}
+	if len(bars)-k < 2 {
+		return bars
+	}
+	back := bar{name: ackWay, parts: len(bars) - k}
+	for _, b := range bars[k:] {
+		back.time += b.time
+	}
+	if strings.HasPrefix(bars[k].name, "ACK ") {
+		back.where = "from " + firstPlace(bars[k:])
+	}
+	return append(slices.Clone(bars[:k]), back)
+}
+
+func firstPlace(bars []bar) string {
+	for _, b := range bars {
+		if b.where != "" {
+			node, _, _ := strings.Cut(b.where, " to ")
+			return node
+		}
+	}
+	return "the responder"
+}
+
+// isAckWay reports whether a stage belongs to the way of the ACK.
+func isAckWay(name string) bool {
+	return strings.HasPrefix(name, "ACK ") && name != "ACK lost" && name != "ACK coalescing"
+}
+
+// mergeRepeated adds up stages that came again after rewinds, at the place of
+// the first.
+func mergeRepeated(bars []bar) (out []bar) {
+	at := map[string]int{}
+	for _, b := range bars {
+		key := b.name + "\x00" + b.where
+		if k, again := at[key]; again {
+			out[k].time += b.time
+			out[k].parts++
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, b)
+	}
+	for k := range out {
+		if out[k].parts > 1 && out[k].name != ackWay {
+			out[k].name += fmt.Sprintf(" (%d times)", out[k].parts)
+		}
+	}
+	return out
+}
+
+// mergeShort joins neighbours that each take less than shortMilli of the total.
+func mergeShort(bars []bar, total units.Time) (out []bar) {
+	short := func(b bar) bool { return b.name != ackWay && int64(b.time) < int64(total)/1000*shortMilli }
+	for k := 0; k < len(bars); {
+		n := k
+		for n < len(bars) && short(bars[n]) {
+			n++
+		}
+		if n-k < 2 {
+			out = append(out, bars[k])
+			k++
+			continue
+		}
+		out = append(out, joined(bars[k:n]))
+		k = n
+	}
+	return out
+}
+
+func joined(bars []bar) bar {
+	b := bar{parts: len(bars)}
+	var names []string
+	for _, s := range bars {
+		b.time += s.time
+		if !slices.Contains(names, s.name) {
+			names = append(names, s.name)
+		}
+	}
+	b.name = strings.Join(names, ", ")
+	if len(names) > 3 {
+		b.name = fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
+	}
+	first, last := placeOf(bars[0]), placeOf(bars[len(bars)-1])
+	if first != "" && last != "" && first != last {
+		b.where = first + " .. " + last
+	} else {
+		b.where = first + last
+		if first == last {
+			b.where = first
+		}
+	}
+	return b
+}
+
+func placeOf(b bar) string {
+	node, _, _ := strings.Cut(b.where, " to ")
+	return node
+}
+
+// ceiling writes what each hop and limit allows beside what was reached; said is
+// the explanation that stands above already.
+func (t *text) ceiling(i int, said string) {
+	c := metrics.Ceilings(t.r)[i]
+	if c == nil {
+		return
+	}
+	t.section()
+	tab := &table{columns: []column{{title: "Ceiling"}, {title: "Payload", right: true}, {title: "Reached", right: true}, {title: "Because", wrap: true}}}
+	for _, l := range c.Limits {
+		reached := "-"
+		if c.MeasuredBps > 0 && l.Bps > 0 {
+			reached = fmt.Sprintf("%.1f %%", 100*float64(c.MeasuredBps)/float64(l.Bps))
+		}
+		tab.add(l.Name, metrics.FormatRate(l.Bps), reached, l.How)
+	}
+	t.table(tab)
+	line := fmt.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
+	if c.MeasuredBps > 0 {
+		line = fmt.Sprintf("reached %s of at best %s (%s); what is missing: %s", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At, c.Explains)
+		if c.How != said {
+			line += ": " + c.How
+		}
+		if c.Explains == c.At {
+			line = fmt.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+		}
+	}
+	t.prose(line, plain)
+}

@@ -333,7 +333,6 @@ func (r *resolver) readDevices(o object) {
 	r.baseDSCP = sw.dscp
 	nic := defaultNIC(sw.pfc)
 	readNIC(r.d, o.n.get("nic"), "nic", &nic)
-	nic.ownsConfig = false
 	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {

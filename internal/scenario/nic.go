@@ -22,29 +22,28 @@ const sameAsData = 255
 
 // nicSettings is the `nic` section, and what `hosts` overrides.
 type nicSettings struct {
-	ackEvery   int
-	ackClass   int // -1: the data's
-	ackDSCP    int // -1: follows ackClass
-	cnpClass   int
-	cnpDSCP    int // -1: follows cnpClass
-	rxBuffer   units.Bytes
-	rxXOFF     units.Bytes // 0: rxBuffer less headroom
-	rxXON      units.Bytes // -1: half of XOFF
-	drain      units.Rate
-	coalesce   string // receiver or sender; empty: as the DCQCN preset has it
-	pfc        pfcSettings
-	timeout    int // exponent
-	retry      int
-	rnrRetry   int
-	minRNR     int
-	recovery   string
-	window     window
-	mtu        units.Bytes
-	strict     uint8
-	weight     [fabric.Classes]uint8
-	ttl        int
-	obj        object
-	ownsConfig bool // some transport value differs from the other hosts'
+	ackEvery int
+	ackClass int // -1: the data's
+	ackDSCP  int // -1: follows ackClass
+	cnpClass int
+	cnpDSCP  int // -1: follows cnpClass
+	rxBuffer units.Bytes
+	rxXOFF   units.Bytes // 0: rxBuffer less headroom
+	rxXON    units.Bytes // -1: half of XOFF
+	drain    units.Rate
+	coalesce string // receiver or sender; empty: as the DCQCN preset has it
+	pfc      pfcSettings
+	timeout  int // exponent
+	retry    int
+	rnrRetry int
+	minRNR   int
+	recovery string
+	window   window
+	mtu      units.Bytes
+	strict   uint8
+	weight   [fabric.Classes]uint8
+	ttl      int
+	obj      object
 }
 
 // window is the limit on bytes in flight: none, bytes, or a multiple of the
@@ -93,9 +92,6 @@ func readNIC(d *decoder, n *node, path string, s *nicSettings) {
 	readPortMTU(o, &s.mtu)
 	readScheduler(o, &s.strict, &s.weight)
 	o.integer("ttl", &s.ttl, 1, 255)
-	for _, key := range []string{"ack_every", "cnp_coalesce", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "window"} {
-		s.ownsConfig = s.ownsConfig || o.has(key)
-	}
 }
 
 func readReceiveBuffer(o object, s *nicSettings) {

@@ -137,9 +137,6 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 // when no NIC before has it.
 func (r *resolver) transportOf(s *nicSettings) int {
 	c := r.transport(s)
-	if !s.ownsConfig && len(r.v.Transports) > 0 {
-		return 0
-	}
 	for i := range r.v.Transports {
 		if r.v.Transports[i] == c {
 			return i

@@ -84,16 +84,19 @@ func (x *index) windowCause(qps []int, limit int64) string {
 		each = "at most " + each
 	}
 	if len(qps) == 1 {
-		return fmt.Sprintf("the window holds %s to %s", qpActor(&x.r.QPs[qps[0]]), each)
+		return fmt.Sprintf("the window holds %s to %s", x.who(qps), each)
 	}
 	return fmt.Sprintf("the window holds each of %s to %s, %s together", senders(len(qps)), each, FormatBytes(sum))
 }
 
-func senders(n int) string {
-	if n == 1 {
-		return "1 sender"
+func senders(n int) string { return plural(int64(n), "sender") }
+
+// who names a single queue pair, and counts several.
+func (x *index) who(qps []int) string {
+	if len(qps) == 1 {
+		return qpActor(&x.r.QPs[qps[0]])
 	}
-	return FormatCount(int64(n)) + " senders"
+	return senders(len(qps))
 }
 
 // inputCause holds when the ports that feed each of the egress ports are
@@ -164,9 +167,9 @@ func (x *index) startCause(out []*record.Port) string {
 	if len(all) == 0 {
 		return ""
 	}
-	who := "each of " + senders(len(all))
-	if len(all) == 1 {
-		who = qpActor(&x.r.QPs[all[0]])
+	who := x.who(all)
+	if len(all) > 1 {
+		who = "each of " + who
 	}
 	return fmt.Sprintf("congestion control starts %s at %s, together no more than the link", who, FormatRate(start))
 }
@@ -185,7 +188,7 @@ func (x *index) cutCause(qps []int) string {
 	if cuts == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, "rate cut"), FormatBytes(kmin), senders(len(qps)))
+	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, "rate cut"), FormatBytes(kmin), x.who(qps))
 }
 
 func plural(n int64, what string) string {
@@ -236,13 +239,20 @@ func (x *index) egressOf(qps []int, ingress string, class int) (out []*record.Po
 	return out
 }
 
-// because joins causes for a sentence; with none it says how much was missing.
-func because(causes []string, value, limit int64) string {
+// because joins causes for a sentence. Where none holds, more came than could
+// leave and nothing held it back for good: what met there ended first, or pauses
+// on the way thinned it.
+func (x *index) because(causes []string, qps []int) string {
 	if len(causes) > 0 {
 		return strings.Join(causes, "; ")
 	}
-	if limit <= 0 {
-		return "it was not reached"
+	for _, i := range qps {
+		q := &x.r.QPs[i]
+		for _, h := range q.Limits.Path {
+			if p := x.ports[fmt.Sprintf("%s prio %d", h.Port, q.Limits.Class)]; p != nil && p.PausedPS > 0 {
+				return fmt.Sprintf("PFC paused %s on the way before more had gathered", h.Port)
+			}
+		}
 	}
-	return fmt.Sprintf("the load used %.3g %% of it at most", 100*float64(value)/float64(limit))
+	return fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
 }

@@ -183,8 +183,8 @@ func (x *index) whyNotMarked(p *record.Port) string {
 		return fmt.Sprintf("the queue passed Kmin, but chance marked none: the probability rises to %.3g %% only at %s",
 			100*p.Limits.PMax, FormatBytes(p.Limits.KMaxBytes))
 	}
-	causes := appendNonEmpty(x.queueCauses(p, p.Limits.KMinBytes), x.pauseCause(p))
-	return because(causes, p.PeakQueueBytes, p.Limits.KMinBytes)
+	qps := x.class(x.out[PortName(p)], p.Class)
+	return x.because(appendNonEmpty(x.queueCauses(p, p.Limits.KMinBytes), x.pauseCause(p), x.cutCause(qps)), qps)
 }
 
 // responder reports whether q answers requests rather than making them.
@@ -257,7 +257,7 @@ func (x *index) whyNotWindow(q *record.QP) string {
 	case bdp > 0 && bdp <= l.WindowBytes:
 		return fmt.Sprintf("ACKs came back in time: the path holds %s (%s at %s)", FormatBytes(bdp), FormatTime(l.BaseRTTPS), FormatRate(slowest(l)))
 	}
-	return because(nil, l.PeakOutstanding, l.WindowBytes)
+	return fmt.Sprintf("other traffic or pauses kept it to %s in flight", FormatBytes(l.PeakOutstanding))
 }
 
 // slowest is the lowest rate of a path.
@@ -276,7 +276,9 @@ func (x *index) xoffPlaces() []Place {
 			return false
 		}
 		place.approach(a)
-		place.reason = func() string { return because(x.ingressCauses(p, a.Threshold), a.Value, a.Threshold) }
+		place.reason = func() string {
+			return x.because(x.ingressCauses(p, a.Threshold), x.class(x.in[PortName(p)], p.Class))
+		}
 		return true
 	})
 }
@@ -313,8 +315,8 @@ func (x *index) egressPlaces() []Place {
 		place.approach(a)
 		place.drops(p, "egress threshold")
 		place.reason = func() string {
-			causes := x.queueCauses(p, a.Threshold)
-			return because(appendNonEmpty(causes, x.cutCause(x.class(x.out[PortName(p)], p.Class))), a.Value, a.Threshold)
+			qps := x.class(x.out[PortName(p)], p.Class)
+			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps)), qps)
 		}
 		return true
 	})
@@ -342,7 +344,7 @@ func (x *index) whyNotReceive(p *record.Port) string {
 	if n := x.sentFrames(qps); n <= a.Threshold {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
 	}
-	return because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps)), a.Value, a.Threshold)
+	return x.because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps)), qps)
 }
 
 func (x *index) gapPlaces() []Place {

@@ -50,6 +50,7 @@ func TestReasonsAreCauses(t *testing.T) {
 	}{
 		{"mark: window", record.ECNMark, []string{window + "100KB"}, "the window holds each of 2 senders to 100 KB", window + "none", size + "8MB"},
 		{"mark: bytes", record.ECNMark, []string{size + "150KB"}, "passed in all", size + "4MB", "topology.star.length=20m"},
+		{"mark: short", record.ECNMark, []string{size + "300KB"}, "what met there ended before more had gathered: 609 KB from 2 senders in all", size + "4MB", "topology.star.length=20m"},
 		{"mark: input", record.ECNMark, []string{one}, "one port feeds sw:6, no faster than it sends", two, size + "16MB"},
 		{"mark: initial rate", record.ECNMark, []string{"workload[0].incast.initial_rate=20Gbps"}, "congestion control starts each of 2 senders at 20.0 Gb/s",
 			"workload[0].incast.initial_rate=100Gbps", size + "8MB"},
@@ -63,6 +64,7 @@ func TestReasonsAreCauses(t *testing.T) {
 		{"window: bytes", metrics.WindowHeld, []string{window + "200KB", one, size + "100KB", "topology.star.length=20km"}, "it sent only 100 KB in all", size + "4MB", "mtu=1024"},
 		{"XOFF: window", record.XOFFCross, []string{pfcOnly, window + "100KB", xoff + "300KB"}, "the window holds h", window + "none", size + "8MB"},
 		{"XOFF: bytes", record.XOFFCross, []string{pfcOnly, size + "100KB", xoff + "300KB"}, "arrived in all", size + "4MB", "topology.star.length=20m"},
+		{"XOFF: short", record.XOFFCross, []string{pfcOnly, size + "500KB", xoff + "300KB"}, "what met there ended before more had gathered", size + "4MB", "topology.star.length=20m"},
 		{"XOFF: input", record.XOFFCross, []string{pfcOnly, one, xoff + "300KB"}, "one port feeds sw:6, no faster than it sends", two, size + "8MB"},
 		{"XOFF: initial rate", record.XOFFCross, []string{"switch.ecn=none", "workload[0].incast.initial_rate=20Gbps", xoff + "300KB"},
 			"congestion control starts each of 2 senders", "workload[0].incast.initial_rate=100Gbps", size + "8MB"},

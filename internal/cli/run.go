@@ -196,7 +196,10 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if err := errors.Join(errs...); err != nil || f.json == "-" {
 		return failure(err)
 	}
-	return f.details.print(c, r, f.verbose)
+	if err := f.details.print(c, r, f.verbose); err != nil || r.Series == nil || f.quiet {
+		return err
+	}
+	return failure(report.SeriesText(c.OutOrStdout(), r, f.series.dir, textOptions(c)))
 }
 
 // writeNS3 writes the files that scripts for the ns-3 RDMA simulators read.

@@ -24,11 +24,22 @@ func (q Quantity) PerPort() bool { return q == SeriesQueue || q == SeriesPause }
 // EveryPS after it. A sample at t shows the state when everything before t has
 // happened and nothing at t.
 type Series struct {
-	EveryPS units.Time
-	FromPS  units.Time // the multiple of EveryPS at or before the first post
-	Samples int
-	Curves  []Curve  // by quantity, then in the order of the network
-	LeftOut []string // what was not kept, in words
+	Quantities []Quantity // that were asked for
+	EveryPS    units.Time
+	FromPS     units.Time // the multiple of EveryPS at or before the first post
+	Samples    int
+	Curves     []Curve  // by quantity, then in the order of the network
+	LeftOut    []string // what was not kept, in words
+}
+
+// Of returns the curves of one quantity.
+func (s *Series) Of(q Quantity) (out []*Curve) {
+	for i := range s.Curves {
+		if s.Curves[i].Quantity == q {
+			out = append(out, &s.Curves[i])
+		}
+	}
+	return out
 }
 
 // Curve is one quantity of one port and class, or of one queue pair.

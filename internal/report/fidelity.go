@@ -19,7 +19,7 @@ func FidelityCase(w io.Writer, c *fidelity.CaseResult, opt TextOptions) error {
 	if len(c.Figures) == 0 {
 		return nil
 	}
-	t := fidelityText(opt)
+	t := wideText(opt)
 	t.prose(c.Name+": "+c.Title, t.paint.bold)
 	sources := sourcesOf(c.Figures)
 	tab := &table{columns: []column{{title: ""}, {title: "Figure", wrap: true}, {title: "Expected", right: true},
@@ -52,7 +52,8 @@ func FidelityCase(w io.Writer, c *fidelity.CaseResult, opt TextOptions) error {
 	return err
 }
 
-func fidelityText(opt TextOptions) *text {
+// wideText is an empty text, 120 columns wide unless opt says otherwise.
+func wideText(opt TextOptions) *text {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
@@ -79,7 +80,7 @@ func sourcesOf(figures []fidelity.Figure) (out []string) {
 
 // FidelityEnd writes what missed, what was left out and the count.
 func FidelityEnd(w io.Writer, r *fidelity.Result, opt TextOptions) error {
-	t := fidelityText(opt)
+	t := wideText(opt)
 	cases := 0
 	for i := range r.Cases {
 		if len(r.Cases[i].Figures) > 0 {
@@ -124,7 +125,7 @@ func leftOut(r *fidelity.Result) (reasons []string, names [][]string) {
 
 // FidelityList writes the cases without running them.
 func FidelityList(w io.Writer, infos []fidelity.Info, opt TextOptions) error {
-	t := fidelityText(opt)
+	t := wideText(opt)
 	tab := &table{columns: []column{{title: "Case"}, {title: "Long"}, {title: "Data"}, {title: "What it is"}}}
 	yes := func(v bool) string {
 		if v {

@@ -5,8 +5,11 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
@@ -99,15 +102,10 @@ func WriteSeries(dir string, r *record.Run, program string) error {
 	meta := seriesMeta(r, program)
 	var out []file
 	for _, q := range record.Quantities {
-		var curves []*record.Curve
-		for i := range r.Series.Curves {
-			if r.Series.Curves[i].Quantity == q {
-				curves = append(curves, &r.Series.Curves[i])
-			}
-		}
-		if len(curves) == 0 {
+		if !slices.Contains(r.Series.Quantities, q) {
 			continue
 		}
+		curves := r.Series.Of(q)
 		f := SeriesFile{Quantity: q, CSV: string(q) + ".csv", Parquet: string(q) + ".parquet", Curves: len(curves),
 			Rows: len(curves) * r.Series.Samples, Columns: seriesColumns(q)}
 		meta.Files = append(meta.Files, f)
@@ -125,6 +123,39 @@ func WriteSeries(dir string, r *record.Run, program string) error {
 		return fmt.Errorf("encode series.json: %w", err)
 	}
 	return writeSet(dir, append(out, file{"series.json", data}))
+}
+
+// SeriesText says in a few lines what WriteSeries wrote to dir, and what the run
+// left out.
+func SeriesText(w io.Writer, r *record.Run, dir string, opt TextOptions) error {
+	t := wideText(opt)
+	var parts []string
+	for _, q := range r.Series.Quantities {
+		what := "queue pair"
+		if q.PerPort() {
+			what = "port"
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s", q, counted(len(r.Series.Of(q)), what)))
+	}
+	t.line("")
+	t.prose(fmt.Sprintf("series in %s: %s; %s, one every %s", dir, strings.Join(parts, ", "), counted(r.Series.Samples, "sample"),
+		metrics.FormatTime(r.Series.EveryPS)), plain)
+	for _, l := range r.Series.LeftOut {
+		t.prose("left out: "+l, t.paint.warn)
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// counted is a number of things: "1 port", "2 ports", "no port".
+func counted(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what
+	case 1:
+		return "1 " + what
+	}
+	return metrics.FormatCount(int64(n)) + " " + what + "s"
 }
 
 func seriesMeta(r *record.Run, program string) SeriesMeta {
@@ -234,11 +265,7 @@ func parquetRows[R any](s *record.Series, q record.Quantity, meta *SeriesMeta, r
 		}
 		batch = batch[:0]
 	}
-	for i := range s.Curves {
-		c := &s.Curves[i]
-		if c.Quantity != q {
-			continue
-		}
+	for _, c := range s.Of(q) {
 		c.Values(s.Samples, func(i int, v int64) {
 			batch = append(batch, row(int64(s.FromPS+units.Time(i)*s.EveryPS), seriesValue(s, q, v), c))
 			if len(batch) == cap(batch) {

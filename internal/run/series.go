@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -41,46 +40,72 @@ func (o *SeriesOptions) check(v *scenario.Valid) error {
 	if o.Every < units.Nanosecond {
 		return &scenario.Error{Msg: fmt.Sprintf("series: a sample every %v is too often; give at least 1ns", o.Every)}
 	}
+	ports, requesters := partsOf(v)
 	for _, name := range o.Ports {
-		if err := checkPart(v.Graph, name, "port", func(n int) int { return len(v.Graph.Nodes[n].Ports) }, 1); err != nil {
-			return err
+		if !named([]string{name}, ports) {
+			return wrongPart(v.Graph, name, "port", ports)
 		}
-	}
-	qps := make([]int, len(v.Graph.Nodes))
-	for i := range v.Plan.Conns {
-		qps[v.Graph.HostOf(v.Plan.Conns[i].Src)]++
-		qps[v.Graph.HostOf(v.Plan.Conns[i].Dst)]++
 	}
 	for _, name := range o.QPs {
-		if err := checkPart(v.Graph, name, "queue pair", func(n int) int { return qps[n] }, 0); err != nil {
-			return err
+		if !named([]string{name}, requesters) {
+			return wrongPart(v.Graph, name, "queue pair that posts", requesters)
 		}
 	}
 	return nil
 }
 
-// checkPart checks a name of the form node, node:number or all.
-func checkPart(g *topology.Graph, name, what string, count func(node int) int, first int) error {
-	if name == all {
-		return nil
-	}
-	node, number, numbered := strings.Cut(name, ":")
-	n, ok := g.NodeByName(node)
-	if !ok {
-		return &scenario.Error{Msg: fmt.Sprintf("series: there is no node %q; name a %s as node:number, such as %s:%d, or all", node, what, g.Nodes[0].Name, first)}
-	}
-	if k, err := strconv.Atoi(number); numbered && (err != nil || k < first || k >= first+count(n)) {
-		if count(n) == 0 {
-			return &scenario.Error{Msg: fmt.Sprintf("series: %s has no %s", node, what)}
-		}
-		return &scenario.Error{Msg: fmt.Sprintf("series: %s has no %s %q; they go from %d to %d", node, what, number, first, first+count(n)-1)}
-	}
-	return nil
+// part is a port or a requester: a node and its number there.
+type part struct {
+	node   string
+	number int
 }
 
-// named reports whether one of names means part number of node.
-func named(names []string, node string, number int) bool {
-	return slices.Contains(names, all) || slices.Contains(names, node) || slices.Contains(names, fmt.Sprintf("%s:%d", node, number))
+func (p part) String() string { return fmt.Sprintf("%s:%d", p.node, p.number) }
+
+// partsOf lists all ports, counted from 1, and all requesters, numbered as build
+// does: each connection takes the next number at either end.
+func partsOf(v *scenario.Valid) (ports, requesters []part) {
+	for n := range v.Graph.Nodes {
+		for local := range v.Graph.Nodes[n].Ports {
+			ports = append(ports, part{v.Graph.Nodes[n].Name, local + 1})
+		}
+	}
+	used := make([]int, len(v.Graph.Nodes))
+	for i := range v.Plan.Conns {
+		src, dst := v.Graph.HostOf(v.Plan.Conns[i].Src), v.Graph.HostOf(v.Plan.Conns[i].Dst)
+		requesters = append(requesters, part{v.Graph.Nodes[src].Name, used[src]})
+		used[src]++
+		used[dst]++
+	}
+	return ports, requesters
+}
+
+// wrongPart says what is wrong with a name that means no part.
+func wrongPart(g *topology.Graph, name, what string, parts []part) error {
+	node, _, _ := strings.Cut(name, ":")
+	if _, ok := g.NodeByName(node); !ok {
+		return &scenario.Error{Msg: fmt.Sprintf("series: there is no node %q; name a %s as %v, all of a node as %s, or all", node, what, parts[0], parts[0].node)}
+	}
+	var there []string
+	for _, p := range parts {
+		if p.node == node {
+			there = append(there, p.String())
+		}
+	}
+	if len(there) == 0 {
+		return &scenario.Error{Msg: fmt.Sprintf("series: %s has no %s; name one such as %v", node, what, parts[0])}
+	}
+	return &scenario.Error{Msg: fmt.Sprintf("series: %s is no %s; %s has %d, from %s to %s", name, what, node, len(there), there[0], there[len(there)-1])}
+}
+
+// named reports whether one of names means one of parts.
+func named(names []string, parts []part) bool {
+	for _, p := range parts {
+		if slices.Contains(names, all) || slices.Contains(names, p.node) || slices.Contains(names, p.String()) {
+			return true
+		}
+	}
+	return false
 }
 
 // sampler takes samples of one run.
@@ -122,7 +147,7 @@ func (r *runner) newSampler(opt *SeriesOptions) *sampler {
 		s.limit = min(s.limit, maxValues/max(1, len(s.out.Curves)))
 	}
 	s.next = r.firstPost(units.Never) / opt.Every * opt.Every
-	s.out.EveryPS, s.out.FromPS = opt.Every, s.next
+	s.out.Quantities, s.out.EveryPS, s.out.FromPS = opt.Quantities, opt.Every, s.next
 	return s
 }
 
@@ -143,7 +168,7 @@ func (s *sampler) addPorts() {
 	}
 	for id, place := range s.Place {
 		node := &s.Valid.Graph.Nodes[place.Node]
-		if len(s.opt.Ports) > 0 && !named(s.opt.Ports, node.Name, place.Local+1) {
+		if len(s.opt.Ports) > 0 && !named(s.opt.Ports, []part{{node.Name, place.Local + 1}}) {
 			continue
 		}
 		end := node.Ports[place.Local]
@@ -172,7 +197,7 @@ func (s *sampler) addConns() {
 		src, to := s.Valid.Graph.HostOf(plan.Conns[i].Src), s.Responders[i]
 		base := record.Curve{Node: s.Valid.Graph.Nodes[src].Name, QP: int(to.Requester), Workload: plan.Entries[plan.Conns[i].Entry],
 			Peer: fmt.Sprintf("%s qp %d", s.Valid.Graph.Nodes[to.Node].Name, to.QP)}
-		if len(s.opt.QPs) > 0 && !named(s.opt.QPs, base.Node, base.QP) {
+		if len(s.opt.QPs) > 0 && !named(s.opt.QPs, []part{{base.Node, base.QP}}) {
 			continue
 		}
 		p := connProbe{conn: i}

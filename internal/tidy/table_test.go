@@ -54,7 +54,7 @@ var rules = map[string]rule{
 	"internal/metrics": {level: levelRun},
 	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
 	"fidelity":         {level: levelRun + 1, std: []string{"context", "os", "sync"}},
-	"internal/report":  {level: levelRun + 2, std: []string{"os"}},
+	"internal/report":  {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 
 	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		std: []string{"context", "os", "os/signal", "runtime", "runtime/debug", "sync", "syscall", "time"}},

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// seriesFlags are the flags of hopscope run that sample quantities over time.
+type seriesFlags struct {
+	series     []string
+	every, dir string
+	ports, qps []string
+	top        int
+}
+
+func (f *seriesFlags) add(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.series, "series", nil, "sample `queue,pause,rate,goodput`, or some of them, over time; with --series-out")
+	flags.StringVar(&f.dir, "series-out", "", "write the samples to `DIR`, as CSV and as Parquet")
+	flags.StringVar(&f.every, "every", "1us", "`TIME` between two samples")
+	flags.StringSliceVar(&f.ports, "series-ports", nil, "ports to sample, `leaf1:3,leaf2` or all (default: those that queue or pause most)")
+	flags.StringSliceVar(&f.qps, "series-qps", nil, "requesters to sample, `h2:0,h3` or all (default: those slowed most)")
+	flags.IntVar(&f.top, "series-top", 16, "how many curves of each quantity the default keeps at most, `N`")
+}
+
+// options checks the flags; nil when no series is wanted.
+func (f *seriesFlags) options(c *cobra.Command) (*run.SeriesOptions, error) {
+	if len(f.series) == 0 {
+		for _, name := range []string{"series-out", "every", "series-ports", "series-qps", "series-top"} {
+			if c.Flags().Changed(name) {
+				return nil, fmt.Errorf("--%s is for series; say which with --series, such as --series queue,rate", name)
+			}
+		}
+		return nil, nil
+	}
+	if f.dir == "" {
+		return nil, errors.New("--series needs --series-out DIR, the directory to write to")
+	}
+	opt := &run.SeriesOptions{Ports: f.ports, QPs: f.qps, Top: f.top}
+	for _, name := range f.series {
+		q := record.Quantity(name)
+		if !slices.Contains(record.Quantities[:], q) {
+			return nil, fmt.Errorf("--series %s: there is no such quantity; use some of %s", name, quantityNames())
+		}
+		if !slices.Contains(opt.Quantities, q) {
+			opt.Quantities = append(opt.Quantities, q)
+		}
+	}
+	every, err := units.ParseTime(f.every)
+	if err != nil {
+		return nil, fmt.Errorf("--every %s: %w", f.every, err)
+	}
+	if every < units.Nanosecond {
+		return nil, fmt.Errorf("--every %s: give at least 1ns", f.every)
+	}
+	opt.Every = every
+	if f.top < 1 {
+		return nil, fmt.Errorf("--series-top %d: give at least 1", f.top)
+	}
+	return opt, nil
+}
+
+func quantityNames() string {
+	var names []string
+	for _, q := range record.Quantities {
+		names = append(names, string(q))
+	}
+	return strings.Join(names, ", ")
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/snappy"
 )
 
 // SeriesVersion is the version of the files that WriteSeries writes.
@@ -256,7 +257,7 @@ func seriesParquet(s *record.Series, q record.Quantity, meta *SeriesMeta) ([]byt
 // parquetRows encodes one row per sample and curve, in batches.
 func parquetRows[R any](s *record.Series, q record.Quantity, meta *SeriesMeta, row func(at, v int64, c *record.Curve) R) ([]byte, error) {
 	var b bytes.Buffer
-	w := parquet.NewGenericWriter[R](&b, append(parquetMeta(meta, q), parquet.Compression(&parquet.Snappy))...)
+	w := parquet.NewGenericWriter[R](&b, append(parquetMeta(meta, q), parquet.Compression(&snappy.Codec{}))...)
 	var failed error
 	batch := make([]R, 0, 4096)
 	flush := func() {

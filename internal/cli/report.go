@@ -13,6 +13,7 @@ import (
 
 func newReport() *cobra.Command {
 	var verbose bool
+	var d details
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the report of a run directory that run --out wrote",
@@ -20,13 +21,21 @@ func newReport() *cobra.Command {
 			if len(args) != 1 {
 				return fmt.Errorf("report needs one run directory, not %d", len(args))
 			}
+			if err := d.check(); err != nil {
+				return err
+			}
 			r, _, err := report.Load(args[0])
 			if err != nil {
 				return err
 			}
-			return failure(printText(c, r, verbose))
+			if err := printText(c, r, verbose); err != nil {
+				return failure(err)
+			}
+			return d.print(c, r, verbose)
 		},
 	}
+	c.Flags().SortFlags = false
+	d.flags(c.Flags())
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
 }

@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+const ns = units.Nanosecond
+
+// lossy is a message whose last packet was lost 15 times, on a path of three
+// long-named hops.
+func lossy() *record.Run {
+	r := incast()
+	f := &r.Flows[0]
+	f.Account = record.Account{{Name: "behind earlier work", Time: 7 * ns}}
+	for range 15 {
+		f.Account = append(f.Account, record.Stage{Name: "rate", Time: 800_000 * ns}, record.Stage{Name: "sending", Where: "h0:1", Time: 100_000 * ns},
+			record.Stage{Name: "awaiting NAK or timeout", Time: 5_000 * ns})
+	}
+	for k, p := range []string{"h0:1", "pod0-leaf1:17", "core-switch-12:3"} {
+		f.Account = append(f.Account, record.Stage{Name: "queue", Where: p, Time: units.Time(k) * 100_000 * ns}, record.Stage{Name: "serialisation", Where: p, Time: 83 * ns},
+			record.Stage{Name: "propagation", Where: p + " to the next", Time: 25 * ns}, record.Stage{Name: "switch latency", Where: "pod0", Time: 300 * ns})
+	}
+	f.Account = append(f.Account, record.Stage{Name: "ACK coalescing", Where: "h4", Time: 11 * ns}, record.Stage{Name: "ACK queue", Where: "h4:1", Time: 13 * ns},
+		record.Stage{Name: "ACK propagation", Where: "h4 to sw", Time: 25 * ns})
+	f.Account = slices.DeleteFunc(f.Account, func(s record.Stage) bool { return s.Time == 0 })
+	f.CompletionPS = f.Account.Total()
+	l := &r.QPs[0].Limits
+	l.LineBps, l.MTUBytes, l.CC, l.Class = 400*units.Gbps, 4096, true, 3
+	for _, p := range []string{"h0:1", "pod0-leaf1:17", "core-switch-12:3"} {
+		l.Path = append(l.Path, record.PathHop{Port: p, Peer: p, RateBps: 400 * units.Gbps})
+	}
+	r.FrameHeader, r.RETH, r.WireOverhead, r.MinFrame = 62, 16, 20, 64
+	return r
+}
+
+func explained(t *testing.T, r *record.Run, which string, opt TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Explain(&b, r, which, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func fits(t *testing.T, text string, width int) {
+	t.Helper()
+	for _, l := range strings.Split(text, "\n") {
+		if utf8.RuneCountInString(l) > width {
+			t.Errorf("wider than %d: %s", width, l)
+		}
+	}
+}
+
+// However stages are merged, the lines add up to the completion time, and they
+// fit the terminal.
+func TestWaterfallIsExact(t *testing.T) {
+	r := lossy()
+	f := &r.Flows[0]
+	all := barsOf(f.Account)
+	for name, bars := range map[string][]bar{"all": all, "ACK": mergeAck(all), "repeated": mergeRepeated(mergeAck(all)),
+		"short": mergeShort(mergeRepeated(mergeAck(all)), f.CompletionPS)} {
+		sum := units.Time(0)
+		for _, b := range bars {
+			sum += b.time
+		}
+		if sum != f.CompletionPS {
+			t.Errorf("%s: %d lines add up to %d ps, not %d", name, len(bars), sum, f.CompletionPS)
+		}
+	}
+	if n := len(mergeShort(mergeRepeated(mergeAck(all)), f.CompletionPS)); n > 12 {
+		t.Errorf("%d lines without --verbose", n)
+	}
+	for _, width := range []int{80, 100, 120} {
+		fits(t, explained(t, r, "0", TextOptions{Width: width}), width)
+		fits(t, explained(t, r, "0", TextOptions{Width: width, Verbose: true}), width)
+	}
+	short, long := explained(t, r, "h0->h4", TextOptions{}), explained(t, r, "h0->h4", TextOptions{Verbose: true})
+	for _, want := range []string{"ACK's way back", "rate (15 times)", "DCQCN held h0 qp 1 at", "(lowest rate 31.0 Gb/s) after 301 CNPs from h4"} {
+		if !strings.Contains(short, want) {
+			t.Errorf("%q is missing from\n%s", want, short)
+		}
+	}
+	if strings.Contains(long, "ACK's way back") || !strings.Contains(long, "ACK propagation") || strings.Count(long, " rate\n") != 15 {
+		t.Errorf("--verbose merges\n%s", long)
+	}
+}
+
+// Bars follow one another: each begins in the column where the one before ended.
+func TestBarsFollowOneAnother(t *testing.T) {
+	bars := []bar{{time: 250}, {time: 500}, {time: 1}, {time: 249}}
+	at := units.Time(0)
+	var got []string
+	for _, b := range bars {
+		b.from = at
+		at += b.time
+		got = append(got, drawBar(b, 1000, 8))
+	}
+	if want := []string{"##", "  ####", "      |", "      ##"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestFind(t *testing.T) {
+	r := incast()
+	r.Flows = append(r.Flows, r.Flows[1])
+	r.Flows[4].CompletionPS += 5
+	for _, tt := range []struct {
+		which        string
+		index, among int
+		err          string
+	}{
+		{"slowest", 3, 1, ""},
+		{"2", 2, 1, ""},
+		{"h0->h4", 0, 1, ""},
+		{" h1 -> h4 ", 4, 2, ""},
+		{"5", 0, 0, "numbered 0 to 4"},
+		{"-1", 0, 0, "numbered 0 to 4"},
+		{"h4->h0", 0, 0, "there are h0->h4, h1->h4, h2->h4, h3->h4"},
+	} {
+		i, n, err := Find(r, tt.which)
+		if i != tt.index || n != tt.among || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%q: %d of %d, %v; want %d of %d, %s", tt.which, i, n, err, tt.index, tt.among, tt.err)
+		}
+	}
+	for which, ok := range map[string]bool{"slowest": true, "0": true, "a->b": true, "a-b": false, "->b": false, "": false, "fastest": false} {
+		if err := CheckFlow(which); (err == nil) != ok {
+			t.Errorf("CheckFlow(%q): %v", which, err)
+		}
+	}
+}
+
+// Every mechanism has a line, and what is off says why; the table fits.
+func TestMechanismTable(t *testing.T) {
+	r := lossy()
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		p.Limits = record.PortLimits{KMinBytes: 400_000, KMaxBytes: 1_600_000, PMax: 0.2, HeadroomBytes: 40_000,
+			XOFF: &record.Approach{Value: 100_000 + int64(i), Threshold: 1_200_000, At: 5_000_000}}
+	}
+	for _, width := range []int{80, 100, 120} {
+		for _, verbose := range []bool{false, true} {
+			var b bytes.Buffer
+			if err := Mechanisms(&b, r, TextOptions{Width: width, Verbose: verbose}); err != nil {
+				t.Fatal(err)
+			}
+			fits(t, b.String(), width)
+			for _, s := range metrics.Mechanisms(r, 0) {
+				if !strings.Contains(b.String(), "\n"+string(s.Mechanism)) {
+					t.Errorf("%s has no line", s.Mechanism)
+				}
+				if s.Armed == 0 && !strings.HasPrefix(s.Why, "off: ") {
+					t.Errorf("%s is off without a word: %q", s.Mechanism, s.Why)
+				}
+			}
+		}
+	}
+}
+
+// The JSON has the mechanisms and, per message, its ceiling; accounts read back
+// from it explain the same.
+func TestExplainFromSavedRun(t *testing.T) {
+	r := lossy()
+	d := NewDocument(r)
+	if len(d.Mechanisms) == 0 || d.Flows[0].Ceiling == nil || len(d.Flows[0].Ceiling.Limits) != 3 {
+		t.Fatalf("%d mechanisms, ceiling %+v", len(d.Mechanisms), d.Flows[0].Ceiling)
+	}
+	data, err := JSON(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParseJSON(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := metrics.DominantStage(r, 0), metrics.DominantStage(back, 0)
+	if fmt.Sprint(a) != fmt.Sprint(b) || a.Stage != "rate" {
+		t.Errorf("%+v from the run, %+v from its JSON", a, b)
+	}
+	name, where := metrics.StageOf(record.Stage{Name: "ACK propagation h4 to sw"})
+	if name != "ACK propagation" || where != "h4 to sw" {
+		t.Errorf("%q at %q", name, where)
+	}
+}

@@ -19,7 +19,8 @@ type Info struct {
 // kase is a case and how it is carried out.
 type kase struct {
 	Info
-	run func(*checker)
+	run    func(*checker)
+	random bool // its figures are bands, which the rule about all of them counts
 }
 
 // named reports whether the user's name means this case.
@@ -39,31 +40,31 @@ func Catalogue() (out []Info) {
 // catalogue lists the cases, cheap and basic ones first.
 func catalogue() []kase {
 	all := []kase{
-		{Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, (*checker).goodput},
-		{Info{Name: "F3", Title: "every 256th packet lost: go-back-0 livelock, go-back-N"}, (*checker).loss},
-		{Info{Name: "F4", Title: "timeout and RNR retries"}, (*checker).timeouts},
-		{Info{Name: "F5", Title: "protection: wrong R_Key, no REMOTE_WRITE"}, (*checker).protection},
-		{Info{Name: "F6", Title: "DCQCN fixed point: queue, marking, CNPs"}, (*checker).fixedPoint},
-		{Info{Name: "F7", Title: "DCQCN stability by control loop and number of flows"}, (*checker).stability},
-		{Info{Name: "F8", Title: "DCQCN convergence, and the strawman that does not converge"}, (*checker).convergence},
-		{Info{Name: "F9", Title: "DCQCN with round trips of 2 us and 1.77 ms"}, (*checker).rttFairness},
-		{Info{Name: "F10", Title: "PFC headroom over all phases"}, (*checker).headroom},
-		{Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, (*checker).portFairness},
-		{Info{Name: "F12", Title: "victim flow of an incast"}, (*checker).victim},
-		{Info{Name: "F16", Title: "dynamic buffer threshold"}, (*checker).dynamicThreshold},
-		{Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, (*checker).ecmp},
+		{Info: Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, run: (*checker).goodput},
+		{Info: Info{Name: "F3", Title: "every 256th packet lost: go-back-0 livelock, go-back-N"}, run: (*checker).loss},
+		{Info: Info{Name: "F4", Title: "timeout and RNR retries"}, run: (*checker).timeouts},
+		{Info: Info{Name: "F5", Title: "protection: wrong R_Key, no REMOTE_WRITE"}, run: (*checker).protection},
+		{Info: Info{Name: "F6", Title: "DCQCN fixed point: queue, marking, CNPs"}, run: (*checker).fixedPoint},
+		{Info: Info{Name: "F7", Title: "DCQCN stability by control loop and number of flows"}, run: (*checker).stability},
+		{Info: Info{Name: "F8", Title: "DCQCN convergence, and the strawman that does not converge"}, run: (*checker).convergence},
+		{Info: Info{Name: "F9", Title: "DCQCN with round trips of 2 us and 1.77 ms"}, run: (*checker).rttFairness},
+		{Info: Info{Name: "F10", Title: "PFC headroom over all phases"}, run: (*checker).headroom},
+		{Info: Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, run: (*checker).portFairness},
+		{Info: Info{Name: "F12", Title: "victim flow of an incast"}, run: (*checker).victim},
+		{Info: Info{Name: "F16", Title: "dynamic buffer threshold"}, run: (*checker).dynamicThreshold},
+		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},
 	}
 	for _, name := range deterministicRuns() {
-		all = append(all, kase{Info{Name: "ns3/" + name, Title: "reference run without random numbers", Data: true},
-			func(c *checker) { c.deterministic(name) }})
+		all = append(all, kase{Info: Info{Name: "ns3/" + name, Title: "reference run without random numbers", Data: true},
+			run: func(c *checker) { c.deterministic(name) }})
 	}
 	for _, r := range randomRuns() {
-		all = append(all, kase{Info{Name: "ns3/" + r.name, Title: "reference run with random marking, 20 seeds", Data: true, Long: r.long},
-			func(c *checker) { c.incast(r) }})
+		all = append(all, kase{Info: Info{Name: "ns3/" + r.name, Title: "reference run with random marking, 20 seeds", Data: true, Long: r.long},
+			run: func(c *checker) { c.incast(r) }, random: true})
 	}
 	for _, name := range []string{"fatk4_ali50_dcqcn", "fatk4_ali50_dcqcn_paper"} {
-		all = append(all, kase{Info{Name: "ns3/" + name, Title: "reference run of a fat-tree, 20 ECMP salts", Data: true, Long: true},
-			func(c *checker) { c.fatTree(name) }})
+		all = append(all, kase{Info: Info{Name: "ns3/" + name, Title: "reference run of a fat-tree, 20 ECMP salts", Data: true, Long: true},
+			run: func(c *checker) { c.fatTree(name) }, random: true})
 	}
 	return all
 }

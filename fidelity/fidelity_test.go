@@ -83,6 +83,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// The rule about all random runs is not held to a few.
+func TestEveryRandom(t *testing.T) {
+	for _, one := range []struct {
+		names []string
+		want  bool
+	}{{nil, true}, {[]string{"ns3"}, true}, {[]string{"ns3/incast2_dcqcn"}, false}, {[]string{"F1"}, false}} {
+		if chosen, err := choose(Options{Cases: one.names, Data: "."}); err != nil || everyRandom(chosen) != one.want {
+			t.Errorf("%v: %v, %v, want %v", one.names, everyRandom(chosen), err, one.want)
+		}
+	}
+}
+
 // A case that cannot be carried out is a figure that missed, with the reason.
 func TestAbort(t *testing.T) {
 	r, err := Run(context.Background(), Options{Cases: []string{"ns3/incast2_nocc"}, Data: t.TempDir()})

@@ -114,10 +114,24 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 		all = append(all, one.bands...)
 		r.add(one, opt.Done)
 	}
-	if len(all) > 0 {
+	if len(all) > 0 && everyRandom(chosen) {
 		r.add(shareOf(all), opt.Done)
 	}
 	return r, nil
+}
+
+// everyRandom reports whether all random cases were chosen; the rule about them
+// says nothing of a few.
+func everyRandom(chosen []kase) bool {
+	count := func(in []kase) (n int) {
+		for i := range in {
+			if in[i].random {
+				n++
+			}
+		}
+		return n
+	}
+	return count(chosen) == count(catalogue())
 }
 
 // add keeps a case and tells who wants to know.

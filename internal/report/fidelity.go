@@ -23,13 +23,16 @@ func FidelityCase(w io.Writer, c *fidelity.CaseResult, opt TextOptions) error {
 	t.prose(c.Name+": "+c.Title, t.paint.bold)
 	sources := sourcesOf(c.Figures)
 	tab := &table{columns: []column{{title: ""}, {title: "Figure", wrap: true}, {title: "Expected", right: true},
-		{title: "Tolerance"}, {title: "Measured", right: true}, {title: "Source", right: true, drop: 1}}}
+		{title: "Tolerance"}, {title: "Measured", right: true}}}
+	if len(sources) > 1 {
+		tab.columns = append(tab.columns, column{title: "Source", right: true})
+	}
 	for _, f := range c.Figures {
-		number := ""
+		cells := []string{verdict(f.OK), f.Name, f.Expected, f.Tolerance, f.Measured}
 		if len(sources) > 1 {
-			number = fmt.Sprintf("[%d]", 1+slices.Index(sources, f.Source))
+			cells = append(cells, fmt.Sprintf("[%d]", 1+slices.Index(sources, f.Source)))
 		}
-		tab.add(verdict(f.OK), f.Name, f.Expected, f.Tolerance, f.Measured, number)
+		tab.add(cells...)
 		if f.Why != "" {
 			tab.addNote("because: "+f.Why, "")
 		}

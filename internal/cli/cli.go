@@ -19,7 +19,7 @@ import (
 // Exit statuses.
 const (
 	exitOK          = 0
-	exitFailure     = 1   // the run failed: deadlock, a file that cannot be written
+	exitFailure     = 1   // the run failed: deadlock, stall, a file that cannot be written
 	exitUser        = 2   // the command line or the scenario is wrong
 	exitInterrupted = 130 // 128 + SIGINT, as shells have it
 )

@@ -46,6 +46,8 @@ func outcomeNamed(ctx context.Context, name string) (*record.Run, *scenario.Vali
 	switch name {
 	case "deadlock":
 		r.Stopped, r.OpenMessages = "deadlock", 3
+	case "stalled":
+		r.Stopped, r.OpenMessages = "stalled", 1
 	case "interrupted":
 		r.Stopped, r.OpenMessages = "interrupted", 1
 	case "wrong":
@@ -90,6 +92,7 @@ func TestExitStatus(t *testing.T) {
 		{"scenarios", 0, ""},
 		{"", 0, ""},
 		{"run deadlock", 1, "deadlock at 21.40 us with 3 messages open"},
+		{"run stalled", 1, "stalled at 21.40 us with 1 message open: nothing is pending that could move one on"},
 		{"run broken", 1, "out of memory or worse"},
 		{"run half", 1, "the disk is gone"},
 		{"run interrupted", 130, "interrupted at 21.40 us"},

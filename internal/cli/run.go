@@ -254,7 +254,11 @@ func outcome(r *record.Run, err error) error {
 	case err != nil:
 		return failure(err)
 	case r.Stopped == "deadlock":
-		return failure(fmt.Errorf("deadlock at %s with %d messages open; the report names the ports that hold", metrics.FormatTimeDigits(r.EndPS, 4), r.OpenMessages))
+		return failure(fmt.Errorf("deadlock at %s with %s open; the report names the ports that hold",
+			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s")))
+	case r.Stopped == "stalled":
+		return failure(fmt.Errorf("stalled at %s with %s open: %s",
+			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s"), metrics.WhyStalled(r)))
 	default:
 		return nil
 	}

@@ -409,6 +409,8 @@ func (t *story) outcome() string {
 	switch open := number(int64(m.Open), "message was", "messages were"); {
 	case t.r.Stopped == "deadlock":
 		out = append(out, fmt.Sprintf("the network deadlocked at %s while %s open", t.at(t.r.EndPS), open))
+	case t.r.Stopped == "stalled":
+		out = append(out, fmt.Sprintf("the run stalled at %s while %s open", t.at(t.r.EndPS), open))
 	case m.Open > 0:
 		out = append(out, fmt.Sprintf("%s still open at %s", open, t.at(t.r.EndPS)))
 	}

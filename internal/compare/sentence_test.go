@@ -94,6 +94,10 @@ func TestSentence(t *testing.T) {
 			Ledger: []record.Entry{entry(record.PFCSent, "s1", 1, 5e6, 5e6, 0)}},
 			"switch s1 paused switch s2 once at 5.00 us (held 9.00 ms in all); nothing was dropped; " +
 				"1 of 2 messages completed, the slowest in 1.00 ms, the network deadlocked at 10.0 ms while 1 message was open."},
+		{"stalled", record.Run{QPs: qps("h0"), Stopped: "stalled", EndPS: 10 * ms,
+			Flows: append(flows("h0"), record.Flow{CompletionPS: -1, Status: "open"})},
+			"no frame was ever queued; nobody paused and nothing was dropped; " +
+				"1 of 2 messages completed, the slowest in 1.00 ms, the run stalled at 10.0 ms while 1 message was open."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := Sentence(&tt.run); got != tt.want {

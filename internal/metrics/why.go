@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -17,6 +18,9 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer) string {
 	case record.FedBack:
 		return whyNotFedBack(t, before[0])
 	case record.Slowed:
+		if isOff(r, record.RateCut) {
+			return "no sender has congestion control"
+		}
 		return whyNotSlowed(before[1])
 	case record.Held:
 		return whyNotHeld(r, t)
@@ -66,6 +70,24 @@ func nearest(r *record.Run, m record.Mechanism) *Place {
 	return nil
 }
 
+// isOff reports whether a mechanism could act nowhere, as far as the record
+// knows what limits its queue pairs.
+func isOff(r *record.Run, m record.Mechanism) bool {
+	known := false
+	for i := range r.QPs {
+		known = known || len(r.QPs[i].Limits.Path) > 0
+	}
+	if !known {
+		return false
+	}
+	for _, s := range Mechanisms(r, 1) {
+		if s.Mechanism == m {
+			return s.Armed == 0
+		}
+	}
+	return false
+}
+
 func whyNotFedBack(t Totals, detected Answer) string {
 	switch {
 	case !detected.Happened:
@@ -88,6 +110,9 @@ func whyNotHeld(r *record.Run, t Totals) string {
 	if t.PausesSent > 0 {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
+	if isOff(r, record.XOFFCross) {
+		return "PFC is off"
+	}
 	if m := nearest(r, record.XOFFCross); m != nil {
 		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
@@ -108,6 +133,26 @@ func whyNotRecovered(t Totals, detected Answer) string {
 	default:
 		return "nothing was lost"
 	}
+}
+
+// WhyStalled says why nothing moves on the open messages of a run that ended
+// "stalled", in words that follow a comma.
+func WhyStalled(r *record.Run) string {
+	var causes []string
+	lost := int64(0)
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			lost += d.Count
+			if !slices.Contains(causes, d.Cause) {
+				causes = append(causes, d.Cause)
+			}
+		}
+	}
+	if lost == 0 {
+		return "nothing is pending that could move one on"
+	}
+	return fmt.Sprintf("what was lost (%s: %s) is never sent again: no retransmission timer runs",
+		plural(lost, "frame"), strings.Join(causes, ", "))
 }
 
 func (a *Answer) has(m record.Mechanism) bool {

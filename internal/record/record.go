@@ -181,7 +181,7 @@ type Run struct {
 	EndPS        units.Time `json:"end_ps"`
 	MeasureFrom  units.Time `json:"measure_from_ps,omitempty"`
 	MeasureTo    units.Time `json:"measure_to_ps,omitempty"`
-	Stopped      string     `json:"stopped"` // "quiescence", "stop time", "interrupted" or "deadlock"
+	Stopped      string     `json:"stopped"` // "quiescence", "stop time", "interrupted", "deadlock" (ports hold) or "stalled" (none does)
 	OpenMessages int        `json:"open_messages"`
 	Fingerprint  string     `json:"fingerprint"`
 	// WireOverhead is what each frame takes on the wire beyond its frame bytes

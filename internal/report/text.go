@@ -110,6 +110,9 @@ func (t *text) header() {
 	if r.Stopped == "deadlock" {
 		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on", open(r.OpenMessages)), t.paint.fail)
 	}
+	if r.Stopped == "stalled" {
+		t.prose(fmt.Sprintf("STALLED: %s, no port holds anything, and %s", open(r.OpenMessages), metrics.WhyStalled(r)), t.paint.fail)
+	}
 }
 
 // ending says when and why the run ended.
@@ -124,6 +127,8 @@ func (t *text) ending() string {
 		return "done " + at
 	case "deadlock":
 		return "deadlocked " + at
+	case "stalled":
+		return "stalled " + at
 	case "stop time":
 		return fmt.Sprintf("stopped %s, %s", at, open(r.OpenMessages))
 	case "interrupted":

@@ -118,7 +118,7 @@ func TestEnd(t *testing.T) {
 		{"all delivered", nil, "quiescence", 0, 0},
 		{"at the stop time", []string{"stop=20us"}, "stop time", 1, 20 * units.Microsecond},
 		{"before the stop time", []string{"stop=20ms"}, "quiescence", 0, 0},
-		{"nothing pending", []string{"nic.timeout=0", "topology.star.down_at=20us"}, "deadlock", 1, 0},
+		{"nothing pending", []string{"nic.timeout=0", "topology.star.down_at=20us"}, "stalled", 1, 0},
 		{"all in error", []string{"nic.timeout=1", "topology.star.down_at=20us"}, "quiescence", 0, 0},
 		{"measure window past the end", []string{"measure.from=10us", "measure.to=1s"}, "quiescence", 0, 0},
 		{"measure window after the end", []string{"measure.from=1s", "measure.to=2s"}, "quiescence", 0, 0},

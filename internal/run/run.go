@@ -95,7 +95,8 @@ const (
 	quiescent   = "quiescence"
 	stopTime    = "stop time"
 	interrupted = "interrupted"
-	deadlock    = "deadlock"
+	deadlock    = "deadlock" // ports hold frames, or are held, for ever
+	stalled     = "stalled"  // messages are open, but nothing holds and nothing is pending
 )
 
 // Simulate runs a world to quiescence, its stop time, a deadlock or ctx's end.
@@ -141,7 +142,7 @@ func (r *runner) end() units.Time {
 	switch r.stopped {
 	case stopTime:
 		return r.Valid.Stop
-	case deadlock:
+	case deadlock, stalled:
 		return r.lastMove() + r.grace()
 	case interrupted:
 		return r.cut
@@ -204,9 +205,12 @@ func (r *runner) finished() bool {
 // atRest decides what it means that nothing can happen any more.
 func (r *runner) atRest() {
 	r.stopped = quiescent
-	if r.open() > 0 || r.Engine.Alive() > 0 {
+	switch {
+	case r.Engine.Alive() > 0 || r.open() > 0 && r.paused() > 0:
 		r.stopped = deadlock
 		return
+	case r.open() > 0: // what was lost is never sent again
+		r.stopped = stalled
 	}
 	for _, n := range r.Nets {
 		n.CheckEmpty()

@@ -45,7 +45,7 @@ bench:
 # built first, because only go build notes the commit.
 fidelity:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-		$(GO) build -o "$$dir/hopscope" ./cmd/hopscope && "$$dir/hopscope" fidelity --record fidelity/results
+		$(GO) build -buildvcs=auto -o "$$dir/hopscope" ./cmd/hopscope && "$$dir/hopscope" fidelity --record fidelity/results
 
 # Every fuzz target for a short while.
 fuzz-short:

@@ -162,6 +162,8 @@ func TestSeriesChangeNothing(t *testing.T) {
 	cases := map[string]*scenario.Valid{"deadlock": parse(t, ring), "deadlock with short pauses": parse(t, ring, "switch.pfc.quanta=100"),
 		"deadlock without end of pauses": parse(t, ring, "switch.pfc.quanta=0"), "deadlock and timers": parse(t, ring, "nic.timeout=4", "nic.retry=7"),
 		"measured": parse(t, ramp, "measure.from=50us", "measure.to=90us", "stop=100us"), "late": parse(t, ramp, "workload[0].incast.start=5ms")}
+	// The 977th packet is a message's last: no gap shows that it was lost.
+	cases["stall"] = parse(t, strings.Replace(ramp, "delay: 500ns}", "delay: 500ns}, links: [{between: [h0, sw], delay: 500ns, rate: 100Gbps, drop_every: 977}]", 1), "nic.timeout=0")
 	for _, info := range scenario.List() {
 		v, err := scenario.Load(info.Name, nil, nil)
 		if err != nil {
@@ -172,6 +174,9 @@ func TestSeriesChangeNothing(t *testing.T) {
 	for name, v := range cases {
 		t.Run(name, func(t *testing.T) {
 			without := simulate(t, v, 0, 1)
+			if word, _, _ := strings.Cut(name, " "); word == "deadlock" && without.Stopped != word || word == "stall" && without.Stopped != "stalled" {
+				t.Fatalf("the run ended by %s", without.Stopped)
+			}
 			var first *record.Run
 			for _, one := range []struct{ parts, workers int }{{0, 1}, {0, 3}, {1, 1}, {7, 2}} {
 				r := sampled(t, v, everything(3*units.Microsecond), one.parts, one.workers)

@@ -138,6 +138,11 @@ func (r *resolver) warnings() {
 		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
 	}
 	r.warnLoss()
+	r.warnDown()
+	r.warnEndless()
+	r.warnFirstPorts()
+	r.warnStarts()
+	r.warnIgnoredDevices()
 	for _, w := range r.warned {
 		if w.more > 0 {
 			w.text += fmt.Sprintf(" (and %d more like it)", w.more)
@@ -184,12 +189,24 @@ func (r *resolver) warnPFC() {
 		}
 		for _, p := range []*pfcSettings{a, b} {
 			pause := quantaTime(int64(p.quanta), k.Rate)
-			if p.enabled != 0 && p.quanta > 0 && (p.refresh == 0 || p.refresh >= pause) {
-				r.warn("refresh", "%s to %s: a pause of %d quanta ends after %v and is not refreshed before that; the sender starts again while the buffer is full",
-					g.Nodes[k.A].Name, g.Nodes[k.B].Name, p.quanta, pause)
+			if p.enabled != 0 && p.quanta > 0 && (p.refresh == 0 || r.refreshWithin(p, k.Rate) > pause) {
+				how := "is not" // or only when the refresh meets a full frame
+				if p.refresh != 0 && p.refresh < pause {
+					how = "may not be"
+				}
+				r.warn("refresh", "%s to %s: a pause of %d quanta ends after %v and %s refreshed before that; the sender starts again while the buffer is full, and headroom does not hold",
+					g.Nodes[k.A].Name, g.Nodes[k.B].Name, p.quanta, pause, how)
 			}
 		}
 	}
+}
+
+// refreshWithin is the longest time between two PFC frames of a pause that
+// lasts: the refresh interval, then a full frame that has just begun and the
+// PFC frame itself.
+func (r *resolver) refreshWithin(p *pfcSettings, rate units.Rate) units.Time {
+	over := units.Bytes(r.v.Wire.Overhead)
+	return p.portPFC(rate).Refresh + rate.TxTime(r.maxFrame()+over) + rate.TxTime(units.Bytes(r.v.Wire.Control)+over)
 }
 
 func orNone(mask uint8) string {
@@ -210,6 +227,17 @@ func (r *resolver) anyMarking() bool {
 		}
 	}
 	return false
+}
+
+// warnDown says what a link that fails does to the flows that cross it.
+func (r *resolver) warnDown() {
+	g := r.v.Graph
+	for i := range g.Links {
+		if k := &g.Links[i]; k.DownAt != units.Never {
+			r.warn("down", "the link %s to %s fails at %v and routes do not change: every packet whose route or ECMP hash takes it is lost from then on, even where another path is left",
+				g.Nodes[k.A].Name, g.Nodes[k.B].Name, k.DownAt)
+		}
+	}
 }
 
 // warnLoss points at links that lose packets when nothing would notice.

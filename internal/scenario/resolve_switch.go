@@ -25,6 +25,8 @@ type resolver struct {
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
 
+	bareHosts []int // hosts of several ports that the workload names without a port
+
 	triggers      []trigger
 	triggerNumber map[string]int // from 1, by name; looked up, never iterated
 	tierLatency   []units.Time   // pipeline by tier of switches, from 1; negative: not given

@@ -361,7 +361,7 @@ func TestWarnings(t *testing.T) {
 		{"dscp", "switches: {leaf2: {dscp_to_priority: {26: 0}}}\n", "leaf2: DSCP 26 is priority 0 there, while the NIC sends it in priority 3 (and 1 more like it)"},
 		{"lossy", "switch: {pfc: {enabled: [4]}}\n", "leaf1: incast uses priority 3 without PFC, so congestion drops its packets (and 7 more like it)"},
 		{"pfc mismatch", "hosts: {h3: {pfc: {enabled: none}}}\n", "PFC differs on the link h3 to leaf2: priorities none against 3; pauses of the others are ignored"},
-		{"refresh", "switches: {leaf1: {pfc: {refresh: never}}}\n", "h0 to leaf1: a pause of 65535 quanta ends after 335.5392us and is not refreshed before that; the sender starts again while the buffer is full (and 3 more like it)"},
+		{"refresh", "switches: {leaf1: {pfc: {refresh: never}}}\n", "h0 to leaf1: a pause of 65535 quanta ends after 335.5392us and is not refreshed before that; the sender starts again while the buffer is full, and headroom does not hold (and 3 more like it)"},
 		{"no marks", "switch: {ecn: none}\n", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none"},
 		{"receive buffer", "hosts: {h3: {drain_rate: 10Gbps, rx_buffer: 100KB, rx_xoff: 90KB}}\n", "h3: 10KB above rx_xoff is short for the cable, which can need 38.447KB; frames may be dropped"},
 	}

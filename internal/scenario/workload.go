@@ -164,6 +164,7 @@ func (r *resolver) readOptions(o object) workload.Options {
 	opt.Path = r.readPath(o)
 	r.readUDPPorts(o, &opt)
 	r.readTriggers(o, &opt)
+	r.warnIgnoredOptions(o, &opt)
 	return opt
 }
 
@@ -240,6 +241,10 @@ func (r *resolver) endpoint(o object, key string, item *node) int {
 			hint = "; " + suggestNode(r.v.Graph, item.text)
 		}
 		r.d.fail(item.pos, "%s: %v%s", o.join(key), err, hint)
+		return ep
+	}
+	if node := r.v.Graph.HostOf(ep); item.text == r.v.Graph.Nodes[node].Name && len(r.v.Graph.Nodes[node].Ports) > 1 {
+		r.bareHosts = append(r.bareHosts, node)
 	}
 	return ep
 }

@@ -1,0 +1,87 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	starOf2    = "topology: {star: {hosts: 2, link: 100Gbps}}\n"
+	twoNICs    = "topology: {hosts: [a, b], switches: [s], links: [{between: [a, s], rate: 100Gbps, parallel: 2}, {between: [b, s], rate: 100Gbps, parallel: 2}]}\n"
+	oneFlow    = "workload: [flow: {from: h0, to: h1, size: 1MB}]\n"
+	leafSpines = "topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}, links: [{between: [leaf1, spine1], down_at: 10us}]}\n"
+)
+
+// Settings without effect, and runs that cannot end, warn; next to each the
+// setting under which the warning goes.
+func TestIdleAndEndless(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		set        []string
+		want       string   // in the warning
+		unless     []string // --set after which it does not come
+	}{
+		{"initial_rate without congestion control", starOf2 + oneFlow, []string{"stack=rocev2-pfc-only", "workload[0].flow.initial_rate=5Gbps"},
+			"workload[0].flow.initial_rate has no effect: the stack rocev2-pfc-only runs without congestion control", []string{"stack=rocev2"}},
+		{"initial_rate with dcqcn none", starOf2 + oneFlow, []string{"dcqcn=none", "workload[0].flow.initial_rate=5Gbps"},
+			"workload[0].flow.initial_rate has no effect: dcqcn: none", []string{"dcqcn=paper"}},
+		{"initial_rate above the port's", starOf2 + oneFlow, []string{"workload[0].flow.initial_rate=1Tbps"},
+			"initial_rate 1Tbps is above the 100Gbps of h0's port", []string{"workload[0].flow.initial_rate=100Gbps"}},
+		{"dcqcn.initial_rate above the port's", starOf2 + oneFlow, []string{"dcqcn.initial_rate=1Tbps"},
+			"initial_rate 1Tbps is above the 100Gbps of h0's port", []string{"dcqcn.initial_rate=10Gbps"}},
+		{"receives of a WRITE", starOf2 + oneFlow, []string{"workload[0].flow.receives=2"},
+			"workload[0].flow.receives has no effect: an RDMA WRITE takes no receive", []string{"workload[0].flow.verb=send"}},
+		{"R_Key of a SEND", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.rkey=wrong"},
+			"workload[0].flow.rkey has no effect: a SEND carries no R_Key", []string{"workload[0].flow.verb=write"}},
+		{"remote access of a SEND", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.remote_access=none"},
+			"workload[0].flow.remote_access has no effect", []string{"workload[0].flow.verb=write"}},
+		{"receive buffer of a fast host", starOf2 + oneFlow, []string{"nic.rx_buffer=2MB"},
+			"nic.rx_buffer has no effect: without drain_rate", []string{"hosts.h1.drain_rate=10Gbps"}},
+		{"receive buffer of one fast host", starOf2 + oneFlow, []string{"hosts.h1.rx_xoff=200KB"},
+			"hosts.h1.rx_xoff has no effect: without drain_rate", []string{"hosts.h1.drain_rate=10Gbps"}},
+		{"PCP map without PCP", starOf2 + oneFlow + "vlan: true\n", []string{"switch.pcp_to_priority={4: 3}"},
+			"switch.pcp_to_priority has no effect: switches trust the DSCP", []string{"switch.trust=pcp"}},
+		{"first of two ports", twoNICs + "workload: [flow: {from: a, to: b, size: 1MB, qps: 4}]\n", nil,
+			"workload: a means its first port, a:1, whatever qps is; write a:2", []string{"workload[0].flow.from='a:2'", "workload[0].flow.to='b:2'"}},
+		{"no receives", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.receives=none"},
+			"1 SEND work requests per queue pair against 0 receives: with rnr_retry 7 the sender tries for ever", []string{"stop=1ms"}},
+		{"too few receives", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.receives=2", "workload[0].flow.count=3"},
+			"3 SEND work requests per queue pair against 2 receives", []string{"nic.rnr_retry=6"}},
+		{"enough receives but for one", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.receives=2", "workload[0].flow.count=3"},
+			"3 SEND work requests per queue pair against 2 receives", []string{"workload[0].flow.receives=3"}},
+		{"go-back-0 and periodic drops", starOf2 + oneFlow, []string{"nic.recovery=go-back-0", "topology.star.drop_every=100"},
+			"go-back-0 sends all 245 packets of a message again after each loss, and a link drops every 100th", []string{"topology.star.drop_every=246"}},
+		{"go-back-0 and loss", starOf2 + oneFlow, []string{"nic.recovery=go-back-0", "topology.star.loss=0.1"},
+			"a link loses 24.5 of them in each pass", []string{"nic.recovery=go-back-n"}},
+		{"pauses that lapse", starOf2 + oneFlow, []string{"switch.pfc.quanta=1"},
+			"a pause of 1 quanta ends after 5.12ns and may not be refreshed before that", []string{"switch.pfc.quanta=200"}},
+		{"pauses without refresh", starOf2 + oneFlow, []string{"switch.pfc.refresh=never"},
+			"is not refreshed before that", []string{"switch.pfc.quanta=0"}},
+		{"link that fails", leafSpines + oneFlow, nil,
+			"the link leaf1 to spine1 fails at 10us and routes do not change", []string{"topology.links=[]"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if n := warned(t, c.text, c.set, c.want); n != 1 {
+				t.Errorf("%d warnings say %q, want 1", n, c.want)
+			}
+			if n := warned(t, c.text, append(c.set, c.unless...), c.want); n != 0 {
+				t.Errorf("with %v it warns of %q as well", c.unless, c.want)
+			}
+		})
+	}
+}
+
+// warned counts the warnings that contain want.
+func warned(t *testing.T, text string, set []string, want string) (n int) {
+	t.Helper()
+	v, err := Parse("test.yaml", []byte(text), set, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range v.Warnings {
+		if strings.Contains(w, want) {
+			n++
+		}
+	}
+	return n
+}

@@ -22,12 +22,12 @@ type seriesFlags struct {
 }
 
 func (f *seriesFlags) add(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.series, "series", nil, "sample `queue,pause,rate,goodput`, or some of them, over time; with --series-out")
+	flags.StringSliceVar(&f.series, "series", nil, "sample quantities over time, `LIST` of queue, pause, rate, goodput; with --series-out")
 	flags.StringVar(&f.dir, "series-out", "", "write the samples to `DIR`, as CSV and as Parquet")
 	flags.StringVar(&f.every, "every", "1us", "`TIME` between two samples")
-	flags.StringSliceVar(&f.ports, "series-ports", nil, "ports to sample, `leaf1:3,leaf2` or all (default: those that queue or pause most)")
-	flags.StringSliceVar(&f.qps, "series-qps", nil, "requesters to sample, `h2:0,h3` or all (default: those slowed most)")
-	flags.IntVar(&f.top, "series-top", 16, "how many curves of each quantity the default keeps at most, `N`")
+	flags.StringSliceVar(&f.ports, "series-ports", nil, "ports to sample, `LIST` such as leaf1:3,leaf2 or all (default: those that queue or pause most)")
+	flags.StringSliceVar(&f.qps, "series-qps", nil, "queue pairs that post to sample, `LIST` such as h2:0,h3 or all (default: those slowed most)")
+	flags.IntVar(&f.top, "series-top", 16, "the default keeps at most `N` curves of each quantity")
 }
 
 // options checks the flags; nil when no series is wanted.

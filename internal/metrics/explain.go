@@ -99,6 +99,10 @@ func (x *index) dominant(f *record.Flow, q *record.QP, waiting bool) Dominant {
 func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) {
 	l := &q.Limits
 	me := qpActor(q)
+	if stage, ack := strings.CutPrefix(d.Stage, "ACK "); ack {
+		d.How = sayAck(stage, d.Where)
+		return
+	}
 	switch d.Stage {
 	case "rate":
 		d.How = x.sayRate(f, q, me)
@@ -129,8 +133,23 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) {
 	case "serialisation":
 		d.How = "the rate of " + d.Where
 	default:
-		d.How = d.Stage + " at " + d.Where
+		d.How = d.Where
 	}
+}
+
+// sayAck tells what the acknowledgement met.
+func sayAck(stage, where string) string {
+	switch stage {
+	case "queue":
+		return "the ACK waited in the queue of " + where
+	case "paused":
+		return "PFC held the ACK at " + where
+	case "coalescing":
+		return where + " waited before it acknowledged"
+	case "lost":
+		return "the first ACK did not arrive; a later one did"
+	}
+	return fmt.Sprintf("the ACK's %s, %s", stage, where)
 }
 
 // sayRate tells what congestion control did to a queue pair.

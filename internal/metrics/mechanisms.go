@@ -370,7 +370,7 @@ func (x *index) timeoutPlaces() []Place {
 		}
 		place.Unit, place.Threshold = InTime, int64(q.Limits.TimeoutPS)
 		place.reason = func() string {
-			return "ACKs or NAKs brought progress at least every " + FormatTime(units.Time(place.Value))
+			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(place.Value))
 		}
 		return q.Limits.TimeoutPS > 0 && !responder(q)
 	})

@@ -25,6 +25,11 @@ func (h *Host) Measure(from bool) {
 // Accepted returns the messages that queue pair q took as responder, in order.
 func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepted }
 
+// GlobalPort is the global number of the port that queue pair q uses.
+func (h *Host) GlobalPort(q uint32) int {
+	return int(h.net.PortID(h.ports[h.qps[q].port].fabricPort))
+}
+
 // SentFrames implements fabric.Host.
 func (h *Host) SentFrames(i int, class uint8) fabric.Sent { return h.ports[i].sent[class] }
 
@@ -71,7 +76,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
 			RateCuts: cuts.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
 			FinalRateBps: rate, MinRateBps: least,
-			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(),
+			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
 		}
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		out = append(out, r)

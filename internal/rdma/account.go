@@ -48,8 +48,10 @@ func (q *QP) waited(now units.Time) {
 	}
 }
 
-// Limits is what limits the queue pair, and how near it came to each limit.
-func (q *QP) Limits() record.QPLimits {
+// Limits is what limits the queue pair, and how near it came to each limit up to
+// now.
+func (q *QP) Limits(now units.Time) record.QPLimits {
+	q.waited(now)
 	c, a := q.cfg, &q.cold.attrs
 	l := record.QPLimits{
 		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
@@ -79,4 +81,14 @@ func (q *QP) PolledLast(p *packet.Packet) bool {
 		return true
 	}
 	return false
+}
+
+// Armed is when the timer that Deadline tells was set, as a timer of its own
+// would have been: a retransmission timer moves with every ACK. now stands for
+// an RNR timer, which is never moved.
+func (q *QP) Armed(now units.Time) units.Time {
+	if q.rtoAt < q.rnrUntil {
+		return q.rtoAt - q.cfg.Timeout
+	}
+	return now
 }

@@ -62,6 +62,7 @@ func TestReasonsAreCauses(t *testing.T) {
 		{"pacing", metrics.Pacing, []string{window + "100KB"}, "its rate never fell below the line's", "workload[0].incast.initial_rate=20Gbps", size + "8MB"},
 		{"window: BDP", metrics.WindowHeld, []string{window + "1MB", one}, "ACKs came back in time", "topology.star.length=20km", size + "16MB"},
 		{"window: bytes", metrics.WindowHeld, []string{window + "200KB", one, size + "100KB", "topology.star.length=20km"}, "it sent only 100 KB in all", size + "4MB", "mtu=1024"},
+		{"window: cuts", metrics.WindowHeld, []string{window + "1MB"}, "kept it from filling the window", "dcqcn=none", "seed=2"},
 		{"XOFF: window", record.XOFFCross, []string{pfcOnly, window + "100KB", xoff + "300KB"}, "the window holds h", window + "none", size + "8MB"},
 		{"XOFF: bytes", record.XOFFCross, []string{pfcOnly, size + "100KB", xoff + "300KB"}, "arrived in all", size + "4MB", "topology.star.length=20m"},
 		{"XOFF: short", record.XOFFCross, []string{pfcOnly, size + "500KB", xoff + "300KB"}, "what met there ended before more had gathered", size + "4MB", "topology.star.length=20m"},
@@ -78,7 +79,7 @@ func TestReasonsAreCauses(t *testing.T) {
 		{"receive: bytes", metrics.ReceiveXOFF, []string{one, size + "100KB", "hosts.h5.drain_rate=40Gbps", "hosts.h5.rx_buffer=256KB"}, "arrived in all", size + "8MB", "topology.star.length=20m"},
 		{"receive: window", metrics.ReceiveXOFF, []string{one, window + "100KB", "hosts.h5.drain_rate=40Gbps", "hosts.h5.rx_buffer=256KB"}, "the window holds h0 qp 0 to 100 KB", window + "none", size + "8MB"},
 		{"gap", record.SequenceGap, []string{one}, "nothing was lost", "topology.star.drop_every=64", size + "8MB"},
-		{"timeout", record.AckTimeout, []string{one, "topology.star.length=1km"}, "ACKs or NAKs brought progress at least every", "nic.timeout=1", size + "8MB"},
+		{"timeout", record.AckTimeout, []string{one, "topology.star.length=1km"}, "the longest wait for an ACK or NAK that brought progress was", "nic.timeout=1", size + "8MB"},
 		{"RNR", record.RNR, []string{one, "workload[0].incast.verb=send", "workload[0].incast.receives=1"}, "SENDs took 1 of its 1 receive work request", "workload[0].incast.receives=0", size + "8MB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,6 +17,8 @@ type Ceiling struct {
 	BestBps     units.Rate `json:"best_bps"`
 	At          string     `json:"at"`
 	MeasuredBps units.Rate `json:"measured_bps"` // 0 unless it completed with success
+	// Reached says that it came within 2 % of the best.
+	Reached bool `json:"reached"`
 	// Explains is the first hop or limit that explains what is missing, and How
 	// says it in words. Both are empty for a message that did not succeed.
 	Explains string `json:"explains,omitempty"`
@@ -80,7 +82,7 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	d := x.dominant(f, q, true)
 	c.Explains, c.How = d.Where, d.How
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
-		c.Explains = c.At
+		c.Reached, c.Explains = true, c.At
 		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
 	}
 	return c

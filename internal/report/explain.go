@@ -339,7 +339,7 @@ func (t *text) ceiling(i int, said string) {
 		if c.How != said {
 			line += ": " + c.How
 		}
-		if c.Explains == c.At {
+		if c.Reached {
 			line = fmt.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
 		}
 	}

@@ -85,11 +85,11 @@ type Port struct {
 	RateBps        units.Rate `json:"rate_bps"`
 	PeakQueueBytes int64      `json:"peak_queue_bytes"` // after the arriving frame is added, before the port may start it
 	PeakQueuePS    units.Time `json:"peak_queue_at_ps"`
-	MeanQueueBytes float64    `json:"mean_queue_bytes"`    // over time, first post (or measure.from) to end (or measure.to)
-	MinQueueBytes  int64      `json:"min_queue_bytes"`     // only when a measure window is given, else 0
-	MaxQueueBytes  int64      `json:"max_queue_bytes"`     // in the measure window, like PeakQueueBytes; else 0
-	PeakIngress    int64      `json:"peak_ingress_bytes"`  // ingress accounting of this port and class
-	PeakHeadroom   int64      `json:"peak_headroom_bytes"` // part of it that lay in headroom
+	MeanQueueBytes float64    `json:"mean_queue_bytes"`          // over time, first post (or measure.from) to end (or measure.to)
+	MinQueueBytes  int64      `json:"min_queue_bytes"`           // only when a measure window is given, else 0
+	MaxQueueBytes  int64      `json:"max_queue_bytes,omitempty"` // in the measure window, like PeakQueueBytes; absent without one
+	PeakIngress    int64      `json:"peak_ingress_bytes"`        // ingress accounting of this port and class
+	PeakHeadroom   int64      `json:"peak_headroom_bytes"`       // part of it that lay in headroom
 	TxPackets      int64      `json:"tx_packets"`
 	TxBytes        int64      `json:"tx_bytes"`    // frame bytes started
 	Utilisation    float64    `json:"utilisation"` // share of wire time in use by this class, over the same time

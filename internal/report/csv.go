@@ -20,7 +20,7 @@ func WriteCSV(dir string, r *record.Run) error {
 	return writeSet(dir, []file{
 		{"flows.csv", flowsCSV(r.Flows)},
 		{"accounts.csv", accountsCSV(r.Flows)},
-		{"ports.csv", portsCSV(r.Ports)},
+		{"ports.csv", portsCSV(r.Ports, r.MeasureTo > r.MeasureFrom)},
 		{"qps.csv", qpsCSV(r.QPs)},
 		{"ledger.csv", ledgerCSV(r.Ledger)},
 		{"mechanisms.csv", mechanismsCSV(r)},
@@ -73,15 +73,22 @@ func flowsCSV(flows []record.Flow) []byte {
 	})
 }
 
-func portsCSV(ports []record.Port) []byte {
+// portsCSV leaves the extremes of the measure window empty when there is none.
+func portsCSV(ports []record.Port, measured bool) []byte {
+	inWindow := func(n int64) string {
+		if !measured {
+			return ""
+		}
+		return integer(n)
+	}
 	header := []string{"node", "port", "peer", "class", "rate_bps", "peak_queue_bytes", "peak_queue_at_ps",
 		"mean_queue_bytes", "min_queue_bytes", "max_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
-		"utilisation", "marked_packets", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
-		"held_ps", "paused_ps", "dropped_frames", "dropped_bytes"}
+		"utilisation", "marked", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
+		"held_ps", "paused_ps", "dropped", "dropped_bytes"}
 	return rows(header, len(ports), func(i int) []string {
 		p := &ports[i]
 		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), integer(p.RateBps), integer(p.PeakQueueBytes),
-			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), integer(p.MinQueueBytes), integer(p.MaxQueueBytes), integer(p.PeakIngress),
+			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
 			integer(p.HeldPS), integer(p.PausedPS), integer(p.Dropped), integer(p.DroppedBytes)}
@@ -102,13 +109,27 @@ func qpsCSV(qps []record.QP) []byte {
 }
 
 func ledgerCSV(ledger []record.Entry) []byte {
-	// What sum counts belongs to the mechanism: ps held, bytes dropped, bit/s cut.
-	header := []string{"question", "mechanism", "actor", "node", "count", "first_ps", "last_ps", "sum"}
+	header := []string{"question", "mechanism", "actor", "node", "count", "first_ps", "last_ps", "sum", "sum_unit"}
 	return rows(header, len(ledger), func(i int) []string {
 		e := &ledger[i]
 		return []string{string(e.Question), string(e.Mechanism), e.Actor, e.Node, integer(e.Count),
-			integer(e.First), integer(e.Last), integer(e.Sum)}
+			integer(e.First), integer(e.Last), integer(e.Sum), sumUnit(e.Mechanism)}
 	})
+}
+
+// sumUnit is what the ledger adds up over the acts of a mechanism: the bytes of
+// its frames or payload, the time held, the rate taken off. Empty where there
+// is nothing to add up but the acts.
+func sumUnit(m record.Mechanism) string {
+	switch m {
+	case record.ECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransTimer, record.RetransRNR:
+		return "bytes"
+	case record.PFCPause:
+		return "ps"
+	case record.RateCut:
+		return "bps"
+	}
+	return ""
 }
 
 // mechanismsCSV has a row per mechanism and place where it could act; unit says

@@ -159,9 +159,9 @@ func TestCSV(t *testing.T) {
 		want map[string]string
 	}{
 		{"flows.csv", len(r.Flows), 1, map[string]string{"src": "h1", "completion_ps": "5333560880", "goodput_bps": "95995904334", "status": "success"}},
-		{"ports.csv", len(r.Ports), 8, map[string]string{"node": "sw", "mean_queue_bytes": "310204.4", "marked_packets": "48211", "utilisation": "0.981"}},
+		{"ports.csv", len(r.Ports), 8, map[string]string{"node": "sw", "mean_queue_bytes": "310204.4", "marked": "48211", "dropped": "0", "max_queue_bytes": "", "utilisation": "0.981"}},
 		{"qps.csv", len(r.QPs), 0, map[string]string{"host": "h0", "rate_cuts": "300", "min_rate_bps": "31000000000"}},
-		{"ledger.csv", len(r.Ledger), 7, map[string]string{"question": "held", "mechanism": "PFC pause", "actor": "h0:1 prio 3", "sum": "298400000"}},
+		{"ledger.csv", len(r.Ledger), 7, map[string]string{"question": "held", "mechanism": "PFC pause", "actor": "h0:1 prio 3", "sum": "298400000", "sum_unit": "ps"}},
 	} {
 		f, err := os.Open(filepath.Join(dir, tt.file))
 		if err != nil {
@@ -209,10 +209,10 @@ func TestCSVCoversRecords(t *testing.T) {
 		data   []byte
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Flow{}, flowsCSV(nil), +1 - 1},  // goodput_bps is derived; accounts.csv has the stages
-		{record.Port{}, portsCSV(nil), -2},      // drop_causes are ledger lines, limits are in mechanisms.csv
-		{record.QP{}, qpsCSV(nil), -1},          // limits likewise
-		{record.Entry{}, ledgerCSV(nil), 4 - 1}, // Act is embedded: one field, four columns
+		{record.Flow{}, flowsCSV(nil), +1 - 1},   // goodput_bps is derived; accounts.csv has the stages
+		{record.Port{}, portsCSV(nil, true), -2}, // drop_causes are ledger lines, limits are in mechanisms.csv
+		{record.QP{}, qpsCSV(nil), -1},           // limits likewise
+		{record.Entry{}, ledgerCSV(nil), 5 - 1},  // Act is embedded: one field, four columns and the unit of one
 	} {
 		fields := reflect.TypeOf(tt.record).NumField()
 		columns := strings.Count(string(tt.data), ",") + 1
@@ -332,6 +332,7 @@ func TestSaveRefusesForeignDirectory(t *testing.T) {
 func TestMeasuredWindow(t *testing.T) {
 	r := incast()
 	r.MeasureFrom, r.MeasureTo = units.Millisecond, 2*units.Millisecond
+	r.Ports[8].MaxQueueBytes = 401_000
 	for i := range r.QPs {
 		if r.QPs[i].DeliveredBytes > 0 {
 			r.QPs[i].MeasuredBytes = 12_500_000 // in 1 ms: 100 Gb/s
@@ -342,7 +343,8 @@ func TestMeasuredWindow(t *testing.T) {
 		"Received from 1.000 ms to 2.000 ms  QP  Workload  Payload   Goodput",
 		"h4 <- h3                             4  incast    12.5 MB  100 Gb/s",
 		"fairness (Jain) 1.0000 over what 4 flows received in the measured window",
-		"   Min  ", "    0 B  48,211",
+		"   Min  ", "  401 KB  310 KB    0 B  48,211", // the peak of the window, not of the run
+		"Peak, mean and least queue and Used: from 1.000 ms to 2.000 ms; all other columns: the whole run",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

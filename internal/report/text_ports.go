@@ -17,6 +17,7 @@ func (t *text) ports() {
 	}
 	t.section()
 	t.table(t.portTable(listed))
+	t.portScope(listed)
 	if line := t.restLine(rest); line != "" {
 		t.prose(line, plain)
 	}
@@ -64,7 +65,7 @@ func (t *text) choose(all []int) []bool {
 		}
 	}
 	for _, measure := range []func(*record.Port) int64{
-		func(p *record.Port) int64 { return p.PeakQueueBytes },
+		t.peak,
 		func(p *record.Port) int64 { return p.Marked },
 		func(p *record.Port) int64 { return p.Dropped },
 		func(p *record.Port) int64 { return p.PausesSent },
@@ -92,6 +93,36 @@ func (t *text) choose(all []int) []bool {
 	return chosen
 }
 
+// portScope says over what time the columns are, and what pauses are counted,
+// where that is in doubt.
+func (t *text) portScope(listed []int) {
+	if t.inWindow() {
+		t.prose(fmt.Sprintf("Peak, mean and least queue and Used: from %s to %s; all other columns: the whole run",
+			metrics.FormatTimeDigits(t.r.MeasureFrom, 4), metrics.FormatTimeDigits(t.r.MeasureTo, 4)), plain)
+	}
+	var sent, received, refreshes int64
+	for i := range t.r.Ports {
+		p := &t.r.Ports[i]
+		sent, received, refreshes = sent+p.PausesSent, received+p.PausesReceived, refreshes+p.RefreshesSent
+	}
+	if received > sent && refreshes > 0 {
+		t.prose(fmt.Sprintf("Pauses sent leaves out %s refreshes; pauses received counts %s of them that came after the pause had lapsed and stopped the port anew",
+			metrics.FormatCount(refreshes), metrics.FormatCount(received-sent)), plain)
+	}
+}
+
+// inWindow reports whether there was a measure window.
+func (t *text) inWindow() bool { return t.r.MeasureTo > t.r.MeasureFrom }
+
+// peak is the largest queue length: of the measure window if there is one, as
+// the mean beside it is.
+func (t *text) peak(p *record.Port) int64 {
+	if t.inWindow() {
+		return p.MaxQueueBytes
+	}
+	return p.PeakQueueBytes
+}
+
 func (t *text) portTable(index []int) *table {
 	tab := &table{columns: []column{
 		{title: "Port"}, {title: "To", drop: 3}, {title: "Prio", right: true}, {title: "Peak\nqueue", right: true},
@@ -102,7 +133,7 @@ func (t *text) portTable(index []int) *table {
 	}}
 	for _, i := range index {
 		p := &t.r.Ports[i]
-		tab.add(metrics.PortName(p), p.Peer, integer(p.Class), size(p.PeakQueueBytes), size(int64(p.MeanQueueBytes+0.5)),
+		tab.add(metrics.PortName(p), p.Peer, integer(p.Class), size(t.peak(p)), size(int64(p.MeanQueueBytes+0.5)),
 			t.minimum(p), count(p.Marked), count(p.PausesSent), count(p.PausesReceived), duration(p.HeldPS), duration(p.PausedPS),
 			count(p.Dropped), share(p.Utilisation), size(p.PeakIngress), size(p.PeakHeadroom))
 	}
@@ -112,7 +143,7 @@ func (t *text) portTable(index []int) *table {
 // minimum is the smallest queue length, which only a measure window makes
 // telling: there 0 means that the queue ran empty.
 func (t *text) minimum(p *record.Port) string {
-	if t.r.MeasureTo <= t.r.MeasureFrom {
+	if !t.inWindow() {
 		return "-"
 	}
 	return metrics.FormatBytes(p.MinQueueBytes)
@@ -168,7 +199,7 @@ func (t *text) restLine(rest []int) string {
 		if metrics.Congested(p) {
 			congested++
 		}
-		if p.PeakQueueBytes > deepest.PeakQueueBytes {
+		if t.peak(p) > t.peak(deepest) {
 			deepest = p
 		}
 	}
@@ -178,8 +209,8 @@ func (t *text) restLine(rest []int) string {
 	} else {
 		s += " without mark, pause or drop"
 	}
-	if deepest.PeakQueueBytes > 0 {
-		s += fmt.Sprintf("; deepest queue %s at %s prio %d", metrics.FormatBytes(deepest.PeakQueueBytes),
+	if t.peak(deepest) > 0 {
+		s += fmt.Sprintf("; deepest queue %s at %s prio %d", metrics.FormatBytes(t.peak(deepest)),
 			metrics.PortName(deepest), deepest.Class)
 	}
 	return s

@@ -286,3 +286,22 @@ workload:
 		t.Errorf("8 flows use %.3f of 8 links on average, want .656 +- .02", mean)
 	}
 }
+
+// What becomes of a measure window that the run does not last for is said.
+func TestMeasureWindowPastTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		set  []string
+		want string // the warning; empty: none
+	}{
+		{[]string{"measure.from=1us", "measure.to=2us"}, ""},
+		{[]string{"measure.from=1us"}, ""}, // to the end, as asked
+		{[]string{"stop=30us", "measure.from=10us", "measure.to=1s"}, "measure: the run ended at 30us, so the window from 10us to 1s was cut off there"},
+		{[]string{"workload[0].flow.size=4KB", "measure.from=10ms", "measure.to=50ms"}, ", before the window began at 10ms: mean queues and utilisation are those of the whole run"},
+	} {
+		r := simulate(t, parse(t, pair, c.set...), 0, 1)
+		got := strings.Join(r.Warnings, "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%v: warnings %q, want %q", c.set, got, c.want)
+		}
+	}
+}

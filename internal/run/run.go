@@ -316,12 +316,12 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out := &record.Run{
 		Scenario: v.Name, Description: v.Description, Stack: v.Stack, Seed: v.Seed,
 		EndPS: end, Stopped: r.stopped, OpenMessages: r.open(), Events: r.Engine.Events(),
-		Notes: v.Notes, Warnings: v.Warnings,
+		Notes: v.Notes, Warnings: r.warnings(end, measured),
 	}
 	window := units.Time(0)
 	if measured {
 		out.MeasureFrom, out.MeasureTo = v.MeasureFrom, to
-		window = to - v.MeasureFrom
+		window = max(to-v.MeasureFrom, 1) // of a run that ended just as it began: nothing over something
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
 	out.FrameHeader, out.RETH, out.MinFrame = v.Wire.Data, v.Wire.RETH, v.Wire.MinFrame

@@ -88,6 +88,7 @@ func TestBadInput(t *testing.T) {
 		{"dcqcn value", base + "dcqcn: {rpg_time_reset: 0us}\n", `s.yaml:6:25: dcqcn: rpg_time_reset is 0s, want a positive time`},
 		{"dcqcn in pfc only", "stack: rocev2-pfc-only\n" + base + "dcqcn: paper\n", `s.yaml:7:8: dcqcn: the stack rocev2-pfc-only runs without congestion control; take the stack rocev2, or leave dcqcn out`},
 		{"measure", base + "measure: {from: 2ms, to: 1ms}\n", `s.yaml:6:26: measure.to: 1ms is not after from 2ms`},
+		{"measure from the stop on", base + "measure: {from: 2ms, to: 3ms}\nstop: 2ms\n", `s.yaml:6:17: measure.from: 2ms is not before stop 2ms`},
 		{"time overflow", base + "stop: 200000000s\n", `s.yaml:6:7: stop: "200000000s" is too large; the largest time is 9223372.036854775806s`},
 		{"no workload", base[:8] + "topology: {star: {hosts: 2, link: 1Gbps}}\n", `s.yaml:1:1: workload has no entries; give a list such as - incast: {from: [h0, h1], to: h4, size: 64MB}`},
 		{"flow to itself", base + "  - flow: {from: h0, to: h0, size: 1MB}\n", `s.yaml:6:5: workload flow: h0 sends to itself; source and destination must differ`},

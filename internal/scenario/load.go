@@ -317,8 +317,8 @@ func (r *resolver) readMeasure(o object) {
 	if r.d.err == nil && r.v.MeasureTo <= r.v.MeasureFrom {
 		m.fail("to", "%v is not after from %v", r.v.MeasureTo, r.v.MeasureFrom)
 	}
-	if r.d.err == nil && r.v.Stop < r.v.MeasureFrom {
-		m.fail("from", "%v is after stop %v", r.v.MeasureFrom, r.v.Stop)
+	if r.d.err == nil && r.v.Stop <= r.v.MeasureFrom {
+		m.fail("from", "%v is not before stop %v", r.v.MeasureFrom, r.v.Stop)
 	}
 }
 

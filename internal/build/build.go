@@ -137,10 +137,10 @@ func (b *builder) layOut(opt Options) {
 // switch acts on, which has no gap behind it.
 func (b *builder) shortest(r units.Rate) units.Time {
 	w := b.v.Wire
-	bytes := min(min(w.Control, w.Ack, w.CNP)+w.Overhead, w.Header)
+	bytes := min(min(w.Control, w.Ack, w.CNP)+w.Overhead, w.Preamble+w.Header)
 	t := units.Time(int64(bytes) * 8e12 / int64(r))
 	if b.v.TimeQuantum > 0 {
-		t -= t % b.v.TimeQuantum
+		t = max(b.v.TimeQuantum, t-t%b.v.TimeQuantum)
 	}
 	return t
 }
@@ -223,6 +223,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	}
 	if b.g.Nodes[node].Kind == topology.Switch {
 		s.Params = &b.v.Switches[node].Ports[local]
+		s.Latency = b.v.Switches[node].Latency
 		s.PG = &b.v.Switches[node].PG[local]
 	} else {
 		s.Params = &b.v.NICs[node].Ports[local]

@@ -24,17 +24,20 @@ type portCold struct {
 	drops  [Classes]*dropStat
 	near   [Classes]record.Approach // see pg.nearest
 	impair *impairment
-	// Time spent on frames that carry no data; hosts only.
-	controlTime units.Time
+	// Time spent on frames that carry no data, and the part of it that began
+	// while a class was paused; hosts only.
+	controlTime   units.Time
+	controlPaused [Classes]units.Time
 	// State at the start and the end of the measured window.
 	from, to [Classes]snapshot
 }
 
 // snapshot is what a measured window subtracts.
 type snapshot struct {
-	area float64
-	sent Sent
-	min  int64
+	unsent units.Time // of the frame on the wire
+	area   float64
+	sent   Sent
+	min    int64
 	// At the start the peak so far, at the end the peak within.
 	peak   int32
 	peakAt units.Time
@@ -61,7 +64,8 @@ type PortSpec struct {
 	Delay       units.Time
 	PeerPart    int
 	PeerPort    int        // index in the peer's Net
-	PeerLatency units.Time // pipeline of the peer, when it is a switch
+	Latency     units.Time // pipeline of the node, when it is a switch
+	PeerLatency units.Time // pipeline of the peer, likewise
 	PeerCut     bool       // the peer forwards cut-through
 	Params      *PortParams
 	PG          *[Classes]PGParams // nil for a host
@@ -139,12 +143,12 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		p.psByte = units.Time(8_000_000_000_000 / int64(s.Rate))
 	}
 	if s.PeerCut {
-		p.header = n.txTime(&p, uint32(n.wire.Header))
+		p.header = n.txTime(&p, uint32(n.wire.Preamble+n.wire.Header))
 	}
 	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || s.DownAt != units.Never {
 		p.impaired = true
-		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt}
+		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt, s.Latency}
 	}
 	for k := range Classes {
 		q := queue{least: math.MaxInt32}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math/bits"
+
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -19,6 +21,7 @@ const (
 	dropTTL
 	dropNoRoute
 	dropRxBuffer
+	dropPFC
 	dropCauses
 )
 
@@ -32,11 +35,22 @@ var dropNames = [dropCauses]string{
 	dropTTL:      "TTL expired",
 	dropNoRoute:  "no route",
 	dropRxBuffer: "NIC receive buffer full",
+	dropPFC:      "PFC frame lost on the link",
 }
 
 // buffer reports whether the cause is a full buffer: congestion rather than a
 // fault of the link or the route.
 func (c dropCause) buffer() bool { return c == dropHeadroom || c == dropEgress || c == dropRxBuffer }
+
+// link reports whether the cause lies on the way to the port that noticed it:
+// the drop belongs to the port that sent the frame.
+func (c dropCause) link() bool {
+	switch c {
+	case dropLoss, dropBitError, dropEvery, dropLinkDown, dropPFC:
+		return true
+	}
+	return false
+}
 
 // dropStat counts the drops of one port and class by cause.
 type dropStat [dropCauses]record.Act
@@ -86,6 +100,7 @@ type impairment struct {
 	every  int
 	seen   int
 	downAt units.Time
+	late   units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
 }
 
 // lost decides whether the link lost or damaged the frame that arrives at port
@@ -93,6 +108,9 @@ type impairment struct {
 func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	im := n.cold[i].impair
 	cause := dropCauses
+	if pk.Kind != packet.Pause {
+		now -= im.late
+	}
 	switch {
 	case now >= im.downAt:
 		cause = dropLinkDown
@@ -107,7 +125,7 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	}
 	c := pk.Class
 	if pk.Kind == packet.Pause {
-		c = 0
+		c, cause = uint8(bits.TrailingZeros8(uint8(pk.Payload)))&(Classes-1), dropPFC
 		n.pfcFrames--
 	}
 	n.countDrop(now, i, c, cause, pk)

@@ -38,7 +38,7 @@ func TestLatency(t *testing.T) {
 			r.run(units.Second)
 			first := c.in.TxTime(units.Bytes(c.frame) + 20)
 			if c.cut && c.out <= c.in {
-				first = c.in.TxTime(64)
+				first = c.in.TxTime(8 + 64) // preamble and header
 			}
 			want := first + delay + latency + c.out.TxTime(units.Bytes(c.frame)+20) + delay
 			if got := r.hosts[1].got; len(got) != 1 || got[0].at != want {
@@ -260,7 +260,7 @@ func TestLossRates(t *testing.T) {
 			if math.Abs(lost-c.lost) > tolerance {
 				t.Errorf("%v frames of %d lost, want %.1f +- %.1f", lost, n, c.lost, tolerance)
 			}
-			if p := r.net.Port(0, 3, units.Second, 0); p.Dropped != int64(lost) || p.DroppedBytes != int64(lost)*frame {
+			if p := r.net.Port(r.hosts[0].port, 3, units.Second, 0); p.Dropped != int64(lost) || p.DroppedBytes != int64(lost)*frame {
 				t.Errorf("counted %d frames and %d bytes", p.Dropped, p.DroppedBytes)
 			}
 		})

@@ -43,6 +43,7 @@ type Net struct {
 	dropped   int64         // frames dropped on links and in switches, PFC frames apart
 	stirred   units.Time    // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring bool
+	end       units.Time // of the run, once it is over
 	trace     *pauseTrace // nil: pauses are counted but not listed
 }
 
@@ -104,8 +105,9 @@ type Port struct {
 	pfc         uint8
 	armed       bool // refresh timer
 	lastControl bool // the last frame sent carried no data (host)
+	lastClass   uint8
 	id          uint32
-	_           [20]byte // to two cache lines
+	_           [16]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -312,9 +314,10 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	}
 	p.startAt = now
 	p.freeAt = now + tx
+	p.lastClass = pk.Class
 	if p.node < 0 {
 		if p.lastControl = pk.Kind != packet.Data; p.lastControl {
-			n.cold[i].controlTime += tx
+			n.cold[i].bookControl(tx, p.shut)
 		}
 	}
 	d := tx + p.lead
@@ -343,7 +346,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 }
 
 // txTime is the time of b bytes on the wire: rounded up to a picosecond, or
-// truncated to the scenario's quantum.
+// truncated to the scenario's quantum, of which it takes one at least.
 func (n *Net) txTime(p *Port, b uint32) units.Time {
 	if p.psByte != 0 && n.quantum == 0 {
 		return units.Time(b) * p.psByte
@@ -352,7 +355,7 @@ func (n *Net) txTime(p *Port, b uint32) units.Time {
 		return p.rate.TxTime(units.Bytes(b))
 	}
 	t := units.Time(int64(b) * 8e12 / int64(p.rate))
-	return t - t%n.quantum
+	return max(n.quantum, t-t%n.quantum)
 }
 
 // pick chooses among the classes in avail.

@@ -16,7 +16,9 @@ type pauseState struct {
 	from     units.Time // when it began
 	ended    units.Time // when it ended
 	waitFrom units.Time // since when a frame waits behind it; Never: none (switch)
+	clear    units.Time // when the frame on the wire as it began is through: nothing is held before
 	expiry   bool       // an expiry timer is pending
+	quanta   uint16     // of the latest PFC frame; 0: no timer
 	paused   units.Time // total, all pauses
 	held     record.Act // pauses that held a frame; sum: time held
 	received record.Act // XOFFs that began a pause
@@ -73,7 +75,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 	slot := n.part.Alloc()
 	*n.part.Rec(slot) = packet.Packet{
 		Kind: packet.Pause, Frame: uint32(n.wire.Control),
-		Payload: uint32(vector) | uint32(vector&p.told)<<8,
+		Payload: uint32(vector) | uint32(vector&p.told)<<8, DMALen: uint32(n.cold[i].pfc.Quanta),
 	}
 	return slot
 }
@@ -100,7 +102,7 @@ func (n *Net) receivePause(now units.Time, i int, slot uint32) {
 
 // obey shuts and opens the gates of port i as a PFC frame says.
 func (n *Net) obey(now units.Time, i int, slot uint32) {
-	word := n.part.Rec(slot).Payload
+	word, quanta := n.part.Rec(slot).Payload, uint16(n.part.Rec(slot).DMALen)
 	n.pfcFrames--
 	n.part.Free(slot)
 	p := &n.ports[i]
@@ -112,7 +114,7 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 				n.pauses[c][i].received.Add(now, 0)
 				continue
 			}
-			n.shut(now, i, c)
+			n.shut(now, i, c, quanta)
 		} else if p.shut>>c&1 != 0 {
 			n.open(now, i, c)
 			opened = true
@@ -123,14 +125,15 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 	}
 }
 
-// shut closes the gate of class c, or prolongs the pause that closed it.
-func (n *Net) shut(now units.Time, i int, c uint8) {
+// shut closes the gate of class c for a number of quanta, or prolongs the pause
+// that closed it.
+func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 	p := &n.ports[i]
 	s := &n.pauses[c][i]
 	if p.shut>>c&1 == 0 {
 		n.part.NoteWork()
 		p.shut |= 1 << c
-		s.from = now
+		s.from, s.clear = now, p.freeAt
 		s.received.Add(now, 0)
 		n.trace.add(now, i, c, true)
 		s.waitFrom = units.Never
@@ -138,9 +141,9 @@ func (n *Net) shut(now units.Time, i int, c uint8) {
 			s.waitFrom = now
 		}
 	}
-	s.until = units.Never
-	if q := n.cold[i].pfc.Quanta; q > 0 {
-		d := p.pauseTime(q)
+	s.until, s.quanta = units.Never, quanta
+	if quanta > 0 {
+		d := p.pauseTime(quanta)
 		s.until = now + d
 		if !s.expiry {
 			s.expiry = true
@@ -163,7 +166,7 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 	if s.until > now {
 		if s.until != units.Never {
 			s.expiry = true
-			d := p.pauseTime(n.cold[i].pfc.Quanta)
+			d := p.pauseTime(s.quanta)
 			n.part.At(s.until, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evExpire|uint32(i), uint32(c)))
 		}
 		return
@@ -177,11 +180,12 @@ func (n *Net) open(now units.Time, i int, c uint8) {
 	n.part.NoteWork()
 	n.bookPause(now, i, c)
 	n.trace.add(now, i, c, false)
+	n.pauses[c][i].ended = now
 	n.ports[i].shut &^= 1 << c
 }
 
-// bookPause adds the time since the pause of class c began, or since it was
-// last booked, to the port's account: all of it as paused, and as held from
+// bookPause adds the time of the pause of class c, which ends now or with the
+// run, to the port's account: all of it as paused, and as held from
 // when a frame waited.
 func (n *Net) bookPause(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
@@ -191,8 +195,7 @@ func (n *Net) bookPause(now units.Time, i int, c uint8) {
 	if p.node < 0 {
 		since = n.hosts[^p.node].WaitingSince(now, int(p.local), c)
 	}
-	if since < now {
-		since = max(since, s.from)
+	if since = max(since, s.from, s.clear); since < now {
 		if mutantHeldEarly {
 			since = s.from - units.Nanosecond
 		}

@@ -1,6 +1,8 @@
 package fabric
 
 import (
+	"math/bits"
+
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -125,13 +127,23 @@ func (n *Net) LastPause(i int, c uint8) (from, to units.Time) {
 }
 
 // ControlClock is how long port i has sent frames that carry no data (ACKs,
-// CNPs, PFC) up to now.
-func (n *Net) ControlClock(now units.Time, i int) units.Time {
-	p := &n.ports[i]
-	if p.freeAt > now && p.lastControl {
-		return n.cold[i].controlTime - (p.freeAt - now)
+// CNPs, PFC) up to now, those that began while class c was paused apart.
+func (n *Net) ControlClock(now units.Time, i int, c uint8) units.Time {
+	p, k := &n.ports[i], &n.cold[i]
+	t := k.controlTime - k.controlPaused[c]
+	if p.freeAt > now && p.lastControl && p.shut>>c&1 == 0 {
+		t -= p.freeAt - now
 	}
-	return n.cold[i].controlTime
+	return t
+}
+
+// bookControl counts a frame without data that takes time tx while the classes
+// in shut are paused.
+func (k *portCold) bookControl(tx units.Time, shut uint8) {
+	k.controlTime += tx
+	for ; shut != 0; shut &= shut - 1 {
+		k.controlPaused[bits.TrailingZeros8(shut)&(Classes-1)] += tx
+	}
 }
 
 // Transmission returns start and end of the transmission in progress at port

@@ -24,7 +24,7 @@ func (n *Net) Measure(now units.Time, from bool) {
 		for c := range Classes {
 			q := &n.queues[c][i]
 			q.integrate(now)
-			s := snapshot{area: q.mean(1), sent: n.sentFrames(i, uint8(c))}
+			s := snapshot{area: q.mean(1), sent: n.sentFrames(i, uint8(c)), unsent: n.unsent(now, &n.ports[i], uint8(c))}
 			if from {
 				n.measureFrom(i, c, s)
 			} else {
@@ -59,6 +59,7 @@ func (n *Net) measureTo(i, c int, s snapshot) {
 // Finish books what is still pending at the end of the run: pauses and the
 // time integrals of the queues.
 func (n *Net) Finish(now units.Time) {
+	n.end = now
 	for i := range n.ports {
 		for c := range uint8(Classes) {
 			n.queues[c][i].integrate(now)
@@ -99,7 +100,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		PeakQueueBytes: int64(q.peak), PeakQueuePS: cold.peakAt[c], MeanQueueBytes: q.mean(end),
 		PeakIngress: int64(g.peak), PeakHeadroom: int64(g.peakHeadroom),
 		TxPackets: sent.Packets, TxBytes: sent.Bytes,
-		Utilisation: n.utilisation(p, sent, Sent{}, end),
+		Utilisation: n.utilisation(p, sent, Sent{}, end, n.unsent(n.end, p, c)),
 		Marked:      cold.marks[c].Count,
 		PausesSent:  s.sent.Count, PausesReceived: s.received.Count, RefreshesSent: s.refresh, ResumesSent: s.resumes,
 		HeldPS: units.Time(s.held.Sum), PausedPS: s.paused,
@@ -108,19 +109,45 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		from, to := cold.from[c], cold.to[c]
 		r.MeanQueueBytes = (to.area - from.area) / float64(window)
 		r.MinQueueBytes, r.MaxQueueBytes = from.min, int64(to.peak)
-		r.Utilisation = n.utilisation(p, to.sent, from.sent, window)
+		r.Utilisation = n.utilisation(p, to.sent, from.sent, window, to.unsent-from.unsent)
 	}
 	r.Limits = n.limits(i, c)
-	if d := cold.drops[c]; d != nil {
-		for cause, act := range d {
-			if act.Count > 0 {
-				r.Dropped += act.Count
-				r.DroppedBytes += act.Sum
-				r.DropCauses = append(r.DropCauses, record.Drop{Cause: dropNames[cause], Act: act})
-			}
+	for cause, act := range n.drops(i, c) {
+		if act.Count > 0 {
+			r.Dropped += act.Count
+			r.DroppedBytes += act.Sum
+			r.DropCauses = append(r.DropCauses, record.Drop{Cause: dropNames[cause], Act: act})
 		}
 	}
 	return r
+}
+
+// drops returns what port i dropped in class c, and what its link lost of what
+// it sent: the far end counts that.
+func (n *Net) drops(i int, c uint8) (d dropStat) {
+	p := &n.ports[i]
+	if own := n.cold[i].drops[c]; own != nil {
+		d = *own
+	}
+	far := n.peers[p.peerPart].cold[p.peerPort].drops[c]
+	for cause := range d {
+		if dropCause(cause).link() {
+			d[cause] = record.Act{}
+			if far != nil {
+				d[cause] = far[cause]
+			}
+		}
+	}
+	return d
+}
+
+// unsent is the part of the frame on the wire at now that is still to come, if
+// it is one of class c.
+func (n *Net) unsent(now units.Time, p *Port, c uint8) units.Time {
+	if p.lastClass != c {
+		return 0
+	}
+	return max(0, p.freeAt-now)
 }
 
 // limits returns how near class c of port i came to each mechanism.
@@ -158,13 +185,19 @@ func (n *Net) sentFrames(i int, c uint8) Sent {
 }
 
 // utilisation is the share of a time d that the frames of one class took on
-// the wire.
-func (n *Net) utilisation(p *Port, to, from Sent, d units.Time) float64 {
-	if d <= 0 {
+// the wire, less the time unsent that lies beyond it. With a time quantum the
+// frames count as long as they took, by their mean size.
+func (n *Net) utilisation(p *Port, to, from Sent, d, unsent units.Time) float64 {
+	packets := to.Packets - from.Packets
+	if d <= 0 || packets == 0 {
 		return 0
 	}
-	bits := float64(to.Bytes-from.Bytes+(to.Packets-from.Packets)*int64(n.wire.Overhead)) * 8
-	return bits * 1e12 / float64(p.rate) / float64(d)
+	bytes := to.Bytes - from.Bytes + packets*int64(n.wire.Overhead)
+	busy := float64(bytes) * 8e12 / float64(p.rate)
+	if n.quantum > 0 {
+		busy = float64(packets) * float64(n.txTime(p, uint32(bytes/packets)))
+	}
+	return (busy - float64(unsent)) / float64(d)
 }
 
 // Ledger returns the acts of port i in class c.
@@ -179,15 +212,13 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	}
 	add(record.Detected, record.ECNMark, cold.marks[c])
 	add(record.Detected, record.XOFFCross, cold.xoff[c])
-	if d := cold.drops[c]; d != nil {
-		var full record.Act
-		for cause, a := range d {
-			if dropCause(cause).buffer() && a.Count > 0 {
-				full = merge(full, a)
-			}
+	var full record.Act
+	for cause, a := range n.drops(i, c) {
+		if dropCause(cause).buffer() && a.Count > 0 {
+			full = merge(full, a)
 		}
-		add(record.Detected, record.BufferDrop, full)
 	}
+	add(record.Detected, record.BufferDrop, full)
 	add(record.FedBack, record.PFCSent, s.sent)
 	add(record.Held, record.PFCPause, s.held)
 	return out
@@ -203,7 +234,7 @@ func merge(a, b record.Act) record.Act {
 // Active reports whether class c of port i carried, held or lost anything.
 func (n *Net) Active(i int, c uint8) bool {
 	return n.sentFrames(i, c).Packets != 0 || n.pgs[c][i].peak != 0 || n.pauses[c][i].sent.Count != 0 ||
-		n.pauses[c][i].received.Count != 0 || n.cold[i].drops[c] != nil
+		n.pauses[c][i].received.Count != 0 || n.drops(i, c) != dropStat{}
 }
 
 // NumPorts returns the number of ports.
@@ -236,3 +267,18 @@ func (n *Net) LongestPause() (d units.Time) {
 	}
 	return d
 }
+
+// LongestControl bounds the time from when a PFC frame is due to its effect:
+// the frame in transmission, its own, propagation and response.
+func (n *Net) LongestControl() (d units.Time) {
+	for i := range n.ports {
+		p := &n.ports[i]
+		frames := n.txTime(p, maxFrame) + n.txTime(p, uint32(n.wire.Control+n.wire.Overhead))
+		d = max(d, frames+p.delay+n.cold[i].pfc.Response)
+	}
+	return d
+}
+
+// maxFrame bounds any frame: the largest payload a transport may be set to, and
+// room for its headers.
+const maxFrame = 65536 + 256

@@ -92,7 +92,7 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	if sw.cutThrough && n.ports[sw.base+int(pk.Out)].rate > p.rate {
 		// A faster egress would run dry: wait for the last bit.
 		wire := pk.Frame + uint32(n.wire.Overhead)
-		rest := n.txTime(p, wire) - n.txTime(p, min(wire, uint32(n.wire.Header)))
+		rest := n.txTime(p, wire) - n.txTime(p, min(wire, uint32(n.wire.Preamble+n.wire.Header)))
 		n.part.At(now+rest, sim.Order(rest, p.source), sim.MakeRef(evWhole|uint32(i), slot))
 		return
 	}
@@ -166,6 +166,9 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 		admitted := false
 		if admitted, xoff = n.admitLossless(now, sw, i, c, size); !admitted {
 			n.drop(now, i, c, dropHeadroom, slot)
+			if xoff {
+				n.setPause(now, i, c, true)
+			}
 			return
 		}
 	default:
@@ -209,7 +212,8 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 		g.used = used
 	case int64(used-g.reserved) > t || int64(min(size, used-g.reserved)) > sw.shared-sw.used:
 		if g.headroom+size > g.headroomSize {
-			return false, false
+			// Only what is queued can bring the XON.
+			return false, g.used+g.headroom > 0 && n.crossed(now, i, c, g)
 		}
 		g.headroom += size
 		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
@@ -226,12 +230,19 @@ func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int3
 	if room < int64(g.nearest) {
 		n.nearer(i, c, g, room, record.Approach{Value: int64(g.used), Threshold: int64(max(g.used, g.reserved)) + room, At: now})
 	}
-	if g.headroom > 0 || room <= 0 {
-		g.xoff = true
-		n.cold[i].xoff[c].Add(now, int64(g.used+g.headroom))
-		return true, true
+	return true, (g.headroom > 0 || room <= 0) && n.crossed(now, i, c, g)
+}
+
+// crossed notes that a group reached XOFF, also when the frame that would have
+// crossed it found no room. It reports false where it had before, or where
+// there is nobody to pause.
+func (n *Net) crossed(now units.Time, i int, c uint8, g *pg) bool {
+	if g.xoff || n.ports[i].pfc>>c&1 == 0 {
+		return false
 	}
-	return true, false
+	g.xoff = true
+	n.cold[i].xoff[c].Add(now, int64(g.used+g.headroom))
+	return true
 }
 
 // nearer notes that a use of class c at port i came nearer to its threshold

@@ -43,8 +43,9 @@ type account struct {
 	control   units.Time
 	sum       Times
 
-	queue    []uint32 // messages posted and not completed, in order
-	unsent   int      // first of queue whose last packet was never sent
+	queue    []uint32 // messages posted, in order; those before head have completed
+	head     int
+	unsent   int // first of queue whose last packet was never sent
 	lastEnd  units.Time
 	lastSum  Times // sum at lastEnd: end of the first transmission of a message's last packet
 	rewinds  uint32
@@ -64,17 +65,17 @@ type Attempt struct {
 // MessageAccount is a message at its requester: where its time went until its last
 // packet left, and what the ACK that completed it says.
 type MessageAccount struct {
-	Posted   units.Time
-	Ordinal  uint32     // among the messages of its queue pair
-	After    units.Time // end of earlier work
-	base     Times
-	Failed   []Attempt
-	Before   Times      // the queue pair's time from After, or the last rewind, to Start (or to an error)
-	Start    units.Time // of the last packet's latest transmission; Never if it was not sent
-	AckMade  units.Time
-	Ack      fabric.Stamps // N 0: the ACK answered another packet
-	Done     units.Time
-	complete bool
+	Posted  units.Time
+	Ordinal uint32     // among the messages of its queue pair
+	After   units.Time // end of earlier work
+	base    Times
+	begun   bool
+	Failed  []Attempt
+	Before  Times      // the queue pair's time from After, or the last rewind, to Start (or to an error)
+	Start   units.Time // of the last packet's latest transmission; Never if it was not sent
+	AckMade units.Time
+	Ack     Way // empty: the ACK answered another packet
+	Done    units.Time
 }
 
 // Acceptance is what the responder knows of a message: when it took its last
@@ -82,8 +83,21 @@ type MessageAccount struct {
 type Acceptance struct {
 	At       units.Time
 	FirstAck units.Time // Never: none yet
-	Way      fabric.Stamps
+	Way      Way
 }
+
+// Way is where a packet's hops stand in the host's list of hops.
+type Way struct{ first, n uint32 }
+
+// keep copies the hops of a stamped packet.
+func (h *Host) keep(s *fabric.Stamps) Way {
+	w := Way{uint32(len(h.hops)), uint32(s.N)}
+	h.hops = append(h.hops, s.Hops[:s.N]...)
+	return w
+}
+
+// Hops returns the hops of a way that this host kept.
+func (h *Host) Hops(w Way) []fabric.Hop { return h.hops[w.first : w.first+w.n] }
 
 // settle books the time since the last change of the queue pair's state.
 func (h *Host) settle(now units.Time, s *qpSlot) {
@@ -135,7 +149,7 @@ func (h *Host) settleReady(t, now units.Time, s *qpSlot) {
 	port := h.ports[s.port].fabricPort
 	var paused, control units.Time
 	if a.sampled {
-		p, c := h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port)
+		p, c := h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port, s.class)
 		paused, control = p-a.paused, c-a.control
 		a.paused, a.control = p, c
 	} else {
@@ -146,7 +160,7 @@ func (h *Host) settleReady(t, now units.Time, s *qpSlot) {
 		}
 	}
 	paused = min(paused, now-t)
-	control = min(control, now-t-paused)
+	control = max(0, min(control, now-t-paused))
 	a.sum[Paused] += paused
 	a.sum[Control] += control
 	a.sum[Other] += now - t - paused - control
@@ -163,7 +177,7 @@ func (h *Host) look(now units.Time, s *qpSlot) {
 	a.sampled = a.blocked == Rate && a.rateUntil <= now && a.sendEnd <= now
 	if a.sampled {
 		port := h.ports[s.port].fabricPort
-		a.paused, a.control = h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port)
+		a.paused, a.control = h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port, s.class)
 	}
 }
 
@@ -206,6 +220,7 @@ func (h *Host) posted(now units.Time, s *qpSlot, id uint32) {
 // begin lets the message's own time begin: at its post or at the end of the
 // message before it, whichever is later.
 func (m *MessageAccount) begin(now units.Time, a *account) {
+	m.begun = true
 	if a.lastEnd > m.Posted {
 		m.After, m.base = a.lastEnd, a.lastSum
 		return
@@ -242,9 +257,9 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 
 // rewound makes the latest transmission of every open last packet void.
 func (h *Host) rewound(now units.Time, a *account) {
-	for _, id := range a.queue {
+	for _, id := range a.queue[a.head:a.unsent] {
 		m := &h.accounts[id]
-		if m.Start == units.Never || m.complete {
+		if m.Start == units.Never {
 			continue
 		}
 		m.Failed = append(m.Failed, Attempt{m.Before, m.Start, now})
@@ -257,24 +272,36 @@ func (h *Host) rewound(now units.Time, a *account) {
 func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) {
 	a := &s.account
 	m := &h.accounts[id]
-	m.Done, m.complete = now, true
-	if len(a.queue) > 0 && a.queue[0] == id {
-		a.queue = a.queue[:copy(a.queue, a.queue[1:])]
-		a.unsent = max(0, a.unsent-1)
-	}
+	m.Done = now
+	a.pop()
 	if ack == nil {
 		m.Before = a.sum.minus(&m.base)
+		if !m.begun || m.After > now { // it ended behind earlier work
+			m.After, m.Before = now, Times{}
+		}
 		return
 	}
 	m.AckMade = units.Time(ack.VA)
 	if ack.DSCP&packet.Stamped != 0 {
-		m.Ack = *h.net.StampsOf(ack)
+		m.Ack = h.keep(h.net.StampsOf(ack))
+	}
+}
+
+// pop takes the oldest message off the queue, which has completed.
+func (a *account) pop() {
+	a.head++
+	a.unsent = max(a.unsent, a.head)
+	if a.head == len(a.queue) {
+		a.queue, a.head, a.unsent = a.queue[:0], 0, 0
+	} else if a.head >= 64 && a.head >= len(a.queue)/2 {
+		n := copy(a.queue, a.queue[a.head:])
+		a.queue, a.unsent, a.head = a.queue[:n], a.unsent-a.head, 0
 	}
 }
 
 // accept notes at the responder that a last packet was taken.
-func (s *qpSlot) accept(now units.Time, way *fabric.Stamps) {
-	s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: *way})
+func (h *Host) accept(now units.Time, s *qpSlot, way *fabric.Stamps) {
+	s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: h.keep(way)})
 }
 
 // acked notes that an ACK covers everything accepted so far.

@@ -79,6 +79,7 @@ type Host struct {
 	open     int
 	messages []Message
 	accounts []MessageAccount // like messages
+	hops     []fabric.Hop     // of last packets taken and of ACKs that completed messages
 
 	triggers  *Triggers
 	triggered []Post // what triggers started at this instant
@@ -230,7 +231,7 @@ func (h *Host) arm(now units.Time, q uint32) {
 	s := &h.qps[q]
 	if d := s.qp.Deadline(); d < s.armed {
 		s.armed = d
-		h.timer(d, d-now, timerQP, q)
+		h.timer(d, d-s.qp.Armed(now), timerQP, q)
 	}
 }
 
@@ -270,7 +271,7 @@ func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
 	s.qp.Receive(now, pk, &h.replies)
 	stamped := pk.DSCP&packet.Stamped != 0
 	if stamped && s.qp.MSN() != msn {
-		s.accept(now, h.net.StampsOf(pk))
+		h.accept(now, s, h.net.StampsOf(pk))
 	}
 	h.net.FreeStamps(pk)
 	for k := range h.replies.N {

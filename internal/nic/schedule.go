@@ -183,8 +183,10 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		if at <= end {
 			at = now
 		}
-		h.ready(now, q, at)
-		s.since = until
+		if s.qp.ReadyAt() != units.Never { // else an ACK, a timer or a post schedules it
+			h.ready(now, q, at)
+			s.since = until
+		}
 		p.latest = q
 		h.sent(now, end, s, pk, s.qp.PolledLast(pk))
 		h.changed(now, s)
@@ -204,8 +206,13 @@ func (h *Host) WaitingSince(now units.Time, i int, class uint8) units.Time {
 	if p.ctlReady>>class&1 != 0 {
 		since = p.control[class].since
 	}
-	for k := range p.run[class].n {
+	// Queue pairs join the run queue in the order in which they become ready,
+	// but for the one that sent last, which is ready when its packet is through.
+	for k := range min(2, p.run[class].n) {
 		since = min(since, h.qps[p.run[class].at(k)].since)
+	}
+	if len(p.paced) > 0 && h.qps[p.paced[0].qp].class == class {
+		return min(since, p.paced[0].at)
 	}
 	for _, e := range p.paced {
 		if h.qps[e.qp].class == class {

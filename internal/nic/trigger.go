@@ -59,10 +59,13 @@ func (h *Host) trigger(now units.Time, p Post) {
 
 // postTriggered hands over the work requests that triggers started.
 func (h *Host) postTriggered(now units.Time) {
-	for i := range h.triggered {
-		h.postOne(now, &h.triggered[i])
+	// A post may complete at once and trigger others: those go to a new list,
+	// with a timer of its own.
+	due := h.triggered
+	h.triggered = nil
+	for i := range due {
+		h.postOne(now, &due[i])
 	}
-	h.triggered = h.triggered[:0]
 }
 
 // accepted notes what a queue pair has received in order, for the message

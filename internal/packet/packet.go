@@ -85,7 +85,7 @@ type Packet struct {
 	PSN     uint32 // 24 bits
 	AETH    uint32 // syndrome in the top byte, message sequence number in the low 24 bits
 	RKey    uint32 // RETH
-	DMALen  uint32 // RETH
+	DMALen  uint32 // RETH; Pause: pause time in quanta
 	Opcode  uint8  // BTH opcode
 	Hop     uint8  // pinned route: switches passed
 	Out     uint16 // egress port, set with In

@@ -29,7 +29,7 @@ func TestSegmentation(t *testing.T) {
 		{"write empty", Write, 0, 1, []pkt{{OpWriteOnly, 78, 0, true, true}}},
 		{"send empty is padded", Send, 0, 1, []pkt{{OpSendOnly, 64, 0, false, true}}},
 		{"write three", Write, 2049, 4, []pkt{{OpWriteFirst, 1102, 1024, true, false},
-			{OpWriteMiddle, 1086, 1024, false, false}, {OpWriteLast, 64, 1, false, true}}},
+			{OpWriteMiddle, 1086, 1024, false, false}, {OpWriteLast, 62 + 4, 1, false, true}}},
 		{"send two", Send, 2048, 1, []pkt{{OpSendFirst, 1086, 1024, false, true}, {OpSendLast, 1086, 1024, false, true}}},
 		{"ack every 2", Send, 4096, 2, []pkt{{OpSendFirst, 1086, 1024, false, false}, {OpSendMiddle, 1086, 1024, false, true},
 			{OpSendMiddle, 1086, 1024, false, false}, {OpSendLast, 1086, 1024, false, true}}},

@@ -73,6 +73,9 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	p.PSN = uint32(q.nxt) & psnMask
 	p.Opcode = opcode(w.verb, i == 0, last)
 	frame := uint32(q.cfg.Wire.Data) + payload
+	if last && q.cfg.Wire.Pad > 0 {
+		frame += -payload & uint32(q.cfg.Wire.Pad-1)
+	}
 	if i == 0 && w.verb == Write {
 		frame += uint32(q.cfg.Wire.RETH)
 		p.VA, p.RKey, p.DMALen = w.va, w.rkey, w.bytes
@@ -174,7 +177,7 @@ func gap(n units.Bytes, r units.Rate, quantum units.Time) units.Time {
 		return r.TxTime(n)
 	}
 	t := units.Time(int64(n) * 8e12 / int64(r))
-	return t - t%quantum
+	return max(quantum, t-t%quantum)
 }
 
 // sent moves past the packet just built and reports whether it is to ask for an

@@ -18,26 +18,53 @@ var stageNames = [nic.NumStages]string{
 	nic.Other: "other traffic", nic.Sending: "sending", nic.Resending: "resending",
 }
 
+// wayNames are the stages of a packet's way.
+type wayNames struct{ paused, queue, buffer, serialisation, propagation, latency, between string }
+
+// stagesOf returns the stages of a way, each after prefix.
+func stagesOf(prefix string) wayNames {
+	return wayNames{
+		paused: prefix + "paused", queue: prefix + "queue", buffer: prefix + "receive buffer",
+		serialisation: prefix + "serialisation", propagation: prefix + "propagation",
+		latency: prefix + "switch latency", between: prefix + "in between",
+	}
+}
+
+// places are the names of ports and links, by global port number.
+type places struct{ port, link []string }
+
+func (r *runner) places() (p places) {
+	g := r.Valid.Graph
+	for _, at := range r.Place {
+		nd := &g.Nodes[at.Node]
+		p.port = append(p.port, r.portName(at.Node, at.Local))
+		p.link = append(p.link, fmt.Sprintf("%s to %s", nd.Name, g.Nodes[nd.Ports[at.Local].Peer].Name))
+	}
+	return p
+}
+
 // accountant joins what requester and responder wrote down about a message
 // into one account that tiles its completion time (design, section 8).
 type accountant struct {
 	*runner
-	out record.Account
-	at  units.Time // accounted up to here
+	places
+	data, ack wayNames
+	out       record.Account
+	at        units.Time // accounted up to here
 }
 
 // account returns where the time of message i went, which has completed.
-func (r *runner) account(i int) record.Account {
-	m := &r.Accounts[i]
-	taken := r.acceptance(i)
-	c := &r.Valid.Plan.Conns[r.Valid.Plan.Messages[i].Conn]
-	src := r.Valid.Graph.Endpoints[c.Src]
-	port := r.portName(src.Node, src.Port)
-	a := accountant{runner: r, at: m.Posted}
+func (a *accountant) account(i int) record.Account {
+	m := &a.Accounts[i]
+	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
+	src := a.Valid.Graph.Endpoints[c.Src].Node
+	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
+	taken, way := a.acceptance(i)
+	a.out, a.at = make(record.Account, 0, 16), m.Posted
 	a.until("behind earlier work", "", m.After)
 	for k := range m.Failed {
 		f := &m.Failed[k]
-		if taken != nil && taken.Way.Hops[0].Start == f.Start {
+		if taken != nil && way[0].Start == f.Start {
 			break // this one was accepted; only its ACK was late or lost
 		}
 		a.times(&f.Before, port)
@@ -48,32 +75,34 @@ func (r *runner) account(i int) record.Account {
 		a.until("until the error", "", m.Done)
 		return a.out
 	}
-	a.times(a.before(m, taken), port)
-	a.way("", &taken.Way, taken.At)
-	a.until("ACK coalescing", r.Valid.Graph.EndpointName(c.Dst), taken.FirstAck)
+	a.times(accepted(m, way[0].Start), port)
+	a.way(&a.data, way, taken.At)
+	a.until("ACK coalescing", a.Valid.Graph.EndpointName(c.Dst), taken.FirstAck)
 	a.until("ACK lost", "", m.AckMade)
-	if m.Ack.N > 0 {
-		a.way("ACK ", &m.Ack, m.Done)
+	if ack := a.Hosts[src].Hops(m.Ack); len(ack) > 0 {
+		a.way(&a.ack, ack, m.Done)
 	} else {
 		a.until("ACK on its way", "", m.Done)
 	}
 	return a.out
 }
 
-// acceptance is the responder's note of message i, nil unless the message
-// succeeded.
-func (r *runner) acceptance(i int) *nic.Acceptance {
-	if r.Messages[i].Status != rdma.Success {
-		return nil
+// acceptance is the responder's note of message i and the way of the packet
+// that ended it; nil unless the message succeeded.
+func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
+	if a.Messages[i].Status != rdma.Success {
+		return nil, nil
 	}
-	to := r.Responders[r.Valid.Plan.Messages[i].Conn]
-	return &r.Hosts[to.Node].Accepted(to.QP)[r.Accounts[i].Ordinal]
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	t := &a.Hosts[to.Node].Accepted(to.QP)[a.Accounts[i].Ordinal]
+	return t, a.Hosts[to.Node].Hops(t.Way)
 }
 
-// before is the queue pair's time up to the transmission that was accepted.
-func (a *accountant) before(m *nic.MessageAccount, taken *nic.Acceptance) *nic.Times {
+// accepted is the queue pair's time up to the transmission that started at
+// start.
+func accepted(m *nic.MessageAccount, start units.Time) *nic.Times {
 	for k := range m.Failed {
-		if m.Failed[k].Start == taken.Way.Hops[0].Start {
+		if m.Failed[k].Start == start {
 			return &m.Failed[k].Before
 		}
 	}
@@ -82,11 +111,13 @@ func (a *accountant) before(m *nic.MessageAccount, taken *nic.Acceptance) *nic.T
 
 // add books a stage; what took no time is left out.
 func (a *accountant) add(name, where string, d units.Time) {
-	if d == 0 {
-		return
+	switch {
+	case d < 0:
+		panic(fmt.Sprintf("run: BUG: stage %q at %q takes %d ps, after %v", name, where, d, a.out))
+	case d > 0:
+		a.at += d
+		a.out = append(a.out, record.Stage{Name: name, Where: where, Time: d})
 	}
-	a.at += d
-	a.out = append(a.out, record.Stage{Name: name, Where: where, Time: d})
 }
 
 // until books the time from where the account stands to t.
@@ -105,42 +136,36 @@ func (a *accountant) times(t *nic.Times, port string) {
 }
 
 // way books the hops of a stamped packet, up to its arrival at end.
-func (a *accountant) way(prefix string, s *fabric.Stamps, end units.Time) {
-	for k := range s.N {
-		h := &s.Hops[k]
-		place := a.Place[h.Port]
-		name := a.portName(place.Node, place.Local)
-		a.until(prefix+"in between", "", h.In) // zero: hops follow one another
-		if k == s.N-1 && k > 0 && a.Valid.Graph.Nodes[place.Node].Kind == topology.Host {
-			a.until(prefix+"receive buffer", name, h.Start)
+func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
+	for k := range hops {
+		h := &hops[k]
+		a.until(names.between, "", h.In) // zero: hops follow one another
+		if k == len(hops)-1 && k > 0 && a.Valid.Graph.Nodes[a.Place[h.Port].Node].Kind == topology.Host {
+			a.until(names.buffer, a.port[h.Port], h.Start)
 			continue
 		}
-		a.add(prefix+"paused", name, h.Paused)
-		a.until(prefix+"queue", name, h.Start)
-		a.link(prefix, h, place.Node, place.Local, nextIn(s, k, end))
+		a.add(names.paused, a.port[h.Port], h.Paused)
+		a.until(names.queue, a.port[h.Port], h.Start)
+		arrived := end
+		if k+1 < len(hops) {
+			arrived = hops[k+1].In
+		}
+		a.link(names, h, arrived)
 	}
-}
-
-// nextIn is when the packet was at the hop after k.
-func nextIn(s *fabric.Stamps, k int, end units.Time) units.Time {
-	if k+1 < s.N {
-		return s.Hops[k+1].In
-	}
-	return end
 }
 
 // link books serialisation, propagation and the next switch's pipeline.
-func (a *accountant) link(prefix string, h *fabric.Hop, node, local int, arrived units.Time) {
-	g := a.Valid.Graph
-	peer := g.Nodes[node].Ports[local].Peer
+func (a *accountant) link(names *wayNames, h *fabric.Hop, arrived units.Time) {
+	g, at := a.Valid.Graph, a.Place[h.Port]
+	peer := g.Nodes[at.Node].Ports[at.Local].Peer
 	latency := units.Time(0)
 	if g.Nodes[peer].Kind == topology.Switch {
 		latency = a.Valid.Switches[peer].Latency
 	}
-	delay := g.LinkAt(node, local).Delay
-	a.add(prefix+"serialisation", a.portName(node, local), arrived-h.Start-delay-latency)
-	a.add(prefix+"propagation", fmt.Sprintf("%s to %s", g.Nodes[node].Name, g.Nodes[peer].Name), delay)
-	a.add(prefix+"switch latency", g.Nodes[peer].Name, latency)
+	delay := g.LinkAt(at.Node, at.Local).Delay
+	a.add(names.serialisation, a.port[h.Port], arrived-h.Start-delay-latency)
+	a.add(names.propagation, a.places.link[h.Port], delay)
+	a.add(names.latency, g.Nodes[peer].Name, latency)
 }
 
 func (r *runner) portName(node, local int) string {

@@ -220,16 +220,23 @@ func deliveredOnce(_ *scenario.Valid, _ draw, r *record.Run) string {
 }
 
 // conserved: what the neighbours sent to a switch equals what it sent and
-// dropped, and what it still has when the run is cut short. PFC frames are
-// counted only where a link lost them, in class 0.
+// dropped, and what it still has when the run is cut short. What a link lost
+// counts for the port that sent it, and so never came in; lost PFC frames were
+// never counted as sent.
 func conserved(v *scenario.Valid, d draw, r *record.Run) string {
 	in, out := map[string]int64{}, map[string]int64{}
 	for _, p := range r.Ports {
 		peer, _, _ := strings.Cut(p.Peer, ":")
 		in[peer] += p.TxBytes
-		out[p.Node] += p.TxBytes
-		if !d.lossy || p.Class != 0 {
-			out[p.Node] += p.DroppedBytes
+		out[p.Node] += p.TxBytes + p.DroppedBytes
+		for _, c := range p.DropCauses {
+			switch c.Cause {
+			case "PFC frame lost on the link":
+				out[p.Node] -= c.Sum
+			case "link loss", "bit error", "drop_every", "link down":
+				in[peer] -= c.Sum
+				out[p.Node] -= c.Sum
+			}
 		}
 	}
 	for _, n := range v.Graph.Nodes {

@@ -236,14 +236,16 @@ func (r *runner) lastMove() units.Time {
 }
 
 // grace is how long a stuck network may take to free itself: a pause that is
-// not refreshed runs out. It is longer than any window, so that a deadlock ends
-// at the same time however wide the window was that found it.
+// not refreshed runs out, or an XON on its way takes effect. It is longer than
+// any window, so that a deadlock ends at the same time however wide the window
+// was that found it.
 func (r *runner) grace() units.Time {
-	g := units.Time(0)
+	var pause, way units.Time
 	for _, n := range r.Nets {
-		g = max(g, n.LongestPause())
+		pause = max(pause, n.LongestPause())
+		way = max(way, n.LongestControl())
 	}
-	return max(2*g, build.MaxLookahead)
+	return max(2*pause, build.MaxLookahead) + way
 }
 
 // resolve runs a stuck network until it moves again or the longest pause has
@@ -369,6 +371,7 @@ func (r *runner) firstPost(end units.Time) units.Time {
 
 func (r *runner) recordFlows(out *record.Run) {
 	v := r.Valid
+	a := accountant{runner: r, places: r.places(), data: stagesOf(""), ack: stagesOf("ACK ")}
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
@@ -382,7 +385,7 @@ func (r *runner) recordFlows(out *record.Run) {
 		}
 		if done := r.Messages[i].Done; done != units.Never {
 			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()
-			f.Account = r.account(i)
+			f.Account = a.account(i)
 			if f.Account.Total() != f.CompletionPS {
 				panic(fmt.Sprintf("run: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
 					i, f.Src, f.Dst, f.Account.Total(), f.CompletionPS, f.Account))

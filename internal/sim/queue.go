@@ -2,6 +2,8 @@ package sim
 
 import (
 	"math/bits"
+	"slices"
+	"sort"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -113,13 +115,18 @@ func (q *queue) push(at units.Time, order uint64, ref Ref) {
 }
 
 func (q *queue) insertCurrent(e Event) {
-	q.cur = append(q.cur, e)
-	i := len(q.cur) - 1
-	for i > q.pos && e.before(q.cur[i-1]) {
-		q.cur[i] = q.cur[i-1]
-		i--
+	at := len(q.cur)
+	if at-q.pos > 32 {
+		rest := q.cur[q.pos:]
+		at = q.pos + sort.Search(len(rest), func(i int) bool { return e.before(rest[i]) })
+	} else {
+		for at > q.pos && e.before(q.cur[at-1]) {
+			at--
+		}
 	}
-	q.cur[i] = e
+	q.cur = append(q.cur, e)
+	copy(q.cur[at+1:], q.cur[at:])
+	q.cur[at] = e
 }
 
 func (q *queue) insertRing(b int, e Event) {
@@ -161,9 +168,6 @@ func (q *queue) advance(limit units.Time) bool {
 			// Nothing before limit: what others send may arrive from limit on.
 			if l := int64(limit >> bucketBits); l > q.cursor {
 				q.moveTo(l)
-				if len(q.cur) > 0 { // the bucket that limit falls into
-					return false
-				}
 			}
 			return false
 		}
@@ -200,8 +204,18 @@ func (q *queue) moveTo(b int64) {
 	sortEvents(q.cur[q.pos:])
 }
 
-// sortEvents is an insertion sort: a bucket holds a handful of events.
+// sortEvents is an insertion sort for the handful of events that a bucket
+// holds as a rule; where many hosts go in lock-step there are thousands.
 func sortEvents(ev []Event) {
+	if len(ev) > 48 {
+		slices.SortFunc(ev, func(a, b Event) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		return
+	}
 	for i := 1; i < len(ev); i++ {
 		e := ev[i]
 		k := i

@@ -22,6 +22,7 @@ const (
 	exitFailure     = 1   // the run failed: deadlock, stall, a file that cannot be written
 	exitUser        = 2   // the command line or the scenario is wrong
 	exitInterrupted = 130 // 128 + SIGINT, as shells have it
+	exitTerminated  = 143 // 128 + SIGTERM
 )
 
 // Pipeline is what the commands call: run.Do and run.List, or stand-ins.

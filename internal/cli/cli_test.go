@@ -56,8 +56,12 @@ func outcomeNamed(ctx context.Context, name string) (*record.Run, *scenario.Vali
 		return nil, nil, errors.New("out of memory\nor worse")
 	case "half":
 		return r, v, errors.New("the disk is gone")
-	case "slow": // until the signal that it sends itself
-		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+	case "slow", "terminated": // until the signal that it sends itself
+		sig := syscall.SIGINT
+		if name == "terminated" {
+			sig = syscall.SIGTERM
+		}
+		if err := syscall.Kill(os.Getpid(), sig); err != nil {
 			return nil, nil, err
 		}
 		<-ctx.Done()
@@ -213,6 +217,16 @@ func TestCompareInterrupted(t *testing.T) {
 		"hopscope: interrupted before every stack had run; a comparison needs them all\n"
 	if stderr != want {
 		t.Errorf("standard error %q, want %q", stderr, want)
+	}
+}
+
+// SIGTERM has the exit status that shells give it.
+func TestTerminated(t *testing.T) {
+	if _, stderr, code := call(t, &fake{}, "run", "terminated"); code != exitTerminated {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+	if _, stderr, code := call(t, &fake{}, "compare", "terminated", "--stacks", "rocev2", "--workers", "1"); code != exitTerminated {
+		t.Errorf("compare: status %d: %s", code, stderr)
 	}
 }
 

@@ -58,6 +58,9 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	if len(args) != 1 {
 		return fmt.Errorf("compare takes one scenario, not %d: a file or a name that hopscope scenarios lists", len(args))
 	}
+	if args[0] == "-" {
+		return errors.New("compare reads its scenario once per stack; give a file instead of - (standard input)")
+	}
 	opt, err := f.options(c)
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	quiet()
 	watch.meter.clear()
 	if errors.Is(err, compare.ErrInterrupted) {
-		return &status{exitInterrupted, err}
+		return interrupted(ctx, err)
 	}
 	if err != nil {
 		return noRun(ctx, err)

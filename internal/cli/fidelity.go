@@ -111,7 +111,7 @@ func runFidelity(c *cobra.Command, args []string, f fidelityFlags) error {
 // interruption is err as the status of a program that was stopped.
 func interruption(ctx context.Context, err error) error {
 	if ctx.Err() != nil && err != nil {
-		return &status{exitInterrupted, err}
+		return interrupted(ctx, err)
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/run"
@@ -46,11 +48,35 @@ func (in *input) options(command string, args []string) (run.Options, error) {
 	case len(args) == 1 && in.isForeign():
 		return opt, fmt.Errorf("give either a scenario (%s) or %s, not both", args[0], in.given())
 	case len(args) == 0 && !in.isForeign():
-		return opt, fmt.Errorf("%s needs a scenario: a file, a name that hopscope scenarios lists, --ns3 CONFIG, or --topo FILE --cm FILE", command)
+		return opt, fmt.Errorf("%s needs a scenario: a file (-: standard input), a name that hopscope scenarios lists, --ns3 CONFIG, or --topo FILE --cm FILE", command)
 	case len(args) == 1:
 		opt.Scenario = args[0]
 	}
+	if opt.Scenario == "-" {
+		var err error
+		if opt.Text, err = readStandard(os.Stdin); err != nil {
+			return opt, err
+		}
+		opt.Scenario = "stdin"
+	}
 	return opt, checkSet(in.set)
+}
+
+// maxScenario bounds a scenario in bytes.
+const maxScenario = 16 << 20
+
+// readStandard reads a scenario from standard input.
+func readStandard(from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxScenario+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("standard input cannot be read: %w", err)
+	case len(text) > maxScenario:
+		return nil, fmt.Errorf("standard input is longer than %d MiB; no scenario is", maxScenario>>20)
+	case len(text) == 0:
+		return nil, errors.New("standard input is empty; it needs to hold a scenario")
+	}
+	return text, nil
 }
 
 // given repeats the flags that name foreign files.

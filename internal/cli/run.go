@@ -87,7 +87,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if e := f.write(c, r, v, opt); e != nil && err == nil {
 		err = e
 	}
-	return outcome(r, err)
+	return outcome(ctx, r, err)
 }
 
 // untilInterrupt returns a context that the first SIGINT or SIGTERM ends, after
@@ -106,6 +106,15 @@ func untilInterrupt(parent context.Context, say func()) (ctx context.Context, st
 			<-said
 		}
 	}
+}
+
+// interrupted is err with the exit status of the signal that ended ctx.
+func interrupted(ctx context.Context, err error) error {
+	// The cause that package signal gives begins with the signal's name.
+	if cause := context.Cause(ctx); cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) {
+		return &status{exitTerminated, err}
+	}
+	return &status{exitInterrupted, err}
 }
 
 // options checks the flags and turns them into the pipeline's options.
@@ -237,7 +246,7 @@ func noRun(ctx context.Context, err error) error {
 	case errors.As(err, &wrong):
 		return &status{exitUser, err}
 	case ctx.Err() != nil:
-		return &status{exitInterrupted, errors.New("interrupted before the run began")}
+		return interrupted(ctx, errors.New("interrupted before the run began"))
 	case err == nil:
 		return failure(errors.New("the run brought no result"))
 	default:
@@ -247,10 +256,10 @@ func noRun(ctx context.Context, err error) error {
 
 // outcome is the error, if any, that a run which did bring something back ends
 // with.
-func outcome(r *record.Run, err error) error {
+func outcome(ctx context.Context, r *record.Run, err error) error {
 	switch {
 	case r.Stopped == "interrupted":
-		return &status{exitInterrupted, fmt.Errorf("interrupted at %s; the results cover what ran until then", metrics.FormatTimeDigits(r.EndPS, 4))}
+		return interrupted(ctx, fmt.Errorf("interrupted at %s; the results cover what ran until then", metrics.FormatTimeDigits(r.EndPS, 4)))
 	case err != nil:
 		return failure(err)
 	case r.Stopped == "deadlock":

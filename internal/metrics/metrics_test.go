@@ -292,3 +292,14 @@ func TestTotals(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// A responder that refuses a request has detected no congestion, and says why
+// it sent a NAK.
+func TestRefusedRequest(t *testing.T) {
+	r := &record.Run{Flows: []record.Flow{{Src: "h0", Dst: "h1", CompletionPS: 1, Status: "REM_ACCESS_ERR"}},
+		Ledger: []record.Entry{{Question: record.FedBack, Mechanism: record.NAKSent, Actor: "h1 qp 0", Node: "h1", Act: record.Act{Count: 1}}}}
+	got := Summarise(r).Answers[0].Why
+	if want := "no congestion, but h1 refused a request of h0 (REM_ACCESS_ERR); no frame was ever queued"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

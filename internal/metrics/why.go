@@ -32,6 +32,24 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer) string {
 }
 
 func whyNotDetected(r *record.Run) string {
+	return refused(r) + whyNoCongestion(r)
+}
+
+// refused names the first requester whose request the responder answered with
+// a NAK for what it asked, which is no congestion (IBTA 9.7.5.2: remote access,
+// invalid request, remote operation), in words that the next ones follow; ""
+// when none was.
+func refused(r *record.Run) string {
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if strings.HasPrefix(f.Status, "REM_") {
+			return fmt.Sprintf("no congestion, but %s refused a request of %s (%s); ", f.Dst, f.Src, f.Status)
+		}
+	}
+	return ""
+}
+
+func whyNoCongestion(r *record.Run) string {
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakQueueBytes })
 	if p == nil {
 		return "no frame was ever queued"

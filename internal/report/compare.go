@@ -53,7 +53,7 @@ func Compare(w io.Writer, c *compare.Comparison, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
-	t := &comparison{c: c, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	t := &comparison{c: c, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
 	t.header()
 	t.sentences()
 	for _, part := range t.blocks() {

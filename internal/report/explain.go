@@ -101,7 +101,7 @@ func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60), base: firstPost(r.Flows)}
+	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: firstPost(r.Flows)}
 	t.explained(i, among)
 	_, err = io.WriteString(w, t.b.String())
 	return err

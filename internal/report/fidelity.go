@@ -60,7 +60,7 @@ func wideText(opt TextOptions) *text {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
-	return &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	return &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
 }
 
 // verdict is the first column.

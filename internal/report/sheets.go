@@ -22,7 +22,7 @@ func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
-	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
 	for i, s := range sheets {
 		if i > 0 {
 			t.section()
@@ -40,7 +40,7 @@ func SheetNames(w io.Writer, sheets []Sheet, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
-	t := &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60)}
+	t := &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
 	tab := &table{columns: []column{{title: "Name"}, {title: "Kind"}, {title: "What it is"}}}
 	for _, s := range sheets {
 		tab.addNote(s.Summary, s.Name, s.Kind)

@@ -20,12 +20,15 @@ const (
 	listedFairness = 3
 )
 
+// minWidth is the narrowest layout. Tables of many columns need more and run over.
+const minWidth = 40
+
 // DefaultWidth is the width of text that does not go to a terminal.
 const DefaultWidth = 100
 
 // TextOptions say how to write the text.
 type TextOptions struct {
-	Width   int  // columns; below 60 counts as 60; 0: DefaultWidth
+	Width   int  // columns; below minWidth counts as minWidth; 0: DefaultWidth
 	Colour  bool // ECMA-48 colour
 	Verbose bool // every flow, port and parameter, with sources and top actors
 }
@@ -35,7 +38,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, 60), base: firstPost(r.Flows)}
+	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: firstPost(r.Flows)}
 	t.header()
 	t.answers()
 	t.flows()

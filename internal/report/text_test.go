@@ -109,3 +109,17 @@ func stripSGR(s string) string {
 		s = s[:i] + s[i+strings.IndexByte(s[i:], 'm')+1:]
 	}
 }
+
+// Prose is wrapped for a narrow terminal; tables keep their columns.
+func TestTextNarrow(t *testing.T) {
+	for _, s := range samples() {
+		opt := s.opt
+		opt.Width = 40
+		head, _, _ := strings.Cut(render(t, s.run, opt), "\n\n")
+		for _, line := range strings.Split(head, "\n") {
+			if n := utf8.RuneCountInString(line); n > 40 {
+				t.Errorf("%s: %d columns: %q", s.name, n, line)
+			}
+		}
+	}
+}

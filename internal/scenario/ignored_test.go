@@ -57,6 +57,12 @@ func TestIdleAndEndless(t *testing.T) {
 			"a pause of 1 quanta ends after 5.12ns and may not be refreshed before that", []string{"switch.pfc.quanta=200"}},
 		{"pauses without refresh", starOf2 + oneFlow, []string{"switch.pfc.refresh=never"},
 			"is not refreshed before that", []string{"switch.pfc.quanta=0"}},
+		{"TTL too small", starOf2 + oneFlow, []string{"nic.ttl=1"},
+			"flow: ttl 1 expires on the way from h0 to h1, which crosses 1 switches: nothing arrives; give at least 2", []string{"nic.ttl=2"}},
+		{"TTL too small for a pinned path", leafSpines + "workload: [flow: {from: h0, to: h1, size: 1MB, path: [h0, leaf1, spine2, leaf2, h1]}]\n", []string{"nic.ttl=3"},
+			"crosses 3 switches: nothing arrives; give at least 4", []string{"nic.ttl=4"}},
+		{"no switch", "topology: {hosts: [h0, h1], links: [{between: [h0, h1], rate: 100Gbps}]}\n" + oneFlow, nil,
+			"no switch joins the hosts, so nothing marks", []string{"dcqcn=none"}},
 		{"link that fails", leafSpines + oneFlow, nil,
 			"the link leaf1 to spine1 fails at 10us and routes do not change", []string{"topology.links=[]"}},
 	} {
@@ -84,4 +90,50 @@ func warned(t *testing.T, text string, set []string, want string) (n int) {
 		}
 	}
 	return n
+}
+
+// What is noted of settings that nobody gave.
+func TestNotesOfDefaults(t *testing.T) {
+	for _, c := range []struct {
+		name, text, set, key, value string
+	}{
+		{"path MTU as it can be given", starOf2 + oneFlow, "seed=1", "mtu", "4096B"},
+		{"marks at dequeue", starOf2 + oneFlow, "seed=1", "switch.ecn.at", "dequeue"},
+		{"marks at enqueue", starOf2 + oneFlow, "switch.ecn.at=enqueue", "switch.ecn.at", "enqueue"},
+		{"receive buffer with PFC", starOf2 + oneFlow + "hosts: {h1: {drain_rate: 10Gbps}}\n", "seed=1", "hosts.h1.rx_buffer", "1MB, XOFF 961.553KB, XON 480.776KB, drained at 10Gbps"},
+		{"receive buffer without PFC", starOf2 + oneFlow + "hosts: {h1: {drain_rate: 10Gbps}}\n", "stack=rocev2-none", "hosts.h1.rx_buffer", "1MB, drops when full (no PFC), drained at 10Gbps"},
+	} {
+		v, err := Parse("test.yaml", []byte(c.text), []string{c.set}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, n := range v.Notes {
+			if n.Key == c.key {
+				got = n.Value
+			}
+		}
+		if got != c.value {
+			t.Errorf("%s: %s is %q, want %q", c.name, c.key, got, c.value)
+		}
+	}
+}
+
+// The byte order mark that some editors write is no part of the first key.
+func TestByteOrderMark(t *testing.T) {
+	if _, err := Parse("test.yaml", []byte("\ufeff"+starOf2+oneFlow), nil, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// What ns-3's LINK_DOWN does here differs from what it does there.
+func TestNS3LinkDownWarns(t *testing.T) {
+	dir := writeNS3(t, strings.Replace(ns3ConfigText, "LINK_DOWN 0 0 0", "LINK_DOWN 1 0 3", 1), ns3TopologyText, ns3FlowText)
+	v, err := LoadNS3(dir+"/config.txt", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "the link h0 to s3 fails at 2.000001s and routes do not change") {
+		t.Errorf("warnings %q", v.Warnings)
+	}
 }

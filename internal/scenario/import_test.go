@@ -36,7 +36,7 @@ func TestNS3ImportIsWhole(t *testing.T) {
 	for _, c := range []struct{ name, config, topo, flows string }{
 		{"plain", ns3ConfigText, ns3TopologyText, ns3FlowText},
 		{"no destination ports", ns3ConfigText, ns3TopologyText, "1\n1 0 3 5500 2\n"},
-		{"everything", config + "ERROR_RATE_PER_LINK 0.002\nGLOBAL_T 0\n", topo, flows},
+		{"everything", strings.Replace(config, "GLOBAL_T 1", "GLOBAL_T 0", 1) + "ERROR_RATE_PER_LINK 0.002\n", topo, flows},
 		{"no congestion control", strings.Replace(config, "ENABLE_QCN 1", "ENABLE_QCN 0", 1), topo, flows},
 	} {
 		seed := uint64(7)

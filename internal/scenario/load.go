@@ -375,7 +375,7 @@ func (r *resolver) overrides(o object, key string, kind topology.Kind, apply fun
 	for _, f := range v.fields {
 		n, ok := r.v.Graph.NodeByName(f.key)
 		if !ok {
-			r.d.fail(f.pos, "%s: there is no node %q; %s", key, f.key, suggestNode(r.v.Graph, f.key))
+			r.d.fail(f.pos, "%s: there is no %s %q; %s", key, kind, f.key, suggestOf(r.v.Graph, kind, f.key))
 			return
 		}
 		if got := r.v.Graph.Nodes[n].Kind; got != kind {

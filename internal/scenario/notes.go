@@ -17,7 +17,7 @@ func (r *resolver) notes(o object) {
 	if o.has("packet_payload") {
 		r.note("packet_payload", r.mtu.String(), fromScenario)
 	} else {
-		r.note("mtu", r.mtu.String(), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
+		r.note("mtu", fmt.Sprintf("%dB", int64(r.mtu)), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
 	}
 	sw := o.n.get("switch")
 	s := object{r.d, orEmpty(sw), "switch"}
@@ -134,11 +134,16 @@ func (r *resolver) warnings() {
 	}
 	r.warnClasses()
 	r.warnPFC()
-	if r.v.DCQCN != nil && !r.anyMarking() {
+	switch {
+	case r.v.DCQCN == nil || r.anyMarking():
+	case len(r.v.Graph.Nodes) == r.hosts():
+		r.warn("noecn", "DCQCN runs but no switch joins the hosts, so nothing marks: it will never hear of congestion; give dcqcn: none")
+	default:
 		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
 	}
 	r.warnLoss()
 	r.warnDown()
+	r.warnTTL()
 	r.warnEndless()
 	r.warnFirstPorts()
 	r.warnStarts()
@@ -149,6 +154,16 @@ func (r *resolver) warnings() {
 		}
 		r.v.Warnings = append(r.v.Warnings, w.text)
 	}
+}
+
+// hosts counts the hosts.
+func (r *resolver) hosts() (n int) {
+	for i := range r.v.Graph.Nodes {
+		if r.v.Graph.Nodes[i].Kind == topology.Host {
+			n++
+		}
+	}
+	return n
 }
 
 // warnClasses looks for data that switches put in another or a lossy class.
@@ -236,6 +251,31 @@ func (r *resolver) warnDown() {
 		if k := &g.Links[i]; k.DownAt != units.Never {
 			r.warn("down", "the link %s to %s fails at %v and routes do not change: every packet whose route or ECMP hash takes it is lost from then on, even where another path is left",
 				g.Nodes[k.A].Name, g.Nodes[k.B].Name, k.DownAt)
+		}
+	}
+}
+
+// warnTTL looks for packets that expire on their way: each switch takes one off
+// the TTL and drops what comes with 1 (RFC 791).
+func (r *resolver) warnTTL() {
+	const deepest = 32 // switches; paths of more are not looked for
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		ttl := r.nics[r.v.Graph.HostOf(c.Src)].ttl
+		if ttl > deepest {
+			continue
+		}
+		switches := len(c.Path) - 2
+		if c.Path == nil {
+			hops, err := r.v.Routes.Path(r.v.Graph, c.Src, c.Dst)
+			if err != nil {
+				continue
+			}
+			switches = len(hops) - 1 // a hop per sending port, the host's first
+		}
+		if ttl <= switches {
+			r.warn("ttl", "%s: ttl %d expires on the way from %s to %s, which crosses %d switches: nothing arrives; give at least %d",
+				r.v.Plan.Entries[c.Entry], ttl, r.v.Graph.EndpointName(c.Src), r.v.Graph.EndpointName(c.Dst), switches, switches+1)
 		}
 	}
 }

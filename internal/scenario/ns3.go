@@ -112,9 +112,14 @@ func (c *ns3Config) read(rows []ns3Row) {
 			comment = comment && !strings.HasSuffix(w.text, "}")
 		}
 	}
-	known := ns3Keys()
+	known, seen := ns3Keys(), map[string]int{} // line by key; looked up, never iterated
 	for len(words) > 0 && c.d.err == nil {
 		key := words[0]
+		if line, twice := seen[key.text]; twice {
+			c.d.fail(key.pos, "%s stands in line %d as well; keep one", key.text, line)
+			return
+		}
+		seen[key.text] = key.pos.line
 		n, ok := known[key.text]
 		if !ok {
 			c.d.fail(key.pos, "unknown key %q; %s", key.text, suggestKey(key.text))
@@ -217,8 +222,12 @@ func (r *resolver) resolveNS3(c *ns3Config) {
 func (r *resolver) ns3Header(c *ns3Config) {
 	mode := c.number("CC_MODE", "1", 0, 1000)
 	if r.d.err == nil && mode != 1 {
-		names := map[int64]string{3: " (HPCC)", 7: " (TIMELY)", 8: " (DCTCP)", 10: " (HPCC-PINT)"}
-		r.d.fail(c.word("CC_MODE", "").pos, "CC_MODE %d%s is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode, names[mode])
+		names := map[int64]string{3: "HPCC", 7: "TIMELY", 8: "DCTCP", 10: "HPCC-PINT"}
+		if name, known := names[mode]; known {
+			r.d.fail(c.word("CC_MODE", "").pos, "CC_MODE %d (%s) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode, name)
+		} else {
+			r.d.fail(c.word("CC_MODE", "").pos, "CC_MODE %d is no mode of those simulators; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode)
+		}
 	}
 	c.refuseUnbuilt()
 	r.mtu = units.Bytes(c.number("PACKET_PAYLOAD_SIZE", "1000", 64, 9000))
@@ -302,6 +311,7 @@ func (r *resolver) ns3Warnings(c *ns3Config) {
 			r.warn("loss", "links lose packets and these transports have no timeout: a flow that loses its last packet or ACK never completes")
 		}
 	}
+	r.warnDown()
 	if last := r.v.Plan.Messages[len(r.v.Plan.Messages)-1].Start; last >= r.v.Stop && last != units.Never {
 		r.warn("stop", "SIMULATOR_STOP_TIME is before the last flow starts, so that some flows never run")
 	}

@@ -23,6 +23,8 @@ func TestBadNS3(t *testing.T) {
 		{"CC_MODE 7", "CC_MODE 1", "CC_MODE 7", `config.txt:6:9: CC_MODE 7 (TIMELY) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
 		{"CC_MODE 8", "CC_MODE 1", "CC_MODE 8", `config.txt:6:9: CC_MODE 8 (DCTCP) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
 		{"CC_MODE 10", "CC_MODE 1", "CC_MODE 10", `config.txt:6:9: CC_MODE 10 (HPCC-PINT) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"CC_MODE 99", "CC_MODE 1", "CC_MODE 99", `config.txt:6:9: CC_MODE 99 is no mode of those simulators; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"key twice", "RP_TIMER 300", "CC_MODE 3\nRP_TIMER 300", `config.txt:9:1: CC_MODE stands in line 6 as well; keep one`},
 		{"rate unit", "RATE_AI 20Mb/s", "RATE_AI 20", `config.txt:12:9: RATE_AI: "20" has no unit; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
 		{"rate missing in map", "KMIN_MAP 2 100000000000 400 400000000000", "KMIN_MAP 2 200000000000 400 400000000000", `config.txt:21:1: KMIN_MAP has no entry for 100000000000 bit/s, a rate of the topology; add one`},
 		{"map too short", "PMAX_MAP 2 100000000000 0.20 400000000000 0.20\nBUFFER_SIZE 32\n", "PMAX_MAP 2 100000000000 0.20\n", `config.txt:22:1: PMAX_MAP needs 5 values and the file ends after 3; add the rest`},

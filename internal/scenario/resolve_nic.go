@@ -126,6 +126,10 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 		r.d.fail(s.obj.keyPos("rx_xon"), "rx_xon %v of %s is not below XOFF at %v; XON must lie below XOFF", out.RxXON, name, out.RxXOFF)
 		return
 	}
+	if s.pfc.enabled == 0 {
+		r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), drained at %v", s.rxBuffer, s.drain), fromScenario)
+		return
+	}
 	if room := s.rxBuffer - out.RxXOFF; room < headroom {
 		r.warn(fmt.Sprint("rx", room, headroom), "%s: %v above rx_xoff is short for the cable, which can need %v; frames may be dropped", name, room, headroom)
 	}

@@ -227,6 +227,11 @@ func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortPar
 	if row.red.KMax > 0 {
 		r.note(fmt.Sprintf("switch.ecn (%v)", rate),
 			fmt.Sprintf("Kmin %v, Kmax %v, Pmax %g", row.red.KMin, row.red.KMax, row.red.PMax), row.from)
+		at := "dequeue"
+		if s.ecn.atEnqueue {
+			at = "enqueue"
+		}
+		r.note("switch.ecn.at", at, sourceOf(object{r.d, orEmpty(s.ecn.obj.n), ""}, "at", "where the ns-3 RDMA simulators mark; at: enqueue is the other"))
 	}
 	return out
 }
@@ -236,12 +241,14 @@ func (r *resolver) checkBuffer(n int, buffer units.Bytes, out *fabric.SwitchPara
 	s, name := &r.switches[n], r.v.Graph.Nodes[n].Name
 	o := s.obj
 	if out.Shared <= 0 {
-		at := o.keyPos("buffer")
-		if o.n == nil || !o.has("buffer") {
-			at = r.topologyAt
+		need := buffer - out.Shared
+		if s.buffer == 0 {
+			r.d.fail(r.topologyAt, "the default buffer of %s, %v, is smaller than the reserves and headrooms of its %d ports, %v in all; give switch.buffer more than that, shorter cables, or fewer lossless priorities",
+				name, buffer, len(out.Ports), need)
+			return
 		}
-		r.d.fail(at, "switch.buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, shorter cables, or fewer lossless priorities",
-			buffer, name, buffer-out.Shared)
+		r.d.fail(o.keyPos("buffer"), "switch.buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, shorter cables, or fewer lossless priorities",
+			buffer, name, need)
 		return
 	}
 	if s.pfc.enabled == 0 {

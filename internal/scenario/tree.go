@@ -1,11 +1,13 @@
 package scenario
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -54,6 +56,7 @@ func parseTree(file string, src []byte) (*node, *Error) {
 	if bad := checkNesting(file, src); bad != nil {
 		return nil, bad
 	}
+	src = bytes.TrimPrefix(src, []byte("\ufeff")) // the byte order mark of some editors
 	f, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntaxError(file, err)
@@ -104,6 +107,9 @@ func syntaxError(file string, err error) *Error {
 		msg = s.Message
 		p = tokenPos(file, s.Token)
 	}
+	if strings.Contains(msg, "'\t'") {
+		return p.errorf("not YAML: a tab stands where only spaces may; indent with spaces")
+	}
 	return p.errorf("not YAML: %s; check brackets, quotes and indentation", msg)
 }
 
@@ -129,9 +135,9 @@ func convert(file string, n ast.Node, depth int) (*node, *Error) {
 	case *ast.NullNode:
 		return &node{kind: nullNode, pos: at}, nil
 	case *ast.StringNode:
-		return &node{kind: scalarNode, text: n.Value, pos: at}, nil
+		return &node{kind: scalarNode, text: n.Value, pos: at}, noControls(at, n.Value)
 	case *ast.LiteralNode:
-		return &node{kind: scalarNode, text: strings.TrimRight(n.Value.Value, "\n"), pos: at, textAt: literalStart(at, n)}, nil
+		return &node{kind: scalarNode, text: strings.TrimRight(n.Value.Value, "\n"), pos: at, textAt: literalStart(at, n)}, noControls(at, n.Value.Value)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return &node{kind: scalarNode, text: n.GetToken().Value, pos: at}, nil
 	case *ast.MappingNode:
@@ -155,6 +161,17 @@ func convert(file string, n ast.Node, depth int) (*node, *Error) {
 	return nil, at.errorf("YAML %s is not used in scenarios; write the value out", strings.ToLower(n.Type().String()))
 }
 
+// noControls refuses characters that would steer the terminal a name is printed
+// to. Tabs and ends of lines are text.
+func noControls(at pos, s string) *Error {
+	for _, c := range s {
+		if unicode.IsControl(c) && c != '\t' && c != '\n' && c != '\r' {
+			return at.errorf("holds the control character U+%04X; leave it out", c)
+		}
+	}
+	return nil
+}
+
 // literalStart is the place of a block's first character: the line after the
 // bar, at the block's indentation.
 func literalStart(bar pos, n *ast.LiteralNode) pos {
@@ -176,6 +193,9 @@ func convertMapping(file string, at pos, values []*ast.MappingValueNode, depth i
 			return nil, k.errorf("a key must be a plain word")
 		}
 		name := key.GetToken().Value
+		if bad := noControls(k, name); bad != nil {
+			return nil, bad
+		}
 		if seen[name] {
 			return nil, k.errorf("%q stands here twice; keep one", name)
 		}

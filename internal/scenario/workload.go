@@ -219,8 +219,29 @@ func suggestNode(g *topology.Graph, name string) string {
 	for i := range g.Nodes {
 		names = append(names, g.Nodes[i].Name)
 	}
+	return suggestName(names, name)
+}
+
+// suggestOf is suggestNode among hosts or switches.
+func suggestOf(g *topology.Graph, kind topology.Kind, name string) string {
+	var names []string
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == kind {
+			names = append(names, g.Nodes[i].Name)
+		}
+	}
+	return suggestName(names, name)
+}
+
+func suggestName(names []string, name string) string {
 	if w := nearest(name, names); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)
+	}
+	switch len(names) {
+	case 0:
+		return "there is none"
+	case 1:
+		return fmt.Sprintf("the only one is %q", names[0])
 	}
 	return fmt.Sprintf("the first is %q and the last %q", names[0], names[len(names)-1])
 }
@@ -238,7 +259,7 @@ func (r *resolver) endpoint(o object, key string, item *node) int {
 	if err != nil {
 		hint := ""
 		if _, known := r.v.Graph.NodeByName(item.text); !known {
-			hint = "; " + suggestNode(r.v.Graph, item.text)
+			hint = "; " + suggestOf(r.v.Graph, topology.Host, item.text)
 		}
 		r.d.fail(item.pos, "%s: %v%s", o.join(key), err, hint)
 		return ep

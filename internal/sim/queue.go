@@ -11,21 +11,22 @@ import (
 // An event's key orders it among the events of its node (design, section 4):
 // time, then when its cause began (the older first), then where it came from.
 //
-//	63      52 51        20 19       0
+//	63      51 50        20 19       0
 //	| offset  | ^age       | source   |
 //
 // The offset is the time within the bucket, so that a bucket sorts on one
-// word; the age is the time since the cause began, saturated at 2^32-1 ps;
+// word; the age is the time since the cause began, saturated at 2^31-1 ps (2.15 ms);
 // the source numbers (origin node, kind, port or timer) in that order.
 const (
-	bucketBits = 12 // a bucket spans 4096 ps
-	ringBits   = 11 // 2048 buckets: a horizon of 8.39 us
+	bucketBits = 13 // a bucket spans 8192 ps
+	ringBits   = 10 // 1024 buckets: a horizon of 8.39 us
 	ringSize   = 1 << ringBits
 	ringMask   = ringSize - 1
 	bucketSpan = units.Time(1) << bucketBits
 
 	sourceBits = 20
-	orderBits  = 32 + sourceBits
+	ageBits    = 31
+	orderBits  = ageBits + sourceBits
 	orderMask  = 1<<orderBits - 1
 
 	// MaxSource is the largest source number.
@@ -34,10 +35,10 @@ const (
 
 // Order packs the part of a key that does not depend on the bucket.
 func Order(age units.Time, source uint32) uint64 {
-	if uint64(age) > 1<<32-1 {
-		age = 1<<32 - 1
+	if uint64(age) > 1<<ageBits-1 {
+		age = 1<<ageBits - 1
 	}
-	return uint64(^uint32(age))<<sourceBits | uint64(source)
+	return (1<<ageBits-1-uint64(age))<<sourceBits | uint64(source)
 }
 
 // Event is one entry of the queue: no pointers, and enough to sort a bucket
@@ -54,12 +55,12 @@ func (a Event) before(b Event) bool {
 	return a.key < b.key || a.key == b.key && a.ref < b.ref
 }
 
-// chunk is one cache line of a bucket.
+// chunk is a piece of a bucket, two cache lines.
 type chunk struct {
 	next uint32
 	n    uint32
 	_    uint64
-	ev   [3]Event
+	ev   [7]Event
 }
 
 // distant is an event beyond the ring's horizon.
@@ -192,16 +193,25 @@ func (q *queue) moveTo(b int64) {
 	}
 	q.heads[i] = 0
 	q.used[i>>6] &^= 1 << (i & 63)
+	// The chunks are linked last to first; taken first to last, what one source
+	// sent stands in order.
+	n := 0
+	for c := h; c != 0; c = q.chunks[c].next {
+		n += int(q.chunks[c].n)
+	}
+	q.inRing -= n
+	n += len(q.cur) // what came from the heap
+	q.cur = slices.Grow(q.cur, n-len(q.cur))[:n]
 	for h != 0 {
 		c := &q.chunks[h]
-		q.inRing -= int(c.n)
-		q.cur = append(q.cur, c.ev[:c.n]...)
+		n -= int(c.n)
+		copy(q.cur[n:], c.ev[:c.n])
 		next := c.next
 		c.next = q.free
 		q.free = h
 		h = next
 	}
-	sortEvents(q.cur[q.pos:])
+	sortEvents(q.cur)
 }
 
 // sortEvents is an insertion sort for the handful of events that a bucket

@@ -208,9 +208,6 @@ func (n *Net) HostTimer(at, age units.Time, index int, source uint32, kind uint8
 	n.part.At(at, sim.Order(age, source+uint32(kind)), sim.MakeRef(evHost+uint32(kind)<<tagShift|uint32(index), low))
 }
 
-// FreeAt is when port i's transmitter is free.
-func (n *Net) FreeAt(i int) units.Time { return n.ports[i].freeAt }
-
 // SerialisationTime is the time of a frame on the wire of port i.
 func (n *Net) SerialisationTime(i int, frame uint32) units.Time {
 	return n.txTime(&n.ports[i], frame+uint32(n.wire.Overhead))

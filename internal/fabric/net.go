@@ -43,7 +43,7 @@ type Net struct {
 	dropped   int64         // frames dropped on links and in switches, PFC frames apart
 	stirred   units.Time    // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring bool
-	end       units.Time // of the run, once it is over
+	end       units.Time  // of the run, once it is over
 	trace     *pauseTrace // nil: pauses are counted but not listed
 }
 

@@ -27,10 +27,9 @@ type PFCParams struct {
 // PortParams is everything about one port that the link does not say.
 type PortParams struct {
 	PFC PFCParams
-	// Sched: classes in Strict are served first, highest number first (or in
-	// RoundRobin mode as ns-3: class 0 strict, the rest round robin); the
-	// others share by deficit weighted round robin with Weight (in quanta of
-	// one MTU; 0 counts as 1).
+	// Classes in Strict are served first, the highest number first; the others
+	// share by deficit weighted round robin, Weight times DWRRQuantum bytes a
+	// round (weight 0 counts as 1).
 	Strict      uint8
 	Weight      [Classes]uint8
 	DWRRQuantum units.Bytes

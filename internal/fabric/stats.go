@@ -237,9 +237,6 @@ func (n *Net) Active(i int, c uint8) bool {
 		n.pauses[c][i].received.Count != 0 || n.drops(i, c) != dropStat{}
 }
 
-// NumPorts returns the number of ports.
-func (n *Net) NumPorts() int { return len(n.ports) }
-
 // PortID returns the global number of port i.
 func (n *Net) PortID(i int) uint32 { return n.ports[i].id }
 

@@ -264,9 +264,7 @@ func (r *resolver) readHeader(o object) {
 		o.fail("stop", "0 ends before anything happens; give a later time, or leave stop out to run until all is done")
 	}
 	o.time("time_quantum", &v.TimeQuantum)
-	if v.TimeQuantum > units.Microsecond {
-		o.fail("time_quantum", "%v is coarser than packets are long; give at most 1us", v.TimeQuantum)
-	}
+	r.header = o
 	r.readMeasure(o)
 }
 

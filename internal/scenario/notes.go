@@ -132,6 +132,7 @@ func (r *resolver) warnings() {
 	if r.d.err != nil {
 		return
 	}
+	r.checkQuantum()
 	r.warnClasses()
 	r.warnPFC()
 	switch {
@@ -153,6 +154,27 @@ func (r *resolver) warnings() {
 			w.text += fmt.Sprintf(" (and %d more like it)", w.more)
 		}
 		r.v.Warnings = append(r.v.Warnings, w.text)
+	}
+}
+
+// checkQuantum holds the time quantum against the frames of the fastest link:
+// none takes less than one quantum, so that a coarse one slows the link down.
+func (r *resolver) checkQuantum() {
+	q, fastest := r.v.TimeQuantum, units.Rate(0)
+	for i := range r.v.Graph.Links {
+		fastest = max(fastest, r.v.Graph.Links[i].Rate)
+	}
+	if q == 0 || fastest == 0 {
+		return
+	}
+	w := &r.v.Wire
+	full := fastest.TxTime(r.mtu + units.Bytes(w.Data+w.RETH+w.Overhead))
+	shortest := fastest.TxTime(units.Bytes(min(w.Control, w.Ack, w.CNP) + w.Overhead))
+	switch {
+	case q > full:
+		r.header.fail("time_quantum", "%v is longer than a full frame takes at %v; give at most %v", q, fastest, full)
+	case q > shortest:
+		r.warn("quantum", "time_quantum %v is longer than the shortest frame takes at %v (%v): those frames take one quantum each", q, fastest, shortest)
 	}
 }
 

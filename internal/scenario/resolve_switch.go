@@ -11,6 +11,7 @@ import (
 
 // resolver turns settings into the parameters of a Valid.
 type resolver struct {
+	header   object // where the keys of the whole scenario stand
 	d        *decoder
 	v        *Valid
 	mtu      units.Bytes // path MTU

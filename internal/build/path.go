@@ -82,7 +82,7 @@ func (w *World) oneWay(hops []topology.Hop, frame units.Bytes) (t units.Time) {
 		if k+1 < len(hops) {
 			next := v.Graph.LinkAt(hops[k+1].Node, hops[k+1].Port)
 			if v.Switches[peer].CutThrough && next.Rate <= link.Rate {
-				n = min(wire, units.Bytes(v.Wire.Preamble + v.Wire.Header))
+				n = min(wire, units.Bytes(v.Wire.Preamble+v.Wire.Header))
 			}
 			t += v.Switches[peer].Latency
 		}

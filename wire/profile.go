@@ -1,4 +1,14 @@
-// Package wire holds what the standards say about bytes on the wire.
+// Package wire turns the headers of RDMA packets into values and back, and
+// knows their sizes and checksums: RoCEv2 over Ethernet (with IPv4 and IPv6),
+// InfiniBand's link and network headers, and priority flow control.
+//
+// Each header has a type with a parser (value, bytes after it, error), Append
+// and Len. DecodeFrame and DecodeInfiniBand walk a whole packet. Parsing and
+// appending allocate nothing as long as there is no error and the buffer has
+// room. Parsers ignore reserved bits, Append writes them as 0.
+//
+// Sources: InfiniBand architecture specification volume 1 (IBTA) with its annex
+// A17 for RoCEv2, IEEE 802.3 and 802.1Q, RFC 768, 791, 1071, 2474, 3168, 8200.
 package wire
 
 // Profile gives the sizes of one link technology, so that Ethernet and the
@@ -21,13 +31,19 @@ type Profile struct {
 // Ethernet is RoCEv2 over IPv4 without VLAN tag on Ethernet (models.md 4.1,
 // 4.5): 14+20+8+12+4+4 = 62 bytes of frame around the payload, 8 bytes of
 // preamble and 12 of gap on the wire.
-var Ethernet = Profile{Name: "ethernet", Overhead: 20, Preamble: 8, MinFrame: 64, Control: 64, Header: 64,
-	Data: 62, RETH: 16, Pad: 4, Ack: 66, CNP: 78}
+var Ethernet = Profile{Name: "ethernet", Overhead: PreambleLen + GapLen, Preamble: PreambleLen,
+	MinFrame: MinFrameLen, Control: PFCFrameLen + FCSLen, Header: 64,
+	Data: roceLen, RETH: RETHLen, Pad: 4, Ack: roceLen + AETHLen, CNP: roceLen + cnpReserved}
+
+// roceLen is the length in bytes of a RoCEv2 frame over IPv4 without payload
+// and extended headers.
+const roceLen = EthernetLen + IPv4Len + UDPLen + BTHLen + ICRCLen + FCSLen
 
 // EthernetVLAN is Ethernet with an 802.1Q tag: four bytes more per frame. MAC
 // control frames stay untagged.
-var EthernetVLAN = Profile{Name: "ethernet-vlan", Overhead: 20, Preamble: 8, MinFrame: 64, Control: 64, Header: 64,
-	Data: 66, RETH: 16, Pad: 4, Ack: 70, CNP: 82}
+var EthernetVLAN = Profile{Name: "ethernet-vlan", Overhead: PreambleLen + GapLen, Preamble: PreambleLen,
+	MinFrame: MinFrameLen, Control: PFCFrameLen + FCSLen, Header: 64,
+	Data: roceLen + VLANLen, RETH: RETHLen, Pad: 4, Ack: roceLen + VLANLen + AETHLen, CNP: roceLen + VLANLen + cnpReserved}
 
 // NS3 is the frame layout of the ns-3 RDMA simulators (peers.md B1 2.2):
 // no preamble, gap, FCS or padding.

@@ -70,6 +70,7 @@ func New(v *scenario.Valid, opt Options) (*World, error) {
 	b.layOut(opt)
 	pins := b.pins()
 	for i := range b.Engine.Parts() {
+		b.Engine.Parts()[i].Warming = len(b.Place) >= warmPorts
 		b.Nets = append(b.Nets, fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins))
 	}
 	for _, n := range b.Nets {

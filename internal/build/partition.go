@@ -14,6 +14,9 @@ const (
 	portsPerPartition = 512
 	smallPartition    = 16
 	smallPartitions   = 8
+	// warmPorts is the size of a network whose ports, queues and packets no
+	// longer fit a second-level cache of 1 MB, at about 1 KB per port.
+	warmPorts = 1024
 )
 
 // partitionCount follows from the topology alone, never from the workers.

@@ -52,6 +52,9 @@ type mail[R any] struct {
 type Part[R any] struct {
 	ID      int
 	Handler Handler
+	// Warming lets the handler warm the events to come. It pays where the
+	// working set of all partitions is larger than a second-level cache.
+	Warming bool
 
 	now    units.Time
 	last   units.Time // last time an event carried a record or NoteWork was called
@@ -180,7 +183,7 @@ func (p *Part[R]) window(limit units.Time) {
 	}
 	warm := int64(0) // buckets before this one have been warmed
 	for {
-		if p.q.cursor >= warm {
+		if p.Warming && p.q.cursor >= warm {
 			p.ahead, warm = p.q.gather(p.ahead[:0], limit)
 			p.Handler.Warm(p.ahead)
 		}

@@ -20,13 +20,13 @@ func (q *QP) Standing() (Reason, units.Time) {
 		return InError, units.Never
 	case q.state != RTS && q.state != SQD:
 		return NotReady, units.Never
-	case q.nxt >= q.end && q.nxt > q.una:
+	case q.need == 0 && q.nxt >= q.end && q.nxt > q.una:
 		return AwaitAck, units.Never
-	case q.nxt >= q.end:
+	case q.need == 0 && q.nxt >= q.end:
 		return Idle, units.Never
 	case q.reqState == reqRNR:
 		return RNRWait, q.rnrUntil
-	case q.windowFull():
+	case q.need == 0 && q.windowFull():
 		return Window, units.Never
 	}
 	return RateLimit, q.nextAvail
@@ -43,7 +43,7 @@ func (q *QP) waited(now units.Time) {
 	if q.rtoAt == units.Never {
 		return
 	}
-	if d := now - (q.rtoAt - q.cfg.Timeout); d > q.longest {
+	if d := now - (q.rtoAt - q.rto); d > q.longest {
 		q.longest, q.cold.longAt = d, now
 	}
 }
@@ -88,7 +88,7 @@ func (q *QP) PolledLast(p *packet.Packet) bool {
 // an RNR timer, which is never moved.
 func (q *QP) Armed(now units.Time) units.Time {
 	if q.rtoAt < q.rnrUntil {
-		return q.rtoAt - q.cfg.Timeout
+		return q.rtoAt - q.rto
 	}
 	return now
 }

@@ -22,13 +22,14 @@ type Recovery uint8
 const (
 	GoBackN Recovery = iota // everything from the lost packet on
 	GoBack0                 // the whole message (early RoCE NICs, SIGCOMM 2016)
+	// SelectiveRepeat sends again what selective NAKs name; the responder keeps
+	// what arrives ahead.
+	SelectiveRepeat
+	IRN // the same by the rules of IRN (SIGCOMM 2018)
 )
 
 func (r Recovery) String() string {
-	if r == GoBack0 {
-		return "go-back-0"
-	}
-	return "go-back-N"
+	return [...]string{"go-back-N", "go-back-0", "selective-repeat", "IRN"}[r]
 }
 
 // WindowMode limits the payload bytes a requester may have outstanding.
@@ -56,9 +57,17 @@ type Config struct {
 	AckEvery int
 	// Recovery is the retransmission scheme of both halves.
 	Recovery Recovery
+	// Bitmap is the responder's receive bitmap in packets, 1 to 8192: how far ahead
+	// of the expected packet it accepts others, and so how many a requester may
+	// have outstanding. Only with SelectiveRepeat and IRN.
+	Bitmap int
 	// Timeout is the retransmission timeout, 4.096 us * 2^n (IBTA Local ACK
 	// Timeout); 0: none. See TimeoutCode.
 	Timeout units.Time
+	// TimeoutLow, when positive, is the timeout while at most LowInFlight packets
+	// are in flight (IRN: 100 us, 3); Timeout holds with more.
+	TimeoutLow  units.Time
+	LowInFlight int
 	// RetryCount is how often the requester retries without progress; 0 to 7.
 	RetryCount uint8
 	// NAKConsumesRetry makes a sequence error NAK without progress use up one of
@@ -95,7 +104,7 @@ type Config struct {
 }
 
 // Presets lists the names Preset knows.
-func Presets() []string { return []string{"nic", "ns3", "go-back-0"} }
+func Presets() []string { return []string{"nic", "ns3", "go-back-0", "selective-repeat", "irn"} }
 
 // Preset returns the transport profile of that name, without congestion control.
 func Preset(name string) (Config, error) {
@@ -106,6 +115,11 @@ func Preset(name string) (Config, error) {
 	case "go-back-0":
 		c.Recovery = GoBack0
 		c.NAKConsumesRetry = false
+	case "selective-repeat":
+		c.Recovery, c.Bitmap, c.NAKConsumesRetry = SelectiveRepeat, DefaultBitmap, false
+	case "irn":
+		c.Recovery, c.Bitmap, c.NAKConsumesRetry = IRN, DefaultBitmap, false
+		c.Timeout, c.TimeoutLow, c.LowInFlight = 320*units.Microsecond, 100*units.Microsecond, 3
 	case "ns3":
 		c = Config{Name: name, MTU: 1000, AckEvery: 1, RetryCount: 7, RNRRetry: 7, CNPOnAck: true, SilentDuplicates: true,
 			NAKInterval: 500 * units.Microsecond, TimeQuantum: units.Nanosecond, Wire: wire.NS3}
@@ -114,6 +128,16 @@ func Preset(name string) (Config, error) {
 	}
 	return c, nil
 }
+
+// DefaultBitmap is the receive bitmap of the presets, in packets. While a lost
+// packet is sent again the oldest outstanding one stands still for two round
+// trips; 512 packets of 4096 bytes cover that at 400 Gb/s and 20 us (478 by
+// C * 2 RTT / packet). NIC vendors publish no size; IRN has one BDP, about 110
+// packets of 1000 bytes at 40 Gb/s and 24 us, MP-RDMA 64 (models.md 5.1, 5.7).
+const DefaultBitmap = 512
+
+// Selective reports whether what is lost is sent again alone.
+func (c *Config) Selective() bool { return c.Recovery == SelectiveRepeat || c.Recovery == IRN }
 
 // TimeoutCode returns the retransmission timeout of the 5-bit Local ACK Timeout
 // code n: 4.096 us * 2^n, and none for 0 (models.md 4.3). Hardware may take up
@@ -147,6 +171,9 @@ func (c *Config) Validate() error {
 		{c.RNRRetry > 7, "rnr_retry", "0 to 7 (7: without end)", c.RNRRetry},
 		{c.MinRNRTimer > 31, "min_rnr_timer", "a code from 0 to 31", c.MinRNRTimer},
 		{c.Window != WindowNone && c.WindowBytes < 0, "window", "a positive size", c.WindowBytes},
+		{c.Selective() && (c.Bitmap < 1 || c.Bitmap > maxBitmap), "bitmap", "1 to 8192 packets", c.Bitmap},
+		{c.TimeoutLow < 0 || c.TimeoutLow > c.Timeout, "timeout_low", "0 (none) to the timeout", c.TimeoutLow},
+		{c.LowInFlight < 0, "low_in_flight", "0 or more packets", c.LowInFlight},
 		{c.NAKInterval < 0, "nak_interval", "0 or a positive time", c.NAKInterval},
 		{c.TimeQuantum < 0, "time_quantum", "0 or a positive time", c.TimeQuantum},
 	}
@@ -155,16 +182,25 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("transport: %s is %v, want %s", k.key, k.value, k.right)
 		}
 	}
+	if c.Selective() && c.Window != WindowNone && c.WindowPackets(c.WindowBytes) > int64(c.Bitmap) {
+		return fmt.Errorf("transport: bitmap is %d packets, smaller than the window of %d B; want at least %d packets of %d B",
+			c.Bitmap, int64(c.WindowBytes), c.WindowPackets(c.WindowBytes), int64(c.MTU))
+	}
 	if c.CC != nil {
 		return c.CC.Validate()
 	}
 	return nil
 }
 
+// WindowPackets is how many full packets a window of n bytes lets out; the last
+// may overshoot it.
+func (c *Config) WindowPackets(n units.Bytes) int64 { return int64((n + c.MTU - 1) / c.MTU) }
+
 // Notes lists the profile's values with their source.
 func (c *Config) Notes() []record.Note {
 	src := map[string]string{"nic": "IBTA, perftest defaults", "ns3": "ns-3 RDMA simulators",
-		"go-back-0": "early RoCE NICs, SIGCOMM 2016"}[c.Name]
+		"go-back-0": "early RoCE NICs, SIGCOMM 2016", "selective-repeat": "NVIDIA RoCE acceleration documents; perftest defaults",
+		"irn": "IRN, SIGCOMM 2018; perftest defaults"}[c.Name]
 	if src == "" {
 		src = "scenario"
 	}
@@ -186,6 +222,12 @@ func (c *Config) Notes() []record.Note {
 		{"nak_interval", durationText(c.NAKInterval)},
 		{"time_quantum", durationText(c.TimeQuantum)},
 		{"ect", strconv.FormatBool(c.ECT)},
+	}
+	if c.Selective() {
+		pairs = append(pairs, [2]string{"bitmap", fmt.Sprintf("%d packets", c.Bitmap)})
+	}
+	if c.TimeoutLow > 0 {
+		pairs = append(pairs, [2]string{"timeout_low", fmt.Sprintf("%s with at most %d packets in flight", durationText(c.TimeoutLow), c.LowInFlight)})
 	}
 	notes := make([]record.Note, len(pairs))
 	for i, p := range pairs {

@@ -21,7 +21,9 @@ type QP struct {
 	reqState reqState
 	rspState rspState
 	hasCC    bool
-	cause    trigger // of the latest rewind
+	// selective: what is lost is sent again alone; again: the latest packet was.
+	selective, again bool
+	cause            trigger // of the latest rewind
 
 	// Requester.
 	una, nxt, high uint64
@@ -34,7 +36,10 @@ type QP struct {
 	gapBytes       uint32 // the latest pacing gap and what it was computed from
 	gapRate        units.Rate
 	gap            units.Time
+	need           uint32     // packets to be sent again alone; nxt is then the next new one
+	maxOut         uint32     // packets that may be outstanding
 	rtoAt          units.Time // Never while nothing is outstanding
+	rto            units.Time // how long the timer runs that ends then
 	rnrUntil       units.Time // Never outside reqRNR
 	line           units.Rate
 	window         int64 // bytes; 0: none
@@ -61,6 +66,7 @@ type QP struct {
 	lastSeen   uint32 // go-back-0: PSN of the latest packet ahead of the expected one
 	nakPSN     uint32 // NAKInterval: the latest NAK and when it may be repeated
 	nakAt      units.Time
+	held       uint32 // packets in the receive bitmap
 	np         congestion.NP
 	delivered  int64
 	data       packet.Packet // templates
@@ -77,6 +83,9 @@ type cold struct {
 	rp      congestion.NP // CNP filter before the reaction point
 	posted  uint64
 	rewinds uint32
+	round   uint32 // the rewind that the latest packet sent again belongs to
+	score   *scoreboard
+	reorder *reorder
 	longAt  units.Time // end of the longest wait for progress
 	bytes   uint64     // payload posted
 	initial units.Rate
@@ -123,8 +132,11 @@ type Setup struct {
 // to RTS.
 func (q *QP) Connect(s *Setup, now units.Time) {
 	*q = QP{cfg: s.Config, line: s.Line, completion: s.CQ, hasCC: s.Config.CC != nil,
-		rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
+		selective: s.Config.Selective(), maxOut: maxOutstanding, rto: s.Config.Timeout, rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
 	q.cold = &cold{cnp: s.CNP, attrs: s.Attrs, initial: s.Initial}
+	if q.selective {
+		q.maxOut = uint32(s.Config.Bitmap)
+	}
 	q.fillTemplates()
 	start := uint64(s.Attrs.SQPSN & psnMask)
 	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start
@@ -193,6 +205,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.head, q.cur, q.tail = 0, 0, 0
 		q.rtoAt, q.rnrUntil = units.Never, units.Never
 		q.reqState, q.rspState, q.inMessage = reqSend, rspReady, false
+		q.need, q.held, q.cold.score, q.cold.reorder = 0, 0, nil, nil
 		q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
 		q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
 	case to == SQD && from == RTS:

@@ -102,7 +102,7 @@ func TestCleanTransfer(t *testing.T) {
 // TestImpairedLink: loss, duplication and reordering of everything; all messages
 // arrive once and in order whatever the recovery, across the PSN wrap.
 func TestImpairedLink(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		cfg := mustPreset(t, "nic")
 		cfg.MTU, cfg.AckEvery, cfg.RetryCount = 256, 1+int(seed%5), 7
@@ -111,13 +111,19 @@ func TestImpairedLink(t *testing.T) {
 		if seed%4 == 1 || seed%8 == 6 {
 			cfg.Window, cfg.WindowBytes = WindowBytes, 2000
 		}
-		if seed%4 == 2 {
+		switch {
+		case seed%4 == 2:
 			cfg.Recovery = GoBack0
+		case seed%3 == 1:
+			cfg.Recovery, cfg.Bitmap = SelectiveRepeat, []int{1, 8, 100, 512}[seed%4]
+		case seed%3 == 2:
+			cfg.Recovery, cfg.Bitmap = IRN, 128
+			cfg.TimeoutLow, cfg.LowInFlight = 20*us, 3
 		}
 		a, b := attrs(), attrs()
 		a.SQPSN, b.RQPSN = psnMask-100, psnMask-100
 		l := newLoop(t, cfg, a, b)
-		reorder := seed%2 == 0 && cfg.Recovery == GoBackN
+		reorder := seed%2 == 0 && cfg.Recovery != GoBack0
 		l.fate = func(int, *packet.Packet) fate {
 			f := fate{lose: rng.IntN(50) == 0, twice: rng.IntN(30) == 0}
 			if reorder && rng.IntN(30) == 0 {
@@ -152,12 +158,13 @@ func TestImpairedLink(t *testing.T) {
 
 // TestLossClosedForm: each 256th data packet lost, 4 MB messages, 100 Gb/s, RTT
 // 5 us, MTU 1024 (models.md 9 case 3): go-back-N 1-(W+1)/256 with W = C*RTT/packet
-// = 56.5: 77.5 % +-4; go-back-0: nothing completes and the link is >99 % busy.
+// = 56.5: 77.5 % +-4; go-back-0: nothing completes and the link is >99 % busy; selective
+// repeat loses one packet in 256: 99.6 % -1, at most 255/256.
 func TestLossClosedForm(t *testing.T) {
 	for _, c := range []struct {
 		preset   string
 		min, max float64
-	}{{"nic", 0.775 * 0.96, 0.775 * 1.04}, {"go-back-0", 0, 0}} {
+	}{{"nic", 0.775 * 0.96, 0.775 * 1.04}, {"go-back-0", 0, 0}, {"selective-repeat", 0.996 * 0.99, 0.9962}, {"irn", 0.996 * 0.99, 0.9962}} {
 		cfg := mustPreset(t, c.preset)
 		cfg.MTU = 1024
 		l := newLoop(t, cfg, attrs(), attrs())
@@ -674,6 +681,11 @@ func TestConfigErrors(t *testing.T) {
 		func(c *Config) { c.RNRRetry = 8 },
 		func(c *Config) { c.MinRNRTimer = 32 },
 		func(c *Config) { c.Window, c.WindowBytes = WindowBytes, -1 },
+		func(c *Config) { c.Recovery, c.Bitmap = SelectiveRepeat, 0 },
+		func(c *Config) { c.Recovery, c.Bitmap = IRN, maxBitmap+1 },
+		func(c *Config) { c.Recovery, c.Bitmap, c.Window, c.WindowBytes = IRN, 10, WindowBytes, 10*c.MTU+1 },
+		func(c *Config) { c.TimeoutLow = c.Timeout + 1 },
+		func(c *Config) { c.LowInFlight = -1 },
 		func(c *Config) { c.NAKInterval = -1 },
 		func(c *Config) { c.TimeQuantum = -1 },
 		func(c *Config) { c.CC = dcqcn(t, "paper"); c.CC.RPGGD = 0 },
@@ -686,7 +698,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 	for _, name := range Presets() {
 		c := mustPreset(t, name)
-		if n := c.Notes(); len(n) != 17 || n[0].Value != name {
+		if n := c.Notes(); len(n) != map[string]int{"selective-repeat": 18, "irn": 19, "nic": 17, "ns3": 17, "go-back-0": 17}[name] || n[0].Value != name {
 			t.Errorf("%s: %d notes", name, len(n))
 		}
 	}

@@ -60,17 +60,20 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if reason, until := q.blocked(now); reason != Sent {
 		return reason, until
 	}
-	w := q.at(q.cur)
+	w, seq := q.at(q.cur), q.nxt
+	if q.again = q.need > 0; q.again {
+		w, seq = q.nextMissing()
+	}
 	q.polled = w.id
 	mtu := uint32(q.cfg.MTU)
-	i := uint32(q.nxt - w.first)
+	i := uint32(seq - w.first)
 	payload, last := mtu, i == w.packets-1
 	if last {
 		payload = w.bytes - i*mtu
 	}
 	*p = q.data
 	p.Payload = payload
-	p.PSN = uint32(q.nxt) & psnMask
+	p.PSN = uint32(seq) & psnMask
 	p.Opcode = opcode(w.verb, i == 0, last)
 	frame := uint32(q.cfg.Wire.Data) + payload
 	if last && q.cfg.Wire.Pad > 0 {
@@ -81,11 +84,14 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		p.VA, p.RKey, p.DMALen = w.va, w.rkey, w.bytes
 	}
 	p.Frame = max(frame, uint32(q.cfg.Wire.MinFrame))
-	if q.nxt < q.high {
+	if seq < q.high {
 		p.Flags |= packet.Retrans
 	}
 	q.pace(now, p.Frame+uint32(q.cfg.Wire.Overhead))
-	if q.sent(now, payload, last) {
+	if q.again {
+		q.sentAgain(now, payload)
+		p.Flags |= packet.AckReq
+	} else if q.sent(now, payload, last) {
 		p.Flags |= packet.AckReq
 	}
 	return Sent, q.nextAvail
@@ -100,7 +106,7 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 		}
 		return NotReady, units.Never
 	}
-	if q.nxt >= q.end {
+	if q.nxt >= q.end && q.need == 0 {
 		return Idle, units.Never
 	}
 	if q.reqState == reqRNR {
@@ -112,7 +118,7 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 	if q.window > 0 && q.cfg.Window == WindowVar && q.hasCC {
 		q.scaleWindow(now)
 	}
-	if q.windowFull() {
+	if q.need == 0 && q.windowFull() {
 		return Window, units.Never
 	}
 	if now < q.nextAvail {
@@ -124,7 +130,7 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 // windowFull is judged before sending, so that the last packet may overshoot
 // (peers.md B1 2.3).
 func (q *QP) windowFull() bool {
-	return q.nxt-q.una >= maxOutstanding || q.window > 0 && int64(q.nxtBytes-q.unaBytes) >= q.winNow
+	return q.nxt-q.una >= uint64(q.maxOut) || q.window > 0 && int64(q.nxtBytes-q.unaBytes) >= q.winNow
 }
 
 // scaleWindow keeps winNow at window * rate / line, at least 1 byte.
@@ -200,8 +206,11 @@ func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
 	}
 	q.sentPackets++
 	q.sentBytes += int64(payload)
-	if q.rtoAt == units.Never && q.cfg.Timeout > 0 {
-		q.rtoAt = now + q.cfg.Timeout
+	if q.rtoAt == units.Never && q.rto > 0 {
+		q.rtoAt = now + q.rto
+	}
+	if q.cfg.TimeoutLow > 0 {
+		q.adjustTimer()
 	}
 	q.sinceAck++
 	if last || int(q.sinceAck) >= q.cfg.AckEvery || q.windowFull() {
@@ -209,6 +218,20 @@ func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
 		return true
 	}
 	return false
+}
+
+// adjustTimer gives a running timer the length that the packets in flight ask
+// for: IRN's is short while they are few, too few for a NAK to tell of a loss
+// among them (SIGCOMM 2018).
+func (q *QP) adjustTimer() {
+	rto := q.cfg.Timeout
+	if q.nxt-q.una <= uint64(q.cfg.LowInFlight) {
+		rto = q.cfg.TimeoutLow
+	}
+	if q.rtoAt != units.Never {
+		q.rtoAt += rto - q.rto
+	}
+	q.rto = rto
 }
 
 func (q *QP) countRetransmission(now units.Time, payload int64) {
@@ -227,7 +250,7 @@ func (q *QP) countRetransmission(now units.Time, payload int64) {
 // posted work, window and pacing decide, whatever the port does; Never when
 // time alone does not open it.
 func (q *QP) ReadyAt() units.Time {
-	if q.state != RTS && q.state != SQD || q.nxt >= q.end || q.windowFull() {
+	if q.state != RTS && q.state != SQD || q.need == 0 && (q.nxt >= q.end || q.windowFull()) {
 		return units.Never
 	}
 	if q.reqState == reqRNR {
@@ -250,7 +273,7 @@ func (q *QP) receiveAck(now units.Time, p *packet.Packet) {
 			q.positive(now, seq)
 		}
 	case SynRNR >> 5, SynNAKSeq >> 5:
-		q.negative(now, seq, syndrome)
+		q.negative(now, seq, p)
 	default:
 		q.discard()
 	}
@@ -273,7 +296,8 @@ func (q *QP) positive(now units.Time, seq uint64) {
 
 // negative handles a NAK or RNR NAK: what lies before seq arrived, seq is the
 // packet it speaks of.
-func (q *QP) negative(now units.Time, seq uint64, syndrome uint8) {
+func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
+	syndrome := uint8(p.AETH >> 24)
 	restart := q.cfg.Recovery == GoBack0 && q.head != q.tail && seq == q.at(q.head).first
 	if int64(seq-q.una) < 0 && !restart || int64(seq-q.high) >= 0 {
 		q.discard() // of a packet acknowledged before, or never sent
@@ -290,6 +314,10 @@ func (q *QP) negative(now units.Time, seq uint64, syndrome uint8) {
 	}
 	switch syndrome {
 	case SynNAKSeq:
+		if q.selective {
+			q.missing(seq, p)
+			return
+		}
 		q.sequenceError(now, progress)
 	case SynNAKInv:
 		q.fail(RemInvReq, now)
@@ -354,6 +382,7 @@ func (q *QP) advance(now units.Time, seq uint64) {
 	if int64(seq-q.una) <= 0 || int64(seq-q.high) > 0 {
 		panic(fmt.Sprintf("rdma: BUG: advance to %d with una %d, high %d", seq, q.una, q.high))
 	}
+	from := q.una
 	q.una = seq
 	q.waited(now)
 	q.retries, q.rnrRetries = 0, 0
@@ -364,6 +393,9 @@ func (q *QP) advance(now units.Time, seq uint64) {
 		}
 		q.complete(w.id, Success, now)
 		q.head++
+	}
+	if q.selective {
+		q.acknowledged(from, seq)
 	}
 	q.unaBytes = q.cold.bytes
 	if q.head != q.tail {
@@ -377,14 +409,21 @@ func (q *QP) advance(now units.Time, seq uint64) {
 		}
 	}
 	q.rtoAt = units.Never
-	if q.nxt != q.una && q.cfg.Timeout > 0 {
-		q.rtoAt = now + q.cfg.Timeout
+	if q.nxt != q.una && q.rto > 0 {
+		q.rtoAt = now + q.rto
+		if q.cfg.TimeoutLow > 0 {
+			q.adjustTimer()
+		}
 	}
 }
 
 // rewind makes the oldest unacknowledged packet, or with go-back-0 the first of
 // its message, the next to be sent.
 func (q *QP) rewind(cause trigger) {
+	if q.selective {
+		q.wantOnly(cause)
+		return
+	}
 	if q.cfg.Recovery == GoBack0 && q.head != q.tail {
 		w := q.at(q.head)
 		q.una, q.unaBytes = w.first, w.base
@@ -401,7 +440,7 @@ func (q *QP) rewind(cause trigger) {
 // resume enters the sending state that nxt stands for.
 func (q *QP) resume() {
 	q.reqState = reqSend
-	if q.nxt < q.high {
+	if q.nxt < q.high || q.need > 0 {
 		q.reqState = reqResend
 	}
 }

@@ -18,8 +18,14 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, out *Replies) {
 	}
 	d := psnDiff(p.PSN, q.epsn)
 	switch {
+	case d == 0 && q.held > 0:
+		q.inOrderSelective(now, p, ce, out)
 	case d == 0:
-		q.inOrder(now, p, ce, out)
+		if q.take(now, p, ce, out) && p.Flags&packet.AckReq != 0 {
+			q.reply(now, SynACK, p.PSN, ce, out)
+		}
+	case d > 0 && q.selective:
+		q.aheadSelective(now, p, d, ce, out)
 	case d > 0:
 		q.ahead(now, p, ce, out)
 	default:
@@ -69,13 +75,14 @@ func opFlags(op uint8) uint8 {
 	return 0
 }
 
-// inOrder handles the packet with the expected PSN.
-func (q *QP) inOrder(now units.Time, p *packet.Packet, ce bool, out *Replies) {
+// take handles the packet with the expected PSN, all but its acknowledgement,
+// and reports whether it was accepted; if not it has been answered.
+func (q *QP) take(now units.Time, p *packet.Packet, ce bool, out *Replies) bool {
 	f := opFlags(p.Opcode)
 	first, last, write := f&opFirst != 0, f&opLast != 0, f&opWrite != 0
 	if f == 0 || first == q.inMessage || !first && write != q.msgWrite {
 		q.refuse(now, SynNAKInv, ce, out)
-		return
+		return false
 	}
 	if first {
 		if syndrome := q.admit(p, write); syndrome != SynACK {
@@ -84,18 +91,16 @@ func (q *QP) inOrder(now units.Time, p *packet.Packet, ce bool, out *Replies) {
 			} else {
 				q.refuse(now, syndrome, ce, out)
 			}
-			return
+			return false
 		}
 		q.msgWrite, q.msgFirst, q.msgBytes, q.remaining = write, p.PSN, 0, p.DMALen
 	}
 	if !q.lengthRight(p, first, last, write) {
 		q.refuse(now, SynNAKInv, ce, out)
-		return
+		return false
 	}
 	q.accept(p, last, write)
-	if p.Flags&packet.AckReq != 0 {
-		q.reply(now, SynACK, p.PSN, ce, out)
-	}
+	return true
 }
 
 // admit checks the first packet of a message and returns the syndrome of the

@@ -103,7 +103,8 @@ func dcqcnSheets() (out []Sheet) {
 
 func transportSheets() (out []Sheet) {
 	about := map[string]string{"nic": "reliable connected service as NICs ship it; the default", "ns3": "transport of the ns-3 RDMA simulators",
-		"go-back-0": "the whole message again after a loss, as early RoCE NICs did"}
+		"go-back-0":        "the whole message again after a loss, as early RoCE NICs did",
+		"selective-repeat": "what is lost alone again, as newer NICs do", "irn": "selective repeat by the rules of IRN: BDP window, two timeouts"}
 	for _, name := range rdma.Presets() {
 		if c, err := rdma.Preset(name); err == nil {
 			out = append(out, Sheet{"transport", name, about[name], c.Notes()})

@@ -1,0 +1,397 @@
+package rdma
+
+import (
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// maxBitmap is the largest receive bitmap, in packets: what the offset of the
+// latest packet in a selective NAK can name.
+const maxBitmap = 1 << 13
+
+// nakRanges is how many ranges of missing packets one NAK names; NVIDIA's NICs
+// report up to four (models.md 4.3).
+const nakRanges = 4
+
+// span is a range of missing packets, counted from the NAK's PSN.
+type span struct{ from, n uint32 }
+
+// gaps is what a selective NAK says beyond its PSN, the first missing packet:
+// which packet was answered and, in order, the first ranges that are missing.
+type gaps struct {
+	latest uint32 // offset of the packet answered
+	n      int
+	r      [nakRanges]span
+}
+
+// Widths of the packed fields: 13 for the offset, then 6 for a length and 9
+// for what was received before the next range: 13 + 4*6 + 3*9 = 64. A longer
+// range goes on in the next; what does not fit is left for a later NAK.
+const (
+	latestBits = 13
+	lengthBits = 6
+	skipBits   = 9
+)
+
+// pack puts the ranges into one word; the first starts at offset 0.
+func (g *gaps) pack() uint64 {
+	word, at, end := uint64(g.latest), uint(latestBits), uint32(0)
+	for i := range g.n {
+		if i > 0 {
+			word |= uint64(g.r[i].from-end) << at
+			at += skipBits
+		}
+		word |= uint64(g.r[i].n) << at
+		at += lengthBits
+		end = g.r[i].from + g.r[i].n
+	}
+	return word
+}
+
+// unpack is the reverse of pack.
+func unpack(word uint64) (g gaps) {
+	take := func(n uint) uint32 {
+		v := uint32(word & (1<<n - 1))
+		word >>= n
+		return v
+	}
+	g.latest = take(latestBits)
+	from := uint32(0)
+	for g.n < nakRanges {
+		if g.n > 0 {
+			from += take(skipBits)
+		}
+		n := take(lengthBits)
+		if n == 0 {
+			break
+		}
+		g.r[g.n] = span{from, n}
+		g.n++
+		from += n
+	}
+	return g
+}
+
+// Responder.
+
+// held is a packet ahead of the expected one: its payload lies in memory, its
+// headers wait until those before it are here.
+type held struct {
+	va                    uint64
+	payload, length, rkey uint32
+	opcode, flags         uint8
+}
+
+// reorder is the receive bitmap with the headers of what it says is here. A PSN
+// stands at its remainder by the bitmap's size, a power of two.
+type reorder struct {
+	here []uint64
+	slot []held
+	end  uint32 // PSN after the highest held
+}
+
+func newReorder(packets int) *reorder {
+	n := slots(packets)
+	return &reorder{here: make([]uint64, n/64), slot: make([]held, n)}
+}
+
+// slots is the power of two, at least 64, that holds n packets.
+func slots(n int) int { return max(64, 1<<bits.Len(uint(n-1))) }
+
+func (r *reorder) has(psn uint32) bool {
+	i := psn & uint32(len(r.slot)-1)
+	return r.here[i>>6]>>(i&63)&1 != 0
+}
+
+func (r *reorder) put(p *packet.Packet) {
+	i := p.PSN & uint32(len(r.slot)-1)
+	r.here[i>>6] |= 1 << (i & 63)
+	r.slot[i] = held{p.VA, p.Payload, p.DMALen, p.RKey, p.Opcode, p.Flags}
+}
+
+// pop takes the packet with PSN psn out again.
+func (r *reorder) pop(psn uint32) packet.Packet {
+	i := psn & uint32(len(r.slot)-1)
+	r.here[i>>6] &^= 1 << (i & 63)
+	h := &r.slot[i]
+	return packet.Packet{PSN: psn, VA: h.va, Payload: h.payload, DMALen: h.length, RKey: h.rkey, Opcode: h.opcode, Flags: h.flags}
+}
+
+// run counts how many packets from psn on are all here, or all missing, up to
+// limit.
+func (r *reorder) run(psn uint32, here bool, limit uint32) (n uint32) {
+	for n < limit {
+		i := (psn + n) & uint32(len(r.slot)-1)
+		w := r.here[i>>6] >> (i & 63)
+		if here {
+			w = ^w
+		}
+		left := 64 - i&63 // in this word
+		k := min(uint32(bits.TrailingZeros64(w)), left)
+		n += k
+		if k < left {
+			break
+		}
+	}
+	return min(n, limit)
+}
+
+// gaps lists the missing packets from epsn up to the highest held.
+func (r *reorder) gaps(epsn uint32, latest uint32) (g gaps) {
+	g.latest = latest
+	limit := uint32(psnDiff(r.end, epsn))
+	for at, skip := uint32(0), uint32(0); at < limit && g.n < nakRanges && skip < 1<<skipBits; {
+		n := r.run(epsn+at, false, min(limit-at, 1<<lengthBits-1))
+		g.r[g.n] = span{at, n}
+		g.n++
+		at += n
+		skip = r.run(epsn+at, true, limit-at)
+		at += skip
+	}
+	return g
+}
+
+// aheadSelective handles a packet whose predecessors are not all here: it is
+// kept, and a NAK names what is missing if the packet opens a new gap or asks
+// for an answer. d is its distance from the expected PSN.
+func (q *QP) aheadSelective(now units.Time, p *packet.Packet, d int64, ce bool, out *Replies) {
+	if d >= int64(q.cfg.Bitmap) {
+		q.discard() // the requester's window should not let it
+		return
+	}
+	rx := q.cold.reorder
+	if rx == nil {
+		rx = newReorder(q.cfg.Bitmap)
+		q.cold.reorder = rx
+	}
+	if q.held == 0 {
+		rx.end = q.epsn
+	}
+	past := psnDiff(p.PSN, rx.end) // 0: right behind the highest so far
+	if past >= 0 {
+		rx.end = (p.PSN + 1) & psnMask
+	}
+	if !rx.has(p.PSN) {
+		rx.put(p)
+		q.held++
+	}
+	if q.rspState == rspRNR {
+		return // the requester waits; it will send the expected packet again
+	}
+	q.rspState = rspNAK
+	if past > 0 {
+		q.cold.acts.SequenceGap.Add(now, 1)
+	}
+	if past > 0 || p.Flags&packet.AckReq != 0 {
+		q.selectiveNAK(now, uint32(d), ce, out)
+	}
+}
+
+// selectiveNAK acknowledges all before the expected PSN and names what is
+// missing from there on; latest is the offset of the packet answered.
+func (q *QP) selectiveNAK(now units.Time, latest uint32, ce bool, out *Replies) {
+	q.cold.counters.NAKsSent++
+	q.cold.acts.NAKSent.Add(now, 1)
+	i := out.N
+	q.reply(now, SynNAKSeq, q.epsn, ce, out)
+	g := q.cold.reorder.gaps(q.epsn, latest)
+	word := g.pack()
+	out.P[i].DMALen, out.P[i].Payload = uint32(word), uint32(word>>32)
+}
+
+// inOrderSelective takes the expected packet and what was held behind it, and
+// answers once for all of them.
+func (q *QP) inOrderSelective(now units.Time, p *packet.Packet, ce bool, out *Replies) {
+	if !q.take(now, p, ce, out) {
+		return
+	}
+	ask := p.Flags & packet.AckReq
+	for q.held > 0 && q.cold.reorder.has(q.epsn) {
+		next := q.cold.reorder.pop(q.epsn)
+		q.held--
+		if !q.take(now, &next, ce, out) {
+			return
+		}
+		ask |= next.Flags & packet.AckReq
+	}
+	if q.held > 0 {
+		q.rspState = rspNAK
+		q.selectiveNAK(now, 0, ce, out)
+		return
+	}
+	if ask != 0 {
+		q.reply(now, SynACK, (q.epsn-1)&psnMask, ce, out)
+	}
+}
+
+// Requester.
+
+// mark is what the scoreboard knows of a packet sent and not acknowledged.
+type mark struct {
+	after uint64 // sent again: the first packet that had not been sent then
+	round uint32 // the rewind that asked for it
+	need  bool   // to be sent again
+	again bool   // was sent again
+}
+
+// scoreboard says what is to be sent again. A sequence number stands at its
+// remainder by the size, a power of two.
+type scoreboard struct {
+	mark []mark
+	next uint64 // nothing below is needed
+	top  uint64 // nothing from here on is marked
+}
+
+func (s *scoreboard) at(seq uint64) *mark { return &s.mark[seq&uint64(len(s.mark)-1)] }
+
+// clear forgets the marks of [from, to).
+func (s *scoreboard) clear(from, to uint64) (needed uint32) {
+	for seq := from; seq < min(to, s.top); seq++ {
+		m := s.at(seq)
+		if m.need {
+			needed++
+		}
+		*m = mark{}
+	}
+	return needed
+}
+
+// acknowledged forgets the marks below seq, the old una being from.
+func (q *QP) acknowledged(from, seq uint64) {
+	if s := q.cold.score; s != nil {
+		q.need -= s.clear(from, seq)
+		s.next = max(s.next, seq)
+	}
+	if q.reqState == reqResend {
+		q.resume()
+	}
+}
+
+// want makes packet seq one to be sent again.
+func (q *QP) want(seq uint64) {
+	s := q.cold.score
+	if s == nil {
+		s = &scoreboard{mark: make([]mark, slots(q.cfg.Bitmap))}
+		q.cold.score = s
+	}
+	m := s.at(seq)
+	m.need, m.round = true, q.cold.rewinds
+	if q.need == 0 || seq < s.next {
+		s.next = seq
+	}
+	s.top = max(s.top, seq+1)
+	q.need++
+}
+
+// missing handles a selective NAK with PSN seq: what it names is sent again,
+// each packet once per round. A packet sent again before is lost again if one
+// that was first sent after that has arrived; with IRN's rules only the timer
+// tells.
+func (q *QP) missing(seq uint64, p *packet.Packet) {
+	g := unpack(uint64(p.Payload)<<32 | uint64(p.DMALen))
+	latest, was := seq+uint64(g.latest), q.need
+	for _, r := range g.r[:g.n] {
+		for k := range uint64(r.n) {
+			at := seq + uint64(r.from) + k
+			if at >= q.high {
+				break
+			}
+			if q.lostAgain(at, latest) {
+				if q.need == was {
+					q.cold.rewinds++
+				}
+				q.want(at)
+			}
+		}
+	}
+	if q.need != was {
+		q.cause, q.rnrUntil = byNAK, units.Never
+		q.resume()
+	}
+}
+
+// lostAgain reports whether packet seq, which a NAK names, is to be sent again.
+func (q *QP) lostAgain(seq, latest uint64) bool {
+	s := q.cold.score
+	if s == nil {
+		return true
+	}
+	switch m := s.at(seq); {
+	case m.need:
+		return false
+	case m.again:
+		return q.cfg.Recovery != IRN && latest >= m.after
+	}
+	return true
+}
+
+// wantOnly forgets all marks and makes the oldest outstanding packet the one to
+// be sent again: after a timeout or an RNR NAK.
+func (q *QP) wantOnly(cause trigger) {
+	if s := q.cold.score; s != nil {
+		s.clear(q.una, s.top)
+		s.next, s.top = q.una, q.una
+	}
+	q.need = 0
+	q.cold.rewinds++
+	q.cause = cause
+	if q.una < q.high {
+		q.want(q.una)
+	}
+	q.rtoAt, q.rnrUntil = units.Never, units.Never // armed again by that packet
+	q.resume()
+}
+
+// nextMissing takes the first packet to be sent again off the scoreboard.
+func (q *QP) nextMissing() (w *wqe, seq uint64) {
+	s := q.cold.score
+	for !s.at(s.next).need {
+		s.next++
+	}
+	seq = s.next
+	s.next++
+	m := s.at(seq)
+	m.need, m.again, m.after = false, true, q.high
+	q.need--
+	q.cold.round = m.round
+	return q.message(seq), seq
+}
+
+// sentAgain counts a packet sent again alone.
+func (q *QP) sentAgain(now units.Time, payload uint32) {
+	q.countRetransmission(now, int64(payload))
+	q.sentPackets++
+	q.sentBytes += int64(payload)
+	if q.rtoAt == units.Never && q.rto > 0 {
+		q.rtoAt = now + q.rto
+	}
+	if q.reqState == reqResend {
+		q.resume()
+	}
+}
+
+// message finds the open work request that packet seq belongs to.
+func (q *QP) message(seq uint64) *wqe {
+	lo, hi := q.head, q.tail // the last that starts at or before seq
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; q.at(mid).first <= seq {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return q.at(lo)
+}
+
+// Selective reports whether lost packets are sent again alone.
+func (q *QP) Selective() bool { return q.selective }
+
+// Missing is the number of packets waiting to be sent again, with selective
+// repeat.
+func (q *QP) Missing() uint32 { return q.need }
+
+// PolledAgain reports whether the latest packet was sent again alone, and which
+// of the Rewinds asked for it.
+func (q *QP) PolledAgain() (rewind uint32, again bool) { return q.cold.round, q.again }

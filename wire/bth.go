@@ -29,6 +29,11 @@ func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
 	if len(b) < BTHLen {
 		return h, b, truncated("BTH", BTHLen, b)
 	}
+	h.parse((*[BTHLen]byte)(b))
+	return h, b[BTHLen:], nil
+}
+
+func (h *BTH) parse(b *[BTHLen]byte) {
 	h.Opcode = Opcode(b[0])
 	h.SE, h.MigReq = b[1]&0x80 != 0, b[1]&0x40 != 0
 	h.PadCnt, h.TVer = b[1]>>4&3, b[1]&0xf
@@ -37,18 +42,18 @@ func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
 	h.DestQP = binary.BigEndian.Uint32(b[4:8]) & 0xffffff
 	h.AckReq = b[8]&0x80 != 0
 	h.PSN = binary.BigEndian.Uint32(b[8:12]) & 0xffffff
-	return h, b[BTHLen:], nil
 }
 
 // Append writes the header behind b. Values are cut to their fields' width;
 // reserved bits are 0.
 func (h BTH) Append(b []byte) []byte {
-	flags := bit(h.SE, 0x80) | bit(h.MigReq, 0x40) | h.PadCnt&3<<4 | h.TVer&0xf
-	b = append(b, uint8(h.Opcode), flags)
-	b = binary.BigEndian.AppendUint16(b, h.PKey)
-	ecn := bit(h.FECN, 0x80) | bit(h.BECN, 0x40)
-	b = binary.BigEndian.AppendUint32(b, uint32(ecn)<<24|h.DestQP&0xffffff)
-	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, 0x80))<<24|h.PSN&0xffffff)
+	var a [BTHLen]byte
+	a[0] = uint8(h.Opcode)
+	a[1] = bit(h.SE, 0x80) | bit(h.MigReq, 0x40) | h.PadCnt&3<<4 | h.TVer&0xf
+	binary.BigEndian.PutUint16(a[2:4], h.PKey)
+	binary.BigEndian.PutUint32(a[4:8], h.DestQP&0xffffff|uint32(bit(h.FECN, 0x80)|bit(h.BECN, 0x40))<<24)
+	binary.BigEndian.PutUint32(a[8:12], h.PSN&0xffffff|uint32(bit(h.AckReq, 0x80))<<24)
+	return append(b, a[:]...)
 }
 
 // Len is BTHLen.

@@ -26,8 +26,8 @@ func ParseCNP(b []byte) (h CNP, rest []byte, err error) {
 	if Opcode(b[0]) != CNPOpcode {
 		return h, b, badValue("CNP", "opcode", int(b[0]), "129")
 	}
-	h.BTH, _, err = ParseBTH(b)
-	return h, b[CNPLen:], err
+	h.BTH.parse((*[BTHLen]byte)(b))
+	return h, b[CNPLen:], nil
 }
 
 // Append writes the packet without ICRC behind b. The opcode is always that of

@@ -50,9 +50,11 @@ func ParseEthernet(b []byte) (h EthernetHeader, rest []byte, err error) {
 
 // Append writes the header behind b.
 func (h EthernetHeader) Append(b []byte) []byte {
-	b = append(b, h.Dst[:]...)
-	b = append(b, h.Src[:]...)
-	return binary.BigEndian.AppendUint16(b, h.Type)
+	var a [EthernetLen]byte
+	copy(a[0:6], h.Dst[:])
+	copy(a[6:12], h.Src[:])
+	binary.BigEndian.PutUint16(a[12:14], h.Type)
+	return append(b, a[:]...)
 }
 
 // Len is EthernetLen.

@@ -38,11 +38,13 @@ func ParseGRH(b []byte) (h GRH, rest []byte, err error) {
 
 // Append writes the header behind b; FlowLabel is cut to 20 bits.
 func (h GRH) Append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint32(b, 6<<28|uint32(h.TClass)<<20|h.FlowLabel&0xfffff)
-	b = binary.BigEndian.AppendUint16(b, h.PayLen)
-	b = append(b, h.NxtHdr, h.HopLmt)
-	b = append(b, h.SGID[:]...)
-	return append(b, h.DGID[:]...)
+	var a [GRHLen]byte
+	binary.BigEndian.PutUint32(a[0:4], 6<<28|uint32(h.TClass)<<20|h.FlowLabel&0xfffff)
+	binary.BigEndian.PutUint16(a[4:6], h.PayLen)
+	a[6], a[7] = h.NxtHdr, h.HopLmt
+	copy(a[8:24], h.SGID[:])
+	copy(a[24:40], h.DGID[:])
+	return append(b, a[:]...)
 }
 
 // Len is GRHLen.

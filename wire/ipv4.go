@@ -53,13 +53,17 @@ func badIPv4(first uint8) error {
 // Append writes the header behind b. Values are cut to their fields' width;
 // TotalLen and Checksum are written as they are.
 func (h IPv4) Append(b []byte) []byte {
-	b = append(b, 0x45, h.DSCP<<2|h.ECN&3)
-	b = binary.BigEndian.AppendUint16(b, h.TotalLen)
-	b = binary.BigEndian.AppendUint16(b, h.ID)
-	b = append(b, bit(h.DF, 0x40)|bit(h.MF, 0x20)|uint8(h.FragOffset>>8)&0x1f, uint8(h.FragOffset), h.TTL, h.Protocol)
-	b = binary.BigEndian.AppendUint16(b, h.Checksum)
-	b = append(b, h.Src[:]...)
-	return append(b, h.Dst[:]...)
+	var a [IPv4Len]byte
+	a[0], a[1] = 0x45, h.DSCP<<2|h.ECN&3
+	binary.BigEndian.PutUint16(a[2:4], h.TotalLen)
+	binary.BigEndian.PutUint16(a[4:6], h.ID)
+	binary.BigEndian.PutUint16(a[6:8], h.FragOffset&0x1fff)
+	a[6] |= bit(h.DF, 0x40) | bit(h.MF, 0x20)
+	a[8], a[9] = h.TTL, h.Protocol
+	binary.BigEndian.PutUint16(a[10:12], h.Checksum)
+	copy(a[12:16], h.Src[:])
+	copy(a[16:20], h.Dst[:])
+	return append(b, a[:]...)
 }
 
 // Len is IPv4Len.

@@ -37,12 +37,14 @@ func ParseIPv6(b []byte) (h IPv6, rest []byte, err error) {
 
 // Append writes the header behind b. Values are cut to their fields' width.
 func (h IPv6) Append(b []byte) []byte {
+	var a [IPv6Len]byte
 	word := 6<<28 | uint32(h.DSCP&0x3f)<<22 | uint32(h.ECN&3)<<20 | h.FlowLabel&0xfffff
-	b = binary.BigEndian.AppendUint32(b, word)
-	b = binary.BigEndian.AppendUint16(b, h.PayloadLen)
-	b = append(b, h.NextHeader, h.HopLimit)
-	b = append(b, h.Src[:]...)
-	return append(b, h.Dst[:]...)
+	binary.BigEndian.PutUint32(a[0:4], word)
+	binary.BigEndian.PutUint16(a[4:6], h.PayloadLen)
+	a[6], a[7] = h.NextHeader, h.HopLimit
+	copy(a[8:24], h.Src[:])
+	copy(a[24:40], h.Dst[:])
+	return append(b, a[:]...)
 }
 
 // Len is IPv6Len.

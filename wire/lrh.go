@@ -41,10 +41,12 @@ func ParseLRH(b []byte) (h LRH, rest []byte, err error) {
 // Append writes the header behind b. Values are cut to their fields' width;
 // reserved bits are 0.
 func (h LRH) Append(b []byte) []byte {
-	b = append(b, h.VL<<4|h.LVer&0xf, h.SL<<4|h.LNH&3)
-	b = binary.BigEndian.AppendUint16(b, h.DLID)
-	b = binary.BigEndian.AppendUint16(b, h.PktLen&0x7ff)
-	return binary.BigEndian.AppendUint16(b, h.SLID)
+	var a [LRHLen]byte
+	a[0], a[1] = h.VL<<4|h.LVer&0xf, h.SL<<4|h.LNH&3
+	binary.BigEndian.PutUint16(a[2:4], h.DLID)
+	binary.BigEndian.PutUint16(a[4:6], h.PktLen&0x7ff)
+	binary.BigEndian.PutUint16(a[6:8], h.SLID)
+	return append(b, a[:]...)
 }
 
 // Len is LRHLen.

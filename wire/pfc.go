@@ -32,19 +32,20 @@ func ParsePFC(b []byte) (h PFC, rest []byte, err error) {
 	}
 	h.Enable = b[3] // the upper half of the vector is reserved
 	for i := range h.Time {
-		h.Time[i] = binary.BigEndian.Uint16(b[4+2*i:])
+		h.Time[i] = binary.BigEndian.Uint16(b[4+2*i : 6+2*i])
 	}
 	return h, b[PFCLen:], nil
 }
 
 // Append writes opcode and parameters behind b, without padding.
 func (h PFC) Append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint16(b, PFCOpcode)
-	b = append(b, 0, h.Enable)
-	for _, t := range h.Time {
-		b = binary.BigEndian.AppendUint16(b, t)
+	var a [PFCLen]byte
+	binary.BigEndian.PutUint16(a[0:2], PFCOpcode)
+	a[3] = h.Enable
+	for i, t := range h.Time {
+		binary.BigEndian.PutUint16(a[4+2*i:6+2*i], t)
 	}
-	return b
+	return append(b, a[:]...)
 }
 
 // Len is PFCLen.

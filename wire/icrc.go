@@ -12,12 +12,24 @@ var ones = [8]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 // icrc is the state of an invariant CRC: CRC-32 as Ethernet computes it.
 type icrc uint32
 
-func (c *icrc) add(b []byte) { *c = icrc(crc32.Update(uint32(*c), crc32.IEEETable, b)) }
+// add counts bytes as they are. A call of crc32 costs more than the few bytes
+// between two masked fields.
+func (c *icrc) add(b []byte) {
+	if len(b) >= 16 {
+		*c = icrc(crc32.Update(uint32(*c), crc32.IEEETable, b))
+		return
+	}
+	x, table := ^uint32(*c), crc32.IEEETable
+	for _, v := range b {
+		x = x>>8 ^ table[uint8(x)^v]
+	}
+	*c = icrc(^x)
+}
 
 // addByte adds one byte that stands in no slice.
-func (c *icrc) addByte(b byte) {
+func (c *icrc) addByte(v byte) {
 	x := ^uint32(*c)
-	*c = icrc(^(x>>8 ^ crc32.IEEETable[uint8(x)^b]))
+	*c = icrc(^(x>>8 ^ crc32.IEEETable[uint8(x)^v]))
 }
 
 // mask counts n bytes as ones, n up to 8.

@@ -5,14 +5,14 @@ import "encoding/binary"
 // AETHLen is the length of an ACK extended transport header in bytes.
 const AETHLen = 4
 
-// AETH is the ACK extended transport header (IBTA 9.3.4), on acknowledgements
+// AETH is the ACK extended transport header (IBTA 9.3), on acknowledgements
 // and on the first, last or only packet of an RDMA READ response.
 type AETH struct {
 	Syndrome uint8
 	MSN      uint32 // message sequence number, 24 bits
 }
 
-// Syndromes of an AETH (IBTA 9.7.5.2.1, tables 44 to 48).
+// Syndromes of an AETH (IBTA 9.7.5.2.1, models.md 4.3).
 const (
 	SyndromeACK     uint8 = 0x00 // positive; credit count in the low five bits
 	SyndromeNoLimit uint8 = 0x1f // positive, credits not used

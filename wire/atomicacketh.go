@@ -6,7 +6,7 @@ import "encoding/binary"
 // bytes.
 const AtomicAckETHLen = 8
 
-// AtomicAckETH is the atomic ACK extended transport header (IBTA 9.3.5.3). It
+// AtomicAckETH is the atomic ACK extended transport header (IBTA 9.3). It
 // follows the AETH of an atomic acknowledgement.
 type AtomicAckETH struct {
 	Original uint64 // what the memory held before

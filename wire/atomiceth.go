@@ -5,7 +5,7 @@ import "encoding/binary"
 // AtomicETHLen is the length of an atomic extended transport header in bytes.
 const AtomicETHLen = 28
 
-// AtomicETH is the atomic extended transport header (IBTA 9.3.5), on CmpSwap
+// AtomicETH is the atomic extended transport header (IBTA 9.3), on CmpSwap
 // and FetchAdd requests.
 type AtomicETH struct {
 	VA      uint64 // virtual address at the responder, a multiple of 8

@@ -5,7 +5,7 @@ import "encoding/binary"
 // BTHLen is the length of a base transport header in bytes.
 const BTHLen = 12
 
-// DefaultPKey is the default partition key with full membership (IBTA 10.9.1).
+// DefaultPKey is the default partition key with full membership (IBTA 10.9).
 const DefaultPKey = 0xffff
 
 // BTH is the base transport header (IBTA 9.2).

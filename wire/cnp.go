@@ -1,7 +1,7 @@
 package wire
 
 // CNPLen is the length in bytes of a congestion notification packet from BTH
-// to the bytes before the ICRC: a BTH and 16 reserved bytes (IBTA A17.9.3).
+// to the bytes before the ICRC: a BTH and 16 reserved bytes (IBTA annex A17).
 const CNPLen = BTHLen + cnpReserved
 
 const cnpReserved = 16
@@ -12,7 +12,7 @@ type CNP struct {
 }
 
 // NewCNP is the notification to the queue pair that sent marked packets: BECN
-// set, PSN 0, no acknowledgement asked for (IBTA A17.9.3).
+// set, PSN 0, no acknowledgement asked for (IBTA annex A17).
 func NewCNP(destQP uint32, pkey uint16) CNP {
 	return CNP{BTH: BTH{Opcode: CNPOpcode, PKey: pkey, BECN: true, DestQP: destQP}}
 }

@@ -69,7 +69,7 @@ func TestICRCOfTheStandardsSample(t *testing.T) {
 }
 
 // maskedPacket is a packet and the bits of it that count as ones in its ICRC,
-// from the lists of IBTA 7.8.1 and A17.3.3.
+// from the lists of IBTA 7.8.1 and annex A17.
 type maskedPacket struct {
 	name   string
 	packet []byte

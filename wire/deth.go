@@ -5,7 +5,7 @@ import "encoding/binary"
 // DETHLen is the length of a datagram extended transport header in bytes.
 const DETHLen = 8
 
-// DETH is the datagram extended transport header (IBTA 9.3.2), on every packet
+// DETH is the datagram extended transport header (IBTA 9.3), on every packet
 // of the unreliable datagram service.
 type DETH struct {
 	QKey  uint32

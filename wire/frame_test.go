@@ -11,7 +11,7 @@ import (
 )
 
 // allOpcodes lists the opcodes that the standard gives to RC, UC and UD, and
-// the CNP, with the bytes of their extended headers (IBTA table 38, 9.3).
+// the CNP, with the bytes of their extended headers (IBTA 9.2.1, 9.3).
 func allOpcodes() map[Opcode]int {
 	m := map[Opcode]int{UDSendOnly: 8, UDSendOnlyImm: 12, CNPOpcode: 16,
 		RCReadRequest: 16, RCReadRespFirst: 4, RCReadRespMiddle: 0, RCReadRespLast: 4, RCReadRespOnly: 4,

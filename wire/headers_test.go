@@ -67,7 +67,7 @@ func unhex(s string) []byte {
 }
 
 // headerCases has a row per header. The bytes follow the figures of the
-// standards: IBTA 7.7 (LRH), 8.3 (GRH), 9.2 (BTH), 9.3 (extended headers), A17.9.3
+// standards: IBTA 7.7 (LRH), 8.3 (GRH), 9.2 (BTH), 9.3 (extended headers), annex A17
 // (CNP), IEEE 802.3 annex 31D (PFC), RFC 791, 8200, 768. LRH, the first BTH and
 // the first RETH are those of the IBTA's sample packet (7.8).
 func headerCases() []headerCase {
@@ -192,11 +192,12 @@ func TestHeaderBits(t *testing.T) {
 }
 
 func FuzzHeaders(f *testing.F) {
-	for _, c := range headerCases() {
+	cases := headerCases()
+	for _, c := range cases {
 		f.Add(c.bytes)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, c := range headerCases() {
+		for _, c := range cases {
 			roundTrip(t, c, data)
 		}
 	})

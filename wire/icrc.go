@@ -44,7 +44,7 @@ func (c *icrc) transport(b []byte) {
 }
 
 // ICRC is the invariant CRC of a RoCEv2 packet, given from the first byte of
-// its IPv4 or IPv6 header to the last of its padding (IBTA A17.3.3, 7.8.1).
+// its IPv4 or IPv6 header to the last of its padding (IBTA 7.8.1, annex A17).
 // Before the packet, eight bytes of ones stand for the LRH that is not there.
 // Ones, too, count type of service, TTL and header checksum of IPv4; traffic
 // class, flow label and hop limit of IPv6; the UDP checksum; and the fifth byte

@@ -5,7 +5,7 @@ import "encoding/binary"
 // IETHLen is the length of an invalidate extended transport header in bytes.
 const IETHLen = 4
 
-// IETH is the invalidate extended transport header (IBTA 9.3.7), on the last or
+// IETH is the invalidate extended transport header (IBTA 9.3), on the last or
 // only packet of a SEND with invalidate.
 type IETH struct {
 	RKey uint32 // to be invalidated at the responder

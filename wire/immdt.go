@@ -5,7 +5,7 @@ import "encoding/binary"
 // ImmDtLen is the length of immediate data in bytes.
 const ImmDtLen = 4
 
-// ImmDt is the immediate data extended transport header (IBTA 9.3.6), on the
+// ImmDt is the immediate data extended transport header (IBTA 9.3), on the
 // last or only packet of a SEND or RDMA WRITE with immediate.
 type ImmDt struct {
 	Data uint32 // handed to the receiver's completion

@@ -5,7 +5,7 @@ import "encoding/binary"
 // LRHLen is the length of a local route header in bytes.
 const LRHLen = 8
 
-// What follows a local route header (IBTA 7.7.5).
+// What follows a local route header (IBTA 7.7).
 const (
 	LNHRaw    uint8 = 0 // raw packet, no IBA transport
 	LNHIPv6   uint8 = 1 // raw packet with an IPv6 header

@@ -6,7 +6,7 @@ import "fmt"
 // the upper three bits, the operation in the lower five (IBTA 9.2.1).
 type Opcode uint8
 
-// Opcodes of the reliable connection service (IBTA table 38).
+// Opcodes of the reliable connection service (IBTA 9.2.1, models.md 4.2).
 const (
 	RCSendFirst      Opcode = 0x00
 	RCSendMiddle     Opcode = 0x01
@@ -50,7 +50,7 @@ const (
 )
 
 // Opcodes of the unreliable datagram service, and of a congestion notification
-// packet (IBTA A17.9.3).
+// packet (IBTA annex A17).
 const (
 	UDSendOnly    Opcode = 0x64
 	UDSendOnlyImm Opcode = 0x65
@@ -72,7 +72,7 @@ const (
 	ExtCNP // the reserved bytes of a CNP
 )
 
-// opcodeInfo is a row of IBTA table 38.
+// opcodeInfo is a row of the table of opcodes in IBTA 9.2.1.
 type opcodeInfo struct {
 	name    string
 	ext     Ext
@@ -135,7 +135,7 @@ func (o Opcode) HasPayload() bool { return opcodes[o].payload }
 // HeaderLen is the length in bytes of BTH and extended headers.
 func (o Opcode) HeaderLen() int { return BTHLen + opcodes[o].ext.Len() }
 
-// String is the name of IBTA table 38.
+// String is the name that IBTA 9.2.1 gives.
 func (o Opcode) String() string {
 	if o.Known() {
 		return opcodes[o].name

@@ -9,7 +9,7 @@ const (
 )
 
 // MACControlDst is the group address of MAC control frames, which no bridge
-// forwards (IEEE 802.3 31B.1).
+// forwards (IEEE 802.3 annex 31B).
 func MACControlDst() MAC { return MAC{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01} }
 
 // PFCOpcode is the MAC control opcode of priority flow control.

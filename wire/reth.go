@@ -5,7 +5,7 @@ import "encoding/binary"
 // RETHLen is the length of an RDMA extended transport header in bytes.
 const RETHLen = 16
 
-// RETH is the RDMA extended transport header (IBTA 9.3.3), on the first or only
+// RETH is the RDMA extended transport header (IBTA 9.3), on the first or only
 // packet of an RDMA WRITE and on an RDMA READ request.
 type RETH struct {
 	VA     uint64 // virtual address at the responder

@@ -65,7 +65,7 @@ func eachCaptured(t *testing.T, name string, do func(n int, frame []byte)) {
 }
 
 // Every frame to UDP port 4791 of every capture decodes to its last byte and
-// its ICRC is right; in the negative captures some are not.
+// its ICRC is right; in the negative captures all are wrong.
 func TestRxeCaptures(t *testing.T) {
 	for _, name := range captures(t) {
 		base := filepath.Base(name)
@@ -93,7 +93,7 @@ func TestRxeCaptures(t *testing.T) {
 				good++
 				checkCaptured(t, n, b, f)
 			})
-			if negative[base] != (bad > 0) || good+bad == 0 {
+			if wrong := negative[base]; wrong && (bad == 0 || good > 0) || !wrong && good == 0 {
 				t.Errorf("%d packets with a right ICRC, %d with a wrong one", good, bad)
 			}
 		})
@@ -183,7 +183,6 @@ func TestRxeContents(t *testing.T) {
 		"uc_pingpong.pcap": {UCSendFirst, UCSendMiddle, UCSendLast},
 		"ud_pingpong.pcap": {UDSendOnly},
 		"v_inv.pcap":       {RCSendOnlyInv, RCWriteOnly, RCAcknowledge},
-		"v_ops.pcap":       {RCSendOnlyImm, RCSendLastImm, RCWriteOnlyImm, RCWriteLastImm, RCFetchAdd, RCCmpSwap},
 	} {
 		have := count(name)
 		for _, op := range ops {
@@ -208,11 +207,6 @@ func TestRxeContents(t *testing.T) {
 	eachCaptured(t, filepath.Join(root, "ud_pingpong.pcap"), func(n int, b []byte) {
 		if f, err := DecodeFrame(b); err != nil || f.DETH.QKey != 0x11111111 {
 			t.Errorf("UD packet %d: Q_Key 0x%x, %v, want 0x11111111", n, f.DETH.QKey, err)
-		}
-	})
-	eachCaptured(t, filepath.Join(root, "v_tos.pcap"), func(n int, b []byte) {
-		if f, err := DecodeFrame(b); err != nil || f.IPv4.DSCP != 0x6a>>2 || f.IPv4.ECN != 0x6a&3 {
-			t.Errorf("packet %d: DSCP %d ECN %d, %v, want 26 and 2", n, f.IPv4.DSCP, f.IPv4.ECN, err)
 		}
 	})
 }

@@ -49,6 +49,8 @@ type account struct {
 	lastEnd  units.Time
 	lastSum  Times // sum at lastEnd: end of the first transmission of a message's last packet
 	rewinds  uint32
+	rounds   []round // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
+	resends  []Resend
 	posted   uint32
 	accepted []Acceptance // as responder
 	unacked  int          // first of accepted that no ACK has covered
@@ -62,6 +64,21 @@ type Attempt struct {
 	Rewound units.Time
 }
 
+// round is a rewind of a queue pair with selective repeat.
+type round struct {
+	at  units.Time
+	sum Times // of the queue pair up to then
+}
+
+// Resend is a packet sent again alone while a last packet sent before was not
+// acknowledged: the one that completes a message at the responder may be any of
+// them.
+type Resend struct {
+	Rewound units.Time // when a NAK or the timer asked for it
+	Before  Times      // the queue pair's time from then to Start
+	Start   units.Time
+}
+
 // MessageAccount is a message at its requester: where its time went until its last
 // packet left, and what the ACK that completed it says.
 type MessageAccount struct {
@@ -72,14 +89,14 @@ type MessageAccount struct {
 	begun   bool
 	Failed  []Attempt
 	Before  Times      // the queue pair's time from After, or the last rewind, to Start (or to an error)
-	Start   units.Time // of the last packet's latest transmission; Never if it was not sent
+	Start   units.Time // of the last packet's latest transmission (selective repeat: first); Never if it was not sent
 	AckMade units.Time
 	Ack     Way // empty: the ACK answered another packet
 	Done    units.Time
 }
 
-// Acceptance is what the responder knows of a message: when it took its last
-// packet, which transmission that was, and when an ACK first covered it.
+// Acceptance (Way empty: that packet carried no stamps) is what the responder knows of a message: when it had all of it,
+// by which transmission, and when an ACK first covered it.
 type Acceptance struct {
 	At       units.Time
 	FirstAck units.Time // Never: none yet
@@ -198,9 +215,15 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 	default:
 		a.blocked = Idle
 	}
-	if n := s.qp.Rewinds(); n != a.rewinds {
-		a.rewinds = n
+	if n := s.qp.Rewinds(); n != a.rewinds && !s.qp.Selective() {
 		h.rewound(now, a)
+		a.rewinds = n
+	}
+	for n := s.qp.Rewinds(); n != a.rewinds; a.rewinds++ {
+		a.rounds = append(a.rounds, round{now, a.sum})
+	}
+	if len(a.rounds) > 0 && s.qp.Missing() == 0 {
+		a.rounds = a.rounds[:0]
 	}
 	h.look(now, s)
 }
@@ -232,6 +255,10 @@ func (m *MessageAccount) begin(now units.Time, a *account) {
 func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool) {
 	a := &s.account
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
+	if n, again := s.qp.PolledAgain(); again {
+		h.sentAgain(now, s, pk, n)
+		return
+	}
 	if !last {
 		return
 	}
@@ -251,8 +278,23 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 			h.accounts[a.queue[a.unsent]].begin(now, a)
 		}
 	}
+	h.stamp(now, s, pk)
+}
+
+// stamp has a packet carry where its time goes.
+func (h *Host) stamp(now units.Time, s *qpSlot, pk *packet.Packet) {
 	pk.SetStamp(h.net.NewStamps())
 	h.net.StampIn(now, h.ports[s.port].fabricPort, pk)
+}
+
+// sentAgain notes a packet that starts now, sent again alone because of rewind n.
+func (h *Host) sentAgain(now units.Time, s *qpSlot, pk *packet.Packet, n uint32) {
+	a := &s.account
+	if a.unsent > a.head {
+		r := &a.rounds[len(a.rounds)-1-int(a.rewinds-n)]
+		a.resends = append(a.resends, Resend{Rewound: r.at, Before: a.sum.minus(&r.sum), Start: now})
+		h.stamp(now, s, pk)
+	}
 }
 
 // rewound makes the latest transmission of every open last packet void.
@@ -299,9 +341,17 @@ func (a *account) pop() {
 	}
 }
 
-// accept notes at the responder that a last packet was taken.
-func (h *Host) accept(now units.Time, s *qpSlot, way *fabric.Stamps) {
-	s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: h.keep(way)})
+// accept notes at the responder that a packet completed n messages; with
+// selective repeat it may be one that several of them waited for, and no last
+// packet if the network changed their order.
+func (h *Host) accept(now units.Time, s *qpSlot, pk *packet.Packet, n uint32) {
+	way := Way{}
+	if pk.DSCP&packet.Stamped != 0 {
+		way = h.keep(h.net.StampsOf(pk))
+	}
+	for range n {
+		s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: way})
+	}
 }
 
 // acked notes that an ACK covers everything accepted so far.

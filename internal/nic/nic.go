@@ -270,8 +270,8 @@ func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
 	msn := s.qp.MSN()
 	s.qp.Receive(now, pk, &h.replies)
 	stamped := pk.DSCP&packet.Stamped != 0
-	if stamped && s.qp.MSN() != msn {
-		h.accept(now, s, h.net.StampsOf(pk))
+	if n := (s.qp.MSN() - msn) & (1<<24 - 1); n > 0 {
+		h.accept(now, s, pk, n)
 	}
 	h.net.FreeStamps(pk)
 	for k := range h.replies.N {

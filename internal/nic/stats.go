@@ -25,6 +25,10 @@ func (h *Host) Measure(from bool) {
 // Accepted returns the messages that queue pair q took as responder, in order.
 func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepted }
 
+// Resends returns the packets that queue pair q sent again alone, in order; see
+// Resend.
+func (h *Host) Resends(q uint32) []Resend { return h.qps[q].account.resends }
+
 // GlobalPort is the global number of the port that queue pair q uses.
 func (h *Host) GlobalPort(q uint32) int {
 	return int(h.net.PortID(h.ports[h.qps[q].port].fabricPort))

@@ -171,7 +171,7 @@ func (c *Config) Validate() error {
 		{c.RNRRetry > 7, "rnr_retry", "0 to 7 (7: without end)", c.RNRRetry},
 		{c.MinRNRTimer > 31, "min_rnr_timer", "a code from 0 to 31", c.MinRNRTimer},
 		{c.Window != WindowNone && c.WindowBytes < 0, "window", "a positive size", c.WindowBytes},
-		{c.Selective() && (c.Bitmap < 1 || c.Bitmap > maxBitmap), "bitmap", "1 to 8192 packets", c.Bitmap},
+		{c.Selective() && (c.Bitmap < 1 || c.Bitmap > MaxBitmap), "bitmap", "1 to 8192 packets", c.Bitmap},
 		{c.TimeoutLow < 0 || c.TimeoutLow > c.Timeout, "timeout_low", "0 (none) to the timeout", c.TimeoutLow},
 		{c.LowInFlight < 0, "low_in_flight", "0 or more packets", c.LowInFlight},
 		{c.NAKInterval < 0, "nak_interval", "0 or a positive time", c.NAKInterval},

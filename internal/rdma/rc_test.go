@@ -682,7 +682,7 @@ func TestConfigErrors(t *testing.T) {
 		func(c *Config) { c.MinRNRTimer = 32 },
 		func(c *Config) { c.Window, c.WindowBytes = WindowBytes, -1 },
 		func(c *Config) { c.Recovery, c.Bitmap = SelectiveRepeat, 0 },
-		func(c *Config) { c.Recovery, c.Bitmap = IRN, maxBitmap+1 },
+		func(c *Config) { c.Recovery, c.Bitmap = IRN, MaxBitmap+1 },
 		func(c *Config) { c.Recovery, c.Bitmap, c.Window, c.WindowBytes = IRN, 10, WindowBytes, 10*c.MTU+1 },
 		func(c *Config) { c.TimeoutLow = c.Timeout + 1 },
 		func(c *Config) { c.LowInFlight = -1 },

@@ -7,9 +7,9 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// maxBitmap is the largest receive bitmap, in packets: what the offset of the
+// MaxBitmap is the largest receive bitmap, in packets: what the offset of the
 // latest packet in a selective NAK can name.
-const maxBitmap = 1 << 13
+const MaxBitmap = 1 << 13
 
 // nakRanges is how many ranges of missing packets one NAK names; NVIDIA's NICs
 // report up to four (models.md 4.3).
@@ -231,6 +231,7 @@ func (q *QP) inOrderSelective(now units.Time, p *packet.Packet, ce bool, out *Re
 // mark is what the scoreboard knows of a packet sent and not acknowledged.
 type mark struct {
 	after uint64 // sent again: the first packet that had not been sent then
+	order uint32 // and how many were sent again before it
 	round uint32 // the rewind that asked for it
 	need  bool   // to be sent again
 	again bool   // was sent again
@@ -242,6 +243,9 @@ type scoreboard struct {
 	mark []mark
 	next uint64 // nothing below is needed
 	top  uint64 // nothing from here on is marked
+	sent uint32 // packets sent again
+	// recover ends what was outstanding at the latest timeout.
+	recover uint64
 }
 
 func (s *scoreboard) at(seq uint64) *mark { return &s.mark[seq&uint64(len(s.mark)-1)] }
@@ -258,11 +262,19 @@ func (s *scoreboard) clear(from, to uint64) (needed uint32) {
 	return needed
 }
 
-// acknowledged forgets the marks below seq, the old una being from.
+// acknowledged forgets the marks below seq, the old una being from. After a
+// timeout an acknowledgement of only some of what was outstanding then tells that
+// the next was lost too, as in TCP (RFC 6582): behind it nothing may be left that
+// would make the responder send a NAK.
 func (q *QP) acknowledged(from, seq uint64) {
 	if s := q.cold.score; s != nil {
 		q.need -= s.clear(from, seq)
 		s.next = max(s.next, seq)
+		if seq < s.recover && q.need == 0 && q.reqState != reqRNR && !s.at(seq).again {
+			q.cold.rewinds++
+			q.want(seq)
+			q.resume()
+		}
 	}
 	if q.reqState == reqResend {
 		q.resume()
@@ -286,9 +298,8 @@ func (q *QP) want(seq uint64) {
 }
 
 // missing handles a selective NAK with PSN seq: what it names is sent again,
-// each packet once per round. A packet sent again before is lost again if one
-// that was first sent after that has arrived; with IRN's rules only the timer
-// tells.
+// each packet once per round. One sent again before is lost again if the packet
+// answered was sent after that; with IRN's rules only the timer tells.
 func (q *QP) missing(seq uint64, p *packet.Packet) {
 	g := unpack(uint64(p.Payload)<<32 | uint64(p.DMALen))
 	latest, was := seq+uint64(g.latest), q.need
@@ -322,7 +333,11 @@ func (q *QP) lostAgain(seq, latest uint64) bool {
 	case m.need:
 		return false
 	case m.again:
-		return q.cfg.Recovery != IRN && latest >= m.after
+		if q.cfg.Recovery == IRN {
+			return false
+		}
+		l := s.at(latest)
+		return latest >= m.after || latest > seq && l.again && !l.need && int32(l.order-m.order) > 0
 	}
 	return true
 }
@@ -339,6 +354,9 @@ func (q *QP) wantOnly(cause trigger) {
 	q.cause = cause
 	if q.una < q.high {
 		q.want(q.una)
+		if cause == byTimer {
+			q.cold.score.recover = q.high
+		}
 	}
 	q.rtoAt, q.rnrUntil = units.Never, units.Never // armed again by that packet
 	q.resume()
@@ -353,7 +371,8 @@ func (q *QP) nextMissing() (w *wqe, seq uint64) {
 	seq = s.next
 	s.next++
 	m := s.at(seq)
-	m.need, m.again, m.after = false, true, q.high
+	s.sent++
+	m.need, m.again, m.after, m.order = false, true, q.high, s.sent
 	q.need--
 	q.cold.round = m.round
 	return q.message(seq), seq

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
@@ -64,7 +65,7 @@ func (a *accountant) account(i int) record.Account {
 	a.until("behind earlier work", "", m.After)
 	for k := range m.Failed {
 		f := &m.Failed[k]
-		if taken != nil && way[0].Start == f.Start {
+		if len(way) > 0 && way[0].Start == f.Start {
 			break // this one was accepted; only its ACK was late or lost
 		}
 		a.times(&f.Before, port)
@@ -75,8 +76,7 @@ func (a *accountant) account(i int) record.Account {
 		a.until("until the error", "", m.Done)
 		return a.out
 	}
-	a.times(accepted(m, way[0].Start), port)
-	a.way(&a.data, way, taken.At)
+	a.decisive(i, port, way, taken.At)
 	a.until("ACK coalescing", a.Valid.Graph.EndpointName(c.Dst), taken.FirstAck)
 	a.until("ACK lost", "", m.AckMade)
 	if ack := a.Hosts[src].Hops(m.Ack); len(ack) > 0 {
@@ -98,13 +98,55 @@ func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 	return t, a.Hosts[to.Node].Hops(t.Way)
 }
 
-// accepted is the queue pair's time up to the transmission that started at
-// start.
-func accepted(m *nic.MessageAccount, start units.Time) *nic.Times {
+// decisive books the requester's time up to the transmission after which the
+// responder had all of message i, and that packet's way until it arrived.
+func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived units.Time) {
+	m := &a.Accounts[i]
+	if own := ownTime(m, way); own != nil {
+		a.times(own, port)
+		a.way(&a.data, way, arrived)
+		return
+	}
+	a.times(&m.Before, port)
+	again := a.resend(i, way)
+	if again == nil || again.Rewound < m.Start {
+		a.until("earlier packets on their way", "", arrived) // the network changed their order
+		return
+	}
+	a.until("awaiting NAK or timeout", "", again.Rewound)
+	a.times(&again.Before, port)
+	a.way(&a.data, way, arrived)
+}
+
+// resend is the note of the packet whose way is given, if that was one sent
+// again alone (selective repeat).
+func (a *accountant) resend(i int, way []fabric.Hop) *nic.Resend {
+	if len(way) == 0 {
+		return nil
+	}
+	start := way[0].Start
+	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src].Node
+	all := a.Hosts[src].Resends(a.Messages[i].QP)
+	k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start })
+	if k == len(all) || all[k].Start != start {
+		return nil
+	}
+	return &all[k]
+}
+
+// ownTime is the queue pair's time up to the transmission of the message's last
+// packet that took the given way; nil if it was another packet.
+func ownTime(m *nic.MessageAccount, way []fabric.Hop) *nic.Times {
+	if len(way) == 0 {
+		return nil
+	}
 	for k := range m.Failed {
-		if m.Failed[k].Start == start {
+		if m.Failed[k].Start == way[0].Start {
 			return &m.Failed[k].Before
 		}
+	}
+	if m.Start != way[0].Start {
+		return nil
 	}
 	return &m.Before
 }

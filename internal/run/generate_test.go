@@ -31,9 +31,13 @@ func drawScenario(seed uint64) draw {
 	g.line("seed: %d", seed)
 	g.lossy = g.one(5)
 	g.lossless = !g.one(8)
-	if g.one(5) {
+	switch g.IntN(10) {
+	case 0, 1:
 		g.line("stack: rocev2-pfc-only")
-	} else {
+	case 2:
+		g.line("stack: rocev2-irn")
+		g.lossless = false
+	default:
 		g.line("dcqcn: %s", g.pick("nvidia", "paper", "ns3", "none"))
 	}
 	g.line("mtu: %s", g.pick("4096", "4096", "1024", "2048", "256"))
@@ -159,7 +163,10 @@ func (g *generator) nics() {
 	if g.one(4) {
 		g.line("  cnp_coalesce: %s", g.pick("receiver", "sender"))
 	}
-	if g.lossy || !g.lossless {
+	if recovery := g.pick("", "go-back-n", "selective-repeat", "selective-repeat", "irn"); recovery != "" {
+		g.line("  recovery: %s", recovery)
+	}
+	if (g.lossy || !g.lossless) && !g.one(4) {
 		g.line("  timeout: 8") // 1 ms
 	}
 	if g.lossless && g.one(3) {

@@ -97,6 +97,9 @@ func (r *resolver) warnIgnoredDevices() {
 			continue
 		}
 		s := &r.nics[n]
+		if s.obj.n != nil && !r.v.Transports[r.v.NICs[n].Transport].Selective() {
+			r.ignored(s.obj, "bitmap", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
+		}
 		if s.obj.n == nil || s.drain > 0 || drained && s.obj.path == "nic" {
 			continue
 		}

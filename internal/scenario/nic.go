@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -33,11 +34,12 @@ type nicSettings struct {
 	drain    units.Rate
 	coalesce string // receiver or sender; empty: as the DCQCN preset has it
 	pfc      pfcSettings
-	timeout  int // exponent
+	timeout  int // exponent; -1: the recovery's
 	retry    int
 	rnrRetry int
 	minRNR   int
-	recovery string
+	recovery string // empty: the stack's
+	bitmap   int    // packets; 0: the default, or more for a larger window
 	window   window
 	mtu      units.Bytes
 	strict   uint8
@@ -51,21 +53,31 @@ type nicSettings struct {
 type window struct {
 	bytes    units.Bytes
 	num, den int64 // of the BDP; den 0: not relative
+	given    bool
 }
+
+// recoveries lists the words of `recovery`. Except for go-back-n they are
+// names of transport presets.
+func recoveries() []string { return []string{goBackN, "go-back-0", "selective-repeat", irn} }
+
+const (
+	goBackN = "go-back-n"
+	irn     = "irn"
+)
 
 // defaultNIC holds the defaults of models 4.3: timeout 4.096 us * 2^14, 7
 // retries, RNR retry 7 (for ever), RNR timer code 12 (640 us), as the RDMA
 // performance tests set them.
 func defaultNIC(pfc pfcSettings) nicSettings {
 	return nicSettings{ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, rxXON: -1,
-		pfc: pfc, timeout: 14, retry: 7, rnrRetry: 7, minRNR: 12, recovery: "go-back-n",
+		pfc: pfc, timeout: -1, retry: 7, rnrRetry: 7, minRNR: 12,
 		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB}
 }
 
 // readNIC applies the keys of a nic section to s.
 func readNIC(d *decoder, n *node, path string, s *nicSettings) {
 	o := d.object(n, path, "ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
-		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "window",
+		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "window",
 		"mtu", "scheduler", "ttl")
 	if n != nil {
 		s.obj = o
@@ -87,7 +99,8 @@ func readNIC(d *decoder, n *node, path string, s *nicSettings) {
 	o.integer("retry", &s.retry, 0, 7)
 	o.integer("rnr_retry", &s.rnrRetry, 0, 7)
 	o.integer("min_rnr_timer", &s.minRNR, 0, 31)
-	o.word("recovery", &s.recovery, "go-back-n", "go-back-0")
+	o.word("recovery", &s.recovery, recoveries()...)
+	o.integer("bitmap", &s.bitmap, 1, rdma.MaxBitmap)
 	readWindow(o, &s.window)
 	readPortMTU(o, &s.mtu)
 	readScheduler(o, &s.strict, &s.weight)
@@ -120,6 +133,7 @@ func readWindow(o object, w *window) {
 	if !ok {
 		return
 	}
+	defer func() { w.given = true }()
 	if text == "none" {
 		*w = window{}
 		return

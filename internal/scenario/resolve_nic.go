@@ -31,6 +31,7 @@ func (r *resolver) resolveDevices() {
 		}
 	}
 	r.resolveWindows()
+	r.checkRecovery()
 }
 
 // checkPortMTUs refuses a path MTU whose packets a port cannot carry. A port's
@@ -73,6 +74,7 @@ func (r *resolver) resolveNIC(n int) {
 		out.CNPDSCP = uint8(s.cnpDSCP)
 	}
 	out.AckClass, out.AckDSCP = r.ackClass(s)
+	r.recoverAs(s)
 	out.Transport = r.transportOf(s)
 	headroom := units.Bytes(0)
 	for port := range node.Ports {
@@ -151,9 +153,9 @@ func (r *resolver) transportOf(s *nicSettings) int {
 }
 
 func (r *resolver) transport(s *nicSettings) rdma.Config {
-	preset := "nic"
-	if s.recovery == "go-back-0" {
-		preset = "go-back-0"
+	preset := s.recovery
+	if preset == goBackN {
+		preset = "nic"
 	}
 	c, err := rdma.Preset(preset)
 	if err != nil {
@@ -161,17 +163,81 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 		return c
 	}
 	c.MTU, c.AckEvery, c.Wire, c.TimeQuantum = r.mtu, s.ackEvery, r.v.Wire, r.v.TimeQuantum
-	c.Timeout, c.RetryCount = rdma.TimeoutCode(uint8(s.timeout)), uint8(s.retry)
+	c.RetryCount = uint8(s.retry)
+	if s.timeout >= 0 {
+		c.Timeout = rdma.TimeoutCode(uint8(s.timeout))
+		c.TimeoutLow = min(c.TimeoutLow, c.Timeout)
+	}
+	if s.bitmap > 0 && c.Selective() {
+		c.Bitmap = s.bitmap
+	}
 	c.RNRRetry, c.MinRNRTimer = uint8(s.rnrRetry), uint8(s.minRNR)
 	c.CC = r.coalesced(s.coalesce)
 	c.SendCNP, c.ECT = c.CC != nil, c.CC != nil
 	switch {
 	case s.window.bytes > 0:
 		c.Window, c.WindowBytes = rdma.WindowBytes, s.window.bytes
+		r.fitBitmap(s, &c, s.window.bytes)
 	case s.window.den > 0:
 		c.Window = rdma.WindowBytes
 	}
 	return c
+}
+
+// recoverAs gives a NIC its recovery: what the scenario says, else the stack's.
+// IRN has a window of one BDP unless another is given (SIGCOMM 2018).
+func (r *resolver) recoverAs(s *nicSettings) {
+	if s.recovery == "" {
+		s.recovery = r.stack().Recovery
+	}
+	if s.recovery == irn && !s.window.given {
+		s.window = window{num: 1, den: 1}
+	}
+}
+
+// checkRecovery refuses connections whose ends would not understand each other:
+// one NAKs with ranges that the other does not read, or sends further ahead than
+// the other's bitmap reaches.
+func (r *resolver) checkRecovery() {
+	if r.d.err != nil {
+		return
+	}
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		src, dst := r.v.Graph.HostOf(c.Src), r.v.Graph.HostOf(c.Dst)
+		a, b := &r.v.Transports[r.v.NICs[src].Transport], &r.v.Transports[r.v.NICs[dst].Transport]
+		switch s, d := &r.nics[src], &r.nics[dst]; {
+		case s.recovery != d.recovery && (a.Selective() || b.Selective()):
+			r.d.fail(s.obj.keyPos("recovery"), "%s recovers by %s and its peer %s by %s; both ends of a connection need the same",
+				r.v.Graph.Nodes[src].Name, s.recovery, r.v.Graph.Nodes[dst].Name, d.recovery)
+			return
+		case a.Selective() && b.Bitmap < a.Bitmap:
+			r.d.fail(d.obj.keyPos("bitmap"), "the bitmap of %s, %d packets, is smaller than what its peer %s may have outstanding, %d; give both ends the same",
+				r.v.Graph.Nodes[dst].Name, b.Bitmap, r.v.Graph.Nodes[src].Name, a.Bitmap)
+			return
+		}
+	}
+}
+
+// fitBitmap makes the bitmap large enough for a window, or refuses one that the
+// scenario gave and that the window would never fit.
+func (r *resolver) fitBitmap(s *nicSettings, c *rdma.Config, w units.Bytes) {
+	need := c.WindowPackets(w)
+	limit := int64(rdma.MaxBitmap)
+	if s.bitmap > 0 {
+		limit = int64(s.bitmap)
+	}
+	switch {
+	case !c.Selective():
+	case need <= limit:
+		c.Bitmap = max(c.Bitmap, int(need))
+	case s.bitmap > 0:
+		r.d.fail(s.obj.keyPos("bitmap"), "a bitmap of %d packets is smaller than the window of %v, which is %d packets of %d B; give a bitmap of at least %d, or a smaller window",
+			s.bitmap, w, need, int64(c.MTU), need)
+	default:
+		r.d.fail(s.obj.keyPos("window"), "a window of %v is %d packets of %d B, and no bitmap is larger than %d; give a smaller window or a larger mtu",
+			w, need, int64(c.MTU), rdma.MaxBitmap)
+	}
 }
 
 // coalesced is the scenario's DCQCN, or a copy for a NIC generation that
@@ -219,6 +285,12 @@ func (r *resolver) resolveWindows() {
 		}
 		w := scaleRatio(bytesIn(rate, rtt), s.window.num, s.window.den)
 		r.v.Windows[i] = max(w, r.mtu)
+		for _, ep := range []int{c.Src, c.Dst} {
+			host := r.v.Graph.HostOf(ep)
+			if r.fitBitmap(&r.nics[host], &r.v.Transports[r.v.NICs[host].Transport], r.v.Windows[i]); r.d.err != nil {
+				return
+			}
+		}
 		r.note("nic.window", fmt.Sprintf("%v (base RTT %v at %v)", w, rtt, rate),
 			"bandwidth-delay product: both ways' propagation and pipelines, a full frame out and an ACK back")
 	}

@@ -13,6 +13,8 @@ type Stack struct {
 	PFC     bool   // the data's class is lossless; without it egress thresholds drop
 	ECN     bool   // switches mark
 	CC      bool   // DCQCN runs in the NICs
+	// Recovery is how NICs recover from loss unless the scenario says.
+	Recovery string
 }
 
 // Stacks that exist now, the default first.
@@ -21,16 +23,20 @@ const (
 	stackPFCOnly = "rocev2-pfc-only"
 	stackECNOnly = "rocev2-ecn-only"
 	stackNone    = "rocev2-none"
+	stackLossy   = "rocev2-lossy"
+	stackIRN     = "rocev2-irn"
 )
 
 // Stacks lists the stacks that `stack:` and compare take, in the order of a
 // comparison's columns.
 func Stacks() []Stack {
 	return []Stack{
-		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true},
-		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false},
-		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true},
-		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false},
+		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true, goBackN},
+		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false, goBackN},
+		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true, goBackN},
+		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false, goBackN},
+		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, "selective-repeat"},
+		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn},
 	}
 }
 
@@ -49,7 +55,7 @@ func CheckStack(name string) string {
 	if contains(built, name) {
 		return ""
 	}
-	planned := []string{"tcp", "rocev2-lossy", "iwarp", "infiniband"}
+	planned := []string{"tcp", "iwarp", "infiniband"}
 	if contains(planned, name) {
 		last := len(built) - 1
 		return fmt.Sprintf("%q is not built yet; use %s or %s", name, strings.Join(built[:last], ", "), built[last])

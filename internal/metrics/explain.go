@@ -1,20 +1,32 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Dominant is the stage that took most of a message's time.
+// Dominant is what took most of a message's time: one stage at one place, or
+// several stages that stem from the same cause.
 type Dominant struct {
-	Stage  string
+	Stage  string // the longest of Parts
 	Where  string // port, queue pair or host responsible
 	TimePS units.Time
 	Milli  int64 // share of the completion time, in thousandths
 	How    string
+	// Parts are the stages that add up to TimePS, the longest first.
+	Parts []Part
+}
+
+// Part is a stage's share of a Dominant.
+type Part struct {
+	Stage  string
+	TimePS units.Time
+	Milli  int64 // share of the completion time, in thousandths
 }
 
 // DominantStage names the stage of message i that took most of its time and says
@@ -56,85 +68,140 @@ func StageOf(s record.Stage) (name, where string) {
 var placed = [...]string{"paused", "control frames", "other traffic", "sending", "resending", "queue", "receive buffer",
 	"serialisation", "propagation", "switch latency", "ACK coalescing"}
 
-// dominant sums the stages up by name; of the largest the place that took most
-// is the one responsible. With waiting, the time in which the message itself
-// was being sent does not count.
+// dominant adds up the stages that stem from the same cause; the cause that
+// took most is the one responsible. With waiting, the time in which the message
+// itself was being sent does not count.
 func (x *index) dominant(f *record.Flow, q *record.QP, waiting bool) Dominant {
-	var names []string
-	sums := map[string]units.Time{}
-	places := map[record.Stage]units.Time{}
-	for _, s := range f.Account {
-		name, where := StageOf(s)
-		if _, seen := sums[name]; !seen {
-			names = append(names, name)
-		}
-		sums[name] += s.Time
-		places[record.Stage{Name: name, Where: where}] += s.Time
-	}
-	d := Dominant{}
-	for _, n := range names {
-		if waiting && (n == "sending" || n == "serialisation") {
+	var all []Dominant
+	at := map[string]int{}                  // into all, by cause
+	for _, s := range perPlace(f.Account) { // in order: ties go to the first
+		if waiting && (s.Name == "sending" || s.Name == "serialisation") {
 			continue
 		}
-		if sums[n] > d.TimePS {
-			d.Stage, d.TimePS = n, sums[n]
+		d := Dominant{Stage: s.Name, Where: s.Where}
+		if d.Where == "" {
+			d.Where = qpActor(q)
+		}
+		key := s.Key()
+		if x.say(&d, f, q) {
+			key = "cause " + d.Where
+		}
+		k, seen := at[key]
+		if !seen {
+			k = len(all)
+			at[key], all = k, append(all, d)
+		}
+		all[k].add(s, d.How)
+	}
+	best := Dominant{}
+	for i := range all {
+		if all[i].TimePS > best.TimePS {
+			best = all[i]
 		}
 	}
-	most := units.Time(0)
-	for _, s := range f.Account { // in order: ties go to the first
-		name, where := StageOf(s)
-		if t := places[record.Stage{Name: name, Where: where}]; name == d.Stage && t > most {
-			most, d.Where = t, where
-		}
+	milli := func(t units.Time) int64 { return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2 } // rounded
+	best.Milli = milli(best.TimePS)
+	for i := range best.Parts {
+		best.Parts[i].Milli = milli(best.Parts[i].TimePS)
 	}
-	if d.Where == "" {
-		d.Where = qpActor(q)
-	}
-	d.Milli = mulDiv(int64(d.TimePS), 1000, int64(max(f.CompletionPS, 1)))
-	x.say(&d, f, q)
-	return d
+	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
+	return best
 }
 
-// say fills in How, and Where when the cause lies elsewhere.
-func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) {
-	l := &q.Limits
+// perPlace adds up the stages of the same name and place, in order of the first.
+func perPlace(a record.Account) (out []record.Stage) {
+	at := map[record.Stage]int{}
+	for _, s := range a {
+		name, where := StageOf(s)
+		key := record.Stage{Name: name, Where: where}
+		k, seen := at[key]
+		if !seen {
+			k = len(out)
+			at[key], out = k, append(out, key)
+		}
+		out[k].Time += s.Time
+	}
+	return out
+}
+
+// add counts a stage of the same cause, which is told as how; the longest one
+// gives the words.
+func (d *Dominant) add(s record.Stage, how string) {
+	longest := units.Time(0)
+	part := -1
+	for i := range d.Parts {
+		longest = max(longest, d.Parts[i].TimePS)
+		if d.Parts[i].Stage == s.Name {
+			part = i
+		}
+	}
+	if part < 0 {
+		part = len(d.Parts)
+		d.Parts = append(d.Parts, Part{Stage: s.Name})
+	}
+	d.TimePS += s.Time
+	d.Parts[part].TimePS += s.Time
+	if s.Time > longest {
+		d.Stage, d.How = s.Name, how
+	}
+}
+
+// say fills in How, and Where when the cause lies elsewhere. It reports whether
+// the stage is due to something on the way that may stand behind other stages
+// as well.
+func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) (caused bool) {
 	me := qpActor(q)
 	if stage, ack := strings.CutPrefix(d.Stage, "ACK "); ack {
 		d.How = sayAck(stage, d.Where)
-		return
+		return false
 	}
 	switch d.Stage {
 	case "rate":
-		d.How = x.sayRate(f, q, me)
+		d.Where, d.How = x.sayRate(f, q, me)
+		return d.Where != me
 	case "window":
 		d.Where, d.How = x.sayWindow(f, q, me)
+		return true
 	case "paused":
 		d.Where, d.How = x.sayPaused(d.Where, q)
+		return true
 	case "queue":
-		d.How = strings.TrimSuffix(fmt.Sprintf("it waited in the queue of %s", d.Where)+x.sharedBy(d.Where, q), ",")
+		d.Where, d.How = x.sayQueue(d.Where, f, q)
+		return true
 	case "receive buffer":
-		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, FormatRate(l.DrainBps))
-	case "other traffic":
-		d.How = fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))
-	case "control frames":
-		d.How = d.Where + " sent ACKs, CNPs or PFC frames first"
-	case "behind earlier work":
-		d.How = fmt.Sprintf("earlier messages of %s were not sent yet", me)
-	case "sending":
-		d.How = fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(l.LineBps))
-	case "resending":
-		d.How = fmt.Sprintf("%s sent %s again", me, plural(q.Retransmitted, "packet"))
-	case "awaiting NAK or timeout":
-		d.How = fmt.Sprintf("a loss had to be noticed: %s, %s in the life of %s", plural(x.naksTo(q), "NAK"), plural(q.Timeouts, "timeout"), me)
-	case "RNR wait":
-		d.How = fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
-	case "propagation":
-		d.How = "the cable " + d.Where
-	case "serialisation":
-		d.How = "the rate of " + d.Where
-	default:
-		d.How = d.Where
+		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, FormatRate(q.Limits.DrainBps))
+		d.Where = bufferOf(nodeOf(d.Where))
+		return true
+	case "resending", "awaiting NAK or timeout":
+		d.Where, d.How = x.sayLoss(d.Stage, d.Where, q)
+		return true
 	}
+	d.How = x.sayOwn(d, f, q, me)
+	return false
+}
+
+// bufferOf is how a host's receive buffer is named as a cause.
+func bufferOf(host string) string { return "receive buffer of " + host }
+
+// sayOwn tells of the stages that stand for themselves.
+func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) string {
+	switch d.Stage {
+	case "other traffic":
+		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))
+	case "control frames":
+		return d.Where + " sent ACKs, CNPs or PFC frames first"
+	case "behind earlier work":
+		return fmt.Sprintf("earlier messages of %s were not sent yet", me)
+	case "sending":
+		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
+	case "RNR wait":
+		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+	case "propagation":
+		return "the cable " + d.Where
+	case "serialisation":
+		return "the rate of " + d.Where
+	}
+	return d.Where
 }
 
 // sayAck tells what the acknowledgement met.
@@ -152,22 +219,27 @@ func sayAck(stage, where string) string {
 	return fmt.Sprintf("the ACK's %s, %s", stage, where)
 }
 
-// sayRate tells what congestion control did to a queue pair.
-func (x *index) sayRate(f *record.Flow, q *record.QP, me string) string {
+// sayRate tells what congestion control did to a queue pair, and which port of
+// its path marked, if one did.
+func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how string) {
 	goodput := Goodput(f)
 	if goodput == 0 {
 		goodput = q.FinalRateBps
 	}
 	switch {
 	case q.CNPsReceived > 0:
-		return fmt.Sprintf("DCQCN held %s at %s (lowest rate %s) after %s from %s", me, FormatRate(goodput), FormatRate(q.MinRateBps),
+		how = fmt.Sprintf("DCQCN held %s at %s (lowest rate %s) after %s from %s", me, FormatRate(goodput), FormatRate(q.MinRateBps),
 			plural(q.CNPsReceived, "CNP"), nodeOf(f.Dst))
+		if p := x.mostMarked(q); p != nil {
+			return PortName(p), fmt.Sprintf("%s; %s marked %s", how, PortName(p), plural(p.Marked, "packet"))
+		}
+		return me, how
 	case q.Limits.InitialBps > 0 && q.Limits.InitialBps < q.Limits.LineBps:
-		return fmt.Sprintf("%s began at its initial rate of %s and no CNP reached it", me, FormatRate(q.Limits.InitialBps))
+		return me, fmt.Sprintf("%s began at its initial rate of %s and no CNP reached it", me, FormatRate(q.Limits.InitialBps))
 	case q.Limits.MaxBps > 0 && q.Limits.MaxBps < q.Limits.LineBps:
-		return fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
+		return me, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
 	}
-	return "pacing held " + me
+	return me, "pacing held " + me
 }
 
 // sayWindow tells whether the idle round trip or queues on the way made the
@@ -191,48 +263,18 @@ func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how s
 	return name, strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
 }
 
-// sayPaused follows the pauses down the path to the port that could not send as
-// fast as it was fed, or to the host that did not take what arrived.
-func (x *index) sayPaused(port string, q *record.QP) (where, how string) {
-	path := q.Limits.Path
-	class := q.Limits.Class
-	k := 0
-	for k < len(path) && path[k].Port != port {
-		k++
-	}
-	first := k
-	for k < len(path) {
-		p := x.ports[fmt.Sprintf("%s prio %d", path[k].Port, class)]
-		if p == nil || p.PausedPS == 0 {
-			break
-		}
-		k++
-	}
-	if k == first || first >= len(path) {
-		return port, "PFC held " + port
-	}
-	held := fmt.Sprintf("PFC held %s", port)
-	if k > first+1 {
-		held += fmt.Sprintf(" and %s on from it", plural(int64(k-first-1), "port"))
-	}
-	if k == len(path) {
-		host := nodeOf(path[k-1].Peer)
-		rate := ""
-		if q.Limits.DrainBps > 0 {
-			rate = " only at " + FormatRate(q.Limits.DrainBps)
-		}
-		return "receive buffer of " + host, fmt.Sprintf("%s, because %s takes data%s", held, host, rate)
-	}
-	return path[k].Port, fmt.Sprintf("%s, because %s%s could not send as fast as it was fed", held, path[k].Port, x.sharedBy(path[k].Port, q))
-}
-
-// sharedBy counts the other queue pairs that take a port.
+// sharedBy counts the queue pairs that take a port, in words that follow its
+// name.
 func (x *index) sharedBy(port string, q *record.QP) string {
-	n := len(x.class(x.out[port], q.Limits.Class)) - 1
-	if n < 1 {
-		return ""
+	qps := x.class(x.out[port], q.Limits.Class)
+	mine := slices.ContainsFunc(qps, func(i int) bool { return &x.r.QPs[i] == q })
+	switch n := len(qps); {
+	case !mine && n > 0:
+		return fmt.Sprintf(", which this message does not take but %s do,", plural(int64(n), "other queue pair"))
+	case n > 1:
+		return fmt.Sprintf(", shared with %s,", plural(int64(n-1), "other queue pair"))
 	}
-	return fmt.Sprintf(", shared with %s,", plural(int64(n), "other queue pair"))
+	return ""
 }
 
 func (x *index) others(port string) string {
@@ -241,14 +283,4 @@ func (x *index) others(port string) string {
 		return "other traffic"
 	}
 	return plural(int64(n), "other queue pair")
-}
-
-// naksTo counts the NAKs that the peer of a requester sent.
-func (x *index) naksTo(q *record.QP) int64 {
-	for i := range x.r.QPs {
-		if p := &x.r.QPs[i]; qpActor(p) == q.Peer {
-			return p.NAKsSent
-		}
-	}
-	return 0
 }

@@ -126,9 +126,24 @@ func (t *text) explained(i, among int) {
 	t.waterfall(f)
 	d := metrics.DominantStage(t.r, i)
 	if d.Stage != "" {
-		t.prose(fmt.Sprintf("%s %s: %s", percent(d.Milli), d.Stage, d.How), t.paint.bold)
+		t.prose(dominantLine(&d), t.paint.bold)
 	}
-	t.ceiling(i, d.How)
+	t.ceiling(i)
+}
+
+// dominantLine says what took most of a message's time. Stages of one cause are
+// listed with the share of each.
+func dominantLine(d *metrics.Dominant) string {
+	if len(d.Parts) == 1 {
+		return fmt.Sprintf("%s %s: %s", percent(d.Milli), d.Stage, d.How)
+	}
+	var parts []string
+	for _, p := range d.Parts {
+		if p.Milli > 0 {
+			parts = append(parts, percent(p.Milli)+" "+p.Stage)
+		}
+	}
+	return fmt.Sprintf("%s due to %s (%s): %s", percent(d.Milli), d.Where, strings.Join(parts, ", "), d.How)
 }
 
 // percent writes thousandths as a share.
@@ -316,9 +331,9 @@ func placeOf(b bar) string {
 	return node
 }
 
-// ceiling writes what each hop and limit allows beside what was reached; said is
-// the explanation that stands above already.
-func (t *text) ceiling(i int, said string) {
+// ceiling writes what each hop and limit allows beside what was reached, and
+// what explains the gap.
+func (t *text) ceiling(i int) {
 	c := metrics.Ceilings(t.r)[i]
 	if c == nil {
 		return
@@ -335,10 +350,11 @@ func (t *text) ceiling(i int, said string) {
 	t.table(tab)
 	line := fmt.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
 	if c.MeasuredBps > 0 {
-		line = fmt.Sprintf("reached %s of at best %s (%s); what is missing: %s", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At, c.Explains)
-		if c.How != said {
-			line += ": " + c.How
+		line = fmt.Sprintf("reached %s of at best %s (%s); what is missing: ", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+		if !strings.HasSuffix(c.How, c.Explains) { // else it is no more than the place
+			line += c.Explains + ": "
 		}
+		line += c.How
 		if c.Reached {
 			line = fmt.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
 		}

@@ -1,0 +1,129 @@
+package metrics_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
+)
+
+// simulate runs a shipped scenario, or one given as text.
+func simulate(t *testing.T, scenario string, set ...string) *record.Run {
+	t.Helper()
+	opt := run.Options{Scenario: scenario, Set: set, Workers: 1}
+	if strings.Contains(scenario, "\n") {
+		opt.Scenario, opt.Text = "test", []byte(scenario)
+	}
+	r, _, err := run.Do(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Three links, each slower than the one before it.
+const narrowing = `
+name: narrowing
+stack: rocev2
+dcqcn: none
+topology:
+  hosts: [a, b]
+  switches: [s, t]
+  links:
+    - {between: [a, s], rate: 400Gbps, length: 5m}
+    - {between: [s, t], rate: 100Gbps, length: 5m}
+    - {between: [t, b], rate: 25Gbps, length: 5m}
+workload: [{flow: {from: a, to: b, size: 2MB}}]
+`
+
+const losing = `
+name: losing
+topology: {star: {hosts: 2, link: 100Gbps}, links: [{between: [h0, sw]}]}
+workload: [{flow: {from: h0, to: h1, size: 1MB, count: 3}}]
+`
+
+// What took most of a message's time is laid at the door of the port or host
+// that the topology makes responsible, and the shares belong to that place.
+func TestResponsible(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		scenario string
+		set      []string
+		flow     int
+		where    string
+		says     []string
+		never    []string
+	}{
+		// h14 takes four flows at its one link, leaf3:5; h4->h5 shares only uplinks.
+		{"pauses spread from an incast elsewhere", "victim-flow", nil, 4, "leaf3:5",
+			[]string{"PFC held h4:1, behind it leaf1:6, spine1:3, because leaf3:5, which this message does not take but 4 other queue pairs do,"}, []string{"spine1:2"}},
+		{"all waits stem from a slow host", "slow-receiver", []string{"stack=rocev2-pfc-only"}, 0, "receive buffer of h3",
+			[]string{"h3 takes data only at 40.0 Gb/s"}, nil},
+		{"a full receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, 0, "receive buffer of h3",
+			[]string{"h3:1 dropped", "NIC receive buffer full", "h3 takes data at 40.0 Gb/s"}, nil},
+		{"the hop that dropped", "incast-4to1", []string{"stack=rocev2-none"}, 3, "sw:5", []string{"sw:5 dropped 61,389 frames (egress threshold)"}, nil},
+		{"the hop that marked", "incast-4to1", nil, 2, "sw:5", []string{"DCQCN held h2 qp 0", "from h4; sw:5 marked"}, nil},
+		{"a link that loses", losing, []string{"topology.links[0].loss=0.3"}, 0, "h0:1", []string{"h0:1 dropped", "(link loss)"}, nil},
+		{"what the queue pair sent again is not said of the message", losing, []string{"topology.star.drop_every=50"}, 0, "h0:1",
+			[]string{"in the life of h0 qp 0"}, []string{"h0 qp 0 sent"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := simulate(t, tt.scenario, tt.set...)
+			d, c := metrics.DominantStage(r, tt.flow), metrics.Ceilings(r)[tt.flow]
+			if c.Reached && d.Where != tt.where || !c.Reached && c.Explains != tt.where {
+				t.Errorf("%s (%s), ceiling %s (%s); want %s", d.Where, d.How, c.Explains, c.How, tt.where)
+			}
+			for _, s := range tt.says {
+				if !strings.Contains(d.How+c.How, s) {
+					t.Errorf("neither %q nor %q says %q", d.How, c.How, s)
+				}
+			}
+			for _, s := range tt.never {
+				if strings.Contains(d.How+c.How, s) {
+					t.Errorf("%q or %q says %q", d.How, c.How, s)
+				}
+			}
+			checkParts(t, r, tt.flow, &d)
+		})
+	}
+}
+
+// checkParts holds the shares of a cause against the account.
+func checkParts(t *testing.T, r *record.Run, flow int, d *metrics.Dominant) {
+	t.Helper()
+	var sum, milli int64
+	for _, p := range d.Parts {
+		sum += int64(p.TimePS)
+		milli += p.Milli
+	}
+	if sum != int64(d.TimePS) || len(d.Parts) == 0 || d.Parts[0].Stage != d.Stage {
+		t.Errorf("parts %+v are not %d ps, the longest %s", d.Parts, d.TimePS, d.Stage)
+	}
+	if n := int64(len(d.Parts)); milli < d.Milli-n || milli > d.Milli+n {
+		t.Errorf("parts %+v are not %d thousandths", d.Parts, d.Milli)
+	}
+	if d.TimePS > r.Flows[flow].CompletionPS {
+		t.Errorf("%d ps of %d", d.TimePS, r.Flows[flow].CompletionPS)
+	}
+}
+
+// Of two queues on the way each is counted at its own port.
+func TestQueuesStandApart(t *testing.T) {
+	r := simulate(t, narrowing)
+	f, d := &r.Flows[0], metrics.DominantStage(r, 0)
+	at := map[string]int64{}
+	for _, s := range f.Account {
+		if s.Name == "queue" {
+			at[s.Where] += int64(s.Time)
+		}
+	}
+	if at["s:2"] == 0 || at["t:2"] == 0 {
+		t.Fatalf("one queue only: %v", at)
+	}
+	if d.Where != "t:2" || d.Stage != "queue" || int64(d.TimePS) != at["t:2"] {
+		t.Errorf("%d ps of %s at %s, the account has %v", d.TimePS, d.Stage, d.Where, at)
+	}
+}

@@ -1,0 +1,179 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// The functions below look for what stands behind a wait: the port or host at
+// the root of a tree of pauses, the port that dropped, the port that marked.
+
+// counts is the part, one in so many, that the pauses of a port must have of
+// what they are to explain.
+const counts = 10
+
+// walk follows the pauses from a held port towards their root. Each time the
+// peer's ingress buffer sent XOFF; of the egress ports that drain that buffer
+// the one with the longest queue filled it; if that was itself paused for a
+// good part of the time, what paused it comes next. held are the ports that
+// were paused, root is the first that was not; with root nil a host's receive
+// buffer ended the walk, or, with host empty too, the record does not tell.
+func (x *index) walk(port string, class int) (held []string, root *record.Port, host string) {
+	p := x.ports[actor(port, class)]
+	for p != nil && !slices.Contains(held, PortName(p)) {
+		held = append(held, PortName(p))
+		node := nodeOf(p.Peer)
+		if x.hosts[node] {
+			return held, nil, node
+		}
+		next := x.fullest(p.Peer, class)
+		if next == nil {
+			return held, nil, ""
+		}
+		if next.PausedPS == 0 || next.PausedPS < p.PausedPS/counts {
+			return held, next, ""
+		}
+		p = next
+	}
+	return held, nil, ""
+}
+
+func actor(port string, class int) string { return fmt.Sprintf("%s prio %d", port, class) }
+
+// fullest is, of the egress ports that data of a class takes after entering by
+// a port, the one with the longest queue; nil if the record names none.
+func (x *index) fullest(ingress string, class int) (p *record.Port) {
+	for _, e := range x.egressOf(x.class(x.in[ingress], class), ingress, class) {
+		if p == nil || cmp.Or(cmp.Compare(e.MeanQueueBytes, p.MeanQueueBytes), cmp.Compare(e.PeakQueueBytes, p.PeakQueueBytes)) > 0 {
+			p = e
+		}
+	}
+	return p
+}
+
+// sayPaused follows the pauses to the port that could not send as fast as it
+// was fed, or to the host that did not take what arrived.
+func (x *index) sayPaused(port string, q *record.QP) (where, how string) {
+	held, root, host := x.walk(port, q.Limits.Class)
+	how = "PFC held " + port
+	if len(held) > 1 {
+		how += ", behind it " + strings.Join(held[1:], ", ")
+	}
+	where, because := x.sayRoot(root, host, q)
+	if where == "" {
+		return port, how + because
+	}
+	return where, how + ", because " + because
+}
+
+// sayRoot tells what ended a walk; where is empty when the record does not tell.
+func (x *index) sayRoot(root *record.Port, host string, q *record.QP) (where, because string) {
+	switch {
+	case root != nil:
+		return PortName(root), fmt.Sprintf("%s%s could not send as fast as it was fed", PortName(root), x.sharedBy(PortName(root), q))
+	case host != "":
+		rate := ""
+		for i := range x.r.Ports {
+			if l := &x.r.Ports[i].Limits; x.r.Ports[i].Node == host && l.DrainBps > 0 {
+				rate = " only at " + FormatRate(l.DrainBps)
+			}
+		}
+		return bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
+	}
+	return "", "; the record does not show what filled the buffer behind it"
+}
+
+// sayQueue tells where a message queued; if that port was itself paused for a
+// good part of the message's time, what paused it is the cause.
+func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how string) {
+	how = "it waited in the queue of " + port + x.sharedBy(port, q)
+	if p := x.ports[actor(port, q.Limits.Class)]; p != nil && p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts {
+		held, root, host := x.walk(port, q.Limits.Class)
+		if at, because := x.sayRoot(root, host, q); at != "" {
+			how = strings.TrimSuffix(how, ",") + ", held by PFC"
+			if len(held) > 1 {
+				how += " as were " + strings.Join(held[1:], ", ")
+			}
+			return at, how + ", because " + because
+		}
+	}
+	return port, strings.TrimSuffix(how, ",")
+}
+
+// mostMarked is the port of a queue pair's path that marked most in its class;
+// nil if none did.
+func (x *index) mostMarked(q *record.QP) (most *record.Port) {
+	for _, h := range q.Limits.Path {
+		if p := x.ports[actor(h.Port, q.Limits.Class)]; p != nil && p.Marked > 0 && (most == nil || p.Marked > most.Marked) {
+			most = p
+		}
+	}
+	return most
+}
+
+// mostDropped is the port of a queue pair's path that dropped most in its class
+// for one cause, on its way out or in; nil if none did.
+func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) {
+	for _, h := range q.Limits.Path {
+		for _, end := range []string{h.Port, h.Peer} {
+			p := x.ports[actor(end, q.Limits.Class)]
+			if p == nil {
+				continue
+			}
+			for _, d := range p.DropCauses {
+				if d.Count > most.Count {
+					port, most = p, d
+				}
+			}
+		}
+	}
+	return port, most
+}
+
+// receiveFull is the cause of drops at a host port whose receive buffer is full.
+const receiveFull = "NIC receive buffer full"
+
+// sayLoss tells of the time that a loss cost, and which port dropped. The
+// record counts what a queue pair sent again, not what a message did.
+func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
+	me := qpActor(q)
+	where = me
+	how = fmt.Sprintf("a loss had to be noticed: %s, %s in the life of %s", plural(x.naksTo(q), "NAK"), plural(q.Timeouts, "timeout"), me)
+	if stage == "resending" {
+		where = port
+		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
+	}
+	p, drop := x.mostDropped(q)
+	if p == nil {
+		return where, how
+	}
+	how += fmt.Sprintf("; %s dropped %s (%s)", PortName(p), plural(drop.Count, "frame"), drop.Cause)
+	if drop.Cause == receiveFull {
+		how += x.drainOf(p)
+		return bufferOf(p.Node), how
+	}
+	return PortName(p), how
+}
+
+// drainOf says how fast a host port's receive buffer is drained, if that is
+// limited, in words that follow.
+func (x *index) drainOf(p *record.Port) string {
+	if p.Limits.DrainBps == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s takes data at %s", p.Node, FormatRate(p.Limits.DrainBps))
+}
+
+// naksTo counts the NAKs that the peer of a requester sent.
+func (x *index) naksTo(q *record.QP) int64 {
+	for i := range x.r.QPs {
+		if p := &x.r.QPs[i]; qpActor(p) == q.Peer {
+			return p.NAKsSent
+		}
+	}
+	return 0
+}

@@ -14,6 +14,13 @@ import (
 // reached. All that hold are named: with one, changing it alone lets the queue
 // grow; with several, each would have been enough.
 
+// Causes of drops that explain other things, as the record names them.
+const (
+	egressFull   = "egress threshold"
+	headroomFull = "headroom exceeded"
+	receiveFull  = "NIC receive buffer full"
+)
+
 // queueCauses says why egress port p stayed below limit in its class.
 func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	qps := x.class(x.out[PortName(p)], p.Class)
@@ -21,6 +28,11 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 		return []string{"no data of its class takes this port, only ACKs, NAKs or CNPs"}
 	}
 	var causes []string
+	for _, d := range p.DropCauses {
+		if d.Cause == egressFull {
+			causes = append(causes, fmt.Sprintf("%s dropped there at the egress threshold kept the queue short", plural(d.Count, "frame")))
+		}
+	}
 	if p.TxBytes <= limit {
 		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed in all")
 	}
@@ -122,12 +134,12 @@ func (x *index) inputCause(out []*record.Port) string {
 	return fmt.Sprintf("the %d ports that feed %s bring %s together, no more than it sends (%s)", feeds, PortName(out[0]), FormatRate(rate), FormatRate(out[0].RateBps))
 }
 
-// feeds counts the ports from which data reaches egress port p, and adds up
-// their rates.
+// feeds counts the ports from which data of any class reaches egress port p, and
+// adds up their rates: classes share what the port sends.
 func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
 	name := PortName(p)
 	seen := map[string]bool{}
-	for _, i := range x.class(x.out[name], p.Class) {
+	for _, i := range x.out[name] {
 		k := x.hop(i, name)
 		if k < 1 {
 			continue
@@ -254,5 +266,11 @@ func (x *index) because(causes []string, qps []int) string {
 			}
 		}
 	}
-	return fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
+	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
+	for _, i := range qps {
+		if p, d := x.mostDropped(&x.r.QPs[i]); p != nil {
+			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, PortName(p), plural(d.Count, "frame"), d.Cause)
+		}
+	}
+	return ended
 }

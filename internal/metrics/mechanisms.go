@@ -55,6 +55,7 @@ const (
 	HeadroomDrop record.Mechanism = "headroom drop"
 	EgressDrop   record.Mechanism = "egress threshold drop"
 	ReceiveXOFF  record.Mechanism = "receive buffer XOFF"
+	ReceiveDrop  record.Mechanism = "receive buffer drop"
 	WindowHeld   record.Mechanism = "window"
 	Pacing       record.Mechanism = "pacing"
 )
@@ -83,7 +84,8 @@ func Mechanisms(r *record.Run, places int) []State {
 		x.state(record.XOFFCross, "PFC is off at every switch port that carried data", x.xoffPlaces()),
 		x.state(HeadroomDrop, "there is no lossless class", x.headroomPlaces()),
 		x.state(EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
-		x.state(ReceiveXOFF, "every host takes data as fast as it arrives", x.receivePlaces()),
+		x.state(ReceiveXOFF, x.receiveOff(), x.receivePlaces()),
+		x.state(ReceiveDrop, fastHosts, x.receiveDropPlaces()),
 		x.state(record.SequenceGap, "nothing was sent", x.gapPlaces()),
 		x.state(record.AckTimeout, "no sender has a retransmission timer", x.timeoutPlaces()),
 		x.state(record.RNR, "every responder has receive work requests enough", x.rnrPlaces()),
@@ -167,6 +169,9 @@ func (x *index) markPlaces() []Place {
 		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 {
 			return false
 		}
+		if p.Limits.PMax == 0 {
+			kmin = p.Limits.KMaxBytes // nothing is marked below it
+		}
 		place.Value, place.Threshold, place.AtPS = p.PeakQueueBytes, kmin, p.PeakQueuePS
 		place.reason = func() string { return x.whyNotMarked(p) }
 		return true
@@ -174,7 +179,11 @@ func (x *index) markPlaces() []Place {
 }
 
 func (x *index) whyNotMarked(p *record.Port) string {
-	if p.PeakQueueBytes > p.Limits.KMinBytes {
+	limit := p.Limits.KMinBytes
+	if p.Limits.PMax == 0 {
+		limit = p.Limits.KMaxBytes
+	}
+	if p.PeakQueueBytes > limit {
 		for _, i := range x.class(x.out[PortName(p)], p.Class) {
 			if !x.r.QPs[i].Limits.ECT {
 				return "the packets are not ECN-capable (ECT)"
@@ -184,7 +193,11 @@ func (x *index) whyNotMarked(p *record.Port) string {
 			100*p.Limits.PMax, FormatBytes(p.Limits.KMaxBytes))
 	}
 	qps := x.class(x.out[PortName(p)], p.Class)
-	return x.because(appendNonEmpty(x.queueCauses(p, p.Limits.KMinBytes), x.pauseCause(p), x.cutCause(qps)), qps)
+	causes := appendNonEmpty(x.queueCauses(p, limit), x.pauseCause(p), x.cutCause(qps))
+	if limit > p.Limits.KMinBytes && p.PeakQueueBytes > p.Limits.KMinBytes {
+		return "with Pmax 0 packets are marked only above Kmax; " + x.because(causes, qps)
+	}
+	return x.because(causes, qps)
 }
 
 // responder reports whether q answers requests rather than making them.
@@ -216,7 +229,8 @@ func (x *index) cutPlaces() []Place {
 			if q.CNPsReceived == 0 {
 				return "no CNP reached it"
 			}
-			return plural(q.CNPsReceived, "CNP") + " reached it, but lowered no rate before the end"
+			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
+				plural(q.CNPsReceived, "CNP"), FormatRate(q.MinRateBps))
 		}
 		return q.Limits.CC && !responder(q)
 	})
@@ -285,7 +299,7 @@ func (x *index) xoffPlaces() []Place {
 
 func (x *index) headroomPlaces() []Place {
 	return x.onPorts(HeadroomDrop, func(p *record.Port, place *Place) bool {
-		place.drops(p, "headroom exceeded")
+		place.drops(p, headroomFull)
 		place.Value, place.Threshold = p.PeakHeadroom, p.Limits.HeadroomBytes
 		place.reason = func() string {
 			if x.acts[actKey{record.XOFFCross, portActor(p)}].Count == 0 {
@@ -313,7 +327,7 @@ func (x *index) egressPlaces() []Place {
 			return false
 		}
 		place.approach(a)
-		place.drops(p, "egress threshold")
+		place.drops(p, egressFull)
 		place.reason = func() string {
 			qps := x.class(x.out[PortName(p)], p.Class)
 			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps)), qps)
@@ -330,6 +344,35 @@ func (x *index) receivePlaces() []Place {
 		}
 		place.approach(a)
 		place.reason = func() string { return x.whyNotReceive(p) }
+		return true
+	})
+}
+
+// fastHosts is why no receive buffer does anything.
+const fastHosts = "every host takes data as fast as it arrives"
+
+// receiveOff says why no receive buffer sends XOFF.
+func (x *index) receiveOff() string {
+	for i := range x.r.Ports {
+		if p := &x.r.Ports[i]; x.hosts[p.Node] && p.Limits.DrainBps > 0 {
+			return fmt.Sprintf("PFC is off, although %s takes data only at %s", p.Node, FormatRate(p.Limits.DrainBps))
+		}
+	}
+	return fastHosts
+}
+
+// receiveDropPlaces are the receive buffers that are drained at a limited rate.
+// How full one was is known where it could send XOFF.
+func (x *index) receiveDropPlaces() []Place {
+	return x.onPorts(ReceiveDrop, func(p *record.Port, place *Place) bool {
+		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 || len(x.class(x.in[PortName(p)], p.Class)) == 0 {
+			return false
+		}
+		place.drops(p, receiveFull)
+		place.reason = func() string { return "every frame found room in it" }
+		if a := p.Limits.Receive; a != nil {
+			place.Value, place.Threshold, place.AtPS = a.Value, p.Limits.BufferBytes, a.At
+		}
 		return true
 	})
 }

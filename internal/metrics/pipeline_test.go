@@ -127,3 +127,50 @@ func TestQueuesStandApart(t *testing.T) {
 		t.Errorf("%d ps of %s at %s, the account has %v", d.TimePS, d.Stage, d.Where, at)
 	}
 }
+
+const twoClasses = `
+name: two classes
+stack: rocev2-pfc-only
+topology: {star: {hosts: 4, link: 100Gbps}}
+switch: {pfc: {enabled: [3, 4]}}
+workload:
+  - flow: {from: h0, to: h3, size: 5MB, class: 3}
+  - flow: {from: h1, to: h3, size: 5MB, class: 4}
+`
+
+// Reasons that the report gave although the record shows another.
+func TestReasonsAreTrue(t *testing.T) {
+	ecn := []string{"stack=rocev2-ecn-only", "switch.ecn.kmin=30MB", "switch.ecn.kmax=100MB"}
+	for _, tt := range []struct {
+		name      string
+		scenario  string
+		set       []string
+		mechanism record.Mechanism
+		fired     bool
+		says      string
+		never     string
+	}{
+		{"another class feeds the port too", twoClasses, nil, record.XOFFCross, false, "what met there ended before more had gathered: 5.08 MB from h1 qp 0 in all", "one port feeds"},
+		{"drops kept the queue below Kmin", "incast-4to1", ecn, record.ECNMark, false, "61,389 frames dropped there at the egress threshold kept the queue short", "ended"},
+		{"without PFC a slow host sends no XOFF", "slow-receiver", []string{"stack=rocev2-none"}, metrics.ReceiveXOFF, false,
+			"off: PFC is off, although h3 takes data only at 40.0 Gb/s", "as fast as"},
+		{"its receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, metrics.ReceiveDrop, true, "", ""},
+		{"with PFC it does not", "slow-receiver", []string{"stack=rocev2-pfc-only"}, metrics.ReceiveDrop, false, "every frame found room in it", ""},
+		{"fast hosts drop nothing", "incast-4to1", nil, metrics.ReceiveDrop, false, "off: every host takes data as fast as it arrives", ""},
+		{"Pmax 0 marks above Kmax only", "slow-receiver", []string{"switch.ecn.pmax=0", "switch.ecn.kmin=1KB", "switch.ecn.kmax=8MB"}, record.ECNMark, false, "with Pmax 0 packets are marked only above Kmax; ", "chance"},
+		{"a minimum rate at the line's", "incast-4to1", []string{"dcqcn.rpg_min_rate=400Gbps"}, record.RateCut, false, "left its rate at 400 Gb/s: it was at the minimum rate already", "before the end"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, s := range metrics.Mechanisms(simulate(t, tt.scenario, tt.set...), 0) {
+				if s.Mechanism != tt.mechanism {
+					continue
+				}
+				if s.Fired > 0 != tt.fired || !strings.Contains(s.Why, tt.says) || tt.never != "" && strings.Contains(s.Why, tt.never) {
+					t.Errorf("fired at %d: %q, want %q and not %q", s.Fired, s.Why, tt.says, tt.never)
+				}
+				return
+			}
+			t.Errorf("%s is not listed", tt.mechanism)
+		})
+	}
+}

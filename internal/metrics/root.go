@@ -134,9 +134,6 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 	return port, most
 }
 
-// receiveFull is the cause of drops at a host port whose receive buffer is full.
-const receiveFull = "NIC receive buffer full"
-
 // sayLoss tells of the time that a loss cost, and which port dropped. The
 // record counts what a queue pair sent again, not what a message did.
 func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {

@@ -43,7 +43,7 @@ func newFidelity() *cobra.Command {
 	flags.BoolVar(&f.short, "short", false, "leave out what takes long")
 	flags.BoolVar(&f.list, "list", false, "list the cases and run nothing")
 	flags.StringVar(&f.data, "data", "", "`DIR` that holds ns3/, the reference runs (default: $HOPSCOPE_DATA)")
-	flags.StringVar(&f.record, "record", "", "write the table to `DIR`, in a file named after date and commit")
+	flags.StringVar(&f.record, "record", "", "write the table to `DIR`, in a new file named after date and commit")
 	flags.StringVar(&f.json, "json", "", "write the figures as JSON to `FILE` (-: to standard output, instead of the table)")
 	flags.IntVar(&f.workers, "workers", 0, "cases that run at the same time; figures do not depend on it (default: all cores)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no table and no progress")
@@ -66,8 +66,10 @@ func (f *fidelityFlags) options(c *cobra.Command, args []string) (fidelity.Optio
 	} else if f.workers < 1 {
 		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
 	}
-	if info, err := os.Stat(f.record); f.record != "" && (err != nil || !info.IsDir()) {
-		return opt, fmt.Errorf("--record %s: there is no such directory; make it, or name another", f.record)
+	if f.record != "" {
+		if err := os.MkdirAll(f.record, 0o755); err != nil {
+			return opt, fmt.Errorf("--record %s: it must name a directory, or one that can be made (%w)", f.record, err)
+		}
 	}
 	return opt, checkJSON(f.json)
 }
@@ -145,7 +147,8 @@ func (f *fidelityFlags) finish(c *cobra.Command, r *fidelity.Result, err error, 
 	return nil
 }
 
-// recordFidelity writes the whole table to dir/<date>-<commit>.txt.
+// recordFidelity writes the whole table to dir/<date>-<commit>.txt; a record of
+// the same day and commit stays, the next one ends in -2, -3 and so on.
 func recordFidelity(dir string, r *fidelity.Result, opt fidelity.Options, date, commit string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Fidelity of hopscope at commit %s, %s", commit, date)
@@ -164,7 +167,27 @@ func recordFidelity(dir string, r *fidelity.Result, opt fidelity.Options, date, 
 	if err := report.FidelityEnd(&b, r, report.TextOptions{}); err != nil {
 		return err
 	}
-	return report.WriteFile(filepath.Join(dir, date+"-"+commit+".txt"), b.Bytes())
+	name, err := freeName(filepath.Join(dir, date+"-"+commit), ".txt")
+	if err != nil {
+		return err
+	}
+	return report.WriteFile(name, b.Bytes())
+}
+
+// freeName is the first of base+ext, base-2+ext, base-3+ext ... that names no
+// file yet.
+func freeName(base, ext string) (string, error) {
+	name := base + ext
+	for n := 2; ; n++ {
+		_, err := os.Lstat(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return name, nil
+		case err != nil:
+			return "", err
+		}
+		name = fmt.Sprintf("%s-%d%s", base, n, ext)
+	}
 }
 
 // commit is the commit that the program was built from, with "-dirty" when

@@ -41,7 +41,7 @@ func Catalogue() (out []Info) {
 func catalogue() []kase {
 	all := []kase{
 		{Info: Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, run: (*checker).goodput},
-		{Info: Info{Name: "F3", Title: "every 256th packet lost: go-back-0 livelock, go-back-N"}, run: (*checker).loss},
+		{Info: Info{Name: "F3", Title: "every 256th packet lost: go-back-0 livelock, go-back-N, selective repeat"}, run: (*checker).loss},
 		{Info: Info{Name: "F4", Title: "timeout and RNR retries"}, run: (*checker).timeouts},
 		{Info: Info{Name: "F5", Title: "protection: wrong R_Key, no REMOTE_WRITE"}, run: (*checker).protection},
 		{Info: Info{Name: "F6", Title: "DCQCN fixed point: queue, marking, CNPs"}, run: (*checker).fixedPoint},

@@ -243,17 +243,23 @@ func observeTimeout(t *testing.T, l *loop) string {
 	return "strange"
 }
 
-// TestRequesterStates: every cell of the requester's table.
+// TestRequesterStates: every cell of the requesters' tables.
 func TestRequesterStates(t *testing.T) {
-	table := tables(t)[`requester \ event`]
+	requesterStates(t, "nic", `requester \ event`)
+	requesterStates(t, "selective-repeat", `selective requester \ event`)
+	requesterStates(t, "irn", `selective requester \ event`)
+}
+
+func requesterStates(t *testing.T, preset, page string) {
+	table := tables(t)[page]
 	enter := map[string]func(*loop){
 		"send":     func(l *loop) {},
-		"resend":   func(l *loop) { l.ack(SynNAKSeq, 1); l.poll1() },
+		"resend":   func(l *loop) { l.nak(1, span{0, 2}); l.poll1() },
 		"rnr-wait": func(l *loop) { l.ack(SynRNR|12, 1) },
 	}
 	events := map[string]func(*loop){
 		"ACK of all sent": func(l *loop) { l.ack(SynACK, 3) },
-		"NAK 0x60":        func(l *loop) { l.ack(SynNAKSeq, 2) },
+		"NAK 0x60":        func(l *loop) { l.nak(2, span{0, 1}) },
 		"RNR NAK":         func(l *loop) { l.ack(SynRNR|12, 2) },
 		"timeout":         func(l *loop) { l.expireBefore(l.qp[0].rtoAt) },
 		"RNR timer":       func(l *loop) { l.expireBefore(l.qp[0].rnrUntil) },
@@ -261,18 +267,18 @@ func TestRequesterStates(t *testing.T) {
 	cells := 0
 	for state, prepare := range enter {
 		for event, act := range events {
-			l := newLoop(t, mustPreset(t, "nic"), attrs(), attrs())
+			l := newLoop(t, mustPreset(t, preset), attrs(), attrs())
 			l.post(0, WorkRequest{Bytes: 10 * 4096})
 			for range 4 {
 				l.poll1()
 			}
 			prepare(l)
 			if got := l.qp[0].reqState.String(); got != state {
-				t.Fatalf("prepared %s, got %s", state, got)
+				t.Fatalf("%s: prepared %s, got %s", preset, state, got)
 			}
 			act(l)
 			if got, want := l.qp[0].reqState.String(), table[state][event]; got != want {
-				t.Errorf("%s, %s: %s, the page says %q", state, event, got, want)
+				t.Errorf("%s: %s, %s: %s, the page says %q", preset, state, event, got, want)
 			}
 			cells++
 		}
@@ -280,6 +286,14 @@ func TestRequesterStates(t *testing.T) {
 	if cells != 15 || len(table) != 3 {
 		t.Errorf("%d cells, %d rows", cells, len(table))
 	}
+}
+
+// nak is a sequence error NAK; go-back-N reads no ranges.
+func (l *loop) nak(psn uint32, missing span) {
+	g := gaps{latest: missing.from + missing.n, n: 1, r: [nakRanges]span{missing}}
+	word := g.pack()
+	l.qp[0].Receive(l.now, &packet.Packet{Kind: packet.Ack, Opcode: OpAck, PSN: psn, AETH: uint32(SynNAKSeq) << 24,
+		DMALen: uint32(word), Payload: uint32(word >> 32)}, new(Replies))
 }
 
 func (l *loop) poll1() {
@@ -299,9 +313,15 @@ func (l *loop) expireBefore(at units.Time) {
 	}
 }
 
-// TestResponderStates: every cell of the responder's table.
+// TestResponderStates: every cell of the responders' tables.
 func TestResponderStates(t *testing.T) {
-	table := tables(t)[`responder \ packet`]
+	responderStates(t, "nic", `responder \ packet`)
+	responderStates(t, "selective-repeat", `selective responder \ packet`)
+	responderStates(t, "irn", `selective responder \ packet`)
+}
+
+func responderStates(t *testing.T, preset, page string) {
+	table := tables(t)[page]
 	send := func(q *QP, psn uint32) (out Replies) {
 		q.Receive(0, &packet.Packet{Opcode: OpSendOnly, PSN: psn, Payload: 1, Flags: packet.AckReq}, &out)
 		return out
@@ -318,7 +338,7 @@ func TestResponderStates(t *testing.T) {
 	cells := 0
 	for state, prepare := range enter {
 		for _, event := range []string{"expected", "ahead", "duplicate", "SEND, no receive"} {
-			l := newLoop(t, mustPreset(t, "nic"), attrs(), attrs())
+			l := newLoop(t, mustPreset(t, preset), attrs(), attrs())
 			q := &l.qp[0]
 			for psn := range uint32(5) {
 				send(q, psn)
@@ -334,7 +354,7 @@ func TestResponderStates(t *testing.T) {
 			out := send(q, psn)
 			got := q.rspState.String() + ", " + answer(&out)
 			if want := table[state][event]; got != want {
-				t.Errorf("%s, %s: %s, the page says %q", state, event, got, want)
+				t.Errorf("%s: %s, %s: %s, the page says %q", preset, state, event, got, want)
 			}
 			if event == "duplicate" && out.P[0].PSN != 4 {
 				t.Errorf("%s: duplicate answered with PSN %d, want the latest accepted", state, out.P[0].PSN)

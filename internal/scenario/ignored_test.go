@@ -41,6 +41,8 @@ func TestIdleAndEndless(t *testing.T) {
 			"hosts.h1.rx_xoff has no effect: without drain_rate", []string{"hosts.h1.drain_rate=10Gbps"}},
 		{"PCP map without PCP", starOf2 + oneFlow + "vlan: true\n", []string{"switch.pcp_to_priority={4: 3}"},
 			"switch.pcp_to_priority has no effect: switches trust the DSCP", []string{"switch.trust=pcp"}},
+		{"bitmap with go-back-N", starOf2 + oneFlow, []string{"nic.bitmap=64"},
+			"nic.bitmap has no effect: go-back-n keeps nothing that arrives ahead", []string{"stack=rocev2-lossy"}},
 		{"first of two ports", twoNICs + "workload: [flow: {from: a, to: b, size: 1MB, qps: 4}]\n", nil,
 			"workload: a means its first port, a:1, whatever qps is; write a:2", []string{"workload[0].flow.from='a:2'", "workload[0].flow.to='b:2'"}},
 		{"no receives", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.receives=none"},

@@ -113,6 +113,9 @@ func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) 
 // ParseStack is Parse with the stack replaced as by LoadStack.
 func ParseStack(file string, src []byte, stack string, set []string, seed *uint64) (*Valid, error) {
 	root, bad := parseTree(file, src)
+	if kind := foreign(src); kind != "" && (bad != nil || root.kind != mappingNode) {
+		return nil, pos{file: file}.errorf("%s", kind)
+	}
 	if bad != nil {
 		return nil, bad
 	}
@@ -140,6 +143,9 @@ func (c changes) apply(root *node) *Error {
 		if bad := applySet(root, s); bad != nil {
 			return bad
 		}
+	}
+	if c.stack != "" && root.get("ns3") != nil {
+		return pos{file: "--stacks"}.errorf("an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack, so there are none to compare; vary its keys with hopscope run, such as --set ns3.ENABLE_QCN=0")
 	}
 	if c.stack != "" {
 		if bad := setStack(root, c.stack); bad != nil {

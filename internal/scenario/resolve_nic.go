@@ -208,7 +208,11 @@ func (r *resolver) checkRecovery() {
 		a, b := &r.v.Transports[r.v.NICs[src].Transport], &r.v.Transports[r.v.NICs[dst].Transport]
 		switch s, d := &r.nics[src], &r.nics[dst]; {
 		case s.recovery != d.recovery && (a.Selective() || b.Selective()):
-			r.d.fail(s.obj.keyPos("recovery"), "%s recovers by %s and its peer %s by %s; both ends of a connection need the same",
+			o := s.obj
+			if !o.has("recovery") {
+				o = d.obj
+			}
+			r.d.fail(o.keyPos("recovery"), "%s recovers by %s and its peer %s by %s; both ends of a connection need the same",
 				r.v.Graph.Nodes[src].Name, s.recovery, r.v.Graph.Nodes[dst].Name, d.recovery)
 			return
 		case a.Selective() && b.Bitmap < a.Bitmap:

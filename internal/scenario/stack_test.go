@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Each stack switches on what it says and nothing else.
@@ -36,6 +38,42 @@ func TestStacks(t *testing.T) {
 		}
 		if len(v.Warnings) > 0 {
 			t.Errorf("%s alone warns: %v", s.Name, v.Warnings)
+		}
+	}
+}
+
+// A stack's recovery holds unless the scenario has another; IRN brings its
+// window and timeouts, a BDP of the idle path and 320 and 100 us (SIGCOMM 2018).
+func TestRecovery(t *testing.T) {
+	const irnLow, irnHigh = 100 * units.Microsecond, 320 * units.Microsecond
+	for _, c := range []struct {
+		text      string
+		recovery  rdma.Recovery
+		window    bool
+		low, high units.Time
+		bitmap    int
+	}{
+		{"", rdma.GoBackN, false, 0, rdma.TimeoutCode(14), 0},
+		{"stack: rocev2-lossy\n", rdma.SelectiveRepeat, false, 0, rdma.TimeoutCode(14), 512},
+		{"stack: rocev2-lossy\nnic: {recovery: go-back-n}\n", rdma.GoBackN, false, 0, rdma.TimeoutCode(14), 0},
+		{"stack: rocev2-lossy\nnic: {timeout: 8, bitmap: 64}\n", rdma.SelectiveRepeat, false, 0, rdma.TimeoutCode(8), 64},
+		{"stack: rocev2-irn\n", rdma.IRN, true, irnLow, irnHigh, 512},
+		{"nic: {recovery: irn}\n", rdma.IRN, true, irnLow, irnHigh, 512},
+		{"nic: {recovery: irn, window: none}\n", rdma.IRN, false, irnLow, irnHigh, 512},
+		{"nic: {recovery: irn, timeout: 8}\n", rdma.IRN, true, irnLow, rdma.TimeoutCode(8), 512},
+		{"nic: {recovery: irn, timeout: 3}\n", rdma.IRN, true, rdma.TimeoutCode(3), rdma.TimeoutCode(3), 512},
+		{"nic: {recovery: irn, window: 4MB}\n", rdma.IRN, true, irnLow, irnHigh, 977},
+		{"nic: {recovery: irn, window: 500 bdp}\n", rdma.IRN, true, irnLow, irnHigh, 0},
+	} {
+		v := parse(t, c.text+base)
+		got := v.Transports[0]
+		if c.bitmap == 0 && got.Selective() { // what the largest window needs
+			for _, w := range v.Windows {
+				c.bitmap = max(c.bitmap, int((w+4095)/4096))
+			}
+		}
+		if got.Recovery != c.recovery || (got.Window != rdma.WindowNone) != c.window || got.TimeoutLow != c.low || got.Timeout != c.high || got.Bitmap != c.bitmap {
+			t.Errorf("%q: %v, window %v, timeouts %d and %d, bitmap %d, want %+v", c.text, got.Recovery, got.Window, got.TimeoutLow, got.Timeout, got.Bitmap, c)
 		}
 	}
 }
@@ -102,7 +140,7 @@ func TestSheets(t *testing.T) {
 			keys[n.Key+n.Value] = true
 		}
 	}
-	for _, name := range append(StackNames(), "nvidia", "paper", "strawman", "nic", "go-back-0", "ethernet", "buffer", "ecn", "headroom", "pfc-response") {
+	for _, name := range append(StackNames(), "nvidia", "paper", "strawman", "nic", "go-back-0", "selective-repeat", "irn", "ethernet", "buffer", "ecn", "headroom", "pfc-response") {
 		if got, err := Show(name); err != nil || len(got) != 1 {
 			t.Errorf("%s: %d sheets, %v", name, len(got), err)
 		}

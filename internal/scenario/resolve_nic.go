@@ -209,7 +209,7 @@ func (r *resolver) checkRecovery() {
 		switch s, d := &r.nics[src], &r.nics[dst]; {
 		case s.recovery != d.recovery && (a.Selective() || b.Selective()):
 			o := s.obj
-			if !o.has("recovery") {
+			if o.n == nil || !o.has("recovery") {
 				o = d.obj
 			}
 			r.d.fail(o.keyPos("recovery"), "%s recovers by %s and its peer %s by %s; both ends of a connection need the same",

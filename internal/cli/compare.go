@@ -24,12 +24,13 @@ const maxSeeds = 1000
 
 // compareFlags are the flags of hopscope compare.
 type compareFlags struct {
-	stacks, set []string
-	seeds       int
-	seed        uint64
-	json        string
-	workers     int
-	quiet       bool
+	input
+	stacks  []string
+	seeds   int
+	seed    uint64
+	json    string
+	workers int
+	quiet   bool
 }
 
 func newCompare(p Pipeline) *cobra.Command {
@@ -48,6 +49,7 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
+	f.foreign(flags)
 	flags.StringVar(&f.json, "json", "", "write the comparison as JSON to `FILE` (-: to standard output, instead of the table)")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no table and no progress")
@@ -55,21 +57,21 @@ func newCompare(p Pipeline) *cobra.Command {
 }
 
 func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) error {
-	if len(args) != 1 {
-		return fmt.Errorf("compare takes one scenario, not %d: a file or a name that hopscope scenarios lists", len(args))
+	base, err := f.read(args)
+	if err != nil {
+		return err
 	}
-	if args[0] == "-" {
-		return errors.New("compare reads its scenario once per stack; give a file instead of - (standard input)")
-	}
-	opt, err := f.options(c)
+	opt, err := f.compared(c)
 	if err != nil {
 		return err
 	}
 	stderr := c.ErrOrStderr()
 	watch := &watcher{meter: newMeter(stderr, f.quiet), runs: make([]run.Progress, len(opt.Stacks)*opt.Seeds)}
 	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
-		r, _, err := p.Do(ctx, run.Options{Scenario: args[0], Stack: j.Stack, Set: f.set, Seed: j.Seed, Workers: j.Workers,
-			Progress: func(now run.Progress) { watch.show(j, now) }})
+		one := base
+		one.Stack, one.Seed, one.Workers = j.Stack, j.Seed, j.Workers
+		one.Progress = func(now run.Progress) { watch.show(j, now) }
+		r, _, err := p.Do(ctx, one)
 		watch.finish(j)
 		return r, err
 	}
@@ -90,8 +92,23 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	return f.write(c, result)
 }
 
-// options checks the flags before anything runs.
-func (f *compareFlags) options(c *cobra.Command) (compare.Options, error) {
+// read finds what all stacks run: a scenario, or the one that files of another
+// simulator make.
+func (f *compareFlags) read(args []string) (run.Options, error) {
+	opt, err := f.options("compare", args)
+	if err != nil || !f.isForeign() {
+		return opt, err
+	}
+	opt.Set = nil // it comes later, with the stack
+	v, err := run.Load(opt)
+	if err != nil {
+		return opt, err
+	}
+	return run.Options{Scenario: "the scenario of " + f.given(), Text: v.Source, Set: f.set}, nil
+}
+
+// compared checks the other flags before anything runs.
+func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 	opt := compare.Options{Stacks: f.stacks, Seeds: f.seeds, Workers: f.workers}
 	if len(f.stacks) == 0 {
 		return opt, fmt.Errorf("--stacks names no stack; give some of %s", strings.Join(scenario.StackNames(), ", "))
@@ -119,9 +136,6 @@ func (f *compareFlags) options(c *cobra.Command) (compare.Options, error) {
 		if key, _, _ := strings.Cut(s, "="); key == "stack" || key == "seed" {
 			return opt, fmt.Errorf("--set %s: compare sets it itself; use --%s", s, map[string]string{"stack": "stacks", "seed": "seed"}[key])
 		}
-	}
-	if err := checkSet(f.set); err != nil {
-		return opt, err
 	}
 	return opt, checkJSON(f.json)
 }

@@ -28,6 +28,7 @@ type portCold struct {
 	// while a class was paused; hosts only.
 	controlTime   units.Time
 	controlPaused [Classes]units.Time
+	controlShut   uint8 // classes paused while the last such frame is on the wire
 	// State at the start and the end of the measured window.
 	from, to [Classes]snapshot
 }

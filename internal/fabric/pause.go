@@ -133,6 +133,7 @@ func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 	if p.shut>>c&1 == 0 {
 		n.part.NoteWork()
 		p.shut |= 1 << c
+		n.turnControl(now, i, c, true)
 		s.from, s.clear = now, p.freeAt
 		s.received.Add(now, 0)
 		n.trace.add(now, i, c, true)
@@ -182,6 +183,7 @@ func (n *Net) open(now units.Time, i int, c uint8) {
 	n.trace.add(now, i, c, false)
 	n.pauses[c][i].ended = now
 	n.ports[i].shut &^= 1 << c
+	n.turnControl(now, i, c, false)
 }
 
 // bookPause adds the time of the pause of class c, which ends now or with the

@@ -7,9 +7,8 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// maxHops is how many transmissions of one packet are written down; a path
-// longer than that is accounted to its last one.
-const maxHops = 12
+// maxHops is how many transmissions of one packet are written down.
+const maxHops = 32
 
 // Hop is one transmission of a stamped packet.
 type Hop struct {
@@ -29,8 +28,12 @@ type Stamps struct {
 // stampBox is what one window sends to one partition.
 type stampBox struct {
 	window int64
-	recs   []Stamps
+	ways   []stampWay
+	hops   []Hop
 }
+
+// stampWay is one side record in a stampBox.
+type stampWay struct{ first, n int }
 
 // SetPeers tells a Net the fabrics of all partitions, its own included.
 func (n *Net) SetPeers(nets []*Net) {
@@ -93,17 +96,23 @@ func (n *Net) post(dst int, pk *packet.Packet) uint32 {
 	window := n.part.Window()
 	box := &n.stampOut[window&1][dst]
 	if box.window != window {
-		box.window, box.recs = window, box.recs[:0]
+		box.window, box.ways, box.hops = window, box.ways[:0], box.hops[:0]
 	}
-	box.recs = append(box.recs, *n.StampsOf(pk))
+	s := n.StampsOf(pk)
+	box.ways = append(box.ways, stampWay{len(box.hops), s.N})
+	box.hops = append(box.hops, s.Hops[:s.N]...)
 	n.stampFree = append(n.stampFree, pk.Stamp())
-	return uint32(len(box.recs))
+	return uint32(len(box.ways))
 }
 
 // Adopt implements sim.Handler.
 func (n *Net) Adopt(from, parity int, side, i uint32) {
 	k := n.NewStamps()
-	n.stamps[k] = n.peers[from].stampOut[parity][n.part.ID].recs[side-1]
+	box := &n.peers[from].stampOut[parity][n.part.ID]
+	way := box.ways[side-1]
+	s := &n.stamps[k]
+	s.N = way.n
+	copy(s.Hops[:], box.hops[way.first:way.first+way.n])
 	n.part.Rec(i).SetStamp(k)
 }
 
@@ -127,20 +136,36 @@ func (n *Net) LastPause(i int, c uint8) (from, to units.Time) {
 }
 
 // ControlClock is how long port i has sent frames that carry no data (ACKs,
-// CNPs, PFC) up to now, those that began while class c was paused apart.
+// CNPs, PFC) up to now, the part in which class c was paused apart.
 func (n *Net) ControlClock(now units.Time, i int, c uint8) units.Time {
 	p, k := &n.ports[i], &n.cold[i]
 	t := k.controlTime - k.controlPaused[c]
-	if p.freeAt > now && p.lastControl && p.shut>>c&1 == 0 {
+	if p.freeAt > now && p.lastControl && k.controlShut>>c&1 == 0 {
 		t -= p.freeAt - now
 	}
 	return t
+}
+
+// turnControl keeps the control clock of class c of port i right when its gate
+// shuts or opens while a frame without data is on the wire.
+func (n *Net) turnControl(now units.Time, i int, c uint8, shut bool) {
+	p, k := &n.ports[i], &n.cold[i]
+	if !p.lastControl || p.freeAt <= now || k.controlShut>>c&1 != 0 == shut {
+		return
+	}
+	rest := p.freeAt - now
+	if !shut {
+		rest = -rest
+	}
+	k.controlPaused[c] += rest
+	k.controlShut ^= 1 << c
 }
 
 // bookControl counts a frame without data that takes time tx while the classes
 // in shut are paused.
 func (k *portCold) bookControl(tx units.Time, shut uint8) {
 	k.controlTime += tx
+	k.controlShut = shut
 	for ; shut != 0; shut &= shut - 1 {
 		k.controlPaused[bits.TrailingZeros8(shut)&(Classes-1)] += tx
 	}

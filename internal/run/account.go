@@ -20,14 +20,14 @@ var stageNames = [nic.NumStages]string{
 }
 
 // wayNames are the stages of a packet's way.
-type wayNames struct{ paused, queue, buffer, serialisation, propagation, latency, between string }
+type wayNames struct{ paused, queue, buffer, serialisation, propagation, latency, beyond string }
 
 // stagesOf returns the stages of a way, each after prefix.
 func stagesOf(prefix string) wayNames {
 	return wayNames{
 		paused: prefix + "paused", queue: prefix + "queue", buffer: prefix + "receive buffer",
 		serialisation: prefix + "serialisation", propagation: prefix + "propagation",
-		latency: prefix + "switch latency", between: prefix + "in between",
+		latency: prefix + "switch latency", beyond: prefix + "hops not recorded",
 	}
 }
 
@@ -181,19 +181,30 @@ func (a *accountant) times(t *nic.Times, port string) {
 func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
 	for k := range hops {
 		h := &hops[k]
-		a.until(names.between, "", h.In) // zero: hops follow one another
+		if h.In != a.at {
+			panic(fmt.Sprintf("run: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
+		}
 		if k == len(hops)-1 && k > 0 && a.Valid.Graph.Nodes[a.Place[h.Port].Node].Kind == topology.Host {
 			a.until(names.buffer, a.port[h.Port], h.Start)
 			continue
 		}
 		a.add(names.paused, a.port[h.Port], h.Paused)
 		a.until(names.queue, a.port[h.Port], h.Start)
-		arrived := end
-		if k+1 < len(hops) {
-			arrived = hops[k+1].In
+		switch {
+		case k+1 < len(hops):
+			a.link(names, h, hops[k+1].In)
+		case a.endsAtSwitch(h): // a way longer than fabric writes down
+			a.until(names.beyond, "", end)
+		default:
+			a.link(names, h, end)
 		}
-		a.link(names, h, arrived)
 	}
+}
+
+// endsAtSwitch reports whether a hop's link leads to a switch.
+func (a *accountant) endsAtSwitch(h *fabric.Hop) bool {
+	g, at := a.Valid.Graph, a.Place[h.Port]
+	return g.Nodes[g.Nodes[at.Node].Ports[at.Local].Peer].Kind == topology.Switch
 }
 
 // link books serialisation, propagation and the next switch's pipeline.

@@ -80,13 +80,19 @@ func (p *pfcSettings) responseAt(rate units.Rate) units.Time {
 	return quantaTime(responseQuanta(rate), rate)
 }
 
+// refreshFloor is the least distance of PFC refreshes in bytes of wire time:
+// twenty PFC frames, so that they take no more than a twentieth of the wire.
+const refreshFloor = 20 * 84 * units.Byte
+
 // portPFC is the PFC of a port in both roles.
 func (p *pfcSettings) portPFC(rate units.Rate) fabric.PFCParams {
 	out := fabric.PFCParams{Enabled: p.enabled, Quanta: uint16(p.quanta), Refresh: p.refresh, Response: p.responseAt(rate)}
 	if out.Quanta == 0 {
 		out.Refresh = 0
 	} else if p.refresh < 0 {
-		out.Refresh = quantaTime(int64(p.quanta), rate) / 2
+		// Half the pause, but no more often than leaves the wire to data: very
+		// short pauses lapse between refreshes.
+		out.Refresh = max(quantaTime(int64(p.quanta), rate)/2, rate.TxTime(refreshFloor))
 	}
 	return out
 }

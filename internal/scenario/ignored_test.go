@@ -43,6 +43,18 @@ func TestIdleAndEndless(t *testing.T) {
 			"switch.pcp_to_priority has no effect: switches trust the DSCP", []string{"switch.trust=pcp"}},
 		{"bitmap with go-back-N", starOf2 + oneFlow, []string{"nic.bitmap=64"},
 			"nic.bitmap has no effect: go-back-n keeps nothing that arrives ahead", []string{"stack=rocev2-lossy"}},
+		{"Kmin without marking", starOf2 + oneFlow, []string{"stack=rocev2-pfc-only", "switch.ecn.kmin=8KB"},
+			"switch.ecn.kmin has no effect: the stack rocev2-pfc-only marks nothing", []string{"stack=rocev2-ecn-only"}},
+		{"headroom without PFC", starOf2 + oneFlow, []string{"stack=rocev2-none", "switch.pfc.headroom=50KB"},
+			"switch.pfc.headroom has no effect: the stack rocev2-none runs without PFC", []string{"stack=rocev2-pfc-only"}},
+		{"alpha without PFC", starOf2 + oneFlow, []string{"stack=rocev2-ecn-only", "switch.pfc.alpha=1"},
+			"switch.pfc.alpha has no effect: the stack rocev2-ecn-only runs without PFC", []string{"stack=rocev2"}},
+		{"priorities without PFC", starOf2 + oneFlow, []string{"stack=rocev2-none", "nic.pfc.enabled=[3]"},
+			"nic.pfc.enabled has no effect: the stack rocev2-none runs without PFC", []string{"stack=rocev2"}},
+		{"XOFF of a slow host without PFC", starOf2 + oneFlow, []string{"stack=rocev2-none", "hosts.h1.drain_rate=10Gbps", "hosts.h1.rx_xoff=500KB"},
+			"hosts.h1.rx_xoff has no effect: without PFC a full receive buffer drops", []string{"stack=rocev2"}},
+		{"CNPs without congestion control", starOf2 + oneFlow, []string{"dcqcn=none", "nic.cnp_coalesce=sender"},
+			"nic.cnp_coalesce has no effect: without congestion control no CNP is sent", []string{"dcqcn=nvidia"}},
 		{"first of two ports", twoNICs + "workload: [flow: {from: a, to: b, size: 1MB, qps: 4}]\n", nil,
 			"workload: a means its first port, a:1, whatever qps is; write a:2", []string{"workload[0].flow.from='a:2'", "workload[0].flow.to='b:2'"}},
 		{"no receives", starOf2 + oneFlow, []string{"workload[0].flow.verb=send", "workload[0].flow.receives=none"},
@@ -76,6 +88,19 @@ func TestIdleAndEndless(t *testing.T) {
 				t.Errorf("with %v it warns of %q as well", c.unless, c.want)
 			}
 		})
+	}
+}
+
+// What one of several stacks compared does not use is no mistake.
+func TestComparedStacksAreNotWarned(t *testing.T) {
+	for stack, want := range map[string]int{"": 1, "rocev2-pfc-only": 0} {
+		v, err := ParseStack("test.yaml", []byte("stack: rocev2-pfc-only\n"+starOf2+oneFlow), stack, []string{"switch.ecn.kmin=8KB"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Warnings) != want {
+			t.Errorf("stack %q over it: warnings %q, want %d", stack, v.Warnings, want)
+		}
 	}
 }
 

@@ -164,7 +164,7 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	if bad := c.apply(root); bad != nil {
 		return nil, bad
 	}
-	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}}
+	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}, compared: c.stack != ""}
 	inlined := r.d.inlineTraces(root)
 	r.resolve(root)
 	if r.d.err != nil {

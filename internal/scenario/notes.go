@@ -149,6 +149,7 @@ func (r *resolver) warnings() {
 	r.warnFirstPorts()
 	r.warnStarts()
 	r.warnIgnoredDevices()
+	r.warnOff()
 	for _, w := range r.warned {
 		if w.more > 0 {
 			w.text += fmt.Sprintf(" (and %d more like it)", w.more)

@@ -14,6 +14,7 @@ type resolver struct {
 	header   object // where the keys of the whole scenario stand
 	d        *decoder
 	v        *Valid
+	compared bool        // the stack stands beside others, over the scenario's own
 	mtu      units.Bytes // path MTU
 	switches []switchSettings
 	nics     []nicSettings // both by node index

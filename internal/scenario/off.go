@@ -1,0 +1,73 @@
+package scenario
+
+import "github.com/hopscope/hopscope/internal/topology"
+
+// warnOff looks for settings of what is switched off: marking and PFC by the
+// stack or by none, notifications where there is no congestion control. A
+// comparison runs one scenario over stacks of which some use a setting and some
+// do not, so it is not warned.
+func (r *resolver) warnOff() {
+	if r.compared {
+		return
+	}
+	drained := false
+	for n := range r.v.Graph.Nodes {
+		drained = drained || r.v.Graph.Nodes[n].Kind == topology.Host && r.nics[n].drain > 0
+	}
+	for n := range r.v.Graph.Nodes {
+		if r.v.Graph.Nodes[n].Kind == topology.Switch {
+			s := &r.switches[n]
+			r.warnOffECN(&s.ecn)
+			r.warnOffPFC(&s.pfc)
+			continue
+		}
+		s := &r.nics[n]
+		r.warnOffPFC(&s.pfc)
+		if s.drain > 0 || drained && s.obj.path == "nic" {
+			r.warnOffReceive(s)
+		}
+		r.warnOffCNP(s)
+	}
+}
+
+func (r *resolver) warnOffECN(e *ecnSettings) {
+	if r.stack().ECN || e.obj.n == nil {
+		return
+	}
+	for _, key := range []string{"kmin", "kmax", "pmax", "per_rate", "at", "priorities"} {
+		r.ignored(e.obj, key, "the stack %s marks nothing", r.v.Stack)
+	}
+}
+
+func (r *resolver) warnOffPFC(p *pfcSettings) {
+	if p.enabled != 0 || p.obj.n == nil {
+		return
+	}
+	why := "pfc is off"
+	if !r.stack().PFC {
+		why = "the stack " + r.v.Stack + " runs without PFC"
+		r.ignored(p.obj, "enabled", "%s", why)
+	}
+	for _, key := range []string{"quanta", "refresh", "response", "alpha", "xoff", "xon_offset", "reserved", "headroom", "headroom_rule", "cell"} {
+		r.ignored(p.obj, key, "%s", why)
+	}
+}
+
+// warnOffReceive looks at the thresholds of a receive buffer that sends no XOFF.
+func (r *resolver) warnOffReceive(s *nicSettings) {
+	if s.pfc.enabled != 0 || s.obj.n == nil {
+		return
+	}
+	for _, key := range []string{"rx_xoff", "rx_xon"} {
+		r.ignored(s.obj, key, "without PFC a full receive buffer drops")
+	}
+}
+
+func (r *resolver) warnOffCNP(s *nicSettings) {
+	if r.v.DCQCN != nil || s.obj.n == nil {
+		return
+	}
+	for _, key := range []string{"cnp_class", "cnp_dscp", "cnp_coalesce"} {
+		r.ignored(s.obj, key, "without congestion control no CNP is sent")
+	}
+}

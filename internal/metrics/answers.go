@@ -51,10 +51,14 @@ type Actor struct {
 
 func answers(r *record.Run, t Totals) []Answer {
 	out := make([]Answer, 0, len(record.Questions))
+	var states []State
 	for _, q := range record.Questions {
 		a := answer(q, r.Ledger)
 		if !a.Happened {
-			a.Why = why(q, r, t, out)
+			if states == nil {
+				states = Mechanisms(r, 1)
+			}
+			a.Why = why(q, r, t, out, states)
 		}
 		out = append(out, a)
 	}

@@ -40,14 +40,20 @@ const atCeiling = 980
 // knows no path.
 func Ceilings(r *record.Run) []*Ceiling {
 	x := newIndex(r)
-	at := x.requesters()
 	out := make([]*Ceiling, len(r.Flows))
 	for i := range r.Flows {
-		if k, ok := at[flowQP(&r.Flows[i])]; ok {
+		if k, ok := x.requesters[flowQP(&r.Flows[i])]; ok {
 			out[i] = x.ceiling(&r.Flows[i], &r.QPs[k])
 		}
 	}
 	return out
+}
+
+// CeilingOf returns the ceiling of message i; nil where the record knows no
+// path.
+func CeilingOf(r *record.Run, i int) *Ceiling {
+	_, c := Explain(r, i)
+	return c
 }
 
 // qpKey names a queue pair.
@@ -58,16 +64,6 @@ type qpKey struct {
 
 // flowQP is the requester of a message. Src may name a port, "h4:2".
 func flowQP(f *record.Flow) qpKey { return qpKey{nodeOf(f.Src), f.QP} }
-
-func (x *index) requesters() map[qpKey]int {
-	at := map[qpKey]int{}
-	for i := range x.r.QPs {
-		if !responder(&x.r.QPs[i]) {
-			at[qpKey{x.r.QPs[i].Host, x.r.QPs[i].QP}] = i
-		}
-	}
-	return at
-}
 
 func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	c := &Ceiling{Limits: x.limitsOf(f, q), MeasuredBps: Goodput(f)}

@@ -33,13 +33,24 @@ type Part struct {
 // in words what stands behind it, looked up in the records. It is zero for a
 // message without account.
 func DominantStage(r *record.Run, i int) Dominant {
+	d, _ := Explain(r, i)
+	return d
+}
+
+// Explain returns the dominant stage of message i and its ceiling, which is nil
+// where the record knows no path.
+func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	f := &r.Flows[i]
 	x := newIndex(r)
-	k, ok := x.requesters()[flowQP(f)]
-	if !ok || len(f.Account) == 0 {
-		return Dominant{}
+	k, ok := x.requesters[flowQP(f)]
+	if !ok {
+		return Dominant{}, nil
 	}
-	return x.dominant(f, &r.QPs[k], false)
+	d := Dominant{}
+	if len(f.Account) > 0 {
+		d = x.dominant(f, &r.QPs[k], false)
+	}
+	return d, x.ceiling(f, &r.QPs[k])
 }
 
 // nodeOf is the node of a port's name.
@@ -266,9 +277,8 @@ func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how s
 // sharedBy counts the queue pairs that take a port, in words that follow its
 // name.
 func (x *index) sharedBy(port string, q *record.QP) string {
-	qps := x.class(x.out[port], q.Limits.Class)
-	mine := slices.ContainsFunc(qps, func(i int) bool { return &x.r.QPs[i] == q })
-	switch n := len(qps); {
+	mine := slices.ContainsFunc(q.Limits.Path, func(h record.PathHop) bool { return h.Port == port })
+	switch n := x.load[portClass{port, q.Limits.Class}]; {
 	case !mine && n > 0:
 		return fmt.Sprintf(", which this message does not take but %s do,", plural(int64(n), "other queue pair"))
 	case n > 1:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // index finds what belongs together in a run's records.
@@ -14,6 +15,19 @@ type index struct {
 	out   map[string][]int // requesters (indices into QPs) by the port they leave by
 	in    map[string][]int // and by the port they arrive at
 	hosts map[string]bool
+	// requesters (indices into QPs) by the queue pair's name, and what each queue
+	// pair's NAKs came to.
+	requesters map[qpKey]int
+	naks       map[string]int64
+	queues     map[portClass]*record.Port // what fullest found; nil: none
+	drains     map[string]units.Rate      // of hosts that take data at a limited rate
+	load       map[portClass]int          // requesters that leave by a port in a class
+}
+
+// portClass names a port and class.
+type portClass struct {
+	port  string
+	class int
 }
 
 type actKey struct {
@@ -22,17 +36,28 @@ type actKey struct {
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}}
+	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
+		requesters: map[qpKey]int{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]units.Rate{}}
 	for i := range r.Ports {
-		x.ports[portActor(&r.Ports[i])] = &r.Ports[i]
+		p := &r.Ports[i]
+		x.ports[portActor(p)] = p
+		if p.Limits.DrainBps > 0 {
+			x.drains[p.Node] = p.Limits.DrainBps
+		}
 	}
 	for i := range r.Ledger {
 		e := &r.Ledger[i]
 		x.acts[actKey{e.Mechanism, e.Actor}] = e.Act
 	}
 	for i := range r.QPs {
-		x.hosts[r.QPs[i].Host] = true
-		for _, h := range r.QPs[i].Limits.Path {
+		q := &r.QPs[i]
+		x.hosts[q.Host] = true
+		x.naks[qpActor(q)] = q.NAKsSent
+		if !responder(q) {
+			x.requesters[qpKey{q.Host, q.QP}] = i
+		}
+		for _, h := range q.Limits.Path {
+			x.load[portClass{h.Port, q.Limits.Class}]++
 			x.out[h.Port] = append(x.out[h.Port], i)
 			x.in[h.Peer] = append(x.in[h.Peer], i)
 		}

@@ -47,11 +47,16 @@ func actor(port string, class int) string { return fmt.Sprintf("%s prio %d", por
 // fullest is, of the egress ports that data of a class takes after entering by
 // a port, the one with the longest queue; nil if the record names none.
 func (x *index) fullest(ingress string, class int) (p *record.Port) {
+	key := portClass{ingress, class}
+	if p, known := x.queues[key]; known {
+		return p
+	}
 	for _, e := range x.egressOf(x.class(x.in[ingress], class), ingress, class) {
 		if p == nil || cmp.Or(cmp.Compare(e.MeanQueueBytes, p.MeanQueueBytes), cmp.Compare(e.PeakQueueBytes, p.PeakQueueBytes)) > 0 {
 			p = e
 		}
 	}
+	x.queues[key] = p
 	return p
 }
 
@@ -77,10 +82,8 @@ func (x *index) sayRoot(root *record.Port, host string, q *record.QP) (where, be
 		return PortName(root), fmt.Sprintf("%s%s could not send as fast as it was fed", PortName(root), x.sharedBy(PortName(root), q))
 	case host != "":
 		rate := ""
-		for i := range x.r.Ports {
-			if l := &x.r.Ports[i].Limits; x.r.Ports[i].Node == host && l.DrainBps > 0 {
-				rate = " only at " + FormatRate(l.DrainBps)
-			}
+		if bps := x.drains[host]; bps > 0 {
+			rate = " only at " + FormatRate(bps)
 		}
 		return bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
 	}
@@ -139,7 +142,7 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 	me := qpActor(q)
 	where = me
-	how = fmt.Sprintf("a loss had to be noticed: %s, %s in the life of %s", plural(x.naksTo(q), "NAK"), plural(q.Timeouts, "timeout"), me)
+	how = fmt.Sprintf("a loss had to be noticed: %s, %s in the life of %s", plural(x.naks[q.Peer], "NAK"), plural(q.Timeouts, "timeout"), me)
 	if stage == "resending" {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
@@ -163,14 +166,4 @@ func (x *index) drainOf(p *record.Port) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s takes data at %s", p.Node, FormatRate(p.Limits.DrainBps))
-}
-
-// naksTo counts the NAKs that the peer of a requester sent.
-func (x *index) naksTo(q *record.QP) int64 {
-	for i := range x.r.QPs {
-		if p := &x.r.QPs[i]; qpActor(p) == q.Peer {
-			return p.NAKsSent
-		}
-	}
-	return 0
 }

@@ -10,20 +10,21 @@ import (
 )
 
 // why says what kept a question's mechanisms from firing, as far as the records
-// show it. before holds the answers to the questions ahead of q.
-func why(q record.Question, r *record.Run, t Totals, before []Answer) string {
+// show it. before holds the answers to the questions ahead of q, states
+// those of all mechanisms.
+func why(q record.Question, r *record.Run, t Totals, before []Answer, states []State) string {
 	switch q {
 	case record.Detected:
-		return whyNotDetected(r)
+		return whyNotDetected(r, states)
 	case record.FedBack:
 		return whyNotFedBack(t, before[0])
 	case record.Slowed:
-		if isOff(r, record.RateCut) {
+		if isOff(r, states, record.RateCut) {
 			return "no sender has congestion control"
 		}
 		return whyNotSlowed(before[1])
 	case record.Held:
-		return whyNotHeld(r, t)
+		return whyNotHeld(r, t, states)
 	case record.Recovered:
 		return whyNotRecovered(t, before[0])
 	default:
@@ -31,8 +32,8 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer) string {
 	}
 }
 
-func whyNotDetected(r *record.Run) string {
-	return refused(r) + whyNoCongestion(r)
+func whyNotDetected(r *record.Run, states []State) string {
+	return refused(r) + whyNoCongestion(r, states)
 }
 
 // refused names the first requester whose request the responder answered with
@@ -49,20 +50,20 @@ func refused(r *record.Run) string {
 	return ""
 }
 
-func whyNoCongestion(r *record.Run) string {
+func whyNoCongestion(r *record.Run, states []State) string {
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakQueueBytes })
 	if p == nil {
 		return "no frame was ever queued"
 	}
 	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
-	if m := nearest(r, record.ECNMark); m != nil {
+	if m := nearest(states, record.ECNMark); m != nil {
 		said := "no queue passed Kmin"
 		if m.Value > m.Threshold {
 			said = "no packet was marked, although a queue passed Kmin"
 		}
 		return fmt.Sprintf("%s (%s): the deepest held %s (%s), because %s", said, FormatBytes(m.Threshold), FormatBytes(m.Value), m.Where, m.Why)
 	}
-	if m := nearest(r, record.XOFFCross); m != nil {
+	if m := nearest(states, record.XOFFCross); m != nil {
 		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	kmin := kminAt(r.Notes, p.RateBps)
@@ -79,8 +80,8 @@ func whyNoCongestion(r *record.Run) string {
 
 // nearest is the place that came nearest to a mechanism that did not act; nil
 // where the mechanism is off.
-func nearest(r *record.Run, m record.Mechanism) *Place {
-	for _, s := range Mechanisms(r, 1) {
+func nearest(states []State, m record.Mechanism) *Place {
+	for _, s := range states {
 		if s.Mechanism == m && s.Armed > 0 && s.Fired == 0 {
 			return &s.Places[0]
 		}
@@ -90,7 +91,7 @@ func nearest(r *record.Run, m record.Mechanism) *Place {
 
 // isOff reports whether a mechanism could act nowhere, as far as the record
 // knows what limits its queue pairs.
-func isOff(r *record.Run, m record.Mechanism) bool {
+func isOff(r *record.Run, states []State, m record.Mechanism) bool {
 	known := false
 	for i := range r.QPs {
 		known = known || len(r.QPs[i].Limits.Path) > 0
@@ -98,7 +99,7 @@ func isOff(r *record.Run, m record.Mechanism) bool {
 	if !known {
 		return false
 	}
-	for _, s := range Mechanisms(r, 1) {
+	for _, s := range states {
 		if s.Mechanism == m {
 			return s.Armed == 0
 		}
@@ -124,14 +125,14 @@ func whyNotSlowed(fedBack Answer) string {
 	return "no sender cut its rate on the notifications it got"
 }
 
-func whyNotHeld(r *record.Run, t Totals) string {
+func whyNotHeld(r *record.Run, t Totals, states []State) string {
 	if t.PausesSent > 0 {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
-	if isOff(r, record.XOFFCross) {
+	if isOff(r, states, record.XOFFCross) {
 		return "PFC is off"
 	}
-	if m := nearest(r, record.XOFFCross); m != nil {
+	if m := nearest(states, record.XOFFCross); m != nil {
 		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakIngress })

@@ -124,11 +124,11 @@ func (t *text) explained(i, among int) {
 		return
 	}
 	t.waterfall(f)
-	d := metrics.DominantStage(t.r, i)
+	d, c := metrics.Explain(t.r, i)
 	if d.Stage != "" {
 		t.prose(dominantLine(&d), t.paint.bold)
 	}
-	t.ceiling(i)
+	t.ceiling(c)
 }
 
 // dominantLine says what took most of a message's time. Stages of one cause are
@@ -333,8 +333,7 @@ func placeOf(b bar) string {
 
 // ceiling writes what each hop and limit allows beside what was reached, and
 // what explains the gap.
-func (t *text) ceiling(i int) {
-	c := metrics.Ceilings(t.r)[i]
+func (t *text) ceiling(c *metrics.Ceiling) {
 	if c == nil {
 		return
 	}

@@ -53,6 +53,7 @@ func catalogue() []kase {
 		{Info: Info{Name: "F12", Title: "victim flow of an incast"}, run: (*checker).victim},
 		{Info: Info{Name: "F16", Title: "dynamic buffer threshold"}, run: (*checker).dynamicThreshold},
 		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},
+		{Info: Info{Name: "IRN", Title: "IRN against go-back-N, with and without PFC and DCQCN", Long: true}, run: (*checker).irn},
 	}
 	for _, name := range deterministicRuns() {
 		all = append(all, kase{Info: Info{Name: "ns3/" + name, Title: "reference run without random numbers", Data: true},

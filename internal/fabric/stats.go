@@ -159,6 +159,7 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 	sw, cold := &n.switches[p.node], &n.cold[i]
 	if red := &cold.red[c]; red.kmax > 0 {
 		l.KMinBytes, l.KMaxBytes, l.PMax = red.kmin, red.kmax, math.Round(float64(red.pmax)/(1<<32)*1e6)/1e6
+		l.MarkAtEnqueue = sw.markAtEnqueue
 	}
 	lossless := sw.lossless>>c&1 != 0
 	if lossless && p.pfc>>c&1 != 0 {

@@ -40,8 +40,10 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	return causes
 }
 
-// ingressCauses says why the ingress buffer behind port p stayed below limit.
-func (x *index) ingressCauses(p *record.Port, limit int64) []string {
+// ingressCauses says why the ingress buffer behind port p came no nearer to XOFF
+// than near.
+func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
+	limit := near.Threshold
 	qps := x.class(x.in[PortName(p)], p.Class)
 	if len(qps) == 0 {
 		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
@@ -51,7 +53,7 @@ func (x *index) ingressCauses(p *record.Port, limit int64) []string {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
 	}
 	out := x.egressOf(qps, PortName(p), p.Class)
-	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps))
+	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps, near.At))
 	return causes
 }
 
@@ -186,11 +188,18 @@ func (x *index) startCause(out []*record.Port) string {
 	return fmt.Sprintf("congestion control starts %s at %s, together no more than the link", who, FormatRate(start))
 }
 
-// cutCause holds when ECN slowed the queue pairs.
-func (x *index) cutCause(qps []int) string {
+// cutCause holds when ECN slowed queue pairs before there was most to hold, at
+// peak: a later cut is not what kept it from growing.
+func (x *index) cutCause(qps []int, peak units.Time) string {
 	cuts, kmin := int64(0), int64(0)
+	var cut []int
 	for _, i := range qps {
-		cuts += x.r.QPs[i].RateCuts
+		a := x.acts[actKey{record.RateCut, qpActor(&x.r.QPs[i])}]
+		if a.Count == 0 || a.First >= peak {
+			continue
+		}
+		cut = append(cut, i)
+		cuts += a.Count
 		for _, h := range x.r.QPs[i].Limits.Path {
 			if p := x.ports[fmt.Sprintf("%s prio %d", h.Port, x.r.QPs[i].Limits.Class)]; p != nil && p.Marked > 0 {
 				kmin = max(kmin, p.Limits.KMinBytes)
@@ -200,7 +209,11 @@ func (x *index) cutCause(qps []int) string {
 	if cuts == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, "rate cut"), FormatBytes(kmin), x.who(qps))
+	who := x.who(cut)
+	if len(cut) < len(qps) {
+		who += " of " + FormatCount(int64(len(qps)))
+	}
+	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, "rate cut"), FormatBytes(kmin), who)
 }
 
 func plural(n int64, what string) string {
@@ -210,18 +223,25 @@ func plural(n int64, what string) string {
 	return FormatCount(n) + " " + what + "s"
 }
 
-// pauseCause holds when PFC stopped every port that feeds egress port p: its
-// switch told them so before the queue was long enough.
+// pauseCause holds when PFC stopped every port that feeds egress port p before
+// its queue was longest.
 func (x *index) pauseCause(p *record.Port) string {
 	fed, xoff := 0, int64(0)
+	var others []string // egress ports whose queues filled the buffers more
 	for _, i := range x.class(x.out[PortName(p)], p.Class) {
 		k := x.hop(i, PortName(p))
 		if k < 1 {
 			continue
 		}
 		from := x.ports[fmt.Sprintf("%s prio %d", x.r.QPs[i].Limits.Path[k-1].Peer, p.Class)]
-		if from == nil || from.PausesSent == 0 || from.Limits.XOFF == nil {
+		if from == nil || from.Limits.XOFF == nil {
 			return ""
+		}
+		if a := x.acts[actKey{record.PFCSent, portActor(from)}]; a.Count == 0 || a.First >= p.PeakQueuePS {
+			return ""
+		}
+		if full := x.fullest(PortName(from), p.Class); full != nil && full != p && !slices.Contains(others, PortName(full)) {
+			others = append(others, PortName(full))
 		}
 		fed++
 		xoff = max(xoff, from.Limits.XOFF.Threshold)
@@ -229,7 +249,11 @@ func (x *index) pauseCause(p *record.Port) string {
 	if fed == 0 {
 		return ""
 	}
-	return "PFC stopped its senders first, with XOFF at " + FormatBytes(xoff) + " of ingress"
+	said := "PFC stopped its senders first, with XOFF at " + FormatBytes(xoff) + " of ingress"
+	if len(others) > 0 {
+		said += ", filled above all by the queue of " + strings.Join(others, ", ")
+	}
+	return said
 }
 
 // egressOf lists the ports by which the queue pairs leave the switch they enter

@@ -207,12 +207,31 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) str
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
 	case "RNR wait":
 		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+	case "until the error":
+		return fmt.Sprintf("%s waited in vain until the message failed with %s", me, f.Status)
+	case "awaiting acknowledgement":
+		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, nodeOf(f.Dst))
+	case "idle":
+		return me + " had nothing to send"
+	case "earlier packets on their way":
+		return fmt.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
+	case "switch latency":
+		return "a packet takes that long through the pipeline of " + d.Where
 	case "propagation":
-		return "the cable " + d.Where
+		return "a signal takes that long along the cable " + d.Where
 	case "serialisation":
-		return "the rate of " + d.Where
+		return x.saySerialisation(d.Where, q)
 	}
-	return d.Where
+	return d.Stage + " at " + d.Where
+}
+
+func (x *index) saySerialisation(port string, q *record.QP) string {
+	for _, h := range q.Limits.Path {
+		if h.Port == port {
+			return fmt.Sprintf("a packet takes that long onto the link at %s of %s", FormatRate(h.RateBps), port)
+		}
+	}
+	return "a packet takes that long onto the link of " + port
 }
 
 // sayAck tells what the acknowledgement met.
@@ -227,7 +246,10 @@ func sayAck(stage, where string) string {
 	case "lost":
 		return "the first ACK did not arrive; a later one did"
 	}
-	return fmt.Sprintf("the ACK's %s, %s", stage, where)
+	if stage == "on its way" {
+		return "the ACK was on its way"
+	}
+	return fmt.Sprintf("the ACK's %s at %s", stage, where)
 }
 
 // sayRate tells what congestion control did to a queue pair, and which port of

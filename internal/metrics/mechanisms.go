@@ -68,6 +68,9 @@ func (p *Place) near() float64 {
 	if p.Threshold <= 0 {
 		return 0
 	}
+	if p.Unit == InRate { // the lower, the nearer
+		return float64(p.Threshold-p.Value) / float64(p.Threshold)
+	}
 	return float64(p.Value) / float64(p.Threshold)
 }
 
@@ -81,8 +84,8 @@ func Mechanisms(r *record.Run, places int) []State {
 		x.state(record.RateCut, "no sender has congestion control", x.cutPlaces()),
 		x.state(Pacing, "no sender has congestion control: all send at the line's rate", x.pacingPlaces()),
 		x.state(WindowHeld, "no connection has a window", x.windowPlaces()),
-		x.state(record.XOFFCross, "PFC is off at every switch port that carried data", x.xoffPlaces()),
-		x.state(HeadroomDrop, "there is no lossless class", x.headroomPlaces()),
+		x.state(record.XOFFCross, cmp.Or(pfcElsewhere(r), "PFC is off at every switch port that carried data"), x.xoffPlaces()),
+		x.state(HeadroomDrop, cmp.Or(pfcElsewhere(r), "there is no lossless class"), x.headroomPlaces()),
 		x.state(EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
 		x.state(ReceiveXOFF, x.receiveOff(), x.receivePlaces()),
 		x.state(ReceiveDrop, fastHosts, x.receiveDropPlaces()),
@@ -189,15 +192,34 @@ func (x *index) whyNotMarked(p *record.Port) string {
 				return "the packets are not ECN-capable (ECT)"
 			}
 		}
-		return fmt.Sprintf("the queue passed Kmin, but chance marked none: the probability rises to %.3g %% only at %s",
-			100*p.Limits.PMax, FormatBytes(p.Limits.KMaxBytes))
+		return x.passedUnmarked(p, limit)
 	}
 	qps := x.class(x.out[PortName(p)], p.Class)
-	causes := appendNonEmpty(x.queueCauses(p, limit), x.pauseCause(p), x.cutCause(qps))
+	causes := appendNonEmpty(x.queueCauses(p, limit), x.pauseCause(p), x.cutCause(qps, p.PeakQueuePS))
 	if limit > p.Limits.KMinBytes && p.PeakQueueBytes > p.Limits.KMinBytes {
 		return "with Pmax 0 packets are marked only above Kmax; " + x.because(causes, qps)
 	}
 	return x.because(causes, qps)
+}
+
+// passedUnmarked says why a queue of ECN-capable packets that passed limit marked
+// none. A switch that marks a frame as it leaves looks at the queue without it.
+func (x *index) passedUnmarked(p *record.Port, limit int64) string {
+	l := &p.Limits
+	frame := int64(0)
+	for _, i := range x.class(x.out[PortName(p)], p.Class) {
+		frame = max(frame, x.frames(&x.r.QPs[i], 1))
+	}
+	behind := "marking looks at what stays behind a frame that leaves"
+	if !l.MarkAtEnqueue && p.PeakQueueBytes-frame <= limit {
+		return fmt.Sprintf("the queue passed %s by less than a frame, and %s", FormatBytes(limit), behind)
+	}
+	chance := fmt.Sprintf("the queue passed Kmin, but chance marked none: the probability rises to %.3g %% only at %s",
+		100*l.PMax, FormatBytes(l.KMaxBytes))
+	if !l.MarkAtEnqueue && p.PeakQueueBytes > l.KMaxBytes {
+		chance += ", and " + behind
+	}
+	return chance
 }
 
 // responder reports whether q answers requests rather than making them.
@@ -291,7 +313,7 @@ func (x *index) xoffPlaces() []Place {
 		}
 		place.approach(a)
 		place.reason = func() string {
-			return x.because(x.ingressCauses(p, a.Threshold), x.class(x.in[PortName(p)], p.Class))
+			return x.because(x.ingressCauses(p, a), x.class(x.in[PortName(p)], p.Class))
 		}
 		return true
 	})
@@ -330,7 +352,7 @@ func (x *index) egressPlaces() []Place {
 		place.drops(p, egressFull)
 		place.reason = func() string {
 			qps := x.class(x.out[PortName(p)], p.Class)
-			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps)), qps)
+			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps)
 		}
 		return true
 	})
@@ -387,7 +409,7 @@ func (x *index) whyNotReceive(p *record.Port) string {
 	if n := x.sentFrames(qps); n <= a.Threshold {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
 	}
-	return x.because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps)), qps)
+	return x.because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps, a.At)), qps)
 }
 
 func (x *index) gapPlaces() []Place {
@@ -407,12 +429,21 @@ func (x *index) gapPlaces() []Place {
 }
 
 func (x *index) timeoutPlaces() []Place {
+	open := map[qpKey]bool{}
+	for i := range x.r.Flows {
+		if f := &x.r.Flows[i]; Open(f) {
+			open[flowQP(f)] = true
+		}
+	}
 	return x.onQPs(record.AckTimeout, func(q *record.QP, place *Place) bool {
 		if a := q.Limits.NearTimeout; a != nil {
 			place.approach(a)
 		}
 		place.Unit, place.Threshold = InTime, int64(q.Limits.TimeoutPS)
 		place.reason = func() string {
+			if place.AtPS == x.r.EndPS && open[qpKey{q.Host, q.QP}] {
+				return "it has waited " + FormatTime(units.Time(place.Value)) + " for an ACK or NAK so far"
+			}
 			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(place.Value))
 		}
 		return q.Limits.TimeoutPS > 0 && !responder(q)

@@ -11,7 +11,7 @@ import (
 )
 
 // simulate runs a shipped scenario, or one given as text.
-func simulate(t *testing.T, scenario string, set ...string) *record.Run {
+func simulate(t testing.TB, scenario string, set ...string) *record.Run {
 	t.Helper()
 	opt := run.Options{Scenario: scenario, Set: set, Workers: 1}
 	if strings.Contains(scenario, "\n") {

@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -130,7 +132,7 @@ func whyNotHeld(r *record.Run, t Totals, states []State) string {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
 	if isOff(r, states, record.XOFFCross) {
-		return "PFC is off"
+		return cmp.Or(pfcElsewhere(r), "PFC is off")
 	}
 	if m := nearest(states, record.XOFFCross); m != nil {
 		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
@@ -141,6 +143,24 @@ func whyNotHeld(r *record.Run, t Totals, states []State) string {
 	}
 	return fmt.Sprintf("no ingress buffer reached XOFF: the fullest held %s (%s prio %d)",
 		FormatBytes(p.PeakIngress), PortName(p), p.Class)
+}
+
+// pfcElsewhere says for which priorities PFC is on when none of the data travels
+// in one of them; else it is empty.
+func pfcElsewhere(r *record.Run) string {
+	for _, n := range r.Notes {
+		on, known := strings.CutPrefix(n.Value, "priorities ")
+		if n.Key != "switch.pfc.enabled" || !known {
+			continue
+		}
+		for i := range r.QPs {
+			if slices.Contains(strings.Split(on, ", "), strconv.Itoa(r.QPs[i].Limits.Class)) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("PFC is on for priority %s; no data travels there", on)
+	}
+	return ""
 }
 
 func whyNotRecovered(t Totals, detected Answer) string {
@@ -155,8 +175,38 @@ func whyNotRecovered(t Totals, detected Answer) string {
 }
 
 // WhyStalled says why nothing moves on the open messages of a run that ended
-// "stalled", in words that follow a comma.
+// "stalled", in words that follow "and".
 func WhyStalled(r *record.Run) string {
+	x := newIndex(r)
+	var unposted []string
+	timerless := false
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if !Open(f) {
+			continue
+		}
+		if f.StartPS >= r.EndPS { // the record of a message that no trigger started
+			unposted = append(unposted, f.Src+" -> "+f.Dst)
+			continue
+		}
+		k, known := x.requesters[flowQP(f)]
+		timerless = timerless || known && r.QPs[k].Limits.TimeoutPS == 0
+	}
+	var why []string
+	if lost := whatWasLost(r); lost != "" && timerless {
+		why = append(why, "what was lost ("+lost+") is never sent again: no retransmission timer runs")
+	}
+	if n := len(unposted); n > 0 {
+		why = append(why, fmt.Sprintf("%s never posted, for want of a trigger (%s)%s", were(n, "message"), someOf(unposted), failures(r)))
+	}
+	if len(why) == 0 {
+		return "nothing is pending that could move one on"
+	}
+	return strings.Join(why, "; ")
+}
+
+// whatWasLost counts the dropped frames and names the causes; "" when none was.
+func whatWasLost(r *record.Run) string {
 	var causes []string
 	lost := int64(0)
 	for i := range r.Ports {
@@ -168,10 +218,39 @@ func WhyStalled(r *record.Run) string {
 		}
 	}
 	if lost == 0 {
-		return "nothing is pending that could move one on"
+		return ""
 	}
-	return fmt.Sprintf("what was lost (%s: %s) is never sent again: no retransmission timer runs",
-		plural(lost, "frame"), strings.Join(causes, ", "))
+	return plural(lost, "frame") + ": " + strings.Join(causes, ", ")
+}
+
+// failures names the messages that ended in error, in words that follow; "" when
+// none did.
+func failures(r *record.Run) string {
+	var failed []string
+	for i := range r.Flows {
+		if f := &r.Flows[i]; !Open(f) && !Completed(f) {
+			failed = append(failed, fmt.Sprintf("%s -> %s: %s", f.Src, f.Dst, f.Status))
+		}
+	}
+	if len(failed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", while %s ended in error (%s)", plural(int64(len(failed)), "message"), someOf(failed))
+}
+
+func were(n int, what string) string {
+	if n == 1 {
+		return plural(1, what) + " was"
+	}
+	return plural(int64(n), what) + " were"
+}
+
+// someOf lists the first three of names.
+func someOf(names []string) string {
+	if n := len(names); n > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), n-3)
+	}
+	return strings.Join(names, ", ")
 }
 
 func (a *Answer) has(m record.Mechanism) bool {

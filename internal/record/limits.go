@@ -17,6 +17,9 @@ type PortLimits struct {
 	KMinBytes int64   `json:"kmin_bytes,omitempty"` // of the egress queue's marking
 	KMaxBytes int64   `json:"kmax_bytes,omitempty"`
 	PMax      float64 `json:"pmax,omitempty"`
+	// MarkAtEnqueue: a frame is marked as it joins the queue, by the queue with
+	// it; else as it leaves, by the queue without it.
+	MarkAtEnqueue bool `json:"mark_at_enqueue,omitempty"`
 	// XOFF is the nearest approach of the ingress use, reserve included, to the
 	// use at which XOFF is sent; nil where PFC is off or nothing was admitted
 	// while XON.

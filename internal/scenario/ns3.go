@@ -312,6 +312,14 @@ func (r *resolver) ns3Warnings(c *ns3Config) {
 		}
 	}
 	r.warnDown()
+	for _, k := range []struct{ key, usual string }{{"USE_DYNAMIC_PFC_THRESHOLD", "1"}, {"PAUSE_TIME", "5"}} {
+		if w := c.word(k.key, k.usual); w.text != k.usual {
+			r.warn(k.key, "%s %s has no effect, as in the ns-3 RDMA simulators: the result is that of %s", k.key, w.text, k.usual)
+		}
+	}
+	if w := c.word("L2_ACK_INTERVAL", "1"); w.text != "1" {
+		r.warn("L2_ACK_INTERVAL", "L2_ACK_INTERVAL %s has no effect: every packet is acknowledged; those simulators leave out at most the first ACKs of a flow, and only for more than a payload", w.text)
+	}
 	if last := r.v.Plan.Messages[len(r.v.Plan.Messages)-1].Start; last >= r.v.Stop && last != units.Never {
 		r.warn("stop", "SIMULATOR_STOP_TIME is before the last flow starts, so that some flows never run")
 	}

@@ -4,6 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // Bad files of the ns-3 simulators end in one line with the place. The
@@ -100,5 +103,62 @@ func TestNS3ConfigMissing(t *testing.T) {
 	want := `no/such/config.txt: cannot be read: no such file or directory; name a config file of the ns-3 RDMA simulators`
 	if got := errText(err); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Keys of DCQCN are checked where it is off as well.
+func TestNS3UnusedKeysAreChecked(t *testing.T) {
+	config := filepath.Join(writeNS3(t, ns3ConfigText, ns3TopologyText, ns3FlowText), "config.txt")
+	for _, c := range []struct {
+		set  string
+		want string // in the error; empty: none
+	}{
+		{"RP_TIMER=abc", `RP_TIMER "abc" is not a whole number from 1 to 1000000000`},
+		{"EWMA_GAIN=2", `EWMA_GAIN "2" is not a number from 0 to 1`},
+		{"RP_TIMER=300", ""},
+	} {
+		_, err := LoadNS3(config, []string{"ENABLE_QCN=0", c.set}, nil)
+		if got := errText(err); (err == nil) != (c.want == "") || err != nil && !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.set, got, c.want)
+		}
+	}
+	without := strings.Replace(ns3ConfigText, "RP_TIMER 300\n", "", 1)
+	config = filepath.Join(writeNS3(t, without, ns3TopologyText, ns3FlowText), "config.txt")
+	if _, err := LoadNS3(config, []string{"ENABLE_QCN=0"}, nil); err != nil {
+		t.Errorf("without RP_TIMER: %v", err)
+	}
+}
+
+// Keys that change nothing there change nothing here, and say so.
+func TestNS3IdleKeysWarn(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"USE_DYNAMIC_PFC_THRESHOLD 0", "USE_DYNAMIC_PFC_THRESHOLD 0 has no effect, as in the ns-3 RDMA simulators"},
+		{"USE_DYNAMIC_PFC_THRESHOLD 1", ""},
+		{"PAUSE_TIME 500", "PAUSE_TIME 500 has no effect, as in the ns-3 RDMA simulators"},
+		{"PAUSE_TIME 5", ""},
+		{"L2_ACK_INTERVAL 10", "L2_ACK_INTERVAL 10 has no effect: every packet is acknowledged"},
+		{"L2_ACK_INTERVAL 1", ""},
+	} {
+		v, err := LoadNS3(filepath.Join(writeNS3(t, ns3ConfigText+c.line+"\n", ns3TopologyText, ns3FlowText), "config.txt"), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(v.Warnings, "; "); c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: warnings %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// The starts that the simulators' own fct.txt have for these seconds: exact
+// binary doubles stay, those just below their decimal lose a nanosecond.
+func TestNS3Start(t *testing.T) {
+	v, other := &Valid{Wire: wire.NS3}, &Valid{Wire: wire.Ethernet}
+	for _, c := range []struct{ ns, want int64 }{{2_000_000_000, 2_000_000_000}, {2_001_000_000, 2_000_999_999}, {2_500_000_000, 2_500_000_000}, {0, 0}} {
+		if got := v.ns3Start(units.Time(c.ns) * units.Nanosecond); got != c.want {
+			t.Errorf("%d ns: %d, want %d", c.ns, got, c.want)
+		}
+		if got := other.ns3Start(units.Time(c.ns) * units.Nanosecond); got != c.ns {
+			t.Errorf("%d ns of another scenario: %d", c.ns, got)
+		}
 	}
 }

@@ -35,9 +35,10 @@ func (r *resolver) ns3Routes(topo ns3Word) {
 // ns3DCQCN fills the reaction point from the config file. RP_TIMER and
 // EWMA_GAIN must be given: the simulators take 0 for them when they are not.
 func (r *resolver) ns3DCQCN(c *ns3Config) {
-	if r.d.err != nil || !c.flag("ENABLE_QCN", "1") {
+	if r.d.err != nil {
 		return
 	}
+	on := c.flag("ENABLE_QCN", "1") // its keys are read even so: what is wrong stays wrong
 	p, err := congestion.Preset("ns3")
 	if err != nil {
 		r.d.fail(pos{}, "%v", err)
@@ -45,15 +46,18 @@ func (r *resolver) ns3DCQCN(c *ns3Config) {
 	}
 	p.DCETCPRTT = c.microseconds("ALPHA_RESUME_INTERVAL", "55")
 	p.RateReduceMonitorPeriod = c.microseconds("RATE_DECREASE_INTERVAL", "4")
-	c.need("RP_TIMER", "300")
+	if on {
+		c.need("RP_TIMER", "300")
+		c.need("EWMA_GAIN", "0.00390625")
+	}
 	p.RPGTimeReset = c.microseconds("RP_TIMER", "300")
-	p.DCETCPG, p.DCETCPGBits = ns3Gain(r.d.decimal(c.need("EWMA_GAIN", "0.00390625"), "EWMA_GAIN", 1))
+	p.DCETCPG, p.DCETCPGBits = ns3Gain(r.d.decimal(c.word("EWMA_GAIN", "0.00390625"), "EWMA_GAIN", 1))
 	p.RPGThreshold = int(c.number("FAST_RECOVERY_TIMES", "5", 1, 31))
 	p.RPGAIRate = r.d.ns3Rate(c.word("RATE_AI", "5Mb/s"), "RATE_AI")
 	p.RPGHAIRate = r.d.ns3Rate(c.word("RATE_HAI", "50Mb/s"), "RATE_HAI")
 	p.RPGMinRate = r.d.ns3Rate(c.word("MIN_RATE", "100Mb/s"), "MIN_RATE")
 	p.ClampTargetRate = c.flag("CLAMP_TARGET_RATE", "0")
-	if r.d.err != nil {
+	if r.d.err != nil || !on {
 		return
 	}
 	if err := p.Validate(); err != nil {

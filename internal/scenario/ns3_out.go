@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // What the ns-3 RDMA simulators print of a flow and a node.
@@ -45,9 +47,24 @@ func (v *Valid) NS3FCT(r *record.Run) []byte {
 			dport = ns3NormalPort
 		}
 		fmt.Fprintf(&b, "%s %s %d %d %d %d %d %d\n", v.ns3Address(k.Src), v.ns3Address(k.Dst), k.SrcPort, dport, f.Bytes,
-			f.StartPS/units.Nanosecond, f.CompletionPS/units.Nanosecond, v.ns3Standalone(k.Src, k.Dst, units.Bytes(f.Bytes), mtu))
+			v.ns3Start(f.StartPS), f.CompletionPS/units.Nanosecond, v.ns3Standalone(k.Src, k.Dst, units.Bytes(f.Bytes), mtu))
 	}
 	return []byte(b.String())
+}
+
+// ns3Start is a start time in nanoseconds as the simulators print it: they read
+// seconds into a double and truncate a billion times its exact value, so that
+// 2.001 becomes 2000999999. Scenarios of other origin have no such double.
+func (v *Valid) ns3Start(t units.Time) int64 {
+	ns := int64(t / units.Nanosecond)
+	if v.Wire.Name != wire.NS3.Name || ns >= 1<<53 {
+		return ns
+	}
+	seconds := float64(ns) / 1e9 // the double nearest to the decimal of the file
+	if math.FMA(seconds, 1e9, -float64(ns)) < 0 {
+		return ns - 1
+	}
+	return ns
 }
 
 // ns3Address is a host's address as eight hexadecimal digits.

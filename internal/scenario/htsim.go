@@ -35,7 +35,10 @@ func htsimTree(topo, cm string, readFile func(string) ([]byte, error)) (*node, *
 	t := &htsimTopo{d: d, header: map[string]ns3Word{}}
 	t.read(d.htsimRows(topo, "topology (.topo)"))
 	root.add("topology", t.tree())
-	m := &htsimMatrix{d: d, hosts: t.number("nodes", 2, 1<<18)}
+	m := &htsimMatrix{d: d, hosts: t.number("nodes", 2, 1<<18), link: "pod0-agg0, core0"}
+	if len(t.tiers) == 2 {
+		m.link = "leaf1, spine1"
+	}
 	m.read(d.htsimRows(cm, "connection matrix (.cm)"))
 	m.addTo(root)
 	return root, d.err

@@ -18,6 +18,8 @@ type htsimMatrix struct {
 	triggers *node
 	classes  uint8
 	failures int
+	link     string          // two nodes that a link of the topology joins
+	ids      map[string]bool // of connections; looked up, never iterated
 }
 
 // Columns of a connection besides from and to, by the words of the file.
@@ -26,7 +28,7 @@ func htsimColumns() []string {
 }
 
 func (m *htsimMatrix) read(f *ns3Rows) {
-	m.counts = map[string]ns3Word{}
+	m.counts, m.ids = map[string]ns3Word{}, map[string]bool{}
 	m.triggers = &node{kind: mappingNode, pos: pos{f.file, 1, 1}}
 	for _, row := range f.rows {
 		w := row.words
@@ -42,7 +44,7 @@ func (m *htsimMatrix) read(f *ns3Rows) {
 			m.trigger(w)
 		case key == "failure":
 			m.failures++
-			m.d.fail(w[0].pos, "failures are not built for these files; remove the line, and let links fail with --set topology.links=[{between: [pod0-agg0, core0], down_at: 1us}]")
+			m.d.fail(w[0].pos, "failures are not built for these files; remove the line, and let a link fail with --set topology.links=[{between: [%s], down_at: 1us}]", m.link)
 		case contains([]string{"nodes", "connections", "triggers", "failures"}, key) && len(w) == 2:
 			m.counts[key] = w[1]
 		default:
@@ -152,7 +154,11 @@ func (m *htsimMatrix) fields(n *node, values map[string]ns3Word) {
 		n.add("class", valueAt(w, w.text))
 	}
 	if w, ok := values["id"]; ok {
-		d.number(w, "id", 1, 1<<31-1)
+		if id := strconv.FormatInt(d.number(w, "id", 1, 1<<31-1), 10); m.ids[id] {
+			d.fail(w.pos, "connection id %s stands here twice; number them differently", id)
+		} else {
+			m.ids[id] = true
+		}
 	}
 	m.classes |= 1 << class
 }

@@ -127,6 +127,20 @@ func TestHTSimSet(t *testing.T) {
 }
 
 // Every kind of wrong line is an error with its place.
+const htsimTwoTiers = `Nodes 4
+Tiers 2
+Podsize 4
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 2
+Radix_Up 2
+Downlink_Latency_ns 1000
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 2
+Downlink_Latency_ns 1000
+`
+
 func TestBadHTSim(t *testing.T) {
 	replace := func(s, old, new string) string {
 		if !strings.Contains(s, old) {
@@ -169,7 +183,9 @@ func TestBadHTSim(t *testing.T) {
 		{"no start", cm("trigger 3 size 65", "size 65"), `load.cm:9:1: the connection needs a start or a trigger, and one alone; write start 0 for the beginning`},
 		{"start", cm("start 1500", "start 1.5"), `load.cm:5:17: start "1.5" is not a whole number of picoseconds from 0 to 10^18`},
 		{"addon", cm("prio 4", "addon"), `load.cm:6:51: addon is not built; remove it`},
-		{"failure", cm("trigger id 3 multishot", "failure switch_type AGG switch_id 0 link_id 1"), `load.cm:12:1: failures are not built for these files; remove the line, and let links fail with --set topology.links=[{between: [pod0-agg0, core0], down_at: 1us}]`},
+		{"failure", cm("trigger id 3 multishot", "failure switch_type AGG switch_id 0 link_id 1"), `load.cm:12:1: failures are not built for these files; remove the line, and let a link fail with --set topology.links=[{between: [leaf1, spine1], down_at: 1us}]`},
+		{"id twice", [2]string{htsimTwoTiers, "Nodes 4\nConnections 2\n0->2 id 1 start 0 size 10\n1->2 id 1 start 0 size 10\n"},
+			`load.cm:4:9: connection id 1 stands here twice; number them differently`},
 		{"trigger kind", cm("oneshot", "onshot"), `load.cm:10:14: "onshot" is no kind of trigger; did you mean "oneshot"?`},
 		{"barrier without count", cm("barrier count 2", "barrier"), `load.cm:11:14: the barrier has no count; add one such as count 4`},
 		{"trigger form", cm("trigger id 3 multishot", "trigger 3 multishot"), `load.cm:12:1: a trigger is written: trigger id 1 oneshot, trigger id 1 multishot, or trigger id 1 barrier count 4`},
@@ -237,5 +253,13 @@ func TestHTSimRealFiles(t *testing.T) {
 	_, err := LoadHTSim(filepath.Join(dir, "fat_tree_1024.topo"), filepath.Join(dir, "outcast_incast.cm"), nil, nil)
 	if want := "outcast_incast.cm:1:7: nodes 128, but there are 1024 nodes in the topology; make them agree"; !strings.HasSuffix(errText(err), want) {
 		t.Errorf("got  %s\nwant %s", errText(err), want)
+	}
+}
+
+// The link that the hint about failures names is there.
+func TestFailureHintWorks(t *testing.T) {
+	topo, cm := writeHTSim(t, htsimTwoTiers, "Nodes 4\nConnections 1\n0->2 id 1 start 0 size 10\n")
+	if _, err := LoadHTSim(topo, cm, []string{"topology.links=[{between: [leaf1, spine1], down_at: 1us}]"}, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -252,8 +252,8 @@ func (o object) priorities(key string, dst *uint8) bool {
 
 // fraction reads a positive ratio such as 1/8, 2 or 0.5.
 func (o object) fraction(key string, num, den *int64) bool {
-	o.note(key, jsonSchema{"type": "string", "pattern": `^ *[0-9]+ */ *[0-9]+ *$|^[0-9]+(\\.[0-9]{1,4})?$`})
-	o.note(key, jsonSchema{"type": "number", "exclusiveMinimum": 0})
+	o.note(key, jsonSchema{"type": "string", "pattern": `^ *[0-9]+ */ *[0-9]+ *$|^[0-9]+(\.[0-9]{1,4})?$`})
+	o.note(key, jsonSchema{"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.0001})
 	text, ok := o.scalar(key)
 	if !ok {
 		return false

@@ -79,18 +79,28 @@ func quantityFor(dst any) jsonSchema {
 		return quantityOf(units.BytesPattern())
 	case *units.Rate:
 		return quantityOf(units.RatePattern())
+	case *uint64:
+		return jsonSchema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+$"}
 	}
 	return anyScalar()
 }
 
 // Kinds of value.
 func anyScalar() jsonSchema { return jsonSchema{"type": []string{"string", "number", "boolean"}} }
+
+// numberOrText is a value whose form only the reader knows; true and false are
+// neither.
+func numberOrText() jsonSchema { return jsonSchema{"type": []string{"string", "number"}} }
 func quantityOf(pattern string) jsonSchema {
 	return jsonSchema{"type": []string{"string", "number"}, "pattern": pattern, "minimum": 0, "maximum": 0}
 }
 func wordsOf(words ...string) jsonSchema { return jsonSchema{"enum": words} }
 func wholeNumber(lo, hi int) jsonSchema {
-	return jsonSchema{"type": "integer", "minimum": lo, "maximum": hi}
+	pattern := "^[0-9]+$"
+	if lo < 0 {
+		pattern = "^-?[0-9]+$"
+	}
+	return jsonSchema{"type": []string{"integer", "string"}, "minimum": lo, "maximum": hi, "pattern": pattern}
 }
 func listOf(item jsonSchema) jsonSchema { return jsonSchema{"type": "array", "items": item} }
 func mapOf(value jsonSchema) jsonSchema {
@@ -189,7 +199,7 @@ func (s *shape) value(path string, kinds []jsonSchema) jsonSchema {
 		add(listOf(s.object(path + "[]")))
 	}
 	if len(any) == 0 {
-		add(anyScalar())
+		add(numberOrText())
 	}
 	if len(any) == 1 {
 		return any[0]

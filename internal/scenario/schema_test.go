@@ -84,6 +84,8 @@ nic: {window: 1.5 bdp, ack_class: data}
 hosts: {h0: {drain_rate: 40Gbps}}
 dcqcn: {preset: paper, dce_tcp_g: 1/256, rpg_byte_reset: 150KB}
 `,
+		"quoted":  base + "  - permutation: {size: 1KB, count: \"3\"}\nseed: \"18\"\nmtu: \"1024\"\nswitch: {pfc: {alpha: \"0.125\"}}\n",
+		"decimal": base + "switch: {pfc: {alpha: 0.125}}\nmtu: 1024B\n",
 	} {
 		if _, err := Parse(name, []byte(text), nil, nil); err != nil {
 			t.Errorf("%s: the program refuses it: %v", name, err)
@@ -109,6 +111,12 @@ func TestSchemaRefuses(t *testing.T) {
 		base + "switches: {leaf1: {bufer: 1MB}}\n",
 		base + "switch: {trust: vlan}\n",
 		base + "vlan: 7\n",
+		base + "mtu: true\n",
+		base + "seed: true\n",
+		base + "nic: {window: true}\n",
+		base + "nic: {retry: \"x\"}\n",
+		base + "switch: {pfc: {alpha: 0.12345}}\n",
+		base + "switch: {pfc: {alpha: \"0.12345\"}}\n",
 		base + "nic: {retry: 8}\n",
 		base + "dcqcn: nvida\n",
 		base + "dcqcn: {rpg_threshold: 0}\n",

@@ -72,6 +72,8 @@ func (s Stack) notes() []record.Note {
 		}
 		notes = append(notes, n)
 	}
+	notes = append(notes, nicNotes()...)
+	notes = append(notes, note("wire", v.Wire.Name, "the default; hopscope show "+v.Wire.Name+" lists the sizes of its headers"))
 	notes = append(notes, bufferNotes()...)
 	if s.ECN {
 		notes = append(notes, ecnNotes()...)
@@ -153,23 +155,29 @@ func wireNotes(p wire.Profile, from [7]string) []record.Note {
 }
 
 func switchSheets() []Sheet {
-	n, s := defaultNIC(defaultPFC()), defaultSwitch()
+	s := defaultSwitch()
 	return []Sheet{
 		{"switch", "buffer", "packet buffer by the rate of the fastest port", append(bufferNotes(), lossyPoolNote(),
 			note("switch.lossy.alpha", fmt.Sprintf("%d/%d of the free pool", s.lossyNum, s.lossyDen), fromAzure))},
 		{"switch", "ecn", "marking thresholds by link rate", ecnNotes()},
 		{"switch", "headroom", "what a lossless class keeps above XOFF", headroomNotes()},
 		{"switch", "pfc-response", "time to obey a PFC frame by link rate", responseNotes()},
-		{"nic", "classes", "priorities, code points and buffers of a NIC", []record.Note{
-			note("nic.class", fmt.Sprint(dataClass), "RoCEv2 deployments: one lossless class, priority 3"),
-			note("nic.dscp", "26", "AF31 (RFC 2597), whose upper three bits are priority 3"),
-			note("nic.cnp_class", fmt.Sprint(n.cnpClass), "NVIDIA firmware defaults: cnp_802p_prio"),
-			note("nic.cnp_dscp", fmt.Sprint(cnpDSCP), "NVIDIA firmware defaults: cnp_dscp"),
-			note("nic.ack_class", "the data's", "assumed: answers keep the class of what they answer"),
-			note("nic.rx_buffer", n.rxBuffer.String(), "assumed, of the order that Swift (SIGCOMM 2020) names"),
-			note("nic.ttl", fmt.Sprint(n.ttl), "the default that IANA recommends"),
-			note("nic.mtu", fmt.Sprintf("%d B", int64(n.mtu)), "assumed: jumbo frames; of the IP packet"),
-		}},
+		{"nic", "classes", "priorities, code points and buffers of a NIC", nicNotes()},
+	}
+}
+
+// nicNotes are the defaults of a NIC's classes, code points and buffers.
+func nicNotes() []record.Note {
+	n := defaultNIC(defaultPFC())
+	return []record.Note{
+		note("nic.class", fmt.Sprint(dataClass), "RoCEv2 deployments: one lossless class, priority 3"),
+		note("nic.dscp", "26", "AF31 (RFC 2597), whose upper three bits are priority 3"),
+		note("nic.cnp_class", fmt.Sprint(n.cnpClass), "NVIDIA firmware defaults: cnp_802p_prio"),
+		note("nic.cnp_dscp", fmt.Sprint(cnpDSCP), "NVIDIA firmware defaults: cnp_dscp"),
+		note("nic.ack_class", "the data's", "assumed: answers keep the class of what they answer"),
+		note("nic.rx_buffer", n.rxBuffer.String(), "assumed, of the order that Swift (SIGCOMM 2020) names"),
+		note("nic.ttl", fmt.Sprint(n.ttl), "the default that IANA recommends"),
+		note("nic.mtu", fmt.Sprintf("%d B", int64(n.mtu)), "assumed: jumbo frames; of the IP packet"),
 	}
 }
 

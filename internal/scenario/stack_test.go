@@ -174,3 +174,20 @@ func TestSheetsAreTheDefaults(t *testing.T) {
 		}
 	}
 }
+
+// A stack's sheet has what its NICs and frames are, once.
+func TestStackSheetIsWhole(t *testing.T) {
+	sheets, err := Show("rocev2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, n := range sheets[0].Notes {
+		seen[n.Key]++
+	}
+	for _, key := range []string{"nic.class", "nic.dscp", "nic.cnp_class", "nic.cnp_dscp", "nic.rx_buffer", "nic.ttl", "nic.mtu", "mtu", "wire"} {
+		if seen[key] != 1 {
+			t.Errorf("%s stands there %d times", key, seen[key])
+		}
+	}
+}

@@ -8,7 +8,38 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
 )
+
+// TestResentIsLost: when every packet is acknowledged and the network keeps its
+// order and loses data only, exactly what was lost is sent again, once per loss,
+// whatever the pattern.
+func TestResentIsLost(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		cfg := mustPreset(t, []string{"selective-repeat", "irn"}[seed%2])
+		cfg.MTU, cfg.AckEvery, cfg.Bitmap = 1024, 1, []int{512, 20, 3}[seed%3]
+		cfg.Timeout, cfg.TimeoutLow = TimeoutCode(8), 0
+		odds := 3 + rng.IntN(60)
+		lost := int64(0)
+		l := newLoop(t, cfg, attrs(), attrs())
+		l.fate = func(_ int, p *packet.Packet) fate {
+			lose := p.Kind == packet.Data && rng.IntN(odds) == 0
+			if lose {
+				lost++
+			}
+			return fate{lose: lose}
+		}
+		for i := range uint32(20) {
+			l.post(0, WorkRequest{ID: i, Verb: Verb(i % 2), Bytes: units.Bytes(rng.Int64N(40_000))})
+		}
+		l.run(units.Second)
+		c := l.qp[0].Counters()
+		if len(l.cq[0].Entries) != 20 || c.Retransmitted != lost {
+			t.Errorf("seed %d: %d completions, %d packets lost and %d sent again", seed, len(l.cq[0].Entries), lost, c.Retransmitted)
+		}
+	}
+}
 
 // TestGapsPack: what fits in the word of a selective NAK comes back as it was.
 func TestGapsPack(t *testing.T) {

@@ -214,7 +214,7 @@ func TestCompareInterrupted(t *testing.T) {
 		t.Errorf("status %d, printed %q", code, stdout)
 	}
 	want := "hopscope: stopping; once more to stop at once\n" +
-		"hopscope: interrupted before every stack had run; a comparison needs them all\n"
+		"hopscope: interrupted before every run had ended; no stack had\n"
 	if stderr != want {
 		t.Errorf("standard error %q, want %q", stderr, want)
 	}

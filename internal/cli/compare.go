@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -84,7 +85,11 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	quiet()
 	watch.meter.clear()
 	if errors.Is(err, compare.ErrInterrupted) {
-		return interrupted(ctx, err)
+		if result == nil {
+			return interrupted(ctx, fmt.Errorf("%w; no stack had", err))
+		}
+		err = fmt.Errorf("%w; above are %d of %d stacks and %d of %d seeds", err, len(result.Stacks), len(opt.Stacks), len(result.Seeds), opt.Seeds)
+		return interrupted(ctx, errors.Join(err, f.write(c, result)))
 	}
 	if err != nil {
 		return noRun(ctx, err)
@@ -125,6 +130,9 @@ func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 		return opt, fmt.Errorf("--seeds %d: give 1 to %d", f.seeds, maxSeeds)
 	}
 	if c.Flags().Changed("seed") {
+		if last := f.seed + uint64(f.seeds-1); last < f.seed {
+			return opt, fmt.Errorf("--seed %d leaves no room for %d seeds; give at most %d", f.seed, f.seeds, uint64(math.MaxUint64)-uint64(f.seeds-1))
+		}
 		opt.Seed = &f.seed
 	}
 	if !c.Flags().Changed("workers") {

@@ -102,16 +102,21 @@ type Options struct {
 }
 
 // ErrInterrupted is what Run returns when its context ended before all runs had.
-var ErrInterrupted = errors.New("interrupted before every stack had run; a comparison needs them all")
+var ErrInterrupted = errors.New("interrupted before every run had ended")
 
 // Run runs all stacks with all seeds. The first error in the order of jobs is
-// returned, whichever came first in time.
+// returned, whichever came first in time. With ErrInterrupted comes what can be
+// compared of the runs that ended, nil if none did: of the first seed the stacks
+// that had run, of further seeds those that all stacks had run.
 func Run(ctx context.Context, opt Options) (*Comparison, error) {
 	first := make([]Job, len(opt.Stacks))
 	for i, s := range opt.Stacks {
 		first[i] = Job{Index: i, Stack: s, Seed: opt.Seed}
 	}
 	done, err := runAll(ctx, opt, first) // tells the scenario's seed
+	if errors.Is(err, ErrInterrupted) {
+		return assembleEnded(opt.Stacks, done), err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +129,13 @@ func Run(ctx context.Context, opt Options) (*Comparison, error) {
 		}
 	}
 	more, err := runAll(ctx, opt, rest)
+	if errors.Is(err, ErrInterrupted) {
+		n := 0
+		for n+len(first) <= len(more) && !slices.ContainsFunc(more[n:n+len(first)], func(o outcome) bool { return !o.ended() }) {
+			n += len(first)
+		}
+		return assemble(opt.Stacks, append(done, more[:n]...)), err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +151,26 @@ type outcome struct {
 	words   string
 }
 
+// ended reports whether the run came to its own end.
+func (o *outcome) ended() bool { return o.summary != nil && o.run.Stopped != "interrupted" }
+
+// assembleEnded compares the stacks whose runs ended; nil if none did.
+func assembleEnded(stacks []string, all []outcome) *Comparison {
+	var names []string
+	var ended []outcome
+	for i := range all {
+		if all[i].ended() {
+			names, ended = append(names, stacks[i]), append(ended, all[i])
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return assemble(names, ended)
+}
+
 // runAll runs jobs, as many at a time as there are workers, and returns their
-// outcomes in the jobs' order.
+// outcomes in the jobs' order, with ErrInterrupted those of the ones that ran.
 func runAll(ctx context.Context, opt Options, jobs []Job) ([]outcome, error) {
 	out, errs := make([]outcome, len(jobs)), make([]error, len(jobs))
 	atOnce := max(1, min(opt.Workers, len(jobs)))
@@ -169,7 +199,7 @@ func runAll(ctx context.Context, opt Options, jobs []Job) ([]outcome, error) {
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, ErrInterrupted
+		return out, ErrInterrupted
 	}
 	return out, nil
 }

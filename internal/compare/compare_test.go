@@ -143,11 +143,42 @@ func TestRunErrors(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := Run(ctx, Options{Stacks: []string{"a", "b"}, Seeds: 2, Workers: 1, Do: func(_ context.Context, j Job) (*record.Run, error) {
+	r, err := Run(ctx, Options{Stacks: []string{"a", "b"}, Seeds: 2, Workers: 1, Do: func(_ context.Context, j Job) (*record.Run, error) {
 		cancel()
 		return stub(j), nil
 	}})
-	if !errors.Is(err, ErrInterrupted) {
-		t.Errorf("cancelled: %v", err)
+	if !errors.Is(err, ErrInterrupted) || r == nil || len(r.Stacks) != 1 || r.Stacks[0].Stack != "a" || len(r.Seeds) != 1 {
+		t.Errorf("cancelled: %v, %+v", err, r)
+	}
+}
+
+// What had ended when a comparison was interrupted is compared: whole seeds
+// only, and nothing of a run that was cut short.
+func TestInterruptedKeepsWhatEnded(t *testing.T) {
+	for _, tt := range []struct {
+		after         int // runs that end
+		stacks, seeds int
+	}{{0, 0, 0}, {1, 1, 1}, {2, 2, 1}, {3, 2, 1}, {4, 2, 2}, {5, 2, 2}} {
+		ctx, cancel := context.WithCancel(context.Background())
+		runs := 0
+		c, err := Run(ctx, Options{Stacks: []string{"a", "b"}, Seeds: 3, Workers: 1, Do: func(_ context.Context, j Job) (*record.Run, error) {
+			r := stub(j)
+			if runs++; runs > tt.after {
+				cancel()
+				r.Stopped = "interrupted"
+			}
+			return r, nil
+		}})
+		cancel()
+		if !errors.Is(err, ErrInterrupted) {
+			t.Errorf("after %d: %v", tt.after, err)
+		}
+		stacks, seeds := 0, 0
+		if c != nil {
+			stacks, seeds = len(c.Stacks), len(c.Seeds)
+		}
+		if stacks != tt.stacks || seeds != tt.seeds {
+			t.Errorf("after %d: %d stacks and %d seeds, want %d and %d", tt.after, stacks, seeds, tt.stacks, tt.seeds)
+		}
 	}
 }

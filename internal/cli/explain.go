@@ -13,16 +13,18 @@ import (
 type details struct {
 	explain    string
 	mechanisms bool
+	changed    func(flag string) bool
 }
 
 func (d *details) flags(flags *pflag.FlagSet) {
+	d.changed = flags.Changed
 	flags.StringVar(&d.explain, "explain", "", "print where the time of a message went; `MESSAGE`: 'h2->h4', its number, or slowest")
 	flags.BoolVar(&d.mechanisms, "mechanisms", false, "print of every mechanism how often it acted, or how near it came and what held it back")
 }
 
 // check refuses before the run what names no message in any run.
 func (d *details) check() error {
-	if d.explain == "" {
+	if d.explain == "" && !d.changed("explain") {
 		return nil
 	}
 	if err := report.CheckFlow(d.explain); err != nil {

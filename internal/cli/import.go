@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
@@ -26,6 +27,11 @@ func newImport() *cobra.Command {
 			opt, err := in.options("import", args)
 			if err != nil {
 				return err
+			}
+			for _, s := range in.set {
+				if in.ns3 != "" && strings.HasPrefix(s, "seed=") {
+					return fmt.Errorf("--set %s: a config file of ns-3 has no seed; give it to hopscope run as --seed, or write it into the scenario", s)
+				}
 			}
 			if err := checkFile("-o", out); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
@@ -54,6 +55,9 @@ func printText(c *cobra.Command, r *record.Run, verbose bool) error {
 // textOptions are the width and colour that standard output asks for.
 func textOptions(c *cobra.Command) (opt report.TextOptions) {
 	out := c.OutOrStdout()
+	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
+		opt.Width = min(w, maxWidth) // a terminal knows better
+	}
 	if fd, ok := terminal(out); ok {
 		opt.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if w, _, err := term.GetSize(fd); err == nil && w > 0 {

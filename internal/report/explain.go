@@ -342,7 +342,7 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 	for _, l := range c.Limits {
 		reached := "-"
 		if c.MeasuredBps > 0 && l.Bps > 0 {
-			reached = fmt.Sprintf("%.1f %%", 100*float64(c.MeasuredBps)/float64(l.Bps))
+			reached = shareOf(units.Time(c.MeasuredBps), units.Time(l.Bps))
 		}
 		tab.add(l.Name, metrics.FormatRate(l.Bps), reached, l.How)
 	}

@@ -125,6 +125,9 @@ func (r *resolver) readSize(o object, size *units.Bytes) {
 func (r *resolver) readOptions(o object) workload.Options {
 	opt := workload.DefaultOptions()
 	verb := "write"
+	if text, ok := o.scalar("verb"); ok && text == "read" {
+		o.fail("verb", "RDMA READ is not built yet; use write or send")
+	}
 	if o.word("verb", &verb, "write", "send") && verb == "send" {
 		opt.Verb = workload.Send
 	}

@@ -80,12 +80,12 @@ type Packet struct {
 	Kind  Kind
 	Flags uint8
 	// Base transport header (IBTA 9.2) and extended headers.
-	Payload uint32 // payload bytes; Pause: class-enable vector in bits 0-7, XOFF state in bits 8-15
+	Payload uint32 // payload bytes; Pause: class-enable vector in bits 0-7, XOFF state in bits 8-15; selective NAK: ranges
 	DestQP  uint32 // 24 bits
 	PSN     uint32 // 24 bits
 	AETH    uint32 // syndrome in the top byte, message sequence number in the low 24 bits
 	RKey    uint32 // RETH
-	DMALen  uint32 // RETH; Pause: pause time in quanta
+	DMALen  uint32 // RETH; Pause: pause time in quanta; selective NAK: ranges
 	Opcode  uint8  // BTH opcode
 	Hop     uint8  // pinned route: switches passed
 	Out     uint16 // egress port, set with In

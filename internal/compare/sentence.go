@@ -22,7 +22,7 @@ type story struct {
 // Sentence says in plain words what a run did about congestion and how it
 // ended. Every actor, time and count comes from the record.
 func Sentence(r *record.Run) string {
-	t := &story{r: r, s: metrics.Summarise(r), base: firstPost(r), hosts: map[string]bool{}}
+	t := &story{r: r, s: metrics.Summarise(r), base: r.FirstPost(), hosts: map[string]bool{}}
 	for i := range r.QPs {
 		t.hosts[r.QPs[i].Host] = true
 	}
@@ -216,13 +216,13 @@ func (t *story) holders() []holder {
 		out[i].node = node
 		for _, e := range t.r.Ledger {
 			if e.Mechanism == record.PFCSent && e.Node == node {
-				out[i].sent = merge(out[i].sent, e.Act)
+				out[i].sent = out[i].sent.Merge(e.Act)
 			}
 		}
 	}
 	for i := range t.r.Ports {
 		p := &t.r.Ports[i]
-		k := slices.IndexFunc(out, func(h holder) bool { return h.node == nodeOf(p.Peer) })
+		k := slices.IndexFunc(out, func(h holder) bool { return h.node == record.NodeOf(p.Peer) })
 		if k < 0 || p.PausesReceived == 0 {
 			continue
 		}
@@ -232,16 +232,6 @@ func (t *story) holders() []holder {
 		}
 	}
 	return out
-}
-
-// nodeOf is the node of a port's name, "h4" of "h4:1".
-func nodeOf(port string) string { return port[:max(strings.LastIndexByte(port, ':'), 0)] }
-
-func merge(a, b record.Act) record.Act {
-	if a.Count == 0 {
-		return b
-	}
-	return record.Act{Count: a.Count + b.Count, First: min(a.First, b.First), Last: max(a.Last, b.Last), Sum: a.Sum + b.Sum}
 }
 
 // pauses says who held whom: one by one for up to two who did, else in all with
@@ -272,7 +262,7 @@ func (t *story) pauses() string {
 	whom, _ := t.who(held)
 	long := heldFor(t.s.Totals.HeldPS)
 	if p := t.longestHeld(); p != nil {
-		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, nodeOf(p.Peer), metrics.FormatTime(p.HeldPS))
+		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, record.NodeOf(p.Peer), metrics.FormatTime(p.HeldPS))
 	}
 	return fmt.Sprintf("%s paused %s %s%s", who, whom, times(g.Count), t.since(first, g.Act, long))
 }
@@ -296,10 +286,6 @@ func (t *story) longestHeld() (longest *record.Port) {
 	return longest
 }
 
-// linkCauses are the causes of loss that lie on a link and are counted at the
-// port it leads to.
-func linkCauses() []string { return []string{"link loss", "bit error", "drop_every", "link down"} }
-
 // drops names each cause with the nodes where it struck.
 func (t *story) drops() string {
 	type cause struct {
@@ -322,7 +308,7 @@ func (t *story) drops() string {
 	for _, c := range causes {
 		who, first := t.who(c.nodes.nodes)
 		verb := " dropped "
-		if slices.Contains(linkCauses(), c.name) {
+		if slices.Contains(record.LinkDrops(), c.name) {
 			who, verb = "links into "+who, " lost "
 		}
 		out = append(out, who+verb+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.name))

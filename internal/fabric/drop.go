@@ -26,16 +26,16 @@ const (
 )
 
 var dropNames = [dropCauses]string{
-	dropHeadroom: "headroom exceeded",
-	dropEgress:   "egress threshold",
-	dropLoss:     "link loss",
-	dropBitError: "bit error",
-	dropEvery:    "drop_every",
-	dropLinkDown: "link down",
-	dropTTL:      "TTL expired",
-	dropNoRoute:  "no route",
-	dropRxBuffer: "NIC receive buffer full",
-	dropPFC:      "PFC frame lost on the link",
+	dropHeadroom: record.DropHeadroom,
+	dropEgress:   record.DropEgress,
+	dropLoss:     record.DropLoss,
+	dropBitError: record.DropBitError,
+	dropEvery:    record.DropEvery,
+	dropLinkDown: record.DropLinkDown,
+	dropTTL:      record.DropTTL,
+	dropNoRoute:  record.DropNoRoute,
+	dropRxBuffer: record.DropReceive,
+	dropPFC:      record.DropPFC,
 }
 
 // buffer reports whether the cause is a full buffer: congestion rather than a

@@ -216,20 +216,13 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	var full record.Act
 	for cause, a := range n.drops(i, c) {
 		if dropCause(cause).buffer() && a.Count > 0 {
-			full = merge(full, a)
+			full = full.Merge(a)
 		}
 	}
 	add(record.Detected, record.BufferDrop, full)
 	add(record.FedBack, record.PFCSent, s.sent)
 	add(record.Held, record.PFCPause, s.held)
 	return out
-}
-
-func merge(a, b record.Act) record.Act {
-	if a.Count == 0 {
-		return b
-	}
-	return record.Act{Count: a.Count + b.Count, First: min(a.First, b.First), Last: max(a.Last, b.Last), Sum: a.Sum + b.Sum}
 }
 
 // Active reports whether class c of port i carried, held or lost anything.

@@ -14,13 +14,6 @@ import (
 // reached. All that hold are named: with one, changing it alone lets the queue
 // grow; with several, each would have been enough.
 
-// Causes of drops that explain other things, as the record names them.
-const (
-	egressFull   = "egress threshold"
-	headroomFull = "headroom exceeded"
-	receiveFull  = "NIC receive buffer full"
-)
-
 // queueCauses says why egress port p stayed below limit in its class.
 func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	qps := x.class(x.out[PortName(p)], p.Class)
@@ -29,7 +22,7 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	}
 	var causes []string
 	for _, d := range p.DropCauses {
-		if d.Cause == egressFull {
+		if d.Cause == record.DropEgress {
 			causes = append(causes, fmt.Sprintf("%s dropped there at the egress threshold kept the queue short", plural(d.Count, "frame")))
 		}
 	}

@@ -63,7 +63,7 @@ type qpKey struct {
 }
 
 // flowQP is the requester of a message. Src may name a port, "h4:2".
-func flowQP(f *record.Flow) qpKey { return qpKey{nodeOf(f.Src), f.QP} }
+func flowQP(f *record.Flow) qpKey { return qpKey{record.NodeOf(f.Src), f.QP} }
 
 func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	c := &Ceiling{Limits: x.limitsOf(f, q), MeasuredBps: Goodput(f)}

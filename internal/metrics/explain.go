@@ -53,20 +53,14 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	return d, x.ceiling(f, &r.QPs[k])
 }
 
-// nodeOf is the node of a port's name.
-func nodeOf(endpoint string) string {
-	node, _, _ := strings.Cut(endpoint, ":")
-	return node
-}
-
 // StageOf divides a stage into its name and place, which accounts read back from
 // JSON hold as one.
 func StageOf(s record.Stage) (name, where string) {
 	if s.Where != "" {
 		return s.Name, s.Where
 	}
-	for _, known := range placed {
-		for _, prefix := range []string{"", "ACK "} {
+	for _, known := range record.PlacedStages() {
+		for _, prefix := range []string{"", record.AckStage} {
 			if rest, ok := strings.CutPrefix(s.Name, prefix+known+" "); ok && rest != "" {
 				return prefix + known, rest
 			}
@@ -75,10 +69,6 @@ func StageOf(s record.Stage) (name, where string) {
 	return s.Name, ""
 }
 
-// placed are the stages that carry a place.
-var placed = [...]string{"paused", "control frames", "other traffic", "sending", "resending", "queue", "receive buffer",
-	"serialisation", "propagation", "switch latency", "ACK coalescing"}
-
 // dominant adds up the stages that stem from the same cause; the cause that
 // took most is the one responsible. With waiting, the time in which the message
 // itself was being sent does not count.
@@ -86,7 +76,7 @@ func (x *index) dominant(f *record.Flow, q *record.QP, waiting bool) Dominant {
 	var all []Dominant
 	at := map[string]int{}                  // into all, by cause
 	for _, s := range perPlace(f.Account) { // in order: ties go to the first
-		if waiting && (s.Name == "sending" || s.Name == "serialisation") {
+		if waiting && (s.Name == record.StageSending || s.Name == record.StageSerialisation) {
 			continue
 		}
 		d := Dominant{Stage: s.Name, Where: s.Where}
@@ -162,28 +152,28 @@ func (d *Dominant) add(s record.Stage, how string) {
 // as well.
 func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) (caused bool) {
 	me := qpActor(q)
-	if stage, ack := strings.CutPrefix(d.Stage, "ACK "); ack {
+	if stage, ack := strings.CutPrefix(d.Stage, record.AckStage); ack {
 		d.How = sayAck(stage, d.Where)
 		return false
 	}
 	switch d.Stage {
-	case "rate":
+	case record.StageRate:
 		d.Where, d.How = x.sayRate(f, q, me)
 		return d.Where != me
-	case "window":
+	case record.StageWindow:
 		d.Where, d.How = x.sayWindow(f, q, me)
 		return true
-	case "paused":
+	case record.StagePaused:
 		d.Where, d.How = x.sayPaused(d.Where, q)
 		return true
-	case "queue":
+	case record.StageQueue:
 		d.Where, d.How = x.sayQueue(d.Where, f, q)
 		return true
-	case "receive buffer":
+	case record.StageReceiveBuffer:
 		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, FormatRate(q.Limits.DrainBps))
-		d.Where = bufferOf(nodeOf(d.Where))
+		d.Where = bufferOf(record.NodeOf(d.Where))
 		return true
-	case "resending", "awaiting NAK or timeout":
+	case record.StageResending, record.StageLoss:
 		d.Where, d.How = x.sayLoss(d.Stage, d.Where, q)
 		return true
 	}
@@ -197,29 +187,31 @@ func bufferOf(host string) string { return "receive buffer of " + host }
 // sayOwn tells of the stages that stand for themselves.
 func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) string {
 	switch d.Stage {
-	case "other traffic":
+	case record.StageOther:
 		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))
-	case "control frames":
+	case record.StageControl:
 		return d.Where + " sent ACKs, CNPs or PFC frames first"
-	case "behind earlier work":
+	case record.StageEarlierWork:
 		return fmt.Sprintf("earlier messages of %s were not sent yet", me)
-	case "sending":
+	case record.StageSending:
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
-	case "RNR wait":
+	case record.StageRNRWait:
 		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
-	case "until the error":
+	case record.StageError:
 		return fmt.Sprintf("%s waited in vain until the message failed with %s", me, f.Status)
-	case "awaiting acknowledgement":
-		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, nodeOf(f.Dst))
-	case "idle":
+	case record.StageAwaitAck:
+		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.NodeOf(f.Dst))
+	case record.StageIdle:
 		return me + " had nothing to send"
-	case "earlier packets on their way":
+	case record.StageReordered:
 		return fmt.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
-	case "switch latency":
+	case record.StageBeyond:
+		return "its way had more hops than the record holds"
+	case record.StageLatency:
 		return "a packet takes that long through the pipeline of " + d.Where
-	case "propagation":
+	case record.StagePropagation:
 		return "a signal takes that long along the cable " + d.Where
-	case "serialisation":
+	case record.StageSerialisation:
 		return x.saySerialisation(d.Where, q)
 	}
 	return d.Stage + " at " + d.Where
@@ -237,9 +229,9 @@ func (x *index) saySerialisation(port string, q *record.QP) string {
 // sayAck tells what the acknowledgement met.
 func sayAck(stage, where string) string {
 	switch stage {
-	case "queue":
+	case record.StageQueue:
 		return "the ACK waited in the queue of " + where
-	case "paused":
+	case record.StagePaused:
 		return "PFC held the ACK at " + where
 	case "coalescing":
 		return where + " waited before it acknowledged"
@@ -262,7 +254,7 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 	switch {
 	case q.CNPsReceived > 0:
 		how = fmt.Sprintf("DCQCN held %s at %s (lowest rate %s) after %s from %s", me, FormatRate(goodput), FormatRate(q.MinRateBps),
-			plural(q.CNPsReceived, "CNP"), nodeOf(f.Dst))
+			plural(q.CNPsReceived, "CNP"), record.NodeOf(f.Dst))
 		if p := x.mostMarked(q); p != nil {
 			return PortName(p), fmt.Sprintf("%s; %s marked %s", how, PortName(p), plural(p.Marked, "packet"))
 		}

@@ -321,7 +321,7 @@ func (x *index) xoffPlaces() []Place {
 
 func (x *index) headroomPlaces() []Place {
 	return x.onPorts(HeadroomDrop, func(p *record.Port, place *Place) bool {
-		place.drops(p, headroomFull)
+		place.drops(p, record.DropHeadroom)
 		place.Value, place.Threshold = p.PeakHeadroom, p.Limits.HeadroomBytes
 		place.reason = func() string {
 			if x.acts[actKey{record.XOFFCross, portActor(p)}].Count == 0 {
@@ -349,7 +349,7 @@ func (x *index) egressPlaces() []Place {
 			return false
 		}
 		place.approach(a)
-		place.drops(p, egressFull)
+		place.drops(p, record.DropEgress)
 		place.reason = func() string {
 			qps := x.class(x.out[PortName(p)], p.Class)
 			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps)
@@ -390,7 +390,7 @@ func (x *index) receiveDropPlaces() []Place {
 		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 || len(x.class(x.in[PortName(p)], p.Class)) == 0 {
 			return false
 		}
-		place.drops(p, receiveFull)
+		place.drops(p, record.DropReceive)
 		place.reason = func() string { return "every frame found room in it" }
 		if a := p.Limits.Receive; a != nil {
 			place.Value, place.Threshold, place.AtPS = a.Value, p.Limits.BufferBytes, a.At

@@ -26,7 +26,7 @@ func (x *index) walk(port string, class int) (held []string, root *record.Port, 
 	p := x.ports[actor(port, class)]
 	for p != nil && !slices.Contains(held, PortName(p)) {
 		held = append(held, PortName(p))
-		node := nodeOf(p.Peer)
+		node := record.NodeOf(p.Peer)
 		if x.hosts[node] {
 			return held, nil, node
 		}
@@ -143,7 +143,7 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 	me := qpActor(q)
 	where = me
 	how = fmt.Sprintf("a loss had to be noticed: %s, %s in the life of %s", plural(x.naks[q.Peer], "NAK"), plural(q.Timeouts, "timeout"), me)
-	if stage == "resending" {
+	if stage == record.StageResending {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
@@ -152,7 +152,7 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 		return where, how
 	}
 	how += fmt.Sprintf("; %s dropped %s (%s)", PortName(p), plural(drop.Count, "frame"), drop.Cause)
-	if drop.Cause == receiveFull {
+	if drop.Cause == record.DropReceive {
 		how += x.drainOf(p)
 		return bufferOf(p.Node), how
 	}

@@ -10,7 +10,7 @@ import (
 
 // Stage is a part of a message's completion time.
 type Stage struct {
-	Name  string // "rate", "queue", "propagation" ...
+	Name  string // StageRate and the like
 	Where string // the port, link, switch, host or QP responsible; empty: the message's own QP
 	Time  units.Time
 }

@@ -107,10 +107,9 @@ type Port struct {
 	Limits PortLimits `json:"limits"`
 }
 
-// Drop is one cause of drops at a port: "headroom exceeded", "egress
-// threshold", "link loss", "bit error", "link down", "TTL", "no route".
+// Drop is one cause of drops at a port.
 type Drop struct {
-	Cause string `json:"cause"`
+	Cause string `json:"cause"` // DropHeadroom and the like
 	Act
 }
 

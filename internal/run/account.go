@@ -14,9 +14,9 @@ import (
 
 // stageNames are the stages of a requester's time.
 var stageNames = [nic.NumStages]string{
-	nic.Idle: "idle", nic.RNRWait: "RNR wait", nic.AwaitAck: "awaiting acknowledgement",
-	nic.Window: "window", nic.Rate: "rate", nic.Paused: "paused", nic.Control: "control frames",
-	nic.Other: "other traffic", nic.Sending: "sending", nic.Resending: "resending",
+	nic.Idle: record.StageIdle, nic.RNRWait: record.StageRNRWait, nic.AwaitAck: record.StageAwaitAck,
+	nic.Window: record.StageWindow, nic.Rate: record.StageRate, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
+	nic.Other: record.StageOther, nic.Sending: record.StageSending, nic.Resending: record.StageResending,
 }
 
 // wayNames are the stages of a packet's way.
@@ -25,9 +25,9 @@ type wayNames struct{ paused, queue, buffer, serialisation, propagation, latency
 // stagesOf returns the stages of a way, each after prefix.
 func stagesOf(prefix string) wayNames {
 	return wayNames{
-		paused: prefix + "paused", queue: prefix + "queue", buffer: prefix + "receive buffer",
-		serialisation: prefix + "serialisation", propagation: prefix + "propagation",
-		latency: prefix + "switch latency", beyond: prefix + "hops not recorded",
+		paused: prefix + record.StagePaused, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer,
+		serialisation: prefix + record.StageSerialisation, propagation: prefix + record.StagePropagation,
+		latency: prefix + record.StageLatency, beyond: prefix + record.StageBeyond,
 	}
 }
 
@@ -62,27 +62,27 @@ func (a *accountant) account(i int) record.Account {
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	taken, way := a.acceptance(i)
 	a.out, a.at = make(record.Account, 0, 16), m.Posted
-	a.until("behind earlier work", "", m.After)
+	a.until(record.StageEarlierWork, "", m.After)
 	for k := range m.Failed {
 		f := &m.Failed[k]
 		if len(way) > 0 && way[0].Start == f.Start {
 			break // this one was accepted; only its ACK was late or lost
 		}
 		a.times(&f.Before, port)
-		a.until("awaiting NAK or timeout", "", f.Rewound)
+		a.until(record.StageLoss, "", f.Rewound)
 	}
 	if taken == nil {
 		a.times(&m.Before, port)
-		a.until("until the error", "", m.Done)
+		a.until(record.StageError, "", m.Done)
 		return a.out
 	}
 	a.decisive(i, port, way, taken.At)
-	a.until("ACK coalescing", a.Valid.Graph.EndpointName(c.Dst), taken.FirstAck)
-	a.until("ACK lost", "", m.AckMade)
+	a.until(record.StageCoalesce, a.Valid.Graph.EndpointName(c.Dst), taken.FirstAck)
+	a.until(record.StageAckLost, "", m.AckMade)
 	if ack := a.Hosts[src].Hops(m.Ack); len(ack) > 0 {
 		a.way(&a.ack, ack, m.Done)
 	} else {
-		a.until("ACK on its way", "", m.Done)
+		a.until(record.StageAckWay, "", m.Done)
 	}
 	return a.out
 }
@@ -110,10 +110,10 @@ func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived unit
 	a.times(&m.Before, port)
 	again := a.resend(i, way)
 	if again == nil || again.Rewound < m.Start {
-		a.until("earlier packets on their way", "", arrived) // the network changed their order
+		a.until(record.StageReordered, "", arrived) // the network changed their order
 		return
 	}
-	a.until("awaiting NAK or timeout", "", again.Rewound)
+	a.until(record.StageLoss, "", again.Rewound)
 	a.times(&again.Before, port)
 	a.way(&a.data, way, arrived)
 }

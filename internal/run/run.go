@@ -371,7 +371,7 @@ func (r *runner) firstPost(end units.Time) units.Time {
 
 func (r *runner) recordFlows(out *record.Run) {
 	v := r.Valid
-	a := accountant{runner: r, places: r.places(), data: stagesOf(""), ack: stagesOf("ACK ")}
+	a := accountant{runner: r, places: r.places(), data: stagesOf(""), ack: stagesOf(record.AckStage)}
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start

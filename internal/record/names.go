@@ -1,0 +1,97 @@
+package record
+
+import (
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Causes of drops, as Drop.Cause holds them.
+const (
+	DropHeadroom = "headroom exceeded"          // a lossless ingress buffer and its headroom were full
+	DropEgress   = "egress threshold"           // a lossy queue reached its dynamic threshold
+	DropLoss     = "link loss"                  // by the link's loss probability
+	DropBitError = "bit error"                  // by the link's bit error rate
+	DropEvery    = "drop_every"                 // every so many data frames of a link
+	DropLinkDown = "link down"                  // sent onto a link that is down
+	DropTTL      = "TTL expired"                // forwarded too often
+	DropNoRoute  = "no route"                   // no way to the destination
+	DropReceive  = "NIC receive buffer full"    // a host did not take data as fast as it came
+	DropPFC      = "PFC frame lost on the link" // a pause or resumption that did not arrive
+)
+
+// LinkDrops are the causes that lie on a link, other than of PFC frames. They
+// are counted at the port that sent.
+func LinkDrops() []string { return []string{DropLoss, DropBitError, DropEvery, DropLinkDown} }
+
+// Stages of a message's time, as Stage.Name holds them. The first part passes
+// at the requester.
+const (
+	StageEarlierWork = "behind earlier work" // earlier messages of the queue pair were not sent yet
+	StageIdle        = "idle"
+	StageRNRWait     = "RNR wait" // the responder had no receive work request
+	StageAwaitAck    = "awaiting acknowledgement"
+	StageWindow      = "window"
+	StageRate        = "rate" // congestion control paced the queue pair
+	StagePaused      = "paused"
+	StageControl     = "control frames" // the port sent ACKs, CNPs or PFC frames
+	StageOther       = "other traffic"  // the port served other queue pairs
+	StageSending     = "sending"        // at the line's rate
+	StageResending   = "resending"
+	StageLoss        = "awaiting NAK or timeout"
+	StageError       = "until the error"
+	StageReordered   = "earlier packets on their way" // sent before the last packet, they arrived after it
+)
+
+// Stages of a packet's way; those of the acknowledgement's follow AckStage.
+const (
+	StageQueue         = "queue"
+	StageReceiveBuffer = "receive buffer"
+	StageSerialisation = "serialisation"
+	StagePropagation   = "propagation"
+	StageLatency       = "switch latency"
+	StageBeyond        = "hops not recorded" // a packet's stamps hold so many
+)
+
+// Stages of the acknowledgement. AckStage begins the name of each.
+const (
+	AckStage      = "ACK "
+	StageCoalesce = AckStage + "coalescing"
+	StageAckLost  = AckStage + "lost"
+	StageAckWay   = AckStage + "on its way"
+)
+
+// PlacedStages lists the stages that carry a place.
+func PlacedStages() [11]string {
+	return [...]string{StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+		StageSerialisation, StagePropagation, StageLatency, StageCoalesce}
+}
+
+// Merge adds up two aggregates of acts.
+func (a Act) Merge(b Act) Act {
+	switch {
+	case a.Count == 0:
+		return b
+	case b.Count == 0:
+		return a
+	}
+	return Act{Count: a.Count + b.Count, First: min(a.First, b.First), Last: max(a.Last, b.Last), Sum: a.Sum + b.Sum}
+}
+
+// NodeOf is the node of a port's name: "h4" of "h4:1", and of "h4".
+func NodeOf(port string) string {
+	node, _, _ := strings.Cut(port, ":")
+	return node
+}
+
+// FirstPost is the earliest post; 0 without messages.
+func (r *Run) FirstPost() units.Time {
+	if len(r.Flows) == 0 {
+		return 0
+	}
+	first := r.Flows[0].StartPS
+	for i := range r.Flows {
+		first = min(first, r.Flows[i].StartPS)
+	}
+	return first
+}

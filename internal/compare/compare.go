@@ -213,7 +213,7 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 		return outcome{}, err
 	}
 	s := metrics.Summarise(r)
-	o := outcome{run: *r, base: firstPost(r), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
+	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
 	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger = nil, nil, nil, nil
 	return o, nil
 }
@@ -242,16 +242,4 @@ func assemble(stacks []string, all []outcome) *Comparison {
 		c.Stacks = append(c.Stacks, col)
 	}
 	return c
-}
-
-// firstPost is the earliest post; 0 without messages.
-func firstPost(r *record.Run) units.Time {
-	if len(r.Flows) == 0 {
-		return 0
-	}
-	first := r.Flows[0].StartPS
-	for i := range r.Flows {
-		first = min(first, r.Flows[i].StartPS)
-	}
-	return first
 }

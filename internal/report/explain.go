@@ -101,7 +101,7 @@ func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: firstPost(r.Flows)}
+	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
 	t.explained(i, among)
 	_, err = io.WriteString(w, t.b.String())
 	return err
@@ -239,7 +239,7 @@ func mergeAck(bars []bar) []bar {
 	for _, b := range bars[k:] {
 		back.time += b.time
 	}
-	if strings.HasPrefix(bars[k].name, "ACK ") {
+	if strings.HasPrefix(bars[k].name, record.AckStage) {
 		back.where = "from " + firstPlace(bars[k:])
 	}
 	return append(slices.Clone(bars[:k]), back)
@@ -257,7 +257,7 @@ func firstPlace(bars []bar) string {
 
 // isAckWay reports whether a stage belongs to the way of the ACK.
 func isAckWay(name string) bool {
-	return strings.HasPrefix(name, "ACK ") && name != "ACK lost" && name != "ACK coalescing"
+	return strings.HasPrefix(name, record.AckStage) && name != record.StageAckLost && name != record.StageCoalesce
 }
 
 // mergeRepeated adds up stages that came again after rewinds, at the place of

@@ -15,7 +15,7 @@ func Mechanisms(w io.Writer, r *record.Run, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: firstPost(r.Flows)}
+	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
 	t.mechanisms()
 	_, err := io.WriteString(w, t.b.String())
 	return err

@@ -38,7 +38,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: firstPost(r.Flows)}
+	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
 	t.header()
 	t.answers()
 	t.flows()
@@ -70,18 +70,6 @@ func (t *text) at(instant units.Time) string {
 		return metrics.FormatTime(instant)
 	}
 	return "+" + metrics.FormatTime(instant-t.base)
-}
-
-// firstPost is the earliest post; 0 without messages.
-func firstPost(flows []record.Flow) units.Time {
-	if len(flows) == 0 {
-		return 0
-	}
-	first := flows[0].StartPS
-	for i := range flows {
-		first = min(first, flows[i].StartPS)
-	}
-	return first
 }
 
 func (t *text) line(s string) { t.b.WriteString(s + "\n") }

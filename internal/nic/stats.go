@@ -112,6 +112,7 @@ func (h *Host) Ledger() (out []record.Entry) {
 			{record.FedBack, record.CNPSent, a.CNPSent},
 			{record.FedBack, record.CEOnAck, a.CEOnAck},
 			{record.FedBack, record.NAKSent, a.NAKSent},
+			{record.FedBack, record.NAKRefused, a.Refused},
 			{record.Slowed, record.RateCut, cuts},
 			{record.Recovered, record.RetransNAK, a.RetransNAK},
 			{record.Recovered, record.RetransTimer, a.RetransTimer},

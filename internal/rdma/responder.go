@@ -217,7 +217,7 @@ func (q *QP) sendRNR(now units.Time, ce bool, out *Replies) {
 // memory: a fatal NAK, and this queue pair is in error too.
 func (q *QP) refuse(now units.Time, syndrome uint8, ce bool, out *Replies) {
 	q.cold.counters.NAKsSent++
-	q.cold.acts.NAKSent.Add(now, 1)
+	q.cold.acts.Refused.Add(now, 1)
 	q.reply(now, syndrome, q.epsn, ce, out)
 	q.mustModify(Err, now)
 }

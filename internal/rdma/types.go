@@ -165,6 +165,7 @@ type Attrs struct {
 type Acts struct {
 	SequenceGap, RNR, AckTimeout         record.Act // detected
 	CNPSent, CEOnAck, NAKSent            record.Act // fed back
+	Refused                              record.Act // fed back: a NAK for a request against the rules, not for congestion
 	RetransNAK, RetransTimer, RetransRNR record.Act // recovered; count: packets
 }
 

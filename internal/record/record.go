@@ -58,6 +58,7 @@ const (
 	CEOnAck      Mechanism = "CE flag on ACK"               // fed back; actor: responder QP (ns-3 profile)
 	PFCSent      Mechanism = "PFC XOFF"                     // fed back; actor: the port that told its peer to stop
 	NAKSent      Mechanism = "NAK"                          // fed back; actor: responder QP
+	NAKRefused   Mechanism = "NAK (request refused)"        // fed back; actor: responder QP. A protocol or access error, no congestion
 	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
 	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting
 	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes

@@ -219,7 +219,8 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 		h.rewound(now, a)
 		a.rewinds = n
 	}
-	for n := s.qp.Rewinds(); n != a.rewinds; a.rewinds++ {
+	for a.rewinds != s.qp.Rewinds() {
+		a.rewinds++
 		a.rounds = append(a.rounds, round{now, a.sum})
 	}
 	if len(a.rounds) > 0 && s.qp.Missing() == 0 {

@@ -197,8 +197,6 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) str
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
 	case record.StageRNRWait:
 		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
-	case record.StageError:
-		return fmt.Sprintf("%s waited in vain until the message failed with %s", me, f.Status)
 	case record.StageAwaitAck:
 		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.NodeOf(f.Dst))
 	case record.StageIdle:

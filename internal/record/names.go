@@ -39,7 +39,6 @@ const (
 	StageSending     = "sending"        // at the line's rate
 	StageResending   = "resending"
 	StageLoss        = "awaiting NAK or timeout"
-	StageError       = "until the error"
 	StageReordered   = "earlier packets on their way" // sent before the last packet, they arrived after it
 )
 

@@ -73,7 +73,9 @@ func (a *accountant) account(i int) record.Account {
 	}
 	if taken == nil {
 		a.times(&m.Before, port)
-		a.until(record.StageError, "", m.Done)
+		if a.at != m.Done {
+			panic(fmt.Sprintf("run: BUG: message %d ended in error at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
+		}
 		return a.out
 	}
 	a.decisive(i, port, way, taken.At)

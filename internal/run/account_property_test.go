@@ -1,0 +1,148 @@
+package run_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// harsh makes a random scenario fail in the ways that RC can: retries and RNR
+// retries run out, keys are wrong, receives are missing, ACKs and data are lost
+// in bulk, pauses lapse, time is coarse.
+func harsh(seed uint64) string {
+	g := &generator{Stream: rng.New(seed, "harsh")}
+	text := drawScenario(seed).text
+	swap := func(pattern string, by func() string) {
+		text = regexp.MustCompile(pattern).ReplaceAllStringFunc(text, func(string) string { return by() })
+	}
+	if g.one(3) {
+		swap(`quanta: \d+`, func() string { return "quanta: " + g.pick("3", "10", "40", "65535") })
+	}
+	if g.one(3) {
+		swap(`, (loss: 0.0*1|ber: 1e-8|drop_every: 97)`, func() string { return g.pick(", loss: 0.1", ", loss: 0.3", ", drop_every: 5") })
+	}
+	swap(`\n  timeout: \d+`, func() string { return "\n  timeout: " + g.pick("1", "3", "8") })
+	nic := fmt.Sprintf("nic:\n  retry: %s\n  rnr_retry: %s\n  min_rnr_timer: %s\n",
+		g.pick("0", "1", "7"), g.pick("0", "2", "6"), g.pick("1", "5"))
+	text = strings.Replace(text, "nic:\n", nic, 1)
+	swap(`verb: (write|send)`, func() string {
+		return g.pick("verb: write", "verb: send", "verb: send, receives: 1", "verb: send, receives: 3",
+			"verb: write, rkey: wrong", "verb: write, remote_access: none")
+	})
+	head := "stop: 200ms\n"
+	if strings.Contains(text, "stop:") {
+		head = ""
+	}
+	if g.one(4) {
+		head += "time_quantum: " + g.pick("1ns", "100ps", "10ns") + "\n"
+	}
+	return head + text
+}
+
+// TestAccountsTile: the stages of every completed message are positive and add
+// up to its completion time exactly, whatever befell it, and none appears
+// without its cause. HOPSCOPE_LONG=1 draws 1,000 scenarios.
+func TestAccountsTile(t *testing.T) {
+	seeds := uint64(120)
+	switch {
+	case testing.Short():
+		seeds = 25
+	case os.Getenv("HOPSCOPE_LONG") != "":
+		seeds = 1000
+	}
+	seen, ran := map[string]int{}, 0
+	for seed := range seeds {
+		text := harsh(seed)
+		v, err := scenario.Parse("harsh.yaml", []byte(text), nil, nil)
+		if err != nil {
+			continue // a draw that the checks rightly refuse
+		}
+		ran++
+		r := simulate(t, v, 1, 1)
+		if d := differ(t, r, simulate(t, v, 2+int(seed%6), 2)); d != "" {
+			t.Fatalf("seed %d: partitions matter: %s\n%s", seed, d, text)
+		}
+		for i := range r.Flows {
+			seen[r.Flows[i].Status]++
+			if why := accountWrong(r, i, bitmapped(v)); why != "" {
+				t.Fatalf("seed %d, message %d (%s): %s\n%v\n%s", seed, i, r.Flows[i].Status, why, r.Flows[i].Account, text)
+			}
+			for _, s := range r.Flows[i].Account {
+				seen[s.Name]++
+			}
+		}
+	}
+	// A generator that stopped provoking these would prove nothing.
+	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "WR_FLUSH_ERR",
+		"RNR wait", "awaiting NAK or timeout", "resending", "paused", "ACK lost", "behind earlier work"} {
+		if seen[what] == 0 && !testing.Short() {
+			t.Errorf("no message with %q in %d scenarios", what, ran)
+		}
+	}
+	if ran < int(seeds)/2 {
+		t.Errorf("only %d of %d scenarios were accepted", ran, seeds)
+	}
+	t.Logf("%d scenarios: %v", ran, seen)
+}
+
+// bitmapped reports whether a responder's bitmap bounds what is outstanding, as
+// a window does.
+func bitmapped(v *scenario.Valid) bool {
+	for i := range v.Transports {
+		if v.Transports[i].Bitmap > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// accountWrong says what is wrong with the account of message i, or nothing.
+func accountWrong(r *record.Run, i int, bitmap bool) string {
+	f := &r.Flows[i]
+	if f.Status == "open" {
+		if len(f.Account) > 0 {
+			return "an open message has an account"
+		}
+		return ""
+	}
+	sum, dropped := units.Time(0), int64(0)
+	for k := range r.Ports {
+		dropped += r.Ports[k].Dropped
+	}
+	qp := requesterOf(r, f)
+	for _, s := range f.Account {
+		sum += s.Time
+		switch {
+		case s.Time <= 0:
+			return fmt.Sprintf("%s takes %d ps", s.Key(), s.Time)
+		case s.Name == "window" && qp.Limits.WindowBytes == 0 && !bitmap:
+			return "window without a window"
+		case s.Name == "resending" && qp.Retransmitted == 0:
+			return "resending, but nothing was sent again"
+		case s.Name == "ACK lost" && dropped == 0:
+			return "an ACK lost, but nothing was dropped"
+		}
+	}
+	if sum != f.CompletionPS {
+		return fmt.Sprintf("stages add up to %d ps, not %d", sum, f.CompletionPS)
+	}
+	return ""
+}
+
+// requesterOf returns the queue pair that sent a message.
+func requesterOf(r *record.Run, f *record.Flow) *record.QP {
+	host := record.NodeOf(f.Src)
+	for k := range r.QPs {
+		if q := &r.QPs[k]; q.Host == host && q.QP == f.QP {
+			return q
+		}
+	}
+	return &record.QP{}
+}

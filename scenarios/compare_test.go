@@ -73,29 +73,7 @@ func TestCompareFits(t *testing.T) {
 	}
 }
 
-// README shows incast-4to1's comparison after this line.
-const compareSample = "$ go run ./cmd/hopscope compare incast-4to1\n"
-
 // The comparison in README is what its command prints.
 func TestReadmeComparison(t *testing.T) {
-	const file = "../README.md"
-	readme, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(readme), compareSample)
-	shown, after, closed := strings.Cut(rest, sampleEnd)
-	if !found || !closed {
-		t.Fatalf("%s shows no %q", file, strings.TrimSpace(compareSample))
-	}
-	printed := string(comparisonOf(t, "incast-4to1"))
-	if *update {
-		if err := os.WriteFile(file, []byte(before+compareSample+printed+sampleEnd+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if line, a, b := firstDifference(shown, printed); line > 0 {
-		t.Errorf("%s, sample line %d\nshown   %s\nprinted %s\nmake golden writes it", file, line, a, b)
-	}
+	readmeShows(t, "$ go run ./cmd/hopscope compare incast-4to1\n", string(comparisonOf(t, "incast-4to1")))
 }

@@ -72,27 +72,27 @@ func firstDifference(want, got string) (line int, a, b string) {
 	return min(len(w), len(g)) + 1, "", ""
 }
 
-// README shows incast-4to1's report between these lines.
-const (
-	sample    = "$ go run ./cmd/hopscope run incast-4to1\n"
-	sampleEnd = "```\n"
-)
-
 // The output in README is what its command prints.
 func TestReadmeSample(t *testing.T) {
-	const file = "../README.md"
+	readmeShows(t, "$ go run ./cmd/hopscope run incast-4to1\n", string(reportOf(t, "incast-4to1")))
+}
+
+// readmeShows holds that README shows what a command printed, in a fenced block
+// after the command's line; with -update it writes it there.
+func readmeShows(t *testing.T, command, printed string) {
+	t.Helper()
+	const file, fence = "../README.md", "```\n"
 	readme, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(readme), sample)
-	shown, after, closed := strings.Cut(rest, sampleEnd)
+	before, rest, found := strings.Cut(string(readme), command)
+	shown, after, closed := strings.Cut(rest, fence)
 	if !found || !closed {
-		t.Fatalf("%s shows no %q", file, strings.TrimSpace(sample))
+		t.Fatalf("%s shows no %q", file, strings.TrimSpace(command))
 	}
-	printed := string(reportOf(t, "incast-4to1"))
 	if *update {
-		if err := os.WriteFile(file, []byte(before+sample+printed+sampleEnd+after), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(before+command+printed+fence+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

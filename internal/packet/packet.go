@@ -9,10 +9,11 @@ type Kind uint8
 
 // Kinds of frame.
 const (
-	Data  Kind = iota // a request that carries payload (SEND, RDMA WRITE)
-	Ack               // an acknowledgement, positive or negative
-	CNP               // a RoCEv2 congestion notification packet
-	Pause             // an IEEE 802.1Qbb priority flow control frame; never forwarded
+	Data     Kind = iota // a request: SEND, RDMA WRITE or READ, an atomic
+	Response             // an RDMA READ response
+	Ack                  // an acknowledgement, positive or negative; also that of an atomic
+	CNP                  // a RoCEv2 congestion notification packet
+	Pause                // an IEEE 802.1Qbb priority flow control frame; never forwarded
 )
 
 // Flags of a packet.
@@ -31,6 +32,18 @@ func FlagsOfPCP(pcp uint8) uint8 { return pcp << pcpShift }
 
 // PCP returns the priority code point of the frame's VLAN tag; 0 without one.
 func (p *Packet) PCP() uint8 { return p.Flags >> pcpShift }
+
+// Side is what few packets carry beyond a Packet. It lives in the side record
+// that a stamped packet numbers, and is copied where the packet is handed over.
+type Side struct {
+	Imm           uint32 // ImmDt, or the R_Key that IETH invalidates
+	QKey, SrcQP   uint32 // DETH
+	Swap, Compare uint64 // AtomicETH; FETCH_ADD has its addend in Swap
+	Orig          uint64 // AtomicAckETH: the value before
+	// Data is the payload, as many bytes as Packet.Payload says; nil unless the
+	// run carries data.
+	Data []byte
+}
 
 // Stamped, in the top bit of DSCP, says that a side record follows the packet
 // from hop to hop; Stamp returns its number.

@@ -259,9 +259,13 @@ func (q *QP) complete(id uint32, s Status, now units.Time) {
 
 func (q *QP) at(i uint32) *wqe { return &q.ring[i&uint32(len(q.ring)-1)] }
 
-// Receive handles a packet for this queue pair and fills out with what is to be
-// sent back.
-func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) {
+// Receive handles a packet without side record; see ReceiveWith.
+func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) { q.ReceiveWith(now, p, nil, out) }
+
+// ReceiveWith handles a packet for this queue pair and fills out with what is
+// to be sent back. side is the packet's side record, nil without one; it is
+// read during the call only.
+func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
 	out.N = 0
 	switch p.Kind {
 	case packet.Data:

@@ -54,17 +54,54 @@ type Verb uint8
 
 // Verbs, in the order of workload.Verb.
 const (
-	Write Verb = iota // RDMA WRITE
-	Send
+	Write       Verb = iota // RDMA WRITE
+	Send                    //
+	WriteImm                // RDMA WRITE with immediate data
+	SendImm                 // SEND with immediate data
+	SendInv                 // SEND with invalidate
+	Read                    // RDMA READ
+	CompareSwap             // atomic compare and swap
+	FetchAdd                // atomic fetch and add
+	numVerbs
 )
+
+func (v Verb) String() string {
+	return [...]string{"WRITE", "SEND", "WRITE with immediate", "SEND with immediate", "SEND with invalidate",
+		"READ", "CMP_SWAP", "FETCH_ADD"}[v]
+}
+
+// Service is the transport service of a queue pair.
+type Service uint8
+
+// Services.
+const (
+	RC Service = iota // reliable connection
+	UC                // unreliable connection
+	UD                // unreliable datagram
+)
+
+func (s Service) String() string { return [...]string{"RC", "UC", "UD"}[s] }
 
 // WorkRequest is one message to send. Bytes may be 0 (one empty packet) to 2^31.
 type WorkRequest struct {
 	ID    uint32
 	Verb  Verb
 	Bytes units.Bytes
-	VA    uint64 // WRITE: remote address
-	RKey  uint32 // WRITE: key of the remote memory region
+	VA    uint64 // WRITE, READ, atomics: remote address
+	RKey  uint32 // WRITE, READ, atomics: key of the remote memory region
+	// Imm is the immediate data, or the R_Key that SEND with invalidate names.
+	Imm uint32
+	// Swap and Compare are the operands of atomics; FETCH_ADD adds Swap.
+	Swap, Compare uint64
+	// LVA and LKey name the local buffer: the source of SEND and WRITE, the
+	// destination of READ and atomics. Looked at only where data is carried.
+	LVA  uint64
+	LKey uint32
+	// Fence holds the request back until all READs and atomics before it are
+	// complete (IBTA 10.8.3.3).
+	Fence bool
+	// Inline has the payload in the work request itself: no DMA reads it.
+	Inline bool
 }
 
 // MaxMessage is the largest message (IBTA 9.4.5).
@@ -140,10 +177,13 @@ type CompletionQueue struct {
 // Clear empties the queue and keeps its room.
 func (c *CompletionQueue) Clear() { c.Entries = c.Entries[:0] }
 
-// Replies is what Receive wants sent back: at most an ACK or NAK and a CNP.
+// Replies is what Receive wants sent back: at most an ACK or NAK and a CNP. S
+// holds their side records; HasSide says which have one.
 type Replies struct {
-	N int
-	P [2]packet.Packet
+	N       int
+	P       [2]packet.Packet
+	S       [2]packet.Side
+	HasSide [2]bool
 }
 
 // Attrs is what a connection sets up beyond addresses.

@@ -11,9 +11,17 @@ type Verb uint8
 const (
 	Write Verb = iota
 	Send
+	WriteImm    // WRITE with immediate data
+	SendImm     // SEND with immediate data
+	SendInv     // SEND with invalidate
+	Read        // RDMA READ: the data goes from Dst to Src
+	CompareSwap // atomics: 8 bytes
+	FetchAdd
 )
 
-func (v Verb) String() string { return [...]string{"WRITE", "SEND"}[v] }
+func (v Verb) String() string {
+	return [...]string{"WRITE", "SEND", "WRITE_IMM", "SEND_IMM", "SEND_INV", "READ", "CMP_SWAP", "FETCH_ADD"}[v]
+}
 
 // Conn is one reliable connection: a QP pair between two endpoints.
 type Conn struct {

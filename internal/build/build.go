@@ -252,6 +252,7 @@ func (b *builder) buildHosts() {
 		specs[node] = nic.Spec{
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
+			CPU:     nic.CPU{Post: n.Post, Poll: n.Poll, Repost: n.Repost, Reposts: n.Reposts},
 		}
 	}
 	ends := make([]ends, len(plan.Conns))
@@ -263,7 +264,7 @@ func (b *builder) buildHosts() {
 	b.Accounts = make([]nic.MessageAccount, len(plan.Messages))
 	var waiting []int // messages that triggers start
 	for i, m := range plan.Messages {
-		b.Messages[i] = nic.Message{Done: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
+		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
 		c := &plan.Conns[m.Conn]
 		if m.RecvDone > 0 {
 			qp := &specs[b.g.Endpoints[c.Dst].Node].QPs[ends[m.Conn].responder]

@@ -191,6 +191,8 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) str
 		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))
 	case record.StageControl:
 		return d.Where + " sent ACKs, CNPs or PFC frames first"
+	case record.StageCPU:
+		return fmt.Sprintf("the application on %s had not posted it yet", d.Where)
 	case record.StageEarlierWork:
 		return fmt.Sprintf("earlier messages of %s were not sent yet", me)
 	case record.StageSending:

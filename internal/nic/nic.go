@@ -17,6 +17,7 @@ const (
 	timerQP                     // retransmission or RNR timer of a queue pair
 	timerDrain                  // the host took a frame out of a receive buffer
 	timerTriggered              // messages are posted that a trigger started
+	timerCPU                    // the application is through with a task
 )
 
 // QPSpec is what a queue pair is connected with on its first use. Setup.CQ is
@@ -43,7 +44,8 @@ type Post struct {
 // of which writes only its own.
 type Message struct {
 	Done     units.Time // Never while open
-	Posted   units.Time // Never until then
+	Due      units.Time // when the application was to post it; Never until then
+	Posted   units.Time // when it had posted it; Never until then
 	Status   rdma.Status
 	QP       uint32 // requester's number
 	SendDone int32  // trigger, from 1, that the completion activates; 0: none
@@ -60,6 +62,8 @@ type qpSlot struct {
 	class     uint8
 	measured  [2]int64 // delivered bytes at the measured window's ends
 	account   account
+	tasks     [numTaskKinds]int64 // what it gave the application to do
+	busy      units.Time          // the time that takes
 }
 
 // Host is one server's network card with all its ports.
@@ -83,6 +87,7 @@ type Host struct {
 
 	triggers  *Triggers
 	triggered []Post // what triggers started at this instant
+	cpu       thread
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -119,11 +124,13 @@ type Spec struct {
 	Accounts []MessageAccount // as many as Messages
 	Triggers *Triggers        // nil: none
 	Receive  ReceiveSpec
+	CPU      CPU
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
+	h.cpu.CPU = s.CPU
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
@@ -167,19 +174,27 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 		h.postTriggered(now)
 	case timerDrain:
 		h.drained(now, int(low))
+	case timerCPU:
+		h.finished(now)
 	}
 }
 
-// post hands the work requests that are due to their queue pairs.
+// post gives the application the work requests that are due.
 func (h *Host) post(now units.Time) {
 	for h.next < len(h.posts) && h.posts[h.next].At <= now {
 		h.next++
-		h.postOne(now, &h.posts[h.next-1])
+		h.due(now, &h.posts[h.next-1])
 	}
 	if h.next < len(h.posts) {
 		at := h.posts[h.next].At
 		h.timer(at, at, timerPost, 0)
 	}
+}
+
+// due has the application post a work request.
+func (h *Host) due(now units.Time, p *Post) {
+	h.messages[p.WR.ID].Due = now
+	h.work(now, &task{kind: taskPost, qp: p.QP, post: *p})
 }
 
 // postOne hands one work request to its queue pair.
@@ -331,9 +346,7 @@ func (h *Host) complete(now units.Time, s *qpSlot, ack *packet.Packet) {
 		}
 		h.open--
 		h.net.Part().NoteWork()
-		if m.SendDone > 0 {
-			h.triggers.activate(now, int(m.SendDone))
-		}
+		h.work(now, &task{kind: taskPoll, qp: m.QP, id: c.ID})
 	}
 	h.cq.Clear()
 }

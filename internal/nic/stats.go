@@ -82,6 +82,11 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 			FinalRateBps: rate, MinRateBps: least,
 			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
 		}
+		r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
+		r.Receives = s.tasks[taskReceive]
+		if h.cpu.Reposts || sp.Attrs.Receives < 0 { // always enough: the application keeps it so
+			r.Reposts = r.Receives
+		}
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		out = append(out, r)
 	}

@@ -64,7 +64,7 @@ func (h *Host) postTriggered(now units.Time) {
 	due := h.triggered
 	h.triggered = nil
 	for i := range due {
-		h.postOne(now, &due[i])
+		h.due(now, &due[i])
 	}
 }
 

@@ -27,6 +27,7 @@ func LinkDrops() []string { return []string{DropLoss, DropBitError, DropEvery, D
 // Stages of a message's time, as Stage.Name holds them. The first part passes
 // at the requester.
 const (
+	StageCPU         = "host CPU"            // the application had not posted it yet
 	StageEarlierWork = "behind earlier work" // earlier messages of the queue pair were not sent yet
 	StageIdle        = "idle"
 	StageRNRWait     = "RNR wait" // the responder had no receive work request
@@ -61,8 +62,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [11]string {
-	return [...]string{StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [12]string {
+	return [...]string{StageCPU, StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce}
 }
 

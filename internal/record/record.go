@@ -152,6 +152,15 @@ type QP struct {
 	FinalRateBps       units.Rate `json:"final_rate_bps"`
 	MinRateBps         units.Rate `json:"min_rate_bps"`
 	MeasuredBytes      int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
+	// What this queue pair gave its host's application to do, and the time that
+	// takes where the scenario states a cost.
+	Posts int64 `json:"posts"` // work requests posted to the send queue
+	Polls int64 `json:"polls"` // completions of the send queue polled
+	// Receives counts those of the receive queue, and Reposts the receive work
+	// requests posted in place of those that they used up.
+	Receives int64      `json:"receive_polls"`
+	Reposts  int64      `json:"receive_posts"`
+	CPUPS    units.Time `json:"cpu_ps,omitempty"` // picoseconds
 	// Limits is what limits this queue pair, and its path.
 	Limits QPLimits `json:"limits"`
 }

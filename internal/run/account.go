@@ -61,7 +61,8 @@ func (a *accountant) account(i int) record.Account {
 	src := a.Valid.Graph.Endpoints[c.Src].Node
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	taken, way := a.acceptance(i)
-	a.out, a.at = make(record.Account, 0, 16), m.Posted
+	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
+	a.until(record.StageCPU, a.Valid.Graph.Nodes[src].Name, m.Posted)
 	a.until(record.StageEarlierWork, "", m.After)
 	for k := range m.Failed {
 		f := &m.Failed[k]

@@ -375,8 +375,8 @@ func (r *runner) recordFlows(out *record.Run) {
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
-		if m.Trigger > 0 { // when it was posted, or the end if it never was
-			start = min(r.Messages[i].Posted, out.EndPS)
+		if m.Trigger > 0 { // when it was to be posted, or the end if it never was
+			start = min(r.Messages[i].Due, out.EndPS)
 		}
 		f := record.Flow{
 			Src: v.Graph.EndpointName(c.Src), Dst: v.Graph.EndpointName(c.Dst),

@@ -52,4 +52,9 @@ type NIC struct {
 	RxBuffer, RxXOFF, RxXON units.Bytes
 	DrainRate               units.Rate
 	TTL                     uint8
+	// What the host's application takes to post a work request, to poll a
+	// completion, and from a received message to a receive work request in its
+	// place, which it posts if Reposts.
+	Post, Poll, Repost units.Time
+	Reposts            bool
 }

@@ -58,6 +58,7 @@ type builder struct {
 	part   []int // partition of each node
 	source []uint32
 	port   []int // global number of each node's port 0
+	memory []memory
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -233,12 +234,6 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	s.Loss, s.BER, s.DropEvery, s.DownAt = link.Loss, link.BER, link.DropEvery, link.DownAt
 }
 
-// memory regions are all alike: one region that covers the largest message.
-const (
-	mrBase = 0x10000
-	mrLen  = uint64(rdma.MaxMessage)
-)
-
 // buildHosts makes the queue pairs of every connection, one at either end, and
 // hands each host its work requests.
 func (b *builder) buildHosts() {
@@ -255,6 +250,7 @@ func (b *builder) buildHosts() {
 			CPU:     nic.CPU{Post: n.Post, Poll: n.Poll, Repost: n.Repost, Reposts: n.Reposts},
 		}
 	}
+	b.registerMemory()
 	ends := make([]ends, len(plan.Conns))
 	for i := range plan.Conns {
 		ends[i] = b.connect(specs, i)
@@ -294,16 +290,13 @@ func (b *builder) buildHosts() {
 // ends are the two queue pairs of a connection.
 type ends struct {
 	requester, responder uint32 // numbers at their hosts
-	rkey                 uint32 // of the responder's memory region
 }
 
 // post is the work request of message i.
 func (b *builder) post(i int, e ends) nic.Post {
 	m := &b.v.Plan.Messages[i]
-	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, VA: mrBase, RKey: e.rkey}
-	if b.v.Plan.Conns[m.Conn].WrongRKey {
-		wr.RKey ^= 0x5a5a
-	}
+	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes}
+	b.address(&wr, m.Conn)
 	return nic.Post{At: m.Start, QP: e.requester, WR: wr}
 }
 
@@ -313,12 +306,11 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
 	b.Responders = append(b.Responders, Responder{dst.Node, qd, qs})
-	rkey := uint32(rng.Mix64(b.v.Seed, uint64(i))>>32) | 1
 	there := b.template(c, i, c.Src, c.Dst, qd)
 	back := b.template(c, i, c.Dst, c.Src, qs)
 	back.Flags |= packet.Reverse
 	line := func(e topology.Endpoint) units.Rate { return b.g.LinkAt(e.Node, e.Port).Rate }
-	attrs := rdma.Attrs{RKey: rkey, MRBase: mrBase, MRLen: mrLen, RemoteWrite: !c.NoRemoteWrite, Receives: int64(c.Receives)}
+	attrs := rdma.Attrs{Access: access(c), Receives: int64(c.Receives)}
 	if b.v.Windows != nil {
 		attrs.Window = b.v.Windows[i]
 	}
@@ -329,7 +321,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	rsp.Setup = b.setup(dst.Node, back, line(dst), 0, attrs)
 	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)
-	return ends{qs, qd, rkey}
+	return ends{qs, qd}
 }
 
 // template is the header of everything a queue pair sends to its peer.
@@ -354,6 +346,7 @@ func fiveTuple(from, to int, srcPort uint16) uint32 {
 // CNPs.
 func (b *builder) setup(node int, data packet.Packet, line, initial units.Rate, a rdma.Attrs) rdma.Setup {
 	n := &b.v.NICs[node]
+	a.Memory = b.memory[node].Memory
 	s := rdma.Setup{Config: &b.v.Transports[n.Transport], Data: data, Ack: data, CNP: data, Line: line, Initial: initial, Attrs: a}
 	if n.AckClass != 255 {
 		s.Ack.Class = n.AckClass

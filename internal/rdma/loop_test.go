@@ -70,8 +70,21 @@ const (
 	mrLen = 1 << 32
 )
 
-func attrs() Attrs {
-	return Attrs{RKey: rkey, MRBase: base, MRLen: mrLen, RemoteWrite: true, Receives: -1}
+func attrs() Attrs { return attrsOf(mrLen) }
+
+// attrsOf are the attributes of a queue pair whose peer may use a region of n
+// bytes.
+func attrsOf(n uint64) Attrs {
+	return Attrs{Memory: memoryOf(Region{Base: base, Length: n, Access: RemoteAll}), Access: RemoteAll, Receives: -1}
+}
+
+// memoryOf has one region, under rkey.
+func memoryOf(r Region) *Memory {
+	m := new(Memory)
+	if err := m.RegisterAs(rkey, r); err != nil {
+		panic(err)
+	}
+	return m
 }
 
 // newLoop connects two queue pairs at 100 Gb/s, 2.5 us apart.

@@ -328,14 +328,17 @@ func TestProtection(t *testing.T) {
 	}{
 		{"wrong R_Key", nil, WorkRequest{RKey: rkey + 1, Bytes: 9000}, SynNAKAccess, RemAccess},
 		{"before the region", nil, WorkRequest{VA: base - 1, Bytes: 10}, SynNAKAccess, RemAccess},
-		{"past the region", func(a *Attrs) { a.MRLen = 8999 }, WorkRequest{Bytes: 9000}, SynNAKAccess, RemAccess},
-		{"start within, end past the region", func(a *Attrs) { a.MRLen = 9000 }, WorkRequest{VA: base + 10, Bytes: 9000}, SynNAKAccess, RemAccess},
+		{"past the region", func(a *Attrs) { *a = attrsOf(8999) }, WorkRequest{Bytes: 9000}, SynNAKAccess, RemAccess},
+		{"start within, end past the region", func(a *Attrs) { *a = attrsOf(9000) }, WorkRequest{VA: base + 10, Bytes: 9000}, SynNAKAccess, RemAccess},
 		{"start past the region", nil, WorkRequest{VA: base + mrLen + 1, Bytes: 1}, SynNAKAccess, RemAccess},
+		{"a region without REMOTE_WRITE", func(a *Attrs) { a.Memory = memoryOf(Region{Base: base, Length: mrLen, Access: RemoteRead}) }, WorkRequest{Bytes: 9000}, SynNAKAccess, RemAccess},
+		{"another protection domain", func(a *Attrs) { a.PD = 1 }, WorkRequest{Bytes: 9000}, SynNAKAccess, RemAccess},
+		{"nothing registered", func(a *Attrs) { a.Memory = nil }, WorkRequest{Bytes: 9000}, SynNAKAccess, RemAccess},
 		{"address wraps", nil, WorkRequest{VA: 1<<64 - 10, Bytes: 100}, SynNAKAccess, RemAccess},
-		{"no REMOTE_WRITE", func(a *Attrs) { a.RemoteWrite = false }, WorkRequest{Bytes: 9000}, SynNAKInv, RemInvReq},
-		{"exactly the region", func(a *Attrs) { a.MRLen = 9000 }, WorkRequest{Bytes: 9000}, SynACK, Success},
+		{"no REMOTE_WRITE", func(a *Attrs) { a.Access &^= RemoteWrite }, WorkRequest{Bytes: 9000}, SynNAKInv, RemInvReq},
+		{"exactly the region", func(a *Attrs) { *a = attrsOf(9000) }, WorkRequest{Bytes: 9000}, SynACK, Success},
 		{"empty WRITE needs no key", nil, WorkRequest{RKey: rkey + 1}, SynACK, Success},
-		{"SEND needs no key", func(a *Attrs) { a.RemoteWrite = false }, WorkRequest{Verb: Send, Bytes: 9000}, SynACK, Success},
+		{"SEND needs no key", func(a *Attrs) { a.Access &^= RemoteWrite }, WorkRequest{Verb: Send, Bytes: 9000}, SynACK, Success},
 	} {
 		b := attrs()
 		if c.set != nil {

@@ -113,17 +113,14 @@ func (q *QP) admit(p *packet.Packet, write bool) uint8 {
 		}
 		return SynACK
 	}
-	if !a.RemoteWrite {
+	if a.Access&RemoteWrite == 0 {
 		return SynNAKInv
 	}
 	if p.DMALen == 0 {
 		return SynACK // R_Key and address are not checked (IBTA 9.7.4.1.5)
 	}
-	off := p.VA - a.MRBase // wraps to a huge offset when VA lies before the region
-	if p.RKey != a.RKey || off > a.MRLen || uint64(p.DMALen) > a.MRLen-off {
-		return SynNAKAccess
-	}
-	return SynACK
+	_, syndrome := a.Memory.Remote(a.PD, p.RKey, p.VA, uint64(p.DMALen), RemoteWrite)
+	return syndrome
 }
 
 // lengthRight checks the payload: full packets before the last, something in

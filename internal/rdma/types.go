@@ -188,11 +188,13 @@ type Replies struct {
 
 // Attrs is what a connection sets up beyond addresses.
 type Attrs struct {
-	// RKey, MRBase, MRLen is the memory region open to the peer's WRITEs.
-	RKey          uint32
-	MRBase, MRLen uint64
-	// RemoteWrite is the REMOTE_WRITE access flag of the queue pair.
-	RemoteWrite bool
+	// Memory is what the device has registered; the queue pair reaches the
+	// regions of domain PD. nil: nothing is registered.
+	Memory *Memory
+	PD     PD
+	// Access is what the queue pair lets its peer ask for: RemoteWrite,
+	// RemoteRead and RemoteAtomic.
+	Access Access
 	// Receives is the number of receive work requests posted; negative: always enough.
 	Receives int64
 	// SQPSN and RQPSN are the first PSNs sent and expected, 24 bits.

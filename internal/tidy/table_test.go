@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"internal/topology":   {level: levelModel},
 	"internal/workload":   {level: levelModel},
 	"internal/congestion": {level: levelModel + 1},
+	"internal/roce":       {level: levelModel + 1},
 	"internal/rdma":       {level: levelModel + 2},
 
 	"internal/fabric": {level: levelDevice},

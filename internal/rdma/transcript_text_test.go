@@ -45,13 +45,25 @@ func transcriptKeys() map[string]func(*transcriptWorld, *Setup, string) {
 		"window": num(func(s *Setup, n uint64) {
 			s.Config.Window, s.Config.WindowBytes = WindowBytes, units.Bytes(n)
 		}),
-		"receives":     num(func(s *Setup, n uint64) { s.Attrs.Receives = int64(n) }),
-		"rkey":         num(func(s *Setup, n uint64) { s.Attrs.RKey = uint32(n) }),
-		"mr_base":      num(func(s *Setup, n uint64) { s.Attrs.MRBase = n }),
-		"mr_len":       num(func(s *Setup, n uint64) { s.Attrs.MRLen = n }),
-		"remote_write": num(func(s *Setup, n uint64) { s.Attrs.RemoteWrite = n != 0 }),
-		"psn":          num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
+		"receives": num(func(s *Setup, n uint64) { s.Attrs.Receives = int64(n) }),
+		"mr_len":   num(func(s *Setup, n uint64) { s.Attrs.Memory = attrsOf(n).Memory }),
+		"access":   func(x *transcriptWorld, s *Setup, v string) { s.Attrs.Access = x.access(v) },
+		"psn":      num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
 	}
+}
+
+// access reads what a queue pair lets its peer do: write, read, atomic with
+// commas, or none.
+func (x *transcriptWorld) access(list string) (a Access) {
+	rights := map[string]Access{"none": 0, "write": RemoteWrite, "read": RemoteRead, "atomic": RemoteAtomic}
+	for _, word := range strings.Split(list, ",") {
+		right, ok := rights[word]
+		if !ok {
+			x.t.Fatalf("%s: unknown right %s", x.where, word)
+		}
+		a |= right
+	}
+	return a
 }
 
 // postKeys are the options of post; without them VA and R_Key are those of the

@@ -53,12 +53,13 @@ const MaxLookahead = units.Millisecond
 // builder carries what the steps of New share.
 type builder struct {
 	*World
-	v      *scenario.Valid
-	g      *topology.Graph
-	part   []int // partition of each node
-	source []uint32
-	port   []int // global number of each node's port 0
-	memory []memory
+	v         *scenario.Valid
+	g         *topology.Graph
+	part      []int // partition of each node
+	source    []uint32
+	port      []int // global number of each node's port 0
+	memory    []memory
+	regionKey []uint32 // by connection: the R_Key of its region at the responder
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -296,7 +297,7 @@ type ends struct {
 func (b *builder) post(i int, e ends) nic.Post {
 	m := &b.v.Plan.Messages[i]
 	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes}
-	b.address(&wr, m.Conn)
+	b.address(&wr, m)
 	return nic.Post{At: m.Start, QP: e.requester, WR: wr}
 }
 

@@ -13,19 +13,40 @@ type memory struct {
 	key uint32
 }
 
+// registerRegions gives the connections whose region the scenario states one of
+// their own at the responder.
+func (b *builder) registerRegions() {
+	plan := b.v.Plan
+	b.regionKey = make([]uint32, len(plan.Conns))
+	for i := range plan.Conns {
+		c := &plan.Conns[i]
+		m := &b.memory[b.g.Endpoints[c.Dst].Node]
+		b.regionKey[i] = m.key
+		if c.Region > 0 {
+			b.regionKey[i] = mustRegister(m.Memory, rdma.Region{Base: memoryBase, Length: uint64(c.Region), Access: rdma.RemoteAll})
+		}
+	}
+}
+
 // memoryBase is the address of every host's region.
 const memoryBase = 0x10000
 
-// registerMemory gives every host its region.
+// registerMemory gives every host its region, which all messages of connections
+// without one of their own fit into.
 func (b *builder) registerMemory() {
 	b.memory = make([]memory, len(b.g.Nodes))
+	length := rdma.MaxMessage
+	for i := range b.v.Plan.Messages {
+		length = max(length, b.v.Plan.Messages[i].Offset+b.v.Plan.Messages[i].Bytes)
+	}
 	for node := range b.g.Nodes {
 		if b.g.Nodes[node].Kind == topology.Host {
 			m := memory{Memory: new(rdma.Memory)}
-			m.key = mustRegister(m.Memory, rdma.Region{Base: memoryBase, Length: uint64(rdma.MaxMessage), Access: rdma.RemoteAll})
+			m.key = mustRegister(m.Memory, rdma.Region{Base: memoryBase, Length: uint64(length), Access: rdma.RemoteAll})
 			b.memory[node] = m
 		}
 	}
+	b.registerRegions()
 }
 
 func mustRegister(m *rdma.Memory, r rdma.Region) uint32 {
@@ -38,17 +59,22 @@ func mustRegister(m *rdma.Memory, r rdma.Region) uint32 {
 
 // access is what a connection's queue pairs let their peers ask for.
 func access(c *workload.Conn) rdma.Access {
-	if c.NoRemoteWrite {
-		return rdma.RemoteAll &^ rdma.RemoteWrite
+	a := rdma.RemoteAll
+	for _, right := range []struct {
+		denied workload.Access
+		flag   rdma.Access
+	}{{workload.RemoteWrite, rdma.RemoteWrite}, {workload.RemoteRead, rdma.RemoteRead}, {workload.RemoteAtomic, rdma.RemoteAtomic}} {
+		if c.Denied&right.denied != 0 {
+			a &^= right.flag
+		}
 	}
-	return rdma.RemoteAll
+	return a
 }
 
-// address fills in the memory that a work request of connection conn names.
-func (b *builder) address(wr *rdma.WorkRequest, conn int) {
-	c := &b.v.Plan.Conns[conn]
-	wr.VA, wr.RKey = memoryBase, b.memory[b.g.Endpoints[c.Dst].Node].key
-	if c.WrongRKey {
+// address fills in the memory that the work request of message m names.
+func (b *builder) address(wr *rdma.WorkRequest, m *workload.Message) {
+	wr.VA, wr.RKey = memoryBase+uint64(m.Offset), b.regionKey[m.Conn]
+	if b.v.Plan.Conns[m.Conn].WrongRKey {
 		wr.RKey ^= 0x5a // a key that is out of date
 	}
 }

@@ -68,7 +68,7 @@ func TestBadInput(t *testing.T) {
 		{"xoff above pool", base + "switch: {pfc: {xoff: 100MB}}\n", `s.yaml:6:22: xoff 100MB of leaf1 is above the shared pool of 33.36926MB; XOFF would never be reached`},
 		{"buffer below headrooms", base + "switch: {buffer: 100KB}\n", `s.yaml:6:18: switch.buffer 100KB of leaf1 is smaller than its reserves and headrooms, 185.172KB in all; give more than that, shorter cables, or fewer lossless priorities`},
 		{"headrooms of a long cable", "topology: {star: {hosts: 3, link: 400Gbps, length: 1000km}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n", `s.yaml:1:12: the default buffer of sw, 128MiB, is smaller than the reserves and headrooms of its 3 ports, 1.500268866GB in all; give switch.buffer more than that, shorter cables, or fewer lossless priorities`},
-		{"RDMA READ", base + "  - flow: {from: h0, to: h1, size: 1KB, verb: read}\n", `s.yaml:6:47: workload[1].flow.verb: RDMA READ is not built yet; use write or send`},
+		{"RDMA READ", base + "  - flow: {from: h0, to: h1, size: 1KB, verb: read}\n", `s.yaml:6:47: workload[1].flow.verb: READ is not built yet; use write or send`},
 		{"priority", base + "switch: {pfc: {enabled: [8]}}\n", `s.yaml:6:26: switch.pfc.enabled: "8" is not a priority from 0 to 7`},
 		{"dscp", base + "switch: {dscp_to_priority: {64: 3}}\n", `s.yaml:6:29: switch.dscp_to_priority: "64" is not a DSCP from 0 to 63`},
 		{"trust", base + "switch: {trust: vlan}\n", `s.yaml:6:17: switch.trust: "vlan" is not known; use one of dscp, pcp`},

@@ -23,13 +23,13 @@ func (r *resolver) ignored(o object, key, format string, args ...any) {
 
 // warnIgnoredOptions looks at the options of a workload entry.
 func (r *resolver) warnIgnoredOptions(o object, opt *workload.Options) {
-	if opt.Verb == workload.Write && opt.Receives >= 0 {
-		r.ignored(o, "receives", "an RDMA WRITE takes no receive; give verb: send")
+	if !opt.Verb.TakesReceive() {
+		for _, key := range []string{"receives", "receive_size", "srq"} {
+			r.ignored(o, key, "an RDMA %s takes no receive; give verb: send", opt.Verb)
+		}
 	}
-	if opt.Verb == workload.Send && opt.WrongRKey {
+	if !opt.Verb.TakesRKey() {
 		r.ignored(o, "rkey", "a SEND carries no R_Key; give verb: write")
-	}
-	if opt.Verb == workload.Send && opt.NoRemoteWrite {
 		r.ignored(o, "remote_access", "a SEND needs no remote access; give verb: write")
 	}
 	switch {
@@ -127,7 +127,7 @@ func (r *resolver) warnReceives() {
 	}
 	sends := make([]int, len(r.v.Plan.Conns))
 	for i := range r.v.Plan.Messages {
-		if m := &r.v.Plan.Messages[i]; m.Verb == workload.Send {
+		if m := &r.v.Plan.Messages[i]; m.Verb.TakesReceive() {
 			sends[m.Conn]++
 		}
 	}

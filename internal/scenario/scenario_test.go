@@ -218,7 +218,7 @@ workload:
 		{"dscps", [2]uint8{p.Conns[0].DSCP, p.Conns[1].DSCP}, [2]uint8{34, 40}},
 		{"receives", p.Conns[0].Receives, 0},
 		{"rkey", p.Conns[1].WrongRKey, true},
-		{"access", p.Conns[1].NoRemoteWrite, true},
+		{"access", p.Conns[1].Denied, workload.RemoteWrite | workload.RemoteRead | workload.RemoteAtomic},
 		{"initial rates", [2]units.Rate{p.Conns[0].InitialRate, p.Conns[1].InitialRate}, [2]units.Rate{4 * units.Gbps, units.Gbps}},
 		{"path", p.Conns[2].Path, []int{mustNode(t, v, "h3"), mustNode(t, v, "sw"), mustNode(t, v, "h4")}},
 		{"conns", len(p.Conns), 1 + 1 + 2 + 4*2},

@@ -17,8 +17,9 @@ func patterns() []string {
 
 // optionKeys are the keys every pattern takes.
 func optionKeys() []string {
-	return []string{"name", "size", "verb", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
-		"rkey", "remote_access", "receives", "initial_rate", "path", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
+	return []string{"name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
+		"rkey", "remote_access", "receives", "receive_size", "srq", "region", "offset", "fence", "inline",
+		"initial_rate", "path", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
 }
 
 // readWorkload builds the plan.
@@ -81,13 +82,21 @@ func (r *resolver) readEntry(item *node, i int) {
 	opt := r.readOptions(p)
 	size := units.Bytes(0)
 	if kind != "flows" || p.has("size") || p.describing() {
-		r.readSize(p, &size)
+		r.readSize(p, &opt, &size)
+	}
+	shared := r.readSharedReceives(p, &opt)
+	if opt.Place.Order == workload.Random {
+		stream := rng.New(r.v.Seed, "workload/"+name+"/offset")
+		opt.Place.Stream = &stream
 	}
 	if r.d.err != nil {
 		return
 	}
 	if err := r.addPattern(kind, p, entry, size, opt); err != nil {
 		r.d.fail(p.n.pos, "%s: %v", p.path, err)
+	}
+	if shared > 0 && r.d.err == nil {
+		r.v.Plan.ShareReceives(r.v.Graph, entry, shared)
 	}
 }
 
@@ -112,25 +121,10 @@ func uniqueName(kind string, taken []string) string {
 	return name
 }
 
-func (r *resolver) readSize(o object, size *units.Bytes) {
-	if r.d.err == nil && !o.has("size") {
-		r.d.fail(o.n.pos, "%s has no size; give the bytes of a message such as size: 64MB", o.path)
-	}
-	if o.size("size", size) && (*size < 1 || *size > workload.MaxBytes) {
-		o.fail("size", "%v is no message of a reliable connection; give 1B to %v (2^31 bytes, IBTA), and count for more", *size, units.Bytes(workload.MaxBytes))
-	}
-}
-
 // readOptions reads what all patterns share.
 func (r *resolver) readOptions(o object) workload.Options {
 	opt := workload.DefaultOptions()
-	verb := "write"
-	if text, ok := o.scalar("verb"); ok && text == "read" {
-		o.fail("verb", "RDMA READ is not built yet; use write or send")
-	}
-	if o.word("verb", &verb, "write", "send") && verb == "send" {
-		opt.Verb = workload.Send
-	}
+	r.readVerb(o, &opt)
 	o.time("start", &opt.Start)
 	o.time("every", &opt.Every)
 	o.integer("count", &opt.Count, 1, workload.MaxMessages)
@@ -151,22 +145,16 @@ func (r *resolver) readOptions(o object) workload.Options {
 	if o.word("rkey", &word, "right", "wrong") {
 		opt.WrongRKey = word == "wrong"
 	}
-	word = "write"
-	if o.word("remote_access", &word, "write", "none") {
-		opt.NoRemoteWrite = word == "none"
-	}
-	o.note("receives", wordsOf("none", "unlimited"))
-	if text, ok := o.scalar("receives"); ok && text == "none" {
-		opt.Receives = 0
-	} else if !ok || text != "unlimited" {
-		o.integer("receives", &opt.Receives, 0, 1<<30)
-	}
+	readRights(o, &opt)
+	readReceives(o, &opt)
+	r.readPlacement(o, &opt)
 	if o.rate("initial_rate", &opt.InitialRate) && opt.InitialRate == 0 {
 		o.fail("initial_rate", "0 would never send; give a rate such as 5Gbps")
 	}
 	opt.Path = r.readPath(o)
 	r.readUDPPorts(o, &opt)
 	r.readTriggers(o, &opt)
+	readUnbuilt(o, &opt)
 	r.warnIgnoredOptions(o, &opt)
 	return opt
 }
@@ -378,7 +366,7 @@ func (r *resolver) addFlows(o object, entry int, size units.Bytes, opt workload.
 // addFlow appends one item of a list.
 func (r *resolver) addFlow(f object, entry int, size units.Bytes, opt workload.Options) {
 	if size == 0 || f.has("size") {
-		r.readSize(f, &size)
+		r.readSize(f, &opt, &size)
 	}
 	if f.time("start", &opt.Start) {
 		opt.Trigger = 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -78,6 +79,10 @@ func (p *Plan) checkConn(net Network, c *Conn) error {
 		return p.fail(c.Entry, "class %d must be from 0 to 7", c.Class)
 	case c.DSCP > 63:
 		return p.fail(c.Entry, "DSCP %d must be from 0 to 63", c.DSCP)
+	case c.Region < 0 || c.ReceiveSize < 0:
+		return p.fail(c.Entry, "region %s and receive size %s must not be negative", c.Region, c.ReceiveSize)
+	case c.SRQ < 0 || c.SRQ > len(p.SRQs):
+		return p.fail(c.Entry, "shared receive queue %d does not exist; there are %d", c.SRQ, len(p.SRQs))
 	case c.InitialRate < 0:
 		return p.fail(c.Entry, "initial rate %s must not be negative", c.InitialRate)
 	}
@@ -94,8 +99,14 @@ func (p *Plan) checkMessage(m *Message) error {
 		return p.fail(entry, "size %s must be at least 1B", m.Bytes)
 	case m.Bytes > MaxBytes:
 		return p.fail(entry, "size %s is above %s, the longest message of a reliable connection; send several", m.Bytes, MaxBytes)
-	case m.Verb > Send:
-		return p.fail(entry, "verb %d is unknown; use write or send", uint8(m.Verb))
+	case m.Verb > FetchAdd:
+		return p.fail(entry, "verb %d is unknown; use one of %s", uint8(m.Verb), strings.Join(VerbNames(), ", "))
+	case !p.Conns[m.Conn].Service.Allows(m.Verb):
+		return p.fail(entry, "%s has no %s; use service rc", p.Conns[m.Conn].Service, m.Verb)
+	case m.Verb.Atomic() && m.Bytes != AtomicSize:
+		return p.fail(entry, "%s of %s; an atomic works on %s", m.Verb, m.Bytes, AtomicSize)
+	case m.Offset < 0 || m.Offset > MaxOffset:
+		return p.fail(entry, "offset %s is not from 0 to %s", m.Offset, MaxOffset)
 	case m.Start < 0:
 		return p.fail(entry, "start %s must not be negative", m.Start)
 	case m.Trigger > 0 && m.Start == units.Never:

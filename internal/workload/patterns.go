@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
@@ -18,6 +19,10 @@ const (
 	// MaxStart is the latest instant a message may be posted; half the range of
 	// units.Time is left for it to complete.
 	MaxStart units.Time = units.Never / 2
+	// MaxOffset is the farthest into its region that a message may begin, and
+	// MaxRegion the longest region.
+	MaxOffset units.Bytes = 1 << 40
+	MaxRegion units.Bytes = 1 << 40
 )
 
 // Options is what the patterns have in common. Begin with DefaultOptions: the
@@ -30,10 +35,15 @@ type Options struct {
 	// the others; 0: each QP gets its own by its index (see SourcePort).
 	SrcPort       uint16
 	DstPort       uint16 // see Conn.DstPort
-	Path          []int  // see Conn.Path
+	Path          []int  // from source to destination of the data; see Conn.Path
+	Service       Service
 	WrongRKey     bool
-	NoRemoteWrite bool
+	Denied        Access
 	Receives      int // see Conn.Receives
+	ReceiveSize   units.Bytes
+	Region        units.Bytes // see Conn.Region
+	Place         Placement
+	Fence, Inline bool
 	InitialRate   units.Rate
 	// QPs is the number of QPs per pair, at least 1 (0 counts as 1). Each sends
 	// its own messages of the full size, unless Split divides each message over
@@ -45,6 +55,36 @@ type Options struct {
 	Every units.Time // from post to post; 0: all are posted at Start
 	// Trigger starts the messages instead of Start; see Message for all three.
 	Trigger, SendDone, RecvDone int
+}
+
+// Order is how the messages of a connection follow each other in the region.
+type Order uint8
+
+// Orders. A slot is a stretch of the message's size; the region holds them from
+// its start.
+const (
+	Fixed      Order = iota // all messages at Offset
+	Sequential              // one slot after the other, over and over
+	Random                  // a slot drawn for each message
+)
+
+// Placement says where messages lie in the region.
+type Placement struct {
+	Order  Order
+	Offset units.Bytes // Fixed
+	Stream *rng.Stream // Random; it needs a Region
+}
+
+// offset places message i of a connection.
+func (p *Placement) offset(i int, size, region units.Bytes) units.Bytes {
+	if p.Order == Fixed {
+		return p.Offset
+	}
+	slots := max(region/size, 1)
+	if p.Order == Sequential {
+		return units.Bytes(i) % slots * size
+	}
+	return units.Bytes(p.Stream.IntN(int(slots))) * size
 }
 
 // DefaultOptions is one WRITE at time zero in priority 3 with DSCP 26, over one
@@ -75,7 +115,8 @@ func (p *Plan) AddEntry(name string) int {
 	return len(p.Entries) - 1
 }
 
-// Flow appends messages of size bytes from one endpoint to another.
+// Flow appends messages of size bytes from one endpoint to another. With READ
+// the requester is the destination; with atomics size is AtomicSize.
 func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
 	if err := p.checkRoom(1, o); err != nil {
 		return err
@@ -86,6 +127,9 @@ func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
 	}
 	if o.Split && size < units.Bytes(o.QPs) {
 		return fmt.Errorf("%s cannot be split over %d QPs; use fewer QPs", size, o.QPs)
+	}
+	if o.Verb == Read {
+		from, to, o.Path = to, from, reversed(o.Path)
 	}
 	for q := range o.QPs {
 		conn := p.connect(entry, from, to, q, o)
@@ -98,7 +142,7 @@ func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
 			if o.Trigger > 0 {
 				start = units.Never
 			}
-			p.Messages = append(p.Messages, Message{Conn: conn, Verb: o.Verb, Bytes: bytes, Start: start,
+			p.Messages = append(p.Messages, Message{Conn: conn, Verb: o.Verb, Bytes: bytes, Offset: o.Place.offset(i, bytes, o.Region), Start: start,
 				Trigger: o.Trigger, SendDone: o.SendDone, RecvDone: o.RecvDone})
 		}
 	}
@@ -229,9 +273,35 @@ func (p *Plan) connect(entry, from, to, q int, o Options) int {
 		port = o.SrcPort + uint16(q)
 	}
 	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcPort: port, DstPort: o.DstPort, Class: o.Class, DSCP: o.DSCP,
-		Entry: entry, Path: o.Path, WrongRKey: o.WrongRKey, NoRemoteWrite: o.NoRemoteWrite,
-		Receives: o.Receives, InitialRate: o.InitialRate})
+		Entry: entry, Path: o.Path, Service: o.Service, WrongRKey: o.WrongRKey, Denied: o.Denied,
+		Receives: o.Receives, ReceiveSize: o.ReceiveSize, Region: o.Region, Fence: o.Fence, Inline: o.Inline,
+		InitialRate: o.InitialRate})
 	return k
+}
+
+// ShareReceives gives the responders of each host that the entry's connections
+// have one receive queue of n work requests.
+func (p *Plan) ShareReceives(net Network, entry, n int) {
+	of := make(map[int]int) // number of a host's queue
+	for i := range p.Conns {
+		c := &p.Conns[i]
+		if c.Entry != entry {
+			continue
+		}
+		host := net.HostOf(c.Dst)
+		if of[host] == 0 {
+			p.SRQs = append(p.SRQs, SRQ{Host: host, Receives: n})
+			of[host] = len(p.SRQs)
+		}
+		c.SRQ = of[host]
+	}
+}
+
+// reversed returns a path backwards.
+func reversed(path []int) []int {
+	back := slices.Clone(path)
+	slices.Reverse(back)
+	return back
 }
 
 // share returns the q-th of n nearly equal parts of size.

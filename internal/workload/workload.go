@@ -23,7 +23,82 @@ func (v Verb) String() string {
 	return [...]string{"WRITE", "SEND", "WRITE_IMM", "SEND_IMM", "SEND_INV", "READ", "CMP_SWAP", "FETCH_ADD"}[v]
 }
 
-// Conn is one reliable connection: a QP pair between two endpoints.
+// VerbNames lists the verbs as scenarios write them, in their order.
+func VerbNames() []string {
+	return []string{"write", "send", "write-imm", "send-imm", "send-inv", "read", "cas", "fetch-add"}
+}
+
+// Atomic reports whether the verb works on the 8 bytes of a remote word.
+func (v Verb) Atomic() bool { return v == CompareSwap || v == FetchAdd }
+
+// TakesReceive reports whether the verb uses up a receive work request at the
+// responder (IBTA 10.7.2.2).
+func (v Verb) TakesReceive() bool {
+	return v == Send || v == SendImm || v == SendInv || v == WriteImm
+}
+
+// TakesRKey reports whether the verb names memory of the responder.
+func (v Verb) TakesRKey() bool { return v.Right() != 0 }
+
+// Right is the access that the verb needs at the responder; 0: none.
+func (v Verb) Right() Access {
+	switch v {
+	case Write, WriteImm:
+		return RemoteWrite
+	case Read:
+		return RemoteRead
+	case CompareSwap, FetchAdd:
+		return RemoteAtomic
+	}
+	return 0
+}
+
+// AtomicSize is what an atomic works on (IBTA 9.4.5).
+const AtomicSize units.Bytes = 8
+
+// Access is a set of rights of a responder's queue pair and memory region.
+type Access uint8
+
+// Rights, as verbs name them.
+const (
+	RemoteWrite Access = 1 << iota
+	RemoteRead
+	RemoteAtomic
+)
+
+// Service is the transport service of a connection.
+type Service uint8
+
+// Services, in the order of rdma.Service.
+const (
+	RC Service = iota // reliable connection
+	UC                // unreliable connection
+	UD                // unreliable datagram
+)
+
+func (s Service) String() string { return [...]string{"RC", "UC", "UD"}[s] }
+
+// Allows reports whether the service has the verb (ibv_post_send(3): UC has no
+// READ, atomics and invalidation; UD sends only).
+func (s Service) Allows(v Verb) bool {
+	switch s {
+	case UC:
+		return v <= SendImm
+	case UD:
+		return v == Send || v == SendImm
+	}
+	return true
+}
+
+// SRQ is a receive queue that the responders of several connections share.
+type SRQ struct {
+	Host     int // node index
+	Receives int // receive work requests posted at the start
+}
+
+// Conn is one connection: a QP pair between two endpoints. The requester, which
+// posts the messages, is at Src. The data of READs go from Dst to Src, those of
+// all other verbs from Src to Dst.
 type Conn struct {
 	Src, Dst int    // endpoint indices (topology.Graph.Endpoints)
 	SrcPort  uint16 // UDP source port; entropy for ECMP
@@ -34,14 +109,24 @@ type Conn struct {
 	// Path, when not nil, pins the route: node indices from source host to
 	// destination host inclusive. The reverse direction takes the same nodes
 	// backwards.
-	Path []int
-	// WrongRKey makes every WRITE carry an R_Key the responder never issued.
+	Path    []int
+	Service Service
+	// WrongRKey makes every request to remote memory carry an R_Key the responder
+	// never issued.
 	WrongRKey bool
-	// NoRemoteWrite leaves REMOTE_WRITE out of the responder QP's access flags.
-	NoRemoteWrite bool
+	// Denied is what the responder's access flags leave out.
+	Denied Access
 	// Receives is the number of receive work requests posted at the responder;
-	// negative: always enough.
-	Receives int
+	// negative: always enough. SRQ, from 1 in Plan.SRQs, takes their place; 0: none.
+	Receives, SRQ int
+	// ReceiveSize is the room of each receive; 0: enough for any message.
+	ReceiveSize units.Bytes
+	// Region is the length of the responder's memory region; 0: as far as its
+	// messages reach.
+	Region units.Bytes
+	// Fence holds each message back until the READs and atomics before it are
+	// complete. Inline has payloads in the work requests.
+	Fence, Inline bool
 	// InitialRate is where congestion control starts; 0: the port's rate.
 	InitialRate units.Rate
 }
@@ -51,7 +136,10 @@ type Message struct {
 	Conn  int
 	Verb  Verb
 	Bytes units.Bytes
-	Start units.Time // when it is posted; Never: by Trigger
+	// Offset is where the message begins in the responder's region, in bytes; for
+	// verbs that name none, in the buffers of either side.
+	Offset units.Bytes
+	Start  units.Time // when it is posted; Never: by Trigger
 	// Numbers of triggers, counted from 1 in Plan.Triggers; 0: none. Trigger
 	// posts this message. SendDone is activated by its completion at the
 	// requester, however it ends; RecvDone when the responder has accepted its
@@ -67,4 +155,5 @@ type Plan struct {
 	Messages []Message
 	Entries  []string // name of each workload entry
 	Triggers []Trigger
+	SRQs     []SRQ
 }

@@ -90,13 +90,13 @@ func TestOptionsReachConnections(t *testing.T) {
 	p := new(Plan)
 	p.AddEntry("other")
 	o := Options{Verb: Send, Class: 5, DSCP: 40, SrcPort: 10000, Path: []int{0, 9, 1}, WrongRKey: true,
-		NoRemoteWrite: true, Receives: 7, InitialRate: units.Gbps, QPs: 2}
+		Denied: RemoteWrite, Receives: 7, InitialRate: units.Gbps, QPs: 2}
 	if err := p.Flow(p.AddEntry("x"), 0, 1, 10, o); err != nil {
 		t.Fatal(err)
 	}
 	for q, c := range p.Conns {
 		want := Conn{Src: 0, Dst: 1, SrcPort: uint16(10000 + q), Class: 5, DSCP: 40, Entry: 1, WrongRKey: true,
-			NoRemoteWrite: true, Receives: 7, InitialRate: units.Gbps}
+			Denied: RemoteWrite, Receives: 7, InitialRate: units.Gbps}
 		path := c.Path
 		c.Path = nil
 		if fmt.Sprint(c) != fmt.Sprint(want) || !slices.Equal(path, []int{0, 9, 1}) {
@@ -259,7 +259,7 @@ func TestErrors(t *testing.T) {
 		{"imported entry", func(p *Plan) error { return p.Flow(1, 0, 2, 1, def) },
 			"a connection belongs to workload entry 1, but the entries are 0 to 0"},
 		{"imported verb", func(p *Plan) error { return p.Flow(0, 0, 2, 1, opt(func(o *Options) { o.Verb = 9 })) },
-			"workload x: verb 9 is unknown; use write or send"},
+			"workload x: verb 9 is unknown; use one of write, send, write-imm, send-imm, send-inv, read, cas, fetch-add"},
 		{"many messages", func(p *Plan) error { return p.Flow(0, 0, 2, 1, opt(func(o *Options) { o.Count = 1 << 62 })) },
 			"4611686018427387904 messages on each of 1 QPs make more than 16777216 messages in all; use fewer"},
 		{"many QPs", func(p *Plan) error {

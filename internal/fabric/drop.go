@@ -59,7 +59,7 @@ type dropStat [dropCauses]record.Act
 func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32) {
 	pk := n.part.Rec(slot)
 	n.countDrop(now, i, c, cause, pk)
-	n.FreeStamps(pk)
+	n.FreeSides(pk)
 	n.part.Free(slot)
 }
 

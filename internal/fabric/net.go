@@ -35,13 +35,14 @@ type Net struct {
 	sink        uint64 // keeps Warm's reads alive
 
 	peers     []*Net
-	stamps    []Stamps
-	stampFree []uint32
-	stampOut  [2][]stampBox // by parity of the window, then partition
-	pfcFrames int64         // sent less received: negative where more arrive than leave
-	received  int64         // frames that arrived at hosts
-	dropped   int64         // frames dropped on links and in switches, PFC frames apart
-	stirred   units.Time    // last event that may make something move: PFC frames, refreshes and expiries apart
+	records   slab[sideRecord] // what stamped packets number
+	stamps    slab[Stamps]
+	sides     slab[packet.SideCopy]
+	sideOut   [2][]sideBox // by parity of the window, then partition
+	pfcFrames int64        // sent less received: negative where more arrive than leave
+	received  int64        // frames that arrived at hosts
+	dropped   int64        // frames dropped on links and in switches, PFC frames apart
+	stirred   units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring bool
 	end       units.Time  // of the run, once it is over
 	trace     *pauseTrace // nil: pauses are counted but not listed
@@ -209,7 +210,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		if pk.Kind != packet.Pause {
 			n.part.NoteWork()
 		}
-		n.FreeStamps(pk)
+		n.FreeSides(pk)
 		n.part.Free(slot)
 		return
 	}

@@ -18,102 +18,34 @@ type Hop struct {
 	Paused units.Time // part of Start-In during which PFC held its class
 }
 
-// Stamps is the side record of a packet whose way is written down: the last
-// packet of a message, and the ACK that answers it.
+// Stamps is the way of a packet that is written down: the last packet of a
+// message, and the ACK that answers it.
 type Stamps struct {
 	N    int
 	Hops [maxHops]Hop
 }
 
-// stampBox is what one window sends to one partition.
-type stampBox struct {
-	window int64
-	ways   []stampWay
-	hops   []Hop
-}
-
-// stampWay is one side record in a stampBox.
-type stampWay struct{ first, n int }
-
-// SetPeers tells a Net the fabrics of all partitions, its own included.
-func (n *Net) SetPeers(nets []*Net) {
-	n.peers = nets
-	for i := range n.stampOut {
-		n.stampOut[i] = make([]stampBox, len(nets))
-	}
-	n.stamps = make([]Stamps, 1, 64) // 0 means none
-}
-
-// NewStamps returns the number of an empty side record.
-func (n *Net) NewStamps() uint32 {
-	if k := len(n.stampFree); k > 0 {
-		i := n.stampFree[k-1]
-		n.stampFree = n.stampFree[:k-1]
-		n.stamps[i].N = 0
-		return i
-	}
-	n.stamps = append(n.stamps, Stamps{})
-	return uint32(len(n.stamps) - 1)
-}
-
-// StampsOf returns the side record of a stamped packet, valid until the next
-// NewStamps.
-func (n *Net) StampsOf(pk *packet.Packet) *Stamps { return &n.stamps[pk.Stamp()] }
-
-// FreeStamps gives the side record of pk back, if it has one.
-func (n *Net) FreeStamps(pk *packet.Packet) {
-	if pk.DSCP&packet.Stamped != 0 {
-		n.stampFree = append(n.stampFree, pk.Stamp())
-		pk.DSCP &^= packet.Stamped
-	}
-}
-
-// StampIn notes that pk waits at port i from now on.
+// StampIn notes that pk, if it is stamped, waits at port i from now on.
 func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 	s := n.StampsOf(pk)
-	if s.N == maxHops {
+	if s == nil || s.N == maxHops {
 		return
 	}
 	s.Hops[s.N] = Hop{Port: n.ports[i].id, In: now, Start: units.Never, Paused: n.PausedClock(now, i, pk.Class)}
 	s.N++
 }
 
-// StampOut notes that pk leaves port i, or its receive buffer, now.
+// StampOut notes that pk, if it is stamped, leaves port i, or its receive
+// buffer, now.
 func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
 	s := n.StampsOf(pk)
+	if s == nil {
+		return
+	}
 	if h := &s.Hops[s.N-1]; h.Start == units.Never {
 		h.Start = now
 		h.Paused = n.PausedClock(now, i, pk.Class) - h.Paused
 	}
-}
-
-// post puts the side record of pk, a stamped packet that leaves for partition dst, into the
-// mailbox and returns its number there.
-func (n *Net) post(dst int, pk *packet.Packet) uint32 {
-	if dst == n.part.ID {
-		return 0
-	}
-	window := n.part.Window()
-	box := &n.stampOut[window&1][dst]
-	if box.window != window {
-		box.window, box.ways, box.hops = window, box.ways[:0], box.hops[:0]
-	}
-	s := n.StampsOf(pk)
-	box.ways = append(box.ways, stampWay{len(box.hops), s.N})
-	box.hops = append(box.hops, s.Hops[:s.N]...)
-	n.stampFree = append(n.stampFree, pk.Stamp())
-	return uint32(len(box.ways))
-}
-
-// Adopt implements sim.Handler.
-func (n *Net) Adopt(from, parity int, side, i uint32) {
-	k := n.NewStamps()
-	box := &n.peers[from].stampOut[parity][n.part.ID]
-	way := box.ways[side-1]
-	s := &n.stamps[k]
-	s.N = way.n
-	copy(s.Hops[:], box.hops[way.first:way.first+way.n])
-	n.part.Rec(i).SetStamp(k)
 }
 
 // PausedClock is how long PFC has held class c of port i shut up to now.

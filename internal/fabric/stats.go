@@ -87,6 +87,9 @@ func (n *Net) CheckEmpty() {
 			n.part.Bug("%s: shared pool holds %d bytes but no packet is alive", sw.name, sw.used+sw.lossyUsed)
 		}
 	}
+	if r, st, s := n.records.inUse(), n.stamps.inUse(), n.sides.inUse(); r != 0 || st != 0 || s != 0 {
+		n.part.Bug("%d side records, %d of them with stamps, %d with sides, but no packet is alive", r, st, s)
+	}
 }
 
 // Port returns what port i did in class c over a run that lasted to end (or in

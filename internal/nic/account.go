@@ -284,7 +284,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 
 // stamp has a packet carry where its time goes.
 func (h *Host) stamp(now units.Time, s *qpSlot, pk *packet.Packet) {
-	pk.SetStamp(h.net.NewStamps())
+	h.net.AddStamps(pk)
 	h.net.StampIn(now, h.ports[s.port].fabricPort, pk)
 }
 
@@ -325,8 +325,8 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 		return
 	}
 	m.AckMade = units.Time(ack.VA)
-	if ack.DSCP&packet.Stamped != 0 {
-		m.Ack = h.keep(h.net.StampsOf(ack))
+	if stamps := h.net.StampsOf(ack); stamps != nil {
+		m.Ack = h.keep(stamps)
 	}
 }
 
@@ -347,8 +347,8 @@ func (a *account) pop() {
 // packet if the network changed their order.
 func (h *Host) accept(now units.Time, s *qpSlot, pk *packet.Packet, n uint32) {
 	way := Way{}
-	if pk.DSCP&packet.Stamped != 0 {
-		way = h.keep(h.net.StampsOf(pk))
+	if stamps := h.net.StampsOf(pk); stamps != nil {
+		way = h.keep(stamps)
 	}
 	for range n {
 		s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: way})

@@ -283,12 +283,12 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 // deliverRequest gives a request to the responder.
 func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
 	msn := s.qp.MSN()
-	s.qp.Receive(now, pk, &h.replies)
-	stamped := pk.DSCP&packet.Stamped != 0
+	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
+	stamped := h.net.StampsOf(pk) != nil
 	if n := (s.qp.MSN() - msn) & (1<<24 - 1); n > 0 {
 		h.accept(now, s, pk, n)
 	}
-	h.net.FreeStamps(pk)
+	h.net.FreeSides(pk)
 	for k := range h.replies.N {
 		ack := &h.replies.P[k]
 		if ack.Kind != packet.Ack {
@@ -296,7 +296,7 @@ func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
 		}
 		ack.VA = uint64(now)
 		if stamped {
-			ack.SetStamp(h.net.NewStamps())
+			h.net.AddStamps(ack)
 		}
 		s.acked(now)
 	}
@@ -306,11 +306,11 @@ func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
 func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
 	h.settle(now, s)
-	s.qp.Receive(now, pk, &h.replies)
+	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
 	if len(h.cq.Entries) > 0 {
 		h.complete(now, s, pk)
 	}
-	h.net.FreeStamps(pk)
+	h.net.FreeSides(pk)
 	h.changed(now, s)
 	h.arm(now, q)
 	h.schedule(now, q)
@@ -322,6 +322,11 @@ func (h *Host) reply(now units.Time, i int, slot uint32) {
 	if h.replies.N == 0 {
 		part.Free(slot)
 		return
+	}
+	for k := range h.replies.N {
+		if h.replies.HasSide[k] {
+			h.net.AddSide(&h.replies.P[k], &h.replies.S[k])
+		}
 	}
 	*part.Rec(slot) = h.replies.P[0]
 	h.queueControl(now, i, slot)

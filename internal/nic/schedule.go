@@ -188,6 +188,9 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 			s.since = until
 		}
 		p.latest = q
+		if side := s.qp.PolledSide(); side != nil {
+			h.net.AddSide(pk, side)
+		}
 		h.sent(now, end, s, pk, s.qp.PolledLast(pk))
 		h.changed(now, s)
 		h.arm(now, q)

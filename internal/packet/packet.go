@@ -45,6 +45,22 @@ type Side struct {
 	Data []byte
 }
 
+// SideCopy is a Side whose payload lies in memory of its own, which is used
+// again by the next copy.
+type SideCopy struct {
+	Side
+	room []byte
+}
+
+// Set makes c a copy of s.
+func (c *SideCopy) Set(s *Side) {
+	c.Side = *s
+	if s.Data != nil {
+		c.room = append(c.room[:0], s.Data...)
+		c.Data = c.room
+	}
+}
+
 // Stamped, in the top bit of DSCP, says that a side record follows the packet
 // from hop to hop; Stamp returns its number.
 const Stamped uint8 = 0x80

@@ -44,10 +44,11 @@ type loop struct {
 }
 
 type flight struct {
-	at  units.Time
-	seq int
-	to  int
-	p   packet.Packet
+	at   units.Time
+	seq  int
+	to   int
+	p    packet.Packet
+	side *packet.Side
 }
 
 type flights []flight
@@ -125,7 +126,7 @@ func (l *loop) post(side int, r WorkRequest) {
 }
 
 // transmit puts a packet on the wire at now; it arrives after wire time and delay.
-func (l *loop) transmit(from int, p packet.Packet, wire units.Time) {
+func (l *loop) transmit(from int, p packet.Packet, side *packet.Side, wire units.Time) {
 	f := fate{}
 	if l.fate != nil {
 		f = l.fate(l.n, &p)
@@ -133,6 +134,11 @@ func (l *loop) transmit(from int, p packet.Packet, wire units.Time) {
 	l.n++
 	if f.mark {
 		p.ECN = packet.CE
+	}
+	if side != nil {
+		c := new(packet.SideCopy)
+		c.Set(side)
+		side = &c.Side
 	}
 	copies := 1
 	if f.lose {
@@ -144,7 +150,7 @@ func (l *loop) transmit(from int, p packet.Packet, wire units.Time) {
 	for i := range copies {
 		l.seq++
 		at := l.now + wire + l.delay + f.late + units.Time(i)*us
-		heap.Push(&l.flights, flight{at, l.seq, 1 - from, p})
+		heap.Push(&l.flights, flight{at, l.seq, 1 - from, p, side})
 	}
 }
 
@@ -161,9 +167,13 @@ func (l *loop) step(end units.Time) bool {
 	for len(l.flights) > 0 && l.flights[0].at <= l.now {
 		f := heap.Pop(&l.flights).(flight)
 		var out Replies
-		l.qp[f.to].Receive(l.now, &f.p, &out)
+		l.qp[f.to].ReceiveWith(l.now, &f.p, f.side, &out)
 		for i := range out.N {
-			l.transmit(f.to, out.P[i], 0)
+			var side *packet.Side
+			if out.HasSide[i] {
+				side = &out.S[i]
+			}
+			l.transmit(f.to, out.P[i], side, 0)
 		}
 		l.poll[f.to] = l.now
 	}
@@ -219,7 +229,7 @@ func (l *loop) send(i int) {
 		return
 	}
 	wire := l.line.TxTime(units.Bytes(p.Frame) + units.Bytes(l.cfg.Wire.Overhead))
-	l.transmit(i, p, wire)
+	l.transmit(i, p, q.PolledSide(), wire)
 	l.free[i] = l.now + wire
 	l.poll[i] = max(until, l.free[i])
 	if i == 0 {

@@ -2,6 +2,9 @@
 
 package rdma
 
-// mutantCountDuplicate is a fault that the property tests must catch (build tag
-// mutant): a responder counts the payload of duplicates as delivered.
-const mutantCountDuplicate = false
+// Faults that tests must catch (build tag mutant).
+const (
+	mutantCountDuplicate = false // a responder counts the payload of duplicates as delivered
+	mutantWrongOffset    = false // it writes the second and later packets of a WRITE one byte early
+	mutantPlaceRefused   = false // it writes the payload of requests that it then refuses
+)

@@ -24,6 +24,8 @@ type QP struct {
 	// selective: what is lost is sent again alone; again: the latest packet was.
 	selective, again bool
 	cause            trigger // of the latest rewind
+	hasExtra         bool    // some work request has an extra
+	hasSide          bool    // the latest packet polled has a side record
 
 	// Requester.
 	una, nxt, high uint64
@@ -86,6 +88,10 @@ type cold struct {
 	round   uint32 // the rewind that the latest packet sent again belongs to
 	score   *scoreboard
 	reorder *reorder
+	extra   []extra      // beside the ring; nil until a work request needs it
+	side    *packet.Side // of the latest packet polled
+	msgVA   uint64       // where the current WRITE goes
+	msgRKey uint32
 	longAt  units.Time // end of the longest wait for progress
 	bytes   uint64     // payload posted
 	initial units.Rate
@@ -266,10 +272,10 @@ func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) { q.Receive
 // to be sent back. side is the packet's side record, nil without one; it is
 // read during the call only.
 func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
-	out.N = 0
+	out.N, out.HasSide = 0, [2]bool{}
 	switch p.Kind {
 	case packet.Data:
-		q.receiveRequest(now, p, out)
+		q.receiveRequest(now, p, side, out)
 	case packet.Ack:
 		q.receiveAck(now, p)
 	case packet.CNP:

@@ -35,6 +35,9 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	packets := max(1, (uint64(r.Bytes)+uint64(q.cfg.MTU)-1)/uint64(q.cfg.MTU))
 	*q.at(q.tail) = wqe{first: q.cold.posted, base: q.cold.bytes, va: r.VA, packets: uint32(packets),
 		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, verb: r.Verb}
+	if q.hasExtra || r.LKey != 0 {
+		q.setExtra(q.tail, &r)
+	}
 	q.tail++
 	q.cold.posted += packets
 	q.cold.bytes += uint64(r.Bytes)
@@ -51,6 +54,9 @@ func (q *QP) grow() {
 	for i := old.head; i != old.tail; i++ {
 		*q.at(i) = *old.at(i)
 	}
+	if q.hasExtra {
+		q.growExtra(len(old.ring))
+	}
 }
 
 // Poll fills p with the packet to send at now, or says why there is none and
@@ -60,16 +66,20 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if reason, until := q.blocked(now); reason != Sent {
 		return reason, until
 	}
-	w, seq := q.at(q.cur), q.nxt
+	n, seq := q.cur, q.nxt
 	if q.again = q.need > 0; q.again {
-		w, seq = q.nextMissing()
+		n, seq = q.nextMissing()
 	}
+	w := q.at(n)
 	q.polled = w.id
 	mtu := uint32(q.cfg.MTU)
 	i := uint32(seq - w.first)
 	payload, last := mtu, i == w.packets-1
 	if last {
 		payload = w.bytes - i*mtu
+	}
+	if q.hasExtra {
+		q.fillSide(n, i*mtu, payload)
 	}
 	*p = q.data
 	p.Payload = payload

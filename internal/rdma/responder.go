@@ -7,7 +7,7 @@ import (
 )
 
 // receiveRequest handles a request packet (models.md 4.4).
-func (q *QP) receiveRequest(now units.Time, p *packet.Packet, out *Replies) {
+func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
 	if q.state < RTR || q.state == Err {
 		q.discard()
 		return
@@ -19,13 +19,13 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, out *Replies) {
 	d := psnDiff(p.PSN, q.epsn)
 	switch {
 	case d == 0 && q.held > 0:
-		q.inOrderSelective(now, p, ce, out)
+		q.inOrderSelective(now, p, side, ce, out)
 	case d == 0:
-		if q.take(now, p, ce, out) && p.Flags&packet.AckReq != 0 {
+		if q.take(now, p, side, ce, out) && p.Flags&packet.AckReq != 0 {
 			q.reply(now, SynACK, p.PSN, ce, out)
 		}
 	case d > 0 && q.selective:
-		q.aheadSelective(now, p, d, ce, out)
+		q.aheadSelective(now, p, side, d, ce, out)
 	case d > 0:
 		q.ahead(now, p, ce, out)
 	default:
@@ -77,12 +77,15 @@ func opFlags(op uint8) uint8 {
 
 // take handles the packet with the expected PSN, all but its acknowledgement,
 // and reports whether it was accepted; if not it has been answered.
-func (q *QP) take(now units.Time, p *packet.Packet, ce bool, out *Replies) bool {
+func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, out *Replies) bool {
 	f := opFlags(p.Opcode)
 	first, last, write := f&opFirst != 0, f&opLast != 0, f&opWrite != 0
 	if f == 0 || first == q.inMessage || !first && write != q.msgWrite {
 		q.refuse(now, SynNAKInv, ce, out)
 		return false
+	}
+	if mutantPlaceRefused && side != nil {
+		q.place(p, side, first, write)
 	}
 	if first {
 		if syndrome := q.admit(p, write); syndrome != SynACK {
@@ -98,6 +101,9 @@ func (q *QP) take(now units.Time, p *packet.Packet, ce bool, out *Replies) bool 
 	if !q.lengthRight(p, first, last, write) {
 		q.refuse(now, SynNAKInv, ce, out)
 		return false
+	}
+	if side != nil {
+		q.place(p, side, first, write)
 	}
 	q.accept(p, last, write)
 	return true

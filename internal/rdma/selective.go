@@ -76,12 +76,14 @@ func unpack(word uint64) (g gaps) {
 
 // Responder.
 
-// held is a packet ahead of the expected one: its payload lies in memory, its
-// headers wait until those before it are here.
+// held is a packet ahead of the expected one: its headers wait until those
+// before it are here. So does its payload in a run that carries data; no one can
+// tell that from memory written at once, for nothing is complete before.
 type held struct {
 	va                    uint64
 	payload, length, rkey uint32
 	opcode, flags         uint8
+	side                  bool
 }
 
 // reorder is the receive bitmap with the headers of what it says is here. A PSN
@@ -89,7 +91,8 @@ type held struct {
 type reorder struct {
 	here []uint64
 	slot []held
-	end  uint32 // PSN after the highest held
+	side []packet.SideCopy // beside slot; nil until a packet has one
+	end  uint32            // PSN after the highest held
 }
 
 func newReorder(packets int) *reorder {
@@ -105,18 +108,30 @@ func (r *reorder) has(psn uint32) bool {
 	return r.here[i>>6]>>(i&63)&1 != 0
 }
 
-func (r *reorder) put(p *packet.Packet) {
+func (r *reorder) put(p *packet.Packet, side *packet.Side) {
 	i := p.PSN & uint32(len(r.slot)-1)
 	r.here[i>>6] |= 1 << (i & 63)
-	r.slot[i] = held{p.VA, p.Payload, p.DMALen, p.RKey, p.Opcode, p.Flags}
+	r.slot[i] = held{p.VA, p.Payload, p.DMALen, p.RKey, p.Opcode, p.Flags, side != nil}
+	if side == nil {
+		return
+	}
+	if r.side == nil {
+		r.side = make([]packet.SideCopy, len(r.slot))
+	}
+	r.side[i].Set(side)
 }
 
-// pop takes the packet with PSN psn out again.
-func (r *reorder) pop(psn uint32) packet.Packet {
+// pop takes the packet with PSN psn out again, with its side record, if it has
+// one.
+func (r *reorder) pop(psn uint32) (packet.Packet, *packet.Side) {
 	i := psn & uint32(len(r.slot)-1)
 	r.here[i>>6] &^= 1 << (i & 63)
 	h := &r.slot[i]
-	return packet.Packet{PSN: psn, VA: h.va, Payload: h.payload, DMALen: h.length, RKey: h.rkey, Opcode: h.opcode, Flags: h.flags}
+	p := packet.Packet{PSN: psn, VA: h.va, Payload: h.payload, DMALen: h.length, RKey: h.rkey, Opcode: h.opcode, Flags: h.flags}
+	if h.side {
+		return p, &r.side[i].Side
+	}
+	return p, nil
 }
 
 // run counts how many packets from psn on are all here, or all missing, up to
@@ -156,7 +171,7 @@ func (r *reorder) gaps(epsn uint32, latest uint32) (g gaps) {
 // aheadSelective handles a packet whose predecessors are not all here: it is
 // kept, and a NAK names what is missing if the packet opens a new gap or asks
 // for an answer. d is its distance from the expected PSN.
-func (q *QP) aheadSelective(now units.Time, p *packet.Packet, d int64, ce bool, out *Replies) {
+func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side, d int64, ce bool, out *Replies) {
 	if d >= int64(q.cfg.Bitmap) {
 		q.discard() // the requester's window should not let it
 		return
@@ -174,7 +189,7 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, d int64, ce bool, 
 		rx.end = (p.PSN + 1) & psnMask
 	}
 	if !rx.has(p.PSN) {
-		rx.put(p)
+		rx.put(p, side)
 		q.held++
 	}
 	if q.rspState == rspRNR {
@@ -203,15 +218,15 @@ func (q *QP) selectiveNAK(now units.Time, latest uint32, ce bool, out *Replies) 
 
 // inOrderSelective takes the expected packet and what was held behind it, and
 // answers once for all of them.
-func (q *QP) inOrderSelective(now units.Time, p *packet.Packet, ce bool, out *Replies) {
-	if !q.take(now, p, ce, out) {
+func (q *QP) inOrderSelective(now units.Time, p *packet.Packet, side *packet.Side, ce bool, out *Replies) {
+	if !q.take(now, p, side, ce, out) {
 		return
 	}
 	ask := p.Flags & packet.AckReq
 	for q.held > 0 && q.cold.reorder.has(q.epsn) {
-		next := q.cold.reorder.pop(q.epsn)
+		next, side := q.cold.reorder.pop(q.epsn)
 		q.held--
-		if !q.take(now, &next, ce, out) {
+		if !q.take(now, &next, side, ce, out) {
 			return
 		}
 		ask |= next.Flags & packet.AckReq
@@ -363,7 +378,7 @@ func (q *QP) wantOnly(cause trigger) {
 }
 
 // nextMissing takes the first packet to be sent again off the scoreboard.
-func (q *QP) nextMissing() (w *wqe, seq uint64) {
+func (q *QP) nextMissing() (n uint32, seq uint64) {
 	s := q.cold.score
 	for !s.at(s.next).need {
 		s.next++
@@ -391,8 +406,9 @@ func (q *QP) sentAgain(now units.Time, payload uint32) {
 	}
 }
 
-// message finds the open work request that packet seq belongs to.
-func (q *QP) message(seq uint64) *wqe {
+// message finds the open work request that packet seq belongs to, by its place
+// in the ring.
+func (q *QP) message(seq uint64) uint32 {
 	lo, hi := q.head, q.tail // the last that starts at or before seq
 	for hi-lo > 1 {
 		if mid := lo + (hi-lo)/2; q.at(mid).first <= seq {
@@ -401,7 +417,7 @@ func (q *QP) message(seq uint64) *wqe {
 			hi = mid
 		}
 	}
-	return q.at(lo)
+	return lo
 }
 
 // Selective reports whether lost packets are sent again alone.

@@ -72,7 +72,7 @@ func TestGapsListed(t *testing.T) {
 		dense := 1 + rng.IntN(60)
 		for k := uint32(1); k <= limit; k++ {
 			if k == limit || rng.IntN(dense) != 0 {
-				rx.put(&packet.Packet{PSN: (epsn + k) & psnMask})
+				rx.put(&packet.Packet{PSN: (epsn + k) & psnMask}, nil)
 				here[k] = true
 			}
 		}

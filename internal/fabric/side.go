@@ -1,0 +1,188 @@
+package fabric
+
+import "github.com/hopscope/hopscope/internal/packet"
+
+// A stamped packet numbers a side record: where its stamps stand, where its
+// packet.Side stands, or both. Each lies in a slab of its own, so that a packet
+// pays only for what it has; packets without either know nothing of this.
+
+// sideRecord is what a stamped packet numbers.
+type sideRecord struct {
+	stamps uint32 // in the slab of stamps; 0: none
+	side   uint32 // in the slab of sides; 0: none
+}
+
+// slab holds records by number, from 1; freed numbers are used again, the
+// latest first.
+type slab[R any] struct {
+	all  []R
+	free []uint32
+}
+
+func newSlab[R any](room int) slab[R] { return slab[R]{all: make([]R, 1, room)} }
+
+// alloc returns the number of a record, which holds what its last user left
+// there. Pointers into the slab are invalid afterwards.
+func (s *slab[R]) alloc() uint32 {
+	if k := len(s.free); k > 0 {
+		i := s.free[k-1]
+		s.free = s.free[:k-1]
+		return i
+	}
+	s.all = append(s.all, *new(R))
+	return uint32(len(s.all) - 1)
+}
+
+func (s *slab[R]) release(i uint32) { s.free = append(s.free, i) }
+
+// inUse counts the records that are not free.
+func (s *slab[R]) inUse() int { return len(s.all) - 1 - len(s.free) }
+
+// sideBox is what one window sends to one partition.
+type sideBox struct {
+	window int64
+	sent   []sentSide
+	hops   []Hop
+	sides  []packet.Side // their payload is in data
+	data   []byte
+}
+
+// sentSide is one side record in a sideBox.
+type sentSide struct {
+	stamped    bool
+	hop, hops  int // where its hops are, how many
+	side       int // in sides; -1: none
+	data, size int // where its payload is, how much; size -1: nil
+}
+
+// SetPeers tells a Net the fabrics of all partitions, its own included.
+func (n *Net) SetPeers(nets []*Net) {
+	n.peers = nets
+	for i := range n.sideOut {
+		n.sideOut[i] = make([]sideBox, len(nets))
+	}
+	n.records, n.stamps, n.sides = newSlab[sideRecord](64), newSlab[Stamps](64), newSlab[packet.SideCopy](1)
+}
+
+// record returns the side record of pk, a new one if it has none.
+func (n *Net) record(pk *packet.Packet) *sideRecord {
+	if pk.DSCP&packet.Stamped == 0 {
+		i := n.records.alloc()
+		n.records.all[i] = sideRecord{}
+		pk.SetStamp(i)
+	}
+	return &n.records.all[pk.Stamp()]
+}
+
+// AddStamps has pk carry where its time goes; it has no hops yet.
+func (n *Net) AddStamps(pk *packet.Packet) {
+	r := n.record(pk)
+	if r.stamps == 0 {
+		r.stamps = n.stamps.alloc()
+	}
+	n.stamps.all[r.stamps].N = 0
+}
+
+// AddSide has pk carry a copy of side, payload included.
+func (n *Net) AddSide(pk *packet.Packet, side *packet.Side) {
+	r := n.record(pk)
+	if r.side == 0 {
+		r.side = n.sides.alloc()
+	}
+	n.sides.all[r.side].Set(side)
+}
+
+// StampsOf returns the stamps of pk, nil if it has none; valid until the next
+// AddStamps.
+func (n *Net) StampsOf(pk *packet.Packet) *Stamps {
+	if pk.DSCP&packet.Stamped == 0 {
+		return nil
+	}
+	if i := n.records.all[pk.Stamp()].stamps; i != 0 {
+		return &n.stamps.all[i]
+	}
+	return nil
+}
+
+// SideOf returns the packet.Side of pk, nil if it has none; valid until the next
+// AddSide.
+func (n *Net) SideOf(pk *packet.Packet) *packet.Side {
+	if pk.DSCP&packet.Stamped == 0 {
+		return nil
+	}
+	if i := n.records.all[pk.Stamp()].side; i != 0 {
+		return &n.sides.all[i].Side
+	}
+	return nil
+}
+
+// FreeSides gives back what pk carries beside itself, if anything.
+func (n *Net) FreeSides(pk *packet.Packet) {
+	if pk.DSCP&packet.Stamped == 0 {
+		return
+	}
+	n.releaseRecord(pk.Stamp())
+	pk.DSCP &^= packet.Stamped
+}
+
+func (n *Net) releaseRecord(i uint32) {
+	r := n.records.all[i]
+	if r.stamps != 0 {
+		n.stamps.release(r.stamps)
+	}
+	if r.side != 0 {
+		n.sides.release(r.side)
+	}
+	n.records.release(i)
+}
+
+// post puts the side record of pk, a stamped packet that leaves for partition
+// dst, into the mailbox and returns its number there.
+func (n *Net) post(dst int, pk *packet.Packet) uint32 {
+	if dst == n.part.ID {
+		return 0
+	}
+	window := n.part.Window()
+	box := &n.sideOut[window&1][dst]
+	if box.window != window {
+		*box = sideBox{window, box.sent[:0], box.hops[:0], box.sides[:0], box.data[:0]}
+	}
+	out := sentSide{side: -1, size: -1}
+	if s := n.StampsOf(pk); s != nil {
+		out.stamped, out.hop, out.hops = true, len(box.hops), s.N
+		box.hops = append(box.hops, s.Hops[:s.N]...)
+	}
+	if s := n.SideOf(pk); s != nil {
+		out.side = len(box.sides)
+		box.sides = append(box.sides, *s)
+		if s.Data != nil {
+			out.data, out.size = len(box.data), len(s.Data)
+			box.data = append(box.data, s.Data...)
+		}
+	}
+	box.sent = append(box.sent, out)
+	n.releaseRecord(pk.Stamp())
+	return uint32(len(box.sent))
+}
+
+// Adopt implements sim.Handler.
+func (n *Net) Adopt(from, parity int, side, i uint32) {
+	box := &n.peers[from].sideOut[parity][n.part.ID]
+	in := &box.sent[side-1]
+	pk := n.part.Rec(i)
+	pk.DSCP &^= packet.Stamped // its number was the sender's
+	if in.stamped {
+		n.AddStamps(pk)
+		s := n.StampsOf(pk)
+		s.N = in.hops
+		copy(s.Hops[:], box.hops[in.hop:in.hop+in.hops])
+	}
+	if in.side >= 0 {
+		s := box.sides[in.side]
+		s.Data = nil
+		if in.size >= 0 {
+			s.Data = box.data[in.data : in.data+in.size]
+		}
+		n.AddSide(pk, &s)
+	}
+}

@@ -53,13 +53,14 @@ const MaxLookahead = units.Millisecond
 // builder carries what the steps of New share.
 type builder struct {
 	*World
-	v         *scenario.Valid
-	g         *topology.Graph
-	part      []int // partition of each node
-	source    []uint32
-	port      []int // global number of each node's port 0
-	memory    []memory
-	regionKey []uint32 // by connection: the R_Key of its region at the responder
+	v          *scenario.Valid
+	g          *topology.Graph
+	part       []int // partition of each node
+	source     []uint32
+	port       []int // global number of each node's port 0
+	memory     []memory
+	regionKey  []uint32      // by connection: the R_Key of its region at the responder
+	regionSize []units.Bytes // by connection: the memory of its messages at either side
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -248,7 +249,8 @@ func (b *builder) buildHosts() {
 		specs[node] = nic.Spec{
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
-			CPU:     nic.CPU{Post: n.Post, Poll: n.Poll, Repost: n.Repost, Reposts: n.Reposts},
+			CPU:     nic.CPU{Post: n.Host.Post, Poll: n.Host.Poll, Repost: n.Host.Repost, Reposts: n.Host.Reposts},
+			Prepare: preparation(&n.Host),
 		}
 	}
 	b.registerMemory()
@@ -288,6 +290,15 @@ func (b *builder) buildHosts() {
 	}
 }
 
+// preparation is what a host does before it posts.
+func preparation(h *scenario.Host) nic.Preparation {
+	p := nic.Preparation{Connect: h.Connect, PageSize: h.PageSize, Once: h.Register == scenario.RegisterOnce}
+	if h.Register != scenario.RegisterAhead {
+		p.Base, p.PerPage = h.RegisterBase, h.RegisterPage
+	}
+	return p
+}
+
 // ends are the two queue pairs of a connection.
 type ends struct {
 	requester, responder uint32 // numbers at their hosts
@@ -316,7 +327,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		attrs.Window = b.v.Windows[i]
 	}
 	entry := b.v.Plan.Entries[c.Entry]
-	req := nic.QPSpec{Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
+	req := nic.QPSpec{Region: b.regionSize[i], Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
 	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
 	rsp.Setup = b.setup(dst.Node, back, line(dst), 0, attrs)

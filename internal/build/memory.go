@@ -3,6 +3,7 @@ package build
 import (
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
@@ -18,6 +19,11 @@ type memory struct {
 func (b *builder) registerRegions() {
 	plan := b.v.Plan
 	b.regionKey = make([]uint32, len(plan.Conns))
+	b.regionSize = make([]units.Bytes, len(plan.Conns))
+	for i := range plan.Messages {
+		m := &plan.Messages[i]
+		b.regionSize[m.Conn] = max(b.regionSize[m.Conn], plan.Conns[m.Conn].Region, m.Offset+m.Bytes)
+	}
 	for i := range plan.Conns {
 		c := &plan.Conns[i]
 		m := &b.memory[b.g.Endpoints[c.Dst].Node]
@@ -28,8 +34,8 @@ func (b *builder) registerRegions() {
 	}
 }
 
-// memoryBase is the address of every host's region.
-const memoryBase = 0x10000
+// memoryBase is the address of every host's region, aligned to the largest page.
+const memoryBase = 1 << 30
 
 // registerMemory gives every host its region, which all messages of connections
 // without one of their own fit into.

@@ -193,6 +193,10 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) str
 		return d.Where + " sent ACKs, CNPs or PFC frames first"
 	case record.StageCPU:
 		return fmt.Sprintf("the application on %s had not posted it yet", d.Where)
+	case record.StageConnect:
+		return fmt.Sprintf("%s set its connection up first", d.Where)
+	case record.StageRegister:
+		return fmt.Sprintf("%s registered its memory first", d.Where)
 	case record.StageEarlierWork:
 		return fmt.Sprintf("earlier messages of %s were not sent yet", me)
 	case record.StageSending:

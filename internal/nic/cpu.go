@@ -34,6 +34,7 @@ type task struct {
 	qp   uint32
 	done units.Time // when the thread is through with it
 	post Post       // taskPost
+	prep units.Time // taskPost: connecting and registering before it
 	id   uint32     // taskPoll: the message
 }
 
@@ -63,7 +64,7 @@ func (c *CPU) cost(k taskKind) units.Time {
 // that is idle does at once what costs no time.
 func (h *Host) work(now units.Time, t *task) {
 	c := &h.cpu
-	cost := c.cost(t.kind)
+	cost := c.cost(t.kind) + t.prep
 	s := &h.qps[t.qp]
 	s.tasks[t.kind]++
 	s.busy += cost

@@ -31,6 +31,7 @@ type QPSpec struct {
 	// been accepted in order; 0: none.
 	RecvDone     int
 	ReceiveBytes units.Bytes
+	Region       units.Bytes // length of the local memory of its messages
 }
 
 // Post is a work request and when the application posts it.
@@ -46,6 +47,8 @@ type Message struct {
 	Done     units.Time // Never while open
 	Due      units.Time // when the application was to post it; Never until then
 	Posted   units.Time // when it had posted it; Never until then
+	Connect  units.Time // of the time between, what connecting the queue pair took
+	Register units.Time // and registering its memory
 	Status   rdma.Status
 	QP       uint32 // requester's number
 	SendDone int32  // trigger, from 1, that the completion activates; 0: none
@@ -53,17 +56,19 @@ type Message struct {
 
 // qpSlot is a queue pair and what the scheduler knows of it.
 type qpSlot struct {
-	qp        *rdma.QP
-	armed     units.Time // pending timer; Never: none
-	since     units.Time // when it became, or becomes, ready to send
-	scheduled bool       // in the run queue or the pacing heap
-	watched   bool       // RecvDone is still to come
-	port      uint8
-	class     uint8
-	measured  [2]int64 // delivered bytes at the measured window's ends
-	account   account
-	tasks     [numTaskKinds]int64 // what it gave the application to do
-	busy      units.Time          // the time that takes
+	qp         *rdma.QP
+	armed      units.Time // pending timer; Never: none
+	since      units.Time // when it became, or becomes, ready to send
+	scheduled  bool       // in the run queue or the pacing heap
+	watched    bool       // RecvDone is still to come
+	connected  bool       // the application has set the connection up
+	registered bool       // and registered its region
+	port       uint8
+	class      uint8
+	measured   [2]int64 // delivered bytes at the measured window's ends
+	account    account
+	tasks      [numTaskKinds]int64 // what it gave the application to do
+	busy       units.Time          // the time that takes
 }
 
 // Host is one server's network card with all its ports.
@@ -88,6 +93,8 @@ type Host struct {
 	triggers  *Triggers
 	triggered []Post // what triggers started at this instant
 	cpu       thread
+
+	preparation Preparation
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -125,12 +132,13 @@ type Spec struct {
 	Triggers *Triggers        // nil: none
 	Receive  ReceiveSpec
 	CPU      CPU
+	Prepare  Preparation
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
-	h.cpu.CPU = s.CPU
+	h.cpu.CPU, h.preparation = s.CPU, s.Prepare
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
@@ -193,8 +201,10 @@ func (h *Host) post(now units.Time) {
 
 // due has the application post a work request.
 func (h *Host) due(now units.Time, p *Post) {
-	h.messages[p.WR.ID].Due = now
-	h.work(now, &task{kind: taskPost, qp: p.QP, post: *p})
+	m := &h.messages[p.WR.ID]
+	m.Due = now
+	m.Connect, m.Register = h.prepare(p)
+	h.work(now, &task{kind: taskPost, qp: p.QP, post: *p, prep: m.Connect + m.Register})
 }
 
 // postOne hands one work request to its queue pair.

@@ -28,6 +28,8 @@ func LinkDrops() []string { return []string{DropLoss, DropBitError, DropEvery, D
 // at the requester.
 const (
 	StageCPU         = "host CPU"            // the application had not posted it yet
+	StageConnect     = "connection set-up"   // of the queue pair, on its first use
+	StageRegister    = "registration"        // of the message's memory
 	StageEarlierWork = "behind earlier work" // earlier messages of the queue pair were not sent yet
 	StageIdle        = "idle"
 	StageRNRWait     = "RNR wait" // the responder had no receive work request
@@ -62,8 +64,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [12]string {
-	return [...]string{StageCPU, StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [14]string {
+	return [...]string{StageCPU, StageConnect, StageRegister, StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce}
 }
 

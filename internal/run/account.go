@@ -62,7 +62,10 @@ func (a *accountant) account(i int) record.Account {
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	taken, way := a.acceptance(i)
 	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
-	a.until(record.StageCPU, a.Valid.Graph.Nodes[src].Name, m.Posted)
+	host := a.Valid.Graph.Nodes[src].Name
+	a.add(record.StageConnect, host, a.Messages[i].Connect)
+	a.add(record.StageRegister, host, a.Messages[i].Register)
+	a.until(record.StageCPU, host, m.Posted)
 	a.until(record.StageEarlierWork, "", m.After)
 	for k := range m.Failed {
 		f := &m.Failed[k]

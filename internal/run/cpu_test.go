@@ -22,7 +22,7 @@ workload:
 `)
 	free := simulate(t, v, 1, 1)
 	for i := range v.NICs {
-		v.NICs[i].Post, v.NICs[i].Poll = post, poll
+		v.NICs[i].Host.Post, v.NICs[i].Host.Poll = post, poll
 	}
 	r := simulate(t, v, 1, 1)
 	if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {

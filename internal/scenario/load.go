@@ -205,7 +205,7 @@ func nameOf(file string) string {
 
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
-	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "hosts",
+	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
 		"mtu", "packet_payload", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload", "ns3"}
 }
 
@@ -336,7 +336,11 @@ func (r *resolver) readDevices(o object) {
 	readSwitch(r.d, o.n.get("switch"), "switch", &sw)
 	r.baseDSCP = sw.dscp
 	nic := defaultNIC(sw.pfc)
-	readNIC(r.d, o.n.get("nic"), "nic", &nic)
+	if nicObj := o.object("nic", nicKeys()...); o.has("nic") || o.describing() {
+		nic.obj = nicObj
+		readNIC(nicObj, &nic)
+	}
+	readHost(o.object("host", hostKeys()...), &nic.host)
 	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {
@@ -348,7 +352,10 @@ func (r *resolver) readDevices(o object) {
 		r.withoutPFC(&r.switches[n].pfc)
 	})
 	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) {
-		readNIC(r.d, v, path, &r.nics[n])
+		one := r.d.object(v, path, append(nicKeys(), hostKeys()...)...)
+		r.nics[n].obj = one
+		readNIC(one, &r.nics[n])
+		readHost(one, &r.nics[n].host)
 		r.withoutPFC(&r.nics[n].pfc)
 	})
 }

@@ -45,6 +45,7 @@ type nicSettings struct {
 	strict   uint8
 	weight   [fabric.Classes]uint8
 	ttl      int
+	host     hostSettings
 	obj      object
 }
 
@@ -71,17 +72,18 @@ const (
 func defaultNIC(pfc pfcSettings) nicSettings {
 	return nicSettings{ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, rxXON: -1,
 		pfc: pfc, timeout: -1, retry: 7, rnrRetry: 7, minRNR: 12,
-		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB}
+		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB, host: defaultHost()}
 }
 
-// readNIC applies the keys of a nic section to s.
-func readNIC(d *decoder, n *node, path string, s *nicSettings) {
-	o := d.object(n, path, "ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
+// nicKeys are the keys of a nic section.
+func nicKeys() []string {
+	return []string{"ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
 		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "window",
-		"mtu", "scheduler", "ttl")
-	if n != nil {
-		s.obj = o
-	}
+		"mtu", "scheduler", "ttl"}
+}
+
+// readNIC applies the keys of a nic section, or of one host's, to s.
+func readNIC(o object, s *nicSettings) {
 	o.integer("ack_every", &s.ackEvery, 1, 1<<20)
 	o.note("ack_class", wordsOf("data"))
 	if text, ok := o.scalar("ack_class"); ok && text == "data" {

@@ -22,6 +22,7 @@ func (r *resolver) warnOff() {
 			continue
 		}
 		s := &r.nics[n]
+		r.warnIgnoredHost(n)
 		r.warnOffPFC(&s.pfc)
 		if s.drain > 0 || drained && s.obj.path == "nic" {
 			r.warnOffReceive(s)

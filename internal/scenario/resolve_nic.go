@@ -84,6 +84,7 @@ func (r *resolver) resolveNIC(n int) {
 			response: r.pfcOf(node.Ports[port].Peer).responseAt(link.Rate), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead)}))
 	}
 	r.receiveBuffer(s, node.Name, headroom, &out)
+	out.Host = s.host.Host
 	r.v.NICs[n] = out
 }
 

@@ -39,6 +39,16 @@ type Valid struct {
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
 }
 
+// Register says when an application registers the memory of its messages.
+type Register uint8
+
+// Times of registration.
+const (
+	RegisterAhead      Register = iota // before the run; costs nothing within it
+	RegisterOnce                       // a connection's whole region before its first message
+	RegisterPerMessage                 // a message's own pages before each
+)
+
 // NIC is one host's network card; all its ports are alike.
 type NIC struct {
 	Ports     []fabric.PortParams // per local port
@@ -52,9 +62,21 @@ type NIC struct {
 	RxBuffer, RxXOFF, RxXON units.Bytes
 	DrainRate               units.Rate
 	TTL                     uint8
-	// What the host's application takes to post a work request, to poll a
-	// completion, and from a received message to a receive work request in its
-	// place, which it posts if Reposts.
+	Host                    Host
+}
+
+// Host is what the application on a host and its memory cost. Times are 0 where
+// the scenario states none.
+type Host struct {
+	// Post, Poll and Repost are what the application takes to post a work request,
+	// to poll a completion, and from a received message to a receive work request
+	// in its place, which it posts if Reposts.
 	Post, Poll, Repost units.Time
 	Reposts            bool
+	Register           Register
+	// RegisterBase and RegisterPage are the costs of registering memory: of each
+	// call and of each page of PageSize bytes, a power of two.
+	RegisterBase, RegisterPage units.Time
+	PageSize                   units.Bytes
+	Connect                    units.Time // set-up of a connection, on its first use
 }

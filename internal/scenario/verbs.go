@@ -43,7 +43,7 @@ func readUnbuilt(o object, opt *workload.Options) {
 	if opt.Verb > workload.Send {
 		o.fail("verb", "%s is not built yet; use write or send", opt.Verb)
 	}
-	for _, key := range []string{"service", "fence", "inline", "srq", "receive_size", "region", "offset"} {
+	for _, key := range []string{"service", "fence", "inline", "srq", "receive_size"} {
 		if o.has(key) {
 			o.fail(key, "is not built yet; leave it out")
 		}

@@ -11,14 +11,15 @@
 // A17 for RoCEv2, IEEE 802.3 and 802.1Q, RFC 768, 791, 1071, 2474, 3168, 8200.
 package wire
 
-// Profile gives the sizes of one link technology, so that Ethernet and the
-// frames of the ns-3 simulators are values of one type. All numbers are bytes.
+// Profile gives the sizes of one link technology, so that Ethernet, InfiniBand
+// and the frames of the ns-3 simulators are values of one type. All numbers are
+// bytes.
 type Profile struct {
 	Name     string
-	Overhead int // added to each frame on the wire but not in buffers: preamble, SFD and inter-packet gap
+	Overhead int // added to each frame on the wire but not in buffers: preamble, SFD and inter-packet gap; InfiniBand's delimiters
 	Preamble int // the part of Overhead that goes before the frame
 	MinFrame int // shorter frames are padded to this
-	Control  int // a PFC frame
+	Control  int // a PFC frame, or a flow-control packet
 	Header   int // bytes a cut-through switch must have before it can route
 	// Frame bytes around the payload of a data packet: Ethernet, IP, UDP, BTH, ICRC, FCS.
 	Data int
@@ -26,6 +27,9 @@ type Profile struct {
 	Pad  int // payloads are padded to a multiple of this (BTH PadCnt); 0: not
 	Ack  int // whole ACK or NAK frame
 	CNP  int // whole CNP frame
+	// Block is the unit of credits, to which each packet's buffer is rounded up;
+	// 0 where links have none.
+	Block int
 }
 
 // Ethernet is RoCEv2 over IPv4 without VLAN tag on Ethernet (models.md 4.1,
@@ -49,3 +53,25 @@ var EthernetVLAN = Profile{Name: "ethernet-vlan", Overhead: PreambleLen + GapLen
 // no preamble, gap, FCS or padding.
 var NS3 = Profile{Name: "ns3", Overhead: 0, MinFrame: 0, Control: 43, Header: 48,
 	Data: 48, RETH: 0, Ack: 60, CNP: 60}
+
+// ibLen is the length in bytes of an InfiniBand packet with a BTH but without
+// GRH, payload and extended headers.
+const ibLen = LRHLen + BTHLen + ICRCLen + VCRCLen
+
+// CreditBlock is the unit of InfiniBand's credits in bytes (IBTA 7.9.4).
+const CreditBlock = 64
+
+// InfiniBand is a packet within a subnet: LRH 8, BTH 12, ICRC 4, VCRC 2. On the
+// wire a symbol before and one behind frame it (IBTA volume 2: SDP or SLP, and
+// EGP, in the place that Ethernet gives to preamble and gap), so that a packet,
+// 2 bytes longer than a multiple of 4, fills the columns of a 4X link. A switch
+// routes by the LRH. The same header sizes stand behind 8b/10b and 64b/66b, whose
+// own overhead is in the rate: see LinkSpeeds.
+var InfiniBand = Profile{Name: "infiniband", Overhead: 2, Preamble: 1,
+	Control: FlowControlLen, Header: LRHLen,
+	Data: ibLen, RETH: RETHLen, Pad: 4, Ack: ibLen + AETHLen, CNP: ibLen + cnpReserved, Block: CreditBlock}
+
+// InfiniBandGRH is InfiniBand with a GRH in every packet, as between subnets.
+var InfiniBandGRH = Profile{Name: "infiniband-grh", Overhead: 2, Preamble: 1,
+	Control: FlowControlLen, Header: LRHLen,
+	Data: ibLen + GRHLen, RETH: RETHLen, Pad: 4, Ack: ibLen + GRHLen + AETHLen, CNP: ibLen + GRHLen + cnpReserved, Block: CreditBlock}

@@ -58,3 +58,46 @@ func TestInfiniBandSizes(t *testing.T) {
 		}
 	}
 }
+
+// The sizes of the InfiniBand profiles are those of packets that Append makes,
+// and of models.md 4.5 and 6.1: 26 bytes around a payload, 66 with a GRH, ACK 30,
+// flow-control packet 6.
+func TestInfiniBandProfiles(t *testing.T) {
+	for lnh, p := range map[uint8]Profile{LNHLocal: InfiniBand, LNHGlobal: InfiniBandGRH} {
+		grh := 0
+		if lnh == LNHGlobal {
+			grh = 40
+		}
+		size := func(op Opcode, payload int) int {
+			packet := samplePacket(op, payload, lnh)
+			b, err := packet.Append(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(b)
+		}
+		for _, check := range []struct {
+			name                  string
+			profile, packet, want int
+		}{
+			{"Data", p.Data, size(RCSendOnly, 0), 26 + grh},
+			{"Data with 1024 bytes", p.Data + 1024, size(RCWriteMiddle, 1024), 26 + grh + 1024},
+			{"RETH", p.Data + p.RETH, size(RCWriteOnly, 0), 42 + grh},
+			{"Ack", p.Ack, size(RCAcknowledge, 0), 30 + grh},
+			{"CNP", p.CNP, size(CNPOpcode, 0), 42 + grh},
+			{"Control", p.Control, len(FlowControl{}.Append(nil)), 6},
+			{"Block", p.Block, 64, 64},
+		} {
+			if check.profile != check.want || check.packet != check.want {
+				t.Errorf("%s %s: profile %d, packet %d, want %d", p.Name, check.name, check.profile, check.packet, check.want)
+			}
+		}
+		// With a delimiter before and behind, packets and flow-control packets fill
+		// the columns of four lanes.
+		for _, n := range []int{p.Data, p.Ack, p.CNP, p.Control, p.Data + 4096} {
+			if (n+p.Overhead)%4 != 0 {
+				t.Errorf("%s: %d bytes and %d delimiters leave a lane over", p.Name, n, p.Overhead)
+			}
+		}
+	}
+}

@@ -33,7 +33,8 @@ type PortParams struct {
 	Strict      uint8
 	Weight      [Classes]uint8
 	DWRRQuantum units.Bytes
-	RED         [Classes]RED // marking of this port's egress queues
+	RED         [Classes]RED   // marking of this port's egress queues
+	VLArb       *VLArbitration // in place of Strict and Weight; shared, read only; nil: not InfiniBand
 }
 
 // PGParams is the ingress accounting of one port and priority group.

@@ -114,7 +114,7 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	switch {
 	case now >= im.downAt:
 		cause = dropLinkDown
-	case im.every > 0 && pk.Kind == packet.Data && im.count():
+	case im.every > 0 && pk.Kind.CarriesData() && im.count():
 		cause = dropEvery
 	case im.loss > 0 && im.rnd.Float64() < im.loss:
 		cause = dropLoss

@@ -317,7 +317,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
 	if p.node < 0 {
-		if p.lastControl = pk.Kind != packet.Data; p.lastControl {
+		if p.lastControl = !pk.Kind.CarriesData(); p.lastControl {
 			n.cold[i].bookControl(tx, p.shut)
 		}
 	}

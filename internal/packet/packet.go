@@ -16,6 +16,11 @@ const (
 	Pause                // an IEEE 802.1Qbb priority flow control frame; never forwarded
 )
 
+// CarriesData reports whether a frame belongs to the data class of its queue
+// pair: requests (a READ's own is one) and READ responses, as against what
+// acknowledges, notifies or pauses.
+func (k Kind) CarriesData() bool { return k <= Response }
+
 // Flags of a packet.
 const (
 	AckReq  uint8 = 1 << iota // BTH AckReq bit

@@ -42,7 +42,7 @@ func Ceilings(r *record.Run) []*Ceiling {
 	x := newIndex(r)
 	out := make([]*Ceiling, len(r.Flows))
 	for i := range r.Flows {
-		if k, ok := x.requesters[flowQP(&r.Flows[i])]; ok {
+		if k, ok := x.sender(&r.Flows[i]); ok {
 			out[i] = x.ceiling(&r.Flows[i], &r.QPs[k])
 		}
 	}
@@ -65,6 +65,7 @@ type qpKey struct {
 // flowQP is the requester of a message. Src may name a port, "h4:2".
 func flowQP(f *record.Flow) qpKey { return qpKey{record.NodeOf(f.Src), f.QP} }
 
+// ceiling is that of message f, whose data queue pair q sends.
 func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	c := &Ceiling{Limits: x.limitsOf(f, q), MeasuredBps: Goodput(f)}
 	for _, l := range c.Limits {
@@ -75,7 +76,7 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	if !Completed(f) || len(f.Account) == 0 {
 		return c
 	}
-	d := x.dominant(f, q, true)
+	d := x.dominant(f, true)
 	c.Explains, c.How = d.Where, d.How
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
 		c.Reached, c.Explains = true, c.At
@@ -104,7 +105,8 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 		out = append(out, Limit{"window", RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
 	}
 	if l.DrainBps > 0 {
-		out = append(out, Limit{"receive buffer of " + f.Dst, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})
+		_, to := DataEnds(f)
+		out = append(out, Limit{"receive buffer of " + to, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})
 	}
 	return out
 }
@@ -113,15 +115,13 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 func (x *index) messageBytes(f *record.Flow, l *record.QPLimits) (frame, onWire int64) {
 	mtu := max(l.MTUBytes, 1)
 	packets := max(1, (f.Bytes+mtu-1)/mtu)
-	first := int64(0)
-	if f.Verb == "WRITE" {
-		first = int64(x.r.RETH)
-	}
-	last := f.Bytes - (packets-1)*mtu + int64(x.r.FrameHeader)
+	h := x.headersOf(f)
+	each := int64(x.r.FrameHeader) + h.every
+	last := f.Bytes - (packets-1)*mtu + each
 	if packets == 1 {
-		last += first
-		first = 0
+		frame = max(last+h.only, int64(x.r.MinFrame))
+	} else {
+		frame = (packets-1)*(mtu+each) + h.first + max(last+h.last, int64(x.r.MinFrame))
 	}
-	frame = (packets-1)*(mtu+int64(x.r.FrameHeader)) + first + max(last, int64(x.r.MinFrame))
 	return frame, frame + packets*int64(x.r.WireOverhead)
 }

@@ -42,13 +42,13 @@ func DominantStage(r *record.Run, i int) Dominant {
 func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	f := &r.Flows[i]
 	x := newIndex(r)
-	k, ok := x.requesters[flowQP(f)]
+	k, ok := x.sender(f)
 	if !ok {
 		return Dominant{}, nil
 	}
 	d := Dominant{}
 	if len(f.Account) > 0 {
-		d = x.dominant(f, &r.QPs[k], false)
+		d = x.dominant(f, false)
 	}
 	return d, x.ceiling(f, &r.QPs[k])
 }
@@ -60,7 +60,7 @@ func StageOf(s record.Stage) (name, where string) {
 		return s.Name, s.Where
 	}
 	for _, known := range record.PlacedStages() {
-		for _, prefix := range []string{"", record.AckStage} {
+		for _, prefix := range []string{"", record.ResponseStage, record.AckStage} {
 			if rest, ok := strings.CutPrefix(s.Name, prefix+known+" "); ok && rest != "" {
 				return prefix + known, rest
 			}
@@ -72,19 +72,21 @@ func StageOf(s record.Stage) (name, where string) {
 // dominant adds up the stages that stem from the same cause; the cause that
 // took most is the one responsible. With waiting, the time in which the message
 // itself was being sent does not count.
-func (x *index) dominant(f *record.Flow, q *record.QP, waiting bool) Dominant {
+func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 	var all []Dominant
 	at := map[string]int{}                  // into all, by cause
 	for _, s := range perPlace(f.Account) { // in order: ties go to the first
-		if waiting && (s.Name == record.StageSending || s.Name == record.StageSerialisation) {
+		stage, response := strings.CutPrefix(s.Name, record.ResponseStage)
+		if waiting && (stage == record.StageSending || stage == record.StageSerialisation) {
 			continue
 		}
+		q := x.actor(f, response)
 		d := Dominant{Stage: s.Name, Where: s.Where}
 		if d.Where == "" {
 			d.Where = qpActor(q)
 		}
 		key := s.Key()
-		if x.say(&d, f, q) {
+		if x.say(&d, f, q, stage) {
 			key = "cause " + d.Where
 		}
 		k, seen := at[key]
@@ -149,14 +151,15 @@ func (d *Dominant) add(s record.Stage, how string) {
 
 // say fills in How, and Where when the cause lies elsewhere. It reports whether
 // the stage is due to something on the way that may stand behind other stages
-// as well.
-func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) (caused bool) {
+// as well. q is the queue pair whose packets passed the stage, whose name without
+// prefix is stage.
+func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (caused bool) {
 	me := qpActor(q)
 	if stage, ack := strings.CutPrefix(d.Stage, record.AckStage); ack {
 		d.How = sayAck(stage, d.Where)
 		return false
 	}
-	switch d.Stage {
+	switch stage {
 	case record.StageRate:
 		d.Where, d.How = x.sayRate(f, q, me)
 		return d.Where != me
@@ -174,19 +177,26 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP) (caused bool) {
 		d.Where = bufferOf(record.NodeOf(d.Where))
 		return true
 	case record.StageResending, record.StageLoss:
-		d.Where, d.How = x.sayLoss(d.Stage, d.Where, q)
+		d.Where, d.How = x.sayLoss(stage, d.Where, q)
 		return true
 	}
-	d.How = x.sayOwn(d, f, q, me)
+	d.How = x.sayOwn(d, f, q, stage)
 	return false
+}
+
+// peerHost is the host of a queue pair's peer.
+func peerHost(q *record.QP) string {
+	host, _, _ := strings.Cut(q.Peer, " ")
+	return host
 }
 
 // bufferOf is how a host's receive buffer is named as a cause.
 func bufferOf(host string) string { return "receive buffer of " + host }
 
 // sayOwn tells of the stages that stand for themselves.
-func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) string {
-	switch d.Stage {
+func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) string {
+	me := qpActor(q)
+	switch stage {
 	case record.StageOther:
 		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))
 	case record.StageControl:
@@ -203,6 +213,12 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, me string) str
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
 	case record.StageRNRWait:
 		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+	case record.StageFence:
+		return fmt.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
+	case record.StageReads:
+		return me + " had as many READs and atomics outstanding as max_rd_atomic allows"
+	case record.StageInOrder:
+		return "it was acknowledged, but completions keep the order of posting and an earlier READ was not complete"
 	case record.StageAwaitAck:
 		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.NodeOf(f.Dst))
 	case record.StageIdle:
@@ -258,7 +274,7 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 	switch {
 	case q.CNPsReceived > 0:
 		how = fmt.Sprintf("DCQCN held %s at %s (lowest rate %s) after %s from %s", me, FormatRate(goodput), FormatRate(q.MinRateBps),
-			plural(q.CNPsReceived, "CNP"), record.NodeOf(f.Dst))
+			plural(q.CNPsReceived, "CNP"), peerHost(q))
 		if p := x.mostMarked(q); p != nil {
 			return PortName(p), fmt.Sprintf("%s; %s marked %s", how, PortName(p), plural(p.Marked, "packet"))
 		}

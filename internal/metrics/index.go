@@ -18,10 +18,14 @@ type index struct {
 	// requesters (indices into QPs) by the queue pair's name, and what each queue
 	// pair's NAKs came to.
 	requesters map[qpKey]int
-	naks       map[string]int64
-	queues     map[portClass]*record.Port // what fullest found; nil: none
-	drains     map[string]units.Rate      // of hosts that take data at a limited rate
-	load       map[portClass]int          // requesters that leave by a port in a class
+	peers      map[string]int // indices into QPs, by the queue pair's name as its peer gives it
+	// By the requester's name: it posted READs, or other verbs; by the responder's:
+	// it answers READs.
+	reads, writes, serves map[qpKey]bool
+	naks                  map[string]int64
+	queues                map[portClass]*record.Port // what fullest found; nil: none
+	drains                map[string]units.Rate      // of hosts that take data at a limited rate
+	load                  map[portClass]int          // requesters that leave by a port in a class
 }
 
 // portClass names a port and class.
@@ -37,7 +41,7 @@ type actKey struct {
 
 func newIndex(r *record.Run) *index {
 	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
-		requesters: map[qpKey]int{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]units.Rate{}}
+		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]units.Rate{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portActor(p)] = p
@@ -53,7 +57,8 @@ func newIndex(r *record.Run) *index {
 		q := &r.QPs[i]
 		x.hosts[q.Host] = true
 		x.naks[qpActor(q)] = q.NAKsSent
-		if !responder(q) {
+		x.peers[qpActor(q)] = i
+		if len(q.Limits.Path) > 0 {
 			x.requesters[qpKey{q.Host, q.QP}] = i
 		}
 		for _, h := range q.Limits.Path {
@@ -62,7 +67,60 @@ func newIndex(r *record.Run) *index {
 			x.in[h.Peer] = append(x.in[h.Peer], i)
 		}
 	}
+	for i := range r.Flows {
+		x.noteVerb(&r.Flows[i])
+	}
 	return x
+}
+
+// noteVerb notes which queue pairs send a message's data.
+func (x *index) noteVerb(f *record.Flow) {
+	key := flowQP(f)
+	if !Reads(f) {
+		x.writes[key] = true
+		return
+	}
+	x.reads[key] = true
+	if k, ok := x.sender(f); ok {
+		q := &x.r.QPs[k]
+		x.serves[qpKey{q.Host, q.QP}] = true
+	}
+}
+
+// sender is the queue pair (an index into QPs) that sends a message's data: the
+// requester, or with a READ the responder.
+func (x *index) sender(f *record.Flow) (k int, ok bool) {
+	k, ok = x.requesters[flowQP(f)]
+	if ok && Reads(f) {
+		k, ok = x.peers[x.r.QPs[k].Peer]
+	}
+	return k, ok
+}
+
+// actor is the queue pair that a stage of a message's time belongs to: the
+// requester, or with response the responder. The record has one of them at least.
+func (x *index) actor(f *record.Flow, response bool) *record.QP {
+	k := x.requesters[flowQP(f)]
+	if response {
+		k = x.peers[x.r.QPs[k].Peer]
+	}
+	return &x.r.QPs[k]
+}
+
+// responder reports whether q answers requests rather than making them.
+func (x *index) responder(q *record.QP) bool {
+	return len(q.Limits.Path) == 0 || x.serves[qpKey{q.Host, q.QP}]
+}
+
+// sends reports whether q sends the data of messages.
+func (x *index) sends(q *record.QP) bool {
+	key := qpKey{q.Host, q.QP}
+	return x.serves[key] || x.writes[key]
+}
+
+// takes reports whether the data of messages arrives at q.
+func (x *index) takes(q *record.QP) bool {
+	return x.reads[qpKey{q.Host, q.QP}] || x.responder(q)
 }
 
 // portActor is how the ledger names a port and class.

@@ -222,9 +222,6 @@ func (x *index) passedUnmarked(p *record.Port, limit int64) string {
 	return chance
 }
 
-// responder reports whether q answers requests rather than making them.
-func responder(q *record.QP) bool { return len(q.Limits.Path) == 0 }
-
 func (x *index) cnpPlaces() []Place {
 	marked := int64(0)
 	for i := range x.r.Ports {
@@ -240,7 +237,7 @@ func (x *index) cnpPlaces() []Place {
 			}
 			return fmt.Sprintf("%s marked, but none that reached this queue pair", plural(marked, "packet"))
 		}
-		return q.Limits.CNP && responder(q)
+		return q.Limits.CNP && x.takes(q)
 	})
 }
 
@@ -254,7 +251,7 @@ func (x *index) cutPlaces() []Place {
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
 				plural(q.CNPsReceived, "CNP"), FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && !responder(q)
+		return q.Limits.CC && x.sends(q)
 	})
 }
 
@@ -268,7 +265,7 @@ func (x *index) pacingPlaces() []Place {
 			}
 			return "its port was busy, or it had nothing to send, for longer than its rate asks"
 		}
-		return q.Limits.CC && !responder(q)
+		return q.Limits.CC && x.sends(q)
 	})
 }
 
@@ -278,7 +275,7 @@ func (x *index) windowPlaces() []Place {
 		place.HeldPS = l.WindowPS
 		place.Value, place.Threshold, place.Unit = l.PeakOutstanding, l.WindowBytes, InBytes
 		place.reason = func() string { return x.whyNotWindow(q) }
-		return l.WindowBytes > 0 && !responder(q)
+		return l.WindowBytes > 0 && !x.responder(q)
 	})
 }
 
@@ -424,7 +421,7 @@ func (x *index) gapPlaces() []Place {
 			}
 			return plural(dropped, "frame") + " were dropped, none of them followed by a later packet of this queue pair"
 		}
-		return responder(q)
+		return x.takes(q)
 	})
 }
 
@@ -446,7 +443,7 @@ func (x *index) timeoutPlaces() []Place {
 			}
 			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(place.Value))
 		}
-		return q.Limits.TimeoutPS > 0 && !responder(q)
+		return q.Limits.TimeoutPS > 0 && !x.responder(q)
 	})
 }
 
@@ -460,6 +457,6 @@ func (x *index) rnrPlaces() []Place {
 			}
 			return fmt.Sprintf("SENDs took %d of its %s", l.ReceivesUsed, plural(l.Receives, "receive work request"))
 		}
-		return l.Receives >= 0 && responder(q)
+		return l.Receives >= 0 && x.responder(q)
 	})
 }

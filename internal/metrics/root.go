@@ -148,6 +148,9 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
 	p, drop := x.mostDropped(q)
+	if k, ok := x.peers[q.Peer]; p == nil && ok { // a response may have been lost
+		p, drop = x.mostDropped(&x.r.QPs[k])
+	}
 	if p == nil {
 		return where, how
 	}

@@ -186,7 +186,7 @@ func WhyStalled(r *record.Run) string {
 			continue
 		}
 		if f.StartPS >= r.EndPS { // the record of a message that no trigger started
-			unposted = append(unposted, f.Src+" -> "+f.Dst)
+			unposted = append(unposted, Arrow(f))
 			continue
 		}
 		k, known := x.requesters[flowQP(f)]
@@ -229,7 +229,7 @@ func failures(r *record.Run) string {
 	var failed []string
 	for i := range r.Flows {
 		if f := &r.Flows[i]; !Open(f) && !Completed(f) {
-			failed = append(failed, fmt.Sprintf("%s -> %s: %s", f.Src, f.Dst, f.Status))
+			failed = append(failed, fmt.Sprintf("%s: %s", Arrow(f), f.Status))
 		}
 	}
 	if len(failed) == 0 {

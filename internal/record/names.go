@@ -41,6 +41,9 @@ const (
 	StageOther       = "other traffic"  // the port served other queue pairs
 	StageSending     = "sending"        // at the line's rate
 	StageResending   = "resending"
+	StageFence       = "fence"               // earlier READs and atomics had to be complete first
+	StageReads       = "max_rd_atomic"       // as many READs and atomics were outstanding as the queue pair may have
+	StageInOrder     = "behind earlier READ" // acknowledged, but completions keep the order of posting
 	StageLoss        = "awaiting NAK or timeout"
 	StageReordered   = "earlier packets on their way" // sent before the last packet, they arrived after it
 )
@@ -54,6 +57,11 @@ const (
 	StageLatency       = "switch latency"
 	StageBeyond        = "hops not recorded" // a packet's stamps hold so many
 )
+
+// ResponseStage begins the names of the stages of a READ between the acceptance of
+// its request and its last response: those of the responder's queue pair, and of
+// that response's way.
+const ResponseStage = "response "
 
 // Stages of the acknowledgement. AckStage begins the name of each.
 const (

@@ -116,11 +116,12 @@ type Drop struct {
 
 // Flow is one message: from post to completion entry.
 type Flow struct {
-	Src          string     `json:"src"`
+	Src          string     `json:"src"` // the requester; the data of a READ goes from Dst to Src
 	Dst          string     `json:"dst"`
 	QP           int        `json:"qp"` // the requester's QP number at Src
 	Workload     string     `json:"workload"`
 	Verb         string     `json:"verb"`
+	Service      string     `json:"service,omitempty"` // "UC" or "UD"; empty: RC
 	Bytes        int64      `json:"bytes"`
 	StartPS      units.Time `json:"start_ps"`      // post
 	CompletionPS units.Time `json:"completion_ps"` // from post to completion entry; -1 while open
@@ -128,6 +129,9 @@ type Flow struct {
 	// Account is where the time went: stages in order, adding up to
 	// CompletionPS; empty while open.
 	Account Account `json:"account,omitempty"`
+	// DeliveredPS, of a service without acknowledgements, is from the post until
+	// the responder had all of the message; -1: it never had.
+	DeliveredPS units.Time `json:"delivered_ps,omitempty"`
 	// IdealPS is the zero-load completion time of the same message on the same path.
 	IdealPS units.Time `json:"ideal_ps,omitempty"`
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"os"
@@ -65,11 +66,11 @@ func accountsCSV(flows []record.Flow) []byte {
 }
 
 func flowsCSV(flows []record.Flow) []byte {
-	header := []string{"src", "dst", "qp", "workload", "verb", "bytes", "start_ps", "completion_ps", "ideal_ps", "goodput_bps", "status"}
+	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status"}
 	return rows(header, len(flows), func(i int) []string {
 		f := &flows[i]
-		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, integer(f.Bytes), integer(f.StartPS),
-			integer(f.CompletionPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status}
+		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
+			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status}
 	})
 }
 

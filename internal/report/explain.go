@@ -67,10 +67,11 @@ func findPair(r *record.Run, which string) (index, among int, err error) {
 	var pairs []string
 	for i := range r.Flows {
 		f := &r.Flows[i]
-		if name := f.Src + "->" + f.Dst; len(pairs) < 5 && !slices.Contains(pairs, name) {
+		from, to := metrics.DataEnds(f)
+		if name := from + "->" + to; len(pairs) < 5 && !slices.Contains(pairs, name) {
 			pairs = append(pairs, name)
 		}
-		if !isEnd(f.Src, src) || !isEnd(f.Dst, dst) {
+		if !isEnd(from, src) || !isEnd(to, dst) {
 			continue
 		}
 		among++
@@ -110,7 +111,7 @@ func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
 func (t *text) explained(i, among int) {
 	f := &t.r.Flows[i]
 	t.section()
-	head := fmt.Sprintf("Message %d: %s -> %s, %s of %s posted at %s", i, f.Src, f.Dst, f.Verb, metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
+	head := fmt.Sprintf("Message %d: %s, %s of %s posted at %s", i, metrics.Arrow(f), verb(f), metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
 	if among > 1 {
 		head += fmt.Sprintf(" (the slowest of %d)", among)
 	}

@@ -86,10 +86,18 @@ func (t *text) flowTable(index []int, title string) *table {
 		if allWell {
 			status = "" // an empty column is not shown
 		}
-		tab.add(f.Src+" -> "+f.Dst, integer(f.QP), f.Workload, f.Verb, metrics.FormatBytes(f.Bytes),
+		tab.add(metrics.Arrow(f), integer(f.QP), f.Workload, verb(f), metrics.FormatBytes(f.Bytes),
 			t.at(f.StartPS), completion, goodput, slowdown, status)
 	}
 	return tab
+}
+
+// verb names a message's verb, and its service unless that is RC.
+func verb(f *record.Flow) string {
+	if f.Service == "" {
+		return f.Verb
+	}
+	return f.Service + " " + f.Verb
 }
 
 // times writes thousandths as a factor: "4.02x".

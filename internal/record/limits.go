@@ -59,8 +59,8 @@ type QPLimits struct {
 	// Time of the requester in the stages that hold it back by rule.
 	WindowPS units.Time `json:"window_ps,omitempty"`
 	RatePS   units.Time `json:"rate_ps,omitempty"`
-	// Path is the way of this requester's packets, host port first; empty for a
-	// pure responder. BaseRTT is the idle round trip of a full packet and its
+	// Path is the way of this requester's packets, or of this responder's READ
+	// responses, host port first; empty for a responder that sends none. BaseRTT is the idle round trip of a full packet and its
 	// ACK on it.
 	Path      []PathHop  `json:"path,omitempty"`
 	BaseRTTPS units.Time `json:"base_rtt_ps,omitempty"`

@@ -3,6 +3,7 @@ package run
 import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // recordPaths completes the limits of each requester with its path, the idle
@@ -17,20 +18,40 @@ func (r *runner) recordPaths(out *record.Run) {
 		index[key{out.QPs[i].Host, out.QPs[i].QP}] = i
 	}
 	g := r.Valid.Graph
+	reads := r.reads()
 	for i := range r.Valid.Plan.Conns {
 		c := &r.Valid.Plan.Conns[i]
-		k, used := index[key{g.Nodes[g.Endpoints[c.Src].Node].Name, int(r.Responders[i].Requester)}]
-		if !used {
-			continue
+		there, back := r.Path(i)
+		to := r.Responders[i]
+		along := func(node int, qp uint32, path []topology.Hop, receiver int) {
+			k, used := index[key{g.Nodes[node].Name, int(qp)}]
+			if !used {
+				return
+			}
+			l := &out.QPs[k].Limits
+			for _, h := range path {
+				l.Path = append(l.Path, r.pathHop(h))
+			}
+			l.BaseRTTPS = r.BaseRTT(i)
+			l.DrainBps = r.Valid.NICs[receiver].DrainRate
 		}
-		l := &out.QPs[k].Limits
-		there, _ := r.Path(i)
-		for _, h := range there {
-			l.Path = append(l.Path, r.pathHop(h))
+		src, dst := g.Endpoints[c.Src].Node, g.Endpoints[c.Dst].Node
+		along(src, to.Requester, there, dst)
+		if reads[i] {
+			along(dst, to.QP, back, src)
 		}
-		l.BaseRTTPS = r.BaseRTT(i)
-		l.DrainBps = r.Valid.NICs[g.Endpoints[c.Dst].Node].DrainRate
 	}
+}
+
+// reads says of each connection whether READs are posted on it: the responder
+// sends data then.
+func (r *runner) reads() []bool {
+	out := make([]bool, len(r.Valid.Plan.Conns))
+	for i := range r.Valid.Plan.Messages {
+		m := &r.Valid.Plan.Messages[i]
+		out[m.Conn] = out[m.Conn] || m.Verb == workload.Read
+	}
+	return out
 }
 
 func (r *runner) pathHop(h topology.Hop) record.PathHop {

@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Options say what to run and how.
@@ -382,6 +383,9 @@ func (r *runner) recordFlows(out *record.Run) {
 			Src: v.Graph.EndpointName(c.Src), Dst: v.Graph.EndpointName(c.Dst),
 			QP: int(r.Messages[i].QP), Workload: v.Plan.Entries[c.Entry], Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
+		}
+		if c.Service != workload.RC {
+			f.Service = c.Service.String()
 		}
 		if done := r.Messages[i].Done; done != units.Never {
 			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()

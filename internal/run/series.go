@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -131,8 +132,26 @@ type portProbe struct {
 // connProbe is a connection that is sampled.
 type connProbe struct {
 	conn          int
+	reads         bool // the responder sends the data
 	rate, goodput int
 	delivered     int64
+}
+
+// end is a queue pair at its host.
+type end struct {
+	host *nic.Host
+	qp   uint32
+}
+
+// dataEnds are the queue pairs that send a connection's data and take it. Its
+// curves bear the requester's name in any case.
+func (s *sampler) dataEnds(c *connProbe) (from, to end) {
+	src, at := s.Valid.Graph.HostOf(s.Valid.Plan.Conns[c.conn].Src), s.Responders[c.conn]
+	from, to = end{s.Hosts[src], at.Requester}, end{s.Hosts[at.Node], at.QP}
+	if c.reads {
+		from, to = to, from
+	}
+	return from, to
 }
 
 // newSampler prepares the curves that may be wanted; nil when none is.
@@ -192,7 +211,7 @@ func (s *sampler) addPorts() {
 
 // addConns adds the requester of every connection.
 func (s *sampler) addConns() {
-	plan := s.Valid.Plan
+	plan, reads := s.Valid.Plan, s.reads()
 	for i := range plan.Conns {
 		src, to := s.Valid.Graph.HostOf(plan.Conns[i].Src), s.Responders[i]
 		base := record.Curve{Node: s.Valid.Graph.Nodes[src].Name, QP: int(to.Requester), Workload: plan.Entries[plan.Conns[i].Entry],
@@ -200,7 +219,7 @@ func (s *sampler) addConns() {
 		if len(s.opt.QPs) > 0 && !named(s.opt.QPs, []part{{base.Node, base.QP}}) {
 			continue
 		}
-		p := connProbe{conn: i}
+		p := connProbe{conn: i, reads: reads[i]}
 		base.Quantity = record.SeriesRate
 		p.rate = s.curve(base)
 		base.Quantity = record.SeriesGoodput
@@ -250,12 +269,12 @@ func (s *sampler) sample(now units.Time) {
 	}
 	for i := range s.conns {
 		c := &s.conns[i]
-		src, to := s.Valid.Graph.HostOf(s.Valid.Plan.Conns[c.conn].Src), s.Responders[c.conn]
+		from, to := s.dataEnds(c)
 		if c.rate >= 0 {
-			rate, _ := s.Hosts[src].RateAt(now, to.Requester)
+			rate, _ := from.host.RateAt(now, from.qp)
 			note(c.rate, int64(rate))
 		}
-		delivered := s.Hosts[to.Node].DeliveredTo(to.QP)
+		delivered := to.host.DeliveredTo(to.qp)
 		note(c.goodput, delivered-c.delivered)
 		c.delivered = delivered
 	}
@@ -325,9 +344,10 @@ func (s *sampler) weights(q record.Quantity, end units.Time) func(curve int) int
 		return func(i int) int64 { return int64(s.out.Curves[i].Above(s.out.Samples)) }
 	}
 	slowed := map[int]int64{}
-	for _, c := range s.conns {
-		src := s.Valid.Graph.HostOf(s.Valid.Plan.Conns[c.conn].Src)
-		_, least := s.Hosts[src].RateAt(end, s.Responders[c.conn].Requester)
+	for i := range s.conns {
+		c := &s.conns[i]
+		from, _ := s.dataEnds(c)
+		_, least := from.host.RateAt(end, from.qp)
 		slowed[c.rate], slowed[c.goodput] = -int64(least), -int64(least)
 	}
 	return func(i int) int64 { return slowed[i] }

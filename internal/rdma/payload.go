@@ -2,28 +2,42 @@ package rdma
 
 import "github.com/hopscope/hopscope/internal/packet"
 
-// extra is what few work requests have beyond wqe; it stands at the same place
-// of a ring of its own.
+// extra is what few work requests have beyond wqe.
 type extra struct {
 	lva  uint64
 	lkey uint32
 }
 
+// extras is a requester's ring of them, each at the place of its wqe, and the
+// side record of the latest packet polled.
+type extras struct {
+	ring []extra
+	side packet.Side
+}
+
+// Inbox is memory for the SENDs that a responder accepts: they lie in it one
+// behind the other, as if each receive work request had room for just the
+// message that takes it. It is local memory of the responder, by its L_Key.
+type Inbox struct {
+	VA     uint64
+	LKey   uint32
+	Placed uint64 // bytes of whole messages so far
+}
+
 // setExtra notes what work request r has beyond its entry i of the ring.
 func (q *QP) setExtra(i uint32, r *WorkRequest) {
 	if !q.hasExtra {
-		q.hasExtra, q.cold.side = true, new(packet.Side)
-		q.cold.extra = make([]extra, len(q.ring))
+		q.hasExtra, q.cold.extras = true, &extras{ring: make([]extra, len(q.ring))}
 	}
 	*q.extraAt(i) = extra{lva: r.LVA, lkey: r.LKey}
 }
 
-func (q *QP) extraAt(i uint32) *extra { return &q.cold.extra[i&uint32(len(q.cold.extra)-1)] }
+func (q *QP) extraAt(i uint32) *extra { return &q.cold.extras.ring[i&uint32(len(q.ring)-1)] }
 
 // growExtra follows a ring that has grown from n entries.
 func (q *QP) growExtra(n int) {
-	old := q.cold.extra
-	q.cold.extra = make([]extra, len(q.ring))
+	old := q.cold.extras.ring
+	q.cold.extras.ring = make([]extra, len(q.ring))
 	for i := q.head; i != q.tail; i++ {
 		*q.extraAt(i) = old[i&uint32(n-1)]
 	}
@@ -35,7 +49,7 @@ func (q *QP) fillSide(i, off, n uint32) {
 	x := q.extraAt(i)
 	data := q.gather(x, off, n)
 	if q.hasSide = data != nil; q.hasSide {
-		*q.cold.side = packet.Side{Data: data}
+		q.cold.extras.side = packet.Side{Data: data}
 	}
 }
 
@@ -46,7 +60,7 @@ func (q *QP) PolledSide() *packet.Side {
 	if !q.hasSide {
 		return nil
 	}
-	return q.cold.side
+	return &q.cold.extras.side
 }
 
 // gather returns n bytes at off of a work request's local buffer; nil where no
@@ -66,20 +80,32 @@ func (q *QP) gather(x *extra, off, n uint32) []byte {
 
 // place writes the payload of a request that was accepted to the memory it is
 // for.
-func (q *QP) place(p *packet.Packet, side *packet.Side, first, write bool) {
-	c := q.cold
+func (q *QP) place(p *packet.Packet, side *packet.Side, first, last, write bool) {
+	c, a := q.cold, &q.cold.attrs
+	n := uint64(len(side.Data))
 	if first && write {
 		c.msgVA, c.msgRKey = p.VA, p.RKey
 	}
-	if len(side.Data) == 0 || !write {
-		return
+	at := uint64(q.msgBytes)
+	if first {
+		at = 0
 	}
-	va := c.msgVA + uint64(q.msgBytes)
-	if mutantWrongOffset && q.msgBytes > 0 {
-		va--
+	if mutantWrongOffset && at > 0 {
+		at--
 	}
-	r, _ := c.attrs.Memory.Remote(c.attrs.PD, c.msgRKey, va, uint64(len(side.Data)), RemoteWrite)
-	if r != nil {
-		copy(r.Bytes(va, uint64(len(side.Data))), side.Data)
+	switch {
+	case write:
+		va := c.msgVA + at
+		if r, _ := a.Memory.Remote(a.PD, c.msgRKey, va, n, RemoteWrite); r != nil {
+			copy(r.Bytes(va, n), side.Data)
+		}
+	case a.Inbox != nil:
+		va := a.Inbox.VA + a.Inbox.Placed + at
+		if r := a.Memory.Local(a.PD, a.Inbox.LKey, va, n, LocalWrite); r != nil {
+			copy(r.Bytes(va, n), side.Data)
+		}
+		if last {
+			a.Inbox.Placed += at + n
+		}
 	}
 }

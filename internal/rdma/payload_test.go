@@ -69,7 +69,7 @@ func recoveries(t *testing.T) map[string]Config {
 	return out
 }
 
-// TestPayloadArrives: the bytes of WRITEs under loss, duplication and reordering
+// TestPayloadArrives: the bytes of WRITEs and SENDs under loss, duplication and reordering
 // arrive where they belong and nowhere else, whatever the recovery.
 func TestPayloadArrives(t *testing.T) {
 	for name, cfg := range recoveries(t) {
@@ -86,8 +86,19 @@ func TestPayloadArrives(t *testing.T) {
 				}
 			}
 			src, dst := newBuffers(sizes, random), newBuffers(sizes, random)
+			var sent []byte // by SEND
+			for i, n := range sizes {
+				if i%3 == 0 {
+					sent = append(sent, src.data[src.at[i]:src.at[i]+n]...)
+				}
+			}
+			inbox := newBuffers([]int{len(sent)}, func([]byte) {})
 			a, b := attrs(), attrs()
 			a.Memory, b.Memory = src.memory(), dst.memory()
+			b.Inbox = &Inbox{VA: inbox.va(0), LKey: rkey + 256}
+			if err := b.Memory.RegisterAs(rkey+256, Region{Base: base, Length: uint64(len(inbox.data)), Access: LocalWrite, Data: inbox.data}); err != nil {
+				t.Fatal(err)
+			}
 			a.SQPSN, b.RQPSN = psnMask-100, psnMask-100
 			l := newLoop(t, cfg, a, b)
 			l.fate = func(int, *packet.Packet) fate {
@@ -98,7 +109,11 @@ func TestPayloadArrives(t *testing.T) {
 				return f
 			}
 			for i, n := range sizes {
-				l.post(0, WorkRequest{ID: uint32(i), Verb: Write, Bytes: units.Bytes(n), VA: dst.va(i), LVA: src.va(i), LKey: rkey})
+				verb := Write
+				if i%3 == 0 {
+					verb = Send
+				}
+				l.post(0, WorkRequest{ID: uint32(i), Verb: verb, Bytes: units.Bytes(n), VA: dst.va(i), LVA: src.va(i), LKey: rkey})
 			}
 			l.run(10 * units.Second)
 			if got := len(l.cq[0].Entries); got != len(sizes) || l.qp[0].State() != RTS {
@@ -107,7 +122,13 @@ func TestPayloadArrives(t *testing.T) {
 			if c := l.qp[0].Counters(); c.Retransmitted == 0 {
 				t.Errorf("%s, seed %d: nothing was lost", name, seed)
 			}
+			if err := inbox.check(0, sent); err != nil || b.Inbox.Placed != uint64(len(sent)) {
+				t.Fatalf("%s, seed %d: %d of %d bytes of SENDs: %v", name, seed, b.Inbox.Placed, len(sent), err)
+			}
 			for i, n := range sizes {
+				if i%3 == 0 {
+					continue
+				}
 				if err := dst.check(i, src.data[src.at[i]:src.at[i]+n]); err != nil {
 					t.Fatalf("%s, seed %d: %v", name, seed, err)
 				}

@@ -88,9 +88,8 @@ type cold struct {
 	round   uint32 // the rewind that the latest packet sent again belongs to
 	score   *scoreboard
 	reorder *reorder
-	extra   []extra      // beside the ring; nil until a work request needs it
-	side    *packet.Side // of the latest packet polled
-	msgVA   uint64       // where the current WRITE goes
+	extras  *extras // nil until a work request needs it
+	msgVA   uint64  // where the current WRITE goes, where data is carried
 	msgRKey uint32
 	longAt  units.Time // end of the longest wait for progress
 	bytes   uint64     // payload posted

@@ -85,7 +85,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 		return false
 	}
 	if mutantPlaceRefused && side != nil {
-		q.place(p, side, first, write)
+		q.place(p, side, first, last, write)
 	}
 	if first {
 		if syndrome := q.admit(p, write); syndrome != SynACK {
@@ -103,7 +103,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 		return false
 	}
 	if side != nil {
-		q.place(p, side, first, write)
+		q.place(p, side, first, last, write)
 	}
 	q.accept(p, last, write)
 	return true

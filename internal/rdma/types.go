@@ -195,6 +195,8 @@ type Attrs struct {
 	// Access is what the queue pair lets its peer ask for: RemoteWrite,
 	// RemoteRead and RemoteAtomic.
 	Access Access
+	// Inbox is where SENDs go in a run that carries data; nil: nowhere.
+	Inbox *Inbox
 	// Receives is the number of receive work requests posted; negative: always enough.
 	Receives int64
 	// SQPSN and RQPSN are the first PSNs sent and expected, 24 bits.

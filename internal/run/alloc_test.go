@@ -28,7 +28,7 @@ func (b *barriers) Err() error {
 // quarter, events allocate no memory, but for a buffer that still doubles now and
 // then.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	v, err := scenario.Parse("permutation", fmt.Appendf(nil, permutation, 8), nil, nil)
+	v, err := scenario.Parse("permutation", fmt.Appendf(nil, permutation, 8, "rocev2"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

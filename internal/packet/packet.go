@@ -24,10 +24,14 @@ func (k Kind) CarriesData() bool { return k <= Response }
 // Flags of a packet.
 const (
 	AckReq  uint8 = 1 << iota // BTH AckReq bit
-	CNPFlag                   // ns-3 profile: the ACK carries the congestion flag
+	CNPFlag                   // ns-3 profile: the ACK carries the congestion flag; on a READ request: More
 	Pinned                    // the flow's route is pinned: look it up by flow, not by hash
 	Retrans                   // sent before: counted apart, never looked at by the responder
 	Reverse                   // pinned route: on the responder-to-requester half
+
+	// More, on a READ request, says that later requests ask for the rest of the
+	// message. It is no field of the wire: the responder counts messages by it.
+	More = CNPFlag
 
 	pcpShift = 5 // the 802.1Q priority code point stands above the flags
 )

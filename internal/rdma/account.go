@@ -28,6 +28,8 @@ func (q *QP) Standing() (Reason, units.Time) {
 		return RNRWait, q.rnrUntil
 	case q.need == 0 && q.windowFull():
 		return Window, units.Never
+	case q.need == 0 && q.reading && q.order() != Sent:
+		return q.order(), units.Never
 	}
 	return RateLimit, q.nextAvail
 }
@@ -74,13 +76,19 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 func (q *QP) MSN() uint32 { return q.msn }
 
 // PolledLast reports whether p, filled by Poll, is the last packet of its
-// message.
-func (q *QP) PolledLast(p *packet.Packet) bool {
-	switch p.Opcode {
-	case OpSendLast, OpSendOnly, OpWriteLast, OpWriteOnly:
-		return true
+// message: of a READ the request that reaches its end, or the response that
+// ends one.
+func (q *QP) PolledLast(p *packet.Packet) bool { return q.polledLast }
+
+// PolledResponse reports whether the latest packet is a READ response or the
+// ACK of an atomic, and which message of the peer's it answers: msn is the
+// number of messages accepted with it, modulo 2^24. It belongs to no work request
+// of this side.
+func (q *QP) PolledResponse() (msn uint32, ok bool) {
+	if !q.response {
+		return 0, false
 	}
-	return false
+	return q.cold.answers.msn, true
 }
 
 // Armed is when the timer that Deadline tells was set, as a timer of its own

@@ -76,7 +76,8 @@ func attrs() Attrs { return attrsOf(mrLen) }
 // attrsOf are the attributes of a queue pair whose peer may use a region of n
 // bytes.
 func attrsOf(n uint64) Attrs {
-	return Attrs{Memory: memoryOf(Region{Base: base, Length: n, Access: RemoteAll}), Access: RemoteAll, Receives: -1}
+	return Attrs{Memory: memoryOf(Region{Base: base, Length: n, Access: RemoteAll}), Access: RemoteAll, Receives: -1,
+		MaxRdAtomic: DefaultRdAtomic, MaxDestRdAtomic: DefaultRdAtomic}
 }
 
 // memoryOf has one region, under rkey.

@@ -4,8 +4,9 @@ import "github.com/hopscope/hopscope/internal/packet"
 
 // extra is what few work requests have beyond wqe.
 type extra struct {
-	lva  uint64
-	lkey uint32
+	lva           uint64
+	lkey          uint32
+	swap, compare uint64 // of atomics
 }
 
 // extras is a requester's ring of them, each at the place of its wqe, and the
@@ -27,9 +28,12 @@ type Inbox struct {
 // setExtra notes what work request r has beyond its entry i of the ring.
 func (q *QP) setExtra(i uint32, r *WorkRequest) {
 	if !q.hasExtra {
-		q.hasExtra, q.cold.extras = true, &extras{ring: make([]extra, len(q.ring))}
+		if q.cold.extras == nil {
+			q.cold.extras = new(extras)
+		}
+		q.hasExtra, q.cold.extras.ring = true, make([]extra, len(q.ring))
 	}
-	*q.extraAt(i) = extra{lva: r.LVA, lkey: r.LKey}
+	*q.extraAt(i) = extra{lva: r.LVA, lkey: r.LKey, swap: r.Swap, compare: r.Compare}
 }
 
 func (q *QP) extraAt(i uint32) *extra { return &q.cold.extras.ring[i&uint32(len(q.ring)-1)] }
@@ -47,10 +51,21 @@ func (q *QP) growExtra(n int) {
 // work request i, if it needs one.
 func (q *QP) fillSide(i, off, n uint32) {
 	x := q.extraAt(i)
-	data := q.gather(x, off, n)
-	if q.hasSide = data != nil; q.hasSide {
-		q.cold.extras.side = packet.Side{Data: data}
+	if data := q.gather(x, off, n); data != nil {
+		q.newSide().Data = data
 	}
+}
+
+// newSide gives the packet being filled a side record, empty unless it has one.
+func (q *QP) newSide() *packet.Side {
+	if q.cold.extras == nil {
+		q.cold.extras = new(extras)
+	}
+	s := &q.cold.extras.side
+	if !q.hasSide {
+		q.hasSide, *s = true, packet.Side{}
+	}
+	return s
 }
 
 // PolledSide is the side record of the latest packet polled, nil if it has none.

@@ -26,6 +26,12 @@ type QP struct {
 	cause            trigger // of the latest rewind
 	hasExtra         bool    // some work request has an extra
 	hasSide          bool    // the latest packet polled has a side record
+	// reading: a READ, an atomic or a fence was posted; see cold.reads.
+	reading bool
+	// answering: responses, or acknowledgements behind them, wait to be sent; see
+	// cold.answers.
+	answering            bool
+	polledLast, response bool // the latest packet is the last of its message; it is a READ response or ATOMIC ACK
 
 	// Requester.
 	una, nxt, high uint64
@@ -89,7 +95,9 @@ type cold struct {
 	score   *scoreboard
 	reorder *reorder
 	extras  *extras // nil until a work request needs it
-	msgVA   uint64  // where the current WRITE goes, where data is carried
+	reads   *reads
+	answers *answers
+	msgVA   uint64 // where the current WRITE goes, where data is carried
 	msgRKey uint32
 	longAt  units.Time // end of the longest wait for progress
 	bytes   uint64     // payload posted
@@ -118,7 +126,9 @@ type wqe struct {
 	bytes   uint32
 	id      uint32
 	rkey    uint32
+	imm     uint32
 	verb    Verb
+	fence   bool
 }
 
 // Setup is what Connect needs. The templates are packets towards the peer with
@@ -208,6 +218,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.flush(now)
 	case to == Reset:
 		q.head, q.cur, q.tail = 0, 0, 0
+		q.answering, q.cold.reads, q.cold.answers = false, nil, nil
 		q.rtoAt, q.rnrUntil = units.Never, units.Never
 		q.reqState, q.rspState, q.inMessage = reqSend, rspReady, false
 		q.need, q.held, q.cold.score, q.cold.reorder = 0, 0, nil, nil
@@ -247,6 +258,7 @@ func (q *QP) flush(now units.Time) {
 	}
 	q.cur = q.head
 	q.rtoAt, q.rnrUntil = units.Never, units.Never
+	q.answering = false
 }
 
 // fail completes the oldest work request with status and the rest as flushed.
@@ -275,8 +287,10 @@ func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, ou
 	switch p.Kind {
 	case packet.Data:
 		q.receiveRequest(now, p, side, out)
+	case packet.Response:
+		q.receiveResponse(now, p, side, out)
 	case packet.Ack:
-		q.receiveAck(now, p)
+		q.receiveAck(now, p, side)
 	case packet.CNP:
 		q.receiveCNP(now)
 	default:
@@ -347,7 +361,7 @@ func (q *QP) Counters() Counters {
 	c := q.cold.counters
 	c.SentPackets, c.SentBytes, c.DeliveredBytes = q.sentPackets, q.sentBytes, q.delivered
 	a := &q.cold.acts
-	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count
-	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum
+	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count + a.RetransRead.Count
+	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum + a.RetransRead.Sum
 	return c
 }

@@ -387,7 +387,7 @@ func TestOpcodeSequence(t *testing.T) {
 		{"first twice", []packet.Packet{first, first}, true},
 		{"only within a message", []packet.Packet{first, {Opcode: OpSendOnly, Payload: 1}}, true},
 		{"verbs mixed", []packet.Packet{first, {Opcode: OpSendMiddle, Payload: mtu}}, true},
-		{"unknown opcode", []packet.Packet{{Opcode: 0x17}}, true},
+		{"unknown opcode", []packet.Packet{{Opcode: 0x18}}, true},
 		{"acknowledgement opcode", []packet.Packet{{Opcode: OpAck}}, true},
 		{"short middle", []packet.Packet{first, {Opcode: OpWriteMiddle, Payload: mtu - 1}}, true},
 		{"too long", []packet.Packet{{Opcode: OpSendOnly, Payload: mtu + 1}}, true},
@@ -657,7 +657,8 @@ func TestPostErrors(t *testing.T) {
 	}{
 		{WorkRequest{Bytes: -1}, "want 0 to"},
 		{WorkRequest{Bytes: MaxMessage + 1}, "want 0 to"},
-		{WorkRequest{Verb: 2}, "want WRITE or SEND"},
+		{WorkRequest{Verb: numVerbs}, "verb 8 is unknown"},
+		{WorkRequest{Verb: FetchAdd, Bytes: 4}, "FETCH_ADD of 4 bytes, want 8"},
 	} {
 		if err := l.qp[0].Post(0, c.wr); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.wr, err)

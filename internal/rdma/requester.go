@@ -7,6 +7,7 @@ import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // maxOutstanding is half the PSN space less one: with more, a PSN could not be
@@ -19,8 +20,8 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	if r.Bytes < 0 || r.Bytes > MaxMessage {
 		return fmt.Errorf("qp: message of %d bytes, want 0 to %d", r.Bytes, MaxMessage)
 	}
-	if r.Verb > Send {
-		return fmt.Errorf("qp: verb %d is unknown, want WRITE or SEND", r.Verb)
+	if err := q.checkVerb(&r); err != nil {
+		return err
 	}
 	switch q.state {
 	case Reset, Init, RTR:
@@ -34,15 +35,33 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	}
 	packets := max(1, (uint64(r.Bytes)+uint64(q.cfg.MTU)-1)/uint64(q.cfg.MTU))
 	*q.at(q.tail) = wqe{first: q.cold.posted, base: q.cold.bytes, va: r.VA, packets: uint32(packets),
-		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, verb: r.Verb}
-	if q.hasExtra || r.LKey != 0 {
+		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, imm: r.Imm, verb: r.Verb, fence: r.Fence}
+	if q.hasExtra || r.LKey != 0 || r.Verb > Read {
 		q.setExtra(q.tail, &r)
+	}
+	if r.Verb >= Read || r.Fence {
+		q.startReads()
 	}
 	q.tail++
 	q.cold.posted += packets
 	q.cold.bytes += uint64(r.Bytes)
 	if q.state == RTS {
 		q.end = q.cold.posted
+	}
+	return nil
+}
+
+// checkVerb refuses what no queue pair of this kind can do.
+func (q *QP) checkVerb(r *WorkRequest) error {
+	switch {
+	case r.Verb >= numVerbs:
+		return fmt.Errorf("qp: verb %d is unknown, want 0 to %d", r.Verb, numVerbs-1)
+	case r.Verb >= Read && q.cold != nil && q.cold.attrs.MaxRdAtomic == 0:
+		return fmt.Errorf("qp: %s with max_rd_atomic 0, want 1 to 128", r.Verb)
+	case r.Verb >= Read && q.selective:
+		return fmt.Errorf("qp: %s with %s, want go-back-N", r.Verb, q.cfg.Recovery)
+	case r.Verb > Read && r.Bytes != AtomicBytes:
+		return fmt.Errorf("qp: %s of %d bytes, want %d", r.Verb, r.Bytes, AtomicBytes)
 	}
 	return nil
 }
@@ -63,6 +82,10 @@ func (q *QP) grow() {
 // until when, as far as time alone decides (else Never). After Sent the time is
 // when pacing admits the next packet.
 func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
+	q.hasSide, q.response = false, false
+	if q.answering {
+		return q.pollAnswer(now, p)
+	}
 	if reason, until := q.blocked(now); reason != Sent {
 		return reason, until
 	}
@@ -72,12 +95,17 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	}
 	w := q.at(n)
 	q.polled = w.id
+	if w.reads() {
+		q.sendRead(now, p, n, seq)
+		return Sent, q.nextAvail
+	}
 	mtu := uint32(q.cfg.MTU)
 	i := uint32(seq - w.first)
 	payload, last := mtu, i == w.packets-1
 	if last {
 		payload = w.bytes - i*mtu
 	}
+	q.polledLast = last
 	if q.hasExtra {
 		q.fillSide(n, i*mtu, payload)
 	}
@@ -89,9 +117,13 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if last && q.cfg.Wire.Pad > 0 {
 		frame += -payload & uint32(q.cfg.Wire.Pad-1)
 	}
-	if i == 0 && w.verb == Write {
+	if i == 0 && (w.verb == Write || w.verb == WriteImm) {
 		frame += uint32(q.cfg.Wire.RETH)
 		p.VA, p.RKey, p.DMALen = w.va, w.rkey, w.bytes
+	}
+	if last && w.verb > Send {
+		frame += wire.ImmDtLen // as long as an IETH
+		q.newSide().Imm = w.imm
 	}
 	p.Frame = max(frame, uint32(q.cfg.Wire.MinFrame))
 	if seq < q.high {
@@ -101,10 +133,20 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if q.again {
 		q.sentAgain(now, payload)
 		p.Flags |= packet.AckReq
-	} else if q.sent(now, payload, last) {
+	} else if q.sent(now, 1, payload, payload, last) {
 		p.Flags |= packet.AckReq
 	}
 	return Sent, q.nextAvail
+}
+
+// sendRead fills p with a READ or atomic request. It takes as many packets of
+// the PSN space, and of the window, as its answer has.
+func (q *QP) sendRead(now units.Time, p *packet.Packet, i uint32, seq uint64) {
+	n := q.part(q.at(i), seq)
+	bytes := q.pollRead(now, p, i, seq, n)
+	x := q.cold.reads
+	x.asked = append(x.asked, readSpan{seq, seq + n})
+	q.sent(now, n, 0, bytes, q.polledLast)
 }
 
 // blocked gives the first reason, in the order of Reason, why nothing may be
@@ -128,8 +170,15 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 	if q.window > 0 && q.cfg.Window == WindowVar && q.hasCC {
 		q.scaleWindow(now)
 	}
-	if q.need == 0 && q.windowFull() {
-		return Window, units.Never
+	if q.need == 0 {
+		if q.windowFull() {
+			return Window, units.Never
+		}
+		if q.reading {
+			if why := q.order(); why != Sent {
+				return why, units.Never
+			}
+		}
 	}
 	if now < q.nextAvail {
 		return RateLimit, q.nextAvail
@@ -158,8 +207,11 @@ func (q *QP) scaleWindow(now units.Time) {
 // 0, 1, 2 and 4 from the verb's FIRST.
 func opcode(v Verb, first, last bool) uint8 {
 	op := OpSendFirst
-	if v == Write {
+	if v == Write || v == WriteImm {
 		op = OpWriteFirst
+	}
+	if last && v > Send {
+		return rareOpcode(v, first)
 	}
 	switch {
 	case first && last:
@@ -170,6 +222,16 @@ func opcode(v Verb, first, last bool) uint8 {
 		return op
 	}
 	return op + 1
+}
+
+// rareOpcode is that of the last packet of a message with immediate data or
+// with invalidate.
+func rareOpcode(v Verb, only bool) uint8 {
+	op := [...]uint8{OpWriteLastImm, OpSendLastImm, OpSendLastInv}[v-WriteImm]
+	if !only {
+		return op
+	}
+	return [...]uint8{OpWriteOnlyImm, OpSendOnlyImm, OpSendOnlyInv}[v-WriteImm]
 }
 
 // pace sets when the next packet may start: the wire time of this one at the
@@ -196,13 +258,14 @@ func gap(n units.Bytes, r units.Rate, quantum units.Time) units.Time {
 	return max(quantum, t-t%quantum)
 }
 
-// sent moves past the packet just built and reports whether it is to ask for an
+// sent moves past the packet just built, which takes n packets of the PSN space
+// and bytes of the window, and reports whether it is to ask for an
 // acknowledgement.
-func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
+func (q *QP) sent(now units.Time, n uint64, payload, bytes uint32, last bool) bool {
 	if q.nxt < q.high {
 		q.countRetransmission(now, int64(payload))
 	}
-	q.nxt++
+	q.nxt += n
 	if q.nxt >= q.high {
 		q.high = q.nxt
 		q.reqState = reqSend
@@ -210,7 +273,7 @@ func (q *QP) sent(now units.Time, payload uint32, last bool) bool {
 	if last {
 		q.cur++
 	}
-	q.nxtBytes += uint64(payload)
+	q.nxtBytes += uint64(bytes)
 	if q.window > 0 {
 		q.peakOut = max(q.peakOut, int64(q.nxtBytes-q.unaBytes))
 	}
@@ -260,7 +323,10 @@ func (q *QP) countRetransmission(now units.Time, payload int64) {
 // posted work, window and pacing decide, whatever the port does; Never when
 // time alone does not open it.
 func (q *QP) ReadyAt() units.Time {
-	if q.state != RTS && q.state != SQD || q.need == 0 && (q.nxt >= q.end || q.windowFull()) {
+	if q.answering {
+		return q.answerAt()
+	}
+	if q.state != RTS && q.state != SQD || q.need == 0 && (q.nxt >= q.end || q.windowFull() || q.reading && q.order() != Sent) {
 		return units.Never
 	}
 	if q.reqState == reqRNR {
@@ -270,7 +336,7 @@ func (q *QP) ReadyAt() units.Time {
 }
 
 // receiveAck handles ACK, RNR NAK and NAK.
-func (q *QP) receiveAck(now units.Time, p *packet.Packet) {
+func (q *QP) receiveAck(now units.Time, p *packet.Packet, side *packet.Side) {
 	if q.state != RTS && q.state != SQD {
 		q.discard()
 		return
@@ -279,7 +345,9 @@ func (q *QP) receiveAck(now units.Time, p *packet.Packet) {
 	seq := uint64(int64(q.una) + psnDiff(p.PSN, uint32(q.una)))
 	switch syndrome >> 5 {
 	case 0:
-		if int64(seq-q.una) >= 0 { // else acknowledged before
+		if p.Opcode == OpAtomicAck {
+			q.answered(now, p, side)
+		} else if int64(seq-q.una) >= 0 { // else acknowledged before
 			q.positive(now, seq)
 		}
 	case SynRNR >> 5, SynNAKSeq >> 5:
@@ -301,6 +369,9 @@ func (q *QP) positive(now units.Time, seq uint64) {
 		q.discard() // acknowledges what was never sent
 		return
 	}
+	if q.reading && q.unanswered(now, seq+1) {
+		return
+	}
 	q.advance(now, seq+1)
 }
 
@@ -314,6 +385,9 @@ func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
 		return
 	}
 	q.cold.counters.NAKsReceived++
+	if q.reading && q.unanswered(now, seq) {
+		return
+	}
 	progress := int64(seq-q.una) > 0
 	if progress {
 		q.advance(now, seq)
@@ -404,6 +478,9 @@ func (q *QP) advance(now units.Time, seq uint64) {
 		q.complete(w.id, Success, now)
 		q.head++
 	}
+	if q.reading {
+		q.settleReads(seq)
+	}
 	if q.selective {
 		q.acknowledged(from, seq)
 	}
@@ -435,16 +512,32 @@ func (q *QP) rewind(cause trigger) {
 		return
 	}
 	if q.cfg.Recovery == GoBack0 && q.head != q.tail {
-		w := q.at(q.head)
-		q.una, q.unaBytes = w.first, w.base
+		q.restart(q.at(q.head))
 	}
 	q.cold.rewinds++
 	q.nxt, q.nxtBytes, q.cur = q.una, q.unaBytes, q.head
+	if q.reading {
+		q.cold.reads.asked = q.cold.reads.asked[:0]
+	}
 	q.cause = cause
 	q.sinceAck = 0
 	q.rtoAt = units.Never // armed again by the next packet
 	q.rnrUntil = units.Never
 	q.resume()
+}
+
+// restart goes back to the start of message w, of which a part was acknowledged:
+// of a READ to the start of the request.
+func (q *QP) restart(w *wqe) {
+	if !w.reads() {
+		q.una, q.unaBytes = w.first, w.base
+		return
+	}
+	if x := q.cold.reads; len(x.asked) > 0 && x.asked[0].first < q.una {
+		back := uint64(q.cfg.MTU) * (q.una - x.asked[0].first)
+		q.una, q.unaBytes = x.asked[0].first, q.unaBytes-back
+		x.bytes -= int64(back)
+	}
 }
 
 // resume enters the sending state that nxt stands for.
@@ -457,7 +550,7 @@ func (q *QP) resume() {
 
 // receiveCNP handles a congestion notification.
 func (q *QP) receiveCNP(now units.Time) {
-	if q.state != RTS && q.state != SQD {
+	if q.state < RTR || q.state == Err {
 		q.discard()
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 // receiveRequest handles a request packet (models.md 4.4).
 func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
-	if q.state < RTR || q.state == Err {
+	if q.state < RTR || q.state == Err || q.answering && q.cold.answers.refused {
 		q.discard()
 		return
 	}
@@ -45,12 +45,14 @@ func (q *QP) notify(now units.Time, out *Replies) {
 	out.N++
 }
 
-// Places of a request packet in its message.
+// Places of a request packet in its message, and what it is.
 const (
 	opFirst uint8 = 1 << iota
 	opLast
 	opWrite
 	opValid
+	opReads   // READ or atomic
+	opReceive // takes a receive work request: SEND at its first packet, WRITE with immediate at its last
 )
 
 func opFlags(op uint8) uint8 {
@@ -59,9 +61,9 @@ func opFlags(op uint8) uint8 {
 		return opValid | opFirst
 	case OpSendMiddle:
 		return opValid
-	case OpSendLast:
+	case OpSendLast, OpSendLastImm, OpSendLastInv:
 		return opValid | opLast
-	case OpSendOnly:
+	case OpSendOnly, OpSendOnlyImm, OpSendOnlyInv:
 		return opValid | opFirst | opLast
 	case OpWriteFirst:
 		return opValid | opWrite | opFirst
@@ -71,6 +73,12 @@ func opFlags(op uint8) uint8 {
 		return opValid | opWrite | opLast
 	case OpWriteOnly:
 		return opValid | opWrite | opFirst | opLast
+	case OpWriteLastImm:
+		return opValid | opWrite | opLast | opReceive
+	case OpWriteOnlyImm:
+		return opValid | opWrite | opFirst | opLast | opReceive
+	case OpReadRequest, OpCompareSwap, OpFetchAdd:
+		return opValid | opFirst | opLast | opReads
 	}
 	return 0
 }
@@ -83,6 +91,9 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 	if f == 0 || first == q.inMessage || !first && write != q.msgWrite {
 		q.refuse(now, SynNAKInv, ce, out)
 		return false
+	}
+	if f&opReads != 0 {
+		return q.takeRead(now, p, side, ce, out)
 	}
 	if mutantPlaceRefused && side != nil {
 		q.place(p, side, first, last, write)
@@ -98,6 +109,10 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 		}
 		q.msgWrite, q.msgFirst, q.msgBytes, q.remaining = write, p.PSN, 0, p.DMALen
 	}
+	if f&opReceive != 0 && q.cold.attrs.Receives == 0 {
+		q.sendRNR(now, ce, out)
+		return false
+	}
 	if !q.lengthRight(p, first, last, write) {
 		q.refuse(now, SynNAKInv, ce, out)
 		return false
@@ -105,7 +120,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 	if side != nil {
 		q.place(p, side, first, last, write)
 	}
-	q.accept(p, last, write)
+	q.accept(p, last, !write || f&opReceive != 0)
 	return true
 }
 
@@ -145,7 +160,7 @@ func (q *QP) lengthRight(p *packet.Packet, first, last, write bool) bool {
 	return true
 }
 
-func (q *QP) accept(p *packet.Packet, last, write bool) {
+func (q *QP) accept(p *packet.Packet, last, receives bool) {
 	q.epsn = (q.epsn + 1) & psnMask
 	q.rspState = rspReady
 	q.inMessage = !last
@@ -153,7 +168,7 @@ func (q *QP) accept(p *packet.Packet, last, write bool) {
 	q.msgBytes += p.Payload
 	if last {
 		q.msn = (q.msn + 1) & psnMask
-		if !write && q.cold.attrs.Receives > 0 {
+		if receives && q.cold.attrs.Receives > 0 {
 			q.cold.attrs.Receives--
 			q.cold.receivesUsed++
 		}
@@ -201,6 +216,10 @@ func (q *QP) duplicate(now units.Time, p *packet.Packet, ce bool, out *Replies) 
 	if mutantCountDuplicate {
 		q.delivered += int64(p.Payload)
 	}
+	if opFlags(p.Opcode)&opReads != 0 {
+		q.duplicateRead(p)
+		return
+	}
 	if q.cfg.SilentDuplicates || p.Flags&packet.AckReq == 0 {
 		return
 	}
@@ -222,11 +241,16 @@ func (q *QP) refuse(now units.Time, syndrome uint8, ce bool, out *Replies) {
 	q.cold.counters.NAKsSent++
 	q.cold.acts.Refused.Add(now, 1)
 	q.reply(now, syndrome, q.epsn, ce, out)
+	if q.answering { // the NAK waits behind responses
+		q.cold.answers.refused = true
+		return
+	}
 	q.mustModify(Err, now)
 }
 
-// reply appends an acknowledgement packet to out.
-func (q *QP) reply(now units.Time, syndrome uint8, psn uint32, ce bool, out *Replies) {
+// reply appends an acknowledgement packet to out and returns it; behind
+// responses it is kept until they are sent.
+func (q *QP) reply(now units.Time, syndrome uint8, psn uint32, ce bool, out *Replies) *packet.Packet {
 	p := &out.P[out.N]
 	out.N++
 	*p = q.ack
@@ -237,4 +261,9 @@ func (q *QP) reply(now units.Time, syndrome uint8, psn uint32, ce bool, out *Rep
 		q.cold.acts.CEOnAck.Add(now, 1)
 		q.cold.counters.CNPsSent++
 	}
+	if q.answering {
+		out.N--
+		return q.hold(p)
+	}
+	return p
 }

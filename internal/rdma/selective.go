@@ -209,11 +209,10 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side,
 func (q *QP) selectiveNAK(now units.Time, latest uint32, ce bool, out *Replies) {
 	q.cold.counters.NAKsSent++
 	q.cold.acts.NAKSent.Add(now, 1)
-	i := out.N
-	q.reply(now, SynNAKSeq, q.epsn, ce, out)
+	p := q.reply(now, SynNAKSeq, q.epsn, ce, out)
 	g := q.cold.reorder.gaps(q.epsn, latest)
 	word := g.pack()
-	out.P[i].DMALen, out.P[i].Payload = uint32(word), uint32(word>>32)
+	p.DMALen, p.Payload = uint32(word), uint32(word>>32)
 }
 
 // inOrderSelective takes the expected packet and what was held behind it, and

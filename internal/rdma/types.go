@@ -6,6 +6,7 @@ import (
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // State is the state of a queue pair (IBTA 10.3).
@@ -107,6 +108,9 @@ type WorkRequest struct {
 // MaxMessage is the largest message (IBTA 9.4.5).
 const MaxMessage units.Bytes = 1 << 31
 
+// AtomicBytes is what an atomic works on (IBTA 9.4.5).
+const AtomicBytes units.Bytes = 8
+
 // Reason says what Poll did, or why it sent nothing.
 type Reason uint8
 
@@ -116,6 +120,8 @@ const (
 	Idle                    // nothing is posted that was not sent
 	RNRWait                 // waiting out an RNR NAK until the time
 	Window                  // the window, or half the PSN space, is outstanding
+	Fence                   // the next request waits for the READs and atomics before it
+	ReadLimit               // MaxRdAtomic READs and atomics are outstanding
 	RateLimit               // pacing; until the time
 	InError                 // the queue pair is in error
 	NotReady                // the queue pair is not yet in RTS
@@ -123,7 +129,7 @@ const (
 )
 
 func (r Reason) String() string {
-	return [...]string{"sent", "idle", "RNR wait", "window", "rate", "error", "not ready"}[r]
+	return [...]string{"sent", "idle", "RNR wait", "window", "fence", "outstanding READs", "rate", "error", "not ready"}[r]
 }
 
 // Status is the status of a completion, by the verbs' numbers.
@@ -132,7 +138,10 @@ type Status uint8
 // Completion statuses (ibv_wc_status).
 const (
 	Success     Status = 0
+	LocLen      Status = 1 // a message longer than the receive buffer, a READ response of the wrong length
+	LocProt     Status = 4 // the work request's own buffer is not registered, or not for this
 	WRFlush     Status = 5
+	BadResp     Status = 7 // a response of a kind that was not asked for
 	RemInvReq   Status = 9
 	RemAccess   Status = 10
 	RemOp       Status = 11
@@ -144,8 +153,14 @@ func (s Status) String() string {
 	switch s {
 	case Success:
 		return "success"
+	case LocLen:
+		return "LOC_LEN_ERR"
+	case LocProt:
+		return "LOC_PROT_ERR"
 	case WRFlush:
 		return "WR_FLUSH_ERR"
+	case BadResp:
+		return "BAD_RESP_ERR"
 	case RemInvReq:
 		return "REM_INV_REQ_ERR"
 	case RemAccess:
@@ -197,6 +212,11 @@ type Attrs struct {
 	Access Access
 	// Inbox is where SENDs go in a run that carries data; nil: nowhere.
 	Inbox *Inbox
+	// MaxRdAtomic is how many READs and atomics the requester may have
+	// outstanding; with 0 it cannot post any. MaxDestRdAtomic is how many the
+	// responder has room for, at least the peer's MaxRdAtomic; with 0 it refuses
+	// them. Both 0 to 128 (DefaultRdAtomic: 16).
+	MaxRdAtomic, MaxDestRdAtomic uint8
 	// Receives is the number of receive work requests posted; negative: always enough.
 	Receives int64
 	// SQPSN and RQPSN are the first PSNs sent and expected, 24 bits.
@@ -211,6 +231,7 @@ type Acts struct {
 	CNPSent, CEOnAck, NAKSent            record.Act // fed back
 	Refused                              record.Act // fed back: a NAK for a request against the rules, not for congestion
 	RetransNAK, RetransTimer, RetransRNR record.Act // recovered; count: packets
+	RetransRead                          record.Act // recovered: responses sent again because they were asked for again
 }
 
 // Counters is what one queue pair did so far.
@@ -219,6 +240,7 @@ type Counters struct {
 	DeliveredBytes         int64 // payload accepted in order as responder
 	Retransmitted          int64 // packets
 	RetransmittedBytes     int64 // their payload
+	ReadBytes              int64 // payload of READ responses taken, as requester
 	CNPsSent, CNPsReceived int64 // flags on ACKs count as CNPs
 	CNPsIgnored            int64 // received within the interval, when the sender coalesces
 	NAKsSent, NAKsReceived int64
@@ -226,28 +248,42 @@ type Counters struct {
 	Discarded              int64 // packets ignored: wrong state, stale or impossible PSN
 }
 
-// Opcodes of the reliable connected service (IBTA 9.2.1, models.md 4.2).
+// Opcodes of the reliable connected service, as bytes of packet.Packet.
 const (
-	OpSendFirst   uint8 = 0x00
-	OpSendMiddle  uint8 = 0x01
-	OpSendLast    uint8 = 0x02
-	OpSendOnly    uint8 = 0x04
-	OpWriteFirst  uint8 = 0x06
-	OpWriteMiddle uint8 = 0x07
-	OpWriteLast   uint8 = 0x08
-	OpWriteOnly   uint8 = 0x0a
-	OpAck         uint8 = 0x11
-	OpCNP         uint8 = 0x81
+	OpSendFirst      = uint8(wire.RCSendFirst)
+	OpSendMiddle     = uint8(wire.RCSendMiddle)
+	OpSendLast       = uint8(wire.RCSendLast)
+	OpSendLastImm    = uint8(wire.RCSendLastImm)
+	OpSendOnly       = uint8(wire.RCSendOnly)
+	OpSendOnlyImm    = uint8(wire.RCSendOnlyImm)
+	OpWriteFirst     = uint8(wire.RCWriteFirst)
+	OpWriteMiddle    = uint8(wire.RCWriteMiddle)
+	OpWriteLast      = uint8(wire.RCWriteLast)
+	OpWriteLastImm   = uint8(wire.RCWriteLastImm)
+	OpWriteOnly      = uint8(wire.RCWriteOnly)
+	OpWriteOnlyImm   = uint8(wire.RCWriteOnlyImm)
+	OpReadRequest    = uint8(wire.RCReadRequest)
+	OpReadRespFirst  = uint8(wire.RCReadRespFirst)
+	OpReadRespMiddle = uint8(wire.RCReadRespMiddle)
+	OpReadRespLast   = uint8(wire.RCReadRespLast)
+	OpReadRespOnly   = uint8(wire.RCReadRespOnly)
+	OpAck            = uint8(wire.RCAcknowledge)
+	OpAtomicAck      = uint8(wire.RCAtomicAck)
+	OpCompareSwap    = uint8(wire.RCCmpSwap)
+	OpFetchAdd       = uint8(wire.RCFetchAdd)
+	OpSendLastInv    = uint8(wire.RCSendLastInv)
+	OpSendOnlyInv    = uint8(wire.RCSendOnlyInv)
+	OpCNP            = uint8(wire.CNPOpcode)
 )
 
-// AETH syndromes (IBTA 9.7.5.2.1, models.md 4.3).
+// AETH syndromes that this package sends.
 const (
-	SynACK       uint8 = 0x1f // positive, no credit limit
-	SynRNR       uint8 = 0x20 // with the timer code in the low five bits
-	SynNAKSeq    uint8 = 0x60
-	SynNAKInv    uint8 = 0x61
-	SynNAKAccess uint8 = 0x62
-	SynNAKOp     uint8 = 0x63
+	SynACK       = wire.SyndromeNoLimit // positive, no credit limit
+	SynRNR       = wire.SyndromeRNR     // with the timer code in the low five bits
+	SynNAKSeq    = wire.SyndromePSNSequence
+	SynNAKInv    = wire.SyndromeInvalidRequest
+	SynNAKAccess = wire.SyndromeRemoteAccess
+	SynNAKOp     = wire.SyndromeRemoteOperational
 )
 
 const psnMask = 1<<24 - 1

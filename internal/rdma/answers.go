@@ -1,0 +1,365 @@
+package rdma
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// answers is what a responder keeps for READs and atomics. Responses leave in
+// the order of their requests, before new requests of the same queue pair (as
+// the Linux drivers of Intel's adapters have it: sending responses has priority
+// over sending requests). Acknowledgements of later requests wait behind them
+// (IBTA 9.7.5.1).
+type answers struct {
+	// table holds the latest MaxDestRdAtomic requests, for duplicates: the oldest
+	// stands at next when the table is full.
+	table []resource
+	next  int
+	// queue is a ring of what is to be sent; its room is a power of two.
+	queue   []job
+	head, n uint32
+	msn     uint32 // of the latest response
+	again   int    // jobs in the queue that answer duplicates
+	held    packet.Packet
+	holding bool // held waits for the queue to run empty
+	refused bool // held is a fatal NAK: nothing is taken any more
+}
+
+// resource is a READ or atomic that was executed: packets [psn, psn+n).
+type resource struct {
+	job
+	n uint32
+}
+
+// job is what is left to send of one answer.
+type job struct {
+	psn, end uint32 // next PSN, and the one behind the last
+	left     uint32 // bytes of payload; of an atomic 0
+	rkey     uint32
+	va       uint64 // of the next byte
+	msn      uint32
+	orig     uint64 // of an atomic: the value before
+	atomic   bool
+	started  bool
+	again    bool // it answers a duplicate
+}
+
+func (x *answers) at(i uint32) *job { return &x.queue[(x.head+i)&uint32(len(x.queue)-1)] }
+
+// startAnswers makes room for what READs and atomics need.
+func (q *QP) startAnswers() *answers {
+	if q.cold.answers == nil {
+		n := int(q.cold.attrs.MaxDestRdAtomic)
+		q.cold.answers = &answers{table: make([]resource, 0, n), queue: make([]job, slots(2*n))}
+	}
+	return q.cold.answers
+}
+
+// push appends a job and reports whether there was room: one for every request
+// and every duplicate that a requester within its limit can have outstanding.
+func (q *QP) push(j job) bool {
+	x := q.cold.answers
+	if x.n == uint32(len(x.queue)) {
+		return false
+	}
+	*x.at(x.n) = j
+	x.n++
+	x.count(&j, 1)
+	q.answering = true
+	return true
+}
+
+// pushFront puts a job before all others.
+func (q *QP) pushFront(j job) bool {
+	x := q.cold.answers
+	if x.n == uint32(len(x.queue)) {
+		return false
+	}
+	x.head--
+	x.n++
+	*x.at(0) = j
+	x.count(&j, 1)
+	q.answering = true
+	return true
+}
+
+func (x *answers) pop() {
+	x.count(x.at(0), -1)
+	x.head++
+	x.n--
+}
+
+func (x *answers) count(j *job, by int) {
+	if j.again {
+		x.again += by
+	}
+}
+
+// record puts an executed request into the table, in place of the oldest.
+func (x *answers) record(j job, n uint32) {
+	r := resource{j, n}
+	if len(x.table) < cap(x.table) {
+		x.table = append(x.table, r)
+		return
+	}
+	x.table[x.next] = r
+	x.next = (x.next + 1) % len(x.table)
+}
+
+// find is the place, counted from the oldest, of the request that packet psn
+// answers; -1 when the table does not hold it.
+func (x *answers) find(psn uint32) int {
+	for i := range x.table {
+		if r := x.aged(i); psnDiff(psn, r.psn) >= 0 && psnDiff(psn, r.end) < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// aged is the i-th oldest entry of the table.
+func (x *answers) aged(i int) *resource { return &x.table[(x.next+i)%len(x.table)] }
+
+// packetsOf is how many packets n bytes take.
+func (q *QP) packetsOf(n uint32) uint32 {
+	mtu := uint32(q.cfg.MTU)
+	return max(1, n/mtu+min(1, n%mtu))
+}
+
+// admitRead checks a READ or atomic request and returns the syndrome of the
+// answer, SynACK when there is nothing against it (IBTA 9.7.4.1).
+func (q *QP) admitRead(p *packet.Packet) uint8 {
+	a := &q.cold.attrs
+	need, n := RemoteRead, uint64(p.DMALen)
+	if p.Opcode != OpReadRequest {
+		need, n = RemoteAtomic, uint64(AtomicBytes)
+	}
+	x := q.cold.answers
+	switch {
+	case a.Access&need == 0, a.MaxDestRdAtomic == 0, n > uint64(MaxMessage):
+		return SynNAKInv
+	case need == RemoteAtomic && p.VA%8 != 0:
+		return SynNAKInv
+	case x != nil && int(x.n)-x.again >= int(a.MaxDestRdAtomic):
+		return SynNAKInv // more than the resources that were agreed on
+	case n == 0:
+		return SynACK // R_Key and address are not checked (IBTA 9.7.4.1.5)
+	}
+	_, syndrome := a.Memory.Remote(a.PD, p.RKey, p.VA, n, need)
+	return syndrome
+}
+
+// takeRead executes the READ or atomic request with the expected PSN and
+// reports whether it was accepted; if not it has been answered.
+func (q *QP) takeRead(now units.Time, p *packet.Packet, side *packet.Side, ce bool, out *Replies) bool {
+	syndrome := q.admitRead(p)
+	if p.Opcode != OpReadRequest && side == nil {
+		syndrome = SynNAKInv
+	}
+	if syndrome != SynACK {
+		q.refuse(now, syndrome, ce, out)
+		return false
+	}
+	x := q.startAnswers()
+	n := q.packetsOf(p.DMALen)
+	j := job{psn: p.PSN, left: p.DMALen, rkey: p.RKey, va: p.VA}
+	if p.Opcode != OpReadRequest {
+		n = 1
+		j.left, j.atomic, j.orig = 0, true, q.execute(p, side)
+	}
+	j.end = (p.PSN + n) & psnMask
+	q.epsn = j.end
+	q.rspState = rspReady
+	if p.Flags&packet.More == 0 {
+		q.msn = (q.msn + 1) & psnMask
+	}
+	j.msn = q.msn
+	x.record(j, n)
+	if x.n == uint32(len(x.queue)) {
+		x.pop() // of a duplicate, as what is new has not filled it
+	}
+	q.push(j)
+	x.holding = false // the response acknowledges it too
+	return true
+}
+
+// execute does an atomic and returns the value before.
+func (q *QP) execute(p *packet.Packet, side *packet.Side) uint64 {
+	a := &q.cold.attrs
+	r, _ := a.Memory.Remote(a.PD, p.RKey, p.VA, uint64(AtomicBytes), RemoteAtomic)
+	if p.Opcode == OpCompareSwap {
+		return r.CompareSwap(p.VA, side.Compare, side.Swap)
+	}
+	return r.FetchAdd(p.VA, side.Swap)
+}
+
+// duplicateRead answers a READ or atomic that was executed before: a READ anew
+// from memory, an atomic from what was saved (IBTA 9.7.5.1.4, models.md 4.4). What
+// the table does not hold, or is yet to be sent, is left.
+func (q *QP) duplicateRead(p *packet.Packet) {
+	x := q.cold.answers
+	i := -1
+	if x != nil {
+		i = x.find(p.PSN)
+	}
+	if i < 0 || x.aged(i).atomic != (p.Opcode != OpReadRequest) || x.coming(p.PSN) || q.admitDuplicate(p) != SynACK {
+		q.discard()
+		return
+	}
+	if !q.selective {
+		q.goBack(p.PSN, i)
+		return
+	}
+	j := x.aged(i).job
+	if !j.atomic {
+		j.psn, j.left, j.rkey, j.va = p.PSN, p.DMALen, p.RKey, p.VA
+		j.end = (p.PSN + q.packetsOf(p.DMALen)) & psnMask
+		if psnDiff(j.end, q.epsn) > 0 {
+			q.discard()
+			return
+		}
+	}
+	j.again = true
+	if !q.pushFront(j) {
+		q.discard()
+	}
+}
+
+// admitDuplicate checks the rights that a READ needs to be executed anew.
+func (q *QP) admitDuplicate(p *packet.Packet) uint8 {
+	if p.Opcode != OpReadRequest || p.DMALen == 0 {
+		return SynACK
+	}
+	a := &q.cold.attrs
+	_, syndrome := a.Memory.Remote(a.PD, p.RKey, p.VA, uint64(p.DMALen), RemoteRead)
+	return syndrome
+}
+
+// coming reports whether the response with that PSN is still in the queue.
+func (x *answers) coming(psn uint32) bool {
+	for i := range x.n {
+		if j := x.at(i); psnDiff(psn, j.psn) >= 0 && psnDiff(psn, j.end) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// goBack sends all responses again from packet psn on, which entry i of the
+// table answers.
+func (q *QP) goBack(psn uint32, i int) {
+	x := q.cold.answers
+	x.head, x.n, x.again = 0, 0, 0
+	for ; i < len(x.table); i++ {
+		j := x.aged(i).job
+		if skip := psnDiff(psn, j.psn); skip > 0 {
+			j.psn = psn
+			j.left -= uint32(skip) * uint32(q.cfg.MTU)
+			j.va += uint64(skip) * uint64(q.cfg.MTU)
+		}
+		j.again = true
+		q.push(j)
+	}
+}
+
+// pollAnswer fills p with the next response, or the acknowledgement that waited
+// behind the last one. Acknowledgements are not paced.
+func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
+	x := q.cold.answers
+	if x.n == 0 {
+		*p = x.held
+		x.holding, q.answering, q.polledLast, q.again = false, false, false, false
+		if x.refused {
+			q.mustModify(Err, now)
+		}
+		return Sent, max(now, q.nextAvail)
+	}
+	j := x.at(0)
+	if !j.atomic && now < q.nextAvail {
+		return RateLimit, q.nextAvail
+	}
+	x.msn, q.response, q.again = j.msn, true, false
+	if j.atomic {
+		*p = q.ack
+		p.Opcode, p.PSN, p.AETH = OpAtomicAck, j.psn, uint32(SynACK)<<24|j.msn
+		p.Frame = uint32(max(q.cfg.Wire.Ack+wire.AtomicAckETHLen, q.cfg.Wire.MinFrame))
+		q.newSide().Orig = j.orig
+		q.polledLast = true
+		j.psn = j.end
+	} else {
+		q.fillResponse(now, p, j)
+	}
+	if j.psn == j.end {
+		x.pop()
+		q.answering = x.n > 0 || x.holding
+	}
+	return Sent, max(now, q.nextAvail)
+}
+
+// fillResponse fills p with the next packet of a READ response.
+func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job) {
+	first, last := !j.started, (j.psn+1)&psnMask == j.end
+	*p = q.data
+	p.Kind, p.PSN, p.Payload = packet.Response, j.psn, min(j.left, uint32(q.cfg.MTU))
+	frame := uint32(q.cfg.Wire.Data) + p.Payload
+	if q.cfg.Wire.Pad > 0 {
+		frame += -p.Payload & uint32(q.cfg.Wire.Pad-1)
+	}
+	switch {
+	case first && last:
+		p.Opcode = OpReadRespOnly
+	case first:
+		p.Opcode = OpReadRespFirst
+	case last:
+		p.Opcode = OpReadRespLast
+	default:
+		p.Opcode = OpReadRespMiddle
+	}
+	if first || last {
+		frame += wire.AETHLen
+		p.AETH = uint32(SynACK)<<24 | j.msn
+	}
+	p.Frame = max(frame, uint32(q.cfg.Wire.MinFrame))
+	q.pace(now, p.Frame+uint32(q.cfg.Wire.Overhead))
+	q.sentPackets++
+	q.sentBytes += int64(p.Payload)
+	if j.again {
+		p.Flags |= packet.Retrans
+		q.cold.acts.RetransRead.Add(now, int64(p.Payload))
+	}
+	q.polledLast = last
+	if a := &q.cold.attrs; p.Payload > 0 {
+		if r, _ := a.Memory.Remote(a.PD, j.rkey, j.va, uint64(p.Payload), RemoteRead); r != nil && r.Data != nil {
+			q.newSide().Data = r.Bytes(j.va, uint64(p.Payload))
+		}
+	}
+	j.started = true
+	j.left -= p.Payload
+	j.va += uint64(p.Payload)
+	j.psn = (j.psn + 1) & psnMask
+}
+
+// answerAt is when Poll has an answer to send.
+func (q *QP) answerAt() units.Time {
+	x := q.cold.answers
+	if x.n == 0 || x.at(0).atomic {
+		return 0
+	}
+	return q.nextAvail
+}
+
+// hold keeps an acknowledgement until the responses before it are sent; a later
+// one takes its place.
+func (q *QP) hold(p *packet.Packet) *packet.Packet {
+	x := q.cold.answers
+	if x.holding {
+		p.Flags |= x.held.Flags & packet.CNPFlag
+	}
+	x.held, x.holding = *p, true
+	return &x.held
+}
+
+// Responding reports whether responses, or acknowledgements that wait behind
+// them, are to be sent: Poll gives them first.
+func (q *QP) Responding() bool { return q.answering }

@@ -251,6 +251,7 @@ func (b *builder) buildHosts() {
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
 			CPU:     nic.CPU{Post: n.Host.Post, Poll: n.Host.Poll, Repost: n.Host.Repost, Reposts: n.Host.Reposts},
 			Prepare: preparation(&n.Host),
+			Cache:   nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
 		}
 	}
 	b.registerMemory()

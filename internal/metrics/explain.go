@@ -173,7 +173,11 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (ca
 		d.Where, d.How = x.sayQueue(d.Where, f, q)
 		return true
 	case record.StageReceiveBuffer:
-		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, FormatRate(q.Limits.DrainBps))
+		rate := FormatRate(q.Limits.DrainBps)
+		if l := x.drains[record.NodeOf(d.Where)]; l != nil {
+			rate = drainRate(l)
+		}
+		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, rate)
 		d.Where = bufferOf(record.NodeOf(d.Where))
 		return true
 	case record.StageResending, record.StageLoss:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/record"
-	"github.com/hopscope/hopscope/internal/units"
 )
 
 // index finds what belongs together in a run's records.
@@ -23,9 +22,9 @@ type index struct {
 	// it answers READs.
 	reads, writes, serves map[qpKey]bool
 	naks                  map[string]int64
-	queues                map[portClass]*record.Port // what fullest found; nil: none
-	drains                map[string]units.Rate      // of hosts that take data at a limited rate
-	load                  map[portClass]int          // requesters that leave by a port in a class
+	queues                map[portClass]*record.Port    // what fullest found; nil: none
+	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
+	load                  map[portClass]int             // requesters that leave by a port in a class
 }
 
 // portClass names a port and class.
@@ -41,12 +40,12 @@ type actKey struct {
 
 func newIndex(r *record.Run) *index {
 	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
-		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]units.Rate{}}
+		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portActor(p)] = p
 		if p.Limits.DrainBps > 0 {
-			x.drains[p.Node] = p.Limits.DrainBps
+			x.drains[p.Node] = &p.Limits
 		}
 	}
 	for i := range r.Ledger {

@@ -374,7 +374,7 @@ const fastHosts = "every host takes data as fast as it arrives"
 func (x *index) receiveOff() string {
 	for i := range x.r.Ports {
 		if p := &x.r.Ports[i]; x.hosts[p.Node] && p.Limits.DrainBps > 0 {
-			return fmt.Sprintf("PFC is off, although %s takes data only at %s", p.Node, FormatRate(p.Limits.DrainBps))
+			return fmt.Sprintf("PFC is off, although %s takes data only at %s", p.Node, drainRate(&p.Limits))
 		}
 	}
 	return fastHosts
@@ -400,7 +400,7 @@ func (x *index) whyNotReceive(p *record.Port) string {
 	a := p.Limits.Receive
 	qps := x.class(x.in[PortName(p)], p.Class)
 	var causes []string
-	if p.Limits.DrainBps >= p.RateBps {
+	if p.Limits.DrainBps >= p.RateBps && p.Limits.StalledPS == 0 {
 		causes = append(causes, fmt.Sprintf("the host takes %s, as fast as the link brings it", FormatRate(p.Limits.DrainBps)))
 	}
 	if n := x.sentFrames(qps); n <= a.Threshold {

@@ -82,8 +82,8 @@ func (x *index) sayRoot(root *record.Port, host string, q *record.QP) (where, be
 		return PortName(root), fmt.Sprintf("%s%s could not send as fast as it was fed", PortName(root), x.sharedBy(PortName(root), q))
 	case host != "":
 		rate := ""
-		if bps := x.drains[host]; bps > 0 {
-			rate = " only at " + FormatRate(bps)
+		if d := x.drains[host]; d != nil {
+			rate = " only at " + drainRate(d)
 		}
 		return bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
 	}
@@ -168,5 +168,14 @@ func (x *index) drainOf(p *record.Port) string {
 	if p.Limits.DrainBps == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s takes data at %s", p.Node, FormatRate(p.Limits.DrainBps))
+	return fmt.Sprintf("; %s takes data at %s", p.Node, drainRate(&p.Limits))
+}
+
+// drainRate says how fast a receive buffer is drained.
+func drainRate(l *record.PortLimits) string {
+	text := FormatRate(l.DrainBps)
+	if l.StalledPS > 0 {
+		text += ", less the " + FormatTime(l.StalledPS) + " in which its NIC fetched what its caches did not hold"
+	}
+	return text
 }

@@ -56,19 +56,21 @@ type Message struct {
 
 // qpSlot is a queue pair and what the scheduler knows of it.
 type qpSlot struct {
-	qp         *rdma.QP
-	armed      units.Time // pending timer; Never: none
-	since      units.Time // when it became, or becomes, ready to send
-	scheduled  bool       // in the run queue or the pacing heap
-	watched    bool       // RecvDone is still to come
-	connected  bool       // the application has set the connection up
-	registered bool       // and registered its region
-	port       uint8
-	class      uint8
-	measured   [2]int64 // delivered bytes at the measured window's ends
-	account    account
-	tasks      [numTaskKinds]int64 // what it gave the application to do
-	busy       units.Time          // the time that takes
+	qp                               *rdma.QP
+	armed                            units.Time // pending timer; Never: none
+	since                            units.Time // when it became, or becomes, ready to send
+	scheduled                        bool       // in the run queue or the pacing heap
+	watched                          bool       // RecvDone is still to come
+	connected                        bool       // the application has set the connection up
+	registered                       bool       // and registered its region
+	landing                          landing
+	contextMisses, translationMisses int64
+	port                             uint8
+	class                            uint8
+	measured                         [2]int64 // delivered bytes at the measured window's ends
+	account                          account
+	tasks                            [numTaskKinds]int64 // what it gave the application to do
+	busy                             units.Time          // the time that takes
 }
 
 // Host is one server's network card with all its ports.
@@ -95,6 +97,7 @@ type Host struct {
 	cpu       thread
 
 	preparation Preparation
+	caches      caches
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -133,12 +136,13 @@ type Spec struct {
 	Receive  ReceiveSpec
 	CPU      CPU
 	Prepare  Preparation
+	Cache    CacheSpec // needs a Receive.DrainRate
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
-	h.cpu.CPU, h.preparation = s.CPU, s.Prepare
+	h.cpu.CPU, h.preparation, h.caches = s.CPU, s.Prepare, newCaches(s.Cache)
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}

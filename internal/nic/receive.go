@@ -22,6 +22,7 @@ type receiveBuffer struct {
 	peakAt  units.Time
 	queue   fifo
 	xoff    bool
+	stalled units.Time // spent on fetching what caches did not hold
 }
 
 // buffer takes a frame into port i's receive buffer.
@@ -55,10 +56,14 @@ func (h *Host) buffer(now units.Time, i int, slot uint32) {
 	}
 }
 
-// drain starts to move the frame at the head to the host.
+// drain starts to move the frame at the head to the host, after what the card
+// must fetch for it.
 func (h *Host) drain(now units.Time, i int) {
 	rx := &h.ports[i].rx
-	d := rx.DrainRate.TxTime(units.Bytes(h.net.Part().Rec(rx.queue.head).Frame))
+	pk := h.net.Part().Rec(rx.queue.head)
+	stall := h.stall(pk)
+	rx.stalled += stall
+	d := stall + rx.DrainRate.TxTime(units.Bytes(pk.Frame))
 	h.timer(now+d, d, timerDrain, uint32(i))
 }
 

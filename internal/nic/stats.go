@@ -43,7 +43,7 @@ func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
 	if rx.DrainRate == 0 {
 		return l
 	}
-	l.BufferBytes, l.DrainBps = int64(rx.Size), rx.DrainRate
+	l.BufferBytes, l.DrainBps, l.StalledPS = int64(rx.Size), rx.DrainRate, rx.stalled
 	if rx.classes>>class&1 != 0 && rx.XOFF > 0 {
 		l.Receive = &record.Approach{Value: int64(rx.peak), Threshold: int64(rx.XOFF), At: rx.peakAt}
 	}
@@ -87,6 +87,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		if h.cpu.Reposts || sp.Attrs.Receives < 0 { // always enough: the application keeps it so
 			r.Reposts = r.Receives
 		}
+		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		out = append(out, r)
 	}

@@ -33,6 +33,9 @@ type PortLimits struct {
 	Receive     *Approach  `json:"receive,omitempty"`
 	BufferBytes int64      `json:"receive_buffer_bytes,omitempty"`
 	DrainBps    units.Rate `json:"drain_bps,omitempty"`
+	// StalledPS is the time that the receiving pipeline waited for queue pair
+	// contexts and translations that the card's caches did not hold.
+	StalledPS units.Time `json:"stalled_ps,omitempty"`
 }
 
 // QPLimits is what limits one queue pair, and how near it came to each limit.

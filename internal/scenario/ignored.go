@@ -100,7 +100,10 @@ func (r *resolver) warnIgnoredDevices() {
 		if s.obj.n != nil && !r.v.Transports[r.v.NICs[n].Transport].Selective() {
 			r.ignored(s.obj, "bitmap", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
 		}
-		if s.obj.n == nil || s.drain > 0 || drained && s.obj.path == "nic" {
+		if s.obj.n != nil && !s.cached() {
+			r.ignored(s.obj, "cache_miss", "nothing is ever missed; give mtt_cache or qpc_cache as well")
+		}
+		if s.obj.n == nil || s.drain > 0 || s.cached() || drained && s.obj.path == "nic" {
 			continue
 		}
 		for _, key := range []string{"rx_buffer", "rx_xoff", "rx_xon"} {

@@ -12,7 +12,7 @@ func (r *resolver) warnOff() {
 	}
 	drained := false
 	for n := range r.v.Graph.Nodes {
-		drained = drained || r.v.Graph.Nodes[n].Kind == topology.Host && r.nics[n].drain > 0
+		drained = drained || r.v.Graph.Nodes[n].Kind == topology.Host && (r.nics[n].drain > 0 || r.nics[n].cached())
 	}
 	for n := range r.v.Graph.Nodes {
 		if r.v.Graph.Nodes[n].Kind == topology.Switch {
@@ -24,7 +24,7 @@ func (r *resolver) warnOff() {
 		s := &r.nics[n]
 		r.warnIgnoredHost(n)
 		r.warnOffPFC(&s.pfc)
-		if s.drain > 0 || drained && s.obj.path == "nic" {
+		if s.drain > 0 || s.cached() || drained && s.obj.path == "nic" {
 			r.warnOffReceive(s)
 		}
 		r.warnOffCNP(s)

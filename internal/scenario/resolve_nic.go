@@ -76,9 +76,13 @@ func (r *resolver) resolveNIC(n int) {
 	out.AckClass, out.AckDSCP = r.ackClass(s)
 	r.recoverAs(s)
 	out.Transport = r.transportOf(s)
+	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
 	headroom := units.Bytes(0)
 	for port := range node.Ports {
 		link := r.v.Graph.LinkAt(n, port)
+		if s.drain == 0 && s.cached() { // the pipeline takes what the wire brings, but for misses
+			out.DrainRate = max(out.DrainRate, link.Rate)
+		}
 		out.Ports = append(out.Ports, fabric.PortParams{PFC: s.pfc.portPFC(link.Rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()})
 		headroom = max(headroom, physicalHeadroom(cable{rate: link.Rate, delay: link.Delay, frame: r.maxFrame(),
 			response: r.pfcOf(node.Ports[port].Peer).responseAt(link.Rate), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead)}))
@@ -111,13 +115,16 @@ func (r *resolver) ackClass(s *nicSettings) (class, dscp uint8) {
 
 // receiveBuffer places XOFF so that what still arrives after it fits.
 func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Bytes, out *NIC) {
+	if s.cached() {
+		r.note(s.obj.path+".caches", fmt.Sprintf("%s translations, %s contexts, %v per miss", entries(s.mtt), entries(s.qpc), s.miss), r.missSource(s))
+	}
 	if out.RxXOFF == 0 {
 		out.RxXOFF = s.rxBuffer - headroom
 	}
 	if out.RxXON < 0 {
 		out.RxXON = out.RxXOFF / 2
 	}
-	if s.drain == 0 {
+	if out.DrainRate == 0 {
 		return
 	}
 	if out.RxXOFF < r.maxFrame() {
@@ -130,14 +137,29 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 		return
 	}
 	if s.pfc.enabled == 0 {
-		r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), drained at %v", s.rxBuffer, s.drain), fromScenario)
+		r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), drained at %v", s.rxBuffer, out.DrainRate), fromScenario)
 		return
 	}
 	if room := s.rxBuffer - out.RxXOFF; room < headroom {
 		r.warn(fmt.Sprint("rx", room, headroom), "%s: %v above rx_xoff is short for the cable, which can need %v; frames may be dropped", name, room, headroom)
 	}
-	r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, drained at %v", s.rxBuffer, out.RxXOFF, out.RxXON, s.drain),
+	r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, drained at %v", s.rxBuffer, out.RxXOFF, out.RxXON, out.DrainRate),
 		"XOFF leaves the physical bound of headroom unless given")
+}
+
+// entries says how many a cache has.
+func entries(n int) string {
+	if n == 0 {
+		return "all"
+	}
+	return fmt.Sprint(n)
+}
+
+func (r *resolver) missSource(s *nicSettings) string {
+	if s.miss == cacheMiss {
+		return "a fetch: median DMA read of 64 B on a Xeon E5, SIGCOMM 2018"
+	}
+	return fromScenario
 }
 
 // transportOf returns the index of the transport profile of a NIC, adding it

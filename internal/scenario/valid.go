@@ -62,7 +62,12 @@ type NIC struct {
 	RxBuffer, RxXOFF, RxXON units.Bytes
 	DrainRate               units.Rate
 	TTL                     uint8
-	Host                    Host
+	// Entries of the caches of page translations and queue pair contexts (0: room
+	// for all), and the time of a fetch from host memory. With either there is a
+	// DrainRate.
+	MTTCache, QPCCache int
+	CacheMiss          units.Time
+	Host               Host
 }
 
 // Host is what the application on a host and its memory cost. Times are 0 where

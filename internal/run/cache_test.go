@@ -1,0 +1,133 @@
+package run_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// misses sums what h1's card had to fetch.
+func misses(r *record.Run) (contexts, translations int64, stalled units.Time) {
+	for i := range r.QPs {
+		if r.QPs[i].Host == "h1" {
+			contexts += r.QPs[i].ContextMisses
+			translations += r.QPs[i].TranslationMisses
+		}
+	}
+	for i := range r.Ports {
+		if r.Ports[i].Node == "h1" {
+			stalled = max(stalled, r.Ports[i].Limits.StalledPS)
+		}
+	}
+	return contexts, translations, stalled
+}
+
+// 2K translations of 4 KB pages reach 8 MB (Guo et al., SIGCOMM 2016, 5.4).
+// Within that only first touches miss; of random pages of a region of W, 1 - 8
+// MiB / W do. With pages of 2 MB, as there, the same region misses no more.
+func TestTranslationCache(t *testing.T) {
+	const n = 20000
+	for _, c := range []struct {
+		region, page string
+		pages        float64 // of the region
+		distinct     bool    // every page is missed once and no more
+	}{
+		{"4MiB", "4KB", 1024, true},
+		{"8MiB", "4KB", 2048, true},
+		{"16MiB", "4KB", 4096, false},
+		{"32MiB", "4KB", 8192, false},
+		{"32MiB", "2MB", 16, true},
+	} {
+		v := parse(t, fmt.Sprintf(`
+name: mtt
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+hosts: {h1: {mtt_cache: 2048, page_size: %s}}
+workload:
+  - flow: {from: h0, to: h1, size: 4KiB, count: %d, region: %s, offset: random}
+`, c.page, n, c.region))
+		r := simulate(t, v, 1, 1)
+		_, got, stalled := misses(r)
+		want, tolerance := c.pages, 0.0
+		if !c.distinct {
+			// The first n draws from P pages: while the cache fills, a draw is new
+			// with the chance that it is; then misses have probability 1 - C/P.
+			p := c.pages
+			fill := math.Log(1-2048/p) / math.Log(1-1/p) // draws until 2048 differ, on average
+			miss := 1 - 2048/p
+			want, tolerance = 2048+(n-fill)*miss, 4*math.Sqrt(n*miss*(1-miss))
+		}
+		if math.Abs(float64(got)-want) > tolerance {
+			t.Errorf("region %s, pages of %s: %d misses, want %.0f +- %.0f", c.region, c.page, got, want, tolerance)
+		}
+		if stalled != units.Time(got)*547*units.Nanosecond {
+			t.Errorf("region %s: the pipeline stalled for %d ps, want %d misses of 547 ns", c.region, stalled, got)
+		}
+	}
+}
+
+// With more queue pairs in turn than contexts, each frame misses; with as many,
+// only the first of each does. The queue pair that is posted first sends two
+// frames before the others come: its second hits, and as it is through a round
+// early, so do the last frames of the others if they are 8.
+func TestContextCache(t *testing.T) {
+	for _, c := range []struct{ qps, misses int64 }{{8, 8}, {9, 9*50 - 1 - 8}, {10, 10*50 - 1}, {20, 20*50 - 1}} {
+		v := parse(t, fmt.Sprintf(`
+name: qpc
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+stack: rocev2-pfc-only
+hosts: {h1: {qpc_cache: 8}}
+workload:
+  - flow: {from: h0, to: h1, size: 200KiB, qps: %d}
+`, c.qps))
+		r := simulate(t, v, 1, 1)
+		if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
+			t.Errorf("partitions matter: %s", bad)
+		}
+		if got, _, _ := misses(r); got != c.misses {
+			t.Errorf("%d queue pairs: %d contexts missed, want %d", c.qps, got, c.misses)
+		}
+	}
+}
+
+// A pipeline that fetches a translation for every frame takes one frame per
+// frame's own time and the fetch, and the switch is paused meanwhile; with pages
+// of 2 MB nothing is paused. (The paper's remedy; it gives no rates.)
+func TestSlowReceiverByTranslations(t *testing.T) {
+	text := `
+name: slow
+topology: {star: {hosts: 2, link: {rate: 40Gbps, delay: 1us}}}
+stack: rocev2-pfc-only
+hosts: {h1: {mtt_cache: 2048, page_size: PAGE}}
+workload:
+  - flow: {from: h0, to: h1, size: 16MiB, region: 16MiB}
+`
+	for _, page := range []string{"4KB", "2MB"} {
+		r := simulate(t, parse(t, strings.Replace(text, "PAGE", page, 1)), 1, 1)
+		_, got, _ := misses(r)
+		xoffs := int64(0)
+		for i := range r.Ports {
+			if r.Ports[i].Node == "h1" {
+				xoffs += r.Ports[i].PausesSent
+			}
+		}
+		if page == "2MB" {
+			if got != 8 || xoffs != 0 {
+				t.Errorf("2 MB pages: %d misses and %d pauses, want 8 and none", got, xoffs)
+			}
+			continue
+		}
+		if got != 4096 || xoffs == 0 {
+			t.Errorf("4 KB pages: %d misses and %d pauses, want 4096 and some", got, xoffs)
+		}
+		// 4096 frames of 4158 B at 40 Gb/s, 831.6 ns, and 547 ns each; the first with
+		// 16 B of RETH. Before it the first frame's way, after it the last ACK's.
+		want := 4096 * (4158*200 + 547000) * units.Picosecond
+		if took := r.Flows[0].CompletionPS; took < want || took > want+10*units.Microsecond {
+			t.Errorf("16 MiB take %d ps, want %d and a round trip", took, want)
+		}
+	}
+}

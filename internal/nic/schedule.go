@@ -197,6 +197,8 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		return slot
 	case rdma.RateLimit:
 		h.ready(now, q, until)
+	case rdma.NotReady: // a local error took it to SQE
+		h.complete(now, s, nil)
 	}
 	part.Free(slot)
 	return 0

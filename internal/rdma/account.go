@@ -42,7 +42,7 @@ func (q *QP) Rewinds() uint32 { return q.cold.rewinds }
 
 // waited keeps the longest time for which the retransmission timer ran.
 func (q *QP) waited(now units.Time) {
-	if q.rtoAt == units.Never {
+	if q.rtoAt == units.Never || q.service != RC {
 		return
 	}
 	if d := now - (q.rtoAt - q.rto); d > q.longest {

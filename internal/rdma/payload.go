@@ -6,7 +6,9 @@ import "github.com/hopscope/hopscope/internal/packet"
 type extra struct {
 	lva           uint64
 	lkey          uint32
-	swap, compare uint64 // of atomics
+	swap, compare uint64         // of atomics
+	ah            *AddressHandle // of UD
+	inline        bool
 }
 
 // extras is a requester's ring of them, each at the place of its wqe, and the
@@ -14,6 +16,9 @@ type extra struct {
 type extras struct {
 	ring []extra
 	side packet.Side
+	// UC and UD.
+	qkey, qpn uint32
+	dropped   UnreliableCounters
 }
 
 // Inbox is memory for the SENDs that a responder accepts: they lie in it one
@@ -33,7 +38,7 @@ func (q *QP) setExtra(i uint32, r *WorkRequest) {
 		}
 		q.hasExtra, q.cold.extras.ring = true, make([]extra, len(q.ring))
 	}
-	*q.extraAt(i) = extra{lva: r.LVA, lkey: r.LKey, swap: r.Swap, compare: r.Compare}
+	*q.extraAt(i) = extra{lva: r.LVA, lkey: r.LKey, swap: r.Swap, compare: r.Compare, ah: r.AH, inline: r.Inline}
 }
 
 func (q *QP) extraAt(i uint32) *extra { return &q.cold.extras.ring[i&uint32(len(q.ring)-1)] }

@@ -8,7 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// QP is a queue pair of the reliable connected service: a requester, which
+// QP is a queue pair of one of the services: a requester, which
 // sends this side's work requests, and a responder, which answers the peer's.
 // The zero QP is in Reset; Connect takes it to RTS.
 //
@@ -32,6 +32,7 @@ type QP struct {
 	// cold.answers.
 	answering            bool
 	polledLast, response bool // the latest packet is the last of its message; it is a READ response or ATOMIC ACK
+	service              Service
 
 	// Requester.
 	una, nxt, high uint64
@@ -136,19 +137,27 @@ type wqe struct {
 // filled in.
 type Setup struct {
 	Config         *Config
+	Service        Service
 	CQ             *CompletionQueue
 	Data, Ack, CNP packet.Packet
 	Line           units.Rate // of the port
 	Initial        units.Rate // where congestion control starts; 0: Line
 	Attrs          Attrs
+	// QKey and QPN are a UD queue pair's Q_Key, which what it receives must carry,
+	// and its number, 24 bits, which what it sends carries.
+	QKey, QPN uint32
 }
 
 // Connect sets up the queue pair and takes it from Reset through Init and RTR
 // to RTS.
 func (q *QP) Connect(s *Setup, now units.Time) {
-	*q = QP{cfg: s.Config, line: s.Line, completion: s.CQ, hasCC: s.Config.CC != nil,
-		selective: s.Config.Selective(), maxOut: maxOutstanding, rto: s.Config.Timeout, rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
+	reliable := s.Service == RC
+	*q = QP{cfg: s.Config, service: s.Service, line: s.Line, completion: s.CQ, hasCC: reliable && s.Config.CC != nil,
+		selective: reliable && s.Config.Selective(), maxOut: maxOutstanding, rto: s.Config.Timeout, rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
 	q.cold = &cold{cnp: s.CNP, attrs: s.Attrs, initial: s.Initial}
+	if !reliable {
+		q.cold.extras = &extras{qkey: s.QKey, qpn: s.QPN}
+	}
 	if q.selective {
 		q.maxOut = uint32(s.Config.Bitmap)
 	}
@@ -157,7 +166,7 @@ func (q *QP) Connect(s *Setup, now units.Time) {
 	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start
 	q.epsn = s.Attrs.RQPSN & psnMask
 	q.nakPSN = psnMask + 1 // no PSN: the first gap is always reported
-	if s.Config.Window != WindowNone {
+	if reliable && s.Config.Window != WindowNone {
 		q.window = int64(s.Attrs.Window)
 		if q.window == 0 {
 			q.window = int64(s.Config.WindowBytes)
@@ -202,7 +211,7 @@ func legal(from, to State) bool {
 	return false // SQE is entered by hardware on unreliable services only
 }
 
-// Modify changes the state; every change goes through here. Going to Err
+// Modify changes the state; every change but that to SQE goes through here. Going to Err
 // flushes the send queue; going to Reset forgets it.
 func (q *QP) Modify(to State, now units.Time) error {
 	if !legal(q.state, to) {
@@ -284,6 +293,10 @@ func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) { q.Receive
 // read during the call only.
 func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
 	out.N, out.HasSide = 0, [2]bool{}
+	if q.service != RC {
+		q.receiveUnreliable(now, p, side)
+		return
+	}
 	switch p.Kind {
 	case packet.Data:
 		q.receiveRequest(now, p, side, out)
@@ -309,6 +322,10 @@ func (q *QP) Deadline() units.Time { return min(q.rtoAt, q.rnrUntil) }
 
 // Expire runs the timers due at or before now.
 func (q *QP) Expire(now units.Time) {
+	if q.service != RC {
+		q.departed(now)
+		return
+	}
 	if q.rnrUntil <= now {
 		q.endRNR()
 	}

@@ -17,6 +17,9 @@ const maxOutstanding = 1<<23 - 1
 // Post adds a work request to the send queue at now. In Err it completes at
 // once as flushed.
 func (q *QP) Post(now units.Time, r WorkRequest) error {
+	if q.service != RC {
+		return q.postUnreliable(now, &r)
+	}
 	if r.Bytes < 0 || r.Bytes > MaxMessage {
 		return fmt.Errorf("qp: message of %d bytes, want 0 to %d", r.Bytes, MaxMessage)
 	}
@@ -82,6 +85,9 @@ func (q *QP) grow() {
 // until when, as far as time alone decides (else Never). After Sent the time is
 // when pacing admits the next packet.
 func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
+	if q.service != RC {
+		return q.pollUnreliable(now, p)
+	}
 	q.hasSide, q.response = false, false
 	if q.answering {
 		return q.pollAnswer(now, p)

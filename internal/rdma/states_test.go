@@ -11,9 +11,12 @@ import (
 
 // tables reads the tables of docs/models/rc.md: for each, by its first header
 // cell, row name -> column name -> cell.
-func tables(t *testing.T) map[string]map[string]map[string]string {
+func tables(t *testing.T) map[string]map[string]map[string]string { return tablesOf(t, "rc.md") }
+
+// tablesOf reads those of another page.
+func tablesOf(t *testing.T, page string) map[string]map[string]map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/models/rc.md")
+	text, err := os.ReadFile("../../docs/models/" + page)
 	if err != nil {
 		t.Fatal(err)
 	}

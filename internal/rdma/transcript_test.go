@@ -104,6 +104,7 @@ type transcriptQP struct {
 	number uint32 // QP number
 	peer   *transcriptQP
 	cfg    Config
+	setup  Setup
 	cq     CompletionQueue
 	posted uint32
 	seen   int // completions printed
@@ -196,6 +197,7 @@ func (x *transcriptWorld) connect(args []string) {
 		q.QP = new(QP)
 		s.Data.DestQP = uint32(100 + len(x.qps) + 1 - i)
 		s.Ack, s.CNP = s.Data, s.Data
+		q.setup = *s
 		q.Connect(s, x.now)
 		q.states = q.stateText()
 	}
@@ -206,7 +208,7 @@ func (x *transcriptWorld) setup(q *transcriptQP, args []string) *Setup {
 	q.cfg = mustPreset(x.t, "nic")
 	q.cfg.MTU = 1024
 	s := &Setup{Config: &q.cfg, CQ: &q.cq, Line: 100 * units.Gbps, Attrs: attrs()}
-	s.Data.Conn, s.Data.TTL = q.number, 64
+	s.Data.Conn, s.Data.TTL, s.QPN = q.number, 64, q.number
 	for _, arg := range args {
 		key, value, _ := strings.Cut(arg, "=")
 		if side, rest, one := strings.Cut(key, "."); one {
@@ -232,6 +234,9 @@ func (x *transcriptWorld) post(args []string) {
 		x.t.Fatalf("%s: unknown verb %s", x.where, args[1])
 	}
 	r := WorkRequest{ID: q.posted, Verb: Verb(verb), Bytes: units.Bytes(x.number(args[2])), VA: base, RKey: rkey}
+	if q.service == UD {
+		r.AH = q.peer.handle()
+	}
 	for _, arg := range args[3:] {
 		key, value, _ := strings.Cut(arg, "=")
 		set, ok := postKeys()[key]
@@ -265,7 +270,7 @@ func (x *transcriptWorld) send(q *transcriptQP, limit []string) {
 			x.printf("%s: %s", q.name, reason)
 			return
 		}
-		x.transmit(q, &p, nil)
+		x.transmit(q, &p, q.PolledSide())
 		x.changes(q)
 		left--
 	}
@@ -447,6 +452,9 @@ func (x *transcriptWorld) state(q *transcriptQP) {
 	c := q.Counters()
 	x.printf("%s %s, open %d, sent %d packets, again %d, delivered %d B, timeouts %d, discarded %d", q.name, q.stateText(), q.Open(),
 		c.SentPackets, c.Retransmitted, c.DeliveredBytes, c.Timeouts, c.Discarded)
+	if d := q.Dropped(); q.service != RC {
+		x.printf("  broken messages %d, without receive %d, wrong Q_Keys %d", d.Broken, d.NoReceive, d.BadQKey)
+	}
 }
 
 func (q *transcriptQP) stateText() string {

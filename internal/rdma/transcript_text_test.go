@@ -32,6 +32,8 @@ func transcriptKeys() map[string]func(*transcriptWorld, *Setup, string) {
 			*s.Config = mustPreset(x.t, v)
 			s.Config.MTU = 1024
 		},
+		"service":            func(x *transcriptWorld, s *Setup, v string) { s.Service = serviceNamed(v) },
+		"qkey":               num(func(s *Setup, n uint64) { s.QKey = uint32(n) }),
 		"cc":                 func(x *transcriptWorld, s *Setup, v string) { s.Config.CC = dcqcn(x.t, v) },
 		"mtu":                num(func(s *Setup, n uint64) { s.Config.MTU = units.Bytes(n) }),
 		"ack_every":          num(func(s *Setup, n uint64) { s.Config.AckEvery = int(n) }),
@@ -50,6 +52,15 @@ func transcriptKeys() map[string]func(*transcriptWorld, *Setup, string) {
 		"access":   func(x *transcriptWorld, s *Setup, v string) { s.Attrs.Access = x.access(v) },
 		"psn":      num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
 	}
+}
+
+func serviceNamed(name string) Service {
+	return map[string]Service{"rc": RC, "uc": UC, "ud": UD}[name]
+}
+
+// handle leads to q, with its Q_Key.
+func (q *transcriptQP) handle() *AddressHandle {
+	return &AddressHandle{Data: packet.Packet{Conn: q.number, TTL: 64, DestQP: q.number}, QKey: q.setup.QKey}
 }
 
 // access reads what a queue pair lets its peer do: write, read, atomic with
@@ -81,7 +92,11 @@ func postKeys() map[string]func(*transcriptWorld, *WorkRequest, string) {
 		"lva":     num(func(r *WorkRequest, n uint64) { r.LVA = n }),
 		"lkey":    num(func(r *WorkRequest, n uint64) { r.LKey = uint32(n) }),
 		"fence":   num(func(r *WorkRequest, n uint64) { r.Fence = n != 0 }),
-		"inline":  num(func(r *WorkRequest, n uint64) { r.Inline = n != 0 }),
+		"to":      func(x *transcriptWorld, r *WorkRequest, v string) { r.AH = x.qp(v).handle() },
+		"qkey": num(func(r *WorkRequest, n uint64) { // after to
+			r.AH = &AddressHandle{r.AH.Data, uint32(n)}
+		}),
+		"inline": num(func(r *WorkRequest, n uint64) { r.Inline = n != 0 }),
 	}
 }
 

@@ -101,6 +101,9 @@ type WorkRequest struct {
 	// Fence holds the request back until all READs and atomics before it are
 	// complete (IBTA 10.8.3.3).
 	Fence bool
+	// AH is where a UD message goes; it must stay as it is until the request
+	// completes.
+	AH *AddressHandle
 	// Inline has the payload in the work request itself: no DMA reads it.
 	Inline bool
 }
@@ -246,6 +249,13 @@ type Counters struct {
 	NAKsSent, NAKsReceived int64
 	Timeouts               int64
 	Discarded              int64 // packets ignored: wrong state, stale or impossible PSN
+}
+
+// UnreliableCounters is what a UC or UD queue pair dropped as responder.
+type UnreliableCounters struct {
+	Broken    int64 // UC: messages given up after their first packet
+	NoReceive int64 // messages that found no receive work request
+	BadQKey   int64 // UD: datagrams with another Q_Key
 }
 
 // Opcodes of the reliable connected service, as bytes of packet.Packet.

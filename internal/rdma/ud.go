@@ -1,0 +1,31 @@
+package rdma
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// GRHRoom is how many bytes of a receive buffer come before the payload of a UD
+// message: room for a GRH, used or not (IBTA 11.4.1.2).
+const GRHRoom = wire.GRHLen
+
+// receiveUD handles a datagram. What is wrong is dropped in silence: another
+// service's opcode, more than the MTU, another Q_Key (IBTA 9.6.1.4.1), no receive
+// work request. PSNs are not looked at (IBTA 9.8.3).
+func (q *QP) receiveUD(p *packet.Packet, side *packet.Side) {
+	op := wire.Opcode(p.Opcode)
+	switch {
+	case q.state < RTR || q.state == Err,
+		op != wire.UDSendOnly && op != wire.UDSendOnlyImm,
+		p.Payload > uint32(q.cfg.MTU):
+		q.discard()
+	case side == nil || side.QKey != q.cold.extras.qkey:
+		q.cold.extras.dropped.BadQKey++
+		q.discard()
+	case !q.receivePosted():
+		q.discard()
+	default:
+		q.msgBytes = p.Payload
+		q.finish(true)
+	}
+}

@@ -126,6 +126,8 @@ type replay struct {
 	used  int // exceptions met
 	w     roce.Writer
 	sent  int // of ours, compared
+	// Memory open to the peer, memory for its SENDs, and that of our own messages.
+	open, inbox, local opened
 	// The latest answer taken, by our clock and by the capture's.
 	heard, heardAt units.Time
 }
@@ -172,13 +174,37 @@ func (r *replay) attrs() Attrs {
 			a.RQPSN = f.p.PSN
 		}
 	}
-	if m := r.memory(); m.key != 0 {
-		m.Access, m.Data = RemoteAll, make([]byte, m.Length)
-		if err := a.Memory.RegisterAs(m.key, m.Region); err != nil {
+	if r.open = r.memory(); r.open.key != 0 {
+		r.open.Access, r.open.Data = RemoteAll, make([]byte, r.open.Length)
+		if err := a.Memory.RegisterAs(r.open.key, r.open.Region); err != nil {
 			r.differ("%v", err)
 		}
 	}
+	r.local, a.Inbox = opened{}, &Inbox{}
+	r.inbox.Data = make([]byte, r.payload(1-r.side))
+	r.local.Data = make([]byte, 0, r.payload(r.side))
+	a.Inbox.LKey = r.register(a.Memory, r.inbox.Data)
+	r.local.key = r.register(a.Memory, r.local.Data[:cap(r.local.Data)])
 	return a
+}
+
+// payload is how many bytes a side's requests carry.
+func (r *replay) payload(side int) (n uint32) {
+	for i := range r.x {
+		if f := &r.x[i]; f.request() && f.from == side {
+			n += f.p.Payload
+		}
+	}
+	return n
+}
+
+// register makes bytes local memory, at address 0.
+func (r *replay) register(m *Memory, b []byte) uint32 {
+	key, err := m.Register(Region{Length: uint64(len(b)), Access: LocalWrite, Data: b})
+	if err != nil {
+		r.differ("%v", err)
+	}
+	return key
 }
 
 // opened is memory open to the peer.
@@ -231,9 +257,6 @@ func (r *replay) compare(p *packet.Packet, s *packet.Side, want *captured) {
 	var side packet.Side
 	if s != nil {
 		side = *s
-	}
-	if side.Data == nil && p.Payload == want.p.Payload && len(want.s.Data) > 0 {
-		side.Data = want.s.Data // ours carries none
 	}
 	if err := r.w.Fill(&f, p, &side); err != nil {
 		r.differ("%v: %v", want, err)
@@ -294,9 +317,53 @@ func (r *replay) respond() {
 	for _, f := range answers {
 		r.differ("%v: no answer of ours, want %s", f, text(&f.p, &f.s))
 	}
+	r.placed()
 	if r.refused() && r.q.State() != Err {
 		r.differ("after a fatal NAK ours is in %v, want ERR", r.q.State())
 	}
+}
+
+// placed compares memory with the payload of the requests that the side took:
+// up to the last that it acknowledged, each PSN once.
+func (r *replay) placed() {
+	open, inbox := make([]byte, len(r.open.Data)), []byte{}
+	var next uint32
+	var va uint64
+	started, last := false, r.acknowledged()
+	for i := range r.x {
+		f := &r.x[i]
+		if f.from == r.side || !f.request() || started && f.p.PSN != next || last == nil || psnDiff(f.p.PSN, *last) > 0 {
+			continue
+		}
+		started, next = true, (f.p.PSN+1)&psnMask
+		if f.frame.BTH.Opcode.Ext()&wire.ExtRETH != 0 {
+			va = f.p.VA
+		}
+		if opFlags(f.p.Opcode)&opWrite == 0 {
+			inbox = append(inbox, f.s.Data...)
+			continue
+		}
+		if n := uint64(len(f.s.Data)); n > 0 {
+			copy(open[va-r.open.Base:], f.s.Data)
+			va += n
+		}
+	}
+	if !bytes.Equal(open, r.open.Data) {
+		r.differ("the memory open to the peer is not what it wrote")
+	}
+	if inbox = append(inbox, make([]byte, len(r.inbox.Data)-len(inbox))...); !bytes.Equal(inbox, r.inbox.Data) {
+		r.differ("what the peer sent does not lie in memory")
+	}
+}
+
+// acknowledged is the last PSN that the side acknowledged, nil if none.
+func (r *replay) acknowledged() (last *uint32) {
+	for i := range r.x {
+		if f := &r.x[i]; f.from == r.side && f.frame.BTH.Opcode == wire.RCAcknowledge && f.frame.AETH.IsACK() {
+			last = &f.p.PSN
+		}
+	}
+	return last
 }
 
 // refused says whether the side answered with a fatal NAK.
@@ -358,7 +425,7 @@ func (r *replay) poll(want *captured) {
 		switch reason {
 		case Sent:
 			if want != nil {
-				r.compare(&p, nil, want)
+				r.compare(&p, r.q.PolledSide(), want)
 			}
 			return
 		case RNRWait:
@@ -421,7 +488,7 @@ func starts(f *captured) bool { return opFlags(f.p.Opcode)&opFirst != 0 }
 // frame i: its bytes are those of all its packets.
 func (r *replay) workRequest(i int) WorkRequest {
 	first := &r.x[i]
-	w := WorkRequest{Verb: Send, VA: first.p.VA, RKey: first.p.RKey}
+	w := WorkRequest{Verb: Send, VA: first.p.VA, RKey: first.p.RKey, LKey: r.local.key, LVA: uint64(len(r.local.Data))}
 	if opFlags(first.p.Opcode)&opWrite != 0 {
 		w.Verb = Write
 	}
@@ -430,6 +497,9 @@ func (r *replay) workRequest(i int) WorkRequest {
 		f := &r.x[k]
 		if f.from != r.side || !f.request() || f.p.PSN != psn {
 			continue
+		}
+		if f.p.Payload > 0 {
+			r.local.Data = append(r.local.Data, f.s.Data...)
 		}
 		w.Bytes += units.Bytes(f.p.Payload)
 		psn = (psn + 1) & psnMask

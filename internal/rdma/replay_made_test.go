@@ -39,6 +39,29 @@ func answered(from int, psn uint32, syndrome uint8, msn uint32) step {
 	return s
 }
 
+func response(op wire.Opcode, psn, msn uint32, n int) step {
+	s := asked(1, op, psn, false, n)
+	if op.Ext()&wire.ExtAETH != 0 {
+		s.AETH = wire.AETH{Syndrome: wire.SyndromeNoLimit, MSN: msn}
+	}
+	return s
+}
+
+func atomicOf(s step, va, swapAdd, compare uint64) step {
+	s.AtomicETH = wire.AtomicETH{VA: va, RKey: 0x100, SwapAdd: swapAdd, Compare: compare}
+	return s
+}
+
+func found(s step, value uint64) step {
+	s.AtomicAckETH.Original = value
+	return s
+}
+
+func with(s step, word uint32) step {
+	s.ImmDt.Data, s.IETH.RKey = word, word
+	return s
+}
+
 // made turns steps into an exchange, by way of the bytes.
 func made(steps []step) (x exchange, err error) {
 	for i, s := range steps {
@@ -82,6 +105,20 @@ func madeExchanges() []madeExchange {
 			answered(1, 8, ack, 1), answered(1, 9, ack, 2),
 			withRETH(asked(0, wire.RCWriteOnly, 10, true, 0), 0, 0, 0), answered(1, 10, ack, 3),
 		}},
+		{name: "immediate data, READs and atomics", steps: []step{
+			with(asked(0, wire.RCSendOnlyImm, 70, true, 32), 0x11223344), answered(1, 70, ack, 1),
+			asked(0, wire.RCSendFirst, 71, false, 1024), with(asked(0, wire.RCSendLastImm, 72, true, 476), 0x55667788), answered(1, 72, ack, 2),
+			with(withRETH(asked(0, wire.RCWriteOnlyImm, 73, true, 61), 0x1000, 0x100, 61), 0x99aabbcc), answered(1, 73, ack, 3),
+			withRETH(asked(0, wire.RCReadRequest, 74, true, 0), 0x1400, 0x100, 2500),
+			withRETH(asked(0, wire.RCReadRequest, 77, true, 0), 0, 0, 0),
+			response(wire.RCReadRespFirst, 74, 4, 1024), response(wire.RCReadRespMiddle, 75, 0, 1024), response(wire.RCReadRespLast, 76, 4, 452),
+			response(wire.RCReadRespOnly, 77, 5, 0),
+			atomicOf(asked(0, wire.RCFetchAdd, 78, true, 0), 0x1100, 5, 0), found(response(wire.RCAtomicAck, 78, 6, 0), 7),
+			atomicOf(asked(0, wire.RCCmpSwap, 79, true, 0), 0x1108, 9, 8), found(response(wire.RCAtomicAck, 79, 7, 0), 8),
+		}},
+		{name: "an atomic that is not aligned", steps: []step{
+			atomicOf(asked(0, wire.RCFetchAdd, 80, true, 0), 0x1104, 5, 0), answered(1, 80, wire.SyndromeInvalidRequest, 0),
+		}, parts: sides{{status: RemInvReq}}},
 		{name: "a gap", steps: []step{
 			asked(0, wire.RCSendFirst, 20, false, 1024), asked(0, wire.RCSendLast, 22, true, 9),
 			answered(1, 21, wire.SyndromePSNSequence, 0),

@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -128,6 +129,8 @@ type replay struct {
 	sent  int // of ours, compared
 	// Memory open to the peer, memory for its SENDs, and that of our own messages.
 	open, inbox, local opened
+	before             []byte      // the first, as it was
+	back               map[int]int // where in our memory what frames asked for goes
 	// The latest answer taken, by our clock and by the capture's.
 	heard, heardAt units.Time
 }
@@ -160,7 +163,7 @@ func (r *replay) connect() {
 // attrs takes the first PSNs from the exchange, and the memory from what the
 // peer names.
 func (r *replay) attrs() Attrs {
-	a := Attrs{Receives: -1, Access: RemoteAll, Memory: &Memory{}}
+	a := Attrs{Receives: -1, Access: RemoteAll, Memory: &Memory{}, MaxRdAtomic: DefaultRdAtomic, MaxDestRdAtomic: DefaultRdAtomic}
 	if r.part.noWrite {
 		a.Access = LocalWrite
 	}
@@ -176,6 +179,10 @@ func (r *replay) attrs() Attrs {
 	}
 	if r.open = r.memory(); r.open.key != 0 {
 		r.open.Access, r.open.Data = RemoteAll, make([]byte, r.open.Length)
+		r.bringsBack(1-r.side, func(asked *captured, at int, b []byte) {
+			copy(r.open.Data[asked.p.VA-r.open.Base+uint64(at):], b)
+		})
+		r.before = bytes.Clone(r.open.Data)
 		if err := a.Memory.RegisterAs(r.open.key, r.open.Region); err != nil {
 			r.differ("%v", err)
 		}
@@ -188,14 +195,53 @@ func (r *replay) attrs() Attrs {
 	return a
 }
 
-// payload is how many bytes a side's requests carry.
+// payload is how many bytes a side's requests carry or ask for.
 func (r *replay) payload(side int) (n uint32) {
 	for i := range r.x {
 		if f := &r.x[i]; f.request() && f.from == side {
-			n += f.p.Payload
+			n += f.p.Payload + uint32(f.asksFor())
 		}
 	}
 	return n
+}
+
+// asksFor is how many bytes a READ or an atomic brings back; else 0.
+func (c *captured) asksFor() int {
+	switch ext := c.frame.BTH.Opcode.Ext(); {
+	case c.frame.BTH.Opcode == wire.RCReadRequest:
+		return int(c.p.DMALen)
+	case ext&wire.ExtAtomicETH != 0:
+		return int(AtomicBytes)
+	}
+	return 0
+}
+
+// packets is how many PSNs a request takes.
+func (r *replay) packets(f *captured) uint32 {
+	return uint32(max(1, (f.asksFor()+r.mtu-1)/r.mtu))
+}
+
+// bringsBack calls do for each answer to a READ or an atomic of side: with the
+// request, where in its bytes the answer belongs, and the bytes.
+func (r *replay) bringsBack(side int, do func(asked *captured, at int, b []byte)) {
+	for i := range r.x {
+		f := &r.x[i]
+		if f.from == side || f.request() {
+			continue
+		}
+		b := f.s.Data
+		if f.frame.BTH.Opcode == wire.RCAtomicAck {
+			b = binary.LittleEndian.AppendUint64(nil, f.s.Orig)
+		}
+		for k := range i {
+			asked := &r.x[k]
+			n := psnDiff(f.p.PSN, asked.p.PSN)
+			if asked.from == side && asked.asksFor() > 0 && n >= 0 && n < int64(r.packets(asked)) && len(b) > 0 {
+				do(asked, int(n)*r.mtu, b)
+				break
+			}
+		}
+	}
 }
 
 // register makes bytes local memory, at address 0.
@@ -223,10 +269,7 @@ func (r *replay) memory() (m opened) {
 		if !f.request() || f.from == r.side || f.p.RKey == 0 {
 			continue
 		}
-		n := uint64(f.p.DMALen)
-		if f.frame.BTH.Opcode.Ext()&wire.ExtAtomicETH != 0 {
-			n = 8
-		}
+		n := max(uint64(f.p.DMALen), uint64(f.asksFor()))
 		if m.key == 0 {
 			m.key, m.Base = f.p.RKey, f.p.VA
 		}
@@ -313,6 +356,7 @@ func (r *replay) respond() {
 		for k := range out.N {
 			take(&out.P[k], &out.S[k], f)
 		}
+		r.pollAnswers(func(p *packet.Packet, s *packet.Side) { take(p, s, f) })
 	}
 	for _, f := range answers {
 		r.differ("%v: no answer of ours, want %s", f, text(&f.p, &f.s))
@@ -323,10 +367,25 @@ func (r *replay) respond() {
 	}
 }
 
-// placed compares memory with the payload of the requests that the side took:
+// pollAnswers takes the responses that are due.
+func (r *replay) pollAnswers(take func(*packet.Packet, *packet.Side)) {
+	var p packet.Packet
+	for {
+		switch reason, until := r.q.Poll(r.now, &p); reason {
+		case Sent:
+			take(&p, r.q.PolledSide())
+		case RateLimit:
+			r.now = until
+		default:
+			return
+		}
+	}
+}
+
+// placed compares memory with what the requests that the side took make of it:
 // up to the last that it acknowledged, each PSN once.
 func (r *replay) placed() {
-	open, inbox := make([]byte, len(r.open.Data)), []byte{}
+	open, inbox := bytes.Clone(r.before), []byte{}
 	var next uint32
 	var va uint64
 	started, last := false, r.acknowledged()
@@ -335,15 +394,16 @@ func (r *replay) placed() {
 		if f.from == r.side || !f.request() || started && f.p.PSN != next || last == nil || psnDiff(f.p.PSN, *last) > 0 {
 			continue
 		}
-		started, next = true, (f.p.PSN+1)&psnMask
+		started, next = true, (f.p.PSN+r.packets(f))&psnMask
 		if f.frame.BTH.Opcode.Ext()&wire.ExtRETH != 0 {
 			va = f.p.VA
 		}
-		if opFlags(f.p.Opcode)&opWrite == 0 {
+		switch n := uint64(len(f.s.Data)); {
+		case f.frame.BTH.Opcode.Ext()&wire.ExtAtomicETH != 0:
+			atomic(open[f.p.VA-r.open.Base:], f)
+		case opFlags(f.p.Opcode)&opWrite == 0:
 			inbox = append(inbox, f.s.Data...)
-			continue
-		}
-		if n := uint64(len(f.s.Data)); n > 0 {
+		case n > 0:
 			copy(open[va-r.open.Base:], f.s.Data)
 			va += n
 		}
@@ -356,10 +416,22 @@ func (r *replay) placed() {
 	}
 }
 
+// atomic does to b what the request asks for (IBTA 9.4.5).
+func atomic(b []byte, f *captured) {
+	v := binary.LittleEndian.Uint64(b)
+	switch {
+	case f.frame.BTH.Opcode == wire.RCFetchAdd:
+		v += f.s.Swap
+	case v == f.s.Compare:
+		v = f.s.Swap
+	}
+	binary.LittleEndian.PutUint64(b, v)
+}
+
 // acknowledged is the last PSN that the side acknowledged, nil if none.
 func (r *replay) acknowledged() (last *uint32) {
 	for i := range r.x {
-		if f := &r.x[i]; f.from == r.side && f.frame.BTH.Opcode == wire.RCAcknowledge && f.frame.AETH.IsACK() {
+		if f := &r.x[i]; f.from == r.side && f.frame.BTH.Opcode.Ext()&wire.ExtAETH != 0 && f.frame.AETH.IsACK() {
 			last = &f.p.PSN
 		}
 	}
@@ -414,6 +486,15 @@ func (r *replay) request() {
 		}
 	}
 	r.end(posted)
+	want := bytes.Clone(r.local.Data)
+	r.bringsBack(r.side, func(asked *captured, at int, b []byte) {
+		if to, ok := r.back[asked.number]; ok {
+			copy(want[to+at:], b)
+		}
+	})
+	if have := r.local.Data; !bytes.Equal(have, want) {
+		r.differ("what was read is not what the answers hold")
+	}
 }
 
 // poll has our queue pair send what it has, after the timer that it waits for,
@@ -488,9 +569,13 @@ func starts(f *captured) bool { return opFlags(f.p.Opcode)&opFirst != 0 }
 // frame i: its bytes are those of all its packets.
 func (r *replay) workRequest(i int) WorkRequest {
 	first := &r.x[i]
-	w := WorkRequest{Verb: Send, VA: first.p.VA, RKey: first.p.RKey, LKey: r.local.key, LVA: uint64(len(r.local.Data))}
-	if opFlags(first.p.Opcode)&opWrite != 0 {
-		w.Verb = Write
+	w := WorkRequest{VA: first.p.VA, RKey: first.p.RKey, LKey: r.local.key, LVA: uint64(len(r.local.Data))}
+	if n := first.asksFor(); n > 0 || first.frame.BTH.Opcode == wire.RCReadRequest {
+		w.Bytes, w.Swap, w.Compare = units.Bytes(n), first.s.Swap, first.s.Compare
+		r.back[first.number] = len(r.local.Data)
+		r.local.Data = append(r.local.Data, make([]byte, n)...)
+		w.Verb = verbOf(first)
+		return w
 	}
 	psn := first.p.PSN
 	for k := i; k < len(r.x); k++ {
@@ -498,22 +583,43 @@ func (r *replay) workRequest(i int) WorkRequest {
 		if f.from != r.side || !f.request() || f.p.PSN != psn {
 			continue
 		}
-		if f.p.Payload > 0 {
-			r.local.Data = append(r.local.Data, f.s.Data...)
-		}
+		r.local.Data = append(r.local.Data, f.s.Data...)
 		w.Bytes += units.Bytes(f.p.Payload)
 		psn = (psn + 1) & psnMask
 		if opFlags(f.p.Opcode)&opLast != 0 {
+			w.Verb, w.Imm = verbOf(f), f.s.Imm
 			break
 		}
 	}
 	return w
 }
 
+// verbOf is the verb that the last packet of a message tells.
+func verbOf(f *captured) Verb {
+	write, ext := opFlags(f.p.Opcode)&opWrite != 0, f.frame.BTH.Opcode.Ext()
+	switch {
+	case f.frame.BTH.Opcode == wire.RCReadRequest:
+		return Read
+	case f.frame.BTH.Opcode == wire.RCCmpSwap:
+		return CompareSwap
+	case f.frame.BTH.Opcode == wire.RCFetchAdd:
+		return FetchAdd
+	case write && ext&wire.ExtImmDt != 0:
+		return WriteImm
+	case write:
+		return Write
+	case ext&wire.ExtImmDt != 0:
+		return SendImm
+	case ext&wire.ExtIETH != 0:
+		return SendInv
+	}
+	return Send
+}
+
 // run replays a side in one role and returns how many packets were compared and
 // what differs.
 func (x exchange) replay(side, mtu int, role role, p part) (compared int, diffs []string) {
-	r := &replay{x: x, side: side, mtu: mtu, part: p, exceptions: p.except[role]}
+	r := &replay{back: map[int]int{}, x: x, side: side, mtu: mtu, part: p, exceptions: p.except[role]}
 	if role == requester {
 		r.request()
 	} else {

@@ -21,7 +21,7 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 	case d == 0 && q.held > 0:
 		q.inOrderSelective(now, p, side, ce, out)
 	case d == 0:
-		if q.take(now, p, side, ce, out) && p.Flags&packet.AckReq != 0 {
+		if q.take(now, p, side, ce, out) && p.Flags&packet.AckReq != 0 && !responded(p.Opcode) {
 			q.reply(now, SynACK, p.PSN, ce, out)
 		}
 	case d > 0 && q.selective:
@@ -81,6 +81,12 @@ func opFlags(op uint8) uint8 {
 		return opValid | opFirst | opLast | opReads
 	}
 	return 0
+}
+
+// responded reports whether a request is answered by a response of its own, which
+// stands for the acknowledgement.
+func responded(op uint8) bool {
+	return op == OpReadRequest || op == OpCompareSwap || op == OpFetchAdd
 }
 
 // take handles the packet with the expected PSN, all but its acknowledgement,

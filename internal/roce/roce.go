@@ -97,9 +97,9 @@ type Writer struct {
 // identifier, UDP source port and checksum, P_Key, SE, MigReq and FECN. Then
 // f.Append writes the bytes with their ICRC. Without data the payload is zeros.
 //
-// Two things have no standard form and are not in the frame: the congestion
-// flag on an ACK (ns-3), and the ranges of a selective NAK, which becomes a
-// plain NAK of the PSN that is missing first.
+// Three things have no standard form and are not in the frame: the congestion
+// flag on an ACK (ns-3), More on a READ request, and the ranges of a selective
+// NAK, which becomes a plain NAK of the PSN that is missing first.
 func (w *Writer) Fill(f *wire.Frame, p *packet.Packet, s *packet.Side) error {
 	op := wire.Opcode(p.Opcode)
 	if p.Kind == packet.Pause || !op.Known() || kind(op) != p.Kind {

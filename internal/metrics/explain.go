@@ -259,6 +259,10 @@ func sayAck(stage, where string) string {
 		return "PFC held the ACK at " + where
 	case "coalescing":
 		return where + " waited before it acknowledged"
+	case "behind READ responses":
+		return "the ACK had to wait until the READ responses before it were sent"
+	case "implied":
+		return "no ACK came before the response to a later request, which acknowledges it too"
 	case "lost":
 		return "the first ACK did not arrive; a later one did"
 	}

@@ -18,6 +18,8 @@ const (
 	RNRWait
 	AwaitAck
 	Window
+	Fenced // the next request waits for the READs and atomics before it
+	Reads  // as many READs and atomics are outstanding as may be
 	Rate
 	Paused  // PFC held the class
 	Control // the port sent ACKs, CNPs or PFC frames
@@ -36,7 +38,7 @@ type account struct {
 	sendEnd   units.Time // of its packet on the wire
 	rateUntil units.Time
 	rnrUntil  units.Time
-	blocked   Stage // Idle, AwaitAck, Window, RNRWait; Rate stands for none of them
+	blocked   Stage // Idle, AwaitAck, Window, Fenced, Reads, RNRWait; Rate stands for none of them
 	resending bool
 	sampled   bool // ready since at, with the port's clocks as of at below
 	paused    units.Time
@@ -54,6 +56,14 @@ type account struct {
 	posted   uint32
 	accepted []Acceptance // as responder
 	unacked  int          // first of accepted that no ACK has covered
+
+	// As responder of READs and atomics.
+	answering bool   // something waits to be sent
+	taken     uint32 // requests taken up
+	requests  []request
+	answers   []Answer
+	answerEnd units.Time // end of the latest last response, and the queue pair's time then
+	answerSum Times
 }
 
 // Attempt is one transmission of a message's last packet that a rewind made
@@ -91,15 +101,30 @@ type MessageAccount struct {
 	Before  Times      // the queue pair's time from After, or the last rewind, to Start (or to an error)
 	Start   units.Time // of the last packet's latest transmission (selective repeat: first); Never if it was not sent
 	AckMade units.Time
-	Ack     Way // empty: the ACK answered another packet
-	Done    units.Time
+	Ack     Way // of the ACK or response that completed it; empty: that answered another packet
+	By      Completer
+	// Response: a READ response completed it, not an ACK.
+	Response bool
+	Verb     rdma.Verb
+	Done     units.Time
 }
+
+// Completer is how the packet that completed a message relates to it.
+type Completer uint8
+
+// Relations.
+const (
+	Answered Completer = iota // its ACK, or the last response to it
+	Implied                   // a later request's answer, which acknowledges all before it
+	Behind                    // an earlier READ's answer: its own had come before, and completions keep their order
+)
 
 // Acceptance (Way empty: that packet carried no stamps) is what the responder knows of a message: when it had all of it,
 // by which transmission, and when an ACK first covered it.
 type Acceptance struct {
 	At       units.Time
 	FirstAck units.Time // Never: none yet
+	Held     bool       // that ACK had to wait for READ responses
 	Way      Way
 }
 
@@ -136,7 +161,7 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 		}
 	}
 	switch a.blocked {
-	case Idle, AwaitAck, Window:
+	case Idle, AwaitAck, Window, Fenced, Reads:
 		a.sum[a.blocked] += now - t
 		return
 	case RNRWait:
@@ -210,6 +235,10 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 		a.blocked, a.rnrUntil = RNRWait, until
 	case rdma.Window:
 		a.blocked = Window
+	case rdma.Fence:
+		a.blocked = Fenced
+	case rdma.ReadLimit:
+		a.blocked = Reads
 	case rdma.RateLimit:
 		a.blocked, a.rateUntil = Rate, until
 	default:
@@ -230,10 +259,10 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 }
 
 // posted opens the account of message id.
-func (h *Host) posted(now units.Time, s *qpSlot, id uint32) {
+func (h *Host) posted(now units.Time, s *qpSlot, id uint32, verb rdma.Verb) {
 	a := &s.account
 	m := &h.accounts[id]
-	m.Posted, m.Ordinal, m.Start, m.Done = now, a.posted, units.Never, units.Never
+	m.Posted, m.Ordinal, m.Start, m.Done, m.Verb = now, a.posted, units.Never, units.Never, verb
 	a.posted++
 	a.queue = append(a.queue, id)
 	if a.unsent == len(a.queue)-1 {
@@ -324,7 +353,9 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 		}
 		return
 	}
-	m.AckMade = units.Time(ack.VA)
+	if m.Response = ack.Kind == packet.Response; !m.Response {
+		m.AckMade = units.Time(ack.VA)
+	}
 	if stamps := h.net.StampsOf(ack); stamps != nil {
 		m.Ack = h.keep(stamps)
 	}
@@ -342,24 +373,25 @@ func (a *account) pop() {
 	}
 }
 
+// relation says how ack, which completes message m, relates to it; read says
+// that it has completed a READ or atomic before, in the same instant.
+func (m *MessageAccount) relation(ack *packet.Packet, read bool) Completer {
+	answer := ack.Kind == packet.Response || ack.Opcode == rdma.OpAtomicAck
+	switch {
+	case read, m.Verb >= rdma.Read && !answer:
+		return Behind
+	case m.Verb < rdma.Read && answer:
+		return Implied
+	}
+	return Answered
+}
+
 // accept notes at the responder that a packet completed n messages; with
 // selective repeat it may be one that several of them waited for, and no last
 // packet if the network changed their order.
-func (h *Host) accept(now units.Time, s *qpSlot, pk *packet.Packet, n uint32) {
-	way := Way{}
-	if stamps := h.net.StampsOf(pk); stamps != nil {
-		way = h.keep(stamps)
-	}
+func (h *Host) accept(now units.Time, s *qpSlot, way Way, n uint32) {
 	for range n {
 		s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: way})
-	}
-}
-
-// acked notes that an ACK covers everything accepted so far.
-func (s *qpSlot) acked(now units.Time) {
-	a := &s.account
-	for ; a.unacked < len(a.accepted); a.unacked++ {
-		a.accepted[a.unacked].FirstAck = now
 	}
 }
 

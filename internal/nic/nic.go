@@ -217,7 +217,7 @@ func (h *Host) postOne(now units.Time, p *Post) {
 	m.QP, m.Posted = p.QP, now
 	s := h.qp(now, p.QP)
 	h.settle(now, s)
-	h.posted(now, s, p.WR.ID)
+	h.posted(now, s, p.WR.ID, p.WR.Verb)
 	if err := s.qp.Post(now, p.WR); err != nil {
 		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
 	}
@@ -284,39 +284,46 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	s := h.qp(now, q)
 	h.replies.N = 0
 	if pk.Kind == packet.Data {
-		h.deliverRequest(now, s, pk)
-		if s.watched {
-			h.accepted(now, q)
-		}
+		h.deliverRequest(now, q, pk)
 	} else {
 		h.deliverAnswer(now, q, pk)
+	}
+	if s.watched {
+		h.accepted(now, q)
 	}
 	h.reply(now, i, slot)
 }
 
 // deliverRequest gives a request to the responder.
-func (h *Host) deliverRequest(now units.Time, s *qpSlot, pk *packet.Packet) {
+func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
+	s := &h.qps[q]
 	msn := s.qp.MSN()
 	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
-	stamped := h.net.StampsOf(pk) != nil
-	if n := (s.qp.MSN() - msn) & (1<<24 - 1); n > 0 {
-		h.accept(now, s, pk, n)
+	stamps, way := h.net.StampsOf(pk), Way{}
+	stamped := stamps != nil
+	n := (s.qp.MSN() - msn) & (1<<24 - 1)
+	answers := s.account.answering || s.qp.Responding()
+	if stamped && (n > 0 || answers) {
+		way = h.keep(stamps)
 	}
+	h.accept(now, s, way, n)
 	h.net.FreeSides(pk)
 	for k := range h.replies.N {
 		ack := &h.replies.P[k]
 		if ack.Kind != packet.Ack {
 			continue
 		}
-		ack.VA = uint64(now)
 		if stamped {
 			h.net.AddStamps(ack)
 		}
-		s.acked(now)
+		h.acknowledge(now, s, ack, false)
+	}
+	if answers {
+		h.answers(now, q, way)
 	}
 }
 
-// deliverAnswer gives an ACK, NAK or CNP to the requester.
+// deliverAnswer gives an ACK, NAK, READ response or CNP to the requester.
 func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
 	h.settle(now, s)
@@ -355,12 +362,16 @@ func (h *Host) reply(now units.Time, i int, slot uint32) {
 // complete books the completions that the last event of queue pair s produced;
 // ack is the packet that did, nil for a timer.
 func (h *Host) complete(now units.Time, s *qpSlot, ack *packet.Packet) {
+	read := false
 	for _, c := range h.cq.Entries {
 		m := &h.messages[c.ID]
 		m.Done, m.Status = now, c.Status
-		if c.Status != rdma.Success {
+		if c.Status != rdma.Success || ack == nil {
 			h.closed(now, s, c.ID, nil)
 		} else {
+			x := &h.accounts[c.ID]
+			x.By = x.relation(ack, read)
+			read = read || x.Verb >= rdma.Read
 			h.closed(now, s, c.ID, ack)
 		}
 		h.open--

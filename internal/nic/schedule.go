@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -191,7 +192,12 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		if side := s.qp.PolledSide(); side != nil {
 			h.net.AddSide(pk, side)
 		}
-		h.sent(now, end, s, pk, s.qp.PolledLast(pk))
+		if pk.Kind == packet.Response {
+			h.responded(now, end, s, pk)
+			h.heldAcks(now, q)
+		} else {
+			h.sent(now, end, s, pk, s.qp.PolledLast(pk))
+		}
 		h.changed(now, s)
 		h.arm(now, q)
 		return slot
@@ -201,6 +207,10 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		h.complete(now, s, nil)
 	}
 	part.Free(slot)
+	if len(h.cq.Entries) > 0 {
+		h.complete(now, s, nil)
+		h.changed(now, s)
+	}
 	return 0
 }
 

@@ -11,10 +11,11 @@ func (h *Host) RateAt(now units.Time, q uint32) (rate, least units.Rate) {
 	return 0, 0
 }
 
-// DeliveredTo is the payload that queue pair q accepted in order as responder.
+// DeliveredTo is the payload that queue pair q took in order: as responder, and of READ
+// responses as requester.
 func (h *Host) DeliveredTo(q uint32) int64 {
 	if s := &h.qps[q]; s.qp != nil {
-		return s.qp.Delivered()
+		return s.payload()
 	}
 	return 0
 }

@@ -17,13 +17,16 @@ func (h *Host) Measure(from bool) {
 	}
 	for i := range h.qps {
 		if s := &h.qps[i]; s.qp != nil {
-			s.measured[k] = s.qp.Delivered()
+			s.measured[k] = s.payload()
 		}
 	}
 }
 
 // Accepted returns the messages that queue pair q took as responder, in order.
 func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepted }
+
+// Answers returns the last responses that queue pair q sent to READs, in order.
+func (h *Host) Answers(q uint32) []Answer { return h.qps[q].account.answers }
 
 // Resends returns the packets that queue pair q sent again alone, in order; see
 // Resend.
@@ -50,11 +53,15 @@ func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
 	return l
 }
 
-// Delivered sums the payload accepted in order by all queue pairs.
+// payload is what the queue pair took in order: as responder, and of READ
+// responses as requester.
+func (s *qpSlot) payload() int64 { return s.qp.Delivered() + s.qp.ReadBytes() }
+
+// Delivered sums the payload taken in order by all queue pairs.
 func (h *Host) Delivered() (n int64) {
 	for i := range h.qps {
 		if s := &h.qps[i]; s.qp != nil {
-			n += s.qp.Delivered()
+			n += s.payload()
 		}
 	}
 	return n
@@ -75,7 +82,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		}
 		r := record.QP{
 			Host: h.Name, QP: i, Peer: sp.Peer, Workload: sp.Entry, State: s.qp.State().String(),
-			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: c.DeliveredBytes,
+			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: s.payload(),
 			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
 			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
 			RateCuts: cuts.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
@@ -123,6 +130,7 @@ func (h *Host) Ledger() (out []record.Entry) {
 			{record.Recovered, record.RetransNAK, a.RetransNAK},
 			{record.Recovered, record.RetransTimer, a.RetransTimer},
 			{record.Recovered, record.RetransRNR, a.RetransRNR},
+			{record.Recovered, record.RetransRead, a.RetransRead},
 		} {
 			if e.a.Count > 0 {
 				out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: actor, Node: h.Name, Act: e.a})

@@ -72,7 +72,7 @@ func (h *Host) postTriggered(now units.Time) {
 // whose end at the responder activates a trigger.
 func (h *Host) accepted(now units.Time, q uint32) {
 	s := &h.qps[q]
-	if sp := &h.specs[q]; s.watched && s.qp.Delivered() >= int64(sp.ReceiveBytes) {
+	if sp := &h.specs[q]; s.watched && s.payload() >= int64(sp.ReceiveBytes) {
 		s.watched = false
 		h.triggers.activate(now, sp.RecvDone)
 	}

@@ -20,6 +20,8 @@ func (q *QP) Standing() (Reason, units.Time) {
 		return InError, units.Never
 	case q.state != RTS && q.state != SQD:
 		return NotReady, units.Never
+	case q.answering:
+		return RateLimit, q.answerAt()
 	case q.need == 0 && q.nxt >= q.end && q.nxt > q.una:
 		return AwaitAck, units.Never
 	case q.need == 0 && q.nxt >= q.end:
@@ -89,6 +91,41 @@ func (q *QP) PolledResponse() (msn uint32, ok bool) {
 		return 0, false
 	}
 	return q.cold.answers.msn, true
+}
+
+// AnswersTaken is how many READs and atomics the responder has taken up so far,
+// modulo 2^32: new ones, and duplicates that it answers anew. With go-back-N such
+// a duplicate has all later requests answered anew as well.
+func (q *QP) AnswersTaken() uint32 {
+	if x := q.cold.answers; x != nil {
+		return x.taken
+	}
+	return 0
+}
+
+// PolledAnswer is which of them, counted from 1, the latest packet answers; only
+// if PolledResponse.
+func (q *QP) PolledAnswer() uint32 { return q.cold.answers.polled }
+
+// OldestAnswer is the first of them that is still to be answered, in part or
+// whole; one more than AnswersTaken when none is.
+func (q *QP) OldestAnswer() uint32 {
+	x := q.cold.answers
+	oldest := x.taken + 1
+	for i := range x.n {
+		oldest = min(oldest, x.at(i).origin)
+	}
+	return oldest
+}
+
+// AckNext reports whether the next packet that Poll gives is an acknowledgement:
+// that of an atomic, or one that waited behind READ responses.
+func (q *QP) AckNext() bool {
+	if !q.answering {
+		return false
+	}
+	x := q.cold.answers
+	return x.n == 0 || x.at(0).atomic
 }
 
 // Armed is when the timer that Deadline tells was set, as a timer of its own

@@ -20,6 +20,8 @@ type answers struct {
 	queue   []job
 	head, n uint32
 	msn     uint32 // of the latest response
+	taken   uint32 // requests taken up, duplicates that are answered anew included
+	polled  uint32 // the one that the latest packet answers
 	again   int    // jobs in the queue that answer duplicates
 	held    packet.Packet
 	holding bool // held waits for the queue to run empty
@@ -42,7 +44,8 @@ type job struct {
 	orig     uint64 // of an atomic: the value before
 	atomic   bool
 	started  bool
-	again    bool // it answers a duplicate
+	origin   uint32 // the request taken up that it answers
+	again    bool   // it answers a duplicate
 }
 
 func (x *answers) at(i uint32) *job { return &x.queue[(x.head+i)&uint32(len(x.queue)-1)] }
@@ -63,6 +66,7 @@ func (q *QP) push(j job) bool {
 	if x.n == uint32(len(x.queue)) {
 		return false
 	}
+	j.origin = x.taken
 	*x.at(x.n) = j
 	x.n++
 	x.count(&j, 1)
@@ -78,6 +82,7 @@ func (q *QP) pushFront(j job) bool {
 	}
 	x.head--
 	x.n++
+	j.origin = x.taken
 	*x.at(0) = j
 	x.count(&j, 1)
 	q.answering = true
@@ -175,6 +180,7 @@ func (q *QP) takeRead(now units.Time, p *packet.Packet, side *packet.Side, ce bo
 		q.msn = (q.msn + 1) & psnMask
 	}
 	j.msn = q.msn
+	x.taken++
 	x.record(j, n)
 	if x.n == uint32(len(x.queue)) {
 		x.pop() // of a duplicate, as what is new has not filled it
@@ -207,6 +213,7 @@ func (q *QP) duplicateRead(p *packet.Packet) {
 		q.discard()
 		return
 	}
+	x.taken++
 	if !q.selective {
 		q.goBack(p.PSN, i)
 		return
@@ -279,7 +286,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if !j.atomic && now < q.nextAvail {
 		return RateLimit, q.nextAvail
 	}
-	x.msn, q.response, q.again = j.msn, true, false
+	x.msn, x.polled, q.response, q.again = j.msn, j.origin, true, false
 	if j.atomic {
 		*p = q.ack
 		p.Opcode, p.PSN, p.AETH = OpAtomicAck, j.psn, uint32(SynACK)<<24|j.msn

@@ -67,14 +67,16 @@ const ResponseStage = "response "
 const (
 	AckStage      = "ACK "
 	StageCoalesce = AckStage + "coalescing"
+	StageHeldAck  = AckStage + "behind READ responses" // acknowledgements keep the order of requests
+	StageImplied  = AckStage + "implied"               // until a response left that acknowledges it too
 	StageAckLost  = AckStage + "lost"
 	StageAckWay   = AckStage + "on its way"
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [14]string {
+func PlacedStages() [16]string {
 	return [...]string{StageCPU, StageConnect, StageRegister, StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
-		StageSerialisation, StagePropagation, StageLatency, StageCoalesce}
+		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 
 // Merge adds up two aggregates of acts.

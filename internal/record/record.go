@@ -64,6 +64,7 @@ const (
 	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
 	RetransTimer Mechanism = "retransmission after timeout" // recovered; likewise
 	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered; likewise
+	RetransRead  Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
 )
 
 // Entry is one line of the ledger.
@@ -145,7 +146,7 @@ type QP struct {
 	State              string     `json:"state"`
 	SentPackets        int64      `json:"sent_packets"`
 	SentBytes          int64      `json:"sent_bytes"`      // payload, retransmissions included
-	DeliveredBytes     int64      `json:"delivered_bytes"` // payload accepted in order by this QP as responder
+	DeliveredBytes     int64      `json:"delivered_bytes"` // payload taken in order by this QP: as responder, and of READ responses
 	Retransmitted      int64      `json:"retransmitted_packets"`
 	RetransmittedBytes int64      `json:"retransmitted_bytes"` // payload
 	CNPsSent           int64      `json:"cnps_sent"`

@@ -125,7 +125,7 @@ func ledgerCSV(ledger []record.Entry) []byte {
 // is nothing to add up but the acts.
 func sumUnit(m record.Mechanism) string {
 	switch m {
-	case record.ECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransTimer, record.RetransRNR:
+	case record.ECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransTimer, record.RetransRNR, record.RetransRead:
 		return "bytes"
 	case record.PFCPause:
 		return "ps"

@@ -10,12 +10,13 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // stageNames are the stages of a requester's time.
 var stageNames = [nic.NumStages]string{
 	nic.Idle: record.StageIdle, nic.RNRWait: record.StageRNRWait, nic.AwaitAck: record.StageAwaitAck,
-	nic.Window: record.StageWindow, nic.Rate: record.StageRate, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
+	nic.Window: record.StageWindow, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
 	nic.Other: record.StageOther, nic.Sending: record.StageSending, nic.Resending: record.StageResending,
 }
 
@@ -49,9 +50,9 @@ func (r *runner) places() (p places) {
 type accountant struct {
 	*runner
 	places
-	data, ack wayNames
-	out       record.Account
-	at        units.Time // accounted up to here
+	data, ack, response wayNames
+	out                 record.Account
+	at                  units.Time // accounted up to here
 }
 
 // account returns where the time of message i went, which has completed.
@@ -60,45 +61,91 @@ func (a *accountant) account(i int) record.Account {
 	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
 	src := a.Valid.Graph.Endpoints[c.Src].Node
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
-	taken, way := a.acceptance(i)
 	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
 	host := a.Valid.Graph.Nodes[src].Name
 	a.add(record.StageConnect, host, a.Messages[i].Connect)
 	a.add(record.StageRegister, host, a.Messages[i].Register)
 	a.until(record.StageCPU, host, m.Posted)
 	a.until(record.StageEarlierWork, "", m.After)
-	for k := range m.Failed {
-		f := &m.Failed[k]
-		if len(way) > 0 && way[0].Start == f.Start {
-			break // this one was accepted; only its ACK was late or lost
-		}
-		a.times(&f.Before, port)
-		a.until(record.StageLoss, "", f.Rewound)
-	}
-	if taken == nil {
+	switch {
+	case a.Messages[i].Status != rdma.Success || c.Service != workload.RC:
+		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
 		if a.at != m.Done {
-			panic(fmt.Sprintf("run: BUG: message %d ended in error at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
+			panic(fmt.Sprintf("run: BUG: message %d ended at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
 		}
-		return a.out
-	}
-	a.decisive(i, port, way, taken.At)
-	a.until(record.StageCoalesce, a.Valid.Graph.EndpointName(c.Dst), taken.FirstAck)
-	a.until(record.StageAckLost, "", m.AckMade)
-	if ack := a.Hosts[src].Hops(m.Ack); len(ack) > 0 {
-		a.way(&a.ack, ack, m.Done)
-	} else {
-		a.until(record.StageAckWay, "", m.Done)
+	case m.Verb == rdma.Read:
+		a.read(i, port)
+	default:
+		taken, way := a.acceptance(i)
+		a.failed(i, port, startOf(way))
+		a.decisive(i, port, way, taken.At)
+		a.acknowledged(i, taken)
 	}
 	return a.out
 }
 
-// acceptance is the responder's note of message i and the way of the packet
-// that ended it; nil unless the message succeeded.
-func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
-	if a.Messages[i].Status != rdma.Success {
-		return nil, nil
+// unknown stands for the time of a transmission that is not known.
+const unknown units.Time = -1
+
+// startOf is when a packet with the given way was sent.
+func startOf(way []fabric.Hop) units.Time {
+	if len(way) == 0 {
+		return unknown
 	}
+	return way[0].Start
+}
+
+// failed books the transmissions of message i's last packet that a rewind made
+// void, up to the one at start, which was accepted: only its ACK was late or lost.
+func (a *accountant) failed(i int, port string, start units.Time) {
+	m := &a.Accounts[i]
+	for k := range m.Failed {
+		f := &m.Failed[k]
+		if f.Start == start {
+			return
+		}
+		a.times(&f.Before, port)
+		a.until(record.StageLoss, "", f.Rewound)
+	}
+}
+
+// acknowledged books the time from the acceptance of message i to its completion.
+func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
+	m := &a.Accounts[i]
+	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
+	ack := a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node].Hops(m.Ack)
+	responder := a.Valid.Graph.EndpointName(c.Dst)
+	switch {
+	case m.By == nic.Behind:
+		a.until(record.StageInOrder, "", m.Done)
+		return
+	case m.By == nic.Implied && len(ack) > 0:
+		a.until(record.StageImplied, responder, ack[0].In)
+	case m.By == nic.Implied:
+		a.until(record.StageImplied, responder, m.Done)
+		return
+	case taken.Held:
+		a.until(record.StageHeldAck, responder, taken.FirstAck)
+	default:
+		a.until(record.StageCoalesce, responder, taken.FirstAck)
+	}
+	names := &a.ack
+	if m.Response {
+		names = &a.response
+	} else {
+		a.until(record.StageAckLost, "", m.AckMade)
+	}
+	if len(ack) > 0 {
+		a.way(names, ack, m.Done)
+	} else {
+		a.until(record.StageAckWay, "", m.Done)
+	}
+}
+
+// acceptance is the responder's note of message i, which succeeded, and the way of
+// the packet that ended it.
+func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
 	t := &a.Hosts[to.Node].Accepted(to.QP)[a.Accounts[i].Ordinal]
 	return t, a.Hosts[to.Node].Hops(t.Way)
@@ -172,14 +219,17 @@ func (a *accountant) add(name, where string, d units.Time) {
 func (a *accountant) until(name, where string, t units.Time) { a.add(name, where, t-a.at) }
 
 // times books a requester's stages; what the port did stands beside its name.
-func (a *accountant) times(t *nic.Times, port string) {
+func (a *accountant) times(t *nic.Times, port string) { a.timesOf("", t, port) }
+
+// timesOf books a queue pair's stages, each after prefix.
+func (a *accountant) timesOf(prefix string, t *nic.Times, port string) {
 	for s, d := range t {
 		where := ""
 		switch nic.Stage(s) {
 		case nic.Paused, nic.Control, nic.Other, nic.Sending, nic.Resending:
 			where = port
 		}
-		a.add(stageNames[s], where, d)
+		a.add(prefix+stageNames[s], where, d)
 	}
 }
 

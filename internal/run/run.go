@@ -372,7 +372,7 @@ func (r *runner) firstPost(end units.Time) units.Time {
 
 func (r *runner) recordFlows(out *record.Run) {
 	v := r.Valid
-	a := accountant{runner: r, places: r.places(), data: stagesOf(""), ack: stagesOf(record.AckStage)}
+	a := accountant{runner: r, places: r.places(), data: stagesOf(""), ack: stagesOf(record.AckStage), response: stagesOf(record.ResponseStage)}
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start

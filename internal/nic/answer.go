@@ -1,0 +1,114 @@
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// What a responder does about READs and atomics: it sends responses in its data
+// class, as a requester sends requests, and acknowledgements that had to wait
+// behind them.
+
+// request is a READ or atomic that a responder has taken up and not answered
+// whole.
+type request struct {
+	serial uint32 // see rdma.QP.AnswersTaken
+	taken  units.Time
+	sum    Times // the queue pair's time up to then
+	way    Way
+}
+
+// Answer is what a responder knows of the last response to a READ request.
+type Answer struct {
+	Start  units.Time // of its transmission
+	Taken  units.Time // when the request was accepted
+	After  units.Time // when the answers before it were sent, Taken at least
+	Before Times      // the queue pair's time from After to Start
+	Way    Way        // of the request; empty: it carried no stamps
+}
+
+// answers notes the requests that the last packet made the responder answer, and
+// sends the acknowledgements that need not wait.
+func (h *Host) answers(now units.Time, q uint32, way Way) {
+	s := &h.qps[q]
+	a := &s.account
+	h.settle(now, s)
+	for a.taken != s.qp.AnswersTaken() {
+		a.taken++
+		a.requests = append(a.requests, request{a.taken, now, a.sum, way})
+	}
+	a.answering = s.qp.Responding()
+	h.heldAcks(now, q)
+	h.changed(now, s)
+	h.schedule(now, q)
+	h.net.Kick(now, h.ports[s.port].fabricPort)
+}
+
+// heldAcks moves the acknowledgements that are next among what a responder is to
+// send to the queue of their class: they are not paced and go before data.
+func (h *Host) heldAcks(now units.Time, q uint32) {
+	s := &h.qps[q]
+	part := h.net.Part()
+	for s.qp.AckNext() {
+		slot := part.Alloc()
+		pk := part.Rec(slot)
+		s.qp.Poll(now, pk)
+		if side := s.qp.PolledSide(); side != nil {
+			h.net.AddSide(pk, side)
+		}
+		h.net.AddStamps(pk)
+		h.acknowledge(now, s, pk, true)
+		h.queueControl(now, int(s.port), slot)
+		h.complete(now, s, nil) // a refusal that waited flushes the queue pair
+	}
+	s.account.answering = s.qp.Responding()
+}
+
+// acknowledge notes an ACK or NAK that is sent now; held: it had to wait for
+// responses.
+func (h *Host) acknowledge(now units.Time, s *qpSlot, ack *packet.Packet, held bool) {
+	ack.VA = uint64(now)
+	a := &s.account
+	covered := ack.AETH & (1<<24 - 1) // messages accepted, modulo 2^24
+	for ; a.unacked < len(a.accepted) && int32((covered-uint32(a.unacked))<<8) > 0; a.unacked++ {
+		a.accepted[a.unacked].FirstAck, a.accepted[a.unacked].Held = now, held
+	}
+}
+
+// responded notes a READ response that starts now and ends at end.
+func (h *Host) responded(now, end units.Time, s *qpSlot, pk *packet.Packet) {
+	a := &s.account
+	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
+	if !s.qp.PolledLast(pk) {
+		return
+	}
+	for i := range a.requests {
+		if r := &a.requests[i]; r.serial == s.qp.PolledAnswer() {
+			h.lastResponse(now, end, s, r)
+		}
+	}
+	h.stamp(now, s, pk)
+	n := 0
+	for n < len(a.requests) && a.requests[n].serial < s.qp.OldestAnswer() {
+		n++
+	}
+	if n > 0 {
+		a.requests = a.requests[:copy(a.requests, a.requests[n:])]
+	}
+}
+
+// lastResponse notes the last response to a request.
+func (h *Host) lastResponse(now, end units.Time, s *qpSlot, r *request) {
+	a := &s.account
+	after, base := r.taken, &r.sum
+	if a.answerEnd > after {
+		after, base = a.answerEnd, &a.answerSum
+	}
+	a.answers = append(a.answers, Answer{Start: now, Taken: r.taken, After: after, Before: a.sum.minus(base), Way: r.way})
+	a.answerEnd, a.answerSum = end, a.sum
+	if a.resending {
+		a.answerSum[Resending] += end - now
+	} else {
+		a.answerSum[Sending] += end - now
+	}
+}

@@ -32,8 +32,18 @@ func (r *Routes) Lookup(node, ep int) []uint16 {
 // only the endpoint's own port leads to it, so that a host with several ports is
 // reached by rail. Parallel links are separate members; members are in port
 // order.
-func ComputeRoutes(g *Graph) (*Routes, error) {
+func ComputeRoutes(g *Graph) (*Routes, error) { return RoutesWithout(g, nil) }
+
+// RoutesWithout is ComputeRoutes on what is left when links have failed: dead
+// holds an entry per link of the graph, or is nil. ECMP groups shrink by the dead
+// ports, longer paths take over where no shortest one is left, and endpoints that
+// nothing reaches any more have empty groups.
+func RoutesWithout(g *Graph, dead []bool) (*Routes, error) {
+	if dead != nil && len(dead) != len(g.Links) {
+		return nil, fmt.Errorf("%d links are marked dead or alive, of %d", len(dead), len(g.Links))
+	}
 	b := newRouteBuilder(g)
+	b.dead = dead
 	if n := len(b.switches) * len(g.Endpoints); n > maxEntries {
 		return nil, fmt.Errorf("the routing tables of %d switches and %d endpoints would need %d entries, more than %d; make the topology smaller",
 			len(b.switches), len(g.Endpoints), n, maxEntries)
@@ -49,9 +59,10 @@ func ComputeRoutes(g *Graph) (*Routes, error) {
 	return b.routes, nil
 }
 
-// routeBuilder is the scratch space of ComputeRoutes.
+// routeBuilder is the scratch space of RoutesWithout.
 type routeBuilder struct {
 	g        *Graph
+	dead     []bool // by link; nil: none
 	routes   *Routes
 	switches []int
 	behind   [][]int // by node: endpoints whose cable ends at this switch
@@ -94,8 +105,11 @@ func (b *routeBuilder) towards(leaf int) error {
 	b.search(leaf)
 	for _, ep := range b.behind[leaf] {
 		e := b.g.Endpoints[ep]
-		port := b.g.Nodes[e.Node].Ports[e.Port].PeerPort
-		group, err := b.group(leaf, append(b.members[:0], uint16(port)))
+		port := b.g.Nodes[e.Node].Ports[e.Port]
+		if !b.alive(port) {
+			continue
+		}
+		group, err := b.group(leaf, append(b.members[:0], uint16(port.PeerPort)))
 		if err != nil {
 			return err
 		}
@@ -104,7 +118,7 @@ func (b *routeBuilder) towards(leaf int) error {
 	for _, s := range b.queue[1:] {
 		b.members = b.members[:0]
 		for port, p := range b.g.Nodes[s].Ports {
-			if b.g.Nodes[p.Peer].Kind == Switch && b.dist[p.Peer] == b.dist[s]-1 {
+			if b.g.Nodes[p.Peer].Kind == Switch && b.dist[p.Peer] == b.dist[s]-1 && b.alive(p) {
 				b.members = append(b.members, uint16(port))
 			}
 		}
@@ -113,11 +127,17 @@ func (b *routeBuilder) towards(leaf int) error {
 			return err
 		}
 		for _, ep := range b.behind[leaf] {
-			b.routes.Group[s][ep] = group
+			e := b.g.Endpoints[ep]
+			if b.alive(b.g.Nodes[e.Node].Ports[e.Port]) {
+				b.routes.Group[s][ep] = group
+			}
 		}
 	}
 	return nil
 }
+
+// alive reports whether the link of a port carries anything.
+func (b *routeBuilder) alive(p Port) bool { return b.dead == nil || !b.dead[p.Link] }
 
 // search is a breadth-first search over switches; queue holds those reached.
 func (b *routeBuilder) search(leaf int) {
@@ -129,7 +149,7 @@ func (b *routeBuilder) search(leaf int) {
 	for i := 0; i < len(b.queue); i++ {
 		s := b.queue[i]
 		for _, p := range b.g.Nodes[s].Ports {
-			if b.dist[p.Peer] < 0 && b.g.Nodes[p.Peer].Kind == Switch {
+			if b.dist[p.Peer] < 0 && b.g.Nodes[p.Peer].Kind == Switch && b.alive(p) {
 				b.dist[p.Peer] = b.dist[s] + 1
 				b.queue = append(b.queue, p.Peer)
 			}

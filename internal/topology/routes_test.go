@@ -20,7 +20,7 @@ func routes(t testing.TB, g *Graph) *Routes {
 
 // slowRoutes is Lookup by definition: relax distances until nothing changes,
 // separately for one endpoint, then keep the ports that lead one hop closer.
-func slowRoutes(g *Graph, ep int) [][]uint16 {
+func slowRoutes(g *Graph, ep int, dead []bool) [][]uint16 {
 	const far = 1 << 30
 	e := g.Endpoints[ep]
 	dist := make([]int, len(g.Nodes))
@@ -29,6 +29,9 @@ func slowRoutes(g *Graph, ep int) [][]uint16 {
 	}
 	next := func(node, port int) int { // distance over a port, far if it does not help
 		p := g.Nodes[node].Ports[port]
+		if dead != nil && dead[p.Link] {
+			return far
+		}
 		if p.Peer == e.Node && p.PeerPort == e.Port {
 			return 1
 		}
@@ -62,7 +65,7 @@ func checkAgainstSlow(t *testing.T, name string, g *Graph) {
 	t.Helper()
 	r := routes(t, g)
 	for ep := range g.Endpoints {
-		want := slowRoutes(g, ep)
+		want := slowRoutes(g, ep, nil)
 		for n := range g.Nodes {
 			if g.Nodes[n].Kind == Host {
 				if r.Group[n] != nil {

@@ -42,6 +42,7 @@ var rules = map[string]rule{
 	"internal/workload":   {level: levelModel},
 	"internal/congestion": {level: levelModel + 1},
 	"internal/roce":       {level: levelModel + 1},
+	"internal/subnet":     {level: levelModel + 1},
 	"internal/rdma":       {level: levelModel + 2},
 
 	"internal/fabric": {level: levelDevice},

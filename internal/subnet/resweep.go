@@ -1,0 +1,152 @@
+package subnet
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Timing is what the time from a link's failure to new tables is made of.
+type Timing struct {
+	Detect      units.Time // from the failure until the subnet manager knows: trap 128, or the next sweep
+	SMP         units.Time // one subnet management packet and its answer
+	Outstanding int        // how many of them are on the way at once, at least 1
+	Compute     units.Time // per entry of all tables that the engine fills
+}
+
+// DefaultTiming returns OpenSM's window of 4 outstanding packets (--maxsmps). The
+// times are assumptions, to be replaced by measured ones: 1 ms until a switch has
+// seen the link fail and its trap has arrived, 50 us per packet answered by the
+// processor of a switch, 10 ns per table entry.
+func DefaultTiming() Timing {
+	return Timing{Detect: units.Millisecond, SMP: 50 * units.Microsecond, Outstanding: 4, Compute: 10 * units.Nanosecond}
+}
+
+// SweepInterval is how often OpenSM looks by itself when no trap came (-s).
+const SweepInterval = 10 * units.Second
+
+// Recovery is what it takes to replace the tables after a failure.
+type Recovery struct {
+	Detect, Sweep, Compute, Program units.Time // the phases, in order
+	SweepSMPs                       int        // packets of a heavy sweep
+	Blocks                          int        // blocks of 64 LIDs that changed, a packet each
+}
+
+// Total is the time from the failure to the last table programmed.
+func (r Recovery) Total() units.Time { return r.Detect + r.Sweep + r.Compute + r.Program }
+
+// Without returns the fabric as it is discovered when links have failed: dead
+// holds an entry per link. Nodes, links and LIDs keep their numbers; a port whose
+// link is dead has no peer. LIDs of ports that lost their link stay reserved, as
+// OpenSM's guid2lid file does.
+func (f *Fabric) Without(dead []bool) (*Fabric, error) {
+	if len(dead) != len(f.Links) {
+		return nil, fmt.Errorf("%d links are marked of %d", len(dead), len(f.Links))
+	}
+	g := &Fabric{Nodes: append([]Node(nil), f.Nodes...), Links: f.Links, Endports: f.Endports, graph: f.graph}
+	for i := range g.Nodes {
+		g.Nodes[i].Ports = append([]Port(nil), f.Nodes[i].Ports...)
+	}
+	for i, l := range f.Links {
+		if !dead[i] {
+			continue
+		}
+		for _, e := range [2]End{l.A, l.B} {
+			p := g.port(e)
+			p.Peer, p.PeerPort, p.Link = -1, 0, -1
+		}
+	}
+	return g, nil
+}
+
+// Reroute fills the tables anew after links have failed. With minhop and updn an
+// entry that is still on a shortest allowed path stays, as OpenSM documents; the
+// ranks of updn are found anew from the same roots; ftree routes afresh and fails
+// where the fabric is no fat-tree any more and no roots are named.
+func (t *Tables) Reroute(dead []bool, opt Options) (*Tables, error) {
+	f, err := t.Fabric.Without(dead)
+	if err != nil {
+		return nil, err
+	}
+	switch opt.Engine {
+	case "minhop":
+		return routeMinHop(f, t), nil
+	case "updn":
+		roots := opt.Roots
+		for n, r := range t.Rank {
+			if len(opt.Roots) == 0 && r == 0 {
+				roots = append(roots, n)
+			}
+		}
+		return routeUpDown(f, roots, t)
+	}
+	return Route(f, opt)
+}
+
+// Change is one entry of a forwarding table that differs.
+type Change struct {
+	Node     int // the switch
+	LID      LID
+	Old, New uint8 // ports; NoPort: dropped
+}
+
+// Changes lists the entries of new tables that differ from t, by node and LID.
+func (t *Tables) Changes(now *Tables) []Change {
+	var out []Change
+	for n := range t.LFT {
+		for l := range now.LFT[n] {
+			if a, b := t.Lookup(n, LID(l)), now.LFT[n][l]; a != b {
+				out = append(out, Change{n, LID(l), a, b})
+			}
+		}
+	}
+	return out
+}
+
+// lidsPerBlock is how many entries one packet programs (IBTA volume 1, 14.2.5.11).
+const lidsPerBlock = 64
+
+// Recover returns how long it takes until all switches have the new tables.
+func (t *Tables) Recover(now *Tables, timing Timing) Recovery {
+	window := max(timing.Outstanding, 1)
+	rounds := func(smps int) units.Time { return units.Time((smps+window-1)/window) * timing.SMP }
+	r := Recovery{Detect: timing.Detect, SweepSMPs: now.Fabric.sweepSMPs()}
+	entries, last := 0, -1
+	for n := range now.LFT {
+		entries += len(now.LFT[n])
+	}
+	top := len(now.Owner)/lidsPerBlock + 1
+	for _, c := range t.Changes(now) {
+		if block := c.Node*top + int(c.LID)/lidsPerBlock; block != last {
+			last = block
+			r.Blocks++
+		}
+	}
+	r.Sweep, r.Program = rounds(r.SweepSMPs), rounds(r.Blocks)
+	r.Compute = units.Time(entries) * timing.Compute
+	return r
+}
+
+// sweepSMPs counts the packets of a heavy sweep: NodeInfo through every linked
+// port of a switch and once for the manager's own node, NodeDescription per node,
+// SwitchInfo per switch, PortInfo per port of a switch (port 0 too) and per linked
+// port of others.
+func (f *Fabric) sweepSMPs() int {
+	smps := 1
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		linked := 0
+		for p := range n.Ports {
+			if n.Ports[p].Peer >= 0 {
+				linked++
+			}
+		}
+		smps++ // NodeDescription
+		if n.Kind == Switch {
+			smps += linked + 1 + len(n.Ports)
+		} else {
+			smps += linked
+		}
+	}
+	return smps
+}

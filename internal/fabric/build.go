@@ -13,17 +13,18 @@ import (
 
 // portCold is what the packet path rarely looks at.
 type portCold struct {
-	name   string // "leaf1:3"
-	node   string
-	peer   string
-	pfc    PFCParams
-	red    [Classes]redCurve
-	marks  [Classes]record.Act
-	xoff   [Classes]record.Act
-	peakAt [Classes]units.Time
-	drops  [Classes]*dropStat
-	near   [Classes]record.Approach // see pg.nearest
-	impair *impairment
+	name           string // "leaf1:3"
+	node           string
+	peer           string
+	pfc            PFCParams
+	updateInterval units.Time // of credits
+	red            [Classes]redCurve
+	marks          [Classes]record.Act
+	xoff           [Classes]record.Act
+	peakAt         [Classes]units.Time
+	drops          [Classes]*dropStat
+	near           [Classes]record.Approach // see pg.nearest
+	impair         *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.
 	controlTime   units.Time
@@ -69,6 +70,7 @@ type PortSpec struct {
 	PeerLatency units.Time // pipeline of the peer, likewise
 	PeerCut     bool       // the peer forwards cut-through
 	Params      *PortParams
+	PeerCredit  *CreditParams      // of the peer; nil unless the link has credits
 	PG          *[Classes]PGParams // nil for a host
 	Loss, BER   float64
 	DropEvery   int
@@ -103,6 +105,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		routes:     routes, groups: groups, members: s.Members, salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
+		credited: p.SL2VL != nil, sl2vl: p.SL2VL,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
 	})
 	return int32(len(n.switches) - 1)
@@ -155,7 +158,8 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		q := queue{least: math.MaxInt32}
 		c.red[k], q.kmin = s.Params.RED[k].curve()
 		n.queues[k] = append(n.queues[k], q)
-		n.pauses[k] = append(n.pauses[k], pauseState{waitFrom: units.Never})
+		n.gates[k] = append(n.gates[k], gate{waitFrom: units.Never})
+		n.pauses[k] = append(n.pauses[k], pauseState{})
 		g := pg{nearest: math.MaxInt32}
 		if s.PG != nil {
 			g = newPG(&s.PG[k])
@@ -165,7 +169,21 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	n.ports = append(n.ports, p)
 	n.cold = append(n.cold, c)
 	n.sched = append(n.sched, NewScheduler(s.Params))
-	return len(n.ports) - 1
+	i := len(n.ports) - 1
+	if s.PeerCredit != nil {
+		n.addCredits(i, &s)
+	}
+	return i
+}
+
+// addCredits makes port i follow the rule of credits.
+func (n *Net) addCredits(i int, s *PortSpec) {
+	p := &n.ports[i]
+	p.credited = true
+	n.setCredits(i, s.Params.Credit, s.PeerCredit)
+	if s.DownAt != units.Never {
+		n.part.At(s.DownAt, sim.Order(s.DownAt, p.source+2*uint32(p.ports)), sim.MakeRef(evPause|uint32(i), 0))
+	}
 }
 
 func newPG(p *PGParams) pg {

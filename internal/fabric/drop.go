@@ -22,6 +22,7 @@ const (
 	dropNoRoute
 	dropRxBuffer
 	dropPFC
+	dropCredit
 	dropCauses
 )
 
@@ -36,6 +37,7 @@ var dropNames = [dropCauses]string{
 	dropNoRoute:  record.DropNoRoute,
 	dropRxBuffer: record.DropReceive,
 	dropPFC:      record.DropPFC,
+	dropCredit:   record.DropCredit,
 }
 
 // buffer reports whether the cause is a full buffer: congestion rather than a
@@ -46,7 +48,7 @@ func (c dropCause) buffer() bool { return c == dropHeadroom || c == dropEgress |
 // the drop belongs to the port that sent the frame.
 func (c dropCause) link() bool {
 	switch c {
-	case dropLoss, dropBitError, dropEvery, dropLinkDown, dropPFC:
+	case dropLoss, dropBitError, dropEvery, dropLinkDown, dropPFC, dropCredit:
 		return true
 	}
 	return false
@@ -63,8 +65,18 @@ func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32)
 	n.part.Free(slot)
 }
 
+// discard drops a frame that a switch will not forward, and gives the room in
+// its input buffer back.
+func (n *Net) discard(now units.Time, i int, cause dropCause, slot uint32) {
+	c, frame := n.part.Rec(slot).Class, n.part.Rec(slot).Frame
+	n.drop(now, i, c, cause, slot)
+	if n.ports[i].credited {
+		n.GiveBack(now, i, c, frame)
+	}
+}
+
 func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *packet.Packet) {
-	if pk.Kind != packet.Pause && cause != dropRxBuffer { // a host drops what it has received
+	if !pk.Kind.Link() && cause != dropRxBuffer { // a host drops what it has received
 		n.dropped++
 	}
 	k := &n.cold[i].drops[c]
@@ -108,7 +120,7 @@ type impairment struct {
 func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	im := n.cold[i].impair
 	cause := dropCauses
-	if pk.Kind != packet.Pause {
+	if !pk.Kind.Link() {
 		now -= im.late
 	}
 	switch {
@@ -124,9 +136,18 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 		return false
 	}
 	c := pk.Class
-	if pk.Kind == packet.Pause {
+	switch {
+	case pk.Kind == packet.Pause:
 		c, cause = uint8(bits.TrailingZeros8(uint8(pk.Payload)))&(Classes-1), dropPFC
-		n.pfcFrames--
+		n.linkFrames--
+	case pk.Kind == packet.Credit:
+		n.creditGone(pk)
+		if pk.Flags&packet.Retrans != 0 {
+			return true // it said nothing new, and is repeated beyond the run's end
+		}
+		cause = dropCredit
+	case n.ports[i].credited:
+		n.credits[c&(Classes-1)][i].missed += uint16(Blocks(pk.Frame))
 	}
 	n.countDrop(now, i, c, cause, pk)
 	return true

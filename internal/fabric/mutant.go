@@ -20,6 +20,8 @@ const (
 	mutantHeldEarly     = false // held time counts from before the pause
 	mutantNoPeak        = false // the peak of a queue is forgotten
 	mutantCountRefresh  = false // a refresh counts as a pause
+	mutantExtraCredit   = false // a port grants one block more than it has
+	mutantLostBlock     = false // a block of each packet is never given back
 )
 
 // mutateAdmitted is never called in this build.

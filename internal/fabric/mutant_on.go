@@ -23,6 +23,8 @@ var (
 	mutantHeldEarly     = mutant("held-early")
 	mutantNoPeak        = mutant("no-peak")
 	mutantCountRefresh  = mutant("count-refresh")
+	mutantExtraCredit   = mutant("extra-credit")
+	mutantLostBlock     = mutant("lost-block")
 )
 
 func mutant(name string) bool { return os.Getenv("HOPSCOPE_MUTANT") == name }

@@ -21,11 +21,13 @@ type Net struct {
 	wire     wire.Profile
 	quantum  units.Time
 	ports    []Port
-	queues   [Classes][]queue      // per class, then per port: the classes in use lie dense
-	cold     []portCold            // per port
-	pgs      [Classes][]pg         // ingress accounting, zero for host ports
-	pauses   [Classes][]pauseState // what the peer makes us do, and we it
-	sched    []Scheduler           // per port
+	queues   [Classes][]queue       // per class, then per port: the classes in use lie dense
+	cold     []portCold             // per port
+	pgs      [Classes][]pg          // ingress accounting, zero for host ports
+	gates    [Classes][]gate        // when classes were shut, and how long
+	pauses   [Classes][]pauseState  // what the peer makes us do, and we it
+	credits  [Classes][]creditState // likewise on InfiniBand; empty on Ethernet
+	sched    []Scheduler            // per port
 	switches []swtch
 	hosts    []Host
 	pins     []Pin
@@ -34,18 +36,19 @@ type Net struct {
 	hops        int64
 	sink        uint64 // keeps Warm's reads alive
 
-	peers     []*Net
-	records   slab[sideRecord] // what stamped packets number
-	stamps    slab[Stamps]
-	sides     slab[packet.SideCopy]
-	sideOut   [2][]sideBox // by parity of the window, then partition
-	pfcFrames int64        // sent less received: negative where more arrive than leave
-	received  int64        // frames that arrived at hosts
-	dropped   int64        // frames dropped on links and in switches, PFC frames apart
-	stirred   units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
-	measuring bool
-	end       units.Time  // of the run, once it is over
-	trace     *pauseTrace // nil: pauses are counted but not listed
+	peers      []*Net
+	records    slab[sideRecord] // what stamped packets number
+	stamps     slab[Stamps]
+	sides      slab[packet.SideCopy]
+	sideOut    [2][]sideBox // by parity of the window, then partition
+	linkFrames int64        // PFC frames or flow-control packets sent less received: negative where more arrive than leave
+	repeats    int64        // flow-control packets among them that say nothing new
+	received   int64        // frames that arrived at hosts
+	dropped    int64        // frames dropped on links and in switches, frames of a link's own apart
+	stirred    units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
+	measuring  bool
+	end        units.Time  // of the run, once it is over
+	trace      *pauseTrace // nil: pauses are counted but not listed
 }
 
 // Host is a network card as the fabric sees it: it takes frames that arrive
@@ -57,6 +60,9 @@ type Host interface {
 	// open, or 0; and when to ask again: 0 for as soon as the port is free,
 	// Never when nothing is waiting for time alone.
 	Next(now units.Time, port int, open uint8) (slot uint32, again units.Time)
+	// HeadFrame returns the size of what Next would send first in class, or a bound
+	// of it; 0 when nothing waits.
+	HeadFrame(port int, class uint8) uint32
 	// WaitingSince returns since when something of class has been ready to
 	// leave port but for the gate; Never if nothing is.
 	WaitingSince(now units.Time, port int, class uint8) units.Time
@@ -96,19 +102,20 @@ type Port struct {
 	node     int32 // index into switches, or ^index into hosts
 
 	ready       uint8 // classes with frames queued (switch)
-	shut        uint8 // classes the peer has paused
-	want        uint8 // classes we want the peer to pause
+	shut        uint8 // classes the gate holds back
+	want        uint8 // classes we want the peer to pause, or of which it is to hear
 	told        uint8 // what the last PFC frame said
-	control     bool  // a PFC frame may be due
+	control     bool  // a PFC frame or flow-control packet may be due
 	refresh     bool  // ... because a pause needs refreshing
 	impaired    bool  // the link loses frames or goes down
 	contended   bool  // several classes waited when the last frame was chosen
 	pfc         uint8
 	armed       bool // refresh timer
+	credited    bool // the link has credits
 	lastControl bool // the last frame sent carried no data (host)
 	lastClass   uint8
 	id          uint32
-	_           [16]byte // to two cache lines
+	_           [15]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -163,9 +170,9 @@ const (
 const (
 	evArrive  uint32 = iota << tagShift // a frame reached port
 	evWhole                             // a cut-through frame that had to wait for its last bit
-	evPause                             // a PFC frame takes effect at port
+	evPause                             // a PFC frame takes effect at port; or its credited link goes down
 	evWake                              // port may be free
-	evRefresh                           // port refreshes its pauses
+	evRefresh                           // port refreshes its pauses or credits
 	evExpire                            // pause of a class of port runs out
 	evHost                              // timer of a host; the host's own kinds follow
 )
@@ -189,8 +196,16 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		n.stirred = now
 		n.admit(now, i, &n.switches[n.ports[i].node], n.part.Rec(ref.Low()), ref.Low())
 	case evPause:
+		if n.ports[i].credited {
+			n.releaseDown(now, i)
+			return
+		}
 		n.obey(now, i, ref.Low())
 	case evRefresh:
+		if n.ports[i].credited {
+			n.refreshCredits(now, i)
+			return
+		}
 		n.refreshPauses(now, i)
 	case evExpire:
 		n.expire(now, i, uint8(ref.Low()))
@@ -205,20 +220,29 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	p := &n.ports[i]
 	pk := n.part.Rec(slot)
-	n.fingerprint += arrivalHash(now, p.id, pk.Frame)
+	if !(pk.Kind == packet.Credit && pk.Flags&packet.Retrans != 0) {
+		n.fingerprint += arrivalHash(now, p.id, pk.Frame)
+	}
 	if p.impaired && n.lost(now, i, pk) {
-		if pk.Kind != packet.Pause {
+		if !pk.Kind.Link() {
 			n.part.NoteWork()
 		}
 		n.FreeSides(pk)
 		n.part.Free(slot)
 		return
 	}
-	if pk.Kind == packet.Pause {
-		n.receivePause(now, i, slot)
+	if pk.Kind.Link() {
+		if pk.Kind == packet.Credit {
+			n.receiveCredit(now, i, slot)
+		} else {
+			n.receivePause(now, i, slot)
+		}
 		return
 	}
 	n.part.NoteWork()
+	if p.credited {
+		n.takeIn(i, pk)
+	}
 	if p.node < 0 {
 		n.received++
 		n.hosts[^p.node].Receive(now, int(p.local), slot)
@@ -276,13 +300,13 @@ func (n *Net) wake(now units.Time, i int) {
 func (n *Net) start(now units.Time, i int, p *Port) {
 	var slot uint32
 	if p.control {
-		slot = n.pauseFrame(now, i)
+		slot = n.linkFrame(now, i, p)
 	}
 	again, background := units.Time(0), sim.Ref(0)
 	switch {
 	case slot != 0:
 		background = sim.Background
-		// A PFC frame goes first; what waits behind it is asked for at freeAt.
+		// A frame of the link's own goes first; what waits behind it is asked for at freeAt.
 	case p.node >= 0:
 		if avail := p.ready &^ p.shut; avail != 0 {
 			slot = n.dequeue(now, i, p, n.pick(p, i, avail))
@@ -291,6 +315,9 @@ func (n *Net) start(now units.Time, i int, p *Port) {
 			again = units.Never
 		}
 	default:
+		if p.credited && p.shut != 0 {
+			n.reopen(now, i) // what stands at a head may have changed
+		}
 		slot, again = n.hosts[^p.node].Next(now, int(p.local), ^p.shut)
 	}
 	if slot != 0 {
@@ -300,6 +327,14 @@ func (n *Net) start(now units.Time, i int, p *Port) {
 		at := max(again, p.freeAt)
 		n.wakeAt(p, i, at, at-now, background)
 	}
+}
+
+// linkFrame returns what port i has to tell its peer, or 0.
+func (n *Net) linkFrame(now units.Time, i int, p *Port) uint32 {
+	if p.credited {
+		return n.creditFrame(now, i)
+	}
+	return n.pauseFrame(now, i)
 }
 
 // transmit commits a frame: its arrival at the peer is certain from here on.
@@ -323,13 +358,16 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	}
 	d := tx + p.lead
 	switch {
-	case pk.Kind == packet.Pause:
+	case pk.Kind.Link():
 		d = tx + p.delay
 	case p.header != 0:
 		d = min(tx, p.header) + p.lead
 		n.hops++
 	default:
 		n.hops++
+	}
+	if p.credited && !pk.Kind.Link() {
+		n.spend(now, i, pk.Class, pk.Frame)
 	}
 	order := sim.Order(d, p.source)
 	if mutantTieBreak {
@@ -390,6 +428,10 @@ func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
 	if q.bytes > q.kmin && !sw.markAtEnqueue {
 		n.mark(now, sw, i, c, q.bytes, pk)
 	}
+	if sw.credited {
+		n.GiveBack(now, sw.base+int(pk.In), pk.VL(), pk.Frame)
+		return slot
+	}
 	n.release(now, sw, i, c, pk)
 	return slot
 }
@@ -402,7 +444,9 @@ func (n *Net) enqueue(now units.Time, i int, p *Port, q *queue, pk *packet.Packe
 		q.head = slot
 		p.ready |= 1 << c
 		if p.shut>>c&1 != 0 {
-			n.pauses[c][i].waitFrom = now
+			n.gates[c][i].waitFrom = now
+		} else if p.credited {
+			n.checkHead(now, i, c)
 		}
 	} else {
 		n.part.Rec(q.tail).Next = slot

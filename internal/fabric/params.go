@@ -34,6 +34,7 @@ type PortParams struct {
 	Weight      [Classes]uint8
 	DWRRQuantum units.Bytes
 	RED         [Classes]RED   // marking of this port's egress queues
+	Credit      *CreditParams  // input buffers of an InfiniBand port; shared, read only; nil: none
 	VLArb       *VLArbitration // in place of Strict and Weight; shared, read only; nil: not InfiniBand
 }
 
@@ -64,8 +65,11 @@ type SwitchParams struct {
 	EgressAlphaNum, EgressAlphaDen int64
 	LossyPool                      units.Bytes
 	MarkAtEnqueue                  bool
-	MarkAny                        bool                // mark packets that are not ECT as well (ns-3)
-	Unaccounted                    uint8               // priorities that bypass buffer accounting (ns-3: class 0)
-	PG                             [][Classes]PGParams // per local port
-	Ports                          []PortParams        // per local port
+	MarkAny                        bool  // mark packets that are not ECT as well (ns-3)
+	Unaccounted                    uint8 // priorities that bypass buffer accounting (ns-3: class 0)
+	// SL2VL makes the switch an InfiniBand switch: the VL on which a packet leaves,
+	// by service level, as 16 entries for all ports, or [in][out][16] in one slice.
+	SL2VL []uint8
+	PG    [][Classes]PGParams // per local port
+	Ports []PortParams        // per local port
 }

@@ -13,14 +13,8 @@ import (
 // that was stopped, and as the one that stopped its peer.
 type pauseState struct {
 	until    units.Time // when the pause runs out; Never without a timer
-	from     units.Time // when it began
-	ended    units.Time // when it ended
-	waitFrom units.Time // since when a frame waits behind it; Never: none (switch)
-	clear    units.Time // when the frame on the wire as it began is through: nothing is held before
 	expiry   bool       // an expiry timer is pending
 	quanta   uint16     // of the latest PFC frame; 0: no timer
-	paused   units.Time // total, all pauses
-	held     record.Act // pauses that held a frame; sum: time held
 	received record.Act // XOFFs that began a pause
 	sent     record.Act // XOFFs that began a pause of the peer
 	refresh  int64
@@ -71,7 +65,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 		p.armed = true
 		n.part.At(now+pfc.Refresh, sim.Order(pfc.Refresh, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evRefresh|uint32(i), 0))
 	}
-	n.pfcFrames++
+	n.linkFrames++
 	slot := n.part.Alloc()
 	*n.part.Rec(slot) = packet.Packet{
 		Kind: packet.Pause, Frame: uint32(n.wire.Control),
@@ -103,7 +97,7 @@ func (n *Net) receivePause(now units.Time, i int, slot uint32) {
 // obey shuts and opens the gates of port i as a PFC frame says.
 func (n *Net) obey(now units.Time, i int, slot uint32) {
 	word, quanta := n.part.Rec(slot).Payload, uint16(n.part.Rec(slot).DMALen)
-	n.pfcFrames--
+	n.linkFrames--
 	n.part.Free(slot)
 	p := &n.ports[i]
 	opened := false
@@ -131,16 +125,9 @@ func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 	p := &n.ports[i]
 	s := &n.pauses[c][i]
 	if p.shut>>c&1 == 0 {
-		n.part.NoteWork()
-		p.shut |= 1 << c
-		n.turnControl(now, i, c, true)
-		s.from, s.clear = now, p.freeAt
+		n.closeGate(now, i, c)
 		s.received.Add(now, 0)
 		n.trace.add(now, i, c, true)
-		s.waitFrom = units.Never
-		if p.ready>>c&1 != 0 {
-			s.waitFrom = now
-		}
 	}
 	s.until, s.quanta = units.Never, quanta
 	if quanta > 0 {
@@ -176,32 +163,8 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 	n.kick(now, i)
 }
 
-// open ends a pause and books its time.
+// open ends a pause.
 func (n *Net) open(now units.Time, i int, c uint8) {
-	n.part.NoteWork()
-	n.bookPause(now, i, c)
+	n.openGate(now, i, c)
 	n.trace.add(now, i, c, false)
-	n.pauses[c][i].ended = now
-	n.ports[i].shut &^= 1 << c
-	n.turnControl(now, i, c, false)
-}
-
-// bookPause adds the time of the pause of class c, which ends now or with the
-// run, to the port's account: all of it as paused, and as held from
-// when a frame waited.
-func (n *Net) bookPause(now units.Time, i int, c uint8) {
-	p := &n.ports[i]
-	s := &n.pauses[c][i]
-	s.paused += now - s.from
-	since := s.waitFrom
-	if p.node < 0 {
-		since = n.hosts[^p.node].WaitingSince(now, int(p.local), c)
-	}
-	if since = max(since, s.from, s.clear); since < now {
-		if mutantHeldEarly {
-			since = s.from - units.Nanosecond
-		}
-		s.held.Add(since, int64(now-since))
-		s.held.Last = max(s.held.Last, now)
-	}
 }

@@ -91,7 +91,7 @@ func TestPauseTiming(t *testing.T) {
 			if c.xon == t1 && first < t1 {
 				t.Errorf("a frame starts at %d ps, within the pause", first)
 			}
-			s := &r.net.pauses[3][1] // the switch's port to host 1
+			s := &r.net.gates[3][1] // the switch's port to host 1
 			if c.open > 0 && s.paused < c.open-shut {
 				t.Errorf("paused for %d ps, want at least %d", s.paused, c.open-shut)
 			}

@@ -42,6 +42,7 @@ type rigHost struct {
 	got    []arrival
 	sent   [Classes]Sent
 	sentAt []units.Time
+	keeps  bool // on InfiniBand: gives no room back
 }
 
 type arrival struct {
@@ -50,13 +51,22 @@ type arrival struct {
 }
 
 func (h *rigHost) Receive(now units.Time, _ int, slot uint32) {
-	h.got = append(h.got, arrival{now, *h.net.part.Rec(slot)})
+	pk := *h.net.part.Rec(slot)
+	h.got = append(h.got, arrival{now, pk})
 	h.net.part.Free(slot)
+	if h.net.ports[h.port].credited && !h.keeps {
+		h.net.GiveBack(now, h.port, pk.Class, pk.Frame)
+	}
 }
 
 func (h *rigHost) Next(now units.Time, _ int, open uint8) (uint32, units.Time) {
 	for k := range h.queue {
-		if open>>h.queue[k].Class&1 == 0 {
+		c := h.queue[k].Class
+		if open>>c&1 == 0 {
+			continue
+		}
+		if h.net.ports[h.port].credited && !h.net.MayStart(now, h.port, c, h.queue[k].Frame) {
+			open &^= 1 << c
 			continue
 		}
 		slot := h.net.part.Alloc()
@@ -73,6 +83,14 @@ func (h *rigHost) Next(now units.Time, _ int, open uint8) (uint32, units.Time) {
 	return 0, units.Never
 }
 
+func (h *rigHost) HeadFrame(_ int, class uint8) uint32 {
+	for k := range h.queue {
+		if h.queue[k].Class == class {
+			return h.queue[k].Frame
+		}
+	}
+	return 0
+}
 func (h *rigHost) WaitingSince(units.Time, int, uint8) units.Time { return units.Never }
 func (h *rigHost) ReceiveLimits(int, uint8) (l record.PortLimits) { return l }
 func (h *rigHost) SentFrames(_ int, class uint8) Sent             { return h.sent[class] }
@@ -83,8 +101,14 @@ func (h *rigHost) Timer(now units.Time, _ uint8, low uint32)      { h.timers[low
 // newRig builds the switch. Endpoint i is the host at port i.
 func newRig(t *testing.T, sw SwitchParams, ports []rigPort) *rig {
 	t.Helper()
+	return newRigOf(t, wire.Ethernet, sw, ports)
+}
+
+// newRigOf is newRig with links of another kind.
+func newRigOf(t *testing.T, profile wire.Profile, sw SwitchParams, ports []rigPort) *rig {
+	t.Helper()
 	r := &rig{t: t, engine: sim.New[packet.Packet](1, units.Microsecond)}
-	r.net = NewNet(r.engine.Parts()[0], wire.Ethernet, 0, nil)
+	r.net = NewNet(r.engine.Parts()[0], profile, 0, nil)
 	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: &sw, Seed: 1}
 	for i := range ports {
 		spec.Group = append(spec.Group, uint32(i)<<8|1)
@@ -97,7 +121,7 @@ func newRig(t *testing.T, sw SwitchParams, ports []rigPort) *rig {
 		s := rigSpec(p, uint32(i))
 		s.Node, s.Local, s.NodePorts, s.Source = "sw", i, n, uint32(i)
 		s.PeerPort = n + i
-		s.Params, s.PG = &p.sw, &p.pg
+		s.Params, s.PG, s.PeerCredit = &p.sw, &p.pg, p.host.Credit
 		r.net.AddPort(node, s)
 	}
 	for i := range ports {
@@ -108,7 +132,7 @@ func newRig(t *testing.T, sw SwitchParams, ports []rigPort) *rig {
 		s := rigSpec(p, uint32(n+i))
 		s.Node, s.NodePorts, s.Source = "h"+itoa(i), 1, h.source-3
 		s.PeerPort, s.PeerLatency, s.PeerCut = i, sw.Latency, sw.CutThrough
-		s.Params = &p.host
+		s.Params, s.PeerCredit = &p.host, p.sw.Credit
 		r.net.AddPort(id, s)
 		r.hosts = append(r.hosts, h)
 	}

@@ -48,23 +48,24 @@ func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
 	}
 }
 
-// PausedClock is how long PFC has held class c of port i shut up to now.
+// PausedClock is how long the gate of class c of port i has been shut up to now:
+// by PFC, or for want of credits.
 func (n *Net) PausedClock(now units.Time, i int, c uint8) units.Time {
-	s := &n.pauses[c][i]
+	g := &n.gates[c][i]
 	if n.ports[i].shut>>c&1 != 0 {
-		return s.paused + now - s.from
+		return g.paused + now - g.from
 	}
-	return s.paused
+	return g.paused
 }
 
-// LastPause returns the latest pause of class c of port i: when it began and
-// when it ended, Never if it has not.
+// LastPause returns when the gate of class c of port i was last shut and when it
+// was opened, Never if it has not been.
 func (n *Net) LastPause(i int, c uint8) (from, to units.Time) {
-	s := &n.pauses[c][i]
+	g := &n.gates[c][i]
 	if n.ports[i].shut>>c&1 != 0 {
-		return s.from, units.Never
+		return g.from, units.Never
 	}
-	return s.from, s.ended
+	return g.from, g.ended
 }
 
 // ControlClock is how long port i has sent frames that carry no data (ACKs,

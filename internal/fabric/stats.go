@@ -7,6 +7,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 func itoa(i int) string { return strconv.Itoa(i) }
@@ -64,7 +65,7 @@ func (n *Net) Finish(now units.Time) {
 		for c := range uint8(Classes) {
 			n.queues[c][i].integrate(now)
 			if n.ports[i].shut>>c&1 != 0 {
-				n.bookPause(now, i, c)
+				n.bookGate(now, i, c)
 			}
 		}
 	}
@@ -82,6 +83,7 @@ func (n *Net) CheckEmpty() {
 			}
 		}
 	}
+	n.checkCredits()
 	for k := range n.switches {
 		if sw := &n.switches[k]; sw.used != 0 || sw.lossyUsed != 0 {
 			n.part.Bug("%s: shared pool holds %d bytes but no packet is alive", sw.name, sw.used+sw.lossyUsed)
@@ -96,7 +98,7 @@ func (n *Net) CheckEmpty() {
 // the measured window of length window, when there is one).
 func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	p, cold := &n.ports[i], &n.cold[i]
-	q, s, g := &n.queues[c][i], &n.pauses[c][i], &n.pgs[c][i]
+	q, s, g, shut := &n.queues[c][i], &n.pauses[c][i], &n.pgs[c][i], &n.gates[c][i]
 	sent := n.sentFrames(i, c)
 	r := record.Port{
 		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), RateBps: p.rate,
@@ -106,7 +108,10 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		Utilisation: n.utilisation(p, sent, Sent{}, end, n.unsent(n.end, p, c)),
 		Marked:      cold.marks[c].Count,
 		PausesSent:  s.sent.Count, PausesReceived: s.received.Count, RefreshesSent: s.refresh, ResumesSent: s.resumes,
-		HeldPS: units.Time(s.held.Sum), PausedPS: s.paused,
+		HeldPS: units.Time(shut.held.Sum), PausedPS: shut.paused,
+	}
+	if p.credited {
+		r.PeakIngress = int64(n.credits[c][i].peak) * wire.CreditBlock
 	}
 	if n.measuring {
 		from, to := cold.from[c], cold.to[c]
@@ -224,7 +229,12 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	}
 	add(record.Detected, record.BufferDrop, full)
 	add(record.FedBack, record.PFCSent, s.sent)
-	add(record.Held, record.PFCPause, s.held)
+	if n.ports[i].credited {
+		add(record.Detected, record.CreditsOut, n.credits[c][i].starved)
+		add(record.Held, record.CreditWait, n.gates[c][i].held)
+	} else {
+		add(record.Held, record.PFCPause, n.gates[c][i].held)
+	}
 	return out
 }
 
@@ -241,10 +251,11 @@ func (n *Net) PortID(i int) uint32 { return n.ports[i].id }
 // PFC frames, refreshes and expiries do not count.
 func (n *Net) Stirred() units.Time { return n.stirred }
 
-// PFCFrames counts the PFC frames in flight or waiting to take effect.
-func (n *Net) PFCFrames() int64 { return n.pfcFrames }
+// LinkFrames counts the frames of the links' own (PFC frames, flow-control
+// packets) in flight or waiting to take effect.
+func (n *Net) LinkFrames() int64 { return n.linkFrames }
 
-// ShutPorts counts the ports of which a class is paused.
+// ShutPorts counts the ports of which a class is shut.
 func (n *Net) ShutPorts() (ports int) {
 	for i := range n.ports {
 		if n.ports[i].shut != 0 {
@@ -254,10 +265,11 @@ func (n *Net) ShutPorts() (ports int) {
 	return ports
 }
 
-// LongestPause is the longest time a pause of any port lasts without refresh.
+// LongestPause is the longest time a pause of any port lasts without refresh, or
+// for which a port keeps a change to itself.
 func (n *Net) LongestPause() (d units.Time) {
 	for i := range n.ports {
-		d = max(d, n.ports[i].pauseTime(n.cold[i].pfc.Quanta))
+		d = max(d, n.ports[i].pauseTime(n.cold[i].pfc.Quanta), n.cold[i].updateInterval)
 	}
 	return d
 }

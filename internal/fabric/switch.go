@@ -29,6 +29,8 @@ type swtch struct {
 	lossless, unaccounted  uint8
 	markAtEnqueue, markAny bool
 	cutThrough             bool
+	credited               bool    // its links have credits: no shared buffer
+	sl2vl                  []uint8 // see SwitchParams.SL2VL
 	trustPCP               bool
 	prio                   [64]uint8 // by DSCP, or by PCP in the first eight
 	rnd                    rng.Stream
@@ -79,16 +81,21 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	p := &n.ports[i]
 	sw := &n.switches[p.node]
 	if pk.TTL <= 1 {
-		n.drop(now, i, pk.Class, dropTTL, slot)
+		n.discard(now, i, dropTTL, slot)
 		return
 	}
 	if !n.route(sw, pk) {
-		n.drop(now, i, pk.Class, dropNoRoute, slot)
+		n.discard(now, i, dropNoRoute, slot)
 		return
 	}
 	pk.TTL--
 	pk.In = p.local
-	pk.Class = sw.class(pk)
+	if sw.credited {
+		pk.SetVL(pk.Class)
+		pk.Class = sw.outVL(pk)
+	} else {
+		pk.Class = sw.class(pk)
+	}
 	if sw.cutThrough && n.ports[sw.base+int(pk.Out)].rate > p.rate {
 		// A faster egress would run dry: wait for the last bit.
 		wire := pk.Frame + uint32(n.wire.Overhead)
@@ -97,6 +104,15 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 		return
 	}
 	n.admit(now, i, sw, pk, slot)
+}
+
+// outVL is the lane on which a packet leaves, by the ports and its service level
+// (IBTA 7.6.6).
+func (s *swtch) outVL(pk *packet.Packet) uint8 {
+	if len(s.sl2vl) == 16 {
+		return s.sl2vl[pk.SL()]
+	}
+	return s.sl2vl[(int(pk.In)*s.nports+int(pk.Out))*16+int(pk.SL())]
 }
 
 // class is the priority that the switch's trust map gives a frame.
@@ -161,7 +177,7 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	size := int32(pk.Frame)
 	xoff := false
 	switch {
-	case sw.unaccounted>>c&1 != 0:
+	case sw.unaccounted>>c&1 != 0 || sw.credited: // credits have made room for it
 	case sw.lossless>>c&1 != 0:
 		admitted := false
 		if admitted, xoff = n.admitLossless(now, sw, i, c, size); !admitted {

@@ -52,7 +52,7 @@ func (n *Net) warm(next []sim.Event) {
 		case evArrive:
 			pk, p := n.part.Rec(ref.Low()), &n.ports[i]
 			switch {
-			case pk.Kind == packet.Pause:
+			case pk.Kind.Link():
 			case p.node < 0:
 				sink += n.hosts[^p.node].WarmReceive(pk)
 			default:
@@ -90,7 +90,10 @@ func (n *Net) warmAdmission(a incoming) uint64 {
 	if !n.route(a.sw, a.pk) {
 		return 0
 	}
-	c := a.sw.class(a.pk) & (Classes - 1)
+	c := a.pk.Class & (Classes - 1) // as it arrived: near enough on InfiniBand
+	if !a.sw.credited {
+		c = a.sw.class(a.pk) & (Classes - 1)
+	}
 	o := a.sw.base + int(a.pk.Out)
 	q := &n.queues[c][o]
 	return uint64(n.pgs[c][a.i].used) + uint64(n.ports[o].freeAt) + uint64(n.ports[o].id) + uint64(q.bytes) +

@@ -105,6 +105,7 @@ type port struct {
 	fabricPort int
 	ctlReady   uint8  // classes with an ACK, NAK or CNP queued
 	runReady   uint8  // classes with a queue pair ready
+	credited   bool   // the link has credits
 	latest     uint32 // queue pair that sent the latest packet; none
 	paced      []paced
 	sent       [fabric.Classes]fabric.Sent
@@ -150,6 +151,7 @@ func New(s Spec) *Host {
 	h.ports = make([]port, len(s.Ports))
 	for i := range h.ports {
 		h.ports[i].latest = none
+		h.ports[i].credited = s.Ports[i].Credit != nil
 		h.ports[i].sched = fabric.NewScheduler(&s.Ports[i])
 		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled}
 	}
@@ -276,6 +278,9 @@ func (h *Host) Receive(now units.Time, i int, slot uint32) {
 // deliver gives a frame to its queue pair and sends what that answers.
 func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	part := h.net.Part()
+	if pk := part.Rec(slot); h.ports[i].credited {
+		h.net.GiveBack(now, h.ports[i].fabricPort, pk.Class, pk.Frame)
+	}
 	pk := part.Rec(slot)
 	q := pk.DestQP
 	if int(q) >= len(h.qps) {

@@ -132,6 +132,10 @@ func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units
 			break
 		}
 		c := p.sched.Pick(avail)
+		if p.credited && !h.net.MayStart(now, p.fabricPort, c, h.HeadFrame(i, c)) {
+			open &^= 1 << c
+			continue
+		}
 		if p.ctlReady>>c&1 != 0 {
 			slot = h.popControl(p, c)
 		} else {
@@ -151,6 +155,18 @@ func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units
 		return slot, p.paced[0].at
 	}
 	return slot, units.Never
+}
+
+// HeadFrame implements fabric.Host: of a queue pair it is what rdma.QP bounds.
+func (h *Host) HeadFrame(i int, class uint8) uint32 {
+	p := &h.ports[i]
+	switch {
+	case p.ctlReady>>class&1 != 0:
+		return h.net.Part().Rec(p.control[class].head).Frame
+	case p.runReady>>class&1 != 0:
+		return h.qps[p.run[class].at(0)].qp.NextFrame()
+	}
+	return 0
 }
 
 func (h *Host) popControl(p *port, c uint8) uint32 {
@@ -176,9 +192,16 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	slot := part.Alloc()
 	pk := part.Rec(slot)
 	h.settle(now, s)
+	bound := ^uint32(0)
+	if p.credited {
+		bound = s.qp.NextFrame()
+	}
 	why, until := s.qp.Poll(now, pk)
 	switch why {
 	case rdma.Sent:
+		if pk.Frame > bound {
+			part.Bug("%s qp %d: a packet of %d B where %d were expected", h.Name, q, pk.Frame, bound)
+		}
 		// Ready again by the time the port is free: keep its place in the round.
 		at, end := until, now+h.net.SerialisationTime(p.fabricPort, pk.Frame)
 		if at <= end {

@@ -13,8 +13,13 @@ const (
 	Response             // an RDMA READ response
 	Ack                  // an acknowledgement, positive or negative; also that of an atomic
 	CNP                  // a RoCEv2 congestion notification packet
-	Pause                // an IEEE 802.1Qbb priority flow control frame; never forwarded
+	Pause                // an IEEE 802.1Qbb priority flow control frame
+	Credit               // an InfiniBand flow-control packet
 )
+
+// Link reports whether frames of the kind belong to one link: they are built at
+// one end, consumed at the other and never forwarded.
+func (k Kind) Link() bool { return k >= Pause }
 
 // CarriesData reports whether a frame belongs to the data class of its queue
 // pair: requests (a READ's own is one) and READ responses, as against what
@@ -33,7 +38,8 @@ const (
 	// message. It is no field of the wire: the responder counts messages by it.
 	More = CNPFlag
 
-	pcpShift = 5 // the 802.1Q priority code point stands above the flags
+	pcpShift = 5 // the 802.1Q priority code point, or the VL, stands above the flags
+	flagMask = 1<<pcpShift - 1
 )
 
 // FlagsOfPCP returns the Flags bits of a VLAN tag's priority code point, 0 to 7.
@@ -41,6 +47,18 @@ func FlagsOfPCP(pcp uint8) uint8 { return pcp << pcpShift }
 
 // PCP returns the priority code point of the frame's VLAN tag; 0 without one.
 func (p *Packet) PCP() uint8 { return p.Flags >> pcpShift }
+
+// VL is the virtual lane on which an InfiniBand packet came into the switch that
+// holds it, 0 to 7: InfiniBand has no VLAN tags, and the lane on which it leaves
+// is its Class.
+func (p *Packet) VL() uint8 { return p.Flags >> pcpShift }
+
+// SetVL notes the lane on which p came in.
+func (p *Packet) SetVL(vl uint8) { p.Flags = p.Flags&flagMask | vl<<pcpShift }
+
+// SL is the service level of an InfiniBand packet, 0 to 15, which stands in the
+// place of the DSCP.
+func (p *Packet) SL() uint8 { return p.DSCP & 15 }
 
 // Side is what few packets carry beyond a Packet. It lives in the side record
 // that a stamped packet numbers, and is copied where the packet is handed over.
@@ -112,13 +130,13 @@ type Packet struct {
 	Conn  uint32 // connection index; identifies pinned routes
 	In    uint16 // ingress port, set by the switch that holds the packet
 	Class uint8  // priority in the node that holds it
-	DSCP  uint8
+	DSCP  uint8  // and InfiniBand's service level
 	ECN   uint8
 	TTL   uint8
 	Kind  Kind
 	Flags uint8
 	// Base transport header (IBTA 9.2) and extended headers.
-	Payload uint32 // payload bytes; Pause: class-enable vector in bits 0-7, XOFF state in bits 8-15; selective NAK: ranges
+	Payload uint32 // payload bytes; Pause: class-enable vector in bits 0-7, XOFF state in bits 8-15; selective NAK: ranges; Credit: FCTBS in bits 0-11, FCCL in bits 12-23
 	DestQP  uint32 // 24 bits
 	PSN     uint32 // 24 bits
 	AETH    uint32 // syndrome in the top byte, message sequence number in the low 24 bits

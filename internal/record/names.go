@@ -8,16 +8,17 @@ import (
 
 // Causes of drops, as Drop.Cause holds them.
 const (
-	DropHeadroom = "headroom exceeded"          // a lossless ingress buffer and its headroom were full
-	DropEgress   = "egress threshold"           // a lossy queue reached its dynamic threshold
-	DropLoss     = "link loss"                  // by the link's loss probability
-	DropBitError = "bit error"                  // by the link's bit error rate
-	DropEvery    = "drop_every"                 // every so many data frames of a link
-	DropLinkDown = "link down"                  // sent onto a link that is down
-	DropTTL      = "TTL expired"                // forwarded too often
-	DropNoRoute  = "no route"                   // no way to the destination
-	DropReceive  = "NIC receive buffer full"    // a host did not take data as fast as it came
-	DropPFC      = "PFC frame lost on the link" // a pause or resumption that did not arrive
+	DropHeadroom = "headroom exceeded"                    // a lossless ingress buffer and its headroom were full
+	DropEgress   = "egress threshold"                     // a lossy queue reached its dynamic threshold
+	DropLoss     = "link loss"                            // by the link's loss probability
+	DropBitError = "bit error"                            // by the link's bit error rate
+	DropEvery    = "drop_every"                           // every so many data frames of a link
+	DropLinkDown = "link down"                            // sent onto a link that is down
+	DropTTL      = "TTL expired"                          // forwarded too often
+	DropNoRoute  = "no route"                             // no way to the destination
+	DropReceive  = "NIC receive buffer full"              // a host did not take data as fast as it came
+	DropPFC      = "PFC frame lost on the link"           // a pause or resumption that did not arrive
+	DropCredit   = "flow-control packet lost on the link" // credits that did not arrive; the next packet brings them
 )
 
 // LinkDrops are the causes that lie on a link, other than of PFC frames. They

@@ -61,6 +61,8 @@ const (
 	NAKRefused   Mechanism = "NAK (request refused)"        // fed back; actor: responder QP. A protocol or access error, no congestion
 	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
 	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting
+	CreditsOut   Mechanism = "credits used up"              // detected; actor: the port whose next packet did not fit into its credits
+	CreditWait   Mechanism = "wait for credits"             // held; actor: the port that had none; sum: ps held with a frame waiting
 	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
 	RetransTimer Mechanism = "retransmission after timeout" // recovered; likewise
 	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered; likewise

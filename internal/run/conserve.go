@@ -10,7 +10,7 @@ func (r *runner) checkConserved() {
 	records := int64(r.Engine.Alive())
 	for _, n := range r.Nets {
 		b = b.Add(n.Balance())
-		records -= n.PFCFrames()
+		records -= n.LinkFrames()
 	}
 	for _, h := range r.Hosts {
 		if h != nil {

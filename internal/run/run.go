@@ -195,7 +195,7 @@ func (r *runner) finished() bool {
 	switch {
 	case r.ctx.Err() != nil:
 		r.stopped = interrupted
-	case r.open() == 0 && r.Engine.Alive() == 0 && r.paused() == 0:
+	case r.open() == 0 && int64(r.Engine.Alive()) == r.repeats() && r.paused() == 0 && r.untold() == 0:
 		r.atRest()
 	default:
 		return false
@@ -207,7 +207,7 @@ func (r *runner) finished() bool {
 func (r *runner) atRest() {
 	r.stopped = quiescent
 	switch {
-	case r.Engine.Alive() > 0 || r.open() > 0 && r.paused() > 0:
+	case int64(r.Engine.Alive()) > r.repeats() || r.open() > 0 && r.paused() > 0:
 		r.stopped = deadlock
 		return
 	case r.open() > 0: // what was lost is never sent again
@@ -222,7 +222,7 @@ func (r *runner) atRest() {
 func (r *runner) stuck() bool {
 	live := r.Engine.Live()
 	for _, n := range r.Nets {
-		live -= n.PFCFrames()
+		live -= n.LinkFrames()
 	}
 	return live == 0
 }
@@ -282,6 +282,23 @@ func (r *runner) open() (n int) {
 func (r *runner) paused() (n int) {
 	for _, net := range r.Nets {
 		n += net.ShutPorts()
+	}
+	return n
+}
+
+// repeats counts the flow-control packets on their way that say nothing new;
+// links that may lose them carry some for ever.
+func (r *runner) repeats() (n int64) {
+	for _, net := range r.Nets {
+		n += net.Repeats()
+	}
+	return n
+}
+
+// untold counts the ports of which a peer has still to hear.
+func (r *runner) untold() (n int) {
+	for _, net := range r.Nets {
+		n += net.Untold()
 	}
 	return n
 }

@@ -1,0 +1,308 @@
+package fabric
+
+import (
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// Credits count blocks modulo 4096, and a flow-control packet grants at most half
+// of that (IBTA 7.9.4; models.md 6.1).
+const (
+	creditMask  = 4095
+	MaxCredits  = 2048 // blocks that a flow-control packet can grant
+	symbolTimes = 65536
+	linkLanes   = 4 // a symbol is a byte on one lane
+)
+
+// Blocks is how many credits a packet of so many bytes takes.
+func Blocks(frame uint32) uint32 { return (frame + wire.CreditBlock - 1) / wire.CreditBlock }
+
+// CreditParams describes a port's input buffers, one per VL.
+type CreditParams struct {
+	Blocks [Classes]uint16 // size of each; at most MaxCredits are ever granted
+	// Update is how many blocks must have been freed before a flow-control packet
+	// says so at once; fewer are told of within 65,536 symbol times.
+	Update [Classes]uint16
+}
+
+// UpdateInterval is the longest time for which a port keeps to itself that
+// something changed: 65,536 symbol times (IBTA 7.9.4.1), of four lanes.
+func UpdateInterval(r units.Rate) units.Time { return r.TxTimeLong(symbolTimes * linkLanes) }
+
+// creditState is one VL of one port: as the sender that counts what it may
+// still send, and as the receiver that counts what its input buffer holds.
+type creditState struct {
+	sent     uint16 // FCTBS: blocks sent
+	limit    uint16 // FCCL of the latest flow-control packet
+	received uint16 // ABR: blocks received
+	missed   uint16 // blocks that the link lost; the peer's next FCTBS puts ABR right
+	toldSent uint16 // in the latest flow-control packet we sent
+	told     uint16
+	size     uint16 // of the input buffer, in blocks
+	occupied uint16
+	peak     uint16
+	update   uint16
+	active   bool // something was sent or received
+	starved  record.Act
+	updates  int64 // flow-control packets sent, repeats apart
+}
+
+// grant is FCCL: how far the peer may send.
+func (s *creditState) grant() uint16 {
+	free := min(s.size-s.occupied, MaxCredits)
+	if mutantExtraCredit {
+		free++
+	}
+	return (s.received + free) & creditMask
+}
+
+// fits answers the gate's question: may a packet of this size of class c start
+// now? A link that is down takes everything, and loses it.
+func (n *Net) fits(now units.Time, i int, c uint8, frame uint32) bool {
+	s := &n.credits[c][i]
+	left := (s.limit - s.sent - uint16(Blocks(frame))) & creditMask
+	return left <= MaxCredits || n.ports[i].impaired && now >= n.cold[i].impair.downAt
+}
+
+// MayStart reports whether host port i may send a packet of so many bytes of
+// class c now; if not, the class is shut until credits come.
+func (n *Net) MayStart(now units.Time, i int, c uint8, frame uint32) bool {
+	if n.fits(now, i, c, frame) {
+		return true
+	}
+	n.starve(now, i, c)
+	return false
+}
+
+func (n *Net) starve(now units.Time, i int, c uint8) {
+	n.credits[c][i].starved.Add(now, 0)
+	n.closeGate(now, i, c)
+}
+
+// spend counts a packet that port i starts in class c, and shuts the class if
+// what stands behind it in a switch's queue does not fit.
+func (n *Net) spend(now units.Time, i int, c uint8, frame uint32) {
+	s := &n.credits[c][i]
+	s.sent = (s.sent + uint16(Blocks(frame))) & creditMask
+	s.active = true
+	n.tellLater(now, i)
+	if n.ports[i].node >= 0 {
+		n.checkHead(now, i, c)
+	}
+}
+
+// checkHead shuts the open class c of switch port i if the head of its queue
+// does not fit.
+func (n *Net) checkHead(now units.Time, i int, c uint8) {
+	if head := n.queues[c][i].head; head != 0 && !n.fits(now, i, c, n.part.Rec(head).Frame) {
+		n.starve(now, i, c)
+	}
+}
+
+// headFrame is the size of what class c of port i would send next; 0: nothing.
+func (n *Net) headFrame(i int, c uint8) uint32 {
+	if p := &n.ports[i]; p.node < 0 {
+		return n.hosts[^p.node].HeadFrame(int(p.local), c)
+	}
+	if head := n.queues[c][i].head; head != 0 {
+		return n.part.Rec(head).Frame
+	}
+	return 0
+}
+
+// reopen opens the classes of port i whose head fits by now, or that have
+// nothing to send any more. It reports whether there was one.
+func (n *Net) reopen(now units.Time, i int) (opened bool) {
+	for v := n.ports[i].shut; v != 0; v &= v - 1 {
+		c := uint8(bits.TrailingZeros8(v))
+		if frame := n.headFrame(i, c); frame == 0 || n.fits(now, i, c, frame) {
+			n.openGate(now, i, c)
+			opened = true
+		}
+	}
+	return opened
+}
+
+// takeIn puts a packet that arrived at port i into the input buffer of its VL.
+func (n *Net) takeIn(i int, pk *packet.Packet) {
+	s := &n.credits[pk.Class&(Classes-1)][i]
+	b := uint16(Blocks(pk.Frame))
+	s.received = (s.received + b) & creditMask
+	s.occupied += b
+	s.active = true
+	s.peak = max(s.peak, s.occupied)
+	if s.occupied > s.size {
+		n.part.Bug("%s VL %d: %d blocks in an input buffer of %d: more was sent than there were credits for", n.cold[i].name, pk.Class, s.occupied, s.size)
+	}
+}
+
+// GiveBack returns the room of a packet that has left the input buffer of VL c
+// of port i, and tells the peer when enough has become free.
+func (n *Net) GiveBack(now units.Time, i int, c uint8, frame uint32) {
+	s := &n.credits[c&(Classes-1)][i]
+	b := uint16(Blocks(frame))
+	if mutantLostBlock {
+		b--
+	}
+	if b > s.occupied {
+		n.part.Bug("%s VL %d: %d blocks leave an input buffer that holds %d", n.cold[i].name, c, b, s.occupied)
+	}
+	s.occupied -= b
+	if (s.grant()-s.told)&creditMask < s.update {
+		n.tellLater(now, i)
+		return
+	}
+	p := &n.ports[i]
+	p.want |= 1 << c
+	p.control = true
+	n.kick(now, i)
+}
+
+// tellLater makes sure that the peer of port i hears of a change within 65,536
+// symbol times.
+func (n *Net) tellLater(now units.Time, i int) {
+	p := &n.ports[i]
+	if p.armed {
+		return
+	}
+	p.armed = true
+	d := n.cold[i].updateInterval
+	n.part.At(now+d, sim.Order(d, p.source+2*uint32(p.ports)), sim.MakeRef(evRefresh|uint32(i), 0))
+}
+
+// refreshCredits sends flow-control packets for the VLs of port i of which the
+// peer does not know the latest. A link that may lose them repeats them all, for
+// ever: that keeps no run alive.
+func (n *Net) refreshCredits(now units.Time, i int) {
+	p := &n.ports[i]
+	p.armed = false
+	for c := range uint8(Classes) {
+		s := &n.credits[c][i]
+		if s.grant() != s.told || s.sent != s.toldSent || p.impaired && s.active {
+			p.want |= 1 << c
+		}
+	}
+	if p.want == 0 {
+		return
+	}
+	if p.impaired {
+		p.armed = true
+		d := n.cold[i].updateInterval
+		n.part.At(now+d, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evRefresh|uint32(i), 0))
+	}
+	p.control = true
+	n.kick(now, i)
+}
+
+// creditFrame returns a flow-control packet with the state of the lowest VL of
+// port i that has something to tell, or 0.
+func (n *Net) creditFrame(now units.Time, i int) uint32 {
+	p := &n.ports[i]
+	if p.want == 0 {
+		p.control = false
+		return 0
+	}
+	c := uint8(bits.TrailingZeros8(p.want))
+	p.want &^= 1 << c
+	p.control = p.want != 0
+	s := &n.credits[c][i]
+	flags := uint8(0)
+	if grant := s.grant(); grant != s.told || s.sent != s.toldSent {
+		s.told, s.toldSent = grant, s.sent
+		s.updates++
+	} else {
+		flags = packet.Retrans
+		n.repeats++
+	}
+	n.linkFrames++
+	slot := n.part.Alloc()
+	*n.part.Rec(slot) = packet.Packet{
+		Kind: packet.Credit, Class: c, Frame: uint32(n.wire.Control), Flags: flags,
+		Payload: uint32(s.sent) | uint32(s.told)<<12,
+	}
+	return slot
+}
+
+// receiveCredit takes a flow-control packet in: what the peer has sent puts our
+// count of what arrived right, and its limit may open the gate.
+func (n *Net) receiveCredit(now units.Time, i int, slot uint32) {
+	pk := n.part.Rec(slot)
+	c, limit := pk.Class&(Classes-1), uint16(pk.Payload>>12)&creditMask
+	n.creditGone(pk)
+	n.part.Free(slot)
+	s := &n.credits[c][i]
+	s.limit = limit
+	if s.missed != 0 {
+		s.received = (s.received + s.missed) & creditMask
+		s.missed = 0
+		n.tellLater(now, i)
+	}
+	if n.ports[i].shut != 0 && n.reopen(now, i) {
+		n.kick(now, i)
+	}
+}
+
+// creditGone counts a flow-control packet that arrived or was lost.
+func (n *Net) creditGone(pk *packet.Packet) {
+	n.linkFrames--
+	if pk.Flags&packet.Retrans != 0 {
+		n.repeats--
+	}
+}
+
+// releaseDown lets what waits at a port whose link has gone down go, to be lost.
+func (n *Net) releaseDown(now units.Time, i int) {
+	if n.reopen(now, i) {
+		n.kick(now, i)
+	}
+}
+
+// setCredits gives port i its input buffers, and what its peer granted while the
+// link came up.
+func (n *Net) setCredits(i int, own, peer *CreditParams) {
+	n.cold[i].updateInterval = UpdateInterval(n.ports[i].rate)
+	for c := range n.credits {
+		s := creditState{size: own.Blocks[c], update: own.Update[c], limit: min(peer.Blocks[c], MaxCredits)}
+		s.told = s.grant()
+		n.credits[c] = append(n.credits[c], s)
+	}
+}
+
+// Untold counts the ports with a change that their peers have still to hear of.
+func (n *Net) Untold() (ports int) {
+	if n.credits[0] == nil {
+		return 0
+	}
+	for i := range n.ports {
+		if p := &n.ports[i]; p.armed && !p.impaired || p.want != 0 {
+			ports++
+		}
+	}
+	return ports
+}
+
+// Repeats counts the flow-control packets in flight that say nothing new.
+func (n *Net) Repeats() int64 { return n.repeats }
+
+// checkCredits panics unless the input buffers are empty and both ends of each
+// link agree: called when no packet is alive and no peer has anything to tell.
+// What is granted and not used is then all of the peer's buffer.
+func (n *Net) checkCredits() {
+	for c := range n.credits {
+		for i := range n.credits[c] {
+			s, p := &n.credits[c][i], &n.ports[i]
+			if s.occupied != 0 {
+				n.part.Bug("%s VL %d: %d blocks in its input buffer but no packet is alive", n.cold[i].name, c, s.occupied)
+			}
+			peer := &n.peers[p.peerPart].credits[c][p.peerPort]
+			if left := (s.limit - s.sent) & creditMask; !p.impaired && left != min(peer.size, MaxCredits) {
+				n.part.Bug("%s VL %d: %d credits left at rest, and the peer's buffer has %d blocks", n.cold[i].name, c, left, peer.size)
+			}
+		}
+	}
+}

@@ -23,7 +23,7 @@ type extras struct {
 
 // Inbox is memory for the SENDs that a responder accepts: they lie in it one
 // behind the other, as if each receive work request had room for just the
-// message that takes it. It is local memory of the responder, by its L_Key.
+// message that takes it; with UD each after GRHRoom. It is local memory of the responder, by its L_Key.
 type Inbox struct {
 	VA     uint64
 	LKey   uint32

@@ -453,7 +453,7 @@ func (x *transcriptWorld) state(q *transcriptQP) {
 	x.printf("%s %s, open %d, sent %d packets, again %d, delivered %d B, timeouts %d, discarded %d", q.name, q.stateText(), q.Open(),
 		c.SentPackets, c.Retransmitted, c.DeliveredBytes, c.Timeouts, c.Discarded)
 	if d := q.Dropped(); q.service != RC {
-		x.printf("  broken messages %d, without receive %d, wrong Q_Keys %d", d.Broken, d.NoReceive, d.BadQKey)
+		x.printf("  broken messages %d, without receive %d, too long %d, wrong Q_Keys %d", d.Broken, d.NoReceive, d.TooLong, d.BadQKey)
 	}
 }
 

@@ -47,10 +47,11 @@ func transcriptKeys() map[string]func(*transcriptWorld, *Setup, string) {
 		"window": num(func(s *Setup, n uint64) {
 			s.Config.Window, s.Config.WindowBytes = WindowBytes, units.Bytes(n)
 		}),
-		"receives": num(func(s *Setup, n uint64) { s.Attrs.Receives = int64(n) }),
-		"mr_len":   num(func(s *Setup, n uint64) { s.Attrs.Memory = attrsOf(n).Memory }),
-		"access":   func(x *transcriptWorld, s *Setup, v string) { s.Attrs.Access = x.access(v) },
-		"psn":      num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
+		"receives":     num(func(s *Setup, n uint64) { s.Attrs.Receives = int64(n) }),
+		"receive_size": num(func(s *Setup, n uint64) { s.Attrs.ReceiveSize = units.Bytes(n) }),
+		"mr_len":       num(func(s *Setup, n uint64) { s.Attrs.Memory = attrsOf(n).Memory }),
+		"access":       func(x *transcriptWorld, s *Setup, v string) { s.Attrs.Access = x.access(v) },
+		"psn":          num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
 	}
 }
 

@@ -222,6 +222,9 @@ type Attrs struct {
 	MaxRdAtomic, MaxDestRdAtomic uint8
 	// Receives is the number of receive work requests posted; negative: always enough.
 	Receives int64
+	// ReceiveSize is the room of each receive work request; 0: enough for any
+	// message. UD needs GRHRoom of it. RC does not look at it.
+	ReceiveSize units.Bytes
 	// SQPSN and RQPSN are the first PSNs sent and expected, 24 bits.
 	SQPSN, RQPSN uint32
 	// Window is this connection's window in bytes; 0: Config.WindowBytes.
@@ -255,6 +258,7 @@ type Counters struct {
 type UnreliableCounters struct {
 	Broken    int64 // UC: messages given up after their first packet
 	NoReceive int64 // messages that found no receive work request
+	TooLong   int64 // messages longer than the receive work request
 	BadQKey   int64 // UD: datagrams with another Q_Key
 }
 

@@ -51,7 +51,8 @@ func (q *QP) receiveUC(now units.Time, p *packet.Packet, side *packet.Side) {
 		q.discard()
 		return
 	}
-	if !q.lengthRight(p, at.first, at.last, at.write) || at.last && at.write && at.imm && !q.receivePosted() {
+	if !q.lengthRight(p, at.first, at.last, at.write) || !at.write && !q.fits(q.msgBytes+p.Payload) ||
+		at.last && at.write && at.imm && !q.receivePosted() {
 		q.breakMessage()
 		q.discard()
 		return
@@ -96,6 +97,16 @@ func (q *QP) breakMessage() {
 func (q *QP) receivePosted() bool {
 	if q.cold.attrs.Receives == 0 {
 		q.cold.extras.dropped.NoReceive++
+		return false
+	}
+	return true
+}
+
+// fits reports whether n bytes fit a receive work request, and counts that they
+// do not.
+func (q *QP) fits(n uint32) bool {
+	if room := q.cold.attrs.ReceiveSize; room > 0 && units.Bytes(n) > room {
+		q.cold.extras.dropped.TooLong++
 		return false
 	}
 	return true

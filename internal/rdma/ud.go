@@ -11,7 +11,7 @@ const GRHRoom = wire.GRHLen
 
 // receiveUD handles a datagram. What is wrong is dropped in silence: another
 // service's opcode, more than the MTU, another Q_Key (IBTA 9.6.1.4.1), no receive
-// work request. PSNs are not looked at (IBTA 9.8.3).
+// work request or one that is too small. PSNs are not looked at (IBTA 9.8.3).
 func (q *QP) receiveUD(p *packet.Packet, side *packet.Side) {
 	op := wire.Opcode(p.Opcode)
 	switch {
@@ -22,9 +22,13 @@ func (q *QP) receiveUD(p *packet.Packet, side *packet.Side) {
 	case side == nil || side.QKey != q.cold.extras.qkey:
 		q.cold.extras.dropped.BadQKey++
 		q.discard()
-	case !q.receivePosted():
+	case !q.receivePosted() || !q.fits(GRHRoom+p.Payload):
 		q.discard()
 	default:
+		if in := q.cold.attrs.Inbox; in != nil {
+			in.Placed += GRHRoom
+			q.place(p, side, true, true, false)
+		}
 		q.msgBytes = p.Payload
 		q.finish(true)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/congestion"
@@ -452,6 +453,28 @@ func TestUDDelivers(t *testing.T) {
 	}
 	if to.Delivered() != want || int(to.MSN()) != len(arrivals) || len(arrivals) == len(sent) {
 		t.Errorf("delivered %d B in %d messages, want %d in %d", to.Delivered(), to.MSN(), want, len(arrivals))
+	}
+}
+
+// TestUDInbox: payload lies behind the room for a GRH, which is not written.
+func TestUDInbox(t *testing.T) {
+	src := newBuffers([]int{100}, func(b []byte) { fillRandom(rand.New(rand.NewPCG(3, 3)), b) })
+	dst := newBuffers([]int{40, 60, 40, 40}, func(b []byte) { copy(b, bytes.Repeat([]byte{0xee}, len(b))) })
+	a, b := attrs(), attrs()
+	a.Memory, b.Memory = src.memory(), dst.memory()
+	inbox := &Inbox{VA: dst.va(0), LKey: rkey}
+	b.Inbox, b.ReceiveSize = inbox, 100
+	from, to := newBare(t, UD, a), newBare(t, UD, b)
+	for _, n := range []units.Bytes{60, 61, 40} { // the second is too long
+		from.mustPost(t, WorkRequest{Verb: Send, Bytes: n, LVA: src.va(0), LKey: rkey})
+	}
+	for _, s := range pollAll(t, from) {
+		to.ReceiveWith(0, &s.p, &s.side, new(Replies))
+	}
+	room, data := bytes.Repeat([]byte{0xee}, 40), src.data[src.at[0]:]
+	want := slices.Concat(room, data[:60], room, data[:40], room)
+	if got := dst.data[dst.at[0]:][:len(want)]; !bytes.Equal(got, want) || inbox.Placed != 180 || to.Dropped().TooLong != 1 {
+		t.Errorf("placed %d bytes, %+v\n%x, want\n%x", inbox.Placed, to.Dropped(), got, want)
 	}
 }
 

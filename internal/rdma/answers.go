@@ -74,8 +74,9 @@ func (q *QP) push(j job) bool {
 	return true
 }
 
-// pushFront puts a job before all others.
-func (q *QP) pushFront(j job) bool {
+// pushAgain puts an answer to a duplicate behind the others of that kind, before
+// everything else.
+func (q *QP) pushAgain(j job) bool {
 	x := q.cold.answers
 	if x.n == uint32(len(x.queue)) {
 		return false
@@ -83,7 +84,11 @@ func (q *QP) pushFront(j job) bool {
 	x.head--
 	x.n++
 	j.origin = x.taken
-	*x.at(0) = j
+	i := uint32(0)
+	for ; i+1 < x.n && x.at(i+1).again; i++ {
+		*x.at(i) = *x.at(i + 1)
+	}
+	*x.at(i) = j
 	x.count(&j, 1)
 	q.answering = true
 	return true
@@ -228,7 +233,7 @@ func (q *QP) duplicateRead(p *packet.Packet) {
 		}
 	}
 	j.again = true
-	if !q.pushFront(j) {
+	if !q.pushAgain(j) {
 		q.discard()
 	}
 }

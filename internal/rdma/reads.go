@@ -18,7 +18,11 @@ type reads struct {
 	// silent: a response was missing and the requester went back to it; what does
 	// not answer that request is ignored (go-back-N).
 	silent bool
-	bytes  int64 // payload of responses taken
+	// Selective repeat: everything before acked is known to have arrived, and here
+	// is a bitmap of the responses ahead of una, each at its remainder by the size.
+	acked uint64
+	here  []uint64
+	bytes int64 // payload of responses taken
 }
 
 // readSpan is a READ or atomic request that is outstanding: its first sequence
@@ -33,7 +37,10 @@ func (w *wqe) end() uint64 { return w.first + uint64(w.packets) }
 // startReads makes room for what READs, atomics and fences need.
 func (q *QP) startReads() {
 	if q.cold.reads == nil {
-		q.cold.reads = &reads{asked: make([]readSpan, 0, q.cold.attrs.MaxRdAtomic)}
+		q.cold.reads = &reads{asked: make([]readSpan, 0, q.cold.attrs.MaxRdAtomic), acked: q.una}
+		if q.selective {
+			q.cold.reads.here = make([]uint64, slots(q.cfg.Bitmap)/64)
+		}
 	}
 	q.reading = true
 }
@@ -135,7 +142,7 @@ func (q *QP) firstRead() uint64 {
 
 // unanswered reports whether an acknowledgement of everything before seq is void
 // because it passed a response that is missing: then that response is lost, and
-// is asked for again. So it is with go-back-N; see advanceSelective.
+// is asked for again. So it is with go-back-N; see ackedSelective.
 func (q *QP) unanswered(now units.Time, seq uint64) bool {
 	e := q.firstRead()
 	if q.cold.reads.silent && seq != e {
@@ -178,6 +185,12 @@ func (q *QP) answered(now units.Time, p *packet.Packet, side *packet.Side) {
 	seq := uint64(int64(q.una) + psnDiff(p.PSN, uint32(q.una)))
 	if int64(seq-q.una) < 0 || int64(seq-q.high) >= 0 {
 		q.discard()
+		return
+	}
+	if q.selective {
+		if q.reading {
+			q.answeredSelective(now, seq, p, side)
+		}
 		return
 	}
 	e := q.firstRead()

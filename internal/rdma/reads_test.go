@@ -44,9 +44,6 @@ func TestMixedVerbs(t *testing.T) {
 		a.SQPSN, b.RQPSN = psnMask-100, psnMask-100
 		a.MaxRdAtomic, b.MaxDestRdAtomic = 1+uint8(seed%5), 1+uint8(seed%5)
 		cfg := anyRecovery(t, seed)
-		if cfg.Selective() {
-			continue
-		}
 		l := newLoop(t, cfg, a, b)
 		reorder := seed%8 < 4 && cfg.Recovery != GoBack0
 		l.fate = func(int, *packet.Packet) fate {

@@ -61,8 +61,6 @@ func (q *QP) checkVerb(r *WorkRequest) error {
 		return fmt.Errorf("qp: verb %d is unknown, want 0 to %d", r.Verb, numVerbs-1)
 	case r.Verb >= Read && q.cold != nil && q.cold.attrs.MaxRdAtomic == 0:
 		return fmt.Errorf("qp: %s with max_rd_atomic 0, want 1 to 128", r.Verb)
-	case r.Verb >= Read && q.selective:
-		return fmt.Errorf("qp: %s with %s, want go-back-N", r.Verb, q.cfg.Recovery)
 	case r.Verb > Read && r.Bytes != AtomicBytes:
 		return fmt.Errorf("qp: %s of %d bytes, want %d", r.Verb, r.Bytes, AtomicBytes)
 	}
@@ -148,9 +146,14 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 // sendRead fills p with a READ or atomic request. It takes as many packets of
 // the PSN space, and of the window, as its answer has.
 func (q *QP) sendRead(now units.Time, p *packet.Packet, i uint32, seq uint64) {
+	x := q.cold.reads
+	if q.again {
+		q.pollRead(now, p, i, seq, q.joinMissing(seq))
+		q.sentAgain(now, 0)
+		return
+	}
 	n := q.part(q.at(i), seq)
 	bytes := q.pollRead(now, p, i, seq, n)
-	x := q.cold.reads
 	x.asked = append(x.asked, readSpan{seq, seq + n})
 	q.sent(now, n, 0, bytes, q.polledLast)
 }
@@ -375,10 +378,14 @@ func (q *QP) positive(now units.Time, seq uint64) {
 		q.discard() // acknowledges what was never sent
 		return
 	}
-	if q.reading && q.unanswered(now, seq+1) {
-		return
+	switch {
+	case !q.reading:
+		q.advance(now, seq+1)
+	case q.selective:
+		q.ackedSelective(now, seq+1)
+	case !q.unanswered(now, seq+1):
+		q.advance(now, seq+1)
 	}
-	q.advance(now, seq+1)
 }
 
 // negative handles a NAK or RNR NAK: what lies before seq arrived, seq is the
@@ -391,11 +398,16 @@ func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
 		return
 	}
 	q.cold.counters.NAKsReceived++
-	if q.reading && q.unanswered(now, seq) {
+	if q.reading && !q.selective && q.unanswered(now, seq) {
 		return
 	}
 	progress := int64(seq-q.una) > 0
-	if progress {
+	if progress && q.reading && q.selective {
+		q.ackedSelective(now, seq)
+		if q.una < seq && syndrome > SynNAKSeq {
+			return // the responses before it are wanted first
+		}
+	} else if progress {
 		q.advance(now, seq)
 	}
 	if syndrome>>5 == SynRNR>>5 {

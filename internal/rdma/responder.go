@@ -21,7 +21,7 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 	case d == 0 && q.held > 0:
 		q.inOrderSelective(now, p, side, ce, out)
 	case d == 0:
-		if q.take(now, p, side, ce, out) && p.Flags&packet.AckReq != 0 && !responded(p.Opcode) {
+		if q.take(now, p, side, ce, out) && asks(p, false) {
 			q.reply(now, SynACK, p.PSN, ce, out)
 		}
 	case d > 0 && q.selective:
@@ -83,10 +83,14 @@ func opFlags(op uint8) uint8 {
 	return 0
 }
 
-// responded reports whether a request is answered by a response of its own, which
-// stands for the acknowledgement.
-func responded(op uint8) bool {
-	return op == OpReadRequest || op == OpCompareSwap || op == OpFetchAdd
+// asks reports whether an acknowledgement is to be sent once p is accepted,
+// before being whether one was before it. A READ or atomic has a response, which
+// stands for both.
+func asks(p *packet.Packet, before bool) bool {
+	if opFlags(p.Opcode)&opReads != 0 {
+		return false
+	}
+	return before || p.Flags&packet.AckReq != 0
 }
 
 // take handles the packet with the expected PSN, all but its acknowledgement,

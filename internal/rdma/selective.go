@@ -109,8 +109,8 @@ func (r *reorder) has(psn uint32) bool {
 }
 
 func (r *reorder) put(p *packet.Packet, side *packet.Side) {
+	r.mark(p.PSN, 1, true)
 	i := p.PSN & uint32(len(r.slot)-1)
-	r.here[i>>6] |= 1 << (i & 63)
 	r.slot[i] = held{p.VA, p.Payload, p.DMALen, p.RKey, p.Opcode, p.Flags, side != nil}
 	if side == nil {
 		return
@@ -124,14 +124,34 @@ func (r *reorder) put(p *packet.Packet, side *packet.Side) {
 // pop takes the packet with PSN psn out again, with its side record, if it has
 // one.
 func (r *reorder) pop(psn uint32) (packet.Packet, *packet.Side) {
+	r.mark(psn, 1, false)
 	i := psn & uint32(len(r.slot)-1)
-	r.here[i>>6] &^= 1 << (i & 63)
 	h := &r.slot[i]
 	p := packet.Packet{PSN: psn, VA: h.va, Payload: h.payload, DMALen: h.length, RKey: h.rkey, Opcode: h.opcode, Flags: h.flags}
 	if h.side {
 		return p, &r.side[i].Side
 	}
 	return p, nil
+}
+
+// mark says that n packets from psn on are here, or are not any more.
+func (r *reorder) mark(psn, n uint32, here bool) {
+	for k := range n {
+		i := (psn + k) & uint32(len(r.slot)-1)
+		r.here[i>>6] &^= 1 << (i & 63)
+		if here {
+			r.here[i>>6] |= 1 << (i & 63)
+		}
+	}
+}
+
+// psns is how many PSNs a request takes: of a READ one for each packet of the
+// response (IBTA 9.7.2).
+func (q *QP) psns(p *packet.Packet) uint32 {
+	if p.Opcode == OpReadRequest {
+		return q.packetsOf(p.DMALen)
+	}
+	return 1
 }
 
 // run counts how many packets from psn on are all here, or all missing, up to
@@ -172,7 +192,8 @@ func (r *reorder) gaps(epsn uint32, latest uint32) (g gaps) {
 // kept, and a NAK names what is missing if the packet opens a new gap or asks
 // for an answer. d is its distance from the expected PSN.
 func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side, d int64, ce bool, out *Replies) {
-	if d >= int64(q.cfg.Bitmap) {
+	n := q.psns(p)
+	if d+int64(n) > int64(q.cfg.Bitmap) {
 		q.discard() // the requester's window should not let it
 		return
 	}
@@ -186,11 +207,12 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side,
 	}
 	past := psnDiff(p.PSN, rx.end) // 0: right behind the highest so far
 	if past >= 0 {
-		rx.end = (p.PSN + 1) & psnMask
+		rx.end = (p.PSN + n) & psnMask
 	}
-	if !rx.has(p.PSN) {
+	if rx.run(p.PSN, false, n) == n {
 		rx.put(p, side)
-		q.held++
+		rx.mark(p.PSN, n, true)
+		q.held += n
 	}
 	if q.rspState == rspRNR {
 		return // the requester waits; it will send the expected packet again
@@ -218,24 +240,30 @@ func (q *QP) selectiveNAK(now units.Time, latest uint32, ce bool, out *Replies) 
 // inOrderSelective takes the expected packet and what was held behind it, and
 // answers once for all of them.
 func (q *QP) inOrderSelective(now units.Time, p *packet.Packet, side *packet.Side, ce bool, out *Replies) {
+	if n := q.psns(p); q.cold.reorder.run(q.epsn, false, n) < n {
+		q.discard() // a READ where other requests have arrived
+		return
+	}
 	if !q.take(now, p, side, ce, out) {
 		return
 	}
-	ask := p.Flags & packet.AckReq
+	ask := asks(p, false)
 	for q.held > 0 && q.cold.reorder.has(q.epsn) {
 		next, side := q.cold.reorder.pop(q.epsn)
-		q.held--
+		n := q.psns(&next)
+		q.cold.reorder.mark(q.epsn, n, false)
+		q.held -= n
 		if !q.take(now, &next, side, ce, out) {
 			return
 		}
-		ask |= next.Flags & packet.AckReq
+		ask = asks(&next, ask)
 	}
 	if q.held > 0 {
 		q.rspState = rspNAK
 		q.selectiveNAK(now, 0, ce, out)
 		return
 	}
-	if ask != 0 {
+	if ask {
 		q.reply(now, SynACK, (q.epsn-1)&psnMask, ce, out)
 	}
 }
@@ -286,7 +314,7 @@ func (q *QP) acknowledged(from, seq uint64) {
 		s.next = max(s.next, seq)
 		if seq < s.recover && q.need == 0 && q.reqState != reqRNR && !s.at(seq).again {
 			q.cold.rewinds++
-			q.want(seq)
+			q.wantOldest()
 			q.resume()
 		}
 	}
@@ -323,11 +351,11 @@ func (q *QP) missing(seq uint64, p *packet.Packet) {
 			if at >= q.high {
 				break
 			}
-			if q.lostAgain(at, latest) {
+			if q.lostAgain(at, latest, true) {
 				if q.need == was {
 					q.cold.rewinds++
 				}
-				q.want(at)
+				q.wantRequest(at)
 			}
 		}
 	}
@@ -338,7 +366,8 @@ func (q *QP) missing(seq uint64, p *packet.Packet) {
 }
 
 // lostAgain reports whether packet seq, which a NAK names, is to be sent again.
-func (q *QP) lostAgain(seq, latest uint64) bool {
+// packet latest was answered; exact: because of its latest transmission.
+func (q *QP) lostAgain(seq, latest uint64, exact bool) bool {
 	s := q.cold.score
 	if s == nil {
 		return true
@@ -351,7 +380,7 @@ func (q *QP) lostAgain(seq, latest uint64) bool {
 			return false
 		}
 		l := s.at(latest)
-		return latest >= m.after || latest > seq && l.again && !l.need && int32(l.order-m.order) > 0
+		return latest >= m.after || exact && latest > seq && l.again && !l.need && int32(l.order-m.order) > 0
 	}
 	return true
 }
@@ -367,7 +396,7 @@ func (q *QP) wantOnly(cause trigger) {
 	q.cold.rewinds++
 	q.cause = cause
 	if q.una < q.high {
-		q.want(q.una)
+		q.wantOldest()
 		if cause == byTimer {
 			q.cold.score.recover = q.high
 		}

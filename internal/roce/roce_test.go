@@ -273,3 +273,48 @@ func again(t *testing.T, name string, n int, b []byte, f wire.Frame) {
 		t.Errorf("%s packet %d came back as\n%x, %v, want\n%x", name, n, have, err, whole)
 	}
 }
+
+// What decodes has a packet, and the packet has a frame that decodes to it
+// again.
+func FuzzRead(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var w Writer
+	for _, op := range []wire.Opcode{wire.RCWriteOnlyImm, wire.RCAtomicAck, wire.UDSendOnlyImm, wire.CNPOpcode} {
+		p, s := random(r, op, true)
+		frame := wire.Frame{IPVersion: 6, Tagged: true}
+		if err := w.Fill(&frame, &p, &s); err != nil {
+			f.Fatal(err)
+		}
+		b, err := frame.Append(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		frame, err := wire.DecodeFrame(b)
+		if err != nil || frame.Kind != wire.FrameRoCEv2 {
+			return
+		}
+		var p, q packet.Packet
+		var s, side packet.Side
+		if _, err := Read(&frame, &p, &s); err != nil {
+			t.Fatal(err)
+		}
+		var w Writer
+		if err := w.Fill(&frame, &p, &s); err != nil {
+			t.Fatal(err)
+		}
+		again, err := frame.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := wire.DecodeFrame(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(&back, &q, &side); err != nil || p != q || !reflect.DeepEqual(s, side) {
+			t.Fatalf("%+v %+v came back as %+v %+v, %v", p, s, q, side, err)
+		}
+	})
+}

@@ -450,8 +450,12 @@ func (x *transcriptWorld) modify(q *transcriptQP, to string) {
 
 func (x *transcriptWorld) state(q *transcriptQP) {
 	c := q.Counters()
-	x.printf("%s %s, open %d, sent %d packets, again %d, delivered %d B, timeouts %d, discarded %d", q.name, q.stateText(), q.Open(),
+	x.printf("%s at %s: %s, open %d, sent %d packets, again %d, delivered %d B, timeouts %d, discarded %d", q.name, x.now, q.stateText(), q.Open(),
 		c.SentPackets, c.Retransmitted, c.DeliveredBytes, c.Timeouts, c.Discarded)
+	if q.CC() != nil {
+		rate, least := q.RateAt(x.now)
+		x.printf("  rate %s, least %s, CNPs sent %d, received %d", rate, least, c.CNPsSent, c.CNPsReceived)
+	}
 	if d := q.Dropped(); q.service != RC {
 		x.printf("  broken messages %d, without receive %d, too long %d, wrong Q_Keys %d", d.Broken, d.NoReceive, d.TooLong, d.BadQKey)
 	}

@@ -59,8 +59,9 @@ type builder struct {
 	source     []uint32
 	port       []int // global number of each node's port 0
 	memory     []memory
-	regionKey  []uint32      // by connection: the R_Key of its region at the responder
-	regionSize []units.Bytes // by connection: the memory of its messages at either side
+	handles    []*rdma.AddressHandle // by connection; nil but with UD
+	regionKey  []uint32              // by connection: the R_Key of its region at the responder
+	regionSize []units.Bytes         // by connection: the memory of its messages at either side
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -302,15 +303,8 @@ func preparation(h *scenario.Host) nic.Preparation {
 
 // ends are the two queue pairs of a connection.
 type ends struct {
-	requester, responder uint32 // numbers at their hosts
-}
-
-// post is the work request of message i.
-func (b *builder) post(i int, e ends) nic.Post {
-	m := &b.v.Plan.Messages[i]
-	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes}
-	b.address(&wr, m)
-	return nic.Post{At: m.Start, QP: e.requester, WR: wr}
+	requester, responder uint32        // numbers at their hosts
+	data                 packet.Packet // template of the requester's packets
 }
 
 // connect adds connection i's two queue pairs to their hosts.
@@ -323,7 +317,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	back := b.template(c, i, c.Dst, c.Src, qs)
 	back.Flags |= packet.Reverse
 	line := func(e topology.Endpoint) units.Rate { return b.g.LinkAt(e.Node, e.Port).Rate }
-	attrs := rdma.Attrs{Access: access(c), Receives: int64(c.Receives)}
+	attrs := rdma.Attrs{Access: access(c), Receives: int64(c.Receives), MaxRdAtomic: b.rdAtomic(c), MaxDestRdAtomic: b.v.NICs[dst.Node].MaxDestRdAtomic}
 	if b.v.Windows != nil {
 		attrs.Window = b.v.Windows[i]
 	}
@@ -331,10 +325,16 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	req := nic.QPSpec{Region: b.regionSize[i], Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
 	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
-	rsp.Setup = b.setup(dst.Node, back, line(dst), 0, attrs)
+	rsp.Setup = b.setup(dst.Node, back, line(dst), c.InitialRate, attrs) // READ responses are data
+	for _, end := range []struct {
+		setup *rdma.Setup
+		qp    uint32
+	}{{&req.Setup, qs}, {&rsp.Setup, qd}} {
+		end.setup.Service, end.setup.QKey, end.setup.QPN = rdma.Service(c.Service), qKey, end.qp
+	}
 	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)
-	return ends{qs, qd}
+	return ends{qs, qd, req.Data}
 }
 
 // template is the header of everything a queue pair sends to its peer.

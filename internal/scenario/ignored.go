@@ -70,6 +70,9 @@ func (r *resolver) warnStarts() {
 	for i := range r.v.Plan.Conns {
 		c := &r.v.Plan.Conns[i]
 		e := r.v.Graph.Endpoints[c.Src]
+		if c.Reads {
+			e = r.v.Graph.Endpoints[c.Dst]
+		}
 		if line := r.v.Graph.LinkAt(e.Node, e.Port).Rate; c.InitialRate > line {
 			r.warn("start above line", "%s: initial_rate %v is above the %v of %s's port, so flows start at %v",
 				r.v.Plan.Entries[c.Entry], c.InitialRate, line, r.v.Graph.Nodes[e.Node].Name, line)

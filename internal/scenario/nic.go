@@ -23,32 +23,34 @@ const sameAsData = 255
 
 // nicSettings is the `nic` section, and what `hosts` overrides.
 type nicSettings struct {
-	ackEvery int
-	ackClass int // -1: the data's
-	ackDSCP  int // -1: follows ackClass
-	cnpClass int
-	cnpDSCP  int // -1: follows cnpClass
-	rxBuffer units.Bytes
-	rxXOFF   units.Bytes // 0: rxBuffer less headroom
-	rxXON    units.Bytes // -1: half of XOFF
-	drain    units.Rate
-	coalesce string // receiver or sender; empty: as the DCQCN preset has it
-	pfc      pfcSettings
-	timeout  int // exponent; -1: the recovery's
-	retry    int
-	rnrRetry int
-	minRNR   int
-	recovery string // empty: the stack's
-	bitmap   int    // packets; 0: the default, or more for a larger window
-	window   window
-	mtu      units.Bytes
-	strict   uint8
-	weight   [fabric.Classes]uint8
-	ttl      int
-	mtt, qpc int        // entries of the caches; 0: room for all
-	miss     units.Time // of one fetch
-	host     hostSettings
-	obj      object
+	ackEvery         int
+	ackClass         int // -1: the data's
+	ackDSCP          int // -1: follows ackClass
+	cnpClass         int
+	cnpDSCP          int // -1: follows cnpClass
+	rxBuffer         units.Bytes
+	rxXOFF           units.Bytes // 0: rxBuffer less headroom
+	rxXON            units.Bytes // -1: half of XOFF
+	drain            units.Rate
+	coalesce         string // receiver or sender; empty: as the DCQCN preset has it
+	pfc              pfcSettings
+	timeout          int // exponent; -1: the recovery's
+	retry            int
+	rnrRetry         int
+	minRNR           int
+	recovery         string // empty: the stack's
+	bitmap           int    // packets; 0: the default, or more for a larger window
+	window           window
+	mtu              units.Bytes
+	strict           uint8
+	weight           [fabric.Classes]uint8
+	ttl              int
+	maxRd, maxDestRd int         // READs and atomics outstanding
+	maxInline        units.Bytes // payload in a work request
+	mtt, qpc         int         // entries of the caches; 0: room for all
+	miss             units.Time  // of one fetch
+	host             hostSettings
+	obj              object
 }
 
 // window is the limit on bytes in flight: none, bytes, or a multiple of the
@@ -74,14 +76,16 @@ const (
 func defaultNIC(pfc pfcSettings) nicSettings {
 	return nicSettings{ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, rxXON: -1,
 		pfc: pfc, timeout: -1, retry: 7, rnrRetry: 7, minRNR: 12,
-		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB, miss: cacheMiss, host: defaultHost()}
+		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB, miss: cacheMiss,
+		maxRd: rdma.DefaultRdAtomic, maxDestRd: rdma.DefaultRdAtomic, maxInline: defaultInline, host: defaultHost()}
 }
 
 // nicKeys are the keys of a nic section.
 func nicKeys() []string {
 	return []string{"ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
 		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "window",
-		"mtu", "scheduler", "ttl", "mtt_cache", "qpc_cache", "cache_miss"}
+		"mtu", "scheduler", "ttl", "mtt_cache", "qpc_cache", "cache_miss",
+		"max_rd_atomic", "max_dest_rd_atomic", "max_inline"}
 }
 
 // cacheMiss is the median DMA read of 64 B that Neugebauer et al. measured on a
@@ -116,10 +120,33 @@ func readNIC(o object, s *nicSettings) {
 	readPortMTU(o, &s.mtu)
 	readScheduler(o, &s.strict, &s.weight)
 	o.integer("ttl", &s.ttl, 1, 255)
+	readOutstanding(o, s)
 	readCache(o, "mtt_cache", &s.mtt)
 	readCache(o, "qpc_cache", &s.qpc)
 	if readCost(o, "cache_miss", &s.miss) && s.miss == 0 {
 		o.fail("cache_miss", "0 is no fetch over PCIe; give a time such as 547ns, or leave the caches out")
+	}
+}
+
+// defaultInline is the payload that RDMA performance tests put into WRITE work
+// requests (models 4.3), and maxInline more than any card's.
+const defaultInline, maxInline = 220 * units.Byte, 4 * units.KiB
+
+// readOutstanding reads the limits of READs and atomics, 8 bits in IBTA's
+// connection messages (12.7.29), of which devices have up to 128, and of inline
+// payload.
+func readOutstanding(o object, s *nicSettings) {
+	for _, k := range []struct {
+		key string
+		n   *int
+	}{{"max_rd_atomic", &s.maxRd}, {"max_dest_rd_atomic", &s.maxDestRd}} {
+		if text, ok := o.scalar(k.key); ok && text == "0" {
+			o.fail(k.key, "0 would let no READ or atomic through; give 1 to 128, such as 16")
+		}
+		o.integer(k.key, k.n, 1, 128)
+	}
+	if o.size("max_inline", &s.maxInline) && s.maxInline > maxInline {
+		o.fail("max_inline", "%v is more than any card takes; give at most %v", s.maxInline, units.Bytes(maxInline))
 	}
 }
 

@@ -32,6 +32,7 @@ func (r *resolver) resolveDevices() {
 	}
 	r.resolveWindows()
 	r.checkRecovery()
+	r.checkInline()
 }
 
 // checkPortMTUs refuses a path MTU whose packets a port cannot carry. A port's
@@ -76,6 +77,7 @@ func (r *resolver) resolveNIC(n int) {
 	out.AckClass, out.AckDSCP = r.ackClass(s)
 	r.recoverAs(s)
 	out.Transport = r.transportOf(s)
+	out.MaxRdAtomic, out.MaxDestRdAtomic = uint8(s.maxRd), uint8(s.maxDestRd)
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
 	headroom := units.Bytes(0)
 	for port := range node.Ports {

@@ -18,6 +18,7 @@ type resolver struct {
 	mtu      units.Bytes // path MTU
 	switches []switchSettings
 	nics     []nicSettings // both by node index
+	workload *node         // the list of entries
 	classes  uint8         // priorities that the workload's data uses
 	warned   []warning
 

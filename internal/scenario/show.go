@@ -176,6 +176,10 @@ func nicNotes() []record.Note {
 		note("nic.cnp_dscp", fmt.Sprint(cnpDSCP), "NVIDIA firmware defaults: cnp_dscp"),
 		note("nic.ack_class", "the data's", "assumed: answers keep the class of what they answer"),
 		note("nic.rx_buffer", n.rxBuffer.String(), "assumed, of the order that Swift (SIGCOMM 2020) names"),
+		note("nic.max_rd_atomic", fmt.Sprint(n.maxRd), "what ConnectX adapters report as max_qp_rd_atom"),
+		note("nic.max_dest_rd_atomic", fmt.Sprint(n.maxDestRd), "what ConnectX adapters report as max_qp_rd_atom"),
+		note("nic.max_inline", n.maxInline.String(), "RDMA performance tests, for WRITE"),
+		note("nic.cache_miss", n.miss.String(), "median DMA read of 64 B on a Xeon E5 (SIGCOMM 2018); with mtt_cache or qpc_cache"),
 		note("nic.ttl", fmt.Sprint(n.ttl), "the default that IANA recommends"),
 		note("nic.mtu", fmt.Sprintf("%d B", int64(n.mtu)), "assumed: jumbo frames; of the IP packet"),
 	}

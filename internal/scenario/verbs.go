@@ -26,7 +26,7 @@ func (r *resolver) readVerb(o object, opt *workload.Options) {
 		}
 	}
 	if !opt.Service.Allows(opt.Verb) {
-		o.fail("service", "%s carries no %s; use rc, or %s", opt.Service, opt.Verb, suggestList(allowedVerbs(opt.Service)))
+		o.fail("service", "%s carries no %s, only %s; use service: rc", opt.Service, opt.Verb, suggestList(allowedVerbs(opt.Service)))
 	}
 	o.boolean("fence", &opt.Fence)
 	if opt.Fence && opt.Service != workload.RC {
@@ -38,12 +38,40 @@ func (r *resolver) readVerb(o object, opt *workload.Options) {
 	}
 }
 
-// readUnbuilt refuses what the transport does not have yet.
+// checkInline refuses payload that does not fit the sender's work requests.
+func (r *resolver) checkInline() {
+	if r.d.err != nil {
+		return
+	}
+	for i := range r.v.Plan.Messages {
+		m := &r.v.Plan.Messages[i]
+		c := &r.v.Plan.Conns[m.Conn]
+		host := r.v.Graph.HostOf(c.Src)
+		if limit := r.nics[host].maxInline; c.Inline && m.Bytes > limit {
+			r.d.fail(r.entryPos(c.Entry), "workload[%d]: %v inline is more than the %v that a work request of %s takes; send less, raise max_inline, or leave inline out",
+				c.Entry, m.Bytes, limit, r.v.Graph.Nodes[host].Name)
+			return
+		}
+	}
+}
+
+// entryPos is the place of a workload entry.
+func (r *resolver) entryPos(entry int) pos {
+	if w := r.workload; w != nil && entry < len(w.items) {
+		return w.items[entry].pos
+	}
+	return pos{}
+}
+
+// readUnbuilt refuses what runs do not have yet.
 func readUnbuilt(o object, opt *workload.Options) {
-	if opt.Verb > workload.Send {
+	if opt.Verb >= workload.Read {
 		o.fail("verb", "%s is not built yet; use write or send", opt.Verb)
 	}
-	for _, key := range []string{"service", "fence", "inline", "srq", "receive_size"} {
+	if opt.Service != workload.RC {
+		o.fail("service", "%s is not built yet; use rc", opt.Service)
+	}
+	for _, key := range []string{"srq", "receive_size"} {
 		if o.has(key) {
 			o.fail(key, "is not built yet; leave it out")
 		}

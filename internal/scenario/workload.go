@@ -35,7 +35,7 @@ func (r *resolver) readWorkload(n *node) {
 		r.d.fail(at, "workload has no entries; give a list such as - incast: {from: [h0, h1], to: h4, size: 64MB}")
 		return
 	}
-	r.v.Plan = &workload.Plan{}
+	r.v.Plan, r.workload = &workload.Plan{}, n
 	for i, item := range n.items {
 		r.readEntry(item, i)
 	}
@@ -85,6 +85,7 @@ func (r *resolver) readEntry(item *node, i int) {
 		r.readSize(p, &opt, &size)
 	}
 	shared := r.readSharedReceives(p, &opt)
+	readUnbuilt(p, &opt)
 	if opt.Place.Order == workload.Random {
 		stream := rng.New(r.v.Seed, "workload/"+name+"/offset")
 		opt.Place.Stream = &stream
@@ -154,7 +155,6 @@ func (r *resolver) readOptions(o object) workload.Options {
 	opt.Path = r.readPath(o)
 	r.readUDPPorts(o, &opt)
 	r.readTriggers(o, &opt)
-	readUnbuilt(o, &opt)
 	r.warnIgnoredOptions(o, &opt)
 	return opt
 }

@@ -273,7 +273,7 @@ func (p *Plan) connect(entry, from, to, q int, o Options) int {
 		port = o.SrcPort + uint16(q)
 	}
 	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcPort: port, DstPort: o.DstPort, Class: o.Class, DSCP: o.DSCP,
-		Entry: entry, Path: o.Path, Service: o.Service, WrongRKey: o.WrongRKey, Denied: o.Denied,
+		Entry: entry, Path: o.Path, Service: o.Service, Reads: o.Verb == Read, WrongRKey: o.WrongRKey, Denied: o.Denied,
 		Receives: o.Receives, ReceiveSize: o.ReceiveSize, Region: o.Region, Fence: o.Fence, Inline: o.Inline,
 		InitialRate: o.InitialRate})
 	return k

@@ -111,6 +111,7 @@ type Conn struct {
 	// backwards.
 	Path    []int
 	Service Service
+	Reads   bool // the messages are READs: the data come from Dst
 	// WrongRKey makes every request to remote memory carry an R_Key the responder
 	// never issued.
 	WrongRKey bool

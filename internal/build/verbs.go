@@ -1,0 +1,57 @@
+package build
+
+import (
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// qKey is every UD queue pair's; what RDMA performance tests use.
+const qKey = 0x11111111
+
+// post is the work request of message i. Immediate data is the message's number;
+// CMP_SWAP puts 1 in place of 0, and FETCH_ADD adds 1.
+func (b *builder) post(i int, e ends) nic.Post {
+	m := &b.v.Plan.Messages[i]
+	c := &b.v.Plan.Conns[m.Conn]
+	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, Fence: c.Fence, Inline: c.Inline}
+	b.address(&wr, m)
+	switch m.Verb {
+	case workload.WriteImm, workload.SendImm:
+		wr.Imm = uint32(i)
+	case workload.SendInv:
+		wr.Imm = b.keyToInvalidate(c)
+	case workload.CompareSwap, workload.FetchAdd:
+		wr.Swap = 1
+	}
+	if c.Service == workload.UD {
+		wr.AH = b.handle(m.Conn, e)
+	}
+	return nic.Post{At: m.Start, QP: e.requester, WR: wr}
+}
+
+// keyToInvalidate registers a region at the responder that the message takes
+// back, as a client does that had lent it out for one request.
+func (b *builder) keyToInvalidate(c *workload.Conn) uint32 {
+	m := b.memory[b.g.Endpoints[c.Dst].Node].Memory
+	return mustRegister(m, rdma.Region{Base: memoryBase, Length: 1, Access: rdma.RemoteAll})
+}
+
+// handle is the address handle of a UD connection, one for all its messages.
+func (b *builder) handle(conn int, e ends) *rdma.AddressHandle {
+	if b.handles == nil {
+		b.handles = make([]*rdma.AddressHandle, len(b.v.Plan.Conns))
+	}
+	if b.handles[conn] == nil {
+		b.handles[conn] = &rdma.AddressHandle{Data: e.data, QKey: qKey}
+	}
+	return b.handles[conn]
+}
+
+// rdAtomic is how many READs and atomics a connection may have outstanding: what
+// its requester wants or its responder has room for, whichever is less, as
+// connection managers agree (IBTA 12.7.29, 12.7.30).
+func (b *builder) rdAtomic(c *workload.Conn) uint8 {
+	src, dst := b.g.Endpoints[c.Src].Node, b.g.Endpoints[c.Dst].Node
+	return min(b.v.NICs[src].MaxRdAtomic, b.v.NICs[dst].MaxDestRdAtomic)
+}

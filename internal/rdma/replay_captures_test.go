@@ -65,9 +65,6 @@ func replayParts() map[string]sides {
 // notYet marks what internal/rdma does not do yet.
 const notYet = "not modelled yet"
 
-// later are captures of verbs and services that internal/rdma lacks.
-var later = map[string]bool{"uc_pingpong": true, "ud_pingpong": true}
-
 // Every capture, every side that is one, in both roles.
 func TestReplayCaptures(t *testing.T) {
 	root := os.Getenv("HOPSCOPE_DATA")
@@ -93,7 +90,7 @@ func TestReplayCaptures(t *testing.T) {
 			for _, role := range []role{responder, requester} {
 				if x.has(side, role) {
 					t.Run(fmt.Sprintf("%s/side %d as %v", base, side, role), func(t *testing.T) {
-						replayOne(t, x, side, mtu, role, parts[base][side], later[base])
+						replayOne(t, x, side, mtu, role, parts[base][side])
 					})
 				}
 			}
@@ -101,12 +98,9 @@ func TestReplayCaptures(t *testing.T) {
 	}
 }
 
-func replayOne(t *testing.T, x exchange, side, mtu int, role role, p part, later bool) {
+func replayOne(t *testing.T, x exchange, side, mtu int, role role, p part) {
 	if why := p.without[role]; why != "" {
 		t.Skip(why)
-	}
-	if later {
-		t.Skip(notYet)
 	}
 	n, diffs := x.replay(side, mtu, role, p)
 	for _, d := range diffs[:min(8, len(diffs))] {

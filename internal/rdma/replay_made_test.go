@@ -62,6 +62,11 @@ func with(s step, word uint32) step {
 	return s
 }
 
+func datagram(s step, from, qkey uint32) step {
+	s.DETH = wire.DETH{SrcQP: from, QKey: qkey}
+	return s
+}
+
 // made turns steps into an exchange, by way of the bytes.
 func made(steps []step) (x exchange, err error) {
 	for i, s := range steps {
@@ -116,6 +121,16 @@ func madeExchanges() []madeExchange {
 			atomicOf(asked(0, wire.RCFetchAdd, 78, true, 0), 0x1100, 5, 0), found(response(wire.RCAtomicAck, 78, 6, 0), 7),
 			atomicOf(asked(0, wire.RCCmpSwap, 79, true, 0), 0x1108, 9, 8), found(response(wire.RCAtomicAck, 79, 7, 0), 8),
 		}},
+		{name: "UC", steps: []step{
+			asked(0, wire.UCSendFirst, 90, false, 1024), with(asked(0, wire.UCSendLastImm, 91, false, 2), 3),
+			withRETH(asked(0, wire.UCWriteFirst, 92, false, 1024), 0x1000, 0x100, 2049), asked(0, wire.UCWriteMiddle, 93, false, 1024),
+			asked(0, wire.UCWriteLast, 94, false, 1),
+			asked(1, wire.UCSendOnly, 0x77, false, 0), with(withRETH(asked(1, wire.UCWriteOnlyImm, 0x78, false, 5), 0x1000, 0x100, 5), 6),
+		}},
+		{name: "UD", steps: []step{
+			datagram(asked(0, wire.UDSendOnly, last, false, 1024), 0x11, 0x12), datagram(asked(1, wire.UDSendOnly, 0x5, false, 0), 0x12, 0x12),
+			datagram(with(asked(0, wire.UDSendOnlyImm, 0, false, 3), 0xfeed), 0x11, 0x12),
+		}},
 		{name: "an atomic that is not aligned", steps: []step{
 			atomicOf(asked(0, wire.RCFetchAdd, 80, true, 0), 0x1104, 5, 0), answered(1, 80, wire.SyndromeInvalidRequest, 0),
 		}, parts: sides{{status: RemInvReq}}},
@@ -152,7 +167,7 @@ func TestReplayMade(t *testing.T) {
 			for _, role := range []role{responder, requester} {
 				if x.has(side, role) {
 					t.Run(fmt.Sprintf("%s/side %d as %v", m.name, side, role), func(t *testing.T) {
-						replayOne(t, x, side, 1024, role, m.parts[side], false)
+						replayOne(t, x, side, 1024, role, m.parts[side])
 					})
 				}
 			}

@@ -38,6 +38,10 @@ func (c *captured) String() string { return fmt.Sprintf("frame %d", c.number) }
 // request says whether the frame is a request, else it is an answer.
 func (c *captured) request() bool { return c.p.Kind == packet.Data }
 
+// flags are those of the opcode, whose lower five bits mean the same in every
+// service (IBTA 9.2.1).
+func (c *captured) flags() uint8 { return opFlags(c.p.Opcode & 0x1f) }
+
 // exchange is the RoCEv2 frames of two queue pairs in order.
 type exchange []captured
 
@@ -131,6 +135,7 @@ type replay struct {
 	open, inbox, local opened
 	before             []byte      // the first, as it was
 	back               map[int]int // where in our memory what frames asked for goes
+	ah                 AddressHandle
 	// The latest answer taken, by our clock and by the capture's.
 	heard, heardAt units.Time
 }
@@ -154,10 +159,24 @@ func (r *replay) connect() {
 		if f := &r.x[i]; f.from == r.side {
 			s.Data = packet.Packet{DestQP: f.p.DestQP, DSCP: f.p.DSCP, ECN: f.p.ECN, TTL: f.p.TTL}
 			s.Ack, s.CNP = s.Data, s.Data
+			s.Service = serviceOf(f)
+			s.QKey, s.QPN = f.s.QKey, f.s.SrcQP
+			r.ah = AddressHandle{Data: s.Data, QKey: f.s.QKey}
 			break
 		}
 	}
 	r.q.Connect(&s, 0)
+}
+
+// serviceOf is the service that the upper three bits of the opcode name.
+func serviceOf(f *captured) Service {
+	switch f.p.Opcode >> 5 {
+	case 1:
+		return UC
+	case 3:
+		return UD
+	}
+	return RC
 }
 
 // attrs takes the first PSNs from the exchange, and the memory from what the
@@ -199,7 +218,7 @@ func (r *replay) attrs() Attrs {
 func (r *replay) payload(side int) (n uint32) {
 	for i := range r.x {
 		if f := &r.x[i]; f.request() && f.from == side {
-			n += f.p.Payload + uint32(f.asksFor())
+			n += f.p.Payload + uint32(f.asksFor()) + f.grhRoom()
 		}
 	}
 	return n
@@ -212,6 +231,14 @@ func (c *captured) asksFor() int {
 		return int(c.p.DMALen)
 	case ext&wire.ExtAtomicETH != 0:
 		return int(AtomicBytes)
+	}
+	return 0
+}
+
+// grhRoom is what a datagram takes in a receive buffer besides its payload.
+func (c *captured) grhRoom() uint32 {
+	if serviceOf(c) == UD {
+		return GRHRoom
 	}
 	return 0
 }
@@ -383,7 +410,7 @@ func (r *replay) pollAnswers(take func(*packet.Packet, *packet.Side)) {
 }
 
 // placed compares memory with what the requests that the side took make of it:
-// up to the last that it acknowledged, each PSN once.
+// up to the last that it acknowledged, each PSN once; all of an unreliable service.
 func (r *replay) placed() {
 	open, inbox := bytes.Clone(r.before), []byte{}
 	var next uint32
@@ -391,7 +418,10 @@ func (r *replay) placed() {
 	started, last := false, r.acknowledged()
 	for i := range r.x {
 		f := &r.x[i]
-		if f.from == r.side || !f.request() || started && f.p.PSN != next || last == nil || psnDiff(f.p.PSN, *last) > 0 {
+		if f.from == r.side || !f.request() || started && f.p.PSN != next {
+			continue
+		}
+		if r.q.service == RC && (last == nil || psnDiff(f.p.PSN, *last) > 0) {
 			continue
 		}
 		started, next = true, (f.p.PSN+r.packets(f))&psnMask
@@ -401,8 +431,8 @@ func (r *replay) placed() {
 		switch n := uint64(len(f.s.Data)); {
 		case f.frame.BTH.Opcode.Ext()&wire.ExtAtomicETH != 0:
 			atomic(open[f.p.VA-r.open.Base:], f)
-		case opFlags(f.p.Opcode)&opWrite == 0:
-			inbox = append(inbox, f.s.Data...)
+		case f.flags()&opWrite == 0:
+			inbox = append(append(inbox, make([]byte, f.grhRoom())...), f.s.Data...)
 		case n > 0:
 			copy(open[va-r.open.Base:], f.s.Data)
 			va += n
@@ -539,6 +569,10 @@ func (r *replay) end(posted uint32) {
 	if reason, _ := r.q.Poll(r.now, &p); reason == Sent {
 		r.differ("at the end: ours sends %s, want nothing", text(&p, &packet.Side{}))
 	}
+	for r.q.service != RC && r.q.Deadline() != units.Never { // the last bits leave
+		r.now = r.q.Deadline()
+		r.q.Expire(r.now)
+	}
 	if r.part.expire {
 		r.now = r.q.Deadline()
 		r.q.Expire(r.now)
@@ -563,13 +597,13 @@ func (r *replay) end(posted uint32) {
 }
 
 // starts says whether a request begins a message.
-func starts(f *captured) bool { return opFlags(f.p.Opcode)&opFirst != 0 }
+func starts(f *captured) bool { return f.flags()&opFirst != 0 }
 
 // workRequest is what the side was asked to do by the message that begins with
 // frame i: its bytes are those of all its packets.
 func (r *replay) workRequest(i int) WorkRequest {
 	first := &r.x[i]
-	w := WorkRequest{VA: first.p.VA, RKey: first.p.RKey, LKey: r.local.key, LVA: uint64(len(r.local.Data))}
+	w := WorkRequest{VA: first.p.VA, RKey: first.p.RKey, LKey: r.local.key, LVA: uint64(len(r.local.Data)), AH: &r.ah}
 	if n := first.asksFor(); n > 0 || first.frame.BTH.Opcode == wire.RCReadRequest {
 		w.Bytes, w.Swap, w.Compare = units.Bytes(n), first.s.Swap, first.s.Compare
 		r.back[first.number] = len(r.local.Data)
@@ -586,7 +620,7 @@ func (r *replay) workRequest(i int) WorkRequest {
 		r.local.Data = append(r.local.Data, f.s.Data...)
 		w.Bytes += units.Bytes(f.p.Payload)
 		psn = (psn + 1) & psnMask
-		if opFlags(f.p.Opcode)&opLast != 0 {
+		if f.flags()&opLast != 0 {
 			w.Verb, w.Imm = verbOf(f), f.s.Imm
 			break
 		}
@@ -596,7 +630,7 @@ func (r *replay) workRequest(i int) WorkRequest {
 
 // verbOf is the verb that the last packet of a message tells.
 func verbOf(f *captured) Verb {
-	write, ext := opFlags(f.p.Opcode)&opWrite != 0, f.frame.BTH.Opcode.Ext()
+	write, ext := f.flags()&opWrite != 0, f.frame.BTH.Opcode.Ext()
 	switch {
 	case f.frame.BTH.Opcode == wire.RCReadRequest:
 		return Read

@@ -27,6 +27,7 @@ type World struct {
 	Accounts   []nic.MessageAccount // likewise
 	Responders []Responder          // by index in Plan.Conns
 	Place      []Place              // where each port is, by global number
+	Carried    *Carried             // nil unless the run carries data
 }
 
 // Responder is the queue pair that answers a connection's requests.
@@ -325,6 +326,9 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	req := nic.QPSpec{Region: b.regionSize[i], Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
 	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
+	if b.Carried != nil {
+		attrs.Inbox = b.Carried.Inboxes[i].Inbox
+	}
 	rsp.Setup = b.setup(dst.Node, back, line(dst), c.InitialRate, attrs) // READ responses are data
 	for _, end := range []struct {
 		setup *rdma.Setup

@@ -53,6 +53,9 @@ func (b *builder) registerMemory() {
 		}
 	}
 	b.registerRegions()
+	if b.v.CarryData {
+		b.carry()
+	}
 }
 
 func mustRegister(m *rdma.Memory, r rdma.Region) uint32 {
@@ -77,9 +80,10 @@ func access(c *workload.Conn) rdma.Access {
 	return a
 }
 
-// address fills in the memory that the work request of message m names.
-func (b *builder) address(wr *rdma.WorkRequest, m *workload.Message) {
-	wr.VA, wr.RKey = memoryBase+uint64(m.Offset), b.regionKey[m.Conn]
+// address fills in the memory that the work request of message i names.
+func (b *builder) address(wr *rdma.WorkRequest, i int) {
+	m := &b.v.Plan.Messages[i]
+	wr.VA, wr.RKey = memoryBase+uint64(m.Offset), b.remoteKey(i)
 	if b.v.Plan.Conns[m.Conn].WrongRKey {
 		wr.RKey ^= 0x5a // a key that is out of date
 	}

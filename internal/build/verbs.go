@@ -15,7 +15,6 @@ func (b *builder) post(i int, e ends) nic.Post {
 	m := &b.v.Plan.Messages[i]
 	c := &b.v.Plan.Conns[m.Conn]
 	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, Fence: c.Fence, Inline: c.Inline}
-	b.address(&wr, m)
 	switch m.Verb {
 	case workload.WriteImm, workload.SendImm:
 		wr.Imm = uint32(i)
@@ -24,6 +23,8 @@ func (b *builder) post(i int, e ends) nic.Post {
 	case workload.CompareSwap, workload.FetchAdd:
 		wr.Swap = 1
 	}
+	b.address(&wr, i)
+	b.carried(&wr, i)
 	if c.Service == workload.UD {
 		wr.AH = b.handle(m.Conn, e)
 	}
@@ -34,7 +35,7 @@ func (b *builder) post(i int, e ends) nic.Post {
 // back, as a client does that had lent it out for one request.
 func (b *builder) keyToInvalidate(c *workload.Conn) uint32 {
 	m := b.memory[b.g.Endpoints[c.Dst].Node].Memory
-	return mustRegister(m, rdma.Region{Base: memoryBase, Length: 1, Access: rdma.RemoteAll})
+	return mustRegister(m, rdma.Region{Base: memoryBase, Length: 1, Access: rdma.RemoteAll, Invalidatable: true})
 }
 
 // handle is the address handle of a UD connection, one for all its messages.

@@ -262,6 +262,9 @@ func outcome(ctx context.Context, r *record.Run, err error) error {
 		return interrupted(ctx, fmt.Errorf("interrupted at %s; the results cover what ran until then", metrics.FormatTimeDigits(r.EndPS, 4)))
 	case err != nil:
 		return failure(err)
+	case r.Data != nil && r.Data.Differ > 0:
+		return failure(fmt.Errorf("data: %d of %s differ, which is a fault of this program; the first: %s",
+			r.Data.Differ, many(r.Data.Messages+r.Data.Refused, "message", "s"), r.Data.Faults[0]))
 	case r.Stopped == "deadlock":
 		return failure(fmt.Errorf("deadlock at %s with %s open; the report names the ports that hold",
 			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s")))

@@ -212,6 +212,9 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 	if err != nil || r == nil {
 		return outcome{}, err
 	}
+	if r.Data != nil && r.Data.Differ > 0 {
+		return outcome{}, fmt.Errorf("data: %d messages differ, which is a fault of this program; the first: %s", r.Data.Differ, r.Data.Faults[0])
+	}
 	s := metrics.Summarise(r)
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
 	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger = nil, nil, nil, nil

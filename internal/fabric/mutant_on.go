@@ -25,6 +25,7 @@ var (
 	mutantCountRefresh  = mutant("count-refresh")
 	mutantExtraCredit   = mutant("extra-credit")
 	mutantLostBlock     = mutant("lost-block")
+	mutantStaleSide     = mutant("stale-side")
 )
 
 func mutant(name string) bool { return os.Getenv("HOPSCOPE_MUTANT") == name }

@@ -89,6 +89,9 @@ func (n *Net) AddSide(pk *packet.Packet, side *packet.Side) {
 	if r.side == 0 {
 		r.side = n.sides.alloc()
 	}
+	if mutantStaleSide && r.side%16 == 15 {
+		return
+	}
 	n.sides.all[r.side].Set(side)
 }
 

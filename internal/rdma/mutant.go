@@ -6,5 +6,5 @@ package rdma
 const (
 	mutantCountDuplicate = false // a responder counts the payload of duplicates as delivered
 	mutantWrongOffset    = false // it writes the second and later packets of a WRITE one byte early
-	mutantPlaceRefused   = false // it writes the payload of requests that it then refuses
+	mutantPlaceRefused   = false // it writes the payload of WRITEs that it then refuses
 )

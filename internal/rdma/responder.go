@@ -105,7 +105,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 	if f&opReads != 0 {
 		return q.takeRead(now, p, side, ce, out)
 	}
-	if mutantPlaceRefused && side != nil {
+	if mutantPlaceRefused && side != nil && write {
 		q.place(p, side, first, last, write)
 	}
 	if first {

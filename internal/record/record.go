@@ -192,6 +192,19 @@ type Note struct {
 	Source string `json:"source"`
 }
 
+// Data is what a run that carries data found when it compared what each message
+// brought with what it was to bring.
+type Data struct {
+	Messages int   `json:"messages"` // completed with success and compared
+	Bytes    int64 `json:"bytes"`    // of them
+	Differ   int   `json:"differ"`   // messages that are not as they should be: a fault of the program
+	Refused  int   `json:"refused"`  // ended in an access error; they are to have written nothing
+	Lost     int   `json:"lost"`     // of an unreliable service, and did not arrive whole
+	// Checksum is the CRC-64 (ECMA-182) of all that arrived, in order of messages.
+	Checksum string   `json:"checksum"`
+	Faults   []string `json:"faults,omitempty"` // the first that differ
+}
+
 // Run is everything a run wrote down.
 type Run struct {
 	Scenario     string     `json:"scenario"`
@@ -226,6 +239,7 @@ type Run struct {
 	QPs        []QP     `json:"qps"`
 	Ports      []Port   `json:"ports"`
 	Ledger     []Entry  `json:"ledger"`
+	Data       *Data    `json:"data,omitempty"` // nil unless the run carried data
 	// Pauses lists every pause and resumption in order of time, then node and
 	// port, when the run was asked to trace them.
 	Pauses []PauseEvent `json:"-"`

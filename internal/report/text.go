@@ -104,6 +104,34 @@ func (t *text) header() {
 	if r.Stopped == "stalled" {
 		t.prose(fmt.Sprintf("STALLED: %s, no port holds anything, and %s", open(r.OpenMessages), metrics.WhyStalled(r)), t.paint.fail)
 	}
+	t.data()
+}
+
+// data says what the comparison of the bytes carried found.
+func (t *text) data() {
+	d := t.r.Data
+	if d == nil {
+		return
+	}
+	messages := metrics.FormatCount(int64(d.Messages)) + " messages"
+	if d.Messages == 1 {
+		messages = "1 message"
+	}
+	s := fmt.Sprintf("data: %s, %s checked, %d differ", messages, units.Bytes(d.Bytes).Human(), d.Differ)
+	if d.Refused > 0 {
+		s += fmt.Sprintf("; %d refused", d.Refused)
+	}
+	if d.Lost > 0 {
+		s += fmt.Sprintf("; %d did not arrive whole", d.Lost)
+	}
+	if d.Differ == 0 {
+		t.prose(s, plain)
+		return
+	}
+	t.prose(strings.ToUpper(s[:1])+s[1:]+": the program is wrong", t.paint.fail)
+	for _, f := range d.Faults {
+		t.prose("  "+f, t.paint.fail)
+	}
 }
 
 // ending says when and why the run ended.

@@ -371,6 +371,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		}
 	}
 	r.recordPaths(out)
+	out.Data = r.checkData()
 	return out
 }
 

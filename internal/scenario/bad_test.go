@@ -57,6 +57,8 @@ func TestBadInput(t *testing.T) {
 		{"bad seed", "seed: -1\n" + base, `s.yaml:1:7: seed: "-1" is not a whole number from 0 to 2^64-1`},
 		{"packet payload", "mtu: 1024\npacket_payload: 2KB\n" + base, `s.yaml:2:17: packet_payload: 2KB is not from 1B to the path MTU of 1024 B; RC packets other than a message's last carry exactly the path MTU unless this says less`},
 		{"quantum longer than a frame", "time_quantum: 1us\n" + base, `s.yaml:1:15: time_quantum: 1us is longer than a full frame takes at 100Gbps; give at most 335.52ns`},
+		{"too much to carry", "carry_data: true\n" + strings.Replace(base, "1MB", "300MB", 1), `s.yaml:1:13: carry_data: 2 messages need more than 1 GB of memory for their bytes, at either end; send fewer or smaller ones, or leave carry_data out`},
+		{"carry what", "carry_data: yes\n" + base, `s.yaml:1:13: carry_data: "yes" is neither true nor false`},
 		{"mtu", "mtu: 9000\n" + base, `s.yaml:1:6: mtu: "9000" is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)`},
 		{"mtu no frame can carry", "switch: {mtu: 1500}\n" + base, `s.yaml:1:15: a packet of path MTU 4096 is 4156 B long and does not fit the port MTU 1500 of leaf1; lower mtu or raise the port MTU`},
 		{"kmin above kmax", base + "switch: {ecn: {kmin: 2MB, kmax: 1MB}}\n", `s.yaml:6:22: switch.ecn: kmin 2MB is above kmax 1MB; marking starts at kmin and is certain above kmax`},

@@ -206,7 +206,7 @@ func nameOf(file string) string {
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
 	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
-		"mtu", "packet_payload", "vlan", "dcqcn", "measure", "stop", "time_quantum", "triggers", "workload", "ns3"}
+		"mtu", "packet_payload", "vlan", "dcqcn", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -234,6 +234,7 @@ func (r *resolver) resolve(root *node) {
 	r.checkPairs(o)
 	r.resolveDevices()
 	r.notes(o)
+	r.checkCarried(o)
 	r.warnings()
 }
 
@@ -270,6 +271,7 @@ func (r *resolver) readHeader(o object) {
 		o.fail("stop", "0 ends before anything happens; give a later time, or leave stop out to run until all is done")
 	}
 	o.time("time_quantum", &v.TimeQuantum)
+	o.boolean("carry_data", &v.CarryData)
 	r.header = o
 	r.readMeasure(o)
 }

@@ -19,6 +19,7 @@ type Valid struct {
 	Stack             string
 	Seed              uint64
 	TimeQuantum       units.Time // times of the wire and of pacing are truncated to this; 0: picoseconds, rounded up
+	CarryData         bool       // messages have real bytes, which are checked at the end
 	Stop              units.Time // Never: run to quiescence
 	MeasureFrom       units.Time // Never: no measure window
 	MeasureTo         units.Time

@@ -138,7 +138,7 @@ func madeExchanges() []madeExchange {
 			asked(0, wire.RCSendFirst, 20, false, 1024), asked(0, wire.RCSendLast, 22, true, 9),
 			answered(1, 21, wire.SyndromePSNSequence, 0),
 			asked(0, wire.RCSendMiddle, 21, false, 1024), asked(0, wire.RCSendLast, 22, true, 9), answered(1, 22, ack, 1),
-		}, parts: sides{{except: map[role]exceptions{requester: {lost: frames(2, 2, "lost")}}}}},
+		}, parts: sides{{lossy: lossy(requester), except: map[role]exceptions{requester: {lost: frames(2, 2, "lost")}}}, {lossy: lossy(responder)}}},
 		{name: "a lost acknowledgement", steps: []step{
 			asked(0, wire.RCSendOnly, 30, true, 64), asked(0, wire.RCSendOnly, 30, true, 64), answered(1, 30, ack, 1),
 			asked(0, wire.RCSendOnly, 31, true, 64), answered(1, 31, ack, 2),
@@ -199,7 +199,7 @@ func TestReplayNotices(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, diffs := x.replay(steps[i].from, 1024, role, part{}); len(diffs) == 0 {
+			if _, diffs := x.replay(steps[i].from, 1024, "nic", role, part{}); len(diffs) == 0 {
 				t.Errorf("%s of frame %d changed and nobody noticed", name, i+1)
 			}
 		}

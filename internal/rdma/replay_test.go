@@ -103,6 +103,7 @@ type part struct {
 	open     int    // work requests that do not complete
 	// without are the roles that are not replayed, with the reason.
 	without map[role]string
+	lossy   map[role]bool // packets of several are lost: the recovery shows
 	except  map[role]exceptions
 	expire  bool // the timer runs out at the end
 }
@@ -123,14 +124,15 @@ type replay struct {
 	side int
 	part part
 	exceptions
-	mtu   int
-	now   units.Time
-	q     QP
-	cq    CompletionQueue
-	diffs []string
-	used  int // exceptions met
-	w     roce.Writer
-	sent  int // of ours, compared
+	mtu    int
+	preset string // of the transport
+	now    units.Time
+	q      QP
+	cq     CompletionQueue
+	diffs  []string
+	used   int // exceptions met
+	w      roce.Writer
+	sent   int // of ours, compared
 	// Memory open to the peer, memory for its SENDs, and that of our own messages.
 	open, inbox, local opened
 	before             []byte      // the first, as it was
@@ -146,7 +148,7 @@ func (r *replay) differ(format string, args ...any) {
 
 // connect sets up our queue pair as the side it stands for.
 func (r *replay) connect() {
-	c, err := Preset("nic")
+	c, err := Preset(r.preset)
 	if err != nil {
 		panic(err)
 	}
@@ -652,8 +654,8 @@ func verbOf(f *captured) Verb {
 
 // run replays a side in one role and returns how many packets were compared and
 // what differs.
-func (x exchange) replay(side, mtu int, role role, p part) (compared int, diffs []string) {
-	r := &replay{back: map[int]int{}, x: x, side: side, mtu: mtu, part: p, exceptions: p.except[role]}
+func (x exchange) replay(side, mtu int, preset string, role role, p part) (compared int, diffs []string) {
+	r := &replay{back: map[int]int{}, x: x, side: side, mtu: mtu, preset: preset, part: p, exceptions: p.except[role]}
 	if role == requester {
 		r.request()
 	} else {

@@ -60,6 +60,19 @@ func readHost(o object, s *hostSettings) {
 	readCost(o, "connect", &s.Connect)
 }
 
+// hostNotes lists what the host section says.
+func (r *resolver) hostNotes(o object) {
+	h := object{r.d, orEmpty(o.n.get("host")), "host"}
+	costs := object{r.d, orEmpty(h.n.get("registration")), "host.registration"}
+	for _, from := range []object{h, costs} {
+		for _, f := range from.n.fields {
+			if f.value.kind == scalarNode {
+				r.note(from.path+"."+f.key, f.value.text, fromScenario)
+			}
+		}
+	}
+}
+
 // readCost reads a time that something takes.
 func readCost(o object, key string, t *units.Time) bool {
 	ok := o.time(key, t)

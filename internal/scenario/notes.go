@@ -34,6 +34,7 @@ func (r *resolver) notes(o object) {
 	for i := range r.v.Transports {
 		r.transportNotes(o, i)
 	}
+	r.hostNotes(o)
 	if r.v.DCQCN == nil {
 		return
 	}

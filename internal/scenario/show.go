@@ -14,7 +14,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, or a table of
 // defaults.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, transport, wire, switch or nic
+	Kind    string        `json:"kind"` // stack, dcqcn, transport, wire, switch, nic or workload
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -29,7 +29,8 @@ func Sheets() []Sheet {
 	out = append(out, dcqcnSheets()...)
 	out = append(out, transportSheets()...)
 	out = append(out, wireSheets()...)
-	return append(out, switchSheets()...)
+	out = append(out, switchSheets()...)
+	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})
 }
 
 // Show returns the sheets of a name, "nvidia", or of a kind and name,

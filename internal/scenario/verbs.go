@@ -1,8 +1,11 @@
 package scenario
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -85,6 +88,34 @@ func allowedVerbs(s workload.Service) []string {
 		if s.Allows(workload.Verb(i)) {
 			out = append(out, name)
 		}
+	}
+	return out
+}
+
+// verbNotes says of each verb who posts it, what it takes at the other end, and
+// the services that carry it.
+func verbNotes() (out []record.Note) {
+	rights := map[workload.Access]string{workload.RemoteWrite: "REMOTE_WRITE", workload.RemoteRead: "REMOTE_READ", workload.RemoteAtomic: "REMOTE_ATOMIC"}
+	for i, name := range workload.VerbNames() {
+		v := workload.Verb(i)
+		poster := "from"
+		if v == workload.Read {
+			poster = "to"
+		}
+		var needs, carried []string
+		if v.TakesReceive() {
+			needs = append(needs, "a receive")
+		}
+		if right := rights[v.Right()]; right != "" {
+			needs = append(needs, right)
+		}
+		for k, service := range serviceNames() {
+			if workload.Service(k).Allows(v) {
+				carried = append(carried, service)
+			}
+		}
+		out = append(out, note("workload.verb "+name, fmt.Sprintf("%s: posted by `%s`; takes %s at its peer; over %s",
+			v, poster, strings.Join(needs, " and "), strings.Join(carried, ", ")), "IBTA 9.2.1, 10.7.2, ibv_post_send(3)"))
 	}
 	return out
 }

@@ -33,19 +33,13 @@ type depGraph struct {
 // nothing for them either.
 func (t *Tables) CreditLoops(sl uint8) *Loops {
 	g := newDepGraph(t)
-	f := t.Fabric
-	for lid, owner := range t.Owner {
-		if owner < 0 {
-			continue
-		}
-		e := f.Endports[owner]
-		home := f.leafOf(e)
-		if f.Nodes[e.Node].Kind == Switch || home < 0 {
-			continue
-		}
+	for j, lids := range t.lidsOfLeaves() {
 		for i, leaf := range t.leaves {
-			if t.Layer == nil && sl == 0 || t.Layer != nil && t.Layer[i][t.leafIndex[home]] == sl {
-				g.addPath(leaf, home, LID(lid))
+			if t.Layer == nil && sl != 0 || t.Layer != nil && t.Layer[i][j] != sl {
+				continue
+			}
+			for _, lid := range lids {
+				g.addPath(leaf, t.leaves[j], lid, nil)
 			}
 		}
 	}
@@ -66,22 +60,25 @@ func newDepGraph(t *Tables) *depGraph {
 	return g
 }
 
-// addPath adds the dependencies of the path from leaf to lid, whose leaf is home.
-func (g *depGraph) addPath(leaf, home int, lid LID) {
+// addPath adds the dependencies of the path from leaf to lid, whose leaf is home,
+// and appends those that are new to added.
+func (g *depGraph) addPath(leaf, home int, lid LID, added []edge) []edge {
 	f := g.t.Fabric
 	before := int32(-1)
 	for n, steps := leaf, 0; n != home && steps <= len(f.Nodes); steps++ {
 		p := g.t.Lookup(n, lid)
 		if p == NoPort || p == 0 || int(p) >= len(f.Nodes[n].Ports) || !f.isSwitch(f.Nodes[n].Ports[p].Peer) {
-			return
+			break
 		}
 		c := int32(g.first[n] + int(p))
 		if before >= 0 && !slices.Contains(g.next[before], c) {
 			g.next[before] = append(g.next[before], c)
+			added = append(added, edge{before, c})
 		}
 		before = c
 		n = f.Nodes[n].Ports[p].Peer
 	}
+	return added
 }
 
 // loops finds the strongly connected components with more than one channel, and

@@ -499,3 +499,57 @@ func TestRecover(t *testing.T) {
 		t.Errorf("recovery takes %v, want %v", r.Total(), want)
 	}
 }
+
+// Service levels break every loop of shortest paths, and trees need one. On a
+// ring with an odd number of switches two do, as with a dateline. With an even
+// number n the paths between opposite switches lead the same way round both ways
+// here (the lowest port breaks the tie), so that each of the n/2 pairs covers the
+// ring but for two dependencies; as both ways share a level, no two pairs fit one,
+// and n/2 are needed. With one level too few it is an error that says so.
+func TestServiceLevels(t *testing.T) {
+	for n := 5; n <= 10; n++ {
+		want := 2
+		if n%2 == 0 {
+			want = n / 2
+		}
+		f := ring(t, n, 1)
+		tables := routed(t, f, Options{Engine: "minhop"})
+		if err := tables.AssignSLs(want - 1); err == nil || !strings.Contains(err.Error(), " service levels do not break all credit loops") {
+			t.Errorf("ring of %d on %d levels: %v", n, want-1, err)
+		}
+		if tables.Layer != nil || tables.CreditLoops(0).Knots == 0 {
+			t.Errorf("ring of %d: a refused assignment left something", n)
+		}
+		if err := tables.AssignSLs(8); err != nil || tables.Layers != want {
+			t.Fatalf("ring of %d: %d levels (%v), want %d", n, tables.Layers, err, want)
+		}
+		for sl := range tables.Layers + 1 {
+			l := tables.CreditLoops(uint8(sl))
+			if l.Knots != 0 || (sl < tables.Layers) != (l.Dependencies > 0) {
+				t.Errorf("ring of %d, SL %d: %d knots, %d dependencies", n, sl, l.Knots, l.Dependencies)
+			}
+		}
+		for _, a := range f.Endports {
+			for _, b := range f.Endports {
+				if x, y := tables.SL(a, f.port(b).LID), tables.SL(b, f.port(a).LID); x != y {
+					t.Fatalf("%s to %s has SL %d, back %d", f.Name(a), f.Name(b), x, y)
+				}
+			}
+		}
+	}
+	tree := routed(t, fatTreeOf(t, 8, 3, 1), Options{Engine: "minhop"})
+	if err := tree.AssignSLs(1); err != nil || tree.Layers != 1 {
+		t.Errorf("fat-tree: %d levels (%v)", tree.Layers, err)
+	}
+	for seed := range uint64(40) {
+		tables := routed(t, irregular(t, seed), Options{Engine: "minhop"})
+		if err := tables.AssignSLs(MaxSLs); err != nil {
+			t.Fatal(err)
+		}
+		for sl := range tables.Layers {
+			if l := tables.CreditLoops(uint8(sl)); l.Knots != 0 {
+				t.Fatalf("seed %d: SL %d of %d has the cycle %v", seed, sl, tables.Layers, l.Cycles)
+			}
+		}
+	}
+}

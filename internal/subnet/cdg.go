@@ -13,8 +13,8 @@ type Loops struct {
 	Channels     int    // between switches
 	Dependencies int    // pairs of channels that a path uses one after the other
 	Knots        int    // groups of channels that wait for one another (strongly connected components)
-	InKnots      int    // channels in them
-	Cycles       []Loop // the shortest cycle of each knot, knots in order of their first channel
+	Sizes        []int  // by knot: its channels; knots in order of their first one
+	Cycles       []Loop // by knot: its shortest cycle
 }
 
 // depGraph has a vertex per channel between switches and service level, and an
@@ -101,7 +101,7 @@ func (g *depGraph) loops() *Loops {
 		}
 		done[k] = true
 		l.Knots++
-		l.InKnots += sizes[k]
+		l.Sizes = append(l.Sizes, sizes[k])
 		l.Cycles = append(l.Cycles, g.shortest(component, k))
 	}
 	return l

@@ -67,7 +67,7 @@ func (b *builder) carry() {
 			b.carryBytes(i, &random)
 		}
 		if m.Verb.TakesReceive() && !m.Verb.TakesRKey() {
-			sends[m.Conn] += uint64(m.Bytes)
+			sends[m.Conn] += uint64(m.Bytes) + uint64(b.GRHRoom(m.Conn))
 		}
 	}
 	for i, n := range sends {
@@ -123,6 +123,15 @@ func (b *builder) carryAtomic(i int, words map[place]*CarriedWord, random *rng.S
 		c.Compare = w.Before // whoever comes first succeeds
 	}
 	c.lkey = mustRegister(requester, rdma.Region{Base: memoryBase, Length: uint64(len(c.Dest)), Access: rdma.LocalWrite, Data: c.Dest})
+}
+
+// GRHRoom is how many bytes come before each message in the inbox of connection
+// conn.
+func (w *World) GRHRoom(conn int) int {
+	if w.Valid.Plan.Conns[conn].Service == workload.UD {
+		return rdma.GRHRoom
+	}
+	return 0
 }
 
 // inbox registers memory for n bytes of SENDs at a connection's responder.

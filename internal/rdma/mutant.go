@@ -5,6 +5,6 @@ package rdma
 // Faults that tests must catch (build tag mutant).
 const (
 	mutantCountDuplicate = false // a responder counts the payload of duplicates as delivered
-	mutantWrongOffset    = false // it writes the second and later packets of a WRITE one byte early
+	mutantWrongOffset    = false // the second and later packets of a message are written one byte early
 	mutantPlaceRefused   = false // it writes the payload of WRITEs that it then refuses
 )

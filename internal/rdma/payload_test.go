@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -22,7 +23,7 @@ type buffers struct {
 func newBuffers(sizes []int, fill func(b []byte)) *buffers {
 	b := &buffers{}
 	for _, n := range sizes {
-		b.data = append(b.data, bytes.Repeat([]byte{0xee}, guard)...)
+		b.data = append(b.data, bytes.Repeat([]byte{0xee}, guard+-len(b.data)&7)...)
 		b.at = append(b.at, len(b.data))
 		b.data = append(b.data, make([]byte, n)...)
 		fill(b.data[len(b.data)-n:])
@@ -69,69 +70,112 @@ func recoveries(t *testing.T) map[string]Config {
 	return out
 }
 
-// TestPayloadArrives: the bytes of WRITEs and SENDs under loss, duplication and reordering
-// arrive where they belong and nowhere else, whatever the recovery.
+// payloads is two queue pairs, a buffer at either side for each of many messages
+// of all verbs, and what the buffers are to hold in the end.
+type payloads struct {
+	verbs               []Verb
+	sizes               []int
+	near, far, inbox    *buffers
+	wantNear, wantFar   [][]byte
+	sent                []byte // by SENDs
+	requester, answerer Attrs
+	add                 uint64
+}
+
+func newPayloads(t *testing.T, r *rand.Rand, verbs []Verb) *payloads {
+	x := &payloads{requester: attrs(), answerer: attrs(), add: r.Uint64()}
+	for i := range 60 {
+		v, n := verbs[i%len(verbs)], r.IntN(3000)
+		if v == FetchAdd || v == CompareSwap {
+			n = int(AtomicBytes)
+		}
+		x.verbs, x.sizes = append(x.verbs, v), append(x.sizes, n)
+	}
+	random := func(b []byte) {
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+	}
+	x.near, x.far = newBuffers(x.sizes, random), newBuffers(x.sizes, random)
+	for i, n := range x.sizes {
+		near, far := bytes.Clone(x.near.data[x.near.at[i]:][:n]), bytes.Clone(x.far.data[x.far.at[i]:][:n])
+		switch x.verbs[i] {
+		case Write, WriteImm:
+			far = near
+		case Read:
+			near = far
+		case FetchAdd:
+			near, far = far, binary.LittleEndian.AppendUint64(nil, binary.LittleEndian.Uint64(far)+x.add)
+		case Send, SendImm:
+			x.sent = append(x.sent, near...)
+		}
+		x.wantNear, x.wantFar = append(x.wantNear, near), append(x.wantFar, far)
+	}
+	x.inbox = newBuffers([]int{len(x.sent)}, func([]byte) {})
+	x.requester.Memory, x.answerer.Memory = x.near.memory(), x.far.memory()
+	x.requester.SQPSN, x.answerer.RQPSN = psnMask-100, psnMask-100
+	x.requester.MaxRdAtomic, x.answerer.MaxDestRdAtomic = 4, 4
+	x.answerer.Inbox = &Inbox{VA: x.inbox.va(0), LKey: rkey + 256}
+	err := x.answerer.Memory.RegisterAs(rkey+256, Region{Base: base, Length: uint64(len(x.inbox.data)), Access: LocalWrite, Data: x.inbox.data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// post has side 0 ask for message i.
+func (x *payloads) post(l *loop, i int) {
+	l.post(0, WorkRequest{ID: uint32(i), Verb: x.verbs[i], Bytes: units.Bytes(x.sizes[i]), VA: x.far.va(i), Swap: x.add, LVA: x.near.va(i), LKey: rkey})
+}
+
+func (x *payloads) check() error {
+	for i := range x.sizes {
+		if err := x.near.check(i, x.wantNear[i]); err != nil {
+			return fmt.Errorf("%s, near %w", x.verbs[i], err)
+		}
+		if err := x.far.check(i, x.wantFar[i]); err != nil {
+			return fmt.Errorf("%s, far %w", x.verbs[i], err)
+		}
+	}
+	if err := x.inbox.check(0, x.sent); err != nil || x.answerer.Inbox.Placed != uint64(len(x.sent)) {
+		return fmt.Errorf("%d of %d bytes of SENDs: %v", x.answerer.Inbox.Placed, len(x.sent), err)
+	}
+	return nil
+}
+
+// impaired loses, duplicates and reorders packets.
+func impaired(r *rand.Rand, reorder bool) func(int, *packet.Packet) fate {
+	return func(int, *packet.Packet) fate {
+		f := fate{lose: r.IntN(50) == 0, twice: r.IntN(30) == 0}
+		if reorder && r.IntN(30) == 0 {
+			f.late = units.Time(r.IntN(3000)) * units.Nanosecond
+		}
+		return f
+	}
+}
+
+// TestPayloadArrives: under loss, duplication and reordering the bytes of every
+// verb arrive where they belong and nowhere else, whatever the recovery.
 func TestPayloadArrives(t *testing.T) {
 	for name, cfg := range recoveries(t) {
 		for seed := range uint64(20) {
 			cfg.AckEvery = 1 + int(seed%5)
 			r := rand.New(rand.NewPCG(seed, 7))
-			var sizes []int
-			for range 60 {
-				sizes = append(sizes, r.IntN(3000))
-			}
-			random := func(b []byte) {
-				for i := range b {
-					b[i] = byte(r.Uint32())
-				}
-			}
-			src, dst := newBuffers(sizes, random), newBuffers(sizes, random)
-			var sent []byte // by SEND
-			for i, n := range sizes {
-				if i%3 == 0 {
-					sent = append(sent, src.data[src.at[i]:src.at[i]+n]...)
-				}
-			}
-			inbox := newBuffers([]int{len(sent)}, func([]byte) {})
-			a, b := attrs(), attrs()
-			a.Memory, b.Memory = src.memory(), dst.memory()
-			b.Inbox = &Inbox{VA: inbox.va(0), LKey: rkey + 256}
-			if err := b.Memory.RegisterAs(rkey+256, Region{Base: base, Length: uint64(len(inbox.data)), Access: LocalWrite, Data: inbox.data}); err != nil {
-				t.Fatal(err)
-			}
-			a.SQPSN, b.RQPSN = psnMask-100, psnMask-100
-			l := newLoop(t, cfg, a, b)
-			l.fate = func(int, *packet.Packet) fate {
-				f := fate{lose: r.IntN(50) == 0, twice: r.IntN(30) == 0}
-				if name != "go-back-0" && r.IntN(30) == 0 {
-					f.late = units.Time(r.IntN(3000)) * units.Nanosecond
-				}
-				return f
-			}
-			for i, n := range sizes {
-				verb := Write
-				if i%3 == 0 {
-					verb = Send
-				}
-				l.post(0, WorkRequest{ID: uint32(i), Verb: verb, Bytes: units.Bytes(n), VA: dst.va(i), LVA: src.va(i), LKey: rkey})
+			x := newPayloads(t, r, []Verb{Write, Send, Read, WriteImm, FetchAdd, SendImm, Read})
+			l := newLoop(t, cfg, x.requester, x.answerer)
+			l.fate = impaired(r, name != "go-back-0")
+			for i := range x.sizes {
+				x.post(l, i)
 			}
 			l.run(10 * units.Second)
-			if got := len(l.cq[0].Entries); got != len(sizes) || l.qp[0].State() != RTS {
+			if got := len(l.cq[0].Entries); got != len(x.sizes) || l.qp[0].State() != RTS {
 				t.Fatalf("%s, seed %d: %d completions, %s", name, seed, got, l.qp[0].State())
 			}
 			if c := l.qp[0].Counters(); c.Retransmitted == 0 {
 				t.Errorf("%s, seed %d: nothing was lost", name, seed)
 			}
-			if err := inbox.check(0, sent); err != nil || b.Inbox.Placed != uint64(len(sent)) {
-				t.Fatalf("%s, seed %d: %d of %d bytes of SENDs: %v", name, seed, b.Inbox.Placed, len(sent), err)
-			}
-			for i, n := range sizes {
-				if i%3 == 0 {
-					continue
-				}
-				if err := dst.check(i, src.data[src.at[i]:src.at[i]+n]); err != nil {
-					t.Fatalf("%s, seed %d: %v", name, seed, err)
-				}
+			if err := x.check(); err != nil {
+				t.Fatalf("%s, seed %d: %v", name, seed, err)
 			}
 		}
 	}

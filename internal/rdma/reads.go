@@ -235,6 +235,9 @@ func (q *QP) placeResponse(i uint32, seq uint64, p *packet.Packet, side *packet.
 		return
 	}
 	va, n := x.lva+(seq-w.first)*uint64(q.cfg.MTU), uint64(len(data))
+	if mutantWrongOffset && seq > w.first {
+		va--
+	}
 	if r := a.Memory.Local(a.PD, x.lkey, va, n, LocalWrite); r != nil {
 		copy(r.Bytes(va, n), data)
 	}

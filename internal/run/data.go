@@ -159,12 +159,14 @@ func (d *dataCheck) inboxes() map[int][]byte {
 		slices.SortFunc(list, func(a, b int) int { return int(d.Accounts[a].Ordinal) - int(d.Accounts[b].Ordinal) })
 		in := d.Carried.Inboxes[conn]
 		rest := in.Data[:min(in.Placed, uint64(len(in.Data)))]
-		taken, reliable := uint64(0), plan.Conns[conn].Service == workload.RC
+		room, reliable := d.GRHRoom(conn), plan.Conns[conn].Service == workload.RC
+		taken := uint64(0)
 		for _, i := range list {
-			n := min(len(d.Carried.Messages[i].Source), len(rest))
-			if reliable || bytes.Equal(d.Carried.Messages[i].Source, rest[:n]) {
-				out[i], rest = rest[:n], rest[n:]
-				taken += uint64(n)
+			from := min(room, len(rest))
+			to := min(from+len(d.Carried.Messages[i].Source), len(rest))
+			if reliable || bytes.Equal(d.Carried.Messages[i].Source, rest[from:to]) {
+				out[i], rest = rest[from:to], rest[to:]
+				taken += uint64(to)
 			}
 		}
 		if taken != in.Placed {

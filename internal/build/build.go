@@ -318,7 +318,8 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	back := b.template(c, i, c.Dst, c.Src, qs)
 	back.Flags |= packet.Reverse
 	line := func(e topology.Endpoint) units.Rate { return b.g.LinkAt(e.Node, e.Port).Rate }
-	attrs := rdma.Attrs{Access: access(c), Receives: int64(c.Receives), MaxRdAtomic: b.rdAtomic(c), MaxDestRdAtomic: b.v.NICs[dst.Node].MaxDestRdAtomic}
+	attrs := rdma.Attrs{Access: access(c), Receives: int64(c.Receives), MaxRdAtomic: b.rdAtomic(c), MaxDestRdAtomic: b.v.NICs[dst.Node].MaxDestRdAtomic,
+		MaxInline: b.v.NICs[src.Node].MaxInline, ReceiveSize: c.ReceiveSize}
 	if b.v.Windows != nil {
 		attrs.Window = b.v.Windows[i]
 	}

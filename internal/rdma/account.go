@@ -56,11 +56,11 @@ func (q *QP) waited(now units.Time) {
 // now.
 func (q *QP) Limits(now units.Time) record.QPLimits {
 	q.waited(now)
-	c, a := q.cfg, &q.cold.attrs
+	c := q.cfg
 	l := record.QPLimits{
 		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
 		ECT: c.ECT, CNP: q.hasCC && c.SendCNP || c.CNPOnAck, CC: q.hasCC,
-		TimeoutPS: c.Timeout, Receives: max(a.Receives, -1), ReceivesUsed: q.cold.receivesUsed,
+		TimeoutPS: c.Timeout, Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
 	if q.longest > 0 {
 		l.NearTimeout = &record.Approach{Value: int64(q.longest), Threshold: int64(c.Timeout), At: q.cold.longAt}
@@ -70,6 +70,9 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	}
 	if l.Receives >= 0 {
 		l.Receives += l.ReceivesUsed
+		if q.cold.reception.has {
+			l.Receives++
+		}
 	}
 	return l
 }

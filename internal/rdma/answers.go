@@ -25,7 +25,7 @@ type answers struct {
 	again   int    // jobs in the queue that answer duplicates
 	held    packet.Packet
 	holding bool // held waits for the queue to run empty
-	refused bool // held is a fatal NAK: nothing is taken any more
+	refused bool // held is the last that is sent, a fatal NAK: nothing is taken any more
 }
 
 // resource is a READ or atomic that was executed: packets [psn, psn+n).

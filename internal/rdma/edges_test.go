@@ -239,7 +239,7 @@ func TestGoBack0Responder(t *testing.T) {
 	if q.Delivered() != 0 || q.Acts().SequenceGap.Count != 3 {
 		t.Errorf("delivered %d, %d gaps", q.Delivered(), q.Acts().SequenceGap.Count)
 	}
-	q.cold.attrs.Receives = 0
+	q.setReceives(0)
 	var out Replies
 	q.Receive(0, &packet.Packet{Opcode: OpSendFirst, PSN: 0, Payload: 4096}, &out)
 	if uint8(out.P[0].AETH>>24) != SynRNR|12 {

@@ -271,3 +271,12 @@ func dcqcnBench() congestion.DCQCNParams {
 	}
 	return p
 }
+
+// setReceives posts n receive work requests in place of those there are; -1:
+// always enough.
+func (q *QP) setReceives(n int64) {
+	q.cold.reception = nil
+	if n >= 0 {
+		q.cold.reception = &reception{queue: NewReceiveQueue(n, q.cold.attrs.ReceiveSize)}
+	}
+}

@@ -87,26 +87,25 @@ type QP struct {
 
 // cold is what the packet path rarely touches.
 type cold struct {
-	cnp     packet.Packet
-	attrs   Attrs
-	rp      congestion.NP // CNP filter before the reaction point
-	posted  uint64
-	rewinds uint32
-	round   uint32 // the rewind that the latest packet sent again belongs to
-	score   *scoreboard
-	reorder *reorder
-	extras  *extras // nil until a work request needs it
-	reads   *reads
-	answers *answers
-	msgVA   uint64 // where the current WRITE goes, where data is carried
-	msgRKey uint32
-	longAt  units.Time // end of the longest wait for progress
-	bytes   uint64     // payload posted
-	initial units.Rate
-	// Receive work requests taken by SENDs, where they are counted.
-	receivesUsed int64
-	counters     Counters
-	acts         Acts
+	cnp       packet.Packet
+	attrs     Attrs
+	rp        congestion.NP // CNP filter before the reaction point
+	posted    uint64
+	rewinds   uint32
+	round     uint32 // the rewind that the latest packet sent again belongs to
+	score     *scoreboard
+	reorder   *reorder
+	extras    *extras // nil until a work request needs it
+	reads     *reads
+	answers   *answers
+	msgVA     uint64 // where the current WRITE goes, where data is carried
+	msgRKey   uint32
+	longAt    units.Time // end of the longest wait for progress
+	bytes     uint64     // payload posted
+	initial   units.Rate
+	reception *reception // nil: always enough receives, and no one looks
+	counters  Counters
+	acts      Acts
 }
 
 // trigger is what caused a rewind.
@@ -146,6 +145,10 @@ type Setup struct {
 	// QKey and QPN are a UD queue pair's Q_Key, which what it receives must carry,
 	// and its number, 24 bits, which what it sends carries.
 	QKey, QPN uint32
+	// ReceiveCQ, when not nil, gets a completion for each message that takes a
+	// receive work request. SRQ, when not nil, is the receive queue, shared.
+	ReceiveCQ *CompletionQueue
+	SRQ       *ReceiveQueue
 }
 
 // Connect sets up the queue pair and takes it from Reset through Init and RTR
@@ -161,6 +164,7 @@ func (q *QP) Connect(s *Setup, now units.Time) {
 	if q.selective {
 		q.maxOut = uint32(s.Config.Bitmap)
 	}
+	q.startReceives(s)
 	q.fillTemplates()
 	start := uint64(s.Attrs.SQPSN & psnMask)
 	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start
@@ -225,6 +229,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 	switch {
 	case to == Err:
 		q.flush(now)
+		q.flushReceives(now)
 	case to == Reset:
 		q.head, q.cur, q.tail = 0, 0, 0
 		q.answering, q.cold.reads, q.cold.answers = false, nil, nil
@@ -336,13 +341,6 @@ func (q *QP) Expire(now units.Time) {
 
 // State returns the state of the queue pair.
 func (q *QP) State() State { return q.state }
-
-// PostReceive adds n receive work requests.
-func (q *QP) PostReceive(n int64) {
-	if q.cold.attrs.Receives >= 0 {
-		q.cold.attrs.Receives += n
-	}
-}
 
 // Open is the number of work requests not completed.
 func (q *QP) Open() int { return int(q.tail - q.head) }

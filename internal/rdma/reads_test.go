@@ -3,6 +3,7 @@ package rdma
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/packet"
@@ -44,7 +45,10 @@ func TestMixedVerbs(t *testing.T) {
 		a.SQPSN, b.RQPSN = psnMask-100, psnMask-100
 		a.MaxRdAtomic, b.MaxDestRdAtomic = 1+uint8(seed%5), 1+uint8(seed%5)
 		cfg := anyRecovery(t, seed)
+		received := new(CompletionQueue)
 		l := newLoop(t, cfg, a, b)
+		l.qp[1].cold.reception = &reception{cq: received}
+		var expected []Completion
 		reorder := seed%8 < 4 && cfg.Recovery != GoBack0
 		l.fate = func(int, *packet.Packet) fate {
 			f := fate{lose: rng.IntN(50) == 0, twice: rng.IntN(30) == 0}
@@ -68,6 +72,17 @@ func TestMixedVerbs(t *testing.T) {
 			default:
 				written += int64(r.Bytes)
 			}
+			switch r.Verb {
+			case Send, SendImm, SendInv, WriteImm:
+				c := Completion{ID: uint32(len(expected)), Conn: 7, Receive: true, Verb: r.Verb, Bytes: r.Bytes}
+				if r.Verb == SendInv {
+					r.Imm, _ = b.Memory.Register(Region{Base: base, Length: 1, Invalidatable: true})
+				} else if r.Verb != Send {
+					r.Imm = rng.Uint32()
+				}
+				c.Imm = r.Imm
+				expected = append(expected, c)
+			}
 			l.post(0, r)
 			if rng.IntN(3) == 0 {
 				l.post(1, WorkRequest{ID: i, Verb: Write, Bytes: 1000})
@@ -87,6 +102,12 @@ func TestMixedVerbs(t *testing.T) {
 			if c.ID != uint32(i) || c.Status != Success {
 				t.Fatalf("seed %d: completion %d is %+v", seed, i, c)
 			}
+		}
+		for i := range received.Entries {
+			received.Entries[i].Time = 0
+		}
+		if !slices.Equal(received.Entries, expected) {
+			t.Errorf("seed %d: received\n%+v, want\n%+v", seed, received.Entries, expected)
 		}
 		if got := l.qp[1].MSN(); got != messages {
 			t.Errorf("seed %d: MSN %d, want %d", seed, got, messages)

@@ -61,6 +61,10 @@ func (q *QP) checkVerb(r *WorkRequest) error {
 		return fmt.Errorf("qp: verb %d is unknown, want 0 to %d", r.Verb, numVerbs-1)
 	case r.Verb >= Read && q.cold != nil && q.cold.attrs.MaxRdAtomic == 0:
 		return fmt.Errorf("qp: %s with max_rd_atomic 0, want 1 to 128", r.Verb)
+	case r.Inline && r.Verb >= Read:
+		return fmt.Errorf("qp: %s inline, want a SEND or WRITE", r.Verb)
+	case r.Inline && q.cold != nil && r.Bytes > q.cold.attrs.MaxInline:
+		return fmt.Errorf("qp: message of %d bytes inline, want at most %d", r.Bytes, q.cold.attrs.MaxInline)
 	case r.Verb > Read && r.Bytes != AtomicBytes:
 		return fmt.Errorf("qp: %s of %d bytes, want %d", r.Verb, r.Bytes, AtomicBytes)
 	}

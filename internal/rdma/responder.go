@@ -119,8 +119,13 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 		}
 		q.msgWrite, q.msgFirst, q.msgBytes, q.remaining = write, p.PSN, 0, p.DMALen
 	}
-	if f&opReceive != 0 && q.cold.attrs.Receives == 0 {
+	if f&opReceive != 0 && !q.takeReceive() {
 		q.sendRNR(now, ce, out)
+		return false
+	}
+	if !write && !q.room(q.msgBytes+p.Payload) { // responder class C (IBTA 9.9.3)
+		q.received(now, Send, 0, nil, LocLen)
+		q.refuse(now, SynNAKInv, ce, out)
 		return false
 	}
 	if !q.lengthRight(p, first, last, write) {
@@ -130,8 +135,11 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 	if side != nil {
 		q.place(p, side, first, last, write)
 	}
-	q.accept(p, last, !write || f&opReceive != 0)
-	return true
+	q.accept(p, last)
+	if !last || write && f&opReceive == 0 || q.cold.reception == nil && p.Opcode != OpSendLastInv && p.Opcode != OpSendOnlyInv {
+		return true
+	}
+	return q.deliver(now, p, side, ce, out)
 }
 
 // admit checks the first packet of a message and returns the syndrome of the
@@ -139,7 +147,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 func (q *QP) admit(p *packet.Packet, write bool) uint8 {
 	a := &q.cold.attrs
 	if !write {
-		if a.Receives == 0 {
+		if !q.takeReceive() {
 			return SynRNR
 		}
 		return SynACK
@@ -170,7 +178,7 @@ func (q *QP) lengthRight(p *packet.Packet, first, last, write bool) bool {
 	return true
 }
 
-func (q *QP) accept(p *packet.Packet, last, receives bool) {
+func (q *QP) accept(p *packet.Packet, last bool) {
 	q.epsn = (q.epsn + 1) & psnMask
 	q.rspState = rspReady
 	q.inMessage = !last
@@ -178,11 +186,22 @@ func (q *QP) accept(p *packet.Packet, last, receives bool) {
 	q.msgBytes += p.Payload
 	if last {
 		q.msn = (q.msn + 1) & psnMask
-		if receives && q.cold.attrs.Receives > 0 {
-			q.cold.attrs.Receives--
-			q.cold.receivesUsed++
-		}
 	}
+}
+
+// deliver completes a message that took a receive work request. It reports false
+// when the message was to invalidate an R_Key and could not: it is acknowledged,
+// its receive fails and the queue pair is in error (responder class J).
+func (q *QP) deliver(now units.Time, p *packet.Packet, side *packet.Side, ce bool, out *Replies) bool {
+	verb := receivedVerb(p.Opcode)
+	if a := &q.cold.attrs; verb == SendInv && (side == nil || !a.Memory.Invalidate(a.PD, side.Imm)) {
+		q.received(now, verb, q.msgBytes, side, RemInvReq)
+		q.reply(now, SynACK, p.PSN, ce, out)
+		q.close(now)
+		return false
+	}
+	q.received(now, verb, q.msgBytes, side, Success)
+	return true
 }
 
 // ahead handles a packet whose predecessor is missing.
@@ -251,7 +270,12 @@ func (q *QP) refuse(now units.Time, syndrome uint8, ce bool, out *Replies) {
 	q.cold.counters.NAKsSent++
 	q.cold.acts.Refused.Add(now, 1)
 	q.reply(now, syndrome, q.epsn, ce, out)
-	if q.answering { // the NAK waits behind responses
+	q.close(now)
+}
+
+// close ends in Err, once the answer that waits behind responses is sent.
+func (q *QP) close(now units.Time) {
+	if q.answering {
 		q.cold.answers.refused = true
 		return
 	}

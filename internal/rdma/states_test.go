@@ -128,7 +128,7 @@ func observePost(t *testing.T, l *loop) string {
 	if err := q.Post(l.now, WorkRequest{ID: 5}); err != nil {
 		return "error"
 	}
-	if n := len(l.cq[0].Entries); n > 0 && l.cq[0].Entries[n-1] == (Completion{5, 7, WRFlush, l.now}) {
+	if n := len(l.cq[0].Entries); n > 0 && l.cq[0].Entries[n-1] == (Completion{ID: 5, Conn: 7, Status: WRFlush, Time: l.now}) {
 		return "flushed"
 	}
 	if q.Open() == open+1 {
@@ -333,9 +333,9 @@ func responderStates(t *testing.T, preset, page string) {
 		"ready":    func(q *QP) {},
 		"nak-sent": func(q *QP) { send(q, 7) },
 		"rnr-sent": func(q *QP) {
-			q.cold.attrs.Receives = 0
+			q.setReceives(0)
 			send(q, 5)
-			q.cold.attrs.Receives = -1
+			q.setReceives(-1)
 		},
 	}
 	cells := 0
@@ -352,7 +352,7 @@ func responderStates(t *testing.T, preset, page string) {
 			}
 			psn := map[string]uint32{"expected": 5, "ahead": 9, "duplicate": 2, "SEND, no receive": 5}[event]
 			if event == "SEND, no receive" {
-				q.cold.attrs.Receives = 0
+				q.setReceives(0)
 			}
 			out := send(q, psn)
 			got := q.rspState.String() + ", " + answer(&out)

@@ -184,6 +184,12 @@ type Completion struct {
 	Conn   uint32 // connection of the queue pair
 	Status Status
 	Time   units.Time
+	// Of a received message: what it was, how long, and its immediate data or the
+	// R_Key that it invalidated.
+	Receive bool
+	Verb    Verb
+	Bytes   units.Bytes
+	Imm     uint32
 }
 
 // CompletionQueue collects completions in order. The owner reads Entries and
@@ -220,10 +226,14 @@ type Attrs struct {
 	// responder has room for, at least the peer's MaxRdAtomic; with 0 it refuses
 	// them. Both 0 to 128 (DefaultRdAtomic: 16).
 	MaxRdAtomic, MaxDestRdAtomic uint8
-	// Receives is the number of receive work requests posted; negative: always enough.
+	// MaxInline is the longest message, in bytes, that a work request may hold
+	// inline.
+	MaxInline units.Bytes
+	// Receives is the number of receive work requests posted; negative: always
+	// enough. Setup.SRQ takes their place.
 	Receives int64
 	// ReceiveSize is the room of each receive work request; 0: enough for any
-	// message. UD needs GRHRoom of it. RC does not look at it.
+	// message. UD needs GRHRoom of it.
 	ReceiveSize units.Bytes
 	// SQPSN and RQPSN are the first PSNs sent and expected, 24 bits.
 	SQPSN, RQPSN uint32

@@ -62,7 +62,14 @@ func (q *QP) receiveUC(now units.Time, p *packet.Packet, side *packet.Side) {
 	}
 	q.msgBytes += p.Payload
 	if at.last {
-		q.finish(!at.write || at.imm)
+		verb := Send
+		if at.imm {
+			verb = SendImm
+		}
+		if at.write {
+			verb = WriteImm
+		}
+		q.finish(now, !at.write || at.imm, verb, q.msgBytes, side)
 	}
 }
 
@@ -95,7 +102,7 @@ func (q *QP) breakMessage() {
 // receivePosted reports whether there is a receive work request, and counts that
 // there is none.
 func (q *QP) receivePosted() bool {
-	if q.cold.attrs.Receives == 0 {
+	if !q.takeReceive() {
 		q.cold.extras.dropped.NoReceive++
 		return false
 	}
@@ -105,21 +112,20 @@ func (q *QP) receivePosted() bool {
 // fits reports whether n bytes fit a receive work request, and counts that they
 // do not.
 func (q *QP) fits(n uint32) bool {
-	if room := q.cold.attrs.ReceiveSize; room > 0 && units.Bytes(n) > room {
+	if !q.room(n) {
 		q.cold.extras.dropped.TooLong++
 		return false
 	}
 	return true
 }
 
-// finish counts the message as delivered, with its receive work request if it
-// takes one.
-func (q *QP) finish(takesReceive bool) {
+// finish counts the message as delivered, and completes its receive work request
+// with n bytes if it takes one.
+func (q *QP) finish(now units.Time, takesReceive bool, verb Verb, n uint32, side *packet.Side) {
 	q.inMessage = false
 	q.msn = (q.msn + 1) & psnMask
 	q.delivered += int64(q.msgBytes)
-	if takesReceive && q.cold.attrs.Receives > 0 {
-		q.cold.attrs.Receives--
-		q.cold.receivesUsed++
+	if takesReceive {
+		q.received(now, verb, n, side, Success)
 	}
 }

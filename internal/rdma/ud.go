@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
 
@@ -12,7 +13,7 @@ const GRHRoom = wire.GRHLen
 // receiveUD handles a datagram. What is wrong is dropped in silence: another
 // service's opcode, more than the MTU, another Q_Key (IBTA 9.6.1.4.1), no receive
 // work request or one that is too small. PSNs are not looked at (IBTA 9.8.3).
-func (q *QP) receiveUD(p *packet.Packet, side *packet.Side) {
+func (q *QP) receiveUD(now units.Time, p *packet.Packet, side *packet.Side) {
 	op := wire.Opcode(p.Opcode)
 	switch {
 	case q.state < RTR || q.state == Err,
@@ -30,6 +31,10 @@ func (q *QP) receiveUD(p *packet.Packet, side *packet.Side) {
 			q.place(p, side, true, true, false)
 		}
 		q.msgBytes = p.Payload
-		q.finish(true)
+		verb := Send
+		if op == wire.UDSendOnlyImm {
+			verb = SendImm
+		}
+		q.finish(now, true, verb, GRHRoom+p.Payload, side)
 	}
 }

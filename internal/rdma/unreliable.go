@@ -232,7 +232,7 @@ func (q *QP) receiveUnreliable(now units.Time, p *packet.Packet, side *packet.Si
 	case q.service == UC:
 		q.receiveUC(now, p, side)
 	default:
-		q.receiveUD(p, side)
+		q.receiveUD(now, p, side)
 	}
 }
 

@@ -170,7 +170,7 @@ func bareSend(change func(*packet.Packet, *packet.Side)) func(*testing.T, *bare)
 }
 
 func bareNoReceive(t *testing.T, b *bare) string {
-	b.cold.attrs.Receives = 0
+	b.setReceives(0)
 	return bareSend(nil)(t, b)
 }
 

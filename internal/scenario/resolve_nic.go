@@ -77,7 +77,7 @@ func (r *resolver) resolveNIC(n int) {
 	out.AckClass, out.AckDSCP = r.ackClass(s)
 	r.recoverAs(s)
 	out.Transport = r.transportOf(s)
-	out.MaxRdAtomic, out.MaxDestRdAtomic = uint8(s.maxRd), uint8(s.maxDestRd)
+	out.MaxRdAtomic, out.MaxDestRdAtomic, out.MaxInline = uint8(s.maxRd), uint8(s.maxDestRd), s.maxInline
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
 	headroom := units.Bytes(0)
 	for port := range node.Ports {

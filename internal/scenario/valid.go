@@ -66,6 +66,7 @@ type NIC struct {
 	// MaxRdAtomic is how many READs and atomics a requester wants outstanding, and
 	// MaxDestRdAtomic how many a responder has room for; 1 to 128.
 	MaxRdAtomic, MaxDestRdAtomic uint8
+	MaxInline                    units.Bytes // longest message inside a work request
 	// Entries of the caches of page translations and queue pair contexts (0: room
 	// for all), and the time of a fetch from host memory. With either there is a
 	// DrainRate.

@@ -90,7 +90,7 @@ func pairGoodputs(flows []record.Flow, index []int) []int64 {
 	var totals []total
 	for _, i := range index {
 		f := &flows[i]
-		if !Completed(f) {
+		if !Completed(f) || Lost(f) {
 			continue
 		}
 		k := pair{f.Src, f.Dst, f.QP}
@@ -101,7 +101,7 @@ func pairGoodputs(flows []record.Flow, index []int) []int64 {
 			totals = append(totals, total{})
 		}
 		totals[n].bytes += f.Bytes
-		totals[n].took = max(totals[n].took, f.CompletionPS)
+		totals[n].took = max(totals[n].took, took(f))
 	}
 	goodputs := make([]int64, len(totals))
 	for n, t := range totals {

@@ -13,11 +13,14 @@ import (
 // Messages condenses a set of messages, all of a run's or one workload
 // entry's.
 type Messages struct {
-	Messages  int   `json:"messages"`
-	Completed int   `json:"completed"` // with success
-	Failed    int   `json:"failed"`    // with an error completion
-	Open      int   `json:"open"`      // at the end of the run
-	Bytes     int64 `json:"bytes"`     // of the completed ones
+	Messages  int `json:"messages"`
+	Completed int `json:"completed"` // with success
+	Failed    int `json:"failed"`    // with an error completion
+	Open      int `json:"open"`      // at the end of the run
+	// Lost counts those that completed, on a service without acknowledgements,
+	// and were never delivered.
+	Lost  int   `json:"lost,omitempty"`
+	Bytes int64 `json:"bytes"` // of the completed ones that were not lost
 	// SpanPS is from the first post to the last completion of those that
 	// completed; GoodputBps is Bytes over it.
 	SpanPS     units.Time `json:"span_ps"`
@@ -57,13 +60,26 @@ func Completed(f *record.Flow) bool { return f.CompletionPS >= 0 && f.Status == 
 // Open reports whether f had no completion entry when the run ended.
 func Open(f *record.Flow) bool { return f.CompletionPS < 0 || f.Status == "open" }
 
-// Goodput is the payload of a completed message over its completion time,
-// rounded down; 0 for any other.
+// Lost reports whether f completed, on a service without acknowledgements, and
+// was never delivered.
+func Lost(f *record.Flow) bool { return Completed(f) && f.DeliveredPS < 0 }
+
+// took is from the post of a completed message until its data was delivered: to
+// its completion, or on a service without acknowledgements to its arrival.
+func took(f *record.Flow) units.Time {
+	if f.Service != "" {
+		return f.DeliveredPS
+	}
+	return f.CompletionPS
+}
+
+// Goodput is the payload of a completed message over the time that it took,
+// rounded down; 0 for any other, and for a lost one.
 func Goodput(f *record.Flow) units.Rate {
-	if !Completed(f) {
+	if !Completed(f) || Lost(f) {
 		return 0
 	}
-	return RateOf(f.Bytes, f.CompletionPS)
+	return RateOf(f.Bytes, took(f))
 }
 
 // SlowdownMilli is the completion time in thousandths of the zero-load one; 0
@@ -128,10 +144,15 @@ func condense(flows []record.Flow, index []int) Messages {
 			continue
 		}
 		m.Completed++
-		m.Bytes += f.Bytes
 		first = min(first, f.StartPS)
 		last = max(last, f.StartPS+f.CompletionPS)
 		completion = append(completion, int64(f.CompletionPS))
+		if Lost(f) {
+			m.Lost++
+			continue
+		}
+		m.Bytes += f.Bytes
+		last = max(last, f.StartPS+took(f))
 		goodput = append(goodput, int64(Goodput(f)))
 		if f.IdealPS > 0 {
 			slowdown = append(slowdown, SlowdownMilli(f))

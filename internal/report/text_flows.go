@@ -69,7 +69,7 @@ func (t *text) flowTable(index []int, title string) *table {
 	}}
 	allWell := true
 	for _, i := range index {
-		allWell = allWell && metrics.Completed(&t.r.Flows[i])
+		allWell = allWell && metrics.Completed(&t.r.Flows[i]) && !metrics.Lost(&t.r.Flows[i])
 	}
 	for _, i := range index {
 		f := &t.r.Flows[i]
@@ -79,6 +79,9 @@ func (t *text) flowTable(index []int, title string) *table {
 		}
 		if metrics.Completed(f) {
 			goodput = metrics.FormatRate(metrics.Goodput(f))
+		}
+		if metrics.Lost(f) {
+			goodput, status = "-", "lost"
 		}
 		if s := metrics.SlowdownMilli(f); s > 0 {
 			slowdown = times(s)
@@ -148,6 +151,9 @@ func messageLine(m metrics.Messages, flows []record.Flow) string {
 	}
 	if m.Failed > 0 {
 		s += "; " + errorCounts(flows)
+	}
+	if m.Lost > 0 {
+		s += fmt.Sprintf("; %s of them lost on the way, which nobody was told", metrics.FormatCount(int64(m.Lost)))
 	}
 	if m.Open > 0 {
 		s += fmt.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))

@@ -53,6 +53,9 @@ type accountant struct {
 	data, ack, response wayNames
 	out                 record.Account
 	at                  units.Time // accounted up to here
+	// delivered is, by connection, when messages of services without
+	// acknowledgements arrived, by when their last packet was sent.
+	delivered []map[units.Time]units.Time
 }
 
 // account returns where the time of message i went, which has completed.

@@ -72,3 +72,26 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 	a.times(&m.Before, port)
 	return false
 }
+
+// deliveredAt is when the responder had all of message i, of a service without
+// acknowledgements; Never if it never had. The message is known by when its last
+// packet was sent.
+func (a *accountant) deliveredAt(i int) units.Time {
+	conn := a.Valid.Plan.Messages[i].Conn
+	if a.delivered == nil {
+		a.delivered = make([]map[units.Time]units.Time, len(a.Responders))
+	}
+	if a.delivered[conn] == nil {
+		to := a.Responders[conn]
+		host := a.Hosts[to.Node]
+		all := host.Accepted(to.QP)
+		a.delivered[conn] = make(map[units.Time]units.Time, len(all))
+		for k := range all {
+			a.delivered[conn][startOf(host.Hops(all[k].Way))] = all[k].At
+		}
+	}
+	if at, ok := a.delivered[conn][a.Accounts[i].Start]; ok && a.Messages[i].Posted != units.Never {
+		return at
+	}
+	return units.Never
+}

@@ -188,8 +188,8 @@ func (g *generator) workload() {
 		g.chain()
 	}
 	for range g.between(1, 3) {
-		opt := fmt.Sprintf("size: %dB, count: %d, every: %dns, start: %dns, qps: %d, verb: %s, class: %s",
-			g.size(), g.between(1, 3), g.IntN(20000), g.IntN(10000), g.pickInt(1, 1, 2), g.pick("write", "send"), g.pick("3", "3", "5"))
+		opt := fmt.Sprintf("%s, count: %d, every: %dns, start: %dns, qps: %d, class: %s",
+			g.verb(), g.between(1, 3), g.IntN(20000), g.IntN(10000), g.pickInt(1, 1, 2), g.pick("3", "3", "5"))
 		switch g.IntN(4) {
 		case 0:
 			g.line("  - permutation: {hosts: [%s], %s}", strings.Join(g.hosts, ", "), opt)
@@ -199,6 +199,22 @@ func (g *generator) workload() {
 			g.incast(opt)
 		}
 	}
+}
+
+// verb draws what the messages of an entry are, and how large.
+func (g *generator) verb() string {
+	size := func() string { return fmt.Sprintf("size: %dB", g.size()) }
+	switch g.IntN(8) {
+	case 0:
+		return size() + ", service: uc, verb: " + g.pick("write", "send", "write-imm", "send-imm")
+	case 1:
+		return fmt.Sprintf("size: %dB, service: ud, verb: %s", g.between(0, 256), g.pick("send", "send-imm"))
+	case 2, 3:
+		return size() + ", verb: read" + g.pick("", "", ", fence: true")
+	case 4:
+		return "verb: " + g.pick("cas", "fetch-add") + g.pick("", "", ", fence: true")
+	}
+	return size() + ", verb: " + g.pick("write", "send", "write-imm", "send-imm", "send-inv")
 }
 
 // chain is a message that waits for two, and one that waits for it.

@@ -159,6 +159,9 @@ func everyMessageEnds(_ *scenario.Valid, d draw, r *record.Run) string {
 		if f.Status != "success" && !d.lossy && d.lossless {
 			return fmt.Sprintf("message %d from %s to %s ended with %s", i, f.Src, f.Dst, f.Status)
 		}
+		if f.DeliveredPS < 0 && !d.lossy && d.lossless {
+			return fmt.Sprintf("message %d from %s to %s was never delivered", i, f.Src, f.Dst)
+		}
 	}
 	return ""
 }
@@ -206,8 +209,14 @@ func deliveredOnce(_ *scenario.Valid, _ draw, r *record.Run) string {
 	for _, f := range r.Flows {
 		host, _, _ := strings.Cut(f.Src, ":")
 		to := peer[fmt.Sprintf("%s qp %d", host, f.QP)]
+		switch f.Verb {
+		case "READ":
+			to = fmt.Sprintf("%s qp %d", host, f.QP)
+		case "CMP_SWAP", "FETCH_ADD":
+			continue // their operands are no payload
+		}
 		all[to] += f.Bytes
-		if f.Status == "success" {
+		if f.Status == "success" && f.DeliveredPS >= 0 {
 			want[to] += f.Bytes
 		}
 	}
@@ -281,21 +290,25 @@ func wireTime(v *scenario.Valid, _ draw, r *record.Run) string {
 	spans := map[string]*span{}
 	mtu := int64(v.Transports[0].MTU)
 	for _, f := range r.Flows {
-		if f.Status != "success" {
+		if f.Status != "success" || f.DeliveredPS < 0 {
 			continue
 		}
 		wire := f.Bytes + max(1, (f.Bytes+mtu-1)/mtu)*82
 		if f.Verb == "WRITE" {
 			wire += 16
 		}
-		for _, end := range []string{f.Src, f.Dst} {
-			key := end + map[bool]string{true: " sends", false: " receives"}[end == f.Src]
+		from, to := f.Src, f.Dst
+		if f.Verb == "READ" {
+			from, to = to, from
+		}
+		for _, end := range []string{from, to} {
+			key := end + map[bool]string{true: " sends", false: " receives"}[end == from]
 			s := spans[key]
 			if s == nil {
 				s = &span{from: f.StartPS}
 				spans[key] = s
 			}
-			s.from, s.to, s.wire = min(s.from, f.StartPS), max(s.to, f.StartPS+f.CompletionPS), s.wire+wire
+			s.from, s.to, s.wire = min(s.from, f.StartPS), max(s.to, f.StartPS+max(f.CompletionPS, f.DeliveredPS)), s.wire+wire
 		}
 	}
 	for key, s := range spans {

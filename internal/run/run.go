@@ -403,7 +403,10 @@ func (r *runner) recordFlows(out *record.Run) {
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
 		if c.Service != workload.RC {
-			f.Service = c.Service.String()
+			f.Service, f.DeliveredPS = c.Service.String(), -1
+			if at := a.deliveredAt(i); at != units.Never {
+				f.DeliveredPS = at - start
+			}
 		}
 		if done := r.Messages[i].Done; done != units.Never {
 			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()

@@ -5,6 +5,7 @@ package fabric
 import (
 	"os"
 
+	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -51,6 +52,9 @@ func (n *Net) mutateAdmitted(now units.Time, sw *swtch, e int, c uint8, slot uin
 		return 0
 	case mutantReorder && q.head != 0 && n.part.Rec(q.head).Frame == n.part.Rec(slot).Frame:
 		a, b := n.part.Rec(q.head), n.part.Rec(slot)
+		if (a.DSCP|b.DSCP)&packet.Stamped != 0 {
+			break // stamps say where a frame is
+		}
 		next := a.Next
 		*a, *b = *b, *a
 		a.Next = next

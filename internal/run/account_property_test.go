@@ -32,8 +32,8 @@ func harsh(seed uint64) string {
 		swap(`, (loss: 0.0*1|ber: 1e-8|drop_every: 97)`, func() string { return g.pick(", loss: 0.1", ", loss: 0.3", ", drop_every: 5") })
 	}
 	swap(`\n  timeout: \d+`, func() string { return "\n  timeout: " + g.pick("1", "3", "8") })
-	nic := fmt.Sprintf("nic:\n  retry: %s\n  rnr_retry: %s\n  min_rnr_timer: %s\n",
-		g.pick("0", "1", "7"), g.pick("0", "2", "6"), g.pick("1", "5"))
+	nic := fmt.Sprintf("nic:\n  retry: %s\n  rnr_retry: %s\n  min_rnr_timer: %s\n  max_rd_atomic: %s\n",
+		g.pick("0", "1", "7"), g.pick("0", "2", "6"), g.pick("1", "5"), g.pick("1", "2", "16"))
 	text = strings.Replace(text, "nic:\n", nic, 1)
 	text = regexp.MustCompile(`(service: u[cd], )?verb: [a-z-]+`).ReplaceAllStringFunc(text, g.harshVerb)
 	head := "stop: 200ms\n"
@@ -87,7 +87,7 @@ func mixVerbs(v *scenario.Valid, seed uint64) {
 // up to its completion time exactly, whatever befell it, and none appears
 // without its cause. HOPSCOPE_LONG=1 draws 1,000 scenarios.
 func TestAccountsTile(t *testing.T) {
-	seeds := uint64(120)
+	seeds := uint64(200)
 	switch {
 	case testing.Short():
 		seeds = 25
@@ -119,7 +119,9 @@ func TestAccountsTile(t *testing.T) {
 	}
 	// A generator that stopped provoking these would prove nothing.
 	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "WR_FLUSH_ERR",
-		"RNR wait", "awaiting NAK or timeout", "resending", "paused", "ACK lost", "behind earlier work"} {
+		"RNR wait", "awaiting NAK or timeout", "resending", "paused", "ACK lost", "behind earlier work",
+		"fence", "max_rd_atomic", "response sending", "response paused", "response resending", "response rate",
+		"response behind earlier work", "ACK behind READ responses", "ACK implied", "behind earlier READ"} {
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no message with %q in %d scenarios", what, ran)
 		}

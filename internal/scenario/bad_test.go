@@ -70,7 +70,6 @@ func TestBadInput(t *testing.T) {
 		{"xoff above pool", base + "switch: {pfc: {xoff: 100MB}}\n", `s.yaml:6:22: xoff 100MB of leaf1 is above the shared pool of 33.36926MB; XOFF would never be reached`},
 		{"buffer below headrooms", base + "switch: {buffer: 100KB}\n", `s.yaml:6:18: switch.buffer 100KB of leaf1 is smaller than its reserves and headrooms, 185.172KB in all; give more than that, shorter cables, or fewer lossless priorities`},
 		{"headrooms of a long cable", "topology: {star: {hosts: 3, link: 400Gbps, length: 1000km}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n", `s.yaml:1:12: the default buffer of sw, 128MiB, is smaller than the reserves and headrooms of its 3 ports, 1.500268866GB in all; give switch.buffer more than that, shorter cables, or fewer lossless priorities`},
-		{"RDMA READ", base + "  - flow: {from: h0, to: h1, size: 1KB, verb: read}\n", `s.yaml:6:47: workload[1].flow.verb: READ is not built yet; use write or send`},
 		{"max_rd_atomic", base + "nic: {max_rd_atomic: 0}\n", `s.yaml:6:22: nic.max_rd_atomic: 0 would let no READ or atomic through; give 1 to 128, such as 16`},
 		{"max_dest_rd_atomic", base + "hosts: {h3: {max_dest_rd_atomic: 200}}\n", `s.yaml:6:34: hosts.h3.max_dest_rd_atomic: "200" is not a whole number from 1 to 128`},
 		{"inline", base + "  - flow: {from: h0, to: h1, size: 1KB, inline: true}\n", `s.yaml:6:5: workload[1]: 1KB inline is more than the 220B that a work request of h0 takes; send less, raise max_inline, or leave inline out`},

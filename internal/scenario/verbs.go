@@ -68,12 +68,6 @@ func (r *resolver) entryPos(entry int) pos {
 
 // readUnbuilt refuses what runs do not have yet.
 func readUnbuilt(o object, opt *workload.Options) {
-	if opt.Verb >= workload.Read {
-		o.fail("verb", "%s is not built yet; use write or send", opt.Verb)
-	}
-	if opt.Service != workload.RC {
-		o.fail("service", "%s is not built yet; use rc", opt.Service)
-	}
 	for _, key := range []string{"srq", "receive_size"} {
 		if o.has(key) {
 			o.fail(key, "is not built yet; leave it out")

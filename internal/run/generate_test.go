@@ -52,6 +52,9 @@ func drawScenario(seed uint64) draw {
 		g.line("stop: %dns", g.between(20000, 200000))
 	}
 	g.workload()
+	if g.one(3) {
+		g.line("carry_data: true")
+	}
 	g.text = g.b.String()
 	return g.draw
 }

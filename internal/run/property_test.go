@@ -54,11 +54,14 @@ func TestProperties(t *testing.T) {
 			note("drops", r.Ports[i].Dropped > 0)
 			note("held", r.Ports[i].HeldPS > 0)
 		}
+		if r.Data != nil {
+			seen["messages with data"] += r.Data.Messages
+		}
 	}
 	// A generator that stopped provoking these would let every property pass.
-	for _, what := range []string{"marks", "pauses", "drops", "held"} {
+	for _, what := range []string{"marks", "pauses", "drops", "held", "messages with data"} {
 		if seen[what] < int(seeds)/2 {
-			t.Errorf("%d ports with %s in %d scenarios; the scenarios have become too tame", seen[what], what, seeds)
+			t.Errorf("%d times %s in %d scenarios; the scenarios have become too tame", seen[what], what, seeds)
 		}
 	}
 }
@@ -140,6 +143,7 @@ func properties() []property {
 		{"no lossless drop with computed headroom", noLosslessDrop},
 		{"packets arrive in PSN order", inOrder},
 		{"every byte is delivered once", deliveredOnce},
+		{"bytes arrive as they were sent", arrivesAsSent},
 		{"bytes into a switch leave it or are dropped", conserved},
 		{"no port above its rate", withinRate},
 		{"no message faster than its wire time", wireTime},
@@ -225,6 +229,24 @@ func deliveredOnce(_ *scenario.Valid, _ draw, r *record.Run) string {
 		if got := delivered[name]; got < want[name] || got > all[name] {
 			return fmt.Sprintf("%s accepted %d bytes; its messages have %d to %d", name, got, want[name], all[name])
 		}
+	}
+	return ""
+}
+
+// arrivesAsSent: what messages brought is what they were to bring, where that is
+// looked at.
+func arrivesAsSent(v *scenario.Valid, _ draw, r *record.Run) string {
+	if !v.CarryData {
+		return ""
+	}
+	done := 0
+	for i := range r.Flows {
+		if r.Flows[i].Status == "success" {
+			done++
+		}
+	}
+	if d := r.Data; d.Differ > 0 || d.Messages+d.Lost != done {
+		return fmt.Sprintf("%d messages completed: %+v", done, d)
 	}
 	return ""
 }

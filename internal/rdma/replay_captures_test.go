@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/wire"
 )
 
 // sides are the parts of both sides of a capture; side 0 sent the first frame.
@@ -18,6 +20,7 @@ const (
 	lateResend     = "sent again although it was acknowledged before: rxe does not restart its timer with ACKs"
 	nakAfterRNR    = "after an RNR NAK rxe reports the packets already in flight as a gap; ours is silent until the PSN arrives"
 	noLimit        = "retry_cnt 7 is no limit to rxe; with ours the retries are used up"
+	lengthError    = "a SEND longer than its receive is an error of the responder's to rxe; by IBTA 9.9.3 an invalid request (class C)"
 	onPurpose      = "a fault of the peer's, made on purpose"
 )
 
@@ -34,7 +37,7 @@ func frames(first, last int, why string) map[int]string {
 func lossy(r role) map[role]bool { return map[role]bool{r: true} }
 
 // replayParts has what the captures do not tell: the probe that made those that
-// begin with v_ registers 65536 bytes, invalidates a window of 4096, and asks
+// begin with v_ registers 65536 bytes, posts 16 receives, invalidates a window of 4096, and asks
 // for retries after RNR NAKs three times.
 func replayParts() map[string]sides {
 	return map[string]sides{
@@ -57,17 +60,15 @@ func replayParts() map[string]sides {
 		},
 		"go_badcrc":  {{open: 1}},
 		"go_iddont":  {{open: 1, lossy: lossy(requester)}},
-		"v_badrkey":  {{status: RemAccess}, {memory: opened{0x49e ^ 0x55, Region{Base: 0x559072e97000, Length: 65536}}}},
+		"v_badrkey":  {{status: RemAccess}, {memory: opened{0x49e ^ 0x55, Region{Base: 0x559072e97000, Length: 65536}}, counted: true, receives: 16}},
 		"v_oob":      {{status: RemAccess}, {memory: opened{0x536, Region{Base: 0x55de0ad00f9c + 100 - 65536, Length: 65536}}}},
-		"v_inv":      {{status: RemAccess}, {memory: opened{0x800014c, Region{Base: 0x556c840a3000, Length: 4096, Invalidatable: true}}, without: map[role]string{responder: notYet}}},
-		"v_noaccess": {{status: RemInvReq}, {noWrite: true}},
+		"v_inv":      {{status: RemAccess}, {memory: opened{0x800014c, Region{Base: 0x556c840a3000, Length: 4096, Invalidatable: true}}, counted: true, receives: 16}},
+		"v_noaccess": {{status: RemInvReq}, {noWrite: true, counted: true, receives: 16}},
 		"v_rnr":      {{status: RNRRetryExc, rnrRetry: 3}, {counted: true}},
-		"v_toolong":  {{status: RemOp}, {without: map[role]string{responder: notYet}}},
+		"v_toolong": {{status: RemOp}, {counted: true, receives: 16, room: 100, spoilt: LocLen, except: map[role]exceptions{
+			responder: {instead: map[int]other{3: {wire.SyndromeInvalidRequest, lengthError}}}}}},
 	}
 }
-
-// notYet marks what internal/rdma does not do yet.
-const notYet = "not modelled yet"
 
 // Every capture, every side that is one, in both roles.
 func TestReplayCaptures(t *testing.T) {

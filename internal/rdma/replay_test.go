@@ -98,9 +98,11 @@ type part struct {
 	noWrite  bool   // no REMOTE_WRITE on the queue pair
 	receives int64  // posted, if counted
 	counted  bool
-	rnrRetry uint8  // 0: without end
-	status   Status // of the last work request; those before succeed
-	open     int    // work requests that do not complete
+	room     units.Bytes // of each; 0: enough
+	spoilt   Status      // of the receive of the message that is refused, if it takes one
+	rnrRetry uint8       // 0: without end
+	status   Status      // of the last work request; those before succeed
+	open     int         // work requests that do not complete
 	// without are the roles that are not replayed, with the reason.
 	without map[role]string
 	lossy   map[role]bool // packets of several are lost: the recovery shows
@@ -114,9 +116,16 @@ type exceptions struct {
 	not     map[int]string // ours does not send it
 	dropped map[int]string // the side took no notice of it
 	lost    map[int]string // before it ours sends one that is not in the capture
+	instead map[int]other  // ours sends it with another syndrome
 }
 
-func (e *exceptions) count() int { return len(e.not) + len(e.dropped) + len(e.lost) }
+// other is a syndrome in place of the captured one, with the reason.
+type other struct {
+	syndrome uint8
+	why      string
+}
+
+func (e *exceptions) count() int { return len(e.not) + len(e.dropped) + len(e.lost) + len(e.instead) }
 
 // replay is one replay of one side.
 type replay struct {
@@ -124,15 +133,16 @@ type replay struct {
 	side int
 	part part
 	exceptions
-	mtu    int
-	preset string // of the transport
-	now    units.Time
-	q      QP
-	cq     CompletionQueue
-	diffs  []string
-	used   int // exceptions met
-	w      roce.Writer
-	sent   int // of ours, compared
+	mtu       int
+	preset    string // of the transport
+	now       units.Time
+	q         QP
+	receiveCQ CompletionQueue
+	cq        CompletionQueue
+	diffs     []string
+	used      int // exceptions met
+	w         roce.Writer
+	sent      int // of ours, compared
 	// Memory open to the peer, memory for its SENDs, and that of our own messages.
 	open, inbox, local opened
 	before             []byte      // the first, as it was
@@ -156,7 +166,7 @@ func (r *replay) connect() {
 	if r.part.rnrRetry > 0 {
 		c.RNRRetry = r.part.rnrRetry
 	}
-	s := Setup{Config: &c, CQ: &r.cq, Line: 400 * units.Gbps, Attrs: r.attrs()}
+	s := Setup{Config: &c, CQ: &r.cq, ReceiveCQ: &r.receiveCQ, Line: 400 * units.Gbps, Attrs: r.attrs()}
 	for i := range r.x {
 		if f := &r.x[i]; f.from == r.side {
 			s.Data = packet.Packet{DestQP: f.p.DestQP, DSCP: f.p.DSCP, ECN: f.p.ECN, TTL: f.p.TTL}
@@ -189,7 +199,7 @@ func (r *replay) attrs() Attrs {
 		a.Access = LocalWrite
 	}
 	if r.part.counted {
-		a.Receives = r.part.receives
+		a.Receives, a.ReceiveSize = r.part.receives, r.part.room
 	}
 	for i := len(r.x) - 1; i >= 0; i-- { // the first of each counts
 		if f := &r.x[i]; f.request() && f.from == r.side {
@@ -339,7 +349,12 @@ func (r *replay) compare(p *packet.Packet, s *packet.Side, want *captured) {
 		r.differ("%v: %v", want, err)
 		return
 	}
-	captured, err := want.frame.Append(nil) // its ICRC made right
+	expected := want.frame
+	if o, ok := r.instead[want.number]; ok {
+		r.used++
+		expected.AETH.Syndrome = o.syndrome
+	}
+	captured, err := expected.Append(nil) // its ICRC made right
 	if err != nil || !bytes.Equal(have, captured) {
 		r.differ("%v: ours is %s, want %s", want, text(p, &side), text(&want.p, &want.s))
 		return
@@ -415,7 +430,8 @@ func (r *replay) pollAnswers(take func(*packet.Packet, *packet.Side)) {
 // up to the last that it acknowledged, each PSN once; all of an unreliable service.
 func (r *replay) placed() {
 	open, inbox := bytes.Clone(r.before), []byte{}
-	var next uint32
+	var taken []Completion
+	var next, length uint32
 	var va uint64
 	started, last := false, r.acknowledged()
 	for i := range r.x {
@@ -427,6 +443,13 @@ func (r *replay) placed() {
 			continue
 		}
 		started, next = true, (f.p.PSN+r.packets(f))&psnMask
+		if f.flags()&opFirst != 0 {
+			length = 0
+		}
+		length += f.p.Payload
+		if v := verbOf(f); f.flags()&opLast != 0 && v != Write && v < Read {
+			taken = append(taken, Completion{Receive: true, Verb: v, Bytes: units.Bytes(length + f.grhRoom()), Imm: f.s.Imm})
+		}
 		if f.frame.BTH.Opcode.Ext()&wire.ExtRETH != 0 {
 			va = f.p.VA
 		}
@@ -440,11 +463,36 @@ func (r *replay) placed() {
 			va += n
 		}
 	}
+	r.received(taken)
 	if !bytes.Equal(open, r.open.Data) {
 		r.differ("the memory open to the peer is not what it wrote")
 	}
 	if inbox = append(inbox, make([]byte, len(r.inbox.Data)-len(inbox))...); !bytes.Equal(inbox, r.inbox.Data) {
 		r.differ("what the peer sent does not lie in memory")
+	}
+}
+
+// received compares the completions of receives: those of the messages taken, and
+// if ours is in error the rest.
+func (r *replay) received(want []Completion) {
+	if r.q.State() == Err && r.part.counted {
+		if r.part.spoilt != Success {
+			want = append(want, Completion{Receive: true, Verb: Send, Status: r.part.spoilt})
+		}
+		for int64(len(want)) < r.part.receives {
+			want = append(want, Completion{Receive: true, Verb: Send, Status: WRFlush})
+		}
+	}
+	have := r.receiveCQ.Entries
+	if len(have) != len(want) {
+		r.differ("%d receives completed, want %d", len(have), len(want))
+		return
+	}
+	for i := range want {
+		want[i].ID, have[i].Time = uint32(i), 0
+		if have[i] != want[i] {
+			r.differ("receive %d completed as %+v, want %+v", i, have[i], want[i])
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ type answers struct {
 	taken   uint32 // requests taken up, duplicates that are answered anew included
 	polled  uint32 // the one that the latest packet answers
 	again   int    // jobs in the queue that answer duplicates
+	sentEnd uint32 // PSN after the last that was sent; what lies before is sent again
 	held    packet.Packet
 	holding bool // held waits for the queue to run empty
 	refused bool // held is the last that is sent, a fatal NAK: nothing is taken any more
@@ -190,6 +191,9 @@ func (q *QP) takeRead(now units.Time, p *packet.Packet, side *packet.Side, ce bo
 	if x.n == uint32(len(x.queue)) {
 		x.pop() // of a duplicate, as what is new has not filled it
 	}
+	if x.n == 0 {
+		x.sentEnd = j.psn
+	}
 	q.push(j)
 	x.holding = false // the response acknowledges it too
 	return true
@@ -296,6 +300,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		*p = q.ack
 		p.Opcode, p.PSN, p.AETH = OpAtomicAck, j.psn, uint32(SynACK)<<24|j.msn
 		p.Frame = uint32(max(q.cfg.Wire.Ack+wire.AtomicAckETHLen, q.cfg.Wire.MinFrame))
+		p.Flags |= x.sending(j.psn)
 		q.newSide().Orig = j.orig
 		q.polledLast = true
 		j.psn = j.end
@@ -336,8 +341,7 @@ func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job) {
 	q.pace(now, p.Frame+uint32(q.cfg.Wire.Overhead))
 	q.sentPackets++
 	q.sentBytes += int64(p.Payload)
-	if j.again {
-		p.Flags |= packet.Retrans
+	if p.Flags |= q.cold.answers.sending(j.psn); p.Flags&packet.Retrans != 0 {
 		q.cold.acts.RetransRead.Add(now, int64(p.Payload))
 	}
 	q.polledLast = last
@@ -350,6 +354,16 @@ func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job) {
 	j.left -= p.Payload
 	j.va += uint64(p.Payload)
 	j.psn = (j.psn + 1) & psnMask
+}
+
+// sending notes that the response with that PSN is sent and returns the flag of
+// one that was sent before.
+func (x *answers) sending(psn uint32) uint8 {
+	if psnDiff(psn, x.sentEnd) < 0 {
+		return packet.Retrans
+	}
+	x.sentEnd = (psn + 1) & psnMask
+	return 0
 }
 
 // answerAt is when Poll has an answer to send.

@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"os"
@@ -35,6 +36,9 @@ var update = flag.Bool("update", false, "write testdata/*.txt again from what th
 //	expire NAME                  let time pass until the next timer of NAME
 //	modify NAME STATE            change a queue pair's state
 //	state NAME                   states and counters
+//	word NAME                    the first word of memory, of connect's words
+//	lend NAME                    register a region that may be invalidated, and print its key
+//	arm COUNT                    the limit of the shared receive queue (srq of connect)
 //
 // Output: a packet per line with its number, from and to, opcode, PSN, payload,
 // then extended headers and flags as far as it has any; changes of states;
@@ -96,6 +100,8 @@ type transcriptWorld struct {
 	qps   []*transcriptQP
 	wire  []wirePacket
 	n     int // packets sent
+	srq   *ReceiveQueue
+	limit int64 // limit events printed
 }
 
 type transcriptQP struct {
@@ -108,6 +114,8 @@ type transcriptQP struct {
 	cq     CompletionQueue
 	posted uint32
 	seen   int // completions printed
+	rcq    CompletionQueue
+	got    int // completions of received messages printed
 	states string
 }
 
@@ -150,6 +158,12 @@ func (x *transcriptWorld) do(line string) {
 		x.modify(x.qp(args[0]), args[1])
 	case "state":
 		x.state(x.qp(args[0]))
+	case "word":
+		x.word(x.qp(args[0]))
+	case "lend":
+		x.lend(x.qp(args[0]))
+	case "arm":
+		x.srq.Arm(int64(x.number(args[0])))
 	default:
 		x.t.Fatalf("%s: unknown command %s", x.where, f[0])
 	}
@@ -223,8 +237,31 @@ func (x *transcriptWorld) setup(q *transcriptQP, args []string) *Setup {
 		}
 		set(x, s, value)
 	}
+	if s.SRQ != nil || s.Attrs.Receives >= 0 && s.Attrs.ReceiveSize > 0 {
+		s.ReceiveCQ = &q.rcq
+	}
 	x.check(q.cfg.Validate())
 	return s
+}
+
+// shared is the case's shared receive queue, with n receives at the start.
+func (x *transcriptWorld) shared(n int64) *ReceiveQueue {
+	if x.srq == nil {
+		x.srq = NewReceiveQueue(n, 0)
+	}
+	return x.srq
+}
+
+func (x *transcriptWorld) word(q *transcriptQP) {
+	a := &q.cold.attrs
+	r := a.Memory.Local(a.PD, rkey, base, 8, 0)
+	x.printf("%s: %d", q.name, binary.LittleEndian.Uint64(r.Bytes(base, 8)))
+}
+
+func (x *transcriptWorld) lend(q *transcriptQP) {
+	key, err := q.cold.attrs.Memory.Register(Region{Base: base, Length: mrLen, Access: RemoteAll, Invalidatable: true})
+	x.check(err)
+	x.printf("R_Key %#x", key)
 }
 
 func (x *transcriptWorld) post(args []string) {
@@ -471,6 +508,21 @@ func (x *transcriptWorld) changes(q *transcriptQP) {
 		x.printf("  %s completes %d: %s", q.name, c.ID, c.Status)
 	}
 	q.seen = len(q.cq.Entries)
+	for _, c := range q.rcq.Entries[q.got:] {
+		s := fmt.Sprintf("  %s receive %d: %s", q.name, c.ID, c.Status)
+		if c.Status == Success {
+			s += fmt.Sprintf(", %s of %d B", c.Verb, int64(c.Bytes))
+			if c.Verb != Send {
+				s += fmt.Sprintf(" with %#x", c.Imm)
+			}
+		}
+		x.printf("%s", s)
+	}
+	q.got = len(q.rcq.Entries)
+	if x.srq != nil && x.srq.LimitEvents() > x.limit {
+		x.limit = x.srq.LimitEvents()
+		x.printf("  shared receive queue below its limit: %d left", x.srq.Waiting())
+	}
 	if s := q.stateText(); s != q.states {
 		was, is := strings.Split(q.states, ", "), strings.Split(s, ", ")
 		for i := range is {

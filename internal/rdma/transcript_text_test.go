@@ -47,11 +47,18 @@ func transcriptKeys() map[string]func(*transcriptWorld, *Setup, string) {
 		"window": num(func(s *Setup, n uint64) {
 			s.Config.Window, s.Config.WindowBytes = WindowBytes, units.Bytes(n)
 		}),
-		"receives":     num(func(s *Setup, n uint64) { s.Attrs.Receives = int64(n) }),
-		"receive_size": num(func(s *Setup, n uint64) { s.Attrs.ReceiveSize = units.Bytes(n) }),
-		"mr_len":       num(func(s *Setup, n uint64) { s.Attrs.Memory = attrsOf(n).Memory }),
-		"access":       func(x *transcriptWorld, s *Setup, v string) { s.Attrs.Access = x.access(v) },
-		"psn":          num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
+		"receives":           num(func(s *Setup, n uint64) { s.Attrs.Receives = int64(n) }),
+		"receive_size":       num(func(s *Setup, n uint64) { s.Attrs.ReceiveSize = units.Bytes(n) }),
+		"max_rd_atomic":      num(func(s *Setup, n uint64) { s.Attrs.MaxRdAtomic = uint8(n) }),
+		"max_dest_rd_atomic": num(func(s *Setup, n uint64) { s.Attrs.MaxDestRdAtomic = uint8(n) }),
+		"max_inline":         num(func(s *Setup, n uint64) { s.Attrs.MaxInline = units.Bytes(n) }),
+		"srq":                func(x *transcriptWorld, s *Setup, v string) { s.SRQ = x.shared(int64(x.number(v))) },
+		"words": num(func(s *Setup, n uint64) { // memory with bytes: that many words of 8
+			s.Attrs.Memory = memoryOf(Region{Base: base, Length: 8 * n, Access: RemoteAll, Data: make([]byte, 8*n)})
+		}),
+		"mr_len": num(func(s *Setup, n uint64) { s.Attrs.Memory = attrsOf(n).Memory }),
+		"access": func(x *transcriptWorld, s *Setup, v string) { s.Attrs.Access = x.access(v) },
+		"psn":    num(func(s *Setup, n uint64) { s.Attrs.SQPSN, s.Attrs.RQPSN = uint32(n), uint32(n) }),
 	}
 }
 
@@ -88,6 +95,7 @@ func postKeys() map[string]func(*transcriptWorld, *WorkRequest, string) {
 		"va":      num(func(r *WorkRequest, n uint64) { r.VA = n }),
 		"rkey":    num(func(r *WorkRequest, n uint64) { r.RKey = uint32(n) }),
 		"imm":     num(func(r *WorkRequest, n uint64) { r.Imm = uint32(n) }),
+		"inv":     num(func(r *WorkRequest, n uint64) { r.Imm = uint32(n) }),
 		"swap":    num(func(r *WorkRequest, n uint64) { r.Swap = n }),
 		"compare": num(func(r *WorkRequest, n uint64) { r.Compare = n }),
 		"lva":     num(func(r *WorkRequest, n uint64) { r.LVA = n }),
@@ -194,7 +202,8 @@ func (w *wirePacket) flags() string {
 	}{
 		{w.p.Flags&packet.AckReq != 0, "ackreq"},
 		{w.p.Flags&packet.Retrans != 0, "again"},
-		{w.p.Flags&packet.CNPFlag != 0, "cnp"},
+		{w.p.Flags&packet.CNPFlag != 0 && w.p.Kind != packet.Data, "cnp"},
+		{w.p.Flags&packet.More != 0 && w.p.Kind == packet.Data, "more"},
 		{w.p.ECN == packet.CE, "ce"},
 	} {
 		if flag.on {

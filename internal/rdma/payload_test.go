@@ -215,3 +215,60 @@ func TestRefusedMovesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreliablePayload: of a message of an unreliable connection each packet's
+// part is what was sent or what was there before; SENDs that are delivered are
+// whole.
+func TestUnreliablePayload(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		x := newPayloads(t, r, []Verb{Write, Send, WriteImm, SendImm})
+		before := bytes.Clone(x.far.data)
+		a, b := newBare(t, UC, x.requester), newBare(t, UC, x.answerer)
+		wire := impaired(r, false)
+		broken := 0
+		for i := range x.sizes {
+			err := a.Post(0, WorkRequest{ID: uint32(i), Verb: x.verbs[i], Bytes: units.Bytes(x.sizes[i]), VA: x.far.va(i), RKey: rkey, LVA: x.near.va(i), LKey: rkey})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		now, p := units.Time(0), packet.Packet{}
+		for {
+			why, until := a.Poll(now, &p)
+			if why != Sent {
+				break
+			}
+			if now = until; !wire(0, &p).lose {
+				b.ReceiveWith(now, &p, a.PolledSide(), new(Replies))
+			}
+		}
+		for i, n := range x.sizes {
+			if x.verbs[i] == Send || x.verbs[i] == SendImm {
+				continue
+			}
+			for at := 0; at < n; at += 256 {
+				from, to := x.far.at[i]+at, x.far.at[i]+min(at+256, n)
+				got := x.far.data[from:to]
+				if !bytes.Equal(got, x.wantFar[i][at:min(at+256, n)]) {
+					if broken++; !bytes.Equal(got, before[from:to]) {
+						t.Fatalf("seed %d: message %d holds something else from byte %d on", seed, i, at)
+					}
+				}
+			}
+		}
+		rest := x.inbox.data[guard:][:b.cold.attrs.Inbox.Placed]
+		for i := range x.sizes {
+			if sent := x.near.data[x.near.at[i]:][:x.sizes[i]]; x.verbs[i] == Send || x.verbs[i] == SendImm {
+				if bytes.HasPrefix(rest, sent) {
+					rest = rest[len(sent):]
+				} else {
+					broken++
+				}
+			}
+		}
+		if len(rest) > 0 || broken == 0 {
+			t.Errorf("seed %d: %d bytes of SENDs belong to none; %d parts did not arrive", seed, len(rest), broken)
+		}
+	}
+}

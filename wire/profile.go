@@ -67,11 +67,11 @@ const CreditBlock = 64
 // 2 bytes longer than a multiple of 4, fills the columns of a 4X link. A switch
 // routes by the LRH. The same header sizes stand behind 8b/10b and 64b/66b, whose
 // own overhead is in the rate: see LinkSpeeds.
-var InfiniBand = Profile{Name: "infiniband", Overhead: 2, Preamble: 1,
+var InfiniBand = Profile{Name: "ib", Overhead: 2, Preamble: 1,
 	Control: FlowControlLen, Header: LRHLen,
 	Data: ibLen, RETH: RETHLen, Pad: 4, Ack: ibLen + AETHLen, CNP: ibLen + cnpReserved, Block: CreditBlock}
 
 // InfiniBandGRH is InfiniBand with a GRH in every packet, as between subnets.
-var InfiniBandGRH = Profile{Name: "infiniband-grh", Overhead: 2, Preamble: 1,
+var InfiniBandGRH = Profile{Name: "ib-grh", Overhead: 2, Preamble: 1,
 	Control: FlowControlLen, Header: LRHLen,
 	Data: ibLen + GRHLen, RETH: RETHLen, Pad: 4, Ack: ibLen + GRHLen + AETHLen, CNP: ibLen + GRHLen + cnpReserved, Block: CreditBlock}

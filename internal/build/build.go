@@ -63,12 +63,13 @@ type builder struct {
 	handles    []*rdma.AddressHandle // by connection; nil but with UD
 	regionKey  []uint32              // by connection: the R_Key of its region at the responder
 	regionSize []units.Bytes         // by connection: the memory of its messages at either side
+	lifetimes  bool                  // some switch has lifetime limits
 }
 
 // New builds the world of a checked scenario. It fails only when the network
 // is larger than the engine can number.
 func New(v *scenario.Valid, opt Options) (*World, error) {
-	b := &builder{World: &World{Valid: v}, v: v, g: v.Graph}
+	b := &builder{World: &World{Valid: v}, v: v, g: v.Graph, lifetimes: haveLifetimes(v.Switches)}
 	if err := b.number(); err != nil {
 		return nil, err
 	}
@@ -227,6 +228,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 		s.PeerLatency = b.v.Switches[end.Peer].Latency
 		s.PeerCut = b.v.Switches[end.Peer].CutThrough
 	}
+	s.PeerCredit, s.Lifetimes = b.portParams(end.Peer, end.PeerPort).Credit, b.lifetimes
 	if b.g.Nodes[node].Kind == topology.Switch {
 		s.Params = &b.v.Switches[node].Ports[local]
 		s.Latency = b.v.Switches[node].Latency
@@ -236,6 +238,24 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 		s.PG = nil
 	}
 	s.Loss, s.BER, s.DropEvery, s.DownAt = link.Loss, link.BER, link.DropEvery, link.DownAt
+}
+
+// portParams is what a port is set to.
+func (b *builder) portParams(node, local int) *fabric.PortParams {
+	if b.g.Nodes[node].Kind == topology.Switch {
+		return &b.v.Switches[node].Ports[local]
+	}
+	return &b.v.NICs[node].Ports[local]
+}
+
+// haveLifetimes reports whether a switch discards packets that stay too long.
+func haveLifetimes(switches []fabric.SwitchParams) bool {
+	for i := range switches {
+		if switches[i].HOQLife > 0 || switches[i].PacketLife > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // buildHosts makes the queue pairs of every connection, one at either end, and

@@ -124,7 +124,7 @@ func answer(q int, runs []*outcome) Answer {
 		first = append(first, m.First-o.base)
 		span = append(span, m.Last-m.First)
 		count = append(count, m.Count)
-		if m.Mechanism == record.PFCPause {
+		if m.Mechanism.Holds() {
 			held = append(held, units.Time(m.Sum))
 		}
 	}

@@ -32,7 +32,7 @@ func Sentence(r *record.Run) string {
 	var acts, calm []string
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""},
-		{t.pauses(), "nobody paused"}, {t.drops(), "nothing was dropped"},
+		{t.holds(), t.noHolds()}, {t.drops(), "nothing was dropped"},
 		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(), ""}, {t.resent(), ""},
 	} {
 		switch {
@@ -265,6 +265,31 @@ func (t *story) pauses() string {
 		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, record.NodeOf(p.Peer), metrics.FormatTime(p.HeldPS))
 	}
 	return fmt.Sprintf("%s paused %s %s%s", who, whom, times(g.Count), t.since(first, g.Act, long))
+}
+
+// holds says who was held, by pauses or for want of credits.
+func (t *story) holds() string {
+	if !t.r.Credits {
+		return t.pauses()
+	}
+	g := t.by(record.CreditWait)
+	if g.Count == 0 {
+		return ""
+	}
+	who, first := t.who(g.nodes)
+	long := heldFor(t.s.Totals.HeldPS)
+	if p := t.longestHeld(); p != nil && len(g.nodes) > 1 {
+		long += fmt.Sprintf(", longest %s: %s", p.Node, metrics.FormatTime(p.HeldPS))
+	}
+	return fmt.Sprintf("%s waited for credits %s%s", who, times(g.Count), t.since(first, g.Act, long))
+}
+
+// noHolds is what to say of a run without any.
+func (t *story) noHolds() string {
+	if t.r.Credits {
+		return "nobody waited for credits"
+	}
+	return "nobody paused"
 }
 
 // heldFor says for how long frames had to wait.

@@ -13,18 +13,19 @@ import (
 
 // portCold is what the packet path rarely looks at.
 type portCold struct {
-	name           string // "leaf1:3"
-	node           string
-	peer           string
-	pfc            PFCParams
-	updateInterval units.Time // of credits
-	red            [Classes]redCurve
-	marks          [Classes]record.Act
-	xoff           [Classes]record.Act
-	peakAt         [Classes]units.Time
-	drops          [Classes]*dropStat
-	near           [Classes]record.Approach // see pg.nearest
-	impair         *impairment
+	name               string // "leaf1:3"
+	node               string
+	peer               string
+	pfc                PFCParams
+	updateInterval     units.Time // of credits
+	waitFrom, xmitWait units.Time // see countWait
+	red                [Classes]redCurve
+	marks              [Classes]record.Act
+	xoff               [Classes]record.Act
+	peakAt             [Classes]units.Time
+	drops              [Classes]*dropStat
+	near               [Classes]record.Approach // see pg.nearest
+	impair             *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.
 	controlTime   units.Time
@@ -71,6 +72,7 @@ type PortSpec struct {
 	PeerCut     bool       // the peer forwards cut-through
 	Params      *PortParams
 	PeerCredit  *CreditParams      // of the peer; nil unless the link has credits
+	Lifetimes   bool               // some switch has lifetime limits; the same for all ports
 	PG          *[Classes]PGParams // nil for a host
 	Loss, BER   float64
 	DropEvery   int
@@ -105,7 +107,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		routes:     routes, groups: groups, members: s.Members, salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
-		credited: p.SL2VL != nil, sl2vl: p.SL2VL,
+		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
 	})
 	return int32(len(n.switches) - 1)
@@ -160,6 +162,9 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		n.queues[k] = append(n.queues[k], q)
 		n.gates[k] = append(n.gates[k], gate{waitFrom: units.Never})
 		n.pauses[k] = append(n.pauses[k], pauseState{})
+		if s.Lifetimes {
+			n.lives[k] = append(n.lives[k], lifetime{})
+		}
 		g := pg{nearest: math.MaxInt32}
 		if s.PG != nil {
 			g = newPG(&s.PG[k])
@@ -180,6 +185,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 func (n *Net) addCredits(i int, s *PortSpec) {
 	p := &n.ports[i]
 	p.credited = true
+	n.cold[i].waitFrom = units.Never
 	n.setCredits(i, s.Params.Credit, s.PeerCredit)
 	if s.DownAt != units.Never {
 		n.part.At(s.DownAt, sim.Order(s.DownAt, p.source+2*uint32(p.ports)), sim.MakeRef(evPause|uint32(i), 0))

@@ -50,6 +50,9 @@ type creditState struct {
 	active   bool // something was sent or received
 	starved  record.Act
 	updates  int64 // flow-control packets sent, repeats apart
+	arrived  Sent
+	least    uint16 // credits left when there were fewest, and when
+	leastAt  units.Time
 }
 
 // grant is FCCL: how far the peer may send.
@@ -82,6 +85,7 @@ func (n *Net) MayStart(now units.Time, i int, c uint8, frame uint32) bool {
 func (n *Net) starve(now units.Time, i int, c uint8) {
 	n.credits[c][i].starved.Add(now, 0)
 	n.closeGate(now, i, c)
+	n.cold[i].waitFrom = min(n.cold[i].waitFrom, now)
 }
 
 // spend counts a packet that port i starts in class c, and shuts the class if
@@ -90,6 +94,9 @@ func (n *Net) spend(now units.Time, i int, c uint8, frame uint32) {
 	s := &n.credits[c][i]
 	s.sent = (s.sent + uint16(Blocks(frame))) & creditMask
 	s.active = true
+	if left := (s.limit - s.sent) & creditMask; left < s.least {
+		s.least, s.leastAt = left, now
+	}
 	n.tellLater(now, i)
 	if n.ports[i].node >= 0 {
 		n.checkHead(now, i, c)
@@ -123,6 +130,9 @@ func (n *Net) reopen(now units.Time, i int) (opened bool) {
 		if frame := n.headFrame(i, c); frame == 0 || n.fits(now, i, c, frame) {
 			n.openGate(now, i, c)
 			opened = true
+			if frame == 0 && n.ports[i].shut == 0 {
+				n.cold[i].waitFrom = units.Never
+			}
 		}
 	}
 	return opened
@@ -135,6 +145,7 @@ func (n *Net) takeIn(i int, pk *packet.Packet) {
 	s.received = (s.received + b) & creditMask
 	s.occupied += b
 	s.active = true
+	s.arrived.Add(pk)
 	s.peak = max(s.peak, s.occupied)
 	if s.occupied > s.size {
 		n.part.Bug("%s VL %d: %d blocks in an input buffer of %d: more was sent than there were credits for", n.cold[i].name, pk.Class, s.occupied, s.size)
@@ -262,13 +273,27 @@ func (n *Net) releaseDown(now units.Time, i int) {
 	}
 }
 
+// countWait counts the time for which port i had something to send and sent
+// nothing, for want of credits: up to now, where a transmission begins or the run
+// ends. What could start would have, as soon as the last transmission was over.
+func (n *Net) countWait(now units.Time, i int, p *Port) {
+	k := &n.cold[i]
+	if k.waitFrom == units.Never {
+		return
+	}
+	k.xmitWait += max(0, now-max(k.waitFrom, p.freeAt))
+	if p.shut == 0 {
+		k.waitFrom = units.Never
+	}
+}
+
 // setCredits gives port i its input buffers, and what its peer granted while the
 // link came up.
 func (n *Net) setCredits(i int, own, peer *CreditParams) {
 	n.cold[i].updateInterval = UpdateInterval(n.ports[i].rate)
 	for c := range n.credits {
 		s := creditState{size: own.Blocks[c], update: own.Update[c], limit: min(peer.Blocks[c], MaxCredits)}
-		s.told = s.grant()
+		s.told, s.least = s.grant(), s.limit
 		n.credits[c] = append(n.credits[c], s)
 	}
 }

@@ -166,6 +166,45 @@ func TestLostCredits(t *testing.T) {
 	}
 }
 
+// Lifetime limits (off unless set) discard what stands at the head of a queue,
+// or is in the switch, for too long, and give its room back.
+func TestLifetimes(t *testing.T) {
+	for n, want := range map[int]units.Time{0: 4_096_000, 18: 1_073_741_824_000, 19: 2_147_483_648_000, 20: 0, 31: 0} {
+		if got := Lifetime(n); got != want {
+			t.Errorf("code %d: %d ps, want %d", n, got, want)
+		}
+	}
+	const limit = 10 * units.Microsecond
+	for _, c := range []struct {
+		hoq, life units.Time
+		cause     string
+		last      units.Time // of the last discard, behind the first
+	}{
+		{hoq: limit, cause: record.DropHOQ, last: 7 * limit},       // each head has its own time
+		{life: limit, cause: record.DropLifetime, last: 3 * limit}, // in four pairs that came in together
+	} {
+		sw, ports := lanes(2, 100*units.Gbps, 0, 130, 1)
+		sw.HOQLife, sw.PacketLife = c.hoq, c.life
+		r := newRigOf(t, wire.InfiniBand, sw, ports)
+		r.hosts[1].keeps = true
+		r.sendVL(0, 1, 0, 10, 4122, 0) // two fit the host, two the switch
+		r.run(units.Never)
+		p := r.net.Port(1, 0, units.Second, 0)
+		if len(r.hosts[1].got) != 2 || len(p.DropCauses) != 1 || p.DropCauses[0].Cause != c.cause || p.DropCauses[0].Count != 8 {
+			t.Fatalf("%d arrived, drops %v; want 2, and 8 by %s", len(r.hosts[1].got), p.DropCauses, c.cause)
+		}
+		if got := p.DropCauses[0].Last - p.DropCauses[0].First; got < c.last || got > c.last+5*units.Microsecond {
+			t.Errorf("%s: the last discard comes %d ps after the first, want %d and a little", c.cause, got, c.last)
+		}
+		if n := r.net.ShutPorts(); n != 0 {
+			t.Errorf("%s: %d ports are shut", c.cause, n)
+		}
+		if s := &r.net.credits[0][0]; s.occupied != 0 {
+			t.Errorf("%s: %d blocks in the switch's input buffer", c.cause, s.occupied)
+		}
+	}
+}
+
 // A link that goes down takes what waits for credits, and loses it.
 func TestCreditsOfDownLink(t *testing.T) {
 	sw, ports := lanes(2, 100*units.Gbps, 50*units.Nanosecond, 130, 1)

@@ -23,6 +23,8 @@ const (
 	dropRxBuffer
 	dropPFC
 	dropCredit
+	dropHOQ
+	dropLifetime
 	dropCauses
 )
 
@@ -38,11 +40,19 @@ var dropNames = [dropCauses]string{
 	dropRxBuffer: record.DropReceive,
 	dropPFC:      record.DropPFC,
 	dropCredit:   record.DropCredit,
+	dropHOQ:      record.DropHOQ,
+	dropLifetime: record.DropLifetime,
 }
 
-// buffer reports whether the cause is a full buffer: congestion rather than a
-// fault of the link or the route.
-func (c dropCause) buffer() bool { return c == dropHeadroom || c == dropEgress || c == dropRxBuffer }
+// buffer reports whether the cause is a full buffer, here or downstream:
+// congestion rather than a fault of the link or the route.
+func (c dropCause) buffer() bool {
+	switch c {
+	case dropHeadroom, dropEgress, dropRxBuffer, dropHOQ, dropLifetime:
+		return true
+	}
+	return false
+}
 
 // link reports whether the cause lies on the way to the port that noticed it:
 // the drop belongs to the port that sent the frame.

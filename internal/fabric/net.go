@@ -26,6 +26,7 @@ type Net struct {
 	pgs      [Classes][]pg          // ingress accounting, zero for host ports
 	gates    [Classes][]gate        // when classes were shut, and how long
 	pauses   [Classes][]pauseState  // what the peer makes us do, and we it
+	lives    [Classes][]lifetime    // of the heads of queues; empty without lifetime limits
 	credits  [Classes][]creditState // likewise on InfiniBand; empty on Ethernet
 	sched    []Scheduler            // per port
 	switches []swtch
@@ -173,7 +174,7 @@ const (
 	evPause                             // a PFC frame takes effect at port; or its credited link goes down
 	evWake                              // port may be free
 	evRefresh                           // port refreshes its pauses or credits
-	evExpire                            // pause of a class of port runs out
+	evExpire                            // pause of a class of port runs out, or the time of a queue's head
 	evHost                              // timer of a host; the host's own kinds follow
 )
 
@@ -208,6 +209,10 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		}
 		n.refreshPauses(now, i)
 	case evExpire:
+		if n.ports[i].credited {
+			n.lifetimeOver(now, i, uint8(ref.Low()))
+			return
+		}
 		n.expire(now, i, uint8(ref.Low()))
 	default:
 		n.stirred = now
@@ -348,6 +353,9 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	if mutantFast {
 		tx -= tx / 16
 	}
+	if p.credited {
+		n.countWait(now, i, p)
+	}
 	p.startAt = now
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
@@ -406,10 +414,8 @@ func (n *Net) pick(p *Port, i int, avail uint8) uint8 {
 	return n.sched[i].Pick(avail)
 }
 
-// dequeue takes the head of class c off port i's queue at the start of its
-// transmission, marks it if due and releases its buffer.
-func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
-	q := &n.queues[c][i]
+// takeHead takes the head of q, the queue of class c of port p.
+func (n *Net) takeHead(now units.Time, p *Port, q *queue, c uint8) uint32 {
 	slot := q.head
 	pk := n.part.Rec(slot)
 	q.head = pk.Next
@@ -419,6 +425,15 @@ func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
 	q.integrate(now)
 	q.bytes -= int32(pk.Frame)
 	q.least = min(q.least, q.bytes)
+	return slot
+}
+
+// dequeue takes the head of class c off port i's queue at the start of its
+// transmission, marks it if due and releases its buffer.
+func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
+	q := &n.queues[c][i]
+	slot := n.takeHead(now, p, q, c)
+	pk := n.part.Rec(slot)
 	q.sent.Add(pk)
 	if p.contended {
 		n.sched[i].Charge(c, pk.Frame)
@@ -429,6 +444,9 @@ func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
 		n.mark(now, sw, i, c, q.bytes, pk)
 	}
 	if sw.credited {
+		if n.lives[c] != nil {
+			n.left(now, sw, i, c)
+		}
 		n.GiveBack(now, sw.base+int(pk.In), pk.VL(), pk.Frame)
 		return slot
 	}

@@ -70,6 +70,9 @@ type SwitchParams struct {
 	// SL2VL makes the switch an InfiniBand switch: the VL on which a packet leaves,
 	// by service level, as 16 entries for all ports, or [in][out][16] in one slice.
 	SL2VL []uint8
-	PG    [][Classes]PGParams // per local port
-	Ports []PortParams        // per local port
+	// How long a packet may stand at the head of a queue, and how long it may be in
+	// the switch, before it is discarded; 0: for ever. See Lifetime.
+	HOQLife, PacketLife units.Time
+	PG                  [][Classes]PGParams // per local port
+	Ports               []PortParams        // per local port
 }

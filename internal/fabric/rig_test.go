@@ -122,6 +122,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw SwitchParams, ports []rigPo
 		s.Node, s.Local, s.NodePorts, s.Source = "sw", i, n, uint32(i)
 		s.PeerPort = n + i
 		s.Params, s.PG, s.PeerCredit = &p.sw, &p.pg, p.host.Credit
+		s.Lifetimes = sw.HOQLife+sw.PacketLife > 0
 		r.net.AddPort(node, s)
 	}
 	for i := range ports {
@@ -133,6 +134,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw SwitchParams, ports []rigPo
 		s.Node, s.NodePorts, s.Source = "h"+itoa(i), 1, h.source-3
 		s.PeerPort, s.PeerLatency, s.PeerCut = i, sw.Latency, sw.CutThrough
 		s.Params, s.PeerCredit = &p.host, p.sw.Credit
+		s.Lifetimes = sw.HOQLife+sw.PacketLife > 0
 		r.net.AddPort(id, s)
 		r.hosts = append(r.hosts, h)
 	}

@@ -62,6 +62,9 @@ func (n *Net) measureTo(i, c int, s snapshot) {
 func (n *Net) Finish(now units.Time) {
 	n.end = now
 	for i := range n.ports {
+		if p := &n.ports[i]; p.credited {
+			n.countWait(now, i, p)
+		}
 		for c := range uint8(Classes) {
 			n.queues[c][i].integrate(now)
 			if n.ports[i].shut>>c&1 != 0 {
@@ -161,6 +164,12 @@ func (n *Net) unsent(now units.Time, p *Port, c uint8) units.Time {
 // limits returns how near class c of port i came to each mechanism.
 func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 	p := &n.ports[i]
+	if p.credited {
+		s := &n.credits[c][i]
+		granted := int64(min(n.peers[p.peerPart].credits[c][p.peerPort].size, MaxCredits))
+		l.Credits = &record.Approach{Value: (granted - int64(s.least)) * wire.CreditBlock, Threshold: granted * wire.CreditBlock, At: s.leastAt}
+		return l
+	}
 	if p.node < 0 {
 		return n.hosts[^p.node].ReceiveLimits(int(p.local), c)
 	}
@@ -236,6 +245,36 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 		add(record.Held, record.PFCPause, n.gates[c][i].held)
 	}
 	return out
+}
+
+// waitTick is the unit of PortXmitWait.
+const waitTick = 4 * units.Nanosecond
+
+// Counters returns the standard counters of port i; ok is false unless it is an
+// InfiniBand port.
+func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
+	p, cold := &n.ports[i], &n.cold[i]
+	if !p.credited {
+		return r, false
+	}
+	var sent, arrived Sent
+	for c := range uint8(Classes) {
+		s, own := n.sentFrames(i, c), &n.credits[c][i]
+		sent.Packets, sent.Bytes = sent.Packets+s.Packets, sent.Bytes+s.Bytes
+		arrived.Packets, arrived.Bytes = arrived.Packets+own.arrived.Packets, arrived.Bytes+own.arrived.Bytes
+		r.CreditUpdates += own.updates
+		d := n.drops(i, c)
+		r.PortXmitDiscards += d[dropHOQ].Count + d[dropLifetime].Count + d[dropLinkDown].Count
+		if in := cold.drops[c]; in != nil {
+			r.PortRcvErrors += in[dropLoss].Count + in[dropBitError].Count + in[dropEvery].Count
+		}
+	}
+	words := func(s Sent) int64 { return (s.Bytes - s.Packets*wire.VCRCLen) / 4 }
+	r.Node, r.Port = cold.node, int(p.local)+1
+	r.PortXmitData, r.PortXmitPkts = words(sent), sent.Packets
+	r.PortRcvData, r.PortRcvPkts = words(arrived), arrived.Packets
+	r.PortXmitWait = int64(cold.xmitWait / waitTick)
+	return r, true
 }
 
 // Active reports whether class c of port i carried, held or lost anything.

@@ -31,6 +31,7 @@ type swtch struct {
 	cutThrough             bool
 	credited               bool    // its links have credits: no shared buffer
 	sl2vl                  []uint8 // see SwitchParams.SL2VL
+	hoqLife, packetLife    units.Time
 	trustPCP               bool
 	prio                   [64]uint8 // by DSCP, or by PCP in the first eight
 	rnd                    rng.Stream
@@ -207,6 +208,9 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 		n.StampIn(now, e, pk)
 	}
 	n.enqueue(now, e, out, q, pk, slot)
+	if sw.hoqLife > 0 || sw.packetLife > 0 {
+		n.entered(now, sw, e, c)
+	}
 	if xoff {
 		n.setPause(now, i, c, true)
 	}

@@ -20,7 +20,7 @@ type Answer struct {
 	// SpanPS is the time from the first act to the last.
 	SpanPS units.Time `json:"span_ps"`
 	// HeldPS, for the question "held" only, adds up over ports the time in
-	// which each was paused with a frame waiting.
+	// which each was paused, or without credits, with a frame waiting.
 	HeldPS     units.Time  `json:"held_ps,omitempty"`
 	Mechanisms []Mechanism `json:"mechanisms"` // the earliest first
 	Top        []Actor     `json:"top_actors"` // the busiest first; at most TopActors
@@ -79,7 +79,7 @@ func answer(q record.Question, ledger []record.Entry) Answer {
 		}
 		last = max(last, e.Last)
 		a.Count += e.Count
-		if e.Mechanism == record.PFCPause {
+		if e.Mechanism.Holds() {
 			a.HeldPS += units.Time(e.Sum)
 		}
 		a.addMechanism(e)

@@ -279,6 +279,9 @@ func (x *index) because(causes []string, qps []int) string {
 		q := &x.r.QPs[i]
 		for _, h := range q.Limits.Path {
 			if p := x.ports[fmt.Sprintf("%s prio %d", h.Port, q.Limits.Class)]; p != nil && p.PausedPS > 0 {
+				if x.r.Credits {
+					return fmt.Sprintf("%s waited for credits on the way before more had gathered", h.Port)
+				}
 				return fmt.Sprintf("PFC paused %s on the way before more had gathered", h.Port)
 			}
 		}

@@ -166,7 +166,7 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (ca
 	case record.StageWindow:
 		d.Where, d.How = x.sayWindow(f, q, me)
 		return true
-	case record.StagePaused:
+	case record.StagePaused, record.StageCredits:
 		d.Where, d.How = x.sayPaused(d.Where, q)
 		return true
 	case record.StageQueue:
@@ -257,6 +257,8 @@ func sayAck(stage, where string) string {
 		return "the ACK waited in the queue of " + where
 	case record.StagePaused:
 		return "PFC held the ACK at " + where
+	case record.StageCredits:
+		return "the ACK waited for credits at " + where
 	case "coalescing":
 		return where + " waited before it acknowledged"
 	case "behind READ responses":

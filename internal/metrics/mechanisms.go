@@ -93,6 +93,9 @@ func Mechanisms(r *record.Run, places int) []State {
 		x.state(record.AckTimeout, "no sender has a retransmission timer", x.timeoutPlaces()),
 		x.state(record.RNR, "every responder has receive work requests enough", x.rnrPlaces()),
 	}
+	if r.Credits {
+		out = append(out, x.state(record.CreditsOut, "nothing was sent", x.creditPlaces()))
+	}
 	for i := range out {
 		out[i].settle(places)
 	}
@@ -311,6 +314,21 @@ func (x *index) xoffPlaces() []Place {
 		place.approach(a)
 		place.reason = func() string {
 			return x.because(x.ingressCauses(p, a), x.class(x.in[PortName(p)], p.Class))
+		}
+		return true
+	})
+}
+
+// creditPlaces are the ports that sent something over a link with credits.
+func (x *index) creditPlaces() []Place {
+	return x.onPorts(record.CreditsOut, func(p *record.Port, place *Place) bool {
+		if p.Limits.Credits == nil || p.TxPackets == 0 {
+			return false
+		}
+		place.approach(p.Limits.Credits)
+		place.HeldPS = p.HeldPS
+		place.reason = func() string {
+			return x.because(nil, x.class(x.out[PortName(p)], p.Class))
 		}
 		return true
 	})

@@ -42,6 +42,14 @@ func (x *index) walk(port string, class int) (held []string, root *record.Port, 
 	return held, nil, ""
 }
 
+// holder is what shuts the gates of ports.
+func (x *index) holder() string {
+	if x.r.Credits {
+		return "the want of credits"
+	}
+	return "PFC"
+}
+
 func actor(port string, class int) string { return fmt.Sprintf("%s prio %d", port, class) }
 
 // fullest is, of the egress ports that data of a class takes after entering by
@@ -64,7 +72,7 @@ func (x *index) fullest(ingress string, class int) (p *record.Port) {
 // was fed, or to the host that did not take what arrived.
 func (x *index) sayPaused(port string, q *record.QP) (where, how string) {
 	held, root, host := x.walk(port, q.Limits.Class)
-	how = "PFC held " + port
+	how = x.holder() + " held " + port
 	if len(held) > 1 {
 		how += ", behind it " + strings.Join(held[1:], ", ")
 	}
@@ -97,7 +105,7 @@ func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how 
 	if p := x.ports[actor(port, q.Limits.Class)]; p != nil && p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(root, host, q); at != "" {
-			how = strings.TrimSuffix(how, ",") + ", held by PFC"
+			how = strings.TrimSuffix(how, ",") + ", held by " + x.holder()
 			if len(held) > 1 {
 				how += " as were " + strings.Join(held[1:], ", ")
 			}

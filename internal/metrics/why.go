@@ -19,7 +19,7 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer, states []S
 	case record.Detected:
 		return whyNotDetected(r, states)
 	case record.FedBack:
-		return whyNotFedBack(t, before[0])
+		return whyNotFedBack(r, t, before[0])
 	case record.Slowed:
 		if isOff(r, states, record.RateCut) {
 			return "no sender has congestion control"
@@ -65,6 +65,9 @@ func whyNoCongestion(r *record.Run, states []State) string {
 		}
 		return fmt.Sprintf("%s (%s): the deepest held %s (%s), because %s", said, FormatBytes(m.Threshold), FormatBytes(m.Value), m.Where, m.Why)
 	}
+	if r.Credits {
+		return whyNotStarved(states)
+	}
 	if m := nearest(states, record.XOFFCross); m != nil {
 		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
@@ -109,8 +112,10 @@ func isOff(r *record.Run, states []State, m record.Mechanism) bool {
 	return false
 }
 
-func whyNotFedBack(t Totals, detected Answer) string {
+func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 	switch {
+	case detected.Happened && r.Credits && t.Dropped == 0:
+		return "no message: a full input buffer grants no credits, and that tells the sender"
 	case !detected.Happened:
 		return "nothing was detected"
 	case t.Marked > 0:
@@ -128,6 +133,9 @@ func whyNotSlowed(fedBack Answer) string {
 }
 
 func whyNotHeld(r *record.Run, t Totals, states []State) string {
+	if r.Credits {
+		return whyNotStarved(states)
+	}
 	if t.PausesSent > 0 {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
@@ -143,6 +151,14 @@ func whyNotHeld(r *record.Run, t Totals, states []State) string {
 	}
 	return fmt.Sprintf("no ingress buffer reached XOFF: the fullest held %s (%s prio %d)",
 		FormatBytes(p.PeakIngress), PortName(p), p.Class)
+}
+
+// whyNotStarved says how far from using up its credits the nearest port was.
+func whyNotStarved(states []State) string {
+	if m := nearest(states, record.CreditsOut); m != nil {
+		return fmt.Sprintf("no port used up its credits: the nearest had %s of %s in use (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
+	}
+	return "no frame waited for credits"
 }
 
 // pfcElsewhere says for which priorities PFC is on when none of the data travels

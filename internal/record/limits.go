@@ -28,6 +28,9 @@ type PortLimits struct {
 	// EgressDrop is the nearest approach of a lossy queue, with the arriving
 	// frame, to its dynamic threshold; negative room is a drop.
 	EgressDrop *Approach `json:"egress_drop,omitempty"`
+	// Credits is the most of the peer's input buffer that was in use or promised,
+	// and all of it; nil where the link has no credits.
+	Credits *Approach `json:"credits,omitempty"`
 	// Of a host port whose receive buffer is drained at a limited rate: the most
 	// it held against XOFF, its size and the rate.
 	Receive     *Approach  `json:"receive,omitempty"`

@@ -18,6 +18,8 @@ const (
 	DropNoRoute  = "no route"                             // no way to the destination
 	DropReceive  = "NIC receive buffer full"              // a host did not take data as fast as it came
 	DropPFC      = "PFC frame lost on the link"           // a pause or resumption that did not arrive
+	DropHOQ      = "head-of-queue lifetime"               // it stood at the head of a queue for too long
+	DropLifetime = "switch lifetime"                      // it was in the switch for too long
 	DropCredit   = "flow-control packet lost on the link" // credits that did not arrive; the next packet brings them
 )
 
@@ -38,6 +40,7 @@ const (
 	StageWindow      = "window"
 	StageRate        = "rate" // congestion control paced the queue pair
 	StagePaused      = "paused"
+	StageCredits     = "no credits"     // in place of paused, where links have credits
 	StageControl     = "control frames" // the port sent ACKs, CNPs or PFC frames
 	StageOther       = "other traffic"  // the port served other queue pairs
 	StageSending     = "sending"        // at the line's rate
@@ -75,8 +78,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [16]string {
-	return [...]string{StageCPU, StageConnect, StageRegister, StagePaused, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [17]string {
+	return [...]string{StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

@@ -69,6 +69,9 @@ const (
 	RetransRead  Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
 )
 
+// Holds reports whether the sum of a mechanism's acts is time held.
+func (m Mechanism) Holds() bool { return m == PFCPause || m == CreditWait }
+
 // Entry is one line of the ledger.
 type Entry struct {
 	Question  Question  `json:"question"`
@@ -205,6 +208,27 @@ type Data struct {
 	Faults   []string `json:"faults,omitempty"` // the first that differ
 }
 
+// IBCounters are the standard counters of one InfiniBand port (IBTA 16.1.3.5),
+// over all virtual lanes and the whole run; flow-control packets apart. They do
+// not stop at their largest value.
+type IBCounters struct {
+	Node         string `json:"node"`
+	Port         int    `json:"port"`
+	PortXmitData int64  `json:"PortXmitData"` // units of 4 octets, without delimiters and VCRC
+	PortRcvData  int64  `json:"PortRcvData"`
+	PortXmitPkts int64  `json:"PortXmitPkts"`
+	PortRcvPkts  int64  `json:"PortRcvPkts"`
+	// PortXmitWait is the time with a packet to send and none sent for want of
+	// credits, on any lane, in ticks of 4 ns, a symbol time of a lane at 2.5 Gb/s.
+	PortXmitWait int64 `json:"PortXmitWait"`
+	// PortXmitDiscards counts packets that lifetime limits or a link that is down
+	// made the port discard, PortRcvErrors those that came in damaged.
+	PortXmitDiscards int64 `json:"PortXmitDiscards"`
+	PortRcvErrors    int64 `json:"PortRcvErrors"`
+	// Flow-control packets sent with news; not a counter of the standard.
+	CreditUpdates int64 `json:"credit_updates"`
+}
+
 // Run is everything a run wrote down.
 type Run struct {
 	Scenario     string     `json:"scenario"`
@@ -222,6 +246,11 @@ type Run struct {
 	// tx_packets and tx_bytes do not count.
 	WireOverhead int `json:"wire_overhead_bytes"`
 	PFCFrame     int `json:"pfc_frame_bytes"`
+	// Credits says that the links have credits (InfiniBand): a class is then a
+	// virtual lane, and what reads as paused is the want of credits.
+	Credits bool `json:"credits,omitempty"`
+	// Counters are the standard counters of InfiniBand ports.
+	Counters []IBCounters `json:"infiniband_counters,omitempty"`
 	// FrameHeader is the frame bytes around the payload of a data packet, RETH
 	// what the first packet of an RDMA WRITE adds, MinFrame what shorter frames
 	// are padded to.

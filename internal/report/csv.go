@@ -127,7 +127,7 @@ func sumUnit(m record.Mechanism) string {
 	switch m {
 	case record.ECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransTimer, record.RetransRNR, record.RetransRead:
 		return "bytes"
-	case record.PFCPause:
+	case record.PFCPause, record.CreditWait:
 		return "ps"
 	case record.RateCut:
 		return "bps"

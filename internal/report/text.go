@@ -203,7 +203,7 @@ func (t *text) answers() {
 // for everything else.
 func howLong(m metrics.Mechanism) string {
 	switch {
-	case m.Mechanism == record.PFCPause:
+	case m.Mechanism.Holds():
 		return metrics.FormatTime(units.Time(m.Sum)) + " in all"
 	case m.Count == 1:
 		return "once"
@@ -222,7 +222,7 @@ func (t *text) topActors() {
 		word := questionWords(t.s.Answers[i].Question)
 		for _, a := range t.s.Answers[i].Top {
 			held := "-"
-			if a.Mechanism == record.PFCPause {
+			if a.Mechanism.Holds() {
 				held = metrics.FormatTime(units.Time(a.Sum))
 			}
 			tab.add(word, a.Actor, string(a.Mechanism), t.at(a.First), t.at(a.Last),

@@ -124,11 +124,15 @@ func (t *text) peak(p *record.Port) int64 {
 }
 
 func (t *text) portTable(index []int) *table {
+	class, paused := "Prio", "Paused"
+	if t.r.Credits {
+		class, paused = "VL", "No\ncredits"
+	}
 	tab := &table{columns: []column{
-		{title: "Port"}, {title: "To", drop: 3}, {title: "Prio", right: true}, {title: "Peak\nqueue", right: true},
+		{title: "Port"}, {title: "To", drop: 3}, {title: class, right: true}, {title: "Peak\nqueue", right: true},
 		{title: "Mean\nqueue", right: true}, {title: "Min\nqueue", right: true, drop: 2}, {title: "Marked", right: true},
 		{title: "Pauses\nsent", right: true}, {title: "Pauses\nrecv", right: true}, {title: "Held", right: true},
-		{title: "Paused", right: true, drop: 1}, {title: "Drops", right: true}, {title: "Used", right: true, drop: 4},
+		{title: paused, right: true, drop: 1}, {title: "Drops", right: true}, {title: "Used", right: true, drop: 4},
 		{title: "Ingress\npeak", right: true, drop: 5}, {title: "In head-\nroom", right: true, drop: 6},
 	}}
 	for _, i := range index {

@@ -23,10 +23,19 @@ var stageNames = [nic.NumStages]string{
 // wayNames are the stages of a packet's way.
 type wayNames struct{ paused, queue, buffer, serialisation, propagation, latency, beyond string }
 
-// stagesOf returns the stages of a way, each after prefix.
-func stagesOf(prefix string) wayNames {
+// shutStage is the stage of the time for which a port's gate held a class.
+func (r *runner) shutStage() string {
+	if r.Valid.Wire.Block > 0 {
+		return record.StageCredits
+	}
+	return record.StagePaused
+}
+
+// stagesOf returns the stages of a way, each after prefix; shut is that of a gate
+// that held it.
+func stagesOf(prefix, shut string) wayNames {
 	return wayNames{
-		paused: prefix + record.StagePaused, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer,
+		paused: prefix + shut, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer,
 		serialisation: prefix + record.StageSerialisation, propagation: prefix + record.StagePropagation,
 		latency: prefix + record.StageLatency, beyond: prefix + record.StageBeyond,
 	}
@@ -51,6 +60,7 @@ type accountant struct {
 	*runner
 	places
 	data, ack, response wayNames
+	shut                string // see shutStage
 	out                 record.Account
 	at                  units.Time // accounted up to here
 	// delivered is, by connection, when messages of services without
@@ -232,7 +242,11 @@ func (a *accountant) timesOf(prefix string, t *nic.Times, port string) {
 		case nic.Paused, nic.Control, nic.Other, nic.Sending, nic.Resending:
 			where = port
 		}
-		a.add(prefix+stageNames[s], where, d)
+		name := stageNames[s]
+		if nic.Stage(s) == nic.Paused {
+			name = a.shut
+		}
+		a.add(prefix+name, where, d)
 	}
 }
 

@@ -344,6 +344,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		window = max(to-v.MeasureFrom, 1) // of a run that ended just as it began: nothing over something
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
+	out.Credits = v.Wire.Block > 0
 	out.FrameHeader, out.RETH, out.MinFrame = v.Wire.Data, v.Wire.RETH, v.Wire.MinFrame
 	active := end - r.firstPost(end)
 	var print uint64
@@ -357,6 +358,9 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.Series = r.sampler.series(end)
 	for _, place := range r.Place {
 		n := r.Nets[place.Part]
+		if counters, ok := n.Counters(place.Index); ok {
+			out.Counters = append(out.Counters, counters)
+		}
 		for c := range uint8(8) {
 			if n.Active(place.Index, c) {
 				out.Ports = append(out.Ports, n.Port(place.Index, c, active, window))
@@ -390,7 +394,8 @@ func (r *runner) firstPost(end units.Time) units.Time {
 
 func (r *runner) recordFlows(out *record.Run) {
 	v := r.Valid
-	a := accountant{runner: r, places: r.places(), data: stagesOf(""), ack: stagesOf(record.AckStage), response: stagesOf(record.ResponseStage)}
+	shut := r.shutStage()
+	a := accountant{runner: r, places: r.places(), shut: shut, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start

@@ -52,7 +52,7 @@ func TestBadInput(t *testing.T) {
 		{"link without rate", "topology: {hosts: [a, b], switches: [s], links: [{between: [a, s]}]}\n", `s.yaml:1:51: topology.links[0] has no rate; give one such as rate: 400Gbps`},
 		{"disconnected pair", "topology: {hosts: [a, b], switches: [s, u], links: [{between: [a, s], rate: 1Gbps}, {between: [b, u], rate: 1Gbps}]}\n", `s.yaml:1:12: hosts a and b are not connected; add the missing links`},
 		{"changed link that is none", "topology: {star: {hosts: 3, link: 1Gbps}, links: [{between: [h0, h1], loss: 1%}]}\n", `s.yaml:1:61: topology.links[0]: there is no link between h0 and h1; name two neighbours`},
-		{"stack later", "stack: infiniband\n" + base, `s.yaml:1:8: stack: "infiniband" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy or rocev2-irn`},
+		{"stack later", "stack: iwarp\n" + base, `s.yaml:1:8: stack: "iwarp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn or infiniband`},
 		{"stack unknown", "stack: rocev3\n" + base, `s.yaml:1:8: stack: "rocev3" is not a stack; did you mean "rocev2"?`},
 		{"bad seed", "seed: -1\n" + base, `s.yaml:1:7: seed: "-1" is not a whole number from 0 to 2^64-1`},
 		{"packet payload", "mtu: 1024\npacket_payload: 2KB\n" + base, `s.yaml:2:17: packet_payload: 2KB is not from 1B to the path MTU of 1024 B; RC packets other than a message's last carry exactly the path MTU unless this says less`},
@@ -143,7 +143,7 @@ func TestBadInput(t *testing.T) {
 		{"path with no link", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, leaf2, h3]}\n", `s.yaml:6:46: workload[1].flow.path: path has no link from leaf1 to leaf2; leaf1 is linked to h0, h1, spine1, spine2`},
 		{"path elsewhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spine1, leaf2, h2]}\n", `s.yaml:6:5: workload flow: the path does not begin at the host of h0 and end at the host of h3`},
 		{"path through nowhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spin1, leaf2, h3]}\n", `s.yaml:6:58: workload[1].flow.path: there is no node "spin1"; did you mean "spine1"?`},
-		{"stack of an entry", base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:6:47: workload[1].flow.stack: "tcp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy or rocev2-irn`},
+		{"stack of an entry", base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:6:47: workload[1].flow.stack: "tcp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn or infiniband`},
 	}
 	for _, c := range cases {
 		_, err := Parse("s.yaml", []byte(c.src), nil, nil)

@@ -109,6 +109,9 @@ func (r *resolver) warnIgnoredDevices() {
 		if s.obj.n == nil || s.drain > 0 || s.cached() || drained && s.obj.path == "nic" {
 			continue
 		}
+		if r.stack().Credits {
+			continue
+		}
 		for _, key := range []string{"rx_buffer", "rx_xoff", "rx_xon"} {
 			r.ignored(s.obj, key, "without drain_rate the host keeps up and nothing waits; give drain_rate as well")
 		}

@@ -206,7 +206,7 @@ func nameOf(file string) string {
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
 	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
-		"mtu", "packet_payload", "vlan", "dcqcn", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
+		"mtu", "packet_payload", "vlan", "dcqcn", "infiniband", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -222,6 +222,10 @@ func (r *resolver) resolve(root *node) {
 	r.readDCQCN(root.get("dcqcn"))
 	r.readTriggerList(o)
 	r.readWorkload(root.get("workload"))
+	if r.d.err != nil {
+		return
+	}
+	r.readInfiniBand(o)
 	if r.d.err != nil {
 		return
 	}
@@ -258,13 +262,16 @@ func (r *resolver) readHeader(o object) {
 			o.fail("stack", "%s", msg)
 		}
 	}
+	if r.stack().Credits {
+		v.Wire = wire.InfiniBand
+	}
 	routing := "ecmp"
 	o.word("routing", &routing, "ecmp")
 	r.mtu = 4096
 	readMTU(o, &r.mtu)
 	readPayload(o, &r.mtu)
 	if o.boolean("vlan", &r.vlan) && r.vlan {
-		v.Wire = wire.EthernetVLAN
+		r.readVLAN(o)
 	}
 	v.Stop, v.MeasureFrom, v.MeasureTo = units.Never, units.Never, units.Never
 	if readOr(o, "stop", "never", units.Never, &v.Stop, units.ParseTime) && v.Stop == 0 {
@@ -274,6 +281,18 @@ func (r *resolver) readHeader(o object) {
 	o.boolean("carry_data", &v.CarryData)
 	r.header = o
 	r.readMeasure(o)
+}
+
+// readVLAN gives frames a tag, where they can have one.
+func (r *resolver) readVLAN(o object) {
+	if !r.stack().Credits {
+		r.v.Wire = wire.EthernetVLAN
+		return
+	}
+	r.vlan = false
+	if !r.compared {
+		r.ignored(o, "vlan", "InfiniBand has no VLAN tags")
+	}
 }
 
 func plainText(s string) (string, error) {
@@ -335,6 +354,9 @@ func (r *resolver) readDevices(o object) {
 	}
 	nodes := len(r.v.Graph.Nodes)
 	sw := defaultSwitch()
+	if r.stack().Credits {
+		sw.latency, sw.cutThrough = -1, true // by rate: see cutThrough
+	}
 	readSwitch(r.d, o.n.get("switch"), "switch", &sw)
 	r.baseDSCP = sw.dscp
 	nic := defaultNIC(sw.pfc)
@@ -360,6 +382,7 @@ func (r *resolver) readDevices(o object) {
 		readHost(one, &r.nics[n].host)
 		r.withoutPFC(&r.nics[n].pfc)
 	})
+	r.cutThrough()
 }
 
 // withoutPFC switches PFC off where the stack has none.

@@ -28,7 +28,9 @@ func (r *resolver) notes(o object) {
 			break
 		}
 	}
-	if first >= 0 {
+	if first >= 0 && r.stack().Credits {
+		r.creditSwitchNotes(s, &r.switches[first])
+	} else if first >= 0 {
 		r.switchNotes(s, &r.switches[first])
 	}
 	for i := range r.v.Transports {
@@ -192,6 +194,9 @@ func (r *resolver) hosts() (n int) {
 
 // warnClasses looks for data that switches put in another or a lossy class.
 func (r *resolver) warnClasses() {
+	if r.stack().Credits {
+		return // service levels are mapped by sl2vl
+	}
 	for i := range r.v.Plan.Conns {
 		c := &r.v.Plan.Conns[i]
 		entry := r.v.Plan.Entries[c.Entry]

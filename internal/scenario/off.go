@@ -10,6 +10,10 @@ func (r *resolver) warnOff() {
 	if r.compared {
 		return
 	}
+	if r.stack().Credits {
+		r.warnOffEthernet()
+		return
+	}
 	drained := false
 	for n := range r.v.Graph.Nodes {
 		drained = drained || r.v.Graph.Nodes[n].Kind == topology.Host && (r.nics[n].drain > 0 || r.nics[n].cached())
@@ -28,6 +32,23 @@ func (r *resolver) warnOff() {
 			r.warnOffReceive(s)
 		}
 		r.warnOffCNP(s)
+	}
+}
+
+// warnOffEthernet looks for settings of what InfiniBand does not have.
+func (r *resolver) warnOffEthernet() {
+	for n := range r.v.Graph.Nodes {
+		o, keys := r.nics[n].obj, []string{"ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "cnp_coalesce", "rx_buffer", "rx_xoff", "rx_xon",
+			"pfc", "scheduler", "mtu"}
+		if r.v.Graph.Nodes[n].Kind == topology.Switch {
+			o, keys = r.switches[n].obj, []string{"buffer", "mtu", "pfc", "ecn", "lossy", "trust", "dscp_to_priority", "pcp_to_priority", "scheduler"}
+		}
+		if o.n == nil {
+			continue
+		}
+		for _, key := range keys {
+			r.ignored(o, key, "InfiniBand has input buffers, VL arbitration and a map of service levels: see the section infiniband")
+		}
 	}
 }
 

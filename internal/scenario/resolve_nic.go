@@ -17,7 +17,10 @@ func (r *resolver) resolveDevices() {
 	}
 	nodes := r.v.Graph.Nodes
 	r.v.Switches, r.v.NICs = make([]fabric.SwitchParams, len(nodes)), make([]NIC, len(nodes))
-	if r.checkPortMTUs(); r.d.err != nil {
+	if !r.stack().Credits {
+		r.checkPortMTUs()
+	}
+	if r.d.err != nil {
 		return
 	}
 	for n := range nodes {
@@ -79,6 +82,11 @@ func (r *resolver) resolveNIC(n int) {
 	out.Transport = r.transportOf(s)
 	out.MaxRdAtomic, out.MaxDestRdAtomic, out.MaxInline = uint8(s.maxRd), uint8(s.maxDestRd), s.maxInline
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
+	if r.stack().Credits {
+		r.resolveHCA(s, &out, len(node.Ports))
+		r.v.NICs[n] = out
+		return
+	}
 	headroom := units.Bytes(0)
 	for port := range node.Ports {
 		link := r.v.Graph.LinkAt(n, port)

@@ -28,6 +28,9 @@ type resolver struct {
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
 
+	ib            infinibandSettings
+	latencySource string // of InfiniBand switches that give no latency
+
 	bareHosts []int // hosts of several ports that the workload names without a port
 
 	triggers      []trigger
@@ -139,11 +142,15 @@ func (r *resolver) headroomAt(n, port int) units.Bytes {
 // resolveSwitch fills the parameters of switch n.
 func (r *resolver) resolveSwitch(n int) {
 	s, node := &r.switches[n], &r.v.Graph.Nodes[n]
+	if r.stack().Credits {
+		r.resolveInfiniBandSwitch(n)
+		return
+	}
 	if s.trustPCP && !r.vlan {
 		r.d.fail(s.obj.keyPos("trust"), "%s.trust: pcp classifies by the VLAN tag, and frames carry none; add vlan: true, or trust dscp", s.obj.path)
 		return
 	}
-	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: rng.Mix64(r.v.Seed, uint64(n)),
+	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n),
 		DSCPToPrio: s.dscp, Lossless: s.pfc.enabled, MarkAtEnqueue: s.ecn.atEnqueue,
 		EgressAlphaNum: s.lossyNum, EgressAlphaDen: s.lossyDen}
 	buffer := r.bufferOf(n)
@@ -165,6 +172,9 @@ func (r *resolver) resolveSwitch(n int) {
 	r.checkBuffer(n, buffer, &out)
 	r.v.Switches[n] = out
 }
+
+// salt is that of switch n's ECMP hash.
+func (r *resolver) salt(n int) uint64 { return rng.Mix64(r.v.Seed, uint64(n)) }
 
 // lossyNotes says what limits the queues of a stack without PFC: the egress
 // dynamic threshold that Azure's SONiC switches have for lossy classes, alpha

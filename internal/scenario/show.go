@@ -73,8 +73,13 @@ func (s Stack) notes() []record.Note {
 		}
 		notes = append(notes, n)
 	}
-	notes = append(notes, nicNotes()...)
+	if !s.Credits {
+		notes = append(notes, nicNotes()...)
+	}
 	notes = append(notes, note("wire", v.Wire.Name, "the default; hopscope show "+v.Wire.Name+" lists the sizes of its headers"))
+	if s.Credits {
+		return notes
+	}
 	notes = append(notes, bufferNotes()...)
 	if s.ECN {
 		notes = append(notes, ecnNotes()...)
@@ -123,6 +128,10 @@ func wireSheets() (out []Sheet) {
 		"Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4", ibta, ibta}
 	tagged := ethernet
 	tagged[4] += ", 802.1Q tag 4"
+	infiniband := [7]string{"IBTA volume 2: a delimiter before and behind", "no minimum", "IBTA 7.9.4: a flow-control packet", "IBTA 7.7: the LRH",
+		"LRH 8, BTH 12, ICRC 4, VCRC 2", "IBTA chapter 9", "IBTA chapter 9"}
+	global := infiniband
+	global[4] = "LRH 8, GRH 40, BTH 12, ICRC 4, VCRC 2"
 	var ns3 [7]string
 	for i := range ns3 {
 		ns3[i] = "ns-3 RDMA simulators"
@@ -134,6 +143,8 @@ func wireSheets() (out []Sheet) {
 	}{
 		{wire.Ethernet, "RoCEv2 over IPv4 on Ethernet; the default", ethernet},
 		{wire.EthernetVLAN, "the same with an 802.1Q tag", tagged},
+		{wire.InfiniBand, "InfiniBand packets within a subnet", infiniband},
+		{wire.InfiniBandGRH, "the same with a GRH in every packet", global},
 		{wire.NS3, "frames of the ns-3 RDMA simulators", ns3},
 	} {
 		out = append(out, Sheet{"wire", p.profile.Name, p.summary, wireNotes(p.profile, p.from)})

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Stack is what one name after `stack:` switches on. All of them are RoCEv2
-// with the reliable connected service; what is off leaves the rest alone.
+// Stack is what one name after `stack:` switches on. All of them have the
+// reliable connected service; what is off leaves the rest alone.
 type Stack struct {
 	Name    string
 	Summary string // one line
@@ -15,6 +15,7 @@ type Stack struct {
 	CC      bool   // DCQCN runs in the NICs
 	// Recovery is how NICs recover from loss unless the scenario says.
 	Recovery string
+	Credits  bool // InfiniBand: no frame is sent that there is no room for
 }
 
 // Stacks that exist now, the default first.
@@ -25,18 +26,21 @@ const (
 	stackNone    = "rocev2-none"
 	stackLossy   = "rocev2-lossy"
 	stackIRN     = "rocev2-irn"
+
+	stackInfiniBand = "infiniband"
 )
 
 // Stacks lists the stacks that `stack:` and compare take, in the order of a
 // comparison's columns.
 func Stacks() []Stack {
 	return []Stack{
-		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true, goBackN},
-		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false, goBackN},
-		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true, goBackN},
-		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false, goBackN},
-		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, "selective-repeat"},
-		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn},
+		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true, goBackN, false},
+		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false, goBackN, false},
+		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true, goBackN, false},
+		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false, goBackN, false},
+		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, "selective-repeat", false},
+		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn, false},
+		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; no congestion control", false, false, false, goBackN, true},
 	}
 }
 
@@ -55,7 +59,7 @@ func CheckStack(name string) string {
 	if contains(built, name) {
 		return ""
 	}
-	planned := []string{"tcp", "iwarp", "infiniband"}
+	planned := []string{"tcp", "iwarp"}
 	if contains(planned, name) {
 		last := len(built) - 1
 		return fmt.Sprintf("%q is not built yet; use %s or %s", name, strings.Join(built[:last], ", "), built[last])

@@ -33,7 +33,10 @@ func TestStacks(t *testing.T) {
 		if marks := sw.Ports[0].RED[dataClass] != (fabric.RED{}); marks != s.ECN {
 			t.Errorf("%s: marking %v", s.Name, marks)
 		}
-		if !s.PFC && (sw.EgressAlphaNum != 1 || sw.EgressAlphaDen != 2 || sw.PG[0][dataClass].Headroom != 0) {
+		if (sw.SL2VL != nil) != s.Credits || (sw.Ports[0].Credit != nil) != s.Credits || (v.Wire.Block > 0) != s.Credits {
+			t.Errorf("%s: credits %v", s.Name, sw.Ports[0].Credit != nil)
+		}
+		if !s.PFC && !s.Credits && (sw.EgressAlphaNum != 1 || sw.EgressAlphaDen != 2 || sw.PG[0][dataClass].Headroom != 0) {
 			t.Errorf("%s: egress alpha %d/%d, headroom %v", s.Name, sw.EgressAlphaNum, sw.EgressAlphaDen, sw.PG[0][dataClass].Headroom)
 		}
 		if len(v.Warnings) > 0 {

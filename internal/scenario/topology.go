@@ -5,6 +5,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // defaultLength is the cable of links that say neither length nor delay: a
@@ -180,13 +181,13 @@ func (r *resolver) tier(o object, key string, spec topology.LinkSpec) topology.L
 	v := o.n.get(key)
 	switch {
 	case o.describing():
-		o.rate(key, &spec.Rate)
+		o.linkRate(key, &spec.Rate)
 		r.readLink(o.object(key, linkKeys()...), spec)
 	case r.d.err != nil:
 	case v == nil:
 		r.d.fail(o.n.pos, "%s has no %s; give a rate such as %s: 400Gbps", o.path, key, key)
 	case v.kind == scalarNode:
-		o.rate(key, &spec.Rate)
+		o.linkRate(key, &spec.Rate)
 		r.checkLink(o, key, spec)
 	default:
 		spec = r.readLink(o.object(key, linkKeys()...), spec)
@@ -206,7 +207,7 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 	if spec.Length == 0 && spec.Delay == 0 && !o.has("delay") {
 		spec.Length = defaultLength
 	}
-	if o.rate("rate", &spec.Rate) {
+	if o.linkRate("rate", &spec.Rate) {
 		r.checkLink(o, "rate", spec)
 	}
 	if o.length("length", &spec.Length) {
@@ -228,6 +229,19 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 		o.fail("down_at", "0 would be a link that never was; leave the link out, or give a later time")
 	}
 	return spec
+}
+
+// linkRate reads a rate, or the name of an InfiniBand speed: NDR for four lanes,
+// 2xNDR for two.
+func (o object) linkRate(key string, dst *units.Rate) bool {
+	o.note(key, quantityOf(units.RatePattern()))
+	o.note(key, jsonSchema{"type": "string", "pattern": "^([0-9]+ ?[xX] ?)?[A-Za-z]{3}(10)?$"})
+	return read(o, key, dst, func(text string) (units.Rate, error) {
+		if bps, ok := wire.ParseLinkSpeed(text); ok {
+			return units.Rate(bps), nil
+		}
+		return units.ParseRate(text)
+	})
 }
 
 func (r *resolver) checkLink(o object, key string, spec topology.LinkSpec) {

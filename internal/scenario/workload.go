@@ -125,6 +125,9 @@ func uniqueName(kind string, taken []string) string {
 // readOptions reads what all patterns share.
 func (r *resolver) readOptions(o object) workload.Options {
 	opt := workload.DefaultOptions()
+	if r.stack().Credits {
+		opt.Class, opt.DSCP = 0, 0 // service level 0
+	}
 	r.readVerb(o, &opt)
 	o.time("start", &opt.Start)
 	o.time("every", &opt.Every)

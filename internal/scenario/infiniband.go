@@ -1,0 +1,342 @@
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// infinibandSettings is the `infiniband` section: what the stack infiniband has
+// beyond the others, alike for all its links.
+type infinibandSettings struct {
+	vls                 int
+	buffer, hcaBuffer   units.Bytes // of each VL, at switches and at hosts
+	update              units.Bytes // -1: a quarter of the buffer
+	sl2vl               []uint8     // 16 entries
+	high, low           []fabric.VLWeight
+	highLimit           int
+	hoqLife, packetLife int // codes
+	grh                 bool
+	obj                 object
+	arbitration         *fabric.VLArbitration
+	switchPort, hcaPort *fabric.CreditParams
+}
+
+// Sources of the section's defaults.
+const (
+	fromOpenSM  = "OpenSM's defaults (osm_base.h), cut to the VLs in operation"
+	mostCredits = "the most that a flow-control packet can grant, 2048 blocks (IBTA 7.9.4); vendors publish no sizes"
+)
+
+// serviceLevels is the number of SLs (IBTA 7.6.5).
+const serviceLevels = 16
+
+// never stands for a lifetime without limit: codes above 19 (IBTA 14.2.5.4).
+const neverCode = 20
+
+// readInfiniBand reads the section. It stands behind the workload's, because
+// service levels are checked against it.
+func (r *resolver) readInfiniBand(o object) {
+	s := &r.ib
+	*s = infinibandSettings{vls: fabric.Classes, buffer: fabric.MaxCredits * wire.CreditBlock, update: -1,
+		hoqLife: neverCode, packetLife: neverCode}
+	ib := o.object("infiniband", "vls", "buffer", "hca_buffer", "update", "sl2vl", "vlarb_high", "vlarb_low",
+		"high_limit", "hoq_life", "packet_life", "grh")
+	s.obj = ib
+	if ib.integer("vls", &s.vls, 1, fabric.Classes) && s.vls&(s.vls-1) != 0 {
+		ib.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
+	}
+	ib.size("buffer", &s.buffer)
+	s.hcaBuffer = s.buffer
+	ib.size("hca_buffer", &s.hcaBuffer)
+	ib.size("update", &s.update)
+	r.readVLs(ib)
+	ib.integer("high_limit", &s.highLimit, 0, 255)
+	readLife(ib, "hoq_life", &s.hoqLife)
+	readLife(ib, "packet_life", &s.packetLife)
+	if ib.boolean("grh", &s.grh) && s.grh && r.stack().Credits {
+		r.v.Wire = wire.InfiniBandGRH
+	}
+	if !r.stack().Credits {
+		if !r.compared && !o.describing() && o.has("infiniband") {
+			r.ignored(o, "infiniband", "the stack %s has no credits; give stack: infiniband", r.v.Stack)
+		}
+		return
+	}
+	r.resolveCredits()
+}
+
+// readLife reads a lifetime code: 4.096 us * 2^n, or never.
+func readLife(o object, key string, code *int) {
+	o.note(key, wordsOf("never"))
+	if text, ok := o.scalar(key); ok && text == "never" {
+		*code = neverCode
+		return
+	}
+	o.integer(key, code, 0, neverCode)
+}
+
+// readVLs reads the map of service levels and the arbitration tables, in the
+// words of opensm.conf: "0,1,2" and "0:4,1:0".
+func (r *resolver) readVLs(o object) {
+	s := &r.ib
+	s.sl2vl = make([]uint8, serviceLevels)
+	for sl := range s.sl2vl {
+		s.sl2vl[sl] = uint8(sl % s.vls)
+	}
+	s.high = []fabric.VLWeight{{VL: 0, Weight: 4}}
+	for vl := 1; vl < s.vls; vl++ {
+		s.low = append(s.low, fabric.VLWeight{VL: uint8(vl), Weight: 4})
+	}
+	if text, ok := textList(o, "sl2vl"); ok {
+		items := strings.Split(text, ",")
+		if len(items) != serviceLevels {
+			o.fail("sl2vl", "has %d entries; give the VL of each of the %d service levels, such as 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3", len(items), serviceLevels)
+			return
+		}
+		for sl, item := range items {
+			vl, ok := s.vl(item)
+			if !ok {
+				o.fail("sl2vl", "service level %d has no VL: %q is not one of 0 to %d, which vls: %d operates", sl, strings.TrimSpace(item), s.vls-1, s.vls)
+				return
+			}
+			s.sl2vl[sl] = vl
+		}
+	}
+	r.readArbitration(o, "vlarb_high", &s.high)
+	r.readArbitration(o, "vlarb_low", &s.low)
+}
+
+// textList reads a text with commas.
+func textList(o object, key string) (string, bool) {
+	o.note(key, jsonSchema{"type": "string"})
+	return o.scalar(key)
+}
+
+// vl reads a VL in operation.
+func (s *infinibandSettings) vl(text string) (uint8, bool) {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 8)
+	return uint8(n), err == nil && int(n) < s.vls
+}
+
+func (r *resolver) readArbitration(o object, key string, table *[]fabric.VLWeight) {
+	text, ok := textList(o, key)
+	if !ok {
+		return
+	}
+	*table = nil
+	if text == "none" {
+		return
+	}
+	for _, item := range strings.Split(text, ",") {
+		lane, weight, _ := strings.Cut(item, ":")
+		vl, ok := r.ib.vl(lane)
+		w, err := strconv.ParseUint(strings.TrimSpace(weight), 10, 8)
+		if !ok || err != nil {
+			o.fail(key, "%q is no entry; write VL:weight with a VL from 0 to %d and a weight from 0 to 255, such as 0:192,1:64, or none", strings.TrimSpace(item), r.ib.vls-1)
+			return
+		}
+		*table = append(*table, fabric.VLWeight{VL: vl, Weight: uint8(w)})
+	}
+	if len(*table) > 64 {
+		o.fail(key, "has %d entries; a VL arbitration table holds 64 (IBTA 7.6.9)", len(*table))
+	}
+}
+
+// resolveCredits turns the section into the parameters of ports.
+func (r *resolver) resolveCredits() {
+	if r.d.err != nil {
+		return
+	}
+	s := &r.ib
+	s.arbitration = &fabric.VLArbitration{High: s.high, Low: s.low, HighLimit: uint8(s.highLimit)}
+	s.switchPort = r.credits("buffer", s.buffer)
+	s.hcaPort = s.switchPort
+	if s.obj.has("hca_buffer") {
+		s.hcaPort = r.credits("hca_buffer", s.hcaBuffer)
+	}
+	if r.d.err != nil {
+		return
+	}
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		c.DSCP = c.Class // the service level stands in its place
+		c.Class = s.sl2vl[c.Class]
+	}
+	r.classes = 0
+	for i := range r.v.Plan.Conns {
+		r.classes |= 1 << r.v.Plan.Conns[i].Class
+	}
+	r.checkWeights()
+}
+
+// credits are the input buffers of a port.
+func (r *resolver) credits(key string, size units.Bytes) *fabric.CreditParams {
+	s := &r.ib
+	const most = 2 * units.MiB
+	largest := int64(fabric.Blocks(uint32(r.maxFrame())))
+	blocks := int64(size) / wire.CreditBlock
+	if blocks < largest || size > most {
+		s.obj.fail(key, "%v is no input buffer of a VL; give %v, for one packet of path MTU %d, to %v", size, units.Bytes(largest*wire.CreditBlock), int64(r.mtu), units.Bytes(most))
+		return nil
+	}
+	// What was freed and is not told yet must leave room for a packet, or the
+	// sender would wait for the timer.
+	update := min(blocks/4, max(1, blocks-largest))
+	if s.update >= 0 {
+		update = (int64(s.update) + wire.CreditBlock - 1) / wire.CreditBlock
+		if update < 1 || update > max(1, blocks-largest) {
+			s.obj.fail("update", "%v leaves a sender waiting with less than a packet's credits; give 64B to %v, the buffer less a packet", s.update, units.Bytes(max(1, blocks-largest)*wire.CreditBlock))
+			return nil
+		}
+	}
+	out := new(fabric.CreditParams)
+	for vl := range s.vls {
+		out.Blocks[vl], out.Update[vl] = uint16(blocks), uint16(update)
+	}
+	return out
+}
+
+// checkWeights refuses a VL in use that no table serves.
+func (r *resolver) checkWeights() {
+	s := &r.ib
+	for sl, vl := range s.sl2vl {
+		used := false
+		for i := range r.v.Plan.Conns {
+			used = used || int(r.v.Plan.Conns[i].DSCP) == sl
+		}
+		served := false
+		for _, table := range [][]fabric.VLWeight{s.high, s.low} {
+			for _, e := range table {
+				served = served || e.VL == vl && e.Weight > 0
+			}
+		}
+		if used && !served {
+			key := "vlarb_low"
+			if !s.obj.has(key) {
+				key = "vlarb_high"
+			}
+			s.obj.fail(key, "VL %d, which service level %d uses, has no weight in vlarb_high or vlarb_low and would never send", vl, sl)
+			return
+		}
+	}
+}
+
+// portToPort is the cut-through latency of a switch by the rate of its fastest
+// port, from the pages of the vendors' switches (models.md 6.5).
+func portToPort(fastest units.Rate) (units.Time, string) {
+	const pages = "vendor's pages: "
+	switch {
+	case fastest <= 56*units.Gbps:
+		return 170 * units.Nanosecond, pages + "QDR and FDR switches 165 to 200 ns"
+	case fastest <= 100*units.Gbps:
+		return 90 * units.Nanosecond, pages + "EDR switches 90 ns"
+	case fastest <= 200*units.Gbps:
+		return 130 * units.Nanosecond, pages + "HDR switches 130 ns"
+	}
+	return 150 * units.Nanosecond, "assumed: the pages on NDR switches disagree, below 150 ns or about 330 ns"
+}
+
+// cutThrough gives switches that say nothing what InfiniBand switches have.
+func (r *resolver) cutThrough() {
+	if !r.stack().Credits || r.d.err != nil {
+		return
+	}
+	for n := range r.v.Graph.Nodes {
+		if r.v.Graph.Nodes[n].Kind != topology.Switch || r.switches[n].latency >= 0 {
+			continue
+		}
+		fastest := units.Rate(0)
+		for port := range r.v.Graph.Nodes[n].Ports {
+			fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
+		}
+		r.switches[n].latency, r.latencySource = portToPort(fastest)
+	}
+}
+
+// resolveInfiniBandSwitch fills the parameters of switch n.
+func (r *resolver) resolveInfiniBandSwitch(n int) {
+	s, ib := &r.switches[n], &r.ib
+	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), SL2VL: ib.sl2vl,
+		HOQLife: fabric.Lifetime(ib.hoqLife), PacketLife: fabric.Lifetime(ib.packetLife)}
+	ports := len(r.v.Graph.Nodes[n].Ports)
+	out.PG = make([][fabric.Classes]fabric.PGParams, ports)
+	for range ports {
+		out.Ports = append(out.Ports, fabric.PortParams{Credit: ib.switchPort, VLArb: ib.arbitration})
+	}
+	r.v.Switches[n] = out
+}
+
+// resolveHCA fills the ports of a host's adapter. Its receive buffer is the
+// input buffers of its VLs; answers travel on the lane of what they answer.
+func (r *resolver) resolveHCA(s *nicSettings, out *NIC, ports int) {
+	out.RxBuffer, out.RxXOFF, out.RxXON = 0, 0, 0
+	out.AckClass, out.AckDSCP = sameAsData, sameAsData
+	for range ports {
+		out.Ports = append(out.Ports, fabric.PortParams{Credit: r.ib.hcaPort, VLArb: r.ib.arbitration})
+	}
+	if s.drain > 0 {
+		r.note(s.obj.path+".drain_rate", s.drain.String()+", out of the input buffers", fromScenario)
+	}
+}
+
+// infinibandNotes says what the section and its defaults have put in.
+func (r *resolver) infinibandNotes() {
+	s := &r.ib
+	o := s.obj
+	if o.n == nil {
+		o.n = &node{}
+	}
+	vls := func(text string, key, otherwise string) { r.note("infiniband."+key, text, sourceOf(o, key, otherwise)) }
+	vls(fmt.Sprint(s.vls), "vls", "VLCap VL0-7, as HCAs and switches ship; nine to fifteen are not modelled")
+	vls(s.buffer.String()+" per VL and port", "buffer", mostCredits)
+	if o.has("hca_buffer") {
+		vls(s.hcaBuffer.String()+" per VL and port", "hca_buffer", "")
+	}
+	update := units.Bytes(s.switchPort.Update[0]) * wire.CreditBlock
+	vls(update.String()+" freed", "update", "assumed: a quarter of the buffer; else within 65,536 symbol times (IBTA 7.9.4)")
+	var lanes []string
+	for _, vl := range s.sl2vl {
+		lanes = append(lanes, fmt.Sprint(vl))
+	}
+	vls(strings.Join(lanes, ","), "sl2vl", fromOpenSM)
+	vls(tableText(s.high), "vlarb_high", fromOpenSM)
+	vls(tableText(s.low), "vlarb_low", fromOpenSM)
+	vls(fmt.Sprint(s.highLimit), "high_limit", fromOpenSM)
+	vls(lifeText(s.hoqLife), "hoq_life", "off; OpenSM sets 18, 1.07 s")
+	vls(lifeText(s.packetLife), "packet_life", "off; OpenSM sets 18, 1.07 s")
+}
+
+// creditSwitchNotes are the notes of an InfiniBand switch.
+func (r *resolver) creditSwitchNotes(o object, s *switchSettings) {
+	r.note("switch.latency", s.latency.String()+" port to port", sourceOf(o, "latency", r.latencySource))
+	how := "store-and-forward"
+	if s.cutThrough {
+		how = "cut-through"
+	}
+	r.note("switch.forwarding", how, sourceOf(o, "forwarding", "InfiniBand switches cut through"))
+	r.infinibandNotes()
+}
+
+func tableText(table []fabric.VLWeight) string {
+	var out []string
+	for _, e := range table {
+		out = append(out, fmt.Sprintf("%d:%d", e.VL, e.Weight))
+	}
+	if out == nil {
+		return "none"
+	}
+	return strings.Join(out, ",")
+}
+
+func lifeText(code int) string {
+	if d := fabric.Lifetime(code); d > 0 {
+		return fmt.Sprintf("%d (%v)", code, d)
+	}
+	return "never"
+}

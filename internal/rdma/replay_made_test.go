@@ -143,6 +143,10 @@ func madeExchanges() []madeExchange {
 			asked(0, wire.RCSendOnly, 30, true, 64), asked(0, wire.RCSendOnly, 30, true, 64), answered(1, 30, ack, 1),
 			asked(0, wire.RCSendOnly, 31, true, 64), answered(1, 31, ack, 2),
 		}, parts: sides{{}, {except: map[role]exceptions{responder: {dropped: frames(1, 1, "its answer was lost")}}}}},
+		{name: "a late acknowledgement", steps: []step{
+			asked(0, wire.RCSendOnly, 35, true, 64), asked(0, wire.RCSendOnly, 35, true, 64), answered(1, 35, ack, 1), answered(1, 35, ack, 1),
+			asked(0, wire.RCSendOnly, 36, true, 64), answered(1, 36, ack, 2),
+		}},
 		{name: "RNR", steps: []step{
 			asked(0, wire.RCSendOnly, 40, true, 64), answered(1, 40, wire.SyndromeRNR|12, 0),
 			asked(0, wire.RCSendOnly, 40, true, 64), answered(1, 40, wire.SyndromeRNR|12, 0),

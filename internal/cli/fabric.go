@@ -19,7 +19,7 @@ import (
 // fabricFlags are the flags of hopscope fabric.
 type fabricFlags struct {
 	in                    input
-	engine, json          string
+	engine, tables, json  string
 	lmc, sls, outstanding int
 	roots, fail           []string
 	detect, smp           string
@@ -41,12 +41,20 @@ func newFabric() *cobra.Command {
 			"  hopscope fabric net.topo --fail leaf1:3",
 		RunE: func(c *cobra.Command, args []string) error {
 			f.relabel = c.Flags().Changed("lmc")
+			if f.tables != "" {
+				for _, other := range []string{"engine", "roots", "lmc", "fail"} {
+					if c.Flags().Changed(other) {
+						return fmt.Errorf("--tables judges tables as they are; leave out --%s", other)
+					}
+				}
+			}
 			return f.run(c, args)
 		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.engine, "engine", "minhop", "routing `ENGINE`: "+strings.Join(subnet.Engines(), ", "))
+	flags.StringVar(&f.tables, "tables", "", "judge the tables in `FILE`, output of dump_lfts or OpenSM's dump, instead of making some")
 	flags.StringSliceVar(&f.roots, "roots", nil, "`NODES` that updn and ftree rank highest: names or GUIDs of switches")
 	flags.IntVar(&f.lmc, "lmc", 0, "give every adapter's port 2^`N` LIDs, 0 to 7; a file's own LIDs are then replaced")
 	flags.IntVar(&f.sls, "sls", 1, "spread paths over up to `N` service levels until none has a credit loop")
@@ -160,7 +168,7 @@ func (f *fabricFlags) route(fabric *subnet.Fabric, name string) (*subnet.Tables,
 	if err != nil {
 		return nil, nil, err
 	}
-	tables, err := subnet.Route(fabric, opt)
+	tables, err := f.fill(fabric, opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,6 +195,23 @@ func (f *fabricFlags) route(fabric *subnet.Fabric, name string) (*subnet.Tables,
 		r.Fail(before, tables, dead, timing)
 	}
 	return tables, r, nil
+}
+
+// fill makes the tables, or reads those that --tables names.
+func (f *fabricFlags) fill(fabric *subnet.Fabric, opt subnet.Options) (*subnet.Tables, error) {
+	if f.tables == "" {
+		return subnet.Route(fabric, opt)
+	}
+	text, err := os.ReadFile(f.tables)
+	if err != nil {
+		return nil, fmt.Errorf("--tables %s cannot be read: %w", f.tables, errors.Unwrap(err))
+	}
+	tables, err := subnet.ReadLFTs(fabric, text)
+	var at *subnet.Error
+	if errors.As(err, &at) {
+		return nil, &scenario.Error{File: f.tables, Line: at.Line, Col: at.Col, Msg: at.Msg}
+	}
+	return tables, err
 }
 
 // timing reads the flags of the recovery.

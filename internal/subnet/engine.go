@@ -51,7 +51,8 @@ type distances interface {
 // by the port that leads to it and carries the fewest LIDs of channel adapters so
 // far, the lowest of several. A LID of the same endport that is not the first
 // prefers, before that, the neighbouring system and then the neighbouring switch
-// by which the fewest LIDs of its endport go. LIDs of switches are not counted.
+// by which the fewest LIDs of its endport go; of several ports it takes the next
+// after that of the LID before it. LIDs of switches are not counted.
 // With old tables, an entry that still leads there stays.
 type spread struct {
 	t    *Tables
@@ -162,8 +163,13 @@ func (s *spread) choose(n int, lid LID, offset int) int {
 		}
 	}
 	best, bestCost := NoPort, [3]uint32{}
-	for p := 1; p < len(s.load[n]); p++ {
-		if !s.d.leads(n, p) {
+	start := 1
+	if offset > 0 && s.t.LFT[n][lid-1] != NoPort {
+		start = int(s.t.LFT[n][lid-1]) + 1
+	}
+	for i := range s.load[n] {
+		p := (start + i) % len(s.load[n])
+		if p == 0 || !s.d.leads(n, p) {
 			continue
 		}
 		cost := [3]uint32{0, 0, s.load[n][p]}

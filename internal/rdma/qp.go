@@ -129,6 +129,7 @@ type wqe struct {
 	imm     uint32
 	verb    Verb
 	fence   bool
+	fault   bool // its own buffer is not what it should be
 }
 
 // Setup is what Connect needs. The templates are packets towards the peer with

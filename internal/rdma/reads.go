@@ -47,11 +47,11 @@ func (q *QP) startReads() {
 
 // order says whether the next new request must wait for earlier ones: a fence
 // (IBTA 10.8.3.3), the limit of outstanding READs and atomics, or room for the
-// responses. Sent: it need not.
+// responses; one that will fail waits for all. Sent: it need not.
 func (q *QP) order() Reason {
 	w, x := q.at(q.cur), q.cold.reads
 	switch {
-	case w.fence && q.nxt == w.first && len(x.asked) > 0:
+	case w.fence && q.nxt == w.first && len(x.asked) > 0, w.fault:
 		return Fence
 	case !w.reads():
 		return Sent
@@ -162,6 +162,9 @@ func (q *QP) responseGap(now units.Time, e uint64) {
 	progress := e > q.una
 	if progress {
 		q.advance(now, e)
+	}
+	if q.state == Err {
+		return
 	}
 	q.cold.acts.SequenceGap.Add(now, 1)
 	q.cold.reads.silent = true

@@ -42,7 +42,8 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	if q.hasExtra || r.LKey != 0 || r.Verb > Read {
 		q.setExtra(q.tail, &r)
 	}
-	if r.Verb >= Read || r.Fence {
+	bad := r.LKey != 0 && !q.localOK(&r)
+	if q.at(q.tail).fault = bad; bad || r.Verb >= Read || r.Fence {
 		q.startReads()
 	}
 	q.tail++
@@ -51,7 +52,29 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	if q.state == RTS {
 		q.end = q.cold.posted
 	}
+	if bad {
+		q.failLocal(now)
+	}
 	return nil
+}
+
+// localOK checks the work request's own buffer: there to be read, or with READ
+// and atomics to be written.
+func (q *QP) localOK(r *WorkRequest) bool {
+	need := Access(0)
+	if r.Verb >= Read {
+		need = LocalWrite
+	}
+	a := &q.cold.attrs
+	return r.Inline || r.Bytes == 0 || a.Memory.Local(a.PD, r.LKey, r.LVA, uint64(r.Bytes), need) != nil
+}
+
+// failLocal ends the oldest work request if its own buffer is not what it should
+// be: nothing of it is sent, and those before it are complete.
+func (q *QP) failLocal(now units.Time) {
+	if q.head != q.tail && q.at(q.head).fault {
+		q.fail(LocProt, now)
+	}
 }
 
 // checkVerb refuses what no queue pair of this kind can do.
@@ -414,6 +437,9 @@ func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
 	} else if progress {
 		q.advance(now, seq)
 	}
+	if q.state == Err {
+		return
+	}
 	if syndrome>>5 == SynRNR>>5 {
 		q.notReady(now, syndrome&31)
 		return
@@ -523,6 +549,9 @@ func (q *QP) advance(now units.Time, seq uint64) {
 		if q.cfg.TimeoutLow > 0 {
 			q.adjustTimer()
 		}
+	}
+	if q.reading {
+		q.failLocal(now)
 	}
 }
 

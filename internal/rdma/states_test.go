@@ -103,8 +103,10 @@ func TestStateEvents(t *testing.T) {
 		"post":        observePost,
 		"poll":        observePoll,
 		"request":     observeRequest,
+		"READ":        observeRead,
 		"bad request": observeBadRequest,
 		"ACK":         observeAck,
+		"responses":   observeResponses,
 		"fatal NAK":   observeFatal,
 		"CNP":         observeCNP,
 		"timeout":     observeTimeout,
@@ -168,6 +170,40 @@ func observeRequest(t *testing.T, l *loop) string {
 	case out.N == 1 && out.P[0].Kind == packet.Ack && l.qp[0].Delivered() == 10:
 		return "answered"
 	case out.N == 0 && l.qp[0].Delivered() == 0 && l.qp[0].Counters().Discarded == 1:
+		return "ignored"
+	}
+	return "strange"
+}
+
+func observeRead(t *testing.T, l *loop) string {
+	q := &l.qp[0]
+	discarded := q.Counters().Discarded
+	q.Receive(l.now, &packet.Packet{Opcode: OpReadRequest, VA: base, RKey: rkey, DMALen: 10, Flags: packet.AckReq}, new(Replies))
+	var p packet.Packet
+	l.now += us
+	switch r, _ := q.Poll(l.now, &p); {
+	case r == Sent && p.Opcode == OpReadRespOnly && p.Payload == 10 && p.PSN == 0:
+		return "answered"
+	case p.Kind != packet.Response && q.Counters().Discarded == discarded+1:
+		return "ignored"
+	}
+	return "strange"
+}
+
+// observeResponses: as enter, but the message sent in part is a READ.
+func observeResponses(t *testing.T, l *loop) string {
+	s := l.qp[0].state
+	l = newLoop(t, mustPreset(t, "nic"), attrs(), attrs())
+	q := &l.qp[0]
+	l.post(0, WorkRequest{ID: 1, Verb: Read, Bytes: 2 * 4096})
+	l.poll1()
+	q.state = s
+	q.Receive(l.now, &packet.Packet{Kind: packet.Response, Opcode: OpReadRespFirst, Payload: 4096}, new(Replies))
+	q.Receive(l.now, &packet.Packet{Kind: packet.Response, Opcode: OpReadRespLast, PSN: 1, Payload: 4096}, new(Replies))
+	switch got := l.statuses(0); {
+	case len(got) == 1 && got[0] == Success && q.ReadBytes() == 2*4096:
+		return "completes"
+	case len(got) == 0 && q.ReadBytes() == 0 && q.Counters().Discarded == 2:
 		return "ignored"
 	}
 	return "strange"
@@ -383,4 +419,148 @@ func answer(out *Replies) string {
 		return "RNR NAK"
 	}
 	return "strange"
+}
+
+// TestReadingRequester: every cell of the tables of a requester with a READ
+// outstanding.
+func TestReadingRequester(t *testing.T) {
+	readingRequester(t, "nic", `reading requester \ event`)
+	readingRequester(t, "selective-repeat", `selective reading requester \ event`)
+	readingRequester(t, "irn", `selective reading requester \ event`)
+}
+
+func readingRequester(t *testing.T, preset, page string) {
+	table := tables(t)[page]
+	response := func(l *loop, psn uint32) {
+		p := packet.Packet{Kind: packet.Response, Opcode: OpReadRespMiddle, PSN: psn, Payload: 4096}
+		if psn == 2 {
+			p.Opcode = OpReadRespLast
+		}
+		l.qp[0].Receive(l.now, &p, new(Replies))
+	}
+	enter := map[string]func(*loop){
+		"send":   func(l *loop) {},
+		"resend": func(l *loop) { l.expireBefore(l.qp[0].rtoAt) },
+	}
+	events := map[string]func(*loop){
+		"next response":        func(l *loop) { response(l, 1) },
+		"response ahead":       func(l *loop) { response(l, 2) },
+		"ACK of the WRITE":     func(l *loop) { l.ack(SynACK, 3) },
+		"NAK behind the WRITE": func(l *loop) { l.nak(4, span{0, 1}) },
+		"timeout":              func(l *loop) { l.expireBefore(l.qp[0].rtoAt) },
+	}
+	cells := 0
+	for state, prepare := range enter {
+		for event, act := range events {
+			l := newLoop(t, mustPreset(t, preset), attrs(), attrs())
+			l.post(0, WorkRequest{Verb: Read, Bytes: 3 * 4096})
+			l.post(0, WorkRequest{Verb: Write, Bytes: 10})
+			l.post(0, WorkRequest{Verb: Write, Bytes: 10})
+			for range 3 {
+				l.poll1()
+			}
+			response(l, 0)
+			prepare(l)
+			if got := l.qp[0].reqState.String(); got != state {
+				t.Fatalf("%s: prepared %s, got %s", preset, state, got)
+			}
+			act(l)
+			if got, want := l.qp[0].reqState.String(), table[state][event]; got != want {
+				t.Errorf("%s: %s, %s: %s, the page says %q", preset, state, event, got, want)
+			}
+			if n := len(l.cq[0].Entries); n != 0 {
+				t.Errorf("%s: %s, %s: %d completions before the READ is whole", preset, state, event, n)
+			}
+			cells++
+		}
+	}
+	if cells != 10 || len(table) != 2 {
+		t.Errorf("%d cells, %d rows", cells, len(table))
+	}
+}
+
+// TestAnsweringResponder: every cell of the table of a responder with READs.
+func TestAnsweringResponder(t *testing.T) {
+	for _, preset := range []string{"nic", "go-back-0", "selective-repeat", "irn"} {
+		answeringResponder(t, preset)
+	}
+}
+
+func answeringResponder(t *testing.T, preset string) {
+	table := tables(t)[`answering responder \ event`]
+	ask := func(op uint8, psn, n uint32) func(l *loop) Replies {
+		return func(l *loop) (out Replies) {
+			p := packet.Packet{Opcode: op, PSN: psn, VA: base, RKey: rkey, DMALen: n, Flags: packet.AckReq}
+			l.qp[0].ReceiveWith(l.now, &p, &packet.Side{Swap: 1}, &out)
+			return out
+		}
+	}
+	drain := func(l *loop) (out Replies) {
+		for l.qp[0].Responding() {
+			l.now += us
+			l.qp[0].Poll(l.now, new(packet.Packet))
+		}
+		return out
+	}
+	// An atomic and a READ that are answered, and one READ that may not be.
+	enter := map[string]func(*loop){
+		"idle":      func(l *loop) { ask(OpReadRequest, 3, 2*4096)(l); drain(l) },
+		"answering": func(l *loop) { ask(OpReadRequest, 3, 2*4096)(l); l.now += us; l.poll1() },
+		"refused":   func(l *loop) { ask(OpReadRequest, 3, 2*4096)(l); l.now += us; l.poll1(); ask(OpSendLast, 5, 0)(l) },
+	}
+	events := map[string]func(*loop) Replies{
+		"READ":             ask(OpReadRequest, 5, 10),
+		"atomic":           ask(OpFetchAdd, 5, 0),
+		"SEND":             ask(OpSendOnly, 5, 0),
+		"bad request":      ask(OpSendLast, 5, 0),
+		"duplicate READ":   ask(OpReadRequest, 1, 2*4096),
+		"duplicate atomic": ask(OpFetchAdd, 0, 0),
+		"all sent":         drain,
+	}
+	cells := 0
+	for state, prepare := range enter {
+		for event, act := range events {
+			l := newLoop(t, mustPreset(t, preset), attrs(), attrs())
+			q := &l.qp[0]
+			ask(OpFetchAdd, 0, 0)(l)
+			ask(OpReadRequest, 1, 2*4096)(l)
+			drain(l)
+			prepare(l)
+			if got := answeringState(q); got != state {
+				t.Fatalf("%s: prepared %s, got %s", preset, state, got)
+			}
+			discarded, held := q.Counters().Discarded, q.cold.answers.holding
+			out := act(l)
+			got := answeringState(q)
+			switch {
+			case out.N > 0 && out.P[0].AETH>>24 == uint32(SynACK):
+				got += ", ACK"
+			case out.N > 0:
+				got += ", NAK"
+			case q.Counters().Discarded > discarded:
+				got += ", ignored"
+			case q.cold.answers.holding && !held:
+				got += ", held"
+			}
+			if want := table[state][event]; got != want {
+				t.Errorf("%s: %s, %s: %s, the page says %q", preset, state, event, got, want)
+			}
+			cells++
+		}
+	}
+	if cells != 21 || len(table) != 3 {
+		t.Errorf("%d cells, %d rows", cells, len(table))
+	}
+}
+
+func answeringState(q *QP) string {
+	switch {
+	case q.State() == Err:
+		return "ERR"
+	case !q.Responding():
+		return "idle"
+	case q.cold.answers.refused:
+		return "refused"
+	}
+	return "answering"
 }

@@ -16,6 +16,7 @@ type Summary struct {
 	Messages Messages   `json:"messages"`
 	Entries  []Entry    `json:"workloads"` // in the order the flows first name them
 	Fairness []Fairness `json:"fairness"`
+	Work     []Work     `json:"work"` // of applications, per workload entry in the same order
 	Totals   Totals     `json:"totals"`
 	// Ports lists indices into record.Run.Ports, the most congested first.
 	Ports []int `json:"-"`
@@ -60,6 +61,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Messages = messages(r.Flows)
 	s.Entries = entries(r.Flows)
 	s.Fairness = fairness(r)
+	s.Work = work(r)
 	s.Worst = worst(r.Flows)
 	return s
 }

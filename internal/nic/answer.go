@@ -59,7 +59,7 @@ func (h *Host) heldAcks(now units.Time, q uint32) {
 		h.net.AddStamps(pk)
 		h.acknowledge(now, s, pk, true)
 		h.queueControl(now, int(s.port), slot)
-		h.complete(now, s, nil) // a refusal that waited flushes the queue pair
+		h.complete(now, q, nil) // a refusal that waited flushes the queue pair
 	}
 	s.account.answering = s.qp.Responding()
 }

@@ -81,6 +81,9 @@ func (h *Host) work(now units.Time, t *task) {
 	c.tasks = append(c.tasks, *t)
 }
 
+// Working counts what the application has still to do of what fell due.
+func (h *Host) Working() int { return len(h.cpu.tasks) - h.cpu.head }
+
 // finished ends the tasks that the application is through with.
 func (h *Host) finished(now units.Time) {
 	c := &h.cpu
@@ -88,6 +91,7 @@ func (h *Host) finished(now units.Time) {
 		t := c.tasks[c.head]
 		h.finish(now, &t) // may add tasks
 		c.head++
+		h.net.Part().NoteWork()
 	}
 	if c.head == len(c.tasks) {
 		return
@@ -107,6 +111,10 @@ func (h *Host) finish(now units.Time, t *task) {
 	case taskPoll:
 		if m := &h.messages[t.id]; m.SendDone > 0 {
 			h.triggers.activate(now, int(m.SendDone))
+		}
+	case taskReceive:
+		if h.cpu.Reposts {
+			h.qps[t.qp].qp.PostReceive(1)
 		}
 	}
 }

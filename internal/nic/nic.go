@@ -20,8 +20,8 @@ const (
 	timerCPU                    // the application is through with a task
 )
 
-// QPSpec is what a queue pair is connected with on its first use. Setup.CQ is
-// filled in by the host.
+// QPSpec is what a queue pair is connected with on its first use. Setup.CQ and
+// Setup.ReceiveCQ are filled in by the host.
 type QPSpec struct {
 	rdma.Setup
 	Port  int    // local port
@@ -83,7 +83,7 @@ type Host struct {
 	ports    []port
 	specs    []QPSpec
 	qps      []qpSlot
-	cq       rdma.CompletionQueue
+	cq, rcq  rdma.CompletionQueue // of the send queues and of the receive queues
 	replies  rdma.Replies
 	posts    []Post
 	next     int
@@ -223,7 +223,7 @@ func (h *Host) postOne(now units.Time, p *Post) {
 	if err := s.qp.Post(now, p.WR); err != nil {
 		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
 	}
-	h.complete(now, s, nil)
+	h.complete(now, p.QP, nil)
 	h.changed(now, s)
 	h.schedule(now, p.QP)
 }
@@ -233,7 +233,7 @@ func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
 	if s.qp == nil {
 		sp := &h.specs[q]
-		sp.CQ = &h.cq
+		sp.CQ, sp.ReceiveCQ = &h.cq, &h.rcq
 		s.qp = new(rdma.QP)
 		s.qp.Connect(&sp.Setup, now)
 	}
@@ -250,7 +250,7 @@ func (h *Host) expire(now units.Time, q uint32) {
 	if s.qp.Deadline() <= now {
 		h.settle(now, s)
 		s.qp.Expire(now)
-		h.complete(now, s, nil)
+		h.complete(now, q, nil)
 		h.changed(now, s)
 		h.schedule(now, q)
 	}
@@ -323,6 +323,10 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		}
 		h.acknowledge(now, s, ack, false)
 	}
+	if h.completions() {
+		h.settle(now, s)
+		h.complete(now, q, nil)
+	}
 	if answers {
 		h.answers(now, q, way)
 	}
@@ -333,8 +337,8 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
 	h.settle(now, s)
 	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
-	if len(h.cq.Entries) > 0 {
-		h.complete(now, s, pk)
+	if h.completions() {
+		h.complete(now, q, pk)
 	}
 	h.net.FreeSides(pk)
 	h.changed(now, s)
@@ -364,10 +368,19 @@ func (h *Host) reply(now units.Time, i int, slot uint32) {
 	h.net.Kick(now, h.ports[i].fabricPort)
 }
 
-// complete books the completions that the last event of queue pair s produced;
+// completions reports whether the last event produced any.
+func (h *Host) completions() bool { return len(h.cq.Entries)+len(h.rcq.Entries) > 0 }
+
+// complete books the completions that the last event of queue pair q produced;
 // ack is the packet that did, nil for a timer.
-func (h *Host) complete(now units.Time, s *qpSlot, ack *packet.Packet) {
-	read := false
+func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
+	for i := range h.rcq.Entries {
+		if h.rcq.Entries[i].Status == rdma.Success {
+			h.work(now, &task{kind: taskReceive, qp: q})
+		}
+	}
+	h.rcq.Clear()
+	s, read := &h.qps[q], false
 	for _, c := range h.cq.Entries {
 		m := &h.messages[c.ID]
 		m.Done, m.Status = now, c.Status

@@ -226,12 +226,10 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		return slot
 	case rdma.RateLimit:
 		h.ready(now, q, until)
-	case rdma.NotReady: // a local error took it to SQE
-		h.complete(now, s, nil)
 	}
 	part.Free(slot)
-	if len(h.cq.Entries) > 0 {
-		h.complete(now, s, nil)
+	if h.completions() { // a local error took it to SQE, or a refusal that waited to ERR
+		h.complete(now, q, nil)
 		h.changed(now, s)
 	}
 	return 0

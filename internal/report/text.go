@@ -43,6 +43,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.answers()
 	t.flows()
 	t.measured()
+	t.cpu()
 	t.ports()
 	t.parameters()
 	t.warnings()

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -67,5 +68,75 @@ workload:
 		if q.Posts != q.Polls || q.CPUPS != units.Time(q.Posts)*(post+poll) {
 			t.Errorf("%s qp %d: %d posts, %d polls, %d ps", q.Host, q.QP, q.Posts, q.Polls, q.CPUPS)
 		}
+	}
+}
+
+// SENDs, and WRITEs with immediate data, need the responder's application: with
+// one receive posted and a time of repost to post the next, messages are taken that
+// far apart at least, and at most an RNR timer and its round trip further. WRITE,
+// READ and atomics run as if the application did nothing.
+func TestBusyReceiver(t *testing.T) {
+	const repost, timer, messages = 100 * units.Microsecond, 10 * units.Microsecond, 8
+	for _, c := range []struct {
+		verb   string
+		remote bool
+	}{{"write", false}, {"read", false}, {"cas", false}, {"send", true}, {"write-imm", true}, {"send-imm", true}, {"send-inv", true}} {
+		t.Run(c.verb, func(t *testing.T) {
+			size, receives := "size: 4KB, ", ""
+			if c.verb == "cas" {
+				size = ""
+			}
+			if c.remote {
+				receives = ", receives: 1"
+			}
+			text := fmt.Sprintf(`
+name: busy
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+nic: {min_rnr_timer: 1, max_rd_atomic: 16}
+workload:
+  - flow: {from: h0, to: h1, %scount: %d, verb: %s%s}
+`, size, messages, c.verb, receives)
+			v := parse(t, text)
+			for i := range v.NICs {
+				v.NICs[i].Host.Repost, v.NICs[i].Host.Reposts = repost, true
+			}
+			r := simulate(t, v, 1, 1)
+			if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
+				t.Errorf("partitions matter: %s", bad)
+			}
+			took := r.Flows[messages-1].StartPS + r.Flows[messages-1].CompletionPS
+			var remote record.QP
+			for _, q := range r.QPs {
+				if q.Posts == 0 {
+					remote = q
+				}
+			}
+			if !c.remote {
+				free := parse(t, text)
+				if plain := simulate(t, free, 1, 1); plain.Fingerprint != r.Fingerprint {
+					t.Error("the application slows a verb that does not need it")
+				}
+				if remote.Receives+remote.Reposts != 0 || remote.CPUPS != 0 {
+					t.Errorf("the responder's application polled %d and posted %d", remote.Receives, remote.Reposts)
+				}
+				return
+			}
+			if remote.Receives != messages || remote.Reposts != messages || remote.CPUPS != messages*repost {
+				t.Errorf("the responder's application polled %d, posted %d, in %d ps", remote.Receives, remote.Reposts, remote.CPUPS)
+			}
+			least := (messages - 1) * repost
+			if most := least + (messages-1)*(timer+5*units.Microsecond) + 6*units.Microsecond; took < least || took > most {
+				t.Errorf("%d messages take %d ps, want %d to %d", messages, took, least, most)
+			}
+			for i := range r.Flows[1:] {
+				rnr := false
+				for _, s := range r.Flows[i+1].Account {
+					rnr = rnr || s.Name == record.StageRNRWait
+				}
+				if !rnr {
+					t.Errorf("message %d did not wait for a receive", i+1)
+				}
+			}
+		})
 	}
 }

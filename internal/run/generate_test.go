@@ -172,6 +172,9 @@ func (g *generator) nics() {
 	if (g.lossy || !g.lossless) && !g.one(4) {
 		g.line("  timeout: 8") // 1 ms
 	}
+	if g.one(4) {
+		g.line("host: {post: %dns, poll: %dns, repost: %dns}", g.IntN(500), g.IntN(300), g.IntN(20000))
+	}
 	if g.lossless && g.one(3) {
 		h, _, _ := strings.Cut(strings.Trim(g.hosts[g.IntN(len(g.hosts))], `"`), ":")
 		g.line("hosts:")
@@ -211,7 +214,7 @@ func (g *generator) verb() string {
 	case 0:
 		return size() + ", service: uc, verb: " + g.pick("write", "send", "write-imm", "send-imm")
 	case 1:
-		return fmt.Sprintf("size: %dB, service: ud, verb: %s", g.between(0, 256), g.pick("send", "send-imm"))
+		return fmt.Sprintf("size: %dB, service: ud, verb: %s", g.between(1, 256), g.pick("send", "send-imm"))
 	case 2, 3:
 		return size() + ", verb: read" + g.pick("", "", ", fence: true")
 	case 4:

@@ -195,7 +195,7 @@ func (r *runner) finished() bool {
 	switch {
 	case r.ctx.Err() != nil:
 		r.stopped = interrupted
-	case r.open() == 0 && int64(r.Engine.Alive()) == r.repeats() && r.paused() == 0 && r.untold() == 0:
+	case r.open() == 0 && int64(r.Engine.Alive()) == r.repeats() && r.paused() == 0 && r.untold() == 0 && r.working() == 0:
 		r.atRest()
 	default:
 		return false
@@ -274,6 +274,16 @@ func (r *runner) open() (n int) {
 	for _, h := range r.Hosts {
 		if h != nil {
 			n += h.Open()
+		}
+	}
+	return n
+}
+
+// working counts what applications have still to do.
+func (r *runner) working() (n int) {
+	for _, h := range r.Hosts {
+		if h != nil {
+			n += h.Working()
 		}
 	}
 	return n

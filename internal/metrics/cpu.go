@@ -1,0 +1,70 @@
+package metrics
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Work is what the messages of one workload entry gave the applications to do on
+// either side: a verb that leaves the responders' at 0 needs no remote processor.
+type Work struct {
+	Workload string `json:"workload"`
+	Verbs    string `json:"verbs"` // joined by commas, in the order in which they first come
+	// Requesters post work requests and poll their completions; Responders poll
+	// completions of receives and post receives in place of those that were taken.
+	Requesters Side `json:"requesters"`
+	Responders Side `json:"responders"`
+}
+
+// Side is one side's share.
+type Side struct {
+	Hosts []string   `json:"hosts"` // in the order of the record
+	Posts int64      `json:"posts"`
+	Polls int64      `json:"polls"`
+	CPUPS units.Time `json:"cpu_ps"` // what that takes; 0 where no cost is stated
+}
+
+func (s *Side) add(host string, posts, polls int64, cpu units.Time) {
+	if !slices.Contains(s.Hosts, host) {
+		s.Hosts = append(s.Hosts, host)
+	}
+	s.Posts += posts
+	s.Polls += polls
+	s.CPUPS += cpu
+}
+
+// work adds up the queue pairs of each workload entry.
+func work(r *record.Run) []Work {
+	x := newIndex(r)
+	out := []Work{}
+	for _, m := range groupBy(r.Flows, func(f *record.Flow) string { return f.Workload }) {
+		w := Work{Workload: r.Flows[m[0]].Workload, Requesters: Side{Hosts: []string{}}, Responders: Side{Hosts: []string{}}}
+		var verbs []string
+		for _, i := range m {
+			if f := &r.Flows[i]; !slices.Contains(verbs, f.Verb) {
+				verbs = append(verbs, f.Verb)
+			}
+		}
+		w.Verbs = strings.Join(verbs, ", ")
+		out = append(out, w)
+	}
+	at := map[string]int{}
+	for i := range out {
+		at[out[i].Workload] = i
+	}
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		k, known := at[q.Workload]
+		switch {
+		case !known:
+		case x.responder(q):
+			out[k].Responders.add(q.Host, q.Reposts, q.Receives, q.CPUPS)
+		default:
+			out[k].Requesters.add(q.Host, q.Posts, q.Polls, q.CPUPS)
+		}
+	}
+	return out
+}

@@ -75,16 +75,26 @@ type FabricKnot struct {
 
 // FabricFailure is what failed links changed.
 type FabricFailure struct {
-	Links     []string `json:"links"`
-	Entries   int      `json:"changed_entries"`
-	Switches  int      `json:"changed_switches"`
-	Blocks    int      `json:"changed_blocks"`
-	SweepSMPs int      `json:"sweep_smps"`
-	DetectPS  int64    `json:"detect_ps"`
-	SweepPS   int64    `json:"sweep_ps"`
-	ComputePS int64    `json:"compute_ps"`
-	ProgramPS int64    `json:"program_ps"`
-	TotalPS   int64    `json:"total_ps"`
+	Links     []string       `json:"links"`
+	Entries   int            `json:"changed_entries"`
+	Switches  int            `json:"changed_switches"`
+	Blocks    int            `json:"changed_blocks"`
+	SweepSMPs int            `json:"sweep_smps"`
+	DetectPS  int64          `json:"detect_ps"`
+	SweepPS   int64          `json:"sweep_ps"`
+	ComputePS int64          `json:"compute_ps"`
+	ProgramPS int64          `json:"program_ps"`
+	TotalPS   int64          `json:"total_ps"`
+	Changes   []FabricChange `json:"changes"`
+}
+
+// FabricChange is a table entry that failed links changed; 255 is no port.
+type FabricChange struct {
+	Switch string `json:"switch"`
+	LID    int    `json:"lid"`
+	Of     string `json:"of"` // the LID's owner
+	Old    int    `json:"old_port"`
+	New    int    `json:"new_port"`
 }
 
 // NewFabric gathers what the tables of a network amount to.
@@ -154,7 +164,7 @@ func (r *Fabric) Fail(before, now *subnet.Tables, dead []bool, timing subnet.Tim
 	f := before.Fabric
 	x := before.Recover(now, timing)
 	r.Failure = &FabricFailure{Blocks: x.Blocks, SweepSMPs: x.SweepSMPs, DetectPS: int64(x.Detect), SweepPS: int64(x.Sweep),
-		ComputePS: int64(x.Compute), ProgramPS: int64(x.Program), TotalPS: int64(x.Total())}
+		ComputePS: int64(x.Compute), ProgramPS: int64(x.Program), TotalPS: int64(x.Total()), Changes: []FabricChange{}}
 	for i, l := range f.Links {
 		if dead[i] {
 			r.Failure.Links = append(r.Failure.Links, f.Name(l.A)+" - "+f.Name(l.B))
@@ -163,6 +173,7 @@ func (r *Fabric) Fail(before, now *subnet.Tables, dead []bool, timing subnet.Tim
 	last := -1
 	for _, c := range before.Changes(now) {
 		r.Failure.Entries++
+		r.Failure.Changes = append(r.Failure.Changes, FabricChange{f.Nodes[c.Node].Name, int(c.LID), f.Name(f.Endports[now.Owner[c.LID]]), int(c.Old), int(c.New)})
 		if c.Node != last {
 			last = c.Node
 			r.Failure.Switches++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -14,6 +15,7 @@ import (
 const (
 	listedChannels = 5
 	listedKnots    = 3
+	listedChanges  = 5
 	listedLIDs     = 16
 	listedOdd      = 3 // warnings about the source
 )
@@ -151,6 +153,31 @@ func (r *Fabric) failure(t *text) {
 	tab.add("programming", metrics.FormatTime(units.Time(x.ProgramPS)), numbered(int64(x.Blocks), "block of 64 LIDs", "blocks of 64 LIDs"))
 	tab.add("rerouted after", metrics.FormatTime(units.Time(x.TotalPS)), "")
 	t.table(tab)
+	if len(x.Changes) > 0 {
+		r.changes(t)
+	}
+}
+
+// changes lists table entries that failed links changed.
+func (r *Fabric) changes(t *text) {
+	port := func(p int) string {
+		if p == subnet.NoPort {
+			return "none"
+		}
+		return fmt.Sprint(p)
+	}
+	tab := &table{columns: []column{{title: "Switch"}, {title: "LID", right: true}, {title: "Of"}, {title: "Port", right: true}, {title: "Now", right: true}}}
+	all := r.Failure.Changes
+	for i, c := range all {
+		if i == listedChanges && !t.opt.Verbose {
+			break
+		}
+		tab.add(c.Switch, fmt.Sprint(c.LID), c.Of, port(c.Old), port(c.New))
+	}
+	t.table(tab)
+	if more := len(all) - listedChanges; more > 0 && !t.opt.Verbose {
+		t.prose(fmt.Sprintf("and %s more: --verbose", metrics.FormatCount(int64(more))), plain)
+	}
 }
 
 // lids lists the endports.

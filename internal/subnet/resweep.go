@@ -106,17 +106,23 @@ func (t *Tables) Changes(now *Tables) []Change {
 // lidsPerBlock is how many entries one packet programs (IBTA volume 1, 14.2.5.11).
 const lidsPerBlock = 64
 
-// Recover returns how long it takes until all switches have the new tables.
+// Recover returns how long it takes until all switches that the manager still
+// reaches have the new tables.
 func (t *Tables) Recover(now *Tables, timing Timing) Recovery {
 	window := max(timing.Outstanding, 1)
 	rounds := func(smps int) units.Time { return units.Time((smps+window-1)/window) * timing.SMP }
 	r := Recovery{Detect: timing.Detect, SweepSMPs: now.Fabric.sweepSMPs()}
 	entries, last := 0, -1
-	for n := range now.LFT {
+	reached := make([]bool, len(now.LFT))
+	for _, n := range now.Fabric.discover(now.Fabric.Manager()) {
+		reached[n] = true
 		entries += len(now.LFT[n])
 	}
 	top := len(now.Owner)/lidsPerBlock + 1
 	for _, c := range t.Changes(now) {
+		if !reached[c.Node] {
+			continue
+		}
 		if block := c.Node*top + int(c.LID)/lidsPerBlock; block != last {
 			last = block
 			r.Blocks++
@@ -127,13 +133,13 @@ func (t *Tables) Recover(now *Tables, timing Timing) Recovery {
 	return r
 }
 
-// sweepSMPs counts the packets of a heavy sweep: NodeInfo through every linked
-// port of a switch and once for the manager's own node, NodeDescription per node,
-// SwitchInfo per switch, PortInfo per port of a switch (port 0 too) and per linked
-// port of others.
+// sweepSMPs counts the packets of a heavy sweep over the nodes that the manager
+// reaches: NodeInfo through every linked port of a switch and once for the manager's
+// own node, NodeDescription per node, SwitchInfo per switch, PortInfo per port of a
+// switch (port 0 too) and per linked port of others.
 func (f *Fabric) sweepSMPs() int {
 	smps := 1
-	for i := range f.Nodes {
+	for _, i := range f.discover(f.Manager()) {
 		n := &f.Nodes[i]
 		linked := 0
 		for p := range n.Ports {
@@ -149,4 +155,25 @@ func (f *Fabric) sweepSMPs() int {
 		}
 	}
 	return smps
+}
+
+// discover walks the links from the manager's port, an index into Endports, in
+// the order in which directed routes find the nodes: nearest first, by port. It
+// does not pass through adapters, which do not forward.
+func (f *Fabric) discover(sm int) []int {
+	e := f.Endports[sm]
+	found := []int{e.Node}
+	seen := make([]bool, len(f.Nodes))
+	seen[e.Node] = true
+	for i := 0; i < len(found); i++ {
+		n := &f.Nodes[found[i]]
+		for p := range n.Ports {
+			own := i == 0 && (p == e.Port || n.Kind == Switch)
+			if peer := n.Ports[p].Peer; peer >= 0 && !seen[peer] && (own || i > 0 && n.Kind == Switch) {
+				seen[peer] = true
+				found = append(found, peer)
+			}
+		}
+	}
+	return found
 }

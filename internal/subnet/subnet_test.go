@@ -500,6 +500,29 @@ func TestRecover(t *testing.T) {
 	}
 }
 
+// What the manager does not reach any more is neither swept nor programmed: the
+// spine of two leaves loses the second leaf, and only the manager's half is left.
+func TestRecoverFromSplit(t *testing.T) {
+	g, err := topology.LeafSpine(topology.LeafSpineParams{Leaves: 2, Spines: 1, HostsPerLeaf: 2, HostLink: line, Uplink: line})
+	f := made(t, g, err, 0)
+	tables := routed(t, f, Options{Engine: "minhop"})
+	dead := make([]bool, len(f.Links))
+	dead[f.Nodes[1].Ports[3].Link] = true
+	now, err := tables.Reroute(dead, Options{Engine: "minhop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := tables.Recover(now, Timing{SMP: units.Microsecond, Outstanding: 1})
+	// Manager's node, leaf1, the other host, the spine: NodeInfo 1 + 3 + 1,
+	// descriptions 4, SwitchInfo 2, PortInfo 4 + 3 + 2.
+	if want := 5 + 4 + 2 + 9; r.SweepSMPs != want || r.Blocks != 2 {
+		t.Errorf("sweep of %d packets, %d blocks, want %d and 2", r.SweepSMPs, r.Blocks, want)
+	}
+	if a := now.Analyse(); a.Unreachable != 8 {
+		t.Errorf("%d paths are lost, want 8: two hosts to two, both ways", a.Unreachable)
+	}
+}
+
 // Service levels break every loop of shortest paths, and trees need one. On a
 // ring with an odd number of switches two do, as with a dateline. With an even
 // number n the paths between opposite switches lead the same way round both ways

@@ -9,4 +9,5 @@ var (
 	mutantCountDuplicate = os.Getenv("HOPSCOPE_MUTANT") == "count-duplicate"
 	mutantWrongOffset    = os.Getenv("HOPSCOPE_MUTANT") == "wrong-offset"
 	mutantPlaceRefused   = os.Getenv("HOPSCOPE_MUTANT") == "place-refused"
+	mutantAtomicTwice    = os.Getenv("HOPSCOPE_MUTANT") == "atomic-twice"
 )

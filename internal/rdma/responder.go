@@ -29,6 +29,9 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 	case d > 0:
 		q.ahead(now, p, ce, out)
 	default:
+		if mutantAtomicTwice && p.Opcode == OpFetchAdd {
+			q.execute(p, side)
+		}
 		q.duplicate(now, p, ce, out)
 	}
 }

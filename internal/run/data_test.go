@@ -109,13 +109,19 @@ func document(t *testing.T, r *record.Run) string {
 // TestRefusedDataStays: requests that the responder refuses write nothing
 // (models.md 9, case 5).
 func TestRefusedDataStays(t *testing.T) {
-	for _, option := range []string{"rkey: wrong", "remote_access: none", "remote_access: [read, atomic]"} {
+	for _, option := range []string{
+		"size: 10KB, rkey: wrong", "size: 10KB, remote_access: none", "size: 10KB, remote_access: [read, atomic]",
+		"size: 10KB, region: 9999B", "size: 10KB, region: 1MB, offset: 991KB", "size: 10KB, region: 1MB, offset: 2MB",
+		"size: 10KB, verb: write-imm, rkey: wrong",
+		"size: 10KB, verb: read, rkey: wrong", "size: 10KB, verb: read, region: 9999B", "size: 10KB, verb: read, remote_access: write",
+		"verb: cas, offset: 4B", "verb: fetch-add, rkey: wrong", "verb: fetch-add, region: 15B, offset: 8B", "verb: cas, remote_access: [read, write]",
+	} {
 		text := fmt.Appendf(nil, `
 name: refused
 carry_data: true
 topology: {star: {hosts: 3, link: 100Gbps}}
 workload:
-  - incast: {from: [h0, h1], to: h2, size: 10KB, %s}
+  - incast: {from: [h0, h1], to: h2, %s}
   - incast: {from: [h0, h1], to: h2, size: 10KB}
 `, option)
 		d := mustRun(t, text, run.Options{}).Data

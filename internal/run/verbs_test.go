@@ -1,0 +1,90 @@
+package run_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Mistakes that a program can make end as the InfiniBand specification says: the
+// responder's NAK (IBTA 9.7.4.1, 9.7.5.2.8; models.md 4.4: an unaligned atomic
+// and a right that the queue pair lacks 0x61, a key or bounds 0x62) and the
+// completion status that the requester makes of it.
+func TestMistakesOfVerbs(t *testing.T) {
+	for _, c := range []struct{ options, status string }{
+		{"verb: cas", "success"},
+		{"verb: cas, offset: 8B", "success"},
+		{"verb: cas, offset: 4B", "REM_INV_REQ_ERR"},
+		{"verb: fetch-add, offset: 1B", "REM_INV_REQ_ERR"},
+		{"verb: fetch-add, region: 16B, offset: 8B", "success"},
+		{"verb: fetch-add, region: 16B, offset: 16B", "REM_ACCESS_ERR"},
+		{"verb: cas, remote_access: [write, read]", "REM_INV_REQ_ERR"},
+		{"verb: cas, rkey: wrong", "REM_ACCESS_ERR"},
+		{"verb: read, size: 64KB", "success"},
+		{"verb: read, size: 64KB, region: 64KB", "success"},
+		{"verb: read, size: 64KB, region: 64KB, offset: 1B", "REM_ACCESS_ERR"},
+		{"verb: read, size: 64KB, rkey: wrong", "REM_ACCESS_ERR"},
+		{"verb: read, size: 64KB, remote_access: [write, atomic]", "REM_INV_REQ_ERR"},
+		{"verb: read, size: 64KB, remote_access: read", "success"},
+		{"verb: write, size: 64KB, region: 65KB, offset: 2KB", "REM_ACCESS_ERR"},
+		{"verb: write, size: 64KB, remote_access: none", "REM_INV_REQ_ERR"},
+		{"verb: write-imm, size: 64KB, remote_access: [read]", "REM_INV_REQ_ERR"},
+		{"verb: write-imm, size: 64KB, receives: 1", "success"},
+		{"verb: write-imm, size: 64KB, receives: none", "RNR_RETRY_EXC_ERR"},
+		{"verb: send, size: 64KB, receives: none", "RNR_RETRY_EXC_ERR"},
+		{"verb: send-imm, size: 64KB, receives: 1", "success"},
+		{"verb: send-inv, size: 64KB, receives: 1", "success"},
+		{"verb: send-inv, size: 64KB, receives: none", "RNR_RETRY_EXC_ERR"},
+		{"verb: send, size: 64KB, rkey: wrong, remote_access: none", "success"}, // it names no memory
+	} {
+		v := parse(t, `
+name: mistakes
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+nic: {rnr_retry: 1, min_rnr_timer: 1}
+workload:
+  - flow: {from: h0, to: h1, `+c.options+`}
+`)
+		r := simulate(t, v, 1, 1)
+		f := &r.Flows[0]
+		if f.Status != c.status {
+			t.Errorf("%s: %s, want %s", c.options, f.Status, c.status)
+		}
+		if f.Status == "success" || strings.HasPrefix(f.Status, "RNR") {
+			continue
+		}
+		for _, q := range r.QPs { // either side of the connection is in error
+			if q.State != "ERR" {
+				t.Errorf("%s: %s qp %d is in %s after %s", c.options, q.Host, q.QP, q.State, f.Status)
+			}
+		}
+	}
+}
+
+// The receiver of a READ posts it; that of a WRITE has nothing to do.
+func TestWhoPosts(t *testing.T) {
+	for _, c := range []struct{ verb, poster string }{{"write", "h0"}, {"send", "h0"}, {"read", "h1"}} {
+		v := parse(t, `
+name: who
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+workload:
+  - incast: {from: [h0], to: h1, size: 1MB, count: 3, verb: `+c.verb+`}
+`)
+		r := simulate(t, v, 1, 1)
+		for _, q := range r.QPs {
+			want := int64(0)
+			if q.Host == c.poster {
+				want = 3
+			}
+			if q.Posts != want || q.Polls != want {
+				t.Errorf("%s: %s has %d posts and %d polls, want %d", c.verb, q.Host, q.Posts, q.Polls, want)
+			}
+		}
+		for _, p := range r.Ports {
+			if p.Node != "h0" && p.Node != "h1" || p.Class != 3 {
+				continue
+			}
+			if sent := p.TxBytes; (sent > 3e6) != (p.Node == "h0") {
+				t.Errorf("%s: %s sends %d B; the data go from h0 to h1", c.verb, p.Node, sent)
+			}
+		}
+	}
+}

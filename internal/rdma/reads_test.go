@@ -15,6 +15,7 @@ func anyRecovery(t *testing.T, seed uint64) Config {
 	cfg := mustPreset(t, "nic")
 	cfg.MTU, cfg.AckEvery, cfg.NAKConsumesRetry = 256, 1+int(seed%5), false
 	cfg.Timeout = TimeoutCode(4) // 65.5 us
+	cfg.MinRNRTimer = 1          // 10 us
 	switch seed % 4 {
 	case 1:
 		cfg.Recovery = GoBack0
@@ -30,10 +31,11 @@ func anyRecovery(t *testing.T, seed uint64) Config {
 	return cfg
 }
 
-// TestMixedVerbs: all verbs, both ways, with fences, under loss, duplication and
+// TestMixedVerbs: all verbs, both ways, with fences and slow receivers, under loss, duplication and
 // reordering of everything, whatever the recovery: each completes once and in
 // order, every byte arrives once, every atomic is executed once.
 func TestMixedVerbs(t *testing.T) {
+	notReady, again := int64(0), int64(0)
 	for seed := range uint64(240) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		a, b := attrs(), attrs()
@@ -48,12 +50,18 @@ func TestMixedVerbs(t *testing.T) {
 		received := new(CompletionQueue)
 		l := newLoop(t, cfg, a, b)
 		l.qp[1].cold.reception = &reception{cq: received}
+		if seed%5 == 2 { // receives come slowly
+			l.qp[1].cold.reception.queue = NewReceiveQueue(2, 0)
+		}
 		var expected []Completion
 		reorder := seed%8 < 4 && cfg.Recovery != GoBack0
-		l.fate = func(int, *packet.Packet) fate {
+		l.fate = func(_ int, p *packet.Packet) fate {
 			f := fate{lose: rng.IntN(50) == 0, twice: rng.IntN(30) == 0}
 			if reorder && rng.IntN(30) == 0 {
 				f.late = units.Time(rng.IntN(3000)) * units.Nanosecond
+			}
+			if p.Kind == packet.Ack && p.AETH>>29 == uint32(SynRNR>>5) {
+				l.qp[1].PostReceive(1)
 			}
 			return f
 		}
@@ -85,7 +93,7 @@ func TestMixedVerbs(t *testing.T) {
 			}
 			l.post(0, r)
 			if rng.IntN(3) == 0 {
-				l.post(1, WorkRequest{ID: i, Verb: Write, Bytes: 1000})
+				l.post(1, WorkRequest{ID: i, Verb: []Verb{Write, Read}[i%2], Bytes: 1000})
 			}
 		}
 		l.run(10 * units.Second)
@@ -112,6 +120,11 @@ func TestMixedVerbs(t *testing.T) {
 		if got := l.qp[1].MSN(); got != messages {
 			t.Errorf("seed %d: MSN %d, want %d", seed, got, messages)
 		}
+		notReady += l.qp[1].Acts().RNR.Count
+		again += l.qp[1].Acts().RetransRead.Count
+	}
+	if notReady < 100 || again < 1000 {
+		t.Errorf("only %d RNR NAKs and %d responses sent again", notReady, again)
 	}
 }
 
@@ -158,5 +171,68 @@ func TestReadLossClosedForm(t *testing.T) {
 			t.Errorf("%s: %d of %d responses sent again, with a goodput of %.4f", c.preset, again, sent, goodput)
 		}
 		t.Logf("%s: goodput %.4f, sent again %d of %d", c.preset, goodput, again, sent)
+	}
+}
+
+// TestStrayPackets: nothing a peer can send breaks a queue pair that has all
+// verbs in flight, as requester or responder.
+func TestStrayPackets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	steps := 0
+	for seed := range uint64(400) {
+		cfg := anyRecovery(t, seed)
+		a := attrs()
+		a.SQPSN, a.RQPSN = psnMask-3, psnMask-3
+		a.MaxRdAtomic, a.MaxDestRdAtomic = 1+uint8(seed%4), 1+uint8(seed%4)
+		l := newLoop(t, cfg, a, attrs())
+		q := &l.qp[0]
+		for i := range uint32(60) {
+			r := WorkRequest{ID: i, Verb: Verb(rng.IntN(int(numVerbs))), Bytes: units.Bytes(rng.IntN(3000)), VA: base, RKey: rkey, Fence: rng.IntN(9) == 0}
+			if r.Verb > Read {
+				r.Bytes = AtomicBytes
+			}
+			if err := q.Post(l.now, r); err != nil {
+				t.Fatal(err)
+			}
+			for range rng.IntN(6) {
+				if r, at := q.Poll(l.now, new(packet.Packet)); r == Sent {
+					l.now = at
+				}
+			}
+			p := packet.Packet{Kind: packet.Kind(rng.IntN(4)), Opcode: uint8(rng.IntN(0x19)), VA: base + uint64(rng.IntN(3)*4), RKey: rkey,
+				DMALen: uint32(rng.IntN(3000)), AETH: uint32(SynACK) << 24, Payload: uint32([]int{0, 256, rng.IntN(300)}[rng.IntN(3)]),
+				Flags: uint8(rng.IntN(32)), ECN: uint8(rng.IntN(4))}
+			switch {
+			case rng.IntN(40) == 0:
+				p.PSN, p.AETH = uint32(rng.IntN(1<<24)), rng.Uint32()
+			case p.Kind == packet.Data:
+				p.PSN = uint32(int(q.epsn)+rng.IntN(12)-5) & psnMask
+				if rng.IntN(40) > 0 { // nothing to refuse
+					p.Opcode = []uint8{OpSendOnly, OpReadRequest, OpFetchAdd, OpCompareSwap}[rng.IntN(4)]
+					p.VA, p.Payload = base, 256
+				}
+			default:
+				p.PSN = uint32(int(q.una)+rng.IntN(12)-3) & psnMask
+			}
+			var side *packet.Side
+			if rng.IntN(40) > 0 {
+				side = &packet.Side{Imm: rng.Uint32(), Swap: 1, Orig: 5}
+			}
+			q.ReceiveWith(l.now, &p, side, new(Replies))
+			if rng.IntN(10) == 0 && q.Deadline() != units.Never {
+				l.now = max(l.now, q.Deadline())
+				q.Expire(l.now)
+			}
+			if q.una > q.nxt || q.nxt > q.high || q.high > q.cold.posted {
+				t.Fatalf("seed %d: una %d nxt %d high %d posted %d", seed, q.una, q.nxt, q.high, q.cold.posted)
+			}
+			if q.State() == Err {
+				break
+			}
+			steps++
+		}
+	}
+	if steps < 400*8 {
+		t.Errorf("%d packets taken in all; most queue pairs should live for some time", steps)
 	}
 }

@@ -61,6 +61,7 @@ type builder struct {
 	port       []int // global number of each node's port 0
 	memory     []memory
 	handles    []*rdma.AddressHandle // by connection; nil but with UD
+	srqs       []*rdma.ReceiveQueue  // by index in Plan.SRQs
 	regionKey  []uint32              // by connection: the R_Key of its region at the responder
 	regionSize []units.Bytes         // by connection: the memory of its messages at either side
 	lifetimes  bool                  // some switch has lifetime limits
@@ -277,6 +278,7 @@ func (b *builder) buildHosts() {
 		}
 	}
 	b.registerMemory()
+	b.shareReceives()
 	ends := make([]ends, len(plan.Conns))
 	for i := range plan.Conns {
 		ends[i] = b.connect(specs, i)
@@ -356,6 +358,9 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		qp    uint32
 	}{{&req.Setup, qs}, {&rsp.Setup, qd}} {
 		end.setup.Service, end.setup.QKey, end.setup.QPN = rdma.Service(c.Service), qKey, end.qp
+	}
+	if c.SRQ > 0 {
+		rsp.Setup.SRQ = b.srqs[c.SRQ-1]
 	}
 	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)

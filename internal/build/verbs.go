@@ -49,6 +49,17 @@ func (b *builder) handle(conn int, e ends) *rdma.AddressHandle {
 	return b.handles[conn]
 }
 
+// shareReceives makes the receive queues that several connections share.
+func (b *builder) shareReceives() {
+	plan := b.v.Plan
+	b.srqs = make([]*rdma.ReceiveQueue, len(plan.SRQs))
+	for i := range plan.Conns {
+		if c := &plan.Conns[i]; c.SRQ > 0 && b.srqs[c.SRQ-1] == nil {
+			b.srqs[c.SRQ-1] = rdma.NewReceiveQueue(int64(plan.SRQs[c.SRQ-1].Receives), c.ReceiveSize)
+		}
+	}
+}
+
 // rdAtomic is how many READs and atomics a connection may have outstanding: what
 // its requester wants or its responder has room for, whichever is less, as
 // connection managers agree (IBTA 12.7.29, 12.7.30).

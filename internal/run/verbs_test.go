@@ -32,6 +32,11 @@ func TestMistakesOfVerbs(t *testing.T) {
 		{"verb: write-imm, size: 64KB, receives: none", "RNR_RETRY_EXC_ERR"},
 		{"verb: send, size: 64KB, receives: none", "RNR_RETRY_EXC_ERR"},
 		{"verb: send-imm, size: 64KB, receives: 1", "success"},
+		{"verb: send, size: 64KB, receives: 1, receive_size: 64KB", "success"},
+		{"verb: send, size: 64KB, receives: 1, receive_size: 63KB", "REM_INV_REQ_ERR"}, // IBTA 9.9.3, class C
+		{"verb: write-imm, size: 64KB, receives: 1, receive_size: 1B", "success"},      // its data go elsewhere
+		{"verb: send, size: 64KB, srq: 1", "success"},
+		{"verb: send, size: 64KB, srq: 1, count: 2", "success"}, // the first; see TestSharedReceives
 		{"verb: send-inv, size: 64KB, receives: 1", "success"},
 		{"verb: send-inv, size: 64KB, receives: none", "RNR_RETRY_EXC_ERR"},
 		{"verb: send, size: 64KB, rkey: wrong, remote_access: none", "success"}, // it names no memory
@@ -55,6 +60,45 @@ workload:
 			if q.State != "ERR" {
 				t.Errorf("%s: %s qp %d is in %s after %s", c.options, q.Host, q.QP, q.State, f.Status)
 			}
+		}
+	}
+}
+
+// A shared receive queue of n receives takes n messages, whichever queue pairs
+// they come by, and as many as there are if the application posts them anew;
+// each host has its own.
+func TestSharedReceives(t *testing.T) {
+	for _, c := range []struct {
+		options, host string
+		done          int
+	}{
+		{"srq: 5", "", 2 * 5},
+		{"srq: 12", "", 2 * 12},
+		{"receives: 2", "", 8 * 2},
+		{"srq: 1", "host: {repost: 1us}", 2 * 12},
+	} {
+		v := parse(t, `
+name: srq
+topology: {star: {hosts: 6, link: {rate: 100Gbps, delay: 1us}}}
+nic: {rnr_retry: 6, min_rnr_timer: 1}
+`+c.host+`
+workload:
+  - flows: {verb: send, count: 3, size: 64KB, `+c.options+`, list: [
+      {from: h0, to: h4}, {from: h1, to: h4}, {from: h2, to: h4}, {from: h3, to: h4},
+      {from: h0, to: h5}, {from: h1, to: h5}, {from: h2, to: h5}, {from: h3, to: h5}]}
+`)
+		r := simulate(t, v, 1, 1)
+		if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
+			t.Errorf("%s %s: partitions matter: %s", c.options, c.host, bad)
+		}
+		done := 0
+		for i := range r.Flows {
+			if r.Flows[i].Status == "success" {
+				done++
+			}
+		}
+		if done != c.done {
+			t.Errorf("%s %s: %d messages arrive, want %d", c.options, c.host, done, c.done)
 		}
 	}
 }

@@ -134,20 +134,29 @@ func (r *resolver) warnReceives() {
 	if r.v.Stop != units.Never {
 		return
 	}
-	sends := make([]int, len(r.v.Plan.Conns))
-	for i := range r.v.Plan.Messages {
-		if m := &r.v.Plan.Messages[i]; m.Verb.TakesReceive() {
+	plan := r.v.Plan
+	sends, shared := make([]int, len(plan.Conns)), make([]int, len(plan.SRQs))
+	for i := range plan.Messages {
+		m := &plan.Messages[i]
+		if c := &plan.Conns[m.Conn]; m.Verb.TakesReceive() && c.Service == workload.RC {
 			sends[m.Conn]++
+			if c.SRQ > 0 {
+				shared[c.SRQ-1]++
+			}
 		}
 	}
-	for i := range r.v.Plan.Conns {
-		c := &r.v.Plan.Conns[i]
-		host := r.v.Graph.HostOf(c.Src)
-		if c.Receives < 0 || sends[i] <= c.Receives || r.nics[host].rnrRetry != 7 {
+	for i := range plan.Conns {
+		c := &plan.Conns[i]
+		n, have, per := sends[i], c.Receives, "queue pair"
+		if c.SRQ > 0 {
+			n, have, per = shared[c.SRQ-1], plan.SRQs[c.SRQ-1].Receives, "shared receive queue"
+		}
+		src, dst := r.v.Graph.HostOf(c.Src), r.v.Graph.HostOf(c.Dst)
+		if have < 0 || n <= have || r.nics[src].rnrRetry != 7 || r.nics[dst].host.Reposts && have > 0 {
 			continue
 		}
-		r.warn("receives", "%s: %d SEND work requests per queue pair against %d receives: with rnr_retry 7 the sender tries for ever and the run never ends; give more receives, rnr_retry 0 to 6, or stop",
-			r.v.Plan.Entries[c.Entry], sends[i], c.Receives)
+		r.warn("receives", "%s: %d SEND work requests per %s against %d receives: with rnr_retry 7 the sender tries for ever and the run never ends; give more receives, host.repost, rnr_retry 0 to 6, or stop",
+			plan.Entries[c.Entry], n, per, have)
 	}
 }
 

@@ -66,15 +66,6 @@ func (r *resolver) entryPos(entry int) pos {
 	return pos{}
 }
 
-// readUnbuilt refuses what runs do not have yet.
-func readUnbuilt(o object, opt *workload.Options) {
-	for _, key := range []string{"srq", "receive_size"} {
-		if o.has(key) {
-			o.fail(key, "is not built yet; leave it out")
-		}
-	}
-}
-
 // allowedVerbs lists the verbs of a service.
 func allowedVerbs(s workload.Service) []string {
 	var out []string

@@ -85,7 +85,6 @@ func (r *resolver) readEntry(item *node, i int) {
 		r.readSize(p, &opt, &size)
 	}
 	shared := r.readSharedReceives(p, &opt)
-	readUnbuilt(p, &opt)
 	if opt.Place.Order == workload.Random {
 		stream := rng.New(r.v.Seed, "workload/"+name+"/offset")
 		opt.Place.Stream = &stream

@@ -45,6 +45,8 @@ func TestPropertiesCatchMutants(t *testing.T) {
 		{"no-peak", "times and queues are ordered"},
 		{"count-refresh", "each pause sent is received"},
 		{"count-duplicate", "every byte is delivered once"},
+		{"wrong-offset", "bytes arrive as they were sent"},
+		{"stale-side", "bytes arrive as they were sent"},
 	} {
 		t.Run(m.mutant, func(t *testing.T) {
 			out, failed := properties(m.mutant)

@@ -19,6 +19,7 @@ type portCold struct {
 	pfc                PFCParams
 	updateInterval     units.Time // of credits
 	waitFrom, xmitWait units.Time // see countWait
+	repeating          bool       // flow-control packets are repeated
 	red                [Classes]redCurve
 	marks              [Classes]record.Act
 	xoff               [Classes]record.Act

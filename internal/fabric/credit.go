@@ -64,6 +64,9 @@ func (s *creditState) grant() uint16 {
 	return (s.received + free) & creditMask
 }
 
+// news reports whether something has changed since the latest flow-control packet.
+func (s *creditState) news() bool { return s.grant() != s.told || s.sent != s.toldSent }
+
 // fits answers the gate's question: may a packet of this size of class c start
 // now? A link that is down takes everything, and loses it.
 func (n *Net) fits(now units.Time, i int, c uint8, frame uint32) bool {
@@ -174,40 +177,51 @@ func (n *Net) GiveBack(now units.Time, i int, c uint8, frame uint32) {
 	n.kick(now, i)
 }
 
+// Timers of flow-control packets, as low words of evRefresh.
+const (
+	creditNews   = 0
+	creditRepeat = 1
+)
+
 // tellLater makes sure that the peer of port i hears of a change within 65,536
-// symbol times.
+// symbol times. A link that may lose flow-control packets repeats them from its
+// first change on, for ever: that keeps no run alive.
 func (n *Net) tellLater(now units.Time, i int) {
 	p := &n.ports[i]
 	if p.armed {
 		return
 	}
 	p.armed = true
-	d := n.cold[i].updateInterval
-	n.part.At(now+d, sim.Order(d, p.source+2*uint32(p.ports)), sim.MakeRef(evRefresh|uint32(i), 0))
+	n.creditTimer(now, i, creditNews, 0)
+	if k := &n.cold[i]; p.impaired && !k.repeating {
+		k.repeating = true
+		n.creditTimer(now, i, creditRepeat, sim.Background)
+	}
+}
+
+func (n *Net) creditTimer(now units.Time, i int, kind uint32, background sim.Ref) {
+	p, d := &n.ports[i], n.cold[i].updateInterval
+	n.part.At(now+d, sim.Order(d, p.source+2*uint32(p.ports)), background|sim.MakeRef(evRefresh|uint32(i), kind))
 }
 
 // refreshCredits sends flow-control packets for the VLs of port i of which the
-// peer does not know the latest. A link that may lose them repeats them all, for
-// ever: that keeps no run alive.
-func (n *Net) refreshCredits(now units.Time, i int) {
+// peer does not know the latest, or repeats those of all in use.
+func (n *Net) refreshCredits(now units.Time, i int, kind uint32) {
 	p := &n.ports[i]
-	p.armed = false
+	if kind == creditRepeat {
+		n.creditTimer(now, i, creditRepeat, sim.Background)
+	} else {
+		p.armed = false
+	}
 	for c := range uint8(Classes) {
-		s := &n.credits[c][i]
-		if s.grant() != s.told || s.sent != s.toldSent || p.impaired && s.active {
+		if s := &n.credits[c][i]; s.news() || kind == creditRepeat && s.active {
 			p.want |= 1 << c
 		}
 	}
-	if p.want == 0 {
-		return
+	if p.want != 0 {
+		p.control = true
+		n.kick(now, i)
 	}
-	if p.impaired {
-		p.armed = true
-		d := n.cold[i].updateInterval
-		n.part.At(now+d, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evRefresh|uint32(i), 0))
-	}
-	p.control = true
-	n.kick(now, i)
 }
 
 // creditFrame returns a flow-control packet with the state of the lowest VL of
@@ -223,8 +237,8 @@ func (n *Net) creditFrame(now units.Time, i int) uint32 {
 	p.control = p.want != 0
 	s := &n.credits[c][i]
 	flags := uint8(0)
-	if grant := s.grant(); grant != s.told || s.sent != s.toldSent {
-		s.told, s.toldSent = grant, s.sent
+	if s.news() {
+		s.told, s.toldSent = s.grant(), s.sent
 		s.updates++
 	} else {
 		flags = packet.Retrans
@@ -298,17 +312,34 @@ func (n *Net) setCredits(i int, own, peer *CreditParams) {
 	}
 }
 
-// Untold counts the ports with a change that their peers have still to hear of.
+// Untold counts the ports of which the peer has still to hear, or that have
+// still to hear of it. Only a consistent cut tells.
 func (n *Net) Untold() (ports int) {
 	if n.credits[0] == nil {
 		return 0
 	}
 	for i := range n.ports {
-		if p := &n.ports[i]; p.armed && !p.impaired || p.want != 0 {
+		if p := &n.ports[i]; p.armed || p.want != 0 || p.impaired && n.disagree(i) {
 			ports++
 		}
 	}
 	return ports
+}
+
+// disagree reports whether losses have left the two ends of port i's link with
+// different counts. A link that goes down leaves them so.
+func (n *Net) disagree(i int) bool {
+	p := &n.ports[i]
+	if n.cold[i].impair.downAt != units.Never {
+		return false
+	}
+	for c := range n.credits {
+		s, peer := &n.credits[c][i], &n.peers[p.peerPart].credits[c][p.peerPort]
+		if s.missed != 0 || s.limit != peer.told {
+			return true
+		}
+	}
+	return false
 }
 
 // Repeats counts the flow-control packets in flight that say nothing new.

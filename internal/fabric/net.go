@@ -204,7 +204,7 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		n.obey(now, i, ref.Low())
 	case evRefresh:
 		if n.ports[i].credited {
-			n.refreshCredits(now, i)
+			n.refreshCredits(now, i, ref.Low())
 			return
 		}
 		n.refreshPauses(now, i)
@@ -374,8 +374,12 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	default:
 		n.hops++
 	}
-	if p.credited && !pk.Kind.Link() {
-		n.spend(now, i, pk.Class, pk.Frame)
+	if p.credited {
+		if pk.Kind.Link() {
+			p.lastClass = Classes // none: its Class is the VL that it is about
+		} else {
+			n.spend(now, i, pk.Class, pk.Frame)
+		}
 	}
 	order := sim.Order(d, p.source)
 	if mutantTieBreak {

@@ -21,13 +21,13 @@ func TestPropertiesCatchMutants(t *testing.T) {
 	if out, err := exec.Command("go", "test", "-c", "-tags", "mutant", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	properties := func(mutant string, args ...string) (output []byte, failed bool) {
-		cmd := exec.Command(program, append(args, "-test.run=^TestProperties$", "-test.timeout=2m")...)
+	properties := func(mutant, test string, args ...string) (output []byte, failed bool) {
+		cmd := exec.Command(program, append(args, "-test.run=^"+test+"$", "-test.timeout=2m")...)
 		cmd.Env = append(os.Environ(), "HOPSCOPE_MUTANT="+mutant)
 		output, err := cmd.CombinedOutput()
 		return output, err != nil
 	}
-	if out, failed := properties("none", "-test.short"); failed {
+	if out, failed := properties("none", "Test(InfiniBand)?Properties", "-test.short"); failed {
 		t.Fatalf("the properties fail without a fault:\n%s", out)
 	}
 	for _, m := range []struct{ mutant, caught string }{
@@ -44,12 +44,18 @@ func TestPropertiesCatchMutants(t *testing.T) {
 		{"held-early", "times and queues are ordered"},
 		{"no-peak", "times and queues are ordered"},
 		{"count-refresh", "each pause sent is received"},
+		{"extra-credit", "more was sent than there were credits for"},
+		{"lost-block", "every message ends|no packet is alive"},
 		{"count-duplicate", "every byte is delivered once"},
 		{"wrong-offset", "bytes arrive as they were sent"},
 		{"stale-side", "bytes arrive as they were sent"},
 	} {
 		t.Run(m.mutant, func(t *testing.T) {
-			out, failed := properties(m.mutant)
+			test := "TestProperties"
+			if m.mutant == "extra-credit" || m.mutant == "lost-block" {
+				test = "TestInfiniBandProperties"
+			}
+			out, failed := properties(m.mutant, test)
 			switch {
 			case !failed:
 				t.Error("no property notices the fault")

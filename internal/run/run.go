@@ -114,7 +114,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	r.sampler = r.newSampler(opt.Series)
 	v := w.Valid
 	r.runTo(v.MeasureFrom)
-	measured := v.MeasureFrom != units.Never && r.stopped == ""
+	measured := v.MeasureFrom != units.Never && r.stopped == "" && !r.over()
 	if measured {
 		r.measure(v.MeasureFrom, true)
 		r.runTo(v.MeasureTo)
@@ -181,9 +181,12 @@ func (r *runner) advance(limit units.Time) {
 			if bound == limit && limit != units.Never {
 				return
 			}
-			if r.Engine.Next() == units.Never {
+			switch {
+			case r.Engine.Next() == units.Never:
 				r.atRest()
-			} else {
+			case r.over():
+				r.stopped = quiescent
+			default:
 				r.stopped = stopTime
 			}
 		}
@@ -201,6 +204,16 @@ func (r *runner) finished() bool {
 		return false
 	}
 	return true
+}
+
+// over reports whether nothing is left to do but to tell a peer of credits: the
+// run has ended, whatever is still said.
+func (r *runner) over() bool {
+	told := int64(0)
+	for _, n := range r.Nets {
+		told += n.LinkFrames()
+	}
+	return r.open() == 0 && r.paused() == 0 && int64(r.Engine.Alive()) == told && r.untold() > 0
 }
 
 // atRest decides what it means that nothing can happen any more.
@@ -265,7 +278,7 @@ func (r *runner) resolve(bound units.Time) bool {
 	case until < bound && r.lastMove() == last && r.stuck():
 		r.atRest()
 	default:
-		return false
+		return r.finished() // the last frames of the links' own have arrived meanwhile
 	}
 	return true
 }

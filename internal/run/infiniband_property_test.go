@@ -1,0 +1,162 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Seeds of the random scenarios of InfiniBand, in full and with -short.
+const (
+	infinibandSeeds      = 120
+	infinibandSeedsShort = 40
+)
+
+// drawInfiniBand returns the scenario of a seed: networks whose shortest paths
+// have no credit loop, with input buffers of a packet to a few dozen.
+func drawInfiniBand(seed uint64) draw {
+	g := &generator{Stream: rng.New(seed, "infiniband")}
+	g.line("name: infiniband-%d", seed)
+	g.line("seed: %d", seed)
+	g.line("stack: infiniband")
+	g.lossy, g.lossless = g.one(5), true
+	mtu := g.pickInt(4096, 4096, 1024, 2048, 256)
+	g.line("mtu: %d", mtu)
+	g.topology()
+	g.line("switch:")
+	g.line("  latency: %dns", g.IntN(1000))
+	g.line("  forwarding: %s", g.pick("store-and-forward", "cut-through", "cut-through"))
+	g.lanes((mtu + 82 + 63) / 64)
+	g.nics()
+	if g.one(3) {
+		from := g.IntN(20)
+		g.line("measure: {from: %dus, to: %dus}", from, from+5+g.IntN(40))
+	}
+	if g.cut = g.one(6); g.cut {
+		g.line("stop: %dns", g.between(20000, 200000))
+	}
+	g.workload()
+	if g.one(3) {
+		g.line("carry_data: true")
+	}
+	g.text = g.b.String()
+	return g.draw
+}
+
+// lanes draws the section infiniband; packet is the largest packet in blocks.
+func (g *generator) lanes(packet int) {
+	vls := g.pickInt(8, 8, 4, 2, 1)
+	blocks := packet + g.IntN(4*packet)
+	g.line("infiniband:")
+	g.line("  vls: %d", vls)
+	g.line("  buffer: %dB", 64*blocks)
+	if g.one(3) {
+		g.line("  hca_buffer: %dB", 64*(packet+g.IntN(4*packet)))
+	} else if g.one(2) {
+		g.line("  update: %dB", 64*g.between(1, max(1, blocks-packet)))
+	}
+	g.line("  grh: %v", g.one(4))
+	if g.one(2) {
+		return
+	}
+	var weights []string
+	for vl := range vls {
+		weights = append(weights, fmt.Sprintf("%d:%d", vl, g.between(1, 255)))
+	}
+	g.line("  vlarb_low: \"%s\"", strings.Join(weights, ","))
+	g.line("  vlarb_high: \"%s\"", weights[g.IntN(vls)])
+	g.line("  high_limit: %d", g.pickInt(0, 1, 4, 255))
+}
+
+// TestInfiniBandProperties holds the invariants of links with credits under
+// random load. The network checks itself as it runs: no input buffer beyond its
+// size, no block returned twice, and at rest every buffer empty and all credits
+// back.
+func TestInfiniBandProperties(t *testing.T) {
+	seeds := uint64(infinibandSeeds)
+	if testing.Short() {
+		seeds = infinibandSeedsShort
+	}
+	held := append(properties(), property{"nothing is dropped", nothingDropped}, property{"counters agree across links", countersAgree},
+		property{"waits lie within the run", waitsWithinRun})
+	starved, waited, failed := 0, 0, 0
+	for seed := range seeds {
+		d := drawInfiniBand(seed)
+		r, err := checkSeed(t, seed, d, held)
+		if err != nil {
+			t.Errorf("seed %d: %v\nscenario:\n%s", seed, err, d.text)
+			if failed++; failed == 5 {
+				t.FailNow()
+			}
+			continue
+		}
+		for _, e := range r.Ledger {
+			switch e.Mechanism {
+			case record.CreditsOut:
+				starved++
+			case record.CreditWait:
+				waited++
+			}
+		}
+	}
+	if failed == 0 && (starved < int(seeds) || waited < int(seeds)) {
+		t.Errorf("%d ports without credits and %d that waited in %d scenarios; the scenarios have become too tame", starved, waited, seeds)
+	}
+}
+
+// nothingDropped: without lifetime limits only a link loses a packet.
+func nothingDropped(_ *scenario.Valid, d draw, r *record.Run) string {
+	for _, p := range r.Ports {
+		for _, c := range p.DropCauses {
+			if !d.lossy {
+				return fmt.Sprintf("%s:%d VL %d dropped %d packets: %s", p.Node, p.Port, p.Class, c.Count, c.Cause)
+			}
+		}
+	}
+	return ""
+}
+
+// countersAgree: what one end of a link sent the other received, but for what is
+// on its way or was lost.
+func countersAgree(v *scenario.Valid, d draw, r *record.Run) string {
+	at := map[string]*record.IBCounters{}
+	for i := range r.Counters {
+		c := &r.Counters[i]
+		at[fmt.Sprintf("%s:%d", c.Node, c.Port)] = c
+	}
+	for i := range v.Graph.Nodes {
+		n := &v.Graph.Nodes[i]
+		for p, end := range n.Ports {
+			a, b := at[fmt.Sprintf("%s:%d", n.Name, p+1)], at[fmt.Sprintf("%s:%d", v.Graph.Nodes[end.Peer].Name, end.PeerPort+1)]
+			lost := b.PortRcvErrors
+			if a.PortXmitPkts < b.PortRcvPkts+lost || r.Stopped == "quiescence" && a.PortXmitPkts != b.PortRcvPkts+lost {
+				return fmt.Sprintf("%s:%d sent %d packets, %d came and %d were lost", n.Name, p+1, a.PortXmitPkts, b.PortRcvPkts, lost)
+			}
+			if a.PortXmitData < b.PortRcvData || r.Stopped == "quiescence" && lost == 0 && a.PortXmitData != b.PortRcvData {
+				return fmt.Sprintf("%s:%d sent %d words and %d came", n.Name, p+1, a.PortXmitData, b.PortRcvData)
+			}
+		}
+	}
+	return ""
+}
+
+// waitsWithinRun: a port waits for no longer than the run lasts, and for no
+// longer than its VLs together.
+func waitsWithinRun(_ *scenario.Valid, _ draw, r *record.Run) string {
+	held := map[string]units.Time{}
+	for _, p := range r.Ports {
+		held[fmt.Sprintf("%s:%d", p.Node, p.Port)] += p.HeldPS
+	}
+	for _, c := range r.Counters {
+		wait := units.Time(c.PortXmitWait) * 4 * units.Nanosecond
+		if wait > r.EndPS || wait > held[fmt.Sprintf("%s:%d", c.Node, c.Port)] {
+			return fmt.Sprintf("%s:%d waited for %d ps, its lanes for %d, in a run of %d", c.Node, c.Port, wait, held[fmt.Sprintf("%s:%d", c.Node, c.Port)], r.EndPS)
+		}
+	}
+	return ""
+}

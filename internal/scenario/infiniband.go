@@ -22,6 +22,7 @@ type infinibandSettings struct {
 	highLimit           int
 	hoqLife, packetLife int // codes
 	grh                 bool
+	subnet              subnetSettings
 	obj                 object
 	arbitration         *fabric.VLArbitration
 	switchPort, hcaPort *fabric.CreditParams
@@ -46,7 +47,7 @@ func (r *resolver) readInfiniBand(o object) {
 	*s = infinibandSettings{vls: fabric.Classes, buffer: fabric.MaxCredits * wire.CreditBlock, update: -1,
 		hoqLife: neverCode, packetLife: neverCode}
 	ib := o.object("infiniband", "vls", "buffer", "hca_buffer", "update", "sl2vl", "vlarb_high", "vlarb_low",
-		"high_limit", "hoq_life", "packet_life", "grh")
+		"high_limit", "hoq_life", "packet_life", "grh", "routing", "roots")
 	s.obj = ib
 	if ib.integer("vls", &s.vls, 1, fabric.Classes) && s.vls&(s.vls-1) != 0 {
 		ib.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
@@ -59,6 +60,7 @@ func (r *resolver) readInfiniBand(o object) {
 	ib.integer("high_limit", &s.highLimit, 0, 255)
 	readLife(ib, "hoq_life", &s.hoqLife)
 	readLife(ib, "packet_life", &s.packetLife)
+	r.readSubnet(ib)
 	if ib.boolean("grh", &s.grh) && s.grh && r.stack().Credits {
 		r.v.Wire = wire.InfiniBandGRH
 	}
@@ -310,6 +312,7 @@ func (r *resolver) infinibandNotes() {
 	vls(fmt.Sprint(s.highLimit), "high_limit", fromOpenSM)
 	vls(lifeText(s.hoqLife), "hoq_life", "off; OpenSM sets 18, 1.07 s")
 	vls(lifeText(s.packetLife), "packet_life", "off; OpenSM sets 18, 1.07 s")
+	vls(s.subnet.engine, "routing", "OpenSM's default")
 }
 
 // creditSwitchNotes are the notes of an InfiniBand switch.

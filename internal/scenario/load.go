@@ -229,12 +229,10 @@ func (r *resolver) resolve(root *node) {
 	if r.d.err != nil {
 		return
 	}
-	routes, err := topology.ComputeRoutes(r.v.Graph)
-	if err != nil {
-		r.d.fail(o.at("topology"), "%v", err)
+	r.route(o)
+	if r.d.err != nil {
 		return
 	}
-	r.v.Routes = routes
 	r.checkPairs(o)
 	r.resolveDevices()
 	r.notes(o)

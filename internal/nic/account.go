@@ -57,13 +57,8 @@ type account struct {
 	accepted []Acceptance // as responder
 	unacked  int          // first of accepted that no ACK has covered
 
-	// As responder of READs and atomics.
-	answering bool   // something waits to be sent
-	taken     uint32 // requests taken up
-	requests  []request
-	answers   []Answer
-	answerEnd units.Time // end of the latest last response, and the queue pair's time then
-	answerSum Times
+	answering bool // as responder of READs and atomics: something waits to be sent
+	*serving
 }
 
 // Attempt is one transmission of a message's last packet that a rewind made

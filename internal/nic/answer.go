@@ -18,6 +18,15 @@ type request struct {
 	way    Way
 }
 
+// serving is the account of a responder of READs and atomics.
+type serving struct {
+	taken     uint32 // requests taken up
+	requests  []request
+	answers   []Answer
+	answerEnd units.Time // end of the latest last response, and the queue pair's time then
+	answerSum Times
+}
+
 // Answer is what a responder knows of the last response to a READ request.
 type Answer struct {
 	Start  units.Time // of its transmission
@@ -33,6 +42,9 @@ func (h *Host) answers(now units.Time, q uint32, way Way) {
 	s := &h.qps[q]
 	a := &s.account
 	h.settle(now, s)
+	if a.serving == nil {
+		a.serving = new(serving)
+	}
 	for a.taken != s.qp.AnswersTaken() {
 		a.taken++
 		a.requests = append(a.requests, request{a.taken, now, a.sum, way})

@@ -26,7 +26,12 @@ func (h *Host) Measure(from bool) {
 func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepted }
 
 // Answers returns the last responses that queue pair q sent to READs, in order.
-func (h *Host) Answers(q uint32) []Answer { return h.qps[q].account.answers }
+func (h *Host) Answers(q uint32) []Answer {
+	if a := h.qps[q].account.serving; a != nil {
+		return a.answers
+	}
+	return nil
+}
 
 // Resends returns the packets that queue pair q sent again alone, in order; see
 // Resend.

@@ -108,6 +108,18 @@ func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
 	return err
 }
 
+// delivery tells what became of a message of a service without acknowledgements,
+// in words that follow.
+func delivery(f *record.Flow) string {
+	switch {
+	case f.Service == "":
+		return ""
+	case f.DeliveredPS < 0:
+		return ", and never delivered"
+	}
+	return ", and delivered after " + metrics.FormatTimeDigits(f.DeliveredPS, 4)
+}
+
 func (t *text) explained(i, among int) {
 	f := &t.r.Flows[i]
 	t.section()
@@ -119,7 +131,7 @@ func (t *text) explained(i, among int) {
 		t.prose(head+": still open at the end, so that it has no account yet", t.paint.bold)
 		return
 	}
-	t.prose(fmt.Sprintf("%s, completed after %s with %s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status), t.paint.bold)
+	t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status, delivery(f)), t.paint.bold)
 	if len(f.Account) == 0 {
 		t.prose("the record holds no account of it", plain)
 		return

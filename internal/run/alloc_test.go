@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
@@ -28,7 +29,23 @@ func (b *barriers) Err() error {
 // quarter, events allocate no memory, but for a buffer that still doubles now and
 // then.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	v, err := scenario.Parse("permutation", fmt.Appendf(nil, permutation, 8, "rocev2"), nil, nil)
+	for _, entry := range []string{
+		"size: 8MB",
+		"size: 8MB, verb: read",
+		"size: 1MB, service: uc, verb: write-imm, count: 8",
+		"size: 4096B, service: ud, verb: send-imm, count: 700",
+		"verb: fetch-add, count: 700",
+	} {
+		if testing.Short() && strings.Contains(entry, "count") {
+			continue
+		}
+		t.Run(entry, func(t *testing.T) { allocatesNothing(t, entry) })
+	}
+}
+
+func allocatesNothing(t *testing.T, entry string) {
+	text := strings.Replace(fmt.Sprintf(permutation, 8, "rocev2"), "size: 8MB", entry, 1)
+	v, err := scenario.Parse("permutation", []byte(text), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +71,14 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		}
 	})
 	made, done := mallocs[1]-mallocs[0], events[1]-events[0]
-	if done < 100_000 {
+	if done < 80_000 {
 		t.Fatalf("only %d events between the middle and the last quarter", done)
 	}
-	if made > done/2000 {
+	most := done / 2000
+	if strings.Contains(entry, "count") {
+		most += 2 * 128 // each host keeps notes of its messages, in lists that double
+	}
+	if made > most {
 		t.Errorf("%d allocations in %d events", made, done)
 	}
 }

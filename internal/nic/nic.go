@@ -353,11 +353,6 @@ func (h *Host) reply(now units.Time, i int, slot uint32) {
 		part.Free(slot)
 		return
 	}
-	for k := range h.replies.N {
-		if h.replies.HasSide[k] {
-			h.net.AddSide(&h.replies.P[k], &h.replies.S[k])
-		}
-	}
 	*part.Rec(slot) = h.replies.P[0]
 	h.queueControl(now, i, slot)
 	if h.replies.N > 1 {

@@ -170,11 +170,7 @@ func (l *loop) step(end units.Time) bool {
 		var out Replies
 		l.qp[f.to].ReceiveWith(l.now, &f.p, f.side, &out)
 		for i := range out.N {
-			var side *packet.Side
-			if out.HasSide[i] {
-				side = &out.S[i]
-			}
-			l.transmit(f.to, out.P[i], side, 0)
+			l.transmit(f.to, out.P[i], nil, 0)
 		}
 		l.poll[f.to] = l.now
 	}

@@ -298,7 +298,7 @@ func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) { q.Receive
 // to be sent back. side is the packet's side record, nil without one; it is
 // read during the call only.
 func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
-	out.N, out.HasSide = 0, [2]bool{}
+	out.N = 0
 	if q.service != RC {
 		q.receiveUnreliable(now, p, side)
 		return

@@ -269,7 +269,7 @@ func (r *replay) respond() {
 		r.now += units.Microsecond
 		r.q.ReceiveWith(r.now, &f.p, &f.s, &out)
 		for k := range out.N {
-			take(&out.P[k], &out.S[k], f)
+			take(&out.P[k], &packet.Side{}, f)
 		}
 		r.pollAnswers(func(p *packet.Packet, s *packet.Side) { take(p, s, f) })
 	}

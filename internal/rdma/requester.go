@@ -126,7 +126,7 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	}
 	w := q.at(n)
 	q.polled = w.id
-	if w.reads() {
+	if w.verb >= Read {
 		q.sendRead(now, p, n, seq)
 		return Sent, q.nextAvail
 	}
@@ -242,12 +242,12 @@ func (q *QP) scaleWindow(now units.Time) {
 // opcode of a packet by its place in the message: FIRST, MIDDLE, LAST, ONLY are
 // 0, 1, 2 and 4 from the verb's FIRST.
 func opcode(v Verb, first, last bool) uint8 {
+	if last && v > Send {
+		return rareOpcode(v, first)
+	}
 	op := OpSendFirst
 	if v == Write || v == WriteImm {
 		op = OpWriteFirst
-	}
-	if last && v > Send {
-		return rareOpcode(v, first)
 	}
 	switch {
 	case first && last:

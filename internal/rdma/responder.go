@@ -58,30 +58,32 @@ const (
 	opReceive // takes a receive work request: SEND at its first packet, WRITE with immediate at its last
 )
 
+// requestFlags are the flags of the requests of the reliable connected service,
+// by opcode.
+var requestFlags = [32]uint8{
+	OpSendFirst:    opValid | opFirst,
+	OpSendMiddle:   opValid,
+	OpSendLast:     opValid | opLast,
+	OpSendLastImm:  opValid | opLast,
+	OpSendLastInv:  opValid | opLast,
+	OpSendOnly:     opValid | opFirst | opLast,
+	OpSendOnlyImm:  opValid | opFirst | opLast,
+	OpSendOnlyInv:  opValid | opFirst | opLast,
+	OpWriteFirst:   opValid | opWrite | opFirst,
+	OpWriteMiddle:  opValid | opWrite,
+	OpWriteLast:    opValid | opWrite | opLast,
+	OpWriteOnly:    opValid | opWrite | opFirst | opLast,
+	OpWriteLastImm: opValid | opWrite | opLast | opReceive,
+	OpWriteOnlyImm: opValid | opWrite | opFirst | opLast | opReceive,
+	OpReadRequest:  opValid | opFirst | opLast | opReads,
+	OpCompareSwap:  opValid | opFirst | opLast | opReads,
+	OpFetchAdd:     opValid | opFirst | opLast | opReads,
+}
+
+// opFlags returns the flags of an opcode, 0 if it is no request.
 func opFlags(op uint8) uint8 {
-	switch op {
-	case OpSendFirst:
-		return opValid | opFirst
-	case OpSendMiddle:
-		return opValid
-	case OpSendLast, OpSendLastImm, OpSendLastInv:
-		return opValid | opLast
-	case OpSendOnly, OpSendOnlyImm, OpSendOnlyInv:
-		return opValid | opFirst | opLast
-	case OpWriteFirst:
-		return opValid | opWrite | opFirst
-	case OpWriteMiddle:
-		return opValid | opWrite
-	case OpWriteLast:
-		return opValid | opWrite | opLast
-	case OpWriteOnly:
-		return opValid | opWrite | opFirst | opLast
-	case OpWriteLastImm:
-		return opValid | opWrite | opLast | opReceive
-	case OpWriteOnlyImm:
-		return opValid | opWrite | opFirst | opLast | opReceive
-	case OpReadRequest, OpCompareSwap, OpFetchAdd:
-		return opValid | opFirst | opLast | opReads
+	if int(op) < len(requestFlags) {
+		return requestFlags[op]
 	}
 	return 0
 }
@@ -90,7 +92,7 @@ func opFlags(op uint8) uint8 {
 // before being whether one was before it. A READ or atomic has a response, which
 // stands for both.
 func asks(p *packet.Packet, before bool) bool {
-	if opFlags(p.Opcode)&opReads != 0 {
+	if op := p.Opcode; op == OpReadRequest || op == OpCompareSwap || op == OpFetchAdd {
 		return false
 	}
 	return before || p.Flags&packet.AckReq != 0
@@ -139,10 +141,10 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 		q.place(p, side, first, last, write)
 	}
 	q.accept(p, last)
-	if !last || write && f&opReceive == 0 || q.cold.reception == nil && p.Opcode != OpSendLastInv && p.Opcode != OpSendOnlyInv {
-		return true
+	if last && (!write || f&opReceive != 0) {
+		return q.deliver(now, p, side, ce, out)
 	}
-	return q.deliver(now, p, side, ce, out)
+	return true
 }
 
 // admit checks the first packet of a message and returns the syndrome of the

@@ -401,11 +401,7 @@ func (x *transcriptWorld) arrive(w wirePacket) {
 		x.printf("  %s discards it", q.name)
 	}
 	for i := range out.N {
-		var side *packet.Side
-		if out.HasSide[i] {
-			side = &out.S[i]
-		}
-		x.transmit(q, &out.P[i], side)
+		x.transmit(q, &out.P[i], nil)
 	}
 	x.changes(q)
 }

@@ -201,13 +201,11 @@ type CompletionQueue struct {
 // Clear empties the queue and keeps its room.
 func (c *CompletionQueue) Clear() { c.Entries = c.Entries[:0] }
 
-// Replies is what Receive wants sent back: at most an ACK or NAK and a CNP. S
-// holds their side records; HasSide says which have one.
+// Replies is what Receive wants sent back: at most an ACK or NAK and a CNP. They
+// have no side records; what has one, the ACK of an atomic, comes from Poll.
 type Replies struct {
-	N       int
-	P       [2]packet.Packet
-	S       [2]packet.Side
-	HasSide [2]bool
+	N int
+	P [2]packet.Packet
 }
 
 // Attrs is what a connection sets up beyond addresses.

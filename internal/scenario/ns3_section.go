@@ -7,6 +7,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 	"github.com/hopscope/hopscope/wire"
 )
 
@@ -57,6 +58,16 @@ func (r *resolver) readNS3Workload(n *node) {
 		r.baseDSCP[d] = uint8(d / 8)
 	}
 	r.readWorkload(n)
+	if r.d.err != nil || r.d.shape != nil {
+		return
+	}
+	for i := range r.v.Plan.Messages {
+		m := &r.v.Plan.Messages[i]
+		if c := &r.v.Plan.Conns[m.Conn]; m.Verb > workload.Send || c.Service != workload.RC {
+			r.d.fail(r.entryPos(c.Entry), "workload[%d]: %s over %s is nothing that the ns-3 RDMA simulators have; use write or send, or leave the ns3 section out", c.Entry, m.Verb, c.Service)
+			return
+		}
+	}
 }
 
 // ns3Section reads the section as if it were a config file. Maps by rate are

@@ -82,6 +82,12 @@ func (r *resolver) resolveNIC(n int) {
 	out.Transport = r.transportOf(s)
 	out.MaxRdAtomic, out.MaxDestRdAtomic, out.MaxInline = uint8(s.maxRd), uint8(s.maxDestRd), s.maxInline
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
+	out.Host = s.host.Host
+	for port := range node.Ports {
+		if s.drain == 0 && s.cached() { // the pipeline takes what the wire brings, but for misses
+			out.DrainRate = max(out.DrainRate, r.v.Graph.LinkAt(n, port).Rate)
+		}
+	}
 	if r.stack().Credits {
 		r.resolveHCA(s, &out, len(node.Ports))
 		r.v.NICs[n] = out
@@ -90,15 +96,11 @@ func (r *resolver) resolveNIC(n int) {
 	headroom := units.Bytes(0)
 	for port := range node.Ports {
 		link := r.v.Graph.LinkAt(n, port)
-		if s.drain == 0 && s.cached() { // the pipeline takes what the wire brings, but for misses
-			out.DrainRate = max(out.DrainRate, link.Rate)
-		}
 		out.Ports = append(out.Ports, fabric.PortParams{PFC: s.pfc.portPFC(link.Rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()})
 		headroom = max(headroom, physicalHeadroom(cable{rate: link.Rate, delay: link.Delay, frame: r.maxFrame(),
 			response: r.pfcOf(node.Ports[port].Peer).responseAt(link.Rate), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead)}))
 	}
 	r.receiveBuffer(s, node.Name, headroom, &out)
-	out.Host = s.host.Host
 	r.v.NICs[n] = out
 }
 

@@ -233,7 +233,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.flushReceives(now)
 	case to == Reset:
 		q.head, q.cur, q.tail = 0, 0, 0
-		q.answering, q.cold.reads, q.cold.answers = false, nil, nil
+		q.reading, q.answering, q.cold.reads, q.cold.answers = false, false, nil, nil
 		q.rtoAt, q.rnrUntil = units.Never, units.Never
 		q.reqState, q.rspState, q.inMessage = reqSend, rspReady, false
 		q.need, q.held, q.cold.score, q.cold.reorder = 0, 0, nil, nil
@@ -375,7 +375,7 @@ func (q *QP) Acts() *Acts { return &q.cold.acts }
 // Counters returns the counters so far.
 func (q *QP) Counters() Counters {
 	c := q.cold.counters
-	c.SentPackets, c.SentBytes, c.DeliveredBytes = q.sentPackets, q.sentBytes, q.delivered
+	c.SentPackets, c.SentBytes, c.DeliveredBytes, c.ReadBytes = q.sentPackets, q.sentBytes, q.delivered, q.ReadBytes()
 	a := &q.cold.acts
 	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count + a.RetransRead.Count
 	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum + a.RetransRead.Sum

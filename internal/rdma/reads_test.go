@@ -236,3 +236,33 @@ func TestStrayPackets(t *testing.T) {
 		t.Errorf("%d packets taken in all; most queue pairs should live for some time", steps)
 	}
 }
+
+// TestReadGoodput: a stream of READs of 1 MiB at MTU 4096 keeps the responder's
+// port busy. A message takes 256 packets of 4096 + 82 bytes on the wire (models.md
+// 4.5) and 4 bytes of AETH on the first and the last: 98.036 % of the line.
+func TestReadGoodput(t *testing.T) {
+	l := newLoop(t, mustPreset(t, "nic"), attrs(), attrs())
+	for i := range uint32(40) {
+		l.post(0, WorkRequest{ID: i, Verb: Read, Bytes: units.MiB})
+	}
+	l.run(10 * ms)
+	done := l.cq[0].Entries
+	if len(done) != 40 {
+		t.Fatalf("%d of 40 complete", len(done))
+	}
+	want := 256*l.line.TxTime(4096+82) + 2*l.line.TxTime(4)
+	for i := range done[1:] {
+		if got := done[i+1].Time - done[i].Time; got != want {
+			t.Errorf("READ %d took %d, want %d", i+1, got, want)
+		}
+	}
+	if share := float64(units.MiB*8) / (float64(want) / 1e12) / float64(l.line); share < 0.98035 || share > 0.98037 {
+		t.Errorf("%.5f of the line", share)
+	}
+	if c := l.qp[0].Counters(); c.SentPackets != 40 || c.SentBytes != 0 || c.ReadBytes != 40*int64(units.MiB) {
+		t.Errorf("requester %+v", c)
+	}
+	if c := l.qp[1].Counters(); c.SentPackets != 40*256 || c.SentBytes != 40*int64(units.MiB) || c.DeliveredBytes != 0 {
+		t.Errorf("responder %+v", c)
+	}
+}

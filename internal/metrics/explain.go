@@ -227,6 +227,8 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.NodeOf(f.Dst))
 	case record.StageIdle:
 		return me + " had nothing to send"
+	case record.StageResponses:
+		return fmt.Sprintf("responses of %s arrived, up to one that was lost", record.NodeOf(f.Dst))
 	case record.StageReordered:
 		return fmt.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
 	case record.StageBeyond:

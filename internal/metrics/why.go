@@ -120,6 +120,8 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 		return "nothing was detected"
 	case t.Marked > 0:
 		return fmt.Sprintf("%s packets were marked, but no responder sent CNPs", FormatCount(t.Marked))
+	case detected.has(record.SequenceGap) && t.NAKsSent == 0:
+		return "who missed packets could not tell the sender (UC), or needed not: a requester asks again for READ responses"
 	default:
 		return "no packet was marked and no responder missed a PSN"
 	}

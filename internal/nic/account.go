@@ -57,7 +57,8 @@ type account struct {
 	accepted []Acceptance // as responder
 	unacked  int          // first of accepted that no ACK has covered
 
-	answering bool // as responder of READs and atomics: something waits to be sent
+	response  units.Time // as requester of READs: when the latest response was taken
+	answering bool       // as responder of READs and atomics: something waits to be sent
 	*serving
 }
 
@@ -67,12 +68,14 @@ type Attempt struct {
 	Before  Times // the queue pair's time up to Start
 	Start   units.Time
 	Rewound units.Time
+	Taken   units.Time // when the latest READ response before Rewound was taken
 }
 
 // round is a rewind of a queue pair with selective repeat.
 type round struct {
-	at  units.Time
-	sum Times // of the queue pair up to then
+	at    units.Time
+	sum   Times      // of the queue pair up to then
+	taken units.Time // when the latest READ response was taken
 }
 
 // Resend is a packet sent again alone while a last packet sent before was not
@@ -82,6 +85,7 @@ type Resend struct {
 	Rewound units.Time // when a NAK or the timer asked for it
 	Before  Times      // the queue pair's time from then to Start
 	Start   units.Time
+	Taken   units.Time // when the latest READ response before Rewound was taken
 }
 
 // MessageAccount is a message at its requester: where its time went until its last
@@ -245,7 +249,7 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 	}
 	for a.rewinds != s.qp.Rewinds() {
 		a.rewinds++
-		a.rounds = append(a.rounds, round{now, a.sum})
+		a.rounds = append(a.rounds, round{now, a.sum, a.response})
 	}
 	if len(a.rounds) > 0 && s.qp.Missing() == 0 {
 		a.rounds = a.rounds[:0]
@@ -317,7 +321,7 @@ func (h *Host) sentAgain(now units.Time, s *qpSlot, pk *packet.Packet, n uint32)
 	a := &s.account
 	if a.unsent > a.head {
 		r := &a.rounds[len(a.rounds)-1-int(a.rewinds-n)]
-		a.resends = append(a.resends, Resend{Rewound: r.at, Before: a.sum.minus(&r.sum), Start: now})
+		a.resends = append(a.resends, Resend{Rewound: r.at, Before: a.sum.minus(&r.sum), Start: now, Taken: r.taken})
 		h.stamp(now, s, pk)
 	}
 }
@@ -329,7 +333,7 @@ func (h *Host) rewound(now units.Time, a *account) {
 		if m.Start == units.Never {
 			continue
 		}
-		m.Failed = append(m.Failed, Attempt{m.Before, m.Start, now})
+		m.Failed = append(m.Failed, Attempt{m.Before, m.Start, now, a.response})
 		m.base, m.Start = a.sum, units.Never
 	}
 }

@@ -336,7 +336,14 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
 	h.settle(now, s)
+	read := int64(0)
+	if pk.Kind == packet.Response {
+		read = s.qp.ReadBytes()
+	}
 	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
+	if pk.Kind == packet.Response && s.qp.ReadBytes() > read {
+		s.account.response = now
+	}
 	if h.completions() {
 		h.complete(now, q, pk)
 	}

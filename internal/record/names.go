@@ -49,6 +49,7 @@ const (
 	StageReads       = "max_rd_atomic"       // as many READs and atomics were outstanding as the queue pair may have
 	StageInOrder     = "behind earlier READ" // acknowledged, but completions keep the order of posting
 	StageLoss        = "awaiting NAK or timeout"
+	StageResponses   = "receiving responses"          // of a READ, up to one that was lost
 	StageReordered   = "earlier packets on their way" // sent before the last packet, they arrived after it
 )
 

@@ -53,7 +53,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 			break
 		}
 		a.times(&f.Before, port)
-		a.until(record.StageLoss, "", f.Rewound)
+		a.lost(f.Rewound, f.Taken)
 	}
 	if own := ownTime(m, way); own != nil {
 		a.times(own, port)
@@ -61,7 +61,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 	}
 	if again := a.resend(i, way); again != nil && again.Rewound >= m.Start {
 		a.times(&m.Before, port)
-		a.until(record.StageLoss, "", again.Rewound)
+		a.lost(again.Rewound, again.Taken)
 		a.times(&again.Before, port)
 		return true
 	}
@@ -71,6 +71,15 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 	}
 	a.times(&m.Before, port)
 	return false
+}
+
+// lost books the time from a READ request until one was sent again at rewound:
+// responses came until taken, then one was missing.
+func (a *accountant) lost(rewound, taken units.Time) {
+	if taken > a.at {
+		a.until(record.StageResponses, "", taken)
+	}
+	a.until(record.StageLoss, "", rewound)
 }
 
 // deliveredAt is when the responder had all of message i, of a service without

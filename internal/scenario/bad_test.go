@@ -83,6 +83,7 @@ func TestBadInput(t *testing.T) {
 		{"fence on UC", base + "  - flow: {from: h0, to: h1, size: 8KB, service: uc, fence: true}\n", `s.yaml:6:61: workload[1].flow.fence: waits for READs and atomics, which UC has none of; use service: rc`},
 		{"size of an atomic", base + "  - flow: {from: h0, to: h1, size: 8B, verb: cas}\n", `s.yaml:6:36: workload[1].flow.size: a CMP_SWAP works on 8 bytes, always (IBTA); leave size out`},
 		{"inline READ", base + "  - flow: {from: h0, to: h1, size: 8B, verb: read, inline: true}\n", `s.yaml:6:60: workload[1].flow.inline: a READ carries no payload to put into the work request; use write or send`},
+		{"too many receives", base + "  - flow: {from: h0, to: h1, size: 8B, verb: send, receives: 1048577}\n", `s.yaml:6:62: workload[1].flow.receives: "1048577" is not a whole number from 0 to 1048576`},
 		{"receives twice", base + "  - flow: {from: h0, to: h1, size: 8B, verb: send, srq: 4, receives: 4}\n", `s.yaml:6:57: workload[1].flow.srq: is the receives that all responders share, and receives those of each; keep one`},
 		{"rights", base + "  - flow: {from: h0, to: h1, size: 1KB, remote_access: [write, reed]}\n", `s.yaml:6:64: workload[1].flow.remote_access: "reed" is no right; give all, none, or a list of write, read and atomic`},
 		{"offset without region", base + "  - flow: {from: h0, to: h1, size: 1KB, offset: random}\n", `s.yaml:6:49: workload[1].flow.offset: random places messages in a region and none is given; give region as well, such as region: 64MB`},

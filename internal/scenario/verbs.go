@@ -139,18 +139,22 @@ func readReceives(o object, opt *workload.Options) {
 	if text, ok := o.scalar("receives"); ok && text == "none" {
 		opt.Receives = 0
 	} else if !ok || text != "unlimited" {
-		o.integer("receives", &opt.Receives, 0, 1<<30)
+		o.integer("receives", &opt.Receives, 0, maxReceives)
 	}
 	if o.size("receive_size", &opt.ReceiveSize) && opt.ReceiveSize == 0 {
 		o.fail("receive_size", "0 has room for nothing; give the bytes of a receive buffer such as 64KB")
 	}
 }
 
+// maxReceives bounds a receive queue, each entry of which ends in a completion.
+// ConnectX adapters hold 32,768 (max_qp_wr).
+const maxReceives = 1 << 20
+
 // readSharedReceives reads the receives of the queue that the responders of an
 // entry share on each host; 0: each has its own.
 func (r *resolver) readSharedReceives(o object, opt *workload.Options) int {
 	n := 0
-	if o.integer("srq", &n, 1, 1<<30) && o.has("receives") {
+	if o.integer("srq", &n, 1, maxReceives) && o.has("receives") {
 		o.fail("srq", "is the receives that all responders share, and receives those of each; keep one")
 	}
 	if !opt.Verb.TakesReceive() {

@@ -41,6 +41,7 @@ func Catalogue() (out []Info) {
 func catalogue() []kase {
 	all := []kase{
 		{Info: Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, run: (*checker).goodput},
+		{Info: Info{Name: "F2", Title: "InfiniBand: goodput of one queue pair by rate"}, run: (*checker).infinibandGoodput},
 		{Info: Info{Name: "F3", Title: "every 256th packet lost: go-back-0 livelock, go-back-N, selective repeat"}, run: (*checker).loss},
 		{Info: Info{Name: "F4", Title: "timeout and RNR retries"}, run: (*checker).timeouts},
 		{Info: Info{Name: "F5", Title: "protection: wrong R_Key, no REMOTE_WRITE"}, run: (*checker).protection},
@@ -52,6 +53,8 @@ func catalogue() []kase {
 		{Info: Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, run: (*checker).portFairness},
 		{Info: Info{Name: "F12", Title: "victim flow of an incast"}, run: (*checker).victim},
 		{Info: Info{Name: "F16", Title: "dynamic buffer threshold"}, run: (*checker).dynamicThreshold},
+		{Info: Info{Name: "F22", Title: "InfiniBand: credits per loop, weights of virtual lanes"}, run: (*checker).credits},
+		{Info: Info{Name: "F23", Title: "InfiniBand: a ring that deadlocks, and routes that do not"}, run: (*checker).ring},
 		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},
 		{Info: Info{Name: "IRN", Title: "IRN against go-back-N, with and without PFC and DCQCN", Long: true}, run: (*checker).irn},
 	}

@@ -69,7 +69,7 @@ func TestChoose(t *testing.T) {
 		opt  Options
 		want string // of the error
 	}{
-		{Options{Cases: []string{"F2"}}, `there is no case "F2"; use ns3 or F1, F3, F4`},
+		{Options{Cases: []string{"F99"}}, `there is no case "F99"; use ns3 or F1, F2, F3`},
 		{Options{Cases: []string{"ns3"}}, "ns3 compares with reference runs: set HOPSCOPE_DATA"},
 		{Options{Cases: []string{"NS3/incast2_nocc"}}, "compares with reference runs"},
 	} {

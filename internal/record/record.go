@@ -208,6 +208,13 @@ type Data struct {
 	Faults   []string `json:"faults,omitempty"` // the first that differ
 }
 
+// Waiting is a port and class in a cycle of waits: it may not send because what
+// would come behind its frames waits at the next one.
+type Waiting struct {
+	Port  string `json:"port"` // "s0:2"
+	Class int    `json:"class"`
+}
+
 // IBCounters are the standard counters of one InfiniBand port (IBTA 16.1.3.5),
 // over all virtual lanes and the whole run; flow-control packets apart. They do
 // not stop at their largest value.
@@ -249,6 +256,8 @@ type Run struct {
 	// Credits says that the links have credits (InfiniBand): a class is then a
 	// virtual lane, and what reads as paused is the want of credits.
 	Credits bool `json:"credits,omitempty"`
+	// Cycle is a cycle of waits at the end of a run that deadlocked.
+	Cycle []Waiting `json:"deadlock_cycle,omitempty"`
 	// Counters are the standard counters of InfiniBand ports.
 	Counters []IBCounters `json:"infiniband_counters,omitempty"`
 	// FrameHeader is the frame bytes around the payload of a data packet, RETH

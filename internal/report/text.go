@@ -100,12 +100,28 @@ func (t *text) header() {
 		t.prose(r.Description, t.paint.dim)
 	}
 	if r.Stopped == "deadlock" {
-		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on", open(r.OpenMessages)), t.paint.fail)
+		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on%s", open(r.OpenMessages), cycleText(r)), t.paint.fail)
 	}
 	if r.Stopped == "stalled" {
 		t.prose(fmt.Sprintf("STALLED: %s, no port holds anything, and %s", open(r.OpenMessages), metrics.WhyStalled(r)), t.paint.fail)
 	}
 	t.data()
+}
+
+// cycleText names the ports that wait for each other in a circle.
+func cycleText(r *record.Run) string {
+	if len(r.Cycle) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, w := range r.Cycle {
+		fmt.Fprintf(&b, "%s waits for ", w.Port)
+	}
+	kind := "priority"
+	if r.Credits {
+		kind = "VL"
+	}
+	return fmt.Sprintf("; a circle: %s%s (%s %d)", b.String(), r.Cycle[0].Port, kind, r.Cycle[0].Class)
 }
 
 // data says what the comparison of the bytes carried found.

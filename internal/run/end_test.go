@@ -81,7 +81,43 @@ func TestDeadlock(t *testing.T) {
 			if held < 4 {
 				t.Errorf("%d of the ring's four ports are held", held)
 			}
+			if got := cycleOf(base); got != "s0:2 s1:3 s2:3 s3:3" {
+				t.Errorf("cycle %q", got)
+			}
 		})
+	}
+}
+
+// cycleOf lists the ports of a deadlock's cycle.
+func cycleOf(r *record.Run) string {
+	var ports []string
+	for _, w := range r.Cycle {
+		ports = append(ports, w.Port)
+	}
+	return strings.Join(ports, " ")
+}
+
+// TestCreditDeadlock: the same ring without a pause. Where heads of queues have a
+// lifetime, it moves on, and what is discarded is sent again.
+func TestCreditDeadlock(t *testing.T) {
+	text := strings.Replace(ring, "stack: rocev2-pfc-only", "stack: infiniband", 1)
+	v := parse(t, text)
+	base := simulate(t, v, 1, 1)
+	if got := cycleOf(base); base.Stopped != "deadlock" || got != "s0:2 s1:3 s2:3 s3:3" {
+		t.Errorf("stopped by %s, cycle %q", base.Stopped, got)
+	}
+	for _, parts := range []int{2, 4, 8} {
+		if bad := differ(t, base, simulate(t, v, parts, 2)); bad != "" {
+			t.Errorf("%d partitions give another result: %s", parts, bad)
+		}
+	}
+	r := simulate(t, parse(t, text, "infiniband.hoq_life=4", "nic.timeout=8"), 4, 2)
+	discards := int64(0)
+	for _, c := range r.Counters {
+		discards += c.PortXmitDiscards
+	}
+	if r.Stopped != "quiescence" || r.OpenMessages != 0 || discards == 0 || r.Cycle != nil {
+		t.Errorf("with lifetimes: stopped by %s, %d messages open, %d discards", r.Stopped, r.OpenMessages, discards)
 	}
 }
 

@@ -368,6 +368,9 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
 	out.Credits = v.Wire.Block > 0
+	if r.stopped == deadlock {
+		out.Cycle = r.cycle()
+	}
 	out.FrameHeader, out.RETH, out.MinFrame = v.Wire.Data, v.Wire.RETH, v.Wire.MinFrame
 	active := end - r.firstPost(end)
 	var print uint64

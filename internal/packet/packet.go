@@ -15,16 +15,18 @@ const (
 	CNP                  // a RoCEv2 congestion notification packet
 	Pause                // an IEEE 802.1Qbb priority flow control frame
 	Credit               // an InfiniBand flow-control packet
+	Segment              // a TCP segment, with or without data
 )
 
 // Link reports whether frames of the kind belong to one link: they are built at
 // one end, consumed at the other and never forwarded.
-func (k Kind) Link() bool { return k >= Pause }
+func (k Kind) Link() bool { return k == Pause || k == Credit }
 
 // CarriesData reports whether a frame belongs to the data class of its queue
 // pair: requests (a READ's own is one) and READ responses, as against what
-// acknowledges, notifies or pauses.
-func (k Kind) CarriesData() bool { return k <= Response }
+// acknowledges, notifies or pauses. All segments of a TCP connection do, as they
+// share its class.
+func (k Kind) CarriesData() bool { return k <= Response || k == Segment }
 
 // Flags of a packet.
 const (
@@ -67,10 +69,17 @@ type Side struct {
 	QKey, SrcQP   uint32 // DETH
 	Swap, Compare uint64 // AtomicETH; FETCH_ADD has its addend in Swap
 	Orig          uint64 // AtomicAckETH: the value before
+	// SACK are the selective acknowledgements of a TCP segment, as many as its
+	// option holds, the latest first (RFC 2018, 2883).
+	SACK  [4]SACKBlock
+	SACKs uint8
 	// Data is the payload, as many bytes as Packet.Payload says; nil unless the
 	// run carries data.
 	Data []byte
 }
+
+// SACKBlock is a range of TCP sequence numbers, Right behind its last.
+type SACKBlock struct{ Left, Right uint32 }
 
 // SideCopy is a Side whose payload lies in memory of its own, which is used
 // again by the next copy.

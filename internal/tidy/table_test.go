@@ -44,6 +44,7 @@ var rules = map[string]rule{
 	"internal/roce":       {level: levelModel + 1},
 	"internal/subnet":     {level: levelModel + 1},
 	"internal/rdma":       {level: levelModel + 2},
+	"internal/tcp":        {level: levelModel + 2},
 
 	"internal/fabric": {level: levelDevice},
 	"internal/nic":    {level: levelDevice + 1},
@@ -76,6 +77,7 @@ var never = map[string][]string{
 	"internal/cli":        {"internal/sim", "internal/fabric", "internal/nic", "internal/rdma", "internal/congestion", "internal/build"},
 	"internal/congestion": {"internal/sim", "internal/packet", "internal/topology", "internal/workload"},
 	"internal/rdma":       {"internal/sim", "internal/topology", "internal/workload"},
+	"internal/tcp":        {"internal/sim", "internal/topology", "internal/workload"},
 	"internal/scenario":   {"internal/sim", "internal/nic"},
 	"internal/packet":     {"internal/units"},
 }

@@ -1,0 +1,147 @@
+package tcp
+
+import (
+	"math/bits"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// rcvSpace is the receiver's side of autotuning: dynamic right-sizing (Fisk and
+// Feng, 2001) as Linux has it (tcp_rcv_space_adjust, tcp_grow_window).
+type rcvSpace struct {
+	limit int64      // the most that is advertised so far (rcv_ssthresh)
+	bytes int64      // read by the application in the latest round trip
+	read  uint64     // what had been read when this one began, at time at
+	at    units.Time //
+	rtt   units.Time // as the receiver sees it; 0: unknown
+	seq   uint64     // without timestamps: a window's worth from seqAt ends here
+	seqAt units.Time
+}
+
+// initialReceive is the most that Linux first advertises, in bytes
+// (tcp_select_initial_window with tcp_rmem's default of 131072).
+const initialReceive = 65535
+
+// initBuffers sizes the buffers when the connection is established.
+func (c *Conn) initBuffers(now units.Time) {
+	if c.cfg.Send.Max > c.cfg.Send.Initial {
+		c.growSend(int64(c.cfg.CC.InitialWindow))
+	}
+	c.space = rcvSpace{limit: min(c.rcvBuf, initialReceive), read: c.read, at: now, seq: c.rcvAdv, seqAt: now}
+	c.space.bytes = min(c.space.limit, int64(c.cfg.CC.InitialWindow)*c.mss)
+}
+
+// segmentMemory is what Linux reckons a segment in the send buffer takes: payload
+// and headers rounded up to a power of two, and the sk_buff (tcp_sndbuf_expand).
+func (c *Conn) segmentMemory() int64 {
+	const overhead, skb = 640, 256
+	return 1<<bits.Len64(uint64(c.mss+overhead-1)) + skb
+}
+
+// growSend enlarges the send buffer to twice a window of n segments.
+func (c *Conn) growSend(n int64) {
+	c.sndBuf = min(max(c.sndBuf, 2*n*c.segmentMemory()), c.cfg.Send.Max)
+}
+
+// wakeWriter enlarges the send buffer if it, and not the window, is what limits
+// (tcp_should_expand_sndbuf), and says when a blocked writer may go on: with a
+// third of the buffer free (sk_stream_is_writeable).
+func (c *Conn) wakeWriter() {
+	if !c.blocked {
+		return
+	}
+	if c.cfg.Send.Max > c.sndBuf && c.pipe() < c.cc.Bytes() {
+		c.growSend(max(c.cc.Bytes()/c.mss, int64(c.cfg.CC.InitialWindow)))
+	}
+	if free := c.sndBuf - c.queued(); free >= c.queued()/2 && free > 0 {
+		c.blocked = false
+		c.events |= Writable
+	}
+}
+
+// growWindow opens the advertised window by two segments per segment received, up
+// to the buffer, and measures the receiver's round trip.
+func (c *Conn) growWindow(now units.Time, p *packet.Packet) {
+	s := &c.space
+	if s.limit < c.rcvBuf {
+		s.limit = min(s.limit+2*c.mss*int64(Segments(p)), c.rcvBuf)
+	}
+	if c.cfg.Receive.Max == c.cfg.Receive.Initial {
+		return
+	}
+	if c.tsOK && p.DMALen&segTimestamps != 0 && int64(p.Payload) >= c.rcvMSS {
+		if echo := uint32(p.VA); echo != 0 {
+			c.receiverRTT(units.Time(max(int32(c.tsNow(now)-echo), 1)) * c.cfg.TimestampTick)
+		}
+		return
+	}
+	if !c.tsOK && c.rcvNxt >= s.seq {
+		if s.rtt == 0 || now-s.seqAt < s.rtt {
+			s.rtt = now - s.seqAt // a window takes a round trip at least
+		}
+		s.seq, s.seqAt = max(c.rcvAdv, c.rcvNxt+1), now
+	}
+}
+
+// receiverRTT averages over eight samples (tcp_rcv_rtt_update).
+func (c *Conn) receiverRTT(r units.Time) {
+	if c.space.rtt == 0 {
+		c.space.rtt = r
+		return
+	}
+	c.space.rtt += (r - c.space.rtt) / 8
+}
+
+// adjustSpace enlarges the receive buffer when the application read more in a
+// round trip than in any before: to twice that and 16 segments, and further by
+// twice the relative growth (tcp_rcv_space_adjust).
+func (c *Conn) adjustSpace(now units.Time) {
+	s := &c.space
+	if s.rtt == 0 || now-s.at < s.rtt {
+		return
+	}
+	if n := int64(c.read - s.read); n > s.bytes {
+		win := 2*n + 16*c.mss
+		if s.bytes > 0 {
+			win += 2 * (win * (n - s.bytes) / s.bytes)
+		}
+		c.rcvBuf = max(c.rcvBuf, min(win, c.cfg.Receive.Max))
+		s.bytes = n
+	}
+	s.read, s.at = c.read, now
+}
+
+// freeWindow is how far past RCV.NXT the window may reach.
+func (c *Conn) freeWindow() int64 { return max(min(c.rcvBuf-c.readable(), c.space.limit), 0) }
+
+// advertise moves the right edge of the receive window and returns the window
+// field. The edge never moves left, and only in steps of half the buffer or a
+// full segment (RFC 9293 3.8.6.2.2, 3.8.6.3).
+func (c *Conn) advertise() uint16 {
+	unit := int64(1) << c.rcvScale
+	most := min(int64(65535)<<c.rcvScale, MaxWindow)
+	now := int64(c.rcvAdv - c.rcvNxt)
+	if c.rcvAdv < c.rcvNxt {
+		now = 0
+	}
+	free := min(c.freeWindow(), most) &^ (unit - 1)
+	if free-now >= min(c.rcvBuf/2, c.mss) {
+		now = free
+	}
+	now = (now + unit - 1) &^ (unit - 1)
+	if now == 0 && c.rcvAdv > c.acked {
+		c.counters.ZeroWindows++
+	}
+	c.rcvAdv = c.rcvNxt + uint64(now)
+	return uint16(min(now>>c.rcvScale, 65535))
+}
+
+// windowUpdate reports whether what was read is worth telling the peer: the
+// window at least doubles, from half of what it could be or less (Linux
+// tcp_cleanup_rbuf).
+func (c *Conn) windowUpdate() bool {
+	now := max(int64(c.rcvAdv-c.rcvNxt), 0)
+	free := c.freeWindow()
+	return 2*now <= min(c.rcvBuf, c.space.limit) && free >= 2*now && free-now >= min(c.rcvBuf/2, c.mss)
+}

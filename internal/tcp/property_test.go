@@ -198,4 +198,3 @@ func checkBooks(t *testing.T, c *Conn) {
 		t.Fatalf("window of %d bytes", c.cc.Bytes())
 	}
 }
-

@@ -1,6 +1,8 @@
 package rdma
 
 import (
+	"math/bits"
+
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -55,7 +57,7 @@ func (x *answers) at(i uint32) *job { return &x.queue[(x.head+i)&uint32(len(x.qu
 func (q *QP) startAnswers() *answers {
 	if q.cold.answers == nil {
 		n := int(q.cold.attrs.MaxDestRdAtomic)
-		q.cold.answers = &answers{table: make([]resource, 0, n), queue: make([]job, slots(2*n))}
+		q.cold.answers = &answers{table: make([]resource, 0, n), queue: make([]job, 1<<bits.Len(uint(2*n-1)))}
 	}
 	return q.cold.answers
 }

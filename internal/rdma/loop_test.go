@@ -170,7 +170,7 @@ func (l *loop) step(end units.Time) bool {
 		var out Replies
 		l.qp[f.to].ReceiveWith(l.now, &f.p, f.side, &out)
 		for i := range out.N {
-			l.transmit(f.to, out.P[i], nil, 0)
+			l.transmit(f.to, out.P[i], nil, max(0, l.free[f.to]-l.now)) // behind the packet on the wire
 		}
 		l.poll[f.to] = l.now
 	}

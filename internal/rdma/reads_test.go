@@ -266,3 +266,79 @@ func TestReadGoodput(t *testing.T) {
 		t.Errorf("responder %+v", c)
 	}
 }
+
+// TestAnswersInOrder: acknowledgements and responses leave in PSN order, also
+// with answers that wait, on a link that loses nothing (IBTA 9.7.5.1).
+func TestAnswersInOrder(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		cfg := mustPreset(t, "nic")
+		cfg.MTU, cfg.AckEvery = 256, 1+int(seed%3)
+		l := newLoop(t, cfg, attrs(), attrs())
+		next, held := uint32(0), 0
+		l.fate = func(_ int, p *packet.Packet) fate {
+			if p.Kind == packet.Data {
+				return fate{}
+			}
+			if psnDiff(p.PSN, next) < 0 {
+				t.Fatalf("seed %d: PSN %d after %d", seed, p.PSN, next-1)
+			}
+			if p.Kind == packet.Ack && l.qp[1].cold.answers != nil && next == p.PSN {
+				held++
+			}
+			next = p.PSN + 1
+			return fate{}
+		}
+		for i := range uint32(100) {
+			r := WorkRequest{ID: i, Verb: Verb(rng.IntN(int(numVerbs))), Bytes: units.Bytes(rng.IntN(3000)), Imm: rng.Uint32()}
+			if r.Verb == SendInv {
+				r.Verb = Send
+			}
+			if r.Verb > Read {
+				r.Bytes = AtomicBytes
+			}
+			l.post(0, r)
+		}
+		l.run(units.Second)
+		if len(l.cq[0].Entries) != 100 || held == 0 {
+			t.Errorf("seed %d: %d completions, %d acknowledgements right behind a response", seed, len(l.cq[0].Entries), held)
+		}
+	}
+}
+
+// TestReadAllocatesNothing: once its tables are made, a READ and an atomic cost no
+// allocation, whatever the recovery.
+func TestReadAllocatesNothing(t *testing.T) {
+	for _, preset := range []string{"nic", "selective-repeat"} {
+		l := newLoop(t, mustPreset(t, preset), attrs(), attrs())
+		var p packet.Packet
+		var out Replies
+		pump := func(from int) {
+			for {
+				r, at := l.qp[from].Poll(l.now, &p)
+				if r == RateLimit {
+					l.now = at
+					continue
+				}
+				if r != Sent {
+					return
+				}
+				l.qp[1-from].ReceiveWith(l.now, &p, l.qp[from].PolledSide(), &out)
+			}
+		}
+		one := func() {
+			l.post(0, WorkRequest{Verb: Read, Bytes: 100_000})
+			l.post(0, WorkRequest{Verb: FetchAdd, Bytes: AtomicBytes, Swap: 1})
+			pump(0)
+			pump(1)
+			l.cq[0].Clear()
+		}
+		one()
+		if n := testing.AllocsPerRun(100, one); n != 0 {
+			t.Errorf("%s: %v allocations", preset, n)
+		}
+		if l.qp[0].Open() != 0 || l.qp[0].ReadBytes() != 102*100_000 {
+			t.Errorf("%s: %d open, %d bytes read", preset, l.qp[0].Open(), l.qp[0].ReadBytes())
+		}
+	}
+}

@@ -197,7 +197,7 @@ func (b *builder) buildNode(node int) {
 	if nd.Kind == topology.Switch {
 		id = net.AddSwitch(fabric.SwitchSpec{
 			Name: nd.Name, Ports: len(nd.Ports), Params: &b.v.Switches[node],
-			Group: b.v.Routes.Group[node], Members: b.v.Routes.Members[node], Seed: b.v.Seed,
+			Group: b.v.Routes.Group[node], Members: b.v.Routes.Members[node], Later: b.later(node), Seed: b.v.Seed,
 		})
 	} else {
 		id, host = net.AddHost(b.Hosts[node])
@@ -210,6 +210,14 @@ func (b *builder) buildNode(node int) {
 	if nd.Kind == topology.Host {
 		b.Hosts[node].Attach(net, host, ports)
 	}
+}
+
+// later lists the tables that replace a switch's during the run.
+func (b *builder) later(node int) (tables []fabric.Table) {
+	for _, r := range b.v.Reroutes {
+		tables = append(tables, fabric.Table{At: r.At, Group: r.Routes.Group[node], Members: r.Routes.Members[node]})
+	}
+	return tables
 }
 
 // describePort fills in what differs from port to port.

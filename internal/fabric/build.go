@@ -26,6 +26,7 @@ type portCold struct {
 	peakAt             [Classes]units.Time
 	drops              [Classes]*dropStat
 	near               [Classes]record.Approach // see pg.nearest
+	moved              record.Act               // flows that go this way since a table changed; sum: bytes of their first frames
 	impair             *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.
@@ -54,6 +55,7 @@ type SwitchSpec struct {
 	Params  *SwitchParams
 	Group   []uint32 // topology.Routes of this switch
 	Members []uint16
+	Later   []Table // tables that replace it during the run, the earliest first
 	Seed    uint64
 }
 
@@ -100,17 +102,17 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	if p.TrustPCP {
 		copy(prio[:], p.PCPToPrio[:])
 	}
-	routes, groups := compact(s.Group)
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
 		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
 		lossyAlpha: newFraction(p.EgressAlphaNum, p.EgressAlphaDen),
-		routes:     routes, groups: groups, members: s.Members, salt: p.Salt,
+		forwarding: newForwarding(s.Group, s.Members), salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
 	})
+	n.switches[len(n.switches)-1].setLater(s.Later, len(n.pins))
 	return int32(len(n.switches) - 1)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // warmBatch is how many events are warmed at a time.
@@ -87,8 +88,8 @@ func (n *Net) warmSend(i int) uint64 {
 // warmAdmission reads the buffer accounting, egress port and queue of an
 // arrival.
 func (n *Net) warmAdmission(a incoming) uint64 {
-	if !n.route(a.sw, a.pk) {
-		return 0
+	if a.sw.changeAt != units.Never || !n.route(0, a.sw, a.pk) {
+		return 0 // a table that changes is for the event itself to read
 	}
 	c := a.pk.Class & (Classes - 1) // as it arrived: near enough on InfiniBand
 	if !a.sw.credited {

@@ -66,6 +66,7 @@ const (
 	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
 	RetransTimer Mechanism = "retransmission after timeout" // recovered; likewise
 	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered; likewise
+	NewRoute     Mechanism = "new route"                    // rerouted; actor: the switch port that flows take now; count: flows, each way apart
 	RetransRead  Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
 )
 

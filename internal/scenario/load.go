@@ -205,7 +205,7 @@ func nameOf(file string) string {
 
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
-	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
+	return []string{"name", "description", "seed", "stack", "topology", "routing", "reroute", "switch", "switches", "nic", "host", "hosts",
 		"mtu", "packet_payload", "vlan", "dcqcn", "infiniband", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
@@ -265,6 +265,7 @@ func (r *resolver) readHeader(o object) {
 	}
 	routing := "ecmp"
 	o.word("routing", &routing, "ecmp")
+	r.readReroute(o)
 	r.mtu = 4096
 	readMTU(o, &r.mtu)
 	readPayload(o, &r.mtu)

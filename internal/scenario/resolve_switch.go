@@ -29,6 +29,7 @@ type resolver struct {
 	vlan        bool // frames carry an 802.1Q tag
 
 	ib            infinibandSettings
+	reroute       rerouteSettings
 	latencySource string // of InfiniBand switches that give no latency
 
 	bareHosts []int // hosts of several ports that the workload names without a port

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // subnetSettings are the keys of the section infiniband that the subnet manager
@@ -34,6 +35,7 @@ func (r *resolver) route(o object) {
 		if r.routeSubnet(o) {
 			return
 		}
+		r.reroute = rerouteSettings{after: units.Never} // it is another stack's
 	}
 	routes, err := topology.ComputeRoutes(r.v.Graph)
 	if err != nil {
@@ -41,6 +43,7 @@ func (r *resolver) route(o object) {
 		return
 	}
 	r.v.Routes = routes
+	r.withdraw(o, nil)
 }
 
 // routeSubnet fills the forwarding tables as a subnet manager does: one port per
@@ -68,6 +71,7 @@ func (r *resolver) routeSubnet(o object) bool {
 		r.warn("credit loop", "the tables of %s have a credit loop, and a load that fills its buffers stops for ever: %s; infiniband.routing: updn has none",
 			r.ib.subnet.engine, strings.Join(links, ", "))
 	}
+	r.withdraw(o, tables)
 	return true
 }
 
@@ -81,18 +85,27 @@ func (r *resolver) subnetTables(o object) (t *subnet.Tables, at pos, err error) 
 	if err != nil {
 		return nil, at, err
 	}
-	s := &r.ib.subnet
-	opt := subnet.Options{Engine: s.engine}
-	for _, item := range s.roots {
-		n, ok := f.NodeByName(item.text)
-		if item.kind != scalarNode || !ok || f.Nodes[n].Kind != subnet.Switch {
-			return nil, item.pos, fmt.Errorf("infiniband.roots: %q is no switch of the topology; name switches", item.text)
-		}
-		opt.Roots = append(opt.Roots, n)
+	opt, bad, err := r.subnetOptions(f)
+	if err != nil {
+		return nil, bad, err
 	}
 	if r.ib.obj.has("routing") {
 		at = r.ib.obj.at("routing")
 	}
 	t, err = subnet.Route(f, opt)
 	return t, at, err
+}
+
+// subnetOptions finds the roots in the fabric.
+func (r *resolver) subnetOptions(f *subnet.Fabric) (opt subnet.Options, at pos, err error) {
+	s := &r.ib.subnet
+	opt.Engine = s.engine
+	for _, item := range s.roots {
+		n, ok := f.NodeByName(item.text)
+		if item.kind != scalarNode || !ok || f.Nodes[n].Kind != subnet.Switch {
+			return opt, item.pos, fmt.Errorf("infiniband.roots: %q is no switch of the topology; name switches", item.text)
+		}
+		opt.Roots = append(opt.Roots, n)
+	}
+	return opt, at, nil
 }

@@ -25,6 +25,7 @@ type Valid struct {
 	MeasureTo         units.Time
 	Graph             *topology.Graph
 	Routes            *topology.Routes
+	Reroutes          []Reroute // what replaces Routes during the run, the earliest first
 	Wire              wire.Profile
 	Switches          []fabric.SwitchParams   // by node index; zero for hosts
 	NICs              []NIC                   // by node index; zero for switches
@@ -38,6 +39,12 @@ type Valid struct {
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
+}
+
+// Reroute is a set of forwarding tables that all switches have from an instant on.
+type Reroute struct {
+	At     units.Time
+	Routes *topology.Routes
 }
 
 // Register says when an application registers the memory of its messages.

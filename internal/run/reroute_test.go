@@ -1,0 +1,133 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// twoWays is one flow between two leaves that two spines join. %s is more of
+// the scenario.
+const twoWays = `
+name: two-ways
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}
+%s
+nic: {timeout: 6, retry: 7}
+workload:
+  - flow: {from: h0, to: h1, size: 8MB}
+`
+
+// spineOf returns the spine by which leaf sends most, and whether it sends by
+// the other one at all.
+func spineOf(r *record.Run, leaf string) (spine string) {
+	most := int64(0)
+	for i := range r.Ports {
+		if p := &r.Ports[i]; p.Node == leaf && strings.HasPrefix(p.Peer, "spine") && p.TxPackets > most {
+			most, spine = p.TxPackets, p.Peer[:len("spine1")]
+		}
+	}
+	return spine
+}
+
+// failing is twoWays with the link from leaf1 to a spine failing at 100 us.
+func failing(stack, spine, reroute string) string {
+	link := fmt.Sprintf("  links: [{between: [leaf1, %s], down_at: 100us}]\nstack: %s\n%s", spine, stack, reroute)
+	return fmt.Sprintf(twoWays, link)
+}
+
+// TestReroute: a flow whose link fails ends in RETRY_EXC_ERR with static routes.
+// With reroute it completes over the other spine: what the dead link loses, it
+// loses before the new tables and what waited at its port then; nothing else is
+// lost, and the flow is counted once for each way that changed, at the instant of
+// the first packet after the change. All of it however the network is cut.
+func TestReroute(t *testing.T) {
+	for _, stack := range []string{"rocev2", "infiniband"} {
+		t.Run(stack, func(t *testing.T) {
+			whole := simulate(t, parse(t, fmt.Sprintf(twoWays, "stack: "+stack)), 0, 1)
+			spine := spineOf(whole, "leaf1")
+			ways := int64(1)
+			if spineOf(whole, "leaf2") == spine {
+				ways = 2 // acknowledgements came back by the same one
+			}
+			static := simulate(t, parse(t, failing(stack, spine, "")), 0, 1)
+			if static.Flows[0].Status != "RETRY_EXC_ERR" || len(ofQuestion(static, record.Rerouted)) != 0 {
+				t.Errorf("static routes: %s, rerouted %v", static.Flows[0].Status, ofQuestion(static, record.Rerouted))
+			}
+			v := parse(t, failing(stack, spine, "reroute: 400us"))
+			r := simulate(t, v, 1, 1)
+			if r.Flows[0].Status != "success" {
+				t.Fatalf("rerouted: %s", r.Flows[0].Status)
+			}
+			const change = 500 * units.Microsecond
+			count := int64(0)
+			for _, e := range ofQuestion(r, record.Rerouted) {
+				count += e.Count
+				if e.Mechanism != record.NewRoute || e.First < change || e.Actor == "" {
+					t.Errorf("rerouted: %+v", e)
+				}
+			}
+			if count != ways {
+				t.Errorf("%d ways of the flow are rerouted, want %d", count, ways)
+			}
+			checkLost(t, r, change)
+			for _, parts := range []int{2, 4} {
+				if bad := differ(t, r, simulate(t, v, parts, 2)); bad != "" {
+					t.Errorf("%d partitions give another result: %s", parts, bad)
+				}
+			}
+		})
+	}
+}
+
+// checkLost sees that the dead link lost something, only before the change or
+// out of the queue it had then.
+func checkLost(t *testing.T, r *record.Run, change units.Time) {
+	t.Helper()
+	lost := int64(0)
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			if d.Cause == record.DropCredit { // the link's own packets go on trying
+				continue
+			}
+			lost += d.Count
+			if d.Cause != record.DropLinkDown || d.Last > change+100*units.Microsecond {
+				t.Errorf("%s:%d lost %d frames, the last at %v: %s", r.Ports[i].Node, r.Ports[i].Port, d.Count, d.Last, d.Cause)
+			}
+		}
+	}
+	if lost == 0 {
+		t.Error("the dead link lost nothing, so the test shows nothing")
+	}
+}
+
+func ofQuestion(r *record.Run, q record.Question) (out []record.Entry) {
+	for _, e := range r.Ledger {
+		if e.Question == q {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// TestSweepTime: with reroute: sweep the tables come after the subnet manager's
+// time, worked out by hand: 1 ms of detection; 5 nodes less none: NodeInfo 1 + the
+// linked ports of the switches, 2 + 3 + 1 + 2 with the link gone, 6 descriptions, 4
+// SwitchInfo, PortInfo 4 + 4 + 3 + 3 and 2 of hosts, in windows of 4 of 50 us; 10 ns
+// for each entry of the tables; a packet per block that changes.
+func TestSweepTime(t *testing.T) {
+	v := parse(t, failing("infiniband", "spine1", "reroute: sweep"))
+	if len(v.Reroutes) != 1 {
+		t.Fatalf("%d changes of tables, want 1", len(v.Reroutes))
+	}
+	smps := 1 + 2 + 3 + 1 + 2 + 6 + 4 + 4 + 4 + 3 + 3 + 2
+	const entries = 4 * (6 + 1) // LIDs 0 to 6 at four switches
+	window := func(n int) units.Time { return units.Time((n+3)/4) * 50 * units.Microsecond }
+	least := 100*units.Microsecond + units.Millisecond + window(smps) + entries*10*units.Nanosecond
+	if got := v.Reroutes[0].At - least; got != window(1) {
+		t.Errorf("tables change %v after all but their programming, want one window of %v", got, window(1))
+	}
+}

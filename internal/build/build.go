@@ -354,7 +354,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		attrs.Window = b.v.Windows[i]
 	}
 	entry := b.v.Plan.Entries[c.Entry]
-	req := nic.QPSpec{Region: b.regionSize[i], Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
+	req := nic.QPSpec{Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
 	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
 	if b.Carried != nil {

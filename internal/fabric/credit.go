@@ -133,8 +133,12 @@ func (n *Net) reopen(now units.Time, i int) (opened bool) {
 		if frame := n.headFrame(i, c); frame == 0 || n.fits(now, i, c, frame) {
 			n.openGate(now, i, c)
 			opened = true
-			if frame == 0 && n.ports[i].shut == 0 {
+			switch {
+			case n.ports[i].shut != 0:
+			case frame == 0:
 				n.cold[i].waitFrom = units.Never
+			default: // what keeps a host from sending now is not credits
+				n.countWait(now, i, &n.ports[i])
 			}
 		}
 	}

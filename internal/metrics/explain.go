@@ -219,6 +219,8 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 	case record.StageFence:
 		return fmt.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
+	case record.StageFetch:
+		return "the NIC fetched what its caches did not hold for " + me
 	case record.StageReads:
 		return me + " had as many READs and atomics outstanding as max_rd_atomic allows"
 	case record.StageInOrder:

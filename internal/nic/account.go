@@ -21,9 +21,10 @@ const (
 	Fenced // the next request waits for the READs and atomics before it
 	Reads  // as many READs and atomics are outstanding as may be
 	Rate
-	Paused  // PFC held the class
-	Control // the port sent ACKs, CNPs or PFC frames
-	Other   // the port served other queue pairs
+	Fetching // the card fetches what its caches did not hold
+	Paused   // PFC held the class
+	Control  // the port sent ACKs, CNPs or PFC frames
+	Other    // the port served other queue pairs
 	Sending
 	Resending // below the highest PSN sent before
 	NumStages
@@ -34,16 +35,17 @@ type Times [NumStages]units.Time
 
 // account is the time of one requester, settled whenever its state changes.
 type account struct {
-	at        units.Time // settled up to here
-	sendEnd   units.Time // of its packet on the wire
-	rateUntil units.Time
-	rnrUntil  units.Time
-	blocked   Stage // Idle, AwaitAck, Window, Fenced, Reads, RNRWait; Rate stands for none of them
-	resending bool
-	sampled   bool // ready since at, with the port's clocks as of at below
-	paused    units.Time
-	control   units.Time
-	sum       Times
+	at         units.Time // settled up to here
+	sendEnd    units.Time // of its packet on the wire
+	rateUntil  units.Time
+	rnrUntil   units.Time
+	fetchUntil units.Time
+	blocked    Stage // Idle, AwaitAck, Window, Fenced, Reads, RNRWait; Rate stands for none of them
+	resending  bool
+	sampled    bool // ready since at, with the port's clocks as of at below
+	paused     units.Time
+	control    units.Time
+	sum        Times
 
 	queue    []uint32 // messages posted, in order; those before head have completed
 	head     int
@@ -175,6 +177,11 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 		a.sum[Rate] += end - t
 		t = end
 	}
+	if a.fetchUntil > t {
+		end := min(now, a.fetchUntil)
+		a.sum[Fetching] += end - t
+		t = end
+	}
 	if t < now {
 		h.settleReady(t, now, s)
 	}
@@ -215,7 +222,7 @@ func overlap(a, b, c, d units.Time) units.Time { return max(0, min(b, d)-max(a, 
 func (h *Host) look(now units.Time, s *qpSlot) {
 	h.settle(now, s)
 	a := &s.account
-	a.sampled = a.blocked == Rate && a.rateUntil <= now && a.sendEnd <= now
+	a.sampled = a.blocked == Rate && a.rateUntil <= now && a.fetchUntil <= now && a.sendEnd <= now
 	if a.sampled {
 		port := h.ports[s.port].fabricPort
 		a.paused, a.control = h.net.PausedClock(now, port, s.class), h.net.ControlClock(now, port, s.class)

@@ -64,6 +64,45 @@ func (h *Host) stall(pk *packet.Packet) units.Time {
 	return units.Time(misses) * c.Miss
 }
 
+// fetch is how long queue pair q must wait for what its next packet needs: its
+// context, and translations of the payload's pages unless that stands in the
+// work request. Others send meanwhile. What was fetched is used once whatever
+// else came into the cache.
+func (h *Host) fetch(now units.Time, q uint32) units.Time {
+	c, s := &h.caches, &h.qps[q]
+	if !c.on() {
+		return 0
+	}
+	if s.fetched {
+		s.fetched = false
+		return 0
+	}
+	misses := int64(0)
+	if c.Contexts > 0 && !c.contexts.touch(uint64(q)) {
+		s.contextMisses++
+		misses++
+	}
+	if va, n := s.qp.Upcoming(); c.Translations > 0 && n > 0 && !h.specs[q].Inline {
+		pages := c.pages(q, va, uint64(n))
+		s.translationMisses += pages
+		misses += pages
+	}
+	wait := units.Time(misses) * c.Miss
+	s.fetched, s.account.fetchUntil = misses > 0, now+wait
+	return wait
+}
+
+// pages looks up n bytes of a queue pair's memory and returns how many pages of
+// them were not there.
+func (c *caches) pages(q uint32, va, n uint64) (misses int64) {
+	for page := va >> c.pageBits; page <= (va+n-1)>>c.pageBits; page++ {
+		if !c.translations.touch(uint64(q)<<40 | page) {
+			misses++
+		}
+	}
+	return misses
+}
+
 // translate looks up the pages that a request's payload goes to and returns how
 // many were not there. A SEND's lie in the receive buffer, of which a queue pair
 // has one here. Requests for data name their first page.
@@ -82,13 +121,7 @@ func (h *Host) translate(s *qpSlot, pk *packet.Packet) (misses int64) {
 	if n == 0 && pk.DMALen == 0 {
 		return 0
 	}
-	c := &h.caches
-	for page := va >> c.pageBits; page <= (va+max(n, 1)-1)>>c.pageBits; page++ {
-		if !c.translations.touch(uint64(pk.DestQP)<<40 | page) {
-			misses++
-		}
-	}
-	return misses
+	return h.caches.pages(pk.DestQP, va, max(n, 1))
 }
 
 // beginsSend reports whether an opcode is that of a SEND's first packet,

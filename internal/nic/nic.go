@@ -32,6 +32,7 @@ type QPSpec struct {
 	RecvDone     int
 	ReceiveBytes units.Bytes
 	Region       units.Bytes // length of the local memory of its messages
+	Inline       bool        // payloads stand in the work requests
 }
 
 // Post is a work request and when the application posts it.
@@ -64,6 +65,7 @@ type qpSlot struct {
 	connected                        bool       // the application has set the connection up
 	registered                       bool       // and registered its region
 	landing                          landing
+	fetched                          bool // what the next packet needs was fetched for it
 	contextMisses, translationMisses int64
 	port                             uint8
 	class                            uint8

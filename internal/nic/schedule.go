@@ -188,10 +188,14 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	}
 	s := &h.qps[q]
 	s.scheduled = false
+	h.settle(now, s)
+	if wait := h.fetch(now, q); wait > 0 {
+		h.ready(now, q, now+wait)
+		return 0
+	}
 	part := h.net.Part()
 	slot := part.Alloc()
 	pk := part.Rec(slot)
-	h.settle(now, s)
 	bound := ^uint32(0)
 	if p.credited {
 		bound = s.qp.NextFrame()

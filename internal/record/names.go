@@ -46,6 +46,7 @@ const (
 	StageSending     = "sending"        // at the line's rate
 	StageResending   = "resending"
 	StageFence       = "fence"               // earlier READs and atomics had to be complete first
+	StageFetch       = "NIC cache miss"      // the card fetched a context or translations that it did not hold
 	StageReads       = "max_rd_atomic"       // as many READs and atomics were outstanding as the queue pair may have
 	StageInOrder     = "behind earlier READ" // acknowledged, but completions keep the order of posting
 	StageLoss        = "awaiting NAK or timeout"

@@ -172,8 +172,8 @@ type QP struct {
 	Receives int64      `json:"receive_polls"`
 	Reposts  int64      `json:"receive_posts"`
 	CPUPS    units.Time `json:"cpu_ps,omitempty"` // picoseconds
-	// Misses of the card's caches by what this queue pair received: of its
-	// context, and of translations of the pages it writes to.
+	// Misses of the card's caches by what this queue pair received and sent: of its
+	// context, and of translations of the pages it writes to and reads from.
 	ContextMisses     int64 `json:"context_misses,omitempty"`
 	TranslationMisses int64 `json:"translation_misses,omitempty"`
 	// Limits is what limits this queue pair, and its path.

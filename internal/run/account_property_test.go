@@ -121,7 +121,8 @@ func TestAccountsTile(t *testing.T) {
 	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "WR_FLUSH_ERR",
 		"RNR wait", "awaiting NAK or timeout", "resending", "paused", "ACK lost", "behind earlier work",
 		"fence", "max_rd_atomic", "response sending", "response paused", "response resending", "response rate",
-		"response behind earlier work", "ACK behind READ responses", "ACK implied", "behind earlier READ"} {
+		"response behind earlier work", "ACK behind READ responses", "ACK implied", "behind earlier READ",
+		"host CPU", "connection set-up", "registration", "NIC cache miss", "response NIC cache miss"} {
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no message with %q in %d scenarios", what, ran)
 		}

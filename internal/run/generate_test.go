@@ -173,7 +173,13 @@ func (g *generator) nics() {
 		g.line("  timeout: 8") // 1 ms
 	}
 	if g.one(4) {
-		g.line("host: {post: %dns, poll: %dns, repost: %dns}", g.IntN(500), g.IntN(300), g.IntN(20000))
+		g.line("  mtt_cache: %d", g.between(1, 64))
+		g.line("  qpc_cache: %d", g.between(1, 6))
+		g.line("  cache_miss: %dns", g.between(1, 1000))
+	}
+	if g.one(4) {
+		g.line("host: {post: %dns, poll: %dns, repost: %dns, connect: %dns, register: %s, registration: {base: %dns, per_page: %dns}, page_size: %s}",
+			g.IntN(500), g.IntN(300), g.IntN(20000), g.IntN(3000), g.pick("ahead", "once", "per-message"), g.IntN(1000), g.IntN(50), g.pick("4KB", "2MB"))
 	}
 	if g.lossless && g.one(3) {
 		h, _, _ := strings.Cut(strings.Trim(g.hosts[g.IntN(len(g.hosts))], `"`), ":")

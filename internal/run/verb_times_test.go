@@ -2,8 +2,10 @@ package run_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -124,5 +126,48 @@ func TestLostWithoutAck(t *testing.T) {
 		if f := r.Flows[0]; r.Stopped != c.stopped || f.Status != c.status || f.DeliveredPS != c.delivered {
 			t.Errorf("%s: %s, message %s, delivered after %d ps", c.options, r.Stopped, f.Status, f.DeliveredPS)
 		}
+	}
+}
+
+// TestReadDataGoesBack: what congestion control, pauses and ceilings do to data
+// they do to a READ's on its way from the responder: a cycle of READs deadlocks as
+// one of WRITEs does, the responder is paced, and a requester that takes data
+// slowly pauses it.
+func TestReadDataGoesBack(t *testing.T) {
+	cycle := strings.ReplaceAll(ring, "size: 4MB,", "size: 4MB, verb: read,")
+	if r := simulate(t, parse(t, cycle), 1, 1); r.Stopped != "deadlock" {
+		t.Errorf("a cycle of READs: stopped by %s", r.Stopped)
+	}
+
+	const packets = 1954 // 8 MB
+	wire := units.Bytes(8e6 + packets*82 + 8)
+	read := func(set ...string) *record.Run {
+		r := simulate(t, parse(t, strings.Replace(fmt.Sprintf(verbs, "size: 8MB, verb: read"), "dcqcn: none", "dcqcn: nvidia", 1), set...), 1, 1)
+		if r.Flows[0].Status != "success" {
+			t.Fatalf("%v: %s", set, r.Flows[0].Status)
+		}
+		return r
+	}
+	// At 40 Gb/s instead of the line's 100 each packet but the last is followed by
+	// a wait of 1.5 times its wire time.
+	r := read("dcqcn.rpg_max_rate=40Gbps")
+	f := &r.Flows[0]
+	last := units.Bytes(8e6 - (packets-1)*4096 + 82 + 4)
+	waits := units.Rate(40*units.Gbps).TxTimeLong(wire-last) - units.Rate(100*units.Gbps).TxTimeLong(wire-last)
+	if got := stage(f, record.ResponseStage+record.StageRate); got < waits-packets || got > waits+packets {
+		t.Errorf("the responder's rate holds the READ for %d ps, want %d; %v", got, waits, f.Account)
+	}
+	for i := range r.QPs {
+		if q := &r.QPs[i]; q.Host == "h1" && q.DeliveredBytes != 8e6 || q.Host == "h0" && q.DeliveredBytes != 0 {
+			t.Errorf("%s took %d bytes", q.Host, q.DeliveredBytes)
+		}
+	}
+
+	r = read("hosts.h1.drain_rate=20Gbps", "hosts.h1.rx_buffer=200KB", "switch.buffer=2MB")
+	if c := metrics.CeilingOf(r, 0); !c.Reached || c.At != "receive buffer of h1" {
+		t.Errorf("a slow requester: %+v", c)
+	}
+	if d := metrics.DominantStage(r, 0); d.Stage != record.ResponseStage+record.StagePaused || d.Where != "receive buffer of h1" {
+		t.Errorf("a slow requester: %s at %s, %s", d.Stage, d.Where, d.How)
 	}
 }

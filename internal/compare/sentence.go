@@ -33,7 +33,7 @@ func Sentence(r *record.Run) string {
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""},
 		{t.holds(), t.noHolds()}, {t.drops(), "nothing was dropped"},
-		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(), ""}, {t.resent(), ""},
+		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(), ""}, {t.rerouted(), ""}, {t.resent(), ""},
 	} {
 		switch {
 		case part.did != "":
@@ -386,6 +386,16 @@ func (t *story) timeouts() string {
 		return fmt.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(g.Count), t.since("", g.Act))
 	}
 	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes), number(g.Count, "timeout", "timeouts"), t.at(g.First))
+}
+
+// rerouted counts flows each way apart, as the ledger does.
+func (t *story) rerouted() string {
+	g := t.by(record.NewRoute)
+	if g.Count == 0 {
+		return ""
+	}
+	who, first := t.who(g.nodes)
+	return fmt.Sprintf("%s took another route for %s%s", who, number(g.Count, "one-way flow", "one-way flows"), t.since(first, g.Act))
 }
 
 func (t *story) resent() string {

@@ -33,6 +33,8 @@ func (r *resolver) warnIgnoredOptions(o object, opt *workload.Options) {
 		r.ignored(o, "remote_access", "a SEND needs no remote access; give verb: write")
 	}
 	switch {
+	case opt.Service != workload.RC:
+		r.ignored(o, "initial_rate", "%s has no congestion control, so flows start at the port's rate", opt.Service)
 	case !r.stack().CC:
 		r.ignored(o, "initial_rate", "the stack %s runs without congestion control, so flows start at the port's rate", r.v.Stack)
 	case r.v.DCQCN == nil:

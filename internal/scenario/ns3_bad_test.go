@@ -162,3 +162,23 @@ func TestNS3Start(t *testing.T) {
 		}
 	}
 }
+
+// Those simulators know WRITE over a reliable connection; a scenario of theirs
+// cannot ask for what they have no rules for.
+func TestNS3KnowsNoRead(t *testing.T) {
+	dir := writeNS3(t, ns3ConfigText, ns3TopologyText, ns3FlowText)
+	v, err := LoadNS3(filepath.Join(dir, "config.txt"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for set, want := range map[string]string{
+		"workload[0].flows.verb=send":  "no error",
+		"workload[0].flows.verb=read":  "workload[0]: READ over RC is nothing that the ns-3 RDMA simulators have; use write or send, or leave the ns3 section out",
+		"workload[0].flows.service=uc": "workload[0]: WRITE over UC is nothing that the ns-3 RDMA simulators have; use write or send, or leave the ns3 section out",
+	} {
+		_, err := Parse("s.yaml", v.Source, []string{set}, nil)
+		if got := errText(err); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s, want %s", set, got, want)
+		}
+	}
+}

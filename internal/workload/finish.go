@@ -41,9 +41,17 @@ func (p *Plan) Finish(net Network) error {
 			return err
 		}
 	}
+	invalidations := 0
 	for i := range p.Messages {
-		if err := p.checkMessage(&p.Messages[i]); err != nil {
+		m := &p.Messages[i]
+		if err := p.checkMessage(m); err != nil {
 			return err
+		}
+		if m.Verb == SendInv {
+			invalidations++
+		}
+		if invalidations > MaxInvalidations {
+			return p.fail(p.Conns[m.Conn].Entry, "the workload has more than %d SENDs with invalidate, each of which needs an R_Key of its own; use fewer", MaxInvalidations)
 		}
 	}
 	slices.SortStableFunc(p.Messages, func(a, b Message) int {

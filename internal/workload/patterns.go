@@ -19,6 +19,9 @@ const (
 	// MaxStart is the latest instant a message may be posted; half the range of
 	// units.Time is left for it to complete.
 	MaxStart units.Time = units.Never / 2
+	// MaxInvalidations bounds SENDs with invalidate: half the 2^24 keys that a
+	// host can have.
+	MaxInvalidations = 1 << 23
 	// MaxOffset is the farthest into its region that a message may begin, and
 	// MaxRegion the longest region.
 	MaxOffset units.Bytes = 1 << 40

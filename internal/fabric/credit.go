@@ -187,6 +187,14 @@ const (
 	creditRepeat = 1
 )
 
+// leaveInput frees the input buffer of a packet that port i of a switch starts.
+func (n *Net) leaveInput(now units.Time, sw *swtch, i int, c uint8, pk *packet.Packet) {
+	if n.lives[c] != nil {
+		n.left(now, sw, i, c)
+	}
+	n.GiveBack(now, sw.base+int(pk.In), pk.VL(), pk.Frame)
+}
+
 // tellLater makes sure that the peer of port i hears of a change within 65,536
 // symbol times. A link that may lose flow-control packets repeats them from its
 // first change on, for ever: that keeps no run alive.
@@ -291,15 +299,27 @@ func (n *Net) releaseDown(now units.Time, i int) {
 	}
 }
 
+// startCredited books that port i starts a packet; free is when the transmission
+// before it ended.
+func (n *Net) startCredited(now units.Time, i int, p *Port, free units.Time, pk *packet.Packet) {
+	n.countWait(now, i, p, free)
+	if pk.Kind.Link() {
+		p.lastClass = Classes // none: its Class is the VL that it is about
+	} else {
+		n.spend(now, i, pk.Class, pk.Frame)
+	}
+}
+
 // countWait counts the time for which port i had something to send and sent
 // nothing, for want of credits: up to now, where a transmission begins or the run
-// ends. What could start would have, as soon as the last transmission was over.
-func (n *Net) countWait(now units.Time, i int, p *Port) {
+// ends. What could start would have, as soon as the last transmission was over,
+// at free.
+func (n *Net) countWait(now units.Time, i int, p *Port, free units.Time) {
 	k := &n.cold[i]
 	if k.waitFrom == units.Never {
 		return
 	}
-	k.xmitWait += max(0, now-max(k.waitFrom, p.freeAt))
+	k.xmitWait += max(0, now-max(k.waitFrom, free))
 	if p.shut == 0 {
 		k.waitFrom = units.Never
 	}

@@ -110,6 +110,21 @@ func (n *Net) lifetimeOver(now units.Time, i int, c uint8) {
 	}
 }
 
+// takeHead takes the head of q, the queue of class c of port p, off it as dequeue
+// does: a call there costs every frame more than these lines.
+func (n *Net) takeHead(now units.Time, p *Port, q *queue, c uint8) uint32 {
+	slot := q.head
+	pk := n.part.Rec(slot)
+	q.head = pk.Next
+	if q.head == 0 {
+		p.ready &^= 1 << c
+	}
+	q.integrate(now)
+	q.bytes -= int32(pk.Frame)
+	q.least = min(q.least, q.bytes)
+	return slot
+}
+
 // expirePacket drops a packet that was taken off the queue of port i.
 func (n *Net) expirePacket(now units.Time, i int, sw *swtch, cause dropCause, slot uint32, pk *packet.Packet) {
 	n.drop(now, i, pk.Class, cause, slot)

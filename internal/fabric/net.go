@@ -225,26 +225,17 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	p := &n.ports[i]
 	pk := n.part.Rec(slot)
-	if !(pk.Kind == packet.Credit && pk.Flags&packet.Retrans != 0) {
-		n.fingerprint += arrivalHash(now, p.id, pk.Frame)
+	if pk.Kind.Link() {
+		n.arriveLink(now, i, p, pk, slot)
+		return
 	}
+	n.fingerprint += arrivalHash(now, p.id, pk.Frame)
+	n.part.NoteWork()
 	if p.impaired && n.lost(now, i, pk) {
-		if !pk.Kind.Link() {
-			n.part.NoteWork()
-		}
 		n.FreeSides(pk)
 		n.part.Free(slot)
 		return
 	}
-	if pk.Kind.Link() {
-		if pk.Kind == packet.Credit {
-			n.receiveCredit(now, i, slot)
-		} else {
-			n.receivePause(now, i, slot)
-		}
-		return
-	}
-	n.part.NoteWork()
 	if p.credited {
 		n.takeIn(i, pk)
 	}
@@ -254,6 +245,23 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		return
 	}
 	n.forward(now, i, pk, slot)
+}
+
+// arriveLink takes a frame of the link's own off the wire. What only repeats is
+// no part of the run's course: it may go on for ever.
+func (n *Net) arriveLink(now units.Time, i int, p *Port, pk *packet.Packet, slot uint32) {
+	repeat := pk.Kind == packet.Credit && pk.Flags&packet.Retrans != 0
+	if !repeat {
+		n.fingerprint += arrivalHash(now, p.id, pk.Frame)
+	}
+	switch {
+	case p.impaired && n.lost(now, i, pk):
+		n.part.Free(slot)
+	case pk.Kind == packet.Credit:
+		n.receiveCredit(now, i, slot)
+	default:
+		n.receivePause(now, i, slot)
+	}
 }
 
 // arrivalHash is one term of the fingerprint: a folded product, so that every
@@ -353,9 +361,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	if mutantFast {
 		tx -= tx / 16
 	}
-	if p.credited {
-		n.countWait(now, i, p)
-	}
+	free := p.freeAt
 	p.startAt = now
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
@@ -375,11 +381,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 		n.hops++
 	}
 	if p.credited {
-		if pk.Kind.Link() {
-			p.lastClass = Classes // none: its Class is the VL that it is about
-		} else {
-			n.spend(now, i, pk.Class, pk.Frame)
-		}
+		n.startCredited(now, i, p, free, pk)
 	}
 	order := sim.Order(d, p.source)
 	if mutantTieBreak {
@@ -418,8 +420,10 @@ func (n *Net) pick(p *Port, i int, avail uint8) uint8 {
 	return n.sched[i].Pick(avail)
 }
 
-// takeHead takes the head of q, the queue of class c of port p.
-func (n *Net) takeHead(now units.Time, p *Port, q *queue, c uint8) uint32 {
+// dequeue takes the head of class c off port i's queue at the start of its
+// transmission, marks it if due and releases its buffer.
+func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
+	q := &n.queues[c][i]
 	slot := q.head
 	pk := n.part.Rec(slot)
 	q.head = pk.Next
@@ -429,15 +433,6 @@ func (n *Net) takeHead(now units.Time, p *Port, q *queue, c uint8) uint32 {
 	q.integrate(now)
 	q.bytes -= int32(pk.Frame)
 	q.least = min(q.least, q.bytes)
-	return slot
-}
-
-// dequeue takes the head of class c off port i's queue at the start of its
-// transmission, marks it if due and releases its buffer.
-func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
-	q := &n.queues[c][i]
-	slot := n.takeHead(now, p, q, c)
-	pk := n.part.Rec(slot)
 	q.sent.Add(pk)
 	if p.contended {
 		n.sched[i].Charge(c, pk.Frame)
@@ -448,10 +443,7 @@ func (n *Net) dequeue(now units.Time, i int, p *Port, c uint8) uint32 {
 		n.mark(now, sw, i, c, q.bytes, pk)
 	}
 	if sw.credited {
-		if n.lives[c] != nil {
-			n.left(now, sw, i, c)
-		}
-		n.GiveBack(now, sw.base+int(pk.In), pk.VL(), pk.Frame)
+		n.leaveInput(now, sw, i, c, pk)
 		return slot
 	}
 	n.release(now, sw, i, c, pk)

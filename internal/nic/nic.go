@@ -270,9 +270,13 @@ func (h *Host) arm(now units.Time, q uint32) {
 
 // Receive implements fabric.Host.
 func (h *Host) Receive(now units.Time, i int, slot uint32) {
-	if h.ports[i].rx.DrainRate > 0 {
+	p := &h.ports[i]
+	if p.rx.DrainRate > 0 {
 		h.buffer(now, i, slot)
 		return
+	}
+	if p.credited {
+		h.giveBack(now, i, slot)
 	}
 	h.deliver(now, i, slot)
 }
@@ -280,9 +284,6 @@ func (h *Host) Receive(now units.Time, i int, slot uint32) {
 // deliver gives a frame to its queue pair and sends what that answers.
 func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	part := h.net.Part()
-	if pk := part.Rec(slot); h.ports[i].credited {
-		h.net.GiveBack(now, h.ports[i].fabricPort, pk.Class, pk.Frame)
-	}
 	pk := part.Rec(slot)
 	q := pk.DestQP
 	if int(q) >= len(h.qps) {
@@ -299,6 +300,12 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 		h.accepted(now, q)
 	}
 	h.reply(now, i, slot)
+}
+
+// giveBack returns the room of a packet in the input buffer of its lane.
+func (h *Host) giveBack(now units.Time, i int, slot uint32) {
+	pk := h.net.Part().Rec(slot)
+	h.net.GiveBack(now, h.ports[i].fabricPort, pk.Class, pk.Frame)
 }
 
 // deliverRequest gives a request to the responder.

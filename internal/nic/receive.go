@@ -86,6 +86,9 @@ func (h *Host) drained(now units.Time, i int) {
 	if pk.DSCP&packet.Stamped != 0 {
 		h.net.StampOut(now, h.ports[i].fabricPort, pk)
 	}
+	if h.ports[i].credited {
+		h.giveBack(now, i, slot)
+	}
 	h.deliver(now, i, slot)
 }
 

@@ -43,6 +43,10 @@ func BenchmarkPermutation128(b *testing.B) { benchmarkPermutation(b, 8, "rocev2"
 func BenchmarkLossy1024(b *testing.B) { benchmarkPermutation(b, 16, "rocev2-lossy") }
 func BenchmarkLossy128(b *testing.B)  { benchmarkPermutation(b, 8, "rocev2-lossy") }
 
+// BenchmarkInfiniBand1024 and BenchmarkInfiniBand128 are the same with credits.
+func BenchmarkInfiniBand1024(b *testing.B) { benchmarkPermutation(b, 16, "infiniband") }
+func BenchmarkInfiniBand128(b *testing.B)  { benchmarkPermutation(b, 8, "infiniband") }
+
 func benchmarkPermutation(b *testing.B, k int, stack string) {
 	v, err := scenario.Parse("permutation", fmt.Appendf(nil, permutation, k, stack), nil, nil)
 	if err != nil {
@@ -89,6 +93,19 @@ func benchmarkPermutation(b *testing.B, k int, stack string) {
 // checkBusy makes sure that the benchmark measures what it is about.
 func checkBusy(b *testing.B, r *record.Run, lossless bool) {
 	b.Helper()
+	if r.Credits {
+		var waits int64
+		for _, e := range r.Ledger {
+			if e.Mechanism == record.CreditWait {
+				waits += e.Count
+			}
+		}
+		if waits == 0 || r.OpenMessages > 0 {
+			b.Fatalf("%d waits for credits, %d messages open; waits must occur, and all messages end", waits, r.OpenMessages)
+		}
+		b.ReportMetric(float64(waits), "waits")
+		return
+	}
 	var marks, pauses int64
 	for i := range r.Ports {
 		marks += r.Ports[i].Marked

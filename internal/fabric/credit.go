@@ -138,7 +138,7 @@ func (n *Net) reopen(now units.Time, i int) (opened bool) {
 			case frame == 0:
 				n.cold[i].waitFrom = units.Never
 			default: // what keeps a host from sending now is not credits
-				n.countWait(now, i, &n.ports[i])
+				n.countWait(now, i, &n.ports[i], n.ports[i].freeAt)
 			}
 		}
 	}

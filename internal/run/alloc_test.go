@@ -39,12 +39,13 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		if testing.Short() && strings.Contains(entry, "count") {
 			continue
 		}
-		t.Run(entry, func(t *testing.T) { allocatesNothing(t, entry) })
+		t.Run(entry, func(t *testing.T) { allocatesNothing(t, "rocev2", entry) })
 	}
+	t.Run("infiniband", func(t *testing.T) { allocatesNothing(t, "infiniband", "size: 8MB") })
 }
 
-func allocatesNothing(t *testing.T, entry string) {
-	text := strings.Replace(fmt.Sprintf(permutation, 8, "rocev2"), "size: 8MB", entry, 1)
+func allocatesNothing(t *testing.T, stack, entry string) {
+	text := strings.Replace(fmt.Sprintf(permutation, 8, stack), "size: 8MB", entry, 1)
 	v, err := scenario.Parse("permutation", []byte(text), nil, nil)
 	if err != nil {
 		t.Fatal(err)

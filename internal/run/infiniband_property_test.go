@@ -160,3 +160,39 @@ func waitsWithinRun(_ *scenario.Valid, _ draw, r *record.Run) string {
 	}
 	return ""
 }
+
+// TestLanesApart: a lane whose receiver hardly takes anything costs another lane
+// of the same links no more than the wire time of what it sends, however long it
+// stands: that is what arbitration may give it.
+func TestLanesApart(t *testing.T) {
+	for seed := range uint64(12) {
+		pick := rng.New(seed, "lanes")
+		rate := []string{"EDR", "FDR", "NDR"}[pick.IntN(3)]
+		blocked := 200_000 + pick.IntN(400_000)
+		text := fmt.Sprintf(`
+stack: infiniband
+topology: {star: {hosts: 4, link: %s, length: %dm}}
+infiniband: {buffer: %dB, vlarb_high: none, vlarb_low: "0:%d,1:%d", high_limit: %d}
+hosts: {h2: {drain_rate: 1Gbps}}
+workload:
+  - flow: {from: h0, to: h3, size: 4MB, class: 1}
+`, rate, 1+pick.IntN(100), 64*(200+pick.IntN(800)), 1+pick.IntN(255), 1+pick.IntN(255), pick.IntN(256))
+		alone := simulate(t, parse(t, text), 1, 1).Flows[0].CompletionPS
+		v := parse(t, text+fmt.Sprintf("  - incast: {from: [h0, h1], to: h2, size: %dB}\n", blocked))
+		r := simulate(t, v, 1, 1)
+		line := v.Graph.Links[0].Rate
+		limit := alone
+		for _, p := range r.Ports {
+			if p.Class == 0 && (p.Node == "h0" || p.Peer == "h0:1") {
+				limit += line.TxTimeLong(units.Bytes(p.TxBytes + 2*p.TxPackets))
+			}
+		}
+		stood := r.Flows[1].CompletionPS
+		if got := r.Flows[0].CompletionPS; got > limit {
+			t.Errorf("seed %d: %d ps beside a lane that stands, %d alone, at most %d\n%s", seed, got, alone, limit, text)
+		}
+		if stood < 2*limit {
+			t.Errorf("seed %d: the other lane took %d ps, which is no stand against %d\n%s", seed, stood, limit, text)
+		}
+	}
+}

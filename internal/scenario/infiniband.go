@@ -47,7 +47,7 @@ func (r *resolver) readInfiniBand(o object) {
 	*s = infinibandSettings{vls: fabric.Classes, buffer: fabric.MaxCredits * wire.CreditBlock, update: -1,
 		hoqLife: neverCode, packetLife: neverCode}
 	ib := o.object("infiniband", "vls", "buffer", "hca_buffer", "update", "sl2vl", "vlarb_high", "vlarb_low",
-		"high_limit", "hoq_life", "packet_life", "grh", "routing", "roots")
+		"high_limit", "hoq_life", "packet_life", "grh", "routing", "roots", "sls")
 	s.obj = ib
 	if ib.integer("vls", &s.vls, 1, fabric.Classes) && s.vls&(s.vls-1) != 0 {
 		ib.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
@@ -68,9 +68,7 @@ func (r *resolver) readInfiniBand(o object) {
 		if !r.compared && !o.describing() && o.has("infiniband") {
 			r.ignored(o, "infiniband", "the stack %s has no credits; give stack: infiniband", r.v.Stack)
 		}
-		return
 	}
-	r.resolveCredits()
 }
 
 // readLife reads a lifetime code: 4.096 us * 2^n, or never.
@@ -313,6 +311,9 @@ func (r *resolver) infinibandNotes() {
 	vls(lifeText(s.hoqLife), "hoq_life", "off; OpenSM sets 18, 1.07 s")
 	vls(lifeText(s.packetLife), "packet_life", "off; OpenSM sets 18, 1.07 s")
 	vls(s.subnet.engine, "routing", "OpenSM's default")
+	if o.has("sls") {
+		vls(fmt.Sprintf("at most %d", s.subnet.sls), "sls", "")
+	}
 }
 
 // creditSwitchNotes are the notes of an InfiniBand switch.

@@ -230,6 +230,9 @@ func (r *resolver) resolve(root *node) {
 		return
 	}
 	r.route(o)
+	if r.stack().Credits {
+		r.resolveCredits()
+	}
 	if r.d.err != nil {
 		return
 	}

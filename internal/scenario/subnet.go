@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -14,6 +15,7 @@ import (
 type subnetSettings struct {
 	engine string
 	roots  []*node // names of switches
+	sls    int     // how many service levels paths may be spread over
 }
 
 // readSubnet reads them.
@@ -23,6 +25,8 @@ func (r *resolver) readSubnet(o object) {
 	o.word("routing", &s.engine, subnet.Engines()...)
 	o.note("roots", listOf(anyScalar()))
 	s.roots = o.list("roots")
+	s.sls = 1
+	o.integer("sls", &s.sls, 1, fabric.Classes)
 }
 
 // route computes the tables by which switches forward: equal-cost groups, or
@@ -63,16 +67,61 @@ func (r *resolver) routeSubnet(o object) bool {
 		r.d.fail(at, "%v", err)
 		return true
 	}
-	if l := tables.CreditLoops(0); l.Knots > 0 {
+	if r.ib.subnet.sls > 1 {
+		r.assignSLs(tables)
+	}
+	for sl := range tables.Layers {
+		r.warnLoop(tables, tables.CreditLoops(uint8(sl)))
+	}
+	r.withdraw(o, tables)
+	return true
+}
+
+// warnLoop names the links of a credit loop.
+func (r *resolver) warnLoop(tables *subnet.Tables, l *subnet.Loops) {
+	if l.Knots > 0 {
 		var links []string
 		for _, e := range l.Cycles[0] {
 			links = append(links, tables.Fabric.Channel(e))
 		}
-		r.warn("credit loop", "the tables of %s have a credit loop, and a load that fills its buffers stops for ever: %s; infiniband.routing: updn has none",
+		r.warn("credit loop", "the tables of %s have a credit loop, and a load that fills its buffers stops for ever: %s; infiniband.routing: updn has none, or infiniband.sls breaks it",
 			r.ib.subnet.engine, strings.Join(links, ", "))
 	}
-	r.withdraw(o, tables)
-	return true
+}
+
+// assignSLs gives every connection the service level on which its path closes no
+// credit loop, where the workload gives none.
+func (r *resolver) assignSLs(tables *subnet.Tables) {
+	s := &r.ib
+	plan := r.v.Plan
+	for i := range plan.Conns {
+		if class := plan.Conns[i].Class; class != 0 {
+			s.obj.fail("sls", "the workload gives service level %d itself; leave out its class, or sls", class)
+			return
+		}
+	}
+	if len(r.v.Reroutes) > 0 || r.reroute.after != units.Never || r.reroute.sweep {
+		s.obj.fail("sls", "connections keep their service level, and after a reroute it may close a loop; leave out reroute, or give infiniband.routing: updn in place of sls")
+		return
+	}
+	if err := tables.AssignSLs(s.subnet.sls); err != nil {
+		s.obj.fail("sls", "%v", err)
+		return
+	}
+	for a := range tables.Layers {
+		for b := range a {
+			if s.sl2vl[a] == s.sl2vl[b] {
+				s.obj.fail("sls", "the tables need service levels 0 to %d, and %d and %d share VL %d; give them VLs of their own (vls, sl2vl)", tables.Layers-1, b, a, s.sl2vl[a])
+				return
+			}
+		}
+	}
+	for i := range plan.Conns {
+		c := &plan.Conns[i]
+		src, dst := r.v.Graph.Endpoints[c.Src], r.v.Graph.Endpoints[c.Dst]
+		to := tables.Fabric.Nodes[dst.Node].Ports[dst.Port+1].LID
+		c.Class = tables.SL(subnet.End{Node: src.Node, Port: src.Port + 1}, to)
+	}
 }
 
 // subnetTables runs the subnet manager. An error comes with its place.

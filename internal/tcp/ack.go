@@ -101,13 +101,16 @@ func (c *Conn) advance(now units.Time, ack uint64, w *ackWork) {
 		}
 		if !s.sacked {
 			w.delivered += int64(s.len)
-			c.rackUpdate(now, s, w.tsecr, w.hasTS)
+			c.rackUpdate(now, s, w, false)
 			c.timeSegment(s, w)
 		}
 		if s.again {
 			w.again = true
 		}
 		c.segs.pop()
+	}
+	if !c.sackOK { // duplicate ACKs have counted some of it
+		w.delivered = max(w.delivered-c.dupBytes, min(w.delivered, c.mss))
 	}
 	c.una = ack
 	c.dupAcks = 0
@@ -186,7 +189,7 @@ func (c *Conn) sackSegments(now units.Time, r span, w *ackWork) {
 			continue
 		}
 		w.delivered += int64(s.len)
-		c.rackUpdate(now, s, w.tsecr, w.hasTS)
+		c.rackUpdate(now, s, w, true)
 		if !s.again {
 			w.sackTimed, w.sackAt = true, s.at
 		}

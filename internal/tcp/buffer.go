@@ -115,10 +115,9 @@ func (c *Conn) adjustSpace(now units.Time) {
 // freeWindow is how far past RCV.NXT the window may reach.
 func (c *Conn) freeWindow() int64 { return max(min(c.rcvBuf-c.readable(), c.space.limit), 0) }
 
-// advertise moves the right edge of the receive window and returns the window
-// field. The edge never moves left, and only in steps of half the buffer or a
+// advertise moves the right edge of the receive window. The edge never moves left, and only in steps of half the buffer or a
 // full segment (RFC 9293 3.8.6.2.2, 3.8.6.3).
-func (c *Conn) advertise() uint16 {
+func (c *Conn) advertise() {
 	unit := int64(1) << c.rcvScale
 	most := min(int64(65535)<<c.rcvScale, MaxWindow)
 	now := int64(c.rcvAdv - c.rcvNxt)
@@ -134,7 +133,6 @@ func (c *Conn) advertise() uint16 {
 		c.counters.ZeroWindows++
 	}
 	c.rcvAdv = c.rcvNxt + uint64(now)
-	return uint16(min(now>>c.rcvScale, 65535))
 }
 
 // windowUpdate reports whether what was read is worth telling the peer: the

@@ -36,6 +36,7 @@ type Conn struct {
 	blocked, starved     bool // a Write found too little room, a Read too little data
 	limited              bool // the congestion window limited the latest flight
 	probe                bool // a tail loss probe is due
+	atOnce               bool // the next retransmission waits for no window (RFC 5681 3.2, step 3)
 	tlpRetrans, override bool // the outstanding probe was a retransmission; a window too small is used all the same
 
 	// Sending.
@@ -332,7 +333,7 @@ func (c *Conn) Readable() int64 { return c.readable() }
 func (c *Conn) Info() Info {
 	return Info{State: c.state, Cwnd: c.cc.Bytes(), Ssthresh: c.cc.Ssthresh(), InFlight: c.pipe(), SendWindow: c.wnd,
 		ReceiveWindow: int64(c.rcvAdv - c.rcvNxt), SendBuffer: c.sndBuf, SendQueued: c.queued(), ReceiveBuffer: c.rcvBuf,
-		ReceiveQueued: c.readable(), SRTT: c.rtt.srtt, RTTVar: c.rtt.rttvar, MinRTT: c.rtt.least(), RTO: c.rto(), MSS: int(c.mss),
+		ReceiveQueued: c.readable(), SRTT: c.rtt.srtt, RTTVar: c.rtt.rttvar, MinRTT: c.rtt.least(), RTO: c.backedOff(), MSS: int(c.mss),
 		Recovering: c.ca != caOpen}
 }
 

@@ -77,9 +77,10 @@ func (c *Conn) pollData(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		return Pacing, c.paceAt
 	}
 	if i := c.segs.nextLost(); i != none {
-		if c.cc.Bytes()-c.pipe() < min(c.mss, int64(c.segs.at(i).len)) {
+		if !c.atOnce && c.cc.Bytes()-c.pipe() < min(c.mss, int64(c.segs.at(i).len)) {
 			return Cwnd, units.Never
 		}
+		c.atOnce = false
 		c.retransmit(now, p, i)
 		return Sent, c.paced(now)
 	}
@@ -392,7 +393,8 @@ func (c *Conn) fillAt(now units.Time, p *packet.Packet, flags uint8, seq uint64,
 	}
 	p.Opcode, p.PSN, p.AETH, p.Payload = flags, uint32(seq), uint32(ack), uint32(n)
 	length := uint32(headerLen)
-	p.DMALen = uint32(c.advertise())
+	c.advertise()
+	p.DMALen = uint32(min((c.rcvAdv-ack)>>c.rcvScale, 65535))
 	if c.tsOK {
 		p.DMALen |= segTimestamps
 		p.VA = uint64(c.tsNow(now))<<32 | uint64(c.tsRecent)

@@ -2,11 +2,13 @@ package tcp
 
 import "github.com/hopscope/hopscope/internal/units"
 
-// rack is the state of RACK (RFC 8985 5.2, 5.3).
+// rack is the state of RACK (RFC 8985 5.2, 5.3). Where the standard orders
+// transmissions by time and, within a tick, by sequence number, this counts them:
+// a burst leaves at one instant, and a retransmission in it may have any number.
 type rack struct {
-	sentAt     units.Time // of the segment delivered that was sent last, and its end
-	end        uint64
-	rtt        units.Time // that it measured
+	order      uint32     // of the segment delivered that was sent last
+	any        bool       // order counts
+	rtt        units.Time // round trip of the latest segment delivered
 	fack       uint64     // highest number acknowledged, selectively too
 	reordered  bool       // reordering was seen
 	mult       uint8      // multiplier of the reordering window
@@ -20,15 +22,9 @@ const reoPersist = 16
 
 func (r *rack) init() { *r = rack{mult: 1, reoAt: units.Never} }
 
-// sentAfter orders transmissions by time, then by sequence number.
-func sentAfter(t1 units.Time, end1 uint64, t2 units.Time, end2 uint64) bool {
-	return t1 > t2 || t1 == t2 && end1 > end2
-}
-
 // rackUpdate takes a segment that was just acknowledged for the first time,
-// cumulatively or selectively (RFC 8985 6.2 steps 2 and 3). tsecr is the echo of
-// the ACK, if it has one.
-func (c *Conn) rackUpdate(now units.Time, s *sentSegment, tsecr uint32, hasTS bool) {
+// cumulatively or selectively (RFC 8985 6.2 steps 2 and 3).
+func (c *Conn) rackUpdate(now units.Time, s *sentSegment, w *ackWork, selective bool) {
 	r := &c.rack
 	if s.end() > r.fack {
 		r.fack = s.end()
@@ -38,14 +34,15 @@ func (c *Conn) rackUpdate(now units.Time, s *sentSegment, tsecr uint32, hasTS bo
 	rtt := now - s.at
 	if s.again {
 		// An acknowledgement that the retransmission cannot have caused tells
-		// nothing about when it was sent.
-		if hasTS && int32(tsecr-c.tsNow(s.at)) < 0 || rtt < c.rtt.least() {
+		// nothing about when it was sent. The timestamp that a selective one
+		// echoes is that of an older segment (RFC 7323 4.3) and tells nothing either.
+		if !selective && w.hasTS && int32(w.tsecr-c.tsNow(s.at)) < 0 || rtt < c.rtt.least() {
 			return
 		}
 	}
 	r.rtt = rtt
-	if sentAfter(s.at, s.end(), r.sentAt, r.end) {
-		r.sentAt, r.end = s.at, s.end()
+	if !r.any || int32(s.order-r.order) > 0 {
+		r.any, r.order = true, s.order
 	}
 }
 
@@ -91,7 +88,7 @@ func (c *Conn) rackDetect(now units.Time) (found bool) {
 	var latest units.Time
 	for i := c.segs.listHead(); i != none; {
 		s := c.segs.at(i)
-		if !sentAfter(r.sentAt, r.end, s.at, s.end()) {
+		if !r.any || int32(r.order-s.order) <= 0 {
 			break
 		}
 		next := s.next

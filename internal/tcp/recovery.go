@@ -13,7 +13,7 @@ func (c *Conn) pipe() int64 {
 
 // unsynced is the SYN that was not acknowledged.
 func (c *Conn) unsynced() int64 {
-	if c.una == c.iss {
+	if c.una == c.iss && c.nxt > c.una {
 		return 1
 	}
 	return 0
@@ -44,10 +44,11 @@ func (c *Conn) detect(now units.Time, w *ackWork) bool {
 func (c *Conn) detectNewReno(now units.Time, w *ackWork) bool {
 	third := c.dupAcks == DupThresh && w.acked == 0 && (c.ca == caOpen || c.ca == caCWR)
 	partial := w.acked > 0 && c.ca == caRecovery
-	if !third && !partial {
+	if !third && !partial || !c.loseDup(now, c.segs.head) {
 		return false
 	}
-	return c.loseDup(now, c.segs.head)
+	c.atOnce = true
+	return true
 }
 
 func (c *Conn) loseDup(now units.Time, i uint32) bool {
@@ -105,8 +106,10 @@ func (c *Conn) enterRecovery(now units.Time, flight int64) {
 	case caOpen:
 		c.cut(now, congestion.CutLoss, flight)
 		c.enter(caRecovery)
+		c.atOnce = true
 	case caCWR:
 		c.enter(caRecovery)
+		c.atOnce = true
 	}
 	c.tlpEnd = 0
 }

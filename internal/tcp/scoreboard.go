@@ -11,6 +11,7 @@ const none = ^uint32(0)
 type sentSegment struct {
 	seq        uint64
 	at         units.Time // latest transmission
+	order      uint32     // of latest transmissions: larger is later
 	len        uint32     // sequence numbers: payload, and one for a FIN
 	prev, next uint32     // in order of latest transmission
 	sacked     bool
@@ -35,6 +36,7 @@ type scoreboard struct {
 	// RFC 6675: segments before judged are not looked at again, and hold
 	// sackedBelow of the bytes in sacked.
 	judged      uint32
+	sends       uint32 // transmissions so far
 	sackedBelow int64
 	// Bytes: selectively acknowledged; taken for lost; sent again and in the network.
 	sacked, lost, retrans int64
@@ -42,7 +44,7 @@ type scoreboard struct {
 }
 
 func (b *scoreboard) clear() {
-	*b = scoreboard{ring: b.ring, first: none, last: none}
+	*b = scoreboard{ring: b.ring, first: none, last: none, sends: b.sends}
 }
 
 func (b *scoreboard) at(i uint32) *sentSegment { return &b.ring[i&uint32(len(b.ring)-1)] }
@@ -76,7 +78,8 @@ func (b *scoreboard) grow() {
 // append puts segment i at the end of the list.
 func (b *scoreboard) append(i uint32) {
 	s := b.at(i)
-	s.prev, s.next, s.listed = b.last, none, true
+	b.sends++
+	s.prev, s.next, s.listed, s.order = b.last, none, true, b.sends
 	if b.last == none {
 		b.first = i
 	} else {

@@ -130,7 +130,7 @@ type Info struct {
 	ReceiveQueued  int64
 	SRTT, RTTVar   units.Time
 	MinRTT         units.Time
-	RTO            units.Time
-	MSS            int // payload of a full segment
+	RTO            units.Time // with back-off
+	MSS            int        // payload of a full segment
 	Recovering     bool
 }

@@ -197,7 +197,7 @@ func (b *builder) buildNode(node int) {
 	if nd.Kind == topology.Switch {
 		id = net.AddSwitch(fabric.SwitchSpec{
 			Name: nd.Name, Ports: len(nd.Ports), Params: &b.v.Switches[node],
-			Group: b.v.Routes.Group[node], Members: b.v.Routes.Members[node], Later: b.later(node), Seed: b.v.Seed,
+			Group: b.v.Routes.Group[node], Members: b.v.Routes.Members[node], Changes: b.tables(node), Resilient: b.v.Resilient, Seed: b.v.Seed,
 		})
 	} else {
 		id, host = net.AddHost(b.Hosts[node])
@@ -210,14 +210,6 @@ func (b *builder) buildNode(node int) {
 	if nd.Kind == topology.Host {
 		b.Hosts[node].Attach(net, host, ports)
 	}
-}
-
-// later lists the tables that replace a switch's during the run.
-func (b *builder) later(node int) (tables []fabric.Table) {
-	for _, r := range b.v.Reroutes {
-		tables = append(tables, fabric.Table{At: r.At, Group: r.Routes.Group[node], Members: r.Routes.Members[node]})
-	}
-	return tables
 }
 
 // describePort fills in what differs from port to port.
@@ -247,6 +239,26 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 		s.PG = nil
 	}
 	s.Loss, s.BER, s.DropEvery, s.DownAt = link.Loss, link.BER, link.DropEvery, link.DownAt
+	s.UpAt = link.UpAt
+	s.NoticedAt, s.CameBackAt = later(link.DownAt, b.v.Failover.Detect), later(link.UpAt, b.v.Failover.Detect)
+}
+
+// later is d after t; Never after either is.
+func later(t, d units.Time) units.Time {
+	if t == units.Never || d == units.Never {
+		return units.Never
+	}
+	return t + d
+}
+
+// tables are those that a switch gets in the course of the run.
+func (b *builder) tables(node int) (out []fabric.Tables) {
+	for i := range b.v.Tables {
+		if t := &b.v.Tables[i]; t.Node == node {
+			out = append(out, fabric.Tables{At: t.At, Group: t.Group, Members: t.Members})
+		}
+	}
+	return out
 }
 
 // portParams is what a port is set to.

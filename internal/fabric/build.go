@@ -26,7 +26,6 @@ type portCold struct {
 	peakAt             [Classes]units.Time
 	drops              [Classes]*dropStat
 	near               [Classes]record.Approach // see pg.nearest
-	moved              record.Act               // flows that go this way since a table changed; sum: bytes of their first frames
 	impair             *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.
@@ -55,8 +54,10 @@ type SwitchSpec struct {
 	Params  *SwitchParams
 	Group   []uint32 // topology.Routes of this switch
 	Members []uint16
-	Later   []Table // tables that replace it during the run, the earliest first
-	Seed    uint64
+	Changes []Tables // in order of time
+	// Resilient: flows keep their port when others of its group are withdrawn.
+	Resilient bool
+	Seed      uint64
 }
 
 // PortSpec is what a Net needs to build a port.
@@ -79,8 +80,12 @@ type PortSpec struct {
 	PG          *[Classes]PGParams // nil for a host
 	Loss, BER   float64
 	DropEvery   int
-	DownAt      units.Time
-	Seed        uint64
+	DownAt      units.Time // Never: it stays up
+	UpAt        units.Time // when it works again; Never: it does not
+	// NoticedAt is when the node learns that the link is down, CameBackAt that it
+	// works again; Never: it does not.
+	NoticedAt, CameBackAt units.Time
+	Seed                  uint64
 }
 
 // Sources is how many order numbers a node of n ports takes: what its ports
@@ -102,17 +107,18 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	if p.TrustPCP {
 		copy(prio[:], p.PCPToPrio[:])
 	}
+	routes, groups := compact(s.Group)
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
 		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
 		lossyAlpha: newFraction(p.EgressAlphaNum, p.EgressAlphaDen),
-		forwarding: newForwarding(s.Group, s.Members), salt: p.Salt,
+		routes:     routes, groups: groups, members: s.Members, salt: p.Salt,
 		lossless: p.Lossless, unaccounted: p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
+		moves: newMoves(&s, len(n.pins)),
 	})
-	n.switches[len(n.switches)-1].setLater(s.Later, len(n.pins))
 	return int32(len(n.switches) - 1)
 }
 
@@ -157,7 +163,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || s.DownAt != units.Never {
 		p.impaired = true
-		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt, s.Latency}
+		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt, s.UpAt, s.Latency, false}
 	}
 	for k := range Classes {
 		q := queue{least: math.MaxInt32}
@@ -181,6 +187,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	if s.PeerCredit != nil {
 		n.addCredits(i, &s)
 	}
+	n.scheduleLink(i, &s)
 	return i
 }
 
@@ -190,9 +197,6 @@ func (n *Net) addCredits(i int, s *PortSpec) {
 	p.credited = true
 	n.cold[i].waitFrom = units.Never
 	n.setCredits(i, s.Params.Credit, s.PeerCredit)
-	if s.DownAt != units.Never {
-		n.part.At(s.DownAt, sim.Order(s.DownAt, p.source+2*uint32(p.ports)), sim.MakeRef(evPause|uint32(i), 0))
-	}
 }
 
 func newPG(p *PGParams) pg {

@@ -25,6 +25,7 @@ const (
 	dropCredit
 	dropHOQ
 	dropLifetime
+	dropPortDown
 	dropCauses
 )
 
@@ -42,6 +43,7 @@ var dropNames = [dropCauses]string{
 	dropCredit:   record.DropCredit,
 	dropHOQ:      record.DropHOQ,
 	dropLifetime: record.DropLifetime,
+	dropPortDown: record.DropPortDown,
 }
 
 // buffer reports whether the cause is a full buffer, here or downstream:
@@ -122,7 +124,9 @@ type impairment struct {
 	every  int
 	seen   int
 	downAt units.Time
+	upAt   units.Time
 	late   units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
+	known  bool       // the node knows that the link is down
 }
 
 // lost decides whether the link lost or damaged the frame that arrives at port
@@ -134,7 +138,7 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 		now -= im.late
 	}
 	switch {
-	case now >= im.downAt:
+	case now >= im.downAt && now < im.upAt:
 		cause = dropLinkDown
 	case im.every > 0 && pk.Kind.CarriesData() && im.count():
 		cause = dropEvery

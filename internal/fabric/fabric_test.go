@@ -288,11 +288,11 @@ func TestRouteSpread(t *testing.T) {
 	n := &Net{}
 	choose := func(s *swtch, hash uint32) uint16 {
 		pk := packet.Packet{Hash: hash, Out: routeUnknown}
-		n.route(0, s, &pk)
+		n.route(s, &pk)
 		return pk.Out
 	}
-	a := &swtch{forwarding: forwarding{routes, group, members}, changeAt: units.Never, salt: 1}
-	b := &swtch{forwarding: forwarding{routes, group, members}, changeAt: units.Never, salt: 2}
+	a := &swtch{routes: routes, groups: group, members: members, salt: 1}
+	b := &swtch{routes: routes, groups: group, members: members, salt: 2}
 	var joint [links][links]int
 	for k := range flows {
 		hash := uint32(rng.Mix64(uint64(k), 4791) >> 32)

@@ -171,7 +171,7 @@ const (
 const (
 	evArrive  uint32 = iota << tagShift // a frame reached port
 	evWhole                             // a cut-through frame that had to wait for its last bit
-	evPause                             // a PFC frame takes effect at port; or its credited link goes down
+	evPause                             // a PFC frame takes effect at port
 	evWake                              // port may be free
 	evRefresh                           // port refreshes its pauses or credits
 	evExpire                            // pause of a class of port runs out, or the time of a queue's head
@@ -180,6 +180,10 @@ const (
 
 // HostKinds is the number of timer kinds a Host may use.
 const HostKinds = 8
+
+// evLink is behind those: something happens to the link of port, or, from
+// newTables on, the tables of its switch change.
+const evLink = evHost + HostKinds<<tagShift
 
 // Handle implements sim.Handler.
 func (n *Net) Handle(now units.Time, ref sim.Ref) {
@@ -197,10 +201,6 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		n.stirred = now
 		n.admit(now, i, &n.switches[n.ports[i].node], n.part.Rec(ref.Low()), ref.Low())
 	case evPause:
-		if n.ports[i].credited {
-			n.releaseDown(now, i)
-			return
-		}
 		n.obey(now, i, ref.Low())
 	case evRefresh:
 		if n.ports[i].credited {
@@ -214,6 +214,9 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 			return
 		}
 		n.expire(now, i, uint8(ref.Low()))
+	case evLink:
+		n.stirred = now
+		n.linkEvent(now, i, ref.Low())
 	default:
 		n.stirred = now
 		kind := uint8((tag&^tagIndex - evHost) >> tagShift)

@@ -100,6 +100,9 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 	n.linkFrames--
 	n.part.Free(slot)
 	p := &n.ports[i]
+	if n.knownDown(i) {
+		return
+	}
 	opened := false
 	for v := uint8(word) & p.pfc; v != 0; v &= v - 1 {
 		c := uint8(bits.TrailingZeros8(v))

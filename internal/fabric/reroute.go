@@ -1,90 +1,253 @@
 package fabric
 
 import (
+	"math/bits"
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Table is the forwarding table that a switch has from an instant on.
-type Table struct {
+// Tables are what a switch forwards by from an instant on, in the form of
+// topology.Routes. Whoever computes routes decides when a switch has them.
+type Tables struct {
 	At      units.Time
-	Group   []uint32 // topology.Routes of this switch
+	Group   []uint32
 	Members []uint16
 }
 
-// forwarding is a table as a switch reads it.
-type forwarding struct {
-	routes  []uint16 // per destination endpoint: index into groups
-	groups  []uint32 // ECMP groups: offset<<8|count into members
-	members []uint16
+// of returns the local ports by which t sends to endpoint ep.
+func (t *Tables) of(ep int) []uint16 {
+	g := t.Group[ep]
+	return t.Members[g>>8 : g>>8+g&0xff]
 }
 
-func newForwarding(group []uint32, members []uint16) forwarding {
-	routes, groups := compact(group)
-	return forwarding{routes, groups, members}
-}
+// What an evLink event says in its low word.
+const (
+	linkFails uint32 = iota // a credited link goes down
+	linkNoted               // the node of the port learns that the link is down
+	linkBack                // ... that it works again
+	newTables               // the first new tables; the next ones follow
+)
 
-// choose returns the local egress port for a packet, routeUnknown when the table
-// has none.
-func (f *forwarding) choose(pk *packet.Packet, salt uint64) uint16 {
-	g := f.groups[f.routes[pk.Dst]]
-	switch k := g & 0xff; k {
-	case 0:
-		return routeUnknown
-	case 1:
-		return f.members[g>>8]
-	default:
-		return f.members[g>>8+ECMP(pk.Hash, salt, k)]
+// scheduleLink sets the events of the link of port i, and behind the last port of
+// a switch those of its tables.
+func (n *Net) scheduleLink(i int, s *PortSpec) {
+	p := &n.ports[i]
+	at := func(t units.Time, what uint32) {
+		if t != units.Never {
+			n.part.At(t, sim.Order(t, p.source+2*uint32(p.ports)), sim.MakeRef(evLink|uint32(i), what))
+		}
 	}
-}
-
-// rerouting is what a switch keeps whose table changes during the run.
-type rerouting struct {
-	later []laterTable // still to come, the earliest first
-	old   forwarding   // before the last change
-	moved []uint64     // a bit per connection and way: counted since the last change
-}
-
-type laterTable struct {
-	at    units.Time
-	table forwarding
-}
-
-// setLater makes the switch change its table during the run. conns is the number
-// of connections.
-func (s *swtch) setLater(tables []Table, conns int) {
-	s.changeAt = units.Never
-	if len(tables) == 0 {
+	if s.DownAt != units.Never {
+		if p.credited {
+			at(s.DownAt, linkFails)
+		} else {
+			at(s.NoticedAt, linkNoted)
+			at(s.CameBackAt, linkBack)
+		}
+	}
+	if p.node < 0 || s.Local != s.NodePorts-1 || n.switches[p.node].moves == nil {
 		return
 	}
-	s.changeAt = tables[0].At
-	s.moves = &rerouting{moved: make([]uint64, (2*conns+63)/64)}
-	for _, t := range tables {
-		s.moves.later = append(s.moves.later, laterTable{t.At, newForwarding(t.Group, t.Members)})
+	for k, t := range n.switches[p.node].moves.changes {
+		at(t.At, newTables+uint32(k))
 	}
 }
 
-// rerouted is the choice of a switch whose table has changed: it installs what is
-// due, the packet that arrives at that very instant being the first to see it, and
-// counts every flow, each way apart, that goes by another port than before.
-func (n *Net) rerouted(now units.Time, sw *swtch, pk *packet.Packet) uint16 {
+func (n *Net) linkEvent(now units.Time, i int, what uint32) {
+	switch what {
+	case linkFails:
+		n.releaseDown(now, i)
+	case linkNoted:
+		n.portDown(now, i)
+	case linkBack:
+		n.cold[i].impair.known = false
+	default:
+		n.switches[n.ports[i].node].replaceTables(int(what - newTables))
+	}
+}
+
+// knownDown reports whether the node of port i knows that its link is down.
+func (n *Net) knownDown(i int) bool { return n.ports[i].impaired && n.cold[i].impair.known }
+
+// portDown ends what is pending at a port whose link is found to be down: pauses
+// by the peer no longer hold, and a switch discards what waits in its queues.
+func (n *Net) portDown(now units.Time, i int) {
+	n.cold[i].impair.known = true
+	p := &n.ports[i]
+	for v := p.shut; v != 0; v &= v - 1 {
+		n.open(now, i, uint8(bits.TrailingZeros8(v)))
+	}
+	if p.node < 0 {
+		n.kick(now, i)
+		return
+	}
+	sw := &n.switches[p.node]
+	for p.ready != 0 {
+		c := uint8(bits.TrailingZeros8(p.ready))
+		slot := n.takeHead(now, p, &n.queues[c][i], c)
+		n.release(now, sw, i, c, n.part.Rec(slot))
+		n.drop(now, i, c, dropPortDown, slot)
+		n.part.NoteWork()
+	}
+	p.contended = false
+}
+
+// moves is what a switch has when its tables change in the run.
+type moves struct {
+	changes   []Tables
+	resilient bool
+	ways      []way    // of the destinations that have changed; 0: never reachable
+	flows     []uint64 // bit 2k: packets of connection k have left by another port than the first tables say; 2k+1: packets to its requester
+	moved     record.Act
+}
+
+// way is how packets to a destination find their port.
+type way struct {
+	first []uint16 // by the tables at the start of the run
+	now   choice
+}
+
+// choice is a list of ports per change, the latest last: a flow stays with the port
+// it had as long as that is in the list, and is hashed anew over it otherwise.
+type choice [][]uint16
+
+const noPort = -1
+
+// port is the one for a flow's hash; noPort: there is none.
+func (c choice) port(hash uint32, salt uint64) (port int) {
+	port = noPort
+	for k, list := range c {
+		switch {
+		case len(list) == 0:
+			port = noPort
+		case port < 0 || !slices.Contains(list, uint16(port)):
+			// With the hash that chose the port that is gone, all of its flows would
+			// come to lie on the same one.
+			port = int(list[ECMP(hash, salt+uint64(k), uint32(len(list)))])
+		}
+	}
+	return port
+}
+
+// next is c after a change to a list. Resilient hashing leaves flows alone whose
+// port is left. A list that has grown is hashed as a new one is.
+func (c choice) next(list []uint16, resilient bool) choice {
+	last := c[len(c)-1]
+	if slices.Equal(last, list) {
+		return c
+	}
+	for _, p := range list {
+		if !resilient || !slices.Contains(last, p) {
+			return choice{list}
+		}
+	}
+	return append(c[:len(c):len(c)], list)
+}
+
+func newMoves(s *SwitchSpec, conns int) *moves {
+	if len(s.Changes) == 0 {
+		return nil
+	}
+	return &moves{changes: s.Changes, resilient: s.Resilient, flows: make([]uint64, (2*conns+63)/64)}
+}
+
+// replaceTables puts the k-th new tables in force. Destinations whose ports differ
+// from the first tables get a way, which routeMoved follows; the others are looked
+// up as before.
+func (sw *swtch) replaceTables(k int) {
+	now := &sw.moves.changes[k]
+	ways := []way{{}}
+	known := map[uint64]uint32{} // new word by the two that make it; looked up, never iterated
+	var members []uint16
+	words := make([]uint32, len(now.Group))
+	for ep := range words {
+		before := sw.groups[sw.routes[ep]]
+		key := uint64(before)<<32 | uint64(now.Group[ep])
+		word, ok := known[key]
+		if !ok {
+			w := sw.moves.after(sw, before, now.of(ep))
+			if len(w.now) == 1 && slices.Equal(w.first, w.now[0]) {
+				word = pack(len(members), len(w.first))
+				members = append(members, w.first...)
+			} else {
+				word = pack(len(ways), 0)
+				ways = append(ways, w)
+			}
+			known[key] = word
+		}
+		words[ep] = word
+	}
+	sw.moves.ways, sw.members = ways, members
+	sw.routes, sw.groups = compact(words)
+}
+
+// pack is a word of swtch.groups: an offset into members and how many, or the
+// number of a way and 0.
+func pack(index, count int) uint32 { return uint32(index)<<8 | uint32(count) }
+
+// after returns the way to a destination whose word was before, once its ports are
+// list.
+func (m *moves) after(sw *swtch, before uint32, list []uint16) way {
+	index, count := before>>8, before&0xff
+	if count > 0 || index == 0 {
+		ports := sw.members[index : index+count]
+		return way{ports, choice{ports}.next(list, m.resilient)}
+	}
+	w := m.ways[index]
+	w.now = w.now.next(list, m.resilient)
+	return w
+}
+
+// routeMoved routes a packet to a destination whose way, number k, has changed.
+func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 	m := sw.moves
-	for len(m.later) > 0 && now >= m.later[0].at {
-		m.old, sw.forwarding = sw.forwarding, m.later[0].table
-		m.later = m.later[1:]
-		clear(m.moved)
+	if k == 0 {
+		return false
 	}
-	out := sw.choose(pk, sw.salt)
-	if out == routeUnknown || out == m.old.choose(pk, sw.salt) {
-		return out
+	w := &m.ways[k]
+	port := w.now.port(pk.Hash, sw.salt)
+	if port < 0 {
+		return false
 	}
-	bit := 2 * pk.Conn
+	if bit := flowBit(pk); m.flows[bit/64]>>(bit%64)&1 == 0 && port != (choice{w.first}).port(pk.Hash, sw.salt) {
+		m.flows[bit/64] |= 1 << (bit % 64)
+		m.moved.Add(n.part.Now(), 0)
+	}
+	pk.Out = uint16(port)
+	return true
+}
+
+// flowBit numbers the packets of a connection, one way.
+func flowBit(pk *packet.Packet) uint32 {
 	if pk.Flags&packet.Reverse != 0 {
-		bit++
+		return 2*pk.Conn + 1
 	}
-	if m.moved[bit/64]>>(bit%64)&1 == 0 {
-		m.moved[bit/64] |= 1 << (bit % 64)
-		n.cold[sw.base+int(out)].moved.Add(now, int64(pk.Frame))
+	return 2 * pk.Conn
+}
+
+// Moved adds to flows, a bit per connection and direction, those of which packets
+// have left a switch of this partition by another port than before its tables
+// changed, and returns the ledger's lines, by switch.
+func (n *Net) Moved(flows []uint64) (out []record.Entry) {
+	for k := range n.switches {
+		sw := &n.switches[k]
+		if sw.moves == nil {
+			continue
+		}
+		for i, w := range sw.moves.flows {
+			flows[i] |= w
+		}
+		if sw.moves.moved.Count > 0 {
+			m := record.ECMPChange
+			if sw.credited {
+				m = record.LFTChange
+			}
+			out = append(out, record.Entry{Question: record.Rerouted, Mechanism: m, Actor: sw.name, Node: sw.name, Act: sw.moves.moved})
+		}
 	}
 	return out
 }

@@ -146,7 +146,8 @@ func rigSpec(p *rigPort, id uint32) PortSpec {
 	if p.downAt > 0 {
 		down = p.downAt
 	}
-	return PortSpec{ID: id, Rate: p.rate, Delay: p.delay, Loss: p.loss, BER: p.ber, DropEvery: p.every, DownAt: down, Seed: uint64(id)}
+	return PortSpec{ID: id, Rate: p.rate, Delay: p.delay, Loss: p.loss, BER: p.ber, DropEvery: p.every, DownAt: down, UpAt: units.Never,
+		NoticedAt: units.Never, CameBackAt: units.Never, Seed: uint64(id)}
 }
 
 // at calls f at host i at a time.

@@ -244,10 +244,6 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	} else {
 		add(record.Held, record.PFCPause, n.gates[c][i].held)
 	}
-	if c == 0 { // a table knows no classes
-		actor = cold.name
-		add(record.Rerouted, record.NewRoute, cold.moved)
-	}
 	return out
 }
 

@@ -20,10 +20,11 @@ type swtch struct {
 	used     int64
 	peakUsed int64
 
-	lossyPool, lossyUsed int64
-	lossyAlpha           fraction // zero: no limit
-	forwarding
-	changeAt               units.Time // the table changes from then on; Never: it stays
+	lossyPool, lossyUsed   int64
+	lossyAlpha             fraction // zero: no limit
+	routes                 []uint16 // per destination endpoint: index into groups
+	groups                 []uint32 // ECMP groups: offset<<8|count into members
+	members                []uint16
 	salt                   uint64
 	lossless, unaccounted  uint8
 	markAtEnqueue, markAny bool
@@ -34,7 +35,7 @@ type swtch struct {
 	trustPCP               bool
 	prio                   [64]uint8 // by DSCP, or by PCP in the first eight
 	rnd                    rng.Stream
-	moves                  *rerouting // nil unless the table changes
+	moves                  *moves // nil: the tables never change
 }
 
 // pg is the ingress accounting of one (port, priority group).
@@ -85,7 +86,7 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 		n.discard(now, i, dropTTL, slot)
 		return
 	}
-	if !n.route(now, sw, pk) {
+	if !n.route(sw, pk) {
 		n.discard(now, i, dropNoRoute, slot)
 		return
 	}
@@ -129,19 +130,23 @@ const routeUnknown = 0xffff
 
 // route sets pk.Out to the local egress port, unless Warm already did. It
 // reports false when there is none.
-func (n *Net) route(now units.Time, sw *swtch, pk *packet.Packet) bool {
+func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 	if pk.Out != routeUnknown {
 		return true
 	}
 	if pk.Flags&packet.Pinned != 0 {
 		return n.pinned(pk)
 	}
-	if now >= sw.changeAt {
-		pk.Out = n.rerouted(now, sw, pk)
-	} else {
-		pk.Out = sw.choose(pk, sw.salt)
+	g := sw.groups[sw.routes[pk.Dst]]
+	switch k := g & 0xff; k {
+	case 0:
+		return sw.moves != nil && n.routeMoved(sw, pk, g>>8)
+	case 1:
+		pk.Out = sw.members[g>>8]
+	default:
+		pk.Out = sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]
 	}
-	return pk.Out != routeUnknown
+	return true
 }
 
 // ECMP chooses one of n equal paths for a five-tuple hash at a switch with a

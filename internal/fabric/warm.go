@@ -5,7 +5,6 @@ import (
 
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/sim"
-	"github.com/hopscope/hopscope/internal/units"
 )
 
 // warmBatch is how many events are warmed at a time.
@@ -88,8 +87,11 @@ func (n *Net) warmSend(i int) uint64 {
 // warmAdmission reads the buffer accounting, egress port and queue of an
 // arrival.
 func (n *Net) warmAdmission(a incoming) uint64 {
-	if a.sw.changeAt != units.Never || !n.route(0, a.sw, a.pk) {
-		return 0 // a table that changes is for the event itself to read
+	if a.sw.moves != nil { // the tables may change before it arrives
+		return 0
+	}
+	if !n.route(a.sw, a.pk) {
+		return 0
 	}
 	c := a.pk.Class & (Classes - 1) // as it arrived: near enough on InfiniBand
 	if !a.sw.credited {

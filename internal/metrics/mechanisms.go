@@ -96,6 +96,9 @@ func Mechanisms(r *record.Run, places int) []State {
 	if r.Credits {
 		out = append(out, x.state(record.CreditsOut, "nothing was sent", x.creditPlaces()))
 	}
+	if len(r.Failures) > 0 {
+		out = append(out, x.state(Rerouting, "", x.failurePlaces()))
+	}
 	for i := range out {
 		out[i].settle(places)
 	}

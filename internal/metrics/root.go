@@ -155,6 +155,9 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
+	if f := x.failureOn(q); f != nil {
+		return f.Link, how + "; " + x.sayFailure(f)
+	}
 	p, drop := x.mostDropped(q)
 	if k, ok := x.peers[q.Peer]; p == nil && ok { // a response may have been lost
 		p, drop = x.mostDropped(&x.r.QPs[k])

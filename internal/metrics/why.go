@@ -30,7 +30,7 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer, states []S
 	case record.Recovered:
 		return whyNotRecovered(t, before[0])
 	default:
-		return "no flow changed its path"
+		return whyNotRerouted(r)
 	}
 }
 

@@ -14,6 +14,7 @@ const (
 	DropBitError = "bit error"                            // by the link's bit error rate
 	DropEvery    = "drop_every"                           // every so many data frames of a link
 	DropLinkDown = "link down"                            // sent onto a link that is down
+	DropPortDown = "port down"                            // queued at a port as its switch noticed that the link is down
 	DropTTL      = "TTL expired"                          // forwarded too often
 	DropNoRoute  = "no route"                             // no way to the destination
 	DropReceive  = "NIC receive buffer full"              // a host did not take data as fast as it came
@@ -21,6 +22,16 @@ const (
 	DropHOQ      = "head-of-queue lifetime"               // it stood at the head of a queue for too long
 	DropLifetime = "switch lifetime"                      // it was in the switch for too long
 	DropCredit   = "flow-control packet lost on the link" // credits that did not arrive; the next packet brings them
+)
+
+// Parts of the time from a link's failure to new tables, as Phase.Name holds them.
+const (
+	PhaseDetection   = "detection"   // until the ends of the link know, or the subnet manager
+	PhaseConvergence = "convergence" // until all other switches do
+	PhaseWaiting     = "waiting"     // the subnet manager was busy with an earlier failure
+	PhaseSweep       = "sweep"       // the subnet manager looks at the whole subnet
+	PhaseComputation = "computation" // of new forwarding tables
+	PhaseProgramming = "programming" // of the switches
 )
 
 // LinkDrops are the causes that lie on a link, other than of PFC frames. They

@@ -66,8 +66,15 @@ const (
 	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
 	RetransTimer Mechanism = "retransmission after timeout" // recovered; likewise
 	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered; likewise
-	NewRoute     Mechanism = "new route"                    // rerouted; actor: the switch port that flows take now; count: flows, each way apart
 	RetransRead  Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
+)
+
+// Mechanisms of rerouting; actor: a switch; count: flows (the packets of a
+// connection, one way) that left by another port than its first tables say, each
+// counted at its first such packet.
+const (
+	ECMPChange Mechanism = "ECMP group change" // after its switch withdrew a port or learned of a failure
+	LFTChange  Mechanism = "LFT change"        // after the subnet manager wrote new forwarding tables
 )
 
 // Holds reports whether the sum of a mechanism's acts is time held.
@@ -237,6 +244,30 @@ type IBCounters struct {
 	CreditUpdates int64 `json:"credit_updates"`
 }
 
+// Failure is a link that failed in the run, and what followed.
+type Failure struct {
+	Link   string     `json:"link"` // its ends: "leaf1:3 - spine2:1"
+	DownPS units.Time `json:"down_ps"`
+	UpPS   units.Time `json:"up_ps,omitempty"` // when it worked again
+	// NoticedPS is when the ends knew, or the subnet manager did; ReroutedPS when the
+	// last switch had tables without the link. -1: not before the run ended, or never.
+	NoticedPS  units.Time `json:"noticed_ps"`
+	ReroutedPS units.Time `json:"rerouted_ps"`
+	// Phases are the parts of the time from the failure to the last new table.
+	Phases   []Phase `json:"phases"`
+	Switches int     `json:"switches"` // whose tables changed by the end of the run
+	// LostFrames were sent onto the link while it was down, or waited at its ports as
+	// that was noticed.
+	LostFrames int64 `json:"lost_frames"`
+	LostBytes  int64 `json:"lost_bytes"`
+}
+
+// Phase is a part of the time that it takes to reroute.
+type Phase struct {
+	Name string     `json:"name"` // "detection", "convergence", "sweep", "computation", "programming"
+	PS   units.Time `json:"ps"`
+}
+
 // Run is everything a run wrote down.
 type Run struct {
 	Scenario     string     `json:"scenario"`
@@ -261,6 +292,10 @@ type Run struct {
 	Cycle []Waiting `json:"deadlock_cycle,omitempty"`
 	// Counters are the standard counters of InfiniBand ports.
 	Counters []IBCounters `json:"infiniband_counters,omitempty"`
+	// Failures are the links that failed, by time; FlowsMoved is how many flows (the
+	// packets of a connection, one way) took another path for it.
+	Failures   []Failure `json:"failures,omitempty"`
+	FlowsMoved int       `json:"flows_moved,omitempty"`
 	// FrameHeader is the frame bytes around the payload of a data packet, RETH
 	// what the first packet of an RDMA WRITE adds, MinFrame what shorter frames
 	// are padded to.

@@ -41,6 +41,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
 	t.header()
 	t.answers()
+	t.failures()
 	t.flows()
 	t.measured()
 	t.cpu()

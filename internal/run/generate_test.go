@@ -10,7 +10,7 @@ import (
 // draw is a random scenario and what the properties need to know of it.
 type draw struct {
 	text     string
-	lossy    bool // links lose frames
+	lossy    bool // links lose frames, or fail
 	lossless bool // PFC covers all data, headroom as computed
 	cut      bool // a stop time may leave messages open
 }
@@ -22,6 +22,7 @@ type generator struct {
 	draw
 	hosts []string // endpoints
 	rate  string   // of the hosts' links
+	tail  string   // another section
 }
 
 // drawScenario returns the scenario of a seed.
@@ -42,6 +43,9 @@ func drawScenario(seed uint64) draw {
 	}
 	g.line("mtu: %s", g.pick("4096", "4096", "1024", "2048", "256"))
 	g.topology()
+	if g.tail != "" {
+		g.line("%s", g.tail)
+	}
 	g.switches()
 	g.nics()
 	if g.one(3) {
@@ -89,6 +93,27 @@ func (g *generator) impairment() string {
 	return g.pick(", loss: 0.001", ", loss: 0.01", ", ber: 1e-8", ", drop_every: 97")
 }
 
+// failing is the end of a topology of leaves and spines in which links fail, all
+// of them between two switches or one, perhaps for a while; and how soon that is
+// noticed.
+func (g *generator) failing(leaves, spines int) string {
+	if !g.one(2) {
+		return ""
+	}
+	g.lossy = true
+	g.tail = fmt.Sprintf("failover: {detect: %dns, converge: %dns, hashing: %s}", g.IntN(40000), g.IntN(40000), g.pick("resilient", "hash-threshold"))
+	var links []string
+	for range g.between(1, 2) {
+		at := g.between(1000, 60000)
+		end := ""
+		if g.one(3) {
+			end = fmt.Sprintf(", up_at: %dns", at+g.between(1, 90000))
+		}
+		links = append(links, fmt.Sprintf("{between: [leaf%d, spine%d], down_at: %dns%s}", g.between(1, leaves), g.between(1, spines), at, end))
+	}
+	return fmt.Sprintf(", links: [%s]", strings.Join(links, ", "))
+}
+
 func (g *generator) topology() {
 	g.rate = g.anyRate()
 	up := fmt.Sprintf("{rate: %s, %s}", g.anyRate(), g.cable())
@@ -99,10 +124,10 @@ func (g *generator) topology() {
 		n = g.between(3, 9)
 		g.line("topology: {star: {hosts: %d, link: %s}}", n, host)
 	case 1:
-		leaves, per := g.between(2, 4), g.between(1, 4)
+		leaves, per, spines := g.between(2, 4), g.between(1, 4), g.between(1, 3)
 		n = leaves * per
-		g.line("topology: {leaf_spine: {leaves: %d, spines: %d, hosts_per_leaf: %d, parallel: %d, host_link: %s, uplink: %s}}",
-			leaves, g.between(1, 3), per, g.between(1, 2), host, up)
+		g.line("topology: {leaf_spine: {leaves: %d, spines: %d, hosts_per_leaf: %d, parallel: %d, host_link: %s, uplink: %s}%s}",
+			leaves, spines, per, g.between(1, 2), host, up, g.failing(leaves, spines))
 	case 2:
 		n = 16
 		tiers := g.between(2, 3)

@@ -54,9 +54,13 @@ func TestProperties(t *testing.T) {
 			note("drops", r.Ports[i].Dropped > 0)
 			note("held", r.Ports[i].HeldPS > 0)
 		}
+		note("rerouted", r.FlowsMoved > 0)
 		if r.Data != nil {
 			seen["messages with data"] += r.Data.Messages
 		}
+	}
+	if seen["rerouted"] < int(seeds)/40 {
+		t.Errorf("flows rerouted in %d of %d scenarios; too few links fail", seen["rerouted"], seeds)
 	}
 	// A generator that stopped provoking these would let every property pass.
 	for _, what := range []string{"marks", "pauses", "drops", "held", "messages with data"} {

@@ -21,9 +21,9 @@ workload:
   - flow: {from: h0, to: h1, size: 8MB}
 `
 
-// spineOf returns the spine by which leaf sends most, and whether it sends by
+// spineMost returns the spine by which leaf sends most, and whether it sends by
 // the other one at all.
-func spineOf(r *record.Run, leaf string) (spine string) {
+func spineMost(r *record.Run, leaf string) (spine string) {
 	most := int64(0)
 	for i := range r.Ports {
 		if p := &r.Ports[i]; p.Node == leaf && strings.HasPrefix(p.Peer, "spine") && p.TxPackets > most {
@@ -33,14 +33,14 @@ func spineOf(r *record.Run, leaf string) (spine string) {
 	return spine
 }
 
-// failing is twoWays with the link from leaf1 to a spine failing at 100 us.
-func failing(stack, spine, reroute string) string {
+// withFailing is twoWays with the link from leaf1 to a spine failing at 100 us.
+func withFailing(stack, spine, reroute string) string {
 	link := fmt.Sprintf("  links: [{between: [leaf1, %s], down_at: 100us}]\nstack: %s\n%s", spine, stack, reroute)
 	return fmt.Sprintf(twoWays, link)
 }
 
-// TestReroute: a flow whose link fails ends in RETRY_EXC_ERR with static routes.
-// With reroute it completes over the other spine: what the dead link loses, it
+// TestReroute: a flow whose link fails ends in RETRY_EXC_ERR if nobody notices. Else
+// it completes over the other spine: what the dead link loses, it
 // loses before the new tables and what waited at its port then; nothing else is
 // lost, and the flow is counted once for each way that changed, at the instant of
 // the first packet after the change. All of it however the network is cut.
@@ -48,25 +48,26 @@ func TestReroute(t *testing.T) {
 	for _, stack := range []string{"rocev2", "infiniband"} {
 		t.Run(stack, func(t *testing.T) {
 			whole := simulate(t, parse(t, fmt.Sprintf(twoWays, "stack: "+stack)), 0, 1)
-			spine := spineOf(whole, "leaf1")
+			spine := spineMost(whole, "leaf1")
 			ways := int64(1)
-			if spineOf(whole, "leaf2") == spine {
+			if spineMost(whole, "leaf2") == spine {
 				ways = 2 // acknowledgements came back by the same one
 			}
-			static := simulate(t, parse(t, failing(stack, spine, "")), 0, 1)
+			static := simulate(t, parse(t, withFailing(stack, spine, "failover: {detect: never}")), 0, 1)
 			if static.Flows[0].Status != "RETRY_EXC_ERR" || len(ofQuestion(static, record.Rerouted)) != 0 {
 				t.Errorf("static routes: %s, rerouted %v", static.Flows[0].Status, ofQuestion(static, record.Rerouted))
 			}
-			v := parse(t, failing(stack, spine, "reroute: 400us"))
+			v := parse(t, withFailing(stack, spine, "failover: {detect: 400us, converge: 0s}"))
 			r := simulate(t, v, 1, 1)
 			if r.Flows[0].Status != "success" {
 				t.Fatalf("rerouted: %s", r.Flows[0].Status)
 			}
 			const change = 500 * units.Microsecond
+			changed := map[string]record.Mechanism{"rocev2": record.ECMPChange, "infiniband": record.LFTChange}[stack]
 			count := int64(0)
 			for _, e := range ofQuestion(r, record.Rerouted) {
 				count += e.Count
-				if e.Mechanism != record.NewRoute || e.First < change || e.Actor == "" {
+				if e.Mechanism != changed || e.First < change || e.Actor == "" {
 					t.Errorf("rerouted: %+v", e)
 				}
 			}
@@ -94,7 +95,7 @@ func checkLost(t *testing.T, r *record.Run, change units.Time) {
 				continue
 			}
 			lost += d.Count
-			if d.Cause != record.DropLinkDown || d.Last > change+100*units.Microsecond {
+			if d.Cause != record.DropLinkDown && d.Cause != record.DropPortDown || d.Last > change+100*units.Microsecond {
 				t.Errorf("%s:%d lost %d frames, the last at %v: %s", r.Ports[i].Node, r.Ports[i].Port, d.Count, d.Last, d.Cause)
 			}
 		}
@@ -113,21 +114,55 @@ func ofQuestion(r *record.Run, q record.Question) (out []record.Entry) {
 	return out
 }
 
-// TestSweepTime: with reroute: sweep the tables come after the subnet manager's
+// TestSweepTime: on InfiniBand the tables come after the subnet manager's
 // time, worked out by hand: 1 ms of detection; 5 nodes less none: NodeInfo 1 + the
 // linked ports of the switches, 2 + 3 + 1 + 2 with the link gone, 6 descriptions, 4
 // SwitchInfo, PortInfo 4 + 4 + 3 + 3 and 2 of hosts, in windows of 4 of 50 us; 10 ns
 // for each entry of the tables; a packet per block that changes.
 func TestSweepTime(t *testing.T) {
-	v := parse(t, failing("infiniband", "spine1", "reroute: sweep"))
-	if len(v.Reroutes) != 1 {
-		t.Fatalf("%d changes of tables, want 1", len(v.Reroutes))
-	}
+	v := parse(t, withFailing("infiniband", "spine1", ""))
 	smps := 1 + 2 + 3 + 1 + 2 + 6 + 4 + 4 + 4 + 3 + 3 + 2
 	const entries = 4 * (6 + 1) // LIDs 0 to 6 at four switches
 	window := func(n int) units.Time { return units.Time((n+3)/4) * 50 * units.Microsecond }
 	least := 100*units.Microsecond + units.Millisecond + window(smps) + entries*10*units.Nanosecond
-	if got := v.Reroutes[0].At - least; got != window(1) {
+	f := v.Failures[0]
+	if got := f.ReroutedPS - least; got != window(1) {
 		t.Errorf("tables change %v after all but their programming, want one window of %v", got, window(1))
+	}
+	sum := units.Time(0)
+	for _, p := range f.Phases {
+		sum += p.PS
+	}
+	if f.NoticedPS != 1100*units.Microsecond || f.DownPS+sum != f.ReroutedPS || len(f.Phases) != 4 {
+		t.Errorf("phases do not add up: %+v", f)
+	}
+	for i := range v.Tables {
+		if v.Tables[i].At != f.ReroutedPS {
+			t.Errorf("%s has its table at %v, want %v", v.Graph.Nodes[v.Tables[i].Node].Name, v.Tables[i].At, f.ReroutedPS)
+		}
+	}
+	if len(v.Tables) == 0 {
+		t.Error("no switch has a new table")
+	}
+}
+
+// A second failure while the subnet manager sweeps waits for it; one that its sweep
+// has found already brings no other.
+func TestSecondSweep(t *testing.T) {
+	two := func(second string) []record.Failure {
+		return parse(t, fmt.Sprintf(`
+stack: infiniband
+topology:
+  leaf_spine: {leaves: 2, spines: 3, hosts_per_leaf: 1, link: 100Gbps}
+  links: [{between: [leaf1, spine1], down_at: 100us}, {between: [leaf1, spine2], down_at: %s}]
+workload: [flow: {from: h0, to: h1, size: 1MB}]
+`, second)).Failures
+	}
+	if f := two("500us"); f[1].ReroutedPS != f[0].ReroutedPS || f[1].NoticedPS != f[0].NoticedPS {
+		t.Errorf("found by the first sweep, but rerouted at %v and %v", f[0].ReroutedPS, f[1].ReroutedPS)
+	}
+	f := two("1101us") // a microsecond after the sweep began; its trap is handled behind it
+	if known := 2101 * units.Microsecond; f[1].NoticedPS != known || f[1].ReroutedPS <= f[0].ReroutedPS {
+		t.Errorf("second failure: %+v", f[1])
 	}
 }

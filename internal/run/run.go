@@ -382,6 +382,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	r.recordFlows(out)
 	out.Pauses = r.pauses()
 	out.Series = r.sampler.series(end)
+	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
 	for _, place := range r.Place {
 		n := r.Nets[place.Part]
 		if counters, ok := n.Counters(place.Index); ok {
@@ -400,6 +401,10 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			out.Ledger = append(out.Ledger, h.Ledger()...)
 		}
 	}
+	for _, n := range r.Nets {
+		out.Ledger = append(out.Ledger, n.Moved(moved)...)
+	}
+	r.recordFailures(out, moved)
 	r.recordPaths(out)
 	out.Data = r.checkData()
 	return out

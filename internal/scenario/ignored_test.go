@@ -87,8 +87,16 @@ func TestIdleAndEndless(t *testing.T) {
 			"crosses 3 switches: nothing arrives; give at least 4", []string{"nic.ttl=4"}},
 		{"no switch", "topology: {hosts: [h0, h1], links: [{between: [h0, h1], rate: 100Gbps}]}\n" + oneFlow, nil,
 			"no switch joins the hosts, so nothing marks", []string{"dcqcn=none"}},
-		{"link that fails", leafSpines + oneFlow, nil,
-			"the link leaf1 to spine1 fails at 10us and routes do not change", []string{"topology.links=[]"}},
+		{"link that fails unnoticed", leafSpines + oneFlow, []string{"failover.detect=never"},
+			"the link leaf1 to spine1 fails at 10us and nobody notices (failover.detect: never)", []string{"failover.detect=1ms"}},
+		{"link of a host that fails", starOf2 + oneFlow, []string{"topology.links=[{between: [h1, sw], down_at: 1ms}]"},
+			"the link h1 to sw fails at 1ms: no other leads to that port of a host", []string{"topology.links=[]"}},
+		{"no path left", leafSpines + oneFlow, []string{"topology.links=[{between: [leaf1, spine1], down_at: 1ms}, {between: [leaf2, spine2], down_at: 1ms}]"},
+			"the links that fail leave no path from h0 to h1", []string{"topology.links=[{between: [leaf1, spine1], down_at: 1ms}, {between: [leaf2, spine2], down_at: 1ms, up_at: 2ms}]"}},
+		{"pinned path over a link that fails", leafSpines + "workload: [flow: {from: h0, to: h1, size: 1MB, path: [h0, leaf1, spine1, leaf2, h1]}]\n", nil,
+			"the path of h0 to h1 is given and takes the link leaf1 to spine1, which fails at 10us", []string{"topology.links=[]"}},
+		{"failover without failures", starOf2 + oneFlow, []string{"failover.detect=2ms"},
+			"failover has no effect: no link has a down_at", []string{"topology.links=[{between: [h1, sw], down_at: 1ms}]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if n := warned(t, c.text, c.set, c.want); n != 1 {
@@ -170,7 +178,7 @@ func TestNS3LinkDownWarns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "the link h0 to s3 fails at 2.000001s and routes do not change") {
+	if len(v.Warnings) == 0 || !strings.HasPrefix(v.Warnings[0], "the link h0 to s3 fails at 2.000001s: no other leads to that port of a host") {
 		t.Errorf("warnings %q", v.Warnings)
 	}
 }

@@ -205,8 +205,8 @@ func nameOf(file string) string {
 
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
-	return []string{"name", "description", "seed", "stack", "topology", "routing", "reroute", "switch", "switches", "nic", "host", "hosts",
-		"mtu", "packet_payload", "vlan", "dcqcn", "infiniband", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
+	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
+		"mtu", "packet_payload", "vlan", "dcqcn", "infiniband", "failover", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -226,6 +226,7 @@ func (r *resolver) resolve(root *node) {
 		return
 	}
 	r.readInfiniBand(o)
+	r.readFailover(o)
 	if r.d.err != nil {
 		return
 	}
@@ -239,6 +240,7 @@ func (r *resolver) resolve(root *node) {
 	r.checkPairs(o)
 	r.resolveDevices()
 	r.notes(o)
+	r.resolveFailover(o.at("topology"))
 	r.checkCarried(o)
 	r.warnings()
 }
@@ -268,7 +270,6 @@ func (r *resolver) readHeader(o object) {
 	}
 	routing := "ecmp"
 	o.word("routing", &routing, "ecmp")
-	r.readReroute(o)
 	r.mtu = 4096
 	readMTU(o, &r.mtu)
 	readPayload(o, &r.mtu)

@@ -146,7 +146,7 @@ func (r *resolver) warnings() {
 		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
 	}
 	r.warnLoss()
-	r.warnDown("; reroute: 10ms withdraws it")
+	r.warnDown()
 	r.warnTTL()
 	r.warnEndless()
 	r.warnFirstPorts()
@@ -271,21 +271,6 @@ func (r *resolver) anyMarking() bool {
 		}
 	}
 	return false
-}
-
-// warnDown says what a link that fails does to the flows that cross it, and what
-// could be done about it.
-func (r *resolver) warnDown(advice string) {
-	if len(r.v.Reroutes) > 0 {
-		return
-	}
-	g := r.v.Graph
-	for i := range g.Links {
-		if k := &g.Links[i]; k.DownAt != units.Never {
-			r.warn("down", "the link %s to %s fails at %v and routes do not change: every packet whose route or ECMP hash takes it is lost from then on, even where another path is left%s",
-				g.Nodes[k.A].Name, g.Nodes[k.B].Name, k.DownAt, advice)
-		}
-	}
 }
 
 // warnTTL looks for packets that expire on their way: each switch takes one off

@@ -311,7 +311,7 @@ func (r *resolver) ns3Warnings(c *ns3Config) {
 			r.warn("loss", "links lose packets and these transports have no timeout: a flow that loses its last packet or ACK never completes")
 		}
 	}
-	r.warnDown("")
+	r.warnDown()
 	for _, k := range []struct{ key, usual string }{{"USE_DYNAMIC_PFC_THRESHOLD", "1"}, {"PAUSE_TIME", "5"}} {
 		if w := c.word(k.key, k.usual); w.text != k.usual {
 			r.warn(k.key, "%s %s has no effect, as in the ns-3 RDMA simulators: the result is that of %s", k.key, w.text, k.usual)

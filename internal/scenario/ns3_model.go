@@ -30,6 +30,7 @@ func (r *resolver) ns3Routes(topo ns3Word) {
 		return
 	}
 	r.v.Routes = routes
+	r.resolveFailover(topo.pos) // at once: those simulators compute all routes anew as a link goes down
 }
 
 // ns3DCQCN fills the reaction point from the config file. RP_TIMER and

@@ -28,8 +28,8 @@ type resolver struct {
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
 
+	failover      failoverSettings
 	ib            infinibandSettings
-	reroute       rerouteSettings
 	latencySource string // of InfiniBand switches that give no latency
 
 	bareHosts []int // hosts of several ports that the workload names without a port

@@ -145,6 +145,7 @@ func describe(s *shape) {
 	r.readDevices(o)
 	r.readDCQCN(nil)
 	r.readInfiniBand(o)
+	r.readFailover(o)
 	r.readTriggerList(o)
 	for _, kind := range patterns() {
 		entry := &node{kind: mappingNode, fields: []field{{key: kind, value: &node{}}}}

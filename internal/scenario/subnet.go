@@ -16,6 +16,7 @@ type subnetSettings struct {
 	engine string
 	roots  []*node // names of switches
 	sls    int     // how many service levels paths may be spread over
+	tables *subnet.Tables
 }
 
 // readSubnet reads them.
@@ -39,7 +40,6 @@ func (r *resolver) route(o object) {
 		if r.routeSubnet(o) {
 			return
 		}
-		r.reroute = rerouteSettings{after: units.Never} // it is another stack's
 	}
 	routes, err := topology.ComputeRoutes(r.v.Graph)
 	if err != nil {
@@ -47,7 +47,6 @@ func (r *resolver) route(o object) {
 		return
 	}
 	r.v.Routes = routes
-	r.withdraw(o, nil)
 }
 
 // routeSubnet fills the forwarding tables as a subnet manager does: one port per
@@ -63,6 +62,7 @@ func (r *resolver) routeSubnet(o object) bool {
 		r.d.fail(at, "%v", err)
 		return true
 	}
+	r.ib.subnet.tables = tables
 	if r.v.Routes, err = tables.Routes(0); err != nil {
 		r.d.fail(at, "%v", err)
 		return true
@@ -73,7 +73,6 @@ func (r *resolver) routeSubnet(o object) bool {
 	for sl := range tables.Layers {
 		r.warnLoop(tables, tables.CreditLoops(uint8(sl)))
 	}
-	r.withdraw(o, tables)
 	return true
 }
 
@@ -100,8 +99,8 @@ func (r *resolver) assignSLs(tables *subnet.Tables) {
 			return
 		}
 	}
-	if len(r.v.Reroutes) > 0 || r.reroute.after != units.Never || r.reroute.sweep {
-		s.obj.fail("sls", "connections keep their service level, and after a reroute it may close a loop; leave out reroute, or give infiniband.routing: updn in place of sls")
+	if r.anyDown() && r.failover.Detect != units.Never && r.failover.Converge != units.Never {
+		s.obj.fail("sls", "connections keep their service level, and once a failed link is rerouted it may close a loop; give failover.detect: never, or infiniband.routing: updn in place of sls")
 		return
 	}
 	if err := tables.AssignSLs(s.subnet.sls); err != nil {

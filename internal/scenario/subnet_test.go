@@ -60,7 +60,7 @@ func TestSubnetErrors(t *testing.T) {
 		{ibRing + "infiniband: {sls: 9}\n", `s.yaml:16:19: infiniband.sls: "9" is not a whole number from 1 to 8`},
 		{ibRing + "infiniband: {sls: 2, vls: 1}\n", "s.yaml:16:19: infiniband.sls: the tables need service levels 0 to 1, and 0 and 1 share VL 0"},
 		{strings.Replace(ibRing, "size: 1MB", "size: 1MB, class: 1", 1) + "infiniband: {sls: 2}\n", "s.yaml:16:19: infiniband.sls: the workload gives service level 1 itself"},
-		{ibRing + "infiniband: {sls: 2}\nreroute: 1ms\n", "s.yaml:16:19: infiniband.sls: connections keep their service level"},
+		{strings.Replace(ibRing, "[s0, s1], rate: 100Gbps", "[s0, s1], rate: 100Gbps, down_at: 1ms", 1) + "infiniband: {sls: 2}\n", "s.yaml:16:19: infiniband.sls: connections keep their service level"},
 		{wide, "s.yaml:2:12: switch sw has 300 ports; an InfiniBand switch has at most 254"},
 	} {
 		if _, err := Parse("s.yaml", []byte(tt.text), nil, nil); err == nil || !strings.HasPrefix(err.Error(), tt.want) {

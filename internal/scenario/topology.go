@@ -14,7 +14,7 @@ const defaultLength = 5 * units.Metre
 
 // linkKeys are the keys of one link or one tier of links.
 func linkKeys() []string {
-	return []string{"rate", "length", "delay", "loss", "ber", "drop_every", "down_at"}
+	return []string{"rate", "length", "delay", "loss", "ber", "drop_every", "down_at", "up_at"}
 }
 
 // generators are the shapes a topology can be made of.
@@ -228,6 +228,9 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 	if o.time("down_at", &spec.DownAt) && spec.DownAt == 0 {
 		o.fail("down_at", "0 would be a link that never was; leave the link out, or give a later time")
 	}
+	if o.time("up_at", &spec.UpAt) && (!o.has("down_at") || spec.UpAt <= spec.DownAt) {
+		o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", spec.UpAt)
+	}
 	return spec
 }
 
@@ -399,6 +402,9 @@ func (r *resolver) changeLink(l object, k *topology.Link) {
 		k.Delay = spec.Length.Delay()
 	}
 	if spec.DownAt > 0 {
-		k.DownAt = spec.DownAt
+		k.DownAt, k.UpAt = spec.DownAt, units.Never
+	}
+	if spec.UpAt > 0 {
+		k.UpAt = spec.UpAt
 	}
 }

@@ -25,13 +25,18 @@ type Valid struct {
 	MeasureTo         units.Time
 	Graph             *topology.Graph
 	Routes            *topology.Routes
-	Reroutes          []Reroute // what replaces Routes during the run, the earliest first
-	Wire              wire.Profile
-	Switches          []fabric.SwitchParams   // by node index; zero for hosts
-	NICs              []NIC                   // by node index; zero for switches
-	Transports        []rdma.Config           // referred to by NIC.Transport; usually one
-	DCQCN             *congestion.DCQCNParams // nil: no congestion control
-	Plan              *workload.Plan
+	// Tables replace Routes switch by switch as links fail, by time, then node. With
+	// Resilient, flows whose port is left in a group stay on it.
+	Tables     []topology.Tables
+	Resilient  bool
+	Failover   topology.Failover // when the ends of a failed link notice it; not on InfiniBand
+	Failures   []record.Failure  // the links that fail, and when that is noticed and rerouted
+	Wire       wire.Profile
+	Switches   []fabric.SwitchParams   // by node index; zero for hosts
+	NICs       []NIC                   // by node index; zero for switches
+	Transports []rdma.Config           // referred to by NIC.Transport; usually one
+	DCQCN      *congestion.DCQCNParams // nil: no congestion control
+	Plan       *workload.Plan
 	// Windows is the send window of each connection of Plan, for transports that
 	// have one relative to the path's bandwidth-delay product; nil: as Transports
 	// say.
@@ -39,12 +44,6 @@ type Valid struct {
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
-}
-
-// Reroute is a set of forwarding tables that all switches have from an instant on.
-type Reroute struct {
-	At     units.Time
-	Routes *topology.Routes
 }
 
 // Register says when an application registers the memory of its messages.

@@ -109,14 +109,32 @@ const lidsPerBlock = 64
 // Recover returns how long it takes until all switches that the manager still
 // reaches have the new tables.
 func (t *Tables) Recover(now *Tables, timing Timing) Recovery {
-	window := max(timing.Outstanding, 1)
-	rounds := func(smps int) units.Time { return units.Time((smps+window-1)/window) * timing.SMP }
 	r := Recovery{Detect: timing.Detect, SweepSMPs: now.Fabric.sweepSMPs()}
-	entries, last := 0, -1
+	entries := 0
+	for _, n := range now.Fabric.discover(now.Fabric.Manager()) {
+		entries += len(now.LFT[n])
+	}
+	for _, blocks := range t.changedBlocks(now) {
+		r.Blocks += blocks
+	}
+	r.Sweep, r.Program = timing.rounds(r.SweepSMPs), timing.rounds(r.Blocks)
+	r.Compute = units.Time(entries) * timing.Compute
+	return r
+}
+
+// rounds is the time of so many packets, a window of them at once.
+func (t Timing) rounds(smps int) units.Time {
+	window := max(t.Outstanding, 1)
+	return units.Time((smps+window-1)/window) * t.SMP
+}
+
+// changedBlocks counts, by node, the blocks of its table that the manager writes
+// anew: of the switches that it reaches.
+func (t *Tables) changedBlocks(now *Tables) []int {
+	out, last := make([]int, len(now.LFT)), -1
 	reached := make([]bool, len(now.LFT))
 	for _, n := range now.Fabric.discover(now.Fabric.Manager()) {
 		reached[n] = true
-		entries += len(now.LFT[n])
 	}
 	top := len(now.Owner)/lidsPerBlock + 1
 	for _, c := range t.Changes(now) {
@@ -125,12 +143,61 @@ func (t *Tables) Recover(now *Tables, timing Timing) Recovery {
 		}
 		if block := c.Node*top + int(c.LID)/lidsPerBlock; block != last {
 			last = block
-			r.Blocks++
+			out[c.Node]++
 		}
 	}
-	r.Sweep, r.Program = rounds(r.SweepSMPs), rounds(r.Blocks)
-	r.Compute = units.Time(entries) * timing.Compute
-	return r
+	return out
+}
+
+// Failure is a link that fails at an instant.
+type Failure struct {
+	Link int
+	At   units.Time
+}
+
+// Sweep is what the manager does about failures that it has learned of.
+type Sweep struct {
+	Noticed, Start units.Time // of the failure behind it; later where the manager was still busy
+	Recovery
+	Dead   []bool // links that it finds dead
+	Tables *Tables
+	Have   []units.Time // by node: when a switch has its new table; 0: it keeps the old one
+}
+
+// End is when the last switch has its new table.
+func (s *Sweep) End() units.Time { return s.Start + s.Recovery.Sweep + s.Compute + s.Program }
+
+// Sweeps lists what the manager does about failures, given in order of time. It
+// learns of each after the detection time, and handles one after the other; a sweep
+// finds all links dead that have failed by its start, and later traps of those bring
+// nothing new. Switches are written in node order, block by block.
+func (t *Tables) Sweeps(failures []Failure, opt Options, timing Timing) ([]Sweep, error) {
+	var out []Sweep
+	free := units.Time(0)
+	for i, f := range failures {
+		if n := len(out); n > 0 && out[n-1].Dead[f.Link] {
+			continue
+		}
+		s := Sweep{Noticed: f.At + timing.Detect, Dead: make([]bool, len(t.Fabric.Links)), Have: make([]units.Time, len(t.Fabric.Nodes))}
+		s.Start = max(s.Noticed, free)
+		for j, other := range failures {
+			s.Dead[other.Link] = s.Dead[other.Link] || j <= i || other.At <= s.Start
+		}
+		now, err := t.Reroute(s.Dead, opt)
+		if err != nil {
+			return nil, err
+		}
+		s.Tables, s.Recovery = now, t.Recover(now, timing)
+		written := 0
+		for node, blocks := range t.changedBlocks(now) {
+			if written += blocks; blocks > 0 {
+				s.Have[node] = s.Start + s.Recovery.Sweep + s.Compute + timing.rounds(written)
+			}
+		}
+		free, t = s.End(), now
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 // sweepSMPs counts the packets of a heavy sweep over the nodes that the manager

@@ -28,6 +28,7 @@ type LinkSpec struct {
 	BER       float64      // bit error rate, 0 to 1, each direction
 	DropEvery int          // drop each n-th data packet; 0 never
 	DownAt    units.Time   // instant the link fails; 0 or units.Never: it stays up
+	UpAt      units.Time   // instant it works again, after DownAt; 0 or units.Never: it does not
 }
 
 // AddHost adds a host and returns its node index.
@@ -126,14 +127,19 @@ func (s LinkSpec) link() (Link, error) {
 		return fail("drop_every %d must be at least 0 (0: never)", s.DropEvery)
 	case s.DownAt < 0:
 		return fail("down_at %s must not be negative", s.DownAt)
+	case s.UpAt != 0 && s.UpAt != units.Never && (s.DownAt == 0 || s.UpAt <= s.DownAt):
+		return fail("up_at %s must be later than down_at", s.UpAt)
 	}
 	l := Link{Rate: s.Rate, Delay: s.Delay, Length: s.Length, Loss: s.Loss, BER: s.BER,
-		DropEvery: s.DropEvery, DownAt: s.DownAt}
+		DropEvery: s.DropEvery, DownAt: s.DownAt, UpAt: s.UpAt}
 	if l.Delay == 0 {
 		l.Delay = s.Length.Delay()
 	}
 	if l.DownAt == 0 {
 		l.DownAt = units.Never
+	}
+	if l.UpAt == 0 {
+		l.UpAt = units.Never
 	}
 	return l, nil
 }

@@ -48,6 +48,7 @@ type Link struct {
 	BER          float64      // bit error rate, each direction
 	DropEvery    int          // drop each n-th data packet, 0 never
 	DownAt       units.Time   // Never when the link stays up
+	UpAt         units.Time   // when it works again; Never: it does not
 }
 
 // Graph is a whole network. Endpoints are host ports, numbered in (node, port)

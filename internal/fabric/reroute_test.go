@@ -1,0 +1,74 @@
+package fabric
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/rng"
+)
+
+// A group loses a port. Resilient hashing moves the flows of that port and no
+// other, evenly to those that are left. Hash-threshold moves 1/N of the flows and
+// ((k-1)(k-2) + (N-k)(N-k-1)) / (2N(N-1)) besides, by the regions of RFC 2992,
+// section 3.1, which has 1/2 at the ends and less in the middle.
+func TestGroupThatShrinks(t *testing.T) {
+	const flows, n, salt = 200000, 8, 12345
+	all := []uint16{0, 1, 2, 3, 4, 5, 6, 7}
+	for k := 1; k <= n; k++ {
+		left := slices.Delete(slices.Clone(all), k-1, k)
+		for _, resilient := range []bool{true, false} {
+			before := choice{all}
+			after := before.next(left, resilient)
+			moved, taken := 0, [n]int{}
+			for i := range uint64(flows) {
+				hash := uint32(rng.Mix64(i, 7))
+				a, b := before.port(hash, salt), after.port(hash, salt)
+				if a != b {
+					moved++
+					taken[b]++
+				}
+				if b == k-1 || resilient && a != k-1 && a != b {
+					t.Fatalf("port %d gone, resilient %v: a flow goes from %d to %d", k-1, resilient, a, b)
+				}
+			}
+			want := 1.0 / n
+			if !resilient {
+				want += float64((k-1)*(k-2)+(n-k)*(n-k-1)) / (2 * n * (n - 1))
+			}
+			got := float64(moved) / flows
+			if sd := math.Sqrt(want * (1 - want) / flows); math.Abs(got-want) > 4*sd {
+				t.Errorf("port %d gone, resilient %v: %.4f of the flows move, want %.4f", k-1, resilient, got, want)
+			}
+			for p, c := range taken {
+				mean := float64(moved) / (n - 1)
+				if resilient && p != k-1 && math.Abs(float64(c)-mean) > 4*math.Sqrt(mean) {
+					t.Errorf("port %d gone: port %d takes over %d flows, want %.0f", k-1, p, c, mean)
+				}
+			}
+		}
+	}
+}
+
+// Flows stay where they are through several failures, come back with a link that
+// works again, and have no port while the list is empty.
+func TestGroupThatShrinksTwice(t *testing.T) {
+	all := []uint16{3, 4, 5}
+	first := choice{all}
+	twice := first.next([]uint16{3, 5}, true).next([]uint16{5}, true)
+	none := twice.next(nil, true)
+	back := none.next([]uint16{3, 5}, true)
+	for i := range uint64(1000) {
+		hash := uint32(rng.Mix64(i, 1))
+		switch {
+		case twice.port(hash, 9) != 5:
+			t.Fatalf("port %d", twice.port(hash, 9))
+		case none.port(hash, 9) != noPort:
+			t.Fatalf("port %d of none", none.port(hash, 9))
+		case back.port(hash, 9) != (choice{{3, 5}}).port(hash, 9):
+			t.Fatalf("port %d once links are back", back.port(hash, 9))
+		case back.next(all, true).port(hash, 9) != first.port(hash, 9):
+			t.Fatal("not as at the start once all links are back")
+		}
+	}
+}

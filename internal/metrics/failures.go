@@ -1,0 +1,78 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// Rerouting is the mechanism of the report that stands in the ledger under the
+// names of what changed.
+const Rerouting record.Mechanism = "rerouting"
+
+// FailureSteps says how long after a failure it was noticed and rerouted, and what
+// that time was made of: "noticed after 1 ms, rerouted after 11 ms (1 ms
+// detection, 10 ms convergence)".
+func FailureSteps(f *record.Failure) string {
+	if f.NoticedPS < 0 {
+		return "not noticed before the run ended"
+	}
+	said := "noticed after " + FormatTime(f.NoticedPS-f.DownPS)
+	if f.ReroutedPS < 0 {
+		return said + ", not rerouted everywhere before the run ended"
+	}
+	var parts []string
+	for _, p := range f.Phases {
+		parts = append(parts, FormatTime(p.PS)+" "+p.Name)
+	}
+	return fmt.Sprintf("%s, rerouted after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
+}
+
+// sayFailure tells of a failure, in words that follow a semicolon.
+func (x *index) sayFailure(f *record.Failure) string {
+	return fmt.Sprintf("the link %s failed at %s, %s", f.Link, FormatTime(f.DownPS-x.r.FirstPost()), FailureSteps(f))
+}
+
+// failureOn is the first link that failed on the way of a queue pair's packets, as
+// it was at the start; nil: none did.
+func (x *index) failureOn(q *record.QP) *record.Failure {
+	for i := range x.r.Failures {
+		f := &x.r.Failures[i]
+		for _, h := range q.Limits.Path {
+			if f.Link == h.Port+" - "+h.Peer || f.Link == h.Peer+" - "+h.Port {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// whyNotRerouted says why no flow changed its path.
+func whyNotRerouted(r *record.Run) string {
+	if len(r.Failures) == 0 {
+		return "no flow changed its path"
+	}
+	f := &r.Failures[0]
+	said := fmt.Sprintf("%s failed, %s", f.Link, FailureSteps(f))
+	if f.NoticedPS < 0 {
+		return said
+	}
+	if f.Switches == 0 {
+		return said + "; no table of a switch had to change for it"
+	}
+	return fmt.Sprintf("%s; %s changed, but no packet met another path there", said, plural(int64(f.Switches), "switch table"))
+}
+
+// failurePlaces are the links that failed; the acts are the tables that changed.
+func (x *index) failurePlaces() (out []Place) {
+	for i := range x.r.Failures {
+		f := &x.r.Failures[i]
+		p := Place{Where: f.Link, Count: int64(f.Switches), Unit: InTime, reason: func() string { return FailureSteps(f) }}
+		if f.NoticedPS >= 0 {
+			p.FirstPS = f.NoticedPS
+		}
+		out = append(out, p)
+	}
+	return out
+}

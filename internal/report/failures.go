@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// listedFailures is how many failed links a report lists unless it is verbose.
+const listedFailures = 8
+
+// failures writes a row per link that failed.
+func (t *text) failures() {
+	all := t.r.Failures
+	if len(all) == 0 {
+		return
+	}
+	t.section()
+	tab := &table{columns: []column{
+		{title: "Link that failed"}, {title: "When", right: true}, {title: "Noticed", right: true}, {title: "Rerouted", right: true},
+		{title: "Works again", right: true, drop: 2}, {title: "Tables", right: true, drop: 1}, {title: "Lost on it", right: true},
+	}}
+	for i := range all {
+		if i == listedFailures && !t.opt.Verbose {
+			break
+		}
+		f := &all[i]
+		back := units.Time(-1)
+		if f.UpPS > 0 {
+			back = f.UpPS
+		}
+		tab.add(f.Link, t.at(f.DownPS), t.when(f.NoticedPS), t.when(f.ReroutedPS), t.when(back),
+			metrics.FormatCount(int64(f.Switches)), fmt.Sprintf("%s frames", metrics.FormatCount(f.LostFrames)))
+	}
+	t.table(tab)
+	if n := len(all) - listedFailures; n > 0 && !t.opt.Verbose {
+		t.prose(fmt.Sprintf("and %d more", n), plain)
+	}
+	t.prose(fmt.Sprintf("%s: %s", all[0].Link, metrics.FailureSteps(&all[0])), plain)
+	t.prose(fmt.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)", metrics.FormatCount(int64(t.r.FlowsMoved))), plain)
+}
+
+// when is a time, or - for one that did not come.
+func (t *text) when(at units.Time) string {
+	if at < 0 {
+		return "-"
+	}
+	return t.at(at)
+}

@@ -1,0 +1,147 @@
+package run_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// One sender alone at the line's rate, over two spines. The frame of a full packet
+// is 4096 + 62 bytes and takes 20 more on the wire: 334.24 ns at 100 Gb/s (the first
+// of a WRITE is 16 longer).
+const failing = `
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}
+  links: [{between: [%s], down_at: 100us}]
+failover: {detect: %s, converge: %s}
+stack: rocev2-pfc-only
+nic: {recovery: %s}
+workload: [flow: {from: h0, to: h1, size: 20MB}]
+`
+
+// failed runs it and returns the result, with the frames dropped by cause.
+func failed(t *testing.T, link, detect, converge, recovery string) (*record.Run, map[string]int64) {
+	t.Helper()
+	r := runText(t, fmt.Sprintf(failing, link, detect, converge, recovery))
+	lost := map[string]int64{}
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			lost[d.Cause] += d.Count
+		}
+	}
+	return r, lost
+}
+
+// spineOf is the spine that the flow takes.
+func spineOf(t *testing.T) string {
+	r, _ := failed(t, "leaf1, spine1", "never", "never", "go-back-n")
+	for i := range r.Ports {
+		if p := &r.Ports[i]; p.Node == "leaf1" && p.Class == 3 && p.TxPackets > 1000 {
+			return record.NodeOf(p.Peer)
+		}
+	}
+	t.Fatal("no data left leaf1")
+	return ""
+}
+
+// What is lost on a link that fails is what the sender puts onto it until that is
+// noticed: the rate times the detection time where the end of the link that sends
+// has another way, and the convergence time more where it has none and those before
+// it must learn. To the packet at each end of the interval.
+func TestLostUntilNoticed(t *testing.T) {
+	const frame = 334.24 // ns
+	spine := spineOf(t)
+	for _, c := range []struct {
+		link             string
+		detect, converge int // microseconds
+		down, noRoute    float64
+	}{
+		{"leaf1, " + spine, 50, 1000, 50e3 / frame, 0},
+		{"leaf1, " + spine, 200, 1000, 200e3 / frame, 0},
+		{spine + ", leaf2", 50, 100, 50e3 / frame, 100e3 / frame},
+		{spine + ", leaf2", 100, 300, 100e3 / frame, 300e3 / frame},
+	} {
+		for _, recovery := range []string{"go-back-n", "selective-repeat"} {
+			r, lost := failed(t, c.link, fmt.Sprintf("%dus", c.detect), fmt.Sprintf("%dus", c.converge), recovery)
+			if f := &r.Flows[0]; f.Status != "success" {
+				t.Errorf("%s, %s: %s", c.link, recovery, f.Status)
+			}
+			down, noRoute := c.down, c.noRoute
+			if recovery == "selective-repeat" {
+				down = min(down, 512)
+				noRoute = min(noRoute, 512-down)
+			}
+			if got := float64(lost[record.DropLinkDown]); math.Abs(got-down) > 1.5 {
+				t.Errorf("%s, %s, detection %d us: %v frames lost on the link, want %.1f", c.link, recovery, c.detect, got, down)
+			}
+			if got := float64(lost[record.DropNoRoute]); math.Abs(got-noRoute) > 1.5 {
+				t.Errorf("%s, %s, convergence %d us: %v frames without a route, want %.1f", c.link, recovery, c.converge, got, noRoute)
+			}
+			if f := r.Failures[0]; f.LostFrames != lost[record.DropLinkDown] || f.NoticedPS-f.DownPS != units.Time(c.detect)*units.Microsecond {
+				t.Errorf("%s: recorded as %+v", c.link, f)
+			}
+		}
+	}
+}
+
+// A failure costs go-back-N all that was sent since, and the way of a packet and of
+// its NAK besides; selective repeat sends again what was lost and no more, and waits
+// for nothing, unless the failure lasts longer than its bitmap: then no packet is left
+// to be sent that could show the gap, and the timer must, after 4.096 us * 2^14.
+func TestOutageOfCompletion(t *testing.T) {
+	spine := spineOf(t)
+	for _, recovery := range []string{"go-back-n", "selective-repeat"} {
+		base := runText(t, `
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}}
+stack: rocev2-pfc-only
+nic: {recovery: `+recovery+`}
+workload: [flow: {from: h0, to: h1, size: 20MB}]
+`)
+		for _, detect := range []int{100, 400} {
+			r, lost := failed(t, "leaf1, "+spine, fmt.Sprintf("%dus", detect), "1ms", recovery)
+			longer := r.Flows[0].CompletionPS - base.Flows[0].CompletionPS
+			want := units.Time(lost[record.DropLinkDown]) * 334240
+			room := 2 * units.Time(334240)
+			if recovery == "go-back-n" { // the round trip of the first packet that arrives, and its NAK
+				want += base.QPs[0].Limits.BaseRTTPS
+			}
+			if recovery == "selective-repeat" && detect == 400 {
+				want, room = units.Time(4096<<14)*units.Nanosecond, units.Millisecond
+			}
+			if d := longer - want; d < -room || d > room {
+				t.Errorf("%s, detection %d us: completion %v later, want %v", recovery, detect, longer, want)
+			}
+		}
+	}
+}
+
+// With one of n uplinks gone, the others carry all there is: (n-1)/n of before.
+func TestRemainingUplinks(t *testing.T) {
+	var flows strings.Builder
+	for h := range 16 {
+		fmt.Fprintf(&flows, "  - flow: {from: h%d, to: h%d, size: 1GB, qps: 8}\n", h, h+16)
+	}
+	r := runText(t, `
+topology:
+  leaf_spine: {leaves: 2, spines: 4, hosts_per_leaf: 16, link: 100Gbps}
+  links: [{between: [leaf1, spine2], down_at: 20us}]
+failover: {detect: 10us, converge: 10us}
+stack: rocev2-pfc-only
+measure: {from: 300us, to: 500us}
+stop: 500us
+workload:
+`+flows.String())
+	var sum float64
+	for i := range r.Ports {
+		if p := &r.Ports[i]; p.Node == "leaf1" && p.Port > 16 && p.Class == 3 {
+			sum += p.Utilisation
+		}
+	}
+	if math.Abs(sum-3) > 0.03 {
+		t.Errorf("four uplinks, one of them gone, are in use for %.3f together, want 3", sum)
+	}
+}

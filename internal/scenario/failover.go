@@ -1,0 +1,317 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/subnet"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// failoverSettings is the `failover` section: how switches, or the subnet manager,
+// learn that a link failed, and what Ethernet does with the flows of a group that
+// shrinks.
+type failoverSettings struct {
+	topology.Failover
+	resilient bool
+	obj       object
+}
+
+// Words of failover.hashing.
+const (
+	hashResilient = "resilient"
+	hashThreshold = "hash-threshold"
+)
+
+// Sources of the section's defaults.
+const (
+	fromLossOfSignal = "loss of signal: point-to-point fibre shows it in milliseconds (RFC 7938, 7.1); 1 ms is assumed. BFD at its usual 3 x 300 ms takes 900 ms"
+	fromConvergence  = "assumed: an update, a computation and a table write at every switch; depends on routing protocol, size and vendor"
+	fromSweep        = "4 packets of 50 us on the way at once, 10 ns per entry (docs/models/infiniband.md)"
+	fromResilient    = "flows on links that are left stay; switches without resilient hashing: hash-threshold (RFC 2992)"
+)
+
+// readFailover reads the section.
+func (r *resolver) readFailover(o object) {
+	s := &r.failover
+	*s = failoverSettings{topology.Failover{Detect: units.Millisecond, Converge: 10 * units.Millisecond}, true, object{}}
+	f := o.object("failover", "detect", "converge", "hashing")
+	s.obj = f
+	readOr(f, "detect", "never", units.Never, &s.Detect, units.ParseTime)
+	readOr(f, "converge", "never", units.Never, &s.Converge, units.ParseTime)
+	hashing := hashResilient
+	f.word("hashing", &hashing, hashResilient, hashThreshold)
+	s.resilient = hashing == hashResilient
+	if r.d.err == nil && !r.compared && !o.describing() && o.has("failover") && !r.anyDown() {
+		r.ignored(o, "failover", "no link has a down_at")
+	}
+	if r.stack().Credits && f.has("hashing") && !r.compared {
+		r.ignored(f, "hashing", "InfiniBand's tables have one port per destination")
+	}
+}
+
+// anyDown reports whether a link fails.
+func (r *resolver) anyDown() bool {
+	for i := range r.v.Graph.Links {
+		if r.v.Graph.Links[i].DownAt != units.Never {
+			return true
+		}
+	}
+	return false
+}
+
+// resolveFailover computes the tables that failures bring.
+func (r *resolver) resolveFailover(at pos) {
+	if r.d.err != nil || !r.anyDown() {
+		return
+	}
+	if r.stack().Credits {
+		r.staysDown()
+	}
+	var err error
+	s := &r.failover
+	if r.ib.subnet.tables != nil {
+		err = r.sweeps()
+	} else {
+		r.v.Failover, r.v.Resilient = s.Failover, s.resilient
+		r.v.Tables, err = s.Changes(r.v.Graph, r.v.Routes)
+		r.ethernetFailures()
+	}
+	if err != nil {
+		r.d.fail(at, "%v", err)
+		return
+	}
+	r.failoverNotes()
+}
+
+// ethernetFailures notes when each failure is noticed and rerouted.
+func (r *resolver) ethernetFailures() {
+	s := &r.failover
+	for _, i := range r.failing() {
+		f := failure(r.v.Graph, i)
+		if s.Detect != units.Never {
+			f.NoticedPS = f.DownPS + s.Detect
+			f.Phases = append(f.Phases, record.Phase{Name: record.PhaseDetection, PS: s.Detect})
+			if s.Converge != units.Never {
+				f.ReroutedPS = f.NoticedPS + s.Converge
+				f.Phases = append(f.Phases, record.Phase{Name: record.PhaseConvergence, PS: s.Converge})
+			}
+		}
+		r.v.Failures = append(r.v.Failures, f)
+	}
+}
+
+// failing lists the links that fail, by time.
+func (r *resolver) failing() (links []int) {
+	g := r.v.Graph
+	for i := range g.Links {
+		if g.Links[i].DownAt != units.Never {
+			links = append(links, i)
+		}
+	}
+	slices.SortStableFunc(links, func(a, b int) int { return cmp.Compare(g.Links[a].DownAt, g.Links[b].DownAt) })
+	return links
+}
+
+// staysDown takes the up_at of links with credits away: nothing initialises those
+// anew.
+func (r *resolver) staysDown() {
+	for i := range r.v.Graph.Links {
+		if k := &r.v.Graph.Links[i]; k.UpAt != units.Never {
+			r.warn("up", "the link %s to %s stays down: up_at has no effect on InfiniBand, where links do not initialise their credits anew",
+				r.v.Graph.Nodes[k.A].Name, r.v.Graph.Nodes[k.B].Name)
+			k.UpAt = units.Never
+		}
+	}
+}
+
+// sweeps computes what the subnet manager does about failures. With a converge it
+// takes that in place of its sweep, computation and programming.
+func (r *resolver) sweeps() error {
+	s, g, first := &r.failover, r.v.Graph, r.ib.subnet.tables
+	var failures []subnet.Failure
+	for _, i := range r.failing() {
+		failures = append(failures, subnet.Failure{Link: i, At: g.Links[i].DownAt})
+		r.v.Failures = append(r.v.Failures, failure(g, i))
+	}
+	given := s.obj.has("converge")
+	if s.Detect == units.Never || given && s.Converge == units.Never {
+		return nil
+	}
+	timing := subnet.DefaultTiming()
+	timing.Detect = s.Detect
+	if given {
+		timing.SMP, timing.Compute = 0, 0
+	}
+	opt, _, err := r.subnetOptions(first.Fabric)
+	if err != nil {
+		return err
+	}
+	all, err := first.Sweeps(failures, opt, timing)
+	if err != nil {
+		return err
+	}
+	for k := range all {
+		if given {
+			r.after(&all[k], s.Converge)
+		}
+		if err := r.newTables(&all[k]); err != nil {
+			return err
+		}
+	}
+	for k, f := range failures {
+		r.swept(&r.v.Failures[k], f, all)
+	}
+	slices.SortStableFunc(r.v.Tables, func(a, b topology.Tables) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node))
+	})
+	return nil
+}
+
+// after puts a given time in place of a sweep's.
+func (r *resolver) after(w *subnet.Sweep, converge units.Time) {
+	w.Recovery = subnet.Recovery{Detect: w.Detect, Program: converge}
+	for node, at := range w.Have {
+		if at > 0 {
+			w.Have[node] = w.Start + converge
+		}
+	}
+}
+
+// newTables adds the tables of a sweep.
+func (r *resolver) newTables(w *subnet.Sweep) error {
+	routes, err := w.Tables.Routes(0)
+	if err != nil {
+		return err
+	}
+	for node, at := range w.Have {
+		if at > 0 {
+			r.v.Tables = append(r.v.Tables, topology.Tables{At: at, Node: node, Group: routes.Group[node], Members: routes.Members[node]})
+		}
+	}
+	return nil
+}
+
+// swept fills in the times of a failure from the first sweep that finds it.
+func (r *resolver) swept(out *record.Failure, f subnet.Failure, all []subnet.Sweep) {
+	for k := range all {
+		w := &all[k]
+		if !w.Dead[f.Link] {
+			continue
+		}
+		out.NoticedPS, out.ReroutedPS = min(f.At+r.failover.Detect, w.Start), w.End()
+		add := func(name string, d units.Time) {
+			if d > 0 {
+				out.Phases = append(out.Phases, record.Phase{Name: name, PS: d})
+			}
+		}
+		add(record.PhaseDetection, out.NoticedPS-f.At)
+		add(record.PhaseWaiting, w.Start-out.NoticedPS)
+		if r.failover.obj.has("converge") {
+			add(record.PhaseConvergence, w.Program)
+			return
+		}
+		add(record.PhaseSweep, w.Recovery.Sweep)
+		add(record.PhaseComputation, w.Compute)
+		add(record.PhaseProgramming, w.Program)
+		return
+	}
+}
+
+// failoverNotes says what the section and its defaults have put in.
+func (r *resolver) failoverNotes() {
+	s := &r.failover
+	if s.obj.d == nil { // ns-3's files
+		r.note("failover", "at once, hash-threshold", "ns-3 RDMA simulators")
+		return
+	}
+	if s.obj.n == nil {
+		s.obj.n = &node{}
+	}
+	r.note("failover.detect", timeOrNever(s.Detect), sourceOf(s.obj, "detect", fromLossOfSignal))
+	if r.ib.subnet.tables != nil {
+		converge, source := timeOrNever(s.Converge), fromScenario
+		if !s.obj.has("converge") {
+			converge, source = "the subnet manager's sweep", fromSweep
+		}
+		r.note("failover.converge", converge, source)
+		return
+	}
+	r.note("failover.converge", timeOrNever(s.Converge), sourceOf(s.obj, "converge", fromConvergence))
+	hashing := hashResilient
+	if !s.resilient {
+		hashing = hashThreshold
+	}
+	r.note("failover.hashing", hashing, sourceOf(s.obj, "hashing", fromResilient))
+}
+
+// failure is the record of a link that fails, as far as the link alone says.
+func failure(g *topology.Graph, link int) record.Failure {
+	k := &g.Links[link]
+	f := record.Failure{
+		Link:   fmt.Sprintf("%s:%d - %s:%d", g.Nodes[k.A].Name, k.PortA+1, g.Nodes[k.B].Name, k.PortB+1),
+		DownPS: k.DownAt, NoticedPS: -1, ReroutedPS: -1,
+	}
+	if k.UpAt != units.Never {
+		f.UpPS = k.UpAt
+	}
+	return f
+}
+
+func timeOrNever(t units.Time) string {
+	if t == units.Never {
+		return "never"
+	}
+	return t.String()
+}
+
+// warnDown says what no rerouting helps after a link has failed.
+func (r *resolver) warnDown() {
+	g := r.v.Graph
+	dead := make([]bool, len(g.Links))
+	for i := range g.Links {
+		k := &g.Links[i]
+		if k.DownAt == units.Never {
+			continue
+		}
+		dead[i] = k.UpAt == units.Never
+		a, b := g.Nodes[k.A].Name, g.Nodes[k.B].Name
+		switch {
+		case r.failover.Detect == units.Never:
+			r.warn("down", "the link %s to %s fails at %v and nobody notices (failover.detect: never): what takes it is lost, even where another path is left", a, b, k.DownAt)
+		case g.Nodes[k.A].Kind == topology.Host || g.Nodes[k.B].Kind == topology.Host:
+			r.warn("downhost", "the link %s to %s fails at %v: no other leads to that port of a host, so nothing can be rerouted", a, b, k.DownAt)
+		}
+	}
+	left, err := topology.RoutesWithout(g, dead)
+	if err != nil {
+		return
+	}
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		if c.Path != nil {
+			r.warnPinned(c.Src, c.Dst, c.Path)
+		} else if left.CheckPair(g, c.Src, c.Dst) != nil {
+			r.warn("cutoff", "the links that fail leave no path from %s to %s", g.EndpointName(c.Src), g.EndpointName(c.Dst))
+		}
+	}
+}
+
+// warnPinned points at pinned paths over links that fail: they do not change.
+func (r *resolver) warnPinned(src, dst int, path []int) {
+	g := r.v.Graph
+	ports, err := topology.PinnedPathBetween(g, src, dst, path)
+	if err != nil {
+		return
+	}
+	for k, port := range ports {
+		if l := g.LinkAt(path[k], port); l.DownAt != units.Never {
+			r.warn("pinned", "the path of %s to %s is given and takes the link %s to %s, which fails at %v: it does not change, and what takes it is lost",
+				g.EndpointName(src), g.EndpointName(dst), g.Nodes[l.A].Name, g.Nodes[l.B].Name, l.DownAt)
+			return
+		}
+	}
+}

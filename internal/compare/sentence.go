@@ -390,7 +390,11 @@ func (t *story) timeouts() string {
 
 // rerouted counts flows each way apart, as the ledger does.
 func (t *story) rerouted() string {
-	g := t.by(record.NewRoute)
+	m := record.ECMPChange
+	if t.r.Credits {
+		m = record.LFTChange
+	}
+	g := t.by(m)
 	if g.Count == 0 {
 		return ""
 	}

@@ -107,6 +107,41 @@ func TestCreditsRunOut(t *testing.T) {
 	}
 }
 
+// A map per pair of ports, [in][out][16], chooses the lane by where a packet comes
+// from and goes to (IBTA 7.6.6).
+func TestSLToVLByPorts(t *testing.T) {
+	const n = 3
+	sw, ports := lanes(n, 100*units.Gbps, 0, 200, 1)
+	sw.SL2VL = make([]uint8, n*n*16)
+	vl := func(in, out, sl int) uint8 { return uint8((2*in + 3*out + sl) % Classes) }
+	for k := range sw.SL2VL {
+		sw.SL2VL[k] = vl(k/16/n, k/16%n, k%16)
+	}
+	r := newRigOf(t, wire.InfiniBand, sw, ports)
+	for in := range n {
+		for out := range n {
+			if in != out {
+				r.sendVL(in, out, 0, 4, 100, uint8(in+out))
+			}
+		}
+	}
+	r.run(units.Never)
+	for out := range n {
+		seen := 0
+		for _, a := range r.hosts[out].got {
+			in := int(a.In)
+			if want := vl(in, out, in+out); a.Class != want || a.VL() != uint8(in+out) {
+				t.Errorf("from %d to %d: came in on VL %d, left on %d, want %d and %d", in, out, a.VL(), a.Class, in+out, want)
+			}
+			seen++
+		}
+		if seen != 8 {
+			t.Errorf("%d packets at host %d, want 8", seen, out)
+		}
+	}
+	r.net.CheckEmpty()
+}
+
 // A change is told at once when enough was freed, and else within 65,536 symbol
 // times: 5.243 us on four lanes at 400 Gb/s (a symbol is a byte on one lane).
 func TestUpdates(t *testing.T) {

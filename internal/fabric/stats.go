@@ -223,6 +223,9 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	cold := &n.cold[i]
 	s := &n.pauses[c][i]
 	actor := fmt.Sprintf("%s prio %d", cold.name, c)
+	if n.ports[i].credited {
+		actor = fmt.Sprintf("%s VL %d", cold.name, c)
+	}
 	add := func(q record.Question, m record.Mechanism, a record.Act) {
 		if a.Count > 0 {
 			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})

@@ -43,7 +43,7 @@ func newIndex(r *record.Run) *index {
 		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
-		x.ports[portActor(p)] = p
+		x.ports[actor(PortName(p), p.Class)] = p
 		if p.Limits.DrainBps > 0 {
 			x.drains[p.Node] = &p.Limits
 		}
@@ -123,7 +123,16 @@ func (x *index) takes(q *record.QP) bool {
 }
 
 // portActor is how the ledger names a port and class.
-func portActor(p *record.Port) string { return fmt.Sprintf("%s prio %d", PortName(p), p.Class) }
+func portActor(p *record.Port) string { return PortName(p) + " " + ClassName(p) }
+
+// ClassName is how reports name a port's class: "prio 3", or "VL 0" on a link
+// with credits.
+func ClassName(p *record.Port) string {
+	if p.Limits.Credits != nil {
+		return fmt.Sprintf("VL %d", p.Class)
+	}
+	return fmt.Sprintf("prio %d", p.Class)
+}
 
 // qpActor is how the ledger names a queue pair.
 func qpActor(q *record.QP) string { return fmt.Sprintf("%s qp %d", q.Host, q.QP) }

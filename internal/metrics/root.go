@@ -50,6 +50,7 @@ func (x *index) holder() string {
 	return "PFC"
 }
 
+// actor is the key of a port and class in index.ports.
 func actor(port string, class int) string { return fmt.Sprintf("%s prio %d", port, class) }
 
 // fullest is, of the egress ports that data of a class takes after entering by

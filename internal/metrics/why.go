@@ -57,7 +57,7 @@ func whyNoCongestion(r *record.Run, states []State) string {
 	if p == nil {
 		return "no frame was ever queued"
 	}
-	peak := fmt.Sprintf("the deepest held %s (%s prio %d)", FormatBytes(p.PeakQueueBytes), PortName(p), p.Class)
+	peak := fmt.Sprintf("the deepest held %s (%s)", FormatBytes(p.PeakQueueBytes), portActor(p))
 	if m := nearest(states, record.ECNMark); m != nil {
 		said := "no queue passed Kmin"
 		if m.Value > m.Threshold {
@@ -151,8 +151,8 @@ func whyNotHeld(r *record.Run, t Totals, states []State) string {
 	if p == nil {
 		return "no ingress buffer reached XOFF"
 	}
-	return fmt.Sprintf("no ingress buffer reached XOFF: the fullest held %s (%s prio %d)",
-		FormatBytes(p.PeakIngress), PortName(p), p.Class)
+	return fmt.Sprintf("no ingress buffer reached XOFF: the fullest held %s (%s)",
+		FormatBytes(p.PeakIngress), portActor(p))
 }
 
 // whyNotStarved says how far from using up its credits the nearest port was.

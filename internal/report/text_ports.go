@@ -214,8 +214,8 @@ func (t *text) restLine(rest []int) string {
 		s += " without mark, pause or drop"
 	}
 	if t.peak(deepest) > 0 {
-		s += fmt.Sprintf("; deepest queue %s at %s prio %d", metrics.FormatBytes(t.peak(deepest)),
-			metrics.PortName(deepest), deepest.Class)
+		s += fmt.Sprintf("; deepest queue %s at %s %s", metrics.FormatBytes(t.peak(deepest)),
+			metrics.PortName(deepest), metrics.ClassName(deepest))
 	}
 	return s
 }

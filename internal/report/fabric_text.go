@@ -73,7 +73,7 @@ func (r *Fabric) paths(t *text) {
 		total += h.Paths
 	}
 	if total == 0 {
-		t.prose("no two channel adapters: there are no paths to follow", plain)
+		t.prose("There are no two channel adapters, and so no paths.", plain)
 		return
 	}
 	share := func(n int64) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(total)) }

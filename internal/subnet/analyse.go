@@ -36,8 +36,13 @@ func (t *Tables) Analyse() *Analysis {
 	for n := range f.Nodes {
 		a.Routes[n] = make([]int64, len(f.Nodes[n].Ports))
 	}
+	var loose []End // adapters' ports on no switch: cabled to one another, or cut off
 	for _, e := range f.Endports {
-		if f.Nodes[e.Node].Kind == Switch || f.leafOf(e) < 0 {
+		if f.Nodes[e.Node].Kind == Switch {
+			continue
+		}
+		if f.leafOf(e) < 0 {
+			loose = append(loose, e)
 			continue
 		}
 		p := f.port(e)
@@ -45,8 +50,35 @@ func (t *Tables) Analyse() *Analysis {
 			t.follow(a, e, LID(l))
 		}
 	}
+	for _, e := range loose {
+		t.pairLoose(a, e)
+	}
 	a.sum(f)
 	return a
+}
+
+// pairLoose counts the pairs of a port that is on no switch with all others: one
+// link to the port it is cabled to, and no path to the rest.
+func (t *Tables) pairLoose(a *Analysis, e End) {
+	f := t.Fabric
+	for _, other := range f.Endports {
+		if f.Nodes[other.Node].Kind == Switch || other.Node == e.Node {
+			continue
+		}
+		from, to := int64(1)<<f.port(e).LMC, int64(1)<<f.port(other).LMC // LIDs, as destinations
+		if f.leafOf(other) < 0 {
+			from = 0 // counted when its turn comes
+		}
+		if p := f.port(e); p.Peer != other.Node || p.PeerPort != other.Port {
+			a.Unreachable += from + to
+			continue
+		}
+		for len(a.Hops) < 2 {
+			a.Hops = append(a.Hops, 0)
+		}
+		a.Hops[1] += to
+		a.Routes[e.Node][e.Port] += to
+	}
 }
 
 // follow adds the paths of all adapters to one LID. Adapters of a leaf share

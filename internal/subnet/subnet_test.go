@@ -523,6 +523,41 @@ func TestRecoverFromSplit(t *testing.T) {
 	}
 }
 
+// Ports on no switch count too: a cable between two hosts is a path of one link,
+// and a host whose cable died has lost its paths both ways.
+func TestLoosePorts(t *testing.T) {
+	g := new(topology.Graph)
+	a, _ := g.AddHost("a")
+	b, _ := g.AddHost("b")
+	if err := g.AddLink(a, b, line); err != nil {
+		t.Fatal(err)
+	}
+	f := made(t, g, g.Finish(), 1)
+	got := routed(t, f, Options{Engine: "minhop"}).Analyse()
+	if !slices.Equal(got.Hops, []int64{0, 4}) || got.Unreachable != 0 {
+		t.Errorf("a cable: hops %v, %d unreachable, want 2 LIDs each way", got.Hops, got.Unreachable)
+	}
+	star, err := topology.Star(4, line)
+	f = made(t, star, err, 1)
+	tables := routed(t, f, Options{Engine: "minhop"})
+	for _, dead := range [][]bool{{true, false, false, false}, {true, true, false, false}} {
+		now, err := tables.Reroute(dead, Options{Engine: "minhop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alive := int64(0)
+		for _, d := range dead {
+			if !d {
+				alive++
+			}
+		}
+		left := 2 * alive * (alive - 1) // two LIDs each
+		if got := now.Analyse(); got.Hops[2] != left || got.Unreachable != 2*4*3-left {
+			t.Errorf("%d hosts of 4 alive: hops %v, %d unreachable, want %d and %d", alive, got.Hops, got.Unreachable, left, 2*4*3-left)
+		}
+	}
+}
+
 // Service levels break every loop of shortest paths, and trees need one. On a
 // ring with an odd number of switches two do, as with a dateline. With an even
 // number n the paths between opposite switches lead the same way round both ways

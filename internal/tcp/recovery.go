@@ -28,7 +28,10 @@ func (c *Conn) detect(now units.Time, w *ackWork) bool {
 	}
 	switch {
 	case !c.sackOK:
-		return c.detectNewReno(now, w)
+		found := c.detectNewReno(now, w)
+		// What is lost has not left the network as a duplicate.
+		c.dupBytes = min(c.dupBytes, int64(c.nxt-c.una)-c.segs.lost)
+		return found
 	case c.cfg.Recovery == SACK:
 		return c.detectSACK(now, w)
 	}

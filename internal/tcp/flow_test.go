@@ -1,0 +1,281 @@
+package tcp
+
+import (
+	"math"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// bulk is a profile for long transfers: nothing but the congestion window limits.
+func bulk(t testing.TB, a congestion.WindowAlgorithm) Config {
+	c := mustPreset(t, "linux")
+	c.CC.Algorithm = a
+	c.Send, c.Receive = Buffer{64 << 20, 64 << 20}, Buffer{64 << 20, 64 << 20}
+	return c
+}
+
+// meanWindow loses every period-th segment of a transfer of cycles such periods,
+// the first one early, over a path of constant delay and returns the mean number of
+// segments per round trip, without the first third. Every segment is acknowledged.
+func meanWindow(t *testing.T, cfg Config, rtt units.Time, period, cycles int) float64 {
+	cfg.DelayedAck = 0
+	l := newLoop(t, cfg)
+	l.delay = rtt / 2
+	l.connect()
+	sent := period - int(3*math.Sqrt(float64(period)))
+	l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+		if i != 0 || p.Payload == 0 || p.Flags&packet.Retrans != 0 {
+			return 1, 0
+		}
+		if sent++; sent%period == 0 {
+			return 0, 0
+		}
+		return 1, 0
+	}
+	mss := l.c[0].Info().MSS
+	l.transfer(int64(period * cycles / 3 * mss))
+	rest := int64(period * cycles / 3 * 2 * mss)
+	took := l.transfer(rest)
+	return float64(rest) / float64(mss) * float64(rtt) / float64(took)
+}
+
+// TestPeriodicLoss runs whole connections under deterministic loss against the
+// closed forms (F21 of models.md; RFC 9438 5.1, equation 6; Mathis et al. 1997).
+func TestPeriodicLoss(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		a              congestion.WindowAlgorithm
+		rtt            units.Time
+		period, cycles int
+		want, tol      float64
+	}{
+		{"F21, CUBIC region", congestion.Cubic, 100 * units.Millisecond, 10000, 30, 187, 0.08},
+		{"F21, Reno region", congestion.Cubic, 10 * units.Millisecond, 1000, 60, 38.7, 0.08},
+		{"Reno", congestion.Reno, 10 * units.Millisecond, 1000, 60, math.Sqrt(1.5 * 1000), 0.08},
+		{"Reno, rare losses", congestion.Reno, 10 * units.Millisecond, 10000, 15, math.Sqrt(1.5 * 10000), 0.08},
+	} {
+		got := meanWindow(t, bulk(t, c.a), c.rtt, c.period, c.cycles)
+		t.Logf("%s: %.2f segments per round trip, want %.2f", c.name, got, c.want)
+		if math.Abs(got-c.want) > c.tol*c.want {
+			t.Errorf("%s: %.2f segments per round trip, want %.2f", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSlowStartRounds: from ten segments the flight doubles every round trip,
+// whether every segment is acknowledged or every second (byte counting).
+func TestSlowStartRounds(t *testing.T) {
+	for _, tso := range []int{0, 65535} {
+		cfg := bulk(t, congestion.Cubic)
+		cfg.TSO = tso
+		l := newLoop(t, cfg)
+		l.delay = 50 * units.Millisecond
+		l.connect()
+		var rounds [6]int
+		start := l.now
+		l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+			if k := int((l.now - start) / (100 * units.Millisecond)); i == 0 && k < len(rounds) {
+				rounds[k]++
+			}
+			return 1, 0
+		}
+		l.c[0].Write(l.now, 4<<20)
+		l.poll()
+		l.run(start + 599*units.Millisecond)
+		if want := [6]int{10, 20, 40, 80, 160, 320}; rounds != want {
+			t.Errorf("TSO %d: segments per round trip %v, want %v", tso, rounds, want)
+		}
+	}
+}
+
+// TestPacing: 200 % of the window per round trip in slow start, 120 % after; so a
+// flight of ten segments takes half a round trip, or five sixths.
+func TestPacing(t *testing.T) {
+	for _, c := range []struct {
+		slowStart bool
+		want      units.Time
+	}{{true, 100 * units.Millisecond / 20}, {false, 100 * units.Millisecond / 12}} {
+		cfg := bulk(t, congestion.Reno)
+		cfg.Pacing, cfg.TSO = true, 0
+		l := newLoop(t, cfg)
+		l.delay = 50 * units.Millisecond
+		l.connect()
+		if !c.slowStart {
+			l.c[0].cc.Cut(&cfg.CC, congestion.CutLoss)
+			l.c[0].cc.Set(10 * l.c[0].mss)
+		}
+		var last units.Time
+		n := 0
+		l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+			if i == 0 {
+				if n++; n > 1 && l.now-last != c.want {
+					t.Errorf("slow start %v: %v between segments, want %v", c.slowStart, l.now-last, c.want)
+				}
+				last = l.now
+			}
+			return 1, 0
+		}
+		l.c[0].Write(l.now, 10*l.c[0].mss)
+		l.poll()
+		l.run(l.now + 99*units.Millisecond)
+		if n != 10 {
+			t.Errorf("%d segments, want 10", n)
+		}
+	}
+}
+
+// TestReceiveAutotuning: with tcp_rmem's defaults the receive buffer follows the
+// path: a bandwidth-delay product of 1.25 MB needs more than the first 64 KB, and
+// fixed buffers of 64 KB carry one of themselves per round trip.
+func TestReceiveAutotuning(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	l := newLoop(t, cfg)
+	l.rate = units.Gbps
+	l.connect()
+	l.transfer(20e6)
+	took := l.transfer(50e6)
+	goodput := 50e6 * 8 / (float64(took) / 1e12)
+	if goodput < 0.9e9 {
+		t.Errorf("goodput %.0f Mb/s, want more than 900; receive buffer %d", goodput/1e6, l.c[1].rcvBuf)
+	}
+	if got := l.c[1].rcvBuf; got <= 1250000 || got > cfg.Receive.Max {
+		t.Errorf("receive buffer %d", got)
+	}
+	cfg.Receive = Buffer{65535, 65535}
+	l = newLoop(t, cfg)
+	l.rate = units.Gbps
+	l.connect()
+	l.transfer(1e6)
+	took = l.transfer(5e6)
+	// 45 segments per round trip of 10 ms and what 65 KB take at 1 Gb/s.
+	want := 5e6 / 65160 * (10.01 + 0.012)
+	if ms := float64(took) / 1e9; math.Abs(ms-want) > 0.05*want {
+		t.Errorf("fixed buffers: %.1f ms, want %.1f", ms, want)
+	}
+}
+
+// TestSendAutotuning: the send buffer grows with the window; a fixed one of 64 KB
+// limits the flight.
+func TestSendAutotuning(t *testing.T) {
+	for _, c := range []struct {
+		send     Buffer
+		min, max float64 // Mb/s
+	}{{Buffer{16384, 4 << 20}, 900, 1000}, {Buffer{65536, 65536}, 45, 53}} {
+		cfg := mustPreset(t, "linux")
+		cfg.Send, cfg.Receive = c.send, Buffer{8 << 20, 8 << 20}
+		l := newLoop(t, cfg)
+		l.rate = units.Gbps
+		l.connect()
+		l.transfer(int64(c.max) * 20000)
+		n := int64(c.max) * 50000
+		took := l.transfer(n)
+		if got := float64(n) * 8 / (float64(took) / 1e12) / 1e6; got < c.min || got > c.max {
+			t.Errorf("buffer %v: goodput %.1f Mb/s, want %.0f to %.0f", c.send, got, c.min, c.max)
+		}
+	}
+}
+
+// TestSlowReader: the reading application is the bottleneck, and nothing is lost
+// or sent beyond its buffer.
+func TestSlowReader(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	l := newLoop(t, cfg)
+	l.rate = units.Gbps
+	l.delay = 50 * units.Microsecond
+	l.connect()
+	const n = 4 << 20
+	wrote, read, waits := int64(0), int64(0), 0
+	start := l.now
+	for read < n { // 1 MB/s: 1000 bytes per millisecond, in steps of 16 KB
+		wrote += l.c[0].Write(l.now, n-wrote)
+		l.poll()
+		l.run(l.now + 16*units.Millisecond)
+		if l.reasons[0] == ReceiveWindow {
+			waits++
+		}
+		got := l.c[1].Read(l.now, 16000)
+		if got < min(16000, n-read) {
+			t.Fatalf("%d bytes to read at %v, after %d", got, l.now, read)
+		}
+		read += got
+		l.poll()
+	}
+	if want := units.Time(n) * units.Microsecond; l.now-start > want+32*units.Millisecond {
+		t.Errorf("%v, want %v", l.now-start, want)
+	}
+	if k := l.c[0].Counters(); k.Retransmitted > 0 || waits < n/16000/2 {
+		t.Errorf("sent again %d, waited for the receiver %d times", k.Retransmitted, waits)
+	}
+}
+
+// TestReasons: while a transfer waits, Poll says for what.
+func TestReasons(t *testing.T) {
+	cfg := bulk(t, congestion.Cubic)
+	cfg.TSO = 0
+	l := newLoop(t, cfg).connect()
+	if l.reasons[0] != Idle {
+		t.Errorf("%v after the handshake", l.reasons[0])
+	}
+	l.c[0].Write(l.now, 1e6)
+	l.poll()
+	if l.reasons[0] != Cwnd {
+		t.Errorf("%v, want the congestion window", l.reasons[0])
+	}
+	l.c[0].Abort()
+	l.poll()
+	if l.reasons[0] != NotOpen {
+		t.Errorf("%v after the abort", l.reasons[0])
+	}
+	for r := range numReasons {
+		if r.String() == "" {
+			t.Errorf("reason %d has no name", r)
+		}
+	}
+}
+
+// TestIdleRestart: after more than a timeout of silence slow start begins again,
+// from the window halved once per timeout (RFC 5681 4.1, RFC 2861 3.1).
+func TestIdleRestart(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		cfg := bulk(t, congestion.Cubic)
+		cfg.SlowStartAfterIdle = on
+		l := newLoop(t, cfg).connect()
+		l.transfer(1e6)
+		before := l.c[0].Info().Cwnd
+		l.run(l.now + units.Second)
+		l.transfer(1000)
+		after := l.c[0].Info().Cwnd
+		if on && (after >= before/4 || after < 10*1448) || !on && after < before {
+			t.Errorf("restart %v: window %d, after a second %d", on, before, after)
+		}
+	}
+}
+
+// TestCut takes super-segments apart: headers as a card writes them.
+func TestCut(t *testing.T) {
+	var p packet.Packet
+	h := wire.TCP{Seq: 0xfffffe00, Ack: 7, Flags: ACK | PSH | FIN | CWR, Window: 9, Options: wire.TCPOptions{HasTimestamps: true, TSVal: 3, TSEcr: 4}}
+	SetHeader(&p, nil, &h, 2500)
+	if got := Header(&p, nil); got != h {
+		t.Errorf("header %+v, want %+v", got, h)
+	}
+	p.DestQP |= 1000 << 16
+	want := []struct {
+		seq, n, frame uint32
+		flags         uint8
+	}{{0xfffffe00, 1000, 14 + 20 + 20 + 12 + 1000 + 4, ACK | CWR}, {488, 1000, 1070, ACK}, {1488, 500, 570, ACK | PSH | FIN}}
+	if Segments(&p) != len(want) {
+		t.Fatalf("%d segments", Segments(&p))
+	}
+	for i, w := range want {
+		var out packet.Packet
+		Cut(&p, i, &out)
+		if out.PSN != w.seq || out.Payload != w.n || out.Frame != w.frame || out.Opcode != w.flags || Segments(&out) != 1 || out.AETH != p.AETH || out.VA != p.VA {
+			t.Errorf("segment %d: %+v, want %+v", i, out, w)
+		}
+	}
+}

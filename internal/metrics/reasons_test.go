@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -181,6 +182,30 @@ func TestWhyStalled(t *testing.T) {
 				t.Errorf("ended %q: %q, want %q", r.Stopped, got, tt.want)
 			}
 		})
+	}
+}
+
+// A message that waited for its retransmission because a link on its way failed says
+// so, with when that was noticed and rerouted.
+func TestFailureInWords(t *testing.T) {
+	r := simulate(t, `
+topology:
+  leaf_spine: {leaves: 2, spines: 1, parallel: 2, hosts_per_leaf: 1, link: 100Gbps}
+  links: [{between: [leaf1, spine1], nth: 1, down_at: 20us}, {between: [leaf1, spine1], nth: 2, down_at: 20us, up_at: 300us}]
+failover: {detect: 10us, converge: 20us}
+nic: {timeout: 7}
+workload: [flow: {from: h0, to: h1, size: 1MB}]
+`)
+	d := metrics.DominantStage(r, 0)
+	if !strings.Contains(d.How, "failed at 20.0 us, noticed after 10.0 us, rerouted after 30.0 us (10.0 us detection, 20.0 us convergence)") {
+		t.Errorf("%s %s: %s", d.Stage, d.Where, d.How)
+	}
+	if s := stateOf(t, r, metrics.Rerouting); s.Armed != 2 || s.Fired != 2 {
+		t.Errorf("rerouting: %+v", s)
+	}
+	quiet := simulate(t, linkDown, "stop=15us")
+	if s := metrics.Mechanisms(quiet, 0); slices.ContainsFunc(s, func(s metrics.State) bool { return s.Mechanism == metrics.Rerouting }) {
+		t.Error("rerouting is told of where no link has failed yet")
 	}
 }
 

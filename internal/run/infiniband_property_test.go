@@ -121,6 +121,19 @@ func nothingDropped(_ *scenario.Valid, d draw, r *record.Run) string {
 	return ""
 }
 
+// ontoDeadLink counts what a port sent onto its link while that was down.
+func ontoDeadLink(r *record.Run, node string, port int) (n int64) {
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		for _, d := range p.DropCauses {
+			if p.Node == node && p.Port == port && d.Cause == record.DropLinkDown {
+				n += d.Count
+			}
+		}
+	}
+	return n
+}
+
 // countersAgree: what one end of a link sent the other received, but for what is
 // on its way or was lost.
 func countersAgree(v *scenario.Valid, d draw, r *record.Run) string {
@@ -133,7 +146,7 @@ func countersAgree(v *scenario.Valid, d draw, r *record.Run) string {
 		n := &v.Graph.Nodes[i]
 		for p, end := range n.Ports {
 			a, b := at[fmt.Sprintf("%s:%d", n.Name, p+1)], at[fmt.Sprintf("%s:%d", v.Graph.Nodes[end.Peer].Name, end.PeerPort+1)]
-			lost := b.PortRcvErrors
+			lost := b.PortRcvErrors + ontoDeadLink(r, n.Name, p+1)
 			if a.PortXmitPkts < b.PortRcvPkts+lost || r.Stopped == "quiescence" && a.PortXmitPkts != b.PortRcvPkts+lost {
 				return fmt.Sprintf("%s:%d sent %d packets, %d came and %d were lost", n.Name, p+1, a.PortXmitPkts, b.PortRcvPkts, lost)
 			}

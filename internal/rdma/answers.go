@@ -121,9 +121,10 @@ func (x *answers) record(j job, n uint32) {
 }
 
 // find is the place, counted from the oldest, of the request that packet psn
-// answers; -1 when the table does not hold it.
+// answers; -1 when the table does not hold it. The latest comes first: PSNs wrap,
+// and an old entry may have the same.
 func (x *answers) find(psn uint32) int {
-	for i := range x.table {
+	for i := len(x.table) - 1; i >= 0; i-- {
 		if r := x.aged(i); psnDiff(psn, r.psn) >= 0 && psnDiff(psn, r.end) < 0 {
 			return i
 		}
@@ -378,10 +379,15 @@ func (q *QP) answerAt() units.Time {
 }
 
 // hold keeps an acknowledgement until the responses before it are sent; a later
-// one takes its place.
+// one takes its place, but that of a duplicate not the place of a NAK: this side
+// would be silent about what is missing.
 func (q *QP) hold(p *packet.Packet) *packet.Packet {
 	x := q.cold.answers
 	if x.holding {
+		if p.AETH>>29 == 0 && x.held.AETH>>29 != 0 && psnDiff(p.PSN, x.held.PSN) < 0 {
+			x.held.Flags |= p.Flags & packet.CNPFlag
+			return &x.held
+		}
 		p.Flags |= x.held.Flags & packet.CNPFlag
 	}
 	x.held, x.holding = *p, true

@@ -342,3 +342,65 @@ func TestReadAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// answersOf gives requests to the responder of a fresh connection and returns what
+// it then sends: values of atomics, and packets.
+func answersOf(t *testing.T, change func(q *QP), requests ...packet.Packet) (values []uint64, sent []packet.Packet) {
+	t.Helper()
+	b := attrs()
+	b.Memory = memoryOf(Region{Base: base, Length: 1 << 16, Access: RemoteAll, Data: make([]byte, 1<<16)})
+	l := newLoop(t, mustPreset(t, "nic"), attrs(), b)
+	q := &l.qp[1]
+	var out Replies
+	for _, p := range requests {
+		p.Kind, p.VA, p.RKey, p.Flags = packet.Data, base, rkey, packet.AckReq
+		q.ReceiveWith(l.now, &p, &packet.Side{Swap: 5}, &out)
+		change(q)
+	}
+	for q.Responding() {
+		var p packet.Packet
+		reason, at := q.Poll(l.now, &p)
+		switch {
+		case reason == RateLimit:
+			l.now = at
+		case p.Opcode == OpAtomicAck:
+			values = append(values, q.PolledSide().Orig)
+			sent = append(sent, p)
+		default:
+			sent = append(sent, p)
+		}
+	}
+	return values, sent
+}
+
+// PSNs wrap: of two atomics with the same one, a duplicate means the later.
+func TestDuplicateAfterWrap(t *testing.T) {
+	add := packet.Packet{Opcode: OpFetchAdd}
+	n := 0
+	values, _ := answersOf(t, func(q *QP) {
+		n++
+		for n <= 2 && q.Responding() {
+			q.Poll(0, new(packet.Packet))
+		}
+		if n == 1 {
+			q.epsn = 0 // 2^24 packets later
+		}
+	}, add, add, add)
+	if !slices.Equal(values, []uint64{5}) {
+		t.Errorf("the duplicate is answered with %d, want 5, what the second found", values)
+	}
+}
+
+// A NAK that waits behind responses stays when a duplicate asks for an
+// acknowledgement: what is missing is reported once.
+func TestHeldNAKStays(t *testing.T) {
+	write := func(psn uint32) packet.Packet {
+		return packet.Packet{Opcode: OpWriteOnly, PSN: psn, DMALen: 10, Payload: 10}
+	}
+	_, sent := answersOf(t, func(*QP) {},
+		packet.Packet{Opcode: OpReadRequest, DMALen: 8192}, write(2), write(4), write(2))
+	last := sent[len(sent)-1]
+	if uint8(last.AETH>>24) != SynNAKSeq || last.PSN != 3 {
+		t.Errorf("syndrome %#x with PSN %d behind the responses, want NAK %#x of 3", last.AETH>>24, last.PSN, SynNAKSeq)
+	}
+}

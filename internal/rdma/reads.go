@@ -128,7 +128,13 @@ func (q *QP) pollRead(now units.Time, p *packet.Packet, i uint32, seq, n uint64)
 // acknowledgements reach no further (IBTA 9.7.5.1.5). Without any it is a number
 // that was never sent.
 func (q *QP) firstRead() uint64 {
-	for i := q.head; i != q.tail; i++ {
+	if !q.reading {
+		return q.high
+	}
+	if x := q.cold.reads; len(x.asked) > 0 {
+		return max(x.asked[0].first, q.una)
+	}
+	for i := q.cur; i != q.tail; i++ { // sent before the latest rewind
 		w := q.at(i)
 		if w.first >= q.high {
 			break

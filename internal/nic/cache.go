@@ -88,7 +88,8 @@ func (h *Host) fetch(now units.Time, q uint32) units.Time {
 		misses += pages
 	}
 	wait := units.Time(misses) * c.Miss
-	s.fetched, s.account.fetchUntil = misses > 0, now+wait
+	s.fetched = misses > 0
+	s.account.fetchUntil, s.account.sampled = now+wait, s.account.sampled && wait == 0
 	return wait
 }
 

@@ -204,3 +204,32 @@ workload:
 		}
 	}
 }
+
+// What a port sends while a queue pair fetches is no part of what that one waits
+// for afterwards: an ACK goes out during the fetch, and at its end another queue
+// pair's packet is on the wire.
+func TestWaitAfterFetch(t *testing.T) {
+	r := simulate(t, parse(t, `
+name: after
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+stack: rocev2-pfc-only
+nic: {max_inline: 1KB}
+hosts: {h0: {mtt_cache: 8, page_size: 4KB, cache_miss: 10us}}
+workload:
+  - flow: {from: h0, to: h1, size: 4KiB, region: 1MB, offset: 1KB}
+  - flow: {from: h1, to: h0, size: 100B}
+  - flow: {from: h0, to: h1, size: 1000B, inline: true, start: 19990ns}
+`), 1, 1)
+	stages := map[string]units.Time{}
+	for _, s := range r.Flows[0].Account {
+		stages[s.Name] += s.Time
+	}
+	other := 1098*80 - 10*units.Nanosecond // 1,000 B of payload and RETH, headers, preamble and gap
+	if got := stages[record.StageFetch]; got != 20*units.Microsecond {
+		t.Errorf("%d ps of cache misses, want 20 us, for two pages", got)
+	}
+	if stages[record.StageControl] != 0 || stages[record.StageOther] != other {
+		t.Errorf("after the fetch %d ps behind control frames and %d behind other traffic, want 0 and %d",
+			stages[record.StageControl], stages[record.StageOther], other)
+	}
+}

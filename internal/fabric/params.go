@@ -1,11 +1,14 @@
 // Package fabric is what carries frames: ports, links, switches and their
-// shared buffers, with PFC (pause.go), ECN (ecn.go) and drops as rules a port's
-// loop does not know by name.
+// buffers, with three rules for a buffer that is about to overflow: drop the frame
+// (drop.go), pause the upstream port (pause.go), or have given it no credit
+// (credit.go). A port's loop knows none of them by name: it asks a gate (gate.go).
 package fabric
 
 import "github.com/hopscope/hopscope/internal/units"
 
-// Classes is the number of priorities of an Ethernet port.
+// Classes is the number of priorities of an Ethernet port, and of the data VLs of
+// an InfiniBand port: shipped adapters and switches operate VL 0 to 7 at most,
+// and the masks of VL 8 to 14 would cost every Ethernet port.
 const Classes = 8
 
 // RED is a WRED marking curve on the instantaneous egress queue: never below

@@ -166,6 +166,12 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 	p := &n.ports[i]
 	if p.credited {
 		s := &n.credits[c][i]
+		if p.node < 0 {
+			l = n.hosts[^p.node].ReceiveLimits(int(p.local), c)
+		}
+		if l.DrainBps > 0 {
+			l.BufferBytes = int64(s.size) * wire.CreditBlock
+		}
 		granted := int64(min(n.peers[p.peerPart].credits[c][p.peerPort].size, MaxCredits))
 		l.Credits = &record.Approach{Value: (granted - int64(s.least)) * wire.CreditBlock, Threshold: granted * wire.CreditBlock, At: s.leastAt}
 		return l

@@ -62,6 +62,8 @@ func TestResponsible(t *testing.T) {
 			[]string{"PFC held h4:1, behind it leaf1:6, spine1:3, because leaf3:5, which this message does not take but 4 other queue pairs do,"}, []string{"spine1:2"}},
 		{"all waits stem from a slow host", "slow-receiver", []string{"stack=rocev2-pfc-only"}, 0, "receive buffer of h3",
 			[]string{"h3 takes data only at 40.0 Gb/s"}, nil},
+		{"credits end at a slow host", "virtual-lanes", nil, 1, "receive buffer of h2",
+			[]string{"the want of credits held h0:1, behind it sw:3, because h2 takes data only at 10.0 Gb/s"}, []string{"PFC"}},
 		{"a full receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, 0, "receive buffer of h3",
 			[]string{"h3:1 dropped", "NIC receive buffer full", "h3 takes data at 40.0 Gb/s"}, nil},
 		{"the hop that dropped", "incast-4to1", []string{"stack=rocev2-none"}, 3, "sw:5", []string{"sw:5 dropped 61,389 frames (egress threshold)"}, nil},

@@ -13,7 +13,7 @@ import (
 // allOpcodes lists the opcodes that the standard gives to RC, UC and UD, and
 // the CNP, with the bytes of their extended headers (IBTA 9.2.1, 9.3).
 func allOpcodes() map[Opcode]int {
-	m := map[Opcode]int{UDSendOnly: 8, UDSendOnlyImm: 12, CNPOpcode: 16,
+	m := map[Opcode]int{UDSendOnly: 8, UDSendOnlyImm: 12, CNPOpcode: 16, IBCNPOpcode: 0,
 		RCReadRequest: 16, RCReadRespFirst: 4, RCReadRespMiddle: 0, RCReadRespLast: 4, RCReadRespOnly: 4,
 		RCAcknowledge: 4, RCAtomicAck: 12, RCCmpSwap: 28, RCFetchAdd: 28, RCSendLastInv: 4, RCSendOnlyInv: 4}
 	for op, n := range map[Opcode]int{0: 0, 1: 0, 2: 0, 3: 4, 4: 0, 5: 4, 6: 16, 7: 0, 8: 0, 9: 4, 10: 16, 11: 20} {
@@ -37,7 +37,7 @@ func TestOpcodes(t *testing.T) {
 			t.Errorf("0x%02x is called %q", i, op)
 		}
 		// Those without payload: READ request, acknowledgements, atomics, CNP.
-		if none := i >= 0x11 && i <= 0x14 || i == 0x0c || i == 0x81; known && op.HasPayload() == none {
+		if none := i >= 0x11 && i <= 0x14 || i == 0x0c || i == 0x80 || i == 0x81; known && op.HasPayload() == none {
 			t.Errorf("%v has payload: %v", op, op.HasPayload())
 		}
 	}

@@ -57,6 +57,10 @@ const (
 	CNPOpcode     Opcode = 0x81
 )
 
+// IBCNPOpcode is that of InfiniBand's own congestion notification packet, which
+// ends with its BTH (annex A10; so the Linux driver hfi1 sends it).
+const IBCNPOpcode Opcode = 0x80
+
 // Ext is a set of extended transport headers.
 type Ext uint8
 
@@ -120,6 +124,7 @@ var opcodes = [256]opcodeInfo{
 	UDSendOnly:    {"UD SEND Only", ExtDETH, true},
 	UDSendOnlyImm: {"UD SEND Only with Immediate", ExtDETH | ExtImmDt, true},
 	CNPOpcode:     {"CNP", ExtCNP, false},
+	IBCNPOpcode:   {"CNP (InfiniBand)", 0, false},
 }
 
 // Known reports whether this package knows the opcode's headers: RC, UC, UD

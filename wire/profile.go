@@ -69,9 +69,9 @@ const CreditBlock = 64
 // own overhead is in the rate: see LinkSpeeds.
 var InfiniBand = Profile{Name: "ib", Overhead: 2, Preamble: 1,
 	Control: FlowControlLen, Header: LRHLen,
-	Data: ibLen, RETH: RETHLen, Pad: 4, Ack: ibLen + AETHLen, CNP: ibLen + cnpReserved, Block: CreditBlock}
+	Data: ibLen, RETH: RETHLen, Pad: 4, Ack: ibLen + AETHLen, CNP: ibLen, Block: CreditBlock}
 
 // InfiniBandGRH is InfiniBand with a GRH in every packet, as between subnets.
 var InfiniBandGRH = Profile{Name: "ib-grh", Overhead: 2, Preamble: 1,
 	Control: FlowControlLen, Header: LRHLen,
-	Data: ibLen + GRHLen, RETH: RETHLen, Pad: 4, Ack: ibLen + GRHLen + AETHLen, CNP: ibLen + GRHLen + cnpReserved, Block: CreditBlock}
+	Data: ibLen + GRHLen, RETH: RETHLen, Pad: 4, Ack: ibLen + GRHLen + AETHLen, CNP: ibLen + GRHLen, Block: CreditBlock}

@@ -84,7 +84,7 @@ func TestInfiniBandProfiles(t *testing.T) {
 			{"Data with 1024 bytes", p.Data + 1024, size(RCWriteMiddle, 1024), 26 + grh + 1024},
 			{"RETH", p.Data + p.RETH, size(RCWriteOnly, 0), 42 + grh},
 			{"Ack", p.Ack, size(RCAcknowledge, 0), 30 + grh},
-			{"CNP", p.CNP, size(CNPOpcode, 0), 42 + grh},
+			{"CNP", p.CNP, size(IBCNPOpcode, 0), 26 + grh},
 			{"Control", p.Control, len(FlowControl{}.Append(nil)), 6},
 			{"Block", p.Block, 64, 64},
 		} {

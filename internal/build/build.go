@@ -5,6 +5,7 @@ package build
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/packet"
@@ -60,11 +61,12 @@ type builder struct {
 	source     []uint32
 	port       []int // global number of each node's port 0
 	memory     []memory
-	handles    []*rdma.AddressHandle // by connection; nil but with UD
-	srqs       []*rdma.ReceiveQueue  // by index in Plan.SRQs
-	regionKey  []uint32              // by connection: the R_Key of its region at the responder
-	regionSize []units.Bytes         // by connection: the memory of its messages at either side
-	lifetimes  bool                  // some switch has lifetime limits
+	handles    []*rdma.AddressHandle       // by connection; nil but with UD
+	srqs       []*rdma.ReceiveQueue        // by index in Plan.SRQs
+	regionKey  []uint32                    // by connection: the R_Key of its region at the responder
+	regionSize []units.Bytes               // by connection: the memory of its messages at either side
+	lifetimes  bool                        // some switch has lifetime limits
+	reactions  map[[2]int]*congestion.IBCC // by global port and service level, where queue pairs share them
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -373,6 +375,8 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		attrs.Inbox = b.Carried.Inboxes[i].Inbox
 	}
 	rsp.Setup = b.setup(dst.Node, back, line(dst), c.InitialRate, attrs) // READ responses are data
+	req.Setup.Reaction = b.reaction(src, c.DSCP, req.Setup.Config, line(src))
+	rsp.Setup.Reaction = b.reaction(dst, c.DSCP, rsp.Setup.Config, line(dst))
 	for _, end := range []struct {
 		setup *rdma.Setup
 		qp    uint32
@@ -385,6 +389,22 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)
 	return ends{qs, qd, req.Data}
+}
+
+// reaction is the reaction point that the queue pairs of a port and service level
+// share; nil: each has its own, or none.
+func (b *builder) reaction(at topology.Endpoint, sl uint8, c *rdma.Config, line units.Rate) *congestion.IBCC {
+	if c.IBCC == nil || !c.IBCC.PerSL {
+		return nil
+	}
+	key := [2]int{b.port[at.Node] + at.Port, int(sl)}
+	if b.reactions == nil {
+		b.reactions = make(map[[2]int]*congestion.IBCC)
+	}
+	if b.reactions[key] == nil {
+		b.reactions[key] = congestion.NewIBCC(c.IBCC, line)
+	}
+	return b.reactions[key]
 }
 
 // template is the header of everything a queue pair sends to its peer.
@@ -417,7 +437,9 @@ func (b *builder) setup(node int, data packet.Packet, line, initial units.Rate, 
 	if n.AckDSCP != 255 {
 		s.Ack.DSCP = n.AckDSCP
 	}
-	s.CNP.Class, s.CNP.DSCP = n.CNPClass, n.CNPDSCP
+	if n.CNPClass != 255 {
+		s.CNP.Class, s.CNP.DSCP = n.CNPClass, n.CNPDSCP
+	}
 	for _, p := range []*packet.Packet{&s.Data, &s.Ack, &s.CNP} {
 		p.Flags |= packet.FlagsOfPCP(p.Class) // what a VLAN tag would say
 	}

@@ -164,6 +164,9 @@ func times(n int64) string {
 
 func (t *story) marks() string {
 	g := t.by(record.ECNMark)
+	if t.r.Credits {
+		g = t.by(record.FECNMark)
+	}
 	if g.Count == 0 {
 		return ""
 	}
@@ -176,6 +179,10 @@ func (t *story) notified() string {
 		who, _ := t.who(g.nodes)
 		return who + " sent " + number(g.Count, "CNP", "CNPs")
 	}
+	if g := t.by(record.BECNOnAck); g.Count > 0 {
+		who, _ := t.who(g.nodes)
+		return who + " set BECN on " + number(g.Count, "ACK", "ACKs")
+	}
 	if g := t.by(record.CEOnAck); g.Count > 0 {
 		who, _ := t.who(g.nodes)
 		return who + " flagged " + number(g.Count, "ACK", "ACKs")
@@ -185,6 +192,9 @@ func (t *story) notified() string {
 
 func (t *story) cuts() string {
 	g := t.by(record.RateCut)
+	if t.r.Credits {
+		g = t.by(record.CCTIIncrease)
+	}
 	if g.Count == 0 {
 		return ""
 	}

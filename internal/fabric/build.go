@@ -21,6 +21,9 @@ type portCold struct {
 	waitFrom, xmitWait units.Time // see countWait
 	repeating          bool       // flow-control packets are repeated
 	red                [Classes]redCurve
+	fecn               *FECNParams
+	victim             bool
+	eligible           [Classes]uint32 // see markFECN
 	marks              [Classes]record.Act
 	xoff               [Classes]record.Act
 	peakAt             [Classes]units.Time
@@ -160,7 +163,8 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	if s.PeerCut {
 		p.header = n.txTime(&p, uint32(n.wire.Preamble+n.wire.Header))
 	}
-	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC}
+	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
+		fecn: s.Params.FECN, victim: s.Params.Victim}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || s.DownAt != units.Never {
 		p.impaired = true
 		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt, s.UpAt, s.Latency, false}
@@ -168,6 +172,9 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	for k := range Classes {
 		q := queue{least: math.MaxInt32}
 		c.red[k], q.kmin = s.Params.RED[k].curve()
+		if s.Params.FECN != nil {
+			q.kmin = int32(s.Params.FECN.Threshold)
+		}
 		n.queues[k] = append(n.queues[k], q)
 		n.gates[k] = append(n.gates[k], gate{waitFrom: units.Never})
 		n.pauses[k] = append(n.pauses[k], pauseState{})

@@ -23,6 +23,10 @@ func (r RED) curve() (redCurve, int32) {
 // mark sets CE on pk by the queue length q above KMin (models.md 1.1: linear
 // up to PMax at KMax, certain beyond).
 func (n *Net) mark(now units.Time, sw *swtch, i int, c uint8, q int32, pk *packet.Packet) {
+	if sw.credited {
+		n.markFECN(now, i, c, pk)
+		return
+	}
 	if pk.ECN == packet.CE || pk.ECN == packet.NotECT && !sw.markAny {
 		return
 	}

@@ -39,6 +39,10 @@ type PortParams struct {
 	RED         [Classes]RED   // marking of this port's egress queues
 	Credit      *CreditParams  // input buffers of an InfiniBand port; shared, read only; nil: none
 	VLArb       *VLArbitration // in place of Strict and Weight; shared, read only; nil: not InfiniBand
+	FECN        *FECNParams    // marking in place of RED; shared, read only; nil: none
+	// Victim, a bit of SwitchCongestionSetting's Victim_Mask: the port marks also
+	// while it lacks credits itself.
+	Victim bool
 }
 
 // PGParams is the ingress accounting of one port and priority group.

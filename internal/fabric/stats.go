@@ -174,6 +174,9 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 		}
 		granted := int64(min(n.peers[p.peerPart].credits[c][p.peerPort].size, MaxCredits))
 		l.Credits = &record.Approach{Value: (granted - int64(s.least)) * wire.CreditBlock, Threshold: granted * wire.CreditBlock, At: s.leastAt}
+		if f := n.cold[i].fecn; f != nil && p.node >= 0 {
+			l.KMinBytes, l.KMaxBytes, l.PMax, l.MarkAtEnqueue = int64(f.Threshold), int64(f.Threshold), 1, true
+		}
 		return l
 	}
 	if p.node < 0 {
@@ -237,7 +240,11 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})
 		}
 	}
-	add(record.Detected, record.ECNMark, cold.marks[c])
+	if n.ports[i].credited {
+		add(record.Detected, record.FECNMark, cold.marks[c])
+	} else {
+		add(record.Detected, record.ECNMark, cold.marks[c])
+	}
 	add(record.Detected, record.XOFFCross, cold.xoff[c])
 	var full record.Act
 	for cause, a := range n.drops(i, c) {

@@ -187,7 +187,7 @@ func (x *index) cutCause(qps []int, peak units.Time) string {
 	cuts, kmin := int64(0), int64(0)
 	var cut []int
 	for _, i := range qps {
-		a := x.acts[actKey{record.RateCut, qpActor(&x.r.QPs[i])}]
+		a := x.acts[actKey{signalsOf(x.r).slow, qpActor(&x.r.QPs[i])}]
 		if a.Count == 0 || a.First >= peak {
 			continue
 		}

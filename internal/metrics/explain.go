@@ -287,8 +287,12 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 	}
 	switch {
 	case q.CNPsReceived > 0:
-		how = fmt.Sprintf("DCQCN held %s at %s (lowest rate %s) after %s from %s", me, FormatRate(goodput), FormatRate(q.MinRateBps),
-			plural(q.CNPsReceived, "CNP"), peerHost(q))
+		control := "DCQCN"
+		if x.r.Credits {
+			control = "congestion control"
+		}
+		how = fmt.Sprintf("%s held %s at %s (lowest rate %s) after %s from %s", control, me, FormatRate(goodput), FormatRate(q.MinRateBps),
+			plural(q.CNPsReceived, signalsOf(x.r).message), peerHost(q))
 		if p := x.mostMarked(q); p != nil {
 			return PortName(p), fmt.Sprintf("%s; %s marked %s", how, PortName(p), plural(p.Marked, "packet"))
 		}

@@ -77,11 +77,11 @@ func (p *Place) near() float64 {
 // Mechanisms returns the state of every mechanism, in the order in which they
 // usually act, each with up to places of its places (0: all).
 func Mechanisms(r *record.Run, places int) []State {
-	x := newIndex(r)
+	x, sig := newIndex(r), signalsOf(r)
 	out := []State{
-		x.state(record.ECNMark, "marking is off at every port that carried data", x.markPlaces()),
-		x.state(record.CNPSent, "no responder sends CNPs: there is no congestion control", x.cnpPlaces()),
-		x.state(record.RateCut, "no sender has congestion control", x.cutPlaces()),
+		x.state(sig.mark, "marking is off at every port that carried data", x.markPlaces()),
+		x.state(sig.tell, "no responder sends "+sig.message+"s: there is no congestion control", x.cnpPlaces()),
+		x.state(sig.slow, "no sender has congestion control", x.cutPlaces()),
 		x.state(Pacing, "no sender has congestion control: all send at the line's rate", x.pacingPlaces()),
 		x.state(WindowHeld, "no connection has a window", x.windowPlaces()),
 		x.state(record.XOFFCross, cmp.Or(pfcElsewhere(r), "PFC is off at every switch port that carried data"), x.xoffPlaces()),
@@ -173,7 +173,7 @@ func (p *Place) approach(a *record.Approach) {
 }
 
 func (x *index) markPlaces() []Place {
-	return x.onPorts(record.ECNMark, func(p *record.Port, place *Place) bool {
+	return x.onPorts(signalsOf(x.r).mark, func(p *record.Port, place *Place) bool {
 		kmin := p.Limits.KMinBytes
 		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 {
 			return false
@@ -233,7 +233,10 @@ func (x *index) cnpPlaces() []Place {
 	for i := range x.r.Ports {
 		marked += x.r.Ports[i].Marked
 	}
-	return x.onQPs(record.CNPSent, func(q *record.QP, place *Place) bool {
+	return x.onQPs(signalsOf(x.r).tell, func(q *record.QP, place *Place) bool {
+		if cnp := x.acts[actKey{record.CNPSent, place.Where}]; x.r.Credits && cnp.Count > 0 { // BECN comes on CNPs as well
+			place.Count, place.FirstPS = place.Count+cnp.Count, cnp.First
+		}
 		if flag := x.acts[actKey{record.CEOnAck, place.Where}]; flag.Count > 0 {
 			place.Count, place.FirstPS = flag.Count, flag.First
 		}
@@ -248,14 +251,15 @@ func (x *index) cnpPlaces() []Place {
 }
 
 func (x *index) cutPlaces() []Place {
-	return x.onQPs(record.RateCut, func(q *record.QP, place *Place) bool {
+	sig := signalsOf(x.r)
+	return x.onQPs(sig.slow, func(q *record.QP, place *Place) bool {
 		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
 		place.reason = func() string {
 			if q.CNPsReceived == 0 {
-				return "no CNP reached it"
+				return "no " + sig.message + " reached it"
 			}
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
-				plural(q.CNPsReceived, "CNP"), FormatRate(q.MinRateBps))
+				plural(q.CNPsReceived, sig.message), FormatRate(q.MinRateBps))
 		}
 		return q.Limits.CC && x.sends(q)
 	})

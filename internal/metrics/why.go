@@ -21,7 +21,7 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer, states []S
 	case record.FedBack:
 		return whyNotFedBack(r, t, before[0])
 	case record.Slowed:
-		if isOff(r, states, record.RateCut) {
+		if isOff(r, states, signalsOf(r).slow) {
 			return "no sender has congestion control"
 		}
 		return whyNotSlowed(before[1])
@@ -58,10 +58,11 @@ func whyNoCongestion(r *record.Run, states []State) string {
 		return "no frame was ever queued"
 	}
 	peak := fmt.Sprintf("the deepest held %s (%s)", FormatBytes(p.PeakQueueBytes), portActor(p))
-	if m := nearest(states, record.ECNMark); m != nil {
-		said := "no queue passed Kmin"
+	sig := signalsOf(r)
+	if m := nearest(states, sig.mark); m != nil {
+		said := "no queue passed " + sig.limit
 		if m.Value > m.Threshold {
-			said = "no packet was marked, although a queue passed Kmin"
+			said = "no packet was marked, although a queue passed " + sig.limit
 		}
 		return fmt.Sprintf("%s (%s): the deepest held %s (%s), because %s", said, FormatBytes(m.Threshold), FormatBytes(m.Value), m.Where, m.Why)
 	}
@@ -114,7 +115,7 @@ func isOff(r *record.Run, states []State, m record.Mechanism) bool {
 
 func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 	switch {
-	case detected.Happened && r.Credits && t.Dropped == 0:
+	case detected.Happened && r.Credits && t.Dropped == 0 && t.Marked == 0:
 		return "no message: a full input buffer grants no credits, and that tells the sender"
 	case !detected.Happened:
 		return "nothing was detected"
@@ -128,7 +129,7 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 }
 
 func whyNotSlowed(fedBack Answer) string {
-	if !fedBack.has(record.CNPSent) && !fedBack.has(record.CEOnAck) {
+	if !fedBack.has(record.CNPSent) && !fedBack.has(record.CEOnAck) && !fedBack.has(record.BECNOnAck) {
 		return "no congestion notification was sent" // pauses and NAKs cut no rate
 	}
 	return "no sender cut its rate on the notifications it got"

@@ -81,16 +81,16 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		}
 		c, sp := s.qp.Counters(), &h.specs[i]
 		rate := s.qp.Rate(now) // lets the timers up to now run
-		cuts, least := record.Act{}, rate
-		if cc := s.qp.CC(); cc != nil {
-			cuts, least = cc.Cuts, cc.MinRate
+		cuts, increases, _, least, ok := s.qp.Slowed()
+		if !ok {
+			least = rate
 		}
 		r := record.QP{
 			Host: h.Name, QP: i, Peer: sp.Peer, Workload: sp.Entry, State: s.qp.State().String(),
 			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: s.payload(),
 			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
 			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
-			RateCuts: cuts.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
+			RateCuts: cuts.Count + increases.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
 			FinalRateBps: rate, MinRateBps: least,
 			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
 		}
@@ -99,6 +99,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		if h.cpu.Reposts || sp.Attrs.Receives < 0 { // always enough: the application keeps it so
 			r.Reposts = r.Receives
 		}
+		r.PeakCCTI, _ = s.qp.PeakCCTI()
 		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		out = append(out, r)
@@ -115,9 +116,10 @@ func (h *Host) Ledger() (out []record.Entry) {
 		}
 		actor := fmt.Sprintf("%s qp %d", h.Name, i)
 		a := s.qp.Acts()
-		cuts := record.Act{}
-		if cc := s.qp.CC(); cc != nil {
-			cuts = cc.Cuts
+		cuts, increases, events, _, _ := s.qp.Slowed()
+		onAck := record.CEOnAck
+		if _, ok := s.qp.PeakCCTI(); ok {
+			onAck = record.BECNOnAck
 		}
 		for _, e := range []struct {
 			q record.Question
@@ -127,11 +129,13 @@ func (h *Host) Ledger() (out []record.Entry) {
 			{record.Detected, record.SequenceGap, a.SequenceGap},
 			{record.Detected, record.RNR, a.RNR},
 			{record.Detected, record.AckTimeout, a.AckTimeout},
+			{record.Detected, record.CCLog, events},
 			{record.FedBack, record.CNPSent, a.CNPSent},
-			{record.FedBack, record.CEOnAck, a.CEOnAck},
+			{record.FedBack, onAck, a.CEOnAck},
 			{record.FedBack, record.NAKSent, a.NAKSent},
 			{record.FedBack, record.NAKRefused, a.Refused},
 			{record.Slowed, record.RateCut, cuts},
+			{record.Slowed, record.CCTIIncrease, increases},
 			{record.Recovered, record.RetransNAK, a.RetransNAK},
 			{record.Recovered, record.RetransTimer, a.RetransTimer},
 			{record.Recovered, record.RetransRNR, a.RetransRNR},

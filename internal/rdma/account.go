@@ -59,11 +59,16 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	c := q.cfg
 	l := record.QPLimits{
 		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
-		ECT: c.ECT, CNP: q.hasCC && c.SendCNP || c.CNPOnAck, CC: q.hasCC,
+		ECT: c.ECT || q.hasIB, CNP: q.hasCC && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB,
 		TimeoutPS: c.Timeout, Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
 	if q.longest > 0 {
 		l.NearTimeout = &record.Approach{Value: int64(q.longest), Threshold: int64(c.Timeout), At: q.cold.longAt}
+	}
+	if q.hasIB {
+		if most := c.IBCC.CCT[c.IBCC.Min].Rate(q.line); most < q.line {
+			l.MaxBps = most
+		}
 	}
 	if q.hasCC {
 		l.InitialBps, l.MaxBps = q.cold.initial, c.CC.RPGMaxRate

@@ -101,6 +101,10 @@ type Config struct {
 	Wire wire.Profile
 	// CC configures the reaction point; nil: none, always at the line's rate.
 	CC *congestion.DCQCNParams
+	// IBCC configures InfiniBand's congestion control, of all services: a marked
+	// packet (FECN) is answered by BECN, on the next acknowledgement or, where none
+	// goes back, on a CNP. nil: none. Not with CC.
+	IBCC *congestion.IBCCParams
 }
 
 // Presets lists the names Preset knows.
@@ -186,8 +190,13 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("transport: bitmap is %d packets, smaller than the window of %d B; want at least %d packets of %d B",
 			c.Bitmap, int64(c.WindowBytes), c.WindowPackets(c.WindowBytes), int64(c.MTU))
 	}
-	if c.CC != nil {
+	switch {
+	case c.CC != nil && c.IBCC != nil:
+		return fmt.Errorf("transport: DCQCN and InfiniBand's congestion control are both on, want one of them")
+	case c.CC != nil:
 		return c.CC.Validate()
+	case c.IBCC != nil:
+		return c.IBCC.Validate()
 	}
 	return nil
 }

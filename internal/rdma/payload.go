@@ -1,6 +1,9 @@
 package rdma
 
-import "github.com/hopscope/hopscope/internal/packet"
+import (
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+)
 
 // extra is what few work requests have beyond wqe.
 type extra struct {
@@ -19,6 +22,17 @@ type extras struct {
 	// UC and UD.
 	qkey, qpn uint32
 	dropped   UnreliableCounters
+	// ib is InfiniBand's reaction point; this queue pair counts its acts if reports.
+	ib      *congestion.IBCC
+	reports bool
+}
+
+// rare returns the extras of the queue pair, which come to life on first use.
+func (q *QP) rare() *extras {
+	if q.cold.extras == nil {
+		q.cold.extras = &extras{}
+	}
+	return q.cold.extras
 }
 
 // Inbox is memory for the SENDs that a responder accepts: they lie in it one

@@ -33,6 +33,7 @@ type QP struct {
 	answering            bool
 	polledLast, response bool // the latest packet is the last of its message; it is a READ response or ATOMIC ACK
 	service              Service
+	hasIB                bool // InfiniBand's reaction point is in extras.ib
 
 	// Requester.
 	una, nxt, high uint64
@@ -67,6 +68,7 @@ type QP struct {
 	// Responder.
 	inMessage  bool // between the first and the last packet of a message
 	msgWrite   bool
+	becnDue    bool   // a packet came marked since the latest acknowledgement
 	epsn       uint32 // expected PSN
 	msn        uint32 // messages completed, 24 bits
 	remaining  uint32 // bytes of the current WRITE still to come
@@ -150,6 +152,9 @@ type Setup struct {
 	// receive work request. SRQ, when not nil, is the receive queue, shared.
 	ReceiveCQ *CompletionQueue
 	SRQ       *ReceiveQueue
+	// Reaction is the reaction point that the queue pair shares with others; nil:
+	// with Config.IBCC one of its own.
+	Reaction *congestion.IBCC
 }
 
 // Connect sets up the queue pair and takes it from Reset through Init and RTR
@@ -181,6 +186,13 @@ func (q *QP) Connect(s *Setup, now units.Time) {
 	if q.hasCC {
 		q.cc.Init(s.Config.CC, s.Line, s.Initial, now)
 	}
+	if s.Config.IBCC != nil {
+		x := s.Reaction
+		if x == nil {
+			x = congestion.NewIBCC(s.Config.IBCC, s.Line)
+		}
+		q.rare().ib, q.hasIB, q.rare().reports = x, true, x.Claim()
+	}
 	for _, to := range [...]State{Init, RTR, RTS} {
 		q.mustModify(to, now)
 	}
@@ -195,6 +207,9 @@ func (q *QP) fillTemplates() {
 	q.ack.Kind, q.ack.Opcode = packet.Ack, OpAck
 	q.ack.Frame = uint32(max(w.Ack, w.MinFrame))
 	q.cold.cnp.Kind, q.cold.cnp.Opcode = packet.CNP, OpCNP
+	if q.cfg.IBCC != nil {
+		q.cold.cnp.Opcode = OpIBCNP
+	}
 	q.cold.cnp.Frame = uint32(max(w.CNP, w.MinFrame))
 }
 
@@ -300,7 +315,7 @@ func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) { q.Receive
 func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
 	out.N = 0
 	if q.service != RC {
-		q.receiveUnreliable(now, p, side)
+		q.receiveUnreliable(now, p, side, out)
 		return
 	}
 	switch p.Kind {
@@ -358,10 +373,13 @@ func (q *QP) Rate(now units.Time) units.Rate {
 	if q.hasCC {
 		return q.cc.Rate(q.cfg.CC, now)
 	}
+	if q.hasIB {
+		return q.cold.extras.ib.Rate(now)
+	}
 	return q.line
 }
 
-// CC is the reaction point, nil without congestion control.
+// CC is DCQCN's reaction point, nil without it.
 func (q *QP) CC() *congestion.DCQCN {
 	if q.hasCC {
 		return &q.cc

@@ -183,8 +183,8 @@ func (q *QP) receiveResponse(now units.Time, p *packet.Packet, side *packet.Side
 		q.discard()
 		return
 	}
-	if p.ECN == packet.CE && q.hasCC && (q.cfg.SendCNP || q.cfg.CNPOnAck) {
-		q.notify(now, out)
+	if p.ECN == packet.CE {
+		q.congestedResponse(now, out)
 	}
 	q.answered(now, p, side)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -277,6 +276,8 @@ func (q *QP) pace(now units.Time, wireBytes uint32) {
 	if q.hasCC {
 		q.cc.OnSend(q.cfg.CC, now, units.Bytes(wireBytes))
 		rate = q.cc.Rate(q.cfg.CC, now)
+	} else if q.hasIB {
+		rate = q.cold.extras.ib.Rate(now)
 	}
 	if wireBytes != q.gapBytes || rate != q.gapRate {
 		q.gapBytes, q.gapRate = wireBytes, rate
@@ -391,8 +392,8 @@ func (q *QP) receiveAck(now units.Time, p *packet.Packet, side *packet.Side) {
 	default:
 		q.discard()
 	}
-	if p.Flags&packet.CNPFlag != 0 && q.Open() > 0 && q.state != Err {
-		q.receiveCNP(now) // after the acknowledgement: a finished flow reacts no more
+	if p.Flags&packet.CNPFlag != 0 && (q.Open() > 0 || q.hasIB) && q.state != Err {
+		q.receiveCNP(now) // after the acknowledgement: a finished flow of ns-3 reacts no more
 	}
 	if q.window > 0 && q.cfg.Window == WindowVar && q.hasCC {
 		q.scaleWindow(now) // so that ReadyAt knows it
@@ -597,22 +598,4 @@ func (q *QP) resume() {
 	if q.nxt < q.high || q.need > 0 {
 		q.reqState = reqResend
 	}
-}
-
-// receiveCNP handles a congestion notification.
-func (q *QP) receiveCNP(now units.Time) {
-	if q.state < RTR || q.state == Err {
-		q.discard()
-		return
-	}
-	q.cold.counters.CNPsReceived++
-	if !q.hasCC {
-		return
-	}
-	cc := q.cfg.CC
-	if cc.CNPCoalesce == congestion.AtSender && !q.cold.rp.OnCE(cc.MinTimeBetweenCNPs, now) {
-		q.cold.counters.CNPsIgnored++
-		return
-	}
-	q.cc.OnCNP(cc, now)
 }

@@ -1,7 +1,6 @@
 package rdma
 
 import (
-	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -13,8 +12,8 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 		return
 	}
 	ce := p.ECN == packet.CE
-	if ce && q.cfg.SendCNP && q.hasCC {
-		q.notify(now, out)
+	if ce {
+		q.congested(now, out)
 	}
 	d := psnDiff(p.PSN, q.epsn)
 	switch {
@@ -34,18 +33,6 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 		}
 		q.duplicate(now, p, ce, out)
 	}
-}
-
-// notify answers a CE-marked packet with a CNP, at most one per interval if the
-// notification point coalesces.
-func (q *QP) notify(now units.Time, out *Replies) {
-	if cc := q.cfg.CC; cc.CNPCoalesce == congestion.AtReceiver && !q.np.OnCE(cc.MinTimeBetweenCNPs, now) {
-		return
-	}
-	q.cold.counters.CNPsSent++
-	q.cold.acts.CNPSent.Add(now, 1)
-	out.P[out.N] = q.cold.cnp
-	out.N++
 }
 
 // Places of a request packet in its message, and what it is.
@@ -299,6 +286,8 @@ func (q *QP) reply(now units.Time, syndrome uint8, psn uint32, ce bool, out *Rep
 		p.Flags |= packet.CNPFlag
 		q.cold.acts.CEOnAck.Add(now, 1)
 		q.cold.counters.CNPsSent++
+	} else if q.becnDue {
+		q.setBECN(now, p)
 	}
 	if q.answering {
 		out.N--

@@ -5,6 +5,11 @@ import "github.com/hopscope/hopscope/internal/units"
 // RateAt is the sending rate at now and the lowest so far. Unlike Rate it works
 // on a copy of the reaction point, so that looking never changes anything.
 func (q *QP) RateAt(now units.Time) (rate, least units.Rate) {
+	if q.hasIB {
+		ib := *q.cold.extras.ib
+		rate = ib.Rate(now)
+		return rate, ib.MinRate
+	}
 	if !q.hasCC {
 		return q.line, q.line
 	}

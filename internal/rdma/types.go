@@ -242,7 +242,7 @@ type Attrs struct {
 // Acts is the ledger of one queue pair.
 type Acts struct {
 	SequenceGap, RNR, AckTimeout         record.Act // detected
-	CNPSent, CEOnAck, NAKSent            record.Act // fed back
+	CNPSent, CEOnAck, NAKSent            record.Act // fed back; CEOnAck: on InfiniBand BECN
 	Refused                              record.Act // fed back: a NAK for a request against the rules, not for congestion
 	RetransNAK, RetransTimer, RetransRNR record.Act // recovered; count: packets
 	RetransRead                          record.Act // recovered: responses sent again because they were asked for again
@@ -296,6 +296,7 @@ const (
 	OpSendLastInv    = uint8(wire.RCSendLastInv)
 	OpSendOnlyInv    = uint8(wire.RCSendOnlyInv)
 	OpCNP            = uint8(wire.CNPOpcode)
+	OpIBCNP          = uint8(wire.IBCNPOpcode)
 )
 
 // AETH syndromes that this package sends.

@@ -10,8 +10,8 @@ import (
 
 // The requester of the unreliable services, UC and UD. Nothing is acknowledged
 // and nothing sent again: a work request completes when its last packet has
-// left the port, whether that arrives or not. Congestion notification and
-// windows are for RC alone (docs/models/uc.md).
+// left the port, whether that arrives or not. Windows and DCQCN are for RC
+// alone (docs/models/uc.md); InfiniBand's congestion control paces them as well.
 //
 // Of the requester's fields: una follows nxt and high, rtoAt is when the oldest
 // message that is through leaves, and wqe.base is when a message leaves.
@@ -223,10 +223,15 @@ func (q *QP) sendQueueError(now units.Time, status Status) (Reason, units.Time) 
 	return NotReady, units.Never
 }
 
-// receiveUnreliable is ReceiveWith for UC and UD. An acknowledgement or a CNP is
-// none of theirs.
-func (q *QP) receiveUnreliable(now units.Time, p *packet.Packet, side *packet.Side) {
+// receiveUnreliable is ReceiveWith for UC and UD. An acknowledgement is none of
+// theirs; a CNP is with InfiniBand's congestion control only.
+func (q *QP) receiveUnreliable(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
+	if p.ECN == packet.CE && p.Kind == packet.Data && q.hasIB && q.state >= RTR && q.state != Err {
+		q.sendCNP(now, out)
+	}
 	switch {
+	case p.Kind == packet.CNP && q.hasIB:
+		q.receiveCNP(now)
 	case p.Kind != packet.Data:
 		q.discard()
 	case q.service == UC:

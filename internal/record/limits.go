@@ -47,7 +47,7 @@ type QPLimits struct {
 	MTUBytes    int64      `json:"mtu_bytes"`
 	LineBps     units.Rate `json:"line_bps"`
 	InitialBps  units.Rate `json:"initial_bps,omitempty"` // where DCQCN starts; 0: the line's rate
-	MaxBps      units.Rate `json:"max_bps,omitempty"`     // DCQCN's cap; 0: the line's rate
+	MaxBps      units.Rate `json:"max_bps,omitempty"`     // DCQCN's cap, or what CCTI_Min leaves; 0: the line's rate
 	WindowBytes int64      `json:"window_bytes,omitempty"`
 	// PeakOutstanding is the most payload in flight, with a window only.
 	PeakOutstanding int64 `json:"peak_outstanding_bytes,omitempty"`

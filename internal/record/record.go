@@ -61,6 +61,10 @@ const (
 	NAKRefused   Mechanism = "NAK (request refused)"        // fed back; actor: responder QP. A protocol or access error, no congestion
 	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
 	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting
+	FECNMark     Mechanism = "FECN mark"                    // detected; actor: switch port and VL; count: marked packets
+	CCLog        Mechanism = "CCTI at trigger threshold"    // detected; actor: requester QP; count: events of the adapter's congestion log
+	BECNOnAck    Mechanism = "BECN on ACK"                  // fed back; actor: responder QP
+	CCTIIncrease Mechanism = "CCTI increase"                // slowed; actor: requester QP, or the first of those that share an index; sum: bit/s taken off
 	CreditsOut   Mechanism = "credits used up"              // detected; actor: the port whose next packet did not fit into its credits
 	CreditWait   Mechanism = "wait for credits"             // held; actor: the port that had none; sum: ps held with a frame waiting
 	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
@@ -169,6 +173,7 @@ type QP struct {
 	Timeouts           int64      `json:"timeouts"`
 	FinalRateBps       units.Rate `json:"final_rate_bps"`
 	MinRateBps         units.Rate `json:"min_rate_bps"`
+	PeakCCTI           int        `json:"peak_ccti,omitempty"`      // highest index into InfiniBand's congestion control table
 	MeasuredBytes      int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
 	// What this queue pair gave its host's application to do, and the time that
 	// takes where the scenario states a cost.

@@ -81,7 +81,7 @@ func kind(op wire.Opcode) packet.Kind {
 		return packet.Response
 	case wire.RCAcknowledge, wire.RCAtomicAck:
 		return packet.Ack
-	case wire.CNPOpcode:
+	case wire.CNPOpcode, wire.IBCNPOpcode:
 		return packet.CNP
 	}
 	return packet.Data
@@ -102,20 +102,43 @@ type Writer struct {
 // NAK, which becomes a plain NAK of the PSN that is missing first.
 func (w *Writer) Fill(f *wire.Frame, p *packet.Packet, s *packet.Side) error {
 	op := wire.Opcode(p.Opcode)
-	if p.Kind == packet.Pause || !op.Known() || kind(op) != p.Kind {
+	if p.Kind.Link() || !op.Known() || kind(op) != p.Kind || op == wire.IBCNPOpcode {
 		return fmt.Errorf("roce: a packet of kind %d with %v has no RoCEv2 frame", p.Kind, op)
 	}
+	f.Kind = wire.FrameRoCEv2
+	f.IPv4.DSCP, f.IPv4.ECN, f.IPv4.TTL = p.DSCP&^packet.Stamped, p.ECN, p.TTL
+	f.IPv6.DSCP, f.IPv6.ECN, f.IPv6.HopLimit = f.IPv4.DSCP, p.ECN, p.TTL
+	f.VLAN.PCP = p.PCP()
+	return w.transport(&f.Transport, p, s)
+}
+
+// FillInfiniBand is Fill for an InfiniBand packet: LRH, the transport headers with
+// FECN and BECN, payload. f keeps LIDs, GRH and LRH.LNH, P_Key, SE and MigReq.
+func (w *Writer) FillInfiniBand(f *wire.InfiniBandPacket, p *packet.Packet, s *packet.Side) error {
+	op := wire.Opcode(p.Opcode)
+	if p.Kind.Link() || !op.Known() || kind(op) != p.Kind || op == wire.CNPOpcode {
+		return fmt.Errorf("roce: a packet of kind %d with %v has no InfiniBand packet", p.Kind, op)
+	}
+	f.LRH.VL, f.LRH.SL = p.Class, p.SL()
+	f.GRH.HopLmt = p.TTL
+	t := &f.Transport
+	t.BTH.FECN = p.ECN == packet.CE
+	if err := w.transport(t, p, s); err != nil {
+		return err
+	}
+	t.BTH.BECN = p.Kind == packet.CNP || p.Kind == packet.Ack && p.Flags&packet.CNPFlag != 0
+	return nil
+}
+
+// transport sets the transport headers and the payload.
+func (w *Writer) transport(t *wire.Transport, p *packet.Packet, s *packet.Side) error {
+	op := wire.Opcode(p.Opcode)
 	if s == nil {
 		s = &packet.Side{}
 		if op.Ext()&inSide != 0 {
 			return fmt.Errorf("roce: %v needs a side record", op)
 		}
 	}
-	f.Kind = wire.FrameRoCEv2
-	f.IPv4.DSCP, f.IPv4.ECN, f.IPv4.TTL = p.DSCP&^packet.Stamped, p.ECN, p.TTL
-	f.IPv6.DSCP, f.IPv6.ECN, f.IPv6.HopLimit = f.IPv4.DSCP, p.ECN, p.TTL
-	f.VLAN.PCP = p.PCP()
-	t := &f.Transport
 	t.BTH.Opcode, t.BTH.DestQP, t.BTH.PSN = op, p.DestQP, p.PSN
 	t.BTH.AckReq, t.BTH.BECN = p.Flags&packet.AckReq != 0, p.Kind == packet.CNP
 	t.RETH = wire.RETH{VA: p.VA, RKey: p.RKey, DMALen: p.DMALen}

@@ -23,6 +23,7 @@ type infinibandSettings struct {
 	hoqLife, packetLife int // codes
 	grh                 bool
 	subnet              subnetSettings
+	cc                  ibccSettings
 	obj                 object
 	arbitration         *fabric.VLArbitration
 	switchPort, hcaPort *fabric.CreditParams
@@ -47,7 +48,7 @@ func (r *resolver) readInfiniBand(o object) {
 	*s = infinibandSettings{vls: fabric.Classes, buffer: fabric.MaxCredits * wire.CreditBlock, update: -1,
 		hoqLife: neverCode, packetLife: neverCode}
 	ib := o.object("infiniband", "vls", "buffer", "hca_buffer", "update", "sl2vl", "vlarb_high", "vlarb_low",
-		"high_limit", "hoq_life", "packet_life", "grh", "routing", "roots", "sls")
+		"high_limit", "hoq_life", "packet_life", "grh", "routing", "roots", "sls", "congestion_control")
 	s.obj = ib
 	if ib.integer("vls", &s.vls, 1, fabric.Classes) && s.vls&(s.vls-1) != 0 {
 		ib.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
@@ -61,6 +62,7 @@ func (r *resolver) readInfiniBand(o object) {
 	readLife(ib, "hoq_life", &s.hoqLife)
 	readLife(ib, "packet_life", &s.packetLife)
 	r.readSubnet(ib)
+	r.readIBCC(ib)
 	if ib.boolean("grh", &s.grh) && s.grh && r.stack().Credits {
 		r.v.Wire = wire.InfiniBandGRH
 	}
@@ -266,8 +268,10 @@ func (r *resolver) resolveInfiniBandSwitch(n int) {
 		HOQLife: fabric.Lifetime(ib.hoqLife), PacketLife: fabric.Lifetime(ib.packetLife)}
 	ports := len(r.v.Graph.Nodes[n].Ports)
 	out.PG = make([][fabric.Classes]fabric.PGParams, ports)
-	for range ports {
-		out.Ports = append(out.Ports, fabric.PortParams{Credit: ib.switchPort, VLArb: ib.arbitration})
+	fecn := r.fecn()
+	out.MarkAtEnqueue = fecn != nil
+	for port := range ports {
+		out.Ports = append(out.Ports, fabric.PortParams{Credit: ib.switchPort, VLArb: ib.arbitration, FECN: fecn, Victim: r.victim(n, port)})
 	}
 	r.v.Switches[n] = out
 }
@@ -277,6 +281,7 @@ func (r *resolver) resolveInfiniBandSwitch(n int) {
 func (r *resolver) resolveHCA(s *nicSettings, out *NIC, ports int) {
 	out.RxBuffer, out.RxXOFF, out.RxXON = 0, 0, 0
 	out.AckClass, out.AckDSCP = sameAsData, sameAsData
+	out.CNPClass = sameAsData // the lane and service level of what was marked
 	for range ports {
 		out.Ports = append(out.Ports, fabric.PortParams{Credit: r.ib.hcaPort, VLArb: r.ib.arbitration})
 	}
@@ -314,6 +319,7 @@ func (r *resolver) infinibandNotes() {
 	if o.has("sls") {
 		vls(fmt.Sprintf("at most %d", s.subnet.sls), "sls", "")
 	}
+	r.ibccNotes()
 }
 
 // creditSwitchNotes are the notes of an InfiniBand switch.

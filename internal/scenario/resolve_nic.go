@@ -209,6 +209,9 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 	c.RNRRetry, c.MinRNRTimer = uint8(s.rnrRetry), uint8(s.minRNR)
 	c.CC = r.coalesced(s.coalesce)
 	c.SendCNP, c.ECT = c.CC != nil, c.CC != nil
+	if r.stack().Credits && r.ib.cc.on {
+		c.IBCC = &r.ib.cc.params
+	}
 	switch {
 	case s.window.bytes > 0:
 		c.Window, c.WindowBytes = rdma.WindowBytes, s.window.bytes

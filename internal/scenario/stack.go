@@ -40,7 +40,7 @@ func Stacks() []Stack {
 		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false, goBackN, false},
 		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, "selective-repeat", false},
 		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn, false},
-		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; no congestion control", false, false, false, goBackN, true},
+		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; congestion control if asked for", false, false, false, goBackN, true},
 	}
 }
 

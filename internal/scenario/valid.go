@@ -62,7 +62,7 @@ type NIC struct {
 	Transport int                 // index into Valid.Transports
 	AckClass  uint8               // priority of ACKs and NAKs inside the NIC; 255: the class of the data they answer
 	AckDSCP   uint8               // 255: the DSCP of the data they answer
-	CNPClass  uint8
+	CNPClass  uint8               // 255: class and DSCP of the data they answer
 	CNPDSCP   uint8
 	// Receive buffer drained at DrainRate (0: as fast as it fills). PFC XOFF at
 	// RxXOFF, XON at RxXON, drop beyond RxBuffer.

@@ -1,0 +1,106 @@
+package rdma
+
+import (
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Congestion notification. A switch marks a packet: CE in the IP header, or FECN
+// in InfiniBand's BTH. The notification point answers: with a CNP (RoCEv2), a flag
+// on the ACK (ns-3), or BECN (InfiniBand). The reaction point at the sender slows.
+
+// congested handles a marked request.
+func (q *QP) congested(now units.Time, out *Replies) {
+	switch {
+	case q.hasIB:
+		q.becnDue = true
+	case q.cfg.SendCNP && q.hasCC:
+		q.notify(now, out)
+	}
+}
+
+// congestedResponse handles a marked READ response, to which no acknowledgement
+// goes back.
+func (q *QP) congestedResponse(now units.Time, out *Replies) {
+	switch {
+	case q.hasIB:
+		q.sendCNP(now, out)
+	case q.hasCC && (q.cfg.SendCNP || q.cfg.CNPOnAck):
+		q.notify(now, out)
+	}
+}
+
+// setBECN lets an acknowledgement tell of the marked packets since the one before
+// (IBTA A10.2.1; the Linux driver hfi1 does so too).
+func (q *QP) setBECN(now units.Time, p *packet.Packet) {
+	q.becnDue = false
+	p.Flags |= packet.CNPFlag
+	q.cold.acts.CEOnAck.Add(now, 1)
+	q.cold.counters.CNPsSent++
+}
+
+// notify answers a CE-marked packet with a CNP, at most one per interval if the
+// notification point coalesces.
+func (q *QP) notify(now units.Time, out *Replies) {
+	if cc := q.cfg.CC; cc.CNPCoalesce == congestion.AtReceiver && !q.np.OnCE(cc.MinTimeBetweenCNPs, now) {
+		return
+	}
+	q.sendCNP(now, out)
+}
+
+// sendCNP answers with a congestion notification packet.
+func (q *QP) sendCNP(now units.Time, out *Replies) {
+	q.cold.counters.CNPsSent++
+	q.cold.acts.CNPSent.Add(now, 1)
+	out.P[out.N] = q.cold.cnp
+	out.N++
+}
+
+// receiveCNP handles a congestion notification.
+func (q *QP) receiveCNP(now units.Time) {
+	if q.state < RTR || q.state == Err {
+		q.discard()
+		return
+	}
+	q.cold.counters.CNPsReceived++
+	if q.hasIB {
+		q.cold.extras.ib.OnBECN(now)
+		return
+	}
+	if !q.hasCC {
+		return
+	}
+	cc := q.cfg.CC
+	if cc.CNPCoalesce == congestion.AtSender && !q.cold.rp.OnCE(cc.MinTimeBetweenCNPs, now) {
+		q.cold.counters.CNPsIgnored++
+		return
+	}
+	q.cc.OnCNP(cc, now)
+}
+
+// Slowed returns the acts of the reaction point and its lowest rate: DCQCN's
+// cuts, or the increases of InfiniBand's CCTI and the events of its congestion
+// log. ok is false without congestion control. Of queue pairs that share a
+// reaction point one returns the acts, the others none.
+func (q *QP) Slowed() (cuts, increases, events record.Act, least units.Rate, ok bool) {
+	switch {
+	case q.hasCC:
+		return q.cc.Cuts, increases, events, q.cc.MinRate, true
+	case !q.hasIB:
+		return cuts, increases, events, q.line, false
+	case q.cold.extras.reports:
+		increases, events = q.cold.extras.ib.Increases, q.cold.extras.ib.Events
+	}
+	return cuts, increases, events, q.cold.extras.ib.MinRate, true
+}
+
+// PeakCCTI is the highest index into the congestion control table so far; ok is
+// false without InfiniBand's congestion control.
+func (q *QP) PeakCCTI() (index int, ok bool) {
+	if !q.hasIB {
+		return 0, false
+	}
+	return q.cold.extras.ib.Peak, true
+}

@@ -65,3 +65,50 @@ func portsOf(r []record.Waiting) (names []string) {
 	}
 	return names
 }
+
+// congestionControl, case F24: the rate that an index leaves, and how the index
+// falls when no more BECNs come.
+func (c *checker) congestionControl() {
+	const source = "injection rate delay (packet time >> shift) * multiplier (IBTA A10.2.2.1.1)"
+	for _, i := range []int{0, 1, 2, 7, 31} {
+		r := c.scenario("f24-held", fmt.Sprintf("infiniband.congestion_control.ccti_min=%d", i))
+		last := len(r.Flows) - 1
+		span := float64(r.Flows[last].CompletionPS - r.Flows[0].CompletionPS)
+		goodput := float64(last) * (1 << 20) * 8 / span * 1000
+		c.near(fmt.Sprintf("CCTI held at %d: goodput, EDR, Gb/s", i), 99.37/float64(1+i), goodput, 0.01, source)
+	}
+	c.fall()
+}
+
+// fall: the time from one message's completion to the next says at which index it
+// was sent, and when the index came to be one less.
+func (c *checker) fall() {
+	const timer = 500 * 1.024e-3 // ms
+	r := c.scenario("f24-fall")
+	var steps []float64 // times of the falls, ms
+	index, whole := -1, 0.0
+	for k, f := range r.Flows {
+		if f.Src != "h1" || r.Flows[k-1].Src != "h1" || f.CompletionPS < 2*r.Flows[0].CompletionPS {
+			continue // h0 still sends, or has just ended
+		}
+		end := float64(f.CompletionPS) / 1e9
+		gap := end - float64(r.Flows[k-1].CompletionPS)/1e9
+		now := int(gap/(4*4124*8/100e6) - 0.5) // 4 packets at 100 Gb/s for each of 1+CCTI
+		if index < 0 {
+			index, whole = now, float64(now)
+		}
+		if now < index {
+			index = now
+			steps = append(steps, end)
+		}
+	}
+	c.inRange("CCTI a while after h0's message", whole, 3, 9, "CCTI_Limit is 9")
+	c.within("CCTI at the end", 0, float64(index), 0, "CCTI_Min is 0")
+	if len(steps) < 3 {
+		c.abort("the index fell %d times, want 3 at least", len(steps))
+		return
+	}
+	n := len(steps) - 1
+	c.within("falls, each by one", whole, float64(len(steps)), 0, "one per expiry of the timer (IBTA A10.4.3.8)")
+	c.near("time from one fall to the next, ms", timer, (steps[n]-steps[0])/float64(n), 0.01, "CCTI_Timer * 1.024 us")
+}

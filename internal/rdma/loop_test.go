@@ -32,7 +32,8 @@ type loop struct {
 	now     units.Time
 	delay   units.Time
 	line    units.Rate
-	fate    func(n int, p *packet.Packet) fate // n counts packets in all
+	fate    func(n int, p *packet.Packet) fate        // n counts packets in all
+	see     func(p *packet.Packet, side *packet.Side) // what goes onto the wire; nil: nobody looks
 	n       int
 	seq     int
 	flights flights
@@ -133,6 +134,9 @@ func (l *loop) transmit(from int, p packet.Packet, side *packet.Side, wire units
 		f = l.fate(l.n, &p)
 	}
 	l.n++
+	if l.see != nil {
+		l.see(&p, side)
+	}
 	if f.mark {
 		p.ECN = packet.CE
 	}

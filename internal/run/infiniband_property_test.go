@@ -61,6 +61,10 @@ func (g *generator) lanes(packet int) {
 		g.line("  update: %dB", 64*g.between(1, max(1, blocks-packet)))
 	}
 	g.line("  grh: %v", g.one(4))
+	if g.one(3) {
+		g.line("  congestion_control: {threshold: %d, marking_rate: %d, packet_size: %dB, victim_mask: %s, ccti_increase: %d, ccti_limit: %d, ccti_timer: %d, based_on: %s}",
+			g.between(1, 15), g.IntN(4), g.IntN(1024), g.pick("none", "hosts", "all"), g.between(1, 4), g.between(5, 40), g.between(1, 30), g.pick("qp", "sl"))
+	}
 	if g.one(2) {
 		return
 	}

@@ -94,6 +94,7 @@ type Conn struct {
 	rst   rstReply
 	side  packet.Side
 	hasSd bool
+	data  *carried // nil: only numbers of bytes move
 
 	acts     Acts
 	counters Counters

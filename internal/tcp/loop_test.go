@@ -95,7 +95,13 @@ func (l *loop) pollOne(i int) {
 		for k := range Segments(&p) {
 			var one packet.Packet
 			Cut(&p, k, &one)
-			l.transmit(i, one, side)
+			if side != nil {
+				s := *side
+				s.Data = slices.Clone(CutData(&p, side.Data, k))
+				l.transmit(i, one, &s)
+			} else {
+				l.transmit(i, one, nil)
+			}
 		}
 	}
 }

@@ -400,6 +400,10 @@ func (c *Conn) fillAt(now units.Time, p *packet.Packet, flags uint8, seq uint64,
 		p.VA = uint64(c.tsNow(now))<<32 | uint64(c.tsRecent)
 		length += timestampsLen
 	}
+	c.side.SACKs, c.side.Data = 0, nil
+	if c.data != nil && n > 0 {
+		c.attach(seq, n)
+	}
 	if k := c.sackRoom(n); k > 0 && c.sackOK && c.ofo.blocks(&c.side, k) > 0 {
 		c.hasSd = true
 		c.acts.SACKSent.Add(now, 0)

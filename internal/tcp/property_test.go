@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -92,6 +93,8 @@ func TestRandom(t *testing.T) {
 		for seed := range uint64(18) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
 				l := newLoop(t, cfg)
+				l.c[0].CarryData()
+				l.c[1].CarryData()
 				l.rate = 100e6
 				w := &watcher{t: t, l: l, s: rng.New(seed, "tcp"), loss: []float64{0, 0.001, 0.01, 0.05, 0.1, 0.2}[seed%6]}
 				n := int64(400e3)
@@ -102,12 +105,20 @@ func TestRandom(t *testing.T) {
 				l.touch = w.touch
 				l.connect()
 				var wrote, read int64
+				text, room := make([]byte, n), make([]byte, 20000)
+				for i := range text {
+					text[i] = byte(w.s.Uint32())
+				}
 				l.app = func() {
-					wrote += l.c[0].Write(l.now, min(n-wrote, int64(1+w.s.IntN(20000))))
+					wrote += l.c[0].WriteBytes(l.now, text[wrote:min(n, wrote+int64(1+w.s.IntN(20000)))])
 					if wrote == n {
 						l.c[0].Close()
 					}
-					read += l.c[1].Read(l.now, int64(w.s.IntN(20000)))
+					got := l.c[1].ReadBytes(l.now, room[:w.s.IntN(20000)])
+					if !bytes.Equal(room[:got], text[read:read+got]) {
+						t.Fatalf("%d other bytes after %d", got, read)
+					}
+					read += got
 					if read > int64(w.prefix) {
 						t.Fatalf("%d bytes read, %d arrived in order", read, w.prefix)
 					}

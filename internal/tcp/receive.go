@@ -155,7 +155,7 @@ func (c *Conn) receiveSegment(now units.Time, p *packet.Packet, side *packet.Sid
 	}
 	c.takeCE(now, p)
 	if p.Payload > 0 || p.Opcode&FIN != 0 {
-		c.receiveText(now, p, seq)
+		c.receiveText(now, p, side, seq)
 	}
 }
 
@@ -272,7 +272,7 @@ func (c *Conn) takeCE(now units.Time, p *packet.Packet) {
 
 // receiveText takes the data and the FIN of a segment (RFC 9293 3.10.7.4,
 // seventh and eighth).
-func (c *Conn) receiveText(now units.Time, p *packet.Packet, seq uint64) {
+func (c *Conn) receiveText(now units.Time, p *packet.Packet, side *packet.Side, seq uint64) {
 	switch c.state {
 	case Established, FinWait1, FinWait2:
 	default:
@@ -285,6 +285,7 @@ func (c *Conn) receiveText(now units.Time, p *packet.Packet, seq uint64) {
 		end++
 	}
 	r := span{max(seq, c.rcvNxt), min(end, max(c.rcvAdv, c.rcvNxt))}
+	c.keep(side, seq, span{r.start, min(r.end, seq+uint64(p.Payload))})
 	if p.Opcode&FIN != 0 && c.rcvFin == seq+uint64(p.Payload) {
 		r.end = end
 	}

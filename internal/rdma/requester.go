@@ -16,13 +16,7 @@ const maxOutstanding = 1<<23 - 1
 // Post adds a work request to the send queue at now. In Err it completes at
 // once as flushed.
 func (q *QP) Post(now units.Time, r WorkRequest) error {
-	if q.service != RC {
-		return q.postUnreliable(now, &r)
-	}
-	if r.Bytes < 0 || r.Bytes > MaxMessage {
-		return fmt.Errorf("qp: message of %d bytes, want 0 to %d", r.Bytes, MaxMessage)
-	}
-	if err := q.checkVerb(&r); err != nil {
+	if err := q.check(&r); err != nil {
 		return err
 	}
 	switch q.state {
@@ -38,11 +32,12 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	packets := max(1, (uint64(r.Bytes)+uint64(q.cfg.MTU)-1)/uint64(q.cfg.MTU))
 	*q.at(q.tail) = wqe{first: q.cold.posted, base: q.cold.bytes, va: r.VA, packets: uint32(packets),
 		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, imm: r.Imm, verb: r.Verb, fence: r.Fence}
-	if q.hasExtra || r.LKey != 0 || r.Verb > Read {
+	reliable := q.service == RC
+	if q.hasExtra || r.LKey != 0 || r.Verb > Read || !reliable {
 		q.setExtra(q.tail, &r)
 	}
-	bad := r.LKey != 0 && !q.localOK(&r)
-	if q.at(q.tail).fault = bad; bad || r.Verb >= Read || r.Fence {
+	bad := reliable && r.LKey != 0 && !q.localOK(&r) // UC and UD look when its turn comes
+	if q.at(q.tail).fault = bad; bad || reliable && (r.Verb >= Read || r.Fence) {
 		q.startReads()
 	}
 	q.tail++
@@ -55,6 +50,17 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 		q.failLocal(now)
 	}
 	return nil
+}
+
+// check refuses what no queue pair of this service can do.
+func (q *QP) check(r *WorkRequest) error {
+	switch {
+	case r.Bytes < 0 || r.Bytes > MaxMessage:
+		return fmt.Errorf("qp: message of %d bytes, want 0 to %d", r.Bytes, MaxMessage)
+	case q.service == RC:
+		return q.checkVerb(r)
+	}
+	return q.checkUnreliable(r)
 }
 
 // localOK checks the work request's own buffer: there to be read, or with READ
@@ -76,7 +82,7 @@ func (q *QP) failLocal(now units.Time) {
 	}
 }
 
-// checkVerb refuses what no queue pair of this kind can do.
+// checkVerb is check for RC.
 func (q *QP) checkVerb(r *WorkRequest) error {
 	switch {
 	case r.Verb >= numVerbs:

@@ -25,39 +25,9 @@ type AddressHandle struct {
 	QKey uint32
 }
 
-// postUnreliable is Post for UC and UD.
-func (q *QP) postUnreliable(now units.Time, r *WorkRequest) error {
-	if err := q.mayPost(r); err != nil {
-		return err
-	}
-	switch q.state {
-	case Reset, Init, RTR:
-		return fmt.Errorf("qp: post in state %s, want RTS", q.state)
-	case SQE, Err:
-		q.complete(r.ID, WRFlush, now)
-		return nil
-	}
-	if q.tail-q.head == uint32(len(q.ring)) {
-		q.grow()
-	}
-	packets := max(1, (uint64(r.Bytes)+uint64(q.cfg.MTU)-1)/uint64(q.cfg.MTU))
-	*q.at(q.tail) = wqe{first: q.cold.posted, va: r.VA, packets: uint32(packets),
-		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, imm: r.Imm, verb: r.Verb}
-	q.setExtra(q.tail, r)
-	q.tail++
-	q.cold.posted += packets
-	if q.state == RTS {
-		q.end = q.cold.posted
-	}
-	return nil
-}
-
-// mayPost refuses what the service has no opcode for (IBTA 9.2.1), and a UD
+// checkUnreliable refuses what the service has no opcode for (IBTA 9.2.1), and a UD
 // message of more than one packet.
-func (q *QP) mayPost(r *WorkRequest) error {
-	if r.Bytes < 0 || r.Bytes > MaxMessage {
-		return fmt.Errorf("qp: message of %d bytes, want 0 to %d", r.Bytes, MaxMessage)
-	}
+func (q *QP) checkUnreliable(r *WorkRequest) error {
 	switch r.Verb {
 	case Send, SendImm:
 	case Write, WriteImm:

@@ -91,7 +91,7 @@ func (h *Host) acknowledge(now units.Time, s *qpSlot, ack *packet.Packet, held b
 func (h *Host) responded(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 	a := &s.account
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
-	if !s.qp.PolledLast(pk) {
+	if !s.qp.PolledLast() {
 		return
 	}
 	for i := range a.requests {

@@ -223,7 +223,7 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 			h.responded(now, end, s, pk)
 			h.heldAcks(now, q)
 		} else {
-			h.sent(now, end, s, pk, s.qp.PolledLast(pk))
+			h.sent(now, end, s, pk, s.qp.PolledLast())
 		}
 		h.changed(now, s)
 		h.arm(now, q)

@@ -1,7 +1,6 @@
 package rdma
 
 import (
-	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -85,21 +84,9 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 // MSN is the number of messages accepted as responder, modulo 2^24.
 func (q *QP) MSN() uint32 { return q.msn }
 
-// PolledLast reports whether p, filled by Poll, is the last packet of its
-// message: of a READ the request that reaches its end, or the response that
-// ends one.
-func (q *QP) PolledLast(p *packet.Packet) bool { return q.polledLast }
-
-// PolledResponse reports whether the latest packet is a READ response or the
-// ACK of an atomic, and which message of the peer's it answers: msn is the
-// number of messages accepted with it, modulo 2^24. It belongs to no work request
-// of this side.
-func (q *QP) PolledResponse() (msn uint32, ok bool) {
-	if !q.response {
-		return 0, false
-	}
-	return q.cold.answers.msn, true
-}
+// PolledLast reports whether the latest packet is the last of its message: of a
+// READ the request that reaches its end, or the response that ends one.
+func (q *QP) PolledLast() bool { return q.polledLast }
 
 // AnswersTaken is how many READs and atomics the responder has taken up so far,
 // modulo 2^32: new ones, and duplicates that it answers anew. With go-back-N such
@@ -111,8 +98,8 @@ func (q *QP) AnswersTaken() uint32 {
 	return 0
 }
 
-// PolledAnswer is which of them, counted from 1, the latest packet answers; only
-// if PolledResponse.
+// PolledAnswer is which of them, counted from 1, the latest packet answers, which
+// is a READ response or the ACK of an atomic.
 func (q *QP) PolledAnswer() uint32 { return q.cold.answers.polled }
 
 // OldestAnswer is the first of them that is still to be answered, in part or

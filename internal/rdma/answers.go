@@ -21,7 +21,6 @@ type answers struct {
 	// queue is a ring of what is to be sent; its room is a power of two.
 	queue   []job
 	head, n uint32
-	msn     uint32 // of the latest response
 	taken   uint32 // requests taken up, duplicates that are answered anew included
 	polled  uint32 // the one that the latest packet answers
 	again   int    // jobs in the queue that answer duplicates
@@ -298,7 +297,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if !j.atomic && now < q.nextAvail {
 		return RateLimit, q.nextAvail
 	}
-	x.msn, x.polled, q.response, q.again = j.msn, j.origin, true, false
+	x.polled, q.again = j.origin, false
 	if j.atomic {
 		*p = q.ack
 		p.Opcode, p.PSN, p.AETH = OpAtomicAck, j.psn, uint32(SynACK)<<24|j.msn

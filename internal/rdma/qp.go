@@ -30,10 +30,10 @@ type QP struct {
 	reading bool
 	// answering: responses, or acknowledgements behind them, wait to be sent; see
 	// cold.answers.
-	answering            bool
-	polledLast, response bool // the latest packet is the last of its message; it is a READ response or ATOMIC ACK
-	service              Service
-	hasIB                bool // InfiniBand's reaction point is in extras.ib
+	answering  bool
+	polledLast bool // the latest packet is the last of its message
+	service    Service
+	hasIB      bool // InfiniBand's reaction point is in extras.ib
 
 	// Requester.
 	una, nxt, high uint64

@@ -292,12 +292,3 @@ func (q *QP) ReadBytes() int64 {
 	}
 	return q.cold.reads.bytes
 }
-
-// OutstandingReads is the number of READ and atomic requests sent and not fully
-// answered.
-func (q *QP) OutstandingReads() int {
-	if q.cold.reads == nil {
-		return 0
-	}
-	return len(q.cold.reads.asked)
-}

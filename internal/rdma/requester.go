@@ -118,7 +118,7 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if q.service != RC {
 		return q.pollUnreliable(now, p)
 	}
-	q.hasSide, q.response = false, false
+	q.hasSide = false
 	if q.answering {
 		return q.pollAnswer(now, p)
 	}

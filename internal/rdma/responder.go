@@ -79,7 +79,7 @@ func opFlags(op uint8) uint8 {
 // before being whether one was before it. A READ or atomic has a response, which
 // stands for both.
 func asks(p *packet.Packet, before bool) bool {
-	if op := p.Opcode; op == OpReadRequest || op == OpCompareSwap || op == OpFetchAdd {
+	if opFlags(p.Opcode)&opReads != 0 {
 		return false
 	}
 	return before || p.Flags&packet.AckReq != 0

@@ -13,23 +13,23 @@ import (
 
 // portCold is what the packet path rarely looks at.
 type portCold struct {
-	name               string // "leaf1:3"
-	node               string
-	peer               string
-	pfc                PFCParams
-	updateInterval     units.Time // of credits
-	waitFrom, xmitWait units.Time // see countWait
-	repeating          bool       // flow-control packets are repeated
-	red                [Classes]redCurve
-	fecn               *FECNParams
-	victim             bool
-	eligible           [Classes]uint32 // see markFECN
-	marks              [Classes]record.Act
-	xoff               [Classes]record.Act
-	peakAt             [Classes]units.Time
-	drops              [Classes]*dropStat
-	near               [Classes]record.Approach // see pg.nearest
-	impair             *impairment
+	name                        string // "leaf1:3"
+	node                        string
+	peer                        string
+	pfc                         PFCParams
+	updateInterval              units.Time // of credits
+	waitFrom, dataEnd, xmitWait units.Time // see countWait
+	repeating                   bool       // flow-control packets are repeated
+	red                         [Classes]redCurve
+	fecn                        *FECNParams
+	victim                      bool
+	eligible                    [Classes]uint32 // see markFECN
+	marks                       [Classes]record.Act
+	xoff                        [Classes]record.Act
+	peakAt                      [Classes]units.Time
+	drops                       [Classes]*dropStat
+	near                        [Classes]record.Approach // see pg.nearest
+	impair                      *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.
 	controlTime   units.Time

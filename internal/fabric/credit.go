@@ -88,7 +88,7 @@ func (n *Net) MayStart(now units.Time, i int, c uint8, frame uint32) bool {
 func (n *Net) starve(now units.Time, i int, c uint8) {
 	n.credits[c][i].starved.Add(now, 0)
 	n.closeGate(now, i, c)
-	n.cold[i].waitFrom = min(n.cold[i].waitFrom, now)
+	n.cold[i].waitFrom = min(n.cold[i].waitFrom, max(now, n.ports[i].freeAt))
 }
 
 // spend counts a packet that port i starts in class c, and shuts the class if
@@ -138,7 +138,7 @@ func (n *Net) reopen(now units.Time, i int) (opened bool) {
 			case frame == 0:
 				n.cold[i].waitFrom = units.Never
 			default: // what keeps a host from sending now is not credits
-				n.countWait(now, i, &n.ports[i], n.ports[i].freeAt)
+				n.countWait(now, i, &n.ports[i])
 			}
 		}
 	}
@@ -299,27 +299,26 @@ func (n *Net) releaseDown(now units.Time, i int) {
 	}
 }
 
-// startCredited books that port i starts a packet; free is when the transmission
-// before it ended.
-func (n *Net) startCredited(now units.Time, i int, p *Port, free units.Time, pk *packet.Packet) {
-	n.countWait(now, i, p, free)
+// startCredited books that port i starts a frame.
+func (n *Net) startCredited(now units.Time, i int, p *Port, pk *packet.Packet) {
 	if pk.Kind.Link() {
 		p.lastClass = Classes // none: its Class is the VL that it is about
-	} else {
-		n.spend(now, i, pk.Class, pk.Frame)
+		return
 	}
+	n.countWait(now, i, p)
+	n.cold[i].dataEnd = p.freeAt
+	n.spend(now, i, pk.Class, pk.Frame)
 }
 
 // countWait counts the time for which port i had something to send and sent
 // nothing, for want of credits: up to now, where a transmission begins or the run
-// ends. What could start would have, as soon as the last transmission was over,
-// at free.
-func (n *Net) countWait(now units.Time, i int, p *Port, free units.Time) {
+// ends. What could start would have, as soon as the packet before was through.
+func (n *Net) countWait(now units.Time, i int, p *Port) {
 	k := &n.cold[i]
 	if k.waitFrom == units.Never {
 		return
 	}
-	k.xmitWait += max(0, now-max(k.waitFrom, free))
+	k.xmitWait += max(0, now-max(k.waitFrom, k.dataEnd))
 	if p.shut == 0 {
 		k.waitFrom = units.Never
 	}

@@ -364,7 +364,6 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	if mutantFast {
 		tx -= tx / 16
 	}
-	free := p.freeAt
 	p.startAt = now
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
@@ -384,7 +383,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 		n.hops++
 	}
 	if p.credited {
-		n.startCredited(now, i, p, free, pk)
+		n.startCredited(now, i, p, pk)
 	}
 	order := sim.Order(d, p.source)
 	if mutantTieBreak {

@@ -63,7 +63,7 @@ func (n *Net) Finish(now units.Time) {
 	n.end = now
 	for i := range n.ports {
 		if p := &n.ports[i]; p.credited {
-			n.countWait(now, i, p, p.freeAt)
+			n.countWait(now, i, p)
 		}
 		for c := range uint8(Classes) {
 			n.queues[c][i].integrate(now)

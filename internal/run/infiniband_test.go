@@ -1,0 +1,80 @@
+package run_test
+
+import (
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// counters returns the standard counters of a port.
+func counters(t *testing.T, r *record.Run, node string, port int) record.IBCounters {
+	t.Helper()
+	for _, c := range r.Counters {
+		if c.Node == node && c.Port == port {
+			return c
+		}
+	}
+	t.Fatalf("no counters of %s:%d", node, port)
+	return record.IBCounters{}
+}
+
+// The standard counters of a known exchange (IBTA 16.1.3.5): data in units of 4
+// octets between the delimiters, without VCRC. A SEND of 8192 B is two packets
+// of 8+12+4096+4 octets, each acknowledged by one of 8+12+4+4.
+func TestCounters(t *testing.T) {
+	r := simulate(t, parse(t, `
+stack: infiniband
+topology: {star: {hosts: 2, link: EDR}}
+workload:
+  - flow: {from: h0, to: h1, size: 8192B, verb: send, count: 3}
+`), 1, 1)
+	const data, ack = 3 * 2 * (4096 + 24) / 4, 3 * 2 * 28 / 4
+	for _, c := range []struct {
+		node      string
+		port      int
+		xmit, rcv int64
+	}{{"h0", 1, data, ack}, {"sw", 1, ack, data}, {"sw", 2, data, ack}, {"h1", 1, ack, data}} {
+		got := counters(t, r, c.node, c.port)
+		if got.PortXmitData != c.xmit || got.PortRcvData != c.rcv || got.PortXmitPkts != 6 || got.PortRcvPkts != 6 {
+			t.Errorf("%s:%d: %+v, want %d words sent and %d received in 6 packets each way", c.node, c.port, got, c.xmit, c.rcv)
+		}
+		if got.PortXmitWait != 0 || got.PortXmitDiscards != 0 || got.PortRcvErrors != 0 {
+			t.Errorf("%s:%d: %+v on an idle network", c.node, c.port, got)
+		}
+	}
+}
+
+// PortXmitWait of a port that is held by its credits alone: of each loop of 20 us
+// it sends 32 packets of 2050 B on the wire, 5.248 us at 100 Gb/s, and waits for
+// the rest. From the second loop on the ACKs of the loop before come in meanwhile,
+// and 31 of the flow-control packets for them, 8 B each, go between its packets
+// (the 32nd ACK comes behind them). One lane alone waits for as long as its port.
+func TestPortXmitWait(t *testing.T) {
+	r := simulate(t, parse(t, `
+stack: infiniband
+packet_payload: 2022B
+topology:
+  hosts: [h0, h1]
+  switches: [sw]
+  links:
+    - {between: [h0, sw], rate: EDR, delay: 9917680ps}
+    - {between: [sw, h1], rate: EDR, delay: 0ns}
+switch: {forwarding: store-and-forward, latency: 0ns}
+infiniband: {buffer: 64KiB, hca_buffer: 128KiB, update: 64B}
+stop: 2ms
+workload:
+  - flow: {from: h0, to: h1, size: 100MB, verb: send}
+`), 1, 1)
+	const loops = 100
+	const wait = loops*(20_000_000-32*2050*80) - (loops-1)*31*8*80
+	got := counters(t, r, "h0", 1).PortXmitWait
+	if want := int64(wait / (4 * units.Nanosecond)); got != want {
+		t.Errorf("PortXmitWait %d ticks of 4 ns, want %d", got, want)
+	}
+	for _, p := range r.Ports {
+		if p.Node == "h0" && p.Class == 0 && p.HeldPS != wait {
+			t.Errorf("held for %d ps, want %d", p.HeldPS, units.Time(wait))
+		}
+	}
+}

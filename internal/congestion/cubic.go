@@ -76,10 +76,11 @@ func (w *Window) growCubic(p *WindowParams, now units.Time, bytes int64, srtt un
 }
 
 // growEst advances Reno's window by alpha segments per window, alpha = 3 (1 -
-// beta) / (1 + beta), and by one once it has passed the window before the cut (4.3).
+// beta) / (1 + beta), and by one once it has passed the window before the cut (4.3),
+// if FriendlyOne says so.
 func (c *cubic) growEst(p *WindowParams, cwnd, mss, bytes int64) {
 	num, den := 3*(1000-p.CubicBeta), 1000+p.CubicBeta
-	if c.wEst >= c.prior {
+	if p.FriendlyOne && c.wEst >= c.prior {
 		num, den = 1, 1
 	}
 	c.estAcc += num * bytes * mss

@@ -48,6 +48,10 @@ type WindowParams struct {
 	// CubicC is CUBIC's C in thousandths of a segment per second cubed (RFC 9438
 	// 5: 400); CubicBeta is what a cut leaves, in thousandths (4.6: 700).
 	CubicC, CubicBeta int64
+	// FriendlyOne makes Reno's window within CUBIC grow by a whole segment per window
+	// once it has passed the window before the cut (RFC 9438 4.3); without it by alpha
+	// throughout (RFC 8312 4.2, Linux).
+	FriendlyOne bool
 	// FastConvergence lets a flow whose window shrinks give up more (RFC 9438 4.7).
 	FastConvergence bool
 	// DCTCPShift gives the gain g = 2^-DCTCPShift (RFC 8257 4.2: 4).
@@ -56,7 +60,7 @@ type WindowParams struct {
 
 // DefaultWindowParams are the values that the RFCs recommend.
 func DefaultWindowParams(a WindowAlgorithm) WindowParams {
-	return WindowParams{Algorithm: a, InitialWindow: 10, CubicC: 400, CubicBeta: 700, FastConvergence: true, DCTCPShift: 4}
+	return WindowParams{Algorithm: a, InitialWindow: 10, CubicC: 400, CubicBeta: 700, FriendlyOne: true, FastConvergence: true, DCTCPShift: 4}
 }
 
 // Validate reports the first value out of range.

@@ -107,6 +107,37 @@ func TestCubicFunction(t *testing.T) {
 	}
 }
 
+// RFC 9438 4.3: at short round trips the window is Reno's, with alpha 9/17 per window
+// up to the one before the cut; beyond it one, or still alpha as in RFC 8312.
+func TestRenoFriendly(t *testing.T) {
+	for _, one := range []bool{true, false} {
+		const mss = 1000
+		p := DefaultWindowParams(Cubic)
+		p.FriendlyOne = one
+		var w Window
+		w.Init(&p, mss)
+		w.Set(20 * mss)
+		w.Cut(&p, CutLoss)
+		w.Set(w.Ssthresh()) // 14 segments
+		var now units.Time
+		want := 14.0
+		for range 40 {
+			alpha := 9.0 / 17
+			if one && want >= 20 {
+				alpha = 1
+			}
+			for range w.Bytes() / mss {
+				now += units.Microsecond
+				w.OnAck(&p, WindowAck{Now: now, Bytes: mss, SRTT: 20 * units.Microsecond})
+			}
+			want += alpha
+			if got := float64(w.Bytes()) / mss; math.Abs(got-want) > 0.05*want {
+				t.Fatalf("one %v: %.2f segments, want %.2f", one, got, want)
+			}
+		}
+	}
+}
+
 // RFC 9438 4.7: a second cut before W_max is reached again gives up more.
 func TestFastConvergence(t *testing.T) {
 	p := DefaultWindowParams(Cubic)

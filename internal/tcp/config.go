@@ -131,7 +131,7 @@ func Preset(name string) (Config, error) {
 		PacingSS: 200, PacingCA: 120, Send: Buffer{87040, 4 << 20}, Receive: Buffer{65535, 3 << 20}, TimeWait: 60 * units.Second}
 	switch name {
 	case "linux":
-		c.CC.HyStart = true
+		c.CC.HyStart, c.CC.FriendlyOne = true, false
 	case "dctcp":
 		c.CC.Algorithm, c.ECN = congestion.DCTCP, ECNDCTCP
 	case "reno":

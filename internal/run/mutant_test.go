@@ -44,7 +44,7 @@ func TestPropertiesCatchMutants(t *testing.T) {
 		{"held-early", "times and queues are ordered"},
 		{"no-peak", "times and queues are ordered"},
 		{"count-refresh", "each pause sent is received"},
-		{"extra-credit", "more was sent than there were credits for"},
+		{"extra-credit", "more was sent than there were credits for|credits left at rest"},
 		{"lost-block", "every message ends|no packet is alive"},
 		{"count-duplicate", "every byte is delivered once"},
 		{"wrong-offset", "bytes arrive as they were sent"},

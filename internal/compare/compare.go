@@ -64,6 +64,7 @@ type Answer struct {
 type Figures struct {
 	Messages   Spread[int64]      `json:"messages"`
 	Completed  Spread[int64]      `json:"completed"` // with success
+	Lost       Spread[int64]      `json:"lost"`      // of those, with UC and UD: never delivered
 	Failed     Spread[int64]      `json:"failed"`    // with an error completion
 	Open       Spread[int64]      `json:"open"`      // at the end of the run
 	P50PS      Spread[units.Time] `json:"completion_p50_ps"`

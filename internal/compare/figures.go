@@ -74,6 +74,7 @@ func spreads(runs []*outcome) Figures {
 	return Figures{
 		Messages:  always(runs, func(f *figures) int64 { return int64(f.messages.Messages) }),
 		Completed: always(runs, func(f *figures) int64 { return int64(f.messages.Completed) }),
+		Lost:      always(runs, func(f *figures) int64 { return int64(f.messages.Lost) }),
 		Failed:    always(runs, func(f *figures) int64 { return int64(f.messages.Failed) }),
 		Open:      always(runs, func(f *figures) int64 { return int64(f.messages.Open) }),
 		P50PS:     completion(func(q metrics.Quantiles) int64 { return q.P50 }),

@@ -32,7 +32,7 @@ func Sentence(r *record.Run) string {
 	var acts, calm []string
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""},
-		{t.holds(), t.noHolds()}, {t.drops(), "nothing was dropped"},
+		{t.holds(), t.noHolds()}, {t.drops(), t.noDrops()}, {t.discards(), ""},
 		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(), ""}, {t.rerouted(), ""}, {t.resent(), ""},
 	} {
 		switch {
@@ -351,6 +351,29 @@ func (t *story) drops() string {
 	return strings.Join(out, ", ")
 }
 
+// noDrops is what to say where no frame was dropped.
+func (t *story) noDrops() string {
+	if t.discards() != "" {
+		return "no frame was dropped"
+	}
+	return "nothing was dropped"
+}
+
+// discards names each cause for which responders of UC and UD threw messages away.
+func (t *story) discards() string {
+	var out []string
+	for _, m := range record.MessageDrops() {
+		g := t.by(m)
+		if g.Count == 0 {
+			continue
+		}
+		who, first := t.who(g.nodes)
+		_, cause, _ := strings.Cut(string(m), ": ")
+		out = append(out, who+" dropped "+number(g.Count, "message", "messages")+t.since(first, g.Act, cause))
+	}
+	return strings.Join(out, ", ")
+}
+
 // add folds in one act; the node whose act is the earliest stands first.
 func (g *group) add(node string, a record.Act) {
 	known := slices.Contains(g.nodes, node)
@@ -439,6 +462,12 @@ func (t *story) outcome() string {
 	default:
 		out = append(out, fmt.Sprintf("%s of %s messages completed, the slowest in %s",
 			metrics.FormatCount(int64(m.Completed)), metrics.FormatCount(int64(m.Messages)), slowest))
+	}
+	switch {
+	case m.Lost > 0 && m.Messages == 1:
+		out = append(out, "and was never delivered")
+	case m.Lost > 0:
+		out = append(out, fmt.Sprintf("%s of them never delivered", metrics.FormatCount(int64(m.Lost))))
 	}
 	out = append(out, t.failures()...)
 	switch open := number(int64(m.Open), "message was", "messages were"); {

@@ -37,7 +37,7 @@ type Place struct {
 	AtPS      units.Time `json:"at_ps,omitempty"`
 	FirstPS   units.Time `json:"first_ps,omitempty"` // of its acts
 	HeldPS    units.Time `json:"held_ps,omitempty"`
-	Why       string     `json:"why,omitempty"` // it did not act
+	Why       string     `json:"why,omitempty"` // it did not act; of dropped messages why it did
 
 	reason func() string
 }
@@ -89,9 +89,12 @@ func Mechanisms(r *record.Run, places int) []State {
 		x.state(EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
 		x.state(ReceiveXOFF, x.receiveOff(), x.receivePlaces()),
 		x.state(ReceiveDrop, fastHosts, x.receiveDropPlaces()),
-		x.state(record.SequenceGap, "nothing was sent", x.gapPlaces()),
-		x.state(record.AckTimeout, "no sender has a retransmission timer", x.timeoutPlaces()),
-		x.state(record.RNR, "every responder has receive work requests enough", x.rnrPlaces()),
+		x.state(record.SequenceGap, gapOff(r), x.gapPlaces()),
+		x.state(record.AckTimeout, timerOff(r), x.timeoutPlaces()),
+		x.state(record.RNR, rnrOff(r), x.rnrPlaces()),
+	}
+	if names, _ := unreliable(r); names != "" {
+		out = append(out, x.state(MessageDrop, "", x.discardPlaces()))
 	}
 	if r.Credits {
 		out = append(out, x.state(record.CreditsOut, "nothing was sent", x.creditPlaces()))
@@ -446,7 +449,7 @@ func (x *index) gapPlaces() []Place {
 			}
 			return plural(dropped, "frame") + " were dropped, none of them followed by a later packet of this queue pair"
 		}
-		return x.takes(q)
+		return x.takes(q) && q.Service != "UD"
 	})
 }
 
@@ -474,14 +477,27 @@ func (x *index) timeoutPlaces() []Place {
 
 func (x *index) rnrPlaces() []Place {
 	return x.onQPs(record.RNR, func(q *record.QP, place *Place) bool {
-		l := &q.Limits
-		place.Value, place.Threshold, place.Unit = l.ReceivesUsed, l.Receives, InRequests
-		place.reason = func() string {
-			if l.ReceivesUsed == 0 {
-				return "no SEND took a receive work request"
-			}
-			return fmt.Sprintf("SENDs took %d of its %s", l.ReceivesUsed, plural(l.Receives, "receive work request"))
+		a := q.Limits.ReceivesPeak
+		if a == nil || q.Service != "" || !x.responder(q) {
+			return false
 		}
-		return l.Receives >= 0 && x.responder(q)
+		place.approach(a)
+		place.Unit = InRequests
+		place.reason = func() string { return whyReceives(q) }
+		return true
 	})
+}
+
+// whyReceives says how many receive work requests a responder that never ran out of
+// them had in use.
+func whyReceives(q *record.QP) string {
+	l := &q.Limits
+	if l.ReceivesPeak.Value == 0 {
+		return "no message took a receive work request"
+	}
+	whose := "its"
+	if l.Shared {
+		whose = "the shared"
+	}
+	return fmt.Sprintf("messages had at most %s of %s %s receive work requests at a time", FormatCount(l.ReceivesPeak.Value), whose, FormatCount(l.ReceivesPeak.Threshold))
 }

@@ -28,14 +28,14 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer, states []S
 	case record.Held:
 		return whyNotHeld(r, t, states)
 	case record.Recovered:
-		return whyNotRecovered(t, before[0])
+		return whyNotRecovered(r, t, before[0])
 	default:
 		return whyNotRerouted(r)
 	}
 }
 
 func whyNotDetected(r *record.Run, states []State) string {
-	return refused(r) + whyNoCongestion(r, states)
+	return refused(r) + unnoticed(r) + whyNoCongestion(r, states)
 }
 
 // refused names the first requester whose request the responder answered with
@@ -121,6 +121,9 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 		return "nothing was detected"
 	case t.Marked > 0:
 		return fmt.Sprintf("%s packets were marked, but no responder sent CNPs", FormatCount(t.Marked))
+	case detected.dropsMessages():
+		names, _ := unreliable(r)
+		return "no message: there are no acknowledgements on " + names
 	case detected.has(record.SequenceGap) && t.NAKsSent == 0:
 		return "who missed packets could not tell the sender (UC), or needed not: a requester asks again for READ responses"
 	default:
@@ -182,7 +185,10 @@ func pfcElsewhere(r *record.Run) string {
 	return ""
 }
 
-func whyNotRecovered(t Totals, detected Answer) string {
+func whyNotRecovered(r *record.Run, t Totals, detected Answer) string {
+	if why := whyNothingAgain(r, t); why != "" {
+		return why
+	}
 	switch {
 	case t.Dropped > 0:
 		return fmt.Sprintf("%s frames were dropped, but nothing was sent again", FormatCount(t.Dropped))

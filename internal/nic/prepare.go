@@ -1,12 +1,15 @@
 package nic
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Preparation is what an application does before it can post: connect a queue
 // pair on its first use, and register the memory of a message. The costs differ
 // from host to host and are 0 unless stated.
 type Preparation struct {
-	Connect units.Time // set-up of a connection
+	Connect units.Time // set-up of a connection, RC or UC
 	// Each registration takes Base, and PerPage for each page that it pins. A
 	// message's pages are registered for it alone, or with Once the whole region
 	// of its queue pair before the first. No registration with both 0.
@@ -19,7 +22,7 @@ type Preparation struct {
 // A payload that stands in the work request needs no registered memory.
 func (h *Host) prepare(p *Post) (connect, register units.Time) {
 	s, c := &h.qps[p.QP], &h.preparation
-	if !s.connected {
+	if !s.connected && h.specs[p.QP].Service != rdma.UD { // datagrams need no connection
 		s.connected = true
 		connect = c.Connect
 	}

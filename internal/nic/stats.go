@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -96,15 +97,31 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		}
 		r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
 		r.Receives = s.tasks[taskReceive]
-		if h.cpu.Reposts || sp.Attrs.Receives < 0 { // always enough: the application keeps it so
+		if h.cpu.Reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so
 			r.Reposts = r.Receives
 		}
+		r.Service, r.Discards = discards(s.qp, sp.Service)
 		r.PeakCCTI, _ = s.qp.PeakCCTI()
 		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		out = append(out, r)
 	}
 	return out
+}
+
+// discards are the service of a queue pair and the messages that it threw away as
+// responder; "" and nil for RC.
+func discards(qp *rdma.QP, s rdma.Service) (string, *record.Discards) {
+	if s == rdma.RC {
+		return "", nil
+	}
+	d := qp.Dropped()
+	c := record.Discards{NoReceive: d.NoReceive.Count, TooLong: d.TooLong.Count, BadQKey: d.BadQKey.Count,
+		Refused: d.Refused.Count, Broken: d.Broken.Count}
+	if c.Total() == 0 {
+		return s.String(), nil
+	}
+	return s.String(), &c
 }
 
 // Ledger returns the acts of the queue pairs.
@@ -115,7 +132,7 @@ func (h *Host) Ledger() (out []record.Entry) {
 			continue
 		}
 		actor := fmt.Sprintf("%s qp %d", h.Name, i)
-		a := s.qp.Acts()
+		a, d := s.qp.Acts(), s.qp.Dropped()
 		cuts, increases, events, _, _ := s.qp.Slowed()
 		onAck := record.CEOnAck
 		if _, ok := s.qp.PeakCCTI(); ok {
@@ -129,6 +146,11 @@ func (h *Host) Ledger() (out []record.Entry) {
 			{record.Detected, record.SequenceGap, a.SequenceGap},
 			{record.Detected, record.RNR, a.RNR},
 			{record.Detected, record.AckTimeout, a.AckTimeout},
+			{record.Detected, record.NoReceiveDrop, d.NoReceive},
+			{record.Detected, record.TooLongDrop, d.TooLong},
+			{record.Detected, record.BadQKeyDrop, d.BadQKey},
+			{record.Detected, record.RefusedDrop, d.Refused},
+			{record.Detected, record.BrokenDrop, d.Broken},
 			{record.Detected, record.CCLog, events},
 			{record.FedBack, record.CNPSent, a.CNPSent},
 			{record.FedBack, onAck, a.CEOnAck},

@@ -59,7 +59,10 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	l := record.QPLimits{
 		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
 		ECT: c.ECT || q.hasIB, CNP: q.hasCC && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB,
-		TimeoutPS: c.Timeout, Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
+		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
+	}
+	if q.service == RC { // the others have nothing to wait for
+		l.TimeoutPS = c.Timeout
 	}
 	if q.longest > 0 {
 		l.NearTimeout = &record.Approach{Value: int64(q.longest), Threshold: int64(c.Timeout), At: q.cold.longAt}
@@ -74,9 +77,12 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	}
 	if l.Receives >= 0 {
 		l.Receives += l.ReceivesUsed
-		if q.cold.reception.has {
+		r := q.cold.reception
+		if r.has {
 			l.Receives++
 		}
+		most, of := r.queue.Used()
+		l.Shared, l.ReceivesPeak = r.shared, &record.Approach{Value: most, Threshold: of}
 	}
 	return l
 }

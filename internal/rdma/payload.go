@@ -21,7 +21,7 @@ type extras struct {
 	side packet.Side
 	// UC and UD.
 	qkey, qpn uint32
-	dropped   UnreliableCounters
+	dropped   UnreliableDrops
 	// ib is InfiniBand's reaction point; this queue pair counts its acts if reports.
 	ib      *congestion.IBCC
 	reports bool

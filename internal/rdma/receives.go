@@ -10,6 +10,8 @@ import (
 // order in which they are taken.
 type ReceiveQueue struct {
 	waiting int64
+	size    int64 // the most that were posted and not taken, at any time
+	least   int64 // the fewest since then
 	room    units.Bytes
 	taken   uint32
 	limit   int64 // 0: not armed
@@ -19,11 +21,20 @@ type ReceiveQueue struct {
 // NewReceiveQueue returns a queue with n receive work requests that each have
 // room for so many bytes; 0: for any message.
 func NewReceiveQueue(n int64, room units.Bytes) *ReceiveQueue {
-	return &ReceiveQueue{waiting: n, room: room}
+	return &ReceiveQueue{waiting: n, size: n, least: n, room: room}
 }
 
 // Post adds n receive work requests.
-func (r *ReceiveQueue) Post(n int64) { r.waiting += n }
+func (r *ReceiveQueue) Post(n int64) {
+	r.waiting += n
+	if r.waiting > r.size {
+		r.size, r.least = r.waiting, r.waiting
+	}
+}
+
+// Used is the most receive work requests that were taken and not posted anew at a
+// time, of how many.
+func (r *ReceiveQueue) Used() (most, of int64) { return r.size - r.least, r.size }
 
 // Waiting is the number of receive work requests that no message has taken.
 func (r *ReceiveQueue) Waiting() int64 { return r.waiting }
@@ -41,6 +52,7 @@ func (r *ReceiveQueue) take() (id uint32, ok bool) {
 		return 0, false
 	}
 	r.waiting--
+	r.least = min(r.least, r.waiting)
 	r.taken++
 	if r.waiting < r.limit {
 		r.limit = 0

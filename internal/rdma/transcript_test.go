@@ -490,7 +490,7 @@ func (x *transcriptWorld) state(q *transcriptQP) {
 		x.printf("  rate %s, least %s, CNPs sent %d, received %d", rate, least, c.CNPsSent, c.CNPsReceived)
 	}
 	if d := q.Dropped(); q.service != RC {
-		x.printf("  broken messages %d, without receive %d, too long %d, wrong Q_Keys %d", d.Broken, d.NoReceive, d.TooLong, d.BadQKey)
+		x.printf("  broken messages %d, without receive %d, too long %d, wrong Q_Keys %d, refused %d", d.Broken.Count, d.NoReceive.Count, d.TooLong.Count, d.BadQKey.Count, d.Refused.Count)
 	}
 }
 

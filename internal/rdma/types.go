@@ -262,12 +262,15 @@ type Counters struct {
 	Discarded              int64 // packets ignored: wrong state, stale or impossible PSN
 }
 
-// UnreliableCounters is what a UC or UD queue pair dropped as responder.
-type UnreliableCounters struct {
-	Broken    int64 // UC: messages given up after their first packet
-	NoReceive int64 // messages that found no receive work request
-	TooLong   int64 // messages longer than the receive work request
-	BadQKey   int64 // UD: datagrams with another Q_Key
+// UnreliableDrops are the messages that a UC or UD queue pair dropped as
+// responder, each under the first cause that it met. Of a message whose first
+// packet is lost it knows nothing.
+type UnreliableDrops struct {
+	Broken    record.Act // UC: given up after their first packet, for another came than was expected
+	NoReceive record.Act // found no receive work request
+	TooLong   record.Act // longer than the receive work request
+	BadQKey   record.Act // UD: datagrams with another Q_Key
+	Refused   record.Act // UC: against R_Key, rights, bounds or announced length
 }
 
 // Opcodes of the reliable connected service, as bytes of packet.Packet.

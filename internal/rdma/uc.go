@@ -39,21 +39,21 @@ func (q *QP) receiveUC(now units.Time, p *packet.Packet, side *packet.Side) {
 		q.cold.acts.SequenceGap.Add(now, 1)
 	}
 	if q.inMessage && (d != 0 || at.first || at.write != q.msgWrite) {
-		q.breakMessage()
+		q.inMessage = false
+		q.cold.extras.dropped.Broken.Add(now, 0)
 	}
 	if d >= 0 || at.first {
 		q.epsn = (p.PSN + 1) & psnMask
 	}
 	if at.first {
-		q.inMessage = q.begins(p, at)
+		q.inMessage = q.begins(now, p, at)
 	}
 	if !q.inMessage {
 		q.discard()
 		return
 	}
-	if !q.lengthRight(p, at.first, at.last, at.write) || !at.write && !q.fits(q.msgBytes+p.Payload) ||
-		at.last && at.write && at.imm && !q.receivePosted() {
-		q.breakMessage()
+	if !q.goesOn(now, p, at) {
+		q.inMessage = false
 		q.discard()
 		return
 	}
@@ -75,11 +75,20 @@ func (q *QP) receiveUC(now units.Time, p *packet.Packet, side *packet.Side) {
 
 // begins checks the first packet of a message, and that a SEND has a receive
 // work request.
-func (q *QP) begins(p *packet.Packet, at ucPlace) bool {
+func (q *QP) begins(now units.Time, p *packet.Packet, at ucPlace) bool {
 	q.msgWrite, q.msgBytes, q.remaining = at.write, 0, p.DMALen
 	if !at.write {
-		return q.receivePosted()
+		return q.receivePosted(now)
 	}
+	if !q.mayWrite(p) {
+		q.cold.extras.dropped.Refused.Add(now, 0)
+		return false
+	}
+	return true
+}
+
+// mayWrite checks rights, R_Key and bounds of a WRITE.
+func (q *QP) mayWrite(p *packet.Packet) bool {
 	a := &q.cold.attrs
 	if a.Access&RemoteWrite == 0 {
 		return false
@@ -91,19 +100,25 @@ func (q *QP) begins(p *packet.Packet, at ucPlace) bool {
 	return region != nil
 }
 
-// breakMessage gives up the message under way. The receive work request of a
-// SEND stays posted and the next SEND fills it from its start; what a WRITE has
-// placed stays in memory.
-func (q *QP) breakMessage() {
-	q.inMessage = false
-	q.cold.extras.dropped.Broken++
+// goesOn checks a packet of the message under way. Where it does not fit the
+// message is given up: the receive work request of a SEND stays posted and the
+// next SEND fills it from its start; what a WRITE has placed stays in memory.
+func (q *QP) goesOn(now units.Time, p *packet.Packet, at ucPlace) bool {
+	switch {
+	case !q.lengthRight(p, at.first, at.last, at.write):
+		q.cold.extras.dropped.Refused.Add(now, 0)
+		return false
+	case !at.write:
+		return q.fits(now, q.msgBytes+p.Payload)
+	}
+	return !at.last || !at.imm || q.receivePosted(now)
 }
 
 // receivePosted reports whether there is a receive work request, and counts that
 // there is none.
-func (q *QP) receivePosted() bool {
+func (q *QP) receivePosted(now units.Time) bool {
 	if !q.takeReceive() {
-		q.cold.extras.dropped.NoReceive++
+		q.cold.extras.dropped.NoReceive.Add(now, 0)
 		return false
 	}
 	return true
@@ -111,9 +126,9 @@ func (q *QP) receivePosted() bool {
 
 // fits reports whether n bytes fit a receive work request, and counts that they
 // do not.
-func (q *QP) fits(n uint32) bool {
+func (q *QP) fits(now units.Time, n uint32) bool {
 	if !q.room(n) {
-		q.cold.extras.dropped.TooLong++
+		q.cold.extras.dropped.TooLong.Add(now, 0)
 		return false
 	}
 	return true

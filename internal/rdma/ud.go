@@ -21,9 +21,9 @@ func (q *QP) receiveUD(now units.Time, p *packet.Packet, side *packet.Side) {
 		p.Payload > uint32(q.cfg.MTU):
 		q.discard()
 	case side == nil || side.QKey != q.cold.extras.qkey:
-		q.cold.extras.dropped.BadQKey++
+		q.cold.extras.dropped.BadQKey.Add(now, 0)
 		q.discard()
-	case !q.receivePosted() || !q.fits(GRHRoom+p.Payload):
+	case !q.receivePosted(now) || !q.fits(now, GRHRoom+p.Payload):
 		q.discard()
 	default:
 		if in := q.cold.attrs.Inbox; in != nil {

@@ -212,9 +212,9 @@ func (q *QP) receiveUnreliable(now units.Time, p *packet.Packet, side *packet.Si
 }
 
 // Dropped is what a UC or UD queue pair dropped so far.
-func (q *QP) Dropped() (c UnreliableCounters) {
+func (q *QP) Dropped() (d UnreliableDrops) {
 	if q.service != RC {
-		c = q.cold.extras.dropped
+		d = q.cold.extras.dropped
 	}
-	return c
+	return d
 }

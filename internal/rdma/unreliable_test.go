@@ -269,7 +269,7 @@ func (b *bare) ucText() string {
 	if b.inMessage {
 		s = map[bool]string{false: "in a SEND", true: "in a WRITE"}[b.msgWrite]
 	}
-	if b.Dropped().Broken > 0 {
+	if b.Dropped().Broken.Count > 0 {
 		s += ", broken"
 	}
 	if b.MSN() > 0 {
@@ -473,7 +473,7 @@ func TestUDInbox(t *testing.T) {
 	}
 	room, data := bytes.Repeat([]byte{0xee}, 40), src.data[src.at[0]:]
 	want := slices.Concat(room, data[:60], room, data[:40], room)
-	if got := dst.data[dst.at[0]:][:len(want)]; !bytes.Equal(got, want) || inbox.Placed != 180 || to.Dropped().TooLong != 1 {
+	if got := dst.data[dst.at[0]:][:len(want)]; !bytes.Equal(got, want) || inbox.Placed != 180 || to.Dropped().TooLong.Count != 1 {
 		t.Errorf("placed %d bytes, %+v\n%x, want\n%x", inbox.Placed, to.Dropped(), got, want)
 	}
 }

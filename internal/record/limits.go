@@ -62,6 +62,12 @@ type QPLimits struct {
 	// always enough.
 	Receives     int64 `json:"receives"`
 	ReceivesUsed int64 `json:"receives_used,omitempty"`
+	// ReceivesPeak is the most receive work requests that were taken and not yet
+	// posted anew at a time, of how many; of a shared receive queue those of all its
+	// queue pairs. nil: always enough.
+	ReceivesPeak *Approach `json:"receives_peak,omitempty"`
+	// Shared: they are those of a shared receive queue.
+	Shared bool `json:"shared_receives,omitempty"`
 	// Time of the requester in the stages that hold it back by rule.
 	WindowPS units.Time `json:"window_ps,omitempty"`
 	RatePS   units.Time `json:"rate_ps,omitempty"`

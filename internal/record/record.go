@@ -73,6 +73,22 @@ const (
 	RetransRead  Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
 )
 
+// Messages of UC and UD that the responder threw away; detected; actor: responder
+// QP; count: messages. Nobody is told of them, for the services have no
+// acknowledgements.
+const (
+	NoReceiveDrop Mechanism = "message drop: no receive work request"
+	TooLongDrop   Mechanism = "message drop: receive too small"
+	BadQKeyDrop   Mechanism = "message drop: wrong Q_Key"
+	RefusedDrop   Mechanism = "message drop: R_Key or access"
+	BrokenDrop    Mechanism = "message drop: packets missing"
+)
+
+// MessageDrops lists them.
+func MessageDrops() [5]Mechanism {
+	return [...]Mechanism{NoReceiveDrop, TooLongDrop, BadQKeyDrop, RefusedDrop, BrokenDrop}
+}
+
 // Mechanisms of rerouting; actor: a switch; count: flows (the packets of a
 // connection, one way) that left by another port than its first tables say, each
 // counted at its first such packet.
@@ -160,6 +176,7 @@ type QP struct {
 	QP                 int        `json:"qp"`
 	Peer               string     `json:"peer"`
 	Workload           string     `json:"workload"`
+	Service            string     `json:"service,omitempty"` // "UC" or "UD"; empty: RC
 	State              string     `json:"state"`
 	SentPackets        int64      `json:"sent_packets"`
 	SentBytes          int64      `json:"sent_bytes"`      // payload, retransmissions included
@@ -188,8 +205,27 @@ type QP struct {
 	// context, and of translations of the pages it writes to and reads from.
 	ContextMisses     int64 `json:"context_misses,omitempty"`
 	TranslationMisses int64 `json:"translation_misses,omitempty"`
+	// Discards are the messages that this responder of UC or UD threw away; nil: none.
+	Discards *Discards `json:"messages_dropped,omitempty"`
 	// Limits is what limits this queue pair, and its path.
 	Limits QPLimits `json:"limits"`
+}
+
+// Discards counts messages by why a responder of UC or UD threw them away.
+type Discards struct {
+	NoReceive int64 `json:"no_receive"`  // no receive work request
+	TooLong   int64 `json:"too_long"`    // longer than the receive work request
+	BadQKey   int64 `json:"wrong_q_key"` // UD
+	Refused   int64 `json:"refused"`     // R_Key, bounds, rights or length
+	Broken    int64 `json:"broken"`      // a packet was missing or came twice
+}
+
+// Total is all of them; 0 for nil.
+func (d *Discards) Total() int64 {
+	if d == nil {
+		return 0
+	}
+	return d.NoReceive + d.TooLong + d.BadQKey + d.Refused + d.Broken
 }
 
 // PauseEvent is a change of one class of a port between going and paused.

@@ -304,6 +304,9 @@ func compareRows() []compareRow {
 func completed(s *compare.Column) string {
 	f := &s.Figures
 	out := spreadText(f.Completed, metrics.FormatCount) + " of " + spreadText(f.Messages, metrics.FormatCount)
+	if f.Lost.Max > 0 {
+		out += ", " + spreadText(f.Lost, metrics.FormatCount) + " never delivered"
+	}
 	if f.Failed.Max > 0 {
 		out += ", " + spreadText(f.Failed, metrics.FormatCount) + " failed"
 	}

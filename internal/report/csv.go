@@ -97,17 +97,17 @@ func portsCSV(ports []record.Port, measured bool) []byte {
 }
 
 func qpsCSV(qps []record.QP) []byte {
-	header := []string{"host", "qp", "peer", "workload", "state", "sent_packets", "sent_bytes", "delivered_bytes",
+	header := []string{"host", "qp", "peer", "workload", "service", "state", "sent_packets", "sent_bytes", "delivered_bytes",
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
-		"context_misses", "translation_misses", "peak_ccti"}
+		"context_misses", "translation_misses", "peak_ccti", "messages_dropped"}
 	return rows(header, len(qps), func(i int) []string {
 		q := &qps[i]
-		return []string{q.Host, integer(q.QP), q.Peer, q.Workload, q.State, integer(q.SentPackets), integer(q.SentBytes),
+		return []string{q.Host, integer(q.QP), q.Peer, q.Workload, cmp.Or(q.Service, "RC"), q.State, integer(q.SentPackets), integer(q.SentBytes),
 			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
 			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
-			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI)}
+			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total())}
 	})
 }
 

@@ -64,7 +64,7 @@ func (t *text) mechanismPlace(tab *table, name string, s *metrics.State, p *metr
 	value, threshold := quantity(p.Value, p.Unit), quantity(p.Threshold, p.Unit)
 	when := t.at(p.AtPS)
 	switch {
-	case p.Count > 0 && (p.Unit == metrics.InBytes || p.Unit == metrics.InTime):
+	case p.Count > 0 && p.Unit != metrics.InRate && p.Unit != "":
 		when = t.at(p.FirstPS)
 	case p.AtPS == 0:
 		when = "-"

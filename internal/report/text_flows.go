@@ -29,7 +29,7 @@ func (t *text) flows() {
 		}
 		t.notCompleted()
 	}
-	t.prose(messageLine(t.s.Messages, t.r.Flows), plain)
+	t.prose(messageLine(t.s.Messages, t.r), plain)
 	t.fairness()
 }
 
@@ -81,7 +81,7 @@ func (t *text) flowTable(index []int, title string) *table {
 			goodput = metrics.FormatRate(metrics.Goodput(f))
 		}
 		if metrics.Lost(f) {
-			goodput, status = "-", "lost"
+			goodput, status = "-", "not delivered"
 		}
 		if s := metrics.SlowdownMilli(f); s > 0 {
 			slowdown = times(s)
@@ -143,17 +143,17 @@ func addQuantileRow(tab *table, name, count, what string, q metrics.Quantiles, f
 }
 
 // messageLine sums the messages up and names the errors they ended in.
-func messageLine(m metrics.Messages, flows []record.Flow) string {
+func messageLine(m metrics.Messages, r *record.Run) string {
 	s := fmt.Sprintf("%s of %s messages completed", metrics.FormatCount(int64(m.Completed)), metrics.FormatCount(int64(m.Messages)))
 	if m.Completed > 0 {
 		s += fmt.Sprintf(": %s in %s, %s together", metrics.FormatBytes(m.Bytes), metrics.FormatTimeDigits(m.SpanPS, 4),
 			metrics.FormatRate(m.GoodputBps))
 	}
 	if m.Failed > 0 {
-		s += "; " + errorCounts(flows)
+		s += "; " + errorCounts(r.Flows)
 	}
 	if m.Lost > 0 {
-		s += fmt.Sprintf("; %s of them lost on the way, which nobody was told", metrics.FormatCount(int64(m.Lost)))
+		s += fmt.Sprintf("; %s of them not delivered, which no requester was told: %s", metrics.FormatCount(int64(m.Lost)), metrics.NotDelivered(r))
 	}
 	if m.Open > 0 {
 		s += fmt.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))

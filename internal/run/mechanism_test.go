@@ -80,7 +80,7 @@ func TestReasonsAreCauses(t *testing.T) {
 		{"receive: window", metrics.ReceiveXOFF, []string{one, window + "100KB", "hosts.h5.drain_rate=40Gbps", "hosts.h5.rx_buffer=256KB"}, "the window holds h0 qp 0 to 100 KB", window + "none", size + "8MB"},
 		{"gap", record.SequenceGap, []string{one}, "nothing was lost", "topology.star.drop_every=64", size + "8MB"},
 		{"timeout", record.AckTimeout, []string{one, "topology.star.length=1km"}, "the longest wait for an ACK or NAK that brought progress was", "nic.timeout=1", size + "8MB"},
-		{"RNR", record.RNR, []string{one, "workload[0].incast.verb=send", "workload[0].incast.receives=1"}, "SENDs took 1 of its 1 receive work request", "workload[0].incast.receives=0", size + "8MB"},
+		{"RNR", record.RNR, []string{one, "workload[0].incast.verb=send", "workload[0].incast.receives=1"}, "messages had at most 1 of its 1 receive work requests at a time", "workload[0].incast.receives=0", size + "8MB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			set := tt.set

@@ -1,0 +1,182 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// MessageDrop is the mechanism of the report for what stands in the ledger under
+// the causes in record.MessageDrops.
+const MessageDrop record.Mechanism = "message drop"
+
+// discardWords says why responders threw messages away, in order of
+// record.MessageDrops.
+func discardWords(d *record.Discards) string {
+	var out []string
+	for i, n := range [...]int64{d.NoReceive, d.TooLong, d.BadQKey, d.Refused, d.Broken} {
+		_, cause, _ := strings.Cut(string(record.MessageDrops()[i]), ": ")
+		switch {
+		case n == d.Total():
+			return cause
+		case n > 0:
+			out = append(out, FormatCount(n)+" "+cause)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// discarded adds up what the responders of a host threw away, of "" all.
+func discarded(r *record.Run, host string) (sum record.Discards) {
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		if d := q.Discards; d != nil && (host == "" || q.Host == host) {
+			sum.NoReceive += d.NoReceive
+			sum.TooLong += d.TooLong
+			sum.BadQKey += d.BadQKey
+			sum.Refused += d.Refused
+			sum.Broken += d.Broken
+		}
+	}
+	return sum
+}
+
+// NotDelivered says what became of the messages of UC and UD that completed and
+// were not delivered, in words that follow; "" when all were. A message of which
+// packets are missing was lost on the way, whatever its responder did with the
+// rest.
+func NotDelivered(r *record.Run) string {
+	lost := int64(messages(r.Flows).Lost)
+	if lost == 0 {
+		return ""
+	}
+	var parts, hosts []string
+	for i := range r.QPs {
+		host := r.QPs[i].Host
+		if r.QPs[i].Discards == nil || slices.Contains(hosts, host) {
+			continue
+		}
+		hosts = append(hosts, host)
+		d := discarded(r, host)
+		d.Broken = 0
+		if n := d.Total(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s dropped %s (%s)", host, FormatCount(n), discardWords(&d)))
+			lost -= n
+		}
+	}
+	if lost > 0 && len(parts) > 0 {
+		parts = append(parts, FormatCount(lost)+" lost on the way")
+	} else if lost > 0 {
+		parts = []string{"lost on the way"}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unreliable names the services without acknowledgements that carried something:
+// "UC", "UD" or "UC and UD"; only reports whether nothing else did.
+func unreliable(r *record.Run) (names string, only bool) {
+	var found []string
+	only = true
+	for i := range r.Flows {
+		switch s := r.Flows[i].Service; {
+		case s == "":
+			only = false
+		case !slices.Contains(found, s):
+			found = append(found, s)
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(found, " and "), only && len(found) > 0
+}
+
+// gapOff says why no responder looks for gaps.
+func gapOff(r *record.Run) string {
+	if names, only := unreliable(r); only && names == "UD" {
+		return "UD looks at no PSNs: what is lost is not missed"
+	}
+	return "nothing was sent"
+}
+
+// timerOff says why no retransmission timer runs.
+func timerOff(r *record.Run) string {
+	if names, only := unreliable(r); only {
+		return "nothing waits for an acknowledgement on " + names + ": a message completes when it has left"
+	}
+	return "no sender has a retransmission timer"
+}
+
+// rnrOff says why no responder sends an RNR NAK.
+func rnrOff(r *record.Run) string {
+	if names, only := unreliable(r); only {
+		return "no NAK is sent on " + names + ": a message that finds no receive work request is dropped"
+	}
+	return "every responder has receive work requests enough"
+}
+
+// discardPlaces are the responders of UC and UD.
+func (x *index) discardPlaces() []Place {
+	return x.onQPs(MessageDrop, func(q *record.QP, place *Place) bool {
+		if q.Service == "" || !x.responder(q) {
+			return false
+		}
+		if a := q.Limits.ReceivesPeak; a != nil {
+			place.approach(a)
+		}
+		place.Unit = InRequests
+		if d := q.Discards; d != nil {
+			act := x.discardAct(place.Where)
+			place.Count, place.FirstPS, place.Why = act.Count, act.First, discardWords(d)
+		}
+		place.reason = func() string {
+			return "every message that arrived whole had the rights, and found the receive, that it needs"
+		}
+		return true
+	})
+}
+
+// discardAct adds up the drops of messages of one queue pair.
+func (x *index) discardAct(actor string) (sum record.Act) {
+	for _, m := range record.MessageDrops() {
+		sum = sum.Merge(x.acts[actKey{m, actor}])
+	}
+	return sum
+}
+
+// dropsMessages reports whether a responder threw a message away.
+func (a *Answer) dropsMessages() bool {
+	return slices.ContainsFunc(a.Mechanisms, func(m Mechanism) bool {
+		all := record.MessageDrops()
+		return slices.Contains(all[:], m.Mechanism)
+	})
+}
+
+// whyNothingAgain says why nothing was sent again where only services without
+// acknowledgements lost something; "" elsewhere.
+func whyNothingAgain(r *record.Run, t Totals) string {
+	names, only := unreliable(r)
+	d := discarded(r, "")
+	var lost []string
+	if t.Dropped > 0 {
+		lost = append(lost, were(int(t.Dropped), "frame"))
+	}
+	if n := d.Total(); n > 0 {
+		lost = append(lost, were(int(n), "message"))
+	}
+	if len(lost) == 0 || !only && t.Dropped > 0 {
+		return ""
+	}
+	return strings.Join(lost, " and ") + " dropped, and nothing is sent again on " + names
+}
+
+// unnoticed says that frames were lost where nobody looks for gaps, in words that
+// others follow; "" elsewhere.
+func unnoticed(r *record.Run) string {
+	names, only := unreliable(r)
+	lost := whatWasLost(r)
+	if !only || names != "UD" || lost == "" {
+		return ""
+	}
+	return fmt.Sprintf("nobody missed what was lost (%s), for UD looks at no PSNs; ", lost)
+}

@@ -47,6 +47,7 @@ var rules = map[string]rule{
 	"internal/tcp":        {level: levelModel + 2},
 
 	"internal/fabric": {level: levelDevice},
+	"internal/host":   {level: levelDevice},
 	"internal/nic":    {level: levelDevice + 1},
 
 	"scenarios":         {level: levelBase},

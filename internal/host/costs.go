@@ -1,0 +1,206 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Costs are the parts that the work of a host is made of. None is an end-to-end
+// figure. Each may be 0.
+type Costs struct {
+	Syscall units.Time // per system call, there and back
+
+	// A copy reads at CopyLLC what the last-level cache holds and at CopyDRAM the
+	// rest, which misses permille tell; all of it at CopyDRAM if the card writes
+	// past the cache (NoDDIO). Rates of 0: copies take no time. A copy on another
+	// socket than the card's takes RemotePermille of that.
+	CopyLLC, CopyDRAM units.Rate
+	MissOut, MissIn   int // permille of writes' and of reads' sources
+	RemotePermille    int
+
+	Output     units.Time // per segment that TCP hands down: transport, IP, queue, driver
+	GSOFrame   units.Time // per frame that software cuts a segment into
+	TxComplete units.Time // per segment, to free it after transmission
+
+	RxFrame units.Time // per frame: driver, packet buffer, GRO
+	RxPage  units.Time // per page of a frame's buffer
+	Input   units.Time // per segment after GRO: IP and TCP
+
+	Interrupt units.Time // per interrupt
+	IdleExit  units.Time // to leave the idle state, on top, if the core was idle for as long
+	Wakeup    units.Time // of an application, with the switch to it
+
+	ZeroCopyCall units.Time // per call with MSG_ZEROCOPY
+	PinPage      units.Time // per page: pinning and releasing
+	ZeroCopyDone units.Time // per notification, on top of two system calls
+	FilePage     units.Time // per page of the page cache that sendfile sends
+
+	Post, Poll, Repost units.Time // RDMA: see package nic
+	Doorbell           units.Time // per write to the card's doorbell
+}
+
+// pageSize is that of buffers and page cache.
+const pageSize = 4096
+
+func pages(n units.Bytes) int64 { return int64((n + pageSize - 1) / pageSize) }
+
+// Send says how an application's data gets to the socket.
+type Send uint8
+
+// Ways to send.
+const (
+	SendCopy     Send = iota // write: copied into socket buffers
+	SendZeroCopy             // send with MSG_ZEROCOPY: the pages are pinned
+	SendFile                 // sendfile: the page cache's own pages
+)
+
+func (s Send) String() string { return [...]string{"copy", "zerocopy", "sendfile"}[s] }
+
+// Segmentation says who cuts large segments into frames.
+type Segmentation uint8
+
+// Kinds of segmentation.
+const (
+	NoSegmentation Segmentation = iota // TCP makes segments of one frame
+	GSO                                // software, below IP
+	TSO                                // the card
+)
+
+func (s Segmentation) String() string { return [...]string{"off", "gso", "tso"}[s] }
+
+// Options are the choices that change what is charged.
+type Options struct {
+	Send         Send
+	Segmentation Segmentation
+	GRO          units.Bytes // longest segment that frames are merged to; 0: off
+	NoDDIO       bool        // the card writes to DRAM, not into the last-level cache
+	BusyPoll     bool        // applications poll the card: no interrupts, no wakeups, no idle cores
+	FlowSteering bool        // aRFS: frames go to the application's core; else to that of their hash (RSS)
+	Moderation   Moderation
+	Budget       int // NAPI: frames per poll; 64 in Linux
+	RoundBudget  int // frames per stretch of softirqs, before processes get the core; 300 in Linux
+	RoundTime    units.Time
+	Ring         int // frames that a receive queue holds
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Budget < 1 || o.RoundBudget < 1:
+		return fmt.Errorf("a NAPI budget of 0 takes no frame")
+	case o.Ring < 1:
+		return fmt.Errorf("a receive queue of 0 frames takes none")
+	case o.GRO < 0:
+		return fmt.Errorf("negative GRO size")
+	}
+	return o.Moderation.check()
+}
+
+// copyTask makes t copy bytes, missing the cache by a permille.
+func (h *Host) copyTask(t *Task, core int, n units.Bytes, miss int) {
+	c := &h.spec.Costs
+	slow := n * units.Bytes(miss) / 1000
+	d := units.Time(0)
+	if c.CopyDRAM > 0 {
+		d += c.CopyDRAM.TxTimeLong(slow)
+	}
+	if c.CopyLLC > 0 {
+		d += c.CopyLLC.TxTimeLong(n - slow)
+	}
+	if c.RemotePermille > 0 && h.socket(core) != h.spec.NIC {
+		d = d * units.Time(c.RemotePermille) / 1000
+	}
+	t.Add(Copy, d)
+	t.copied += n
+	t.memory += slow + n // what misses is read; all is written
+}
+
+// Write charges t with a call on a core that gives the socket n bytes.
+func (h *Host) Write(t *Task, core int, n units.Bytes) {
+	c := &h.spec.Costs
+	t.Direction = Transmit
+	t.Add(Syscall, c.Syscall)
+	h.bill.Syscalls++
+	switch h.spec.Send {
+	case SendCopy:
+		h.copyTask(t, core, n, c.MissOut)
+	case SendZeroCopy:
+		t.Add(Pin, c.ZeroCopyCall+units.Time(pages(n))*c.PinPage)
+	case SendFile:
+		t.Add(Pin, units.Time(pages(n))*c.FilePage)
+	}
+}
+
+// Notified charges t with the notification that one call's pages are no longer in
+// use: the application polls the socket and reads its error queue. Only
+// MSG_ZEROCOPY has them.
+func (h *Host) Notified(t *Task) {
+	if h.spec.Send != SendZeroCopy {
+		return
+	}
+	c := &h.spec.Costs
+	t.Direction = Transmit
+	t.Add(Completion, 2*c.Syscall+c.ZeroCopyDone)
+	h.bill.Syscalls += 2
+}
+
+// Read charges t with a call on a core that takes n bytes from the socket.
+func (h *Host) Read(t *Task, core int, n units.Bytes) {
+	c := &h.spec.Costs
+	t.Direction = Receive
+	t.Add(Syscall, c.Syscall)
+	h.bill.Syscalls++
+	miss := c.MissIn
+	if h.spec.NoDDIO {
+		miss = 1000
+	}
+	h.copyTask(t, core, n, miss)
+}
+
+// Woken charges t with the wakeup of the application that it belongs to. An
+// application that polls does not sleep.
+func (h *Host) Woken(t *Task) {
+	if h.spec.BusyPoll {
+		return
+	}
+	t.Add(Wakeup, h.spec.Costs.Wakeup)
+	h.bill.Wakeups++
+}
+
+// Output charges t with sending one segment that becomes frames on the wire; a
+// pure acknowledgement is one frame. Its release after transmission is charged with
+// it. d is Receive for what a receiver answers.
+func (h *Host) Output(t *Task, d Direction, frames int) {
+	c := &h.spec.Costs
+	t.Direction = d
+	n := units.Time(1)
+	switch h.spec.Segmentation {
+	case NoSegmentation:
+		n = units.Time(frames)
+	case GSO:
+		if frames > 1 {
+			t.Add(Output, units.Time(frames)*c.GSOFrame)
+		}
+	}
+	t.Add(Output, n*(c.Output+c.TxComplete))
+	t.Add(Doorbell, c.Doorbell)
+	h.bill.FramesOut += int64(frames)
+	h.bill.SegmentsOut += int64(n)
+}
+
+// PostWork charges t with posting a work request, after a preparation.
+func (h *Host) PostWork(t *Task, preparation units.Time) {
+	t.Direction = Transmit
+	t.Add(Post, h.spec.Costs.Post+preparation)
+	t.Add(Doorbell, h.spec.Costs.Doorbell)
+}
+
+// PollWork charges t with polling a completion, of a receive with posting another
+// receive work request if repost.
+func (h *Host) PollWork(t *Task, d Direction, repost bool) {
+	t.Direction = d
+	t.Add(Poll, h.spec.Costs.Poll)
+	if repost {
+		t.Add(Post, h.spec.Costs.Repost)
+	}
+}

@@ -404,3 +404,82 @@ func TestHeldNAKStays(t *testing.T) {
 		t.Errorf("syndrome %#x with PSN %d behind the responses, want NAK %#x of 3", last.AETH>>24, last.PSN, SynNAKSeq)
 	}
 }
+
+// A duplicate READ that asks for what the region does not hold is ignored, as is
+// one that asks for more than the original did; a right one is answered.
+func TestDuplicateReadRights(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		va, length uint64
+		rkey       uint32
+		answers    int // packets
+	}{
+		{"the same", base, 8192, rkey, 2},
+		{"its second packet", base + 4096, 4096, rkey, 1},
+		{"beyond the region", base + 1<<16, 4096, rkey, 0},
+		{"another key", base, 4096, rkey + 1, 0},
+		{"more packets than it had", base, 12288, rkey, 0},
+	} {
+		b := attrsOf(1 << 16)
+		l := newLoop(t, mustPreset(t, "selective-repeat"), attrs(), b)
+		q := &l.qp[1]
+		var out Replies
+		ask := func(p packet.Packet) (n int) {
+			p.Kind, p.Opcode, p.Flags = packet.Data, OpReadRequest, packet.AckReq
+			q.Receive(l.now, &p, &out)
+			for q.Responding() {
+				reason, at := q.Poll(l.now, &p)
+				if reason == Sent {
+					n++
+				}
+				l.now = max(l.now, at)
+			}
+			return n
+		}
+		if n := ask(packet.Packet{VA: base, RKey: rkey, DMALen: 8192}); n != 2 {
+			t.Fatalf("%d responses", n)
+		}
+		again := packet.Packet{VA: c.va, RKey: c.rkey, DMALen: uint32(c.length), PSN: uint32(c.va-base) / 4096 % 2}
+		if n := ask(again); n != c.answers || q.State() != RTS {
+			t.Errorf("%s: %d responses in %s, want %d", c.name, n, q.State(), c.answers)
+		}
+	}
+}
+
+// The receive that a message has taken from a shared queue is flushed when the
+// queue pair ends in error; the others stay for other queue pairs.
+func TestSharedReceiveFlushed(t *testing.T) {
+	var cq, rcq CompletionQueue
+	cfg := mustPreset(t, "nic")
+	srq := NewReceiveQueue(3, 0)
+	var q QP
+	q.Connect(&Setup{Config: &cfg, CQ: &cq, ReceiveCQ: &rcq, SRQ: srq, Line: 100 * units.Gbps, Attrs: attrs()}, 0)
+	var out Replies
+	q.Receive(0, &packet.Packet{Kind: packet.Data, Opcode: OpSendFirst, Payload: 4096}, &out)
+	q.mustModify(Err, 0)
+	if len(rcq.Entries) != 1 || rcq.Entries[0].Status != WRFlush || srq.Waiting() != 2 {
+		t.Errorf("%v, %d receives left, want one flushed and 2 left", rcq.Entries, srq.Waiting())
+	}
+}
+
+// A fatal NAK speaks of its own request: a READ before it whose response was lost
+// does not end with its status, but by retries that a responder in error ignores.
+func TestFatalNAKBehindLostResponse(t *testing.T) {
+	for _, preset := range []string{"nic", "selective-repeat", "irn"} {
+		cfg := mustPreset(t, preset)
+		cfg.Timeout, cfg.TimeoutLow = TimeoutCode(4), 0
+		l := newLoop(t, cfg, attrs(), attrs())
+		lost := false
+		l.fate = func(_ int, p *packet.Packet) fate {
+			lose := p.Kind == packet.Response && p.PSN == 1 && !lost
+			lost = lost || lose
+			return fate{lose: lose}
+		}
+		l.post(0, WorkRequest{ID: 1, Verb: Read, Bytes: 3 * 4096})
+		l.post(0, WorkRequest{ID: 2, Verb: Write, Bytes: 100, RKey: rkey + 1})
+		l.run(units.Second)
+		if got := l.statuses(0); !lost || !slices.Equal(got, []Status{RetryExc, WRFlush}) {
+			t.Errorf("%s: %v, want %v", preset, got, []Status{RetryExc, WRFlush})
+		}
+	}
+}

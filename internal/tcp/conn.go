@@ -29,7 +29,6 @@ type Conn struct {
 	mss                  int64 // payload of a full segment, options taken off
 	passive, ackPending  bool  // opened by Listen; a SYN or SYN-ACK is to be sent
 	finQueued, finSent   bool
-	noDelay              bool
 	nagle                Nagle
 	cwrQueued            bool // CWR goes out with the next new data (RFC 3168 6.1.2)
 	events               Events

@@ -33,13 +33,12 @@ func variants(t testing.TB) map[string]Config {
 
 // watcher checks from outside what an endpoint does.
 type watcher struct {
-	t        *testing.T
-	l        *loop
-	s        rng.Stream
-	loss     float64
-	arrived  []bool // bytes of the stream from 0 to 1 that arrived
-	prefix   int    // of these, in order
-	readLast int64
+	t       *testing.T
+	l       *loop
+	s       rng.Stream
+	loss    float64
+	arrived []bool // bytes of the stream from 0 to 1 that arrived
+	prefix  int    // of these, in order
 }
 
 func (w *watcher) touch(i int, p *packet.Packet) (copies int, late units.Time) {

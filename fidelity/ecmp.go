@@ -15,15 +15,11 @@ func (c *checker) ecmp() {
 	const seeds = 500
 	sum := 0.0
 	for seed := uint64(1); seed <= seeds; seed++ {
-		r := c.seeded("f30-ecmp", &seed)
-		for i := range r.Ports {
-			if p := &r.Ports[i]; p.Node == "leaf1" && p.Class == data && strings.HasPrefix(p.Peer, "spine") {
-				sum += p.Utilisation / 8
-			}
-		}
+		sum += uplinks(c.seeded("f30-ecmp", &seed), data)
 	}
 	const expected = 0.6564 // 1-(7/8)^8
 	c.within("one queue pair per flow: mean utilisation, 500 seeds", expected, sum/seeds, 0.02, "balls in bins: 1-(1-1/8)^8")
+	c.perPacket()
 	c.split(4, 0.58)
 	c.split(16, 0.74)
 }
@@ -50,4 +46,29 @@ func slowest(r *record.Run) (t units.Time) {
 		t = max(t, f.CompletionPS)
 	}
 	return t
+}
+
+// uplinks is the mean utilisation of leaf1's links to the spines in a class.
+func uplinks(r *record.Run, class int) (mean float64) {
+	for i := range r.Ports {
+		if p := &r.Ports[i]; p.Node == "leaf1" && p.Class == class && strings.HasPrefix(p.Peer, "spine") {
+			mean += p.Utilisation / 8
+		}
+	}
+	return mean
+}
+
+// perPacket: with the port that would start it first for every packet, eight flows at
+// line rate fill eight links, whatever their hashes.
+func (c *checker) perPacket() {
+	const source = "as many packets as links in a packet's time, each on an idle one"
+	for _, stack := range []string{"rocev2-pfc-only", "infiniband"} {
+		class := data
+		if stack == "infiniband" {
+			class = 0
+		}
+		seed := uint64(1)
+		r := c.seeded("f30-ecmp", &seed, "routing=adaptive", "stack="+stack, "nic.recovery=selective-repeat", "nic.out_of_order=true")
+		c.within("adaptive routing, "+stack+": mean utilisation", 1, uplinks(r, class), 0.01, source)
+	}
 }

@@ -91,11 +91,32 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 	if !pk.Kind.Link() && cause != dropRxBuffer { // a host drops what it has received
 		n.dropped++
 	}
+	if !pk.Kind.Link() {
+		n.noteLoss(pk.Conn)
+	}
 	k := &n.cold[i].drops[c]
 	if *k == nil {
 		*k = new(dropStat)
 	}
 	(*k)[cause].Add(now, int64(pk.Frame))
+}
+
+// noteLoss remembers that something of a connection was dropped.
+func (n *Net) noteLoss(conn uint32) {
+	if n.lossy == nil {
+		n.lossy = make([]uint64, len(n.pins)/64+1)
+	}
+	if w := conn / 64; int(w) < len(n.lossy) {
+		n.lossy[w] |= 1 << (conn % 64)
+	}
+}
+
+// Lossy adds to conns, a bit per connection, those of which a port of this partition
+// dropped something, either way.
+func (n *Net) Lossy(conns []uint64) {
+	for i, w := range n.lossy {
+		conns[i] |= w
+	}
 }
 
 // admitLossy is the egress dynamic threshold of a lossy priority: the queue

@@ -49,6 +49,7 @@ type Net struct {
 	stirred    units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring  bool
 	end        units.Time  // of the run, once it is over
+	lossy      []uint64    // a bit per connection; see noteLoss
 	trace      *pauseTrace // nil: pauses are counted but not listed
 }
 

@@ -63,6 +63,7 @@ type SwitchParams struct {
 	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
 	CutThrough bool
 	Salt       uint64    // of the ECMP hash
+	Spreading  Spreading // among equal ports
 	DSCPToPrio [64]uint8 // priority by DSCP, unless TrustPCP
 	TrustPCP   bool      // classify by the VLAN tag
 	PCPToPrio  [8]uint8

@@ -209,6 +209,9 @@ func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 		return false
 	}
 	w := &m.ways[k]
+	if sw.spreading != ByHash {
+		return n.spreadMoved(sw, pk, w)
+	}
 	port := w.now.port(pk.Hash, sw.salt)
 	if port < 0 {
 		return false
@@ -218,6 +221,24 @@ func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 		m.moved.Add(n.part.Now(), 0)
 	}
 	pk.Out = uint16(port)
+	return true
+}
+
+// spreadMoved is routeMoved of a switch whose flows have no port of their own: all
+// that go where the ports have changed have moved.
+func (n *Net) spreadMoved(sw *swtch, pk *packet.Packet, w *way) bool {
+	ports, m := w.now[len(w.now)-1], sw.moves
+	if len(ports) == 0 {
+		return false
+	}
+	if bit := flowBit(pk); m.flows[bit/64]>>(bit%64)&1 == 0 {
+		m.flows[bit/64] |= 1 << (bit % 64)
+		m.moved.Add(n.part.Now(), 0)
+	}
+	pk.Out = ports[0]
+	if len(ports) > 1 {
+		pk.Out = n.spread(n.part.Now(), sw, ports)
+	}
 	return true
 }
 

@@ -35,7 +35,10 @@ type swtch struct {
 	trustPCP               bool
 	prio                   [64]uint8 // by DSCP, or by PCP in the first eight
 	rnd                    rng.Stream
-	moves                  *moves // nil: the tables never change
+	spreading              Spreading
+	turn                   uint32     // see spread
+	spray                  rng.Stream // likewise
+	moves                  *moves     // nil: the tables never change
 }
 
 // pg is the ingress accounting of one (port, priority group).
@@ -144,6 +147,10 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 	case 1:
 		pk.Out = sw.members[g>>8]
 	default:
+		if sw.spreading != ByHash {
+			pk.Out = n.spread(n.part.Now(), sw, sw.members[g>>8:g>>8+k])
+			return true
+		}
 		pk.Out = sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]
 	}
 	return true

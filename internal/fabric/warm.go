@@ -87,6 +87,9 @@ func (n *Net) warmSend(i int) uint64 {
 // warmAdmission reads the buffer accounting, egress port and queue of an
 // arrival.
 func (n *Net) warmAdmission(a incoming) uint64 {
+	if a.sw.spreading != ByHash {
+		return 0 // the port depends on the queues at the time of arrival
+	}
 	if a.sw.moves != nil { // the tables may change before it arrives
 		return 0
 	}

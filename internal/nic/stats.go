@@ -124,8 +124,9 @@ func discards(qp *rdma.QP, s rdma.Service) (string, *record.Discards) {
 	return s.String(), &c
 }
 
-// Ledger returns the acts of the queue pairs.
-func (h *Host) Ledger() (out []record.Entry) {
+// Ledger returns the acts of the queue pairs. lossy has a bit per connection of which
+// something was dropped: what the others sent again after NAKs was never lost.
+func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 	for i := range h.qps {
 		s := &h.qps[i]
 		if s.qp == nil {
@@ -134,7 +135,10 @@ func (h *Host) Ledger() (out []record.Entry) {
 		actor := fmt.Sprintf("%s qp %d", h.Name, i)
 		a, d := s.qp.Acts(), s.qp.Dropped()
 		cuts, increases, events, _, _ := s.qp.Slowed()
-		onAck := record.CEOnAck
+		onAck, afterNAK := record.CEOnAck, record.RetransNAK
+		if conn := h.specs[i].Data.Conn; lossy[conn/64]>>(conn%64)&1 == 0 {
+			afterNAK = record.RetransReordered
+		}
 		if _, ok := s.qp.PeakCCTI(); ok {
 			onAck = record.BECNOnAck
 		}
@@ -144,6 +148,7 @@ func (h *Host) Ledger() (out []record.Entry) {
 			a record.Act
 		}{
 			{record.Detected, record.SequenceGap, a.SequenceGap},
+			{record.Detected, record.Reordering, s.qp.Reordered()},
 			{record.Detected, record.RNR, a.RNR},
 			{record.Detected, record.AckTimeout, a.AckTimeout},
 			{record.Detected, record.NoReceiveDrop, d.NoReceive},
@@ -158,7 +163,7 @@ func (h *Host) Ledger() (out []record.Entry) {
 			{record.FedBack, record.NAKRefused, a.Refused},
 			{record.Slowed, record.RateCut, cuts},
 			{record.Slowed, record.CCTIIncrease, increases},
-			{record.Recovered, record.RetransNAK, a.RetransNAK},
+			{record.Recovered, afterNAK, a.RetransNAK},
 			{record.Recovered, record.RetransTimer, a.RetransTimer},
 			{record.Recovered, record.RetransRNR, a.RetransRNR},
 			{record.Recovered, record.RetransRead, a.RetransRead},

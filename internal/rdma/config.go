@@ -61,6 +61,10 @@ type Config struct {
 	// of the expected packet it accepts others, and so how many a requester may
 	// have outstanding. Only with SelectiveRepeat and IRN.
 	Bitmap int
+	// OutOfOrder has both halves expect packets in any order, as adaptive routing
+	// delivers them: what comes ahead is kept and placed, and a gap is no loss, so
+	// that only the timer tells of one. Only with SelectiveRepeat and IRN.
+	OutOfOrder bool
 	// Timeout is the retransmission timeout, 4.096 us * 2^n (IBTA Local ACK
 	// Timeout); 0: none. See TimeoutCode.
 	Timeout units.Time
@@ -178,6 +182,7 @@ func (c *Config) Validate() error {
 		{c.Selective() && (c.Bitmap < 1 || c.Bitmap > MaxBitmap), "bitmap", "1 to 8192 packets", c.Bitmap},
 		{c.TimeoutLow < 0 || c.TimeoutLow > c.Timeout, "timeout_low", "0 (none) to the timeout", c.TimeoutLow},
 		{c.LowInFlight < 0, "low_in_flight", "0 or more packets", c.LowInFlight},
+		{c.OutOfOrder && !c.Selective(), "out_of_order", "false, or recovery: selective-repeat or irn", c.OutOfOrder},
 		{c.NAKInterval < 0, "nak_interval", "0 or a positive time", c.NAKInterval},
 		{c.TimeQuantum < 0, "time_quantum", "0 or a positive time", c.TimeQuantum},
 	}
@@ -234,6 +239,9 @@ func (c *Config) Notes() []record.Note {
 	}
 	if c.Selective() {
 		pairs = append(pairs, [2]string{"bitmap", fmt.Sprintf("%d packets", c.Bitmap)})
+		if c.OutOfOrder {
+			pairs = append(pairs, [2]string{"out_of_order", "true"})
+		}
 	}
 	if c.TimeoutLow > 0 {
 		pairs = append(pairs, [2]string{"timeout_low", fmt.Sprintf("%s with at most %d packets in flight", durationText(c.TimeoutLow), c.LowInFlight)})

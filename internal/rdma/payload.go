@@ -3,6 +3,8 @@ package rdma
 import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // extra is what few work requests have beyond wqe.
@@ -25,6 +27,23 @@ type extras struct {
 	// ib is InfiniBand's reaction point; this queue pair counts its acts if reports.
 	ib      *congestion.IBCC
 	reports bool
+	late    record.Act // see cameLate
+}
+
+// cameLate counts request p, which comes behind later ones, if it was not sent
+// again: it was not lost but overtaken.
+func (q *QP) cameLate(now units.Time, p *packet.Packet) {
+	if p.Flags&packet.Retrans == 0 {
+		q.rare().late.Add(now, 1)
+	}
+}
+
+// Reordered counts the requests that came behind later ones.
+func (q *QP) Reordered() (a record.Act) {
+	if x := q.cold.extras; x != nil {
+		a = x.late
+	}
+	return a
 }
 
 // rare returns the extras of the queue pair, which come to life on first use.

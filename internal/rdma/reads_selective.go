@@ -78,7 +78,7 @@ func (q *QP) answeredSelective(now units.Time, seq uint64, p *packet.Packet, sid
 		q.placeResponse(i, seq, p, side)
 	}
 	q.reached(now, x.spanOf(seq).end)
-	if q.una <= seq {
+	if q.una <= seq && !q.cfg.OutOfOrder {
 		q.lostResponses(now, seq, seq, true)
 	}
 }
@@ -87,7 +87,7 @@ func (q *QP) answeredSelective(now units.Time, seq uint64, p *packet.Packet, sid
 // not answered before it is lost, since it waited behind the responses.
 func (q *QP) ackedSelective(now units.Time, seq uint64) {
 	q.reached(now, seq)
-	if q.una < seq {
+	if q.una < seq && !q.cfg.OutOfOrder {
 		q.lostResponses(now, seq, seq-1, false)
 	}
 }
@@ -138,13 +138,14 @@ func (q *QP) wanted(seq uint64) bool {
 }
 
 // wantOldest makes what is oldest, one to be sent again: the packet at una, or
-// the missing part of its READ, and the first packet not known to have arrived.
-func (q *QP) wantOldest() {
+// the missing part of its READ, and the first packet not known to have arrived, if
+// it lies before end: what was sent later may be on its way.
+func (q *QP) wantOldest(end uint64) {
 	q.wantRequest(q.una)
 	if !q.reading {
 		return
 	}
-	if acked := q.cold.reads.acked; acked > q.una && acked < q.high && !q.wanted(acked) {
+	if acked := q.cold.reads.acked; acked > q.una && acked < end && !q.wanted(acked) {
 		q.wantRequest(acked)
 	}
 }

@@ -18,8 +18,12 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 	d := psnDiff(p.PSN, q.epsn)
 	switch {
 	case d == 0 && q.held > 0:
+		q.cameLate(now, p)
 		q.inOrderSelective(now, p, side, ce, out)
 	case d == 0:
+		if q.rspState == rspNAK {
+			q.cameLate(now, p)
+		}
 		if q.take(now, p, side, ce, out) && asks(p, false) {
 			q.reply(now, SynACK, p.PSN, ce, out)
 		}
@@ -28,6 +32,7 @@ func (q *QP) receiveRequest(now units.Time, p *packet.Packet, side *packet.Side,
 	case d > 0:
 		q.ahead(now, p, ce, out)
 	default:
+		q.cameLate(now, p)
 		if mutantAtomicTwice && p.Opcode == OpFetchAdd {
 			q.execute(p, side)
 		}

@@ -217,6 +217,12 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side,
 	if q.rspState == rspRNR {
 		return // the requester waits; it will send the expected packet again
 	}
+	if past < 0 {
+		q.cameLate(now, p)
+	}
+	if q.cfg.OutOfOrder {
+		return
+	}
 	q.rspState = rspNAK
 	if past > 0 {
 		q.cold.acts.SequenceGap.Add(now, 1)
@@ -258,7 +264,7 @@ func (q *QP) inOrderSelective(now units.Time, p *packet.Packet, side *packet.Sid
 		}
 		ask = asks(&next, ask)
 	}
-	if q.held > 0 {
+	if q.held > 0 && !q.cfg.OutOfOrder {
 		q.rspState = rspNAK
 		q.selectiveNAK(now, 0, ce, out)
 		return
@@ -314,7 +320,7 @@ func (q *QP) acknowledged(from, seq uint64) {
 		s.next = max(s.next, seq)
 		if seq < s.recover && q.need == 0 && q.reqState != reqRNR && !s.at(seq).again {
 			q.cold.rewinds++
-			q.wantOldest()
+			q.wantOldest(s.recover)
 			q.resume()
 		}
 	}
@@ -396,7 +402,7 @@ func (q *QP) wantOnly(cause trigger) {
 	q.cold.rewinds++
 	q.cause = cause
 	if q.una < q.high {
-		q.wantOldest()
+		q.wantOldest(q.high)
 		if cause == byTimer {
 			q.cold.score.recover = q.high
 		}

@@ -48,29 +48,33 @@ type Mechanism string
 
 // Mechanisms of lossless RoCEv2.
 const (
-	ECNMark      Mechanism = "ECN mark"                     // detected; actor: switch port and class; count: marked packets
-	XOFFCross    Mechanism = "XOFF crossing"                // detected; actor: ingress port and class of the buffer that filled
-	BufferDrop   Mechanism = "buffer drop"                  // detected; actor: port and class; sum: bytes
-	SequenceGap  Mechanism = "sequence gap"                 // detected; actor: responder QP
-	RNR          Mechanism = "receiver not ready"           // detected; actor: responder QP
-	AckTimeout   Mechanism = "ACK timeout"                  // detected; actor: requester QP
-	CNPSent      Mechanism = "CNP"                          // fed back; actor: responder QP
-	CEOnAck      Mechanism = "CE flag on ACK"               // fed back; actor: responder QP (ns-3 profile)
-	PFCSent      Mechanism = "PFC XOFF"                     // fed back; actor: the port that told its peer to stop
-	NAKSent      Mechanism = "NAK"                          // fed back; actor: responder QP
-	NAKRefused   Mechanism = "NAK (request refused)"        // fed back; actor: responder QP. A protocol or access error, no congestion
-	RateCut      Mechanism = "rate cut"                     // slowed; actor: requester QP; sum: bit/s taken off
-	PFCPause     Mechanism = "PFC pause"                    // held; actor: the port that was stopped; sum: ps held with a frame waiting
-	FECNMark     Mechanism = "FECN mark"                    // detected; actor: switch port and VL; count: marked packets
-	CCLog        Mechanism = "CCTI at trigger threshold"    // detected; actor: requester QP; count: events of the adapter's congestion log
-	BECNOnAck    Mechanism = "BECN on ACK"                  // fed back; actor: responder QP
-	CCTIIncrease Mechanism = "CCTI increase"                // slowed; actor: requester QP, or the first of those that share an index; sum: bit/s taken off
-	CreditsOut   Mechanism = "credits used up"              // detected; actor: the port whose next packet did not fit into its credits
-	CreditWait   Mechanism = "wait for credits"             // held; actor: the port that had none; sum: ps held with a frame waiting
-	RetransNAK   Mechanism = "retransmission after NAK"     // recovered; actor: requester QP; count: packets; sum: payload bytes
-	RetransTimer Mechanism = "retransmission after timeout" // recovered; likewise
-	RetransRNR   Mechanism = "retry after RNR NAK"          // recovered; likewise
-	RetransRead  Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
+	ECNMark      Mechanism = "ECN mark"                  // detected; actor: switch port and class; count: marked packets
+	XOFFCross    Mechanism = "XOFF crossing"             // detected; actor: ingress port and class of the buffer that filled
+	BufferDrop   Mechanism = "buffer drop"               // detected; actor: port and class; sum: bytes
+	SequenceGap  Mechanism = "sequence gap"              // detected; actor: responder QP
+	RNR          Mechanism = "receiver not ready"        // detected; actor: responder QP
+	AckTimeout   Mechanism = "ACK timeout"               // detected; actor: requester QP
+	CNPSent      Mechanism = "CNP"                       // fed back; actor: responder QP
+	CEOnAck      Mechanism = "CE flag on ACK"            // fed back; actor: responder QP (ns-3 profile)
+	PFCSent      Mechanism = "PFC XOFF"                  // fed back; actor: the port that told its peer to stop
+	NAKSent      Mechanism = "NAK"                       // fed back; actor: responder QP
+	NAKRefused   Mechanism = "NAK (request refused)"     // fed back; actor: responder QP. A protocol or access error, no congestion
+	RateCut      Mechanism = "rate cut"                  // slowed; actor: requester QP; sum: bit/s taken off
+	PFCPause     Mechanism = "PFC pause"                 // held; actor: the port that was stopped; sum: ps held with a frame waiting
+	Reordering   Mechanism = "reordering"                // detected; actor: responder QP; count: requests that came behind later ones without having been lost
+	FECNMark     Mechanism = "FECN mark"                 // detected; actor: switch port and VL; count: marked packets
+	CCLog        Mechanism = "CCTI at trigger threshold" // detected; actor: requester QP; count: events of the adapter's congestion log
+	BECNOnAck    Mechanism = "BECN on ACK"               // fed back; actor: responder QP
+	CCTIIncrease Mechanism = "CCTI increase"             // slowed; actor: requester QP, or the first of those that share an index; sum: bit/s taken off
+	CreditsOut   Mechanism = "credits used up"           // detected; actor: the port whose next packet did not fit into its credits
+	CreditWait   Mechanism = "wait for credits"          // held; actor: the port that had none; sum: ps held with a frame waiting
+	RetransNAK   Mechanism = "retransmission after NAK"  // recovered; actor: requester QP; count: packets; sum: payload bytes
+	// RetransReordered is RetransNAK of a connection of which nothing was dropped: the
+	// NAKs were for packets that others had overtaken.
+	RetransReordered Mechanism = "retransmission after reordering"
+	RetransTimer     Mechanism = "retransmission after timeout" // recovered; likewise
+	RetransRNR       Mechanism = "retry after RNR NAK"          // recovered; likewise
+	RetransRead      Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
 )
 
 // Messages of UC and UD that the responder threw away; detected; actor: responder

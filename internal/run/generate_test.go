@@ -12,11 +12,13 @@ type draw struct {
 	text     string
 	lossy    bool // links lose frames, or fail
 	lossless bool // PFC covers all data, headroom as computed
+	spread   bool // packets may overtake each other
 	cut      bool // a stop time may leave messages open
 }
 
 // generator writes a random scenario as a user would.
 type generator struct {
+	anyOrder bool // adapters expect packets in any order
 	rng.Stream
 	b strings.Builder
 	draw
@@ -41,6 +43,7 @@ func drawScenario(seed uint64) draw {
 	default:
 		g.line("dcqcn: %s", g.pick("nvidia", "paper", "ns3", "none"))
 	}
+	g.routing(seed)
 	g.line("mtu: %s", g.pick("4096", "4096", "1024", "2048", "256"))
 	g.topology()
 	if g.tail != "" {
@@ -183,8 +186,21 @@ func (g *generator) switches() {
 	}
 }
 
+// routing has switches choose among equal ports for every packet in some scenarios,
+// and adapters expect that in some of them.
+func (g *generator) routing(seed uint64) {
+	s := rng.New(seed, "spreading")
+	if k := s.IntN(8); k < 2 {
+		g.line("routing: %s", []string{"adaptive", "spray"}[k])
+		g.spread, g.anyOrder = true, s.IntN(2) == 0
+	}
+}
+
 func (g *generator) nics() {
 	g.line("nic:")
+	if g.anyOrder {
+		g.line("  out_of_order: true")
+	}
 	g.line("  ack_every: %d", g.pickInt(1, 1, 2, 8))
 	if g.one(3) {
 		g.line("  window: %s", g.pick("20KB", "64KB", "1 bdp", "2.5 bdp"))

@@ -28,6 +28,9 @@ func drawInfiniBand(seed uint64) draw {
 	mtu := g.pickInt(4096, 4096, 1024, 2048, 256)
 	g.line("mtu: %d", mtu)
 	g.topology()
+	if !strings.Contains(g.b.String(), "down_at") { // a port per packet has no tables to change
+		g.routing(seed)
+	}
 	g.line("switch:")
 	g.line("  latency: %dns", g.IntN(1000))
 	g.line("  forwarding: %s", g.pick("store-and-forward", "cut-through", "cut-through"))

@@ -167,7 +167,7 @@ func everyMessageEnds(_ *scenario.Valid, d draw, r *record.Run) string {
 		if f.Status != "success" && !d.lossy && d.lossless {
 			return fmt.Sprintf("message %d from %s to %s ended with %s", i, f.Src, f.Dst, f.Status)
 		}
-		if f.DeliveredPS < 0 && !d.lossy && d.lossless {
+		if f.DeliveredPS < 0 && !d.lossy && d.lossless && !d.spread {
 			return fmt.Sprintf("message %d from %s to %s was never delivered", i, f.Src, f.Dst)
 		}
 	}
@@ -193,7 +193,7 @@ func noLosslessDrop(_ *scenario.Valid, d draw, r *record.Run) string {
 
 // inOrder: without loss, a gap or a repetition can only come from the fabric.
 func inOrder(_ *scenario.Valid, d draw, r *record.Run) string {
-	if d.lossy || !d.lossless {
+	if d.lossy || !d.lossless || d.spread {
 		return ""
 	}
 	early := strings.Contains(d.text, "recovery: irn") // its short timer runs out in a queue

@@ -395,10 +395,14 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
 		}
 	}
+	lossy := make([]uint64, len(v.Plan.Conns)/64+1)
+	for _, n := range r.Nets {
+		n.Lossy(lossy)
+	}
 	for _, h := range r.Hosts {
 		if h != nil {
 			out.QPs = append(out.QPs, h.QPs(end)...)
-			out.Ledger = append(out.Ledger, h.Ledger()...)
+			out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
 		}
 	}
 	for _, n := range r.Nets {

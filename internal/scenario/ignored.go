@@ -103,6 +103,9 @@ func (r *resolver) warnIgnoredDevices() {
 		}
 		s := &r.nics[n]
 		if s.obj.n != nil && !r.v.Transports[r.v.NICs[n].Transport].Selective() {
+			if s.outOfOrder {
+				r.ignored(s.obj, "out_of_order", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
+			}
 			r.ignored(s.obj, "bitmap", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
 		}
 		if s.obj.n != nil && !s.cached() {

@@ -264,7 +264,7 @@ func (r *resolver) cutThrough() {
 // resolveInfiniBandSwitch fills the parameters of switch n.
 func (r *resolver) resolveInfiniBandSwitch(n int) {
 	s, ib := &r.switches[n], &r.ib
-	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), SL2VL: ib.sl2vl,
+	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading, SL2VL: ib.sl2vl,
 		HOQLife: fabric.Lifetime(ib.hoqLife), PacketLife: fabric.Lifetime(ib.packetLife)}
 	ports := len(r.v.Graph.Nodes[n].Ports)
 	out.PG = make([][fabric.Classes]fabric.PGParams, ports)

@@ -268,8 +268,7 @@ func (r *resolver) readHeader(o object) {
 	if r.stack().Credits {
 		v.Wire = wire.InfiniBand
 	}
-	routing := "ecmp"
-	o.word("routing", &routing, "ecmp")
+	readSpreading(o, &r.spreading)
 	r.mtu = 4096
 	readMTU(o, &r.mtu)
 	readPayload(o, &r.mtu)

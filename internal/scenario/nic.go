@@ -40,6 +40,7 @@ type nicSettings struct {
 	minRNR           int
 	recovery         string // empty: the stack's
 	bitmap           int    // packets; 0: the default, or more for a larger window
+	outOfOrder       bool   // packets come in any order
 	window           window
 	mtu              units.Bytes
 	strict           uint8
@@ -83,7 +84,7 @@ func defaultNIC(pfc pfcSettings) nicSettings {
 // nicKeys are the keys of a nic section.
 func nicKeys() []string {
 	return []string{"ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
-		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "window",
+		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "out_of_order", "window",
 		"mtu", "scheduler", "ttl", "mtt_cache", "qpc_cache", "cache_miss",
 		"max_rd_atomic", "max_dest_rd_atomic", "max_inline"}
 }
@@ -116,6 +117,7 @@ func readNIC(o object, s *nicSettings) {
 	o.integer("min_rnr_timer", &s.minRNR, 0, 31)
 	o.word("recovery", &s.recovery, recoveries()...)
 	o.integer("bitmap", &s.bitmap, 1, rdma.MaxBitmap)
+	o.boolean("out_of_order", &s.outOfOrder)
 	readWindow(o, &s.window)
 	readPortMTU(o, &s.mtu)
 	readScheduler(o, &s.strict, &s.weight)

@@ -206,6 +206,7 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 	if s.bitmap > 0 && c.Selective() {
 		c.Bitmap = s.bitmap
 	}
+	c.OutOfOrder = s.outOfOrder && c.Selective()
 	c.RNRRetry, c.MinRNRTimer = uint8(s.rnrRetry), uint8(s.minRNR)
 	c.CC = r.coalesced(s.coalesce)
 	c.SendCNP, c.ECT = c.CC != nil, c.CC != nil

@@ -29,6 +29,7 @@ type resolver struct {
 	vlan        bool // frames carry an 802.1Q tag
 
 	failover      failoverSettings
+	spreading     fabric.Spreading // the key routing
 	ib            infinibandSettings
 	latencySource string // of InfiniBand switches that give no latency
 
@@ -151,7 +152,7 @@ func (r *resolver) resolveSwitch(n int) {
 		r.d.fail(s.obj.keyPos("trust"), "%s.trust: pcp classifies by the VLAN tag, and frames carry none; add vlan: true, or trust dscp", s.obj.path)
 		return
 	}
-	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n),
+	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading,
 		DSCPToPrio: s.dscp, Lossless: s.pfc.enabled, MarkAtEnqueue: s.ecn.atEnqueue,
 		EgressAlphaNum: s.lossyNum, EgressAlphaDen: s.lossyDen}
 	buffer := r.bufferOf(n)

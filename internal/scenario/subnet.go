@@ -34,10 +34,10 @@ func (r *resolver) readSubnet(o object) {
 // what a subnet manager programs.
 func (r *resolver) route(o object) {
 	if r.stack().Credits {
-		if !r.compared {
+		if r.spreading == fabric.ByHash && !r.compared {
 			r.ignored(o, "routing", "InfiniBand switches have forwarding tables; see infiniband.routing")
 		}
-		if r.routeSubnet(o) {
+		if !r.spreads(o) && r.routeSubnet(o) {
 			return
 		}
 	}

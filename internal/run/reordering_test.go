@@ -1,0 +1,116 @@
+package run_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// longWay: packets from h0 to h1 have two ways, of which one is 5 us longer, and take
+// them in turn.
+const longWay = `
+name: long-way
+topology:
+  hosts: [h0, h1]
+  switches: [a, s0, s1, b]
+  links:
+    - {between: [h0, a], rate: 100Gbps, delay: 50ns}
+    - {between: [a, s0], rate: 100Gbps, delay: 50ns}
+    - {between: [a, s1], rate: 100Gbps, delay: 50ns}
+    - {between: [s0, b], rate: 100Gbps, delay: 50ns}
+    - {between: [s1, b], rate: 100Gbps, delay: 5us}
+    - {between: [b, h1], rate: 100Gbps, delay: 50ns}
+stack: %s
+routing: adaptive
+nic: {%s}
+workload:
+  - flow: {from: h0, to: h1, size: 4MB, verb: %s}
+carry_data: true
+`
+
+// TestReordering: whoever takes a gap for a loss sends again what was never lost, and
+// go-back-N far more of it than selective repeat; who expects packets in any order
+// sends nothing again and has the line: a message takes what its bytes take, and
+// the longer way.
+func TestReordering(t *testing.T) {
+	for _, stack := range []string{"rocev2-pfc-only", "infiniband"} {
+		for _, verb := range []string{"write", "send", "read"} {
+			resent := map[string]float64{}
+			for name, nic := range map[string]string{"go-back-n": "recovery: go-back-n", "selective": "recovery: selective-repeat",
+				"any order": "recovery: selective-repeat, out_of_order: true"} {
+				v := parse(t, fmt.Sprintf(longWay, stack, nic, verb))
+				r := simulate(t, v, 0, 1)
+				f := &r.Flows[0]
+				if f.Status != "success" || r.Data.Differ != 0 {
+					t.Fatalf("%s %s %s: %s, %d messages differ", stack, verb, name, f.Status, r.Data.Differ)
+				}
+				late, _ := sumOf(r, record.Reordering)
+				if late == 0 && verb != "read" {
+					t.Errorf("%s %s %s: no packet came late", stack, verb, name)
+				}
+				again, _ := sumOf(r, record.RetransReordered)
+				if lost, _ := sumOf(r, record.RetransNAK); lost != 0 || (again > 0) == (name == "any order") {
+					t.Errorf("%s %s %s: %d packets sent again as reordered, %d as lost; none was lost", stack, verb, name, again, lost)
+				}
+				for i := range r.QPs {
+					resent[name] += float64(r.QPs[i].RetransmittedBytes)
+				}
+				// 977 packets with 82 B around the payload, or 28 on InfiniBand; then the longer
+				// way there, perhaps back, and less than 4 us through the switches.
+				around := map[bool]units.Time{true: 28, false: 82}[r.Credits]
+				line := (4_000_000 + 977*around) * 80
+				if spare := f.CompletionPS - line; name == "any order" && (spare < 5*units.Microsecond || spare > 14*units.Microsecond) {
+					t.Errorf("%s %s: done after %d ps, want %d and 5 to 14 us", stack, verb, f.CompletionPS, line)
+				}
+				if name == "go-back-n" && f.CompletionPS < 2*line {
+					t.Errorf("%s %s: go-back-N is done after %d ps, and needs %d without reordering", stack, verb, f.CompletionPS, line)
+				}
+				if bad := differ(t, r, simulate(t, v, 4, 3)); bad != "" {
+					t.Errorf("%s %s %s: %s", stack, verb, name, bad)
+				}
+			}
+			if resent["any order"] != 0 || resent["selective"] < 100e3 || resent["go-back-n"] < resent["selective"] {
+				t.Errorf("%s %s: bytes sent again %v", stack, verb, resent)
+			}
+		}
+	}
+}
+
+// TestOutOfOrderLoss: with gaps expected, the timer alone tells of a loss, and what
+// was lost is sent again alone.
+func TestOutOfOrderLoss(t *testing.T) {
+	const text = `
+name: any-order-loss
+topology: {star: {hosts: 2, link: 100Gbps, length: 5m, drop_every: 200}}
+stack: rocev2-lossy
+dcqcn: none
+nic: {recovery: selective-repeat, out_of_order: true, timeout: 8}
+workload:
+  - flow: {from: h0, to: h1, size: 4MB, verb: %s}
+carry_data: true
+`
+	for _, verb := range []string{"write", "send", "read"} {
+		r := simulate(t, parse(t, fmt.Sprintf(text, verb)), 0, 1)
+		if r.Flows[0].Status != "success" || r.Data.Differ != 0 {
+			t.Fatalf("%s: %s", verb, r.Flows[0].Status)
+		}
+		dropped, resent, timeouts := int64(0), int64(0), int64(0)
+		for i := range r.Ports {
+			dropped += r.Ports[i].Dropped
+		}
+		for i := range r.QPs {
+			resent, timeouts = resent+r.QPs[i].Retransmitted, timeouts+r.QPs[i].Timeouts
+		}
+		if naks, _ := sumOf(r, record.NAKSent); naks != 0 || timeouts == 0 || dropped < 4 {
+			t.Errorf("%s: %d NAKs, %d timeouts, %d dropped", verb, naks, timeouts, dropped)
+		}
+		if late, _ := sumOf(r, record.Reordering); late != 0 {
+			t.Errorf("%s: %d packets came late on a single path", verb, late)
+		}
+		if resent > 2*dropped {
+			t.Errorf("%s: %d packets sent again for %d dropped", verb, resent, dropped)
+		}
+	}
+}

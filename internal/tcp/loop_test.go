@@ -20,6 +20,8 @@ type loop struct {
 	// touch, if not nil, sees every segment on the wire from endpoint i, and may
 	// change it; it says how many copies arrive and how much later than usual.
 	touch func(i int, p *packet.Packet) (copies int, late units.Time)
+	// wire, if not nil, sees every segment before that.
+	wire func(p *packet.Packet, side *packet.Side)
 	// app runs after every event.
 	app     func()
 	flight  []arrival
@@ -108,6 +110,9 @@ func (l *loop) pollOne(i int) {
 
 func (l *loop) transmit(i int, p packet.Packet, side *packet.Side) {
 	l.sent++
+	if l.wire != nil {
+		l.wire(&p, side)
+	}
 	copies, late := 1, units.Time(0)
 	if l.touch != nil {
 		copies, late = l.touch(i, &p)

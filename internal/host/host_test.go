@@ -37,22 +37,22 @@ func TestOneFlowAt100G(t *testing.T) {
 	}
 }
 
-// order runs a core until it idles and returns the owner's numbers of its tasks and
-// the times of their ends.
-func order(h *Host, now units.Time, core int) (kinds []uint8, ends []units.Time) {
+// drain runs all timers in order and hands over what finishes.
+func drain(h *Host, now units.Time, finish func(now units.Time, core int, t *Task)) {
 	for len(h.timers) > 0 {
 		slices.SortStableFunc(h.timers, func(a, b Timer) int { return cmp.Compare(a.At, b.At) })
-		now = max(now, h.timers[0].At)
+		x := h.timers[0]
 		h.timers = h.timers[1:]
-		for {
-			t, ok := h.Finished(now, core)
-			if !ok {
-				break
+		now = max(now, x.At)
+		h.Expire(now, x.Source)
+		core, ok := h.Core(x.Source)
+		for ok {
+			var t *Task
+			if t, ok = h.Finished(now, core); ok {
+				finish(now, core, t)
 			}
-			kinds, ends = append(kinds, t.Kind), append(ends, now)
 		}
 	}
-	return kinds, ends
 }
 
 // Tasks of a class run in their order, softirqs first; a process's task stands
@@ -69,7 +69,9 @@ func TestOrderOnACore(t *testing.T) {
 	h.Submit(1*us, 0, Process, task(2, 5*us))
 	h.Submit(4*us, 0, Softirq, task(3, 3*us))
 	h.Submit(5*us, 0, Softirq, task(4, 2*us))
-	kinds, ends := order(h, 0, 0)
+	var kinds []uint8
+	var ends []units.Time
+	drain(h, 0, func(now units.Time, _ int, t *Task) { kinds, ends = append(kinds, t.Kind), append(ends, now) })
 	want := []uint8{3, 4, 1, 2}
 	at := []units.Time{7 * us, 9 * us, 15 * us, 20 * us}
 	for i := range want {

@@ -33,6 +33,7 @@ type stream struct {
 	left    units.Bytes // to send; negative: without end
 	held    units.Bytes // in flight or in the socket
 	ready   units.Bytes // in the socket
+	unacked int         // frames
 	reading bool
 	got     units.Bytes
 }
@@ -151,10 +152,8 @@ func (r *rig) finish(t *Task) {
 			s := &r.streams[t.Conn]
 			s.ready += t.Segment.Payload
 			core := r.h.Queue(t.Conn, s.core)
+			r.acknowledge(s, core, t.Segment.Frames)
 			r.h.Release(&t.Segment)
-			ack := Task{Kind: rigAck}
-			r.h.Output(&ack, Receive, 1)
-			r.h.Submit(r.now, core, Softirq, &ack)
 			if !s.reading {
 				r.readMore(t.Conn, true)
 			}
@@ -176,6 +175,17 @@ func (r *rig) finish(t *Task) {
 	}
 }
 
+// acknowledge answers every second frame (RFC 5681 4.2).
+func (r *rig) acknowledge(s *stream, core, frames int) {
+	if s.unacked += frames; s.unacked < 2 {
+		return
+	}
+	s.unacked = 0
+	ack := Task{Kind: rigAck}
+	r.h.Output(&ack, Receive, 1)
+	r.h.Submit(r.now, core, Softirq, &ack)
+}
+
 func (r *rig) readMore(conn uint32, woken bool) {
 	s := &r.streams[conn]
 	n := min(s.ready, r.read)
@@ -191,11 +201,13 @@ func (r *rig) readMore(conn uint32, woken bool) {
 	}
 }
 
-// goodput is what the applications got per time, in Gb/s.
-func (r *rig) goodput() float64 {
-	var n units.Bytes
+// got is what the applications have read.
+func (r *rig) got() (n units.Bytes) {
 	for i := range r.streams {
 		n += r.streams[i].got
 	}
-	return float64(n) * 8 / float64(r.now) * 1000
+	return n
 }
+
+// goodput is that per time, in Gb/s.
+func (r *rig) goodput() float64 { return float64(r.got()) * 8 / float64(r.now) * 1000 }

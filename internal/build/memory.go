@@ -85,6 +85,9 @@ func (b *builder) address(wr *rdma.WorkRequest, i int) {
 	m := &b.v.Plan.Messages[i]
 	wr.VA, wr.RKey = memoryBase+uint64(m.Offset), b.remoteKey(i)
 	if b.v.Plan.Conns[m.Conn].WrongRKey {
-		wr.RKey ^= 0x5a // a key that is out of date
+		wr.RKey = outdated(wr.RKey)
 	}
 }
+
+// outdated is a key of the same region that is out of date: its variant differs.
+func outdated(key uint32) uint32 { return key ^ 0x5a }

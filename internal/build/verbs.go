@@ -20,6 +20,9 @@ func (b *builder) post(i int, e ends) nic.Post {
 		wr.Imm = uint32(i)
 	case workload.SendInv:
 		wr.Imm = b.keyToInvalidate(c)
+		if c.WrongRKey {
+			wr.Imm = outdated(wr.Imm)
+		}
 	case workload.CompareSwap, workload.FetchAdd:
 		wr.Swap = 1
 	}

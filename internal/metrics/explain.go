@@ -173,12 +173,7 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (ca
 		d.Where, d.How = x.sayQueue(d.Where, f, q)
 		return true
 	case record.StageReceiveBuffer:
-		rate := FormatRate(q.Limits.DrainBps)
-		if l := x.drains[record.NodeOf(d.Where)]; l != nil {
-			rate = drainRate(l)
-		}
-		d.How = fmt.Sprintf("it waited in the receive buffer of %s, drained at %s", d.Where, rate)
-		d.Where = bufferOf(record.NodeOf(d.Where))
+		d.Where, d.How = x.sayReceiveBuffer(d.Where, q)
 		return true
 	case record.StageResending, record.StageLoss:
 		d.Where, d.How = x.sayLoss(stage, d.Where, q)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // The functions below look for what stands behind a wait: the port or host at
@@ -90,6 +91,9 @@ func (x *index) sayRoot(root *record.Port, host string, q *record.QP) (where, be
 	case root != nil:
 		return PortName(root), fmt.Sprintf("%s%s could not send as fast as it was fed", PortName(root), x.sharedBy(PortName(root), q))
 	case host != "":
+		if stall := x.mostlyStalled(host); stall != "" {
+			return cachesOf(host), "the NIC of " + host + " " + stall
+		}
 		rate := ""
 		if d := x.drains[host]; d != nil {
 			rate = " only at " + drainRate(d)
@@ -190,4 +194,43 @@ func drainRate(l *record.PortLimits) string {
 		text += ", less the " + FormatTime(l.StalledPS) + " in which its NIC fetched what its caches did not hold"
 	}
 	return text
+}
+
+// cachesOf is how the caches of a host's card are named as a cause.
+func cachesOf(host string) string { return "NIC caches of " + host }
+
+// mostlyStalled says for how long a host's card fetched what its caches did not
+// hold, if that took its receiving pipeline longer than the data did; else "".
+func (x *index) mostlyStalled(host string) string {
+	l := x.drains[host]
+	if l == nil || l.StalledPS == 0 {
+		return ""
+	}
+	arrived := int64(0)
+	for i := range x.r.Ports {
+		if p := &x.r.Ports[i]; record.NodeOf(p.Peer) == host {
+			arrived += p.TxBytes
+		}
+	}
+	took := units.Time(mulDiv(arrived, 8*int64(units.Second), int64(l.DrainBps)))
+	if l.StalledPS < took {
+		return ""
+	}
+	return fmt.Sprintf("fetched contexts and translations that its caches did not hold: %s in all, where all data take %s at %s",
+		FormatTime(l.StalledPS), FormatTime(took), FormatRate(l.DrainBps))
+}
+
+// sayReceiveBuffer tells what kept a packet in the receive buffer of a port: the
+// rate at which the host takes data, or the misses of the card's caches.
+func (x *index) sayReceiveBuffer(port string, q *record.QP) (where, how string) {
+	host := record.NodeOf(port)
+	how = "it waited in the receive buffer of " + port
+	if stall := x.mostlyStalled(host); stall != "" {
+		return cachesOf(host), how + ": the NIC " + stall
+	}
+	rate := FormatRate(q.Limits.DrainBps)
+	if l := x.drains[host]; l != nil {
+		rate = drainRate(l)
+	}
+	return bufferOf(host), how + ", drained at " + rate
 }

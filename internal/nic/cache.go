@@ -56,7 +56,7 @@ func (h *Host) stall(pk *packet.Packet) units.Time {
 		s.contextMisses++
 		misses++
 	}
-	if c.Translations > 0 && pk.Kind == packet.Data {
+	if c.Translations > 0 {
 		n := h.translate(s, pk)
 		s.translationMisses += n
 		misses += n
@@ -104,12 +104,25 @@ func (c *caches) pages(q uint32, va, n uint64) (misses int64) {
 	return misses
 }
 
-// translate looks up the pages that a request's payload goes to and returns how
-// many were not there. A SEND's lie in the receive buffer, of which a queue pair
-// has one here. Requests for data name their first page.
+// translate looks up the pages that a packet's payload goes to and returns how many
+// were not there. A SEND's lie in the receive buffer, of which a queue pair has one
+// here; a READ response's in the buffer of the request. What a READ asks for is looked
+// up as the responses leave.
 func (h *Host) translate(s *qpSlot, pk *packet.Packet) (misses int64) {
 	va, n := pk.VA, uint64(pk.Payload)
+	switch pk.Kind {
+	case packet.Data:
+	case packet.Response:
+		if to, ok := s.qp.Landing(pk.PSN); ok && n > 0 {
+			return h.caches.pages(pk.DestQP, to, n)
+		}
+		return 0
+	default:
+		return 0
+	}
 	switch op := wire.Opcode(pk.Opcode); {
+	case op == wire.RCReadRequest:
+		return 0
 	case op.Ext()&(wire.ExtRETH|wire.ExtAtomicETH) != 0:
 		s.landing = landing{pk.PSN, va}
 	case beginsSend(op):

@@ -28,17 +28,16 @@ const (
 const shortMilli = 5
 
 // Find returns the index of the message that which names: "slowest", a number
-// (the rows of flows.csv, from 0), or "h2->h4". Of several between two hosts it
-// is the slowest, and among is how many there are.
+// (the rows of flows.csv, from 0), "h2->h4" or, as reports write a READ,
+// "h4 <- h2": the way the data goes. Of several between two hosts it is the
+// slowest, and among is how many there are. Where none succeeded the slowest is
+// the one that took longest to fail, and where none ended the first.
 func Find(r *record.Run, which string) (index, among int, err error) {
 	if len(r.Flows) == 0 {
 		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
 	}
 	if which == "slowest" {
-		if worst := metrics.Summarise(r).Worst; len(worst) > 0 {
-			return worst[0], 1, nil
-		}
-		return 0, 0, fmt.Errorf("slowest: no message completed with success; name one as src->dst or by its number")
+		return slowest(r), 1, nil
 	}
 	if n, e := strconv.Atoi(which); e == nil {
 		if n < 0 || n >= len(r.Flows) {
@@ -49,20 +48,46 @@ func Find(r *record.Run, which string) (index, among int, err error) {
 	return findPair(r, which)
 }
 
+// slowest is the message that took longest: of those that succeeded, else of those
+// that failed, else the first.
+func slowest(r *record.Run) (index int) {
+	if worst := metrics.Summarise(r).Worst; len(worst) > 0 {
+		return worst[0]
+	}
+	for i := range r.Flows {
+		if r.Flows[i].CompletionPS > r.Flows[index].CompletionPS {
+			index = i
+		}
+	}
+	return index
+}
+
 // CheckFlow refuses what cannot name a message.
 func CheckFlow(which string) error {
 	if _, err := strconv.Atoi(which); err == nil || which == "slowest" {
 		return nil
 	}
-	if src, dst, ok := strings.Cut(which, "->"); ok && strings.TrimSpace(src) != "" && strings.TrimSpace(dst) != "" {
+	if src, dst := pairIn(which); src != "" && dst != "" {
 		return nil
 	}
 	return fmt.Errorf("%q names no message; write src->dst (such as 'h2->h4', in quotes), a number, or slowest", which)
 }
 
+// pairIn divides "h2->h4" or "h4 <- h2" into where the data comes from and goes to;
+// both are empty where there is no arrow.
+func pairIn(which string) (src, dst string) {
+	src, dst, there := strings.Cut(which, "->")
+	if !there {
+		dst, src, there = strings.Cut(which, "<-")
+	}
+	if !there {
+		return "", ""
+	}
+	return strings.TrimSpace(src), strings.TrimSpace(dst)
+}
+
 func findPair(r *record.Run, which string) (index, among int, err error) {
-	src, dst, _ := strings.Cut(which, "->")
-	src, dst = strings.TrimSpace(src), strings.TrimSpace(dst)
+	src, dst := pairIn(which)
 	index = -1
 	var pairs []string
 	for i := range r.Flows {

@@ -122,6 +122,8 @@ func TestFind(t *testing.T) {
 		{"2", 2, 1, ""},
 		{"h0->h4", 0, 1, ""},
 		{" h1 -> h4 ", 4, 2, ""},
+		{"h4 <- h1", 4, 2, ""}, // as reports write READs
+		{"h4<-h0", 0, 1, ""},
 		{"5", 0, 0, "numbered 0 to 4"},
 		{"-1", 0, 0, "numbered 0 to 4"},
 		{"h4->h0", 0, 0, "there are h0->h4, h1->h4, h2->h4, h3->h4"},
@@ -131,10 +133,28 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %d of %d, %v; want %d of %d, %s", tt.which, i, n, err, tt.index, tt.among, tt.err)
 		}
 	}
-	for which, ok := range map[string]bool{"slowest": true, "0": true, "a->b": true, "a-b": false, "->b": false, "": false, "fastest": false} {
+	for which, ok := range map[string]bool{"slowest": true, "0": true, "a->b": true, "a<-b": true, "a <- ": false, "a-b": false, "->b": false, "": false, "fastest": false} {
 		if err := CheckFlow(which); (err == nil) != ok {
 			t.Errorf("CheckFlow(%q): %v", which, err)
 		}
+	}
+}
+
+// Without a success the slowest is what took longest to fail, and without any end
+// the first.
+func TestSlowestOfFailures(t *testing.T) {
+	r := incast()
+	for i := range r.Flows {
+		r.Flows[i].Status, r.Flows[i].CompletionPS = "RETRY_EXC_ERR", units.Time(100-10*(i-2)*(i-2))
+	}
+	if i, _, err := Find(r, "slowest"); i != 2 || err != nil {
+		t.Errorf("%d, %v; want 2", i, err)
+	}
+	for i := range r.Flows {
+		r.Flows[i].Status, r.Flows[i].CompletionPS = "open", -1
+	}
+	if i, _, err := Find(r, "slowest"); i != 0 || err != nil {
+		t.Errorf("%d, %v; want 0", i, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -231,5 +232,53 @@ workload:
 	if stages[record.StageControl] != 0 || stages[record.StageOther] != other {
 		t.Errorf("after the fetch %d ps behind control frames and %d behind other traffic, want 0 and %d",
 			stages[record.StageControl], stages[record.StageOther], other)
+	}
+}
+
+// A READ's payload is translated where it comes from and where it goes: the first
+// of two READs of 1 MiB misses each of 256 pages of 4 KiB once at either end, the
+// second as many again with room for 8, and none with room for all.
+func TestReadTranslations(t *testing.T) {
+	for _, c := range []struct{ room, misses int64 }{{8, 512}, {256, 256}} {
+		for _, recovery := range []string{"go-back-n", "selective-repeat"} {
+			r := simulate(t, parse(t, fmt.Sprintf(`
+name: reads
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+nic: {mtt_cache: %d, recovery: %s}
+workload:
+  - flow: {from: h0, to: h1, verb: read, size: 1MiB, count: 2}
+`, c.room, recovery)), 1, 1)
+			for i := range r.QPs {
+				if q := &r.QPs[i]; q.TranslationMisses != c.misses {
+					t.Errorf("room for %d, %s: %d misses at %s, want %d", c.room, recovery, q.TranslationMisses, q.Host, c.misses)
+				}
+			}
+			// Each of the responder's fetches holds one response back.
+			if took := r.Flows[1].CompletionPS; took < units.Time(c.misses)*547*units.Nanosecond {
+				t.Errorf("room for %d, %s: %v", c.room, recovery, took)
+			}
+		}
+	}
+}
+
+// Where misses of the receiver's card cost more than its data, they are named, not
+// the rate at which the host takes data.
+func TestMissesAreNamed(t *testing.T) {
+	for _, set := range []struct {
+		key, want, not string
+	}{
+		{"nic.mtt_cache=1", "NIC caches of h1", "drained at"},
+		{"hosts.h1.drain_rate=1Gbps", "receive buffer of h1", "caches"},
+	} {
+		r := simulate(t, parse(t, `
+name: named
+topology: {star: {hosts: 2, link: 100Gbps}}
+workload:
+  - flow: {from: h0, to: h1, size: 100B, count: 4, inline: true, region: 64MB, offset: random}
+`, set.key), 1, 1)
+		d := metrics.DominantStage(r, 3)
+		if d.Where != set.want || strings.Contains(d.How, set.not) {
+			t.Errorf("%s: %s: %s", set.key, d.Where, d.How)
+		}
 	}
 }

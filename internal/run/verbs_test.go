@@ -132,3 +132,40 @@ workload:
 		}
 	}
 }
+
+// A SEND with invalidate whose R_Key its responder cannot take back is responder
+// class J (IBTA 9.9.3; docs/models/rc.md): the message is acknowledged, its receive
+// fails and the responder is in error, so that nobody answers the next one.
+func TestWrongKeyToInvalidate(t *testing.T) {
+	for _, key := range []string{"right", "wrong"} {
+		v := parse(t, `
+name: invalidate
+topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 1us}}}
+nic: {retry: 1, timeout: 1}
+carry_data: true
+workload:
+  - flow: {from: h0, to: h1, verb: send-inv, size: 64KB, count: 3, every: 100us, rkey: `+key+`}
+`)
+		if len(v.Warnings) > 0 {
+			t.Errorf("%s: %q", key, v.Warnings)
+		}
+		r := simulate(t, v, 1, 1)
+		want, polled, state := []string{"success", "success", "success"}, int64(3), "RTS"
+		if key == "wrong" {
+			want, polled, state = []string{"success", "RETRY_EXC_ERR", "WR_FLUSH_ERR"}, 0, "ERR"
+		}
+		for i := range r.Flows {
+			if got := r.Flows[i].Status; got != want[i] {
+				t.Errorf("%s: message %d ends in %s, want %s", key, i, got, want[i])
+			}
+		}
+		for i := range r.QPs {
+			if q := &r.QPs[i]; q.Host == "h1" && (q.State != state || q.Receives != polled) {
+				t.Errorf("%s: the responder is in %s with %d receives, want %s with %d", key, q.State, q.Receives, state, polled)
+			}
+		}
+		if r.Data.Differ != 0 {
+			t.Errorf("%s: %+v", key, r.Data)
+		}
+	}
+}

@@ -88,6 +88,7 @@ func TestBadInput(t *testing.T) {
 		{"rights", base + "  - flow: {from: h0, to: h1, size: 1KB, remote_access: [write, reed]}\n", `s.yaml:6:64: workload[1].flow.remote_access: "reed" is no right; give all, none, or a list of write, read and atomic`},
 		{"offset without region", base + "  - flow: {from: h0, to: h1, size: 1KB, offset: random}\n", `s.yaml:6:49: workload[1].flow.offset: random places messages in a region and none is given; give region as well, such as region: 64MB`},
 		{"region below the message", base + "  - flow: {from: h0, to: h1, size: 1MB, offset: random, region: 1KB}\n", `s.yaml:6:36: workload[1].flow.size: 1MB does not fit the region of 1KB; give a larger region`},
+		{"region below an atomic", base + "  - flow: {from: h0, to: h1, verb: cas, region: 4B}\n", `s.yaml:6:49: workload[1].flow.region: 4B does not hold the 8 bytes that a CMP_SWAP works on; give 8B or more`},
 		{"offset", base + "  - flow: {from: h0, to: h1, size: 1MB, offset: 5TB}\n", `s.yaml:6:49: workload[1].flow.offset: 5TB is farther than 1024GiB, the longest region`},
 		{"page size", base + "host: {page_size: 1MB}\n", `s.yaml:6:19: host.page_size: "1MB" is not known; did you mean "2MB"?`},
 		{"registration", base + "host: {register: once, registration: {base: 1m}}\n", `s.yaml:6:45: host.registration.base: "1m" has the unknown unit "m"; a time ends in one of ps, ns, us, ms, s`},

@@ -18,8 +18,12 @@ func (r *resolver) checkCarried(o object) {
 	for i := range r.v.Plan.Messages {
 		total += 2*r.v.Plan.Messages[i].Bytes + carriedMessage
 		if total > maxCarried {
-			o.fail("carry_data", "%d messages need more than %s of memory for their bytes, at either end; send fewer or smaller ones, or leave carry_data out",
-				len(r.v.Plan.Messages), maxCarried.Human())
+			needs := number(len(r.v.Plan.Messages), "message") + " need"
+			if len(r.v.Plan.Messages) == 1 {
+				needs += "s"
+			}
+			o.fail("carry_data", "%s more than %s of memory for their bytes, at either end; send fewer or smaller ones, or leave carry_data out",
+				needs, maxCarried.Human())
 			return
 		}
 	}

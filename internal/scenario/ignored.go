@@ -28,9 +28,22 @@ func (r *resolver) warnIgnoredOptions(o object, opt *workload.Options) {
 			r.ignored(o, key, "an RDMA %s takes no receive; give verb: send", opt.Verb)
 		}
 	}
+	if opt.Verb == workload.WriteImm {
+		r.ignored(o, "receive_size", "the data of a %s go to the memory that it names, and no byte to the receive; give verb: send-imm", opt.Verb)
+	}
 	if !opt.Verb.TakesRKey() {
-		r.ignored(o, "rkey", "a SEND carries no R_Key; give verb: write")
+		if opt.Verb != workload.SendInv { // its IETH names one
+			r.ignored(o, "rkey", "a SEND carries no R_Key; give verb: write")
+		}
 		r.ignored(o, "remote_access", "a SEND needs no remote access; give verb: write")
+		if !r.memoryMatters() {
+			for _, key := range []string{"region", "offset"} {
+				r.ignored(o, key, "a SEND names no memory of its peer, and nothing here depends on which memory it comes from; give verb: write, mtt_cache, or host.registration")
+			}
+		}
+	}
+	if opt.Fence && opt.Verb != workload.Read && !opt.Verb.Atomic() {
+		r.ignored(o, "fence", "it waits for READs and atomics of the same queue pair, which has only %ss; give verb: read", opt.Verb)
 	}
 	switch {
 	case opt.Service != workload.RC:
@@ -40,6 +53,18 @@ func (r *resolver) warnIgnoredOptions(o object, opt *workload.Options) {
 	case r.v.DCQCN == nil:
 		r.ignored(o, "initial_rate", "dcqcn: none leaves no congestion control, so flows start at the port's rate")
 	}
+}
+
+// memoryMatters reports whether a host's costs depend on the memory that a message
+// comes from: its card translates addresses, or its application registers.
+func (r *resolver) memoryMatters() bool {
+	for i := range r.nics {
+		h := &r.nics[i].host
+		if r.nics[i].mtt > 0 || h.Register != RegisterAhead && h.RegisterBase+h.RegisterPage > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // warnFirstPorts looks for hosts with several ports of which the workload uses
@@ -141,10 +166,12 @@ func (r *resolver) warnReceives() {
 	}
 	plan := r.v.Plan
 	sends, shared := make([]int, len(plan.Conns)), make([]int, len(plan.SRQs))
+	verbs := make([]workload.Verb, len(plan.Conns))
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
 		if c := &plan.Conns[m.Conn]; m.Verb.TakesReceive() && c.Service == workload.RC {
 			sends[m.Conn]++
+			verbs[m.Conn] = m.Verb
 			if c.SRQ > 0 {
 				shared[c.SRQ-1]++
 			}
@@ -160,9 +187,17 @@ func (r *resolver) warnReceives() {
 		if have < 0 || n <= have || r.nics[src].rnrRetry != 7 || r.nics[dst].host.Reposts && have > 0 {
 			continue
 		}
-		r.warn("receives", "%s: %d SEND work requests per %s against %d receives: with rnr_retry 7 the sender tries for ever and the run never ends; give more receives, host.repost, rnr_retry 0 to 6, or stop",
-			plan.Entries[c.Entry], n, per, have)
+		r.warn("receives", "%s: %s per %s against %s: with rnr_retry 7 the sender tries for ever and the run never ends; give more receives, host.repost, rnr_retry 0 to 6, or stop",
+			plan.Entries[c.Entry], number(n, verbs[i].String()+" work request"), per, number(have, "receive"))
 	}
+}
+
+// number writes a count with its noun.
+func number(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // warnGoBack0 looks for messages that a lossy link never lets through whole:

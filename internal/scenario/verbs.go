@@ -169,6 +169,9 @@ func (r *resolver) readPlacement(o object, opt *workload.Options) {
 	if o.size("region", &opt.Region) && (opt.Region < 1 || opt.Region > workload.MaxRegion) {
 		o.fail("region", "%v is no memory region; give 1B to %v", opt.Region, workload.MaxRegion)
 	}
+	if opt.Verb.Atomic() && opt.Region > 0 && opt.Region < workload.AtomicSize {
+		o.fail("region", "%v does not hold the 8 bytes that a %s works on; give 8B or more", opt.Region, opt.Verb)
+	}
 	p := &opt.Place
 	o.note("offset", wordsOf("random", "sequential"))
 	o.note("offset", quantityFor(&p.Offset))

@@ -294,7 +294,7 @@ func (b *builder) buildHosts() {
 		specs[node] = nic.Spec{
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
-			CPU:     nic.CPU{Post: n.Host.Post, Poll: n.Host.Poll, Repost: n.Host.Repost, Reposts: n.Host.Reposts},
+			CPU:     n.Host.Spec, Reposts: n.Host.Reposts,
 			Prepare: preparation(&n.Host),
 			Cache:   nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
 		}

@@ -53,7 +53,7 @@ type Spec struct {
 	Sockets int        // 1 to Cores; cores are dealt to sockets in blocks
 	Memory  units.Rate // DRAM bandwidth of a socket; 0: no limit
 	NIC     int        // the socket whose memory the card writes to; below Sockets
-	Costs   Costs
+	Costs
 	Options
 }
 

@@ -1,24 +1,12 @@
 package nic
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
-// CPU is what a host's application needs for its part of the work. It is one
-// thread that does one thing after the other, in the order in which they fall
-// due. All 0 means a thread that costs no time. Costs differ from host to host
-// and no standard states them; a doorbell, the largest part of a post, is put at
-// 100 to 300 ns.
-type CPU struct {
-	Post units.Time // to post a work request to a send queue, doorbell included
-	Poll units.Time // to poll a completion and look at it
-	// Repost is what the application takes for a received message until it has
-	// posted a receive work request in place of the one that it took.
-	Repost units.Time
-	// Reposts: receive work requests are posted anew. Without it those that a
-	// connection starts with (rdma.Attrs.Receives) are all there are.
-	Reposts bool
-}
-
-// taskKind is what a host's application does.
+// taskKind is what a host's application does. It is one process, on the first
+// core, that does one thing after the other, in the order in which they fall due.
 type taskKind uint8
 
 const (
@@ -32,75 +20,91 @@ const (
 type task struct {
 	kind taskKind
 	qp   uint32
-	done units.Time // when the thread is through with it
 	post Post       // taskPost
 	prep units.Time // taskPost: connecting and registering before it
 	id   uint32     // taskPoll: the message
 }
 
-// thread is a host's application at work: what it has not finished yet, in order.
-type thread struct {
-	CPU
-	freeAt units.Time
-	tasks  []task
-	head   int
+// processors are a host's cores with the tasks they have not finished.
+type processors struct {
+	*host.Host
+	reposts bool
+	tasks   []task // by number
+	free    []uint32
 }
 
-// cost is the time that a task takes.
-func (c *CPU) cost(k taskKind) units.Time {
-	switch k {
-	case taskPost:
-		return c.Post
-	case taskPoll:
-		return c.Poll
+func newProcessors(s *Spec) processors {
+	spec := s.CPU
+	if spec.Cores == 0 {
+		spec, _ = host.Preset("free")
 	}
-	if c.Reposts {
-		return c.Poll + c.Repost
-	}
-	return c.Poll
+	return processors{Host: host.New(spec), reposts: s.Reposts}
 }
 
-// work gives the application something to do, which falls due now. A thread
-// that is idle does at once what costs no time.
-func (h *Host) work(now units.Time, t *task) {
-	c := &h.cpu
-	cost := c.cost(t.kind) + t.prep
-	s := &h.qps[t.qp]
-	s.tasks[t.kind]++
-	s.busy += cost
-	if cost == 0 && c.freeAt <= now && c.head == len(c.tasks) {
-		h.finish(now, t)
-		return
-	}
-	c.freeAt = max(c.freeAt, now) + cost
-	t.done = c.freeAt
-	if c.head == len(c.tasks) {
-		c.tasks, c.head = c.tasks[:0], 0
-		h.timer(t.done, t.done-now, timerCPU, 0)
+// put numbers a task.
+func (c *processors) put(t *task) uint64 {
+	if n := len(c.free); n > 0 {
+		k := c.free[n-1]
+		c.free = c.free[:n-1]
+		c.tasks[k] = *t
+		return uint64(k)
 	}
 	c.tasks = append(c.tasks, *t)
+	return uint64(len(c.tasks) - 1)
 }
 
-// Working counts what the application has still to do of what fell due.
-func (h *Host) Working() int { return len(h.cpu.tasks) - h.cpu.head }
+// take returns a numbered task, whose number is free then.
+func (c *processors) take(k uint64) task {
+	c.free = append(c.free, uint32(k))
+	return c.tasks[k]
+}
 
-// finished ends the tasks that the application is through with.
-func (h *Host) finished(now units.Time) {
+// work gives the application something to do, which falls due now. One that is
+// idle does at once what costs no time.
+func (h *Host) work(now units.Time, t *task) {
 	c := &h.cpu
-	for c.head < len(c.tasks) && c.tasks[c.head].done <= now {
-		t := c.tasks[c.head]
-		h.finish(now, &t) // may add tasks
-		c.head++
-		h.net.Part().NoteWork()
+	x := host.Task{Kind: uint8(t.kind)}
+	switch t.kind {
+	case taskPost:
+		c.PostWork(&x, t.prep)
+	case taskPoll:
+		c.PollWork(&x, host.Transmit, false)
+	case taskReceive:
+		c.PollWork(&x, host.Receive, c.reposts)
 	}
-	if c.head == len(c.tasks) {
-		return
+	s := &h.qps[t.qp]
+	s.tasks[t.kind]++
+	s.busy += x.Cost()
+	x.Arg = c.put(t)
+	if c.Submit(now, 0, host.Process, &x) {
+		c.take(x.Arg)
+		h.finish(now, t)
 	}
-	if c.head >= 64 && c.head >= len(c.tasks)/2 {
-		c.tasks, c.head = c.tasks[:copy(c.tasks, c.tasks[c.head:])], 0
+	h.setCPUTimers(now)
+}
+
+// setCPUTimers sets the timers that the cores have asked for.
+func (h *Host) setCPUTimers(now units.Time) {
+	for _, x := range h.cpu.Timers() {
+		h.timer(x.At, x.At-now, timerCPU, x.Source)
 	}
-	done := c.tasks[c.head].done
-	h.timer(done, done-now, timerCPU, 0)
+	h.cpu.ClearTimers()
+}
+
+// finished ends the tasks that a core is through with.
+func (h *Host) finished(now units.Time, source uint32) {
+	c := &h.cpu
+	c.Expire(now, source)
+	core, ok := c.Core(source)
+	for ok {
+		var x *host.Task
+		if x, ok = c.Finished(now, core); ok {
+			t := c.take(x.Arg)
+			h.finish(now, &t) // may add tasks
+			h.net.Part().NoteWork()
+		}
+	}
+	h.setCPUTimers(now)
 }
 
 // finish does what a task is for.
@@ -113,8 +117,14 @@ func (h *Host) finish(now units.Time, t *task) {
 			h.triggers.activate(now, int(m.SendDone))
 		}
 	case taskReceive:
-		if h.cpu.Reposts {
+		if h.cpu.reposts {
 			h.qps[t.qp].qp.PostReceive(1)
 		}
 	}
 }
+
+// Working counts what the host's processors have still to do of what fell due.
+func (h *Host) Working() int { return h.cpu.Working() }
+
+// Bill is what the host's processors and memory did until a time.
+func (h *Host) Bill(now units.Time) host.Bill { return h.cpu.Bill(now) }

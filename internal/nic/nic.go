@@ -6,6 +6,7 @@ package nic
 
 import (
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
@@ -17,7 +18,7 @@ const (
 	timerQP                     // retransmission or RNR timer of a queue pair
 	timerDrain                  // the host took a frame out of a receive buffer
 	timerTriggered              // messages are posted that a trigger started
-	timerCPU                    // the application is through with a task
+	timerCPU                    // a core is through with a task, or a receive queue interrupts
 )
 
 // QPSpec is what a queue pair is connected with on its first use. Setup.CQ and
@@ -96,7 +97,7 @@ type Host struct {
 
 	triggers  *Triggers
 	triggered []Post // what triggers started at this instant
-	cpu       thread
+	cpu       processors
 
 	preparation Preparation
 	caches      caches
@@ -137,7 +138,8 @@ type Spec struct {
 	Accounts []MessageAccount // as many as Messages
 	Triggers *Triggers        // nil: none
 	Receive  ReceiveSpec
-	CPU      CPU
+	CPU      host.Spec // the zero Spec: a core that costs nothing
+	Reposts  bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
 	Prepare  Preparation
 	Cache    CacheSpec // needs a Receive.DrainRate
 }
@@ -145,7 +147,7 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
-	h.cpu.CPU, h.preparation, h.caches = s.CPU, s.Prepare, newCaches(s.Cache)
+	h.cpu, h.preparation, h.caches = newProcessors(&s), s.Prepare, newCaches(s.Cache)
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
@@ -191,7 +193,7 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 	case timerDrain:
 		h.drained(now, int(low))
 	case timerCPU:
-		h.finished(now)
+		h.finished(now, low)
 	}
 }
 

@@ -97,7 +97,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		}
 		r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
 		r.Receives = s.tasks[taskReceive]
-		if h.cpu.Reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so
+		if h.cpu.reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so
 			r.Reposts = r.Receives
 		}
 		r.Service, r.Discards = discards(s.qp, sp.Service)

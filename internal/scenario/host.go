@@ -1,6 +1,9 @@
 package scenario
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // hostSettings is the `host` section, and what `hosts` overrides of it.
 type hostSettings struct{ Host }
@@ -18,7 +21,8 @@ func hostKeys() []string {
 
 // defaultHost costs nothing.
 func defaultHost() hostSettings {
-	return hostSettings{Host{PageSize: 4 * units.KiB}}
+	free, _ := host.Preset("free")
+	return hostSettings{Host{Spec: free, PageSize: 4 * units.KiB}}
 }
 
 // maxHostCost bounds each cost, so that sums of them stay far from the clock's

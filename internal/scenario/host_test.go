@@ -3,6 +3,7 @@ package scenario
 import (
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -22,7 +23,9 @@ workload:
 			t.Errorf("%s: %v", stack, err)
 			continue
 		}
-		all := Host{Post: 200 * units.Nanosecond, Register: RegisterOnce, RegisterBase: units.Microsecond, RegisterPage: 10 * units.Nanosecond, PageSize: 2 * units.MiB}
+		all := Host{Register: RegisterOnce, RegisterBase: units.Microsecond, RegisterPage: 10 * units.Nanosecond, PageSize: 2 * units.MiB}
+		all.Spec, _ = host.Preset("free")
+		all.Post = 200 * units.Nanosecond
 		one := all
 		one.Reposts, one.Repost, one.Connect = true, 5*units.Microsecond, units.Millisecond
 		h0, h1 := &v.NICs[mustNode(t, v, "h0")], &v.NICs[mustNode(t, v, "h1")]

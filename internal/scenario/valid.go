@@ -5,6 +5,7 @@ package scenario
 import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -81,15 +82,15 @@ type NIC struct {
 	Host               Host
 }
 
-// Host is what the application on a host and its memory cost. Times are 0 where
-// the scenario states none.
+// Host is what the application on a host, its kernel and its memory cost. Times are
+// 0 where the scenario states none and names no preset.
 type Host struct {
-	// Post, Poll and Repost are what the application takes to post a work request,
-	// to poll a completion, and from a received message to a receive work request
-	// in its place, which it posts if Reposts.
-	Post, Poll, Repost units.Time
-	Reposts            bool
-	Register           Register
+	// Of Spec, Post, Poll and Repost are what the application takes to post a work
+	// request, to poll a completion, and from a received message to a receive work
+	// request in its place, which it posts if Reposts.
+	host.Spec
+	Reposts  bool
+	Register Register
 	// RegisterBase and RegisterPage are the costs of registering memory: of each
 	// call and of each page of PageSize bytes, a power of two.
 	RegisterBase, RegisterPage units.Time

@@ -87,7 +87,10 @@ const (
 	StageHeldAck  = AckStage + "behind READ responses" // acknowledgements keep the order of requests
 	StageImplied  = AckStage + "implied"               // until a response left that acknowledges it too
 	StageAckLost  = AckStage + "lost"
-	StageAckWay   = AckStage + "on its way"
+	// StageAckOvertaken is its name where nothing of the connection was dropped: a
+	// later acknowledgement was faster.
+	StageAckOvertaken = AckStage + "overtaken"
+	StageAckWay       = AckStage + "on its way"
 )
 
 // PlacedStages lists the stages that carry a place.

@@ -295,7 +295,7 @@ func firstPlace(bars []bar) string {
 
 // isAckWay reports whether a stage belongs to the way of the ACK.
 func isAckWay(name string) bool {
-	return strings.HasPrefix(name, record.AckStage) && name != record.StageAckLost && name != record.StageCoalesce
+	return strings.HasPrefix(name, record.AckStage) && name != record.StageAckLost && name != record.StageAckOvertaken && name != record.StageCoalesce
 }
 
 // mergeRepeated adds up stages that came again after rewinds, at the place of

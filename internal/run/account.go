@@ -60,7 +60,8 @@ type accountant struct {
 	*runner
 	places
 	data, ack, response wayNames
-	shut                string // see shutStage
+	shut                string   // see shutStage
+	lossy               []uint64 // a bit per connection of which something was dropped
 	out                 record.Account
 	at                  units.Time // accounted up to here
 	// delivered is, by connection, when messages of services without
@@ -147,7 +148,11 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 	if m.Response {
 		names = &a.response
 	} else {
-		a.until(record.StageAckLost, "", m.AckMade)
+		stage := record.StageAckLost
+		if !hasBit(a.lossy, a.Valid.Plan.Messages[i].Conn) {
+			stage = record.StageAckOvertaken
+		}
+		a.until(stage, "", m.AckMade)
 	}
 	if len(ack) > 0 {
 		a.way(names, ack, m.Done)

@@ -379,7 +379,8 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		out.PacketHops += n.Hops()
 	}
 	out.Fingerprint = fmt.Sprintf("%016x", print)
-	r.recordFlows(out)
+	lossy := r.lossy()
+	r.recordFlows(out, lossy)
 	out.Pauses = r.pauses()
 	out.Series = r.sampler.series(end)
 	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
@@ -394,10 +395,6 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			}
 			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
 		}
-	}
-	lossy := make([]uint64, len(v.Plan.Conns)/64+1)
-	for _, n := range r.Nets {
-		n.Lossy(lossy)
 	}
 	for _, h := range r.Hosts {
 		if h != nil {
@@ -427,10 +424,22 @@ func (r *runner) firstPost(end units.Time) units.Time {
 	return first
 }
 
-func (r *runner) recordFlows(out *record.Run) {
+// lossy has a bit per connection of which something was dropped.
+func (r *runner) lossy() []uint64 {
+	conns := make([]uint64, len(r.Valid.Plan.Conns)/64+1)
+	for _, n := range r.Nets {
+		n.Lossy(conns)
+	}
+	return conns
+}
+
+// hasBit reports whether bit i of a set is there.
+func hasBit(set []uint64, i int) bool { return set[i/64]>>(i%64)&1 != 0 }
+
+func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	v := r.Valid
 	shut := r.shutStage()
-	a := accountant{runner: r, places: r.places(), shut: shut, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
+	a := accountant{runner: r, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start

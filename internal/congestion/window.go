@@ -139,6 +139,11 @@ func (w *Window) SlowStart() bool { return w.cwnd < w.ssthresh }
 // Set overrides the window during recovery, in bytes; at least one segment.
 func (w *Window) Set(bytes int64) { w.cwnd = max(bytes, w.mss) }
 
+// Raise lifts window and threshold to those of an earlier time, if they were larger.
+func (w *Window) Raise(before *Window) {
+	w.cwnd, w.ssthresh = max(w.cwnd, before.cwnd), max(w.ssthresh, before.ssthresh)
+}
+
 // OnAck grows the window. The transport calls it only outside recovery, and only
 // when the window limited what was sent (RFC 7661).
 func (w *Window) OnAck(p *WindowParams, a WindowAck) {

@@ -17,6 +17,7 @@ type ackWork struct {
 	sackTimed bool
 	again     bool // a segment that was sent again was acknowledged
 	dsack     bool // the peer reports a duplicate
+	probed    bool // a tail loss probe is out
 	duplicate bool // RFC 5681 2: nothing new, while something is outstanding
 	tsecr     uint32
 	hasTS     bool
@@ -40,17 +41,23 @@ func (c *Conn) receiveAck(now units.Time, p *packet.Packet, side *packet.Side, s
 	}
 	if side != nil && side.SACKs > 0 && c.sackOK {
 		c.takeSACK(now, ack, side, &w)
+		if w.dsack {
+			c.noteDSACK(side.SACK[0], before)
+		}
 	}
 	if !c.sackOK && w.duplicate {
 		c.countDuplicate(&w)
 	}
 	c.measure(now, &w)
 	c.takeECE(now, p.Opcode&ECE != 0, &w, flight)
+	w.probed = c.tlpEnd != 0
 	bare := w.acked == 0 && p.Payload == 0 && (side == nil || side.SACKs == 0)
 	if c.probeAcked(ack, w.dsack, bare) && c.ca == caOpen {
 		c.cut(now, congestion.CutLoss, flight)
 		c.endReduction()
 	}
+	c.tryUndo(now, &w)
+	c.rackDSACK(w.dsack && !w.probed)
 	c.endRecovery()
 	if c.detect(now, &w) {
 		c.enterRecovery(now, flight)

@@ -81,6 +81,9 @@ type Config struct {
 	// PRR brings the window down in proportion to what arrives (RFC 6937); else
 	// it is cut at once.
 	PRR bool
+	// Undo takes a cut back that was needless, by DSACK (RFC 3708) or timestamps (RFC
+	// 3522, 4015).
+	Undo bool
 	// ECN is what is negotiated.
 	ECN ECN
 	// CC is the congestion window.
@@ -124,7 +127,7 @@ func Presets() []string { return []string{"linux", "reno", "dctcp"} }
 // Preset returns the profile of that name for Ethernet's MTU of 1500 bytes.
 func Preset(name string) (Config, error) {
 	c := Config{Name: name, MSS: 1460, TSO: 65535, Timestamps: true, TimestampTick: units.Millisecond, WindowScaling: true,
-		Recovery: RACK, PRR: true, CC: congestion.DefaultWindowParams(congestion.Cubic), SlowStartAfterIdle: true,
+		Recovery: RACK, PRR: true, Undo: true, CC: congestion.DefaultWindowParams(congestion.Cubic), SlowStartAfterIdle: true,
 		InitialRTO: units.Second, MinRTO: 200 * units.Millisecond, MaxRTO: 120 * units.Second, MinOnVariance: true,
 		SYNRetries: 6, Retries: 15, DelayedAck: 40 * units.Millisecond, AckEvery: 2, QuickAcks: 16,
 		MaxAckDelay: 200 * units.Millisecond, ProbeSlack: 2 * units.Millisecond, Nagle: NagleMinshall,
@@ -210,6 +213,7 @@ func (c *Config) Notes() []record.Note {
 		{"hystart", fmt.Sprint(c.CC.HyStart)},
 		{"recovery", c.Recovery.String()},
 		{"prr", fmt.Sprint(c.PRR)},
+		{"undo", fmt.Sprint(c.Undo)},
 		{"ecn", c.ECN.String()},
 		{"timestamps", fmt.Sprint(c.Timestamps)},
 		{"window_scaling", fmt.Sprint(c.WindowScaling)},

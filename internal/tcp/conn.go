@@ -59,6 +59,7 @@ type Conn struct {
 	segs          scoreboard
 	cc            congestion.Window
 	rack          rack
+	undo          undo
 	rtt           estimator
 	lastSent      units.Time // of data
 	paceAt        units.Time // when pacing admits the next segment

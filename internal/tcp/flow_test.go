@@ -212,6 +212,39 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// TestReordering: one segment in fifty comes a millisecond late, a tenth of a round
+// trip and more than three segments. Once that was seen RACK waits for a quarter of
+// one, so that nearly nothing is sent again, and needless cuts are taken back.
+// Duplicate ACKs alone cut the window for each.
+func TestReordering(t *testing.T) {
+	took := map[string]units.Time{}
+	for _, v := range []string{"in order", "rack-tlp", "newreno"} {
+		cfg := bulk(t, congestion.Cubic)
+		if v == "newreno" {
+			cfg.Recovery, cfg.Undo = NewReno, false
+		}
+		l := newLoop(t, cfg)
+		l.rate = units.Gbps
+		n := 0
+		l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+			if n++; i == 0 && n%50 == 0 && v != "in order" {
+				return 1, units.Millisecond
+			}
+			return 1, 0
+		}
+		l.connect()
+		took[v] = l.transfer(20e6)
+		k := l.c[0].Counters()
+		t.Logf("%s: %v, %d sent again, %d cuts, %d undone", v, took[v], k.Retransmitted, l.c[0].acts.CutLoss.Count, l.c[0].acts.Undone.Count)
+		if v == "rack-tlp" && k.Retransmitted > 20 {
+			t.Errorf("%d segments sent again", k.Retransmitted)
+		}
+	}
+	if took["rack-tlp"] > took["in order"]*11/10 || took["newreno"] < took["in order"]*3 {
+		t.Errorf("%v", took)
+	}
+}
+
 // TestReasons: while a transfer waits, Poll says for what.
 func TestReasons(t *testing.T) {
 	cfg := bulk(t, congestion.Cubic)

@@ -282,6 +282,7 @@ func (c *Conn) retransmit(now units.Time, p *packet.Packet, i uint32) {
 	}
 	c.fill(now, p, flags, s.seq, n)
 	p.Flags |= packet.Retrans
+	c.noteRetransmit(now)
 	c.mark(p, false)
 	switch {
 	case c.tlpEnd != 0:

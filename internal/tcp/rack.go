@@ -56,13 +56,14 @@ func (c *Conn) reoWindow() units.Time {
 }
 
 // rackDSACK widens the reordering window once per round trip in which the peer
-// reports a duplicate.
+// reports a duplicate. As in Linux only after reordering was seen, and not for a
+// tail loss probe, which no reordering causes.
 func (c *Conn) rackDSACK(dsack bool) {
 	r := &c.rack
 	if r.dsackRound != 0 && c.una >= r.dsackRound {
 		r.dsackRound = 0
 	}
-	if r.dsackRound == 0 && dsack {
+	if r.dsackRound == 0 && dsack && r.reordered {
 		r.dsackRound = c.nxt
 		r.mult = min(r.mult+1, 254)
 		r.persist = reoPersist

@@ -35,7 +35,6 @@ func (c *Conn) detect(now units.Time, w *ackWork) bool {
 	case c.cfg.Recovery == SACK:
 		return c.detectSACK(now, w)
 	}
-	c.rackDSACK(w.dsack)
 	if w.delivered == 0 {
 		return false
 	}
@@ -81,6 +80,10 @@ func (c *Conn) detectSACK(now units.Time, w *ackWork) (found bool) {
 // cut lowers the threshold, once per window (RFC 5681 3.1, RFC 3168 6.1.2).
 func (c *Conn) cut(now units.Time, cause congestion.CutCause, flight int64) {
 	before := c.cc.Bytes()
+	c.undo.from = 0
+	if cause != congestion.CutECN {
+		c.undo.note(&c.cc, c.una)
+	}
 	c.cc.Cut(&c.cfg.CC, cause)
 	off := before - c.cc.Ssthresh()
 	switch cause {
@@ -145,7 +148,9 @@ func (c *Conn) setWindow(now units.Time, w *ackWork, flight int64) {
 			c.cc.Set(c.cc.Ssthresh())
 		}
 	default:
-		if w.acked > 0 && w.delivered > 0 && c.cwndLimited() {
+		// Selective acknowledgements count once reordering is normal here (Linux
+		// tcp_may_raise_cwnd).
+		if w.delivered > 0 && (w.acked > 0 || c.rack.reordered) && c.cwndLimited() {
 			c.cc.OnAck(&c.cfg.CC, congestion.WindowAck{Now: now, Bytes: w.delivered, SRTT: c.rtt.srtt})
 		}
 	}

@@ -24,6 +24,7 @@ var transcriptKeys = map[string]func(*transcriptWorld, *Config, string){
 	"timestamps":     num(func(c *Config, n int64) { c.Timestamps = n != 0 }),
 	"window_scaling": num(func(c *Config, n int64) { c.WindowScaling = n != 0 }),
 	"prr":            num(func(c *Config, n int64) { c.PRR = n != 0 }),
+	"undo":           num(func(c *Config, n int64) { c.Undo = n != 0 }),
 	"initial_window": num(func(c *Config, n int64) { c.CC.InitialWindow = int(n) }),
 	"quick_acks":     num(func(c *Config, n int64) { c.QuickAcks = int(n) }),
 	"retries":        num(func(c *Config, n int64) { c.Retries = int(n) }),

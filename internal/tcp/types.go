@@ -92,6 +92,7 @@ type Acts struct {
 	CutLoss     record.Act // slowed: sum: bytes off the window
 	CutECE      record.Act
 	CutRTO      record.Act
+	Undone      record.Act // a cut that was needless taken back; sum: bytes
 	RetransFast record.Act // recovered: segments sent again in fast recovery; sum: bytes
 	RetransRTO  record.Act // recovered: after a timeout
 	RetransTLP  record.Act // recovered: as a tail loss probe

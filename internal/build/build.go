@@ -72,6 +72,14 @@ type builder struct {
 // New builds the world of a checked scenario. It fails only when the network
 // is larger than the engine can number.
 func New(v *scenario.Valid, opt Options) (*World, error) {
+	b, err := build(v, opt)
+	if err != nil {
+		return nil, err
+	}
+	return b.World, nil
+}
+
+func build(v *scenario.Valid, opt Options) (*builder, error) {
 	b := &builder{World: &World{Valid: v}, v: v, g: v.Graph, lifetimes: haveLifetimes(v.Switches)}
 	if err := b.number(); err != nil {
 		return nil, err
@@ -90,7 +98,7 @@ func New(v *scenario.Valid, opt Options) (*World, error) {
 		b.buildNode(node)
 	}
 	b.Engine.Prime()
-	return b.World, nil
+	return b, nil
 }
 
 // number gives every port and every source of events its global number.

@@ -63,17 +63,23 @@ func (h *Host) heldAcks(now units.Time, q uint32) {
 	part := h.net.Part()
 	for s.qp.AckNext() {
 		slot := part.Alloc()
-		pk := part.Rec(slot)
-		s.qp.Poll(now, pk)
-		if side := s.qp.PolledSide(); side != nil {
-			h.net.AddSide(pk, side)
-		}
-		h.net.AddStamps(pk)
-		h.acknowledge(now, s, pk, true)
-		h.queueControl(now, int(s.port), slot)
-		h.complete(now, q, nil) // a refusal that waited flushes the queue pair
+		s.qp.Poll(now, part.Rec(slot))
+		h.heldAck(now, q, slot)
 	}
 	s.account.answering = s.qp.Responding()
+}
+
+// heldAck moves the acknowledgement in slot, which Poll has just given, to the
+// queue of its class.
+func (h *Host) heldAck(now units.Time, q, slot uint32) {
+	s, pk := &h.qps[q], h.net.Part().Rec(slot)
+	if side := s.qp.PolledSide(); side != nil {
+		h.net.AddSide(pk, side)
+	}
+	h.net.AddStamps(pk)
+	h.acknowledge(now, s, pk, true)
+	h.queueControl(now, int(s.port), slot)
+	h.complete(now, q, nil) // a refusal that waited flushes the queue pair
 }
 
 // acknowledge notes an ACK or NAK that is sent now; held: it had to wait for

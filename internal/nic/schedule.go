@@ -215,6 +215,13 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 			h.ready(now, q, at)
 			s.since = until
 		}
+		if pk.Kind == packet.Ack { // the memory of a READ is gone: a NAK, in place of its response
+			h.heldAck(now, q, slot)
+			h.heldAcks(now, q)
+			h.changed(now, s)
+			h.arm(now, q)
+			return 0
+		}
 		p.latest = q
 		if side := s.qp.PolledSide(); side != nil {
 			h.net.AddSide(pk, side)

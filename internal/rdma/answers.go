@@ -297,6 +297,11 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if !j.atomic && now < q.nextAvail {
 		return RateLimit, q.nextAvail
 	}
+	region, ok := q.source(j)
+	if !ok {
+		q.unreadable(now, j)
+		return q.Poll(now, p)
+	}
 	x.polled, q.again = j.origin, false
 	if j.atomic {
 		*p = q.ack
@@ -307,7 +312,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		q.polledLast = true
 		j.psn = j.end
 	} else {
-		q.fillResponse(now, p, j)
+		q.fillResponse(now, p, j, region)
 	}
 	if j.psn == j.end {
 		x.pop()
@@ -316,8 +321,39 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	return Sent, max(now, q.nextAvail)
 }
 
-// fillResponse fills p with the next packet of a READ response.
-func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job) {
+// source is the memory that the rest of a READ comes from, nil for none; ok is
+// false when it no longer is what the request was checked against: a region may be
+// invalidated or deregistered before all of it is sent.
+func (q *QP) source(j *job) (r *Region, ok bool) {
+	if j.left == 0 {
+		return nil, true
+	}
+	a := &q.cold.attrs
+	r, syndrome := a.Memory.Remote(a.PD, j.rkey, j.va, uint64(j.left), RemoteRead)
+	return r, syndrome == SynACK
+}
+
+// unreadable ends a READ whose memory is gone: a NAK is sent in place of the next
+// response, and nothing after it (IBTA 9.7.4.1.5; rdma_rxe looks the region up for
+// each response as well). A response that was sent before is left, as duplicateRead
+// leaves a duplicate: who asked for it may have had it meanwhile.
+func (q *QP) unreadable(now units.Time, j *job) {
+	x := q.cold.answers
+	if psnDiff(j.psn, x.sentEnd) < 0 {
+		x.pop()
+		q.answering = x.n > 0 || x.holding
+		return
+	}
+	nak := q.ack
+	nak.PSN, nak.AETH = j.psn, uint32(SynNAKAccess)<<24|j.msn
+	q.cold.counters.NAKsSent++
+	q.cold.acts.Refused.Add(now, 1)
+	x.n, x.again, x.refused = 0, 0, true
+	q.hold(&nak)
+}
+
+// fillResponse fills p with the next packet of a READ response, from region.
+func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job, region *Region) {
 	first, last := !j.started, (j.psn+1)&psnMask == j.end
 	*p = q.data
 	p.Kind, p.PSN, p.Payload = packet.Response, j.psn, min(j.left, uint32(q.cfg.MTU))
@@ -347,10 +383,8 @@ func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job) {
 		q.cold.acts.RetransRead.Add(now, int64(p.Payload))
 	}
 	q.polledLast = last
-	if a := &q.cold.attrs; p.Payload > 0 {
-		if r, _ := a.Memory.Remote(a.PD, j.rkey, j.va, uint64(p.Payload), RemoteRead); r != nil && r.Data != nil {
-			q.newSide().Data = r.Bytes(j.va, uint64(p.Payload))
-		}
+	if region != nil && region.Data != nil {
+		q.newSide().Data = region.Bytes(j.va, uint64(p.Payload))
 	}
 	j.started = true
 	j.left -= p.Payload

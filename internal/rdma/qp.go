@@ -232,7 +232,7 @@ func legal(from, to State) bool {
 }
 
 // Modify changes the state; every change but that to SQE goes through here. Going to Err
-// flushes the send queue; going to Reset forgets it.
+// flushes both queues, going to Reset forgets them.
 func (q *QP) Modify(to State, now units.Time) error {
 	if !legal(q.state, to) {
 		return fmt.Errorf("qp: cannot go from %s to %s; the order is RESET, INIT, RTR, RTS, then SQD and back", q.state, to)
@@ -254,6 +254,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.need, q.held, q.cold.score, q.cold.reorder = 0, 0, nil, nil
 		q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
 		q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
+		q.forgetReceives()
 	case to == SQD && from == RTS:
 		q.end = q.startedEnd()
 	case to == RTS:

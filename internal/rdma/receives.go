@@ -145,6 +145,19 @@ func (q *QP) flushReceives(now units.Time) {
 	}
 }
 
+// forgetReceives removes, without completions, what flushReceives completes (IBTA
+// 10.3.1).
+func (q *QP) forgetReceives() {
+	r := q.cold.reception
+	if r == nil {
+		return
+	}
+	r.has = false
+	if r.queue != nil && !r.shared {
+		r.queue.waiting, r.queue.size, r.queue.least = 0, 0, 0
+	}
+}
+
 // PostReceive adds n receive work requests; without effect where there are
 // always enough.
 func (q *QP) PostReceive(n int64) {

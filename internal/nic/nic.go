@@ -97,6 +97,7 @@ type Host struct {
 
 	triggers  *Triggers
 	triggered []Post // what triggers started at this instant
+	posting   []Post // what postTriggered hands over; they take turns
 	cpu       processors
 
 	preparation Preparation

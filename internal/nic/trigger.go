@@ -59,10 +59,10 @@ func (h *Host) trigger(now units.Time, p Post) {
 
 // postTriggered hands over the work requests that triggers started.
 func (h *Host) postTriggered(now units.Time) {
-	// A post may complete at once and trigger others: those go to a new list,
+	// A post may complete at once and trigger others: those go to the other list,
 	// with a timer of its own.
 	due := h.triggered
-	h.triggered = nil
+	h.triggered, h.posting = h.posting[:0], due
 	for i := range due {
 		h.due(now, &due[i])
 	}

@@ -67,6 +67,9 @@ type builder struct {
 	regionSize []units.Bytes               // by connection: the memory of its messages at either side
 	lifetimes  bool                        // some switch has lifetime limits
 	reactions  map[[2]int]*congestion.IBCC // by global port and service level, where queue pairs share them
+	// By connection, of those of TCP; nil without any.
+	streamEnds  []nic.StreamEnds
+	streamSizes []int64 // of each message, in bytes
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -309,6 +312,7 @@ func (b *builder) buildHosts() {
 	}
 	b.registerMemory()
 	b.shareReceives()
+	b.sizeStreams()
 	ends := make([]ends, len(plan.Conns))
 	for i := range plan.Conns {
 		ends[i] = b.connect(specs, i)
@@ -324,6 +328,9 @@ func (b *builder) buildHosts() {
 			qp := &specs[b.g.Endpoints[c.Dst].Node].QPs[ends[m.Conn].responder]
 			qp.RecvDone, qp.ReceiveBytes = m.RecvDone, m.Bytes
 		}
+		if c.Service == workload.TCP {
+			specs[b.g.Endpoints[c.Dst].Node].Arriving++
+		}
 		if m.Trigger > 0 {
 			waiting = append(waiting, i)
 			continue
@@ -335,7 +342,7 @@ func (b *builder) buildHosts() {
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
 			specs[node].Messages, specs[node].Triggers = b.Messages, triggers
-			specs[node].Accounts = b.Accounts
+			specs[node].Accounts, specs[node].StreamEnds = b.Accounts, b.streamEnds
 			b.Hosts[node] = nic.New(specs[node])
 		}
 	}
@@ -363,6 +370,9 @@ type ends struct {
 // connect adds connection i's two queue pairs to their hosts.
 func (b *builder) connect(specs []nic.Spec, i int) ends {
 	c := &b.v.Plan.Conns[i]
+	if c.Service == workload.TCP {
+		return b.connectStream(specs, i)
+	}
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
 	b.Responders = append(b.Responders, Responder{dst.Node, qd, qs})

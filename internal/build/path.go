@@ -4,6 +4,8 @@ import (
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // Path is the way of connection i's packets, from its source host's port on:
@@ -60,16 +62,36 @@ func (w *World) BaseRTT(i int) units.Time {
 	c := &v.Plan.Conns[i]
 	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
 	there, back := w.Path(i)
-	data := units.Bytes(max(v.Wire.Data+int(v.Transports[v.NICs[src].Transport].MTU), v.Wire.MinFrame))
-	rtt := w.oneWay(there, data) + w.oneWay(back, units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame)))
+	data, ack := units.Bytes(max(v.Wire.Data+int(v.Transports[v.NICs[src].Transport].MTU), v.Wire.MinFrame)), units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame))
+	if c.Service == workload.TCP {
+		data, ack = w.segmentFrames(c)
+	}
+	rtt := w.oneWay(there, data) + w.oneWay(back, ack)
 	if d := v.NICs[dst].DrainRate; d > 0 {
 		rtt += d.TxTime(data)
 	}
 	if d := v.NICs[src].DrainRate; d > 0 {
-		rtt += d.TxTime(units.Bytes(v.Wire.Ack))
+		rtt += d.TxTime(ack)
 	}
 	return rtt
 }
+
+// segmentFrames are the frames of a full segment and of an acknowledgement.
+func (w *World) segmentFrames(c *workload.Conn) (data, ack units.Bytes) {
+	cfg := &w.Valid.TCP[c.Profile-1]
+	n := wire.EthernetLen + wire.IPv4Len + wire.TCPLen + wire.FCSLen
+	if cfg.Tag {
+		n += wire.VLANLen
+	}
+	data, ack = units.Bytes(n+cfg.MSS), units.Bytes(n)
+	if cfg.Timestamps {
+		ack += timestamps
+	}
+	return data, max(ack, wire.MinFrameLen)
+}
+
+// timestamps is the length of the timestamps option with padding.
+const timestamps = 12
 
 // oneWay is the idle time of a frame along hops.
 func (w *World) oneWay(hops []topology.Hop, frame units.Bytes) (t units.Time) {

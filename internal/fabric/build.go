@@ -248,6 +248,9 @@ func (n *Net) HostTimer(at, age units.Time, index int, source uint32, kind uint8
 	n.part.At(at, sim.Order(age, source+uint32(kind)), sim.MakeRef(evHost+uint32(kind)<<tagShift|uint32(index), low))
 }
 
+// Rate is the rate of port i's link.
+func (n *Net) Rate(i int) units.Rate { return n.ports[i].rate }
+
 // SerialisationTime is the time of a frame on the wire of port i.
 func (n *Net) SerialisationTime(i int, frame uint32) units.Time {
 	return n.txTime(&n.ports[i], frame+uint32(n.wire.Overhead))

@@ -135,7 +135,7 @@ func ClassName(p *record.Port) string {
 }
 
 // qpActor is how the ledger names a queue pair.
-func qpActor(q *record.QP) string { return fmt.Sprintf("%s qp %d", q.Host, q.QP) }
+func qpActor(q *record.QP) string { return q.Name() }
 
 // class keeps those of the queue pairs whose data is of class c.
 func (x *index) class(qps []int, c int) (of []int) {

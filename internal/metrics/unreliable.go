@@ -81,7 +81,7 @@ func unreliable(r *record.Run) (names string, only bool) {
 	only = true
 	for i := range r.Flows {
 		switch s := r.Flows[i].Service; {
-		case s == "":
+		case s == "", s == "TCP":
 			only = false
 		case !slices.Contains(found, s):
 			found = append(found, s)
@@ -118,7 +118,7 @@ func rnrOff(r *record.Run) string {
 // discardPlaces are the responders of UC and UD.
 func (x *index) discardPlaces() []Place {
 	return x.onQPs(MessageDrop, func(q *record.QP, place *Place) bool {
-		if q.Service == "" || !x.responder(q) {
+		if q.Service == "" || q.Service == "TCP" || !x.responder(q) {
 			return false
 		}
 		if a := q.Limits.ReceivesPeak; a != nil {

@@ -111,6 +111,10 @@ func (h *Host) finished(now units.Time, source uint32) {
 func (h *Host) finish(now units.Time, t *task) {
 	switch t.kind {
 	case taskPost:
+		if h.specs[t.qp].Stream != nil {
+			h.write(now, &t.post)
+			return
+		}
 		h.postOne(now, &t.post)
 	case taskPoll:
 		if m := &h.messages[t.id]; m.SendDone > 0 {

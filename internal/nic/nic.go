@@ -34,6 +34,9 @@ type QPSpec struct {
 	ReceiveBytes units.Bytes
 	Region       units.Bytes // length of the local memory of its messages
 	Inline       bool        // payloads stand in the work requests
+	// Stream makes the slot the end of a TCP connection: of Setup only the class
+	// of Data matters then.
+	Stream *StreamSpec
 }
 
 // Post is a work request and when the application posts it.
@@ -74,6 +77,7 @@ type qpSlot struct {
 	account                          account
 	tasks                            [numTaskKinds]int64 // what it gave the application to do
 	busy                             units.Time          // the time that takes
+	stream                           *stream             // of a TCP connection, in place of qp
 }
 
 // Host is one server's network card with all its ports.
@@ -102,6 +106,9 @@ type Host struct {
 
 	preparation Preparation
 	caches      caches
+
+	ends     []StreamEnds // by connection; of those of TCP
+	failures []uint32     // slots of TCP connections that failed here
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -143,12 +150,21 @@ type Spec struct {
 	Reposts  bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
 	Prepare  Preparation
 	Cache    CacheSpec // needs a Receive.DrainRate
+	// StreamEnds is shared by all hosts, by packet.Packet.Conn; nil without TCP.
+	StreamEnds []StreamEnds
+	// Arriving is how many messages end here: all that TCP brings.
+	Arriving int
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: len(s.Posts), messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
 	h.cpu, h.preparation, h.caches = newProcessors(&s), s.Prepare, newCaches(s.Cache)
+	for i := range s.Posts {
+		if s.QPs[s.Posts[i].QP].Stream == nil {
+			h.open++
+		}
+	}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
@@ -175,7 +191,8 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 	}
 }
 
-// Open counts the messages without a completion, future ones included.
+// Open counts the messages without a completion, future ones included. Those of
+// TCP count at the host that reads them.
 func (h *Host) Open() int { return h.open }
 
 func (h *Host) timer(at, age units.Time, kind uint8, low uint32) {
@@ -252,6 +269,10 @@ func (h *Host) expire(now units.Time, q uint32) {
 		return // superseded by an earlier one
 	}
 	s.armed = units.Never
+	if s.stream != nil {
+		h.expireStream(now, q)
+		return
+	}
 	if s.qp.Deadline() <= now {
 		h.settle(now, s)
 		s.qp.Expire(now)
@@ -288,6 +309,10 @@ func (h *Host) Receive(now units.Time, i int, slot uint32) {
 func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	part := h.net.Part()
 	pk := part.Rec(slot)
+	if pk.Kind == packet.Segment {
+		h.deliverSegment(now, slot)
+		return
+	}
 	q := pk.DestQP
 	if int(q) >= len(h.qps) {
 		part.Bug("%s: packet for queue pair %d of %d", h.Name, q, len(h.qps))

@@ -121,6 +121,10 @@ func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units
 	}
 	for len(p.paced) > 0 && p.paced[0].at <= now {
 		q := p.popPaced().qp
+		if h.qps[q].stream != nil {
+			h.paceOver(now, q)
+			continue
+		}
 		since := h.qps[q].since
 		h.ready(now, q, now)
 		h.qps[q].since = since
@@ -189,6 +193,9 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	s := &h.qps[q]
 	s.scheduled = false
 	h.settle(now, s)
+	if s.stream != nil {
+		return h.frame(now, p, q)
+	}
 	if wait := h.fetch(now, q); wait > 0 {
 		h.ready(now, q, now+wait)
 		return 0

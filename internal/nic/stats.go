@@ -17,9 +17,8 @@ func (h *Host) Measure(from bool) {
 		k = 0
 	}
 	for i := range h.qps {
-		if s := &h.qps[i]; s.qp != nil {
-			s.measured[k] = s.payload()
-		}
+		s := &h.qps[i]
+		s.measured[k] = s.payload()
 	}
 }
 
@@ -60,15 +59,21 @@ func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
 }
 
 // payload is what the queue pair took in order: as responder, and of READ
-// responses as requester.
-func (s *qpSlot) payload() int64 { return s.qp.Delivered() + s.qp.ReadBytes() }
+// responses as requester. Of a TCP connection it is what the application read.
+func (s *qpSlot) payload() int64 {
+	switch {
+	case s.stream != nil:
+		return s.stream.took
+	case s.qp != nil:
+		return s.qp.Delivered() + s.qp.ReadBytes()
+	}
+	return 0
+}
 
 // Delivered sums the payload taken in order by all queue pairs.
 func (h *Host) Delivered() (n int64) {
 	for i := range h.qps {
-		if s := &h.qps[i]; s.qp != nil {
-			n += s.payload()
-		}
+		n += h.qps[i].payload()
 	}
 	return n
 }
@@ -77,6 +82,9 @@ func (h *Host) Delivered() (n int64) {
 func (h *Host) QPs(now units.Time) (out []record.QP) {
 	for i := range h.qps {
 		s := &h.qps[i]
+		if s.stream != nil {
+			out = append(out, h.streamQP(i))
+		}
 		if s.qp == nil {
 			continue
 		}
@@ -129,6 +137,9 @@ func discards(qp *rdma.QP, s rdma.Service) (string, *record.Discards) {
 func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 	for i := range h.qps {
 		s := &h.qps[i]
+		if s.stream != nil {
+			out = append(out, h.streamLedger(i)...)
+		}
 		if s.qp == nil {
 			continue
 		}

@@ -31,7 +31,9 @@ func NewTriggers(list []workload.Trigger, messages int) *Triggers {
 // looked at.
 func (t *Triggers) Add(host *Host, p Post) {
 	t.starts[p.WR.ID] = start{host, p}
-	host.open++
+	if host.specs[p.QP].Stream == nil { // TCP's count where they are read
+		host.open++
+	}
 }
 
 // activate counts an activation of trigger id (from 1; 0: none) and posts what

@@ -4,7 +4,7 @@ import "github.com/hopscope/hopscope/internal/packet"
 
 // WarmReceive reads what the arrival of pk will touch; see fabric.Net.Warm.
 func (h *Host) WarmReceive(pk *packet.Packet) (sink uint64) {
-	if int(pk.DestQP) < len(h.qps) {
+	if pk.Kind != packet.Segment && int(pk.DestQP) < len(h.qps) {
 		if s := &h.qps[pk.DestQP]; s.qp != nil {
 			sink = uint64(s.armed) + s.qp.Warm()
 		}
@@ -18,7 +18,9 @@ func (h *Host) WarmSend(i int) (sink uint64) {
 	if p.runReady != 0 {
 		for c := range p.run {
 			if p.runReady>>c&1 != 0 {
-				sink += h.qps[p.run[c].at(0)].qp.Warm()
+				if s := &h.qps[p.run[c].at(0)]; s.qp != nil {
+					sink += s.qp.Warm()
+				}
 			}
 		}
 	}

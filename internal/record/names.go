@@ -65,6 +65,19 @@ const (
 	StageReordered   = "earlier packets on their way" // sent before the last packet, they arrived after it
 )
 
+// Stages of a TCP connection, in place of those that only a queue pair has.
+const (
+	StageHandshake     = "handshake"         // the connection was not open yet
+	StageSendBuffer    = "send buffer"       // the socket had no room for what was to be written
+	StageCwnd          = "congestion window" // it was full
+	StageReceiveWindow = "receive window"    // the peer's was full
+	StagePacing        = "pacing"
+	StageNagle         = "Nagle"                         // a small segment waited for an acknowledgement
+	StageDetection     = "awaiting loss detection"       // by duplicate ACKs, time, probe or timeout
+	StageReassembly    = "earlier segments on their way" // what went before the last segment arrived after it
+	StageUnread        = "receiving application"         // it had not read what was there
+)
+
 // Stages of a packet's way; those of the acknowledgement's follow AckStage.
 const (
 	StageQueue         = "queue"
@@ -94,8 +107,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [17]string {
-	return [...]string{StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [18]string {
+	return [...]string{StageUnread, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

@@ -3,7 +3,11 @@
 // metrics turns it into answers. Nothing here knows devices.
 package record
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Act aggregates one kind of congestion act of one actor on the fly: how often,
 // when first and last, and a sum whose meaning belongs to the mechanism
@@ -93,6 +97,22 @@ func MessageDrops() [5]Mechanism {
 	return [...]Mechanism{NoReceiveDrop, TooLongDrop, BadQKeyDrop, RefusedDrop, BrokenDrop}
 }
 
+// Mechanisms of TCP; the actors are its connections, by their end.
+const (
+	LossDupAck  Mechanism = "loss by duplicate ACKs"    // detected: three of them, or what SACK says of it (RFC 5681, 6675); sum: bytes
+	LossRACK    Mechanism = "loss by RACK"              // detected: by time (RFC 8985); sum: bytes
+	RTO         Mechanism = "retransmission timeout"    // detected (RFC 6298)
+	ECESent     Mechanism = "ECN-Echo"                  // fed back: segments with ECE
+	SACKSent    Mechanism = "SACK"                      // fed back: segments with SACK blocks
+	DupAckSent  Mechanism = "duplicate ACK"             // fed back, without SACK
+	CutLoss     Mechanism = "window cut after loss"     // slowed; sum: bytes off the congestion window
+	CutECE      Mechanism = "window cut after ECN-Echo" // likewise
+	CutRTO      Mechanism = "window cut after timeout"  // likewise
+	RetransFast Mechanism = "fast retransmission"       // recovered; count: segments; sum: payload bytes
+	RetransRTO  Mechanism = "retransmission after RTO"  // recovered; likewise
+	RetransTLP  Mechanism = "tail loss probe"           // recovered; likewise
+)
+
 // Mechanisms of rerouting; actor: a switch; count: flows (the packets of a
 // connection, one way) that left by another port than its first tables say, each
 // counted at its first such packet.
@@ -159,7 +179,7 @@ type Flow struct {
 	QP           int        `json:"qp"` // the requester's QP number at Src
 	Workload     string     `json:"workload"`
 	Verb         string     `json:"verb"`
-	Service      string     `json:"service,omitempty"` // "UC" or "UD"; empty: RC
+	Service      string     `json:"service,omitempty"` // "UC", "UD" or "TCP"; empty: RC
 	Bytes        int64      `json:"bytes"`
 	StartPS      units.Time `json:"start_ps"`      // post
 	CompletionPS units.Time `json:"completion_ps"` // from post to completion entry; -1 while open
@@ -168,7 +188,8 @@ type Flow struct {
 	// CompletionPS; empty while open.
 	Account Account `json:"account,omitempty"`
 	// DeliveredPS, of a service without acknowledgements, is from the post until
-	// the responder had all of the message; -1: it never had.
+	// the responder had all of the message; -1: it never had. Of TCP it is
+	// CompletionPS, which is when the receiving application has read all of it.
 	DeliveredPS units.Time `json:"delivered_ps,omitempty"`
 	// IdealPS is the zero-load completion time of the same message on the same path.
 	IdealPS units.Time `json:"ideal_ps,omitempty"`
@@ -180,7 +201,7 @@ type QP struct {
 	QP                 int        `json:"qp"`
 	Peer               string     `json:"peer"`
 	Workload           string     `json:"workload"`
-	Service            string     `json:"service,omitempty"` // "UC" or "UD"; empty: RC
+	Service            string     `json:"service,omitempty"` // "UC", "UD", or "TCP": a connection's end; empty: RC
 	State              string     `json:"state"`
 	SentPackets        int64      `json:"sent_packets"`
 	SentBytes          int64      `json:"sent_bytes"`      // payload, retransmissions included
@@ -211,6 +232,8 @@ type QP struct {
 	TranslationMisses int64 `json:"translation_misses,omitempty"`
 	// Discards are the messages that this responder of UC or UD threw away; nil: none.
 	Discards *Discards `json:"messages_dropped,omitempty"`
+	// TCP is what only the end of a TCP connection has; nil for a queue pair.
+	TCP *TCP `json:"tcp,omitempty"`
 	// Limits is what limits this queue pair, and its path.
 	Limits QPLimits `json:"limits"`
 }
@@ -230,6 +253,41 @@ func (d *Discards) Total() int64 {
 		return 0
 	}
 	return d.NoReceive + d.TooLong + d.BadQKey + d.Refused + d.Broken
+}
+
+// Name is how reports and the ledger name the queue pair, "h2 qp 17", or the
+// connection, "h2 tcp 17".
+func (q *QP) Name() string { return QPName(q.Service, q.Host, q.QP) }
+
+// QPName is QP.Name of the slot of a host with the given service.
+func QPName(service, host string, qp int) string {
+	if service == "TCP" {
+		return fmt.Sprintf("%s tcp %d", host, qp)
+	}
+	return fmt.Sprintf("%s qp %d", host, qp)
+}
+
+// TCP is one end of a TCP connection at the end of the run. Sizes are bytes.
+type TCP struct {
+	CC            string     `json:"congestion_control"`
+	CwndBytes     int64      `json:"cwnd_bytes"`
+	SsthreshBytes int64      `json:"ssthresh_bytes,omitempty"` // 0: never set
+	Alpha         float64    `json:"alpha,omitempty"`          // DCTCP's
+	SRTT          units.Time `json:"srtt_ps"`
+	MinRTT        units.Time `json:"min_rtt_ps"`
+	RTO           units.Time `json:"rto_ps"`
+	SendBuffer    int64      `json:"send_buffer_bytes"`
+	ReceiveBuffer int64      `json:"receive_buffer_bytes"`
+	PureAcks      int64      `json:"pure_acks"`               // segments sent without data
+	OutOfOrder    int64      `json:"out_of_order_segments"`   // received ahead of a missing one
+	Duplicates    int64      `json:"duplicate_segments"`      // received with nothing new
+	TLPs          int64      `json:"tail_loss_probes"`        // sent
+	ZeroWindows   int64      `json:"zero_windows_advertised"` // times that it closed its window
+	// Time of the connection in the stages that only TCP has.
+	HandshakePS     units.Time `json:"handshake_ps,omitempty"`
+	ReceiveWindowPS units.Time `json:"receive_window_ps,omitempty"`
+	SendBufferPS    units.Time `json:"send_buffer_ps,omitempty"`
+	NaglePS         units.Time `json:"nagle_ps,omitempty"`
 }
 
 // PauseEvent is a change of one class of a port between going and paused.

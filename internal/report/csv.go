@@ -101,14 +101,37 @@ func qpsCSV(qps []record.QP) []byte {
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
 		"context_misses", "translation_misses", "peak_ccti", "messages_dropped"}
+	for _, c := range tcpColumns(&record.TCP{}) {
+		header = append(header, c.name)
+	}
 	return rows(header, len(qps), func(i int) []string {
 		q := &qps[i]
-		return []string{q.Host, integer(q.QP), q.Peer, q.Workload, cmp.Or(q.Service, "RC"), q.State, integer(q.SentPackets), integer(q.SentBytes),
+		var last []string
+		for _, c := range tcpColumns(cmp.Or(q.TCP, &record.TCP{})) {
+			if q.TCP == nil {
+				c.value = ""
+			}
+			last = append(last, c.value)
+		}
+		return append([]string{q.Host, integer(q.QP), q.Peer, q.Workload, cmp.Or(q.Service, "RC"), q.State, integer(q.SentPackets), integer(q.SentBytes),
 			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
 			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
-			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total())}
+			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total())}, last...)
 	})
+}
+
+// tcpColumn is a column of qps.csv that only TCP fills.
+type tcpColumn struct{ name, value string }
+
+func tcpColumns(t *record.TCP) []tcpColumn {
+	return []tcpColumn{
+		{"congestion_control", t.CC}, {"cwnd_bytes", integer(t.CwndBytes)}, {"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
+		{"srtt_ps", integer(t.SRTT)}, {"min_rtt_ps", integer(t.MinRTT)}, {"rto_ps", integer(t.RTO)}, {"send_buffer_bytes", integer(t.SendBuffer)},
+		{"receive_buffer_bytes", integer(t.ReceiveBuffer)}, {"pure_acks", integer(t.PureAcks)}, {"out_of_order_segments", integer(t.OutOfOrder)},
+		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised", integer(t.ZeroWindows)},
+		{"handshake_ps", integer(t.HandshakePS)}, {"receive_window_ps", integer(t.ReceiveWindowPS)}, {"send_buffer_ps", integer(t.SendBufferPS)}, {"nagle_ps", integer(t.NaglePS)},
+	}
 }
 
 func ledgerCSV(ledger []record.Entry) []byte {
@@ -125,7 +148,8 @@ func ledgerCSV(ledger []record.Entry) []byte {
 // is nothing to add up but the acts.
 func sumUnit(m record.Mechanism) string {
 	switch m {
-	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead:
+	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead,
+		record.LossDupAck, record.LossRACK, record.CutLoss, record.CutECE, record.CutRTO, record.RetransFast, record.RetransRTO, record.RetransTLP:
 		return "bytes"
 	case record.PFCPause, record.CreditWait:
 		return "ps"

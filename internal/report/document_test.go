@@ -209,10 +209,10 @@ func TestCSVCoversRecords(t *testing.T) {
 		data   []byte
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Flow{}, flowsCSV(nil), +1 - 1},   // goodput_bps is derived; accounts.csv has the stages
-		{record.Port{}, portsCSV(nil, true), -2}, // drop_causes are ledger lines, limits are in mechanisms.csv
-		{record.QP{}, qpsCSV(nil), -1},           // limits likewise
-		{record.Entry{}, ledgerCSV(nil), 5 - 1},  // Act is embedded: one field, four columns and the unit of one
+		{record.Flow{}, flowsCSV(nil), +1 - 1},                                   // goodput_bps is derived; accounts.csv has the stages
+		{record.Port{}, portsCSV(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
+		{record.QP{}, qpsCSV(nil), -2 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each
+		{record.Entry{}, ledgerCSV(nil), 5 - 1},                                  // Act is embedded: one field, four columns and the unit of one
 	} {
 		fields := reflect.TypeOf(tt.record).NumField()
 		columns := strings.Count(string(tt.data), ",") + 1

@@ -62,6 +62,8 @@ type accountant struct {
 	data, ack, response wayNames
 	shut                string   // see shutStage
 	lossy               []uint64 // a bit per connection of which something was dropped
+	names               [nic.NumStages]string
+	loss, reordered     string // stages of the waits for what completed a message
 	out                 record.Account
 	at                  units.Time // accounted up to here
 	// delivered is, by connection, when messages of services without
@@ -120,7 +122,7 @@ func (a *accountant) failed(i int, port string, start units.Time) {
 			return
 		}
 		a.times(&f.Before, port)
-		a.until(record.StageLoss, "", f.Rewound)
+		a.until(a.loss, "", f.Rewound)
 	}
 }
 
@@ -181,10 +183,10 @@ func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived unit
 	a.times(&m.Before, port)
 	again := a.resend(i, way)
 	if again == nil || again.Rewound < m.Start {
-		a.until(record.StageReordered, "", arrived) // the network changed their order
+		a.until(a.reordered, "", arrived) // the network changed their order
 		return
 	}
-	a.until(record.StageLoss, "", again.Rewound)
+	a.until(a.loss, "", again.Rewound)
 	a.times(&again.Before, port)
 	a.way(&a.data, way, arrived)
 }
@@ -247,7 +249,7 @@ func (a *accountant) timesOf(prefix string, t *nic.Times, port string) {
 		case nic.Paused, nic.Control, nic.Other, nic.Sending, nic.Resending:
 			where = port
 		}
-		name := stageNames[s]
+		name := a.names[s]
 		if nic.Stage(s) == nic.Paused {
 			name = a.shut
 		}

@@ -289,7 +289,7 @@ func (r *runner) open() (n int) {
 			n += h.Open()
 		}
 	}
-	return n
+	return n - r.abandoned()
 }
 
 // working counts what applications have still to do.
@@ -439,7 +439,7 @@ func hasBit(set []uint64, i int) bool { return set[i/64]>>(i%64)&1 != 0 }
 func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	v := r.Valid
 	shut := r.shutStage()
-	a := accountant{runner: r, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
+	a := accountant{runner: r, names: stageNames, loss: record.StageLoss, reordered: record.StageReordered, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
@@ -451,6 +451,11 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			QP: int(r.Messages[i].QP), Workload: v.Plan.Entries[c.Entry], Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
+		if c.Service == workload.TCP {
+			r.recordStream(&f, &a, i)
+			out.Flows = append(out.Flows, f)
+			continue
+		}
 		if c.Service != workload.RC {
 			f.Service, f.DeliveredPS = c.Service.String(), -1
 			if at := a.deliveredAt(i); at != units.Never {
@@ -460,10 +465,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		if done := r.Messages[i].Done; done != units.Never {
 			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()
 			f.Account = a.account(i)
-			if f.Account.Total() != f.CompletionPS {
-				panic(fmt.Sprintf("run: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
-					i, f.Src, f.Dst, f.Account.Total(), f.CompletionPS, f.Account))
-			}
+			a.check(&f, i)
 		}
 		out.Flows = append(out.Flows, f)
 	}

@@ -215,7 +215,7 @@ func (s *sampler) addConns() {
 	for i := range plan.Conns {
 		src, to := s.Valid.Graph.HostOf(plan.Conns[i].Src), s.Responders[i]
 		base := record.Curve{Node: s.Valid.Graph.Nodes[src].Name, QP: int(to.Requester), Workload: plan.Entries[plan.Conns[i].Entry],
-			Peer: fmt.Sprintf("%s qp %d", s.Valid.Graph.Nodes[to.Node].Name, to.QP)}
+			Peer: record.QPName(s.service(i), s.Valid.Graph.Nodes[to.Node].Name, int(to.QP))}
 		if len(s.opt.QPs) > 0 && !named(s.opt.QPs, []part{{base.Node, base.QP}}) {
 			continue
 		}

@@ -52,7 +52,7 @@ func TestBadInput(t *testing.T) {
 		{"link without rate", "topology: {hosts: [a, b], switches: [s], links: [{between: [a, s]}]}\n", `s.yaml:1:51: topology.links[0] has no rate; give one such as rate: 400Gbps`},
 		{"disconnected pair", "topology: {hosts: [a, b], switches: [s, u], links: [{between: [a, s], rate: 1Gbps}, {between: [b, u], rate: 1Gbps}]}\n", `s.yaml:1:12: hosts a and b are not connected; add the missing links`},
 		{"changed link that is none", "topology: {star: {hosts: 3, link: 1Gbps}, links: [{between: [h0, h1], loss: 1%}]}\n", `s.yaml:1:61: topology.links[0]: there is no link between h0 and h1; name two neighbours`},
-		{"stack later", "stack: iwarp\n" + base, `s.yaml:1:8: stack: "iwarp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn or infiniband`},
+		{"stack later", "stack: iwarp\n" + base, `s.yaml:1:8: stack: "iwarp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn, infiniband, tcp or dctcp`},
 		{"stack unknown", "stack: rocev3\n" + base, `s.yaml:1:8: stack: "rocev3" is not a stack; did you mean "rocev2"?`},
 		{"bad seed", "seed: -1\n" + base, `s.yaml:1:7: seed: "-1" is not a whole number from 0 to 2^64-1`},
 		{"packet payload", "mtu: 1024\npacket_payload: 2KB\n" + base, `s.yaml:2:17: packet_payload: 2KB is not from 1B to the path MTU of 1024 B; RC packets other than a message's last carry exactly the path MTU unless this says less`},
@@ -145,7 +145,17 @@ func TestBadInput(t *testing.T) {
 		{"path with no link", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, leaf2, h3]}\n", `s.yaml:6:46: workload[1].flow.path: path has no link from leaf1 to leaf2; leaf1 is linked to h0, h1, spine1, spine2`},
 		{"path elsewhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spine1, leaf2, h2]}\n", `s.yaml:6:5: workload flow: the path does not begin at the host of h0 and end at the host of h3`},
 		{"path through nowhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spin1, leaf2, h3]}\n", `s.yaml:6:58: workload[1].flow.path: there is no node "spin1"; did you mean "spine1"?`},
-		{"stack of an entry", base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:6:47: workload[1].flow.stack: "tcp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn or infiniband`},
+		{"stack of an entry", base + "  - flow: {from: h0, to: h3, size: 1B, stack: rocev2-irn}\n", `s.yaml:6:47: workload[1].flow.stack: "rocev2-irn" beside "rocev2": a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here`},
+		{"TCP on InfiniBand", "stack: infiniband\n" + base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:7:47: workload[1].flow.stack: "tcp" needs Ethernet, and the stack infiniband has none; take an RoCEv2 stack`},
+		{"MSS above the MTU", base + "tcp: {mtu: 1500, mss: 1461}\n", `s.yaml:6:23: tcp.mss: 1461 does not fit the MTU of 1500 B; give at most 1460, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu`},
+		{"no send buffer", base + "tcp: {sndbuf: 0B}\n", `s.yaml:6:15: tcp.sndbuf: 0B is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB`},
+		{"no receive buffer", base + "tcp: {rcvbuf: 0B}\n", `s.yaml:6:15: tcp.rcvbuf: 0B is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB`},
+		{"unknown congestion control", base + "tcp: {cc: bbr}\n", `s.yaml:6:11: tcp.cc: "bbr" is not known; use one of cubic, reno`},
+		{"long delayed ACK", base + "tcp: {delayed_ack: 500ms}\n", `s.yaml:6:20: tcp.delayed_ack: 500ms is too long; an acknowledgement waits for less than 500ms (RFC 9293 3.8.6.3)`},
+		{"no timeout", base + "tcp: {rto_min: 0}\n", `s.yaml:6:16: tcp.rto_min: 0 would time out at once; give a time such as 200ms`},
+		{"bounds of the timeout", base + "tcp: {rto_max: 100ms}\n", `s.yaml:6:16: tcp.rto_max: 100ms is below rto_min 200ms or rto_initial 1s; it bounds both`},
+		{"MTU of TCP above the port's", "stack: tcp\nswitch: {mtu: 1500}\n" + base, `s.yaml:2:15: an IP packet of tcp.mtu, 9000 B, does not fit the port MTU 1500 of leaf1; lower tcp.mtu or raise the port MTU`},
+		{"real bytes over TCP", "stack: tcp\ncarry_data: true\n" + base, `s.yaml:2:13: carry_data: TCP connections carry counts of bytes, not bytes; leave carry_data out, or take an RDMA stack`},
 	}
 	for _, c := range cases {
 		_, err := Parse("s.yaml", []byte(c.src), nil, nil)

@@ -23,6 +23,9 @@ func (r *resolver) ignored(o object, key, format string, args ...any) {
 
 // warnIgnoredOptions looks at the options of a workload entry.
 func (r *resolver) warnIgnoredOptions(o object, opt *workload.Options) {
+	if opt.Profile > 0 {
+		return // asStream does
+	}
 	if !opt.Verb.TakesReceive() {
 		for _, key := range []string{"receives", "receive_size", "srq"} {
 			r.ignored(o, key, "an RDMA %s takes no receive; give verb: send", opt.Verb)

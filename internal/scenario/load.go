@@ -206,7 +206,7 @@ func nameOf(file string) string {
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
 	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
-		"mtu", "packet_payload", "vlan", "dcqcn", "infiniband", "failover", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
+		"mtu", "packet_payload", "vlan", "dcqcn", "tcp", "infiniband", "failover", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -220,6 +220,7 @@ func (r *resolver) resolve(root *node) {
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)
 	r.readDCQCN(root.get("dcqcn"))
+	r.readTCP(o)
 	r.readTriggerList(o)
 	r.readWorkload(root.get("workload"))
 	if r.d.err != nil {
@@ -238,6 +239,7 @@ func (r *resolver) resolve(root *node) {
 		return
 	}
 	r.checkPairs(o)
+	r.resolveTCP(o)
 	r.resolveDevices()
 	r.notes(o)
 	r.resolveFailover(o.at("topology"))

@@ -14,7 +14,9 @@ func (r *resolver) notes(o object) {
 	if r.d.err != nil {
 		return
 	}
-	if o.has("packet_payload") {
+	if r.onlyTCP() {
+		r.tcpNotes()
+	} else if o.has("packet_payload") {
 		r.note("packet_payload", r.mtu.String(), fromScenario)
 	} else {
 		r.note("mtu", fmt.Sprintf("%dB", int64(r.mtu)), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
@@ -34,7 +36,12 @@ func (r *resolver) notes(o object) {
 		r.switchNotes(s, &r.switches[first])
 	}
 	for i := range r.v.Transports {
-		r.transportNotes(o, i)
+		if !r.onlyTCP() {
+			r.transportNotes(o, i)
+		}
+	}
+	if r.anyTCP() && !r.onlyTCP() {
+		r.tcpNotes()
 	}
 	r.hostNotes(o)
 	if r.v.DCQCN == nil {
@@ -211,7 +218,7 @@ func (r *resolver) warnClasses() {
 			}
 			if got != c.Class {
 				r.warn(fmt.Sprint("dscp", code, c.Class, got), "%s: %s %d is priority %d there, while the NIC sends it in priority %d", name, kind, code, got, c.Class)
-			} else if s.pfc.enabled>>c.Class&1 == 0 && r.stack().PFC {
+			} else if s.pfc.enabled>>c.Class&1 == 0 && r.stack().PFC && c.Profile == 0 {
 				r.warn(fmt.Sprint("lossy", c.Class), "%s: %s uses priority %d without PFC, so congestion drops its packets", name, entry, c.Class)
 			}
 		}

@@ -55,6 +55,11 @@ func (r *resolver) checkPortMTUs() {
 			mtu, o = r.nics[n].mtu, r.nics[n].obj
 		}
 		if mtu < need {
+			if r.anyTCP() && need == units.Bytes(r.tcp.mtu) {
+				r.d.fail(o.keyPos("mtu"), "an IP packet of tcp.mtu, %d B, does not fit the port MTU %d of %s; lower tcp.mtu or raise the port MTU",
+					int64(need), int64(mtu), node.Name)
+				return
+			}
 			r.d.fail(o.keyPos("mtu"), "a packet of path MTU %d is %d B long and does not fit the port MTU %d of %s; lower mtu or raise the port MTU",
 				int64(r.mtu), int64(need), int64(mtu), node.Name)
 			return
@@ -109,7 +114,7 @@ func (r *resolver) resolveNIC(n int) {
 func (r *resolver) ackClass(s *nicSettings) (class, dscp uint8) {
 	class, dscp = sameAsData, sameAsData
 	for c := uint8(0); c < fabric.Classes; c++ {
-		if r.classes == 1<<c { // all data shares one class: name it
+		if r.tcp.rdma == 1<<c { // all data shares one class: name it
 			class = c
 		}
 	}

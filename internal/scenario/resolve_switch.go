@@ -28,6 +28,7 @@ type resolver struct {
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
 
+	tcp           tcpSettings
 	failover      failoverSettings
 	spreading     fabric.Spreading // the key routing
 	ib            infinibandSettings
@@ -66,9 +67,17 @@ func (r *resolver) note(key, value, source string) {
 	r.v.Notes = append(r.v.Notes, note(key, value, source))
 }
 
-// maxFrame is the largest data frame: the first packet of an RDMA WRITE.
+// maxFrame is the largest data frame: the first packet of an RDMA WRITE, or a
+// full segment of TCP.
 func (r *resolver) maxFrame() units.Bytes {
-	return r.mtu + units.Bytes(r.v.Wire.Data+r.v.Wire.RETH)
+	rdma := r.mtu + units.Bytes(r.v.Wire.Data+r.v.Wire.RETH)
+	switch {
+	case r.onlyTCP():
+		return r.tcpFrame()
+	case r.anyTCP():
+		return max(rdma, r.tcpFrame())
+	}
+	return rdma
 }
 
 // pfcOf returns the PFC settings of a node.
@@ -231,23 +240,11 @@ func (r *resolver) groupsOf(n, port int) (pg [fabric.Classes]fabric.PGParams) {
 
 func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortParams {
 	out := fabric.PortParams{PFC: s.pfc.portPFC(rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()}
-	if !r.stack().ECN {
+	if !r.marking() {
 		return out
 	}
-	mask := r.classes
-	if s.ecn.priorities >= 0 {
-		mask = uint8(s.ecn.priorities)
-	}
-	row := s.ecn.redFor(rate)
-	checkRED(object{r.d, s.ecn.obj.n, ""}, row.red)
-	for c := range out.RED {
-		if mask>>c&1 == 1 {
-			out.RED[c] = row.red
-		}
-	}
-	if row.red.KMax > 0 {
-		r.note(fmt.Sprintf("switch.ecn (%v)", rate),
-			fmt.Sprintf("Kmin %v, Kmax %v, Pmax %g", row.red.KMin, row.red.KMax, row.red.PMax), row.from)
+	out.RED = r.marks(s, rate)
+	if out.RED != [fabric.Classes]fabric.RED{} {
 		at := "dequeue"
 		if s.ecn.atEnqueue {
 			at = "enqueue"

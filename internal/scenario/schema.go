@@ -144,6 +144,7 @@ func describe(s *shape) {
 	}
 	r.readDevices(o)
 	r.readDCQCN(nil)
+	r.readTCP(o)
 	r.readInfiniBand(o)
 	r.readFailover(o)
 	r.readTriggerList(o)

@@ -14,7 +14,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, or a table of
 // defaults.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, wire, switch, nic or workload
+	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic or workload
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -29,6 +29,7 @@ func Sheets() []Sheet {
 	out = append(out, dcqcnSheets()...)
 	out = append(out, ibccSheets()...)
 	out = append(out, transportSheets()...)
+	out = append(out, tcpSheets()...)
 	out = append(out, wireSheets()...)
 	out = append(out, switchSheets()...)
 	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})

@@ -28,6 +28,9 @@ const (
 	stackIRN     = "rocev2-irn"
 
 	stackInfiniBand = "infiniband"
+
+	stackTCP   = "tcp"
+	stackDCTCP = "dctcp"
 )
 
 // Stacks lists the stacks that `stack:` and compare take, in the order of a
@@ -41,6 +44,8 @@ func Stacks() []Stack {
 		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, "selective-repeat", false},
 		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn, false},
 		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; congestion control if asked for", false, false, false, goBackN, true},
+		{stackTCP, "TCP as Linux has it: CUBIC, SACK and RACK-TLP over a class that drops; no marks, no PFC", false, false, false, goBackN, false},
+		{stackDCTCP, "DCTCP: switches mark from a threshold on, and windows shrink by the share of marks; no PFC", false, true, false, goBackN, false},
 	}
 }
 
@@ -59,7 +64,7 @@ func CheckStack(name string) string {
 	if contains(built, name) {
 		return ""
 	}
-	planned := []string{"tcp", "iwarp"}
+	planned := []string{"iwarp"}
 	if contains(planned, name) {
 		last := len(built) - 1
 		return fmt.Sprintf("%q is not built yet; use %s or %s", name, strings.Join(built[:last], ", "), built[last])
@@ -91,8 +96,14 @@ func setStack(root *node, name string) *Error {
 	}
 	root.put("stack", at, &node{kind: scalarNode, text: name, pos: at})
 	for _, s := range Stacks() {
-		if s.Name == name && !s.CC {
+		if s.Name != name {
+			continue
+		}
+		if !s.CC {
 			root.remove("dcqcn")
+		}
+		if _, isTCP := profileOf(name); isTCP { // a stream has counts of bytes, not bytes
+			root.remove("carry_data")
 		}
 	}
 	return nil

@@ -30,7 +30,11 @@ func TestStacks(t *testing.T) {
 				t.Errorf("%s: PFC of %s is %b", s.Name, v.Graph.Nodes[n].Name, v.NICs[n].Ports[0].PFC.Enabled)
 			}
 		}
-		if marks := sw.Ports[0].RED[dataClass] != (fabric.RED{}); marks != s.ECN {
+		class := dataClass
+		if _, isTCP := profileOf(s.Name); isTCP {
+			class = 0
+		}
+		if marks := sw.Ports[0].RED[class] != (fabric.RED{}); marks != s.ECN {
 			t.Errorf("%s: marking %v", s.Name, marks)
 		}
 		if (sw.SL2VL != nil) != s.Credits || (sw.Ports[0].Credit != nil) != s.Credits || (v.Wire.Block > 0) != s.Credits {

@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -37,6 +38,8 @@ type Valid struct {
 	NICs       []NIC                   // by node index; zero for switches
 	Transports []rdma.Config           // referred to by NIC.Transport; usually one
 	DCQCN      *congestion.DCQCNParams // nil: no congestion control
+	TCP        []tcp.Config            // by workload.Conn.Profile, from 1; nil without TCP
+	Handshake  bool                    // the run opens TCP connections; else they are open when it begins
 	Plan       *workload.Plan
 	// Windows is the send window of each connection of Plan, for transports that
 	// have one relative to the path's bandwidth-delay product; nil: as Transports

@@ -42,9 +42,7 @@ func (r *resolver) readWorkload(n *node) {
 	if r.d.err != nil {
 		return
 	}
-	for i := range r.v.Plan.Conns {
-		r.classes |= 1 << r.v.Plan.Conns[i].Class
-	}
+	r.noteClasses()
 	r.addTriggers()
 	if err := r.v.Plan.Finish(r.v.Graph); err != nil {
 		at := n.pos
@@ -85,6 +83,7 @@ func (r *resolver) readEntry(item *node, i int) {
 		r.readSize(p, &opt, &size)
 	}
 	shared := r.readSharedReceives(p, &opt)
+	r.asStream(p, &opt)
 	if opt.Place.Order == workload.Random {
 		stream := rng.New(r.v.Seed, "workload/"+name+"/offset")
 		opt.Place.Stream = &stream
@@ -127,6 +126,7 @@ func (r *resolver) readOptions(o object) workload.Options {
 	if r.stack().Credits {
 		opt.Class, opt.DSCP = 0, 0 // service level 0
 	}
+	r.readEntryStack(o, &opt)
 	r.readVerb(o, &opt)
 	o.time("start", &opt.Start)
 	o.time("every", &opt.Every)
@@ -137,13 +137,6 @@ func (r *resolver) readOptions(o object) workload.Options {
 	o.integer("qps", &opt.QPs, 1, 65536)
 	o.boolean("split", &opt.Split)
 	r.readClass(o, &opt)
-	if text, ok := o.scalar("stack"); ok {
-		if msg := CheckStack(text); msg != "" {
-			o.fail("stack", "%s", msg)
-		} else if text != r.v.Stack {
-			o.fail("stack", "%q beside %q: several stacks in one fabric are not built yet; leave stack out here", text, r.v.Stack)
-		}
-	}
 	word := "right"
 	if o.word("rkey", &word, "right", "wrong") {
 		opt.WrongRKey = word == "wrong"

@@ -40,6 +40,7 @@ type Options struct {
 	DstPort       uint16 // see Conn.DstPort
 	Path          []int  // from source to destination of the data; see Conn.Path
 	Service       Service
+	Profile       int // see Conn.Profile
 	WrongRKey     bool
 	Denied        Access
 	Receives      int // see Conn.Receives
@@ -276,7 +277,7 @@ func (p *Plan) connect(entry, from, to, q int, o Options) int {
 		port = o.SrcPort + uint16(q)
 	}
 	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcPort: port, DstPort: o.DstPort, Class: o.Class, DSCP: o.DSCP,
-		Entry: entry, Path: o.Path, Service: o.Service, Reads: o.Verb == Read, WrongRKey: o.WrongRKey, Denied: o.Denied,
+		Entry: entry, Path: o.Path, Service: o.Service, Profile: o.Profile, Reads: o.Verb == Read, WrongRKey: o.WrongRKey, Denied: o.Denied,
 		Receives: o.Receives, ReceiveSize: o.ReceiveSize, Region: o.Region, Fence: o.Fence, Inline: o.Inline,
 		InitialRate: o.InitialRate})
 	return k

@@ -73,7 +73,7 @@ func (p *Plan) finishTriggers() error {
 		if m.RecvDone > 0 && perConn[m.Conn] > 1 {
 			return p.fail(p.Conns[m.Conn].Entry, "recv_done stands on a connection of %d messages; give such a message a connection of its own", perConn[m.Conn])
 		}
-		if m.RecvDone > 0 && (m.Verb == Read || m.Verb.Atomic() || p.Conns[m.Conn].Service != RC) {
+		if m.RecvDone > 0 && (m.Verb == Read || m.Verb.Atomic() || p.Conns[m.Conn].Service != RC && p.Conns[m.Conn].Service != TCP) {
 			return p.fail(p.Conns[m.Conn].Entry, "recv_done stands with %s over %s, which %s; use send_done", m.Verb, p.Conns[m.Conn].Service,
 				map[bool]string{true: "ends at its requester", false: "may lose the message"}[p.Conns[m.Conn].Service == RC])
 		}

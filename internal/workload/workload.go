@@ -71,12 +71,13 @@ type Service uint8
 
 // Services, in the order of rdma.Service.
 const (
-	RC Service = iota // reliable connection
-	UC                // unreliable connection
-	UD                // unreliable datagram
+	RC  Service = iota // reliable connection
+	UC                 // unreliable connection
+	UD                 // unreliable datagram
+	TCP                // no service of RDMA: a connection that carries a stream of bytes
 )
 
-func (s Service) String() string { return [...]string{"RC", "UC", "UD"}[s] }
+func (s Service) String() string { return [...]string{"RC", "UC", "UD", "TCP"}[s] }
 
 // Allows reports whether the service has the verb (ibv_post_send(3): UC has no
 // READ, atomics and invalidation; UD sends only).
@@ -86,6 +87,8 @@ func (s Service) Allows(v Verb) bool {
 		return v <= SendImm
 	case UD:
 		return v == Send || v == SendImm
+	case TCP:
+		return v == Send
 	}
 	return true
 }
@@ -111,6 +114,7 @@ type Conn struct {
 	// backwards.
 	Path    []int
 	Service Service
+	Profile int  // TCP: which profile of those that a run has, from 1; else 0
 	Reads   bool // the messages are READs: the data come from Dst
 	// WrongRKey makes every request to remote memory carry an R_Key the responder
 	// never issued.

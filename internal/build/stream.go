@@ -1,0 +1,95 @@
+package build
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/tcp"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// connectStream adds the two ends of TCP connection i to their hosts. The one at
+// the connection's source opens it and writes.
+func (b *builder) connectStream(specs []nic.Spec, i int) ends {
+	c := &b.v.Plan.Conns[i]
+	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
+	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
+	b.Responders = append(b.Responders, Responder{dst.Node, qd, qs})
+	there := b.template(c, i, c.Src, c.Dst, 0)
+	back := b.template(c, i, c.Dst, c.Src, 0)
+	back.Flags |= packet.Reverse
+	for _, p := range []*packet.Packet{&there, &back} {
+		p.Flags |= packet.FlagsOfPCP(p.Class)
+	}
+	cfg := &b.v.TCP[c.Profile-1]
+	entry := b.v.Plan.Entries[c.Entry]
+	name := func(node int, q uint32) string { return record.QPName("TCP", b.g.Nodes[node].Name, int(q)) }
+	active := nic.QPSpec{Port: src.Port, Entry: entry, Peer: name(dst.Node, qd),
+		Stream: &nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true}}
+	passive := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: name(src.Node, qs),
+		Stream: &nic.StreamSpec{Config: cfg, Segment: back, ISS: b.firstSequence(i, 1), Message: b.streamMessage(i)}}
+	if !b.v.Handshake {
+		rtt := max(b.handshakeRTT(i), 1)
+		active.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: passive.Stream.ISS, RTT: rtt}
+		passive.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: active.Stream.ISS, RTT: rtt}
+	}
+	active.Data.Class, passive.Data.Class = c.Class, c.Class
+	specs[src.Node].QPs = append(specs[src.Node].QPs, active)
+	specs[dst.Node].QPs = append(specs[dst.Node].QPs, passive)
+	b.streamEnds[i] = nic.StreamEnds{Active: qs, Passive: qd}
+	return ends{requester: qs, responder: qd}
+}
+
+// firstSequence is the initial sequence number of an end of connection i.
+func (b *builder) firstSequence(i, end int) uint32 {
+	return uint32(rng.Mix64(b.v.Seed, uint64(i)<<1|uint64(end)))
+}
+
+// streamMessage is the length of connection i's messages. They are all alike: a
+// pattern has one size, and each item of a list its own connection.
+func (b *builder) streamMessage(i int) int64 {
+	n := b.streamSizes[i]
+	if n == 0 {
+		panic(fmt.Sprintf("build: BUG: TCP connection %d has no message", i))
+	}
+	return n
+}
+
+// sizeStreams finds the lengths of the messages of TCP connections.
+func (b *builder) sizeStreams() {
+	plan := b.v.Plan
+	if b.v.TCP == nil {
+		return
+	}
+	b.streamEnds, b.streamSizes = make([]nic.StreamEnds, len(plan.Conns)), make([]int64, len(plan.Conns))
+	for i := range plan.Messages {
+		m := &plan.Messages[i]
+		if plan.Conns[m.Conn].Service != workload.TCP {
+			continue
+		}
+		n := &b.streamSizes[m.Conn]
+		if *n != 0 && *n != int64(m.Bytes) {
+			panic(fmt.Sprintf("build: BUG: messages of %d and %d bytes on TCP connection %d", *n, m.Bytes, m.Conn))
+		}
+		*n = int64(m.Bytes)
+	}
+}
+
+// handshakeRTT is the idle round trip of connection i's SYN.
+func (b *builder) handshakeRTT(i int) units.Time {
+	there, back := b.Path(i)
+	syn := units.Bytes(wire.EthernetLen + wire.IPv4Len + wire.TCPLen + wire.FCSLen + synOptions)
+	if b.v.TCP[b.v.Plan.Conns[i].Profile-1].Tag {
+		syn += wire.VLANLen
+	}
+	return b.oneWay(there, syn) + b.oneWay(back, syn)
+}
+
+// synOptions is the length of the options of a SYN: MSS, SACK permitted,
+// timestamps and window scale with padding.
+const synOptions = 20

@@ -1,0 +1,428 @@
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/tcp"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// A TCP connection has a slot among the queue pairs of its host and takes turns
+// with them, a frame at a time. Its segments are made as soon as the window lets
+// them go; a super-segment then waits in the card and is cut into frames as the
+// wire takes them, and until it is gone no other is made. (Linux lets two of them
+// into a card's ring: TCP small queues.)
+
+// StreamSpec is what one end of a TCP connection is opened with, on its first use.
+type StreamSpec struct {
+	Config  *tcp.Config
+	Segment packet.Packet // template: towards the peer
+	ISS     uint32
+	Active  bool // this end opens the connection
+	// Ahead, unless nil, has the connection open before the run.
+	Ahead *tcp.Peer
+	// Message is the length of each message that arrives here, in bytes; 0: none
+	// does.
+	Message int64
+}
+
+// StreamEnds are the slots of a connection at its two hosts: of the end that
+// opened it, and of the other.
+type StreamEnds struct{ Active, Passive uint32 }
+
+// stream is one end of a TCP connection and its socket's application.
+type stream struct {
+	conn tcp.Conn
+	// seg is cut into frames, of which so many are made; the connection is asked
+	// for the next when all are.
+	seg         packet.Packet
+	frames, cut int
+	why         tcp.Reason // what the connection said when it had no segment
+	until       units.Time // when pacing lets it have one
+	inHeap      bool       // it waits for that in the port's heap
+
+	iss    uint32
+	calls  []call // writes not finished, in order; those before first are
+	first  int
+	ends   []int64 // where the messages of account.queue end in the stream
+	wrote  int64   // payload taken by the socket
+	sent   int64   // payload sent a first time
+	peak   int64   // most payload outstanding
+	losses int64   // what tcp.Conn.Losses said
+	lost   round   // when that last rose
+	failed tcp.Events
+	ended  units.Time // when it failed
+
+	took     int64 // payload read by the application
+	arrivals []Arrival
+	reads    int // of arrivals: messages read whole
+}
+
+// call is a write that the socket has not taken whole.
+type call struct{ left int64 }
+
+// Arrival is what the end that reads knows of a message.
+type Arrival struct {
+	At   units.Time // when all of it had arrived, in order
+	Read units.Time // when the application had read it; Never: not yet
+	Way  Way        // of the frame that completed it; empty: that carried no stamps
+}
+
+// stream returns the connection in slot q, opening it on first use.
+func (h *Host) stream(now units.Time, q uint32) *qpSlot {
+	s := &h.qps[q]
+	if s.stream != nil {
+		return s
+	}
+	spec := h.specs[q].Stream
+	s.stream = &stream{iss: spec.ISS}
+	c := &s.stream.conn
+	c.Init(spec.Config, spec.Segment)
+	switch {
+	case spec.Ahead != nil:
+		c.Connect(now, spec.ISS, spec.Active, *spec.Ahead)
+	case spec.Active:
+		c.Open(now, spec.ISS)
+	default:
+		c.Listen()
+	}
+	h.streamChanged(now, s)
+	return s
+}
+
+// write has the application write message id, which it does as fast as the
+// socket takes it and after the messages before it.
+func (h *Host) write(now units.Time, p *Post) {
+	m := &h.messages[p.WR.ID]
+	m.QP, m.Posted = p.QP, now
+	s := h.stream(now, p.QP)
+	h.settle(now, s)
+	h.posted(now, s, p.WR.ID, p.WR.Verb)
+	st := s.stream
+	end := int64(p.WR.Bytes)
+	if n := len(st.ends); n > 0 {
+		end += st.ends[n-1]
+	} else {
+		end += st.wrote
+	}
+	st.ends = append(st.ends, end)
+	st.calls = append(st.calls, call{int64(p.WR.Bytes)})
+	if st.failed != 0 {
+		h.abandon(now, s)
+		return
+	}
+	h.serve(now, p.QP)
+}
+
+// fill gives the socket what it has room for.
+func (st *stream) fill(now units.Time) {
+	for st.first < len(st.calls) {
+		c := &st.calls[st.first]
+		n := st.conn.Write(now, c.left)
+		st.wrote += n
+		if c.left -= n; c.left > 0 {
+			return
+		}
+		st.first++
+	}
+	st.calls, st.first = st.calls[:0], 0
+}
+
+// serve does what a connection's state asks for after an event: the application
+// reads and writes, and what can be sent becomes frames.
+func (h *Host) serve(now units.Time, q uint32) {
+	s := &h.qps[q]
+	st := s.stream
+	h.read(now, q)
+	st.fill(now)
+	h.acknowledged(now, s)
+	if e := st.conn.TakeEvents(); e&(tcp.ResetByPeer|tcp.TimedOut) != 0 {
+		h.fail(now, q, e)
+	}
+	h.refill(now, q)
+	h.streamChanged(now, s)
+	h.armStream(now, q)
+	h.net.Kick(now, h.ports[s.port].fabricPort)
+}
+
+// refill asks the connection for its next segment if the latest is gone, and has
+// it wait its turn.
+func (h *Host) refill(now units.Time, q uint32) {
+	s := &h.qps[q]
+	st := s.stream
+	if st.cut < st.frames {
+		return
+	}
+	st.why, st.until = st.conn.Poll(now, &st.seg)
+	switch {
+	case st.why == tcp.Sent:
+		st.frames, st.cut = tcp.Segments(&st.seg), 0
+		h.ready(now, q, now)
+	case st.why == tcp.Pacing && !st.inHeap:
+		st.inHeap = true
+		h.ports[s.port].pushPaced(paced{st.until, q})
+	}
+}
+
+// paceOver ends a wait for pacing.
+func (h *Host) paceOver(now units.Time, q uint32) {
+	s := &h.qps[q]
+	s.stream.inHeap = false
+	h.settle(now, s)
+	h.refill(now, q)
+	h.streamChanged(now, s)
+	h.armStream(now, q)
+}
+
+// frame cuts the next frame off the segment of connection q, whose turn it is.
+func (h *Host) frame(now units.Time, p *port, q uint32) uint32 {
+	s := &h.qps[q]
+	st := s.stream
+	part := h.net.Part()
+	slot := part.Alloc()
+	pk := part.Rec(slot)
+	tcp.Cut(&st.seg, st.cut, pk)
+	if st.cut == 0 {
+		if side := st.conn.PolledSide(); side != nil {
+			h.net.AddSide(pk, side)
+		}
+	}
+	st.cut++
+	h.sentFrame(now, now+h.net.SerialisationTime(p.fabricPort, pk.Frame), s, pk)
+	p.latest = q
+	if st.cut < st.frames {
+		h.ready(now, q, now)
+	} else {
+		h.refill(now, q)
+	}
+	h.streamChanged(now, s)
+	h.armStream(now, q)
+	return slot
+}
+
+// expireStream runs a connection's timers.
+func (h *Host) expireStream(now units.Time, q uint32) {
+	s := &h.qps[q]
+	h.settle(now, s)
+	s.stream.conn.Expire(now)
+	h.noteLosses(now, s)
+	h.serve(now, q)
+}
+
+// armStream makes sure that a timer runs when the connection's deadline comes.
+func (h *Host) armStream(now units.Time, q uint32) {
+	s := &h.qps[q]
+	if d := s.stream.conn.Deadline(); d < s.armed {
+		s.armed = d
+		h.timer(d, d-now, timerQP, q)
+	}
+}
+
+// deliverSegment gives a segment to its connection.
+func (h *Host) deliverSegment(now units.Time, slot uint32) {
+	part := h.net.Part()
+	pk := part.Rec(slot)
+	ends := h.ends[pk.Conn]
+	q := ends.Passive
+	if pk.Flags&packet.Reverse != 0 {
+		q = ends.Active
+	}
+	s := h.stream(now, q)
+	st := s.stream
+	h.settle(now, s)
+	st.conn.Receive(now, pk, h.net.SideOf(pk), h.specs[q].Stream.ISS)
+	h.noteLosses(now, s)
+	h.arrived(now, q, h.net.StampsOf(pk))
+	h.net.FreeSides(pk)
+	part.Free(slot)
+	h.serve(now, q)
+}
+
+// arrived notes the messages that have now arrived whole.
+func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps) {
+	size := h.specs[q].Stream.Message
+	if size == 0 {
+		return
+	}
+	st := h.qps[q].stream
+	way := Way{}
+	for in := st.conn.InOrder(); int64(len(st.arrivals)+1)*size <= in; {
+		if stamps != nil && way.n == 0 {
+			way = h.keep(stamps)
+		}
+		st.arrivals = append(st.arrivals, Arrival{At: now, Read: units.Never, Way: way})
+	}
+}
+
+// read has the application read what is there.
+func (h *Host) read(now units.Time, q uint32) {
+	s := &h.qps[q]
+	st := s.stream
+	n := st.conn.Readable()
+	if n == 0 {
+		return
+	}
+	st.took += st.conn.Read(now, n)
+	size := h.specs[q].Stream.Message
+	for size > 0 && int64(st.reads+1)*size <= st.took {
+		st.arrivals[st.reads].Read = now
+		st.reads++
+		h.open--
+		h.net.Part().NoteWork()
+	}
+	if s.watched {
+		h.accepted(now, q)
+	}
+}
+
+// acknowledged closes the accounts of messages that the peer has all of.
+func (h *Host) acknowledged(now units.Time, s *qpSlot) {
+	st, a := s.stream, &s.account
+	out := st.conn.Unacked()
+	st.peak = max(st.peak, out-st.conn.Unsent())
+	for acked := st.wrote - out; a.head < len(a.queue) && st.ends[a.head] <= acked; {
+		id := a.queue[a.head]
+		h.accounts[id].Done = now
+		s.popMessage()
+		if done := h.messages[id].SendDone; done > 0 {
+			h.triggers.activate(now, int(done))
+		}
+	}
+}
+
+// popMessage takes the oldest message off the queue, and its end off the list.
+func (s *qpSlot) popMessage() {
+	a, before := &s.account, len(s.account.queue)
+	head := a.head
+	a.pop()
+	if len(a.queue) != before { // it was moved down by head+1
+		s.stream.ends = s.stream.ends[:copy(s.stream.ends, s.stream.ends[head+1:])]
+	}
+}
+
+// fail ends the messages of a connection that its peer reset or did not answer.
+func (h *Host) fail(now units.Time, q uint32, e tcp.Events) {
+	s := &h.qps[q]
+	st := s.stream
+	st.failed, st.ended = e&(tcp.ResetByPeer|tcp.TimedOut), now
+	h.failures = append(h.failures, q)
+	h.abandon(now, s)
+}
+
+// abandon ends the accounts of the messages that a failed connection still had.
+func (h *Host) abandon(now units.Time, s *qpSlot) {
+	st, a := s.stream, &s.account
+	st.calls, st.first = st.calls[:0], 0
+	for a.head < len(a.queue) {
+		id := a.queue[a.head]
+		s.popMessage()
+		if done := h.messages[id].SendDone; done > 0 {
+			h.triggers.activate(now, int(done))
+		}
+		m := &h.accounts[id]
+		m.Done, m.Before = now, a.sum.minus(&m.base)
+		if !m.begun || m.After > now {
+			m.After, m.Before = now, Times{}
+		}
+	}
+	h.net.Part().NoteWork()
+}
+
+// Failures lists the slots of the TCP connections that failed at this end.
+func (h *Host) Failures() []uint32 { return h.failures }
+
+// Stream is what a run wants to know of one end of a TCP connection.
+type Stream struct {
+	Conn     uint32 // its number
+	Arrivals []Arrival
+	Reads    int        // of Arrivals: read whole
+	Posted   int        // messages written, or being written, here
+	Failed   tcp.Events // ResetByPeer, TimedOut or 0
+	Ended    units.Time // when it failed
+}
+
+// StreamOf returns what is known of the connection in slot q; the zero Stream
+// while it has not been used.
+func (h *Host) StreamOf(q uint32) (out Stream) {
+	if st := h.qps[q].stream; st != nil {
+		out = Stream{h.specs[q].Stream.Segment.Conn, st.arrivals, st.reads, int(h.qps[q].account.posted), st.failed, st.ended}
+	}
+	return out
+}
+
+// streamQP describes one end of a TCP connection as a queue pair's record.
+func (h *Host) streamQP(q int) record.QP {
+	s, sp := &h.qps[q], &h.specs[q]
+	st := s.stream
+	c, acts, info := st.conn.Counters(), st.conn.Acts(), st.conn.Info()
+	r := record.QP{
+		Host: h.Name, QP: q, Service: "TCP", Peer: sp.Peer, Workload: sp.Entry, State: info.State.String(),
+		SentPackets: c.SentSegments, SentBytes: c.SentBytes, DeliveredBytes: st.took,
+		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransBytes,
+		RateCuts: acts.CutLoss.Count + acts.CutECE.Count + acts.CutRTO.Count, Timeouts: acts.RTO.Count,
+		MeasuredBytes: s.measured[1] - s.measured[0],
+	}
+	line := h.net.Rate(h.ports[s.port].fabricPort)
+	r.FinalRateBps = windowRate(info.Cwnd, info.SRTT, line)
+	r.Limits = record.QPLimits{Class: int(s.class), MTUBytes: int64(info.MSS), LineBps: line, ECT: sp.Stream.Config.ECN != tcp.ECNOff,
+		CC: true, Receives: -1, WindowPS: s.account.sum[Window], RatePS: s.account.sum[Rate], PeakOutstanding: st.peak}
+	r.TCP = &record.TCP{CC: sp.Stream.Config.CC.Algorithm.String(), CwndBytes: info.Cwnd, SsthreshBytes: ssthresh(info.Ssthresh), SRTT: info.SRTT, MinRTT: info.MinRTT,
+		RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
+		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
+		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle]}
+	if sp.Stream.Config.ECN == tcp.ECNDCTCP {
+		r.TCP.Alpha = float64(st.conn.Alpha()) / (1 << 20)
+	}
+	return r
+}
+
+// ssthresh is 0 while a slow-start threshold was never set.
+func ssthresh(n int64) int64 {
+	if n >= tcp.MaxWindow {
+		return 0
+	}
+	return n
+}
+
+// windowRate is what a window of n bytes comes to per round trip, at most the
+// line's rate; the line's before the first sample.
+func windowRate(n int64, rtt units.Time, line units.Rate) units.Rate {
+	if rtt <= 0 || n >= 1<<40 {
+		return line
+	}
+	bps := float64(n) * 8e12 / float64(rtt)
+	if bps >= float64(line) {
+		return line
+	}
+	return units.Rate(bps)
+}
+
+// streamLedger is the ledger of one end of a TCP connection.
+func (h *Host) streamLedger(q int) (out []record.Entry) {
+	a := h.qps[q].stream.conn.Acts()
+	for _, e := range []struct {
+		q record.Question
+		m record.Mechanism
+		a record.Act
+	}{
+		{record.Detected, record.SequenceGap, a.SequenceGap},
+		{record.Detected, record.LossDupAck, a.LossDupAck},
+		{record.Detected, record.LossRACK, a.LossRACK},
+		{record.Detected, record.RTO, a.RTO},
+		{record.FedBack, record.ECESent, a.ECESent},
+		{record.FedBack, record.SACKSent, a.SACKSent},
+		{record.FedBack, record.DupAckSent, a.DupAckSent},
+		{record.Slowed, record.CutLoss, a.CutLoss},
+		{record.Slowed, record.CutECE, a.CutECE},
+		{record.Slowed, record.CutRTO, a.CutRTO},
+		{record.Recovered, record.RetransFast, a.RetransFast},
+		{record.Recovered, record.RetransRTO, a.RetransRTO},
+		{record.Recovered, record.RetransTLP, a.RetransTLP},
+	} {
+		if e.a.Count > 0 {
+			out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: record.QPName("TCP", h.Name, q), Node: h.Name, Act: e.a})
+		}
+	}
+	return out
+}

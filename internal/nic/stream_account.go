@@ -1,0 +1,117 @@
+package nic
+
+import (
+	"sort"
+
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/tcp"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Stages of a TCP connection's time. They stand in the places of those that only
+// a queue pair has; Window is the congestion window's, Rate that of pacing.
+const (
+	Handshake     = RNRWait
+	SendBuffer    = AwaitAck // the application has more to write than there is room for
+	ReceiveWindow = Fenced   // the peer's window is full
+	Nagle         = Reads    // a small segment waits for an acknowledgement
+)
+
+// streamChanged notes a connection's state after an event; the time before it
+// must have been settled.
+func (h *Host) streamChanged(now units.Time, s *qpSlot) {
+	a, st := &s.account, s.stream
+	switch {
+	case st.cut < st.frames:
+		a.blocked, a.rateUntil = Rate, now
+	case st.why == tcp.Pacing:
+		a.blocked, a.rateUntil = Rate, st.until
+	case st.why == tcp.Connecting:
+		a.blocked, a.rnrUntil = Handshake, units.Never
+	case st.why == tcp.ReceiveWindow, st.why == tcp.TSODefer && st.conn.DeferredBy() == tcp.ReceiveWindow:
+		a.blocked = ReceiveWindow
+	case st.why == tcp.Cwnd, st.why == tcp.TSODefer:
+		a.blocked = Window
+	case st.why == tcp.NagleWait:
+		a.blocked = Nagle
+	case st.first < len(st.calls):
+		a.blocked = SendBuffer
+	default:
+		a.blocked = Idle
+	}
+	h.look(now, s)
+}
+
+// noteLosses notes that the connection has just taken segments for lost.
+func (h *Host) noteLosses(now units.Time, s *qpSlot) {
+	st := s.stream
+	if n := st.conn.Losses(); n != st.losses {
+		st.losses = n
+		st.lost = round{at: now, sum: s.account.sum}
+	}
+}
+
+// sentFrame notes a frame that starts now and ends at end. The frame that brings
+// the last byte of a message, and every one sent again, carries stamps.
+func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
+	a, st := &s.account, s.stream
+	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
+	switch {
+	case pk.Payload == 0:
+	case a.resending:
+		h.sentAgainFrame(now, s, pk)
+	default:
+		st.sent += int64(pk.Payload)
+		if a.unsent < len(a.queue) && st.ends[a.unsent] <= st.sent {
+			h.sentLasts(now, end, s)
+			h.stamp(now, s, pk)
+		}
+	}
+}
+
+// sentLasts notes the first transmission of the last byte of one message or
+// several, which a frame brings.
+func (h *Host) sentLasts(now, end units.Time, s *qpSlot) {
+	a, st := &s.account, s.stream
+	for first := true; a.unsent < len(a.queue) && st.ends[a.unsent] <= st.sent; first = false {
+		m := &h.accounts[a.queue[a.unsent]]
+		if first {
+			m.Before = a.sum.minus(&m.base)
+		} else {
+			m.begun, m.After, m.Before = true, now, Times{}
+		}
+		m.Start = now
+		a.unsent++
+	}
+	a.lastEnd, a.lastSum = end, a.sum
+	a.lastSum[Sending] += end - now
+	if a.unsent < len(a.queue) {
+		h.accounts[a.queue[a.unsent]].begin(now, a)
+	}
+}
+
+// sentAgainFrame notes a frame sent again: the one that completes a message at the
+// peer may be any of them. Its wait began when it was taken for lost, if the last
+// byte of its message had been sent by then.
+func (h *Host) sentAgainFrame(now units.Time, s *qpSlot, pk *packet.Packet) {
+	a, st := &s.account, s.stream
+	if a.head == len(a.queue) {
+		return
+	}
+	from := st.lost
+	if st.conn.Probing() { // nothing was taken for lost
+		from = round{at: now, sum: a.sum}
+	}
+	at := st.offset(pk)
+	k := a.head + sort.Search(len(st.ends)-a.head, func(k int) bool { return st.ends[a.head+k] > at })
+	if k < a.unsent && h.accounts[a.queue[k]].Start > from.at {
+		from = round{at: a.lastEnd, sum: a.lastSum}
+	}
+	a.resends = append(a.resends, Resend{Rewound: from.at, Before: a.sum.minus(&from.sum), Start: now})
+	h.stamp(now, s, pk)
+}
+
+// offset is where in the stream the payload of a segment sent again begins.
+func (st *stream) offset(pk *packet.Packet) int64 {
+	return st.sent - int64(int32(st.iss+1+uint32(st.sent)-pk.PSN))
+}

@@ -1,0 +1,123 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/tcp"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// service is the name of connection i's service where it is not one of RDMA.
+func (r *runner) service(i int) string {
+	if r.Valid.Plan.Conns[i].Service == workload.TCP {
+		return workload.TCP.String()
+	}
+	return ""
+}
+
+// abandoned counts the messages that failed TCP connections still had: nobody
+// waits for them any more.
+func (r *runner) abandoned() (n int) {
+	for node, h := range r.Hosts {
+		if h == nil {
+			continue
+		}
+		for _, q := range h.Failures() {
+			s := h.StreamOf(q)
+			to := r.Responders[s.Conn]
+			if to.Node == node && to.QP == q {
+				continue // the end that reads
+			}
+			n += s.Posted - r.Hosts[to.Node].StreamOf(to.QP).Reads
+		}
+	}
+	return n
+}
+
+// ends are what the two ends of message i's connection know.
+func (r *runner) streamEnds(i int) (sender, reader nic.Stream) {
+	conn := r.Valid.Plan.Messages[i].Conn
+	c, to := &r.Valid.Plan.Conns[conn], r.Responders[conn]
+	return r.Hosts[r.Valid.Graph.HostOf(c.Src)].StreamOf(to.Requester), r.Hosts[to.Node].StreamOf(to.QP)
+}
+
+// streamFate is when message i, of TCP, ended and how: with the read of its last
+// byte, or with its connection. Never: it is open.
+func (r *runner) streamFate(i int) (done units.Time, status string) {
+	if r.Messages[i].Posted == units.Never {
+		return units.Never, "open"
+	}
+	sender, reader := r.streamEnds(i)
+	if k := int(r.Accounts[i].Ordinal); k < reader.Reads {
+		return reader.Arrivals[k].Read, "success"
+	}
+	switch {
+	case sender.Failed&tcp.TimedOut != 0:
+		return max(sender.Ended, r.Messages[i].Posted), "connection timed out"
+	case sender.Failed != 0:
+		return max(sender.Ended, r.Messages[i].Posted), "connection reset"
+	}
+	return units.Never, "open"
+}
+
+// recordStream completes the record of message i, of TCP.
+func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
+	f.Service, f.DeliveredPS = workload.TCP.String(), -1
+	done, status := r.streamFate(i)
+	f.Status = status
+	if done == units.Never {
+		return
+	}
+	f.CompletionPS = done - f.StartPS
+	if status == "success" {
+		f.DeliveredPS = f.CompletionPS
+	}
+	f.Account = a.stream(i, done, status)
+	a.check(f, i)
+}
+
+// streamNames are the stages of a TCP connection's time.
+func streamNames() [nic.NumStages]string {
+	names := stageNames
+	names[nic.Handshake], names[nic.SendBuffer], names[nic.Window] = record.StageHandshake, record.StageSendBuffer, record.StageCwnd
+	names[nic.ReceiveWindow], names[nic.Nagle], names[nic.Rate] = record.StageReceiveWindow, record.StageNagle, record.StagePacing
+	return names
+}
+
+// stream returns where the time of message i, of TCP, went, which ended at done:
+// the connection's time up to the first transmission of its last byte; then that
+// segment's way, or the wait for the one sent again that completed the message,
+// and its way; then the receiving application.
+func (a *accountant) stream(i int, done units.Time, status string) record.Account {
+	m := &a.Accounts[i]
+	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
+	src := a.Valid.Graph.Endpoints[c.Src].Node
+	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
+	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
+	a.names, a.loss, a.reordered = streamNames(), record.StageDetection, record.StageReassembly
+	defer func() { a.names, a.loss, a.reordered = stageNames, record.StageLoss, record.StageReordered }()
+	a.until(record.StageCPU, a.Valid.Graph.Nodes[src].Name, m.Posted)
+	a.until(record.StageEarlierWork, "", m.After)
+	if status != "success" {
+		a.times(&m.Before, port)
+		a.until(a.loss, "", done)
+		return a.out
+	}
+	_, reader := a.streamEnds(i)
+	arrival := &reader.Arrivals[m.Ordinal]
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	a.decisive(i, port, a.Hosts[to.Node].Hops(arrival.Way), arrival.At)
+	a.until(record.StageUnread, a.Valid.Graph.Nodes[to.Node].Name, done)
+	return a.out
+}
+
+// check panics unless the stages of message i add up.
+func (a *accountant) check(f *record.Flow, i int) {
+	if f.Account.Total() != f.CompletionPS {
+		panic(fmt.Sprintf("run: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
+			i, f.Src, f.Dst, f.Account.Total(), f.CompletionPS, f.Account))
+	}
+}

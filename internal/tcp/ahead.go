@@ -1,0 +1,71 @@
+package tcp
+
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Peer is what an end that is connected ahead has to know of the other.
+type Peer struct {
+	Config *Config
+	ISS    uint32     // its initial sequence number
+	RTT    units.Time // that of the handshake, at least 1 ps: the first sample of the round trip
+}
+
+// Connect makes a closed c established at time now, as if it had been opened
+// before: the handshake with the peer is carried through in no time, the one
+// sample of the round trip apart, and neither counted nor told of as an event.
+// active says which side opened.
+func (c *Conn) Connect(now units.Time, iss uint32, active bool, peer Peer) {
+	other := new(Conn)
+	other.Init(peer.Config, packet.Packet{})
+	if active {
+		other.Listen()
+		c.Open(now, iss)
+	} else {
+		c.Listen()
+		other.Open(now, peer.ISS)
+	}
+	var p packet.Packet
+	for moved := true; moved; {
+		moved = false
+		for why, _ := c.Poll(now, &p); why == Sent; why, _ = c.Poll(now, &p) {
+			other.Receive(now, &p, nil, peer.ISS)
+			moved = true
+		}
+		for why, _ := other.Poll(now, &p); why == Sent; why, _ = other.Poll(now, &p) {
+			c.Receive(now, &p, nil, iss)
+			moved = true
+		}
+	}
+	if c.state != Established {
+		panic("tcp: BUG: a handshake without loss ended in " + c.state.String())
+	}
+	c.rtt.init(c.cfg)
+	c.rtt.sample(peer.RTT)
+	c.rtt.min = min(c.rtt.min, peer.RTT)
+	c.acts, c.counters = Acts{}, Counters{}
+	c.quick = c.cfg.QuickAcks
+	c.TakeEvents()
+}
+
+// InOrder is the payload that has arrived in order so far, in bytes.
+func (c *Conn) InOrder() int64 { return c.counters.Delivered }
+
+// Losses counts how often segments were taken for lost so far: by acknowledgements,
+// by time and by expiries of the retransmission timer.
+func (c *Conn) Losses() int64 {
+	return c.acts.LossDupAck.Count + c.acts.LossRACK.Count + c.acts.RTO.Count
+}
+
+// Probing reports whether a tail loss probe is outstanding.
+func (c *Conn) Probing() bool { return c.tlpEnd != 0 }
+
+// DeferredBy says which window it is that TSO deferral waits for: Cwnd or
+// ReceiveWindow, whichever lets less out.
+func (c *Conn) DeferredBy() Reason {
+	if int64(c.una)+c.wnd-int64(c.nxt) < c.cc.Bytes()-c.pipe() {
+		return ReceiveWindow
+	}
+	return Cwnd
+}

@@ -169,12 +169,14 @@ func (c *Config) Validate() error {
 		{c.QuickAcks < 0, "quick_acks", "0 or more", c.QuickAcks},
 		{c.MaxAckDelay < 0, "max_ack_delay", "0 or a positive time", c.MaxAckDelay},
 		{c.ProbeSlack < 0, "probe_slack", "0 or a positive time", c.ProbeSlack},
-		{c.PacingSS < 1 || c.PacingCA < 1, "pacing", "percentages of at least 1", c.PacingSS},
+		{c.PacingSS < 1, "pacing_ss", "a percentage of at least 1", c.PacingSS},
+		{c.PacingCA < 1, "pacing_ca", "a percentage of at least 1", c.PacingCA},
 		{c.Send.Initial < 1, "send_buffer", "at least 1 byte", c.Send.Initial},
 		{c.Send.Max < c.Send.Initial, "send_buffer_max", "no less than the initial size", c.Send.Max},
 		{c.Receive.Initial < 1, "receive_buffer", "at least 1 byte", c.Receive.Initial},
 		{c.Receive.Max < c.Receive.Initial, "receive_buffer_max", "no less than the initial size", c.Receive.Max},
-		{c.Receive.Max > MaxWindow || c.Send.Max > MaxWindow, "buffers", "at most 1 GiB (RFC 7323 2.3)", c.Receive.Max},
+		{c.Receive.Max > MaxWindow, "receive_buffer_max", "at most 1 GiB (RFC 7323 2.3)", c.Receive.Max},
+		{c.Send.Max > MaxWindow, "send_buffer_max", "at most 1 GiB", c.Send.Max},
 		{c.TimeWait < 0, "time_wait", "0 or a positive time", c.TimeWait},
 	}
 	for _, k := range checks {

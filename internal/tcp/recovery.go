@@ -166,7 +166,9 @@ func (c *Conn) reduce(w *ackWork) {
 	pipe, ssthresh := c.pipe(), c.cc.Ssthresh()
 	var send int64
 	if pipe > ssthresh {
-		send = (c.prrDelivered*ssthresh+c.recoverFS-1)/c.recoverFS - c.prrOut
+		// Rounded up to segments, as the examples of RFC 6937 and Linux count.
+		step := c.recoverFS * c.mss
+		send = (c.prrDelivered*ssthresh+step-1)/step*c.mss - c.prrOut
 	} else {
 		limit := max(c.prrDelivered-c.prrOut, w.delivered) + c.mss
 		send = min(ssthresh-pipe, limit)

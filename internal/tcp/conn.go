@@ -18,83 +18,89 @@ import (
 // The owner calls Poll until it no longer says Sent after every Receive, Expire,
 // Write, Read, Close and Abort, and Expire at Deadline.
 type Conn struct {
-	cfg   *Config
-	state State
-	ca    caState
+	cfg    *Config
+	state  State
+	ca     caState
+	events Events
+	nagle  Nagle
 
 	// What the handshake agreed on.
-	sackOK, tsOK, ecnOK  bool
-	scaled               bool // both sides offered window scaling
-	sndScale, rcvScale   uint8
-	mss                  int64 // payload of a full segment, options taken off
-	passive, ackPending  bool  // opened by Listen; a SYN or SYN-ACK is to be sent
-	finQueued, finSent   bool
-	nagle                Nagle
-	cwrQueued            bool // CWR goes out with the next new data (RFC 3168 6.1.2)
-	events               Events
-	blocked, starved     bool // a Write found too little room, a Read too little data
-	limited              bool // the congestion window limited the latest flight
-	probe                bool // a tail loss probe is due
-	atOnce               bool // the next retransmission waits for no window (RFC 5681 3.2, step 3)
-	tlpRetrans, override bool // the outstanding probe was a retransmission; a window too small is used all the same
+	passive             bool // opened by Listen
+	synDue              bool // a SYN or SYN-ACK is to be sent
+	sackOK, tsOK, ecnOK bool
+	scaled              bool // both sides offered window scaling
+	sndScale, rcvScale  uint8
+	mss, peerMSS        int64 // payload of a full segment, options taken off; what the peer's SYN said
+	synAt               units.Time
 
-	// Sending.
-	una, nxt, end uint64
-	iss           uint64
+	// The socket.
+	finQueued, finSent bool
+	blocked, starved   bool   // a Write found too little room, a Read too little data
+	end                uint64 // what was written
+	read               uint64 // what the application has read
+	sndBuf, rcvBuf     int64
+	space              rcvSpace
+	data               *carried // nil: only numbers of bytes move
+
+	// Sending (RFC 9293 3.3.1: SND.UNA, SND.NXT, SND.WND, ISS).
+	una, nxt, iss uint64
 	wnd, maxWnd   int64  // the peer's window, and the largest it ever was
 	wl1, wl2      uint64 // segment of the latest window update (RFC 9293 3.10.7.4)
 	small         uint64 // end of the latest segment below the MSS
-	recover       uint64 // what was sent when the window was cut
-	usage         uint64 // end of the flight of which maxOut is the most in flight
-	maxOut        int64
-	dupAcks       int64
-	dupBytes      int64   // without SACK: what duplicate ACKs say has left the network
-	seen          [4]span // SACK blocks taken before, so that they are not walked again
-	seenAt        uint8
-	tries         int // expiries of the timer without an answer
-	synAt         units.Time
-	prrDelivered  int64
-	prrOut        int64
-	recoverFS     int64
+	override      bool   // a window too small is used all the same
 	segs          scoreboard
-	cc            congestion.Window
-	rack          rack
-	undo          undo
 	rtt           estimator
 	lastSent      units.Time // of data
 	paceAt        units.Time // when pacing admits the next segment
-	tlpEnd        uint64     // SND.NXT when a probe went out; 0: none is outstanding
-	sndBuf        int64
+
+	// Congestion control and loss recovery.
+	cc           congestion.Window
+	recover      uint64 // what was sent when the window was cut
+	usage        uint64 // end of the flight of which maxOut is the most in flight
+	maxOut       int64
+	limited      bool    // the congestion window limited the latest flight
+	cwrQueued    bool    // CWR goes out with the next new data (RFC 3168 6.1.2)
+	atOnce       bool    // the next retransmission waits for no window (RFC 5681 3.2, step 3)
+	dupAcks      int64   // in a row
+	dupBytes     int64   // without SACK: what duplicate ACKs say has left the network
+	seen         [4]span // SACK blocks taken before, so that they are not walked again
+	seenAt       uint8
+	prrDelivered int64 // RFC 6937
+	prrOut       int64
+	recoverFS    int64
+	rack         rack
+	undo         undo
+	probe        bool   // a tail loss probe is due
+	tlpRetrans   bool   // the outstanding probe was a retransmission
+	tlpEnd       uint64 // SND.NXT when it went out; 0: none is outstanding
 
 	// Timers: one for retransmission and what excludes it, one for ACKs.
 	timer    timerKind
 	backoff  uint8
+	tries    int // expiries without an answer
 	timerAt  units.Time
 	rtoBase  units.Time // what the retransmission timer counts from
 	delackAt units.Time
 
-	// Receiving.
-	irs, rcvNxt, rcvAdv uint64 // rcvAdv: right edge of the advertised window
-	read                uint64 // what the application has read
-	acked               uint64 // rcvNxt in the latest ACK sent
-	rcvFin              uint64 // number of the peer's FIN; 0: not seen
-	unacked             int64  // bytes in order since then
-	rcvMSS              int64  // largest segment seen
-	quick               int    // ACKs that still do not wait
-	ackNow              bool
-	ceState, oweECE     bool // DCTCP: the latest segment had CE; classic: ECE until CWR
-	prior               priorAck
-	tsRecent            uint32
-	peerMSS             int64
-	ofo                 reassembly
-	rcvBuf              int64
-	space               rcvSpace
+	// Receiving (RCV.NXT, IRS).
+	rcvNxt, irs uint64
+	rcvAdv      uint64 // right edge of the advertised window
+	acked       uint64 // RCV.NXT in the latest ACK sent
+	unacked     int64  // bytes in order since then
+	rcvFin      uint64 // number of the peer's FIN; 0: not seen
+	rcvMSS      int64  // largest segment seen
+	ofo         reassembly
+	ackNow      bool
+	quick       int  // ACKs that still do not wait
+	oweECE      bool // classic ECN: ECE until CWR
+	ceState     bool // DCTCP: the latest segment had CE
+	prior       priorAck
+	tsRecent    uint32 // RFC 7323 4.3
 
-	tmpl  packet.Packet
-	rst   rstReply
-	side  packet.Side
-	hasSd bool
-	data  *carried // nil: only numbers of bytes move
+	tmpl    packet.Packet
+	rst     rstReply
+	side    packet.Side // of the latest segment, if hasSide
+	hasSide bool
 
 	acts     Acts
 	counters Counters
@@ -159,7 +165,7 @@ func (c *Conn) to(s State) {
 	if s == Closed {
 		c.setTimer(timerNone, units.Never)
 		c.delackAt = units.Never
-		c.ackNow, c.ackPending, c.prior.pending = false, false, false
+		c.ackNow, c.synDue, c.prior.pending = false, false, false
 	}
 }
 
@@ -172,7 +178,7 @@ func (c *Conn) Open(now units.Time, iss uint32) {
 	c.to(SynSent)
 	c.passive = false
 	c.begin(now, iss)
-	c.ackPending = true
+	c.synDue = true
 }
 
 // Listen waits for a peer's SYN. It does nothing unless c is closed.

@@ -88,7 +88,7 @@ func (c *Conn) attach(seq uint64, n int64) {
 	}
 	d.out = d.out[:n]
 	d.snd.get(seq, d.out)
-	c.side.Data, c.hasSd = d.out, true
+	c.side.Data, c.hasSide = d.out, true
 }
 
 // keep stores the bytes of r that a segment from seq brings.

@@ -11,7 +11,7 @@ import (
 // is none; the time is when to ask again, for Pacing only, else Never. The owner
 // polls until it does not say Sent.
 func (c *Conn) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
-	c.hasSd = false
+	c.hasSide = false
 	if c.rst.pending {
 		c.emitReset(p)
 		return Sent, now
@@ -47,21 +47,21 @@ func (c *Conn) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 
 // PolledSide is the side record of the latest segment; nil if it has none.
 func (c *Conn) PolledSide() *packet.Side {
-	if c.hasSd {
+	if c.hasSide {
 		return &c.side
 	}
 	return nil
 }
 
 func (c *Conn) pollHandshake(now units.Time, p *packet.Packet) (Reason, units.Time) {
-	if !c.ackPending {
+	if !c.synDue {
 		if c.ackNow && c.state == SynReceived {
 			c.emitAck(now, p)
 			return Sent, now
 		}
 		return Connecting, units.Never
 	}
-	c.ackPending = false
+	c.synDue = false
 	c.emitSYN(now, p)
 	return Sent, now
 }
@@ -406,7 +406,7 @@ func (c *Conn) fillAt(now units.Time, p *packet.Packet, flags uint8, seq uint64,
 		c.attach(seq, n)
 	}
 	if k := c.sackRoom(n); k > 0 && c.sackOK && c.ofo.blocks(&c.side, k) > 0 {
-		c.hasSd = true
+		c.hasSide = true
 		c.acts.SACKSent.Add(now, 0)
 		length += 4 + 8*uint32(c.side.SACKs)
 	}

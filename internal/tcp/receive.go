@@ -58,7 +58,7 @@ func (c *Conn) receiveListen(now units.Time, p *packet.Packet, iss uint32) {
 		c.begin(now, iss)
 		c.takeSYN(p)
 		c.ecnOK = c.cfg.ECN != ECNOff && p.Opcode&(ECE|CWR) == ECE|CWR
-		c.ackPending = true
+		c.synDue = true
 	default:
 		c.counters.Discarded++
 	}
@@ -100,11 +100,11 @@ func (c *Conn) receiveSynSent(now units.Time, p *packet.Packet) {
 	if !ackOK { // simultaneous open
 		c.to(SynReceived)
 		c.ecnOK = c.cfg.ECN != ECNOff && p.Opcode&(ECE|CWR) == ECE|CWR
-		c.ackPending = true
+		c.synDue = true
 		return
 	}
 	c.ecnOK = c.cfg.ECN != ECNOff && p.Opcode&(ECE|CWR) == ECE
-	c.ackPending = false
+	c.synDue = false
 	c.synAcked(now)
 	c.ackNow = true
 }
@@ -144,7 +144,7 @@ func (c *Conn) receiveSegment(now units.Time, p *packet.Packet, side *packet.Sid
 			c.refuse(p)
 			return
 		}
-		c.ackPending = false
+		c.synDue = false
 		c.synAcked(now)
 		c.wnd, c.wl1, c.wl2 = c.window(p), seq, c.una
 		c.maxWnd = max(c.maxWnd, c.wnd)
@@ -184,7 +184,7 @@ func (c *Conn) unacceptable(now units.Time, p *packet.Packet, seq uint64) {
 		c.ofo.dsack = span{seq, seq + n}
 	}
 	if c.state == SynReceived && p.Opcode&(SYN|ACK) == SYN {
-		c.ackPending = true // our SYN-ACK was lost
+		c.synDue = true // our SYN-ACK was lost
 		return
 	}
 	if c.state == TimeWait && p.Opcode&FIN != 0 {
@@ -224,7 +224,7 @@ func (c *Conn) receiveSecondSYN() {
 func (c *Conn) listenAgain() {
 	c.dropAll()
 	c.setTimer(timerNone, units.Never)
-	c.ackPending = false
+	c.synDue = false
 	c.to(Listen)
 }
 

@@ -87,7 +87,7 @@ func (c *Conn) timeout(now units.Time) {
 	}
 	c.backoff = min(c.backoff+1, 31)
 	if !c.state.synchronised() {
-		c.ackPending = true
+		c.synDue = true
 		c.setTimer(timerRTO, now+c.backedOff())
 		return
 	}

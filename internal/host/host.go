@@ -53,6 +53,7 @@ type Spec struct {
 	Sockets int        // 1 to Cores; cores are dealt to sockets in blocks
 	Memory  units.Rate // DRAM bandwidth of a socket; 0: no limit
 	NIC     int        // the socket whose memory the card writes to; below Sockets
+	Remote  bool       // applications run on the next socket, not on the card's
 	Costs
 	Options
 }
@@ -209,6 +210,17 @@ func (h *Host) Expire(now units.Time, source uint32) {
 
 // socket is the socket of a core.
 func (h *Host) socket(core int) int { return core * h.spec.Sockets / h.spec.Cores }
+
+// Application is the core that application i runs on: the cores in turn, from the
+// card's socket on, or from the next one with Remote.
+func (h *Host) Application(i int) int {
+	s := h.spec.NIC
+	if h.spec.Remote {
+		s++
+	}
+	first := (s*h.spec.Cores + h.spec.Sockets - 1) / h.spec.Sockets
+	return (first + i) % h.spec.Cores
+}
 
 // Idle reports whether a core has nothing to do.
 func (h *Host) Idle(core int) bool { return h.cores[core].idle() }

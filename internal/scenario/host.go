@@ -1,12 +1,18 @@
 package scenario
 
 import (
+	"strings"
+
 	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // hostSettings is the `host` section, and what `hosts` overrides of it.
-type hostSettings struct{ Host }
+type hostSettings struct {
+	Host
+	preset, card string
+}
 
 // pageSizes are the sizes of memory pages by name; they are powers of two
 // however they are written.
@@ -16,13 +22,13 @@ func pageSizes() ([]string, []units.Bytes) {
 
 // hostKeys are the keys of a host section.
 func hostKeys() []string {
-	return []string{"post", "poll", "repost", "register", "registration", "page_size", "connect"}
+	return append(kernelKeys(), "post", "poll", "repost", "register", "registration", "page_size", "connect")
 }
 
 // defaultHost costs nothing.
 func defaultHost() hostSettings {
 	free, _ := host.Preset("free")
-	return hostSettings{Host{Spec: free, PageSize: 4 * units.KiB}}
+	return hostSettings{Host: Host{Spec: free, PageSize: 4 * units.KiB}, preset: "free", card: host.Cards()[0]}
 }
 
 // maxHostCost bounds each cost, so that sums of them stay far from the clock's
@@ -31,6 +37,7 @@ const maxHostCost = 10 * units.Second
 
 // readHost applies the keys of a host section, or of one host's, to s.
 func readHost(o object, s *hostSettings) {
+	readKernel(o, s)
 	readCost(o, "post", &s.Post)
 	readCost(o, "poll", &s.Poll)
 	o.note("repost", wordsOf("never"))
@@ -64,17 +71,51 @@ func readHost(o object, s *hostSettings) {
 	readCost(o, "connect", &s.Connect)
 }
 
-// hostNotes lists what the host section says.
+// hostNotes lists what the host section says; with a preset all that hosts are
+// like, as far as one has nothing else of its own.
 func (r *resolver) hostNotes(o object) {
-	h := object{r.d, orEmpty(o.n.get("host")), "host"}
-	costs := object{r.d, orEmpty(h.n.get("registration")), "host.registration"}
-	for _, from := range []object{h, costs} {
-		for _, f := range from.n.fields {
-			if f.value.kind == scalarNode {
-				r.note(from.path+"."+f.key, f.value.text, fromScenario)
+	said := flatten(object{r.d, orEmpty(o.n.get("host")), "host"}, nil)
+	if r.base.preset != "free" {
+		for _, n := range r.base.Notes(r.base.preset) {
+			for _, s := range said {
+				if s.Key == n.Key || strings.HasPrefix(s.Key, n.Key+".") || n.Key == "host.segmentation" && (s.Key == "host.tso" || s.Key == "host.gso") {
+					n.Source = fromScenario
+				}
 			}
+			r.v.Notes = append(r.v.Notes, n)
 		}
 	}
+	for _, s := range said {
+		if !r.base.lists(s.Key) {
+			r.v.Notes = append(r.v.Notes, s)
+		}
+	}
+}
+
+// lists reports whether the preset's notes have a key, or what it is a part of.
+func (s *hostSettings) lists(key string) bool {
+	if s.preset == "free" {
+		return false
+	}
+	for _, n := range s.Notes(s.preset) {
+		if n.Key == key || strings.HasPrefix(key, n.Key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// flatten lists the values of an object and of those in it.
+func flatten(o object, to []record.Note) []record.Note {
+	for _, f := range o.n.fields {
+		switch f.value.kind {
+		case scalarNode:
+			to = append(to, record.Note{Key: o.path + "." + f.key, Value: f.value.text, Source: fromScenario})
+		case mappingNode:
+			to = flatten(object{o.d, f.value, o.path + "." + f.key}, to)
+		}
+	}
+	return to
 }
 
 // readCost reads a time that something takes.

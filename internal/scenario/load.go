@@ -369,6 +369,7 @@ func (r *resolver) readDevices(o object) {
 		readNIC(nicObj, &nic)
 	}
 	readHost(o.object("host", hostKeys()...), &nic.host)
+	r.base = nic.host
 	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {

@@ -18,6 +18,7 @@ type resolver struct {
 	mtu      units.Bytes // path MTU
 	switches []switchSettings
 	nics     []nicSettings // both by node index
+	base     hostSettings  // the host section, before what single hosts have of their own
 	workload *node         // the list of entries
 	classes  uint8         // priorities that the workload's data uses
 	warned   []warning

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -14,7 +15,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, or a table of
 // defaults.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic or workload
+	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic, host or workload
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -32,6 +33,7 @@ func Sheets() []Sheet {
 	out = append(out, tcpSheets()...)
 	out = append(out, wireSheets()...)
 	out = append(out, switchSheets()...)
+	out = append(out, hostSheets()...)
 	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})
 }
 
@@ -106,6 +108,16 @@ func dcqcnSheets() (out []Sheet) {
 	for _, name := range congestion.Presets() {
 		if p, err := congestion.Preset(name); err == nil {
 			out = append(out, Sheet{"dcqcn", name, about[name], p.Notes()})
+		}
+	}
+	return out
+}
+
+// hostSheets are the presets of hosts that cost something.
+func hostSheets() (out []Sheet) {
+	for _, name := range host.Presets() {
+		if s, err := host.Preset(name); err == nil && name != "free" {
+			out = append(out, Sheet{"host", name, "processors, memory and kernel of a server with Xeons and Linux", s.Notes(name)})
 		}
 	}
 	return out

@@ -1,0 +1,80 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// What a host section says reaches the host, over the preset and for one host.
+func TestKernelKeys(t *testing.T) {
+	v, err := ParseStack("s.yaml", []byte(base+`host:
+  preset: linux-xeon
+  cores: 8
+  numa: {sockets: 2, application: remote}
+  memory_bandwidth: 400Gbps
+  ddio: false
+  moderation: {time: 8us, frames: 16}
+  gro: false
+  tso: false
+  send: zerocopy
+  busy_poll: true
+  steering: rss
+  ring: 256
+  costs: {syscall: 1us, copy_llc: 100Gbps, miss_in: 30%, remote: 1.25, doorbell: 0ns}
+  post: 3us
+hosts:
+  h1: {preset: free}
+  h2: {card: plain}
+`), "", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := host.Preset("linux-xeon")
+	want.Cores, want.Sockets, want.Remote, want.Memory, want.NoDDIO = 8, 2, true, 400*units.Gbps, true
+	want.Moderation = host.Moderation{Time: 8 * units.Microsecond, Frames: 16}
+	want.GRO, want.Segmentation, want.Send = 0, host.GSO, host.SendZeroCopy
+	want.BusyPoll, want.FlowSteering, want.Ring = true, false, 256
+	want.Syscall, want.CopyLLC, want.MissIn, want.RemotePermille, want.Doorbell = units.Microsecond, 100*units.Gbps, 300, 1250, 0
+	want.Post = 3 * units.Microsecond
+	if got := v.NICs[mustNode(t, v, "h0")].Host.Spec; got != want {
+		t.Errorf("h0 is %+v, want %+v", got, want)
+	}
+	free, _ := host.Preset("free")
+	if got := v.NICs[mustNode(t, v, "h1")].Host.Spec; got != free {
+		t.Errorf("h1 is %+v, want %+v", got, free)
+	}
+	want.Segmentation, want.Send, want.Moderation = host.NoSegmentation, host.SendCopy, host.Moderation{}
+	if got := v.NICs[mustNode(t, v, "h2")].Host.Spec; got != want {
+		t.Errorf("h2 is %+v, want %+v", got, want)
+	}
+}
+
+// An offload that the card lacks, no core and the like: one line each.
+func TestBadHost(t *testing.T) {
+	for _, c := range []struct{ keys, want string }{
+		{"cores: 0", `s.yaml:6:15: host.cores: 0 cores run nothing; give 1 to 256`},
+		{"cores: 300", `s.yaml:6:15: host.cores: "300" is not a whole number from 1 to 256`},
+		{"cores: 2, numa: {sockets: 4}", `s.yaml:6:25: host.numa: 4 sockets with 2 cores in all; a socket has at least one, so give cores: 4 or more`},
+		{"numa: {application: remote}", `s.yaml:6:28: host.numa.application: remote needs another socket than the card's; give sockets: 2 or more`},
+		{"card: plain, tso: true", `s.yaml:6:26: host.tso: the card plain has no TSO; leave tso out, or give card: connectx-5`},
+		{"card: plain, gso: true", `s.yaml:6:26: host.gso: the card plain has no scatter-gather, which GSO needs; leave gso out, or give card: connectx-5`},
+		{"card: plain, send: sendfile", `s.yaml:6:27: host.send: the card plain has no scatter-gather, without which data are copied; leave send out, or give card: connectx-5`},
+		{"card: plain, steering: arfs", `s.yaml:6:31: host.steering: the card plain has no filters for aRFS; leave steering out, or give card: connectx-5`},
+		{"card: plain, moderation: adaptive", `s.yaml:6:33: host.moderation: the card plain has no interrupt moderation; leave moderation out, or give card: connectx-5`},
+		{"moderation: often", `s.yaml:6:20: host.moderation: "often" is not known; give adaptive, off, or {time: 16us, frames: 32}`},
+		{"moderation: {frames: 8}", `s.yaml:6:21: host.moderation: interrupts after 8 frames and no time leave the last frames for ever; give a time such as 16us`},
+		{"card: rtl8139", `s.yaml:6:14: host.card: "rtl8139" is not known; use one of connectx-5, plain`},
+		{"preset: linux", `s.yaml:6:16: host.preset: "linux" is not known; did you mean "linux-xeon"?`},
+		{"memory_bandwidth: 1Mbps", `s.yaml:6:26: host.memory_bandwidth: 1Mbps is less than any memory; give that of a socket, such as 800Gbps`},
+		{"ring: 0", `s.yaml:6:14: host.ring: "0" is not a whole number from 1 to 65536`},
+		{"costs: {remote: 0.5}", `s.yaml:6:24: host.costs.remote: a copy on another socket takes 1 to 100 times as long; give a factor such as 1.56`},
+		{"costs: {syscal: 1us}", `s.yaml:6:16: unknown key "syscal" in host.costs; did you mean "syscall"?`},
+	} {
+		_, err := ParseStack("s.yaml", []byte(base+"host: {"+c.keys+"}\n"), "", nil, nil)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.keys, err, c.want)
+		}
+	}
+}

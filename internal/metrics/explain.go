@@ -183,6 +183,14 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (ca
 	return false
 }
 
+// whyNarrow is what made the window of a queue pair small.
+func (x *index) whyNarrow(q *record.QP) string {
+	if q.Timeouts > 0 {
+		return plural(q.Timeouts, "timeout")
+	}
+	return "it was idle"
+}
+
 // peerHost is the host of a queue pair's peer.
 func peerHost(q *record.QP) string {
 	host, _, _ := strings.Cut(q.Peer, " ")
@@ -212,6 +220,8 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
 	case record.StageRNRWait:
 		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+	case record.StageSlowRestart:
+		return fmt.Sprintf("slow restart kept the window of %s small after %s", me, x.whyNarrow(q))
 	case record.StageFence:
 		return fmt.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
 	case record.StageFetch:

@@ -99,6 +99,9 @@ func Mechanisms(r *record.Run, places int) []State {
 	if r.Credits {
 		out = append(out, x.state(record.CreditsOut, "nothing was sent", x.creditPlaces()))
 	}
+	if x.slowRestarts() {
+		out = append(out, x.state(record.SlowRestart, "", x.slowRestartPlaces()))
+	}
 	if len(r.Failures) > 0 {
 		out = append(out, x.state(Rerouting, "", x.failurePlaces()))
 	}
@@ -461,10 +464,10 @@ func (x *index) timeoutPlaces() []Place {
 		}
 	}
 	return x.onQPs(record.AckTimeout, func(q *record.QP, place *Place) bool {
+		place.Unit, place.Threshold = InTime, int64(q.Limits.TimeoutPS)
 		if a := q.Limits.NearTimeout; a != nil {
 			place.approach(a)
 		}
-		place.Unit, place.Threshold = InTime, int64(q.Limits.TimeoutPS)
 		place.reason = func() string {
 			if place.AtPS == x.r.EndPS && open[qpKey{q.Host, q.QP}] {
 				return "it has waited " + FormatTime(units.Time(place.Value)) + " for an ACK or NAK so far"
@@ -472,6 +475,21 @@ func (x *index) timeoutPlaces() []Place {
 			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(place.Value))
 		}
 		return q.Limits.TimeoutPS > 0 && !x.responder(q)
+	})
+}
+
+// slowRestarts reports whether any requester restarts slowly.
+func (x *index) slowRestarts() bool {
+	return slices.ContainsFunc(x.r.QPs, func(q record.QP) bool { return q.Limits.SlowRestart })
+}
+
+// slowRestartPlaces are the requesters with a slow restart. It acts after a
+// timeout, or after idle; how near a timeout came stands above.
+func (x *index) slowRestartPlaces() []Place {
+	return x.onQPs(record.SlowRestart, func(q *record.QP, place *Place) bool {
+		place.HeldPS = q.Limits.SlowRestartPS
+		place.reason = func() string { return "no retransmission timer expired" }
+		return q.Limits.SlowRestart && !x.responder(q)
 	})
 }
 

@@ -18,8 +18,9 @@ const (
 	RNRWait
 	AwaitAck
 	Window
-	Fenced // the next request waits for the READs and atomics before it
-	Reads  // as many READs and atomics are outstanding as may be
+	SlowRestart // a small window after a timeout, or after idle
+	Fenced      // the next request waits for the READs and atomics before it
+	Reads       // as many READs and atomics are outstanding as may be
 	Rate
 	Fetching // the card fetches what its caches did not hold
 	Paused   // PFC held the class
@@ -40,7 +41,7 @@ type account struct {
 	rateUntil  units.Time
 	rnrUntil   units.Time
 	fetchUntil units.Time
-	blocked    Stage // Idle, AwaitAck, Window, Fenced, Reads, RNRWait; Rate stands for none of them
+	blocked    Stage // Idle, AwaitAck, Window, SlowRestart, Fenced, Reads, RNRWait; Rate stands for none of them
 	resending  bool
 	sampled    bool // ready since at, with the port's clocks as of at below
 	paused     units.Time
@@ -162,7 +163,7 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 		}
 	}
 	switch a.blocked {
-	case Idle, AwaitAck, Window, Fenced, Reads:
+	case Idle, AwaitAck, Window, SlowRestart, Fenced, Reads:
 		a.sum[a.blocked] += now - t
 		return
 	case RNRWait:
@@ -241,6 +242,8 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 		a.blocked, a.rnrUntil = RNRWait, until
 	case rdma.Window:
 		a.blocked = Window
+	case rdma.SlowRestarting:
+		a.blocked = SlowRestart
 	case rdma.Fence:
 		a.blocked = Fenced
 	case rdma.ReadLimit:

@@ -112,6 +112,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		r.PeakCCTI, _ = s.qp.PeakCCTI()
 		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
+		r.Limits.SlowRestartPS = s.account.sum[SlowRestart]
 		out = append(out, r)
 	}
 	return out
@@ -174,6 +175,7 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 			{record.FedBack, record.NAKRefused, a.Refused},
 			{record.Slowed, record.RateCut, cuts},
 			{record.Slowed, record.CCTIIncrease, increases},
+			{record.Slowed, record.SlowRestart, s.qp.SlowRestarts()},
 			{record.Recovered, afterNAK, a.RetransNAK},
 			{record.Recovered, record.RetransTimer, a.RetransTimer},
 			{record.Recovered, record.RetransRNR, a.RetransRNR},

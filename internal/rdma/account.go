@@ -28,7 +28,7 @@ func (q *QP) Standing() (Reason, units.Time) {
 	case q.reqState == reqRNR:
 		return RNRWait, q.rnrUntil
 	case q.need == 0 && q.windowFull():
-		return Window, units.Never
+		return q.windowReason(), units.Never
 	case q.need == 0 && q.reading && q.order() != Sent:
 		return q.order(), units.Never
 	}
@@ -51,6 +51,17 @@ func (q *QP) waited(now units.Time) {
 	}
 }
 
+// longestOf is the timeout in the longest wait for progress.
+func (q *QP) longestOf(now units.Time) units.Time {
+	switch {
+	case !q.adapts || q.cold.extras.adaptive.timer == nil:
+		return q.cfg.Timeout
+	case q.cold.longAt == now:
+		return q.rto // it is still going on
+	}
+	return q.cold.extras.adaptive.timer.longest
+}
+
 // Limits is what limits the queue pair, and how near it came to each limit up to
 // now.
 func (q *QP) Limits(now units.Time) record.QPLimits {
@@ -65,8 +76,9 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 		l.TimeoutPS = c.Timeout
 	}
 	if q.longest > 0 {
-		l.NearTimeout = &record.Approach{Value: int64(q.longest), Threshold: int64(c.Timeout), At: q.cold.longAt}
+		l.NearTimeout = &record.Approach{Value: int64(q.longest), Threshold: int64(q.longestOf(now)), At: q.cold.longAt}
 	}
+	l.SlowRestart = c.SlowRestart.On && q.service == RC
 	if q.hasIB {
 		if most := c.IBCC.CCT[c.IBCC.Min].Rate(q.line); most < q.line {
 			l.MaxBps = most

@@ -72,6 +72,10 @@ type Config struct {
 	// are in flight (IRN: 100 us, 3); Timeout holds with more.
 	TimeoutLow  units.Time
 	LowInFlight int
+	// Adaptive, when its Min is positive, has the timer adapt; not with TimeoutLow.
+	Adaptive AdaptiveTimeout
+	// SlowRestart narrows the window after timeouts.
+	SlowRestart SlowRestart
 	// RetryCount is how often the requester retries without progress; 0 to 7.
 	RetryCount uint8
 	// NAKConsumesRetry makes a sequence error NAK without progress use up one of
@@ -183,6 +187,13 @@ func (c *Config) Validate() error {
 		{c.TimeoutLow < 0 || c.TimeoutLow > c.Timeout, "timeout_low", "0 (none) to the timeout", c.TimeoutLow},
 		{c.LowInFlight < 0, "low_in_flight", "0 or more packets", c.LowInFlight},
 		{c.OutOfOrder && !c.Selective(), "out_of_order", "false, or recovery: selective-repeat or irn", c.OutOfOrder},
+		{c.Adaptive.Min < 0 || c.Adaptive.Min > 0 && (c.Adaptive.Min < MinAdaptiveTimeout || c.Adaptive.Min > c.Timeout), "adaptive_timeout.min",
+			"0 (not adaptive) or 4 us to the timeout", c.Adaptive.Min},
+		{c.Adaptive.Min > 0 && c.TimeoutLow > 0, "adaptive_timeout", "none beside timeout_low", c.Adaptive.Min},
+		{c.Adaptive.Min > 0 && (c.Adaptive.Spread < 1 || c.Adaptive.Spread > 16), "adaptive_timeout.spread", "1 to 16", c.Adaptive.Spread},
+		{c.Adaptive.Min > 0 && (c.Adaptive.Retries < 1 || c.Adaptive.Retries > 16), "adaptive_timeout.retries", "1 to 16", c.Adaptive.Retries},
+		{c.Adaptive.Decrease != 0 && c.Adaptive.Decrease != 2 && c.Adaptive.Decrease != 4, "adaptive_timeout.decrease", "2, 4 or 0 (to the shortest)", c.Adaptive.Decrease},
+		{c.SlowRestart.Idle < 0, "slow_restart.idle", "0 (never) or a positive time", c.SlowRestart.Idle},
 		{c.NAKInterval < 0, "nak_interval", "0 or a positive time", c.NAKInterval},
 		{c.TimeQuantum < 0, "time_quantum", "0 or a positive time", c.TimeQuantum},
 	}
@@ -246,6 +257,7 @@ func (c *Config) Notes() []record.Note {
 	if c.TimeoutLow > 0 {
 		pairs = append(pairs, [2]string{"timeout_low", fmt.Sprintf("%s with at most %d packets in flight", durationText(c.TimeoutLow), c.LowInFlight)})
 	}
+	pairs = append(pairs, c.adaptiveNotes()...)
 	notes := make([]record.Note, len(pairs))
 	for i, p := range pairs {
 		notes[i] = record.Note{Key: "transport." + p[0], Value: p[1], Source: src}

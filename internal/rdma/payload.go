@@ -28,6 +28,8 @@ type extras struct {
 	ib      *congestion.IBCC
 	reports bool
 	late    record.Act // see cameLate
+	// adaptive is the adaptive timer and the slow restart; see QP.adapts.
+	adaptive adaptive
 }
 
 // cameLate counts request p, which comes behind later ones, if it was not sent

@@ -34,6 +34,7 @@ type QP struct {
 	polledLast bool // the latest packet is the last of its message
 	service    Service
 	hasIB      bool // InfiniBand's reaction point is in extras.ib
+	adapts     bool // the timer adapts, or there is a slow restart: extras.adaptive
 
 	// Requester.
 	una, nxt, high uint64
@@ -183,6 +184,7 @@ func (q *QP) Connect(s *Setup, now units.Time) {
 		}
 		q.winNow, q.winRate = q.window, s.Line
 	}
+	q.startAdapting()
 	if q.hasCC {
 		q.cc.Init(s.Config.CC, s.Line, s.Initial, now)
 	}
@@ -255,6 +257,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
 		q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
 		q.forgetReceives()
+		q.startAdapting()
 	case to == SQD && from == RTS:
 		q.end = q.startedEnd()
 	case to == RTS:

@@ -84,7 +84,7 @@ func (q *QP) part(w *wqe, seq uint64) uint64 {
 // parts reports whether READs may be asked for in parts, so that the last
 // response to a request need not be the last of its message.
 func (q *QP) parts(w *wqe) bool {
-	return q.selective || q.window > 0 || w.packets > q.maxOut
+	return q.selective || q.window > 0 || q.cfg.SlowRestart.On || w.packets > q.maxOut
 }
 
 // pollRead fills p with the READ or atomic request for n packets of work request

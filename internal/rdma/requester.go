@@ -29,6 +29,9 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	if q.tail-q.head == uint32(len(q.ring)) {
 		q.grow()
 	}
+	if q.adapts {
+		q.afterIdle(now)
+	}
 	packets := max(1, (uint64(r.Bytes)+uint64(q.cfg.MTU)-1)/uint64(q.cfg.MTU))
 	*q.at(q.tail) = wqe{first: q.cold.posted, base: q.cold.bytes, va: r.VA, packets: uint32(packets),
 		bytes: uint32(r.Bytes), id: r.ID, rkey: r.RKey, imm: r.Imm, verb: r.Verb, fence: r.Fence}
@@ -213,7 +216,7 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 	}
 	if q.need == 0 {
 		if q.windowFull() {
-			return Window, units.Never
+			return q.windowReason(), units.Never
 		}
 		if q.reading {
 			if why := q.order(); why != Sent {
@@ -499,11 +502,22 @@ func (q *QP) timeout(now units.Time) {
 	q.waited(now)
 	q.cold.counters.Timeouts++
 	q.cold.acts.AckTimeout.Add(now, 1)
-	if !q.retry() {
+	if !q.mayRetry(now) {
 		q.fail(RetryExc, now)
 		return
 	}
+	if q.adapts && q.cold.extras.adaptive.restart != nil {
+		q.cold.extras.adaptive.restart.narrow(q, now, 1)
+	}
 	q.rewind(byTimer)
+}
+
+// mayRetry reports whether there may be another try after a timeout.
+func (q *QP) mayRetry(now units.Time) bool {
+	if q.adapts && q.cold.extras.adaptive.timer != nil {
+		return q.cold.extras.adaptive.timer.expired(q, now, q.rtoAt-q.rto)
+	}
+	return q.retry()
 }
 
 // retry uses up one retry, if one is left.
@@ -525,6 +539,9 @@ func (q *QP) advance(now units.Time, seq uint64) {
 	q.una = seq
 	q.waited(now)
 	q.retries, q.rnrRetries = 0, 0
+	if q.adapts {
+		q.adapt(now, seq)
+	}
 	for q.head != q.tail {
 		w := q.at(q.head)
 		if w.first+uint64(w.packets) > seq {

@@ -32,14 +32,19 @@ func transcriptKeys() map[string]func(*transcriptWorld, *Setup, string) {
 			*s.Config = mustPreset(x.t, v)
 			s.Config.MTU = 1024
 		},
-		"service":            func(x *transcriptWorld, s *Setup, v string) { s.Service = serviceNamed(v) },
-		"qkey":               num(func(s *Setup, n uint64) { s.QKey = uint32(n) }),
-		"cc":                 func(x *transcriptWorld, s *Setup, v string) { s.Config.CC = dcqcn(x.t, v) },
-		"mtu":                num(func(s *Setup, n uint64) { s.Config.MTU = units.Bytes(n) }),
-		"ack_every":          num(func(s *Setup, n uint64) { s.Config.AckEvery = int(n) }),
-		"bitmap":             num(func(s *Setup, n uint64) { s.Config.Bitmap = int(n) }),
-		"timeout":            duration(func(s *Setup, d units.Time) { s.Config.Timeout = d }),
-		"timeout_low":        duration(func(s *Setup, d units.Time) { s.Config.TimeoutLow = d }),
+		"service":     func(x *transcriptWorld, s *Setup, v string) { s.Service = serviceNamed(v) },
+		"qkey":        num(func(s *Setup, n uint64) { s.QKey = uint32(n) }),
+		"cc":          func(x *transcriptWorld, s *Setup, v string) { s.Config.CC = dcqcn(x.t, v) },
+		"mtu":         num(func(s *Setup, n uint64) { s.Config.MTU = units.Bytes(n) }),
+		"ack_every":   num(func(s *Setup, n uint64) { s.Config.AckEvery = int(n) }),
+		"bitmap":      num(func(s *Setup, n uint64) { s.Config.Bitmap = int(n) }),
+		"timeout":     duration(func(s *Setup, d units.Time) { s.Config.Timeout = d }),
+		"timeout_low": duration(func(s *Setup, d units.Time) { s.Config.TimeoutLow = d }),
+		"adaptive": duration(func(s *Setup, d units.Time) {
+			s.Config.Adaptive = AdaptiveTimeout{Min: d, Spread: 1, Retries: 1, Decrease: 2}
+		}),
+		"slow_restart":       num(func(s *Setup, n uint64) { s.Config.SlowRestart.On = n != 0 }),
+		"slow_idle":          duration(func(s *Setup, d units.Time) { s.Config.SlowRestart.Idle = d }),
 		"retry_count":        num(func(s *Setup, n uint64) { s.Config.RetryCount = uint8(n) }),
 		"nak_consumes_retry": num(func(s *Setup, n uint64) { s.Config.NAKConsumesRetry = n != 0 }),
 		"rnr_retry":          num(func(s *Setup, n uint64) { s.Config.RNRRetry = uint8(n) }),

@@ -119,20 +119,21 @@ type Reason uint8
 
 // Reasons. The first that applies is given.
 const (
-	Sent      Reason = iota // the packet was filled; the time is when pacing admits the next one
-	Idle                    // nothing is posted that was not sent
-	RNRWait                 // waiting out an RNR NAK until the time
-	Window                  // the window, or half the PSN space, is outstanding
-	Fence                   // the next request waits for the READs and atomics before it
-	ReadLimit               // MaxRdAtomic READs and atomics are outstanding
-	RateLimit               // pacing; until the time
-	InError                 // the queue pair is in error
-	NotReady                // the queue pair is not yet in RTS
+	Sent           Reason = iota // the packet was filled; the time is when pacing admits the next one
+	Idle                         // nothing is posted that was not sent
+	RNRWait                      // waiting out an RNR NAK until the time
+	Window                       // the window, or half the PSN space, is outstanding
+	SlowRestarting               // the window of the slow restart is outstanding
+	Fence                        // the next request waits for the READs and atomics before it
+	ReadLimit                    // MaxRdAtomic READs and atomics are outstanding
+	RateLimit                    // pacing; until the time
+	InError                      // the queue pair is in error
+	NotReady                     // the queue pair is not yet in RTS
 	numReasons
 )
 
 func (r Reason) String() string {
-	return [...]string{"sent", "idle", "RNR wait", "window", "fence", "outstanding READs", "rate", "error", "not ready"}[r]
+	return [...]string{"sent", "idle", "RNR wait", "window", "slow restart", "fence", "outstanding READs", "rate", "error", "not ready"}[r]
 }
 
 // Status is the status of a completion, by the verbs' numbers.

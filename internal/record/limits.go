@@ -58,6 +58,10 @@ type QPLimits struct {
 	// something outstanding and no progress, in picoseconds.
 	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`
 	NearTimeout *Approach  `json:"near_timeout,omitempty"`
+	// SlowRestart: the window is small after a timeout. SlowRestartPS is how long
+	// that held the requester.
+	SlowRestart   bool       `json:"slow_restart,omitempty"`
+	SlowRestartPS units.Time `json:"slow_restart_ps,omitempty"`
 	// Receives counts the receive work requests posted at this responder; -1:
 	// always enough.
 	Receives     int64 `json:"receives"`

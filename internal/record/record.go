@@ -64,6 +64,7 @@ const (
 	NAKSent      Mechanism = "NAK"                       // fed back; actor: responder QP
 	NAKRefused   Mechanism = "NAK (request refused)"     // fed back; actor: responder QP. A protocol or access error, no congestion
 	RateCut      Mechanism = "rate cut"                  // slowed; actor: requester QP; sum: bit/s taken off
+	SlowRestart  Mechanism = "slow restart"              // slowed; actor: requester QP; count: windows made small
 	PFCPause     Mechanism = "PFC pause"                 // held; actor: the port that was stopped; sum: ps held with a frame waiting
 	Reordering   Mechanism = "reordering"                // detected; actor: responder QP; count: requests that came behind later ones without having been lost
 	FECNMark     Mechanism = "FECN mark"                 // detected; actor: switch port and VL; count: marked packets

@@ -43,7 +43,20 @@ func harsh(seed uint64) string {
 	if g.one(4) {
 		head += "time_quantum: " + g.pick("1ns", "100ps", "10ns") + "\n"
 	}
-	return head + text
+	return head + adapting(seed, text)
+}
+
+// adapting gives some scenarios an adaptive timer and a slow restart.
+func adapting(seed uint64, text string) string {
+	g := &generator{Stream: rng.New(seed, "adapting")}
+	nic := ""
+	if g.one(3) && !strings.Contains(text, "irn") {
+		nic += fmt.Sprintf("  adaptive_timeout: {min: %s, spread: %s, retries: %s, decrease: %s}\n", g.pick("4us", "8us"), g.pick("1", "4"), g.pick("1", "3"), g.pick("2", "4", "reset"))
+	}
+	if g.one(3) {
+		nic += "  slow_restart: " + g.pick("true", "{idle: 2us}", "{idle: 20us}") + "\n"
+	}
+	return strings.Replace(text, "nic:\n", "nic:\n"+nic, 1)
 }
 
 // harshVerb gives the messages of an entry, drawn by verb, something to fail by.
@@ -122,7 +135,7 @@ func TestAccountsTile(t *testing.T) {
 		"RNR wait", "awaiting NAK or timeout", "resending", "paused", "ACK lost", "behind earlier work",
 		"fence", "max_rd_atomic", "response sending", "response paused", "response resending", "response rate",
 		"response behind earlier work", "ACK behind READ responses", "ACK implied", "behind earlier READ",
-		"host CPU", "connection set-up", "registration", "NIC cache miss", "response NIC cache miss"} {
+		"host CPU", "slow restart", "connection set-up", "registration", "NIC cache miss", "response NIC cache miss"} {
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no message with %q in %d scenarios", what, ran)
 		}

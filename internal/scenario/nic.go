@@ -42,6 +42,8 @@ type nicSettings struct {
 	bitmap           int    // packets; 0: the default, or more for a larger window
 	outOfOrder       bool   // packets come in any order
 	window           window
+	adaptive         rdma.AdaptiveTimeout
+	slow             rdma.SlowRestart
 	mtu              units.Bytes
 	strict           uint8
 	weight           [fabric.Classes]uint8
@@ -85,6 +87,7 @@ func defaultNIC(pfc pfcSettings) nicSettings {
 func nicKeys() []string {
 	return []string{"ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
 		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "out_of_order", "window",
+		"adaptive_timeout", "slow_restart",
 		"mtu", "scheduler", "ttl", "mtt_cache", "qpc_cache", "cache_miss",
 		"max_rd_atomic", "max_dest_rd_atomic", "max_inline"}
 }
@@ -119,6 +122,8 @@ func readNIC(o object, s *nicSettings) {
 	o.integer("bitmap", &s.bitmap, 1, rdma.MaxBitmap)
 	o.boolean("out_of_order", &s.outOfOrder)
 	readWindow(o, &s.window)
+	readAdaptiveTimeout(o, &s.adaptive)
+	readSlowRestart(o, &s.slow)
 	readPortMTU(o, &s.mtu)
 	readScheduler(o, &s.strict, &s.weight)
 	o.integer("ttl", &s.ttl, 1, 255)

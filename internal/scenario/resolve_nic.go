@@ -208,6 +208,7 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 		c.Timeout = rdma.TimeoutCode(uint8(s.timeout))
 		c.TimeoutLow = min(c.TimeoutLow, c.Timeout)
 	}
+	r.adapt(s, &c)
 	if s.bitmap > 0 && c.Selective() {
 		c.Bitmap = s.bitmap
 	}

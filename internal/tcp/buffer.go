@@ -61,12 +61,16 @@ func (c *Conn) wakeWriter() {
 }
 
 // growWindow opens the advertised window by two segments per segment received, up
-// to the buffer, and measures the receiver's round trip.
-func (c *Conn) growWindow(now units.Time, p *packet.Packet) {
-	s := &c.space
-	if s.limit < c.rcvBuf {
+// to the buffer.
+func (c *Conn) growWindow(p *packet.Packet) {
+	if s := &c.space; s.limit < c.rcvBuf {
 		s.limit = min(s.limit+2*c.mss*int64(Segments(p)), c.rcvBuf)
 	}
+}
+
+// timeReceiver measures the receiver's round trip by a segment in order.
+func (c *Conn) timeReceiver(now units.Time, p *packet.Packet) {
+	s := &c.space
 	if c.cfg.Receive.Max == c.cfg.Receive.Initial {
 		return
 	}

@@ -302,7 +302,7 @@ func (c *Conn) receiveText(now units.Time, p *packet.Packet, side *packet.Side, 
 		c.ofo.dsack = span{seq, c.rcvNxt}
 	}
 	if r.start > c.rcvNxt {
-		c.receiveAhead(now, r)
+		c.receiveAhead(now, p, r)
 		return
 	}
 	c.receiveInOrder(now, p, r)
@@ -310,7 +310,7 @@ func (c *Conn) receiveText(now units.Time, p *packet.Packet, side *packet.Side, 
 
 // receiveAhead keeps a segment that is ahead of a missing one, and says so at
 // once (RFC 5681 4.2).
-func (c *Conn) receiveAhead(now units.Time, r span) {
+func (c *Conn) receiveAhead(now units.Time, p *packet.Packet, r span) {
 	c.counters.OutOfOrder++
 	c.acts.SequenceGap.Add(now, 0)
 	if dup := c.ofo.add(r); dup.end != 0 {
@@ -318,7 +318,9 @@ func (c *Conn) receiveAhead(now units.Time, r span) {
 		c.ofo.dsack = dup
 	}
 	c.ackNow = true
-	if !c.sackOK {
+	if c.sackOK {
+		c.growWindow(p) // without SACK the window stays, so that the ACK is a duplicate
+	} else {
 		c.acts.DupAckSent.Add(now, 0)
 	}
 }
@@ -338,7 +340,8 @@ func (c *Conn) receiveInOrder(now units.Time, p *packet.Packet, r span) {
 	}
 	c.counters.Delivered += n
 	if n > 0 {
-		c.growWindow(now, p)
+		c.growWindow(p)
+		c.timeReceiver(now, p)
 		if c.starved {
 			c.starved = false
 			c.events |= Readable

@@ -150,11 +150,11 @@ func (q *QP) firstRead() uint64 {
 // because it passed a response that is missing: then that response is lost, and
 // is asked for again. So it is with go-back-N; see ackedSelective.
 func (q *QP) unanswered(now units.Time, seq uint64) bool {
-	e := q.firstRead()
-	if q.cold.reads.silent && seq != e {
+	if q.cold.reads.silent {
 		q.discard()
 		return true
 	}
+	e := q.firstRead()
 	if seq <= e {
 		return false
 	}

@@ -483,3 +483,51 @@ func TestFatalNAKBehindLostResponse(t *testing.T) {
 		}
 	}
 }
+
+// What is asked for again ends where it ended before: behind that the responder
+// expects a new request, and would call what it gets a gap. A window of 16 packets
+// asks for 4 at a time; the third response to the first request is lost.
+func TestReadAgainEndsWhereItEnded(t *testing.T) {
+	cfg := mustPreset(t, "nic")
+	cfg.MTU, cfg.Window, cfg.WindowBytes = 1024, WindowBytes, 16*1024
+	l := newLoop(t, cfg, attrs(), attrs())
+	lost := 0
+	l.fate = func(_ int, p *packet.Packet) fate {
+		lose := p.Kind == packet.Response && p.PSN == 2 && lost == 0
+		if lose {
+			lost++
+		}
+		return fate{lose: lose}
+	}
+	l.post(0, WorkRequest{ID: 1, Verb: Read, Bytes: 64 * 1024})
+	l.run(units.Second)
+	gaps, naks := l.qp[0].Acts().SequenceGap.Count, l.qp[1].Counters().NAKsSent
+	if got := l.statuses(0); !slices.Equal(got, []Status{Success}) || lost != 1 || gaps != 1 || naks != 0 {
+		t.Errorf("%v: %d lost, %d gaps, %d NAKs, want one, one and none", got, lost, gaps, naks)
+	}
+}
+
+// Standing tells of a responder with something to send when that may start: READ
+// responses are paced, the ACK of an atomic is not.
+func TestStandingOfResponder(t *testing.T) {
+	l := newLoop(t, mustPreset(t, "nic"), attrs(), attrs())
+	q := &l.qp[1]
+	if why, _ := q.Standing(); why != Idle {
+		t.Fatalf("%s before any request", why)
+	}
+	var out Replies
+	var p packet.Packet
+	q.Receive(0, &packet.Packet{Kind: packet.Data, Opcode: OpReadRequest, VA: base, RKey: rkey, DMALen: 8192}, &out)
+	q.ReceiveWith(0, &packet.Packet{Kind: packet.Data, Opcode: OpFetchAdd, PSN: 2, VA: base, RKey: rkey}, &packet.Side{}, &out)
+	for i := range 2 {
+		_, at := q.Poll(l.now, &p)
+		if why, until := q.Standing(); i == 0 && (why != RateLimit || until != at || at <= l.now) || i == 1 && (why != RateLimit || until > l.now) {
+			t.Errorf("%s until %s after response %d at %s, which let the next start at %s", why, until, i, l.now, at)
+		}
+		l.now = at
+	}
+	q.Poll(l.now, &p)
+	if why, _ := q.Standing(); p.Opcode != OpAtomicAck || why != Idle {
+		t.Errorf("%s after the last", why)
+	}
+}

@@ -317,7 +317,6 @@ func (s *scoreboard) clear(from, to uint64) (needed uint32) {
 func (q *QP) acknowledged(from, seq uint64) {
 	if s := q.cold.score; s != nil {
 		q.need -= s.clear(from, seq)
-		s.next = max(s.next, seq)
 		if seq < s.recover && q.need == 0 && q.reqState != reqRNR && !s.at(seq).again {
 			q.cold.rewinds++
 			q.wantOldest(s.recover)

@@ -104,3 +104,21 @@ func TestGapsListed(t *testing.T) {
 		}
 	}
 }
+
+// TestReadBeyondBitmap: a READ takes a place in the receive bitmap for each packet
+// of its answer; one that ends beyond it is dropped, and no place is marked. One
+// that ends with it is kept.
+func TestReadBeyondBitmap(t *testing.T) {
+	cfg := mustPreset(t, "selective-repeat")
+	cfg.Bitmap = 64
+	for _, c := range []struct{ packets, held uint32 }{{54, 54}, {55, 0}} {
+		l := newLoop(t, cfg, attrs(), attrs())
+		q := &l.qp[1]
+		p := packet.Packet{Kind: packet.Data, Opcode: OpReadRequest, PSN: 10, VA: base, RKey: rkey, DMALen: c.packets * uint32(cfg.MTU)}
+		q.Receive(0, &p, new(Replies))
+		discarded := q.Counters().Discarded == 1
+		if q.held != c.held || discarded != (c.held == 0) {
+			t.Errorf("a READ of PSNs 10 to %d: %d places marked, discarded %v", 9+c.packets, q.held, discarded)
+		}
+	}
+}

@@ -548,3 +548,32 @@ func TestUnreliableAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestUCSequence: the expected PSN follows what arrives, forwards with any packet
+// and backwards with the first of a message alone (IBTA 9.8.2): so one loss is one
+// gap, a late packet none, and a message starts anew at any PSN.
+func TestUCSequence(t *testing.T) {
+	first, middle, last := uint8(wire.UCSendFirst), uint8(wire.UCSendMiddle), uint8(wire.UCSendLast)
+	type in struct {
+		opcode uint8
+		psn    uint32
+	}
+	for _, c := range []struct {
+		name                    string
+		in                      []in
+		gaps, broken, delivered int64
+	}{
+		{"one lost", []in{{first, 0}, {middle, 2}, {middle, 3}, {last, 4}}, 1, 1, 0},
+		{"one late", []in{{first, 0}, {middle, 1}, {middle, 2}, {middle, 1}, {middle, 3}, {last, 4}}, 0, 1, 0},
+		{"anew further on", []in{{first, 0}, {first, 9}, {last, 10}}, 1, 1, 512},
+		{"anew further back", []in{{first, 9}, {last, 10}, {first, 5}, {last, 6}}, 1, 0, 1024},
+	} {
+		b := newBare(t, UC, attrs())
+		for _, p := range c.in {
+			b.Receive(0, &packet.Packet{Kind: packet.Data, Opcode: p.opcode, PSN: p.psn, Payload: 256}, new(Replies))
+		}
+		if g, d := b.Acts().SequenceGap.Count, b.Dropped(); g != c.gaps || d.Broken.Count != c.broken || b.Delivered() != c.delivered {
+			t.Errorf("%s: %d gaps, %d broken messages, %d B delivered, want %d, %d and %d", c.name, g, d.Broken.Count, b.Delivered(), c.gaps, c.broken, c.delivered)
+		}
+	}
+}

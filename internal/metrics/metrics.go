@@ -16,7 +16,8 @@ type Summary struct {
 	Messages Messages   `json:"messages"`
 	Entries  []Entry    `json:"workloads"` // in the order the flows first name them
 	Fairness []Fairness `json:"fairness"`
-	Work     []Work     `json:"work"` // of applications, per workload entry in the same order
+	Work     []Work     `json:"work"`          // of applications, per workload entry in the same order
+	CPU      []HostCPU  `json:"cpu,omitempty"` // of hosts whose cores did anything that costs time
 	Totals   Totals     `json:"totals"`
 	// Ports lists indices into record.Run.Ports, the most congested first.
 	Ports []int `json:"-"`
@@ -62,6 +63,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Entries = entries(r.Flows)
 	s.Fairness = fairness(r)
 	s.Work = work(r)
+	s.CPU = hostCPU(r)
 	s.Worst = worst(r.Flows)
 	return s
 }

@@ -129,6 +129,3 @@ func (h *Host) finish(now units.Time, t *task) {
 
 // Working counts what the host's processors have still to do of what fell due.
 func (h *Host) Working() int { return h.cpu.Working() }
-
-// Bill is what the host's processors and memory did until a time.
-func (h *Host) Bill(now units.Time) host.Bill { return h.cpu.Bill(now) }

@@ -416,8 +416,10 @@ type Run struct {
 	Flows      []Flow   `json:"flows"`
 	QPs        []QP     `json:"qps"`
 	Ports      []Port   `json:"ports"`
-	Ledger     []Entry  `json:"ledger"`
-	Data       *Data    `json:"data,omitempty"` // nil unless the run carried data
+	// Processors are those of the hosts whose cores did anything that costs time.
+	Processors []Processors `json:"processors,omitempty"`
+	Ledger     []Entry      `json:"ledger"`
+	Data       *Data        `json:"data,omitempty"` // nil unless the run carried data
 	// Pauses lists every pause and resumption in order of time, then node and
 	// port, when the run was asked to trace them.
 	Pauses []PauseEvent `json:"-"`

@@ -12,8 +12,8 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 )
 
-// WriteCSV writes flows.csv, accounts.csv, ports.csv, qps.csv, ledger.csv and
-// mechanisms.csv into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+// WriteCSV writes flows.csv, accounts.csv, ports.csv, qps.csv, ledger.csv,
+// mechanisms.csv and cpu.csv into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
@@ -25,6 +25,7 @@ func WriteCSV(dir string, r *record.Run) error {
 		{"qps.csv", qpsCSV(r.QPs)},
 		{"ledger.csv", ledgerCSV(r.Ledger)},
 		{"mechanisms.csv", mechanismsCSV(r)},
+		{"cpu.csv", cpuCSV(r.Processors)},
 	})
 }
 
@@ -132,6 +133,24 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised", integer(t.ZeroWindows)},
 		{"handshake_ps", integer(t.HandshakePS)}, {"receive_window_ps", integer(t.ReceiveWindowPS)}, {"send_buffer_ps", integer(t.SendBufferPS)}, {"nagle_ps", integer(t.NaglePS)},
 	}
+}
+
+// cpuCSV has a row per host, direction and cause.
+func cpuCSV(hosts []record.Processors) []byte {
+	type row struct {
+		host string
+		record.CPUTime
+	}
+	var all []row
+	for i := range hosts {
+		for _, x := range hosts[i].Times {
+			all = append(all, row{hosts[i].Host, x})
+		}
+	}
+	return rows([]string{"host", "direction", "cause", "time_ps"}, len(all), func(i int) []string {
+		r := all[i]
+		return []string{r.host, r.Direction, r.Cause, integer(r.PS)}
+	})
 }
 
 func ledgerCSV(ledger []record.Entry) []byte {

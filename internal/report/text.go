@@ -45,6 +45,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.flows()
 	t.measured()
 	t.cpu()
+	t.hosts()
 	t.ports()
 	t.parameters()
 	t.warnings()

@@ -400,6 +400,9 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		if h != nil {
 			out.QPs = append(out.QPs, h.QPs(end)...)
 			out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
+			if p, any := h.Processors(end); any {
+				out.Processors = append(out.Processors, p)
+			}
 		}
 	}
 	for _, n := range r.Nets {

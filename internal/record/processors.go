@@ -1,0 +1,38 @@
+package record
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Processors is what the cores and the memory of one host did for the network.
+type Processors struct {
+	Host  string `json:"host"`
+	Cores int    `json:"cores"`
+	// Times are the cores' time by direction of the data and by cause; those above 0.
+	Times []CPUTime `json:"times"`
+	// BusyPS is each core's time, up to the last core that did anything.
+	BusyPS      []units.Time `json:"busy_ps"`
+	CopiedBytes int64        `json:"copied_bytes"` // between user and kernel memory
+	DRAMBytes   int64        `json:"dram_bytes"`   // read and written, by cores and card
+	Syscalls    int64        `json:"syscalls"`
+	Interrupts  int64        `json:"interrupts"`
+	Wakeups     int64        `json:"wakeups"`
+	FramesIn    int64        `json:"frames_in"`   // that cores took from receive queues
+	SegmentsIn  int64        `json:"segments_in"` // that GRO made of them
+	FramesOut   int64        `json:"frames_out"`
+	SegmentsOut int64        `json:"segments_out"` // that the kernel made, before TSO
+	RingDrops   int64        `json:"ring_drops"`   // frames that found their receive queue full
+}
+
+// CPUTime is the time that cores spent for one direction and cause.
+type CPUTime struct {
+	Direction string     `json:"direction"` // "transmit" or "receive"
+	Cause     string     `json:"cause"`     // "copy" and the like: docs/models/host-cost.md
+	PS        units.Time `json:"ps"`
+}
+
+// TotalPS is the time of all directions and causes.
+func (p *Processors) TotalPS() (t units.Time) {
+	for _, x := range p.Times {
+		t += x.PS
+	}
+	return t
+}

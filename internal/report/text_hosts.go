@@ -1,0 +1,76 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+)
+
+// listedHosts is how many hosts the CPU bill lists, those of most core time.
+const listedHosts = 6
+
+// hosts writes what the cores of hosts spent on the network, by direction and
+// cause.
+func (t *text) hosts() {
+	all := t.s.CPU
+	if len(all) == 0 {
+		return
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[b].CorePS, all[a].CorePS) })
+	rest := 0
+	if len(order) > listedHosts && !t.opt.Verbose {
+		rest = len(order) - listedHosts
+		order = order[:listedHosts]
+	}
+	tab := &table{columns: []column{
+		{title: "CPU of\nhosts"}, {title: "\nFor"}, {title: "Core\ntime", right: true}, {title: "Cores\nbusy", right: true},
+		{title: "Busiest\ncore", right: true, drop: 3}, {title: "\nCopied", right: true, drop: 2}, {title: "\nDRAM", right: true, drop: 4}, {title: "\nCauses, by their share", wrap: true},
+	}}
+	for _, i := range order {
+		h, p := &all[i], &t.r.Processors[i]
+		for k := range h.Directions {
+			d := &h.Directions[k]
+			name, busiest, copied, dram := "", "", "", ""
+			if k == 0 {
+				name, busiest, copied, dram = h.Host, percentOf(h.Busiest), orDash(p.CopiedBytes), orDash(p.DRAMBytes)
+			}
+			cores := h.Cores * float64(d.CorePS) / float64(h.CorePS)
+			tab.add(name, d.Direction, metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram, causesOf(d))
+		}
+	}
+	t.section()
+	t.table(tab)
+	if rest > 0 {
+		t.prose(fmt.Sprintf("and %d hosts with less", rest), plain)
+	}
+}
+
+func percentOf(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+func orDash(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return metrics.FormatBytes(n)
+}
+
+// causesOf lists a direction's causes, the largest first, by their share of the
+// host's core time.
+func causesOf(d *metrics.CPUShare) string {
+	causes := slices.Clone(d.Causes)
+	slices.SortStableFunc(causes, func(a, b metrics.CauseShare) int { return cmp.Compare(b.CorePS, a.CorePS) })
+	var out []string
+	for _, c := range causes {
+		if c.Share >= 0.001 || len(out) == 0 {
+			out = append(out, fmt.Sprintf("%s %s", c.Cause, percentOf(c.Share)))
+		}
+	}
+	return strings.Join(out, ", ")
+}

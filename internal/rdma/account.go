@@ -43,7 +43,7 @@ func (q *QP) Rewinds() uint32 { return q.cold.rewinds }
 
 // waited keeps the longest time for which the retransmission timer ran.
 func (q *QP) waited(now units.Time) {
-	if q.rtoAt == units.Never || q.service != RC {
+	if q.rtoAt == units.Never {
 		return
 	}
 	if d := now - (q.rtoAt - q.rto); d > q.longest {
@@ -65,7 +65,9 @@ func (q *QP) longestOf(now units.Time) units.Time {
 // Limits is what limits the queue pair, and how near it came to each limit up to
 // now.
 func (q *QP) Limits(now units.Time) record.QPLimits {
-	q.waited(now)
+	if q.service == RC {
+		q.waited(now)
+	}
 	c := q.cfg
 	l := record.QPLimits{
 		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,

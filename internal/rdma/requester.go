@@ -532,10 +532,10 @@ func (q *QP) retry() bool {
 // advance notes that everything before seq arrived: it completes work requests,
 // restores the retries and restarts the timer.
 func (q *QP) advance(now units.Time, seq uint64) {
-	if int64(seq-q.una) <= 0 || int64(seq-q.high) > 0 {
+	if seq <= q.una || seq > q.high {
 		panic(fmt.Sprintf("rdma: BUG: advance to %d with una %d, high %d", seq, q.una, q.high))
 	}
-	from := q.una
+	from, head := q.una, q.head
 	q.una = seq
 	q.waited(now)
 	q.retries, q.rnrRetries = 0, 0
@@ -556,10 +556,14 @@ func (q *QP) advance(now units.Time, seq uint64) {
 	if q.selective {
 		q.acknowledged(from, seq)
 	}
-	q.unaBytes = q.cold.bytes
-	if q.head != q.tail {
+	switch {
+	case q.head == head: // no message ended: all these packets were full
+		q.unaBytes += (seq - from) * uint64(q.cfg.MTU)
+	case q.head == q.tail:
+		q.unaBytes = q.cold.bytes
+	default:
 		w := q.at(q.head)
-		q.unaBytes = w.base + min(uint64(w.bytes), (seq-w.first)*uint64(q.cfg.MTU))
+		q.unaBytes = w.base + (seq-w.first)*uint64(q.cfg.MTU)
 	}
 	if q.nxt <= seq { // what was to be sent again had arrived
 		q.nxt, q.nxtBytes, q.cur = seq, q.unaBytes, q.head

@@ -51,8 +51,8 @@ const (
 )
 
 // requestFlags are the flags of the requests of the reliable connected service,
-// by opcode.
-var requestFlags = [32]uint8{
+// by opcode; others have none.
+var requestFlags = [256]uint8{
 	OpSendFirst:    opValid | opFirst,
 	OpSendMiddle:   opValid,
 	OpSendLast:     opValid | opLast,
@@ -73,12 +73,7 @@ var requestFlags = [32]uint8{
 }
 
 // opFlags returns the flags of an opcode, 0 if it is no request.
-func opFlags(op uint8) uint8 {
-	if int(op) < len(requestFlags) {
-		return requestFlags[op]
-	}
-	return 0
-}
+func opFlags(op uint8) uint8 { return requestFlags[op] }
 
 // asks reports whether an acknowledgement is to be sent once p is accepted,
 // before being whether one was before it. A READ or atomic has a response, which
@@ -98,6 +93,10 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 	if f == 0 || first == q.inMessage || !first && write != q.msgWrite {
 		q.refuse(now, SynNAKInv, ce, out)
 		return false
+	}
+	if f == opValid|opWrite && side == nil && q.lengthRight(p, false, false, true) {
+		q.accept(p, false) // the middle of a WRITE, as most packets are
+		return true
 	}
 	if f&opReads != 0 {
 		return q.takeRead(now, p, side, ce, out)

@@ -93,6 +93,22 @@ func (w *World) segmentFrames(c *workload.Conn) (data, ack units.Bytes) {
 // timestamps is the length of the timestamps option with padding.
 const timestamps = 12
 
+// ReadRTT is the idle round trip on connection i of a READ request for n bytes, at
+// most a packet, and its response; of an atomic's with n 0.
+func (w *World) ReadRTT(i int, n units.Bytes) units.Time {
+	v := w.Valid
+	there, back := w.Path(i)
+	ask := v.Wire.Data + v.Wire.RETH
+	answer := v.Wire.Data + wire.AETHLen + int(n)
+	if v.Wire.Pad > 0 {
+		answer += -int(n) & (v.Wire.Pad - 1)
+	}
+	if n == 0 {
+		ask, answer = v.Wire.Data+wire.AtomicETHLen, v.Wire.Ack+wire.AtomicAckETHLen
+	}
+	return w.oneWay(there, units.Bytes(max(ask, v.Wire.MinFrame))) + w.oneWay(back, units.Bytes(max(answer, v.Wire.MinFrame)))
+}
+
 // oneWay is the idle time of a frame along hops.
 func (w *World) oneWay(hops []topology.Hop, frame units.Bytes) (t units.Time) {
 	v := w.Valid

@@ -32,6 +32,13 @@ type Limit struct {
 	How  string     `json:"how"`
 }
 
+// Names of limits of what may be outstanding.
+const (
+	limitWindow = "window"
+	limitBitmap = "bitmap"
+	limitReads  = "max_rd_atomic"
+)
+
 // atCeiling is how near, in thousandths, the measured rate must come for the
 // ceiling itself to be the explanation.
 const atCeiling = 980
@@ -98,15 +105,41 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 	if l.MaxBps > 0 && l.MaxBps < l.LineBps {
 		out = append(out, Limit{"maximum rate", payload(l.MaxBps, onWire), "DCQCN's maximum " + FormatRate(l.MaxBps)})
 	}
+	out = append(out, x.outstandingLimits(f, q)...)
 	if l.WindowBytes > 0 && l.BaseRTTPS > 0 {
 		// A window is judged before a packet is sent: the last may overshoot.
 		mtu := max(l.MTUBytes, 1)
 		w := (l.WindowBytes + mtu - 1) / mtu * mtu
-		out = append(out, Limit{"window", RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
+		out = append(out, Limit{limitWindow, RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
 	}
 	if l.DrainBps > 0 {
 		_, to := DataEnds(f)
 		out = append(out, Limit{"receive buffer of " + to, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})
+	}
+	return out
+}
+
+// outstandingLimits are what the receive bitmap of selective repeat and the limit of
+// outstanding READs and atomics allow. A READ request makes room for the next when
+// all of its response has arrived.
+func (x *index) outstandingLimits(f *record.Flow, q *record.QP) (out []Limit) {
+	l, mtu := &q.Limits, max(q.Limits.MTUBytes, 1)
+	asker := &x.r.QPs[x.requesters[flowQP(f)]].Limits
+	asks := asker.MaxRdAtomic > 0 && asker.ReadRTTPS > 0 && (Reads(f) || atomic(f))
+	each := min(f.Bytes, asker.ReadPartBytes)
+	trip := asker.ReadRTTPS + units.Time((each+mtu-1)/mtu-1)*slowest(l).TxTime(units.Bytes(mtu+int64(x.r.FrameHeader)+int64(x.r.WireOverhead)))
+	bitmap := func(bytes int64, trip units.Time) {
+		out = append(out, Limit{limitBitmap, RateOf(bytes, trip), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(bytes), FormatTime(trip))})
+	}
+	switch {
+	case l.BitmapPackets > 0 && asks && f.Bytes > asker.ReadPartBytes:
+		bitmap(l.BitmapPackets*mtu/each*each, trip)
+	case l.BitmapPackets > 0 && l.BaseRTTPS > 0:
+		bitmap(l.BitmapPackets*mtu, l.BaseRTTPS)
+	}
+	if asks {
+		n := asker.MaxRdAtomic
+		out = append(out, Limit{limitReads, RateOf(n*each, trip), fmt.Sprintf("%d of %s per idle round trip of %s", n, FormatBytes(each), FormatTime(trip))})
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -20,6 +21,9 @@ type Dominant struct {
 	How    string
 	// Parts are the stages that add up to TimePS, the longest first.
 	Parts []Part
+	// Loss says which port dropped packets of the message or of those it had to wait
+	// for, where that is not what How tells; else it is empty.
+	Loss string
 }
 
 // Part is a stage's share of a Dominant.
@@ -48,7 +52,9 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	}
 	d := Dominant{}
 	if len(f.Account) > 0 {
-		d = x.dominant(f, false)
+		if d = x.dominant(f, false); !strings.Contains(d.How, " dropped ") {
+			d.Loss = x.alsoLost(f)
+		}
 	}
 	return d, x.ceiling(f, &r.QPs[k])
 }
@@ -166,6 +172,15 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (ca
 	case record.StageWindow:
 		d.Where, d.How = x.sayWindow(f, q, me)
 		return true
+	case record.StageBitmap:
+		d.Where, d.How = x.sayBitmap(f, q, me)
+		return true
+	case record.StageReads:
+		d.Where, d.How = limitReads, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
+		return true
+	case record.StageRNRWait, record.StageAwaitRNR:
+		d.Where, d.How = "receive queue of "+f.Dst, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+		return true
 	case record.StagePaused, record.StageCredits:
 		d.Where, d.How = x.sayPaused(d.Where, q)
 		return true
@@ -215,27 +230,33 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 	case record.StageRegister:
 		return fmt.Sprintf("%s registered its memory first", d.Where)
 	case record.StageEarlierWork:
-		return fmt.Sprintf("earlier messages of %s were not sent yet", me)
+		return x.sayEarlier(d.Stage, q, me)
 	case record.StageSending:
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
-	case record.StageRNRWait:
-		return fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 	case record.StageSlowRestart:
 		return fmt.Sprintf("slow restart kept the window of %s small after %s", me, x.whyNarrow(q))
 	case record.StageFence:
 		return fmt.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
 	case record.StageFetch:
 		return "the NIC fetched what its caches did not hold for " + me
-	case record.StageReads:
-		return me + " had as many READs and atomics outstanding as max_rd_atomic allows"
 	case record.StageInOrder:
-		return "it was acknowledged, but completions keep the order of posting and an earlier READ was not complete"
+		return "all of it was answered, but completions keep the order of posting and an earlier READ was not complete"
 	case record.StageAwaitAck:
+		if strings.HasPrefix(f.Status, "REM_") {
+			return fmt.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.NodeOf(f.Dst), f.Status)
+		}
+		if f.Status == "WR_FLUSH_ERR" {
+			return fmt.Sprintf("%s had sent all of it when a message before it failed", me)
+		}
 		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.NodeOf(f.Dst))
 	case record.StageIdle:
 		return me + " had nothing to send"
 	case record.StageResponses:
-		return fmt.Sprintf("responses of %s arrived, up to one that was lost", record.NodeOf(f.Dst))
+		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.NodeOf(f.Dst))
+		if p, drop := x.dropped(q); p != nil {
+			how += "; " + sayDropped(p, drop)
+		}
+		return how
 	case record.StageReordered:
 		return fmt.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
 	case record.StageBeyond:
@@ -310,12 +331,113 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 	return me, "pacing held " + me
 }
 
+// sayEarlier tells what the messages of a queue pair, of which one waited for
+// earlier ones, spent most time on at it.
+func (x *index) sayEarlier(stage string, q *record.QP, me string) string {
+	prefix, _ := strings.CutSuffix(stage, record.StageEarlierWork)
+	how := fmt.Sprintf("earlier messages of %s were not sent yet", me)
+	if most := x.longest(qpKey{q.Host, q.QP}, prefix); most != "" {
+		how += "; what held its messages most: " + most
+	}
+	return how
+}
+
+// longest is the stage at a queue pair, as requester or with prefix as responder,
+// that took most time of its messages, with its share of the time that they spent
+// there; "" if none took any.
+func (x *index) longest(q qpKey, prefix string) string {
+	if x.spent == nil {
+		x.addSpent()
+	}
+	most, total := 0, units.Time(0)
+	all := x.spent[spentAt{q, prefix}]
+	for k := range all {
+		total += all[k].Time
+		if all[k].Time > all[most].Time {
+			most = k
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s of %s)", all[most].Name, FormatTime(all[most].Time), FormatTime(total))
+}
+
+// spentAt names a queue pair as requester (prefix empty) or responder.
+type spentAt struct {
+	qp     qpKey
+	prefix string
+}
+
+// addSpent adds up what the messages of each queue pair spent in its own stages.
+func (x *index) addSpent() {
+	x.spent = map[spentAt][]record.Stage{}
+	for i := range x.r.Flows {
+		f := &x.r.Flows[i]
+		if _, ok := x.requesters[flowQP(f)]; !ok {
+			continue
+		}
+		for _, s := range f.Account {
+			name, _ := StageOf(s)
+			stage, response := strings.CutPrefix(name, record.ResponseStage)
+			at := spentAt{qp: flowQP(f)}
+			if response {
+				q := x.actor(f, true)
+				at = spentAt{qpKey{q.Host, q.QP}, record.ResponseStage}
+			}
+			if ownStage(stage) {
+				x.spent[at] = addStage(x.spent[at], stage, s.Time)
+			}
+		}
+	}
+}
+
+// ownStage reports whether a stage is time of a queue pair before its packets
+// leave, other than waiting for another message.
+func ownStage(stage string) bool {
+	switch stage {
+	case record.StageRNRWait, record.StageAwaitRNR, record.StageWindow, record.StageSlowRestart, record.StageBitmap, record.StageRate, record.StagePaused, record.StageCredits,
+		record.StageControl, record.StageOther, record.StageSending, record.StageResending, record.StageFence, record.StageFetch, record.StageReads, record.StageLoss:
+		return true
+	}
+	return false
+}
+
+func addStage(all []record.Stage, name string, d units.Time) []record.Stage {
+	for k := range all {
+		if all[k].Name == name {
+			all[k].Time += d
+			return all
+		}
+	}
+	return append(all, record.Stage{Name: name, Time: d})
+}
+
 // sayWindow tells whether the idle round trip or queues on the way made the
 // window bind.
 func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how string) {
 	l := &q.Limits
 	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
-	idle := RateOf(l.WindowBytes, l.BaseRTTPS)
+	return x.sayOutstanding(f, q, limitWindow, how, l.WindowBytes)
+}
+
+// sayBitmap tells the same of the receive bitmap of selective repeat.
+func (x *index) sayBitmap(f *record.Flow, q *record.QP, me string) (where, how string) {
+	l := &q.Limits
+	packets := l.BitmapPackets
+	if packets == 0 {
+		packets = 1<<23 - 1
+		how = fmt.Sprintf("half the PSN space let %s send no more than %s per round trip", me, plural(packets, "packet"))
+	} else {
+		how = fmt.Sprintf("the receive bitmap of %s let %s send no more than that per round trip", plural(packets, "packet"), me)
+	}
+	return x.sayOutstanding(f, q, limitBitmap, how, packets*l.MTUBytes)
+}
+
+// sayOutstanding goes on, of a limit of so many bytes outstanding.
+func (x *index) sayOutstanding(f *record.Flow, q *record.QP, limit, how string, most int64) (where, said string) {
+	l := &q.Limits
+	idle := RateOf(most, l.BaseRTTPS)
 	var deepest *record.Port
 	for _, h := range l.Path {
 		p := x.ports[fmt.Sprintf("%s prio %d", h.Port, l.Class)]
@@ -324,8 +446,8 @@ func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how s
 		}
 	}
 	// A queue that holds a fifth of the window on average stretches the round trip.
-	if deepest == nil || Goodput(f) == 0 || idle < Goodput(f)*11/10 || deepest.MeanQueueBytes < float64(l.WindowBytes)/5 {
-		return "window", how + ", " + FormatTime(l.BaseRTTPS) + " when idle"
+	if deepest == nil || Goodput(f) == 0 || idle < Goodput(f)*11/10 || deepest.MeanQueueBytes < float64(most)/5 {
+		return limit, how + ", " + FormatTime(l.BaseRTTPS) + " when idle"
 	}
 	name := PortName(deepest)
 	return name, strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")

@@ -24,6 +24,7 @@ type index struct {
 	naks                  map[string]int64
 	queues                map[portClass]*record.Port    // what fullest found; nil: none
 	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
+	spent                 map[spentAt][]record.Stage    // what addSpent found; nil: not looked for
 	load                  map[portClass]int             // requesters that leave by a port in a class
 }
 

@@ -33,7 +33,7 @@ type Place struct {
 	// 0: there is nothing to compare.
 	Value     int64      `json:"value,omitempty"`
 	Threshold int64      `json:"threshold,omitempty"`
-	Unit      string     `json:"unit,omitempty"` // "bytes", "ps", "bps", "requests"
+	Unit      string     `json:"unit,omitempty"` // "bytes", "ps", "bps", "requests", "packets"
 	AtPS      units.Time `json:"at_ps,omitempty"`
 	FirstPS   units.Time `json:"first_ps,omitempty"` // of its acts
 	HeldPS    units.Time `json:"held_ps,omitempty"`
@@ -48,6 +48,7 @@ const (
 	InTime     = "ps"
 	InRate     = "bps"
 	InRequests = "requests"
+	InPackets  = "packets"
 )
 
 // Mechanisms of the report that stand in no ledger, or there under another name.
@@ -58,6 +59,8 @@ const (
 	ReceiveDrop  record.Mechanism = "receive buffer drop"
 	WindowHeld   record.Mechanism = "window"
 	Pacing       record.Mechanism = "pacing"
+	BitmapHeld   record.Mechanism = "bitmap"
+	ReadsHeld    record.Mechanism = "max_rd_atomic"
 )
 
 // acted reports whether a place did anything.
@@ -84,6 +87,8 @@ func Mechanisms(r *record.Run, places int) []State {
 		x.state(sig.slow, "no sender has congestion control", x.cutPlaces()),
 		x.state(Pacing, "no sender has congestion control: all send at the line's rate", x.pacingPlaces()),
 		x.state(WindowHeld, "no connection has a window", x.windowPlaces()),
+		x.state(BitmapHeld, "every requester goes back N: no receive bitmap bounds what is outstanding", x.bitmapPlaces()),
+		x.state(ReadsHeld, "nobody posted READs or atomics", x.readPlaces()),
 		x.state(record.XOFFCross, cmp.Or(pfcElsewhere(r), "PFC is off at every switch port that carried data"), x.xoffPlaces()),
 		x.state(HeadroomDrop, cmp.Or(pfcElsewhere(r), "there is no lossless class"), x.headroomPlaces()),
 		x.state(EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
@@ -299,7 +304,11 @@ func (x *index) whyNotWindow(q *record.QP) string {
 	l := &q.Limits
 	bdp := mulDiv(int64(l.BaseRTTPS), int64(slowest(l)), 8*int64(units.Second))
 	switch {
-	case q.SentBytes <= l.WindowBytes:
+	case l.MaxRdAtomic > 0 && l.PeakReads == l.MaxRdAtomic:
+		return fmt.Sprintf("max_rd_atomic let it ask for %s at a time", FormatBytes(l.PeakOutstanding))
+	case l.MaxRdAtomic > 0 && q.DeliveredBytes > q.SentBytes && q.DeliveredBytes <= l.WindowBytes:
+		return "it asked for only " + FormatBytes(q.DeliveredBytes) + " in all"
+	case q.SentBytes <= l.WindowBytes && l.MaxRdAtomic == 0:
 		return "it sent only " + FormatBytes(q.SentBytes) + " in all"
 	case q.RateCuts > 0:
 		return plural(q.RateCuts, "rate cut") + " kept it from filling the window"
@@ -307,6 +316,45 @@ func (x *index) whyNotWindow(q *record.QP) string {
 		return fmt.Sprintf("ACKs came back in time: the path holds %s (%s at %s)", FormatBytes(bdp), FormatTime(l.BaseRTTPS), FormatRate(slowest(l)))
 	}
 	return fmt.Sprintf("other traffic or pauses kept it to %s in flight", FormatBytes(l.PeakOutstanding))
+}
+
+// bitmapPlaces are the requesters whose packets outstanding a receive bitmap
+// bounds.
+func (x *index) bitmapPlaces() []Place {
+	return x.onQPs(BitmapHeld, func(q *record.QP, place *Place) bool {
+		l := &q.Limits
+		place.HeldPS = l.BitmapPS
+		place.Value, place.Threshold, place.Unit = l.PeakPackets, l.BitmapPackets, InPackets
+		place.reason = func() string {
+			if l.PeakPackets < l.BitmapPackets {
+				return fmt.Sprintf("at most %s were outstanding", plural(l.PeakPackets, "packet"))
+			}
+			return "nothing was left to send when it was full"
+		}
+		return l.BitmapPackets > 0 && x.requests(q)
+	})
+}
+
+// readPlaces are the requesters of READs and atomics.
+func (x *index) readPlaces() []Place {
+	return x.onQPs(ReadsHeld, func(q *record.QP, place *Place) bool {
+		l := &q.Limits
+		place.HeldPS = l.ReadsPS
+		place.Value, place.Threshold, place.Unit = l.PeakReads, l.MaxRdAtomic, InRequests
+		place.reason = func() string {
+			if l.PeakReads < l.MaxRdAtomic {
+				return fmt.Sprintf("at most %s outstanding", were(int(l.PeakReads), "request"))
+			}
+			return "no further READ or atomic had to wait"
+		}
+		return l.MaxRdAtomic > 0
+	})
+}
+
+// requests reports whether a queue pair posted messages.
+func (x *index) requests(q *record.QP) bool {
+	key := qpKey{q.Host, q.QP}
+	return x.reads[key] || x.writes[key]
 }
 
 // slowest is the lowest rate of a path.

@@ -141,7 +141,7 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 				continue
 			}
 			for _, d := range p.DropCauses {
-				if d.Count > most.Count {
+				if d.Count > most.Count && arriving(d.Cause) == (end == h.Peer) {
 					port, most = p, d
 				}
 			}
@@ -150,12 +150,22 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 	return port, most
 }
 
+// arriving reports whether a port counts drops of a cause as frames arrive; else it
+// does so as they leave.
+func arriving(cause string) bool {
+	switch cause {
+	case record.DropHeadroom, record.DropReceive, record.DropTTL, record.DropNoRoute:
+		return true
+	}
+	return false
+}
+
 // sayLoss tells of the time that a loss cost, and which port dropped. The
 // record counts what a queue pair sent again, not what a message did.
 func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 	me := qpActor(q)
 	where = me
-	how = fmt.Sprintf("a loss had to be noticed: %s, %s in the life of %s", plural(x.naks[q.Peer], "NAK"), plural(q.Timeouts, "timeout"), me)
+	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naks[q.Peer], "NAK"), x.askedAgain(me), plural(q.Timeouts, "timeout"), me)
 	if stage == record.StageResending {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
@@ -163,19 +173,73 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 	if f := x.failureOn(q); f != nil {
 		return f.Link, how + "; " + x.sayFailure(f)
 	}
-	p, drop := x.mostDropped(q)
-	if k, ok := x.peers[q.Peer]; p == nil && ok { // a response may have been lost
-		p, drop = x.mostDropped(&x.r.QPs[k])
-	}
+	p, drop := x.dropped(q)
 	if p == nil {
 		return where, how
 	}
-	how += fmt.Sprintf("; %s dropped %s (%s)", PortName(p), plural(drop.Count, "frame"), drop.Cause)
+	how += "; " + sayDropped(p, drop)
 	if drop.Cause == record.DropReceive {
 		how += x.drainOf(p)
 		return bufferOf(p.Node), how
 	}
 	return PortName(p), how
+}
+
+// dropped is the port that dropped most on the path of a queue pair's packets, or
+// if none did on that of its peer's.
+func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
+	p, drop := x.mostDropped(q)
+	if k, ok := x.peers[q.Peer]; p == nil && ok {
+		return x.mostDropped(&x.r.QPs[k])
+	}
+	return p, drop
+}
+
+func sayDropped(p *record.Port, d record.Drop) string {
+	return fmt.Sprintf("%s dropped %s (%s)", PortName(p), plural(d.Count, "frame"), d.Cause)
+}
+
+// askedAgain counts the READ requests that a queue pair sent again for want of
+// responses, in words that others follow.
+func (x *index) askedAgain(me string) string {
+	a := x.acts[actKey{record.AskedAgain, me}]
+	if a.Count == 0 {
+		return ""
+	}
+	return plural(a.Count, "READ request") + " sent again, "
+}
+
+// alsoLost says what a loss had to do with a message whose time went elsewhere;
+// "" if nothing.
+func (x *index) alsoLost(f *record.Flow) string {
+	if !repeats(f.Account) {
+		return ""
+	}
+	p, drop := x.dropped(x.actor(f, false))
+	if p == nil {
+		return ""
+	}
+	return "part of it was lost on the way and sent again: " + sayDropped(p, drop)
+}
+
+// repeats reports whether an account shows that something was lost: stages of a
+// loss, or a hop that was passed twice.
+func repeats(a record.Account) bool {
+	seen := map[string]bool{}
+	for _, s := range a {
+		name, where := StageOf(s)
+		name, _ = strings.CutPrefix(name, record.ResponseStage)
+		switch name {
+		case record.StageLoss, record.StageResending, record.StageResponses:
+			return true
+		case record.StagePropagation:
+			if seen[s.Key()+where] {
+				return true
+			}
+			seen[s.Key()+where] = true
+		}
+	}
+	return false
 }
 
 // drainOf says how fast a host port's receive buffer is drained, if that is

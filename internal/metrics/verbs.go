@@ -20,6 +20,9 @@ const (
 // RDMA READ do.
 func Reads(f *record.Flow) bool { return f.Verb == verbRead }
 
+// atomic reports whether f is an atomic.
+func atomic(f *record.Flow) bool { return f.Verb == verbCAS || f.Verb == verbAdd }
+
 // DataEnds are the endpoints that a message's data goes from and to.
 func DataEnds(f *record.Flow) (from, to string) {
 	if Reads(f) {

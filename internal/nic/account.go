@@ -19,6 +19,8 @@ const (
 	AwaitAck
 	Window
 	SlowRestart // a small window after a timeout, or after idle
+	Bitmap      // as many packets are outstanding as the receive bitmap holds
+	Lost        // a loss has to be noticed, or mended, before it can go on
 	Fenced      // the next request waits for the READs and atomics before it
 	Reads       // as many READs and atomics are outstanding as may be
 	Rate
@@ -41,7 +43,8 @@ type account struct {
 	rateUntil  units.Time
 	rnrUntil   units.Time
 	fetchUntil units.Time
-	blocked    Stage // Idle, AwaitAck, Window, SlowRestart, Fenced, Reads, RNRWait; Rate stands for none of them
+	blocked    Stage      // Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads, RNRWait; Rate stands for none of them
+	since      units.Time // blocked since then, and no account began or ended in between
 	resending  bool
 	sampled    bool // ready since at, with the port's clocks as of at below
 	paused     units.Time
@@ -54,7 +57,8 @@ type account struct {
 	lastEnd  units.Time
 	lastSum  Times // sum at lastEnd: end of the first transmission of a message's last packet
 	rewinds  uint32
-	rounds   []round // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
+	log      []Rewind // of all rewinds
+	rounds   []round  // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
 	resends  []Resend
 	posted   uint32
 	accepted []Acceptance // as responder
@@ -72,6 +76,15 @@ type Attempt struct {
 	Start   units.Time
 	Rewound units.Time
 	Taken   units.Time // when the latest READ response before Rewound was taken
+}
+
+// Rewind is a time at which a queue pair went back to send again.
+type Rewind struct {
+	At units.Time
+	By rdma.Trigger
+	// Wait is how long the queue pair had waited for receive work requests (RNR)
+	// in its life up to then.
+	Wait units.Time
 }
 
 // round is a rewind of a queue pair with selective repeat.
@@ -108,7 +121,24 @@ type MessageAccount struct {
 	// Response: a READ response completed it, not an ACK.
 	Response bool
 	Verb     rdma.Verb
+	Rest     *Times    // of one that ended in error after its last packet was sent: the time since Start
+	Read     *ReadNote // nil: one request asked for it, and what came first completed it
 	Done     units.Time
+}
+
+// ReadNote is more of a READ that was asked for in parts, or repaired.
+type ReadNote struct {
+	Asked  units.Time // start of the first request, if that asked for a part only; else Never
+	Before Times      // the queue pair's time from After to Asked
+	// Tail is the last response to its last request and Latest the last one to any
+	// request sent again, or Tail: if they did not complete it (selective repeat).
+	Tail, Latest ResponseArrival
+}
+
+// ResponseArrival is a packet that arrived: At 0 if it did not.
+type ResponseArrival struct {
+	At  units.Time
+	Way Way
 }
 
 // Completer is how the packet that completed a message relates to it.
@@ -163,7 +193,7 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 		}
 	}
 	switch a.blocked {
-	case Idle, AwaitAck, Window, SlowRestart, Fenced, Reads:
+	case Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads:
 		a.sum[a.blocked] += now - t
 		return
 	case RNRWait:
@@ -234,7 +264,22 @@ func (h *Host) look(now units.Time, s *qpSlot) {
 // have been settled.
 func (h *Host) changed(now units.Time, s *qpSlot) {
 	a := &s.account
-	why, until := s.qp.Standing()
+	before := a.blocked
+	a.standing(s.qp.Standing())
+	if a.blocked != before {
+		a.since = now
+	}
+	if n := s.qp.Rewinds(); n != a.rewinds {
+		h.wentBack(now, s, n)
+	}
+	if len(a.rounds) > 0 && s.qp.Missing() == 0 {
+		a.rounds = a.rounds[:0]
+	}
+	h.look(now, s)
+}
+
+// standing notes what keeps the queue pair from sending.
+func (a *account) standing(why rdma.Reason, until units.Time) {
 	switch why {
 	case rdma.AwaitAck:
 		a.blocked = AwaitAck
@@ -244,6 +289,10 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 		a.blocked = Window
 	case rdma.SlowRestarting:
 		a.blocked = SlowRestart
+	case rdma.Bitmap:
+		a.blocked = Bitmap
+	case rdma.Repair:
+		a.blocked = Lost
 	case rdma.Fence:
 		a.blocked = Fenced
 	case rdma.ReadLimit:
@@ -253,18 +302,33 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 	default:
 		a.blocked = Idle
 	}
-	if n := s.qp.Rewinds(); n != a.rewinds && !s.qp.Selective() {
+}
+
+// wentBack notes the rewinds up to number n.
+func (h *Host) wentBack(now units.Time, s *qpSlot, n uint32) {
+	a := &s.account
+	a.since = now
+	a.log = append(a.log, Rewind{now, s.qp.RewoundBy(), a.sum[RNRWait]})
+	if !s.qp.Selective() {
 		h.rewound(now, a)
 		a.rewinds = n
 	}
-	for a.rewinds != s.qp.Rewinds() {
+	for a.rewinds != n {
 		a.rewinds++
 		a.rounds = append(a.rounds, round{now, a.sum, a.response})
 	}
-	if len(a.rounds) > 0 && s.qp.Missing() == 0 {
-		a.rounds = a.rounds[:0]
+}
+
+// timedOut notes that the retransmission timer, set at armed, has ended: while the
+// queue pair stood still since then it waited for what was lost, whatever it would
+// have had to wait for without the loss.
+func (a *account) timedOut(now, armed units.Time) {
+	switch a.blocked {
+	case AwaitAck, Window, SlowRestart, Bitmap, Fenced, Reads:
+		d := max(0, now-max(a.since, armed, a.sendEnd))
+		a.sum[a.blocked] -= d
+		a.sum[Lost] += d
 	}
-	h.look(now, s)
 }
 
 // posted opens the account of message id.
@@ -288,6 +352,7 @@ func (m *MessageAccount) begin(now units.Time, a *account) {
 		return
 	}
 	m.After, m.base = now, a.sum
+	a.since = now
 }
 
 // sent notes a packet that starts now and ends at end.
@@ -299,6 +364,9 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 		return
 	}
 	if !last {
+		if pk.Opcode == rdma.OpReadRequest {
+			h.askedPart(now, s, pk)
+		}
 		return
 	}
 	id := s.qp.Polled()
@@ -318,6 +386,36 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 		}
 	}
 	h.stamp(now, s, pk)
+}
+
+// askedPart notes a request for a part of a READ that starts now.
+func (h *Host) askedPart(now units.Time, s *qpSlot, pk *packet.Packet) {
+	m := &h.accounts[s.qp.Polled()]
+	if m.Read != nil {
+		return
+	}
+	m.Read = &ReadNote{Asked: now, Before: s.account.sum.minus(&m.base)}
+	h.stamp(now, s, pk)
+}
+
+// responseArrived notes a READ response that ends an answer and completed no message.
+func (h *Host) responseArrived(now units.Time, s *qpSlot, pk *packet.Packet) {
+	stamps := h.net.StampsOf(pk)
+	if stamps == nil || !s.qp.Selective() {
+		return
+	}
+	id, last := s.qp.TookResponse()
+	m, again := &h.accounts[id], pk.Flags&packet.Retrans != 0
+	if m.Done != units.Never || !last && !again {
+		return
+	}
+	if m.Read == nil {
+		m.Read = &ReadNote{Asked: units.Never}
+	}
+	m.Read.Latest = ResponseArrival{now, h.keep(stamps)}
+	if !again {
+		m.Read.Tail = m.Read.Latest
+	}
 }
 
 // stamp has a packet carry where its time goes.
@@ -356,7 +454,13 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 	m.Done = now
 	a.pop()
 	if ack == nil {
-		m.Before = a.sum.minus(&m.base)
+		all := a.sum.minus(&m.base)
+		if h.messages[id].Status != rdma.Success && m.begun && m.Start != units.Never {
+			rest := all.minus(&m.Before)
+			m.Rest = &rest
+		} else {
+			m.Before = all
+		}
 		if !m.begun || m.After > now { // it ended behind earlier work
 			m.After, m.Before = now, Times{}
 		}
@@ -402,6 +506,14 @@ func (h *Host) accept(now units.Time, s *qpSlot, way Way, n uint32) {
 	for range n {
 		s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: way})
 	}
+}
+
+// Total is the sum over all stages.
+func (t *Times) Total() (sum units.Time) {
+	for _, d := range t {
+		sum += d
+	}
+	return sum
 }
 
 func (t *Times) minus(u *Times) (d Times) {

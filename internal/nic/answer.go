@@ -16,6 +16,18 @@ type request struct {
 	taken  units.Time
 	sum    Times // the queue pair's time up to then
 	way    Way
+	goesOn bool // another part of the READ before it
+	begun  bool // a response was sent
+	turn
+}
+
+// turn is how a responder came to send the responses to a READ. Parts of one READ
+// have that of the first part in common.
+type turn struct {
+	first    units.Time // when the request, or that for the first part, was accepted
+	firstWay Way
+	after    units.Time // when the answers before it were sent, first at least
+	base     Times      // the queue pair's time up to then
 }
 
 // serving is the account of a responder of READs and atomics.
@@ -23,17 +35,23 @@ type serving struct {
 	taken     uint32 // requests taken up
 	requests  []request
 	answers   []Answer
+	current   uint32     // the request that the latest response answered; 0: that was the last one
+	turn      turn       // of the latest request that was answered and was no duplicate
 	answerEnd units.Time // end of the latest last response, and the queue pair's time then
 	answerSum Times
 }
 
 // Answer is what a responder knows of the last response to a READ request.
 type Answer struct {
-	Start  units.Time // of its transmission
-	Taken  units.Time // when the request was accepted
-	After  units.Time // when the answers before it were sent, Taken at least
-	Before Times      // the queue pair's time from After to Start
-	Way    Way        // of the request; empty: it carried no stamps
+	Start units.Time // of its transmission
+	Taken units.Time // when the request was accepted
+	Way   Way        // of the request; empty: it carried no stamps
+	// First and FirstWay are Taken and Way of the request for the READ's first
+	// part, After when the answers before that were sent, First at least.
+	First    units.Time
+	FirstWay Way
+	After    units.Time
+	Before   Times // the queue pair's time from After to Start
 }
 
 // answers notes the requests that the last packet made the responder answer, and
@@ -42,12 +60,13 @@ func (h *Host) answers(now units.Time, q uint32, way Way) {
 	s := &h.qps[q]
 	a := &s.account
 	h.settle(now, s)
+	a.since = now
 	if a.serving == nil {
 		a.serving = new(serving)
 	}
 	for a.taken != s.qp.AnswersTaken() {
 		a.taken++
-		a.requests = append(a.requests, request{a.taken, now, a.sum, way})
+		a.requests = append(a.requests, request{serial: a.taken, taken: now, sum: a.sum, way: way, goesOn: s.qp.AnswerGoesOn(a.taken)})
 	}
 	a.answering = s.qp.Responding()
 	h.heldAcks(now, q)
@@ -97,9 +116,14 @@ func (h *Host) acknowledge(now units.Time, s *qpSlot, ack *packet.Packet, held b
 func (h *Host) responded(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 	a := &s.account
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
+	if n := s.qp.PolledAnswer(); n != a.current {
+		a.current = n
+		a.beginAnswer(n)
+	}
 	if !s.qp.PolledLast() {
 		return
 	}
+	a.current = 0
 	for i := range a.requests {
 		if r := &a.requests[i]; r.serial == s.qp.PolledAnswer() {
 			h.lastResponse(now, end, s, r)
@@ -115,14 +139,36 @@ func (h *Host) responded(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 	}
 }
 
-// lastResponse notes the last response to a request.
+// beginAnswer notes that the first response to a request is sent.
+func (a *serving) beginAnswer(serial uint32) {
+	for i := range a.requests {
+		r := &a.requests[i]
+		if r.serial != serial || r.begun {
+			continue
+		}
+		r.begun = true
+		switch {
+		case r.goesOn:
+			r.turn = a.turn
+		case a.answerEnd > r.taken:
+			r.turn = turn{r.taken, r.way, a.answerEnd, a.answerSum}
+		default:
+			r.turn = turn{r.taken, r.way, r.taken, r.sum}
+		}
+		return
+	}
+}
+
+// lastResponse notes the last response to a request. With go-back-N a duplicate
+// may have several.
 func (h *Host) lastResponse(now, end units.Time, s *qpSlot, r *request) {
 	a := &s.account
-	after, base := r.taken, &r.sum
-	if a.answerEnd > after {
-		after, base = a.answerEnd, &a.answerSum
+	a.answers = append(a.answers, Answer{Start: now, Taken: r.taken, Way: r.way, First: r.first, FirstWay: r.firstWay,
+		After: r.after, Before: a.sum.minus(&r.base)})
+	r.begun = false
+	if !s.qp.AnsweredAgain() {
+		a.turn = r.turn
 	}
-	a.answers = append(a.answers, Answer{Start: now, Taken: r.taken, After: after, Before: a.sum.minus(base), Way: r.way})
 	a.answerEnd, a.answerSum = end, a.sum
 	if a.resending {
 		a.answerSum[Resending] += end - now

@@ -275,7 +275,11 @@ func (h *Host) expire(now units.Time, q uint32) {
 	}
 	if s.qp.Deadline() <= now {
 		h.settle(now, s)
+		armed, timeouts := s.qp.Armed(now), s.qp.Acts().AckTimeout.Count
 		s.qp.Expire(now)
+		if s.qp.Acts().AckTimeout.Count > timeouts {
+			s.account.timedOut(now, armed)
+		}
 		h.complete(now, q, nil)
 		h.changed(now, s)
 		h.schedule(now, q)
@@ -378,11 +382,15 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 		read = s.qp.ReadBytes()
 	}
 	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
-	if pk.Kind == packet.Response && s.qp.ReadBytes() > read {
+	took := pk.Kind == packet.Response && s.qp.ReadBytes() > read
+	if took {
 		s.account.response = now
 	}
 	if h.completions() {
 		h.complete(now, q, pk)
+	}
+	if took {
+		h.responseArrived(now, s, pk)
 	}
 	h.net.FreeSides(pk)
 	h.changed(now, s)

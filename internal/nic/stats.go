@@ -33,6 +33,9 @@ func (h *Host) Answers(q uint32) []Answer {
 	return nil
 }
 
+// Rewinds returns when queue pair q went back to send again, in order.
+func (h *Host) Rewinds(q uint32) []Rewind { return h.qps[q].account.log }
+
 // Resends returns the packets that queue pair q sent again alone, in order; see
 // Resend.
 func (h *Host) Resends(q uint32) []Resend { return h.qps[q].account.resends }
@@ -113,6 +116,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		r.Limits.SlowRestartPS = s.account.sum[SlowRestart]
+		r.Limits.BitmapPS, r.Limits.ReadsPS = s.account.sum[Bitmap], s.account.sum[Reads]
 		out = append(out, r)
 	}
 	return out
@@ -145,7 +149,7 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 			continue
 		}
 		actor := fmt.Sprintf("%s qp %d", h.Name, i)
-		a, d := s.qp.Acts(), s.qp.Dropped()
+		a, d, reads := s.qp.Acts(), s.qp.Dropped(), s.qp.ReadActs()
 		cuts, increases, events, _, _ := s.qp.Slowed()
 		onAck, afterNAK := record.CEOnAck, record.RetransNAK
 		if conn := h.specs[i].Data.Conn; lossy[conn/64]>>(conn%64)&1 == 0 {
@@ -172,6 +176,7 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 			{record.FedBack, record.CNPSent, a.CNPSent},
 			{record.FedBack, onAck, a.CEOnAck},
 			{record.FedBack, record.NAKSent, a.NAKSent},
+			{record.FedBack, record.AskedAgain, reads.AskedAgain},
 			{record.FedBack, record.NAKRefused, a.Refused},
 			{record.Slowed, record.RateCut, cuts},
 			{record.Slowed, record.CCTIIncrease, increases},
@@ -179,6 +184,7 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 			{record.Recovered, afterNAK, a.RetransNAK},
 			{record.Recovered, record.RetransTimer, a.RetransTimer},
 			{record.Recovered, record.RetransRNR, a.RetransRNR},
+			{record.Recovered, record.RetransMissing, reads.RetransMissing},
 			{record.Recovered, record.RetransRead, a.RetransRead},
 		} {
 			if e.a.Count > 0 {

@@ -10,7 +10,7 @@ import (
 const AwaitAck = numReasons
 
 // Standing says, without changing anything, what keeps the requester from
-// sending at now: Idle, AwaitAck, RNRWait until a time, Window, RateLimit
+// sending at now: Idle, AwaitAck, RNRWait until a time, Window, Bitmap, Repair, RateLimit
 // until the time pacing admits the next packet (which may have passed), InError
 // or NotReady. The time accounts need it (design, section 8).
 func (q *QP) Standing() (Reason, units.Time) {
@@ -28,7 +28,7 @@ func (q *QP) Standing() (Reason, units.Time) {
 	case q.reqState == reqRNR:
 		return RNRWait, q.rnrUntil
 	case q.need == 0 && q.windowFull():
-		return q.windowReason(), units.Never
+		return q.fullBy(), units.Never
 	case q.need == 0 && q.reading && q.order() != Sent:
 		return q.order(), units.Never
 	}
@@ -40,6 +40,9 @@ func (q *QP) Polled() uint32 { return q.polled }
 
 // Rewinds counts how often the requester went back to send again.
 func (q *QP) Rewinds() uint32 { return q.cold.rewinds }
+
+// RewoundBy is what caused the latest of the Rewinds.
+func (q *QP) RewoundBy() Trigger { return q.cause }
 
 // waited keeps the longest time for which the retransmission timer ran.
 func (q *QP) waited(now units.Time) {
@@ -86,6 +89,13 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 			l.MaxBps = most
 		}
 	}
+	if q.selective {
+		l.BitmapPackets, l.PeakPackets = int64(c.Bitmap), int64(q.peakPackets)
+	}
+	if x := q.cold.reads; x != nil && cap(x.asked) > 0 {
+		l.MaxRdAtomic, l.PeakReads = int64(cap(x.asked)), int64(x.peak)
+		l.ReadPartBytes = int64(q.part(&wqe{first: q.high, packets: q.maxOut}, q.high)) * int64(c.MTU)
+	}
 	if q.hasCC {
 		l.InitialBps, l.MaxBps = q.cold.initial, c.CC.RPGMaxRate
 	}
@@ -122,6 +132,9 @@ func (q *QP) AnswersTaken() uint32 {
 // is a READ response or the ACK of an atomic.
 func (q *QP) PolledAnswer() uint32 { return q.cold.answers.polled }
 
+// AnsweredAgain reports whether that was a duplicate.
+func (q *QP) AnsweredAgain() bool { return q.cold.answers.repeated }
+
 // OldestAnswer is the first of them that is still to be answered, in part or
 // whole; one more than AnswersTaken when none is.
 func (q *QP) OldestAnswer() uint32 {
@@ -131,6 +144,25 @@ func (q *QP) OldestAnswer() uint32 {
 		oldest = min(oldest, x.at(i).origin)
 	}
 	return oldest
+}
+
+// AnswerGoesOn reports whether one of them asks for another part of the READ that
+// the new request before it belongs to; it must not be answered yet.
+func (q *QP) AnswerGoesOn(serial uint32) bool {
+	x := q.cold.answers
+	for i := range x.n {
+		if j := x.at(i); j.origin == serial {
+			return j.goesOn
+		}
+	}
+	return false
+}
+
+// TookResponse is the work request that the latest READ response taken with
+// selective repeat belongs to, and whether it was the last packet of it.
+func (q *QP) TookResponse() (id uint32, last bool) {
+	x := q.cold.reads
+	return x.tookID, x.tookLast
 }
 
 // AckNext reports whether the next packet that Poll gives is an acknowledgement:

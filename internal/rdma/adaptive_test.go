@@ -189,7 +189,7 @@ func TestAdaptiveTables(t *testing.T) {
 	events := map[string]func(q *QP){
 		"half the window acknowledged": func(q *QP) { q.adapt(100*us, q.cold.extras.adaptive.restart.end-1) },
 		"the window acknowledged":      func(q *QP) { q.adapt(100*us, q.cold.extras.adaptive.restart.end) },
-		"NAK":                          func(q *QP) { q.sequenceError(100*us, true) },
+		"NAK":                          func(q *QP) { q.sequenceError(100*us, true, ByNAK) },
 		"timeout":                      func(q *QP) { q.timeout(100 * us) },
 		"post after idle": func(q *QP) {
 			q.una, q.cold.extras.adaptive.restart.idle = q.high, 0

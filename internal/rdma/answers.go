@@ -19,15 +19,17 @@ type answers struct {
 	table []resource
 	next  int
 	// queue is a ring of what is to be sent; its room is a power of two.
-	queue   []job
-	head, n uint32
-	taken   uint32 // requests taken up, duplicates that are answered anew included
-	polled  uint32 // the one that the latest packet answers
-	again   int    // jobs in the queue that answer duplicates
-	sentEnd uint32 // PSN after the last that was sent; what lies before is sent again
-	held    packet.Packet
-	holding bool // held waits for the queue to run empty
-	refused bool // held is the last that is sent, a fatal NAK: nothing is taken any more
+	queue    []job
+	head, n  uint32
+	more     bool   // the latest new request asked for a part of a READ that goes on
+	taken    uint32 // requests taken up, duplicates that are answered anew included
+	polled   uint32 // the one that the latest packet answers, and whether it is a duplicate
+	repeated bool
+	again    int    // jobs in the queue that answer duplicates
+	sentEnd  uint32 // PSN after the last that was sent; what lies before is sent again
+	held     packet.Packet
+	holding  bool // held waits for the queue to run empty
+	refused  bool // held is the last that is sent, a fatal NAK: nothing is taken any more
 }
 
 // resource is a READ or atomic that was executed: packets [psn, psn+n).
@@ -48,6 +50,7 @@ type job struct {
 	started  bool
 	origin   uint32 // the request taken up that it answers
 	again    bool   // it answers a duplicate
+	goesOn   bool   // it answers another part of the READ before it
 }
 
 func (x *answers) at(i uint32) *job { return &x.queue[(x.head+i)&uint32(len(x.queue)-1)] }
@@ -182,6 +185,7 @@ func (q *QP) takeRead(now units.Time, p *packet.Packet, side *packet.Side, ce bo
 		j.left, j.atomic, j.orig = 0, true, q.execute(p, side)
 	}
 	j.end = (p.PSN + n) & psnMask
+	j.goesOn, x.more = x.more, p.Flags&packet.More != 0
 	q.epsn = j.end
 	q.rspState = rspReady
 	if p.Flags&packet.More == 0 {
@@ -238,7 +242,7 @@ func (q *QP) duplicateRead(p *packet.Packet) {
 			return
 		}
 	}
-	j.again = true
+	j.again, j.goesOn = true, false
 	if !q.pushAgain(j) {
 		q.discard()
 	}
@@ -276,7 +280,7 @@ func (q *QP) goBack(psn uint32, i int) {
 			j.left -= uint32(skip) * uint32(q.cfg.MTU)
 			j.va += uint64(skip) * uint64(q.cfg.MTU)
 		}
-		j.again = true
+		j.again, j.goesOn = true, false
 		q.push(j)
 	}
 }
@@ -302,7 +306,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		q.unreadable(now, j)
 		return q.Poll(now, p)
 	}
-	x.polled, q.again = j.origin, false
+	x.polled, x.repeated, q.again = j.origin, j.again, false
 	if j.atomic {
 		*p = q.ack
 		p.Opcode, p.PSN, p.AETH = OpAtomicAck, j.psn, uint32(SynACK)<<24|j.msn

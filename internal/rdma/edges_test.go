@@ -119,7 +119,7 @@ func TestHalfThePSNSpace(t *testing.T) {
 	for {
 		r, at := q.Poll(now, &p)
 		if r != Sent {
-			if r != Window {
+			if r != Bitmap {
 				t.Error(r)
 			}
 			break

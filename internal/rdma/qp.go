@@ -23,7 +23,7 @@ type QP struct {
 	hasCC    bool
 	// selective: what is lost is sent again alone; again: the latest packet was.
 	selective, again bool
-	cause            trigger // of the latest rewind
+	cause            Trigger // of the latest rewind
 	hasExtra         bool    // some work request has an extra
 	hasSide          bool    // the latest packet polled has a side record
 	// reading: a READ, an atomic or a fence was posted; see cold.reads.
@@ -43,6 +43,7 @@ type QP struct {
 	ring           []wqe // a power of two; head..tail are the work requests not completed
 	head, cur      uint32
 	tail           uint32 // cur holds nxt
+	peakPackets    uint32 // most packets outstanding, with selective repeat only
 	sinceAck       uint32 // packets sent since one asked for an acknowledgement
 	gapBytes       uint32 // the latest pacing gap and what it was computed from
 	gapRate        units.Rate
@@ -111,13 +112,15 @@ type cold struct {
 	acts      Acts
 }
 
-// trigger is what caused a rewind.
-type trigger uint8
+// Trigger is what caused a rewind.
+type Trigger uint8
 
+// Triggers.
 const (
-	byNAK trigger = iota
-	byTimer
-	byRNR
+	ByNAK      Trigger = iota // a sequence error NAK
+	ByTimer                   // the retransmission timer
+	ByRNR                     // an RNR NAK
+	ByResponse                // a response was missing
 )
 
 // wqe is one message on the send queue: a range of sequence numbers.
@@ -399,7 +402,7 @@ func (q *QP) Counters() Counters {
 	c := q.cold.counters
 	c.SentPackets, c.SentBytes, c.DeliveredBytes, c.ReadBytes = q.sentPackets, q.sentBytes, q.delivered, q.ReadBytes()
 	a := &q.cold.acts
-	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count + a.RetransRead.Count
-	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum + a.RetransRead.Sum
+	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count + a.RetransRead.Count + q.ReadActs().RetransMissing.Count
+	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum + a.RetransRead.Sum + q.ReadActs().RetransMissing.Sum
 	return c
 }

@@ -22,8 +22,17 @@ type reads struct {
 	// is a bitmap of the responses ahead of una, each at its remainder by the size.
 	acked uint64
 	here  []uint64
-	bytes int64 // payload of responses taken
+	// tookID and tookLast tell of the latest response taken; see TookResponse.
+	tookID   uint32
+	tookLast bool
+	bytes    int64 // payload of responses taken
+	peak     int   // most requests outstanding
+	acts     ReadActs
 }
+
+// maxParts bounds into how many parts a window or a bitmap is divided: more win
+// little and cost a request each.
+const maxParts = 16
 
 // readSpan is a READ or atomic request that is outstanding: its first sequence
 // number and the one after its last.
@@ -55,25 +64,26 @@ func (q *QP) order() Reason {
 		return Fence
 	case !w.reads():
 		return Sent
+	case q.nxt-q.una+q.part(w, q.nxt) > uint64(q.maxOut):
+		return q.fullBy()
 	case len(x.asked) == cap(x.asked):
 		return ReadLimit
-	case q.nxt-q.una+q.part(w, q.nxt) > uint64(q.maxOut):
-		return Window
 	}
 	return Sent
 }
 
 // part is for how many packets of READ w one request asks, from seq on. A
-// request may ask for all of them; a window, or a receive bitmap, is kept by
-// asking for a quarter of it at a time. What is asked for again ends where it
-// ended before.
+// request may ask for all of them; a window, or a receive bitmap, is shared by the
+// requests that may be outstanding: as one is answered there is room for the next,
+// and on average all but half of one is asked for. What is asked for again ends
+// where it ended before.
 func (q *QP) part(w *wqe, seq uint64) uint64 {
-	n, most := w.end()-seq, uint64(q.maxOut)
+	n, most, parts := w.end()-seq, uint64(q.maxOut), uint64(min(cap(q.cold.reads.asked), maxParts))
 	if q.selective {
-		most = max(1, most/4)
+		most = max(1, most/parts)
 	}
 	if q.window > 0 {
-		most = min(most, max(1, uint64(q.winNow)/4/uint64(q.cfg.MTU)))
+		most = min(most, max(1, uint64(q.winNow)/parts/uint64(q.cfg.MTU)))
 	}
 	if seq < q.high {
 		most = min(most, q.high-seq)
@@ -174,7 +184,7 @@ func (q *QP) responseGap(now units.Time, e uint64) {
 	}
 	q.cold.acts.SequenceGap.Add(now, 1)
 	q.cold.reads.silent = true
-	q.sequenceError(now, progress)
+	q.sequenceError(now, progress, ByResponse)
 }
 
 // receiveResponse handles a READ response.
@@ -283,6 +293,14 @@ func (q *QP) settleReads(seq uint64) {
 	if n > 0 {
 		x.asked = x.asked[:copy(x.asked, x.asked[n:])]
 	}
+}
+
+// ReadActs is what the requester did about missing responses so far.
+func (q *QP) ReadActs() (acts ReadActs) {
+	if q.cold.reads != nil {
+		acts = q.cold.reads.acts
+	}
+	return acts
 }
 
 // ReadBytes is the payload of READ responses taken as requester, in bytes.

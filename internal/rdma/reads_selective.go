@@ -72,6 +72,7 @@ func (q *QP) answeredSelective(now units.Time, seq uint64, p *packet.Packet, sid
 		q.fail(status, now)
 		return
 	}
+	x.tookID, x.tookLast = w.id, seq+1 == w.end()
 	x.flip(seq)
 	x.bytes += int64(p.Payload)
 	if q.hasExtra && side != nil {
@@ -108,7 +109,7 @@ func (q *QP) lostResponses(now units.Time, seq, latest uint64, exact bool) {
 	}
 	if q.need != was {
 		q.cold.acts.SequenceGap.Add(now, 1)
-		q.cause = byNAK
+		q.cause = ByResponse
 		if q.reqState != reqRNR {
 			q.resume()
 		}

@@ -170,7 +170,7 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	}
 	q.pace(now, p.Frame+uint32(q.cfg.Wire.Overhead))
 	if q.again {
-		q.sentAgain(now, payload)
+		q.sentAgain(now, payload, false)
 		p.Flags |= packet.AckReq
 	} else if q.sent(now, 1, payload, payload, last) {
 		p.Flags |= packet.AckReq
@@ -184,12 +184,13 @@ func (q *QP) sendRead(now units.Time, p *packet.Packet, i uint32, seq uint64) {
 	x := q.cold.reads
 	if q.again {
 		q.pollRead(now, p, i, seq, q.joinMissing(seq))
-		q.sentAgain(now, 0)
+		q.sentAgain(now, 0, q.at(i).verb == Read)
 		return
 	}
 	n := q.part(q.at(i), seq)
 	bytes := q.pollRead(now, p, i, seq, n)
 	x.asked = append(x.asked, readSpan{seq, seq + n})
+	x.peak = max(x.peak, len(x.asked))
 	q.sent(now, n, 0, bytes, q.polledLast)
 }
 
@@ -216,7 +217,7 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 	}
 	if q.need == 0 {
 		if q.windowFull() {
-			return q.windowReason(), units.Never
+			return q.fullBy(), units.Never
 		}
 		if q.reading {
 			if why := q.order(); why != Sent {
@@ -234,6 +235,21 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 // (peers.md B1 2.3).
 func (q *QP) windowFull() bool {
 	return q.nxt-q.una >= uint64(q.maxOut) || q.window > 0 && int64(q.nxtBytes-q.unaBytes) >= q.winNow
+}
+
+// fullBy says what keeps windowFull, or order, from letting more out. A window that
+// stands still because what is oldest was lost waits for that, not for a round trip.
+func (q *QP) fullBy() Reason {
+	bytes := q.window > 0 && int64(q.nxtBytes-q.unaBytes) >= q.winNow
+	switch {
+	case q.restarting() && (q.nxt-q.una >= uint64(q.maxOut) || !bytes):
+		return SlowRestarting
+	case q.cold.score != nil && q.cause != ByRNR && q.cold.score.at(q.una).again:
+		return Repair
+	case bytes:
+		return Window
+	}
+	return Bitmap
 }
 
 // scaleWindow keeps winNow at window * rate / line, at least 1 byte.
@@ -309,7 +325,7 @@ func gap(n units.Bytes, r units.Rate, quantum units.Time) units.Time {
 // acknowledgement.
 func (q *QP) sent(now units.Time, n uint64, payload, bytes uint32, last bool) bool {
 	if q.nxt < q.high {
-		q.countRetransmission(now, int64(payload))
+		q.countRetransmission(now, int64(payload), q.at(q.cur).verb == Read)
 	}
 	q.nxt += n
 	if q.nxt >= q.high {
@@ -322,6 +338,9 @@ func (q *QP) sent(now units.Time, n uint64, payload, bytes uint32, last bool) bo
 	q.nxtBytes += uint64(bytes)
 	if q.window > 0 {
 		q.peakOut = max(q.peakOut, int64(q.nxtBytes-q.unaBytes))
+	}
+	if q.selective {
+		q.peakPackets = max(q.peakPackets, uint32(q.nxt-q.una))
 	}
 	q.sentPackets++
 	q.sentBytes += int64(payload)
@@ -353,15 +372,23 @@ func (q *QP) adjustTimer() {
 	q.rto = rto
 }
 
-func (q *QP) countRetransmission(now units.Time, payload int64) {
+// countRetransmission counts a packet sent again; asks: a READ request. Where a
+// response was missing that tells the responder, which sends again what was lost.
+func (q *QP) countRetransmission(now units.Time, payload int64, asks bool) {
 	acts := &q.cold.acts
 	switch q.cause {
-	case byNAK:
+	case ByNAK:
 		acts.RetransNAK.Add(now, payload)
-	case byTimer:
+	case ByTimer:
 		acts.RetransTimer.Add(now, payload)
-	case byRNR:
+	case ByRNR:
 		acts.RetransRNR.Add(now, payload)
+	case ByResponse:
+		if asks {
+			q.cold.reads.acts.AskedAgain.Add(now, 0)
+		} else {
+			q.cold.reads.acts.RetransMissing.Add(now, payload)
+		}
 	}
 }
 
@@ -460,7 +487,7 @@ func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
 			q.missing(seq, p)
 			return
 		}
-		q.sequenceError(now, progress)
+		q.sequenceError(now, progress, ByNAK)
 	case SynNAKInv:
 		q.fail(RemInvReq, now)
 	case SynNAKAccess:
@@ -470,12 +497,13 @@ func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
 	}
 }
 
-func (q *QP) sequenceError(now units.Time, progress bool) {
+// sequenceError goes back to what a NAK, or responses that are missing, tell of.
+func (q *QP) sequenceError(now units.Time, progress bool, cause Trigger) {
 	if q.cfg.NAKConsumesRetry && !progress && !q.retry() {
 		q.fail(RetryExc, now)
 		return
 	}
-	q.rewind(byNAK)
+	q.rewind(cause)
 }
 
 // notReady waits out an RNR NAK with timer code (models.md 4.3).
@@ -487,7 +515,7 @@ func (q *QP) notReady(now units.Time, code uint8) {
 		}
 		q.rnrRetries++
 	}
-	q.rewind(byRNR)
+	q.rewind(ByRNR)
 	q.reqState = reqRNR
 	q.rnrUntil = now + RNRTime(code)
 }
@@ -509,7 +537,7 @@ func (q *QP) timeout(now units.Time) {
 	if q.adapts && q.cold.extras.adaptive.restart != nil {
 		q.cold.extras.adaptive.restart.narrow(q, now, 1)
 	}
-	q.rewind(byTimer)
+	q.rewind(ByTimer)
 }
 
 // mayRetry reports whether there may be another try after a timeout.
@@ -585,7 +613,7 @@ func (q *QP) advance(now units.Time, seq uint64) {
 
 // rewind makes the oldest unacknowledged packet, or with go-back-0 the first of
 // its message, the next to be sent.
-func (q *QP) rewind(cause trigger) {
+func (q *QP) rewind(cause Trigger) {
 	if q.selective {
 		q.wantOnly(cause)
 		return

@@ -365,7 +365,7 @@ func (q *QP) missing(seq uint64, p *packet.Packet) {
 		}
 	}
 	if q.need != was {
-		q.cause, q.rnrUntil = byNAK, units.Never
+		q.cause, q.rnrUntil = ByNAK, units.Never
 		q.resume()
 	}
 }
@@ -392,7 +392,7 @@ func (q *QP) lostAgain(seq, latest uint64, exact bool) bool {
 
 // wantOnly forgets all marks and makes the oldest outstanding packet the one to
 // be sent again: after a timeout or an RNR NAK.
-func (q *QP) wantOnly(cause trigger) {
+func (q *QP) wantOnly(cause Trigger) {
 	if s := q.cold.score; s != nil {
 		s.clear(q.una, s.top)
 		s.next, s.top = q.una, q.una
@@ -402,7 +402,7 @@ func (q *QP) wantOnly(cause trigger) {
 	q.cause = cause
 	if q.una < q.high {
 		q.wantOldest(q.high)
-		if cause == byTimer {
+		if cause == ByTimer {
 			q.cold.score.recover = q.high
 		}
 	}
@@ -426,9 +426,9 @@ func (q *QP) nextMissing() (n uint32, seq uint64) {
 	return q.message(seq), seq
 }
 
-// sentAgain counts a packet sent again alone.
-func (q *QP) sentAgain(now units.Time, payload uint32) {
-	q.countRetransmission(now, int64(payload))
+// sentAgain counts a packet sent again alone; asks: a READ request.
+func (q *QP) sentAgain(now units.Time, payload uint32, asks bool) {
+	q.countRetransmission(now, int64(payload), asks)
 	q.sentPackets++
 	q.sentBytes += int64(payload)
 	if q.rtoAt == units.Never && q.rto > 0 {

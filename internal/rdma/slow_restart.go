@@ -67,15 +67,9 @@ func (q *QP) afterIdle(now units.Time) {
 	}
 }
 
-// windowReason is why the window is full: the slow restart's, or the window of
-// always.
-func (q *QP) windowReason() Reason {
-	if q.adapts && q.nxt-q.una >= uint64(q.maxOut) {
-		if s := q.cold.extras.adaptive.restart; s != nil && q.maxOut < s.full {
-			return SlowRestarting
-		}
-	}
-	return Window
+// restarting reports whether a slow restart keeps the window small.
+func (q *QP) restarting() bool {
+	return q.adapts && q.cold.extras.adaptive.restart != nil && q.maxOut < q.cold.extras.adaptive.restart.full
 }
 
 // SlowRestarts is the ledger of the slow restart: how often the window was made

@@ -122,8 +122,10 @@ const (
 	Sent           Reason = iota // the packet was filled; the time is when pacing admits the next one
 	Idle                         // nothing is posted that was not sent
 	RNRWait                      // waiting out an RNR NAK until the time
-	Window                       // the window, or half the PSN space, is outstanding
+	Window                       // the window is outstanding
 	SlowRestarting               // the window of the slow restart is outstanding
+	Bitmap                       // as many packets are outstanding as the receive bitmap holds, or half the PSN space
+	Repair                       // likewise, but what is oldest was sent again and is not acknowledged yet
 	Fence                        // the next request waits for the READs and atomics before it
 	ReadLimit                    // MaxRdAtomic READs and atomics are outstanding
 	RateLimit                    // pacing; until the time
@@ -133,7 +135,7 @@ const (
 )
 
 func (r Reason) String() string {
-	return [...]string{"sent", "idle", "RNR wait", "window", "slow restart", "fence", "outstanding READs", "rate", "error", "not ready"}[r]
+	return [...]string{"sent", "idle", "RNR wait", "window", "slow restart", "bitmap", "repair", "fence", "outstanding READs", "rate", "error", "not ready"}[r]
 }
 
 // Status is the status of a completion, by the verbs' numbers.
@@ -247,6 +249,13 @@ type Acts struct {
 	Refused                              record.Act // fed back: a NAK for a request against the rules, not for congestion
 	RetransNAK, RetransTimer, RetransRNR record.Act // recovered; count: packets
 	RetransRead                          record.Act // recovered: responses sent again because they were asked for again
+}
+
+// ReadActs is the ledger of a requester of READs and atomics that missed
+// responses.
+type ReadActs struct {
+	AskedAgain     record.Act // fed back: READ requests sent again for want of a response
+	RetransMissing record.Act // recovered: other requests sent again for want of a response
 }
 
 // Counters is what one queue pair did so far.

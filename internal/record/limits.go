@@ -51,9 +51,20 @@ type QPLimits struct {
 	WindowBytes int64      `json:"window_bytes,omitempty"`
 	// PeakOutstanding is the most payload in flight, with a window only.
 	PeakOutstanding int64 `json:"peak_outstanding_bytes,omitempty"`
-	ECT             bool  `json:"ect"`                // data packets are ECN-capable
-	CNP             bool  `json:"cnp"`                // answers marks with CNPs or the flag on ACKs
-	CC              bool  `json:"congestion_control"` // has a reaction point
+	// BitmapPackets is the receive bitmap of selective repeat, which bounds the
+	// packets outstanding; PeakPackets the most there were. 0: go-back-N.
+	BitmapPackets int64 `json:"bitmap_packets,omitempty"`
+	PeakPackets   int64 `json:"peak_packets,omitempty"`
+	// MaxRdAtomic is how many READs and atomics may be outstanding, PeakReads the
+	// most there were, ReadPartBytes the payload that one READ request asks for at
+	// most. 0: it posted none.
+	MaxRdAtomic   int64      `json:"max_rd_atomic,omitempty"`
+	PeakReads     int64      `json:"peak_reads,omitempty"`
+	ReadRTTPS     units.Time `json:"read_rtt_ps,omitempty"` // idle, of the first one's request and its response, one packet at most
+	ReadPartBytes int64      `json:"read_part_bytes,omitempty"`
+	ECT           bool       `json:"ect"`                // data packets are ECN-capable
+	CNP           bool       `json:"cnp"`                // answers marks with CNPs or the flag on ACKs
+	CC            bool       `json:"congestion_control"` // has a reaction point
 	// Retransmission timer: 0 is none. NearTimeout is the longest time with
 	// something outstanding and no progress, in picoseconds.
 	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`
@@ -75,6 +86,8 @@ type QPLimits struct {
 	// Time of the requester in the stages that hold it back by rule.
 	WindowPS units.Time `json:"window_ps,omitempty"`
 	RatePS   units.Time `json:"rate_ps,omitempty"`
+	BitmapPS units.Time `json:"bitmap_ps,omitempty"`
+	ReadsPS  units.Time `json:"max_rd_atomic_ps,omitempty"`
 	// Path is the way of this requester's packets, or of this responder's READ
 	// responses, host port first; empty for a responder that sends none. BaseRTT is the idle round trip of a full packet and its
 	// ACK on it.

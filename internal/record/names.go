@@ -49,8 +49,10 @@ const (
 	StageRNRWait     = "RNR wait" // the responder had no receive work request
 	StageAwaitAck    = "awaiting acknowledgement"
 	StageWindow      = "window"
-	StageSlowRestart = "slow restart" // a small window after a timeout, or after idle
-	StageRate        = "rate"         // congestion control paced the queue pair
+	StageSlowRestart = "slow restart"     // a small window after a timeout, or after idle
+	StageBitmap      = "bitmap"           // as many packets were outstanding as the receive bitmap holds
+	StageAwaitRNR    = "awaiting RNR NAK" // sent, but the responder had no receive work request
+	StageRate        = "rate"             // congestion control paced the queue pair
 	StagePaused      = "paused"
 	StageCredits     = "no credits"     // in place of paused, where links have credits
 	StageControl     = "control frames" // the port sent ACKs, CNPs or PFC frames

@@ -52,16 +52,19 @@ type Mechanism string
 
 // Mechanisms of lossless RoCEv2.
 const (
-	ECNMark      Mechanism = "ECN mark"                  // detected; actor: switch port and class; count: marked packets
-	XOFFCross    Mechanism = "XOFF crossing"             // detected; actor: ingress port and class of the buffer that filled
-	BufferDrop   Mechanism = "buffer drop"               // detected; actor: port and class; sum: bytes
-	SequenceGap  Mechanism = "sequence gap"              // detected; actor: responder QP
-	RNR          Mechanism = "receiver not ready"        // detected; actor: responder QP
-	AckTimeout   Mechanism = "ACK timeout"               // detected; actor: requester QP
-	CNPSent      Mechanism = "CNP"                       // fed back; actor: responder QP
-	CEOnAck      Mechanism = "CE flag on ACK"            // fed back; actor: responder QP (ns-3 profile)
-	PFCSent      Mechanism = "PFC XOFF"                  // fed back; actor: the port that told its peer to stop
-	NAKSent      Mechanism = "NAK"                       // fed back; actor: responder QP
+	ECNMark     Mechanism = "ECN mark"           // detected; actor: switch port and class; count: marked packets
+	XOFFCross   Mechanism = "XOFF crossing"      // detected; actor: ingress port and class of the buffer that filled
+	BufferDrop  Mechanism = "buffer drop"        // detected; actor: port and class; sum: bytes
+	SequenceGap Mechanism = "sequence gap"       // detected; actor: responder QP
+	RNR         Mechanism = "receiver not ready" // detected; actor: responder QP
+	AckTimeout  Mechanism = "ACK timeout"        // detected; actor: requester QP
+	CNPSent     Mechanism = "CNP"                // fed back; actor: responder QP
+	CEOnAck     Mechanism = "CE flag on ACK"     // fed back; actor: responder QP (ns-3 profile)
+	PFCSent     Mechanism = "PFC XOFF"           // fed back; actor: the port that told its peer to stop
+	NAKSent     Mechanism = "NAK"                // fed back; actor: responder QP
+	// AskedAgain is fed back; actor: requester QP that missed responses; count: READ
+	// requests sent again for them.
+	AskedAgain   Mechanism = "READ asked for again"
 	NAKRefused   Mechanism = "NAK (request refused)"     // fed back; actor: responder QP. A protocol or access error, no congestion
 	RateCut      Mechanism = "rate cut"                  // slowed; actor: requester QP; sum: bit/s taken off
 	SlowRestart  Mechanism = "slow restart"              // slowed; actor: requester QP; count: windows made small
@@ -79,7 +82,9 @@ const (
 	RetransReordered Mechanism = "retransmission after reordering"
 	RetransTimer     Mechanism = "retransmission after timeout" // recovered; likewise
 	RetransRNR       Mechanism = "retry after RNR NAK"          // recovered; likewise
-	RetransRead      Mechanism = "READ response sent again"     // recovered; actor: responder QP; likewise
+	// RetransMissing is of other requests than READs; actor: requester QP; likewise.
+	RetransMissing Mechanism = "retransmission for a missing response"
+	RetransRead    Mechanism = "READ response sent again" // recovered; actor: responder QP; likewise
 )
 
 // Messages of UC and UD that the responder threw away; detected; actor: responder

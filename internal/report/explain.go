@@ -165,6 +165,9 @@ func (t *text) explained(i, among int) {
 	d, c := metrics.Explain(t.r, i)
 	if d.Stage != "" {
 		t.prose(dominantLine(&d), t.paint.bold)
+		if d.Loss != "" {
+			t.prose(d.Loss, plain)
+		}
 	}
 	t.ceiling(c)
 }

@@ -16,7 +16,7 @@ import (
 // stageNames are the stages of a requester's time.
 var stageNames = [nic.NumStages]string{
 	nic.Idle: record.StageIdle, nic.RNRWait: record.StageRNRWait, nic.AwaitAck: record.StageAwaitAck,
-	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
+	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Bitmap: record.StageBitmap, nic.Lost: record.StageLoss, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
 	nic.Other: record.StageOther, nic.Sending: record.StageSending, nic.Resending: record.StageResending,
 }
 
@@ -66,6 +66,7 @@ type accountant struct {
 	loss, reordered     string // stages of the waits for what completed a message
 	out                 record.Account
 	at                  units.Time // accounted up to here
+	clip                bool       // what lies before that is left out; else it is a bug
 	// delivered is, by connection, when messages of services without
 	// acknowledgements arrived, by when their last packet was sent.
 	delivered []map[units.Time]units.Time
@@ -87,6 +88,7 @@ func (a *accountant) account(i int) record.Account {
 	case a.Messages[i].Status != rdma.Success || c.Service != workload.RC:
 		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
+		a.rest(m.Rest, port)
 		if a.at != m.Done {
 			panic(fmt.Sprintf("run: BUG: message %d ended at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
 		}
@@ -122,8 +124,42 @@ func (a *accountant) failed(i int, port string, start units.Time) {
 			return
 		}
 		a.times(&f.Before, port)
-		a.until(a.loss, "", f.Rewound)
+		a.missing(i, f.Rewound)
 	}
+}
+
+// rest books the time from the start of a message's last packet to its error:
+// first it was on the wire.
+func (a *accountant) rest(t *nic.Times, port string) {
+	if t == nil {
+		return
+	}
+	var sent nic.Times
+	later := *t
+	sent[nic.Sending], later[nic.Sending] = t[nic.Sending], 0
+	a.times(&sent, port)
+	a.times(&later, port)
+}
+
+// missing books the time up to the rewind at the given time, during which what
+// message i waited for was not there: up to each rewind on the way what that told
+// of, and then the wait that an RNR NAK asked for.
+func (a *accountant) missing(i int, rewound units.Time) {
+	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src].Node
+	log := a.Hosts[src].Rewinds(a.Messages[i].QP)
+	k := sort.Search(len(log), func(k int) bool { return log[k].At > a.at })
+	for ; k < len(log) && log[k].At <= rewound; k++ {
+		r := &log[k]
+		if r.By != rdma.ByRNR {
+			a.until(a.loss, "", r.At)
+			continue
+		}
+		a.until(record.StageAwaitRNR, "", r.At)
+		if r.At < rewound && k+1 < len(log) {
+			a.until(record.StageRNRWait, "", min(r.At+log[k+1].Wait-r.Wait, log[k+1].At))
+		}
+	}
+	a.until(a.loss, "", rewound)
 }
 
 // acknowledged books the time from the acceptance of message i to its completion.
@@ -186,7 +222,7 @@ func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived unit
 		a.until(a.reordered, "", arrived) // the network changed their order
 		return
 	}
-	a.until(a.loss, "", again.Rewound)
+	a.missing(i, again.Rewound)
 	a.times(&again.Before, port)
 	a.way(&a.data, way, arrived)
 }
@@ -236,14 +272,28 @@ func (a *accountant) add(name, where string, d units.Time) {
 }
 
 // until books the time from where the account stands to t.
-func (a *accountant) until(name, where string, t units.Time) { a.add(name, where, t-a.at) }
+func (a *accountant) until(name, where string, t units.Time) {
+	if t > a.at || !a.clip {
+		a.add(name, where, t-a.at)
+	}
+}
 
 // times books a requester's stages; what the port did stands beside its name.
 func (a *accountant) times(t *nic.Times, port string) { a.timesOf("", t, port) }
 
 // timesOf books a queue pair's stages, each after prefix.
 func (a *accountant) timesOf(prefix string, t *nic.Times, port string) {
+	a.timesUpTo(prefix, t, port, a.at+t.Total())
+}
+
+// timesUpTo books a queue pair's stages, which end at the given time, without what
+// is accounted already.
+func (a *accountant) timesUpTo(prefix string, t *nic.Times, port string, end units.Time) {
+	skip := t.Total() - (end - a.at)
 	for s, d := range t {
+		cut := min(max(skip, 0), d)
+		skip -= cut
+		d -= cut
 		where := ""
 		switch nic.Stage(s) {
 		case nic.Paused, nic.Control, nic.Other, nic.Sending, nic.Resending:
@@ -261,14 +311,14 @@ func (a *accountant) timesOf(prefix string, t *nic.Times, port string) {
 func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
 	for k := range hops {
 		h := &hops[k]
-		if h.In != a.at {
+		if h.In > a.at || h.In < a.at && !a.clip {
 			panic(fmt.Sprintf("run: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
 		}
 		if k == len(hops)-1 && k > 0 && a.Valid.Graph.Nodes[a.Place[h.Port].Node].Kind == topology.Host {
 			a.until(names.buffer, a.port[h.Port], h.Start)
 			continue
 		}
-		a.add(names.paused, a.port[h.Port], h.Paused)
+		a.until(names.paused, a.port[h.Port], h.In+h.Paused)
 		a.until(names.queue, a.port[h.Port], h.Start)
 		switch {
 		case k+1 < len(hops):
@@ -296,9 +346,9 @@ func (a *accountant) link(names *wayNames, h *fabric.Hop, arrived units.Time) {
 		latency = a.Valid.Switches[peer].Latency
 	}
 	delay := g.LinkAt(at.Node, at.Local).Delay
-	a.add(names.serialisation, a.port[h.Port], arrived-h.Start-delay-latency)
-	a.add(names.propagation, a.places.link[h.Port], delay)
-	a.add(names.latency, g.Nodes[peer].Name, latency)
+	a.until(names.serialisation, a.port[h.Port], arrived-delay-latency)
+	a.until(names.propagation, a.places.link[h.Port], arrived-latency)
+	a.until(names.latency, g.Nodes[peer].Name, arrived)
 }
 
 func (r *runner) portName(node, local int) string {

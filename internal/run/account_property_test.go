@@ -122,7 +122,7 @@ func TestAccountsTile(t *testing.T) {
 		}
 		for i := range r.Flows {
 			seen[r.Flows[i].Status]++
-			if why := accountWrong(r, i, bitmapped(v)); why != "" {
+			if why := accountWrong(r, i); why != "" {
 				t.Fatalf("seed %d, message %d (%s): %s\n%v\n%s", seed, i, r.Flows[i].Status, why, r.Flows[i].Account, text)
 			}
 			for _, s := range r.Flows[i].Account {
@@ -134,7 +134,7 @@ func TestAccountsTile(t *testing.T) {
 	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "WR_FLUSH_ERR",
 		"RNR wait", "awaiting NAK or timeout", "resending", "paused", "ACK lost", "behind earlier work",
 		"fence", "max_rd_atomic", "response sending", "response paused", "response resending", "response rate",
-		"response behind earlier work", "ACK behind READ responses", "ACK implied", "behind earlier READ",
+		"response behind earlier work", "bitmap", "awaiting RNR NAK", "receiving responses", "ACK behind READ responses", "ACK implied", "behind earlier READ",
 		"host CPU", "slow restart", "connection set-up", "registration", "NIC cache miss", "response NIC cache miss"} {
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no message with %q in %d scenarios", what, ran)
@@ -146,11 +146,10 @@ func TestAccountsTile(t *testing.T) {
 	t.Logf("%d scenarios: %v", ran, seen)
 }
 
-// bitmapped reports whether a responder's bitmap bounds what is outstanding, as
-// a window does.
-func bitmapped(v *scenario.Valid) bool {
-	for i := range v.Transports {
-		if v.Transports[i].Bitmap > 0 {
+// acted reports whether the ledger has a queue pair act by mechanism m.
+func acted(r *record.Run, m record.Mechanism, q *record.QP) bool {
+	for i := range r.Ledger {
+		if e := &r.Ledger[i]; e.Mechanism == m && e.Actor == fmt.Sprintf("%s qp %d", q.Host, q.QP) {
 			return true
 		}
 	}
@@ -158,7 +157,7 @@ func bitmapped(v *scenario.Valid) bool {
 }
 
 // accountWrong says what is wrong with the account of message i, or nothing.
-func accountWrong(r *record.Run, i int, bitmap bool) string {
+func accountWrong(r *record.Run, i int) string {
 	f := &r.Flows[i]
 	if f.Status == "open" {
 		if len(f.Account) > 0 {
@@ -176,9 +175,11 @@ func accountWrong(r *record.Run, i int, bitmap bool) string {
 		switch {
 		case s.Time <= 0:
 			return fmt.Sprintf("%s takes %d ps", s.Key(), s.Time)
-		case s.Name == "window" && qp.Limits.WindowBytes == 0 && !bitmap:
+		case s.Name == "window" && qp.Limits.WindowBytes == 0:
 			return "window without a window"
-		case s.Name == "resending" && qp.Retransmitted == 0:
+		case s.Name == "bitmap" && qp.Limits.BitmapPackets == 0:
+			return "bitmap without a bitmap"
+		case s.Name == "resending" && qp.Retransmitted == 0 && !acted(r, record.AskedAgain, qp):
 			return "resending, but nothing was sent again"
 		case s.Name == "ACK lost" && dropped == 0:
 			return "an ACK lost, but nothing was dropped"

@@ -9,28 +9,34 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// read books a READ that succeeded: the requester's time until the request was
-// sent that the decisive response answers, that request's way, the responder's
-// time until it sent the response, and the response's way.
+// read books a READ that succeeded, up to the response with which all of it had
+// arrived; then it may have had to wait for an earlier READ.
 func (a *accountant) read(i int, port string) {
 	m := &a.Accounts[i]
-	msg := &a.Valid.Plan.Messages[i]
-	to := a.Responders[msg.Conn]
-	responder := a.Hosts[to.Node]
-	back := a.Hosts[a.Valid.Graph.HostOf(a.Valid.Plan.Conns[msg.Conn].Src)].Hops(m.Ack)
-	answer := answerAt(responder.Answers(to.QP), startOf(back))
-	var there []fabric.Hop
-	if answer != nil && m.By == nic.Answered {
-		there = responder.Hops(answer.Way)
+	last := nic.ResponseArrival{At: m.Done, Way: m.Ack}
+	if m.By != nic.Answered {
+		last = nic.ResponseArrival{}
+		if m.Read != nil {
+			last = m.Read.Latest
+		}
 	}
-	if !a.asked(i, port, there) {
-		a.until(record.StageInOrder, "", m.Done)
-		return
+	back := a.Hosts[a.requester(i)].Hops(last.Way)
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	answer := answerAt(a.Hosts[to.Node].Answers(to.QP), startOf(back))
+	switch {
+	case answer == nil:
+		a.asked(i, port, nil)
+	case a.resend(i, a.Hosts[to.Node].Hops(answer.Way)) == nil:
+		a.answered(i, port, answer, back, last.At)
+	default:
+		a.repaired(i, port, answer, back, last.At)
 	}
-	a.way(&a.data, there, answer.Taken)
-	a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
-	a.timesOf(record.ResponseStage, &answer.Before, a.port[responder.GlobalPort(to.QP)])
-	a.way(&a.response, back, m.Done)
+	a.until(record.StageInOrder, "", m.Done)
+}
+
+// requester is the host that posted message i.
+func (a *accountant) requester(i int) int {
+	return a.Valid.Graph.HostOf(a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src)
 }
 
 // answerAt is the note of the response that was sent at start; nil: there is none.
@@ -40,6 +46,119 @@ func answerAt(all []nic.Answer, start units.Time) *nic.Answer {
 		return nil
 	}
 	return &all[k]
+}
+
+// answered books the requester's time until it sent the request that the given
+// response answers, that request's way, the responder's time until it sent the
+// response, and the response's way, which is empty if it did not arrive. A READ
+// that was asked for in parts is booked from the request for the first of them.
+func (a *accountant) answered(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
+	m := &a.Accounts[i]
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	responder := a.Hosts[to.Node]
+	before := answer.Before
+	if first := responder.Hops(answer.FirstWay); m.Read != nil && a.askedPart(i, port, first) {
+		a.way(&a.data, first, answer.First)
+		a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
+		a.unasked(m, &before, port)
+	} else {
+		there := responder.Hops(answer.Way)
+		if !a.asked(i, port, there) {
+			return
+		}
+		a.way(&a.data, there, answer.Taken)
+		a.clip = true // parts asked for before were answered while it was on its way
+		a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
+		a.clip = false
+	}
+	a.timesUpTo(record.ResponseStage, &before, a.port[responder.GlobalPort(to.QP)], answer.Start)
+	a.way(&a.response, back, arrived)
+}
+
+// askedPart books the requester's time until it sent the request for a READ's
+// first part whose way is given, and reports whether it is known.
+func (a *accountant) askedPart(i int, port string, way []fabric.Hop) bool {
+	m := &a.Accounts[i]
+	start := startOf(way)
+	switch again := a.resend(i, way); {
+	case m.Read.Asked == units.Never || start == unknown:
+		return false
+	case m.Read.Asked == start:
+		a.times(&m.Read.Before, port)
+	case again != nil && again.Rewound >= m.Read.Asked:
+		a.times(&m.Read.Before, port)
+		a.missing(i, again.Rewound)
+		a.times(&again.Before, port)
+	default:
+		return false
+	}
+	return true
+}
+
+// unasked books the time in which the responder had nothing to send because the
+// next part of the READ was not asked for, and takes it off its times: what the
+// requester lost to a loss in the meantime, and what else held it most.
+func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port string) {
+	idle := before[nic.Idle] + before[nic.AwaitAck]
+	before[nic.Idle], before[nic.AwaitAck] = 0, 0
+	held := func(s nic.Stage) units.Time { return m.Before[s] - m.Read.Before[s] }
+	lost := min(idle, max(0, held(nic.Lost)))
+	most := nic.Bitmap
+	for _, s := range [...]nic.Stage{nic.Window, nic.Reads, nic.Fetching, nic.Rate, nic.Paused, nic.Other} {
+		if held(s) > held(most) {
+			most = s
+		}
+	}
+	var t nic.Times
+	t[nic.Lost] = lost
+	t[most] += idle - lost
+	a.times(&t, port)
+}
+
+// repaired books a READ whose last response to arrive answers a request sent again
+// for what was missing (selective repeat): as if nothing had been missing up to
+// the response that would have been its last, and then what came of the loss.
+func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
+	m := &a.Accounts[i]
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	responder := a.Hosts[to.Node]
+	if tail := a.tail(i, answer.Start); tail != nil {
+		var back []fabric.Hop
+		at := tail.Start
+		if m.Read != nil && m.Read.Tail.At > 0 {
+			if hops := a.Hosts[a.requester(i)].Hops(m.Read.Tail.Way); startOf(hops) == tail.Start {
+				back, at = hops, m.Read.Tail.At
+			}
+		}
+		a.answered(i, port, tail, back, at)
+	} else {
+		a.times(&m.Before, port)
+	}
+	there := responder.Hops(answer.Way)
+	again := a.resend(i, there)
+	a.clip = true // the loss may have been noticed and seen to before
+	a.missing(i, again.Rewound)
+	a.timesUpTo("", &again.Before, port, again.Start)
+	a.way(&a.data, there, answer.Taken)
+	a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
+	a.timesUpTo(record.ResponseStage, &answer.Before, a.port[responder.GlobalPort(to.QP)], answer.Start)
+	a.way(&a.response, back, arrived)
+	a.clip = false
+}
+
+// tail is the note of the response that ended READ i when nothing of it had been
+// sent again, sent before the given time; nil if there was none.
+func (a *accountant) tail(i int, before units.Time) *nic.Answer {
+	start := a.Accounts[i].Start
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	host := a.Hosts[to.Node]
+	all := host.Answers(to.QP)
+	for k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start }); k < len(all) && all[k].Start < before; k++ {
+		if startOf(host.Hops(all[k].Way)) == start {
+			return &all[k]
+		}
+	}
+	return nil
 }
 
 // asked books the requester's time up to the transmission of the READ request
@@ -53,7 +172,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 			break
 		}
 		a.times(&f.Before, port)
-		a.lost(f.Rewound, f.Taken)
+		a.lost(i, f.Rewound, f.Taken)
 	}
 	if own := ownTime(m, way); own != nil {
 		a.times(own, port)
@@ -61,7 +180,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 	}
 	if again := a.resend(i, way); again != nil && again.Rewound >= m.Start {
 		a.times(&m.Before, port)
-		a.lost(again.Rewound, again.Taken)
+		a.lost(i, again.Rewound, again.Taken)
 		a.times(&again.Before, port)
 		return true
 	}
@@ -75,11 +194,11 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 
 // lost books the time from a READ request until one was sent again at rewound:
 // responses came until taken, then one was missing.
-func (a *accountant) lost(rewound, taken units.Time) {
+func (a *accountant) lost(i int, rewound, taken units.Time) {
 	if taken > a.at {
-		a.until(record.StageResponses, "", taken)
+		a.until(record.StageResponses, "", min(taken, rewound))
 	}
-	a.until(record.StageLoss, "", rewound)
+	a.missing(i, rewound)
 }
 
 // deliveredAt is when the responder had all of message i, of a service without

@@ -18,7 +18,7 @@ func (r *runner) recordPaths(out *record.Run) {
 		index[key{out.QPs[i].Host, out.QPs[i].QP}] = i
 	}
 	g := r.Valid.Graph
-	reads := r.reads()
+	reads, first := r.reads(), r.firstAsked()
 	for i := range r.Valid.Plan.Conns {
 		c := &r.Valid.Plan.Conns[i]
 		there, back := r.Path(i)
@@ -36,6 +36,13 @@ func (r *runner) recordPaths(out *record.Run) {
 			l.DrainBps = r.Valid.NICs[receiver].DrainRate
 		}
 		src, dst := g.Endpoints[c.Src].Node, g.Endpoints[c.Dst].Node
+		if k, used := index[key{g.Nodes[src].Name, int(to.Requester)}]; used && first[i] != nil {
+			n := min(first[i].Bytes, r.Valid.Transports[r.Valid.NICs[src].Transport].MTU)
+			if first[i].Verb.Atomic() {
+				n = 0
+			}
+			out.QPs[k].Limits.ReadRTTPS = r.ReadRTT(i, n)
+		}
 		along(src, to.Requester, there, dst)
 		if reads[i] {
 			along(dst, to.QP, back, src)
@@ -50,6 +57,18 @@ func (r *runner) reads() []bool {
 	for i := range r.Valid.Plan.Messages {
 		m := &r.Valid.Plan.Messages[i]
 		out[m.Conn] = out[m.Conn] || m.Verb == workload.Read
+	}
+	return out
+}
+
+// firstAsked is the first READ or atomic of each connection, nil without one.
+func (r *runner) firstAsked() []*workload.Message {
+	out := make([]*workload.Message, len(r.Valid.Plan.Conns))
+	for i := range r.Valid.Plan.Messages {
+		m := &r.Valid.Plan.Messages[i]
+		if out[m.Conn] == nil && (m.Verb == workload.Read || m.Verb.Atomic()) {
+			out[m.Conn] = m
+		}
 	}
 	return out
 }

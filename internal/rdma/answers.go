@@ -243,6 +243,7 @@ func (q *QP) duplicateRead(p *packet.Packet) {
 		}
 	}
 	j.again, j.goesOn = true, false
+	q.upToComing(&j)
 	if !q.pushAgain(j) {
 		q.discard()
 	}
@@ -256,6 +257,19 @@ func (q *QP) admitDuplicate(p *packet.Packet) uint8 {
 	a := &q.cold.attrs
 	_, syndrome := a.Memory.Remote(a.PD, p.RKey, p.VA, uint64(p.DMALen), RemoteRead)
 	return syndrome
+}
+
+// upToComing ends an answer to a duplicate where the request's own answer goes on:
+// the rest of that is yet to be sent. Otherwise the requester could have all of it,
+// and ask for more than there are resources for, with that still in the queue.
+func (q *QP) upToComing(j *job) {
+	x := q.cold.answers
+	for i := range x.n {
+		if k := x.at(i); !k.again && psnDiff(k.psn, j.psn) > 0 && psnDiff(k.psn, j.end) < 0 {
+			j.end = k.psn
+			j.left = uint32(psnDiff(k.psn, j.psn)) * uint32(q.cfg.MTU)
+		}
+	}
 }
 
 // coming reports whether the response with that PSN is still in the queue.

@@ -162,6 +162,14 @@ func (n *Net) takeIn(i int, pk *packet.Packet) {
 // GiveBack returns the room of a packet that has left the input buffer of VL c
 // of port i, and tells the peer when enough has become free.
 func (n *Net) GiveBack(now units.Time, i int, c uint8, frame uint32) {
+	if n.giveBack(now, i, c, frame) {
+		n.kick(now, i)
+	}
+}
+
+// giveBack is GiveBack without looking whether the transmitter is free. It reports
+// whether a flow-control packet is due.
+func (n *Net) giveBack(now units.Time, i int, c uint8, frame uint32) bool {
 	s := &n.credits[c&(Classes-1)][i]
 	b := uint16(Blocks(frame))
 	if mutantLostBlock {
@@ -173,12 +181,12 @@ func (n *Net) GiveBack(now units.Time, i int, c uint8, frame uint32) {
 	s.occupied -= b
 	if (s.grant()-s.told)&creditMask < s.update {
 		n.tellLater(now, i)
-		return
+		return false
 	}
 	p := &n.ports[i]
 	p.want |= 1 << c
 	p.control = true
-	n.kick(now, i)
+	return true
 }
 
 // Timers of flow-control packets, as low words of evRefresh.
@@ -187,12 +195,16 @@ const (
 	creditRepeat = 1
 )
 
-// leaveInput frees the input buffer of a packet that port i of a switch starts.
+// leaveInput frees the input buffer of a packet that port i of a switch starts. If
+// it came in by that very port (new tables may send it back), the flow-control packet
+// goes behind it.
 func (n *Net) leaveInput(now units.Time, sw *swtch, i int, c uint8, pk *packet.Packet) {
 	if n.lives[c] != nil {
 		n.left(now, sw, i, c)
 	}
-	n.GiveBack(now, sw.base+int(pk.In), pk.VL(), pk.Frame)
+	if in := sw.base + int(pk.In); n.giveBack(now, in, pk.VL(), pk.Frame) && in != i {
+		n.kick(now, in)
+	}
 }
 
 // tellLater makes sure that the peer of port i hears of a change within 65,536

@@ -24,14 +24,18 @@ type pauseState struct {
 // setPause notes that class c of port i wants its peer paused or not, and
 // sends a PFC frame as soon as the transmitter allows.
 func (n *Net) setPause(now units.Time, i int, c uint8, xoff bool) {
-	p := &n.ports[i]
+	n.ports[i].wantPause(c, xoff)
+	n.kick(now, i)
+}
+
+// wantPause notes that the port wants class c of its peer paused or not.
+func (p *Port) wantPause(c uint8, xoff bool) {
 	if xoff {
 		p.want |= 1 << c
 	} else {
 		p.want &^= 1 << c
 	}
 	p.control = true
-	n.kick(now, i)
 }
 
 // pauseFrame returns a PFC frame that carries the state of port i now

@@ -94,6 +94,9 @@ func (n *Net) portDown(now units.Time, i int) {
 		n.part.NoteWork()
 	}
 	p.contended = false
+	if p.control {
+		n.kick(now, i)
+	}
 }
 
 // moves is what a switch has when its tables change in the run.

@@ -6,7 +6,53 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
+
+// A packet that leaves by the port it came in by, as new tables may send it back,
+// frees its room there as it starts: the flow-control packet goes behind it. So
+// packets leave one time of both after the other, the transmitter having been idle.
+func TestBackTheWayItCameWithCredits(t *testing.T) {
+	const rate, frame, n, delay = 100 * units.Gbps, 2048, 10, 10 * units.Microsecond
+	sw, ports := lanes(2, rate, delay, MaxCredits, 1)
+	r := newRigOf(t, wire.InfiniBand, sw, ports)
+	r.sendVL(0, 0, 0, n, frame, 0)
+	r.run(units.Never)
+	overhead := units.Bytes(wire.InfiniBand.Overhead)
+	tx, control := rate.TxTime(frame+overhead), rate.TxTime(wire.FlowControlLen+overhead)
+	got := r.hosts[0].got
+	if len(got) != n {
+		t.Fatalf("%d packets came back, want %d", len(got), n)
+	}
+	for k, a := range got {
+		if want := 2*(tx+delay) + units.Time(k)*(tx+control); a.at != want {
+			t.Errorf("packet %d is back at %v, want %v", k, a.at, want)
+		}
+	}
+	r.net.CheckEmpty()
+}
+
+// The same on Ethernet: the frame that brings the use of its ingress port down to
+// XON starts first, then the PFC frame.
+func TestBackTheWayItCameWithPauses(t *testing.T) {
+	const frame = 1500
+	sw, ports := star(3, 100*units.Gbps, 50*units.Nanosecond)
+	for i := range ports {
+		ports[i].pg[3].Static, ports[i].pg[3].XONOffset = 20*frame, 2*frame
+	}
+	r := newRig(t, sw, ports)
+	r.send(0, 0, 0, 200, frame, 3)
+	r.send(1, 0, 0, 200, frame, 3)
+	r.run(units.Never)
+	if got := len(r.hosts[0].got); got != 400 {
+		t.Errorf("%d frames came, want 400", got)
+	}
+	if s := &r.net.pauses[3][0]; s.sent.Count == 0 || s.resumes != s.sent.Count {
+		t.Errorf("%d pauses and %d resumptions, want some and as many", s.sent.Count, s.resumes)
+	}
+	r.net.CheckEmpty()
+}
 
 // A group loses a port. Resilient hashing moves the flows of that port and no
 // other, evenly to those that are left. Hash-threshold moves 1/N of the flows and

@@ -280,8 +280,9 @@ func (n *Net) nearer(i int, c uint8, g *pg, room int64, a record.Approach) {
 	n.cold[i].near[c] = a
 }
 
-// release returns a frame's buffer when its transmission starts, headroom
-// first, and tells the upstream port to go on when enough is free.
+// release returns a frame's buffer when its transmission at port e starts, headroom
+// first, and tells the upstream port to go on when enough is free: behind this frame
+// if it leaves by the port that it came in by.
 func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Packet) {
 	if sw.unaccounted>>c&1 != 0 || mutantSkipRelease && pk.PSN%64 == 63 {
 		return
@@ -308,7 +309,10 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 	if g.xoff && g.headroom == 0 {
 		if a := g.above(); a == 0 || int64(a+g.xonOffset) <= sw.threshold(g) {
 			g.xoff = false
-			n.setPause(now, i, c, false)
+			n.ports[i].wantPause(c, false)
+			if i != e {
+				n.kick(now, i)
+			}
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 const (
 	infinibandSeeds      = 120
 	infinibandSeedsShort = 40
+	failingSeeds         = 40
+	failingSeedsShort    = 12
 )
 
 // drawInfiniBand returns the scenario of a seed: networks whose shortest paths
@@ -89,8 +91,7 @@ func TestInfiniBandProperties(t *testing.T) {
 	if testing.Short() {
 		seeds = infinibandSeedsShort
 	}
-	held := append(properties(), property{"nothing is dropped", nothingDropped}, property{"counters agree across links", countersAgree},
-		property{"waits lie within the run", waitsWithinRun})
+	held := infinibandProperties()
 	starved, waited, failed := 0, 0, 0
 	for seed := range seeds {
 		d := drawInfiniBand(seed)
@@ -113,6 +114,62 @@ func TestInfiniBandProperties(t *testing.T) {
 	}
 	if failed == 0 && (starved < int(seeds) || waited < int(seeds)) {
 		t.Errorf("%d ports without credits and %d that waited in %d scenarios; the scenarios have become too tame", starved, waited, seeds)
+	}
+}
+
+func infinibandProperties() []property {
+	return append(properties(), property{"nothing is dropped", nothingDropped}, property{"counters agree across links", countersAgree},
+		property{"waits lie within the run", waitsWithinRun})
+}
+
+// drawFailingInfiniBand returns a scenario of leaves and spines whose every link is
+// busy as one fails: packets on the way as the tables change are sent back by the
+// port they came in by, and loop until all switches have theirs.
+func drawFailingInfiniBand(seed uint64) draw {
+	g := &generator{Stream: rng.New(seed, "failing")}
+	g.line("name: failing-%d", seed)
+	g.line("seed: %d", seed)
+	g.line("stack: infiniband")
+	g.lossy, g.lossless = true, true
+	leaves, spines, per := g.between(2, 3), g.between(2, 3), g.between(2, 4)
+	n := leaves * per
+	g.line("topology: {leaf_spine: {leaves: %d, spines: %d, hosts_per_leaf: %d, link: %s, length: %dm}, links: [{between: [leaf%d, spine%d], down_at: %dus}]}",
+		leaves, spines, per, g.pick("EDR", "HDR", "NDR", "FDR"), g.between(1, 100), g.between(1, leaves), g.between(1, spines), g.between(5, 20))
+	g.line("failover: {detect: %dus%s}", g.between(1, 60), g.pick("", fmt.Sprintf(", converge: %dus", g.between(1, 40))))
+	g.line("switch: {latency: %dns, forwarding: %s}", g.IntN(400), g.pick("cut-through", "cut-through", "store-and-forward"))
+	blocks := 65 + g.IntN(600)
+	g.line("infiniband: {buffer: %dB, update: %dB, routing: %s}", 64*blocks, 64*g.between(1, min(blocks-64, 100)), g.pick("minhop", "updn"))
+	g.line("nic: {timeout: %d}", g.between(3, 6))
+	g.line("workload:")
+	var list []string
+	for h := range n { // every host sends to the next leaf
+		list = append(list, fmt.Sprintf("{from: h%d, to: h%d}", h, (h+per)%n))
+	}
+	g.line("  - flows: {size: %dKB, list: [%s]}", g.between(1000, 4000), strings.Join(list, ", "))
+	g.text = g.b.String()
+	return g.draw
+}
+
+// TestInfiniBandFailingLinks holds the invariants while tables change under load.
+func TestInfiniBandFailingLinks(t *testing.T) {
+	seeds := uint64(failingSeeds)
+	if testing.Short() {
+		seeds = failingSeedsShort
+	}
+	moved := 0
+	for seed := range seeds {
+		d := drawFailingInfiniBand(seed)
+		r, err := checkSeed(t, seed, d, infinibandProperties())
+		if err != nil {
+			t.Errorf("seed %d: %v\nscenario:\n%s", seed, err, d.text)
+			continue
+		}
+		if r.FlowsMoved > 0 {
+			moved++
+		}
+	}
+	if moved < int(seeds)/2 {
+		t.Errorf("flows move in %d of %d scenarios; the scenarios have become too tame", moved, seeds)
 	}
 }
 

@@ -2,7 +2,9 @@ package rdma
 
 import (
 	"fmt"
+	"strconv"
 
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -135,22 +137,27 @@ func (q *QP) adapt(now units.Time, seq uint64) {
 	}
 }
 
-// adaptiveNotes lists what is on of it.
-func (c *Config) adaptiveNotes() (pairs [][2]string) {
+// adaptiveNotes lists what is on of it, with the sources of what it is unless a
+// scenario says otherwise.
+func (c *Config) adaptiveNotes() (notes []record.Note) {
+	note := func(key, value, source string) {
+		notes = append(notes, record.Note{Key: "transport." + key, Value: value, Source: source})
+	}
 	if a := &c.Adaptive; a.Min > 0 {
-		shrinks := "back to the shortest"
+		shrinks := "to the shortest"
 		if a.Decrease > 0 {
 			shrinks = fmt.Sprintf("to 1/%d", a.Decrease)
 		}
-		pairs = append(pairs, [2]string{"adaptive_timeout", fmt.Sprintf("from %s on, doubled when expired %d times, %s after a round without, %d first timeouts",
-			durationText(a.Min), a.Retries, shrinks, a.Spread)})
+		note("adaptive_timeout.min", durationText(a.Min), "2^10 times NVIDIA's least base; the shortest of a ConnectX-6 Dx in Lumina, SIGCOMM 2023 (to be confirmed)")
+		note("adaptive_timeout.spread", strconv.Itoa(a.Spread), "assumed")
+		note("adaptive_timeout.retries", strconv.Itoa(a.Retries), "as in Lumina, SIGCOMM 2023 (to be confirmed)")
+		note("adaptive_timeout.decrease", shrinks, "assumed")
 	}
 	if c.SlowRestart.On {
-		text := "after timeouts"
-		if c.SlowRestart.Idle > 0 {
-			text += " and " + durationText(c.SlowRestart.Idle) + " of idle"
+		note("slow_restart.window", "1 packet after a timeout", "RFC 5681; NVIDIA publishes no rule")
+		if idle := c.SlowRestart.Idle; idle > 0 {
+			note("slow_restart.idle", durationText(idle), "")
 		}
-		pairs = append(pairs, [2]string{"slow_restart", text})
 	}
-	return pairs
+	return notes
 }

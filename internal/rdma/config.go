@@ -257,7 +257,6 @@ func (c *Config) Notes() []record.Note {
 	if c.TimeoutLow > 0 {
 		pairs = append(pairs, [2]string{"timeout_low", fmt.Sprintf("%s with at most %d packets in flight", durationText(c.TimeoutLow), c.LowInFlight)})
 	}
-	pairs = append(pairs, c.adaptiveNotes()...)
 	notes := make([]record.Note, len(pairs))
 	for i, p := range pairs {
 		notes[i] = record.Note{Key: "transport." + p[0], Value: p[1], Source: src}
@@ -265,7 +264,7 @@ func (c *Config) Notes() []record.Note {
 			notes[i].Source = "assumed: two round trips of 20 us at 400 Gb/s, or the window"
 		}
 	}
-	return notes
+	return append(notes, c.adaptiveNotes()...)
 }
 
 func retryText(n uint8) string {

@@ -51,7 +51,7 @@ func adapting(seed uint64, text string) string {
 	g := &generator{Stream: rng.New(seed, "adapting")}
 	nic := ""
 	if g.one(3) && !strings.Contains(text, "irn") {
-		nic += fmt.Sprintf("  adaptive_timeout: {min: %s, spread: %s, retries: %s, decrease: %s}\n", g.pick("4us", "8us"), g.pick("1", "4"), g.pick("1", "3"), g.pick("2", "4", "reset"))
+		nic += fmt.Sprintf("  adaptive_timeout: {min: %s, spread: %s, retries: %s, decrease: %s}\n", g.pick("4us", "8us"), g.pick("1", "4"), g.pick("1", "3"), g.pick("half", "quarter", "reset"))
 	}
 	if g.one(3) {
 		nic += "  slow_restart: " + g.pick("true", "{idle: 2us}", "{idle: 20us}") + "\n"

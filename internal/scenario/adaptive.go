@@ -35,8 +35,8 @@ func readAdaptiveTimeout(parent object, t *rdma.AdaptiveTimeout) {
 	o.integer("spread", &t.Spread, 1, 16)
 	o.integer("retries", &t.Retries, 1, 16)
 	decrease := ""
-	if o.word("decrease", &decrease, "2", "4", "reset") {
-		t.Decrease = map[string]int{"2": 2, "4": 4, "reset": 0}[decrease]
+	if o.word("decrease", &decrease, "half", "quarter", "reset") {
+		t.Decrease = map[string]int{"half": 2, "quarter": 4, "reset": 0}[decrease]
 	}
 }
 

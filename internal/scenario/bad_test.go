@@ -122,7 +122,7 @@ func TestBadInput(t *testing.T) {
 		{"adaptive timeout without timer", base + "nic: {timeout: 0, adaptive_timeout: true}\n", `s.yaml:6:37: timeout 0 is no timer, so nothing can adapt; give a timeout from 1 to 31`},
 		{"adaptive timeout with IRN's", base + "nic: {recovery: irn, adaptive_timeout: true}\n", `s.yaml:6:40: recovery irn has two timeouts of its own; give selective-repeat, or leave adaptive_timeout out`},
 		{"adaptive timeout of no retries", base + "nic: {adaptive_timeout: {retries: 0}}\n", `s.yaml:6:35: nic.adaptive_timeout.retries: "0" is not a whole number from 1 to 16`},
-		{"adaptive timeout that shrinks by 3", base + "nic: {adaptive_timeout: {decrease: 3}}\n", `s.yaml:6:36: nic.adaptive_timeout.decrease: "3" is not known; use one of 2, 4, reset`},
+		{"adaptive timeout that shrinks by 3", base + "nic: {adaptive_timeout: {decrease: 3}}\n", `s.yaml:6:36: nic.adaptive_timeout.decrease: "3" is not known; use one of half, quarter, reset`},
 		{"slow restart after no idle", base + "nic: {slow_restart: {idle: 0us}}\n", `s.yaml:6:28: nic.slow_restart.idle: 0 is no time; give one such as 100us, or leave it out to restart slowly after timeouts only`},
 		{"slow restart key", base + "nic: {slow_restart: {packets: 2}}\n", `s.yaml:6:22: unknown key "packets" in nic.slow_restart; use one of idle`},
 		{"window in nonsense", base + "nic: {window: x bdp}\n", `s.yaml:6:15: nic.window: "x bdp" is not a multiple of the BDP; write 1 bdp, 1.5 bdp`},

@@ -127,7 +127,7 @@ func (r *resolver) transportNotes(o object, i int) {
 			key = "retry"
 		}
 		switch {
-		case nic.n.kind == mappingNode && nic.has(key), key == "mtu" && o.has("mtu"):
+		case nic.n.kind == mappingNode && nic.gives(key), key == "mtu" && o.has("mtu"):
 			n.Source = fromScenario
 		}
 		if i > 0 {
@@ -135,6 +135,16 @@ func (r *resolver) transportNotes(o object, i int) {
 		}
 		r.v.Notes = append(r.v.Notes, n)
 	}
+}
+
+// gives reports whether a section has key, which may name one of a section in it.
+func (o object) gives(key string) bool {
+	section, inner, nested := strings.Cut(key, ".")
+	if !nested {
+		return o.has(key)
+	}
+	n := o.n.get(section)
+	return n != nil && n.kind == mappingNode && n.get(inner) != nil
 }
 
 // warnings collects what is legal but risky.

@@ -96,6 +96,9 @@ func (b *builder) carryBytes(i int, random *rng.Stream) {
 		c.Source = randomBytes(random, uint64(m.Bytes))
 		local.Data = c.Source
 	}
+	if m.Bytes == 0 {
+		return // no memory is looked at
+	}
 	c.lkey = mustRegister(requester, local)
 	if m.Verb.TakesRKey() {
 		c.rkey = mustRegister(responder, remote)

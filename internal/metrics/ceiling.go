@@ -44,7 +44,7 @@ const (
 const atCeiling = 980
 
 // Ceilings returns the ceiling of every message, in order; nil where the record
-// knows no path.
+// knows no path, and of messages without payload.
 func Ceilings(r *record.Run) []*Ceiling {
 	x := newIndex(r)
 	out := make([]*Ceiling, len(r.Flows))
@@ -72,8 +72,12 @@ type qpKey struct {
 // flowQP is the requester of a message. Src may name a port, "h4:2".
 func flowQP(f *record.Flow) qpKey { return qpKey{record.NodeOf(f.Src), f.QP} }
 
-// ceiling is that of message f, whose data queue pair q sends.
+// ceiling is that of message f, whose data queue pair q sends; nil where it has
+// none.
 func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
+	if f.Bytes == 0 {
+		return nil
+	}
 	c := &Ceiling{Limits: x.limitsOf(f, q), MeasuredBps: Goodput(f)}
 	for _, l := range c.Limits {
 		if c.At == "" || l.Bps < c.BestBps {

@@ -42,7 +42,7 @@ func DominantStage(r *record.Run, i int) Dominant {
 }
 
 // Explain returns the dominant stage of message i and its ceiling, which is nil
-// where the record knows no path.
+// where the record knows no path or the message has no payload.
 func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	f := &r.Flows[i]
 	x := newIndex(r)

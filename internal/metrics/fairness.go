@@ -90,7 +90,7 @@ func pairGoodputs(flows []record.Flow, index []int) []int64 {
 	var totals []total
 	for _, i := range index {
 		f := &flows[i]
-		if !Completed(f) || Lost(f) {
+		if !Completed(f) || Lost(f) || f.Bytes == 0 {
 			continue
 		}
 		k := pair{f.Src, f.Dst, f.QP}

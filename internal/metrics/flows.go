@@ -153,7 +153,9 @@ func condense(flows []record.Flow, index []int) Messages {
 		}
 		m.Bytes += f.Bytes
 		last = max(last, f.StartPS+took(f))
-		goodput = append(goodput, int64(Goodput(f)))
+		if f.Bytes > 0 {
+			goodput = append(goodput, int64(Goodput(f)))
+		}
 		if f.IdealPS > 0 {
 			slowdown = append(slowdown, SlowdownMilli(f))
 		}

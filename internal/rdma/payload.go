@@ -149,6 +149,7 @@ func (q *QP) place(p *packet.Packet, side *packet.Side, first, last, write bool)
 		at--
 	}
 	switch {
+	case write && n == 0: // its R_Key and address mean nothing (IBTA 9.7.4.1.5)
 	case write:
 		va := c.msgVA + at
 		if r, _ := a.Memory.Remote(a.PD, c.msgRKey, va, n, RemoteWrite); r != nil {

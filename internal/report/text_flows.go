@@ -77,7 +77,7 @@ func (t *text) flowTable(index []int, title string) *table {
 		if !metrics.Open(f) {
 			completion = metrics.FormatTimeDigits(f.CompletionPS, 4)
 		}
-		if metrics.Completed(f) {
+		if metrics.Completed(f) && f.Bytes > 0 {
 			goodput = metrics.FormatRate(metrics.Goodput(f))
 		}
 		if metrics.Lost(f) {
@@ -120,7 +120,9 @@ func (t *text) percentiles() {
 		addQuantiles(tab, "all", t.s.Messages)
 	}
 	t.table(tab)
-	t.prose("p95 of goodput: 95 % of the messages reached at least that", t.paint.dim)
+	if t.s.Messages.MessageGoodputBps.N > 0 {
+		t.prose("p95 of goodput: 95 % of the messages reached at least that", t.paint.dim)
+	}
 }
 
 func addQuantiles(tab *table, name string, m metrics.Messages) {
@@ -132,7 +134,9 @@ func addQuantiles(tab *table, name string, m metrics.Messages) {
 	took := func(v int64) string { return metrics.FormatTimeDigits(units.Time(v), 4) }
 	bitrate := func(v int64) string { return metrics.FormatRate(units.Rate(v)) }
 	addQuantileRow(tab, name, count, "completion", m.CompletionPS, took)
-	addQuantileRow(tab, "", "", "goodput", m.MessageGoodputBps, bitrate)
+	if m.MessageGoodputBps.N > 0 {
+		addQuantileRow(tab, "", "", "goodput", m.MessageGoodputBps, bitrate)
+	}
 	if m.SlowdownMilli.N > 0 {
 		addQuantileRow(tab, "", "", "slowdown", m.SlowdownMilli, times)
 	}

@@ -48,7 +48,7 @@ func (r *runner) checkData() *record.Data {
 		case r.Messages[i].Done == units.Never:
 		case refusedBy(status):
 			d.refused(i)
-		case status != rdma.Success:
+		case status != rdma.Success || m.Bytes == 0:
 		case c.Dest == nil:
 			if part, here := inboxes[i]; here {
 				d.same(i, part)
@@ -158,6 +158,9 @@ func (d *dataCheck) inboxes() map[int][]byte {
 		}
 		slices.SortFunc(list, func(a, b int) int { return int(d.Accounts[a].Ordinal) - int(d.Accounts[b].Ordinal) })
 		in := d.Carried.Inboxes[conn]
+		if in.Inbox == nil {
+			continue // SENDs without bytes
+		}
 		rest := in.Data[:min(in.Placed, uint64(len(in.Data)))]
 		room, reliable := d.GRHRoom(conn), plan.Conns[conn].Service == workload.RC
 		taken := uint64(0)

@@ -3,6 +3,9 @@ package run_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Mistakes that a program can make end as the InfiniBand specification says: the
@@ -166,6 +169,72 @@ workload:
 		}
 		if r.Data.Differ != 0 {
 			t.Errorf("%s: %+v", key, r.Data)
+		}
+	}
+}
+
+// A message may have no bytes (IBTA 9.7.1): one packet without payload. It takes as
+// long as one of 1 B, which is padded to four (IBTA 9.2), less what those take at 80 ps
+// each: on two links with RC, on the first with UC and UD, which complete there. A
+// SEND's 62 B are 64 at least, so that two bytes remain. Nothing differs.
+func TestMessagesWithoutBytes(t *testing.T) {
+	const text = `
+name: empty
+topology: {star: {hosts: 3, link: {rate: 100Gbps, delay: 1us}}}
+carry_data: true
+workload:
+  - flow: {from: h0, to: h1, OPTIONS}
+`
+	for _, c := range []struct {
+		options string
+		less    units.Time // than with 1 B
+	}{
+		{"verb: write", 640}, {"verb: write-imm", 640}, {"verb: send", 320}, {"verb: send-imm", 640},
+		{"verb: send-inv", 640}, {"verb: read", 640},
+		{"service: uc, verb: write", 320}, {"service: uc, verb: write-imm", 320}, {"service: uc, verb: send", 160},
+		{"service: ud, verb: send", 320}, {"service: ud, verb: send-imm", 320},
+	} {
+		for _, stack := range []string{"rocev2", "rocev2-lossy", "rocev2-irn", "infiniband"} {
+			v := parse(t, strings.Replace(text, "OPTIONS", c.options+", size: 0B", 1), "stack="+stack)
+			r := simulate(t, v, 1, 1)
+			if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
+				t.Errorf("%s %s: partitions matter: %s", stack, c.options, bad)
+			}
+			one := simulate(t, parse(t, strings.Replace(text, "OPTIONS", c.options+", size: 1B", 1), "stack="+stack), 1, 1)
+			f, g := &r.Flows[0], &one.Flows[0]
+			if f.Status != "success" || metrics.Lost(f) || r.Data.Differ != 0 || r.Stopped != "quiescence" {
+				t.Errorf("%s %s: %s, delivered %v, %+v", stack, c.options, f.Status, f.DeliveredPS, r.Data)
+			}
+			if less := g.CompletionPS - f.CompletionPS; stack != "infiniband" && less != c.less {
+				t.Errorf("%s %s: %v less than with 1 B, want %v", stack, c.options, less, c.less)
+			}
+			if metrics.CeilingOf(r, 0) != nil || metrics.Goodput(f) != 0 {
+				t.Errorf("%s %s: a rate of no payload", stack, c.options)
+			}
+			cached := simulate(t, parse(t, strings.Replace(text, "OPTIONS", c.options+", size: 0B", 1), "stack="+stack, "nic.mtt_cache=8"), 1, 1)
+			for i := range cached.QPs {
+				if q := &cached.QPs[i]; q.TranslationMisses != 0 {
+					t.Errorf("%s %s: %d pages translated for nothing", stack, c.options, q.TranslationMisses)
+				}
+			}
+		}
+	}
+}
+
+// The end of a message without bytes at its responder starts what waits for it.
+func TestTriggerByMessageWithoutBytes(t *testing.T) {
+	r := simulate(t, parse(t, `
+name: doorbell
+topology: {star: {hosts: 3, link: {rate: 100Gbps, delay: 1us}}}
+triggers: {rung: {kind: oneshot}}
+workload:
+  - flow: {from: h0, to: h1, verb: write-imm, size: 0B, start: 5us, recv_done: rung}
+  - flow: {from: h1, to: h2, size: 1KB, trigger: rung}
+`), 1, 1)
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if f.Status != "success" || f.Src == "h1" && (f.StartPS < 7*units.Microsecond || f.StartPS > 8*units.Microsecond) {
+			t.Errorf("%s: %s, started at %v; the doorbell takes two cables of 1 us", f.Src, f.Status, f.StartPS)
 		}
 	}
 }

@@ -204,8 +204,8 @@ func (r *resolver) readSize(o object, opt *workload.Options, size *units.Bytes) 
 		if r.d.err == nil && !o.has("size") {
 			r.d.fail(o.n.pos, "%s has no size; give the bytes of a message such as size: 64MB", o.path)
 		}
-		if o.size("size", size) && (*size < 1 || *size > workload.MaxBytes) {
-			o.fail("size", "%v is no message of a reliable connection; give 1B to %v (2^31 bytes, IBTA), and count for more", *size, units.Bytes(workload.MaxBytes))
+		if o.size("size", size) && *size > workload.MaxBytes && opt.Service != workload.UD {
+			o.fail("size", "%v is longer than any message; give 0B to %v (2^31 bytes, IBTA), and count for more", *size, units.Bytes(workload.MaxBytes))
 		}
 	}
 	switch {

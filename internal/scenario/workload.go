@@ -54,6 +54,9 @@ func (r *resolver) readWorkload(n *node) {
 	}
 }
 
+// unsized stands for the size of messages that is still to be given; 0 is one.
+const unsized units.Bytes = -1
+
 // readEntry reads one pattern with its options.
 func (r *resolver) readEntry(item *node, i int) {
 	path := indexed("workload", i)
@@ -78,7 +81,7 @@ func (r *resolver) readEntry(item *node, i int) {
 	}
 	entry := r.v.Plan.AddEntry(name)
 	opt := r.readOptions(p)
-	size := units.Bytes(0)
+	size := unsized
 	if kind != "flows" || p.has("size") || p.describing() {
 		r.readSize(p, &opt, &size)
 	}
@@ -360,7 +363,7 @@ func (r *resolver) addFlows(o object, entry int, size units.Bytes, opt workload.
 
 // addFlow appends one item of a list.
 func (r *resolver) addFlow(f object, entry int, size units.Bytes, opt workload.Options) {
-	if size == 0 || f.has("size") {
+	if size == unsized || f.has("size") {
 		r.readSize(f, &opt, &size)
 	}
 	if f.time("start", &opt.Start) {

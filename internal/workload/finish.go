@@ -103,10 +103,10 @@ func (p *Plan) checkMessage(m *Message) error {
 	}
 	entry := p.Conns[m.Conn].Entry
 	switch {
-	case m.Bytes <= 0:
-		return p.fail(entry, "size %s must be at least 1B", m.Bytes)
+	case m.Bytes < 0:
+		return p.fail(entry, "size %s must not be negative", m.Bytes)
 	case m.Bytes > MaxBytes:
-		return p.fail(entry, "size %s is above %s, the longest message of a reliable connection; send several", m.Bytes, MaxBytes)
+		return p.fail(entry, "size %s is above %s, the longest message; send several", m.Bytes, MaxBytes)
 	case m.Verb > FetchAdd:
 		return p.fail(entry, "verb %d is unknown; use one of %s", uint8(m.Verb), strings.Join(VerbNames(), ", "))
 	case !p.Conns[m.Conn].Service.Allows(m.Verb):

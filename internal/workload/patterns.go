@@ -13,8 +13,8 @@ import (
 const (
 	MaxConns    = 1 << 22
 	MaxMessages = 1 << 24
-	// MaxBytes is the longest message of a reliable connection, 2^31 bytes
-	// (IBTA vol. 1, 9.7.1).
+	// MaxBytes is the longest message of a connection, 2^31 bytes (IBTA vol. 1,
+	// 9.7.1). The shortest has none: one packet without payload.
 	MaxBytes units.Bytes = 1 << 31
 	// MaxStart is the latest instant a message may be posted; half the range of
 	// units.Time is left for it to complete.
@@ -81,8 +81,11 @@ type Placement struct {
 
 // offset places message i of a connection.
 func (p *Placement) offset(i int, size, region units.Bytes) units.Bytes {
-	if p.Order == Fixed {
+	switch {
+	case p.Order == Fixed:
 		return p.Offset
+	case size == 0:
+		return 0
 	}
 	slots := max(region/size, 1)
 	if p.Order == Sequential {

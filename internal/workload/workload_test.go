@@ -217,11 +217,12 @@ func TestErrors(t *testing.T) {
 	}{
 		{"empty", func(p *Plan) error { return nil },
 			"the workload has no message; add at least one flow"},
-		{"zero size", func(p *Plan) error { return p.Flow(0, 0, 2, 0, def) },
-			"workload x: size 0B must be at least 1B"},
+		{"zero size", func(p *Plan) error { return p.Flow(0, 0, 2, 0, def) }, ""}, // IBTA 9.7.1: 0 to 2^31 bytes
+		{"negative size", func(p *Plan) error { return p.Flow(0, 0, 2, -1, def) },
+			"workload x: size -1B must not be negative"},
 		{"largest size", func(p *Plan) error { return p.Flow(0, 0, 2, 1<<31, def) }, ""},
 		{"too long", func(p *Plan) error { return p.Flow(0, 0, 2, 1<<31+1, def) },
-			"workload x: size 2.147483649GB is above 2GiB, the longest message of a reliable connection; send several"},
+			"workload x: size 2.147483649GB is above 2GiB, the longest message; send several"},
 		{"to itself", func(p *Plan) error { return p.Flow(0, 2, 2, 1, def) },
 			"workload x: h1:1 sends to itself; source and destination must differ"},
 		{"same host", func(p *Plan) error { return p.Flow(0, 2, 3, 1, def) },

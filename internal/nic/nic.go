@@ -109,6 +109,7 @@ type Host struct {
 
 	ends     []StreamEnds // by connection; of those of TCP
 	failures []uint32     // slots of TCP connections that failed here
+	restless int          // see Restless
 }
 
 // port is one port of the card; what every frame touches stands first.

@@ -41,6 +41,7 @@ type stream struct {
 	why         tcp.Reason // what the connection said when it had no segment
 	until       units.Time // when pacing lets it have one
 	inHeap      bool       // it waits for that in the port's heap
+	restless    bool       // counted in Host.restless
 
 	iss    uint32
 	calls  []call // writes not finished, in order; those before first are
@@ -81,7 +82,7 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	c.Init(spec.Config, spec.Segment)
 	switch {
 	case spec.Ahead != nil:
-		c.Connect(now, spec.ISS, spec.Active, *spec.Ahead)
+		c.Connect(0, spec.ISS, spec.Active, *spec.Ahead)
 	case spec.Active:
 		c.Open(now, spec.ISS)
 	default:
@@ -136,9 +137,10 @@ func (h *Host) serve(now units.Time, q uint32) {
 	st := s.stream
 	h.read(now, q)
 	st.fill(now)
-	h.acknowledged(now, s)
 	if e := st.conn.TakeEvents(); e&(tcp.ResetByPeer|tcp.TimedOut) != 0 {
 		h.fail(now, q, e)
+	} else if st.failed == 0 {
+		h.acknowledged(now, s)
 	}
 	h.refill(now, q)
 	h.streamChanged(now, s)
@@ -321,12 +323,34 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 			h.triggers.activate(now, int(done))
 		}
 		m := &h.accounts[id]
-		m.Done, m.Before = now, a.sum.minus(&m.base)
-		if !m.begun || m.After > now {
+		m.Done = now
+		switch { // of one sent whole, the peer may have all
+		case m.Start != units.Never:
+		case !m.begun || m.After > now:
 			m.After, m.Before = now, Times{}
+		default:
+			m.Before = a.sum.minus(&m.base)
 		}
 	}
 	h.net.Part().NoteWork()
+}
+
+// Restless counts the TCP connections here that have something unacknowledged, or
+// owe an acknowledgement.
+func (h *Host) Restless() int { return h.restless }
+
+// noteRest keeps the count of restless connections.
+func (h *Host) noteRest(st *stream) {
+	restless := st.conn.Unacked() > 0 || st.conn.Deadline() != units.Never
+	if restless == st.restless {
+		return
+	}
+	st.restless = restless
+	if restless {
+		h.restless++
+	} else {
+		h.restless--
+	}
 }
 
 // Failures lists the slots of the TCP connections that failed at this end.

@@ -39,6 +39,7 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 	default:
 		a.blocked = Idle
 	}
+	h.noteRest(st)
 	h.look(now, s)
 }
 

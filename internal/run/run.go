@@ -198,7 +198,7 @@ func (r *runner) finished() bool {
 	switch {
 	case r.ctx.Err() != nil:
 		r.stopped = interrupted
-	case r.open() == 0 && int64(r.Engine.Alive()) == r.repeats() && r.paused() == 0 && r.untold() == 0 && r.working() == 0:
+	case r.open() == 0 && int64(r.Engine.Alive()) == r.repeats() && r.paused() == 0 && r.untold() == 0 && r.working() == 0 && r.restless() == 0:
 		r.atRest()
 	default:
 		return false
@@ -297,6 +297,17 @@ func (r *runner) working() (n int) {
 	for _, h := range r.Hosts {
 		if h != nil {
 			n += h.Working()
+		}
+	}
+	return n
+}
+
+// restless counts the ends of TCP connections that have something unacknowledged,
+// or owe an acknowledgement.
+func (r *runner) restless() (n int) {
+	for _, h := range r.Hosts {
+		if h != nil {
+			n += h.Restless()
 		}
 	}
 	return n

@@ -104,6 +104,10 @@ type Config struct {
 	AckEvery   int
 	// QuickAcks is how many ACKs after the start do not wait (Linux: 16).
 	QuickAcks int
+	// AckOnRead acknowledges at once when the application has read all there is of
+	// what the peer pushed, unless this end answers with data (pingpong mode; Linux
+	// tcp_cleanup_rbuf).
+	AckOnRead bool
 	// MaxAckDelay is what a peer may take for a delayed ACK, and ProbeSlack what a
 	// tail loss probe waits beyond two round trips (RFC 8985 7.2; Linux TCP_TIMEOUT_MIN).
 	MaxAckDelay, ProbeSlack units.Time
@@ -129,7 +133,7 @@ func Preset(name string) (Config, error) {
 	c := Config{Name: name, MSS: 1460, TSO: 65535, Timestamps: true, TimestampTick: units.Millisecond, WindowScaling: true,
 		Recovery: RACK, PRR: true, Undo: true, CC: congestion.DefaultWindowParams(congestion.Cubic), SlowStartAfterIdle: true,
 		InitialRTO: units.Second, MinRTO: 200 * units.Millisecond, MaxRTO: 120 * units.Second, MinOnVariance: true,
-		SYNRetries: 6, Retries: 15, DelayedAck: 40 * units.Millisecond, AckEvery: 2, QuickAcks: 16,
+		SYNRetries: 6, Retries: 15, DelayedAck: 40 * units.Millisecond, AckEvery: 2, QuickAcks: 16, AckOnRead: true,
 		MaxAckDelay: 200 * units.Millisecond, ProbeSlack: 2 * units.Millisecond, Nagle: NagleMinshall,
 		PacingSS: 200, PacingCA: 120, Send: Buffer{87040, 4 << 20}, Receive: Buffer{65535, 3 << 20}, TimeWait: 60 * units.Second}
 	switch name {
@@ -225,6 +229,7 @@ func (c *Config) Notes() []record.Note {
 		{"delayed_ack", c.DelayedAck.String()},
 		{"ack_every", fmt.Sprint(c.AckEvery)},
 		{"quick_acks", fmt.Sprint(c.QuickAcks)},
+		{"ack_on_read", fmt.Sprint(c.AckOnRead)},
 		{"nagle", c.Nagle.String()},
 		{"pacing", fmt.Sprint(c.Pacing)},
 		{"send_buffer", fmt.Sprintf("%d B to %d B", c.Send.Initial, c.Send.Max)},

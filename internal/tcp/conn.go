@@ -91,9 +91,12 @@ type Conn struct {
 	rcvMSS      int64  // largest segment seen
 	ofo         reassembly
 	ackNow      bool
-	quick       int  // ACKs that still do not wait
-	oweECE      bool // classic ECN: ECE until CWR
-	ceState     bool // DCTCP: the latest segment had CE
+	quick       int        // ACKs that still do not wait
+	pushed      bool       // AckOnRead: PSH came since the latest ACK
+	pingpong    bool       // and this end answers with data
+	dataAt      units.Time // when data in order last came
+	oweECE      bool       // classic ECN: ECE until CWR
+	ceState     bool       // DCTCP: the latest segment had CE
 	prior       priorAck
 	tsRecent    uint32 // RFC 7323 4.3
 
@@ -243,11 +246,16 @@ func (c *Conn) Read(now units.Time, n int64) int64 {
 	c.starved = took < n
 	if took > 0 {
 		c.adjustSpace(now)
-		if c.state.synchronised() && c.windowUpdate() {
+		if c.state.synchronised() && (c.windowUpdate() || c.ackOnRead()) {
 			c.ackNow = true
 		}
 	}
 	return took
+}
+
+// ackOnRead reports whether a read was the last that a pushed segment waits for.
+func (c *Conn) ackOnRead() bool {
+	return c.cfg.AckOnRead && c.pushed && !c.pingpong && c.readable() == 0 && c.rcvNxt > c.acked
 }
 
 // readable is the payload in order that was not read.

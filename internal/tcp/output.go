@@ -321,6 +321,9 @@ func (c *Conn) sendProbe(now units.Time, p *packet.Packet) bool {
 // sent counts a segment with data or FIN and starts the timers.
 func (c *Conn) sent(now units.Time, p *packet.Packet) {
 	c.lastSent = now
+	if p.Payload > 0 && c.dataAt > 0 && now-c.dataAt < c.cfg.DelayedAck {
+		c.pingpong = true
+	}
 	if c.ca == caCWR || c.ca == caRecovery {
 		c.prrOut += int64(p.Payload)
 	}
@@ -380,6 +383,7 @@ func (c *Conn) fill(now units.Time, p *packet.Packet, flags uint8, seq uint64, n
 	c.ackNow = false
 	c.delackAt = units.Never
 	c.unacked = 0
+	c.pushed = false
 	c.acked = c.rcvNxt
 	if c.quick > 0 {
 		c.quick--

@@ -334,6 +334,7 @@ func (c *Conn) receiveInOrder(now units.Time, p *packet.Packet, r span) {
 		c.rcvNxt = c.ofo.advance(r.end)
 	}
 	n := int64(c.rcvNxt - before)
+	c.pushed, c.dataAt = c.pushed || p.Opcode&PSH != 0, now
 	if c.rcvFin != 0 && c.rcvNxt > c.rcvFin {
 		n--
 		c.peerClosed(now)

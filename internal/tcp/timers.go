@@ -32,6 +32,7 @@ func (c *Conn) Expire(now units.Time) {
 	if c.delackAt <= now {
 		c.delackAt = units.Never
 		c.ackNow = true
+		c.pingpong = false // no answer came in time
 	}
 	if c.timerAt > now {
 		return

@@ -1,0 +1,222 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/scenario"
+)
+
+// drawStreams returns a random scenario with TCP connections, alone or beside
+// queue pairs.
+func drawStreams(seed uint64) draw {
+	g := &generator{Stream: rng.New(seed, "streams")}
+	g.line("name: streams-%d", seed)
+	g.line("seed: %d", seed)
+	g.lossy = g.one(2)
+	g.lossless = true
+	stack := g.pick("tcp", "tcp", "dctcp", "rocev2", "rocev2-none")
+	g.line("stack: %s", stack)
+	g.lossless = stack == "rocev2"
+	g.topology()
+	if g.tail != "" {
+		g.line("%s", g.tail)
+	}
+	g.line("switch: {buffer: %dMB, latency: %dns, forwarding: %s, lossy: {alpha: %s, pool: %dKB}}", g.between(6, 12), g.IntN(1000),
+		g.pick("store-and-forward", "cut-through"), g.pick("1/8", "1/2", "2"), g.between(60, 1500))
+	if g.one(4) {
+		g.line("vlan: true")
+	}
+	g.tcp(stack)
+	if g.cut = g.one(6); g.cut {
+		g.line("stop: %dns", g.between(20000, 500000))
+	}
+	if g.one(3) {
+		g.line("measure: {from: 5us, to: %dus}", g.between(10, 60))
+	}
+	g.streams(stack)
+	g.text = g.b.String()
+	return g.draw
+}
+
+// tcp draws the tcp section.
+func (g *generator) tcp(stack string) {
+	mtu := g.pickInt(9000, 9000, 1500, 4200, 576)
+	keys := []string{fmt.Sprintf("mtu: %d", mtu), "rto_min: " + g.pick("200ms", "10ms", "1ms"), "handshake: " + g.pick("ahead", "first-message")}
+	for _, k := range []struct{ key, a, b string }{
+		{"recovery", "newreno", "sack"}, {"tso", "false", "true"}, {"timestamps", "false", "true"}, {"window_scaling", "false", "true"}, {"pacing", "true", "false"},
+		{"nagle", "off", "rfc896"}, {"delayed_ack", "none", "1ms"}, {"autotuning", "false", "true"}, {"prr", "false", "true"},
+		{"sndbuf", "20KB", "300KB"}, {"rcvbuf", "9000B", "200KB"}, {"ack_every", "1", "4"}, {"initial_window", "1", "40"},
+	} {
+		if g.one(5) {
+			keys = append(keys, k.key+": "+g.pick(k.a, k.b))
+		}
+	}
+	if stack != "dctcp" {
+		keys = append(keys, "cc: "+g.pick("cubic", "reno"), "ecn: "+g.pick("off", "classic"))
+	}
+	g.line("tcp: {%s}", strings.Join(keys, ", "))
+}
+
+// streams draws the workload.
+func (g *generator) streams(stack string) {
+	mixed := strings.HasPrefix(stack, "rocev2")
+	chained := len(g.hosts) >= 6 && g.one(2)
+	if chained {
+		g.line("triggers: {gathered: {kind: barrier, count: 2}, next: {kind: oneshot}}")
+	}
+	g.line("workload:")
+	own := ""
+	if mixed {
+		own = ", stack: " + g.pick("tcp", "dctcp")
+	}
+	if chained {
+		a, b, c := g.hosts[0], g.hosts[2], g.hosts[4]
+		g.line("  - flow: {from: %s, to: %s, size: %dB, recv_done: gathered%s}", a, b, g.size(), own)
+		g.line("  - flow: {from: %s, to: %s, size: %dB, send_done: gathered%s}", c, b, g.size(), own)
+		g.line("  - flow: {from: %s, to: %s, size: %dB, trigger: gathered, send_done: next%s}", b, a, g.size(), own)
+		g.line("  - flow: {from: %s, to: %s, size: %dB, trigger: next%s}", c, a, g.size(), own)
+	}
+	for range g.between(1, 3) {
+		opt := fmt.Sprintf("size: %dB, count: %d, every: %dns, start: %dns, qps: %d%s", g.size(), g.pickInt(1, 1, 2, 30), g.IntN(20000), g.IntN(10000), g.pickInt(1, 1, 2), own)
+		if mixed && g.one(3) {
+			opt += ", class: " + g.pick("1", "3")
+		}
+		if g.one(2) {
+			g.line("  - permutation: {hosts: [%s], %s}", strings.Join(g.hosts, ", "), opt)
+		} else {
+			g.incast(opt)
+		}
+	}
+	if mixed {
+		g.incast(fmt.Sprintf("size: %dB, verb: write", g.size()))
+	}
+}
+
+// streamProperties are those of properties that hold with TCP, and its own.
+func streamProperties() []property {
+	return []property{
+		{"every message ends", func(v *scenario.Valid, d draw, r *record.Run) string {
+			d.lossless = false // what RDMA loses without PFC may end in an error
+			return everyMessageEnds(v, d, r)
+		}},
+		{"every byte is read once", readOnce},
+		{"accounts tile", func(_ *scenario.Valid, _ draw, r *record.Run) string { return streamAccounts(r) }},
+		{"bytes into a switch leave it or are dropped", conserved},
+		{"no port above its rate", withinRate},
+		{"times and queues are ordered", ordered},
+		{"each pause sent is received", pausesArrive},
+	}
+}
+
+// readOnce: the end that reads has all bytes of the messages that are complete,
+// and none of more than were posted.
+func readOnce(v *scenario.Valid, _ draw, r *record.Run) string {
+	type key struct {
+		host string
+		qp   int
+	}
+	done, posted := map[key]int64{}, map[key]int64{}
+	peers := map[string]key{}
+	for _, q := range r.QPs {
+		if q.Service == "TCP" {
+			peers[q.Name()] = key{q.Host, q.QP}
+		}
+	}
+	reader := map[key]key{}
+	for _, q := range r.QPs {
+		if q.Service == "TCP" {
+			reader[key{q.Host, q.QP}] = peers[q.Peer]
+		}
+	}
+	for _, f := range r.Flows {
+		if f.Service != "TCP" || f.StartPS >= r.EndPS {
+			continue
+		}
+		host, _, _ := strings.Cut(f.Src, ":")
+		to := reader[key{host, f.QP}]
+		posted[to] += f.Bytes
+		if f.Status == "success" {
+			done[to] += f.Bytes
+		}
+	}
+	for _, q := range r.QPs {
+		k := key{q.Host, q.QP}
+		if q.Service == "TCP" && (q.DeliveredBytes < done[k] || q.DeliveredBytes > posted[k]) {
+			return fmt.Sprintf("%s read %d bytes of %d posted, and messages of %d are complete", q.Name(), q.DeliveredBytes, posted[k], done[k])
+		}
+	}
+	return ""
+}
+
+// streamAccounts: the stages of a message over TCP are positive, add up, and none
+// appears without its cause.
+func streamAccounts(r *record.Run) string {
+	retransmitted := int64(0)
+	for _, q := range r.QPs {
+		retransmitted += q.Retransmitted
+	}
+	for i, f := range r.Flows {
+		if f.Service != "TCP" || f.CompletionPS < 0 {
+			continue
+		}
+		if f.Account.Total() != f.CompletionPS {
+			return fmt.Sprintf("message %d: %v is not %v: %v", i, f.Account.Total(), f.CompletionPS, f.Account)
+		}
+		for _, s := range f.Account {
+			switch {
+			case s.Time <= 0:
+				return fmt.Sprintf("message %d: stage %v of %v", i, s.Name, s.Time)
+			case s.Name == record.StageIdle:
+				return fmt.Sprintf("message %d: idle for %v with bytes to send: %v", i, s.Time, f.Account)
+			case (s.Name == record.StageDetection || s.Name == record.StageResending) && retransmitted == 0:
+				return fmt.Sprintf("message %d: %s, and nothing was sent again: %v", i, s.Name, f.Account)
+			}
+		}
+	}
+	return ""
+}
+
+// TestStreamProperties holds what no scenario with TCP may break.
+func TestStreamProperties(t *testing.T) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 40
+	}
+	seen := map[string]int{}
+	failed := 0
+	for seed := range seeds {
+		d := drawStreams(seed)
+		r, err := checkSeed(t, seed, d, streamProperties())
+		if err != nil {
+			t.Errorf("seed %d: %v\nscenario:\n%s", seed, err, d.text)
+			if failed++; failed == 3 {
+				t.FailNow()
+			}
+			continue
+		}
+		for _, f := range r.Flows {
+			if f.Service != "TCP" {
+				continue
+			}
+			seen["messages"]++
+			for _, s := range f.Account {
+				seen[s.Name]++
+			}
+		}
+		for _, e := range r.Ledger {
+			seen[string(e.Mechanism)] += int(e.Count)
+		}
+	}
+	t.Log(seen)
+	for _, what := range []string{record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
+		record.StageDetection, record.StageReassembly, record.StageEarlierWork, string(record.RTO), string(record.RetransTLP), string(record.RetransFast),
+		string(record.CutECE), string(record.DupAckSent), string(record.SACKSent), string(record.LossRACK), string(record.LossDupAck)} {
+		if seen[what] == 0 {
+			t.Errorf("no %q in %d scenarios; they have become too tame", what, seeds)
+		}
+	}
+}

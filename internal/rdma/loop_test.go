@@ -181,6 +181,9 @@ func (l *loop) step(end units.Time) bool {
 	for i := range l.qp {
 		q := &l.qp[i]
 		l.checkBytes(q)
+		if l.n%8 == 0 {
+			l.checkScanned(q)
+		}
 		if q.Deadline() <= l.now {
 			q.Expire(l.now)
 			l.poll[i] = l.now
@@ -190,6 +193,23 @@ func (l *loop) step(end units.Time) bool {
 		}
 	}
 	return true
+}
+
+// checkScanned: what is missing of READs before scanned waits to be sent again, or
+// was, when after or a later packet was next.
+func (l *loop) checkScanned(q *QP) {
+	if !q.selective || !q.reading {
+		return
+	}
+	x := q.cold.reads
+	for seq := q.una; seq < x.scanned; seq++ {
+		if x.has(seq) || !q.at(q.message(seq)).reads() {
+			continue
+		}
+		if m := q.cold.score.at(seq); !m.need && !m.again || !m.need && m.after < x.after || m.need && q.high < x.after {
+			l.t.Fatalf("%d is missing, scanned %d, after %d: %+v", seq, x.scanned, x.after, *m)
+		}
+	}
 }
 
 // checkBytes holds the window's byte counts against the sequence numbers.

@@ -22,6 +22,9 @@ type reads struct {
 	// is a bitmap of the responses ahead of una, each at its remainder by the size.
 	acked uint64
 	here  []uint64
+	// What is missing before scanned was asked for again, and the first packet not
+	// sent when the earliest of that was is after, or later; neverSent: none is.
+	scanned, after uint64
 	// tookID and tookLast tell of the latest response taken; see TookResponse.
 	tookID   uint32
 	tookLast bool
@@ -29,6 +32,9 @@ type reads struct {
 	peak     int   // most requests outstanding
 	acts     ReadActs
 }
+
+// neverSent is a sequence number that is not reached.
+const neverSent = ^uint64(0)
 
 // maxParts bounds into how many parts a window or a bitmap is divided: more win
 // little and cost a request each.
@@ -46,7 +52,7 @@ func (w *wqe) end() uint64 { return w.first + uint64(w.packets) }
 // startReads makes room for what READs, atomics and fences need.
 func (q *QP) startReads() {
 	if q.cold.reads == nil {
-		q.cold.reads = &reads{asked: make([]readSpan, 0, q.cold.attrs.MaxRdAtomic), acked: q.una}
+		q.cold.reads = &reads{asked: make([]readSpan, 0, q.cold.attrs.MaxRdAtomic), acked: q.una, after: neverSent}
 		if q.selective {
 			q.cold.reads.here = make([]uint64, slots(q.cfg.Bitmap)/64)
 		}

@@ -95,18 +95,30 @@ func (q *QP) ackedSelective(now units.Time, seq uint64) {
 
 // lostResponses asks again for the responses missing before seq, as a NAK for
 // them would have; packet latest was answered just now. exact: it was answered
-// because of its latest request.
+// because of its latest request. What was looked at before is looked at again only
+// if something that was asked for again there may now be known to be lost again.
 func (q *QP) lostResponses(now units.Time, seq, latest uint64, exact bool) {
-	was := q.need
-	for at := q.una; at < seq; at++ {
-		if q.cold.reads.has(at) || !q.at(q.message(at)).reads() || !q.lostAgain(at, latest, exact) {
+	x, was := q.cold.reads, q.need
+	from := max(q.una, x.scanned)
+	if latest >= x.after || exact && q.wasSentAgain(latest) {
+		from = q.una
+		if seq >= x.scanned {
+			x.after = neverSent // found anew
+		}
+	}
+	for at := from; at < seq; at++ {
+		if x.has(at) || !q.at(q.message(at)).reads() {
 			continue
 		}
-		if q.need == was {
-			q.cold.rewinds++
+		if q.lostAgain(at, latest, exact) {
+			if q.need == was {
+				q.cold.rewinds++
+			}
+			q.want(at)
 		}
-		q.want(at)
+		x.after = min(x.after, q.afterAgain(at))
 	}
+	x.scanned = max(x.scanned, seq)
 	if q.need != was {
 		q.cold.acts.SequenceGap.Add(now, 1)
 		q.cause = ByResponse
@@ -114,6 +126,21 @@ func (q *QP) lostResponses(now units.Time, seq, latest uint64, exact bool) {
 			q.resume()
 		}
 	}
+}
+
+// wasSentAgain reports whether packet seq was sent again alone.
+func (q *QP) wasSentAgain(seq uint64) bool {
+	s := q.cold.score
+	return s != nil && s.at(seq).again
+}
+
+// afterAgain is the first packet that was not sent yet when packet seq was sent
+// again; while it waits to be, the least that this can become.
+func (q *QP) afterAgain(seq uint64) uint64 {
+	if m := q.cold.score.at(seq); !m.need {
+		return m.after
+	}
+	return q.high
 }
 
 // wantRequest makes the request that packet seq belongs to one to be sent again:

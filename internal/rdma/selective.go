@@ -397,6 +397,9 @@ func (q *QP) wantOnly(cause Trigger) {
 		s.clear(q.una, s.top)
 		s.next, s.top = q.una, q.una
 	}
+	if q.reading {
+		q.cold.reads.scanned = q.una
+	}
 	q.need = 0
 	q.cold.rewinds++
 	q.cause = cause

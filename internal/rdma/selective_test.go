@@ -3,6 +3,7 @@ package rdma
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/packet"
@@ -120,5 +121,40 @@ func TestReadBeyondBitmap(t *testing.T) {
 		if q.held != c.held || discarded != (c.held == 0) {
 			t.Errorf("a READ of PSNs 10 to %d: %d places marked, discarded %v", 9+c.packets, q.held, discarded)
 		}
+	}
+}
+
+// BenchmarkResponsesAhead is a READ response that arrives while earlier ones are
+// missing, one in each quarter of the bitmap: its time does not depend on the
+// bitmap's size.
+func BenchmarkResponsesAhead(b *testing.B) {
+	for _, n := range []int{512, MaxBitmap} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			cfg, err := Preset("selective-repeat")
+			if err != nil {
+				b.Fatal(err)
+			}
+			cfg.Bitmap, cfg.MTU = n, 1024
+			var q QP
+			k := n
+			for b.Loop() {
+				if k++; k >= n {
+					b.StopTimer()
+					q, k = QP{}, 1
+					q.Connect(&Setup{Config: &cfg, CQ: new(CompletionQueue), Line: 100 * units.Gbps, Attrs: attrs()}, 0)
+					if err := q.Post(0, WorkRequest{Verb: Read, Bytes: units.Bytes(n) * 1024, VA: base, RKey: rkey}); err != nil {
+						b.Fatal(err)
+					}
+					for range 4 { // a request for each quarter
+						q.Poll(q.nextAvail, new(packet.Packet))
+					}
+					b.StartTimer()
+				}
+				if k%(n/4) == 0 || k == n-1 {
+					continue
+				}
+				q.Receive(q.nextAvail, &packet.Packet{Kind: packet.Response, Opcode: OpReadRespMiddle, PSN: uint32(k), Payload: 1024}, new(Replies))
+			}
+		})
 	}
 }

@@ -54,16 +54,30 @@ func readSlowRestart(parent object, s *rdma.SlowRestart) {
 	}
 }
 
-// adapt gives a transport profile the adaptive timer and the slow restart of s.
+// adapt gives a transport profile the adaptive timer and the slow restart of s. The
+// timeout caps the timer, as in firmware; a shortest one that is given must be below.
 func (r *resolver) adapt(s *nicSettings, c *rdma.Config) {
-	c.Adaptive, c.SlowRestart = s.adaptive, s.slow
+	c.SlowRestart = s.slow
+	if s.adaptive.Min == 0 || c.Timeout == 0 || c.TimeoutLow > 0 {
+		return // see warnNotAdaptive
+	}
+	c.Adaptive = s.adaptive
+	if c.Adaptive.Min > c.Timeout {
+		if s.obj.n != nil && s.obj.gives("adaptive_timeout.min") {
+			r.d.fail(s.obj.keyPos("adaptive_timeout"), "the shortest timeout, %v, is longer than the timeout of %v, which is the longest; give a smaller min or a larger timeout",
+				s.adaptive.Min, c.Timeout)
+		}
+		c.Adaptive.Min = c.Timeout
+	}
+}
+
+// warnNotAdaptive warns where there is no timer that could adapt.
+func (r *resolver) warnNotAdaptive(s *nicSettings) {
 	switch {
-	case s.adaptive.Min > 0 && c.TimeoutLow > 0:
-		r.d.fail(s.obj.keyPos("adaptive_timeout"), "recovery irn has two timeouts of its own; give selective-repeat, or leave adaptive_timeout out")
-	case s.adaptive.Min > 0 && c.Timeout == 0:
-		r.d.fail(s.obj.keyPos("adaptive_timeout"), "timeout 0 is no timer, so nothing can adapt; give a timeout from 1 to 31")
-	case s.adaptive.Min > c.Timeout:
-		r.d.fail(s.obj.keyPos("adaptive_timeout"), "the shortest timeout, %v, is longer than the timeout of %v, which is the longest; give a smaller min or a larger timeout",
-			s.adaptive.Min, c.Timeout)
+	case s.adaptive.Min == 0 || s.obj.n == nil:
+	case s.recovery == irn:
+		r.ignored(s.obj, "adaptive_timeout", "irn has two timeouts of its own; give recovery: selective-repeat or go-back-n")
+	case s.timeout == 0:
+		r.ignored(s.obj, "adaptive_timeout", "timeout 0 is no timer; give a timeout from 1 to 31")
 	}
 }

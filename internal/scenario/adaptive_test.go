@@ -21,6 +21,8 @@ func TestAdaptiveKeys(t *testing.T) {
 		{"nic: {adaptive_timeout: false, slow_restart: false}\n", rdma.AdaptiveTimeout{}, rdma.SlowRestart{}},
 		{"nic: {adaptive_timeout: {min: 128us, spread: 3, retries: 2, decrease: reset}, slow_restart: {idle: 1ms}}\n",
 			rdma.AdaptiveTimeout{Min: 128 * units.Microsecond, Spread: 3, Retries: 2}, rdma.SlowRestart{On: true, Idle: units.Millisecond}},
+		{"nic: {adaptive_timeout: true, timeout: 8}\n", rdma.AdaptiveTimeout{Min: rdma.TimeoutCode(8), Spread: 1, Retries: 1, Decrease: 2}, rdma.SlowRestart{}},
+		{"nic: {adaptive_timeout: true, recovery: irn}\n", rdma.AdaptiveTimeout{}, rdma.SlowRestart{}},
 		{"nic: {adaptive_timeout: {decrease: quarter}}\n", rdma.AdaptiveTimeout{Min: whole.Min, Spread: 1, Retries: 1, Decrease: 4}, rdma.SlowRestart{}},
 		{"nic: {adaptive_timeout: {min: 8us}, slow_restart: true}\nhosts: {h0: {adaptive_timeout: false, slow_restart: false}}\n", rdma.AdaptiveTimeout{}, rdma.SlowRestart{}},
 		{"hosts: {h0: {adaptive_timeout: {min: 8us}}}\n", rdma.AdaptiveTimeout{Min: 8 * units.Microsecond, Spread: 1, Retries: 1, Decrease: 2}, rdma.SlowRestart{}},

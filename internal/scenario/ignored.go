@@ -136,6 +136,7 @@ func (r *resolver) warnIgnoredDevices() {
 			}
 			r.ignored(s.obj, "bitmap", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
 		}
+		r.warnNotAdaptive(s)
 		if s.obj.n != nil && !s.cached() {
 			r.ignored(s.obj, "cache_miss", "nothing is ever missed; give mtt_cache or qpc_cache as well")
 		}

@@ -76,6 +76,8 @@ type FabricKnot struct {
 // FabricFailure is what failed links changed.
 type FabricFailure struct {
 	Links     []string       `json:"links"`
+	Splits    []FabricSplit  `json:"splits"`
+	Rerouted  bool           `json:"rerouted"` // a switch at a failed link is reached and has new tables
 	Entries   int            `json:"changed_entries"`
 	Switches  int            `json:"changed_switches"`
 	Blocks    int            `json:"changed_blocks"`
@@ -86,6 +88,15 @@ type FabricFailure struct {
 	ProgramPS int64          `json:"program_ps"`
 	TotalPS   int64          `json:"total_ps"`
 	Changes   []FabricChange `json:"changes"`
+}
+
+// FabricSplit is what a subnet manager does not reach any more; its switches keep
+// their tables.
+type FabricSplit struct {
+	Manager  string   `json:"manager"`
+	Left     int      `json:"switches_left"`
+	Switches []string `json:"switches_lost"`
+	Others   []string `json:"adapters_lost"`
 }
 
 // FabricChange is a table entry that failed links changed; 255 is no port.
@@ -163,11 +174,13 @@ func (r *Fabric) addLoops(f *subnet.Fabric, sl int, l *subnet.Loops) {
 func (r *Fabric) Fail(before, now *subnet.Tables, dead []bool, timing subnet.Timing) {
 	f := before.Fabric
 	x := before.Recover(now, timing)
-	r.Failure = &FabricFailure{Blocks: x.Blocks, SweepSMPs: x.SweepSMPs, DetectPS: int64(x.Detect), SweepPS: int64(x.Sweep),
+	sweep := subnet.Sweep{Dead: dead, Tables: now}
+	r.Failure = &FabricFailure{Splits: r.splits(f, now.Fabric), Blocks: x.Blocks, SweepSMPs: x.SweepSMPs, DetectPS: int64(x.Detect), SweepPS: int64(x.Sweep),
 		ComputePS: int64(x.Compute), ProgramPS: int64(x.Program), TotalPS: int64(x.Total()), Changes: []FabricChange{}}
 	for i, l := range f.Links {
 		if dead[i] {
 			r.Failure.Links = append(r.Failure.Links, f.Name(l.A)+" - "+f.Name(l.B))
+			r.Failure.Rerouted = r.Failure.Rerouted || sweep.Reroutes(i)
 		}
 	}
 	last := -1
@@ -179,6 +192,22 @@ func (r *Fabric) Fail(before, now *subnet.Tables, dead []bool, timing subnet.Tim
 			r.Failure.Switches++
 		}
 	}
+}
+
+// splits names what the managers have lost.
+func (r *Fabric) splits(f, now *subnet.Fabric) []FabricSplit {
+	out := []FabricSplit{}
+	names := func(nodes []int) []string {
+		list := []string{}
+		for _, n := range nodes {
+			list = append(list, f.Nodes[n].Name)
+		}
+		return list
+	}
+	for _, s := range f.Splits(now) {
+		out = append(out, FabricSplit{f.Name(s.Manager), s.Left, names(s.Switches), names(s.Others)})
+	}
+	return out
 }
 
 // JSON encodes the report, indented, with a newline at the end.

@@ -17,6 +17,7 @@ const (
 	listedKnots    = 3
 	listedChanges  = 5
 	listedLIDs     = 16
+	listedLost     = 4 // nodes out of reach
 	listedOdd      = 3 // warnings about the source
 )
 
@@ -97,10 +98,14 @@ func (r *Fabric) load(t *text) {
 	}
 	t.prose(fmt.Sprintf("All to all: %s between switches carry %s paths at most, %.1f on average.",
 		numbered(int64(l.Channels), "channel", "channels"), metrics.FormatCount(l.Largest), l.Mean), plain)
+	all := "When all adapters send to all others at once"
+	if r.Lost > 0 {
+		all = fmt.Sprintf("Of all pairs %s no path. When the others send at once", numbered(r.Lost, "has", "have"))
+	}
 	if l.BoundAt != "" {
-		t.prose(fmt.Sprintf("When all adapters send to all others at once, each can use %.1f %% of its line: %s is full.", 100*l.Bound, l.BoundAt), plain)
+		t.prose(fmt.Sprintf("%s, each can use %.1f %% of its line: %s is full.", all, 100*l.Bound, l.BoundAt), plain)
 	} else {
-		t.prose("When all adapters send to all others at once, each can use its whole line.", plain)
+		t.prose(all+", each can use its whole line.", plain)
 	}
 	tab := &table{columns: []column{{title: "Fullest channels"}, {title: "To"}, {title: "Rate", right: true}, {title: "Paths", right: true}}}
 	for i, c := range l.All {
@@ -145,6 +150,13 @@ func (r *Fabric) failure(t *text) {
 	}
 	t.section()
 	t.prose("Without "+strings.Join(x.Links, ", ")+":", t.paint.bold)
+	for i := range x.Splits {
+		r.split(t, &x.Splits[i])
+	}
+	if !x.Rerouted {
+		t.prose("Nothing is rerouted.", t.paint.fail)
+		return
+	}
 	t.prose(fmt.Sprintf("%s change at %s.", numbered(int64(x.Entries), "table entry", "table entries"), numbered(int64(x.Switches), "switch", "switches")), plain)
 	tab := &table{columns: []column{{title: "Phase"}, {title: "Time", right: true}, {title: "For"}}}
 	tab.add("detection", metrics.FormatTime(units.Time(x.DetectPS)), "")
@@ -155,6 +167,28 @@ func (r *Fabric) failure(t *text) {
 	t.table(tab)
 	if len(x.Changes) > 0 {
 		r.changes(t)
+	}
+}
+
+// split says what a subnet manager has lost.
+func (r *Fabric) split(t *text, s *FabricSplit) {
+	list := func(names []string) string {
+		if len(names) > listedLost && !t.opt.Verbose {
+			return strings.Join(names[:listedLost], ", ") + fmt.Sprintf(" and %d more", len(names)-listedLost)
+		}
+		return strings.Join(names, ", ")
+	}
+	switch {
+	case s.Left == 0:
+		t.prose(fmt.Sprintf("The subnet manager at %s is cut off from all %s, which keep their tables.",
+			s.Manager, numbered(int64(len(s.Switches)), "switch", "switches")), t.paint.fail)
+		return
+	case len(s.Switches) > 0:
+		t.prose(fmt.Sprintf("The subnet is split: the subnet manager at %s reaches %d of %d switches. The others keep their tables: %s.",
+			s.Manager, s.Left, s.Left+len(s.Switches), list(s.Switches)), t.paint.fail)
+	}
+	if len(s.Others) > 0 {
+		t.prose(fmt.Sprintf("Out of its reach: %s.", list(s.Others)), t.paint.fail)
 	}
 }
 

@@ -2,10 +2,12 @@ package run_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -143,6 +145,37 @@ func TestSweepTime(t *testing.T) {
 	}
 	if len(v.Tables) == 0 {
 		t.Error("no switch has a new table")
+	}
+}
+
+// A manager whose own link fails notices and can do nothing: no table changes, and
+// no time says that one did. On the far side of a cut nothing is noticed at all.
+func TestManagerCutOff(t *testing.T) {
+	fails := func(links string) *scenario.Valid {
+		return parse(t, fmt.Sprintf(`
+stack: infiniband
+topology:
+  leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 2, link: 100Gbps}
+  links: [%s]
+workload: [flow: {from: h2, to: h3, size: 1MB}]
+`, links))
+	}
+	said := func(v *scenario.Valid, words string) bool {
+		return slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.Contains(w, words) })
+	}
+	v := fails("{between: [h0, leaf1], down_at: 10us}")
+	if f := v.Failures[0]; f.NoticedPS != 1010*units.Microsecond || f.ReroutedPS != -1 || len(f.Phases) != 1 || len(v.Tables) != 0 {
+		t.Errorf("cut off: %+v, %d tables", f, len(v.Tables))
+	}
+	if !said(v, "cut the subnet manager at h0:1 off") {
+		t.Errorf("warnings %q", v.Warnings)
+	}
+	v = fails("{between: [leaf2, spine1], down_at: 10us}, {between: [h2, leaf2], down_at: 5ms}")
+	if f := v.Failures; f[0].ReroutedPS < 0 || f[1].NoticedPS != -1 || f[1].ReroutedPS != -1 {
+		t.Errorf("split: %+v", f)
+	}
+	if !said(v, "1 of 3 switches out of reach of the subnet manager at h0:1, leaf2 the first") {
+		t.Errorf("warnings %q", v.Warnings)
 	}
 }
 

@@ -161,6 +161,7 @@ func (r *resolver) sweeps() error {
 		if err := r.newTables(&all[k]); err != nil {
 			return err
 		}
+		r.warnSplit(first.Fabric, &all[k])
 	}
 	for k, f := range failures {
 		r.swept(&r.v.Failures[k], f, all)
@@ -169,6 +170,20 @@ func (r *resolver) sweeps() error {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Node, b.Node))
 	})
 	return nil
+}
+
+// warnSplit names switches that a sweep no longer reaches.
+func (r *resolver) warnSplit(before *subnet.Fabric, w *subnet.Sweep) {
+	for _, s := range before.Splits(w.Tables.Fabric) {
+		at := before.Name(s.Manager)
+		switch {
+		case s.Left == 0:
+			r.warn("split "+at, "the links that fail cut the subnet manager at %s off: switches keep the tables they have", at)
+		case len(s.Switches) > 0:
+			r.warn("split "+at, "the links that fail leave %d of %d switches out of reach of the subnet manager at %s, %s the first: those keep the tables they have",
+				len(s.Switches), len(s.Switches)+s.Left, at, before.Nodes[s.Switches[0]].Name)
+		}
+	}
 }
 
 // after puts a given time in place of a sweep's.
@@ -199,16 +214,20 @@ func (r *resolver) newTables(w *subnet.Sweep) error {
 func (r *resolver) swept(out *record.Failure, f subnet.Failure, all []subnet.Sweep) {
 	for k := range all {
 		w := &all[k]
-		if !w.Dead[f.Link] {
+		if !w.Finds(f.Link) {
 			continue
 		}
-		out.NoticedPS, out.ReroutedPS = min(f.At+r.failover.Detect, w.Start), w.End()
+		out.NoticedPS = min(f.At+r.failover.Detect, w.Start)
 		add := func(name string, d units.Time) {
 			if d > 0 {
 				out.Phases = append(out.Phases, record.Phase{Name: name, PS: d})
 			}
 		}
 		add(record.PhaseDetection, out.NoticedPS-f.At)
+		if !w.Reroutes(f.Link) {
+			return
+		}
+		out.ReroutedPS = w.End()
 		add(record.PhaseWaiting, w.Start-out.NoticedPS)
 		if r.failover.obj.has("converge") {
 			add(record.PhaseConvergence, w.Program)

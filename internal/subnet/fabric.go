@@ -85,7 +85,8 @@ type Fabric struct {
 	Endports []End
 	Warnings []string // what is odd about the source, a line each
 
-	graph *topology.Graph // what FromGraph was made of, or nil
+	managers []int           // of the fabric without failures; nil: this is it
+	graph    *topology.Graph // what FromGraph was made of, or nil
 }
 
 // Name returns a node's port as reports print it, such as leaf1:3.

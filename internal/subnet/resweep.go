@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -43,7 +44,8 @@ func (f *Fabric) Without(dead []bool) (*Fabric, error) {
 	if len(dead) != len(f.Links) {
 		return nil, fmt.Errorf("%d links are marked of %d", len(dead), len(f.Links))
 	}
-	g := &Fabric{Nodes: append([]Node(nil), f.Nodes...), Links: f.Links, Endports: f.Endports, graph: f.graph}
+	g := &Fabric{Nodes: append([]Node(nil), f.Nodes...), Links: f.Links, Endports: f.Endports, Warnings: f.Warnings,
+		managers: f.Managers(), graph: f.graph}
 	for i := range g.Nodes {
 		g.Nodes[i].Ports = append([]Port(nil), f.Nodes[i].Ports...)
 	}
@@ -59,15 +61,35 @@ func (f *Fabric) Without(dead []bool) (*Fabric, error) {
 	return g, nil
 }
 
-// Reroute fills the tables anew after links have failed. With minhop and updn an
-// entry that is still on a shortest allowed path stays, as OpenSM documents; the
-// ranks of updn are found anew from the same roots; ftree routes afresh and fails
-// where the fabric is no fat-tree any more and no roots are named.
+// Reroute fills the tables anew after links have failed: those of the switches that
+// a manager still reaches, by what it sees. The others keep theirs. With minhop and
+// updn an entry that is still on a shortest allowed path stays, as OpenSM
+// documents; the ranks of updn are found anew from the same roots; ftree routes
+// afresh and fails where the fabric is no fat-tree any more and no roots are named.
 func (t *Tables) Reroute(dead []bool, opt Options) (*Tables, error) {
 	f, err := t.Fabric.Without(dead)
 	if err != nil {
 		return nil, err
 	}
+	reached := f.reached()
+	seen, err := t.Fabric.Without(f.within(dead, reached))
+	if err != nil {
+		return nil, err
+	}
+	now := newTables(f, t.Engine)
+	if now.Rank = slices.Clone(t.Rank); f.anySwitch(reached) {
+		routed, err := t.refill(seen, opt)
+		if err != nil {
+			return nil, err
+		}
+		now.LFT, now.Rank = routed.LFT, routed.Rank
+	}
+	now.keep(t, reached)
+	return now, nil
+}
+
+// refill routes what the managers see, from the tables that the switches have.
+func (t *Tables) refill(f *Fabric, opt Options) (*Tables, error) {
 	switch opt.Engine {
 	case "minhop":
 		return routeMinHop(f, t), nil
@@ -107,12 +129,15 @@ func (t *Tables) Changes(now *Tables) []Change {
 const lidsPerBlock = 64
 
 // Recover returns how long it takes until all switches that the manager still
-// reaches have the new tables.
+// reaches have the new tables. Several managers are taken for one that does the
+// work of all.
 func (t *Tables) Recover(now *Tables, timing Timing) Recovery {
 	r := Recovery{Detect: timing.Detect, SweepSMPs: now.Fabric.sweepSMPs()}
 	entries := 0
-	for _, n := range now.Fabric.discover(now.Fabric.Manager()) {
-		entries += len(now.LFT[n])
+	for n, ok := range now.Fabric.reached() {
+		if ok {
+			entries += len(now.LFT[n])
+		}
 	}
 	for _, blocks := range t.changedBlocks(now) {
 		r.Blocks += blocks
@@ -129,18 +154,11 @@ func (t Timing) rounds(smps int) units.Time {
 }
 
 // changedBlocks counts, by node, the blocks of its table that the manager writes
-// anew: of the switches that it reaches.
+// anew.
 func (t *Tables) changedBlocks(now *Tables) []int {
 	out, last := make([]int, len(now.LFT)), -1
-	reached := make([]bool, len(now.LFT))
-	for _, n := range now.Fabric.discover(now.Fabric.Manager()) {
-		reached[n] = true
-	}
 	top := len(now.Owner)/lidsPerBlock + 1
 	for _, c := range t.Changes(now) {
-		if !reached[c.Node] {
-			continue
-		}
 		if block := c.Node*top + int(c.LID)/lidsPerBlock; block != last {
 			last = block
 			out[c.Node]++
@@ -168,7 +186,8 @@ type Sweep struct {
 func (s *Sweep) End() units.Time { return s.Start + s.Recovery.Sweep + s.Compute + s.Program }
 
 // Sweeps lists what the manager does about failures, given in order of time. It
-// learns of each after the detection time, and handles one after the other; a sweep
+// learns of each after the detection time, unless it reaches neither end of the
+// link, and handles one after the other; a sweep
 // finds all links dead that have failed by its start, and later traps of those bring
 // nothing new. Switches are written in node order, block by block.
 func (t *Tables) Sweeps(failures []Failure, opt Options, timing Timing) ([]Sweep, error) {
@@ -178,11 +197,16 @@ func (t *Tables) Sweeps(failures []Failure, opt Options, timing Timing) ([]Sweep
 		if n := len(out); n > 0 && out[n-1].Dead[f.Link] {
 			continue
 		}
-		s := Sweep{Noticed: f.At + timing.Detect, Dead: make([]bool, len(t.Fabric.Links)), Have: make([]units.Time, len(t.Fabric.Nodes))}
-		s.Start = max(s.Noticed, free)
-		for j, other := range failures {
-			s.Dead[other.Link] = s.Dead[other.Link] || j <= i || other.At <= s.Start
+		left, err := t.Fabric.Without(deadAt(len(t.Fabric.Links), failures, i, f.At))
+		if err != nil {
+			return nil, err
 		}
+		if !left.notices(f.Link) {
+			continue
+		}
+		s := Sweep{Noticed: f.At + timing.Detect, Have: make([]units.Time, len(t.Fabric.Nodes))}
+		s.Start = max(s.Noticed, free)
+		s.Dead = deadAt(len(t.Fabric.Links), failures, i, s.Start)
 		now, err := t.Reroute(s.Dead, opt)
 		if err != nil {
 			return nil, err
@@ -200,13 +224,26 @@ func (t *Tables) Sweeps(failures []Failure, opt Options, timing Timing) ([]Sweep
 	return out, nil
 }
 
+// deadAt marks, of so many links, those of failures 0 to i and those that have
+// failed by a time.
+func deadAt(links int, failures []Failure, i int, at units.Time) []bool {
+	dead := make([]bool, links)
+	for j, f := range failures {
+		dead[f.Link] = dead[f.Link] || j <= i || f.At <= at
+	}
+	return dead
+}
+
 // sweepSMPs counts the packets of a heavy sweep over the nodes that the manager
 // reaches: NodeInfo through every linked port of a switch and once for the manager's
 // own node, NodeDescription per node, SwitchInfo per switch, PortInfo per port of a
 // switch (port 0 too) and per linked port of others.
 func (f *Fabric) sweepSMPs() int {
-	smps := 1
-	for _, i := range f.discover(f.Manager()) {
+	smps := 0
+	for i, ok := range f.reached() {
+		if !ok {
+			continue
+		}
 		n := &f.Nodes[i]
 		linked := 0
 		for p := range n.Ports {
@@ -221,7 +258,7 @@ func (f *Fabric) sweepSMPs() int {
 			smps += linked
 		}
 	}
-	return smps
+	return smps + len(f.Managers())
 }
 
 // discover walks the links from the manager's port, an index into Endports, in

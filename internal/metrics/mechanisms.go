@@ -306,8 +306,8 @@ func (x *index) whyNotWindow(q *record.QP) string {
 	switch {
 	case l.MaxRdAtomic > 0 && l.PeakReads == l.MaxRdAtomic:
 		return fmt.Sprintf("max_rd_atomic let it ask for %s at a time", FormatBytes(l.PeakOutstanding))
-	case l.MaxRdAtomic > 0 && q.DeliveredBytes > q.SentBytes && q.DeliveredBytes <= l.WindowBytes:
-		return "it asked for only " + FormatBytes(q.DeliveredBytes) + " in all"
+	case l.MaxRdAtomic > 0 && x.posted(q) <= l.WindowBytes:
+		return "it asked for only " + FormatBytes(x.posted(q)) + " in all"
 	case q.SentBytes <= l.WindowBytes && l.MaxRdAtomic == 0:
 		return "it sent only " + FormatBytes(q.SentBytes) + " in all"
 	case q.RateCuts > 0:
@@ -349,6 +349,16 @@ func (x *index) readPlaces() []Place {
 		}
 		return l.MaxRdAtomic > 0
 	})
+}
+
+// posted is the payload of all messages of a requester.
+func (x *index) posted(q *record.QP) (bytes int64) {
+	for i := range x.r.Flows {
+		if f := &x.r.Flows[i]; flowQP(f) == (qpKey{q.Host, q.QP}) {
+			bytes += f.Bytes
+		}
+	}
+	return bytes
 }
 
 // requests reports whether a queue pair posted messages.

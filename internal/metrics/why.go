@@ -125,7 +125,10 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 		names, _ := unreliable(r)
 		return "no message: there are no acknowledgements on " + names
 	case detected.has(record.SequenceGap) && t.NAKsSent == 0:
-		return "who missed packets could not tell the sender (UC), or needed not: a requester asks again for READ responses"
+		if names, _ := unreliable(r); names != "" {
+			return "who missed packets could not tell the sender: there are no acknowledgements on " + names
+		}
+		return "nobody had to be told: who missed a response sent the request again itself"
 	default:
 		return "no packet was marked and no responder missed a PSN"
 	}

@@ -101,12 +101,21 @@ func (a *accountant) askedPart(i int, port string, way []fabric.Hop) bool {
 func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port string) {
 	idle := before[nic.Idle] + before[nic.AwaitAck]
 	before[nic.Idle], before[nic.AwaitAck] = 0, 0
-	held := func(s nic.Stage) units.Time { return m.Before[s] - m.Read.Before[s] }
-	lost := min(idle, max(0, held(nic.Lost)))
-	most := nic.Bitmap
-	for _, s := range [...]nic.Stage{nic.Window, nic.Reads, nic.Fetching, nic.Rate, nic.Paused, nic.Other} {
-		if held(s) > held(most) {
-			most = s
+	var held nic.Times // what kept the requester from asking for more, since it first asked
+	for s := range held {
+		held[s] = m.Before[s] - m.Read.Before[s]
+		for k := range m.Failed {
+			held[s] += m.Failed[k].Before[s]
+		}
+	}
+	for k := range m.Failed {
+		held[nic.Lost] += m.Failed[k].Rewound - m.Failed[k].Start
+	}
+	lost := min(idle, max(0, held[nic.Lost]))
+	most := nic.Idle
+	for s, d := range held {
+		if stage := nic.Stage(s); d > held[most] && stage != nic.Lost && stage != nic.Resending {
+			most = stage
 		}
 	}
 	var t nic.Times

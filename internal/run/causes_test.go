@@ -253,3 +253,18 @@ func TestRefusedInOrder(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// TestWindowOfAtomics: atomics fill no window, and what keeps them from it is told.
+func TestWindowOfAtomics(t *testing.T) {
+	const text = "name: atomics\ntopology: {star: {hosts: 2, link: 100Gbps}}\nnic: {recovery: irn}\nworkload: [{flow: {from: h0, to: h1, verb: cas, count: 100}}]\n"
+	for _, c := range []struct{ set, says string }{
+		{"nic.max_rd_atomic=16", "max_rd_atomic let it ask for 128 B at a time"},
+		{"workload[0].flow.count=10", "it asked for only 80 B in all"},
+	} {
+		for _, s := range metrics.Mechanisms(simulate(t, parse(t, text, c.set), 1, 1), 0) {
+			if s.Mechanism == metrics.WindowHeld && s.Why != c.says {
+				t.Errorf("%s: %q, want %q", c.set, s.Why, c.says)
+			}
+		}
+	}
+}

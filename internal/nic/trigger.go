@@ -74,7 +74,7 @@ func (h *Host) postTriggered(now units.Time) {
 // whose end at the responder activates a trigger; it may have no bytes.
 func (h *Host) accepted(now units.Time, q uint32) {
 	s := &h.qps[q]
-	if sp := &h.specs[q]; s.watched && s.qp.MSN() > 0 && s.payload() >= int64(sp.ReceiveBytes) {
+	if sp := &h.specs[q]; s.watched && (s.stream != nil || s.qp.MSN() > 0) && s.payload() >= int64(sp.ReceiveBytes) {
 		s.watched = false
 		h.triggers.activate(now, sp.RecvDone)
 	}

@@ -145,9 +145,11 @@ func (n *Net) reopen(now units.Time, i int) (opened bool) {
 	return opened
 }
 
-// takeIn puts a packet that arrived at port i into the input buffer of its VL.
-func (n *Net) takeIn(i int, pk *packet.Packet) {
-	s := &n.credits[pk.Class&(Classes-1)][i]
+// takeIn puts a packet that arrived at port i into the input buffer of its VL. Where
+// that is larger than what may be granted at once, the grant moves on.
+func (n *Net) takeIn(now units.Time, i int, pk *packet.Packet) {
+	c := pk.Class & (Classes - 1)
+	s := &n.credits[c][i]
 	b := uint16(Blocks(pk.Frame))
 	s.received = (s.received + b) & creditMask
 	s.occupied += b
@@ -156,6 +158,9 @@ func (n *Net) takeIn(i int, pk *packet.Packet) {
 	s.peak = max(s.peak, s.occupied)
 	if s.occupied > s.size {
 		n.part.Bug("%s VL %d: %d blocks in an input buffer of %d: more was sent than there were credits for", n.cold[i].name, pk.Class, s.occupied, s.size)
+	}
+	if s.size > MaxCredits && n.updateDue(now, i, c) {
+		n.kick(now, i)
 	}
 }
 
@@ -179,7 +184,13 @@ func (n *Net) giveBack(now units.Time, i int, c uint8, frame uint32) bool {
 		n.part.Bug("%s VL %d: %d blocks leave an input buffer that holds %d", n.cold[i].name, c, b, s.occupied)
 	}
 	s.occupied -= b
-	if (s.grant()-s.told)&creditMask < s.update {
+	return n.updateDue(now, i, c)
+}
+
+// updateDue reports whether the grant of VL c of port i has moved on far enough for a
+// flow-control packet at once; if not, one comes within 65,536 symbol times.
+func (n *Net) updateDue(now units.Time, i int, c uint8) bool {
+	if s := &n.credits[c][i]; (s.grant()-s.told)&creditMask < s.update {
 		n.tellLater(now, i)
 		return false
 	}

@@ -40,6 +40,23 @@ func (r *rig) sendVL(i, to int, at units.Time, n int, frame uint32, sl uint8) {
 	})
 }
 
+// An input buffer of more than a flow-control packet can grant fills all the same: the
+// limit moves on as packets come in (FCCL = ABR + what may be granted).
+func TestLargeInputBuffer(t *testing.T) {
+	const blocks, frame = 4 * MaxCredits, 2048
+	sw, ports := lanes(2, 100*units.Gbps, 50*units.Nanosecond, blocks, 256)
+	narrow := *ports[1].host.Credit
+	narrow.Blocks[0], narrow.Update[0] = frame/64, 1
+	ports[1].host.Credit = &narrow
+	r := newRigOf(t, wire.InfiniBand, sw, ports)
+	r.hosts[1].keeps = true
+	r.sendVL(0, 1, 0, 1000, frame, 0)
+	r.run(units.Millisecond)
+	if got := r.net.credits[0][0].occupied; got != blocks {
+		t.Errorf("%d blocks in an input buffer of %d that nothing leaves", got, blocks)
+	}
+}
+
 // TestCreditLoop is acceptance case F22: a link carries no more than its credits
 // per credit loop. The loop is from the first symbol of a packet to the arrival
 // of the flow-control packet that gives its room back: the packet's own time,

@@ -241,7 +241,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		return
 	}
 	if p.credited {
-		n.takeIn(i, pk)
+		n.takeIn(now, i, pk)
 	}
 	if p.node < 0 {
 		n.received++

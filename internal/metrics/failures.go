@@ -58,6 +58,9 @@ func whyNotRerouted(r *record.Run) string {
 	if f.NoticedPS < 0 {
 		return said
 	}
+	if f.Switches == 0 && f.ReroutedPS < 0 {
+		return said
+	}
 	if f.Switches == 0 {
 		return said + "; no table of a switch had to change for it"
 	}

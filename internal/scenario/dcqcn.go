@@ -12,18 +12,22 @@ import (
 const defaultDCQCN = "nvidia"
 
 // readDCQCN reads a preset's name, or a mapping that changes one, or none. The
-// keys are the names of the NIC firmware and driver.
+// keys are the names of the NIC firmware and driver. InfiniBand has congestion control
+// of its own (readIBCC).
 func (r *resolver) readDCQCN(n *node) {
 	if r.d.err != nil {
 		return
 	}
-	if !r.stack().CC {
+	if !r.stack().CC && !r.stack().Credits {
 		if n != nil && (n.kind != scalarNode || n.text != "none") {
 			r.d.fail(n.pos, "dcqcn: the stack %s runs without congestion control; take the stack rocev2, or leave dcqcn out", r.v.Stack)
 		}
 		return
 	}
 	preset := defaultDCQCN
+	if n == nil && r.stack().Credits && !r.header.describing() {
+		return
+	}
 	if n != nil && n.kind == scalarNode {
 		if n.text == "none" {
 			return
@@ -55,6 +59,10 @@ func (r *resolver) readDCQCN(n *node) {
 	}
 	if err := p.Validate(); err != nil {
 		r.d.fail(dcqcnKey(o, err.Error()), "%v", err)
+		return
+	}
+	if r.stack().Credits {
+		r.initialRate = 0
 		return
 	}
 	r.v.DCQCN = &p

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -63,6 +64,16 @@ func (r *resolver) anyDown() bool {
 	return false
 }
 
+// noteDownAt remembers where the time of a failure stands.
+func (r *resolver) noteDownAt(t units.Time, at pos) {
+	if r.downAt == nil {
+		r.downAt = map[units.Time]pos{}
+	}
+	if _, there := r.downAt[t]; !there {
+		r.downAt[t] = at
+	}
+}
+
 // resolveFailover computes the tables that failures bring.
 func (r *resolver) resolveFailover(at pos) {
 	if r.d.err != nil || !r.anyDown() {
@@ -81,6 +92,10 @@ func (r *resolver) resolveFailover(at pos) {
 		r.ethernetFailures()
 	}
 	if err != nil {
+		var sweep *subnet.SweepError
+		if errors.As(err, &sweep) {
+			at = r.downAt[sweep.At]
+		}
 		r.d.fail(at, "%v", err)
 		return
 	}
@@ -137,8 +152,16 @@ func (r *resolver) sweeps() error {
 		failures = append(failures, subnet.Failure{Link: i, At: g.Links[i].DownAt})
 		r.v.Failures = append(r.v.Failures, failure(g, i))
 	}
+	if s.Detect == units.Never {
+		return nil
+	}
 	given := s.obj.has("converge")
-	if s.Detect == units.Never || given && s.Converge == units.Never {
+	if given && s.Converge == units.Never {
+		for k := range failures {
+			f := &r.v.Failures[k]
+			f.NoticedPS = f.DownPS + s.Detect
+			f.Phases = append(f.Phases, record.Phase{Name: record.PhaseDetection, PS: s.Detect})
+		}
 		return nil
 	}
 	timing := subnet.DefaultTiming()
@@ -301,6 +324,8 @@ func (r *resolver) warnDown() {
 		switch {
 		case r.failover.Detect == units.Never:
 			r.warn("down", "the link %s to %s fails at %v and nobody notices (failover.detect: never): what takes it is lost, even where another path is left", a, b, k.DownAt)
+		case r.stack().Credits && r.failover.Converge == units.Never:
+			r.warn("down", "the link %s to %s fails at %v, and the subnet manager notices but never writes new tables (failover.converge: never): what takes it is lost, even where another path is left", a, b, k.DownAt)
 		case g.Nodes[k.A].Kind == topology.Host || g.Nodes[k.B].Kind == topology.Host:
 			r.warn("downhost", "the link %s to %s fails at %v: no other leads to that port of a host, so nothing can be rerouted", a, b, k.DownAt)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -16,7 +17,7 @@ import (
 type infinibandSettings struct {
 	vls                 int
 	buffer, hcaBuffer   units.Bytes // of each VL, at switches and at hosts
-	update              units.Bytes // -1: a quarter of the buffer
+	update              units.Bytes // -1: a quarter of what the buffer lets be granted
 	sl2vl               []uint8     // 16 entries
 	high, low           []fabric.VLWeight
 	highLimit           int
@@ -180,20 +181,22 @@ func (r *resolver) resolveCredits() {
 // credits are the input buffers of a port.
 func (r *resolver) credits(key string, size units.Bytes) *fabric.CreditParams {
 	s := &r.ib
-	const most = 2 * units.MiB
+	const largestBuffer = 2 * units.MiB
 	largest := int64(fabric.Blocks(uint32(r.maxFrame())))
 	blocks := int64(size) / wire.CreditBlock
-	if blocks < largest || size > most {
-		s.obj.fail(key, "%v is no input buffer of a VL; give %v, for one packet of path MTU %d, to %v", size, units.Bytes(largest*wire.CreditBlock), int64(r.mtu), units.Bytes(most))
+	if blocks < largest || size > largestBuffer {
+		s.obj.fail(key, "%v is no input buffer of a VL; give %v, for one packet of path MTU %d, to %v", size, units.Bytes(largest*wire.CreditBlock), int64(r.mtu), units.Bytes(largestBuffer))
 		return nil
 	}
-	// What was freed and is not told yet must leave room for a packet, or the
-	// sender would wait for the timer.
-	update := min(blocks/4, max(1, blocks-largest))
+	// What was freed and is not told yet must leave room for a packet in what may be
+	// granted, or the sender would wait for the timer.
+	granted := min(blocks, fabric.MaxCredits)
+	most := max(1, granted-largest)
+	update := min(granted/4, most)
 	if s.update >= 0 {
 		update = (int64(s.update) + wire.CreditBlock - 1) / wire.CreditBlock
-		if update < 1 || update > max(1, blocks-largest) {
-			s.obj.fail("update", "%v leaves a sender waiting with less than a packet's credits; give 64B to %v, the buffer less a packet", s.update, units.Bytes(max(1, blocks-largest)*wire.CreditBlock))
+		if update < 1 || update > most {
+			s.obj.fail("update", "%v leaves a sender waiting with less than a packet's credits; give 64B to %v, what is granted at most less a packet", s.update, units.Bytes(most*wire.CreditBlock))
 			return nil
 		}
 	}
@@ -229,19 +232,33 @@ func (r *resolver) checkWeights() {
 	}
 }
 
-// portToPort is the cut-through latency of a switch by the rate of its fastest
-// port, from the pages of the vendors' switches (models.md 6.5).
-func portToPort(fastest units.Rate) (units.Time, string) {
+// switchLatency is the cut-through latency of switches whose fastest port has at
+// most a rate.
+type switchLatency struct {
+	upTo    units.Rate
+	speed   string
+	latency units.Time
+	source  string
+}
+
+// portToPort lists the latencies by speed, from the pages of the vendors' switches
+// (models.md 6.5).
+func portToPort() []switchLatency {
 	const pages = "vendor's pages: "
-	switch {
-	case fastest <= 56*units.Gbps:
-		return 170 * units.Nanosecond, pages + "QDR and FDR switches 165 to 200 ns"
-	case fastest <= 100*units.Gbps:
-		return 90 * units.Nanosecond, pages + "EDR switches 90 ns"
-	case fastest <= 200*units.Gbps:
-		return 130 * units.Nanosecond, pages + "HDR switches 130 ns"
+	return []switchLatency{
+		{56 * units.Gbps, "up to FDR", 170 * units.Nanosecond, pages + "QDR and FDR switches 165 to 200 ns"},
+		{100 * units.Gbps, "EDR", 90 * units.Nanosecond, pages + "EDR switches 90 ns"},
+		{200 * units.Gbps, "HDR", 130 * units.Nanosecond, pages + "HDR switches 130 ns"},
+		{topology.MaxRate, "NDR and faster", 150 * units.Nanosecond, "assumed: the pages on NDR switches disagree, below 150 ns or about 330 ns"},
 	}
-	return 150 * units.Nanosecond, "assumed: the pages on NDR switches disagree, below 150 ns or about 330 ns"
+}
+
+// latencyNotes lists the latencies for `show`.
+func latencyNotes() (out []record.Note) {
+	for _, l := range portToPort() {
+		out = append(out, note("switch.latency ("+l.speed+")", l.latency.String()+" port to port, by the fastest port", l.source))
+	}
+	return out
 }
 
 // cutThrough gives switches that say nothing what InfiniBand switches have.
@@ -257,7 +274,12 @@ func (r *resolver) cutThrough() {
 		for port := range r.v.Graph.Nodes[n].Ports {
 			fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
 		}
-		r.switches[n].latency, r.latencySource = portToPort(fastest)
+		for _, l := range portToPort() {
+			if fastest <= l.upTo {
+				r.switches[n].latency, r.latencySource = l.latency, l.source
+				break
+			}
+		}
 	}
 }
 
@@ -304,7 +326,11 @@ func (r *resolver) infinibandNotes() {
 		vls(s.hcaBuffer.String()+" per VL and port", "hca_buffer", "")
 	}
 	update := units.Bytes(s.switchPort.Update[0]) * wire.CreditBlock
-	vls(update.String()+" freed", "update", "assumed: a quarter of the buffer; else within 65,536 symbol times (IBTA 7.9.4)")
+	of := "the buffer"
+	if s.buffer > fabric.MaxCredits*wire.CreditBlock {
+		of = "the 128KiB that are granted at most"
+	}
+	vls(update.String()+" freed", "update", "assumed: a quarter of "+of+"; else within 65,536 symbol times (IBTA 7.9.4)")
 	var lanes []string
 	for _, vl := range s.sl2vl {
 		lanes = append(lanes, fmt.Sprint(vl))

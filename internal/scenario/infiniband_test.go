@@ -69,6 +69,73 @@ func TestInfiniBandKeys(t *testing.T) {
 	}
 }
 
+// The default of update is a quarter of what can be granted, so that a larger buffer
+// does not tell of its room later.
+func TestUpdateOfLargeBuffers(t *testing.T) {
+	for buffer, want := range map[string]uint16{"64KiB": 256, "128KiB": 512, "512KiB": 512, "2MiB": 512} {
+		if got := switchNamed(t, parse(t, ibScenario("buffer: "+buffer, "")), "sw").Ports[0].Credit.Update[0]; got != want {
+			t.Errorf("buffer %s: update after %d blocks, want %d", buffer, got, want)
+		}
+	}
+	_, err := Parse("s.yaml", []byte(ibScenario("buffer: 512KiB, update: 128KiB", "")), nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "give 64B to 126.912KB") {
+		t.Errorf("update of all that is ever granted: %v", err)
+	}
+}
+
+// There are 16 service levels (IBTA 7.6.5) and eight priorities.
+func TestServiceLevels(t *testing.T) {
+	if c := parse(t, ibScenario("", ", class: 13")).Plan.Conns[0]; c.DSCP != 13 || c.Class != 5 {
+		t.Errorf("service level %d on VL %d, want 13 on 5", c.DSCP, c.Class)
+	}
+	for stack, want := range map[string]string{"infiniband": "from 0 to 15", "rocev2": "from 0 to 7"} {
+		text := strings.Replace(ibScenario("", ", class: 16"), "infiniband", stack, 1)
+		if _, err := Parse("s.yaml", []byte(text), nil, nil); err == nil || !strings.Contains(err.Error(), `class: "16" is not a whole number `+want) {
+			t.Errorf("%s: %v", stack, err)
+		}
+	}
+}
+
+// A name that no speed or width has is answered with those there are.
+func TestLinkSpeedNames(t *testing.T) {
+	for _, name := range []string{"UDR", "3xNDR", "FDR12", "16x EDR"} {
+		_, err := Parse("s.yaml", []byte(strings.Replace(ibScenario("", ""), "NDR", name, 1)), nil, nil)
+		if err == nil || !strings.Contains(err.Error(), `s.yaml:2:35: topology.star.link: "`+name+`" is no speed of InfiniBand links; write one of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR, with a width of 1x, 2x, 4x, 8x, 12x`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// DCQCN is Ethernet's: given beside InfiniBand it is checked and has no effect.
+func TestDCQCNWithInfiniBand(t *testing.T) {
+	for text, want := range map[string]string{"paper": "dcqcn has no effect: InfiniBand has congestion control of its own", "{rpg_gd: 11}": "dcqcn has no effect", "none": ""} {
+		v := parse(t, ibScenario("", "")+"dcqcn: "+text+"\n")
+		if warned := strings.Join(v.Warnings, "\n"); v.DCQCN != nil || want == "" && warned != "" || !strings.Contains(warned, want) {
+			t.Errorf("dcqcn: %s: %q, DCQCN %v", text, warned, v.DCQCN)
+		}
+	}
+	if _, err := Parse("s.yaml", []byte(ibScenario("", "")+"dcqcn: papr\n"), nil, nil); err == nil {
+		t.Error("a preset that does not exist is taken")
+	}
+}
+
+// What the sheet of the stack shows of latency is said to follow the speed.
+func TestShowLatencyBySpeed(t *testing.T) {
+	sheets, err := Show("infiniband")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range sheets[0].Notes {
+		if strings.HasPrefix(n.Key, "switch.latency") {
+			got = append(got, n.Key+" "+n.Value[:5])
+		}
+	}
+	if want := "switch.latency (up to FDR) 170ns|switch.latency (EDR) 90ns |switch.latency (HDR) 130ns|switch.latency (NDR and faster) 150ns"; strings.Join(got, "|") != want {
+		t.Errorf("%s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
+
 func TestInfiniBandMistakes(t *testing.T) {
 	for _, c := range []struct{ section, options, want string }{
 		{"vls: 3", "", "infiniband.vls: 3 is no number of data VLs that a port can operate; give 1, 2, 4 or 8"},

@@ -37,6 +37,9 @@ func (r *resolver) warnOff() {
 
 // warnOffEthernet looks for settings of what InfiniBand does not have.
 func (r *resolver) warnOffEthernet() {
+	if n := r.header.n.get("dcqcn"); n == nil || n.text != "none" {
+		r.ignored(r.header, "dcqcn", "InfiniBand has congestion control of its own: see infiniband.congestion_control")
+	}
 	for n := range r.v.Graph.Nodes {
 		o, keys := r.nics[n].obj, []string{"ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "cnp_coalesce", "rx_buffer", "rx_xoff", "rx_xon",
 			"pfc", "scheduler", "mtu"}

@@ -35,6 +35,8 @@ type resolver struct {
 	ib            infinibandSettings
 	latencySource string // of InfiniBand switches that give no latency
 
+	downAt map[units.Time]pos // where the first down_at of that time stands; looked up, never iterated
+
 	bareHosts []int // hosts of several ports that the workload names without a port
 
 	triggers      []trigger

@@ -75,6 +75,10 @@ func (s Stack) notes() []record.Note {
 		if strings.Contains(n.Key, "(") || n.Key == "switch.lossy.pool" || n.Key == "switch.pfc" {
 			continue // by rate or by buffer: the tables below
 		}
+		if s.Credits && n.Key == "switch.latency" {
+			notes = append(notes, latencyNotes()...)
+			continue
+		}
 		notes = append(notes, n)
 	}
 	if !s.Credits {

@@ -37,8 +37,12 @@ func (r *resolver) route(o object) {
 		if r.spreading == fabric.ByHash && !r.compared {
 			r.ignored(o, "routing", "InfiniBand switches have forwarding tables; see infiniband.routing")
 		}
-		if !r.spreads(o) && r.routeSubnet(o) {
+		spreads := r.spreads(o)
+		if !spreads && r.routeSubnet(o) {
 			return
+		}
+		if spreads && r.d.err == nil {
+			r.warnSpreadLoop()
 		}
 	}
 	routes, err := topology.ComputeRoutes(r.v.Graph)
@@ -71,21 +75,35 @@ func (r *resolver) routeSubnet(o object) bool {
 		r.assignSLs(tables)
 	}
 	for sl := range tables.Layers {
-		r.warnLoop(tables, tables.CreditLoops(uint8(sl)))
+		r.warnLoop(tables.Fabric, tables.CreditLoops(uint8(sl)), "the tables of "+r.ib.subnet.engine, "infiniband.routing: updn has none, or infiniband.sls breaks it")
 	}
 	return true
 }
 
-// warnLoop names the links of a credit loop.
-func (r *resolver) warnLoop(tables *subnet.Tables, l *subnet.Loops) {
+// warnLoop names the links of a credit loop, whose tables or paths have it, and what
+// has none.
+func (r *resolver) warnLoop(f *subnet.Fabric, l *subnet.Loops, whose, cure string) {
 	if l.Knots > 0 {
 		var links []string
 		for _, e := range l.Cycles[0] {
-			links = append(links, tables.Fabric.Channel(e))
+			links = append(links, f.Channel(e))
 		}
-		r.warn("credit loop", "the tables of %s have a credit loop, and a load that fills its buffers stops for ever: %s; infiniband.routing: updn has none, or infiniband.sls breaks it",
-			r.ib.subnet.engine, strings.Join(links, ", "))
+		stops := "stops for ever"
+		if r.ib.hoqLife < neverCode || r.ib.packetLife < neverCode {
+			stops = "stops until the lifetime limits (hoq_life, packet_life) discard packets"
+		}
+		r.warn("credit loop", "%s have a credit loop, and a load that fills its buffers %s: %s; %s", whose, stops, strings.Join(links, ", "), cure)
 	}
+}
+
+// warnSpreadLoop warns of a credit loop among all shortest paths, which switches
+// that choose a port per packet take.
+func (r *resolver) warnSpreadLoop() {
+	f, err := subnet.FromGraph(r.v.Graph)
+	if err != nil {
+		return // no subnet: the graph's own routes carry it all the same
+	}
+	r.warnLoop(f, f.ShortestPathLoops(), "the shortest paths of routing: "+r.spreading.String(), "infiniband.routing: updn in its place has none")
 }
 
 // assignSLs gives every connection the service level on which its path closes no

@@ -3,6 +3,8 @@ package scenario
 import (
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 const ibRing = `stack: infiniband
@@ -46,6 +48,63 @@ func TestSubnetRoutes(t *testing.T) {
 	v, err = Parse("s.yaml", []byte(ibRing+"infiniband: {routing: updn, roots: [s0]}\n"), nil, nil)
 	if err != nil || strings.Contains(strings.Join(v.Warnings, "\n"), "credit loop") {
 		t.Errorf("updn: %v, %q", err, v.Warnings)
+	}
+}
+
+// Switches that choose a port per packet, among all shortest paths, have the same
+// loop; with lifetime limits a load does not stop in it for ever.
+func TestLoopWarnings(t *testing.T) {
+	for _, c := range []struct{ more, want string }{
+		{"routing: adaptive\n", "the shortest paths of routing: adaptive have a credit loop, and a load that fills its buffers stops for ever: "},
+		{"routing: spray\n", "the shortest paths of routing: spray have a credit loop"},
+		{"infiniband: {hoq_life: 4}\n", "stops until the lifetime limits (hoq_life, packet_life) discard packets: "},
+		{"infiniband: {packet_life: 18}\n", "stops until the lifetime limits"},
+	} {
+		v, err := Parse("s.yaml", []byte(ibRing+c.more), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warned := strings.Join(v.Warnings, "\n"); !strings.Contains(warned, c.want) || strings.Count(warned, " -> ") != 4 {
+			t.Errorf("%s: %q\nwant %s with four links", c.more, warned, c.want)
+		}
+	}
+	tree := strings.Replace(ibScenario("", "")+"routing: adaptive\n", "star: {hosts: 3, link: NDR}", "fat_tree: {k: 4, link: NDR}", 1)
+	if v := parse(t, tree); len(v.Warnings) > 0 {
+		t.Errorf("fat-tree: %q", v.Warnings)
+	}
+}
+
+// A tree that is none once a link has failed is an error at the link's down_at.
+func TestNoTreeAfterFailure(t *testing.T) {
+	const text = `stack: infiniband
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: NDR}
+  links: [{between: [leaf1, spine1], down_at: 20us}]
+workload: [{flow: {from: h0, to: h2, size: 1MB}}]
+infiniband: {routing: ftree}
+`
+	_, err := Parse("s.yaml", []byte(text), nil, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:4:47: with leaf1:3 - spine1:1 failed: ftree: no fat-tree: ") {
+		t.Error(err)
+	}
+}
+
+// With failover.converge: never the subnet manager notices in its time and no table
+// changes.
+func TestConvergeNever(t *testing.T) {
+	v := parse(t, `stack: infiniband
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: NDR}
+  links: [{between: [leaf1, spine1], down_at: 20us}]
+failover: {detect: 100us, converge: never}
+workload: [{flow: {from: h0, to: h2, size: 1MB}}]
+`)
+	f := v.Failures[0]
+	if f.NoticedPS != 120*units.Microsecond || f.ReroutedPS != -1 || len(v.Tables) != 0 {
+		t.Errorf("noticed at %v, rerouted at %d, %d tables", f.NoticedPS, f.ReroutedPS, len(v.Tables))
+	}
+	if warned := strings.Join(v.Warnings, "\n"); !strings.Contains(warned, "never writes new tables (failover.converge: never)") {
+		t.Errorf("%q", warned)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/topology"
@@ -228,6 +229,9 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 	if o.time("down_at", &spec.DownAt) && spec.DownAt == 0 {
 		o.fail("down_at", "0 would be a link that never was; leave the link out, or give a later time")
 	}
+	if o.has("down_at") {
+		r.noteDownAt(spec.DownAt, o.at("down_at"))
+	}
 	if o.time("up_at", &spec.UpAt) && (!o.has("down_at") || spec.UpAt <= spec.DownAt) {
 		o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", spec.UpAt)
 	}
@@ -243,8 +247,28 @@ func (o object) linkRate(key string, dst *units.Rate) bool {
 		if bps, ok := wire.ParseLinkSpeed(text); ok {
 			return units.Rate(bps), nil
 		}
+		if likeSpeed(text) {
+			return 0, fmt.Errorf("%q is no speed of InfiniBand links; %s", text, linkSpeedWords())
+		}
 		return units.ParseRate(text)
 	})
+}
+
+// likeSpeed reports whether a text ends as the names of InfiniBand's speeds do.
+func likeSpeed(text string) bool {
+	return strings.HasSuffix(strings.ToUpper(strings.TrimRight(text, "0123456789 ")), "DR")
+}
+
+// linkSpeedWords lists the names of speeds and the widths.
+func linkSpeedWords() string {
+	var names, widths []string
+	for _, s := range wire.LinkSpeeds() {
+		names = append(names, s.Name)
+	}
+	for _, w := range wire.LinkWidths() {
+		widths = append(widths, fmt.Sprintf("%dx", w))
+	}
+	return fmt.Sprintf("write one of %s, with a width of %s before it unless it is 4x, such as 2xNDR, or a rate such as 400Gbps", strings.Join(names, ", "), strings.Join(widths, ", "))
 }
 
 func (r *resolver) checkLink(o object, key string, spec topology.LinkSpec) {

@@ -167,12 +167,16 @@ func (r *resolver) readUDPPorts(o object, opt *workload.Options) {
 }
 
 // readClass reads class and dscp; either follows from the other. Priority p
-// has the DSCP of AF p1, 8p+2, so that 3 is 26.
+// has the DSCP of AF p1, 8p+2, so that 3 is 26. On InfiniBand class is a service
+// level, of which there are more.
 func (r *resolver) readClass(o object, opt *workload.Options) {
-	class, dscp := int(opt.Class), int(opt.DSCP)
-	o.integer("class", &class, 0, 7)
+	class, dscp, most := int(opt.Class), int(opt.DSCP), 7
+	if r.stack().Credits || o.describing() {
+		most = serviceLevels - 1
+	}
+	o.integer("class", &class, 0, most)
 	if !o.has("dscp") && o.has("class") {
-		dscp = 8*class + 2
+		dscp = 8*(class&7) + 2
 		if class == 0 {
 			dscp = 0
 		}

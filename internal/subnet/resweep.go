@@ -3,6 +3,7 @@ package subnet
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -185,6 +186,28 @@ type Sweep struct {
 // End is when the last switch has its new table.
 func (s *Sweep) End() units.Time { return s.Start + s.Recovery.Sweep + s.Compute + s.Program }
 
+// SweepError says that the engine finds no tables once links have failed.
+type SweepError struct {
+	At    units.Time // of the failure behind the sweep
+	Links string     // that are dead by then
+	Err   error
+}
+
+func (e *SweepError) Error() string { return "with " + e.Links + " failed: " + e.Err.Error() }
+
+func (e *SweepError) Unwrap() error { return e.Err }
+
+// names lists links by the ports at their ends.
+func (f *Fabric) names(dead []bool) string {
+	var out []string
+	for i, l := range f.Links {
+		if dead[i] {
+			out = append(out, f.Name(l.A)+" - "+f.Name(l.B))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // Sweeps lists what the manager does about failures, given in order of time. It
 // learns of each after the detection time, unless it reaches neither end of the
 // link, and handles one after the other; a sweep
@@ -209,7 +232,7 @@ func (t *Tables) Sweeps(failures []Failure, opt Options, timing Timing) ([]Sweep
 		s.Dead = deadAt(len(t.Fabric.Links), failures, i, s.Start)
 		now, err := t.Reroute(s.Dead, opt)
 		if err != nil {
-			return nil, err
+			return nil, &SweepError{f.At, t.Fabric.names(s.Dead), err}
 		}
 		s.Tables, s.Recovery = now, t.Recover(now, timing)
 		written := 0

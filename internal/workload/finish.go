@@ -83,8 +83,8 @@ func (p *Plan) checkConn(net Network, c *Conn) error {
 		return p.fail(c.Entry, "the path from %s to %s has %d of at least 2 nodes; list all from source host to destination host", src, dst, len(c.Path))
 	case c.Path != nil && (c.Path[0] != net.HostOf(c.Src) || c.Path[len(c.Path)-1] != net.HostOf(c.Dst)):
 		return p.fail(c.Entry, "the path does not begin at the host of %s and end at the host of %s", src, dst)
-	case c.Class > 7:
-		return p.fail(c.Entry, "class %d must be from 0 to 7", c.Class)
+	case c.Class > 15:
+		return p.fail(c.Entry, "class %d must be from 0 to 7, or a service level from 0 to 15", c.Class)
 	case c.DSCP > 63:
 		return p.fail(c.Entry, "DSCP %d must be from 0 to 63", c.DSCP)
 	case c.Region < 0 || c.ReceiveSize < 0:

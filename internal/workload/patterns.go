@@ -32,7 +32,7 @@ const (
 // zero value posts no receives.
 type Options struct {
 	Verb  Verb
-	Class uint8 // 0 to 7
+	Class uint8 // 0 to 7; on InfiniBand the service level, 0 to 15
 	DSCP  uint8 // 0 to 63
 	// SrcPort is the UDP source port of the first QP of each pair, counted up for
 	// the others; 0: each QP gets its own by its index (see SourcePort).

@@ -40,6 +40,14 @@ type Costs struct {
 	Doorbell           units.Time // per write to the card's doorbell
 }
 
+// Kernel reports whether the kernel's work takes any time: calls, copies, segments,
+// frames or interrupts.
+func (c *Costs) Kernel() bool {
+	k := *c
+	k.Post, k.Poll, k.Repost, k.Doorbell, k.RemotePermille, k.MissIn, k.MissOut = 0, 0, 0, 0, 0, 0, 0
+	return k != Costs{}
+}
+
 // pageSize is that of buffers and page cache.
 const pageSize = 4096
 

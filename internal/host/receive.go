@@ -14,7 +14,8 @@ type Frame struct {
 	// acknowledgements, SYN, FIN, RST, CWR.
 	Key   uint64
 	Alone bool
-	Push  bool // ends a segment
+	Push  bool       // ends a segment
+	At    units.Time // when it came; the owner's
 }
 
 // Segment is what GRO makes of frames: one of them, or several that follow each

@@ -29,6 +29,7 @@ type task struct {
 type processors struct {
 	*host.Host
 	reposts bool
+	kernel  bool   // the kernel's work takes time
 	tasks   []task // by number
 	free    []uint32
 }
@@ -38,7 +39,7 @@ func newProcessors(s *Spec) processors {
 	if spec.Cores == 0 {
 		spec, _ = host.Preset("free")
 	}
-	return processors{Host: host.New(spec), reposts: s.Reposts}
+	return processors{Host: host.New(spec), reposts: s.Reposts, kernel: spec.Kernel()}
 }
 
 // put numbers a task.
@@ -64,9 +65,15 @@ func (c *processors) take(k uint64) task {
 func (h *Host) work(now units.Time, t *task) {
 	c := &h.cpu
 	x := host.Task{Kind: uint8(t.kind)}
+	core := 0
 	switch t.kind {
 	case taskPost:
-		c.PostWork(&x, t.prep)
+		if h.specs[t.qp].Stream != nil {
+			x.Add(host.Post, t.prep)
+			core = c.Application(int(t.qp))
+		} else {
+			c.PostWork(&x, t.prep)
+		}
 	case taskPoll:
 		c.PollWork(&x, host.Transmit, false)
 	case taskReceive:
@@ -76,7 +83,7 @@ func (h *Host) work(now units.Time, t *task) {
 	s.tasks[t.kind]++
 	s.busy += x.Cost()
 	x.Arg = c.put(t)
-	if c.Submit(now, 0, host.Process, &x) {
+	if c.Submit(now, core, host.Process, &x) {
 		c.take(x.Arg)
 		h.finish(now, t)
 	}
@@ -98,7 +105,10 @@ func (h *Host) finished(now units.Time, source uint32) {
 	core, ok := c.Core(source)
 	for ok {
 		var x *host.Task
-		if x, ok = c.Finished(now, core); ok {
+		if x, ok = c.Finished(now, core); ok && x.Kind >= uint8(numTaskKinds) {
+			h.finishCall(now, x)
+			h.net.Part().NoteWork()
+		} else if ok {
 			t := c.take(x.Arg)
 			h.finish(now, &t) // may add tasks
 			h.net.Part().NoteWork()

@@ -315,7 +315,7 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	part := h.net.Part()
 	pk := part.Rec(slot)
 	if pk.Kind == packet.Segment {
-		h.deliverSegment(now, slot)
+		h.deliverSegment(now, i, slot)
 		return
 	}
 	q := pk.DestQP

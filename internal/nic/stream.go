@@ -43,6 +43,10 @@ type stream struct {
 	inHeap      bool       // it waits for that in the port's heap
 	restless    bool       // counted in Host.restless
 
+	side    packet.Side // of seg, where the kernel costs time
+	hasSide bool
+	kernel  kernelEnd
+
 	iss    uint32
 	calls  []call // writes not finished, in order; those before first are
 	first  int
@@ -65,6 +69,7 @@ type call struct{ left int64 }
 
 // Arrival is what the end that reads knows of a message.
 type Arrival struct {
+	Came units.Time // when the frame that completed it came in
 	At   units.Time // when all of it had arrived, in order
 	Read units.Time // when the application had read it; Never: not yet
 	Way  Way        // of the frame that completed it; empty: that carried no stamps
@@ -78,6 +83,7 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	}
 	spec := h.specs[q].Stream
 	s.stream = &stream{iss: spec.ISS}
+	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	c := &s.stream.conn
 	c.Init(spec.Config, spec.Segment)
 	switch {
@@ -135,14 +141,21 @@ func (st *stream) fill(now units.Time) {
 func (h *Host) serve(now units.Time, q uint32) {
 	s := &h.qps[q]
 	st := s.stream
-	h.read(now, q)
-	st.fill(now)
-	if e := st.conn.TakeEvents(); e&(tcp.ResetByPeer|tcp.TimedOut) != 0 {
+	if !h.cpu.kernel {
+		h.read(now, q)
+		st.fill(now)
+	}
+	e := st.conn.TakeEvents()
+	if e&(tcp.ResetByPeer|tcp.TimedOut) != 0 {
 		h.fail(now, q, e)
 	} else if st.failed == 0 {
-		h.acknowledged(now, s)
+		h.acknowledged(now, s, q)
 	}
+	st.kernel.full = st.kernel.full && e&tcp.Writable == 0
 	h.refill(now, q)
+	if h.cpu.kernel {
+		h.call(now, q)
+	}
 	h.streamChanged(now, s)
 	h.armStream(now, q)
 	h.net.Kick(now, h.ports[s.port].fabricPort)
@@ -153,6 +166,11 @@ func (h *Host) serve(now units.Time, q uint32) {
 func (h *Host) refill(now units.Time, q uint32) {
 	s := &h.qps[q]
 	st := s.stream
+	if h.cpu.kernel {
+		h.load(now, q)
+		h.output(now, q)
+		return
+	}
 	if st.cut < st.frames {
 		return
 	}
@@ -186,7 +204,7 @@ func (h *Host) frame(now units.Time, p *port, q uint32) uint32 {
 	pk := part.Rec(slot)
 	tcp.Cut(&st.seg, st.cut, pk)
 	if st.cut == 0 {
-		if side := st.conn.PolledSide(); side != nil {
+		if side := st.segmentSide(h.cpu.kernel); side != nil {
 			h.net.AddSide(pk, side)
 		}
 	}
@@ -201,6 +219,17 @@ func (h *Host) frame(now units.Time, p *port, q uint32) uint32 {
 	h.streamChanged(now, s)
 	h.armStream(now, q)
 	return slot
+}
+
+// segmentSide is the side record of the segment being cut; nil if it has none.
+func (st *stream) segmentSide(kernel bool) *packet.Side {
+	switch {
+	case !kernel:
+		return st.conn.PolledSide()
+	case st.hasSide:
+		return &st.side
+	}
+	return nil
 }
 
 // expireStream runs a connection's timers.
@@ -221,28 +250,38 @@ func (h *Host) armStream(now units.Time, q uint32) {
 	}
 }
 
-// deliverSegment gives a segment to its connection.
-func (h *Host) deliverSegment(now units.Time, slot uint32) {
-	part := h.net.Part()
-	pk := part.Rec(slot)
+// deliverSegment gives a segment that came in at port i to its connection.
+func (h *Host) deliverSegment(now units.Time, i int, slot uint32) {
+	pk := h.net.Part().Rec(slot)
 	ends := h.ends[pk.Conn]
 	q := ends.Passive
 	if pk.Flags&packet.Reverse != 0 {
 		q = ends.Active
 	}
+	if h.cpu.kernel {
+		h.arrive(now, i, q, slot)
+		return
+	}
+	h.take(now, q, slot, now)
+	h.serve(now, q)
+}
+
+// take gives connection q a segment that came in at a time.
+func (h *Host) take(now units.Time, q, slot uint32, came units.Time) {
+	part := h.net.Part()
+	pk := part.Rec(slot)
 	s := h.stream(now, q)
 	st := s.stream
 	h.settle(now, s)
 	st.conn.Receive(now, pk, h.net.SideOf(pk), h.specs[q].Stream.ISS)
 	h.noteLosses(now, s)
-	h.arrived(now, q, h.net.StampsOf(pk))
+	h.arrived(now, q, h.net.StampsOf(pk), came)
 	h.net.FreeSides(pk)
 	part.Free(slot)
-	h.serve(now, q)
 }
 
-// arrived notes the messages that have now arrived whole.
-func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps) {
+// arrived notes the messages that are now whole, by a frame that came at a time.
+func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, came units.Time) {
 	size := h.specs[q].Stream.Message
 	if size == 0 {
 		return
@@ -253,7 +292,7 @@ func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps) {
 		if stamps != nil && way.n == 0 {
 			way = h.keep(stamps)
 		}
-		st.arrivals = append(st.arrivals, Arrival{At: now, Read: units.Never, Way: way})
+		st.arrivals = append(st.arrivals, Arrival{Came: came, At: now, Read: units.Never, Way: way})
 	}
 }
 
@@ -262,9 +301,15 @@ func (h *Host) read(now units.Time, q uint32) {
 	s := &h.qps[q]
 	st := s.stream
 	n := st.conn.Readable()
-	if n == 0 {
-		return
+	if n > 0 {
+		h.readBytes(now, q, n)
 	}
+}
+
+// readBytes has the application read n bytes.
+func (h *Host) readBytes(now units.Time, q uint32, n int64) {
+	s := &h.qps[q]
+	st := s.stream
 	st.took += st.conn.Read(now, n)
 	size := h.specs[q].Stream.Message
 	for size > 0 && int64(st.reads+1)*size <= st.took {
@@ -279,7 +324,7 @@ func (h *Host) read(now units.Time, q uint32) {
 }
 
 // acknowledged closes the accounts of messages that the peer has all of.
-func (h *Host) acknowledged(now units.Time, s *qpSlot) {
+func (h *Host) acknowledged(now units.Time, s *qpSlot, q uint32) {
 	st, a := s.stream, &s.account
 	out := st.conn.Unacked()
 	st.peak = max(st.peak, out-st.conn.Unsent())
@@ -287,6 +332,9 @@ func (h *Host) acknowledged(now units.Time, s *qpSlot) {
 		id := a.queue[a.head]
 		h.accounts[id].Done = now
 		s.popMessage()
+		if h.cpu.kernel {
+			h.notify(now, q)
+		}
 		if done := h.messages[id].SendDone; done > 0 {
 			h.triggers.activate(now, int(done))
 		}

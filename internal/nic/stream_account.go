@@ -12,9 +12,10 @@ import (
 // a queue pair has; Window is the congestion window's, Rate that of pacing.
 const (
 	Handshake     = RNRWait
-	SendBuffer    = AwaitAck // the application has more to write than there is room for
-	ReceiveWindow = Fenced   // the peer's window is full
-	Nagle         = Reads    // a small segment waits for an acknowledgement
+	SendBuffer    = AwaitAck    // the application has more to write than there is room for
+	ReceiveWindow = Fenced      // the peer's window is full
+	Nagle         = Reads       // a small segment waits for an acknowledgement
+	Kernel        = SlowRestart // a core makes the segment, or is to, or writes to the socket
 )
 
 // streamChanged notes a connection's state after an event; the time before it
@@ -24,6 +25,8 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 	switch {
 	case st.cut < st.frames:
 		a.blocked, a.rateUntil = Rate, now
+	case st.kernel.making, st.kernel.frames > 0:
+		a.blocked = Kernel
 	case st.why == tcp.Pacing:
 		a.blocked, a.rateUntil = Rate, st.until
 	case st.why == tcp.Connecting:
@@ -34,6 +37,8 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 		a.blocked = Window
 	case st.why == tcp.NagleWait:
 		a.blocked = Nagle
+	case st.kernel.calling && st.first < len(st.calls):
+		a.blocked = Kernel
 	case st.first < len(st.calls):
 		a.blocked = SendBuffer
 	default:

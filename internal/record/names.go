@@ -79,6 +79,8 @@ const (
 	StageDetection     = "awaiting loss detection"       // by duplicate ACKs, time, probe or timeout
 	StageReassembly    = "earlier segments on their way" // what went before the last segment arrived after it
 	StageUnread        = "receiving application"         // it had not read what was there
+	StageKernel        = "system calls and output"       // a core wrote to the socket or made the segment, or was to
+	StageSoftirq       = "interrupt and input"           // the frame waited for the interrupt and for the core, which took it
 )
 
 // Stages of a packet's way; those of the acknowledgement's follow AckStage.
@@ -110,8 +112,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [18]string {
-	return [...]string{StageUnread, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [19]string {
+	return [...]string{StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

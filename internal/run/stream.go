@@ -83,6 +83,7 @@ func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
 func streamNames() [nic.NumStages]string {
 	names := stageNames
 	names[nic.Handshake], names[nic.SendBuffer], names[nic.Window] = record.StageHandshake, record.StageSendBuffer, record.StageCwnd
+	names[nic.Kernel] = record.StageKernel
 	names[nic.ReceiveWindow], names[nic.Nagle], names[nic.Rate] = record.StageReceiveWindow, record.StageNagle, record.StagePacing
 	return names
 }
@@ -109,7 +110,8 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	_, reader := a.streamEnds(i)
 	arrival := &reader.Arrivals[m.Ordinal]
 	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
-	a.decisive(i, port, a.Hosts[to.Node].Hops(arrival.Way), arrival.At)
+	a.decisive(i, port, a.Hosts[to.Node].Hops(arrival.Way), arrival.Came)
+	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[to.Node].Name, arrival.At)
 	a.until(record.StageUnread, a.Valid.Graph.Nodes[to.Node].Name, done)
 	return a.out
 }

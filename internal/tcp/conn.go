@@ -235,6 +235,17 @@ func (c *Conn) Write(now units.Time, n int64) int64 {
 	return took
 }
 
+// Offer returns how many of n bytes Write would take; after less than n, Writable
+// comes as after Write.
+func (c *Conn) Offer(n int64) int64 {
+	if c.state != Established && c.state != CloseWait || c.finQueued {
+		return 0
+	}
+	room := max(min(n, c.sndBuf-c.queued()), 0)
+	c.blocked = room < n
+	return room
+}
+
 // queued is the payload written and not acknowledged.
 func (c *Conn) queued() int64 { return max(int64(c.end-c.una), 0) }
 

@@ -266,6 +266,7 @@ func (h *Host) changed(now units.Time, s *qpSlot) {
 	a := &s.account
 	before := a.blocked
 	a.standing(s.qp.Standing())
+	h.noteResponding(s)
 	if a.blocked != before {
 		a.since = now
 	}

@@ -68,7 +68,7 @@ func (h *Host) answers(now units.Time, q uint32, way Way) {
 		a.taken++
 		a.requests = append(a.requests, request{serial: a.taken, taken: now, sum: a.sum, way: way, goesOn: s.qp.AnswerGoesOn(a.taken)})
 	}
-	a.answering = s.qp.Responding()
+	h.noteResponding(s)
 	h.heldAcks(now, q)
 	h.changed(now, s)
 	h.schedule(now, q)
@@ -85,7 +85,22 @@ func (h *Host) heldAcks(now units.Time, q uint32) {
 		s.qp.Poll(now, part.Rec(slot))
 		h.heldAck(now, q, slot)
 	}
-	s.account.answering = s.qp.Responding()
+	h.noteResponding(s)
+}
+
+// noteResponding keeps the note, and the count, of responders that have something
+// to send.
+func (h *Host) noteResponding(s *qpSlot) {
+	responding := s.qp.Responding()
+	if responding == s.account.answering {
+		return
+	}
+	s.account.answering = responding
+	if responding {
+		h.restless++
+	} else {
+		h.restless--
+	}
 }
 
 // heldAck moves the acknowledgement in slot, which Poll has just given, to the

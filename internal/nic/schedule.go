@@ -250,6 +250,7 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		h.complete(now, q, nil)
 		h.changed(now, s)
 	}
+	h.noteResponding(s) // it may have left out what was asked for again
 	return 0
 }
 

@@ -384,7 +384,9 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 }
 
 // Restless counts the TCP connections here that have something unacknowledged, or
-// owe an acknowledgement.
+// owe an acknowledgement, and the responders that have responses to send: also to
+// READs whose requester has given up, and between two of which, when they are
+// paced, nothing is on its way.
 func (h *Host) Restless() int { return h.restless }
 
 // noteRest keeps the count of restless connections.

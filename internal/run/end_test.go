@@ -341,3 +341,36 @@ func TestMeasureWindowPastTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestEndAfterGivenUpRead: a responder sends all responses to a READ whose requester
+// has given up, and the run ends when the last has arrived. They are paced, so that
+// between two of them nothing is on its way; how the network is cut must not tell
+// when the run ends.
+func TestEndAfterGivenUpRead(t *testing.T) {
+	v := parse(t, `
+name: given-up
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 1, link: 100Gbps}}
+dcqcn: {initial_rate: 1Gbps}
+mtu: 4096
+nic: {timeout: 1, retry: 0}
+workload:
+  - flow: {from: h0, to: h1, size: 100KB, verb: read}
+`)
+	base := simulate(t, v, 1, 1)
+	if got := base.Flows[0].Status; got != "RETRY_EXC_ERR" || base.Stopped != "quiescence" {
+		t.Fatalf("the READ ends with %s, the run by %s", got, base.Stopped)
+	}
+	sent := int64(0)
+	for i := range base.QPs {
+		sent += base.QPs[i].SentBytes
+	}
+	// 24 full packets before the last, each 4096 + 62 and 20 on the wire.
+	if least := units.Rate(units.Gbps).TxTimeLong(24 * 4178); sent != 100_000 || base.EndPS < least {
+		t.Errorf("%d bytes sent up to %d ps; 100000 take %d at least", sent, base.EndPS, least)
+	}
+	for _, parts := range []int{2, 3} {
+		if bad := differ(t, base, simulate(t, v, parts, 2)); bad != "" {
+			t.Errorf("%d partitions give another result: %s", parts, bad)
+		}
+	}
+}

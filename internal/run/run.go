@@ -303,7 +303,7 @@ func (r *runner) working() (n int) {
 }
 
 // restless counts the ends of TCP connections that have something unacknowledged,
-// or owe an acknowledgement.
+// or owe an acknowledgement, and the responders that have something to send.
 func (r *runner) restless() (n int) {
 	for _, h := range r.Hosts {
 		if h != nil {

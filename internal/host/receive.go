@@ -36,9 +36,11 @@ type frameSlab struct {
 	frames []Frame
 	links  []uint32
 	free   uint32
+	used   int
 }
 
 func (s *frameSlab) put(f *Frame) uint32 {
+	s.used++
 	if s.free == 0 {
 		if len(s.frames) == 0 {
 			s.frames, s.links = make([]Frame, 1, 64), make([]uint32, 1, 64)
@@ -61,6 +63,7 @@ func (h *Host) Release(s *Segment) {
 	if s.Frames == 0 {
 		return
 	}
+	h.frames.used -= s.Frames
 	h.frames.links[s.last] = h.frames.free
 	h.frames.free = s.First
 	s.Frames = 0
@@ -69,6 +72,9 @@ func (h *Host) Release(s *Segment) {
 // groSlots is how many segments of different connections a queue merges at a time:
 // MAX_GRO_SKBS of Linux's hash buckets.
 const groSlots = 8
+
+// Held counts the frames that were put into a receive queue and not released.
+func (h *Host) Held() int { return h.frames.used }
 
 // queue is a receive queue of the card, served by the core of its number.
 type queue struct {

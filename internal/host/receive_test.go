@@ -36,8 +36,8 @@ func segments(t *testing.T, s Spec, frames ...Frame) string {
 			h.Release(&x.Segment)
 		}
 	})
-	if h.Working() != 0 {
-		t.Errorf("%d tasks or frames are left", h.Working())
+	if h.Working() != 0 || h.Held() != 0 {
+		t.Errorf("%d tasks and %d frames are left", h.Working(), h.Held())
 	}
 	return strings.Join(up, " ")
 }

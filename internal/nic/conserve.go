@@ -3,7 +3,7 @@ package nic
 import "github.com/hopscope/hopscope/internal/fabric"
 
 // Held counts the frames in the host's own queues: what it has received and not
-// yet drained, and the ACKs and CNPs that wait to be sent.
+// yet drained or given to a connection, and the ACKs and CNPs that wait to be sent.
 func (h *Host) Held() (frames int) {
 	for i := range h.ports {
 		p := &h.ports[i]
@@ -12,7 +12,7 @@ func (h *Host) Held() (frames int) {
 			frames += h.length(p.control[c].head)
 		}
 	}
-	return frames
+	return frames + h.cpu.Held()
 }
 
 // length counts the frames of a linked queue.

@@ -151,7 +151,7 @@ func (h *Host) serve(now units.Time, q uint32) {
 	} else if st.failed == 0 {
 		h.acknowledged(now, s, q)
 	}
-	st.kernel.full = st.kernel.full && e&tcp.Writable == 0
+	st.kernel.full = st.kernel.full && e&(tcp.Writable|tcp.Connected) == 0
 	h.refill(now, q)
 	if h.cpu.kernel {
 		h.call(now, q)

@@ -31,6 +31,7 @@ func drawStreams(seed uint64) draw {
 		g.line("vlan: true")
 	}
 	g.tcp(stack)
+	g.kernel()
 	if g.cut = g.one(6); g.cut {
 		g.line("stop: %dns", g.between(20000, 500000))
 	}
@@ -59,6 +60,24 @@ func (g *generator) tcp(stack string) {
 		keys = append(keys, "cc: "+g.pick("cubic", "reno"), "ecn: "+g.pick("off", "classic"))
 	}
 	g.line("tcp: {%s}", strings.Join(keys, ", "))
+}
+
+// kernel draws what hosts cost: nothing, or a server of any kind.
+func (g *generator) kernel() {
+	if g.one(2) {
+		return
+	}
+	keys := []string{"preset: linux-xeon", fmt.Sprintf("cores: %d", g.pickInt(1, 2, 4, 24))}
+	for _, k := range []struct{ key, a, b string }{
+		{"moderation", "off", "{time: 7us}"}, {"gro", "false", "true"}, {"tso", "false", "true"}, {"send", "zerocopy", "sendfile"}, {"busy_poll", "true", "false"},
+		{"steering", "rss", "arfs"}, {"ddio", "false", "true"}, {"memory_bandwidth", "20Gbps", "100Gbps"}, {"ring", "16", "256"},
+		{"costs", "{input: 5us, syscall: 0ns}", "{output: 0ns, wakeup: 0ns, copy_dram: 10Gbps}"},
+	} {
+		if g.one(4) {
+			keys = append(keys, k.key+": "+g.pick(k.a, k.b))
+		}
+	}
+	g.line("host: {%s}", strings.Join(keys, ", "))
 }
 
 // streams draws the workload.

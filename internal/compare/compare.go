@@ -79,6 +79,8 @@ type Figures struct {
 	Dropped    Spread[int64]      `json:"dropped"` // frames
 	Resent     Spread[int64]      `json:"retransmitted_bytes"`
 	Timeouts   Spread[int64]      `json:"timeouts"`
+	CorePS     Spread[units.Time] `json:"core_ps"`      // of the processors of all hosts
+	Copied     Spread[int64]      `json:"copied_bytes"` // between user and kernel memory
 	// WireRatio is bytes that hosts put on the wire (retransmissions, ACKs and
 	// CNPs, preambles and gaps included) per byte of payload delivered.
 	WireRatio Spread[float64] `json:"wire_bytes_per_payload_byte"`

@@ -36,12 +36,18 @@ type figures struct {
 	jain            float64
 	compared        bool // jain holds
 	wire, delivered int64
+	core            units.Time
+	copied          int64
 }
 
 func figuresOf(r *record.Run, s *metrics.Summary) figures {
 	f := figures{messages: s.Messages, totals: s.Totals, wire: s.Totals.HostWireBytes, delivered: s.Totals.Delivered}
 	for i := range r.Ports {
 		f.peak = max(f.peak, r.Ports[i].PeakQueueBytes)
+	}
+	for i := range r.Processors {
+		f.core += r.Processors[i].TotalPS()
+		f.copied += r.Processors[i].CopiedBytes
 	}
 	if len(s.Fairness) > 0 && s.Fairness[0].Workload == "" {
 		f.jain, f.compared = s.Fairness[0].Jain, true
@@ -91,6 +97,8 @@ func spreads(runs []*outcome) Figures {
 		Dropped:   always(runs, func(f *figures) int64 { return f.totals.Dropped }),
 		Resent:    always(runs, func(f *figures) int64 { return f.totals.ResentBytes }),
 		Timeouts:  always(runs, func(f *figures) int64 { return f.totals.Timeouts }),
+		CorePS:    always(runs, func(f *figures) units.Time { return f.core }),
+		Copied:    always(runs, func(f *figures) int64 { return f.copied }),
 		WireRatio: collect(runs, func(f *figures) (float64, bool) {
 			return float64(f.wire) / float64(max(f.delivered, 1)), f.delivered > 0
 		}),

@@ -293,6 +293,8 @@ func compareRows() []compareRow {
 		{"time held", false, func(s *compare.Column) string { return spreadText(s.Figures.HeldPS, duration) }},
 		{"drops", false, func(s *compare.Column) string { return spreadText(s.Figures.Dropped, count) }},
 		{"timeouts", true, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
+		{"core time", true, func(s *compare.Column) string { return spreadText(s.Figures.CorePS, duration) }},
+		{"copied", true, func(s *compare.Column) string { return spreadText(s.Figures.Copied, size) }},
 		{"resent", false, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
 		{"wire bytes", false, func(s *compare.Column) string {
 			return spreadText(s.Figures.WireRatio, func(x float64) string { return fmt.Sprintf("%.3fx", x) })
@@ -348,6 +350,12 @@ func (t *comparison) legend() {
 	t.line("")
 	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. " +
 		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
+	for i := range t.c.Stacks {
+		if t.c.Stacks[i].Figures.CorePS.Max > 0 {
+			text += " core time: of all hosts' processors. copied: between user and kernel memory."
+			break
+		}
+	}
 	for _, l := range wrap(text, t.width) {
 		t.line(t.paint.dim(l))
 	}

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
@@ -14,6 +16,7 @@ import (
 	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // fabricFlags are the flags of hopscope fabric.
@@ -41,12 +44,8 @@ func newFabric() *cobra.Command {
 			"  hopscope fabric net.topo --fail leaf1:3",
 		RunE: func(c *cobra.Command, args []string) error {
 			f.relabel = c.Flags().Changed("lmc")
-			if f.tables != "" {
-				for _, other := range []string{"engine", "roots", "lmc", "fail"} {
-					if c.Flags().Changed(other) {
-						return fmt.Errorf("--tables judges tables as they are; leave out --%s", other)
-					}
-				}
+			if err := f.check(c.Flags()); err != nil {
+				return err
 			}
 			return f.run(c, args)
 		},
@@ -57,7 +56,7 @@ func newFabric() *cobra.Command {
 	flags.StringVar(&f.tables, "tables", "", "judge the tables in `FILE`, output of dump_lfts or OpenSM's dump, instead of making some")
 	flags.StringSliceVar(&f.roots, "roots", nil, "`NODES` that updn and ftree rank highest: names or GUIDs of switches")
 	flags.IntVar(&f.lmc, "lmc", 0, "give every adapter's port 2^`N` LIDs, 0 to 7; a file's own LIDs are then replaced")
-	flags.IntVar(&f.sls, "sls", 1, "spread paths over up to `N` service levels until none has a credit loop")
+	flags.IntVar(&f.sls, "sls", 1, fmt.Sprintf("spread paths over up to `N` service levels, 1 to %d, until none has a credit loop", subnet.MaxSLs))
 	flags.StringArrayVar(&f.fail, "fail", nil, "fail the link at `NODE:PORT`, ports from 1, and route anew; may be repeated")
 	timing := subnet.DefaultTiming()
 	flags.StringVar(&f.detect, "detect", "1ms", "`TIME` until the subnet manager knows of a failure")
@@ -71,9 +70,20 @@ func newFabric() *cobra.Command {
 	return c
 }
 
-func (f *fabricFlags) run(c *cobra.Command, args []string) error {
+// check refuses values and flags that do not go together.
+func (f *fabricFlags) check(flags *pflag.FlagSet) error {
+	if f.tables != "" {
+		for _, other := range []string{"engine", "roots", "lmc", "fail"} {
+			if flags.Changed(other) {
+				return fmt.Errorf("--tables judges tables as they are; leave out --%s", other)
+			}
+		}
+	}
 	if err := checkJSON(f.json); err != nil {
 		return err
+	}
+	if f.lfts && f.json == "-" {
+		return errors.New("--lfts and --json - both write to standard output; give --json a file, or leave out --lfts")
 	}
 	if f.lmc < 0 || f.lmc > subnet.MaxLMC {
 		return fmt.Errorf("--lmc %d: give 0 to %d, for 1 to %d LIDs per port", f.lmc, subnet.MaxLMC, 1<<subnet.MaxLMC)
@@ -81,11 +91,23 @@ func (f *fabricFlags) run(c *cobra.Command, args []string) error {
 	if !slices.Contains(subnet.Engines(), f.engine) {
 		return fmt.Errorf("--engine %s: there is no such routing engine; use one of %s", f.engine, strings.Join(subnet.Engines(), ", "))
 	}
+	if f.engine == "minhop" && f.tables == "" && len(f.roots) > 0 {
+		return errors.New("--roots: minhop has no roots; use it with --engine updn or ftree")
+	}
+	for _, flag := range []string{"detect", "smp", "maxsmps"} {
+		if flags.Changed(flag) && len(f.fail) == 0 {
+			return fmt.Errorf("--%s is about the time after a failure; give --fail too", flag)
+		}
+	}
+	return nil
+}
+
+func (f *fabricFlags) run(c *cobra.Command, args []string) error {
 	fabric, name, err := f.read(args)
 	if err != nil {
 		return err
 	}
-	tables, r, err := f.route(fabric, name)
+	tables, r, err := f.route(fabric, name, newMeter(c.ErrOrStderr(), false))
 	if err != nil {
 		return err
 	}
@@ -128,6 +150,9 @@ func (f *fabricFlags) read(args []string) (*subnet.Fabric, string, error) {
 	if f.partial {
 		return nil, "", fmt.Errorf("--partial is about output of ibnetdiscover, and %s is none", opt.Scenario)
 	}
+	if err == nil && !bytes.Contains(text, []byte("topology")) {
+		return nil, "", foreignFabric(opt.Scenario, text)
+	}
 	v, err := run.Load(opt)
 	if err != nil {
 		return nil, "", err
@@ -137,6 +162,18 @@ func (f *fabricFlags) read(args []string) (*subnet.Fabric, string, error) {
 		err = fabric.AssignLIDs(fabric.Manager(), uint8(f.lmc))
 	}
 	return fabric, oneLine(v.Name), err
+}
+
+// foreignFabric says what a file that is neither should have been.
+func foreignFabric(name string, text []byte) error {
+	const reads = "fabric reads output of ibnetdiscover (with or without -p) or a scenario with a topology"
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return fmt.Errorf("%s is empty; %s", name, reads)
+	case subnet.IsLFTs(text):
+		return fmt.Errorf("%s holds forwarding tables, as dump_lfts prints them, which do not name the links; give output of ibnetdiscover and --tables %s", name, name)
+	}
+	return fmt.Errorf("%s is neither of what it should be: %s", name, reads)
 }
 
 func (f *fabricFlags) readDiscovery(name string, text []byte) (*subnet.Fabric, string, error) {
@@ -155,8 +192,11 @@ func (f *fabricFlags) readDiscovery(name string, text []byte) (*subnet.Fabric, s
 }
 
 // route fills the tables, fails the links that --fail names, and reports.
-func (f *fabricFlags) route(fabric *subnet.Fabric, name string) (*subnet.Tables, *report.Fabric, error) {
-	opt := subnet.Options{Engine: f.engine}
+func (f *fabricFlags) route(fabric *subnet.Fabric, name string, meter *meter) (*subnet.Tables, *report.Fabric, error) {
+	defer meter.clear()
+	opt := subnet.Options{Engine: f.engine, Progress: func(done, total int) {
+		meter.draw(func(time.Duration) string { return fmt.Sprintf("%3d %% of the LIDs routed", 100*done/total) })
+	}}
 	for _, root := range f.roots {
 		n, ok := fabric.NodeByName(root)
 		if !ok {

@@ -29,6 +29,7 @@ type Fabric struct {
 	Load     FabricLoad     `json:"load"`
 	Deps     int            `json:"dependencies"`
 	Knots    []FabricKnot   `json:"credit_loops"`
+	Faults   []FabricFault  `json:"faults,omitempty"` // of tables from a file
 	Failure  *FabricFailure `json:"failure,omitempty"`
 }
 
@@ -71,6 +72,18 @@ type FabricKnot struct {
 	SL       int      `json:"sl"`
 	Channels int      `json:"channels"`
 	Cycle    []string `json:"cycle"` // a shortest one: channels in the order in which each waits for the next
+}
+
+// FabricFault is an entry of tables from a file that does not lead to the owner of
+// its LID.
+type FabricFault struct {
+	What   string   `json:"what"` // "no entry", "no link", "not the owner" or "loop"
+	Switch string   `json:"switch"`
+	LID    int      `json:"lid"`
+	Of     string   `json:"of"`             // the LID's owner
+	Port   int      `json:"port"`           // 255: none
+	Line   int      `json:"line"`           // of the file; 0: the entry is missing
+	Loop   []string `json:"loop,omitempty"` // channels in order
 }
 
 // FabricFailure is what failed links changed.
@@ -134,6 +147,7 @@ func NewFabric(source string, t *subnet.Tables) *Fabric {
 		}
 	}
 	r.addLoad(f, a)
+	r.addFaults(t)
 	for sl := range t.Layers {
 		r.addLoops(f, sl, t.CreditLoops(uint8(sl)))
 	}
@@ -153,6 +167,19 @@ func (r *Fabric) addLoad(f *subnet.Fabric, a *subnet.Analysis) {
 			int64(f.Links[p.Link].Rate), a.Routes[e.Node][e.Port]})
 	}
 	slices.SortStableFunc(r.Load.All, func(x, y FabricChannel) int { return cmp.Compare(y.Paths, x.Paths) })
+}
+
+// addFaults names what tables of a file have wrong.
+func (r *Fabric) addFaults(t *subnet.Tables) {
+	f := t.Fabric
+	for _, x := range t.Faults() {
+		what := [...]string{subnet.NoEntry: "no entry", subnet.DeadPort: "no link", subnet.NotHere: "not the owner", subnet.Forwarded: "loop"}[x.What]
+		fault := FabricFault{What: what, Switch: f.Nodes[x.Node].Name, LID: int(x.LID), Of: f.Name(f.Endports[t.Owner[x.LID]]), Port: int(x.Port), Line: x.Line}
+		for _, e := range x.Loop {
+			fault.Loop = append(fault.Loop, f.Channel(e))
+		}
+		r.Faults = append(r.Faults, fault)
+	}
 }
 
 func (r *Fabric) addLoops(f *subnet.Fabric, sl int, l *subnet.Loops) {

@@ -15,6 +15,7 @@ import (
 const (
 	listedChannels = 5
 	listedKnots    = 3
+	listedFaults   = 5
 	listedChanges  = 5
 	listedLIDs     = 16
 	listedLost     = 4 // nodes out of reach
@@ -29,6 +30,7 @@ func (r *Fabric) Text(w io.Writer, opt TextOptions) error {
 	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
 	r.head(t)
 	r.paths(t)
+	r.faults(t)
 	r.load(t)
 	r.loops(t)
 	r.failure(t)
@@ -86,6 +88,42 @@ func (r *Fabric) paths(t *text) {
 		tab.add("no path", metrics.FormatCount(r.Lost), share(r.Lost))
 	}
 	t.table(tab)
+}
+
+// faults names entries of a file's tables that lead nowhere, or round.
+func (r *Fabric) faults(t *text) {
+	if len(r.Faults) == 0 {
+		return
+	}
+	t.section()
+	t.prose(fmt.Sprintf("The tables have %s:", numbered(int64(len(r.Faults)), "fault", "faults")), t.paint.fail)
+	for i := range r.Faults {
+		if i == listedFaults && !t.opt.Verbose {
+			t.prose(fmt.Sprintf("and %s more: --verbose", metrics.FormatCount(int64(len(r.Faults)-i))), plain)
+			return
+		}
+		t.prose(r.Faults[i].sentence(), plain)
+		for _, c := range r.Faults[i].Loop {
+			t.line("  " + c)
+		}
+	}
+}
+
+// sentence says where an entry stands and where it leads.
+func (x *FabricFault) sentence() string {
+	at := fmt.Sprintf("%s, LID %d (%s)", x.Switch, x.LID, x.Of)
+	if x.Line > 0 {
+		at = fmt.Sprintf("line %d: %s", x.Line, at)
+	}
+	switch x.What {
+	case "no entry":
+		return at + " has no entry."
+	case "no link":
+		return fmt.Sprintf("%s leaves by port %d, which has no link.", at, x.Port)
+	case "loop":
+		return at + " never arrives: its entries send it round."
+	}
+	return fmt.Sprintf("%s leaves by port %d, which does not lead to its owner.", at, x.Port)
 }
 
 // load shows the channels that carry most when all send to all.

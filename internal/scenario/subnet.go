@@ -27,7 +27,10 @@ func (r *resolver) readSubnet(o object) {
 	o.note("roots", listOf(anyScalar()))
 	s.roots = o.list("roots")
 	s.sls = 1
-	o.integer("sls", &s.sls, 1, fabric.Classes)
+	o.integer("sls", &s.sls, 1, subnet.MaxSLs)
+	if s.engine == "minhop" && !r.compared {
+		r.ignored(o, "roots", "infiniband.routing: minhop has no roots")
+	}
 }
 
 // route computes the tables by which switches forward: equal-cost groups, or

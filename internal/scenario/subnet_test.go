@@ -137,3 +137,16 @@ func TestSubnetErrors(t *testing.T) {
 		t.Errorf("routing of another stack: %v", err)
 	}
 }
+
+// Roots without an engine that has them are said to do nothing.
+func TestRootsWithoutRanks(t *testing.T) {
+	for routing, want := range map[string]bool{"": true, "routing: minhop, ": true, "routing: updn, ": false} {
+		v, err := Parse("s.yaml", []byte(ibRing+"infiniband: {"+routing+"roots: [s0]}\n"), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(v.Warnings, "\n"), "infiniband.roots has no effect: infiniband.routing: minhop has no roots"); got != want {
+			t.Errorf("%q: warnings %q", routing, v.Warnings)
+		}
+	}
+}

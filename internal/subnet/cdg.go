@@ -61,9 +61,15 @@ func newDepGraph(t *Tables) *depGraph {
 }
 
 // addPath adds the dependencies of the path from leaf to lid, whose leaf is home,
-// and appends those that are new to added.
+// and appends those that are new to added. A path of a file's tables that does not
+// arrive is left out: Faults has it.
 func (g *depGraph) addPath(leaf, home int, lid LID, added []edge) []edge {
 	f := g.t.Fabric
+	if g.t.lines != nil {
+		if _, ok := g.t.measure(leaf, home, f.Endports[g.t.Owner[lid]], lid); !ok {
+			return added
+		}
+	}
 	before := int32(-1)
 	for n, steps := leaf, 0; n != home && steps <= len(f.Nodes); steps++ {
 		p := g.t.Lookup(n, lid)

@@ -13,6 +13,9 @@ type Options struct {
 	// updn finds them by its histogram, ftree takes the switches farthest from the
 	// channel adapters.
 	Roots []int
+	// Progress, if set, is told from time to time how much of the LIDs of all leaves
+	// minhop and updn have routed.
+	Progress func(done, total int)
 }
 
 // Engines lists the routing engines.
@@ -29,9 +32,9 @@ func Route(f *Fabric, opt Options) (*Tables, error) {
 	}
 	switch opt.Engine {
 	case "minhop":
-		return routeMinHop(f, nil), nil
+		return routeMinHop(f, nil, opt), nil
 	case "updn":
-		return routeUpDown(f, opt.Roots, nil)
+		return routeUpDown(f, opt, nil)
 	case "ftree":
 		return routeFatTree(f, opt.Roots)
 	}
@@ -58,7 +61,14 @@ type spread struct {
 	t    *Tables
 	d    distances
 	old  *Tables
-	load [][]uint32 // by switch and port: LIDs of channel adapters sent that way
+	told func(done, total int) // may be nil
+	load [][]uint32            // by switch and port: LIDs of channel adapters sent that way
+
+	// By switch and port: the first port that leads to the same neighbour, and to
+	// the same system as that; 0 where the port leads nowhere.
+	peer, system [][]uint8
+	// While a port is chosen: earlier LIDs of the endport by those numbers.
+	toPeer, toSystem [NoPort]uint32
 }
 
 // fill routes all LIDs: those of channel adapters leaf by leaf, the leaf with
@@ -70,41 +80,43 @@ func (s *spread) fill() {
 	for i := range f.Nodes {
 		s.load[i] = make([]uint32, len(f.Nodes[i].Ports))
 	}
+	s.findNeighbours()
 	order := s.t.byLoad()
-	for offset := range 1 << MaxLMC {
-		any := false
-		for _, leaf := range order {
-			any = s.fillLeaf(leaf, offset) || any
+	most := 1 << f.mostLMC()
+	for offset := range most {
+		for i, leaf := range order {
+			if s.told != nil {
+				s.told(offset*len(order)+i, most*len(order))
+			}
+			s.fillLeaf(leaf, offset)
 		}
 		for i, e := range f.Endports {
 			if f.Nodes[e.Node].Kind == Switch && offset < 1<<f.port(e).LMC {
 				s.d.towards(e.Node)
 				s.route(i, offset)
-				any = true
 			}
-		}
-		if !any {
-			return
 		}
 	}
 }
 
-// fillLeaf routes LID offset of the adapters of leaf, an index into leaves. It
-// reports whether any has that many LIDs.
-func (s *spread) fillLeaf(leaf, offset int) bool {
-	f := s.t.Fabric
-	any := false
-	for _, i := range s.t.adapters[leaf] {
-		if offset >= 1<<f.port(f.Endports[i]).LMC {
-			continue
-		}
-		if !any {
-			s.d.towards(s.t.leaves[leaf])
-		}
-		any = true
-		s.route(i, offset)
+// mostLMC returns the largest LMC of any endport.
+func (f *Fabric) mostLMC() (lmc uint8) {
+	for _, e := range f.Endports {
+		lmc = max(lmc, f.port(e).LMC)
 	}
-	return any
+	return lmc
+}
+
+// fillLeaf routes LID offset of the adapters of leaf, an index into leaves, that
+// have so many.
+func (s *spread) fillLeaf(leaf, offset int) {
+	f := s.t.Fabric
+	s.d.towards(s.t.leaves[leaf])
+	for _, i := range s.t.adapters[leaf] {
+		if offset < 1<<f.port(f.Endports[i]).LMC {
+			s.route(i, offset)
+		}
+	}
 }
 
 // byLoad orders leaves, given as indices, by number of adapters, most first;
@@ -162,20 +174,25 @@ func (s *spread) choose(n int, lid LID, offset int) int {
 			return int(p)
 		}
 	}
-	best, bestCost := NoPort, [3]uint32{}
 	start := 1
 	if offset > 0 && s.t.LFT[n][lid-1] != NoPort {
 		start = int(s.t.LFT[n][lid-1]) + 1
 	}
-	for i := range s.load[n] {
-		p := (start + i) % len(s.load[n])
+	s.countBefore(n, lid, offset)
+	return s.cheapest(n, start)
+}
+
+// cheapest returns the port of switch n with the least cost, the first of several
+// from start on, around.
+func (s *spread) cheapest(n, start int) int {
+	best, bestCost := NoPort, [3]uint32{}
+	ports := s.t.Fabric.Nodes[n].Ports
+	for i := range ports {
+		p := (start + i) % len(ports)
 		if p == 0 || !s.d.leads(n, p) {
 			continue
 		}
-		cost := [3]uint32{0, 0, s.load[n][p]}
-		if offset > 0 {
-			cost[0], cost[1] = s.usedBefore(n, p, lid, offset)
-		}
+		cost := [3]uint32{s.toSystem[s.system[n][p]], s.toPeer[s.peer[n][p]], s.load[n][p]}
 		if best == NoPort || slices.Compare(cost[:], bestCost[:]) < 0 {
 			best, bestCost = p, cost
 		}
@@ -183,23 +200,36 @@ func (s *spread) choose(n int, lid LID, offset int) int {
 	return best
 }
 
-// usedBefore counts the earlier LIDs of the endport that switch n sends through
-// the system, and through the switch, that port p leads to.
-func (s *spread) usedBefore(n, p int, lid LID, offset int) (system, node uint32) {
+// findNeighbours numbers neighbours and their systems by the ports that lead there.
+func (s *spread) findNeighbours() {
 	nodes := s.t.Fabric.Nodes
-	peer := nodes[n].Ports[p].Peer
-	for l := lid - LID(offset); l < lid; l++ {
-		port := s.t.LFT[n][l]
-		if port == NoPort || port == 0 {
-			continue
-		}
-		other := nodes[n].Ports[port].Peer
-		if other == peer {
-			node++
-		}
-		if nodes[other].System == nodes[peer].System {
-			system++
+	s.peer, s.system = make([][]uint8, len(nodes)), make([][]uint8, len(nodes))
+	for n := range nodes {
+		ports := nodes[n].Ports
+		s.peer[n], s.system[n] = make([]uint8, len(ports)), make([]uint8, len(ports))
+		for p := range ports {
+			to := ports[p].Peer
+			if to < 0 {
+				continue
+			}
+			sameNode := func(q Port) bool { return q.Peer == to }
+			sameSystem := func(q Port) bool { return q.Peer >= 0 && nodes[q.Peer].System == nodes[to].System }
+			s.peer[n][p] = uint8(slices.IndexFunc(ports, sameNode))
+			s.system[n][p] = uint8(slices.IndexFunc(ports, sameSystem))
 		}
 	}
-	return system, node
+}
+
+// countBefore counts the offset LIDs before lid, which are its endport's, by the
+// neighbour that switch n sends them to and by its system.
+func (s *spread) countBefore(n int, lid LID, offset int) {
+	ports := len(s.peer[n])
+	clear(s.toPeer[:ports])
+	clear(s.toSystem[:ports])
+	for _, port := range s.t.LFT[n][int(lid)-offset : lid] {
+		if port != NoPort && port != 0 {
+			s.toPeer[s.peer[n][port]]++
+			s.toSystem[s.system[n][port]]++
+		}
+	}
 }

@@ -44,12 +44,12 @@ func routeFatTree(f *Fabric, roots []int) (*Tables, error) {
 		}
 	}
 	if err := ft.rank(roots); err != nil {
-		return nil, fmt.Errorf("ftree: no fat-tree: %w; use updn or minhop", err)
+		return nil, fmt.Errorf("ftree: no fat-tree: %w%s; use updn or minhop", err, t.aggregation())
 	}
 	ft.group()
 	if len(roots) == 0 {
 		if err := ft.regular(); err != nil {
-			return nil, fmt.Errorf("ftree: no fat-tree: %w; name the roots to route it all the same, or use updn", err)
+			return nil, fmt.Errorf("ftree: no fat-tree: %w%s; name the roots to route it all the same, or use updn", err, t.aggregation())
 		}
 	}
 	ft.ups = newUpDown(f, t.Rank)

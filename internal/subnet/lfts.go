@@ -37,6 +37,12 @@ func (t *Tables) WriteLFTs(w io.Writer) error {
 	return b.Flush()
 }
 
+// IsLFTs reports whether text looks like what ReadLFTs reads, by its first line that
+// is not empty.
+func IsLFTs(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("Unicast lids"))
+}
+
 // longKind names a kind of node as the diagnostic tools do.
 func longKind(k Kind) string {
 	return [...]string{"Channel Adapter", "Switch", "Router"}[k]
@@ -48,6 +54,10 @@ func longKind(k Kind) string {
 func ReadLFTs(f *Fabric, text []byte) (*Tables, error) {
 	r := &reader{}
 	d := &tableReader{r: r, t: newTables(f, "tables read from a file"), current: -1, seen: make([]int, len(f.Nodes))}
+	d.t.lines = make([][]int32, len(f.Nodes))
+	for n := range f.Nodes {
+		d.t.lines[n] = make([]int32, len(d.t.LFT[n]))
+	}
 	line := 0
 	for raw := range bytes.Lines(text) {
 		line++
@@ -142,5 +152,5 @@ func (d *tableReader) entry(c *cursor) {
 		c.r.fail(at, "LID %d leaves by port %d of switch %s, which has %d ports", lid, port, d.t.Fabric.Nodes[d.current].Name, ports)
 		return
 	}
-	d.t.LFT[d.current][lid] = uint8(port)
+	d.t.LFT[d.current][lid], d.t.lines[d.current][lid] = uint8(port), int32(c.line)
 }

@@ -2,9 +2,9 @@ package subnet
 
 // routeMinHop fills the tables with the fewest hops: what OpenSM calls MinHop.
 // Entries of old that are still on a shortest path stay.
-func routeMinHop(f *Fabric, old *Tables) *Tables {
+func routeMinHop(f *Fabric, old *Tables, opt Options) *Tables {
 	t := newTables(f, "minhop")
-	s := spread{t: t, d: newHops(f), old: old}
+	s := spread{t: t, d: newHops(f), old: old, told: opt.Progress}
 	s.fill()
 	return t
 }

@@ -85,6 +85,9 @@ func (r *reader) portRow(c *cursor) {
 	}
 	if !c.peek("-") {
 		name := c.singleQuoted("the node's description, or - and what the port is linked to")
+		if r.opt.Partial && r.err == nil && r.otherLID(a) {
+			return
+		}
 		r.portOf(a, name, true)
 		return
 	}
@@ -101,6 +104,12 @@ func (r *reader) portRow(c *cursor) {
 	if r.err == nil && !ok {
 		r.fail(c.at(), "one description stands where two should, as in ( 'host HCA-1' - 'leaf1' )")
 	}
+	if r.err != nil {
+		return
+	}
+	if r.opt.Partial && r.otherLID(a, b) {
+		return
+	}
 	i := r.portOf(a, mine, true)
 	j := r.portOf(b, other, false)
 	if r.err != nil {
@@ -115,6 +124,19 @@ func (r *reader) portRow(c *cursor) {
 		h.peerGUID = b.guid
 	}
 	r.addHalf(h)
+}
+
+// otherLID reports whether an end of a line has another LID than an earlier line
+// gives it, and warns: an excerpt may be of several sweeps, or subnets. The line is
+// then left out.
+func (r *reader) otherLID(ends ...portEnd) bool {
+	for _, e := range ends {
+		if i, ok := r.guid[e.guid]; ok && r.records[i].lid != 0 && r.records[i].lid != e.lid {
+			r.warnf(e.at, "GUID %s has LID %d here and LID %d on line %d; this line is left out", e.guid, e.lid, r.records[i].lid, r.records[i].at.line)
+			return true
+		}
+	}
+	return false
 }
 
 // singleQuoted takes text between single quotes, the last of the line being the

@@ -172,6 +172,7 @@ func TestRealFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	super := f
 	// 8 switches, 10 hosts and an aggregation node that has no record of its own.
 	if f.Count(Switch) != 8 || f.Count(CA) != 11 || len(f.Links) != 18 || len(f.Warnings) != 1 {
 		t.Errorf("%d switches, %d adapters, %d links, warnings %q", f.Count(Switch), f.Count(CA), len(f.Links), f.Warnings)
@@ -188,8 +189,23 @@ func TestRealFiles(t *testing.T) {
 	if f, err = read("ibnetdiscover/test.out", true); err != nil || f.Count(Switch) != 4 || f.Count(CA) != 3 || len(f.Links) != 4 {
 		t.Errorf("the excerpt as such: %v", err)
 	}
-	if _, err := read("ibnetdiscover/test2.out", true); err == nil || !strings.HasPrefix(err.Error(), "5:41: GUID 0x946dae0300630bfe has LID 60 here and LID 78 on line 1") {
+	if _, err := read("ibnetdiscover/test2.out", false); err == nil || !strings.HasPrefix(err.Error(), "5:41: GUID 0x946dae0300630bfe has LID 60 here and LID 78 on line 1") {
 		t.Errorf("an excerpt with a GUID twice: %v", err)
+	}
+	if f, err = read("ibnetdiscover/test2.out", true); err != nil || len(f.Links) != 2 || !strings.HasPrefix(f.Warnings[0], "5:41: GUID 0x946dae0300630bfe has LID 60 here and LID 78 on line 1; this line is left out") {
+		t.Errorf("taken as an excerpt: %v", err)
+	}
+	// A spine whose only adapter is its aggregation node looks like a leaf.
+	for _, engine := range []string{"updn", "ftree"} {
+		if _, err := Route(super, Options{Engine: engine}); err == nil || !strings.Contains(err.Error(), "S01/U1 counts as a leaf, for its aggregation node is a channel adapter") {
+			t.Errorf("%s: %v", engine, err)
+		}
+	}
+	spine, _ := super.NodeByName("MF0;rmd70-0101-0908-01ib1-A:MCS8500/S01/U1")
+	for _, engine := range []string{"updn", "ftree"} {
+		if a := routed(t, super, Options{Engine: engine, Roots: []int{spine}}).Analyse(); a.Unreachable != 0 {
+			t.Errorf("%s with the spine as root: %d unreachable", engine, a.Unreachable)
+		}
 	}
 }
 

@@ -93,17 +93,24 @@ func (t *Tables) Reroute(dead []bool, opt Options) (*Tables, error) {
 func (t *Tables) refill(f *Fabric, opt Options) (*Tables, error) {
 	switch opt.Engine {
 	case "minhop":
-		return routeMinHop(f, t), nil
+		return routeMinHop(f, t, opt), nil
 	case "updn":
-		roots := opt.Roots
-		for n, r := range t.Rank {
-			if len(opt.Roots) == 0 && r == 0 {
-				roots = append(roots, n)
-			}
+		if len(opt.Roots) == 0 {
+			opt.Roots = t.roots()
 		}
-		return routeUpDown(f, roots, t)
+		return routeUpDown(f, opt, t)
 	}
 	return Route(f, opt)
+}
+
+// roots lists the switches of rank 0.
+func (t *Tables) roots() (roots []int) {
+	for n, r := range t.Rank {
+		if r == 0 {
+			roots = append(roots, n)
+		}
+	}
+	return roots
 }
 
 // Change is one entry of a forwarding table that differs.

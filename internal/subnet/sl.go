@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// MaxSLs is how many service levels there are: 16, of which 15 can have a lane
-// for data of their own (VL15 is management's).
-const MaxSLs = 15
+// MaxSLs is how many service levels AssignSLs may use. There are 16, and each that
+// it uses needs a data lane of its own: IBTA allows 15, but adapters and switches
+// have at most 8 (VLCap 4, VL0-7), and so have the simulated ones.
+const MaxSLs = 8
 
 // AssignSLs gives the paths between every two leaves a service level, the same
 // both ways, so that the channel dependency graph of no level has a cycle, as
@@ -17,7 +18,7 @@ const MaxSLs = 15
 // virtual lane of its own.
 func (t *Tables) AssignSLs(most int) error {
 	if most < 1 || most > MaxSLs {
-		return fmt.Errorf("%d service levels; give 1 to %d, for each needs a data lane", most, MaxSLs)
+		return fmt.Errorf("%d service levels; give 1 to %d, for each needs a data lane and devices have 8", most, MaxSLs)
 	}
 	lids := t.lidsOfLeaves()
 	t.Layer = make([][]uint8, len(t.leaves))

@@ -25,9 +25,10 @@ type Tables struct {
 	Layer  [][]uint8
 	Layers int // number of service levels in use, at least 1
 
-	leafIndex []int32 // by node: index into leaves, -1
-	leaves    []int   // switches with channel adapters, in node order
-	adapters  [][]int // by leaf: its endports that are no switches
+	lines     [][]int32 // by node and LID: line of the file that the entry stands on; nil: not from a file
+	leafIndex []int32   // by node: index into leaves, -1
+	leaves    []int     // switches with channel adapters, in node order
+	adapters  [][]int   // by leaf: its endports that are no switches
 }
 
 func newTables(f *Fabric, engine string) *Tables {

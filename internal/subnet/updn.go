@@ -11,17 +11,17 @@ import (
 // switch has a rank, its distance from the roots; up is towards the lower rank,
 // between equal ranks towards the lower GUID. No dependency can close a cycle,
 // because up is a total order (Schroeder et al., Autonet, 1991; OpenSM's updn).
-func routeUpDown(f *Fabric, roots []int, old *Tables) (*Tables, error) {
-	t := newTables(f, "updn")
+func routeUpDown(f *Fabric, opt Options, old *Tables) (*Tables, error) {
+	t, roots := newTables(f, "updn"), opt.Roots
 	if len(roots) == 0 {
 		roots = t.autoRoots()
 		if len(roots) == 0 {
-			return nil, fmt.Errorf("updn: no switch stands out as a root, at one distance from nearly all ports; name the roots, or use minhop")
+			return nil, fmt.Errorf("updn: no switch stands out as a root, at one distance from nearly all ports%s; name the roots, or use minhop", t.aggregation())
 		}
 	}
 	t.Rank = f.ranksFrom(roots)
 	u := newUpDown(f, t.Rank)
-	s := spread{t: t, d: u, old: old}
+	s := spread{t: t, d: u, old: old, told: opt.Progress}
 	s.fill()
 	if err := t.checkReach(); err != nil {
 		names := make([]string, len(roots))

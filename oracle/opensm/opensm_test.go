@@ -200,6 +200,47 @@ func TestUnsuited(t *testing.T) {
 	}
 }
 
+// An adapter on a spine, as the aggregation nodes of SHARP are, makes it a leaf for
+// OpenSM too: of a tree whose root has one it finds no roots, and no fat-tree.
+func TestAdapterOnRoot(t *testing.T) {
+	needPrograms(t)
+	tree := [][2]int{{0, 1}, {0, 2}, {1, 3}, {1, 4}, {2, 5}, {2, 6}}
+	for _, onRoot := range []bool{false, true} {
+		g := new(topology.Graph)
+		must := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 7 {
+			_, err := g.AddSwitch("s"+strconv.Itoa(i), 1)
+			must(err)
+		}
+		for _, p := range tree {
+			must(g.AddLink(p[0], p[1], link))
+		}
+		for i, at := range []int{3, 4, 5, 6, 3, 4, 5, 6, 0} {
+			if at == 0 && !onRoot {
+				continue
+			}
+			h, err := g.AddHost("h" + strconv.Itoa(i))
+			must(err)
+			must(g.AddLink(h, at, link))
+		}
+		f := fabricOf(t, g, g.Finish())
+		for _, engine := range []string{"updn", "ftree"} {
+			r, err := Run(t.Context(), t.TempDir(), Net(f), Manager(f), "-R", engine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(f.AssignLIDs(f.Manager(), 0))
+			if _, err := subnet.Route(f, subnet.Options{Engine: engine}); (r.Engine == engine) == onRoot || (err == nil) == onRoot {
+				t.Errorf("%s, adapter on the root %v: OpenSM used %s, hopscope says %v", engine, onRoot, r.Engine, err)
+			}
+		}
+	}
+}
+
 // compare routes one network on both sides.
 func compare(t *testing.T, n network, engine string) string {
 	dir := t.TempDir()

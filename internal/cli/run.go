@@ -267,7 +267,7 @@ func outcome(ctx context.Context, r *record.Run, err error) error {
 			r.Data.Differ, many(r.Data.Messages+r.Data.Refused, "message", "s"), r.Data.Faults[0]))
 	case r.Stopped == "deadlock":
 		return failure(fmt.Errorf("deadlock at %s with %s open; the report names the ports that hold",
-			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s")))
+			metrics.FormatTimeDigits(metrics.EndOf(r), 4), many(r.OpenMessages, "message", "s")))
 	case r.Stopped == "stalled":
 		return failure(fmt.Errorf("stalled at %s with %s open: %s",
 			metrics.FormatTimeDigits(r.EndPS, 4), many(r.OpenMessages, "message", "s"), metrics.WhyStalled(r)))

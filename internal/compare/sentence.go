@@ -421,7 +421,8 @@ func (t *story) timeouts() string {
 	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes), number(g.Count, "timeout", "timeouts"), t.at(g.First))
 }
 
-// rerouted counts flows each way apart, as the ledger does.
+// rerouted counts flows each way apart. The ledger counts one again at every switch that
+// sends it another way.
 func (t *story) rerouted() string {
 	m := record.ECMPChange
 	if t.r.Credits {
@@ -432,7 +433,7 @@ func (t *story) rerouted() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return fmt.Sprintf("%s took another route for %s%s", who, number(g.Count, "one-way flow", "one-way flows"), t.since(first, g.Act))
+	return fmt.Sprintf("%s took another route for %s%s", who, number(int64(t.r.FlowsMoved), "one-way flow", "one-way flows"), t.since(first, g.Act))
 }
 
 func (t *story) resent() string {
@@ -472,7 +473,7 @@ func (t *story) outcome() string {
 	out = append(out, t.failures()...)
 	switch open := number(int64(m.Open), "message was", "messages were"); {
 	case t.r.Stopped == "deadlock":
-		out = append(out, fmt.Sprintf("the network deadlocked at %s while %s open", t.at(t.r.EndPS), open))
+		out = append(out, fmt.Sprintf("the network deadlocked at %s while %s open", t.at(metrics.EndOf(t.r)), open))
 	case t.r.Stopped == "stalled":
 		out = append(out, fmt.Sprintf("the run stalled at %s while %s open", t.at(t.r.EndPS), open))
 	case m.Open > 0:

@@ -56,7 +56,7 @@ func TestSentence(t *testing.T) {
 			Ledger: []record.Entry{entry(record.ECNMark, "s1", 1, 9e6, 9e6, 0), entry(record.ECNMark, "s2", 2, 4e6, 9e6, 0), entry(record.ECNMark, "s3", 3, 5e6, 9e6, 0),
 				entry(record.CEOnAck, "h9", 6, 4e6, 9e6, 0)}},
 			"3 switches marked 6 packets (switch s2 first, at 4.00 us), h9's NIC flagged 6 ACKs; nobody paused and nothing was dropped; all 3 messages completed, the slowest in 1.00 ms."},
-		{"another route", record.Run{Flows: flows("h0"), QPs: qps("h0", "h9"), Ledger: []record.Entry{entry(record.ECMPChange, "leaf1", 2, 7e6, 9e6, 0)}},
+		{"another route", record.Run{Flows: flows("h0"), QPs: qps("h0", "h9"), FlowsMoved: 2, Ledger: []record.Entry{entry(record.ECMPChange, "leaf1", 3, 7e6, 9e6, 0)}},
 			"switch leaf1 took another route for 2 one-way flows from 7.00 us on; nobody paused and nothing was dropped; the message took 1.00 ms."},
 		{"who held whom", record.Run{Flows: flows("h0"), QPs: qps("h0", "h9"),
 			Ports: []record.Port{{Node: "sw", Peer: "h9:1", PausesReceived: 34, HeldPS: 939 * us}, {Node: "h0", Peer: "sw:1", PausesReceived: 8, HeldPS: 197 * us},

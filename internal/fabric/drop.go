@@ -46,14 +46,16 @@ var dropNames = [dropCauses]string{
 	dropPortDown: record.DropPortDown,
 }
 
-// buffer reports whether the cause is a full buffer, here or downstream:
-// congestion rather than a fault of the link or the route.
-func (c dropCause) buffer() bool {
+// sign is the mechanism by which a drop is a sign of congestion, here or downstream: a
+// full buffer, or a packet that stood too long; "" for a fault of the link or the route.
+func (c dropCause) sign() record.Mechanism {
 	switch c {
-	case dropHeadroom, dropEgress, dropRxBuffer, dropHOQ, dropLifetime:
-		return true
+	case dropHeadroom, dropEgress, dropRxBuffer:
+		return record.BufferDrop
+	case dropHOQ, dropLifetime:
+		return record.LifetimeEnd
 	}
-	return false
+	return ""
 }
 
 // link reports whether the cause lies on the way to the port that noticed it:
@@ -92,6 +94,7 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 		n.dropped++
 	}
 	if !pk.Kind.Link() {
+		n.moved = now
 		n.noteLoss(pk.Conn)
 	}
 	k := &n.cold[i].drops[c]

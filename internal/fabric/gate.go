@@ -50,7 +50,7 @@ func (n *Net) openGate(now units.Time, i int, c uint8) {
 func (n *Net) bookGate(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
 	g := &n.gates[c][i]
-	g.paused += now - g.from
+	g.paused += max(0, now-g.from) // less: shut after all had come to rest
 	since := g.waitFrom
 	if p.node < 0 {
 		since = n.hosts[^p.node].WaitingSince(now, int(p.local), c)

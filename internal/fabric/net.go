@@ -46,6 +46,7 @@ type Net struct {
 	repeats    int64        // flow-control packets among them that say nothing new
 	received   int64        // frames that arrived at hosts
 	dropped    int64        // frames dropped on links and in switches, frames of a link's own apart
+	moved      units.Time   // last arrival or drop of a frame that is not the link's own
 	stirred    units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring  bool
 	end        units.Time  // of the run, once it is over
@@ -199,7 +200,7 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		}
 		n.wake(now, i)
 	case evWhole:
-		n.stirred = now
+		n.stirred, n.moved = now, now
 		n.admit(now, i, &n.switches[n.ports[i].node], n.part.Rec(ref.Low()), ref.Low())
 	case evPause:
 		n.obey(now, i, ref.Low())
@@ -235,6 +236,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	}
 	n.fingerprint += arrivalHash(now, p.id, pk.Frame)
 	n.part.NoteWork()
+	n.moved = now
 	if p.impaired && n.lost(now, i, pk) {
 		n.FreeSides(pk)
 		n.part.Free(slot)

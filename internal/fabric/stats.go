@@ -57,8 +57,8 @@ func (n *Net) measureTo(i, c int, s snapshot) {
 	}
 }
 
-// Finish books what is still pending at the end of the run: pauses and the
-// time integrals of the queues.
+// Finish books what is still pending at the end of the run, or as the last frame moved:
+// pauses and the time integrals of the queues.
 func (n *Net) Finish(now units.Time) {
 	n.end = now
 	for i := range n.ports {
@@ -246,13 +246,15 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 		add(record.Detected, record.ECNMark, cold.marks[c])
 	}
 	add(record.Detected, record.XOFFCross, cold.xoff[c])
-	var full record.Act
-	for cause, a := range n.drops(i, c) {
-		if dropCause(cause).buffer() && a.Count > 0 {
-			full = full.Merge(a)
+	for _, sign := range []record.Mechanism{record.BufferDrop, record.LifetimeEnd} {
+		var full record.Act
+		for cause, a := range n.drops(i, c) {
+			if dropCause(cause).sign() == sign && a.Count > 0 {
+				full = full.Merge(a)
+			}
 		}
+		add(record.Detected, sign, full)
 	}
-	add(record.Detected, record.BufferDrop, full)
 	add(record.FedBack, record.PFCSent, s.sent)
 	if n.ports[i].credited {
 		add(record.Detected, record.CreditsOut, n.credits[c][i].starved)
@@ -301,6 +303,9 @@ func (n *Net) Active(i int, c uint8) bool {
 
 // PortID returns the global number of port i.
 func (n *Net) PortID(i int) uint32 { return n.ports[i].id }
+
+// LastMove is when a frame last arrived or was dropped, those of the links' own apart.
+func (n *Net) LastMove() units.Time { return n.moved }
 
 // Stirred is the time of the last event that might have made something move;
 // PFC frames, refreshes and expiries do not count.

@@ -57,6 +57,14 @@ type Entry struct {
 // Completed reports whether f completed with success.
 func Completed(f *record.Flow) bool { return f.CompletionPS >= 0 && f.Status == "success" }
 
+// EndOf is when a run ended; of a deadlock since when nothing moved.
+func EndOf(r *record.Run) units.Time {
+	if r.StillPS > 0 {
+		return r.StillPS
+	}
+	return r.EndPS
+}
+
 // Open reports whether f had no completion entry when the run ended.
 func Open(f *record.Flow) bool { return f.CompletionPS < 0 || f.Status == "open" }
 

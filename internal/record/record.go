@@ -55,6 +55,7 @@ const (
 	ECNMark     Mechanism = "ECN mark"           // detected; actor: switch port and class; count: marked packets
 	XOFFCross   Mechanism = "XOFF crossing"      // detected; actor: ingress port and class of the buffer that filled
 	BufferDrop  Mechanism = "buffer drop"        // detected; actor: port and class; sum: bytes
+	LifetimeEnd Mechanism = "lifetime discard"   // detected; actor: port and VL of the queue that a packet stood in too long (InfiniBand); sum: bytes
 	SequenceGap Mechanism = "sequence gap"       // detected; actor: responder QP
 	RNR         Mechanism = "receiver not ready" // detected; actor: responder QP
 	AckTimeout  Mechanism = "ACK timeout"        // detected; actor: requester QP
@@ -397,6 +398,10 @@ type Run struct {
 	// Credits says that the links have credits (InfiniBand): a class is then a
 	// virtual lane, and what reads as paused is the want of credits.
 	Credits bool `json:"credits,omitempty"`
+	// StillPS is since when nothing moved in a run that deadlocked: the last arrival or
+	// drop of a frame, and the time in which a PFC frame or flow-control packet tells of
+	// it. Ports are counted up to it, unless there is a measure window.
+	StillPS units.Time `json:"still_since_ps,omitempty"`
 	// Cycle is a cycle of waits at the end of a run that deadlocked.
 	Cycle []Waiting `json:"deadlock_cycle,omitempty"`
 	// Counters are the standard counters of InfiniBand ports.

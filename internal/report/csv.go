@@ -167,7 +167,7 @@ func ledgerCSV(ledger []record.Entry) []byte {
 // is nothing to add up but the acts.
 func sumUnit(m record.Mechanism) string {
 	switch m {
-	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead, record.RetransMissing,
+	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.LifetimeEnd, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead, record.RetransMissing,
 		record.LossDupAck, record.LossRACK, record.CutLoss, record.CutECE, record.CutRTO, record.RetransFast, record.RetransRTO, record.RetransTLP:
 		return "bytes"
 	case record.PFCPause, record.CreditWait:

@@ -156,9 +156,10 @@ func (t *text) data() {
 // ending says when and why the run ended.
 func (t *text) ending() string {
 	r := t.r
-	at := "at " + metrics.FormatTimeDigits(r.EndPS, 4)
-	if t.base > 0 && r.EndPS >= t.base {
-		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(r.EndPS-t.base, 4), metrics.FormatTimeDigits(t.base, 4))
+	end := metrics.EndOf(r)
+	at := "at " + metrics.FormatTimeDigits(end, 4)
+	if t.base > 0 && end >= t.base {
+		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(end-t.base, 4), metrics.FormatTimeDigits(t.base, 4))
 	}
 	switch r.Stopped {
 	case "quiescence":

@@ -225,8 +225,12 @@ func (t *text) drops() {
 	if t.s.Totals.Dropped == 0 {
 		return
 	}
+	class := "Prio"
+	if t.r.Credits {
+		class = "VL"
+	}
 	tab := &table{columns: []column{
-		{title: "Drops at"}, {title: "Prio", right: true}, {title: "Cause"}, {title: "Frames", right: true},
+		{title: "Drops at"}, {title: class, right: true}, {title: "Cause"}, {title: "Frames", right: true},
 		{title: "First", right: true}, {title: "Last", right: true},
 	}}
 	more := 0

@@ -112,12 +112,45 @@ func TestCreditDeadlock(t *testing.T) {
 		}
 	}
 	r := simulate(t, parse(t, text, "infiniband.hoq_life=4", "nic.timeout=8"), 4, 2)
+	for _, e := range ofQuestion(r, record.Detected) {
+		if e.Mechanism == record.BufferDrop {
+			t.Errorf("%s: what lived too long counts as dropped for want of a buffer", e.Actor)
+		}
+	}
 	discards := int64(0)
 	for _, c := range r.Counters {
 		discards += c.PortXmitDiscards
 	}
+	told := int64(0)
+	for _, e := range r.Ledger {
+		if e.Mechanism == record.LifetimeEnd {
+			told += e.Count
+		}
+	}
+	if told != discards {
+		t.Errorf("the ledger has %d discards, the counters %d", told, discards)
+	}
 	if r.Stopped != "quiescence" || r.OpenMessages != 0 || discards == 0 || r.Cycle != nil {
 		t.Errorf("with lifetimes: stopped by %s, %d messages open, %d discards", r.Stopped, r.OpenMessages, discards)
+	}
+}
+
+// A deadlock is reported for when the last frame moved, whatever timers run on: the
+// circle closes at the same time with them and without, and ports are held up to it.
+func TestDeadlockTime(t *testing.T) {
+	for _, stack := range []string{"rocev2-pfc-only", "infiniband"} {
+		text := strings.Replace(ring, "stack: rocev2-pfc-only", "stack: "+stack, 1)
+		bare := simulate(t, parse(t, text), 1, 1)
+		timed := simulate(t, parse(t, text, "nic.timeout=10"), 1, 1) // 4.2 ms
+		if bare.StillPS == 0 || timed.StillPS != bare.StillPS || timed.EndPS < 4*units.Millisecond {
+			t.Errorf("%s: nothing moved since %v, with timers %v up to %v", stack, bare.StillPS, timed.StillPS, timed.EndPS)
+		}
+		for i := range timed.Ports {
+			p := &timed.Ports[i]
+			if p.PausedPS > timed.StillPS || p.PausedPS != bare.Ports[i].PausedPS || p.MeanQueueBytes != bare.Ports[i].MeanQueueBytes {
+				t.Errorf("%s: %s:%d was shut for %v, without timers %v", stack, p.Node, p.Port, p.PausedPS, bare.Ports[i].PausedPS)
+			}
+		}
 	}
 }
 

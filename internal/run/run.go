@@ -133,9 +133,23 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	}
 	r.checkConserved()
 	for _, n := range r.Nets {
-		n.Finish(end)
+		n.Finish(r.still(end, measured))
 	}
 	return r.record(end, measured, to)
+}
+
+// still is up to when ports are reported: the end, or, of a deadlock without a measure
+// window, when the last frame had moved and what it brought about was told to the peers.
+// Only timers of endpoints come after that.
+func (r *runner) still(end units.Time, measured bool) units.Time {
+	if r.stopped != deadlock || measured {
+		return end
+	}
+	var moved, way units.Time
+	for _, n := range r.Nets {
+		moved, way = max(moved, n.LastMove()), max(way, n.LongestControl())
+	}
+	return min(end, moved+way)
 }
 
 // end is the time at which the run ended.
@@ -379,11 +393,13 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
 	out.Credits = v.Wire.Block > 0
+	still := r.still(end, measured)
 	if r.stopped == deadlock {
 		out.Cycle = r.cycle()
+		out.StillPS = r.still(end, false)
 	}
 	out.FrameHeader, out.RETH, out.MinFrame = v.Wire.Data, v.Wire.RETH, v.Wire.MinFrame
-	active := end - r.firstPost(end)
+	active := still - r.firstPost(still)
 	var print uint64
 	for _, n := range r.Nets {
 		print += n.Fingerprint()

@@ -194,3 +194,40 @@ func TestStreamNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// F27: one connection at 100 Gb/s between hosts of preset linux-xeon is bound by
+// the core that receives, at 42 Gb/s +-10 %, about half of it in copies (Cai et
+// al., SIGCOMM 2021, section 3.1). The figure follows from its parts: without the
+// copy's cost the rest is what the bill says.
+func TestStreamHostBound(t *testing.T) {
+	const rest = "stack: tcp\nhost: {preset: linux-xeon%s}\nmeasure: {from: 10ms, to: 20ms}\nstop: 20ms\nworkload: [{flow: {from: h0, to: h1, size: 2GB}}]\n"
+	bound := func(more string) (float64, *record.Processors) {
+		r := star(t, 2, "100Gbps, length: 2m", fmt.Sprintf(rest, more))
+		for i := range r.Processors {
+			if r.Processors[i].Host == "h1" {
+				return float64(reader(t, r).MeasuredBytes) * 8 / 10e-3, &r.Processors[i]
+			}
+		}
+		t.Fatal("no bill")
+		return 0, nil
+	}
+	got, bill := bound("")
+	if got < 0.9*42e9 || got > 1.1*42e9 {
+		t.Errorf("%.4g bit/s, want 42 Gb/s", got)
+	}
+	var busy, copies units.Time
+	for _, u := range bill.Times {
+		busy += u.PS
+		if u.Cause == "copy" {
+			copies += u.PS
+		}
+	}
+	if share := float64(copies) / float64(busy); share < 0.42 || share > 0.58 {
+		t.Errorf("copies are %.3g of the receiving core's time, want about half", share)
+	}
+	half, _ := bound(", costs: {copy_dram: 128Gbps, copy_llc: 256Gbps}")
+	want := got / (1 - float64(copies)/float64(busy)/2)
+	if math.Abs(half/want-1) > 0.05 {
+		t.Errorf("%.4g bit/s with copies of half the cost, want %.4g by the bill", half, want)
+	}
+}

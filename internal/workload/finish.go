@@ -105,6 +105,8 @@ func (p *Plan) checkMessage(m *Message) error {
 	switch {
 	case m.Bytes < 0:
 		return p.fail(entry, "size %s must not be negative", m.Bytes)
+	case m.Bytes == 0 && p.Conns[m.Conn].Service == TCP:
+		return p.fail(entry, "size 0B: TCP carries a stream of bytes, in which none is no message; give at least 1B")
 	case m.Bytes > MaxBytes:
 		return p.fail(entry, "size %s is above %s, the longest message; send several", m.Bytes, MaxBytes)
 	case m.Verb > FetchAdd:

@@ -59,9 +59,11 @@ func (t *arbTable) vls() (mask uint8) {
 // vlArbiter is the state of a port's VL arbitration.
 type vlArbiter struct {
 	high, low arbTable
+	lowVLs    uint8 // that the low table may send
 	limit     int32 // bytes; negative: none
 	room      int32 // what the high table may still send before the low one
 	fromHigh  bool  // the latest choice
+	lowWaits  bool  // ... was made while the low table had something
 	chosen    uint8 // and its VL; Classes: charged already
 }
 
@@ -80,14 +82,15 @@ func newVLArbiter(p *VLArbitration) *vlArbiter {
 	case highUnlimited:
 		a.limit = -1
 	}
-	a.room = a.limit
+	a.room, a.lowVLs = a.limit, a.low.vls()
 	return a
 }
 
 // pick chooses among the VLs in avail. The high table goes first until it has
 // sent its limit while the low one waited.
 func (a *vlArbiter) pick(avail uint8) uint8 {
-	if a.limit < 0 || a.room > 0 || avail&a.low.vls() == 0 {
+	a.lowWaits = avail&a.lowVLs != 0
+	if a.limit < 0 || a.room > 0 || !a.lowWaits {
 		if vl, ok := a.high.pick(avail); ok {
 			a.fromHigh, a.chosen = true, vl
 			return vl
@@ -112,7 +115,9 @@ func (a *vlArbiter) charge(vl uint8, frame uint32) {
 	t := &a.low
 	if a.fromHigh {
 		t = &a.high
-		a.room -= int32(frame)
+		if a.lowWaits {
+			a.room -= int32(frame)
+		}
 	}
 	t.left -= int32(frame)
 }

@@ -99,3 +99,23 @@ func TestVLAlone(t *testing.T) {
 		t.Errorf("order %s, want 00110011", order)
 	}
 }
+
+// What the high table sends while nothing waits in the low one does not count
+// against its limit, however much it is.
+func TestHighAlone(t *testing.T) {
+	for _, n := range []int{1, 1000, 600_000} { // the last: more bytes than 31 bits count
+		s := NewScheduler(&PortParams{VLArb: &VLArbitration{High: []VLWeight{{1, 255}, {2, 255}}, Low: []VLWeight{{0, 255}}, HighLimit: 2}})
+		for range n {
+			s.Charge(s.Pick(0b110), 4096)
+		}
+		order := ""
+		for range 6 {
+			vl := s.Pick(0b11)
+			s.Charge(vl, 4096)
+			order += fmt.Sprint(vl)
+		}
+		if order != "110110" {
+			t.Errorf("behind %d packets alone: %s, want 110110", n, order)
+		}
+	}
+}

@@ -146,8 +146,9 @@ func (n *Net) reopen(now units.Time, i int) (opened bool) {
 }
 
 // takeIn puts a packet that arrived at port i into the input buffer of its VL. Where
-// that is larger than what may be granted at once, the grant moves on.
-func (n *Net) takeIn(now units.Time, i int, pk *packet.Packet) {
+// that is larger than what may be granted at once, the grant moves on: it reports
+// whether a flow-control packet is due.
+func (n *Net) takeIn(now units.Time, i int, pk *packet.Packet) (due bool) {
 	c := pk.Class & (Classes - 1)
 	s := &n.credits[c][i]
 	b := uint16(Blocks(pk.Frame))
@@ -159,9 +160,7 @@ func (n *Net) takeIn(now units.Time, i int, pk *packet.Packet) {
 	if s.occupied > s.size {
 		n.part.Bug("%s VL %d: %d blocks in an input buffer of %d: more was sent than there were credits for", n.cold[i].name, pk.Class, s.occupied, s.size)
 	}
-	if s.size > MaxCredits && n.updateDue(now, i, c) {
-		n.kick(now, i)
-	}
+	return s.size > MaxCredits && n.updateDue(now, i, c)
 }
 
 // GiveBack returns the room of a packet that has left the input buffer of VL c

@@ -57,6 +57,27 @@ func TestLargeInputBuffer(t *testing.T) {
 	}
 }
 
+// A packet is forwarded whole where its arrival makes a flow-control packet due at
+// once: that takes a record, and may move all others.
+func TestGrantOnArrival(t *testing.T) {
+	for delay := range units.Time(12) {
+		sw, ports := lanes(3, 100*units.Gbps, 50*units.Nanosecond+delay*333, 3*MaxCredits, 1)
+		_, plain := lanes(3, 100*units.Gbps, 0, MaxCredits, 512)
+		for i := range ports {
+			ports[i].host.Credit = plain[i].host.Credit
+		}
+		r := newRigOf(t, wire.InfiniBand, sw, ports)
+		const n = 5000 // more records than a partition starts with
+		r.sendVL(1, 0, 0, n, 64, 0)
+		r.sendVL(2, 0, 0, n, 64, 0)
+		r.run(units.Never)
+		if got := len(r.hosts[0].got); got != 2*n {
+			t.Errorf("%d of %d packets arrived", got, 2*n)
+		}
+		r.net.CheckEmpty()
+	}
+}
+
 // TestCreditLoop is acceptance case F22: a link carries no more than its credits
 // per credit loop. The loop is from the first symbol of a packet to the arrival
 // of the flow-control packet that gives its room back: the packet's own time,

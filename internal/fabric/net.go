@@ -242,8 +242,9 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		n.part.Free(slot)
 		return
 	}
-	if p.credited {
-		n.takeIn(now, i, pk)
+	if p.credited && n.takeIn(now, i, pk) {
+		n.kick(now, i)
+		pk = n.part.Rec(slot) // a flow-control packet took a record
 	}
 	if p.node < 0 {
 		n.received++

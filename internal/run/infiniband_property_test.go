@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -57,13 +58,16 @@ func drawInfiniBand(seed uint64) draw {
 func (g *generator) lanes(packet int) {
 	vls := g.pickInt(8, 8, 4, 2, 1)
 	blocks := packet + g.IntN(4*packet)
+	if g.one(6) { // beyond what can be granted at a time
+		blocks += fabric.MaxCredits
+	}
 	g.line("infiniband:")
 	g.line("  vls: %d", vls)
 	g.line("  buffer: %dB", 64*blocks)
 	if g.one(3) {
 		g.line("  hca_buffer: %dB", 64*(packet+g.IntN(4*packet)))
 	} else if g.one(2) {
-		g.line("  update: %dB", 64*g.between(1, max(1, blocks-packet)))
+		g.line("  update: %dB", 64*g.between(1, max(1, min(blocks, fabric.MaxCredits)-packet)))
 	}
 	g.line("  grh: %v", g.one(4))
 	if g.one(3) {

@@ -83,19 +83,23 @@ func TestVLTables(t *testing.T) {
 	}
 }
 
+// turns lets the VLs in avail send n packets of a size, and returns who did.
+func turns(s *Scheduler, avail uint8, frame uint32, n int) (order string) {
+	for range n {
+		vl := s.Pick(avail)
+		s.Charge(vl, frame)
+		order += fmt.Sprint(vl)
+	}
+	return order
+}
+
 // What is sent while nothing else waits takes nothing from a VL's turn.
 func TestVLAlone(t *testing.T) {
 	s := NewScheduler(&PortParams{VLArb: &VLArbitration{Low: []VLWeight{{0, 2}, {1, 2}}}})
 	for range 100 {
 		s.Charge(s.Pick(1), 64)
 	}
-	order := ""
-	for range 8 {
-		vl := s.Pick(3)
-		s.Charge(vl, 64)
-		order += fmt.Sprint(vl)
-	}
-	if order != "00110011" {
+	if order := turns(&s, 3, 64, 8); order != "00110011" {
 		t.Errorf("order %s, want 00110011", order)
 	}
 }
@@ -108,13 +112,7 @@ func TestHighAlone(t *testing.T) {
 		for range n {
 			s.Charge(s.Pick(0b110), 4096)
 		}
-		order := ""
-		for range 6 {
-			vl := s.Pick(0b11)
-			s.Charge(vl, 4096)
-			order += fmt.Sprint(vl)
-		}
-		if order != "110110" {
+		if order := turns(&s, 0b11, 4096, 6); order != "110110" {
 			t.Errorf("behind %d packets alone: %s, want 110110", n, order)
 		}
 	}

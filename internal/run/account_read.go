@@ -83,6 +83,8 @@ func (a *accountant) askedPart(i int, port string, way []fabric.Hop) bool {
 	switch again := a.resend(i, way); {
 	case m.Read.Asked == units.Never || start == unknown:
 		return false
+	case len(m.Failed) > 0 && m.Failed[0].Start < m.Read.Asked: // at first one request had asked for all of it
+		return false
 	case m.Read.Asked == start:
 		a.times(&m.Read.Before, port)
 	case again != nil && again.Rewound >= m.Read.Asked:

@@ -108,7 +108,15 @@ func TestAccountsTile(t *testing.T) {
 		seeds = 1000
 	}
 	seen, ran := map[string]int{}, 0
-	for seed := range seeds {
+	// Draws that found bugs: a run ended, by partitions earlier or later, while a
+	// responder still sent paced responses to a requester in error; a READ was asked
+	// for whole at first, and in parts after a timeout.
+	found := []uint64{503, 757, 764}
+	for n := range seeds + uint64(len(found)) {
+		seed := n
+		if n >= seeds {
+			seed = found[n-seeds]
+		}
 		text := harsh(seed)
 		v, err := scenario.Parse("harsh.yaml", []byte(text), nil, nil)
 		if err != nil {

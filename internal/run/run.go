@@ -227,7 +227,7 @@ func (r *runner) over() bool {
 	for _, n := range r.Nets {
 		told += n.LinkFrames()
 	}
-	return r.open() == 0 && r.paused() == 0 && int64(r.Engine.Alive()) == told && r.untold() > 0
+	return r.open() == 0 && r.paused() == 0 && int64(r.Engine.Alive()) == told && r.untold() > 0 && r.restless() == 0
 }
 
 // atRest decides what it means that nothing can happen any more.

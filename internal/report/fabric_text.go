@@ -218,8 +218,7 @@ func (r *Fabric) split(t *text, s *FabricSplit) {
 	}
 	switch {
 	case s.Left == 0:
-		t.prose(fmt.Sprintf("The subnet manager at %s is cut off from all %s, which keep their tables.",
-			s.Manager, numbered(int64(len(s.Switches)), "switch", "switches")), t.paint.fail)
+		t.prose(fmt.Sprintf("The subnet manager at %s is cut off from every switch: all keep their tables.", s.Manager), t.paint.fail)
 		return
 	case len(s.Switches) > 0:
 		t.prose(fmt.Sprintf("The subnet is split: the subnet manager at %s reaches %d of %d switches. The others keep their tables: %s.",

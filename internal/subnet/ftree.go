@@ -174,12 +174,18 @@ func (ft *fatTree) alike(first, n int, leaf bool) error {
 
 // order lists the leaves (indices into t.leaves) as the tree has them: leaves
 // below the same switches stand together, rank by rank. The key of a leaf is the
-// lowest GUID above it on every rank, the roots' first, then its own.
+// lowest GUID above it on every rank, the roots' first, then its own. Leaves that no
+// root reaches are left out.
 func (ft *fatTree) order() []int {
 	t, f := ft.t, ft.f
 	ranks := slices.Max(t.Rank) + 1
 	keys := make([][]GUID, len(t.leaves))
+	var order []int
 	for i, leaf := range t.leaves {
+		if t.Rank[leaf] < 0 {
+			continue
+		}
+		order = append(order, i)
 		key := make([]GUID, ranks+1)
 		for r := range key {
 			key[r] = ^GUID(0)
@@ -199,10 +205,6 @@ func (ft *fatTree) order() []int {
 		}
 		keys[i] = key
 	}
-	order := make([]int, len(t.leaves))
-	for i := range order {
-		order[i] = i
-	}
 	slices.SortFunc(order, func(a, b int) int { return slices.Compare(keys[a], keys[b]) })
 	return order
 }
@@ -213,17 +215,19 @@ func (ft *fatTree) order() []int {
 func (ft *fatTree) routeAdapters() {
 	t := ft.t
 	most := 0
-	for _, a := range t.adapters {
-		most = max(most, len(a))
+	for leaf, adapters := range t.adapters {
+		most = max(most, len(adapters))
+		for _, a := range adapters {
+			p := ft.f.port(ft.f.Endports[a])
+			t.LFT[t.leaves[leaf]][p.LID] = uint8(p.PeerPort)
+		}
 	}
 	for _, leaf := range ft.order() {
 		s := t.leaves[leaf]
 		for i := range most {
 			ft.lid = 0
 			if i < len(t.adapters[leaf]) {
-				e := ft.f.Endports[t.adapters[leaf][i]]
-				ft.lid = ft.f.port(e).LID
-				t.LFT[s][ft.lid] = uint8(ft.f.port(e).PeerPort)
+				ft.lid = ft.f.port(ft.f.Endports[t.adapters[leaf][i]]).LID
 				ft.ups.towards(s)
 			}
 			ft.ascend(s)

@@ -151,6 +151,31 @@ SW  2052 37 0x506b4b03005c2740 4x ???                                    'l4'
 	}
 }
 
+// Roots in one piece of an excerpt rank nothing in another: there only the switch's
+// own adapters have paths.
+func TestRootsOfOnePiece(t *testing.T) {
+	f, err := Parse([]byte(`SW 1 1 0x00000000000000a1 4x EDR - SW 2 1 0x00000000000000a2 ( 'sp' - 'lf' )
+SW 2 1 0x00000000000000a2 4x EDR - SW 1 1 0x00000000000000a1 ( 'lf' - 'sp' )
+SW 2 2 0x00000000000000a2 4x EDR - CA 3 1 0x00000000000000b1 ( 'lf' - 'h1' )
+SW 2 3 0x00000000000000a2 4x EDR - CA 4 1 0x00000000000000b2 ( 'lf' - 'h2' )
+SW 5 2 0x00000000000000c2 4x EDR - CA 6 1 0x00000000000000d1 ( 'far' - 'h3' )
+SW 5 3 0x00000000000000c2 4x EDR - CA 7 1 0x00000000000000d2 ( 'far' - 'h4' )
+`), ParseOptions{Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, _ := f.NodeByName("sp")
+	for _, engine := range []string{"updn", "ftree"} {
+		tables := routed(t, f, Options{Engine: engine, Roots: []int{sp}})
+		if a := tables.Analyse(); len(a.Hops) != 3 || a.Hops[2] != 4 || a.Unreachable != 8 {
+			t.Errorf("%s: hops %v, %d unreachable, want 4 paths of 2 links and 8 lost", engine, a.Hops, a.Unreachable)
+		}
+		if order := tables.AdapterOrder(); engine == "ftree" && len(order) != 2 {
+			t.Errorf("order %v, want the two adapters of the tree", order)
+		}
+	}
+}
+
 // The files of real subnets in the data folder.
 func TestRealFiles(t *testing.T) {
 	dir := os.Getenv("HOPSCOPE_DATA")

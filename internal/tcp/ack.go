@@ -59,7 +59,7 @@ func (c *Conn) receiveAck(now units.Time, p *packet.Packet, side *packet.Side, s
 	c.tryUndo(now, &w)
 	c.rackDSACK(w.dsack && !w.probed)
 	c.endRecovery()
-	if c.detect(now, &w) {
+	if c.detect(now, &w) || c.ca == caOpen && c.segs.lost > 0 {
 		c.enterRecovery(now, flight)
 	}
 	c.setWindow(now, &w, flight)

@@ -179,13 +179,14 @@ func (c *Conn) whole(avail, n int64) int64 {
 }
 
 // deferTSO reports whether a super-segment is worth waiting for: the window lets
-// less than a third of itself out, more data is there, and an ACK is due within
-// half a round trip (Linux tcp_tso_should_defer, tcp_tso_win_divisor 3).
+// less than a third of itself out, more data is there, something was sent in the
+// latest millisecond, and an ACK is due within half a round trip (Linux
+// tcp_tso_should_defer, tcp_tso_win_divisor 3).
 func (c *Conn) deferTSO(now units.Time, avail, limit, goal int64) bool {
 	if limit >= goal || avail <= limit || c.segs.empty() || c.ca == caRecovery || c.ca == caLoss {
 		return false
 	}
-	if limit >= min(c.wnd, c.cc.Bytes())/3 {
+	if limit >= min(c.wnd, c.cc.Bytes())/3 || now-c.lastSent > units.Millisecond {
 		return false
 	}
 	return now-c.segs.at(c.segs.head).at >= c.rtt.srtt/2

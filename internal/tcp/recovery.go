@@ -82,7 +82,7 @@ func (c *Conn) cut(now units.Time, cause congestion.CutCause, flight int64) {
 	before := c.cc.Bytes()
 	c.undo.from = 0
 	if cause != congestion.CutECN {
-		c.undo.note(&c.cc, c.una)
+		c.undo.note(&c.cc, c.una, int((c.segs.retrans+c.mss-1)/c.mss))
 	}
 	c.cc.Cut(&c.cfg.CC, cause)
 	off := before - c.cc.Ssthresh()

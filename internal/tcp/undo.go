@@ -12,20 +12,22 @@ import (
 type undo struct {
 	before  congestion.Window // as it was before the cut
 	from    uint64            // SND.UNA then; 0: nothing to take back
-	retrans int               // segments sent again since, less those reported as duplicates
-	any     bool              // at least one was sent again, first at the tick below
+	retrans int               // segments sent again since or still out then, less those reported as duplicates
+	any     bool              // there are such segments, the first sent again at the tick below
 	tick    uint32            // of the timestamp clock
 }
 
-// note begins an episode whose cut can be taken back.
-func (u *undo) note(w *congestion.Window, una uint64) { *u = undo{before: *w, from: una} }
+// note begins an episode whose cut can be taken back. Of earlier ones, out segments
+// that were sent again are still on their way: their ACKs echo a time from before
+// this episode and say nothing about it, so that the first of all counts (Linux
+// tcp_init_undo, retrans_stamp).
+func (u *undo) note(w *congestion.Window, una uint64, out int) {
+	*u = undo{before: *w, from: una, retrans: out, any: u.any && out > 0, tick: u.tick}
+}
 
 // noteRetransmit counts a segment sent again.
 func (c *Conn) noteRetransmit(now units.Time) {
 	u := &c.undo
-	if u.from == 0 {
-		return
-	}
 	if !u.any && c.tsOK {
 		u.tick = c.tsNow(now)
 	}

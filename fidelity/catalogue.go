@@ -53,9 +53,12 @@ func catalogue() []kase {
 		{Info: Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, run: (*checker).portFairness},
 		{Info: Info{Name: "F12", Title: "victim flow of an incast"}, run: (*checker).victim},
 		{Info: Info{Name: "F16", Title: "dynamic buffer threshold"}, run: (*checker).dynamicThreshold},
+		{Info: Info{Name: "F17", Title: "DCTCP: the queue's saw tooth, alpha"}, run: (*checker).dctcp},
 		{Info: Info{Name: "F22", Title: "InfiniBand: credits per loop, weights of virtual lanes"}, run: (*checker).credits},
 		{Info: Info{Name: "F23", Title: "InfiniBand: a ring that deadlocks, and routes that do not"}, run: (*checker).ring},
 		{Info: Info{Name: "F24", Title: "InfiniBand congestion control: rate by CCTI, its fall by the timer"}, run: (*checker).congestionControl},
+		{Info: Info{Name: "F27", Title: "TCP bound by the receiving core; latency against RDMA"}, run: (*checker).hostBound},
+		{Info: Info{Name: "TCP", Title: "goodput of one TCP connection by MTU and rate"}, run: (*checker).streamGoodput},
 		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},
 		{Info: Info{Name: "IRN", Title: "IRN against go-back-N, with and without PFC and DCQCN", Long: true}, run: (*checker).irn},
 	}

@@ -111,20 +111,48 @@ func (w *World) ReadRTT(i int, n units.Bytes) units.Time {
 
 // oneWay is the idle time of a frame along hops.
 func (w *World) oneWay(hops []topology.Hop, frame units.Bytes) (t units.Time) {
-	v := w.Valid
-	wire := frame + units.Bytes(v.Wire.Overhead)
-	for k, h := range hops {
-		link := v.Graph.LinkAt(h.Node, h.Port)
-		n := wire
-		peer := v.Graph.Nodes[h.Node].Ports[h.Port].Peer
-		if k+1 < len(hops) {
-			next := v.Graph.LinkAt(hops[k+1].Node, hops[k+1].Port)
-			if v.Switches[peer].CutThrough && next.Rate <= link.Rate {
-				n = min(wire, units.Bytes(v.Wire.Preamble+v.Wire.Header))
-			}
-			t += v.Switches[peer].Latency
-		}
-		t += link.Rate.TxTime(n) + link.Delay
+	for k := range hops {
+		t += w.overHop(hops, k, frame)
 	}
 	return t
+}
+
+// overHop is the idle time from when a frame starts at the k-th of hops to when it may
+// start at the next.
+func (w *World) overHop(hops []topology.Hop, k int, frame units.Bytes) (t units.Time) {
+	v, h := w.Valid, hops[k]
+	n := frame + units.Bytes(v.Wire.Overhead)
+	link := v.Graph.LinkAt(h.Node, h.Port)
+	if k+1 < len(hops) {
+		peer := v.Graph.Nodes[h.Node].Ports[h.Port].Peer
+		next := v.Graph.LinkAt(hops[k+1].Node, hops[k+1].Port)
+		if v.Switches[peer].CutThrough && next.Rate <= link.Rate {
+			n = min(n, units.Bytes(v.Wire.Preamble+v.Wire.Header))
+		}
+		t = v.Switches[peer].Latency
+	}
+	return t + link.Rate.TxTime(n) + link.Delay
+}
+
+// CreditLoop is the idle time from when a packet of connection i starts at the k-th of
+// hops, of a link with credits, to when its credits are back; and how many such packets,
+// of the path MTU, the input buffer at the other end grants at once. 0 without credits.
+func (w *World) CreditLoop(i int, hops []topology.Hop, k int) (loop units.Time, packets int64) {
+	v, c, h := w.Valid, &w.Valid.Plan.Conns[i], hops[k]
+	end := v.Graph.Nodes[h.Node].Ports[h.Port]
+	var port *fabric.PortParams
+	if v.Graph.Nodes[end.Peer].Kind == topology.Switch {
+		port = &v.Switches[end.Peer].Ports[end.PeerPort]
+	} else {
+		port = &v.NICs[end.Peer].Ports[end.PeerPort]
+	}
+	if port.Credit == nil {
+		return 0, 0
+	}
+	src := v.Graph.Endpoints[c.Src].Node
+	frame := units.Bytes(v.Wire.Data) + v.Transports[v.NICs[src].Transport].MTU
+	granted := min(uint32(port.Credit.Blocks[c.Class]), fabric.MaxCredits)
+	link := v.Graph.LinkAt(h.Node, h.Port)
+	back := link.Rate.TxTime(units.Bytes(v.Wire.Control+v.Wire.Overhead)) + link.Delay
+	return w.overHop(hops, k, frame) + back, int64(granted / fabric.Blocks(uint32(frame)))
 }

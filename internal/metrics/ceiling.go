@@ -10,8 +10,8 @@ import (
 // Ceiling is the best payload rate that a message's path and queue pair allow,
 // beside what it reached.
 type Ceiling struct {
-	// Limits are the hops of the path in order, then what the queue pair and the
-	// receiving host add.
+	// Limits are the hops of the path in order, then what credits, the queue pair and
+	// the receiving host add.
 	Limits []Limit `json:"limits"`
 	// BestBps is the lowest of them and At the first that has it.
 	BestBps     units.Rate `json:"best_bps"`
@@ -89,11 +89,21 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	}
 	d := x.dominant(f, true)
 	c.Explains, c.How = d.Where, d.How
+	if d.Stage == "" {
+		c.Explains, c.How = x.sayWay(f, q)
+	}
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
 		c.Reached, c.Explains = true, c.At
 		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
 	}
 	return c
+}
+
+// sayWay tells of a message that nothing held and that ended with its last byte sent, as
+// those of the unreliable services do: what is missing is its way.
+func (x *index) sayWay(f *record.Flow, q *record.QP) (where, how string) {
+	_, to := DataEnds(f)
+	return "the way to " + to, fmt.Sprintf("nothing held it; it was there %s after %s had sent it", FormatTime(max(0, f.DeliveredPS-f.CompletionPS)), qpActor(q))
 }
 
 // limitsOf lists the bounds of a message's payload rate. On a hop of rate R the
@@ -106,6 +116,7 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 	for _, h := range l.Path {
 		out = append(out, Limit{h.Port, payload(h.RateBps, onWire), fmt.Sprintf("%s less headers and gaps", FormatRate(h.RateBps))})
 	}
+	out = append(out, x.creditLimits(f, l, func(r units.Rate) units.Rate { return payload(r, onWire) })...)
 	if l.MaxBps > 0 && l.MaxBps < l.LineBps {
 		out = append(out, Limit{"maximum rate", payload(l.MaxBps, onWire), "DCQCN's maximum " + FormatRate(l.MaxBps)})
 	}

@@ -182,7 +182,7 @@ func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (ca
 		d.Where, d.How = "receive queue of "+f.Dst, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 		return true
 	case record.StagePaused, record.StageCredits:
-		d.Where, d.How = x.sayPaused(d.Where, q)
+		d.Where, d.How = x.sayPaused(d.Where, f, q)
 		return true
 	case record.StageQueue:
 		d.Where, d.How = x.sayQueue(d.Where, f, q)

@@ -48,6 +48,16 @@ func (x *index) failureOn(q *record.QP) *record.Failure {
 	return nil
 }
 
+// failureAt is the first failure of the link at a port; nil: it did not fail.
+func (x *index) failureAt(port string) *record.Failure {
+	for i := range x.r.Failures {
+		if f := &x.r.Failures[i]; strings.HasPrefix(f.Link, port+" - ") || strings.HasSuffix(f.Link, " - "+port) {
+			return f
+		}
+	}
+	return nil
+}
+
 // whyNotRerouted says why no flow changed its path.
 func whyNotRerouted(r *record.Run) string {
 	if len(r.Failures) == 0 {

@@ -26,6 +26,7 @@ type index struct {
 	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
 	spent                 map[spentAt][]record.Stage    // what addSpent found; nil: not looked for
 	load                  map[portClass]int             // requesters that leave by a port in a class
+	loops                 map[portClass]record.PathHop  // hops over links with credits
 }
 
 // portClass names a port and class.
@@ -41,7 +42,7 @@ type actKey struct {
 
 func newIndex(r *record.Run) *index {
 	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
-		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, drains: map[string]*record.PortLimits{}}
+		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[actor(PortName(p), p.Class)] = p
@@ -63,6 +64,9 @@ func newIndex(r *record.Run) *index {
 		}
 		for _, h := range q.Limits.Path {
 			x.load[portClass{h.Port, q.Limits.Class}]++
+			if h.CreditPackets > 0 {
+				x.loops[portClass{h.Port, q.Limits.Class}] = h
+			}
 			x.out[h.Port] = append(x.out[h.Port], i)
 			x.in[h.Peer] = append(x.in[h.Peer], i)
 		}

@@ -72,21 +72,37 @@ func (x *index) fullest(ingress string, class int) (p *record.Port) {
 
 // sayPaused follows the pauses to the port that could not send as fast as it
 // was fed, or to the host that did not take what arrived.
-func (x *index) sayPaused(port string, q *record.QP) (where, how string) {
+func (x *index) sayPaused(port string, f *record.Flow, q *record.QP) (where, how string) {
 	held, root, host := x.walk(port, q.Limits.Class)
 	how = x.holder() + " held " + port
 	if len(held) > 1 {
 		how += ", behind it " + strings.Join(held[1:], ", ")
 	}
-	where, because := x.sayRoot(root, host, q)
+	where, because := x.sayRoot(held, root, host, q)
 	if where == "" {
 		return port, how + because
 	}
-	return where, how + ", because " + because
+	return x.orFailed(where, how+", because "+because, f, q)
 }
 
-// sayRoot tells what ended a walk; where is empty when the record does not tell.
-func (x *index) sayRoot(root *record.Port, host string, q *record.QP) (where, because string) {
+// orFailed names the link in place of a port, if the port sends onto one that failed and
+// something of the message was lost: what held it there is that.
+func (x *index) orFailed(port, how string, f *record.Flow, q *record.QP) (where, said string) {
+	failure := x.failureAt(port)
+	if failure == nil || !repeats(f.Account) {
+		return port, how
+	}
+	return failure.Link, how + "; " + x.sayFailure(failure)
+}
+
+// sayRoot tells what ended a walk over held ports; where is empty when the record does
+// not tell.
+func (x *index) sayRoot(held []string, root *record.Port, host string, q *record.QP) (where, because string) {
+	if len(held) > 0 && (root != nil || host != "") {
+		if where, because = x.sayLoop(held[len(held)-1], q.Limits.Class, root, host); where != "" {
+			return where, because
+		}
+	}
 	switch {
 	case root != nil:
 		return PortName(root), fmt.Sprintf("%s%s could not send as fast as it was fed", PortName(root), x.sharedBy(PortName(root), q))
@@ -109,7 +125,7 @@ func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how 
 	how = "it waited in the queue of " + port + x.sharedBy(port, q)
 	if p := x.ports[actor(port, q.Limits.Class)]; p != nil && p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts {
 		held, root, host := x.walk(port, q.Limits.Class)
-		if at, because := x.sayRoot(root, host, q); at != "" {
+		if at, because := x.sayRoot(held, root, host, q); at != "" {
 			how = strings.TrimSuffix(how, ",") + ", held by " + x.holder()
 			if len(held) > 1 {
 				how += " as were " + strings.Join(held[1:], ", ")
@@ -117,7 +133,7 @@ func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how 
 			return at, how + ", because " + because
 		}
 	}
-	return port, strings.TrimSuffix(how, ",")
+	return x.orFailed(port, strings.TrimSuffix(how, ","), f, q)
 }
 
 // mostMarked is the port of a queue pair's path that marked most in its class;

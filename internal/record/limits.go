@@ -101,4 +101,9 @@ type PathHop struct {
 	Port    string     `json:"port"` // "leaf1:3"
 	Peer    string     `json:"peer"` // the port at the other end
 	RateBps units.Rate `json:"rate_bps"`
+	// On a link with credits: the idle time from when a packet of the path MTU starts
+	// until its credits can be used again, and how many such packets may be granted at
+	// once.
+	CreditLoopPS  units.Time `json:"credit_loop_ps,omitempty"`
+	CreditPackets int64      `json:"credit_packets,omitempty"`
 }

@@ -390,7 +390,10 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 	t.table(tab)
 	line := fmt.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
 	if c.MeasuredBps > 0 {
-		line = fmt.Sprintf("reached %s of at best %s (%s); what is missing: ", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+		line = fmt.Sprintf("reached %s of at best %s (%s)", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+		if c.How != "" {
+			line += "; what is missing: "
+		}
 		if !strings.HasSuffix(c.How, c.Explains) { // else it is no more than the place
 			line += c.Explains + ": "
 		}

@@ -68,6 +68,9 @@ workload:
 `), 1, 1)
 	const loops = 100
 	const wait = loops*(20_000_000-32*2050*80) - (loops-1)*31*8*80
+	if h := r.QPs[0].Limits.Path[0]; h.CreditLoopPS != 20*units.Microsecond || h.CreditPackets != 32 {
+		t.Errorf("%d packets in a credit loop of %v, want 32 in 20 us", h.CreditPackets, h.CreditLoopPS)
+	}
 	got := counters(t, r, "h0", 1).PortXmitWait
 	if want := int64(wait / (4 * units.Nanosecond)); got != want {
 		t.Errorf("PortXmitWait %d ticks of 4 ns, want %d", got, want)

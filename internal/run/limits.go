@@ -29,8 +29,10 @@ func (r *runner) recordPaths(out *record.Run) {
 				return
 			}
 			l := &out.QPs[k].Limits
-			for _, h := range path {
-				l.Path = append(l.Path, r.pathHop(h))
+			for k := range path {
+				hop := r.pathHop(path[k])
+				hop.CreditLoopPS, hop.CreditPackets = r.CreditLoop(i, path, k)
+				l.Path = append(l.Path, hop)
 			}
 			l.BaseRTTPS = r.BaseRTT(i)
 			l.DrainBps = r.Valid.NICs[receiver].DrainRate

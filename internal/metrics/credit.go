@@ -1,0 +1,54 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// A link with credits carries no more than the input buffer at its far end per credit
+// loop: the time from when a packet starts until its room can be used again (IBTA 7.9.4;
+// docs/models/infiniband.md). Packets are whole, so that what counts is how many of
+// the path MTU the buffer takes.
+
+// inputBuffer is how the buffer at the far end of a link is named as a limit or cause.
+func inputBuffer(port string) string { return "input buffer of " + port }
+
+// creditLimits are the hops of a message's path whose credits bound it below their line.
+// A message that fits into the buffer whole never waits for a loop.
+func (x *index) creditLimits(f *record.Flow, l *record.QPLimits, line func(units.Rate) units.Rate) (out []Limit) {
+	mtu := max(l.MTUBytes, 1)
+	for _, h := range l.Path {
+		if h.CreditPackets == 0 || f.Bytes <= h.CreditPackets*mtu {
+			continue
+		}
+		if bound := RateOf(h.CreditPackets*mtu, h.CreditLoopPS); bound < line(h.RateBps) {
+			out = append(out, Limit{inputBuffer(h.Peer), bound, fmt.Sprintf("%s of %s per credit loop of %s",
+				plural(h.CreditPackets, "packet"), FormatBytes(mtu), FormatTime(h.CreditLoopPS))})
+		}
+	}
+	return out
+}
+
+// sayLoop tells that the credit loop of a held port is longer than the buffer at its far
+// end lasts, where that is what held it: nothing behind it did. root is the egress port
+// that the buffer feeds, nil where it is a host's.
+func (x *index) sayLoop(held string, class int, root *record.Port, host string) (where, because string) {
+	h, known := x.loops[portClass{held, class}]
+	p := x.ports[actor(held, class)]
+	if !known || p == nil || p.Limits.Credits == nil {
+		return "", ""
+	}
+	granted := p.Limits.Credits.Threshold
+	bound := RateOf(granted, h.CreditLoopPS)
+	d := x.drains[host]
+	switch {
+	case root != nil && (bound >= h.RateBps || root.PeakQueueBytes > granted/2):
+		return "", "" // packets waited there
+	case d != nil && bound >= min(d.DrainBps, h.RateBps):
+		return "", "" // the host is slower
+	}
+	return inputBuffer(h.Peer), fmt.Sprintf("the input buffer of %s takes %s in a credit loop of %s, no more than %s",
+		h.Peer, FormatBytes(granted), FormatTime(h.CreditLoopPS), FormatRate(bound))
+}

@@ -198,3 +198,35 @@ func TestMemoryIsShared(t *testing.T) {
 		}
 	}
 }
+
+// At 10 Gb/s interrupt moderation and GRO keep one core free for half of the time
+// and more, with frames of 1500 bytes too: polling ends when the queue is empty, so
+// that frames gather again.
+func TestFramesGatherAtLowRates(t *testing.T) {
+	for _, m := range []Moderation{{Adaptive: true}, {Time: 16 * us, Frames: 32}} {
+		s := preset(t)
+		s.Moderation = m
+		r := newRig(t, s, 0)
+		r.line, r.mtu, r.window = 10*units.Gbps, 1448, units.MB
+		r.run(20 * units.Millisecond)
+		b := r.h.Bill(r.now)
+		if g, busy := r.goodput(), float64(b.Busy[0])/float64(r.now); g < 9.3 || busy > 0.5 {
+			t.Errorf("%v: %.2f Gb/s with the core busy for %.2f of the time, want 9.4 and less than half", m, g, busy)
+		}
+	}
+}
+
+// Interrupts at every frame and busy polling keep going under load.
+func TestWithoutModeration(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Spec)
+	}{
+		{"interrupt at every frame", func(s *Spec) { s.Moderation = Moderation{} }},
+		{"busy polling", func(s *Spec) { s.BusyPoll = true }},
+	} {
+		if g, b := oneFlow(t, c.change); g < 20 || b.FramesIn == 0 {
+			t.Errorf("%s: %.2f Gb/s", c.name, g)
+		}
+	}
+}

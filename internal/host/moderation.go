@@ -71,7 +71,17 @@ func (m *moderator) arrived(now units.Time) (due units.Time, decided bool) {
 	return m.due, decided
 }
 
-// polled notes that the core has taken all frames: the card may interrupt again.
+// leftover begins a period with n frames that came while the core polled, and
+// returns when to interrupt for them.
+func (m *moderator) leftover(now units.Time, n int) units.Time {
+	m.n, m.due = n, now+m.Time
+	if m.Frames > 0 && n >= m.Frames {
+		m.due = now
+	}
+	return m.due
+}
+
+// polled notes that the core is through with polling: the card may interrupt again.
 func (m *moderator) polled(now units.Time) {
 	m.n = 0
 	if !m.Adaptive {

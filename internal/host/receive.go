@@ -84,7 +84,8 @@ type queue struct {
 	scheduled   bool // a poll is queued on the core
 	taken       bool // the interrupt that began the polling is charged
 	used        bool
-	budget      int // frames left of this poll
+	budget      int  // frames left of this poll
+	emptied     bool // it found the queue empty, and takes no more frames
 	slots       [groSlots]Segment
 	merging     int // slots in use, the oldest first
 	ready       [groSlots + 2]Segment
@@ -161,17 +162,14 @@ func (h *Host) interrupt(now units.Time, i int) {
 
 // begin has a queue's core poll it.
 func (h *Host) begin(now units.Time, i int, interrupt bool) {
-	q := &h.queues[i]
-	q.polling, q.taken, q.budget = true, !interrupt, h.spec.Budget
-	h.schedule(now, i, Softirq)
+	h.queues[i].open(interrupt, h.spec.Budget)
+	h.Submit(now, i, Softirq, &Task{Kind: KindReceive, Direction: Receive, memory: -1})
 }
 
-// schedule queues a poll on the core. What the poll takes is decided when it
-// starts.
-func (h *Host) schedule(now units.Time, i int, class Class) {
-	q := &h.queues[i]
-	q.scheduled = true
-	h.Submit(now, i, class, &Task{Kind: KindReceive, Direction: Receive, memory: -1})
+// open begins the polling of a queue, whose first poll is queued on its core. What a
+// poll takes is decided when it starts.
+func (q *queue) open(interrupt bool, budget int) {
+	q.polling, q.scheduled, q.taken, q.budget, q.emptied = true, true, !interrupt, budget, false
 }
 
 // poll makes the core's task of what waits in its queue: frames until a segment is
@@ -186,7 +184,7 @@ func (h *Host) poll(now units.Time, core int) {
 		q.taken = true
 		t.Add(Interrupt, cost.Interrupt)
 	}
-	for q.nready == 0 && q.n > 0 && q.budget > 0 {
+	for q.nready == 0 && q.n > 0 && q.budget > 0 && !q.emptied {
 		k := q.first
 		q.first = h.frames.links[k]
 		h.frames.links[k] = 0
@@ -198,7 +196,10 @@ func (h *Host) poll(now units.Time, core int) {
 		t.Add(Input, cost.RxFrame+units.Time(pages(units.Bytes(f.Length)))*cost.RxPage)
 		h.merge(q, f, k)
 	}
-	if q.nready == 0 && q.n == 0 {
+	if q.n == 0 && q.budget > 0 {
+		q.emptied = true
+	}
+	if q.nready == 0 && q.emptied {
 		for q.merging > 0 {
 			q.complete(0)
 		}
@@ -215,7 +216,8 @@ func (h *Host) poll(now units.Time, core int) {
 }
 
 // continuePoll goes on with the poll of a core's queue after one of its tasks.
-// NAPI ends when nothing is left. When its budget is used up it queues behind
+// NAPI ends when it has found the queue empty and all segments have gone up; what
+// came meanwhile begins another period of the card's moderation. When its budget is used up it queues behind
 // other softirqs, and, when the budget of softirqs is, behind processes: that is
 // ksoftirqd.
 func (h *Host) continuePoll(now units.Time, core int) {
@@ -223,9 +225,10 @@ func (h *Host) continuePoll(now units.Time, core int) {
 	if !q.polling || q.scheduled || c.task.Kind != KindReceive {
 		return
 	}
-	if q.waiting() == 0 {
+	if q.emptied && q.merging+q.nready == 0 {
 		q.polling = false
 		q.polled(now)
+		h.rearm(now, core)
 		return
 	}
 	class := Softirq
@@ -237,6 +240,25 @@ func (h *Host) continuePoll(now units.Time, core int) {
 	}
 	q.scheduled = true
 	c.queue[class].push(&Task{Kind: KindReceive, Direction: Receive, memory: -1})
+}
+
+// rearm lets the card interrupt again for the frames that came while the core
+// polled. An interrupt at once takes the core next.
+func (h *Host) rearm(now units.Time, i int) {
+	q := &h.queues[i]
+	if q.n == 0 {
+		return
+	}
+	if due := q.leftover(now, q.n); due > now && !h.spec.BusyPoll {
+		h.timer(due, len(h.cores)+i)
+		return
+	}
+	if !h.spec.BusyPoll {
+		h.bill.Interrupts++
+		q.interrupts++
+	}
+	q.open(!h.spec.BusyPoll, h.spec.Budget)
+	h.cores[i].queue[Softirq].push(&Task{Kind: KindReceive, Direction: Receive, memory: -1})
 }
 
 // merge gives a frame to GRO, which completes what cannot grow.

@@ -298,3 +298,22 @@ func TestCreditsOfDownLink(t *testing.T) {
 		t.Errorf("%d ports are shut", n)
 	}
 }
+
+// A head that fits its credits is discarded while another lane has the wire; the one
+// behind it does not fit, and may not start once the wire is free.
+func TestDiscardedHeadUncoversLarge(t *testing.T) {
+	sw, ports := lanes(3, units.Gbps, 0, 400, 1)
+	sw.HOQLife = Lifetime(2) // 16.4 us: the packet of VL 1 takes 33
+	few := *ports[1].host.Credit
+	few.Blocks[0] = 10
+	ports[1].host.Credit = &few
+	r := newRigOf(t, wire.InfiniBand, sw, ports)
+	r.sendVL(0, 1, 0, 1, 4096, 1)
+	r.sendVL(2, 1, 33*units.Microsecond, 1, 64, 0)
+	r.sendVL(2, 1, 33*units.Microsecond, 1, 64*11, 0)
+	r.run(units.Never)
+	if n := r.net.Port(1, 0, units.Second, 0).Dropped; n != 2 {
+		t.Errorf("%d packets discarded, want the small one and the one that never fits", n)
+	}
+	r.net.CheckEmpty()
+}

@@ -31,9 +31,9 @@ func Sentence(r *record.Run) string {
 	}
 	var acts, calm []string
 	for _, part := range []struct{ did, not string }{
-		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""},
+		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""}, {t.windowCuts(), ""},
 		{t.holds(), t.noHolds()}, {t.drops(), t.noDrops()}, {t.discards(), ""},
-		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(), ""}, {t.rerouted(), ""}, {t.resent(), ""},
+		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(record.AckTimeout), ""}, {t.timeouts(record.RTO), ""}, {t.rerouted(), ""}, {t.resent(), ""},
 	} {
 		switch {
 		case part.did != "":
@@ -208,6 +208,44 @@ func (t *story) cuts() string {
 		return fmt.Sprintf("%s cut its rate %s, down to %s", t.name(g.nodes[0]), times(g.Count), metrics.FormatRate(lowest))
 	}
 	return fmt.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))), times(g.Count), metrics.FormatRate(lowest))
+}
+
+// windowCuts says which hosts' TCP connections cut their congestion windows, after
+// marks, losses or timeouts.
+func (t *story) windowCuts() string {
+	var all group
+	var after []string
+	for _, c := range []struct {
+		m     record.Mechanism
+		cause string
+	}{{record.CutECE, "ECN-Echo"}, {record.CutLoss, "losses"}, {record.CutRTO, "timeouts"}} {
+		g := t.by(c.m)
+		if g.Count == 0 {
+			continue
+		}
+		after = append(after, fmt.Sprintf("%s after %s", times(g.Count), c.cause))
+		for _, n := range g.nodes {
+			if !slices.Contains(all.nodes, n) {
+				all.nodes = append(all.nodes, n)
+			}
+		}
+	}
+	switch n := len(all.nodes); n {
+	case 0:
+		return ""
+	case 1:
+		return all.nodes[0] + " cut windows " + listed(after)
+	default:
+		return fmt.Sprintf("%s senders cut windows %s", metrics.FormatCount(int64(n)), listed(after))
+	}
+}
+
+// listed joins words by commas, the last by and.
+func listed(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
 }
 
 // holder is a node that paused others, with the ports it paused.
@@ -410,8 +448,8 @@ func (t *story) notReady() string {
 	return who + " had no receive posted " + times(g.Count)
 }
 
-func (t *story) timeouts() string {
-	g := t.by(record.AckTimeout)
+func (t *story) timeouts(m record.Mechanism) string {
+	g := t.by(m)
 	if g.Count == 0 {
 		return ""
 	}

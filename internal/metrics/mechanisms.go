@@ -110,10 +110,25 @@ func Mechanisms(r *record.Run, places int) []State {
 	if len(r.Failures) > 0 {
 		out = append(out, x.state(Rerouting, "", x.failurePlaces()))
 	}
+	if tcp, rdma := streams(r); tcp {
+		if !rdma {
+			out = slices.DeleteFunc(out, func(s State) bool { return ofQueuePairs(s.Mechanism, sig) })
+		}
+		out = append(out, x.streamStates()...)
+	}
 	for i := range out {
 		out[i].settle(places)
 	}
 	return out
+}
+
+// ofQueuePairs reports whether a mechanism is one that only queue pairs have.
+func ofQueuePairs(m record.Mechanism, sig signals) bool {
+	switch m {
+	case sig.tell, sig.slow, WindowHeld, BitmapHeld, ReadsHeld, record.AckTimeout, record.RNR:
+		return true
+	}
+	return false
 }
 
 // state counts a mechanism's places, those that acted or came nearest first.
@@ -272,15 +287,20 @@ func (x *index) cutPlaces() []Place {
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
 				plural(q.CNPsReceived, sig.message), FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && x.sends(q)
+		return q.Limits.CC && x.sends(q) && q.TCP == nil
 	})
 }
 
 func (x *index) pacingPlaces() []Place {
 	return x.onQPs(Pacing, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.RatePS
-		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
+		if q.TCP == nil {
+			place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
+		}
 		place.reason = func() string {
+			if q.TCP != nil {
+				return "it spreads no segments, or its window was full before they would have to wait"
+			}
 			if q.MinRateBps >= q.Limits.LineBps {
 				return "its rate never fell below the line's"
 			}

@@ -24,7 +24,7 @@ func why(q record.Question, r *record.Run, t Totals, before []Answer, states []S
 		if isOff(r, states, signalsOf(r).slow) {
 			return "no sender has congestion control"
 		}
-		return whyNotSlowed(before[1])
+		return whyNotSlowed(r, before[1])
 	case record.Held:
 		return whyNotHeld(r, t, states)
 	case record.Recovered:
@@ -119,6 +119,8 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 		return "no message: a full input buffer grants no credits, and that tells the sender"
 	case !detected.Happened:
 		return "nothing was detected"
+	case t.Marked > 0 && t.CNPsSent == 0 && onlyStreams(r):
+		return fmt.Sprintf("%s packets were marked, but no receiver was to tell", FormatCount(t.Marked))
 	case t.Marked > 0:
 		return fmt.Sprintf("%s packets were marked, but no responder sent CNPs", FormatCount(t.Marked))
 	case detected.dropsMessages():
@@ -134,7 +136,16 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 	}
 }
 
-func whyNotSlowed(fedBack Answer) string {
+// onlyStreams reports whether nothing but TCP took part.
+func onlyStreams(r *record.Run) bool {
+	tcp, rdma := streams(r)
+	return tcp && !rdma
+}
+
+func whyNotSlowed(r *record.Run, fedBack Answer) string {
+	if onlyStreams(r) {
+		return "no sender took anything for lost, and no ECN-Echo came that asked for it"
+	}
 	if !fedBack.has(record.CNPSent) && !fedBack.has(record.CEOnAck) && !fedBack.has(record.BECNOnAck) {
 		return "no congestion notification was sent" // pauses and NAKs cut no rate
 	}

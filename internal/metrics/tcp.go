@@ -1,0 +1,90 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// What TCP adds to the report of mechanisms: windows that hold a connection back,
+// and how losses and marks are noticed, told of and answered.
+
+// Mechanisms of the report that hold a TCP connection back and stand in no ledger.
+const (
+	CwndHeld          record.Mechanism = "congestion window"
+	ReceiveWindowHeld record.Mechanism = "receive window"
+	SendBufferHeld    record.Mechanism = "send buffer"
+	NagleHeld         record.Mechanism = "Nagle"
+)
+
+// streams says whether connections of TCP, and whether queue pairs took part.
+func streams(r *record.Run) (tcp, rdma bool) {
+	for i := range r.QPs {
+		if r.QPs[i].TCP != nil {
+			tcp = true
+		} else {
+			rdma = true
+		}
+	}
+	return tcp, rdma
+}
+
+// onStreams makes a place of each end of a TCP connection for which fill returns
+// true.
+func (x *index) onStreams(m record.Mechanism, fill func(q *record.QP, place *Place) bool) []Place {
+	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.TCP != nil && fill(q, place) })
+}
+
+// sendsStream reports whether the end of a TCP connection writes.
+func sendsStream(q *record.QP) bool { return len(q.Limits.Path) > 0 }
+
+// streamStates are the mechanisms of TCP.
+func (x *index) streamStates() []State {
+	held := func(m record.Mechanism, of func(q *record.QP) units.Time, why string) State {
+		return x.state(m, "no connection sends", x.onStreams(m, func(q *record.QP, place *Place) bool {
+			place.HeldPS, place.reason = of(q), func() string { return why }
+			return sendsStream(q)
+		}))
+	}
+	return []State{
+		held(CwndHeld, func(q *record.QP) units.Time { return q.Limits.WindowPS }, "it was never full"),
+		held(ReceiveWindowHeld, func(q *record.QP) units.Time { return q.TCP.ReceiveWindowPS }, "the peer's was never full"),
+		held(SendBufferHeld, func(q *record.QP) units.Time { return q.TCP.SendBufferPS }, "it had room for all that was to be written"),
+		held(NagleHeld, func(q *record.QP) units.Time { return q.TCP.NaglePS }, "no small segment had to wait"),
+		x.state(record.ECESent, "no connection is ECN-capable", x.ecePlaces()),
+		x.state(record.CutECE, "no connection is ECN-capable", x.cutECEPlaces()),
+		x.state(record.LossRACK, "no connection sends", x.lossPlaces(record.LossRACK)),
+		x.state(record.LossDupAck, "no connection sends", x.lossPlaces(record.LossDupAck)),
+		x.state(record.CutLoss, "no connection sends", x.lossPlaces(record.CutLoss)),
+		x.state(record.RetransTLP, "no connection sends", x.lossPlaces(record.RetransTLP)),
+		x.state(record.RTO, "no connection sends", x.lossPlaces(record.RTO)),
+	}
+}
+
+func (x *index) ecePlaces() []Place {
+	return x.onStreams(record.ECESent, func(q *record.QP, place *Place) bool {
+		place.reason = func() string { return "no marked segment reached it" }
+		return q.Limits.ECT && !sendsStream(q)
+	})
+}
+
+func (x *index) cutECEPlaces() []Place {
+	return x.onStreams(record.CutECE, func(q *record.QP, place *Place) bool {
+		place.reason = func() string { return "no ECN-Echo reached it" }
+		return q.Limits.ECT && sendsStream(q)
+	})
+}
+
+// lossPlaces are the senders, which all notice losses.
+func (x *index) lossPlaces(m record.Mechanism) []Place {
+	return x.onStreams(m, func(q *record.QP, place *Place) bool {
+		place.reason = func() string {
+			if q.Retransmitted == 0 {
+				return "it took nothing for lost"
+			}
+			return fmt.Sprintf("it sent %s again for other reasons", plural(q.Retransmitted, "segment"))
+		}
+		return sendsStream(q)
+	})
+}

@@ -20,8 +20,11 @@ import (
 // retries run out, keys are wrong, receives are missing, ACKs and data are lost
 // in bulk, pauses lapse, time is coarse.
 func harsh(seed uint64) string {
-	g := &generator{Stream: rng.New(seed, "harsh")}
-	text := drawScenario(seed).text
+	return harden(&generator{Stream: rng.New(seed, "harsh")}, seed, drawScenario(seed).text)
+}
+
+// harden does what harsh says to a scenario that was drawn.
+func harden(g *generator, seed uint64, text string) string {
 	swap := func(pattern string, by func() string) {
 		text = regexp.MustCompile(pattern).ReplaceAllStringFunc(text, func(string) string { return by() })
 	}

@@ -1,0 +1,125 @@
+package run_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/scenario"
+)
+
+// harshInfiniBand makes a random scenario of InfiniBand fail as harsh does; heads of
+// queues have a lifetime in half of them.
+func harshInfiniBand(seed uint64) string {
+	g := &generator{Stream: rng.New(seed, "harsh infiniband")}
+	text := drawInfiniBand(seed).text
+	if g.one(2) {
+		text = strings.Replace(text, "infiniband:\n", "infiniband:\n  hoq_life: "+g.pick("1", "3", "5")+"\n", 1)
+	}
+	return harden(g, seed, g.stopped(text))
+}
+
+// harshStreams is the like with TCP, alone or beside queue pairs.
+func harshStreams(seed uint64) string {
+	g := &generator{Stream: rng.New(seed, "harsh streams")}
+	return harden(g, seed, g.stopped(drawStreams(seed).text))
+}
+
+// stopped ends half of the scenarios in the midst of what goes on.
+func (g *generator) stopped(text string) string {
+	if strings.Contains(text, "stop:") || g.one(2) {
+		return text
+	}
+	return fmt.Sprintf("stop: %dns\n%s", g.between(5000, 300000), text)
+}
+
+// TestHarshInfiniBand: whatever fails where links have credits, the result is the
+// same on any number of partitions, and the accounts tile. HOPSCOPE_LONG=1 draws
+// 1,000 scenarios, here and for TestHarshStreams.
+func TestHarshInfiniBand(t *testing.T) {
+	seen := harshRuns(t, harshInfiniBand)
+	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "open",
+		"stop time", "quiescence", record.StageCredits, record.DropHOQ} {
+		if seen[what] == 0 && !testing.Short() {
+			t.Errorf("no %q; the scenarios have become too tame: %v", what, seen)
+		}
+	}
+}
+
+// TestHarshStreams: the same where bytes are lost in bulk on their way over TCP.
+func TestHarshStreams(t *testing.T) {
+	seen := harshRuns(t, harshStreams)
+	for _, what := range []string{"success", "open", "stop time", "quiescence", record.StageDetection, record.StageResending, record.DropLoss} {
+		if seen[what] == 0 && !testing.Short() {
+			t.Errorf("no %q; the scenarios have become too tame: %v", what, seen)
+		}
+	}
+}
+
+// harshRuns runs the scenarios that draw gives, each uncut and cut in two ways. It
+// counts how runs and messages ended, the stages, and why packets were dropped.
+func harshRuns(t *testing.T, draw func(seed uint64) string) map[string]int {
+	t.Helper()
+	seeds := uint64(60)
+	switch {
+	case testing.Short():
+		seeds = 15
+	case os.Getenv("HOPSCOPE_LONG") != "":
+		seeds = 1000
+	}
+	seen, ran := map[string]int{}, 0
+	for seed := range seeds {
+		text := draw(seed)
+		v, err := scenario.Parse("harsh.yaml", []byte(text), nil, nil)
+		if err != nil {
+			continue // a draw that the checks rightly refuse
+		}
+		ran++
+		mixVerbs(v, seed)
+		r := simulate(t, v, 1, 1)
+		for _, parts := range []int{2 + int(seed%6), 16} {
+			if d := differ(t, r, simulate(t, v, parts, 2)); d != "" {
+				t.Fatalf("seed %d: %d partitions give another result: %s\n%s", seed, parts, d, text)
+			}
+		}
+		if why := accountsWrong(r); why != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, why, text)
+		}
+		tally(seen, r)
+	}
+	if ran < int(seeds)*9/10 {
+		t.Errorf("only %d of %d scenarios were accepted", ran, seeds)
+	}
+	return seen
+}
+
+// accountsWrong says what is wrong with the first account that is, or nothing.
+func accountsWrong(r *record.Run) string {
+	for i := range r.Flows {
+		if r.Flows[i].Service == "TCP" {
+			continue
+		}
+		if why := accountWrong(r, i); why != "" {
+			return fmt.Sprintf("message %d (%s): %s: %v", i, r.Flows[i].Status, why, r.Flows[i].Account)
+		}
+	}
+	return streamAccounts(r)
+}
+
+func tally(seen map[string]int, r *record.Run) {
+	seen[r.Stopped]++
+	for i := range r.Flows {
+		seen[r.Flows[i].Status]++
+		for _, s := range r.Flows[i].Account {
+			seen[s.Name]++
+		}
+	}
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			seen[d.Cause] += int(d.Count)
+		}
+	}
+}

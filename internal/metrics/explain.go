@@ -218,6 +218,9 @@ func bufferOf(host string) string { return "receive buffer of " + host }
 // sayOwn tells of the stages that stand for themselves.
 func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) string {
 	me := qpActor(q)
+	if how := x.sayStream(d.Where, stage, q); how != "" {
+		return how
+	}
 	switch stage {
 	case record.StageOther:
 		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))

@@ -88,3 +88,43 @@ func (x *index) lossPlaces(m record.Mechanism) []Place {
 		return sendsStream(q)
 	})
 }
+
+// sayStream tells of the stages that only TCP has; "" of any other.
+func (x *index) sayStream(where, stage string, q *record.QP) string {
+	if q.TCP == nil {
+		return ""
+	}
+	me := qpActor(q)
+	switch stage {
+	case record.StageHandshake:
+		return fmt.Sprintf("%s opened its connection first", me)
+	case record.StageSendBuffer:
+		return fmt.Sprintf("the socket of %s had no room for what was to be written: its buffer holds %s", me, FormatBytes(q.TCP.SendBuffer))
+	case record.StageCwnd:
+		if q.RateCuts == 0 {
+			return fmt.Sprintf("the congestion window of %s was full; it was never cut, and ends at %s", me, FormatBytes(q.TCP.CwndBytes))
+		}
+		return fmt.Sprintf("the congestion window of %s was full; it was cut %s, and ends at %s", me, plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
+	case record.StageReceiveWindow:
+		return fmt.Sprintf("the receive window that %s grants was full: its application reads too slowly, or its buffer is too small for the path", q.Peer)
+	case record.StagePacing:
+		return fmt.Sprintf("%s spreads its segments over the round trip", me)
+	case record.StageNagle:
+		return fmt.Sprintf("Nagle's rule held a small segment of %s back until what went before was acknowledged", me)
+	case record.StageDetection:
+		how := fmt.Sprintf("%s waited until it took what was lost for lost (%s)", me, plural(q.Timeouts, "timeout"))
+		if p, drop := x.dropped(q); p != nil {
+			how += "; " + sayDropped(p, drop)
+		}
+		return how
+	case record.StageReassembly:
+		return fmt.Sprintf("segments of %s that were sent earlier arrived after its last one", me)
+	case record.StageUnread:
+		return fmt.Sprintf("the application on %s had not read it yet", where)
+	case record.StageSoftirq:
+		return fmt.Sprintf("%s had not taken it out of its receive queue and through its layers yet", where)
+	case record.StageKernel:
+		return fmt.Sprintf("the kernel under %s copied it and made segments of it", me)
+	}
+	return ""
+}

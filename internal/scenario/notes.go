@@ -163,6 +163,7 @@ func (r *resolver) warnings() {
 		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
 	}
 	r.warnLoss()
+	r.warnUnmarked()
 	r.warnDown()
 	r.warnTTL()
 	r.warnEndless()

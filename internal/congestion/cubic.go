@@ -15,8 +15,11 @@ type cubic struct {
 	origin int64      // the plateau: W_max, or the window at the epoch if that is larger
 	wMax   int64      // the window just before the latest cut, less with fast convergence
 	prior  int64      // cwnd_prior
-	wEst   int64      // Reno's window in the same place
+	wEst   int64      // Reno's window in the same place; CubicLinux: in segments
 	estAcc int64      // what is not yet a whole byte of wEst
+	per    int32      // CubicLinux: segments acknowledged per segment of growth, and
+	segs   int32      // the window in segments for which it was computed; 0: none
+	segsAt int32      // when, milliseconds from the epoch on
 	inCA   bool       // epoch counts
 }
 
@@ -129,4 +132,71 @@ func cubeAbove(k, hi, lo uint64) bool {
 	h3, l3 := bits.Mul64(l2, k)
 	h3 += h2 * k
 	return h3 > hi || h3 == hi && l3 > lo
+}
+
+// linuxUpdate is for how many milliseconds growth stays as computed while the window
+// is the same (HZ/32), linuxLeast the most segments per segment of growth before the first cut: 5 % per
+// window.
+const (
+	linuxUpdate = 31
+	linuxLeast  = 20
+)
+
+// growLinux grows the window as bictcp_update and tcp_cong_avoid_ai do: by a segment
+// for a number of acknowledged ones, which is computed anew when the window has
+// changed or some time has passed.
+func (w *Window) growLinux(p *WindowParams, now units.Time, bytes int64) {
+	c := &w.cubic
+	if !c.inCA {
+		c.start(p, now, w.cwnd, w.mss)
+		c.wEst, c.segs = w.cwnd/w.mss, 0 // Reno's window in segments
+	}
+	c.estAcc += bytes
+	segs := int32(max(w.cwnd/w.mss, 1))
+	if ms := int32((now - c.epoch) / units.Millisecond); segs != c.segs || ms-c.segsAt > linuxUpdate {
+		c.segs, c.segsAt = segs, ms
+		c.per = int32(c.segmentsPer(p, int64(segs), now-c.epoch+w.hystart.delay(), w.mss))
+	}
+	step := int64(c.per) * w.mss
+	if w.acc >= step { // credit from when growth was slower counts once
+		w.acc = 0
+		w.cwnd += w.mss
+	}
+	w.acc += bytes
+	w.cwnd += w.acc / step * w.mss
+	w.acc %= step
+}
+
+// delay is the least round trip, 0 before the first.
+func (h *hystart) delay() units.Time {
+	if h.least == units.Never {
+		return 0
+	}
+	return h.least
+}
+
+// segmentsPer is how many segments have to be acknowledged for one of growth: so
+// many that the window is at the cubic function's, or Reno's if that is larger, a
+// window later. Two at least.
+func (c *cubic) segmentsPer(p *WindowParams, segs int64, t units.Time, mss int64) int64 {
+	per := 100 * segs
+	target := c.at(p, t, mss) / mss
+	if int64(t/units.Microsecond) < c.k {
+		target = (c.at(p, t, mss) + mss - 1) / mss // what is missing is rounded down
+	}
+	if target > segs {
+		per = segs / (target - segs)
+	}
+	if c.wMax == 0 {
+		per = min(per, linuxLeast)
+	}
+	// Reno's window grows by 3 (1 - beta) / (1 + beta) per window; its inverse is
+	// in eighths.
+	delta := max(segs*(8*(1000+p.CubicBeta)/3/(1000-p.CubicBeta))>>3, 1) * mss
+	c.wEst += c.estAcc / delta
+	c.estAcc %= delta
+	if c.wEst > segs {
+		per = min(per, segs/(c.wEst-segs))
+	}
+	return max(per, 2)
 }

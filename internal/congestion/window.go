@@ -43,8 +43,11 @@ type WindowParams struct {
 	// ABCLimit is how many segments one ACK may add in slow start; 0: as many as
 	// it acknowledges (Linux). RFC 5681: 1, RFC 9406: 8 without pacing.
 	ABCLimit int
-	// HyStart leaves the first slow start when delay rises: HyStart++ (RFC 9406).
-	HyStart bool
+	// HyStart is when the first slow start ends before anything is lost.
+	HyStart HyStart
+	// CubicLinux is CUBIC as in Linux (bictcp_update), in whole segments, where RFC
+	// 9438 has bytes: see docs/models/tcp.md. FriendlyOne has no effect then.
+	CubicLinux bool
 	// CubicC is CUBIC's C in thousandths of a segment per second cubed (RFC 9438
 	// 5: 400); CubicBeta is what a cut leaves, in thousandths (4.6: 700).
 	CubicC, CubicBeta int64
@@ -73,6 +76,7 @@ func (p *WindowParams) Validate() error {
 		{p.Algorithm >= numWindowAlgorithms, "algorithm", "reno, cubic or dctcp", uint8(p.Algorithm)},
 		{p.InitialWindow < 1 || p.InitialWindow > 10000, "initial_window", "1 to 10000 segments", p.InitialWindow},
 		{p.ABCLimit < 0, "abc_limit", "0 (none) or a number of segments", p.ABCLimit},
+		{p.HyStart >= numHyStarts, "hystart", "off, rfc9406 or linux", uint8(p.HyStart)},
 		{p.CubicC < 1 || p.CubicC > 100000, "cubic_c", "1 to 100000 thousandths", p.CubicC},
 		{p.CubicBeta < 1 || p.CubicBeta > 999, "cubic_beta", "1 to 999 thousandths", p.CubicBeta},
 		{p.DCTCPShift < 1 || p.DCTCPShift > 16, "dctcp_shift", "1 to 16", p.DCTCPShift},
@@ -154,6 +158,10 @@ func (w *Window) OnAck(p *WindowParams, a WindowAck) {
 			return
 		}
 	}
+	if p.Algorithm == Cubic && p.CubicLinux {
+		w.growLinux(p, a.Now, left)
+		return
+	}
 	if p.Algorithm == Cubic {
 		w.growCubic(p, a.Now, left, a.SRTT)
 		return
@@ -197,6 +205,9 @@ func (w *Window) Cut(p *WindowParams, cause CutCause) {
 	case p.Algorithm == Cubic:
 		w.ssthresh = mulDiv(w.cwnd, p.CubicBeta, 1000)
 		w.cubic.cut(p, w.cwnd, cause)
+		if p.CubicLinux {
+			w.ssthresh -= w.ssthresh % w.mss
+		}
 	default:
 		w.ssthresh = w.cwnd / 2
 	}
@@ -205,6 +216,7 @@ func (w *Window) Cut(p *WindowParams, cause CutCause) {
 	w.hystart.css = false
 	if cause == CutTimeout {
 		w.cwnd = w.mss
+		w.hystart.found, w.hystart.end, w.hystart.least = false, 0, units.Never
 	}
 }
 

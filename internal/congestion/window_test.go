@@ -335,7 +335,7 @@ func TestHyStart(t *testing.T) {
 		{"a blip", func(r int) units.Time { return map[bool]units.Time{true: 200 * ms, false: 100 * ms}[r == 4] }, 4, -1},
 	} {
 		p := DefaultWindowParams(Cubic)
-		p.HyStart = true
+		p.HyStart = HyStartPlus
 		var w Window
 		w.Init(&p, 1000)
 		var una uint64 = 1
@@ -344,7 +344,7 @@ func TestHyStart(t *testing.T) {
 			nxt := una + uint64(w.Bytes())
 			before := w.Bytes()
 			for k := range 16 {
-				w.OnRTT(&p, c.rtt(round), una, nxt)
+				w.OnRTT(&p, RTT{RTT: c.rtt(round), Una: una, Nxt: nxt})
 				if w.hystart.css && css < 0 {
 					css = round
 				}
@@ -395,5 +395,102 @@ func TestWindowParams(t *testing.T) {
 		if err := p.Validate(); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// Linux's hybrid slow start: it ends when the ACKs of a round have come without a
+// pause of more than 2 ms for half of the least round trip and the slack of
+// segmentation offload, all of them with pacing; or when all round trips of a round
+// are longer than the least by more than an eighth, at least 4, at most 16 ms. Not
+// below 16 segments, and with CUBIC only.
+func TestHyStartLinux(t *testing.T) {
+	const ms = units.Millisecond
+	for _, c := range []struct {
+		name   string
+		a      WindowAlgorithm
+		segs   int64
+		gap    units.Time // between ACKs
+		rtt    units.Time // of the second round; of the first 100 ms
+		paced  bool
+		at     units.Time // when slow start ends, in the second round; -1: not
+		rounds int
+	}{
+		{"a train", Cubic, 100, 1 * ms, 100 * ms, false, 51 * ms, 2}, // (100 + 1) / 2 is passed
+		{"paced", Cubic, 100, 1 * ms, 100 * ms, true, 102 * ms, 2},
+		{"pauses", Cubic, 100, 3 * ms, 100 * ms, false, -1, 2},
+		{"delay by an eighth", Cubic, 100, 3 * ms, 112*ms + ms/2, false, -1, 2},
+		{"more", Cubic, 100, 3 * ms, 112*ms + ms/2 + 1, false, 24 * ms, 2}, // the ninth sample
+		{"a small window", Cubic, 15, 1 * ms, 200 * ms, false, -1, 2},
+		{"Reno", Reno, 100, 1 * ms, 200 * ms, false, -1, 2},
+	} {
+		p := DefaultWindowParams(c.a)
+		p.HyStart = HyStartLinux
+		var w Window
+		w.Init(&p, 1000)
+		w.Set(c.segs * 1000)
+		w.OnRTT(&p, RTT{RTT: 100 * ms, Una: 1, Nxt: 10})
+		ended := units.Time(-1)
+		for i := range 120 {
+			now := units.Second + units.Time(i)*c.gap
+			w.OnRTT(&p, RTT{Now: now, RTT: c.rtt, Una: 11 + uint64(i), Nxt: 1000, Slack: ms, Paced: c.paced})
+			if !w.SlowStart() && ended < 0 {
+				ended = now - units.Second
+			}
+		}
+		if ended != c.at {
+			t.Errorf("%s: slow start ended at %v, want %v", c.name, ended, c.at)
+		}
+	}
+}
+
+// CUBIC as in Linux: whole segments; 5 % per window where nothing was lost yet; the
+// window follows the cubic function a round trip behind, and Reno's window, which
+// grows by a segment for 15/8 of a window (bictcp_update), a window behind.
+func TestCubicLinux(t *testing.T) {
+	const mss = 1448
+	p := DefaultWindowParams(Cubic)
+	p.CubicLinux = true
+	grow := func(w *Window, now *units.Time, rtt units.Time, windows int) {
+		for range windows {
+			for n := w.Bytes() / mss; n > 0; n-- {
+				*now += rtt / units.Time(max(w.Bytes()/mss, 1))
+				w.OnAck(&p, WindowAck{Now: *now, Bytes: mss, SRTT: rtt})
+			}
+		}
+	}
+	var w Window
+	var now units.Time
+	w.Init(&p, mss)
+	w.Set(100 * mss)
+	w.ssthresh = w.cwnd
+	grow(&w, &now, 10*units.Millisecond, 10)
+	if got := w.Bytes() / mss; got < 155 || got > 164 { // 1.05^10 = 1.63
+		t.Errorf("without a loss ten windows lead from 100 to %d segments, want 163", got)
+	}
+
+	const rtt = 100 * units.Millisecond
+	w.Set(1001 * mss)
+	w.Cut(&p, CutLoss)
+	w.Set(w.Ssthresh())
+	if w.Bytes() != 700*mss {
+		t.Fatalf("cut to %d bytes, want 700 segments", w.Bytes())
+	}
+	w.OnRTT(&p, RTT{RTT: rtt})
+	begin := now
+	for range 150 {
+		grow(&w, &now, rtt, 1)
+		d := float64(now-begin)/1e12 - math.Cbrt(301/0.4)
+		want := 0.4*d*d*d + 1001
+		if got := float64(w.Bytes()) / mss; math.Abs(got-want) > 0.015*want {
+			t.Fatalf("%v after the cut %.0f segments, want %.1f", now-begin, got, want)
+		}
+	}
+
+	w.Set(40 * mss)
+	w.Cut(&p, CutLoss)
+	w.Set(w.Ssthresh())
+	grow(&w, &now, rtt/2, 30)
+	if got, want := float64(w.Bytes())/mss, 28+8./15*30; got > want || got < want-2 {
+		t.Errorf("after 30 windows as Reno %.0f segments, want %.0f or one or two less", got, want)
 	}
 }

@@ -38,7 +38,7 @@ const defaultTCPMTU = 9000
 // tcpKeys are the keys of the tcp section.
 func tcpKeys() []string {
 	return []string{"preset", "cc", "mtu", "mss", "handshake", "recovery", "ecn", "timestamps", "window_scaling", "tso", "initial_window",
-		"hystart", "prr", "slow_start_after_idle", "pacing", "rto_min", "rto_initial", "rto_max", "delayed_ack", "ack_every", "quick_acks", "nagle",
+		"cubic", "hystart", "prr", "slow_start_after_idle", "pacing", "rto_min", "rto_initial", "rto_max", "delayed_ack", "ack_every", "quick_acks", "nagle",
 		"sndbuf", "rcvbuf", "autotuning"}
 }
 
@@ -146,7 +146,7 @@ func readSending(o object, c *tcp.Config) {
 		}
 	}
 	o.integer("initial_window", &c.CC.InitialWindow, 1, 10000)
-	o.boolean("hystart", &c.CC.HyStart)
+	readCubic(o, c)
 	o.boolean("slow_start_after_idle", &c.SlowStartAfterIdle)
 	o.boolean("pacing", &c.Pacing)
 	rules := []tcp.Nagle{tcp.NagleOff, tcp.NagleRFC896, tcp.NagleMinshall}
@@ -156,6 +156,30 @@ func readSending(o object, c *tcp.Config) {
 	for i := range rules {
 		if words[i] == word {
 			c.Nagle = rules[i]
+		}
+	}
+}
+
+// readCubic reads which of the two descriptions of CUBIC is followed, and how slow
+// start ends before a loss.
+func readCubic(o object, c *tcp.Config) {
+	word := "rfc9438"
+	if c.CC.CubicLinux {
+		word = "linux"
+	}
+	if o.word("cubic", &word, "linux", "rfc9438") && c.CC.Algorithm == congestion.Reno {
+		o.fail("cubic", "Reno has no part of CUBIC; leave cubic out, or take cc: cubic")
+	}
+	c.CC.CubicLinux = word == "linux"
+	exits := []congestion.HyStart{congestion.HyStartOff, congestion.HyStartPlus, congestion.HyStartLinux}
+	words := []string{exits[0].String(), exits[1].String(), exits[2].String()}
+	word = c.CC.HyStart.String()
+	if o.word("hystart", &word, words...) && word == words[congestion.HyStartLinux] && c.CC.Algorithm == congestion.Reno {
+		o.fail("hystart", "linux is part of Linux's CUBIC; give rfc9406 or off, or take cc: cubic")
+	}
+	for i := range exits {
+		if words[i] == word {
+			c.CC.HyStart = exits[i]
 		}
 	}
 }

@@ -232,8 +232,16 @@ func (c *Conn) measure(now units.Time, w *ackWork) {
 	c.backoff = 0
 	if latest > 0 {
 		c.rtt.min = min(c.rtt.min, latest)
-		c.cc.OnRTT(&c.cfg.CC, latest, c.una, c.nxt)
+		c.cc.OnRTT(&c.cfg.CC, congestion.RTT{Now: now, RTT: latest, Una: c.una, Nxt: c.nxt, Slack: c.ackSlack(), Paced: c.cfg.Pacing})
 	}
+}
+
+// ackSlack is how far segmentation offload may hold ACKs apart: what four of its
+// super-segments take at the pacing rate, a millisecond at most (Linux
+// hystart_ack_delay).
+func (c *Conn) ackSlack() units.Time {
+	t := mulDiv(4*int64(c.cfg.TSO), int64(c.rtt.srtt), max(c.pacingBytes(), 1))
+	return min(units.Time(t), units.Millisecond)
 }
 
 // takeECE handles the echo of congestion marks (RFC 3168 6.1.2, RFC 8257 3.3).

@@ -138,7 +138,7 @@ func Preset(name string) (Config, error) {
 		PacingSS: 200, PacingCA: 120, Send: Buffer{87040, 4 << 20}, Receive: Buffer{65535, 3 << 20}, TimeWait: 60 * units.Second}
 	switch name {
 	case "linux":
-		c.CC.HyStart, c.CC.FriendlyOne = true, false
+		c.CC.HyStart, c.CC.CubicLinux = congestion.HyStartLinux, true
 	case "dctcp":
 		c.CC.Algorithm, c.ECN = congestion.DCTCP, ECNDCTCP
 	case "reno":
@@ -210,13 +210,18 @@ func (c *Config) Notes() []record.Note {
 	if src == "" {
 		src = "scenario"
 	}
+	exit := c.CC.HyStart
+	if exit == congestion.HyStartLinux && c.CC.Algorithm != congestion.Cubic {
+		exit = congestion.HyStartOff
+	}
 	pairs := [][2]string{
 		{"preset", c.Name},
 		{"mss", fmt.Sprintf("%d B", c.MSS)},
 		{"tso", fmt.Sprintf("%d B", c.TSO)},
 		{"congestion_control", c.CC.Algorithm.String()},
 		{"initial_window", fmt.Sprintf("%d segments", c.CC.InitialWindow)},
-		{"hystart", fmt.Sprint(c.CC.HyStart)},
+		{"cubic_linux", fmt.Sprint(c.CC.CubicLinux)},
+		{"hystart", exit.String()},
 		{"recovery", c.Recovery.String()},
 		{"prr", fmt.Sprint(c.PRR)},
 		{"undo", fmt.Sprint(c.Undo)},

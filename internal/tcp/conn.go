@@ -77,7 +77,7 @@ type Conn struct {
 	// Timers: one for retransmission and what excludes it, one for ACKs.
 	timer    timerKind
 	backoff  uint8
-	tries    int // expiries without an answer
+	tries    int32 // expiries without an answer
 	timerAt  units.Time
 	rtoBase  units.Time // what the retransmission timer counts from
 	delackAt units.Time

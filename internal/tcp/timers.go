@@ -82,7 +82,7 @@ func (c *Conn) timeout(now units.Time) {
 	if !c.state.synchronised() {
 		limit = c.cfg.SYNRetries
 	}
-	if c.tries++; c.tries > limit {
+	if c.tries++; int(c.tries) > limit {
 		c.fail(TimedOut)
 		return
 	}
@@ -123,7 +123,7 @@ func (c *Conn) loseAll() {
 // persist sends what fits into a window that stays too small, or asks for a
 // larger one.
 func (c *Conn) persist(now units.Time) {
-	if c.tries++; c.tries > c.cfg.Retries {
+	if c.tries++; int(c.tries) > c.cfg.Retries {
 		c.fail(TimedOut)
 		return
 	}

@@ -46,7 +46,7 @@ func profile(c *Case) (tcp.Config, error) {
 		return cfg, err
 	}
 	cfg.MSS, cfg.TSO, cfg.DelayedAck, cfg.PRR, cfg.Nagle = 1432, 0, 0, false, tcp.NagleOff
-	cfg.CC.HyStart = false
+	cfg.CC.HyStart, cfg.CC.CubicLinux, cfg.CC.FriendlyOne = congestion.HyStartOff, false, false
 	cfg.MaxAckDelay, cfg.ProbeSlack = 0, 0
 	cfg.Send, cfg.Receive = tcp.Buffer{Initial: 4 << 20, Max: 4 << 20}, tcp.Buffer{Initial: 4 << 20, Max: 4 << 20}
 	cfg.CC.Algorithm, err = congestion.WindowAlgorithmNamed(c.CC)

@@ -113,7 +113,7 @@ type MessageAccount struct {
 	base    Times
 	begun   bool
 	Failed  []Attempt
-	Before  Times      // the queue pair's time from After, or the last rewind, to Start (or to an error)
+	Before  Times      // the queue pair's time from After, or the last rewind, to Start (if it was not sent: to Done)
 	Start   units.Time // of the last packet's latest transmission (selective repeat: first); Never if it was not sent
 	AckMade units.Time
 	Ack     Way // of the ACK or response that completed it; empty: that answered another packet
@@ -466,6 +466,9 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 			m.After, m.Before = now, Times{}
 		}
 		return
+	}
+	if m.Start == units.Never { // a rewind went back behind its last packet, which was not sent again since
+		m.Before = a.sum.minus(&m.base)
 	}
 	if m.Response = ack.Kind == packet.Response; !m.Response {
 		m.AckMade = units.Time(ack.VA)

@@ -134,6 +134,9 @@ workload:
 // TestDataAllocatesNothing: packets with payload take their memory from pools:
 // between the middle of a run and its last quarter hardly anything is allocated.
 func TestDataAllocatesNothing(t *testing.T) {
+	if raced {
+		t.Skip("allocations are counted without the race detector")
+	}
 	v, err := scenario.Parse("carried", []byte(`
 name: carried
 carry_data: true

@@ -118,7 +118,7 @@ type Port struct {
 	lastControl bool // the last frame sent carried no data (host)
 	lastClass   uint8
 	id          uint32
-	_           [15]byte // to two cache lines
+	_           [24]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.

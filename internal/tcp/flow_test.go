@@ -315,3 +315,33 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// TestTSODefer: a super-segment waits for the next ACK while the window lets less
+// than a third of itself out, the oldest segment is half a round trip old and
+// something was sent in the latest millisecond (Linux tcp_tso_should_defer).
+func TestTSODefer(t *testing.T) {
+	l := newLoop(t, bulk(t, congestion.Reno))
+	l.delay = 10 * units.Millisecond
+	l.connect()
+	c := &l.c[0]
+	c.Write(l.now, 10*c.mss)
+	l.poll()
+	sent, rtt := l.now, c.rtt.srtt
+	for _, x := range []struct {
+		name      string
+		age, last units.Time
+		limit     int64
+		want      bool
+	}{
+		{"waits", rtt, units.Millisecond, c.mss, true},
+		{"nothing sent for longer", rtt, units.Millisecond + 1, c.mss, false},
+		{"no ACK due", rtt/2 - 1, 0, c.mss, false},
+		{"a third of the window", rtt, 0, c.cc.Bytes() / 3, false},
+		{"all of it", rtt, 0, 45 * c.mss, false},
+	} {
+		c.lastSent = sent + x.age - x.last
+		if got := c.deferTSO(sent+x.age, 100*c.mss, x.limit, 45*c.mss); got != x.want {
+			t.Errorf("%s: deferred %v", x.name, got)
+		}
+	}
+}

@@ -70,6 +70,9 @@ func (s *creditState) news() bool { return s.grant() != s.told || s.sent != s.to
 // fits answers the gate's question: may a packet of this size of class c start
 // now? A link that is down takes everything, and loses it.
 func (n *Net) fits(now units.Time, i int, c uint8, frame uint32) bool {
+	if mutantSharedLane && c != 0 && !n.fits(now, i, 0, frame) {
+		return false
+	}
 	s := &n.credits[c][i]
 	left := (s.limit - s.sent - uint16(Blocks(frame))) & creditMask
 	return left <= MaxCredits || n.ports[i].impaired && now >= n.cold[i].impair.downAt

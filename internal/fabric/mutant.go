@@ -22,6 +22,7 @@ const (
 	mutantCountRefresh  = false // a refresh counts as a pause
 	mutantExtraCredit   = false // a port grants one block more than it has
 	mutantLostBlock     = false // a block of each packet is never given back
+	mutantSharedLane    = false // no lane sends while lane 0 has no credits
 	mutantStaleSide     = false // now and then a packet has the side record of an earlier one
 )
 

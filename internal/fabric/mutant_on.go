@@ -26,6 +26,7 @@ var (
 	mutantCountRefresh  = mutant("count-refresh")
 	mutantExtraCredit   = mutant("extra-credit")
 	mutantLostBlock     = mutant("lost-block")
+	mutantSharedLane    = mutant("shared-lane")
 	mutantStaleSide     = mutant("stale-side")
 )
 

@@ -4,21 +4,19 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/transcript"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.txt again from what the queue pairs do; commit only what you understand")
 
-// TestTranscripts runs testdata/*.txt. A line that is not indented is a command,
-// the indented lines under it are what came of it, lines of # are comments. With
-// -update the indented lines are written again. NAME is that of a queue pair, N
+// TestTranscripts runs testdata/*.txt (package transcript); -update writes them
+// again. NAME is that of a queue pair, N
 // the number a packet got when it was sent, LIST numbers with commas.
 //
 //	connect A B [KEY=VALUE...]   a new case: two queue pairs; A.KEY sets one side only (transcriptKeys)
@@ -44,51 +42,7 @@ var update = flag.Bool("update", false, "write testdata/*.txt again from what th
 // then extended headers and flags as far as it has any; changes of states;
 // completions.
 func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no transcripts", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) { runTranscript(t, name) })
-	}
-}
-
-func runTranscript(t *testing.T, name string) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	x := &transcriptWorld{t: t}
-	var again []string
-	for i := 0; i < len(lines); {
-		line, number := lines[i], i+1
-		i++
-		again = append(again, line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		if line[0] == ' ' {
-			t.Fatalf("%s:%d: output without a command", name, number)
-		}
-		from := i
-		for i < len(lines) && strings.HasPrefix(lines[i], " ") {
-			i++
-		}
-		x.where = fmt.Sprintf("%s:%d", name, number)
-		x.out = nil
-		x.do(line)
-		if want := lines[from:i]; !slices.Equal(x.out, want) && !*update {
-			t.Errorf("%s: %s\n got\n%s\nwant\n%s", x.where, line, strings.Join(x.out, "\n"), strings.Join(want, "\n"))
-		}
-		again = append(again, x.out...)
-	}
-	if !*update {
-		return
-	}
-	if err := os.WriteFile(name, []byte(strings.Join(again, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	transcript.Run(t, *update, func(t *testing.T) transcript.World { return &transcriptWorld{t: t} })
 }
 
 // transcriptWorld is the queue pairs of one case and what is on the wire.
@@ -125,6 +79,13 @@ type wirePacket struct {
 	from, to *transcriptQP
 	p        packet.Packet
 	side     *packet.Side
+}
+
+// Do implements transcript.World.
+func (x *transcriptWorld) Do(where, line string) []string {
+	x.where, x.out = where, nil
+	x.do(line)
+	return x.out
 }
 
 func (x *transcriptWorld) do(line string) {

@@ -272,7 +272,7 @@ workload:
 			}
 		}
 		stood := r.Flows[1].CompletionPS
-		if got := r.Flows[0].CompletionPS; got > limit {
+		if got := r.Flows[0].CompletionPS; got < 0 || got > limit {
 			t.Errorf("seed %d: %d ps beside a lane that stands, %d alone, at most %d\n%s", seed, got, alone, limit, text)
 		}
 		if stood < 2*limit {

@@ -30,6 +30,7 @@ func TestPropertiesCatchMutants(t *testing.T) {
 	if out, failed := properties("none", "Test(InfiniBand)?Properties", "-test.short"); failed {
 		t.Fatalf("the properties fail without a fault:\n%s", out)
 	}
+	tests := map[string]string{"extra-credit": "TestInfiniBandProperties", "lost-block": "TestInfiniBandProperties", "shared-lane": "TestLanesApart"}
 	for _, m := range []struct{ mutant, caught string }{
 		{"short-headroom", "no lossless drop"},
 		{"skip-release", "no packet is alive|every message ends"},
@@ -46,14 +47,15 @@ func TestPropertiesCatchMutants(t *testing.T) {
 		{"count-refresh", "each pause sent is received"},
 		{"extra-credit", "more was sent than there were credits for|credits left at rest"},
 		{"lost-block", "every message ends|no packet is alive"},
+		{"shared-lane", "beside a lane that stands"},
 		{"count-duplicate", "every byte is delivered once"},
 		{"wrong-offset", "bytes arrive as they were sent"},
 		{"stale-side", "bytes arrive as they were sent"},
 	} {
 		t.Run(m.mutant, func(t *testing.T) {
-			test := "TestProperties"
-			if m.mutant == "extra-credit" || m.mutant == "lost-block" {
-				test = "TestInfiniBandProperties"
+			test := tests[m.mutant]
+			if test == "" {
+				test = "TestProperties"
 			}
 			out, failed := properties(m.mutant, test)
 			switch {

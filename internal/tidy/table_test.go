@@ -43,6 +43,7 @@ var rules = map[string]rule{
 	"internal/congestion": {level: levelModel + 1},
 	"internal/roce":       {level: levelModel + 1},
 	"internal/subnet":     {level: levelModel + 1},
+	"internal/transcript": {level: levelBase, std: []string{"os"}}, // for tests
 	"internal/rdma":       {level: levelModel + 2},
 	"internal/tcp":        {level: levelModel + 2},
 

@@ -3,6 +3,7 @@ package fidelity
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -135,8 +136,31 @@ func (c *checker) hostBound() {
 		c.inRange("share of the run for which the receiving core is busy", float64(p.BusyPS[0])/float64(r.EndPS), 0.9, 1, cai)
 		c.near("share of copies in the receiving core's time", 0.49, float64(copies)/float64(p.TotalPS()), 0.1, cai)
 	}
+	c.inRange("MSG_ZEROCOPY costs the sender less than a copy from, KB", float64(c.zeroCopyPays())/1000, 5, 20,
+		"Linux, Documentation/networking/msg_zerocopy.rst: above around 10 KB")
 	took := func(stack string) float64 {
 		return float64(c.scenario("f27-latency", "stack="+stack).Flows[0].CompletionPS)
 	}
 	c.near("2 KB: time over TCP against that with RDMA", 25.4/1.7, took("tcp")/took("rocev2"), 0.3, "SIGCOMM 2015 (Zhu et al.), figure 1: 25.4 and 1.7 us")
+}
+
+// zeroCopyPays is the size of the smallest message, a multiple of 256 bytes, for
+// which the sender's cores take less time with MSG_ZEROCOPY, its notification
+// included, than with a copy. A larger one saves more.
+func (c *checker) zeroCopyPays() int {
+	sender := func(way string, size int) units.Time {
+		r := c.scenario("f27-latency", "stack=tcp", "host.send="+way, fmt.Sprintf("workload[0].flow.size=%dB", size))
+		for i := range r.Processors {
+			if p := &r.Processors[i]; p.Host == "h0" {
+				return p.TotalPS()
+			}
+		}
+		c.abort("h0 has no processors")
+		return 0
+	}
+	const most = 250 // 64 KB
+	return 256 * (1 + sort.Search(most, func(k int) bool {
+		size := 256 * (k + 1)
+		return sender("zerocopy", size) < sender("copy", size)
+	}))
 }

@@ -317,17 +317,14 @@ func (b *builder) buildHosts() {
 	for i := range plan.Conns {
 		ends[i] = b.connect(specs, i)
 	}
-	triggers := nic.NewTriggers(plan.Triggers, len(plan.Messages))
+	b.sequence(specs, ends)
+	triggers := nic.NewTriggers(plan.Triggers, plan.Messages)
 	b.Messages = make([]nic.Message, len(plan.Messages))
 	b.Accounts = make([]nic.MessageAccount, len(plan.Messages))
 	var waiting []int // messages that triggers start
 	for i, m := range plan.Messages {
 		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
 		c := &plan.Conns[m.Conn]
-		if m.RecvDone > 0 {
-			qp := &specs[b.g.Endpoints[c.Dst].Node].QPs[ends[m.Conn].responder]
-			qp.RecvDone, qp.ReceiveBytes = m.RecvDone, m.Bytes
-		}
 		if c.Service == workload.TCP {
 			specs[b.g.Endpoints[c.Dst].Node].Arriving++
 		}
@@ -349,6 +346,28 @@ func (b *builder) buildHosts() {
 	for _, i := range waiting {
 		m := &plan.Messages[i]
 		triggers.Add(b.Hosts[b.g.Endpoints[plan.Conns[m.Conn].Src].Node], b.post(i, ends[m.Conn]))
+	}
+}
+
+// sequence has the two ends of each connection know its messages apart, some of
+// which activate triggers where they are received.
+func (b *builder) sequence(specs []nic.Spec, ends []ends) {
+	plan := b.v.Plan
+	if len(plan.Triggers) == 0 {
+		return
+	}
+	count, watched := make([]int, len(plan.Conns)), make([]bool, len(plan.Conns))
+	for i := range plan.Messages {
+		m := &plan.Messages[i]
+		count[m.Conn]++
+		watched[m.Conn] = watched[m.Conn] || m.RecvDone > 0
+	}
+	for i := range plan.Conns {
+		if c := &plan.Conns[i]; watched[i] {
+			s := nic.NewSequence(count[i])
+			specs[b.g.Endpoints[c.Src].Node].QPs[ends[i].requester].Posting = s
+			specs[b.g.Endpoints[c.Dst].Node].QPs[ends[i].responder].Accepting = s
+		}
 	}
 }
 

@@ -28,12 +28,12 @@ type QPSpec struct {
 	Port  int    // local port
 	Peer  string // "h4 qp 3"
 	Entry string // workload entry
-	// RecvDone is the trigger, from 1, that is activated when ReceiveBytes have
-	// been accepted in order; 0: none.
-	RecvDone     int
-	ReceiveBytes units.Bytes
-	Region       units.Bytes // length of the local memory of its messages
-	Inline       bool        // payloads stand in the work requests
+	// Posting and Accepting are the two ends of a Sequence: at the queue pair that
+	// posts the messages, and at its peer. nil: none of them activates a trigger
+	// where it is received.
+	Posting, Accepting *Sequence
+	Region             units.Bytes // length of the local memory of its messages
+	Inline             bool        // payloads stand in the work requests
 	// Stream makes the slot the end of a TCP connection: of Setup only the class
 	// of Data matters then.
 	Stream *StreamSpec
@@ -65,7 +65,7 @@ type qpSlot struct {
 	armed                            units.Time // pending timer; Never: none
 	since                            units.Time // when it became, or becomes, ready to send
 	scheduled                        bool       // in the run queue or the pacing heap
-	watched                          bool       // RecvDone is still to come
+	watched                          bool       // messages of Accepting are still to come
 	connected                        bool       // the application has set the connection up
 	registered                       bool       // and registered its region
 	landing                          landing
@@ -168,7 +168,7 @@ func New(s Spec) *Host {
 	}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
-		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].RecvDone > 0}
+		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].Accepting != nil}
 	}
 	h.ports = make([]port, len(s.Ports))
 	for i := range h.ports {
@@ -243,6 +243,7 @@ func (h *Host) postOne(now units.Time, p *Post) {
 	s := h.qp(now, p.QP)
 	h.settle(now, s)
 	h.posted(now, s, p.WR.ID, p.WR.Verb)
+	h.sequence(p.QP, p.WR.ID)
 	if err := s.qp.Post(now, p.WR); err != nil {
 		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
 	}

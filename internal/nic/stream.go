@@ -106,6 +106,7 @@ func (h *Host) write(now units.Time, p *Post) {
 	s := h.stream(now, p.QP)
 	h.settle(now, s)
 	h.posted(now, s, p.WR.ID, p.WR.Verb)
+	h.sequence(p.QP, p.WR.ID)
 	st := s.stream
 	end := int64(p.WR.Bytes)
 	if n := len(st.ends); n > 0 {

@@ -8,9 +8,10 @@ import (
 // Triggers is the state of a plan's triggers, shared by the hosts they join,
 // all of which live in one partition.
 type Triggers struct {
-	list   []workload.Trigger // read only
-	fired  []int              // activations so far
-	starts []start            // by message: where it is posted
+	list     []workload.Trigger // read only
+	fired    []int              // activations so far
+	starts   []start            // by message: where it is posted
+	recvDone []int32            // by message: the trigger that its acceptance activates; read only
 }
 
 // start is where a triggered message is posted.
@@ -19,12 +20,42 @@ type start struct {
 	post Post
 }
 
-// NewTriggers returns the triggers of a plan of messages messages.
-func NewTriggers(list []workload.Trigger, messages int) *Triggers {
+// NewTriggers returns the triggers of a plan with the given messages; nil: none.
+func NewTriggers(list []workload.Trigger, messages []workload.Message) *Triggers {
 	if len(list) == 0 {
 		return nil
 	}
-	return &Triggers{list: list, fired: make([]int, len(list)), starts: make([]start, messages)}
+	t := &Triggers{list: list, fired: make([]int, len(list)), starts: make([]start, len(messages)), recvDone: make([]int32, len(messages))}
+	for i := range messages {
+		t.recvDone[i] = int32(messages[i].RecvDone)
+	}
+	return t
+}
+
+// Sequence tells the receiver of a connection which of its messages is which.
+// They are numbered as they are posted, an order that triggers may decide, and
+// arrive in that order; real messages carry the like in a header or as
+// immediate data. The sender writes an entry before it sends the message's
+// first byte, the receiver reads it after it has the last, a window or more
+// later where they are in different partitions: an entry is never written and
+// read in the same window.
+type Sequence struct {
+	recvDone []int32 // trigger of the n-th message posted; unposted: not yet
+	posted   int     // the sender's
+	accepted int     // the receiver's
+}
+
+// unposted stands in a Sequence for a message that is still to be posted.
+const unposted = -1
+
+// NewSequence returns the sequence of a connection of n messages, at least one
+// of which activates a trigger where it is received.
+func NewSequence(n int) *Sequence {
+	s := &Sequence{recvDone: make([]int32, n)}
+	for i := range s.recvDone {
+		s.recvDone[i] = unposted
+	}
+	return s
 }
 
 // Add says that host posts a message when its trigger starts it; p.At is not
@@ -70,12 +101,32 @@ func (h *Host) postTriggered(now units.Time) {
 	}
 }
 
-// accepted notes what a queue pair has received in order, for the message
-// whose end at the responder activates a trigger; it may have no bytes.
-func (h *Host) accepted(now units.Time, q uint32) {
-	s := &h.qps[q]
-	if sp := &h.specs[q]; s.watched && (s.stream != nil || s.qp.MSN() > 0) && s.payload() >= int64(sp.ReceiveBytes) {
-		s.watched = false
-		h.triggers.activate(now, sp.RecvDone)
+// sequence notes that message id is the next of those posted to q.
+func (h *Host) sequence(q, id uint32) {
+	if s := h.specs[q].Posting; s != nil {
+		s.recvDone[s.posted] = h.triggers.recvDone[id]
+		s.posted++
 	}
+}
+
+// accepted activates the triggers of the messages that queue pair q has now
+// received whole and in order, those of TCP read by its application.
+func (h *Host) accepted(now units.Time, q uint32) {
+	const msnMask = 1<<24 - 1
+	s, seq := &h.qps[q], h.specs[q].Accepting
+	var n int
+	if s.stream != nil {
+		n = s.stream.reads - seq.accepted
+	} else {
+		n = int((s.qp.MSN() - uint32(seq.accepted)) & msnMask)
+	}
+	for range n {
+		id := seq.recvDone[seq.accepted]
+		seq.accepted++
+		if id == unposted {
+			h.net.Part().Bug("%s: message %d of queue pair %d arrived before it was posted", h.Name, seq.accepted, q)
+		}
+		h.triggers.activate(now, int(id))
+	}
+	s.watched = seq.accepted < len(seq.recvDone)
 }

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
@@ -9,6 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // A chain, a barrier and a multishot over 16 hosts in four racks.
@@ -72,6 +74,126 @@ func TestTriggers(t *testing.T) {
 	ack := 4*(86*8*units.Time(10)+25*units.Nanosecond) + 3*300*units.Nanosecond
 	if got, want := flow["after both"].StartPS, end("beside it")-ack; got != want {
 		t.Errorf("the barrier opened at %d ps, want %d: the later of both received", got, want)
+	}
+}
+
+// Every message of a connection activates its trigger where it is received: the
+// k-th answer starts as the k-th question is there, on queue pairs and on TCP,
+// over lossy links too, at any number of partitions and workers.
+const questionScenario = `
+name: questions
+topology: {leaf_spine: {leaves: 4, spines: 2, hosts_per_leaf: 4, link: 100Gbps}}
+triggers: {asked: {kind: multishot}, told: {kind: multishot}}
+nic: {timeout: 5}
+workload:
+  - flow: {name: question, from: h0, to: h4, size: 6KB, count: 50, every: 4us, recv_done: asked}
+  - flow: {name: answer, from: h4, to: h0, size: 3KB, count: 50, trigger: asked}
+  - flow: {name: tcp question, from: h1, to: h5, size: 6KB, count: 50, every: 4us, stack: tcp, recv_done: told}
+  - flow: {name: tcp answer, from: h5, to: h1, size: 3KB, count: 50, trigger: told, stack: tcp}
+  - flow: {name: beside, from: h8, to: h4, size: 1MB}
+`
+
+func TestEveryMessageActivates(t *testing.T) {
+	for _, set := range [][]string{nil, {"topology.leaf_spine.link.loss=0.005"}} {
+		v, err := scenario.Parse("questions", []byte(questionScenario), set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := simulate(t, v, 1, 1)
+		for _, c := range []struct{ parts, workers int }{{2, 1}, {4, 2}, {16, 4}} {
+			if bad := differ(t, base, simulate(t, v, c.parts, c.workers)); bad != "" {
+				t.Errorf("%v: %d partitions give another result: %s", set, c.parts, bad)
+			}
+		}
+		resent := map[string]int64{}
+		for _, q := range base.QPs {
+			resent[q.Service] += q.Retransmitted
+		}
+		if lossy := set != nil; lossy != (resent[""] > 0) || lossy != (resent["TCP"] > 0) {
+			t.Errorf("%v: retransmitted %v", set, resent)
+		}
+		flows := map[string][]record.Flow{}
+		for _, f := range base.Flows {
+			if f.Status != "success" {
+				t.Errorf("%v: %s: %s", set, f.Workload, f.Status)
+			}
+			flows[f.Workload] = append(flows[f.Workload], f)
+		}
+		for k, q := range flows["question"] {
+			if got, want := flows["answer"][k].StartPS-q.StartPS, accepted(q.Account); got != want {
+				t.Errorf("%v: answer %d started %d ps after its question, which was accepted after %d", set, k, got, want)
+			}
+		}
+		for k, q := range flows["tcp question"] {
+			if got := flows["tcp answer"][k].StartPS - q.StartPS; got != q.CompletionPS {
+				t.Errorf("%v: TCP's answer %d started %d ps after its question, which was read after %d", set, k, got, q.CompletionPS)
+			}
+		}
+	}
+}
+
+// accepted is the part of an account before the responder's acknowledgement.
+func accepted(a record.Account) (sum units.Time) {
+	for _, s := range a {
+		switch {
+		case strings.HasPrefix(s.Name, record.AckStage), s.Name == record.StageCoalesce, s.Name == record.StageHeldAck,
+			s.Name == record.StageAckLost, s.Name == record.StageAckOvertaken:
+			return sum
+		}
+		sum += s.Time
+	}
+	return sum
+}
+
+// Which message of a connection comes first may be up to triggers; each activates
+// its own.
+func TestMessagesPostedInAnotherOrder(t *testing.T) {
+	v, err := scenario.Parse("order", []byte(`
+name: order
+topology: {star: {hosts: 6, link: 100Gbps}}
+triggers: {late: {kind: oneshot}, early: {kind: oneshot}, a: {kind: oneshot}, b: {kind: oneshot}}
+workload:
+  - flow: {name: starts late, from: h4, to: h5, size: 300KB, send_done: late}
+  - flow: {name: starts early, from: h4, to: h5, size: 100KB, send_done: early}
+  - flow: {name: conn, from: h0, to: h1, size: 9KB, count: 2, trigger: late, recv_done: a}
+  - flow: {name: after a, from: h1, to: h2, size: 1KB, trigger: a}
+  - flow: {name: after b, from: h1, to: h3, size: 1KB, trigger: b}
+  - flow: {name: starts a, from: h2, to: h3, size: 1KB, recv_done: b}
+`), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := v.Plan
+	var conn []*workload.Message
+	for i := range plan.Messages {
+		m := &plan.Messages[i]
+		switch plan.Entries[plan.Conns[m.Conn].Entry] {
+		case "conn":
+			conn = append(conn, m)
+		case "starts a":
+			m.RecvDone = 0
+		}
+	}
+	conn[1].Trigger, conn[1].RecvDone = 2, 4 // early, b
+	if err := plan.Finish(v.Graph); err != nil {
+		t.Fatal(err)
+	}
+	r := runOf(t, v)
+	var sent []record.Flow
+	flow := map[string]record.Flow{}
+	for _, f := range r.Flows {
+		flow[f.Workload] = f
+		if f.Workload == "conn" {
+			sent = append(sent, f)
+		}
+	}
+	if sent[0].StartPS <= sent[1].StartPS {
+		t.Fatalf("the first of the plan was posted at %d, the second at %d: they should have changed places", sent[0].StartPS, sent[1].StartPS)
+	}
+	for k, name := range []string{"after a", "after b"} {
+		if got, want := flow[name].StartPS, sent[k].StartPS+accepted(sent[k].Account); got != want {
+			t.Errorf("%s started at %d ps, want %d", name, got, want)
+		}
 	}
 }
 

@@ -59,19 +59,12 @@ func (p *Plan) finishTriggers() error {
 			return fmt.Errorf("trigger %s: a barrier waits for a count of at least 1 and has %d", t.Name, t.Count)
 		}
 	}
-	perConn := make([]int, len(p.Conns))
-	for i := range p.Messages {
-		perConn[p.Messages[i].Conn]++
-	}
 	for i := range p.Messages {
 		m := &p.Messages[i]
 		for _, id := range [...]int{m.Trigger, m.SendDone, m.RecvDone} {
 			if id < 0 || id > len(p.Triggers) {
 				return p.fail(p.Conns[m.Conn].Entry, "trigger %d does not exist; there are %d", id, len(p.Triggers))
 			}
-		}
-		if m.RecvDone > 0 && perConn[m.Conn] > 1 {
-			return p.fail(p.Conns[m.Conn].Entry, "recv_done stands on a connection of %d messages; give such a message a connection of its own", perConn[m.Conn])
 		}
 		if m.RecvDone > 0 && (m.Verb == Read || m.Verb.Atomic() || p.Conns[m.Conn].Service != RC && p.Conns[m.Conn].Service != TCP) {
 			return p.fail(p.Conns[m.Conn].Entry, "recv_done stands with %s over %s, which %s; use send_done", m.Verb, p.Conns[m.Conn].Service,

@@ -1,6 +1,10 @@
 package host
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Direction says for which way of the data a core works.
 type Direction uint8
@@ -38,10 +42,25 @@ func (c Cause) String() string {
 	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "completion", "post", "poll", "doorbell", "busy poll"}[c]
 }
 
+// Times is core time in ps by direction and cause.
+type Times [NumDirections][NumCauses]units.Time
+
+// Total is the time of all directions and causes.
+func (x *Times) Total() (t units.Time) {
+	for d := range x {
+		for _, of := range x[d] {
+			t += of
+		}
+	}
+	return t
+}
+
 // Bill is what a host's processors and memory did so far.
 type Bill struct {
-	Times [NumDirections][NumCauses]units.Time
-	// Busy is each core's time in finished tasks.
+	// Cores is each core's time in finished tasks; Times adds them up, and Busy the
+	// causes of each.
+	Cores  []Times
+	Times  Times
 	Busy   []units.Time
 	Copied [NumDirections]units.Bytes // between user and kernel memory
 	DRAM   units.Bytes                // read from and written to DRAM, by cores and card
@@ -52,22 +71,27 @@ type Bill struct {
 	RingDrops                     int64 // frames that found the receive queue full
 }
 
-// Total is the processor time of all directions and causes.
-func (b *Bill) Total() (t units.Time) {
-	for d := range b.Times {
-		for _, x := range b.Times[d] {
-			t += x
+// Total is the processor time of all cores.
+func (b *Bill) Total() units.Time { return b.Times.Total() }
+
+// sum fills in Times and Busy.
+func (b *Bill) sum() {
+	b.Times, b.Busy = Times{}, make([]units.Time, len(b.Cores))
+	for i := range b.Cores {
+		b.Busy[i] = b.Cores[i].Total()
+		for d := range b.Cores[i] {
+			for c, x := range b.Cores[i][d] {
+				b.Times[d][c] += x
+			}
 		}
 	}
-	return t
 }
 
 // add books a finished task.
 func (b *Bill) add(core int, t *Task) {
-	row := &b.Times[t.Direction]
+	row := &b.Cores[core][t.Direction]
 	for i := range t.n {
 		row[t.causes[i]] += t.times[i]
-		b.Busy[core] += t.times[i]
 	}
 	b.Copied[t.Direction] += t.copied
 }
@@ -76,16 +100,12 @@ func (b *Bill) add(core int, t *Task) {
 // what they had nothing to do counts as received by spinning.
 func (h *Host) Bill(now units.Time) Bill {
 	b := h.bill
-	b.Busy = append([]units.Time(nil), b.Busy...)
-	if !h.spec.BusyPoll {
-		return b
-	}
+	b.Cores = slices.Clone(b.Cores)
 	for i := range h.queues {
-		if h.queues[i].used {
-			spin := max(now-b.Busy[i], 0)
-			b.Times[Receive][Spin] += spin
-			b.Busy[i] += spin
+		if h.spec.BusyPoll && h.queues[i].used {
+			b.Cores[i][Receive][Spin] += max(now-b.Cores[i].Total(), 0)
 		}
 	}
+	b.sum()
 	return b
 }

@@ -180,7 +180,7 @@ func New(s Spec) *Host {
 	for i := range h.queues {
 		h.queues[i].init(&h.spec)
 	}
-	h.bill.Busy = make([]units.Time, s.Cores)
+	h.bill.Cores = make([]Times, s.Cores)
 	return h
 }
 

@@ -106,6 +106,9 @@ func (x *index) sayStream(where, stage string, q *record.QP) string {
 		}
 		return fmt.Sprintf("the congestion window of %s was full; it was cut %s, and ends at %s", me, plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
 	case record.StageReceiveWindow:
+		if full := x.sayFullCore(q); full != "" {
+			return fmt.Sprintf("the receive window that %s grants was full: %s", q.Peer, full)
+		}
 		return fmt.Sprintf("the receive window that %s grants was full: its application reads too slowly, or its buffer is too small for the path", q.Peer)
 	case record.StagePacing:
 		return fmt.Sprintf("%s spreads its segments over the round trip", me)

@@ -10,22 +10,32 @@ import (
 // they did nothing that costs anything.
 func (h *Host) Processors(now units.Time) (record.Processors, bool) {
 	b := h.cpu.Bill(now)
-	p := record.Processors{Host: h.Name, Cores: len(b.Busy), CopiedBytes: int64(b.Copied[host.Transmit] + b.Copied[host.Receive]), DRAMBytes: int64(b.DRAM),
+	p := record.Processors{Host: h.Name, Cores: len(b.Cores), CopiedBytes: int64(b.Copied[host.Transmit] + b.Copied[host.Receive]), DRAMBytes: int64(b.DRAM),
 		Syscalls: b.Syscalls, Interrupts: b.Interrupts, Wakeups: b.Wakeups, FramesIn: b.FramesIn, SegmentsIn: b.SegmentsIn,
 		FramesOut: b.FramesOut, SegmentsOut: b.SegmentsOut, RingDrops: b.RingDrops}
+	p.Times = cpuTimes(&b.Times)
+	for i := range b.Cores {
+		times := cpuTimes(&b.Cores[i])
+		if len(times) == 0 {
+			continue
+		}
+		for len(p.BusyPS) < i { // cores below that did nothing
+			p.BusyPS = append(p.BusyPS, 0)
+		}
+		p.BusyPS = append(p.BusyPS, b.Busy[i])
+		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: times})
+	}
+	return p, len(p.Times) > 0 || p.RingDrops > 0
+}
+
+// cpuTimes lists the times above 0.
+func cpuTimes(x *host.Times) (out []record.CPUTime) {
 	for d := range host.NumDirections {
 		for c := range host.NumCauses {
-			if t := b.Times[d][c]; t > 0 {
-				p.Times = append(p.Times, record.CPUTime{Direction: d.String(), Cause: c.String(), PS: t})
+			if t := x[d][c]; t > 0 {
+				out = append(out, record.CPUTime{Direction: d.String(), Cause: c.String(), PS: t})
 			}
 		}
 	}
-	used := 0
-	for i, t := range b.Busy {
-		if t > 0 {
-			used = i + 1
-		}
-	}
-	p.BusyPS = b.Busy[:used]
-	return p, len(p.Times) > 0 || p.RingDrops > 0
+	return out
 }

@@ -446,6 +446,9 @@ func (h *Host) streamQP(q int) record.QP {
 		RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
 		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
 		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle]}
+	if h.cpu.kernel {
+		r.TCP.Cores = &record.StreamCores{Application: st.kernel.application, Softirq: h.receiveQueue(uint32(q))}
+	}
 	if sp.Stream.Config.ECN == tcp.ECNDCTCP {
 		r.TCP.Alpha = float64(st.conn.Alpha()) / (1 << 20)
 	}

@@ -9,17 +9,25 @@ type Processors struct {
 	// Times are the cores' time by direction of the data and by cause; those above 0.
 	Times []CPUTime `json:"times"`
 	// BusyPS is each core's time, up to the last core that did anything.
-	BusyPS      []units.Time `json:"busy_ps"`
-	CopiedBytes int64        `json:"copied_bytes"` // between user and kernel memory
-	DRAMBytes   int64        `json:"dram_bytes"`   // read and written, by cores and card
-	Syscalls    int64        `json:"syscalls"`
-	Interrupts  int64        `json:"interrupts"`
-	Wakeups     int64        `json:"wakeups"`
-	FramesIn    int64        `json:"frames_in"`   // that cores took from receive queues
-	SegmentsIn  int64        `json:"segments_in"` // that GRO made of them
-	FramesOut   int64        `json:"frames_out"`
-	SegmentsOut int64        `json:"segments_out"` // that the kernel made, before TSO
-	RingDrops   int64        `json:"ring_drops"`   // frames that found their receive queue full
+	BusyPS []units.Time `json:"busy_ps"`
+	// ByCore are the cores that did anything, in order, each with its part of Times.
+	ByCore      []CoreTimes `json:"by_core"`
+	CopiedBytes int64       `json:"copied_bytes"` // between user and kernel memory
+	DRAMBytes   int64       `json:"dram_bytes"`   // read and written, by cores and card
+	Syscalls    int64       `json:"syscalls"`
+	Interrupts  int64       `json:"interrupts"`
+	Wakeups     int64       `json:"wakeups"`
+	FramesIn    int64       `json:"frames_in"`   // that cores took from receive queues
+	SegmentsIn  int64       `json:"segments_in"` // that GRO made of them
+	FramesOut   int64       `json:"frames_out"`
+	SegmentsOut int64       `json:"segments_out"` // that the kernel made, before TSO
+	RingDrops   int64       `json:"ring_drops"`   // frames that found their receive queue full
+}
+
+// CoreTimes is what one core spent its time on.
+type CoreTimes struct {
+	Core  int       `json:"core"` // from 0
+	Times []CPUTime `json:"times"`
 }
 
 // CPUTime is the time that cores spent for one direction and cause.

@@ -295,6 +295,15 @@ type TCP struct {
 	ReceiveWindowPS units.Time `json:"receive_window_ps,omitempty"`
 	SendBufferPS    units.Time `json:"send_buffer_ps,omitempty"`
 	NaglePS         units.Time `json:"nagle_ps,omitempty"`
+	// Cores work for this end; nil where the kernel's work takes no time.
+	Cores *StreamCores `json:"cores,omitempty"`
+}
+
+// StreamCores are the cores of a host, from 0, that work for one end of a TCP
+// connection.
+type StreamCores struct {
+	Application int `json:"application"` // reads and writes
+	Softirq     int `json:"softirq"`     // takes frames in and makes segments
 }
 
 // PauseEvent is a change of one class of a port between going and paused.

@@ -169,6 +169,7 @@ func (t *text) explained(i, among int) {
 			t.prose(d.Loss, plain)
 		}
 	}
+	t.cores(i)
 	t.ceiling(c)
 }
 

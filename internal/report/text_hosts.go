@@ -42,7 +42,7 @@ func (t *text) hosts() {
 				name, busiest, copied, dram = h.Host, percentOf(h.Busiest), orDash(p.CopiedBytes), orDash(p.DRAMBytes)
 			}
 			cores := h.Cores * float64(d.CorePS) / float64(h.CorePS)
-			tab.add(name, d.Direction, metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram, causesOf(d))
+			tab.add(name, d.Direction, metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram, causesOf(d.Causes))
 		}
 	}
 	t.section()
@@ -50,6 +50,21 @@ func (t *text) hosts() {
 	if rest > 0 {
 		t.prose(fmt.Sprintf("and %d hosts with less", rest), plain)
 	}
+}
+
+// cores writes what the cores that work for message i did in the whole run.
+func (t *text) cores(i int) {
+	bills := metrics.Cores(t.r, i)
+	if len(bills) == 0 {
+		return
+	}
+	tab := &table{columns: []column{{title: "\nCore"}, {title: "Of this\nconnection"}, {title: "Core\ntime", right: true}, {title: "\nBusy", right: true},
+		{title: "\nCauses in the whole run, by their share", wrap: true}}}
+	for _, b := range bills {
+		tab.add(fmt.Sprintf("%s core %d", b.Host, b.Core), b.Does, metrics.FormatTime(b.CorePS), percentOf(b.Busy), causesOf(b.Causes))
+	}
+	t.section()
+	t.table(tab)
 }
 
 func percentOf(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
@@ -61,10 +76,9 @@ func orDash(n int64) string {
 	return metrics.FormatBytes(n)
 }
 
-// causesOf lists a direction's causes, the largest first, by their share of the
-// host's core time.
-func causesOf(d *metrics.CPUShare) string {
-	causes := slices.Clone(d.Causes)
+// causesOf lists causes, the largest first, by their share.
+func causesOf(all []metrics.CauseShare) string {
+	causes := slices.Clone(all)
 	slices.SortStableFunc(causes, func(a, b metrics.CauseShare) int { return cmp.Compare(b.CorePS, a.CorePS) })
 	var out []string
 	for _, c := range causes {

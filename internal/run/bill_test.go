@@ -3,6 +3,7 @@ package run_test
 import (
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -46,5 +47,59 @@ workload:
 		if len(p.Times) != len(want[p.Host]) {
 			t.Errorf("%s: %d causes, want %d", p.Host, len(p.Times), len(want[p.Host]))
 		}
+	}
+}
+
+// What each core did adds up, by direction and cause, to the bill of its host, and
+// per core to its time, in all ways to spread the work.
+func TestBillByCore(t *testing.T) {
+	for _, host := range []string{
+		"preset: linux-xeon",
+		"preset: linux-xeon, cores: 4, steering: rss, send: zerocopy",
+		"preset: linux-xeon, numa: {sockets: 4, application: remote}, steering: rss",
+		"preset: linux-xeon, busy_poll: true",
+	} {
+		r := simulate(t, parse(t, `
+name: cores
+stack: tcp
+topology: {star: {hosts: 5, link: 25Gbps}}
+host: {`+host+`}
+workload:
+  - incast: {from: [h1, h2, h3, h4], to: h0, size: 300KB, count: 2}
+  - flow: {from: h0, to: h2, size: 50KB, stack: dctcp}
+`), 1, 1)
+		for i := range r.Processors {
+			checkByCore(t, host, &r.Processors[i])
+		}
+		for i := range r.QPs {
+			q := &r.QPs[i]
+			if q.TCP.Cores == nil {
+				t.Errorf("%s: %s has no cores", host, q.Name())
+			}
+		}
+	}
+}
+
+func checkByCore(t *testing.T, host string, p *record.Processors) {
+	t.Helper()
+	sum := map[string]units.Time{}
+	for _, c := range p.ByCore {
+		var busy units.Time
+		for _, x := range c.Times {
+			sum[x.Direction+" "+x.Cause] += x.PS
+			busy += x.PS
+		}
+		if busy != p.BusyPS[c.Core] || busy == 0 {
+			t.Errorf("%s: core %d of %s has %d ps, was busy for %d", host, c.Core, p.Host, busy, p.BusyPS[c.Core])
+		}
+	}
+	for _, x := range p.Times {
+		if got := sum[x.Direction+" "+x.Cause]; got != x.PS {
+			t.Errorf("%s: cores of %s have %d ps of %s %s, the host %d", host, p.Host, got, x.Direction, x.Cause, x.PS)
+		}
+		delete(sum, x.Direction+" "+x.Cause)
+	}
+	if len(sum) > 0 {
+		t.Errorf("%s: the bill of %s lacks %v", host, p.Host, sum)
 	}
 }

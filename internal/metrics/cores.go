@@ -1,0 +1,104 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// CoreBill is what one core of a host did in a run.
+type CoreBill struct {
+	Host   string
+	Core   int    // from 0
+	Does   string // for the connection that is asked about
+	CorePS units.Time
+	Busy   float64      // share of the time from the first post to the end
+	Causes []CauseShare // of both directions, by their share of CorePS, in the order of the record
+}
+
+// busyCore is the share from which on a core counts as what a connection is bound
+// by.
+const busyCore = 0.9
+
+// Cores returns the bills of the cores that work for message i, the sender's
+// first; none with RDMA, and where the kernel's work takes no time.
+func Cores(r *record.Run, i int) (out []CoreBill) {
+	x := newIndex(r)
+	k, ok := x.sender(&r.Flows[i])
+	if !ok {
+		return nil
+	}
+	out = x.coresOf(&r.QPs[k])
+	if p, ok := x.peers[r.QPs[k].Peer]; ok {
+		out = append(out, x.coresOf(&r.QPs[p])...)
+	}
+	return out
+}
+
+// What a core does for a connection. Softirqs take frames in and make segments.
+const (
+	doesBoth        = "application and softirqs"
+	doesApplication = "application"
+	doesSoftirqs    = "softirqs"
+)
+
+// coresOf are the cores of one end of a connection.
+func (x *index) coresOf(q *record.QP) []CoreBill {
+	if q.TCP == nil || q.TCP.Cores == nil {
+		return nil
+	}
+	c := q.TCP.Cores
+	if c.Application == c.Softirq {
+		return []CoreBill{x.core(q.Host, c.Application, doesBoth)}
+	}
+	return []CoreBill{x.core(q.Host, c.Application, doesApplication), x.core(q.Host, c.Softirq, doesSoftirqs)}
+}
+
+// core is the bill of one core.
+func (x *index) core(host string, core int, does string) CoreBill {
+	b := CoreBill{Host: host, Core: core, Does: does}
+	for i := range x.r.Processors {
+		p := &x.r.Processors[i]
+		for k := range p.ByCore {
+			if p.Host == host && p.ByCore[k].Core == core {
+				b.add(p.ByCore[k].Times)
+			}
+		}
+	}
+	b.Busy = float64(b.CorePS) / float64(max(x.r.EndPS-x.r.FirstPost(), 1))
+	for k := range b.Causes {
+		b.Causes[k].Share = float64(b.Causes[k].CorePS) / float64(max(b.CorePS, 1))
+	}
+	return b
+}
+
+// add books times, those of one cause together.
+func (b *CoreBill) add(times []record.CPUTime) {
+	for _, t := range times {
+		b.CorePS += t.PS
+		k := 0
+		for k < len(b.Causes) && b.Causes[k].Cause != t.Cause {
+			k++
+		}
+		if k == len(b.Causes) {
+			b.Causes = append(b.Causes, CauseShare{Cause: t.Cause})
+		}
+		b.Causes[k].CorePS += t.PS
+	}
+}
+
+// sayFullCore tells of the core that keeps the receiver of q's segments from reading
+// faster; "" if none is full.
+func (x *index) sayFullCore(q *record.QP) string {
+	p, ok := x.peers[q.Peer]
+	if !ok {
+		return ""
+	}
+	for _, b := range x.coresOf(&x.r.QPs[p]) {
+		if b.Busy >= busyCore {
+			return fmt.Sprintf("core %d of %s, with the %s of that end, was busy for %.0f %% of the run", b.Core, b.Host, b.Does, 100*b.Busy)
+		}
+	}
+	return ""
+}

@@ -336,10 +336,11 @@ func (b *builder) buildHosts() {
 		spec.Posts = append(spec.Posts, b.post(i, ends[m.Conn]))
 	}
 	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
+	payloads := b.payloads()
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
 			specs[node].Messages, specs[node].Triggers = b.Messages, triggers
-			specs[node].Accounts, specs[node].StreamEnds = b.Accounts, b.streamEnds
+			specs[node].Accounts, specs[node].StreamEnds, specs[node].Payloads = b.Accounts, b.streamEnds, payloads
 			b.Hosts[node] = nic.New(specs[node])
 		}
 	}

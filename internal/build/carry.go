@@ -36,10 +36,10 @@ type CarriedWord struct {
 	key    uint32
 }
 
-// CarriedInbox is where the SENDs of a connection go.
+// CarriedInbox is where the SENDs of a connection go, and what TCP brings.
 type CarriedInbox struct {
-	Data []byte
-	*rdma.Inbox
+	Data        []byte
+	*rdma.Inbox // nil of TCP
 }
 
 // place is where a word lies.
@@ -60,18 +60,25 @@ func (b *builder) carry() {
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
 		random := rng.New(b.v.Seed, fmt.Sprintf("message/%d/data", i))
+		tcp := plan.Conns[m.Conn].Service == workload.TCP
 		switch {
+		case tcp:
+			b.Carried.Messages[i].Source = randomBytes(&random, uint64(m.Bytes))
 		case m.Verb.Atomic():
 			b.carryAtomic(i, words, &random)
 		default:
 			b.carryBytes(i, &random)
 		}
-		if m.Verb.TakesReceive() && !m.Verb.TakesRKey() {
+		if tcp || m.Verb.TakesReceive() && !m.Verb.TakesRKey() {
 			sends[m.Conn] += uint64(m.Bytes) + uint64(b.GRHRoom(m.Conn))
 		}
 	}
 	for i, n := range sends {
-		if n > 0 {
+		switch {
+		case n == 0:
+		case plan.Conns[i].Service == workload.TCP:
+			b.Carried.Inboxes[i] = CarriedInbox{Data: make([]byte, n)}
+		default:
 			b.Carried.Inboxes[i] = b.inbox(&plan.Conns[i], n)
 		}
 	}
@@ -135,6 +142,17 @@ func (w *World) GRHRoom(conn int) int {
 		return rdma.GRHRoom
 	}
 	return 0
+}
+
+// payloads are the bytes of messages, by their number; nil unless TCP carries them.
+func (b *builder) payloads() (out [][]byte) {
+	if b.Carried == nil || b.v.TCP == nil {
+		return nil
+	}
+	for i := range b.Carried.Messages {
+		out = append(out, b.Carried.Messages[i].Source)
+	}
+	return out
 }
 
 // inbox registers memory for n bytes of SENDs at a connection's responder.

@@ -38,6 +38,10 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 		active.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: passive.Stream.ISS, RTT: rtt}
 		passive.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: active.Stream.ISS, RTT: rtt}
 	}
+	if b.Carried != nil {
+		active.Stream.Carry, passive.Stream.Carry = true, true
+		passive.Stream.Inbox = b.Carried.Inboxes[i].Data
+	}
 	active.Data.Class, passive.Data.Class = c.Class, c.Class
 	specs[src.Node].QPs = append(specs[src.Node].QPs, active)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, passive)

@@ -33,7 +33,7 @@ type kernelEnd struct {
 	making      bool // a core makes the segment below
 	made        packet.Packet
 	frames      int // of made, which waits in the card; 0: none
-	side        packet.Side
+	side        packet.SideCopy
 	hasSide     bool
 }
 
@@ -154,10 +154,7 @@ func (st *stream) fillBytes(now units.Time, n int64) {
 	if st.first == len(st.calls) {
 		return // the connection failed meanwhile
 	}
-	c := &st.calls[st.first]
-	n = st.conn.Write(now, n)
-	st.wrote += n
-	if c.left -= n; c.left == 0 {
+	if st.put(now, n); st.calls[st.first].left == 0 {
 		st.first++
 	}
 	if st.first == len(st.calls) {
@@ -185,7 +182,8 @@ func (h *Host) output(now units.Time, q uint32) {
 		h.ports[s.port].pushPaced(paced{st.until, q})
 	case st.why == tcp.Sent:
 		if side := st.conn.PolledSide(); side != nil {
-			k.side, k.hasSide = *side, true
+			k.side.Set(side)
+			k.hasSide = true
 		} else {
 			k.hasSide = false
 		}
@@ -210,7 +208,9 @@ func (h *Host) load(now units.Time, q uint32) {
 		return
 	}
 	st.seg, st.frames, st.cut = k.made, k.frames, 0
-	st.side, st.hasSide = k.side, k.hasSide
+	if st.hasSide = k.hasSide; k.hasSide {
+		st.side.Set(&k.side.Side)
+	}
 	k.frames = 0
 	h.ready(now, q, now)
 }

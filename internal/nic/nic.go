@@ -108,6 +108,7 @@ type Host struct {
 	caches      caches
 
 	ends     []StreamEnds // by connection; of those of TCP
+	payloads [][]byte     // see Spec
 	failures []uint32     // slots of TCP connections that failed here
 	restless int          // see Restless
 }
@@ -153,13 +154,16 @@ type Spec struct {
 	Cache    CacheSpec // needs a Receive.DrainRate
 	// StreamEnds is shared by all hosts, by packet.Packet.Conn; nil without TCP.
 	StreamEnds []StreamEnds
+	// Payloads are the bytes of TCP's messages, by index in Messages; nil: connections
+	// carry their number only.
+	Payloads [][]byte
 	// Arriving is how many messages end here: all that TCP brings.
 	Arriving int
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
 	h.cpu, h.preparation, h.caches = newProcessors(&s), s.Prepare, newCaches(s.Cache)
 	for i := range s.Posts {
 		if s.QPs[s.Posts[i].QP].Stream == nil {

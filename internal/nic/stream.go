@@ -25,6 +25,10 @@ type StreamSpec struct {
 	// Message is the length of each message that arrives here, in bytes; 0: none
 	// does.
 	Message int64
+	// Carry has the connection carry the bytes of the stream. Inbox is where those
+	// that arrive here go, in order: as many as all messages bring.
+	Carry bool
+	Inbox []byte
 }
 
 // StreamEnds are the slots of a connection at its two hosts: of the end that
@@ -43,7 +47,7 @@ type stream struct {
 	inHeap      bool       // it waits for that in the port's heap
 	restless    bool       // counted in Host.restless
 
-	side    packet.Side // of seg, where the kernel costs time
+	side    packet.SideCopy // of seg, where the kernel costs time
 	hasSide bool
 	kernel  kernelEnd
 
@@ -64,8 +68,12 @@ type stream struct {
 	reads    int // of arrivals: messages read whole
 }
 
-// call is a write that the socket has not taken whole.
-type call struct{ left int64 }
+// call is a write that the socket has not taken whole, and the bytes left of it, if
+// the connection carries them.
+type call struct {
+	left int64
+	data []byte
+}
 
 // Arrival is what the end that reads knows of a message.
 type Arrival struct {
@@ -86,6 +94,9 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	c := &s.stream.conn
 	c.Init(spec.Config, spec.Segment)
+	if spec.Carry {
+		c.CarryData()
+	}
 	switch {
 	case spec.Ahead != nil:
 		c.Connect(0, spec.ISS, spec.Active, *spec.Ahead)
@@ -115,7 +126,7 @@ func (h *Host) write(now units.Time, p *Post) {
 		end += st.wrote
 	}
 	st.ends = append(st.ends, end)
-	st.calls = append(st.calls, call{int64(p.WR.Bytes)})
+	st.calls = append(st.calls, call{int64(p.WR.Bytes), h.payload(p.WR.ID)})
 	if st.failed != 0 {
 		h.abandon(now, s)
 		return
@@ -123,18 +134,36 @@ func (h *Host) write(now units.Time, p *Post) {
 	h.serve(now, p.QP)
 }
 
+// payload is the bytes of a message; nil where messages have none.
+func (h *Host) payload(id uint32) []byte {
+	if h.payloads == nil {
+		return nil
+	}
+	return h.payloads[id]
+}
+
 // fill gives the socket what it has room for.
 func (st *stream) fill(now units.Time) {
 	for st.first < len(st.calls) {
-		c := &st.calls[st.first]
-		n := st.conn.Write(now, c.left)
-		st.wrote += n
-		if c.left -= n; c.left > 0 {
+		if st.put(now, st.calls[st.first].left); st.calls[st.first].left > 0 {
 			return
 		}
 		st.first++
 	}
 	st.calls, st.first = st.calls[:0], 0
+}
+
+// put has the socket take up to n bytes of the write at hand.
+func (st *stream) put(now units.Time, n int64) {
+	c := &st.calls[st.first]
+	if c.data == nil {
+		n = st.conn.Write(now, n)
+	} else {
+		n = st.conn.WriteBytes(now, c.data[:n])
+		c.data = c.data[n:]
+	}
+	st.wrote += n
+	c.left -= n
 }
 
 // serve does what a connection's state asks for after an event: the application
@@ -204,10 +233,8 @@ func (h *Host) frame(now units.Time, p *port, q uint32) uint32 {
 	slot := part.Alloc()
 	pk := part.Rec(slot)
 	tcp.Cut(&st.seg, st.cut, pk)
-	if st.cut == 0 {
-		if side := st.segmentSide(h.cpu.kernel); side != nil {
-			h.net.AddSide(pk, side)
-		}
+	if side := st.segmentSide(h.cpu.kernel); side != nil && (st.cut == 0 || side.Data != nil) {
+		h.addSide(pk, st, side)
 	}
 	st.cut++
 	h.sentFrame(now, now+h.net.SerialisationTime(p.fabricPort, pk.Frame), s, pk)
@@ -222,13 +249,25 @@ func (h *Host) frame(now units.Time, p *port, q uint32) uint32 {
 	return slot
 }
 
+// addSide has pk carry the side record of the segment that it is cut off, with its
+// own part of the payload.
+func (h *Host) addSide(pk *packet.Packet, st *stream, side *packet.Side) {
+	if side.Data == nil {
+		h.net.AddSide(pk, side)
+		return
+	}
+	own := *side
+	own.Data = tcp.CutData(&st.seg, side.Data, st.cut)
+	h.net.AddSide(pk, &own)
+}
+
 // segmentSide is the side record of the segment being cut; nil if it has none.
 func (st *stream) segmentSide(kernel bool) *packet.Side {
 	switch {
 	case !kernel:
 		return st.conn.PolledSide()
 	case st.hasSide:
-		return &st.side
+		return &st.side.Side
 	}
 	return nil
 }
@@ -311,7 +350,11 @@ func (h *Host) read(now units.Time, q uint32) {
 func (h *Host) readBytes(now units.Time, q uint32, n int64) {
 	s := &h.qps[q]
 	st := s.stream
-	st.took += st.conn.Read(now, n)
+	if in := h.specs[q].Stream.Inbox; in != nil {
+		st.took += st.conn.ReadBytes(now, in[st.took:st.took+n])
+	} else {
+		st.took += st.conn.Read(now, n)
+	}
 	size := h.specs[q].Stream.Message
 	for size > 0 && int64(st.reads+1)*size <= st.took {
 		st.arrivals[st.reads].Read = now
@@ -413,6 +456,7 @@ type Stream struct {
 	Arrivals []Arrival
 	Reads    int        // of Arrivals: read whole
 	Posted   int        // messages written, or being written, here
+	Took     int64      // bytes that the application read here
 	Failed   tcp.Events // ResetByPeer, TimedOut or 0
 	Ended    units.Time // when it failed
 }
@@ -421,7 +465,7 @@ type Stream struct {
 // while it has not been used.
 func (h *Host) StreamOf(q uint32) (out Stream) {
 	if st := h.qps[q].stream; st != nil {
-		out = Stream{h.specs[q].Stream.Segment.Conn, st.arrivals, st.reads, int(h.qps[q].account.posted), st.failed, st.ended}
+		out = Stream{h.specs[q].Stream.Segment.Conn, st.arrivals, st.reads, int(h.qps[q].account.posted), st.took, st.failed, st.ended}
 	}
 	return out
 }

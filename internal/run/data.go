@@ -44,8 +44,9 @@ func (r *runner) checkData() *record.Data {
 			words[w] = append(words[w], i)
 			continue
 		}
-		switch status := r.Messages[i].Status; {
-		case r.Messages[i].Done == units.Never:
+		done, status := r.fate(i)
+		switch {
+		case done == units.Never:
 		case refusedBy(status):
 			d.refused(i)
 		case status != rdma.Success || m.Bytes == 0:
@@ -157,12 +158,10 @@ func (d *dataCheck) inboxes() map[int][]byte {
 			continue
 		}
 		slices.SortFunc(list, func(a, b int) int { return int(d.Accounts[a].Ordinal) - int(d.Accounts[b].Ordinal) })
-		in := d.Carried.Inboxes[conn]
-		if in.Inbox == nil {
-			continue // SENDs without bytes
-		}
-		rest := in.Data[:min(in.Placed, uint64(len(in.Data)))]
-		room, reliable := d.GRHRoom(conn), plan.Conns[conn].Service == workload.RC
+		placed, data := d.placed(conn), d.Carried.Inboxes[conn].Data
+		rest := data[:min(placed, uint64(len(data)))]
+		room, service := d.GRHRoom(conn), plan.Conns[conn].Service
+		reliable := service == workload.RC || service == workload.TCP
 		taken := uint64(0)
 		for _, i := range list {
 			from := min(room, len(rest))
@@ -172,11 +171,35 @@ func (d *dataCheck) inboxes() map[int][]byte {
 				taken += uint64(to)
 			}
 		}
-		if taken != in.Placed {
-			d.fault(list[len(list)-1], "the SENDs of its connection brought %d bytes, of which %d belong to one", in.Placed, taken)
+		if taken != placed {
+			d.fault(list[len(list)-1], "the SENDs of its connection brought %d bytes, of which %d belong to one", placed, taken)
 		}
 	}
 	return out
+}
+
+// fate is when message i ended, and how; Never: it is open.
+func (r *runner) fate(i int) (done units.Time, status rdma.Status) {
+	if r.service(r.Valid.Plan.Messages[i].Conn) == "" {
+		return r.Messages[i].Done, r.Messages[i].Status
+	}
+	done, how := r.streamFate(i)
+	if how != "success" {
+		done = units.Never // what it brought is not whole
+	}
+	return done, rdma.Success
+}
+
+// placed is how many bytes the SENDs of a connection brought, or TCP.
+func (d *dataCheck) placed(conn int) uint64 {
+	if in := d.Carried.Inboxes[conn].Inbox; in != nil {
+		return in.Placed
+	}
+	if d.service(conn) != "" {
+		to := d.Responders[conn]
+		return uint64(d.Hosts[to.Node].StreamOf(to.QP).Took)
+	}
+	return 0 // SENDs without bytes
 }
 
 // word checks the atomics that worked on w: their values before form a chain

@@ -39,6 +39,9 @@ func drawStreams(seed uint64) draw {
 		g.line("measure: {from: 5us, to: %dus}", g.between(10, 60))
 	}
 	g.streams(stack)
+	if g.one(3) {
+		g.line("carry_data: true")
+	}
 	g.text = g.b.String()
 	return g.draw
 }
@@ -128,6 +131,7 @@ func streamProperties() []property {
 		{"no port above its rate", withinRate},
 		{"times and queues are ordered", ordered},
 		{"each pause sent is received", pausesArrive},
+		{"bytes arrive as they were sent", arrivesAsSent},
 	}
 }
 
@@ -217,6 +221,9 @@ func TestStreamProperties(t *testing.T) {
 			}
 			continue
 		}
+		if r.Data != nil {
+			seen["compared"] += r.Data.Messages
+		}
 		for _, f := range r.Flows {
 			if f.Service != "TCP" {
 				continue
@@ -231,7 +238,7 @@ func TestStreamProperties(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
+	for _, what := range []string{"compared", record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
 		record.StageDetection, record.StageReassembly, record.StageEarlierWork, string(record.RTO), string(record.RetransTLP), string(record.RetransFast),
 		string(record.CutECE), string(record.DupAckSent), string(record.SACKSent), string(record.LossRACK), string(record.LossDupAck)} {
 		if seen[what] == 0 {

@@ -164,7 +164,6 @@ func TestBadInput(t *testing.T) {
 		{"no timeout", base + "tcp: {rto_min: 0}\n", `s.yaml:6:16: tcp.rto_min: 0 would time out at once; give a time such as 200ms`},
 		{"bounds of the timeout", base + "tcp: {rto_max: 100ms}\n", `s.yaml:6:16: tcp.rto_max: 100ms is below rto_min 200ms or rto_initial 1s; it bounds both`},
 		{"MTU of TCP above the port's", "stack: tcp\nswitch: {mtu: 1500}\n" + base, `s.yaml:2:15: an IP packet of tcp.mtu, 9000 B, does not fit the port MTU 1500 of leaf1; lower tcp.mtu or raise the port MTU`},
-		{"real bytes over TCP", "stack: tcp\ncarry_data: true\n" + base, `s.yaml:2:13: carry_data: TCP connections carry counts of bytes, not bytes; leave carry_data out, or take an RDMA stack`},
 	}
 	for _, c := range cases {
 		_, err := Parse("s.yaml", []byte(c.src), nil, nil)

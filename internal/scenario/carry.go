@@ -14,10 +14,6 @@ func (r *resolver) checkCarried(o object) {
 	if !r.v.CarryData || r.d.err != nil {
 		return
 	}
-	if r.anyTCP() {
-		o.fail("carry_data", "TCP connections carry counts of bytes, not bytes; leave carry_data out, or take an RDMA stack")
-		return
-	}
 	total := units.Bytes(0)
 	for i := range r.v.Plan.Messages {
 		total += 2*r.v.Plan.Messages[i].Bytes + carriedMessage

@@ -102,9 +102,6 @@ func setStack(root *node, name string) *Error {
 		if !s.CC {
 			root.remove("dcqcn")
 		}
-		if _, isTCP := profileOf(name); isTCP { // a stream has counts of bytes, not bytes
-			root.remove("carry_data")
-		}
 	}
 	return nil
 }

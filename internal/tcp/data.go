@@ -87,6 +87,9 @@ func (c *Conn) attach(seq uint64, n int64) {
 		d.out = make([]byte, n)
 	}
 	d.out = d.out[:n]
+	if mutantResend && seq+uint64(n) < c.nxt {
+		seq++
+	}
 	d.snd.get(seq, d.out)
 	c.side.Data, c.hasSide = d.out, true
 }
@@ -97,6 +100,10 @@ func (c *Conn) keep(side *packet.Side, seq uint64, r span) {
 		return
 	}
 	c.data.rcv.grow(int64(c.rcvAdv-c.read), c.read, c.rcvAdv)
+	if mutantAhead && r.start > c.rcvNxt {
+		seq, r.start = seq-1, r.start-1
+		r.end--
+	}
 	c.data.rcv.put(r.start, side.Data[r.start-seq:r.end-seq])
 }
 
@@ -106,6 +113,9 @@ func CutData(p *packet.Packet, data []byte, i int) []byte {
 	size := SegmentSize(p)
 	if size == 0 || data == nil {
 		return data
+	}
+	if mutantCutFirst {
+		return data[:min(size, len(data)-i*size)]
 	}
 	return data[i*size : min((i+1)*size, len(data))]
 }

@@ -68,6 +68,7 @@ func (g *generator) tcp(stack string) {
 // kernel draws what hosts cost: nothing, or a server of any kind.
 func (g *generator) kernel() {
 	if g.one(2) {
+		g.line("host: {preset: free}")
 		return
 	}
 	keys := []string{"preset: linux-xeon", fmt.Sprintf("cores: %d", g.pickInt(1, 2, 4, 24))}

@@ -49,7 +49,7 @@ func TestStreamGoodput(t *testing.T) {
 		{9000, ", mss: 1000", 988.0 / (1000 + 78)},
 	} {
 		for _, rate := range []string{"10Gbps", "100Gbps"} {
-			r := star(t, 2, rate, fmt.Sprintf("stack: tcp\ntcp: {mtu: %d%s}\nmeasure: {from: 3ms, to: 13ms}\nstop: 13ms\nworkload: [{flow: {from: h0, to: h1, size: 800MB}}]\n", c.mtu, c.extra))
+			r := star(t, 2, rate, fmt.Sprintf("stack: tcp\nhost: {preset: free}\ntcp: {mtu: %d%s}\nmeasure: {from: 3ms, to: 13ms}\nstop: 13ms\nworkload: [{flow: {from: h0, to: h1, size: 800MB}}]\n", c.mtu, c.extra))
 			line, err := units.ParseRate(rate)
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestStreamLatency(t *testing.T) {
 		{"ahead", way(payload + 70)},
 		{"first-message", 2*way(78) + way(payload+70)},
 	} {
-		r := star(t, 2, "100Gbps, length: 5m", fmt.Sprintf("stack: tcp\ntcp: {handshake: %s}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n", c.handshake, payload))
+		r := star(t, 2, "100Gbps, length: 5m", fmt.Sprintf("stack: tcp\nhost: {preset: free}\ntcp: {handshake: %s}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n", c.handshake, payload))
 		if got := r.Flows[0].CompletionPS; got != c.want {
 			t.Errorf("%s: %v, want %v: %v", c.handshake, got, c.want, r.Flows[0].Account)
 		}
@@ -88,7 +88,7 @@ func TestStreamLatency(t *testing.T) {
 // rounds of 10, 20, 40 ... segments, each a round trip after the one before, as
 // long as the pipe is not full. The receiver's window is no limit.
 func TestStreamSlowStart(t *testing.T) {
-	const rest = "stack: tcp\ntcp: {mtu: 1500, tso: false, autotuning: false, rcvbuf: 100MB, sndbuf: 100MB, hystart: off, cc: reno, ack_every: 1}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n"
+	const rest = "stack: tcp\nhost: {preset: free}\ntcp: {mtu: 1500, tso: false, autotuning: false, rcvbuf: 100MB, sndbuf: 100MB, hystart: off, cc: reno, ack_every: 1}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n"
 	took := func(segments int) units.Time {
 		return star(t, 2, "100Gbps, delay: 1ms", fmt.Sprintf(rest, segments*1448)).Flows[0].CompletionPS
 	}
@@ -104,7 +104,7 @@ func TestStreamSlowStart(t *testing.T) {
 // A receive window of w bytes lets through per round trip the full segments that
 // fit, an even number where every second one is acknowledged: 40 of 1448 bytes.
 func TestStreamReceiveWindow(t *testing.T) {
-	r := star(t, 2, "100Gbps, delay: 100us", "stack: tcp\ntcp: {mtu: 1500, tso: false, autotuning: false, rcvbuf: 60000B}\nmeasure: {from: 20ms, to: 60ms}\nstop: 60ms\nworkload: [{flow: {from: h0, to: h1, size: 400MB}}]\n")
+	r := star(t, 2, "100Gbps, delay: 100us", "stack: tcp\nhost: {preset: free}\ntcp: {mtu: 1500, tso: false, autotuning: false, rcvbuf: 60000B}\nmeasure: {from: 20ms, to: 60ms}\nstop: 60ms\nworkload: [{flow: {from: h0, to: h1, size: 400MB}}]\n")
 	rate := float64(reader(t, r).MeasuredBytes) / 40e-3
 	want := 40 * 1448 / 400.86e-6 // of a segment there and an ACK back
 	if math.Abs(rate/want-1) > 0.005 {
@@ -119,6 +119,7 @@ func TestStreamReceiveWindow(t *testing.T) {
 // weights, and PFC of the other class does not touch it.
 func TestStreamsBesideQueuePairs(t *testing.T) {
 	r := star(t, 4, "100Gbps", `switch: {scheduler: {weights: {0: 1, 3: 3}}}
+host: {preset: free}
 dcqcn: none
 measure: {from: 3ms, to: 5ms}
 stop: 5ms

@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -25,18 +27,33 @@ func hostKeys() []string {
 	return append(kernelKeys(), "post", "poll", "repost", "register", "registration", "page_size", "connect")
 }
 
+// Presets of hosts that name none: what RDMA alone costs is small and left out
+// unless the scenario gives it; TCP without its host is not TCP.
+const (
+	freeHost = "free"
+	tcpHost  = "linux-xeon"
+)
+
 // defaultHost costs nothing.
 func defaultHost() hostSettings {
-	free, _ := host.Preset("free")
-	return hostSettings{Host: Host{Spec: free, PageSize: 4 * units.KiB}, preset: "free", card: host.Cards()[0]}
+	s := hostSettings{Host: Host{PageSize: 4 * units.KiB}}
+	s.take(freeHost)
+	return s
+}
+
+// take makes s a host of a preset, with the preset's card.
+func (s *hostSettings) take(preset string) {
+	s.Spec, _ = host.Preset(preset)
+	s.preset, s.card = preset, host.Cards()[0]
 }
 
 // maxHostCost bounds each cost, so that sums of them stay far from the clock's
 // end.
 const maxHostCost = 10 * units.Second
 
-// readHost applies the keys of a host section, or of one host's, to s.
-func readHost(o object, s *hostSettings) {
+// readProcessors applies the keys of a host section, or of one host's, that say
+// what the kernel and the application cost.
+func readProcessors(o object, s *hostSettings) {
 	readKernel(o, s)
 	readCost(o, "post", &s.Post)
 	readCost(o, "poll", &s.Poll)
@@ -46,6 +63,11 @@ func readHost(o object, s *hostSettings) {
 	} else if readCost(o, "repost", &s.Repost) {
 		s.Reposts = true
 	}
+}
+
+// readRegistration applies the other keys: what memory and connections cost, on
+// which no preset has a say.
+func readRegistration(o object, s *hostSettings) {
 	when := []string{"ahead", "once", "per-message"}
 	word := when[s.Register]
 	o.word("register", &word, when...)
@@ -71,33 +93,147 @@ func readHost(o object, s *hostSettings) {
 	readCost(o, "connect", &s.Connect)
 }
 
+// readHosts gives every host its processors, once the workload tells where TCP
+// connections end: there the host section stands over preset linux-xeon, elsewhere
+// over free.
+func (r *resolver) readHosts() {
+	if r.d.err != nil {
+		return
+	}
+	over := r.tcpEnds()
+	var sections [2]*hostSettings // over free, and over linux-xeon
+	for n := range r.nics {
+		if r.v.Graph.Nodes[n].Kind != topology.Host {
+			continue
+		}
+		k, preset := 0, freeHost
+		if over[n] {
+			k, preset = 1, tcpHost
+		}
+		if sections[k] == nil {
+			sections[k] = &hostSettings{}
+			sections[k].take(preset)
+			readProcessors(r.hostObj, sections[k])
+		}
+		s := &r.nics[n]
+		s.host.takeProcessors(sections[k])
+		if s.hostOwn.n != nil {
+			readProcessors(s.hostOwn, &s.host)
+		}
+	}
+	for _, s := range sections {
+		if s != nil {
+			r.base = *s // with TCP, that of its hosts
+		}
+	}
+}
+
+// takeProcessors copies all but what readRegistration reads.
+func (s *hostSettings) takeProcessors(from *hostSettings) {
+	s.preset, s.card = from.preset, from.card
+	s.Spec, s.Reposts = from.Spec, from.Reposts
+}
+
+// tcpEnds tells by node where TCP connections end: at all hosts if the workload
+// has no queue pairs.
+func (r *resolver) tcpEnds() []bool {
+	ends := make([]bool, len(r.v.Graph.Nodes))
+	for n := range ends {
+		ends[n] = r.onlyTCP()
+	}
+	if r.v.Plan == nil {
+		return ends
+	}
+	for i := range r.v.Plan.Conns {
+		if c := &r.v.Plan.Conns[i]; c.Profile > 0 {
+			ends[r.v.Graph.HostOf(c.Src)], ends[r.v.Graph.HostOf(c.Dst)] = true, true
+		}
+	}
+	return ends
+}
+
 // hostNotes lists what the host section says; with a preset all that hosts are
 // like, as far as one has nothing else of its own.
 func (r *resolver) hostNotes(o object) {
-	said := flatten(object{r.d, orEmpty(o.n.get("host")), "host"}, nil)
-	if r.base.preset != "free" {
-		for _, n := range r.base.Notes(r.base.preset) {
+	section := object{r.d, orEmpty(o.n.get("host")), "host"}
+	said := flatten(section, nil)
+	for i := range said {
+		switch said[i].Key {
+		case "host.post", "host.poll", "host.repost":
+			if r.base.preset != freeHost {
+				said[i].Key = strings.Replace(said[i].Key, "host.", "host.costs.", 1)
+			}
+		}
+	}
+	if r.base.preset != freeHost {
+		for _, n := range r.base.notes() {
 			for _, s := range said {
 				if s.Key == n.Key || strings.HasPrefix(s.Key, n.Key+".") || n.Key == "host.segmentation" && (s.Key == "host.tso" || s.Key == "host.gso") {
 					n.Source = fromScenario
 				}
 			}
+			if n.Key == "host.preset" && !section.has("preset") {
+				n.Source = r.presetSource(n.Source)
+			}
 			r.v.Notes = append(r.v.Notes, n)
 		}
 	}
 	for _, s := range said {
-		if !r.base.lists(s.Key) {
+		if !r.base.lists(s.Key) && s.Key != "host.preset" {
 			r.v.Notes = append(r.v.Notes, s)
 		}
+	}
+	r.freeNotes()
+}
+
+// notes lists what a host with a preset is like; none if that is free.
+func (s *hostSettings) notes() []record.Note {
+	list := s.Notes(s.preset)
+	if len(list) == 0 {
+		return nil
+	}
+	card := note("host.card", s.card, "offloads of NVIDIA's ConnectX-4 and later (mlx5)")
+	return append([]record.Note{list[0], card}, list[1:]...)
+}
+
+// presetSource says that a preset came by default, and where from.
+func (r *resolver) presetSource(source string) string {
+	if r.onlyTCP() {
+		return "the default of hosts that run TCP: " + source
+	}
+	return "the default of hosts that run TCP, others cost nothing: " + source
+}
+
+// freeNotes points at hosts that run TCP and cost nothing.
+func (r *resolver) freeNotes() {
+	if !r.anyTCP() {
+		return
+	}
+	ends, runs := r.tcpEnds(), 0
+	var free []string
+	for n, is := range ends {
+		if !is || r.v.Graph.Nodes[n].Kind != topology.Host {
+			continue
+		}
+		if runs++; !r.nics[n].host.Kernel() {
+			free = append(free, r.v.Graph.Nodes[n].Name)
+		}
+	}
+	const nothing = "cost nothing, so that the network alone bounds TCP there"
+	switch {
+	case len(free) == 0:
+	case len(free) == runs:
+		r.note("host.preset", "free: hosts "+nothing, fromScenario)
+	case len(free) == 1:
+		r.note("host.free", free[0]+" costs nothing, so that the network alone bounds TCP there", fromScenario)
+	default:
+		r.note("host.free", fmt.Sprintf("%s and %d more %s", free[0], len(free)-1, nothing), fromScenario)
 	}
 }
 
 // lists reports whether the preset's notes have a key, or what it is a part of.
 func (s *hostSettings) lists(key string) bool {
-	if s.preset == "free" {
-		return false
-	}
-	for _, n := range s.Notes(s.preset) {
+	for _, n := range s.notes() {
 		if n.Key == key || strings.HasPrefix(key, n.Key+".") {
 			return true
 		}

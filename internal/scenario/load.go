@@ -223,6 +223,7 @@ func (r *resolver) resolve(root *node) {
 	r.readTCP(o)
 	r.readTriggerList(o)
 	r.readWorkload(root.get("workload"))
+	r.readHosts()
 	if r.d.err != nil {
 		return
 	}
@@ -368,8 +369,8 @@ func (r *resolver) readDevices(o object) {
 		nic.obj = nicObj
 		readNIC(nicObj, &nic)
 	}
-	readHost(o.object("host", hostKeys()...), &nic.host)
-	r.base = nic.host
+	r.hostObj = o.object("host", hostKeys()...)
+	readRegistration(r.hostObj, &nic.host)
 	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {
@@ -384,7 +385,8 @@ func (r *resolver) readDevices(o object) {
 		one := r.d.object(v, path, append(nicKeys(), hostKeys()...)...)
 		r.nics[n].obj = one
 		readNIC(one, &r.nics[n])
-		readHost(one, &r.nics[n].host)
+		r.nics[n].hostOwn = one
+		readRegistration(one, &r.nics[n].host)
 		r.withoutPFC(&r.nics[n].pfc)
 	})
 	r.cutThrough()

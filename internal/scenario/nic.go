@@ -53,6 +53,7 @@ type nicSettings struct {
 	mtt, qpc         int         // entries of the caches; 0: room for all
 	miss             units.Time  // of one fetch
 	host             hostSettings
+	hostOwn          object // what `hosts` has for this host
 	obj              object
 }
 

@@ -18,7 +18,8 @@ type resolver struct {
 	mtu      units.Bytes // path MTU
 	switches []switchSettings
 	nics     []nicSettings // both by node index
-	base     hostSettings  // the host section, before what single hosts have of their own
+	hostObj  object        // the host section
+	base     hostSettings  // what it comes to, before what single hosts have of their own
 	workload *node         // the list of entries
 	classes  uint8         // priorities that the workload's data uses
 	warned   []warning

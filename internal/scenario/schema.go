@@ -152,6 +152,8 @@ func describe(s *shape) {
 		entry := &node{kind: mappingNode, fields: []field{{key: kind, value: &node{}}}}
 		r.readWorkload(&node{kind: sequenceNode, items: []*node{entry}})
 	}
+	readProcessors(r.hostObj, &hostSettings{})
+	readProcessors(r.nics[0].hostOwn, &hostSettings{})
 	r.ns3Section(nil)
 }
 

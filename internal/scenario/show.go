@@ -117,12 +117,16 @@ func dcqcnSheets() (out []Sheet) {
 	return out
 }
 
-// hostSheets are the presets of hosts that cost something.
+// hostSheets are the presets of hosts that cost something: linux-xeon is what hosts
+// that run TCP are by default.
 func hostSheets() (out []Sheet) {
 	for _, name := range host.Presets() {
-		if s, err := host.Preset(name); err == nil && name != "free" {
-			out = append(out, Sheet{"host", name, "processors, memory and kernel of a server with Xeons and Linux", s.Notes(name)})
+		if name == freeHost {
+			continue
 		}
+		s := hostSettings{}
+		s.take(name)
+		out = append(out, Sheet{"host", name, "processors, memory and kernel of a server with Xeons and Linux", s.notes()})
 	}
 	return out
 }

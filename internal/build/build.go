@@ -26,6 +26,7 @@ type World struct {
 	Hosts      []*nic.Host          // by node index; nil for switches
 	Messages   []nic.Message        // by index in Plan.Messages
 	Accounts   []nic.MessageAccount // likewise
+	Locals     []nic.LocalRun       // by index in Plan.Locals
 	Responders []Responder          // by index in Plan.Conns
 	Place      []Place              // where each port is, by global number
 	Carried    *Carried             // nil unless the run carries data
@@ -318,17 +319,19 @@ func (b *builder) buildHosts() {
 		ends[i] = b.connect(specs, i)
 	}
 	b.sequence(specs, ends)
-	triggers := nic.NewTriggers(plan.Triggers, plan.Messages)
+	triggers := nic.NewTriggers(plan)
 	b.Messages = make([]nic.Message, len(plan.Messages))
 	b.Accounts = make([]nic.MessageAccount, len(plan.Messages))
-	var waiting []int // messages that triggers start
+	b.Locals = triggers.Runs()
+	b.startLocals(specs)
+	var waiting []int // messages that other operations start
 	for i, m := range plan.Messages {
 		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
 		c := &plan.Conns[m.Conn]
 		if c.Service == workload.TCP {
 			specs[b.g.Endpoints[c.Dst].Node].Arriving++
 		}
-		if m.Trigger > 0 {
+		if m.Waits() {
 			waiting = append(waiting, i)
 			continue
 		}
@@ -350,18 +353,27 @@ func (b *builder) buildHosts() {
 	}
 }
 
+// startLocals gives each host its local operations that wait for nothing but time.
+func (b *builder) startLocals(specs []nic.Spec) {
+	for i := range b.v.Plan.Locals {
+		if l := &b.v.Plan.Locals[i]; !l.Awaits {
+			specs[l.Host].Locals = append(specs[l.Host].Locals, uint32(i))
+		}
+	}
+}
+
 // sequence has the two ends of each connection know its messages apart, some of
-// which activate triggers where they are received.
+// which start something where they are received.
 func (b *builder) sequence(specs []nic.Spec, ends []ends) {
 	plan := b.v.Plan
-	if len(plan.Triggers) == 0 {
+	if len(plan.Triggers) == 0 && plan.Graph == nil {
 		return
 	}
 	count, watched := make([]int, len(plan.Conns)), make([]bool, len(plan.Conns))
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
 		count[m.Conn]++
-		watched[m.Conn] = watched[m.Conn] || m.RecvDone > 0
+		watched[m.Conn] = watched[m.Conn] || m.RecvDone > 0 || len(plan.Graph.Released(i, workload.Received)) > 0
 	}
 	for i := range plan.Conns {
 		if c := &plan.Conns[i]; watched[i] {

@@ -127,9 +127,7 @@ func (h *Host) finish(now units.Time, t *task) {
 		}
 		h.postOne(now, &t.post)
 	case taskPoll:
-		if m := &h.messages[t.id]; m.SendDone > 0 {
-			h.triggers.activate(now, int(m.SendDone))
-		}
+		h.completed(now, t.id)
 	case taskReceive:
 		if h.cpu.reposts {
 			h.qps[t.qp].qp.PostReceive(1)
@@ -137,5 +135,6 @@ func (h *Host) finish(now units.Time, t *task) {
 	}
 }
 
-// Working counts what the host's processors have still to do of what fell due.
-func (h *Host) Working() int { return h.cpu.Working() }
+// Working counts what the host's processors have still to do of what fell due, and
+// the local operations that run.
+func (h *Host) Working() int { return h.cpu.Working() + h.running }

@@ -19,6 +19,7 @@ const (
 	timerDrain                  // the host took a frame out of a receive buffer
 	timerTriggered              // messages are posted that a trigger started
 	timerCPU                    // a core is through with a task, or a receive queue interrupts
+	timerLocal                  // a local operation begins or ends, or its delay is over
 )
 
 // QPSpec is what a queue pair is connected with on its first use. Setup.CQ and
@@ -100,8 +101,10 @@ type Host struct {
 	hops     []fabric.Hop     // of last packets taken and of ACKs that completed messages
 
 	triggers  *Triggers
-	triggered []Post // what triggers started at this instant
-	posting   []Post // what postTriggered hands over; they take turns
+	triggered []Post   // what triggers started at this instant
+	posting   []Post   // what postTriggered hands over; they take turns
+	locals    []uint32 // local operations that wait for nothing but their time
+	running   int      // local operations that have begun and not ended
 	cpu       processors
 
 	preparation Preparation
@@ -147,6 +150,7 @@ type Spec struct {
 	Messages []Message
 	Accounts []MessageAccount // as many as Messages
 	Triggers *Triggers        // nil: none
+	Locals   []uint32         // operations of Triggers that start here by time
 	Receive  ReceiveSpec
 	CPU      host.Spec // the zero Spec: a core that costs nothing
 	Reposts  bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
@@ -163,7 +167,7 @@ type Spec struct {
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals}
 	h.cpu, h.preparation, h.caches = newProcessors(&s), s.Prepare, newCaches(s.Cache)
 	for i := range s.Posts {
 		if s.QPs[s.Posts[i].QP].Stream == nil {
@@ -194,6 +198,10 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 	if len(h.posts) > 0 {
 		h.timer(h.posts[0].At, h.posts[0].At, timerPost, 0)
 	}
+	for _, l := range h.locals {
+		at := h.triggers.locals[l].Start
+		h.timer(at, at, timerLocal, l)
+	}
 }
 
 // Open counts the messages without a completion, future ones included. Those of
@@ -217,6 +225,8 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 		h.drained(now, int(low))
 	case timerCPU:
 		h.finished(now, low)
+	case timerLocal:
+		h.local(now, low)
 	}
 }
 

@@ -379,9 +379,7 @@ func (h *Host) acknowledged(now units.Time, s *qpSlot, q uint32) {
 		if h.cpu.kernel {
 			h.notify(now, q)
 		}
-		if done := h.messages[id].SendDone; done > 0 {
-			h.triggers.activate(now, int(done))
-		}
+		h.completed(now, id)
 	}
 }
 
@@ -411,9 +409,7 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 	for a.head < len(a.queue) {
 		id := a.queue[a.head]
 		s.popMessage()
-		if done := h.messages[id].SendDone; done > 0 {
-			h.triggers.activate(now, int(done))
-		}
+		h.completed(now, id)
 		m := &h.accounts[id]
 		m.Done = now
 		switch { // of one sent whole, the peer may have all

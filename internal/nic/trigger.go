@@ -1,33 +1,50 @@
 package nic
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// Triggers is the state of a plan's triggers, shared by the hosts they join,
-// all of which live in one partition.
+// Triggers is the state of what a plan's operations start when they end, by its
+// triggers and by its graph. It is shared by all hosts; those that a trigger joins
+// live in one partition, and what waits in the graph is written by its own host
+// alone.
 type Triggers struct {
 	list     []workload.Trigger // read only
 	fired    []int              // activations so far
 	starts   []start            // by message: where it is posted
 	recvDone []int32            // by message: the trigger that its acceptance activates; read only
+
+	graph  *workload.Graph  // read only
+	left   []int32          // by operation: ends that it still waits for
+	locals []workload.Local // read only
+	runs   []LocalRun       // like locals
 }
 
-// start is where a triggered message is posted.
+// start is where a message that waits is posted.
 type start struct {
 	host *Host
 	post Post
 }
 
-// NewTriggers returns the triggers of a plan with the given messages; nil: none.
-func NewTriggers(list []workload.Trigger, messages []workload.Message) *Triggers {
-	if len(list) == 0 {
+// NewTriggers returns the triggers and the graph of a plan; nil: it has neither.
+func NewTriggers(p *workload.Plan) *Triggers {
+	if len(p.Triggers) == 0 && p.Graph == nil {
 		return nil
 	}
-	t := &Triggers{list: list, fired: make([]int, len(list)), starts: make([]start, len(messages)), recvDone: make([]int32, len(messages))}
-	for i := range messages {
-		t.recvDone[i] = int32(messages[i].RecvDone)
+	n := len(p.Messages)
+	t := &Triggers{list: p.Triggers, fired: make([]int, len(p.Triggers)), starts: make([]start, n), recvDone: make([]int32, n)}
+	for i := range p.Messages {
+		t.recvDone[i] = int32(p.Messages[i].RecvDone)
+	}
+	if p.Graph != nil {
+		t.graph, t.left, t.locals = p.Graph, slices.Clone(p.Graph.Need), p.Locals
+		t.runs = make([]LocalRun, len(p.Locals))
+		for i := range t.runs {
+			t.runs[i] = LocalRun{Due: units.Never, Moved: units.Never, Done: units.Never}
+		}
 	}
 	return t
 }
@@ -40,26 +57,26 @@ func NewTriggers(list []workload.Trigger, messages []workload.Message) *Triggers
 // later where they are in different partitions: an entry is never written and
 // read in the same window.
 type Sequence struct {
-	recvDone []int32 // trigger of the n-th message posted; unposted: not yet
-	posted   int     // the sender's
-	accepted int     // the receiver's
+	ids      []uint32 // the n-th message posted; unposted: not yet
+	posted   int      // the sender's
+	accepted int      // the receiver's
 }
 
 // unposted stands in a Sequence for a message that is still to be posted.
-const unposted = -1
+const unposted = ^uint32(0)
 
 // NewSequence returns the sequence of a connection of n messages, at least one
-// of which activates a trigger where it is received.
+// of which starts something where it is received.
 func NewSequence(n int) *Sequence {
-	s := &Sequence{recvDone: make([]int32, n)}
-	for i := range s.recvDone {
-		s.recvDone[i] = unposted
+	s := &Sequence{ids: make([]uint32, n)}
+	for i := range s.ids {
+		s.ids[i] = unposted
 	}
 	return s
 }
 
-// Add says that host posts a message when its trigger starts it; p.At is not
-// looked at.
+// Add says that host posts a message when its trigger, or what it is after, starts
+// it; p.At is not looked at.
 func (t *Triggers) Add(host *Host, p Post) {
 	t.starts[p.WR.ID] = start{host, p}
 	if host.specs[p.QP].Stream == nil { // TCP's count where they are read
@@ -77,6 +94,14 @@ func (t *Triggers) activate(now units.Time, id int) {
 	for _, m := range t.list[id-1].Starts(t.fired[id-1]) {
 		s := &t.starts[m]
 		s.host.trigger(now, s.post)
+	}
+}
+
+// completed starts what waits for message id to complete at its requester, here.
+func (h *Host) completed(now units.Time, id uint32) {
+	if h.triggers != nil {
+		h.triggers.activate(now, int(h.messages[id].SendDone))
+		h.ended(now, int(id), workload.Completed)
 	}
 }
 
@@ -104,13 +129,13 @@ func (h *Host) postTriggered(now units.Time) {
 // sequence notes that message id is the next of those posted to q.
 func (h *Host) sequence(q, id uint32) {
 	if s := h.specs[q].Posting; s != nil {
-		s.recvDone[s.posted] = h.triggers.recvDone[id]
+		s.ids[s.posted] = id
 		s.posted++
 	}
 }
 
-// accepted activates the triggers of the messages that queue pair q has now
-// received whole and in order, those of TCP read by its application.
+// accepted starts what waits for the messages that queue pair q has now received
+// whole and in order, those of TCP read by its application.
 func (h *Host) accepted(now units.Time, q uint32) {
 	const msnMask = 1<<24 - 1
 	s, seq := &h.qps[q], h.specs[q].Accepting
@@ -121,12 +146,13 @@ func (h *Host) accepted(now units.Time, q uint32) {
 		n = int((s.qp.MSN() - uint32(seq.accepted)) & msnMask)
 	}
 	for range n {
-		id := seq.recvDone[seq.accepted]
+		id := seq.ids[seq.accepted]
 		seq.accepted++
 		if id == unposted {
 			h.net.Part().Bug("%s: message %d of queue pair %d arrived before it was posted", h.Name, seq.accepted, q)
 		}
-		h.triggers.activate(now, int(id))
+		h.triggers.activate(now, int(h.triggers.recvDone[id]))
+		h.ended(now, int(id), workload.Received)
 	}
-	s.watched = seq.accepted < len(seq.recvDone)
+	s.watched = seq.accepted < len(seq.ids)
 }

@@ -441,12 +441,17 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	return out
 }
 
-// firstPost is when the first message is posted; 0 when none is before end.
+// firstPost is when the first message is posted, or local operation begun; 0 when none is before end.
 // Queues are empty until then, so that means over time count from there.
 func (r *runner) firstPost(end units.Time) units.Time {
 	first := units.Never
 	for _, m := range r.Valid.Plan.Messages {
 		first = min(first, m.Start)
+	}
+	for i := range r.Valid.Plan.Locals {
+		if l := &r.Valid.Plan.Locals[i]; !l.Awaits {
+			first = min(first, l.Start)
+		}
 	}
 	if first >= end {
 		return 0
@@ -473,7 +478,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	for i, m := range v.Plan.Messages {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
-		if m.Trigger > 0 { // when it was to be posted, or the end if it never was
+		if m.Waits() { // when it was to be posted, or the end if it never was
 			start = min(r.Messages[i].Due, out.EndPS)
 		}
 		f := record.Flow{

@@ -29,7 +29,7 @@ func (e *EntryError) Error() string { return "workload " + e.Name + ": " + e.Msg
 // Finish checks a plan against the network and sorts its messages by (Start,
 // entry, order of appending). Errors are *EntryError where an entry is to blame.
 func (p *Plan) Finish(net Network) error {
-	if len(p.Messages) == 0 {
+	if len(p.Messages) == 0 && len(p.Locals) == 0 {
 		return errors.New("the workload has no message; add at least one flow")
 	}
 	if len(p.Conns) > MaxConns || len(p.Messages) > MaxMessages {
@@ -54,13 +54,37 @@ func (p *Plan) Finish(net Network) error {
 			return p.fail(p.Conns[m.Conn].Entry, "the workload has more than %d SENDs with invalidate, each of which needs an R_Key of its own; use fewer", MaxInvalidations)
 		}
 	}
-	slices.SortStableFunc(p.Messages, func(a, b Message) int {
+	p.sort()
+	if err := p.finishGraph(net); err != nil {
+		return err
+	}
+	return p.finishTriggers()
+}
+
+// sort puts the messages in order and renames them where operations wait.
+func (p *Plan) sort() {
+	before := func(a, b *Message) int {
 		if c := cmp.Compare(a.Start, b.Start); c != 0 {
 			return c
 		}
 		return cmp.Compare(p.Conns[a.Conn].Entry, p.Conns[b.Conn].Entry)
-	})
-	return p.finishTriggers()
+	}
+	if len(p.edges) == 0 {
+		slices.SortStableFunc(p.Messages, func(a, b Message) int { return before(&a, &b) })
+		return
+	}
+	order := make([]int32, len(p.Messages))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return before(&p.Messages[a], &p.Messages[b]) })
+	sorted, to := make([]Message, len(order)), make([]int32, len(order))
+	for i, from := range order {
+		sorted[i] = p.Messages[from]
+		to[from] = int32(i)
+	}
+	p.Messages = sorted
+	p.renameMessages(to)
 }
 
 func (p *Plan) checkConn(net Network, c *Conn) error {
@@ -119,8 +143,8 @@ func (p *Plan) checkMessage(m *Message) error {
 		return p.fail(entry, "offset %s is not from 0 to %s", m.Offset, MaxOffset)
 	case m.Start < 0:
 		return p.fail(entry, "start %s must not be negative", m.Start)
-	case m.Trigger > 0 && m.Start == units.Never:
-	case m.Trigger > 0:
+	case m.Waits() && m.Start == units.Never:
+	case m.Waits():
 		return p.fail(entry, "a message starts at %s or by a trigger; keep one", m.Start)
 	case m.Start > MaxStart:
 		return p.fail(entry, "start %s is later than %s, the latest possible", m.Start, MaxStart)

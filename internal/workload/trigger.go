@@ -1,6 +1,9 @@
 package workload
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // TriggerKind says what the activations of a trigger start.
 type TriggerKind uint8
@@ -66,7 +69,7 @@ func (p *Plan) finishTriggers() error {
 				return p.fail(p.Conns[m.Conn].Entry, "trigger %d does not exist; there are %d", id, len(p.Triggers))
 			}
 		}
-		if m.RecvDone > 0 && (m.Verb == Read || m.Verb.Atomic() || p.Conns[m.Conn].Service != RC && p.Conns[m.Conn].Service != TCP) {
+		if m.RecvDone > 0 && !m.tellsResponder(&p.Conns[m.Conn]) {
 			return p.fail(p.Conns[m.Conn].Entry, "recv_done stands with %s over %s, which %s; use send_done", m.Verb, p.Conns[m.Conn].Service,
 				map[bool]string{true: "ends at its requester", false: "may lose the message"}[p.Conns[m.Conn].Service == RC])
 		}
@@ -78,38 +81,80 @@ func (p *Plan) finishTriggers() error {
 	return p.checkStarts()
 }
 
-// checkStarts refuses messages that can never start because too few messages
-// activate their trigger.
+// checkStarts refuses operations that can never start because too few messages
+// activate their trigger, or because they wait for each other.
 func (p *Plan) checkStarts() error {
-	if len(p.Triggers) == 0 {
+	if len(p.Triggers) == 0 && p.Graph == nil {
 		return nil
 	}
-	started := make([]bool, len(p.Messages))
-	count := make([]int, len(p.Triggers))
-	var todo []int
-	for i := range p.Messages {
-		if p.Messages[i].Trigger == 0 {
-			todo = append(todo, i)
-		}
+	s := starter{plan: p, started: make([]bool, len(p.Messages)+len(p.Locals)), fired: make([]int, len(p.Triggers))}
+	if p.Graph != nil {
+		s.left = slices.Clone(p.Graph.Need)
 	}
-	for len(todo) > 0 {
-		i := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		started[i] = true
-		for _, id := range [...]int{p.Messages[i].SendDone, p.Messages[i].RecvDone} {
-			if id > 0 {
-				count[id-1]++
-				todo = append(todo, p.Triggers[id-1].Starts(count[id-1])...)
-			}
-		}
-	}
-	for i, ok := range started {
-		if !ok {
+	s.run()
+	for i, ok := range s.started {
+		switch {
+		case ok:
+		case i >= len(p.Messages):
+			return p.fail(p.Locals[i-len(p.Messages)].Entry, "operations wait for each other in a circle")
+		case p.Messages[i].Awaits:
+			return p.fail(p.Conns[p.Messages[i].Conn].Entry, "operations wait for each other in a circle")
+		default:
 			m := &p.Messages[i]
 			t := &p.Triggers[m.Trigger-1]
 			return p.fail(p.Conns[m.Conn].Entry, "trigger %s is activated %d times, which never starts all of its %d targets; let more messages activate it with send_done or recv_done",
-				t.Name, count[m.Trigger-1], len(t.Targets))
+				t.Name, s.fired[m.Trigger-1], len(t.Targets))
 		}
 	}
 	return nil
+}
+
+// starter runs a plan without time: which operations start at all?
+type starter struct {
+	plan    *Plan
+	started []bool  // by number in the graph
+	fired   []int   // activations by trigger
+	left    []int32 // ends to come, by operation
+	todo    []int
+}
+
+func (s *starter) run() {
+	p := s.plan
+	for i := range p.Messages {
+		if !p.Messages[i].Waits() {
+			s.todo = append(s.todo, i)
+		}
+	}
+	for i := range p.Locals {
+		if !p.Locals[i].Awaits {
+			s.todo = append(s.todo, len(p.Messages)+i)
+		}
+	}
+	for len(s.todo) > 0 {
+		i := s.todo[len(s.todo)-1]
+		s.todo = s.todo[:len(s.todo)-1]
+		s.started[i] = true
+		s.end(i)
+	}
+}
+
+// end has operation i start what waits for it.
+func (s *starter) end(i int) {
+	for end := Completed; end < numEnds; end++ {
+		for _, op := range s.plan.Graph.Released(i, end) {
+			s.left[op]--
+			if s.left[op] == 0 {
+				s.todo = append(s.todo, int(op))
+			}
+		}
+	}
+	if i >= len(s.plan.Messages) {
+		return
+	}
+	for _, id := range [...]int{s.plan.Messages[i].SendDone, s.plan.Messages[i].RecvDone} {
+		if id > 0 {
+			s.fired[id-1]++
+			s.todo = append(s.todo, s.plan.Triggers[id-1].Starts(s.fired[id-1])...)
+		}
+	}
 }

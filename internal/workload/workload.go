@@ -144,12 +144,14 @@ type Message struct {
 	// Offset is where the message begins in the responder's region, in bytes; for
 	// verbs that name none, in the buffers of either side.
 	Offset units.Bytes
-	Start  units.Time // when it is posted; Never: by Trigger
+	Start  units.Time // when it is posted; Never: by Trigger or Awaits
 	// Numbers of triggers, counted from 1 in Plan.Triggers; 0: none. Trigger
 	// posts this message. SendDone is activated by its completion at the
 	// requester, however it ends; RecvDone when the responder has accepted its
 	// last byte.
 	Trigger, SendDone, RecvDone int
+	// Awaits: operations that it is After start it; see Plan.After.
+	Awaits bool
 }
 
 // Plan is a whole workload: messages are sorted by (Start, index of entry,
@@ -161,4 +163,10 @@ type Plan struct {
 	Entries  []string // name of each workload entry
 	Triggers []Trigger
 	SRQs     []SRQ
+	Locals   []Local  // operations inside hosts
+	Labels   []string // what local operations are called
+	// Graph is what messages and local operations wait for; filled in by Finish,
+	// nil when none does.
+	Graph *Graph
+	edges []edge
 }

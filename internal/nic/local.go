@@ -1,0 +1,59 @@
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// LocalRun is when a local operation of the plan did what; Never: not yet.
+type LocalRun struct {
+	Due   units.Time // all that it was after had ended
+	Moved units.Time // its delay was over, and its data began to move
+	Done  units.Time
+}
+
+// Runs is when the local operations of the plan ran, in its order. nil: it has
+// neither triggers nor a graph.
+func (t *Triggers) Runs() []LocalRun {
+	if t == nil {
+		return nil
+	}
+	return t.runs
+}
+
+// ended starts what waits for an end of operation op, here.
+func (h *Host) ended(now units.Time, op int, end workload.End) {
+	t := h.triggers
+	for _, next := range t.graph.Released(op, end) {
+		t.left[next]--
+		if t.left[next] > 0 {
+			continue
+		}
+		if l := int(next) - len(t.starts); l >= 0 {
+			h.beginLocal(now, uint32(l))
+		} else {
+			h.trigger(now, t.starts[next].post)
+		}
+	}
+}
+
+// beginLocal starts local operation l, whose delay begins.
+func (h *Host) beginLocal(now units.Time, l uint32) {
+	h.triggers.runs[l].Due = now
+	h.running++
+	d := h.triggers.locals[l].Delay
+	h.timer(now+d, d, timerLocal, l)
+}
+
+// local goes on with local operation l, one step of which is over.
+func (h *Host) local(now units.Time, l uint32) {
+	run := &h.triggers.runs[l]
+	if run.Due == units.Never { // it waits for nothing but its time
+		h.beginLocal(now, l)
+		return
+	}
+	run.Moved, run.Done = now, now
+	h.running--
+	h.net.Part().NoteWork()
+	h.ended(now, len(h.triggers.starts)+int(l), workload.Completed)
+}

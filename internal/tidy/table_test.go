@@ -34,6 +34,7 @@ var rules = map[string]rule{
 	"internal/units": {level: levelBase},
 	"internal/rng":   {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
 	"wire":           {level: levelBase},
+	"internal/pcie":  {level: levelBase + 1},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},
@@ -43,6 +44,7 @@ var rules = map[string]rule{
 	"internal/congestion": {level: levelModel + 1},
 	"internal/roce":       {level: levelModel + 1},
 	"internal/subnet":     {level: levelModel + 1},
+	"internal/server":     {level: levelModel + 1},
 	"internal/transcript": {level: levelBase, std: []string{"os"}}, // for tests
 	"internal/rdma":       {level: levelModel + 2},
 	"internal/tcp":        {level: levelModel + 2},

@@ -24,7 +24,7 @@ func comparisonIn(t *testing.T, name string, width int) []byte {
 	t.Helper()
 	c, err := compare.Run(context.Background(), compare.Options{Stacks: scenario.StackNames(), Seeds: 1, Workers: 2,
 		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
-			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Workers: j.Workers})
+			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Stacks: j.Stacks, Workers: j.Workers})
 			return r, err
 		}})
 	if err != nil {

@@ -70,7 +70,7 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	watch := &watcher{meter: newMeter(stderr, f.quiet), runs: make([]run.Progress, len(opt.Stacks)*opt.Seeds)}
 	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
 		one := base
-		one.Stack, one.Seed, one.Workers = j.Stack, j.Seed, j.Workers
+		one.Stack, one.Stacks, one.Seed, one.Workers = j.Stack, j.Stacks, j.Seed, j.Workers
 		one.Progress = func(now run.Progress) { watch.show(j, now) }
 		r, _, err := p.Do(ctx, one)
 		watch.finish(j)

@@ -90,8 +90,9 @@ type Figures struct {
 type Job struct {
 	Index   int // among Options.Stacks times Options.Seeds, stacks varying fastest
 	Stack   string
-	Seed    *uint64 // nil: the scenario's
-	Workers int     // goroutines for this run, at least 1
+	Stacks  []string // all that are compared
+	Seed    *uint64  // nil: the scenario's
+	Workers int      // goroutines for this run, at least 1
 }
 
 // Options say what to compare.
@@ -114,7 +115,7 @@ var ErrInterrupted = errors.New("interrupted before every run had ended")
 func Run(ctx context.Context, opt Options) (*Comparison, error) {
 	first := make([]Job, len(opt.Stacks))
 	for i, s := range opt.Stacks {
-		first[i] = Job{Index: i, Stack: s, Seed: opt.Seed}
+		first[i] = Job{Index: i, Stack: s, Stacks: opt.Stacks, Seed: opt.Seed}
 	}
 	done, err := runAll(ctx, opt, first) // tells the scenario's seed
 	if errors.Is(err, ErrInterrupted) {
@@ -128,7 +129,7 @@ func Run(ctx context.Context, opt Options) (*Comparison, error) {
 	for k := 1; k < opt.Seeds; k++ {
 		for _, s := range opt.Stacks {
 			next := seed + uint64(k)
-			rest = append(rest, Job{Index: len(first) + len(rest), Stack: s, Seed: &next})
+			rest = append(rest, Job{Index: len(first) + len(rest), Stack: s, Stacks: opt.Stacks, Seed: &next})
 		}
 	}
 	more, err := runAll(ctx, opt, rest)

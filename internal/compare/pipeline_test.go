@@ -19,7 +19,7 @@ func over(t *testing.T, name string, stacks []string, workers int, set ...string
 	t.Helper()
 	c, err := compare.Run(context.Background(), compare.Options{Stacks: stacks, Seeds: 1, Workers: workers,
 		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
-			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Set: set, Seed: j.Seed, Workers: j.Workers})
+			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Stacks: j.Stacks, Set: set, Seed: j.Seed, Workers: j.Workers})
 			return r, err
 		}})
 	if err != nil {
@@ -98,5 +98,34 @@ func TestScenarioOfAnotherStack(t *testing.T) {
 	c := over(t, "incast-4to1", []string{"rocev2-none", "rocev2"}, 1, "dcqcn=paper", "workload[0].incast.size=1MB")
 	if none, full := c.Stacks[0].Figures, c.Stacks[1].Figures; none.Marked.Max != 0 || full.Marked.Max == 0 {
 		t.Errorf("marks %d without ECN, %d with", none.Marked.Max, full.Marked.Max)
+	}
+}
+
+// With TCP beside them the RDMA columns have a bill too: posting, a doorbell and a
+// poll per message, 100 + 200 + 100 ns; and their messages start when they are
+// posted. Each byte over TCP is copied at either end. Without TCP hosts are as `run`
+// has them.
+func TestHostCPUComparesLikeWithLike(t *testing.T) {
+	const set = "workload[0].incast.size=1MB"
+	alone := over(t, "incast-4to1", []string{"rocev2", "infiniband"}, 1, set)
+	beside := over(t, "incast-4to1", []string{"rocev2", "infiniband", "tcp"}, 1, set)
+	free := over(t, "incast-4to1", []string{"rocev2", "tcp"}, 1, set, "host.preset=free")
+	for i := range alone.Stacks {
+		if got := alone.Stacks[i].Figures.CorePS.Max; got != 0 {
+			t.Errorf("%s: core time %v without TCP, want none", alone.Stacks[i].Stack, got)
+		}
+		f := beside.Stacks[i].Figures
+		if got, want := f.CorePS.Median, 4*400*units.Nanosecond; got != want || f.Copied.Max != 0 {
+			t.Errorf("%s: core time %v and %d bytes copied, want %v and none", beside.Stacks[i].Stack, got, f.Copied.Max, want)
+		}
+	}
+	if got := beside.Stacks[2].Figures.Copied.Median; got != 2*4*1000*1000 {
+		t.Errorf("tcp: %d bytes copied, want each of 4 MB twice", got)
+	}
+	if got := free.Stacks[1].Figures; got.CorePS.Max != 0 || got.Copied.Max != 0 {
+		t.Errorf("tcp on free hosts: core time %v, %d bytes copied", got.CorePS.Max, got.Copied.Max)
+	}
+	if a, b := alone.Stacks[0].Fingerprints[0], free.Stacks[0].Fingerprints[0]; a != b {
+		t.Errorf("rocev2 on free hosts has fingerprint %s, want %s", b, a)
 	}
 }

@@ -352,7 +352,7 @@ func (t *comparison) legend() {
 		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
 	for i := range t.c.Stacks {
 		if t.c.Stacks[i].Figures.CorePS.Max > 0 {
-			text += " core time: of all hosts' processors. copied: between user and kernel memory."
+			text += " core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."
 			break
 		}
 	}

@@ -20,6 +20,7 @@ type Options struct {
 	Text     []byte   // a scenario's text, which Scenario then only names
 	NS3      string   // config file of an ns-3 RDMA simulator, instead of Scenario
 	Stack    string   // over the scenario's own; "": as the scenario says
+	Stacks   []string // all that Stack is compared with, itself among them; nil: it runs alone
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // over the scenario's own
 	Topo, CM string   // topology and connection matrix of htsim, instead of Scenario
@@ -70,6 +71,8 @@ func Load(opt Options) (*scenario.Valid, error) {
 		return scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
 	case opt.Topo != "" || opt.CM != "":
 		return scenario.LoadHTSim(opt.Topo, opt.CM, opt.Set, opt.Seed)
+	case opt.Stacks != nil:
+		return scenario.LoadColumn(opt.Scenario, opt.Text, opt.Stack, opt.Stacks, opt.Set, opt.Seed)
 	case opt.Text != nil:
 		return scenario.ParseStack(opt.Scenario, opt.Text, opt.Stack, opt.Set, opt.Seed)
 	}

@@ -112,6 +112,25 @@ func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) 
 
 // ParseStack is Parse with the stack replaced as by LoadStack.
 func ParseStack(file string, src []byte, stack string, set []string, seed *uint64) (*Valid, error) {
+	return parseChanged(file, src, changes{stack: stack, set: set, seed: seed})
+}
+
+// LoadColumn is LoadStack for one of the stacks of a comparison. So that host CPU
+// compares like with like, hosts that name no preset have in all its columns that
+// of TCP if one of them runs TCP. A src other than nil is the scenario's text.
+func LoadColumn(nameOrFile string, src []byte, stack string, stacks, set []string, seed *uint64) (*Valid, error) {
+	file := nameOrFile
+	if src == nil {
+		var bad *Error
+		if file, src, bad = open(nameOrFile); bad != nil {
+			return nil, bad
+		}
+	}
+	return parseChanged(file, src, changes{stack, stacks, set, seed})
+}
+
+// parseChanged is Parse with what the command line changes.
+func parseChanged(file string, src []byte, c changes) (*Valid, error) {
 	root, bad := parseTree(file, src)
 	if kind := foreign(src); kind != "" && (bad != nil || root.kind != mappingNode) {
 		return nil, pos{file: file}.errorf("%s", kind)
@@ -122,7 +141,7 @@ func ParseStack(file string, src []byte, stack string, set []string, seed *uint6
 	if root.kind != mappingNode {
 		return nil, root.pos.errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.kind)
 	}
-	v, bad := resolveTree(file, root, src, changes{stack, set, seed})
+	v, bad := resolveTree(file, root, src, c)
 	if bad != nil {
 		return nil, bad
 	}
@@ -131,9 +150,10 @@ func ParseStack(file string, src []byte, stack string, set []string, seed *uint6
 
 // changes are what the command line puts over a scenario.
 type changes struct {
-	stack string   // "": the scenario's own
-	set   []string // path=value
-	seed  *uint64
+	stack  string   // "": the scenario's own
+	stacks []string // all that stack is compared with; nil: it runs alone
+	set    []string // path=value
+	seed   *uint64
 }
 
 func (c changes) any() bool { return c.stack != "" || len(c.set) > 0 || c.seed != nil }
@@ -152,6 +172,7 @@ func (c changes) apply(root *node) *Error {
 			return bad
 		}
 	}
+	hostsAlike(root, c.stacks)
 	if c.seed != nil {
 		at := pos{file: "--seed"}
 		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*c.seed, 10), pos: at})

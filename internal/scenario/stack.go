@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -104,4 +105,43 @@ func setStack(root *node, name string) *Error {
 		}
 	}
 	return nil
+}
+
+// hostsAlike gives hosts that name no preset that of TCP's hosts in all columns of a
+// comparison, if a column or an entry of the workload runs TCP.
+func hostsAlike(root *node, stacks []string) {
+	if len(stacks) == 0 || !slices.ContainsFunc(stacks, isTCP) && !entriesOverTCP(root) {
+		return
+	}
+	at := pos{file: "--stacks"}
+	h := root.get("host")
+	if h == nil || h.kind == nullNode {
+		h = &node{kind: mappingNode, pos: at}
+		root.put("host", at, h)
+	}
+	if h.kind == mappingNode && h.get("preset") == nil {
+		h.put("preset", at, &node{kind: scalarNode, text: tcpHost, pos: at})
+	}
+}
+
+func isTCP(stack string) bool {
+	_, ok := profileOf(stack)
+	return ok
+}
+
+// entriesOverTCP reports whether an entry of the workload has a stack of TCP of its
+// own.
+func entriesOverTCP(root *node) bool {
+	list := root.get("workload")
+	if list == nil {
+		return false
+	}
+	for _, item := range list.items {
+		for _, f := range item.fields {
+			if s := f.value.get("stack"); s != nil && isTCP(s.text) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -198,3 +198,38 @@ func TestStackSheetIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// In a comparison with TCP hosts are alike in all columns, unless the scenario says
+// what they are; what is kept of a column reads back as the same. Without TCP they
+// stay as they are.
+func TestHostsAlikeInAllColumns(t *testing.T) {
+	const flow = "topology: {star: {hosts: 4, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1KB}\n"
+	const entry = flow + "  - flow: {from: h2, to: h3, size: 1KB, stack: tcp}\n"
+	for _, c := range []struct {
+		text   string
+		stacks []string
+		cores  int // of h0, in the column rocev2
+	}{
+		{flow, nil, 1},
+		{flow, []string{"rocev2", "rocev2-none"}, 1},
+		{flow, []string{"rocev2", "tcp"}, 24},
+		{flow, []string{"dctcp", "rocev2"}, 24},
+		{entry, []string{"rocev2", "rocev2-none"}, 24},
+		{flow + "host: {cores: 4}\n", []string{"rocev2", "tcp"}, 4},
+		{flow + "host:\n", []string{"rocev2", "tcp"}, 24},
+		{flow + "host: {preset: free}\n", []string{"rocev2", "tcp"}, 1},
+		{flow + "hosts: {h0: {preset: free}}\n", []string{"rocev2", "tcp"}, 1},
+	} {
+		v, err := LoadColumn("s.yaml", []byte(c.text), "rocev2", c.stacks, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := v.NICs[mustNode(t, v, "h0")].Host
+		if got.Cores != c.cores {
+			t.Errorf("%s%v: %d cores, want %d", c.text, c.stacks, got.Cores, c.cores)
+		}
+		if again := parse(t, string(v.Source)); again.NICs[mustNode(t, again, "h0")].Host != got {
+			t.Errorf("%s%v: reads back as %+v", c.text, c.stacks, again.NICs[0].Host)
+		}
+	}
+}

@@ -148,23 +148,39 @@ func (l Link) overhead(header units.Bytes) units.Bytes {
 
 func parts(n, by units.Bytes) units.Bytes { return (n + by - 1) / by }
 
+// WriteTLPs returns the bytes of the TLPs, headers and framing included, of posted
+// writes of n bytes. They pass the link at TLPRate.
+func (l Link) WriteTLPs(n units.Bytes) units.Bytes {
+	return n + parts(n, l.MPS)*l.overhead(requestHeader)
+}
+
+// ReadRequestTLPs is the same for the requests for n bytes, away from the reader.
+func (l Link) ReadRequestTLPs(n units.Bytes) units.Bytes {
+	return parts(n, l.MRRS) * l.overhead(requestHeader)
+}
+
+// CompletionTLPs is the same for the completions that bring n bytes.
+func (l Link) CompletionTLPs(n units.Bytes) units.Bytes {
+	return n + parts(n, l.MPS)*l.overhead(completionHeader)
+}
+
 // WriteBytes returns the bytes on the link of posted writes of n bytes: one TLP per
 // MPS, with what link-layer packets and SKP ordered sets take beside them.
 func (l Link) WriteBytes(n units.Bytes) units.Bytes {
-	return l.onLink(n + parts(n, l.MPS)*l.overhead(requestHeader))
+	return l.onLink(l.WriteTLPs(n))
 }
 
 // ReadRequestBytes returns the bytes on the link of the requests for n bytes, one TLP
 // per MRRS, in the direction away from the reader.
 func (l Link) ReadRequestBytes(n units.Bytes) units.Bytes {
-	return l.onLink(parts(n, l.MRRS) * l.overhead(requestHeader))
+	return l.onLink(l.ReadRequestTLPs(n))
 }
 
 // CompletionBytes returns the bytes on the link of the completions that bring n bytes,
 // one TLP per MPS, in the direction of the reader. Root complexes that cut completions
 // at 64 B read completion boundaries are not modelled.
 func (l Link) CompletionBytes(n units.Bytes) units.Bytes {
-	return l.onLink(n + parts(n, l.MPS)*l.overhead(completionHeader))
+	return l.onLink(l.CompletionTLPs(n))
 }
 
 // TLPRate returns the rate that TLPs, headers and framing included, get of one

@@ -49,6 +49,7 @@ var rules = map[string]rule{
 	"internal/rdma":       {level: levelModel + 2},
 	"internal/tcp":        {level: levelModel + 2},
 
+	"internal/dma":    {level: levelDevice},
 	"internal/fabric": {level: levelDevice},
 	"internal/host":   {level: levelDevice},
 	"internal/nic":    {level: levelDevice + 1},

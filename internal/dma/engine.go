@@ -1,0 +1,313 @@
+// Package dma moves bytes inside one server: reads and writes of network cards and
+// copies of GPUs, over the links of the server's tree and in and out of its memories.
+// It is a pure model: time is an argument, and a call answers at once when the bytes
+// will be there.
+//
+// Every direction of a link and every memory carries one transfer at a time, at its
+// rate, in the order of the calls. A transfer reserves the links of its way one after
+// the other; a link passes on each TLP when it has it whole. So that packets of
+// several queue pairs and cards share a link as they do in hardware, a call moves a
+// packet or a chunk, not a message.
+package dma
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Engine is the inside of one server at run time. Calls come in the order of time.
+type Engine struct {
+	tree   *server.Tree
+	tracks []track // per link two: against and along its direction; a memory has one
+	tags   []*tags // per device; nil: it has no bound
+	iommus []*iommu
+}
+
+// New returns the inside of a server, with nothing on its way. The tree must have
+// passed its checks; it is not changed and may be shared.
+func New(t *server.Tree) *Engine {
+	e := &Engine{tree: t, tracks: make([]track, 2*len(t.Links)),
+		tags: make([]*tags, len(t.Devices)), iommus: make([]*iommu, len(t.Devices))}
+	for i := range t.Links {
+		if t.Links[i].Kind == server.PCIe {
+			e.tracks[2*i].posted.size = t.Costs.PostedCredits
+			e.tracks[2*i+1].posted.size = t.Costs.PostedCredits
+		}
+	}
+	for i := range t.Devices {
+		switch d := &t.Devices[i]; {
+		case d.Kind == server.NIC && t.Costs.ReadTags > 0:
+			e.tags[i] = &tags{answered: make([]units.Time, t.Costs.ReadTags)}
+		case d.Kind == server.Root && t.IOMMU:
+			c := &t.Costs
+			e.iommus[i] = newIOMMU(c.IOTLBEntries, c.PageWalkers, c.IOTLBPage, c.IOTLBMiss)
+		}
+	}
+	return e
+}
+
+// Tree is the tree that the engine was made of.
+func (e *Engine) Tree() *server.Tree { return e.tree }
+
+// track is that of a hop. Both directions of a memory share one.
+func (e *Engine) track(p server.Hop) *track {
+	k := e.tree.Links[p.Link].Kind
+	if p.Forward && k != server.MemoryBus && k != server.HBM {
+		return &e.tracks[2*p.Link+1]
+	}
+	return &e.tracks[2*p.Link]
+}
+
+// access is what a memory takes from a request to its first data.
+func (e *Engine) access(dev int) units.Time {
+	switch e.tree.Devices[dev].Kind {
+	case server.GPU:
+		return e.tree.Costs.HBMRead
+	case server.DRAM:
+		return e.tree.Costs.DRAMRead
+	}
+	return 0
+}
+
+// Read is a DMA read of n bytes by the device at the end of the chain. The requests go
+// to the memory, as many at a time as the reader has tags; their data come back. It
+// returns when the last byte is there. Data are read on from where the chain's last
+// access ended.
+func (e *Engine) Read(now units.Time, c *Chain, n units.Bytes) (ready units.Time) {
+	addr := c.addr
+	c.addr += uint64(n)
+	return e.ReadAt(now, c, addr, n)
+}
+
+// ReadAt is Read from an address in the memory, of which only the page matters.
+func (e *Engine) ReadAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (ready units.Time) {
+	ready = now
+	for n > 0 {
+		part := n
+		if c.tags != nil {
+			part = min(part, c.mrrs*units.Bytes(len(c.tags.answered)))
+		}
+		ready = e.read(now, c, addr, part)
+		addr += uint64(part)
+		n -= part
+	}
+	return ready
+}
+
+// flow is how far a transfer has got: the first piece of it, the first piece of what
+// the last request brings, and all of it are at the next link.
+type flow struct{ head, last, tail units.Time }
+
+// read reads what the reader has tags for.
+func (e *Engine) read(now units.Time, c *Chain, addr uint64, n units.Bytes) units.Time {
+	f := flow{now, now, now}
+	m := 1
+	if c.tags != nil {
+		m = int((n + c.mrrs - 1) / c.mrrs)
+		f.head, f.last = c.tags.first(now), c.tags.last(now, m)
+		f.tail = f.last
+	}
+	ask(c, &f, addr, n)
+	f.head, f.last, f.tail = f.head+c.access, f.last+c.access, f.last+c.access
+	slowest := units.Time(0)
+	for i := range c.data {
+		h := &c.data[i]
+		x := h.sized(completion, n, c.mrrs)
+		start, end := h.track.reserve(f.head, x.work)
+		h.track.carried.note(f.head, start, x, n)
+		end = max(end, f.last+x.last, f.tail+x.first)
+		f.head = start + x.first + h.latency
+		f.last = max(f.last, start) + x.first + h.latency
+		f.tail = end + h.latency
+		slowest = max(slowest, x.last-x.first)
+	}
+	if c.tags != nil {
+		c.tags.take(m, min(f.head+slowest, f.tail), f.tail)
+	}
+	return f.tail
+}
+
+// ask carries the requests for n bytes to the memory. They do not pass posted writes.
+func ask(c *Chain, f *flow, addr uint64, n units.Bytes) {
+	var before *track
+	for i := range c.back {
+		h := &c.back[i]
+		x := h.sized(request, n, c.mrrs)
+		at := f.head
+		if before != nil {
+			at = max(at, before.out)
+		}
+		start, end := h.track.reserve(at, x.work)
+		h.track.carried.note(at, start, x, 0)
+		f.last = max(f.last+x.last, end) + h.latency
+		f.head = start + x.first + h.latency
+		if h.iommu != nil {
+			first, last := h.iommu.translate(f.head, c.memory, addr, n)
+			f.head, f.last = first, max(f.last, last)
+		}
+		before = h.track
+	}
+}
+
+// Write is a posted write of n bytes by the device at the start of the chain. It is
+// accepted when the writer has sent the last byte, which credits of the receivers on
+// the way may delay, and done when that is in memory. Data are written on from where
+// the chain's last access ended.
+func (e *Engine) Write(now units.Time, c *Chain, n units.Bytes) (accepted, done units.Time) {
+	addr := c.addr
+	c.addr += uint64(n)
+	return e.WriteAt(now, c, addr, n)
+}
+
+// WriteAt is Write to an address in the memory, of which only the page matters.
+func (e *Engine) WriteAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (accepted, done units.Time) {
+	accepted, done = now, now
+	for n > 0 {
+		part := min(n, longestWrite)
+		accepted, done = e.write(now, c, addr, part)
+		addr += uint64(part)
+		n -= part
+	}
+	return accepted, done
+}
+
+// longestWrite is the unit of posted writes: less than any receiver's credits.
+const longestWrite = 4 * units.KiB
+
+func (e *Engine) write(now units.Time, c *Chain, addr uint64, n units.Bytes) (accepted, done units.Time) {
+	relaxed := e.tree.Relaxed
+	f := flow{now, now, now}
+	var before *track
+	for i := range c.data {
+		h := &c.data[i]
+		t := h.track
+		x := h.sized(write, n, c.mrrs)
+		at := f.head
+		if before != nil && !relaxed {
+			at = max(at, before.out)
+		}
+		room := t.room(now, h.piece, n)
+		start, end := t.reserve(max(at, room.head), x.work)
+		t.carried.note(at, start, x, n)
+		t.carried.Credits += max(room.head-at, 0)
+		end = max(end, f.tail+x.first, room.tail+x.first)
+		if before != nil {
+			before.leave(c.order, i-1, start, end, n)
+		} else {
+			accepted = end
+		}
+		f.head, f.tail = start+x.first+h.latency, end+h.latency
+		if h.iommu != nil {
+			first, last := h.iommu.translate(f.head, c.memory, addr, n)
+			f.tail = max(f.tail+first-f.head, last)
+			f.head = first
+		}
+		before = t
+	}
+	return accepted, c.place(&f, n, relaxed)
+}
+
+// leave notes that a write goes on from the buffer at the end of hop i. At the root
+// complex where writes are put in order it stays until it is in memory.
+func (t *track) leave(order, i int, start, end units.Time, n units.Bytes) {
+	t.out = max(t.out, start)
+	if t.posted.size > 0 && i != order {
+		t.posted.hold(n, start, end)
+	}
+}
+
+// place ends a write whose last byte has come to its memory. Writes to memories that
+// came over the same link into a root complex become visible in order.
+func (c *Chain) place(f *flow, n units.Bytes, relaxed bool) (done units.Time) {
+	last := c.data[len(c.data)-1].track
+	done = f.tail
+	if c.order >= 0 {
+		last = c.data[c.order].track
+		if !relaxed {
+			done = max(done, last.placed)
+			last.placed = done
+		}
+	}
+	if last.posted.size > 0 {
+		last.posted.hold(n, min(f.head, done), done)
+	}
+	return done
+}
+
+// Copy moves n bytes, a chunk of a larger transfer, by a copy engine of the GPU at one
+// end of the chain or over NVLink. Over PCIe it takes turns with what the cards move
+// meanwhile. It returns when the last byte is there.
+func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time) {
+	if n <= 0 {
+		return now
+	}
+	o, f := write, flow{now, now, now}
+	if c.reads {
+		o = completion
+		ask(c, &f, c.addr, min(n, c.mrrs))
+		f.head += c.access
+		f.tail = f.head
+	}
+	c.addr += uint64(n)
+	for i := range c.data {
+		h := &c.data[i]
+		x := h.sized(o, n, c.mrrs)
+		var start, end units.Time
+		if h.kind == server.NVLink {
+			start, end = h.track.reserve(f.head, x.work)
+		} else {
+			start, end = h.track.bulk(f.head, x.work)
+		}
+		h.track.carried.note(f.head, start, x, n)
+		f.head, f.tail = start+x.first+h.latency, max(end, f.tail+x.first)+h.latency
+	}
+	return f.tail
+}
+
+// Doorbell is a write of n bytes by a core to the card at the end of a chain that
+// starts at the card's DRAM: it leaves the core and passes the links from the root
+// complex on. It returns when the card has seen it.
+func (e *Engine) Doorbell(now units.Time, c *Chain, n units.Bytes) (seen units.Time) {
+	f := flow{head: now + e.tree.Costs.Doorbell}
+	for i := range c.data {
+		h := &c.data[i]
+		if h.kind == server.MemoryBus {
+			continue
+		}
+		x := h.sized(write, n, c.mrrs)
+		start, _ := h.track.reserve(f.head, x.work)
+		h.track.carried.note(f.head, start, x, n)
+		f.head = start + x.work + h.latency
+	}
+	return f.head
+}
+
+// LinkUse is what went over one direction of a link of the tree, or through a memory
+// in both.
+type LinkUse struct {
+	Link    int  // index into the tree's links
+	Forward bool // from A to B
+	Memory  bool // both directions
+	Name    string
+	Carried
+}
+
+// Links lists what every link has carried so far, by index, against its direction
+// before along it.
+func (e *Engine) Links() []LinkUse {
+	var out []LinkUse
+	for i := range e.tree.Links {
+		l := &e.tree.Links[i]
+		memory := l.Kind == server.MemoryBus || l.Kind == server.HBM
+		a, b := e.tree.Devices[l.A].Name, e.tree.Devices[l.B].Name
+		if memory {
+			out = append(out, LinkUse{Link: i, Memory: true, Name: fmt.Sprintf("memory of %s", b), Carried: e.tracks[2*i].carried})
+			continue
+		}
+		out = append(out, LinkUse{Link: i, Name: b + " to " + a, Carried: e.tracks[2*i].carried},
+			LinkUse{Link: i, Forward: true, Name: a + " to " + b, Carried: e.tracks[2*i+1].carried})
+	}
+	return out
+}

@@ -19,6 +19,9 @@ type Link struct {
 	Width int         // lanes: 1, 2, 4, 8, 12 or 16
 	MPS   units.Bytes // maximum payload size of a TLP: a power of 2 from 128 to 4096 B
 	MRRS  units.Bytes // maximum read request size: a power of 2 from 128 to 4096 B
+	// Cut is the payload that TLPs arrive with, where something before the link cut them
+	// smaller than MPS; 0: MPS.
+	Cut units.Bytes
 }
 
 // Sizes of what a TLP takes beside its payload (PCIe Base Specification 5.0,
@@ -146,12 +149,20 @@ func (l Link) overhead(header units.Bytes) units.Bytes {
 	return framing + header
 }
 
+// payload is what a full TLP carries.
+func (l Link) payload() units.Bytes {
+	if l.Cut > 0 {
+		return min(l.Cut, l.MPS)
+	}
+	return l.MPS
+}
+
 func parts(n, by units.Bytes) units.Bytes { return (n + by - 1) / by }
 
 // WriteTLPs returns the bytes of the TLPs, headers and framing included, of posted
 // writes of n bytes. They pass the link at TLPRate.
 func (l Link) WriteTLPs(n units.Bytes) units.Bytes {
-	return n + parts(n, l.MPS)*l.overhead(requestHeader)
+	return n + parts(n, l.payload())*l.overhead(requestHeader)
 }
 
 // ReadRequestTLPs is the same for the requests for n bytes, away from the reader.
@@ -161,7 +172,7 @@ func (l Link) ReadRequestTLPs(n units.Bytes) units.Bytes {
 
 // CompletionTLPs is the same for the completions that bring n bytes.
 func (l Link) CompletionTLPs(n units.Bytes) units.Bytes {
-	return n + parts(n, l.MPS)*l.overhead(completionHeader)
+	return n + parts(n, l.payload())*l.overhead(completionHeader)
 }
 
 // WriteBytes returns the bytes on the link of posted writes of n bytes: one TLP per
@@ -199,7 +210,7 @@ func (l Link) ReadRate() units.Rate { return l.goodput(completionHeader) }
 
 func (l Link) goodput(header units.Bytes) units.Rate {
 	num, den := l.share()
-	return scale(l.Raw(), num*int64(l.MPS), den*int64(l.MPS+l.overhead(header)))
+	return scale(l.Raw(), num*int64(l.payload()), den*int64(l.payload()+l.overhead(header)))
 }
 
 // scale returns r times num over den, rounded down, over 128 bits.

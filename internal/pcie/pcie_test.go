@@ -119,7 +119,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{New(0, 16), "generation 0"}, {New(7, 16), "generation 7"},
 		{New(3, 3), "3 lanes"}, {New(3, 32), "32 lanes"}, {New(3, 0), "0 lanes"},
-		{Link{3, 16, 100, 512}, "payload size of 100B"}, {Link{3, 16, 256, 8192}, "request size of 8KiB"},
+		{Link{Gen: 3, Width: 16, MPS: 100, MRRS: 512}, "payload size of 100B"}, {Link{Gen: 3, Width: 16, MPS: 256, MRRS: 8192}, "request size of 8KiB"},
 	} {
 		if err := c.l.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.l, err, c.want)
@@ -132,5 +132,19 @@ func TestCheck(t *testing.T) {
 	}
 	if _, ok := GenOf(100); ok {
 		t.Error("10 GT/s is no generation")
+	}
+}
+
+// TestCut: NCCL reckons that what an Intel root complex passes between devices, in TLPs
+// of 64 B, takes 6/5 of the bandwidth (INTEL_P2P_OVERHEAD in src/graph/topo.h). Headers
+// alone give (64+24)/64 over (256+24)/256 = 1.257 for writes.
+func TestCut(t *testing.T) {
+	l, cut := New(5, 16), New(5, 16)
+	cut.Cut = 64
+	if got := float64(l.WriteRate()) / float64(cut.WriteRate()); math.Abs(got-1.2571) > 1e-4 {
+		t.Errorf("64 B TLPs take %.4f of the bandwidth, want 88/64 / (280/256) = 1.2571", got)
+	}
+	if got, want := cut.WriteBytes(256), l.onLink(256+4*24); got != want {
+		t.Errorf("256 B in TLPs of 64 B: %v, want %v", got, want)
 	}
 }

@@ -69,8 +69,9 @@ type builder struct {
 	lifetimes  bool                        // some switch has lifetime limits
 	reactions  map[[2]int]*congestion.IBCC // by global port and service level, where queue pairs share them
 	// By connection, of those of TCP; nil without any.
-	streamEnds  []nic.StreamEnds
-	streamSizes []int64 // of each message, in bytes
+	streamEnds   []nic.StreamEnds
+	streamSizes  []int64 // of each message, in bytes
+	streamCounts []int   // messages
 }
 
 // New builds the world of a checked scenario. It fails only when the network

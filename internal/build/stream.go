@@ -38,6 +38,9 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 		active.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: passive.Stream.ISS, RTT: rtt}
 		passive.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: active.Stream.ISS, RTT: rtt}
 	}
+	if b.v.Close {
+		active.Stream.Closes, passive.Stream.Closes = b.streamCounts[i], b.streamCounts[i]
+	}
 	if b.Carried != nil {
 		active.Stream.Carry, passive.Stream.Carry = true, true
 		passive.Stream.Inbox = b.Carried.Inboxes[i].Data
@@ -70,12 +73,13 @@ func (b *builder) sizeStreams() {
 	if b.v.TCP == nil {
 		return
 	}
-	b.streamEnds, b.streamSizes = make([]nic.StreamEnds, len(plan.Conns)), make([]int64, len(plan.Conns))
+	b.streamEnds, b.streamSizes, b.streamCounts = make([]nic.StreamEnds, len(plan.Conns)), make([]int64, len(plan.Conns)), make([]int, len(plan.Conns))
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
 		if plan.Conns[m.Conn].Service != workload.TCP {
 			continue
 		}
+		b.streamCounts[m.Conn]++
 		n := &b.streamSizes[m.Conn]
 		if *n != 0 && *n != int64(m.Bytes) {
 			panic(fmt.Sprintf("build: BUG: messages of %d and %d bytes on TCP connection %d", *n, m.Bytes, m.Conn))

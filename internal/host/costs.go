@@ -165,6 +165,19 @@ func (h *Host) Read(t *Task, core int, n units.Bytes) {
 	h.copyTask(t, core, n, miss)
 }
 
+// Close charges t with closing a socket; found says that a read which found the end of
+// the stream comes before it.
+func (h *Host) Close(t *Task, found bool) {
+	c := &h.spec.Costs
+	calls := units.Time(1)
+	t.Direction = Transmit
+	if found {
+		calls, t.Direction = 2, Receive
+	}
+	t.Add(Syscall, calls*c.Syscall)
+	h.bill.Syscalls += int64(calls)
+}
+
 // Woken charges t with the wakeup of the application that it belongs to. An
 // application that polls does not sleep.
 func (h *Host) Woken(t *Task) {

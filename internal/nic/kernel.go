@@ -21,7 +21,8 @@ const (
 	callRead   = uint8(numTaskKinds) + iota // Arg: bytes
 	callWrite                               // Arg: bytes
 	callNotify                              // MSG_ZEROCOPY's notification
-	callOutput                              // the segment in kernelEnd.made
+	callClose
+	callOutput // the segment in kernelEnd.made
 )
 
 // kernelEnd is what a connection's end has on the cores.
@@ -98,6 +99,9 @@ func (h *Host) finishCall(now units.Time, t *host.Task) {
 		st.kernel.making = false
 		st.kernel.frames = tcp.Segments(&st.kernel.made)
 		h.load(now, q)
+	case callClose:
+		st.kernel.calling = false
+		st.close()
 	case callNotify:
 	}
 	h.serve(now, q)
@@ -117,6 +121,10 @@ func (h *Host) call(now units.Time, q uint32) {
 		t.Kind, t.Arg = callRead, uint64(n)
 		h.wake(k, &t)
 		h.cpu.Read(&t, k.application, units.Bytes(n))
+	case h.closing(&h.qps[q], q):
+		t.Kind = callClose
+		h.wake(k, &t)
+		h.cpu.Close(&t, st.over)
 	default:
 		if n = st.writable(); n == 0 {
 			k.asleep = true

@@ -25,6 +25,9 @@ type StreamSpec struct {
 	// Message is the length of each message that arrives here, in bytes; 0: none
 	// does.
 	Message int64
+	// Closes is of how many messages the last has the connection closed behind it, by
+	// the end that writes and then by the other; 0: none.
+	Closes int
 	// Carry has the connection carry the bytes of the stream. Inbox is where those
 	// that arrive here go, in order: as many as all messages bring.
 	Carry bool
@@ -58,6 +61,8 @@ type stream struct {
 	wrote  int64   // payload taken by the socket
 	sent   int64   // payload sent a first time
 	peak   int64   // most payload outstanding
+	over   bool    // the peer sends no more
+	closed bool    // the application has closed its end
 	losses int64   // what tcp.Conn.Losses said
 	lost   round   // when that last rose
 	failed tcp.Events
@@ -176,6 +181,10 @@ func (h *Host) serve(now units.Time, q uint32) {
 		st.fill(now)
 	}
 	e := st.conn.TakeEvents()
+	st.over = st.over || e&tcp.PeerClosed != 0
+	if !h.cpu.kernel && h.closing(s, q) {
+		st.close()
+	}
 	if e&(tcp.ResetByPeer|tcp.TimedOut) != 0 {
 		h.fail(now, q, e)
 	} else if st.failed == 0 {
@@ -189,6 +198,25 @@ func (h *Host) serve(now units.Time, q uint32) {
 	h.streamChanged(now, s)
 	h.armStream(now, q)
 	h.net.Kick(now, h.ports[s.port].fabricPort)
+}
+
+// closing reports whether the application is to close its end: behind its last
+// message, or when it has read all of what its peer sent and found the end.
+func (h *Host) closing(s *qpSlot, q uint32) bool {
+	st, n := s.stream, h.specs[q].Stream.Closes
+	if n == 0 || st.closed || st.failed != 0 {
+		return false
+	}
+	if h.specs[q].Stream.Message > 0 {
+		return st.over && st.conn.Readable() == 0
+	}
+	return int(s.account.posted) == n && len(st.calls) == 0
+}
+
+// close closes the application's end.
+func (st *stream) close() {
+	st.closed = true
+	st.conn.Close()
 }
 
 // refill asks the connection for its next segment if the latest is gone, and has
@@ -429,9 +457,9 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 // paced, nothing is on its way.
 func (h *Host) Restless() int { return h.restless }
 
-// noteRest keeps the count of restless connections.
+// noteRest keeps the count of restless connections. One in TIME-WAIT only waits.
 func (h *Host) noteRest(st *stream) {
-	restless := st.conn.Unacked() > 0 || st.conn.Deadline() != units.Never
+	restless := (st.conn.Unacked() > 0 || st.conn.Deadline() != units.Never) && st.conn.State() != tcp.TimeWait
 	if restless == st.restless {
 		return
 	}

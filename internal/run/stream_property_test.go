@@ -30,7 +30,7 @@ func drawStreams(seed uint64) draw {
 	if g.one(4) {
 		g.line("vlan: true")
 	}
-	g.tcp(stack)
+	g.tcp(stack, seed%3 == 0)
 	g.kernel()
 	if g.cut = g.one(6); g.cut {
 		g.line("stop: %dns", g.between(20000, 500000))
@@ -46,10 +46,13 @@ func drawStreams(seed uint64) draw {
 	return g.draw
 }
 
-// tcp draws the tcp section.
-func (g *generator) tcp(stack string) {
+// tcp draws the tcp section. Connections close behind their last message or not.
+func (g *generator) tcp(stack string, closes bool) {
 	mtu := g.pickInt(9000, 9000, 1500, 4200, 576)
 	keys := []string{fmt.Sprintf("mtu: %d", mtu), "rto_min: " + g.pick("200ms", "10ms", "1ms"), "handshake: " + g.pick("ahead", "first-message")}
+	if closes {
+		keys = append(keys, "close: last-message")
+	}
 	for _, k := range []struct{ key, a, b string }{
 		{"recovery", "newreno", "sack"}, {"tso", "false", "true"}, {"timestamps", "false", "true"}, {"window_scaling", "false", "true"}, {"pacing", "true", "false"},
 		{"nagle", "off", "rfc896"}, {"delayed_ack", "none", "1ms"}, {"autotuning", "false", "true"}, {"prr", "false", "true"},
@@ -133,7 +136,36 @@ func streamProperties() []property {
 		{"times and queues are ordered", ordered},
 		{"each pause sent is received", pausesArrive},
 		{"bytes arrive as they were sent", arrivesAsSent},
+		{"connections that were to close have", closedInOrder},
 	}
+}
+
+// closedInOrder: behind its last message the end that wrote is in TIME-WAIT and the
+// other closed, where all messages of their hosts came to a good end, no link failed
+// for ever under their last acknowledgements, and the run was not cut short.
+func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
+	bad := map[string]bool{} // hosts with a message that did not
+	for _, f := range r.Flows {
+		if f.Status != "success" {
+			bad[record.NodeOf(f.Src)], bad[record.NodeOf(f.Dst)] = true, true
+		}
+	}
+	for _, q := range r.QPs {
+		if q.Service != "TCP" || d.cut || bad[q.Host] || strings.Contains(d.text, "down_at") {
+			continue
+		}
+		want := "ESTABLISHED"
+		switch {
+		case v.Close && len(q.Limits.Path) > 0:
+			want = "TIME-WAIT"
+		case v.Close:
+			want = "CLOSED"
+		}
+		if q.State != want {
+			return fmt.Sprintf("%s is %s, want %s", q.Name(), q.State, want)
+		}
+	}
+	return ""
 }
 
 // readOnce: the end that reads has all bytes of the messages that are complete,

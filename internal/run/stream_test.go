@@ -3,6 +3,7 @@ package run_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -231,5 +232,46 @@ func TestStreamHostBound(t *testing.T) {
 	want := got / (1 - float64(copies)/float64(busy)/2)
 	if math.Abs(half/want-1) > 0.05 {
 		t.Errorf("%.4g bit/s with copies of half the cost, want %.4g by the bill", half, want)
+	}
+}
+
+// Connections that close do so in order, whatever is lost of the FINs: the end that
+// wrote is in TIME-WAIT, which keeps no run alive, and the other closed. With a last
+// segment that Nagle's rule does not hold, messages take as long as without.
+func TestStreamCloses(t *testing.T) {
+	for _, c := range []struct{ when, active, passive string }{{"never", "ESTABLISHED", "ESTABLISHED"}, {"last-message", "TIME-WAIT", "CLOSED"}} {
+		r := star(t, 3, "{rate: 10Gbps, loss: 0.05}", "stack: tcp\ntcp: {nagle: off, rto_min: 1ms, close: "+c.when+"}\nworkload: [{permutation: {size: 2KB, count: 9, qps: 3}}]\n")
+		for i := range r.QPs {
+			q, want := &r.QPs[i], c.passive
+			if len(q.Limits.Path) > 0 {
+				want = c.active
+			}
+			if q.State != want {
+				t.Errorf("close %s: %s is %s, want %s", c.when, q.Name(), q.State, want)
+			}
+		}
+		if r.EndPS > 10*units.Second {
+			t.Errorf("close %s: TIME-WAIT kept the run alive until %v", c.when, r.EndPS)
+		}
+	}
+	once := func(when, host string) (took []units.Time, calls int64) {
+		r := star(t, 2, "{rate: 10Gbps, length: 5m}", "stack: tcp\ntcp: {close: "+when+"}\nhost: {preset: "+host+"}\nworkload: [{flow: {from: h0, to: h1, size: 89480B, count: 3}}]\n")
+		for i := range r.Flows {
+			took = append(took, r.Flows[i].CompletionPS)
+		}
+		for i := range r.Processors {
+			calls += r.Processors[i].Syscalls
+		}
+		return took, calls
+	}
+	open, _ := once("never", "free")
+	shut, _ := once("last-message", "free")
+	if !slices.Equal(open, shut) {
+		t.Errorf("messages take %v, and %v with a close behind them", open, shut)
+	}
+	_, before := once("never", "linux-xeon")
+	_, after := once("last-message", "linux-xeon")
+	if after != before+3 { // a close, and a read that finds the end and a close
+		t.Errorf("%d system calls, want three more than %d", after, before)
 	}
 }

@@ -156,6 +156,7 @@ func TestBadInput(t *testing.T) {
 		{"MSS above the MTU", base + "tcp: {mtu: 1500, mss: 1461}\n", `s.yaml:6:23: tcp.mss: 1461 does not fit the MTU of 1500 B; give at most 1460, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu`},
 		{"no send buffer", base + "tcp: {sndbuf: 0B}\n", `s.yaml:6:15: tcp.sndbuf: 0B is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB`},
 		{"no receive buffer", base + "tcp: {rcvbuf: 0B}\n", `s.yaml:6:15: tcp.rcvbuf: 0B is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB`},
+		{"closing when", base + "tcp: {close: always}\n", `s.yaml:6:14: tcp.close: "always" is not known; use one of never, last-message`},
 		{"unknown congestion control", base + "tcp: {cc: bbr}\n", `s.yaml:6:11: tcp.cc: "bbr" is not known; use one of cubic, reno`},
 		{"CUBIC of Reno", base + "tcp: {cc: reno, cubic: linux}\n", `s.yaml:6:24: tcp.cubic: Reno has no part of CUBIC; leave cubic out, or take cc: cubic`},
 		{"HyStart of Reno", base + "tcp: {cc: reno, hystart: linux}\n", `s.yaml:6:26: tcp.hystart: linux is part of Linux's CUBIC; give rfc9406 or off, or take cc: cubic`},

@@ -19,6 +19,7 @@ type tcpSettings struct {
 	obj       object
 	mtu       int  // IP packet of the hosts' ports, bytes
 	handshake bool // connections are opened by the run
+	closes    bool // and closed behind their last message
 	profiles  [2]tcp.Config
 	used      [2]bool
 	classes   [2]uint8 // priorities that connections of each profile use
@@ -37,7 +38,7 @@ const defaultTCPMTU = 9000
 
 // tcpKeys are the keys of the tcp section.
 func tcpKeys() []string {
-	return []string{"preset", "cc", "mtu", "mss", "handshake", "recovery", "ecn", "timestamps", "window_scaling", "tso", "initial_window",
+	return []string{"preset", "cc", "mtu", "mss", "handshake", "close", "recovery", "ecn", "timestamps", "window_scaling", "tso", "initial_window",
 		"cubic", "hystart", "prr", "slow_start_after_idle", "pacing", "rto_min", "rto_initial", "rto_max", "delayed_ack", "ack_every", "quick_acks", "nagle",
 		"sndbuf", "rcvbuf", "autotuning"}
 }
@@ -51,6 +52,10 @@ func (r *resolver) readTCP(root object) {
 	word := "ahead"
 	if o.word("handshake", &word, "ahead", "first-message") {
 		t.handshake = word == "first-message"
+	}
+	word = "never"
+	if o.word("close", &word, "never", "last-message") {
+		t.closes = word == "last-message"
 	}
 	for i := range t.profiles {
 		r.readProfile(o, i)
@@ -299,7 +304,7 @@ func (r *resolver) resolveTCP(root object) {
 		}
 		return
 	}
-	r.v.TCP, r.v.Handshake = t.profiles[:], t.handshake
+	r.v.TCP, r.v.Handshake, r.v.Close = t.profiles[:], t.handshake, t.closes
 	if t.used[dataCenterTCP] && !r.compared {
 		for _, key := range []string{"preset", "cc", "ecn"} {
 			if !t.used[plainTCP] {
@@ -322,6 +327,9 @@ func (r *resolver) tcpNotes() {
 		r.note(prefix+"mtu", fmt.Sprintf("%d B", t.mtu), sourceOf(t.obj, "mtu", "jumbo frames, as data centres set them; Linux begins with 1500"))
 		r.note(prefix+"handshake", map[bool]string{false: "ahead: connections are open when the run begins", true: "with the first message"}[t.handshake],
 			sourceOf(t.obj, "handshake", "connections that last, as those of storage and RPC systems do"))
+		if t.closes {
+			r.note(prefix+"close", "behind the last message", fromScenario)
+		}
 		for _, n := range t.profiles[i].Notes() {
 			n.Source = r.tcpSource(n)
 			n.Key = prefix + n.Key

@@ -40,6 +40,7 @@ type Valid struct {
 	DCQCN      *congestion.DCQCNParams // nil: no congestion control
 	TCP        []tcp.Config            // by workload.Conn.Profile, from 1; nil without TCP
 	Handshake  bool                    // the run opens TCP connections; else they are open when it begins
+	Close      bool                    // and closes each when its last message is written; else they stay open
 	Plan       *workload.Plan
 	// Windows is the send window of each connection of Plan, for transports that
 	// have one relative to the path's bandwidth-delay product; nil: as Transports

@@ -35,9 +35,10 @@ type Device struct {
 	BusID string // PCI address "0000:17:00.0", if known
 	NUMA  int    // number of the NUMA node; -1: not known
 	Line  int    // of its element in a file; 0: none
+	Alias string // what its system calls a card ("mlx5_0"); "": not known
 
 	Memory units.Rate   // GPU and DRAM: rate of the memory, reads and writes together
-	Ports  []units.Rate // NIC: line rate of each port
+	Ports  []units.Rate // NIC: line rate of each port; 0: not known
 	// PeerTLP is the largest payload of a TLP that a root complex passes from one
 	// device to another; 0: as it came. Intel's cut such traffic into 64 B.
 	PeerTLP units.Bytes
@@ -88,6 +89,8 @@ type Tree struct {
 	// Relaxed lets writes that may pass each other do so (relaxed ordering).
 	Relaxed bool
 	Notes   []record.Note // every constant with its source
+	// Warnings say what a file left open and what is assumed instead.
+	Warnings []Warning
 }
 
 // kind lists the devices of a kind in order.

@@ -3,6 +3,7 @@ package build
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
@@ -26,16 +27,16 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 	for _, p := range []*packet.Packet{&there, &back} {
 		p.Flags |= packet.FlagsOfPCP(p.Class)
 	}
-	cfg := &b.v.TCP[c.Profile-1]
+	cfg, peer := b.streamConfig(c.Profile, src.Node), b.streamConfig(c.Profile, dst.Node)
 	entry := b.v.Plan.Entries[c.Entry]
 	name := func(node int, q uint32) string { return record.QPName("TCP", b.g.Nodes[node].Name, int(q)) }
 	active := nic.QPSpec{Port: src.Port, Entry: entry, Peer: name(dst.Node, qd),
 		Stream: &nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true}}
 	passive := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: name(src.Node, qs),
-		Stream: &nic.StreamSpec{Config: cfg, Segment: back, ISS: b.firstSequence(i, 1), Message: b.streamMessage(i)}}
+		Stream: &nic.StreamSpec{Config: peer, Segment: back, ISS: b.firstSequence(i, 1), Message: b.streamMessage(i)}}
 	if !b.v.Handshake {
 		rtt := max(b.handshakeRTT(i), 1)
-		active.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: passive.Stream.ISS, RTT: rtt}
+		active.Stream.Ahead = &tcp.Peer{Config: peer, ISS: passive.Stream.ISS, RTT: rtt}
 		passive.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: active.Stream.ISS, RTT: rtt}
 	}
 	if b.v.Close {
@@ -50,6 +51,18 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, passive)
 	b.streamEnds[i] = nic.StreamEnds{Active: qs, Passive: qd}
 	return ends{requester: qs, responder: qd}
+}
+
+// streamConfig is a profile at a host: without super-segments where neither card nor
+// kernel could cut them (Linux: sk_can_gso).
+func (b *builder) streamConfig(profile, node int) *tcp.Config {
+	cfg := &b.v.TCP[profile-1]
+	if cfg.TSO == 0 || b.v.NICs[node].Host.Segmentation != host.NoSegmentation {
+		return cfg
+	}
+	whole := *cfg
+	whole.TSO = 0
+	return &whole
 }
 
 // firstSequence is the initial sequence number of an end of connection i.

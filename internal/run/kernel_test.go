@@ -141,3 +141,22 @@ workload:
 		}
 	}
 }
+
+// Where neither card nor kernel cuts segments, TCP makes them of one frame: as with
+// tcp.tso false. The other end, which has a card that does, is as it was.
+func TestNoSuperSegmentsWithoutOffloads(t *testing.T) {
+	of := func(rest string) string {
+		r := star(t, 2, "100Gbps", "stack: tcp\nworkload: [{flow: {from: h0, to: h1, size: 1MB}}]\n"+rest)
+		return r.Fingerprint
+	}
+	plain := of("hosts: {h0: {card: plain}}\n")
+	if want := of("hosts: {h0: {card: plain}}\ntcp: {tso: false}\n"); plain != want {
+		t.Errorf("fingerprint %s, without tcp.tso %s", plain, want)
+	}
+	if both := of("tcp: {tso: false}\n"); both == plain {
+		t.Error("the card makes no difference")
+	}
+	if reads, want := of("hosts: {h1: {card: plain, moderation: off}}\n"), of("hosts: {h1: {moderation: off}}\n"); reads != want {
+		t.Errorf("fingerprint %s with a plain card at the reader, %s with another", reads, want)
+	}
+}

@@ -273,3 +273,42 @@ func (r *resolver) warnIgnoredHost(n int) {
 		r.warn("register", "host.register has no effect: registering costs nothing; give registration: {base: .., per_page: ..}, as measured on your hosts")
 	}
 }
+
+// warnIgnoredKernel looks at what host sections say of kernels where nothing runs
+// over TCP. Of a preset and its costs RDMA has those of posting and polling.
+func (r *resolver) warnIgnoredKernel() {
+	if r.compared {
+		return
+	}
+	ends := r.tcpEnds()
+	if !r.anyTCP() {
+		r.ignoredKernel(r.hostObj)
+	}
+	for n := range r.nics {
+		if !ends[n] {
+			r.ignoredKernel(r.nics[n].hostOwn)
+		}
+	}
+}
+
+// ignoredKernel warns once of all keys of a host section that only the kernel uses.
+func (r *resolver) ignoredKernel(o object) {
+	if o.n == nil {
+		return
+	}
+	ignore := func(path string) {
+		r.warn("kernel", "%s has no effect: no connection there runs over TCP, and RDMA passes the kernel by; give stack: tcp or dctcp, or leave it out", path)
+	}
+	for _, f := range o.n.fields {
+		switch {
+		case f.key == "costs":
+			for _, c := range f.value.fields {
+				if c.key != "doorbell" {
+					ignore(o.join(f.key) + "." + c.key)
+				}
+			}
+		case f.key != "preset" && contains(kernelKeys(), f.key):
+			ignore(o.join(f.key))
+		}
+	}
+}

@@ -77,7 +77,7 @@ func readCores(o object, s *hostSettings) {
 			s.Sockets = 1
 			return
 		}
-		o.fail("numa", "%d sockets with %d cores in all; a socket has at least one, so give cores: %d or more", s.Sockets, s.Cores, s.Sockets)
+		o.fail("numa", "%d sockets with %s in all; a socket has at least one, so give cores: %d or more", s.Sockets, number(s.Cores, "core"), s.Sockets)
 	}
 }
 

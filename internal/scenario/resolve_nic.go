@@ -56,7 +56,11 @@ func (r *resolver) checkPortMTUs() {
 		}
 		if mtu < need {
 			if r.anyTCP() && need == units.Bytes(r.tcp.mtu) {
-				r.d.fail(o.keyPos("mtu"), "an IP packet of tcp.mtu, %d B, does not fit the port MTU %d of %s; lower tcp.mtu or raise the port MTU",
+				at := o.keyPos("mtu")
+				if r.tcp.obj.has("mtu") {
+					at = r.tcp.obj.keyPos("mtu")
+				}
+				r.d.fail(at, "an IP packet of tcp.mtu, %d B, does not fit the port MTU %d of %s; lower tcp.mtu or raise the port MTU",
 					int64(need), int64(mtu), node.Name)
 				return
 			}

@@ -6,8 +6,10 @@ import (
 
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/tcp"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 	"github.com/hopscope/hopscope/wire"
@@ -67,6 +69,9 @@ func (r *resolver) readTCP(root object) {
 func (r *resolver) readProfile(o object, i int) {
 	preset, cc := "linux", ""
 	o.word("preset", &preset, "linux", "reno")
+	if text, ok := o.scalar("cc"); ok && text == stackDCTCP {
+		o.fail("cc", "dctcp needs switches that mark, so it is a stack of its own; give stack: dctcp, and leave cc out")
+	}
 	o.word("cc", &cc, "cubic", "reno")
 	if i == dataCenterTCP {
 		preset = "dctcp"
@@ -298,6 +303,8 @@ func (r *resolver) resolveTCP(root object) {
 	if r.d.err != nil {
 		return
 	}
+	r.warnIgnoredKernel()
+	r.checkSegmentation()
 	if !r.anyTCP() {
 		if root.has("tcp") && !r.compared {
 			r.warn("tcp", "tcp has no effect: no connection runs over TCP; take the stack tcp or dctcp, or give it to a workload entry")
@@ -314,6 +321,20 @@ func (r *resolver) resolveTCP(root object) {
 	}
 	if shared := t.classes[dataCenterTCP] & t.rdma; shared != 0 {
 		r.warn("dctcp class", "priority %s carries DCTCP and RDMA, and switches mark both by one curve, that of RDMA; give DCTCP a class of its own", maskText(shared))
+	}
+}
+
+// checkSegmentation refuses super-segments, when asked for, at hosts where nothing
+// can cut them: TCP then makes segments of one frame.
+func (r *resolver) checkSegmentation() {
+	if !r.tcp.obj.has("tso") || r.tcp.profiles[plainTCP].TSO == 0 {
+		return
+	}
+	for n, ends := range r.tcpEnds() {
+		if s := &r.nics[n].host; ends && r.v.Graph.Nodes[n].Kind == topology.Host && s.Segmentation == host.NoSegmentation {
+			r.tcp.obj.fail("tso", "%s has neither TSO nor GSO (card %s); leave tso out, or give card: connectx-5", r.v.Graph.Nodes[n].Name, s.card)
+			return
+		}
 	}
 }
 

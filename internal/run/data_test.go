@@ -137,20 +137,21 @@ func TestDataAllocatesNothing(t *testing.T) {
 	if raced {
 		t.Skip("allocations are counted without the race detector")
 	}
-	// Buffers that grow would take memory all along.
-	for _, stack := range []string{"rocev2", "tcp\ntcp: {autotuning: false, sndbuf: 1MB, rcvbuf: 1MB}"} {
-		dataAllocatesNothing(t, stack)
-	}
+	dataAllocatesNothing(t, "rocev2", "32MB")
+	// Buffers and windows that grow would take memory all along.
+	const small = "tcp: {autotuning: false, sndbuf: 300KB, rcvbuf: 300KB}"
+	dataAllocatesNothing(t, "tcp\n"+small, "64MB")
+	dataAllocatesNothing(t, "tcp\nhost: {preset: free}\n"+small, "32MB")
 }
 
-func dataAllocatesNothing(t *testing.T, stack string) {
+func dataAllocatesNothing(t *testing.T, stack, size string) {
 	v, err := scenario.Parse("carried", []byte(`
 name: carried
 carry_data: true
 stack: `+stack+`
 topology: {star: {hosts: 4, link: 100Gbps}}
 workload:
-  - permutation: {size: 32MB}
+  - permutation: {size: `+size+`}
 `), nil, nil)
 	if err != nil {
 		t.Fatal(err)

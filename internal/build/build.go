@@ -327,7 +327,7 @@ func (b *builder) buildHosts() {
 	b.startLocals(specs)
 	var waiting []int // messages that other operations start
 	for i, m := range plan.Messages {
-		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, SendDone: int32(m.SendDone)}
+		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never, SendDone: int32(m.SendDone)}
 		c := &plan.Conns[m.Conn]
 		if c.Service == workload.TCP {
 			specs[b.g.Endpoints[c.Dst].Node].Arriving++

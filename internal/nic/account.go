@@ -24,10 +24,12 @@ const (
 	Fenced      // the next request waits for the READs and atomics before it
 	Reads       // as many READs and atomics are outstanding as may be
 	Rate
-	Fetching // the card fetches what its caches did not hold
-	Paused   // PFC held the class
-	Control  // the port sent ACKs, CNPs or PFC frames
-	Other    // the port served other queue pairs
+	Fetching  // the card fetches what its caches did not hold
+	WorkFetch // the card has not got the work request: doorbell and fetch
+	Reading   // payload is being read from memory
+	Paused    // PFC held the class
+	Control   // the port sent ACKs, CNPs or PFC frames
+	Other     // the port served other queue pairs
 	Sending
 	Resending // below the highest PSN sent before
 	NumStages
@@ -42,9 +44,10 @@ type account struct {
 	sendEnd    units.Time // of its packet on the wire
 	rateUntil  units.Time
 	rnrUntil   units.Time
-	fetchUntil units.Time
+	fetchUntil units.Time // of fetchStage
 	blocked    Stage      // Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads, RNRWait; Rate stands for none of them
 	since      units.Time // blocked since then, and no account began or ended in between
+	fetchStage Stage      // Fetching, WorkFetch, Reading
 	resending  bool
 	sampled    bool // ready since at, with the port's clocks as of at below
 	paused     units.Time
@@ -121,8 +124,9 @@ type MessageAccount struct {
 	// Response: a READ response completed it, not an ACK.
 	Response bool
 	Verb     rdma.Verb
-	Rest     *Times    // of one that ended in error after its last packet was sent: the time since Start
-	Read     *ReadNote // nil: one request asked for it, and what came first completed it
+	Placed   units.Time // of a READ or atomic: when what it brought was in memory
+	Rest     *Times     // of one that ended in error after its last packet was sent: the time since Start
+	Read     *ReadNote  // nil: one request asked for it, and what came first completed it
 	Done     units.Time
 }
 
@@ -155,6 +159,7 @@ const (
 // by which transmission, and when an ACK first covered it.
 type Acceptance struct {
 	At       units.Time
+	Placed   units.Time // when all of it was in memory: At where the host has no server
 	FirstAck units.Time // Never: none yet
 	Held     bool       // that ACK had to wait for READ responses
 	Way      Way
@@ -210,7 +215,7 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 	}
 	if a.fetchUntil > t {
 		end := min(now, a.fetchUntil)
-		a.sum[Fetching] += end - t
+		a.sum[a.fetchStage] += end - t
 		t = end
 	}
 	if t < now {
@@ -506,9 +511,11 @@ func (m *MessageAccount) relation(ack *packet.Packet, read bool) Completer {
 // accept notes at the responder that a packet completed n messages; with
 // selective repeat it may be one that several of them waited for, and no last
 // packet if the network changed their order.
-func (h *Host) accept(now units.Time, s *qpSlot, way Way, n uint32) {
+func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
+	a := &h.qps[q].account
+	placed := h.placedAt(now, q)
 	for range n {
-		s.account.accepted = append(s.account.accepted, Acceptance{At: now, FirstAck: units.Never, Way: way})
+		a.accepted = append(a.accepted, Acceptance{At: now, Placed: placed, FirstAck: units.Never, Way: way})
 	}
 }
 

@@ -89,7 +89,7 @@ func (h *Host) fetch(now units.Time, q uint32) units.Time {
 	}
 	wait := units.Time(misses) * c.Miss
 	s.fetched = misses > 0
-	s.account.fetchUntil, s.account.sampled = now+wait, s.account.sampled && wait == 0
+	s.account.fetchUntil, s.account.fetchStage, s.account.sampled = now+wait, Fetching, s.account.sampled && wait == 0
 	return wait
 }
 

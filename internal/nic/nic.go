@@ -5,6 +5,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/packet"
@@ -20,6 +21,7 @@ const (
 	timerTriggered              // messages are posted that a trigger started
 	timerCPU                    // a core is through with a task, or a receive queue interrupts
 	timerLocal                  // a local operation begins or ends, or its delay is over
+	timerPath                   // something is done inside the server; the top of low says what
 )
 
 // QPSpec is what a queue pair is connected with on its first use. Setup.CQ and
@@ -35,6 +37,7 @@ type QPSpec struct {
 	Posting, Accepting *Sequence
 	Region             units.Bytes // length of the local memory of its messages
 	Inline             bool        // payloads stand in the work requests
+	Memory             MemoryPath  // where the host has a server
 	// Stream makes the slot the end of a TCP connection: of Setup only the class
 	// of Data matters then.
 	Stream *StreamSpec
@@ -56,8 +59,9 @@ type Message struct {
 	Connect  units.Time // of the time between, what connecting the queue pair took
 	Register units.Time // and registering its memory
 	Status   rdma.Status
-	QP       uint32 // requester's number
-	SendDone int32  // trigger, from 1, that the completion activates; 0: none
+	QP       uint32     // requester's number
+	SendDone int32      // trigger, from 1, that the completion activates; 0: none
+	Polled   units.Time // when the application had polled its completion; Never until then
 }
 
 // qpSlot is a queue pair and what the scheduler knows of it.
@@ -109,6 +113,7 @@ type Host struct {
 
 	preparation Preparation
 	caches      caches
+	path        *hostPath // nil: nothing moves inside the server
 
 	ends     []StreamEnds // by connection; of those of TCP
 	payloads [][]byte     // see Spec
@@ -155,7 +160,10 @@ type Spec struct {
 	CPU      host.Spec // the zero Spec: a core that costs nothing
 	Reposts  bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
 	Prepare  Preparation
-	Cache    CacheSpec // needs a Receive.DrainRate
+	Cache    CacheSpec // needs a Receive.DrainRate or a Server
+	// Server is the inside of the host, its own; nil: none. Then frames wait in the
+	// receive buffer for it, and DrainRate must be 0.
+	Server *dma.Engine
 	// StreamEnds is shared by all hosts, by packet.Packet.Conn; nil without TCP.
 	StreamEnds []StreamEnds
 	// Payloads are the bytes of TCP's messages, by index in Messages; nil: connections
@@ -168,7 +176,7 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals}
-	h.cpu, h.preparation, h.caches = newProcessors(&s), s.Prepare, newCaches(s.Cache)
+	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	for i := range s.Posts {
 		if s.QPs[s.Posts[i].QP].Stream == nil {
 			h.open++
@@ -183,7 +191,7 @@ func New(s Spec) *Host {
 		h.ports[i].latest = none
 		h.ports[i].credited = s.Ports[i].Credit != nil
 		h.ports[i].sched = fabric.NewScheduler(&s.Ports[i])
-		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled}
+		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled, used: s.Receive.DrainRate > 0 || h.path != nil}
 	}
 	return h
 }
@@ -227,6 +235,8 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 		h.finished(now, low)
 	case timerLocal:
 		h.local(now, low)
+	case timerPath:
+		h.pathTimer(now, low)
 	}
 }
 
@@ -258,6 +268,9 @@ func (h *Host) postOne(now units.Time, p *Post) {
 	h.settle(now, s)
 	h.posted(now, s, p.WR.ID, p.WR.Verb)
 	h.sequence(p.QP, p.WR.ID)
+	if h.path != nil {
+		h.ring(now, p.QP, &p.WR)
+	}
 	if err := s.qp.Post(now, p.WR); err != nil {
 		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
 	}
@@ -315,7 +328,12 @@ func (h *Host) arm(now units.Time, q uint32) {
 // Receive implements fabric.Host.
 func (h *Host) Receive(now units.Time, i int, slot uint32) {
 	p := &h.ports[i]
-	if p.rx.DrainRate > 0 {
+	switch {
+	case !p.rx.used:
+	case h.path != nil:
+		h.land(now, i, slot)
+		return
+	default:
 		h.buffer(now, i, slot)
 		return
 	}
@@ -344,7 +362,7 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	} else {
 		h.deliverAnswer(now, q, pk)
 	}
-	if s.watched {
+	if s.watched && h.path == nil { // else when it is placed
 		h.accepted(now, q)
 	}
 	h.reply(now, i, slot)
@@ -360,7 +378,15 @@ func (h *Host) giveBack(now units.Time, i int, slot uint32) {
 func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
 	msn := s.qp.MSN()
-	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
+	if h.path == nil {
+		s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
+	} else {
+		before := s.qp.Intake()
+		s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
+		if s.qp.Kept(before, pk.Payload) {
+			h.store(now, q, pk.Payload)
+		}
+	}
 	stamps, way := h.net.StampsOf(pk), Way{}
 	stamped := stamps != nil
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
@@ -368,7 +394,10 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 	if stamped && (n > 0 || answers) {
 		way = h.keep(stamps)
 	}
-	h.accept(now, s, way, n)
+	h.accept(now, q, way, n)
+	if h.path != nil {
+		h.pendPlaced(now, q, n)
+	}
 	h.net.FreeSides(pk)
 	for k := range h.replies.N {
 		ack := &h.replies.P[k]
@@ -401,6 +430,9 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	took := pk.Kind == packet.Response && s.qp.ReadBytes() > read
 	if took {
 		s.account.response = now
+	}
+	if h.path != nil {
+		h.storeResponse(now, q, pk, took)
 	}
 	if h.completions() {
 		h.complete(now, q, pk)
@@ -438,7 +470,11 @@ func (h *Host) completions() bool { return len(h.cq.Entries)+len(h.rcq.Entries) 
 // ack is the packet that did, nil for a timer.
 func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
 	for i := range h.rcq.Entries {
-		if h.rcq.Entries[i].Status == rdma.Success {
+		switch {
+		case h.rcq.Entries[i].Status != rdma.Success:
+		case h.path != nil:
+			h.pend(now, h.entry(now, q), doneReceived, q)
+		default:
 			h.work(now, &task{kind: taskReceive, qp: q})
 		}
 	}
@@ -457,6 +493,10 @@ func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
 		}
 		h.open--
 		h.net.Part().NoteWork()
+		if h.path != nil {
+			h.writeEntry(now, q, c.ID, c.Status)
+			continue
+		}
 		h.work(now, &task{kind: taskPoll, qp: m.QP, id: c.ID})
 	}
 	h.cq.Clear()

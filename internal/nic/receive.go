@@ -21,19 +21,30 @@ type receiveBuffer struct {
 	peak    units.Bytes
 	peakAt  units.Time
 	queue   fifo
+	used    bool // frames may wait here
 	xoff    bool
 	stalled units.Time // spent on fetching what caches did not hold
+	writing units.Time // when PCIe has accepted the latest write
 }
 
 // buffer takes a frame into port i's receive buffer.
 func (h *Host) buffer(now units.Time, i int, slot uint32) {
+	rx := &h.ports[i].rx
+	if h.hold(now, i, slot) && rx.queue.head == slot {
+		h.drain(now, i)
+	}
+}
+
+// hold puts a frame at the end of port i's receive buffer and reports whether there
+// was room for it.
+func (h *Host) hold(now units.Time, i int, slot uint32) bool {
 	rx := &h.ports[i].rx
 	part := h.net.Part()
 	pk := part.Rec(slot)
 	size := units.Bytes(pk.Frame)
 	if rx.Size > 0 && rx.bytes+size > rx.Size {
 		h.net.DropReceived(now, h.ports[i].fabricPort, slot)
-		return
+		return false
 	}
 	if pk.DSCP&packet.Stamped != 0 {
 		h.net.StampIn(now, h.ports[i].fabricPort, pk)
@@ -45,7 +56,6 @@ func (h *Host) buffer(now units.Time, i int, slot uint32) {
 	pk.Next = 0
 	if rx.queue.head == 0 {
 		rx.queue.head = slot
-		h.drain(now, i)
 	} else {
 		part.Rec(rx.queue.tail).Next = slot
 	}
@@ -54,6 +64,7 @@ func (h *Host) buffer(now units.Time, i int, slot uint32) {
 		rx.xoff = true
 		h.pauseSwitch(now, i)
 	}
+	return true
 }
 
 // drain starts to move the frame at the head to the host, after what the card
@@ -70,20 +81,37 @@ func (h *Host) drain(now units.Time, i int) {
 // drained delivers the frame at the head and goes on with the next.
 func (h *Host) drained(now units.Time, i int) {
 	rx := &h.ports[i].rx
-	part := h.net.Part()
-	slot := rx.queue.head
-	pk := part.Rec(slot)
-	rx.queue.head = pk.Next
-	rx.bytes -= units.Bytes(pk.Frame)
+	if h.path != nil {
+		h.landed(now, i)
+		return
+	}
+	slot := h.release(i)
 	if rx.queue.head != 0 {
 		h.drain(now, i)
 	}
+	h.leave(now, i, slot)
+}
+
+// release takes the frame at the head of port i's receive buffer out.
+func (h *Host) release(i int) (slot uint32) {
+	rx := &h.ports[i].rx
+	slot = rx.queue.head
+	pk := h.net.Part().Rec(slot)
+	rx.queue.head = pk.Next
+	rx.bytes -= units.Bytes(pk.Frame)
+	return slot
+}
+
+// leave goes on with a frame that has left port i's receive buffer.
+func (h *Host) leave(now units.Time, i int, slot uint32) {
+	rx := &h.ports[i].rx
+	part := h.net.Part()
 	if rx.xoff && rx.bytes <= rx.XON {
 		rx.xoff = false
 		h.pauseSwitch(now, i)
 	}
 	part.NoteWork()
-	if pk.DSCP&packet.Stamped != 0 {
+	if pk := part.Rec(slot); pk.DSCP&packet.Stamped != 0 {
 		h.net.StampOut(now, h.ports[i].fabricPort, pk)
 	}
 	if h.ports[i].credited {

@@ -88,11 +88,19 @@ func (p *port) popPaced() paced {
 func (h *Host) schedule(now units.Time, q uint32) {
 	s := &h.qps[q]
 	if s.scheduled {
+		if h.path != nil && h.path.qps[q].rewinds != s.account.rewinds {
+			h.gate(now, q)
+		}
 		return
 	}
 	at := s.qp.ReadyAt()
 	if at == units.Never {
 		return
+	}
+	if h.path != nil {
+		if at = max(at, h.gate(now, q)); at == units.Never {
+			return
+		}
 	}
 	h.ready(now, q, at)
 	h.net.Kick(now, h.ports[s.port].fabricPort)
@@ -196,6 +204,9 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	if s.stream != nil {
 		return h.frame(now, p, q)
 	}
+	if h.path != nil && !h.mayPoll(now, q) {
+		return 0
+	}
 	if wait := h.fetch(now, q); wait > 0 {
 		h.ready(now, q, now+wait)
 		return 0
@@ -215,10 +226,14 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		}
 		// Ready again by the time the port is free: keep its place in the round.
 		at, end := until, now+h.net.SerialisationTime(p.fabricPort, pk.Frame)
+		if h.path != nil {
+			until = max(until, h.gate(now, q))
+			at = until
+		}
 		if at <= end {
 			at = now
 		}
-		if s.qp.ReadyAt() != units.Never { // else an ACK, a timer or a post schedules it
+		if at != units.Never && s.qp.ReadyAt() != units.Never { // else an ACK, a timer or a post schedules it
 			h.ready(now, q, at)
 			s.since = until
 		}

@@ -140,9 +140,12 @@ func (h *Host) accepted(now units.Time, q uint32) {
 	const msnMask = 1<<24 - 1
 	s, seq := &h.qps[q], h.specs[q].Accepting
 	var n int
-	if s.stream != nil {
+	switch {
+	case s.stream != nil:
 		n = s.stream.reads - seq.accepted
-	} else {
+	case h.path != nil:
+		n = h.path.qps[q].messages - seq.accepted
+	default:
 		n = int((s.qp.MSN() - uint32(seq.accepted)) & msnMask)
 	}
 	for range n {

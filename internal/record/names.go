@@ -59,10 +59,12 @@ const (
 	StageOther       = "other traffic"  // the port served other queue pairs
 	StageSending     = "sending"        // at the line's rate
 	StageResending   = "resending"
-	StageFence       = "fence"               // earlier READs and atomics had to be complete first
-	StageFetch       = "NIC cache miss"      // the card fetched a context or translations that it did not hold
-	StageReads       = "max_rd_atomic"       // as many READs and atomics were outstanding as the queue pair may have
-	StageInOrder     = "behind earlier READ" // acknowledged, but completions keep the order of posting
+	StageFence       = "fence"                  // earlier READs and atomics had to be complete first
+	StageFetch       = "NIC cache miss"         // the card fetched a context or translations that it did not hold
+	StageWorkFetch   = "doorbell and WQE fetch" // the card had not got the work request
+	StageRead        = "DMA read"               // the card waited for payload from memory
+	StageReads       = "max_rd_atomic"          // as many READs and atomics were outstanding as the queue pair may have
+	StageInOrder     = "behind earlier READ"    // acknowledged, but completions keep the order of posting
 	StageLoss        = "awaiting NAK or timeout"
 	StageResponses   = "receiving responses"          // of a READ, up to one that was lost
 	StageReordered   = "earlier packets on their way" // sent before the last packet, they arrived after it
@@ -91,6 +93,7 @@ const (
 	StagePropagation   = "propagation"
 	StageLatency       = "switch latency"
 	StageBeyond        = "hops not recorded" // a packet's stamps hold so many
+	StagePlace         = "DMA write"         // from the card's taking up the last packet to its payload's being in memory
 )
 
 // ResponseStage begins the names of the stages of a READ between the acceptance of

@@ -16,7 +16,7 @@ import (
 // stageNames are the stages of a requester's time.
 var stageNames = [nic.NumStages]string{
 	nic.Idle: record.StageIdle, nic.RNRWait: record.StageRNRWait, nic.AwaitAck: record.StageAwaitAck,
-	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Bitmap: record.StageBitmap, nic.Lost: record.StageLoss, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
+	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Bitmap: record.StageBitmap, nic.Lost: record.StageLoss, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.WorkFetch: record.StageWorkFetch, nic.Reading: record.StageRead, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
 	nic.Other: record.StageOther, nic.Sending: record.StageSending, nic.Resending: record.StageResending,
 }
 

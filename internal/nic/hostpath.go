@@ -1,0 +1,160 @@
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/dma"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Where a host has a server, what a card sends it first reads from memory, and what
+// it receives it writes there (docs/models/host.md):
+//
+//   - a doorbell tells the card of a work request, which it then reads from the work
+//     queue, unless it came along with the doorbell, payload and all;
+//   - payload is read ahead of the transmitter (readahead.go);
+//   - a frame leaves the receive buffer when the write of the one before it has been
+//     accepted, and its message is placed when its last byte is in memory (place.go);
+//   - a completion is written to the completion queue, where the application finds it.
+
+// MemoryPath is the way between a card and the memory of a queue pair's messages.
+// All of it belongs to the host's engine.
+type MemoryPath struct {
+	Read  *dma.Chain // from the memory of its payload to the card
+	Write *dma.Chain // from the card to that memory
+	Work  *dma.Chain // from the memory of its work queue to the card
+	Entry *dma.Chain // from the card to the memory of its completion queues
+}
+
+// hostPath is what a card with a server under it keeps.
+type hostPath struct {
+	*dma.Engine
+	costs *server.Costs
+	qps   []hostQP
+	cards []card // by port
+}
+
+// card is the transmit side of one card.
+type card struct {
+	// buffer is how much payload it keeps of what it has asked for and not sent: what
+	// its tags bring. Queue pairs share it evenly, but each may always have one packet.
+	buffer units.Bytes
+	active int // queue pairs with payload in the buffer
+}
+
+// hostQP is the host path of one queue pair.
+type hostQP struct {
+	works uint32     // work requests that the card has
+	here  units.Time // when it has the latest that was posted
+	readAhead
+
+	placed   units.Time // when all that was written so far is in memory
+	messages int        // placed whole
+}
+
+func newHostPath(s *Spec) *hostPath {
+	if s.Server == nil {
+		return nil
+	}
+	t := s.Server.Tree()
+	p := &hostPath{Engine: s.Server, costs: &t.Costs, qps: make([]hostQP, len(s.QPs)), cards: make([]card, len(s.Ports))}
+	for i, nic := range t.NICs() {
+		for k := range t.Links {
+			if l := &t.Links[k]; i < len(p.cards) && l.Kind == server.PCIe && l.B == nic {
+				p.cards[i].buffer = units.Bytes(t.Costs.ReadTags) * l.PCIe.MRRS
+			}
+		}
+	}
+	return p
+}
+
+// What is done when a timer of the host path runs: the top bits of its low word; the
+// rest is a queue pair or a message.
+const (
+	doneWork     uint32 = iota << doneShift // the card has the next work request of a queue pair
+	donePlaced                              // the next message of a queue pair is in memory
+	doneEntry                               // an application can see the completion entry of a message
+	doneReceived                            // and that of a message that a queue pair received
+
+	doneShift = 30
+)
+
+// pend sets a timer for which the run goes on though no message is open.
+func (h *Host) pend(now, at units.Time, what, low uint32) {
+	h.restless++
+	h.timer(at, at-now, timerPath, what|low)
+}
+
+// pathTimer runs a timer of the host path.
+func (h *Host) pathTimer(now units.Time, low uint32) {
+	h.restless--
+	h.net.Part().NoteWork()
+	q := low & (1<<doneShift - 1)
+	switch low &^ (1<<doneShift - 1) {
+	case doneWork:
+		h.workHere(now, q)
+	case donePlaced:
+		h.messagePlaced(now, q)
+	case doneEntry:
+		h.work(now, &task{kind: taskPoll, qp: h.messages[q].QP, id: q})
+	case doneReceived:
+		h.work(now, &task{kind: taskReceive, qp: q})
+	}
+}
+
+// ring has the doorbell of queue pair q rung for work request wr. The card has that
+// when it has read it, or at once if it came along with the doorbell, payload and
+// all, and not before those posted before it.
+func (h *Host) ring(now units.Time, q uint32, wr *rdma.WorkRequest) {
+	x, work := &h.path.qps[q], h.specs[q].Memory.Work
+	var at units.Time
+	if wr.Inline {
+		at = h.path.Doorbell(now, work, h.path.costs.WQE+wr.Bytes)
+	} else {
+		at = h.path.Read(h.path.Doorbell(now, work, h.path.costs.DoorbellBytes), work, h.path.costs.WQE)
+	}
+	x.here = max(x.here, at)
+	h.pend(now, x.here, doneWork, q)
+}
+
+// workHere lets queue pair q go on: the card has its next work request.
+func (h *Host) workHere(now units.Time, q uint32) {
+	s, x := &h.qps[q], &h.path.qps[q]
+	h.settle(now, s)
+	x.works++
+	if s.account.fetchUntil == units.Never {
+		s.account.fetchUntil = now
+	}
+	h.schedule(now, q)
+	h.look(now, s)
+}
+
+// mayPoll reports whether the card has what the next packet of queue pair q needs; if
+// not it comes back to it when it does.
+func (h *Host) mayPoll(now units.Time, q uint32) bool {
+	at := h.gate(now, q)
+	if at > now && at != units.Never { // else its work request brings it back
+		h.ready(now, q, at)
+	}
+	return at <= now
+}
+
+// writeEntry has the card write the completion entry of message id, of queue pair q,
+// behind the payload before it. A queue pair in error sends nothing more.
+func (h *Host) writeEntry(now units.Time, q, id uint32, status rdma.Status) {
+	if status != rdma.Success {
+		h.forget(q)
+	} else if m := &h.accounts[id]; m.Verb >= rdma.Read {
+		m.Placed = h.placedAt(now, q)
+	}
+	h.pend(now, h.entry(now, q), doneEntry, id)
+}
+
+// entry has the card write a completion entry of queue pair q, and returns when an
+// application that polls finds it.
+func (h *Host) entry(now units.Time, q uint32) units.Time {
+	x := &h.path.qps[q]
+	_, at := h.path.Write(now, h.specs[q].Memory.Entry, h.path.costs.CQE)
+	x.placed = max(x.placed, at)
+	return x.placed + h.path.costs.Poll
+}

@@ -224,19 +224,8 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		if pk.Frame > bound {
 			part.Bug("%s qp %d: a packet of %d B where %d were expected", h.Name, q, pk.Frame, bound)
 		}
-		// Ready again by the time the port is free: keep its place in the round.
-		at, end := until, now+h.net.SerialisationTime(p.fabricPort, pk.Frame)
-		if h.path != nil {
-			until = max(until, h.gate(now, q))
-			at = until
-		}
-		if at <= end {
-			at = now
-		}
-		if at != units.Never && s.qp.ReadyAt() != units.Never { // else an ACK, a timer or a post schedules it
-			h.ready(now, q, at)
-			s.since = until
-		}
+		end := now + h.net.SerialisationTime(p.fabricPort, pk.Frame)
+		h.sentOne(now, end, until, q)
 		if pk.Kind == packet.Ack { // the memory of a READ is gone: a NAK, in place of its response
 			h.heldAck(now, q, slot)
 			h.heldAcks(now, q)
@@ -267,6 +256,25 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	}
 	h.noteResponding(s) // it may have left out what was asked for again
 	return 0
+}
+
+// sentOne lets queue pair q, which has sent a packet that ends at end, come back when
+// it may send the next, at until: if that is by the time the port is free it keeps
+// its place in the round. If it has none an ACK, a timer or a post schedules it.
+func (h *Host) sentOne(now, end, until units.Time, q uint32) {
+	s := &h.qps[q]
+	if h.path != nil {
+		until = max(until, h.gate(now, q))
+	}
+	if until == units.Never || s.qp.ReadyAt() == units.Never {
+		return
+	}
+	at := until
+	if at <= end {
+		at = now
+	}
+	h.ready(now, q, at)
+	s.since = until
 }
 
 // WaitingSince implements fabric.Host.

@@ -10,8 +10,9 @@ import (
 
 // Chain is the way that data take from a memory to a card, from a card to a memory or
 // from one memory to another, ready for use. It belongs to the engine that made it
-// and is not to be used from several goroutines. Copies are the same chain, but for
-// the address at which each goes on.
+// and is not to be used from several goroutines. A copy of it is another stream over the
+// same links: each has its own place in memory to go on from, and its reads come in
+// order.
 type Chain struct {
 	data []hop // the way of the data
 	back []hop // the way of requests for them, from the reader to the memory
@@ -25,6 +26,7 @@ type Chain struct {
 	mrrs   units.Bytes // of the reader
 	memory int         // number of the memory, for translations
 	addr   uint64      // where the next access without an address goes
+	ready  units.Time  // when the last read was there
 }
 
 // hop is one link of a chain, in one direction, or a memory.
@@ -47,6 +49,7 @@ type cost struct {
 	bytes units.Bytes // on the link
 	work  units.Time
 	first units.Time // of the first piece
+	end   units.Time // of the last piece
 	last  units.Time // of what the last request for reads brings
 }
 
@@ -68,7 +71,7 @@ func (h *hop) sized(o op, n, mrrs units.Bytes) *cost {
 	c.op, c.n = o, n
 	c.bytes = h.bytes(o, n, mrrs)
 	c.work = h.rate.TxTimeLong(c.bytes)
-	c.first, c.last = c.work, c.work
+	c.first, c.end, c.last = c.work, c.work, c.work
 	switch {
 	case o == request:
 		c.first = h.rate.TxTimeLong(h.bytes(o, 1, mrrs))
@@ -76,6 +79,7 @@ func (h *hop) sized(o op, n, mrrs units.Bytes) *cost {
 	default:
 		if n > h.piece {
 			c.first = h.rate.TxTimeLong(h.bytes(o, h.piece, mrrs))
+			c.end = h.rate.TxTimeLong(h.bytes(o, n-(n-1)/h.piece*h.piece, mrrs))
 		}
 		if o == completion && n > mrrs {
 			c.last = h.rate.TxTimeLong(h.bytes(o, n-(n-1)/mrrs*mrrs, mrrs))
@@ -158,6 +162,7 @@ func (e *Engine) compile(path []server.Hop, from, to int) Chain {
 	c.reads = e.tree.Devices[from].Kind == server.DRAM && e.tree.Devices[to].Kind == server.GPU
 	if e.memory(from) {
 		c.back, c.mrrs = e.requests(path, piece)
+		c.access += c.data[0].latency // the request passes the memory's bus too
 	}
 	return c
 }

@@ -73,7 +73,7 @@ func (e *Engine) access(dev int) units.Time {
 
 // Read is a DMA read of n bytes by the device at the end of the chain. The requests go
 // to the memory, as many at a time as the reader has tags; their data come back. It
-// returns when the last byte is there. Data are read on from where the chain's last
+// returns when the last byte is there, and all that was read before over the chain. Data are read on from where the chain's last
 // access ended.
 func (e *Engine) Read(now units.Time, c *Chain, n units.Bytes) (ready units.Time) {
 	addr := c.addr
@@ -83,16 +83,17 @@ func (e *Engine) Read(now units.Time, c *Chain, n units.Bytes) (ready units.Time
 
 // ReadAt is Read from an address in the memory, of which only the page matters.
 func (e *Engine) ReadAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (ready units.Time) {
-	ready = now
+	ready = max(now, c.ready)
 	for n > 0 {
 		part := n
 		if c.tags != nil {
 			part = min(part, c.mrrs*units.Bytes(len(c.tags.answered)))
 		}
-		ready = e.read(now, c, addr, part)
+		ready = max(ready, e.read(now, c, addr, part))
 		addr += uint64(part)
 		n -= part
 	}
+	c.ready = ready
 	return ready
 }
 
@@ -106,7 +107,7 @@ func (e *Engine) read(now units.Time, c *Chain, addr uint64, n units.Bytes) unit
 	m := 1
 	if c.tags != nil {
 		m = int((n + c.mrrs - 1) / c.mrrs)
-		f.head, f.last = c.tags.first(now), c.tags.last(now, m)
+		f.head, f.last = c.tags.take(now, m)
 		f.tail = f.last
 	}
 	ask(c, &f, addr, n)
@@ -117,14 +118,14 @@ func (e *Engine) read(now units.Time, c *Chain, addr uint64, n units.Bytes) unit
 		x := h.sized(completion, n, c.mrrs)
 		start, end := h.track.reserve(f.head, x.work)
 		h.track.carried.note(f.head, start, x, n)
-		end = max(end, f.last+x.last, f.tail+x.first)
+		end = max(end, f.last+x.last, f.tail+x.end)
 		f.head = start + x.first + h.latency
 		f.last = max(f.last, start) + x.first + h.latency
 		f.tail = end + h.latency
 		slowest = max(slowest, x.last-x.first)
 	}
 	if c.tags != nil {
-		c.tags.take(m, min(f.head+slowest, f.tail), f.tail)
+		c.tags.answer(m, min(f.head+slowest, f.tail), f.tail)
 	}
 	return f.tail
 }
@@ -166,7 +167,8 @@ func (e *Engine) WriteAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (
 	accepted, done = now, now
 	for n > 0 {
 		part := min(n, longestWrite)
-		accepted, done = e.write(now, c, addr, part)
+		a, d := e.write(now, c, addr, part)
+		accepted, done = max(accepted, a), max(done, d)
 		addr += uint64(part)
 		n -= part
 	}
@@ -192,7 +194,7 @@ func (e *Engine) write(now units.Time, c *Chain, addr uint64, n units.Bytes) (ac
 		start, end := t.reserve(max(at, room.head), x.work)
 		t.carried.note(at, start, x, n)
 		t.carried.Credits += max(room.head-at, 0)
-		end = max(end, f.tail+x.first, room.tail+x.first)
+		end = max(end, f.tail+x.end, room.tail+x.end)
 		if before != nil {
 			before.leave(c.order, i-1, start, end, n)
 		} else {
@@ -212,7 +214,7 @@ func (e *Engine) write(now units.Time, c *Chain, addr uint64, n units.Bytes) (ac
 // leave notes that a write goes on from the buffer at the end of hop i. At the root
 // complex where writes are put in order it stays until it is in memory.
 func (t *track) leave(order, i int, start, end units.Time, n units.Bytes) {
-	t.out = max(t.out, start)
+	t.out = max(t.out, end)
 	if t.posted.size > 0 && i != order {
 		t.posted.hold(n, start, end)
 	}
@@ -261,7 +263,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 			start, end = h.track.bulk(f.head, x.work)
 		}
 		h.track.carried.note(f.head, start, x, n)
-		f.head, f.tail = start+x.first+h.latency, max(end, f.tail+x.first)+h.latency
+		f.head, f.tail = start+x.first+h.latency, max(end, f.tail+x.end)+h.latency
 	}
 	return f.tail
 }

@@ -20,8 +20,11 @@ type iommu struct {
 	lookups  int64
 }
 
-// page is a translation that is kept.
-type page struct{ key, used uint64 }
+// page is a translation that is kept, or that a walker is about to find.
+type page struct {
+	key, used uint64
+	from      units.Time // since when it is known
+}
 
 // newIOMMU returns an IOMMU that keeps entries translations of pages of a size, a
 // power of two. A walk takes a time; walkers walks can go on at once.
@@ -36,41 +39,41 @@ func (m *iommu) translate(at units.Time, memory int, addr uint64, n units.Bytes)
 	first, last = at, at
 	for p := addr >> m.pageBits; p <= (addr+uint64(n)-1)>>m.pageBits; p++ {
 		m.lookups++
-		if m.kept(uint64(memory)<<48 | p) {
-			continue
-		}
-		m.misses++
-		end := max(at, m.walkers[m.next]) + m.walk
-		m.walkers[m.next] = end
-		if m.next++; m.next == len(m.walkers) {
-			m.next = 0
+		e, kept := m.look(uint64(memory)<<48 | p)
+		if !kept {
+			m.misses++
+			e.from = max(at, m.walkers[m.next]) + m.walk
+			m.walkers[m.next] = e.from
+			if m.next++; m.next == len(m.walkers) {
+				m.next = 0
+			}
 		}
 		if p == addr>>m.pageBits {
-			first = end
+			first = max(at, e.from)
 		}
-		last = max(last, end)
+		last = max(last, e.from)
 	}
 	return first, last
 }
 
-// kept reports whether a page's translation is kept. It is from now on, instead of
-// the one that was not used for longest.
-func (m *iommu) kept(key uint64) bool {
+// look returns a page's translation and whether it was kept. It is from now on,
+// instead of the one that was not used for longest.
+func (m *iommu) look(key uint64) (*page, bool) {
 	m.clock++
 	oldest := 0
 	for i := range m.pages {
 		if m.pages[i].key == key {
 			m.pages[i].used = m.clock
-			return true
+			return &m.pages[i], true
 		}
 		if m.pages[i].used < m.pages[oldest].used {
 			oldest = i
 		}
 	}
 	if len(m.pages) < cap(m.pages) {
-		m.pages = append(m.pages, page{key, m.clock})
-	} else {
-		m.pages[oldest] = page{key, m.clock}
+		oldest = len(m.pages)
+		m.pages = m.pages[:oldest+1]
 	}
-	return false
+	m.pages[oldest] = page{key: key, used: m.clock}
+	return &m.pages[oldest], false
 }

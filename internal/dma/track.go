@@ -14,7 +14,7 @@ type track struct {
 	// Bulk copies share the track with the rest, half and half while there is both.
 	bulkFrom, bulkFree units.Time
 
-	out    units.Time // when the last posted write that came this way went on
+	out    units.Time // when the last posted write that came this way had gone on
 	placed units.Time // when the last that came this way to a root complex is in memory
 	posted window     // of the buffer at its end
 
@@ -70,6 +70,9 @@ func (g *gaps) remove(i int) {
 
 // reserve books work that could begin at a time, and says when it begins and ends.
 func (t *track) reserve(at, work units.Time) (start, end units.Time) {
+	if work == 0 {
+		return at, at
+	}
 	if at < t.bulkFree && at >= t.bulkFrom { // every other turn is the copy's
 		t.bulkFree += work
 		work *= 2

@@ -1,0 +1,156 @@
+package dma
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// booked lists which of the first n picoseconds of a track are taken.
+func booked(t *track, n int) []bool {
+	b := make([]bool, n)
+	for i := range min(units.Time(n), t.free) {
+		b[i] = true
+	}
+	for i := range int(t.gaps.n) {
+		g := t.gaps.get(i)
+		for k := g.from; k < g.to; k++ {
+			b[k] = false
+		}
+	}
+	return b
+}
+
+// Every reservation takes as much time as its work, none before it could begin, none
+// that is taken: whatever the order of arrivals, a track is never above its rate. And
+// it never idles: before the end of a reservation all time since its arrival is taken.
+func TestReservationsNeverOverlap(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		const span = 4000
+		var tr track
+		now := 0
+		for range 60 {
+			now += rnd.IntN(20)
+			at, work := now+rnd.IntN(60), rnd.IntN(15)
+			full := int(tr.gaps.n) == maxGaps
+			before := booked(&tr, span)
+			start, end := tr.reserve(units.Time(at), units.Time(work))
+			after := booked(&tr, span)
+			taken, first, last := 0, -1, -1
+			for i := range span {
+				switch {
+				case before[i] && !after[i]:
+					t.Fatalf("seed %d: %d was given back", seed, i)
+				case !before[i] && after[i]:
+					if i < at {
+						if full {
+							continue // a gap that was forgotten
+						}
+						t.Fatalf("seed %d: %d taken for an arrival at %d", seed, i, at)
+					}
+					taken++
+					last = i
+					if first < 0 {
+						first = i
+					}
+				}
+			}
+			if !full && (taken != work || work > 0 && (first != int(start) || last+1 != int(end))) {
+				t.Fatalf("seed %d: work %d at %d took %d from %d to %d, said %d to %d", seed, work, at, taken, first, last+1, start, end)
+			}
+			for i := at; i < int(end) && !full; i++ {
+				if !after[i] {
+					t.Fatalf("seed %d: idle at %d with work from %d to %d", seed, i, at, end)
+				}
+			}
+		}
+	}
+}
+
+// Posted bytes between entering a link and leaving the buffer at its end do not exceed
+// the credits when a write begins nor when its last byte enters; between, by no more
+// than what of it has entered.
+func TestCreditsHold(t *testing.T) {
+	const size, piece = 1000, 50
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		tr := track{posted: window{size: size}}
+		var enter, leave []span
+		now, link, out := units.Time(0), units.Time(0), units.Time(0)
+		for range 80 {
+			now += units.Time(rnd.IntN(400))
+			n := units.Bytes(1 + rnd.IntN(400))
+			room := tr.room(now, piece, n)
+			from := max(now, link, room.head)
+			to := max(from+units.Time(n), room.tail+min(piece, units.Time(n)))
+			link = to
+			start := max(out, from+units.Time(rnd.IntN(1200)))
+			end := max(start+units.Time(n)*units.Time(1+rnd.IntN(2)), to)
+			out = end
+			tr.posted.hold(n, start, end)
+			enter, leave = append(enter, span{from, to, n}), append(leave, span{start, end, n})
+		}
+		for at := units.Time(0); at < out; at += 7 {
+			if held := sum(enter, at) - sum(leave, at); held > size+400 {
+				t.Fatalf("seed %d: %d B outstanding at %d", seed, held, at)
+			}
+		}
+	}
+}
+
+// span is bytes that pass evenly from one time to another.
+type span struct {
+	from, to units.Time
+	n        units.Bytes
+}
+
+// sum is how many bytes have passed at a time.
+func sum(all []span, at units.Time) (n units.Bytes) {
+	for _, s := range all {
+		switch {
+		case at >= s.to:
+			n += s.n
+		case at > s.from:
+			n += s.n * units.Bytes(at-s.from) / units.Bytes(s.to-s.from)
+		}
+	}
+	return n
+}
+
+// No more requests are outstanding than there are tags.
+func TestTagsHold(t *testing.T) {
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		tg := tags{answered: make([]units.Time, 16)}
+		type interval struct{ from, to units.Time }
+		var open []interval
+		now := units.Time(0)
+		for range 100 {
+			now += units.Time(rnd.IntN(200))
+			m := 1 + rnd.IntN(16)
+			first, last := tg.take(now, m)
+			out := append([]units.Time(nil), tg.answered...)
+			k := tg.next
+			from := first + units.Time(rnd.IntN(500)) + 1
+			to := max(from, last+from-first) + units.Time(rnd.IntN(500))
+			tg.answer(m, from, to)
+			for range m {
+				open = append(open, interval{out[k], tg.answered[k]})
+				k = (k + 1) % 16
+			}
+		}
+		for _, x := range open {
+			n := 0
+			for _, y := range open {
+				if y.from <= x.from && x.from < y.to {
+					n++
+				}
+			}
+			if n > 16 {
+				t.Fatalf("seed %d: %d requests outstanding at %d", seed, n, x.from)
+			}
+		}
+	}
+}

@@ -70,8 +70,8 @@ type builder struct {
 	reactions  map[[2]int]*congestion.IBCC // by global port and service level, where queue pairs share them
 	// By connection, of those of TCP; nil without any.
 	streamEnds   []nic.StreamEnds
-	streamSizes  []int64 // of each message, in bytes
-	streamCounts []int   // messages
+	streamSizes  [][2]int64 // of each message, in bytes: there and back; 0: none
+	streamCounts [][2]int   // messages, likewise
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -328,15 +328,15 @@ func (b *builder) buildHosts() {
 	var waiting []int // messages that other operations start
 	for i, m := range plan.Messages {
 		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never, SendDone: int32(m.SendDone)}
-		c := &plan.Conns[m.Conn]
-		if c.Service == workload.TCP {
-			specs[b.g.Endpoints[c.Dst].Node].Arriving++
+		from, to := plan.Ends(&m)
+		if plan.Conns[m.Conn].Service == workload.TCP {
+			specs[b.g.Endpoints[to].Node].Arriving++
 		}
 		if m.Waits() {
 			waiting = append(waiting, i)
 			continue
 		}
-		spec := &specs[b.g.Endpoints[c.Src].Node]
+		spec := &specs[b.g.Endpoints[from].Node]
 		spec.Posts = append(spec.Posts, b.post(i, ends[m.Conn]))
 	}
 	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
@@ -350,7 +350,8 @@ func (b *builder) buildHosts() {
 	}
 	for _, i := range waiting {
 		m := &plan.Messages[i]
-		triggers.Add(b.Hosts[b.g.Endpoints[plan.Conns[m.Conn].Src].Node], b.post(i, ends[m.Conn]))
+		from, _ := plan.Ends(m)
+		triggers.Add(b.Hosts[b.g.Endpoints[from].Node], b.post(i, ends[m.Conn]))
 	}
 }
 
@@ -363,26 +364,45 @@ func (b *builder) startLocals(specs []nic.Spec) {
 	}
 }
 
-// sequence has the two ends of each connection know its messages apart, some of
-// which start something where they are received.
+// sequence has the two ends of each connection know its messages apart, one way
+// and the other, where some start something as they are received.
 func (b *builder) sequence(specs []nic.Spec, ends []ends) {
 	plan := b.v.Plan
 	if len(plan.Triggers) == 0 && plan.Graph == nil {
 		return
 	}
-	count, watched := make([]int, len(plan.Conns)), make([]bool, len(plan.Conns))
+	type way struct {
+		messages int
+		watched  bool
+	}
+	ways := make([][2]way, len(plan.Conns)) // there and back
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
-		count[m.Conn]++
-		watched[m.Conn] = watched[m.Conn] || m.RecvDone > 0 || len(plan.Graph.Released(i, workload.Received)) > 0
+		w := &ways[m.Conn][index(m.Back)]
+		w.messages++
+		w.watched = w.watched || m.RecvDone > 0 || len(plan.Graph.Released(i, workload.Received)) > 0
 	}
 	for i := range plan.Conns {
-		if c := &plan.Conns[i]; watched[i] {
-			s := nic.NewSequence(count[i])
-			specs[b.g.Endpoints[c.Src].Node].QPs[ends[i].requester].Posting = s
-			specs[b.g.Endpoints[c.Dst].Node].QPs[ends[i].responder].Accepting = s
+		c := &plan.Conns[i]
+		requester := &specs[b.g.Endpoints[c.Src].Node].QPs[ends[i].requester]
+		responder := &specs[b.g.Endpoints[c.Dst].Node].QPs[ends[i].responder]
+		if w := ways[i][0]; w.watched {
+			requester.Posting = nic.NewSequence(w.messages)
+			responder.Accepting = requester.Posting
+		}
+		if w := ways[i][1]; w.watched {
+			responder.Posting = nic.NewSequence(w.messages)
+			requester.Accepting = responder.Posting
 		}
 	}
+}
+
+// index is 0 for what goes there and 1 for what goes back.
+func index(back bool) int {
+	if back {
+		return 1
+	}
+	return 0
 }
 
 // preparation is what a host does before it posts.

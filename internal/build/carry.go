@@ -39,7 +39,8 @@ type CarriedWord struct {
 // CarriedInbox is where the SENDs of a connection go, and what TCP brings.
 type CarriedInbox struct {
 	Data        []byte
-	*rdma.Inbox // nil of TCP
+	Back        []byte // what TCP brings to the end that opened the connection
+	*rdma.Inbox        // nil of TCP
 }
 
 // place is where a word lies.
@@ -56,7 +57,7 @@ func (b *builder) carry() {
 	plan := b.v.Plan
 	b.Carried = &Carried{Messages: make([]CarriedMessage, len(plan.Messages)), Inboxes: make([]CarriedInbox, len(plan.Conns))}
 	words := make(map[place]*CarriedWord)
-	sends := make([]uint64, len(plan.Conns))
+	sends := make([][2]uint64, len(plan.Conns)) // there and back
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
 		random := rng.New(b.v.Seed, fmt.Sprintf("message/%d/data", i))
@@ -70,16 +71,16 @@ func (b *builder) carry() {
 			b.carryBytes(i, &random)
 		}
 		if tcp || m.Verb.TakesReceive() && !m.Verb.TakesRKey() {
-			sends[m.Conn] += uint64(m.Bytes) + uint64(b.GRHRoom(m.Conn))
+			sends[m.Conn][index(m.Back)] += uint64(m.Bytes) + uint64(b.GRHRoom(m.Conn))
 		}
 	}
 	for i, n := range sends {
 		switch {
-		case n == 0:
+		case n[0]+n[1] == 0:
 		case plan.Conns[i].Service == workload.TCP:
-			b.Carried.Inboxes[i] = CarriedInbox{Data: make([]byte, n)}
+			b.Carried.Inboxes[i] = CarriedInbox{Data: make([]byte, n[0]), Back: make([]byte, n[1])}
 		default:
-			b.Carried.Inboxes[i] = b.inbox(&plan.Conns[i], n)
+			b.Carried.Inboxes[i] = b.inbox(&plan.Conns[i], n[0])
 		}
 	}
 }
@@ -159,7 +160,7 @@ func (b *builder) payloads() (out [][]byte) {
 func (b *builder) inbox(c *workload.Conn, n uint64) CarriedInbox {
 	data := make([]byte, n)
 	key := mustRegister(b.memory[b.g.Endpoints[c.Dst].Node].Memory, rdma.Region{Base: memoryBase, Length: n, Access: rdma.LocalWrite, Data: data})
-	return CarriedInbox{data, &rdma.Inbox{VA: memoryBase, LKey: key}}
+	return CarriedInbox{Data: data, Inbox: &rdma.Inbox{VA: memoryBase, LKey: key}}
 }
 
 // memories returns those of a message's requester and responder.

@@ -164,10 +164,10 @@ func triggerGroups(p *workload.Plan, g *topology.Graph) [][]int {
 	}
 	for i := range p.Messages {
 		m := &p.Messages[i]
-		c := &p.Conns[m.Conn]
-		join(m.Trigger, c.Src)
-		join(m.SendDone, c.Src)
-		join(m.RecvDone, c.Dst)
+		from, to := p.Ends(m)
+		join(m.Trigger, from)
+		join(m.SendDone, from)
+		join(m.RecvDone, to)
 	}
 	return groups
 }

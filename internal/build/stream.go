@@ -31,20 +31,21 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 	entry := b.v.Plan.Entries[c.Entry]
 	name := func(node int, q uint32) string { return record.QPName("TCP", b.g.Nodes[node].Name, int(q)) }
 	active := nic.QPSpec{Port: src.Port, Entry: entry, Peer: name(dst.Node, qd),
-		Stream: &nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true}}
+		Stream: &nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true, NoDelay: c.NoDelay, Message: b.streamSizes[i][1]}}
 	passive := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: name(src.Node, qs),
-		Stream: &nic.StreamSpec{Config: peer, Segment: back, ISS: b.firstSequence(i, 1), Message: b.streamMessage(i)}}
+		Stream: &nic.StreamSpec{Config: peer, Segment: back, ISS: b.firstSequence(i, 1), NoDelay: c.NoDelay, Message: b.streamSizes[i][0]}}
 	if !b.v.Handshake {
 		rtt := max(b.handshakeRTT(i), 1)
 		active.Stream.Ahead = &tcp.Peer{Config: peer, ISS: passive.Stream.ISS, RTT: rtt}
 		passive.Stream.Ahead = &tcp.Peer{Config: cfg, ISS: active.Stream.ISS, RTT: rtt}
 	}
 	if b.v.Close {
-		active.Stream.Closes, passive.Stream.Closes = b.streamCounts[i], b.streamCounts[i]
+		active.Stream.Closes, passive.Stream.Closes = true, true
+		active.Stream.Posts, active.Stream.Arrives = b.streamCounts[i][0], b.streamCounts[i][1]
 	}
 	if b.Carried != nil {
 		active.Stream.Carry, passive.Stream.Carry = true, true
-		passive.Stream.Inbox = b.Carried.Inboxes[i].Data
+		passive.Stream.Inbox, active.Stream.Inbox = b.Carried.Inboxes[i].Data, b.Carried.Inboxes[i].Back
 	}
 	active.Data.Class, passive.Data.Class = c.Class, c.Class
 	specs[src.Node].QPs = append(specs[src.Node].QPs, active)
@@ -70,30 +71,22 @@ func (b *builder) firstSequence(i, end int) uint32 {
 	return uint32(rng.Mix64(b.v.Seed, uint64(i)<<1|uint64(end)))
 }
 
-// streamMessage is the length of connection i's messages. They are all alike: a
-// pattern has one size, and each item of a list its own connection.
-func (b *builder) streamMessage(i int) int64 {
-	n := b.streamSizes[i]
-	if n == 0 {
-		panic(fmt.Sprintf("build: BUG: TCP connection %d has no message", i))
-	}
-	return n
-}
-
-// sizeStreams finds the lengths of the messages of TCP connections.
+// sizeStreams finds the lengths of the messages of TCP connections, which are all
+// alike each way: a pattern has one size, calls have one of requests and one of
+// replies, and each item of a list has its own connection.
 func (b *builder) sizeStreams() {
 	plan := b.v.Plan
 	if b.v.TCP == nil {
 		return
 	}
-	b.streamEnds, b.streamSizes, b.streamCounts = make([]nic.StreamEnds, len(plan.Conns)), make([]int64, len(plan.Conns)), make([]int, len(plan.Conns))
+	b.streamEnds, b.streamSizes, b.streamCounts = make([]nic.StreamEnds, len(plan.Conns)), make([][2]int64, len(plan.Conns)), make([][2]int, len(plan.Conns))
 	for i := range plan.Messages {
 		m := &plan.Messages[i]
 		if plan.Conns[m.Conn].Service != workload.TCP {
 			continue
 		}
-		b.streamCounts[m.Conn]++
-		n := &b.streamSizes[m.Conn]
+		b.streamCounts[m.Conn][index(m.Back)]++
+		n := &b.streamSizes[m.Conn][index(m.Back)]
 		if *n != 0 && *n != int64(m.Bytes) {
 			panic(fmt.Sprintf("build: BUG: messages of %d and %d bytes on TCP connection %d", *n, m.Bytes, m.Conn))
 		}

@@ -31,7 +31,11 @@ func (b *builder) post(i int, e ends) nic.Post {
 	if c.Service == workload.UD {
 		wr.AH = b.handle(m.Conn, e)
 	}
-	return nic.Post{At: m.Start, QP: e.requester, WR: wr}
+	qp := e.requester
+	if m.Back {
+		qp = e.responder
+	}
+	return nic.Post{At: m.Start, QP: qp, WR: wr}
 }
 
 // keyToInvalidate registers a region at the responder that the message takes

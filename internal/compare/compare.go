@@ -70,6 +70,8 @@ type Figures struct {
 	P50PS      Spread[units.Time] `json:"completion_p50_ps"`
 	P99PS      Spread[units.Time] `json:"completion_p99_ps"`
 	MaxPS      Spread[units.Time] `json:"completion_max_ps"`
+	CallP50PS  Spread[units.Time] `json:"rpc_p50_ps,omitzero"` // latency of remote procedure calls; absent without any
+	CallP99PS  Spread[units.Time] `json:"rpc_p99_ps,omitzero"`
 	GoodputBps Spread[units.Rate] `json:"goodput_bps"` // completed payload from the first post to the last completion
 	Jain       Spread[float64]    `json:"jain"`
 	PeakQueue  Spread[int64]      `json:"peak_queue_bytes"` // of the deepest queue

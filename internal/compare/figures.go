@@ -31,6 +31,7 @@ func spread[T cmp.Ordered](v []T) Spread[T] {
 // figures are one run's numbers; those behind a flag may be missing.
 type figures struct {
 	messages        metrics.Messages
+	calls           metrics.Quantiles // latency of remote procedure calls
 	totals          metrics.Totals
 	peak            int64
 	jain            float64
@@ -41,7 +42,7 @@ type figures struct {
 }
 
 func figuresOf(r *record.Run, s *metrics.Summary) figures {
-	f := figures{messages: s.Messages, totals: s.Totals, wire: s.Totals.HostWireBytes, delivered: s.Totals.Delivered}
+	f := figures{messages: s.Messages, calls: metrics.CallLatency(r), totals: s.Totals, wire: s.Totals.HostWireBytes, delivered: s.Totals.Delivered}
 	for i := range r.Ports {
 		f.peak = max(f.peak, r.Ports[i].PeakQueueBytes)
 	}
@@ -77,6 +78,9 @@ func spreads(runs []*outcome) Figures {
 			return units.Time(pick(f.messages.CompletionPS)), f.messages.Completed > 0
 		})
 	}
+	call := func(pick func(metrics.Quantiles) int64) Spread[units.Time] {
+		return collect(runs, func(f *figures) (units.Time, bool) { return units.Time(pick(f.calls)), f.calls.N > 0 })
+	}
 	return Figures{
 		Messages:  always(runs, func(f *figures) int64 { return int64(f.messages.Messages) }),
 		Completed: always(runs, func(f *figures) int64 { return int64(f.messages.Completed) }),
@@ -86,6 +90,8 @@ func spreads(runs []*outcome) Figures {
 		P50PS:     completion(func(q metrics.Quantiles) int64 { return q.P50 }),
 		P99PS:     completion(func(q metrics.Quantiles) int64 { return q.P99 }),
 		MaxPS:     completion(func(q metrics.Quantiles) int64 { return q.Worst }),
+		CallP50PS: call(func(q metrics.Quantiles) int64 { return q.P50 }),
+		CallP99PS: call(func(q metrics.Quantiles) int64 { return q.P99 }),
 		GoodputBps: collect(runs, func(f *figures) (units.Rate, bool) {
 			return f.messages.GoodputBps, f.messages.Completed > 0
 		}),

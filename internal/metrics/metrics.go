@@ -14,7 +14,8 @@ import (
 type Summary struct {
 	Answers  []Answer   `json:"-"` // in the order of record.Questions
 	Messages Messages   `json:"messages"`
-	Entries  []Entry    `json:"workloads"` // in the order the flows first name them
+	Entries  []Entry    `json:"workloads"`      // in the order the flows first name them
+	Calls    []Calls    `json:"rpcs,omitempty"` // of the entries that have remote procedure calls, in the same order
 	Fairness []Fairness `json:"fairness"`
 	Work     []Work     `json:"work"`          // of applications, per workload entry in the same order
 	CPU      []HostCPU  `json:"cpu,omitempty"` // of hosts whose cores did anything that costs time
@@ -61,6 +62,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Answers = answers(r, s.Totals)
 	s.Messages = messages(r.Flows)
 	s.Entries = entries(r.Flows)
+	s.Calls = calls(r)
 	s.Fairness = fairness(r)
 	s.Work = work(r)
 	s.CPU = hostCPU(r)

@@ -20,14 +20,17 @@ type StreamSpec struct {
 	Segment packet.Packet // template: towards the peer
 	ISS     uint32
 	Active  bool // this end opens the connection
+	NoDelay bool // TCP_NODELAY
 	// Ahead, unless nil, has the connection open before the run.
 	Ahead *tcp.Peer
 	// Message is the length of each message that arrives here, in bytes; 0: none
 	// does.
 	Message int64
-	// Closes is of how many messages the last has the connection closed behind it, by
-	// the end that writes and then by the other; 0: none.
-	Closes int
+	// Closes has the connection closed: by the end that opened it, when all messages
+	// that it Posts are written and all that Arrive there are read, and then by the
+	// other.
+	Closes         bool
+	Posts, Arrives int
 	// Carry has the connection carry the bytes of the stream. Inbox is where those
 	// that arrive here go, in order: as many as all messages bring.
 	Carry bool
@@ -99,6 +102,7 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	c := &s.stream.conn
 	c.Init(spec.Config, spec.Segment)
+	c.SetNoDelay(spec.NoDelay)
 	if spec.Carry {
 		c.CarryData()
 	}
@@ -203,14 +207,14 @@ func (h *Host) serve(now units.Time, q uint32) {
 // closing reports whether the application is to close its end: behind its last
 // message, or when it has read all of what its peer sent and found the end.
 func (h *Host) closing(s *qpSlot, q uint32) bool {
-	st, n := s.stream, h.specs[q].Stream.Closes
-	if n == 0 || st.closed || st.failed != 0 {
+	st, spec := s.stream, h.specs[q].Stream
+	switch {
+	case !spec.Closes || st.closed || st.failed != 0 || len(st.calls) > 0:
 		return false
-	}
-	if h.specs[q].Stream.Message > 0 {
+	case !spec.Active:
 		return st.over && st.conn.Readable() == 0
 	}
-	return int(s.account.posted) == n && len(st.calls) == 0
+	return int(s.account.posted) == spec.Posts && st.reads == spec.Arrives
 }
 
 // close closes the application's end.
@@ -378,7 +382,7 @@ func (h *Host) read(now units.Time, q uint32) {
 func (h *Host) readBytes(now units.Time, q uint32, n int64) {
 	s := &h.qps[q]
 	st := s.stream
-	if in := h.specs[q].Stream.Inbox; in != nil {
+	if in := h.specs[q].Stream.Inbox; len(in) > 0 {
 		st.took += st.conn.ReadBytes(now, in[st.took:st.took+n])
 	} else {
 		st.took += st.conn.Read(now, n)

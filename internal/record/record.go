@@ -197,7 +197,12 @@ type Flow struct {
 	// DeliveredPS, of a service without acknowledgements, is from the post until
 	// the responder had all of the message; -1: it never had. Of TCP it is
 	// CompletionPS, which is when the receiving application has read all of it.
+	// Of a message of a remote procedure call it is when the peer had all of it.
 	DeliveredPS units.Time `json:"delivered_ps,omitempty"`
+	// Call is the number of the remote procedure call that the message belongs to,
+	// from 1; 0: none. Reply: it is the answer to the other one.
+	Call  int  `json:"call,omitempty"`
+	Reply bool `json:"reply,omitempty"`
 	// IdealPS is the zero-load completion time of the same message on the same path.
 	IdealPS units.Time `json:"ideal_ps,omitempty"`
 }

@@ -283,6 +283,8 @@ func compareRows() []compareRow {
 		{"p50", false, func(s *compare.Column) string { return spreadText(s.Figures.P50PS, metrics.FormatTime) }},
 		{"p99", false, func(s *compare.Column) string { return spreadText(s.Figures.P99PS, metrics.FormatTime) }},
 		{"slowest", false, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
+		{"RPC p50", true, func(s *compare.Column) string { return spreadText(s.Figures.CallP50PS, metrics.FormatTime) }},
+		{"RPC p99", true, func(s *compare.Column) string { return spreadText(s.Figures.CallP99PS, metrics.FormatTime) }},
 		{"goodput", false, func(s *compare.Column) string { return spreadText(s.Figures.GoodputBps, metrics.FormatRate) }},
 		{"fairness", true, func(s *compare.Column) string {
 			return spreadText(s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
@@ -350,6 +352,12 @@ func (t *comparison) legend() {
 	t.line("")
 	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. " +
 		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
+	for i := range t.c.Stacks {
+		if t.c.Stacks[i].Figures.CallP50PS.N > 0 {
+			text += " RPC: from the post of a request until its reply is received."
+			break
+		}
+	}
 	for i := range t.c.Stacks {
 		if t.c.Stacks[i].Figures.CorePS.Max > 0 {
 			text += " core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."

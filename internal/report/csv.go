@@ -12,7 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 )
 
-// WriteCSV writes flows.csv, accounts.csv, ports.csv, qps.csv, ledger.csv,
+// WriteCSV writes flows.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
 // mechanisms.csv and cpu.csv into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -21,6 +21,7 @@ func WriteCSV(dir string, r *record.Run) error {
 	return writeSet(dir, []file{
 		{"flows.csv", flowsCSV(r.Flows)},
 		{"accounts.csv", accountsCSV(r.Flows)},
+		{"rpcs.csv", callsCSV(r)},
 		{"ports.csv", portsCSV(r.Ports, r.MeasureTo > r.MeasureFrom)},
 		{"qps.csv", qpsCSV(r.QPs)},
 		{"ledger.csv", ledgerCSV(r.Ledger)},
@@ -66,12 +67,25 @@ func accountsCSV(flows []record.Flow) []byte {
 	})
 }
 
+// callsCSV has a row per remote procedure call; request and reply count the rows
+// of flows.csv from 0. -1: not over by the end.
+func callsCSV(r *record.Run) []byte {
+	all := metrics.CallsOf(r)
+	header := []string{"workload", "client", "server", "request", "reply", "start_ps", "request_ps", "think_ps", "reply_ps", "latency_ps"}
+	return rows(header, len(all), func(i int) []string {
+		c := &all[i]
+		f := &r.Flows[c.Request]
+		return []string{c.Workload, f.Src, f.Dst, integer(c.Request), integer(c.Reply), integer(c.StartPS),
+			integer(c.RequestPS), integer(c.ThinkPS), integer(c.ReplyPS), integer(c.LatencyPS)}
+	})
+}
+
 func flowsCSV(flows []record.Flow) []byte {
-	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status"}
+	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply"}
 	return rows(header, len(flows), func(i int) []string {
 		f := &flows[i]
 		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
-			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status}
+			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply)}
 	})
 }
 

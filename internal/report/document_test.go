@@ -182,7 +182,7 @@ func TestCSV(t *testing.T) {
 			}
 		}
 	}
-	onlyFiles(t, dir, "accounts.csv", "cpu.csv", "flows.csv", "ledger.csv", "mechanisms.csv", "ports.csv", "qps.csv")
+	onlyFiles(t, dir, "accounts.csv", "cpu.csv", "flows.csv", "ledger.csv", "mechanisms.csv", "ports.csv", "qps.csv", "rpcs.csv")
 }
 
 // onlyFiles fails unless dir holds the named files (in order) and nothing else.

@@ -30,7 +30,36 @@ func (t *text) flows() {
 		t.notCompleted()
 	}
 	t.prose(messageLine(t.s.Messages, t.r), plain)
+	t.calls()
 	t.fairness()
+}
+
+// calls writes a row per workload entry with remote procedure calls.
+func (t *text) calls() {
+	if len(t.s.Calls) == 0 {
+		return
+	}
+	t.section()
+	tab := &table{columns: []column{
+		{title: "RPC latency"}, {title: "Calls", right: true}, {title: "Best", right: true, drop: 2}, {title: "p50", right: true},
+		{title: "p95", right: true, drop: 1}, {title: "p99", right: true}, {title: "Worst", right: true}, {title: "Mean", right: true, drop: 1},
+		{title: "Open", right: true, drop: 3},
+	}}
+	took := func(v int64) string { return metrics.FormatTimeDigits(units.Time(v), 4) }
+	for _, c := range t.s.Calls {
+		count, left := metrics.FormatCount(int64(c.Calls)), ""
+		if n := c.Calls - c.Completed; n > 0 {
+			left = metrics.FormatCount(int64(n)) // an empty column is not shown
+		}
+		if c.Completed == 0 {
+			tab.addNote("none completed", c.Workload, count)
+			continue
+		}
+		q := c.LatencyPS
+		tab.add(c.Workload, count, took(q.Best), took(q.P50), took(q.P95), took(q.P99), took(q.Worst), took(q.Mean), left)
+	}
+	t.table(tab)
+	t.section()
 }
 
 // notCompleted names the first few messages that failed or stayed open, which

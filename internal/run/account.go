@@ -145,8 +145,7 @@ func (a *accountant) rest(t *nic.Times, port string) {
 // message i waited for was not there: up to each rewind on the way what that told
 // of, and then the wait that an RNR NAK asked for.
 func (a *accountant) missing(i int, rewound units.Time) {
-	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src].Node
-	log := a.Hosts[src].Rewinds(a.Messages[i].QP)
+	log := a.Hosts[a.requester(i)].Rewinds(a.Messages[i].QP)
 	k := sort.Search(len(log), func(k int) bool { return log[k].At > a.at })
 	for ; k < len(log) && log[k].At <= rewound; k++ {
 		r := &log[k]
@@ -207,6 +206,17 @@ func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 	return t, a.Hosts[to.Node].Hops(t.Way)
 }
 
+// accepted is from the post of message i, of the reliable connected service, until
+// its responder had all of it; -1: not by the end.
+func (r *runner) accepted(f *record.Flow, i int) units.Time {
+	to := r.Responders[r.Valid.Plan.Messages[i].Conn]
+	all, k := r.Hosts[to.Node].Accepted(to.QP), int(r.Accounts[i].Ordinal)
+	if r.Messages[i].Posted == units.Never || k >= len(all) {
+		return -1
+	}
+	return all[k].At - f.StartPS
+}
+
 // decisive books the requester's time up to the transmission after which the
 // responder had all of message i, and that packet's way until it arrived.
 func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived units.Time) {
@@ -234,8 +244,7 @@ func (a *accountant) resend(i int, way []fabric.Hop) *nic.Resend {
 		return nil
 	}
 	start := way[0].Start
-	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src].Node
-	all := a.Hosts[src].Resends(a.Messages[i].QP)
+	all := a.Hosts[a.requester(i)].Resends(a.Messages[i].QP)
 	k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start })
 	if k == len(all) || all[k].Start != start {
 		return nil

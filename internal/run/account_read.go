@@ -36,7 +36,8 @@ func (a *accountant) read(i int, port string) {
 
 // requester is the host that posted message i.
 func (a *accountant) requester(i int) int {
-	return a.Valid.Graph.HostOf(a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src)
+	from, _ := a.Valid.Plan.Ends(&a.Valid.Plan.Messages[i])
+	return a.Valid.Graph.HostOf(from)
 }
 
 // answerAt is the note of the response that was sent at start; nil: there is none.

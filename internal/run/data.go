@@ -142,23 +142,27 @@ func (d *dataCheck) packets(i int) {
 }
 
 // inboxes says which part of its connection's inbox each SEND that has arrived
-// takes.
+// takes; of TCP each message, one way and the other.
 func (d *dataCheck) inboxes() map[int][]byte {
 	plan := d.Valid.Plan
-	sends := make([][]int, len(plan.Conns))
+	sends := make([][]int, 2*len(plan.Conns)) // by connection and way
 	for i := range plan.Messages {
 		if c := &d.Carried.Messages[i]; c.Word == nil && c.Dest == nil && d.Messages[i].Posted != units.Never {
-			conn := plan.Messages[i].Conn
-			sends[conn] = append(sends[conn], i)
+			k := 2 * plan.Messages[i].Conn
+			if plan.Messages[i].Back {
+				k++
+			}
+			sends[k] = append(sends[k], i)
 		}
 	}
 	out := make(map[int][]byte)
-	for conn, list := range sends {
+	for k, list := range sends {
 		if len(list) == 0 {
 			continue
 		}
+		conn := k / 2
 		slices.SortFunc(list, func(a, b int) int { return int(d.Accounts[a].Ordinal) - int(d.Accounts[b].Ordinal) })
-		placed, data := d.placed(conn), d.Carried.Inboxes[conn].Data
+		placed, data := d.placed(conn, k%2 == 1)
 		rest := data[:min(placed, uint64(len(data)))]
 		room, service := d.GRHRoom(conn), plan.Conns[conn].Service
 		reliable := service == workload.RC || service == workload.TCP
@@ -190,16 +194,20 @@ func (r *runner) fate(i int) (done units.Time, status rdma.Status) {
 	return done, rdma.Success
 }
 
-// placed is how many bytes the SENDs of a connection brought, or TCP.
-func (d *dataCheck) placed(conn int) uint64 {
-	if in := d.Carried.Inboxes[conn].Inbox; in != nil {
-		return in.Placed
+// placed is how many bytes the SENDs of a connection brought, or TCP there or back,
+// and where they are.
+func (d *dataCheck) placed(conn int, back bool) (uint64, []byte) {
+	in, to := &d.Carried.Inboxes[conn], d.Responders[conn]
+	switch {
+	case in.Inbox != nil:
+		return in.Placed, in.Data
+	case d.service(conn) == "":
+		return 0, in.Data // SENDs without bytes
+	case back:
+		src := d.Valid.Graph.HostOf(d.Valid.Plan.Conns[conn].Src)
+		return uint64(d.Hosts[src].StreamOf(to.Requester).Took), in.Back
 	}
-	if d.service(conn) != "" {
-		to := d.Responders[conn]
-		return uint64(d.Hosts[to.Node].StreamOf(to.QP).Took)
-	}
-	return 0 // SENDs without bytes
+	return uint64(d.Hosts[to.Node].StreamOf(to.QP).Took), in.Data
 }
 
 // word checks the atomics that worked on w: their values before form a chain

@@ -18,7 +18,7 @@ func (r *runner) recordPaths(out *record.Run) {
 		index[key{out.QPs[i].Host, out.QPs[i].QP}] = i
 	}
 	g := r.Valid.Graph
-	reads, first := r.reads(), r.firstAsked()
+	reads, both, first := r.reads(), bothWays(r.Valid.Plan), r.firstAsked()
 	for i := range r.Valid.Plan.Conns {
 		c := &r.Valid.Plan.Conns[i]
 		there, back := r.Path(i)
@@ -46,7 +46,7 @@ func (r *runner) recordPaths(out *record.Run) {
 			out.QPs[k].Limits.ReadRTTPS = r.ReadRTT(i, n)
 		}
 		along(src, to.Requester, there, dst)
-		if reads[i] {
+		if reads[i] || both[i] {
 			along(dst, to.QP, back, src)
 		}
 	}
@@ -59,6 +59,16 @@ func (r *runner) reads() []bool {
 	for i := range r.Valid.Plan.Messages {
 		m := &r.Valid.Plan.Messages[i]
 		out[m.Conn] = out[m.Conn] || m.Verb == workload.Read
+	}
+	return out
+}
+
+// bothWays says of each connection whether it carries messages back as well.
+func bothWays(plan *workload.Plan) []bool {
+	out := make([]bool, len(plan.Conns))
+	for i := range plan.Messages {
+		m := &plan.Messages[i]
+		out[m.Conn] = out[m.Conn] || m.Back
 	}
 	return out
 }

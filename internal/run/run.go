@@ -484,8 +484,9 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		if m.Waits() { // when it was to be posted, or the end if it never was
 			start = min(r.Messages[i].Due, out.EndPS)
 		}
+		from, to := v.Plan.Ends(&m)
 		f := record.Flow{
-			Src: v.Graph.EndpointName(c.Src), Dst: v.Graph.EndpointName(c.Dst),
+			Src: v.Graph.EndpointName(from), Dst: v.Graph.EndpointName(to), Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.Entries[c.Entry], Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
@@ -504,6 +505,9 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()
 			f.Account = a.account(i)
 			a.check(&f, i)
+		}
+		if m.Call > 0 {
+			f.DeliveredPS = r.accepted(&f, i)
 		}
 		out.Flows = append(out.Flows, f)
 	}

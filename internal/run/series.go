@@ -64,17 +64,21 @@ type part struct {
 func (p part) String() string { return fmt.Sprintf("%s:%d", p.node, p.number) }
 
 // partsOf lists all ports, counted from 1, and all requesters, numbered as build
-// does: each connection takes the next number at either end.
+// does: each connection takes the next number at either end. Of a connection that
+// carries messages both ways, both ends are.
 func partsOf(v *scenario.Valid) (ports, requesters []part) {
 	for n := range v.Graph.Nodes {
 		for local := range v.Graph.Nodes[n].Ports {
 			ports = append(ports, part{v.Graph.Nodes[n].Name, local + 1})
 		}
 	}
-	used := make([]int, len(v.Graph.Nodes))
+	used, both := make([]int, len(v.Graph.Nodes)), bothWays(v.Plan)
 	for i := range v.Plan.Conns {
 		src, dst := v.Graph.HostOf(v.Plan.Conns[i].Src), v.Graph.HostOf(v.Plan.Conns[i].Dst)
 		requesters = append(requesters, part{v.Graph.Nodes[src].Name, used[src]})
+		if both[i] {
+			requesters = append(requesters, part{v.Graph.Nodes[dst].Name, used[dst]})
+		}
 		used[src]++
 		used[dst]++
 	}
@@ -132,7 +136,7 @@ type portProbe struct {
 // connProbe is a connection that is sampled.
 type connProbe struct {
 	conn          int
-	reads         bool // the responder sends the data
+	reads         bool // the end at the connection's destination sends the data
 	rate, goodput int
 	delivered     int64
 }
@@ -209,23 +213,33 @@ func (s *sampler) addPorts() {
 	}
 }
 
-// addConns adds the requester of every connection.
+// addConns adds the requester of every connection, and the other end where that
+// posts messages too.
 func (s *sampler) addConns() {
-	plan, reads := s.Valid.Plan, s.reads()
+	plan, reads, both := s.Valid.Plan, s.reads(), bothWays(s.Valid.Plan)
 	for i := range plan.Conns {
 		src, to := s.Valid.Graph.HostOf(plan.Conns[i].Src), s.Responders[i]
-		base := record.Curve{Node: s.Valid.Graph.Nodes[src].Name, QP: int(to.Requester), Workload: plan.Entries[plan.Conns[i].Entry],
-			Peer: record.QPName(s.service(i), s.Valid.Graph.Nodes[to.Node].Name, int(to.QP))}
-		if len(s.opt.QPs) > 0 && !named(s.opt.QPs, []part{{base.Node, base.QP}}) {
-			continue
+		there, back := part{s.Valid.Graph.Nodes[src].Name, int(to.Requester)}, part{s.Valid.Graph.Nodes[to.Node].Name, int(to.QP)}
+		s.addConn(connProbe{conn: i, reads: reads[i]}, there, back)
+		if both[i] {
+			s.addConn(connProbe{conn: i, reads: true}, back, there)
 		}
-		p := connProbe{conn: i, reads: reads[i]}
-		base.Quantity = record.SeriesRate
-		p.rate = s.curve(base)
-		base.Quantity = record.SeriesGoodput
-		p.goodput = s.curve(base)
-		s.conns = append(s.conns, p)
 	}
+}
+
+// addConn adds a queue pair or end of a connection, with what it is named by.
+func (s *sampler) addConn(p connProbe, own, peer part) {
+	if len(s.opt.QPs) > 0 && !named(s.opt.QPs, []part{own}) {
+		return
+	}
+	plan := s.Valid.Plan
+	base := record.Curve{Node: own.node, QP: own.number, Workload: plan.Entries[plan.Conns[p.conn].Entry],
+		Peer: record.QPName(s.service(p.conn), peer.node, peer.number)}
+	base.Quantity = record.SeriesRate
+	p.rate = s.curve(base)
+	base.Quantity = record.SeriesGoodput
+	p.goodput = s.curve(base)
+	s.conns = append(s.conns, p)
 }
 
 // sampleTo executes everything before the last sample that is due by limit, with

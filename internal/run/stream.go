@@ -27,21 +27,25 @@ func (r *runner) abandoned() (n int) {
 		}
 		for _, q := range h.Failures() {
 			s := h.StreamOf(q)
-			to := r.Responders[s.Conn]
-			if to.Node == node && to.QP == q {
-				continue // the end that reads
+			peer, at := r.Responders[s.Conn].Node, r.Responders[s.Conn].QP
+			if peer == node && at == q {
+				peer, at = r.Valid.Graph.HostOf(r.Valid.Plan.Conns[s.Conn].Src), r.Responders[s.Conn].Requester
 			}
-			n += s.Posted - r.Hosts[to.Node].StreamOf(to.QP).Reads
+			n += s.Posted - r.Hosts[peer].StreamOf(at).Reads
 		}
 	}
 	return n
 }
 
-// ends are what the two ends of message i's connection know.
+// streamEnds are what the two ends of message i's connection know.
 func (r *runner) streamEnds(i int) (sender, reader nic.Stream) {
-	conn := r.Valid.Plan.Messages[i].Conn
-	c, to := &r.Valid.Plan.Conns[conn], r.Responders[conn]
-	return r.Hosts[r.Valid.Graph.HostOf(c.Src)].StreamOf(to.Requester), r.Hosts[to.Node].StreamOf(to.QP)
+	m := &r.Valid.Plan.Messages[i]
+	c, to := &r.Valid.Plan.Conns[m.Conn], r.Responders[m.Conn]
+	sender, reader = r.Hosts[r.Valid.Graph.HostOf(c.Src)].StreamOf(to.Requester), r.Hosts[to.Node].StreamOf(to.QP)
+	if m.Back {
+		sender, reader = reader, sender
+	}
+	return sender, reader
 }
 
 // streamFate is when message i, of TCP, ended and how: with the read of its last
@@ -94,8 +98,8 @@ func streamNames() [nic.NumStages]string {
 // and its way; then the receiving application.
 func (a *accountant) stream(i int, done units.Time, status string) record.Account {
 	m := &a.Accounts[i]
-	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
-	src := a.Valid.Graph.Endpoints[c.Src].Node
+	_, to := a.Valid.Plan.Ends(&a.Valid.Plan.Messages[i])
+	src, dst := a.requester(i), a.Valid.Graph.HostOf(to)
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
 	a.names, a.loss, a.reordered = streamNames(), record.StageDetection, record.StageReassembly
@@ -109,10 +113,9 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	}
 	_, reader := a.streamEnds(i)
 	arrival := &reader.Arrivals[m.Ordinal]
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
-	a.decisive(i, port, a.Hosts[to.Node].Hops(arrival.Way), arrival.Came)
-	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[to.Node].Name, arrival.At)
-	a.until(record.StageUnread, a.Valid.Graph.Nodes[to.Node].Name, done)
+	a.decisive(i, port, a.Hosts[dst].Hops(arrival.Way), arrival.Came)
+	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[dst].Name, arrival.At)
+	a.until(record.StageUnread, a.Valid.Graph.Nodes[dst].Name, done)
 	return a.out
 }
 

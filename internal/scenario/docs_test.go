@@ -29,6 +29,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
   - permutation: {size: 1KB}
   - all_to_all: {size: 1KB}
   - flow: {from: h0, to: h1, size: 1KB}
+  - rpc: {between: [h0, h1], size: 1KB}
 switch: {pfc: {alpha: 1/8}, ecn: {per_rate: {1Gbps: {kmin: 1KB, kmax: 1KB}}}, lossy: {alpha: 1}, scheduler: {strict: [7]}}
 nic: {pfc: {quanta: 1}}
 dcqcn: {preset: paper}

@@ -38,6 +38,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed, "topology.star.hosts=2")
 	}
 	f.Add(base+"  - flows:\n      rows: |\n        from,to,size,class\n        h0,h1,1KB,4\n        h1,h0,2KB,\n", "seed=3")
+	f.Add(base+"  - rpc: {between: [h0, h1], request: 1B, reply: 9KB, every: 7us, think: 1us, nodelay: false, stack: tcp}\nstop: 1ms\n", "workload[1].rpc.verb=write")
 	f.Add(base+"  - flow: {from: h0, to: h1, size: 1KB, send_done: t}\n  - flow: {from: h1, to: h0, size: 1KB, trigger: t}\ntriggers: {t: {kind: barrier, count: 1}}\n", "vlan=true")
 	f.Add("topology: {clos: {hosts: 4, tiers: [{radix_down: 2, radix_up: 1, link: 1Gbps}, {radix_down: 2, link: 1Gbps}]}}\nworkload: [{permutation: {size: 1KB}}]\n", "switch.trust=pcp")
 	f.Add("topology: {hosts: [a, b], switches: [s], order: [s, a, b], links: [{between: [a, s], rate: 1Gbps}, {between: [s, b], rate: 1Gbps}]}\nworkload: [{flow: {from: a, to: b, size: 1KB}}]\nns3: {ENABLE_QCN: 0}\n", "ns3.BUFFER_SIZE=4")

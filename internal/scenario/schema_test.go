@@ -74,6 +74,7 @@ func TestSchemaAccepts(t *testing.T) {
   - flows: {size: 2KB, class: 4, list: [{from: h0, to: h1, start: 5us, path: [h0, leaf1, h1]}]}
   - flow: {from: h0, to: h2, size: 1KiB, send_done: x, receives: none, initial_rate: 5Gbps}
   - flow: {from: h1, to: h2, size: 1KiB, trigger: x}
+  - rpc: {between: [h0, h2], request: 100B, reply: 9KB, count: 3, every: 50us, think: 1us, nodelay: false, stack: tcp}
 triggers: {x: {kind: barrier, count: 1}}
 seed: 18
 stop: never
@@ -124,6 +125,8 @@ func TestSchemaRefuses(t *testing.T) {
 		base + "stop: soon\n",
 		base + "  - {flow: {from: h0, to: h1, size: 1B}, incast: {to: h0, size: 1B}}\n",
 		base + "  - flow: {from: h0, size: 1B}\n",
+		base + "  - rpc: {size: 1B}\n",
+		base + "  - rpc: {between: [h0, h1], size: 1B, recv_done: x}\n",
 		base + "  - flows: {list: [{from: h0, to: h1, sice: 1B}]}\n",
 		strings.Replace(base, "leaves: 2, ", "", 1),
 		strings.Replace(base, "100Gbps", "100Gbit", 1),

@@ -240,6 +240,8 @@ func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 		case text == r.v.Stack:
 		case !isTCP:
 			o.fail("stack", "%q beside %q: a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here", text, r.v.Stack)
+		case r.stack().Credits && r.compared: // the others have both, and this has one
+			r.warn("entry stack", "%s runs over %s: TCP needs Ethernet", o.path, r.v.Stack)
 		case r.stack().Credits:
 			o.fail("stack", "%q needs Ethernet, and the stack %s has none; take an RoCEv2 stack", text, r.v.Stack)
 		default:

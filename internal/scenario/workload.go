@@ -12,10 +12,10 @@ import (
 
 // patterns are the kinds of workload entry.
 func patterns() []string {
-	return []string{"incast", "permutation", "flow", "all_to_all", "flows"}
+	return []string{"incast", "permutation", "flow", "all_to_all", "flows", "rpc"}
 }
 
-// optionKeys are the keys every pattern takes.
+// optionKeys are the keys every pattern takes but rpc, see rpcKeys.
 func optionKeys() []string {
 	return []string{"name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
 		"rkey", "remote_access", "receives", "receive_size", "srq", "region", "offset", "fence", "inline",
@@ -70,17 +70,15 @@ func (r *resolver) readEntry(item *node, i int) {
 		return
 	}
 	kind := o.n.fields[0].key
+	if kind == "rpc" {
+		r.readCalls(o.object(kind, rpcKeys()...))
+		return
+	}
 	own := map[string][]string{"incast": {"from", "to"}, "flow": {"from", "to"}, "permutation": {"hosts"},
 		"all_to_all": {"hosts"}, "flows": {"list", "rows", "file"}}[kind]
 	p := o.object(kind, append(own, optionKeys()...)...)
-	name := kind
-	if text, ok := p.scalar("name"); ok {
-		name = text
-	} else if len(r.v.Plan.Entries) > 0 || i > 0 {
-		name = uniqueName(kind, r.v.Plan.Entries)
-	}
-	entry := r.v.Plan.AddEntry(name)
-	opt := r.readOptions(p)
+	entry := r.addEntry(kind, p)
+	opt := r.readOptions(kind, p)
 	size := unsized
 	if kind != "flows" || p.has("size") || p.describing() {
 		r.readSize(p, &opt, &size)
@@ -88,7 +86,7 @@ func (r *resolver) readEntry(item *node, i int) {
 	shared := r.readSharedReceives(p, &opt)
 	r.asStream(p, &opt)
 	if opt.Place.Order == workload.Random {
-		stream := rng.New(r.v.Seed, "workload/"+name+"/offset")
+		stream := rng.New(r.v.Seed, "workload/"+r.v.Plan.Entries[entry]+"/offset")
 		opt.Place.Stream = &stream
 	}
 	if r.d.err != nil {
@@ -100,6 +98,15 @@ func (r *resolver) readEntry(item *node, i int) {
 	if shared > 0 && r.d.err == nil {
 		r.v.Plan.ShareReceives(r.v.Graph, entry, shared)
 	}
+}
+
+// addEntry adds an entry to the plan, under the name that it has or gets.
+func (r *resolver) addEntry(kind string, o object) int {
+	name, ok := o.scalar("name")
+	if !ok {
+		name = uniqueName(kind, r.v.Plan.Entries)
+	}
+	return r.v.Plan.AddEntry(name)
 }
 
 func suggestList(words []string) string {
@@ -124,8 +131,11 @@ func uniqueName(kind string, taken []string) string {
 }
 
 // readOptions reads what all patterns share.
-func (r *resolver) readOptions(o object) workload.Options {
+func (r *resolver) readOptions(kind string, o object) workload.Options {
 	opt := workload.DefaultOptions()
+	if kind == "rpc" {
+		opt.Verb = workload.Send
+	}
 	if r.stack().Credits {
 		opt.Class, opt.DSCP = 0, 0 // service level 0
 	}
@@ -134,7 +144,7 @@ func (r *resolver) readOptions(o object) workload.Options {
 	o.time("start", &opt.Start)
 	o.time("every", &opt.Every)
 	o.integer("count", &opt.Count, 1, workload.MaxMessages)
-	if o.has("every") && !o.has("count") {
+	if o.has("every") && !o.has("count") && kind != "rpc" {
 		o.fail("every", "without count there is only one message; give count as well")
 	}
 	o.integer("qps", &opt.QPs, 1, 65536)

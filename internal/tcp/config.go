@@ -102,7 +102,8 @@ type Config struct {
 	// does. AckEvery full segments are acknowledged at once; at least 1.
 	DelayedAck units.Time
 	AckEvery   int
-	// QuickAcks is how many ACKs after the start do not wait (Linux: 16).
+	// QuickAcks is how many ACKs after the start do not wait (Linux: 16), unless this
+	// end answers with data.
 	QuickAcks int
 	// AckOnRead acknowledges at once when the application has read all there is of
 	// what the peer pushed, unless this end answers with data (pingpong mode; Linux

@@ -358,7 +358,7 @@ func (c *Conn) scheduleAck(now units.Time, hadGap bool) {
 	switch {
 	case c.cfg.DelayedAck == 0, hadGap, c.ofo.dsack.end != 0, c.unacked > int64(c.cfg.AckEvery-1)*c.rcvMSS:
 		c.ackNow = true
-	case c.quick > 0:
+	case c.quick > 0 && !c.pingpong: // Linux tcp_in_quickack_mode
 		c.ackNow = true
 	case c.delackAt == units.Never:
 		c.delackAt = now + c.cfg.DelayedAck

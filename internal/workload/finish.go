@@ -131,6 +131,8 @@ func (p *Plan) checkMessage(m *Message) error {
 		return p.fail(entry, "size %s must not be negative", m.Bytes)
 	case m.Bytes == 0 && p.Conns[m.Conn].Service == TCP:
 		return p.fail(entry, "size 0B: TCP carries a stream of bytes, in which none is no message; give at least 1B")
+	case m.Back && p.Conns[m.Conn].Service != TCP:
+		return p.fail(entry, "a message goes against the direction of its connection, which only TCP's can")
 	case m.Bytes > MaxBytes:
 		return p.fail(entry, "size %s is above %s, the longest message; send several", m.Bytes, MaxBytes)
 	case m.Verb > FetchAdd:

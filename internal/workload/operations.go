@@ -192,10 +192,11 @@ func (p *Plan) endsAt(net Network, op Op, end End) (entry, host int, ok bool) {
 	}
 	m := &p.Messages[op]
 	c := &p.Conns[m.Conn]
+	poster, peer := p.Ends(m)
 	if end == Completed {
-		return c.Entry, net.HostOf(c.Src), true
+		return c.Entry, net.HostOf(poster), true
 	}
-	return c.Entry, net.HostOf(c.Dst), m.tellsResponder(c)
+	return c.Entry, net.HostOf(peer), m.tellsResponder(c)
 }
 
 // tellsResponder reports whether the responder knows when it has all of the

@@ -115,6 +115,7 @@ type Conn struct {
 	Path    []int
 	Service Service
 	Profile int  // TCP: which profile of those that a run has, from 1; else 0
+	NoDelay bool // TCP: Nagle's rule is off (TCP_NODELAY)
 	Reads   bool // the messages are READs: the data come from Dst
 	// WrongRKey makes every request to remote memory carry an R_Key the responder
 	// never issued.
@@ -138,8 +139,15 @@ type Conn struct {
 
 // Message is one work request.
 type Message struct {
-	Conn  int
-	Verb  Verb
+	Conn int
+	Verb Verb
+	// Back has it go from Dst to Src of its connection, which carries data both
+	// ways with TCP alone.
+	Back bool
+	// Call is the number of the remote procedure call that it belongs to, from 1; 0:
+	// none. Reply tells its two messages apart.
+	Reply bool
+	Call  int32
 	Bytes units.Bytes
 	// Offset is where the message begins in the responder's region, in bytes; for
 	// verbs that name none, in the buffers of either side.
@@ -169,4 +177,14 @@ type Plan struct {
 	// nil when none does.
 	Graph *Graph
 	edges []edge
+	Calls int // remote procedure calls
+}
+
+// Ends returns the endpoints of a message: of who posts it, and of its peer.
+func (p *Plan) Ends(m *Message) (from, to int) {
+	c := &p.Conns[m.Conn]
+	if m.Back {
+		return c.Dst, c.Src
+	}
+	return c.Src, c.Dst
 }

@@ -88,20 +88,24 @@ func (t *Tree) switches(a, b int, up, down []int) int {
 	return n
 }
 
-// NICFor returns the card that a GPU should use: that of the nearest class, of those
-// the ones with the fastest way, and of equal ones that which NCCL's first channel
-// takes: the number of the GPU modulo their number, with its bits reversed if that is a
-// power of 2 (ncclTopoGetLocalNet). It is -1 if no card can be reached.
-func (t *Tree) NICFor(gpu int) (nic int, class Class) {
+// NICFor returns the card that a GPU should use: see Nearest.
+func (t *Tree) NICFor(gpu int) (nic int, class Class) { return t.Nearest(gpu, t.NICs()) }
+
+// Nearest returns which of some cards a GPU, or a memory, should use: that of the
+// nearest class, of those the ones with the fastest way, and of equal ones that which
+// NCCL's first channel takes: the number of the GPU modulo their number, with its bits
+// reversed if that is a power of 2 (ncclTopoGetLocalNet). It is -1 if none can be
+// reached.
+func (t *Tree) Nearest(dev int, nics []int) (nic int, class Class) {
 	var best []int
 	var rate units.Rate
 	class = SYS + 1
-	for _, n := range t.NICs() {
-		path, err := t.Path(gpu, n)
+	for _, n := range nics {
+		path, err := t.Path(dev, n)
 		if err != nil {
 			continue
 		}
-		c, r := t.PCIClass(gpu, n), t.pathRate(path)
+		c, r := t.PCIClass(dev, n), t.pathRate(path)
 		if c < class || c == class && r > rate {
 			best, class, rate = best[:0], c, r
 		}
@@ -112,10 +116,10 @@ func (t *Tree) NICFor(gpu int) (nic int, class Class) {
 	if len(best) == 0 {
 		return -1, SYS
 	}
-	return best[spread(t.number(gpu), len(best))], class
+	return best[spread(t.number(dev), len(best))], class
 }
 
-// number returns the place of a GPU among the GPUs.
+// number returns how many GPUs come before a device.
 func (t *Tree) number(gpu int) int {
 	n := 0
 	for i := range gpu {

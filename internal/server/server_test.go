@@ -239,3 +239,46 @@ func TestNotes(t *testing.T) {
 		}
 	}
 }
+
+// TestCosts: every cost has a note and can be changed by the name that the note has.
+func TestCosts(t *testing.T) {
+	for _, tree := range presets(t) {
+		if err := tree.Check(); err != nil {
+			t.Errorf("%s: %v", tree.Name, err)
+		}
+	}
+	c := DefaultCosts(5)
+	notes, fields := c.Notes(""), c.Fields()
+	if len(notes) != len(fields) {
+		t.Errorf("%d notes of %d costs", len(notes), len(fields))
+	}
+	for i := range min(len(notes), len(fields)) {
+		if notes[i].Key != fields[i].Key {
+			t.Errorf("note %s beside cost %s", notes[i].Key, fields[i].Key)
+		}
+	}
+}
+
+// TestCheck: trees that are none.
+func TestCheck(t *testing.T) {
+	for want, spoil := range map[string]func(*Tree){
+		"generation 9":           func(tree *Tree) { tree.Links[tree.parent(tree.Find("nic0"))].PCIe.Gen = 9 },
+		"nic0 hangs off no root": func(tree *Tree) { tree.Links[tree.parent(tree.Find("nic0"))].B = tree.Find("nic1") },
+		"gpu0 has no memory": func(tree *Tree) {
+			h := tree.hbm(tree.Find("gpu0"))
+			tree.Links = append(tree.Links[:h], tree.Links[h+1:]...)
+		},
+		"less than any link":      func(tree *Tree) { tree.Links[tree.parent(tree.Find("dram0"))].Rate = 0 },
+		"read_tags is out of":     func(tree *Tree) { tree.Costs.ReadTags = 0 },
+		"links towards a root":    func(tree *Tree) { tree.Links = append(tree.Links, tree.Links[tree.parent(tree.Find("gpu0"))]) },
+		"a latency of 2s":         func(tree *Tree) { tree.Links[0].Latency = 2 * units.Second },
+		"joins devices 99":        func(tree *Tree) { tree.Links[0].A = 99 },
+		"posted_credits is out o": func(tree *Tree) { tree.Costs.PostedCredits = 64 },
+	} {
+		tree := preset(t, "dgx-h100")
+		spoil(tree)
+		if err := tree.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

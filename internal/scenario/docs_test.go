@@ -32,6 +32,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
   - rpc: {between: [h0, h1], size: 1KB}
 switch: {pfc: {alpha: 1/8}, ecn: {per_rate: {1Gbps: {kmin: 1KB, kmax: 1KB}}}, lossy: {alpha: 1}, scheduler: {strict: [7]}}
 nic: {pfc: {quanta: 1}}
+server: {preset: dgx-h100, links: {nic0: {gen: 4}}, costs: {poll: 1ns}}
 dcqcn: {preset: paper}
 measure: {to: 1ms}
 triggers: {t: {kind: oneshot}}

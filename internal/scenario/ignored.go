@@ -116,7 +116,7 @@ func (r *resolver) warnIgnoredDevices() {
 	drained, pcp := false, false
 	for n := range r.v.Graph.Nodes {
 		if r.v.Graph.Nodes[n].Kind == topology.Host {
-			drained = drained || r.nics[n].drain > 0
+			drained = drained || r.nics[n].drains()
 		} else {
 			pcp = pcp || r.switches[n].trustPCP
 		}
@@ -140,7 +140,7 @@ func (r *resolver) warnIgnoredDevices() {
 		if s.obj.n != nil && !s.cached() {
 			r.ignored(s.obj, "cache_miss", "nothing is ever missed; give mtt_cache or qpc_cache as well")
 		}
-		if s.obj.n == nil || s.drain > 0 || s.cached() || drained && s.obj.path == "nic" {
+		if s.obj.n == nil || s.drains() || drained && s.obj.path == "nic" {
 			continue
 		}
 		if r.stack().Credits {

@@ -226,7 +226,7 @@ func nameOf(file string) string {
 
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
-	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "hosts",
+	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "server", "hosts",
 		"mtu", "packet_payload", "vlan", "dcqcn", "tcp", "infiniband", "failover", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
@@ -392,6 +392,7 @@ func (r *resolver) readDevices(o object) {
 	}
 	r.hostObj = o.object("host", hostKeys()...)
 	readRegistration(r.hostObj, &nic.host)
+	nic.server = r.readServer(o, nil)
 	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
 	for n := range r.v.Graph.Nodes {
@@ -403,13 +404,15 @@ func (r *resolver) readDevices(o object) {
 		r.withoutPFC(&r.switches[n].pfc)
 	})
 	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) {
-		one := r.d.object(v, path, append(nicKeys(), hostKeys()...)...)
+		one := r.d.object(v, path, append(append(nicKeys(), hostKeys()...), "server")...)
 		r.nics[n].obj = one
 		readNIC(one, &r.nics[n])
 		r.nics[n].hostOwn = one
 		readRegistration(one, &r.nics[n].host)
+		r.nics[n].server = r.readServer(one, r.nics[n].server)
 		r.withoutPFC(&r.nics[n].pfc)
 	})
+	r.checkServers()
 	r.cutThrough()
 }
 

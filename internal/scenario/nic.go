@@ -54,6 +54,7 @@ type nicSettings struct {
 	miss             units.Time  // of one fetch
 	host             hostSettings
 	hostOwn          object // what `hosts` has for this host
+	server           *serverSettings
 	obj              object
 }
 
@@ -170,6 +171,9 @@ func readCache(o object, key string, n *int) {
 
 // cached reports whether the card can miss something that lies in host memory.
 func (s *nicSettings) cached() bool { return s.mtt > 0 || s.qpc > 0 }
+
+// drains reports whether frames wait in the card's receive buffer for the host.
+func (s *nicSettings) drains() bool { return s.drain > 0 || s.cached() || s.server.inside() != nil }
 
 func readReceiveBuffer(o object, s *nicSettings) {
 	if o.size("rx_buffer", &s.rxBuffer) && (s.rxBuffer == 0 || s.rxBuffer > maxBuffer) {

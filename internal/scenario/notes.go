@@ -44,6 +44,7 @@ func (r *resolver) notes(o object) {
 		r.tcpNotes()
 	}
 	r.hostNotes(o)
+	r.serverNotes()
 	if r.v.DCQCN == nil {
 		return
 	}

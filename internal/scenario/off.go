@@ -16,7 +16,7 @@ func (r *resolver) warnOff() {
 	}
 	drained := false
 	for n := range r.v.Graph.Nodes {
-		drained = drained || r.v.Graph.Nodes[n].Kind == topology.Host && (r.nics[n].drain > 0 || r.nics[n].cached())
+		drained = drained || r.v.Graph.Nodes[n].Kind == topology.Host && r.nics[n].drains()
 	}
 	for n := range r.v.Graph.Nodes {
 		if r.v.Graph.Nodes[n].Kind == topology.Switch {
@@ -28,7 +28,7 @@ func (r *resolver) warnOff() {
 		s := &r.nics[n]
 		r.warnIgnoredHost(n)
 		r.warnOffPFC(&s.pfc)
-		if s.drain > 0 || s.cached() || drained && s.obj.path == "nic" {
+		if s.drains() || drained && s.obj.path == "nic" {
 			r.warnOffReceive(s)
 		}
 		r.warnOffCNP(s)

@@ -91,9 +91,9 @@ func (r *resolver) resolveNIC(n int) {
 	out.Transport = r.transportOf(s)
 	out.MaxRdAtomic, out.MaxDestRdAtomic, out.MaxInline = uint8(s.maxRd), uint8(s.maxDestRd), s.maxInline
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
-	out.Host = s.host.Host
+	out.Host, out.Server = s.host.Host, s.server.inside()
 	for port := range node.Ports {
-		if s.drain == 0 && s.cached() { // the pipeline takes what the wire brings, but for misses
+		if s.drain == 0 && s.cached() && out.Server == nil { // the pipeline takes what the wire brings, but for misses
 			out.DrainRate = max(out.DrainRate, r.v.Graph.LinkAt(n, port).Rate)
 		}
 	}
@@ -145,8 +145,12 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 	if out.RxXON < 0 {
 		out.RxXON = out.RxXOFF / 2
 	}
-	if out.DrainRate == 0 {
+	if out.DrainRate == 0 && out.Server == nil {
 		return
+	}
+	drained := fmt.Sprintf("drained at %v", out.DrainRate)
+	if out.Server != nil {
+		drained = "drained by the server's PCIe links"
 	}
 	if out.RxXOFF < r.maxFrame() {
 		r.d.fail(s.obj.keyPos("rx_buffer"), "rx_buffer %v of %s leaves no room below its headroom of %v; give at least %v",
@@ -158,13 +162,13 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 		return
 	}
 	if s.pfc.enabled == 0 {
-		r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), drained at %v", s.rxBuffer, out.DrainRate), fromScenario)
+		r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), %s", s.rxBuffer, drained), fromScenario)
 		return
 	}
 	if room := s.rxBuffer - out.RxXOFF; room < headroom {
 		r.warn(fmt.Sprint("rx", room, headroom), "%s: %v above rx_xoff is short for the cable, which can need %v; frames may be dropped", name, room, headroom)
 	}
-	r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, drained at %v", s.rxBuffer, out.RxXOFF, out.RxXON, out.DrainRate),
+	r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, %s", s.rxBuffer, out.RxXOFF, out.RxXON, drained),
 		"XOFF leaves the physical bound of headroom unless given")
 }
 

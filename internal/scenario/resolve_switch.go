@@ -38,6 +38,9 @@ type resolver struct {
 
 	downAt map[units.Time]pos // where the first down_at of that time stands; looked up, never iterated
 
+	places      []place       // other than endpoints, in the order of their numbers
+	placeNumber map[place]int // looked up, never iterated
+
 	bareHosts []int // hosts of several ports that the workload names without a port
 
 	triggers      []trigger

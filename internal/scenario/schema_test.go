@@ -82,7 +82,7 @@ measure: {from: 0s, to: 1.5ms}
 switch: {ecn: {per_rate: {100Gbps: {kmin: 4KB, kmax: 8KB, pmax: 20%}}}, lossy: unlimited, dscp_to_priority: {26: 4}, pfc: {enabled: 3, headroom: auto, alpha: 1/8, response: ieee}}
 switches: {leaf1: {pfc: none, ecn: none, scheduler: {strict: [7], weights: {3: 2}}}}
 nic: {window: 1.5 bdp, ack_class: data}
-hosts: {h0: {drain_rate: 40Gbps}}
+hosts: {h0: {drain_rate: 40Gbps}, h1: {server: {preset: dgx-h100, iommu: on, acs: redirect, mps: 512B, links: {nic0: {gen: 4, width: 8}, nvlink: {rate: 1Tbps}}, costs: {poll: 1us, read_tags: 32}}}, h2: {server: two-socket}}
 dcqcn: {preset: paper, dce_tcp_g: 1/256, rpg_byte_reset: 150KB}
 `,
 		"quoted":  base + "  - permutation: {size: 1KB, count: \"3\"}\nseed: \"18\"\nmtu: \"1024\"\nswitch: {pfc: {alpha: \"0.125\"}}\n",

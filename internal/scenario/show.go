@@ -15,7 +15,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, or a table of
 // defaults.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic, host or workload
+	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic, host, server or workload
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -34,6 +34,7 @@ func Sheets() []Sheet {
 	out = append(out, wireSheets()...)
 	out = append(out, switchSheets()...)
 	out = append(out, hostSheets()...)
+	out = append(out, serverSheets()...)
 	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -84,6 +85,9 @@ type NIC struct {
 	MTTCache, QPCCache int
 	CacheMiss          units.Time
 	Host               Host
+	// Server is the inside of the host; nil: data are at the card. It may be that of
+	// several hosts.
+	Server *server.Tree
 }
 
 // Host is what the application on a host, its kernel and its memory cost. Times are

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -19,7 +20,7 @@ func patterns() []string {
 func optionKeys() []string {
 	return []string{"name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
 		"rkey", "remote_access", "receives", "receive_size", "srq", "region", "offset", "fence", "inline",
-		"initial_rate", "path", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
+		"initial_rate", "gpudirect", "path", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
 }
 
 // readWorkload builds the plan.
@@ -92,9 +93,12 @@ func (r *resolver) readEntry(item *node, i int) {
 	if r.d.err != nil {
 		return
 	}
+	first, staged := len(r.v.Plan.Conns), r.readGPUDirect(p)
 	if err := r.addPattern(kind, p, entry, size, opt); err != nil {
 		r.d.fail(p.n.pos, "%s: %v", p.path, err)
 	}
+	r.settlePlaces(first, staged)
+	r.warnGPUDirect(p, first)
 	if shared > 0 && r.d.err == nil {
 		r.v.Plan.ShareReceives(r.v.Graph, entry, shared)
 	}
@@ -249,7 +253,8 @@ func suggestName(names []string, name string) string {
 	return fmt.Sprintf("the first is %q and the last %q", names[0], names[len(names)-1])
 }
 
-// endpoint looks up a host, "h4" or "h4:2" for its second port.
+// endpoint looks up a host, "h4", "h4:2" for its second port, or "h4/gpu3" for a place
+// in its server.
 func (r *resolver) endpoint(o object, key string, item *node) int {
 	if r.d.err != nil {
 		return 0
@@ -258,19 +263,31 @@ func (r *resolver) endpoint(o object, key string, item *node) int {
 		r.d.fail(item.pos, "%s: a host is a name, and this is %s", o.join(key), item.kind)
 		return 0
 	}
-	ep, err := r.v.Graph.EndpointByName(item.text)
-	if err != nil {
-		hint := ""
-		if _, known := r.v.Graph.NodeByName(item.text); !known {
-			hint = "; " + suggestOf(r.v.Graph, topology.Host, item.text)
-		}
-		r.d.fail(item.pos, "%s: %v%s", o.join(key), err, hint)
-		return ep
+	if host, device, inside := strings.Cut(item.text, "/"); inside {
+		return r.inServer(o, key, item, host, device)
+	}
+	ep, ok := r.hostEndpoint(o, key, item, item.text)
+	if !ok {
+		return 0
 	}
 	if node := r.v.Graph.HostOf(ep); item.text == r.v.Graph.Nodes[node].Name && len(r.v.Graph.Nodes[node].Ports) > 1 {
 		r.bareHosts = append(r.bareHosts, node)
 	}
 	return ep
+}
+
+// hostEndpoint looks up a host's port by its name.
+func (r *resolver) hostEndpoint(o object, key string, item *node, name string) (ep int, ok bool) {
+	ep, err := r.v.Graph.EndpointByName(name)
+	if err != nil {
+		hint := ""
+		if _, known := r.v.Graph.NodeByName(name); !known {
+			hint = "; " + suggestOf(r.v.Graph, topology.Host, name)
+		}
+		r.d.fail(item.pos, "%s: %v%s", o.join(key), err, hint)
+		return 0, false
+	}
+	return ep, true
 }
 
 // one reads a single host that must be given.
@@ -297,14 +314,23 @@ func (r *resolver) many(o object, key string) []int {
 		return eps
 	}
 	for _, item := range o.list(key) {
-		eps = append(eps, r.endpoint(o, key, item))
+		host, inside, _ := strings.Cut(item.text, "/")
+		switch {
+		case r.d.err != nil:
+		case item.text == "gpus":
+			eps = append(eps, r.gpus(o, key, item, "")...)
+		case inside == "gpus":
+			eps = append(eps, r.gpus(o, key, item, host)...)
+		default:
+			eps = append(eps, r.endpoint(o, key, item))
+		}
 	}
 	return eps
 }
 
 // addPattern appends the messages of one entry.
 func (r *resolver) addPattern(kind string, o object, entry int, size units.Bytes, opt workload.Options) error {
-	plan, g := r.v.Plan, r.v.Graph
+	plan, g := r.v.Plan, placed{r}
 	switch kind {
 	case "flow":
 		from, to := r.one(o, "from"), r.one(o, "to")
@@ -341,7 +367,7 @@ func (r *resolver) addPattern(kind string, o object, entry int, size units.Bytes
 }
 
 // otherHosts drops the ports of to's own host.
-func otherHosts(g *topology.Graph, eps []int, to int) []int {
+func otherHosts(g workload.Network, eps []int, to int) []int {
 	var out []int
 	for _, ep := range eps {
 		if g.HostOf(ep) != g.HostOf(to) {

@@ -73,7 +73,7 @@ func (m *maker) note(key, value, source string) {
 
 // done adds the notes of the costs.
 func (m *maker) done() *Tree {
-	m.t.Notes = append(m.t.Notes, m.t.Costs.Notes("server.cost.")...)
+	m.t.Notes = append(m.t.Notes, m.t.Costs.Notes("server.costs.")...)
 	return m.t
 }
 

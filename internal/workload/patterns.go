@@ -279,7 +279,7 @@ func (p *Plan) connect(entry, from, to, q int, o Options) int {
 	if o.SrcPort != 0 {
 		port = o.SrcPort + uint16(q)
 	}
-	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcPort: port, DstPort: o.DstPort, Class: o.Class, DSCP: o.DSCP,
+	p.Conns = append(p.Conns, Conn{Src: from, Dst: to, SrcDevice: NoDevice, DstDevice: NoDevice, SrcPort: port, DstPort: o.DstPort, Class: o.Class, DSCP: o.DSCP,
 		Entry: entry, Path: o.Path, Service: o.Service, Profile: o.Profile, Reads: o.Verb == Read, WrongRKey: o.WrongRKey, Denied: o.Denied,
 		Receives: o.Receives, ReceiveSize: o.ReceiveSize, Region: o.Region, Fence: o.Fence, Inline: o.Inline,
 		InitialRate: o.InitialRate})

@@ -103,12 +103,17 @@ type SRQ struct {
 // posts the messages, is at Src. The data of READs go from Dst to Src, those of
 // all other verbs from Src to Dst.
 type Conn struct {
-	Src, Dst int    // endpoint indices (topology.Graph.Endpoints)
-	SrcPort  uint16 // UDP source port; entropy for ECMP
-	DstPort  uint16 // shown in files for other programs; 0: 4791, where all RoCEv2 goes
-	Class    uint8  // priority of data at the NIC
-	DSCP     uint8  // of data packets
-	Entry    int    // workload entry it belongs to
+	Src, Dst int // endpoint indices (topology.Graph.Endpoints)
+	// SrcDevice and DstDevice are the devices of the hosts' servers in which the data
+	// lie at either end; NoDevice: the memory of the card's socket. What is staged goes
+	// through that memory on its way between device and card.
+	SrcDevice, DstDevice int16
+	SrcStaged, DstStaged bool
+	SrcPort              uint16 // UDP source port; entropy for ECMP
+	DstPort              uint16 // shown in files for other programs; 0: 4791, where all RoCEv2 goes
+	Class                uint8  // priority of data at the NIC
+	DSCP                 uint8  // of data packets
+	Entry                int    // workload entry it belongs to
 	// Path, when not nil, pins the route: node indices from source host to
 	// destination host inclusive. The reverse direction takes the same nodes
 	// backwards.

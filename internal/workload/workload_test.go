@@ -95,7 +95,7 @@ func TestOptionsReachConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	for q, c := range p.Conns {
-		want := Conn{Src: 0, Dst: 1, SrcPort: uint16(10000 + q), Class: 5, DSCP: 40, Entry: 1, WrongRKey: true,
+		want := Conn{SrcDevice: NoDevice, DstDevice: NoDevice, Src: 0, Dst: 1, SrcPort: uint16(10000 + q), Class: 5, DSCP: 40, Entry: 1, WrongRKey: true,
 			Denied: RemoteWrite, Receives: 7, InitialRate: units.Gbps}
 		path := c.Path
 		c.Path = nil

@@ -1,0 +1,185 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// A place is where data of a workload lie: an endpoint of the topology, and in its
+// host's server a GPU or a memory. While an entry is read, places other than endpoints
+// have numbers above those of endpoints, so that patterns need not know them.
+type place struct {
+	endpoint int
+	device   int16 // of the server; workload.NoDevice: the memory of the card's socket
+}
+
+// placeOf tells what a number of a place means.
+func (r *resolver) placeOf(number int) place {
+	if n := len(r.v.Graph.Endpoints); number >= n {
+		return r.places[number-n]
+	}
+	return place{number, workload.NoDevice}
+}
+
+// numberOf numbers a place.
+func (r *resolver) numberOf(p place) int {
+	n := len(r.v.Graph.Endpoints)
+	if r.placeNumber == nil {
+		r.placeNumber = make(map[place]int)
+	}
+	number, known := r.placeNumber[p]
+	if !known {
+		number = n + len(r.places)
+		r.places = append(r.places, p)
+		r.placeNumber[p] = number
+	}
+	return number
+}
+
+// placed is the network that patterns see: its endpoints are places.
+type placed struct{ r *resolver }
+
+// NumEndpoints implements workload.Network.
+func (p placed) NumEndpoints() int { return len(p.r.v.Graph.Endpoints) + len(p.r.places) }
+
+// HostOf implements workload.Network.
+func (p placed) HostOf(number int) int { return p.r.v.Graph.HostOf(p.r.placeOf(number).endpoint) }
+
+// EndpointName implements workload.Network.
+func (p placed) EndpointName(number int) string {
+	at := p.r.placeOf(number)
+	name := p.r.v.Graph.EndpointName(at.endpoint)
+	if at.device == workload.NoDevice {
+		return name
+	}
+	return name + "/" + p.r.nics[p.HostOf(number)].server.tree.Devices[at.device].Name
+}
+
+// inServer looks up a place inside a host: "h0/gpu3", through the nearest card, or
+// "h0:2/gpu3", through its second port.
+func (r *resolver) inServer(o object, key string, item *node, host, device string) int {
+	ep, ok := r.hostEndpoint(o, key, item, host)
+	if !ok {
+		return 0
+	}
+	n := r.v.Graph.HostOf(ep)
+	name := r.v.Graph.Nodes[n].Name
+	s := r.nics[n].server
+	t := s.inside()
+	if t == nil {
+		r.d.fail(item.pos, "%s: %s has no server, so no %q; give server: dgx-h100 for all hosts, or hosts: {%s: {server: ..}}", o.join(key), name, device, name)
+		return 0
+	}
+	dev := t.Find(device)
+	if dev < 0 || t.Devices[dev].Kind != server.GPU && t.Devices[dev].Kind != server.DRAM {
+		r.d.fail(item.pos, "%s: %s, a %s, has no GPU or memory %q; it has %s", o.join(key), name, t.Name, device, memories(t))
+		return 0
+	}
+	cards := t.NICs()[:len(r.v.Graph.Nodes[n].Ports)]
+	port := r.v.Graph.Endpoints[ep].Port
+	if host == name {
+		nearest, _ := t.Nearest(dev, cards)
+		for i := range cards {
+			if cards[i] == nearest {
+				port = i
+			}
+		}
+	}
+	if _, err := t.Path(dev, cards[port]); err != nil {
+		r.d.fail(item.pos, "%s: data cannot get from %s of %s to a network card: %v", o.join(key), device, name, err)
+		return 0
+	}
+	return r.numberOf(place{r.v.Graph.First[n] + port, int16(dev)})
+}
+
+// memories lists where data can lie in a server.
+func memories(t *server.Tree) string {
+	var parts []string
+	for _, k := range []server.Kind{server.GPU, server.DRAM} {
+		var names []string
+		for i := range t.Devices {
+			if t.Devices[i].Kind == k {
+				names = append(names, t.Devices[i].Name)
+			}
+		}
+		switch len(names) {
+		case 0:
+		case 1:
+			parts = append(parts, names[0])
+		default:
+			parts = append(parts, names[0]+" to "+names[len(names)-1])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gpus are the places of all GPUs of a host, or of all hosts: "h0/gpus" and "gpus".
+func (r *resolver) gpus(o object, key string, item *node, host string) (out []int) {
+	for n := range r.v.Graph.Nodes {
+		node := &r.v.Graph.Nodes[n]
+		if node.Kind != topology.Host || host != "" && host != node.Name || r.nics[n].server.inside() == nil {
+			continue
+		}
+		t := r.nics[n].server.tree
+		for _, g := range t.GPUs() {
+			out = append(out, r.inServer(o, key, item, node.Name, t.Devices[g].Name))
+		}
+	}
+	if len(out) == 0 && r.d.err == nil {
+		of := "a server with GPUs"
+		if host != "" {
+			of = fmt.Sprintf("%s a server with GPUs", host)
+		}
+		r.d.fail(item.pos, "%s: there are no GPUs; give %s, such as server: dgx-h100", o.join(key), of)
+	}
+	return out
+}
+
+// settlePlaces gives the connections of an entry their endpoints and devices.
+func (r *resolver) settlePlaces(from int, staged bool) {
+	if r.d.err != nil {
+		return
+	}
+	for i := from; i < len(r.v.Plan.Conns); i++ {
+		c := &r.v.Plan.Conns[i]
+		src, dst := r.placeOf(c.Src), r.placeOf(c.Dst)
+		c.Src, c.SrcDevice = src.endpoint, src.device
+		c.Dst, c.DstDevice = dst.endpoint, dst.device
+		c.SrcStaged, c.DstStaged = r.staged(src, c, staged), r.staged(dst, c, staged)
+	}
+}
+
+// staged reports whether data of a place go through the host's memory. The kernel's TCP
+// has no other way.
+func (r *resolver) staged(p place, c *workload.Conn, entry bool) bool {
+	if p.device == workload.NoDevice {
+		return false
+	}
+	s := r.nics[r.v.Graph.HostOf(p.endpoint)].server
+	if s.tree.Devices[p.device].Kind != server.GPU {
+		return false
+	}
+	return entry || s.staged || c.Service == workload.TCP
+}
+
+// readGPUDirect reads `gpudirect` of an entry: whether its data go through the host's
+// memory.
+func (r *resolver) readGPUDirect(o object) (staged bool) {
+	word := "on"
+	o.word("gpudirect", &word, "on", "off")
+	return word == "off"
+}
+
+// warnGPUDirect warns of an entry without GPUs.
+func (r *resolver) warnGPUDirect(o object, from int) {
+	for i := from; i < len(r.v.Plan.Conns); i++ {
+		if c := &r.v.Plan.Conns[i]; c.SrcDevice != workload.NoDevice || c.DstDevice != workload.NoDevice {
+			return
+		}
+	}
+	r.ignored(o, "gpudirect", "no data of this entry lie in a GPU; name ends such as h0/gpu0")
+}

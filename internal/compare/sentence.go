@@ -49,6 +49,9 @@ func Sentence(r *record.Run) string {
 	if len(acts) > 0 {
 		parts = append(parts, strings.Join(acts, ", "))
 	}
+	if busy := t.cores(); busy != "" {
+		parts = append(parts, busy)
+	}
 	if len(calm) > 0 {
 		parts = append(parts, strings.Join(calm, " and "))
 	}

@@ -33,6 +33,16 @@ func qps(hosts ...string) (out []record.QP) {
 	return out
 }
 
+// busyCores is a host whose cores worked for these times and polled in vain for the
+// rest of a millisecond.
+func busyCores(name string, work ...units.Time) record.Processors {
+	p := record.Processors{Host: name, Cores: 4}
+	for i, t := range work {
+		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: []record.CPUTime{{Direction: "receive", Cause: "copy", PS: t}, {Direction: "receive", Cause: record.BusyPoll, PS: ms - t}}})
+	}
+	return p
+}
+
 // Each act becomes a clause with its actor, time and count from the record.
 func TestSentence(t *testing.T) {
 	for _, tt := range []struct {
@@ -52,6 +62,12 @@ func TestSentence(t *testing.T) {
 			Flows:  []record.Flow{{Src: "h0", Dst: "h9", StartPS: 2 * units.Second, CompletionPS: 5 * us, Status: "success"}},
 			Ledger: []record.Entry{entry(record.ECNMark, "sw", 1, int64(2*units.Second+3*us), int64(2*units.Second+3*us), 0)}},
 			"switch sw marked 1 packet at 3.00 us; nobody paused and nothing was dropped; the message took 5.00 us."},
+		{"one busy core", record.Run{EndPS: ms, Flows: flows("h0"), QPs: qps("h0", "h9"), Processors: []record.Processors{busyCores("h9", 849*us, 799*us)},
+			Ports: []record.Port{{Node: "sw", Port: 1, Class: 3, PeakQueueBytes: 5000}}},
+			"no queue marked, crossed XOFF or dropped: the deepest held 5.00 KB (sw:1 prio 3); a core of h9 was busy for 84 % of the time; nobody paused and nothing was dropped; the message took 1.00 ms."},
+		{"busy cores of two hosts", record.Run{EndPS: ms, Flows: flows("h0"), QPs: qps("h0", "h9"), Processors: []record.Processors{busyCores("h0", 901*us), busyCores("h3", 100*us), busyCores("h9", 10*us, 999*us)},
+			Ledger: []record.Entry{entry(record.ECNMark, "sw", 1, 9e6, 9e6, 0)}},
+			"switch sw marked 1 packet at 9.00 us; 2 cores of h0 and h9 were busy for at least 90 % of the time; nobody paused and nothing was dropped; the message took 1.00 ms."},
 		{"many nodes", record.Run{Flows: flows("h0", "h1", "h2"), QPs: qps("h0", "h1", "h2", "h9"),
 			Ledger: []record.Entry{entry(record.ECNMark, "s1", 1, 9e6, 9e6, 0), entry(record.ECNMark, "s2", 2, 4e6, 9e6, 0), entry(record.ECNMark, "s3", 3, 5e6, 9e6, 0),
 				entry(record.CEOnAck, "h9", 6, 4e6, 9e6, 0)}},

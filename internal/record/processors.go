@@ -37,6 +37,9 @@ type CPUTime struct {
 	PS        units.Time `json:"ps"`
 }
 
+// BusyPoll is the Cause of time in which cores polled and found nothing.
+const BusyPoll = "busy poll"
+
 // TotalPS is the time of all directions and causes.
 func (p *Processors) TotalPS() (t units.Time) {
 	for _, x := range p.Times {

@@ -1,6 +1,8 @@
 package run_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -98,6 +100,10 @@ func checkByCore(t *testing.T, host string, p *record.Processors) {
 			t.Errorf("%s: cores of %s have %d ps of %s %s, the host %d", host, p.Host, got, x.Direction, x.Cause, x.PS)
 		}
 		delete(sum, x.Direction+" "+x.Cause)
+	}
+	polls := slices.ContainsFunc(p.Times, func(x record.CPUTime) bool { return x.Cause == record.BusyPoll })
+	if polls != strings.Contains(host, "busy_poll") {
+		t.Errorf("%s: %s polls in vain: %v", host, p.Host, polls)
 	}
 	if len(sum) > 0 {
 		t.Errorf("%s: the bill of %s lacks %v", host, p.Host, sum)

@@ -21,12 +21,13 @@ type Chain struct {
 	// visible in order; -1: none.
 	order int
 	// access is what the memory takes from a request to the first data.
-	access units.Time
-	reads  bool        // a copy over it is one of reads: its engine is at the end
-	mrrs   units.Bytes // of the reader
-	memory int         // number of the memory, for translations
-	addr   uint64      // where the next access without an address goes
-	ready  units.Time  // when the last read was there
+	access  units.Time
+	latency units.Time  // of all links
+	reads   bool        // a copy over it is one of reads: its engine is at the end
+	mrrs    units.Bytes // of the reader
+	memory  int         // number of the memory, for translations
+	addr    uint64      // where the next access without an address goes
+	ready   units.Time  // when the last read was there
 }
 
 // hop is one link of a chain, in one direction, or a memory.
@@ -158,6 +159,7 @@ func (e *Engine) compile(path []server.Hop, from, to int) Chain {
 		}
 		above = above || into
 		c.data = append(c.data, h)
+		c.latency += h.latency
 	}
 	c.reads = e.tree.Devices[from].Kind == server.DRAM && e.tree.Devices[to].Kind == server.GPU
 	if e.memory(from) {

@@ -23,13 +23,17 @@ type Engine struct {
 	tracks []track // per link two: against and along its direction; a memory has one
 	tags   []*tags // per device; nil: it has no bound
 	iommus []*iommu
+	// engines are the copy engines of GPUs, one out of and one into each device: when
+	// each is free.
+	engines []units.Time
 }
 
 // New returns the inside of a server, with nothing on its way. The tree must have
 // passed its checks; it is not changed and may be shared.
 func New(t *server.Tree) *Engine {
 	e := &Engine{tree: t, tracks: make([]track, 2*len(t.Links)),
-		tags: make([]*tags, len(t.Devices)), iommus: make([]*iommu, len(t.Devices))}
+		tags: make([]*tags, len(t.Devices)), iommus: make([]*iommu, len(t.Devices)),
+		engines: make([]units.Time, 2*len(t.Devices))}
 	for i := range t.Links {
 		if t.Links[i].Kind == server.PCIe {
 			e.tracks[2*i].posted.size = t.Costs.PostedCredits

@@ -187,6 +187,7 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	}
 	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}, compared: c.stack != ""}
 	inlined := r.d.inlineTraces(root)
+	inlined = r.d.inlineServers(root) || inlined
 	r.resolve(root)
 	if r.d.err != nil {
 		return nil, r.d.err

@@ -24,7 +24,7 @@ type serverSettings struct {
 const noServer = "none"
 
 func serverKeys() []string {
-	return []string{"preset", "acs", "iommu", "relaxed_ordering", "mps", "mrrs", "gpudirect", "links", "costs"}
+	return []string{"preset", "file", "text", "acs", "iommu", "relaxed_ordering", "mps", "mrrs", "gpudirect", "links", "costs"}
 }
 
 // readServer reads `server` of the scenario or of one host, over what hosts have
@@ -47,10 +47,14 @@ func (r *resolver) readServer(parent object, base *serverSettings) *serverSettin
 	s.obj = o
 	o.note("preset", wordsOf(server.Presets()...))
 	if text, ok := o.scalar("preset"); ok {
+		if o.has("file") {
+			o.fail("file", "server has a preset and a file; keep one")
+		}
 		s.take(o, "preset", text)
 	}
+	r.readServerFile(o, s)
 	if r.d.err == nil && s.tree == nil && !o.describing() {
-		r.d.fail(o.n.pos, "%s names no server; give preset: with one of %s", o.path, suggestList(server.Presets()))
+		r.d.fail(o.n.pos, "%s names no server; give preset: with one of %s, or file:", o.path, suggestList(server.Presets()))
 	}
 	if o.describing() {
 		s.take(parent, "", server.Presets()[0])

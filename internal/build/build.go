@@ -339,11 +339,15 @@ func (b *builder) buildHosts() {
 		spec := &specs[b.g.Endpoints[from].Node]
 		spec.Posts = append(spec.Posts, b.post(i, ends[m.Conn]))
 	}
+	placing := false
+	for node := range specs {
+		placing = placing || specs[node].Server != nil
+	}
 	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
 	payloads := b.payloads()
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
-			specs[node].Messages, specs[node].Triggers = b.Messages, triggers
+			specs[node].Messages, specs[node].Triggers, specs[node].Placing = b.Messages, triggers, placing
 			specs[node].Accounts, specs[node].StreamEnds, specs[node].Payloads = b.Accounts, b.streamEnds, payloads
 			b.Hosts[node] = nic.New(specs[node])
 		}

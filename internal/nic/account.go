@@ -461,9 +461,9 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 	a.pop()
 	if ack == nil {
 		all := a.sum.minus(&m.base)
-		if h.messages[id].Status != rdma.Success && m.begun && m.Start != units.Never {
-			rest := all.minus(&m.Before)
-			m.Rest = &rest
+		if (h.messages[id].Status != rdma.Success || h.placing) && m.begun && m.Start != units.Never {
+			m.Rest = h.newTimes()
+			*m.Rest = all.minus(&m.Before)
 		} else {
 			m.Before = all
 		}
@@ -481,6 +481,16 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 	if stamps := h.net.StampsOf(ack); stamps != nil {
 		m.Ack = h.keep(stamps)
 	}
+}
+
+// newTimes makes room for an amount of time per stage.
+func (h *Host) newTimes() *Times {
+	if len(h.times) == 0 {
+		h.times = make([]Times, 64)
+	}
+	t := &h.times[0]
+	h.times = h.times[1:]
+	return t
 }
 
 // pop takes the oldest message off the queue, which has completed.

@@ -158,3 +158,6 @@ func (h *Host) entry(now units.Time, q uint32) units.Time {
 	x.placed = max(x.placed, at)
 	return x.placed + h.path.costs.Poll
 }
+
+// HasServer reports whether what the host sends and receives moves inside a server.
+func (h *Host) HasServer() bool { return h.path != nil }

@@ -114,6 +114,8 @@ type Host struct {
 	preparation Preparation
 	caches      caches
 	path        *hostPath // nil: nothing moves inside the server
+	placing     bool      // see Spec
+	times       []Times   // room for MessageAccount.Rest
 
 	ends     []StreamEnds // by connection; of those of TCP
 	payloads [][]byte     // see Spec
@@ -164,6 +166,8 @@ type Spec struct {
 	// Server is the inside of the host, its own; nil: none. Then frames wait in the
 	// receive buffer for it, and DrainRate must be 0.
 	Server *dma.Engine
+	// Placing: messages may end when they are in memory, as some host has a server.
+	Placing bool
 	// StreamEnds is shared by all hosts, by packet.Packet.Conn; nil without TCP.
 	StreamEnds []StreamEnds
 	// Payloads are the bytes of TCP's messages, by index in Messages; nil: connections
@@ -175,7 +179,7 @@ type Spec struct {
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	for i := range s.Posts {
 		if s.QPs[s.Posts[i].QP].Stream == nil {

@@ -62,7 +62,7 @@ func (h *Host) gate(now units.Time, q uint32) (at units.Time) {
 	switch {
 	case at == units.Never:
 		a.fetchUntil, a.fetchStage = at, WorkFetch
-	case at > now && at > a.fetchUntil:
+	case a.fetchUntil == units.Never, at > now && at > a.fetchUntil:
 		a.fetchUntil, a.fetchStage = at, Reading
 	}
 	a.sampled = a.sampled && at <= now

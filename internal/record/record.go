@@ -181,16 +181,18 @@ type Drop struct {
 
 // Flow is one message: from post to completion entry.
 type Flow struct {
-	Src          string     `json:"src"` // the requester; the data of a READ goes from Dst to Src
-	Dst          string     `json:"dst"`
-	QP           int        `json:"qp"` // the requester's QP number at Src
-	Workload     string     `json:"workload"`
-	Verb         string     `json:"verb"`
-	Service      string     `json:"service,omitempty"` // "UC", "UD" or "TCP"; empty: RC
-	Bytes        int64      `json:"bytes"`
-	StartPS      units.Time `json:"start_ps"`      // post
-	CompletionPS units.Time `json:"completion_ps"` // from post to completion entry; -1 while open
-	Status       string     `json:"status"`        // "success", a verbs completion status, or "open"
+	Src      string     `json:"src"` // the requester; the data of a READ goes from Dst to Src
+	Dst      string     `json:"dst"`
+	QP       int        `json:"qp"` // the requester's QP number at Src
+	Workload string     `json:"workload"`
+	Verb     string     `json:"verb"`
+	Service  string     `json:"service,omitempty"` // "UC", "UD" or "TCP"; empty: RC
+	Bytes    int64      `json:"bytes"`
+	StartPS  units.Time `json:"start_ps"` // post
+	// CompletionPS is from post to completion entry; where an end has a server, until
+	// the bytes are in the memory they go to. -1 while open.
+	CompletionPS units.Time `json:"completion_ps"`
+	Status       string     `json:"status"` // "success", a verbs completion status, or "open"
 	// Account is where the time went: stages in order, adding up to
 	// CompletionPS; empty while open.
 	Account Account `json:"account,omitempty"`
@@ -203,6 +205,9 @@ type Flow struct {
 	// from 1; 0: none. Reply: it is the answer to the other one.
 	Call  int  `json:"call,omitempty"`
 	Reply bool `json:"reply,omitempty"`
+	// EntryPS, where an end has a server, is from post until the requester's
+	// application has polled the completion entry.
+	EntryPS units.Time `json:"completion_entry_ps,omitempty"`
 	// IdealPS is the zero-load completion time of the same message on the same path.
 	IdealPS units.Time `json:"ideal_ps,omitempty"`
 }

@@ -69,7 +69,7 @@ type accountant struct {
 	clip                bool       // what lies before that is left out; else it is a bug
 	// delivered is, by connection, when messages of services without
 	// acknowledgements arrived, by when their last packet was sent.
-	delivered []map[units.Time]units.Time
+	delivered []map[units.Time]int // index of the responder's note
 }
 
 // account returns where the time of message i went, which has completed.
@@ -84,6 +84,13 @@ func (a *accountant) account(i int) record.Account {
 	a.add(record.StageRegister, host, a.Messages[i].Register)
 	a.until(record.StageCPU, host, m.Posted)
 	a.until(record.StageEarlierWork, "", m.After)
+	placing := a.placing(c)
+	if c.Service != workload.RC && placing && a.Messages[i].Status == rdma.Success {
+		if taken := a.taken(i); taken != nil {
+			a.datagram(i, port, taken)
+			return a.out
+		}
+	}
 	switch {
 	case a.Messages[i].Status != rdma.Success || c.Service != workload.RC:
 		a.failed(i, port, unknown)
@@ -94,11 +101,20 @@ func (a *accountant) account(i int) record.Account {
 		}
 	case m.Verb == rdma.Read:
 		a.read(i, port)
+		a.place(a.Hosts[src], a.Messages[i].QP, m.Placed)
 	default:
 		taken, way := a.acceptance(i)
 		a.failed(i, port, startOf(way))
 		a.decisive(i, port, way, taken.At)
+		if placing && m.Verb < rdma.Read {
+			to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+			a.place(a.Hosts[to.Node], to.QP, taken.Placed)
+			break
+		}
 		a.acknowledged(i, taken)
+		if placing {
+			a.place(a.Hosts[src], a.Messages[i].QP, m.Placed)
+		}
 	}
 	return a.out
 }

@@ -213,25 +213,25 @@ func (a *accountant) lost(i int, rewound, taken units.Time) {
 	a.missing(i, rewound)
 }
 
-// deliveredAt is when the responder had all of message i, of a service without
-// acknowledgements; Never if it never had. The message is known by when its last
-// packet was sent.
-func (a *accountant) deliveredAt(i int) units.Time {
+// taken is the responder's note of message i, of a service without acknowledgements;
+// nil if it never had all of it. The message is known by when its last packet was
+// sent.
+func (a *accountant) taken(i int) *nic.Acceptance {
 	conn := a.Valid.Plan.Messages[i].Conn
 	if a.delivered == nil {
-		a.delivered = make([]map[units.Time]units.Time, len(a.Responders))
+		a.delivered = make([]map[units.Time]int, len(a.Responders))
 	}
+	to := a.Responders[conn]
+	host := a.Hosts[to.Node]
+	all := host.Accepted(to.QP)
 	if a.delivered[conn] == nil {
-		to := a.Responders[conn]
-		host := a.Hosts[to.Node]
-		all := host.Accepted(to.QP)
-		a.delivered[conn] = make(map[units.Time]units.Time, len(all))
+		a.delivered[conn] = make(map[units.Time]int, len(all))
 		for k := range all {
-			a.delivered[conn][startOf(host.Hops(all[k].Way))] = all[k].At
+			a.delivered[conn][startOf(host.Hops(all[k].Way))] = k
 		}
 	}
-	if at, ok := a.delivered[conn][a.Accounts[i].Start]; ok && a.Messages[i].Posted != units.Never {
-		return at
+	if k, ok := a.delivered[conn][a.Accounts[i].Start]; ok && a.Messages[i].Posted != units.Never {
+		return &all[k]
 	}
-	return units.Never
+	return nil
 }

@@ -497,18 +497,31 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		}
 		if c.Service != workload.RC {
 			f.Service, f.DeliveredPS = c.Service.String(), -1
-			if at := a.deliveredAt(i); at != units.Never {
-				f.DeliveredPS = at - start
+			if taken := a.taken(i); taken != nil {
+				f.DeliveredPS = taken.Placed - start
 			}
 		}
-		if done := r.Messages[i].Done; done != units.Never {
-			f.CompletionPS, f.Status = done-start, r.Messages[i].Status.String()
-			f.Account = a.account(i)
-			a.check(&f, i)
+		if r.Messages[i].Done != units.Never {
+			r.recordEnd(&f, &a, i, out.EndPS)
 		}
 		if m.Call > 0 {
 			f.DeliveredPS = r.accepted(&f, i)
 		}
 		out.Flows = append(out.Flows, f)
+	}
+}
+
+// recordEnd completes the record of message i, which has completed at its requester.
+// What is not in memory when the run ends is open.
+func (r *runner) recordEnd(f *record.Flow, a *accountant, i int, end units.Time) {
+	at := a.ended(i)
+	if at > end {
+		return
+	}
+	f.CompletionPS, f.Status = at-f.StartPS, r.Messages[i].Status.String()
+	f.Account = a.account(i)
+	a.check(f, i)
+	if polled := r.Messages[i].Polled; r.placing(&r.Valid.Plan.Conns[r.Valid.Plan.Messages[i].Conn]) && polled != units.Never {
+		f.EntryPS = polled - f.StartPS
 	}
 }

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// Where an end of a connection has a server, its messages end when their bytes are in
+// the memory they go to, not when the requester hears of it.
+
+// placing reports whether messages of connection c end so.
+func (r *runner) placing(c *workload.Conn) bool {
+	return r.Hosts[r.Valid.Graph.HostOf(c.Src)].HasServer() || r.Hosts[r.Valid.Graph.HostOf(c.Dst)].HasServer()
+}
+
+// ended is when message i, which has completed, ended. One in error ends at the
+// requester, and so does one that never arrived.
+func (a *accountant) ended(i int) units.Time {
+	m := &a.Messages[i]
+	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
+	if m.Status != rdma.Success || !a.placing(c) {
+		return m.Done
+	}
+	switch {
+	case a.Accounts[i].Verb >= rdma.Read:
+		return max(m.Done, a.Accounts[i].Placed)
+	case c.Service == workload.RC:
+		taken, _ := a.acceptance(i)
+		return taken.Placed
+	}
+	if taken := a.taken(i); taken != nil {
+		return taken.Placed
+	}
+	return m.Done
+}
+
+// place books the time until what a packet brought to a queue pair is in memory.
+func (a *accountant) place(host *nic.Host, qp uint32, at units.Time) {
+	a.until(record.StagePlace, a.port[host.GlobalPort(qp)], max(a.at, at))
+}
+
+// datagram books a message of a service without acknowledgements that arrived: the
+// requester's time up to its last packet, that one's way, and the write to memory.
+func (a *accountant) datagram(i int, port string, taken *nic.Acceptance) {
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	host := a.Hosts[to.Node]
+	a.times(&a.Accounts[i].Before, port)
+	a.way(&a.data, host.Hops(taken.Way), taken.At)
+	a.place(host, to.QP, taken.Placed)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,7 @@ func TestReadmeTables(t *testing.T) {
 		{"../docs/models/dcqcn.md", "presets", presetTable},
 		{"../docs/models/dcqcn.md", "byte-reset", byteResetTable},
 		{"../docs/models/headroom.md", "headroom", headroomTable},
+		{"mixed-traffic/README.md", "separation", separationTable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, err := os.ReadFile(c.file)
@@ -139,3 +141,114 @@ func headroomTable(t *testing.T) []string {
 	}
 	return rows
 }
+
+// together puts the RPCs of mixed-traffic into the class of the bulk data.
+func together() []string {
+	return []string{"workload[1].rpc.class=3", "workload[2].rpc.class=3", "workload[3].rpc.class=3"}
+}
+
+// separationTable is mixed-traffic with its RPCs in a class of their own and in
+// that of the bulk data, over several stacks, and what comes of it in a sentence.
+func separationTable(t *testing.T) []string {
+	rows := []string{
+		"| stack of the bulk data | classes | bulk | to the receiver | from a sender | beside both | behind bulk | paused |",
+		"|---|---|---|---|---|---|---|---|",
+	}
+	sentence := "Over RoCEv2 with DCQCN, "
+	for _, c := range []struct {
+		name string
+		set  []string
+	}{
+		{"RoCEv2", nil}, {"PFC alone, `--set stack=rocev2-pfc-only`", []string{"stack=rocev2-pfc-only"}},
+		{"TCP in the lossless class, `--set workload[0].incast.stack=tcp`", []string{"workload[0].incast.stack=tcp"}},
+		{"TCP without PFC, `--set stack=tcp`", []string{"stack=tcp"}},
+	} {
+		apart, alone := separated(t, c.set), separated(t, append(together(), c.set...))
+		rows = append(rows, fmt.Sprintf("| %s | 2 | %s |", c.name, apart), fmt.Sprintf("| | 1 | %s |", alone))
+		if c.set == nil {
+			sentence += fmt.Sprintf("a call to the bulk data's receiver takes %s in the median and %s at the 99th percentile in a class of its own, "+
+				"%s and %s in theirs; the bulk data move at %s and %s.", apart.p50, apart.p99, alone.p50, alone.p99, apart.bulk, alone.bulk)
+		}
+	}
+	return append(rows, "", sentence)
+}
+
+// separation is what a run of mixed-traffic says; p50 and p99 of the calls to the
+// receiver.
+type separation struct{ bulk, p50, p99, row string }
+
+func (s separation) String() string { return s.row }
+
+func separated(t *testing.T, set []string) separation {
+	t.Helper()
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: "mixed-traffic", Set: set, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := metrics.Summarise(r)
+	took := func(ps int64) string { return metrics.FormatTimeDigits(units.Time(ps), 4) }
+	out := separation{bulk: metrics.FormatRate(s.Entries[0].GoodputBps), p50: took(s.Calls[0].LatencyPS.P50), p99: took(s.Calls[0].LatencyPS.P99)}
+	cells := []string{out.bulk}
+	for _, c := range s.Calls {
+		if c.Completed != c.Calls {
+			t.Errorf("%v: %d of %d calls %s completed", set, c.Completed, c.Calls, c.Workload)
+		}
+		cells = append(cells, took(c.LatencyPS.P50)+", "+took(c.LatencyPS.P99))
+	}
+	behind := stagesOf(r, "to the receiver", record.StageQueue, record.StageOther) / units.Time(s.Calls[0].Calls)
+	paused := stagesOf(r, "from a sender", record.StagePaused) / units.Time(s.Calls[1].Calls)
+	out.row = strings.Join(append(cells, metrics.FormatTime(behind), metrics.FormatTime(paused)), " | ")
+	return out
+}
+
+// stagesOf is the time that the messages of a workload entry spent in stages.
+func stagesOf(r *record.Run, workload string, names ...string) (sum units.Time) {
+	for i := range r.Flows {
+		for _, s := range r.Flows[i].Account {
+			if r.Flows[i].Workload == workload && slices.Contains(names, s.Name) {
+				sum += s.Time
+			}
+		}
+	}
+	return sum
+}
+
+// On one class with PFC alone, a call to the receiver waits for a queue that stands
+// where the four ports that feed it reach XOFF. Each threshold is a share of what the
+// others leave of the buffer without the headroom H of eight ports, beside a reserve:
+// T = alpha * (B - 8H - 4T) + R, so T = alpha (B - 8H) / (1 + 4 alpha) + R. A port
+// holds no more than T + H, and not much less than XON, 2496 B below T: what a quarter
+// of 100 Gb/s takes in the 2 us until a sender that may go on is heard again. The link
+// takes 4178 B on the wire for 4158 B of each frame.
+func TestCallsWaitForTheStandingQueue(t *testing.T) {
+	const alpha, buffer, headroom, reserve, offset, again = 1.0 / 8, 8e6, 56729, 4096, 2496, 2e-6 * 100e9 / 4 / 8
+	threshold := alpha*(buffer-8*headroom)/(1+4*alpha) + reserve
+	least, most := drain(4*(threshold-offset-again)), drain(4*(threshold+headroom))
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: "mixed-traffic", Set: append(together(), "stack=rocev2-pfc-only"), Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if f.Workload != "to the receiver" || f.Reply || f.StartPS < units.Millisecond || f.StartPS > 4*units.Millisecond {
+			continue
+		}
+		calls++
+		waited := units.Time(0)
+		for _, s := range f.Account {
+			if s.Name == record.StageQueue {
+				waited += s.Time
+			}
+		}
+		if waited < least || waited > most {
+			t.Errorf("the request at %v waited %v in queues, not between %v and %v", f.StartPS, waited, least, most)
+		}
+	}
+	if calls != 61 {
+		t.Errorf("%d calls between 1 and 4 ms, want 61", calls)
+	}
+}
+
+// drain is what a link of 100 Gb/s takes for so many bytes of frames of 4158 B.
+func drain(bytes float64) units.Time { return units.Time(bytes * 8 / 100e9 * 4178 / 4158 * 1e12) }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
@@ -60,11 +61,23 @@ func textOptions(c *cobra.Command) (opt report.TextOptions) {
 	}
 	if fd, ok := terminal(out); ok {
 		opt.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		opt.Unicode = utf8Locale()
 		if w, _, err := term.GetSize(fd); err == nil && w > 0 {
 			opt.Width = min(w, maxWidth)
 		}
 	}
 	return opt
+}
+
+// utf8Locale reports whether the locale's character encoding is UTF-8: the first of
+// these variables that is set decides (POSIX, base definitions 8.2).
+func utf8Locale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(os.Getenv(name)); v != "" {
+			return strings.HasSuffix(v, "utf-8") || strings.HasSuffix(v, "utf8")
+		}
+	}
+	return false
 }
 
 // terminal returns the file descriptor of w when it is a terminal.

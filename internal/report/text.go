@@ -30,6 +30,7 @@ const DefaultWidth = 100
 type TextOptions struct {
 	Width   int  // columns; below minWidth counts as minWidth; 0: DefaultWidth
 	Colour  bool // ECMA-48 colour
+	Unicode bool // lines of trees in box-drawing characters instead of ASCII
 	Verbose bool // every flow, port and parameter, with sources and top actors
 }
 

@@ -192,14 +192,16 @@ func (p *parts) addNVLinks(m *maker, index []int) {
 	}
 }
 
-// noteGPU names the memory of the GPUs, and what was assumed.
+// noteGPU names the memory of the first GPU, and what was assumed.
 func (p *parts) noteGPU(m *maker) {
-	for _, i := range p.ordered(GPU) {
-		chip := p.accelerator(&p.devices[i])
-		m.note("hbm", fmt.Sprintf("%d GB/s", chip.memory/gbyte), chip.name)
-		if p.devices[i].chip == "" || chip.guessed {
-			p.warn(p.devices[i].line, "the kind of GPU is not said, or not known; the memory of %s is assumed, which limits no path over PCIe", chip.name)
-		}
+	all := p.ordered(GPU)
+	if len(all) == 0 {
 		return
+	}
+	d := &p.devices[all[0]]
+	chip := p.accelerator(d)
+	m.note("hbm", fmt.Sprintf("%d GB/s", chip.memory/gbyte), chip.name)
+	if d.chip == "" || chip.guessed {
+		p.warn(d.line, "the kind of GPU is not said, or not known; the memory of %s is assumed, which limits no path over PCIe", chip.name)
 	}
 }

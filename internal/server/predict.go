@@ -172,34 +172,62 @@ func (t *Tree) peers(path []Hop) bool {
 // follow the path.
 func (t *Tree) readLatency(path []Hop, n units.Bytes) units.Time {
 	total := t.memoryLatency(path)
-	for i, h := range path {
-		l := &t.Links[h.Link]
-		total += 2 * l.Latency
-		if l.Kind == PCIe {
-			link := t.PCIeAt(path, i, true)
-			total += link.Raw().TxTime(link.ReadRequestBytes(n)) + link.Raw().TxTime(link.CompletionBytes(n))
-		} else {
-			total += l.Rate.TxTime(n)
-		}
+	for i := range path {
+		total += t.readHop(path, i, n)
 	}
 	return total
+}
+
+// readHop is what one hop adds to readLatency.
+func (t *Tree) readHop(path []Hop, i int, n units.Bytes) units.Time {
+	l := &t.Links[path[i].Link]
+	if l.Kind != PCIe {
+		return 2*l.Latency + l.Rate.TxTime(n)
+	}
+	link := t.PCIeAt(path, i, true)
+	return 2*l.Latency + link.Raw().TxTime(link.ReadRequestBytes(n)) + link.Raw().TxTime(link.CompletionBytes(n))
 }
 
 // writeLatency returns the zero-load time of a posted write of n bytes, from its first
 // byte at the card to its last in the memory at which the path starts.
 func (t *Tree) writeLatency(path []Hop, n units.Bytes) units.Time {
 	total := units.Time(0)
-	for i, h := range path {
-		l := &t.Links[h.Link]
-		total += l.Latency
-		if l.Kind == PCIe {
-			link := t.PCIeAt(path, i, false)
-			total += link.Raw().TxTime(link.WriteBytes(n))
-		} else {
-			total += l.Rate.TxTime(n)
-		}
+	for i := range path {
+		total += t.writeHop(path, i, n)
 	}
 	return total
+}
+
+// writeHop is what one hop adds to writeLatency.
+func (t *Tree) writeHop(path []Hop, i int, n units.Bytes) units.Time {
+	l := &t.Links[path[i].Link]
+	if l.Kind != PCIe {
+		return l.Latency + l.Rate.TxTime(n)
+	}
+	link := t.PCIeAt(path, i, false)
+	return l.Latency + link.Raw().TxTime(link.WriteBytes(n))
+}
+
+// Share is what one hop, or the memory, contributes to a prediction.
+type Share struct {
+	ReadRate, WriteRate units.Rate // of payload on this hop alone; 0: no limit
+	Read, Write         units.Time // of the latencies
+}
+
+// Shares returns what the memory at the start of a way and each of its hops contribute;
+// the times add up to the latencies of Predict.
+func (t *Tree) Shares(path []Hop) (memory Share, hops []Share) {
+	memory.Read = t.memoryLatency(path)
+	for i, h := range path {
+		s := Share{Read: t.readHop(path, i, small), Write: t.writeHop(path, i, small)}
+		if l := &t.Links[h.Link]; l.Kind == PCIe {
+			s.ReadRate, s.WriteRate = t.PCIeAt(path, i, true).ReadRate(), t.PCIeAt(path, i, false).WriteRate()
+		} else {
+			s.ReadRate, s.WriteRate = l.Rate, l.Rate
+		}
+		hops = append(hops, s)
+	}
+	return memory, hops
 }
 
 // memoryLatency returns what the memory at the start of a path takes to answer a read.

@@ -172,3 +172,29 @@ func TestPredictAll(t *testing.T) {
 		}
 	}
 }
+
+// TestSharesAddUp: what the hops contribute is the whole latency, on every way between a
+// memory and a card.
+func TestSharesAddUp(t *testing.T) {
+	for _, tree := range presets(t) {
+		for m := range tree.Devices {
+			if k := tree.Devices[m].Kind; k != GPU && k != DRAM {
+				continue
+			}
+			for _, n := range tree.NICs() {
+				p, err := tree.Predict(m, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				memory, hops := tree.Shares(p.Path)
+				read, write := memory.Read, memory.Write
+				for _, s := range hops {
+					read, write = read+s.Read, write+s.Write
+				}
+				if read != p.Read.Latency || write != p.Write.Latency {
+					t.Errorf("%s: %d to %d: shares add up to %v and %v, not %v and %v", tree.Name, m, n, read, write, p.Read.Latency, p.Write.Latency)
+				}
+			}
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (h *Host) ended(now units.Time, op int, end workload.End) {
 func (h *Host) beginLocal(now units.Time, l uint32) {
 	h.triggers.runs[l].Due = now
 	h.running++
-	d := h.triggers.locals[l].Delay
+	d := h.triggers.delays[h.triggers.locals[l].Label]
 	h.timer(now+d, d, timerLocal, l)
 }
 

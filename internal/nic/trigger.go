@@ -20,6 +20,7 @@ type Triggers struct {
 	graph  *workload.Graph  // read only
 	left   []int32          // by operation: ends that it still waits for
 	locals []workload.Local // read only
+	delays []units.Time     // of locals, by label; read only
 	runs   []LocalRun       // like locals
 }
 
@@ -42,6 +43,9 @@ func NewTriggers(p *workload.Plan) *Triggers {
 	if p.Graph != nil {
 		t.graph, t.left, t.locals = p.Graph, slices.Clone(p.Graph.Need), p.Locals
 		t.runs = make([]LocalRun, len(p.Locals))
+		for i := range p.Labels {
+			t.delays = append(t.delays, p.Labels[i].Delay())
+		}
 		for i := range t.runs {
 			t.runs[i] = LocalRun{Due: units.Never, Moved: units.Never, Done: units.Never}
 		}

@@ -37,7 +37,7 @@ workload: [{flow: {from: h0, to: h1, size: 1KB}}]
 		a := s.IntN(6)
 		var op workload.Op
 		if s.IntN(3) == 0 {
-			op = p.AddLocal(workload.Local{Host: v.Graph.HostOf(a), Start: units.Time(s.IntN(5000)), Delay: units.Time(s.IntN(3)) * units.Microsecond,
+			op = p.AddLocal(workload.Local{Host: v.Graph.HostOf(a), Start: units.Time(s.IntN(5000)), Label: p.AddLabel("step", workload.Part{Name: "wait", Time: units.Time(s.IntN(3)) * units.Microsecond}),
 				From: workload.NoDevice, To: workload.NoDevice})
 		} else {
 			b := (a + 1 + s.IntN(5)) % 6
@@ -103,7 +103,7 @@ func TestOperationsStartWhenOthersEnd(t *testing.T) {
 			note(i, workload.Received, f.StartPS+accepted(f.Account))
 		}
 		for i, l := range w.Locals {
-			if l.Done != l.Due+v.Plan.Locals[i].Delay {
+			if l.Done != l.Due+v.Plan.Labels[v.Plan.Locals[i].Label].Delay() {
 				t.Errorf("seed %d: local operation %d ran from %d to %d ps", seed, i, l.Due, l.Done)
 			}
 			note(n+i, workload.Completed, l.Done)

@@ -13,10 +13,11 @@ import (
 
 // patterns are the kinds of workload entry.
 func patterns() []string {
-	return []string{"incast", "permutation", "flow", "all_to_all", "flows", "rpc"}
+	return []string{"incast", "permutation", "flow", "all_to_all", "flows", "rpc", "collective"}
 }
 
-// optionKeys are the keys every pattern takes but rpc, see rpcKeys.
+// optionKeys are the keys every pattern takes but rpc and collective, see
+// rpcKeys and collectiveKeys.
 func optionKeys() []string {
 	return []string{"name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
 		"rkey", "remote_access", "receives", "receive_size", "srq", "region", "offset", "fence", "inline",
@@ -73,6 +74,10 @@ func (r *resolver) readEntry(item *node, i int) {
 	kind := o.n.fields[0].key
 	if kind == "rpc" {
 		r.readCalls(o.object(kind, rpcKeys()...))
+		return
+	}
+	if kind == "collective" {
+		r.readCollective(o.object(kind, collectiveKeys()...))
 		return
 	}
 	own := map[string][]string{"incast": {"from", "to"}, "flow": {"from", "to"}, "permutation": {"hosts"},

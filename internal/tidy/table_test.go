@@ -42,6 +42,7 @@ var rules = map[string]rule{
 	"internal/topology":   {level: levelModel},
 	"internal/workload":   {level: levelModel},
 	"internal/congestion": {level: levelModel + 1},
+	"internal/collective": {level: levelModel + 1},
 	"internal/roce":       {level: levelModel + 1},
 	"internal/subnet":     {level: levelModel + 1},
 	"internal/server":     {level: levelModel + 1},

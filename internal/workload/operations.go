@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -35,14 +36,14 @@ const NoDevice int16 = -1
 type Local struct {
 	Host  int // node index
 	Entry int // workload entry it belongs to
-	// Label says in reports what it does; an index into Plan.Labels.
+	// Label says what it does and what its delay is made of; an index into
+	// Plan.Labels.
 	Label uint16
 	// Awaits: it starts when all the operations that it is After have ended; else
 	// at Start.
 	Awaits   bool
 	Start    units.Time
-	Delay    units.Time // what it takes before its data move, or in all
-	From, To int16      // devices of the host's server that its data move between; NoDevice: none
+	From, To int16 // devices of the host's server that its data move between; NoDevice: none
 	Bytes    units.Bytes
 }
 
@@ -65,14 +66,35 @@ func (p *Plan) AddLocal(l Local) Op {
 	return OpOfLocal(len(p.Locals) - 1)
 }
 
+// Label is what local operations have in common: what they do, and what takes them
+// time before their data move, or in all.
+type Label struct {
+	Text  string
+	Parts []Part
+}
+
+// Part is a named part of a local operation's time.
+type Part struct {
+	Name string
+	Time units.Time
+}
+
+// Delay is the sum of the parts.
+func (l *Label) Delay() (d units.Time) {
+	for _, p := range l.Parts {
+		d += p.Time
+	}
+	return d
+}
+
 // AddLabel returns the number of a label of local operations.
-func (p *Plan) AddLabel(text string) uint16 {
-	for i, l := range p.Labels {
-		if l == text {
+func (p *Plan) AddLabel(text string, parts ...Part) uint16 {
+	for i := range p.Labels {
+		if l := &p.Labels[i]; l.Text == text && slices.Equal(l.Parts, parts) {
 			return uint16(i)
 		}
 	}
-	p.Labels = append(p.Labels, text)
+	p.Labels = append(p.Labels, Label{text, parts})
 	return uint16(len(p.Labels) - 1)
 }
 
@@ -92,6 +114,28 @@ func (p *Plan) After(op, other Op, end End) {
 	}
 	p.edges = append(p.edges, edge{other, op, end})
 }
+
+// Collective is what a run has to know of a collective to report it: when it is
+// over, and what nccl-tests prints of it.
+type Collective struct {
+	Entry     int
+	Op        string // as scenarios write it
+	Algorithm string
+	Protocol  string
+	Ranks     int
+	Channels  int
+	Chunk     units.Bytes // of a step, at most
+	Bytes     units.Bytes
+	Count     int64 // elements
+	Root      int   // -1: none
+	Reduces   bool
+	Start     units.Time
+	// Last lists, by iteration, the operations with which its ranks end.
+	Last [][]Op
+}
+
+// Connect appends a connection from one endpoint to another and returns its index.
+func (p *Plan) Connect(entry, from, to int, o Options) int { return p.connect(entry, from, to, 0, o) }
 
 // Graph is what operations wait for. They are numbered from 0: the messages of
 // the plan in its order, then its local operations in theirs.

@@ -176,8 +176,10 @@ type Plan struct {
 	Entries  []string // name of each workload entry
 	Triggers []Trigger
 	SRQs     []SRQ
-	Locals   []Local  // operations inside hosts
-	Labels   []string // what local operations are called
+	Locals   []Local // operations inside hosts
+	Labels   []Label // what local operations do
+	// Collectives are those that the operations belong to.
+	Collectives []Collective
 	// Graph is what messages and local operations wait for; filled in by Finish,
 	// nil when none does.
 	Graph *Graph

@@ -1,0 +1,357 @@
+package collective
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// builder appends the operations of one collective to a plan.
+type builder struct {
+	*Spec
+	shape
+	plan     *workload.Plan
+	entry    int
+	opt      workload.Options
+	channel  int // whose edges are at hand
+	edges    map[edgeKey]*edge
+	lanes    map[laneKey]*lane
+	order    []*lane // in the order in which they were first used
+	launched []workload.Op
+	labels   map[string]uint16
+}
+
+type edgeKey struct{ channel, from, to, via int }
+
+type laneKey struct{ channel, rank, kind int }
+
+// lane is a thread block, or a part of one: it takes one step after the other.
+type lane struct {
+	rank int
+	last workload.Op
+}
+
+// edge is a connection from rank to rank.
+type edge struct {
+	from, to *Rank
+	via      *Rank // whose network port it leaves by; from, or another GPU of its server
+	local    bool  // inside one host
+	conn     int   // else the connection, and the one by which slots come back
+	back     int
+	arrivals []arrival     // of the units sent, in order
+	taken    []workload.Op // the steps that took them
+}
+
+// arrival is what a unit's receiver waits for.
+type arrival struct {
+	op  workload.Op
+	end workload.End
+}
+
+// noConn stands for a connection that is still to be made.
+const noConn = -1
+
+// Build appends the operations of s, which belongs to an entry of the plan, whose
+// messages take the options' service, class and ports. Errors are the user's.
+func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
+	s.Iterations = max(s.Iterations, 1)
+	if err := s.check(); err != nil {
+		return err
+	}
+	s.choose()
+	s.Channels = s.fewerChannels(s.channels(s.Algorithm))
+	b := &builder{Spec: &s, shape: s.shapeOf(), plan: plan, entry: entry, opt: opt,
+		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}}
+	if err := b.checkRoom(); err != nil {
+		return err
+	}
+	info := workload.Collective{Entry: entry, Op: s.Op.String(), Algorithm: s.Algorithm.String(), Protocol: s.Protocol.String(),
+		Ranks: len(s.Ranks), Channels: s.Channels, Chunk: b.chunk, Bytes: s.Bytes, Count: s.Count(), Root: -1,
+		Reduces: s.Op == AllReduce || s.Op == ReduceScatter, Start: s.Start}
+	if s.Op == Broadcast {
+		info.Root = s.Root
+	}
+	for range s.Iterations {
+		b.launch()
+		b.iteration()
+		info.Last = append(info.Last, b.ends())
+	}
+	plan.Collectives = append(plan.Collectives, info)
+	return b.checkStream()
+}
+
+// fewerChannels leaves channels without data away.
+func (s *Spec) fewerChannels(n int) int {
+	elements := int64(s.Bytes / Element)
+	if s.Op != Broadcast && s.Op != SendRecv && s.Algorithm != Tree {
+		elements /= int64(len(s.Ranks))
+	}
+	return int(max(min(int64(n), elements), 1))
+}
+
+// checkRoom refuses a collective that needs more messages than a plan can have,
+// before any is made. It counts steps by their chunks.
+func (b *builder) checkRoom() error {
+	n := units.Bytes(len(b.Ranks))
+	per := b.Bytes / units.Bytes(b.Channels)
+	loops := per / max(b.chunk, 1)
+	units64 := n * 2 * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops + 1)
+	if b.Op == AllReduce || b.Op == ReduceScatter || b.Op == AllGather {
+		units64 = 2 * n * n * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops/n + 1)
+	}
+	if b.Op == AllToAll {
+		units64 = 2 * n * n * (b.Bytes/n/b.chunk + 1)
+	}
+	if units64*units.Bytes(b.Iterations) > workload.MaxLocals {
+		return fmt.Errorf("%s of %s over %d ranks takes about %d steps, more than the %d that a run can have; use a larger chunk, fewer channels or iterations",
+			b.Op, b.Bytes, n, int64(units64)*int64(b.Iterations), workload.MaxLocals)
+	}
+	return nil
+}
+
+// launch starts the kernel of each rank: once its kernel before is over, or at the
+// start.
+func (b *builder) launch() {
+	label := b.label("launch", b.Costs.Launch)
+	ended := b.lanesByRank()
+	b.launched = b.launched[:0]
+	for i := range b.Ranks {
+		op := b.plan.AddLocal(workload.Local{Host: b.Ranks[i].Host, Entry: b.entry, Label: label, Start: b.Start, From: workload.NoDevice, To: workload.NoDevice})
+		for _, l := range ended[i] {
+			b.plan.After(op, l.last, workload.Completed)
+		}
+		b.launched = append(b.launched, op)
+	}
+	for _, l := range b.order {
+		l.last = b.launched[l.rank]
+	}
+}
+
+// lanesByRank lists the lanes that were used so far.
+func (b *builder) lanesByRank() [][]*lane {
+	out := make([][]*lane, len(b.Ranks))
+	for _, l := range b.order {
+		out[l.rank] = append(out[l.rank], l)
+	}
+	return out
+}
+
+// ends are the last steps of all lanes.
+func (b *builder) ends() (ops []workload.Op) {
+	for _, l := range b.order {
+		ops = append(ops, l.last)
+	}
+	return ops
+}
+
+// label is the number of a label with the given parts.
+func (b *builder) label(text string, parts []workload.Part) uint16 {
+	n, known := b.labels[text]
+	if !known {
+		n = b.plan.AddLabel(text, parts...)
+		b.labels[text] = n
+	}
+	return n
+}
+
+// lane returns a lane of a rank, one of those of a kind in a channel.
+func (b *builder) lane(rank, kind int) *lane {
+	key := laneKey{b.channel, rank, kind}
+	l := b.lanes[key]
+	if l == nil {
+		l = &lane{rank: rank, last: b.launched[rank]}
+		b.lanes[key] = l
+		b.order = append(b.order, l)
+	}
+	return l
+}
+
+// edge returns the edge from one rank to another in the channel at hand, out by the
+// network port of via.
+func (b *builder) edge(from, to, via int) *edge {
+	key := edgeKey{b.channel, from, to, via}
+	e := b.edges[key]
+	if e == nil {
+		e = &edge{from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via], conn: noConn, back: noConn}
+		e.local = e.from.Host == e.to.Host
+		b.edges[key] = e
+	}
+	return e
+}
+
+// step is one primitive of a thread block.
+type step struct {
+	lane  *lane
+	label string // "reduce and send"
+	from  []*edge
+	to    []*edge
+	bytes units.Bytes // payload
+	after *workload.Op
+}
+
+// add appends a step: it waits for the one before in its lane, for a unit on each
+// edge that it takes from, and for a free slot on each that it sends on.
+func (b *builder) add(s step) workload.Op {
+	parts := b.Costs.Receive
+	if len(s.to) > 0 {
+		parts = b.Costs.Send
+	}
+	rank := &b.Ranks[s.lane.rank]
+	local := workload.Local{Host: rank.Host, Entry: b.entry, Label: b.label(s.label, parts), From: rank.Device, To: rank.Device, Bytes: s.bytes}
+	folded := b.folds(s.to)
+	if folded != nil {
+		local.To, local.Bytes = folded.next().Device, b.Protocol.wireBytes(s.bytes)
+	}
+	op := b.plan.AddLocal(local)
+	b.plan.After(op, s.lane.last, workload.Completed)
+	if s.after != nil {
+		b.plan.After(op, *s.after, workload.Completed)
+	}
+	for _, e := range s.from {
+		a := e.arrivals[len(e.taken)]
+		b.plan.After(op, a.op, a.end)
+		e.taken = append(e.taken, op)
+	}
+	for _, e := range s.to {
+		b.reserve(e, op)
+		b.send(e, op, s.bytes, e == folded)
+	}
+	s.lane.last = op
+	return op
+}
+
+// next is the rank whose memory an edge's data go to first.
+func (e *edge) next() *Rank {
+	if e.local {
+		return e.to
+	}
+	return e.via
+}
+
+// folds returns the edge over which the step's own threads move the data as they
+// reduce them: its only one that leads to another GPU of the server.
+func (b *builder) folds(to []*edge) *edge {
+	if len(to) == 1 && (to[0].local || to[0].via != to[0].from) {
+		return to[0]
+	}
+	return nil
+}
+
+// reserve has a step wait for a slot of the edge: for the step that took the unit
+// in it before, and the news of it.
+func (b *builder) reserve(e *edge, op workload.Op) {
+	k := len(e.arrivals) - b.slots
+	switch {
+	case k < 0:
+	case e.local:
+		b.plan.After(op, e.taken[k], workload.Completed)
+	default:
+		if e.back == noConn {
+			e.back = b.connect(e.to, e.via)
+		}
+		news := b.plan.AddMessage(workload.Message{Conn: e.back, Verb: b.slotVerb(), Bytes: slotMessage})
+		b.plan.After(news, e.taken[k], workload.Completed)
+		b.plan.After(op, news, workload.Received)
+	}
+}
+
+// send passes a unit on after a step, which has moved it already where it folds.
+func (b *builder) send(e *edge, op workload.Op, bytes units.Bytes, folded bool) {
+	if e.local || e.via != e.from {
+		if !folded {
+			copied := b.plan.AddLocal(workload.Local{Host: e.from.Host, Entry: b.entry, Label: b.label("copy", nil), From: e.from.Device, To: e.next().Device, Bytes: b.Protocol.wireBytes(bytes)})
+			b.plan.After(copied, op, workload.Completed)
+			op = copied
+		}
+		if e.local {
+			e.arrivals = append(e.arrivals, arrival{op, workload.Completed})
+			return
+		}
+	}
+	if e.conn == noConn {
+		e.conn = b.connect(e.via, e.to)
+	}
+	op = b.beside(e.via, "proxy posts", b.Costs.Post, arrival{op, workload.Completed}).op
+	m := b.plan.AddMessage(workload.Message{Conn: e.conn, Verb: b.opt.Verb, Bytes: b.onWire(bytes)})
+	b.plan.After(m, op, workload.Completed)
+	e.arrivals = append(e.arrivals, b.beside(e.to, "proxy tells the GPU", b.Costs.Arrive, arrival{m, workload.Received}))
+}
+
+// beside adds what a rank's proxy does after a; nothing where that takes no time.
+func (b *builder) beside(r *Rank, text string, parts []workload.Part, a arrival) arrival {
+	if len(parts) == 0 {
+		return a
+	}
+	op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: b.label(text, parts), From: workload.NoDevice, To: workload.NoDevice})
+	b.plan.After(op, a.op, a.end)
+	return arrival{op, workload.Completed}
+}
+
+// onWire is the length of a message; on TCP, which carries no empty one, at least a
+// byte.
+func (b *builder) onWire(payload units.Bytes) units.Bytes {
+	n := b.Protocol.wireBytes(payload)
+	if n == 0 && b.opt.Service == workload.TCP {
+		return 1
+	}
+	return n
+}
+
+// slotVerb is the verb of the news that a slot is free.
+func (b *builder) slotVerb() workload.Verb {
+	if b.opt.Service == workload.TCP {
+		return workload.Send
+	}
+	return workload.Write
+}
+
+// connect makes a connection between the network ports of two ranks.
+func (b *builder) connect(from, to *Rank) int {
+	return b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
+}
+
+// checkStream refuses messages of several lengths on one TCP connection, whose
+// reader knows of one.
+func (b *builder) checkStream() error {
+	if b.opt.Service != workload.TCP {
+		return nil
+	}
+	size := make(map[int]units.Bytes, len(b.edges))
+	for i := range b.plan.Messages {
+		m := &b.plan.Messages[i]
+		if b.plan.Conns[m.Conn].Entry != b.entry {
+			continue
+		}
+		if first, known := size[m.Conn]; known && first != m.Bytes {
+			unit := b.chunk * units.Bytes(len(b.Ranks)) * units.Bytes(b.Channels)
+			return fmt.Errorf("over TCP all chunks of a collective must be equal, and %s makes some of %s and some of %s; give a multiple of %s, or less than that and a multiple of %s",
+				b.Bytes, first, m.Bytes, unit, Element*units.Bytes(2*len(b.Ranks)*b.Channels))
+		}
+		size[m.Conn] = m.Bytes
+	}
+	return nil
+}
+
+// iteration appends the steps of the collective once.
+func (b *builder) iteration() {
+	for b.channel = range b.Channels {
+		bytes := share(b.Bytes, b.Channels, b.channel)
+		switch {
+		case b.Op == AllToAll || b.Op == SendRecv:
+			continue // below: their channels take turns
+		case b.Algorithm == Tree:
+			b.tree(bytes)
+		case b.Op == Broadcast:
+			b.chain(bytes)
+		default:
+			b.ring(bytes)
+		}
+	}
+	switch b.Op {
+	case AllToAll:
+		b.allToAll()
+	case SendRecv:
+		b.sendRecv()
+	}
+}

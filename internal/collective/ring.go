@@ -1,0 +1,139 @@
+package collective
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// loop is a ring of the channel at hand.
+type loop struct {
+	ranks []int // in the order in which data pass
+	via   []int // whose network port each leaves by
+}
+
+// loop is the ring of the channel at hand: the ranks in their order, or with
+// hierarchical those of each host in turn, from the GPU of the channel's network
+// port on; the last hands its data to that GPU, whose port they leave by (NCCL's
+// PXN), so that a channel stays on its rail.
+func (b *builder) loop() loop {
+	var l loop
+	if b.Algorithm != Hierarchical {
+		for i := range b.Ranks {
+			l.ranks, l.via = append(l.ranks, i), append(l.via, i)
+		}
+		return l
+	}
+	for _, members := range hostsOf(b.Ranks) {
+		first := b.channel % len(members)
+		for k := range members {
+			l.ranks = append(l.ranks, members[(first+k)%len(members)])
+			l.via = append(l.via, members[first])
+		}
+	}
+	return l
+}
+
+// next is the edge from position p of the ring to the one behind.
+func (b *builder) next(l *loop, p int) *edge {
+	to := l.ranks[(p+1)%len(l.ranks)]
+	via := l.via[p]
+	if b.Ranks[l.ranks[p]].Host == b.Ranks[to].Host {
+		via = l.ranks[p]
+	}
+	return b.edge(l.ranks[p], to, via)
+}
+
+// before is the edge into position p.
+func (b *builder) before(l *loop, p int) *edge {
+	n := len(l.ranks)
+	return b.next(l, (p+n-1)%n)
+}
+
+// ring appends AllReduce, ReduceScatter or AllGather of the channel's part of the
+// data, as NCCL's ring kernels loop over it.
+func (b *builder) ring(bytes units.Bytes) {
+	l := b.loop()
+	n := units.Bytes(len(l.ranks))
+	for bytes > 0 {
+		part := min(bytes, n*b.chunk)
+		b.round(&l, part)
+		bytes -= part
+	}
+}
+
+// round appends one round of the ring over n chunks. In step s the rank at position
+// p sends chunk p-1-s.
+func (b *builder) round(l *loop, bytes units.Bytes) {
+	n := len(l.ranks)
+	last := n - 1 // step in which nothing is sent on
+	if b.Op == AllReduce {
+		last = 2*n - 2
+	}
+	slices := b.slicesOf(share(bytes, n, 0))
+	for s := range last + 1 {
+		for p, rank := range l.ranks {
+			chunk := share(bytes, n, ((p-1-s)%n+n)%n)
+			for q := range slices {
+				st := step{lane: b.lane(rank, 0), label: b.ringLabel(s, n), bytes: share(chunk, slices, q)}
+				if s > 0 {
+					st.from = []*edge{b.before(l, p)}
+				}
+				if s < last {
+					st.to = []*edge{b.next(l, p)}
+				}
+				b.add(st)
+			}
+		}
+	}
+}
+
+// slicesOf is into how many messages a chunk is cut.
+func (b *builder) slicesOf(chunk units.Bytes) int {
+	if chunk <= minSlice {
+		return 1
+	}
+	return b.slices
+}
+
+// ringLabel says what step s of n ranks does.
+func (b *builder) ringLabel(s, n int) string {
+	switch {
+	case s == 0:
+		return "send"
+	case s == n-1 && b.Op == ReduceScatter:
+		return "reduce the last"
+	case s == n-1 && b.Op == AllGather, s == 2*n-2:
+		return "receive"
+	case b.Op == AllGather || s > n-1:
+		return "copy and send"
+	}
+	return "reduce and send"
+}
+
+// chain appends Broadcast: along the ring from its root.
+func (b *builder) chain(bytes units.Bytes) {
+	l := b.loop()
+	n := len(l.ranks)
+	first := 0
+	for p, rank := range l.ranks {
+		if rank == b.Root {
+			first = p
+		}
+	}
+	for bytes > 0 {
+		part := min(bytes, b.chunk)
+		for k := range n {
+			p := (first + k) % n
+			st := step{lane: b.lane(l.ranks[p], 0), label: "copy and send", bytes: part}
+			if k > 0 {
+				st.from = []*edge{b.before(&l, p)}
+			} else {
+				st.label = "send"
+			}
+			if k < n-1 {
+				st.to = []*edge{b.next(&l, p)}
+			} else {
+				st.label = "receive"
+			}
+			b.add(st)
+		}
+		bytes -= part
+	}
+}

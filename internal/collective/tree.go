@@ -1,0 +1,174 @@
+package collective
+
+import (
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// none stands for no parent.
+const none = -1
+
+// binaryTree returns the parents of n nodes in NCCL's binary tree, which alternates
+// leaves and inner nodes; the root is 0 (src/graph/trees.cc). A node's lowest bit
+// that is set gives its level.
+func binaryTree(n int) []int {
+	parent := make([]int, n)
+	parent[0] = none
+	for k := 1; k < n; k++ {
+		bit := k & -k
+		parent[k] = k&^bit | bit<<1
+		if parent[k] >= n {
+			parent[k] = k &^ bit
+		}
+	}
+	return parent
+}
+
+// doubleTree is tree number t, 0 or 1, of NCCL's double binary tree: the second is
+// the mirror of the first, or, of an odd number, the first shifted by one, so that
+// inner nodes of one are leaves of the other.
+func doubleTree(n, t int) []int {
+	first := binaryTree(n)
+	if t == 0 {
+		return first
+	}
+	rename := func(k int) int { return n - 1 - k }
+	if n%2 == 1 {
+		rename = func(k int) int { return (k + 1) % n }
+	}
+	out := make([]int, n)
+	for k, p := range first {
+		out[rename(k)] = none
+		if p != none {
+			out[rename(k)] = rename(p)
+		}
+	}
+	return out
+}
+
+// family is the tree of the channel at hand over ranks.
+type family struct {
+	parent   []int
+	children [][]int
+	order    []int // each rank before its children
+}
+
+// family makes the double binary tree over hosts, by the channel's parity, with a
+// chain inside each host from the GPU of the channel's network port on.
+func (b *builder) family() family {
+	hosts := hostsOf(b.Ranks)
+	f := family{parent: make([]int, len(b.Ranks)), children: make([][]int, len(b.Ranks))}
+	head := func(h int) int { return hosts[h][b.channel%len(hosts[h])] }
+	up := doubleTree(len(hosts), b.channel%2)
+	for h, members := range hosts {
+		first := b.channel % len(members)
+		for k := range members {
+			rank := members[(first+k)%len(members)]
+			switch {
+			case k > 0:
+				f.parent[rank] = members[(first+k-1)%len(members)]
+			case up[h] == none:
+				f.parent[rank] = none
+				f.order = []int{rank}
+			default:
+				f.parent[rank] = head(up[h])
+			}
+		}
+	}
+	for rank, p := range f.parent {
+		if p != none {
+			f.children[p] = append(f.children[p], rank)
+		}
+	}
+	for k := 0; k < len(f.order); k++ {
+		f.order = append(f.order, f.children[f.order[k]]...)
+	}
+	return f
+}
+
+// depth is how many ranks lie on the longest way from the root.
+func (f *family) depth() int {
+	depth, most := make([]int, len(f.parent)), 0
+	for _, rank := range f.order {
+		if p := f.parent[rank]; p != none {
+			depth[rank] = depth[p] + 1
+		}
+		most = max(most, depth[rank]+1)
+	}
+	return most
+}
+
+// tree appends AllReduce of the channel's part of the data: chunks are reduced up
+// to the root and handed down from there, by two halves of each thread block.
+func (b *builder) tree(bytes units.Bytes) {
+	f := b.family()
+	chunk := b.treeChunk(bytes, f.depth())
+	for bytes > 0 {
+		part := min(bytes, chunk)
+		top := b.reduceUp(&f, part)
+		b.handDown(&f, part, top)
+		bytes -= part
+	}
+}
+
+// treeChunk shrinks chunks until they fill the tree (src/enqueue.cc): not below
+// minTreeChunk.
+func (b *builder) treeChunk(bytes units.Bytes, depth int) units.Bytes {
+	chunk := b.chunk
+	if b.Chunk > 0 || b.Protocol != Simple {
+		return chunk
+	}
+	for _, times := range []int{8, 4, 1} {
+		for bytes < chunk*units.Bytes(depth*times) && chunk > minTreeChunk {
+			chunk /= 2
+		}
+	}
+	return max(chunk, minTreeChunk)
+}
+
+// Lanes of a tree.
+const (
+	upward = iota
+	downward
+)
+
+// reduceUp appends the way of a chunk up and returns the root's step.
+func (b *builder) reduceUp(f *family, bytes units.Bytes) (top workload.Op) {
+	for k := len(f.order) - 1; k >= 0; k-- {
+		rank := f.order[k]
+		st := step{lane: b.lane(rank, upward), label: "reduce and send", bytes: bytes}
+		for _, c := range f.children[rank] {
+			st.from = append(st.from, b.edge(c, rank, c))
+		}
+		switch {
+		case f.parent[rank] == none:
+			st.label = "reduce at the root"
+		case len(st.from) == 0:
+			st.label = "send"
+		}
+		if p := f.parent[rank]; p != none {
+			st.to = []*edge{b.edge(rank, p, rank)}
+		}
+		top = b.add(st)
+	}
+	return top
+}
+
+// handDown appends the way of a chunk down from the root's step.
+func (b *builder) handDown(f *family, bytes units.Bytes, top workload.Op) {
+	for _, rank := range f.order {
+		st := step{lane: b.lane(rank, downward), label: "copy and send", bytes: bytes}
+		if p := f.parent[rank]; p != none {
+			st.from = []*edge{b.edge(p, rank, p)}
+		} else {
+			st.after = &top
+		}
+		for _, c := range f.children[rank] {
+			st.to = append(st.to, b.edge(rank, c, rank))
+		}
+		if len(st.to) == 0 {
+			st.label = "receive"
+		}
+		b.add(st)
+	}
+}

@@ -442,7 +442,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	if b.v.Windows != nil {
 		attrs.Window = b.v.Windows[i]
 	}
-	entry := b.v.Plan.Entries[c.Entry]
+	entry := b.v.Plan.EntryName(i)
 	req := nic.QPSpec{Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
 	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}

@@ -28,7 +28,7 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 		p.Flags |= packet.FlagsOfPCP(p.Class)
 	}
 	cfg, peer := b.streamConfig(c.Profile, src.Node), b.streamConfig(c.Profile, dst.Node)
-	entry := b.v.Plan.Entries[c.Entry]
+	entry := b.v.Plan.EntryName(i)
 	name := func(node int, q uint32) string { return record.QPName("TCP", b.g.Nodes[node].Name, int(q)) }
 	active := nic.QPSpec{Port: src.Port, Entry: entry, Peer: name(dst.Node, qd),
 		Stream: &nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true, NoDelay: c.NoDelay, Message: b.streamSizes[i][1]}}

@@ -18,7 +18,7 @@ type details struct {
 
 func (d *details) flags(flags *pflag.FlagSet) {
 	d.changed = flags.Changed
-	flags.StringVar(&d.explain, "explain", "", "print where the time of a message went; `MESSAGE`: 'h2->h4', its number, or slowest")
+	flags.StringVar(&d.explain, "explain", "", "print where the time of a message went; `MESSAGE`: 'h2->h4', its number, or slowest; collective: the critical paths of collectives")
 	flags.BoolVar(&d.mechanisms, "mechanisms", false, "print of every mechanism how often it acted, or how near it came and what held it back")
 }
 

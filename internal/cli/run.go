@@ -25,6 +25,7 @@ type runFlags struct {
 	details
 	json, csv, out string
 	ns3Out         string
+	ncclOut        string
 	series         seriesFlags
 	seed           uint64
 	workers        int
@@ -56,6 +57,7 @@ func newRun(p Pipeline) *cobra.Command {
 	f.details.flags(flags)
 	f.foreign(flags)
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
+	flags.StringVar(&f.ncclOut, "nccl-out", "", "write the collectives to `FILE` as nccl-tests prints them (-: to standard output as well)")
 	f.series.add(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
@@ -156,6 +158,9 @@ func (f *runFlags) checkTargets() error {
 	if err := checkJSON(f.json); err != nil {
 		return err
 	}
+	if err := checkFile("--nccl-out", f.ncclOut); err != nil {
+		return err
+	}
 	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}} {
 		if info, err := os.Stat(d.dir); d.dir != "" && err == nil && !info.IsDir() {
 			return fmt.Errorf("%s %s: is a file; name a directory", d.flag, d.dir)
@@ -193,6 +198,9 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.ns3Out != "" && v != nil {
 		errs = append(errs, writeNS3(f.ns3Out, r, v))
 	}
+	if f.ncclOut != "" {
+		errs = append(errs, writeNCCL(c, f.ncclOut, r))
+	}
 	if r.Series != nil {
 		errs = append(errs, report.WriteSeries(f.series.dir, r, version()))
 	}
@@ -209,6 +217,14 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		return err
 	}
 	return failure(report.SeriesText(c.OutOrStdout(), r, f.series.dir, textOptions(c)))
+}
+
+// writeNCCL writes what nccl-tests would print.
+func writeNCCL(c *cobra.Command, file string, r *record.Run) error {
+	if len(r.Collectives) == 0 {
+		return errors.New("--nccl-out: the scenario has no collective")
+	}
+	return putJSON(c, file, report.NCCLTests(r))
 }
 
 // writeNS3 writes the files that scripts for the ns-3 RDMA simulators read.

@@ -249,6 +249,7 @@ func (b *builder) reserve(e *edge, op workload.Op) {
 	default:
 		if e.back == noConn {
 			e.back = b.connect(e.to, e.via)
+			b.plan.Conns[e.back].Slots = true
 		}
 		news := b.plan.AddMessage(workload.Message{Conn: e.back, Verb: b.slotVerb(), Bytes: slotMessage})
 		b.plan.After(news, e.taken[k], workload.Completed)

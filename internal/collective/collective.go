@@ -216,16 +216,3 @@ func (s *Spec) Count() int64 {
 	}
 	return n
 }
-
-// BusFactor is what the algorithm's bandwidth, size over time, is multiplied by to
-// give that of the bus (nccl-tests, PERFORMANCE.md).
-func BusFactor(op string, ranks int) float64 {
-	n := float64(ranks)
-	switch op {
-	case AllReduce.String():
-		return 2 * (n - 1) / n
-	case ReduceScatter.String(), AllGather.String(), AllToAll.String():
-		return (n - 1) / n
-	}
-	return 1
-}

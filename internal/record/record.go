@@ -443,8 +443,10 @@ type Run struct {
 	Notes      []Note   `json:"parameters"`
 	Warnings   []string `json:"warnings,omitempty"`
 	Flows      []Flow   `json:"flows"`
-	QPs        []QP     `json:"qps"`
-	Ports      []Port   `json:"ports"`
+	// Collectives are those of the workload, in its order.
+	Collectives []Collective `json:"collectives,omitempty"`
+	QPs         []QP         `json:"qps"`
+	Ports       []Port       `json:"ports"`
 	// Processors are those of the hosts whose cores did anything that costs time.
 	Processors []Processors `json:"processors,omitempty"`
 	Ledger     []Entry      `json:"ledger"`

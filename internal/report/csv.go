@@ -13,12 +13,13 @@ import (
 )
 
 // WriteCSV writes flows.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
-// mechanisms.csv and cpu.csv into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+// mechanisms.csv and cpu.csv, and of collectives collectives.csv and critical.csv,
+// into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
 	}
-	return writeSet(dir, []file{
+	files := []file{
 		{"flows.csv", flowsCSV(r.Flows)},
 		{"accounts.csv", accountsCSV(r.Flows)},
 		{"rpcs.csv", callsCSV(r)},
@@ -27,7 +28,11 @@ func WriteCSV(dir string, r *record.Run) error {
 		{"ledger.csv", ledgerCSV(r.Ledger)},
 		{"mechanisms.csv", mechanismsCSV(r)},
 		{"cpu.csv", cpuCSV(r.Processors)},
-	})
+	}
+	if len(r.Collectives) > 0 {
+		files = append(files, file{"collectives.csv", collectivesCSV(r)}, file{"critical.csv", criticalCSV(r)})
+	}
+	return writeSet(dir, files)
 }
 
 // rows encodes a header and n rows.

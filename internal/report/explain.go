@@ -36,6 +36,12 @@ func Find(r *record.Run, which string) (index, among int, err error) {
 	if len(r.Flows) == 0 {
 		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
 	}
+	if which == explainCollective {
+		if len(r.Collectives) == 0 {
+			return 0, 0, fmt.Errorf("%s: the scenario has no collective", which)
+		}
+		return 0, 1, nil
+	}
 	if which == "slowest" {
 		return slowest(r), 1, nil
 	}
@@ -64,13 +70,13 @@ func slowest(r *record.Run) (index int) {
 
 // CheckFlow refuses what cannot name a message.
 func CheckFlow(which string) error {
-	if _, err := strconv.Atoi(which); err == nil || which == "slowest" {
+	if _, err := strconv.Atoi(which); err == nil || which == "slowest" || which == explainCollective {
 		return nil
 	}
 	if src, dst := pairIn(which); src != "" && dst != "" {
 		return nil
 	}
-	return fmt.Errorf("%q names no message; write src->dst (such as 'h2->h4', in quotes), a number, or slowest", which)
+	return fmt.Errorf("%q names no message; write src->dst (such as 'h2->h4', in quotes), a number, slowest, or collective", which)
 }
 
 // pairIn divides "h2->h4" or "h4 <- h2" into where the data comes from and goes to;
@@ -118,14 +124,18 @@ func isEnd(endpoint, asked string) bool {
 }
 
 // Explain writes where the time of the message that which names went: a line
-// per stage, in order, then the ceilings of its path.
+// per stage, in order, then the ceilings of its path. "collective" stands for the
+// critical paths of all collectives.
 func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
 	i, among, err := Find(r, which)
 	if err != nil {
 		return err
 	}
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
+	if which == explainCollective {
+		return explainCollectives(w, r, opt)
 	}
 	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
 	t.explained(i, among)

@@ -44,6 +44,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.answers()
 	t.failures()
 	t.flows()
+	t.collectives()
 	t.measured()
 	t.cpu()
 	t.hosts()

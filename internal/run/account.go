@@ -77,13 +77,7 @@ func (a *accountant) account(i int) record.Account {
 	m := &a.Accounts[i]
 	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
 	src := a.Valid.Graph.Endpoints[c.Src].Node
-	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
-	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
-	host := a.Valid.Graph.Nodes[src].Name
-	a.add(record.StageConnect, host, a.Messages[i].Connect)
-	a.add(record.StageRegister, host, a.Messages[i].Register)
-	a.until(record.StageCPU, host, m.Posted)
-	a.until(record.StageEarlierWork, "", m.After)
+	port := a.opening(i)
 	placing := a.placing(c)
 	if c.Service != workload.RC && placing && a.Messages[i].Status == rdma.Success {
 		if taken := a.taken(i); taken != nil {
@@ -117,6 +111,20 @@ func (a *accountant) account(i int) record.Account {
 		}
 	}
 	return a.out
+}
+
+// opening begins the account of message i with the time until its queue pair came
+// to it, and returns the port that it leaves by.
+func (a *accountant) opening(i int) (port string) {
+	m := &a.Accounts[i]
+	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src].Node
+	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
+	host := a.Valid.Graph.Nodes[src].Name
+	a.add(record.StageConnect, host, a.Messages[i].Connect)
+	a.add(record.StageRegister, host, a.Messages[i].Register)
+	a.until(record.StageCPU, host, m.Posted)
+	a.until(record.StageEarlierWork, "", m.After)
+	return a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 }
 
 // unknown stands for the time of a transmission that is not known.

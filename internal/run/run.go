@@ -487,7 +487,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		from, to := v.Plan.Ends(&m)
 		f := record.Flow{
 			Src: v.Graph.EndpointName(from), Dst: v.Graph.EndpointName(to), Call: int(m.Call), Reply: m.Reply,
-			QP: int(r.Messages[i].QP), Workload: v.Plan.Entries[c.Entry], Verb: m.Verb.String(),
+			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
 		if c.Service == workload.TCP {
@@ -509,6 +509,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		}
 		out.Flows = append(out.Flows, f)
 	}
+	r.recordCollectives(out, &a)
 }
 
 // recordEnd completes the record of message i, which has completed at its requester.

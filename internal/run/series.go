@@ -233,7 +233,7 @@ func (s *sampler) addConn(p connProbe, own, peer part) {
 		return
 	}
 	plan := s.Valid.Plan
-	base := record.Curve{Node: own.node, QP: own.number, Workload: plan.Entries[plan.Conns[p.conn].Entry],
+	base := record.Curve{Node: own.node, QP: own.number, Workload: plan.EntryName(p.conn),
 		Peer: record.QPName(s.service(p.conn), peer.node, peer.number)}
 	base.Quantity = record.SeriesRate
 	p.rate = s.curve(base)

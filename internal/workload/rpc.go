@@ -60,7 +60,7 @@ func (p *Plan) answer(entry, server int, request, reply Op, think units.Time) {
 		p.After(reply, request, Received)
 		return
 	}
-	thinks := p.AddLocal(Local{Host: server, Entry: entry, Label: p.AddLabel("think"), Delay: think, From: NoDevice, To: NoDevice})
+	thinks := p.AddLocal(Local{Host: server, Entry: entry, Label: p.AddLabel("think", Part{"think", think}), From: NoDevice, To: NoDevice})
 	p.After(thinks, request, Received)
 	p.After(reply, thinks, Completed)
 }

@@ -36,7 +36,7 @@ func TestRPC(t *testing.T) {
 				continue
 			}
 			next := p.Graph.Released(i, Received)
-			if len(next) != 1 || int(next[0]) < len(p.Messages) || p.Locals[int(next[0])-len(p.Messages)].Delay != 11 {
+			if len(next) != 1 || int(next[0]) < len(p.Messages) || p.Labels[p.Locals[int(next[0])-len(p.Messages)].Label].Delay() != 11 {
 				t.Fatalf("%s: call %d starts %v, want a local operation of 11 ps", service, m.Call, next)
 			}
 			if next = p.Graph.Released(int(next[0]), Completed); len(next) != 1 || p.Messages[next[0]].Call != m.Call || !p.Messages[next[0]].Reply {

@@ -119,6 +119,9 @@ type Conn struct {
 	// backwards.
 	Path    []int
 	Service Service
+	// Slots: it carries no data but the news that slots of a collective's buffers are
+	// free.
+	Slots   bool
 	Profile int  // TCP: which profile of those that a run has, from 1; else 0
 	NoDelay bool // TCP: Nagle's rule is off (TCP_NODELAY)
 	Reads   bool // the messages are READs: the data come from Dst
@@ -194,4 +197,13 @@ func (p *Plan) Ends(m *Message) (from, to int) {
 		return c.Dst, c.Src
 	}
 	return c.Src, c.Dst
+}
+
+// EntryName is how reports call the workload that connection i belongs to.
+func (p *Plan) EntryName(i int) string {
+	c := &p.Conns[i]
+	if c.Slots {
+		return p.Entries[c.Entry] + " slots"
+	}
+	return p.Entries[c.Entry]
 }

@@ -1,0 +1,54 @@
+package record
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Collective is one collective operation, carried out once or several times, one
+// after the other.
+type Collective struct {
+	Workload  string `json:"workload"`
+	Op        string `json:"op"` // "allreduce"
+	Algorithm string `json:"algorithm"`
+	Protocol  string `json:"protocol"`
+	Ranks     int    `json:"ranks"`
+	Channels  int    `json:"channels"`
+	Chunk     int64  `json:"chunk_bytes"` // of a step, at most
+	Bytes     int64  `json:"bytes"`
+	Count     int64  `json:"count"` // elements
+	Type      string `json:"type"`  // "float"
+	RedOp     string `json:"redop"` // "sum", or "none"
+	Root      int    `json:"root"`  // -1: none
+	// StartPS is when the first began, EndPS when each was over at its last rank; -1:
+	// it was not.
+	StartPS units.Time   `json:"start_ps"`
+	EndPS   []units.Time `json:"end_ps"`
+	// Critical is the critical path from the first start to the last end, operations
+	// of a kind together, in the order in which the kinds first come. Its times add up
+	// to that time.
+	Critical []CriticalGroup `json:"critical_path,omitempty"`
+}
+
+// CriticalGroup is the operations of one kind on a critical path.
+type CriticalGroup struct {
+	Kind   string          `json:"kind"` // "message", or what a local operation does
+	Count  int             `json:"count"`
+	TimePS units.Time      `json:"time_ps"`
+	Stages []CriticalStage `json:"stages"` // add up to TimePS, in the order in which they first come
+}
+
+// CriticalStage is what such operations spent time on.
+type CriticalStage struct {
+	Name   string     `json:"name"`            // a stage of a message's account, or a part of a local operation
+	Where  string     `json:"where,omitempty"` // the place at which most of it passed
+	Places int        `json:"places"`          // how many places there are
+	Count  int        `json:"count"`           // of operations that had it
+	TimePS units.Time `json:"time_ps"`
+}
+
+// Stages of local operations beside the parts that their labels name.
+const (
+	StageCopy = "copy" // data moved over the links inside a server
+	// KindMessage and KindSlot are messages on a critical path: of data, and of the
+	// news that a slot of a buffer is free.
+	KindMessage = "message"
+	KindSlot    = "free slot"
+)

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// explainCollective is the word with which Explain writes critical paths.
+const explainCollective = "collective"
+
+// collectives writes the collectives in the columns of nccl-tests.
+func (t *text) collectives() {
+	if len(t.r.Collectives) == 0 {
+		return
+	}
+	t.section()
+	tab := &table{columns: []column{{title: "Collective\n"}, {title: "size\n(B)", right: true}, {title: "count\n(elements)", right: true, drop: 2},
+		{title: "type\n", drop: 3}, {title: "redop\n"}, {title: "root\n", right: true, drop: 1}, {title: "time\n(us)", right: true},
+		{title: "algbw\n(GB/s)", right: true}, {title: "busbw\n(GB/s)", right: true}}}
+	figures := metrics.Collectives(t.r)
+	for i := range t.r.Collectives {
+		c, x := &t.r.Collectives[i], &figures[i]
+		cells := []string{c.Workload, integer(c.Bytes), integer(c.Count), c.Type, c.RedOp, integer(c.Root)}
+		if x.Done == 0 {
+			tab.addNote("not over at the end of the run", cells...)
+			continue
+		}
+		tab.add(append(cells, microseconds(x), fmt.Sprintf("%.2f", x.AlgBW), fmt.Sprintf("%.2f", x.BusBW))...)
+	}
+	t.table(tab)
+	for i := range t.r.Collectives {
+		c := &t.r.Collectives[i]
+		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", c.Workload, c.Op, c.Ranks, c.Algorithm, c.Protocol,
+			howMany(c.Channels, "channel")+", steps", metrics.FormatBytes(c.Chunk), howMany(figures[i].Done, "time")), plain)
+	}
+}
+
+// howMany is a number with its noun.
+func howMany(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return strconv.Itoa(n) + " " + word + "s"
+}
+
+// microseconds writes a time with the digits that nccl-tests gives it.
+func microseconds(x *metrics.Collective) string {
+	us := float64(x.TimePS) / 1e6
+	switch {
+	case us >= 10000:
+		return fmt.Sprintf("%.0f", us)
+	case us >= 100:
+		return fmt.Sprintf("%.1f", us)
+	}
+	return fmt.Sprintf("%.2f", us)
+}
+
+// NCCLTests writes the collectives of a run as nccl-tests prints its results. What
+// that measures twice, out of place and in place, is one here and stands twice; it
+// checks no data, which reads N/A.
+func NCCLTests(r *record.Run) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# hopscope: %s, %s; in-place figures repeat those out-of-place\n#\n", r.Scenario, r.Stack)
+	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n", "", "", "", "", "")
+	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s\n", "size", "count", "type", "redop", "root",
+		"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong")
+	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %5s  %7s  %6s  %6s  %5s\n", "(B)", "(elements)", "", "", "",
+		"(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "")
+	sum, done := 0.0, 0
+	for i, x := range metrics.Collectives(r) {
+		c := &r.Collectives[i]
+		if x.Done == 0 {
+			continue
+		}
+		figures := fmt.Sprintf("  %7s  %6.2f  %6.2f  %5s", microseconds(&x), x.AlgBW, x.BusBW, "N/A")
+		fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d%s%s\n", c.Bytes, c.Count, c.Type, c.RedOp, c.Root, figures, figures)
+		sum, done = sum+x.BusBW, done+1
+	}
+	fmt.Fprintf(&b, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %g \n#\n", sum/float64(max(done, 1)))
+	return b.Bytes()
+}
+
+// collectivesCSV has a row per collective, criticalCSV one per stage of a critical
+// path.
+func collectivesCSV(r *record.Run) []byte {
+	figures := metrics.Collectives(r)
+	header := []string{"workload", "op", "algorithm", "protocol", "ranks", "channels", "chunk_bytes", "bytes", "count", "type", "redop", "root",
+		"start_ps", "done", "time_ps", "algbw_gbyte_s", "busbw_gbyte_s"}
+	return rows(header, len(figures), func(i int) []string {
+		c, x := &r.Collectives[i], &figures[i]
+		return []string{c.Workload, c.Op, c.Algorithm, c.Protocol, integer(c.Ranks), integer(c.Channels), integer(c.Chunk), integer(c.Bytes),
+			integer(c.Count), c.Type, c.RedOp, integer(c.Root), integer(c.StartPS), integer(x.Done), integer(x.TimePS), decimal(x.AlgBW), decimal(x.BusBW)}
+	})
+}
+
+func criticalCSV(r *record.Run) []byte {
+	type row struct {
+		workload, kind string
+		count          int
+		record.CriticalStage
+	}
+	var all []row
+	for i := range r.Collectives {
+		for _, g := range r.Collectives[i].Critical {
+			for _, s := range g.Stages {
+				all = append(all, row{r.Collectives[i].Workload, g.Kind, g.Count, s})
+			}
+		}
+	}
+	return rows([]string{"workload", "operations", "operation_count", "stage", "where", "places", "count", "time_ps"}, len(all), func(i int) []string {
+		x := all[i]
+		return []string{x.workload, x.kind, integer(x.count), x.Name, x.Where, integer(x.Places), integer(x.Count), integer(x.TimePS)}
+	})
+}
+
+// explainCollectives writes the critical path of every collective.
+func explainCollectives(w io.Writer, r *record.Run, opt TextOptions) error {
+	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
+	for i := range r.Collectives {
+		t.critical(&r.Collectives[i])
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// critical writes one critical path: the operations of each kind together, each
+// stage with its share of the whole.
+func (t *text) critical(c *record.Collective) {
+	t.section()
+	total, ops := criticalTotal(c)
+	if ops == 0 {
+		t.prose(c.Workload+": not over at the end of the run, so that it has no critical path", t.paint.bold)
+		return
+	}
+	t.prose(fmt.Sprintf("%s: critical path of %s from %s on: %s one after the other", c.Workload, metrics.FormatTimeDigits(total, 4), t.at(c.StartPS),
+		howMany(ops, "operation")), t.paint.bold)
+	tab := &table{columns: []column{{title: "Operations"}, {title: "Stage", wrap: true}, {title: "Times", right: true}, {title: "Time", right: true},
+		{title: "Share", right: true}, {title: "Where most", drop: 1}}}
+	for _, g := range c.Critical {
+		name := fmt.Sprintf("%s (%s)", g.Kind, metrics.FormatCount(int64(g.Count)))
+		if len(g.Stages) == 0 {
+			tab.add(name, "takes no time", metrics.FormatCount(int64(g.Count)), metrics.FormatTimeDigits(0, 4), shareOf(0, total), "")
+		}
+		for _, s := range g.Stages {
+			where := s.Where
+			if s.Places > 1 {
+				where += fmt.Sprintf(" of %d", s.Places)
+			}
+			tab.add(name, s.Name, metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4), shareOf(s.TimePS, total), where)
+			name = ""
+		}
+	}
+	tab.add("in all", "", "", metrics.FormatTimeDigits(total, 4), shareOf(total, total), "")
+	t.table(tab)
+}
+
+// criticalTotal adds up a critical path.
+func criticalTotal(c *record.Collective) (total units.Time, ops int) {
+	for _, g := range c.Critical {
+		total += g.TimePS
+		ops += g.Count
+	}
+	return total, ops
+}

@@ -58,6 +58,7 @@ func catalogue() []kase {
 		{Info: Info{Name: "F23", Title: "InfiniBand: a ring that deadlocks, and routes that do not"}, run: (*checker).ring},
 		{Info: Info{Name: "F24", Title: "InfiniBand congestion control: rate by CCTI, its fall by the timer"}, run: (*checker).congestionControl},
 		{Info: Info{Name: "F27", Title: "TCP bound by the receiving core; latency against RDMA"}, run: (*checker).hostBound},
+		{Info: Info{Name: "F28", Title: "AllReduce over a ring"}, run: (*checker).ringAllReduce},
 		{Info: Info{Name: "TCP", Title: "goodput of one TCP connection by MTU and rate"}, run: (*checker).streamGoodput},
 		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},
 		{Info: Info{Name: "IRN", Title: "IRN against go-back-N, with and without PFC and DCQCN", Long: true}, run: (*checker).irn},

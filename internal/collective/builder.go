@@ -312,6 +312,21 @@ func (b *builder) connect(from, to *Rank) int {
 	return b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
 }
 
+// pieces cuts bytes up into pieces of at most the given length: all but the last
+// of that length as NCCL does; over TCP, whose messages on a connection are alike,
+// of equal length.
+func (b *builder) pieces(bytes, most units.Bytes) (out []units.Bytes) {
+	n := int((bytes + most - 1) / most)
+	for k := range n {
+		part := min(bytes-units.Bytes(k)*most, most)
+		if b.opt.Service == workload.TCP {
+			part = share(bytes, n, k)
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
 // checkStream refuses messages of several lengths on one TCP connection, whose
 // reader knows of one.
 func (b *builder) checkStream() error {
@@ -325,9 +340,8 @@ func (b *builder) checkStream() error {
 			continue
 		}
 		if first, known := size[m.Conn]; known && first != m.Bytes {
-			unit := b.chunk * units.Bytes(len(b.Ranks)) * units.Bytes(b.Channels)
-			return fmt.Errorf("over TCP all chunks of a collective must be equal, and %s makes some of %s and some of %s; give a multiple of %s, or less than that and a multiple of %s",
-				b.Bytes, first, m.Bytes, unit, Element*units.Bytes(2*len(b.Ranks)*b.Channels))
+			return fmt.Errorf("over TCP all messages of a collective's connection must be equal, and %s makes some of %s and some of %s; give a size that divides into equal parts, such as a power of two times the number of ranks",
+				b.Bytes, first, m.Bytes)
 		}
 		size[m.Conn] = m.Bytes
 	}

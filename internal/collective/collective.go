@@ -72,6 +72,7 @@ const (
 	MaxRanks      = 1 << 14
 	MaxChannels   = 64
 	MaxIterations = 1 << 16
+	MaxSlices     = 4
 	// MaxBytes is the largest size of a collective.
 	MaxBytes units.Bytes = 1 << 40
 	// Element is the size of an element: a float.
@@ -97,6 +98,7 @@ type Spec struct {
 	Root       int         // rank of Broadcast's root
 	Channels   int         // 0: as many as the rule of its algorithm gives
 	Chunk      units.Bytes // of one step; 0: the protocol's
+	Slices     int         // messages of a chunk; 0: the protocol's
 	Iterations int         // one after the other; at least 1
 	Start      units.Time
 	Speeds     Speeds

@@ -31,14 +31,12 @@ func (b *builder) sendRecv() {
 // exchange appends a transfer from every rank to the one i places on.
 func (b *builder) exchange(i int, bytes units.Bytes) {
 	n := len(b.Ranks)
-	for bytes > 0 {
-		part := min(bytes, b.chunk)
+	for _, part := range b.pieces(bytes, b.chunk) {
 		for from := range n {
 			b.add(step{lane: b.lane(from, sending), label: "send", bytes: part, to: []*edge{b.edge(from, (from+i)%n, from)}})
 		}
 		for from := range n {
 			b.add(step{lane: b.lane((from+i)%n, receiving), label: "receive", bytes: part, from: []*edge{b.edge(from, (from+i)%n, from)}})
 		}
-		bytes -= part
 	}
 }

@@ -45,6 +45,10 @@ func (s *Spec) shapeOf() shape {
 	if s.Chunk > 0 {
 		out.chunk = s.Chunk
 	}
+	if s.Slices > 0 { // each spans as much less of the buffer
+		out.slots = max(out.slots*s.Slices/out.slices, 2)
+		out.slices = s.Slices
+	}
 	return out
 }
 

@@ -51,10 +51,8 @@ func (b *builder) before(l *loop, p int) *edge {
 func (b *builder) ring(bytes units.Bytes) {
 	l := b.loop()
 	n := units.Bytes(len(l.ranks))
-	for bytes > 0 {
-		part := min(bytes, n*b.chunk)
+	for _, part := range b.pieces(bytes, n*b.chunk) {
 		b.round(&l, part)
-		bytes -= part
 	}
 }
 
@@ -117,8 +115,7 @@ func (b *builder) chain(bytes units.Bytes) {
 			first = p
 		}
 	}
-	for bytes > 0 {
-		part := min(bytes, b.chunk)
+	for _, part := range b.pieces(bytes, b.chunk) {
 		for k := range n {
 			p := (first + k) % n
 			st := step{lane: b.lane(l.ranks[p], 0), label: "copy and send", bytes: part}
@@ -134,6 +131,5 @@ func (b *builder) chain(bytes units.Bytes) {
 			}
 			b.add(st)
 		}
-		bytes -= part
 	}
 }

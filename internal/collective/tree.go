@@ -103,11 +103,9 @@ func (f *family) depth() int {
 func (b *builder) tree(bytes units.Bytes) {
 	f := b.family()
 	chunk := b.treeChunk(bytes, f.depth())
-	for bytes > 0 {
-		part := min(bytes, chunk)
+	for _, part := range b.pieces(bytes, chunk) {
 		top := b.reduceUp(&f, part)
 		b.handDown(&f, part, top)
-		bytes -= part
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // collectiveKeys are the keys of a collective.
 func collectiveKeys() []string {
-	return []string{"name", "op", "ranks", "size", "algorithm", "protocol", "channels", "chunk", "count", "root", "overhead",
+	return []string{"name", "op", "ranks", "size", "algorithm", "protocol", "channels", "chunk", "slices", "count", "root", "overhead",
 		"start", "class", "dscp", "stack"}
 }
 
@@ -36,6 +36,7 @@ func (r *resolver) readCollective(o object) {
 	if o.size("chunk", &s.Chunk) && (s.Chunk < collective.Element || s.Chunk > workload.MaxBytes) {
 		o.fail("chunk", "%s is not from %s to %s", s.Chunk, collective.Element, units.Bytes(workload.MaxBytes))
 	}
+	o.integer("slices", &s.Slices, 1, collective.MaxSlices)
 	o.integer("count", &s.Iterations, 1, collective.MaxIterations)
 	o.integer("root", &s.Root, 0, collective.MaxRanks-1)
 	if s.Op != collective.Broadcast {

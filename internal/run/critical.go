@@ -158,7 +158,7 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 		return at
 	case end == workload.Received:
 		taken, _ := w.acceptance(op)
-		return taken.At
+		return taken.Placed
 	}
 	return w.Messages[op].Done
 }
@@ -183,13 +183,15 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account r
 	return kind, w.account(op)
 }
 
-// received is where the time of message i up to its acceptance by the responder
-// went.
+// received is where the time of message i went until the responder had accepted it
+// and, where it has a server, all of it was in memory.
 func (a *accountant) received(i int) record.Account {
 	port := a.opening(i)
 	taken, way := a.acceptance(i)
 	a.failed(i, port, startOf(way))
 	a.decisive(i, port, way, taken.At)
+	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	a.place(a.Hosts[to.Node], to.QP, taken.Placed)
 	return a.out
 }
 

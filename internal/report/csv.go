@@ -86,11 +86,11 @@ func callsCSV(r *record.Run) []byte {
 }
 
 func flowsCSV(flows []record.Flow) []byte {
-	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply"}
+	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
 	return rows(header, len(flows), func(i int) []string {
 		f := &flows[i]
 		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
-			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply)}
+			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
 	})
 }
 

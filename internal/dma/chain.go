@@ -40,6 +40,7 @@ type hop struct {
 	piece   units.Bytes // what is passed on as soon as it is there
 	rate    units.Rate
 	iommu   *iommu // at its end; nil: none
+	cached  int    // permille of the bytes that the last-level cache keeps from a memory
 	cost    cost
 }
 
@@ -94,6 +95,8 @@ func (h *hop) bytes(o op, n, mrrs units.Bytes) units.Bytes {
 	switch {
 	case h.kind != server.PCIe && o == request:
 		return 0 // requests between sockets have channels of their own
+	case h.kind == server.MemoryBus:
+		return n - n*units.Bytes(h.cached)/1000
 	case h.kind != server.PCIe:
 		return n
 	case o == request:
@@ -126,6 +129,24 @@ func (e *Engine) Chain(from, to int) (Chain, error) {
 		return Chain{}, err
 	}
 	return e.compile(path, from, to), nil
+}
+
+// Through returns the chain with the last-level cache before its DRAM, which only so
+// many permille of the bytes get to: those that a read does not find in the cache, or
+// that are evicted after a write. It is another stream over the same links.
+func (e *Engine) Through(c *Chain, permille int) Chain {
+	out := *c
+	out.data = append([]hop(nil), c.data...)
+	for i := range out.data {
+		if h := &out.data[i]; h.kind == server.MemoryBus {
+			h.cached, h.cost = 1000-permille, cost{}
+		}
+	}
+	if len(c.back) > 0 {
+		gain := e.tree.Costs.DRAMRead - e.tree.Costs.LLCRead
+		out.access -= gain * units.Time(1000-permille) / 1000
+	}
+	return out
 }
 
 // NVChain makes the chain from one GPU to another over NVLink.

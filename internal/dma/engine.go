@@ -26,6 +26,7 @@ type Engine struct {
 	// engines are the copy engines of GPUs, one out of and one into each device: when
 	// each is free.
 	engines []units.Time
+	drams   []int // links to the memories of root complexes
 }
 
 // New returns the inside of a server, with nothing on its way. The tree must have
@@ -35,7 +36,10 @@ func New(t *server.Tree) *Engine {
 		tags: make([]*tags, len(t.Devices)), iommus: make([]*iommu, len(t.Devices)),
 		engines: make([]units.Time, 2*len(t.Devices))}
 	for i := range t.Links {
-		if t.Links[i].Kind == server.PCIe {
+		switch t.Links[i].Kind {
+		case server.MemoryBus:
+			e.drams = append(e.drams, i)
+		case server.PCIe:
 			e.tracks[2*i].posted.size = t.Costs.PostedCredits
 			e.tracks[2*i+1].posted.size = t.Costs.PostedCredits
 		}
@@ -288,6 +292,32 @@ func (e *Engine) Doorbell(now units.Time, c *Chain, n units.Bytes) (seen units.T
 		f.head = start + x.work + h.latency
 	}
 	return f.head
+}
+
+// Sockets is how many root complexes with a memory the server has: the sockets, or NUMA
+// nodes, of its host.
+func (e *Engine) Sockets() int { return len(e.drams) }
+
+// Socket is the number of the socket that a device hangs off, from 0; -1 if it has none.
+func (e *Engine) Socket(dev int) int {
+	dram := e.tree.DRAMOf(dev)
+	for i, l := range e.drams {
+		if e.tree.Links[l].B == dram {
+			return i
+		}
+	}
+	return -1
+}
+
+// Move passes n bytes of a core's copy through the memory of a socket, in turns with the
+// cards' transfers, and returns when they are through. It implements host.Memory.
+func (e *Engine) Move(now units.Time, socket int, n units.Bytes) units.Time {
+	link := e.drams[socket]
+	t := &e.tracks[2*link]
+	work := e.tree.Links[link].Rate.TxTimeLong(n)
+	start, end := t.bulk(now, work)
+	t.carried.note(now, start, &cost{bytes: n, work: work}, n)
+	return end
 }
 
 // LinkUse is what went over one direction of a link of the tree, or through a memory

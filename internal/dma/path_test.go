@@ -234,3 +234,43 @@ func TestCopySharesLink(t *testing.T) {
 	within(t, "both", sum, full, 30)
 	within(t, "card", float64(w.moved)*8000/float64(at), full/2, 60)
 }
+
+// Copies of cores and writes of a card share a memory: together they get its rate, and
+// half each while both want more.
+func TestMemoryShared(t *testing.T) {
+	r := newRig()
+	r.t.Costs = server.DefaultCosts(5)
+	root, dram := r.root("0")
+	nic := r.add(server.NIC, "nic0")
+	r.pci(root, nic, 5, 16)
+	const rate = 400
+	r.t.Links[0].Rate = rate * units.Gbps
+	e := New(r.t)
+	w := &pump{c: chain(t, e, nic, dram), n: 4096}
+	var copied units.Bytes
+	at := units.Time(0)
+	for at < units.Millisecond {
+		if w.next == nil || w.next[0] <= at {
+			step(e, []*pump{w})
+			continue
+		}
+		at = e.Move(at, e.Socket(nic), 64*units.KiB)
+		copied += 64 * units.KiB
+	}
+	within(t, "both", float64(copied+w.moved)*8000/float64(at), rate, 30)
+	within(t, "card", float64(w.moved)*8000/float64(at), rate/2, 60)
+
+	// What the last-level cache keeps does not reach the memory, and is read sooner.
+	e = New(r.t)
+	c := e.Through(chain(t, e, nic, dram), 250)
+	e.Write(0, &c, 4000)
+	if got := e.tracks[0].carried.Bytes; got != 1000 {
+		t.Errorf("%d B of 4000 in memory, want a quarter", got)
+	}
+	e = New(r.t)
+	warm := e.Through(chain(t, e, dram, nic), 0)
+	cold := New(r.t).Read(0, chain(t, New(r.t), dram, nic), 64)
+	if got := e.Read(0, &warm, 64); cold-got < 70*ns || cold-got > 72*ns {
+		t.Errorf("a read takes %v from memory, %v from the cache; published are 70 ns less", cold, got)
+	}
+}

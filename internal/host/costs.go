@@ -158,11 +158,7 @@ func (h *Host) Read(t *Task, core int, n units.Bytes) {
 	t.Direction = Receive
 	t.Add(Syscall, c.Syscall)
 	h.bill.Syscalls++
-	miss := c.MissIn
-	if h.spec.NoDDIO {
-		miss = 1000
-	}
-	h.copyTask(t, core, n, miss)
+	h.copyTask(t, core, n, h.spec.Evicted())
 }
 
 // Close charges t with closing a socket; found says that a read which found the end of

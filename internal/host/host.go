@@ -52,10 +52,20 @@ type Spec struct {
 	Cores   int        // 1 to MaxCores
 	Sockets int        // 1 to Cores; cores are dealt to sockets in blocks
 	Memory  units.Rate // DRAM bandwidth of a socket; 0: no limit
-	NIC     int        // the socket whose memory the card writes to; below Sockets
-	Remote  bool       // applications run on the next socket, not on the card's
+	// Server is the memory of the server that the host is in, which others use too;
+	// nil: it has its own, of rate Memory. The card then writes frames to it before
+	// they Arrive.
+	Server Memory
+	NIC    int  // the socket whose memory the card writes to; below Sockets
+	Remote bool // applications run on the next socket, not on the card's
 	Costs
 	Options
+}
+
+// Memory is the DRAM of a server's sockets.
+type Memory interface {
+	// Move passes bytes through the DRAM of a socket and returns when it is through.
+	Move(now units.Time, socket int, n units.Bytes) units.Time
 }
 
 // Check says what is wrong with a specification.
@@ -342,11 +352,15 @@ func (h *Host) leaveIdle(now units.Time, c *core) {
 
 // move passes bytes through a socket's DRAM and says when it is through.
 func (h *Host) move(now units.Time, socket int, n units.Bytes) units.Time {
-	if n == 0 || h.spec.Memory == 0 {
-		h.bill.DRAM += n
+	h.bill.DRAM += n
+	switch {
+	case n == 0:
+		return now
+	case h.spec.Server != nil:
+		return h.spec.Server.Move(now, socket, n)
+	case h.spec.Memory == 0:
 		return now
 	}
-	h.bill.DRAM += n
 	h.memory[socket] = max(h.memory[socket], now) + h.spec.Memory.TxTimeLong(n)
 	return h.memory[socket]
 }

@@ -231,3 +231,39 @@ func TestWithoutModeration(t *testing.T) {
 		}
 	}
 }
+
+// counted is a memory of a server: as fast as it is told, and counting.
+type counted struct {
+	rate  units.Rate
+	free  units.Time
+	moved units.Bytes
+}
+
+func (c *counted) Move(now units.Time, socket int, n units.Bytes) units.Time {
+	c.moved += n
+	c.free = max(c.free, now) + c.rate.TxTimeLong(n)
+	return c.free
+}
+
+// In a server, copies go through its memory and wait for it; what the card writes has
+// been there before and is only billed.
+func TestMemoryOfServer(t *testing.T) {
+	fast, slow := &counted{rate: 100000 * units.Gbps}, &counted{rate: 40 * units.Gbps}
+	alone, _ := oneFlow(t, func(s *Spec) { s.Memory = 0 })
+	inside, bill := oneFlow(t, func(s *Spec) { s.Server = fast })
+	if math.Abs(inside/alone-1) > 1e-3 {
+		t.Errorf("%.2f Gb/s in a server with a fast memory, %.2f without a limit", inside, alone)
+	}
+	// Of a byte copied the card has written 0.49 to DRAM and the copy moves 1.49; what is
+	// in the socket has only been written, and headers too.
+	waiting := 0.49 * 3e6 // the window of the rig
+	if got, want := float64(bill.DRAM-fast.moved)-waiting, float64(fast.moved)*0.49/1.49; math.Abs(got/want-1) > 0.015 {
+		t.Errorf("the card wrote %.0f B to memory, want %.0f", got, want)
+	}
+	// A core waits for a slow memory instead of its own copying.
+	bound, _ := oneFlow(t, func(s *Spec) { s.Server = slow })
+	other := 1/alone - 0.49/64 - 0.51/128
+	if want := 1 / (other + 1.49/40); math.Abs(bound/want-1) > 0.03 {
+		t.Errorf("%.2f Gb/s through a memory of 40 Gb/s, want %.2f", bound, want)
+	}
+}

@@ -142,11 +142,20 @@ func (h *Host) Arrive(now units.Time, i int, f Frame) bool {
 // write is the card's writing of a frame to memory: into the cache, from which the
 // part goes to DRAM that is evicted before it is read; or to DRAM at once.
 func (h *Host) write(now units.Time, n units.Bytes) {
-	miss := units.Bytes(h.spec.Costs.MissIn)
-	if h.spec.NoDDIO {
-		miss = 1000
+	n = n * units.Bytes(h.spec.Evicted()) / 1000
+	if h.spec.Server != nil {
+		h.bill.DRAM += n // it went there before the frame arrived
+		return
 	}
-	h.move(now, h.spec.NIC, n*miss/1000)
+	h.move(now, h.spec.NIC, n)
+}
+
+// Evicted is how many permille of what the card writes go to DRAM.
+func (s *Spec) Evicted() int {
+	if s.NoDDIO {
+		return 1000
+	}
+	return s.Costs.MissIn
 }
 
 // interrupt begins polling on a queue's core, if one is due.

@@ -20,6 +20,7 @@ type Costs struct {
 	Poll          units.Time  // from a completion entry in memory to its being seen by a core that polls
 
 	DRAMRead units.Time // from a read at the memory controller to its data
+	LLCRead  units.Time // the same where the last-level cache has them
 	HBMRead  units.Time // from a read at the GPU's port to its data
 
 	ReadTags      int         // reads that a card or GPU has outstanding at most
@@ -42,7 +43,7 @@ type Costs struct {
 func DefaultCosts(gen int) Costs {
 	c := Costs{
 		Doorbell: 50 * units.Nanosecond, DoorbellBytes: 8, WQE: 64, CQE: 64, Poll: 50 * units.Nanosecond,
-		DRAMRead: 92 * units.Nanosecond, HBMRead: 330 * units.Nanosecond,
+		DRAMRead: 92 * units.Nanosecond, LLCRead: 22 * units.Nanosecond, HBMRead: 330 * units.Nanosecond,
 		ReadTags: 256, PostedCredits: 93 * 64,
 		CopyLaunch: 4 * units.Microsecond, CopySync: 3 * units.Microsecond, KernelLaunch: 3 * units.Microsecond,
 		StageChunk: 512 * units.KiB, Bounce: 4 * units.MiB,
@@ -66,6 +67,7 @@ func (c *Costs) Notes(prefix string) []record.Note {
 	note("cqe", c.CQE, "mlx5 completion entry (rdma-core providers/mlx5)")
 	note("poll", c.Poll, "assumed: half a turn of the polling loop and a read from the last-level cache")
 	note("dram_read", c.DRAMRead, "what is left of the 547 ns median 64 B DMA read of a Xeon E5 (Neugebauer et al., SIGCOMM 2018) after the links")
+	note("llc_read", c.LLCRead, "70 ns less than from memory (ibid., 6.3)")
 	note("hbm_read", c.HBMRead, "A100 global memory, 466 cycles at 1.41 GHz (Luo et al., arXiv:2402.13499)")
 	note("read_tags", count(c.ReadTags), "8-bit tags, PCIe Base Specification 5.0, 2.2.6.2")
 	note("posted_credits", c.PostedCredits, "93 cache lines of a generation 3 root port (Agarwal et al., hostCC, SIGCOMM 2023), doubled per generation")

@@ -3,6 +3,7 @@ package nic
 import (
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/lru"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -22,14 +23,14 @@ func (c *CacheSpec) on() bool { return c.Contexts > 0 || c.Translations > 0 }
 // caches are the two caches of a card; its ports share them.
 type caches struct {
 	CacheSpec
-	contexts, translations lru
+	contexts, translations lru.Set
 	pageBits               int
 }
 
 func newCaches(s CacheSpec) caches {
 	c := caches{CacheSpec: s}
 	if s.on() {
-		c.contexts, c.translations = newLRU(s.Contexts), newLRU(s.Translations)
+		c.contexts, c.translations = lru.New(s.Contexts), lru.New(s.Translations)
 		c.pageBits = bits.TrailingZeros64(uint64(s.PageSize))
 	}
 	return c
@@ -52,7 +53,7 @@ func (h *Host) stall(pk *packet.Packet) units.Time {
 	}
 	s := &h.qps[pk.DestQP]
 	misses := int64(0)
-	if c.Contexts > 0 && !c.contexts.touch(uint64(pk.DestQP)) {
+	if c.Contexts > 0 && !c.contexts.Touch(uint64(pk.DestQP)) {
 		s.contextMisses++
 		misses++
 	}
@@ -78,7 +79,7 @@ func (h *Host) fetch(now units.Time, q uint32) units.Time {
 		return 0
 	}
 	misses := int64(0)
-	if c.Contexts > 0 && !c.contexts.touch(uint64(q)) {
+	if c.Contexts > 0 && !c.contexts.Touch(uint64(q)) {
 		s.contextMisses++
 		misses++
 	}
@@ -97,7 +98,7 @@ func (h *Host) fetch(now units.Time, q uint32) units.Time {
 // them were not there.
 func (c *caches) pages(q uint32, va, n uint64) (misses int64) {
 	for page := va >> c.pageBits; page <= (va+n-1)>>c.pageBits; page++ {
-		if !c.translations.touch(uint64(q)<<40 | page) {
+		if !c.translations.Touch(uint64(q)<<40 | page) {
 			misses++
 		}
 	}
@@ -146,79 +147,4 @@ func beginsSend(op wire.Opcode) bool {
 		return true
 	}
 	return false
-}
-
-// lru is a set of keys of fixed size that forgets the one not used for longest.
-// Keys are found through chains from hashed heads; entries are numbered from 1,
-// and 0 ends a chain.
-type lru struct {
-	heads   []uint32
-	entries []lruEntry // [0] is the ring's anchor: newer is the oldest, older the newest
-	used    int
-}
-
-type lruEntry struct {
-	key          uint64
-	next         uint32 // of the chain
-	newer, older uint32 // of the ring, by use
-}
-
-func newLRU(n int) lru {
-	if n == 0 {
-		return lru{}
-	}
-	return lru{heads: make([]uint32, 1<<bits.Len(uint(n))), entries: make([]lruEntry, n+1)}
-}
-
-// head is where the chain of a key begins.
-func (l *lru) head(key uint64) *uint32 {
-	const golden = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio (Knuth 6.4)
-	return &l.heads[key*golden>>(64-uint(bits.Len(uint(len(l.heads)-1))))]
-}
-
-// touch makes key the newest and reports whether it was there; if not it takes
-// the place of the oldest.
-func (l *lru) touch(key uint64) bool {
-	head := l.head(key)
-	for i := *head; i != 0; i = l.entries[i].next {
-		if l.entries[i].key == key {
-			l.unlink(i)
-			l.renew(i)
-			return true
-		}
-	}
-	i := uint32(l.used + 1)
-	if l.used < len(l.entries)-1 {
-		l.used++
-	} else {
-		i = l.entries[0].newer
-		l.unlink(i)
-		l.unchain(i)
-	}
-	l.entries[i] = lruEntry{key: key, next: *head}
-	*head = i
-	l.renew(i)
-	return false
-}
-
-// unlink takes an entry out of the ring.
-func (l *lru) unlink(i uint32) {
-	e := &l.entries[i]
-	l.entries[e.newer].older, l.entries[e.older].newer = e.older, e.newer
-}
-
-// renew puts an entry into the ring as the newest.
-func (l *lru) renew(i uint32) {
-	newest := l.entries[0].older
-	l.entries[i].older, l.entries[i].newer = newest, 0
-	l.entries[newest].newer, l.entries[0].older = i, i
-}
-
-// unchain takes an entry out of its chain.
-func (l *lru) unchain(i uint32) {
-	at := l.head(l.entries[i].key)
-	for *at != i {
-		at = &l.entries[*at].next
-	}
-	*at = l.entries[i].next
 }

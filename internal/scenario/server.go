@@ -283,6 +283,9 @@ func (r *resolver) readServerCosts(o object, s *serverSettings) {
 			s.say("costs."+f.Key, text)
 		}
 	}
+	if p := s.tree.Costs.IOTLBPage; p&(p-1) != 0 {
+		costs.fail("iotlb_page", "%v is not a power of 2; x86 has pages of 4KiB, 2MiB and 1GiB", p)
+	}
 }
 
 // checkServers makes sure that the ports of hosts have cards.

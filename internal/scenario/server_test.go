@@ -145,6 +145,7 @@ func TestBadServers(t *testing.T) {
 		{star + "server: {preset: dgx-h100, links: {nic0: {rate: 1Gbps}}}\n" + to, `s.yaml:2:49: server.links.nic0.rate: this is a PCIe link, whose rate follows from gen and width; give those`},
 		{star + "server: {preset: dgx-h100, links: {nvlink: {gen: 4}}}\n" + to, `s.yaml:2:50: server.links.nvlink.gen: this is a link of NVLink; give its rate and latency`},
 		{star + "server: {preset: dgx-h100, costs: {read_tags: 0}}\n" + to, `s.yaml:2:47: server.costs.read_tags: "0" is not a whole number from 1 to 16384`},
+		{star + "server: {preset: dgx-h100, costs: {iotlb_page: 5KiB}}\n" + to, `s.yaml:2:48: server.costs.iotlb_page: 5KiB is not a power of 2; x86 has pages of 4KiB, 2MiB and 1GiB`},
 		{star + "server: {preset: dgx-h100, costs: {posted_credits: 1B}}\n" + to, `s.yaml:2:52: server.costs.posted_credits: 1B is not from 4KiB to 1GiB`},
 		{star + to, `s.yaml:3:18: workload[0].flow.from: h0 has no server, so no "gpu0"; give server: dgx-h100 for all hosts, or hosts: {h0: {server: ..}}`},
 		{star + "server: dgx-h100\nworkload:\n  - flow: {from: h0/gpu9, to: h1, size: 1KB}\n", `s.yaml:4:18: workload[0].flow.from: h0, a dgx-h100, has no GPU or memory "gpu9"; it has gpu0 to gpu7, dram0 to dram1`},

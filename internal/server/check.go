@@ -86,6 +86,7 @@ func (c *Costs) Fields() []Field {
 		{"cqe", &c.CQE, 1, 4 * units.KiB},
 		{Key: "poll", Value: &c.Poll},
 		{Key: "dram_read", Value: &c.DRAMRead},
+		{Key: "llc_read", Value: &c.LLCRead},
 		{Key: "hbm_read", Value: &c.HBMRead},
 		{"read_tags", &c.ReadTags, 1, 1 << 14},
 		{"posted_credits", &c.PostedCredits, 4 * units.KiB, units.GiB},

@@ -1,4 +1,4 @@
-package nic
+package lru
 
 import (
 	"math"
@@ -12,12 +12,12 @@ import (
 func TestLRUAgainstList(t *testing.T) {
 	s := rng.New(1, "lru")
 	for _, size := range []int{1, 2, 3, 7, 64} {
-		c := newLRU(size)
+		c := New(size)
 		var list []uint64 // newest first
 		for range 20000 {
 			key := uint64(s.IntN(2*size+1)) << (s.IntN(3) * 20)
 			i := slices.Index(list, key)
-			if got := c.touch(key); got != (i >= 0) {
+			if got := c.Touch(key); got != (i >= 0) {
 				t.Fatalf("size %d: key %d is there: %v, want %v", size, key, got, i >= 0)
 			}
 			if i >= 0 {
@@ -35,13 +35,13 @@ func TestLRUMissesUniform(t *testing.T) {
 	const c, n = 2048, 200000
 	s := rng.New(1, "uniform")
 	for _, pages := range []int{1024, 2048, 4096, 16384} {
-		l := newLRU(c)
+		l := New(c)
 		for i := range pages {
-			l.touch(uint64(i))
+			l.Touch(uint64(i))
 		}
 		misses := 0
 		for range n {
-			if !l.touch(uint64(s.IntN(pages))) {
+			if !l.Touch(uint64(s.IntN(pages))) {
 				misses++
 			}
 		}
@@ -50,8 +50,8 @@ func TestLRUMissesUniform(t *testing.T) {
 			t.Errorf("%d pages: %d of %d miss, want %g +- %g", pages, misses, n, want, 4*sigma)
 		}
 	}
-	l := newLRU(c)
-	if a := testing.AllocsPerRun(1000, func() { l.touch(s.Uint64()) }); a != 0 {
+	l := New(c)
+	if a := testing.AllocsPerRun(1000, func() { l.Touch(s.Uint64()) }); a != 0 {
 		t.Errorf("%v allocations per look-up", a)
 	}
 }

@@ -230,15 +230,15 @@ func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 	return t, a.Hosts[to.Node].Hops(t.Way)
 }
 
-// accepted is from the post of message i, of the reliable connected service, until
-// its responder had all of it; -1: not by the end.
-func (r *runner) accepted(f *record.Flow, i int) units.Time {
+// received is from the post of message i, of the reliable connected service, until
+// its responder had all of it, with a server in memory; -1: not by the run's end.
+func (r *runner) received(f *record.Flow, i int, end units.Time) units.Time {
 	to := r.Responders[r.Valid.Plan.Messages[i].Conn]
 	all, k := r.Hosts[to.Node].Accepted(to.QP), int(r.Accounts[i].Ordinal)
-	if r.Messages[i].Posted == units.Never || k >= len(all) {
+	if r.Messages[i].Posted == units.Never || k >= len(all) || all[k].Placed > end {
 		return -1
 	}
-	return all[k].At - f.StartPS
+	return all[k].Placed - f.StartPS
 }
 
 // decisive books the requester's time up to the transmission after which the

@@ -505,7 +505,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			r.recordEnd(&f, &a, i, out.EndPS)
 		}
 		if m.Call > 0 {
-			f.DeliveredPS = r.accepted(&f, i)
+			f.DeliveredPS = r.received(&f, i, out.EndPS)
 		}
 		out.Flows = append(out.Flows, f)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -38,7 +39,7 @@ func drawStreams(seed uint64) draw {
 	if g.one(3) {
 		g.line("measure: {from: 5us, to: %dus}", g.between(10, 60))
 	}
-	g.streams(stack)
+	g.streams(seed, stack)
 	if g.one(3) {
 		g.line("carry_data: true")
 	}
@@ -88,7 +89,7 @@ func (g *generator) kernel() {
 }
 
 // streams draws the workload.
-func (g *generator) streams(stack string) {
+func (g *generator) streams(seed uint64, stack string) {
 	mixed := strings.HasPrefix(stack, "rocev2")
 	chained := len(g.hosts) >= 6 && g.one(2)
 	if chained {
@@ -117,6 +118,10 @@ func (g *generator) streams(stack string) {
 			g.incast(opt)
 		}
 	}
+	if seed%4 == 1 {
+		g.line("  - rpc: {between: [%s, %s], request: %dB, reply: %dB, count: %d, every: %dns, think: %dns, qps: %d, nodelay: %s%s}", g.hosts[0], g.hosts[len(g.hosts)-1],
+			g.size(), g.size(), g.pickInt(1, 5, 30), g.between(100, 20000), g.IntN(2)*g.IntN(5000), g.pickInt(1, 1, 3), g.pick("true", "false"), own)
+	}
 	if mixed {
 		g.incast(fmt.Sprintf("size: %dB, verb: write", g.size()))
 	}
@@ -137,6 +142,7 @@ func streamProperties() []property {
 		{"each pause sent is received", pausesArrive},
 		{"bytes arrive as they were sent", arrivesAsSent},
 		{"connections that were to close have", closedInOrder},
+		{"calls take what their messages do", callsAddUp},
 	}
 }
 
@@ -144,8 +150,11 @@ func streamProperties() []property {
 // other closed, where all messages of their hosts came to a good end, no link failed
 // for ever under their last acknowledgements, and the run was not cut short.
 func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
-	bad := map[string]bool{} // hosts with a message that did not
+	bad, clients := map[string]bool{}, map[string]bool{} // hosts with a message that did not, and with calls
 	for _, f := range r.Flows {
+		if f.Call > 0 && !f.Reply {
+			clients[record.NodeOf(f.Src)] = true
+		}
 		if f.Status != "success" {
 			bad[record.NodeOf(f.Src)], bad[record.NodeOf(f.Dst)] = true, true
 		}
@@ -155,14 +164,33 @@ func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
 			continue
 		}
 		want := "ESTABLISHED"
+		opened := len(q.Limits.Path) > 0
+		if q.Workload == "rpc" { // both ends send
+			opened = clients[q.Host]
+		}
 		switch {
-		case v.Close && len(q.Limits.Path) > 0:
+		case v.Close && opened:
 			want = "TIME-WAIT"
 		case v.Close:
 			want = "CLOSED"
 		}
 		if q.State != want {
 			return fmt.Sprintf("%s is %s, want %s", q.Name(), q.State, want)
+		}
+	}
+	return ""
+}
+
+// callsAddUp: a reply starts when the server has received the request and thought,
+// and the latency of a call is what the accounts of its messages add up to, and that.
+func callsAddUp(_ *scenario.Valid, _ draw, r *record.Run) string {
+	for _, c := range metrics.CallsOf(r) {
+		q, p := &r.Flows[c.Request], &r.Flows[c.Reply]
+		if c.LatencyPS < 0 {
+			continue
+		}
+		if sum := q.Account.Total() + c.ThinkPS + p.Account.Total(); c.ThinkPS < 0 || sum != c.LatencyPS {
+			return fmt.Sprintf("call %d took %d ps, its accounts and thinking %d: %d ps", q.Call, c.LatencyPS, c.ThinkPS, sum)
 		}
 	}
 	return ""
@@ -262,6 +290,12 @@ func TestStreamProperties(t *testing.T) {
 				continue
 			}
 			seen["messages"]++
+			if f.Reply && f.Status == "success" {
+				seen["replies"]++
+				if r.Data != nil {
+					seen["replies compared"]++
+				}
+			}
 			for _, s := range f.Account {
 				seen[s.Name]++
 			}
@@ -271,7 +305,7 @@ func TestStreamProperties(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{"compared", record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
+	for _, what := range []string{"compared", "replies", "replies compared", record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
 		record.StageDetection, record.StageReassembly, record.StageEarlierWork, string(record.RTO), string(record.RetransTLP), string(record.RetransFast),
 		string(record.CutECE), string(record.DupAckSent), string(record.SACKSent), string(record.LossRACK), string(record.LossDupAck)} {
 		if seen[what] == 0 {

@@ -8,7 +8,7 @@ import (
 // rpcKeys are the keys of remote procedure calls.
 func rpcKeys() []string {
 	return []string{"between", "request", "reply", "think", "nodelay", "name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack",
-		"qps", "inline", "initial_rate", "path", "src_port", "dst_port"}
+		"qps", "inline", "initial_rate", "gpudirect", "path", "src_port", "dst_port"}
 }
 
 // readCalls reads an entry of remote procedure calls between two hosts.
@@ -30,12 +30,15 @@ func (r *resolver) readCalls(o object) {
 	if opt.Service != workload.RC && opt.Service != workload.TCP {
 		o.fail("service", "%s may lose a message, and then a call never ends; use service: rc", opt.Service)
 	}
+	first, staged := len(r.v.Plan.Conns), r.readGPUDirect(o)
 	if r.d.err != nil || o.describing() {
 		return
 	}
-	if err := r.v.Plan.RPC(entry, r.v.Graph, client, server, c, opt); err != nil {
+	if err := r.v.Plan.RPC(entry, placed{r}, client, server, c, opt); err != nil {
 		r.d.fail(o.n.pos, "%s: %v", o.path, err)
 	}
+	r.settlePlaces(first, staged)
+	r.warnGPUDirect(o, first)
 }
 
 // readBetween reads the client and the server.
@@ -55,8 +58,11 @@ func (r *resolver) readBetween(o object) (client, server int) {
 		return 0, 0
 	}
 	client, server = r.endpoint(o, "between", items[0]), r.endpoint(o, "between", items[1])
-	if r.d.err == nil && r.v.Graph.HostOf(client) == r.v.Graph.HostOf(server) {
-		r.d.fail(items[1].pos, "%s: client and server are the same host, %s; give two", o.join("between"), r.v.Graph.Nodes[r.v.Graph.HostOf(client)].Name)
+	if r.d.err != nil {
+		return 0, 0
+	}
+	if host := (placed{r}).HostOf(client); host == (placed{r}).HostOf(server) {
+		r.d.fail(items[1].pos, "%s: client and server are the same host, %s; give two", o.join("between"), r.v.Graph.Nodes[host].Name)
 	}
 	return client, server
 }

@@ -47,6 +47,8 @@ func TestPlaces(t *testing.T) {
 		{"all_to_all: {hosts: [h0/gpu1, h1/gpu1], size: 1KB}", "h0:2/gpu1 > h1:2/gpu1, h1:2/gpu1 > h0:2/gpu1"},
 		{"permutation: {hosts: [h0/gpu1, h1/gpu5], size: 1KB}", "h0:2/gpu1 > h1:6/gpu5, h1:6/gpu5 > h0:2/gpu1"},
 		{"flows: {size: 1KB, list: [{from: h0/gpu0, to: h1/gpu1}, {from: h0, to: h1}]}", "h0:1/gpu0 > h1:2/gpu1, h0:1 > h1:1"},
+		{"rpc: {between: [h0/gpu0, h1/gpu5], size: 1KB}", "h0:1/gpu0 > h1:6/gpu5, h1:6/gpu5 > h0:1/gpu0"},
+		{"rpc: {between: [h0/gpu0, \"h1:1\"], size: 1KB, stack: tcp}", "h0:1/gpu0 staged > h1:1"},
 		{"flows: {size: 1KB, rows: \"from,to\\nh0/gpu0,h1/gpu1\"}", "h0:1/gpu0 > h1:2/gpu1"},
 		{"incast: {from: h0/gpus, to: h1/gpu0, size: 1KB}", "h0:1/gpu0 > h1:1/gpu0, h0:2/gpu1 > h1:1/gpu0, h0:3/gpu2 > h1:1/gpu0, h0:4/gpu3 > h1:1/gpu0, h0:5/gpu4 > h1:1/gpu0, h0:6/gpu5 > h1:1/gpu0, h0:7/gpu6 > h1:1/gpu0, h0:8/gpu7 > h1:1/gpu0"},
 	} {

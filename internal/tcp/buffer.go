@@ -65,6 +65,9 @@ func (c *Conn) wakeWriter() {
 func (c *Conn) growWindow(p *packet.Packet) {
 	if s := &c.space; s.limit < c.rcvBuf {
 		s.limit = min(s.limit+2*c.mss*int64(Segments(p)), c.rcvBuf)
+		if c.cfg.AckOnGrowth {
+			c.quick |= 1
+		}
 	}
 }
 

@@ -105,6 +105,9 @@ type Config struct {
 	// QuickAcks is how many ACKs after the start do not wait (Linux: 16), unless this
 	// end answers with data.
 	QuickAcks int
+	// AckOnGrowth acknowledges at once what makes the advertised window grow by
+	// autotuning, so that the sender hears of it (Linux tcp_grow_window).
+	AckOnGrowth bool
 	// AckOnRead acknowledges at once when the application has read all there is of
 	// what the peer pushed, unless this end answers with data (pingpong mode; Linux
 	// tcp_cleanup_rbuf).
@@ -134,7 +137,7 @@ func Preset(name string) (Config, error) {
 	c := Config{Name: name, MSS: 1460, TSO: 65535, Timestamps: true, TimestampTick: units.Millisecond, WindowScaling: true,
 		Recovery: RACK, PRR: true, Undo: true, CC: congestion.DefaultWindowParams(congestion.Cubic), SlowStartAfterIdle: true,
 		InitialRTO: units.Second, MinRTO: 200 * units.Millisecond, MaxRTO: 120 * units.Second, MinOnVariance: true,
-		SYNRetries: 6, Retries: 15, DelayedAck: 40 * units.Millisecond, AckEvery: 2, QuickAcks: 16, AckOnRead: true,
+		SYNRetries: 6, Retries: 15, DelayedAck: 40 * units.Millisecond, AckEvery: 2, QuickAcks: 16, AckOnGrowth: true, AckOnRead: true,
 		MaxAckDelay: 200 * units.Millisecond, ProbeSlack: 2 * units.Millisecond, Nagle: NagleMinshall,
 		PacingSS: 200, PacingCA: 120, Send: Buffer{87040, 4 << 20}, Receive: Buffer{65535, 3 << 20}, TimeWait: 60 * units.Second}
 	switch name {
@@ -235,6 +238,7 @@ func (c *Config) Notes() []record.Note {
 		{"delayed_ack", c.DelayedAck.String()},
 		{"ack_every", fmt.Sprint(c.AckEvery)},
 		{"quick_acks", fmt.Sprint(c.QuickAcks)},
+		{"ack_on_growth", fmt.Sprint(c.AckOnGrowth)},
 		{"ack_on_read", fmt.Sprint(c.AckOnRead)},
 		{"nagle", c.Nagle.String()},
 		{"pacing", fmt.Sprint(c.Pacing)},

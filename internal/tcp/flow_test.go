@@ -345,3 +345,59 @@ func TestTSODefer(t *testing.T) {
 		}
 	}
 }
+
+// Every super-segment is pushed, on its last frame, and a segment alone only with the
+// last byte there is, as Linux has it (__tcp_transmit_skb).
+func TestSuperSegmentsArePushed(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	cfg.Send = Buffer{1 << 20, 1 << 20}
+	l := newLoop(t, cfg).connect()
+	l.c[0].Write(l.now, 7*int64(l.c[0].Info().MSS)+1<<19)
+	supers := 0
+	for {
+		var p packet.Packet
+		if r, _ := l.c[0].Poll(l.now, &p); r != Sent {
+			break
+		}
+		n := Segments(&p)
+		for k := range n {
+			var one packet.Packet
+			Cut(&p, k, &one)
+			if pushed := one.Opcode&PSH != 0; pushed != (n > 1 && k == n-1) {
+				t.Errorf("frame %d of %d: PSH %v", k, n, pushed)
+			}
+		}
+		if n > 1 {
+			supers++
+		}
+	}
+	if supers == 0 {
+		t.Error("no super-segment was sent")
+	}
+}
+
+// A single full segment is acknowledged at once while it makes the advertised window
+// grow (Linux tcp_grow_window), and else after the timer.
+func TestAckWhileWindowGrows(t *testing.T) {
+	for _, c := range []struct {
+		buffer int64
+		on     bool
+		atOnce bool
+	}{{1 << 20, true, true}, {1 << 20, false, false}, {8000, true, false}} {
+		cfg := mustPreset(t, "linux")
+		cfg.AckOnGrowth, cfg.AckOnRead, cfg.QuickAcks, cfg.Receive = c.on, false, 0, Buffer{c.buffer, c.buffer}
+		l := newLoop(t, cfg).connect()
+		l.run(l.now + units.Second)
+		for k := range 5 {
+			l.c[0].Write(l.now, int64(l.c[0].Info().MSS))
+			l.poll()
+			l.run(l.now + 2*l.delay)
+			l.c[1].Read(l.now, 1<<20)
+			if got := l.c[0].Unacked() == 0; got != c.atOnce {
+				t.Errorf("buffer of %d, on growth %v: segment %d acknowledged after a round trip: %v", c.buffer, c.on, k, got)
+			}
+			l.poll()
+			l.run(l.now + units.Second)
+		}
+	}
+}

@@ -227,7 +227,8 @@ func (c *Conn) afterIdle(now units.Time) {
 // sendNew sends n bytes of new data, and the FIN if it comes next.
 func (c *Conn) sendNew(now units.Time, p *packet.Packet, n int64) {
 	flags, seq := ACK, c.nxt
-	if n > 0 && c.nxt+uint64(n) == c.end {
+	// Linux pushes every super-segment, for the peer's GRO (__tcp_transmit_skb).
+	if n > c.mss || n > 0 && c.nxt+uint64(n) == c.end {
 		flags |= PSH
 	}
 	if c.finQueued && !c.finSent && c.nxt+uint64(n) == c.end {

@@ -37,14 +37,21 @@ func (a *arrivals) Pop() any {
 	return last
 }
 
+// receiveShare is how much of a receive buffer is payload, in 256ths: since Linux 6.5
+// a full segment's payload over the memory that it takes (tcp_measure_rcv_mss), here
+// 1448 of 2304 bytes, rounded down.
+const receiveShare = 160
+
 // Profile is preset linux with the path's congestion control, for a kernel of 250
-// ticks per second (TCP_TIMEOUT_MIN is two).
+// ticks per second (TCP_TIMEOUT_MIN is two), and with the receive buffer of tun
+// devices.
 func Profile(p *Path) (tcp.Config, error) {
 	cfg, err := tcp.Preset("linux")
 	if err != nil {
 		return cfg, err
 	}
 	cfg.ProbeSlack = 8 * units.Millisecond
+	cfg.Receive.Max = 6291456 * receiveShare / 256 // tcp_rmem
 	cfg.CC.Algorithm, err = congestion.WindowAlgorithmNamed(p.CC)
 	if err != nil {
 		return cfg, err
@@ -80,7 +87,7 @@ func Ours(p *Path, cfg *tcp.Config) (*Result, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%v after %d bytes", err, read)
 		}
-		for i := int(w.now * tenths / p.For); i < tenths && next > p.For*time.Duration(i+1)/tenths; i++ {
+		for i := min(int(w.now*tenths/p.For), tenths-1); i < tenths && next > p.For*time.Duration(i+1)/tenths; i++ {
 			r.Read[i] = read
 		}
 		if next > p.For {

@@ -33,8 +33,9 @@ func (c *checker) readRate(r *record.Run) (sum float64) {
 // dctcp, case F17: the saw tooth of the queue, averaged over milliseconds, of which
 // each holds one tooth at least, and alpha, averaged over the flows and over runs
 // that end at different phases of it. The paper's fixed point of alpha, 0.18 and
-// 0.40, has windows grow at once after a cut. TCP holds them for a round trip (RFC
-// 3168 6.1.2, RFC 8257 3.3: once per window), whose segments are not marked.
+// 0.40, has windows grow at once after a cut: cwr_growth. TCP holds them for a round
+// trip (Linux's state CWR; RFC 8257 3.3: once per window), whose segments are not
+// marked, so that the period is longer and alpha smaller.
 func (c *checker) dctcp() {
 	const source = "SIGMETRICS 2011: W* = (C RTT + K)/N, alpha^2 (1 - alpha/4) = (2W + 1)/(W + 1)^2, A = N (W + 1) alpha/2"
 	const held = "the same with windows that stand still for the round trip after a cut (RFC 3168 6.1.2)"
@@ -47,25 +48,29 @@ func (c *checker) dctcp() {
 		low, high := c.teeth("workload[0].incast.from=" + f.from)
 		c.near(name+"least queue, packets", f.low, low, 0.15, source)
 		c.near(name+"largest queue, packets", f.high, high, 0.15, source)
-		alpha := 0.0
-		const ends = 10
-		for k := range ends {
-			alpha += meanAlpha(c.scenario("f17-dctcp", "workload[0].incast.from="+f.from, fmt.Sprintf("stop=%dus", 120000+k*130))) / ends
+		alpha := func(growth string) (sum float64) {
+			const ends = 10
+			for k := range ends {
+				sum += meanAlpha(c.scenario("f17-dctcp", "workload[0].incast.from="+f.from, "tcp.cwr_growth="+growth, fmt.Sprintf("stop=%dus", 120000+k*130))) / ends
+			}
+			return sum
 		}
 		window := (10e9*100e-6/8/1538 + 40) / float64(f.flows)
-		c.near(name+"alpha", heldAlpha(window), alpha, 0.15, held)
+		c.near(name+"alpha with windows that grow at once after a cut", toothAlpha(window, 0), alpha("true"), 0.15, source)
+		c.near(name+"alpha", toothAlpha(window, 1), alpha("false"), 0.15, held)
 	}
 }
 
-// heldAlpha is DCTCP's alpha for windows of w segments at the mark: the share of a
+// toothAlpha is DCTCP's alpha for windows of w segments at the mark: the share of a
 // period's segments that are marked, w + 1/2 of those of the rise from (w+1)(1 -
-// alpha/2) to w+1 and of a round trip before it in which nothing is marked.
-func heldAlpha(w float64) float64 {
+// alpha/2) to w+1 and of the round trips before it in which windows are held and
+// nothing is marked.
+func toothAlpha(w, held float64) float64 {
 	low, high := 0.0, 1.0
 	for range 60 {
 		alpha := (low + high) / 2
 		cut := (w + 1) * (1 - alpha/2)
-		if alpha*(cut+((w+1)*(w+1)-cut*cut)/2) < w+0.5 {
+		if alpha*(held*cut+((w+1)*(w+1)-cut*cut)/2) < w+0.5 {
 			low = alpha
 		} else {
 			high = alpha

@@ -41,7 +41,7 @@ const defaultTCPMTU = 9000
 // tcpKeys are the keys of the tcp section.
 func tcpKeys() []string {
 	return []string{"preset", "cc", "mtu", "mss", "handshake", "close", "recovery", "ecn", "timestamps", "window_scaling", "tso", "initial_window",
-		"cubic", "hystart", "prr", "slow_start_after_idle", "pacing", "rto_min", "rto_initial", "rto_max", "delayed_ack", "ack_every", "quick_acks", "nagle",
+		"cubic", "hystart", "prr", "cwr_growth", "slow_start_after_idle", "pacing", "rto_min", "rto_initial", "rto_max", "delayed_ack", "ack_every", "quick_acks", "nagle",
 		"sndbuf", "rcvbuf", "autotuning"}
 }
 
@@ -123,6 +123,7 @@ func (r *resolver) readLossDetection(o object, c *tcp.Config, i int) {
 		c.TimestampTick = units.Millisecond
 	}
 	o.boolean("prr", &c.PRR)
+	o.boolean("cwr_growth", &c.CWRGrowth)
 	for _, t := range []struct {
 		key string
 		dst *units.Time
@@ -320,6 +321,9 @@ func (r *resolver) resolveTCP(root object) {
 				r.ignored(t.obj, key, "the stack dctcp has a preset, a congestion control and a use of ECN of its own")
 			}
 		}
+	}
+	if !t.used[dataCenterTCP] && t.profiles[plainTCP].ECN == tcp.ECNOff && !r.compared {
+		r.ignored(t.obj, "cwr_growth", "no connection negotiates ECN, so that no ECE comes; give ecn: classic, or take the stack dctcp")
 	}
 	if shared := t.classes[dataCenterTCP] & t.rdma; shared != 0 {
 		r.warn("dctcp class", "priority %s carries DCTCP and RDMA, and switches mark both by one curve, that of RDMA; give DCTCP a class of its own", maskText(shared))

@@ -259,5 +259,8 @@ func (c *Conn) takeECE(now units.Time, ece bool, w *ackWork, flight int64) {
 	if ece && c.ca == caOpen && flight > 0 {
 		c.cut(now, congestion.CutECN, flight)
 		c.enter(caCWR)
+		if c.cfg.CWRGrowth {
+			c.endReduction()
+		}
 	}
 }

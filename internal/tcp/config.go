@@ -81,6 +81,10 @@ type Config struct {
 	// PRR brings the window down in proportion to what arrives (RFC 6937); else
 	// it is cut at once.
 	PRR bool
+	// CWRGrowth has the window, cut at once for ECE, grow from the next acknowledgement
+	// on, as models of DCTCP have it; else it comes down, by PRR or at once, and is held
+	// until what was out at the cut is acknowledged (Linux, state CWR).
+	CWRGrowth bool
 	// Undo takes a cut back that was needless, by DSACK (RFC 3708) or timestamps (RFC
 	// 3522, 4015).
 	Undo bool
@@ -228,6 +232,7 @@ func (c *Config) Notes() []record.Note {
 		{"hystart", exit.String()},
 		{"recovery", c.Recovery.String()},
 		{"prr", fmt.Sprint(c.PRR)},
+		{"cwr_growth", fmt.Sprint(c.CWRGrowth)},
 		{"undo", fmt.Sprint(c.Undo)},
 		{"ecn", c.ECN.String()},
 		{"timestamps", fmt.Sprint(c.Timestamps)},

@@ -401,3 +401,39 @@ func TestAckWhileWindowGrows(t *testing.T) {
 		}
 	}
 }
+
+// After a cut for ECE the window is held until what was out is acknowledged, or with
+// CWRGrowth grows by a segment in that time.
+func TestGrowthAfterECE(t *testing.T) {
+	for _, grows := range []bool{false, true} {
+		cfg := bulk(t, congestion.Reno)
+		cfg.ECN, cfg.PRR, cfg.CWRGrowth, cfg.DelayedAck, cfg.TSO = ECNClassic, false, grows, 0, 0
+		l := newLoop(t, cfg).connect()
+		segments := 0
+		l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+			if i == 0 && p.Payload > 0 {
+				if segments++; segments == 200 {
+					p.ECN = packet.CE
+				}
+			}
+			return 1, 0
+		}
+		n := int64(1000)
+		l.app = func() { n -= l.c[0].Write(l.now, n*1448) / 1448; l.c[1].Read(l.now, 1<<30) }
+		l.app()
+		l.poll()
+		for l.c[0].ca != caCWR && l.step() {
+		}
+		half := l.c[0].cc.Bytes()
+		for l.c[0].ca == caCWR && l.step() {
+		}
+		if half > l.c[0].cc.Ssthresh()+1448 || l.c[0].acts.CutECE.Count != 1 {
+			t.Fatalf("growth %v: window %d after the cut to %d, %d cuts", grows, half, l.c[0].cc.Ssthresh(), l.c[0].acts.CutECE.Count)
+		}
+		// What was out was two windows of now; the first of them is acknowledged
+		// before the window lets new segments go.
+		if got := l.c[0].cc.Bytes() - l.c[0].cc.Ssthresh(); grows != (got >= 1448) || !grows && got != 0 {
+			t.Errorf("growth %v: %d bytes in the round trip after the cut", grows, got)
+		}
+	}
+}

@@ -128,7 +128,7 @@ func (c *Conn) endRecovery() {
 	if c.ca != caCWR {
 		c.rack.recovered()
 	}
-	if c.ca != caLoss {
+	if c.ca == caRecovery || c.ca == caCWR && !c.cfg.CWRGrowth {
 		c.endReduction()
 	}
 	c.ca = caOpen
@@ -140,8 +140,8 @@ func (c *Conn) endReduction() { c.cc.Set(c.cc.Ssthresh()) }
 
 // setWindow brings the window down in recovery and up otherwise.
 func (c *Conn) setWindow(now units.Time, w *ackWork, flight int64) {
-	switch c.ca {
-	case caCWR, caRecovery:
+	switch {
+	case c.ca == caRecovery, c.ca == caCWR && !c.cfg.CWRGrowth:
 		if c.cfg.PRR {
 			c.reduce(w)
 		} else {

@@ -67,7 +67,7 @@ func TestCallLatency(t *testing.T) {
 // the server's time between them add up to its latency, with losses too; and
 // results do not depend on how the network is cut.
 func TestCallAccountsAddUp(t *testing.T) {
-	for _, set := range [][]string{nil, {"topology.leaf_spine.link.loss=0.005"}, {"host.preset=free"}, {"tcp.close=last-message"}} {
+	for _, set := range [][]string{nil, {"topology.leaf_spine.link.loss=0.005"}, {"host.preset=free"}, {"tcp.close=last-message"}, {"server=dgx-h100"}} {
 		v, err := scenario.Parse("rpc", []byte(rpcScenario), set, nil)
 		if err != nil {
 			t.Fatal(err)

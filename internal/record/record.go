@@ -449,6 +449,8 @@ type Run struct {
 	Ports       []Port       `json:"ports"`
 	// Processors are those of the hosts whose cores did anything that costs time.
 	Processors []Processors `json:"processors,omitempty"`
+	// Servers are the insides of hosts that have one, as far as anything went over them.
+	Servers []Server `json:"servers,omitempty"`
 	Ledger     []Entry      `json:"ledger"`
 	Data       *Data        `json:"data,omitempty"` // nil unless the run carried data
 	// Pauses lists every pause and resumption in order of time, then node and

@@ -13,8 +13,8 @@ import (
 )
 
 // WriteCSV writes flows.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
-// mechanisms.csv and cpu.csv, and of collectives collectives.csv and critical.csv,
-// into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+// mechanisms.csv and cpu.csv, of collectives collectives.csv and critical.csv, and of
+// hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
@@ -28,6 +28,9 @@ func WriteCSV(dir string, r *record.Run) error {
 		{"ledger.csv", ledgerCSV(r.Ledger)},
 		{"mechanisms.csv", mechanismsCSV(r)},
 		{"cpu.csv", cpuCSV(r.Processors)},
+	}
+	if len(r.Servers) > 0 {
+		files = append(files, file{"servers.csv", serversCSV(r.Servers)})
 	}
 	if len(r.Collectives) > 0 {
 		files = append(files, file{"collectives.csv", collectivesCSV(r)}, file{"critical.csv", criticalCSV(r)})
@@ -174,6 +177,26 @@ func cpuCSV(hosts []record.Processors) []byte {
 	return rows([]string{"host", "direction", "cause", "time_ps"}, len(all), func(i int) []string {
 		r := all[i]
 		return []string{r.host, r.Direction, r.Cause, integer(r.PS)}
+	})
+}
+
+// serversCSV has a row per direction of a link inside a server.
+func serversCSV(servers []record.Server) []byte {
+	type row struct {
+		host, server string
+		*record.ServerLink
+	}
+	var all []row
+	for i := range servers {
+		for k := range servers[i].Links {
+			all = append(all, row{servers[i].Host, servers[i].Server, &servers[i].Links[k]})
+		}
+	}
+	header := []string{"host", "server", "link", "kind", "rate_bps", "payload_bytes", "bytes", "transfers", "busy_ps", "waited_ps", "credits_ps", "peak_wait_ps", "peak_at_ps"}
+	return rows(header, len(all), func(i int) []string {
+		l := all[i]
+		return []string{l.host, l.server, l.Name, l.Kind, integer(l.Rate), integer(l.PayloadBytes), integer(l.Bytes), integer(l.Transfers),
+			integer(l.BusyPS), integer(l.WaitedPS), integer(l.CreditsPS), integer(l.PeakPS), integer(l.PeakAtPS)}
 	})
 }
 

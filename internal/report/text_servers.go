@@ -1,0 +1,59 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// listedLinks is how many links inside servers are listed, those that were busiest.
+const listedLinks = 8
+
+// insideLink is a link and whose it is.
+type insideLink struct {
+	host string
+	*record.ServerLink
+}
+
+// servers writes what went over links inside hosts.
+func (t *text) servers() {
+	var all []insideLink
+	for i := range t.r.Servers {
+		s := &t.r.Servers[i]
+		for k := range s.Links {
+			all = append(all, insideLink{s.Host, &s.Links[k]})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b insideLink) int {
+		return cmp.Or(cmp.Compare(b.BusyPS, a.BusyPS), cmp.Compare(b.WaitedPS, a.WaitedPS))
+	})
+	rest := 0
+	if len(all) > listedLinks && !t.opt.Verbose {
+		rest = len(all) - listedLinks
+		all = all[:listedLinks]
+	}
+	span := max(t.r.EndPS-t.r.FirstPost(), 1)
+	tab := &table{columns: []column{
+		{title: "Inside\nhosts"}, {title: "\nLink"}, {title: "\nKind", drop: 2}, {title: "\nPayload", right: true}, {title: "\nBusy", right: true},
+		{title: "Mean\nwait", right: true, drop: 1}, {title: "Longest\nwait", right: true}, {title: "\nat", right: true, drop: 3},
+	}}
+	for _, l := range all {
+		wait, longest, at := "-", "-", "-"
+		if l.PeakPS > 0 {
+			wait, longest, at = metrics.FormatTime(l.WaitedPS/units.Time(l.Transfers)), metrics.FormatTime(l.PeakPS), metrics.FormatTime(l.PeakAtPS)
+		}
+		tab.add(l.host, l.Name, l.Kind, orDash(l.PayloadBytes), percentOf(float64(l.BusyPS)/float64(span)), wait, longest, at)
+	}
+	t.section()
+	t.table(tab)
+	if rest > 0 {
+		t.prose(fmt.Sprintf("and %d less busy; --verbose lists them", rest), plain)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/packet"
@@ -30,6 +31,7 @@ type World struct {
 	Responders []Responder          // by index in Plan.Conns
 	Place      []Place              // where each port is, by global number
 	Carried    *Carried             // nil unless the run carries data
+	Servers    []*dma.Engine        // insides of hosts by node index; nil where there is none
 }
 
 // Responder is the queue pair that answers a connection's requests.
@@ -62,6 +64,7 @@ type builder struct {
 	source     []uint32
 	port       []int // global number of each node's port 0
 	memory     []memory
+	insides    []inside                    // by node index
 	handles    []*rdma.AddressHandle       // by connection; nil but with UD
 	srqs       []*rdma.ReceiveQueue        // by index in Plan.SRQs
 	regionKey  []uint32                    // by connection: the R_Key of its region at the responder
@@ -298,6 +301,7 @@ func haveLifetimes(switches []fabric.SwitchParams) bool {
 // hands each host its work requests.
 func (b *builder) buildHosts() {
 	plan := b.v.Plan
+	b.buildServers()
 	specs := make([]nic.Spec, len(b.g.Nodes))
 	for node, nd := range b.g.Nodes {
 		if nd.Kind != topology.Host {
@@ -308,8 +312,8 @@ func (b *builder) buildHosts() {
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
 			CPU:     n.Host.Spec, Reposts: n.Host.Reposts,
-			Prepare: preparation(&n.Host),
-			Cache:   nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
+			Prepare: preparation(&n.Host), Server: b.Servers[node],
+			Cache: nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
 		}
 	}
 	b.registerMemory()
@@ -458,6 +462,7 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	}{{&req.Setup, qs}, {&rsp.Setup, qd}} {
 		end.setup.Service, end.setup.QKey, end.setup.QPN = rdma.Service(c.Service), qKey, end.qp
 	}
+	req.Memory, rsp.Memory = b.memoryPath(src, c.SrcDevice, c.SrcStaged), b.memoryPath(dst, c.DstDevice, c.DstStaged)
 	if c.SRQ > 0 {
 		rsp.Setup.SRQ = b.srqs[c.SRQ-1]
 	}

@@ -451,8 +451,8 @@ type Run struct {
 	Processors []Processors `json:"processors,omitempty"`
 	// Servers are the insides of hosts that have one, as far as anything went over them.
 	Servers []Server `json:"servers,omitempty"`
-	Ledger     []Entry      `json:"ledger"`
-	Data       *Data        `json:"data,omitempty"` // nil unless the run carried data
+	Ledger  []Entry  `json:"ledger"`
+	Data    *Data    `json:"data,omitempty"` // nil unless the run carried data
 	// Pauses lists every pause and resumption in order of time, then node and
 	// port, when the run was asked to trace them.
 	Pauses []PauseEvent `json:"-"`

@@ -48,6 +48,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.measured()
 	t.cpu()
 	t.hosts()
+	t.servers()
 	t.ports()
 	t.parameters()
 	t.warnings()

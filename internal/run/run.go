@@ -435,6 +435,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			}
 		}
 	}
+	out.Servers = r.servers()
 	for _, n := range r.Nets {
 		out.Ledger = append(out.Ledger, n.Moved(moved)...)
 	}

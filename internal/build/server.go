@@ -1,0 +1,62 @@
+package build
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/dma"
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// inside is the inside of one host while its queue pairs are connected.
+type inside struct {
+	engine *dma.Engine
+	// chains of the host by their ends, for queue pairs to share. With an IOMMU each has
+	// its own, because it matters where in memory a chain goes on.
+	chains map[[2]int]*dma.Chain
+}
+
+// buildServers makes the insides of hosts, each its own.
+func (b *builder) buildServers() {
+	b.Servers = make([]*dma.Engine, len(b.g.Nodes))
+	b.insides = make([]inside, len(b.g.Nodes))
+	for node, nd := range b.g.Nodes {
+		if nd.Kind == topology.Host && b.v.NICs[node].Server != nil {
+			b.Servers[node] = dma.New(b.v.NICs[node].Server)
+			b.insides[node] = inside{engine: b.Servers[node], chains: make(map[[2]int]*dma.Chain)}
+		}
+	}
+}
+
+// chain returns the chain from one device of a host to another.
+func (x *inside) chain(from, to int) *dma.Chain {
+	key := [2]int{from, to}
+	if c := x.chains[key]; c != nil && !x.engine.Tree().IOMMU {
+		return c
+	}
+	c, err := x.engine.Chain(from, to)
+	if err != nil {
+		panic(fmt.Sprintf("build: BUG: unchecked path inside %s: %v", x.engine.Tree().Name, err))
+	}
+	x.chains[key] = &c
+	return &c
+}
+
+// memoryPath is the way between the card of an endpoint and the memory of the data
+// there: that of a GPU, or where none is named, or they are staged, of the card's socket.
+func (b *builder) memoryPath(end topology.Endpoint, device int16, staged bool) nic.MemoryPath {
+	x := &b.insides[end.Node]
+	if x.engine == nil {
+		return nic.MemoryPath{}
+	}
+	t := x.engine.Tree()
+	card := t.NICs()[end.Port]
+	host := t.DRAMOf(card)
+	memory := host
+	if device != workload.NoDevice && !(staged && t.Devices[device].Kind == server.GPU) {
+		memory = int(device)
+	}
+	return nic.MemoryPath{Read: x.chain(memory, card), Write: x.chain(card, memory), Work: x.chain(host, card), Entry: x.chain(card, host)}
+}

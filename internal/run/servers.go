@@ -1,0 +1,44 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/dma"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/server"
+)
+
+// servers lists what went over the links inside hosts.
+func (r *runner) servers() (out []record.Server) {
+	for node, e := range r.Servers {
+		if e == nil {
+			continue
+		}
+		s := record.Server{Host: r.Valid.Graph.Nodes[node].Name, Server: e.Tree().Name}
+		for _, use := range e.Links() {
+			if use.Transfers > 0 {
+				s.Links = append(s.Links, linkInside(e.Tree(), &use))
+			}
+		}
+		if len(s.Links) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// linkInside writes down one direction of a link, or a memory.
+func linkInside(t *server.Tree, use *dma.LinkUse) record.ServerLink {
+	l := &t.Links[use.Link]
+	out := record.ServerLink{Name: use.Name, Kind: l.Kind.String(), Rate: l.Rate, PayloadBytes: int64(use.Payload), Bytes: int64(use.Bytes), Transfers: use.Transfers,
+		BusyPS: use.Busy, WaitedPS: use.Waited, CreditsPS: use.Credits, PeakPS: use.Peak, PeakAtPS: use.PeakAt}
+	switch l.Kind {
+	case server.PCIe:
+		out.Kind, out.Rate = fmt.Sprintf("PCIe %v", l.PCIe), l.PCIe.TLPRate()
+	case server.NVLink:
+		out.Kind = fmt.Sprintf("NVLink x%d", max(l.Count, 1))
+	case server.MemoryBus:
+		out.Kind = "DRAM"
+	}
+	return out
+}

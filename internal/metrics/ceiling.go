@@ -69,8 +69,8 @@ type qpKey struct {
 	qp   int
 }
 
-// flowQP is the requester of a message. Src may name a port, "h4:2".
-func flowQP(f *record.Flow) qpKey { return qpKey{record.NodeOf(f.Src), f.QP} }
+// flowQP is the requester of a message.
+func flowQP(f *record.Flow) qpKey { return qpKey{record.HostOf(f.Src), f.QP} }
 
 // ceiling is that of message f, whose data queue pair q sends; nil where it has
 // none.

@@ -246,16 +246,16 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 		return "all of it was answered, but completions keep the order of posting and an earlier READ was not complete"
 	case record.StageAwaitAck:
 		if strings.HasPrefix(f.Status, "REM_") {
-			return fmt.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.NodeOf(f.Dst), f.Status)
+			return fmt.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.HostOf(f.Dst), f.Status)
 		}
 		if f.Status == "WR_FLUSH_ERR" {
 			return fmt.Sprintf("%s had sent all of it when a message before it failed", me)
 		}
-		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.NodeOf(f.Dst))
+		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.HostOf(f.Dst))
 	case record.StageIdle:
 		return me + " had nothing to send"
 	case record.StageResponses:
-		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.NodeOf(f.Dst))
+		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.HostOf(f.Dst))
 		if p, drop := x.dropped(q); p != nil {
 			how += "; " + sayDropped(p, drop)
 		}

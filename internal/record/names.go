@@ -137,6 +137,12 @@ func NodeOf(port string) string {
 	return node
 }
 
+// HostOf is the host of a message's end: "h4" of "h4", "h4:1" and "h4:1/gpu3".
+func HostOf(end string) string {
+	host, _, _ := strings.Cut(end, "/")
+	return NodeOf(host)
+}
+
 // FirstPost is the earliest post; 0 without messages.
 func (r *Run) FirstPost() units.Time {
 	if len(r.Flows) == 0 {

@@ -116,11 +116,12 @@ func findPair(r *record.Run, which string) (index, among int, err error) {
 	return index, among, nil
 }
 
-// isEnd reports whether an endpoint "h4:2" is what was asked for: itself or its
-// host.
-func isEnd(endpoint, asked string) bool {
-	host, _, _ := strings.Cut(endpoint, ":")
-	return endpoint == asked || host == asked
+// isEnd reports whether an end "h4:2/gpu1" is what was asked for: itself, its port, its
+// host, or the GPU by whatever port, "h4/gpu1".
+func isEnd(end, asked string) bool {
+	port, inside, _ := strings.Cut(end, "/")
+	host := record.HostOf(end)
+	return end == asked || port == asked || host == asked || inside != "" && host+"/"+inside == asked
 }
 
 // Explain writes where the time of the message that which names went: a line

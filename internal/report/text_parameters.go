@@ -26,9 +26,22 @@ func (t *text) parameters() {
 		return
 	}
 	t.line(t.paint.bold("Parameters") + " [source] (all of them: --verbose)")
-	for _, g := range groups(t.r.Notes) {
+	for _, g := range groups(given(t.r.Notes)) {
 		t.prose(g.String(), plain)
 	}
+}
+
+// given leaves out what presets of servers are made of, but for their names and what
+// stands in the scenario: hopscope show lists it.
+func given(notes []record.Note) []record.Note {
+	var out []record.Note
+	for _, n := range notes {
+		inside := strings.HasPrefix(n.Key, "server.") || strings.HasPrefix(n.Key, "hosts.") && strings.Contains(n.Key, ".server.")
+		if !inside || n.Source == "scenario" {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 func (t *text) everyParameter() {

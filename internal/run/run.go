@@ -485,9 +485,9 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		if m.Waits() { // when it was to be posted, or the end if it never was
 			start = min(r.Messages[i].Due, out.EndPS)
 		}
-		from, to := v.Plan.Ends(&m)
+		src, dst := r.endNames(&m)
 		f := record.Flow{
-			Src: v.Graph.EndpointName(from), Dst: v.Graph.EndpointName(to), Call: int(m.Call), Reply: m.Reply,
+			Src: src, Dst: dst, Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}

@@ -6,7 +6,26 @@ import (
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/workload"
 )
+
+// endNames names the ends of a message, with the device in which its data lie.
+func (r *runner) endNames(m *workload.Message) (from, to string) {
+	v := r.Valid
+	c := &v.Plan.Conns[m.Conn]
+	name := func(ep int, device int16) string {
+		end := v.Graph.EndpointName(ep)
+		if e := r.Servers[v.Graph.HostOf(ep)]; e != nil && device != workload.NoDevice {
+			end += "/" + e.Tree().Devices[device].Name
+		}
+		return end
+	}
+	from, to = name(c.Src, c.SrcDevice), name(c.Dst, c.DstDevice)
+	if m.Back {
+		return to, from
+	}
+	return from, to
+}
 
 // servers lists what went over the links inside hosts.
 func (r *runner) servers() (out []record.Server) {

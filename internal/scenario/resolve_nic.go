@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/congestion"
@@ -162,13 +163,13 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 		return
 	}
 	if s.pfc.enabled == 0 {
-		r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), %s", s.rxBuffer, drained), fromScenario)
+		r.note(cmp.Or(s.obj.path, "nic")+".rx_buffer", fmt.Sprintf("%v, drops when full (no PFC), %s", s.rxBuffer, drained), fromScenario)
 		return
 	}
 	if room := s.rxBuffer - out.RxXOFF; room < headroom {
 		r.warn(fmt.Sprint("rx", room, headroom), "%s: %v above rx_xoff is short for the cable, which can need %v; frames may be dropped", name, room, headroom)
 	}
-	r.note(s.obj.path+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, %s", s.rxBuffer, out.RxXOFF, out.RxXON, drained),
+	r.note(cmp.Or(s.obj.path, "nic")+".rx_buffer", fmt.Sprintf("%v, XOFF %v, XON %v, %s", s.rxBuffer, out.RxXOFF, out.RxXON, drained),
 		"XOFF leaves the physical bound of headroom unless given")
 }
 

@@ -42,6 +42,9 @@ func (g *Graph) addNode(name string, kind Kind, tier int) (int, error) {
 	if name == "" || strings.ContainsAny(name, ": \t\n") {
 		return 0, fmt.Errorf("node name %q is not usable; give each node a name without spaces and colons", name)
 	}
+	if kind == Host && strings.Contains(name, "/") {
+		return 0, fmt.Errorf("host name %q is not usable; what follows a slash is a place inside a host, as in h0/gpu3", name)
+	}
 	if i, ok := g.byName[name]; ok {
 		return 0, fmt.Errorf("%s %q has the name of another %s; names must be unique", kind, name, g.Nodes[i].Kind)
 	}

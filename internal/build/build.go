@@ -463,6 +463,9 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		end.setup.Service, end.setup.QKey, end.setup.QPN = rdma.Service(c.Service), qKey, end.qp
 	}
 	req.Memory, rsp.Memory = b.memoryPath(src, c.SrcDevice, c.SrcStaged), b.memoryPath(dst, c.DstDevice, c.DstStaged)
+	if req.Memory.Out != nil {
+		req.Config = stagedConfig(req.Config, b.v.NICs[src.Node].Server.Costs.StageChunk)
+	}
 	if c.SRQ > 0 {
 		rsp.Setup.SRQ = b.srqs[c.SRQ-1]
 	}

@@ -5,8 +5,10 @@ import (
 
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
@@ -58,5 +60,19 @@ func (b *builder) memoryPath(end topology.Endpoint, device int16, staged bool) n
 	if device != workload.NoDevice && !(staged && t.Devices[device].Kind == server.GPU) {
 		memory = int(device)
 	}
-	return nic.MemoryPath{Read: x.chain(memory, card), Write: x.chain(card, memory), Work: x.chain(host, card), Entry: x.chain(card, host)}
+	m := nic.MemoryPath{Read: x.chain(memory, card), Write: x.chain(card, memory), Work: x.chain(host, card), Entry: x.chain(card, host)}
+	if staged && t.Devices[device].Kind == server.GPU {
+		gpu := int(device)
+		m.Out, m.In = x.engine.StageOut(x.chain(gpu, host), gpu), x.engine.StageIn(x.chain(host, gpu), gpu)
+	}
+	return m
+}
+
+// stagedConfig is the transport of what is staged by a host: buffers are free when what
+// they hold is acknowledged, so it asks for that once per chunk at least, as if each
+// were a message of its own.
+func stagedConfig(c *rdma.Config, chunk units.Bytes) *rdma.Config {
+	own := *c
+	own.AckEvery = min(own.AckEvery, max(1, int(chunk/own.MTU)))
+	return &own
 }

@@ -27,6 +27,7 @@ const (
 	Fetching  // the card fetches what its caches did not hold
 	WorkFetch // the card has not got the work request: doorbell and fetch
 	Reading   // payload is being read from memory
+	Copying   // payload is being copied from a GPU to the host's memory
 	Paused    // PFC held the class
 	Control   // the port sent ACKs, CNPs or PFC frames
 	Other     // the port served other queue pairs
@@ -47,7 +48,7 @@ type account struct {
 	fetchUntil units.Time // of fetchStage
 	blocked    Stage      // Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads, RNRWait; Rate stands for none of them
 	since      units.Time // blocked since then, and no account began or ended in between
-	fetchStage Stage      // Fetching, WorkFetch, Reading
+	fetchStage Stage      // Fetching, WorkFetch, Reading, Copying
 	resending  bool
 	sampled    bool // ready since at, with the port's clocks as of at below
 	paused     units.Time
@@ -124,9 +125,10 @@ type MessageAccount struct {
 	// Response: a READ response completed it, not an ACK.
 	Response bool
 	Verb     rdma.Verb
-	Placed   units.Time // of a READ or atomic: when what it brought was in memory
-	Rest     *Times     // of one that ended in error after its last packet was sent: the time since Start
-	Read     *ReadNote  // nil: one request asked for it, and what came first completed it
+	Landed   units.Time // of a READ or atomic: as in Acceptance, of what it brought
+	Placed   units.Time
+	Rest     *Times    // of one that ended in error after its last packet was sent: the time since Start
+	Read     *ReadNote // nil: one request asked for it, and what came first completed it
 	Done     units.Time
 }
 
@@ -159,7 +161,8 @@ const (
 // by which transmission, and when an ACK first covered it.
 type Acceptance struct {
 	At       units.Time
-	Placed   units.Time // when all of it was in memory: At where the host has no server
+	Landed   units.Time // when all of it was in the memory that the card writes to: At where the host has no server
+	Placed   units.Time // when all of it was where it belongs
 	FirstAck units.Time // Never: none yet
 	Held     bool       // that ACK had to wait for READ responses
 	Way      Way
@@ -523,9 +526,9 @@ func (m *MessageAccount) relation(ack *packet.Packet, read bool) Completer {
 // packet if the network changed their order.
 func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
 	a := &h.qps[q].account
-	placed := h.placedAt(now, q)
+	landed, placed := h.placedAt(now, q)
 	for range n {
-		a.accepted = append(a.accepted, Acceptance{At: now, Placed: placed, FirstAck: units.Never, Way: way})
+		a.accepted = append(a.accepted, Acceptance{At: now, Landed: landed, Placed: placed, FirstAck: units.Never, Way: way})
 	}
 }
 

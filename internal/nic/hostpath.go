@@ -24,6 +24,10 @@ type MemoryPath struct {
 	Write *dma.Chain // from the card to that memory
 	Work  *dma.Chain // from the memory of its work queue to the card
 	Entry *dma.Chain // from the card to the memory of its completion queues
+	// Out and In, of what is staged, copy between the memory that Read and Write name and
+	// the GPU's; nil: nothing is.
+	Out *dma.StageOut
+	In  *dma.StageIn
 }
 
 // hostPath is what a card with a server under it keeps.
@@ -44,12 +48,16 @@ type card struct {
 
 // hostQP is the host path of one queue pair.
 type hostQP struct {
-	works uint32     // work requests that the card has
+	rung  uint32     // work requests that were posted
+	works uint32     // and that the card has
 	here  units.Time // when it has the latest that was posted
 	readAhead
 
-	placed   units.Time // when all that was written so far is in memory
+	landed   units.Time // when all that was written so far is in the memory that the card writes to
+	placed   units.Time // and when it is where it belongs
+	entered  units.Time // when the latest completion entry is in memory
 	messages int        // placed whole
+	staged
 }
 
 func newHostPath(s *Spec) *hostPath {
@@ -75,8 +83,10 @@ const (
 	donePlaced                              // the next message of a queue pair is in memory
 	doneEntry                               // an application can see the completion entry of a message
 	doneReceived                            // and that of a message that a queue pair received
+	doneRead                                // all that a READ brought is in a GPU
+	doneCopied                              // the first part of a message of a queue pair is out of the GPU
 
-	doneShift = 30
+	doneShift = 29
 )
 
 // pend sets a timer for which the run goes on though no message is open.
@@ -99,20 +109,33 @@ func (h *Host) pathTimer(now units.Time, low uint32) {
 		h.work(now, &task{kind: taskPoll, qp: h.messages[q].QP, id: q})
 	case doneReceived:
 		h.work(now, &task{kind: taskReceive, qp: q})
+	case doneCopied:
+		h.ringCopied(now, q)
 	}
 }
 
-// ring has the doorbell of queue pair q rung for work request wr. The card has that
-// when it has read it, or at once if it came along with the doorbell, payload and
-// all, and not before those posted before it.
-func (h *Host) ring(now units.Time, q uint32, wr *rdma.WorkRequest) {
+// postWork has the application post work request wr. Of what is staged it first waits
+// until the first part has been copied.
+func (h *Host) postWork(now units.Time, q uint32, wr *rdma.WorkRequest) {
+	if out := h.specs[q].Memory.Out; out != nil && wr.Verb < rdma.Read && wr.Bytes > 0 {
+		h.copyOut(now, q, wr)
+		return
+	}
+	h.ring(now, q, wr.Inline, wr.Bytes)
+}
+
+// ring has the doorbell of queue pair q rung for a work request. The card has that
+// when it has read it, or at once if it came along with the doorbell, n bytes of
+// payload and all, and not before those posted before it.
+func (h *Host) ring(now units.Time, q uint32, inline bool, n units.Bytes) {
 	x, work := &h.path.qps[q], h.specs[q].Memory.Work
 	var at units.Time
-	if wr.Inline {
-		at = h.path.Doorbell(now, work, h.path.costs.WQE+wr.Bytes)
+	if inline {
+		at = h.path.Doorbell(now, work, h.path.costs.WQE+n)
 	} else {
 		at = h.path.Read(h.path.Doorbell(now, work, h.path.costs.DoorbellBytes), work, h.path.costs.WQE)
 	}
+	x.rung++
 	x.here = max(x.here, at)
 	h.pend(now, x.here, doneWork, q)
 }
@@ -142,12 +165,18 @@ func (h *Host) mayPoll(now units.Time, q uint32) bool {
 // writeEntry has the card write the completion entry of message id, of queue pair q,
 // behind the payload before it. A queue pair in error sends nothing more.
 func (h *Host) writeEntry(now units.Time, q, id uint32, status rdma.Status) {
-	if status != rdma.Success {
+	m := &h.accounts[id]
+	switch {
+	case status != rdma.Success:
 		h.forget(q)
-	} else if m := &h.accounts[id]; m.Verb >= rdma.Read {
-		m.Placed = h.placedAt(now, q)
+	case m.Verb >= rdma.Read:
+		m.Landed, m.Placed = h.placedAt(now, q)
 	}
-	h.pend(now, h.entry(now, q), doneEntry, id)
+	at := h.entry(now, q)
+	h.pend(now, at, doneEntry, id)
+	if m.Placed > at { // the copy into a GPU of what a READ brought
+		h.pend(now, m.Placed, doneRead, q)
+	}
 }
 
 // entry has the card write a completion entry of queue pair q, and returns when an
@@ -155,8 +184,8 @@ func (h *Host) writeEntry(now units.Time, q, id uint32, status rdma.Status) {
 func (h *Host) entry(now units.Time, q uint32) units.Time {
 	x := &h.path.qps[q]
 	_, at := h.path.Write(now, h.specs[q].Memory.Entry, h.path.costs.CQE)
-	x.placed = max(x.placed, at)
-	return x.placed + h.path.costs.Poll
+	x.entered = max(x.entered, at, x.landed)
+	return x.entered + h.path.costs.Poll
 }
 
 // HasServer reports whether what the host sends and receives moves inside a server.

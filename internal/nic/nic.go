@@ -273,7 +273,7 @@ func (h *Host) postOne(now units.Time, p *Post) {
 	h.posted(now, s, p.WR.ID, p.WR.Verb)
 	h.sequence(p.QP, p.WR.ID)
 	if h.path != nil {
-		h.ring(now, p.QP, &p.WR)
+		h.postWork(now, p.QP, &p.WR)
 	}
 	if err := s.qp.Post(now, p.WR); err != nil {
 		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
@@ -385,11 +385,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 	if h.path == nil {
 		s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
 	} else {
-		before := s.qp.Intake()
-		s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
-		if s.qp.Kept(before, pk.Payload) {
-			h.store(now, q, pk.Payload)
-		}
+		h.receiveAndStore(now, q, pk)
 	}
 	stamps, way := h.net.StampsOf(pk), Way{}
 	stamped := stamps != nil
@@ -437,6 +433,7 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	}
 	if h.path != nil {
 		h.storeResponse(now, q, pk, took)
+		h.releaseCopies(now, q)
 	}
 	if h.completions() {
 		h.complete(now, q, pk)

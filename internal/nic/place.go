@@ -60,13 +60,28 @@ func (h *Host) landing(now units.Time, i int, slot uint32) units.Time {
 // brings reports whether a frame may bring something to be written to memory.
 func brings(pk *packet.Packet) bool { return pk.Kind.CarriesData() && pk.Payload > 0 }
 
-// store has the card write n bytes of payload that came in for queue pair q.
-func (h *Host) store(now units.Time, q, n uint32) {
+// receiveAndStore gives a request to the responder, and its payload to memory.
+func (h *Host) receiveAndStore(now units.Time, q uint32, pk *packet.Packet) {
+	qp := h.qps[q].qp
+	before, msn := qp.Intake(), qp.MSN()
+	qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
+	if qp.Kept(before, pk.Payload) {
+		h.store(now, q, pk.Payload, qp.MSN() != msn)
+	}
+}
+
+// store has the card write n bytes of payload that came in for queue pair q, the last
+// of a message or not.
+func (h *Host) store(now units.Time, q, n uint32, last bool) {
 	x := &h.path.qps[q]
 	accepted, done := h.path.Write(now, h.specs[q].Memory.Write, units.Bytes(n))
 	rx := &h.ports[h.qps[q].port].rx
 	rx.writing = max(rx.writing, accepted)
+	x.landed = max(x.landed, done)
 	x.placed = max(x.placed, done)
+	if in := h.specs[q].Memory.In; in != nil {
+		x.placed = max(x.placed, in.Land(x.landed, units.Bytes(n), last))
+	}
 }
 
 // storeResponse has the card write what a response brought: of an atomic the value
@@ -74,23 +89,25 @@ func (h *Host) store(now units.Time, q, n uint32) {
 func (h *Host) storeResponse(now units.Time, q uint32, pk *packet.Packet, took bool) {
 	switch {
 	case took && pk.Payload > 0:
-		h.store(now, q, pk.Payload)
+		h.store(now, q, pk.Payload, pk.Opcode == rdma.OpReadRespLast || pk.Opcode == rdma.OpReadRespOnly)
 	case pk.Kind == packet.Ack && pk.Opcode == rdma.OpAtomicAck:
-		h.store(now, q, uint32(rdma.AtomicBytes))
+		h.store(now, q, uint32(rdma.AtomicBytes), true)
 	}
 }
 
-// placedAt is when all that queue pair q has taken up so far is in memory.
-func (h *Host) placedAt(now units.Time, q uint32) units.Time {
+// placedAt is when all that queue pair q has taken up so far is in the memory that the
+// card writes to, and when it is where it belongs.
+func (h *Host) placedAt(now units.Time, q uint32) (landed, placed units.Time) {
 	if h.path == nil {
-		return now
+		return now, now
 	}
-	return max(now, h.path.qps[q].placed)
+	x := &h.path.qps[q]
+	return max(now, x.landed), max(now, x.placed)
 }
 
 // pendPlaced waits until n messages that queue pair q has just accepted are placed.
 func (h *Host) pendPlaced(now units.Time, q, n uint32) {
-	at := h.placedAt(now, q)
+	_, at := h.placedAt(now, q)
 	for range n {
 		h.pend(now, at, donePlaced, q)
 	}

@@ -49,7 +49,10 @@ func (a *asked) push(r reading) {
 // that waits for its work request. It asks for more as far as there is room.
 func (h *Host) gate(now units.Time, q uint32) (at units.Time) {
 	s, x := &h.qps[q], &h.path.qps[q]
-	x.rewinds = s.account.rewinds
+	x.rewinds, x.copied = s.account.rewinds, 0
+	if h.specs[q].Service != rdma.RC {
+		h.releaseCopies(now, q)
+	}
 	switch {
 	case s.qp.Responding():
 		at = h.askAnswers(now, q)
@@ -60,9 +63,14 @@ func (h *Host) gate(now units.Time, q uint32) (at units.Time) {
 	}
 	a := &s.account
 	switch {
+	case x.copied > now:
+		a.fetchUntil, a.fetchStage = x.copied, Copying
 	case at == units.Never:
 		a.fetchUntil, a.fetchStage = at, WorkFetch
-	case a.fetchUntil == units.Never, at > now && at > a.fetchUntil:
+		if int32(s.qp.NextPlace().Work()-x.rung) >= 0 {
+			a.fetchStage = Copying
+		}
+	case a.fetchUntil == units.Never, a.fetchStage == Copying, at > now && at > a.fetchUntil:
 		a.fetchUntil, a.fetchStage = at, Reading
 	}
 	a.sampled = a.sampled && at <= now
@@ -132,15 +140,23 @@ func (h *Host) askFresh(now units.Time, q uint32) units.Time {
 		if !ok {
 			break
 		}
-		if n > 0 && !inline {
-			h.ask(now, q, &x.fresh, at.Key(), n)
+		if n == 0 || inline {
+			continue
 		}
+		if known := h.copiedAt(now, q, at); known > now {
+			x.place = at
+			break
+		}
+		h.ask(now, q, &x.fresh, at.Key(), n)
 	}
 	switch {
 	case int32(next.Work()-x.works) >= 0:
 		return units.Never
 	case x.fresh.n > 0 && x.fresh.at(0).key == next.Key():
 		return x.fresh.at(0).ready
+	case x.place.Key() == next.Key() && x.fresh.n == 0: // it is still to be copied
+		x.copied = h.copiedAt(now, q, next)
+		return x.copied
 	}
 	return now // it carries nothing, or that came with its work request
 }

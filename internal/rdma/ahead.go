@@ -41,6 +41,26 @@ func (q *QP) PayloadAt(at *Place, works uint32) (n uint32, ok bool) {
 	return n, true
 }
 
+// EndAt is where the payload of the packet at a place ends, counted in bytes over all
+// work requests posted; it is neither a READ nor an atomic.
+func (q *QP) EndAt(at Place) int64 {
+	w := q.at(at.work)
+	return int64(w.base) + int64(at.seq-w.first)*int64(q.cfg.MTU) + int64(q.payload(w, at.seq))
+}
+
+// Released is the payload before the first packet that may still be sent, a first time
+// or again, counted likewise.
+func (q *QP) Released() int64 {
+	switch {
+	case q.service == RC:
+		return int64(q.unaBytes)
+	case q.cur == q.tail:
+		return int64(q.cold.bytes)
+	}
+	w := q.at(q.cur)
+	return int64(w.base) + int64(q.nxt-w.first)*int64(q.cfg.MTU)
+}
+
 // payload is that of packet seq of w, which is no READ or atomic.
 func (q *QP) payload(w *wqe, seq uint64) uint32 {
 	mtu := uint32(q.cfg.MTU)

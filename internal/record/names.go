@@ -63,6 +63,7 @@ const (
 	StageFetch       = "NIC cache miss"         // the card fetched a context or translations that it did not hold
 	StageWorkFetch   = "doorbell and WQE fetch" // the card had not got the work request
 	StageRead        = "DMA read"               // the card waited for payload from memory
+	StageCopyOut     = "copy to host"           // out of a GPU into pinned memory
 	StageReads       = "max_rd_atomic"          // as many READs and atomics were outstanding as the queue pair may have
 	StageInOrder     = "behind earlier READ"    // acknowledged, but completions keep the order of posting
 	StageLoss        = "awaiting NAK or timeout"
@@ -93,6 +94,7 @@ const (
 	StagePropagation   = "propagation"
 	StageLatency       = "switch latency"
 	StageBeyond        = "hops not recorded" // a packet's stamps hold so many
+	StageCopyIn        = "copy to GPU"       // out of pinned memory
 	StagePlace         = "DMA write"         // from the card's taking up the last packet to its payload's being in memory
 )
 
@@ -115,8 +117,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [20]string {
-	return [...]string{StagePlace, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [21]string {
+	return [...]string{StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

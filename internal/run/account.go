@@ -16,7 +16,7 @@ import (
 // stageNames are the stages of a requester's time.
 var stageNames = [nic.NumStages]string{
 	nic.Idle: record.StageIdle, nic.RNRWait: record.StageRNRWait, nic.AwaitAck: record.StageAwaitAck,
-	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Bitmap: record.StageBitmap, nic.Lost: record.StageLoss, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.WorkFetch: record.StageWorkFetch, nic.Reading: record.StageRead, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
+	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Bitmap: record.StageBitmap, nic.Lost: record.StageLoss, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.WorkFetch: record.StageWorkFetch, nic.Reading: record.StageRead, nic.Copying: record.StageCopyOut, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
 	nic.Other: record.StageOther, nic.Sending: record.StageSending, nic.Resending: record.StageResending,
 }
 
@@ -95,19 +95,19 @@ func (a *accountant) account(i int) record.Account {
 		}
 	case m.Verb == rdma.Read:
 		a.read(i, port)
-		a.place(a.Hosts[src], a.Messages[i].QP, m.Placed)
+		a.place(a.Hosts[src], a.Messages[i].QP, m.Landed, m.Placed)
 	default:
 		taken, way := a.acceptance(i)
 		a.failed(i, port, startOf(way))
 		a.decisive(i, port, way, taken.At)
 		if placing && m.Verb < rdma.Read {
 			to := a.Responders[a.Valid.Plan.Messages[i].Conn]
-			a.place(a.Hosts[to.Node], to.QP, taken.Placed)
+			a.place(a.Hosts[to.Node], to.QP, taken.Landed, taken.Placed)
 			break
 		}
 		a.acknowledged(i, taken)
 		if placing {
-			a.place(a.Hosts[src], a.Messages[i].QP, m.Placed)
+			a.place(a.Hosts[src], a.Messages[i].QP, m.Landed, m.Placed)
 		}
 	}
 	return a.out

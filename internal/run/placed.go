@@ -37,9 +37,11 @@ func (a *accountant) ended(i int) units.Time {
 	return m.Done
 }
 
-// place books the time until what a packet brought to a queue pair is in memory.
-func (a *accountant) place(host *nic.Host, qp uint32, at units.Time) {
-	a.until(record.StagePlace, a.port[host.GlobalPort(qp)], max(a.at, at))
+// place books the time until what a packet brought to a queue pair is in the memory
+// that the card writes to, and that until it is where it belongs.
+func (a *accountant) place(host *nic.Host, qp uint32, landed, placed units.Time) {
+	a.until(record.StagePlace, a.port[host.GlobalPort(qp)], max(a.at, landed))
+	a.until(record.StageCopyIn, host.Name, max(a.at, placed))
 }
 
 // datagram books a message of a service without acknowledgements that arrived: the
@@ -49,5 +51,5 @@ func (a *accountant) datagram(i int, port string, taken *nic.Acceptance) {
 	host := a.Hosts[to.Node]
 	a.times(&a.Accounts[i].Before, port)
 	a.way(&a.data, host.Hops(taken.Way), taken.At)
-	a.place(host, to.QP, taken.Placed)
+	a.place(host, to.QP, taken.Landed, taken.Placed)
 }

@@ -67,6 +67,9 @@ func (c *Costs) Check() error {
 			return fmt.Errorf("%s is out of range", f.Key)
 		}
 	}
+	if c.Bounce < 2*c.StageChunk { // a packet may lie in two
+		return fmt.Errorf("a bounce buffer of %v holds less than two chunks of stage_chunk %v; give bounce at least %v", c.Bounce, c.StageChunk, 2*c.StageChunk)
+	}
 	return nil
 }
 

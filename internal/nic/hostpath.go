@@ -40,8 +40,9 @@ type hostPath struct {
 
 // card is the transmit side of one card.
 type card struct {
-	// buffer is how much payload it keeps of what it has asked for and not sent: what
-	// its tags bring. Queue pairs share it evenly, but each may always have one packet.
+	// buffer is how much payload it keeps of what it has asked for and not sent: what its
+	// tags bring, and as much that waits. Queue pairs share it evenly, but each may
+	// always have one packet.
 	buffer units.Bytes
 	active int // queue pairs with payload in the buffer
 }
@@ -69,7 +70,7 @@ func newHostPath(s *Spec) *hostPath {
 	for i, nic := range t.NICs() {
 		for k := range t.Links {
 			if l := &t.Links[k]; i < len(p.cards) && l.Kind == server.PCIe && l.B == nic {
-				p.cards[i].buffer = units.Bytes(t.Costs.ReadTags) * l.PCIe.MRRS
+				p.cards[i].buffer = 2 * units.Bytes(t.Costs.ReadTags) * l.PCIe.MRRS
 			}
 		}
 	}

@@ -95,6 +95,7 @@ const (
 	StageLatency       = "switch latency"
 	StageBeyond        = "hops not recorded" // a packet's stamps hold so many
 	StageCopyIn        = "copy to GPU"       // out of pinned memory
+	StageEntry         = "completion entry"  // written by the card and polled by the application
 	StagePlace         = "DMA write"         // from the card's taking up the last packet to its payload's being in memory
 )
 
@@ -117,8 +118,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [21]string {
-	return [...]string{StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [22]string {
+	return [...]string{StageEntry, StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

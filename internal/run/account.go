@@ -72,21 +72,34 @@ type accountant struct {
 	delivered []map[units.Time]int // index of the responder's note
 }
 
-// account returns where the time of message i went, which has completed.
+// account returns where the time of message i went, which has completed: until its
+// end (see ended).
 func (a *accountant) account(i int) record.Account {
 	m := &a.Accounts[i]
 	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
-	src := a.Valid.Graph.Endpoints[c.Src].Node
-	port := a.opening(i)
-	placing := a.placing(c)
-	if c.Service != workload.RC && placing && a.Messages[i].Status == rdma.Success {
-		if taken := a.taken(i); taken != nil {
-			a.datagram(i, port, taken)
-			return a.out
-		}
-	}
 	switch {
-	case a.Messages[i].Status != rdma.Success || c.Service != workload.RC:
+	case !a.placing(c) || a.Messages[i].Status != rdma.Success:
+		return a.toCompletion(i)
+	case c.Service != workload.RC:
+		if taken := a.taken(i); taken != nil {
+			return a.datagram(i, taken)
+		}
+		return a.toCompletion(i)
+	case m.Verb < rdma.Read:
+		return a.received(i)
+	}
+	a.toCompletion(i)
+	a.place(a.Hosts[a.requester(i)], a.Messages[i].QP, m.Landed, m.Placed)
+	return a.out
+}
+
+// toCompletion returns where the time of message i went until the requester's card
+// knew that it was complete.
+func (a *accountant) toCompletion(i int) record.Account {
+	m := &a.Accounts[i]
+	port := a.opening(i)
+	switch {
+	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Service != workload.RC:
 		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
 		a.rest(m.Rest, port)
@@ -95,20 +108,11 @@ func (a *accountant) account(i int) record.Account {
 		}
 	case m.Verb == rdma.Read:
 		a.read(i, port)
-		a.place(a.Hosts[src], a.Messages[i].QP, m.Landed, m.Placed)
 	default:
 		taken, way := a.acceptance(i)
 		a.failed(i, port, startOf(way))
 		a.decisive(i, port, way, taken.At)
-		if placing && m.Verb < rdma.Read {
-			to := a.Responders[a.Valid.Plan.Messages[i].Conn]
-			a.place(a.Hosts[to.Node], to.QP, taken.Landed, taken.Placed)
-			break
-		}
 		a.acknowledged(i, taken)
-		if placing {
-			a.place(a.Hosts[src], a.Messages[i].QP, m.Landed, m.Placed)
-		}
 	}
 	return a.out
 }

@@ -160,7 +160,7 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 		taken, _ := w.acceptance(op)
 		return taken.Placed
 	}
-	return w.Messages[op].Done
+	return w.polled(op)
 }
 
 // accountOf is the kind of an operation and where its time up to an end went.
@@ -180,7 +180,7 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account r
 	case end == workload.Received && w.Messages[op].Status == rdma.Success:
 		return kind, w.received(op)
 	}
-	return kind, w.account(op)
+	return kind, w.toPolled(op)
 }
 
 // received is where the time of message i went until the responder had accepted it
@@ -191,7 +191,7 @@ func (a *accountant) received(i int) record.Account {
 	a.failed(i, port, startOf(way))
 	a.decisive(i, port, way, taken.At)
 	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
-	a.place(a.Hosts[to.Node], to.QP, taken.Placed)
+	a.place(a.Hosts[to.Node], to.QP, taken.Landed, taken.Placed)
 	return a.out
 }
 

@@ -44,12 +44,31 @@ func (a *accountant) place(host *nic.Host, qp uint32, landed, placed units.Time)
 	a.until(record.StageCopyIn, host.Name, max(a.at, placed))
 }
 
-// datagram books a message of a service without acknowledgements that arrived: the
-// requester's time up to its last packet, that one's way, and the write to memory.
-func (a *accountant) datagram(i int, port string, taken *nic.Acceptance) {
+// datagram returns where the time of a message of a service without acknowledgements
+// went that arrived: the requester's time up to its last packet, that one's way, and
+// the write to memory.
+func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
+	port := a.opening(i)
 	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
 	host := a.Hosts[to.Node]
 	a.times(&a.Accounts[i].Before, port)
 	a.way(&a.data, host.Hops(taken.Way), taken.At)
 	a.place(host, to.QP, taken.Landed, taken.Placed)
+	return a.out
+}
+
+// polled is when the requester's application had polled the completion of message i,
+// which has completed; of a host without a server when that had come.
+func (a *accountant) polled(i int) units.Time {
+	if a.Hosts[a.requester(i)].HasServer() {
+		return a.Messages[i].Polled
+	}
+	return a.Messages[i].Done
+}
+
+// toPolled returns where the time of message i went until then.
+func (a *accountant) toPolled(i int) record.Account {
+	a.toCompletion(i)
+	a.until(record.StageEntry, a.Hosts[a.requester(i)].Name, a.polled(i))
+	return a.out
 }

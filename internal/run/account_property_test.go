@@ -204,7 +204,7 @@ func accountWrong(r *record.Run, i int) string {
 
 // requesterOf returns the queue pair that sent a message.
 func requesterOf(r *record.Run, f *record.Flow) *record.QP {
-	host := record.NodeOf(f.Src)
+	host := record.HostOf(f.Src)
 	for k := range r.QPs {
 		if q := &r.QPs[k]; q.Host == host && q.QP == f.QP {
 			return q

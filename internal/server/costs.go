@@ -71,7 +71,7 @@ func (c *Costs) Notes(prefix string) []record.Note {
 	note("hbm_read", c.HBMRead, "A100 global memory, 466 cycles at 1.41 GHz (Luo et al., arXiv:2402.13499)")
 	note("read_tags", count(c.ReadTags), "8-bit tags, PCIe Base Specification 5.0, 2.2.6.2")
 	note("posted_credits", c.PostedCredits, "93 cache lines of a generation 3 root port (Agarwal et al., hostCC, SIGCOMM 2023), doubled per generation")
-	note("copy_launch", c.CopyLaunch, "assumed; with copy_sync and the bytes a small cudaMemcpy takes 8 to 10 us")
+	note("copy_launch", c.CopyLaunch, "assumed: with copy_sync and its way a small copy takes 7.7 us; 8 to 10 us are usual for a synchronous cudaMemcpy")
 	note("copy_sync", c.CopySync, "assumed; see copy_launch")
 	note("kernel_launch", c.KernelLaunch, "assumed, 2 to 5 us are usual")
 	note("stage_chunk", c.StageChunk, "NCCL: a step of its Simple protocol, 4 MiB in 8")

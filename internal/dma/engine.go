@@ -148,7 +148,7 @@ func ask(c *Chain, f *flow, addr uint64, n units.Bytes) {
 		if before != nil {
 			at = max(at, before.out)
 		}
-		start, end := h.track.reserve(at, x.work)
+		start, end := h.track.slip(at, x.work)
 		h.track.carried.note(at, start, x, 0)
 		f.last = max(f.last+x.last, end) + h.latency
 		f.head = start + x.first + h.latency

@@ -92,6 +92,16 @@ func (t *track) reserve(at, work units.Time) (start, end units.Time) {
 	return t.fill(at, work)
 }
 
+// slip books requests, which are a TLP each and take turns with what is reserved: they
+// go when they are there, and what was reserved before loses their time at its end.
+func (t *track) slip(at, work units.Time) (start, end units.Time) {
+	if at >= t.free || at < t.bulkFree && at >= t.bulkFrom {
+		return t.reserve(at, work)
+	}
+	t.free += work
+	return at, at + work
+}
+
 // fill books work in the gaps that lie after a time, and what does not fit behind
 // all that is reserved.
 func (t *track) fill(at, work units.Time) (start, end units.Time) {

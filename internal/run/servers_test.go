@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 const gpuIncast = `
@@ -79,6 +81,53 @@ func TestServersAreDeterministic(t *testing.T) {
 					t.Errorf("%s: %d partitions and %d workers give another result", keys, p, workers)
 				}
 			}
+		}
+	}
+}
+
+// steadyRate is the goodput in steady state of a stream from one end to another: from
+// what a message takes longer than a shorter one.
+func steadyRate(t *testing.T, server, from, to string) (rate float64, r *record.Run) {
+	t.Helper()
+	took := func(size string) (units.Time, int64) {
+		r = simulate(t, parse(t, "topology: {rail: {servers: 2, rails: 8, spines: 1, link: 800Gbps}}\nstack: rocev2-pfc-only\nserver: "+server+"\nhosts: {h1: {server: {links: {nic0: {gen: 6}, nic7: {gen: 6}, switch0: {gen: 6}, gpu0: {gen: 6}}}}}\nworkload:\n  - flow: {from: "+from+", to: "+to+", size: "+size+"}\n"), 1, 1)
+		return r.Flows[0].CompletionPS, r.Flows[0].Bytes
+	}
+	short, few := took("2MB")
+	long, many := took("6MB")
+	return float64(many-few) * 8e12 / float64(long-short), r
+}
+
+// What a simulated stream reaches is what its way is predicted to allow, from the
+// parts: the slowest of links, tags, credits and the interconnect.
+func TestStreamsReachPredictions(t *testing.T) {
+	for _, c := range []struct{ server, memory, card, port string }{
+		{"dgx-h100", "gpu0", "nic0", ":1"},
+		{"{preset: dgx-h100, links: {nic0: {gen: 4, width: 8}}}", "gpu0", "nic0", ":1"},
+		{"{preset: dgx-h100, links: {gpu0: {gen: 3}}}", "gpu0", "nic0", ":1"},
+		{"dgx-h100", "dram0", "nic0", ":1"},
+		{"dgx-h100", "dram1", "nic0", ":1"}, // across sockets
+		{"dgx-h100", "gpu0", "nic1", ":2"},  // through the root complex, cut to 64 B
+		{"{preset: dgx-h100, acs: redirect}", "gpu0", "nic0", ":1"},
+		{"{preset: dgx-h100, mps: 512B}", "gpu0", "nic0", ":1"},
+		{"{preset: dgx-h100, mps: 512B}", "gpu0", "nic1", ":2"},
+		{"{preset: dgx-h100, acs: redirect, mps: 512B}", "gpu0", "nic0", ":1"},        // one way alone passes
+		{"{preset: hgx-a100, links: {dram0: {rate: 80Gbps}}}", "dram0", "nic0", ":1"}, // memory
+	} {
+		v := parse(t, "topology: {star: {hosts: 2, link: 800Gbps}}\nserver: "+c.server+"\nworkload: [flow: {from: h0, to: h1, size: 1KB}]\n")
+		var tree *server.Tree
+		for n := range v.NICs {
+			if s := v.NICs[n].Server; s != nil {
+				tree = s
+			}
+		}
+		p, err := tree.Predict(tree.Find(c.memory), tree.Find(c.card))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := steadyRate(t, c.server, "h0"+c.port+"/"+c.memory, "h1:1/gpu0")
+		if want := float64(p.Read.Rate); got < 0.98*want || got > 1.005*want {
+			t.Errorf("%s, %s by %s: %.1f Gb/s, predicted %.1f", c.server, c.memory, c.card, got/1e9, want/1e9)
 		}
 	}
 }

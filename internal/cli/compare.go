@@ -46,7 +46,7 @@ func newCompare(p Pipeline) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringSliceVar(&f.stacks, "stacks", scenario.StackNames(), "stacks to compare, `a,b`; hopscope show lists them")
+	flags.StringSliceVar(&f.stacks, "stacks", nil, "stacks to compare, `a,b`; hopscope show lists them. Of data in GPUs also \"rocev2 staged\" and the like; all: every column (default: all stacks, of data in GPUs a selection)")
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
@@ -61,6 +61,9 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	base, err := f.read(args)
 	if err != nil {
 		return err
+	}
+	if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
+		f.stacks = columns(base, len(f.stacks) == 1)
 	}
 	opt, err := f.compared(c)
 	if err != nil {
@@ -112,6 +115,19 @@ func (f *compareFlags) read(args []string) (run.Options, error) {
 	return run.Options{Scenario: "the scenario of " + f.given(), Text: v.Source, Set: f.set}, nil
 }
 
+// columns lists all columns of a scenario, or those shown by default. What is wrong
+// with the scenario its runs say, of each stack what is wrong there.
+func columns(base run.Options, all bool) []string {
+	v, err := run.Load(base)
+	switch {
+	case err != nil:
+		return scenario.StackNames()
+	case all:
+		return scenario.Columns(v)
+	}
+	return scenario.DefaultColumns(v)
+}
+
 // compared checks the other flags before anything runs.
 func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 	opt := compare.Options{Stacks: f.stacks, Seeds: f.seeds, Workers: f.workers}
@@ -119,7 +135,7 @@ func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 		return opt, fmt.Errorf("--stacks names no stack; give some of %s", strings.Join(scenario.StackNames(), ", "))
 	}
 	for i, s := range f.stacks {
-		if msg := scenario.CheckStack(s); msg != "" {
+		if msg := scenario.CheckColumn(s); msg != "" {
 			return opt, fmt.Errorf("--stacks: %s", msg)
 		}
 		if slices.Contains(f.stacks[:i], s) {

@@ -115,7 +115,7 @@ func ParseStack(file string, src []byte, stack string, set []string, seed *uint6
 	return parseChanged(file, src, changes{stack: stack, set: set, seed: seed})
 }
 
-// LoadColumn is LoadStack for one of the stacks of a comparison. So that host CPU
+// LoadColumn is LoadStack for one of the columns of a comparison. So that host CPU
 // compares like with like, hosts that name no preset have in all its columns that
 // of TCP if one of them runs TCP. A src other than nil is the scenario's text.
 func LoadColumn(nameOrFile string, src []byte, stack string, stacks, set []string, seed *uint64) (*Valid, error) {
@@ -150,7 +150,7 @@ func parseChanged(file string, src []byte, c changes) (*Valid, error) {
 
 // changes are what the command line puts over a scenario.
 type changes struct {
-	stack  string   // "": the scenario's own
+	stack  string   // or a column, "rocev2 staged"; "": the scenario's own
 	stacks []string // all that stack is compared with; nil: it runs alone
 	set    []string // path=value
 	seed   *uint64
@@ -168,7 +168,7 @@ func (c changes) apply(root *node) *Error {
 		return pos{file: "--stacks"}.errorf("an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack, so there are none to compare; vary its keys with hopscope run, such as --set ns3.ENABLE_QCN=0")
 	}
 	if c.stack != "" {
-		if bad := setStack(root, c.stack); bad != nil {
+		if bad := setColumn(root, c.stack); bad != nil {
 			return bad
 		}
 	}
@@ -227,7 +227,7 @@ func nameOf(file string) string {
 
 // rootKeys are the keys of a scenario.
 func rootKeys() []string {
-	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "server", "hosts",
+	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "server", "gpudirect", "hosts",
 		"mtu", "packet_payload", "vlan", "dcqcn", "tcp", "infiniband", "failover", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
 }
 
@@ -241,6 +241,7 @@ func (r *resolver) resolve(root *node) {
 	r.readHeader(o)
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)
+	r.hostPath = r.readGPUDirect(o)
 	r.readDCQCN(root.get("dcqcn"))
 	r.readTCP(o)
 	r.readTriggerList(o)
@@ -267,6 +268,7 @@ func (r *resolver) resolve(root *node) {
 	r.notes(o)
 	r.resolveFailover(o.at("topology"))
 	r.checkCarried(o)
+	r.checkHostPath(o)
 	r.warnings()
 }
 

@@ -140,7 +140,7 @@ func (r *resolver) gpus(o object, key string, item *node, host string) (out []in
 }
 
 // settlePlaces gives the connections of an entry their endpoints and devices.
-func (r *resolver) settlePlaces(from int, staged bool) {
+func (r *resolver) settlePlaces(from int, entry hostPath) {
 	if r.d.err != nil {
 		return
 	}
@@ -149,13 +149,14 @@ func (r *resolver) settlePlaces(from int, staged bool) {
 		src, dst := r.placeOf(c.Src), r.placeOf(c.Dst)
 		c.Src, c.SrcDevice = src.endpoint, src.device
 		c.Dst, c.DstDevice = dst.endpoint, dst.device
-		c.SrcStaged, c.DstStaged = r.staged(src, c, staged), r.staged(dst, c, staged)
+		c.SrcStaged, c.DstStaged = r.staged(src, c, entry), r.staged(dst, c, entry)
 	}
 }
 
-// staged reports whether data of a place go through the host's memory. The kernel's TCP
-// has no other way.
-func (r *resolver) staged(p place, c *workload.Conn, entry bool) bool {
+// staged reports whether data of a place go through the host's memory: as the entry
+// says, else as the scenario does for all, else as the server does. The kernel's TCP has
+// no other way.
+func (r *resolver) staged(p place, c *workload.Conn, entry hostPath) bool {
 	if p.device == workload.NoDevice {
 		return false
 	}
@@ -163,15 +164,10 @@ func (r *resolver) staged(p place, c *workload.Conn, entry bool) bool {
 	if s.tree.Devices[p.device].Kind != server.GPU {
 		return false
 	}
-	return entry || s.staged || c.Service == workload.TCP
-}
-
-// readGPUDirect reads `gpudirect` of an entry: whether its data go through the host's
-// memory.
-func (r *resolver) readGPUDirect(o object) (staged bool) {
-	word := "on"
-	o.word("gpudirect", &word, "on", "off")
-	return word == "off"
+	if entry == asServer {
+		entry = r.hostPath
+	}
+	return c.Service == workload.TCP || entry == viaHost || entry == asServer && s.staged
 }
 
 // warnGPUDirect warns of an entry without GPUs.

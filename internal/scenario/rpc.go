@@ -30,14 +30,14 @@ func (r *resolver) readCalls(o object) {
 	if opt.Service != workload.RC && opt.Service != workload.TCP {
 		o.fail("service", "%s may lose a message, and then a call never ends; use service: rc", opt.Service)
 	}
-	first, staged := len(r.v.Plan.Conns), r.readGPUDirect(o)
+	first, way := len(r.v.Plan.Conns), r.readGPUDirect(o)
 	if r.d.err != nil || o.describing() {
 		return
 	}
 	if err := r.v.Plan.RPC(entry, placed{r}, client, server, c, opt); err != nil {
 		r.d.fail(o.n.pos, "%s: %v", o.path, err)
 	}
-	r.settlePlaces(first, staged)
+	r.settlePlaces(first, way)
 	r.warnGPUDirect(o, first)
 }
 

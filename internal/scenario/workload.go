@@ -98,11 +98,11 @@ func (r *resolver) readEntry(item *node, i int) {
 	if r.d.err != nil {
 		return
 	}
-	first, staged := len(r.v.Plan.Conns), r.readGPUDirect(p)
+	first, way := len(r.v.Plan.Conns), r.readGPUDirect(p)
 	if err := r.addPattern(kind, p, entry, size, opt); err != nil {
 		r.d.fail(p.n.pos, "%s: %v", p.path, err)
 	}
-	r.settlePlaces(first, staged)
+	r.settlePlaces(first, way)
 	r.warnGPUDirect(p, first)
 	if shared > 0 && r.d.err == nil {
 		r.v.Plan.ShareReceives(r.v.Graph, entry, shared)

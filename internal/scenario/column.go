@@ -1,0 +1,136 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// A column of a comparison is a stack or, where data lie in GPUs, a stack with GPUDirect
+// or one with staging: "rocev2" and "rocev2 staged".
+
+// stagedSuffix ends the name of a column whose data are staged.
+const stagedSuffix = " staged"
+
+// AllColumns is what stands for all columns in a list of them.
+const AllColumns = "all"
+
+// hostPath is how data of GPUs get to the card.
+type hostPath uint8
+
+const (
+	asServer  hostPath = iota // as the server says, or nothing says
+	gpuDirect                 // straight from the GPU
+	viaHost                   // by copies through the host's memory
+)
+
+// splitColumn takes a column's name apart.
+func splitColumn(name string) (stack string, staged bool) {
+	return strings.CutSuffix(name, stagedSuffix)
+}
+
+// CheckColumn says in one line what is wrong with a column's name, or nothing.
+func CheckColumn(name string) string {
+	stack, staged := splitColumn(name)
+	if msg := CheckStack(stack); msg != "" {
+		return msg
+	}
+	if staged && isTCP(stack) {
+		return fmt.Sprintf("%q: TCP always copies data of GPUs through the host's memory; say %s", name, stack)
+	}
+	return ""
+}
+
+// Columns lists all columns that a comparison of v has, each stack with every way that
+// data can take there.
+func Columns(v *Valid) (names []string) {
+	staged := v.DataInGPUs()
+	for _, s := range StackNames() {
+		names = append(names, s)
+		if staged && !isTCP(s) {
+			names = append(names, s+stagedSuffix)
+		}
+	}
+	return names
+}
+
+// DefaultColumns lists the columns that a comparison of v shows unless others are
+// named: all stacks or, where data lie in GPUs, those whose differences the host's inside
+// can change.
+func DefaultColumns(v *Valid) []string {
+	if !v.DataInGPUs() {
+		return StackNames()
+	}
+	return []string{stackRoCEv2, stackRoCEv2 + stagedSuffix, stackPFCOnly, stackLossy,
+		stackInfiniBand, stackInfiniBand + stagedSuffix, stackTCP, stackDCTCP}
+}
+
+// DataInGPUs reports whether any data of the workload that cross the network lie in a
+// GPU.
+func (v *Valid) DataInGPUs() bool {
+	in := func(endpoint int, device int16) bool {
+		return device != workload.NoDevice && v.NICs[v.Graph.HostOf(endpoint)].Server.Devices[device].Kind == server.GPU
+	}
+	return slices.ContainsFunc(v.Plan.Conns, func(c workload.Conn) bool { return in(c.Src, c.SrcDevice) || in(c.Dst, c.DstDevice) })
+}
+
+// setColumn puts a column's stack, and the way of its data, in place of the scenario's
+// own.
+func setColumn(root *node, name string) *Error {
+	at := pos{file: "--stacks"}
+	if msg := CheckColumn(name); msg != "" {
+		return at.errorf("%s", msg)
+	}
+	stack, staged := splitColumn(name)
+	if bad := setStack(root, stack); bad != nil {
+		return bad
+	}
+	switch {
+	case staged:
+		root.put("gpudirect", at, &node{kind: scalarNode, text: "off", pos: at})
+	case hasServers(root):
+		root.put("gpudirect", at, &node{kind: scalarNode, text: "on", pos: at})
+	default:
+		root.remove("gpudirect")
+	}
+	return nil
+}
+
+// hasServers reports whether any hosts have an inside.
+func hasServers(root *node) bool {
+	if root.get("server") != nil {
+		return true
+	}
+	hosts := root.get("hosts")
+	return hosts != nil && slices.ContainsFunc(hosts.fields, func(f field) bool { return f.value.get("server") != nil })
+}
+
+// readGPUDirect reads `gpudirect` of the scenario or of an entry.
+func (r *resolver) readGPUDirect(o object) hostPath {
+	word := ""
+	switch o.word("gpudirect", &word, "on", "off"); word {
+	case "on":
+		return gpuDirect
+	case "off":
+		return viaHost
+	}
+	return asServer
+}
+
+// checkHostPath warns of `gpudirect` for no data in GPUs; a column that is said to be
+// staged does not exist then.
+func (r *resolver) checkHostPath(o object) {
+	if r.d.err != nil || r.hostPath == asServer || r.v.DataInGPUs() {
+		return
+	}
+	const why = "no data that cross the network lie in a GPU; name ends such as h0/gpu0, of hosts with a server"
+	switch {
+	case !r.compared:
+		r.ignored(o, "gpudirect", why)
+	case r.hostPath == viaHost:
+		r.d.fail(o.keyPos("gpudirect"), "\"%s%s\" stages data of GPUs, and %s", r.v.Stack, stagedSuffix, why)
+	}
+}

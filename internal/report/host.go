@@ -153,7 +153,7 @@ func (h *Host) pair(memory, nic int, p *server.Prediction) HostPair {
 		Send: h.flow(p.Read, fmt.Sprintf("%d read tags", t.Costs.ReadTags)), Receive: h.flow(p.Write, "posted credits"),
 		Duplex: int64(p.Duplex)}
 	if p.DuplexLimit >= 0 {
-		x.DuplexLimit = h.linkName(p.DuplexLimit)
+		x.DuplexLimit = h.tree.LinkName(p.DuplexLimit)
 	}
 	var ports units.Rate
 	for _, r := range card.Ports {
@@ -191,22 +191,9 @@ func (h *Host) pair(memory, nic int, p *server.Prediction) HostPair {
 func (h *Host) flow(f server.Flow, unlinked string) HostFlow {
 	limit := unlinked
 	if f.Limit >= 0 {
-		limit = h.linkName(f.Limit)
+		limit = h.tree.LinkName(f.Limit)
 	}
 	return HostFlow{int64(f.Rate), limit, int64(f.Latency)}
-}
-
-// linkName names a link by its ends, a memory's by itself.
-func (h *Host) linkName(link int) string {
-	l := &h.tree.Links[link]
-	a, b := h.tree.Devices[l.A].Name, h.tree.Devices[l.B].Name
-	switch l.Kind {
-	case server.HBM:
-		return "HBM of " + b
-	case server.MemoryBus:
-		return b
-	}
-	return a + "-" + b
 }
 
 // addHops lists what the memory and every link contribute.
@@ -220,7 +207,7 @@ func (h *Host) addHops(x *HostPair, memory int, path []server.Hop) {
 		if l.Kind == server.PCIe {
 			what = "PCIe " + l.PCIe.String()
 		}
-		x.Hops = append(x.Hops, HostHop{h.linkName(path[i].Link), what, int64(s.ReadRate), int64(s.WriteRate), int64(s.Read), int64(s.Write)})
+		x.Hops = append(x.Hops, HostHop{t.LinkName(path[i].Link), what, int64(s.ReadRate), int64(s.WriteRate), int64(s.Read), int64(s.Write)})
 	}
 }
 

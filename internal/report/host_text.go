@@ -172,7 +172,7 @@ func (h *Host) joints(kind server.LinkKind) (out []string) {
 	for i := range h.tree.Links {
 		l := &h.tree.Links[i]
 		if l.Kind == kind && h.tree.Devices[l.A].Kind == server.Root && h.tree.Devices[l.B].Kind == server.Root {
-			pairs, rate = append(pairs, h.linkName(i)), l.Rate
+			pairs, rate = append(pairs, h.tree.LinkName(i)), l.Rate
 		}
 	}
 	switch {

@@ -126,7 +126,7 @@ func LoadColumn(nameOrFile string, src []byte, stack string, stacks, set []strin
 			return nil, bad
 		}
 	}
-	return parseChanged(file, src, changes{stack, stacks, set, seed})
+	return parseChanged(file, src, changes{stack: stack, stacks: stacks, set: set, seed: seed})
 }
 
 // parseChanged is Parse with what the command line changes.
@@ -154,9 +154,12 @@ type changes struct {
 	stacks []string // all that stack is compared with; nil: it runs alone
 	set    []string // path=value
 	seed   *uint64
+	single *Single // in place of the workload; nil: the scenario's
 }
 
-func (c changes) any() bool { return c.stack != "" || len(c.set) > 0 || c.seed != nil }
+func (c changes) any() bool {
+	return c.stack != "" || len(c.set) > 0 || c.seed != nil || c.single != nil
+}
 
 func (c changes) apply(root *node) *Error {
 	for _, s := range c.set {
@@ -173,6 +176,11 @@ func (c changes) apply(root *node) *Error {
 		}
 	}
 	hostsAlike(root, c.stacks)
+	if c.single != nil {
+		if bad := c.single.apply(root); bad != nil {
+			return bad
+		}
+	}
 	if c.seed != nil {
 		at := pos{file: "--seed"}
 		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*c.seed, 10), pos: at})

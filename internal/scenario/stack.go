@@ -34,6 +34,12 @@ const (
 	stackDCTCP = "dctcp"
 )
 
+// Names of the stacks that look at TCP and at RDMA where a scenario runs the other.
+const (
+	TCPStack     = stackTCP
+	DefaultStack = stackRoCEv2
+)
+
 // Stacks lists the stacks that `stack:` and compare take, in the order of a
 // comparison's columns.
 func Stacks() []Stack {

@@ -172,3 +172,16 @@ func (t *Tree) Find(name string) int {
 	}
 	return -1
 }
+
+// LinkName names a link by its ends, a memory's by the memory.
+func (t *Tree) LinkName(link int) string {
+	l := &t.Links[link]
+	a, b := t.Devices[l.A].Name, t.Devices[l.B].Name
+	switch l.Kind {
+	case HBM:
+		return "HBM of " + b
+	case MemoryBus:
+		return b
+	}
+	return a + "-" + b
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Text writes the path for reading: the ways side by side, the hops of the first (with
+// Verbose of all), and where its time goes.
+func (p *Path) Text(w io.Writer, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	head := fmt.Sprintf("%s: %s to %s, %s alone", p.Scenario, p.From, p.To, metrics.FormatBytes(p.Bytes))
+	if p.Like != "" {
+		head += fmt.Sprintf(", on the path of entry %q", p.Like)
+	}
+	t.prose(head, t.paint.bold)
+	t.section()
+	p.sideBySide(t)
+	for i := range p.Ways {
+		if p.runs[i] == nil || i > 0 && !opt.Verbose {
+			continue
+		}
+		p.hops(t, &p.Ways[i])
+		p.account(t, i)
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// sideBySide is a row per way.
+func (p *Path) sideBySide(t *text) {
+	entry := false
+	for i := range p.Ways {
+		entry = entry || p.Ways[i].Entry > 0
+	}
+	columns := []column{{title: "Way"}, {title: "Zero load", right: true}, {title: "Goodput", right: true}, {title: "Bottleneck"}, {title: "allows", right: true}}
+	if entry {
+		columns = append(columns, column{title: "Completion\nentry", right: true, drop: 1}, column{title: "Through\nDRAM", right: true, drop: 2})
+	}
+	tab := &table{columns: columns}
+	for i := range p.Ways {
+		w := &p.Ways[i]
+		if w.Why != "" {
+			tab.addNote(w.Why, w.Name)
+			continue
+		}
+		done := "open"
+		if w.Completion >= 0 {
+			done = metrics.FormatTimeDigits(units.Time(w.Completion), 4)
+		}
+		row := []string{w.Name, done, bandwidth(w.Goodput), w.At, bandwidth(w.Best)}
+		if entry {
+			at := "-"
+			if w.Entry > 0 {
+				at = metrics.FormatTime(units.Time(w.Entry))
+			}
+			row = append(row, at, fmt.Sprint(w.Crossings))
+		}
+		tab.add(row...)
+	}
+	t.table(tab)
+	if m := p.Messages; m != nil {
+		s := fmt.Sprintf("Under the scenario's workload %d of %d messages between these hosts completed", m.Completed, m.All)
+		if m.Completed > 0 {
+			s += ", the slowest in " + metrics.FormatTime(units.Time(m.Slowest))
+		}
+		if !m.SameSize {
+			s += "; they have other sizes"
+		}
+		t.prose(s+".", plain)
+	} else if p.Loaded {
+		t.prose("The scenario's workload has no messages between these hosts.", plain)
+	}
+}
+
+// hops is a row per place that data pass.
+func (p *Path) hops(t *text, w *PathWay) {
+	t.section()
+	t.prose(w.Name+", hop by hop:", t.paint.bold)
+	columns := []column{{title: "Hop"}, {title: "What"}, {title: "Rate", right: true}, {title: "Latency", right: true}, {title: "Buffer", right: true}, {title: "Full"}}
+	if p.Loaded {
+		columns = []column{{title: "Hop"}, {title: "Rate", right: true, drop: 4}, {title: "Full", drop: 3}, {title: "Busy", right: true}, {title: "Mean\nwait", right: true},
+			{title: "Peak queue\nor wait", right: true}, {title: "Held", right: true}, {title: "Pauses", right: true, drop: 1}, {title: "Drops", right: true, drop: 2}}
+		p.unloaded(t, w)
+	}
+	tab := &table{columns: columns}
+	for k := range w.Hops {
+		h := &w.Hops[k]
+		if p.Loaded {
+			tab.add(h.loadCells()...)
+			continue
+		}
+		tab.add(h.ends(), h.What, bandwidth(h.Rate), metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer), h.ruleText())
+	}
+	t.table(tab)
+	t.prose(fmt.Sprintf("The bottleneck is %s: %s of payload (%s).", w.At, bandwidth(w.Best), w.How), plain)
+	if worst := w.longestWait(); worst != nil {
+		t.prose(fmt.Sprintf("Under load the longest mean wait is at %s: %s.", worst.place(), metrics.FormatTime(units.Time(worst.Load.Wait))), plain)
+	}
+}
+
+// longestWait is the hop at which data wait longest under load; nil: they wait nowhere.
+func (w *PathWay) longestWait() (worst *PathHop) {
+	for k := range w.Hops {
+		h := &w.Hops[k]
+		if h.Load != nil && h.Load.Wait > 0 && (worst == nil || h.Load.Wait > worst.Load.Wait) {
+			worst = h
+		}
+	}
+	return worst
+}
+
+// unloaded prints what hops are like before what is done to them.
+func (p *Path) unloaded(t *text, w *PathWay) {
+	tab := &table{columns: []column{{title: "Hop"}, {title: "What"}, {title: "Latency", right: true}, {title: "Buffer", right: true}}}
+	for k := range w.Hops {
+		h := &w.Hops[k]
+		tab.add(h.ends(), h.What, metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer))
+	}
+	t.table(tab)
+	t.section()
+	t.prose("Under the scenario's workload:", t.paint.bold)
+}
+
+// ends names a hop by where it begins and ends.
+func (h *PathHop) ends() string {
+	if h.Host != "" {
+		return h.place()
+	}
+	return h.Name + " to " + h.To
+}
+
+// ruleText says what happens when the buffer at the end of a hop is full.
+func (h *PathHop) ruleText() string {
+	switch h.Rule {
+	case "":
+		return "-"
+	case "pause":
+		return fmt.Sprintf("pause, priority %d", h.Class)
+	}
+	return h.Rule
+}
+
+// loadCells are the cells of a hop under load.
+func (h *PathHop) loadCells() []string {
+	row := []string{h.ends(), bandwidth(h.Rate), h.ruleText()}
+	l := h.Load
+	if l == nil {
+		return append(row, "-", "-", "-", "-", "-", "-")
+	}
+	peak := orDash(l.Peak)
+	if l.PeakWait > 0 {
+		peak = metrics.FormatTime(units.Time(l.PeakWait))
+	}
+	return append(row, fmt.Sprintf("%.1f %%", 100*l.Utilisation), duration(units.Time(l.Wait)), peak, duration(units.Time(l.Held)), countOrDash(l.Pauses), countOrDash(l.Dropped))
+}
+
+func countOrDash(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return metrics.FormatCount(n)
+}
+
+// account draws where the time of the message alone goes.
+func (p *Path) account(t *text, way int) {
+	f := &p.runs[way].Flows[0]
+	if len(f.Account) == 0 {
+		return
+	}
+	t.section()
+	t.prose(fmt.Sprintf("%s, where the time of the message alone goes:", p.Ways[way].Name), t.paint.bold)
+	t.r = p.runs[way]
+	t.waterfall(f)
+}

@@ -1,0 +1,286 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+	"github.com/hopscope/hopscope/wire"
+)
+
+// PathOptions say between which ends to look, and with what.
+type PathOptions struct {
+	Options         // of them Scenario, Text, Stack, Set, Seed, Workers and Progress count
+	From, To string // ends, as a workload names them
+	Size     units.Bytes
+	Load     bool // run the scenario's own workload as well
+}
+
+// Path looks at what lies between two ends: the hops, and what a message alone on the
+// idle network finds, by every way that these ends have: with GPUDirect and staged where
+// an end is a GPU, and over TCP. The message takes the path of the workload's connection
+// between the same ends, if there is one.
+func Path(ctx context.Context, opt PathOptions) (*record.Path, error) {
+	own, err := Load(opt.Options)
+	if err != nil {
+		return nil, err
+	}
+	p := &pather{ctx: ctx, opt: opt, out: &record.Path{From: opt.From, To: opt.To, Bytes: int64(opt.Size)}}
+	v, err := p.load("", nil)
+	if err != nil {
+		return nil, err
+	}
+	p.follow(own, &v.Plan.Conns[0])
+	if err := p.ways(v); err != nil {
+		return nil, err
+	}
+	if opt.Load {
+		if p.out.Loaded, _, err = Do(ctx, opt.Options); err != nil {
+			return nil, err
+		}
+	}
+	return p.out, nil
+}
+
+// pather gathers a record.Path.
+type pather struct {
+	ctx   context.Context
+	opt   PathOptions
+	out   *record.Path
+	like  *workload.Conn
+	graph *topology.Graph
+}
+
+// load reads the scenario with the message in its workload's place.
+func (p *pather) load(stack string, staged *bool) (*scenario.Valid, error) {
+	o := p.opt
+	m := scenario.Single{From: o.From, To: o.To, Size: o.Size, Staged: staged, Like: p.like, Graph: p.graph, OtherStack: stack != ""}
+	if stack == "" {
+		stack = o.Stack
+	}
+	return scenario.LoadSingle(o.Scenario, o.Text, stack, o.Set, o.Seed, m)
+}
+
+// follow finds the workload's first connection between the message's ends.
+func (p *pather) follow(own *scenario.Valid, c *workload.Conn) {
+	for i := range own.Plan.Conns {
+		x := &own.Plan.Conns[i]
+		if x.Src == c.Src && x.Dst == c.Dst && x.SrcDevice == c.SrcDevice && x.DstDevice == c.DstDevice {
+			p.like, p.graph, p.out.Like = x, own.Graph, own.Plan.Entries[x.Entry]
+			return
+		}
+	}
+}
+
+// ways tries every way: first that of the scenario's stack, then TCP, or of TCP's the
+// default RDMA stack.
+func (p *pather) ways(v *scenario.Valid) error {
+	c := &v.Plan.Conns[0]
+	inGPU := isGPU(v, c.Src, c.SrcDevice) || isGPU(v, c.Dst, c.DstDevice)
+	tcp := c.Service == workload.TCP
+	other := scenario.TCPStack
+	if tcp {
+		other = scenario.DefaultStack
+	}
+	main := v.Stack
+	for _, stack := range []string{"", other} {
+		name := main
+		if stack != "" {
+			name = stack
+		}
+		if (stack == "") == tcp || !inGPU {
+			if err := p.way(name, stack, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, staged := range []bool{false, true} {
+			how := ", GPUDirect"
+			if staged {
+				how = ", staged"
+			}
+			if err := p.way(name+how, stack, &staged); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isGPU reports whether data at an endpoint lie in a GPU.
+func isGPU(v *scenario.Valid, endpoint int, device int16) bool {
+	return device != workload.NoDevice && v.NICs[v.Graph.Endpoints[endpoint].Node].Server.Devices[device].Kind == server.GPU
+}
+
+// way sends the message by one way. That the scenario does not allow another stack than
+// its own is noted; other errors are the user's.
+func (p *pather) way(name, stack string, staged *bool) error {
+	way := record.PathWay{Name: name}
+	v, err := p.load(stack, staged)
+	if err != nil && stack != "" {
+		way.Why = err.Error()
+		p.out.Ways = append(p.out.Ways, way)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w, err := build.New(v, build.Options{})
+	if err != nil {
+		return &scenario.Error{Msg: err.Error()}
+	}
+	way.Run = Simulate(p.ctx, w, Options{Workers: 1})
+	if way.Run.Stopped == interrupted {
+		return context.Cause(p.ctx)
+	}
+	if len(way.Run.Flows) != 1 {
+		return errors.New("run: BUG: a single message became several")
+	}
+	there, _ := w.Path(0)
+	if there == nil {
+		return &scenario.Error{Msg: fmt.Sprintf("there is no path from %s to %s", p.opt.From, p.opt.To)}
+	}
+	way.Hops = wayHops(w, way.Run, there)
+	p.out.Ways = append(p.out.Ways, way)
+	return nil
+}
+
+// wayHops lists the places that the data of connection 0 pass.
+func wayHops(w *build.World, out *record.Run, there []topology.Hop) []record.WayHop {
+	v, c := w.Valid, &w.Valid.Plan.Conns[0]
+	r := &runner{World: w}
+	hops := serverHops(v, c.Src, c.SrcDevice, c.SrcStaged, true)
+	for _, h := range there {
+		hops = append(hops, r.networkHop(h, out))
+	}
+	return append(hops, serverHops(v, c.Dst, c.DstDevice, c.DstStaged, false)...)
+}
+
+// networkHop is a link with the buffer at its end.
+func (r *runner) networkHop(h topology.Hop, out *record.Run) record.WayHop {
+	v := r.Valid
+	link, end := v.Graph.LinkAt(h.Node, h.Port), v.Graph.Nodes[h.Node].Ports[h.Port]
+	x := record.WayHop{Name: r.portName(h.Node, h.Port), To: r.portName(end.Peer, end.PeerPort), What: "cable",
+		RateBps: link.Rate, LatencyPS: link.Delay, Class: classAt(out, v.Graph.Nodes[h.Node].Name, h.Port+1)}
+	if v.Graph.Nodes[end.Peer].Kind == topology.Switch {
+		s := &v.Switches[end.Peer]
+		x.What, x.LatencyPS = "cable and switch", link.Delay+s.Latency
+		x.BufferBytes, x.Rule = int64(s.Shared), "drop"
+		if s.Lossless>>x.Class&1 != 0 {
+			x.Rule = "pause"
+		} else if s.LossyPool > 0 && s.EgressAlphaDen > 0 {
+			x.BufferBytes = int64(s.LossyPool)
+		}
+		credits(&x, s.Ports[end.PeerPort].Credit)
+		return x
+	}
+	n := &v.NICs[end.Peer]
+	if x.BufferBytes = int64(n.RxBuffer); n.RxBuffer > 0 {
+		x.Rule = "drop"
+		if n.RxXOFF > 0 && n.Ports[end.PeerPort].PFC.Enabled>>x.Class&1 != 0 {
+			x.Rule = "pause"
+		}
+	}
+	credits(&x, n.Ports[end.PeerPort].Credit)
+	return x
+}
+
+// credits makes the rule of a link with credits theirs.
+func credits(x *record.WayHop, c *fabric.CreditParams) {
+	if c != nil {
+		x.BufferBytes, x.Rule = int64(c.Blocks[x.Class])*wire.CreditBlock, "credit"
+	}
+}
+
+// classAt is the priority or VL that carried most through a port.
+func classAt(out *record.Run, node string, port int) (class int) {
+	most := int64(-1)
+	for i := range out.Ports {
+		if x := &out.Ports[i]; x.Node == node && x.Port == port && x.TxBytes > most {
+			class, most = x.Class, x.TxBytes
+		}
+	}
+	return class
+}
+
+// serverHops lists the places inside the host of an end: from the memory to the card at
+// the source, from the card to the memory at the destination. What is staged goes
+// through the memory of the card's socket.
+func serverHops(v *scenario.Valid, endpoint int, device int16, staged, source bool) (hops []record.WayHop) {
+	ep := v.Graph.Endpoints[endpoint]
+	t := v.NICs[ep.Node].Server
+	if t == nil {
+		return nil
+	}
+	nic := t.NICs()[ep.Port]
+	dram := t.DRAMOf(nic)
+	memory := dram
+	if device != workload.NoDevice {
+		memory = int(device)
+	}
+	host := v.Graph.Nodes[ep.Node].Name
+	if staged && memory != dram {
+		// The GPU's copy engine writes to the memory, or reads from it.
+		hops = append(hops, treeHops(t, host, memory, dram, !source, source)...)
+		memory = dram
+	}
+	hops = append(hops, treeHops(t, host, memory, nic, source, source)...)
+	if !source {
+		slices.Reverse(hops)
+	}
+	return hops
+}
+
+// treeHops lists the hops between a memory and what reads from it or writes to it. Data
+// leave the memory if out.
+func treeHops(t *server.Tree, host string, memory, to int, read, out bool) (hops []record.WayHop) {
+	path, err := t.Path(memory, to)
+	if err != nil {
+		return nil // the scenario was refused
+	}
+	for i, h := range path {
+		l := &t.Links[h.Link]
+		x := record.WayHop{Host: host, Name: hopName(t, h, out), What: l.Kind.String(), RateBps: l.Rate, LatencyPS: l.Latency}
+		switch l.Kind {
+		case server.PCIe:
+			at := t.PCIeAt(path, i, read)
+			x.What, x.Rule = "PCIe "+l.PCIe.String(), "credit"
+			x.RateBps, x.BufferBytes = at.WriteRate(), int64(t.Costs.PostedCredits)
+			if read {
+				x.RateBps, x.BufferBytes = at.ReadRate(), int64(t.Costs.ReadTags)*int64(at.MRRS)
+			}
+		case server.HBM:
+			if read && t.Devices[to].Kind == server.NIC { // else a copy reads DRAM
+				x.LatencyPS += t.Costs.HBMRead
+			}
+		case server.MemoryBus:
+			if read {
+				x.LatencyPS += t.Costs.DRAMRead
+			}
+		}
+		hops = append(hops, x)
+	}
+	return hops
+}
+
+// hopName names a link of a server by the way of the data, as its counters do.
+func hopName(t *server.Tree, h server.Hop, out bool) string {
+	l := &t.Links[h.Link]
+	from, to := t.Devices[t.Start(h)].Name, t.Devices[t.End(h)].Name
+	if l.Kind == server.HBM || l.Kind == server.MemoryBus {
+		return "memory of " + t.Devices[l.B].Name
+	}
+	if !out {
+		from, to = to, from
+	}
+	return from + " to " + to
+}

@@ -8,13 +8,13 @@ import "github.com/hopscope/hopscope/internal/units"
 type tags struct {
 	answered []units.Time
 	next     int
-	out      units.Time // when the last request went out
+	out      units.Time // when the last request went out that waited for a tag
 }
 
 // take uses the next m tags, at most all, for requests that could go out at a time,
 // and says when the first and the last of them do.
 func (t *tags) take(at units.Time, m int) (first, last units.Time) {
-	k := t.next
+	k, asked := t.next, at
 	at = max(at, t.out)
 	for range m {
 		at = max(at, t.answered[k])
@@ -23,7 +23,9 @@ func (t *tags) take(at units.Time, m int) (first, last units.Time) {
 			k = 0
 		}
 	}
-	t.out = at
+	if at > asked {
+		t.out = at
+	}
 	return t.answered[t.next], at
 }
 

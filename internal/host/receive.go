@@ -16,6 +16,8 @@ type Frame struct {
 	Alone bool
 	Push  bool       // ends a segment
 	At    units.Time // when it came; the owner's
+	// Landed is when it was in memory; the owner's.
+	Landed units.Time
 }
 
 // Segment is what GRO makes of frames: one of them, or several that follow each

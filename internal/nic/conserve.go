@@ -3,13 +3,18 @@ package nic
 import "github.com/hopscope/hopscope/internal/fabric"
 
 // Held counts the frames in the host's own queues: what it has received and not
-// yet drained or given to a connection, and the ACKs and CNPs that wait to be sent.
+// yet drained, written to memory or given to a connection, and the ACKs and CNPs that wait to be sent.
 func (h *Host) Held() (frames int) {
 	for i := range h.ports {
 		p := &h.ports[i]
 		frames += h.length(p.rx.queue.head)
 		for c := range fabric.Classes {
 			frames += h.length(p.control[c].head)
+		}
+	}
+	for q := range h.qps {
+		if st := h.qps[q].stream; st != nil && st.path != nil {
+			frames += int(st.path.came.n)
 		}
 	}
 	return frames + h.cpu.Held()

@@ -29,7 +29,7 @@ type task struct {
 type processors struct {
 	*host.Host
 	reposts bool
-	kernel  bool   // the kernel's work takes time
+	kernel  bool   // the kernel's work takes time, or goes through a server
 	tasks   []task // by number
 	free    []uint32
 }
@@ -39,7 +39,10 @@ func newProcessors(s *Spec) processors {
 	if spec.Cores == 0 {
 		spec, _ = host.Preset("free")
 	}
-	return processors{Host: host.New(spec), reposts: s.Reposts, kernel: spec.Kernel()}
+	if s.Server != nil {
+		serverMemory(&spec, s.Server)
+	}
+	return processors{Host: host.New(spec), reposts: s.Reposts, kernel: spec.Kernel() || s.Server != nil}
 }
 
 // put numbers a task.

@@ -67,6 +67,11 @@ func newHostPath(s *Spec) *hostPath {
 	}
 	t := s.Server.Tree()
 	p := &hostPath{Engine: s.Server, costs: &t.Costs, qps: make([]hostQP, len(s.QPs)), cards: make([]card, len(s.Ports))}
+	for i := range s.QPs {
+		if s.QPs[i].Stream != nil {
+			p.socketChains(&s.QPs[i].Memory, &s.CPU)
+		}
+	}
 	for i, nic := range t.NICs() {
 		for k := range t.Links {
 			if l := &t.Links[k]; i < len(p.cards) && l.Kind == server.PCIe && l.B == nic {

@@ -46,15 +46,16 @@ func (h *Host) submit(now units.Time, core int, class host.Class, t *host.Task) 
 	h.setCPUTimers(now)
 }
 
-// arrive puts a received segment into the receive queue of its connection.
-func (h *Host) arrive(now units.Time, i int, q uint32, slot uint32) {
+// arrive puts a received segment, which came in at a time and is in memory now, into
+// the receive queue of its connection.
+func (h *Host) arrive(now units.Time, q, slot uint32, came units.Time) {
 	pk := h.net.Part().Rec(slot)
 	const alone = tcp.SYN | tcp.FIN | tcp.RST | tcp.CWR
-	f := host.Frame{Conn: q, Slot: slot, Seq: pk.PSN, Payload: pk.Payload, Length: pk.Frame, At: now,
+	f := host.Frame{Conn: q, Slot: slot, Seq: pk.PSN, Payload: pk.Payload, Length: pk.Frame, At: came, Landed: now,
 		Key:   uint64(pk.AETH)<<32 ^ pk.VA ^ uint64(tcp.HeaderLen(pk))<<8 ^ uint64(pk.ECN),
 		Alone: pk.Payload == 0 || pk.Opcode&alone != 0, Push: pk.Opcode&tcp.PSH != 0}
 	if !h.cpu.Arrive(now, h.receiveQueue(q), f) {
-		h.net.DropReceived(now, h.ports[i].fabricPort, slot)
+		h.net.DropReceived(now, h.ports[h.qps[q].port].fabricPort, slot)
 	}
 	h.setCPUTimers(now)
 }
@@ -70,7 +71,7 @@ func (h *Host) received(now units.Time, seg *host.Segment) {
 	for k := seg.First; k != 0; {
 		var f *host.Frame
 		f, k = h.cpu.Frame(k)
-		h.take(now, q, f.Slot, f.At)
+		h.take(now, q, f)
 	}
 	h.cpu.Release(seg)
 	h.serve(now, q)
@@ -98,6 +99,7 @@ func (h *Host) finishCall(now units.Time, t *host.Task) {
 	case callOutput:
 		st.kernel.making = false
 		st.kernel.frames = tcp.Segments(&st.kernel.made)
+		h.ringSegment(now, q)
 		h.load(now, q)
 	case callClose:
 		st.kernel.calling = false
@@ -212,8 +214,11 @@ func (h *Host) load(now units.Time, q uint32) {
 	s := &h.qps[q]
 	st := s.stream
 	k := &st.kernel
-	if st.cut < st.frames || k.frames == 0 {
+	if st.cut < st.frames || k.frames == 0 || h.path != nil && now < st.path.here {
 		return
+	}
+	if h.path != nil {
+		st.path.base += uint64(st.frames)
 	}
 	st.seg, st.frames, st.cut = k.made, k.frames, 0
 	if st.hasSide = k.hasSide; k.hasSide {

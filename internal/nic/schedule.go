@@ -202,6 +202,9 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	s.scheduled = false
 	h.settle(now, s)
 	if s.stream != nil {
+		if h.path != nil && !h.mayCut(now, q) {
+			return 0
+		}
 		return h.frame(now, p, q)
 	}
 	if h.path != nil && !h.mayPoll(now, q) {

@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/tcp"
@@ -56,6 +57,7 @@ type stream struct {
 	side    packet.SideCopy // of seg, where the kernel costs time
 	hasSide bool
 	kernel  kernelEnd
+	path    *streamPath // nil: the host has no server
 
 	iss    uint32
 	calls  []call // writes not finished, in order; those before first are
@@ -85,10 +87,11 @@ type call struct {
 
 // Arrival is what the end that reads knows of a message.
 type Arrival struct {
-	Came units.Time // when the frame that completed it came in
-	At   units.Time // when all of it had arrived, in order
-	Read units.Time // when the application had read it; Never: not yet
-	Way  Way        // of the frame that completed it; empty: that carried no stamps
+	Came   units.Time // when the frame that completed it came in
+	Landed units.Time // when that was in memory
+	At     units.Time // when all of it had arrived, in order
+	Read   units.Time // when the application had read it; Never: not yet
+	Way    Way        // of the frame that completed it; empty: that carried no stamps
 }
 
 // stream returns the connection in slot q, opening it on first use.
@@ -100,6 +103,9 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	spec := h.specs[q].Stream
 	s.stream = &stream{iss: spec.ISS}
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
+	if h.path != nil {
+		s.stream.path = new(streamPath)
+	}
 	c := &s.stream.conn
 	c.Init(spec.Config, spec.Segment)
 	c.SetNoDelay(spec.NoDelay)
@@ -330,30 +336,33 @@ func (h *Host) deliverSegment(now units.Time, i int, slot uint32) {
 	if pk.Flags&packet.Reverse != 0 {
 		q = ends.Active
 	}
-	if h.cpu.kernel {
-		h.arrive(now, i, q, slot)
-		return
+	switch {
+	case h.path != nil:
+		h.landSegment(now, q, slot)
+	case h.cpu.kernel:
+		h.arrive(now, q, slot, now)
+	default:
+		h.take(now, q, &host.Frame{Slot: slot, At: now, Landed: now})
+		h.serve(now, q)
 	}
-	h.take(now, q, slot, now)
-	h.serve(now, q)
 }
 
-// take gives connection q a segment that came in at a time.
-func (h *Host) take(now units.Time, q, slot uint32, came units.Time) {
+// take gives connection q a segment that came in.
+func (h *Host) take(now units.Time, q uint32, f *host.Frame) {
 	part := h.net.Part()
-	pk := part.Rec(slot)
+	pk := part.Rec(f.Slot)
 	s := h.stream(now, q)
 	st := s.stream
 	h.settle(now, s)
 	st.conn.Receive(now, pk, h.net.SideOf(pk), h.specs[q].Stream.ISS)
 	h.noteLosses(now, s)
-	h.arrived(now, q, h.net.StampsOf(pk), came)
+	h.arrived(now, q, h.net.StampsOf(pk), f)
 	h.net.FreeSides(pk)
-	part.Free(slot)
+	part.Free(f.Slot)
 }
 
-// arrived notes the messages that are now whole, by a frame that came at a time.
-func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, came units.Time) {
+// arrived notes the messages that are now whole, by a frame.
+func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, f *host.Frame) {
 	size := h.specs[q].Stream.Message
 	if size == 0 {
 		return
@@ -364,7 +373,7 @@ func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, came uni
 		if stamps != nil && way.n == 0 {
 			way = h.keep(stamps)
 		}
-		st.arrivals = append(st.arrivals, Arrival{Came: came, At: now, Read: units.Never, Way: way})
+		st.arrivals = append(st.arrivals, Arrival{Came: f.At, Landed: f.Landed, At: now, Read: units.Never, Way: way})
 	}
 }
 
@@ -430,6 +439,9 @@ func (h *Host) fail(now units.Time, q uint32, e tcp.Events) {
 	s := &h.qps[q]
 	st := s.stream
 	st.failed, st.ended = e&(tcp.ResetByPeer|tcp.TimedOut), now
+	if h.path != nil {
+		h.forget(q)
+	}
 	h.failures = append(h.failures, q)
 	h.abandon(now, s)
 }

@@ -25,6 +25,9 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 	switch {
 	case st.cut < st.frames:
 		a.blocked, a.rateUntil = Rate, now
+	case st.path != nil && st.kernel.frames > 0:
+		a.blocked, a.rateUntil = Rate, now
+		a.fetchUntil, a.fetchStage = st.path.here, WorkFetch
 	case st.kernel.making, st.kernel.frames > 0:
 		a.blocked = Kernel
 	case st.why == tcp.Pacing:

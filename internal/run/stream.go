@@ -114,6 +114,7 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	_, reader := a.streamEnds(i)
 	arrival := &reader.Arrivals[m.Ordinal]
 	a.decisive(i, port, a.Hosts[dst].Hops(arrival.Way), arrival.Came)
+	a.until(record.StagePlace, "", arrival.Landed)
 	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[dst].Name, arrival.At)
 	a.until(record.StageUnread, a.Valid.Graph.Nodes[dst].Name, done)
 	return a.out

@@ -116,6 +116,15 @@ func Segments(p *packet.Packet) int {
 	return 1
 }
 
+// CutPayload is the payload of segment i that Cut makes of p.
+func CutPayload(p *packet.Packet, i int) uint32 {
+	size := SegmentSize(p)
+	if size == 0 {
+		return p.Payload
+	}
+	return uint32(min(size, int(p.Payload)-i*size))
+}
+
 // Cut makes out segment i, from 0, of those that the super-segment p is cut into
 // (TSO, GSO): a header as p's, CWR on the first only, PSH and FIN on the last
 // only. Of what p was not made for, it is p itself.
@@ -126,9 +135,8 @@ func Cut(p *packet.Packet, i int, out *packet.Packet) {
 		return
 	}
 	n := Segments(p)
-	first := i * size
-	out.PSN += uint32(first)
-	out.Payload = uint32(min(size, int(p.Payload)-first))
+	out.PSN += uint32(i * size)
+	out.Payload = CutPayload(p, i)
 	out.DestQP &= 0xffff
 	if i > 0 {
 		out.Opcode &^= CWR

@@ -175,7 +175,7 @@ func (e *Engine) WriteAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (
 	accepted, done = now, now
 	for n > 0 {
 		part := min(n, longestWrite)
-		a, d := e.write(now, c, addr, part)
+		a, d := e.write(now, accepted, c, addr, part)
 		accepted, done = max(accepted, a), max(done, d)
 		addr += uint64(part)
 		n -= part
@@ -186,9 +186,10 @@ func (e *Engine) WriteAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (
 // longestWrite is the unit of posted writes: less than any receiver's credits.
 const longestWrite = 4 * units.KiB
 
-func (e *Engine) write(now units.Time, c *Chain, addr uint64, n units.Bytes) (accepted, done units.Time) {
+// write is a write asked for now that may begin at a time.
+func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes) (accepted, done units.Time) {
 	relaxed := e.tree.Relaxed
-	f := flow{now, now, now}
+	f := flow{at, at, at}
 	var before *track
 	for i := range c.data {
 		h := &c.data[i]

@@ -97,10 +97,7 @@ func (h *Host) finishCall(now units.Time, t *host.Task) {
 		st.kernel.calling = false
 		st.fillBytes(now, n)
 	case callOutput:
-		st.kernel.making = false
-		st.kernel.frames = tcp.Segments(&st.kernel.made)
-		h.ringSegment(now, q)
-		h.load(now, q)
+		h.made(now, q)
 	case callClose:
 		st.kernel.calling = false
 		st.close()
@@ -176,15 +173,28 @@ func (st *stream) fillBytes(now units.Time, n int64) {
 	}
 }
 
+// made gives the card a segment that a core has made.
+func (h *Host) made(now units.Time, q uint32) {
+	k := &h.qps[q].stream.kernel
+	k.making = false
+	k.frames = tcp.Segments(&k.made)
+	h.ringSegment(now, q)
+	h.load(now, q)
+}
+
 // output has a core make the connection's next segment, unless one is being made
-// or waits in the card.
+// or waits in the card. One that takes the core no time is made at once.
 func (h *Host) output(now units.Time, q uint32) {
+	k := &h.qps[q].stream.kernel
+	for !k.making && k.frames == 0 && h.makeSegment(now, q) {
+	}
+}
+
+// makeSegment has a core make the next segment, and reports whether it is made.
+func (h *Host) makeSegment(now units.Time, q uint32) bool {
 	s := &h.qps[q]
 	st := s.stream
 	k := &st.kernel
-	if k.making || k.frames > 0 {
-		return
-	}
 	st.why, st.until = st.conn.Poll(now, &k.made)
 	switch {
 	case st.why == tcp.Pacing && !st.inHeap:
@@ -204,8 +214,14 @@ func (h *Host) output(now units.Time, q uint32) {
 			d = host.Receive
 		}
 		h.cpu.Output(&t, d, tcp.Segments(&k.made))
-		h.submit(now, h.receiveQueue(q), host.Softirq, &t)
+		made := h.cpu.Submit(now, h.receiveQueue(q), host.Softirq, &t)
+		if made {
+			h.made(now, q)
+		}
+		h.setCPUTimers(now)
+		return made
 	}
+	return false
 }
 
 // load has the card cut the segment that a core has made, if it is through with the

@@ -21,8 +21,7 @@ const (
 	timerTriggered              // messages are posted that a trigger started
 	timerCPU                    // a core is through with a task, or a receive queue interrupts
 	timerLocal                  // a local operation begins or ends, or its delay is over
-	timerSegment                // the card has what it needs of a connection's segment
-	timerLanded                 // a connection's frame is in memory
+	timerSegment                // of a connection: the card has what it needs of its segment, or a frame is in memory
 	timerPath                   // something is done inside the server; the top of low says what
 )
 
@@ -242,9 +241,7 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 	case timerLocal:
 		h.local(now, low)
 	case timerSegment:
-		h.segmentHere(now, low)
-	case timerLanded:
-		h.segmentLanded(now, low)
+		h.segmentTimer(now, low)
 	case timerPath:
 		h.pathTimer(now, low)
 	}

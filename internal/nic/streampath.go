@@ -68,11 +68,23 @@ func (h *Host) ringSegment(now units.Time, q uint32) {
 	h.timer(at, at-now, timerSegment, q)
 }
 
+// landed tells the timers of frames in memory from those of what the card has.
+const landed = 1 << 31
+
+// segmentTimer runs a timer of a connection's path through the server.
+func (h *Host) segmentTimer(now units.Time, low uint32) {
+	h.restless--
+	if low&landed != 0 {
+		h.segmentLanded(now, low&^landed)
+		return
+	}
+	h.segmentHere(now, low)
+}
+
 // segmentHere lets connection q go on: the card has the descriptor of its segment, or
 // the payload of its next frame.
 func (h *Host) segmentHere(now units.Time, q uint32) {
 	s := &h.qps[q]
-	h.restless--
 	h.net.Part().NoteWork()
 	h.settle(now, s)
 	switch st := s.stream; {
@@ -154,12 +166,11 @@ func (h *Host) landSegment(now units.Time, q, slot uint32) {
 	x.placed = max(x.placed, done)
 	st.path.came.push(reading{key: uint64(slot), ready: now})
 	h.restless++
-	h.timer(x.placed, x.placed-now, timerLanded, q)
+	h.timer(x.placed, x.placed-now, timerSegment, q|landed)
 }
 
 // segmentLanded gives the kernel the next frame of connection q that is in memory.
 func (h *Host) segmentLanded(now units.Time, q uint32) {
-	h.restless--
 	came := &h.qps[q].stream.path.came
 	r := came.at(0)
 	slot, at := uint32(r.key), r.ready

@@ -33,6 +33,10 @@ func drawStreams(seed uint64) draw {
 	}
 	g.tcp(stack, seed%3 == 0)
 	g.kernel()
+	if seed%5 < 2 {
+		g.line("server: {preset: %s, iommu: %s, relaxed_ordering: %s, mps: %s, costs: {read_tags: %s}}",
+			g.pick("dgx-a100", "dgx-h100"), g.pick("off", "on"), g.pick("off", "on"), g.pick("128B", "256B", "512B"), g.pick("2", "32", "256"))
+	}
 	if g.cut = g.one(6); g.cut {
 		g.line("stop: %dns", g.between(20000, 500000))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
@@ -38,7 +39,8 @@ type PathWay struct {
 	Best       int64          `json:"bottleneck_bps"` // of payload
 	At         string         `json:"bottleneck"`
 	How        string         `json:"bottleneck_how"`
-	Crossings  int            `json:"memory_crossings"` // passages through DRAM at both ends
+	Missing    string         `json:"missing,omitempty"` // what keeps the message from the bottleneck's rate
+	Crossings  int            `json:"memory_crossings"`  // passages through DRAM at both ends
 	Hops       []PathHop      `json:"hops"`
 	Account    record.Account `json:"account"`
 }
@@ -102,6 +104,9 @@ func (x *PathWay) fill(w *record.PathWay) {
 	ceiling := metrics.CeilingOf(w.Run, 0)
 	if ceiling != nil {
 		x.Best, x.At = int64(ceiling.BestBps), ceiling.At
+		if !ceiling.Reached {
+			x.Missing = ceiling.How
+		}
 		for _, l := range ceiling.Limits {
 			if l.Name == ceiling.At {
 				x.How = l.How
@@ -119,7 +124,7 @@ func (x *PathWay) fill(w *record.PathWay) {
 		if x.At == "" || y.Payload < x.Best && h.Host != "" {
 			x.Best, x.At, x.How = y.Payload, y.place(), "payload that "+h.What+" carries"
 		}
-		if h.What == dramBus {
+		if strings.HasPrefix(h.What, dramBus) {
 			x.Crossings++
 		}
 		x.Hops = append(x.Hops, y)

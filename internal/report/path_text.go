@@ -101,6 +101,9 @@ func (p *Path) hops(t *text, w *PathWay) {
 	}
 	t.table(tab)
 	t.prose(fmt.Sprintf("The bottleneck is %s: %s of payload (%s).", w.At, bandwidth(w.Best), w.How), plain)
+	if w.Missing != "" {
+		t.prose(fmt.Sprintf("The message reaches %s; what is missing: %s.", bandwidth(w.Goodput), w.Missing), plain)
+	}
 	if worst := w.longestWait(); worst != nil {
 		t.prose(fmt.Sprintf("Under load the longest mean wait is at %s: %s.", worst.place(), metrics.FormatTime(units.Time(worst.Load.Wait))), plain)
 	}

@@ -250,10 +250,16 @@ func treeHops(t *server.Tree, host string, memory, to int, read, out bool) (hops
 	for i, h := range path {
 		l := &t.Links[h.Link]
 		x := record.WayHop{Host: host, Name: hopName(t, h, out), What: l.Kind.String(), RateBps: l.Rate, LatencyPS: l.Latency}
+		if l.Kind == server.PCIe {
+			x.What = "PCIe " + l.PCIe.String()
+		}
+		if t.Devices[to].Kind == server.DRAM {
+			x.What += ", copy"
+		}
 		switch l.Kind {
 		case server.PCIe:
 			at := t.PCIeAt(path, i, read)
-			x.What, x.Rule = "PCIe "+l.PCIe.String(), "credit"
+			x.Rule = "credit"
 			x.RateBps, x.BufferBytes = at.WriteRate(), int64(t.Costs.PostedCredits)
 			if read {
 				x.RateBps, x.BufferBytes = at.ReadRate(), int64(t.Costs.ReadTags)*int64(at.MRRS)

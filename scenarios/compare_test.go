@@ -22,7 +22,11 @@ func comparisonOf(t *testing.T, name string) []byte { return comparisonIn(t, nam
 // comparisonIn is comparisonOf for a terminal of the given width; 0: none.
 func comparisonIn(t *testing.T, name string, width int) []byte {
 	t.Helper()
-	c, err := compare.Run(context.Background(), compare.Options{Stacks: scenario.StackNames(), Seeds: 1, Workers: 2,
+	v, err := scenario.Load(name, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := compare.Run(context.Background(), compare.Options{Stacks: scenario.DefaultColumns(v), Seeds: 1, Workers: 2,
 		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
 			r, _, err := run.Do(ctx, run.Options{Scenario: name, Stack: j.Stack, Stacks: j.Stacks, Workers: j.Workers})
 			return r, err

@@ -36,6 +36,11 @@ func (d *decoder) inlineServer(parent *node) bool {
 		name := *s
 		*s = node{kind: mappingNode, pos: name.pos, fields: []field{{"file", name.pos, &name}}}
 	}
+	for i := range s.fields { // the short form refined by --set
+		if f := &s.fields[i]; f.key == "preset" && f.value.kind == scalarNode && isServerFile(f.value.text) {
+			f.key = "file"
+		}
+	}
 	name := s.get("file")
 	if name == nil || name.kind != scalarNode || s.get("text") != nil {
 		return false

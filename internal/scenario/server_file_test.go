@@ -44,6 +44,10 @@ func TestServerFile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: what is kept: %v\n%s", given, err, v.Source)
 		}
+		refined, err := Load(writeWith(t, topoXML, star+given+flow), []string{"seed=2", strings.Split("server.iommu=on hosts.h0.server.iommu=on", " ")[strings.Count(given, "hosts")]}, nil)
+		if err != nil || !refined.NICs[mustNode(t, refined, "h0")].Server.IOMMU || ends(refined) != "h0/gpu0 > h1" {
+			t.Errorf("%s refined: %v", given, err)
+		}
 		for _, x := range []*Valid{v, again} {
 			s := x.NICs[mustNode(t, x, "h0")].Server
 			if ends(x) != "h0/gpu0 > h1" || s.Name != "topo" || s.ACS != strings.Contains(given, "acs") {

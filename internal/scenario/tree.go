@@ -295,7 +295,7 @@ func shorthand(key string) string {
 	switch key {
 	case "link", "host_link", "uplink", "core_link", "edge_link", "spine_link":
 		return "rate"
-	case "dcqcn":
+	case "dcqcn", "server":
 		return "preset"
 	}
 	return ""

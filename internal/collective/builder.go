@@ -248,8 +248,7 @@ func (b *builder) reserve(e *edge, op workload.Op) {
 		b.plan.After(op, e.taken[k], workload.Completed)
 	default:
 		if e.back == noConn {
-			e.back = b.connect(e.to, e.via)
-			b.plan.Conns[e.back].Slots = true
+			e.back = b.connectSlots(e.to, e.via)
 		}
 		news := b.plan.AddMessage(workload.Message{Conn: e.back, Verb: b.slotVerb(), Bytes: slotMessage})
 		b.plan.After(news, e.taken[k], workload.Completed)
@@ -309,7 +308,19 @@ func (b *builder) slotVerb() workload.Verb {
 
 // connect makes a connection between the network ports of two ranks.
 func (b *builder) connect(from, to *Rank) int {
-	return b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
+	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
+	conn := &b.plan.Conns[c]
+	conn.SrcDevice, conn.SrcStaged = from.Device, from.Staged
+	conn.DstDevice, conn.DstStaged = to.Device, to.Staged
+	return c
+}
+
+// connectSlots makes a connection for news of free slots, which lie in the memory of
+// hosts.
+func (b *builder) connectSlots(from, to *Rank) int {
+	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
+	b.plan.Conns[c].Slots = true
+	return c
 }
 
 // pieces cuts bytes up into pieces of at most the given length: all but the last

@@ -84,8 +84,10 @@ type Rank struct {
 	Endpoint int // topology endpoint through which it reaches other hosts
 	Host     int // node index
 	// Device is the GPU of the host's server that it is; workload.NoDevice: it is
-	// the host itself.
+	// the host itself. Staged: what it exchanges with other hosts goes through the
+	// host's memory.
 	Device int16
+	Staged bool
 }
 
 // Spec is one collective.

@@ -38,7 +38,7 @@ func built(t *testing.T, n net, s Spec) *workload.Plan {
 	p := &workload.Plan{}
 	e := p.AddEntry("c")
 	s.Ranks = n.ranks()
-	s.Speeds = Speeds{Inter: 50, Intra: 20, NVLink: n.ports > 1, Network: 1}
+	s.Speeds = Speeds{Inter: 50, Intra: 370, NVLink: n.ports > 1, Network: 1}
 	o := workload.DefaultOptions()
 	o.Verb = workload.WriteImm
 	if err := Build(p, e, s, o); err != nil {
@@ -123,6 +123,7 @@ func TestAlgorithms(t *testing.T) {
 		{Spec{Op: AllReduce, Algorithm: Tree, Channels: 4}, net{3, 4}, 0, 2 * 11, true},
 		// The last GPU of a host hands its data to the one at the network port.
 		{Spec{Op: AllReduce, Algorithm: Hierarchical, Channels: 4}, net{3, 4}, 0, 2 * 11 * 15. / 12, true},
+		{Spec{Op: AllReduce, Algorithm: Hierarchical, Channels: 8}, net{4, 4}, 2 * 15. / 16, 2 * 15, true},
 		{Spec{Op: AllReduce, Algorithm: Ring, Channels: 4}, net{1, 4}, 2 * 3. / 4, 2 * 3, true},
 		{Spec{Op: AllToAll, Channels: 2}, net{6, 1}, 5. / 6, 5, true},
 		{Spec{Op: AllToAll, Channels: 3}, net{2, 3}, 5. / 6, 5, true},
@@ -240,7 +241,7 @@ func TestChoice(t *testing.T) {
 		bytes units.Bytes
 		want  string
 	}{{units.KiB, "tree ll"}, {units.GiB, "hierarchical simple"}} {
-		s := Spec{Op: AllReduce, Ranks: net{8, 8}.ranks(), Bytes: c.bytes, Speeds: Speeds{Inter: 48, Intra: 46, NVLink: true, Network: 1, Hopper: true}}
+		s := Spec{Op: AllReduce, Ranks: net{8, 8}.ranks(), Bytes: c.bytes, Speeds: Speeds{Inter: 48, Intra: 370, NVLink: true, Network: 1, Hopper: true}}
 		s.choose()
 		if got := s.Algorithm.String() + " " + s.Protocol.String(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.bytes, got, c.want)
@@ -272,6 +273,29 @@ func TestBadCollectives(t *testing.T) {
 		}
 		if len(p.Messages)+len(p.Locals) > 0 {
 			t.Errorf("%q left operations behind", c.want)
+		}
+	}
+}
+
+// Messages between hosts stay on their rail, from a GPU to the one of the same number
+// by the port of that number; and each port has as many rings as the others.
+func TestRails(t *testing.T) {
+	for _, n := range []net{{4, 8}, {3, 4}} {
+		p := built(t, n, Spec{Op: AllReduce, Algorithm: Hierarchical, Protocol: Simple, Channels: n.ports, Bytes: 8 * units.MiB})
+		sent := make([]units.Bytes, n.NumEndpoints())
+		for i := range p.Messages {
+			c := &p.Conns[p.Messages[i].Conn]
+			if c.Src%n.ports != c.Dst%n.ports || !c.Slots && (int(c.SrcDevice) != c.Src%n.ports || int(c.DstDevice) != c.Dst%n.ports) {
+				t.Fatalf("%v: a message from %d (GPU %d) to %d (GPU %d)", n, c.Src, c.SrcDevice, c.Dst, c.DstDevice)
+			}
+			if !c.Slots {
+				sent[c.Src] += p.Messages[i].Bytes
+			}
+		}
+		for ep, b := range sent {
+			if math.Abs(float64(b)-float64(sent[0])) > 1e-4*float64(b) || b == 0 {
+				t.Errorf("%v: port %d sends %d bytes, port 0 %d", n, ep, b, sent[0])
+			}
 		}
 	}
 }

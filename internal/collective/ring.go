@@ -9,9 +9,11 @@ type loop struct {
 }
 
 // loop is the ring of the channel at hand: the ranks in their order, or with
-// hierarchical those of each host in turn, from the GPU of the channel's network
-// port on; the last hands its data to that GPU, whose port they leave by (NCCL's
-// PXN), so that a channel stays on its rail.
+// hierarchical those of each host in turn. Each way between hosts stays on a rail,
+// which leads from a GPU to the one of the same number: of an even number of hosts
+// every other one has the ring the other way round (NCCL's alternating rings). Of an
+// odd number the last GPU of each host hands its data to the first, whose port they
+// leave by (NCCL's PXN).
 func (b *builder) loop() loop {
 	var l loop
 	if b.Algorithm != Hierarchical {
@@ -20,11 +22,20 @@ func (b *builder) loop() loop {
 		}
 		return l
 	}
-	for _, members := range hostsOf(b.Ranks) {
-		first := b.channel % len(members)
+	hosts := hostsOf(b.Ranks)
+	for h, members := range hosts {
+		n := len(members)
+		first := b.channel % n
 		for k := range members {
-			l.ranks = append(l.ranks, members[(first+k)%len(members)])
-			l.via = append(l.via, members[first])
+			at, via := (first+k)%n, first
+			if len(hosts)%2 == 0 {
+				if h%2 == 1 {
+					at = (first + n - 1 - k) % n
+				}
+				via = at
+			}
+			l.ranks = append(l.ranks, members[at])
+			l.via = append(l.via, members[via])
 		}
 	}
 	return l

@@ -4,7 +4,7 @@ import "math/bits"
 
 // Speeds are what NCCL's tuning model knows of a machine.
 type Speeds struct {
-	Intra, Inter float64 // GB/s of a channel inside hosts, and between them
+	Intra, Inter float64 // GB/s of all channels inside hosts, and of one between them
 	NVLink       bool    // inside hosts; else PCIe
 	// Network is the part of the network that each hop between hosts costs beside
 	// its latency: 1 us on Intel's, 2 us on AMD's processors.
@@ -88,11 +88,12 @@ func (s *Spec) ringSteps(n, hosts int) (all, between int) {
 // data, in GB/s.
 func (s *Spec) Bandwidth(a Algorithm, p Protocol, channels int) float64 {
 	n, hosts := len(s.Ranks), len(hostsOf(s.Ranks))
-	speed := s.Speeds.Inter
-	if hosts == 1 || hosts == 2 && s.Speeds.Intra > 0 {
-		speed = s.Speeds.Intra
+	bus := float64(channels) * s.Speeds.Inter
+	if hosts == 1 {
+		bus = s.Speeds.Intra
+	} else if s.Speeds.Intra > 0 {
+		bus = min(bus, s.Speeds.Intra)
 	}
-	bus := float64(channels) * speed
 	limit := s.limits(min(hosts, 3) - 1)
 	width := float64(channels)
 	switch {

@@ -60,6 +60,9 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 		return err
 	}
 	s.choose()
+	if s.GPU != nil {
+		s.Costs = Steps(s.GPU, s.Protocol)
+	}
 	s.Channels = s.fewerChannels(s.channels(s.Algorithm))
 	b := &builder{Spec: &s, shape: s.shapeOf(), plan: plan, entry: entry, opt: opt,
 		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}}
@@ -193,12 +196,8 @@ type step struct {
 // add appends a step: it waits for the one before in its lane, for a unit on each
 // edge that it takes from, and for a free slot on each that it sends on.
 func (b *builder) add(s step) workload.Op {
-	parts := b.Costs.Receive
-	if len(s.to) > 0 {
-		parts = b.Costs.Send
-	}
 	rank := &b.Ranks[s.lane.rank]
-	local := workload.Local{Host: rank.Host, Entry: b.entry, Label: b.label(s.label, parts), From: rank.Device, To: rank.Device, Bytes: s.bytes}
+	local := workload.Local{Host: rank.Host, Entry: b.entry, Label: b.stepLabel(&s), From: rank.Device, To: rank.Device, Bytes: s.bytes}
 	folded := b.folds(s.to)
 	if folded != nil {
 		local.To, local.Bytes = folded.next().Device, b.Protocol.wireBytes(s.bytes)
@@ -219,6 +218,19 @@ func (b *builder) add(s step) workload.Op {
 	}
 	s.lane.last = op
 	return op
+}
+
+// stepLabel is the label of a step by what it does and where it sends.
+func (b *builder) stepLabel(s *step) uint16 {
+	if len(s.to) == 0 {
+		return b.label(s.label, b.Costs.Receive)
+	}
+	for _, e := range s.to {
+		if !e.local {
+			return b.label(s.label, b.Costs.Outside)
+		}
+	}
+	return b.label(s.label+" inside", b.Costs.Inside)
 }
 
 // next is the rank whose memory an edge's data go to first.

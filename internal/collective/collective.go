@@ -105,13 +105,17 @@ type Spec struct {
 	Start      units.Time
 	Speeds     Speeds
 	Costs      Costs
+	// GPU are the parts of steps where ranks are GPUs, in place of Costs; nil: they
+	// are hosts.
+	GPU []Cost
 }
 
 // Costs are the parts of a step beside its transfers. Each is a chain of named
 // times.
 type Costs struct {
 	Launch  []workload.Part // before the first step of each rank
-	Send    []workload.Part // a step that sends
+	Inside  []workload.Part // a step that sends inside its host
+	Outside []workload.Part // a step that sends to another host, or to both
 	Receive []workload.Part // a step that only receives
 	// Post is from the end of a step to the post of its message, Arrive from the
 	// arrival of a message to when the step that takes it may begin.

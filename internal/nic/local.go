@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -20,6 +21,9 @@ func (t *Triggers) Runs() []LocalRun {
 	}
 	return t.runs
 }
+
+// Move says over which chain of its host's engine local operation l moves its data.
+func (t *Triggers) Move(l int, c *dma.Chain) { t.moves[l] = c }
 
 // ended starts what waits for an end of operation op, here.
 func (h *Host) ended(now units.Time, op int, end workload.End) {
@@ -52,7 +56,16 @@ func (h *Host) local(now units.Time, l uint32) {
 		h.beginLocal(now, l)
 		return
 	}
-	run.Moved, run.Done = now, now
+	if run.Moved == units.Never {
+		run.Moved = now
+		if c := h.triggers.moves[l]; c != nil {
+			if at := h.path.Copy(now, c, h.triggers.locals[l].Bytes); at > now {
+				h.timer(at, at-now, timerLocal, l)
+				return
+			}
+		}
+	}
+	run.Done = now
 	h.running--
 	h.net.Part().NoteWork()
 	h.ended(now, len(h.triggers.starts)+int(l), workload.Completed)

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"fmt"
+
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -207,7 +209,9 @@ func (w *pathfinder) localAccount(l int) (kind string, account record.Account) {
 		}
 	}
 	if moving := run.Done - run.Moved; moving > 0 {
-		account = append(account, record.Stage{Name: record.StageCopy, Where: host, Time: moving})
+		devices := w.Valid.NICs[local.Host].Server.Devices
+		where := fmt.Sprintf("%s %s to %s", host, devices[local.From].Name, devices[local.To].Name)
+		account = append(account, record.Stage{Name: record.StageCopy, Where: where, Time: moving})
 	}
 	return label.Text, account
 }

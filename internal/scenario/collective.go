@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -9,8 +10,8 @@ import (
 
 // collectiveKeys are the keys of a collective.
 func collectiveKeys() []string {
-	return []string{"name", "op", "ranks", "size", "algorithm", "protocol", "channels", "chunk", "slices", "count", "root", "overhead",
-		"start", "class", "dscp", "stack"}
+	return []string{"name", "op", "ranks", "size", "algorithm", "protocol", "channels", "chunk", "slices", "count", "root", "overhead", "costs",
+		"start", "gpudirect", "class", "dscp", "stack"}
 }
 
 // readCollective reads a collective and appends its operations.
@@ -43,11 +44,8 @@ func (r *resolver) readCollective(o object) {
 		r.ignored(o, "root", "%s has no root", s.Op)
 	}
 	o.time("start", &s.Start)
-	var overhead units.Time
-	if o.time("overhead", &overhead) && overhead > 0 {
-		s.Costs.Send = []workload.Part{{Name: "overhead", Time: overhead}}
-	}
 	r.readRanks(o, &s)
+	r.readStepCosts(o, &s)
 	if r.d.err != nil || o.describing() {
 		return
 	}
@@ -84,37 +82,150 @@ func indexOf(word string, words []string) int {
 	return 0
 }
 
-// readRanks reads the members of a collective; absent or "all" means every host by
-// its first port.
+// readRanks reads the members of a collective; absent or "all" means every GPU, or
+// where there is none every host by its first port.
 func (r *resolver) readRanks(o object, s *collective.Spec) {
 	o.note("ranks", listOf(anyScalar()))
-	o.note("ranks", wordsOf("all", "hosts"))
+	o.note("ranks", wordsOf("all", "hosts", "gpus"))
+	staged := r.readGPUDirect(o)
 	v := o.n.get("ranks")
-	var eps []int
+	word := ""
+	if v == nil {
+		word = "all"
+	} else if v.kind == scalarNode {
+		word = v.text
+	}
+	var places []int
 	switch {
-	case v == nil, v.kind == scalarNode && (v.text == "all" || v.text == "hosts"):
+	case word == "all" && !r.anyGPU(), word == "hosts":
 		for ep, e := range r.v.Graph.Endpoints {
 			if e.Port == 0 {
-				eps = append(eps, ep)
+				places = append(places, ep)
 			}
 		}
+	case word == "all":
+		places = r.gpus(o, "ranks", o.n, "")
 	default:
-		for _, item := range o.list("ranks") {
-			eps = append(eps, r.endpoint(o, "ranks", item))
-		}
+		places = r.many(o, "ranks")
 	}
 	if r.d.err != nil || o.describing() {
 		return
 	}
+	for _, number := range places {
+		p := r.placeOf(number)
+		rank := collective.Rank{Endpoint: p.endpoint, Host: r.v.Graph.HostOf(p.endpoint), Device: p.device}
+		rank.Staged = r.staged(p, &workload.Conn{Service: workload.RC}, staged)
+		s.Ranks = append(s.Ranks, rank)
+	}
+	s.Speeds = r.speeds(s.Ranks)
+}
+
+// anyGPU reports whether a host has GPUs.
+func (r *resolver) anyGPU() bool {
+	for n := range r.nics {
+		if t := r.nics[n].server.inside(); t != nil && len(t.GPUs()) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// speeds are what the tuning model knows of the ranks: the slowest link between hosts,
+// and what joins the GPUs of the first host.
+func (r *resolver) speeds(ranks []collective.Rank) collective.Speeds {
+	out := collective.Speeds{Network: 1}
 	slowest := units.Rate(0)
-	for _, ep := range eps {
-		e := r.v.Graph.Endpoints[ep]
-		s.Ranks = append(s.Ranks, collective.Rank{Endpoint: ep, Host: e.Node, Device: workload.NoDevice})
-		if rate := r.lineRate(e); slowest == 0 || rate < slowest {
+	for _, rank := range ranks {
+		if rate := r.lineRate(r.v.Graph.Endpoints[rank.Endpoint]); slowest == 0 || rate < slowest {
 			slowest = rate
 		}
 	}
-	s.Speeds = collective.Speeds{Inter: float64(slowest) / 8e9, Network: 1}
+	out.Inter = float64(slowest) / 8e9
+	t := r.rankServer(ranks)
+	if t == nil {
+		return out
+	}
+	if gpus := t.GPUs(); len(gpus) > 1 {
+		path, joined := t.NVPath(gpus[0], gpus[1])
+		if !joined {
+			path, _ = t.Path(gpus[0], gpus[1]) // refused below, where it is needed
+		}
+		out.NVLink = joined
+		for _, h := range path {
+			if rate := float64(t.LinkRate(h.Link)) / 8e9; out.Intra == 0 || rate < out.Intra {
+				out.Intra = rate
+			}
+		}
+	}
+	// By what NVLink brings: 18 links and more from Hopper on, 12 of Ampere.
+	out.Hopper = out.NVLink && out.Intra >= 300
+	out.Ampere = out.NVLink && !out.Hopper && out.Intra >= 200
+	return out
+}
+
+// rankServer is the server of the first rank that is a GPU; nil: none is.
+func (r *resolver) rankServer(ranks []collective.Rank) *server.Tree {
+	for _, rank := range ranks {
+		if rank.Device != workload.NoDevice {
+			return r.nics[rank.Host].server.inside()
+		}
+	}
+	return nil
+}
+
+// readStepCosts reads what steps take beside their transfers: a plain overhead, or
+// the parts of a step on a GPU.
+func (r *resolver) readStepCosts(o object, s *collective.Spec) {
+	var overhead units.Time
+	if o.time("overhead", &overhead) && overhead > 0 {
+		parts := []workload.Part{{Name: "overhead", Time: overhead}}
+		s.Costs.Inside, s.Costs.Outside = parts, parts
+	}
+	var gpu collective.GPU
+	t := r.rankServer(s.Ranks)
+	if t != nil {
+		gpu = collective.GPU{HBMRead: t.Costs.HBMRead, Launch: t.Costs.KernelLaunch, Flush: !s.Speeds.Hopper}
+		gpu.Link = betweenGPUs(t)
+	}
+	parts := collective.GPUCosts(gpu)
+	keys := make([]string, len(parts))
+	for i := range parts {
+		keys[i] = parts[i].Key
+	}
+	costs := o.object("costs", keys...)
+	for i := range parts {
+		if readCost(costs, parts[i].Key, &parts[i].Time) {
+			parts[i].Source = fromScenario
+		}
+	}
+	switch {
+	case r.d.err != nil || o.describing():
+	case t == nil:
+		r.ignored(o, "costs", "no rank is a GPU; give overhead, or a server and ranks such as h0/gpu0")
+	case overhead > 0:
+		o.fail("overhead", "stands for what steps take on plain hosts; ranks that are GPUs have costs")
+	default:
+		s.GPU = parts
+		for _, c := range parts {
+			r.note(o.path+".costs."+c.Key, c.Time.String(), c.Source)
+		}
+	}
+}
+
+// betweenGPUs is the latency from the first GPU of a server to the second.
+func betweenGPUs(t *server.Tree) (sum units.Time) {
+	gpus := t.GPUs()
+	if len(gpus) < 2 {
+		return 0
+	}
+	path, joined := t.NVPath(gpus[0], gpus[1])
+	if !joined {
+		path, _ = t.Path(gpus[0], gpus[1])
+	}
+	for _, h := range path {
+		sum += t.Links[h.Link].Latency
+	}
+	return sum
 }
 
 // lineRate is the rate of an endpoint's link.

@@ -329,6 +329,7 @@ func (b *builder) buildHosts() {
 	b.Accounts = make([]nic.MessageAccount, len(plan.Messages))
 	b.Locals = triggers.Runs()
 	b.startLocals(specs)
+	b.moveLocals(triggers)
 	var waiting []int // messages that other operations start
 	for i, m := range plan.Messages {
 		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never, SendDone: int32(m.SendDone)}
@@ -360,15 +361,6 @@ func (b *builder) buildHosts() {
 		m := &plan.Messages[i]
 		from, _ := plan.Ends(m)
 		triggers.Add(b.Hosts[b.g.Endpoints[from].Node], b.post(i, ends[m.Conn]))
-	}
-}
-
-// startLocals gives each host its local operations that wait for nothing but time.
-func (b *builder) startLocals(specs []nic.Spec) {
-	for i := range b.v.Plan.Locals {
-		if l := &b.v.Plan.Locals[i]; !l.Awaits {
-			specs[l.Host].Locals = append(specs[l.Host].Locals, uint32(i))
-		}
 	}
 }
 

@@ -24,6 +24,7 @@ type Chain struct {
 	access  units.Time
 	latency units.Time  // of all links
 	reads   bool        // a copy over it is one of reads: its engine is at the end
+	nvlink  bool        // it leads over NVLink, whose stores take their turn in the memories too
 	mrrs    units.Bytes // of the reader
 	memory  int         // number of the memory, for translations
 	addr    uint64      // where the next access without an address goes
@@ -155,7 +156,9 @@ func (e *Engine) NVChain(from, to int) (Chain, error) {
 	if !ok {
 		return Chain{}, fmt.Errorf("no NVLink joins %s and %s", e.tree.Devices[from].Name, e.tree.Devices[to].Name)
 	}
-	return e.compile(path, from, to), nil
+	c := e.compile(path, from, to)
+	c.nvlink = true
+	return c, nil
 }
 
 // compile makes a chain of a path.

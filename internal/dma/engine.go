@@ -266,7 +266,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		h := &c.data[i]
 		x := h.sized(o, n, c.mrrs)
 		var start, end units.Time
-		if h.kind == server.NVLink {
+		if c.nvlink {
 			start, end = h.track.reserve(f.head, x.work)
 		} else {
 			start, end = h.track.bulk(f.head, x.work)

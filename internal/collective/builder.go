@@ -40,6 +40,7 @@ type edge struct {
 	conn     int   // else the connection, and the one by which slots come back
 	back     int
 	arrivals []arrival     // of the units sent, in order
+	messages []workload.Op // that carried them; between hosts
 	taken    []workload.Op // the steps that took them
 }
 
@@ -202,6 +203,9 @@ func (b *builder) add(s step) workload.Op {
 	if folded != nil {
 		local.To, local.Bytes = folded.next().Device, b.Protocol.wireBytes(s.bytes)
 	}
+	if rank.Device != workload.NoDevice {
+		local.Work = b.BlockRate.TxTimeLong(s.bytes)
+	}
 	op := b.plan.AddLocal(local)
 	b.plan.After(op, s.lane.last, workload.Completed)
 	if s.after != nil {
@@ -250,8 +254,9 @@ func (b *builder) folds(to []*edge) *edge {
 	return nil
 }
 
-// reserve has a step wait for a slot of the edge: for the step that took the unit
-// in it before, and the news of it.
+// reserve has a step wait for a slot of the buffer that it writes to: inside a host
+// for the step that took the unit in it before, else for the message that carried it
+// away.
 func (b *builder) reserve(e *edge, op workload.Op) {
 	k := len(e.arrivals) - b.slots
 	switch {
@@ -259,13 +264,24 @@ func (b *builder) reserve(e *edge, op workload.Op) {
 	case e.local:
 		b.plan.After(op, e.taken[k], workload.Completed)
 	default:
-		if e.back == noConn {
-			e.back = b.connectSlots(e.to, e.via)
-		}
-		news := b.plan.AddMessage(workload.Message{Conn: e.back, Verb: b.slotVerb(), Bytes: slotMessage})
-		b.plan.After(news, e.taken[k], workload.Completed)
-		b.plan.After(op, news, workload.Received)
+		b.plan.After(op, e.messages[k], workload.Completed)
 	}
+}
+
+// clear has a message wait for the news that its slot at the receiver is free: a
+// message of the receiver's proxy, once the step that took the unit in it is over.
+func (b *builder) clear(e *edge, message workload.Op) {
+	k := len(e.arrivals) - b.slots
+	if k < 0 {
+		return
+	}
+	if e.back == noConn {
+		e.back = b.connectSlots(e.to, e.via)
+	}
+	told := b.beside(e.to, "proxy posts", b.Costs.Post, arrival{e.taken[k], workload.Completed})
+	news := b.plan.AddMessage(workload.Message{Conn: e.back, Verb: b.slotVerb(), Bytes: SlotMessage})
+	b.plan.After(news, told.op, told.end)
+	b.plan.After(message, news, workload.Received)
 }
 
 // send passes a unit on after a step, which has moved it already where it folds.
@@ -287,6 +303,8 @@ func (b *builder) send(e *edge, op workload.Op, bytes units.Bytes, folded bool) 
 	op = b.beside(e.via, "proxy posts", b.Costs.Post, arrival{op, workload.Completed}).op
 	m := b.plan.AddMessage(workload.Message{Conn: e.conn, Verb: b.opt.Verb, Bytes: b.onWire(bytes)})
 	b.plan.After(m, op, workload.Completed)
+	b.clear(e, m)
+	e.messages = append(e.messages, m)
 	e.arrivals = append(e.arrivals, b.beside(e.to, "proxy tells the GPU", b.Costs.Arrive, arrival{m, workload.Received}))
 }
 
@@ -331,7 +349,7 @@ func (b *builder) connect(from, to *Rank) int {
 // hosts.
 func (b *builder) connectSlots(from, to *Rank) int {
 	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
-	b.plan.Conns[c].Slots = true
+	b.plan.Conns[c].Slots, b.plan.Conns[c].Inline = true, b.Inline
 	return c
 }
 

@@ -108,6 +108,10 @@ type Spec struct {
 	// GPU are the parts of steps where ranks are GPUs, in place of Costs; nil: they
 	// are hosts.
 	GPU []Cost
+	// BlockRate is what a thread block of a GPU takes in and hands on; 0: no limit.
+	BlockRate units.Rate
+	// Inline: the news of a free slot stands in the work request.
+	Inline bool
 }
 
 // Costs are the parts of a step beside its transfers. Each is a chain of named
@@ -122,10 +126,10 @@ type Costs struct {
 	Post, Arrive []workload.Part
 }
 
-// slotMessage is the length of the message by which a receiver says that a slot
+// SlotMessage is the length of the message by which a receiver says that a slot
 // of its buffer is free: an entry of NCCL's FIFO, struct ncclIbSendFifo in
 // net_ib.cc, 64 bytes.
-const slotMessage units.Bytes = 64
+const SlotMessage units.Bytes = 64
 
 // check refuses what no collective can be.
 func (s *Spec) check() error {

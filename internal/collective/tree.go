@@ -53,13 +53,19 @@ type family struct {
 	order    []int // each rank before its children
 }
 
-// family makes the double binary tree over hosts, by the channel's parity, with a
-// chain inside each host from the GPU of the channel's network port on.
+// family makes one of the two binary trees over hosts, with a chain inside each host
+// from the GPU of the channel's network port on. The channels that have a network
+// port each have the first tree, those that come to the same ports again the second,
+// so that a port which is busy in one is not in the other.
 func (b *builder) family() family {
 	hosts := hostsOf(b.Ranks)
 	f := family{parent: make([]int, len(b.Ranks)), children: make([][]int, len(b.Ranks))}
 	head := func(h int) int { return hosts[h][b.channel%len(hosts[h])] }
-	up := doubleTree(len(hosts), b.channel%2)
+	widest := 0
+	for _, members := range hosts {
+		widest = max(widest, len(members))
+	}
+	up := doubleTree(len(hosts), b.channel/widest%2)
 	for h, members := range hosts {
 		first := b.channel % len(members)
 		for k := range members {

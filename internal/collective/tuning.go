@@ -4,7 +4,7 @@ import "math/bits"
 
 // Speeds are what NCCL's tuning model knows of a machine.
 type Speeds struct {
-	Intra, Inter float64 // GB/s of all channels inside hosts, and of one between them
+	Intra, Inter float64 // GB/s of a GPU's links inside its host, and of all network ports of a host
 	NVLink       bool    // inside hosts; else PCIe
 	// Network is the part of the network that each hop between hosts costs beside
 	// its latency: 1 us on Intel's, 2 us on AMD's processors.
@@ -88,7 +88,7 @@ func (s *Spec) ringSteps(n, hosts int) (all, between int) {
 // data, in GB/s.
 func (s *Spec) Bandwidth(a Algorithm, p Protocol, channels int) float64 {
 	n, hosts := len(s.Ranks), len(hostsOf(s.Ranks))
-	bus := float64(channels) * s.Speeds.Inter
+	bus := s.Speeds.Inter
 	if hosts == 1 {
 		bus = s.Speeds.Intra
 	} else if s.Speeds.Intra > 0 {
@@ -188,8 +188,14 @@ func (s *Spec) channels(a Algorithm) int {
 	switch {
 	case s.Channels > 0:
 		return s.Channels
+	case a == Pairwise:
+		return widest
+	case len(hosts) == 1 && s.Speeds.NVLink: // of 20 GB/s and more each, twice (ncclTopoDupChannels)
+		return min(2*int(s.Speeds.Intra/20), MaxChannels)
+	case len(hosts) < len(s.Ranks) && s.Speeds.Inter >= 25*float64(widest): // a channel of 25 GB/s and more becomes two
+		return 2 * widest
 	case a == Tree:
-		return max(2, widest)
+		return 2 * widest
 	}
 	return widest
 }

@@ -58,11 +58,14 @@ func (h *Host) local(now units.Time, l uint32) {
 	}
 	if run.Moved == units.Never {
 		run.Moved = now
+		local := &h.triggers.locals[l]
+		at := now + local.Work
 		if c := h.triggers.moves[l]; c != nil {
-			if at := h.path.Copy(now, c, h.triggers.locals[l].Bytes); at > now {
-				h.timer(at, at-now, timerLocal, l)
-				return
-			}
+			at = max(at, h.path.Copy(now, c, local.Bytes))
+		}
+		if at > now {
+			h.timer(at, at-now, timerLocal, l)
+			return
 		}
 	}
 	run.Done = now

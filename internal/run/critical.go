@@ -3,7 +3,6 @@ package run
 import (
 	"fmt"
 
-	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -161,6 +160,8 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 	case end == workload.Received:
 		taken, _ := w.acceptance(op)
 		return taken.Placed
+	case w.Valid.Plan.Conns[m.Conn].Service == workload.TCP:
+		return w.Accounts[op].Done
 	}
 	return w.polled(op)
 }
@@ -177,12 +178,22 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account r
 		kind = record.KindSlot
 	}
 	switch {
-	case c.Service == workload.TCP:
+	case c.Service == workload.TCP && end == workload.Received:
 		return kind, w.stream(op, w.endOf(op, end), "success")
-	case end == workload.Received && w.Messages[op].Status == rdma.Success:
+	case c.Service == workload.TCP:
+		return kind, w.acked(op)
+	case end == workload.Received:
 		return kind, w.received(op)
 	}
 	return kind, w.toPolled(op)
+}
+
+// acked is where the time of message i, of TCP, went until its sender had heard that
+// all of it was there.
+func (a *accountant) acked(i int) record.Account {
+	a.out, a.at = nil, a.Messages[i].Due
+	a.until(record.StageAckWay, "", a.Accounts[i].Done)
+	return a.out
 }
 
 // received is where the time of message i went until the responder had accepted it
@@ -209,11 +220,20 @@ func (w *pathfinder) localAccount(l int) (kind string, account record.Account) {
 		}
 	}
 	if moving := run.Done - run.Moved; moving > 0 {
-		devices := w.Valid.NICs[local.Host].Server.Devices
-		where := fmt.Sprintf("%s %s to %s", host, devices[local.From].Name, devices[local.To].Name)
+		where := host
+		if local.From != local.To {
+			where = w.between(local)
+		}
 		account = append(account, record.Stage{Name: record.StageCopy, Where: where, Time: moving})
 	}
 	return label.Text, account
+}
+
+// between names the devices that a local operation moves data between.
+func (w *pathfinder) between(local *workload.Local) string {
+	node := &w.Valid.Graph.Nodes[local.Host]
+	devices := w.Valid.NICs[local.Host].Server.Devices
+	return fmt.Sprintf("%s %s to %s", node.Name, devices[local.From].Name, devices[local.To].Name)
 }
 
 // book adds an operation to the group of its kind.

@@ -60,10 +60,7 @@ func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
 // polled is when the requester's application had polled the completion of message i,
 // which has completed; of a host without a server when that had come.
 func (a *accountant) polled(i int) units.Time {
-	if a.Hosts[a.requester(i)].HasServer() {
-		return a.Messages[i].Polled
-	}
-	return a.Messages[i].Done
+	return a.Messages[i].Polled
 }
 
 // toPolled returns where the time of message i went until then.

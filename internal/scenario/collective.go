@@ -118,6 +118,10 @@ func (r *resolver) readRanks(o object, s *collective.Spec) {
 		s.Ranks = append(s.Ranks, rank)
 	}
 	s.Speeds = r.speeds(s.Ranks)
+	s.Inline = true
+	for _, rank := range s.Ranks {
+		s.Inline = s.Inline && r.nics[rank.Host].maxInline >= collective.SlotMessage
+	}
 }
 
 // anyGPU reports whether a host has GPUs.
@@ -134,13 +138,7 @@ func (r *resolver) anyGPU() bool {
 // and what joins the GPUs of the first host.
 func (r *resolver) speeds(ranks []collective.Rank) collective.Speeds {
 	out := collective.Speeds{Network: 1}
-	slowest := units.Rate(0)
-	for _, rank := range ranks {
-		if rate := r.lineRate(r.v.Graph.Endpoints[rank.Endpoint]); slowest == 0 || rate < slowest {
-			slowest = rate
-		}
-	}
-	out.Inter = float64(slowest) / 8e9
+	out.Inter = r.slowestHost(ranks)
 	t := r.rankServer(ranks)
 	if t == nil {
 		return out
@@ -161,6 +159,26 @@ func (r *resolver) speeds(ranks []collective.Rank) collective.Speeds {
 	out.Hopper = out.NVLink && out.Intra >= 300
 	out.Ampere = out.NVLink && !out.Hopper && out.Intra >= 200
 	return out
+}
+
+// slowestHost is the rate of all network ports that a host's ranks use together, in
+// GB/s, of the host where that is least.
+func (r *resolver) slowestHost(ranks []collective.Rank) float64 {
+	sum := make([]units.Rate, len(r.v.Graph.Nodes))
+	used := make([]bool, len(r.v.Graph.Endpoints))
+	for _, rank := range ranks {
+		if !used[rank.Endpoint] {
+			used[rank.Endpoint] = true
+			sum[rank.Host] += r.lineRate(r.v.Graph.Endpoints[rank.Endpoint])
+		}
+	}
+	slowest := units.Rate(0)
+	for _, rate := range sum {
+		if rate > 0 && (slowest == 0 || rate < slowest) {
+			slowest = rate
+		}
+	}
+	return float64(slowest) / 8e9
 }
 
 // rankServer is the server of the first rank that is a GPU; nil: none is.
@@ -206,10 +224,23 @@ func (r *resolver) readStepCosts(o object, s *collective.Spec) {
 		o.fail("overhead", "stands for what steps take on plain hosts; ranks that are GPUs have costs")
 	default:
 		s.GPU = parts
+		s.BlockRate = blockRate(s)
 		for _, c := range parts {
 			r.note(o.path+".costs."+c.Key, c.Time.String(), c.Source)
 		}
 	}
+}
+
+// blockRate is what a thread block carries with Simple inside one host: NCCL's
+// perChMaxTreeBws (src/graph/tuning.cc), by generation.
+func blockRate(s *collective.Spec) units.Rate {
+	switch {
+	case s.Speeds.Hopper:
+		return 387 * units.Gbps * 8 / 10
+	case s.Speeds.Ampere:
+		return 24 * units.Gbps * 8
+	}
+	return 265 * units.Gbps * 8 / 10
 }
 
 // betweenGPUs is the latency from the first GPU of a server to the second.

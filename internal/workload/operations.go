@@ -43,7 +43,8 @@ type Local struct {
 	// at Start.
 	Awaits   bool
 	Start    units.Time
-	From, To int16 // devices of the host's server that its data move between; NoDevice: none
+	Work     units.Time // what it takes at least from when its data begin to move
+	From, To int16      // devices of the host's server that its data move between; NoDevice: none
 	Bytes    units.Bytes
 }
 

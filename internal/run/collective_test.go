@@ -21,24 +21,32 @@ func TestCollectives(t *testing.T) {
 		{"infiniband", "op: reducescatter, size: 120KB, protocol: ll128"},
 		{"tcp", "op: allreduce, size: 1200KB, algorithm: ring, channels: 2, overhead: 1us"},
 		{"tcp", "op: broadcast, size: 2MiB, root: 2, chunk: 64KiB"},
-		{"rocev2", "op: sendrecv, size: 1MB, start: 3us, channels: 2"},
+		{"rocev2", "op: sendrecv, size: 4MB, start: 3us, channels: 2, chunk: 64KiB"},
 	} {
-		text := fmt.Sprintf("name: c\nstack: %s\ntopology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 3, link: 100Gbps}}\nworkload: [{collective: {%s}}]\n", c.stack, c.spec)
-		v, err := scenario.Parse("c", []byte(text), nil, nil)
-		if err != nil {
-			t.Errorf("%s: %v", c.spec, err)
-			continue
+		for _, cpu := range []string{"", "host: {post: 1us, poll: 2us}\n"} {
+			testCollective(t, c.stack, c.spec, cpu)
 		}
-		if bad := differ(t, simulate(t, v, 1, 1), simulate(t, v, 4, 2)); bad != "" {
-			t.Errorf("%s %s: partitions change the result: %s", c.stack, c.spec, bad)
-		}
-		r := runOf(t, v)
-		if r.Stopped != "quiescence" || len(r.Collectives) != 1 {
-			t.Errorf("%s %s: %s, %d collectives", c.stack, c.spec, r.Stopped, len(r.Collectives))
-			continue
-		}
-		checkCritical(t, c.stack+" "+c.spec, &r.Collectives[0])
 	}
+}
+
+// testCollective runs a collective on hosts that take time, or not.
+func testCollective(t *testing.T, stack, spec, cpu string) {
+	t.Helper()
+	text := fmt.Sprintf("name: c\nstack: %s\ntopology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 3, link: 100Gbps}}\n%sworkload: [{collective: {%s}}]\n", stack, cpu, spec)
+	v, err := scenario.Parse("c", []byte(text), nil, nil)
+	if err != nil {
+		t.Errorf("%s: %v", spec, err)
+		return
+	}
+	if bad := differ(t, simulate(t, v, 1, 1), simulate(t, v, 4, 2)); bad != "" {
+		t.Errorf("%s %s %s: partitions change the result: %s", stack, spec, cpu, bad)
+	}
+	r := runOf(t, v)
+	if r.Stopped != "quiescence" || len(r.Collectives) != 1 {
+		t.Errorf("%s %s %s: %s, %d collectives", stack, spec, cpu, r.Stopped, len(r.Collectives))
+		return
+	}
+	checkCritical(t, stack+" "+spec+" "+cpu, &r.Collectives[0])
 }
 
 // checkCritical adds up a critical path.

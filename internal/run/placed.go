@@ -58,7 +58,7 @@ func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
 }
 
 // polled is when the requester's application had polled the completion of message i,
-// which has completed; of a host without a server when that had come.
+// which has completed.
 func (a *accountant) polled(i int) units.Time {
 	return a.Messages[i].Polled
 }

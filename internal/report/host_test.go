@@ -170,6 +170,20 @@ func TestHostTree(t *testing.T) {
 	}
 }
 
+// TestHostFarGPU: a GPU on another NUMA node than all cards is named.
+func TestHostFarGPU(t *testing.T) {
+	tree, err := server.Read("far", []byte("\tGPU0\tGPU1\tNIC0\nGPU0\tX\tSYS\tPHB\nGPU1\tSYS\tX\tSYS\nNIC0\tPHB\tSYS\tX\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := hostText(t, NewHost("far", tree), TextOptions{}); !strings.Contains(out, "No card is on the NUMA node of gpu1: all") {
+		t.Error(out)
+	}
+	if out := hostText(t, hostOf(t, "dgx-h100"), TextOptions{}); strings.Contains(out, "No card is on") {
+		t.Error(out)
+	}
+}
+
 // TestHostJSON: numbers are in the units that their names say.
 func TestHostJSON(t *testing.T) {
 	data, err := hostOf(t, "dgx-h100").JSON()

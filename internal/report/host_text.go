@@ -143,7 +143,7 @@ func (h *Host) describe(link int) string {
 		parts = append(parts, portsText(d.Ports))
 	}
 	for _, s := range []string{d.Alias, d.BusID} {
-		if s != "" {
+		if s != "" && s != d.Name {
 			parts = append(parts, s)
 		}
 	}
@@ -307,6 +307,15 @@ func (h *Host) cards(t *text) {
 	}
 	if len(idle) > 0 {
 		t.prose(fmt.Sprintf("No GPU is to use %s.", strings.Join(idle, ", ")), plain)
+	}
+	var far []string
+	for _, c := range h.Cards {
+		if c.Class == server.SYS.String() {
+			far = append(far, c.GPU)
+		}
+	}
+	if len(far) > 0 {
+		t.prose(fmt.Sprintf("No card is on the NUMA node of %s: all that they send and receive crosses the interconnect.", strings.Join(far, ", ")), t.paint.warn)
 	}
 }
 

@@ -56,27 +56,39 @@ type pather struct {
 	ctx   context.Context
 	opt   PathOptions
 	out   *record.Path
-	like  *workload.Conn
 	graph *topology.Graph
+	// like is the workload's connection of the same kind between the ends (RDMA or TCP),
+	// and other that of the other kind.
+	like, other *workload.Conn
 }
 
 // load reads the scenario with the message in its workload's place.
 func (p *pather) load(stack string, staged *bool) (*scenario.Valid, error) {
 	o := p.opt
-	m := scenario.Single{From: o.From, To: o.To, Size: o.Size, Staged: staged, Like: p.like, Graph: p.graph, OtherStack: stack != ""}
-	if stack == "" {
+	m := scenario.Single{From: o.From, To: o.To, Size: o.Size, Staged: staged, Like: p.like, Graph: p.graph}
+	switch {
+	case stack == "":
 		stack = o.Stack
+	case p.other != nil:
+		m.Like = p.other
+	default:
+		m.OtherStack = true
 	}
 	return scenario.LoadSingle(o.Scenario, o.Text, stack, o.Set, o.Seed, m)
 }
 
-// follow finds the workload's first connection between the message's ends.
+// follow finds the workload's first connections between the message's ends.
 func (p *pather) follow(own *scenario.Valid, c *workload.Conn) {
+	p.graph = own.Graph
 	for i := range own.Plan.Conns {
 		x := &own.Plan.Conns[i]
-		if x.Src == c.Src && x.Dst == c.Dst && x.SrcDevice == c.SrcDevice && x.DstDevice == c.DstDevice {
-			p.like, p.graph, p.out.Like = x, own.Graph, own.Plan.Entries[x.Entry]
-			return
+		if x.Src != c.Src || x.Dst != c.Dst || x.SrcDevice != c.SrcDevice || x.DstDevice != c.DstDevice {
+			continue
+		}
+		if same := (x.Service == workload.TCP) == (c.Service == workload.TCP); same && p.like == nil {
+			p.like, p.out.Like = x, own.Plan.Entries[x.Entry]
+		} else if !same && p.other == nil {
+			p.other = x
 		}
 	}
 }

@@ -18,9 +18,9 @@ type processor struct {
 func (c *cpuPart) processor() processor {
 	switch {
 	case c.arch == "arm64":
-		return processor{name: "NVIDIA Grace, LPDDR5X", memory: 512 * gbyte, between: 112 * gbyte, betweenFrom: "assumed, coherent links between the two Grace", guessed: true}
+		return processor{name: "NVIDIA Grace (LPDDR5X)", memory: 512 * gbyte, between: 112 * gbyte, betweenFrom: "assumed, coherent links between the two Grace", guessed: true}
 	case c.arch == "ppc64":
-		return processor{name: "IBM POWER9, 8 channels of DDR4-2666", memory: 170 * gbyte, between: 32 * gbyte, betweenFrom: fromNCCL + ", P9_BW"}
+		return processor{name: "IBM POWER9 (8 channels of DDR4-2666)", memory: 170 * gbyte, between: 32 * gbyte, betweenFrom: fromNCCL + ", P9_BW"}
 	case c.maker == "GenuineIntel":
 		return intel(c.family, c.model)
 	case c.maker == "AuthenticAMD":
@@ -44,17 +44,17 @@ func intel(family, model int) processor {
 	}
 	switch {
 	case family == 6 && model == 0x3f, family == 6 && model == 0x4f:
-		p.name, p.memory = "Xeon E5 v3 or v4, 4 channels of DDR4-2400", 768*gbyte/10
+		p.name, p.memory = "Xeon E5 v3 or v4 (4 channels of DDR4-2400)", 768*gbyte/10
 	case family == 6 && model == 0x55:
-		p.name, p.memory = "Xeon Scalable, first or second generation, 6 channels of DDR4-2933", 1408*gbyte/10
+		p.name, p.memory = "Xeon Scalable, first or second generation (6 channels of DDR4-2933)", 1408*gbyte/10
 	case family == 6 && model == 0x6a:
-		p.name, p.memory = "Xeon Scalable, third generation, 8 channels of DDR4-3200", 2048*gbyte/10
+		p.name, p.memory = "Xeon Scalable, third generation (8 channels of DDR4-3200)", 2048*gbyte/10
 	case family == 6 && model == 0xad:
-		p.name, p.memory = "Xeon 6, 12 channels of DDR5-6400", 6144*gbyte/10
+		p.name, p.memory = "Xeon 6 (12 channels of DDR5-6400)", 6144*gbyte/10
 	case family == 6 && model == 0xcf:
-		p.name, p.memory = "Xeon Scalable, fifth generation, 8 channels of DDR5-5600", 3584*gbyte/10
+		p.name, p.memory = "Xeon Scalable, fifth generation (8 channels of DDR5-5600)", 3584*gbyte/10
 	default:
-		p.name, p.memory = "Xeon Scalable, fourth generation, 8 channels of DDR5-4800", 3072*gbyte/10
+		p.name, p.memory = "Xeon Scalable, fourth generation (8 channels of DDR5-4800)", 3072*gbyte/10
 		p.guessed = family != 6 || model != 0x8f
 	}
 	return p
@@ -69,13 +69,13 @@ func amd(family, model int) processor {
 	p := processor{between: 16 * gbyte, betweenFrom: fromNCCL + ", AMD_BW"}
 	switch {
 	case family == 23 && model < 0x30:
-		p.name, p.memory = "EPYC 7001, 8 channels of DDR4-2666", 1706*gbyte/10
+		p.name, p.memory = "EPYC 7001 (8 channels of DDR4-2666)", 1706*gbyte/10
 	case family == 25 && (model&^15 == 0x10 || model&^15 == 0xa0):
-		p.name, p.memory = "EPYC 9004, 12 channels of DDR5-4800", 4608*gbyte/10
+		p.name, p.memory = "EPYC 9004 (12 channels of DDR5-4800)", 4608*gbyte/10
 	case family == 26:
-		p.name, p.memory = "EPYC 9005, 12 channels of DDR5-6000", 5760*gbyte/10
+		p.name, p.memory = "EPYC 9005 (12 channels of DDR5-6000)", 5760*gbyte/10
 	default:
-		p.name, p.memory = "EPYC 7002 or 7003, 8 channels of DDR4-3200", 2048*gbyte/10
+		p.name, p.memory = "EPYC 7002 or 7003 (8 channels of DDR4-3200)", 2048*gbyte/10
 		p.guessed = family != 23 && family != 25
 	}
 	return p
@@ -116,19 +116,19 @@ func (p *parts) accelerator(d *part) accelerator {
 func nvidia(chip string) (accelerator, bool) {
 	switch chip {
 	case "sm60":
-		return accelerator{"P100, data sheet", 732 * gbyte, 18 * gbyte, fromNCCL + ", SM60_NVLINK_BW", false}, true
+		return accelerator{"P100", 732 * gbyte, 18 * gbyte, fromNCCL + ", SM60_NVLINK_BW", false}, true
 	case "sm70":
-		return accelerator{"V100 SXM2, data sheet", 900 * gbyte, 20 * gbyte, fromNCCL + ", SM70_NVLINK_BW", false}, true
+		return accelerator{"V100 SXM2", 900 * gbyte, 20 * gbyte, fromNCCL + ", SM70_NVLINK_BW", false}, true
 	case "sm80":
-		return accelerator{"A100 40 GB SXM, data sheet", 1555 * gbyte, 20 * gbyte, fromNCCL + ", SM80_NVLINK_BW", false}, true
+		return accelerator{"A100 40 GB SXM", 1555 * gbyte, 20 * gbyte, fromNCCL + ", SM80_NVLINK_BW", false}, true
 	case "sm86":
-		return accelerator{"A10, data sheet", 600 * gbyte, 12 * gbyte, fromNCCL + ", SM86_NVLINK_BW", false}, true
+		return accelerator{"A10", 600 * gbyte, 12 * gbyte, fromNCCL + ", SM86_NVLINK_BW", false}, true
 	case "sm89":
-		return accelerator{"L40S, data sheet", 864 * gbyte, 20 * gbyte, fromNCCL + ", SM80_NVLINK_BW", false}, true
+		return accelerator{"L40S", 864 * gbyte, 20 * gbyte, fromNCCL + ", SM80_NVLINK_BW", false}, true
 	case "sm90":
-		return accelerator{"H100 SXM, data sheet", 3352 * gbyte, 206 * gbyte / 10, fromNCCL + ", SM90_NVLINK_BW", false}, true
+		return accelerator{"H100 SXM", 3352 * gbyte, 206 * gbyte / 10, fromNCCL + ", SM90_NVLINK_BW", false}, true
 	case "sm100", "sm103":
-		return accelerator{"B200, data sheet", 8000 * gbyte, 401 * gbyte / 10, fromNCCL + ", SM100_NVLINK_BW", false}, true
+		return accelerator{"B200", 8000 * gbyte, 401 * gbyte / 10, fromNCCL + ", SM100_NVLINK_BW", false}, true
 	}
 	return accelerator{}, false
 }
@@ -138,15 +138,15 @@ func nvidia(chip string) (accelerator, bool) {
 func instinct(chip string) (accelerator, bool) {
 	switch chip {
 	case "gfx906":
-		return accelerator{"MI50 or MI60, data sheet", 1024 * gbyte, 24 * gbyte, fromRCCL + ", VEGA_XGMI_WIDTH", false}, true
+		return accelerator{"MI50 or MI60", 1024 * gbyte, 24 * gbyte, fromRCCL + ", VEGA_XGMI_WIDTH", false}, true
 	case "gfx908":
-		return accelerator{"MI100, data sheet", 1228 * gbyte, 24 * gbyte, fromRCCL + ", VEGA_XGMI_WIDTH", false}, true
+		return accelerator{"MI100", 1228 * gbyte, 24 * gbyte, fromRCCL + ", VEGA_XGMI_WIDTH", false}, true
 	case "gfx90a", "gfx910":
-		return accelerator{"MI250X, one of its two dies, data sheet", 1638 * gbyte, 36 * gbyte, fromRCCL + ", MI200_XGMI_WIDTH", false}, true
+		return accelerator{"MI250X, one of its two dies", 1638 * gbyte, 36 * gbyte, fromRCCL + ", MI200_XGMI_WIDTH", false}, true
 	case "gfx942":
-		return accelerator{"MI300X, data sheet", 5300 * gbyte, 48 * gbyte, fromRCCL + ", GFX94X_XGMI_WIDTH", false}, true
+		return accelerator{"MI300X", 5300 * gbyte, 48 * gbyte, fromRCCL + ", GFX94X_XGMI_WIDTH", false}, true
 	case "gfx950":
-		return accelerator{"MI350X, data sheet", 8000 * gbyte, 48 * gbyte, fromRCCL + ", GFX95X_XGMI_WIDTH", false}, true
+		return accelerator{"MI350X", 8000 * gbyte, 48 * gbyte, fromRCCL + ", GFX95X_XGMI_WIDTH", false}, true
 	}
 	return accelerator{}, false
 }

@@ -183,8 +183,8 @@ func TestWarnings(t *testing.T) {
 		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0"/></gpu>`, "4: the other end of this link is NIC 0000:02:00.0, no GPU; the link is left out"},
 		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0" count="0"/></gpu>`, "4: count=0: no link is up; left out"},
 		{`link_width="16"/>`, `link_width="16"><nic><net name="mlx5_0" speed="-1"/></nic></pci>`, "6: the speed of port mlx5_0 is missing; it is taken to be no limit (NCCL takes 10 Gb/s)"},
-		{`AuthenticAMD`, `GenuineCats`, "2: the processor is not said, or not known; memory and interconnect of EPYC 7002 or 7003, 8 channels of DDR4-3200 are assumed"},
-		{`sm="80"`, `sm="12"`, "3: the kind of GPU is not said, or not known; the memory of A100 40 GB SXM, data sheet is assumed, which limits no path over PCIe"},
+		{`AuthenticAMD`, `GenuineCats`, "2: the processor is not said, or not known; memory and interconnect of EPYC 7002 or 7003 (8 channels of DDR4-3200) are assumed"},
+		{`sm="80"`, `sm="12"`, "3: the kind of GPU is not said, or not known; the memory of A100 40 GB SXM is assumed, which limits no path over PCIe"},
 	} {
 		tree, err := ParseXML("x", []byte(strings.Replace(smallest, c.old, c.new, 1)))
 		if err != nil {

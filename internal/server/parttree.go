@@ -200,7 +200,7 @@ func (p *parts) noteGPU(m *maker) {
 	}
 	d := &p.devices[all[0]]
 	chip := p.accelerator(d)
-	m.note("hbm", fmt.Sprintf("%d GB/s", chip.memory/gbyte), chip.name)
+	m.note("hbm", fmt.Sprintf("%d GB/s", chip.memory/gbyte), chip.name+" data sheet")
 	if d.chip == "" || chip.guessed {
 		p.warn(d.line, "the kind of GPU is not said, or not known; the memory of %s is assumed, which limits no path over PCIe", chip.name)
 	}

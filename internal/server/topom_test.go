@@ -120,9 +120,9 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	want := []string{
-		"the processor is not said, or not known; memory and interconnect of EPYC 7002 or 7003, 8 channels of DDR4-3200 are assumed",
+		"the processor is not said, or not known; memory and interconnect of EPYC 7002 or 7003 (8 channels of DDR4-3200) are assumed",
 		"3: a matrix has no speeds: all PCIe links are taken to be 16 GT/s x16, as A100 has with its 12 NVLinks",
-		"3: the kind of GPU is not said, or not known; the memory of A100 40 GB SXM, data sheet is assumed, which limits no path over PCIe"}
+		"3: the kind of GPU is not said, or not known; the memory of A100 40 GB SXM is assumed, which limits no path over PCIe"}
 	if got := fmt.Sprint(tree.Warnings); got != fmt.Sprint(want) {
 		t.Errorf("warnings %v", got)
 	}

@@ -47,10 +47,11 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	})
 	t.Run("tcp on free hosts", func(t *testing.T) { allocatesNothing(t, "tcp\nhost: {preset: free}", "size: 32MB") })
 	t.Run("infiniband", func(t *testing.T) { allocatesNothing(t, "infiniband", "size: 8MB") })
+	t.Run("servers", func(t *testing.T) { allocatesNothing(t, "rocev2", "size: 8MB", servers) })
 }
 
-func allocatesNothing(t *testing.T, stack, entry string) {
-	text := strings.Replace(fmt.Sprintf(permutation, 8, stack), "size: 8MB", entry, 1)
+func allocatesNothing(t *testing.T, stack, entry string, more ...string) {
+	text := strings.Replace(fmt.Sprintf(permutation, 8, stack), "size: 8MB", entry, 1) + strings.Join(more, "")
 	if strings.HasPrefix(stack, "tcp") { // no drops, so no timeouts in which nothing happens
 		text = strings.Replace(text, "buffer: 4MB", "buffer: 256MB", 1)
 	}

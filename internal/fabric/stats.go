@@ -169,7 +169,7 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 		if p.node < 0 {
 			l = n.hosts[^p.node].ReceiveLimits(int(p.local), c)
 		}
-		if l.DrainBps > 0 {
+		if l.DrainBps > 0 || l.ReceivePeak > 0 {
 			l.BufferBytes = int64(s.size) * wire.CreditBlock
 		}
 		granted := int64(min(n.peers[p.peerPart].credits[c][p.peerPort].size, MaxCredits))

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -25,6 +26,9 @@ type Answer struct {
 	Mechanisms []Mechanism `json:"mechanisms"` // the earliest first
 	Top        []Actor     `json:"top_actors"` // the busiest first; at most TopActors
 	Why        string      `json:"why,omitempty"`
+	// Receivers, for the question "detected" only, are the hosts that took data more
+	// slowly over their own links than the network brought it.
+	Receivers []string `json:"receiver_hosts,omitempty"`
 }
 
 // First is the earliest act: ties go to the order of the ledger.
@@ -60,7 +64,31 @@ func answers(r *record.Run, t Totals) []Answer {
 			}
 			a.Why = why(q, r, t, out, states)
 		}
+		if q == record.Detected {
+			a.Receivers = receiverHosts(r)
+		}
 		out = append(out, a)
+	}
+	return out
+}
+
+// receiverHosts are the hosts whose receive buffers filled up, because of links inside
+// them, to where they pause, drop or hold back credits: no incast, though the network
+// shows what it shows of one.
+func receiverHosts(r *record.Run) (out []string) {
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		l := &p.Limits
+		if l.Inside == nil {
+			continue
+		}
+		full := l.Receive != nil && l.Receive.Value > l.Receive.Threshold || r.Credits && 2*l.ReceivePeak > l.BufferBytes
+		for _, d := range p.DropCauses {
+			full = full || d.Cause == record.DropReceive && d.Count > 0
+		}
+		if full {
+			out = append(out, fmt.Sprintf("receiver host %s: %s, takes %s; its network link brings up to %s", p.Node, l.Inside, FormatRate(l.Inside.Bps), FormatRate(p.RateBps)))
+		}
 	}
 	return out
 }

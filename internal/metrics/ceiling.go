@@ -127,6 +127,14 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 		w := (l.WindowBytes + mtu - 1) / mtu * mtu
 		out = append(out, Limit{limitWindow, RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
 	}
+	for i := range l.Inside {
+		in := &l.Inside[i]
+		does := "the card reads"
+		if in.Write {
+			does = "the card writes"
+		}
+		out = append(out, Limit{"inside " + in.Host, in.Bps, does + " over " + in.String()})
+	}
 	if l.DrainBps > 0 {
 		_, to := DataEnds(f)
 		out = append(out, Limit{"receive buffer of " + to, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})

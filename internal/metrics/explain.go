@@ -213,7 +213,12 @@ func peerHost(q *record.QP) string {
 }
 
 // bufferOf is how a host's receive buffer is named as a cause.
-func bufferOf(host string) string { return "receive buffer of " + host }
+func (x *index) bufferOf(host string) string {
+	if l := x.drains[host]; l != nil && l.Inside != nil {
+		return fmt.Sprintf("receiver host %s: %s", host, l.Inside)
+	}
+	return "receive buffer of " + host
+}
 
 // sayOwn tells of the stages that stand for themselves.
 func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) string {

@@ -114,7 +114,7 @@ func (x *index) sayRoot(held []string, root *record.Port, host string, q *record
 		if d := x.drains[host]; d != nil {
 			rate = " only at " + drainRate(d)
 		}
-		return bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
+		return x.bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
 	}
 	return "", "; the record does not show what filled the buffer behind it"
 }
@@ -196,7 +196,7 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 	how += "; " + sayDropped(p, drop)
 	if drop.Cause == record.DropReceive {
 		how += x.drainOf(p)
-		return bufferOf(p.Node), how
+		return x.bufferOf(p.Node), how
 	}
 	return PortName(p), how
 }
@@ -270,6 +270,9 @@ func (x *index) drainOf(p *record.Port) string {
 // drainRate says how fast a receive buffer is drained.
 func drainRate(l *record.PortLimits) string {
 	text := FormatRate(l.DrainBps)
+	if l.Inside != nil {
+		text += " over " + l.Inside.String()
+	}
 	if l.StalledPS > 0 {
 		text += ", less the " + FormatTime(l.StalledPS) + " in which its NIC fetched what its caches did not hold"
 	}
@@ -312,5 +315,5 @@ func (x *index) sayReceiveBuffer(port string, q *record.QP) (where, how string) 
 	if l := x.drains[host]; l != nil {
 		rate = drainRate(l)
 	}
-	return bufferOf(host), how + ", drained at " + rate
+	return x.bufferOf(host), how + ", drained at " + rate
 }

@@ -51,10 +51,13 @@ func (h *Host) SentFrames(i int, class uint8) fabric.Sent { return h.ports[i].se
 // ReceiveLimits implements fabric.Host.
 func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
 	rx := &h.ports[i].rx
-	if rx.DrainRate == 0 {
+	if !rx.used {
 		return l
 	}
 	l.BufferBytes, l.DrainBps, l.StalledPS = int64(rx.Size), rx.DrainRate, rx.stalled
+	if h.path != nil {
+		l.ReceivePeak = int64(rx.peak)
+	}
 	if rx.classes>>class&1 != 0 && rx.XOFF > 0 {
 		l.Receive = &record.Approach{Value: int64(rx.peak), Threshold: int64(rx.XOFF), At: rx.peakAt}
 	}

@@ -36,6 +36,10 @@ type PortLimits struct {
 	Receive     *Approach  `json:"receive,omitempty"`
 	BufferBytes int64      `json:"receive_buffer_bytes,omitempty"`
 	DrainBps    units.Rate `json:"drain_bps,omitempty"`
+	// ReceivePeak is the most that waited in the receive buffer of a host with a server,
+	// and Inside what bounds the host's taking it.
+	ReceivePeak int64        `json:"receive_peak_bytes,omitempty"`
+	Inside      *InsideLimit `json:"inside,omitempty"`
 	// StalledPS is the time that the receiving pipeline waited for queue pair
 	// contexts and translations that the card's caches did not hold.
 	StalledPS units.Time `json:"stalled_ps,omitempty"`
@@ -94,7 +98,22 @@ type QPLimits struct {
 	Path      []PathHop  `json:"path,omitempty"`
 	BaseRTTPS units.Time `json:"base_rtt_ps,omitempty"`
 	DrainBps  units.Rate `json:"drain_bps,omitempty"` // of the receiving host; 0: it keeps up
+	// Inside is what bounds its data inside the hosts at both ends that have servers: the
+	// sender's first.
+	Inside []InsideLimit `json:"inside,omitempty"`
 }
+
+// InsideLimit is what bounds the data between a card and a memory of its host.
+type InsideLimit struct {
+	Host  string     `json:"host"`
+	Link  string     `json:"link"`            // the busiest on the way: "nic0 to cpu0"
+	Kind  string     `json:"kind"`            // "PCIe gen3 x8"; or "read tags of the card", "posted credits"
+	Bps   units.Rate `json:"bps"`             // payload, with nothing else on the way
+	Write bool       `json:"write,omitempty"` // into the memory: at the receiver
+}
+
+// String names the limit: "PCIe gen3 x8, nic0 to cpu0".
+func (l *InsideLimit) String() string { return l.Kind + ", " + l.Link }
 
 // PathHop is one transmission of a path.
 type PathHop struct {

@@ -215,6 +215,10 @@ func (t *text) answers() {
 				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
 			word = ""
 		}
+		for _, host := range a.Receivers {
+			tab.addNote(host, word)
+			word = ""
+		}
 	}
 	t.table(tab)
 	if t.opt.Verbose {

@@ -2,8 +2,12 @@ package run_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/pcie"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -208,4 +212,47 @@ func TestCardReadsAhead(t *testing.T) {
 		t.Errorf("16 tags carry %.1f Gb/s, want nearly %.1f", rate/1e9, bound/1e9)
 	}
 	t.Logf("16 tags: %.1f Gb/s, bound %.1f; account %v", rate/1e9, bound/1e9, few.Flows[0].Account)
+}
+
+// slowCard has a sender, and a receiver whose card hangs on PCIe of half the line's
+// rate, or with incast two senders and a fast receiver.
+const slowCard = `
+name: slow-card
+stack: %s
+topology: {star: {hosts: 3, link: 100Gbps, length: 5m}}
+server: two-socket
+hosts: {h1: {server: {preset: two-socket, links: {nic0: {gen: %d, width: 8}}}}}
+workload:
+  - incast: {from: [%s], to: h1, size: 8MB}
+`
+
+// TestReceiverHostIsNoIncast: a card that PCIe holds back pauses the switch, drops, or
+// withholds credits while there is one sender, as it does in real networks (Guo et al.,
+// SIGCOMM 2016, 5.4). The answers name the host and its link; with two senders and a
+// fast receiver they do not. The rate is that of posted writes over the link: 52.9 Gb/s
+// on generation 3 with 8 lanes and 256 B (models.md 7.1).
+func TestReceiverHostIsNoIncast(t *testing.T) {
+	for stack, act := range map[string]record.Mechanism{"rocev2-pfc-only": record.XOFFCross, "rocev2-lossy": record.BufferDrop, "infiniband": record.CreditWait} {
+		r := simulate(t, parse(t, fmt.Sprintf(slowCard, stack, 3, "h0")), 0, 1)
+		answers := metrics.Summarise(r).Answers
+		got := answers[0].Receivers
+		if len(got) != 1 || !strings.HasPrefix(got[0], "receiver host h1: PCIe gen3 x8, nic0 to cpu0, takes 52.9 Gb/s") {
+			t.Errorf("%s: %q", stack, got)
+		}
+		acted := false
+		for _, e := range r.Ledger {
+			acted = acted || e.Mechanism == act && e.Count > 0
+		}
+		want := pcie.New(3, 8).WriteRate()
+		if rate := metrics.Goodput(&r.Flows[0]); !acted || stack != "rocev2-lossy" && (rate < want*995/1000 || rate > want) {
+			t.Errorf("%s: %s acted: %v; %v, want %v", stack, act, acted, rate, want)
+		}
+		if c := metrics.Ceilings(r)[0]; c.At != "inside h1" {
+			t.Errorf("%s: the ceiling is at %s: %+v", stack, c.At, c)
+		}
+		incast := metrics.Summarise(simulate(t, parse(t, fmt.Sprintf(slowCard, stack, 5, "h0, h2")), 0, 1)).Answers
+		if !incast[0].Happened || len(incast[0].Receivers) > 0 {
+			t.Errorf("%s: an incast is blamed on %v", stack, incast[0].Receivers)
+		}
+	}
 }

@@ -441,6 +441,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	}
 	r.recordFailures(out, moved)
 	r.recordPaths(out)
+	r.recordInside(out)
 	out.Data = r.checkData()
 	return out
 }

@@ -1,0 +1,128 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// recordInside completes the limits of queue pairs and host ports with what the links
+// inside hosts allow: at the sender the card's reads, at the receiver its writes.
+func (r *runner) recordInside(out *record.Run) {
+	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}}
+	for i := range out.Ports {
+		p := &out.Ports[i]
+		name := fmt.Sprintf("%s:%d", p.Node, p.Port)
+		x.ports[name] = append(x.ports[name], p)
+	}
+	for i := range out.QPs {
+		x.qps[qpAt{out.QPs[i].Host, out.QPs[i].QP}] = &out.QPs[i].Limits
+	}
+	reads, both := r.reads(), bothWays(r.Valid.Plan)
+	for i := range r.Valid.Plan.Conns {
+		c, to := &r.Valid.Plan.Conns[i], r.Responders[i]
+		src, dst := r.memoryAt(c.Src, c.SrcDevice, c.SrcStaged), r.memoryAt(c.Dst, c.DstDevice, c.DstStaged)
+		if !reads[i] || both[i] {
+			x.flow(src, dst, to.Requester)
+		}
+		if reads[i] || both[i] {
+			x.flow(dst, src, to.QP)
+		}
+	}
+}
+
+// qpAt is a queue pair of a host.
+type qpAt struct {
+	host string
+	qp   int
+}
+
+// insides finds the records that recordInside completes.
+type insides struct {
+	*runner
+	ports map[string][]*record.Port
+	qps   map[qpAt]*record.QPLimits
+}
+
+// memoryAt is where the data at an end of a connection lie.
+type memoryAt struct {
+	topology.Endpoint
+	tree         *server.Tree // nil: no server
+	memory, card int
+}
+
+func (r *runner) memoryAt(ep int, device int16, staged bool) memoryAt {
+	m := memoryAt{Endpoint: r.Valid.Graph.Endpoints[ep]}
+	e := r.Servers[m.Node]
+	if e == nil {
+		return m
+	}
+	m.tree = e.Tree()
+	m.card = m.tree.NICs()[m.Port]
+	m.memory = m.tree.DRAMOf(m.card)
+	if device != workload.NoDevice && !staged {
+		m.memory = int(device)
+	}
+	return m
+}
+
+// flow notes what bounds data that queue pair q sends.
+func (x *insides) flow(from, to memoryAt, q uint32) {
+	g := x.Valid.Graph
+	l := x.qps[qpAt{g.Nodes[from.Node].Name, int(q)}]
+	if from.tree != nil && l != nil {
+		if p, err := from.tree.Predict(from.memory, from.card); err == nil {
+			l.Inside = append(l.Inside, x.limit(&from, p.Path, p.Read, false))
+		}
+	}
+	if to.tree == nil {
+		return
+	}
+	p, err := to.tree.Predict(to.memory, to.card)
+	if err != nil {
+		return
+	}
+	w := x.limit(&to, p.Path, p.Write, true)
+	if l != nil {
+		l.Inside = append(l.Inside, w)
+	}
+	for _, port := range x.ports[x.portName(to.Node, to.Port)] {
+		l := &port.Limits
+		if l.Inside == nil || w.Bps < l.Inside.Bps {
+			l.Inside, l.DrainBps = &w, w.Bps
+		}
+	}
+}
+
+// limit is what bounds a way between memory and card: by its links alone, but if others
+// make one of them busier that one is named.
+func (x *insides) limit(at *memoryAt, path []server.Hop, flow server.Flow, write bool) record.InsideLimit {
+	out := record.InsideLimit{Host: x.Valid.Graph.Nodes[at.Node].Name, Bps: flow.Rate, Write: write}
+	busiest := units.Time(-1)
+	uses := x.Servers[at.Node].Links()
+	for _, h := range path {
+		for i := range uses {
+			u := &uses[i]
+			if u.Link != h.Link || !u.Memory && u.Forward != (h.Forward != write) {
+				continue
+			}
+			busy := u.Busy
+			if busiest < 0 || busy > busiest {
+				busiest = busy
+				in := linkInside(at.tree, u)
+				out.Link, out.Kind = in.Name, in.Kind
+			}
+		}
+	}
+	if flow.Limit < 0 {
+		out.Kind = "read tags of the card"
+		if write {
+			out.Kind = "posted credits"
+		}
+	}
+	return out
+}

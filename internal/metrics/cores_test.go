@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 const oneStream = `
@@ -54,5 +56,33 @@ func TestCoresApart(t *testing.T) {
 	}
 	if got := metrics.Cores(simulate(t, oneStream, "host.preset=free"), 0); got != nil {
 		t.Errorf("a host that costs nothing: %+v", got)
+	}
+}
+
+// A link fails while a window is nearly closed, and the update that opens it is lost
+// with it: that is told, not that the application is slow.
+func TestUpdateLost(t *testing.T) {
+	r := simulate(t, `
+name: link failure
+stack: tcp
+topology:
+  leaf_spine: {leaves: 4, spines: 4, hosts_per_leaf: 4, link: 100Gbps, length: 10m}
+  links: [{between: [leaf1, spine1], down_at: 200us}]
+failover: {detect: 200us, converge: 800us}
+workload: [{permutation: {size: 10MB}}]
+`)
+	told := 0
+	for i := range r.Flows {
+		d, _ := metrics.Explain(r, i)
+		if d.Stage != record.StageReceiveWindow || r.Flows[i].CompletionPS < 100*units.Millisecond {
+			continue
+		}
+		told++
+		if want := "the update that said there was room again was lost (1 time)"; !strings.Contains(d.How, want) {
+			t.Errorf("%s, want %q", d.How, want)
+		}
+	}
+	if told == 0 {
+		t.Error("no message waited for a persist timer")
 	}
 }

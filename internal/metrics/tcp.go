@@ -89,6 +89,14 @@ func (x *index) lossPlaces(m record.Mechanism) []Place {
 	})
 }
 
+// updatesLost is how many updates of the window that bounds q were lost.
+func (x *index) updatesLost(q *record.QP) int64 {
+	if p, ok := x.peers[q.Peer]; ok && x.r.QPs[p].TCP != nil {
+		return x.r.QPs[p].TCP.UpdatesLost
+	}
+	return 0
+}
+
 // sayStream tells of the stages that only TCP has; "" of any other.
 func (x *index) sayStream(where, stage string, q *record.QP) string {
 	if q.TCP == nil {
@@ -106,6 +114,9 @@ func (x *index) sayStream(where, stage string, q *record.QP) string {
 		}
 		return fmt.Sprintf("the congestion window of %s was full; it was cut %s, and ends at %s", me, plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
 	case record.StageReceiveWindow:
+		if lost := x.updatesLost(q); lost > 0 {
+			return fmt.Sprintf("the receive window that %s grants was full, and the update that said there was room again was lost (%s): %s had to wait for its persist timer", q.Peer, plural(lost, "time"), me)
+		}
 		if full := x.sayFullCore(q); full != "" {
 			return fmt.Sprintf("the receive window that %s grants was full: %s", q.Peer, full)
 		}

@@ -529,6 +529,7 @@ func (h *Host) streamQP(q int) record.QP {
 	r.TCP = &record.TCP{CC: sp.Stream.Config.CC.Algorithm.String(), CwndBytes: info.Cwnd, SsthreshBytes: ssthresh(info.Ssthresh), SRTT: info.SRTT, MinRTT: info.MinRTT,
 		RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
 		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
+		Persists: c.Persists, UpdatesLost: c.UpdatesLost,
 		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle]}
 	if h.cpu.kernel {
 		r.TCP.Cores = &record.StreamCores{Application: st.kernel.application, Softirq: h.receiveQueue(uint32(q))}

@@ -300,6 +300,8 @@ type TCP struct {
 	Duplicates    int64      `json:"duplicate_segments"`      // received with nothing new
 	TLPs          int64      `json:"tail_loss_probes"`        // sent
 	ZeroWindows   int64      `json:"zero_windows_advertised"` // times that it closed its window
+	Persists      int64      `json:"persist_timeouts"`        // times that it asked, after a timeout, whether the peer's window is open
+	UpdatesLost   int64      `json:"window_updates_lost"`     // of those the peer asked when it had long been told of room
 	// Time of the connection in the stages that only TCP has.
 	HandshakePS     units.Time `json:"handshake_ps,omitempty"`
 	ReceiveWindowPS units.Time `json:"receive_window_ps,omitempty"`

@@ -157,6 +157,7 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 		{"srtt_ps", integer(t.SRTT)}, {"min_rtt_ps", integer(t.MinRTT)}, {"rto_ps", integer(t.RTO)}, {"send_buffer_bytes", integer(t.SendBuffer)},
 		{"receive_buffer_bytes", integer(t.ReceiveBuffer)}, {"pure_acks", integer(t.PureAcks)}, {"out_of_order_segments", integer(t.OutOfOrder)},
 		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised", integer(t.ZeroWindows)},
+		{"persist_timeouts", integer(t.Persists)}, {"window_updates_lost", integer(t.UpdatesLost)},
 		{"handshake_ps", integer(t.HandshakePS)}, {"receive_window_ps", integer(t.ReceiveWindowPS)}, {"send_buffer_ps", integer(t.SendBufferPS)}, {"nagle_ps", integer(t.NaglePS)},
 		{"application_core", application}, {"softirq_core", softirq},
 	}

@@ -122,9 +122,9 @@ func (c *Conn) adjustSpace(now units.Time) {
 // freeWindow is how far past RCV.NXT the window may reach.
 func (c *Conn) freeWindow() int64 { return max(min(c.rcvBuf-c.readable(), c.space.limit), 0) }
 
-// advertise moves the right edge of the receive window. The edge never moves left, and only in steps of half the buffer or a
-// full segment (RFC 9293 3.8.6.2.2, 3.8.6.3).
-func (c *Conn) advertise() {
+// advertise moves the right edge of the receive window. The edge never moves left,
+// and only in steps of half the buffer or a full segment (RFC 9293 3.8.6.2.2, 3.8.6.3).
+func (c *Conn) advertise(at units.Time) {
 	unit := int64(1) << c.rcvScale
 	most := min(int64(65535)<<c.rcvScale, MaxWindow)
 	now := int64(c.rcvAdv - c.rcvNxt)
@@ -139,7 +139,24 @@ func (c *Conn) advertise() {
 	if now == 0 && c.rcvAdv > c.acked {
 		c.counters.ZeroWindows++
 	}
-	c.rcvAdv = c.rcvNxt + uint64(now)
+	if edge := c.rcvNxt + uint64(now); edge != c.rcvAdv {
+		c.rcvAdv, c.toldAt = edge, at
+	}
+}
+
+// noteUnheard counts a segment of a sender that does not know of the room it was
+// told of two round trips ago: the update was lost. It is a zero-window probe, or
+// data in order that a window cut short: less than a full segment, and not the last
+// of what was written.
+func (c *Conn) noteUnheard(now units.Time, p *packet.Packet, seq uint64) {
+	probe := p.Payload == 0 && seq+1 == c.rcvNxt
+	short := p.Payload > 0 && seq == c.rcvNxt && int64(p.Payload) < c.rcvMSS && p.Opcode&PSH == 0 && SegmentSize(p) == 0
+	if !probe && !short || p.Opcode&(SYN|FIN|RST) != 0 || now-c.toldAt <= 2*c.rtt.srtt {
+		return
+	}
+	if int64(c.rcvAdv-c.rcvNxt) >= c.rcvMSS {
+		c.counters.UpdatesLost++
+	}
 }
 
 // windowUpdate reports whether what was read is worth telling the peer: the

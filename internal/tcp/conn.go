@@ -36,6 +36,7 @@ type Conn struct {
 	// The socket.
 	finQueued, finSent bool
 	blocked, starved   bool   // a Write found too little room, a Read too little data
+	override           bool   // a window too small is used all the same
 	end                uint64 // what was written
 	read               uint64 // what the application has read
 	sndBuf, rcvBuf     int64
@@ -47,7 +48,6 @@ type Conn struct {
 	wnd, maxWnd   int64  // the peer's window, and the largest it ever was
 	wl1, wl2      uint64 // segment of the latest window update (RFC 9293 3.10.7.4)
 	small         uint64 // end of the latest segment below the MSS
-	override      bool   // a window too small is used all the same
 	segs          scoreboard
 	rtt           estimator
 	lastSent      units.Time // of data
@@ -84,20 +84,21 @@ type Conn struct {
 
 	// Receiving (RCV.NXT, IRS).
 	rcvNxt, irs uint64
-	rcvAdv      uint64 // right edge of the advertised window
-	acked       uint64 // RCV.NXT in the latest ACK sent
-	unacked     int64  // bytes in order since then
-	rcvFin      uint64 // number of the peer's FIN; 0: not seen
-	rcvMSS      int64  // largest segment seen
+	rcvAdv      uint64     // right edge of the advertised window
+	toldAt      units.Time // when that edge last moved
+	acked       uint64     // RCV.NXT in the latest ACK sent
+	unacked     int64      // bytes in order since then
+	rcvFin      uint64     // number of the peer's FIN; 0: not seen
+	rcvMSS      int64      // largest segment seen
 	ofo         reassembly
-	ackNow      bool
 	quick       int        // ACKs that still do not wait
-	pushed      bool       // AckOnRead: PSH came since the latest ACK
-	pingpong    bool       // and this end answers with data
 	dataAt      units.Time // when data in order last came
-	oweECE      bool       // classic ECN: ECE until CWR
-	ceState     bool       // DCTCP: the latest segment had CE
 	prior       priorAck
+	ackNow      bool
+	pushed      bool   // AckOnRead: PSH came since the latest ACK
+	pingpong    bool   // and this end answers with data
+	oweECE      bool   // classic ECN: ECE until CWR
+	ceState     bool   // DCTCP: the latest segment had CE
 	tsRecent    uint32 // RFC 7323 4.3
 
 	tmpl    packet.Packet

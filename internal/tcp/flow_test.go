@@ -437,3 +437,82 @@ func TestGrowthAfterECE(t *testing.T) {
 		}
 	}
 }
+
+// TestLostWindowUpdate: an update of a window that lets less than a segment out, or
+// nothing, is lost, and the persist timer finds out (RFC 9293 3.8.6.1). The receiver
+// tells that from an application that reads late.
+func TestLostWindowUpdate(t *testing.T) {
+	for _, c := range []struct {
+		buffer int64
+		lost   bool
+	}{{4000, true}, {4500, true}, {4000, false}, {4500, false}} {
+		cfg := mustPreset(t, "linux")
+		cfg.MSS, cfg.TSO, cfg.DelayedAck, cfg.Receive = 1012, 0, 0, Buffer{c.buffer, c.buffer}
+		l := newLoop(t, cfg).connect()
+		l.c[0].Write(l.now, 10000)
+		l.poll()
+		l.run(l.now + 100*units.Millisecond)
+		read := func() {
+			l.c[1].Read(l.now, 10000)
+			l.poll()
+			l.run(l.now + 100*units.Millisecond)
+		}
+		if c.lost {
+			l.touch = func(int, *packet.Packet) (int, units.Time) { return 0, 0 }
+			read()
+			l.touch = nil
+		}
+		l.run(l.now + 400*units.Millisecond)
+		for range 10 {
+			read()
+		}
+		want := int64(0)
+		if c.lost {
+			want = 1
+		}
+		if got := l.c[1].Counters(); got.UpdatesLost != want || got.Delivered != 10000 {
+			t.Errorf("buffer %d, lost %v: %d updates lost, want %d; %d bytes", c.buffer, c.lost, got.UpdatesLost, want, got.Delivered)
+		}
+		if n := l.c[0].Counters().Persists; n < 1 {
+			t.Errorf("buffer %d, lost %v: the persist timer never expired", c.buffer, c.lost)
+		}
+	}
+}
+
+// TestSACKOrder: blocks come latest first, which says nothing about the order in
+// which the segments of an acknowledgement arrived: only one below what an earlier
+// acknowledgement reported was reordered (RFC 8985 6.2, step 3).
+func TestSACKOrder(t *testing.T) {
+	for _, blocks := range [][][2]uint32{{{8, 9}, {5, 6}}, {{5, 6}, {8, 9}}} {
+		cfg := mustPreset(t, "linux")
+		cfg.TSO = 0
+		l := newLoop(t, cfg).connect()
+		a := &l.c[0]
+		a.Write(l.now, 10*a.mss)
+		var p packet.Packet
+		for r := Sent; r == Sent; {
+			r, _ = a.Poll(l.now, &p)
+		}
+		b := &l.c[1]
+		b.ackNow = true
+		b.Poll(l.now, &p)
+		ack := func(blocks [][2]uint32) {
+			side := packet.Side{SACKs: uint8(len(blocks))}
+			for i, k := range blocks {
+				m := uint32(a.mss)
+				side.SACK[i] = packet.SACKBlock{Left: uint32(a.iss) + 1 + k[0]*m, Right: uint32(a.iss) + 1 + k[1]*m}
+			}
+			a.Receive(l.now, &p, &side, 0)
+		}
+		l.now += 2 * l.delay
+		if ack(blocks); a.rack.reordered {
+			t.Errorf("blocks %v in one acknowledgement count as reordering", blocks)
+		}
+		if a.segs.sackedSegs != 2 {
+			t.Errorf("%d segments selectively acknowledged, want 2", a.segs.sackedSegs)
+		}
+		if ack([][2]uint32{{2, 3}, blocks[0], blocks[1]}); !a.rack.reordered {
+			t.Error("a later acknowledgement of a segment below does not")
+		}
+	}
+}

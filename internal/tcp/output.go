@@ -400,7 +400,7 @@ func (c *Conn) fillAt(now units.Time, p *packet.Packet, flags uint8, seq uint64,
 	}
 	p.Opcode, p.PSN, p.AETH, p.Payload = flags, uint32(seq), uint32(ack), uint32(n)
 	length := uint32(headerLen)
-	c.advertise()
+	c.advertise(now)
 	p.DMALen = uint32(min((c.rcvAdv-ack)>>c.rcvScale, 65535))
 	if c.tsOK {
 		p.DMALen |= segTimestamps

@@ -176,6 +176,7 @@ func (c *Conn) acceptable(p *packet.Packet, seq uint64) bool {
 // unacceptable answers a segment outside the window.
 func (c *Conn) unacceptable(now units.Time, p *packet.Packet, seq uint64) {
 	c.counters.Discarded++
+	c.noteUnheard(now, p, seq)
 	if p.Opcode&RST != 0 {
 		return
 	}
@@ -305,6 +306,7 @@ func (c *Conn) receiveText(now units.Time, p *packet.Packet, side *packet.Side, 
 		c.receiveAhead(now, p, r)
 		return
 	}
+	c.noteUnheard(now, p, seq)
 	c.receiveInOrder(now, p, r)
 }
 

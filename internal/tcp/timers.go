@@ -128,5 +128,6 @@ func (c *Conn) persist(now units.Time) {
 		return
 	}
 	c.backoff = min(c.backoff+1, 31)
+	c.counters.Persists++
 	c.override = true
 }

@@ -115,6 +115,8 @@ type Counters struct {
 	Probes        int64 // zero-window probes
 	TLPs          int64 // tail loss probes, of new or old data
 	ZeroWindows   int64 // times that this side closed its window
+	Persists      int64 // expiries of the persist timer
+	UpdatesLost   int64 // times that the peer asked for room, or used less, that it had long been told of
 	DSACKs        int64 // duplicates that the peer reported
 }
 

@@ -142,8 +142,11 @@ func (c *Conn) timeSegment(s *sentSegment, w *ackWork) {
 	w.last = s.at
 }
 
-// takeSACK marks what the SACK blocks of an ACK report (RFC 2018, 2883).
+// takeSACK marks what the SACK blocks of an ACK report (RFC 2018, 2883), in the order
+// of sequence numbers, so that blocks of one ACK do not pass for reordering.
 func (c *Conn) takeSACK(now units.Time, ack uint64, side *packet.Side, w *ackWork) {
+	var blocks [4]span
+	n := 0
 	for i, b := range side.SACK[:side.SACKs] {
 		s := span{unwrap(b.Left, c.una), unwrap(b.Right, c.una)}
 		if s.start >= s.end || s.end > c.nxt {
@@ -155,8 +158,16 @@ func (c *Conn) takeSACK(now units.Time, ack uint64, side *packet.Side, w *ackWor
 			continue
 		}
 		if s.end > c.una {
-			c.sackRange(now, s, w)
+			k := n
+			for ; k > 0 && blocks[k-1].start > s.start; k-- {
+				blocks[k] = blocks[k-1]
+			}
+			blocks[k] = s
+			n++
 		}
+	}
+	for _, s := range blocks[:n] {
+		c.sackRange(now, s, w)
 	}
 }
 

@@ -34,8 +34,8 @@ func (c *Conn) receiveAck(now units.Time, p *packet.Packet, side *packet.Side, s
 	w := ackWork{tsecr: uint32(p.VA), hasTS: c.tsOK && p.DMALen&segTimestamps != 0}
 	before, flight := c.una, int64(c.nxt-c.una)
 	w.duplicate = ack == c.una && flight > 0 && p.Payload == 0 && p.Opcode&(SYN|FIN) == 0 && c.window(p) == c.wnd
-	c.updateWindow(p, seq, ack)
 	c.retries(ack > before)
+	c.updateWindow(p, seq, ack)
 	if ack > c.una {
 		c.advance(now, ack, &w)
 	}

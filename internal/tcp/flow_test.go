@@ -516,3 +516,29 @@ func TestSACKOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleBehindClosedWindow: a window that is closed for seconds is a pause in
+// sending, whatever the application writes meanwhile: the connection then begins with
+// the initial window (RFC 5681 4.1).
+func TestIdleBehindClosedWindow(t *testing.T) {
+	for _, every := range []units.Time{50 * units.Millisecond, 5 * units.Second} {
+		cfg := mustPreset(t, "linux")
+		cfg.TSO, cfg.Receive, cfg.Send = 0, Buffer{60000, 60000}, Buffer{1 << 20, 1 << 20}
+		l := newLoop(t, cfg).connect()
+		l.c[0].Write(l.now, 100000)
+		l.poll()
+		l.run(l.now + units.Second)
+		l.c[0].cc.Set(100 * l.c[0].mss)
+		for end := l.now + 5*units.Second; l.now < end; {
+			l.c[0].Write(l.now, 1)
+			l.poll()
+			l.run(l.now + every)
+		}
+		l.c[1].Read(l.now, 60000)
+		l.poll()
+		l.run(l.now + l.delay + units.Millisecond)
+		if got, want := l.c[0].Info().InFlight, 10*l.c[0].mss; got != want {
+			t.Errorf("a write every %v: %d bytes in flight after 5 s, want %d", every, got, want)
+		}
+	}
+}

@@ -112,11 +112,11 @@ func (c *Conn) pollNew(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		c.sendNew(now, p, 0)
 		return Sent, c.paced(now)
 	}
-	c.afterIdle(now)
 	n := min(avail, c.mss)
 	if usable < n && (usable <= 0 || usable < c.maxWnd/2) { // RFC 9293 3.8.6.2.1
 		return ReceiveWindow, units.Never
 	}
+	c.afterIdle(now) // not before: until the window opens the pause goes on
 	n = min(n, usable)
 	room := c.cc.Bytes() - c.pipe()
 	if room < n {

@@ -61,10 +61,11 @@ func (c *Conn) wakeWriter() {
 }
 
 // growWindow opens the advertised window by two segments per segment received, up
-// to the buffer.
+// to the buffer, and to what the header can say.
 func (c *Conn) growWindow(p *packet.Packet) {
-	if s := &c.space; s.limit < c.rcvBuf {
-		s.limit = min(s.limit+2*c.mss*int64(Segments(p)), c.rcvBuf)
+	most := min(c.rcvBuf, int64(65535)<<c.rcvScale)
+	if s := &c.space; s.limit < most {
+		s.limit = min(s.limit+2*c.mss*int64(Segments(p)), most)
 		if c.cfg.AckOnGrowth {
 			c.quick |= 1
 		}

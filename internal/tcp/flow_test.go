@@ -542,3 +542,24 @@ func TestIdleBehindClosedWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestUnscaledWindow: without window scaling the header says 65535 bytes at most,
+// and a larger buffer makes no window updates of its own: of two readings of one byte
+// none is told of.
+func TestUnscaledWindow(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	cfg.WindowScaling, cfg.AckOnRead, cfg.QuickAcks, cfg.Receive = false, false, 0, Buffer{1 << 20, 1 << 20}
+	l := newLoop(t, cfg).connect()
+	l.transfer(1 << 20)
+	acks := l.c[1].Counters().PureAcks
+	l.c[0].Write(l.now, 2)
+	l.poll()
+	l.run(l.now + 2*l.delay)
+	for range 2 {
+		l.c[1].Read(l.now, 1)
+		l.poll()
+	}
+	if got := l.c[1].Counters().PureAcks; got != acks {
+		t.Errorf("%d window updates, want none", got-acks)
+	}
+}

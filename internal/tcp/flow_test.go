@@ -563,3 +563,23 @@ func TestUnscaledWindow(t *testing.T) {
 		t.Errorf("%d window updates, want none", got-acks)
 	}
 }
+
+// TestWindowAfterLostSYNs: two lost SYNs leave one segment (RFC 5681 3.1; Linux
+// tcp_init_transfer), one leaves the initial window.
+func TestWindowAfterLostSYNs(t *testing.T) {
+	for lost, want := range []int64{10, 10, 1, 1} {
+		l := newLoop(t, mustPreset(t, "linux"))
+		left := lost
+		l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+			if p.Opcode&SYN != 0 && left > 0 {
+				left--
+				return 0, 0
+			}
+			return 1, 0
+		}
+		l.connect()
+		if got := l.c[0].Info().Cwnd; got != want*l.c[0].mss {
+			t.Errorf("%d SYNs lost: a window of %d bytes, want %d segments", lost, got, want)
+		}
+	}
+}

@@ -111,13 +111,17 @@ func (c *Conn) receiveSynSent(now units.Time, p *packet.Packet) {
 
 // synAcked completes the handshake; the SYN was acknowledged.
 func (c *Conn) synAcked(now units.Time) {
-	if c.backoff == 0 {
+	again := c.backoff
+	if again == 0 {
 		c.rtt.sample(now - c.synAt)
 		c.rtt.min = min(c.rtt.min, now-c.synAt)
 	}
 	c.una = c.iss + 1
 	c.tries = 0
 	c.established(now)
+	if again > 1 { // RFC 5681 3.1 after one; Linux after two, as the first comes early (RFC 6298 2.1)
+		c.cc.Set(c.mss)
+	}
 }
 
 // receiveSegment is RFC 9293 3.10.7.4: a segment in any other state.

@@ -68,6 +68,16 @@ func (b *builder) memoryPath(end topology.Endpoint, device int16, staged bool) n
 	return m
 }
 
+// socketPath is the way between the card of an endpoint and a socket's buffers there, in
+// the memory of the card's socket. What lies in a GPU is staged.
+func (b *builder) socketPath(end topology.Endpoint, device int16) nic.MemoryPath {
+	x := &b.insides[end.Node]
+	if x.engine == nil || device == workload.NoDevice || x.engine.Tree().Devices[device].Kind != server.GPU {
+		device = workload.NoDevice
+	}
+	return b.memoryPath(end, device, device != workload.NoDevice)
+}
+
 // stagedConfig is the transport of what is staged by a host: buffers are free when what
 // they hold is acknowledged, so it asks for that once per chunk at least, as if each
 // were a message of its own.

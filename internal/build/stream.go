@@ -35,7 +35,7 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 	passive := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: name(src.Node, qs),
 		Stream: &nic.StreamSpec{Config: peer, Segment: back, ISS: b.firstSequence(i, 1), NoDelay: c.NoDelay, Message: b.streamSizes[i][0]}}
 	// A socket's buffers lie in the memory of the card's socket, wherever the data do.
-	active.Memory, passive.Memory = b.memoryPath(src, workload.NoDevice, false), b.memoryPath(dst, workload.NoDevice, false)
+	active.Memory, passive.Memory = b.socketPath(src, c.SrcDevice), b.socketPath(dst, c.DstDevice)
 	if !b.v.Handshake {
 		rtt := max(b.handshakeRTT(i), 1)
 		active.Stream.Ahead = &tcp.Peer{Config: peer, ISS: passive.Stream.ISS, RTT: rtt}

@@ -262,6 +262,10 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		f.tail = f.head
 	}
 	c.addr += uint64(n)
+	span := units.Time(0)
+	for i := range c.data {
+		span = max(span, c.data[i].sized(o, n, c.mrrs).work)
+	}
 	for i := range c.data {
 		h := &c.data[i]
 		x := h.sized(o, n, c.mrrs)
@@ -269,7 +273,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		if c.nvlink {
 			start, end = h.track.reserve(f.head, x.work)
 		} else {
-			start, end = h.track.bulk(f.head, x.work)
+			start, end = h.track.bulk(now, f.head, x.work, span)
 		}
 		h.track.carried.note(f.head, start, x, n)
 		f.head, f.tail = start+x.first+h.latency, max(end, f.tail+x.end)+h.latency
@@ -310,13 +314,14 @@ func (e *Engine) Socket(dev int) int {
 	return -1
 }
 
-// Move passes n bytes of a core's copy through the memory of a socket, in turns with the
-// cards' transfers, and returns when they are through. It implements host.Memory.
-func (e *Engine) Move(now units.Time, socket int, n units.Bytes) units.Time {
+// Move passes n bytes of a core's copy, which takes the core a time, through the memory
+// of a socket, beside the cards' transfers, and returns when they are through. It
+// implements host.Memory.
+func (e *Engine) Move(now units.Time, socket int, n units.Bytes, over units.Time) units.Time {
 	link := e.drams[socket]
 	t := &e.tracks[2*link]
 	work := e.tree.Links[link].Rate.TxTimeLong(n)
-	start, end := t.bulk(now, work)
+	start, end := t.bulk(now, now, work, max(work, over))
 	t.carried.note(now, start, &cost{bytes: n, work: work}, n)
 	return end
 }

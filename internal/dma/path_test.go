@@ -254,7 +254,7 @@ func TestMemoryShared(t *testing.T) {
 			step(e, []*pump{w})
 			continue
 		}
-		at = e.Move(at, e.Socket(nic), 64*units.KiB)
+		at = e.Move(at, e.Socket(nic), 64*units.KiB, 0)
 		copied += 64 * units.KiB
 	}
 	within(t, "both", float64(copied+w.moved)*8000/float64(at), rate, 30)

@@ -93,6 +93,16 @@ func (s *StageOut) Ready(now units.Time, end int64) units.Time {
 	return now
 }
 
+// Copied is up to where the stream is known to be in host memory.
+func (s *StageOut) Copied(now units.Time) int64 {
+	for i := range s.n {
+		if c := s.at(i); c.known > now {
+			return c.from
+		}
+	}
+	return s.copied
+}
+
 // Release says that the stream before an end need not be kept: it was acknowledged.
 func (s *StageOut) Release(now units.Time, end int64) {
 	s.released = max(s.released, end)
@@ -144,8 +154,8 @@ func (e *Engine) StageIn(c *Chain, gpu int) *StageIn {
 	return &StageIn{staging: e.staging(c, gpu, 1)}
 }
 
-// Land says that n bytes more will be in host memory at a time, the last of their
-// message or not. It returns when all that was copied so far is in the GPU, to the
+// Land says that n bytes more will be in host memory, to the application's knowledge, at
+// a time, the last of their message or not. It returns when all that was copied so far is in the GPU, to the
 // application's knowledge; with the last bytes of a message that is all of it.
 func (s *StageIn) Land(placed units.Time, n units.Bytes, last bool) (known units.Time) {
 	s.waiting += n
@@ -153,7 +163,7 @@ func (s *StageIn) Land(placed units.Time, n units.Bytes, last bool) (known units
 	for s.waiting >= s.chunk || last && s.waiting > 0 {
 		part := min(s.waiting, s.chunk)
 		s.waiting -= part
-		s.known = s.copy(s.placed+s.e.tree.Costs.Poll, part)
+		s.known = s.copy(s.placed, part)
 	}
 	return max(s.known, s.placed)
 }

@@ -46,7 +46,7 @@ func (s *staged) send(t *testing.T, n units.Bytes) units.Time {
 		sent += part
 		now += s.rate.TxTimeLong(units.Bytes(part))
 		_, placed := s.b.Write(max(now, there)+s.delay, s.write, units.Bytes(part))
-		known = s.in.Land(placed, units.Bytes(part), sent == int64(n))
+		known = s.in.Land(placed+s.b.tree.Costs.Poll, units.Bytes(part), sent == int64(n))
 		s.out.Release(now, sent)
 	}
 	return known

@@ -11,8 +11,10 @@ type track struct {
 	free units.Time // end of what is reserved
 	gaps gaps
 
-	// Bulk copies share the track with the rest, half and half while there is both.
+	// Bulk copies that want all of the track share it with the rest, half and half while
+	// there is both; those that pass more slowly have loads.
 	bulkFrom, bulkFree units.Time
+	loads              loads
 
 	out    units.Time // when the last posted write that came this way had gone on
 	placed units.Time // when the last that came this way to a root complex is in memory
@@ -76,6 +78,9 @@ func (t *track) reserve(at, work units.Time) (start, end units.Time) {
 	if at < t.bulkFree && at >= t.bulkFrom { // every other turn is the copy's
 		t.bulkFree += work
 		work *= 2
+	}
+	if t.loads.n > 0 {
+		work = t.loads.beside(at, work)
 	}
 	if at >= t.free {
 		if at > t.free {
@@ -159,9 +164,21 @@ func (g *gaps) insert(i int, x gap) {
 	*g.get(i) = x
 }
 
-// bulk books a bulk copy's work behind the copies before it. Of what is reserved
+// bulk books a bulk copy's work, whose bytes come and go over a span of time. One that
+// takes the whole track, or most of it, goes behind those before it; of what is reserved
 // for the rest meanwhile it yields to as much as its own work: the two take turns.
-func (t *track) bulk(at, work units.Time) (start, end units.Time) {
+func (t *track) bulk(now, at, work, span units.Time) (start, end units.Time) {
+	if work == 0 {
+		return at, at + span
+	}
+	if work*1000 <= span*maxLoad {
+		if at < t.bulkFree && at >= t.bulkFrom {
+			t.bulkFree += work
+			span = max(span, 2*work)
+		}
+		return t.loads.add(now, at, work, span)
+	}
+	work = t.loads.beside(at, work)
 	start = max(at, t.bulkFree)
 	if start > t.bulkFree || t.bulkFree == 0 {
 		t.bulkFrom = start

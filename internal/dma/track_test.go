@@ -154,3 +154,43 @@ func TestTagsHold(t *testing.T) {
 		}
 	}
 }
+
+// Copies that pass at less than a track's rate get their time and no more than the
+// track has: at any time their shares are at most maxLoad, each lasts for its work, and
+// what is reserved beside them is as much slower as they take.
+func TestLoadsShareATrack(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 5))
+		var tr track
+		type copied struct {
+			from, to units.Time
+			work     units.Time
+		}
+		var all []copied
+		now := units.Time(0)
+		for range 60 {
+			now += units.Time(rnd.IntN(8000))
+			work := units.Time(1 + rnd.IntN(3000))
+			span := work*1000/maxLoad + 1 + units.Time(rnd.IntN(8000))
+			start, end := tr.bulk(now, now, work, span)
+			if start < now || end < start+span {
+				t.Fatalf("seed %d: a copy of %d takes %d to %d, asked for at %d over %d", seed, work, start, end, now, span)
+			}
+			all = append(all, copied{start, end, work})
+			if got := tr.loads.beside(start, 1000); got < 1000*1000/(1000-units.Time(tr.loads.share(start))) {
+				t.Fatalf("seed %d: work of 1000 takes %d beside loads of %d", seed, got, tr.loads.share(start))
+			}
+		}
+		for _, x := range all {
+			rate := 0.0
+			for _, y := range all {
+				if y.from <= x.from && x.from < y.to {
+					rate += float64(y.work) / float64(y.to-y.from)
+				}
+			}
+			if rate > maxLoad/1000.0+1e-9 {
+				t.Fatalf("seed %d: copies take %.3f of the track at %d", seed, rate, x.from)
+			}
+		}
+	}
+}

@@ -64,8 +64,9 @@ type Spec struct {
 
 // Memory is the DRAM of a server's sockets.
 type Memory interface {
-	// Move passes bytes through the DRAM of a socket and returns when it is through.
-	Move(now units.Time, socket int, n units.Bytes) units.Time
+	// Move passes bytes of a core's work, which takes the core a time, through the DRAM of
+	// a socket, and returns when they are through.
+	Move(now units.Time, socket int, n units.Bytes, over units.Time) units.Time
 }
 
 // Check says what is wrong with a specification.
@@ -328,7 +329,7 @@ func (h *Host) start(now units.Time, core int, class Class) {
 	h.leaveIdle(now, c)
 	c.running, c.class = true, class
 	c.end = now + c.task.Cost()
-	if m := h.move(now, h.socket(core), c.task.memory); m > c.end {
+	if m := h.move(now, h.socket(core), c.task.memory, c.task.Cost()); m > c.end {
 		c.task.Add(Copy, m-c.end) // the core waits for memory
 		c.end = m
 	}
@@ -350,14 +351,15 @@ func (h *Host) leaveIdle(now units.Time, c *core) {
 	c.awakened = false
 }
 
-// move passes bytes through a socket's DRAM and says when it is through.
-func (h *Host) move(now units.Time, socket int, n units.Bytes) units.Time {
+// move passes bytes of work that takes a core a time through a socket's DRAM and says
+// when they are through.
+func (h *Host) move(now units.Time, socket int, n units.Bytes, over units.Time) units.Time {
 	h.bill.DRAM += n
 	switch {
 	case n == 0:
 		return now
 	case h.spec.Server != nil:
-		return h.spec.Server.Move(now, socket, n)
+		return h.spec.Server.Move(now, socket, n, over)
 	case h.spec.Memory == 0:
 		return now
 	}

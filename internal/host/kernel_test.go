@@ -239,7 +239,7 @@ type counted struct {
 	moved units.Bytes
 }
 
-func (c *counted) Move(now units.Time, socket int, n units.Bytes) units.Time {
+func (c *counted) Move(now units.Time, socket int, n units.Bytes, _ units.Time) units.Time {
 	c.moved += n
 	c.free = max(c.free, now) + c.rate.TxTimeLong(n)
 	return c.free

@@ -149,7 +149,7 @@ func (h *Host) write(now units.Time, n units.Bytes) {
 		h.bill.DRAM += n // it went there before the frame arrived
 		return
 	}
-	h.move(now, h.spec.NIC, n)
+	h.move(now, h.spec.NIC, n, 0)
 }
 
 // Evicted is how many permille of what the card writes go to DRAM.

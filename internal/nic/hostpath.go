@@ -2,6 +2,7 @@ package nic
 
 import (
 	"github.com/hopscope/hopscope/internal/dma"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/units"
@@ -36,6 +37,8 @@ type hostPath struct {
 	costs *server.Costs
 	qps   []hostQP
 	cards []card // by port
+	// pinned: sockets send from where data are, not from copies.
+	pinned bool
 }
 
 // card is the transmit side of one card.
@@ -67,6 +70,7 @@ func newHostPath(s *Spec) *hostPath {
 	}
 	t := s.Server.Tree()
 	p := &hostPath{Engine: s.Server, costs: &t.Costs, qps: make([]hostQP, len(s.QPs)), cards: make([]card, len(s.Ports))}
+	p.pinned = s.CPU.Send != host.SendCopy
 	for i := range s.QPs {
 		if s.QPs[i].Stream != nil {
 			p.socketChains(&s.QPs[i].Memory, &s.CPU)

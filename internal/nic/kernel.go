@@ -125,8 +125,8 @@ func (h *Host) call(now units.Time, q uint32) {
 		h.wake(k, &t)
 		h.cpu.Close(&t, st.over)
 	default:
-		if n = st.writable(); n == 0 {
-			k.asleep = true
+		if n = h.writable(now, q); n == 0 {
+			k.asleep = !st.copying(now)
 			return
 		}
 		t.Kind, t.Arg = callWrite, uint64(n)
@@ -146,11 +146,12 @@ func (h *Host) wake(k *kernelEnd, t *host.Task) {
 }
 
 // writable is how many bytes the application can write in one call.
-func (st *stream) writable() int64 {
+func (h *Host) writable(now units.Time, q uint32) int64 {
+	st := h.qps[q].stream
 	if st.first == len(st.calls) || st.kernel.full {
 		return 0
 	}
-	want := min(st.calls[st.first].left, int64(maxCall))
+	want := h.offerCopied(now, q, min(st.calls[st.first].left, int64(maxCall)))
 	n := st.conn.Offer(want)
 	st.kernel.full = n < want
 	return n

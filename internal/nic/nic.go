@@ -21,7 +21,7 @@ const (
 	timerTriggered              // messages are posted that a trigger started
 	timerCPU                    // a core is through with a task, or a receive queue interrupts
 	timerLocal                  // a local operation begins or ends, or its delay is over
-	timerSegment                // of a connection: the card has what it needs of its segment, or a frame is in memory
+	timerSegment                // of a connection: the card has what it needs of its segment, a frame is in memory, or a copy done
 	timerPath                   // something is done inside the server; the top of low says what
 )
 

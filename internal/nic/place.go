@@ -80,7 +80,7 @@ func (h *Host) store(now units.Time, q, n uint32, last bool) {
 	x.landed = max(x.landed, done)
 	x.placed = max(x.placed, done)
 	if in := h.specs[q].Memory.In; in != nil {
-		x.placed = max(x.placed, in.Land(x.landed, units.Bytes(n), last))
+		x.placed = max(x.placed, in.Land(x.landed+h.path.costs.Poll, units.Bytes(n), last))
 	}
 }
 

@@ -75,7 +75,7 @@ type stream struct {
 
 	took     int64 // payload read by the application
 	arrivals []Arrival
-	reads    int // of arrivals: messages read whole
+	reads    int // of arrivals: messages read whole, and where they belong
 }
 
 // call is a write that the socket has not taken whole, and the bytes left of it, if
@@ -91,6 +91,7 @@ type Arrival struct {
 	Landed units.Time // when that was in memory
 	At     units.Time // when all of it had arrived, in order
 	Read   units.Time // when the application had read it; Never: not yet
+	Placed units.Time // when it was where it belongs, in a GPU after the copy
 	Way    Way        // of the frame that completed it; empty: that carried no stamps
 }
 
@@ -141,6 +142,9 @@ func (h *Host) write(now units.Time, p *Post) {
 		end += st.wrote
 	}
 	st.ends = append(st.ends, end)
+	if out := h.specs[p.QP].Memory.Out; out != nil {
+		out.Post(now, p.WR.Bytes)
+	}
 	st.calls = append(st.calls, call{int64(p.WR.Bytes), h.payload(p.WR.ID)})
 	if st.failed != 0 {
 		h.abandon(now, s)
@@ -199,6 +203,7 @@ func (h *Host) serve(now units.Time, q uint32) {
 		h.fail(now, q, e)
 	} else if st.failed == 0 {
 		h.acknowledged(now, s, q)
+		h.releaseCopied(now, q)
 	}
 	st.kernel.full = st.kernel.full && e&(tcp.Writable|tcp.Connected) == 0
 	h.refill(now, q)
@@ -373,7 +378,7 @@ func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, f *host.
 		if stamps != nil && way.n == 0 {
 			way = h.keep(stamps)
 		}
-		st.arrivals = append(st.arrivals, Arrival{Came: f.At, Landed: f.Landed, At: now, Read: units.Never, Way: way})
+		st.arrivals = append(st.arrivals, Arrival{Came: f.At, Landed: f.Landed, At: now, Read: units.Never, Placed: units.Never, Way: way})
 	}
 }
 
@@ -397,11 +402,14 @@ func (h *Host) readBytes(now units.Time, q uint32, n int64) {
 		st.took += st.conn.Read(now, n)
 	}
 	size := h.specs[q].Stream.Message
+	if h.specs[q].Memory.In != nil {
+		h.copyIn(now, q, n)
+		size = 0
+	}
 	for size > 0 && int64(st.reads+1)*size <= st.took {
-		st.arrivals[st.reads].Read = now
-		st.reads++
-		h.open--
-		h.net.Part().NoteWork()
+		a := &st.arrivals[st.reads]
+		a.Read, a.Placed = now, now
+		h.messageEnded(st)
 	}
 	if s.watched {
 		h.accepted(now, q)
@@ -494,7 +502,8 @@ func (h *Host) Failures() []uint32 { return h.failures }
 type Stream struct {
 	Conn     uint32 // its number
 	Arrivals []Arrival
-	Reads    int        // of Arrivals: read whole
+	Reads    int        // of Arrivals: read whole, and where they belong
+	Copying  int        // of Arrivals after them: read whole, and being copied into a GPU
 	Posted   int        // messages written, or being written, here
 	Took     int64      // bytes that the application read here
 	Failed   tcp.Events // ResetByPeer, TimedOut or 0
@@ -505,7 +514,7 @@ type Stream struct {
 // while it has not been used.
 func (h *Host) StreamOf(q uint32) (out Stream) {
 	if st := h.qps[q].stream; st != nil {
-		out = Stream{h.specs[q].Stream.Segment.Conn, st.arrivals, st.reads, int(h.qps[q].account.posted), st.took, st.failed, st.ended}
+		out = Stream{h.specs[q].Stream.Segment.Conn, st.arrivals, st.reads, max(st.landed()-st.reads, 0), int(h.qps[q].account.posted), st.took, st.failed, st.ended}
 	}
 	return out
 }

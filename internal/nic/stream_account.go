@@ -40,6 +40,9 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 		a.blocked = Window
 	case st.why == tcp.NagleWait:
 		a.blocked = Nagle
+	case st.copying(now) && !st.kernel.calling:
+		a.blocked, a.rateUntil = Rate, now
+		a.fetchUntil, a.fetchStage = st.path.stage.until, Copying
 	case st.kernel.calling && st.first < len(st.calls):
 		a.blocked = Kernel
 	case st.first < len(st.calls):

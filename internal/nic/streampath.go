@@ -15,10 +15,11 @@ import (
 
 // streamPath is what a connection's end has there.
 type streamPath struct {
-	here units.Time // when the card has the descriptor of the segment that waits
-	wait units.Time // when the card has the payload of the frame whose turn it was
-	base uint64     // number of the first frame of the segment being cut; frames count from the first ever
-	came asked      // frames on their way to memory, in order: key is their slot, ready when they came in
+	here  units.Time // when the card has the descriptor of the segment that waits
+	wait  units.Time // when the card has the payload of the frame whose turn it was
+	base  uint64     // number of the first frame of the segment being cut; frames count from the first ever
+	stage streamStage
+	came  asked // frames on their way to memory, in order: key is their slot, ready when they came in
 }
 
 // socketMemory is a server's memory to a host whose first socket is one of it.
@@ -28,8 +29,8 @@ type socketMemory struct {
 }
 
 // Move implements host.Memory.
-func (m socketMemory) Move(now units.Time, socket int, n units.Bytes) units.Time {
-	return m.Engine.Move(now, (m.first+socket)%m.Sockets(), n)
+func (m socketMemory) Move(now units.Time, socket int, n units.Bytes, over units.Time) units.Time {
+	return m.Engine.Move(now, (m.first+socket)%m.Sockets(), n, over)
 }
 
 // serverMemory has the host copy through its server's memory. Its sockets are those of
@@ -68,17 +69,23 @@ func (h *Host) ringSegment(now units.Time, q uint32) {
 	h.timer(at, at-now, timerSegment, q)
 }
 
-// landed tells the timers of frames in memory from those of what the card has.
-const landed = 1 << 31
+// The timers of frames in memory and of copies; the others are of what the card has.
+const (
+	landed  = 1 << 31
+	staging = 1 << 30
+)
 
 // segmentTimer runs a timer of a connection's path through the server.
 func (h *Host) segmentTimer(now units.Time, low uint32) {
 	h.restless--
-	if low&landed != 0 {
+	switch {
+	case low&landed != 0:
 		h.segmentLanded(now, low&^landed)
-		return
+	case low&staging != 0:
+		h.staged(now, low&^staging)
+	default:
+		h.segmentHere(now, low)
 	}
-	h.segmentHere(now, low)
 }
 
 // segmentHere lets connection q go on: the card has the descriptor of its segment, or

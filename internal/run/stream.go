@@ -31,7 +31,8 @@ func (r *runner) abandoned() (n int) {
 			if peer == node && at == q {
 				peer, at = r.Valid.Graph.HostOf(r.Valid.Plan.Conns[s.Conn].Src), r.Responders[s.Conn].Requester
 			}
-			n += s.Posted - r.Hosts[peer].StreamOf(at).Reads
+			far := r.Hosts[peer].StreamOf(at)
+			n += s.Posted - far.Reads - far.Copying
 		}
 	}
 	return n
@@ -56,7 +57,7 @@ func (r *runner) streamFate(i int) (done units.Time, status string) {
 	}
 	sender, reader := r.streamEnds(i)
 	if k := int(r.Accounts[i].Ordinal); k < reader.Reads {
-		return reader.Arrivals[k].Read, "success"
+		return reader.Arrivals[k].Placed, "success"
 	}
 	switch {
 	case sender.Failed&tcp.TimedOut != 0:
@@ -95,7 +96,7 @@ func streamNames() [nic.NumStages]string {
 // stream returns where the time of message i, of TCP, went, which ended at done:
 // the connection's time up to the first transmission of its last byte; then that
 // segment's way, or the wait for the one sent again that completed the message,
-// and its way; then the receiving application.
+// and its way; then the receiving application, and its copy into a GPU.
 func (a *accountant) stream(i int, done units.Time, status string) record.Account {
 	m := &a.Accounts[i]
 	_, to := a.Valid.Plan.Ends(&a.Valid.Plan.Messages[i])
@@ -116,7 +117,8 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	a.decisive(i, port, a.Hosts[dst].Hops(arrival.Way), arrival.Came)
 	a.until(record.StagePlace, "", arrival.Landed)
 	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[dst].Name, arrival.At)
-	a.until(record.StageUnread, a.Valid.Graph.Nodes[dst].Name, done)
+	a.until(record.StageUnread, a.Valid.Graph.Nodes[dst].Name, arrival.Read)
+	a.until(record.StageCopyIn, a.Valid.Graph.Nodes[dst].Name, done)
 	return a.out
 }
 

@@ -36,6 +36,11 @@ func drawStreams(seed uint64) draw {
 	if seed%5 < 2 {
 		g.line("server: {preset: %s, iommu: %s, relaxed_ordering: %s, mps: %s, costs: {read_tags: %s}}",
 			g.pick("dgx-a100", "dgx-h100"), g.pick("off", "on"), g.pick("off", "on"), g.pick("128B", "256B", "512B"), g.pick("2", "32", "256"))
+		for i := range g.hosts {
+			if seed%5 == 0 && g.one(2) {
+				g.hosts[i] = fmt.Sprintf(`"%s/gpu%d"`, strings.Trim(g.hosts[i], `"`), g.IntN(8))
+			}
+		}
 	}
 	if g.cut = g.one(6); g.cut {
 		g.line("stop: %dns", g.between(20000, 500000))
@@ -224,7 +229,8 @@ func readOnce(v *scenario.Valid, _ draw, r *record.Run) string {
 		if f.Service != "TCP" || f.StartPS >= r.EndPS {
 			continue
 		}
-		host, _, _ := strings.Cut(f.Src, ":")
+		host, _, _ := strings.Cut(f.Src, "/")
+		host, _, _ = strings.Cut(host, ":")
 		to := reader[key{host, f.QP}]
 		posted[to] += f.Bytes
 		if f.Status == "success" {

@@ -3,6 +3,7 @@ package run_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -93,6 +94,41 @@ func TestSocketPathBounds(t *testing.T) {
 		if got < c.least || got > c.most {
 			t.Errorf("%s %s: %.2f Gb/s, want %.2f to %.2f", c.host, c.links, got, c.least, c.most)
 		}
+	}
+}
+
+// Data in GPUs are staged: the message takes longer by two copies, of which each has its
+// launch, its way and its wait, and ends when it is in the far GPU.
+func TestSocketPathOfGPUs(t *testing.T) {
+	flow := func(end, size, costs string) *record.Flow {
+		text := fmt.Sprintf(socketPath, size) + "server: {preset: dgx-a100, costs: {" + costs + "}}\n"
+		for _, h := range []string{"h0", "h1"} {
+			text = strings.ReplaceAll(text, ": "+h, ": "+h+end)
+		}
+		return &simulate(t, parse(t, text), 1, 1).Flows[0]
+	}
+	plain, gpus := flow("", "8B", ""), flow("/gpu0", "8B", "")
+	out, in := ofStage(gpus, record.StageCopyOut), ofStage(gpus, record.StageCopyIn)
+	t.Logf("%v between memories, %v between GPUs: %v out, %v in", plain.CompletionPS, gpus.CompletionPS, out, in)
+	// An application that waits for a copy polls, and need not be woken to write.
+	woken := ofStage(plain, record.StageKernel) - ofStage(gpus, record.StageKernel)
+	if got := gpus.CompletionPS - plain.CompletionPS; got != out+in-woken || woken != 400*units.Nanosecond {
+		t.Errorf("%v longer, copies take %v and %v, a wakeup %v", got, out, in, woken)
+	}
+	for _, d := range []units.Time{out, in} { // launch and wait, and less than 1 us of links
+		if d < 7*units.Microsecond || d > 8*units.Microsecond {
+			t.Errorf("a copy takes %v", d)
+		}
+	}
+	half := flow("/gpu0", "8B", "copy_launch: 2us")
+	if got := gpus.CompletionPS - half.CompletionPS; got != 4*units.Microsecond {
+		t.Errorf("with launches of half the time %v shorter, want 4us", got)
+	}
+	// A large message is a pipeline: the core that receives bounds it as it does
+	// without GPUs, and a chunk out and one in come on top.
+	plain, gpus = flow("", "64MB", ""), flow("/gpu0", "64MB", "")
+	if got := float64(gpus.CompletionPS) / float64(plain.CompletionPS); got < 1 || got > 1.01 {
+		t.Errorf("64 MB take %v between memories, %v between GPUs", plain.CompletionPS, gpus.CompletionPS)
 	}
 }
 

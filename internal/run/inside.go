@@ -2,7 +2,9 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -13,7 +15,10 @@ import (
 // recordInside completes the limits of queue pairs and host ports with what the links
 // inside hosts allow: at the sender the card's reads, at the receiver its writes.
 func (r *runner) recordInside(out *record.Run) {
-	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}}
+	if !slices.ContainsFunc(r.Servers, func(e *dma.Engine) bool { return e != nil }) {
+		return
+	}
+	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}, known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}}
 	for i := range out.Ports {
 		p := &out.Ports[i]
 		name := fmt.Sprintf("%s:%d", p.Node, p.Port)
@@ -46,6 +51,14 @@ type insides struct {
 	*runner
 	ports map[string][]*record.Port
 	qps   map[qpAt]*record.QPLimits
+	known map[wayInside]record.InsideLimit
+	uses  map[int][]dma.LinkUse // by node
+}
+
+// wayInside is a way between the memory and the card of a node, in one direction.
+type wayInside struct {
+	node, memory, card int
+	write              bool
 }
 
 // memoryAt is where the data at an end of a connection lie.
@@ -75,18 +88,12 @@ func (x *insides) flow(from, to memoryAt, q uint32) {
 	g := x.Valid.Graph
 	l := x.qps[qpAt{g.Nodes[from.Node].Name, int(q)}]
 	if from.tree != nil && l != nil {
-		if p, err := from.tree.Predict(from.memory, from.card); err == nil {
-			l.Inside = append(l.Inside, x.limit(&from, p.Path, p.Read, false))
-		}
+		l.Inside = append(l.Inside, x.bound(&from, false))
 	}
 	if to.tree == nil {
 		return
 	}
-	p, err := to.tree.Predict(to.memory, to.card)
-	if err != nil {
-		return
-	}
-	w := x.limit(&to, p.Path, p.Write, true)
+	w := x.bound(&to, true)
 	if l != nil {
 		l.Inside = append(l.Inside, w)
 	}
@@ -98,12 +105,33 @@ func (x *insides) flow(from, to memoryAt, q uint32) {
 	}
 }
 
+// bound is what bounds the card's reads from a memory, or its writes.
+func (x *insides) bound(at *memoryAt, write bool) record.InsideLimit {
+	key := wayInside{at.Node, at.memory, at.card, write}
+	if l, ok := x.known[key]; ok {
+		return l
+	}
+	p, err := at.tree.Predict(at.memory, at.card)
+	if err != nil {
+		panic("run: BUG: data moved where there is no way: " + err.Error())
+	}
+	flow := p.Read
+	if write {
+		flow = p.Write
+	}
+	if x.uses[at.Node] == nil {
+		x.uses[at.Node] = x.Servers[at.Node].Links()
+	}
+	x.known[key] = x.limit(at, p.Path, flow, write)
+	return x.known[key]
+}
+
 // limit is what bounds a way between memory and card: by its links alone, but if others
 // make one of them busier that one is named.
 func (x *insides) limit(at *memoryAt, path []server.Hop, flow server.Flow, write bool) record.InsideLimit {
 	out := record.InsideLimit{Host: x.Valid.Graph.Nodes[at.Node].Name, Bps: flow.Rate, Write: write}
 	busiest := units.Time(-1)
-	uses := x.Servers[at.Node].Links()
+	uses := x.uses[at.Node]
 	for _, h := range path {
 		for i := range uses {
 			u := &uses[i]

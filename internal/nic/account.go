@@ -165,6 +165,7 @@ type Acceptance struct {
 	Placed   units.Time // when all of it was where it belongs
 	FirstAck units.Time // Never: none yet
 	Held     bool       // that ACK had to wait for READ responses
+	Read     units.Time // of an atomic: when the card had read what it found; 0: at once
 	Way      Way
 }
 

@@ -80,7 +80,7 @@ func (h *Host) answers(now units.Time, q uint32, way Way) {
 func (h *Host) heldAcks(now units.Time, q uint32) {
 	s := &h.qps[q]
 	part := h.net.Part()
-	for s.qp.AckNext() {
+	for s.qp.AckNext() && (h.path == nil || h.gate(now, q) <= now) { // what an atomic found must be read first
 		slot := part.Alloc()
 		s.qp.Poll(now, part.Rec(slot))
 		h.heldAck(now, q, slot)
@@ -111,19 +111,22 @@ func (h *Host) heldAck(now units.Time, q, slot uint32) {
 		h.net.AddSide(pk, side)
 	}
 	h.net.AddStamps(pk)
-	h.acknowledge(now, s, pk, true)
+	h.acknowledge(now, q, pk, true)
 	h.queueControl(now, int(s.port), slot)
 	h.complete(now, q, nil) // a refusal that waited flushes the queue pair
 }
 
 // acknowledge notes an ACK or NAK that is sent now; held: it had to wait for
 // responses.
-func (h *Host) acknowledge(now units.Time, s *qpSlot, ack *packet.Packet, held bool) {
+func (h *Host) acknowledge(now units.Time, q uint32, ack *packet.Packet, held bool) {
 	ack.VA = uint64(now)
-	a := &s.account
+	a := &h.qps[q].account
 	covered := ack.AETH & (1<<24 - 1) // messages accepted, modulo 2^24
 	for ; a.unacked < len(a.accepted) && int32((covered-uint32(a.unacked))<<8) > 0; a.unacked++ {
 		a.accepted[a.unacked].FirstAck, a.accepted[a.unacked].Held = now, held
+		if held && h.path != nil {
+			a.accepted[a.unacked].Read = h.path.qps[q].answer
+		}
 	}
 }
 

@@ -410,7 +410,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		if stamped {
 			h.net.AddStamps(ack)
 		}
-		h.acknowledge(now, s, ack, false)
+		h.acknowledge(now, q, ack, false)
 	}
 	if h.completions() {
 		h.settle(now, s)

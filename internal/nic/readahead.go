@@ -14,6 +14,7 @@ type readAhead struct {
 	again       asked      // packets to be sent again alone, or responses
 	answering   bool       // again has responses
 	rewinds     uint32     // of the queue pair at the latest look
+	answer      units.Time // when the card has what the next answer brings
 	bytes       units.Bytes
 }
 
@@ -50,6 +51,9 @@ func (a *asked) push(r reading) {
 func (h *Host) gate(now units.Time, q uint32) (at units.Time) {
 	s, x := &h.qps[q], &h.path.qps[q]
 	x.rewinds, x.copied = s.account.rewinds, 0
+	if state := s.qp.State(); state != rdma.RTS && state != rdma.SQD {
+		return units.Never
+	}
 	if h.specs[q].Service != rdma.RC {
 		h.releaseCopies(now, q)
 	}
@@ -211,8 +215,8 @@ func (h *Host) askAnswers(now units.Time, q uint32) units.Time {
 		}
 		h.ask(now, q, &x.again, key, n)
 	}
-	if x.again.n == 0 {
-		return now // an acknowledgement
+	if x.answer = now; x.again.n > 0 { // else an acknowledgement is next
+		x.answer = x.again.at(0).ready
 	}
-	return x.again.at(0).ready
+	return x.answer
 }

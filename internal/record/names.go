@@ -109,6 +109,7 @@ const (
 	AckStage      = "ACK "
 	StageCoalesce = AckStage + "coalescing"
 	StageHeldAck  = AckStage + "behind READ responses" // acknowledgements keep the order of requests
+	StageAckRead  = AckStage + StageRead               // an atomic's: what it found is read from memory
 	StageImplied  = AckStage + "implied"               // until a response left that acknowledges it too
 	StageAckLost  = AckStage + "lost"
 	// StageAckOvertaken is its name where nothing of the connection was dropped: a
@@ -118,8 +119,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [22]string {
-	return [...]string{StageEntry, StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [23]string {
+	return [...]string{StageAckRead, StageEntry, StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

@@ -205,6 +205,9 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 		a.until(record.StageImplied, responder, m.Done)
 		return
 	case taken.Held:
+		if taken.Read > a.at {
+			a.until(record.StageAckRead, responder, min(taken.Read, taken.FirstAck))
+		}
 		a.until(record.StageHeldAck, responder, taken.FirstAck)
 	default:
 		a.until(record.StageCoalesce, responder, taken.FirstAck)

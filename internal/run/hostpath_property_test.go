@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/pcie"
@@ -88,14 +89,21 @@ func giveServers(v *scenario.Valid, seed uint64, staged bool) {
 
 // TestServersAccountsTile: accounts of messages between random servers add up,
 // whatever befell them, and on how many partitions a run is cut matters for nothing.
+// Every fourth scenario is one of InfiniBand. HOPSCOPE_LONG=1 draws 1,000.
 func TestServersAccountsTile(t *testing.T) {
 	seeds := uint64(200)
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		seeds = 25
+	case os.Getenv("HOPSCOPE_LONG") != "":
+		seeds = 1000
 	}
 	seen, ran := map[string]int{}, 0
 	for seed := range seeds {
 		text := harsh(seed)
+		if seed%4 == 3 {
+			text = drawInfiniBand(seed).text
+		}
 		v, err := scenario.Parse("harsh.yaml", []byte(text), nil, nil)
 		if err != nil {
 			continue

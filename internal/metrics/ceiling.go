@@ -129,11 +129,11 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 	}
 	for i := range l.Inside {
 		in := &l.Inside[i]
-		does := "the card reads"
+		does := "card reads"
 		if in.Write {
-			does = "the card writes"
+			does = "card writes"
 		}
-		out = append(out, Limit{"inside " + in.Host, in.Bps, does + " over " + in.String()})
+		out = append(out, Limit{"inside " + in.Host, in.Bps, does + ", bounded by " + in.String()})
 	}
 	if l.DrainBps > 0 {
 		_, to := DataEnds(f)

@@ -226,6 +226,9 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 	if how := x.sayStream(d.Where, stage, q); how != "" {
 		return how
 	}
+	if how := x.sayInside(d.Where, stage, q); how != "" {
+		return how
+	}
 	switch stage {
 	case record.StageOther:
 		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))

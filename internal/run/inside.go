@@ -18,7 +18,7 @@ func (r *runner) recordInside(out *record.Run) {
 	if !slices.ContainsFunc(r.Servers, func(e *dma.Engine) bool { return e != nil }) {
 		return
 	}
-	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}, known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}}
+	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}, known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}, end: out.EndPS}
 	for i := range out.Ports {
 		p := &out.Ports[i]
 		name := fmt.Sprintf("%s:%d", p.Node, p.Port)
@@ -53,6 +53,7 @@ type insides struct {
 	qps   map[qpAt]*record.QPLimits
 	known map[wayInside]record.InsideLimit
 	uses  map[int][]dma.LinkUse // by node
+	end   units.Time
 }
 
 // wayInside is a way between the memory and the card of a node, in one direction.
@@ -126,28 +127,26 @@ func (x *insides) bound(at *memoryAt, write bool) record.InsideLimit {
 	return x.known[key]
 }
 
-// limit is what bounds a way between memory and card: by its links alone, but if others
-// make one of them busier that one is named.
+// limit is what bounds a way between memory and card: by its links alone, but where
+// others kept one of them busy for most of the run that one is named.
 func (x *insides) limit(at *memoryAt, path []server.Hop, flow server.Flow, write bool) record.InsideLimit {
 	out := record.InsideLimit{Host: x.Valid.Graph.Nodes[at.Node].Name, Bps: flow.Rate, Write: write}
-	busiest := units.Time(-1)
-	uses := x.uses[at.Node]
-	for _, h := range path {
-		for i := range uses {
-			u := &uses[i]
+	best := x.end / 2
+	for k, h := range path {
+		for i := range x.uses[at.Node] {
+			u := &x.uses[at.Node][i]
 			if u.Link != h.Link || !u.Memory && u.Forward != (h.Forward != write) {
 				continue
 			}
-			busy := u.Busy
-			if busiest < 0 || busy > busiest {
-				busiest = busy
+			if h.Link == flow.Limit && out.Link == "" || flow.Limit < 0 && k == 0 || u.Busy > best {
 				in := linkInside(at.tree, u)
 				out.Link, out.Kind = in.Name, in.Kind
+				best = max(best, u.Busy)
 			}
 		}
 	}
 	if flow.Limit < 0 {
-		out.Kind = "read tags of the card"
+		out.Kind = "read tags"
 		if write {
 			out.Kind = "posted credits"
 		}

@@ -43,6 +43,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("topology: {clos: {hosts: 4, tiers: [{radix_down: 2, radix_up: 1, link: 1Gbps}, {radix_down: 2, link: 1Gbps}]}}\nworkload: [{permutation: {size: 1KB}}]\n", "switch.trust=pcp")
 	f.Add("topology: {hosts: [a, b], switches: [s], order: [s, a, b], links: [{between: [a, s], rate: 1Gbps}, {between: [s, b], rate: 1Gbps}]}\nworkload: [{flow: {from: a, to: b, size: 1KB}}]\nns3: {ENABLE_QCN: 0}\n", "ns3.BUFFER_SIZE=4")
 	f.Add(base, "workload[0].incast.path=[h0, leaf1]")
+	f.Add(base+"  - flow: {from: h0/gpu0, to: h1:1/dram1, size: 1KB, gpudirect: off}\nserver: {preset: dgx-h100, acs: redirect, links: {nic0: {gen: 4}, hbm: {rate: 9Tbps}}, costs: {poll: 1ns}}\nhosts: {h1: {server: two-socket}, h2: {server: {iommu: on}}, h3: {server: none}}\n", "hosts.h0.server.mps=512B")
+	f.Add(base+"  - incast: {from: h0/gpus, to: h1, size: 1KB}\nserver: {file: x.xml, text: \"<system version='1'><cpu numaid='0'/></system>\"}\n", "server=dgx-a100")
 	f.Add(base, "a[0][1].b={c: [d]}")
 	f.Fuzz(func(t *testing.T, src, set string) {
 		var sets []string

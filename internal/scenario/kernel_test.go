@@ -78,3 +78,16 @@ func TestBadHost(t *testing.T) {
 		}
 	}
 }
+
+// Preset reno begins with what RFC 3390 allows at the MSS, unless told otherwise.
+func TestRenoInitialWindow(t *testing.T) {
+	for keys, want := range map[string]int{"": 2, ", mtu: 1500": 3, ", mss: 536": 4, ", initial_window: 10": 10} {
+		v, err := Parse("x.yaml", []byte("topology: {star: {hosts: 2, link: 10Gbps}}\nstack: tcp\ntcp: {preset: reno"+keys+"}\nworkload: [{flow: {from: h0, to: h1, size: 1MB}}]\n"), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.TCP[0].CC.InitialWindow; got != want {
+			t.Errorf("preset reno%s: %d segments, want %d", keys, got, want)
+		}
+	}
+}

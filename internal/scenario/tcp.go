@@ -89,6 +89,9 @@ func (r *resolver) readProfile(o object, i int) {
 		o.fail("mss", "%d does not fit the MTU of %d B; give at most %d, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu",
 			c.MSS, r.tcp.mtu, r.tcp.mtu-wire.IPv4Len-wire.TCPLen)
 	}
+	if preset == "reno" {
+		c.CC.InitialWindow = tcp.InitialWindow3390(c.MSS)
+	}
 	r.readLossDetection(o, &c, i)
 	readAcks(o, &c)
 	readSending(o, &c)

@@ -154,12 +154,16 @@ func Preset(name string) (Config, error) {
 			InitialRTO: units.Second, MinRTO: units.Second, MaxRTO: 60 * units.Second, SYNRetries: 6, Retries: 15,
 			DelayedAck: 200 * units.Millisecond, AckEvery: 2, Nagle: NagleRFC896, SlowStartAfterIdle: true,
 			PacingSS: 200, PacingCA: 120, Send: Buffer{65535, 65535}, Receive: Buffer{65535, 65535}, TimeWait: 240 * units.Second}
-		c.CC.InitialWindow, c.CC.ABCLimit = 3, 1
+		c.CC.InitialWindow, c.CC.ABCLimit = InitialWindow3390(c.MSS), 1
 	default:
 		return Config{}, fmt.Errorf("tcp: unknown preset %q, want one of %s", name, strings.Join(Presets(), ", "))
 	}
 	return c, nil
 }
+
+// InitialWindow3390 is the initial window of RFC 3390 in full segments of mss bytes:
+// min(4 MSS, max(2 MSS, 4380 bytes)).
+func InitialWindow3390(mss int) int { return min(4, max(2, 4380/mss)) }
 
 // Validate reports the first value out of range.
 func (c *Config) Validate() error {

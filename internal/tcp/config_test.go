@@ -85,3 +85,12 @@ func TestNames(t *testing.T) {
 		add("ca " + s.String())
 	}
 }
+
+// RFC 3390, 1: min(4 MSS, max(2 MSS, 4380 bytes)).
+func TestInitialWindow3390(t *testing.T) {
+	for mss, want := range map[int]int{536: 4, 1095: 4, 1096: 3, 1460: 3, 2190: 2, 8960: 2, 65495: 2} {
+		if got := InitialWindow3390(mss); got != want {
+			t.Errorf("MSS %d: %d segments, want %d", mss, got, want)
+		}
+	}
+}

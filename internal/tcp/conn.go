@@ -212,7 +212,7 @@ func (c *Conn) established(now units.Time) {
 	c.events |= Connected
 	c.backoff, c.timer, c.timerAt = 0, timerNone, units.Never
 	c.cc.Init(&c.cfg.CC, c.mss)
-	c.recover, c.usage = c.una, c.una
+	c.recover, c.usage = c.una-1, c.una
 	c.quick = c.cfg.QuickAcks
 	c.initBuffers(now)
 	if c.finQueued {

@@ -583,3 +583,35 @@ func TestWindowAfterLostSYNs(t *testing.T) {
 		}
 	}
 }
+
+// TestDuplicatesAfterTimeout: what was sent again for nothing after a timeout brings
+// duplicate ACKs of all that was out then. Without SACK they count as no loss, since
+// nothing beyond is acknowledged (RFC 6582 3.2, step 2, and 5; Linux
+// tcp_try_undo_recovery).
+func TestDuplicatesAfterTimeout(t *testing.T) {
+	cfg := mustPreset(t, "reno")
+	cfg.CC.InitialWindow, cfg.CC.ABCLimit, cfg.DelayedAck = 20, 0, 0
+	l := newLoop(t, cfg).connect()
+	first, start := l.c[0].nxt, l.now
+	l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+		early := l.now < start+500*units.Millisecond
+		if i == 0 && early && int64(unwrap(p.PSN, first)-first) < 4*l.c[0].mss || i == 1 && early {
+			return 0, 0 // the first four segments, and all ACKs
+		}
+		return 1, 0
+	}
+	l.c[0].Write(l.now, 40*l.c[0].mss)
+	l.poll()
+	for range 10 {
+		l.run(l.now + 300*units.Millisecond)
+		l.c[1].Read(l.now, 1<<20)
+		l.poll()
+	}
+	a, c := l.c[0].Acts(), l.c[0].Counters()
+	if a.RTO.Count != 1 || l.c[1].Counters().Delivered != 40*l.c[0].mss {
+		t.Fatalf("%d timeouts, %d bytes; want one timeout and all", a.RTO.Count, l.c[1].Counters().Delivered)
+	}
+	if a.LossDupAck.Count != 0 || a.CutLoss.Count != 0 || a.RetransFast.Count != 0 {
+		t.Errorf("%d losses by duplicates, %d cuts, %d fast retransmissions of %d in all; want none", a.LossDupAck.Count, a.CutLoss.Count, a.RetransFast.Count, c.Retransmitted)
+	}
+}

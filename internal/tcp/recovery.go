@@ -42,9 +42,10 @@ func (c *Conn) detect(now units.Time, w *ackWork) bool {
 }
 
 // detectNewReno takes the third duplicate ACK, and in recovery a partial ACK, for
-// the loss of the oldest segment (RFC 6582 3.2).
+// the loss of the oldest segment (RFC 6582 3.2). Duplicates of all that was out in the
+// recovery before may be of what was sent again for nothing (step 2).
 func (c *Conn) detectNewReno(now units.Time, w *ackWork) bool {
-	third := c.dupAcks == DupThresh && w.acked == 0 && (c.ca == caOpen || c.ca == caCWR)
+	third := c.dupAcks == DupThresh && w.acked == 0 && (c.ca == caOpen && c.una > c.recover || c.ca == caCWR)
 	partial := w.acked > 0 && c.ca == caRecovery
 	if !third && !partial || !c.loseDup(now, c.segs.head) {
 		return false
@@ -130,6 +131,9 @@ func (c *Conn) endRecovery() {
 	}
 	if c.ca == caRecovery || c.ca == caCWR && !c.cfg.CWRGrowth {
 		c.endReduction()
+	}
+	if c.ca == caCWR {
+		c.recover = c.una - 1 // nothing was sent again
 	}
 	c.ca = caOpen
 	c.dupAcks, c.dupBytes = 0, 0

@@ -79,7 +79,7 @@ func (c *Conn) tryUndo(now units.Time, w *ackWork) {
 		c.cc = c.undo.before // RFC 9438 4.9.1
 		c.cc.Set(max(cwnd, c.cc.Bytes()))
 	}
-	c.undo.from = 0
+	c.undo.from, c.recover = 0, c.una-1
 	c.segs.unlose()
 	c.dupAcks, c.dupBytes = 0, 0
 	c.ca, c.atOnce, c.cwrQueued = caOpen, false, false

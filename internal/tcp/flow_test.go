@@ -615,3 +615,29 @@ func TestDuplicatesAfterTimeout(t *testing.T) {
 		t.Errorf("%d losses by duplicates, %d cuts, %d fast retransmissions of %d in all; want none", a.LossDupAck.Count, a.CutLoss.Count, a.RetransFast.Count, c.Retransmitted)
 	}
 }
+
+// TestSACKSmallSegments: three segments reported above a hole are a loss, however
+// small (RFC 6675 5, steps 2 and 4.1), which is then sent again once.
+func TestSACKSmallSegments(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	cfg.Recovery, cfg.TSO, cfg.Nagle = SACK, 0, NagleOff
+	l := newLoop(t, cfg).connect()
+	n := 0
+	l.touch = func(i int, p *packet.Packet) (int, units.Time) {
+		if i == 0 && p.Payload > 0 {
+			if n++; n == 1 {
+				return 0, 0
+			}
+		}
+		return 1, 0
+	}
+	for range 8 {
+		l.c[0].Write(l.now, 100)
+		l.poll()
+	}
+	l.run(l.now + 100*units.Millisecond)
+	a := l.c[0].Acts()
+	if got := l.c[1].Counters().Delivered; got != 800 || a.LossDupAck.Count != 1 || a.RetransFast.Count != 1 {
+		t.Errorf("%d bytes, %d losses, %d fast retransmissions; want 800, 1 and 1", got, a.LossDupAck.Count, a.RetransFast.Count)
+	}
+}

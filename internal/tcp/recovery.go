@@ -64,9 +64,14 @@ func (c *Conn) loseDup(now units.Time, i uint32) bool {
 }
 
 // detectSACK marks every segment as lost above which more than two segments'
-// worth is selectively acknowledged (RFC 6675 4, IsLost), once each.
+// worth is selectively acknowledged (RFC 6675 4, IsLost), once each. Three segments,
+// however small, are a loss of the oldest (5, steps 2 and 4).
 func (c *Conn) detectSACK(now units.Time, w *ackWork) (found bool) {
 	b := &c.segs
+	if b.sackedSegs >= DupThresh && b.judged == b.head && (c.ca == caOpen || c.ca == caCWR) {
+		found = c.loseDup(now, b.head)
+		b.judged++
+	}
 	for ; b.judged != b.tail && b.sacked-b.sackedBelow > (DupThresh-1)*c.mss; b.judged++ {
 		s := b.at(b.judged)
 		if s.sacked {

@@ -25,7 +25,7 @@ type Engine struct {
 	iommus []*iommu
 	// engines are the copy engines of GPUs, one out of and one into each device: when
 	// each is free.
-	engines []units.Time
+	engines []copyEngine
 	drams   []int // links to the memories of root complexes
 }
 
@@ -34,7 +34,7 @@ type Engine struct {
 func New(t *server.Tree) *Engine {
 	e := &Engine{tree: t, tracks: make([]track, 2*len(t.Links)),
 		tags: make([]*tags, len(t.Devices)), iommus: make([]*iommu, len(t.Devices)),
-		engines: make([]units.Time, 2*len(t.Devices))}
+		engines: make([]copyEngine, 2*len(t.Devices))}
 	for i := range t.Links {
 		switch t.Links[i].Kind {
 		case server.MemoryBus:

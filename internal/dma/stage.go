@@ -13,7 +13,7 @@ import "github.com/hopscope/hopscope/internal/units"
 type staging struct {
 	e      *Engine
 	chain  Chain
-	engine *units.Time // when the GPU's copy engine is free
+	engine *copyEngine
 	chunk  units.Bytes
 	thread units.Time // when the last launch was through
 }
@@ -27,8 +27,12 @@ func (e *Engine) staging(c *Chain, gpu, direction int) staging {
 func (s *staging) copy(at units.Time, n units.Bytes) (known units.Time) {
 	c := &s.e.tree.Costs
 	s.thread = max(s.thread, at) + c.CopyLaunch
-	done := s.e.Copy(max(s.thread, *s.engine), &s.chain, n)
-	*s.engine = done - s.chain.latency
+	start := max(s.thread, s.engine.free)
+	done := s.e.Copy(start, &s.chain, n)
+	s.engine.free = done - s.chain.latency
+	s.engine.copied += n
+	s.engine.copies++
+	s.engine.busy += s.engine.free - start
 	return done + c.CopySync
 }
 
@@ -48,6 +52,35 @@ type StageOut struct {
 type chunk struct {
 	from, to int64
 	known    units.Time
+}
+
+// copyEngine moves data between a GPU and the host's memory in one direction, one copy
+// after the other.
+type copyEngine struct {
+	free   units.Time // when it is
+	busy   units.Time // with copies
+	copied units.Bytes
+	copies int64
+}
+
+// CopyUse is what a copy engine has done.
+type CopyUse struct {
+	GPU    int  // index into the tree's devices
+	In     bool // into the GPU
+	Copied units.Bytes
+	Copies int64
+	Busy   units.Time
+}
+
+// Copies lists the copy engines that have copied anything, by GPU, out of it before into
+// it.
+func (e *Engine) Copies() (out []CopyUse) {
+	for i := range e.engines {
+		if x := &e.engines[i]; x.copies > 0 {
+			out = append(out, CopyUse{GPU: i / 2, In: i%2 == 1, Copied: x.copied, Copies: x.copies, Busy: x.busy})
+		}
+	}
+	return out
 }
 
 // copiesAhead is how many copies are under way beyond what was asked for: one that

@@ -148,3 +148,32 @@ func TestStagedEngineShared(t *testing.T) {
 	one := alone.Copy(0, chain(t, alone, gpu, dram), chunk)
 	within(t, "second copy", float64(second-first), float64(one), 30)
 }
+
+// A copy engine is busy for as long as its copies take the link, without launches and
+// waits, where nothing else is on the way.
+func TestCopyEngineUse(t *testing.T) {
+	tree := a100(t)
+	s := newStaged(t, tree)
+	chunk := tree.Costs.StageChunk
+	const copies = 4
+	s.out.Post(0, copies*chunk)
+	now := units.Time(0)
+	for i := int64(1); i <= copies; i++ {
+		now = max(now, s.out.Ready(now, i*int64(chunk)))
+		s.in.Land(now, chunk, i == copies)
+	}
+	gpu := tree.GPUs()[0]
+	dram := tree.DRAMOf(gpu)
+	for _, x := range []struct {
+		e        *Engine
+		in       bool
+		from, to int
+	}{{s.a, false, gpu, dram}, {s.b, true, dram, gpu}} {
+		alone := New(tree)
+		c := chain(t, alone, x.from, x.to)
+		want := CopyUse{GPU: gpu, In: x.in, Copied: copies * chunk, Copies: copies, Busy: copies * (alone.Copy(0, c, chunk) - c.latency)}
+		if all := x.e.Copies(); len(all) != 1 || all[0] != want {
+			t.Errorf("%+v, want %+v", all, want)
+		}
+	}
+}

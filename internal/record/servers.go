@@ -1,13 +1,49 @@
 package record
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Server is what went over the links inside one host.
 type Server struct {
 	Host   string       `json:"host"`
 	Server string       `json:"server"` // name of its tree
 	Links  []ServerLink `json:"links"`  // directions of links, and memories, that carried anything
+	// Copies is what copy engines of GPUs did, those that copied anything.
+	Copies []CopyEngine `json:"copy_engines,omitempty"`
 }
+
+// CopyEngine is a GPU's engine for copies between its memory and the host's, in one
+// direction.
+type CopyEngine struct {
+	GPU    string     `json:"gpu"`
+	In     bool       `json:"into_gpu"`
+	Bytes  int64      `json:"bytes"`
+	Copies int64      `json:"copies"`
+	BusyPS units.Time `json:"busy_ps"`
+}
+
+// Name is "copy engine into gpu0", or "out of".
+func (c *CopyEngine) Name() string {
+	if c.In {
+		return "copy engine into " + c.GPU
+	}
+	return "copy engine out of " + c.GPU
+}
+
+// PCIe reports whether it is a direction of a PCIe link.
+func (l *ServerLink) PCIe() bool { return strings.HasPrefix(l.Kind, KindPCIe) }
+
+// Kinds of links inside servers, as ServerLink.Kind holds them; after the first stand
+// generation and width.
+const (
+	KindPCIe = "PCIe "
+	KindDRAM = "DRAM" // a memory of the host's; reads and writes
+	// MemoryOf begins the name of a memory.
+	MemoryOf = "memory of "
+)
 
 // ServerLink is one direction of a link inside a server, or a memory.
 type ServerLink struct {

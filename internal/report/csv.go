@@ -181,18 +181,9 @@ func cpuCSV(hosts []record.Processors) []byte {
 	})
 }
 
-// serversCSV has a row per direction of a link inside a server.
+// serversCSV has a row per direction of a link inside a server, and per copy engine.
 func serversCSV(servers []record.Server) []byte {
-	type row struct {
-		host, server string
-		*record.ServerLink
-	}
-	var all []row
-	for i := range servers {
-		for k := range servers[i].Links {
-			all = append(all, row{servers[i].Host, servers[i].Server, &servers[i].Links[k]})
-		}
-	}
+	all := insides(servers)
 	header := []string{"host", "server", "link", "kind", "rate_bps", "payload_bytes", "bytes", "transfers", "busy_ps", "waited_ps", "credits_ps", "peak_wait_ps", "peak_at_ps"}
 	return rows(header, len(all), func(i int) []string {
 		l := all[i]

@@ -15,19 +15,28 @@ const listedLinks = 8
 
 // insideLink is a link and whose it is.
 type insideLink struct {
-	host string
+	host, server string
 	*record.ServerLink
+}
+
+// insides lists the links of all hosts, each host's copy engines behind its links.
+func insides(servers []record.Server) (all []insideLink) {
+	for i := range servers {
+		s := &servers[i]
+		for k := range s.Links {
+			all = append(all, insideLink{s.Host, s.Server, &s.Links[k]})
+		}
+		for k := range s.Copies {
+			c := &s.Copies[k]
+			all = append(all, insideLink{s.Host, s.Server, &record.ServerLink{Name: c.Name(), Kind: "copies", PayloadBytes: c.Bytes, Bytes: c.Bytes, Transfers: c.Copies, BusyPS: c.BusyPS}})
+		}
+	}
+	return all
 }
 
 // servers writes what went over links inside hosts.
 func (t *text) servers() {
-	var all []insideLink
-	for i := range t.r.Servers {
-		s := &t.r.Servers[i]
-		for k := range s.Links {
-			all = append(all, insideLink{s.Host, &s.Links[k]})
-		}
-	}
+	all := insides(t.r.Servers)
 	if len(all) == 0 {
 		return
 	}

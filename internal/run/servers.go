@@ -39,6 +39,9 @@ func (r *runner) servers() (out []record.Server) {
 				s.Links = append(s.Links, linkInside(e.Tree(), &use))
 			}
 		}
+		for _, use := range e.Copies() {
+			s.Copies = append(s.Copies, record.CopyEngine{GPU: e.Tree().Devices[use.GPU].Name, In: use.In, Bytes: int64(use.Copied), Copies: use.Copies, BusyPS: use.Busy})
+		}
 		if len(s.Links) > 0 {
 			out = append(out, s)
 		}
@@ -53,11 +56,11 @@ func linkInside(t *server.Tree, use *dma.LinkUse) record.ServerLink {
 		BusyPS: use.Busy, WaitedPS: use.Waited, CreditsPS: use.Credits, PeakPS: use.Peak, PeakAtPS: use.PeakAt}
 	switch l.Kind {
 	case server.PCIe:
-		out.Kind, out.Rate = fmt.Sprintf("PCIe %v", l.PCIe), l.PCIe.TLPRate()
+		out.Kind, out.Rate = record.KindPCIe+l.PCIe.String(), l.PCIe.TLPRate()
 	case server.NVLink:
 		out.Kind = fmt.Sprintf("NVLink x%d", max(l.Count, 1))
 	case server.MemoryBus:
-		out.Kind = "DRAM"
+		out.Kind = record.KindDRAM
 	}
 	return out
 }

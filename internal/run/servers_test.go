@@ -3,6 +3,7 @@ package run_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -59,6 +60,25 @@ func TestLinksInsideServers(t *testing.T) {
 	// Headers and requests take at least what TLPs of 256 B do: 24 B each.
 	if l := linkOf(r, "h5", "nic0 to switch0"); l.Bytes < l.PayloadBytes*280/256 || l.BusyPS < l.Rate.TxTimeLong(4e6) {
 		t.Errorf("%+v", l)
+	}
+}
+
+// What is staged goes through the copy engine of its GPU, out of it or into it, and
+// nothing else does.
+func TestCopyEngines(t *testing.T) {
+	r := simulate(t, parse(t, strings.Replace(gpuIncast, "dgx-h100", "{preset: dgx-h100, gpudirect: off}", 1)), 1, 1)
+	got := map[string]int64{}
+	for i := range r.Servers {
+		for _, c := range r.Servers[i].Copies {
+			got[r.Servers[i].Host+" "+c.Name()] = c.Bytes
+			if c.Copies < 1 || c.BusyPS < units.Rate(512*units.Gbps).TxTimeLong(units.Bytes(c.Bytes)) {
+				t.Errorf("%s: %+v over gen5 x16", r.Servers[i].Host, c)
+			}
+		}
+	}
+	want := map[string]int64{"h0 copy engine out of gpu0": 1e6, "h1 copy engine out of gpu0": 1e6, "h3 copy engine out of gpu0": 1e6, "h5 copy engine into gpu0": 4e6}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

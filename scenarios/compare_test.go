@@ -15,7 +15,7 @@ import (
 	"github.com/hopscope/hopscope/internal/scenario"
 )
 
-// comparisonOf runs a shipped scenario over all stacks and returns what
+// comparisonOf runs a shipped scenario over the stacks shown by default and returns what
 // `hopscope compare` prints where there is no terminal.
 func comparisonOf(t *testing.T, name string) []byte { return comparisonIn(t, name, 0) }
 

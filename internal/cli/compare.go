@@ -63,7 +63,7 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 		return err
 	}
 	if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
-		f.stacks = columns(base, len(f.stacks) == 1)
+		f.stacks = columns(c, base, len(f.stacks) == 1)
 	}
 	opt, err := f.compared(c)
 	if err != nil {
@@ -117,15 +117,41 @@ func (f *compareFlags) read(args []string) (run.Options, error) {
 
 // columns lists all columns of a scenario, or those shown by default. What is wrong
 // with the scenario its runs say, of each stack what is wrong there.
-func columns(base run.Options, all bool) []string {
+func columns(c *cobra.Command, base run.Options, all bool) []string {
 	v, err := run.Load(base)
-	switch {
-	case err != nil:
+	if err != nil {
 		return scenario.StackNames()
-	case all:
-		return scenario.Columns(v)
 	}
-	return scenario.DefaultColumns(v)
+	names := scenario.DefaultColumns(v)
+	if all {
+		names = scenario.Columns(v)
+	}
+	if len(v.Plan.Collectives) == 0 {
+		return names
+	}
+	return withoutTCP(c, base, names)
+}
+
+// withoutTCP leaves out, of columns that nobody named, those of TCP that cannot run
+// a scenario's collectives, and says why.
+func withoutTCP(c *cobra.Command, base run.Options, names []string) []string {
+	left := ""
+	out := slices.DeleteFunc(slices.Clone(names), func(s string) bool {
+		if !scenario.OverTCP(s) {
+			return false
+		}
+		one := base
+		one.Stack, one.Stacks = s, names
+		_, err := run.Load(one)
+		if err != nil && left == "" {
+			left = err.Error()
+		}
+		return err != nil
+	})
+	if left != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "hopscope: without TCP: %s\n", left)
+	}
+	return out
 }
 
 // compared checks the other flags before anything runs.

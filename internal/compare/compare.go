@@ -86,6 +86,28 @@ type Figures struct {
 	// WireRatio is bytes that hosts put on the wire (retransmissions, ACKs and
 	// CNPs, preambles and gaps included) per byte of payload delivered.
 	WireRatio Spread[float64] `json:"wire_bytes_per_payload_byte"`
+	Inside    *Inside         `json:"inside,omitempty"` // of hosts that have one; nil: none has
+	// Collectives are those of the workload, in its order.
+	Collectives []Collective `json:"collectives,omitempty"`
+}
+
+// Inside is what went over links and through memories inside hosts, all together.
+type Inside struct {
+	Staged Spread[int64] `json:"staged_bytes"` // by copy engines, between GPUs and memory of hosts
+	// PCIeRatio is payload over all PCIe links, once for each that it crossed, per byte of
+	// payload delivered; PCIeBytesRatio bytes on those links, with headers and requests;
+	// DRAMRatio what was read from and written to the memory of hosts.
+	PCIeRatio      Spread[float64] `json:"pcie_crossings_per_payload_byte"`
+	PCIeBytesRatio Spread[float64] `json:"pcie_bytes_per_payload_byte"`
+	DRAMRatio      Spread[float64] `json:"dram_bytes_per_payload_byte"`
+}
+
+// Collective is a collective operation of the workload.
+type Collective struct {
+	Workload string             `json:"workload"`
+	Done     Spread[int64]      `json:"done"`    // iterations that were over
+	TimePS   Spread[units.Time] `json:"time_ps"` // mean of those
+	BusBW    Spread[float64]    `json:"busbw_gbyte_s"`
 }
 
 // Job is one run of a comparison.
@@ -223,7 +245,7 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 	}
 	s := metrics.Summarise(r)
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
-	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger = nil, nil, nil, nil
+	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
 	return o, nil
 }
 

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -127,5 +128,108 @@ func TestHostCPUComparesLikeWithLike(t *testing.T) {
 	}
 	if a, b := alone.Stacks[0].Fingerprints[0], free.Stacks[0].Fingerprints[0]; a != b {
 		t.Errorf("rocev2 on free hosts has fingerprint %s, want %s", b, a)
+	}
+}
+
+// gpus is an incast of GPUs.
+const gpus = `
+name: gpus
+topology: {star: {hosts: 5, link: 400Gbps, length: 5m}}
+server: dgx-h100
+workload:
+  - incast: {from: [h0/gpu0, h1/gpu0, h2/gpu0, h3/gpu0], to: h4/gpu0, size: 1MB}
+`
+
+// overText is over for the text of a scenario.
+func overText(t *testing.T, text string, stacks []string, set ...string) *compare.Comparison {
+	t.Helper()
+	c, err := compare.Run(context.Background(), compare.Options{Stacks: stacks, Seeds: 1, Workers: 2,
+		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
+			r, _, err := run.Do(ctx, run.Options{Scenario: "test", Text: []byte(text), Stack: j.Stack, Stacks: j.Stacks, Set: set, Seed: j.Seed, Workers: j.Workers})
+			return r, err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// With GPUDirect a byte crosses two PCIe links at either end, GPU to switch to card; with
+// staging four, GPU to switch to root complex and from there to the card, and it is
+// written to DRAM and read from it at either end. Of each message there are besides a
+// doorbell of 8 B and a work request of 64 B from the root over the switch to the card,
+// and a completion entry of 64 B back; request and entry lie in DRAM.
+func TestHostPathsCountCrossings(t *testing.T) {
+	c := overText(t, gpus, []string{"rocev2", "rocev2 staged", "infiniband", "infiniband staged"})
+	const own, inDRAM = 2 * (8 + 64 + 64), 64 + 64
+	for i := range c.Stacks {
+		s := &c.Stacks[i]
+		in := s.Figures.Inside
+		if in == nil {
+			t.Fatalf("%s: nothing inside hosts", s.Stack)
+		}
+		pcie, dram, staged := 4.0, 0.0, int64(0)
+		if strings.HasSuffix(s.Stack, " staged") {
+			pcie, dram, staged = 8, 4, 2*4e6
+		}
+		if got, want := in.PCIeRatio.Median, pcie+own/1e6; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %.7f PCIe links per byte, want %.7f", s.Stack, got, want)
+		}
+		if got, want := in.DRAMRatio.Median, dram+inDRAM/1e6; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: %.7f bytes of DRAM per byte, want %.7f", s.Stack, got, want)
+		}
+		if in.Staged.Median != staged {
+			t.Errorf("%s: %d bytes staged, want %d", s.Stack, in.Staged.Median, staged)
+		}
+		// TLPs of at most 256 B have at least 12 B of header, and framing.
+		if got := in.PCIeBytesRatio.Median; got < in.PCIeRatio.Median*(256+12)/256 {
+			t.Errorf("%s: %g bytes on PCIe links for %g of payload", s.Stack, got, in.PCIeRatio.Median)
+		}
+	}
+	direct, staged := &c.Stacks[0].Figures, &c.Stacks[1].Figures
+	if direct.MaxPS.Median >= staged.MaxPS.Median {
+		t.Errorf("%v with GPUDirect, %v staged", direct.MaxPS.Median, staged.MaxPS.Median)
+	}
+}
+
+// Who is slow inside is named where the network is not: a receiver by its link, whatever
+// the rule of the fabric, and else the hop that is busiest.
+func TestSentenceNamesHopsInside(t *testing.T) {
+	const receiver = "; receiver host h4 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0); "
+	stacks := []string{"rocev2-pfc-only", "rocev2-lossy", "infiniband"}
+	for _, s := range overText(t, gpus, stacks, "workload[0].incast.size=8MB", "hosts={h4: {server: {links: {nic0: {gen: 3, width: 8}}}}}").Stacks {
+		if !strings.Contains(s.Sentence, receiver) {
+			t.Errorf("%s: %s", s.Stack, s.Sentence)
+		}
+	}
+	for _, s := range overText(t, gpus, stacks, "workload[0].incast.size=8MB").Stacks {
+		if strings.Contains(s.Sentence, "receiver host") || strings.Contains(s.Sentence, "was busy") {
+			t.Errorf("%s: %s", s.Stack, s.Sentence)
+		}
+	}
+	slow := overText(t, gpus, stacks[:1], "workload[0].incast.size=8MB", "workload[0].incast.from=[h0/gpu0]", "hosts={h0: {server: {links: {gpu0: {gen: 3, width: 8}}}}}").Stacks[0]
+	if want := "; link gpu0 to switch0 (PCIe gen3 x8) of h0 was busy for 9"; !strings.Contains(slow.Sentence, want) {
+		t.Errorf("%s", slow.Sentence)
+	}
+}
+
+// Collectives of a comparison are those of the runs, over TCP too.
+func TestCollectives(t *testing.T) {
+	const text = `
+topology: {star: {hosts: 4, link: 100Gbps}}
+workload:
+  - collective: {op: allreduce, size: 1MiB, count: 2}
+`
+	c := overText(t, text, []string{"rocev2", "infiniband", "tcp"})
+	for i := range c.Stacks {
+		r, _, err := run.Do(context.Background(), run.Options{Scenario: "test", Text: []byte(text), Stack: c.Stacks[i].Stack, Stacks: []string{"rocev2", "tcp"}, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := metrics.Collectives(r)[0]
+		got := c.Stacks[i].Figures.Collectives
+		if len(got) != 1 || want.Done != 2 || got[0].Done.Median != 2 || got[0].TimePS.Median != want.TimePS || got[0].BusBW.Median != want.BusBW || want.BusBW <= 0 {
+			t.Errorf("%s: %+v, want %+v", c.Stacks[i].Stack, got, want)
+		}
 	}
 }

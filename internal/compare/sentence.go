@@ -52,6 +52,9 @@ func Sentence(r *record.Run) string {
 	if busy := t.cores(); busy != "" {
 		parts = append(parts, busy)
 	}
+	if slow := t.insides(); slow != "" {
+		parts = append(parts, slow)
+	}
 	if len(calm) > 0 {
 		parts = append(parts, strings.Join(calm, " and "))
 	}

@@ -72,10 +72,10 @@ func answers(r *record.Run, t Totals) []Answer {
 	return out
 }
 
-// receiverHosts are the hosts whose receive buffers filled up, because of links inside
-// them, to where they pause, drop or hold back credits: no incast, though the network
-// shows what it shows of one.
-func receiverHosts(r *record.Run) (out []string) {
+// SlowReceivers lists the ports of hosts whose receive buffers filled up, because of
+// links inside them, to where they pause, drop or hold back credits: no incast, though the
+// network shows what it shows of one. What bounds each is its Limits.Inside.
+func SlowReceivers(r *record.Run) (out []*record.Port) {
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		l := &p.Limits
@@ -87,8 +87,17 @@ func receiverHosts(r *record.Run) (out []string) {
 			full = full || d.Cause == record.DropReceive && d.Count > 0
 		}
 		if full {
-			out = append(out, fmt.Sprintf("receiver host %s: %s, takes %s; its network link brings up to %s", p.Node, l.Inside, FormatRate(l.Inside.Bps), FormatRate(p.RateBps)))
+			out = append(out, p)
 		}
+	}
+	return out
+}
+
+// receiverHosts puts SlowReceivers into words.
+func receiverHosts(r *record.Run) (out []string) {
+	for _, p := range SlowReceivers(r) {
+		in := p.Limits.Inside
+		out = append(out, fmt.Sprintf("receiver host %s: %s, takes %s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), FormatRate(p.RateBps)))
 	}
 	return out
 }

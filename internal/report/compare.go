@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -285,6 +286,14 @@ func compareRows() []compareRow {
 		{"slowest", false, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
 		{"RPC p50", true, func(s *compare.Column) string { return spreadText(s.Figures.CallP50PS, metrics.FormatTime) }},
 		{"RPC p99", true, func(s *compare.Column) string { return spreadText(s.Figures.CallP99PS, metrics.FormatTime) }},
+		{"collective", true, func(s *compare.Column) string {
+			return perCollective(s, func(c *compare.Collective) string { return spreadText(c.TimePS, metrics.FormatTime) })
+		}},
+		{"busbw", true, func(s *compare.Column) string {
+			return perCollective(s, func(c *compare.Collective) string {
+				return spreadText(c.BusBW, func(x float64) string { return fmt.Sprintf("%.2f GB/s", x) })
+			})
+		}},
 		{"goodput", false, func(s *compare.Column) string { return spreadText(s.Figures.GoodputBps, metrics.FormatRate) }},
 		{"fairness", true, func(s *compare.Column) string {
 			return spreadText(s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
@@ -297,11 +306,46 @@ func compareRows() []compareRow {
 		{"timeouts", true, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
 		{"core time", true, func(s *compare.Column) string { return spreadText(s.Figures.CorePS, duration) }},
 		{"copied", true, func(s *compare.Column) string { return spreadText(s.Figures.Copied, size) }},
-		{"resent", false, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
-		{"wire bytes", false, func(s *compare.Column) string {
-			return spreadText(s.Figures.WireRatio, func(x float64) string { return fmt.Sprintf("%.3fx", x) })
+		{"staged", true, func(s *compare.Column) string {
+			return insideText(s, func(in *compare.Inside) string { return spreadText(in.Staged, size) })
 		}},
+		{"DRAM", true, func(s *compare.Column) string {
+			return insideText(s, func(in *compare.Inside) string { return spreadText(in.DRAMRatio, perByte) })
+		}},
+		{"PCIe", true, func(s *compare.Column) string {
+			return insideText(s, func(in *compare.Inside) string { return spreadText(in.PCIeRatio, perByte) })
+		}},
+		{"resent", false, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
+		{"wire bytes", false, func(s *compare.Column) string { return spreadText(s.Figures.WireRatio, perByte) }},
 	}
+}
+
+// perByte writes a figure per byte of payload.
+func perByte(x float64) string { return fmt.Sprintf("%.3fx", x) }
+
+// insideText is a figure of what is inside hosts.
+func insideText(s *compare.Column, figure func(*compare.Inside) string) string {
+	if s.Figures.Inside == nil {
+		return "-"
+	}
+	return figure(s.Figures.Inside)
+}
+
+// perCollective is a figure of each collective; of several each stands under its name.
+func perCollective(s *compare.Column, figure func(*compare.Collective) string) string {
+	all := s.Figures.Collectives
+	var parts []string
+	for i := range all {
+		text := figure(&all[i])
+		if len(all) > 1 {
+			text = all[i].Workload + " " + text
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // completed counts messages by how they ended.
@@ -352,16 +396,19 @@ func (t *comparison) legend() {
 	t.line("")
 	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. " +
 		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
-	for i := range t.c.Stacks {
-		if t.c.Stacks[i].Figures.CallP50PS.N > 0 {
-			text += " RPC: from the post of a request until its reply is received."
-			break
-		}
-	}
-	for i := range t.c.Stacks {
-		if t.c.Stacks[i].Figures.CorePS.Max > 0 {
-			text += " core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."
-			break
+	for _, more := range []struct {
+		has  func(*compare.Figures) bool
+		text string
+	}{
+		{func(f *compare.Figures) bool { return f.CallP50PS.N > 0 }, " RPC: from the post of a request until its reply is received."},
+		{func(f *compare.Figures) bool { return len(f.Collectives) > 0 }, " collective: mean time of one; busbw: as nccl-tests counts it."},
+		{func(f *compare.Figures) bool { return f.CorePS.Max > 0 },
+			" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."},
+		{func(f *compare.Figures) bool { return f.Inside != nil },
+			" staged: by copy engines between GPUs and memory of hosts. DRAM: read from and written to the memory of hosts, per byte of payload delivered. PCIe: links crossed per byte of payload delivered, in all hosts."},
+	} {
+		if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return more.has(&s.Figures) }) {
+			text += more.text
 		}
 	}
 	for _, l := range wrap(text, t.width) {

@@ -38,7 +38,7 @@ func CheckColumn(name string) string {
 	if msg := CheckStack(stack); msg != "" {
 		return msg
 	}
-	if staged && isTCP(stack) {
+	if staged && OverTCP(stack) {
 		return fmt.Sprintf("%q: TCP always copies data of GPUs through the host's memory; say %s", name, stack)
 	}
 	return ""
@@ -50,7 +50,7 @@ func Columns(v *Valid) (names []string) {
 	staged := v.DataInGPUs()
 	for _, s := range StackNames() {
 		names = append(names, s)
-		if staged && !isTCP(s) {
+		if staged && !OverTCP(s) {
 			names = append(names, s+stagedSuffix)
 		}
 	}

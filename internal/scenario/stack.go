@@ -116,7 +116,7 @@ func setStack(root *node, name string) *Error {
 // hostsAlike gives hosts that name no preset that of TCP's hosts in all columns of a
 // comparison, if a column or an entry of the workload runs TCP.
 func hostsAlike(root *node, stacks []string) {
-	if len(stacks) == 0 || !slices.ContainsFunc(stacks, isTCP) && !entriesOverTCP(root) {
+	if len(stacks) == 0 || !slices.ContainsFunc(stacks, OverTCP) && !entriesOverTCP(root) {
 		return
 	}
 	at := pos{file: "--stacks"}
@@ -130,7 +130,8 @@ func hostsAlike(root *node, stacks []string) {
 	}
 }
 
-func isTCP(stack string) bool {
+// OverTCP reports whether a stack, or the column of a comparison, runs TCP.
+func OverTCP(stack string) bool {
 	_, ok := profileOf(stack)
 	return ok
 }
@@ -144,7 +145,7 @@ func entriesOverTCP(root *node) bool {
 	}
 	for _, item := range list.items {
 		for _, f := range item.fields {
-			if s := f.value.get("stack"); s != nil && isTCP(s.text) {
+			if s := f.value.get("stack"); s != nil && OverTCP(s.text) {
 				return true
 			}
 		}

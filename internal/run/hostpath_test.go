@@ -256,3 +256,49 @@ func TestReceiverHostIsNoIncast(t *testing.T) {
 		}
 	}
 }
+
+// fewTags is a card that its read tags hold to some 76 Gb/s of a line of 200.
+const fewTags = `
+name: tags
+topology: {star: {hosts: 5, link: 200Gbps, length: 5m}}
+dcqcn: none
+server: {preset: dgx-a100, costs: {read_tags: 16}}
+measure: {from: 50us, to: 250us}
+workload:
+  - flow: {from: h0/gpu0, to: h1/gpu0, size: 4MB}
+  - flow: {from: h0/gpu0, to: h2/gpu0, size: 1MB, count: 4}
+  - flow: {from: h0/gpu0, to: h3/gpu0, size: 4MB, verb: send}
+`
+
+// TestQueuePairsShareTheTags: backlogged queue pairs of a card that waits for its reads
+// get the same; so does one of small messages beside them, each of which waits twice,
+// for its work request and its payload, behind what the others may have asked for.
+func TestQueuePairsShareTheTags(t *testing.T) {
+	r := simulate(t, parse(t, fewTags), 0, 1)
+	least, most, all := int64(1<<62), int64(0), int64(0)
+	for _, q := range r.QPs {
+		if q.Host != "h0" {
+			least, most, all = min(least, q.MeasuredBytes), max(most, q.MeasuredBytes), all+q.MeasuredBytes
+		}
+	}
+	if most-least > 3*4096 {
+		t.Errorf("queue pairs delivered %d to %d bytes within 200 us", least, most)
+	}
+	v := parse(t, strings.Replace(fewTags, "workload:\n", "workload:\n  - flow: {from: h0/gpu0, to: h4/gpu0, size: 8B, start: 50us, count: 20, every: 10us}\n", 1))
+	beside := simulate(t, v, 0, 1)
+	idle := simulate(t, gpuScenario(t, "size: 8B"), 0, 1).Flows[0].CompletionPS
+	c := &v.NICs[v.Graph.Endpoints[0].Node].Server.Costs
+	buffer := 2*units.Bytes(c.ReadTags)*512 + 4096
+	wait := units.Rate(all * 8 * int64(units.Second/(200*units.Microsecond))).TxTime(buffer)
+	small, slowest := 0, units.Time(0)
+	for _, f := range beside.Flows {
+		if f.Bytes == 8 {
+			small++
+			slowest = max(slowest, f.CompletionPS)
+		}
+	}
+	if small != 20 || slowest < idle || slowest > idle+2*wait {
+		t.Errorf("%d small messages take up to %v; alone %v, and behind a full buffer twice %v", small, slowest, idle, idle+2*wait)
+	}
+	t.Logf("%d to %d B; alone %v, beside others up to %v, bound %v", least, most, idle, slowest, idle+2*wait)
+}

@@ -14,7 +14,10 @@ type Stage uint8
 // Stages of a requester's time. Ready is divided into the last four by what the
 // port did meanwhile.
 const (
-	Idle Stage = iota
+	Idle      Stage = iota
+	Copying         // payload is being copied from a GPU to the host's memory
+	WorkFetch       // the card has not got the work request: doorbell and fetch
+	Reading         // payload is being read from memory
 	RNRWait
 	AwaitAck
 	Window
@@ -24,13 +27,10 @@ const (
 	Fenced      // the next request waits for the READs and atomics before it
 	Reads       // as many READs and atomics are outstanding as may be
 	Rate
-	Fetching  // the card fetches what its caches did not hold
-	WorkFetch // the card has not got the work request: doorbell and fetch
-	Reading   // payload is being read from memory
-	Copying   // payload is being copied from a GPU to the host's memory
-	Paused    // PFC held the class
-	Control   // the port sent ACKs, CNPs or PFC frames
-	Other     // the port served other queue pairs
+	Fetching // the card fetches what its caches did not hold
+	Paused   // PFC held the class
+	Control  // the port sent ACKs, CNPs or PFC frames
+	Other    // the port served other queue pairs
 	Sending
 	Resending // below the highest PSN sent before
 	NumStages

@@ -146,7 +146,7 @@ func ask(c *Chain, f *flow, addr uint64, n units.Bytes) {
 		x := h.sized(request, n, c.mrrs)
 		at := f.head
 		if before != nil {
-			at = max(at, before.out)
+			at = max(at, before.behind(h.track))
 		}
 		start, end := h.track.slip(at, x.work)
 		h.track.carried.note(at, start, x, 0)
@@ -197,7 +197,7 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 		x := h.sized(write, n, c.mrrs)
 		at := f.head
 		if before != nil && !relaxed {
-			at = max(at, before.out)
+			at = max(at, before.behind(t))
 		}
 		room := t.room(now, h.piece, n)
 		start, end := t.reserve(max(at, room.head), x.work)
@@ -205,7 +205,7 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 		t.carried.Credits += max(room.head-at, 0)
 		end = max(end, f.tail+x.end, room.tail+x.end)
 		if before != nil {
-			before.leave(c.order, i-1, start, end, n)
+			before.leave(t, i-1 == c.order, start, end, n)
 		} else {
 			accepted = end
 		}
@@ -220,11 +220,11 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 	return accepted, c.place(&f, n, relaxed)
 }
 
-// leave notes that a write goes on from the buffer at the end of hop i. At the root
-// complex where writes are put in order it stays until it is in memory.
-func (t *track) leave(order, i int, start, end units.Time, n units.Bytes) {
-	t.out = max(t.out, end)
-	if t.posted.size > 0 && i != order {
+// leave notes that a write goes on over another track from the buffer at the end of
+// this. Where writes are put in order it stays until it is in memory.
+func (t *track) leave(to *track, ordered bool, start, end units.Time, n units.Bytes) {
+	t.went(to, end)
+	if t.posted.size > 0 && !ordered {
 		t.posted.hold(n, start, end)
 	}
 }

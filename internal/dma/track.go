@@ -16,11 +16,47 @@ type track struct {
 	bulkFrom, bulkFree units.Time
 	loads              loads
 
-	out    units.Time // when the last posted write that came this way had gone on
+	outs   [maxOuts]out
 	placed units.Time // when the last that came this way to a root complex is in memory
 	posted window     // of the buffer at its end
 
 	carried Carried
+}
+
+// out is when the last posted write that came over a track had gone on over another.
+type out struct {
+	to *track
+	at units.Time
+}
+
+// maxOuts is for how many ways on a track remembers that.
+const maxOuts = 4
+
+// behind is when what came over a track may go on over another, behind the writes that
+// came before it and went the same way.
+func (t *track) behind(to *track) units.Time {
+	for i := range t.outs {
+		if t.outs[i].to == to {
+			return t.outs[i].at
+		}
+	}
+	return 0
+}
+
+// went notes that a write that came over a track has gone on over another. The way on
+// that was not used for longest is forgotten.
+func (t *track) went(to *track, at units.Time) {
+	k := 0
+	for i := range t.outs {
+		if t.outs[i].to == to {
+			k = i
+			break
+		}
+		if t.outs[i].at < t.outs[k].at {
+			k = i
+		}
+	}
+	t.outs[k] = out{to, max(at, t.behind(to))}
 }
 
 // Carried is what went over one direction of a link, or through a memory.

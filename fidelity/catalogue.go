@@ -57,6 +57,8 @@ func catalogue() []kase {
 		{Info: Info{Name: "F22", Title: "InfiniBand: credits per loop, weights of virtual lanes"}, run: (*checker).credits},
 		{Info: Info{Name: "F23", Title: "InfiniBand: a ring that deadlocks, and routes that do not"}, run: (*checker).ring},
 		{Info: Info{Name: "F24", Title: "InfiniBand congestion control: rate by CCTI, its fall by the timer"}, run: (*checker).congestionControl},
+		{Info: Info{Name: "F25", Title: "PCIe: TLPs, writes and reads of a stream between GPUs"}, run: (*checker).pcie},
+		{Info: Info{Name: "F26", Title: "ACS redirection; GPUDirect and staging of small messages"}, run: (*checker).hostPath},
 		{Info: Info{Name: "F27", Title: "TCP bound by the receiving core; latency against RDMA"}, run: (*checker).hostBound},
 		{Info: Info{Name: "F28", Title: "AllReduce over a ring"}, run: (*checker).ringAllReduce},
 		{Info: Info{Name: "TCP", Title: "goodput of one TCP connection by MTU and rate"}, run: (*checker).streamGoodput},

@@ -200,7 +200,7 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 			at = max(at, before.behind(t))
 		}
 		room := t.room(now, h.piece, n)
-		start, end := t.reserve(max(at, room.head), x.work)
+		start, end := t.turn(max(at, room.head), x.work)
 		t.carried.note(at, start, x, n)
 		t.carried.Credits += max(room.head-at, 0)
 		end = max(end, f.tail+x.end, room.tail+x.end)

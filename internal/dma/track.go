@@ -17,6 +17,7 @@ type track struct {
 	loads              loads
 
 	outs   [maxOuts]out
+	turned units.Time // when the last posted write that was booked is through
 	placed units.Time // when the last that came this way to a root complex is in memory
 	posted window     // of the buffer at its end
 
@@ -141,6 +142,19 @@ func (t *track) slip(at, work units.Time) (start, end units.Time) {
 	}
 	t.free += work
 	return at, at + work
+}
+
+// turn books posted writes, which take turns with what else is reserved, as round robin
+// between the ports of a switch has them do: they are through after twice their time at
+// most, and what was reserved before loses theirs at its end.
+func (t *track) turn(at, work units.Time) (start, end units.Time) {
+	at = max(at, t.turned)
+	start, end = t.reserve(at, work)
+	if end > at+2*work {
+		start, end = at, at+2*work
+	}
+	t.turned = end
+	return start, end
 }
 
 // fill books work in the gaps that lie after a time, and what does not fit behind

@@ -32,7 +32,7 @@ func newPath() *cobra.Command {
 			"It sends one message over the idle network and says where its time goes, by every way\n" +
 			"that the ends have: GPUDirect, staging, TCP. Ends are written as in a workload: h0,\n" +
 			"h0:2 (port 2), h0/gpu3. The message takes the path of the workload's own connection\n" +
-			"between the same ends, if there is one.",
+			"between the same ends, if there is one. Two ends in one server have NVLink and PCIe.",
 		Example: "  hopscope path incast-4to1 h0 h4\n" +
 			"  hopscope path cluster.yaml h0/gpu0 h1/gpu0 --size 1MB\n" +
 			"  hopscope path incast-4to1 h0 h4 --load",
@@ -77,7 +77,10 @@ func (f *pathFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	opt.Stack, opt.Workers = f.stack, f.workers
+	meter := newMeter(c.ErrOrStderr(), false)
+	opt.Progress = meter.show
 	found, err := run.Path(c.Context(), run.PathOptions{Options: opt, From: args[1], To: args[2], Size: size, Load: f.load})
+	meter.clear()
 	if err != nil {
 		return noRun(c.Context(), err)
 	}

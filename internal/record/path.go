@@ -4,6 +4,7 @@ import "github.com/hopscope/hopscope/internal/units"
 
 // Path is what lies between two ends, and what a single message finds there.
 type Path struct {
+	Scenario string
 	From, To string
 	Bytes    int64
 	Like     string // the workload entry whose connection it follows; "": none has these ends
@@ -17,7 +18,9 @@ type PathWay struct {
 	Name string // "GPUDirect", "staged", or the stack alone
 	Why  string // why there is no such way; then nothing else is known
 	Hops []WayHop
-	Run  *Run // the message alone on an idle network
+	Run  *Run // the message alone on an idle network; nil: both ends are in one server
+	// CompletionPS, without a run, is the time of the copy.
+	CompletionPS units.Time
 }
 
 // WayHop is one place that data pass, in order.

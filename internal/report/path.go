@@ -24,6 +24,7 @@ type Path struct {
 	// Loaded says that hops hold what the scenario's own workload does to them, and
 	// Messages how it fared between the same ends.
 	Loaded   bool          `json:"loaded"`
+	Stopped  string        `json:"load_stopped,omitempty"` // why the workload's run ended
 	Messages *PathMessages `json:"messages,omitempty"`
 
 	runs []*record.Run // by way; nil: there is no such way
@@ -81,13 +82,12 @@ type PathMessages struct {
 
 // NewPath gathers what a path allows and what it is used for.
 func NewPath(p *record.Path) *Path {
-	out := &Path{Version: Version, From: p.From, To: p.To, Bytes: p.Bytes, Like: p.Like, Loaded: p.Loaded != nil}
+	out := &Path{Version: Version, Scenario: p.Scenario, From: p.From, To: p.To, Bytes: p.Bytes, Like: p.Like, Loaded: p.Loaded != nil}
 	for i := range p.Ways {
 		w := &p.Ways[i]
 		x := PathWay{Name: w.Name, Why: w.Why, Completion: -1, Hops: []PathHop{}}
-		if w.Run != nil {
-			out.Scenario = w.Run.Scenario
-			x.fill(w)
+		if w.Why == "" {
+			x.fill(w, p.Bytes)
 		}
 		out.Ways, out.runs = append(out.Ways, x), append(out.runs, w.Run)
 	}
@@ -97,11 +97,15 @@ func NewPath(p *record.Path) *Path {
 	return out
 }
 
-// fill takes over a way with its message.
-func (x *PathWay) fill(w *record.PathWay) {
-	f := &w.Run.Flows[0]
-	x.Completion, x.Entry, x.Goodput, x.Account = int64(f.CompletionPS), int64(f.EntryPS), int64(metrics.Goodput(f)), f.Account
-	ceiling := metrics.CeilingOf(w.Run, 0)
+// fill takes over a way with its message of n bytes.
+func (x *PathWay) fill(w *record.PathWay, n int64) {
+	x.Completion, x.Goodput = int64(w.CompletionPS), int64(metrics.RateOf(n, w.CompletionPS))
+	var ceiling *metrics.Ceiling
+	if w.Run != nil {
+		f := &w.Run.Flows[0]
+		x.Completion, x.Entry, x.Goodput, x.Account = int64(f.CompletionPS), int64(f.EntryPS), int64(metrics.Goodput(f)), f.Account
+		ceiling = metrics.CeilingOf(w.Run, 0)
+	}
 	if ceiling != nil {
 		x.Best, x.At = int64(ceiling.BestBps), ceiling.At
 		if !ceiling.Reached {
@@ -121,8 +125,11 @@ func (x *PathWay) fill(w *record.PathWay) {
 		if h.Host == "" && ceiling != nil {
 			y.Payload = payloadAt(ceiling, h.Name)
 		}
-		if x.At == "" || y.Payload < x.Best && h.Host != "" {
+		switch {
+		case x.At == "" || y.Payload < x.Best && h.Host != "":
 			x.Best, x.At, x.How = y.Payload, y.place(), "payload that "+h.What+" carries"
+		case x.At == "inside "+h.Host && y.Payload*999 <= x.Best*1000: // the hop that the ceiling means, rounded
+			x.At = y.place()
 		}
 		if strings.HasPrefix(h.What, dramBus) {
 			x.Crossings++
@@ -154,6 +161,7 @@ func (h *PathHop) place() string {
 
 // load adds what a run of the scenario's own workload does to the hops.
 func (p *Path) load(r *record.Run) {
+	p.Stopped = r.Stopped
 	for i := range p.Ways {
 		for k := range p.Ways[i].Hops {
 			h := &p.Ways[i].Hops[k]
@@ -166,6 +174,9 @@ func (p *Path) load(r *record.Run) {
 	}
 	m := &PathMessages{SameSize: true}
 	from, to := nodeOf(p.From), nodeOf(p.To)
+	if from == to {
+		return
+	}
 	for i := range r.Flows {
 		f := &r.Flows[i]
 		src, dst := metrics.DataEnds(f)
@@ -179,9 +190,7 @@ func (p *Path) load(r *record.Run) {
 			m.Slowest = max(m.Slowest, int64(f.CompletionPS))
 		}
 	}
-	if m.All > 0 {
-		p.Messages = m
-	}
+	p.Messages = m
 }
 
 // nodeOf is the host of an end, whatever follows it.

@@ -24,7 +24,7 @@ func (p *Path) Text(w io.Writer, opt TextOptions) error {
 	t.section()
 	p.sideBySide(t)
 	for i := range p.Ways {
-		if p.runs[i] == nil || i > 0 && !opt.Verbose {
+		if p.Ways[i].Why != "" || i > 0 && !opt.Verbose {
 			continue
 		}
 		p.hops(t, &p.Ways[i])
@@ -66,7 +66,10 @@ func (p *Path) sideBySide(t *text) {
 		tab.add(row...)
 	}
 	t.table(tab)
-	if m := p.Messages; m != nil {
+	if p.Stopped == "deadlock" || p.Stopped == "stalled" {
+		t.prose(fmt.Sprintf("The scenario's workload ended in a %s; run it to see why.", map[string]string{"deadlock": "deadlock", "stalled": "standstill"}[p.Stopped]), t.paint.fail)
+	}
+	if m := p.Messages; m != nil && m.All > 0 {
 		s := fmt.Sprintf("Under the scenario's workload %d of %d messages between these hosts completed", m.Completed, m.All)
 		if m.Completed > 0 {
 			s += ", the slowest in " + metrics.FormatTime(units.Time(m.Slowest))
@@ -75,7 +78,7 @@ func (p *Path) sideBySide(t *text) {
 			s += "; they have other sizes"
 		}
 		t.prose(s+".", plain)
-	} else if p.Loaded {
+	} else if m != nil {
 		t.prose("The scenario's workload has no messages between these hosts.", plain)
 	}
 }
@@ -174,6 +177,9 @@ func countOrDash(n int64) string {
 
 // account draws where the time of the message alone goes.
 func (p *Path) account(t *text, way int) {
+	if p.runs[way] == nil {
+		return
+	}
 	f := &p.runs[way].Flows[0]
 	if len(f.Account) == 0 {
 		return

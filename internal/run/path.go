@@ -35,20 +35,34 @@ func Path(ctx context.Context, opt PathOptions) (*record.Path, error) {
 		return nil, err
 	}
 	p := &pather{ctx: ctx, opt: opt, out: &record.Path{From: opt.From, To: opt.To, Bytes: int64(opt.Size)}}
-	v, err := p.load("", nil)
-	if err != nil {
+	if inside, err := p.inside(own); err != nil {
 		return nil, err
-	}
-	p.follow(own, &v.Plan.Conns[0])
-	if err := p.ways(v); err != nil {
-		return nil, err
+	} else if !inside {
+		if err := p.across(own); err != nil {
+			return nil, err
+		}
 	}
 	if opt.Load {
-		if p.out.Loaded, _, err = Do(ctx, opt.Options); err != nil {
+		p.out.Loaded, _, err = Do(ctx, opt.Options)
+		if err == nil && p.out.Loaded.Stopped == interrupted {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return p.out, nil
+}
+
+// across sends the message over the network.
+func (p *pather) across(own *scenario.Valid) error {
+	p.out.Scenario = own.Name
+	v, err := p.load("", nil)
+	if err != nil {
+		return err
+	}
+	p.follow(own, &v.Plan.Conns[0])
+	return p.ways(v)
 }
 
 // pather gathers a record.Path.

@@ -288,3 +288,80 @@ func directParts(t *testing.T, v *scenario.Valid, w *build.World, gpu string) (s
 	sum += request.Read.Latency + payload.Read.Latency + at[0] + payload.Write.Latency
 	return sum, 2*len(request.Path) + 3*len(payload.Path)
 }
+
+// TestPathIsARun: every way takes as long as a run of the scenario with just this
+// message, on the stack and with the staging that the way has.
+func TestPathIsARun(t *testing.T) {
+	for _, c := range []struct{ head, from, to string }{
+		{"server: dgx-a100\n", "h0/gpu3", "h1/gpu1"},
+		{"server: gb200-nvl72\n", "h0/gpu0", "h1"},
+		{"server: two-socket\n", "h0", "h1/dram1"},
+		{"", "h0", "h1"},
+	} {
+		for _, size := range []units.Bytes{64, 300_000} {
+			rails := "topology: {rail: {servers: 2, rails: 4, host_link: 100Gbps, spines: 2, uplink: 100Gbps}}\n"
+			if strings.Contains(c.head, "two-socket") || c.head == "" {
+				rails = "topology: {star: {hosts: 2, link: 100Gbps}}\n"
+			}
+			text := rails + c.head + "workload:\n  - flow: {from: " + c.from + ", to: " + c.to + fmt.Sprintf(", size: %dB, gpudirect: %%s}\n", size)
+			p := pathOf(t, fmt.Sprintf(text, "on"), c.from, c.to, size, false)
+			for i := range p.Ways {
+				w := &p.Ways[i]
+				if w.Why != "" {
+					t.Errorf("%s, %s: %s", c.head, w.Name, w.Why)
+					continue
+				}
+				stack, how, _ := strings.Cut(w.Name, ", ")
+				direct := map[bool]string{true: "off", false: "on"}[how == "staged"]
+				alone, _, err := Do(context.Background(), Options{Scenario: "test", Text: []byte(fmt.Sprintf(text, direct)), Set: []string{"stack=" + stack}, Workers: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := w.Run.Flows[0].CompletionPS, alone.Flows[0].CompletionPS; got != want || got <= 0 {
+					t.Errorf("%s%s to %s, %d B, %s: %v, its run %v", c.head, c.from, c.to, size, w.Name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPathInside: between two places of one server data go over NVLink, if there is one,
+// and PCIe. A long copy takes its bytes over the slowest hop's rate, to 1 %, and at least
+// the latencies on top; over PCIe between sockets a Xeon cuts it into TLPs of 64 B on the
+// far side, where the closed form is pcie.Link's.
+func TestPathInside(t *testing.T) {
+	const size = 256 << 20
+	text := "topology: {star: {hosts: 2, link: 400Gbps}}\nserver: %s\nworkload:\n  - flow: {from: h0, to: h1, size: 1KB}\n"
+	for _, c := range []struct{ preset, from, to, ways, slowest string }{
+		{"dgx-h100", "gpu0", "gpu5", "NVLink PCIe", "cpu0 to cpu1"},
+		{"dgx-h100", "gpu0", "gpu1", "NVLink PCIe", "cpu0 to switch1"},
+		{"dgx-a100", "gpu3", "gpu2", "NVLink PCIe", "gpu3 to switch1"},
+		{"dgx-h100", "gpu0", "dram0", "PCIe", "gpu0 to switch0"},
+		{"dgx-h100", "dram1", "gpu7", "PCIe", "cpu1 to switch7"},
+		{"gb200-nvl72", "gpu0", "gpu3", "NVLink PCIe", "cpu0 to cpu1"},
+	} {
+		p := pathOf(t, fmt.Sprintf(text, c.preset), "h0/"+c.from, "h0/"+c.to, size, false)
+		var names []string
+		for i := range p.Ways {
+			w := &p.Ways[i]
+			names = append(names, w.Name)
+			slow, latency := w.Hops[0], units.Time(0)
+			for _, h := range w.Hops {
+				latency += h.LatencyPS
+				if h.RateBps < slow.RateBps {
+					slow = h
+				}
+			}
+			least := slow.RateBps.TxTimeLong(size) // of whole TLPs, which the rate is for
+			if w.CompletionPS < least+latency-units.Microsecond || w.CompletionPS > least+least/100+latency {
+				t.Errorf("%s %s to %s, %s: %v, at %v (%s) %v and %v of latency", c.preset, c.from, c.to, w.Name, w.CompletionPS, slow.RateBps, slow.Name, least, latency)
+			}
+			if w.Name == "PCIe" && slow.Name != c.slowest {
+				t.Errorf("%s %s to %s: the slowest hop is %s, want %s", c.preset, c.from, c.to, slow.Name, c.slowest)
+			}
+		}
+		if got := strings.Join(names, " "); got != c.ways {
+			t.Errorf("%s %s to %s: ways %s, want %s", c.preset, c.from, c.to, got, c.ways)
+		}
+	}
+}

@@ -70,7 +70,18 @@ func TestGRO(t *testing.T) {
 		{"one stream", ten, "1:10"},
 		{"64 KB are 45 frames", frames(1, 100), "1:45 1:45 1:10"}, // the end of a poll of 64 frames ends no segment
 		{"PSH ends a segment", change(ten, 3, func(f *Frame) { f.Push = true }), "1:4 1:6"},
-		{"a shorter frame ends a segment", change(ten, 9, func(f *Frame) { f.Payload = 100 }), "1:10"},
+		{"a shorter frame ends a segment", func() []Frame {
+			f := slices.Clone(ten)
+			f[5].Payload = 100
+			for i := range f[6:] {
+				f[6+i].Seq -= 1348
+				f[6+i].Payload = 100 // as short: what follows is a segment of its own
+			}
+			for i := range f[7:] {
+				f[7+i].Seq = f[6].Seq + uint32(i+1)*100
+			}
+			return f
+		}(), "1:6 1:4"},
 		{"a gap", append(frames(1, 3), ten[5:]...), "1:3 1:5"},
 		{"other headers", change(ten, 5, func(f *Frame) { f.Key = 7 }), "1:5 1:1 1:4"},
 		{"an acknowledgement between", change(ten, 5, func(f *Frame) { f.Alone, f.Payload = true, 0 }), "1:5 1:1 1:4"},
@@ -227,6 +238,90 @@ func TestSoftirqsDoNotStarve(t *testing.T) {
 	// Polls of 64 frames: the fifth reaches 300.
 	if received != 5000 || at != 320 {
 		t.Errorf("the process runs after %d of %d frames, want 320 of 5000", at, received)
+	}
+}
+
+// Nor do they for longer than netdev_budget_usecs, looked at when a poll of 64 frames
+// ends.
+func TestSoftirqsEndInTime(t *testing.T) {
+	for limit, want := range map[units.Time]int{64 * us: 64, 65 * us: 128} {
+		s := preset(t)
+		s.GRO, s.Moderation, s.RoundBudget, s.RoundTime, s.Costs = 0, Moderation{Time: us}, 1000, limit, Costs{RxFrame: us}
+		h := New(s)
+		for i := range uint32(500) {
+			h.Arrive(0, 0, Frame{Conn: i, Payload: 100, Length: 170})
+		}
+		x := Task{Kind: 1}
+		x.Add(Syscall, us)
+		received, at := 0, -1
+		drain(h, 0, func(now units.Time, core int, f *Task) {
+			if f.Kind == 1 {
+				at = received
+				return
+			}
+			received++
+			h.Release(&f.Segment)
+			if received == 1 {
+				h.Submit(now, core, Process, &x)
+			}
+		})
+		if received != 500 || at != want {
+			t.Errorf("limit %v: the process runs after %d of %d frames, want %d of 500", limit, at, received, want)
+		}
+	}
+}
+
+// ups is when the segments of frames that come at these times go up.
+func ups(h *Host, arrivals ...units.Time) (out []units.Time) {
+	var timers []Timer
+	for i := 0; ; {
+		timers = append(timers, h.Timers()...)
+		h.ClearTimers()
+		slices.SortStableFunc(timers, func(a, b Timer) int { return int(a.At - b.At) })
+		if i < len(arrivals) && (len(timers) == 0 || arrivals[i] <= timers[0].At) {
+			h.Arrive(arrivals[i], 0, Frame{Conn: uint32(i), Payload: 100, Length: 170})
+			i++
+			continue
+		}
+		if len(timers) == 0 {
+			return out
+		}
+		x := timers[0]
+		timers = timers[1:]
+		h.Expire(x.At, x.Source)
+		if core, ok := h.Core(x.Source); ok {
+			for f, ok := h.Finished(x.At, core); ok; f, ok = h.Finished(x.At, core) {
+				if f.Segment.Frames > 0 {
+					out = append(out, x.At)
+					h.Release(&f.Segment)
+				}
+			}
+		}
+	}
+}
+
+// Frames that come while a core ends its polling begin the next period: they count
+// towards the number, and the time starts when the polling has ended.
+func TestModerationAfterPolling(t *testing.T) {
+	for _, c := range []struct {
+		late []units.Time // behind four frames at 0, whose last is polled from 30 to 40 us
+		want units.Time   // when the first of these goes up
+	}{
+		{[]units.Time{35, 35, 35, 35}, 50},
+		{[]units.Time{35, 35, 35}, 1050},
+		{[]units.Time{35, 35, 100, 100}, 110},
+		{[]units.Time{100, 100, 100, 100}, 110},
+		{[]units.Time{100}, 1110},
+	} {
+		s := preset(t)
+		s.GRO, s.Costs, s.Moderation = 0, Costs{RxFrame: 10 * us}, Moderation{Time: 1000 * us, Frames: 4}
+		at := make([]units.Time, 4)
+		for _, x := range c.late {
+			at = append(at, x*us)
+		}
+		if got := ups(New(s), at...); len(got) != len(at) || got[3] != 40*us || got[4] != c.want*us {
+			t.Errorf("late frames at %v us: segments at %v, want the fifth at %d us", c.late, got, c.want)
+		}
 	}
 }
 

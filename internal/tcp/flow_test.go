@@ -641,3 +641,74 @@ func TestSACKSmallSegments(t *testing.T) {
 		t.Errorf("%d bytes, %d losses, %d fast retransmissions; want 800, 1 and 1", got, a.LossDupAck.Count, a.RetransFast.Count)
 	}
 }
+
+// ackTo gives endpoint 0 a bare acknowledgement from endpoint 1: of so many bytes more
+// than what was acknowledged when the test began, from a sequence number, with a window.
+func ackTo(l *loop, una uint64, bytes int64, seq uint64, window int64) {
+	a := &l.c[0]
+	p := packet.Packet{Opcode: ACK, PSN: uint32(seq), AETH: uint32(una + uint64(bytes)), DMALen: uint32(window>>a.sndScale) | headerLen<<segLenShift}
+	a.Receive(l.now, &p, nil, 0)
+}
+
+// TestWindowUpdateOrder: an acknowledgement that was overtaken does not take the window
+// back (RFC 9293 3.10.7.4: SND.WL1, SND.WL2), and one far behind is challenged (RFC
+// 5961 5.2).
+func TestWindowUpdateOrder(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	cfg.Timestamps, cfg.TSO = false, 0
+	l := newLoop(t, cfg).connect()
+	a := &l.c[0]
+	una, seq := a.una, a.rcvNxt
+	a.Write(l.now, 10*a.mss)
+	var p packet.Packet
+	for r := Sent; r == Sent; {
+		r, _ = a.Poll(l.now, &p)
+	}
+	ackTo(l, una, 4000, seq, 30720)
+	for _, c := range []struct{ bytes, window, want int64 }{
+		{2000, 65408, 30720}, // older than what changed it
+		{4000, 20480, 20480}, // the same again, with another window
+		{6000, 40960, 40960},
+	} {
+		if ackTo(l, una, c.bytes, seq, c.window); a.wnd != c.want {
+			t.Errorf("an acknowledgement of %d bytes with a window of %d leaves %d, want %d", c.bytes, c.window, a.wnd, c.want)
+		}
+	}
+	a.wl1 = seq + 100 // a segment from there has been taken
+	if ackTo(l, una, 8000, seq, 10240); a.wnd != 40960 {
+		t.Errorf("a segment from before the latest update leaves %d, want 40960", a.wnd)
+	}
+	n := a.counters.ChallengeAcks
+	ackTo(l, una, 8000-a.maxWnd, seq, 10240)
+	if ackTo(l, una, 8000-a.maxWnd-1, seq, 10240); a.counters.ChallengeAcks != n+1 {
+		t.Errorf("%d challenges of an acknowledgement a window and one byte behind, want 1", a.counters.ChallengeAcks-n)
+	}
+}
+
+// TestLossAfterECE: what was out at a cut for ECE was not sent again, so that duplicates
+// of it tell of a loss, without SACK too.
+func TestLossAfterECE(t *testing.T) {
+	cfg := mustPreset(t, "reno")
+	l := newLoop(t, cfg).connect()
+	a := &l.c[0]
+	una, seq := a.una, a.rcvNxt
+	send := func(n int64) {
+		a.Write(l.now, n*a.mss)
+		var p packet.Packet
+		for r := Sent; r == Sent; {
+			r, _ = a.Poll(l.now, &p)
+		}
+	}
+	a.cc.Set(20 * a.mss)
+	send(4)
+	a.cut(l.now, congestion.CutECN, 4*a.mss)
+	a.enter(caCWR)
+	ackTo(l, una, 4*a.mss, seq, 60000)
+	send(5)
+	for range 3 {
+		ackTo(l, una, 4*a.mss, seq, 60000)
+	}
+	if a.ca != caRecovery || a.acts.LossDupAck.Count != 1 {
+		t.Errorf("%v after three duplicates, %d losses; want recovery and 1", a.ca, a.acts.LossDupAck.Count)
+	}
+}

@@ -33,12 +33,17 @@ type Column struct {
 	Stack string `json:"stack"`
 	// Sentence says in plain words what happened, with the first seed; or which
 	// stack before it took the very same course (the same fingerprint).
-	Sentence     string   `json:"sentence"`
-	Answers      []Answer `json:"answers"` // in the order of record.Questions
-	Figures      Figures  `json:"figures"`
-	Stopped      []string `json:"stopped"`      // why each run ended, by seed
-	Fingerprints []string `json:"fingerprints"` // by seed
-	Warnings     []string `json:"warnings"`     // of the first seed
+	Sentence string   `json:"sentence"`
+	Answers  []Answer `json:"answers"` // in the order of record.Questions
+	Figures  Figures  `json:"figures"`
+	// Account is where the time of AccountOf went with the first seed, part by part: of the
+	// message that took longest, or of a collective over its critical path. The parts add
+	// up to it. Empty where none completed.
+	AccountOf    string                `json:"account_of,omitempty"`
+	Account      []metrics.AccountPart `json:"account,omitempty"`
+	Stopped      []string              `json:"stopped"`      // why each run ended, by seed
+	Fingerprints []string              `json:"fingerprints"` // by seed
+	Warnings     []string              `json:"warnings"`     // of the first seed
 }
 
 // Answer is who answered a question first, and by what. With several seeds it
@@ -177,6 +182,8 @@ type outcome struct {
 	summary *metrics.Summary
 	figures figures
 	words   string
+	of      string // whose account it is
+	account []metrics.AccountPart
 }
 
 // ended reports whether the run came to its own end.
@@ -245,6 +252,8 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 	}
 	s := metrics.Summarise(r)
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
+	o.of, o.account = metrics.WorstAccount(r)
+	o.run.Collectives = nil
 	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
 	return o, nil
 }
@@ -256,7 +265,7 @@ func assemble(stacks []string, all []outcome) *Comparison {
 		c.Seeds = append(c.Seeds, all[i].run.Seed)
 	}
 	for n, name := range stacks {
-		col := Column{Stack: name, Sentence: all[n].words, Warnings: append([]string{}, all[n].run.Warnings...)}
+		col := Column{Stack: name, Sentence: all[n].words, AccountOf: all[n].of, Account: all[n].account, Warnings: append([]string{}, all[n].run.Warnings...)}
 		var mine []*outcome
 		for i := n; i < len(all); i += len(stacks) {
 			mine = append(mine, &all[i])

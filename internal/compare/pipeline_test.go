@@ -12,6 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -230,6 +231,38 @@ workload:
 		got := c.Stacks[i].Figures.Collectives
 		if len(got) != 1 || want.Done != 2 || got[0].Done.Median != 2 || got[0].TimePS.Median != want.TimePS || got[0].BusBW.Median != want.BusBW || want.BusBW <= 0 {
 			t.Errorf("%s: %+v, want %+v", c.Stacks[i].Stack, got, want)
+		}
+	}
+}
+
+// The account of a column adds up to the time of the slowest message, or of the
+// collectives, whatever the stack and the way inside hosts; nothing is left over.
+func TestAccountsAddUp(t *testing.T) {
+	ring := strings.Replace(gpus, "incast: {from: [h0/gpu0, h1/gpu0, h2/gpu0, h3/gpu0], to: h4/gpu0, size: 1MB}", "collective: {op: allreduce, ranks: [h0/gpu0, h1/gpu0, h2/gpu0, h3/gpu0], size: 1MiB}", 1)
+	for _, c := range []struct{ text, of string }{{gpus, " -> h4/gpu0"}, {ring, "collective, critical path"}} {
+		v, err := scenario.Parse("test", []byte(c.text), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range overText(t, c.text, scenario.Columns(v), "switch.buffer=4MB").Stacks {
+			want, sum := s.Figures.MaxPS.Median, units.Time(0)
+			if len(s.Figures.Collectives) > 0 {
+				want = s.Figures.Collectives[0].TimePS.Median
+			}
+			copies := false
+			for _, p := range s.Account {
+				sum += p.PS
+				copies = copies || p.Part == metrics.PartCopies
+				if p.Part == metrics.PartUnknown {
+					t.Errorf("%s: %v of nothing known", s.Stack, p.PS)
+				}
+			}
+			if sum != want || !strings.HasSuffix(s.AccountOf, c.of) {
+				t.Errorf("%s: the account of %s adds up to %v, want %v", s.Stack, s.AccountOf, sum, want)
+			}
+			if staged := strings.HasSuffix(s.Stack, " staged") || scenario.OverTCP(s.Stack); copies != staged {
+				t.Errorf("%s: copies: %v in %v", s.Stack, copies, s.Account)
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Layout of a comparison.
@@ -159,6 +160,44 @@ func (t *comparison) block(stacks []compare.Column) {
 			t.row(false, f.label, cells, room)
 		}
 	}
+	t.accounts(stacks, room)
+}
+
+// accounts writes where the time of the slowest went, a row per part that any of the
+// stacks has.
+func (t *comparison) accounts(stacks []compare.Column, room int) {
+	if !slices.ContainsFunc(stacks, func(s compare.Column) bool { return len(s.Account) > 0 }) {
+		return
+	}
+	cells := make([]string, len(stacks))
+	for i := range stacks {
+		cells[i] = "-"
+		if len(stacks[i].Account) > 0 {
+			cells[i] = stacks[i].AccountOf
+		}
+	}
+	t.line("")
+	t.row(false, "slowest is", cells, room)
+	total := make([]units.Time, len(stacks))
+	for _, part := range metrics.Parts() {
+		some := false
+		for i := range stacks {
+			cells[i] = "-"
+			for _, p := range stacks[i].Account {
+				if p.Part == part {
+					cells[i], some = metrics.FormatTime(p.PS), true
+					total[i] += p.PS
+				}
+			}
+		}
+		if some {
+			t.row(false, part, cells, room)
+		}
+	}
+	for i := range stacks {
+		cells[i] = duration(total[i])
+	}
+	t.row(false, "in all", cells, room)
 }
 
 // rowIfAny writes a row unless all its cells are empty.
@@ -397,23 +436,33 @@ func (t *comparison) legend() {
 	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. " +
 		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
 	for _, more := range []struct {
-		has  func(*compare.Figures) bool
+		has  func(*compare.Column) bool
 		text string
 	}{
-		{func(f *compare.Figures) bool { return f.CallP50PS.N > 0 }, " RPC: from the post of a request until its reply is received."},
-		{func(f *compare.Figures) bool { return len(f.Collectives) > 0 }, " collective: mean time of one; busbw: as nccl-tests counts it."},
-		{func(f *compare.Figures) bool { return f.CorePS.Max > 0 },
+		{func(s *compare.Column) bool { return len(s.Account) > 0 }, t.accountLegend()},
+		{func(s *compare.Column) bool { return s.Figures.CallP50PS.N > 0 }, " RPC: from the post of a request until its reply is received."},
+		{func(s *compare.Column) bool { return len(s.Figures.Collectives) > 0 }, " collective: mean time of one; busbw: as nccl-tests counts it."},
+		{func(s *compare.Column) bool { return s.Figures.CorePS.Max > 0 },
 			" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."},
-		{func(f *compare.Figures) bool { return f.Inside != nil },
+		{func(s *compare.Column) bool { return s.Figures.Inside != nil },
 			" staged: by copy engines between GPUs and memory of hosts. DRAM: read from and written to the memory of hosts, per byte of payload delivered. PCIe: links crossed per byte of payload delivered, in all hosts."},
 	} {
-		if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return more.has(&s.Figures) }) {
+		if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return more.has(&s) }) {
 			text += more.text
 		}
 	}
 	for _, l := range wrap(text, t.width) {
 		t.line(t.paint.dim(l))
 	}
+}
+
+// accountLegend says what the accounts are of.
+func (t *comparison) accountLegend() string {
+	text := " slowest is: where the time of the message that took longest went, or of a collective on its critical path"
+	if len(t.c.Seeds) > 1 {
+		text += fmt.Sprintf(", with seed %d", t.c.Seeds[0])
+	}
+	return text + "."
 }
 
 // warnings says once what several stacks were warned of.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -111,11 +112,45 @@ func TestCompareGolden(t *testing.T) {
 	}
 }
 
+// withInsides gives columns what only hosts with an inside, and collectives, have.
+func withInsides(c *compare.Comparison) {
+	ratio := func(x float64) compare.Spread[float64] {
+		return compare.Spread[float64]{N: 1, Median: x, Min: x, Max: x}
+	}
+	s := &c.Stacks[1]
+	s.AccountOf = "h0/gpu0 -> h4/gpu0"
+	s.Account = []metrics.AccountPart{{Part: metrics.PartCopies, PS: 60 * units.Microsecond}, {Part: metrics.PartWire, PS: 5 * units.Microsecond}}
+	s.Figures.Inside = &compare.Inside{Staged: compare.Spread[int64]{N: 1, Median: 8e6, Min: 8e6, Max: 8e6}, PCIeRatio: ratio(8), PCIeBytesRatio: ratio(9.1), DRAMRatio: ratio(4)}
+	for _, name := range []string{"ring", "tree"} {
+		s.Figures.Collectives = append(s.Figures.Collectives, compare.Collective{Workload: name, BusBW: ratio(42.5),
+			TimePS: compare.Spread[units.Time]{N: 1, Median: units.Millisecond, Min: units.Millisecond, Max: units.Millisecond}})
+	}
+}
+
+// What hosts with an inside, collectives and accounts add to the table: a row where any
+// column has something, and "-" for the others; parts in their order and their sum.
+func TestCompareInsides(t *testing.T) {
+	c := comparisonOf(t, 1)
+	before := renderCompare(t, c, TextOptions{})
+	withInsides(c)
+	text := renderCompare(t, c, TextOptions{})
+	for _, row := range []string{
+		`staged +- +8\.00 MB +- +-`, `DRAM +- +4\.000x +- +-`, `PCIe +- +8\.000x +- +-`,
+		`collective +- +ring 1\.00 ms, tree +- +-\n +1\.00 ms`, `busbw +- +ring 42\.50 GB/s, tree +- +-\n +42\.50 GB/s`,
+		`slowest is +- +h0/gpu0 -> h4/gpu0 +- +-\ncopies +- +60\.0 us +- +-\nwire +- +5\.00 us +- +-\nin all +- +65\.0 us +- +-`,
+	} {
+		if re := regexp.MustCompile("\n" + row + "\n"); !re.MatchString(text) || re.MatchString(before) {
+			t.Errorf("%s does not stand once it is there, or before, in\n%s", row, text)
+		}
+	}
+}
+
 // Every number of the table stands in the JSON: the table made from the JSON
 // alone is the same.
 func TestCompareJSON(t *testing.T) {
 	for _, seeds := range []int{1, 2, 3} {
 		c := comparisonOf(t, seeds)
+		withInsides(c)
 		data, err := CompareJSON(c)
 		if err != nil {
 			t.Fatal(err)

@@ -10,15 +10,14 @@ import (
 // staged is a pair of ends on servers of their own, with a network that takes a time
 // and has a rate between them, and acknowledges at once.
 type staged struct {
-	out    *StageOut
-	in     *StageIn
-	read   *Chain
-	write  *Chain
-	a, b   *Engine
-	delay  units.Time
-	rate   units.Rate
-	mtu    units.Bytes
-	window int64
+	out   *StageOut
+	in    *StageIn
+	read  *Chain
+	write *Chain
+	a, b  *Engine
+	delay units.Time
+	rate  units.Rate
+	mtu   units.Bytes
 }
 
 func newStaged(t *testing.T, tree *server.Tree) *staged {

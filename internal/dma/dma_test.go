@@ -271,3 +271,24 @@ func TestACSHalves(t *testing.T) {
 	}
 	within(t, "one way only, with ACS", one(true), one(false), 1)
 }
+
+// Two cards and their GPUs below one uplink: with ACS each direction of it carries what
+// both send and both receive, and each card gets a quarter each way.
+func TestACSOfTwoCards(t *testing.T) {
+	r, nic, gpu, _, up := below(4, 2, 2)
+	r.t.ACS = true
+	e := New(r.t)
+	var pumps []*pump
+	for i := range nic {
+		pumps = append(pumps, &pump{c: chain(t, e, gpu[i], nic[i]), n: 4096, read: true, depth: 16},
+			&pump{c: chain(t, e, nic[i], gpu[i]), n: 4096})
+	}
+	l := r.t.Links[up].PCIe
+	sum := 0.0
+	for _, got := range rates(e, 200*units.Microsecond, 2200*units.Microsecond, pumps...) {
+		sum += got
+	}
+	// Per byte of payload read and written: completions, requests and writes, each way.
+	tlps := float64(l.CompletionTLPs(4096)+l.ReadRequestTLPs(4096)+l.WriteTLPs(4096)) / 4096
+	within(t, "all four", sum, 2*gbps(l.TLPRate())/tlps, 10)
+}

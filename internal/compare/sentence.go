@@ -514,6 +514,7 @@ func (t *story) outcome() string {
 	case m.Lost > 0:
 		out = append(out, fmt.Sprintf("%s of them never delivered", metrics.FormatCount(int64(m.Lost))))
 	}
+	out = append(out, t.collectives()...)
 	out = append(out, t.failures()...)
 	switch open := number(int64(m.Open), "message was", "messages were"); {
 	case t.r.Stopped == "deadlock":
@@ -524,6 +525,21 @@ func (t *story) outcome() string {
 		out = append(out, fmt.Sprintf("%s still open at %s", open, t.at(t.r.EndPS)))
 	}
 	return strings.Join(out, ", ")
+}
+
+// collectives says how long the collectives took that were over, and how fast that is
+// for nccl-tests.
+func (t *story) collectives() (out []string) {
+	for i, c := range t.s.Collectives {
+		how := ""
+		if n := len(t.r.Collectives[i].EndPS); n > 1 {
+			how = fmt.Sprintf(" in the mean of %d", c.Done)
+		}
+		if c.Done > 0 {
+			out = append(out, fmt.Sprintf("%s took %s%s, busbw %.2f GB/s", t.r.Collectives[i].Op, metrics.FormatTime(c.TimePS), how, c.BusBW))
+		}
+	}
+	return out
 }
 
 // failures names each error status with the first message that met it.

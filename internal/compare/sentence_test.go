@@ -112,6 +112,11 @@ func TestSentence(t *testing.T) {
 			Ledger: []record.Entry{entry(record.PFCSent, "s1", 1, 5e6, 5e6, 0)}},
 			"switch s1 paused switch s2 once at 5.00 us (held 9.00 ms in all); nothing was dropped; " +
 				"1 of 2 messages completed, the slowest in 1.00 ms, the network deadlocked at 10.0 ms while 1 message was open."},
+		{"collectives", record.Run{Flows: flows("h0"), QPs: qps("h0", "h9"), Ports: []record.Port{{Node: "sw", Port: 1, Class: 3, PeakQueueBytes: 5000}},
+			Collectives: []record.Collective{{Op: "allreduce", Ranks: 4, Bytes: 1e6, EndPS: []units.Time{ms}}, {Op: "broadcast", Ranks: 4, Bytes: 1e6, StartPS: ms, EndPS: []units.Time{2 * ms, 3 * ms, -1}},
+				{Op: "alltoall", Ranks: 4, Bytes: 1e6, EndPS: []units.Time{-1}}}},
+			"no queue marked, crossed XOFF or dropped: the deepest held 5.00 KB (sw:1 prio 3); nobody paused and nothing was dropped; the message took 1.00 ms, " +
+				"allreduce took 1.00 ms, busbw 1.50 GB/s, broadcast took 1.00 ms in the mean of 2, busbw 1.00 GB/s."},
 		{"stalled", record.Run{QPs: qps("h0"), Stopped: "stalled", EndPS: 10 * ms,
 			Flows: append(flows("h0"), record.Flow{CompletionPS: -1, Status: "open"})},
 			"no frame was ever queued; nobody paused and nothing was dropped; " +

@@ -52,6 +52,13 @@ func (b *book) near(figure string, expected, measured, share float64, source str
 		OK: math.Abs(measured-expected) <= share*math.Abs(expected)})
 }
 
+// because says why the latest figure misses, if it does.
+func (b *book) because(f Figure, why string) {
+	if n := len(b.figures); !f.OK && n > 0 {
+		b.figures[n-1].Why = why
+	}
+}
+
 // within holds measured to expected within an absolute distance.
 func (b *book) within(figure string, expected, measured, distance float64, source string) Figure {
 	f := Figure{Name: figure, Expected: number(expected), Measured: number(measured),

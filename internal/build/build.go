@@ -439,9 +439,9 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		attrs.Window = b.v.Windows[i]
 	}
 	entry := b.v.Plan.EntryName(i)
-	req := nic.QPSpec{Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
+	req := nic.QPSpec{Thread: int(c.SrcThread), Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
-	rsp := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
+	rsp := nic.QPSpec{Thread: int(c.DstThread), Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
 	if b.Carried != nil {
 		attrs.Inbox = b.Carried.Inboxes[i].Inbox
 	}

@@ -20,6 +20,8 @@ type builder struct {
 	order    []*lane // in the order in which they were first used
 	launched []workload.Op
 	labels   map[string]uint16
+	members  map[int][]int // ranks by host; made when needed
+	proxies  map[*Rank]int16
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -70,6 +72,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	if err := b.checkRoom(); err != nil {
 		return err
 	}
+	b.startProxies()
 	info := workload.Collective{Entry: entry, Op: s.Op.String(), Algorithm: s.Algorithm.String(), Protocol: s.Protocol.String(),
 		Ranks: len(s.Ranks), Channels: s.Channels, Chunk: b.chunk, Bytes: s.Bytes, Count: s.Count(), Root: -1,
 		Reduces: s.Op == AllReduce || s.Op == ReduceScatter, Start: s.Start}
@@ -83,6 +86,19 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	}
 	plan.Collectives = append(plan.Collectives, info)
 	return b.checkStream()
+}
+
+// startProxies gives each GPU a proxy, a thread of its host, which posts and polls
+// for it. Hosts that are ranks themselves have one thread, as everywhere.
+func (b *builder) startProxies() {
+	b.proxies = make(map[*Rank]int16, len(b.Ranks))
+	for _, members := range hostsOf(b.Ranks) {
+		for k, m := range members {
+			if r := &b.Ranks[m]; r.Device != workload.NoDevice {
+				b.proxies[r] = int16(k + 1)
+			}
+		}
+	}
 }
 
 // fewerChannels leaves channels without data away.
@@ -204,7 +220,7 @@ func (b *builder) add(s step) workload.Op {
 		local.To, local.Bytes = folded.next().Device, b.Protocol.wireBytes(s.bytes)
 	}
 	if rank.Device != workload.NoDevice {
-		local.Work = b.BlockRate.TxTimeLong(s.bytes)
+		local.Work = b.blockRate().TxTimeLong(s.bytes)
 	}
 	op := b.plan.AddLocal(local)
 	b.plan.After(op, s.lane.last, workload.Completed)
@@ -342,6 +358,7 @@ func (b *builder) connect(from, to *Rank) int {
 	conn := &b.plan.Conns[c]
 	conn.SrcDevice, conn.SrcStaged = from.Device, from.Staged
 	conn.DstDevice, conn.DstStaged = to.Device, to.Staged
+	conn.SrcThread, conn.DstThread = b.proxies[from], b.proxies[to]
 	return c
 }
 
@@ -349,7 +366,9 @@ func (b *builder) connect(from, to *Rank) int {
 // hosts.
 func (b *builder) connectSlots(from, to *Rank) int {
 	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
-	b.plan.Conns[c].Slots, b.plan.Conns[c].Inline = true, b.Inline
+	conn := &b.plan.Conns[c]
+	conn.Slots, conn.Inline = true, b.Inline
+	conn.SrcThread, conn.DstThread = b.proxies[from], b.proxies[to]
 	return c
 }
 

@@ -88,6 +88,9 @@ type Rank struct {
 	// host's memory.
 	Device int16
 	Staged bool
+	// Distance is how far the GPU is from the card of its endpoint, the nearer the
+	// less; of those that share one the nearest hands on what passes between hosts.
+	Distance int
 }
 
 // Spec is one collective.
@@ -108,8 +111,6 @@ type Spec struct {
 	// GPU are the parts of steps where ranks are GPUs, in place of Costs; nil: they
 	// are hosts.
 	GPU []Cost
-	// BlockRate is what a thread block of a GPU takes in and hands on; 0: no limit.
-	BlockRate units.Rate
 	// Inline: the news of a free slot stands in the work request.
 	Inline bool
 }

@@ -75,3 +75,21 @@ func Steps(costs []Cost, p Protocol) Costs {
 	}
 	return out
 }
+
+// llBlocks is how many thread blocks share NCCL's bound for LL in one host: the
+// channels of a server with NVSwitch.
+const llBlocks = 24
+
+// blockRate is what a thread block of a GPU takes in and hands on at most: what NCCL's
+// model gives a channel in one host, with Simple that of trees.
+func (s *Spec) blockRate() units.Rate {
+	l := s.limits(0)
+	rate := l.tree
+	switch s.Protocol {
+	case LL:
+		rate = l.ll / llBlocks
+	case LL128:
+		rate = l.ring128
+	}
+	return units.Rate(rate*8000) * units.Mbps
+}

@@ -1,6 +1,10 @@
 package collective
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // loop is a ring of the channel at hand.
 type loop struct {
@@ -10,10 +14,10 @@ type loop struct {
 
 // loop is the ring of the channel at hand: the ranks in their order, or with
 // hierarchical those of each host in turn. Each way between hosts stays on a rail,
-// which leads from a GPU to the one of the same number: of an even number of hosts
-// every other one has the ring the other way round (NCCL's alternating rings). Of an
-// odd number the last GPU of each host hands its data to the first, whose port they
-// leave by (NCCL's PXN).
+// which leads from a port to the one of the same number: of an even number of hosts
+// every other one has the ring the other way round (NCCL's alternating rings), in by
+// one port and out by the one before. Else the last GPU of each host hands its data to
+// the first, whose port they leave by (NCCL's PXN).
 func (b *builder) loop() loop {
 	var l loop
 	if b.Algorithm != Hierarchical {
@@ -24,21 +28,51 @@ func (b *builder) loop() loop {
 	}
 	hosts := hostsOf(b.Ranks)
 	for h, members := range hosts {
-		n := len(members)
-		first := b.channel % n
-		for k := range members {
-			at, via := (first+k)%n, first
-			if len(hosts)%2 == 0 {
-				if h%2 == 1 {
-					at = (first + n - 1 - k) % n
-				}
-				via = at
+		heads := b.heads(members)
+		first, last := heads[b.channel%len(heads)], heads[(b.channel+len(heads)-1)%len(heads)]
+		alternate := len(hosts)%2 == 0 && first != last
+		order := passing(members, first, last)
+		if alternate && h%2 == 1 {
+			slices.Reverse(order)
+		}
+		for _, rank := range order {
+			via := first
+			if alternate {
+				via = rank
 			}
-			l.ranks = append(l.ranks, members[at])
-			l.via = append(l.via, members[via])
+			l.ranks, l.via = append(l.ranks, rank), append(l.via, via)
 		}
 	}
 	return l
+}
+
+// heads are, by network port of a host, the rank nearest to its card.
+func (b *builder) heads(members []int) (heads []int) {
+	for _, m := range members {
+		k := slices.IndexFunc(heads, func(h int) bool { return b.Ranks[h].Endpoint == b.Ranks[m].Endpoint })
+		switch {
+		case k < 0:
+			heads = append(heads, m)
+		case b.Ranks[m].Distance < b.Ranks[heads[k]].Distance:
+			heads[k] = m
+		}
+	}
+	slices.SortFunc(heads, func(x, y int) int { return b.Ranks[x].Endpoint - b.Ranks[y].Endpoint })
+	return heads
+}
+
+// passing are the members from the first on, around, with the last at the end.
+func passing(members []int, first, last int) (order []int) {
+	at := slices.Index(members, first)
+	for k := range members {
+		if m := members[(at+k)%len(members)]; m != last || first == last {
+			order = append(order, m)
+		}
+	}
+	if first != last {
+		order = append(order, last)
+	}
+	return order
 }
 
 // next is the edge from position p of the ring to the one behind.

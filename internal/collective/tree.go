@@ -60,25 +60,25 @@ type family struct {
 func (b *builder) family() family {
 	hosts := hostsOf(b.Ranks)
 	f := family{parent: make([]int, len(b.Ranks)), children: make([][]int, len(b.Ranks))}
-	head := func(h int) int { return hosts[h][b.channel%len(hosts[h])] }
-	widest := 0
-	for _, members := range hosts {
-		widest = max(widest, len(members))
-	}
-	up := doubleTree(len(hosts), b.channel/widest%2)
+	heads := make([][]int, len(hosts))
 	for h, members := range hosts {
-		first := b.channel % len(members)
-		for k := range members {
-			rank := members[(first+k)%len(members)]
+		heads[h] = b.heads(members)
+	}
+	head := func(h int) int { return heads[h][b.channel%len(heads[h])] }
+	up := doubleTree(len(hosts), b.channel/len(heads[0])%2)
+	for h, members := range hosts {
+		before := none
+		for _, rank := range passing(members, head(h), head(h)) {
 			switch {
-			case k > 0:
-				f.parent[rank] = members[(first+k-1)%len(members)]
+			case before != none:
+				f.parent[rank] = before
 			case up[h] == none:
 				f.parent[rank] = none
 				f.order = []int{rank}
 			default:
 				f.parent[rank] = head(up[h])
 			}
+			before = rank
 		}
 	}
 	for rank, p := range f.parent {

@@ -178,24 +178,35 @@ func (s *Spec) choose() {
 	s.Algorithm, s.Protocol = algorithm, protocol
 }
 
-// channels is the number of channels of an algorithm where none is given.
+// channels is the number of channels of an algorithm: as given, or one for each
+// network port of a host.
 func (s *Spec) channels(a Algorithm) int {
-	hosts := hostsOf(s.Ranks)
-	widest := 0
-	for _, h := range hosts {
-		widest = max(widest, len(h))
-	}
+	hosts, ports := hostsOf(s.Ranks), s.ports()
 	switch {
 	case s.Channels > 0:
 		return s.Channels
 	case a == Pairwise:
-		return widest
+		return ports
 	case len(hosts) == 1 && s.Speeds.NVLink: // of 20 GB/s and more each, twice (ncclTopoDupChannels)
-		return min(2*int(s.Speeds.Intra/20), MaxChannels)
-	case len(hosts) < len(s.Ranks) && s.Speeds.Inter >= 25*float64(widest): // a channel of 25 GB/s and more becomes two
-		return 2 * widest
-	case a == Tree:
-		return 2 * widest
+		return max(1, min(2*int(s.Speeds.Intra/20), MaxChannels))
+	case a == Tree, len(hosts) < len(s.Ranks) && s.Speeds.Inter >= 25*float64(ports): // a channel of 25 GB/s and more becomes two
+		return 2 * ports
 	}
-	return widest
+	return ports
+}
+
+// ports is the largest number of network ports that the ranks of a host have.
+func (s *Spec) ports() (most int) {
+	seen := make(map[int]bool)
+	for _, members := range hostsOf(s.Ranks) {
+		n := 0
+		for _, m := range members {
+			if ep := s.Ranks[m].Endpoint; !seen[ep] {
+				seen[ep] = true
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }

@@ -69,6 +69,9 @@ func (h *Host) work(now units.Time, t *task) {
 	c := &h.cpu
 	x := host.Task{Kind: uint8(t.kind)}
 	core := 0
+	if n := h.specs[t.qp].Thread; n > 0 {
+		core = c.Application(n - 1)
+	}
 	switch t.kind {
 	case taskPost:
 		if h.specs[t.qp].Stream != nil {

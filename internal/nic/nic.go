@@ -32,6 +32,9 @@ type QPSpec struct {
 	Port  int    // local port
 	Peer  string // "h4 qp 3"
 	Entry string // workload entry
+	// Thread is the application's thread that posts and polls here, from 1, each on a
+	// core of its own in turn; 0: the one on the first core.
+	Thread int
 	// Posting and Accepting are the two ends of a Sequence: at the queue pair that
 	// posts the messages, and at its peer. nil: none of them activates a trigger
 	// where it is received.

@@ -33,14 +33,14 @@ const shortMilli = 5
 // slowest, and among is how many there are. Where none succeeded the slowest is
 // the one that took longest to fail, and where none ended the first.
 func Find(r *record.Run, which string) (index, among int, err error) {
-	if len(r.Flows) == 0 {
-		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
-	}
 	if which == explainCollective {
 		if len(r.Collectives) == 0 {
 			return 0, 0, fmt.Errorf("%s: the scenario has no collective", which)
 		}
 		return 0, 1, nil
+	}
+	if len(r.Flows) == 0 {
+		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
 	}
 	if which == "slowest" {
 		return slowest(r), 1, nil

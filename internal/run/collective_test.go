@@ -91,3 +91,97 @@ workload: [{collective: {op: allreduce, size: 100KB, algorithm: ring, protocol: 
 		t.Errorf("2 us more for each of 8 steps take 16 us and %d ps", d)
 	}
 }
+
+// served is a scenario of one collective over servers with GPUs.
+func served(t *testing.T, server string, servers, rails int, stack, spec string) *scenario.Valid {
+	t.Helper()
+	v, err := scenario.Parse("c", []byte(fmt.Sprintf("name: c\nstack: %s\ntopology: {rail: {servers: %d, rails: %d, link: 200Gbps}}\nserver: %s\nworkload: [{collective: {%s}}]\n",
+		stack, servers, rails, server, spec)), nil, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", spec, err)
+	}
+	return v
+}
+
+// Collectives over the GPUs of servers: the same on any partitions, with critical
+// paths that add up, by every way between GPUs.
+func TestCollectivesInServers(t *testing.T) {
+	for _, c := range []struct {
+		server         string
+		servers, rails int
+		stack, spec    string
+	}{
+		{"hgx-a100", 2, 8, "rocev2", "op: allreduce, size: 2MiB, count: 2"},
+		{"hgx-a100", 2, 2, "infiniband", "op: allreduce, size: 2MiB, algorithm: hierarchical, protocol: simple"},
+		{"dgx-h100", 3, 8, "rocev2", "op: allreduce, size: 2MiB, algorithm: hierarchical"}, // PXN
+		{"dgx-h100", 2, 4, "rocev2", "op: allreduce, size: 1MiB, algorithm: tree, protocol: ll"},
+		{"dgx-a100", 2, 8, "rocev2", "op: alltoall, size: 1MiB"},
+		{"dgx-a100", 2, 8, "rocev2", "op: reducescatter, size: 1MiB, gpudirect: off"},
+		{"hgx-a100", 2, 8, "tcp", "op: allreduce, size: 2MiB, algorithm: hierarchical, protocol: simple"},
+	} {
+		name := fmt.Sprintf("%d %s with %d rails, %s, %s", c.servers, c.server, c.rails, c.stack, c.spec)
+		v := served(t, c.server, c.servers, c.rails, c.stack, c.spec)
+		if bad := differ(t, simulate(t, v, 1, 1), simulate(t, v, 4, 2)); bad != "" {
+			t.Errorf("%s: partitions change the result: %s", name, bad)
+		}
+		r := runOf(t, v)
+		if r.Stopped != "quiescence" {
+			t.Errorf("%s: %s", name, r.Stopped)
+			continue
+		}
+		checkCritical(t, name, &r.Collectives[0])
+	}
+}
+
+// A collective within one server has no message, and yet a time and a path.
+func TestCollectiveWithinAServer(t *testing.T) {
+	v := served(t, "dgx-a100", 2, 1, "rocev2", "op: allreduce, ranks: [h1/gpus], size: 24MiB, protocol: simple")
+	if len(v.Plan.Messages) != 0 {
+		t.Fatalf("%d messages", len(v.Plan.Messages))
+	}
+	r := runOf(t, v)
+	c := &r.Collectives[0]
+	sum := units.Time(0)
+	for _, g := range c.Critical {
+		sum += g.TimePS
+	}
+	if len(c.EndPS) != 1 || sum != c.EndPS[0] || r.EndPS != c.EndPS[0] {
+		t.Errorf("ends %v, run %d, path %d", c.EndPS, r.EndPS, sum)
+	}
+	// The data alone: each GPU stores 2*7/8 of it at 240 GB/s.
+	if least := (240 * 8 * units.Gbps).TxTimeLong(42 * units.MiB); c.EndPS[0] < least || c.EndPS[0] > least+least/2 {
+		t.Errorf("24 MiB took %d ps, the NVLinks alone %d", c.EndPS[0], least)
+	}
+}
+
+// Each part counts as often as the path has it: 1 us less of it takes as much off as
+// the account says, where the same operations are critical.
+func TestPartsOfSteps(t *testing.T) {
+	end := func(cost string) *record.Collective {
+		v := served(t, "dgx-a100", 2, 1, "rocev2", "op: allreduce, ranks: [h0/gpu0, h1/gpu0], size: 64KB, protocol: simple, algorithm: ring, channels: 1, costs: {"+cost+"}")
+		return &runOf(t, v).Collectives[0]
+	}
+	base := end("")
+	for _, part := range []struct{ key, name string }{{"launch", "kernel launch"}, {"poll", "flag poll"}, {"load", "first load"}, {"barrier", "barriers"},
+		{"fence", "fence"}, {"host_flag", "flag to the proxy"}, {"proxy_poll", "proxy poll"}, {"post", "post"}, {"entry", "completion entry"},
+		{"flush", "flush"}, {"host_poll", "poll of host memory"}} {
+		took, times := units.Time(0), units.Time(0)
+		for _, g := range base.Critical {
+			for _, s := range g.Stages {
+				if s.Name == part.name {
+					took, times = took+s.TimePS, times+units.Time(s.Count)
+				}
+			}
+		}
+		if times == 0 {
+			t.Errorf("%s is on no path", part.name)
+			continue
+		}
+		each := took / times
+		got := base.EndPS[0] - end(fmt.Sprintf("%s: %dps", part.key, each-each/2)).EndPS[0]
+		// What meets on the way does so at other times: some ACKs of 86 B.
+		if want := times * (each / 2); got < want-20*units.Nanosecond || got > want+20*units.Nanosecond {
+			t.Errorf("half of %s, %d times, takes %d ps off, want %d", part.key, times, got, want)
+		}
+	}
+}

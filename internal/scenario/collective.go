@@ -114,6 +114,10 @@ func (r *resolver) readRanks(o object, s *collective.Spec) {
 	for _, number := range places {
 		p := r.placeOf(number)
 		rank := collective.Rank{Endpoint: p.endpoint, Host: r.v.Graph.HostOf(p.endpoint), Device: p.device}
+		if p.device != workload.NoDevice {
+			t := r.nics[rank.Host].server.tree
+			rank.Distance = int(t.Class(int(p.device), t.NICs()[r.v.Graph.Endpoints[p.endpoint].Port]))
+		}
 		rank.Staged = r.staged(p, &workload.Conn{Service: workload.RC}, staged)
 		s.Ranks = append(s.Ranks, rank)
 	}
@@ -224,23 +228,10 @@ func (r *resolver) readStepCosts(o object, s *collective.Spec) {
 		o.fail("overhead", "stands for what steps take on plain hosts; ranks that are GPUs have costs")
 	default:
 		s.GPU = parts
-		s.BlockRate = blockRate(s)
 		for _, c := range parts {
 			r.note(o.path+".costs."+c.Key, c.Time.String(), c.Source)
 		}
 	}
-}
-
-// blockRate is what a thread block carries with Simple inside one host: NCCL's
-// perChMaxTreeBws (src/graph/tuning.cc), by generation.
-func blockRate(s *collective.Spec) units.Rate {
-	switch {
-	case s.Speeds.Hopper:
-		return 387 * units.Gbps * 8 / 10
-	case s.Speeds.Ampere:
-		return 24 * units.Gbps * 8
-	}
-	return 265 * units.Gbps * 8 / 10
 }
 
 // betweenGPUs is the latency from the first GPU of a server to the second.

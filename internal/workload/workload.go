@@ -119,6 +119,9 @@ type Conn struct {
 	// backwards.
 	Path    []int
 	Service Service
+	// SrcThread and DstThread are the threads of the hosts' applications that post and
+	// poll at either end, from 1; 0: the one of all that name none.
+	SrcThread, DstThread int16
 	// Slots: it carries no data but the news that slots of a collective's buffers are
 	// free.
 	Slots   bool

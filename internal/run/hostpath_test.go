@@ -130,6 +130,8 @@ func TestStagedIsDirectAndTwoCopies(t *testing.T) {
 // much as it is there, and nothing else.
 func TestOnePartMovesItsStage(t *testing.T) {
 	const ns = units.Nanosecond
+	full, half := pcie.New(4, 16), pcie.New(4, 8)
+	narrow := func(n units.Bytes) units.Time { return half.TLPRate().TxTime(n) - full.TLPRate().TxTime(n) }
 	for _, c := range []struct {
 		name, keys string
 		host       string // whose part changes
@@ -143,6 +145,10 @@ func TestOnePartMovesItsStage(t *testing.T) {
 		// The card's link is crossed by the doorbell and twice by either read.
 		{"link latency", "size: 8B", "h0", cardLatency, map[string]units.Time{"doorbell and WQE fetch": 300 * ns, "DMA read": 200 * ns}},
 		{"link latency at the far end", "size: 8B", "h1", cardLatency, map[string]units.Time{"DMA write h1:1": 100 * ns}},
+		{"half the lanes", "size: 8B", "h0", cardLanes, map[string]units.Time{
+			"doorbell and WQE fetch": narrow(full.WriteTLPs(8)) + narrow(full.ReadRequestTLPs(64)) + narrow(full.CompletionTLPs(64)),
+			"DMA read":               narrow(full.ReadRequestTLPs(8)) + narrow(full.CompletionTLPs(8))}},
+		{"half the lanes at the far end", "size: 8B", "h1", cardLanes, map[string]units.Time{"DMA write h1:1": narrow(full.WriteTLPs(8))}},
 		{"inline", "size: 8B, inline: true", "h0", cardLatency, map[string]units.Time{"doorbell and WQE fetch": 100 * ns}},
 		{"copy launch", "size: 8B, gpudirect: off", "h0", func(t *server.Tree) { t.Costs.CopyLaunch /= 2 }, map[string]units.Time{"copy to host": -2000 * ns}},
 		{"copy launch at the far end", "size: 8B, gpudirect: off", "h1", func(t *server.Tree) { t.Costs.CopyLaunch /= 2 }, map[string]units.Time{"copy to GPU h1": -2000 * ns}},
@@ -184,6 +190,15 @@ func cardLatency(t *server.Tree) {
 	for i := range t.Links {
 		if l := &t.Links[i]; l.Kind == server.PCIe && l.B == t.NICs()[0] {
 			l.Latency += 100 * units.Nanosecond
+		}
+	}
+}
+
+// cardLanes halves the lanes of the first card.
+func cardLanes(t *server.Tree) {
+	for i := range t.Links {
+		if l := &t.Links[i]; l.Kind == server.PCIe && l.B == t.NICs()[0] {
+			l.PCIe.Width /= 2
 		}
 	}
 }

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// collectiveRun has an AllReduce of 1 MiB over 8 ranks that took 100 us twice, and a
+// Broadcast that was not over.
+func collectiveRun() *record.Run {
+	us := units.Microsecond
+	return &record.Run{Scenario: "x", Stack: "rocev2", Collectives: []record.Collective{
+		{Workload: "ar", Op: "allreduce", Algorithm: "ring", Protocol: "simple", Ranks: 8, Channels: 1, Chunk: 2 << 20, Bytes: 1 << 20, Count: 1 << 18,
+			Type: "float", RedOp: "sum", Root: -1, StartPS: 5 * us, EndPS: []units.Time{105 * us, 205 * us},
+			Critical: []record.CriticalGroup{
+				{Kind: "message", Count: 14, TimePS: 150 * us, Stages: []record.CriticalStage{{Name: "sending", Where: "h0:1", Places: 8, Count: 14, TimePS: 150 * us}}},
+				{Kind: "send", Count: 14, TimePS: 50 * us, Stages: []record.CriticalStage{{Name: "overhead", Where: "h1", Places: 1, Count: 14, TimePS: 50 * us}}},
+			}},
+		{Workload: "bc", Op: "broadcast", Ranks: 4, Bytes: 4, Count: 1, Type: "float", RedOp: "none", EndPS: []units.Time{-1}},
+	}}
+}
+
+// Tools for nccl-tests take the columns by their place: size, count, type, redop, root,
+// then time, algbw, busbw and errors twice.
+func TestNCCLTests(t *testing.T) {
+	var lines [][]string
+	for line := range strings.Lines(string(NCCLTests(collectiveRun()))) {
+		if w := strings.Fields(line); len(w) > 0 && w[0] != "#" {
+			lines = append(lines, w)
+		}
+	}
+	// 1 MiB in 100 us are 10.49 GB/s, of the bus 2*7/8 times that.
+	if got, want := strings.Join(lines[0], " "), "1048576 262144 float sum -1 100.0 10.49 18.35 N/A 100.0 10.49 18.35 N/A"; len(lines) != 1 || got != want {
+		t.Errorf("%d lines, the first %q, want one, %q", len(lines), got, want)
+	}
+	if !bytes.Contains(NCCLTests(collectiveRun()), []byte("\n# Avg bus bandwidth    : 18.35")) {
+		t.Error("no mean of bus bandwidths")
+	}
+}
+
+// The text names what was not over, and the critical path adds up to the time from the
+// first start to the last end.
+func TestCollectiveText(t *testing.T) {
+	r := collectiveRun()
+	var b bytes.Buffer
+	if err := Text(&b, r, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Explain(&b, r, "collective", TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"ar          1048576", "100.0   10.49   18.35", "not over at the end of the run", "ar: critical path of 200.0 us",
+		"message (14)  sending", "75.0 %  h0:1 of 8", "in all", "100.0 %", "bc: not over"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if err := Explain(&b, &record.Run{}, "collective", TextOptions{}); err == nil {
+		t.Error("a run without collectives is explained")
+	}
+}

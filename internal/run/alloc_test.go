@@ -43,7 +43,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 	// On cores windows, and so queues, would grow for most of the run.
 	t.Run("tcp", func(t *testing.T) {
-		allocatesNothing(t, "tcp\ntcp: {autotuning: false, sndbuf: 1MB, rcvbuf: 512KB}", "size: 32MB")
+		allocatesNothing(t, "tcp\ntcp: {autotuning: false, sndbuf: 1MB, rcvbuf: 512KB}", "size: 48MB")
 	})
 	t.Run("tcp on free hosts", func(t *testing.T) { allocatesNothing(t, "tcp\nhost: {preset: free}", "size: 32MB") })
 	t.Run("infiniband", func(t *testing.T) { allocatesNothing(t, "infiniband", "size: 8MB") })

@@ -11,26 +11,43 @@ import (
 // Feng, 2001) as Linux has it (tcp_rcv_space_adjust, tcp_grow_window).
 type rcvSpace struct {
 	limit int64      // the most that is advertised so far (rcv_ssthresh)
-	bytes int64      // read by the application in the latest round trip
+	bytes int64      // the most that the application read in a round trip
 	read  uint64     // what had been read when this one began, at time at
 	at    units.Time //
 	rtt   units.Time // as the receiver sees it; 0: unknown
-	seq   uint64     // without timestamps: a window's worth from seqAt ends here
+	seq   uint64     // a window's worth from seqAt ends here; 0: none was begun
 	seqAt units.Time
 }
 
-// initialReceive is the most that Linux first advertises, in bytes
-// (tcp_select_initial_window with tcp_rmem's default of 131072).
-const initialReceive = 65535
+// firstWindow is what the SYN of a side advertises whose segments carry mss bytes:
+// whole segments, as Linux has it (tcp_select_initial_window), and no more than the
+// unscaled field can say.
+func (c *Conn) firstWindow(mss int64) int64 {
+	n := min(c.rcvBuf, 65535)
+	if n > mss {
+		n -= n % mss
+	}
+	return n
+}
 
 // initBuffers sizes the buffers when the connection is established.
 func (c *Conn) initBuffers(now units.Time) {
 	if c.cfg.Send.Max > c.cfg.Send.Initial {
 		c.growSend(int64(c.cfg.CC.InitialWindow))
 	}
-	c.space = rcvSpace{limit: min(c.rcvBuf, initialReceive), read: c.read, at: now, seq: c.rcvAdv, seqAt: now}
-	c.space.bytes = min(c.space.limit, int64(c.cfg.CC.InitialWindow)*c.mss)
+	limit := int64(c.rcvAdv - c.rcvNxt)
+	if c.autotunes() {
+		// A segment of the buffer is kept back (tcp_init_buffer_space) until the first
+		// one comes: what the first window brings is then more than was expected, and
+		// the buffer grows.
+		limit = min(limit, max(c.rcvBuf-c.mss, 2*c.mss))
+	}
+	c.space = rcvSpace{limit: limit, read: c.read, at: now}
+	c.space.bytes = min(limit, int64(c.cfg.CC.InitialWindow)*c.mss)
 }
+
+// autotunes reports whether the receive buffer grows.
+func (c *Conn) autotunes() bool { return c.cfg.Receive.Max > c.cfg.Receive.Initial }
 
 // segmentMemory is what Linux reckons a segment in the send buffer takes: payload
 // and headers rounded up to a power of two, and the sk_buff (tcp_sndbuf_expand).
@@ -72,10 +89,12 @@ func (c *Conn) growWindow(p *packet.Packet) {
 	}
 }
 
-// timeReceiver measures the receiver's round trip by a segment in order.
+// timeReceiver measures the receiver's round trip by a segment in order: by its
+// timestamp's echo, or by a window's worth of data, which takes a round trip at least
+// (tcp_rcv_rtt_measure_ts, tcp_rcv_rtt_measure).
 func (c *Conn) timeReceiver(now units.Time, p *packet.Packet) {
 	s := &c.space
-	if c.cfg.Receive.Max == c.cfg.Receive.Initial {
+	if !c.autotunes() {
 		return
 	}
 	if c.tsOK && p.DMALen&segTimestamps != 0 && int64(p.Payload) >= c.rcvMSS {
@@ -84,12 +103,13 @@ func (c *Conn) timeReceiver(now units.Time, p *packet.Packet) {
 		}
 		return
 	}
-	if !c.tsOK && c.rcvNxt >= s.seq {
-		if s.rtt == 0 || now-s.seqAt < s.rtt {
-			s.rtt = now - s.seqAt // a window takes a round trip at least
-		}
-		s.seq, s.seqAt = max(c.rcvAdv, c.rcvNxt+1), now
+	if c.tsOK || c.rcvNxt < s.seq {
+		return
 	}
+	if r := max(now-s.seqAt, 1); s.seq != 0 && (s.rtt == 0 || r < s.rtt) {
+		s.rtt = r
+	}
+	s.seq, s.seqAt = c.rcvNxt+max(c.rcvAdv-c.acked, 1), now // as much as was told of last, from here on
 }
 
 // receiverRTT averages over eight samples (tcp_rcv_rtt_update).
@@ -111,9 +131,7 @@ func (c *Conn) adjustSpace(now units.Time) {
 	}
 	if n := int64(c.read - s.read); n > s.bytes {
 		win := 2*n + 16*c.mss
-		if s.bytes > 0 {
-			win += 2 * (win * (n - s.bytes) / s.bytes)
-		}
+		win += 2 * mulDiv(win, n-s.bytes, s.bytes)
 		c.rcvBuf = max(c.rcvBuf, min(win, c.cfg.Receive.Max))
 		s.bytes = n
 	}

@@ -377,13 +377,14 @@ func TestSuperSegmentsArePushed(t *testing.T) {
 }
 
 // A single full segment is acknowledged at once while it makes the advertised window
-// grow (Linux tcp_grow_window), and else after the timer.
+// grow (Linux tcp_grow_window), and else after the timer: the first window is whole
+// segments, so that a buffer of as many leaves nothing to grow.
 func TestAckWhileWindowGrows(t *testing.T) {
 	for _, c := range []struct {
 		buffer int64
 		on     bool
 		atOnce bool
-	}{{1 << 20, true, true}, {1 << 20, false, false}, {8000, true, false}} {
+	}{{1 << 20, true, true}, {1 << 20, false, false}, {5 * 1448, true, false}} {
 		cfg := mustPreset(t, "linux")
 		cfg.AckOnGrowth, cfg.AckOnRead, cfg.QuickAcks, cfg.Receive = c.on, false, 0, Buffer{c.buffer, c.buffer}
 		l := newLoop(t, cfg).connect()
@@ -710,5 +711,41 @@ func TestLossAfterECE(t *testing.T) {
 	}
 	if a.ca != caRecovery || a.acts.LossDupAck.Count != 1 {
 		t.Errorf("%v after three duplicates, %d losses; want recovery and 1", a.ca, a.acts.LossDupAck.Count)
+	}
+}
+
+// Whatever the segment size and the initial window, the advertised window at least
+// doubles in two round trips, as long as data comes and is read: of a first window of
+// whole segments there is always more than the receiver expected (tcp_init_buffer_space,
+// tcp_rcv_space_adjust).
+func TestReceiveWindowGrowsForAllSegmentSizes(t *testing.T) {
+	for _, mss := range []int{536, 1460, 2048, 3960, 4096, 8192, 8860, 8960, 8972, 9216} {
+		for _, initial := range []int{3, 9, 10, 30} {
+			for _, timestamps := range []bool{true, false} {
+				cfg := mustPreset(t, "linux")
+				cfg.MSS, cfg.CC.InitialWindow, cfg.Timestamps = mss, initial, timestamps
+				cfg.Send = Buffer{8 << 20, 8 << 20}
+				l := newLoop(t, cfg)
+				l.delay = 5050 * units.Microsecond // in ticks rather 10 than 11, so that rounds do not merge
+				for i := range l.c {               // ahead: the receiver's first sample has no handshake in it
+					l.c[i].Connect(0, iss[i], i == 0, Peer{Config: &cfg, ISS: iss[1-i], RTT: 2 * l.delay})
+				}
+				l.app = func() {
+					l.c[0].Write(l.now, 1<<20)
+					l.c[1].Read(l.now, 1<<30)
+				}
+				l.app()
+				l.poll()
+				first := int64(l.c[1].rcvAdv - l.c[1].rcvNxt)
+				start := l.c[1].counters.Delivered
+				l.run(l.now + 20*l.delay) // ten round trips
+				if got := l.c[1].Info().ReceiveWindow; got < 16*first {
+					t.Errorf("MSS %d, initial window %d, timestamps %v: the window is %d after ten round trips, %d at first", mss, initial, timestamps, got, first)
+				}
+				if got := l.c[1].counters.Delivered - start; got < 16*first {
+					t.Errorf("MSS %d, initial window %d, timestamps %v: %d bytes in ten round trips, first window %d", mss, initial, timestamps, got, first)
+				}
+			}
+		}
 	}
 }

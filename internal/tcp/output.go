@@ -449,7 +449,11 @@ func (c *Conn) emitSYN(now units.Time, p *packet.Packet) {
 	c.synAt = now
 	flags := SYN
 	answer := c.state == SynReceived
-	win := min(c.rcvBuf, initialReceive)
+	mss := int64(c.cfg.MSS)
+	if answer && c.tsOK {
+		mss -= timestampsLen // known by now
+	}
+	win := c.firstWindow(mss)
 	if answer {
 		flags |= ACK
 		p.AETH = uint32(c.rcvNxt)

@@ -69,7 +69,7 @@ func (c *Conn) takeSYN(p *packet.Packet) {
 	c.irs = 1<<32 + uint64(p.PSN)
 	c.rcvNxt, c.rcvAdv, c.read, c.acked = c.irs+1, c.irs+1, c.irs+1, c.irs+1
 	if c.state == SynSent {
-		c.rcvAdv += uint64(min(c.rcvBuf, initialReceive)) // what the SYN said
+		c.rcvAdv += uint64(c.firstWindow(int64(c.cfg.MSS))) // what the SYN said
 	}
 	c.wnd, c.wl1 = int64(uint16(p.DMALen)), c.irs
 	c.maxWnd = c.wnd
@@ -127,7 +127,8 @@ func (c *Conn) synAcked(now units.Time) {
 // receiveSegment is RFC 9293 3.10.7.4: a segment in any other state.
 func (c *Conn) receiveSegment(now units.Time, p *packet.Packet, side *packet.Side) {
 	seq := unwrap(p.PSN, c.rcvNxt)
-	if !c.acceptable(p, seq) {
+	again := c.repeated(p, seq)
+	if c.outdated(p) || !again && !c.acceptable(p, seq) {
 		c.unacceptable(now, p, seq)
 		return
 	}
@@ -157,18 +158,38 @@ func (c *Conn) receiveSegment(now units.Time, p *packet.Packet, side *packet.Sid
 	if !c.receiveAck(now, p, side, seq) || c.state == Closed {
 		return
 	}
+	if again {
+		if seqLen(p) > 0 {
+			c.unacceptable(now, p, seq)
+		}
+		return
+	}
 	c.takeCE(now, p)
 	if p.Payload > 0 || p.Opcode&FIN != 0 {
 		c.receiveText(now, p, side, seq)
 	}
 }
 
-// acceptable is the first check of RFC 9293 3.10.7.4, after PAWS (RFC 7323 5.3).
-func (c *Conn) acceptable(p *packet.Packet, seq uint64) bool {
-	if c.tsOK && p.DMALen&segTimestamps != 0 && p.Opcode&RST == 0 && int32(uint32(p.VA>>32)-c.tsRecent) < 0 {
-		c.counters.PAWS++
+// outdated is PAWS (RFC 7323 5.3).
+func (c *Conn) outdated(p *packet.Packet) bool {
+	if !c.tsOK || p.DMALen&segTimestamps == 0 || p.Opcode&RST != 0 || int32(uint32(p.VA>>32)-c.tsRecent) >= 0 {
 		return false
 	}
+	c.counters.PAWS++
+	return true
+}
+
+// repeated reports whether all of a segment has arrived before and it reaches up to what
+// was acknowledged last: sent again because that acknowledgement is on its way or lost.
+// Its own acknowledgement and timestamp count, as in Linux (tcp_sequence): without that
+// the next ACK would echo the first transmission's time, and pass for a slow path.
+func (c *Conn) repeated(p *packet.Packet, seq uint64) bool {
+	end := seq + uint64(seqLen(p))
+	return c.state.synchronised() && p.Opcode&(SYN|RST) == 0 && end <= c.rcvNxt && end >= c.acked && seq < c.rcvNxt
+}
+
+// acceptable is the first check of RFC 9293 3.10.7.4.
+func (c *Conn) acceptable(p *packet.Packet, seq uint64) bool {
 	n := uint64(seqLen(p))
 	edge := max(c.rcvAdv, c.rcvNxt+1) // a segment at RCV.NXT counts even when the window is closed
 	if n == 0 {
@@ -184,9 +205,9 @@ func (c *Conn) unacceptable(now units.Time, p *packet.Packet, seq uint64) {
 	if p.Opcode&RST != 0 {
 		return
 	}
-	if n := uint64(p.Payload); n > 0 && seq+n <= c.rcvNxt {
+	if n := uint64(seqLen(p)); n > 0 && p.Opcode&SYN == 0 && seq+n <= c.rcvNxt {
 		c.counters.Duplicates++
-		c.ofo.dsack = span{seq, seq + n}
+		c.ofo.dsack = span{seq, seq + n} // with the number of a FIN, as in Linux
 	}
 	if c.state == SynReceived && p.Opcode&(SYN|ACK) == SYN {
 		c.synDue = true // our SYN-ACK was lost

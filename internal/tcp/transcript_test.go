@@ -164,14 +164,14 @@ func (x *transcriptWorld) end(name string) int {
 }
 
 // endpoints makes A and B: preset linux, an MSS of 1000 bytes after options, no
-// segmentation offload, no quick ACKs; initial sequence numbers close to wrapping.
+// segmentation offload, no quick ACKs, for a growing window either; initial sequence numbers close to wrapping.
 func (x *transcriptWorld) endpoints(args []string) {
 	*x = transcriptWorld{t: x.t, where: x.where}
 	for i := range x.ends {
 		e := &x.ends[i]
 		e.name, e.iss = string(rune('A'+i)), []uint32{1<<32 - 1500, 1<<32 - 20}[i]
 		e.cfg = mustPreset(x.t, "linux")
-		e.cfg.MSS, e.cfg.TSO, e.cfg.QuickAcks = 1012, 0, 0
+		e.cfg.MSS, e.cfg.TSO, e.cfg.QuickAcks, e.cfg.AckOnGrowth = 1012, 0, 0, false
 		for _, arg := range args {
 			key, value, _ := strings.Cut(arg, "=")
 			if who, rest, ok := strings.Cut(key, "."); ok {

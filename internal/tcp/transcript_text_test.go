@@ -14,7 +14,7 @@ import (
 var transcriptKeys = map[string]func(*transcriptWorld, *Config, string){
 	"preset": func(x *transcriptWorld, c *Config, v string) { // first: it sets all but the MSS and offload
 		*c = mustPreset(x.t, v)
-		c.MSS, c.TSO, c.QuickAcks = 1000, 0, 0
+		c.MSS, c.TSO, c.QuickAcks, c.AckOnGrowth = 1000, 0, 0, false
 		if c.Timestamps {
 			c.MSS += timestampsLen
 		}

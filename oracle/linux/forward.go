@@ -144,7 +144,7 @@ func (f *forwarder) buffer() []byte {
 		f.spare = f.spare[:k-1]
 		return b[:cap(b)]
 	}
-	return make([]byte, 2048)
+	return make([]byte, f.l[0].path.mtu()+14)
 }
 
 // tcpData is the length of the data in an IPv4 packet with TCP; false: it is

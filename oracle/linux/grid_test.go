@@ -40,6 +40,18 @@ func grid() (list []*Path) {
 	return list
 }
 
+// jumbo are paths of MTU 9000 without loss, for so short that what counts is how the
+// windows grow.
+func jumbo() (list []*Path) {
+	for _, cc := range []string{"reno", "cubic"} {
+		for _, ms := range []int64{20, 40} {
+			list = append(list, &Path{CC: cc, Mbps: 400, RTT: time.Duration(ms) * time.Millisecond, MTU: 9000,
+				Queue: 400 * ms * 1000 / 8, For: time.Duration(25*ms) * time.Millisecond})
+		}
+	}
+	return list
+}
+
 // pair is what both sides did on a path.
 type pair struct {
 	p       *Path
@@ -100,7 +112,12 @@ func (x *pair) off() float64 { return 100 * (x.ours.goodput(x.p)/x.kernel.goodpu
 const limit = 10
 
 // TestGrid compares goodput.
-func TestGrid(t *testing.T) {
+func TestGrid(t *testing.T) { compare(t, "linux", grid()) }
+
+// TestJumbo compares goodput of the first 25 round trips with segments of 8948 bytes.
+func TestJumbo(t *testing.T) { compare(t, "linux-jumbo", jumbo()) }
+
+func compare(t *testing.T, name string, paths []*Path) {
 	if os.Getenv("HOPSCOPE_LINUX_TCP") == "" {
 		t.Skip("HOPSCOPE_LINUX_TCP is not set: it takes root, /dev/net/tun and five minutes of real time")
 	}
@@ -110,7 +127,7 @@ func TestGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintf(&out, "Linux %s; goodput of one flow in Mb/s, retransmissions, queue drops\n", unix.ByteSliceToString(u.Release[:]))
-	list, err := measure(grid())
+	list, err := measure(paths)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +144,7 @@ func TestGrid(t *testing.T) {
 	}
 	t.Log("\n" + out.String())
 	if *record != "" {
-		name := filepath.Join(*record, time.Now().Format("2006-01-02")+"-linux.txt")
+		name := filepath.Join(*record, time.Now().Format("2006-01-02")+"-"+name+".txt")
 		if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

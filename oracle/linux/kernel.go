@@ -29,12 +29,12 @@ var sysctls = [][2]string{
 }
 
 // newEnd makes a namespace whose only device has the address 10.0.0.host.
-func newEnd(host byte) (*end, error) {
+func newEnd(host byte, mtu uint32) (*end, error) {
 	e := &end{do: make(chan func())}
 	failed := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		failed <- e.setUp(host)
+		failed <- e.setUp(host, mtu)
 		for f := range e.do {
 			f()
 		}
@@ -60,7 +60,7 @@ func (e *end) in(f func() error) error {
 	return <-failed
 }
 
-func (e *end) setUp(host byte) error {
+func (e *end) setUp(host byte, mtu uint32) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
@@ -89,7 +89,7 @@ func (e *end) setUp(host byte) error {
 		set     func(*unix.Ifreq)
 	}{
 		{unix.SIOCSIFTXQLEN, func(r *unix.Ifreq) { r.SetUint32(20000) }}, // the path's queue alone drops
-		{unix.SIOCSIFMTU, func(r *unix.Ifreq) { r.SetUint32(1500) }},
+		{unix.SIOCSIFMTU, func(r *unix.Ifreq) { r.SetUint32(mtu) }},
 		{unix.SIOCSIFADDR, func(r *unix.Ifreq) { r.SetInet4Addr([]byte{10, 0, 0, host}) }},
 		{unix.SIOCSIFNETMASK, func(r *unix.Ifreq) { r.SetInet4Addr([]byte{255, 255, 255, 0}) }},
 		{unix.SIOCSIFFLAGS, func(r *unix.Ifreq) { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING) }},
@@ -117,7 +117,7 @@ func ioctl(fd int, request uint, set func(*unix.Ifreq)) error {
 func Kernel(p *Path) (*Result, error) {
 	ends := [2]*end{}
 	for i := range ends {
-		e, err := newEnd(byte(i + 1))
+		e, err := newEnd(byte(i+1), uint32(p.mtu()))
 		if err != nil {
 			return nil, err
 		}

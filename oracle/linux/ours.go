@@ -3,6 +3,7 @@ package linux
 import (
 	"container/heap"
 	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/hopscope/hopscope/internal/congestion"
@@ -38,9 +39,14 @@ func (a *arrivals) Pop() any {
 }
 
 // receiveShare is how much of a receive buffer is payload, in 256ths: since Linux 6.5
-// a full segment's payload over the memory that it takes (tcp_measure_rcv_mss), here
-// 1448 of 2304 bytes, rounded down.
-const receiveShare = 160
+// a full segment's payload over the memory that it takes (tcp_measure_rcv_mss), rounded
+// down: a power of two for packet and shared info (tun's sk_buff has them in one), and
+// 256 bytes. That is 1448 of 2304 bytes, or 8948 of 16640.
+func receiveShare(mtu int) int64 {
+	const header, info, sk = 52, 320 + 64, 256
+	size := 1 << bits.Len(uint(mtu+info-1))
+	return int64((mtu - header) * 256 / (size + sk))
+}
 
 // Profile is preset linux with the path's congestion control, for a kernel of 250
 // ticks per second (TCP_TIMEOUT_MIN is two), and with the receive buffer of tun
@@ -50,8 +56,9 @@ func Profile(p *Path) (tcp.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	cfg.MSS = p.mtu() - 40
 	cfg.ProbeSlack = 8 * units.Millisecond
-	cfg.Receive.Max = 6291456 * receiveShare / 256 // tcp_rmem
+	cfg.Receive.Max = 6291456 * receiveShare(p.mtu()) / 256 // tcp_rmem
 	cfg.CC.Algorithm, err = congestion.WindowAlgorithmNamed(p.CC)
 	if err != nil {
 		return cfg, err

@@ -19,6 +19,14 @@ type Path struct {
 	Every int           // every n-th data segment is lost, retransmissions counted; 0: none
 	Seed  uint64        // not 0: as many are lost, but at random
 	For   time.Duration // from the SYN on
+	MTU   int           // 0: 1500
+}
+
+func (p *Path) mtu() int {
+	if p.MTU == 0 {
+		return 1500
+	}
+	return p.MTU
 }
 
 func (p *Path) String() string {

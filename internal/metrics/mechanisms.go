@@ -85,7 +85,7 @@ func Mechanisms(r *record.Run, places int) []State {
 		x.state(sig.mark, "marking is off at every port that carried data", x.markPlaces()),
 		x.state(sig.tell, "no responder sends "+sig.message+"s: there is no congestion control", x.cnpPlaces()),
 		x.state(sig.slow, "no sender has congestion control", x.cutPlaces()),
-		x.state(Pacing, "no sender has congestion control: all send at the line's rate", x.pacingPlaces()),
+		x.state(Pacing, pacingOff(r), x.pacingPlaces()),
 		x.state(WindowHeld, "no connection has a window", x.windowPlaces()),
 		x.state(BitmapHeld, "every requester goes back N: no receive bitmap bounds what is outstanding", x.bitmapPlaces()),
 		x.state(ReadsHeld, "nobody posted READs or atomics", x.readPlaces()),
@@ -291,6 +291,14 @@ func (x *index) cutPlaces() []Place {
 	})
 }
 
+// pacingOff says why no sender spreads what it sends.
+func pacingOff(r *record.Run) string {
+	if tcp, rdma := streams(r); tcp && !rdma {
+		return "TCP sends what its windows admit at once (tcp.pacing: true spreads it over the round trip)"
+	}
+	return "no sender has congestion control: all send at the line's rate"
+}
+
 func (x *index) pacingPlaces() []Place {
 	return x.onQPs(Pacing, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.RatePS
@@ -299,14 +307,14 @@ func (x *index) pacingPlaces() []Place {
 		}
 		place.reason = func() string {
 			if q.TCP != nil {
-				return "it spreads no segments, or its window was full before they would have to wait"
+				return "its window was full before its segments would have had to wait"
 			}
 			if q.MinRateBps >= q.Limits.LineBps {
 				return "its rate never fell below the line's"
 			}
 			return "its port was busy, or it had nothing to send, for longer than its rate asks"
 		}
-		return q.Limits.CC && x.sends(q)
+		return q.Limits.CC && x.sends(q) && (q.TCP == nil || q.TCP.Pacing)
 	})
 }
 

@@ -50,6 +50,13 @@ topology: {star: {hosts: 3, link: 100Gbps}}
 workload: [{flow: {from: h0, to: h1, size: 100KB, class: 5}}]
 `
 
+const unpaced = `
+name: unpaced
+topology: {star: {hosts: 2, link: 100Gbps}}
+stack: tcp
+workload: [flow: {from: h0, to: h1, size: 1MB}]
+`
+
 const linkDown = `
 name: link down
 topology: {star: {hosts: 2, link: 100Gbps, down_at: 20us}}
@@ -83,6 +90,7 @@ func TestReasonOfPlace(t *testing.T) {
 		{"cuts after the peak", cutLater, record.XOFFCross, "sw:1 prio 3", "only 20.3 KB arrived in all", "cut"},
 		{"data in another priority", otherPriority, record.XOFFCross, "", "off: PFC is on for priority 3; no data travels there", "PFC is off"},
 		{"no class of the data is lossless", otherPriority, metrics.HeadroomDrop, "", "off: PFC is on for priority 3; no data travels there", "no lossless class"},
+		{"windows admit all at once", unpaced, metrics.Pacing, "", "off: TCP sends what its windows admit at once (tcp.pacing: true", "spreads no segments"},
 		{"still waiting", linkDown, record.AckTimeout, "h0 qp 0", "it has waited 80.2 us for an ACK or NAK so far", "brought progress"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

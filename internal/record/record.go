@@ -287,6 +287,7 @@ func QPName(service, host string, qp int) string {
 // TCP is one end of a TCP connection at the end of the run. Sizes are bytes.
 type TCP struct {
 	CC            string     `json:"congestion_control"`
+	Pacing        bool       `json:"pacing,omitempty"` // it spreads its segments over the round trip
 	CwndBytes     int64      `json:"cwnd_bytes"`
 	SsthreshBytes int64      `json:"ssthresh_bytes,omitempty"` // 0: never set
 	Alpha         float64    `json:"alpha,omitempty"`          // DCTCP's

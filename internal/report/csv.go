@@ -153,7 +153,7 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 		application, softirq = integer(t.Cores.Application), integer(t.Cores.Softirq)
 	}
 	return []tcpColumn{
-		{"congestion_control", t.CC}, {"cwnd_bytes", integer(t.CwndBytes)}, {"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
+		{"congestion_control", t.CC}, {"pacing", strconv.FormatBool(t.Pacing)}, {"cwnd_bytes", integer(t.CwndBytes)}, {"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
 		{"srtt_ps", integer(t.SRTT)}, {"min_rtt_ps", integer(t.MinRTT)}, {"rto_ps", integer(t.RTO)}, {"send_buffer_bytes", integer(t.SendBuffer)},
 		{"receive_buffer_bytes", integer(t.ReceiveBuffer)}, {"pure_acks", integer(t.PureAcks)}, {"out_of_order_segments", integer(t.OutOfOrder)},
 		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised", integer(t.ZeroWindows)},

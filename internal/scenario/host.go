@@ -51,6 +51,13 @@ func (s *hostSettings) take(preset string) {
 // end.
 const maxHostCost = 10 * units.Second
 
+// maxKernelCost bounds what a kernel and its driver do for one call, frame or segment, and
+// maxModeration how long a card holds an interrupt back: no measurement is near them.
+const (
+	maxKernelCost = units.Millisecond
+	maxModeration = 10 * units.Millisecond
+)
+
 // readProcessors applies the keys of a host section, or of one host's, that say
 // what the kernel and the application cost.
 func readProcessors(o object, s *hostSettings) {
@@ -168,7 +175,7 @@ func (r *resolver) hostNotes(o object) {
 	if r.base.preset != freeHost {
 		for _, n := range r.base.notes() {
 			for _, s := range said {
-				if s.Key == n.Key || strings.HasPrefix(s.Key, n.Key+".") || n.Key == "host.segmentation" && (s.Key == "host.tso" || s.Key == "host.gso") {
+				if s.Key == n.Key || strings.HasPrefix(s.Key, n.Key+".") {
 					n.Source = fromScenario
 				}
 			}

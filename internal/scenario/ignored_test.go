@@ -115,6 +115,8 @@ func TestIdleAndEndless(t *testing.T) {
 			"crosses 3 switches: nothing arrives; give at least 4", []string{"nic.ttl=4"}},
 		{"no switch", "topology: {hosts: [h0, h1], links: [{between: [h0, h1], rate: 100Gbps}]}\n" + oneFlow, nil,
 			"no switch joins the hosts, so nothing marks", []string{"dcqcn=none"}},
+		{"DCTCP without marks", starOf2 + oneFlow, []string{"stack=dctcp", "switch.ecn=none"},
+			"DCTCP runs but no switch marks its class", []string{"switch.ecn={kmin: 100KB, kmax: 100KB}"}},
 		{"link that fails unnoticed", leafSpines + oneFlow, []string{"failover.detect=never"},
 			"the link leaf1 to spine1 fails at 10us and nobody notices (failover.detect: never)", []string{"failover.detect=1ms"}},
 		{"link of a host that fails", starOf2 + oneFlow, []string{"topology.links=[{between: [h1, sw], down_at: 1ms}]"},

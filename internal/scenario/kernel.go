@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"cmp"
+
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -103,7 +105,9 @@ func readModeration(o object, s *hostSettings) {
 	default:
 		m := o.object("moderation", "time", "frames")
 		s.Moderation = host.Moderation{}
-		readCost(m, "time", &s.Moderation.Time)
+		if m.time("time", &s.Moderation.Time) && s.Moderation.Time > maxModeration {
+			m.fail("time", "%v is longer than any card holds an interrupt back; give at most %v, such as 16us", s.Moderation.Time, maxModeration)
+		}
 		m.integer("frames", &s.Moderation.Frames, 1, 1<<16)
 		if s.Moderation.Time == 0 && s.Moderation.Frames > 1 {
 			o.fail("moderation", "interrupts after %d frames and no time leave the last frames for ever; give a time such as 16us", s.Moderation.Frames)
@@ -173,11 +177,13 @@ func readCosts(o object, s *hostSettings) {
 	c := o.object("costs", append(host.CostNames(), "copy_llc", "copy_dram", "miss_out", "miss_in", "remote")...)
 	for _, x := range s.Named() {
 		if contains(host.CostNames(), x.Name) {
-			readCost(c, x.Name, x.Time)
+			if c.time(x.Name, x.Time) && *x.Time > maxKernelCost {
+				c.fail(x.Name, "%v is longer than a kernel works for one call, frame or segment; give at most %v", *x.Time, maxKernelCost)
+			}
 		}
 	}
-	c.rate("copy_llc", &s.CopyLLC)
-	c.rate("copy_dram", &s.CopyDRAM)
+	readCopy(c, "copy_llc", &s.CopyLLC)
+	readCopy(c, "copy_dram", &s.CopyDRAM)
 	readPermille(c, "miss_out", &s.MissOut)
 	readPermille(c, "miss_in", &s.MissIn)
 	num, den := int64(s.RemotePermille), int64(1000)
@@ -187,6 +193,14 @@ func readCosts(o object, s *hostSettings) {
 			return
 		}
 		s.RemotePermille = int(num * 1000 / den)
+	}
+}
+
+// readCopy reads how fast a core copies: 0 would be no copy at all.
+func readCopy(o object, key string, rate *units.Rate) {
+	before := *rate
+	if o.rate(key, rate) && *rate < units.Gbps {
+		o.fail(key, "%v is slower than any core copies; give the rate of one, such as %v", *rate, cmp.Or(before, 64*units.Gbps))
 	}
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/host"
@@ -70,6 +71,10 @@ func TestBadHost(t *testing.T) {
 		{"memory_bandwidth: 1Mbps", `s.yaml:6:26: host.memory_bandwidth: 1Mbps is less than any memory; give that of a socket, such as 800Gbps`},
 		{"ring: 0", `s.yaml:6:14: host.ring: "0" is not a whole number from 1 to 65536`},
 		{"costs: {remote: 0.5}", `s.yaml:6:24: host.costs.remote: a copy on another socket takes 1 to 100 times as long; give a factor such as 1.56`},
+		{"costs: {copy_llc: 0bps}", `s.yaml:6:26: host.costs.copy_llc: 0bps is slower than any core copies; give the rate of one, such as 64Gbps`},
+		{"costs: {copy_dram: 100Mbps}", `s.yaml:6:27: host.costs.copy_dram: 100Mbps is slower than any core copies; give the rate of one, such as 64Gbps`},
+		{"costs: {syscall: 1001us}", `s.yaml:6:25: host.costs.syscall: 1.001ms is longer than a kernel works for one call, frame or segment; give at most 1ms`},
+		{"moderation: {time: 11ms}", `s.yaml:6:27: host.moderation.time: 11ms is longer than any card holds an interrupt back; give at most 10ms, such as 16us`},
 		{"costs: {syscal: 1us}", `s.yaml:6:16: unknown key "syscal" in host.costs; did you mean "syscall"?`},
 	} {
 		_, err := ParseStack("s.yaml", []byte(base+"host: {"+c.keys+"}\n"), "", nil, nil)
@@ -88,6 +93,30 @@ func TestRenoInitialWindow(t *testing.T) {
 		}
 		if got := v.TCP[0].CC.InitialWindow; got != want {
 			t.Errorf("preset reno%s: %d segments, want %d", keys, got, want)
+		}
+	}
+}
+
+// Parameters of TCP that a scenario gives are told from those of the preset; of dctcp, the
+// preset, the congestion control and ECN are its own whatever the section says.
+func TestSourcesOfTCP(t *testing.T) {
+	const text = `
+name: sources
+topology: {star: {hosts: 2, link: 100Gbps}}
+stack: %s
+tcp: {cc: reno, rto_min: 5ms, autotuning: false}
+workload: [flow: {from: h0, to: h1, size: 1MB}]
+`
+	for stack, cc := range map[string]bool{"tcp": true, "dctcp": false} {
+		v := parse(t, fmt.Sprintf(text, stack))
+		got := map[string]bool{}
+		for _, n := range v.Notes {
+			got[n.Key] = n.Source == fromScenario
+		}
+		for key, want := range map[string]bool{"cc": cc, "rto_min": true, "rcvbuf": true, "sndbuf": true, "rto_max": false, "preset": false} {
+			if is, ok := got[stack+"."+key]; !ok || is != want {
+				t.Errorf("%s: %s.%s is from the scenario: %v, want %v", stack, stack, key, is, want)
+			}
 		}
 	}
 }

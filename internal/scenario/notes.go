@@ -157,7 +157,7 @@ func (r *resolver) warnings() {
 	r.warnClasses()
 	r.warnPFC()
 	switch {
-	case r.v.DCQCN == nil || r.anyMarking():
+	case r.v.DCQCN == nil || r.anyMarking(r.classes):
 	case len(r.v.Graph.Nodes) == r.hosts():
 		r.warn("noecn", "DCQCN runs but no switch joins the hosts, so nothing marks: it will never hear of congestion; give dcqcn: none")
 	default:
@@ -165,6 +165,9 @@ func (r *resolver) warnings() {
 	}
 	r.warnLoss()
 	r.warnUnmarked()
+	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {
+		r.warn("dctcp unmarked", "DCTCP runs but no switch marks its class: it cuts after losses only, as Reno does; give switch.ecn thresholds, or take the stack tcp")
+	}
 	r.warnDown()
 	r.warnTTL()
 	r.warnEndless()
@@ -279,11 +282,11 @@ func orNone(mask uint8) string {
 	return maskText(mask)
 }
 
-func (r *resolver) anyMarking() bool {
+func (r *resolver) anyMarking(classes uint8) bool {
 	for n := range r.v.Switches {
 		for p := range r.v.Switches[n].Ports {
 			for c, red := range r.v.Switches[n].Ports[p].RED {
-				if red.KMax > 0 && r.classes>>c&1 == 1 {
+				if red.KMax > 0 && classes>>c&1 == 1 {
 					return true
 				}
 			}

@@ -7,7 +7,6 @@ import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -361,28 +360,26 @@ func (r *resolver) tcpNotes() {
 			r.note(prefix+"close", "behind the last message", fromScenario)
 		}
 		for _, n := range t.profiles[i].Notes() {
-			n.Source = r.tcpSource(n)
-			n.Key = prefix + n.Key
+			key := strings.TrimPrefix(n.Key, "tcp.")
+			n.Source = r.tcpSource(i, key, n.Source)
+			n.Key = prefix + key
 			r.v.Notes = append(r.v.Notes, n)
 		}
 	}
 }
 
-// tcpSource is where a value of a profile comes from.
-func (r *resolver) tcpSource(n record.Note) string {
-	keys := map[string]string{"congestion_control": "cc", "min_rto": "rto_min", "max_rto": "rto_max", "initial_rto": "rto_initial",
-		"send_buffer": "sndbuf", "receive_buffer": "rcvbuf"}
-	key := n.Key
-	if k, ok := keys[key]; ok {
-		key = k
-	}
+// tcpSource is where a value of a profile comes from; preset is the source otherwise.
+func (r *resolver) tcpSource(profile int, key, preset string) string {
+	o := r.tcp.obj
 	switch {
-	case r.tcp.obj.has(key):
+	case profile == dataCenterTCP && (key == "preset" || key == "cc" || key == "ecn"):
+		return preset // its own, whatever the section says
+	case o.has(key), o.has("autotuning") && (key == "sndbuf" || key == "rcvbuf"):
 		return fromScenario
 	case key == "mss":
 		return "MTU less 40 B of IPv4 and TCP headers (RFC 9293 3.7.1)"
 	}
-	return n.Source
+	return preset
 }
 
 // dctcpRED is a step at K: 20 packets of 1500 B at 1 Gb/s and 65 at 10 Gb/s

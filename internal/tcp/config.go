@@ -175,9 +175,9 @@ func (c *Config) Validate() error {
 		{c.MSS < MinMSS || c.MSS > MaxMSS, "mss", fmt.Sprintf("%d to %d bytes", MinMSS, MaxMSS), c.MSS},
 		{c.TSO < 0 || c.TSO > 65535, "tso", "0 (off) to 65535 bytes", c.TSO},
 		{c.Timestamps && c.TimestampTick <= 0, "timestamp_tick", "a positive time", c.TimestampTick},
-		{c.InitialRTO <= 0, "initial_rto", "a positive time", c.InitialRTO},
-		{c.MinRTO <= 0, "min_rto", "a positive time", c.MinRTO},
-		{c.MaxRTO < c.MinRTO || c.MaxRTO < c.InitialRTO, "max_rto", "no less than min_rto and initial_rto", c.MaxRTO},
+		{c.InitialRTO <= 0, "rto_initial", "a positive time", c.InitialRTO},
+		{c.MinRTO <= 0, "rto_min", "a positive time", c.MinRTO},
+		{c.MaxRTO < c.MinRTO || c.MaxRTO < c.InitialRTO, "rto_max", "no less than rto_min and rto_initial", c.MaxRTO},
 		{c.SYNRetries < 0 || c.SYNRetries > 127, "syn_retries", "0 to 127", c.SYNRetries},
 		{c.Retries < 0 || c.Retries > 127, "retries", "0 to 127", c.Retries},
 		{c.DelayedAck < 0 || c.DelayedAck >= 500*units.Millisecond, "delayed_ack", "0 (off) to less than 500ms (RFC 9293 3.8.6.3)", c.DelayedAck},
@@ -187,12 +187,12 @@ func (c *Config) Validate() error {
 		{c.ProbeSlack < 0, "probe_slack", "0 or a positive time", c.ProbeSlack},
 		{c.PacingSS < 1, "pacing_ss", "a percentage of at least 1", c.PacingSS},
 		{c.PacingCA < 1, "pacing_ca", "a percentage of at least 1", c.PacingCA},
-		{c.Send.Initial < 1, "send_buffer", "at least 1 byte", c.Send.Initial},
-		{c.Send.Max < c.Send.Initial, "send_buffer_max", "no less than the initial size", c.Send.Max},
-		{c.Receive.Initial < 1, "receive_buffer", "at least 1 byte", c.Receive.Initial},
-		{c.Receive.Max < c.Receive.Initial, "receive_buffer_max", "no less than the initial size", c.Receive.Max},
-		{c.Receive.Max > MaxWindow, "receive_buffer_max", "at most 1 GiB (RFC 7323 2.3)", c.Receive.Max},
-		{c.Send.Max > MaxWindow, "send_buffer_max", "at most 1 GiB", c.Send.Max},
+		{c.Send.Initial < 1, "sndbuf at first", "at least 1 byte", c.Send.Initial},
+		{c.Send.Max < c.Send.Initial, "sndbuf", "no less than the initial size", c.Send.Max},
+		{c.Receive.Initial < 1, "rcvbuf at first", "at least 1 byte", c.Receive.Initial},
+		{c.Receive.Max < c.Receive.Initial, "rcvbuf", "no less than the initial size", c.Receive.Max},
+		{c.Receive.Max > MaxWindow, "rcvbuf", "at most 1 GiB (RFC 7323 2.3)", c.Receive.Max},
+		{c.Send.Max > MaxWindow, "sndbuf", "at most 1 GiB", c.Send.Max},
 		{c.TimeWait < 0, "time_wait", "0 or a positive time", c.TimeWait},
 	}
 	for _, k := range checks {
@@ -216,7 +216,8 @@ const (
 	defaultMSS = 536     // RFC 9293 3.7.1: of a peer that states none
 )
 
-// Notes lists the profile's values with their source.
+// Notes lists the profile's values with their source, by the keys of scenarios where they
+// have one.
 func (c *Config) Notes() []record.Note {
 	src := map[string]string{"linux": "Linux 6.x defaults", "dctcp": "RFC 8257, Linux 6.x defaults", "reno": "RFC 5681, 6298, 6582"}[c.Name]
 	if src == "" {
@@ -226,13 +227,17 @@ func (c *Config) Notes() []record.Note {
 	if exit == congestion.HyStartLinux && c.CC.Algorithm != congestion.Cubic {
 		exit = congestion.HyStartOff
 	}
+	tso := "false"
+	if c.TSO > 0 {
+		tso = fmt.Sprintf("true (up to %d B)", c.TSO)
+	}
 	pairs := [][2]string{
 		{"preset", c.Name},
 		{"mss", fmt.Sprintf("%d B", c.MSS)},
-		{"tso", fmt.Sprintf("%d B", c.TSO)},
-		{"congestion_control", c.CC.Algorithm.String()},
+		{"tso", tso},
+		{"cc", c.CC.Algorithm.String()},
 		{"initial_window", fmt.Sprintf("%d segments", c.CC.InitialWindow)},
-		{"cubic_linux", fmt.Sprint(c.CC.CubicLinux)},
+		{"cubic", map[bool]string{true: "linux", false: "rfc9438"}[c.CC.CubicLinux]},
 		{"hystart", exit.String()},
 		{"recovery", c.Recovery.String()},
 		{"prr", fmt.Sprint(c.PRR)},
@@ -241,9 +246,9 @@ func (c *Config) Notes() []record.Note {
 		{"ecn", c.ECN.String()},
 		{"timestamps", fmt.Sprint(c.Timestamps)},
 		{"window_scaling", fmt.Sprint(c.WindowScaling)},
-		{"initial_rto", c.InitialRTO.String()},
-		{"min_rto", c.MinRTO.String()},
-		{"max_rto", c.MaxRTO.String()},
+		{"rto_initial", c.InitialRTO.String()},
+		{"rto_min", c.MinRTO.String()},
+		{"rto_max", c.MaxRTO.String()},
 		{"delayed_ack", c.DelayedAck.String()},
 		{"ack_every", fmt.Sprint(c.AckEvery)},
 		{"quick_acks", fmt.Sprint(c.QuickAcks)},
@@ -251,8 +256,8 @@ func (c *Config) Notes() []record.Note {
 		{"ack_on_read", fmt.Sprint(c.AckOnRead)},
 		{"nagle", c.Nagle.String()},
 		{"pacing", fmt.Sprint(c.Pacing)},
-		{"send_buffer", fmt.Sprintf("%d B to %d B", c.Send.Initial, c.Send.Max)},
-		{"receive_buffer", fmt.Sprintf("%d B to %d B", c.Receive.Initial, c.Receive.Max)},
+		{"sndbuf", fmt.Sprintf("%d B to %d B", c.Send.Initial, c.Send.Max)},
+		{"rcvbuf", fmt.Sprintf("%d B to %d B", c.Receive.Initial, c.Receive.Max)},
 		{"time_wait", c.TimeWait.String()},
 	}
 	notes := make([]record.Note, len(pairs))

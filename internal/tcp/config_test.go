@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -32,9 +33,9 @@ func TestValidate(t *testing.T) {
 		"tcp: mss is 65496, want 88 to 65495 bytes":                                     func(c *Config) { c.MSS = 65496 },
 		"tcp: tso is 65536, want 0 (off) to 65535 bytes":                                func(c *Config) { c.TSO = 65536 },
 		"tcp: timestamp_tick is 0s, want a positive time":                               func(c *Config) { c.TimestampTick = 0 },
-		"tcp: initial_rto is 0s, want a positive time":                                  func(c *Config) { c.InitialRTO = 0 },
-		"tcp: min_rto is 0s, want a positive time":                                      func(c *Config) { c.MinRTO = 0 },
-		"tcp: max_rto is 100ms, want no less than min_rto and initial_rto":              func(c *Config) { c.MaxRTO = 100 * units.Millisecond },
+		"tcp: rto_initial is 0s, want a positive time":                                  func(c *Config) { c.InitialRTO = 0 },
+		"tcp: rto_min is 0s, want a positive time":                                      func(c *Config) { c.MinRTO = 0 },
+		"tcp: rto_max is 100ms, want no less than rto_min and rto_initial":              func(c *Config) { c.MaxRTO = 100 * units.Millisecond },
 		"tcp: syn_retries is -1, want 0 to 127":                                         func(c *Config) { c.SYNRetries = -1 },
 		"tcp: retries is 128, want 0 to 127":                                            func(c *Config) { c.Retries = 128 },
 		"tcp: delayed_ack is 500ms, want 0 (off) to less than 500ms (RFC 9293 3.8.6.3)": func(c *Config) { c.DelayedAck = 500 * units.Millisecond },
@@ -44,12 +45,12 @@ func TestValidate(t *testing.T) {
 		"tcp: probe_slack is -1ps, want 0 or a positive time":                           func(c *Config) { c.ProbeSlack = -1 },
 		"tcp: pacing_ss is 0, want a percentage of at least 1":                          func(c *Config) { c.PacingSS = 0 },
 		"tcp: pacing_ca is 0, want a percentage of at least 1":                          func(c *Config) { c.PacingCA = 0 },
-		"tcp: send_buffer is 0, want at least 1 byte":                                   func(c *Config) { c.Send.Initial = 0 },
-		"tcp: send_buffer_max is 1, want no less than the initial size":                 func(c *Config) { c.Send.Max = 1 },
-		"tcp: receive_buffer is 0, want at least 1 byte":                                func(c *Config) { c.Receive.Initial = 0 },
-		"tcp: receive_buffer_max is 1, want no less than the initial size":              func(c *Config) { c.Receive.Max = 1 },
-		"tcp: receive_buffer_max is 1073741825, want at most 1 GiB (RFC 7323 2.3)":      func(c *Config) { c.Receive.Max = 1<<30 + 1 },
-		"tcp: send_buffer_max is 1073741825, want at most 1 GiB":                        func(c *Config) { c.Send.Max = 1<<30 + 1 },
+		"tcp: sndbuf at first is 0, want at least 1 byte":                               func(c *Config) { c.Send.Initial = 0 },
+		"tcp: sndbuf is 1, want no less than the initial size":                          func(c *Config) { c.Send.Max = 1 },
+		"tcp: rcvbuf at first is 0, want at least 1 byte":                               func(c *Config) { c.Receive.Initial = 0 },
+		"tcp: rcvbuf is 1, want no less than the initial size":                          func(c *Config) { c.Receive.Max = 1 },
+		"tcp: rcvbuf is 1073741825, want at most 1 GiB (RFC 7323 2.3)":                  func(c *Config) { c.Receive.Max = 1<<30 + 1 },
+		"tcp: sndbuf is 1073741825, want at most 1 GiB":                                 func(c *Config) { c.Send.Max = 1<<30 + 1 },
 		"tcp: time_wait is -1ps, want 0 or a positive time":                             func(c *Config) { c.TimeWait = -1 },
 		"tcp: ecn is off, want dctcp, which the congestion control dctcp needs":         func(c *Config) { c.CC.Algorithm = congestion.DCTCP },
 		"congestion control: initial_window is 0, want 1 to 10000 segments":             func(c *Config) { c.CC.InitialWindow = 0 },
@@ -64,6 +65,32 @@ func TestValidate(t *testing.T) {
 }
 
 // The names of what Poll says, of states and of timers are there and differ.
+// What is shown of a preset has the keys that scenarios take, but for what only presets set.
+func TestNotesHaveTheKeysOfScenarios(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	got := map[string]string{}
+	for _, n := range cfg.Notes() {
+		got[n.Key] = n.Value
+	}
+	for key, value := range map[string]string{"tcp.cc": "cubic", "tcp.cubic": "linux", "tcp.tso": "true (up to 65535 B)", "tcp.rto_initial": "1s",
+		"tcp.rto_min": "200ms", "tcp.rto_max": "120s", "tcp.sndbuf": "87040 B to 4194304 B", "tcp.rcvbuf": "65535 B to 3145728 B"} {
+		if got[key] != value {
+			t.Errorf("%s is %q, want %q", key, got[key], value)
+		}
+	}
+}
+
+// Before the handshake the segment is what this side would send.
+func TestInfoBeforeTheHandshake(t *testing.T) {
+	cfg := mustPreset(t, "linux")
+	var c Conn
+	c.Init(&cfg, packet.Packet{})
+	c.Open(0, 1)
+	if got := c.Info().MSS; got != 1448 {
+		t.Errorf("MSS %d, want 1448", got)
+	}
+}
+
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	add := func(s string) {

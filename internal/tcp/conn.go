@@ -356,11 +356,19 @@ func (c *Conn) Unacked() int64 { return c.queued() }
 // Readable is how many bytes Read would return.
 func (c *Conn) Readable() int64 { return c.readable() }
 
-// Info returns a look at the connection.
+// Info returns a look at the connection. Before the handshake its MSS is what this side
+// would send.
 func (c *Conn) Info() Info {
+	mss := c.mss
+	if mss == 0 {
+		mss = int64(c.cfg.MSS)
+		if c.cfg.Timestamps {
+			mss -= timestampsLen
+		}
+	}
 	return Info{State: c.state, Cwnd: c.cc.Bytes(), Ssthresh: c.cc.Ssthresh(), InFlight: c.pipe(), SendWindow: c.wnd,
 		ReceiveWindow: int64(c.rcvAdv - c.rcvNxt), SendBuffer: c.sndBuf, SendQueued: c.queued(), ReceiveBuffer: c.rcvBuf,
-		ReceiveQueued: c.readable(), SRTT: c.rtt.srtt, RTTVar: c.rtt.rttvar, MinRTT: c.rtt.least(), RTO: c.backedOff(), MSS: int(c.mss),
+		ReceiveQueued: c.readable(), SRTT: c.rtt.srtt, RTTVar: c.rtt.rttvar, MinRTT: c.rtt.least(), RTO: c.backedOff(), MSS: int(mss),
 		Recovering: c.ca != caOpen}
 }
 

@@ -61,8 +61,9 @@ type account struct {
 	lastEnd  units.Time
 	lastSum  Times // sum at lastEnd: end of the first transmission of a message's last packet
 	rewinds  uint32
-	log      []Rewind // of all rewinds
-	rounds   []round  // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
+	log      []Rewind // of all rewinds, but see refusals
+	refusals refusals
+	rounds   []round // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
 	resends  []Resend
 	posted   uint32
 	accepted []Acceptance // as responder
@@ -71,24 +72,6 @@ type account struct {
 	response  units.Time // as requester of READs: when the latest response was taken
 	answering bool       // as responder of READs and atomics: something waits to be sent
 	*serving
-}
-
-// Attempt is one transmission of a message's last packet that a rewind made
-// void.
-type Attempt struct {
-	Before  Times // the queue pair's time up to Start
-	Start   units.Time
-	Rewound units.Time
-	Taken   units.Time // when the latest READ response before Rewound was taken
-}
-
-// Rewind is a time at which a queue pair went back to send again.
-type Rewind struct {
-	At units.Time
-	By rdma.Trigger
-	// Wait is how long the queue pair had waited for receive work requests (RNR)
-	// in its life up to then.
-	Wait units.Time
 }
 
 // round is a rewind of a queue pair with selective repeat.
@@ -318,10 +301,16 @@ func (a *account) standing(why rdma.Reason, until units.Time) {
 func (h *Host) wentBack(now units.Time, s *qpSlot, n uint32) {
 	a := &s.account
 	a.since = now
-	a.log = append(a.log, Rewind{now, s.qp.RewoundBy(), a.sum[RNRWait]})
+	by := s.qp.RewoundBy()
+	a.log = append(a.log, Rewind{now, by, a.sum[RNRWait]})
 	if !s.qp.Selective() {
 		h.rewound(now, a)
 		a.rewinds = n
+	}
+	if by == rdma.ByRNR {
+		h.refused(now, a)
+	} else {
+		a.refusals.count = 0
 	}
 	for a.rewinds != n {
 		a.rewinds++
@@ -385,6 +374,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 	m.Before = a.sum.minus(&m.base)
 	if a.unsent < len(a.queue) && a.queue[a.unsent] == id {
 		a.unsent++
+		a.refusals.count = 0
 		a.lastEnd, a.lastSum = end, a.sum
 		if a.resending {
 			a.lastSum[Resending] += end - now
@@ -451,7 +441,7 @@ func (h *Host) rewound(now units.Time, a *account) {
 		if m.Start == units.Never {
 			continue
 		}
-		m.Failed = append(m.Failed, Attempt{m.Before, m.Start, now, a.response})
+		m.Failed = append(m.Failed, Attempt{Before: m.Before, Start: m.Start, Rewound: now, Taken: a.response})
 		m.base, m.Start = a.sum, units.Never
 	}
 }
@@ -500,6 +490,7 @@ func (h *Host) newTimes() *Times {
 // pop takes the oldest message off the queue, which has completed.
 func (a *account) pop() {
 	a.head++
+	a.refusals.count = 0
 	a.unsent = max(a.unsent, a.head)
 	if a.head == len(a.queue) {
 		a.queue, a.head, a.unsent = a.queue[:0], 0, 0

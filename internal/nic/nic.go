@@ -125,6 +125,7 @@ type Host struct {
 	payloads [][]byte     // see Spec
 	failures []uint32     // slots of TCP connections that failed here
 	restless int          // see Restless
+	inVain   bool         // some queue pair tried in vain for a while; see InVain
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -436,6 +437,7 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	took := pk.Kind == packet.Response && s.qp.ReadBytes() > read
 	if took {
 		s.account.response = now
+		s.account.refusals.count = 0
 	}
 	if h.path != nil {
 		h.storeResponse(now, q, pk, took)

@@ -152,8 +152,18 @@ func (a *accountant) failed(i int, port string, start units.Time) {
 			return
 		}
 		a.times(&f.Before, port)
-		a.missing(i, f.Rewound)
+		a.void(i, f)
 	}
+}
+
+// void books the time up to the rewind that made a transmission of message i's last
+// packet void.
+func (a *accountant) void(i int, f *nic.Attempt) {
+	if f.Refused > 0 {
+		a.until(record.StageAwaitRNR, "", f.Rewound)
+		return
+	}
+	a.missing(i, f.Rewound)
 }
 
 // rest books the time from the start of a message's last packet to its error:

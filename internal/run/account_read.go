@@ -112,7 +112,7 @@ func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port stri
 		}
 	}
 	for k := range m.Failed {
-		held[nic.Lost] += m.Failed[k].Rewound - m.Failed[k].Start
+		held[nic.Lost] += m.Failed[k].Missing()
 	}
 	lost := min(idle, max(0, held[nic.Lost]))
 	most := nic.Idle
@@ -184,7 +184,10 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 			break
 		}
 		a.times(&f.Before, port)
-		a.lost(i, f.Rewound, f.Taken)
+		if f.Taken > a.at {
+			a.until(record.StageResponses, "", min(f.Taken, f.Rewound))
+		}
+		a.void(i, f)
 	}
 	if own := ownTime(m, way); own != nil {
 		a.times(own, port)

@@ -27,6 +27,8 @@ type Engine struct {
 	// each is free.
 	engines []copyEngine
 	drams   []int // links to the memories of root complexes
+	// now is when the latest call was made; copies may be asked for ahead of it.
+	now units.Time
 }
 
 // New returns the inside of a server, with nothing on its way. The tree must have
@@ -91,13 +93,28 @@ func (e *Engine) Read(now units.Time, c *Chain, n units.Bytes) (ready units.Time
 
 // ReadAt is Read from an address in the memory, of which only the page matters.
 func (e *Engine) ReadAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (ready units.Time) {
-	ready = max(now, c.ready)
+	e.now = now
+	return e.readFrom(now, c, addr, n)
+}
+
+// Fetch rings a doorbell by a store of some bytes, at which the card reads n bytes over
+// the chain from its DRAM. It returns when it has them.
+func (e *Engine) Fetch(now units.Time, c *Chain, doorbell, n units.Bytes) (ready units.Time) {
+	seen := e.Doorbell(now, c, doorbell)
+	addr := c.addr
+	c.addr += uint64(n)
+	return e.readFrom(seen, c, addr, n)
+}
+
+// readFrom is a read that begins at a time.
+func (e *Engine) readFrom(at units.Time, c *Chain, addr uint64, n units.Bytes) (ready units.Time) {
+	ready = max(at, c.ready)
 	for n > 0 {
 		part := n
 		if c.tags != nil {
 			part = min(part, c.mrrs*units.Bytes(len(c.tags.answered)))
 		}
-		ready = max(ready, e.read(now, c, addr, part))
+		ready = max(ready, e.read(at, c, addr, part))
 		addr += uint64(part)
 		n -= part
 	}
@@ -110,21 +127,21 @@ func (e *Engine) ReadAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (r
 type flow struct{ head, last, tail units.Time }
 
 // read reads what the reader has tags for.
-func (e *Engine) read(now units.Time, c *Chain, addr uint64, n units.Bytes) units.Time {
-	f := flow{now, now, now}
+func (e *Engine) read(at units.Time, c *Chain, addr uint64, n units.Bytes) units.Time {
+	f := flow{at, at, at}
 	m := 1
 	if c.tags != nil {
 		m = int((n + c.mrrs - 1) / c.mrrs)
-		f.head, f.last = c.tags.take(now, m)
+		f.head, f.last = c.tags.take(at, m)
 		f.tail = f.last
 	}
-	ask(c, &f, addr, n)
+	e.ask(c, &f, addr, n)
 	f.head, f.last, f.tail = f.head+c.access, f.last+c.access, f.last+c.access
 	slowest := units.Time(0)
 	for i := range c.data {
 		h := &c.data[i]
 		x := h.sized(completion, n, c.mrrs)
-		start, end := h.track.reserve(f.head, x.work)
+		start, end := h.track.reserve(e.now, f.head, x.work)
 		h.track.carried.note(f.head, start, x, n)
 		end = max(end, f.last+x.last, f.tail+x.end)
 		f.head = start + x.first + h.latency
@@ -139,7 +156,7 @@ func (e *Engine) read(now units.Time, c *Chain, addr uint64, n units.Bytes) unit
 }
 
 // ask carries the requests for n bytes to the memory. They do not pass posted writes.
-func ask(c *Chain, f *flow, addr uint64, n units.Bytes) {
+func (e *Engine) ask(c *Chain, f *flow, addr uint64, n units.Bytes) {
 	var before *track
 	for i := range c.back {
 		h := &c.back[i]
@@ -148,7 +165,7 @@ func ask(c *Chain, f *flow, addr uint64, n units.Bytes) {
 		if before != nil {
 			at = max(at, before.behind(h.track))
 		}
-		start, end := h.track.slip(at, x.work)
+		start, end := h.track.slip(e.now, at, x.work)
 		h.track.carried.note(at, start, x, 0)
 		f.last = max(f.last+x.last, end) + h.latency
 		f.head = start + x.first + h.latency
@@ -172,7 +189,7 @@ func (e *Engine) Write(now units.Time, c *Chain, n units.Bytes) (accepted, done 
 
 // WriteAt is Write to an address in the memory, of which only the page matters.
 func (e *Engine) WriteAt(now units.Time, c *Chain, addr uint64, n units.Bytes) (accepted, done units.Time) {
-	accepted, done = now, now
+	e.now, accepted, done = now, now, now
 	for n > 0 {
 		part := min(n, longestWrite)
 		a, d := e.write(now, accepted, c, addr, part)
@@ -200,7 +217,7 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 			at = max(at, before.behind(t))
 		}
 		room := t.room(now, h.piece, n)
-		start, end := t.turn(max(at, room.head), x.work)
+		start, end := t.turn(e.now, max(at, room.head), x.work)
 		t.carried.note(at, start, x, n)
 		t.carried.Credits += max(room.head-at, 0)
 		end = max(end, f.tail+x.end, room.tail+x.end)
@@ -249,15 +266,19 @@ func (c *Chain) place(f *flow, n units.Bytes, relaxed bool) (done units.Time) {
 
 // Copy moves n bytes, a chunk of a larger transfer, by a copy engine of the GPU at one
 // end of the chain or over NVLink. Over PCIe it takes turns with what the cards move
-// meanwhile. It returns when the last byte is there.
+// meanwhile, and may be asked for ahead of the time at which it begins. It returns when
+// the last byte is there.
 func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time) {
 	if n <= 0 {
 		return now
 	}
+	if c.nvlink {
+		e.now = now
+	}
 	o, f := write, flow{now, now, now}
 	if c.reads {
 		o = completion
-		ask(c, &f, c.addr, min(n, c.mrrs))
+		e.ask(c, &f, c.addr, min(n, c.mrrs))
 		f.head += c.access
 		f.tail = f.head
 	}
@@ -271,7 +292,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		x := h.sized(o, n, c.mrrs)
 		var start, end units.Time
 		if c.nvlink {
-			start, end = h.track.reserve(f.head, x.work)
+			start, end = h.track.reserve(e.now, f.head, x.work)
 		} else {
 			start, end = h.track.bulk(now, f.head, x.work, span)
 		}
@@ -285,6 +306,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 // starts at the card's DRAM: it leaves the core and passes the links from the root
 // complex on. It returns when the card has seen it.
 func (e *Engine) Doorbell(now units.Time, c *Chain, n units.Bytes) (seen units.Time) {
+	e.now = now
 	f := flow{head: now + e.tree.Costs.Doorbell}
 	for i := range c.data {
 		h := &c.data[i]
@@ -292,7 +314,7 @@ func (e *Engine) Doorbell(now units.Time, c *Chain, n units.Bytes) (seen units.T
 			continue
 		}
 		x := h.sized(write, n, c.mrrs)
-		start, _ := h.track.reserve(f.head, x.work)
+		start, _ := h.track.reserve(e.now, f.head, x.work)
 		h.track.carried.note(f.head, start, x, n)
 		f.head = start + x.work + h.latency
 	}

@@ -295,3 +295,32 @@ func TestMemoryShared(t *testing.T) {
 		t.Errorf("a read takes %v from memory, %v from the cache; published are 70 ns less", cold, got)
 	}
 }
+
+// A card that begins to send asks for twice what its tags bring, so that half the
+// requests are booked for when tags are free. What it receives meanwhile goes between
+// these: what a link of generation 5 with 16 lanes does not take at once of packets that
+// come in at 400 Gb/s is no more than a receiver's credits.
+func TestWritesBetweenLaterReads(t *testing.T) {
+	for _, mtu := range []units.Bytes{4096, 1024} {
+		tree, err := server.Preset("dgx-h100")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := New(tree)
+		nic, gpu := tree.NICs()[0], tree.GPUs()[0]
+		read, written := chain(t, e, gpu, nic), chain(t, e, nic, gpu)
+		for range 2 * units.Bytes(tree.Costs.ReadTags) * read.mrrs / mtu {
+			e.Read(0, read, mtu)
+		}
+		every := (400 * units.Gbps).TxTimeLong(mtu + 82)
+		longest, free := units.Time(0), units.Time(0)
+		for k := range units.Time(1000) {
+			now := k * every
+			accepted, _ := e.Write(max(now, free), written, mtu)
+			longest, free = max(longest, accepted-now), accepted
+		}
+		if held := tree.Costs.PostedCredits; longest > read.data[1].rate.TxTimeLong(held) {
+			t.Errorf("packets of %v: one took %v, credits are %v", mtu, longest, held)
+		}
+	}
+}

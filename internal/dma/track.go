@@ -75,40 +75,74 @@ type Carried struct {
 // gap is a time in which a track has nothing to do.
 type gap struct{ from, to units.Time }
 
-// gaps are the latest gaps of a track, in order of time; what no longer fits is
-// forgotten, the oldest first, and stays unused.
+// gaps are the gaps of a track that are not over yet, in order of time, in a ring.
 type gaps struct {
-	at    [maxGaps]gap
-	first uint8
-	n     uint8
+	ring     []gap // a power of two
+	first, n int
 }
 
-// maxGaps bounds the gaps that a track remembers. An access takes some 500 ns from
-// request to data and a packet of 4 KiB some 80 ns of a link, so that there are
-// seven or so between now and the end of what is reserved.
-const maxGaps = 16
+// maxGaps bounds the gaps that a track remembers; of more the oldest is forgotten and
+// stays unused. A read leaves one on the way of its requests and one on that of its
+// data until these have passed. Cards ask for twice what their tags bring, so that
+// of packets of 1 KiB 256 are asked for at once, and two cards may share a link.
+const maxGaps = 1024
 
-func (g *gaps) get(i int) *gap { return &g.at[(int(g.first)+i)%maxGaps] }
+func (g *gaps) get(i int) *gap { return &g.ring[(g.first+i)&(len(g.ring)-1)] }
 
-func (g *gaps) push(x gap) {
-	if g.n == maxGaps {
-		g.first = (g.first + 1) % maxGaps
+func (g *gaps) push(now units.Time, x gap) { g.insert(now, g.n, x) }
+
+// after is the first gap that is not over at a time.
+func (g *gaps) after(at units.Time) int {
+	lo, hi := 0, g.n
+	for lo < hi {
+		if m := (lo + hi) / 2; g.get(m).to <= at {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+// insert puts a gap before gap i, which may then be another. What is over goes to make
+// room.
+func (g *gaps) insert(now units.Time, i int, x gap) {
+	for g.n > 0 && (g.n == maxGaps || g.get(0).to <= now) {
+		g.first++
 		g.n--
+		i--
 	}
-	*g.get(int(g.n)) = x
+	i = max(i, 0)
+	if g.n == len(g.ring) {
+		ring := make([]gap, max(16, 2*g.n))
+		for k := range g.n {
+			ring[k] = *g.get(k)
+		}
+		g.ring, g.first = ring, 0
+	}
 	g.n++
-}
-
-// remove takes gap i out.
-func (g *gaps) remove(i int) {
-	for ; i+1 < int(g.n); i++ {
-		*g.get(i) = *g.get(i + 1)
+	for k := g.n - 1; k > i; k-- {
+		*g.get(k) = *g.get(k - 1)
 	}
-	g.n--
+	*g.get(i) = x
 }
 
-// reserve books work that could begin at a time, and says when it begins and ends.
-func (t *track) reserve(at, work units.Time) (start, end units.Time) {
+// cut takes the gaps from i to j, without j, out. They are next to the front more often
+// than not.
+func (g *gaps) cut(i, j int) {
+	if i == j {
+		return
+	}
+	for k := i - 1; k >= 0; k-- {
+		*g.get(k + j - i) = *g.get(k)
+	}
+	g.first += j - i
+	g.n -= j - i
+}
+
+// reserve books work, asked for now, that could begin at a time, and says when it begins
+// and ends.
+func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 	if work == 0 {
 		return at, at
 	}
@@ -121,24 +155,24 @@ func (t *track) reserve(at, work units.Time) (start, end units.Time) {
 	}
 	if at >= t.free {
 		if at > t.free {
-			t.gaps.push(gap{t.free, at})
+			t.gaps.push(now, gap{t.free, at})
 		}
 		t.free = at + work
 		return at, t.free
 	}
-	if n := int(t.gaps.n); n == 0 || t.gaps.get(n-1).to <= at {
+	if n := t.gaps.n; n == 0 || t.gaps.get(n-1).to <= at {
 		start = t.free
 		t.free += work
 		return start, t.free
 	}
-	return t.fill(at, work)
+	return t.fill(now, at, work)
 }
 
 // slip books requests, which are a TLP each and take turns with what is reserved: they
 // go when they are there, and what was reserved before loses their time at its end.
-func (t *track) slip(at, work units.Time) (start, end units.Time) {
+func (t *track) slip(now, at, work units.Time) (start, end units.Time) {
 	if at >= t.free || at < t.bulkFree && at >= t.bulkFrom {
-		return t.reserve(at, work)
+		return t.reserve(now, at, work)
 	}
 	t.free += work
 	return at, at + work
@@ -147,9 +181,9 @@ func (t *track) slip(at, work units.Time) (start, end units.Time) {
 // turn books posted writes, which take turns with what else is reserved, as round robin
 // between the ports of a switch has them do: they are through after twice their time at
 // most, and what was reserved before loses theirs at its end.
-func (t *track) turn(at, work units.Time) (start, end units.Time) {
+func (t *track) turn(now, at, work units.Time) (start, end units.Time) {
 	at = max(at, t.turned)
-	start, end = t.reserve(at, work)
+	start, end = t.reserve(now, at, work)
 	if end > at+2*work {
 		start, end = at, at+2*work
 	}
@@ -159,59 +193,38 @@ func (t *track) turn(at, work units.Time) (start, end units.Time) {
 
 // fill books work in the gaps that lie after a time, and what does not fit behind
 // all that is reserved.
-func (t *track) fill(at, work units.Time) (start, end units.Time) {
-	started := false
-	for i := 0; i < int(t.gaps.n) && work > 0; {
-		g := t.gaps.get(i)
-		if g.to <= at {
+func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
+	g := &t.gaps
+	i := g.after(at)
+	start = max(g.get(i).from, at)
+	if x := g.get(i); x.from < at { // what is before stays free
+		rest := gap{at, x.to}
+		if x.to = at; rest.to-at <= work {
+			work -= rest.to - at
+			end = rest.to
 			i++
-			continue
-		}
-		from := max(g.from, at)
-		take := min(g.to-from, work)
-		if !started {
-			start, started = from, true
-		}
-		work -= take
-		end = from + take
-		switch before, after := from > g.from, end < g.to; {
-		case before && after:
-			rest := gap{end, g.to}
-			g.to = from
-			t.gaps.insert(i+1, rest)
-			i += 2
-		case before:
-			g.to = from
-			i++
-		case after:
-			g.from = end
-			i++
-		default:
-			t.gaps.remove(i)
+		} else {
+			g.insert(now, i+1, gap{at + work, rest.to})
+			return at, at + work
 		}
 	}
-	if work > 0 {
-		if !started {
-			start = t.free
+	j := i
+	for ; j < g.n && work > 0; j++ {
+		x := g.get(j)
+		take := min(x.to-x.from, work)
+		work -= take
+		end = x.from + take
+		if end < x.to {
+			x.from = end
+			break
 		}
+	}
+	g.cut(i, j)
+	if work > 0 {
 		t.free += work
 		end = t.free
 	}
 	return start, end
-}
-
-// insert puts a gap before gap i; the oldest goes when there is no room.
-func (g *gaps) insert(i int, x gap) {
-	if g.n == maxGaps {
-		g.first = (g.first + 1) % maxGaps
-		g.n--
-		i--
-	}
-	g.n++
-	for k := int(g.n) - 1; k > i; k-- {
-		*g.get(k) = *g.get(k - 1)
-	}
-	*g.get(i) = x
 }
 
 // bulk books a bulk copy's work, whose bytes come and go over a span of time. One that

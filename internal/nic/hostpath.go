@@ -143,7 +143,7 @@ func (h *Host) ring(now units.Time, q uint32, inline bool, n units.Bytes) {
 	if inline {
 		at = h.path.Doorbell(now, work, h.path.costs.WQE+n)
 	} else {
-		at = h.path.Read(h.path.Doorbell(now, work, h.path.costs.DoorbellBytes), work, h.path.costs.WQE)
+		at = h.path.Fetch(now, work, h.path.costs.DoorbellBytes, h.path.costs.WQE)
 	}
 	x.rung++
 	x.here = max(x.here, at)

@@ -63,7 +63,7 @@ func (h *Host) ringSegment(now units.Time, q uint32) {
 		return
 	}
 	work, costs := h.specs[q].Memory.Work, h.path.costs
-	at := h.path.Read(h.path.Doorbell(now, work, costs.DoorbellBytes), work, costs.WQE)
+	at := h.path.Fetch(now, work, costs.DoorbellBytes, costs.WQE)
 	h.qps[q].stream.path.here = at
 	h.restless++
 	h.timer(at, at-now, timerSegment, q)

@@ -17,13 +17,22 @@ func (t *story) insides() string {
 	if len(t.r.Servers) == 0 {
 		return ""
 	}
+	const shown = 2 // receivers that are named
 	var out, said []string
 	for _, p := range metrics.SlowReceivers(t.r) {
 		in := p.Limits.Inside
 		if !slices.Contains(said, p.Node) { // it has a port per class
-			said = append(said, p.Node)
+			if said = append(said, p.Node); len(said) > shown {
+				continue
+			}
 			out = append(out, fmt.Sprintf("receiver host %s took no more than %s (%s)", p.Node, metrics.FormatRate(in.Bps), in))
 		}
+	}
+	switch more := len(said) - shown; {
+	case more == 1:
+		out = append(out, "one more receiver host")
+	case more > 1:
+		out = append(out, fmt.Sprintf("%d more receiver hosts", more))
 	}
 	if busy := t.busiest(said); busy != "" {
 		out = append(out, busy)

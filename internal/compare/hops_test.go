@@ -44,6 +44,8 @@ func TestHopsInsideHosts(t *testing.T) {
 			"link switch0 to nic0 (PCIe gen3 x16) of h0 was busy for 90 % of the time, hops of 2 other hosts for at least 85 %, no port of the network for as long"},
 		{"a full receive buffer", []record.Server{serverWith("h4", 900*us, 0)}, append(port(0.6), slow("h4", 1001)),
 			"receiver host h4 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0)"},
+		{"four", []record.Server{serverWith("h4", 900*us, 0)}, append(port(0.6), slow("h1", 1001), slow("h2", 1001), slow("h3", 1001), slow("h3", 1001), slow("h4", 1001)),
+			"receiver host h1 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0), receiver host h2 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0) and 2 more receiver hosts"},
 		{"one that is not full", []record.Server{serverWith("h4", 700*us, 0)}, append(port(0.6), slow("h4", 1000)), ""},
 		{"a full one and a busy sender", []record.Server{serverWith("h0", 0, 990*us), serverWith("h4", 900*us, 0)}, append(port(0.6), slow("h4", 1001)),
 			"receiver host h4 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0) and link switch0 to nic0 (PCIe gen3 x16) of h0 was busy for 99 % of the time, no port of the network for as long"},

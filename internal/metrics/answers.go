@@ -27,7 +27,8 @@ type Answer struct {
 	Top        []Actor     `json:"top_actors"` // the busiest first; at most TopActors
 	Why        string      `json:"why,omitempty"`
 	// Receivers, for the question "detected" only, are the hosts that took data more
-	// slowly over their own links than the network brought it.
+	// slowly over their own links than the network brought it, a sentence per link, the
+	// fullest receive buffer first.
 	Receivers []string `json:"receiver_hosts,omitempty"`
 }
 
@@ -93,11 +94,22 @@ func SlowReceivers(r *record.Run) (out []*record.Port) {
 	return out
 }
 
-// receiverHosts puts SlowReceivers into words.
+// receiverHosts puts SlowReceivers into words, the fullest buffer first.
 func receiverHosts(r *record.Run) (out []string) {
-	for _, p := range SlowReceivers(r) {
+	ports := SlowReceivers(r)
+	slices.SortStableFunc(ports, func(x, y *record.Port) int {
+		return cmp.Compare(y.Limits.ReceivePeak, x.Limits.ReceivePeak)
+	})
+	for _, p := range ports {
 		in := p.Limits.Inside
-		out = append(out, fmt.Sprintf("receiver host %s: %s, takes %s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), FormatRate(p.RateBps)))
+		alone := ""
+		if in.Bps >= p.RateBps {
+			alone = " alone, and less beside other transfers"
+		}
+		s := fmt.Sprintf("receiver host %s: %s, takes %s%s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), alone, FormatRate(p.RateBps))
+		if !slices.Contains(out, s) { // a card has a buffer per class
+			out = append(out, s)
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -16,6 +17,8 @@ const (
 	listedPorts = 10
 	listedQuiet = 3 // when no port was congested
 	listedDrops = 5
+	// More receiver hosts than one above this become a number.
+	listedReceivers = 2
 	// The index of the whole run and those of the least fair workloads.
 	listedFairness = 3
 )
@@ -215,8 +218,8 @@ func (t *text) answers() {
 				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
 			word = ""
 		}
-		for _, host := range a.Receivers {
-			tab.addNote(host, word)
+		for _, note := range t.receivers(a.Receivers) {
+			tab.addNote(note, word)
 			word = ""
 		}
 	}
@@ -224,6 +227,16 @@ func (t *text) answers() {
 	if t.opt.Verbose {
 		t.topActors()
 	}
+}
+
+// receivers are the sentences on receiver hosts that the table shows: of many the first
+// and how many more there are.
+func (t *text) receivers(all []string) []string {
+	more := len(all) - listedReceivers
+	if t.opt.Verbose || more < 2 {
+		return all
+	}
+	return append(slices.Clone(all[:listedReceivers]), fmt.Sprintf("and %d more receivers; --verbose lists them", more))
 }
 
 // howLong is the time held for a pause, and the span from first to last act

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,5 +38,34 @@ func TestCPUBill(t *testing.T) {
 	}
 	if rows := strings.Count(string(cpuCSV(r.Processors)), "\n"); rows != 1+24 {
 		t.Errorf("cpu.csv has %d lines, want a header and 24 rows", rows)
+	}
+}
+
+// Of many hosts that took data too slowly the report names those whose buffers were
+// fullest, each link once, and counts the others.
+func TestReceiverHosts(t *testing.T) {
+	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: record.Detected, Mechanism: record.XOFFCross, Act: record.Act{Count: 1}}}}
+	for i := range 5 {
+		for range 2 { // classes
+			r.Ports = append(r.Ports, record.Port{Node: fmt.Sprintf("h%d", i), Port: 1, RateBps: 400 * units.Gbps, Limits: record.PortLimits{
+				Receive: &record.Approach{Value: 2, Threshold: 1}, ReceivePeak: int64(i),
+				Inside: &record.InsideLimit{Link: "nic0 to cpu0", Kind: "PCIe", Bps: units.Rate(300+50*i) * units.Gbps}}})
+		}
+	}
+	for verbose, want := range map[bool]int{false: 2, true: 5} {
+		var b strings.Builder
+		if err := Text(&b, r, TextOptions{Verbose: verbose, Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		if n := strings.Count(got, "receiver host "); n != want || strings.Contains(got, "and 3 more receivers") == verbose {
+			t.Errorf("%d receivers, want %d:\n%s", n, want, got)
+		}
+		if first := strings.Index(got, "receiver host h4: PCIe, nic0 to cpu0, takes 500 Gb/s alone, and less beside other transfers"); first < 0 || first != strings.Index(got, "receiver host ") {
+			t.Errorf("h4, whose buffer was fullest, is not first:\n%s", got)
+		}
+		if verbose && !strings.Contains(got, "h0: PCIe, nic0 to cpu0, takes 300 Gb/s; its") {
+			t.Errorf("h0's link is slower than its network link:\n%s", got)
+		}
 	}
 }

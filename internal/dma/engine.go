@@ -294,7 +294,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		if c.nvlink {
 			start, end = h.track.reserve(e.now, f.head, x.work)
 		} else {
-			start, end = h.track.bulk(now, f.head, x.work, span)
+			start, end = h.track.bulk(e.now, f.head, x.work, span)
 		}
 		h.track.carried.note(f.head, start, x, n)
 		f.head, f.tail = start+x.first+h.latency, max(end, f.tail+x.end)+h.latency

@@ -256,6 +256,40 @@ func TestCopySharesLink(t *testing.T) {
 	within(t, "card", float64(w.moved)*8000/float64(at), full/2, 60)
 }
 
+// However many copies have been asked for ahead, those under way and a card's writes get
+// half of a link each, together no more than all of it. (Ends said before the card began
+// to write stand; those of the copies behind them make up for it.)
+func TestCopiesAhead(t *testing.T) {
+	for ahead := 1; ahead <= 12; ahead++ {
+		r, nic, gpu, dram, up := below(4, 1, 1)
+		e := New(r.t)
+		d2h, write := chain(t, e, gpu[0], dram), chain(t, e, nic[0], dram)
+		const chunk, packet, span = 512 * units.KiB, 4 * units.KiB, 4 * units.Millisecond
+		var ends []units.Time
+		now, written := units.Time(0), units.Bytes(0)
+		for now < span {
+			for n := len(ends); n < ahead || ends[n-ahead] <= now; n++ {
+				at := now
+				if n > 0 {
+					at = max(at, ends[n-1]-d2h.latency)
+				}
+				ends = append(ends, e.Copy(at, d2h, chunk))
+			}
+			now, _ = e.Write(now, write, packet)
+			written += packet
+		}
+		copied := units.Bytes(0)
+		for _, end := range ends {
+			if end > span/4 && end <= now {
+				copied += chunk
+			}
+		}
+		full := gbps(r.t.Links[up].PCIe.WriteRate())
+		within(t, "card", float64(written)*8000/float64(now), full/2, 30)
+		within(t, "copies", float64(copied)*8000/float64(now-span/4), full/2, 30)
+	}
+}
+
 // Copies of cores and writes of a card share a memory: together they get its rate, and
 // half each while both want more.
 func TestMemoryShared(t *testing.T) {

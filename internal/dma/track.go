@@ -13,8 +13,8 @@ type track struct {
 
 	// Bulk copies that want all of the track share it with the rest, half and half while
 	// there is both; those that pass more slowly have loads.
-	bulkFrom, bulkFree units.Time
-	loads              loads
+	bulks bulks
+	loads loads
 
 	outs   [maxOuts]out
 	turned units.Time // when the last posted write that was booked is through
@@ -146,8 +146,8 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 	if work == 0 {
 		return at, at
 	}
-	if at < t.bulkFree && at >= t.bulkFrom { // every other turn is the copy's
-		t.bulkFree += work
+	if k := t.bulks.during(at); k >= 0 { // every other turn is the copy's
+		t.bulks.delay(k, work)
 		work *= 2
 	}
 	if t.loads.n > 0 {
@@ -171,7 +171,7 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 // slip books requests, which are a TLP each and take turns with what is reserved: they
 // go when they are there, and what was reserved before loses their time at its end.
 func (t *track) slip(now, at, work units.Time) (start, end units.Time) {
-	if at >= t.free || at < t.bulkFree && at >= t.bulkFrom {
+	if at >= t.free || t.bulks.during(at) >= 0 {
 		return t.reserve(now, at, work)
 	}
 	t.free += work
@@ -235,22 +235,19 @@ func (t *track) bulk(now, at, work, span units.Time) (start, end units.Time) {
 		return at, at + span
 	}
 	if work*1000 <= span*maxLoad {
-		if at < t.bulkFree && at >= t.bulkFrom {
-			t.bulkFree += work
+		if k := t.bulks.during(at); k >= 0 {
+			t.bulks.delay(k, work)
 			span = max(span, 2*work)
 		}
 		return t.loads.add(now, at, work, span)
 	}
 	work = t.loads.beside(at, work)
-	start = max(at, t.bulkFree)
-	if start > t.bulkFree || t.bulkFree == 0 {
-		t.bulkFrom = start
-	}
+	start = max(at, t.bulks.end())
 	end = start + work
 	if other := t.free - start; other > 0 {
 		end += min(other, work)
 	}
-	t.bulkFree = end
+	t.bulks.add(now, start, end)
 	return start, end
 }
 

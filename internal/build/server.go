@@ -15,9 +15,17 @@ import (
 // inside is the inside of one host while its queue pairs are connected.
 type inside struct {
 	engine *dma.Engine
-	// chains of the host by their ends, for queue pairs to share. With an IOMMU each has
-	// its own, because it matters where in memory a chain goes on.
-	chains map[[2]int]*dma.Chain
+	// chains of the host by their ends and use, for queue pairs to share. With an IOMMU
+	// each has its own, because it matters where in memory a chain goes on.
+	chains map[way]*dma.Chain
+}
+
+// way is from one device to another. What queues of work requests and completions lie in
+// has a way of its own: payload is not read behind a work request that is still to be
+// asked for.
+type way struct {
+	from, to int
+	queues   bool
 }
 
 // buildServers makes the insides of hosts, each its own.
@@ -27,18 +35,20 @@ func (b *builder) buildServers() {
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host && b.v.NICs[node].Server != nil {
 			b.Servers[node] = dma.New(b.v.NICs[node].Server)
-			b.insides[node] = inside{engine: b.Servers[node], chains: make(map[[2]int]*dma.Chain)}
+			b.insides[node] = inside{engine: b.Servers[node], chains: make(map[way]*dma.Chain)}
 		}
 	}
 }
 
-// chain returns the chain from one device of a host to another.
-func (x *inside) chain(from, to int) *dma.Chain {
-	key := [2]int{from, to}
+// chain returns the chain from one device of a host to another, for data.
+func (x *inside) chain(from, to int) *dma.Chain { return x.over(way{from: from, to: to}) }
+
+// over returns the chain of a way.
+func (x *inside) over(key way) *dma.Chain {
 	if c := x.chains[key]; c != nil && !x.engine.Tree().IOMMU {
 		return c
 	}
-	c, err := x.engine.Chain(from, to)
+	c, err := x.engine.Chain(key.from, key.to)
 	if err != nil {
 		panic(fmt.Sprintf("build: BUG: unchecked path inside %s: %v", x.engine.Tree().Name, err))
 	}
@@ -60,7 +70,8 @@ func (b *builder) memoryPath(end topology.Endpoint, device int16, staged bool) n
 	if device != workload.NoDevice && !(staged && t.Devices[device].Kind == server.GPU) {
 		memory = int(device)
 	}
-	m := nic.MemoryPath{Read: x.chain(memory, card), Write: x.chain(card, memory), Work: x.chain(host, card), Entry: x.chain(card, host)}
+	m := nic.MemoryPath{Read: x.chain(memory, card), Write: x.chain(card, memory),
+		Work: x.over(way{host, card, true}), Entry: x.over(way{card, host, true})}
 	if staged && t.Devices[device].Kind == server.GPU {
 		gpu := int(device)
 		m.Out, m.In = x.engine.StageOut(x.chain(gpu, host), gpu), x.engine.StageIn(x.chain(host, gpu), gpu)

@@ -107,6 +107,25 @@ func TestSmallMessageIsTheSumOfItsParts(t *testing.T) {
 	}
 }
 
+// TestReadsDoNotWaitForDoorbells: the card reads a packet as fast when another queue
+// pair's doorbell has just been rung, whose work request it will ask for later.
+func TestReadsDoNotWaitForDoorbells(t *testing.T) {
+	const alone = `
+name: doorbells
+topology: {star: {hosts: 3, link: 400Gbps}}
+server: two-socket
+workload:
+  - flow: {from: h0, to: h1, size: 64B}
+`
+	want := simulate(t, parse(t, alone), 0, 1).Flows[0].CompletionPS
+	for _, start := range []string{"0s", "400ns", "700ns"} {
+		both := simulate(t, parse(t, alone+"  - flow: {from: h0, to: h2, size: 64B, start: "+start+"}\n"), 0, 1)
+		if got := both.Flows[0].CompletionPS; got < want || got > want+10*units.Nanosecond {
+			t.Errorf("beside a doorbell after %s it takes %v, alone %v", start, got, want)
+		}
+	}
+}
+
 // TestStagedIsDirectAndTwoCopies: through the hosts' memories the same message takes
 // 15 to 20 us, 2 copies more than directly (models.md 7.2 and case 26).
 func TestStagedIsDirectAndTwoCopies(t *testing.T) {

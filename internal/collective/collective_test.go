@@ -194,6 +194,25 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// Chunks of trees by what a channel has, with 8 GPUs on each of 8 hosts, whose depth is
+// 7 + 3 (NCCL, src/enqueue.cc and src/graph/connect.cc).
+func TestTreeChunks(t *testing.T) {
+	var ranks []Rank
+	for i := range 64 {
+		ranks = append(ranks, Rank{Host: i / 8})
+	}
+	s := Spec{Algorithm: Tree, Protocol: Simple, Ranks: ranks}
+	b := builder{Spec: &s, shape: s.shapeOf()}
+	for _, c := range []struct{ bytes, chunk units.Bytes }{
+		{40960 * units.KiB, 512 * units.KiB}, {40959 * units.KiB, 256 * units.KiB}, {8 * units.MiB, 128 * units.KiB},
+		{5120 * units.KiB, 128 * units.KiB}, {5119 * units.KiB, 64 * units.KiB}, {640 * units.KiB, 64 * units.KiB}, {639 * units.KiB, 32 * units.KiB}, {4, 32 * units.KiB},
+	} {
+		if got := b.treeChunk(c.bytes, b.treeDepth()); got != c.chunk {
+			t.Errorf("%v: chunks of %v, want %v", c.bytes, got, c.chunk)
+		}
+	}
+}
+
 // The tree of 14 nodes and the mirrored and shifted ones are those that NCCL's
 // source draws (src/graph/trees.cc).
 func TestDoubleTree(t *testing.T) {

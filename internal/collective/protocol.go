@@ -15,8 +15,6 @@ const (
 	// minSlice is the smallest part of a chunk that Simple sends alone: a thirty-
 	// second of a slice, in bytes.
 	minSlice = 2 * simpleBuffer / steps / 32
-	// minTreeChunk is how far the tree's chunks shrink for want of data.
-	minTreeChunk = 128 * units.KiB
 )
 
 // shape is how an algorithm and protocol cut data up.

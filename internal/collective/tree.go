@@ -1,6 +1,8 @@
 package collective
 
 import (
+	"math/bits"
+
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -92,42 +94,40 @@ func (b *builder) family() family {
 	return f
 }
 
-// depth is how many ranks lie on the longest way from the root.
-func (f *family) depth() int {
-	depth, most := make([]int, len(f.parent)), 0
-	for _, rank := range f.order {
-		if p := f.parent[rank]; p != none {
-			depth[rank] = depth[p] + 1
-		}
-		most = max(most, depth[rank]+1)
-	}
-	return most
+// treeDepth is NCCL's estimate of a tree's steps from a leaf to the root
+// (src/graph/connect.cc).
+func (b *builder) treeDepth() int {
+	hosts := len(hostsOf(b.Ranks))
+	return len(b.Ranks)/hosts - 1 + bits.Len(uint(hosts)) - 1
 }
 
 // tree appends AllReduce of the channel's part of the data: chunks are reduced up
 // to the root and handed down from there, by two halves of each thread block.
 func (b *builder) tree(bytes units.Bytes) {
 	f := b.family()
-	chunk := b.treeChunk(bytes, f.depth())
+	chunk := b.treeChunk(bytes, b.treeDepth())
 	for _, part := range b.pieces(bytes, chunk) {
 		top := b.reduceUp(&f, part)
 		b.handDown(&f, part, top)
 	}
 }
 
-// treeChunk shrinks chunks until they fill the tree (src/enqueue.cc): not below
-// minTreeChunk.
+// treeChunk shrinks chunks until they fill the tree, the less the smaller they are
+// (src/enqueue.cc).
 func (b *builder) treeChunk(bytes units.Bytes, depth int) units.Bytes {
 	chunk := b.chunk
 	if b.Chunk > 0 || b.Protocol != Simple {
 		return chunk
 	}
-	for _, times := range []int{8, 4, 1} {
-		for bytes < chunk*units.Bytes(depth*times) && chunk > minTreeChunk {
+	for _, fill := range []struct {
+		times int
+		least units.Bytes
+	}{{8, 128 * units.KiB}, {4, 64 * units.KiB}, {1, 32 * units.KiB}} {
+		for bytes < chunk*units.Bytes(depth*fill.times) && chunk > fill.least {
 			chunk /= 2
 		}
 	}
-	return max(chunk, minTreeChunk)
+	return chunk
 }
 
 // Lanes of a tree.

@@ -285,13 +285,13 @@ func TestBadCollectives(t *testing.T) {
 	}{
 		{Spec{Ranks: eight[:1], Bytes: 64}, "a collective over 1 rank moves nothing; give at least two ranks"},
 		{Spec{Ranks: eight, Bytes: 10}, "size 10B is no whole number of elements of 4B; give 8B"},
-		{Spec{Ranks: eight, Bytes: 2}, "size 2B; a collective has from one element of 4B to 1024GiB"},
+		{Spec{Ranks: eight, Bytes: 2}, "size 2B; a collective has from one element of 4B to 1TiB"},
 		{Spec{Op: AllGather, Ranks: eight, Bytes: 100}, "size 100B does not divide into the equal parts of 8 ranks; give a multiple of 32B such as 96B"},
 		{Spec{Op: Broadcast, Root: 9, Ranks: eight, Bytes: 64}, "root 9; ranks are 0 to 7"},
 		{Spec{Op: AllToAll, Algorithm: Tree, Ranks: eight, Bytes: 64}, "alltoall has no algorithm tree; use pairwise"},
 		{Spec{Algorithm: Hierarchical, Ranks: net{1, 8}.ranks(), Bytes: 64}, "hierarchical passes from host to host, and the ranks have one; use ring"},
 		{Spec{Ranks: twice, Bytes: 64}, "ranks 3 and 8 are the same; each takes part once, and only GPUs of a server may share a host"},
-		{Spec{Ranks: eight, Algorithm: Ring, Protocol: Simple, Bytes: 1 << 40, Chunk: 4}, "allreduce of 1024GiB over 8 ranks takes about"},
+		{Spec{Ranks: eight, Algorithm: Ring, Protocol: Simple, Bytes: 1 << 40, Chunk: 4}, "allreduce of 1TiB over 8 ranks takes about"},
 	} {
 		p := &workload.Plan{}
 		err := Build(p, p.AddEntry("c"), c.s, workload.DefaultOptions())

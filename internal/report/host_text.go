@@ -60,11 +60,7 @@ func (h *Host) head(t *text) {
 			t.prose(fmt.Sprintf("and %s more: --verbose", numbered(int64(len(h.Warnings)-i), "warning", "warnings")), t.paint.warn)
 			break
 		}
-		at := h.Source
-		if w.Line > 0 {
-			at = fmt.Sprintf("%s:%d", h.Source, w.Line)
-		}
-		t.prose("warning: "+at+": "+w.Text, t.paint.warn)
+		t.prose("warning: "+server.Warning(w).In(h.Source), t.paint.warn)
 	}
 }
 

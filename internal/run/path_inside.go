@@ -19,7 +19,7 @@ func (p *pather) inside(v *scenario.Valid) (bool, error) {
 	node, from, fromOK := deviceNamed(v, p.opt.From)
 	other, to, toOK := deviceNamed(v, p.opt.To)
 	if !fromOK || !toOK || node != other || from == to {
-		return false, nil
+		return false, p.checkBare(v, fromOK, toOK)
 	}
 	t, host := v.NICs[node].Server, v.Graph.Nodes[node].Name
 	for _, nv := range []bool{true, false} {
@@ -45,6 +45,21 @@ func (p *pather) inside(v *scenario.Valid) (bool, error) {
 	}
 	p.out.Scenario = v.Name
 	return true, nil
+}
+
+// checkBare refuses a place inside a server together with the bare name of its host,
+// which does not say where in it.
+func (p *pather) checkBare(v *scenario.Valid, fromOK, toOK bool) error {
+	bare, device := p.opt.To, p.opt.From
+	if toOK {
+		bare, device = p.opt.From, p.opt.To
+	}
+	host, _, _ := strings.Cut(device, "/")
+	host, _, _ = strings.Cut(host, ":")
+	if name, _, _ := strings.Cut(bare, ":"); fromOK == toOK || name != host {
+		return nil
+	}
+	return &scenario.Error{Msg: fmt.Sprintf("%s to %s: both are in %s; name the place in it, such as %s/dram0 or %s/gpu1, or another host", p.opt.From, p.opt.To, host, host, host)}
 }
 
 // copyHops lists the hops of a copy over PCIe: a GPU writes to the memory, or reads from

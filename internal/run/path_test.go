@@ -365,3 +365,15 @@ func TestPathInside(t *testing.T) {
 		}
 	}
 }
+
+// The bare name of a host says no place in its server.
+func TestPathBareHost(t *testing.T) {
+	text := "topology: {star: {hosts: 2, link: 400Gbps}}\nserver: dgx-h100\nworkload:\n  - flow: {from: h0, to: h1, size: 1KB}\n"
+	for _, ends := range [][2]string{{"h0/gpu0", "h0"}, {"h0", "h0/gpu0"}} {
+		_, err := Path(context.Background(), PathOptions{Options: Options{Scenario: "s.yaml", Text: []byte(text)}, From: ends[0], To: ends[1], Size: 1 << 10})
+		want := ends[0] + " to " + ends[1] + ": both are in h0; name the place in it, such as h0/dram0 or h0/gpu1, or another host"
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

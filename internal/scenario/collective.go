@@ -121,6 +121,9 @@ func (r *resolver) readRanks(o object, s *collective.Spec) {
 		rank.Staged = r.staged(p, &workload.Conn{Service: workload.RC}, staged)
 		s.Ranks = append(s.Ranks, rank)
 	}
+	if r.rankServer(s.Ranks) == nil {
+		r.ignored(o, "gpudirect", "no rank is a GPU; give a server and ranks such as h0/gpu0")
+	}
 	s.Speeds = r.speeds(s.Ranks)
 	s.Inline = true
 	for _, rank := range s.Ranks {

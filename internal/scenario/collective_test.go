@@ -25,6 +25,8 @@ func TestBadCollectives(t *testing.T) {
 		{star + "server: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, overhead: 1us}]\n", `s.yaml:3:61: workload[0].collective.overhead: stands for what steps take on plain hosts; ranks that are GPUs have costs`},
 		{star + "server: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, costs: {pol: 1us}}]\n", `s.yaml:3:59: unknown key "pol" in workload[0].collective.costs; did you mean "poll"?`},
 		{star + "stack: tcp\nworkload: [collective: {op: allreduce, size: 1000B, algorithm: ring, protocol: simple, ranks: [h0, h1, h2]}]\n", `s.yaml:3:25: workload[0].collective: over TCP all messages of a collective's connection must be equal,`},
+		{"topology: {rail: {servers: 2, rails: 4, link: 100Gbps}}\nserver: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, algorithm: ring}]\n",
+			`s.yaml:3:12: workload[0]: no path leads from h0:4 to h1:1; hosts do not forward, so join them by switches, or keep to rails, which lead from port to port (h0:1 to h1:1): algorithm: hierarchical does, with PXN`},
 		{star + "workload: [collective: {op: allreduce, size: 1KB, root: 1}]\n", ""}, // ignored, with a warning
 	} {
 		v, err := Parse("s.yaml", []byte(c.text), nil, nil)
@@ -68,6 +70,26 @@ func TestRanks(t *testing.T) {
 		}
 		if got := v.Plan.Collectives[0].Algorithm; got != c.algorithm || data != c.conns {
 			t.Errorf("%s: %s over %d connections, want %s over %d", c.text, got, data, c.algorithm, c.conns)
+		}
+	}
+}
+
+// What cannot matter is not warned of, and what has no effect is: a collective inside
+// one server meets no switch that could mark, and hosts have no GPUs.
+func TestCollectiveWarnings(t *testing.T) {
+	const star = "topology: {star: {hosts: 2, link: 400Gbps}}\ndcqcn: nvidia\nswitch: {ecn: none}\n"
+	const marks, direct = "DCQCN runs but no switch marks", "workload[0].collective.gpudirect has no effect: no rank is a GPU"
+	for _, c := range []struct{ text, want string }{
+		{star + "server: dgx-h100\nworkload: [collective: {op: sendrecv, size: 64KB, ranks: [h0/gpus]}]\n", ""},
+		{star + "server: dgx-h100\nworkload: [collective: {op: sendrecv, size: 64KB}]\n", marks},
+		{star + "server: dgx-h100\nworkload: [collective: {op: sendrecv, size: 64KB, ranks: [h0/gpus], gpudirect: off}]\n", ""},
+		{"topology: {star: {hosts: 2, link: 400Gbps}}\ndcqcn: none\nworkload: [collective: {op: sendrecv, size: 64KB, gpudirect: off}]\n", direct},
+	} {
+		v, err := Parse("s.yaml", []byte(c.text), nil, nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		} else if got := strings.Join(v.Warnings, "\n"); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: warnings %q, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -479,7 +479,7 @@ func (r *resolver) checkPairs(o object) {
 			err = r.v.Routes.CheckPair(r.v.Graph, c.Src, c.Dst)
 		}
 		if err != nil {
-			r.d.fail(list.items[c.Entry].pos, "workload[%d]: %v", c.Entry, err)
+			r.d.fail(list.items[c.Entry].pos, "workload[%d]: %v%s", c.Entry, err, r.railHint(c))
 			return
 		}
 	}

@@ -157,7 +157,7 @@ func (r *resolver) warnings() {
 	r.warnClasses()
 	r.warnPFC()
 	switch {
-	case r.v.DCQCN == nil || r.anyMarking(r.classes):
+	case r.v.DCQCN == nil || r.anyMarking(r.classes) || len(r.v.Plan.Conns) == 0: // a collective inside one server sends nothing
 	case len(r.v.Graph.Nodes) == r.hosts():
 		r.warn("noecn", "DCQCN runs but no switch joins the hosts, so nothing marks: it will never hear of congestion; give dcqcn: none")
 	default:

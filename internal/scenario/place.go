@@ -179,3 +179,23 @@ func (r *resolver) warnGPUDirect(o object, from int) {
 	}
 	r.ignored(o, "gpudirect", "no data of this entry lie in a GPU; name ends such as h0/gpu0")
 }
+
+// railHint says what would be right where two ports have no path but other ports of the
+// same hosts have: each rail is a network of its own.
+func (r *resolver) railHint(c *workload.Conn) string {
+	g := r.v.Graph
+	src := g.Endpoints[c.Src]
+	for port := range g.Nodes[src.Node].Ports {
+		ep := g.First[src.Node] + port
+		if c.Path != nil || ep == c.Src || r.v.Routes.CheckPair(g, ep, c.Dst) != nil {
+			continue
+		}
+		for i := range r.v.Plan.Collectives {
+			if r.v.Plan.Collectives[i].Entry == c.Entry {
+				return fmt.Sprintf(", or keep to rails, which lead from port to port (%s to %s): algorithm: hierarchical does, with PXN", g.EndpointName(ep), g.EndpointName(c.Dst))
+			}
+		}
+		return fmt.Sprintf(", or give ends on one rail, such as %s and %s", g.EndpointName(ep), g.EndpointName(c.Dst))
+	}
+	return ""
+}

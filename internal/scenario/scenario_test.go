@@ -380,7 +380,7 @@ func TestPairWithoutPath(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := Parse("s.yaml", []byte(strings.Replace(topo, "%", "2", 1)), nil, nil)
-	want := "s.yaml:3:5: workload[0]: no path leads from h0:1 to h1:2; hosts do not forward, so join them by switches"
+	want := "s.yaml:3:5: workload[0]: no path leads from h0:1 to h1:2; hosts do not forward, so join them by switches, or give ends on one rail, such as h0:2 and h1:2"
 	if errText(err) != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -420,7 +420,7 @@ func TestTraceFile(t *testing.T) {
 		{"", "f.csv:1:1: the trace is empty; begin with the header from,to,size,start and give a row per flow"},
 		{"from,to,bytes\nh0,h1,1KB\n", `f.csv:1:9: the header names a column "bytes"; name from, to, size, start, class, dscp, src_port, dst_port, trigger, send_done, recv_done`},
 		{"from,to,size\nh0,h1\n", "f.csv:2:1: 2 cells where the header has 3 columns (from,to,size); give one each"},
-		{"from,to,size\nh0,h1,1\n", `f.csv:2:7: workload[1].flows.rows[0].size: "1" has no unit; a size ends in one of B, KB, MB, GB, TB, KiB, MiB, GiB`},
+		{"from,to,size\nh0,h1,1\n", `f.csv:2:7: workload[1].flows.rows[0].size: "1" has no unit; a size ends in one of B, KB, MB, GB, TB, KiB, MiB, GiB, TiB`},
 		{"from,to,size\nh0,spine1,1KB\n", "f.csv:2:4: workload[1].flows.rows[0].to: spine1 is a switch; name a host"},
 	}
 	for _, c := range cases {

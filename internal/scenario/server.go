@@ -208,7 +208,9 @@ func readServerLink(o object, s *serverSettings, links []int) {
 	latency := units.Time(-1)
 	o.integer("gen", &gen, 1, 6)
 	o.integer("width", &width, 1, 16)
-	o.rate("rate", &rate)
+	if o.rate("rate", &rate) && rate == 0 {
+		o.fail("rate", "a link of 0bps carries nothing; give more, or leave it out for what the server has")
+	}
 	readCost(o, "latency", &latency)
 	for _, i := range links {
 		l := &s.tree.Links[i]

@@ -81,7 +81,7 @@ func (r *resolver) readServerFile(o object, s *serverSettings) {
 		return
 	}
 	for _, w := range t.Warnings {
-		r.warn(fmt.Sprint("server file ", w.Line, w.Text), "%s: %s", name, w)
+		r.warn(fmt.Sprint("server file ", w.Line, w.Text), "%s", w.In(name))
 	}
 	s.tree, s.notes, s.staged = t, t.Notes, false
 }

@@ -145,6 +145,7 @@ func TestBadServers(t *testing.T) {
 		{star + "server: {preset: dgx-h100, links: {nic9: {gen: 4}}}\n" + to, `s.yaml:2:36: dgx-h100 has no link of "nic9"; name a device such as nic0, or interconnect, nvlink, hbm; did you mean "nic0"?`},
 		{star + "server: {preset: dgx-h100, links: {nic0: {width: 3}}}\n" + to, `s.yaml:2:50: server.links.nic0.width: a PCIe link of 3 lanes does not exist; it has 1, 2, 4, 8, 12 or 16`},
 		{star + "server: {preset: dgx-h100, links: {nic0: {rate: 1Gbps}}}\n" + to, `s.yaml:2:49: server.links.nic0.rate: this is a PCIe link, whose rate follows from gen and width; give those`},
+		{star + "server: {preset: dgx-h100, links: {nvlink: {rate: 0Gbps}}}\n" + to, `s.yaml:2:51: server.links.nvlink.rate: a link of 0bps carries nothing; give more, or leave it out for what the server has`},
 		{star + "server: {preset: dgx-h100, links: {nvlink: {gen: 4}}}\n" + to, `s.yaml:2:50: server.links.nvlink.gen: this is a link of NVLink; give its rate and latency`},
 		{star + "server: {preset: dgx-h100, costs: {read_tags: 0}}\n" + to, `s.yaml:2:47: server.costs.read_tags: "0" is not a whole number from 1 to 16384`},
 		{star + "server: {preset: dgx-h100, costs: {iotlb_page: 5KiB}}\n" + to, `s.yaml:2:48: server.costs.iotlb_page: 5KiB is not a power of 2; x86 has pages of 4KiB, 2MiB and 1GiB`},
@@ -157,7 +158,7 @@ func TestBadServers(t *testing.T) {
 		{railed + "server: two-socket\n" + strings.ReplaceAll(to, "h0/gpu0", "h0"), `s.yaml:2:9: h0 has 8 ports and its server, two-socket, has one card; port i is a port of card i: take fewer ports or another server`},
 		{star + "server: dgx-h100\nnic: {drain_rate: 10Gbps}\n" + to, `s.yaml:3:19: drain_rate: h0 has a server, whose PCIe links drain the receive buffer; remove one of the two`},
 		{star + "server: [dgx-h100]\n" + to, `s.yaml:2:9: server is a list; it is a mapping with the keys preset,`},
-		{star + "server: dgx-h100\nworkload:\n  - flow: {from: h0/gpu0, to: h0/gpu1, size: 1KB}\n", `s.yaml:4:5: workload flow: h0 sends to itself; source and destination must differ`},
+		{star + "server: dgx-h100\nworkload:\n  - flow: {from: h0/gpu0, to: h0/gpu1, size: 1KB}\n", `s.yaml:4:5: workload flow: both ends are in the server of one host, and what workloads send goes from host to host; give`},
 	} {
 		_, err := Parse("s.yaml", []byte(c.text), nil, nil)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {

@@ -118,6 +118,21 @@ func (r *xmlReader) readCPUs(system *element) error {
 	return r.checkNICs()
 }
 
+// warnNoNVLinks says what follows where several GPUs have no link to each other, as in
+// the files that clouds ship: NCCL itself looks for NVLinks when it starts, so that
+// they need not stand in what it reads, but do in what it writes.
+func (p *parts) warnNoNVLinks() {
+	gpus := 0
+	for i := range p.devices {
+		if p.devices[i].kind == GPU {
+			gpus++
+		}
+	}
+	if gpus > 1 && len(p.nvlinks) == 0 {
+		p.warn(0, "the file has no NVLinks; GPUs reach each other over PCIe only; where the server has them, give the file that NCCL writes on it (NCCL_TOPO_DUMP_FILE), or a preset")
+	}
+}
+
 // checkNICs refuses GPUs that reach no card.
 func (r *xmlReader) checkNICs() error {
 	gpu := -1
@@ -349,7 +364,7 @@ func (r *xmlReader) readLink(e *element, bus string) (gen, width int, err error)
 // Speeds and widths of PCIe, for messages.
 const (
 	speedList = "2.5, 5, 8, 16, 32 or 64"
-	laneList  = "1, 2, 4, 8 or 16"
+	laneList  = "1, 2, 4, 8, 12 or 16"
 )
 
 // generation reads a speed as the kernel writes it, up to 5.6 ("16 GT/s") and since
@@ -382,7 +397,7 @@ func laneCount(s string) (lanes int, ok bool) {
 	switch s {
 	case "", "0", "63", "255":
 		return 0, true
-	case "1", "2", "4", "8", "16":
+	case "1", "2", "4", "8", "12", "16":
 		lanes, _ = strconv.Atoi(s)
 		return lanes, true
 	}
@@ -537,6 +552,7 @@ func (r *xmlReader) tree(name string) *Tree {
 	if len(r.noGDR) > 0 {
 		p.warn(0, "gdr=0 of %s: when the file was written, the driver that lets a card reach GPU memory was missing", strings.Join(r.noGDR, ", "))
 	}
+	p.warnNoNVLinks()
 	return p.tree(name)
 }
 

@@ -145,7 +145,7 @@ func TestBadXML(t *testing.T) {
 		{`class="0x020700" `, ``, "6:5: 0000:02:00.0 has no class"},
 		{`0x020700`, `InfiniBand`, `6:31: class="InfiniBand" of 0000:02:00.0; write six hexadecimal digits`},
 		{`link_speed="16 GT/s" link_width="16"/>`, `link_speed="17 GT/s" link_width="16"/>`, `6:48: link_speed="17 GT/s" of 0000:02:00.0: no PCIe has it; lanes run at 2.5, 5, 8, 16, 32 or 64 GT/s`},
-		{`link_width="16"/>`, `link_width="3"/>`, `6:69: link_width="3" of 0000:02:00.0: no PCIe has it; links have 1, 2, 4, 8 or 16 lanes`},
+		{`link_width="16"/>`, `link_width="3"/>`, `6:69: link_width="3" of 0000:02:00.0: no PCIe has it; links have 1, 2, 4, 8, 12 or 16 lanes`},
 		{`0x020700`, `0x010802`, "3:5: GPU 0000:01:00.0 has no path to a NIC: the file has none"},
 		{"<gpu dev=\"0\" sm=\"80\"/>", `<gpu/><gpu/>`, "4:13: a second <gpu> in 0000:01:00.0"},
 		{"<gpu dev=\"0\" sm=\"80\"/>", `<gpu/><nic/>`, "3:5: 0000:01:00.0 has a <gpu> and a <nic>"},
@@ -175,23 +175,33 @@ func TestBadXML(t *testing.T) {
 // TestWarnings: what is left out or assumed is said.
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`numaid="0"`, `numaid="-1"`, "2: this <cpu> has no NUMA node (numaid), as in virtual machines; node 0 is assumed"},
-		{`<system version="1">`, `<system version="1"><fan/>`, "1: <fan> is not known and left out"},
-		{`</cpu>`, `<nic><net/></nic></cpu>`, "7: a <nic> outside a <pci> has no place in the PCIe tree and is left out"},
-		{`</cpu>`, `<pci busid="0000:05:00.0" class="0x010802"/></cpu>`, "7: class 0x010802 of 0000:05:00.0 is neither a bridge, a GPU nor a network card; left out"},
-		{`sm="80"/>`, `sm="80"><nvlink target="0000:09:00.0"/></gpu>`, "4: the other end of this link, 0000:09:00.0, is not in the file; the link is left out"},
-		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0"/></gpu>`, "4: the other end of this link is NIC 0000:02:00.0, no GPU; the link is left out"},
-		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0" count="0"/></gpu>`, "4: count=0: no link is up; left out"},
-		{`link_width="16"/>`, `link_width="16"><nic><net name="mlx5_0" speed="-1"/></nic></pci>`, "6: the speed of port mlx5_0 is missing; it is taken to be no limit (NCCL takes 10 Gb/s)"},
-		{`AuthenticAMD`, `GenuineCats`, "2: the processor is not said, or not known; memory and interconnect of EPYC 7002 or 7003 (8 channels of DDR4-3200) are assumed"},
-		{`sm="80"`, `sm="12"`, "3: the kind of GPU is not said, or not known; the memory of A100 40 GB SXM is assumed, which limits no path over PCIe"},
+		{`numaid="0"`, `numaid="-1"`, "x:2: this <cpu> has no NUMA node (numaid), as in virtual machines; node 0 is assumed"},
+		{`<system version="1">`, `<system version="1"><fan/>`, "x:1: <fan> is not known and left out"},
+		{`</cpu>`, `<nic><net/></nic></cpu>`, "x:7: a <nic> outside a <pci> has no place in the PCIe tree and is left out"},
+		{`</cpu>`, `<pci busid="0000:05:00.0" class="0x010802"/></cpu>`, "x:7: class 0x010802 of 0000:05:00.0 is neither a bridge, a GPU nor a network card; left out"},
+		{`sm="80"/>`, `sm="80"><nvlink target="0000:09:00.0"/></gpu>`, "x:4: the other end of this link, 0000:09:00.0, is not in the file; the link is left out"},
+		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0"/></gpu>`, "x:4: the other end of this link is NIC 0000:02:00.0, no GPU; the link is left out"},
+		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0" count="0"/></gpu>`, "x:4: count=0: no link is up; left out"},
+		{`link_width="16"/>`, `link_width="16"><nic><net name="mlx5_0" speed="-1"/></nic></pci>`, "x:6: the speed of port mlx5_0 is missing; it is taken to be no limit (NCCL takes 10 Gb/s)"},
+		{`AuthenticAMD`, `GenuineCats`, "x:2: the processor is not said, or not known; memory and interconnect of EPYC 7002 or 7003 (8 channels of DDR4-3200) are assumed"},
+		{`sm="80"`, `sm="12"`, "x:3: the kind of GPU is not said, or not known; the memory of A100 40 GB SXM is assumed, which limits no path over PCIe"},
 	} {
 		tree, err := ParseXML("x", []byte(strings.Replace(smallest, c.old, c.new, 1)))
 		if err != nil {
 			t.Errorf("%q: %v", c.new, err)
-		} else if len(tree.Warnings) != 1 || tree.Warnings[0].String() != c.want {
+		} else if len(tree.Warnings) != 1 || tree.Warnings[0].In("x") != c.want {
 			t.Errorf("%q: %v, want %s", c.new, tree.Warnings, c.want)
 		}
+	}
+}
+
+// TestNoNVLinks: several GPUs without a link to each other, as in files that clouds
+// ship, are said to have PCIe alone.
+func TestNoNVLinks(t *testing.T) {
+	second := `<pci busid="0000:03:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80"/></pci></cpu>`
+	tree, err := ParseXML("x", []byte(strings.Replace(smallest, "</cpu>", second, 1)))
+	if err != nil || len(tree.Warnings) != 1 || !strings.HasPrefix(tree.Warnings[0].In("x"), "x: the file has no NVLinks; GPUs reach each other over PCIe only") {
+		t.Errorf("%v, %v", tree.Warnings, err)
 	}
 }
 

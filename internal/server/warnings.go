@@ -21,6 +21,14 @@ func (w Warning) String() string {
 	return strconv.Itoa(w.Line) + ": " + w.Text
 }
 
+// In is the warning with the name of its file, as errors have it: "file:line: text".
+func (w Warning) In(file string) string {
+	if w.Line == 0 {
+		return file + ": " + w.Text
+	}
+	return file + ":" + w.String()
+}
+
 // warnings gathers them.
 type warnings struct{ list []Warning }
 

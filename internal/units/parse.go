@@ -42,8 +42,8 @@ func rateQuantity() quantity {
 func bytesQuantity() quantity {
 	return quantity{"size", "bytes", []unit{
 		{"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3},
-	}, 8, 1<<63 - 1, func(v int64) string { return Bytes(v).String() }}
+		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3},
+	}, 9, 1<<63 - 1, func(v int64) string { return Bytes(v).String() }}
 }
 
 func lengthQuantity() quantity {
@@ -68,7 +68,7 @@ func ParseRate(s string) (Rate, error) {
 }
 
 // ParseBytes reads a size such as "33.25MB": a decimal number of at least zero
-// and one of B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB (powers of 1024),
+// and one of B, KB, MB, GB, TB (powers of 1000), KiB, MiB, GiB, TiB (powers of 1024),
 // exact to the byte. A bare 0 needs no unit.
 func ParseBytes(s string) (Bytes, error) {
 	v, err := bytesQuantity().parse(s)

@@ -23,7 +23,7 @@ func (r Rate) String() string { return exactString(int64(r), rateSteps("bps")) }
 // is shorter, "64KiB".
 func (b Bytes) String() string {
 	decimal := exactString(int64(b), byteSteps())
-	for _, u := range []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+	for _, u := range []unit{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
 		if b == 0 || int64(b)%u.scale != 0 {
 			continue
 		}

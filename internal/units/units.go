@@ -46,6 +46,7 @@ const (
 	KiB        = 1024 * Byte
 	MiB        = 1024 * KiB
 	GiB        = 1024 * MiB
+	TiB        = 1024 * GiB
 )
 
 // Length is a cable length in millimetres.

@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 	const (
 		timeUnits  = "ps, ns, us, ms, s"
 		rateUnits  = "bps, Kbps, Mbps, Gbps, Tbps"
-		sizeUnits  = "B, KB, MB, GB, TB, KiB, MiB, GiB"
+		sizeUnits  = "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB"
 		lengthUnit = "mm, cm, m, km"
 	)
 	for _, c := range []struct {

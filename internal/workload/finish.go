@@ -99,6 +99,8 @@ func (p *Plan) checkConn(net Network, c *Conn) error {
 	}
 	src, dst := net.EndpointName(c.Src), net.EndpointName(c.Dst)
 	switch {
+	case net.HostOf(c.Src) == net.HostOf(c.Dst) && (c.SrcDevice != NoDevice || c.DstDevice != NoDevice):
+		return p.fail(c.Entry, "both ends are in the server of one host, and what workloads send goes from host to host; give an end on another host, or a collective, which uses the links inside as well")
 	case c.Src == c.Dst:
 		return p.fail(c.Entry, "%s sends to itself; source and destination must differ", src)
 	case net.HostOf(c.Src) == net.HostOf(c.Dst):

@@ -76,16 +76,27 @@ type kernelSide struct{ e *end }
 
 var addresses = [2][4]byte{{10, 0, 0, 1}, {10, 0, 0, 2}}
 
-func (k kernelSide) put(h wire.TCP, bytes int) (back []wire.TCP, err error) {
+func (k kernelSide) put(h wire.TCP, bytes int) ([]wire.TCP, error) {
+	if err := k.inject(h, bytes); err != nil {
+		return nil, err
+	}
+	return k.collect(100*time.Millisecond, 0)
+}
+
+// inject hands the kernel a segment.
+func (k kernelSide) inject(h wire.TCP, bytes int) error {
 	ip := wire.IPv4{TotalLen: uint16(wire.IPv4Len + h.Len() + bytes), DF: true, TTL: 64, Protocol: unix.IPPROTO_TCP, Src: addresses[0], Dst: addresses[1]}
 	ip.Checksum = ip.HeaderChecksum()
 	segment := append(h.Append(nil), make([]byte, bytes)...)
 	h.Checksum = wire.TCPChecksumIPv4(ip.Src, ip.Dst, segment)
-	if _, err := write(k.e.fd, append(h.Append(ip.Append(nil)), make([]byte, bytes)...)); err != nil {
-		return nil, err
-	}
+	_, err := write(k.e.fd, append(h.Append(ip.Append(nil)), make([]byte, bytes)...))
+	return err
+}
+
+// collect returns what the kernel sends in a while, or the first most segments; 0: all.
+func (k kernelSide) collect(while time.Duration, most int) (list []wire.TCP, err error) {
 	buf := make([]byte, 65536)
-	for until := time.Now().Add(100 * time.Millisecond); time.Now().Before(until); {
+	for until := time.Now().Add(while); time.Now().Before(until) && (most == 0 || len(list) < most); {
 		if err := await([]unix.PollFd{{Fd: int32(k.e.fd), Events: unix.POLLIN}}, time.Until(until)); err != nil {
 			return nil, err
 		}
@@ -100,9 +111,9 @@ func (k kernelSide) put(h wire.TCP, bytes int) (back []wire.TCP, err error) {
 		if err != nil {
 			return nil, err
 		}
-		back = append(back, r)
+		list = append(list, r)
 	}
-	return back, nil
+	return list, nil
 }
 
 // ourSide is our endpoint; its application reads what there is.

@@ -81,8 +81,7 @@ type gaps struct {
 	first, n int
 }
 
-// maxGaps bounds the gaps that a track remembers; of more the oldest is forgotten and
-// stays unused. A read leaves one on the way of its requests and one on that of its
+// maxGaps bounds the gaps that a track remembers one by one, an even number. A read leaves one on the way of its requests and one on that of its
 // data until these have passed. Cards ask for twice what their tags bring, so that
 // of packets of 1 KiB 256 are asked for at once, and two cards may share a link.
 const maxGaps = 1024
@@ -107,7 +106,7 @@ func (g *gaps) after(at units.Time) int {
 // insert puts a gap before gap i, which may then be another. What is over goes to make
 // room.
 func (g *gaps) insert(now units.Time, i int, x gap) {
-	for g.n > 0 && (g.n == maxGaps || g.get(0).to <= now) {
+	for g.n > 0 && g.get(0).to <= now {
 		g.first++
 		g.n--
 		i--
@@ -125,6 +124,22 @@ func (g *gaps) insert(now units.Time, i int, x gap) {
 		*g.get(k) = *g.get(k - 1)
 	}
 	*g.get(i) = x
+}
+
+// condense makes room where there is none: every two neighbours of the later half of the
+// gaps become one, with the work between them behind it. What is done in it may begin
+// sooner by as much as that takes, and no time of the track is lost.
+func (g *gaps) condense() {
+	if g.n < maxGaps {
+		return
+	}
+	k := g.n / 2
+	for j := k; j+1 < g.n; j += 2 {
+		x, y := g.get(j), g.get(j+1)
+		*g.get(k) = gap{x.from, x.to + y.to - y.from}
+		k++
+	}
+	g.n = k
 }
 
 // cut takes the gaps from i to j, without j, out. They are next to the front more often
@@ -155,6 +170,7 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 	}
 	if at >= t.free {
 		if at > t.free {
+			t.gaps.condense()
 			t.gaps.push(now, gap{t.free, at})
 		}
 		t.free = at + work
@@ -169,13 +185,14 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 }
 
 // slip books requests, which are a TLP each and take turns with what is reserved: they
-// go when they are there, and what was reserved before loses their time at its end.
+// go when they are there, and what is behind them loses their time.
 func (t *track) slip(now, at, work units.Time) (start, end units.Time) {
-	if at >= t.free || t.bulks.during(at) >= 0 {
-		return t.reserve(now, at, work)
+	shared := t.bulks.during(at) >= 0
+	start, end = t.reserve(now, at, work)
+	if start > at && !shared {
+		start, end = at, at+work
 	}
-	t.free += work
-	return at, at + work
+	return start, end
 }
 
 // turn books posted writes, which take turns with what else is reserved, as round robin
@@ -195,6 +212,7 @@ func (t *track) turn(now, at, work units.Time) (start, end units.Time) {
 // all that is reserved.
 func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 	g := &t.gaps
+	g.condense() // one may become two
 	i := g.after(at)
 	start = max(g.get(i).from, at)
 	if x := g.get(i); x.from < at { // what is before stays free

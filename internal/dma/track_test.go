@@ -68,6 +68,40 @@ func TestReservationsNeverOverlap(t *testing.T) {
 	}
 }
 
+// However many gaps there are, no time of a track is lost and none is given twice: what is
+// not free of it is the work that was booked.
+func TestNoTimeIsLost(t *testing.T) {
+	for seed := range uint64(6) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		var tr track
+		var sum units.Time
+		most := 0
+		for range 6000 {
+			at, work := units.Time(rnd.IntN(1e6)), units.Time(rnd.IntN(100))
+			start, end := tr.reserve(0, at, work)
+			if start < at || end < start+work {
+				t.Fatalf("seed %d: work %d at %d takes %d to %d", seed, work, at, start, end)
+			}
+			sum += work
+			idle, before := units.Time(0), units.Time(-1)
+			for i := range tr.gaps.n {
+				g := tr.gaps.get(i)
+				if g.to <= g.from || g.from < before {
+					t.Fatalf("seed %d: gap %d to %d behind one to %d", seed, g.from, g.to, before)
+				}
+				idle, before = idle+g.to-g.from, g.to
+			}
+			if tr.free-idle != sum {
+				t.Fatalf("seed %d: %d ps are taken, work is %d", seed, tr.free-idle, sum)
+			}
+			most = max(most, tr.gaps.n)
+		}
+		if most < maxGaps {
+			t.Fatalf("seed %d: never more than %d gaps", seed, most)
+		}
+	}
+}
+
 // Posted bytes between entering a link and leaving the buffer at its end do not exceed
 // the credits when a write begins nor when its last byte enters; between, by no more
 // than what of it has entered.

@@ -213,37 +213,6 @@ func whyNotRecovered(r *record.Run, t Totals, detected Answer) string {
 	}
 }
 
-// WhyStalled says why nothing moves on the open messages of a run that ended
-// "stalled", in words that follow "and".
-func WhyStalled(r *record.Run) string {
-	x := newIndex(r)
-	var unposted []string
-	timerless := false
-	for i := range r.Flows {
-		f := &r.Flows[i]
-		if !Open(f) {
-			continue
-		}
-		if f.StartPS >= r.EndPS { // the record of a message that no trigger started
-			unposted = append(unposted, Arrow(f))
-			continue
-		}
-		k, known := x.requesters[flowQP(f)]
-		timerless = timerless || known && r.QPs[k].Limits.TimeoutPS == 0
-	}
-	var why []string
-	if lost := whatWasLost(r); lost != "" && timerless {
-		why = append(why, "what was lost ("+lost+") is never sent again: no retransmission timer runs")
-	}
-	if n := len(unposted); n > 0 {
-		why = append(why, fmt.Sprintf("%s never posted, for want of a trigger (%s)%s", were(n, "message"), someOf(unposted), failures(r)))
-	}
-	if len(why) == 0 {
-		return "nothing is pending that could move one on"
-	}
-	return strings.Join(why, "; ")
-}
-
 // whatWasLost counts the dropped frames and names the causes; "" when none was.
 func whatWasLost(r *record.Run) string {
 	var causes []string

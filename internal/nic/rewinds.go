@@ -120,3 +120,15 @@ func (h *Host) InVain(q uint32) units.Time {
 	}
 	return s.account.refusals.inVain
 }
+
+// TriedInVain reports whether some queue pair tried in vain at some time; see InVain.
+func (h *Host) TriedInVain() bool { return h.inVain }
+
+// ReceivesWaiting is the number of receive work requests of queue pair q that no
+// message has taken; negative: always enough.
+func (h *Host) ReceivesWaiting(q uint32) int64 {
+	if h.qps[q].qp == nil {
+		return -1
+	}
+	return h.qps[q].qp.ReceivesWaiting()
+}

@@ -116,6 +116,9 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 		}
 		r.Service, r.Discards = discards(s.qp, sp.Service)
 		r.PeakCCTI, _ = s.qp.PeakCCTI()
+		if since := h.InVain(uint32(i)); since != units.Never {
+			r.RefusedPS = since
+		}
 		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
 		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
 		r.Limits.SlowRestartPS = s.account.sum[SlowRestart]

@@ -251,6 +251,10 @@ type QP struct {
 	Discards *Discards `json:"messages_dropped,omitempty"`
 	// TCP is what only the end of a TCP connection has; nil for a queue pair.
 	TCP *TCP `json:"tcp,omitempty"`
+	// RefusedPS is since when a requester of RC that retries without end tries in vain at
+	// the end of the run: when the 16th RNR NAK in a row came that let no message end or
+	// begin; 0: it does not.
+	RefusedPS units.Time `json:"refused_since_ps,omitempty"`
 	// Limits is what limits this queue pair, and its path.
 	Limits QPLimits `json:"limits"`
 }

@@ -92,6 +92,10 @@ type runner struct {
 	stopped string
 	cut     units.Time // everything before has happened
 	sampler *sampler   // nil: no series
+
+	verdict   units.Time // when it is decided whether the run tries in vain; Never: it does not seem so
+	suspectAt units.Time // when to look again
+	gaveUp    bool       // it did, at the verdict
 }
 
 // Why a run ended.
@@ -100,12 +104,12 @@ const (
 	stopTime    = "stop time"
 	interrupted = "interrupted"
 	deadlock    = "deadlock" // ports hold frames, or are held, for ever
-	stalled     = "stalled"  // messages are open, but nothing holds and nothing is pending
+	stalled     = "stalled"  // messages are open, but nothing holds and nothing is pending but what is in vain
 )
 
 // Simulate runs a world to quiescence, its stop time, a deadlock or ctx's end.
 func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
-	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now()}
+	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now(), verdict: units.Never}
 	for _, m := range w.Valid.Plan.Messages {
 		r.total += int64(m.Bytes)
 	}
@@ -161,6 +165,9 @@ func (r *runner) end() units.Time {
 	case stopTime:
 		return r.Valid.Stop
 	case deadlock, stalled:
+		if r.gaveUp {
+			return r.verdict
+		}
 		return r.lastMove() + r.grace()
 	case interrupted:
 		return r.cut
@@ -184,16 +191,20 @@ func (r *runner) advance(limit units.Time) {
 		bound = r.Valid.Stop + 1 // what is due at the stop time still happens
 	}
 	for r.stopped == "" {
-		stuck := false
-		r.Engine.Run(bound, max(1, r.opt.Workers), func(upTo units.Time) bool {
+		stuck, vain := false, false
+		r.Engine.Run(min(bound, r.verdict), max(1, r.opt.Workers), func(upTo units.Time) bool {
 			r.cut = upTo
 			r.progress(upTo)
 			stuck = r.stuck()
-			return !r.finished() && !stuck
+			vain = r.suspect(upTo)
+			return !r.finished() && !stuck && !vain
 		})
 		switch {
 		case r.stopped != "":
 		case stuck && r.resolve(bound):
+		case vain:
+		case r.verdict < bound && r.Engine.Next() >= r.verdict:
+			r.decide()
 		case r.Engine.Next() >= bound:
 			if bound == limit && limit != units.Never {
 				return

@@ -191,7 +191,7 @@ func (r *resolver) warnReceives() {
 		if have < 0 || n <= have || r.nics[src].rnrRetry != 7 || r.nics[dst].host.Reposts && have > 0 {
 			continue
 		}
-		r.warn("receives", "%s: %s per %s against %s: with rnr_retry 7 the sender tries for ever and the run never ends; give more receives, host.repost, rnr_retry 0 to 6, or stop",
+		r.warn("receives", "%s: %s per %s against %s: with rnr_retry 7 the sender tries for ever, and the run ends as stalled; give more receives, host.repost, rnr_retry 0 to 6, or stop",
 			plan.Entries[c.Entry], number(n, verbs[i].String()+" work request"), per, number(have, "receive"))
 	}
 }

@@ -22,6 +22,8 @@ type builder struct {
 	labels   map[string]uint16
 	members  map[int][]int // ranks by host; made when needed
 	proxies  map[*Rank]int16
+	peers    peers        // of point-to-point operations
+	used     map[int]bool // their channels that have data
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -66,9 +68,13 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	if s.GPU != nil {
 		s.Costs = Steps(s.GPU, s.Protocol)
 	}
+	peers := s.peers()
 	s.Channels = s.fewerChannels(s.channels(s.Algorithm))
-	b := &builder{Spec: &s, shape: s.shapeOf(), plan: plan, entry: entry, opt: opt,
+	b := &builder{Spec: &s, shape: s.shapeOf(), peers: peers, used: map[int]bool{}, plan: plan, entry: entry, opt: opt,
 		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}}
+	if s.Algorithm == Pairwise && s.GPU != nil && s.Protocol == Simple && s.Chunk == 0 {
+		b.chunk = peers.chunk(s.transfer())
+	}
 	if err := b.checkRoom(); err != nil {
 		return err
 	}
@@ -83,6 +89,9 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 		b.launch()
 		b.iteration()
 		info.Last = append(info.Last, b.ends())
+	}
+	if s.Algorithm == Pairwise {
+		info.Channels = len(b.used)
 	}
 	plan.Collectives = append(plan.Collectives, info)
 	return b.checkStream()
@@ -108,6 +117,14 @@ func (s *Spec) fewerChannels(n int) int {
 		elements /= int64(len(s.Ranks))
 	}
 	return int(max(min(int64(n), elements), 1))
+}
+
+// transfer is what a point-to-point operation carries from a rank to another.
+func (s *Spec) transfer() units.Bytes {
+	if s.Op == AllToAll {
+		return s.Bytes / units.Bytes(len(s.Ranks))
+	}
+	return s.Bytes
 }
 
 // checkRoom refuses a collective that needs more messages than a plan can have,

@@ -179,14 +179,12 @@ func (s *Spec) choose() {
 }
 
 // channels is the number of channels of an algorithm: as given, or one for each
-// network port of a host.
+// network port of a host. Point-to-point operations share them out as peers says.
 func (s *Spec) channels(a Algorithm) int {
 	hosts, ports := hostsOf(s.Ranks), s.ports()
 	switch {
 	case s.Channels > 0:
 		return s.Channels
-	case a == Pairwise:
-		return ports
 	case len(hosts) == 1 && s.Speeds.NVLink: // of 20 GB/s and more each, twice (ncclTopoDupChannels)
 		return max(1, min(2*int(s.Speeds.Intra/20), MaxChannels))
 	case a == Tree, len(hosts) < len(s.Ranks) && s.Speeds.Inter >= 25*float64(ports): // a channel of 25 GB/s and more becomes two

@@ -185,3 +185,43 @@ func TestPartsOfSteps(t *testing.T) {
 		}
 	}
 }
+
+// Within a server a transfer of 64 MiB takes 4 channels, each a thread block that
+// takes one step after the other: of 32 chunks of 512 KiB, each with its parts and the
+// copy at 38.7 GB/s, behind the launch, and a last receive at the end. One of 256 MiB
+// takes 16, and the NVLinks bound it.
+func TestSendRecvWithinAServer(t *testing.T) {
+	took := func(spec string) (units.Time, int) {
+		r := runOf(t, served(t, "dgx-h100", 2, 1, "rocev2", "op: sendrecv, ranks: [h0/gpus], "+spec))
+		return r.Collectives[0].EndPS[0], r.Collectives[0].Channels
+	}
+	const us = units.Microsecond
+	got, channels := took("size: 64MiB")
+	copied := (38700 * 8 * units.Mbps).TxTimeLong(512 * units.KiB)
+	send, receive := 2410*units.Nanosecond+copied, 910*units.Nanosecond+copied
+	if want := 3*us + 32*send + receive; channels != 4 || got < want-us || got > want+us {
+		t.Errorf("64 MiB took %v over %d channels, want %v over 4", got, channels, want)
+	}
+	least := (370 * 8 * units.Gbps).TxTimeLong(256 * units.MiB)
+	if got, channels := took("size: 256MiB"); channels != 16 || got < least || got > least+least/20 {
+		t.Errorf("256 MiB took %v over %d channels, the NVLinks alone %v", got, channels, least)
+	}
+}
+
+// Between servers two channels fill a card of 200 Gb/s, in frames of 4096 of 4178 B on
+// the wire, to 4 %, and so do the exchanges of AllToAll, of which 8 of 15 go between.
+func TestPeersBetweenServers(t *testing.T) {
+	for _, c := range []struct {
+		spec  string
+		bytes units.Bytes // that leave by a card
+	}{
+		{"op: sendrecv, size: 16MiB", 16 * units.MiB},
+		{"op: alltoall, size: 32MiB", 16 * units.MiB},
+	} {
+		r := runOf(t, served(t, "dgx-h100", 2, 8, "rocev2", c.spec))
+		least := (200 * units.Gbps).TxTimeLong(c.bytes / 4096 * 4178)
+		if got := r.Collectives[0].EndPS[0]; got < least || got > least+least/25+20*units.Microsecond {
+			t.Errorf("%s took %v, the cards alone %v", c.spec, got, least)
+		}
+	}
+}

@@ -265,7 +265,7 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 	case record.StageResponses:
 		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.HostOf(f.Dst))
 		if p, drop := x.dropped(q); p != nil {
-			how += "; " + sayDropped(p, drop)
+			how += "; " + x.sayDropped(p, drop)
 		}
 		return how
 	case record.StageReordered:
@@ -408,7 +408,8 @@ func (x *index) addSpent() {
 func ownStage(stage string) bool {
 	switch stage {
 	case record.StageRNRWait, record.StageAwaitRNR, record.StageWindow, record.StageSlowRestart, record.StageBitmap, record.StageRate, record.StagePaused, record.StageCredits,
-		record.StageControl, record.StageOther, record.StageSending, record.StageResending, record.StageFence, record.StageFetch, record.StageReads, record.StageLoss:
+		record.StageControl, record.StageOther, record.StageSending, record.StageResending, record.StageFence, record.StageFetch, record.StageReads, record.StageLoss,
+		record.StageHandshake, record.StageSendBuffer, record.StageCwnd, record.StageReceiveWindow, record.StagePacing, record.StageNagle, record.StageDetection, record.StageTimeout, record.StageKernel:
 		return true
 	}
 	return false

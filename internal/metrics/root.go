@@ -193,7 +193,7 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 	if p == nil {
 		return where, how
 	}
-	how += "; " + sayDropped(p, drop)
+	how += "; " + x.sayDropped(p, drop)
 	if drop.Cause == record.DropReceive {
 		how += x.drainOf(p)
 		return x.bufferOf(p.Node), how
@@ -211,8 +211,14 @@ func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 	return p, drop
 }
 
-func sayDropped(p *record.Port, d record.Drop) string {
-	return fmt.Sprintf("%s dropped %s (%s)", PortName(p), plural(d.Count, "frame"), d.Cause)
+// sayDropped says what a port dropped in the run, of all flows that pass it: the record
+// does not tell them apart.
+func (x *index) sayDropped(p *record.Port, d record.Drop) string {
+	of, name := "", PortName(p)
+	if n := len(x.class(x.out[name], p.Class)) + len(x.class(x.in[name], p.Class)); n > 1 {
+		of = fmt.Sprintf(" of %d flows", n)
+	}
+	return fmt.Sprintf("%s dropped %s%s in the run (%s)", name, plural(d.Count, "frame"), of, d.Cause)
 }
 
 // askedAgain counts the READ requests that a queue pair sent again for want of
@@ -235,7 +241,7 @@ func (x *index) alsoLost(f *record.Flow) string {
 	if p == nil {
 		return ""
 	}
-	return "part of it was lost on the way and sent again: " + sayDropped(p, drop)
+	return "part of it was lost on the way and sent again: " + x.sayDropped(p, drop)
 }
 
 // repeats reports whether an account shows that something was lost: stages of a
@@ -246,7 +252,7 @@ func repeats(a record.Account) bool {
 		name, where := StageOf(s)
 		name, _ = strings.CutPrefix(name, record.ResponseStage)
 		switch name {
-		case record.StageLoss, record.StageResending, record.StageResponses:
+		case record.StageLoss, record.StageDetection, record.StageTimeout, record.StageResending, record.StageResponses:
 			return true
 		case record.StagePropagation:
 			if seen[s.Key()+where] {

@@ -97,6 +97,14 @@ func (x *index) updatesLost(q *record.QP) int64 {
 	return 0
 }
 
+// lossOf goes on with the port that dropped most on the way.
+func (x *index) lossOf(q *record.QP, how string) string {
+	if p, drop := x.dropped(q); p != nil {
+		how += "; " + x.sayDropped(p, drop)
+	}
+	return how
+}
+
 // sayStream tells of the stages that only TCP has; "" of any other.
 func (x *index) sayStream(where, stage string, q *record.QP) string {
 	if q.TCP == nil {
@@ -126,11 +134,9 @@ func (x *index) sayStream(where, stage string, q *record.QP) string {
 	case record.StageNagle:
 		return fmt.Sprintf("Nagle's rule held a small segment of %s back until what went before was acknowledged", me)
 	case record.StageDetection:
-		how := fmt.Sprintf("%s waited until it took what was lost for lost (%s)", me, plural(q.Timeouts, "timeout"))
-		if p, drop := x.dropped(q); p != nil {
-			how += "; " + sayDropped(p, drop)
-		}
-		return how
+		return x.lossOf(q, me+" waited for duplicates, time or a probe to tell of a loss")
+	case record.StageTimeout:
+		return x.lossOf(q, fmt.Sprintf("nothing came back until the retransmission timer of %s expired (%s in its life)", me, plural(q.Timeouts, "timeout")))
 	case record.StageReassembly:
 		return fmt.Sprintf("segments of %s that were sent earlier arrived after its last one", me)
 	case record.StageUnread:

@@ -70,8 +70,15 @@ type stream struct {
 	closed bool    // the application has closed its end
 	losses int64   // what tcp.Conn.Losses said
 	lost   round   // when that last rose
-	failed tcp.Events
-	ended  units.Time // when it failed
+	rtos   int64   // expiries of the retransmission timer, and
+	cuts   int64   // cuts for a loss, when losses were last looked for
+	// progress is the connection's time until something new was last acknowledged,
+	// selectively too, or sent while nothing was outstanding.
+	progress Times
+	out      int64        // what tcp.Conn.Outstanding said
+	timeouts []units.Time // when the retransmission timer expired
+	failed   tcp.Events
+	ended    units.Time // when it failed
 
 	took     int64 // payload read by the application
 	arrivals []Arrival
@@ -320,7 +327,7 @@ func (h *Host) expireStream(now units.Time, q uint32) {
 	s := &h.qps[q]
 	h.settle(now, s)
 	s.stream.conn.Expire(now)
-	h.noteLosses(now, s)
+	h.noteLosses(now, s, true)
 	h.serve(now, q)
 }
 
@@ -359,8 +366,12 @@ func (h *Host) take(now units.Time, q uint32, f *host.Frame) {
 	s := h.stream(now, q)
 	st := s.stream
 	h.settle(now, s)
+	probing, out := st.conn.Probing(), st.conn.Outstanding()
 	st.conn.Receive(now, pk, h.net.SideOf(pk), h.specs[q].Stream.ISS)
-	h.noteLosses(now, s)
+	h.noteLosses(now, s, probing)
+	if st.conn.Outstanding() < out {
+		st.progress = s.account.sum
+	}
 	h.arrived(now, q, h.net.StampsOf(pk), f)
 	h.net.FreeSides(pk)
 	part.Free(f.Slot)
@@ -495,6 +506,15 @@ func (h *Host) noteRest(st *stream) {
 	}
 }
 
+// Timeouts lists when the retransmission timer of the TCP connection in slot q expired;
+// none for a queue pair.
+func (h *Host) Timeouts(q uint32) []units.Time {
+	if st := h.qps[q].stream; st != nil {
+		return st.timeouts
+	}
+	return nil
+}
+
 // Failures lists the slots of the TCP connections that failed at this end.
 func (h *Host) Failures() []uint32 { return h.failures }
 
@@ -539,7 +559,8 @@ func (h *Host) streamQP(q int) record.QP {
 		RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
 		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
 		Persists: c.Persists, UpdatesLost: c.UpdatesLost,
-		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle]}
+		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle],
+		DetectionPS: s.account.sum[Detection], TimeoutPS: s.account.sum[Timeout]}
 	if h.cpu.kernel {
 		r.TCP.Cores = &record.StreamCores{Application: st.kernel.application, Softirq: h.receiveQueue(uint32(q))}
 	}

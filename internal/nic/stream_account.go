@@ -16,6 +16,8 @@ const (
 	ReceiveWindow = Fenced      // the peer's window is full
 	Nagle         = Reads       // a small segment waits for an acknowledgement
 	Kernel        = SlowRestart // a core makes the segment, or is to, or writes to the socket
+	Detection     = Lost        // nothing came until time or a probe told of a loss
+	Timeout       = Bitmap      // nothing came until the retransmission timer expired
 )
 
 // streamChanged notes a connection's state after an event; the time before it
@@ -51,15 +53,56 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 		a.blocked = Idle
 	}
 	h.noteRest(st)
+	out := st.conn.Outstanding()
+	if st.out == 0 && out > 0 {
+		st.progress = a.sum
+	}
+	st.out = out
 	h.look(now, s)
 }
 
-// noteLosses notes that the connection has just taken segments for lost.
-func (h *Host) noteLosses(now units.Time, s *qpSlot) {
+// noteLosses notes that the connection has just taken segments for lost, or found that
+// a probe replaced one. silent says that a timer told, or what answers the probe that a
+// timer sent: what the connection waited since its last progress, it waited for that.
+func (h *Host) noteLosses(now units.Time, s *qpSlot, silent bool) {
 	st := s.stream
-	if n := st.conn.Losses(); n != st.losses {
+	n, acts := st.conn.Losses(), st.conn.Acts()
+	switch {
+	case acts.RTO.Count != st.rtos:
+		st.rtos = acts.RTO.Count
+		st.timeouts = append(st.timeouts, now)
+		h.waitedFor(Timeout, s)
+	case silent && (n != st.losses || acts.CutLoss.Count != st.cuts):
+		h.waitedFor(Detection, s)
+	}
+	st.cuts = acts.CutLoss.Count
+	if n != st.losses {
 		st.losses = n
 		st.lost = round{at: now, sum: s.account.sum}
+	}
+}
+
+// waitedFor books what held the connection since its last progress as the wait for
+// what told of a loss: without the loss an acknowledgement would have come. What was
+// noted in between follows, so that differences to it stay what they were in sum.
+func (h *Host) waitedFor(stage Stage, s *qpSlot) {
+	a, from := &s.account, &s.stream.progress
+	a.sum.rebook(from, stage)
+	a.lastSum.rebook(from, stage)
+	s.stream.lost.sum.rebook(from, stage)
+	if a.unsent < len(a.queue) {
+		h.accounts[a.queue[a.unsent]].base.rebook(from, stage)
+	}
+}
+
+// rebook moves to a stage the waits for windows, room and acknowledgements that t has
+// more of than from.
+func (t *Times) rebook(from *Times, to Stage) {
+	for _, s := range [...]Stage{Handshake, SendBuffer, Window, ReceiveWindow, Nagle} {
+		if d := t[s] - from[s]; d > 0 {
+			t[s] -= d
+			t[to] += d
+		}
 	}
 }
 

@@ -79,7 +79,8 @@ const (
 	StageReceiveWindow = "receive window"    // the peer's was full
 	StagePacing        = "pacing"
 	StageNagle         = "Nagle"                         // a small segment waited for an acknowledgement
-	StageDetection     = "awaiting loss detection"       // by duplicate ACKs, time, probe or timeout
+	StageDetection     = "awaiting loss detection"       // by duplicate ACKs, time or probe
+	StageTimeout       = "awaiting timeout"              // the retransmission timer told of the loss
 	StageReassembly    = "earlier segments on their way" // what went before the last segment arrived after it
 	StageUnread        = "receiving application"         // it had not read what was there
 	StageKernel        = "system calls and output"       // a core wrote to the socket or made the segment, or was to

@@ -312,6 +312,10 @@ type TCP struct {
 	ReceiveWindowPS units.Time `json:"receive_window_ps,omitempty"`
 	SendBufferPS    units.Time `json:"send_buffer_ps,omitempty"`
 	NaglePS         units.Time `json:"nagle_ps,omitempty"`
+	// DetectionPS and TimeoutPS are what it waited for time or a probe, and for the
+	// retransmission timer, to tell of a loss, while it had more to send.
+	DetectionPS units.Time `json:"loss_detection_ps,omitempty"`
+	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`
 	// Cores work for this end; nil where the kernel's work takes no time.
 	Cores *StreamCores `json:"cores,omitempty"`
 }

@@ -181,9 +181,16 @@ func (a *accountant) rest(t *nic.Times, port string) {
 
 // missing books the time up to the rewind at the given time, during which what
 // message i waited for was not there: up to each rewind on the way what that told
-// of, and then the wait that an RNR NAK asked for.
+// of, and then the wait that an RNR NAK asked for. Of TCP up to each expiry of the
+// retransmission timer, and from the last what else told.
 func (a *accountant) missing(i int, rewound units.Time) {
-	log := a.Hosts[a.requester(i)].Rewinds(a.Messages[i].QP)
+	host, q := a.Hosts[a.requester(i)], a.Messages[i].QP
+	for _, at := range host.Timeouts(q) {
+		if at > a.at && at <= rewound {
+			a.until(record.StageTimeout, "", at)
+		}
+	}
+	log := host.Rewinds(q)
 	k := sort.Search(len(log), func(k int) bool { return log[k].At > a.at })
 	for ; k < len(log) && log[k].At <= rewound; k++ {
 		r := &log[k]

@@ -89,6 +89,7 @@ func streamNames() [nic.NumStages]string {
 	names := stageNames
 	names[nic.Handshake], names[nic.SendBuffer], names[nic.Window] = record.StageHandshake, record.StageSendBuffer, record.StageCwnd
 	names[nic.Kernel] = record.StageKernel
+	names[nic.Detection], names[nic.Timeout] = record.StageDetection, record.StageTimeout
 	names[nic.ReceiveWindow], names[nic.Nagle], names[nic.Rate] = record.StageReceiveWindow, record.StageNagle, record.StagePacing
 	return names
 }
@@ -109,7 +110,7 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	a.until(record.StageEarlierWork, "", m.After)
 	if status != "success" {
 		a.times(&m.Before, port)
-		a.until(a.loss, "", done)
+		a.missing(i, done)
 		return a.out
 	}
 	_, reader := a.streamEnds(i)

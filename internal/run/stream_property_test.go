@@ -249,9 +249,10 @@ func readOnce(v *scenario.Valid, _ draw, r *record.Run) string {
 // streamAccounts: the stages of a message over TCP are positive, add up, and none
 // appears without its cause.
 func streamAccounts(r *record.Run) string {
-	retransmitted := int64(0)
+	retransmitted, timeouts := int64(0), int64(0)
 	for _, q := range r.QPs {
 		retransmitted += q.Retransmitted
+		timeouts += q.Timeouts
 	}
 	for i, f := range r.Flows {
 		if f.Service != "TCP" || f.CompletionPS < 0 {
@@ -268,6 +269,8 @@ func streamAccounts(r *record.Run) string {
 				return fmt.Sprintf("message %d: idle for %v with bytes to send: %v", i, s.Time, f.Account)
 			case (s.Name == record.StageDetection || s.Name == record.StageResending) && retransmitted == 0:
 				return fmt.Sprintf("message %d: %s, and nothing was sent again: %v", i, s.Name, f.Account)
+			case s.Name == record.StageTimeout && timeouts == 0:
+				return fmt.Sprintf("message %d: %s, and no timer expired: %v", i, s.Name, f.Account)
 			}
 		}
 	}
@@ -316,7 +319,7 @@ func TestStreamProperties(t *testing.T) {
 	}
 	t.Log(seen)
 	for _, what := range []string{"compared", "replies", "replies compared", record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
-		record.StageDetection, record.StageReassembly, record.StageEarlierWork, string(record.RTO), string(record.RetransTLP), string(record.RetransFast),
+		record.StageDetection, record.StageTimeout, record.StageReassembly, record.StageEarlierWork, string(record.RTO), string(record.RetransTLP), string(record.RetransFast),
 		string(record.CutECE), string(record.DupAckSent), string(record.SACKSent), string(record.LossRACK), string(record.LossDupAck)} {
 		if seen[what] == 0 {
 			t.Errorf("no %q in %d scenarios; they have become too tame", what, seeds)

@@ -58,6 +58,10 @@ func (c *Conn) Losses() int64 {
 	return c.acts.LossDupAck.Count + c.acts.LossRACK.Count + c.acts.RTO.Count
 }
 
+// Outstanding is how much was sent and not acknowledged, selectively either, in sequence
+// numbers.
+func (c *Conn) Outstanding() int64 { return int64(c.nxt-c.una) - c.segs.sacked }
+
 // Probing reports whether a tail loss probe is outstanding.
 func (c *Conn) Probing() bool { return c.tlpEnd != 0 }
 

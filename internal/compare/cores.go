@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
-	"github.com/hopscope/hopscope/internal/units"
 )
 
 // busyShare is from what share of a run on a core counts as one that may have
@@ -16,13 +14,13 @@ const busyShare = 0.8
 // cores says which hosts had cores that were busy for nearly all of the run: who
 // would have to be faster where no queue of the network grew.
 func (t *story) cores() string {
-	span := float64(max(t.r.EndPS-t.base, 1))
+	span := float64(max(t.r.LastCompletion()-t.base, 1))
 	n, least := 0, 1.0
 	var hosts []string
 	for i := range t.r.Processors {
 		p := &t.r.Processors[i]
 		for k := range p.ByCore {
-			share := float64(worked(&p.ByCore[k])) / span
+			share := float64(p.ByCore[k].InTimePS) / span
 			if share < busyShare {
 				continue
 			}
@@ -48,14 +46,4 @@ func (t *story) cores() string {
 		return fmt.Sprintf("a core of %s was busy for %d %% of the time", where, percent)
 	}
 	return fmt.Sprintf("%s cores of %s were busy for at least %d %% of the time", metrics.FormatCount(int64(n)), where, percent)
-}
-
-// worked is the time of a core without what busy polling found nothing in.
-func worked(c *record.CoreTimes) (sum units.Time) {
-	for _, x := range c.Times {
-		if x.Cause != record.BusyPoll {
-			sum += x.PS
-		}
-	}
-	return sum
 }

@@ -38,7 +38,7 @@ func qps(hosts ...string) (out []record.QP) {
 func busyCores(name string, work ...units.Time) record.Processors {
 	p := record.Processors{Host: name, Cores: 4}
 	for i, t := range work {
-		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: []record.CPUTime{{Direction: "receive", Cause: "copy", PS: t}, {Direction: "receive", Cause: record.BusyPoll, PS: ms - t}}})
+		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, InTimePS: t, Times: []record.CPUTime{{Direction: "receive", Cause: "copy", PS: t}, {Direction: "receive", Cause: record.BusyPoll, PS: ms - t}}})
 	}
 	return p
 }

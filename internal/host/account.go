@@ -59,9 +59,12 @@ func (x *Times) Total() (t units.Time) {
 type Bill struct {
 	// Cores is each core's time in finished tasks; Times adds them up, and Busy the
 	// causes of each.
-	Cores  []Times
-	Times  Times
-	Busy   []units.Time
+	Cores []Times
+	Times Times
+	Busy  []units.Time
+	// Before is each core's time, without spinning, up to the end of the work that the
+	// bill was asked for.
+	Before []units.Time
 	Copied [NumDirections]units.Bytes // between user and kernel memory
 	DRAM   units.Bytes                // read from and written to DRAM, by cores and card
 	// Counts of what costs are charged per.
@@ -96,14 +99,32 @@ func (b *Bill) add(core int, t *Task) {
 	b.Copied[t.Direction] += t.copied
 }
 
-// Bill returns the account until a time. Cores that busy poll were never idle:
-// what they had nothing to do counts as received by spinning.
-func (h *Host) Bill(now units.Time) Bill {
+// stretch is a time in which a core was busy without a pause.
+type stretch struct {
+	core     int
+	from, to units.Time
+}
+
+// Progressed says that the work which the bill is for goes on: it has not ended before.
+// What the cores do from now on may come after its end, so that Bill has to know when
+// they did it.
+func (h *Host) Progressed() { h.late = h.late[:0] }
+
+// Bill returns the account of all that the cores did, for work that went on between two
+// times, the latter not before the last Progressed. Cores that busy poll were never
+// idle in between: what they had nothing to do counts as received by spinning.
+func (h *Host) Bill(from, to units.Time) Bill {
 	b := h.bill
-	b.Cores = slices.Clone(b.Cores)
+	b.Cores, b.Before = slices.Clone(b.Cores), make([]units.Time, len(b.Cores))
+	for i := range b.Cores {
+		b.Before[i] = b.Cores[i].Total()
+	}
+	for _, s := range h.late {
+		b.Before[s.core] -= max(0, s.to-max(s.from, to))
+	}
 	for i := range h.queues {
 		if h.spec.BusyPoll && h.queues[i].used {
-			b.Cores[i][Receive][Spin] += max(now-b.Cores[i].Total(), 0)
+			b.Cores[i][Receive][Spin] += max(to-from-b.Before[i], 0)
 		}
 	}
 	b.sum()

@@ -158,6 +158,7 @@ type core struct {
 	left              units.Time // of below
 	queue             [2]fifo
 	idleSince         units.Time
+	busySince         units.Time // if not idle
 	awakened          bool       // the task starts on an idle core
 	started           units.Time // of the present stretch of softirqs
 	polled            int        // frames taken in it
@@ -176,6 +177,7 @@ type Host struct {
 	memory []units.Time // per socket: when what was asked of its DRAM is done
 	timers []Timer
 	bill   Bill
+	late   []stretch // see Progressed
 }
 
 // Timer asks for Expire at a time. Source says whose it is: a core's or a queue's.
@@ -266,7 +268,7 @@ func (h *Host) Submit(now units.Time, core int, class Class, t *Task) bool {
 	c.queue[class].push(t)
 	switch {
 	case !c.running:
-		c.awakened = true
+		c.awakened, c.busySince = true, now
 		h.next(now, core)
 	case class == Softirq && c.class == Process && !c.reported && c.end > now:
 		c.below, c.left, c.suspended = c.task, c.end-now, true
@@ -313,6 +315,7 @@ func (h *Host) next(now units.Time, core int) {
 		h.start(now, core, Process)
 	default:
 		c.idleSince, c.polled = now, 0
+		h.late = append(h.late, stretch{core, c.busySince, now})
 	}
 }
 

@@ -25,7 +25,7 @@ func preset(t testing.TB) Spec {
 func TestOneFlowAt100G(t *testing.T) {
 	r := newRig(t, preset(t), 0)
 	r.run(20 * units.Millisecond)
-	b := r.h.Bill(r.now)
+	b := r.h.Bill(0, r.now)
 	if g := r.goodput(); math.Abs(g-42) > 4.2 {
 		t.Errorf("%.2f Gb/s, want 42 within 10 %%", g)
 	}
@@ -79,7 +79,31 @@ func TestOrderOnACore(t *testing.T) {
 			t.Fatalf("tasks %v end at %v, want %v at %v", kinds, ends, want, at)
 		}
 	}
-	if b := h.Bill(20 * us); b.Busy[0] != 20*us || b.Total() != 20*us {
+	if b := h.Bill(0, 20*us); b.Busy[0] != 20*us || b.Total() != 20*us {
 		t.Errorf("busy for %d ps, bill %d ps, want 20 us", b.Busy[0], b.Total())
+	}
+}
+
+// What a core does after the work has ended is in the bill, but not in what came before:
+// of a stretch that goes on over the end only the part up to it is.
+func TestAfterTheEnd(t *testing.T) {
+	s, _ := Preset("free")
+	h := New(s)
+	run := func(at units.Time, durations ...units.Time) {
+		for _, d := range durations {
+			x := &Task{}
+			x.Add(Input, d)
+			h.Submit(at, 0, Softirq, x)
+		}
+		drain(h, at, func(units.Time, int, *Task) {})
+	}
+	run(1*us, 10*us)
+	h.Progressed()
+	run(20*us, 3*us, 3*us)
+	run(30*us, 1*us)
+	for _, c := range []struct{ end, before units.Time }{{20 * us, 10 * us}, {24 * us, 14 * us}, {28 * us, 16 * us}, {31 * us, 17 * us}} {
+		if b := h.Bill(1*us, c.end); b.Before[0] != c.before || b.Busy[0] != 17*us {
+			t.Errorf("up to %v: %v of %v, want %v of 17us", c.end, b.Before[0], b.Busy[0], c.before)
+		}
 	}
 }

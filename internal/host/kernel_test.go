@@ -21,9 +21,9 @@ func oneFlow(t testing.TB, change func(*Spec)) (float64, Bill) {
 		r.window = 8 * units.MB
 	}
 	r.run(5 * units.Millisecond)
-	got, before := r.got(), r.h.Bill(r.now)
+	got, before := r.got(), r.h.Bill(0, r.now)
 	r.run(25 * units.Millisecond)
-	b := r.h.Bill(r.now)
+	b := r.h.Bill(0, r.now)
 	for d := range b.Times {
 		for c := range b.Times[d] {
 			b.Times[d][c] -= before.Times[d][c]
@@ -210,7 +210,7 @@ func TestFramesGatherAtLowRates(t *testing.T) {
 		r := newRig(t, s, 0)
 		r.line, r.mtu, r.window = 10*units.Gbps, 1448, units.MB
 		r.run(20 * units.Millisecond)
-		b := r.h.Bill(r.now)
+		b := r.h.Bill(0, r.now)
 		if g, busy := r.goodput(), float64(b.Busy[0])/float64(r.now); g < 0.98*9.41 || busy > 0.6 {
 			t.Errorf("%v: %.2f Gb/s with the core busy for %.2f of the time, want 9.41 within 2 %% and less than 0.6", m, g, busy)
 		}

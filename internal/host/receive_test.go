@@ -337,7 +337,7 @@ func TestBusyPoll(t *testing.T) {
 	if want := us + c.RxFrame + c.RxPage + c.Input; end != want {
 		t.Errorf("the segment goes up at %d ps, want %d", end, want)
 	}
-	b := h.Bill(100 * us)
+	b := h.Bill(0, 100*us)
 	if b.Interrupts != 0 || b.Busy[3] != 100*us || b.Busy[0] != 0 || b.Times[Receive][Spin] != 100*us-(end-us) {
 		t.Errorf("bill %+v", b)
 	}

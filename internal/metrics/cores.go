@@ -13,7 +13,7 @@ type CoreBill struct {
 	Core   int    // from 0
 	Does   string // for the connection that is asked about
 	CorePS units.Time
-	Busy   float64      // share of the time from the first post to the end
+	Busy   float64      // share of the time from the first post to the last completion
 	Causes []CauseShare // of both directions, by their share of CorePS, in the order of the record
 }
 
@@ -63,10 +63,10 @@ func (x *index) core(host string, core int, does string) CoreBill {
 		for k := range p.ByCore {
 			if p.Host == host && p.ByCore[k].Core == core {
 				b.add(p.ByCore[k].Times)
+				b.Busy = busyOf(&p.ByCore[k]) / spanOf(x.r)
 			}
 		}
 	}
-	b.Busy = float64(b.CorePS) / float64(max(x.r.EndPS-x.r.FirstPost(), 1))
 	for k := range b.Causes {
 		b.Causes[k].Share = float64(b.Causes[k].CorePS) / float64(max(b.CorePS, 1))
 	}

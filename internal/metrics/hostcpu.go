@@ -9,8 +9,8 @@ import (
 type HostCPU struct {
 	Host   string     `json:"host"`
 	CorePS units.Time `json:"core_ps"` // time of all cores
-	// Cores is how many cores that kept busy, from the first post to the end of the
-	// run, and Busiest the share of that time of the busiest one.
+	// Cores is how many cores were kept busy on average from the first post to the last
+	// completion, and Busiest the share of that time of the busiest one.
 	Cores      float64    `json:"cores"`
 	Busiest    float64    `json:"busiest"`
 	Directions []CPUShare `json:"directions"` // those with any time
@@ -30,15 +30,32 @@ type CauseShare struct {
 	Share  float64    `json:"share"` // of the host's
 }
 
+// spanOf is the time from the first post to the last completion, of which the shares
+// of cores are: after that they take and send acknowledgements, or poll for nothing.
+func spanOf(r *record.Run) float64 { return float64(max(r.LastCompletion()-r.FirstPost(), 1)) }
+
+// busyOf is the time of a core up to the last completion, busy polling included.
+func busyOf(c *record.CoreTimes) float64 {
+	busy := c.InTimePS
+	for _, t := range c.Times {
+		if t.Cause == record.BusyPoll {
+			busy += t.PS
+		}
+	}
+	return float64(busy)
+}
+
 // hostCPU condenses the processors' records.
 func hostCPU(r *record.Run) (out []HostCPU) {
-	span := float64(max(r.EndPS-r.FirstPost(), 1))
+	span := spanOf(r)
 	for i := range r.Processors {
 		p := &r.Processors[i]
 		total := p.TotalPS()
-		h := HostCPU{Host: p.Host, CorePS: total, Cores: float64(total) / span}
-		for _, b := range p.BusyPS {
-			h.Busiest = max(h.Busiest, float64(b)/span)
+		h := HostCPU{Host: p.Host, CorePS: total}
+		for k := range p.ByCore {
+			b := busyOf(&p.ByCore[k]) / span
+			h.Cores += b
+			h.Busiest = max(h.Busiest, b)
 		}
 		for _, x := range p.Times {
 			n := len(h.Directions)

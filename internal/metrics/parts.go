@@ -54,7 +54,7 @@ func partOf(stage string) string {
 		return PartHeld
 	case record.StageQueue, record.StageOther, record.StageControl:
 		return PartQueued
-	case record.StageResending, record.StageLoss, record.StageResponses, record.StageReordered, record.StageDetection, record.StageReassembly, record.StageRNRWait, record.StageAwaitRNR:
+	case record.StageResending, record.StageLoss, record.StageResponses, record.StageReordered, record.StageDetection, record.StageTimeout, record.StageReassembly, record.StageRNRWait, record.StageAwaitRNR:
 		return PartLost
 	case record.StageSending, record.StageSerialisation, record.StagePropagation, record.StageLatency, record.StageBeyond:
 		return PartWire

@@ -333,6 +333,7 @@ func (a *account) timedOut(now, armed units.Time) {
 // posted opens the account of message id.
 func (h *Host) posted(now units.Time, s *qpSlot, id uint32, verb rdma.Verb) {
 	a := &s.account
+	h.cpu.Progressed()
 	m := &h.accounts[id]
 	m.Posted, m.Ordinal, m.Start, m.Done, m.Verb = now, a.posted, units.Never, units.Never, verb
 	a.posted++

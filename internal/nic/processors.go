@@ -6,10 +6,11 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Processors is the account of the host's cores and memory up to a time; false if
-// they did nothing that costs anything.
-func (h *Host) Processors(now units.Time) (record.Processors, bool) {
-	b := h.cpu.Bill(now)
+// Processors is the account of the host's cores and memory, for messages of which the
+// first was posted at one time and the last completed at the other; false if they did
+// nothing that costs anything.
+func (h *Host) Processors(first, last units.Time) (record.Processors, bool) {
+	b := h.cpu.Bill(first, last)
 	p := record.Processors{Host: h.Name, Cores: len(b.Cores), CopiedBytes: int64(b.Copied[host.Transmit] + b.Copied[host.Receive]), DRAMBytes: int64(b.DRAM),
 		Syscalls: b.Syscalls, Interrupts: b.Interrupts, Wakeups: b.Wakeups, FramesIn: b.FramesIn, SegmentsIn: b.SegmentsIn,
 		FramesOut: b.FramesOut, SegmentsOut: b.SegmentsOut, RingDrops: b.RingDrops}
@@ -23,7 +24,7 @@ func (h *Host) Processors(now units.Time) (record.Processors, bool) {
 			p.BusyPS = append(p.BusyPS, 0)
 		}
 		p.BusyPS = append(p.BusyPS, b.Busy[i])
-		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: times})
+		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: times, InTimePS: b.Before[i]})
 	}
 	return p, len(p.Times) > 0 || p.RingDrops > 0
 }

@@ -405,6 +405,7 @@ func (h *Host) read(now units.Time, q uint32) {
 
 // readBytes has the application read n bytes.
 func (h *Host) readBytes(now units.Time, q uint32, n int64) {
+	h.cpu.Progressed()
 	s := &h.qps[q]
 	st := s.stream
 	if in := h.specs[q].Stream.Inbox; len(in) > 0 {

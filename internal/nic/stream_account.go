@@ -116,6 +116,7 @@ func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 	case a.resending:
 		h.sentAgainFrame(now, s, pk)
 	default:
+		h.cpu.Progressed()
 		st.sent += int64(pk.Payload)
 		if a.unsent < len(a.queue) && st.ends[a.unsent] <= st.sent {
 			h.sentLasts(now, end, s)

@@ -148,6 +148,22 @@ func HostOf(end string) string {
 	return NodeOf(host)
 }
 
+// LastCompletion is when the last message ended; the end of the run while one is open,
+// or without messages.
+func (r *Run) LastCompletion() (last units.Time) {
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if f.CompletionPS < 0 {
+			return r.EndPS
+		}
+		last = max(last, f.StartPS+f.CompletionPS)
+	}
+	if last == 0 {
+		return r.EndPS
+	}
+	return last
+}
+
 // FirstPost is the earliest post; 0 without messages.
 func (r *Run) FirstPost() units.Time {
 	if len(r.Flows) == 0 {

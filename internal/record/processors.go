@@ -28,6 +28,9 @@ type Processors struct {
 type CoreTimes struct {
 	Core  int       `json:"core"` // from 0
 	Times []CPUTime `json:"times"`
+	// InTimePS is how long it worked up to the last completion (Run.LastCompletion),
+	// without the busy polls that found nothing.
+	InTimePS units.Time `json:"in_time_ps"`
 }
 
 // CPUTime is the time that cores spent for one direction and cause.

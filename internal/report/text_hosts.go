@@ -30,7 +30,7 @@ func (t *text) hosts() {
 		order = order[:listedHosts]
 	}
 	tab := &table{columns: []column{
-		{title: "CPU of\nhosts"}, {title: "\nFor"}, {title: "Core\ntime", right: true}, {title: "Cores\nbusy", right: true},
+		{title: "CPU of\nhosts"}, {title: "\nFor"}, {title: "Core\ntime", right: true}, {title: "Cores busy to\nlast completion", right: true},
 		{title: "Busiest\ncore", right: true, drop: 3}, {title: "\nCopied", right: true, drop: 2}, {title: "\nDRAM", right: true, drop: 4}, {title: "\nCauses, by their share", wrap: true},
 	}}
 	for _, i := range order {
@@ -58,7 +58,7 @@ func (t *text) cores(i int) {
 	if len(bills) == 0 {
 		return
 	}
-	tab := &table{columns: []column{{title: "\nCore"}, {title: "Of this\nconnection"}, {title: "Core\ntime", right: true}, {title: "\nBusy", right: true},
+	tab := &table{columns: []column{{title: "\nCore"}, {title: "Of this\nconnection"}, {title: "Core\ntime", right: true}, {title: "Busy to last\ncompletion", right: true},
 		{title: "\nCauses in the whole run, by their share", wrap: true}}}
 	for _, b := range bills {
 		tab.add(fmt.Sprintf("%s core %d", b.Host, b.Core), b.Does, metrics.FormatTime(b.CorePS), percentOf(b.Busy), causesOf(b.Causes))

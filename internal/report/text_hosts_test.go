@@ -15,7 +15,8 @@ func TestCPUBill(t *testing.T) {
 	r := &record.Run{EndPS: 10 * units.Millisecond}
 	for i, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		r.Processors = append(r.Processors, record.Processors{Host: name, Cores: 4, CopiedBytes: 5 * 1000 * 1000,
-			BusyPS: []units.Time{units.Time(i+1) * units.Millisecond}, Times: []record.CPUTime{
+			BusyPS: []units.Time{units.Time(i+1) * units.Millisecond},
+			ByCore: []record.CoreTimes{{Core: 0, InTimePS: units.Time(i+1) * units.Millisecond}}, Times: []record.CPUTime{
 				{Direction: "transmit", Cause: "syscall", PS: units.Time(i+1) * units.Millisecond / 4},
 				{Direction: "receive", Cause: "input", PS: units.Time(i+1) * units.Millisecond / 4},
 				{Direction: "receive", Cause: "copy", PS: units.Time(i+1) * units.Millisecond / 2}}})
@@ -25,8 +26,8 @@ func TestCPUBill(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"h       transmit  2.00 ms  0.200   80.0 %  5.00 MB  syscall 25.0 %\n",
-		"        receive   6.00 ms  0.600                    copy 50.0 %, input 25.0 %\n",
+		"h       transmit  2.00 ms            0.200   80.0 %  5.00 MB  syscall 25.0 %\n",
+		"        receive   6.00 ms            0.600                    copy 50.0 %, input 25.0 %\n",
 		"and 2 hosts with less\n",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -109,3 +109,38 @@ func checkByCore(t *testing.T, host string, p *record.Processors) {
 		t.Errorf("%s: the bill of %s lacks %v", host, p.Host, sum)
 	}
 }
+
+// A run over TCP lasts until the last delayed acknowledgement, after the last
+// completion. Cores that poll were busy all the time from the first post to the last
+// completion and no longer; the others at most that long.
+func TestBusyUpToTheLastCompletion(t *testing.T) {
+	for _, poll := range []string{"false", "true"} {
+		r := simulate(t, parse(t, `
+name: calls
+stack: tcp
+topology: {star: {hosts: 2, link: 100Gbps}}
+host: {preset: linux-xeon, busy_poll: `+poll+`}
+workload: [{rpc: {between: [h0, h1], size: 100B, every: 2us, count: 1000}}]
+`), 1, 1)
+		last := r.LastCompletion()
+		span := last - r.FirstPost()
+		if r.EndPS < last+units.Millisecond || span > 20*units.Millisecond {
+			t.Fatalf("completed at %v, ended at %v", last, r.EndPS)
+		}
+		for i := range r.Processors {
+			c := &r.Processors[i].ByCore[0]
+			spun := units.Time(0)
+			for _, x := range c.Times {
+				if x.Cause == record.BusyPoll {
+					spun += x.PS
+				}
+			}
+			if total := r.Processors[i].TotalPS(); c.InTimePS > span || c.InTimePS+spun >= total {
+				t.Errorf("busy_poll %s: %s worked for %v and polled for %v of %v, %v in all", poll, r.Processors[i].Host, c.InTimePS, spun, span, total)
+			}
+			if poll == "true" && c.InTimePS+spun != span {
+				t.Errorf("%s worked for %v and polled for %v of %v", r.Processors[i].Host, c.InTimePS, spun, span)
+			}
+		}
+	}
+}

@@ -437,11 +437,12 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
 		}
 	}
+	first, last := out.FirstPost(), out.LastCompletion()
 	for _, h := range r.Hosts {
 		if h != nil {
 			out.QPs = append(out.QPs, h.QPs(end)...)
 			out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
-			if p, any := h.Processors(end); any {
+			if p, any := h.Processors(first, last); any {
 				out.Processors = append(out.Processors, p)
 			}
 		}

@@ -215,7 +215,11 @@ func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 // does not tell them apart.
 func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 	of, name := "", PortName(p)
-	if n := len(x.class(x.out[name], p.Class)) + len(x.class(x.in[name], p.Class)); n > 1 {
+	takers := x.out
+	if arriving(d.Cause) {
+		takers = x.in
+	}
+	if n := len(x.class(takers[name], p.Class)); n > 1 {
 		of = fmt.Sprintf(" of %d flows", n)
 	}
 	return fmt.Sprintf("%s dropped %s%s in the run (%s)", name, plural(d.Count, "frame"), of, d.Cause)

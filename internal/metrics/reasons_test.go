@@ -181,7 +181,7 @@ func TestWhyStalled(t *testing.T) {
 		set            []string
 		want           string
 	}{
-		{"refused", refusedTrigger, nil, "1 message was never posted, for want of a trigger (h1 -> h2), while 1 message ended in error (h0 -> h1: REM_INV_REQ_ERR)"},
+		{"refused", refusedTrigger, nil, "1 message was never posted, as no trigger started it (h1 -> h2), while 1 message ended in error (h0 -> h1: REM_INV_REQ_ERR)"},
 		{"no timer", linkDown, []string{"stop=1s", "nic.timeout=0"}, "what was lost (189 frames: link down) is never sent again: no retransmission timer runs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

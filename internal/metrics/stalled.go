@@ -11,7 +11,7 @@ import (
 // "stalled", in words that follow "and".
 func WhyStalled(r *record.Run) string {
 	x := newIndex(r)
-	var unposted []string
+	var unposted unposted
 	timerless := false
 	for i := range r.Flows {
 		f := &r.Flows[i]
@@ -19,7 +19,7 @@ func WhyStalled(r *record.Run) string {
 			continue
 		}
 		if f.StartPS >= r.EndPS { // the record of a message that no trigger started
-			unposted = append(unposted, Arrow(f))
+			x.wait(&unposted, f)
 			continue
 		}
 		k, known := x.requesters[flowQP(f)]
@@ -30,13 +30,51 @@ func WhyStalled(r *record.Run) string {
 		why = append(why, "what was lost ("+lost+") is never sent again: no retransmission timer runs")
 	}
 	why = append(why, x.refusals()...)
-	if n := len(unposted); n > 0 {
-		why = append(why, fmt.Sprintf("%s never posted, for want of a trigger (%s)%s", were(n, "message"), someOf(unposted), failures(r)))
-	}
+	why = append(why, unposted.why(failures(r))...)
 	if len(why) == 0 {
 		return "nothing is pending that could move one on"
 	}
 	return strings.Join(why, "; ")
+}
+
+// unposted are the messages that were never posted, by what they wait for.
+type unposted struct{ replies, steps, triggered []string }
+
+// wait notes message f, which was never posted.
+func (x *index) wait(u *unposted, f *record.Flow) {
+	list := &u.triggered
+	if f.Reply {
+		list = &u.replies
+	}
+	for k := range x.r.Collectives {
+		if w := x.r.Collectives[k].Workload; f.Workload == w || f.Workload == w+" slots" {
+			list = &u.steps
+		}
+	}
+	*list = append(*list, Arrow(f))
+}
+
+// why says what the messages waited for; failed names those that ended in error.
+func (u *unposted) why(failed string) (why []string) {
+	for _, c := range []struct {
+		what, many, wait, waits string
+		of                      []string
+	}{
+		{"reply", "replies", "its request never arrived", "their requests never arrived", u.replies},
+		{"message", "messages", "what comes before it in the collective never ended", "what comes before them in the collective never ended", u.steps},
+		{"message", "messages", "no trigger started it", "no trigger started them", u.triggered},
+	} {
+		switch n := len(c.of); {
+		case n == 1:
+			why = append(why, fmt.Sprintf("1 %s was never posted, as %s (%s)", c.what, c.wait, c.of[0]))
+		case n > 1:
+			why = append(why, fmt.Sprintf("%d %s were never posted, as %s (%s)", n, c.many, c.waits, someOf(c.of)))
+		}
+	}
+	if len(why) > 0 {
+		why[len(why)-1] += failed
+	}
+	return why
 }
 
 // refusals say, for each host that posts no more receives, which messages are retried

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -134,5 +135,43 @@ workload:
 	s := metrics.Summarise(r).Calls
 	if len(s) != 1 || s[0].Calls != 10 || s[0].Completed != done || done == 0 || done == 10 || s[0].LatencyPS.N != done {
 		t.Errorf("summary %+v, %d done: some and not all should be", s, done)
+	}
+}
+
+// TestCallsOfFailedConnection: with the connection, which gives up after Linux's 15
+// retries (924.6 s from the first timeout on, tcp_retries2), end the requests that did
+// not arrive and the replies that will never be asked for. RC's replies stay open, and
+// the run says what they wait for.
+func TestCallsOfFailedConnection(t *testing.T) {
+	const text = `
+name: cut off
+topology: {star: {hosts: 2, link: 100Gbps}, links: [{between: [h1, sw], down_at: 1ms}]}
+nic: {timeout: 8, retry: 2}
+workload:
+  - rpc: {between: [h0, h1], size: 2KB, every: 50us, count: 40, stack: %s}
+`
+	v, err := scenario.Parse("cut", []byte(strings.ReplaceAll(text, "%s", "tcp")), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := simulate(t, v, 1, 1)
+	failed := map[bool]int{} // by whether it is a reply
+	for i := range r.Flows {
+		if f := &r.Flows[i]; f.Status == "connection timed out" {
+			failed[f.Reply]++
+		}
+	}
+	if r.Stopped != "quiescence" || r.OpenMessages != 0 || failed[false] != 20 || failed[true] != 20 {
+		t.Errorf("ended by %s with %d open; failed: %v", r.Stopped, r.OpenMessages, failed)
+	}
+	if end := float64(r.EndPS) / 1e12; end < 924.6 || end > 926 {
+		t.Errorf("ended at %g s", end)
+	}
+	if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
+		t.Errorf("two partitions give another result: %s", bad)
+	}
+	r = simulate(t, parse(t, strings.ReplaceAll(text, "%s", "rocev2")), 1, 1)
+	if why := metrics.WhyStalled(r); r.Stopped != "stalled" || !strings.HasPrefix(why, "20 replies were never posted, as their requests never arrived (h1 -> h0, ") {
+		t.Errorf("ended by %s: %s", r.Stopped, why)
 	}
 }

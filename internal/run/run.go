@@ -93,6 +93,9 @@ type runner struct {
 	cut     units.Time // everything before has happened
 	sampler *sampler   // nil: no series
 
+	requests []int  // see requestsOf
+	calls    []bool // see callers
+
 	verdict   units.Time // when it is decided whether the run tries in vain; Never: it does not seem so
 	suspectAt units.Time // when to look again
 	gaveUp    bool       // it did, at the verdict
@@ -109,7 +112,7 @@ const (
 
 // Simulate runs a world to quiescence, its stop time, a deadlock or ctx's end.
 func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
-	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now(), verdict: units.Never}
+	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now(), verdict: units.Never, requests: requestsOf(w.Valid.Plan), calls: callers(w.Valid.Plan)}
 	for _, m := range w.Valid.Plan.Messages {
 		r.total += int64(m.Bytes)
 	}

@@ -18,8 +18,29 @@ func (r *runner) service(i int) string {
 	return ""
 }
 
-// abandoned counts the messages that failed TCP connections still had: nobody
-// waits for them any more.
+// requestsOf is the message that asks for each call's reply, by the call's number.
+func requestsOf(p *workload.Plan) []int {
+	requests := make([]int, p.Calls+1)
+	for i := range p.Messages {
+		if m := &p.Messages[i]; m.Call > 0 && !m.Reply {
+			requests[m.Call] = i
+		}
+	}
+	return requests
+}
+
+// callers says of each connection whether it carries calls.
+func callers(p *workload.Plan) []bool {
+	carries := make([]bool, len(p.Conns))
+	for i := range p.Messages {
+		m := &p.Messages[i]
+		carries[m.Conn] = carries[m.Conn] || m.Call > 0
+	}
+	return carries
+}
+
+// abandoned counts the messages that failed TCP connections still had, and the replies
+// to those of them that were requests: nobody waits for them any more.
 func (r *runner) abandoned() (n int) {
 	for node, h := range r.Hosts {
 		if h == nil {
@@ -32,7 +53,11 @@ func (r *runner) abandoned() (n int) {
 				peer, at = r.Valid.Graph.HostOf(r.Valid.Plan.Conns[s.Conn].Src), r.Responders[s.Conn].Requester
 			}
 			far := r.Hosts[peer].StreamOf(at)
-			n += s.Posted - far.Reads - far.Copying
+			lost := s.Posted - far.Reads - far.Copying
+			n += lost
+			if r.calls[s.Conn] && q == r.Responders[s.Conn].Requester && node == r.Valid.Graph.HostOf(r.Valid.Plan.Conns[s.Conn].Src) {
+				n += lost
+			}
 		}
 	}
 	return n
@@ -50,9 +75,15 @@ func (r *runner) streamEnds(i int) (sender, reader nic.Stream) {
 }
 
 // streamFate is when message i, of TCP, ended and how: with the read of its last
-// byte, or with its connection. Never: it is open.
+// byte, or with its connection, a reply that was never posted with that of its request.
+// Never: it is open.
 func (r *runner) streamFate(i int) (done units.Time, status string) {
 	if r.Messages[i].Posted == units.Never {
+		if m := &r.Valid.Plan.Messages[i]; m.Reply {
+			if done, status = r.streamFate(r.requests[m.Call]); status != "success" {
+				return done, status
+			}
+		}
 		return units.Never, "open"
 	}
 	sender, reader := r.streamEnds(i)
@@ -74,6 +105,10 @@ func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
 	done, status := r.streamFate(i)
 	f.Status = status
 	if done == units.Never {
+		return
+	}
+	if r.Messages[i].Posted == units.Never {
+		f.StartPS, f.CompletionPS = done, 0
 		return
 	}
 	f.CompletionPS = done - f.StartPS

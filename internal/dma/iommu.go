@@ -17,6 +17,30 @@ type iommu struct {
 	known    []units.Time // since when, by entry of pages
 	walkers  []units.Time // when each ends its walk
 	next     int
+	carried  Translated
+}
+
+// Translated is what an IOMMU has done.
+type Translated struct {
+	Pages  int64      // that transfers asked for
+	Misses int64      // of these, those that it did not remember
+	Waited units.Time // sum of what transfers waited for walks
+}
+
+// IOMMUUse is what the IOMMU of a root complex has done.
+type IOMMUUse struct {
+	Root int // index into the tree's devices
+	Translated
+}
+
+// IOMMUs lists the IOMMUs that have translated anything, by root complex.
+func (e *Engine) IOMMUs() (out []IOMMUUse) {
+	for i, m := range e.iommus {
+		if m != nil && m.carried.Pages > 0 {
+			out = append(out, IOMMUUse{i, m.carried})
+		}
+	}
+	return out
 }
 
 // newIOMMU returns an IOMMU that keeps entries translations of pages of a size, a
@@ -32,7 +56,9 @@ func (m *iommu) translate(at units.Time, memory int, addr uint64, n units.Bytes)
 	first, last = at, at
 	for p := addr >> m.pageBits; p <= (addr+uint64(n)-1)>>m.pageBits; p++ {
 		k, there := m.pages.Find(uint64(memory)<<48 | p)
+		m.carried.Pages++
 		if !there {
+			m.carried.Misses++
 			m.known[k] = max(at, m.walkers[m.next]) + m.walk
 			m.walkers[m.next] = m.known[k]
 			if m.next++; m.next == len(m.walkers) {
@@ -44,5 +70,6 @@ func (m *iommu) translate(at units.Time, memory int, addr uint64, n units.Bytes)
 		}
 		last = max(last, m.known[k])
 	}
+	m.carried.Waited += last - at
 	return first, last
 }

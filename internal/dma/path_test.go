@@ -148,6 +148,10 @@ func TestIOMMUMisses(t *testing.T) {
 	if miss-hit != 330*ns {
 		t.Errorf("a miss takes %v, a hit %v", miss, hit)
 	}
+	use := e.IOMMUs()
+	if want := (Translated{Pages: 2, Misses: 1, Waited: 330 * ns}); len(use) != 1 || use[0].Translated != want || tree.Devices[use[0].Root].Kind != server.Root {
+		t.Errorf("the IOMMU's counts are %+v, want %+v", use, want)
+	}
 }
 
 // Without relaxed ordering a write to the card's own memory becomes visible after the

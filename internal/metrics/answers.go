@@ -103,10 +103,10 @@ func receiverHosts(r *record.Run) (out []string) {
 	for _, p := range ports {
 		in := p.Limits.Inside
 		alone := ""
-		if in.Bps >= p.RateBps {
+		if in.Bps >= p.RateBps && in.IOTLBMisses == 0 {
 			alone = " alone, and less beside other transfers"
 		}
-		s := fmt.Sprintf("receiver host %s: %s, takes %s%s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), alone, FormatRate(p.RateBps))
+		s := fmt.Sprintf("receiver host %s: %s, takes %s%s%s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), InsideBut(in), alone, FormatRate(p.RateBps))
 		if !slices.Contains(out, s) { // a card has a buffer per class
 			out = append(out, s)
 		}

@@ -133,7 +133,7 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 		if in.Write {
 			does = "card writes"
 		}
-		out = append(out, Limit{"inside " + in.Host, in.Bps, does + ", bounded by " + in.String()})
+		out = append(out, Limit{"inside " + in.Host, in.Bps, does + InsideBut(in) + ", bounded by " + in.String()})
 	}
 	if l.DrainBps > 0 {
 		_, to := DataEnds(f)

@@ -226,7 +226,7 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 	if how := x.sayStream(d.Where, stage, q); how != "" {
 		return how
 	}
-	if how := x.sayInside(d.Where, stage, q); how != "" {
+	if how := x.sayInside(f, d.Where, stage, q); how != "" {
 		return how
 	}
 	switch stage {
@@ -331,7 +331,7 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 		how = fmt.Sprintf("%s held %s at %s (lowest rate %s) after %s from %s", control, me, FormatRate(goodput), FormatRate(q.MinRateBps),
 			plural(q.CNPsReceived, signalsOf(x.r).message), peerHost(q))
 		if p := x.mostMarked(q); p != nil {
-			return PortName(p), fmt.Sprintf("%s; %s marked %s", how, PortName(p), plural(p.Marked, "packet"))
+			return PortName(p), fmt.Sprintf("%s; %s marked %s%s", how, PortName(p), plural(p.Marked, "packet"), x.filledBy(p))
 		}
 		return me, how
 	case q.Limits.InitialBps > 0 && q.Limits.InitialBps < q.Limits.LineBps:

@@ -281,12 +281,24 @@ func (x *index) drainOf(p *record.Port) string {
 func drainRate(l *record.PortLimits) string {
 	text := FormatRate(l.DrainBps)
 	if l.Inside != nil {
-		text += " over " + l.Inside.String()
+		text += " over " + l.Inside.String() + InsideBut(l.Inside)
 	}
 	if l.StalledPS > 0 {
 		text += ", less the " + FormatTime(l.StalledPS) + " in which its NIC fetched what its caches did not hold"
 	}
 	return text
+}
+
+// filledBy names the host that paused a port, where links inside it take less than the
+// port's: what waited there, and was marked, waited for these.
+func (x *index) filledBy(p *record.Port) string {
+	host := record.NodeOf(p.Peer)
+	l := x.drains[host]
+	if l == nil || l.Inside == nil || p.PausesReceived == 0 {
+		return ""
+	}
+	in := l.Inside
+	return fmt.Sprintf("; %s paused it, as %s takes %s%s", host, in, FormatRate(in.Bps), InsideBut(in))
 }
 
 // cachesOf is how the caches of a host's card are named as a cause.

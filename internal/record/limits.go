@@ -108,8 +108,15 @@ type InsideLimit struct {
 	Host  string     `json:"host"`
 	Link  string     `json:"link"`            // the busiest on the way: "nic0 to cpu0"
 	Kind  string     `json:"kind"`            // "PCIe gen3 x8"; or "read tags of the card", "posted credits"
-	Bps   units.Rate `json:"bps"`             // payload, with nothing else on the way
+	Bps   units.Rate `json:"bps"`             // payload, with nothing else on the way but what Both says
 	Write bool       `json:"write,omitempty"` // into the memory: at the receiver
+	// Both says that the card moved data both ways, which share the link: Bps is that of
+	// each.
+	Both bool `json:"both,omitempty"`
+	// IOTLBMisses is how many pages on the way the IOTLB did not hold, each a walk of
+	// WalkPS, which Bps leaves out. 0: no IOMMU, or it held them.
+	IOTLBMisses int64      `json:"iotlb_misses,omitempty"`
+	WalkPS      units.Time `json:"walk_ps,omitempty"`
 }
 
 // String names the limit: "PCIe gen3 x8, nic0 to cpu0".

@@ -13,6 +13,18 @@ type Server struct {
 	Links  []ServerLink `json:"links"`  // directions of links, and memories, that carried anything
 	// Copies is what copy engines of GPUs did, those that copied anything.
 	Copies []CopyEngine `json:"copy_engines,omitempty"`
+	// IOMMUs is what the IOMMUs of root complexes did, those that translated anything.
+	IOMMUs []IOMMU `json:"iommus,omitempty"`
+}
+
+// IOMMU is that of a root complex, which translates the addresses of DMA.
+type IOMMU struct {
+	Root   string     `json:"root"`
+	Pages  int64      `json:"pages"`  // that transfers asked for
+	Misses int64      `json:"misses"` // of these, those that its IOTLB did not hold
+	WalkPS units.Time `json:"walk_ps"`
+	// WaitedPS is what transfers waited for walks, added up.
+	WaitedPS units.Time `json:"waited_ps"`
 }
 
 // CopyEngine is a GPU's engine for copies between its memory and the host's, in one

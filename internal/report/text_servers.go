@@ -48,7 +48,7 @@ func (t *text) servers() {
 		rest = len(all) - listedLinks
 		all = all[:listedLinks]
 	}
-	span := max(t.r.EndPS-t.r.FirstPost(), 1)
+	span := max(t.r.EndPS-t.r.FirstPost(), 1) // what takes its turn may be booked beyond the last end
 	tab := &table{columns: []column{
 		{title: "Inside\nhosts"}, {title: "\nLink"}, {title: "\nKind", drop: 2}, {title: "\nPayload", right: true}, {title: "\nBusy", right: true},
 		{title: "Mean\nwait", right: true, drop: 1}, {title: "Longest\nwait", right: true}, {title: "\nat", right: true, drop: 3},
@@ -58,11 +58,24 @@ func (t *text) servers() {
 		if l.PeakPS > 0 {
 			wait, longest, at = metrics.FormatTime(l.WaitedPS/units.Time(l.Transfers)), metrics.FormatTime(l.PeakPS), metrics.FormatTime(l.PeakAtPS)
 		}
-		tab.add(l.host, l.Name, l.Kind, orDash(l.PayloadBytes), percentOf(float64(l.BusyPS)/float64(span)), wait, longest, at)
+		tab.add(l.host, l.Name, l.Kind, orDash(l.PayloadBytes), percentOf(float64(min(l.BusyPS, span))/float64(span)), wait, longest, at)
 	}
 	t.section()
 	t.table(tab)
 	if rest > 0 {
 		t.prose(fmt.Sprintf("and %d less busy; --verbose lists them", rest), plain)
+	}
+	t.iommus()
+}
+
+// iommus writes what the IOMMUs of hosts did.
+func (t *text) iommus() {
+	for i := range t.r.Servers {
+		s := &t.r.Servers[i]
+		for k := range s.IOMMUs {
+			m := &s.IOMMUs[k]
+			t.prose(fmt.Sprintf("IOMMU of %s in %s: %s of %s pages were not in its IOTLB, a walk of %s each; transfers waited %s in all",
+				m.Root, s.Host, metrics.FormatCount(m.Misses), metrics.FormatCount(m.Pages), metrics.FormatTime(m.WalkPS), metrics.FormatTime(m.WaitedPS)), plain)
+		}
 	}
 }

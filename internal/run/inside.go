@@ -123,8 +123,44 @@ func (x *insides) bound(at *memoryAt, write bool) record.InsideLimit {
 	if x.uses[at.Node] == nil {
 		x.uses[at.Node] = x.Servers[at.Node].Links()
 	}
-	x.known[key] = x.limit(at, p.Path, flow, write)
-	return x.known[key]
+	both := p.Duplex < flow.Rate && x.bothWays(at, p.Path[len(p.Path)-1].Link)
+	if both {
+		flow.Rate = p.Duplex
+		if p.DuplexLimit >= 0 {
+			flow.Limit = p.DuplexLimit
+		}
+	}
+	out := x.limit(at, p.Path, flow, write)
+	out.Both = both
+	x.misses(&out, at, p.Path)
+	x.known[key] = out
+	return out
+}
+
+// bothWays reports whether a link, that of a card, carried data both ways, of one way no
+// more than twice those of the other.
+func (x *insides) bothWays(at *memoryAt, link int) bool {
+	var n [2]units.Bytes
+	for i := range x.uses[at.Node] {
+		if u := &x.uses[at.Node][i]; u.Link == link && u.Forward {
+			n[0] = u.Payload
+		} else if u.Link == link {
+			n[1] = u.Payload
+		}
+	}
+	return n[0] > 0 && n[0] <= 2*n[1] && n[1] <= 2*n[0]
+}
+
+// misses notes the misses of the IOMMU of a root complex on a way, where one page in
+// eight or more missed.
+func (x *insides) misses(out *record.InsideLimit, at *memoryAt, path []server.Hop) {
+	for _, h := range path {
+		for _, u := range x.Servers[at.Node].IOMMUs() {
+			if at.tree.End(h) == u.Root && 8*u.Misses >= u.Pages && out.IOTLBMisses == 0 {
+				out.IOTLBMisses, out.WalkPS = u.Misses, at.tree.Costs.IOTLBMiss
+			}
+		}
+	}
 }
 
 // limit is what bounds a way between memory and card: by its links alone, but where

@@ -42,6 +42,9 @@ func (r *runner) servers() (out []record.Server) {
 		for _, use := range e.Copies() {
 			s.Copies = append(s.Copies, record.CopyEngine{GPU: e.Tree().Devices[use.GPU].Name, In: use.In, Bytes: int64(use.Copied), Copies: use.Copies, BusyPS: use.Busy})
 		}
+		for _, use := range e.IOMMUs() {
+			s.IOMMUs = append(s.IOMMUs, record.IOMMU{Root: e.Tree().Devices[use.Root].Name, Pages: use.Pages, Misses: use.Misses, WalkPS: e.Tree().Costs.IOTLBMiss, WaitedPS: use.Waited})
+		}
 		if len(s.Links) > 0 {
 			out = append(out, s)
 		}

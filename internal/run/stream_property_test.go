@@ -162,10 +162,10 @@ func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
 	bad, clients := map[string]bool{}, map[string]bool{} // hosts with a message that did not, and with calls
 	for _, f := range r.Flows {
 		if f.Call > 0 && !f.Reply {
-			clients[record.NodeOf(f.Src)] = true
+			clients[record.HostOf(f.Src)] = true
 		}
 		if f.Status != "success" {
-			bad[record.NodeOf(f.Src)], bad[record.NodeOf(f.Dst)] = true, true
+			bad[record.HostOf(f.Src)], bad[record.HostOf(f.Dst)] = true, true
 		}
 	}
 	for _, q := range r.QPs {

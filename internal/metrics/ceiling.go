@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -23,6 +24,9 @@ type Ceiling struct {
 	// says it in words. Both are empty for a message that did not succeed.
 	Explains string `json:"explains,omitempty"`
 	How      string `json:"how,omitempty"`
+	// Shared says which port of the path was shared most, by how many flows at the same
+	// time, and what each one's share of its rate is. Explain alone looks for it.
+	Shared string `json:"shared,omitempty"`
 }
 
 // Limit is one bound of a message's payload rate.
@@ -92,11 +96,56 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	if d.Stage == "" {
 		c.Explains, c.How = x.sayWay(f, q)
 	}
+	if full := x.sayFullCores(q); full != "" && !strings.Contains(c.How, wasBusy) {
+		c.How += "; " + full
+	}
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
 		c.Reached, c.Explains = true, c.At
 		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
 	}
 	return c
+}
+
+// sayShared tells of the port of f's path at which the fair share of its payload rate is
+// smallest, among the flows that had messages under way while f was; "" if no port
+// has two.
+func (x *index) sayShared(f *record.Flow, q *record.QP) string {
+	flows := x.meanwhile(f)
+	limits := x.limitsOf(f, q) // begins with the hops of the path
+	most, share, port := 0, units.Rate(0), ""
+	for k, h := range q.Limits.Path {
+		n := 0
+		for _, i := range x.class(x.out[h.Port], q.Limits.Class) {
+			if flows[i] {
+				n++
+			}
+		}
+		if each := limits[k].Bps / units.Rate(max(n, 1)); n > 1 && (most == 0 || each < share) {
+			most, share, port = n, each, h.Port
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d flows shared %s, %s each", most, port, FormatRate(share))
+}
+
+// meanwhile are the queue pairs that send data of messages under way while f was.
+func (x *index) meanwhile(f *record.Flow) map[int]bool {
+	end := func(g *record.Flow) units.Time {
+		if g.CompletionPS < 0 {
+			return x.r.EndPS
+		}
+		return g.StartPS + g.CompletionPS
+	}
+	qps := map[int]bool{}
+	for i := range x.r.Flows {
+		g := &x.r.Flows[i]
+		if k, ok := x.sender(g); ok && g.StartPS < end(f) && end(g) > f.StartPS {
+			qps[k] = true
+		}
+	}
+	return qps
 }
 
 // sayWay tells of a message that nothing held and that ended with its last byte sent, as

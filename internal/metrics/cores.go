@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -88,17 +89,25 @@ func (b *CoreBill) add(times []record.CPUTime) {
 	}
 }
 
-// sayFullCore tells of the core that keeps the receiver of q's segments from reading
-// faster; "" if none is full.
-func (x *index) sayFullCore(q *record.QP) string {
-	p, ok := x.peers[q.Peer]
-	if !ok {
-		return ""
+// sayFullCores tells of the cores at both ends of a connection that are full, those of
+// the end that sends first; "" if none is.
+func (x *index) sayFullCores(q *record.QP) string {
+	all := x.fullCores(q)
+	if p, ok := x.peers[q.Peer]; ok {
+		all = append(all, x.fullCores(&x.r.QPs[p])...)
 	}
-	for _, b := range x.coresOf(&x.r.QPs[p]) {
+	return strings.Join(all, "; ")
+}
+
+// fullCores tells of the full cores at one end of a connection, a phrase each.
+func (x *index) fullCores(q *record.QP) (all []string) {
+	for _, b := range x.coresOf(q) {
 		if b.Busy >= busyCore {
-			return fmt.Sprintf("core %d of %s, with the %s of that end, was busy for %.0f %% of the run", b.Core, b.Host, b.Does, 100*b.Busy)
+			all = append(all, fmt.Sprintf("core %d of %s, with the %s of that end, %s %.0f %% of the time to the last completion", b.Core, b.Host, b.Does, wasBusy, 100*b.Busy))
 		}
 	}
-	return ""
+	return all
 }
+
+// wasBusy is how explanations tell of a full core.
+const wasBusy = "was busy for"

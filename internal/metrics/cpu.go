@@ -41,6 +41,9 @@ func work(r *record.Run) []Work {
 	x := newIndex(r)
 	out := []Work{}
 	for _, m := range groupBy(r.Flows, func(f *record.Flow) string { return f.Workload }) {
+		if r.Flows[m[0]].Service == "TCP" { // sockets: no work requests, no completions
+			continue
+		}
 		w := Work{Workload: r.Flows[m[0]].Workload, Requesters: Side{Hosts: []string{}}, Responders: Side{Hosts: []string{}}}
 		var verbs []string
 		for _, i := range m {

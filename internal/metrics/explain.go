@@ -24,6 +24,9 @@ type Dominant struct {
 	// Loss says which port dropped packets of the message or of those it had to wait
 	// for, where that is not what How tells; else it is empty.
 	Loss string
+	// Core says which cores of either end were full, where that is not what How tells:
+	// work that waits for a core shows in other stages as well.
+	Core string
 }
 
 // Part is a stage's share of a Dominant.
@@ -55,8 +58,15 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 		if d = x.dominant(f, false); !strings.Contains(d.How, " dropped ") {
 			d.Loss = x.alsoLost(f)
 		}
+		if !strings.Contains(d.How, wasBusy) {
+			d.Core = x.sayFullCores(&r.QPs[k])
+		}
 	}
-	return d, x.ceiling(f, &r.QPs[k])
+	c := x.ceiling(f, &r.QPs[k])
+	if c != nil {
+		c.Shared = x.sayShared(f, &r.QPs[k])
+	}
+	return d, c
 }
 
 // StageOf divides a stage into its name and place, which accounts read back from

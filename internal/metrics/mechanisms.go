@@ -497,18 +497,35 @@ func (x *index) receiveOff() string {
 			return fmt.Sprintf("PFC is off, although %s takes data only at %s", p.Node, drainRate(&p.Limits))
 		}
 	}
+	for i := range x.r.Processors {
+		if x.r.Processors[i].FramesIn > 0 {
+			return "the receive queues of hosts, from which cores take frames, drop and send no XOFF"
+		}
+	}
 	return fastHosts
 }
 
-// receiveDropPlaces are the receive buffers that are drained at a limited rate.
-// How full one was is known where it could send XOFF.
+// queued reports whether cores of a host take frames out of receive queues.
+func (x *index) queued(host string) bool {
+	return slices.ContainsFunc(x.r.Processors, func(p record.Processors) bool { return p.Host == host && (p.FramesIn > 0 || p.RingDrops > 0) })
+}
+
+// receiveDropPlaces are the receive buffers that are drained at a limited rate, and the
+// receive queues that cores take frames from. How full one was is known where it could
+// send XOFF.
 func (x *index) receiveDropPlaces() []Place {
 	return x.onPorts(ReceiveDrop, func(p *record.Port, place *Place) bool {
-		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 || len(x.class(x.in[PortName(p)], p.Class)) == 0 {
+		queue := x.queued(p.Node)
+		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in[PortName(p)], p.Class)) == 0 {
 			return false
 		}
 		place.drops(p, record.DropReceive)
-		place.reason = func() string { return "every frame found room in it" }
+		place.reason = func() string {
+			if queue {
+				return "every frame found room in its receive queue"
+			}
+			return "every frame found room in it"
+		}
 		if a := p.Limits.Receive; a != nil {
 			place.Value, place.Threshold, place.AtPS = a.Value, p.Limits.BufferBytes, a.At
 		}

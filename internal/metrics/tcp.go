@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -97,6 +98,41 @@ func (x *index) updatesLost(q *record.QP) int64 {
 	return 0
 }
 
+// whyGranted says what bounds the window that q's peer grants. An application has no
+// other work than its core's: if that is not full, it reads in time.
+func (x *index) whyGranted(q *record.QP) string {
+	k, ok := x.peers[q.Peer]
+	if !ok || x.r.QPs[k].TCP == nil {
+		return "its application reads too slowly, or its buffer is too small for the path"
+	}
+	p := &x.r.QPs[k]
+	if full := x.fullCores(p); len(full) > 0 {
+		return strings.Join(full, "; ")
+	}
+	trip := fmt.Sprintf("the round trip of %s (%s at least)", FormatTime(q.TCP.SRTT), FormatTime(q.TCP.MinRTT))
+	if mode := x.moderation(p); mode != "" && q.TCP.SRTT > 0 {
+		trip += fmt.Sprintf(", in which cards hold back interrupts (moderation %s)", mode)
+	}
+	if p.TCP.Unscaled {
+		return fmt.Sprintf("without window scaling (RFC 7323) it is %s at most, too little for %s", FormatBytes(unscaledWindow), trip)
+	}
+	return fmt.Sprintf("its buffer, %s at the end, was too small for %s", FormatBytes(p.TCP.ReceiveBuffer), trip)
+}
+
+// unscaledWindow is the largest receive window without window scaling, in bytes.
+const unscaledWindow = 1<<16 - 1
+
+// moderation is how the cards of the run hold back interrupts; "" if they do not, or
+// nobody at q takes any.
+func (x *index) moderation(q *record.QP) string {
+	for _, n := range x.r.Notes {
+		if n.Key == "host.moderation" && n.Value != "off" && q.TCP.Cores != nil {
+			return n.Value
+		}
+	}
+	return ""
+}
+
 // lossOf goes on with the port that dropped most on the way.
 func (x *index) lossOf(q *record.QP, how string) string {
 	if p, drop := x.dropped(q); p != nil {
@@ -125,10 +161,7 @@ func (x *index) sayStream(where, stage string, q *record.QP) string {
 		if lost := x.updatesLost(q); lost > 0 {
 			return fmt.Sprintf("the receive window that %s grants was full, and the update that said there was room again was lost (%s): %s had to wait for its persist timer", q.Peer, plural(lost, "time"), me)
 		}
-		if full := x.sayFullCore(q); full != "" {
-			return fmt.Sprintf("the receive window that %s grants was full: %s", q.Peer, full)
-		}
-		return fmt.Sprintf("the receive window that %s grants was full: its application reads too slowly, or its buffer is too small for the path", q.Peer)
+		return fmt.Sprintf("the receive window that %s grants was full: %s", q.Peer, x.whyGranted(q))
 	case record.StagePacing:
 		return fmt.Sprintf("%s spreads its segments over the round trip", me)
 	case record.StageNagle:

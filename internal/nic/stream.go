@@ -561,7 +561,7 @@ func (h *Host) streamQP(q int) record.QP {
 		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
 		Persists: c.Persists, UpdatesLost: c.UpdatesLost,
 		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle],
-		DetectionPS: s.account.sum[Detection], TimeoutPS: s.account.sum[Timeout]}
+		DetectionPS: s.account.sum[Detection], TimeoutPS: s.account.sum[Timeout], Unscaled: info.State != tcp.Closed && info.State != tcp.Listen && !st.conn.Scaled()}
 	if h.cpu.kernel {
 		r.TCP.Cores = &record.StreamCores{Application: st.kernel.application, Softirq: h.receiveQueue(uint32(q))}
 	}

@@ -316,6 +316,8 @@ type TCP struct {
 	// retransmission timer, to tell of a loss, while it had more to send.
 	DetectionPS units.Time `json:"loss_detection_ps,omitempty"`
 	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`
+	// Unscaled: the ends did not agree on window scaling (RFC 7323).
+	Unscaled bool `json:"unscaled,omitempty"`
 	// Cores work for this end; nil where the kernel's work takes no time.
 	Cores *StreamCores `json:"cores,omitempty"`
 }

@@ -159,7 +159,7 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised", integer(t.ZeroWindows)},
 		{"persist_timeouts", integer(t.Persists)}, {"window_updates_lost", integer(t.UpdatesLost)},
 		{"handshake_ps", integer(t.HandshakePS)}, {"receive_window_ps", integer(t.ReceiveWindowPS)}, {"send_buffer_ps", integer(t.SendBufferPS)}, {"nagle_ps", integer(t.NaglePS)},
-		{"loss_detection_ps", integer(t.DetectionPS)}, {"timeout_ps", integer(t.TimeoutPS)},
+		{"loss_detection_ps", integer(t.DetectionPS)}, {"timeout_ps", integer(t.TimeoutPS)}, {"unscaled", fmt.Sprint(t.Unscaled)},
 		{"application_core", application}, {"softirq_core", softirq},
 	}
 }

@@ -179,6 +179,9 @@ func (t *text) explained(i, among int) {
 		if d.Loss != "" {
 			t.prose(d.Loss, plain)
 		}
+		if d.Core != "" {
+			t.prose(d.Core, plain)
+		}
 	}
 	t.cores(i)
 	t.ceiling(c)
@@ -403,6 +406,9 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 	line := fmt.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
 	if c.MeasuredBps > 0 {
 		line = fmt.Sprintf("reached %s of at best %s (%s)", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+		if c.Shared != "" {
+			line += "; " + c.Shared
+		}
 		if c.How != "" {
 			line += "; what is missing: "
 		}

@@ -62,6 +62,9 @@ func (c *Conn) Losses() int64 {
 // numbers.
 func (c *Conn) Outstanding() int64 { return int64(c.nxt-c.una) - c.segs.sacked }
 
+// Scaled reports whether the ends agreed on window scaling (RFC 7323 2.2).
+func (c *Conn) Scaled() bool { return c.scaled }
+
 // Probing reports whether a tail loss probe is outstanding.
 func (c *Conn) Probing() bool { return c.tlpEnd != 0 }
 

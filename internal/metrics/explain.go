@@ -495,3 +495,15 @@ func (x *index) others(port string) string {
 	}
 	return plural(int64(n), "other queue pair")
 }
+
+// WhyRate says in words what held the rate of the queue pair of a name (record.QPName);
+// empty: the record has none.
+func WhyRate(r *record.Run, name string) string {
+	for i := range r.QPs {
+		if q := &r.QPs[i]; qpActor(q) == name {
+			_, how := newIndex(r).sayRate(&record.Flow{}, q, name)
+			return how
+		}
+	}
+	return ""
+}

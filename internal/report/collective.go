@@ -140,8 +140,8 @@ func (t *text) critical(c *record.Collective) {
 	}
 	t.prose(fmt.Sprintf("%s: critical path of %s from %s on: %s one after the other", c.Workload, metrics.FormatTimeDigits(total, 4), t.at(c.StartPS),
 		howMany(ops, "operation")), t.paint.bold)
-	tab := &table{columns: []column{{title: "Operations"}, {title: "Stage", wrap: true}, {title: "Times", right: true}, {title: "Time", right: true},
-		{title: "Share", right: true}, {title: "Where most", drop: 1}}}
+	tab := &table{columns: []column{{title: "Operations"}, {title: "Stage"}, {title: "Times", right: true, drop: 1}, {title: "Time", right: true},
+		{title: "Share", right: true}, {title: "Where most (places)", wrap: true, drop: 2}}}
 	for _, g := range c.Critical {
 		name := fmt.Sprintf("%s (%s)", g.Kind, metrics.FormatCount(int64(g.Count)))
 		if len(g.Stages) == 0 {
@@ -150,7 +150,7 @@ func (t *text) critical(c *record.Collective) {
 		for _, s := range g.Stages {
 			where := s.Where
 			if s.Places > 1 {
-				where += fmt.Sprintf(" of %d", s.Places)
+				where += fmt.Sprintf(" (%d)", s.Places)
 			}
 			tab.add(name, s.Name, metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4), shareOf(s.TimePS, total), where)
 			name = ""
@@ -158,6 +158,13 @@ func (t *text) critical(c *record.Collective) {
 	}
 	tab.add("in all", "", "", metrics.FormatTimeDigits(total, 4), shareOf(total, total), "")
 	t.table(tab)
+	for _, g := range c.Critical {
+		for _, s := range g.Stages {
+			if s.Name == record.StageRate {
+				t.prose("rate: "+metrics.WhyRate(t.r, s.Where), plain)
+			}
+		}
+	}
 }
 
 // criticalTotal adds up a critical path.

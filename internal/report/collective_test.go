@@ -54,12 +54,35 @@ func TestCollectiveText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ar          1048576", "100.0   10.49   18.35", "not over at the end of the run", "ar: critical path of 200.0 us",
-		"message (14)  sending", "75.0 %  h0:1 of 8", "in all", "100.0 %", "bc: not over"} {
+		"message (14)  sending", "75.0 %  h0:1 (8)", "in all", "100.0 %", "bc: not over"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
 	if err := Explain(&b, &record.Run{}, "collective", TextOptions{}); err == nil {
 		t.Error("a run without collectives is explained")
+	}
+}
+
+// Every stage of a critical path says where, however long names are, at any width, and
+// a rate says what held it.
+func TestCriticalPlaces(t *testing.T) {
+	r := collectiveRun()
+	r.QPs = []record.QP{{Host: "h0", QP: 4, Service: "RC", CNPsReceived: 3, MinRateBps: 5e9, FinalRateBps: 8e9}}
+	g := &r.Collectives[0].Critical[1]
+	g.Kind = "copy and send inside the server"
+	g.Stages = []record.CriticalStage{{Name: "doorbell and WQE fetch", Where: "h1 switch17 to nic17", Places: 12, Count: 14, TimePS: 25 * units.Microsecond},
+		{Name: record.StageRate, Where: "h0 qp 4", Places: 1, Count: 2, TimePS: 25 * units.Microsecond}}
+	for _, width := range []int{80, 100, 140} {
+		var b bytes.Buffer
+		if err := explainCollectives(&b, r, TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Join(strings.Fields(b.String()), " ")
+		for _, want := range []string{"Where most", "h0:1 (8)", "h1 switch17", "to nic17", "(12)", "h0 qp 4", "rate: DCQCN held h0 qp 4 at 8.00 Gb/s (lowest rate 5.00 Gb/s) after 3 CNPs"} {
+			if !strings.Contains(words, want) {
+				t.Errorf("width %d lacks %q:\n%s", width, want, b.String())
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -57,7 +58,9 @@ func checkCritical(t *testing.T, name string, c *record.Collective) {
 	for _, g := range c.Critical {
 		stages := units.Time(0)
 		for _, s := range g.Stages {
-			stages += s.TimePS
+			if stages += s.TimePS; s.Where == "" || s.Places < 1 {
+				t.Errorf("%s: %s of %s has no place", name, s.Name, g.Kind)
+			}
 		}
 		if stages != g.TimePS {
 			t.Errorf("%s: stages of %s take %d of %d ps", name, g.Kind, stages, g.TimePS)
@@ -222,6 +225,34 @@ func TestPeersBetweenServers(t *testing.T) {
 		least := (200 * units.Gbps).TxTimeLong(c.bytes / 4096 * 4178)
 		if got := r.Collectives[0].EndPS[0]; got < least || got > least+least/25+20*units.Microsecond {
 			t.Errorf("%s took %v, the cards alone %v", c.spec, got, least)
+		}
+	}
+}
+
+// What a message waits for at its own end has a place on critical paths: reads by the
+// card at the slowest link of their way, PCIe x8 of the card where a switch has x16, else
+// the queue pair.
+func TestPlacesOnCriticalPaths(t *testing.T) {
+	for _, c := range []struct{ direct, server, read, fetch string }{
+		{"on", "{preset: dgx-a100, links: {nic0: {width: 8}}}", "h0 switch0 to nic0", "h0 switch0 to nic0"},
+		{"on", "{preset: dgx-a100, links: {gpu0: {width: 4}}}", "h0 gpu0 to switch0", "h0 cpu0 to switch0"},
+		{"off", "{preset: dgx-a100, links: {gpu0: {width: 4}}}", "h0 cpu0 to switch0", "h0 cpu0 to switch0"},
+	} {
+		r := runOf(t, served(t, c.server, 2, 1, "rocev2", "op: sendrecv, ranks: [h0/gpu0, h1/gpu0], size: 64KB, protocol: simple, gpudirect: "+c.direct))
+		seen := 0
+		for _, g := range r.Collectives[0].Critical {
+			for _, s := range g.Stages {
+				want := map[string]string{record.StageRead: c.read, record.StageWorkFetch: c.fetch}[s.Name]
+				if want != "" {
+					seen++
+				}
+				if _, rest, _ := strings.Cut(want, " "); want != "" && !strings.HasSuffix(s.Where, " "+rest) {
+					t.Errorf("%s, GPUDirect %s: %s at %q, want %q", c.server, c.direct, s.Name, s.Where, want)
+				}
+			}
+		}
+		if seen == 0 {
+			t.Errorf("%s, GPUDirect %s: no read by the card on the path", c.server, c.direct)
 		}
 	}
 }

@@ -127,6 +127,7 @@ func (w *pathfinder) path(op int, start units.Time) []record.CriticalGroup {
 	at := start
 	for k := len(ops) - 1; k >= 0; k-- {
 		kind, account := w.accountOf(int(ops[k].op), ops[k].end)
+		w.settle(int(ops[k].op), account)
 		at += account.Total()
 		if want := w.endOf(int(ops[k].op), ops[k].end); at != want {
 			panic("run: BUG: a critical path does not add up at an operation of kind " + kind)
@@ -186,6 +187,53 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account r
 		return kind, w.received(op)
 	}
 	return kind, w.toPolled(op)
+}
+
+// settle gives the stages of a message that are its queue pair's own a place: what
+// waits for the card and what the card reads is at the link inside the host that
+// limits it, all else at the queue pair.
+func (w *pathfinder) settle(op int, account record.Account) {
+	if op >= len(w.Messages) {
+		return
+	}
+	c := &w.Valid.Plan.Conns[w.Valid.Plan.Messages[op].Conn]
+	host := w.Valid.Graph.Nodes[w.Valid.Graph.HostOf(c.Src)].Name
+	for i := range account {
+		s := &account[i]
+		if s.Where != "" {
+			continue
+		}
+		if s.Where = slowest(w.hopsOf(c, s.Name)); s.Where == "" {
+			s.Where = record.QPName(c.Service.String(), host, int(w.Messages[op].QP))
+		}
+	}
+}
+
+// hopsOf are the links inside the source's host that a stage goes over; none: it does
+// not go over any.
+func (w *pathfinder) hopsOf(c *workload.Conn, stage string) []record.WayHop {
+	switch {
+	case stage == record.StageRead && !c.SrcStaged:
+		return serverHops(w.Valid, c.Src, c.SrcDevice, false, true)
+	case stage == record.StageRead, stage == record.StageWorkFetch: // from the memory of the card's socket
+		return serverHops(w.Valid, c.Src, workload.NoDevice, false, true)
+	case stage == record.StageCopyOut && c.SrcStaged:
+		ep := w.Valid.Graph.Endpoints[c.Src]
+		t := w.Valid.NICs[ep.Node].Server
+		return treeHops(t, w.Valid.Graph.Nodes[ep.Node].Name, int(c.SrcDevice), t.DRAMOf(t.NICs()[ep.Port]), false, true)
+	}
+	return nil
+}
+
+// slowest names the hop of the least rate, of several the first; empty: there is none.
+func slowest(hops []record.WayHop) string {
+	name, least := "", units.Rate(0)
+	for _, h := range hops {
+		if least == 0 || h.RateBps > 0 && h.RateBps < least {
+			name, least = h.Host+" "+h.Name, h.RateBps
+		}
+	}
+	return name
 }
 
 // acked is where the time of message i, of TCP, went until its sender had heard that

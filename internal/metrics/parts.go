@@ -15,6 +15,7 @@ const (
 	PartInside  = "card, PCIe" // cards, and what they read and write over PCIe
 	PartOrder   = "in order"   // behind earlier work of the same queue pair
 	PartSlowed  = "slowed"     // by congestion control and windows
+	PartPeer    = "receiver"   // by the receive window: the peer's cores, application or buffer leave no room, or word of it was lost
 	PartHeld    = "held"       // by pauses and for want of credits
 	PartQueued  = "queued"     // behind other traffic
 	PartLost    = "recovery"   // of what was lost or came out of order
@@ -48,8 +49,10 @@ func partOf(stage string) string {
 		return PartInside
 	case record.StageEarlierWork, record.StageIdle, record.StageFence, record.StageReads, record.StageInOrder, record.StageNagle:
 		return PartOrder
-	case record.StageRate, record.StageWindow, record.StageBitmap, record.StageSlowRestart, record.StageCwnd, record.StageReceiveWindow, record.StagePacing:
+	case record.StageRate, record.StageWindow, record.StageBitmap, record.StageSlowRestart, record.StageCwnd, record.StagePacing:
 		return PartSlowed
+	case record.StageReceiveWindow:
+		return PartPeer
 	case record.StagePaused, record.StageCredits:
 		return PartHeld
 	case record.StageQueue, record.StageOther, record.StageControl:
@@ -66,7 +69,7 @@ func partOf(stage string) string {
 
 // Parts lists all parts in their order.
 func Parts() []string {
-	return []string{PartCores, PartCopies, PartInside, PartOrder, PartSlowed, PartHeld, PartQueued, PartLost, PartWire, PartAnswer, PartLocal, PartUnknown}
+	return []string{PartCores, PartCopies, PartInside, PartOrder, PartSlowed, PartPeer, PartHeld, PartQueued, PartLost, PartWire, PartAnswer, PartLocal, PartUnknown}
 }
 
 // WorstAccount is where the time of a run went that its end depends on: of the first

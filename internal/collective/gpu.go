@@ -49,7 +49,8 @@ func GPUCosts(g GPU) []Cost {
 }
 
 // Steps puts the parts together, by protocol. With Simple a block's threads meet, and
-// the flag follows behind a fence; with LL and LL128 the data are their own flag.
+// the flag follows behind a fence; with LL and LL128 the data are their own flag, which
+// is on its way as long.
 func Steps(costs []Cost, p Protocol) Costs {
 	pick := func(keys ...string) (parts []workload.Part) {
 		for _, k := range keys {
@@ -64,11 +65,11 @@ func Steps(costs []Cost, p Protocol) Costs {
 	out := Costs{Launch: pick("launch"), Post: pick("host_flag", "proxy_poll", "post"), Arrive: pick("entry", "proxy_poll", "flush", "host_poll")}
 	switch p {
 	case LL:
-		out.Inside, out.Receive = pick("poll", "load"), pick("poll", "load")
-		out.Outside, out.Arrive = out.Inside, pick("entry", "proxy_poll", "host_poll")
+		out.Inside, out.Receive = pick("poll", "load", "flag"), pick("poll", "load")
+		out.Outside, out.Arrive = out.Receive, pick("entry", "proxy_poll", "host_poll")
 	case LL128:
-		out.Inside, out.Receive = pick("poll", "load", "barrier"), pick("poll", "load", "barrier")
-		out.Outside = out.Inside
+		out.Inside, out.Receive = pick("poll", "load", "barrier", "flag"), pick("poll", "load", "barrier")
+		out.Outside = out.Receive
 	default:
 		out.Inside, out.Receive = pick("poll", "load", "barrier", "fence", "flag"), pick("poll", "load", "barrier")
 		out.Outside = pick("poll", "load", "barrier", "fence")

@@ -254,3 +254,17 @@ func (e *Engine) memory(dev int) bool {
 	k := e.tree.Devices[dev].Kind
 	return k == server.GPU || k == server.DRAM
 }
+
+// Turn is what a copy over the chain moves before others that are under way have their
+// turn, and how long after it has left it is there: over NVLink what a warp of a thread
+// block stores in one round of NCCL's loop, COLL_UNROLL (8 from Ampere on) times 16 B for
+// each of 32 threads (src/device/common.h, common_kernel.h). Links of PCIe are shared by
+// Copy itself, which waits for the last byte; 0.
+func (c *Chain) Turn() (n units.Bytes, way units.Time) {
+	if c.nvlink {
+		return warpRound, c.latency
+	}
+	return 0, 0
+}
+
+const warpRound = 8 * 16 * 32 * units.Byte

@@ -11,6 +11,7 @@ type LocalRun struct {
 	Due   units.Time // all that it was after had ended
 	Moved units.Time // its delay was over, and its data began to move
 	Done  units.Time
+	left  units.Bytes // of its data, that are still to move
 }
 
 // Runs is when the local operations of the plan ran, in its order. nil: it has
@@ -49,21 +50,19 @@ func (h *Host) beginLocal(now units.Time, l uint32) {
 	h.timer(now+d, d, timerLocal, l)
 }
 
-// local goes on with local operation l, one step of which is over.
+// local goes on with local operation l, one part of which is over.
 func (h *Host) local(now units.Time, l uint32) {
 	run := &h.triggers.runs[l]
 	if run.Due == units.Never { // it waits for nothing but its time
 		h.beginLocal(now, l)
 		return
 	}
-	if run.Moved == units.Never {
-		run.Moved = now
-		local := &h.triggers.locals[l]
-		at := now + local.Work
-		if c := h.triggers.moves[l]; c != nil {
-			at = max(at, h.path.Copy(now, c, local.Bytes))
-		}
-		if at > now {
+	first := run.Moved == units.Never
+	if first {
+		run.Moved, run.left = now, h.triggers.locals[l].Bytes
+	}
+	if first || run.left > 0 {
+		if at := h.move(now, l); at > now {
 			h.timer(at, at-now, timerLocal, l)
 			return
 		}
@@ -72,4 +71,27 @@ func (h *Host) local(now units.Time, l uint32) {
 	h.running--
 	h.net.Part().NoteWork()
 	h.ended(now, len(h.triggers.starts)+int(l), workload.Completed)
+}
+
+// move moves what local operation l moves in one turn, and returns when its next turn
+// comes, or after the last when all its data have left, and over PCIe are there. All that
+// move data over a link at a time take turns on it, none faster than its own work lets it.
+func (h *Host) move(now units.Time, l uint32) units.Time {
+	run, local, c := &h.triggers.runs[l], &h.triggers.locals[l], h.triggers.moves[l]
+	if c == nil {
+		run.left = 0
+		return now + local.Work
+	}
+	n, pace := run.left, local.Work
+	turn, way := c.Turn()
+	if turn > 0 && local.Bytes > turn {
+		n = min(n, turn)
+		pace /= units.Time((local.Bytes + turn - 1) / turn)
+	}
+	next := max(now+pace, h.path.Copy(now, c, n)-way)
+	run.left -= n
+	if run.left == 0 {
+		return max(next, run.Moved+local.Work)
+	}
+	return next
 }

@@ -104,7 +104,7 @@ func receiverHosts(r *record.Run) (out []string) {
 		in := p.Limits.Inside
 		alone := ""
 		if in.Bps >= p.RateBps && in.IOTLBMisses == 0 {
-			alone = " alone, and less beside other transfers"
+			alone = " alone, and less beside other transfers" + sharedLink(r, in)
 		}
 		s := fmt.Sprintf("receiver host %s: %s, takes %s%s%s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), InsideBut(in), alone, FormatRate(p.RateBps))
 		if !slices.Contains(out, s) { // a card has a buffer per class
@@ -112,6 +112,31 @@ func receiverHosts(r *record.Run) (out []string) {
 		}
 	}
 	return out
+}
+
+// sharedLink says what went over a link inside a host in the run, and how much of it
+// the host had received; "" where the record does not tell.
+func sharedLink(r *record.Run, in *record.InsideLimit) string {
+	for i := range r.Servers {
+		if r.Servers[i].Host != in.Host {
+			continue
+		}
+		for k := range r.Servers[i].Links {
+			l := &r.Servers[i].Links[k]
+			if l.Name != in.Link || r.EndPS <= 0 {
+				continue
+			}
+			received := int64(0)
+			for q := range r.QPs {
+				if r.QPs[q].Host == in.Host {
+					received += r.QPs[q].DeliveredBytes
+				}
+			}
+			return fmt.Sprintf(" (busy %.0f %% of the run, with %s of data in all and %s received)",
+				100*float64(l.BusyPS)/float64(r.EndPS), FormatBytes(l.PayloadBytes), FormatBytes(received))
+		}
+	}
+	return ""
 }
 
 // answer aggregates the ledger's lines on question q.

@@ -70,3 +70,21 @@ func TestReceiverHosts(t *testing.T) {
 		}
 	}
 }
+
+// A link inside a host that could take more than the network link brings says what else
+// went over it.
+func TestReceiverHostShares(t *testing.T) {
+	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: record.Detected, Mechanism: record.XOFFCross, Act: record.Act{Count: 1}}},
+		QPs: []record.QP{{Host: "h0", DeliveredBytes: 8_000_000}, {Host: "h1", DeliveredBytes: 1_000_000}},
+		Servers: []record.Server{{Host: "h0", Links: []record.ServerLink{
+			{Name: "cpu0 to nic0", PayloadBytes: 1}, {Name: "nic0 to cpu0", PayloadBytes: 20_000_000, BusyPS: 900 * units.Microsecond}}}},
+		Ports: []record.Port{{Node: "h0", Port: 1, RateBps: 200 * units.Gbps, Limits: record.PortLimits{
+			Receive: &record.Approach{Value: 2, Threshold: 1}, Inside: &record.InsideLimit{Host: "h0", Link: "nic0 to cpu0", Kind: "PCIe", Bps: 208 * units.Gbps}}}}}
+	var b strings.Builder
+	if err := Text(&b, r, TextOptions{Width: 300}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "takes 208 Gb/s alone, and less beside other transfers (busy 90 % of the run, with 20.0 MB of data in all and 8.00 MB received); its network link brings up to 200 Gb/s"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in:\n%s", want, b.String())
+	}
+}

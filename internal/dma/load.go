@@ -10,17 +10,17 @@ type loads struct {
 	n  uint8
 }
 
-// load is a share of a track, in permille, until a time.
+// load is a share of a track, in permille, for a time.
 type load struct {
-	until units.Time
-	share int64
+	from, until units.Time
+	share       int64
 }
 
 // maxLoad is what of a track, in permille, loads take at most; the rest, or more, is left to
 // the packets of cards. A copy waits for less than leastLoad, unless it needs no more.
 const maxLoad, leastLoad = 875, 125
 
-// share is what is taken from a time on at most.
+// share is what is taken from a time on at most; loads that begin later count.
 func (l *loads) share(at units.Time) (sum int64) {
 	for i := range int(l.n) {
 		if l.at[i].until > at {
@@ -30,9 +30,16 @@ func (l *loads) share(at units.Time) (sum int64) {
 	return sum
 }
 
-// beside is what work takes that begins at a time.
+// beside is what work takes that begins at a time, next to the loads under way then:
+// maxLoad at most, because each was booked beside all that last longer than its start.
 func (l *loads) beside(at, work units.Time) units.Time {
-	return work * 1000 / units.Time(1000-l.share(at))
+	sum := int64(0)
+	for i := range int(l.n) {
+		if l.at[i].from <= at && at < l.at[i].until {
+			sum += l.at[i].share
+		}
+	}
+	return work * 1000 / units.Time(1000-sum)
 }
 
 // add books work that comes over a span of time from at on, later or slower if the
@@ -45,7 +52,7 @@ func (l *loads) add(now, at, work, span units.Time) (start, end units.Time) {
 		if room >= min(want, leastLoad) {
 			share := min(want, room)
 			end = at + max(span, (work*1000+units.Time(share)-1)/units.Time(share))
-			l.put(load{end, share})
+			l.put(load{at, end, share})
 			return at, end
 		}
 		next := units.Never

@@ -165,11 +165,7 @@ func TestSeriesChangeNothing(t *testing.T) {
 	// The 977th packet is a message's last: no gap shows that it was lost.
 	cases["stall"] = parse(t, strings.Replace(ramp, "delay: 500ns}", "delay: 500ns}, links: [{between: [h0, sw], delay: 500ns, rate: 100Gbps, drop_every: 977}]", 1), "nic.timeout=0")
 	for _, info := range scenario.List() {
-		v, err := scenario.Load(info.Name, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cases[info.Name] = v
+		cases[info.Name] = shipped(t, info.Name)
 	}
 	for name, v := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -81,9 +81,10 @@ func (c *Conn) retries(progress bool) {
 func (c *Conn) window(p *packet.Packet) int64 { return int64(uint16(p.DMALen)) << c.sndScale }
 
 // updateWindow takes the peer's window from segments not older than the latest
-// that changed it.
+// that changed it. RFC 9293 3.10.7.4 also compares the acknowledgement with that
+// segment's, SND.WL2; as SND.UNA is never below it, the first test says it all.
 func (c *Conn) updateWindow(p *packet.Packet, seq, ack uint64) {
-	if ack < c.una || seq < c.wl1 || seq == c.wl1 && ack < c.wl2 {
+	if ack < c.una || seq < c.wl1 {
 		return
 	}
 	win := c.window(p)
@@ -91,7 +92,7 @@ func (c *Conn) updateWindow(p *packet.Packet, seq, ack uint64) {
 		c.backoff = 0
 		c.setTimer(timerNone, units.Never)
 	}
-	c.wnd, c.wl1, c.wl2 = win, seq, ack
+	c.wnd, c.wl1 = win, seq
 	c.maxWnd = max(c.maxWnd, win)
 }
 

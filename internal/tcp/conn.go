@@ -46,7 +46,7 @@ type Conn struct {
 	// Sending (RFC 9293 3.3.1: SND.UNA, SND.NXT, SND.WND, ISS).
 	una, nxt, iss uint64
 	wnd, maxWnd   int64  // the peer's window, and the largest it ever was
-	wl1, wl2      uint64 // segment of the latest window update (RFC 9293 3.10.7.4)
+	wl1           uint64 // segment of the latest window update (RFC 9293 3.10.7.4)
 	small         uint64 // end of the latest segment below the MSS
 	segs          scoreboard
 	rtt           estimator
@@ -198,7 +198,7 @@ func (c *Conn) begin(now units.Time, iss uint32) {
 	// 2^32 more, so that numbers before the first one do not wrap.
 	c.iss = 1<<32 + uint64(iss)
 	c.una, c.nxt, c.end = c.iss, c.iss+1, c.iss+1
-	c.small, c.wl2 = c.iss, c.iss
+	c.small = c.iss
 	c.rtt.init(c.cfg)
 	c.rack.init()
 	c.backoff = 0

@@ -151,7 +151,7 @@ func (c *Conn) receiveSegment(now units.Time, p *packet.Packet, side *packet.Sid
 		}
 		c.synDue = false
 		c.synAcked(now)
-		c.wnd, c.wl1, c.wl2 = c.window(p), seq, c.una
+		c.wnd, c.wl1 = c.window(p), seq
 		c.maxWnd = max(c.maxWnd, c.wnd)
 	}
 	c.noteTimestamp(p, seq)

@@ -3,7 +3,6 @@ package run_test
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,15 +100,10 @@ func mixVerbs(v *scenario.Valid, seed uint64) {
 
 // TestAccountsTile: the stages of every completed message are positive and add
 // up to its completion time exactly, whatever befell it, and none appears
-// without its cause. HOPSCOPE_LONG=1 draws 1,000 scenarios.
+// without its cause.
 func TestAccountsTile(t *testing.T) {
-	seeds := uint64(200)
-	switch {
-	case testing.Short():
-		seeds = 25
-	case os.Getenv("HOPSCOPE_LONG") != "":
-		seeds = 1000
-	}
+	t.Parallel()
+	seeds := draws(25, 200)
 	seen, ran := map[string]int{}, 0
 	// Draws that found bugs: a run ended, by partitions earlier or later, while a
 	// responder still sent paced responses to a requester in error; a READ was asked

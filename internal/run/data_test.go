@@ -189,6 +189,7 @@ workload:
 // TestDataCatchesMutants: faults in what is written where are found by comparing
 // the bytes.
 func TestDataCatchesMutants(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds a second program")
 	}

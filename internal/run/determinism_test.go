@@ -12,6 +12,7 @@ import (
 // TestDeterminism: the JSON of every shipped scenario is the same, byte for
 // byte, on any number of workers and however the network is cut.
 func TestDeterminism(t *testing.T) {
+	t.Parallel()
 	busiest := 0
 	workers, partitions := []int{2, 4, 7}, []int{1, 2, 3, 7, 16}
 	if raced {

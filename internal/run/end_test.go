@@ -323,6 +323,7 @@ workload:
 // TestECMPSpread: 8 flows over 8 equal paths fill 1-(1-1/8)^8 = .656 of them on
 // average (case F30).
 func TestECMPSpread(t *testing.T) {
+	t.Parallel()
 	const seeds = 600
 	used := 0
 	for seed := range uint64(seeds) {

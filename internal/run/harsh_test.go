@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -37,9 +36,9 @@ func (g *generator) stopped(text string) string {
 }
 
 // TestHarshInfiniBand: whatever fails where links have credits, the result is the
-// same on any number of partitions, and the accounts tile. HOPSCOPE_LONG=1 draws
-// 1,000 scenarios, here and for TestHarshStreams.
+// same on any number of partitions, and the accounts tile.
 func TestHarshInfiniBand(t *testing.T) {
+	t.Parallel()
 	seen := harshRuns(t, harshInfiniBand, 999) // a READ completed between a rewind and its last request
 	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "open",
 		"stop time", "quiescence", record.StageCredits, record.DropHOQ} {
@@ -51,6 +50,7 @@ func TestHarshInfiniBand(t *testing.T) {
 
 // TestHarshStreams: the same where bytes are lost in bulk on their way over TCP.
 func TestHarshStreams(t *testing.T) {
+	t.Parallel()
 	seen := harshRuns(t, harshStreams)
 	for _, what := range []string{"success", "open", "stop time", "quiescence", record.StageDetection, record.StageResending, record.DropLoss} {
 		if seen[what] == 0 && !testing.Short() {
@@ -64,13 +64,7 @@ func TestHarshStreams(t *testing.T) {
 // scenarios of found, which found bugs, are always drawn.
 func harshRuns(t *testing.T, draw func(seed uint64) string, found ...uint64) map[string]int {
 	t.Helper()
-	seeds := uint64(60)
-	switch {
-	case testing.Short():
-		seeds = 15
-	case os.Getenv("HOPSCOPE_LONG") != "":
-		seeds = 1000
-	}
+	seeds := draws(15, 50)
 	seen, ran := map[string]int{}, 0
 	for n := range seeds + uint64(len(found)) {
 		seed := n

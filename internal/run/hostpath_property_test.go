@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/pcie"
@@ -89,15 +88,10 @@ func giveServers(v *scenario.Valid, seed uint64, staged bool) {
 
 // TestServersAccountsTile: accounts of messages between random servers add up,
 // whatever befell them, and on how many partitions a run is cut matters for nothing.
-// Every fourth scenario is one of InfiniBand. HOPSCOPE_LONG=1 draws 1,000.
+// Every fourth scenario is one of InfiniBand.
 func TestServersAccountsTile(t *testing.T) {
-	seeds := uint64(200)
-	switch {
-	case testing.Short():
-		seeds = 25
-	case os.Getenv("HOPSCOPE_LONG") != "":
-		seeds = 1000
-	}
+	t.Parallel()
+	seeds := draws(25, 200)
 	seen, ran := map[string]int{}, 0
 	for seed := range seeds {
 		text := harsh(seed)

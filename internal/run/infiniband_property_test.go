@@ -92,10 +92,8 @@ func (g *generator) lanes(packet int) {
 // size, no block returned twice, and at rest every buffer empty and all credits
 // back.
 func TestInfiniBandProperties(t *testing.T) {
-	seeds := uint64(infinibandSeeds)
-	if testing.Short() {
-		seeds = infinibandSeedsShort
-	}
+	t.Parallel()
+	seeds := draws(infinibandSeedsShort, infinibandSeeds)
 	held := infinibandProperties()
 	starved, waited, failed := 0, 0, 0
 	for seed := range seeds {
@@ -157,10 +155,8 @@ func drawFailingInfiniBand(seed uint64) draw {
 
 // TestInfiniBandFailingLinks holds the invariants while tables change under load.
 func TestInfiniBandFailingLinks(t *testing.T) {
-	seeds := uint64(failingSeeds)
-	if testing.Short() {
-		seeds = failingSeedsShort
-	}
+	t.Parallel()
+	seeds := draws(failingSeedsShort, failingSeeds)
 	moved := 0
 	for seed := range seeds {
 		d := drawFailingInfiniBand(seed)

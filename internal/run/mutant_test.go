@@ -14,6 +14,7 @@ import (
 // and rdma compiled in (build tag mutant) and demands that the properties catch
 // each of them, by the property that is about it.
 func TestPropertiesCatchMutants(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds a second test program")
 	}
@@ -53,6 +54,7 @@ func TestPropertiesCatchMutants(t *testing.T) {
 		{"stale-side", "bytes arrive as they were sent"},
 	} {
 		t.Run(m.mutant, func(t *testing.T) {
+			t.Parallel()
 			test := tests[m.mutant]
 			if test == "" {
 				test = "TestProperties"

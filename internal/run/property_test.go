@@ -27,10 +27,8 @@ const (
 // TestProperties holds the invariants that no scenario may break. A failure
 // prints the seed and the scenario, which repeats it as a file.
 func TestProperties(t *testing.T) {
-	seeds := uint64(propertySeeds)
-	if testing.Short() {
-		seeds = propertySeedsShort
-	}
+	t.Parallel()
+	seeds := draws(propertySeedsShort, propertySeeds)
 	seen := map[string]int{}
 	failed := 0
 	for seed := range seeds {

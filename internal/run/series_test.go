@@ -159,6 +159,7 @@ func TestSeriesOfPauses(t *testing.T) {
 // TestSeriesChangeNothing: a run takes the same course with samples and without,
 // and the samples are the same on any number of workers and partitions.
 func TestSeriesChangeNothing(t *testing.T) {
+	t.Parallel()
 	cases := map[string]*scenario.Valid{"deadlock": parse(t, ring), "deadlock with short pauses": parse(t, ring, "switch.pfc.quanta=100"),
 		"deadlock without end of pauses": parse(t, ring, "switch.pfc.quanta=0"), "deadlock and timers": parse(t, ring, "nic.timeout=4", "nic.retry=7"),
 		"measured": parse(t, ramp, "measure.from=50us", "measure.to=90us", "stop=100us"), "late": parse(t, ramp, "workload[0].incast.start=5ms")}

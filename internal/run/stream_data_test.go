@@ -82,6 +82,7 @@ workload: [{flow: {from: h0, to: h1, size: 100KB, count: 5}}]
 
 // Faults in which bytes go where are found by comparing them.
 func TestStreamDataCatchesMutants(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds a second program")
 	}

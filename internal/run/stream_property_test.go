@@ -279,10 +279,8 @@ func streamAccounts(r *record.Run) string {
 
 // TestStreamProperties holds what no scenario with TCP may break.
 func TestStreamProperties(t *testing.T) {
-	seeds := uint64(200)
-	if testing.Short() {
-		seeds = 40
-	}
+	t.Parallel()
+	seeds := draws(40, 50)
 	seen := map[string]int{}
 	failed := 0
 	for seed := range seeds {

@@ -178,6 +178,7 @@ workload:
 // each: on two links with RC, on the first with UC and UD, which complete there. A
 // SEND's 62 B are 64 at least, so that two bytes remain. Nothing differs.
 func TestMessagesWithoutBytes(t *testing.T) {
+	t.Parallel()
 	const text = `
 name: empty
 topology: {star: {hosts: 3, link: {rate: 100Gbps, delay: 1us}}}

@@ -109,7 +109,8 @@ func (t *tree) at(pos token.Pos) string {
 	return p.String()
 }
 
-// tracked lists the files under version control, or, in an exported tree, all.
+// tracked lists the files under version control, or, in an exported tree or
+// without git, all.
 func tracked(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "-z")

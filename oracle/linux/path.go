@@ -107,14 +107,3 @@ const tenths = 10
 func (r *Result) goodput(p *Path) float64 {
 	return float64(r.Read[tenths-1]) * 8 / p.For.Seconds() / 1e6
 }
-
-// rates are those of each tenth, in Mb/s.
-func (r *Result) rates(p *Path) []float64 {
-	list := make([]float64, tenths)
-	before := int64(0)
-	for i, n := range r.Read {
-		list[i] = float64(n-before) * 8 * tenths / p.For.Seconds() / 1e6
-		before = n
-	}
-	return list
-}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// racePackages is where goroutines run. The race detector takes their short
+// tests: with it a test takes some ten times as long.
+var racePackages = []string{"./internal/sim", "./internal/build", "./internal/run"}
+
+// modules are the folders with a go.mod of their own beside the root, the tools
+// apart, which have no code here.
+var modules = []string{"oracle"}
+
+// format demands that every Go file is as gofmt writes it.
+func (c *check) format() error {
+	var unformatted []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		want, err := format.Source(source)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if !bytes.Equal(source, want) {
+			unformatted = append(unformatted, path)
+		}
+		return nil
+	})
+	if err == nil && unformatted != nil {
+		err = fmt.Errorf("not formatted, run gofmt -w on: %s", strings.Join(unformatted, " "))
+	}
+	return err
+}
+
+// vet runs go vet on this module and, unless in a hurry, on the others.
+func (c *check) vet() error {
+	if err := c.command(".", nil, "go", "vet", "./..."); err != nil || c.quick {
+		return err
+	}
+	for _, m := range modules {
+		if err := c.command(m, nil, "go", "vet", "./..."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// staticcheck runs the version that tools/go.mod names on every module.
+func (c *check) staticcheck() error {
+	tools, err := filepath.Abs("tools/go.mod")
+	if err != nil {
+		return err
+	}
+	for _, m := range append([]string{"."}, modules...) {
+		if err := c.command(m, nil, "go", "tool", "-modfile="+tools, "staticcheck", "./..."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slowest are the tests that -quick leaves out, most of the time of all short tests.
+const slowest = "^(TestFidelity|TestCompareGolden|Test(|Stream|InfiniBand)Properties|TestSteadyStateAllocatesNothing)$"
+
+// test runs the tests of this module.
+func (c *check) test() error {
+	args := []string{"test", limit}
+	if c.quick {
+		args = append(args, "-short", "-skip="+slowest)
+	}
+	return c.command(".", nil, "go", append(args, "./...")...)
+}
+
+// race runs the short tests of the packages with goroutines under the race
+// detector, which needs cgo and so a C compiler.
+func (c *check) race() error {
+	if err := c.compiler(); err != nil {
+		return err
+	}
+	return c.command(".", []string{"CGO_ENABLED=1"}, "go", append([]string{"test", "-race", "-short", limit}, racePackages...)...)
+}
+
+// compiler makes sure that there is a C compiler, or says why there is none.
+func (c *check) compiler() error {
+	found := func() bool {
+		for _, name := range append(strings.Fields(os.Getenv("CC")), "gcc", "clang") {
+			if _, err := exec.LookPath(name); err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	if found() {
+		return nil
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
+		return fmt.Errorf("%w: the race detector needs a C compiler, gcc or clang, and may not be given one here (%s, user %d)",
+			errLeftOut, runtime.GOOS, os.Getuid())
+	}
+	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
+	err := c.command(".", quiet, "apt-get", "update", "-qq")
+	if err == nil {
+		err = c.command(".", quiet, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "gcc", "libc6-dev")
+	}
+	if err != nil || !found() {
+		return fmt.Errorf("%w: the race detector needs a C compiler, and apt-get did not install gcc: %v", errLeftOut, err)
+	}
+	return nil
+}

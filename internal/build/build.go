@@ -49,7 +49,8 @@ type Place struct {
 
 // Options change how a world is laid out, never what it does.
 type Options struct {
-	Partitions int // 0: by the size of the topology
+	Partitions int  // 0: by the size of the topology
+	Singly     bool // every turn of a copy over NVLink is an event, as tests compare it
 }
 
 // MaxLookahead is how far a network of one partition runs between two barriers.
@@ -101,7 +102,7 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 	for _, n := range b.Nets {
 		n.SetPeers(b.Nets)
 	}
-	b.buildHosts()
+	b.buildHosts(opt.Singly)
 	for node := range b.g.Nodes {
 		b.buildNode(node)
 	}
@@ -299,7 +300,7 @@ func haveLifetimes(switches []fabric.SwitchParams) bool {
 
 // buildHosts makes the queue pairs of every connection, one at either end, and
 // hands each host its work requests.
-func (b *builder) buildHosts() {
+func (b *builder) buildHosts(singly bool) {
 	plan := b.v.Plan
 	b.buildServers()
 	specs := make([]nic.Spec, len(b.g.Nodes))
@@ -312,7 +313,7 @@ func (b *builder) buildHosts() {
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
 			CPU:     n.Host.Spec, Reposts: n.Host.Reposts,
-			Prepare: preparation(&n.Host), Server: b.Servers[node],
+			Prepare: preparation(&n.Host), Server: b.Servers[node], Singly: singly,
 			Cache: nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
 		}
 	}

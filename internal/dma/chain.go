@@ -24,8 +24,9 @@ type Chain struct {
 	access  units.Time
 	latency units.Time  // of all links
 	reads   bool        // a copy over it is one of reads: its engine is at the end
-	nvlink  bool        // it leads over NVLink, whose stores take their turn in the memories too
 	mrrs    units.Bytes // of the reader
+	turns   *turns      // of copies over NVLink; nil: it leads over PCIe
+	turning bool        // turns of copies over NVLink share a track of it
 	memory  int         // number of the memory, for translations
 	addr    uint64      // where the next access without an address goes
 	ready   units.Time  // when the last read was there
@@ -157,7 +158,7 @@ func (e *Engine) NVChain(from, to int) (Chain, error) {
 		return Chain{}, fmt.Errorf("no NVLink joins %s and %s", e.tree.Devices[from].Name, e.tree.Devices[to].Name)
 	}
 	c := e.compile(path, from, to)
-	c.nvlink = true
+	c.turns = e.turnsOver(&c)
 	return c, nil
 }
 
@@ -182,6 +183,7 @@ func (e *Engine) compile(path []server.Hop, from, to int) Chain {
 			}
 		}
 		above = above || into
+		c.turning = c.turning || h.kind == server.HBM || h.kind == server.NVLink
 		c.data = append(c.data, h)
 		c.latency += h.latency
 	}
@@ -254,17 +256,3 @@ func (e *Engine) memory(dev int) bool {
 	k := e.tree.Devices[dev].Kind
 	return k == server.GPU || k == server.DRAM
 }
-
-// Turn is what a copy over the chain moves before others that are under way have their
-// turn, and how long after it has left it is there: over NVLink what a warp of a thread
-// block stores in one round of NCCL's loop, COLL_UNROLL (8 from Ampere on) times 16 B for
-// each of 32 threads (src/device/common.h, common_kernel.h). Links of PCIe are shared by
-// Copy itself, which waits for the last byte; 0.
-func (c *Chain) Turn() (n units.Bytes, way units.Time) {
-	if c.nvlink {
-		return warpRound, c.latency
-	}
-	return 0, 0
-}
-
-const warpRound = 8 * 16 * 32 * units.Byte

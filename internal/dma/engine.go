@@ -28,7 +28,9 @@ type Engine struct {
 	engines []copyEngine
 	drams   []int // links to the memories of root complexes
 	// now is when the latest call was made; copies may be asked for ahead of it.
-	now units.Time
+	now     units.Time
+	turns   []*turns
+	catchUp func() // see Before
 }
 
 // New returns the inside of a server, with nothing on its way. The tree must have
@@ -128,6 +130,7 @@ type flow struct{ head, last, tail units.Time }
 
 // read reads what the reader has tags for.
 func (e *Engine) read(at units.Time, c *Chain, addr uint64, n units.Bytes) units.Time {
+	e.before(c)
 	f := flow{at, at, at}
 	m := 1
 	if c.tags != nil {
@@ -205,6 +208,7 @@ const longestWrite = 4 * units.KiB
 
 // write is a write asked for now that may begin at a time.
 func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes) (accepted, done units.Time) {
+	e.before(c)
 	relaxed := e.tree.Relaxed
 	f := flow{at, at, at}
 	var before *track
@@ -272,7 +276,9 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 	if n <= 0 {
 		return now
 	}
-	if c.nvlink {
+	e.before(c)
+	nvlink := c.turns != nil
+	if nvlink {
 		e.now = now
 	}
 	o, f := write, flow{now, now, now}
@@ -291,7 +297,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		h := &c.data[i]
 		x := h.sized(o, n, c.mrrs)
 		var start, end units.Time
-		if c.nvlink {
+		if nvlink {
 			start, end = h.track.reserve(e.now, f.head, x.work)
 		} else {
 			start, end = h.track.bulk(e.now, f.head, x.work, span)
@@ -361,6 +367,7 @@ type LinkUse struct {
 // Links lists what every link has carried so far, by index, against its direction
 // before along it.
 func (e *Engine) Links() []LinkUse {
+	e.count()
 	var out []LinkUse
 	for i := range e.tree.Links {
 		l := &e.tree.Links[i]

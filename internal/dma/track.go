@@ -88,11 +88,33 @@ const maxGaps = 1024
 
 func (g *gaps) get(i int) *gap { return &g.ring[(g.first+i)&(len(g.ring)-1)] }
 
-func (g *gaps) push(now units.Time, x gap) { g.insert(now, g.n, x) }
+// push puts a gap behind all others.
+func (g *gaps) push(now units.Time, x gap) {
+	g.forget(now)
+	if g.n == len(g.ring) {
+		g.grow()
+	}
+	g.n++
+	*g.get(g.n - 1) = x
+}
 
-// after is the first gap that is not over at a time.
+// after is the first gap that is not over at a time, as there is one. What is read now goes
+// into one of the first, what is written later into one of the last.
 func (g *gaps) after(at units.Time) int {
-	lo, hi := 0, g.n
+	const near = 4
+	for i := range min(near, g.n) {
+		if g.get(i).to > at {
+			return i
+		}
+	}
+	lo, hi := min(near, g.n), g.n
+	if far := hi - near; far > lo {
+		if g.get(far).to <= at {
+			lo = far + 1
+		} else {
+			hi = far
+		}
+	}
 	for lo < hi {
 		if m := (lo + hi) / 2; g.get(m).to <= at {
 			lo = m + 1
@@ -103,25 +125,42 @@ func (g *gaps) after(at units.Time) int {
 	return lo
 }
 
-// insert puts a gap before gap i, which may then be another. What is over goes to make
-// room.
-func (g *gaps) insert(now units.Time, i int, x gap) {
-	for g.n > 0 && g.get(0).to <= now {
-		g.first++
-		g.n--
-		i--
+// forget drops the gaps that are over, and says how many.
+func (g *gaps) forget(now units.Time) (n int) {
+	for n < g.n && g.get(n).to <= now {
+		n++
 	}
-	i = max(i, 0)
+	g.first += n
+	g.n -= n
+	return n
+}
+
+// grow makes room for more gaps.
+func (g *gaps) grow() {
+	ring := make([]gap, max(16, 2*g.n))
+	for k := range g.n {
+		ring[k] = *g.get(k)
+	}
+	g.ring, g.first = ring, 0
+}
+
+// insert puts a gap before gap i, which may then be another. What is over goes to make
+// room, and the shorter side moves.
+func (g *gaps) insert(now units.Time, i int, x gap) {
+	i = max(i-g.forget(now), 0)
 	if g.n == len(g.ring) {
-		ring := make([]gap, max(16, 2*g.n))
-		for k := range g.n {
-			ring[k] = *g.get(k)
-		}
-		g.ring, g.first = ring, 0
+		g.grow()
 	}
 	g.n++
-	for k := g.n - 1; k > i; k-- {
-		*g.get(k) = *g.get(k - 1)
+	if i < g.n/2 {
+		g.first--
+		for k := range i {
+			*g.get(k) = *g.get(k + 1)
+		}
+	} else {
+		for k := g.n - 1; k > i; k-- {
+			*g.get(k) = *g.get(k - 1)
+		}
 	}
 	*g.get(i) = x
 }
@@ -214,17 +253,27 @@ func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 	g := &t.gaps
 	g.condense() // one may become two
 	i := g.after(at)
-	start = max(g.get(i).from, at)
-	if x := g.get(i); x.from < at { // what is before stays free
-		rest := gap{at, x.to}
-		if x.to = at; rest.to-at <= work {
-			work -= rest.to - at
-			end = rest.to
-			i++
-		} else {
-			g.insert(now, i+1, gap{at + work, rest.to})
-			return at, at + work
+	x := g.get(i)
+	start = max(x.from, at)
+	if rest := x.to - start; rest > work { // the plain case: it goes into one gap
+		switch {
+		case x.from >= at:
+			x.from += work
+		case at <= now: // what is before is over
+			g.first += i
+			g.n -= i
+			x.from = at + work
+		default:
+			x.to = at
+			g.insert(now, i+1, gap{at + work, at + rest})
 		}
+		return start, start + work
+	}
+	if x.from < at { // what is before stays free
+		work -= x.to - at
+		end = x.to
+		x.to = at
+		i++
 	}
 	j := i
 	for ; j < g.n && work > 0; j++ {
@@ -276,10 +325,15 @@ func (c *Carried) note(at, start units.Time, x *cost, payload units.Bytes) {
 	c.Busy += x.work
 	c.Transfers++
 	if start > at {
-		c.Waited += start - at
-		if start-at > c.Peak {
-			c.Peak, c.PeakAt = start-at, at
-		}
+		c.wait(at, start)
+	}
+}
+
+// wait counts what a transfer waited for its turn.
+func (c *Carried) wait(at, start units.Time) {
+	c.Waited += start - at
+	if start-at > c.Peak {
+		c.Peak, c.PeakAt = start-at, at
 	}
 }
 

@@ -12,6 +12,8 @@ type LocalRun struct {
 	Moved units.Time // its delay was over, and its data began to move
 	Done  units.Time
 	left  units.Bytes // of its data, that are still to move
+
+	turning int32 // from 1, its place among those that take turns; 0: it does not
 }
 
 // Runs is when the local operations of the plan ran, in its order. nil: it has
@@ -57,11 +59,18 @@ func (h *Host) local(now units.Time, l uint32) {
 		h.beginLocal(now, l)
 		return
 	}
+	if run.turning != 0 {
+		h.turned(now, l)
+		return
+	}
 	first := run.Moved == units.Never
 	if first {
 		run.Moved, run.left = now, h.triggers.locals[l].Bytes
 	}
 	if first || run.left > 0 {
+		if h.turn(now, l) {
+			return
+		}
 		if at := h.move(now, l); at > now {
 			h.timer(at, at-now, timerLocal, l)
 			return
@@ -73,25 +82,19 @@ func (h *Host) local(now units.Time, l uint32) {
 	h.ended(now, len(h.triggers.starts)+int(l), workload.Completed)
 }
 
-// move moves what local operation l moves in one turn, and returns when its next turn
-// comes, or after the last when all its data have left, and over PCIe are there. All that
-// move data over a link at a time take turns on it, none faster than its own work lets it.
+// move moves what is left of local operation l, and returns when all its data have left, or
+// over PCIe are there: no sooner than its own work lets it.
 func (h *Host) move(now units.Time, l uint32) units.Time {
 	run, local, c := &h.triggers.runs[l], &h.triggers.locals[l], h.triggers.moves[l]
-	if c == nil {
-		run.left = 0
+	left := run.left
+	run.left = 0
+	switch {
+	case c == nil:
 		return now + local.Work
+	case c.NVLink():
+		pace, _ := paceOf(local, c)
+		return max(now+pace, h.path.Rest(now, c, left), run.Moved+local.Work)
+	default:
+		return max(now+local.Work, h.path.Copy(now, c, left), run.Moved+local.Work)
 	}
-	n, pace := run.left, local.Work
-	turn, way := c.Turn()
-	if turn > 0 && local.Bytes > turn {
-		n = min(n, turn)
-		pace /= units.Time((local.Bytes + turn - 1) / turn)
-	}
-	next := max(now+pace, h.path.Copy(now, c, n)-way)
-	run.left -= n
-	if run.left == 0 {
-		return max(next, run.Moved+local.Work)
-	}
-	return next
 }

@@ -113,6 +113,7 @@ type Host struct {
 	posting   []Post   // what postTriggered hands over; they take turns
 	locals    []uint32 // local operations that wait for nothing but their time
 	running   int      // local operations that have begun and not ended
+	blocks    blocks
 	cpu       processors
 
 	preparation Preparation
@@ -163,11 +164,13 @@ type Spec struct {
 	Accounts []MessageAccount // as many as Messages
 	Triggers *Triggers        // nil: none
 	Locals   []uint32         // operations of Triggers that start here by time
-	Receive  ReceiveSpec
-	CPU      host.Spec // the zero Spec: a core that costs nothing
-	Reposts  bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
-	Prepare  Preparation
-	Cache    CacheSpec // needs a Receive.DrainRate or a Server
+	// Singly has every turn of a copy over NVLink be an event, as tests compare it.
+	Singly  bool
+	Receive ReceiveSpec
+	CPU     host.Spec // the zero Spec: a core that costs nothing
+	Reposts bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
+	Prepare Preparation
+	Cache   CacheSpec // needs a Receive.DrainRate or a Server
 	// Server is the inside of the host, its own; nil: none. Then frames wait in the
 	// receive buffer for it, and DrainRate must be 0.
 	Server *dma.Engine
@@ -195,6 +198,7 @@ func New(s Spec) *Host {
 	for i := range h.qps {
 		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].Accepting != nil}
 	}
+	h.blocks.singly = s.Singly
 	h.ports = make([]port, len(s.Ports))
 	for i := range h.ports {
 		h.ports[i].latest = none
@@ -209,6 +213,9 @@ func New(s Spec) *Host {
 // port i. It schedules the first post.
 func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 	h.net, h.index = net, index
+	if h.path != nil && h.triggers != nil {
+		h.path.Before(func() { h.takeTurns(net.Part().Now()) })
+	}
 	for i, f := range fabricPorts {
 		h.ports[i].fabricPort = f
 	}

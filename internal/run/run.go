@@ -96,6 +96,7 @@ type runner struct {
 	requests []int  // see requestsOf
 	calls    []bool // see callers
 
+	reached   units.Time // everything before has happened
 	verdict   units.Time // when it is decided whether the run tries in vain; Never: it does not seem so
 	suspectAt units.Time // when to look again
 	gaveUp    bool       // it did, at the verdict
@@ -202,6 +203,10 @@ func (r *runner) advance(limit units.Time) {
 			vain = r.suspect(upTo)
 			return !r.finished() && !stuck && !vain
 		})
+		r.reached = r.cut
+		if to := min(bound, r.verdict); r.Engine.Next() >= to {
+			r.reached = to
+		}
 		switch {
 		case r.stopped != "":
 		case stuck && r.resolve(bound):

@@ -33,6 +33,7 @@ func (r *runner) servers() (out []record.Server) {
 		if e == nil {
 			continue
 		}
+		r.Hosts[node].Settle(r.reached)
 		s := record.Server{Host: r.Valid.Graph.Nodes[node].Name, Server: e.Tree().Name}
 		for _, use := range e.Links() {
 			if use.Transfers > 0 {

@@ -96,6 +96,13 @@ func newPart[R any](id, parts int) *Part[R] {
 // Now returns the time of the event being executed.
 func (p *Part[R]) Now() units.Time { return p.now }
 
+// Current returns the order (see Order) and the low word of the event being executed, by
+// which it stands among those of its time and node.
+func (p *Part[R]) Current() (order uint64, low uint32) {
+	e := &p.q.cur[p.q.pos-1]
+	return e.key & orderMask, e.ref.Low()
+}
+
 // Events counts the events executed so far.
 func (p *Part[R]) Events() int64 { return p.events }
 

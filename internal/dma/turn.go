@@ -1,0 +1,97 @@
+package dma
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// turnBytes is what a copy over NVLink moves before others that are under way have their
+// turn: what a warp of a thread block stores in one round of NCCL's loop, COLL_UNROLL (8
+// from Ampere on) times 16 B for each of 32 threads (src/device/common.h,
+// common_kernel.h).
+const turnBytes = 8 * 16 * 32 * units.Byte
+
+// turns is what one turn over a chain costs, and how many were taken.
+type turns struct {
+	legs  []leg
+	least units.Time // from a turn to the next of the same copy: the slowest leg's work
+	way   units.Time // of all links: how long after it has left a turn is there
+	taken int64      // turns that the sums of the tracks do not have yet
+}
+
+// leg is one hop of a turn.
+type leg struct {
+	track                     *track
+	work, first, end, latency units.Time
+	bytes                     units.Bytes
+}
+
+// turnsOver works out what a turn over a chain costs.
+func (e *Engine) turnsOver(c *Chain) *turns {
+	t := &turns{way: c.latency}
+	for i := range c.data {
+		h := &c.data[i]
+		x := h.sized(write, turnBytes, c.mrrs)
+		t.legs = append(t.legs, leg{h.track, x.work, x.first, x.end, h.latency, x.bytes})
+		t.least = max(t.least, x.work)
+	}
+	e.turns = append(e.turns, t)
+	return t
+}
+
+// NVLink reports whether the chain leads over NVLink.
+func (c *Chain) NVLink() bool { return c.turns != nil }
+
+// Turns is how a copy over the chain is to be cut up so that it shares its links as thread
+// blocks do: into turns of n bytes, each of which begins no sooner than least after the
+// one before.
+// Links of PCIe are shared by Copy itself.
+func (c *Chain) Turns() (n units.Bytes, least units.Time) { return turnBytes, c.turns.least }
+
+// Turn moves the bytes of one turn over a chain that has them, and returns when they have
+// left: when the next may begin. It is Copy, to the picosecond.
+func (e *Engine) Turn(now units.Time, c *Chain) (left units.Time) {
+	t := c.turns
+	e.now = now
+	head, tail := now, now
+	for i := range t.legs {
+		g := &t.legs[i]
+		start, end := g.track.reserve(now, head, g.work)
+		if start > head {
+			g.track.carried.wait(head, start)
+		}
+		head, tail = start+g.first+g.latency, max(end, tail+g.end)+g.latency
+	}
+	t.taken++
+	return tail - t.way
+}
+
+// Rest moves what is left of a copy, at most a turn, and returns when it has left.
+func (e *Engine) Rest(now units.Time, c *Chain, n units.Bytes) (left units.Time) {
+	return e.Copy(now, c, n) - c.turns.way
+}
+
+// Before has the engine call catchUp before it books anything on a track that turns share:
+// the caller then takes all turns that come before what it asks for.
+func (e *Engine) Before(catchUp func()) { e.catchUp = catchUp }
+
+// before is called before work on the tracks of a chain.
+func (e *Engine) before(c *Chain) {
+	if c.turning && e.catchUp != nil {
+		now := e.now
+		e.catchUp()
+		e.now = max(e.now, now)
+	}
+}
+
+// count adds the turns that were taken to the sums of their tracks.
+func (e *Engine) count() {
+	for _, t := range e.turns {
+		for i := range t.legs {
+			g := &t.legs[i]
+			c := &g.track.carried
+			c.Payload += turnBytes * units.Bytes(t.taken)
+			c.Bytes += g.bytes * units.Bytes(t.taken)
+			c.Busy += g.work * units.Time(t.taken)
+			c.Transfers += t.taken
+		}
+		t.taken = 0
+	}
+}

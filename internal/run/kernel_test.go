@@ -117,7 +117,7 @@ func TestKernelDoesNotDependOnPartitions(t *testing.T) {
 	for _, host := range []string{
 		"preset: linux-xeon",
 		"preset: linux-xeon, cores: 2, steering: rss, send: zerocopy",
-		"preset: linux-xeon, cores: 1, card: plain, ring: 64",
+		"preset: linux-xeon, cores: 1, offloads: plain, ring: 64",
 		"preset: linux-xeon, busy_poll: true, send: sendfile",
 	} {
 		v := parse(t, `
@@ -149,14 +149,14 @@ func TestNoSuperSegmentsWithoutOffloads(t *testing.T) {
 		r := star(t, 2, "100Gbps", "stack: tcp\nworkload: [{flow: {from: h0, to: h1, size: 1MB}}]\n"+rest)
 		return r.Fingerprint
 	}
-	plain := of("hosts: {h0: {card: plain}}\n")
-	if want := of("hosts: {h0: {card: plain}}\ntcp: {tso: false}\n"); plain != want {
+	plain := of("hosts: {h0: {offloads: plain}}\n")
+	if want := of("hosts: {h0: {offloads: plain}}\ntcp: {tso: false}\n"); plain != want {
 		t.Errorf("fingerprint %s, without tcp.tso %s", plain, want)
 	}
 	if both := of("tcp: {tso: false}\n"); both == plain {
 		t.Error("the card makes no difference")
 	}
-	if reads, want := of("hosts: {h1: {card: plain, moderation: off}}\n"), of("hosts: {h1: {moderation: off}}\n"); reads != want {
+	if reads, want := of("hosts: {h1: {offloads: plain, moderation: off}}\n"), of("hosts: {h1: {moderation: off}}\n"); reads != want {
 		t.Errorf("fingerprint %s with a plain card at the reader, %s with another", reads, want)
 	}
 }

@@ -5,40 +5,59 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// readClos reads a Clos network given by the radices of its switches.
-func (r *resolver) readClos(o object) {
-	s := o.object("clos", "hosts", "hosts_per_pod", "tiers")
+// clos is a Clos network given by the radices of its switches.
+func (r *resolver) clos() generator {
 	var p topology.ClosParams
-	s.needInteger("hosts", &p.Hosts, 2, topology.MaxNodes)
-	s.integer("hosts_per_pod", &p.HostsPerPod, 1, topology.MaxNodes)
-	items := s.list("tiers")
-	for i, item := range items {
-		p.Tiers = append(p.Tiers, r.readClosTier(item, indexed(s.path+".tiers", i), i == len(items)-1))
+	return generator{"clos", "A Clos network by the radices of its switches, whose number follows.",
+		[]key{
+			neededNumber("hosts", &p.Hosts, 2, topology.MaxNodes, "Number of hosts."),
+			numberKey("hosts_per_pod", &p.HostsPerPod, 1, topology.MaxNodes, "Hosts in a pod, with three tiers."),
+		},
+		func() []key {
+			return []key{listedKey("tiers", func() []key { return r.closTierKeys(new(closTier), true) }, readLater, "The tiers of switches, the lowest first.")}
+		},
+		func(s object, graph func(*topology.Graph, error)) {
+			items := s.list("tiers")
+			for i, item := range items {
+				p.Tiers = append(p.Tiers, r.readClosTier(item, indexed(s.path+".tiers", i), i == len(items)-1))
+			}
+			if r.d.err == nil {
+				graph(topology.Clos(p))
+			}
+		}}
+}
+
+// closTier is a tier of switches.
+type closTier struct {
+	topology.ClosTier
+	latency units.Time // negative: not given
+}
+
+// closTierKeys are the keys of a tier.
+func (r *resolver) closTierKeys(t *closTier, top bool) []key {
+	up := numberKey("radix_up", &t.RadixUp, 1, topology.MaxNodes, "Links of a switch up; none in the top tier.")
+	if top {
+		up = up.check(func(o object) { o.fail("radix_up", "the top tier has no links up; leave it out") })
+	} else {
+		up = up.need(neededNumber("", nil, 1, topology.MaxNodes, "").needed)
 	}
-	if r.d.err != nil {
-		return
-	}
-	g, err := topology.Clos(p)
-	r.graph(s.n.pos, g, err)
+	return joinKeys([]key{
+		neededNumber("radix_down", &t.RadixDown, 1, topology.MaxNodes, "Links of a switch down."),
+		up,
+		numberKey("bundle", &t.Bundle, 1, 256, "Parallel links to each switch below.").otherwise("1"),
+		timeKey("switch_latency", &t.latency, "Pipeline of the tier's switches.").otherwise("`switch.latency`").
+			within(0, int64(units.Millisecond), "is no switch pipeline; give at most 1ms"),
+	}, r.tierKeys("link"), r.cableKeys(new(topology.LinkSpec)))
 }
 
 func (r *resolver) readClosTier(item *node, path string, top bool) topology.ClosTier {
-	o := r.d.object(item, path, "radix_down", "radix_up", "bundle", "link", "length", "delay", "switch_latency")
-	t := topology.ClosTier{Bundle: 1}
-	o.needInteger("radix_down", &t.RadixDown, 1, topology.MaxNodes)
-	if !top {
-		o.needInteger("radix_up", &t.RadixUp, 1, topology.MaxNodes)
-	} else if o.has("radix_up") {
-		o.fail("radix_up", "the top tier has no links up; leave it out")
-	}
-	o.integer("bundle", &t.Bundle, 1, 256)
+	t := closTier{ClosTier: topology.ClosTier{Bundle: 1}, latency: -1}
+	keys := r.closTierKeys(&t, top)
+	o := r.d.object(item, path, keys)
+	o.read(keys[:4])
 	t.Link = r.tier(o, "link", r.readLink(o, topology.LinkSpec{}))
-	latency := units.Time(-1)
-	if o.time("switch_latency", &latency) && latency > units.Millisecond {
-		o.fail("switch_latency", "%v is no switch pipeline; give at most 1ms", latency)
-	}
-	r.tierLatency = append(r.tierLatency, latency)
-	return t
+	r.tierLatency = append(r.tierLatency, t.latency)
+	return t.ClosTier
 }
 
 // latencyOfTier overrides a switch's pipeline with that of its tier.

@@ -8,68 +8,78 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
+// collectiveEntry is an entry of collectives while it is read.
+type collectiveEntry struct {
+	collective.Spec
+	overhead units.Time
+	costs    []collective.Cost // as far as the scenario gives them
+}
+
+// newCollectiveEntry is what holds without keys.
+func newCollectiveEntry() *collectiveEntry {
+	return &collectiveEntry{Spec: collective.Spec{Iterations: 1}, costs: collective.GPUCosts(collective.GPU{})}
+}
+
 // collectiveKeys are the keys of a collective.
-func collectiveKeys() []string {
-	return []string{"name", "op", "ranks", "size", "algorithm", "protocol", "channels", "chunk", "slices", "count", "root", "overhead", "costs",
-		"start", "gpudirect", "class", "dscp", "stack"}
+func (r *resolver) collectiveKeys(s *collectiveEntry, e *entryOptions) []key {
+	costs := make([]key, len(s.costs))
+	for i := range s.costs {
+		c := &s.costs[i]
+		costs[i] = costKey(c.Key, &c.Time, "Time of: "+c.Name+".").otherwise("see the model").check(func(object) { c.Source = fromScenario })
+	}
+	return joinKeys([]key{
+		countedKey("op", &s.Op, collective.Ops(), "The operation; with `sendrecv` each rank sends to the next.").otherwise("").need("give one of " + suggestList(collective.Ops())),
+		sizeKey("size", &s.Bytes, "Bytes, counted as nccl-tests does: the larger of what a rank gives and what it gets; whole elements of 4 bytes, and of `reducescatter`, `allgather` and "+
+			"`alltoall` an equal part for each rank.").need("give the bytes of the operation, as nccl-tests does, such as size: 64MB"),
+		listKey("ranks", "list of GPUs or hosts, `all`, `gpus`, `hosts`", readLater, "GPUs (`h0/gpu3`, `h0/gpus`) or hosts (`h4`, or `h4:2` for its second port) in the order of the ring; "+
+			"`all`: every GPU, or where there is none every host by its first port.").otherwise("`all`"),
+		countedKey("algorithm", &s.Algorithm, collective.Algorithms(), "`ring`; `tree` (`allreduce` only); `hierarchical` (rings that pass through each host once); `pairwise` (`alltoall`, `sendrecv`); "+
+			"`auto`: by NCCL's tuning model."),
+		countedKey("protocol", &s.Protocol, collective.Protocols(), "NCCL's protocol; `auto`: by its tuning model."),
+		numberKey("channels", &s.Channels, 1, collective.MaxChannels, "Parts of the data, each with a ring or tree of its own; of `alltoall` those that all peers share.").
+			otherwise("1; `tree`: 2; more on GPUs, see the model"),
+		sizeKey("chunk", &s.Chunk, "Payload of one step of a channel, at most.").otherwise("2MiB (ring, `simple`), 512KiB (`simple`), 32KiB (`ll`), 576000B (`ll128`)").check(func(o object) {
+			if s.Chunk < collective.Element || s.Chunk > workload.MaxBytes {
+				o.fail("chunk", "%s is not from %s to %s", s.Chunk, collective.Element, units.Bytes(workload.MaxBytes))
+			}
+		}),
+		numberKey("slices", &s.Slices, 1, collective.MaxSlices, "Messages into which a chunk above 32KiB is cut.").otherwise("2 (ring, `simple`), 1"),
+		numberKey("count", &s.Iterations, 1, collective.MaxIterations, "How often, one after the other."),
+		numberKey("root", &s.Root, 0, collective.MaxRanks-1, "Rank that has the data of `broadcast`.").unless(func() string {
+			return when(s.Op != collective.Broadcast, s.Op.String()+" has no root")
+		}),
+		timeKey("overhead", &s.overhead, "What each step that sends takes beside the network, where ranks are hosts.").otherwise("0"),
+		sectionKey("costs", costs, "Parts of a step where ranks are GPUs."),
+	}, usedBy(r.optionKeys(e), ofCollectives))
 }
 
 // readCollective reads a collective and appends its operations.
 func (r *resolver) readCollective(o object) {
 	entry := r.addEntry("collective", o)
-	opt := workload.DefaultOptions()
-	if r.stack().Credits {
-		opt.Class, opt.DSCP = 0, 0 // service level 0
+	e, s := r.newOptions(), newCollectiveEntry()
+	r.readEntryStack(o, &e.Options)
+	e.class, e.dscp = int(e.Class), int(e.DSCP)
+	keys := r.collectiveKeys(s, e)
+	o.read(keys)
+	r.settleClass(o, e)
+	e.Verb = workload.WriteImm // NCCL's, net_ib.cc: the responder must know of the end
+	if e.Profile > 0 {
+		e.Service, e.Verb = workload.TCP, workload.Send
 	}
-	r.readEntryStack(o, &opt)
-	r.readClass(o, &opt)
-	opt.Verb = workload.WriteImm // NCCL's, net_ib.cc: the responder must know of the end
-	if opt.Profile > 0 {
-		opt.Service, opt.Verb = workload.TCP, workload.Send
-	}
-	s := collective.Spec{Iterations: 1}
-	r.readCollectiveWords(o, &s)
-	o.need("size")
-	if !o.size("size", &s.Bytes) && r.d.err == nil && !o.describing() {
-		r.d.fail(o.n.pos, "%s has no size; give the bytes of the operation, as nccl-tests does, such as size: 64MB", o.path)
-	}
-	o.integer("channels", &s.Channels, 1, collective.MaxChannels)
-	if o.size("chunk", &s.Chunk) && (s.Chunk < collective.Element || s.Chunk > workload.MaxBytes) {
-		o.fail("chunk", "%s is not from %s to %s", s.Chunk, collective.Element, units.Bytes(workload.MaxBytes))
-	}
-	o.integer("slices", &s.Slices, 1, collective.MaxSlices)
-	o.integer("count", &s.Iterations, 1, collective.MaxIterations)
-	o.integer("root", &s.Root, 0, collective.MaxRanks-1)
-	if s.Op != collective.Broadcast {
-		r.ignored(o, "root", "%s has no root", s.Op)
-	}
-	o.time("start", &s.Start)
-	r.readRanks(o, &s)
-	r.readStepCosts(o, &s)
-	if r.d.err != nil || o.describing() {
+	r.warnIdle(o, keys)
+	s.Start, e.Start = e.Start, workload.DefaultOptions().Start
+	r.readRanks(o, &s.Spec)
+	r.readStepCosts(o, s)
+	if r.d.err != nil {
 		return
 	}
 	if s.Start > workload.MaxStart {
 		o.fail("start", "%s is later than %s, the latest possible", s.Start, units.Time(workload.MaxStart))
 		return
 	}
-	if err := collective.Build(r.v.Plan, entry, s, opt); err != nil {
+	if err := collective.Build(r.v.Plan, entry, s.Spec, e.Options); err != nil {
 		r.d.fail(o.n.pos, "%s: %v", o.path, err)
 	}
-}
-
-// readCollectiveWords reads what is said in words: operation, algorithm, protocol.
-func (r *resolver) readCollectiveWords(o object, s *collective.Spec) {
-	op, algorithm, protocol := "", collective.AutoAlgorithm.String(), collective.AutoProtocol.String()
-	o.need("op")
-	if !o.word("op", &op, collective.Ops()...) && r.d.err == nil && !o.describing() {
-		r.d.fail(o.n.pos, "%s has no op; give one of %s", o.path, suggestList(collective.Ops()))
-	}
-	o.word("algorithm", &algorithm, collective.Algorithms()...)
-	o.word("protocol", &protocol, collective.Protocols()...)
-	s.Op = collective.Op(indexOf(op, collective.Ops()))
-	s.Algorithm = collective.Algorithm(indexOf(algorithm, collective.Algorithms()))
-	s.Protocol = collective.Protocol(indexOf(protocol, collective.Protocols()))
 }
 
 // indexOf is the place of a word; 0 where it is none of them.
@@ -85,8 +95,6 @@ func indexOf(word string, words []string) int {
 // readRanks reads the members of a collective; absent or "all" means every GPU, or
 // where there is none every host by its first port.
 func (r *resolver) readRanks(o object, s *collective.Spec) {
-	o.note("ranks", listOf(anyScalar()))
-	o.note("ranks", wordsOf("all", "hosts", "gpus"))
 	staged := r.readGPUDirect(o)
 	v := o.n.get("ranks")
 	word := ""
@@ -108,7 +116,7 @@ func (r *resolver) readRanks(o object, s *collective.Spec) {
 	default:
 		places = r.many(o, "ranks")
 	}
-	if r.d.err != nil || o.describing() {
+	if r.d.err != nil {
 		return
 	}
 	for _, number := range places {
@@ -200,39 +208,25 @@ func (r *resolver) rankServer(ranks []collective.Rank) *server.Tree {
 
 // readStepCosts reads what steps take beside their transfers: a plain overhead, or
 // the parts of a step on a GPU.
-func (r *resolver) readStepCosts(o object, s *collective.Spec) {
-	var overhead units.Time
-	if o.time("overhead", &overhead) && overhead > 0 {
-		parts := []workload.Part{{Name: "overhead", Time: overhead}}
+func (r *resolver) readStepCosts(o object, s *collectiveEntry) {
+	if s.overhead > 0 {
+		parts := []workload.Part{{Name: "overhead", Time: s.overhead}}
 		s.Costs.Inside, s.Costs.Outside = parts, parts
 	}
-	var gpu collective.GPU
 	t := r.rankServer(s.Ranks)
-	if t != nil {
-		gpu = collective.GPU{HBMRead: t.Costs.HBMRead, Launch: t.Costs.KernelLaunch, Flush: !s.Speeds.Hopper}
-		gpu.Link = betweenGPUs(t)
-	}
-	parts := collective.GPUCosts(gpu)
-	keys := make([]string, len(parts))
-	for i := range parts {
-		keys[i] = parts[i].Key
-	}
-	costs := o.object("costs", keys...)
-	for i := range parts {
-		if readCost(costs, parts[i].Key, &parts[i].Time) {
-			parts[i].Source = fromScenario
-		}
-	}
 	switch {
-	case r.d.err != nil || o.describing():
+	case r.d.err != nil:
 	case t == nil:
 		r.ignored(o, "costs", "no rank is a GPU; give overhead, or a server and ranks such as h0/gpu0")
-	case overhead > 0:
+	case s.overhead > 0:
 		o.fail("overhead", "stands for what steps take on plain hosts; ranks that are GPUs have costs")
 	default:
-		s.GPU = parts
-		for _, c := range parts {
-			r.note(o.path+".costs."+c.Key, c.Time.String(), c.Source)
+		s.GPU = collective.GPUCosts(collective.GPU{HBMRead: t.Costs.HBMRead, Launch: t.Costs.KernelLaunch, Flush: !s.Speeds.Hopper, Link: betweenGPUs(t)})
+		for i := range s.GPU {
+			if s.costs[i].Source == fromScenario {
+				s.GPU[i] = s.costs[i]
+			}
+			r.note(o.path+".costs."+s.GPU[i].Key, s.GPU[i].Time.String(), s.GPU[i].Source)
 		}
 	}
 }

@@ -108,10 +108,15 @@ func hasServers(root *node) bool {
 	return hosts != nil && slices.ContainsFunc(hosts.fields, func(f field) bool { return f.value.get("server") != nil })
 }
 
+// gpuDirectKey is `gpudirect` of the scenario or of an entry.
+func (r *resolver) gpuDirectKey(text string) key {
+	return wordKey("gpudirect", new(string), []string{"on", "off"}, text)
+}
+
 // readGPUDirect reads `gpudirect` of the scenario or of an entry.
 func (r *resolver) readGPUDirect(o object) hostPath {
-	word := ""
-	switch o.word("gpudirect", &word, "on", "off"); word {
+	o.read([]key{r.gpuDirectKey("")})
+	switch o.text("gpudirect") {
 	case "on":
 		return gpuDirect
 	case "off":
@@ -120,17 +125,16 @@ func (r *resolver) readGPUDirect(o object) hostPath {
 	return asServer
 }
 
-// checkHostPath warns of `gpudirect` for no data in GPUs; a column that is said to be
-// staged does not exist then.
+// noGPUData is the reason for what only data of GPUs have.
+func (r *resolver) noGPUData() string {
+	return when(!r.compared && r.hostPath != asServer && !r.v.DataInGPUs(), notInGPUs)
+}
+
+const notInGPUs = "no data that cross the network lie in a GPU; name ends such as h0/gpu0, of hosts with a server"
+
+// checkHostPath refuses a column that is said to be staged where no data lie in GPUs.
 func (r *resolver) checkHostPath(o object) {
-	if r.d.err != nil || r.hostPath == asServer || r.v.DataInGPUs() {
-		return
-	}
-	const why = "no data that cross the network lie in a GPU; name ends such as h0/gpu0, of hosts with a server"
-	switch {
-	case !r.compared:
-		r.ignored(o, "gpudirect", why)
-	case r.hostPath == viaHost:
-		r.d.fail(o.keyPos("gpudirect"), "\"%s%s\" stages data of GPUs, and %s", r.v.Stack, stagedSuffix, why)
+	if r.d.err == nil && r.compared && r.hostPath == viaHost && !r.v.DataInGPUs() {
+		r.d.fail(o.at("gpudirect"), "\"%s%s\" stages data of GPUs, and %s", r.v.Stack, stagedSuffix, notInGPUs)
 	}
 }

@@ -11,10 +11,35 @@ import (
 // defaultDCQCN is the preset of scenarios that name none.
 const defaultDCQCN = "nvidia"
 
-// readDCQCN reads a preset's name, or a mapping that changes one, or none. The
-// keys are the names of the NIC firmware and driver. InfiniBand has congestion control
-// of its own (readIBCC).
-func (r *resolver) readDCQCN(n *node) {
+// dcqcnSettings is the `dcqcn` section.
+type dcqcnSettings struct {
+	congestion.DCQCNParams
+	preset  string
+	initial units.Rate
+	off     bool
+	obj     object
+}
+
+// newDCQCN is what holds without the section.
+func newDCQCN() *dcqcnSettings {
+	s := &dcqcnSettings{preset: defaultDCQCN}
+	s.take()
+	return s
+}
+
+// take makes s what its preset is.
+func (s *dcqcnSettings) take() {
+	p, err := congestion.Preset(s.preset)
+	if err != nil {
+		panic("scenario: BUG: " + err.Error())
+	}
+	s.DCQCNParams = p
+}
+
+// readDCQCN reads a preset's name, or a mapping that changes one, or none. InfiniBand has
+// congestion control of its own (ibccKey).
+func (r *resolver) readDCQCN(o object) {
+	n := o.n.get("dcqcn")
 	if r.d.err != nil {
 		return
 	}
@@ -24,53 +49,26 @@ func (r *resolver) readDCQCN(n *node) {
 		}
 		return
 	}
-	preset := defaultDCQCN
-	if n == nil && r.stack().Credits && !r.header.describing() {
-		return
+	s := newDCQCN()
+	o.read([]key{r.dcqcnKey(s)})
+	if r.d.err == nil && !s.off && !r.stack().Credits {
+		r.v.DCQCN, r.initialRate, r.dcqcnGiven = &s.DCQCNParams, s.initial, s.obj
 	}
-	if n != nil && n.kind == scalarNode {
-		if n.text == "none" {
-			return
-		}
-		root := object{r.d, &node{kind: mappingNode, pos: n.pos, fields: []field{{"dcqcn", n.pos, n}}}, ""}
-		root.word("dcqcn", &preset, append(congestion.Presets(), "none")...)
-		n = nil
-	}
-	object{r.d, nil, ""}.note("dcqcn", wordsOf(append(congestion.Presets(), "none")...))
-	o := r.d.object(n, "dcqcn", "preset", "rpg_time_reset", "rpg_byte_reset", "rpg_byte_reset_unit", "rpg_threshold",
-		"rpg_max_rate", "rpg_ai_rate", "rpg_hai_rate", "rpg_gd", "rpg_min_dec_fac", "rpg_min_rate", "rate_to_set_on_first_cnp",
-		"dce_tcp_g", "dce_tcp_rtt", "rate_reduce_monitor_period", "initial_alpha", "min_time_between_cnps", "cnp_coalesce",
-		"clamp_tgt_rate", "clamp_tgt_rate_after_time_inc", "count_before_test", "hai_times_stage", "halve_separately",
-		"monitor_offset", "initial_rate")
-	o.word("preset", &preset, congestion.Presets()...)
-	p, err := congestion.Preset(preset)
-	if err != nil {
-		o.fail("preset", "%v", err)
-		return
-	}
-	readDCQCNTimes(o, &p)
-	readDCQCNRates(o, &p)
-	readDCQCNFlags(o, &p)
-	if o.rate("initial_rate", &r.initialRate) && r.initialRate == 0 {
-		o.fail("initial_rate", "0 would never send; give a rate such as 5Gbps")
-	}
-	if r.d.err != nil {
-		return
-	}
-	if err := p.Validate(); err != nil {
-		r.d.fail(dcqcnKey(o, err.Error()), "%v", err)
-		return
-	}
-	if r.stack().Credits {
-		r.initialRate = 0
-		return
-	}
-	r.v.DCQCN = &p
-	r.dcqcnGiven = o
 }
 
-// dcqcnKey finds the place of the key that a validation error is about.
-func dcqcnKey(o object, msg string) pos {
+// dcqcnKey is the section, whose keys are the names of the NIC's firmware and driver.
+func (r *resolver) dcqcnKey(s *dcqcnSettings) key {
+	return sectionKey("dcqcn", s.keys(), "Congestion control of RoCEv2: a preset, changes to one, or `none`.").otherwise("`"+defaultDCQCN+"`").
+		shortFor("preset").or("none", func() { s.off = true }).in(&s.obj).
+		finish(func(o object) {
+			if err := s.Validate(); err != nil {
+				r.d.fail(dcqcnKeyAt(o, err.Error()), "%v", err)
+			}
+		})
+}
+
+// dcqcnKeyAt finds the place of the key that a validation error is about.
+func dcqcnKeyAt(o object, msg string) pos {
 	for _, f := range o.n.fields {
 		if strings.Contains(msg, " "+f.key+" ") {
 			return f.value.pos
@@ -79,60 +77,66 @@ func dcqcnKey(o object, msg string) pos {
 	return o.n.pos
 }
 
-func readDCQCNTimes(o object, p *congestion.DCQCNParams) {
-	o.time("rpg_time_reset", &p.RPGTimeReset)
-	o.time("dce_tcp_rtt", &p.DCETCPRTT)
-	o.time("rate_reduce_monitor_period", &p.RateReduceMonitorPeriod)
-	o.time("min_time_between_cnps", &p.MinTimeBetweenCNPs)
-	o.time("monitor_offset", &p.MonitorOffset)
+// keys are the keys of the section; the defaults are those of the preset.
+func (s *dcqcnSettings) keys() []key {
+	p := &s.DCQCNParams
+	return joinKeys([]key{
+		wordKey("preset", &s.preset, congestion.Presets(), "What the other keys change: `nvidia` (firmware), `paper` (as published), `strawman` (its counter-example), `ns3` (the simulators); "+
+			"`hopscope show dcqcn.nvidia` has the sources.").check(func(object) { s.take() }),
+		timeKey("rpg_time_reset", &p.RPGTimeReset, "Period of the timer that raises the rate."),
+		choiceKey("rpg_byte_reset_unit", &p.RPGByteResetUnit, []string{"1B", "64B"}, []int64{1, 64}, "Unit of `rpg_byte_reset`, which is disputed."),
+		textKey("rpg_byte_reset", "number of `rpg_byte_reset_unit`, size", numberOrText(), s.readByteReset,
+			"Bytes sent after which the byte counter raises the rate; 0: no byte counter.").otherwise(strconv.FormatInt(p.RPGByteReset, 10)),
+		numberKey("rpg_threshold", &p.RPGThreshold, 1, 31, "Stage at which fast recovery ends."),
+		rateKey("rpg_max_rate", &p.RPGMaxRate, "Highest rate of a flow; 0: the port's.").otherwise("the port's rate"),
+		rateKey("rpg_ai_rate", &p.RPGAIRate, "What active increase adds to the target rate."),
+		rateKey("rpg_hai_rate", &p.RPGHAIRate, "What hyper increase adds to the target rate."),
+		numberKey("rpg_gd", &p.RPGGD, 10, 20, "A cut takes alpha * 2^10 / 2^n of the rate off; 11 halves alpha."),
+		numberKey("rpg_min_dec_fac", &p.RPGMinDecFac, 0, 100, "A cut leaves at least this percentage of the rate."),
+		rateKey("rpg_min_rate", &p.RPGMinRate, "Lowest rate."),
+		rateKey("rate_to_set_on_first_cnp", &p.RateToSetOnFirstCNP, "Rate after a flow's first CNP; 0: unchanged."),
+		textKey("dce_tcp_g", "0 to 1024, gain such as `1/256`", numberOrText(), s.readG, "What alpha keeps at each update, in 1/1024; or the gain g of the papers, of which it is 1 - g.").
+			otherwise(strconv.FormatInt(p.DCETCPG, 10)),
+		timeKey("dce_tcp_rtt", &p.DCETCPRTT, "Period of the update of alpha."),
+		timeKey("rate_reduce_monitor_period", &p.RateReduceMonitorPeriod, "Interval at whose ends a cut may happen, if a CNP came within it; 0: a cut at every CNP."),
+		numberKey("initial_alpha", &p.InitialAlpha, 0, 1024, "Alpha at the start, in 1/1024."),
+		timeKey("min_time_between_cnps", &p.MinTimeBetweenCNPs, "Least time between two CNPs."),
+		spokenKey("cnp_coalesce", &p.CNPCoalesce, []congestion.Coalesce{congestion.AtReceiver, congestion.AtSender}, "Which end keeps CNPs apart."),
+	}, s.variantKeys(), []key{
+		rateKey("initial_rate", &s.initial, "Rate at which flows start.").otherwise("the port's rate").nonzero("would never send; give a rate such as 5Gbps"),
+	})
 }
 
-func readDCQCNRates(o object, p *congestion.DCQCNParams) {
-	o.rate("rpg_max_rate", &p.RPGMaxRate)
-	o.rate("rpg_ai_rate", &p.RPGAIRate)
-	o.rate("rpg_hai_rate", &p.RPGHAIRate)
-	o.rate("rpg_min_rate", &p.RPGMinRate)
-	o.rate("rate_to_set_on_first_cnp", &p.RateToSetOnFirstCNP)
-	readByteReset(o, p)
-	o.integer("rpg_threshold", &p.RPGThreshold, 1, 31)
-	o.integer("rpg_gd", &p.RPGGD, 10, 20)
-	o.integer("rpg_min_dec_fac", &p.RPGMinDecFac, 0, 100)
-	alpha := int(p.InitialAlpha)
-	o.integer("initial_alpha", &alpha, 0, 1024)
-	p.InitialAlpha = int64(alpha)
-	readG(o, p)
+// variantKeys are those in which implementations differ.
+func (s *dcqcnSettings) variantKeys() []key {
+	p := &s.DCQCNParams
+	return []key{
+		flagKey("clamp_tgt_rate", &p.ClampTargetRate, "Every cut sets the target rate to the rate before it; otherwise only a cut that follows an increase does."),
+		flagKey("clamp_tgt_rate_after_time_inc", &p.ClampTargetRateAfterTimeInc, "An increase by the timer counts as such an increase, as one by the byte counter always does."),
+		flagKey("count_before_test", &p.CountBeforeTest, "The stage is advanced before it is compared with `rpg_threshold`: one step of fast recovery less."),
+		flagKey("hai_times_stage", &p.HAITimesStage, "The step of hyper increase is multiplied by the number of that increase, 1, 2, 3 and so on."),
+		flagKey("halve_separately", &p.HalveSeparately, "The average of rate and target is the sum of their halves in integers; otherwise the sum is halved and rounded up."),
+		timeKey("monitor_offset", &p.MonitorOffset, "How long after a flow's first CNP the periods of `rate_reduce_monitor_period` begin."),
+	}
 }
 
-// readByteReset reads a number in rpg_byte_reset_unit, or a size, which needs
-// no unit.
-func readByteReset(o object, p *congestion.DCQCNParams) {
-	unit := strconv.FormatInt(p.RPGByteResetUnit, 10) + "B"
-	if o.word("rpg_byte_reset_unit", &unit, "1B", "64B") {
-		p.RPGByteResetUnit = map[string]int64{"1B": 1, "64B": 64}[unit]
-	}
-	text, ok := o.scalar("rpg_byte_reset")
-	if !ok {
-		return
-	}
+// readByteReset reads a number in rpg_byte_reset_unit, or a size, which needs no unit.
+func (s *dcqcnSettings) readByteReset(o object, text string) {
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
-		p.RPGByteReset = v
+		s.RPGByteReset = v
 		return
 	}
 	var size units.Bytes
-	if o.size("rpg_byte_reset", &size) {
-		p.RPGByteReset, p.RPGByteResetUnit = int64(size), 1
+	if read(o, "rpg_byte_reset", &size, units.ParseBytes) {
+		s.RPGByteReset, s.RPGByteResetUnit = int64(size), 1
 	}
 }
 
 // readG reads dce_tcp_g in 1/1024 as the firmware counts it (1019), or as the
 // papers' gain g (1/256), of which it is 1 - g.
-func readG(o object, p *congestion.DCQCNParams) {
-	text, ok := o.scalar("dce_tcp_g")
-	if !ok {
-		return
-	}
+func (s *dcqcnSettings) readG(o object, text string) {
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil && v >= 0 && v <= 1024 {
-		p.DCETCPG, p.DCETCPGBits = v, 10
+		s.DCETCPG, s.DCETCPGBits = v, 10
 		return
 	}
 	num, den, ok := parseFraction(text)
@@ -140,7 +144,7 @@ func readG(o object, p *congestion.DCQCNParams) {
 		o.fail("dce_tcp_g", "%q is neither 0 to 1024 (what alpha keeps, in 1/1024) nor a gain g such as 1/256", text)
 		return
 	}
-	p.DCETCPG, p.DCETCPGBits = gainToG(num, den)
+	s.DCETCPG, s.DCETCPGBits = gainToG(num, den)
 }
 
 // gainToG turns a gain num/den into the share that alpha keeps, 1 - gain, in
@@ -151,19 +155,4 @@ func gainToG(num, den int64) (g int64, bits uint8) {
 		return 1024 - 1024*num/den, 10
 	}
 	return 1<<20 - (num<<20+den/2)/den, 20
-}
-
-func readDCQCNFlags(o object, p *congestion.DCQCNParams) {
-	where := p.CNPCoalesce.String()
-	if o.word("cnp_coalesce", &where, "receiver", "sender") {
-		p.CNPCoalesce = congestion.AtReceiver
-		if where == "sender" {
-			p.CNPCoalesce = congestion.AtSender
-		}
-	}
-	o.boolean("clamp_tgt_rate", &p.ClampTargetRate)
-	o.boolean("clamp_tgt_rate_after_time_inc", &p.ClampTargetRateAfterTimeInc)
-	o.boolean("count_before_test", &p.CountBeforeTest)
-	o.boolean("hai_times_stage", &p.HAITimesStage)
-	o.boolean("halve_separately", &p.HalveSeparately)
 }

@@ -3,8 +3,6 @@ package scenario
 import (
 	"strconv"
 	"strings"
-
-	"github.com/hopscope/hopscope/internal/units"
 )
 
 // decoder reads a tree into Go values and keeps the first error. After an
@@ -13,13 +11,11 @@ type decoder struct {
 	file     string
 	err      *Error
 	readFile func(path string) ([]byte, error) // of the files that a file names
-	onKeys   func(path string, keys []string)  // told of every section's keys; nil: nobody
-	shape    *shape                            // notes what is asked for and reads nothing; see schema.go
 }
 
 // fail keeps the first error. A place that was never given is the file's start.
 func (d *decoder) fail(p pos, format string, args ...any) {
-	if d.err == nil && d.shape == nil {
+	if d.err == nil {
 		if p == (pos{}) {
 			p = pos{d.file, 1, 1}
 		}
@@ -29,41 +25,35 @@ func (d *decoder) fail(p pos, format string, args ...any) {
 
 // object is a mapping whose keys are known. path is how --set addresses it.
 type object struct {
-	d    *decoder
-	n    *node
-	path string
+	d     *decoder
+	n     *node // nil: a section that is not given
+	path  string
+	short bool // a single value that stands for the mapping
 }
 
 // object checks that n is a mapping with no keys but these. A missing value
 // reads as an empty mapping.
-func (d *decoder) object(n *node, path string, keys ...string) object {
+func (d *decoder) object(n *node, path string, keys []key) object {
 	if n == nil {
 		n = &node{}
-	}
-	if d.onKeys != nil {
-		d.onKeys(path, keys)
-	}
-	if d.shape != nil {
-		s := d.shape.at(path)
-		for _, k := range keys {
-			if !contains(s.keys, k) {
-				s.keys = append(s.keys, k)
-			}
-		}
 	}
 	switch n.kind {
 	case mappingNode:
 		for _, f := range n.fields {
-			if !contains(keys, f.key) {
-				d.fail(f.pos, "unknown key %q in %s; %s", f.key, orScenario(path), suggest(f.key, keys))
+			k := find(keys, f.key)
+			switch {
+			case k == nil:
+				d.fail(f.pos, "unknown key %q in %s; %s", f.key, orScenario(path), suggest(f.key, keyNames(keys)))
+			case k.renamed != "":
+				d.fail(f.pos, "unknown key %q in %s: it is %s now", f.key, orScenario(path), k.renamed)
 			}
 		}
 	case nullNode:
 	default:
-		d.fail(n.pos, "%s is %s; it is a mapping with the keys %s", orScenario(path), n.kind, strings.Join(keys, ", "))
+		d.fail(n.pos, "%s is %s; it is a mapping with the keys %s", orScenario(path), n.kind, strings.Join(keyNames(keys), ", "))
 		n = &node{pos: n.pos}
 	}
-	return object{d, n, path}
+	return object{d: d, n: n, path: path}
 }
 
 func orScenario(path string) string {
@@ -84,8 +74,11 @@ func contains(words []string, w string) bool {
 
 // join gives the full name of a key.
 func (o object) join(key string) string {
-	if o.path == "" {
+	switch {
+	case o.path == "":
 		return key
+	case o.short:
+		return o.path
 	}
 	return o.path + "." + key
 }
@@ -97,6 +90,9 @@ func (o object) at(key string) pos {
 	if v := o.n.get(key); v != nil {
 		return v.pos
 	}
+	if o.n == nil {
+		return pos{}
+	}
 	return o.n.pos
 }
 
@@ -105,8 +101,8 @@ func (o object) fail(key, format string, args ...any) {
 }
 
 // object returns the mapping under key.
-func (o object) object(key string, keys ...string) object {
-	return o.d.object(o.n.get(key), o.join(key), keys...)
+func (o object) object(name string, keys []key) object {
+	return o.d.object(o.n.get(name), o.join(name), keys)
 }
 
 // scalar returns the text under key; ok is false when the key is absent or an
@@ -139,81 +135,8 @@ func read[T any](o object, key string, dst *T, parse func(string) (T, error)) bo
 	return true
 }
 
-func (o object) time(key string, dst *units.Time) bool {
-	o.note(key, quantityOf(units.TimePattern()))
-	return read(o, key, dst, units.ParseTime)
-}
-
-func (o object) rate(key string, dst *units.Rate) bool {
-	o.note(key, quantityOf(units.RatePattern()))
-	return read(o, key, dst, units.ParseRate)
-}
-
-func (o object) size(key string, dst *units.Bytes) bool {
-	o.note(key, quantityOf(units.BytesPattern()))
-	return read(o, key, dst, units.ParseBytes)
-}
-
-func (o object) length(key string, dst *units.Length) bool {
-	o.note(key, quantityOf(units.LengthPattern()))
-	return read(o, key, dst, units.ParseLength)
-}
-
-func (o object) probability(key string, dst *float64) bool {
-	o.note(key, jsonSchema{"type": []string{"string", "number"}, "minimum": 0, "maximum": 1})
-	return read(o, key, dst, units.ParseProbability)
-}
-
-// integer reads a whole number between lo and hi.
-func (o object) integer(key string, dst *int, lo, hi int) bool {
-	o.note(key, wholeNumber(lo, hi))
-	text, ok := o.scalar(key)
-	if !ok {
-		return false
-	}
-	v, err := strconv.Atoi(text)
-	if err != nil || v < lo || v > hi {
-		o.fail(key, "%q is not a whole number from %d to %d", text, lo, hi)
-		return false
-	}
-	*dst = v
-	return true
-}
-
-func (o object) boolean(key string, dst *bool) bool {
-	o.note(key, jsonSchema{"type": "boolean"})
-	text, ok := o.scalar(key)
-	if !ok {
-		return false
-	}
-	if text != "true" && text != "false" {
-		o.fail(key, "%q is neither true nor false", text)
-		return false
-	}
-	*dst = text == "true"
-	return true
-}
-
-// word reads one of the given words.
-func (o object) word(key string, dst *string, words ...string) bool {
-	o.note(key, wordsOf(words...))
-	text, ok := o.scalar(key)
-	if !ok {
-		return false
-	}
-	if !contains(words, text) {
-		o.fail(key, "%q is not known; %s", text, suggest(text, words))
-		return false
-	}
-	*dst = text
-	return true
-}
-
 // list returns the items under key; a single value counts as a list of one.
 func (o object) list(key string) []*node {
-	if o.describing() {
-		return []*node{{}} // so that the reader asks for the keys of an item
-	}
 	v := o.n.get(key)
 	switch {
 	case v == nil || o.d.err != nil || v.kind == nullNode:
@@ -226,9 +149,6 @@ func (o object) list(key string) []*node {
 
 // priorities reads a list of priorities 0 to 7 into a mask.
 func (o object) priorities(key string, dst *uint8) bool {
-	o.note(key, listOf(wholeNumber(0, 7)))
-	o.note(key, wholeNumber(0, 7))
-	o.note(key, wordsOf("none"))
 	v := o.n.get(key)
 	if v == nil || o.d.err != nil {
 		return false
@@ -247,23 +167,6 @@ func (o object) priorities(key string, dst *uint8) bool {
 		mask |= 1 << p
 	}
 	*dst = mask
-	return true
-}
-
-// fraction reads a positive ratio such as 1/8, 2 or 0.5.
-func (o object) fraction(key string, num, den *int64) bool {
-	o.note(key, jsonSchema{"type": "string", "pattern": `^ *[0-9]+ */ *[0-9]+ *$|^[0-9]+(\.[0-9]{1,4})?$`})
-	o.note(key, jsonSchema{"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.0001})
-	text, ok := o.scalar(key)
-	if !ok {
-		return false
-	}
-	n, d, ok := parseFraction(text)
-	if !ok {
-		o.fail(key, "%q is not a positive ratio such as 1/8, 2 or 0.5 (numerator and denominator up to 65536)", text)
-		return false
-	}
-	*num, *den = n, d
 	return true
 }
 
@@ -288,24 +191,6 @@ func parseFraction(text string) (num, den int64, ok bool) {
 	}
 	n, d = n/x, d/x
 	return n, d, n <= 65536 && d <= 65536
-}
-
-// keyPos is the place of a key's value, of the object without the key, or the
-// file as a whole when the object was never given.
-func (o object) keyPos(key string) pos {
-	if o.n == nil {
-		return pos{}
-	}
-	return o.at(key)
-}
-
-// needInteger is integer for a key that must be there.
-func (o object) needInteger(key string, dst *int, lo, hi int) {
-	o.need(key)
-	if o.d.err == nil && !o.has(key) {
-		o.d.fail(o.n.pos, "%s has no %s; give a whole number from %d to %d", o.path, key, lo, hi)
-	}
-	o.integer(key, dst, lo, hi)
 }
 
 // indexed names a list item as --set addresses it.

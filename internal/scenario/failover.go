@@ -37,20 +37,23 @@ const (
 
 // readFailover reads the section.
 func (r *resolver) readFailover(o object) {
+	keys := r.failoverKeys()
+	r.failover.obj = o.object("failover", keys)
+	r.failover.obj.read(keys)
+}
+
+// failoverKeys are the keys of the section.
+func (r *resolver) failoverKeys() []key {
 	s := &r.failover
-	*s = failoverSettings{topology.Failover{Detect: units.Millisecond, Converge: 10 * units.Millisecond}, true, object{}}
-	f := o.object("failover", "detect", "converge", "hashing")
-	s.obj = f
-	readOr(f, "detect", "never", units.Never, &s.Detect, units.ParseTime)
-	readOr(f, "converge", "never", units.Never, &s.Converge, units.ParseTime)
-	hashing := hashResilient
-	f.word("hashing", &hashing, hashResilient, hashThreshold)
-	s.resilient = hashing == hashResilient
-	if r.d.err == nil && !r.compared && !o.describing() && o.has("failover") && !r.anyDown() {
-		r.ignored(o, "failover", "no link has a down_at")
-	}
-	if r.stack().Credits && f.has("hashing") && !r.compared {
-		r.ignored(f, "hashing", "InfiniBand's tables have one port per destination")
+	return []key{
+		timeKey("detect", &s.Detect, "From the failure until the switches at both ends withdraw the port, or the subnet manager knows; `never`: nobody notices. Loss of signal "+
+			"takes milliseconds (RFC 7938, 7.1), BFD three intervals (900 ms at the usual 300 ms).").or("never", func() { s.Detect = units.Never }),
+		timeKey("converge", &s.Converge, "From then until all other switches have tables without the link; `never`: they keep theirs. An assumption to vary.").
+			otherwise("10ms; InfiniBand: what the sweep takes").or("never", func() { s.Converge = units.Never }),
+		eitherKey("hashing", &s.resilient, hashThreshold, hashResilient,
+			"Flows stay where their link is left; or the group is hashed anew (RFC 2992).").unless(func() string {
+			return when(r.stack().Credits && !r.compared, "InfiniBand's tables have one port per destination")
+		}),
 	}
 }
 

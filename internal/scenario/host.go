@@ -16,15 +16,9 @@ type hostSettings struct {
 	preset, card string
 }
 
-// pageSizes are the sizes of memory pages by name; they are powers of two
-// however they are written.
-func pageSizes() ([]string, []units.Bytes) {
-	return []string{"4KB", "64KB", "2MB", "1GB"}, []units.Bytes{4 * units.KiB, 64 * units.KiB, 2 * units.MiB, units.GiB}
-}
-
-// hostKeys are the keys of a host section.
-func hostKeys() []string {
-	return append(kernelKeys(), "post", "poll", "repost", "register", "registration", "page_size", "connect")
+// hostKeys are the keys of a host section. why says why the kernel does nothing.
+func hostKeys(s *hostSettings, why func() string) []key {
+	return append(processorKeys(s, why), registrationKeys(s)...)
 }
 
 // Presets of hosts that name none: what RDMA alone costs is small and left out
@@ -58,46 +52,30 @@ const (
 	maxModeration = 10 * units.Millisecond
 )
 
-// readProcessors applies the keys of a host section, or of one host's, that say
-// what the kernel and the application cost.
-func readProcessors(o object, s *hostSettings) {
-	readKernel(o, s)
-	readCost(o, "post", &s.Post)
-	readCost(o, "poll", &s.Poll)
-	o.note("repost", wordsOf("never"))
-	if text, ok := o.scalar("repost"); ok && text == "never" {
-		s.Reposts = false
-	} else if readCost(o, "repost", &s.Repost) {
-		s.Reposts = true
+// registrationKeys say what memory and connections cost, on which no preset has a say.
+func registrationKeys(s *hostSettings) []key {
+	return []key{
+		countedKey("register", &s.Register, []string{"ahead", "once", "per-message"}, "When memory is registered: ahead of the run, once (a queue pair's whole region before its "+
+			"first message) or per message (its own pages before each).").unless(func() string {
+			return when(s.Register != RegisterAhead && s.RegisterBase == 0 && s.RegisterPage == 0,
+				"registering costs nothing; give registration: {base: .., per_page: ..}, as measured on your hosts")
+		}),
+		sectionKey("registration", []key{
+			costKey("base", &s.RegisterBase, "Time of one registration.").otherwise("0"),
+			costKey("per_page", &s.RegisterPage, "Time of each page that it pins.").otherwise("0"),
+		}, "What registering memory costs.").unless(func() string {
+			return when(s.Register == RegisterAhead, "memory is registered ahead of the run; give register: once or per-message")
+		}),
+		choiceKey("page_size", &s.PageSize, []string{"4KB", "64KB", "2MB", "1GB"}, []units.Bytes{4 * units.KiB, 64 * units.KiB, 2 * units.MiB, units.GiB},
+			"Size of memory pages, a power of two."),
+		costKey("connect", &s.Connect, "Set-up of a connection, before the first message of each queue pair.").otherwise("0"),
 	}
 }
 
-// readRegistration applies the other keys: what memory and connections cost, on
-// which no preset has a say.
-func readRegistration(o object, s *hostSettings) {
-	when := []string{"ahead", "once", "per-message"}
-	word := when[s.Register]
-	o.word("register", &word, when...)
-	for i, w := range when {
-		if w == word {
-			s.Register = Register(i)
-		}
-	}
-	if o.has("registration") || o.describing() {
-		costs := o.object("registration", "base", "per_page")
-		readCost(costs, "base", &s.RegisterBase)
-		readCost(costs, "per_page", &s.RegisterPage)
-	}
-	names, sizes := pageSizes()
-	page := names[0]
-	if o.word("page_size", &page, names...) {
-		for i, name := range names {
-			if name == page {
-				s.PageSize = sizes[i]
-			}
-		}
-	}
-	readCost(o, "connect", &s.Connect)
+// readProcessors applies the keys that say what kernel and application cost.
+func readProcessors(o object, s *hostSettings) {
+	o.read(processorKeys(s, nil))
+	s.settle(o)
 }
 
 // readHosts gives every host its processors, once the workload tells where TCP
@@ -162,7 +140,7 @@ func (r *resolver) tcpEnds() []bool {
 // hostNotes lists what the host section says; with a preset all that hosts are
 // like, as far as one has nothing else of its own.
 func (r *resolver) hostNotes(o object) {
-	section := object{r.d, orEmpty(o.n.get("host")), "host"}
+	section := object{d: r.d, n: orEmpty(o.n.get("host")), path: "host"}
 	said := flatten(section, nil)
 	for i := range said {
 		switch said[i].Key {
@@ -199,7 +177,7 @@ func (s *hostSettings) notes() []record.Note {
 	if len(list) == 0 {
 		return nil
 	}
-	card := note("host.card", s.card, "offloads of NVIDIA's ConnectX-4 and later (mlx5)")
+	card := note("host.offloads", s.card, "offloads of NVIDIA's ConnectX-4 and later (mlx5)")
 	return append([]record.Note{list[0], card}, list[1:]...)
 }
 
@@ -255,67 +233,16 @@ func flatten(o object, to []record.Note) []record.Note {
 		case scalarNode:
 			to = append(to, record.Note{Key: o.path + "." + f.key, Value: f.value.text, Source: fromScenario})
 		case mappingNode:
-			to = flatten(object{o.d, f.value, o.path + "." + f.key}, to)
+			to = flatten(object{d: o.d, n: f.value, path: o.path + "." + f.key}, to)
 		}
 	}
 	return to
 }
 
-// readCost reads a time that something takes.
-func readCost(o object, key string, t *units.Time) bool {
-	ok := o.time(key, t)
-	if ok && *t > maxHostCost {
-		o.fail(key, "%v is longer than anything a host does for one message; give at most %v", *t, maxHostCost)
-	}
-	return ok
+// kernelIdle says why the kernel of a host has nothing to do. Of a preset and its costs RDMA
+// has those of posting and polling.
+func (r *resolver) kernelIdle(n int) string {
+	return when(!r.compared && !r.ends[n], passesBy)
 }
 
-// warnIgnoredHost looks at costs that never arise.
-func (r *resolver) warnIgnoredHost(n int) {
-	s := &r.nics[n]
-	if s.host.Register == RegisterAhead && (s.host.RegisterBase > 0 || s.host.RegisterPage > 0) {
-		r.warn("registration", "host.registration has no effect: memory is registered ahead of the run; give register: once or per-message")
-	}
-	if s.host.Register != RegisterAhead && s.host.RegisterBase == 0 && s.host.RegisterPage == 0 {
-		r.warn("register", "host.register has no effect: registering costs nothing; give registration: {base: .., per_page: ..}, as measured on your hosts")
-	}
-}
-
-// warnIgnoredKernel looks at what host sections say of kernels where nothing runs
-// over TCP. Of a preset and its costs RDMA has those of posting and polling.
-func (r *resolver) warnIgnoredKernel() {
-	if r.compared {
-		return
-	}
-	ends := r.tcpEnds()
-	if !r.anyTCP() {
-		r.ignoredKernel(r.hostObj)
-	}
-	for n := range r.nics {
-		if !ends[n] {
-			r.ignoredKernel(r.nics[n].hostOwn)
-		}
-	}
-}
-
-// ignoredKernel warns once of all keys of a host section that only the kernel uses.
-func (r *resolver) ignoredKernel(o object) {
-	if o.n == nil {
-		return
-	}
-	ignore := func(path string) {
-		r.warn("kernel", "%s has no effect: no connection there runs over TCP, and RDMA passes the kernel by; give stack: tcp or dctcp, or leave it out", path)
-	}
-	for _, f := range o.n.fields {
-		switch {
-		case f.key == "costs":
-			for _, c := range f.value.fields {
-				if c.key != "doorbell" {
-					ignore(o.join(f.key) + "." + c.key)
-				}
-			}
-		case f.key != "preset" && contains(kernelKeys(), f.key):
-			ignore(o.join(f.key))
-		}
-	}
-}
+const passesBy = "no connection there runs over TCP, and RDMA passes the kernel by; give stack: tcp or dctcp, or leave it out"

@@ -16,6 +16,7 @@ import (
 // how adapters react to what comes back (BECN). Off unless given.
 type ibccSettings struct {
 	on          bool
+	preset      string
 	threshold   int // weight; 0: nothing is marked
 	markingRate int
 	packetSize  units.Bytes
@@ -34,76 +35,66 @@ const (
 // fromOFED is the source of the preset ofed.
 const fromOFED = "congestion control manager of Mellanox OFED (user manual 2.3)"
 
-// readIBCC reads the name of a preset, a mapping that changes one, or none.
-func (r *resolver) readIBCC(parent object) {
-	const key = "congestion_control"
+// newIBCC is what the first preset says.
+func newIBCC() ibccSettings {
+	s := ibccSettings{preset: congestion.IBCCPresets()[0], threshold: 15, markingRate: 10, packetSize: 512, victims: victimsHosts}
+	s.take()
+	return s
+}
+
+// take makes s what its preset is.
+func (s *ibccSettings) take() {
+	p, err := congestion.IBCCPreset(s.preset)
+	if err != nil {
+		panic("scenario: BUG: " + err.Error())
+	}
+	s.params = p
+}
+
+// ibccKey is the section: the name of a preset, a mapping that changes one, or none.
+func (r *resolver) ibccKey() key {
 	s := &r.ib.cc
-	parent.note(key, wordsOf(append(congestion.IBCCPresets(), "none")...))
-	preset := congestion.IBCCPresets()[0]
-	n := parent.n.get(key)
-	o := object{r.d, nil, parent.join(key)}
-	if n != nil && n.kind == scalarNode {
-		if n.text == "none" {
-			return
-		}
-		parent.word(key, &preset, append(congestion.IBCCPresets(), "none")...)
-	} else {
-		o = parent.object(key, "preset", "threshold", "marking_rate", "packet_size", "victim_mask", "ccti_increase", "ccti_limit",
-			"ccti_min", "ccti_timer", "trigger_threshold", "based_on", "cct")
-		o.word("preset", &preset, congestion.IBCCPresets()...)
-	}
-	p, err := congestion.IBCCPreset(preset)
-	if err != nil || r.d.err != nil {
-		return
-	}
-	*s = ibccSettings{on: n != nil, threshold: 15, markingRate: 10, packetSize: 512, victims: victimsHosts, params: p, obj: o}
-	if o.n == nil && !o.describing() {
-		s.obj.n = &node{}
-		return
-	}
-	readMarking(o, s)
-	readReaction(o, &s.params)
-	if r.d.err == nil {
-		if err := s.params.Validate(); err != nil {
-			r.d.fail(dcqcnKey(o, err.Error()), "infiniband.%v", err)
-		}
-	}
+	return sectionKey("congestion_control", s.keys(), "A preset, changes to one, or `none`.").otherwise("`none`").shortFor("preset").
+		or("none", func() {}).in(&s.obj).opening(func(object) { s.on = true }).
+		finish(func(o object) {
+			if err := s.params.Validate(); err != nil {
+				r.d.fail(dcqcnKeyAt(o, err.Error()), "infiniband.%v", err)
+			}
+		})
 }
 
-// readMarking reads what switches do.
-func readMarking(o object, s *ibccSettings) {
-	o.integer("threshold", &s.threshold, 0, 15)
-	o.integer("marking_rate", &s.markingRate, 0, 65535)
-	if o.size("packet_size", &s.packetSize) && s.packetSize > 255*64 {
-		o.fail("packet_size", "%v does not fit the 8 bits of Packet_Size, in units of 64 bytes; give at most 16320B", s.packetSize)
-	}
-	o.word("victim_mask", &s.victims, victimsNone, victimsHosts, victimsAll)
-}
-
-// readReaction reads what adapters do.
-func readReaction(o object, p *congestion.IBCCParams) {
-	o.integer("ccti_increase", &p.Increase, 1, 255)
-	o.integer("ccti_timer", &p.Timer, 1, 65535)
-	o.integer("trigger_threshold", &p.TriggerThreshold, 0, 255)
-	basis := "qp"
-	if o.word("based_on", &basis, "qp", "sl") {
-		p.PerSL = basis == "sl"
-	}
-	if text, ok := textList(o, "cct"); ok && text != "linear" {
-		readCCT(o, text, p)
-	}
+// keys are the keys of the section: what switches do, then what adapters do.
+func (s *ibccSettings) keys() []key {
+	p := &s.params
 	limit := len(p.CCT) - 1
-	if o.integer("ccti_limit", &limit, 0, congestion.MaxCCT-1) && o.d.err == nil {
-		switch {
-		case limit < len(p.CCT):
-			p.CCT = p.CCT[:limit+1]
-		case o.has("cct") && o.n.get("cct").text != "linear":
-			o.fail("ccti_limit", "%d is beyond the table, which cct ends at index %d", limit, len(p.CCT)-1)
-		default:
-			p.CCT = congestion.LinearCCT(limit + 1)
-		}
+	return []key{
+		wordKey("preset", &s.preset, congestion.IBCCPresets(), "What the others change; `hopscope show ofed` has the sources.").check(func(object) { s.take() }),
+		numberKey("threshold", &s.threshold, 0, 15, "0: switches mark nothing; else a queue of (16 - threshold)/16 of `buffer` is congested."),
+		numberKey("marking_rate", &s.markingRate, 0, 65535, "Packets that could be marked between two that are."),
+		sizeKey("packet_size", &s.packetSize, "Shorter packets are not marked; at most 16320B.").
+			within(0, 255*64, "does not fit the 8 bits of Packet_Size, in units of 64 bytes; give at most 16320B"),
+		wordKey("victim_mask", &s.victims, []string{victimsNone, victimsHosts, victimsAll}, "Ports that mark although they lack credits themselves: none, those to adapters, or all."),
+		numberKey("ccti_increase", &p.Increase, 1, 255, "Added to the index (CCTI) per BECN."),
+		numberKey("ccti_timer", &p.Timer, 1, 65535, "One down every so many times 1.024 us."),
+		numberKey("trigger_threshold", &p.TriggerThreshold, 0, 255, "Index from which on BECNs are events of the adapter's congestion log."),
+		eitherKey("based_on", &p.PerSL, "qp", "sl", "An index per queue pair, or one per port and service level."),
+		textKey("cct", "list of `multiplier` or `shift:multiplier`, `linear`", jsonSchema{"type": "string"}, func(o object, text string) {
+			if text != "linear" {
+				readCCT(o, text, p)
+			}
+		}, "The table: `linear` (entry i has multiplier i), or entries such as `\"0,1,1:3\"`.").otherwise("`linear`"),
+		numberKey("ccti_limit", &limit, 0, congestion.MaxCCT-1, "Highest index; at most the last of `cct`, or as long as a linear table is to be.").check(func(o object) {
+			switch {
+			case limit < len(p.CCT):
+				p.CCT = p.CCT[:limit+1]
+			case o.has("cct") && o.text("cct") != "linear":
+				o.fail("ccti_limit", "%d is beyond the table, which cct ends at index %d", limit, len(p.CCT)-1)
+			default:
+				p.CCT = congestion.LinearCCT(limit + 1)
+			}
+		}),
+		numberKey("ccti_min", &p.Min, 0, 255, "Lowest index, at which a queue pair starts."),
 	}
-	o.integer("ccti_min", &p.Min, 0, 255)
 }
 
 // readCCT reads the table: a multiplier per entry, or shift:multiplier.
@@ -192,7 +183,8 @@ func (s *ibccSettings) notes(buffer units.Bytes) (out []record.Note) {
 func ibccSheets() (out []Sheet) {
 	for _, name := range congestion.IBCCPresets() {
 		if p, err := congestion.IBCCPreset(name); err == nil {
-			s := ibccSettings{on: true, threshold: 15, markingRate: 10, packetSize: 512, victims: victimsHosts, params: p}
+			s := newIBCC()
+			s.params = p
 			out = append(out, Sheet{"congestion_control", name, "InfiniBand's congestion control as Mellanox OFED sets it up", s.notes(fabric.MaxCredits * 64)})
 		}
 	}

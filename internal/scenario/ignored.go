@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -14,47 +15,93 @@ import (
 
 // ignored warns that a key that is given has no effect.
 func (r *resolver) ignored(o object, key, format string, args ...any) {
-	if o.describing() || !o.has(key) {
+	if !o.has(key) {
 		return
 	}
-	path := o.join(key)
-	r.warn("ignored "+path, "%s has no effect: %s", path, fmt.Sprintf(format, args...))
+	path, why := o.join(key), fmt.Sprintf(format, args...)
+	kind := "ignored " + path
+	if why == passesBy {
+		kind = why // of which there may be many
+	}
+	r.warn(kind, "%s has no effect: %s", path, why)
 }
 
-// warnIgnoredOptions looks at the options of a workload entry.
-func (r *resolver) warnIgnoredOptions(o object, opt *workload.Options) {
-	if opt.Profile > 0 {
-		return // asStream does
+// when is why, if a condition holds.
+func when(holds bool, why string) string {
+	if holds {
+		return why
 	}
-	if !opt.Verb.TakesReceive() {
-		for _, key := range []string{"receives", "receive_size", "srq"} {
-			r.ignored(o, key, "an RDMA %s takes no receive; give verb: send", opt.Verb)
+	return ""
+}
+
+// idleKey is a key that is given and has no effect.
+type idleKey struct {
+	o         object
+	name, why string
+}
+
+// idleIn lists the keys that are given in o and have no effect.
+func idleIn(o object, keys []key, to []idleKey) []idleKey {
+	for i := range keys {
+		k := &keys[i]
+		if !o.has(k.name) {
+			continue
+		}
+		if why := k.useless(); why != "" {
+			to = append(to, idleKey{o, k.name, why})
+		} else if v := o.n.get(k.name); k.many == oneSection && k.inner != nil && v.kind == mappingNode {
+			to = idleIn(object{d: o.d, n: v, path: o.join(k.name)}, k.inner, to)
 		}
 	}
-	if opt.Verb == workload.WriteImm {
-		r.ignored(o, "receive_size", "the data of a %s go to the memory that it names, and no byte to the receive; give verb: send-imm", opt.Verb)
+	return to
+}
+
+// warnIdle warns of keys that are given in o and have no effect.
+func (r *resolver) warnIdle(o object, keys []key) {
+	for _, k := range idleIn(o, keys, nil) {
+		r.ignored(k.o, k.name, "%s", k.why)
 	}
-	if !opt.Verb.TakesRKey() {
-		if opt.Verb != workload.SendInv { // its IETH names one
-			r.ignored(o, "rkey", "a SEND carries no R_Key; give verb: write")
+}
+
+// warnIdleDevices looks at the sections for all switches and hosts, of which a key is used if
+// any of them can, and at those of single ones.
+func (r *resolver) warnIdleDevices() {
+	r.ends = r.tcpEnds()
+	own := func(n int) object { return r.nics[n].hostOwn }
+	r.warnIdleSection(r.switchObj, topology.Switch, func(n int) object { return r.switches[n].obj }, func(n int) []key { return r.switchKeys(&r.switches[n]) })
+	r.warnIdleSection(r.nicObj, topology.Host, own, func(n int) []key { return r.nicKeys(&r.nics[n]) })
+	r.warnIdleSection(r.hostObj, topology.Host, own, func(n int) []key {
+		return hostKeys(&r.nics[n].host, func() string { return r.kernelIdle(n) })
+	})
+}
+
+// warnIdleSection looks at one section for all nodes of a kind and at what single ones have of
+// their own; nodes without stand for each other.
+func (r *resolver) warnIdleSection(all object, kind topology.Kind, own func(n int) object, keys func(n int) []key) {
+	var idle []idleKey
+	seen, first, given := false, true, all.n != nil && len(all.n.fields) > 0
+	for n := range r.v.Graph.Nodes {
+		o := own(n)
+		has := o.n != nil && o.n != all.n
+		if r.v.Graph.Nodes[n].Kind != kind || !has && (seen || !given) {
+			continue
 		}
-		r.ignored(o, "remote_access", "a SEND needs no remote access; give verb: write")
-		if !r.memoryMatters() {
-			for _, key := range []string{"region", "offset"} {
-				r.ignored(o, key, "a SEND names no memory of its peer, and nothing here depends on which memory it comes from; give verb: write, mtt_cache, or host.registration")
-			}
+		table := keys(n)
+		if has {
+			r.warnIdle(o, table)
+		}
+		seen = seen || !has
+		if first {
+			idle, first = idleIn(all, table, nil), false
+		} else if len(idle) > 0 {
+			there := idleIn(all, table, nil)
+			idle = slices.DeleteFunc(idle, func(k idleKey) bool {
+				return !slices.ContainsFunc(there, func(x idleKey) bool { return x.o.n == k.o.n && x.name == k.name })
+			})
 		}
 	}
-	if opt.Fence && opt.Verb != workload.Read && !opt.Verb.Atomic() {
-		r.ignored(o, "fence", "it waits for READs and atomics of the same queue pair, which has only %ss; give verb: read", opt.Verb)
-	}
-	switch {
-	case opt.Service != workload.RC:
-		r.ignored(o, "initial_rate", "%s has no congestion control, so flows start at the port's rate", opt.Service)
-	case !r.stack().CC:
-		r.ignored(o, "initial_rate", "the stack %s runs without congestion control, so flows start at the port's rate", r.v.Stack)
-	case r.v.DCQCN == nil:
-		r.ignored(o, "initial_rate", "dcqcn: none leaves no congestion control, so flows start at the port's rate")
+	for _, k := range idle {
+		r.ignored(k.o, k.name, "%s", k.why)
 	}
 }
 
@@ -106,48 +153,6 @@ func (r *resolver) warnStarts() {
 		if line := r.v.Graph.LinkAt(e.Node, e.Port).Rate; c.InitialRate > line {
 			r.warn("start above line", "%s: initial_rate %v is above the %v of %s's port, so flows start at %v",
 				r.v.Plan.Entries[c.Entry], c.InitialRate, line, r.v.Graph.Nodes[e.Node].Name, line)
-		}
-	}
-}
-
-// warnIgnoredDevices looks at switches and NICs. What the sections for all give
-// is used if any of them can.
-func (r *resolver) warnIgnoredDevices() {
-	drained, pcp := false, false
-	for n := range r.v.Graph.Nodes {
-		if r.v.Graph.Nodes[n].Kind == topology.Host {
-			drained = drained || r.nics[n].drains()
-		} else {
-			pcp = pcp || r.switches[n].trustPCP
-		}
-	}
-	for n := range r.v.Graph.Nodes {
-		if r.v.Graph.Nodes[n].Kind == topology.Switch {
-			s := &r.switches[n]
-			if s.obj.n != nil && !s.trustPCP && !(pcp && s.obj.path == "switch") {
-				r.ignored(s.obj, "pcp_to_priority", "switches trust the DSCP; give trust: pcp and vlan: true")
-			}
-			continue
-		}
-		s := &r.nics[n]
-		if s.obj.n != nil && !r.v.Transports[r.v.NICs[n].Transport].Selective() {
-			if s.outOfOrder {
-				r.ignored(s.obj, "out_of_order", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
-			}
-			r.ignored(s.obj, "bitmap", "%s keeps nothing that arrives ahead; give recovery: selective-repeat or irn", s.recovery)
-		}
-		r.warnNotAdaptive(s)
-		if s.obj.n != nil && !s.cached() {
-			r.ignored(s.obj, "cache_miss", "nothing is ever missed; give mtt_cache or qpc_cache as well")
-		}
-		if s.obj.n == nil || s.drains() || drained && s.obj.path == "nic" {
-			continue
-		}
-		if r.stack().Credits {
-			continue
-		}
-		for _, key := range []string{"rx_buffer", "rx_xoff", "rx_xon"} {
-			r.ignored(s.obj, key, "without drain_rate the host keeps up and nothing waits; give drain_rate as well")
 		}
 	}
 }

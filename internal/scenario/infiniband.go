@@ -7,6 +7,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -42,46 +43,58 @@ const serviceLevels = 16
 // never stands for a lifetime without limit: codes above 19 (IBTA 14.2.5.4).
 const neverCode = 20
 
+// defaultInfiniBand is what holds without the section.
+func defaultInfiniBand() infinibandSettings {
+	most := fabric.MaxCredits * wire.CreditBlock * units.Byte
+	return infinibandSettings{vls: fabric.Classes, buffer: most, update: -1,
+		hoqLife: neverCode, packetLife: neverCode, subnet: subnetSettings{engine: subnet.Engines()[0], sls: 1}, cc: newIBCC()}
+}
+
 // readInfiniBand reads the section. It stands behind the workload's, because
 // service levels are checked against it.
 func (r *resolver) readInfiniBand(o object) {
 	s := &r.ib
-	*s = infinibandSettings{vls: fabric.Classes, buffer: fabric.MaxCredits * wire.CreditBlock, update: -1,
-		hoqLife: neverCode, packetLife: neverCode}
-	ib := o.object("infiniband", "vls", "buffer", "hca_buffer", "update", "sl2vl", "vlarb_high", "vlarb_low",
-		"high_limit", "hoq_life", "packet_life", "grh", "routing", "roots", "sls", "congestion_control")
-	s.obj = ib
-	if ib.integer("vls", &s.vls, 1, fabric.Classes) && s.vls&(s.vls-1) != 0 {
-		ib.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
+	keys := r.infinibandKeys()
+	s.obj = o.object("infiniband", keys)
+	s.obj.read(keys)
+	if !s.obj.has("hca_buffer") {
+		s.hcaBuffer = s.buffer
 	}
-	ib.size("buffer", &s.buffer)
-	s.hcaBuffer = s.buffer
-	ib.size("hca_buffer", &s.hcaBuffer)
-	ib.size("update", &s.update)
-	r.readVLs(ib)
-	ib.integer("high_limit", &s.highLimit, 0, 255)
-	readLife(ib, "hoq_life", &s.hoqLife)
-	readLife(ib, "packet_life", &s.packetLife)
-	r.readSubnet(ib)
-	r.readIBCC(ib)
-	if ib.boolean("grh", &s.grh) && s.grh && r.stack().Credits {
+	r.readVLs(s.obj)
+	if s.grh && r.stack().Credits {
 		r.v.Wire = wire.InfiniBandGRH
-	}
-	if !r.stack().Credits {
-		if !r.compared && !o.describing() && o.has("infiniband") {
-			r.ignored(o, "infiniband", "the stack %s has no credits; give stack: infiniband", r.v.Stack)
-		}
 	}
 }
 
-// readLife reads a lifetime code: 4.096 us * 2^n, or never.
-func readLife(o object, key string, code *int) {
-	o.note(key, wordsOf("never"))
-	if text, ok := o.scalar(key); ok && text == "never" {
-		*code = neverCode
-		return
-	}
-	o.integer(key, code, 0, neverCode)
+// infinibandKeys are the keys of the section.
+func (r *resolver) infinibandKeys() []key {
+	s := &r.ib
+	lanes := jsonSchema{"type": "string"}
+	later := func(object, string) {} // see readVLs
+	return joinKeys([]key{
+		numberKey("vls", &s.vls, 1, fabric.Classes, "Data VLs in operation: 1, 2, 4 or 8.").check(func(o object) {
+			if s.vls&(s.vls-1) != 0 {
+				o.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
+			}
+		}),
+		sizeKey("buffer", &s.buffer, "Input buffer of each VL at each receiving port; credits are blocks of 64 B of it, and no more than 128 KiB are ever granted.").otherwise("128KiB"),
+		sizeKey("hca_buffer", &s.hcaBuffer, "The same at the ports of hosts.").otherwise("`buffer`"),
+		sizeKey("update", &s.update, "So much must have been freed before a flow-control packet says so at once; less is told within 65,536 symbol times.").
+			otherwise("a quarter of the buffer, 32 KiB at most"),
+		textKey("sl2vl", "list such as `0,1,2,3`", lanes, later, "The VL of each of the 16 service levels, as in opensm.conf. `class` in the workload is the service level, 0 unless "+
+			"given; answers take that of what they answer.").otherwise("`0,1,2,...` modulo `vls`"),
+		textKey("vlarb_high", "list of `VL:weight`, `none`", lanes, later, "VL arbitration table of high priority, in units of 64 B, as in opensm.conf; at most 64 entries.").otherwise("`0:4`"),
+		textKey("vlarb_low", "list of `VL:weight`, `none`", lanes, later, "The table of low priority.").otherwise("`1:4,2:4,...`"),
+		numberKey("high_limit", &s.highLimit, 0, 255, "Times 4 KB may the high table send before the low one has a turn; 0: one packet, 255: no limit."),
+		lifeKey("hoq_life", &s.hoqLife, "A packet that stands at the head of a switch's queue for 4.096 us * 2^n is discarded; 0 to 19."),
+		lifeKey("packet_life", &s.packetLife, "The same for its whole time in a switch."),
+		flagKey("grh", &s.grh, "Every packet carries a GRH, 40 bytes."),
+	}, r.subnetKeys(), []key{r.ibccKey()})
+}
+
+// lifeKey is a lifetime code: 4.096 us * 2^n, or never.
+func lifeKey(name string, code *int, text string) key {
+	return numberKey(name, code, 0, neverCode, text).otherwise("`never`").or("never", func() { *code = neverCode })
 }
 
 // readVLs reads the map of service levels and the arbitration tables, in the
@@ -96,7 +109,7 @@ func (r *resolver) readVLs(o object) {
 	for vl := 1; vl < s.vls; vl++ {
 		s.low = append(s.low, fabric.VLWeight{VL: uint8(vl), Weight: 4})
 	}
-	if text, ok := textList(o, "sl2vl"); ok {
+	if text, ok := o.scalar("sl2vl"); ok {
 		items := strings.Split(text, ",")
 		if len(items) != serviceLevels {
 			o.fail("sl2vl", "has %d entries; give the VL of each of the %d service levels, such as 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3", len(items), serviceLevels)
@@ -115,12 +128,6 @@ func (r *resolver) readVLs(o object) {
 	r.readArbitration(o, "vlarb_low", &s.low)
 }
 
-// textList reads a text with commas.
-func textList(o object, key string) (string, bool) {
-	o.note(key, jsonSchema{"type": "string"})
-	return o.scalar(key)
-}
-
 // vl reads a VL in operation.
 func (s *infinibandSettings) vl(text string) (uint8, bool) {
 	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 8)
@@ -128,7 +135,7 @@ func (s *infinibandSettings) vl(text string) (uint8, bool) {
 }
 
 func (r *resolver) readArbitration(o object, key string, table *[]fabric.VLWeight) {
-	text, ok := textList(o, key)
+	text, ok := o.scalar(key)
 	if !ok {
 		return
 	}

@@ -1,48 +1,98 @@
 package scenario
 
 import (
-	"cmp"
+	"fmt"
 
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// kernelKeys are the keys of a host section that say what processors, memory and
-// kernel are like.
-func kernelKeys() []string {
-	return []string{"preset", "card", "cores", "numa", "memory_bandwidth", "ddio", "moderation", "gro", "gso", "tso", "send", "busy_poll", "steering", "ring", "costs"}
+// processorKeys are the keys of a host section that say what processors, memory and kernel are
+// like: first the preset, then the card's offloads. why says why the kernel does nothing.
+func processorKeys(s *hostSettings, why func() string) []key {
+	const presets = "the preset's"
+	gsoOff, ddio := false, true
+	return joinKeys([]key{
+		wordKey("preset", &s.preset, host.Presets(), "`free`: nothing costs anything; `linux-xeon`: a server with Linux, whose constants `hopscope show linux-xeon` lists with their sources.").
+			otherwise("`linux-xeon` where TCP ends, else `free`").check(func(object) { s.Spec, _ = host.Preset(s.preset) }),
+	}, unless([]key{
+		wordKey("offloads", &s.card, host.Cards(), "Which offloads of TCP the card has: `connectx-5` all, `plain` none.").check(func(object) { s.takeCard() }),
+		coresKey(&s.Cores).otherwise(presets),
+		sectionKey("numa", []key{
+			numberKey("sockets", &s.Sockets, 1, host.MaxCores, "Sockets, to which cores are dealt in blocks.").otherwise(presets),
+			eitherKey("application", &s.Remote, "local", "remote", "Whether applications run on the card's socket or on the next."),
+		}, "Sockets of the host.").finish(func(o object) {
+			if s.Remote && s.Sockets < 2 {
+				o.fail("application", "remote needs another socket than the card's; give sockets: 2 or more")
+			}
+		}),
+		rateKey("memory_bandwidth", &s.Memory, "DRAM bandwidth of a socket.").otherwise(presets).
+			within(int64(units.Gbps), int64(units.Never), "is less than any memory; give that of a socket, such as 800Gbps"),
+		flagKey("ddio", &ddio, "The card writes into the last-level cache.").check(func(object) { s.NoDDIO = !ddio }),
+		s.moderationKey().otherwise(presets),
+		s.offloadKey("gro", "Frames are merged on arrival.", func(on bool) {
+			s.GRO = map[bool]units.Bytes{true: 65535}[on]
+		}),
+		s.offloadKey("gso", "Software cuts segments into frames.", func(on bool) {
+			gsoOff = !on
+			if s.Segmentation != host.TSO {
+				s.Segmentation = map[bool]host.Segmentation{true: host.GSO, false: host.NoSegmentation}[on]
+			}
+		}).check(func(o object) {
+			s.lacks(o, "gso", "scatter-gather, which GSO needs", !gsoOff && !s.has().ScatterGather)
+		}),
+		s.offloadKey("tso", "The card cuts segments into frames.", func(on bool) {
+			switch {
+			case on:
+				s.Segmentation = host.TSO
+			case s.Segmentation == host.TSO && gsoOff:
+				s.Segmentation = host.NoSegmentation
+			case s.Segmentation == host.TSO:
+				s.Segmentation = host.GSO
+			}
+		}).check(func(o object) { s.lacks(o, "tso", "TSO", s.Segmentation == host.TSO && !s.has().TSO) }),
+		spokenKey("send", &s.Send, []host.Send{host.SendCopy, host.SendZeroCopy, host.SendFile}, "How data get to the card: by a copy, by MSG_ZEROCOPY or by sendfile.").
+			check(func(o object) {
+				s.lacks(o, "send", "scatter-gather, without which data are copied", s.Send != host.SendCopy && !s.has().ScatterGather)
+			}),
+		flagKey("busy_poll", &s.BusyPoll, "Applications poll the card: no interrupts, no wakeups, no idle core."),
+		eitherKey("steering", &s.FlowSteering, "rss", "arfs", "Whether frames go to the core of their flow's hash, or of their application.").otherwise("`arfs`").
+			check(func(o object) { s.lacks(o, "steering", "filters for aRFS", s.FlowSteering && !s.has().FlowSteering) }),
+		numberKey("ring", &s.Ring, 1, 1<<16, "Frames that a receive queue holds.").otherwise("1024"),
+	}, why), []key{
+		sectionKey("costs", append(unless(kernelCosts(s), why), kernelCost("doorbell", &s.Doorbell, "telling the card of new work, for RDMA too")),
+			"What the parts of the kernel take.").otherwise(presets),
+		costKey("post", &s.Post, "Time to post a work request; `costs.doorbell` comes on top.").otherwise(presets),
+		costKey("poll", &s.Poll, "Time to poll a completion.").otherwise(presets),
+		costKey("repost", &s.Repost, "Time from a received message until a receive is posted in place of the one it took; `never`: those of `receives` are all there are.").
+			otherwise("`never`").check(func(object) { s.Reposts = true }).or("never", func() { s.Reposts = false }),
+		{name: "card", renamed: "offloads"},
+	})
 }
 
-// readKernel applies those keys to s: first the preset, then the card's offloads.
-func readKernel(o object, s *hostSettings) {
-	name := ""
-	if o.word("preset", &name, host.Presets()...) {
-		s.Spec, _ = host.Preset(name)
-		s.preset = name
+// settle completes what the keys have read together.
+func (s *hostSettings) settle(o object) {
+	if o.d.err == nil && s.Sockets > s.Cores {
+		if o.has("numa") {
+			o.fail("numa", "%d sockets with %s in all; a socket has at least one, so give cores: %d or more", s.Sockets, number(s.Cores, "core"), s.Sockets)
+		}
+		s.Sockets = 1
 	}
-	if o.word("card", &s.card, host.Cards()...) {
-		s.takeCard()
+	s.lacks(o, "moderation", "interrupt moderation", o.has("moderation") && !s.has().Moderation && s.Moderation != (host.Moderation{}))
+	if err := s.Spec.Check(); err != nil && o.d.err == nil {
+		o.d.fail(o.n.pos, "%v", err)
 	}
-	readCores(o, s)
-	if o.rate("memory_bandwidth", &s.Memory) && s.Memory < units.Gbps {
-		o.fail("memory_bandwidth", "%v is less than any memory; give that of a socket, such as 800Gbps", s.Memory)
-	}
-	ddio := !s.NoDDIO
-	o.boolean("ddio", &ddio)
-	s.NoDDIO = !ddio
-	readModeration(o, s)
-	readOffloads(o, s)
-	o.boolean("busy_poll", &s.BusyPoll)
-	o.integer("ring", &s.Ring, 1, 1<<16)
-	readCosts(o, s)
-	if s.Spec.Check() != nil && o.d.err == nil {
-		o.d.fail(o.n.pos, "%v", s.Spec.Check())
-	}
+}
+
+// has are the offloads of the card.
+func (s *hostSettings) has() host.Card {
+	c, _ := host.CardOf(s.card)
+	return c
 }
 
 // takeCard drops what the card does not have.
 func (s *hostSettings) takeCard() {
-	c, _ := host.CardOf(s.card)
+	c := s.has()
 	if !c.TSO {
 		s.Segmentation = host.GSO
 	}
@@ -55,159 +105,89 @@ func (s *hostSettings) takeCard() {
 	s.FlowSteering = s.FlowSteering && c.FlowSteering
 }
 
-// readCores reads the processors and where the applications run.
-func readCores(o object, s *hostSettings) {
-	if text, ok := o.scalar("cores"); ok && text == "0" {
-		o.fail("cores", "0 cores run nothing; give 1 to %d", host.MaxCores)
-	}
-	o.integer("cores", &s.Cores, 1, host.MaxCores)
-	if o.has("numa") || o.describing() {
-		n := o.object("numa", "sockets", "application")
-		n.integer("sockets", &s.Sockets, 1, host.MaxCores)
-		where := "local"
-		if s.Remote {
-			where = "remote"
-		}
-		n.word("application", &where, "local", "remote")
-		s.Remote = where == "remote"
-		if s.Remote && s.Sockets < 2 {
-			n.fail("application", "remote needs another socket than the card's; give sockets: 2 or more")
-		}
-	}
-	if s.Sockets > s.Cores && o.d.err == nil {
-		if !o.has("numa") {
-			s.Sockets = 1
-			return
-		}
-		o.fail("numa", "%d sockets with %s in all; a socket has at least one, so give cores: %d or more", s.Sockets, number(s.Cores, "core"), s.Sockets)
-	}
-}
-
-// readModeration reads when the card interrupts.
-func readModeration(o object, s *hostSettings) {
-	o.note("moderation", wordsOf("adaptive", "off"))
-	v := o.n.get("moderation")
-	if v == nil && !o.describing() {
-		return
-	}
-	before := s.Moderation
-	text, _ := "", false
-	if v != nil && v.kind == scalarNode {
-		text, _ = o.scalar("moderation")
-	}
-	switch {
-	case text == "off":
-		s.Moderation = host.Moderation{}
-	case text == "adaptive":
-		s.Moderation.Adaptive = true
-	case text != "":
-		o.fail("moderation", "%q is not known; give adaptive, off, or {time: 16us, frames: 32}", text)
-	default:
-		m := o.object("moderation", "time", "frames")
-		s.Moderation = host.Moderation{}
-		if m.time("time", &s.Moderation.Time) && s.Moderation.Time > maxModeration {
-			m.fail("time", "%v is longer than any card holds an interrupt back; give at most %v, such as 16us", s.Moderation.Time, maxModeration)
-		}
-		m.integer("frames", &s.Moderation.Frames, 1, 1<<16)
-		if s.Moderation.Time == 0 && s.Moderation.Frames > 1 {
-			o.fail("moderation", "interrupts after %d frames and no time leave the last frames for ever; give a time such as 16us", s.Moderation.Frames)
-		}
-	}
-	if c, _ := host.CardOf(s.card); !c.Moderation && s.Moderation != (host.Moderation{}) {
-		s.Moderation = before
-		o.lacks("moderation", s.card, "interrupt moderation")
-	}
-}
-
 // lacks fails for an offload that the card does not have.
-func (o object) lacks(key, card, what string) {
-	o.fail(key, "the card %s has no %s; leave %s out, or give card: connectx-5", card, what, key)
-}
-
-// readOffloads reads who cuts and merges segments, and how data gets to the card.
-func readOffloads(o object, s *hostSettings) {
-	c, _ := host.CardOf(s.card)
-	tso, gso, gro := s.Segmentation == host.TSO, s.Segmentation != host.NoSegmentation, s.GRO > 0
-	if o.boolean("tso", &tso) && tso && !c.TSO {
-		o.lacks("tso", s.card, "TSO")
-	}
-	if o.boolean("gso", &gso) && gso && !c.ScatterGather {
-		o.lacks("gso", s.card, "scatter-gather, which GSO needs")
-	}
-	s.Segmentation = host.NoSegmentation
-	if gso {
-		s.Segmentation = host.GSO
-	}
-	if tso {
-		s.Segmentation = host.TSO
-	}
-	if o.boolean("gro", &gro) {
-		s.GRO = 0
-		if gro {
-			s.GRO = 65535
-		}
-	}
-	ways := []host.Send{host.SendCopy, host.SendZeroCopy, host.SendFile}
-	words := []string{ways[0].String(), ways[1].String(), ways[2].String()}
-	word := s.Send.String()
-	o.word("send", &word, words...)
-	for i := range ways {
-		if words[i] == word {
-			s.Send = ways[i]
-		}
-	}
-	if s.Send != host.SendCopy && !c.ScatterGather {
-		o.lacks("send", s.card, "scatter-gather, without which data are copied")
-	}
-	steering := "rss"
-	if s.FlowSteering {
-		steering = "arfs"
-	}
-	o.word("steering", &steering, "rss", "arfs")
-	if s.FlowSteering = steering == "arfs"; s.FlowSteering && !c.FlowSteering {
-		o.lacks("steering", s.card, "filters for aRFS")
+func (s *hostSettings) lacks(o object, key, what string, is bool) {
+	if is {
+		o.fail(key, "the card %s has no %s; leave %s out, or give offloads: connectx-5", s.card, what, key)
 	}
 }
 
-// readCosts reads the parts by their names.
-func readCosts(o object, s *hostSettings) {
-	if !o.has("costs") && !o.describing() {
-		return
+// coresKey is the number of processor cores.
+func coresKey(cores *int) key {
+	k := numberKey("cores", cores, 1, host.MaxCores, "Processor cores.")
+	parse := k.parse
+	k.parse = func(o object, name string) bool {
+		if text, ok := o.scalar(name); ok && text == "0" {
+			o.fail(name, "0 cores run nothing; give 1 to %d", host.MaxCores)
+		}
+		return parse(o, name)
 	}
-	c := o.object("costs", append(host.CostNames(), "copy_llc", "copy_dram", "miss_out", "miss_in", "remote")...)
-	for _, x := range s.Named() {
-		if contains(host.CostNames(), x.Name) {
-			if c.time(x.Name, x.Time) && *x.Time > maxKernelCost {
-				c.fail(x.Name, "%v is longer than a kernel works for one call, frame or segment; give at most %v", *x.Time, maxKernelCost)
+	return k
+}
+
+// moderationKey says when the card interrupts.
+func (s *hostSettings) moderationKey() key {
+	return sectionKey("moderation", []key{
+		timeKey("time", &s.Moderation.Time, "How long after a frame the card interrupts at the latest.").
+			within(0, int64(maxModeration), fmt.Sprintf("is longer than any card holds an interrupt back; give at most %v, such as 16us", maxModeration)),
+		numberKey("frames", &s.Moderation.Frames, 1, 1<<16, "After how many frames it interrupts at once."),
+	}, "When the card interrupts: `adaptive`, `off` (at every frame), or a section.").
+		or("off", func() { s.Moderation = host.Moderation{} }).or("adaptive", func() { s.Moderation.Adaptive = true }).
+		opening(func(object) { s.Moderation = host.Moderation{} }).
+		finish(func(o object) {
+			if s.Moderation.Time == 0 && s.Moderation.Frames > 1 {
+				o.d.fail(o.n.pos, "%s: interrupts after %d frames and no time leave the last frames for ever; give a time such as 16us", o.path, s.Moderation.Frames)
 			}
-		}
-	}
-	readCopy(c, "copy_llc", &s.CopyLLC)
-	readCopy(c, "copy_dram", &s.CopyDRAM)
-	readPermille(c, "miss_out", &s.MissOut)
-	readPermille(c, "miss_in", &s.MissIn)
-	num, den := int64(s.RemotePermille), int64(1000)
-	if c.fraction("remote", &num, &den) {
-		if num < den || num > 100*den {
-			c.fail("remote", "a copy on another socket takes 1 to 100 times as long; give a factor such as 1.56")
-			return
-		}
-		s.RemotePermille = int(num * 1000 / den)
+		})
+}
+
+// offloadKey switches an offload on or off.
+func (s *hostSettings) offloadKey(name, text string, set func(on bool)) key {
+	on := true
+	return flagKey(name, &on, text).check(func(object) { set(on) })
+}
+
+// kernelCost is what the kernel does for one call, frame or segment.
+func kernelCost(name string, dst *units.Time, of string) key {
+	return timeKey(name, dst, "Time of "+of+".").otherwise("the preset's").
+		within(0, int64(maxKernelCost), fmt.Sprintf("is longer than a kernel works for one call, frame or segment; give at most %v", maxKernelCost))
+}
+
+// kernelCosts are the parts by their names.
+func kernelCosts(s *hostSettings) []key {
+	var out, in float64
+	var num, den int64
+	const slow = "is slower than any core copies; give the rate of one, such as 64Gbps"
+	return []key{
+		kernelCost("syscall", &s.Syscall, "a system call"),
+		kernelCost("output", &s.Output, "sending a segment through the stack"),
+		kernelCost("gso_frame", &s.GSOFrame, "cutting a frame off a segment in software"),
+		kernelCost("tx_complete", &s.TxComplete, "freeing a frame that was sent"),
+		kernelCost("rx_frame", &s.RxFrame, "taking a frame from the card"),
+		kernelCost("rx_page", &s.RxPage, "giving the card a page for frames to come"),
+		kernelCost("input", &s.Input, "receiving a segment through the stack"),
+		kernelCost("interrupt", &s.Interrupt, "an interrupt"),
+		kernelCost("idle_exit", &s.IdleExit, "waking an idle core"),
+		kernelCost("wakeup", &s.Wakeup, "waking an application"),
+		kernelCost("zerocopy_call", &s.ZeroCopyCall, "a call with MSG_ZEROCOPY, beside a plain one"),
+		kernelCost("pin_page", &s.PinPage, "pinning a page for it"),
+		kernelCost("zerocopy_done", &s.ZeroCopyDone, "telling the application that its pages are free"),
+		kernelCost("file_page", &s.FilePage, "handing a page of a file to sendfile"),
+		rateKey("copy_llc", &s.CopyLLC, "Rate at which a core copies from the last-level cache.").otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),
+		rateKey("copy_dram", &s.CopyDRAM, "Rate at which a core copies from DRAM.").otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),
+		probabilityKey("miss_out", &out, "Share of copied data that misses the cache when sending, such as `49%`.").otherwise("the preset's").
+			check(func(object) { s.MissOut = permille(out) }),
+		probabilityKey("miss_in", &in, "Share of copied data that misses the cache when receiving.").otherwise("the preset's").
+			check(func(object) { s.MissIn = permille(in) }),
+		ratioKey("remote", &num, &den, "Factor by which copies on another socket take longer.").otherwise("the preset's").check(func(o object) {
+			if num < den || num > 100*den {
+				o.fail("remote", "a copy on another socket takes 1 to 100 times as long; give a factor such as 1.56")
+				return
+			}
+			s.RemotePermille = int(num * 1000 / den)
+		}),
 	}
 }
 
-// readCopy reads how fast a core copies: 0 would be no copy at all.
-func readCopy(o object, key string, rate *units.Rate) {
-	before := *rate
-	if o.rate(key, rate) && *rate < units.Gbps {
-		o.fail(key, "%v is slower than any core copies; give the rate of one, such as %v", *rate, cmp.Or(before, 64*units.Gbps))
-	}
-}
-
-// readPermille reads a share to a tenth of a per cent.
-func readPermille(o object, key string, dst *int) {
-	p := float64(*dst) / 1000
-	if o.probability(key, &p) {
-		*dst = int(p*1000 + 0.5)
-	}
-}
+// permille is a share to a tenth of a per cent.
+func permille(p float64) int { return int(p*1000 + 0.5) }

@@ -27,7 +27,7 @@ func TestKernelKeys(t *testing.T) {
   post: 3us
 hosts:
   h1: {preset: free}
-  h2: {card: plain}
+  h2: {offloads: plain}
 `), "", nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +59,14 @@ func TestBadHost(t *testing.T) {
 		{"cores: 300", `s.yaml:6:15: host.cores: "300" is not a whole number from 1 to 256`},
 		{"cores: 2, numa: {sockets: 4}", `s.yaml:6:25: host.numa: 4 sockets with 2 cores in all; a socket has at least one, so give cores: 4 or more`},
 		{"numa: {application: remote}", `s.yaml:6:28: host.numa.application: remote needs another socket than the card's; give sockets: 2 or more`},
-		{"card: plain, tso: true", `s.yaml:6:26: host.tso: the card plain has no TSO; leave tso out, or give card: connectx-5`},
-		{"card: plain, gso: true", `s.yaml:6:26: host.gso: the card plain has no scatter-gather, which GSO needs; leave gso out, or give card: connectx-5`},
-		{"card: plain, send: sendfile", `s.yaml:6:27: host.send: the card plain has no scatter-gather, without which data are copied; leave send out, or give card: connectx-5`},
-		{"card: plain, steering: arfs", `s.yaml:6:31: host.steering: the card plain has no filters for aRFS; leave steering out, or give card: connectx-5`},
-		{"card: plain, moderation: adaptive", `s.yaml:6:33: host.moderation: the card plain has no interrupt moderation; leave moderation out, or give card: connectx-5`},
-		{"moderation: often", `s.yaml:6:20: host.moderation: "often" is not known; give adaptive, off, or {time: 16us, frames: 32}`},
+		{"offloads: plain, tso: true", `s.yaml:6:30: host.tso: the card plain has no TSO; leave tso out, or give offloads: connectx-5`},
+		{"offloads: plain, gso: true", `s.yaml:6:30: host.gso: the card plain has no scatter-gather, which GSO needs; leave gso out, or give offloads: connectx-5`},
+		{"offloads: plain, send: sendfile", `s.yaml:6:31: host.send: the card plain has no scatter-gather, without which data are copied; leave send out, or give offloads: connectx-5`},
+		{"offloads: plain, steering: arfs", `s.yaml:6:35: host.steering: the card plain has no filters for aRFS; leave steering out, or give offloads: connectx-5`},
+		{"offloads: plain, moderation: adaptive", `s.yaml:6:37: host.moderation: the card plain has no interrupt moderation; leave moderation out, or give offloads: connectx-5`},
+		{"moderation: often", `s.yaml:6:20: host.moderation: "often" is not known; give off or adaptive, or a mapping with the keys time, frames`},
 		{"moderation: {frames: 8}", `s.yaml:6:21: host.moderation: interrupts after 8 frames and no time leave the last frames for ever; give a time such as 16us`},
-		{"card: rtl8139", `s.yaml:6:14: host.card: "rtl8139" is not known; use one of connectx-5, plain`},
+		{"offloads: rtl8139", `s.yaml:6:18: host.offloads: "rtl8139" is not known; use one of connectx-5, plain`},
 		{"preset: linux", `s.yaml:6:16: host.preset: "linux" is not known; did you mean "linux-xeon"?`},
 		{"memory_bandwidth: 1Mbps", `s.yaml:6:26: host.memory_bandwidth: 1Mbps is less than any memory; give that of a socket, such as 800Gbps`},
 		{"ring: 0", `s.yaml:6:14: host.ring: "0" is not a whole number from 1 to 65536`},

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -233,10 +233,67 @@ func nameOf(file string) string {
 	return base
 }
 
-// rootKeys are the keys of a scenario.
-func rootKeys() []string {
-	return []string{"name", "description", "seed", "stack", "topology", "routing", "switch", "switches", "nic", "host", "server", "gpudirect", "hosts",
-		"mtu", "packet_payload", "vlan", "dcqcn", "tcp", "infiniband", "failover", "measure", "stop", "time_quantum", "carry_data", "triggers", "workload", "ns3"}
+// rootKeys are the keys of a scenario. Sections are read one by one, in the order in which they
+// depend on each other; the keys that stand for them here are those of defaults.
+func (r *resolver) rootKeys() []key {
+	allSwitches := func() []key { sw := defaultSwitch(); return grouped("switch", r.switchKeys(&sw)) }
+	allHosts := func() *nicSettings { nic := defaultNIC(defaultPFC()); return &nic }
+	return joinKeys(r.headerKeys(), []key{
+		readElsewhere("topology", r.topologyKeys, "Nodes and links.").need("give one"),
+		readElsewhere("switch", allSwitches, "All switches."),
+		namedKey("switches", allSwitches, readLater, "Keys of `switch` for single switches: `switches: {leaf1: {buffer: 8MB}}`."),
+		readElsewhere("nic", func() []key { return r.nicKeys(allHosts()) }, "The cards of all hosts."),
+		readElsewhere("host", func() []key { return hostKeys(&allHosts().host, nil) }, "What the application on a host, its kernel and its memory cost."),
+		r.serverKey(),
+		namedKey("hosts", func() []key { return r.oneHostKeys(allHosts()) }, readLater,
+			"Keys of `nic` and `host`, and `server`, for single hosts: `hosts: {h4: {drain_rate: 40Gbps, repost: 5us}}`."),
+		r.gpuDirectKey("Data of GPUs in all hosts, over what `server` says; an entry of the workload may say otherwise.").
+			otherwise("as the servers say").unless(r.noGPUData),
+		r.dcqcnKey(newDCQCN()).unless(func() string {
+			return when(r.stack().Credits && !r.compared && r.header.text("dcqcn") != "none", "InfiniBand has congestion control of its own: see infiniband.congestion_control")
+		}),
+		readElsewhere("tcp", func() []key { return r.tcpKeys(r.newProfile(plainTCP)) }, "What the ends of TCP connections do.").unless(func() string {
+			return when(!r.anyTCP() && !r.compared, "no connection runs over TCP; take the stack tcp or dctcp, or give it to a workload entry")
+		}),
+		readElsewhere("infiniband", r.infinibandKeys, "What the stack infiniband has beyond the others.").unless(func() string {
+			return when(!r.stack().Credits && !r.compared, "the stack "+r.v.Stack+" has no credits; give stack: infiniband")
+		}),
+		readElsewhere("failover", r.failoverKeys, "How fast a failed link is noticed and rerouted.").unless(func() string {
+			return when(!r.compared && !r.anyDown(), "no link has a down_at")
+		}),
+		namedKey("triggers", func() []key { return triggerKeys(new(trigger)) }, readLater, "What starts messages when others end, by name."),
+		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").need("give one").exactlyOne(),
+		readElsewhere("ns3", ns3Keys, "The rules of the ns-3 RDMA simulators in place of all device settings, see [files](#files-of-the-ns-3-rdma-simulators)."),
+	})
+}
+
+// text is the text of a single value; "": none is given.
+func (o object) text(name string) string {
+	if v := o.n.get(name); v != nil && v.kind == scalarNode {
+		return v.text
+	}
+	return ""
+}
+
+// warnIdleScenario looks at the keys of the scenario itself, and at the sections that are the
+// same everywhere.
+func (r *resolver) warnIdleScenario() {
+	for i := range r.keys {
+		if k := &r.keys[i]; r.header.has(k.name) {
+			if why := k.useless(); why != "" {
+				r.ignored(r.header, k.name, "%s", why)
+			}
+		}
+	}
+	if r.anyTCP() && r.header.has("tcp") {
+		r.warnIdle(r.tcp.obj, r.tcpKeys(r.newProfile(plainTCP)))
+	}
+	if r.stack().Credits && r.header.has("infiniband") {
+		r.warnIdle(r.ib.obj, r.infinibandKeys())
+	}
+	if r.header.has("failover") {
+		r.warnIdle(r.failover.obj, r.failoverKeys())
+	}
 }
 
 // resolve reads the sections in the order in which they depend on each other.
@@ -245,12 +302,14 @@ func (r *resolver) resolve(root *node) {
 		r.resolveNS3Scenario(root)
 		return
 	}
-	o := r.d.object(root, "", rootKeys()...)
+	r.setDefaults()
+	r.keys = r.rootKeys()
+	o := r.d.object(root, "", r.keys)
 	r.readHeader(o)
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)
 	r.hostPath = r.readGPUDirect(o)
-	r.readDCQCN(root.get("dcqcn"))
+	r.readDCQCN(o)
 	r.readTCP(o)
 	r.readTriggerList(o)
 	r.readWorkload(root.get("workload"))
@@ -271,7 +330,7 @@ func (r *resolver) resolve(root *node) {
 		return
 	}
 	r.checkPairs(o)
-	r.resolveTCP(o)
+	r.resolveTCP()
 	r.resolveDevices()
 	r.notes(o)
 	r.resolveFailover(o.at("topology"))
@@ -280,55 +339,77 @@ func (r *resolver) resolve(root *node) {
 	r.warnings()
 }
 
-func (r *resolver) readHeader(o object) {
+// headerKeys are the keys of the scenario that are no sections of their own.
+func (r *resolver) headerKeys() []key {
 	v := r.v
-	read(o, "name", &v.Name, plainText)
-	read(o, "description", &v.Description, plainText)
-	v.Seed = 1
-	read(o, "seed", &v.Seed, func(s string) (uint64, error) {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a whole number from 0 to 2^64-1", s)
-		}
-		return n, nil
-	})
-	v.Stack = stackRoCEv2
-	o.note("stack", wordsOf(StackNames()...))
-	if text, ok := o.scalar("stack"); ok {
-		v.Stack = text
-		if msg := CheckStack(text); msg != "" {
-			o.fail("stack", "%s", msg)
-		}
+	return []key{
+		lineKey("name", &v.Name, "Name in reports.").otherwise("the file's"),
+		lineKey("description", &v.Description, "One sentence, for people.").otherwise("empty"),
+		textKey("seed", "0 to 2^64-1", jsonSchema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+$"}, func(o object, text string) {
+			n, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				o.fail("seed", "%q is not a whole number from 0 to 2^64-1", text)
+				return
+			}
+			v.Seed = n
+		}, "Of everything random: marking, losses, permutations, ECMP salts.").otherwise("1"),
+		textKey("stack", quoted(StackNames()), wordsOf(StackNames()...), func(o object, text string) {
+			v.Stack = text
+			if msg := CheckStack(text); msg != "" {
+				o.fail("stack", "%s", msg)
+			}
+		}, "What the network is: `rocev2` (PFC, ECN, DCQCN), `rocev2-pfc-only` (PFC alone), `rocev2-ecn-only` (ECN and DCQCN, no PFC), `rocev2-none`, `rocev2-lossy` (as "+
+			"`rocev2-ecn-only`, with selective repeat), `rocev2-irn`, `infiniband`, `tcp` or `dctcp`; see [compare](../compare.md).").otherwise("`rocev2`"),
+		spokenKey("routing", &r.spreading, []fabric.Spreading{fabric.ByHash, fabric.Adaptive, fabric.Spray},
+			"Of all shortest paths `ecmp` chooses by a five-tuple hash with a salt per switch, `adaptive` the port that would start each packet first, `spray` any of them "+
+				"for each packet ([model](../models/ethernet.md#routing-per-packet)), on InfiniBand too, where `ecmp` leaves the choice to `infiniband.routing`. `path` in a "+
+				"workload entry pins a flow.").unless(func() string {
+			return when(r.stack().Credits && r.spreading == fabric.ByHash && !r.compared, "InfiniBand switches have forwarding tables; see infiniband.routing")
+		}),
+		byteCountKey("mtu", &r.mtu, "256, 512, 1024, 2048, 4096", "Path MTU, the payload of a full packet in bytes.",
+			func(v int) bool { return v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096 },
+			"is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)"),
+		r.payloadKey(),
+		flagKey("vlan", &r.vlan, "Every frame but PFC's carries an 802.1Q tag, 4 bytes, with the sender's priority as PCP.").
+			check(func(object) { r.useVLAN() }).
+			unless(func() string { return when(r.stack().Credits && !r.compared, "InfiniBand has no VLAN tags") }),
+		timeKey("stop", &v.Stop, "End of the run; without it the run ends when all is done.").otherwise("`never`").or("never", func() { v.Stop = units.Never }).
+			nonzero("ends before anything happens; give a later time, or leave stop out to run until all is done"),
+		timeKey("time_quantum", &v.TimeQuantum, "Truncate wire and pacing times to this; 0: picoseconds, rounded up.").otherwise("0"),
+		flagKey("carry_data", &v.CarryData, "Messages have real bytes, which are compared at the end of the run; at most 1 GB in all, source and destination counted; see "+
+			"[memory](../models/memory.md#real-bytes)."),
+		sectionKey("measure", []key{
+			timeKey("from", &v.MeasureFrom, "Begin of the window.").otherwise("0"),
+			timeKey("to", &v.MeasureTo, "End of the window.").otherwise("the end of the run"),
+		}, "Window for utilisation, mean, least and largest queue; what reaches beyond the end of the run is cut off, with a warning.").
+			opening(func(object) { v.MeasureFrom = 0 }).finish(r.checkMeasure),
 	}
-	if r.stack().Credits {
-		v.Wire = wire.InfiniBand
-	}
-	readSpreading(o, &r.spreading)
-	r.mtu = 4096
-	readMTU(o, &r.mtu)
-	readPayload(o, &r.mtu)
-	if o.boolean("vlan", &r.vlan) && r.vlan {
-		r.readVLAN(o)
-	}
-	v.Stop, v.MeasureFrom, v.MeasureTo = units.Never, units.Never, units.Never
-	if readOr(o, "stop", "never", units.Never, &v.Stop, units.ParseTime) && v.Stop == 0 {
-		o.fail("stop", "0 ends before anything happens; give a later time, or leave stop out to run until all is done")
-	}
-	o.time("time_quantum", &v.TimeQuantum)
-	o.boolean("carry_data", &v.CarryData)
-	r.header = o
-	r.readMeasure(o)
 }
 
-// readVLAN gives frames a tag, where they can have one.
-func (r *resolver) readVLAN(o object) {
-	if !r.stack().Credits {
-		r.v.Wire = wire.EthernetVLAN
-		return
+// setDefaults gives the keys of the scenario what holds without them.
+func (r *resolver) setDefaults() {
+	v := r.v
+	r.mtu, v.Seed, v.Stack = 4096, 1, stackRoCEv2
+	v.Stop, v.MeasureFrom, v.MeasureTo = units.Never, units.Never, units.Never
+	r.tcp.mtu = defaultTCPMTU
+	r.ib = defaultInfiniBand()
+	r.failover = failoverSettings{topology.Failover{Detect: units.Millisecond, Converge: 10 * units.Millisecond}, true, object{}}
+}
+
+func (r *resolver) readHeader(o object) {
+	r.header = o
+	o.read(r.headerKeys())
+	if r.stack().Credits {
+		r.v.Wire = wire.InfiniBand
 	}
-	r.vlan = false
-	if !r.compared {
-		r.ignored(o, "vlan", "InfiniBand has no VLAN tags")
+}
+
+// useVLAN gives frames a tag, where they can have one.
+func (r *resolver) useVLAN() {
+	if r.stack().Credits {
+		r.vlan = false
+	} else if r.vlan {
+		r.v.Wire = wire.EthernetVLAN
 	}
 }
 
@@ -339,47 +420,25 @@ func plainText(s string) (string, error) {
 	return s, nil
 }
 
-// readMTU reads the path MTU, with or without B.
-func readMTU(o object, mtu *units.Bytes) {
-	text, ok := o.scalar("mtu")
-	if !ok {
-		return
-	}
-	v, err := strconv.Atoi(strings.TrimSuffix(text, "B"))
-	switch {
-	case err == nil && (v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096):
-		*mtu = units.Bytes(v)
-	default:
-		o.fail("mtu", "%q is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)", text)
-	}
-}
-
-// readPayload reads how much of the path MTU a packet uses: models that count
-// packets of a round size are met with it.
-func readPayload(o object, mtu *units.Bytes) {
+// payloadKey is how much of the path MTU a packet uses: models that count packets of a round
+// size are met with it.
+func (r *resolver) payloadKey() key {
 	var v units.Bytes
-	if !o.size("packet_payload", &v) || o.d.err != nil {
-		return
-	}
-	if v < 1 || v > *mtu {
-		o.fail("packet_payload", "%v is not from 1B to the path MTU of %d B; RC packets other than a message's last carry exactly the path MTU unless this says less", v, int64(*mtu))
-		return
-	}
-	*mtu = v
+	return sizeKey("packet_payload", &v, "Payload of a full packet where that is to be less than the path MTU, for comparison with models that count packets of a round size: "+
+		"`918B` makes 1000 B on the wire.").otherwise("`mtu`").check(func(o object) {
+		if v < 1 || v > r.mtu {
+			o.fail("packet_payload", "%v is not from 1B to the path MTU of %d B; RC packets other than a message's last carry exactly the path MTU unless this says less", v, int64(r.mtu))
+			return
+		}
+		r.mtu = v
+	})
 }
 
-func (r *resolver) readMeasure(o object) {
-	if !o.has("measure") && !o.describing() {
-		return
-	}
-	m := o.object("measure", "from", "to")
-	r.v.MeasureFrom = 0
-	m.time("from", &r.v.MeasureFrom)
-	m.time("to", &r.v.MeasureTo)
-	if r.d.err == nil && r.v.MeasureTo <= r.v.MeasureFrom {
+func (r *resolver) checkMeasure(m object) {
+	if r.v.MeasureTo <= r.v.MeasureFrom {
 		m.fail("to", "%v is not after from %v", r.v.MeasureTo, r.v.MeasureFrom)
 	}
-	if r.d.err == nil && r.v.Stop <= r.v.MeasureFrom {
+	if r.v.Stop <= r.v.MeasureFrom {
 		m.fail("from", "%v is not before stop %v", r.v.MeasureFrom, r.v.Stop)
 	}
 }
@@ -394,15 +453,17 @@ func (r *resolver) readDevices(o object) {
 	if r.stack().Credits {
 		sw.latency, sw.cutThrough = -1, true // by rate: see cutThrough
 	}
-	readSwitch(r.d, o.n.get("switch"), "switch", &sw)
-	r.baseDSCP = sw.dscp
+	r.readSwitch(o.n.get("switch"), "switch", &sw)
+	r.switchObj, r.baseDSCP = sw.obj, sw.dscp
 	nic := defaultNIC(sw.pfc)
-	if nicObj := o.object("nic", nicKeys()...); o.has("nic") || o.describing() {
-		nic.obj = nicObj
-		readNIC(nicObj, &nic)
+	keys := r.nicKeys(&nic)
+	r.nicObj = o.object("nic", keys)
+	if o.has("nic") {
+		nic.obj = r.nicObj
+		nic.read(nic.obj, keys)
 	}
-	r.hostObj = o.object("host", hostKeys()...)
-	readRegistration(r.hostObj, &nic.host)
+	r.hostObj = o.object("host", hostKeys(&nic.host, nil))
+	r.hostObj.read(registrationKeys(&nic.host))
 	nic.server = r.readServer(o, nil)
 	r.withoutPFC(&sw.pfc, &nic.pfc)
 	r.switches, r.nics = make([]switchSettings, nodes), make([]nicSettings, nodes)
@@ -411,20 +472,31 @@ func (r *resolver) readDevices(o object) {
 		r.latencyOfTier(n, &r.switches[n])
 	}
 	r.overrides(o, "switches", topology.Switch, func(n int, v *node, path string) {
-		readSwitch(r.d, v, path, &r.switches[n])
+		r.readSwitch(v, path, &r.switches[n])
 		r.withoutPFC(&r.switches[n].pfc)
 	})
 	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) {
-		one := r.d.object(v, path, append(append(nicKeys(), hostKeys()...), "server")...)
-		r.nics[n].obj = one
-		readNIC(one, &r.nics[n])
-		r.nics[n].hostOwn = one
-		readRegistration(one, &r.nics[n].host)
-		r.nics[n].server = r.readServer(one, r.nics[n].server)
-		r.withoutPFC(&r.nics[n].pfc)
+		s := &r.nics[n]
+		one := r.d.object(v, path, r.oneHostKeys(s))
+		s.obj, s.hostOwn = one, one
+		s.read(one, r.nicKeys(s))
+		one.read(registrationKeys(&s.host))
+		s.server = r.readServer(one, s.server)
+		r.withoutPFC(&s.pfc)
 	})
 	r.checkServers()
 	r.cutThrough()
+}
+
+// oneHostKeys are the keys of a single host.
+func (r *resolver) oneHostKeys(s *nicSettings) []key {
+	return joinKeys(grouped("nic", r.nicKeys(s)), grouped("host", hostKeys(&s.host, nil)), []key{r.serverKey()})
+}
+
+// read applies the keys of a nic section, or of one host's.
+func (s *nicSettings) read(o object, keys []key) {
+	o.read(keys)
+	s.checkReceiveBuffer(o)
 }
 
 // withoutPFC switches PFC off where the stack has none.
@@ -438,10 +510,6 @@ func (r *resolver) withoutPFC(settings ...*pfcSettings) {
 
 // overrides applies the sections of named nodes.
 func (r *resolver) overrides(o object, key string, kind topology.Kind, apply func(n int, v *node, path string)) {
-	if o.describing() {
-		apply(0, nil, key+".*")
-		return
-	}
 	v := o.n.get(key)
 	if v == nil || r.d.err != nil {
 		return

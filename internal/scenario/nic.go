@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
@@ -85,15 +87,6 @@ func defaultNIC(pfc pfcSettings) nicSettings {
 		maxRd: rdma.DefaultRdAtomic, maxDestRd: rdma.DefaultRdAtomic, maxInline: defaultInline, host: defaultHost()}
 }
 
-// nicKeys are the keys of a nic section.
-func nicKeys() []string {
-	return []string{"ack_every", "ack_class", "ack_dscp", "cnp_class", "cnp_dscp", "rx_buffer", "rx_xoff", "rx_xon",
-		"drain_rate", "cnp_coalesce", "pfc", "timeout", "retry", "rnr_retry", "min_rnr_timer", "recovery", "bitmap", "out_of_order", "window",
-		"adaptive_timeout", "slow_restart",
-		"mtu", "scheduler", "ttl", "mtt_cache", "qpc_cache", "cache_miss",
-		"max_rd_atomic", "max_dest_rd_atomic", "max_inline"}
-}
-
 // cacheMiss is the median DMA read of 64 B that Neugebauer et al. measured on a
 // Xeon E5 (SIGCOMM 2018; models 7.1).
 const cacheMiss = 547 * units.Nanosecond
@@ -101,39 +94,74 @@ const cacheMiss = 547 * units.Nanosecond
 // maxCache bounds the entries of a cache.
 const maxCache = 1 << 22
 
-// readNIC applies the keys of a nic section, or of one host's, to s.
-func readNIC(o object, s *nicSettings) {
-	o.integer("ack_every", &s.ackEvery, 1, 1<<20)
-	o.note("ack_class", wordsOf("data"))
-	if text, ok := o.scalar("ack_class"); ok && text == "data" {
-		s.ackClass = -1
-	} else {
-		o.integer("ack_class", &s.ackClass, 0, 7)
-	}
-	o.integer("ack_dscp", &s.ackDSCP, 0, 63)
-	o.integer("cnp_class", &s.cnpClass, 0, 7)
-	o.integer("cnp_dscp", &s.cnpDSCP, 0, 63)
-	readReceiveBuffer(o, s)
-	o.word("cnp_coalesce", &s.coalesce, "receiver", "sender")
-	readPFC(o, &s.pfc, false)
-	o.integer("timeout", &s.timeout, 0, 31)
-	o.integer("retry", &s.retry, 0, 7)
-	o.integer("rnr_retry", &s.rnrRetry, 0, 7)
-	o.integer("min_rnr_timer", &s.minRNR, 0, 31)
-	o.word("recovery", &s.recovery, recoveries()...)
-	o.integer("bitmap", &s.bitmap, 1, rdma.MaxBitmap)
-	o.boolean("out_of_order", &s.outOfOrder)
-	readWindow(o, &s.window)
-	readAdaptiveTimeout(o, &s.adaptive)
-	readSlowRestart(o, &s.slow)
-	readPortMTU(o, &s.mtu)
-	readScheduler(o, &s.strict, &s.weight)
-	o.integer("ttl", &s.ttl, 1, 255)
-	readOutstanding(o, s)
-	readCache(o, "mtt_cache", &s.mtt)
-	readCache(o, "qpc_cache", &s.qpc)
-	if readCost(o, "cache_miss", &s.miss) && s.miss == 0 {
-		o.fail("cache_miss", "0 is no fetch over PCIe; give a time such as 547ns, or leave the caches out")
+// nicKeys are the keys of a nic section.
+func (r *resolver) nicKeys(s *nicSettings) []key {
+	return joinKeys(r.answerKeys(s), r.receiveBufferKeys(s), []key{
+		sectionKey("pfc", r.pfcKeys(&s.pfc, false), "Priority flow control of the card's ports; `none` switches it off.").otherwise("as `switch.pfc`").
+			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
+	}, r.recoveryKeys(s), []key{
+		textKey("window", "size, multiple such as `1 bdp`, `none`", numberOrText(), s.window.read,
+			"Bytes in flight per connection: `none` bounds them not; a BDP is the idle round trip times the lowest rate of the path.").
+			otherwise("`none`; `irn`: `1 bdp`").check(func(object) { s.window.given = true }),
+		adaptiveTimeoutKey(&s.adaptive).unless(func() string { return notAdaptive(s) }),
+		slowRestartKey(&s.slow),
+		portMTUKey(&s.mtu).unless(r.noEthernet),
+		schedulerKey(&s.strict, &s.weight).unless(r.noEthernet),
+		numberKey("ttl", &s.ttl, 1, 255, "TTL of data packets."),
+		cacheKey("mtt_cache", &s.mtt, "Entries of the card's cache of page translations (of `host.page_size`)."),
+		cacheKey("qpc_cache", &s.qpc, "Entries of the card's cache of queue pair contexts."),
+		costKey("cache_miss", &s.miss, "Time of a fetch from host memory, for which the receiving pipeline, or a queue pair about to send, waits: "+
+			"the median DMA read of 64 B on a Xeon E5 (Neugebauer et al., SIGCOMM 2018).").
+			nonzero("is no fetch over PCIe; give a time such as 547ns, or leave the caches out").
+			unless(func() string { return when(!s.cached(), "nothing is ever missed; give mtt_cache or qpc_cache as well") }),
+		outstandingKey("max_rd_atomic", &s.maxRd, "READs and atomics that a requester has outstanding, as far as the responder has room. 16 is what ConnectX adapters report."),
+		outstandingKey("max_dest_rd_atomic", &s.maxDestRd, "READs and atomics that a responder has room for."),
+		sizeKey("max_inline", &s.maxInline, "Largest payload of an `inline` message, up to 4 KiB; the default is what RDMA performance tests ask for.").
+			within(0, int64(maxInline), fmt.Sprintf("is more than any card takes; give at most %v", units.Bytes(maxInline))),
+	})
+}
+
+// answerKeys say how ACKs, NAKs and CNPs are sent.
+func (r *resolver) answerKeys(s *nicSettings) []key {
+	return joinKeys([]key{
+		numberKey("ack_every", &s.ackEvery, 1, 1<<20, "Acknowledge every n packets; the last of a message always."),
+		numberKey("ack_class", &s.ackClass, 0, 7, "Priority of ACKs and NAKs; a number also gives them the DSCP 8n, so that switches follow.").
+			otherwise("`data`").or("data", func() { s.ackClass = -1 }).unless(r.noEthernet),
+		numberKey("ack_dscp", &s.ackDSCP, 0, 63, "DSCP of ACKs, when switches should not follow.").unless(r.noEthernet),
+	}, unless([]key{
+		numberKey("cnp_class", &s.cnpClass, 0, 7, "Priority of CNPs.").unless(r.noEthernet),
+		numberKey("cnp_dscp", &s.cnpDSCP, 0, 63, "DSCP of CNPs.").otherwise("8 * `cnp_class`").unless(r.noEthernet),
+		wordKey("cnp_coalesce", &s.coalesce, coalescers(), "Which end keeps CNPs apart: `receiver` (first-generation cards) or `sender` (later ones).").
+			otherwise("as the DCQCN preset").unless(r.noEthernet),
+	}, r.noCNP))
+}
+
+// coalescers are the ends that can keep CNPs apart.
+func coalescers() []string {
+	return namesOf([]congestion.Coalesce{congestion.AtReceiver, congestion.AtSender})
+}
+
+// recoveryKeys say what happens when packets are lost.
+func (r *resolver) recoveryKeys(s *nicSettings) []key {
+	notKept := func() string { return r.keepsNothing(s) }
+	return []key{
+		numberKey("timeout", &s.timeout, 0, 31, "Retransmission timeout 4.096 us * 2^n; 0: none. With `recovery: irn` and none given: 320 us, and 100 us with at most 3 "+
+			"packets in flight, which a given one bounds too.").otherwise("14"),
+		numberKey("retry", &s.retry, 0, 7, "Retries after a timeout or a NAK."),
+		numberKey("rnr_retry", &s.rnrRetry, 0, 7, "Retries after an RNR NAK; 7: without end."),
+		numberKey("min_rnr_timer", &s.minRNR, 0, 31, "RNR NAK timer code (12: 640 us)."),
+		wordKey("recovery", &s.recovery, recoveries(), "`go-back-n`; `selective-repeat`: what is lost alone again; `irn`: the same by IRN's rules, with `window: 1 bdp` and timeouts "+
+			"of 100 and 320 us unless given; `go-back-0`: each loss sends the whole message again, so that a long one may never complete. Both ends of a connection "+
+			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's"),
+		numberKey("bitmap", &s.bitmap, 1, rdma.MaxBitmap, "With selective repeat: packets that the responder keeps ahead of a missing one; a sender has no more outstanding, so that a "+
+			"window must fit.").otherwise("512, or more for a larger window").unless(notKept),
+		flagKey("out_of_order", &s.outOfOrder, "With selective repeat: packets are expected in any order, so that a gap is no loss and brings no NAK; the timer alone tells of "+
+			"losses. For `routing: adaptive` and `spray`.").unless(func() string {
+			if !s.outOfOrder {
+				return ""
+			}
+			return notKept()
+		}),
 	}
 }
 
@@ -141,32 +169,23 @@ func readNIC(o object, s *nicSettings) {
 // requests (models 4.3), and maxInline more than any card's.
 const defaultInline, maxInline = 220 * units.Byte, 4 * units.KiB
 
-// readOutstanding reads the limits of READs and atomics, 8 bits in IBTA's
-// connection messages (12.7.29), of which devices have up to 128, and of inline
-// payload.
-func readOutstanding(o object, s *nicSettings) {
-	for _, k := range []struct {
-		key string
-		n   *int
-	}{{"max_rd_atomic", &s.maxRd}, {"max_dest_rd_atomic", &s.maxDestRd}} {
-		if text, ok := o.scalar(k.key); ok && text == "0" {
-			o.fail(k.key, "0 would let no READ or atomic through; give 1 to 128, such as 16")
+// outstandingKey is a limit of READs and atomics, 8 bits in IBTA's connection messages
+// (12.7.29), of which devices have up to 128.
+func outstandingKey(name string, n *int, text string) key {
+	k := numberKey(name, n, 1, 128, text)
+	parse := k.parse
+	k.parse = func(o object, name string) bool {
+		if text, ok := o.scalar(name); ok && text == "0" {
+			o.fail(name, "0 would let no READ or atomic through; give 1 to 128, such as 16")
 		}
-		o.integer(k.key, k.n, 1, 128)
+		return parse(o, name)
 	}
-	if o.size("max_inline", &s.maxInline) && s.maxInline > maxInline {
-		o.fail("max_inline", "%v is more than any card takes; give at most %v", s.maxInline, units.Bytes(maxInline))
-	}
+	return k
 }
 
-// readCache reads the entries of a cache.
-func readCache(o object, key string, n *int) {
-	o.note(key, wordsOf("unlimited"))
-	if text, ok := o.scalar(key); ok && text == "unlimited" {
-		*n = 0
-		return
-	}
-	o.integer(key, n, 1, maxCache)
+// cacheKey is the number of entries of a cache.
+func cacheKey(name string, n *int, text string) key {
+	return numberKey(name, n, 1, maxCache, text).otherwise("`unlimited`").or("unlimited", func() { *n = 0 })
 }
 
 // cached reports whether the card can miss something that lies in host memory.
@@ -175,33 +194,33 @@ func (s *nicSettings) cached() bool { return s.mtt > 0 || s.qpc > 0 }
 // drains reports whether frames wait in the card's receive buffer for the host.
 func (s *nicSettings) drains() bool { return s.drain > 0 || s.cached() || s.server.inside() != nil }
 
-func readReceiveBuffer(o object, s *nicSettings) {
-	if o.size("rx_buffer", &s.rxBuffer) && (s.rxBuffer == 0 || s.rxBuffer > maxBuffer) {
-		o.fail("rx_buffer", "%v is no receive buffer; give at most 1GiB, such as 1MB", s.rxBuffer)
+// receiveBufferKeys say where frames wait for the host.
+func (r *resolver) receiveBufferKeys(s *nicSettings) []key {
+	undrained, off := func() string { return r.undrained(s) }, func() string { return r.dropsWhenFull(s) }
+	return []key{
+		sizeKey("rx_buffer", &s.rxBuffer, "Receive buffer, with `drain_rate`.").
+			within(1, int64(maxBuffer), "is no receive buffer; give at most 1GiB, such as 1MB").unless(r.noEthernet).unless(undrained),
+		sizeKey("rx_xoff", &s.rxXOFF, "Where the NIC pauses the switch.").otherwise("the buffer less headroom").
+			unless(r.noEthernet).unless(undrained).unless(off),
+		sizeKey("rx_xon", &s.rxXON, "Where it lets the switch go on.").otherwise("half of XOFF").unless(r.noEthernet).unless(undrained).unless(off),
+		rateKey("drain_rate", &s.drain, "Rate at which the host empties the receive buffer; without it the host keeps up.").
+			nonzero("would never drain; give a rate, or leave the key out for a host that keeps up"),
 	}
-	o.size("rx_xoff", &s.rxXOFF)
-	o.size("rx_xon", &s.rxXON)
-	if o.rate("drain_rate", &s.drain) && s.drain == 0 {
-		o.fail("drain_rate", "0 would never drain; give a rate, or leave the key out for a host that keeps up")
-	}
-	if o.d.err != nil {
-		return
-	}
-	if s.rxXOFF > s.rxBuffer {
+}
+
+// checkReceiveBuffer compares its sizes.
+func (s *nicSettings) checkReceiveBuffer(o object) {
+	switch {
+	case o.d.err != nil:
+	case s.rxXOFF > s.rxBuffer:
 		o.fail("rx_xoff", "%v is above rx_buffer %v; XOFF must leave headroom below the buffer's end", s.rxXOFF, s.rxBuffer)
-	}
-	if s.rxXOFF > 0 && s.rxXON >= s.rxXOFF {
+	case s.rxXOFF > 0 && s.rxXON >= s.rxXOFF:
 		o.fail("rx_xon", "%v is not below rx_xoff %v; XON must lie below XOFF", s.rxXON, s.rxXOFF)
 	}
 }
 
-// readWindow reads none, a size, or "n bdp".
-func readWindow(o object, w *window) {
-	text, ok := o.scalar("window")
-	if !ok {
-		return
-	}
-	defer func() { w.given = true }()
+// read reads none, a size, or "n bdp".
+func (w *window) read(o object, text string) {
 	if text == "none" {
 		*w = window{}
 		return
@@ -219,7 +238,7 @@ func readWindow(o object, w *window) {
 		o.fail("window", "%q has no unit; write none, a size such as 64KB, or a multiple such as 1 bdp", text)
 		return
 	}
-	if o.size("window", &w.bytes) && w.bytes == 0 {
+	if read(o, "window", &w.bytes, units.ParseBytes) && w.bytes == 0 {
 		o.fail("window", "0 lets nothing be sent; write none, a size or a multiple such as 1 bdp")
 	}
 }

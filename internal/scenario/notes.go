@@ -22,7 +22,7 @@ func (r *resolver) notes(o object) {
 		r.note("mtu", fmt.Sprintf("%dB", int64(r.mtu)), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
 	}
 	sw := o.n.get("switch")
-	s := object{r.d, orEmpty(sw), "switch"}
+	s := object{d: r.d, n: orEmpty(sw), path: "switch"}
 	first := -1
 	for n := range r.v.Graph.Nodes {
 		if r.v.Graph.Nodes[n].Kind == topology.Switch {
@@ -91,7 +91,7 @@ func (r *resolver) switchNotes(s object, set *switchSettings) {
 		r.note("switch.pfc", "none", from)
 		return
 	}
-	p := object{r.d, orEmpty(s.n.get("pfc")), "switch.pfc"}
+	p := object{d: r.d, n: orEmpty(s.n.get("pfc")), path: "switch.pfc"}
 	r.note("switch.pfc.enabled", "priorities "+maskText(set.pfc.enabled), sourceOf(p, "enabled", "RoCEv2 deployments: one lossless class, priority 3"))
 	if set.pfc.xoff > 0 {
 		r.note("switch.pfc.xoff", set.pfc.xoff.String(), fromScenario)
@@ -121,7 +121,7 @@ func maskText(mask uint8) string {
 // transportNotes lists one profile; keys that the nic section gives are the
 // scenario's.
 func (r *resolver) transportNotes(o object, i int) {
-	nic := object{r.d, orEmpty(o.n.get("nic")), "nic"}
+	nic := object{d: r.d, n: orEmpty(o.n.get("nic")), path: "nic"}
 	for _, n := range r.v.Transports[i].Notes() {
 		key := strings.TrimPrefix(n.Key, "transport.")
 		if key == "retry_count" {
@@ -173,8 +173,8 @@ func (r *resolver) warnings() {
 	r.warnEndless()
 	r.warnFirstPorts()
 	r.warnStarts()
-	r.warnIgnoredDevices()
-	r.warnOff()
+	r.warnIdleDevices()
+	r.warnIdleScenario()
 	for _, w := range r.warned {
 		if w.more > 0 {
 			w.text += fmt.Sprintf(" (and %d more like it)", w.more)

@@ -36,9 +36,9 @@ type ns3Config struct {
 	at   map[string]pos
 }
 
-// ns3Keys lists every key that the simulators' config files know, with the
+// ns3Words lists every key that the simulators' config files know, with the
 // number of words that follow it; -1 for maps, which begin with their length.
-func ns3Keys() map[string]int {
+func ns3Words() map[string]int {
 	keys := map[string]int{"LINK_DOWN": 3, "KMAX_MAP": -1, "KMIN_MAP": -1, "PMAX_MAP": -1}
 	for _, k := range ns3Names() {
 		if _, ok := keys[k]; !ok {
@@ -112,7 +112,7 @@ func (c *ns3Config) read(rows []ns3Row) {
 			comment = comment && !strings.HasSuffix(w.text, "}")
 		}
 	}
-	known, seen := ns3Keys(), map[string]int{} // line by key; looked up, never iterated
+	known, seen := ns3Words(), map[string]int{} // line by key; looked up, never iterated
 	for len(words) > 0 && c.d.err == nil {
 		key := words[0]
 		if line, twice := seen[key.text]; twice {

@@ -25,17 +25,33 @@ func ns3SectionKeys() []string {
 	return keys
 }
 
+// ns3Keys are the keys of the section.
+func ns3Keys() (keys []key) {
+	known := ns3Words()
+	for _, name := range ns3SectionKeys() {
+		values, form := "as there", numberOrText()
+		if known[name] < 0 {
+			values, form = "mapping of rates in bit/s", mapOf(anyScalar())
+		}
+		keys = append(keys, otherKey(name, values, []jsonSchema{form}, readLater, "The key of that name in config files of the ns-3 RDMA simulators."))
+	}
+	return keys
+}
+
 // resolveNS3Scenario reads a scenario whose ns3 section puts the rules of the
 // ns-3 RDMA simulators in place of all device settings.
 func (r *resolver) resolveNS3Scenario(root *node) {
 	allowed := []string{"name", "description", "seed", "topology", "measure", "triggers", "workload", "ns3"}
+	r.setDefaults()
+	r.keys = r.rootKeys()
 	for _, f := range root.fields {
-		if contains(rootKeys(), f.key) && !contains(allowed, f.key) {
+		if find(r.keys, f.key) != nil && !contains(allowed, f.key) {
 			r.d.fail(f.pos, "%s: beside ns3 the rules are those of the ns-3 RDMA simulators; leave it out, or change keys of ns3", f.key)
 		}
 	}
-	o := r.d.object(root, "", rootKeys()...)
+	o := r.d.object(root, "", r.keys)
 	r.readHeader(o)
+	r.failover = failoverSettings{} // routes change at once
 	r.v.Wire, r.v.TimeQuantum = wire.NS3, units.Nanosecond
 	c := r.ns3Section(root.get("ns3"))
 	r.ns3Header(c)
@@ -58,7 +74,7 @@ func (r *resolver) readNS3Workload(n *node) {
 		r.baseDSCP[d] = uint8(d / 8)
 	}
 	r.readWorkload(n)
-	if r.d.err != nil || r.d.shape != nil {
+	if r.d.err != nil {
 		return
 	}
 	for i := range r.v.Plan.Messages {
@@ -74,13 +90,8 @@ func (r *resolver) readNS3Workload(n *node) {
 // written as mappings.
 func (r *resolver) ns3Section(n *node) *ns3Config {
 	c := &ns3Config{d: r.d, file: r.d.file, keys: map[string][]ns3Word{}, at: map[string]pos{}}
-	o := r.d.object(n, "ns3", ns3SectionKeys()...)
-	known := ns3Keys()
-	for _, key := range ns3SectionKeys() {
-		if known[key] < 0 {
-			o.note(key, mapOf(anyScalar()))
-		}
-	}
+	o := r.d.object(n, "ns3", ns3Keys())
+	known := ns3Words()
 	for _, f := range o.n.fields {
 		c.at[f.key] = f.pos
 		switch {

@@ -57,15 +57,15 @@ func (r *resolver) checkPortMTUs() {
 		}
 		if mtu < need {
 			if r.anyTCP() && need == units.Bytes(r.tcp.mtu) {
-				at := o.keyPos("mtu")
+				at := o.at("mtu")
 				if r.tcp.obj.has("mtu") {
-					at = r.tcp.obj.keyPos("mtu")
+					at = r.tcp.obj.at("mtu")
 				}
 				r.d.fail(at, "an IP packet of tcp.mtu, %d B, does not fit the port MTU %d of %s; lower tcp.mtu or raise the port MTU",
 					int64(need), int64(mtu), node.Name)
 				return
 			}
-			r.d.fail(o.keyPos("mtu"), "a packet of path MTU %d is %d B long and does not fit the port MTU %d of %s; lower mtu or raise the port MTU",
+			r.d.fail(o.at("mtu"), "a packet of path MTU %d is %d B long and does not fit the port MTU %d of %s; lower mtu or raise the port MTU",
 				int64(r.mtu), int64(need), int64(mtu), node.Name)
 			return
 		}
@@ -154,12 +154,12 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 		drained = "drained by the server's PCIe links"
 	}
 	if out.RxXOFF < r.maxFrame() {
-		r.d.fail(s.obj.keyPos("rx_buffer"), "rx_buffer %v of %s leaves no room below its headroom of %v; give at least %v",
+		r.d.fail(s.obj.at("rx_buffer"), "rx_buffer %v of %s leaves no room below its headroom of %v; give at least %v",
 			s.rxBuffer, name, headroom, headroom+2*r.maxFrame())
 		return
 	}
 	if out.RxXON >= out.RxXOFF {
-		r.d.fail(s.obj.keyPos("rx_xon"), "rx_xon %v of %s is not below XOFF at %v; XON must lie below XOFF", out.RxXON, name, out.RxXOFF)
+		r.d.fail(s.obj.at("rx_xon"), "rx_xon %v of %s is not below XOFF at %v; XON must lie below XOFF", out.RxXON, name, out.RxXOFF)
 		return
 	}
 	if s.pfc.enabled == 0 {
@@ -208,7 +208,7 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 	}
 	c, err := rdma.Preset(preset)
 	if err != nil {
-		r.d.fail(s.obj.keyPos("recovery"), "%v", err)
+		r.d.fail(s.obj.at("recovery"), "%v", err)
 		return c
 	}
 	c.MTU, c.AckEvery, c.Wire, c.TimeQuantum = r.mtu, s.ackEvery, r.v.Wire, r.v.TimeQuantum
@@ -266,11 +266,11 @@ func (r *resolver) checkRecovery() {
 			if o.n == nil || !o.has("recovery") {
 				o = d.obj
 			}
-			r.d.fail(o.keyPos("recovery"), "%s recovers by %s and its peer %s by %s; both ends of a connection need the same",
+			r.d.fail(o.at("recovery"), "%s recovers by %s and its peer %s by %s; both ends of a connection need the same",
 				r.v.Graph.Nodes[src].Name, s.recovery, r.v.Graph.Nodes[dst].Name, d.recovery)
 			return
 		case a.Selective() && b.Bitmap < a.Bitmap:
-			r.d.fail(d.obj.keyPos("bitmap"), "the bitmap of %s, %d packets, is smaller than what its peer %s may have outstanding, %d; give both ends the same",
+			r.d.fail(d.obj.at("bitmap"), "the bitmap of %s, %d packets, is smaller than what its peer %s may have outstanding, %d; give both ends the same",
 				r.v.Graph.Nodes[dst].Name, b.Bitmap, r.v.Graph.Nodes[src].Name, a.Bitmap)
 			return
 		}
@@ -290,10 +290,10 @@ func (r *resolver) fitBitmap(s *nicSettings, c *rdma.Config, w units.Bytes) {
 	case need <= limit:
 		c.Bitmap = max(c.Bitmap, int(need))
 	case s.bitmap > 0:
-		r.d.fail(s.obj.keyPos("bitmap"), "a bitmap of %d packets is smaller than the window of %v, which is %d packets of %d B; give a bitmap of at least %d, or a smaller window",
+		r.d.fail(s.obj.at("bitmap"), "a bitmap of %d packets is smaller than the window of %v, which is %d packets of %d B; give a bitmap of at least %d, or a smaller window",
 			s.bitmap, w, need, int64(c.MTU), need)
 	default:
-		r.d.fail(s.obj.keyPos("window"), "a window of %v is %d packets of %d B, and no bitmap is larger than %d; give a smaller window or a larger mtu",
+		r.d.fail(s.obj.at("window"), "a window of %v is %d packets of %d B, and no bitmap is larger than %d; give a smaller window or a larger mtu",
 			w, need, int64(c.MTU), rdma.MaxBitmap)
 	}
 }
@@ -338,7 +338,7 @@ func (r *resolver) resolveWindows() {
 		}
 		rtt, rate, err := r.baseRTT(c.Src, c.Dst)
 		if err != nil {
-			r.d.fail(s.obj.keyPos("window"), "window: %v", err)
+			r.d.fail(s.obj.at("window"), "window: %v", err)
 			return
 		}
 		w := scaleRatio(bytesIn(rate, rtt), s.window.num, s.window.den)

@@ -11,18 +11,22 @@ import (
 
 // resolver turns settings into the parameters of a Valid.
 type resolver struct {
-	header   object // where the keys of the whole scenario stand
-	d        *decoder
-	v        *Valid
-	compared bool        // the stack stands beside others, over the scenario's own
-	mtu      units.Bytes // path MTU
-	switches []switchSettings
-	nics     []nicSettings // both by node index
-	hostObj  object        // the host section
-	base     hostSettings  // what it comes to, before what single hosts have of their own
-	workload *node         // the list of entries
-	classes  uint8         // priorities that the workload's data uses
-	warned   []warning
+	keys              []key  // of the scenario
+	header            object // where the keys of the whole scenario stand
+	d                 *decoder
+	v                 *Valid
+	compared          bool        // the stack stands beside others, over the scenario's own
+	mtu               units.Bytes // path MTU
+	switches          []switchSettings
+	nics              []nicSettings // both by node index
+	hostObj           object        // the sections host, nic and switch
+	nicObj, switchObj object
+	ends              []bool       // where TCP connections end, by node; while warnings are given
+	base              hostSettings // what it comes to, before what single hosts have of their own
+	workload          *node        // the list of entries
+	entryKeys         []key        // the kinds of entry, each a section
+	classes           uint8        // priorities that the workload's data uses
+	warned            []warning
 
 	baseDSCP    [64]uint8  // the switch section's DSCP map
 	initialRate units.Rate // dcqcn.initial_rate; 0: the port's
@@ -166,7 +170,7 @@ func (r *resolver) resolveSwitch(n int) {
 		return
 	}
 	if s.trustPCP && !r.vlan {
-		r.d.fail(s.obj.keyPos("trust"), "%s.trust: pcp classifies by the VLAN tag, and frames carry none; add vlan: true, or trust dscp", s.obj.path)
+		r.d.fail(s.obj.at("trust"), "%s.trust: pcp classifies by the VLAN tag, and frames carry none; add vlan: true, or trust dscp", s.obj.path)
 		return
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading,
@@ -204,7 +208,7 @@ func (r *resolver) lossyNotes(n int, pool units.Bytes) {
 	if r.stack().PFC {
 		return
 	}
-	l := object{r.d, orEmpty(orEmpty(s.obj.n).get("lossy")), "switch.lossy"}
+	l := object{d: r.d, n: orEmpty(orEmpty(s.obj.n).get("lossy")), path: "switch.lossy"}
 	if s.lossyDen == 0 {
 		r.note("switch.lossy", "unlimited", fromScenario)
 		return
@@ -257,7 +261,7 @@ func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortPar
 		if s.ecn.atEnqueue {
 			at = "enqueue"
 		}
-		r.note("switch.ecn.at", at, sourceOf(object{r.d, orEmpty(s.ecn.obj.n), ""}, "at", "where the ns-3 RDMA simulators mark; at: enqueue is the other"))
+		r.note("switch.ecn.at", at, sourceOf(object{d: r.d, n: orEmpty(s.ecn.obj.n), path: ""}, "at", "where the ns-3 RDMA simulators mark; at: enqueue is the other"))
 	}
 	return out
 }
@@ -273,7 +277,7 @@ func (r *resolver) checkBuffer(n int, buffer units.Bytes, out *fabric.SwitchPara
 				name, buffer, len(out.Ports), need)
 			return
 		}
-		r.d.fail(o.keyPos("buffer"), "switch.buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, shorter cables, or fewer lossless priorities",
+		r.d.fail(o.at("buffer"), "switch.buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, shorter cables, or fewer lossless priorities",
 			buffer, name, need)
 		return
 	}
@@ -284,10 +288,10 @@ func (r *resolver) checkBuffer(n int, buffer units.Bytes, out *fabric.SwitchPara
 	if xoff == 0 { // one congested group settles at alpha*B/(1+alpha): models 2.6
 		xoff = scaleRatio(out.Shared, s.pfc.alphaNum, s.pfc.alphaNum+s.pfc.alphaDen)
 	} else if xoff > out.Shared {
-		r.d.fail(s.pfc.obj.keyPos("xoff"), "xoff %v of %s is above the shared pool of %v; XOFF would never be reached", xoff, name, out.Shared)
+		r.d.fail(s.pfc.obj.at("xoff"), "xoff %v of %s is above the shared pool of %v; XOFF would never be reached", xoff, name, out.Shared)
 	}
 	if s.pfc.xonOffset >= xoff {
-		r.d.fail(s.pfc.obj.keyPos("xon_offset"), "xon_offset %v of %s is not below XOFF %v; XON = XOFF - xon_offset must stay above 0", s.pfc.xonOffset, name, xoff)
+		r.d.fail(s.pfc.obj.at("xon_offset"), "xon_offset %v of %s is not below XOFF %v; XON = XOFF - xon_offset must stay above 0", s.pfc.xonOffset, name, xoff)
 	}
 	for port := range out.Ports {
 		for c, red := range out.Ports[port].RED {

@@ -5,36 +5,62 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// rpcKeys are the keys of remote procedure calls.
-func rpcKeys() []string {
-	return []string{"between", "request", "reply", "think", "nodelay", "name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack",
-		"qps", "inline", "initial_rate", "gpudirect", "path", "src_port", "dst_port"}
+// calls is an entry of remote procedure calls.
+type calls struct {
+	entryOptions
+	workload.RPC
+}
+
+// newCallOptions is what holds without options: calls are SENDs.
+func (r *resolver) newCallOptions() *entryOptions {
+	e := r.newOptions()
+	e.Verb = workload.Send
+	return e
+}
+
+// callKeys are the keys of remote procedure calls.
+func (r *resolver) callKeys(c *calls) []key {
+	options := usedBy(r.optionKeys(&c.entryOptions), ofCalls)
+	every := find(options, "every")
+	every.preset, every.group = "", ""
+	every.text = "From the start of a call to that of the next; one call without `every` and `count`, and without `count` as many as begin before `stop`."
+	count := find(options, "count")
+	count.preset, count.group, count.text = "1", "", "Calls per queue pair."
+	verb := find(options, "verb")
+	verb.group, verb.text = "", "Of both messages: not what brings the other side nothing that it could answer, `read` and atomics."
+	return joinKeys([]key{
+		listKey("between", "list of two hosts", readLater, "The client and the server.").need("name the client and the server such as between: [h0, h4]"),
+		sizeKey("size", &c.size, "Bytes of both messages, at least 1."),
+		sizeKey("request", &c.Request, "Bytes of a request."),
+		sizeKey("reply", &c.Reply, "Bytes of a reply."),
+		timeKey("think", &c.Think, "From the request's arrival to the post of the reply.").otherwise("0"),
+		flagKey("nodelay", &c.NoDelay, "`TCP_NODELAY`, which RPC libraries set; `false` leaves [tcp](#tcp)'s `nagle` on: with it a small request waits until the one before is acknowledged, "+
+			"by its reply as a rule.").unless(func() string {
+			return when(c.Profile == 0 && !r.compared, "queue pairs have no Nagle's rule")
+		}),
+	}, options)
 }
 
 // readCalls reads an entry of remote procedure calls between two hosts.
 func (r *resolver) readCalls(o object) {
 	entry := r.addEntry("rpc", o)
-	opt := r.readOptions("rpc", o)
-	r.asStream(o, &opt)
+	c := &calls{entryOptions: *r.newCallOptions(), RPC: workload.RPC{NoDelay: true}}
+	r.readOptions(o, &c.entryOptions, r.callKeys(c))
+	r.asStream(&c.Options)
 	client, server := r.readBetween(o)
-	c := workload.RPC{NoDelay: true}
-	r.readMessageSizes(o, &c)
-	o.time("think", &c.Think)
-	if o.boolean("nodelay", &c.NoDelay) && opt.Profile == 0 && !r.compared {
-		r.ignored(o, "nodelay", "queue pairs have no Nagle's rule")
+	r.checkCallSizes(o, c)
+	r.readCallCount(o, &c.Options)
+	if c.Verb == workload.Read || c.Verb.Atomic() {
+		o.fail("verb", "a %s brings the other side nothing that it could answer; use send, send-imm, send-inv, write or write-imm", c.Verb)
 	}
-	r.readCallCount(o, &opt)
-	if opt.Verb == workload.Read || opt.Verb.Atomic() {
-		o.fail("verb", "a %s brings the other side nothing that it could answer; use send, send-imm, send-inv, write or write-imm", opt.Verb)
-	}
-	if opt.Service != workload.RC && opt.Service != workload.TCP {
-		o.fail("service", "%s may lose a message, and then a call never ends; use service: rc", opt.Service)
+	if c.Service != workload.RC && c.Service != workload.TCP {
+		o.fail("service", "%s may lose a message, and then a call never ends; use service: rc", c.Service)
 	}
 	first, way := len(r.v.Plan.Conns), r.readGPUDirect(o)
-	if r.d.err != nil || o.describing() {
+	if r.d.err != nil {
 		return
 	}
-	if err := r.v.Plan.RPC(entry, placed{r}, client, server, c, opt); err != nil {
+	if err := r.v.Plan.RPC(entry, placed{r}, client, server, c.RPC, c.Options); err != nil {
 		r.d.fail(o.n.pos, "%s: %v", o.path, err)
 	}
 	r.settlePlaces(first, way)
@@ -43,9 +69,7 @@ func (r *resolver) readCalls(o object) {
 
 // readBetween reads the client and the server.
 func (r *resolver) readBetween(o object) (client, server int) {
-	o.need("between")
-	o.note("between", listOf(anyScalar()))
-	if o.describing() || r.d.err != nil {
+	if r.d.err != nil {
 		return 0, 0
 	}
 	if !o.has("between") {
@@ -67,14 +91,14 @@ func (r *resolver) readBetween(o object) (client, server int) {
 	return client, server
 }
 
-// readMessageSizes reads how long requests and replies are.
-func (r *resolver) readMessageSizes(o object, c *workload.RPC) {
-	var both units.Bytes
-	if o.size("size", &both) {
-		c.Request, c.Reply = both, both
+// checkCallSizes completes how long requests and replies are.
+func (r *resolver) checkCallSizes(o object, c *calls) {
+	if !o.has("request") {
+		c.Request = c.size
 	}
-	o.size("request", &c.Request)
-	o.size("reply", &c.Reply)
+	if !o.has("reply") {
+		c.Reply = c.size
+	}
 	if o.has("request") && o.has("reply") && o.has("size") {
 		o.fail("size", "is of both messages, which have request and reply; leave it out")
 	}
@@ -87,7 +111,7 @@ func (r *resolver) readMessageSizes(o object, c *workload.RPC) {
 			key = "size"
 		}
 		switch {
-		case r.d.err != nil || o.describing():
+		case r.d.err != nil:
 		case !o.has(key):
 			r.d.fail(o.n.pos, "%s has no %s; give the bytes of both messages such as size: 2KB, or request and reply apart", o.path, m.key)
 		case m.size < 1:
@@ -101,7 +125,7 @@ func (r *resolver) readMessageSizes(o object, c *workload.RPC) {
 // readCallCount completes how many calls there are and how far apart: without a
 // count as many as begin before the run stops.
 func (r *resolver) readCallCount(o object, opt *workload.Options) {
-	if r.d.err != nil || o.describing() {
+	if r.d.err != nil {
 		return
 	}
 	switch stop := r.v.Stop; {

@@ -3,87 +3,13 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"maps"
+	"regexp"
 	"strings"
-
-	"github.com/hopscope/hopscope/internal/topology"
-	"github.com/hopscope/hopscope/internal/units"
 )
-
-// A schema is made by letting the readers of the sections read an empty
-// scenario while the decoder notes what they ask for: the keys of every section
-// and the kind of value under each. So it cannot say anything else than the
-// readers do.
 
 // jsonSchema is the part of JSON Schema (draft 2020-12) that is needed.
 type jsonSchema map[string]any
-
-// shape is what the decoder notes.
-type shape struct {
-	sections map[string]*section // by path; "*" stands for any name, "[]" for any item
-}
-
-// section is one mapping: its keys, and the kinds of value that stand beside a
-// mapping or list under each.
-type section struct {
-	keys   []string
-	kinds  map[string][]jsonSchema
-	needed []string
-	one    bool // exactly one of the keys
-}
-
-// at returns the section of a path, whose list items all share one.
-func (s *shape) at(path string) *section {
-	var b strings.Builder
-	for part := range strings.SplitSeq(path, "[") {
-		if _, rest, isIndex := strings.Cut(part, "]"); isIndex && b.Len() > 0 {
-			part = "]" + rest
-		}
-		if b.Len() > 0 {
-			b.WriteByte('[')
-		}
-		b.WriteString(part)
-	}
-	path = b.String()
-	if s.sections[path] == nil {
-		s.sections[path] = &section{kinds: map[string][]jsonSchema{}}
-	}
-	return s.sections[path]
-}
-
-// note says that key may hold a value of a kind.
-func (o object) note(key string, kind jsonSchema) {
-	if o.d.shape == nil {
-		return
-	}
-	s := o.d.shape.at(o.path)
-	s.kinds[key] = append(s.kinds[key], kind)
-}
-
-// describing reports whether the readers are asked for their keys only.
-func (o object) describing() bool { return o.d.shape != nil }
-
-// exactlyOne says that a section holds one of its keys.
-func (o object) exactlyOne() {
-	if o.describing() {
-		o.d.shape.at(o.path).one = true
-	}
-}
-
-// quantityFor is the kind of value that is read into dst.
-func quantityFor(dst any) jsonSchema {
-	switch dst.(type) {
-	case *units.Time:
-		return quantityOf(units.TimePattern())
-	case *units.Bytes:
-		return quantityOf(units.BytesPattern())
-	case *units.Rate:
-		return quantityOf(units.RatePattern())
-	case *uint64:
-		return jsonSchema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+$"}
-	}
-	return anyScalar()
-}
 
 // Kinds of value.
 func anyScalar() jsonSchema { return jsonSchema{"type": []string{"string", "number", "boolean"}} }
@@ -111,9 +37,7 @@ func mapOf(value jsonSchema) jsonSchema {
 // programs. What it lets pass may still be refused for reasons that a schema
 // cannot say, such as a name that no host has.
 func Schema() []byte {
-	s := &shape{sections: map[string]*section{}}
-	describe(s)
-	doc := s.object("")
+	doc := sectionSchema(allKeys(), false)
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	doc["title"] = "hopscope scenario"
 	var b bytes.Buffer
@@ -126,97 +50,84 @@ func Schema() []byte {
 	return b.Bytes()
 }
 
-// describe lets every reader say its keys.
-func describe(s *shape) {
-	g, err := topology.Star(2, topology.LinkSpec{Rate: units.Gbps})
-	if err != nil {
-		return
-	}
-	r := &resolver{d: &decoder{shape: s}, v: &Valid{Graph: g}}
-	o := r.d.object(nil, "", rootKeys()...)
-	o.need("topology")
-	o.need("workload")
-	r.readHeader(o)
-	t := r.d.object(nil, "topology", topologyKeys()...)
-	for _, read := range []func(object){r.readStar, r.readLeafSpine, r.readFatTree, r.readClos, r.readRail, r.readExplicit, r.changeLinks} {
-		read(t)
-		r.v.Graph = g
-	}
-	r.readDevices(o)
-	r.readDCQCN(nil)
-	r.readTCP(o)
-	r.readInfiniBand(o)
-	r.readFailover(o)
-	r.readTriggerList(o)
-	for _, kind := range patterns() {
-		entry := &node{kind: mappingNode, fields: []field{{key: kind, value: &node{}}}}
-		r.readWorkload(&node{kind: sequenceNode, items: []*node{entry}})
-	}
-	readProcessors(r.hostObj, &hostSettings{})
-	readProcessors(r.nics[0].hostOwn, &hostSettings{})
-	r.ns3Section(nil)
+// allKeys are the keys of a scenario with what holds without them.
+func allKeys() []key {
+	r := &resolver{d: &decoder{}, v: &Valid{}}
+	r.setDefaults()
+	return r.rootKeys()
 }
 
-// object writes the schema of a section.
-func (s *shape) object(path string) jsonSchema {
-	sec := s.sections[path]
+// sectionSchema is the schema of a section.
+func sectionSchema(keys []key, one bool) jsonSchema {
 	props := jsonSchema{}
-	for _, key := range sec.keys {
-		full := key
-		if path != "" {
-			full = path + "." + key
+	var needed []string
+	for i := range keys {
+		k := &keys[i]
+		if k.renamed != "" {
+			continue
 		}
-		props[key] = s.value(full, sec.kinds[key])
+		props[k.name] = k.schema()
+		if k.needed != "" {
+			needed = append(needed, k.name)
+		}
 	}
 	out := jsonSchema{"type": []string{"object", "null"}, "properties": props, "additionalProperties": false}
-	if len(sec.needed) > 0 {
-		out["required"] = sec.needed
+	if len(needed) > 0 {
+		out["required"] = needed
 	}
-	if sec.one {
+	if one {
 		out["minProperties"], out["maxProperties"] = 1, 1
 	}
 	return out
 }
 
-// value writes the schema of what stands under a key: scalars, a mapping, a
-// mapping of any names, a list.
-func (s *shape) value(path string, kinds []jsonSchema) jsonSchema {
-	var any []jsonSchema
-	seen := map[string]bool{}
-	add := func(k jsonSchema) {
-		text, _ := json.Marshal(k)
-		if !seen[string(text)] {
-			seen[string(text)] = true
-			any = append(any, k)
+// schema is what may stand under a key: values, words, sections.
+func (k *key) schema() jsonSchema {
+	forms := append([]jsonSchema(nil), k.forms...)
+	inner := k.keys()
+	if short := find(inner, k.short); short != nil {
+		forms = append(forms, short.forms...)
+	}
+	if k.words != nil {
+		forms = append(forms, wordsOf(k.wordTexts()...))
+	}
+	if inner != nil {
+		switch section := sectionSchema(inner, k.one); k.many {
+		case oneSection:
+			forms = append(forms, section)
+		case namedSections:
+			forms = append(forms, mapOf(section))
+		case listedSections:
+			forms = append(forms, section, listOf(section))
 		}
 	}
-	for _, k := range kinds {
-		add(k)
+	out := jsonSchema{"anyOf": forms}
+	if len(forms) == 1 {
+		out = maps.Clone(forms[0])
 	}
-	if s.sections[path] != nil {
-		add(s.object(path))
-	}
-	if s.sections[path+".*"] != nil {
-		add(mapOf(s.object(path + ".*")))
-	}
-	if s.sections[path+"[]"] != nil {
-		add(s.object(path + "[]"))
-		add(listOf(s.object(path + "[]")))
-	}
-	if len(any) == 0 {
-		add(numberOrText())
-	}
-	if len(any) == 1 {
-		return any[0]
-	}
-	return jsonSchema{"anyOf": any}
+	out["description"] = k.description()
+	return out
 }
 
-// need says that a section cannot be without key.
-func (o object) need(key string) {
-	if o.describing() {
-		if s := o.d.shape.at(o.path); !slices.Contains(s.needed, key) {
-			s.needed = append(s.needed, key)
-		}
+// description is the meaning and the default as plain text.
+func (k *key) description() string {
+	text := k.text
+	if d := k.standard(); d != "" {
+		text += " Default: " + d + "."
 	}
+	return plainMarkdown(text)
+}
+
+// standard says what holds without the key; "": nothing.
+func (k *key) standard() string {
+	if k.preset != "" || k.now == nil || k.needed != "" {
+		return k.preset
+	}
+	return k.now()
+}
+
+// plainMarkdown takes links and code marks out of a text.
+func plainMarkdown(text string) string {
+	text = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`).ReplaceAllString(text, "$1")
+	return strings.ReplaceAll(text, "`", "")
 }

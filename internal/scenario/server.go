@@ -23,29 +23,93 @@ type serverSettings struct {
 // noServer is the word for a host without an inside.
 const noServer = "none"
 
-func serverKeys() []string {
-	return []string{"preset", "file", "text", "acs", "iommu", "relaxed_ordering", "mps", "mrrs", "gpudirect", "links", "costs"}
+// serverKeys are the keys of the section, which change s.
+func (r *resolver) serverKeys(s *serverSettings) []key {
+	t, direct, preset := s.tree, !s.staged, ""
+	if t == nil {
+		t = new(server.Tree)
+	}
+	text := func(name, values, text string) key {
+		return textKey(name, values, anyScalar(), func(object, string) {}, text) // see readServerFile
+	}
+	links := namedKey("links", func() []key { return linkInsideKeys(new(linkInside)) }, s.readLinks, "Single links, each named after the device below it (`nic0`, `gpu3`, `switch1`, `dram0`), or all of a kind "+
+		"(`interconnect`, `nvlink`, `hbm`).")
+	return joinKeys([]key{
+		wordKey("preset", &preset, server.Presets(), "A server that is known; `hopscope show dgx-h100` lists its constants with their sources. `gb200-nvl72` is one tray."),
+		text("file", "name of a file", "A topology file of NCCL or RCCL, or output of `nvidia-smi topo -m` ([server files](server.md)), relative to the scenario; `server: topo.xml` is short for it. "+
+			"A run keeps the file's content as `text` beside it."),
+		text("text", "text", "The content of such a file."),
+		links,
+		sectionKey("costs", s.said(serverCostKeys(t), "costs."), "Parts that belong to devices.").otherwise("the preset's").finish(func(o object) {
+			if p := t.Costs.IOTLBPage; p&(p-1) != 0 {
+				o.fail("iotlb_page", "%v is not a power of 2; x86 has pages of 4KiB, 2MiB and 1GiB", p)
+			}
+		}),
+	}, s.said([]key{
+		eitherKey("acs", &t.ACS, "direct", "redirect", "`redirect`: access control services send what one device sends another up to the root complex."),
+		eitherKey("iommu", &t.IOMMU, "off", "on", "`on`: DMA addresses are translated, with misses."),
+		eitherKey("relaxed_ordering", &t.Relaxed, "off", "on", "`off`: posted writes keep their order.").otherwise("`on`"),
+		eitherKey("gpudirect", &direct, "off", "on", "`off`: data of GPUs go through the host's memory, by copies.").check(func(object) { s.staged = !direct }),
+		s.tlpSizeKey("mps", "Largest payload of every PCIe link, a power of two from 128B to 4096B.", func(l *pcie.Link, n units.Bytes) { l.MPS = n }).otherwise("256B"),
+		s.tlpSizeKey("mrrs", "Largest read request of every PCIe link.", func(l *pcie.Link, n units.Bytes) { l.MRRS = n }).otherwise("512B"),
+	}, ""))
+}
+
+// serverKey is the key of a scenario or host, which readServer reads.
+func (r *resolver) serverKey() key {
+	k := readElsewhere("server", func() []key {
+		s := &serverSettings{}
+		s.tree, _ = server.Preset(server.Presets()[0])
+		return r.serverKeys(s)
+	}, "What is inside hosts: a preset, a file or a section that changes one; `none` takes it away.").otherwise("none").shortFor("preset")
+	k.forms, k.group = []jsonSchema{anyScalar()}, "server"
+	return k
+}
+
+// serverCostKeys are the parts that belong to devices.
+func serverCostKeys(t *server.Tree) (keys []key) {
+	for _, f := range t.Costs.Fields() {
+		switch v := f.Value.(type) {
+		case *units.Time:
+			keys = append(keys, costKey(f.Key, v, f.Text))
+		case *units.Bytes:
+			keys = append(keys, sizeKey(f.Key, v, f.Text).within(int64(f.Min), int64(f.Max), fmt.Sprintf("is not from %v to %v", f.Min, f.Max)))
+		case *int:
+			keys = append(keys, numberKey(f.Key, v, int(f.Min), int(f.Max), f.Text))
+		}
+	}
+	for i := range keys {
+		keys[i] = keys[i].otherwise("")
+	}
+	return keys
+}
+
+// said has what the scenario gives noted.
+func (s *serverSettings) said(keys []key, prefix string) []key {
+	for i := range keys {
+		name := keys[i].name
+		keys[i] = keys[i].check(func(o object) { s.say(prefix+name, o.text(name)) })
+	}
+	return keys
 }
 
 // readServer reads `server` of the scenario or of one host, over what hosts have
 // otherwise.
 func (r *resolver) readServer(parent object, base *serverSettings) *serverSettings {
-	parent.note("server", anyScalar())
 	v := parent.n.get("server")
-	if v == nil && !parent.describing() {
+	if v == nil {
 		return base
 	}
-	if v != nil && v.kind == scalarNode {
-		s := &serverSettings{obj: object{r.d, &node{pos: v.pos}, parent.join("server")}}
+	if v.kind == scalarNode {
+		s := &serverSettings{obj: object{d: r.d, n: &node{pos: v.pos}, path: parent.join("server")}}
 		if v.text != noServer {
 			s.take(parent, "server", v.text)
 		}
 		return s
 	}
-	o := parent.object("server", serverKeys()...)
 	s := base.copy()
+	o := parent.object("server", r.serverKeys(s))
 	s.obj = o
-	o.note("preset", wordsOf(server.Presets()...))
 	if text, ok := o.scalar("preset"); ok {
 		if o.has("file") {
 			o.fail("file", "server has a preset and a file; keep one")
@@ -53,14 +117,17 @@ func (r *resolver) readServer(parent object, base *serverSettings) *serverSettin
 		s.take(o, "preset", text)
 	}
 	r.readServerFile(o, s)
-	if r.d.err == nil && s.tree == nil && !o.describing() {
+	if r.d.err == nil && s.tree == nil {
 		r.d.fail(o.n.pos, "%s names no server; give preset: with one of %s, or file:", o.path, suggestList(server.Presets()))
 	}
-	if o.describing() {
-		s.take(parent, "", server.Presets()[0])
+	if r.d.err != nil {
+		return s
 	}
+	o.read(r.serverKeys(s))
 	if r.d.err == nil {
-		r.readServerOptions(o, s)
+		if err := s.tree.Check(); err != nil {
+			r.d.fail(o.n.pos, "%s: %v", o.path, err)
+		}
 	}
 	return s
 }
@@ -92,45 +159,21 @@ func (s *serverSettings) take(o object, key, name string) {
 	s.tree, s.notes, s.staged = t, t.Notes, false
 }
 
-// readServerOptions changes a server.
-func (r *resolver) readServerOptions(o object, s *serverSettings) {
-	t := s.tree
-	r.onOff(o, "acs", &t.ACS, "redirect", "direct")
-	r.onOff(o, "iommu", &t.IOMMU, "on", "off")
-	r.onOff(o, "relaxed_ordering", &t.Relaxed, "on", "off")
-	direct := !s.staged
-	r.onOff(o, "gpudirect", &direct, "on", "off")
-	s.staged = !direct
-	r.readTLPSize(o, s, "mps", func(l *pcie.Link, n units.Bytes) { l.MPS = n })
-	r.readTLPSize(o, s, "mrrs", func(l *pcie.Link, n units.Bytes) { l.MRRS = n })
-	r.readServerLinks(o, s)
-	r.readServerCosts(o, s)
-	for _, k := range []string{"acs", "iommu", "relaxed_ordering", "mps", "mrrs", "gpudirect"} {
-		if text, ok := o.scalar(k); ok {
-			s.say(k, text)
-		}
-	}
-	if err := t.Check(); err != nil && r.d.err == nil {
-		r.d.fail(o.n.pos, "%s: %v", o.path, err)
-	}
-}
-
-// readTLPSize reads a size that all PCIe links have.
-func (r *resolver) readTLPSize(o object, s *serverSettings, key string, set func(l *pcie.Link, n units.Bytes)) {
+// tlpSizeKey is a size that all PCIe links have.
+func (s *serverSettings) tlpSizeKey(name, text string, set func(l *pcie.Link, n units.Bytes)) key {
 	var n units.Bytes
-	if !o.size(key, &n) {
-		return
-	}
-	probe := pcie.New(3, 16)
-	if set(&probe, n); probe.Check() != nil {
-		o.fail(key, "%v is no size that PCIe has; it is a power of 2 from 128B to 4096B", n)
-		return
-	}
-	for i := range s.tree.Links {
-		if l := &s.tree.Links[i]; l.Kind == server.PCIe {
-			set(&l.PCIe, n)
+	return sizeKey(name, &n, text).check(func(o object) {
+		probe := pcie.New(3, 16)
+		if set(&probe, n); probe.Check() != nil {
+			o.fail(name, "%v is no size that PCIe has; it is a power of 2 from 128B to 4096B", n)
+			return
 		}
-	}
+		for i := range s.tree.Links {
+			if l := &s.tree.Links[i]; l.Kind == server.PCIe {
+				set(&l.PCIe, n)
+			}
+		}
+	})
 }
 
 // say notes what the scenario has given.
@@ -144,40 +187,48 @@ func (s *serverSettings) say(key, value string) {
 	s.notes = append(s.notes, note("server."+key, value, fromScenario))
 }
 
-// onOff reads one of two words.
-func (r *resolver) onOff(o object, key string, dst *bool, yes, no string) {
-	word := no
-	if o.word(key, &word, yes, no) {
-		*dst = word == yes
-	}
-}
-
-// readServerLinks changes single links, each named after the device below it, or all
-// of a kind.
-func (r *resolver) readServerLinks(o object, s *serverSettings) {
-	if o.describing() {
-		readServerLink(r.d.object(nil, o.join("links")+".*", serverLinkKeys()...), s, nil)
-		return
-	}
-	links := o.n.get("links")
-	if links == nil {
-		return
-	}
+// readLinks changes single links, each named after the device below it, or all of a kind.
+func (s *serverSettings) readLinks(o object, name string) bool {
+	links := o.n.get(name)
 	if links.kind != mappingNode {
-		o.fail("links", "is %s; it maps devices to what their links are like, as in {nic0: {gen: 4, width: 8}}", links.kind)
-		return
+		o.fail(name, "is %s; it maps devices to what their links are like, as in {nic0: {gen: 4, width: 8}}", links.kind)
+		return false
 	}
 	for _, f := range links.fields {
 		at := s.linksOf(f.key)
 		if len(at) == 0 {
-			r.d.fail(f.pos, "%s has no link of %q; name a device such as nic0, or interconnect, nvlink, hbm; %s", s.tree.Name, f.key, suggestName(s.deviceNames(), f.key))
-			return
+			o.d.fail(f.pos, "%s has no link of %q; name a device such as nic0, or interconnect, nvlink, hbm; %s", s.tree.Name, f.key, suggestName(s.deviceNames(), f.key))
+			return false
 		}
-		readServerLink(r.d.object(f.value, o.join("links")+"."+f.key, serverLinkKeys()...), s, at)
+		change := linkInside{latency: -1}
+		keys := linkInsideKeys(&change)
+		one := o.d.object(f.value, o.join(name)+"."+f.key, keys)
+		one.read(keys)
+		s.changeLinks(one, &change, at)
 	}
+	return true
 }
 
-func serverLinkKeys() []string { return []string{"gen", "width", "rate", "latency"} }
+// linkInside is what changes about links inside a server; 0 or, of the latency, less: nothing.
+type linkInside struct {
+	gen, width int
+	rate       units.Rate
+	latency    units.Time
+}
+
+// linkInsideKeys are the keys of such a change.
+func linkInsideKeys(l *linkInside) []key {
+	return []key{
+		numberKey("gen", &l.gen, 1, 6, "Generation of a PCIe link."),
+		numberKey("width", &l.width, 1, 16, "Lanes of a PCIe link: 1, 2, 4, 8, 12 or 16."),
+		rateKey("rate", &l.rate, "Rate of another link, per direction.").check(func(o object) {
+			if l.rate == 0 {
+				o.fail("rate", "a link of 0bps carries nothing; give more, or leave it out for what the server has")
+			}
+		}),
+		costKey("latency", &l.latency, "One way."),
+	}
+}
 
 // linksOf lists the links that a name means.
 func (s *serverSettings) linksOf(name string) (out []int) {
@@ -201,17 +252,9 @@ func (s *serverSettings) deviceNames() (names []string) {
 	return names
 }
 
-// readServerLink changes links.
-func readServerLink(o object, s *serverSettings, links []int) {
-	var gen, width int
-	var rate units.Rate
-	latency := units.Time(-1)
-	o.integer("gen", &gen, 1, 6)
-	o.integer("width", &width, 1, 16)
-	if o.rate("rate", &rate) && rate == 0 {
-		o.fail("rate", "a link of 0bps carries nothing; give more, or leave it out for what the server has")
-	}
-	readCost(o, "latency", &latency)
+// changeLinks changes links.
+func (s *serverSettings) changeLinks(o object, by *linkInside, links []int) {
+	gen, width, rate, latency := by.gen, by.width, by.rate, by.latency
 	for _, i := range links {
 		l := &s.tree.Links[i]
 		switch {
@@ -262,34 +305,6 @@ func (s *serverSettings) linkText(i int) string {
 	return fmt.Sprintf("%v, %v", l.Rate, l.Latency)
 }
 
-// readServerCosts changes the parts that belong to devices.
-func (r *resolver) readServerCosts(o object, s *serverSettings) {
-	fields := s.tree.Costs.Fields()
-	keys := make([]string, len(fields))
-	for i := range fields {
-		keys[i] = fields[i].Key
-	}
-	costs := o.object("costs", keys...)
-	for _, f := range fields {
-		switch v := f.Value.(type) {
-		case *units.Time:
-			readCost(costs, f.Key, v)
-		case *units.Bytes:
-			if costs.size(f.Key, v) && (*v < f.Min || *v > f.Max) {
-				costs.fail(f.Key, "%v is not from %v to %v", *v, f.Min, f.Max)
-			}
-		case *int:
-			costs.integer(f.Key, v, int(f.Min), int(f.Max))
-		}
-		if text, ok := costs.scalar(f.Key); ok {
-			s.say("costs."+f.Key, text)
-		}
-	}
-	if p := s.tree.Costs.IOTLBPage; p&(p-1) != 0 {
-		costs.fail("iotlb_page", "%v is not a power of 2; x86 has pages of 4KiB, 2MiB and 1GiB", p)
-	}
-}
-
 // checkServers makes sure that the ports of hosts have cards.
 func (r *resolver) checkServers() {
 	for n := range r.v.Graph.Nodes {
@@ -300,12 +315,12 @@ func (r *resolver) checkServers() {
 		s := r.nics[n].server
 		cards := s.tree.NICs()
 		if len(node.Ports) > len(cards) {
-			r.d.fail(s.obj.keyPos(""), "%s has %d ports and its server, %s, has %s; port i is a port of card i: take fewer ports or another server",
+			r.d.fail(s.obj.at(""), "%s has %d ports and its server, %s, has %s; port i is a port of card i: take fewer ports or another server",
 				node.Name, len(node.Ports), s.tree.Name, cardCount(len(cards)))
 			return
 		}
 		if r.nics[n].drain > 0 {
-			r.d.fail(r.nics[n].obj.keyPos("drain_rate"), "drain_rate: %s has a server, whose PCIe links drain the receive buffer; remove one of the two", node.Name)
+			r.d.fail(r.nics[n].obj.at("drain_rate"), "drain_rate: %s has a server, whose PCIe links drain the receive buffer; remove one of the two", node.Name)
 			return
 		}
 		for port := range node.Ports {

@@ -139,7 +139,7 @@ func TestBadServers(t *testing.T) {
 		{star + "server: dgx-h1000\n" + to, `s.yaml:2:9: server: there is no server "dgx-h1000"; did you mean "dgx-h100"?`},
 		{star + "server: {preset: dgx}\n" + to, `s.yaml:2:18: server.preset: there is no server "dgx"; did you mean "dgx-a100"?`},
 		{star + "server: {acs: redirect}\n" + to, `s.yaml:2:10: server names no server; give preset: with one of dgx-a100,`},
-		{star + "server: {preset: dgx-h100, acs: on}\n" + to, `s.yaml:2:33: server.acs: "on" is not known; use one of redirect, direct`},
+		{star + "server: {preset: dgx-h100, acs: on}\n" + to, `s.yaml:2:33: server.acs: "on" is not known; use one of direct, redirect`},
 		{star + "server: {preset: dgx-h100, acl: on}\n" + to, `s.yaml:2:28: unknown key "acl" in server; did you mean "acs"?`},
 		{star + "server: {preset: dgx-h100, mps: 300B}\n" + to, `s.yaml:2:33: server.mps: 300B is no size that PCIe has; it is a power of 2 from 128B to 4096B`},
 		{star + "server: {preset: dgx-h100, links: {nic9: {gen: 4}}}\n" + to, `s.yaml:2:36: dgx-h100 has no link of "nic9"; name a device such as nic0, or interconnect, nvlink, hbm; did you mean "nic0"?`},

@@ -82,241 +82,223 @@ func defaultSwitch() switchSettings {
 	return s
 }
 
+// switchKeys are the keys of a switch section.
+func (r *resolver) switchKeys(s *switchSettings) []key {
+	return []key{
+		sizeKey("buffer", &s.buffer, "Packet memory, up to 1 GiB.").otherwise("16 MiB per 50 Gb/s of the fastest port").
+			within(1, int64(maxBuffer), "is no switch buffer; give at most 1GiB, such as 32MiB").unless(r.noEthernet),
+		timeKey("latency", &s.latency, "Pipeline, after the last bit (cut-through: the header) and before admission.").
+			otherwise("300ns; `infiniband`: by the fastest port").within(0, int64(units.Millisecond), "is no switch pipeline; give at most 1ms"),
+		eitherKey("forwarding", &s.cutThrough, "store-and-forward", "cut-through", "Whether a switch sends a frame on when it has all of it, or its header.").
+			otherwise("`store-and-forward`; `infiniband`: `cut-through`"),
+		portMTUKey(&s.mtu).unless(r.noEthernet),
+		sectionKey("pfc", r.pfcKeys(&s.pfc, true), "Priority flow control; `none` switches it off.").
+			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
+		sectionKey("ecn", r.ecnKeys(&s.ecn), "Marks of congestion; `none` switches them off.").
+			or("none", func() { s.ecn.off = true }).in(&s.ecn.obj).opening(func(object) { s.ecn.off = false }).
+			finish(s.ecn.check).unless(r.noEthernet),
+		sectionKey("lossy", lossyKeys(s), "What priorities without PFC may use; `unlimited`: no dynamic threshold.").
+			or("unlimited", func() { s.lossyDen = 0 }).unless(r.noEthernet),
+		eitherKey("trust", &s.trustPCP, "dscp", "pcp", "What gives a frame its priority: its DSCP, or the PCP of its VLAN tag, which needs `vlan: true`.").
+			unless(r.noEthernet),
+		priorityMapKey("dscp_to_priority", "DSCP", s.dscp[:], "Priorities by DSCP where they differ from the default, such as `{46: 5}`.").
+			otherwise("DSCP / 8").unless(r.noEthernet),
+		priorityMapKey("pcp_to_priority", "PCP", s.pcp[:], "Priorities by PCP where they differ from the default, such as `{4: 3}`.").
+			otherwise("the same number").unless(r.noEthernet).unless(func() string { return r.trustsDSCP(s) }),
+		schedulerKey(&s.strict, &s.weight).unless(r.noEthernet),
+	}
+}
+
 // readSwitch applies the keys of a switch section to s.
-func readSwitch(d *decoder, n *node, path string, s *switchSettings) {
-	o := d.object(n, path, "buffer", "latency", "forwarding", "mtu", "pfc", "ecn", "lossy", "trust",
-		"dscp_to_priority", "pcp_to_priority", "scheduler")
+func (r *resolver) readSwitch(n *node, path string, s *switchSettings) {
+	keys := r.switchKeys(s)
+	o := r.d.object(n, path, keys)
 	if n != nil {
 		s.obj = o
 	}
-	if o.size("buffer", &s.buffer) && (s.buffer == 0 || s.buffer > maxBuffer) {
-		o.fail("buffer", "%v is no switch buffer; give at most 1GiB, such as 32MiB", s.buffer)
-	}
-	if o.time("latency", &s.latency) && s.latency > units.Millisecond {
-		o.fail("latency", "%v is no switch pipeline; give at most 1ms", s.latency)
-	}
-	fwd := "store-and-forward"
-	if o.word("forwarding", &fwd, "store-and-forward", "cut-through") {
-		s.cutThrough = fwd == "cut-through"
-	}
-	readPortMTU(o, &s.mtu)
-	readPFC(o, &s.pfc, true)
-	readECN(o, &s.ecn)
-	readLossy(o, s)
-	trust := "dscp"
-	if o.word("trust", &trust, "dscp", "pcp") {
-		s.trustPCP = trust == "pcp"
-	}
-	readPriorityMap(o, "dscp_to_priority", "DSCP", s.dscp[:])
-	readPriorityMap(o, "pcp_to_priority", "PCP", s.pcp[:])
-	readScheduler(o, &s.strict, &s.weight)
+	o.read(keys)
 }
 
-func readPortMTU(o object, mtu *units.Bytes) {
-	text, ok := o.scalar("mtu")
-	if !ok {
-		return
-	}
-	v, err := strconv.Atoi(strings.TrimSuffix(text, "B"))
-	if err != nil || v < 128 || v > 65535 {
-		o.fail("mtu", "%q is no port MTU; give the bytes of the largest IP packet, 128 to 65535", text)
-		return
-	}
-	*mtu = units.Bytes(v)
+// portMTUKey is the largest IP packet of a port.
+func portMTUKey(mtu *units.Bytes) key {
+	return byteCountKey("mtu", mtu, "128 to 65535", "Largest IP packet of a port, in bytes.", func(v int) bool { return v >= 128 && v <= 65535 },
+		"is no port MTU; give the bytes of the largest IP packet, 128 to 65535")
 }
 
-// readPFC reads the pfc section; the thresholds exist only in a switch.
-func readPFC(parent object, p *pfcSettings, isSwitch bool) {
-	keys := []string{"enabled", "quanta", "refresh", "response"}
-	if isSwitch {
-		keys = append(keys, "alpha", "xoff", "xon_offset", "reserved", "headroom", "headroom_rule", "cell")
-	}
-	parent.note("pfc", wordsOf("none"))
-	if v := parent.n.get("pfc"); v != nil && v.kind == scalarNode && v.text == "none" {
-		p.enabled = 0
-		return
-	}
-	o := parent.object("pfc", keys...)
-	if parent.has("pfc") {
-		p.obj = o
-	}
-	o.priorities("enabled", &p.enabled)
-	o.integer("quanta", &p.quanta, 0, 65535)
-	readOr(o, "refresh", "never", 0, &p.refresh, units.ParseTime)
-	readOr(o, "response", "ieee", -1, &p.response, units.ParseTime)
-	if !isSwitch {
-		return
-	}
-	o.fraction("alpha", &p.alphaNum, &p.alphaDen)
-	if o.size("xoff", &p.xoff) && p.xoff == 0 {
-		o.fail("xoff", "0 would pause for ever; give the ingress bytes at which XOFF is sent, such as 200KB")
-	}
-	if o.has("alpha") && o.has("xoff") {
-		o.fail("xoff", "alpha and xoff are two ways to say the threshold; keep one")
-	}
-	o.size("xon_offset", &p.xonOffset)
-	o.size("reserved", &p.reserved)
-	readOr(o, "headroom", "auto", -1, &p.headroom, units.ParseBytes)
-	o.word("headroom_rule", &p.rule, "physical", "vendor-cell")
-	if o.size("cell", &p.cell) && (p.cell < 32 || p.cell > 1024) {
-		o.fail("cell", "%v is no buffer cell; give 32B to 1024B", p.cell)
-	}
-}
-
-// readOr reads a value that may also be the given word.
-func readOr[T any](o object, key, word string, meaning T, dst *T, parse func(string) (T, error)) bool {
-	o.note(key, wordsOf(word))
-	o.note(key, quantityFor(dst))
-	if text, ok := o.scalar(key); ok && text == word {
-		*dst = meaning
-		return true
-	}
-	return read(o, key, dst, parse)
-}
-
-func readECN(parent object, e *ecnSettings) {
-	parent.note("ecn", wordsOf("none"))
-	if v := parent.n.get("ecn"); v != nil && v.kind == scalarNode && v.text == "none" {
-		e.off = true
-		return
-	}
-	o := parent.object("ecn", "kmin", "kmax", "pmax", "per_rate", "at", "priorities")
-	if parent.has("ecn") {
-		e.obj, e.off = o, false
-	}
-	at := "dequeue"
-	if o.word("at", &at, "enqueue", "dequeue") {
-		e.atEnqueue = at == "enqueue"
-	}
-	var mask uint8
-	if o.priorities("priorities", &mask) {
-		e.priorities = int(mask)
-	}
-	o.size("kmin", &e.kmin)
-	o.size("kmax", &e.kmax)
-	o.probability("pmax", &e.pmax)
-	for _, k := range []struct {
-		key  string
-		size units.Bytes
-	}{{"kmin", e.kmin}, {"kmax", e.kmax}} {
-		if o.d.err == nil && o.has(k.key) && (k.size == 0 || k.size > maxBuffer) {
-			o.fail(k.key, "%v is no threshold; give 1B to 1GiB, or ecn: none to mark nothing", k.size)
+// byteCountKey is a number of bytes, with or without B.
+func byteCountKey(name string, dst *units.Bytes, values, text string, fits func(v int) bool, wrong string) key {
+	k := textKey(name, values, numberOrText(), func(o object, text string) {
+		v, err := strconv.Atoi(strings.TrimSuffix(text, "B"))
+		if err != nil || !fits(v) {
+			o.fail(name, "%q %s", text, wrong)
+			return
 		}
+		*dst = units.Bytes(v)
+	}, text)
+	k.now = func() string { return strconv.FormatInt(int64(*dst), 10) }
+	return k
+}
+
+// pfcKeys are the keys of a pfc section; the thresholds exist only in a switch.
+func (r *resolver) pfcKeys(p *pfcSettings, isSwitch bool) []key {
+	keys := []key{
+		numberKey("quanta", &p.quanta, 0, 65535, "Pause time sent, in 512 bit times; 0: no timer, paused until XON. Below about twice a full frame's time "+
+			"a refresh comes too late and headroom does not hold; the run warns."),
+		timeKey("refresh", &p.refresh, "A pause that is still needed is sent again after this.").otherwise("half the pause time").or("never", func() { p.refresh = 0 }),
+		timeKey("response", &p.response, "Time from the end of a PFC frame until it is obeyed; `ieee`: IEEE 802.3 31B.3.7 by rate.").
+			otherwise("`ieee`").or("ieee", func() { p.response = -1 }),
 	}
+	if isSwitch {
+		keys = append([]key{
+			ratioKey("alpha", &p.alphaNum, &p.alphaDen, "XOFF when a priority group's shared use reaches alpha times the free shared pool."),
+			sizeKey("xoff", &p.xoff, "A fixed threshold in place of `alpha`.").
+				nonzero("would pause for ever; give the ingress bytes at which XOFF is sent, such as 200KB").
+				check(func(o object) {
+					if o.has("alpha") {
+						o.fail("xoff", "alpha and xoff are two ways to say the threshold; keep one")
+					}
+				}),
+			sizeKey("xon_offset", &p.xonOffset, "XON when use is this far below XOFF, or zero."),
+			sizeKey("reserved", &p.reserved, "Memory per ingress port and lossless priority, before the shared pool."),
+			sizeKey("headroom", &p.headroom, "What may arrive after XOFF, per ingress port and lossless priority; `auto`: by `headroom_rule`.").
+				otherwise("`auto`").or("auto", func() { p.headroom = -1 }),
+			wordKey("headroom_rule", &p.rule, []string{"physical", "vendor-cell"}, "How headroom `auto` is computed: what can physically arrive, or the vendors' cells."),
+			sizeKey("cell", &p.cell, "Buffer cell of the vendors' rule.").within(32, 1024, "is no buffer cell; give 32B to 1024B"),
+		}, keys...)
+	}
+	keys = unless(keys, func() string { return r.pfcOff(p) })
+	return append([]key{prioritiesKey("enabled", &p.enabled, "Lossless priorities.").unless(r.noPFC)}, keys...)
+}
+
+// ecnKeys are the keys of an ecn section.
+func (r *resolver) ecnKeys(e *ecnSettings) []key {
+	const bound = "is no threshold; give 1B to 1GiB, or ecn: none to mark nothing"
+	return unless([]key{
+		sizeKey("kmin", &e.kmin, "Queue up to which nothing is marked, on the instantaneous egress queue.").otherwise("by link rate").within(1, int64(maxBuffer), bound),
+		sizeKey("kmax", &e.kmax, "Queue above which everything is marked.").otherwise("by link rate").within(1, int64(maxBuffer), bound),
+		probabilityKey("pmax", &e.pmax, "Probability of a mark at `kmax`, from 0 at `kmin`.").otherwise("by link rate"),
+		namedKey("per_rate", func() []key { return redKeys(new(ratedRED)) }, e.readPerRate, "Curves for ports of a rate, such as `{100Gbps: {kmin: 400KB, kmax: 1600KB, pmax: 0.2}}`."),
+		eitherKey("at", &e.atEnqueue, "dequeue", "enqueue", "Where packets are marked."),
+		otherKey("priorities", "list of 0 to 7, `none`", prioritiesKey("", nil, "").forms, func(o object, name string) bool {
+			var mask uint8
+			ok := o.priorities(name, &mask)
+			if ok {
+				e.priorities = int(mask)
+			}
+			return ok
+		}, "Priorities whose packets are marked.").otherwise("those of the workload's data"),
+	}, r.marksNothing)
+}
+
+// check refuses a curve that falls.
+func (e *ecnSettings) check(o object) {
 	if e.kmin > 0 && e.kmax > 0 {
 		checkRED(o, fabric.RED{KMin: e.kmin, KMax: e.kmax})
-	}
-	if v := o.n.get("per_rate"); v != nil {
-		readPerRate(o, v, e)
-	}
-	if o.describing() {
-		var row ratedRED
-		readRED(o.d.object(nil, o.path+".per_rate.*", "kmin", "kmax", "pmax"), &row.red)
 	}
 }
 
 // checkRED refuses a curve that falls.
 func checkRED(o object, r fabric.RED) {
 	if o.d.err == nil && r.KMin > r.KMax {
-		o.d.fail(o.keyPos("kmin"), "switch.ecn: kmin %v is above kmax %v; marking starts at kmin and is certain above kmax", r.KMin, r.KMax)
+		o.d.fail(o.at("kmin"), "switch.ecn: kmin %v is above kmax %v; marking starts at kmin and is certain above kmax", r.KMin, r.KMax)
 	}
 }
 
-func readPerRate(o object, v *node, e *ecnSettings) {
+// readPerRate reads the curves by rate.
+func (e *ecnSettings) readPerRate(o object, name string) bool {
+	v := o.n.get(name)
 	if v.kind != mappingNode {
-		o.fail("per_rate", "is %s; it maps link rates to curves, such as {100Gbps: {kmin: 400KB, kmax: 1600KB, pmax: 0.2}}", v.kind)
-		return
+		o.fail(name, "is %s; it maps link rates to curves, such as {100Gbps: {kmin: 400KB, kmax: 1600KB, pmax: 0.2}}", v.kind)
+		return false
 	}
 	for _, f := range v.fields {
 		rate, err := units.ParseRate(f.key)
 		if err != nil {
-			o.d.fail(f.pos, "%s.per_rate: %v", o.path, err)
-			return
+			o.d.fail(f.pos, "%s: %v", o.join(name), err)
+			return false
 		}
-		inner := o.d.object(f.value, o.path+".per_rate."+f.key, "kmin", "kmax", "pmax")
+		row := ratedRED{rate, fabric.RED{PMax: 1}, fromScenario}
+		keys := redKeys(&row)
+		inner := o.d.object(f.value, o.join(name)+"."+f.key, keys)
 		if o.d.err == nil && (!inner.has("kmin") || !inner.has("kmax")) {
 			o.d.fail(f.pos, "%s: kmin and kmax are needed", inner.path)
 		}
-		row := ratedRED{rate, fabric.RED{PMax: 1}, fromScenario}
-		readRED(inner, &row.red)
+		inner.read(keys)
+		checkRED(inner, row.red)
 		e.perRate = append([]ratedRED{row}, e.perRate...)
 	}
+	return true
 }
 
-// readRED reads the curve of one rate.
-func readRED(o object, red *fabric.RED) {
-	o.size("kmin", &red.KMin)
-	o.size("kmax", &red.KMax)
-	o.probability("pmax", &red.PMax)
-	if o.d.err == nil && (red.KMax == 0 || red.KMax > maxBuffer) {
-		o.fail("kmax", "%v is no threshold; give 1B to 1GiB, or ecn: none to mark nothing", red.KMax)
-	}
-	checkRED(o, *red)
-}
-
-func readLossy(parent object, s *switchSettings) {
-	parent.note("lossy", wordsOf("unlimited"))
-	if v := parent.n.get("lossy"); v != nil && v.kind == scalarNode && v.text == "unlimited" {
-		s.lossyDen = 0
-		return
-	}
-	o := parent.object("lossy", "alpha", "pool")
-	o.fraction("alpha", &s.lossyNum, &s.lossyDen)
-	if o.size("pool", &s.lossyPool) && (s.lossyPool == 0 || s.lossyPool > maxBuffer) {
-		o.fail("pool", "%v is no pool of lossy packets; give 1B to 1GiB", s.lossyPool)
+// redKeys are the keys of the curve of one rate.
+func redKeys(row *ratedRED) []key {
+	return []key{
+		sizeKey("kmin", &row.red.KMin, "As `switch.ecn.kmin`, which must be given."),
+		sizeKey("kmax", &row.red.KMax, "As `switch.ecn.kmax`, which must be given.").
+			within(1, int64(maxBuffer), "is no threshold; give 1B to 1GiB, or ecn: none to mark nothing"),
+		probabilityKey("pmax", &row.red.PMax, "As `switch.ecn.pmax`.").otherwise("1"),
 	}
 }
 
-// readPriorityMap reads which priority a switch gives each code point of one
-// kind.
-func readPriorityMap(o object, key, kind string, prio []uint8) {
-	o.note(key, mapOf(wholeNumber(0, 7)))
-	v := o.n.get(key)
-	if v == nil || o.d.err != nil {
-		return
-	}
-	if v.kind != mappingNode {
-		o.fail(key, "is %s; it maps %ss to priorities, such as {%d: 3}", v.kind, kind, min(26, len(prio)-2))
-		return
-	}
-	for _, f := range v.fields {
-		d, err := strconv.ParseUint(f.key, 10, 8)
-		if err != nil || d >= uint64(len(prio)) {
-			o.d.fail(f.pos, "%s: %q is not a %s from 0 to %d", o.join(key), f.key, kind, len(prio)-1)
-			return
-		}
-		p, err := strconv.ParseUint(f.value.text, 10, 8)
-		if f.value.kind != scalarNode || err != nil || p > 7 {
-			o.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join(key), f.value.text)
-			return
-		}
-		prio[d] = uint8(p)
+// lossyKeys are the keys of the lossy section.
+func lossyKeys(s *switchSettings) []key {
+	return []key{
+		ratioKey("alpha", &s.lossyNum, &s.lossyDen, "A queue of a priority without PFC may use alpha times what is free of the pool."),
+		sizeKey("pool", &s.lossyPool, "What lossy packets may use together.").otherwise("7/12 of the buffer").
+			within(1, int64(maxBuffer), "is no pool of lossy packets; give 1B to 1GiB"),
 	}
 }
 
-func readScheduler(parent object, strict *uint8, weight *[fabric.Classes]uint8) {
-	o := parent.object("scheduler", "strict", "weights")
-	o.priorities("strict", strict)
-	o.note("weights", mapOf(wholeNumber(1, 255)))
-	v := o.n.get("weights")
-	if v == nil || o.d.err != nil {
-		return
-	}
-	if v.kind != mappingNode {
-		o.fail("weights", "is %s; it maps priorities to weights, such as {0: 1, 3: 3}", v.kind)
-		return
-	}
-	for _, f := range v.fields {
-		p, err := strconv.ParseUint(f.key, 10, 8)
-		if err != nil || p > 7 {
-			o.d.fail(f.pos, "%s: %q is not a priority from 0 to 7", o.join("weights"), f.key)
-			return
+// priorityMapKey says which priority a switch gives each code point of one kind.
+func priorityMapKey(name, kind string, prio []uint8, text string) key {
+	return otherKey(name, "mapping to 0 to 7", []jsonSchema{mapOf(wholeNumber(0, 7))}, func(o object, name string) bool {
+		v := o.n.get(name)
+		if v.kind != mappingNode {
+			o.fail(name, "is %s; it maps %ss to priorities, such as {%d: 3}", v.kind, kind, min(26, len(prio)-2))
+			return false
 		}
-		w, err := strconv.ParseUint(f.value.text, 10, 8)
-		if f.value.kind != scalarNode || err != nil || w == 0 {
-			o.d.fail(f.value.pos, "%s: %q is not a weight from 1 to 255", o.join("weights"), f.value.text)
-			return
+		for _, f := range v.fields {
+			d, err := strconv.ParseUint(f.key, 10, 8)
+			if err != nil || d >= uint64(len(prio)) {
+				o.d.fail(f.pos, "%s: %q is not a %s from 0 to %d", o.join(name), f.key, kind, len(prio)-1)
+				return false
+			}
+			p, err := strconv.ParseUint(f.value.text, 10, 8)
+			if f.value.kind != scalarNode || err != nil || p > 7 {
+				o.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.value.text)
+				return false
+			}
+			prio[d] = uint8(p)
 		}
-		weight[p] = uint8(w)
-	}
+		return true
+	}, text)
+}
+
+// schedulerKey says how a port shares its link.
+func schedulerKey(strict *uint8, weight *[fabric.Classes]uint8) key {
+	weights := otherKey("weights", "mapping to 1 to 255", []jsonSchema{mapOf(wholeNumber(1, 255))}, func(o object, name string) bool {
+		v := o.n.get(name)
+		if v.kind != mappingNode {
+			o.fail(name, "is %s; it maps priorities to weights, such as {0: 1, 3: 3}", v.kind)
+			return false
+		}
+		for _, f := range v.fields {
+			p, err := strconv.ParseUint(f.key, 10, 8)
+			if err != nil || p > 7 {
+				o.d.fail(f.pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.key)
+				return false
+			}
+			w, err := strconv.ParseUint(f.value.text, 10, 8)
+			if f.value.kind != scalarNode || err != nil || w == 0 {
+				o.d.fail(f.value.pos, "%s: %q is not a weight from 1 to 255", o.join(name), f.value.text)
+				return false
+			}
+			weight[p] = uint8(w)
+		}
+		return true
+	}, "Weights of the others, which share by DWRR, in packets of full size, such as `{3: 3, 0: 1}`.").otherwise("1 each")
+	return sectionKey("scheduler", []key{
+		prioritiesKey("strict", strict, "Priorities that are served first, the highest first."),
+		weights,
+	}, "How the priorities share a port.")
 }

@@ -2,22 +2,6 @@ package scenario
 
 import "github.com/hopscope/hopscope/internal/fabric"
 
-// readSpreading reads `routing`: how switches choose among equal ports.
-func readSpreading(o object, s *fabric.Spreading) {
-	word := fabric.ByHash.String()
-	ways := []fabric.Spreading{fabric.ByHash, fabric.Adaptive, fabric.Spray}
-	var words []string
-	for _, w := range ways {
-		words = append(words, w.String())
-	}
-	o.word("routing", &word, words...)
-	for _, w := range ways {
-		if word == w.String() {
-			*s = w
-		}
-	}
-}
-
 // spreads reports whether InfiniBand switches choose a port per packet, among all
 // on shortest paths, in place of the one that the subnet manager's tables have. What
 // such tables promise, and their change after a failure, is not to be had with it.

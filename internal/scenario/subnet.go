@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -19,17 +18,20 @@ type subnetSettings struct {
 	tables *subnet.Tables
 }
 
-// readSubnet reads them.
-func (r *resolver) readSubnet(o object) {
+// subnetKeys are those keys.
+func (r *resolver) subnetKeys() []key {
 	s := &r.ib.subnet
-	s.engine = "minhop"
-	o.word("routing", &s.engine, subnet.Engines()...)
-	o.note("roots", listOf(anyScalar()))
-	s.roots = o.list("roots")
-	s.sls = 1
-	o.integer("sls", &s.sls, 1, subnet.MaxSLs)
-	if s.engine == "minhop" && !r.compared {
-		r.ignored(o, "roots", "infiniband.routing: minhop has no roots")
+	return []key{
+		wordKey("routing", &s.engine, subnet.Engines(), "How the [subnet manager](../models/infiniband.md#subnet-manager) fills the forwarding tables. A switch has one port for a destination, where "+
+			"Ethernet's hash flows over groups. A credit loop in the tables is a warning."),
+		listKey("roots", "list of switches", func(o object, name string) bool {
+			s.roots = o.list(name)
+			return true
+		}, "Switches that `updn` and `ftree` rank highest.").otherwise("found").unless(func() string {
+			return when(s.engine == "minhop" && !r.compared, "infiniband.routing: minhop has no roots")
+		}),
+		numberKey("sls", &s.sls, 1, subnet.MaxSLs, "Up to how many service levels the subnet manager may spread paths over, so that none has a credit loop; each needs a VL of its own, and the "+
+			"workload gives no `class`. 1: all on service level 0."),
 	}
 }
 
@@ -37,9 +39,6 @@ func (r *resolver) readSubnet(o object) {
 // what a subnet manager programs.
 func (r *resolver) route(o object) {
 	if r.stack().Credits {
-		if r.spreading == fabric.ByHash && !r.compared {
-			r.ignored(o, "routing", "InfiniBand switches have forwarding tables; see infiniband.routing")
-		}
 		spreads := r.spreads(o)
 		if !spreads && r.routeSubnet(o) {
 			return

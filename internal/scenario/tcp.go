@@ -37,185 +37,196 @@ const (
 // 1500.
 const defaultTCPMTU = 9000
 
-// tcpKeys are the keys of the tcp section.
-func tcpKeys() []string {
-	return []string{"preset", "cc", "mtu", "mss", "handshake", "close", "recovery", "ecn", "timestamps", "window_scaling", "tso", "initial_window",
-		"cubic", "hystart", "prr", "cwr_growth", "slow_start_after_idle", "pacing", "rto_min", "rto_initial", "rto_max", "delayed_ack", "ack_every", "quick_acks", "nagle",
-		"sndbuf", "rcvbuf", "autotuning"}
+// tcpProfile is a profile while the tcp section is read over it.
+type tcpProfile struct {
+	tcp.Config
+	number         int // plainTCP or dataCenterTCP
+	preset         string
+	sndbuf, rcvbuf units.Bytes
+	tuned          bool
 }
 
-// readTCP reads the tcp section.
-func (r *resolver) readTCP(root object) {
-	o := root.object("tcp", tcpKeys()...)
-	t := &r.tcp
-	t.obj, t.mtu = o, defaultTCPMTU
-	o.integer("mtu", &t.mtu, 576, 65535)
-	word := "ahead"
-	if o.word("handshake", &word, "ahead", "first-message") {
-		t.handshake = word == "first-message"
-	}
-	word = "never"
-	if o.word("close", &word, "never", "last-message") {
-		t.closes = word == "last-message"
-	}
-	for i := range t.profiles {
-		r.readProfile(o, i)
-	}
+// newProfile is what holds without the section.
+func (r *resolver) newProfile(number int) *tcpProfile {
+	p := &tcpProfile{number: number, preset: "linux"}
+	r.takePreset(p)
+	return p
 }
 
-// readProfile makes the profile of a stack: its preset with what the section
-// changes.
-func (r *resolver) readProfile(o object, i int) {
-	preset, cc := "linux", ""
-	o.word("preset", &preset, "linux", "reno")
-	if text, ok := o.scalar("cc"); ok && text == stackDCTCP {
-		o.fail("cc", "dctcp needs switches that mark, so it is a stack of its own; give stack: dctcp, and leave cc out")
+// takePreset makes a profile what its preset is; that of DCTCP has one of its own.
+func (r *resolver) takePreset(p *tcpProfile) {
+	name := p.preset
+	if p.number == dataCenterTCP {
+		name = stackDCTCP
 	}
-	o.word("cc", &cc, "cubic", "reno")
-	if i == dataCenterTCP {
-		preset = "dctcp"
-	}
-	c, err := tcp.Preset(preset)
+	c, err := tcp.Preset(name)
 	if err != nil {
 		panic("scenario: BUG: " + err.Error())
 	}
-	if cc != "" && i == plainTCP {
-		c.CC.Algorithm, _ = congestion.WindowAlgorithmNamed(cc)
-	}
-	c.Tag = r.vlan
-	c.MSS = r.tcp.mtu - wire.IPv4Len - wire.TCPLen
-	if o.integer("mss", &c.MSS, tcp.MinMSS, tcp.MaxMSS) && c.MSS > r.tcp.mtu-wire.IPv4Len-wire.TCPLen {
-		o.fail("mss", "%d does not fit the MTU of %d B; give at most %d, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu",
-			c.MSS, r.tcp.mtu, r.tcp.mtu-wire.IPv4Len-wire.TCPLen)
-	}
-	if preset == "reno" {
-		c.CC.InitialWindow = tcp.InitialWindow3390(c.MSS)
-	}
-	r.readLossDetection(o, &c, i)
-	readAcks(o, &c)
-	readSending(o, &c)
-	readBuffers(o, &c)
-	if r.d.err != nil {
-		return
-	}
-	if err := c.Validate(); err != nil {
-		r.d.fail(o.n.pos, "%v", err)
-	}
-	r.tcp.profiles[i] = c
+	c.Tag, c.MSS = r.vlan, r.largestMSS()
+	p.Config = c
+	p.sndbuf, p.rcvbuf = units.Bytes(c.Send.Max), units.Bytes(c.Receive.Max)
+	p.tuned = c.Send.Max > c.Send.Initial
+	p.startWindow()
 }
 
-// readLossDetection reads how losses are found and what bounds the timeout.
-func (r *resolver) readLossDetection(o object, c *tcp.Config, i int) {
-	kinds := []tcp.Recovery{tcp.NewReno, tcp.SACK, tcp.RACK}
-	words := []string{kinds[0].String(), kinds[1].String(), kinds[2].String()}
-	word := c.Recovery.String()
-	o.word("recovery", &word, words...)
-	for k := range kinds {
-		if words[k] == word {
-			c.Recovery = kinds[k]
-		}
-	}
-	ecn := "off"
-	if o.word("ecn", &ecn, "off", "classic"); i == plainTCP && ecn == "classic" {
-		c.ECN = tcp.ECNClassic
-	}
-	o.boolean("timestamps", &c.Timestamps)
-	o.boolean("window_scaling", &c.WindowScaling)
-	if c.Timestamps && c.TimestampTick == 0 {
-		c.TimestampTick = units.Millisecond
-	}
-	o.boolean("prr", &c.PRR)
-	o.boolean("cwr_growth", &c.CWRGrowth)
-	for _, t := range []struct {
-		key string
-		dst *units.Time
-	}{{"rto_min", &c.MinRTO}, {"rto_initial", &c.InitialRTO}, {"rto_max", &c.MaxRTO}} {
-		if o.time(t.key, t.dst) && *t.dst == 0 {
-			o.fail(t.key, "0 would time out at once; give a time such as 200ms")
-		}
-	}
-	if r.d.err == nil && c.MaxRTO < max(c.MinRTO, c.InitialRTO) {
-		o.fail("rto_max", "%v is below rto_min %v or rto_initial %v; it bounds both", c.MaxRTO, c.MinRTO, c.InitialRTO)
+// startWindow gives the RFCs' preset the window that they count in bytes.
+func (p *tcpProfile) startWindow() {
+	if p.number == plainTCP && p.preset == "reno" {
+		p.CC.InitialWindow = tcp.InitialWindow3390(p.MSS)
 	}
 }
 
-// readAcks reads how a receiver acknowledges.
-func readAcks(o object, c *tcp.Config) {
-	readOr(o, "delayed_ack", "none", 0, &c.DelayedAck, units.ParseTime)
-	if o.d.err == nil && c.DelayedAck >= 500*units.Millisecond {
-		o.fail("delayed_ack", "%v is too long; an acknowledgement waits for less than 500ms (RFC 9293 3.8.6.3)", c.DelayedAck)
-	}
-	o.integer("ack_every", &c.AckEvery, 1, 1<<16)
-	o.integer("quick_acks", &c.QuickAcks, 0, 1<<20)
-}
+// largestMSS is the payload of a packet of the MTU.
+func (r *resolver) largestMSS() int { return r.tcp.mtu - wire.IPv4Len - wire.TCPLen }
 
-// readSending reads what a sender may send, and in what pieces.
-func readSending(o object, c *tcp.Config) {
-	tso := c.TSO > 0
-	if o.boolean("tso", &tso) {
-		c.TSO = 0
-		if tso {
-			c.TSO = 65535
+// readTCP reads the tcp section, once for each profile.
+func (r *resolver) readTCP(root object) {
+	o := root.object("tcp", r.tcpKeys(r.newProfile(plainTCP)))
+	r.tcp.obj = o
+	o.read(r.tcpEndKeys()) // the MTU bounds what follows
+	for i := range r.tcp.profiles {
+		p := r.newProfile(i)
+		o.read(r.profileKeys(p))
+		if r.d.err == nil {
+			p.settle(o)
 		}
-	}
-	o.integer("initial_window", &c.CC.InitialWindow, 1, 10000)
-	readCubic(o, c)
-	o.boolean("slow_start_after_idle", &c.SlowStartAfterIdle)
-	o.boolean("pacing", &c.Pacing)
-	rules := []tcp.Nagle{tcp.NagleOff, tcp.NagleRFC896, tcp.NagleMinshall}
-	words := []string{rules[0].String(), rules[1].String(), rules[2].String()}
-	word := c.Nagle.String()
-	o.word("nagle", &word, words...)
-	for i := range rules {
-		if words[i] == word {
-			c.Nagle = rules[i]
-		}
+		r.tcp.profiles[i] = p.Config
 	}
 }
 
-// readCubic reads which of the two descriptions of CUBIC is followed, and how slow
-// start ends before a loss.
-func readCubic(o object, c *tcp.Config) {
-	word := "rfc9438"
-	if c.CC.CubicLinux {
-		word = "linux"
-	}
-	if o.word("cubic", &word, "linux", "rfc9438") && c.CC.Algorithm == congestion.Reno {
-		o.fail("cubic", "Reno has no part of CUBIC; leave cubic out, or take cc: cubic")
-	}
-	c.CC.CubicLinux = word == "linux"
-	exits := []congestion.HyStart{congestion.HyStartOff, congestion.HyStartPlus, congestion.HyStartLinux}
-	words := []string{exits[0].String(), exits[1].String(), exits[2].String()}
-	word = c.CC.HyStart.String()
-	if o.word("hystart", &word, words...) && word == words[congestion.HyStartLinux] && c.CC.Algorithm == congestion.Reno {
-		o.fail("hystart", "linux is part of Linux's CUBIC; give rfc9406 or off, or take cc: cubic")
-	}
-	for i := range exits {
-		if words[i] == word {
-			c.CC.HyStart = exits[i]
-		}
+// tcpKeys are the keys of the tcp section.
+func (r *resolver) tcpKeys(p *tcpProfile) []key { return append(r.tcpEndKeys(), r.profileKeys(p)...) }
+
+// tcpEndKeys are those of all connections.
+func (r *resolver) tcpEndKeys() []key {
+	t := &r.tcp
+	return []key{
+		numberKey("mtu", &t.mtu, 576, 65535, "Largest IP packet of the hosts; must fit `switch.mtu` and `nic.mtu`. Linux begins with 1500."),
+		eitherKey("handshake", &t.handshake, "ahead", "first-message",
+			"Connections are open when the run begins, with one round trip measured; or the first message opens its connection."),
+		eitherKey("close", &t.closes, "never", "last-message",
+			"Connections stay open; or each end closes, the sender behind its last message and the receiver when it has read all."),
 	}
 }
 
-// readBuffers reads the largest size of the socket's buffers: where autotuning
-// may take them, or what they are from the start.
-func readBuffers(o object, c *tcp.Config) {
-	tuned := c.Send.Max > c.Send.Initial
-	o.boolean("autotuning", &tuned)
-	for _, b := range []struct {
-		key string
-		dst *tcp.Buffer
-	}{{"sndbuf", &c.Send}, {"rcvbuf", &c.Receive}} {
-		size := units.Bytes(b.dst.Max)
-		if o.size(b.key, &size) && (size < 1 || size > tcp.MaxWindow) {
-			o.fail(b.key, "%v is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB", size)
-			return
+// profileKeys are those of a profile.
+func (r *resolver) profileKeys(p *tcpProfile) []key {
+	own := func() string {
+		return when(!r.compared && r.tcp.used[dataCenterTCP] && !r.tcp.used[plainTCP],
+			"the stack dctcp has a preset, a congestion control and a use of ECN of its own")
+	}
+	cc, ecn := "cubic", "off"
+	congestionControl := wordKey("cc", &cc, []string{"cubic", "reno"}, "Congestion control of the stack `tcp`.").unless(own).check(func(object) {
+		if p.number == plainTCP {
+			p.CC.Algorithm, _ = congestion.WindowAlgorithmNamed(cc)
 		}
-		b.dst.Max = int64(size)
-		b.dst.Initial = min(b.dst.Initial, b.dst.Max)
-		if !tuned {
-			b.dst.Initial = b.dst.Max
+	})
+	parse := congestionControl.parse
+	congestionControl.parse = func(o object, name string) bool {
+		if o.text(name) == stackDCTCP {
+			o.fail(name, "dctcp needs switches that mark, so it is a stack of its own; give stack: dctcp, and leave cc out")
 		}
+		return parse(o, name)
+	}
+	return joinKeys([]key{
+		wordKey("preset", &p.preset, []string{"linux", "reno"}, "`linux`, or `reno`: the RFCs without options; the stack `dctcp` has a preset of its own.").
+			unless(own).check(func(object) { r.takePreset(p) }),
+		congestionControl,
+		numberKey("mss", &p.MSS, tcp.MinMSS, tcp.MaxMSS, "Payload of a full segment, before the 12 bytes that timestamps take.").otherwise("`mtu` - 40").
+			check(func(o object) {
+				if p.MSS > r.largestMSS() {
+					o.fail("mss", "%d does not fit the MTU of %d B; give at most %d, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu",
+						p.MSS, r.tcp.mtu, r.largestMSS())
+				}
+				p.startWindow()
+			}),
+		wordKey("ecn", &ecn, []string{"off", "classic"}, "`classic` (RFC 3168): switches then mark the class by `switch.ecn`. The stack `dctcp` has its own.").
+			unless(own).check(func(object) {
+			if p.number == plainTCP && ecn == "classic" {
+				p.ECN = tcp.ECNClassic
+			}
+		}),
+	}, r.lossKeys(p), sendingKeys(p), bufferKeys(p))
+}
+
+// lossKeys say how losses are found, what bounds the timeout, and how a receiver
+// acknowledges.
+func (r *resolver) lossKeys(p *tcpProfile) []key {
+	const atOnce = "would time out at once; give a time such as 200ms"
+	return []key{
+		spokenKey("recovery", &p.Recovery, []tcp.Recovery{tcp.NewReno, tcp.SACK, tcp.RACK}, "How losses are found and repaired."),
+		flagKey("timestamps", &p.Timestamps, "The timestamps option (RFC 7323)."),
+		flagKey("window_scaling", &p.WindowScaling, "The window scale option (RFC 7323)."),
+		flagKey("prr", &p.PRR, "Proportional rate reduction (RFC 6937)."),
+		flagKey("cwr_growth", &p.CWRGrowth, "A window cut for ECE grows at once; else it is held for a round trip, as in Linux ([what that changes](../models/tcp.md#checks)).").
+			unless(func() string {
+				return when(!r.compared && !r.tcp.used[dataCenterTCP] && r.tcp.profiles[plainTCP].ECN == tcp.ECNOff,
+					"no connection negotiates ECN, so that no ECE comes; give ecn: classic, or take the stack dctcp")
+			}),
+		timeKey("rto_min", &p.MinRTO, "Lower bound of the retransmission timeout.").nonzero(atOnce),
+		timeKey("rto_initial", &p.InitialRTO, "The retransmission timeout before a round trip was measured.").nonzero(atOnce),
+		timeKey("rto_max", &p.MaxRTO, "Upper bound of the retransmission timeout.").nonzero(atOnce),
+		timeKey("delayed_ack", &p.DelayedAck, "How long an acknowledgement may wait; `none`: not at all.").or("none", func() { p.DelayedAck = 0 }).
+			within(0, int64(500*units.Millisecond-1), "is too long; an acknowledgement waits for less than 500ms (RFC 9293 3.8.6.3)"),
+		numberKey("ack_every", &p.AckEvery, 1, 1<<16, "Full segments per ACK."),
+		numberKey("quick_acks", &p.QuickAcks, 0, 1<<20, "ACKs after the start that do not wait, unless this end answers with data."),
+	}
+}
+
+// sendingKeys say what a sender may send, and in what pieces.
+func sendingKeys(p *tcpProfile) []key {
+	tso := true
+	return []key{
+		flagKey("tso", &tso, "Super-segments of up to 64 KB, which the card cuts.").check(func(object) { p.TSO = map[bool]int{true: 65535}[tso] }),
+		numberKey("initial_window", &p.CC.InitialWindow, 1, 10000, "Segments that may be sent before the first ACK (`reno`: 4380 bytes, 2 to 4 segments, RFC 3390)."),
+		eitherKey("cubic", &p.CC.CubicLinux, "rfc9438", "linux", "CUBIC as Linux computes it, or as the RFC describes it ([difference](../models/tcp.md#congestion-control)).").
+			otherwise("`linux` (`reno`: `rfc9438`)").check(func(o object) {
+			if p.CC.Algorithm == congestion.Reno {
+				o.fail("cubic", "Reno has no part of CUBIC; leave cubic out, or take cc: cubic")
+			}
+		}),
+		spokenKey("hystart", &p.CC.HyStart, []congestion.HyStart{congestion.HyStartOff, congestion.HyStartPlus, congestion.HyStartLinux},
+			"How the first slow start ends before a loss: `linux` (with `cc: cubic` only), `rfc9406` (HyStart++), `off`.").otherwise("`linux` (`reno`, `dctcp`: `off`)").
+			check(func(o object) {
+				if p.CC.HyStart == congestion.HyStartLinux && p.CC.Algorithm == congestion.Reno {
+					o.fail("hystart", "linux is part of Linux's CUBIC; give rfc9406 or off, or take cc: cubic")
+				}
+			}),
+		flagKey("slow_start_after_idle", &p.SlowStartAfterIdle, "The window shrinks when nothing was sent for a timeout."),
+		flagKey("pacing", &p.Pacing, "Segments are spread over the round trip."),
+		spokenKey("nagle", &p.Nagle, []tcp.Nagle{tcp.NagleOff, tcp.NagleRFC896, tcp.NagleMinshall}, "When a segment that is not full waits for the one before."),
+	}
+}
+
+// bufferKeys say how large the socket's buffers are: where autotuning may take them, or
+// what they are from the start.
+func bufferKeys(p *tcpProfile) []key {
+	const bound = "is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB"
+	return []key{
+		sizeKey("sndbuf", &p.sndbuf, "Largest size of the sender's buffer, in payload; what `autotuning` may grow to.").within(1, tcp.MaxWindow, bound),
+		sizeKey("rcvbuf", &p.rcvbuf, "The same of the receiver's.").within(1, tcp.MaxWindow, bound),
+		flagKey("autotuning", &p.tuned, "Buffers grow; else they have that size from the start."),
+	}
+}
+
+// settle completes what the keys have read together.
+func (p *tcpProfile) settle(o object) {
+	if p.Timestamps && p.TimestampTick == 0 {
+		p.TimestampTick = units.Millisecond
+	}
+	if p.MaxRTO < max(p.MinRTO, p.InitialRTO) {
+		o.fail("rto_max", "%v is below rto_min %v or rto_initial %v; it bounds both", p.MaxRTO, p.MinRTO, p.InitialRTO)
+	}
+	p.Send.Max, p.Receive.Max = int64(p.sndbuf), int64(p.rcvbuf)
+	for _, b := range []*tcp.Buffer{&p.Send, &p.Receive} {
+		b.Initial = min(b.Initial, b.Max)
+		if !p.tuned {
+			b.Initial = b.Max
+		}
+	}
+	if err := p.Validate(); err != nil {
+		o.d.fail(o.n.pos, "%v", err)
 	}
 }
 
@@ -234,7 +245,6 @@ func profileOf(stack string) (profile int, ok bool) {
 // beside an RDMA stack on Ethernet.
 func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 	name := r.v.Stack
-	o.note("stack", wordsOf(StackNames()...))
 	if text, ok := o.scalar("stack"); ok {
 		_, isTCP := profileOf(text)
 		switch msg := CheckStack(text); {
@@ -261,14 +271,9 @@ func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 }
 
 // asStream makes the messages of an entry what a byte stream carries.
-func (r *resolver) asStream(o object, opt *workload.Options) {
+func (r *resolver) asStream(opt *workload.Options) {
 	if opt.Profile == 0 {
 		return
-	}
-	if !r.compared {
-		for _, key := range []string{"verb", "service", "rkey", "remote_access", "receives", "receive_size", "srq", "region", "offset", "fence", "inline", "initial_rate"} {
-			r.ignored(o, key, "TCP carries a stream of bytes from `from` to `to`")
-		}
 	}
 	opt.Service, opt.Verb, opt.Fence, opt.Inline = workload.TCP, workload.Send, false, false
 	opt.Receives, opt.ReceiveSize, opt.Region, opt.WrongRKey, opt.Denied, opt.InitialRate = -1, 0, 0, false, 0, 0
@@ -303,30 +308,16 @@ func (r *resolver) tcpFrame() units.Bytes {
 }
 
 // resolveTCP hands over the profiles.
-func (r *resolver) resolveTCP(root object) {
+func (r *resolver) resolveTCP() {
 	t := &r.tcp
 	if r.d.err != nil {
 		return
 	}
-	r.warnIgnoredKernel()
 	r.checkSegmentation()
 	if !r.anyTCP() {
-		if root.has("tcp") && !r.compared {
-			r.warn("tcp", "tcp has no effect: no connection runs over TCP; take the stack tcp or dctcp, or give it to a workload entry")
-		}
 		return
 	}
 	r.v.TCP, r.v.Handshake, r.v.Close = t.profiles[:], t.handshake, t.closes
-	if t.used[dataCenterTCP] && !r.compared {
-		for _, key := range []string{"preset", "cc", "ecn"} {
-			if !t.used[plainTCP] {
-				r.ignored(t.obj, key, "the stack dctcp has a preset, a congestion control and a use of ECN of its own")
-			}
-		}
-	}
-	if !t.used[dataCenterTCP] && t.profiles[plainTCP].ECN == tcp.ECNOff && !r.compared {
-		r.ignored(t.obj, "cwr_growth", "no connection negotiates ECN, so that no ECE comes; give ecn: classic, or take the stack dctcp")
-	}
 	if shared := t.classes[dataCenterTCP] & t.rdma; shared != 0 {
 		r.warn("dctcp class", "priority %s carries DCTCP and RDMA, and switches mark both by one curve, that of RDMA; give DCTCP a class of its own", maskText(shared))
 	}
@@ -340,7 +331,7 @@ func (r *resolver) checkSegmentation() {
 	}
 	for n, ends := range r.tcpEnds() {
 		if s := &r.nics[n].host; ends && r.v.Graph.Nodes[n].Kind == topology.Host && s.Segmentation == host.NoSegmentation {
-			r.tcp.obj.fail("tso", "%s has neither TSO nor GSO (card %s); leave tso out, or give card: connectx-5", r.v.Graph.Nodes[n].Name, s.card)
+			r.tcp.obj.fail("tso", "%s has neither TSO nor GSO (offloads: %s); leave tso out, or give offloads: connectx-5", r.v.Graph.Nodes[n].Name, s.card)
 			return
 		}
 	}
@@ -424,7 +415,7 @@ func (r *resolver) marks(s *switchSettings, rate units.Rate) (out [fabric.Classe
 			}
 		}
 	}
-	checkRED(object{r.d, s.ecn.obj.n, ""}, row.red)
+	checkRED(object{d: r.d, n: s.ecn.obj.n, path: ""}, row.red)
 	return out
 }
 

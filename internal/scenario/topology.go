@@ -13,23 +13,48 @@ import (
 // copper cable within a rack.
 const defaultLength = 5 * units.Metre
 
-// linkKeys are the keys of one link or one tier of links.
-func linkKeys() []string {
-	return []string{"rate", "length", "delay", "loss", "ber", "drop_every", "down_at", "up_at"}
+// generator is a shape that a topology can be made of.
+type generator struct {
+	name, text string
+	keys       []key                                                    // read before the graph is built
+	links      func() []key                                             // those of links, each over what stands for all of them
+	build      func(s object, graph func(g *topology.Graph, err error)) // reads links and makes the graph
 }
 
-// generators are the shapes a topology can be made of.
-func generators() []string { return []string{"star", "leaf_spine", "fat_tree", "clos", "rail"} }
+// generators are the shapes.
+func (r *resolver) generators() []generator {
+	return []generator{r.star(), r.leafSpine(), r.fatTree(), r.clos(), r.rail()}
+}
 
 // topologyKeys are the keys of the topology section.
-func topologyKeys() []string {
-	return append(generators(), "hosts", "switches", "order", "links")
+func (r *resolver) topologyKeys() (keys []key) {
+	for _, g := range r.generators() {
+		keys = append(keys, readElsewhere(g.name, func() []key { return joinKeys(g.keys, g.links()) }, g.text))
+	}
+	names := func(name, text string) key { return listKey(name, "list of names", readLater, text) }
+	links := func() []key {
+		return joinKeys(explicitLinkKeys(new(int), new(int)), grouped("link", r.linkKeys(new(topology.LinkSpec))))
+	}
+	return append(keys,
+		names("hosts", "Names of the hosts of an explicit topology."),
+		names("switches", "Names of its switches."),
+		names("order", "All hosts and switches, when their numbers matter: they break ties between events of one instant, and salt the ECMP hash. Without it hosts come first."),
+		listedKey("links", links, readLater, "The links of an explicit topology; or changes to single links of a shape."))
+}
+
+// explicitLinkKeys are those of an item of links, beside the link's own.
+func explicitLinkKeys(parallel, nth *int) []key {
+	return []key{
+		listKey("between", "list of two names", readLater, "The two nodes that the link joins, such as `[h0, leaf1]`.").need("name the two nodes of a link"),
+		numberKey("parallel", parallel, 1, 256, "Of an explicit topology: how many such links there are.").otherwise("1"),
+		numberKey("nth", nth, 1, 256, "Beside a shape: which of several parallel links is changed, from 1.").otherwise("all"),
+	}
 }
 
 // readTopology builds the graph. A topology is a generator, perhaps with some
 // of its links changed by `links`, or explicit hosts, switches and links.
 func (r *resolver) readTopology(n *node) {
-	o := r.d.object(n, "topology", topologyKeys()...)
+	o := r.d.object(n, "topology", r.topologyKeys())
 	if r.d.err != nil {
 		return
 	}
@@ -39,9 +64,12 @@ func (r *resolver) readTopology(n *node) {
 	}
 	r.topologyAt = o.n.pos
 	var shapes []string
-	for _, g := range generators() {
-		if o.has(g) {
-			shapes = append(shapes, g)
+	var shape generator
+	var names []string
+	for _, g := range r.generators() {
+		names = append(names, g.name)
+		if o.has(g.name) {
+			shapes, shape = append(shapes, g.name), g
 		}
 	}
 	if o.has("hosts") || o.has("switches") {
@@ -52,24 +80,14 @@ func (r *resolver) readTopology(n *node) {
 		if len(shapes) > 0 {
 			what = strings.Join(shapes, " and ")
 		}
-		r.d.fail(o.n.pos, "topology gives %s; give one of %s, or hosts, switches and links", what, strings.Join(generators(), ", "))
+		r.d.fail(o.n.pos, "topology gives %s; give one of %s, or hosts, switches and links", what, strings.Join(names, ", "))
 		return
 	}
-	switch shapes[0] {
-	case "star":
-		r.readStar(o)
-	case "leaf_spine":
-		r.readLeafSpine(o)
-	case "fat_tree":
-		r.readFatTree(o)
-	case "clos":
-		r.readClos(o)
-	case "rail":
-		r.readRail(o)
-	default:
+	if shape.name == "" {
 		r.readExplicit(o)
 		return
 	}
+	r.generate(o, shape)
 	if r.d.err == nil && o.has("order") {
 		o.fail("order", "numbers the nodes of explicit hosts and switches; leave it out beside %s", shapes[0])
 	}
@@ -87,73 +105,131 @@ func (r *resolver) graph(at pos, g *topology.Graph, err error) {
 	r.v.Graph = g
 }
 
-func (r *resolver) readStar(o object) {
-	s := o.object("star", append([]string{"hosts", "link"}, linkKeys()[1:]...)...)
-	hosts := 0
-	s.needInteger("hosts", &hosts, 2, topology.MaxNodes)
-	spec := r.tier(s, "link", r.readLink(s, topology.LinkSpec{}))
-	if r.d.err != nil {
-		return
+// generate makes the graph of a shape.
+func (r *resolver) generate(o object, shape generator) {
+	s := o.object(shape.name, joinKeys(shape.keys, shape.links()))
+	s.read(shape.keys)
+	if r.d.err == nil {
+		shape.build(s, func(g *topology.Graph, err error) { r.graph(s.n.pos, g, err) })
 	}
-	g, err := topology.Star(hosts, spec)
-	r.graph(s.n.pos, g, err)
 }
 
-func (r *resolver) readLeafSpine(o object) {
-	s := o.object("leaf_spine", "leaves", "spines", "hosts_per_leaf", "parallel", "oversubscription", "link", "host_link", "uplink", "length", "delay")
+// neededNumber is numberKey for a key that must be there.
+func neededNumber(name string, dst *int, lo, hi int, text string) key {
+	return numberKey(name, dst, lo, hi, text).otherwise("").need(fmt.Sprintf("give a whole number from %d to %d", lo, hi))
+}
+
+func (r *resolver) star() generator {
+	hosts, link := 0, new(topology.LinkSpec)
+	return generator{"star", "Hosts h0, h1, ... at one switch, sw.",
+		[]key{neededNumber("hosts", &hosts, 2, topology.MaxNodes, "Number of hosts.")},
+		func() []key { return append(r.tierKeys("link"), grouped("link", r.linkKeys(link)[1:])...) },
+		func(s object, graph func(*topology.Graph, error)) {
+			if spec := r.tier(s, "link", r.readLink(s, *link)); r.d.err == nil {
+				graph(topology.Star(hosts, spec))
+			}
+		}}
+}
+
+func (r *resolver) leafSpine() generator {
 	p := topology.LeafSpineParams{Parallel: 1}
-	s.needInteger("leaves", &p.Leaves, 1, topology.MaxNodes)
-	s.needInteger("hosts_per_leaf", &p.HostsPerLeaf, 1, topology.MaxNodes)
-	s.integer("spines", &p.Spines, 1, topology.MaxNodes)
-	s.integer("parallel", &p.Parallel, 1, 256)
-	p.HostLink, p.Uplink = r.tiers(s, "host_link", "uplink")
 	var ratio topology.Ratio
-	if read(s, "oversubscription", &ratio, topology.ParseRatio) {
-		if err := p.Oversubscribe(ratio); err != nil && r.d.err == nil {
-			s.fail("oversubscription", "%v", err)
-		}
-	} else if p.Spines == 0 {
-		r.d.fail(s.n.pos, "%s: the number of spines is missing; give spines, or oversubscription such as 2:1", s.path)
-	}
-	if r.d.err != nil {
-		return
-	}
-	g, err := topology.LeafSpine(p)
-	r.graph(s.n.pos, g, err)
+	return generator{"leaf_spine", "Two tiers: leaf1, leaf2, ... with hosts, each joined to spine1, spine2, ...",
+		[]key{
+			neededNumber("leaves", &p.Leaves, 1, topology.MaxNodes, "Number of leaves."),
+			neededNumber("hosts_per_leaf", &p.HostsPerLeaf, 1, topology.MaxNodes, "Hosts at each leaf."),
+			numberKey("spines", &p.Spines, 1, topology.MaxNodes, "Number of spines; or give `oversubscription`."),
+			numberKey("parallel", &p.Parallel, 1, 256, "Uplinks from a leaf to each spine."),
+			ratioOf("oversubscription", &ratio, "Rate of a leaf's links down to that of its links up, such as `2:1`; spines or `parallel` follow from it."),
+		}, func() []key {
+			return append(r.tierKeys("link", "host_link", "uplink"), r.cableKeys(new(topology.LinkSpec))...)
+		},
+		func(s object, graph func(*topology.Graph, error)) {
+			p.HostLink, p.Uplink = r.tiers(s, "host_link", "uplink")
+			if s.has("oversubscription") {
+				if err := p.Oversubscribe(ratio); err != nil {
+					s.fail("oversubscription", "%v", err)
+				}
+			} else if p.Spines == 0 {
+				r.d.fail(s.n.pos, "%s: the number of spines is missing; give spines, or oversubscription such as 2:1", s.path)
+			}
+			if r.d.err == nil {
+				graph(topology.LeafSpine(p))
+			}
+		}}
 }
 
-func (r *resolver) readFatTree(o object) {
-	s := o.object("fat_tree", "k", "tiers", "oversubscription", "link", "host_link", "leaf_link", "core_link", "length", "delay")
+// ratioOf is a ratio such as 2:1.
+func ratioOf(name string, dst *topology.Ratio, text string) key {
+	return otherKey(name, "ratio such as `2:1`", []jsonSchema{numberOrText()}, func(o object, name string) bool {
+		return read(o, name, dst, topology.ParseRatio)
+	}, text)
+}
+
+func (r *resolver) fatTree() generator {
 	p := topology.FatTreeParams{Tiers: 3}
-	s.needInteger("k", &p.K, 2, 128)
-	s.integer("tiers", &p.Tiers, 2, 3)
-	read(s, "oversubscription", &p.Edge, topology.ParseRatio)
-	p.HostLink, p.LeafLink = r.tiers(s, "host_link", "leaf_link")
-	p.CoreLink = p.LeafLink
-	if s.has("core_link") || s.describing() {
-		p.CoreLink = r.tier(s, "core_link", p.LeafLink)
-	}
-	if r.d.err != nil {
-		return
-	}
-	g, err := topology.FatTree(p)
-	r.graph(s.n.pos, g, err)
+	return generator{"fat_tree", "A fat tree of switches with k ports: pod0-leaf0, pod0-agg0, core0.",
+		[]key{
+			neededNumber("k", &p.K, 2, 128, "Ports of a switch, an even number."),
+			numberKey("tiers", &p.Tiers, 2, 3, "Tiers of switches."),
+			ratioOf("oversubscription", &p.Edge, "At the edge, such as `2:1`."),
+		}, func() []key {
+			return append(r.tierKeys("link", "host_link", "leaf_link", "core_link"), r.cableKeys(new(topology.LinkSpec))...)
+		},
+		func(s object, graph func(*topology.Graph, error)) {
+			p.HostLink, p.LeafLink = r.tiers(s, "host_link", "leaf_link")
+			p.CoreLink = p.LeafLink
+			if s.has("core_link") {
+				p.CoreLink = r.tier(s, "core_link", p.LeafLink)
+			}
+			if r.d.err == nil {
+				graph(topology.FatTree(p))
+			}
+		}}
 }
 
-func (r *resolver) readRail(o object) {
-	s := o.object("rail", "servers", "rails", "servers_per_group", "spines", "parallel", "link", "host_link", "uplink", "length", "delay")
+func (r *resolver) rail() generator {
 	var p topology.RailParams
-	s.needInteger("servers", &p.Servers, 1, topology.MaxNodes)
-	s.needInteger("rails", &p.Rails, 1, 64)
-	s.integer("servers_per_group", &p.ServersPerGroup, 1, topology.MaxNodes)
-	s.integer("spines", &p.Spines, 0, topology.MaxNodes)
-	s.integer("parallel", &p.Parallel, 1, 256)
-	p.HostLink, p.Uplink = r.tiers(s, "host_link", "uplink")
-	if r.d.err != nil {
-		return
+	return generator{"rail", "Servers with a port in each of several rails, which spines may join: group1-rail1.",
+		[]key{
+			neededNumber("servers", &p.Servers, 1, topology.MaxNodes, "Number of servers."),
+			neededNumber("rails", &p.Rails, 1, 64, "NIC ports per server, each in a rail of its own."),
+			numberKey("servers_per_group", &p.ServersPerGroup, 1, topology.MaxNodes, "Servers that share a switch per rail.").otherwise("all"),
+			numberKey("spines", &p.Spines, 0, topology.MaxNodes, "Number of spines; 0: rails stay apart."),
+			numberKey("parallel", &p.Parallel, 1, 256, "Uplinks from a rail's switch to each spine.").otherwise("1"),
+		}, func() []key {
+			return append(r.tierKeys("link", "host_link", "uplink"), r.cableKeys(new(topology.LinkSpec))...)
+		},
+		func(s object, graph func(*topology.Graph, error)) {
+			p.HostLink, p.Uplink = r.tiers(s, "host_link", "uplink")
+			if r.d.err == nil {
+				graph(topology.RailOptimised(p))
+			}
+		}}
+}
+
+// tierKeys are the keys of the links of a tier, by their names.
+func (r *resolver) tierKeys(names ...string) (keys []key) {
+	for _, name := range names {
+		k := r.tierKey(name, new(topology.LinkSpec))
+		k.inner, k.later = nil, func() []key { return r.tierKey(name, new(topology.LinkSpec)).inner }
+		keys = append(keys, k)
 	}
-	g, err := topology.RailOptimised(p)
-	r.graph(s.n.pos, g, err)
+	return keys
+}
+
+// tierKey is a link: a rate, or a mapping. A link needs a rate.
+func (r *resolver) tierKey(name string, spec *topology.LinkSpec) key {
+	text := map[string]string{"link": "Links of all tiers.", "host_link": "Links of hosts.", "uplink": "Links to spines.",
+		"leaf_link": "Links between leaves and the tier above.", "core_link": "Links to the core."}[name]
+	preset := map[string]string{"host_link": "`link`", "uplink": "as hosts' links", "leaf_link": "as hosts' links", "core_link": "`leaf_link`"}[name]
+	return sectionKey(name, grouped("link", r.linkKeys(spec)), text).otherwise(preset).shortFor("rate").
+		opening(func(l object) { startLink(l, spec) }).
+		finish(func(l object) {
+			if spec.Rate == 0 {
+				r.d.fail(l.n.pos, "%s: has no rate; give one such as rate: 400Gbps", l.path)
+			}
+		})
 }
 
 // tiers reads the links of hosts and of the fabric: link stands for both,
@@ -161,7 +237,7 @@ func (r *resolver) readRail(o object) {
 // not given is like a host's.
 func (r *resolver) tiers(s object, host, fabric string) (hostLink, fabricLink topology.LinkSpec) {
 	base := r.readLink(s, topology.LinkSpec{})
-	if s.has("link") || s.describing() {
+	if s.has("link") {
 		base = r.tier(s, "link", base)
 	}
 	hostLink, fabricLink = base, base
@@ -171,87 +247,95 @@ func (r *resolver) tiers(s object, host, fabric string) (hostLink, fabricLink to
 			fabricLink = hostLink
 		}
 	}
-	if s.has(fabric) || s.describing() {
+	if s.has(fabric) {
 		fabricLink = r.tier(s, fabric, base)
 	}
 	return hostLink, fabricLink
 }
 
-// tier reads a link: a rate, or a mapping. A link needs a rate.
-func (r *resolver) tier(o object, key string, spec topology.LinkSpec) topology.LinkSpec {
-	v := o.n.get(key)
-	switch {
-	case o.describing():
-		o.linkRate(key, &spec.Rate)
-		r.readLink(o.object(key, linkKeys()...), spec)
-	case r.d.err != nil:
-	case v == nil:
-		r.d.fail(o.n.pos, "%s has no %s; give a rate such as %s: 400Gbps", o.path, key, key)
-	case v.kind == scalarNode:
-		o.linkRate(key, &spec.Rate)
-		r.checkLink(o, key, spec)
-	default:
-		spec = r.readLink(o.object(key, linkKeys()...), spec)
-		if r.d.err == nil && spec.Rate == 0 {
-			o.fail(key, "has no rate; give one such as rate: 400Gbps")
-		}
-	}
+// tier reads a link over spec.
+func (r *resolver) tier(o object, name string, spec topology.LinkSpec) topology.LinkSpec {
+	k := r.tierKey(name, &spec)
+	o.read([]key{k.need("give a rate such as " + name + ": 400Gbps")})
 	return spec
 }
 
-// readLink reads the link keys that stand in o over spec.
-func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec {
+// startLink prepares a link for the keys that stand in o.
+func startLink(o object, spec *topology.LinkSpec) {
 	if o.has("length") && o.has("delay") {
 		o.fail("delay", "a link has a length or a delay; keep one")
-		return spec
 	}
 	if spec.Length == 0 && spec.Delay == 0 && !o.has("delay") {
 		spec.Length = defaultLength
 	}
-	if o.linkRate("rate", &spec.Rate) {
-		r.checkLink(o, "rate", spec)
-	}
-	if o.length("length", &spec.Length) {
-		spec.Delay = 0
-		if spec.Length > topology.MaxLength {
-			o.fail("length", "a cable of %v is absurd; the longest accepted is %v", spec.Length, units.Length(topology.MaxLength))
-		}
-	}
-	if o.time("delay", &spec.Delay) {
-		spec.Length = 0
-		if spec.Delay > topology.MaxDelay {
-			o.fail("delay", "a cable with a delay of %v is absurd; the longest accepted is %v", spec.Delay, units.Time(topology.MaxDelay))
-		}
-	}
-	o.probability("loss", &spec.Loss)
-	o.probability("ber", &spec.BER)
-	o.integer("drop_every", &spec.DropEvery, 0, 1<<30)
-	if o.time("down_at", &spec.DownAt) && spec.DownAt == 0 {
-		o.fail("down_at", "0 would be a link that never was; leave the link out, or give a later time")
-	}
-	if o.has("down_at") {
-		r.noteDownAt(spec.DownAt, o.at("down_at"))
-	}
-	if o.time("up_at", &spec.UpAt) && (!o.has("down_at") || spec.UpAt <= spec.DownAt) {
-		o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", spec.UpAt)
-	}
+}
+
+// readLink reads the link keys that stand in o over spec.
+func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec {
+	startLink(o, &spec)
+	o.read(r.linkKeys(&spec))
 	return spec
 }
 
-// linkRate reads a rate, or the name of an InfiniBand speed: NDR for four lanes,
-// 2xNDR for two.
-func (o object) linkRate(key string, dst *units.Rate) bool {
-	o.note(key, quantityOf(units.RatePattern()))
-	o.note(key, jsonSchema{"type": "string", "pattern": "^([0-9]+ ?[xX] ?)?[A-Za-z]{3}(10)?$"})
-	return read(o, key, dst, func(text string) (units.Rate, error) {
-		if bps, ok := wire.ParseLinkSpeed(text); ok {
-			return units.Rate(bps), nil
-		}
-		if likeSpeed(text) {
-			return 0, fmt.Errorf("%q is no speed of InfiniBand links; %s", text, linkSpeedWords())
-		}
-		return units.ParseRate(text)
+// linkKeys are the keys of one link or one tier of links.
+func (r *resolver) linkKeys(s *topology.LinkSpec) []key {
+	return joinKeys([]key{
+		rateOrSpeedKey("rate", &s.Rate, "1 Mbps to 100 Tbps, or an InfiniBand speed: `NDR` for four lanes, `2xNDR` for two; `SDR` to `XDR`, 1, 2, 4, 8 or 12 lanes."),
+	}, r.cableKeys(s), []key{
+		probabilityKey("loss", &s.Loss, "Probability that a frame is lost, in each direction."),
+		probabilityKey("ber", &s.BER, "Bit error rate, in each direction."),
+		numberKey("drop_every", &s.DropEvery, 0, 1<<30, "Drop each n-th data packet."),
+		timeKey("down_at", &s.DownAt, "Time at which the link fails, both ways; `failover` says when switches know.").
+			nonzero("would be a link that never was; leave the link out, or give a later time").
+			check(func(o object) { r.noteDownAt(s.DownAt, o.at("down_at")) }),
+		timeKey("up_at", &s.UpAt, "Time at which it works again; not on InfiniBand, where a failed link stays down.").check(func(o object) {
+			if !o.has("down_at") || s.UpAt <= s.DownAt {
+				o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", s.UpAt)
+			}
+		}),
 	})
+}
+
+// cableKeys are the keys of the cable alone.
+func (r *resolver) cableKeys(s *topology.LinkSpec) []key {
+	return grouped("link", []key{
+		lengthKey("length", &s.Length, "Cable at 5 ns per metre, up to 2000 km.").otherwise(defaultLength.String()).check(func(o object) {
+			s.Delay = 0
+			if s.Length > topology.MaxLength {
+				o.fail("length", "a cable of %v is absurd; the longest accepted is %v", s.Length, units.Length(topology.MaxLength))
+			}
+		}),
+		timeKey("delay", &s.Delay, "Propagation one way, in place of a length.").check(func(o object) {
+			s.Length = 0
+			if s.Delay > topology.MaxDelay {
+				o.fail("delay", "a cable with a delay of %v is absurd; the longest accepted is %v", s.Delay, units.Time(topology.MaxDelay))
+			}
+		}),
+	})
+}
+
+// rateOrSpeedKey is a rate, or the name of an InfiniBand speed: NDR for four lanes, 2xNDR for
+// two.
+func rateOrSpeedKey(name string, dst *units.Rate, text string) key {
+	k := rateKey(name, dst, text)
+	k.values = append(k.values, "speed such as `NDR` or `2xNDR`")
+	k.forms = append(k.forms, jsonSchema{"type": "string", "pattern": "^([0-9]+ ?[xX] ?)?[A-Za-z]{3}(10)?$"})
+	k.parse = func(o object, name string) bool { return read(o, name, dst, parseLinkRate) }
+	return k.check(func(o object) {
+		if *dst < units.Mbps || *dst > topology.MaxRate {
+			o.fail(name, "a link of %v is not simulated; give 1Mbps to %v", *dst, units.Rate(topology.MaxRate))
+		}
+	})
+}
+
+func parseLinkRate(text string) (units.Rate, error) {
+	if bps, ok := wire.ParseLinkSpeed(text); ok {
+		return units.Rate(bps), nil
+	}
+	if likeSpeed(text) {
+		return 0, fmt.Errorf("%q is no speed of InfiniBand links; %s", text, linkSpeedWords())
+	}
+	return units.ParseRate(text)
 }
 
 // likeSpeed reports whether a text ends as the names of InfiniBand's speeds do.
@@ -271,22 +355,17 @@ func linkSpeedWords() string {
 	return fmt.Sprintf("write one of %s, with a width of %s before it unless it is 4x, such as 2xNDR, or a rate such as 400Gbps", strings.Join(names, ", "), strings.Join(widths, ", "))
 }
 
-func (r *resolver) checkLink(o object, key string, spec topology.LinkSpec) {
-	if r.d.err == nil && (spec.Rate < units.Mbps || spec.Rate > topology.MaxRate) {
-		o.fail(key, "a link of %v is not simulated; give 1Mbps to %v", spec.Rate, units.Rate(topology.MaxRate))
-	}
-}
-
 // readExplicit builds a graph node by node.
 func (r *resolver) readExplicit(o object) {
 	g := new(topology.Graph)
 	r.addNodes(o, g)
 	for i, item := range o.list("links") {
-		path := indexed("topology.links", i)
-		l := r.d.object(item, path, append([]string{"between", "parallel"}, linkKeys()...)...)
+		path, parallel, nth := indexed("topology.links", i), 1, 0
+		l := r.itemOfLinks(item, path, &parallel, &nth)
+		if l.has("nth") {
+			l.fail("nth", "counts the links of a shape; leave it out of an explicit topology")
+		}
 		a, b := r.between(l)
-		parallel := 1
-		l.integer("parallel", &parallel, 1, 256)
 		spec := r.readLink(l, topology.LinkSpec{})
 		if r.d.err == nil && !l.has("rate") {
 			r.d.fail(l.n.pos, "%s has no rate; give one such as rate: 400Gbps", path)
@@ -310,10 +389,6 @@ func (r *resolver) readExplicit(o object) {
 // addNodes adds hosts, then switches, or all of them as `order` lists them:
 // nodes that ask at the same instant are served by their numbers.
 func (r *resolver) addNodes(o object, g *topology.Graph) {
-	names := listOf(anyScalar())
-	for _, key := range []string{"hosts", "switches", "order"} {
-		o.note(key, names)
-	}
 	kinds := []struct {
 		items []*node
 		add   func(name string) error
@@ -366,7 +441,6 @@ func (r *resolver) addNode(item *node, add func(string) error) {
 
 // between reads the two ends of a link.
 func (r *resolver) between(l object) (a, b string) {
-	l.note("between", listOf(anyScalar()))
 	ends := l.list("between")
 	if r.d.err != nil {
 		return "", ""
@@ -378,16 +452,26 @@ func (r *resolver) between(l object) (a, b string) {
 	return ends[0].text, ends[1].text
 }
 
+// itemOfLinks reads what an item of links says beside the link's own keys.
+func (r *resolver) itemOfLinks(item *node, path string, parallel, nth *int) object {
+	own := explicitLinkKeys(parallel, nth)
+	l := r.d.object(item, path, joinKeys(own, r.linkKeys(new(topology.LinkSpec))))
+	l.read(own[1:]) // between says more when it is missing
+	return l
+}
+
 // changeLinks applies `links` to a generated graph: each item changes the
 // link between two nodes, all parallel ones or the nth.
 func (r *resolver) changeLinks(o object) {
 	g := r.v.Graph
 	for i, item := range o.list("links") {
 		path := indexed("topology.links", i)
-		l := r.d.object(item, path, append([]string{"between", "nth"}, linkKeys()...)...)
+		parallel, nth := 0, 0
+		l := r.itemOfLinks(item, path, &parallel, &nth)
+		if l.has("parallel") {
+			l.fail("parallel", "is of the links of an explicit topology; a shape has its own")
+		}
 		a, b := r.between(l)
-		nth := 0
-		l.integer("nth", &nth, 1, 256)
 		if r.d.err != nil {
 			return
 		}

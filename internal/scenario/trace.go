@@ -58,15 +58,20 @@ func (d *decoder) inlineTrace(flows *node) {
 	}
 }
 
-// traceKeys are the columns of a trace, which are the keys of an item of
-// `flows: {list: ...}` but for path.
-func traceKeys() []string {
-	return []string{"from", "to", "size", "start", "class", "dscp", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
+// traceColumnNames are the columns of a trace, which are the keys of an item of
+// `flows: {list: ...}` but for path, which is a list.
+func (r *resolver) traceColumnNames() (names []string) {
+	for _, name := range keyNames(r.flowKeys()) {
+		if name != "path" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // traceRows reads comma-separated rows under a header that names the columns,
 // in any order, with units as in the scenario. An empty cell leaves its key out.
-func (d *decoder) traceRows(rows *node) []*node {
+func (d *decoder) traceRows(rows *node, known []string) []*node {
 	at := rows.textAt
 	if at == (pos{}) { // a text of one line, or one with escapes
 		at = rows.pos
@@ -81,7 +86,7 @@ func (d *decoder) traceRows(rows *node) []*node {
 		}
 		cells := splitCells(pos{at.file, line, at.col}, text)
 		if columns == nil {
-			columns = d.traceColumns(cells)
+			columns = d.traceColumns(cells, known)
 			if d.err != nil {
 				return nil
 			}
@@ -120,11 +125,11 @@ func splitCells(at pos, text string) []ns3Word {
 	return cells
 }
 
-func (d *decoder) traceColumns(cells []ns3Word) []string {
+func (d *decoder) traceColumns(cells []ns3Word, known []string) []string {
 	var columns []string
 	for _, c := range cells {
-		if !contains(traceKeys(), c.text) {
-			d.fail(c.pos, "the header names a column %q; name %s", c.text, strings.Join(traceKeys(), ", "))
+		if !contains(known, c.text) {
+			d.fail(c.pos, "the header names a column %q; name %s", c.text, strings.Join(known, ", "))
 		}
 		if contains(columns, c.text) {
 			d.fail(c.pos, "the header names %q twice; keep one", c.text)

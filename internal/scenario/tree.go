@@ -214,6 +214,9 @@ func convertMapping(file string, at pos, values []*ast.MappingValueNode, depth i
 
 // get returns the value under key, or nil.
 func (n *node) get(key string) *node {
+	if n == nil {
+		return nil
+	}
 	for i := range n.fields {
 		if n.fields[i].key == key {
 			return n.fields[i].value
@@ -289,19 +292,10 @@ func splitPath(path string) (steps []step, bad string) {
 	return steps, ""
 }
 
-// shorthand names the key that the short form of a value stands for, so that
-// `link: 400Gbps` can still be refined by --set topology.star.link.length=5m.
-func shorthand(key string) string {
-	switch key {
-	case "link", "host_link", "uplink", "core_link", "edge_link", "spine_link":
-		return "rate"
-	case "dcqcn", "server":
-		return "preset"
-	}
-	return ""
-}
-
+// descend sets a value. The short form of a section on the way, as in `link: 400Gbps`, is
+// written out first, so that --set topology.star.link.length=5m refines it.
 func descend(n *node, steps []step, path string, at pos, v *node) *Error {
+	keys, names := allKeys(), false // names: the next step is one that the scenario has chosen
 	for i, s := range steps {
 		last := i == len(steps)-1
 		if s.index >= 0 {
@@ -331,11 +325,21 @@ func descend(n *node, steps []step, path string, at pos, v *node) *Error {
 			next = &node{kind: mappingNode, pos: at}
 			n.put(s.key, at, next)
 		}
-		if short := shorthand(s.key); short != "" && next.kind == scalarNode {
-			inner := *next
-			*next = node{kind: mappingNode, pos: inner.pos, fields: []field{{short, inner.pos, &inner}}}
-		}
 		n = next
+		if names {
+			names = false
+			continue
+		}
+		k := find(keys, s.key)
+		if k == nil {
+			keys = nil // an unknown key, which the reader names
+			continue
+		}
+		if k.short != "" && next.kind == scalarNode {
+			inner := *next
+			*next = node{kind: mappingNode, pos: inner.pos, fields: []field{{k.short, inner.pos, &inner}}}
+		}
+		keys, names = k.keys(), k.many == namedSections
 	}
 	return nil
 }

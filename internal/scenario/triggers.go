@@ -15,9 +15,6 @@ type trigger struct {
 // readTriggerList reads the names, kinds and counts that workload entries refer
 // to.
 func (r *resolver) readTriggerList(o object) {
-	if o.describing() {
-		readTriggerKind(r.d.object(nil, "triggers.*", "kind", "count"))
-	}
 	v := o.n.get("triggers")
 	if v == nil || r.d.err != nil {
 		return
@@ -32,14 +29,10 @@ func (r *resolver) readTriggerList(o object) {
 	}
 	r.triggerNumber = make(map[string]int, len(v.fields))
 	for _, f := range v.fields {
-		t := r.d.object(f.value, "triggers."+f.key, "kind", "count")
-		kind, count := readTriggerKind(t)
-		one := trigger{name: f.key, count: count, pos: f.pos}
-		for k, name := range workload.TriggerKinds() {
-			if name == kind {
-				one.kind = workload.TriggerKind(k)
-			}
-		}
+		one := trigger{name: f.key, pos: f.pos}
+		keys := triggerKeys(&one)
+		t := r.d.object(f.value, "triggers."+f.key, keys)
+		t.read(keys)
 		if r.d.err != nil {
 			return
 		}
@@ -52,25 +45,27 @@ func (r *resolver) readTriggerList(o object) {
 	}
 }
 
-func readTriggerKind(t object) (kind string, count int) {
-	kind = workload.OneShot.String()
-	t.word("kind", &kind, workload.TriggerKinds()...)
-	t.integer("count", &count, 1, workload.MaxMessages)
-	return kind, count
+// triggerKeys are the keys of a trigger.
+func triggerKeys(t *trigger) []key {
+	return []key{
+		countedKey("kind", &t.kind, workload.TriggerKinds(), "What activations start: `oneshot`: the first starts all that wait; `multishot`: each starts the next that waits, in the order of the file; "+
+			"`barrier`: number `count` starts all."),
+		numberKey("count", &t.count, 1, workload.MaxMessages, "Activations that a barrier waits for.").otherwise(""),
+	}
 }
 
-// readTriggers reads what starts a message in place of a time, and what its end
-// sets off.
-func (r *resolver) readTriggers(o object, opt *workload.Options) {
-	if r.trigger(o, "trigger", &opt.Trigger) {
-		for _, key := range []string{"start", "every"} {
-			if o.has(key) {
-				o.fail("trigger", "starts what %s gives a time to; keep one", key)
-			}
+// triggerKey is the name of a trigger.
+func (r *resolver) triggerKey(name string, number *int, text string) key {
+	return otherKey(name, "name of a trigger", []jsonSchema{anyScalar()}, func(o object, name string) bool { return r.trigger(o, name, number) }, text)
+}
+
+// checkTrigger refuses a trigger beside a time: both would start the message.
+func checkTrigger(o object) {
+	for _, key := range []string{"start", "every"} {
+		if o.has("trigger") && o.has(key) {
+			o.fail("trigger", "starts what %s gives a time to; keep one", key)
 		}
 	}
-	r.trigger(o, "send_done", &opt.SendDone)
-	r.trigger(o, "recv_done", &opt.RecvDone)
 }
 
 // trigger looks up the number of the trigger named under key.

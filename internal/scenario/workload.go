@@ -11,17 +11,51 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// patterns are the kinds of workload entry.
-func patterns() []string {
-	return []string{"incast", "permutation", "flow", "all_to_all", "flows", "rpc", "collective"}
+// pattern is a kind of workload entry and its keys, with the options that it takes.
+type pattern struct {
+	name, text string
+	keys       func() []key
 }
 
-// optionKeys are the keys every pattern takes but rpc and collective, see
-// rpcKeys and collectiveKeys.
-func optionKeys() []string {
-	return []string{"name", "size", "verb", "service", "start", "count", "every", "class", "dscp", "stack", "qps", "split",
-		"rkey", "remote_access", "receives", "receive_size", "srq", "region", "offset", "fence", "inline",
-		"initial_rate", "gpudirect", "path", "src_port", "dst_port", "trigger", "send_done", "recv_done"}
+// patterns are the kinds of workload entry.
+func (r *resolver) patterns() []pattern {
+	options := func() []key { return r.optionKeys(r.newOptions()) }
+	with := func(own ...key) func() []key { return func() []key { return joinKeys(own, options()) } }
+	hosts := func(name, text string) key { return listKey(name, "list of hosts", readLater, text) }
+	from, to, all := hostKey("from", "Where the data come from."), hostKey("to", "Where the data go."), hosts("hosts", "The hosts.").otherwise("`all`")
+	flows := func() []key { return append([]key{from, to}, usedBy(options(), perFlow)...) }
+	return []pattern{
+		{"incast", "Several hosts send to one.", with(hosts("from", "Where the data come from.").otherwise("all other hosts"), to)},
+		{"permutation", "Each host sends to one other, by the seed.", with(all)},
+		{"flow", "One host sends to another.", with(from, to)},
+		{"all_to_all", "Each host sends to every other.", with(all)},
+		{"flows", "A list of flows.", with(
+			listedKey("list", flows, readLater, "The flows, each with what differs from the options beside the list."),
+			textKey("rows", "table", anyScalar(), func(object, string) {}, "The same but for `path` as a table of comma-separated values under a header that names the columns."),
+			textKey("file", "name of a file", anyScalar(), func(object, string) {}, "Such a table beside the scenario."))},
+		{"rpc", "Remote procedure calls, see [rpc](#rpc).", func() []key {
+			return r.callKeys(&calls{entryOptions: *r.newCallOptions(), RPC: workload.RPC{NoDelay: true}})
+		}},
+		{"collective", "An AllReduce or the like, see [collective](#collective).", func() []key { return r.collectiveKeys(newCollectiveEntry(), r.newOptions()) }},
+	}
+}
+
+// flowKeys are the keys of an item of flows.
+func (r *resolver) flowKeys() []key {
+	return find(find(r.entryKeys, "flows").keys(), "list").keys()
+}
+
+// hostKey is the name of a host, which r.one looks up.
+func hostKey(name, text string) key {
+	return otherKey(name, "host", []jsonSchema{anyScalar()}, readLater, text).need("name a host")
+}
+
+// patternKeys are the keys of an entry.
+func (r *resolver) patternKeys() (keys []key) {
+	for _, p := range r.patterns() {
+		keys = append(keys, readElsewhere(p.name, p.keys, p.text))
+	}
+	return keys
 }
 
 // readWorkload builds the plan.
@@ -37,7 +71,7 @@ func (r *resolver) readWorkload(n *node) {
 		r.d.fail(at, "workload has no entries; give a list such as - incast: {from: [h0, h1], to: h4, size: 64MB}")
 		return
 	}
-	r.v.Plan, r.workload = &workload.Plan{}, n
+	r.v.Plan, r.workload, r.entryKeys = &workload.Plan{}, n, r.patternKeys()
 	for i, item := range n.items {
 		r.readEntry(item, i)
 	}
@@ -62,50 +96,49 @@ const unsized units.Bytes = -1
 // readEntry reads one pattern with its options.
 func (r *resolver) readEntry(item *node, i int) {
 	path := indexed("workload", i)
-	o := r.d.object(item, path, patterns()...)
+	o := r.d.object(item, path, r.entryKeys)
 	if r.d.err != nil {
 		return
 	}
-	o.exactlyOne()
 	if len(o.n.fields) != 1 {
-		r.d.fail(o.n.pos, "%s has %d patterns; give one of %s per list item", path, len(o.n.fields), suggestList(patterns()))
+		r.d.fail(o.n.pos, "%s has %d patterns; give one of %s per list item", path, len(o.n.fields), suggestList(keyNames(r.entryKeys)))
 		return
 	}
 	kind := o.n.fields[0].key
-	if kind == "rpc" {
-		r.readCalls(o.object(kind, rpcKeys()...))
+	p := o.object(kind, find(r.entryKeys, kind).keys())
+	switch kind {
+	case "rpc":
+		r.readCalls(p)
+		return
+	case "collective":
+		r.readCollective(p)
 		return
 	}
-	if kind == "collective" {
-		r.readCollective(o.object(kind, collectiveKeys()...))
-		return
-	}
-	own := map[string][]string{"incast": {"from", "to"}, "flow": {"from", "to"}, "permutation": {"hosts"},
-		"all_to_all": {"hosts"}, "flows": {"list", "rows", "file"}}[kind]
-	p := o.object(kind, append(own, optionKeys()...)...)
 	entry := r.addEntry(kind, p)
-	opt := r.readOptions(kind, p)
-	size := unsized
-	if kind != "flows" || p.has("size") || p.describing() {
-		r.readSize(p, &opt, &size)
+	e := r.newOptions()
+	r.readOptions(p, e, r.optionKeys(e))
+	if kind != "flows" || p.has("size") {
+		r.readSize(p, e)
 	}
-	shared := r.readSharedReceives(p, &opt)
-	r.asStream(p, &opt)
-	if opt.Place.Order == workload.Random {
+	r.asStream(&e.Options)
+	if e.Place.Order == workload.Random {
 		stream := rng.New(r.v.Seed, "workload/"+r.v.Plan.Entries[entry]+"/offset")
-		opt.Place.Stream = &stream
+		e.Place.Stream = &stream
+	}
+	if p.has("every") && !p.has("count") {
+		p.fail("every", "without count there is only one message; give count as well")
 	}
 	if r.d.err != nil {
 		return
 	}
 	first, way := len(r.v.Plan.Conns), r.readGPUDirect(p)
-	if err := r.addPattern(kind, p, entry, size, opt); err != nil {
+	if err := r.addPattern(kind, p, entry, e); err != nil {
 		r.d.fail(p.n.pos, "%s: %v", p.path, err)
 	}
 	r.settlePlaces(first, way)
 	r.warnGPUDirect(p, first)
-	if shared > 0 && r.d.err == nil {
-		r.v.Plan.ShareReceives(r.v.Graph, entry, shared)
+	if e.srq > 0 && e.Verb.TakesReceive() && e.Profile == 0 && r.d.err == nil {
+		r.v.Plan.ShareReceives(r.v.Graph, entry, e.srq)
 	}
 }
 
@@ -139,75 +172,7 @@ func uniqueName(kind string, taken []string) string {
 	return name
 }
 
-// readOptions reads what all patterns share.
-func (r *resolver) readOptions(kind string, o object) workload.Options {
-	opt := workload.DefaultOptions()
-	if kind == "rpc" {
-		opt.Verb = workload.Send
-	}
-	if r.stack().Credits {
-		opt.Class, opt.DSCP = 0, 0 // service level 0
-	}
-	r.readEntryStack(o, &opt)
-	r.readVerb(o, &opt)
-	o.time("start", &opt.Start)
-	o.time("every", &opt.Every)
-	o.integer("count", &opt.Count, 1, workload.MaxMessages)
-	if o.has("every") && !o.has("count") && kind != "rpc" {
-		o.fail("every", "without count there is only one message; give count as well")
-	}
-	o.integer("qps", &opt.QPs, 1, 65536)
-	o.boolean("split", &opt.Split)
-	r.readClass(o, &opt)
-	word := "right"
-	if o.word("rkey", &word, "right", "wrong") {
-		opt.WrongRKey = word == "wrong"
-	}
-	readRights(o, &opt)
-	readReceives(o, &opt)
-	r.readPlacement(o, &opt)
-	if o.rate("initial_rate", &opt.InitialRate) && opt.InitialRate == 0 {
-		o.fail("initial_rate", "0 would never send; give a rate such as 5Gbps")
-	}
-	opt.Path = r.readPath(o)
-	r.readUDPPorts(o, &opt)
-	r.readTriggers(o, &opt)
-	r.warnIgnoredOptions(o, &opt)
-	return opt
-}
-
-// readUDPPorts reads the source port, which ECMP hashes, and the destination
-// port that files for other programs show.
-func (r *resolver) readUDPPorts(o object, opt *workload.Options) {
-	src, dst := int(opt.SrcPort), int(opt.DstPort)
-	o.integer("src_port", &src, 1, 65535)
-	o.integer("dst_port", &dst, 0, 65535)
-	opt.SrcPort, opt.DstPort = uint16(src), uint16(dst)
-}
-
-// readClass reads class and dscp; either follows from the other. Priority p
-// has the DSCP of AF p1, 8p+2, so that 3 is 26. On InfiniBand class is a service
-// level, of which there are more.
-func (r *resolver) readClass(o object, opt *workload.Options) {
-	class, dscp, most := int(opt.Class), int(opt.DSCP), 7
-	if r.stack().Credits || o.describing() {
-		most = serviceLevels - 1
-	}
-	o.integer("class", &class, 0, most)
-	if !o.has("dscp") && o.has("class") {
-		dscp = 8*(class&7) + 2
-		if class == 0 {
-			dscp = 0
-		}
-	}
-	if o.integer("dscp", &dscp, 0, 63) && !o.has("class") {
-		class = int(r.baseDSCP[dscp])
-	}
-	opt.Class, opt.DSCP = uint8(class), uint8(dscp)
-}
-
 func (r *resolver) readPath(o object) []int {
-	o.note("path", listOf(anyScalar()))
 	var path []int
 	for _, item := range o.list("path") {
 		i, ok := r.v.Graph.NodeByName(item.text)
@@ -297,7 +262,6 @@ func (r *resolver) hostEndpoint(o object, key string, item *node, name string) (
 
 // one reads a single host that must be given.
 func (r *resolver) one(o object, key string) int {
-	o.need(key)
 	v := o.n.get(key)
 	if v == nil {
 		r.d.fail(o.n.pos, "%s has no %s; name a host", o.path, key)
@@ -308,8 +272,6 @@ func (r *resolver) one(o object, key string) int {
 
 // many reads a list of hosts; absent or "all" means every host port.
 func (r *resolver) many(o object, key string) []int {
-	o.note(key, listOf(anyScalar()))
-	o.note(key, anyScalar())
 	v := o.n.get(key)
 	var eps []int
 	if v == nil || v.kind == scalarNode && v.text == "all" {
@@ -334,8 +296,8 @@ func (r *resolver) many(o object, key string) []int {
 }
 
 // addPattern appends the messages of one entry.
-func (r *resolver) addPattern(kind string, o object, entry int, size units.Bytes, opt workload.Options) error {
-	plan, g := r.v.Plan, placed{r}
+func (r *resolver) addPattern(kind string, o object, entry int, e *entryOptions) error {
+	plan, g, size, opt := r.v.Plan, placed{r}, e.size, e.Options
 	switch kind {
 	case "flow":
 		from, to := r.one(o, "from"), r.one(o, "to")
@@ -367,7 +329,7 @@ func (r *resolver) addPattern(kind string, o object, entry int, size units.Bytes
 		stream := rng.New(r.v.Seed, "workload/"+plan.Entries[entry])
 		return plan.Permutation(entry, g, eps, size, &stream, opt)
 	}
-	r.addFlows(o, entry, size, opt)
+	r.addFlows(o, entry, e)
 	return nil
 }
 
@@ -384,49 +346,47 @@ func otherHosts(g workload.Network, eps []int, to int) []int {
 
 // addFlows appends an explicit list; an item may override what stands beside
 // the list.
-func (r *resolver) addFlows(o object, entry int, size units.Bytes, opt workload.Options) {
+func (r *resolver) addFlows(o object, entry int, all *entryOptions) {
 	items, path := o.list("list"), o.path+".list"
 	if rows := o.n.get("rows"); rows != nil {
 		if o.has("list") {
 			o.fail("rows", "flows has a list and rows; keep one")
 		}
 		if _, ok := o.scalar("rows"); ok {
-			items, path = r.d.traceRows(rows), o.path+".rows"
+			items, path = r.d.traceRows(rows, r.traceColumnNames()), o.path+".rows"
 		}
 	}
 	if r.d.err == nil && len(items) == 0 {
 		r.d.fail(o.n.pos, "%s has no list, rows or file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
 	}
-	keys := append(traceKeys(), "path")
+	one := *all
+	own := usedBy(r.optionKeys(&one), perFlow)
+	keys := r.flowKeys()
 	for i, item := range items {
-		r.addFlow(r.d.object(item, indexed(path, i), keys...), entry, size, opt)
+		one = *all
+		r.addFlow(r.d.object(item, indexed(path, i), keys), entry, &one, own)
 		if r.d.err != nil {
 			return
 		}
 	}
 }
 
-// addFlow appends one item of a list.
-func (r *resolver) addFlow(f object, entry int, size units.Bytes, opt workload.Options) {
-	if size == unsized || f.has("size") {
-		r.readSize(f, &opt, &size)
+// addFlow appends one item of a list, which keys read into e.
+func (r *resolver) addFlow(f object, entry int, e *entryOptions, keys []key) {
+	f.read(keys)
+	if e.size == unsized || f.has("size") {
+		r.readSize(f, e)
 	}
-	if f.time("start", &opt.Start) {
-		opt.Trigger = 0
+	if f.has("start") {
+		e.Trigger = 0
 	}
-	if f.has("class") || f.has("dscp") || f.describing() {
-		r.readClass(f, &opt)
-	}
-	if f.has("path") || f.describing() {
-		opt.Path = r.readPath(f)
-	}
-	r.readUDPPorts(f, &opt)
-	r.readTriggers(f, &opt)
+	r.settleClass(f, e)
+	checkTrigger(f)
 	from, to := r.one(f, "from"), r.one(f, "to")
 	if r.d.err != nil {
 		return
 	}
-	if err := r.v.Plan.Flow(entry, from, to, size, opt); err != nil {
+	if err := r.v.Plan.Flow(entry, from, to, e.size, e.Options); err != nil {
 		r.d.fail(f.n.pos, "%s: %v", f.path, err)
 	}
 }

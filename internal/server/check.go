@@ -78,29 +78,30 @@ type Field struct {
 	Key      string
 	Value    any         // *units.Time, *units.Bytes or *int, into the Costs
 	Min, Max units.Bytes // of sizes and numbers
+	Text     string      // what it is
 }
 
 // Fields lists the costs, to read and to change them by name.
 func (c *Costs) Fields() []Field {
 	return []Field{
-		{Key: "doorbell", Value: &c.Doorbell},
-		{"doorbell_bytes", &c.DoorbellBytes, 4, 4 * units.KiB},
-		{"wqe", &c.WQE, 1, 4 * units.KiB},
-		{"cqe", &c.CQE, 1, 4 * units.KiB},
-		{Key: "poll", Value: &c.Poll},
-		{Key: "dram_read", Value: &c.DRAMRead},
-		{Key: "llc_read", Value: &c.LLCRead},
-		{Key: "hbm_read", Value: &c.HBMRead},
-		{"read_tags", &c.ReadTags, 1, 1 << 14},
-		{"posted_credits", &c.PostedCredits, 4 * units.KiB, units.GiB},
-		{Key: "copy_launch", Value: &c.CopyLaunch},
-		{Key: "copy_sync", Value: &c.CopySync},
-		{Key: "kernel_launch", Value: &c.KernelLaunch},
-		{"stage_chunk", &c.StageChunk, 4 * units.KiB, units.GiB},
-		{"bounce", &c.Bounce, 4 * units.KiB, 64 * units.GiB},
-		{"iotlb_entries", &c.IOTLBEntries, 1, 1 << 20},
-		{"iotlb_page", &c.IOTLBPage, 4 * units.KiB, units.GiB},
-		{Key: "iotlb_miss", Value: &c.IOTLBMiss},
-		{"page_walkers", &c.PageWalkers, 1, 1 << 10},
+		{"doorbell", &c.Doorbell, 0, 0, "Time that a store to the card takes to leave the core and reach the root complex."},
+		{"doorbell_bytes", &c.DoorbellBytes, 4, 4 * units.KiB, "What that store carries."},
+		{"wqe", &c.WQE, 1, 4 * units.KiB, "Size of a work request, as the card reads it."},
+		{"cqe", &c.CQE, 1, 4 * units.KiB, "Size of a completion entry, as the card writes it."},
+		{"poll", &c.Poll, 0, 0, "Time from a completion entry in memory to its being seen by a core that polls."},
+		{"dram_read", &c.DRAMRead, 0, 0, "Time from a read at the memory controller to its data."},
+		{"llc_read", &c.LLCRead, 0, 0, "The same where the last-level cache has them."},
+		{"hbm_read", &c.HBMRead, 0, 0, "Time from a read at the GPU's port to its data."},
+		{"read_tags", &c.ReadTags, 1, 1 << 14, "Reads that a card or GPU has outstanding at most."},
+		{"posted_credits", &c.PostedCredits, 4 * units.KiB, units.GiB, "Posted data that the receiver at the root or a device takes in before it returns credits."},
+		{"copy_launch", &c.CopyLaunch, 0, 0, "Time from the call of a copy to its first byte."},
+		{"copy_sync", &c.CopySync, 0, 0, "Time from the last byte of a copy to the host's knowing it."},
+		{"kernel_launch", &c.KernelLaunch, 0, 0, "Time from the call of a kernel to its first instruction."},
+		{"stage_chunk", &c.StageChunk, 4 * units.KiB, units.GiB, "Unit of staging through a bounce buffer."},
+		{"bounce", &c.Bounce, 4 * units.KiB, 64 * units.GiB, "Pinned bounce buffer per connection."},
+		{"iotlb_entries", &c.IOTLBEntries, 1, 1 << 20, "Translations that the IOMMU remembers."},
+		{"iotlb_page", &c.IOTLBPage, 4 * units.KiB, units.GiB, "Bytes per translation, a power of two."},
+		{"iotlb_miss", &c.IOTLBMiss, 0, 0, "Time of a page walk."},
+		{"page_walkers", &c.PageWalkers, 1, 1 << 10, "Page walks at once."},
 	}
 }

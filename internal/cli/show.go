@@ -11,10 +11,11 @@ import (
 func newShow() *cobra.Command {
 	var json string
 	c := &cobra.Command{
-		Use:   "show [STACK|PRESET]",
-		Short: "Print every parameter of a stack or preset with its source; without a name, list them",
+		Use:   "show [STACK|PRESET|KEY]",
+		Short: "Print every parameter of a stack or preset with its source, or what a key of scenarios means; without a name, list stacks and presets",
 		Example: "  hopscope show\n" +
 			"  hopscope show rocev2\n" +
+			"  hopscope show switch.pfc.alpha\n" +
 			"  hopscope show dcqcn.ns3 --json -",
 		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, json) },
 	}

@@ -29,7 +29,11 @@ func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
 		}
 		t.prose(fmt.Sprintf("%s (%s): %s", s.Name, s.Kind, s.Summary), t.paint.bold)
 		t.r.Notes = s.Notes
-		t.everyParameter()
+		titles := parameterTitles()
+		if s.Kind == "key" {
+			titles = [3]string{"Key", "Takes", "Meaning"}
+		}
+		t.everyParameter(titles)
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err

@@ -22,7 +22,7 @@ func (t *text) parameters() {
 	}
 	t.section()
 	if t.opt.Verbose {
-		t.everyParameter()
+		t.everyParameter(parameterTitles())
 		return
 	}
 	t.line(t.paint.bold("Parameters") + " [source] (all of them: --verbose)")
@@ -44,8 +44,11 @@ func given(notes []record.Note) []record.Note {
 	return out
 }
 
-func (t *text) everyParameter() {
-	tab := &table{columns: []column{{title: "Parameter"}, {title: "Value"}, {title: "Source"}}}
+// parameterTitles are the titles of a table of parameters.
+func parameterTitles() [3]string { return [3]string{"Parameter", "Value", "Source"} }
+
+func (t *text) everyParameter(titles [3]string) {
+	tab := &table{columns: []column{{title: titles[0]}, {title: titles[1]}, {title: titles[2]}}}
 	before := ""
 	for _, n := range t.r.Notes {
 		source := n.Source

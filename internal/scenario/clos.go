@@ -41,13 +41,15 @@ func (r *resolver) closTierKeys(t *closTier, top bool) []key {
 	} else {
 		up = up.need(neededNumber("", nil, 1, topology.MaxNodes, "").needed)
 	}
+	links := r.tierKeys("link")
+	links[0].text = "Links of the tier down."
 	return joinKeys([]key{
 		neededNumber("radix_down", &t.RadixDown, 1, topology.MaxNodes, "Links of a switch down."),
 		up,
 		numberKey("bundle", &t.Bundle, 1, 256, "Parallel links to each switch below.").otherwise("1"),
 		timeKey("switch_latency", &t.latency, "Pipeline of the tier's switches.").otherwise("`switch.latency`").
 			within(0, int64(units.Millisecond), "is no switch pipeline; give at most 1ms"),
-	}, r.tierKeys("link"), r.cableKeys(new(topology.LinkSpec)))
+	}, links, r.cableKeys(new(topology.LinkSpec)))
 }
 
 func (r *resolver) readClosTier(item *node, path string, top bool) topology.ClosTier {

@@ -268,3 +268,19 @@ func (k key) orFlag(set func(on bool)) key {
 	}
 	return k
 }
+
+// takes says what may stand under a key.
+func (k *key) takes() string {
+	inner := k.keys()
+	values := k.values
+	if short := find(inner, k.short); short != nil {
+		values = append(values, short.values...)
+	}
+	if k.words != nil {
+		values = append(values, quoted(k.wordTexts()))
+	}
+	if inner != nil {
+		values = append(values, [...]string{"section", "sections by name", "list of sections"}[k.many])
+	}
+	return strings.Join(values, ", ")
+}

@@ -12,10 +12,10 @@ import (
 	"github.com/hopscope/hopscope/wire"
 )
 
-// Sheet is one named set of parameters: a stack, a preset, or a table of
-// defaults.
+// Sheet is one named set of parameters: a stack, a preset, a table of
+// defaults, or a key of scenarios.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic, host, server or workload
+	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic, host, server, workload or key
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -52,10 +52,51 @@ func Show(name string) ([]Sheet, error) {
 			names = append(names, s.Name)
 		}
 	}
+	if sheet, ok := keySheet(strings.TrimPrefix(name, "key.")); ok && len(found) == 0 {
+		return []Sheet{sheet}, nil
+	}
+	if section, key := cutLast(name); len(found) == 0 && section != "" {
+		if k := keyAt(allKeys(), section); k != nil && k.keys() != nil {
+			return nil, &Error{Msg: fmt.Sprintf("%q is no key of %s; %s", key, section, suggest(key, keyNames(k.keys())))}
+		}
+	}
 	if len(found) == 0 {
-		return nil, &Error{Msg: fmt.Sprintf("%q is no stack or preset; %s", name, suggest(name, names))}
+		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset or key of scenarios; %s", name, suggest(name, names))}
 	}
 	return found, nil
+}
+
+// cutLast splits a path before its last key.
+func cutLast(path string) (section, key string) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
+
+// keySheet is what is known of a key of scenarios and of those in its section.
+func keySheet(path string) (Sheet, bool) {
+	k := keyAt(allKeys(), path)
+	if k == nil || k.renamed != "" {
+		return Sheet{}, false
+	}
+	list := []record.Note{k.note(path)}
+	for _, inner := range k.keys() {
+		if inner.renamed == "" {
+			list = append(list, inner.note(path+"."+inner.name))
+		}
+	}
+	return Sheet{"key", path, "what may stand there, what holds without it and what it means", list}, true
+}
+
+// note says what may stand under a key, what holds without it, and what it means.
+func (k *key) note(path string) record.Note {
+	value := k.takes()
+	if d := k.standard(); d != "" {
+		value += "; default " + d
+	}
+	return note(path, plainMarkdown(value), plainMarkdown(k.text))
 }
 
 // notes lists a stack's parameters: those of a scenario that gives nothing but

@@ -1,6 +1,10 @@
 package fabric
 
-import "github.com/hopscope/hopscope/internal/packet"
+import (
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/packet"
+)
 
 // A stamped packet numbers a side record: where its stamps stand, where its
 // packet.Side stands, or both. Each lies in a slab of its own, so that a packet
@@ -12,37 +16,48 @@ type sideRecord struct {
 	side   uint32 // in the slab of sides; 0: none
 }
 
-// slab holds records by number, from 1; freed numbers are used again, the
-// latest first.
+// slab holds records by number, from 1, in blocks that never move; freed numbers are
+// used again, the latest first.
 type slab[R any] struct {
-	all  []R
-	free []uint32
+	blocks [][]R
+	used   uint32 // numbers given so far, 0 included
+	free   []uint32
 }
 
-func newSlab[R any](room int) slab[R] { return slab[R]{all: make([]R, 1, room)} }
+// slabBits is the binary logarithm of a block's records.
+const slabBits = 8
+
+func newSlab[R any]() slab[R] { return slab[R]{used: 1} }
+
+// at returns record i; the pointer stays valid.
+func (s *slab[R]) at(i uint32) *R { return &s.blocks[i>>slabBits][i&(1<<slabBits-1)] }
 
 // alloc returns the number of a record, which holds what its last user left
-// there. Pointers into the slab are invalid afterwards.
+// there.
 func (s *slab[R]) alloc() uint32 {
 	if k := len(s.free); k > 0 {
 		i := s.free[k-1]
 		s.free = s.free[:k-1]
 		return i
 	}
-	s.all = append(s.all, *new(R))
-	return uint32(len(s.all) - 1)
+	i := s.used
+	s.used++
+	if int(i>>slabBits) == len(s.blocks) {
+		s.blocks = append(s.blocks, make([]R, 1<<slabBits))
+	}
+	return i
 }
 
 func (s *slab[R]) release(i uint32) { s.free = append(s.free, i) }
 
 // inUse counts the records that are not free.
-func (s *slab[R]) inUse() int { return len(s.all) - 1 - len(s.free) }
+func (s *slab[R]) inUse() int { return int(s.used) - 1 - len(s.free) }
 
 // sideBox is what one window sends to one partition.
 type sideBox struct {
 	window int64
 	sent   []sentSide
-	hops   []Hop
+	stamps []stamp
 	sides  []packet.Side // their payload is in data
 	data   []byte
 }
@@ -50,7 +65,8 @@ type sideBox struct {
 // sentSide is one side record in a sideBox.
 type sentSide struct {
 	stamped    bool
-	hop, hops  int // where its hops are, how many
+	way        progress
+	first      int // where its stamps are
 	side       int // in sides; -1: none
 	data, size int // where its payload is, how much; size -1: nil
 }
@@ -61,17 +77,17 @@ func (n *Net) SetPeers(nets []*Net) {
 	for i := range n.sideOut {
 		n.sideOut[i] = make([]sideBox, len(nets))
 	}
-	n.records, n.stamps, n.sides = newSlab[sideRecord](64), newSlab[Stamps](64), newSlab[packet.SideCopy](1)
+	n.records, n.stamps, n.sides = newSlab[sideRecord](), newSlab[Stamps](), newSlab[packet.SideCopy]()
 }
 
 // record returns the side record of pk, a new one if it has none.
 func (n *Net) record(pk *packet.Packet) *sideRecord {
 	if pk.DSCP&packet.Stamped == 0 {
 		i := n.records.alloc()
-		n.records.all[i] = sideRecord{}
+		*n.records.at(i) = sideRecord{}
 		pk.SetStamp(i)
 	}
-	return &n.records.all[pk.Stamp()]
+	return n.records.at(pk.Stamp())
 }
 
 // AddStamps has pk carry where its time goes; it has no hops yet.
@@ -79,8 +95,11 @@ func (n *Net) AddStamps(pk *packet.Packet) {
 	r := n.record(pk)
 	if r.stamps == 0 {
 		r.stamps = n.stamps.alloc()
+	} else {
+		n.releaseTail(n.stamps.at(r.stamps))
 	}
-	n.stamps.all[r.stamps].N = 0
+	s := n.stamps.at(r.stamps)
+	s.progress, s.next = progress{}, 0
 }
 
 // AddSide has pk carry a copy of side, payload included.
@@ -92,29 +111,27 @@ func (n *Net) AddSide(pk *packet.Packet, side *packet.Side) {
 	if mutantStaleSide && r.side%16 == 15 {
 		return
 	}
-	n.sides.all[r.side].Set(side)
+	n.sides.at(r.side).Set(side)
 }
 
-// StampsOf returns the stamps of pk, nil if it has none; valid until the next
-// AddStamps.
+// StampsOf returns the stamps of pk, nil if it has none; valid until FreeSides.
 func (n *Net) StampsOf(pk *packet.Packet) *Stamps {
 	if pk.DSCP&packet.Stamped == 0 {
 		return nil
 	}
-	if i := n.records.all[pk.Stamp()].stamps; i != 0 {
-		return &n.stamps.all[i]
+	if i := n.records.at(pk.Stamp()).stamps; i != 0 {
+		return n.stamps.at(i)
 	}
 	return nil
 }
 
-// SideOf returns the packet.Side of pk, nil if it has none; valid until the next
-// AddSide.
+// SideOf returns the packet.Side of pk, nil if it has none; valid until FreeSides.
 func (n *Net) SideOf(pk *packet.Packet) *packet.Side {
 	if pk.DSCP&packet.Stamped == 0 {
 		return nil
 	}
-	if i := n.records.all[pk.Stamp()].side; i != 0 {
-		return &n.sides.all[i].Side
+	if i := n.records.at(pk.Stamp()).side; i != 0 {
+		return &n.sides.at(i).Side
 	}
 	return nil
 }
@@ -129,14 +146,22 @@ func (n *Net) FreeSides(pk *packet.Packet) {
 }
 
 func (n *Net) releaseRecord(i uint32) {
-	r := n.records.all[i]
+	r := *n.records.at(i)
 	if r.stamps != 0 {
+		n.releaseTail(n.stamps.at(r.stamps))
 		n.stamps.release(r.stamps)
 	}
 	if r.side != 0 {
 		n.sides.release(r.side)
 	}
 	n.records.release(i)
+}
+
+// releaseTail gives back the blocks of s behind the first.
+func (n *Net) releaseTail(s *Stamps) {
+	for i := s.next; i != 0; i = n.stamps.at(i).next {
+		n.stamps.release(i)
+	}
 }
 
 // post puts the side record of pk, a stamped packet that leaves for partition
@@ -148,12 +173,15 @@ func (n *Net) post(dst int, pk *packet.Packet) uint32 {
 	window := n.part.Window()
 	box := &n.sideOut[window&1][dst]
 	if box.window != window {
-		*box = sideBox{window, box.sent[:0], box.hops[:0], box.sides[:0], box.data[:0]}
+		*box = sideBox{window, box.sent[:0], box.stamps[:0], box.sides[:0], box.data[:0]}
 	}
 	out := sentSide{side: -1, size: -1}
 	if s := n.StampsOf(pk); s != nil {
-		out.stamped, out.hop, out.hops = true, len(box.hops), s.N
-		box.hops = append(box.hops, s.Hops[:s.N]...)
+		out.stamped, out.first, out.way = true, len(box.stamps), s.progress
+		box.stamps = slices.Grow(box.stamps, int(s.n))
+		for k := range s.n {
+			box.stamps = append(box.stamps, *n.stampAt(s, k))
+		}
 	}
 	if s := n.SideOf(pk); s != nil {
 		out.side = len(box.sides)
@@ -177,8 +205,10 @@ func (n *Net) Adopt(from, parity int, side, i uint32) {
 	if in.stamped {
 		n.AddStamps(pk)
 		s := n.StampsOf(pk)
-		s.N = in.hops
-		copy(s.Hops[:], box.hops[in.hop:in.hop+in.hops])
+		for k := range in.way.n {
+			n.addStamp(s, box.stamps[in.first+int(k)])
+		}
+		s.progress = in.way
 	}
 	if in.side >= 0 {
 		s := box.sides[in.side]

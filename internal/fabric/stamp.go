@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
@@ -18,35 +19,134 @@ type Hop struct {
 	Paused units.Time // part of Start-In during which PFC held its class
 }
 
+// stamp is a Hop of a packet on its way: times since the hop before it, so that 32
+// bits are enough for 4 ms. What takes longer has its upper halves in a stamp of its
+// own behind it, whose port is upper.
+type stamp struct {
+	port   uint32
+	in     uint32 // since the start of the transmission before; of the first hop 0
+	wait   uint32 // from in to the start of this one
+	paused uint32
+}
+
+// upper is no port's number.
+const upper = ^uint32(0)
+
+// blockStamps is how many stamps lie in one block: on most paths all of them.
+const blockStamps = 8
+
 // Stamps is the way of a packet that is written down: the last packet of a
-// message, and the ACK that answers it.
+// message, and the ACK that answers it. Longer ways go on in further blocks, of which
+// only stamps and next count.
 type Stamps struct {
-	N    int
-	Hops [maxHops]Hop
+	progress
+	next  uint32 // block with the following stamps; 0: none
+	stamp [blockStamps]stamp
+}
+
+// progress is what the stamps of a packet have in common.
+type progress struct {
+	at    units.Time // of the latest hop: start of its transmission, or while it waits when it came
+	clock units.Time // PausedClock then, while it waits
+	n     uint8      // stamps
+	hops  uint8      // of them the hops
+	waits bool       // the latest hop has not started yet
+}
+
+// stampAt returns stamp k of s.
+func (n *Net) stampAt(s *Stamps, k uint8) *stamp {
+	for ; k >= blockStamps; k -= blockStamps {
+		s = n.stamps.at(s.next)
+	}
+	return &s.stamp[k%blockStamps]
+}
+
+// addStamp appends to s.
+func (n *Net) addStamp(s *Stamps, x stamp) {
+	k, last := s.n, s
+	for s.n++; k > blockStamps; k -= blockStamps {
+		last = n.stamps.at(last.next)
+	}
+	if k == blockStamps {
+		last.next = n.stamps.alloc()
+		last, k = n.stamps.at(last.next), 0
+		last.next = 0
+	}
+	last.stamp[k] = x
 }
 
 // StampIn notes that pk, if it is stamped, waits at port i from now on.
 func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 	s := n.StampsOf(pk)
-	if s == nil || s.N == maxHops {
+	if s == nil || s.hops == maxHops {
 		return
 	}
-	s.Hops[s.N] = Hop{Port: n.ports[i].id, In: now, Start: units.Never, Paused: n.PausedClock(now, i, pk.Class)}
-	s.N++
+	if s.hops == 0 {
+		s.at = now
+	}
+	d := uint64(now - s.at)
+	n.addStamp(s, stamp{port: n.ports[i].id, in: uint32(d)})
+	if d>>32 != 0 {
+		n.addStamp(s, stamp{port: upper, in: uint32(d >> 32)})
+	}
+	s.hops++
+	s.at, s.clock, s.waits = now, n.PausedClock(now, i, pk.Class), true
 }
 
 // StampOut notes that pk, if it is stamped, leaves port i, or its receive
 // buffer, now.
 func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
 	s := n.StampsOf(pk)
-	if s == nil {
+	if s == nil || !s.waits {
 		return
 	}
-	if h := &s.Hops[s.N-1]; h.Start == units.Never {
-		h.Start = now
-		h.Paused = n.PausedClock(now, i, pk.Class) - h.Paused
+	wait, paused := uint64(now-s.at), uint64(n.PausedClock(now, i, pk.Class)-s.clock)
+	s.at, s.waits = now, false
+	x := n.stampAt(s, s.n-1)
+	if (wait|paused)>>32 != 0 || x.port == upper {
+		x = n.stampUpper(s, x, uint32(wait>>32), uint32(paused>>32))
 	}
+	x.wait, x.paused = uint32(wait), uint32(paused)
 }
+
+// stampUpper puts the upper halves of the latest hop's times beside it; x is the
+// latest stamp. It returns the hop's own.
+func (n *Net) stampUpper(s *Stamps, x *stamp, wait, paused uint32) *stamp {
+	if x.port != upper {
+		n.addStamp(s, stamp{port: upper})
+		x = n.stampAt(s, s.n-1)
+	}
+	x.wait, x.paused = wait, paused
+	return n.stampAt(s, s.n-2)
+}
+
+// AppendHops appends the hops of s to a list, in their order.
+func (n *Net) AppendHops(list []Hop, s *Stamps) []Hop {
+	list = slices.Grow(list, int(s.hops))
+	k := len(list) + int(s.hops)
+	list = list[:k]
+	var high stamp
+	at, waits := s.at, s.waits // at: of what follows the stamp
+	for i := s.n; i > 0; i-- {
+		x := n.stampAt(s, i-1)
+		if x.port == upper {
+			high = *x
+			continue
+		}
+		h := Hop{Port: x.port, Start: at, Paused: join(high.paused, x.paused)}
+		h.In = at - join(high.wait, x.wait)
+		if waits { // the latest
+			h.Start, h.Paused, waits = units.Never, s.clock, false
+		}
+		at = h.In - join(high.in, x.in)
+		k--
+		list[k], high = h, stamp{}
+	}
+	return list
+}
+
+// join is a time by its halves.
+func join(high, low uint32) units.Time { return units.Time(uint64(high)<<32 | uint64(low)) }
 
 // PausedClock is how long the gate of class c of port i has been shut up to now:
 // by PFC, or for want of credits.

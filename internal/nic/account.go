@@ -157,9 +157,9 @@ type Way struct{ first, n uint32 }
 
 // keep copies the hops of a stamped packet.
 func (h *Host) keep(s *fabric.Stamps) Way {
-	w := Way{uint32(len(h.hops)), uint32(s.N)}
-	h.hops = append(h.hops, s.Hops[:s.N]...)
-	return w
+	first := len(h.hops)
+	h.hops = h.net.AppendHops(h.hops, s)
+	return Way{uint32(first), uint32(len(h.hops) - first)}
 }
 
 // Hops returns the hops of a way that this host kept.

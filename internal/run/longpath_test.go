@@ -21,11 +21,15 @@ func TestLongPathAccount(t *testing.T) {
 			prev = s
 		}
 		links = append(links, fmt.Sprintf("{between: [%s, b], rate: 100Gbps}", prev))
-		r := runText(t, fmt.Sprintf(`
+		v := parse(t, fmt.Sprintf(`
 topology: {hosts: [a, b], switches: [%s], links: [%s]}
 workload:
   - flow: {from: a, to: b, size: 4000B}
 `, strings.Join(names, ", "), strings.Join(links, ", ")))
+		r := simulate(t, v, 1, 1)
+		if bad := differ(t, r, simulate(t, v, 3, 2)); bad != "" {
+			t.Errorf("%d switches: partitions matter: %s", switches, bad)
+		}
 		// 4000 B + 62 + 16 RETH + 20 on the wire at 80 ps per byte (models.md 4.5).
 		const frame = (4000 + 62 + 16 + 20) * 80 * units.Picosecond
 		beyond := units.Time(0)

@@ -72,6 +72,7 @@ type builder struct {
 	regionSize []units.Bytes               // by connection: the memory of its messages at either side
 	lifetimes  bool                        // some switch has lifetime limits
 	reactions  map[[2]int]*congestion.IBCC // by global port and service level, where queue pairs share them
+	kinds      map[nic.QPKind]*nic.QPKind  // for queue pairs to share
 	// By connection, of those of TCP; nil without any.
 	streamEnds   []nic.StreamEnds
 	streamSizes  [][2]int64 // of each message, in bytes: there and back; 0: none
@@ -321,6 +322,7 @@ func (b *builder) buildHosts(singly bool) {
 	b.shareReceives()
 	b.sizeStreams()
 	ends := make([]ends, len(plan.Conns))
+	b.makeRoom(specs)
 	for i := range plan.Conns {
 		ends[i] = b.connect(specs, i)
 	}
@@ -415,10 +417,24 @@ func preparation(h *scenario.Host) nic.Preparation {
 	return p
 }
 
+// makeRoom gives each host's list of queue pairs the room that it will need, and no more.
+func (b *builder) makeRoom(specs []nic.Spec) {
+	n := make([]int, len(specs))
+	for i := range b.v.Plan.Conns {
+		c := &b.v.Plan.Conns[i]
+		n[b.g.Endpoints[c.Src].Node]++
+		n[b.g.Endpoints[c.Dst].Node]++
+	}
+	for node := range specs {
+		specs[node].QPs = make([]nic.QPSpec, 0, n[node])
+	}
+	b.Responders = make([]Responder, 0, len(b.v.Plan.Conns))
+}
+
 // ends are the two queue pairs of a connection.
 type ends struct {
-	requester, responder uint32        // numbers at their hosts
-	data                 packet.Packet // template of the requester's packets
+	requester, responder uint32         // numbers at their hosts
+	data                 *packet.Packet // template of the requester's datagrams; nil but with UD
 }
 
 // connect adds connection i's two queue pairs to their hosts.
@@ -440,20 +456,17 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 		attrs.Window = b.v.Windows[i]
 	}
 	entry := b.v.Plan.EntryName(i)
-	req := nic.QPSpec{Thread: int(c.SrcThread), Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[dst.Node].Name, qd)}
+	req := nic.QPKind{Thread: int(c.SrcThread), Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
-	rsp := nic.QPSpec{Thread: int(c.DstThread), Port: dst.Port, Entry: entry, Peer: fmt.Sprintf("%s qp %d", b.g.Nodes[src.Node].Name, qs)}
+	rsp := nic.QPKind{Thread: int(c.DstThread), Port: dst.Port, Entry: entry}
 	if b.Carried != nil {
 		attrs.Inbox = b.Carried.Inboxes[i].Inbox
 	}
 	rsp.Setup = b.setup(dst.Node, back, line(dst), c.InitialRate, attrs) // READ responses are data
 	req.Setup.Reaction = b.reaction(src, c.DSCP, req.Setup.Config, line(src))
 	rsp.Setup.Reaction = b.reaction(dst, c.DSCP, rsp.Setup.Config, line(dst))
-	for _, end := range []struct {
-		setup *rdma.Setup
-		qp    uint32
-	}{{&req.Setup, qs}, {&rsp.Setup, qd}} {
-		end.setup.Service, end.setup.QKey, end.setup.QPN = rdma.Service(c.Service), qKey, end.qp
+	for _, s := range []*rdma.Setup{&req.Setup, &rsp.Setup} {
+		s.Service, s.QKey = rdma.Service(c.Service), qKey
 	}
 	req.Memory, rsp.Memory = b.memoryPath(src, c.SrcDevice, c.SrcStaged), b.memoryPath(dst, c.DstDevice, c.DstStaged)
 	if req.Memory.Out != nil {
@@ -462,9 +475,27 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	if c.SRQ > 0 {
 		rsp.Setup.SRQ = b.srqs[c.SRQ-1]
 	}
-	specs[src.Node].QPs = append(specs[src.Node].QPs, req)
-	specs[dst.Node].QPs = append(specs[dst.Node].QPs, rsp)
-	return ends{qs, qd, req.Data}
+	specs[src.Node].QPs = append(specs[src.Node].QPs, b.queuePair(&req, &there, dst.Node))
+	specs[dst.Node].QPs = append(specs[dst.Node].QPs, b.queuePair(&rsp, &back, src.Node))
+	e := ends{requester: qs, responder: qd}
+	if req.Service == rdma.UD {
+		e.data = new(req.Data)
+		e.data.Hash, e.data.Dst, e.data.Conn, e.data.DestQP = there.Hash, there.Dst, there.Conn, qd
+	}
+	return e
+}
+
+// queuePair is a queue pair of a kind towards a peer; p is a template of its packets.
+func (b *builder) queuePair(kind *nic.QPKind, p *packet.Packet, peer int) nic.QPSpec {
+	if b.kinds == nil {
+		b.kinds = make(map[nic.QPKind]*nic.QPKind)
+	}
+	same := b.kinds[*kind]
+	if same == nil {
+		same = new(*kind)
+		b.kinds[*same] = same
+	}
+	return nic.QPSpec{QPKind: same, PeerHost: b.g.Nodes[peer].Name, PeerQP: p.DestQP, Hash: p.Hash, Dst: p.Dst, Conn: p.Conn}
 }
 
 // reaction is the reaction point that the queue pairs of a port and service level
@@ -502,10 +533,11 @@ func fiveTuple(from, to int, srcPort uint16) uint32 {
 }
 
 // setup completes a queue pair's description with its NIC's rules for ACKs and
-// CNPs.
+// CNPs; of data it takes what nic.QPSpec has not got.
 func (b *builder) setup(node int, data packet.Packet, line, initial units.Rate, a rdma.Attrs) rdma.Setup {
 	n := &b.v.NICs[node]
 	a.Memory = b.memory[node].Memory
+	data.Hash, data.Dst, data.Conn, data.DestQP = 0, 0, 0, 0
 	s := rdma.Setup{Config: &b.v.Transports[n.Transport], Data: data, Ack: data, CNP: data, Line: line, Initial: initial, Attrs: a}
 	if n.AckClass != 255 {
 		s.Ack.Class = n.AckClass

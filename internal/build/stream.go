@@ -6,7 +6,6 @@ import (
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/units"
@@ -29,13 +28,16 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 	}
 	cfg, peer := b.streamConfig(c.Profile, src.Node), b.streamConfig(c.Profile, dst.Node)
 	entry := b.v.Plan.EntryName(i)
-	name := func(node int, q uint32) string { return record.QPName("TCP", b.g.Nodes[node].Name, int(q)) }
-	active := nic.QPSpec{Port: src.Port, Entry: entry, Peer: name(dst.Node, qd),
-		Stream: &nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true, NoDelay: c.NoDelay, Message: b.streamSizes[i][1]}}
-	passive := nic.QPSpec{Port: dst.Port, Entry: entry, Peer: name(src.Node, qs),
-		Stream: &nic.StreamSpec{Config: peer, Segment: back, ISS: b.firstSequence(i, 1), NoDelay: c.NoDelay, Message: b.streamSizes[i][0]}}
+	ahead := nic.QPKind{Port: src.Port, Entry: entry}
+	behind := nic.QPKind{Port: dst.Port, Entry: entry}
 	// A socket's buffers lie in the memory of the card's socket, wherever the data do.
-	active.Memory, passive.Memory = b.socketPath(src, c.SrcDevice), b.socketPath(dst, c.DstDevice)
+	ahead.Memory, behind.Memory = b.socketPath(src, c.SrcDevice), b.socketPath(dst, c.DstDevice)
+	ahead.Data.Class, behind.Data.Class = c.Class, c.Class
+	active, passive := b.queuePair(&ahead, &there, dst.Node), b.queuePair(&behind, &back, src.Node)
+	active.PeerQP, passive.PeerQP = qd, qs
+	active.Stream, passive.Stream =
+		&nic.StreamSpec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true, NoDelay: c.NoDelay, Message: b.streamSizes[i][1]},
+		&nic.StreamSpec{Config: peer, Segment: back, ISS: b.firstSequence(i, 1), NoDelay: c.NoDelay, Message: b.streamSizes[i][0]}
 	if !b.v.Handshake {
 		rtt := max(b.handshakeRTT(i), 1)
 		active.Stream.Ahead = &tcp.Peer{Config: peer, ISS: passive.Stream.ISS, RTT: rtt}
@@ -49,7 +51,6 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 		active.Stream.Carry, passive.Stream.Carry = true, true
 		passive.Stream.Inbox, active.Stream.Inbox = b.Carried.Inboxes[i].Data, b.Carried.Inboxes[i].Back
 	}
-	active.Data.Class, passive.Data.Class = c.Class, c.Class
 	specs[src.Node].QPs = append(specs[src.Node].QPs, active)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, passive)
 	b.streamEnds[i] = nic.StreamEnds{Active: qs, Passive: qd}

@@ -51,7 +51,7 @@ func (b *builder) handle(conn int, e ends) *rdma.AddressHandle {
 		b.handles = make([]*rdma.AddressHandle, len(b.v.Plan.Conns))
 	}
 	if b.handles[conn] == nil {
-		b.handles[conn] = &rdma.AddressHandle{Data: e.data, QKey: qKey}
+		b.handles[conn] = &rdma.AddressHandle{Data: *e.data, QKey: qKey}
 	}
 	return b.handles[conn]
 }

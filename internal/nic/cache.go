@@ -51,7 +51,7 @@ func (h *Host) stall(pk *packet.Packet) units.Time {
 	if !c.on() || int(pk.DestQP) >= len(h.qps) {
 		return 0
 	}
-	s := &h.qps[pk.DestQP]
+	s := h.used(pk.DestQP)
 	misses := int64(0)
 	if c.Contexts > 0 && !c.contexts.Touch(uint64(pk.DestQP)) {
 		s.contextMisses++

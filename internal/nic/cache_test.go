@@ -12,9 +12,9 @@ import (
 // context for two queue pairs each throws the other's out.
 func TestFetchedIsUsedOnce(t *testing.T) {
 	const miss = 500 * units.Nanosecond
-	h := New(Spec{QPs: make([]QPSpec, 2), Cache: CacheSpec{Contexts: 1, PageSize: 4096, Miss: miss}})
+	h := New(Spec{QPs: []QPSpec{{QPKind: new(QPKind)}, {QPKind: new(QPKind)}}, Cache: CacheSpec{Contexts: 1, PageSize: 4096, Miss: miss}})
 	for q := range h.qps {
-		h.qps[q].qp = new(rdma.QP)
+		h.used(uint32(q)).qp = new(rdma.QP)
 		h.qps[q].qp.Connect(&rdma.Setup{Config: &rdma.Config{MTU: 4096}, Line: units.Gbps}, 0)
 	}
 	for k, x := range []struct {

@@ -85,7 +85,7 @@ func (h *Host) work(now units.Time, t *task) {
 	case taskReceive:
 		c.PollWork(&x, host.Receive, c.reposts)
 	}
-	s := &h.qps[t.qp]
+	s := h.used(t.qp)
 	s.tasks[t.kind]++
 	s.busy += x.Cost()
 	x.Arg = c.put(t)

@@ -25,26 +25,36 @@ const (
 	timerPath                   // something is done inside the server; the top of low says what
 )
 
-// QPSpec is what a queue pair is connected with on its first use. Setup.CQ and
-// Setup.ReceiveCQ are filled in by the host.
+// QPSpec is what a queue pair is connected with on its first use. There may be a
+// million before any is used, so it holds what is its own and no more.
 type QPSpec struct {
-	rdma.Setup
-	Port  int    // local port
-	Peer  string // "h4 qp 3"
-	Entry string // workload entry
-	// Thread is the application's thread that posts and polls here, from 1, each on a
-	// core of its own in turn; 0: the one on the first core.
-	Thread int
+	*QPKind
+	PeerHost string // name
+	PeerQP   uint32 // number there, which requests and answers carry too
+	// Hash, Dst and Conn are those of all its packets.
+	Hash, Dst, Conn uint32
 	// Posting and Accepting are the two ends of a Sequence: at the queue pair that
 	// posts the messages, and at its peer. nil: none of them activates a trigger
 	// where it is received.
 	Posting, Accepting *Sequence
-	Region             units.Bytes // length of the local memory of its messages
-	Inline             bool        // payloads stand in the work requests
-	Memory             MemoryPath  // where the host has a server
 	// Stream makes the slot the end of a TCP connection: of Setup only the class
 	// of Data matters then.
 	Stream *StreamSpec
+}
+
+// QPKind is what queue pairs of a host share that differ in their peers alone.
+type QPKind struct {
+	// Setup is without what QPSpec has of the templates, and without CQ, ReceiveCQ
+	// and QPN, which the host fills in.
+	rdma.Setup
+	Port  int    // local port
+	Entry string // workload entry
+	// Thread is the application's thread that posts and polls here, from 1, each on a
+	// core of its own in turn; 0: the one on the first core.
+	Thread int
+	Region units.Bytes // length of the local memory of its messages
+	Inline bool        // payloads stand in the work requests
+	Memory MemoryPath  // where the host has a server
 }
 
 // Post is a work request and when the application posts it.
@@ -70,23 +80,37 @@ type Message struct {
 
 // qpSlot is a queue pair and what the scheduler knows of it.
 type qpSlot struct {
-	qp                               *rdma.QP
+	qp         *rdma.QP
+	stream     *stream // of a TCP connection, in place of qp
+	*life              // nil until it is used
+	scheduled  bool    // in the run queue or the pacing heap
+	watched    bool    // messages of Accepting are still to come
+	connected  bool    // the application has set the connection up
+	registered bool    // and registered its region
+	port       uint8
+	class      uint8
+}
+
+// life is what a queue pair or TCP connection has from its first use on.
+type life struct {
 	armed                            units.Time // pending timer; Never: none
 	since                            units.Time // when it became, or becomes, ready to send
-	scheduled                        bool       // in the run queue or the pacing heap
-	watched                          bool       // messages of Accepting are still to come
-	connected                        bool       // the application has set the connection up
-	registered                       bool       // and registered its region
-	landing                          landing
-	fetched                          bool // what the next packet needs was fetched for it
-	contextMisses, translationMisses int64
-	port                             uint8
-	class                            uint8
-	measured                         [2]int64 // delivered bytes at the measured window's ends
+	fetched                          bool       // what the next packet needs was fetched for it
 	account                          account
+	landing                          landing
+	contextMisses, translationMisses int64
+	measured                         [2]int64            // delivered bytes at the measured window's ends
 	tasks                            [numTaskKinds]int64 // what it gave the application to do
 	busy                             units.Time          // the time that takes
-	stream                           *stream             // of a TCP connection, in place of qp
+}
+
+// used returns slot q, which is used from now on if it was not before.
+func (h *Host) used(q uint32) *qpSlot {
+	s := &h.qps[q]
+	if s.life == nil {
+		s.life = &life{armed: units.Never}
+	}
+	return s
 }
 
 // Host is one server's network card with all its ports.
@@ -196,7 +220,7 @@ func New(s Spec) *Host {
 	}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
-		h.qps[i] = qpSlot{armed: units.Never, port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].Accepting != nil}
+		h.qps[i] = qpSlot{port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].Accepting != nil}
 	}
 	h.blocks.singly = s.Singly
 	h.ports = make([]port, len(s.Ports))
@@ -301,10 +325,15 @@ func (h *Host) postOne(now units.Time, p *Post) {
 func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
 	if s.qp == nil {
+		h.used(q)
 		sp := &h.specs[q]
-		sp.CQ, sp.ReceiveCQ = &h.cq, &h.rcq
+		setup := sp.Setup
+		setup.CQ, setup.ReceiveCQ, setup.QPN = &h.cq, &h.rcq, q
+		for _, p := range [...]*packet.Packet{&setup.Data, &setup.Ack, &setup.CNP} {
+			p.Hash, p.Dst, p.Conn, p.DestQP = sp.Hash, sp.Dst, sp.Conn, sp.PeerQP
+		}
 		s.qp = new(rdma.QP)
-		s.qp.Connect(&sp.Setup, now)
+		s.qp.Connect(&setup, now)
 	}
 	return s
 }

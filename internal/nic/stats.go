@@ -17,28 +17,37 @@ func (h *Host) Measure(from bool) {
 		k = 0
 	}
 	for i := range h.qps {
-		s := &h.qps[i]
-		s.measured[k] = s.payload()
+		if s := &h.qps[i]; s.life != nil { // else it has not taken anything
+			s.measured[k] = s.payload()
+		}
 	}
 }
 
 // Accepted returns the messages that queue pair q took as responder, in order.
-func (h *Host) Accepted(q uint32) []Acceptance { return h.qps[q].account.accepted }
+func (h *Host) Accepted(q uint32) []Acceptance { return h.lived(q).account.accepted }
+
+// lived is what queue pair q did so far; a zero one if it was never used.
+func (h *Host) lived(q uint32) *life {
+	if l := h.qps[q].life; l != nil {
+		return l
+	}
+	return new(life)
+}
 
 // Answers returns the last responses that queue pair q sent to READs, in order.
 func (h *Host) Answers(q uint32) []Answer {
-	if a := h.qps[q].account.serving; a != nil {
+	if a := h.lived(q).account.serving; a != nil {
 		return a.answers
 	}
 	return nil
 }
 
 // Rewinds returns when queue pair q went back to send again, in order.
-func (h *Host) Rewinds(q uint32) []Rewind { return h.qps[q].account.log }
+func (h *Host) Rewinds(q uint32) []Rewind { return h.lived(q).account.log }
 
 // Resends returns the packets that queue pair q sent again alone, in order; see
 // Resend.
-func (h *Host) Resends(q uint32) []Resend { return h.qps[q].account.resends }
+func (h *Host) Resends(q uint32) []Resend { return h.lived(q).account.resends }
 
 // GlobalPort is the global number of the port that queue pair q uses.
 func (h *Host) GlobalPort(q uint32) int {
@@ -101,7 +110,7 @@ func (h *Host) QPs(now units.Time) (out []record.QP) {
 			least = rate
 		}
 		r := record.QP{
-			Host: h.Name, QP: i, Peer: sp.Peer, Workload: sp.Entry, State: s.qp.State().String(),
+			Host: h.Name, QP: i, Peer: record.QPName("", sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
 			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: s.payload(),
 			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
 			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
@@ -158,7 +167,7 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 		a, d, reads := s.qp.Acts(), s.qp.Dropped(), s.qp.ReadActs()
 		cuts, increases, events, _, _ := s.qp.Slowed()
 		onAck, afterNAK := record.CEOnAck, record.RetransNAK
-		if conn := h.specs[i].Data.Conn; lossy[conn/64]>>(conn%64)&1 == 0 {
+		if conn := h.specs[i].Conn; lossy[conn/64]>>(conn%64)&1 == 0 {
 			afterNAK = record.RetransReordered
 		}
 		if _, ok := s.qp.PeakCCTI(); ok {

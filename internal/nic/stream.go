@@ -109,6 +109,7 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 		return s
 	}
 	spec := h.specs[q].Stream
+	h.used(q)
 	s.stream = &stream{iss: spec.ISS}
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	if h.path != nil {
@@ -546,7 +547,7 @@ func (h *Host) streamQP(q int) record.QP {
 	st := s.stream
 	c, acts, info := st.conn.Counters(), st.conn.Acts(), st.conn.Info()
 	r := record.QP{
-		Host: h.Name, QP: q, Service: "TCP", Peer: sp.Peer, Workload: sp.Entry, State: info.State.String(),
+		Host: h.Name, QP: q, Service: "TCP", Peer: record.QPName("TCP", sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: info.State.String(),
 		SentPackets: c.SentSegments, SentBytes: c.SentBytes, DeliveredBytes: st.took,
 		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransBytes,
 		RateCuts: acts.CutLoss.Count + acts.CutECE.Count + acts.CutRTO.Count, Timeouts: acts.RTO.Count,

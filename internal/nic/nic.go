@@ -327,13 +327,8 @@ func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	if s.qp == nil {
 		h.used(q)
 		sp := &h.specs[q]
-		setup := sp.Setup
-		setup.CQ, setup.ReceiveCQ, setup.QPN = &h.cq, &h.rcq, q
-		for _, p := range [...]*packet.Packet{&setup.Data, &setup.Ack, &setup.CNP} {
-			p.Hash, p.Dst, p.Conn, p.DestQP = sp.Hash, sp.Dst, sp.Conn, sp.PeerQP
-		}
 		s.qp = new(rdma.QP)
-		s.qp.Connect(&setup, now)
+		s.qp.ConnectAs(&sp.Setup, &rdma.Own{Dst: sp.Dst, Conn: sp.Conn, Hash: sp.Hash, DestQP: sp.PeerQP, QPN: q, CQ: &h.cq, ReceiveCQ: &h.rcq}, now)
 	}
 	return s
 }
@@ -351,9 +346,9 @@ func (h *Host) expire(now units.Time, q uint32) {
 	}
 	if s.qp.Deadline() <= now {
 		h.settle(now, s)
-		armed, timeouts := s.qp.Armed(now), s.qp.Acts().AckTimeout.Count
+		armed, timeouts := s.qp.Armed(now), s.qp.Timeouts()
 		s.qp.Expire(now)
-		if s.qp.Acts().AckTimeout.Count > timeouts {
+		if s.qp.Timeouts() > timeouts {
 			s.account.timedOut(now, armed)
 		}
 		h.complete(now, q, nil)

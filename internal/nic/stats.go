@@ -1,8 +1,6 @@
 package nic
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
@@ -93,8 +91,21 @@ func (h *Host) Delivered() (n int64) {
 	return n
 }
 
+// Used counts the queue pairs that were used.
+func (h *Host) Used() (n int) {
+	for i := range h.qps {
+		if s := &h.qps[i]; s.qp != nil || s.stream != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // QPs returns what the queue pairs that were used did.
-func (h *Host) QPs(now units.Time) (out []record.QP) {
+func (h *Host) QPs(now units.Time) []record.QP { return h.AppendQPs(nil, now) }
+
+// AppendQPs appends what QPs returns to a list.
+func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 	for i := range h.qps {
 		s := &h.qps[i]
 		if s.stream != nil {
@@ -163,7 +174,7 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 		if s.qp == nil {
 			continue
 		}
-		actor := fmt.Sprintf("%s qp %d", h.Name, i)
+		actor := ""
 		a, d, reads := s.qp.Acts(), s.qp.Dropped(), s.qp.ReadActs()
 		cuts, increases, events, _, _ := s.qp.Slowed()
 		onAck, afterNAK := record.CEOnAck, record.RetransNAK
@@ -203,6 +214,9 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 			{record.Recovered, record.RetransRead, a.RetransRead},
 		} {
 			if e.a.Count > 0 {
+				if actor == "" {
+					actor = record.QPName("", h.Name, i)
+				}
 				out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: actor, Node: h.Name, Act: e.a})
 			}
 		}

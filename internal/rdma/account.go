@@ -73,7 +73,7 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	}
 	c := q.cfg
 	l := record.QPLimits{
-		Class: int(q.data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
+		Class: int(q.setup.Data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
 		ECT: c.ECT || q.hasIB, CNP: q.hasCC && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB,
 		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
@@ -97,7 +97,7 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 		l.ReadPartBytes = int64(q.part(&wqe{first: q.high, packets: q.maxOut}, q.high)) * int64(c.MTU)
 	}
 	if q.hasCC {
-		l.InitialBps, l.MaxBps = q.cold.initial, c.CC.RPGMaxRate
+		l.InitialBps, l.MaxBps = q.setup.Initial, c.CC.RPGMaxRate
 	}
 	if l.Receives >= 0 {
 		l.Receives += l.ReceivesUsed

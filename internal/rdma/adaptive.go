@@ -53,7 +53,7 @@ type adaptiveTimer struct {
 // startAdaptive sets the timer to the connection's first timeout.
 func (q *QP) startAdaptive() {
 	p := &q.cfg.Adaptive
-	k := rng.Mix64(uint64(q.data.Conn), uint64(q.data.Hash)) % uint64(p.Spread)
+	k := rng.Mix64(uint64(q.conn), uint64(q.hash)) % uint64(p.Spread)
 	q.rto = min(p.Min<<k, q.cfg.Timeout)
 	q.cold.extras.adaptive.timer = &adaptiveTimer{current: q.rto, limit: 1, since: units.Never, end: q.high}
 }

@@ -113,12 +113,12 @@ func (q *QP) AnswerAhead(k uint32) (key uint64, n uint32, ok bool) {
 
 // Intake is what a responder has taken up so far; see Kept.
 type Intake struct {
-	delivered, discarded int64
-	held                 uint32
+	delivered       int64
+	held, discarded uint32
 }
 
 // Intake returns what the responder has taken up so far.
-func (q *QP) Intake() Intake { return Intake{q.delivered, q.cold.counters.Discarded, q.held} }
+func (q *QP) Intake() Intake { return Intake{q.delivered, q.held, q.cold.discarded} }
 
 // Kept reports whether the payload of the request just received goes to memory: it
 // was accepted, or is kept until what is missing before it comes. before is the
@@ -130,5 +130,5 @@ func (q *QP) Kept(before Intake, payload uint32) bool {
 	case q.service == RC:
 		return q.delivered > before.delivered || q.held > before.held
 	}
-	return q.cold.counters.Discarded == before.discarded
+	return q.cold.discarded == before.discarded
 }

@@ -58,7 +58,7 @@ func (x *answers) at(i uint32) *job { return &x.queue[(x.head+i)&uint32(len(x.qu
 // startAnswers makes room for what READs and atomics need.
 func (q *QP) startAnswers() *answers {
 	if q.cold.answers == nil {
-		n := int(q.cold.attrs.MaxDestRdAtomic)
+		n := int(q.setup.Attrs.MaxDestRdAtomic)
 		q.cold.answers = &answers{table: make([]resource, 0, n), queue: make([]job, 1<<bits.Len(uint(2*n-1)))}
 	}
 	return q.cold.answers
@@ -146,7 +146,7 @@ func (q *QP) packetsOf(n uint32) uint32 {
 // admitRead checks a READ or atomic request and returns the syndrome of the
 // answer, SynACK when there is nothing against it (IBTA 9.7.4.1).
 func (q *QP) admitRead(p *packet.Packet) uint8 {
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	need, n := RemoteRead, uint64(p.DMALen)
 	if p.Opcode != OpReadRequest {
 		need, n = RemoteAtomic, uint64(AtomicBytes)
@@ -207,7 +207,7 @@ func (q *QP) takeRead(now units.Time, p *packet.Packet, side *packet.Side, ce bo
 
 // execute does an atomic and returns the value before.
 func (q *QP) execute(p *packet.Packet, side *packet.Side) uint64 {
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	r, _ := a.Memory.Remote(a.PD, p.RKey, p.VA, uint64(AtomicBytes), RemoteAtomic)
 	if p.Opcode == OpCompareSwap {
 		return r.CompareSwap(p.VA, side.Compare, side.Swap)
@@ -254,7 +254,7 @@ func (q *QP) admitDuplicate(p *packet.Packet) uint8 {
 	if p.Opcode != OpReadRequest || p.DMALen == 0 {
 		return SynACK
 	}
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	_, syndrome := a.Memory.Remote(a.PD, p.RKey, p.VA, uint64(p.DMALen), RemoteRead)
 	return syndrome
 }
@@ -322,7 +322,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	}
 	x.polled, x.repeated, q.again = j.origin, j.again, false
 	if j.atomic {
-		*p = q.ack
+		q.fillAck(p)
 		p.Opcode, p.PSN, p.AETH = OpAtomicAck, j.psn, uint32(SynACK)<<24|j.msn
 		p.Frame = uint32(max(q.cfg.Wire.Ack+wire.AtomicAckETHLen, q.cfg.Wire.MinFrame))
 		p.Flags |= x.sending(j.psn)
@@ -346,7 +346,7 @@ func (q *QP) source(j *job) (r *Region, ok bool) {
 	if j.left == 0 {
 		return nil, true
 	}
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	r, syndrome := a.Memory.Remote(a.PD, j.rkey, j.va, uint64(j.left), RemoteRead)
 	return r, syndrome == SynACK
 }
@@ -362,10 +362,11 @@ func (q *QP) unreadable(now units.Time, j *job) {
 		q.answering = x.n > 0 || x.holding
 		return
 	}
-	nak := q.ack
+	var nak packet.Packet
+	q.fillAck(&nak)
 	nak.PSN, nak.AETH = j.psn, uint32(SynNAKAccess)<<24|j.msn
-	q.cold.counters.NAKsSent++
-	q.cold.acts.Refused.Add(now, 1)
+	q.noted().counters.NAKsSent++
+	q.noted().acts.Refused.Add(now, 1)
 	x.n, x.again, x.refused = 0, 0, true
 	q.hold(&nak)
 }
@@ -373,7 +374,7 @@ func (q *QP) unreadable(now units.Time, j *job) {
 // fillResponse fills p with the next packet of a READ response, from region.
 func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job, region *Region) {
 	first, last := !j.started, (j.psn+1)&psnMask == j.end
-	*p = q.data
+	q.fillData(p)
 	p.Kind, p.PSN, p.Payload = packet.Response, j.psn, min(j.left, uint32(q.cfg.MTU))
 	frame := uint32(q.cfg.Wire.Data) + p.Payload
 	if q.cfg.Wire.Pad > 0 {
@@ -398,7 +399,7 @@ func (q *QP) fillResponse(now units.Time, p *packet.Packet, j *job, region *Regi
 	q.sentPackets++
 	q.sentBytes += int64(p.Payload)
 	if p.Flags |= q.cold.answers.sending(j.psn); p.Flags&packet.Retrans != 0 {
-		q.cold.acts.RetransRead.Add(now, int64(p.Payload))
+		q.noted().acts.RetransRead.Add(now, int64(p.Payload))
 	}
 	q.polledLast = last
 	if region != nil && region.Data != nil {

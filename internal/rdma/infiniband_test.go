@@ -167,7 +167,7 @@ func TestBECN(t *testing.T) {
 		if got, least := l.qp[0].RateAt(l.now); got != l.line/units.Rate(1+want) || least != got {
 			t.Errorf("rate %d, least %d", got, least)
 		}
-		if f.seen[wire.IBCNPOpcode] != 0 || l.qp[1].cold.acts.CEOnAck.Count != int64(want) {
+		if f.seen[wire.IBCNPOpcode] != 0 || l.qp[1].Acts().CEOnAck.Count != int64(want) {
 			t.Errorf("%d CNPs", f.seen[wire.IBCNPOpcode])
 		}
 	}

@@ -37,8 +37,8 @@ func (q *QP) congestedResponse(now units.Time, out *Replies) {
 func (q *QP) setBECN(now units.Time, p *packet.Packet) {
 	q.becnDue = false
 	p.Flags |= packet.CNPFlag
-	q.cold.acts.CEOnAck.Add(now, 1)
-	q.cold.counters.CNPsSent++
+	q.noted().acts.CEOnAck.Add(now, 1)
+	q.noted().counters.CNPsSent++
 }
 
 // notify answers a CE-marked packet with a CNP, at most one per interval if the
@@ -52,9 +52,9 @@ func (q *QP) notify(now units.Time, out *Replies) {
 
 // sendCNP answers with a congestion notification packet.
 func (q *QP) sendCNP(now units.Time, out *Replies) {
-	q.cold.counters.CNPsSent++
-	q.cold.acts.CNPSent.Add(now, 1)
-	out.P[out.N] = q.cold.cnp
+	q.noted().counters.CNPsSent++
+	q.noted().acts.CNPSent.Add(now, 1)
+	q.fillCNP(&out.P[out.N])
 	out.N++
 }
 
@@ -64,7 +64,7 @@ func (q *QP) receiveCNP(now units.Time) {
 		q.discard()
 		return
 	}
-	q.cold.counters.CNPsReceived++
+	q.noted().counters.CNPsReceived++
 	if q.hasIB {
 		q.cold.extras.ib.OnBECN(now)
 		return
@@ -74,7 +74,7 @@ func (q *QP) receiveCNP(now units.Time) {
 	}
 	cc := q.cfg.CC
 	if cc.CNPCoalesce == congestion.AtSender && !q.cold.rp.OnCE(cc.MinTimeBetweenCNPs, now) {
-		q.cold.counters.CNPsIgnored++
+		q.noted().counters.CNPsIgnored++
 		return
 	}
 	q.cc.OnCNP(cc, now)

@@ -124,7 +124,7 @@ func (q *QP) gather(x *extra, off, n uint32) []byte {
 	if x.lkey == 0 || n == 0 {
 		return nil
 	}
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	va := x.lva + uint64(off)
 	r := a.Memory.Local(a.PD, x.lkey, va, uint64(n), 0)
 	if r == nil {
@@ -136,7 +136,7 @@ func (q *QP) gather(x *extra, off, n uint32) []byte {
 // place writes the payload of a request that was accepted to the memory it is
 // for.
 func (q *QP) place(p *packet.Packet, side *packet.Side, first, last, write bool) {
-	c, a := q.cold, &q.cold.attrs
+	c, a := &q.cold, &q.setup.Attrs
 	n := uint64(len(side.Data))
 	if first && write {
 		c.msgVA, c.msgRKey = p.VA, p.RKey

@@ -257,7 +257,7 @@ func TestUnreliablePayload(t *testing.T) {
 				}
 			}
 		}
-		rest := x.inbox.data[guard:][:b.cold.attrs.Inbox.Placed]
+		rest := x.inbox.data[guard:][:b.setup.Attrs.Inbox.Placed]
 		for i := range x.sizes {
 			if sent := x.near.data[x.near.at[i]:][:x.sizes[i]]; x.verbs[i] == Send || x.verbs[i] == SendImm {
 				if bytes.HasPrefix(rest, sent) {

@@ -82,17 +82,16 @@ type QP struct {
 	held       uint32 // packets in the receive bitmap
 	np         congestion.NP
 	delivered  int64
-	data       packet.Packet // templates
-	ack        packet.Packet
-	cc         congestion.DCQCN
-	cold       *cold
+	setup      *Setup // what it shares with others
 	completion *CompletionQueue
+	// Of all its packets.
+	hash, dst, conn, peer uint32
+	cc                    congestion.DCQCN
+	cold                  cold
 }
 
 // cold is what the packet path rarely touches.
 type cold struct {
-	cnp       packet.Packet
-	attrs     Attrs
 	rp        congestion.NP // CNP filter before the reaction point
 	posted    uint64
 	rewinds   uint32
@@ -104,12 +103,26 @@ type cold struct {
 	answers   *answers
 	msgVA     uint64 // where the current WRITE goes, where data is carried
 	msgRKey   uint32
+	discarded uint32     // Counters.Discarded
 	longAt    units.Time // end of the longest wait for progress
 	bytes     uint64     // payload posted
-	initial   units.Rate
 	reception *reception // nil: always enough receives, and no one looks
-	counters  Counters
-	acts      Acts
+	noted     *noted     // nil: there is nothing
+}
+
+// noted is what a queue pair does where the network is congested or loses something:
+// many never do.
+type noted struct {
+	acts     Acts
+	counters Counters
+}
+
+// noted returns the notes, to add to them.
+func (q *QP) noted() *noted {
+	if q.cold.noted == nil {
+		q.cold.noted = new(noted)
+	}
+	return q.cold.noted
 }
 
 // Trigger is what caused a rewind.
@@ -138,9 +151,9 @@ type wqe struct {
 	fault   bool // its own buffer is not what it should be
 }
 
-// Setup is what Connect needs. The templates are packets towards the peer with
-// Dst, Conn, Hash, Class, DSCP, TTL, DestQP and Flags set; the rest is
-// filled in.
+// Setup is what Connect needs; it must not change while a queue pair that was
+// connected with it is in use. The templates are packets towards the peer with Class,
+// DSCP, TTL and Flags set, Data with Dst, Conn, Hash and DestQP too; the rest is filled in.
 type Setup struct {
 	Config         *Config
 	Service        Service
@@ -161,21 +174,34 @@ type Setup struct {
 	Reaction *congestion.IBCC
 }
 
+// Own is what is a queue pair's own in a Setup that it shares with others: Dst, Conn,
+// Hash and DestQP of its packets, and QPN, CQ and ReceiveCQ.
+type Own struct {
+	Dst, Conn, Hash, DestQP, QPN uint32
+	CQ, ReceiveCQ                *CompletionQueue
+}
+
 // Connect sets up the queue pair and takes it from Reset through Init and RTR
 // to RTS.
 func (q *QP) Connect(s *Setup, now units.Time) {
+	d := &s.Data
+	q.ConnectAs(s, &Own{Dst: d.Dst, Conn: d.Conn, Hash: d.Hash, DestQP: d.DestQP, QPN: s.QPN, CQ: s.CQ, ReceiveCQ: s.ReceiveCQ}, now)
+}
+
+// ConnectAs is Connect with a Setup for many queue pairs, in which own takes the place
+// of what it has.
+func (q *QP) ConnectAs(s *Setup, own *Own, now units.Time) {
 	reliable := s.Service == RC
-	*q = QP{cfg: s.Config, service: s.Service, line: s.Line, completion: s.CQ, hasCC: reliable && s.Config.CC != nil,
-		selective: reliable && s.Config.Selective(), maxOut: maxOutstanding, rto: s.Config.Timeout, rtoAt: units.Never, rnrUntil: units.Never, data: s.Data, ack: s.Ack}
-	q.cold = &cold{cnp: s.CNP, attrs: s.Attrs, initial: s.Initial}
+	*q = QP{cfg: s.Config, service: s.Service, line: s.Line, completion: own.CQ, hasCC: reliable && s.Config.CC != nil,
+		selective: reliable && s.Config.Selective(), maxOut: maxOutstanding, rto: s.Config.Timeout, rtoAt: units.Never, rnrUntil: units.Never,
+		setup: s, hash: own.Hash, dst: own.Dst, conn: own.Conn, peer: own.DestQP}
 	if !reliable {
-		q.cold.extras = &extras{qkey: s.QKey, qpn: s.QPN}
+		q.cold.extras = &extras{qkey: s.QKey, qpn: own.QPN}
 	}
 	if q.selective {
 		q.maxOut = uint32(s.Config.Bitmap)
 	}
-	q.startReceives(s)
-	q.fillTemplates()
+	q.startReceives(s, own.ReceiveCQ)
 	start := uint64(s.Attrs.SQPSN & psnMask)
 	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start
 	q.epsn = s.Attrs.RQPSN & psnMask
@@ -203,19 +229,41 @@ func (q *QP) Connect(s *Setup, now units.Time) {
 	}
 }
 
-func (q *QP) fillTemplates() {
-	w := &q.cfg.Wire
-	q.data.Kind = packet.Data
+// address makes p a packet to the peer by a template.
+func (q *QP) address(p, template *packet.Packet, kind packet.Kind) {
+	*p = *template
+	p.Kind, p.Hash, p.Dst, p.Conn, p.DestQP = kind, q.hash, q.dst, q.conn, q.peer
+}
+
+// fillData makes p a request or READ response without payload.
+func (q *QP) fillData(p *packet.Packet) {
+	q.address(p, &q.setup.Data, packet.Data)
+	p.ECN = q.ecn()
+}
+
+// ecn is the code point of requests and READ responses.
+func (q *QP) ecn() uint8 {
 	if q.cfg.ECT {
-		q.data.ECN = packet.ECT0
+		return packet.ECT0
 	}
-	q.ack.Kind, q.ack.Opcode = packet.Ack, OpAck
-	q.ack.Frame = uint32(max(w.Ack, w.MinFrame))
-	q.cold.cnp.Kind, q.cold.cnp.Opcode = packet.CNP, OpCNP
+	return q.setup.Data.ECN
+}
+
+// fillAck makes p an acknowledgement.
+func (q *QP) fillAck(p *packet.Packet) {
+	w := &q.cfg.Wire
+	q.address(p, &q.setup.Ack, packet.Ack)
+	p.Opcode, p.Frame = OpAck, uint32(max(w.Ack, w.MinFrame))
+}
+
+// fillCNP makes p a congestion notification.
+func (q *QP) fillCNP(p *packet.Packet) {
+	w := &q.cfg.Wire
+	q.address(p, &q.setup.CNP, packet.CNP)
+	p.Opcode, p.Frame = OpCNP, uint32(max(w.CNP, w.MinFrame))
 	if q.cfg.IBCC != nil {
-		q.cold.cnp.Opcode = OpIBCNP
+		p.Opcode = OpIBCNP
 	}
-	q.cold.cnp.Frame = uint32(max(w.CNP, w.MinFrame))
 }
 
 // legal reports whether a queue pair may go from one state to another (IBTA
@@ -242,7 +290,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 	if !legal(q.state, to) {
 		return fmt.Errorf("qp: cannot go from %s to %s; the order is RESET, INIT, RTR, RTS, then SQD and back", q.state, to)
 	}
-	if q.cold == nil {
+	if q.setup == nil {
 		return fmt.Errorf("qp: not connected; call Connect first")
 	}
 	from := q.state
@@ -308,7 +356,7 @@ func (q *QP) fail(status Status, now units.Time) {
 }
 
 func (q *QP) complete(id uint32, s Status, now units.Time) {
-	q.completion.Entries = append(q.completion.Entries, Completion{ID: id, Conn: q.data.Conn, Status: s, Time: now})
+	q.completion.Entries = append(q.completion.Entries, Completion{ID: id, Conn: q.conn, Status: s, Time: now})
 }
 
 func (q *QP) at(i uint32) *wqe { return &q.ring[i&uint32(len(q.ring)-1)] }
@@ -340,9 +388,7 @@ func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, ou
 }
 
 func (q *QP) discard() {
-	if q.cold != nil {
-		q.cold.counters.Discarded++
-	}
+	q.cold.discarded++
 }
 
 // Deadline is the earliest time at which Expire has something to do.
@@ -395,13 +441,29 @@ func (q *QP) CC() *congestion.DCQCN {
 }
 
 // Acts is the ledger so far; the cuts are in CC().Cuts.
-func (q *QP) Acts() *Acts { return &q.cold.acts }
+func (q *QP) Acts() (a Acts) {
+	if q.cold.noted != nil {
+		a = q.cold.noted.acts
+	}
+	return a
+}
+
+// Timeouts counts how often the retransmission timer has expired.
+func (q *QP) Timeouts() int64 {
+	if q.cold.noted == nil {
+		return 0
+	}
+	return q.cold.noted.counters.Timeouts
+}
 
 // Counters returns the counters so far.
-func (q *QP) Counters() Counters {
-	c := q.cold.counters
+func (q *QP) Counters() (c Counters) {
+	if q.cold.noted != nil {
+		c = q.cold.noted.counters
+	}
 	c.SentPackets, c.SentBytes, c.DeliveredBytes, c.ReadBytes = q.sentPackets, q.sentBytes, q.delivered, q.ReadBytes()
-	a := &q.cold.acts
+	c.Discarded = int64(q.cold.discarded)
+	a := q.Acts()
 	c.Retransmitted = a.RetransNAK.Count + a.RetransTimer.Count + a.RetransRNR.Count + a.RetransRead.Count + q.ReadActs().RetransMissing.Count
 	c.RetransmittedBytes = a.RetransNAK.Sum + a.RetransTimer.Sum + a.RetransRNR.Sum + a.RetransRead.Sum + q.ReadActs().RetransMissing.Sum
 	return c

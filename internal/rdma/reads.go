@@ -52,7 +52,7 @@ func (w *wqe) end() uint64 { return w.first + uint64(w.packets) }
 // startReads makes room for what READs, atomics and fences need.
 func (q *QP) startReads() {
 	if q.cold.reads == nil {
-		q.cold.reads = &reads{asked: make([]readSpan, 0, q.cold.attrs.MaxRdAtomic), acked: q.una, after: neverSent}
+		q.cold.reads = &reads{asked: make([]readSpan, 0, q.setup.Attrs.MaxRdAtomic), acked: q.una, after: neverSent}
 		if q.selective {
 			q.cold.reads.here = make([]uint64, slots(q.cfg.Bitmap)/64)
 		}
@@ -109,7 +109,7 @@ func (q *QP) pollRead(now units.Time, p *packet.Packet, i uint32, seq, n uint64)
 	w := q.at(i)
 	done := uint32(seq-w.first) * uint32(q.cfg.MTU)
 	bytes = min(uint32(n)*uint32(q.cfg.MTU), w.bytes-done)
-	*p = q.data
+	q.fillData(p)
 	p.PSN = uint32(seq) & psnMask
 	p.VA, p.RKey = w.va+uint64(done), w.rkey
 	p.Flags |= packet.AckReq
@@ -188,7 +188,7 @@ func (q *QP) responseGap(now units.Time, e uint64) {
 	if q.state == Err {
 		return
 	}
-	q.cold.acts.SequenceGap.Add(now, 1)
+	q.noted().acts.SequenceGap.Add(now, 1)
 	q.cold.reads.silent = true
 	q.sequenceError(now, progress, ByResponse)
 }
@@ -249,7 +249,7 @@ func (q *QP) takeResponse(now units.Time, seq uint64, p *packet.Packet, side *pa
 // placeResponse writes the response to packet seq of work request i to its local
 // buffer: the payload of a READ, the value that an atomic found.
 func (q *QP) placeResponse(i uint32, seq uint64, p *packet.Packet, side *packet.Side) {
-	a, x, w := &q.cold.attrs, q.extraAt(i), q.at(i)
+	a, x, w := &q.setup.Attrs, q.extraAt(i), q.at(i)
 	data := side.Data
 	var orig [AtomicBytes]byte
 	if w.verb != Read {

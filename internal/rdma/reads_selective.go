@@ -120,7 +120,7 @@ func (q *QP) lostResponses(now units.Time, seq, latest uint64, exact bool) {
 	}
 	x.scanned = max(x.scanned, seq)
 	if q.need != was {
-		q.cold.acts.SequenceGap.Add(now, 1)
+		q.noted().acts.SequenceGap.Add(now, 1)
 		q.cause = ByResponse
 		if q.reqState != reqRNR {
 			q.resume()

@@ -74,11 +74,11 @@ type reception struct {
 }
 
 // startReceives sets up what Setup says of receives.
-func (q *QP) startReceives(s *Setup) {
-	if s.Attrs.Receives < 0 && s.SRQ == nil && s.ReceiveCQ == nil && s.Attrs.ReceiveSize == 0 {
+func (q *QP) startReceives(s *Setup, cq *CompletionQueue) {
+	if s.Attrs.Receives < 0 && s.SRQ == nil && cq == nil && s.Attrs.ReceiveSize == 0 {
 		return
 	}
-	r := &reception{queue: s.SRQ, shared: s.SRQ != nil, cq: s.ReceiveCQ}
+	r := &reception{queue: s.SRQ, shared: s.SRQ != nil, cq: cq}
 	if r.queue == nil && s.Attrs.Receives >= 0 {
 		r.queue = NewReceiveQueue(s.Attrs.Receives, s.Attrs.ReceiveSize)
 	}
@@ -103,7 +103,7 @@ func (q *QP) takeReceive() bool {
 
 // room reports whether n bytes fit the receive work requests.
 func (q *QP) room(n uint32) bool {
-	most := q.cold.attrs.ReceiveSize
+	most := q.setup.Attrs.ReceiveSize
 	if r := q.cold.reception; r != nil && r.queue != nil {
 		most = r.queue.room
 	}
@@ -122,7 +122,7 @@ func (q *QP) received(now units.Time, verb Verb, n uint32, side *packet.Side, st
 	if r.cq == nil {
 		return
 	}
-	c := Completion{ID: r.id, Conn: q.data.Conn, Status: status, Time: now, Receive: true, Verb: verb, Bytes: units.Bytes(n)}
+	c := Completion{ID: r.id, Conn: q.conn, Status: status, Time: now, Receive: true, Verb: verb, Bytes: units.Bytes(n)}
 	if side != nil && verb != Send {
 		c.Imm = side.Imm
 	}

@@ -73,7 +73,7 @@ func (q *QP) localOK(r *WorkRequest) bool {
 	if r.Verb >= Read {
 		need = LocalWrite
 	}
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	return r.Inline || r.Bytes == 0 || a.Memory.Local(a.PD, r.LKey, r.LVA, uint64(r.Bytes), need) != nil
 }
 
@@ -90,12 +90,12 @@ func (q *QP) checkVerb(r *WorkRequest) error {
 	switch {
 	case r.Verb >= numVerbs:
 		return fmt.Errorf("qp: verb %d is unknown, want 0 to %d", r.Verb, numVerbs-1)
-	case r.Verb >= Read && q.cold != nil && q.cold.attrs.MaxRdAtomic == 0:
+	case r.Verb >= Read && q.setup != nil && q.setup.Attrs.MaxRdAtomic == 0:
 		return fmt.Errorf("qp: %s with max_rd_atomic 0, want 1 to 128", r.Verb)
 	case r.Inline && r.Verb >= Read:
 		return fmt.Errorf("qp: %s inline, want a SEND or WRITE", r.Verb)
-	case r.Inline && q.cold != nil && r.Bytes > q.cold.attrs.MaxInline:
-		return fmt.Errorf("qp: message of %d bytes inline, want at most %d", r.Bytes, q.cold.attrs.MaxInline)
+	case r.Inline && q.setup != nil && r.Bytes > q.setup.Attrs.MaxInline:
+		return fmt.Errorf("qp: message of %d bytes inline, want at most %d", r.Bytes, q.setup.Attrs.MaxInline)
 	case r.Verb > Read && r.Bytes != AtomicBytes:
 		return fmt.Errorf("qp: %s of %d bytes, want %d", r.Verb, r.Bytes, AtomicBytes)
 	}
@@ -104,13 +104,13 @@ func (q *QP) checkVerb(r *WorkRequest) error {
 
 // grow doubles the ring of the send queue.
 func (q *QP) grow() {
-	old := *q
-	q.ring = make([]wqe, max(2, 2*len(old.ring)))
-	for i := old.head; i != old.tail; i++ {
-		*q.at(i) = *old.at(i)
+	old := q.ring
+	q.ring = make([]wqe, max(1, 2*len(old)))
+	for i := q.head; i != q.tail; i++ {
+		*q.at(i) = old[i&uint32(len(old)-1)]
 	}
 	if q.hasExtra {
-		q.growExtra(len(old.ring))
+		q.growExtra(len(old))
 	}
 }
 
@@ -148,7 +148,7 @@ func (q *QP) Poll(now units.Time, p *packet.Packet) (Reason, units.Time) {
 	if q.hasExtra {
 		q.fillSide(n, i*mtu, payload)
 	}
-	*p = q.data
+	q.fillData(p)
 	p.Payload = payload
 	p.PSN = uint32(seq) & psnMask
 	p.Opcode = opcode(w.verb, i == 0, last)
@@ -375,7 +375,7 @@ func (q *QP) adjustTimer() {
 // countRetransmission counts a packet sent again; asks: a READ request. Where a
 // response was missing that tells the responder, which sends again what was lost.
 func (q *QP) countRetransmission(now units.Time, payload int64, asks bool) {
-	acts := &q.cold.acts
+	acts := &q.noted().acts
 	switch q.cause {
 	case ByNAK:
 		acts.RetransNAK.Add(now, payload)
@@ -461,7 +461,7 @@ func (q *QP) negative(now units.Time, seq uint64, p *packet.Packet) {
 		q.discard() // of a packet acknowledged before, or never sent
 		return
 	}
-	q.cold.counters.NAKsReceived++
+	q.noted().counters.NAKsReceived++
 	if q.reading && !q.selective && q.unanswered(now, seq) {
 		return
 	}
@@ -528,8 +528,8 @@ func (q *QP) endRNR() {
 // timeout is the expiry of the retransmission timer.
 func (q *QP) timeout(now units.Time) {
 	q.waited(now)
-	q.cold.counters.Timeouts++
-	q.cold.acts.AckTimeout.Add(now, 1)
+	q.noted().counters.Timeouts++
+	q.noted().acts.AckTimeout.Add(now, 1)
 	if !q.mayRetry(now) {
 		q.fail(RetryExc, now)
 		return

@@ -141,7 +141,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 // admit checks the first packet of a message and returns the syndrome of the
 // answer, SynACK when there is nothing against it.
 func (q *QP) admit(p *packet.Packet, write bool) uint8 {
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	if !write {
 		if !q.takeReceive() {
 			return SynRNR
@@ -190,7 +190,7 @@ func (q *QP) accept(p *packet.Packet, last bool) {
 // its receive fails and the queue pair is in error (responder class J).
 func (q *QP) deliver(now units.Time, p *packet.Packet, side *packet.Side, ce bool, out *Replies) bool {
 	verb := receivedVerb(p.Opcode)
-	if a := &q.cold.attrs; verb == SendInv && (side == nil || !a.Memory.Invalidate(a.PD, side.Imm)) {
+	if a := &q.setup.Attrs; verb == SendInv && (side == nil || !a.Memory.Invalidate(a.PD, side.Imm)) {
 		q.received(now, verb, q.msgBytes, side, RemInvReq)
 		q.reply(now, SynACK, p.PSN, ce, out)
 		q.close(now)
@@ -220,9 +220,9 @@ func (q *QP) ahead(now units.Time, p *packet.Packet, ce bool, out *Replies) {
 		return
 	}
 	q.rspState = rspNAK
-	q.cold.acts.SequenceGap.Add(now, 1)
-	q.cold.counters.NAKsSent++
-	q.cold.acts.NAKSent.Add(now, 1)
+	q.noted().acts.SequenceGap.Add(now, 1)
+	q.noted().counters.NAKsSent++
+	q.noted().acts.NAKSent.Add(now, 1)
 	q.reply(now, SynNAKSeq, q.epsn, ce, out)
 }
 
@@ -254,17 +254,17 @@ func (q *QP) duplicate(now units.Time, p *packet.Packet, ce bool, out *Replies) 
 // sendRNR answers a SEND that finds no receive work request.
 func (q *QP) sendRNR(now units.Time, ce bool, out *Replies) {
 	q.rspState = rspRNR
-	q.cold.acts.RNR.Add(now, 1)
-	q.cold.counters.NAKsSent++
-	q.cold.acts.NAKSent.Add(now, 1)
+	q.noted().acts.RNR.Add(now, 1)
+	q.noted().counters.NAKsSent++
+	q.noted().acts.NAKSent.Add(now, 1)
 	q.reply(now, SynRNR|q.cfg.MinRNRTimer, q.epsn, ce, out)
 }
 
 // refuse answers a request that violates the protocol or the protection of
 // memory: a fatal NAK, and this queue pair is in error too.
 func (q *QP) refuse(now units.Time, syndrome uint8, ce bool, out *Replies) {
-	q.cold.counters.NAKsSent++
-	q.cold.acts.Refused.Add(now, 1)
+	q.noted().counters.NAKsSent++
+	q.noted().acts.Refused.Add(now, 1)
 	q.reply(now, syndrome, q.epsn, ce, out)
 	q.close(now)
 }
@@ -283,13 +283,13 @@ func (q *QP) close(now units.Time) {
 func (q *QP) reply(now units.Time, syndrome uint8, psn uint32, ce bool, out *Replies) *packet.Packet {
 	p := &out.P[out.N]
 	out.N++
-	*p = q.ack
+	q.fillAck(p)
 	p.PSN = psn
 	p.AETH = uint32(syndrome)<<24 | q.msn
 	if ce && q.cfg.CNPOnAck {
 		p.Flags |= packet.CNPFlag
-		q.cold.acts.CEOnAck.Add(now, 1)
-		q.cold.counters.CNPsSent++
+		q.noted().acts.CEOnAck.Add(now, 1)
+		q.noted().counters.CNPsSent++
 	} else if q.becnDue {
 		q.setBECN(now, p)
 	}

@@ -225,7 +225,7 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side,
 	}
 	q.rspState = rspNAK
 	if past > 0 {
-		q.cold.acts.SequenceGap.Add(now, 1)
+		q.noted().acts.SequenceGap.Add(now, 1)
 	}
 	if past > 0 || p.Flags&packet.AckReq != 0 {
 		q.selectiveNAK(now, uint32(d), ce, out)
@@ -235,8 +235,8 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side,
 // selectiveNAK acknowledges all before the expected PSN and names what is
 // missing from there on; latest is the offset of the packet answered.
 func (q *QP) selectiveNAK(now units.Time, latest uint32, ce bool, out *Replies) {
-	q.cold.counters.NAKsSent++
-	q.cold.acts.NAKSent.Add(now, 1)
+	q.noted().counters.NAKsSent++
+	q.noted().acts.NAKSent.Add(now, 1)
 	p := q.reply(now, SynNAKSeq, q.epsn, ce, out)
 	g := q.cold.reorder.gaps(q.epsn, latest)
 	word := g.pack()

@@ -214,13 +214,13 @@ func (x *transcriptWorld) shared(n int64) *ReceiveQueue {
 }
 
 func (x *transcriptWorld) word(q *transcriptQP) {
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	r := a.Memory.Local(a.PD, rkey, base, 8, 0)
 	x.printf("%s: %d", q.name, binary.LittleEndian.Uint64(r.Bytes(base, 8)))
 }
 
 func (x *transcriptWorld) lend(q *transcriptQP) {
-	key, err := q.cold.attrs.Memory.Register(Region{Base: base, Length: mrLen, Access: RemoteAll, Invalidatable: true})
+	key, err := q.setup.Attrs.Memory.Register(Region{Base: base, Length: mrLen, Access: RemoteAll, Invalidatable: true})
 	x.check(err)
 	x.printf("R_Key %#x", key)
 }
@@ -351,14 +351,14 @@ func (x *transcriptWorld) takeOff(q *transcriptQP, only, order []int) (batch []w
 func (x *transcriptWorld) arrive(w wirePacket) {
 	q := w.to
 	x.printf("%s receives %d", q.name, w.n)
-	discarded, delivered := q.cold.counters.Discarded, q.delivered
+	discarded, delivered := q.cold.discarded, q.delivered
 	var out Replies
 	p := w.p
 	q.ReceiveWith(x.now, &p, w.side, &out)
 	if d := q.delivered - delivered; d != 0 {
 		x.printf("  %s delivered %+d B", q.name, d)
 	}
-	if q.cold.counters.Discarded > discarded {
+	if q.cold.discarded > discarded {
 		x.printf("  %s discards it", q.name)
 	}
 	for i := range out.N {

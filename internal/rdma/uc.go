@@ -36,7 +36,7 @@ func (q *QP) receiveUC(now units.Time, p *packet.Packet, side *packet.Side) {
 	}
 	d := psnDiff(p.PSN, q.epsn)
 	if d > 0 {
-		q.cold.acts.SequenceGap.Add(now, 1)
+		q.noted().acts.SequenceGap.Add(now, 1)
 	}
 	if q.inMessage && (d != 0 || at.first || at.write != q.msgWrite) {
 		q.inMessage = false
@@ -89,7 +89,7 @@ func (q *QP) begins(now units.Time, p *packet.Packet, at ucPlace) bool {
 
 // mayWrite checks rights, R_Key and bounds of a WRITE.
 func (q *QP) mayWrite(p *packet.Packet) bool {
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	if a.Access&RemoteWrite == 0 {
 		return false
 	}

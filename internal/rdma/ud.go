@@ -26,7 +26,7 @@ func (q *QP) receiveUD(now units.Time, p *packet.Packet, side *packet.Side) {
 	case !q.receivePosted(now) || !q.fits(now, GRHRoom+p.Payload):
 		q.discard()
 	default:
-		if in := q.cold.attrs.Inbox; in != nil {
+		if in := q.setup.Attrs.Inbox; in != nil {
 			in.Placed += GRHRoom
 			q.place(p, side, true, true, false)
 		}

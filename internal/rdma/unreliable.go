@@ -70,10 +70,10 @@ func (q *QP) pollUnreliable(now units.Time, p *packet.Packet) (Reason, units.Tim
 	mtu := uint32(q.cfg.MTU)
 	last := i == w.packets-1
 	q.polledLast, q.hasSide = last, false
-	*p = q.data
+	q.fillData(p)
 	if q.service == UD {
 		*p = x.ah.Data
-		p.Kind, p.ECN = packet.Data, q.data.ECN
+		p.Kind, p.ECN = packet.Data, q.ecn()
 	}
 	p.Payload = mtu
 	if last {
@@ -173,7 +173,7 @@ func (q *QP) departed(now units.Time) {
 
 // localRight checks the local buffer of a message where one is named.
 func (q *QP) localRight(w *wqe, x *extra) bool {
-	a := &q.cold.attrs
+	a := &q.setup.Attrs
 	return x.lkey == 0 || x.inline || w.bytes == 0 || a.Memory.Local(a.PD, x.lkey, x.lva, uint64(w.bytes), 0) != nil
 }
 

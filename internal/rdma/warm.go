@@ -5,5 +5,5 @@ package rdma
 // overlap. The sum means nothing.
 func (q *QP) Warm() uint64 {
 	return q.una + uint64(q.gapBytes) + uint64(q.winNow) + uint64(q.epsn) + uint64(q.delivered) +
-		uint64(q.data.Frame) + uint64(q.ack.Frame) + uint64(q.cc.MinRate)
+		uint64(q.conn) + uint64(q.cc.MinRate)
 }

@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hopscope/hopscope/internal/build"
@@ -446,9 +447,16 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		}
 	}
 	first, last := out.FirstPost(), out.LastCompletion()
+	used := 0
 	for _, h := range r.Hosts {
 		if h != nil {
-			out.QPs = append(out.QPs, h.QPs(end)...)
+			used += h.Used()
+		}
+	}
+	out.QPs = slices.Grow(out.QPs, used)
+	for _, h := range r.Hosts {
+		if h != nil {
+			out.QPs = h.AppendQPs(out.QPs, end)
 			out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
 			if p, any := h.Processors(first, last); any {
 				out.Processors = append(out.Processors, p)

@@ -401,6 +401,16 @@ func (r *runner) progress(now units.Time) {
 	r.opt.Progress(p)
 }
 
+// usedQPs counts the queue pairs that were used, of all hosts.
+func (r *runner) usedQPs() (n int) {
+	for _, h := range r.Hosts {
+		if h != nil {
+			n += h.Used()
+		}
+	}
+	return n
+}
+
 // record writes down what happened.
 func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Run {
 	v := r.Valid
@@ -447,13 +457,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		}
 	}
 	first, last := out.FirstPost(), out.LastCompletion()
-	used := 0
-	for _, h := range r.Hosts {
-		if h != nil {
-			used += h.Used()
-		}
-	}
-	out.QPs = slices.Grow(out.QPs, used)
+	out.QPs = slices.Grow(out.QPs, r.usedQPs())
 	for _, h := range r.Hosts {
 		if h != nil {
 			out.QPs = h.AppendQPs(out.QPs, end)

@@ -75,10 +75,11 @@ type Carried struct {
 // gap is a time in which a track has nothing to do.
 type gap struct{ from, to units.Time }
 
-// gaps are the gaps of a track that are not over yet, in order of time, in a ring.
+// gaps are the gaps of a track that are not over yet, in order of time: a window of a
+// buffer, which moves towards its end.
 type gaps struct {
-	ring     []gap // a power of two
-	first, n int
+	buffer   []gap
+	from, to int
 }
 
 // maxGaps bounds the gaps that a track remembers one by one, an even number. A read leaves one on the way of its requests and one on that of its
@@ -86,37 +87,31 @@ type gaps struct {
 // of packets of 1 KiB 256 are asked for at once, and two cards may share a link.
 const maxGaps = 1024
 
-func (g *gaps) get(i int) *gap { return &g.ring[(g.first+i)&(len(g.ring)-1)] }
+// all are the gaps.
+func (g *gaps) all() []gap { return g.buffer[g.from:g.to] }
 
 // push puts a gap behind all others.
 func (g *gaps) push(now units.Time, x gap) {
 	g.forget(now)
-	if g.n == len(g.ring) {
-		g.grow()
+	if g.to == len(g.buffer) {
+		g.makeRoom()
 	}
-	g.n++
-	*g.get(g.n - 1) = x
+	g.buffer[g.to] = x
+	g.to++
 }
 
 // after is the first gap that is not over at a time, as there is one. What is read now goes
-// into one of the first, what is written later into one of the last.
+// into one of the first.
 func (g *gaps) after(at units.Time) int {
-	const near = 4
-	for i := range min(near, g.n) {
-		if g.get(i).to > at {
-			return i
-		}
-	}
-	lo, hi := min(near, g.n), g.n
-	if far := hi - near; far > lo {
-		if g.get(far).to <= at {
-			lo = far + 1
-		} else {
-			hi = far
+	all := g.all()
+	lo, hi := 0, len(all)
+	for ; lo < min(hi, 2); lo++ {
+		if all[lo].to > at {
+			return lo
 		}
 	}
 	for lo < hi {
-		if m := (lo + hi) / 2; g.get(m).to <= at {
+		if m := int(uint(lo+hi) / 2); all[m].to <= at {
 			lo = m + 1
 		} else {
 			hi = m
@@ -125,73 +120,70 @@ func (g *gaps) after(at units.Time) int {
 	return lo
 }
 
-// forget drops the gaps that are over, and says how many.
-func (g *gaps) forget(now units.Time) (n int) {
-	for n < g.n && g.get(n).to <= now {
-		n++
+// forget drops the gaps that are over.
+func (g *gaps) forget(now units.Time) {
+	for g.from < g.to && g.buffer[g.from].to <= now {
+		g.from++
 	}
-	g.first += n
-	g.n -= n
-	return n
 }
 
-// grow makes room for more gaps.
-func (g *gaps) grow() {
-	ring := make([]gap, max(16, 2*g.n))
-	for k := range g.n {
-		ring[k] = *g.get(k)
+// makeRoom leaves a quarter of the buffer free before the window and half of it behind.
+func (g *gaps) makeRoom() {
+	to := g.buffer
+	if n := g.to - g.from; 4*n >= len(to) {
+		to = make([]gap, max(32, 2*len(to)))
 	}
-	g.ring, g.first = ring, 0
+	from := len(to) / 4
+	n := copy(to[from:], g.all())
+	g.buffer, g.from, g.to = to, from, from+n
 }
 
 // insert puts a gap before gap i, which may then be another. What is over goes to make
 // room, and the shorter side moves.
 func (g *gaps) insert(now units.Time, i int, x gap) {
-	i = max(i-g.forget(now), 0)
-	if g.n == len(g.ring) {
-		g.grow()
+	i += g.from
+	g.forget(now)
+	i = max(i, g.from)
+	if g.from == 0 || g.to == len(g.buffer) {
+		i -= g.from
+		g.makeRoom()
+		i += g.from
 	}
-	g.n++
-	if i < g.n/2 {
-		g.first--
-		for k := range i {
-			*g.get(k) = *g.get(k + 1)
-		}
+	if i-g.from < g.to-i {
+		copy(g.buffer[g.from-1:], g.buffer[g.from:i])
+		g.from--
+		i--
 	} else {
-		for k := g.n - 1; k > i; k-- {
-			*g.get(k) = *g.get(k - 1)
-		}
+		copy(g.buffer[i+1:], g.buffer[i:g.to])
+		g.to++
 	}
-	*g.get(i) = x
+	g.buffer[i] = x
 }
 
 // condense makes room where there is none: every two neighbours of the later half of the
 // gaps become one, with the work between them behind it. What is done in it may begin
 // sooner by as much as that takes, and no time of the track is lost.
 func (g *gaps) condense() {
-	if g.n < maxGaps {
+	if g.to-g.from < maxGaps {
 		return
 	}
-	k := g.n / 2
-	for j := k; j+1 < g.n; j += 2 {
-		x, y := g.get(j), g.get(j+1)
-		*g.get(k) = gap{x.from, x.to + y.to - y.from}
+	all := g.all()
+	k := len(all) / 2
+	for j := k; j+1 < len(all); j += 2 {
+		x, y := all[j], all[j+1]
+		all[k] = gap{x.from, x.to + y.to - y.from}
 		k++
 	}
-	g.n = k
+	g.to = g.from + k
 }
 
 // cut takes the gaps from i to j, without j, out. They are next to the front more often
 // than not.
 func (g *gaps) cut(i, j int) {
-	if i == j {
-		return
+	if i < j {
+		copy(g.buffer[g.from+j-i:], g.buffer[g.from:g.from+i])
+		g.from += j - i
 	}
-	for k := i - 1; k >= 0; k-- {
-		*g.get(k + j - i) = *g.get(k)
-	}
-	g.first += j - i
-	g.n -= j - i
 }
 
 // reserve books work, asked for now, that could begin at a time, and says when it begins
@@ -215,7 +207,7 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 		t.free = at + work
 		return at, t.free
 	}
-	if n := t.gaps.n; n == 0 || t.gaps.get(n-1).to <= at {
+	if g := &t.gaps; g.from == g.to || g.buffer[g.to-1].to <= at {
 		start = t.free
 		t.free += work
 		return start, t.free
@@ -253,15 +245,15 @@ func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 	g := &t.gaps
 	g.condense() // one may become two
 	i := g.after(at)
-	x := g.get(i)
+	all := g.all()
+	x := &all[i]
 	start = max(x.from, at)
 	if rest := x.to - start; rest > work { // the plain case: it goes into one gap
 		switch {
 		case x.from >= at:
 			x.from += work
 		case at <= now: // what is before is over
-			g.first += i
-			g.n -= i
+			g.from += i
 			x.from = at + work
 		default:
 			x.to = at
@@ -276,8 +268,8 @@ func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 		i++
 	}
 	j := i
-	for ; j < g.n && work > 0; j++ {
-		x := g.get(j)
+	for ; j < len(all) && work > 0; j++ {
+		x := &all[j]
 		take := min(x.to-x.from, work)
 		work -= take
 		end = x.from + take

@@ -13,8 +13,7 @@ func booked(t *track, n int) []bool {
 	for i := range min(units.Time(n), t.free) {
 		b[i] = true
 	}
-	for i := range t.gaps.n {
-		g := t.gaps.get(i)
+	for _, g := range t.gaps.all() {
 		for k := g.from; k < g.to; k++ {
 			b[k] = false
 		}
@@ -84,8 +83,7 @@ func TestNoTimeIsLost(t *testing.T) {
 			}
 			sum += work
 			idle, before := units.Time(0), units.Time(-1)
-			for i := range tr.gaps.n {
-				g := tr.gaps.get(i)
+			for _, g := range tr.gaps.all() {
 				if g.to <= g.from || g.from < before {
 					t.Fatalf("seed %d: gap %d to %d behind one to %d", seed, g.from, g.to, before)
 				}
@@ -94,7 +92,7 @@ func TestNoTimeIsLost(t *testing.T) {
 			if tr.free-idle != sum {
 				t.Fatalf("seed %d: %d ps are taken, work is %d", seed, tr.free-idle, sum)
 			}
-			most = max(most, tr.gaps.n)
+			most = max(most, len(tr.gaps.all()))
 		}
 		if most < maxGaps {
 			t.Fatalf("seed %d: never more than %d gaps", seed, most)

@@ -362,3 +362,27 @@ func TestWritesBetweenLaterReads(t *testing.T) {
 		}
 	}
 }
+
+// A read of what lies in the last-level cache saves the difference between the memory's
+// time and the cache's, and one of which a part does, that part of the difference.
+func TestCacheSavesItsShare(t *testing.T) {
+	tree := xeon(t)
+	nic := tree.NICs()[0]
+	gain := tree.Costs.DRAMRead - tree.Costs.LLCRead
+	if gain <= 10*ns {
+		t.Fatalf("the cache saves %v", gain)
+	}
+	read := func(missed int) units.Time {
+		e := New(tree)
+		c := e.Through(chain(t, e, tree.DRAMOf(nic), nic), missed)
+		return e.Read(0, &c, 64)
+	}
+	all := read(1000)
+	for _, missed := range []int{1000, 750, 500, 100, 0} {
+		// 64 B take the memory's bus 1 ns at most, less where the cache has some of them.
+		want := gain * units.Time(1000-missed) / 1000
+		if saved := all - read(missed); saved < want || saved > want+ns {
+			t.Errorf("%d permille missed: %v saved, want %v", missed, saved, want)
+		}
+	}
+}

@@ -225,3 +225,15 @@ func TestLoadsShareATrack(t *testing.T) {
 		}
 	}
 }
+
+// What may go on behind the writes before it waits for the last of them that left, whatever
+// order they were noted in, and for those that went the same way alone.
+func TestBehindTheLastWrite(t *testing.T) {
+	var way, on, other track
+	way.went(&on, 100)
+	way.went(&on, 60)
+	way.went(&other, 70)
+	if got, aside := way.behind(&on), way.behind(&other); got != 100 || aside != 70 {
+		t.Errorf("behind the writes at %d ps, and on the other way at %d; want 100 and 70", got, aside)
+	}
+}

@@ -49,11 +49,12 @@ type Place struct {
 
 // Options change how a world is laid out, never what it does.
 type Options struct {
-	Partitions int  // 0: by the size of the topology
+	Workers    int  // that will run it; the network is cut into as few partitions as they need
+	Partitions int  // how many instead; 0: as the workers need
 	Singly     bool // every turn of a copy over NVLink is an event, as tests compare it
 }
 
-// MaxLookahead is how far a network of one partition runs between two barriers.
+// MaxLookahead is longer than any window between two barriers.
 const MaxLookahead = units.Millisecond
 
 // builder carries what the steps of New share.
@@ -62,6 +63,7 @@ type builder struct {
 	v          *scenario.Valid
 	g          *topology.Graph
 	part       []int // partition of each node
+	cell       []int // cell of each node within its partition
 	source     []uint32
 	port       []int // global number of each node's port 0
 	memory     []memory
@@ -97,14 +99,16 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 	b.layOut(opt)
 	pins := b.pins()
 	for i := range b.Engine.Parts() {
-		b.Engine.Parts()[i].Warming = len(b.Place) >= warmPorts
-		b.Nets = append(b.Nets, fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins))
+		net := fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins)
+		net.Warming = len(b.Place) >= warmPorts
+		b.Nets = append(b.Nets, net)
 	}
 	for _, n := range b.Nets {
 		n.SetPeers(b.Nets)
 	}
 	b.buildHosts(opt.Singly)
 	for node := range b.g.Nodes {
+		b.Engine.Parts()[b.part[node]].SetCell(b.cell[node])
 		b.buildNode(node)
 	}
 	b.Engine.Prime()
@@ -127,29 +131,26 @@ func (b *builder) number() error {
 	return nil
 }
 
-// layOut cuts the network into partitions and finds the lookahead: the
-// smallest delay between two of them plus the smallest time from the start of
-// a transmission to an event at the peer.
+// layOut cuts the network into partitions and those into cells. What a link adds to
+// the width of a window is its lookahead: its delay and the smallest time from the
+// start of a transmission to an event at the peer.
 func (b *builder) layOut(opt Options) {
 	n := opt.Partitions
 	if n == 0 {
-		n = partitionCount(len(b.Place))
+		n = partitionCount(len(b.Place), opt.Workers)
 	}
 	ahead := make([]units.Time, len(b.g.Links))
 	zero := make([]bool, len(b.g.Links))
 	for l := range b.g.Links {
 		ahead[l] = b.g.Links[l].Delay + b.shortest(b.g.Links[l].Rate)
-		zero[l] = ahead[l] == 0
+		zero[l] = ahead[l] < sim.MinLookahead
 	}
+	joined := triggerGroups(b.v.Plan, b.g)
 	var parts int
-	b.part, parts = partition(b.g, n, zero, triggerGroups(b.v.Plan, b.g))
-	lookahead := units.Never
-	for l := range b.g.Links {
-		if b.part[b.g.Links[l].A] != b.part[b.g.Links[l].B] {
-			lookahead = min(lookahead, ahead[l])
-		}
-	}
-	b.Engine = sim.New[packet.Packet](parts, min(lookahead, MaxLookahead))
+	b.part, parts = partition(b.g, min(n, sim.MaxParts), zero, joined)
+	cell, width := cells(b.g, b.part, ahead, joined)
+	b.Engine = sim.New[packet.Packet](parts, width)
+	b.numberCells(cell)
 	count := make([]int, parts)
 	for node, nd := range b.g.Nodes {
 		p := b.part[node]
@@ -157,6 +158,31 @@ func (b *builder) layOut(opt Options) {
 			b.Place[b.port[node]+local] = Place{node, local, p, count[p]}
 			count[p]++
 		}
+	}
+}
+
+// numberCells numbers the cells of each partition, which cell names by any of their
+// nodes. Where they are more than an engine can number, neighbours become one.
+func (b *builder) numberCells(cell []int) {
+	parts := b.Engine.Parts()
+	nodes := make([]int, len(parts))
+	for _, p := range b.part {
+		nodes[p]++
+	}
+	number := make(map[int]int)
+	found := make([]int, len(parts)) // cells met so far
+	b.cell = make([]int, len(cell))
+	for node, c := range cell {
+		p := b.part[node]
+		if _, ok := number[c]; !ok {
+			share := (nodes[p] + sim.MaxCells - 1) / sim.MaxCells
+			if found[p]%share == 0 {
+				parts[p].AddCell()
+			}
+			number[c] = found[p] / share
+			found[p]++
+		}
+		b.cell[node] = number[c]
 	}
 }
 
@@ -243,7 +269,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	s.Local = local
 	s.Peer = fmt.Sprintf("%s:%d", peer.Name, end.PeerPort+1)
 	s.Rate, s.Delay = link.Rate, link.Delay
-	s.PeerPart, s.PeerPort = place.Part, place.Index
+	s.PeerPart, s.PeerCell, s.PeerPort = place.Part, b.cell[end.Peer], place.Index
 	s.PeerLatency, s.PeerCut = 0, false
 	if peer.Kind == topology.Switch {
 		s.PeerLatency = b.v.Switches[end.Peer].Latency

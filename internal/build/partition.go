@@ -1,27 +1,31 @@
 package build
 
 import (
+	"slices"
 	"sort"
 
+	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// Size of partitions, in ports. A partition's ports, queues, packets in flight
-// and events should fit a second-level cache; small networks are still cut, so
-// that more than one worker finds work.
+// Size of partitions, in ports. A worker takes whole partitions, so that each has two,
+// if there are enough, to make up for unequal loads.
 const (
-	portsPerPartition = 512
-	smallPartition    = 16
-	smallPartitions   = 8
+	smallPartition      = 16
+	partitionsPerWorker = 2
 	// warmPorts is the size of a network whose ports, queues and packets no
 	// longer fit a second-level cache of 1 MB, at about 1 KB per port.
 	warmPorts = 1024
 )
 
-// partitionCount follows from the topology alone, never from the workers.
-func partitionCount(ports int) int {
-	return max(1, min(ports/smallPartition, smallPartitions+ports/portsPerPartition))
+// partitionCount is how many partitions a network of so many ports is cut into.
+func partitionCount(ports, workers int) int {
+	if workers <= 1 {
+		return 1
+	}
+	return max(1, min(ports/smallPartition, partitionsPerWorker*workers))
 }
 
 // partition assigns every node to one of at most n partitions: hosts go with
@@ -62,6 +66,85 @@ func partition(g *topology.Graph, n int, zero []bool, joined [][]int) ([]int, in
 		out[i] = of[c]
 	}
 	return out, part + 1
+}
+
+// Windows are as wide as the links allow, up to maxWindow: more events of a node lie
+// together the wider they are. Where a few links are short, the nodes at their ends form
+// one cell, in which events go by time, so that the others may be wide; that is worth it
+// while such a cell has few enough events in a window. Where nearly all links are short
+// and the network is so small that windows would be as good as empty, everything may be
+// one cell. Events in a window are taken as ports times its width: at 100 Gb/s and 4 KB a
+// busy port has one in about 250 ns.
+const (
+	maxWindow = 10 * units.Microsecond
+	wideCell  = 128 * units.Microsecond // events that a cell of several nodes may have
+	empty     = 8 * units.Microsecond   // events of all nodes for which a window is not worth it
+)
+
+// cells joins the nodes of each partition into cells: those whose links have less
+// lookahead than a window is wide, and those of each group of joined. It returns the
+// cell of each node, named by one of its nodes, and the width of the windows.
+func cells(g *topology.Graph, part []int, ahead []units.Time, joined [][]int) ([]int, units.Time) {
+	width := maxWindow
+	for l := range g.Links {
+		if part[g.Links[l].A] != part[g.Links[l].B] {
+			width = min(width, ahead[l])
+		}
+	}
+	widths := []units.Time{width}
+	for _, a := range ahead {
+		if a >= sim.MinLookahead && a < width {
+			widths = append(widths, a)
+		}
+	}
+	slices.Sort(widths)
+	widths = slices.Compact(widths)
+	least := 0
+	cell, largest := joinCells(g, ahead, widths[0], joined)
+	// Cells grow with the width, so that the widest of the good ones can be halved for.
+	for most := len(widths); most-least > 1; {
+		k := (least + most) / 2
+		wider, size := joinCells(g, ahead, widths[k], joined)
+		if size > largest && units.Time(size)*widths[k] > wideCell {
+			most = k
+			continue
+		}
+		least, cell = k, wider
+	}
+	width = widths[least]
+	ports := 0
+	for i := range g.Nodes {
+		ports += len(g.Nodes[i].Ports)
+	}
+	if least+1 < len(widths) && units.Time(ports)*width < empty {
+		wider, size := joinCells(g, ahead, widths[least+1], joined)
+		if w := wideCell / units.Time(size); w > width {
+			cell, width = wider, w
+		}
+	}
+	return cell, width
+}
+
+// joinCells joins the nodes of links with less lookahead than width. It returns the
+// ports of the largest cell of several nodes beside the cells.
+func joinCells(g *topology.Graph, ahead []units.Time, width units.Time, joined [][]int) (cell []int, largest int) {
+	short := make([]bool, len(ahead))
+	for l, a := range ahead {
+		short[l] = a < width
+	}
+	cell = make([]int, len(g.Nodes))
+	for i := range cell {
+		cell[i] = i
+	}
+	glue(g, cell, short, joined)
+	ports := make([]int, len(g.Nodes))
+	for i, c := range cell {
+		ports[c] += len(g.Nodes[i].Ports)
+		if i != c {
+			largest = max(largest, ports[c])
+		}
+	}
+	return cell, largest
 }
 
 // clusters names each node's cluster by the index of its leaf switch.
@@ -117,8 +200,8 @@ func lightest(g *topology.Graph, node int, cluster, load []int) int {
 	return best
 }
 
-// glue merges the clusters at the two ends of links without delay, and those of
-// the nodes of each group.
+// glue merges the clusters at the two ends of marked links, and those of the nodes of
+// each group. A cluster is named by the least of its names.
 func glue(g *topology.Graph, cluster []int, zero []bool, joined [][]int) {
 	to := make([]int, len(g.Nodes)) // clusters merged into others: a forest
 	for i := range to {

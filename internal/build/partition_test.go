@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/topology"
@@ -94,5 +95,76 @@ func TestJoined(t *testing.T) {
 	}
 	if count != 6 {
 		t.Errorf("%d partitions, want 6: one of three leaves and five of one", count)
+	}
+}
+
+// TestCells: nodes whose links have less lookahead than a window is wide share a cell,
+// and no cell reaches beyond its partition; windows are as wide as the cells allow.
+func TestCells(t *testing.T) {
+	spec := topology.LinkSpec{Rate: 100 * units.Gbps, Length: 5 * units.Metre}
+	g, err := topology.LeafSpine(topology.LeafSpineParams{Leaves: 8, Spines: 2, HostsPerLeaf: 6, HostLink: spec, Uplink: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := func(l int) bool {
+		return g.Nodes[g.Links[l].A].Kind == topology.Host || g.Nodes[g.Links[l].B].Kind == topology.Host
+	}
+	one := make([]int, len(g.Nodes))
+	for _, c := range []struct {
+		name            string
+		hosts, switches units.Time // lookahead
+		width           units.Time
+		cells           int
+	}{
+		{"equal links", units.Microsecond, units.Microsecond, units.Microsecond, len(g.Nodes)},
+		{"long links", units.Millisecond, units.Millisecond, maxWindow, len(g.Nodes)},
+		{"short links of hosts", 30 * units.Nanosecond, 2 * units.Microsecond, 2 * units.Microsecond, 8 + 2},
+		{"that would be too many events", 300 * units.Nanosecond, 9500 * units.Nanosecond, 300 * units.Nanosecond, len(g.Nodes)},
+		{"links without lookahead", 0, units.Microsecond, units.Microsecond, 8 + 2},
+		{"short links everywhere", 30 * units.Nanosecond, 40 * units.Nanosecond, wideCell / 128, 1},
+	} {
+		ahead := make([]units.Time, len(g.Links))
+		for l := range ahead {
+			if ahead[l] = c.switches; host(l) {
+				ahead[l] = c.hosts
+			}
+		}
+		cell, width := cells(g, one, ahead, nil)
+		found := map[int]bool{}
+		for _, k := range cell {
+			found[k] = true
+		}
+		if len(found) != c.cells || width != c.width {
+			t.Errorf("%s: %d cells of %d nodes in windows of %d ps, want %d and %d", c.name, len(found), len(g.Nodes), width, c.cells, c.width)
+		}
+	}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		ahead := make([]units.Time, len(g.Links))
+		zero := make([]bool, len(g.Links))
+		for l := range ahead {
+			ahead[l] = units.Time(rnd.Int64N(1 << rnd.IntN(26)))
+			zero[l] = ahead[l] < 2
+		}
+		joined := [][]int{{rnd.IntN(len(g.Nodes)), rnd.IntN(len(g.Nodes))}}
+		part, _ := partition(g, 1+rnd.IntN(8), zero, joined)
+		cell, width := cells(g, part, ahead, joined)
+		for l, a := range ahead {
+			x, y := g.Links[l].A, g.Links[l].B
+			if a < width && cell[x] != cell[y] {
+				t.Fatalf("a link of %d ps joins two cells in windows of %d ps", a, width)
+			}
+		}
+		if cell[joined[0][0]] != cell[joined[0][1]] {
+			t.Fatal("joined nodes lie in two cells")
+		}
+		for i, c := range cell {
+			if part[i] != part[c] {
+				t.Fatal("a cell lies in two partitions")
+			}
+		}
+		if width < 2 || width > maxWindow {
+			t.Fatalf("windows of %d ps", width)
+		}
 	}
 }

@@ -73,6 +73,7 @@ type PortSpec struct {
 	Rate        units.Rate
 	Delay       units.Time
 	PeerPart    int
+	PeerCell    int        // within the peer's partition
 	PeerPort    int        // index in the peer's Net
 	Latency     units.Time // pipeline of the node, when it is a switch
 	PeerLatency units.Time // pipeline of the peer, likewise
@@ -154,7 +155,7 @@ func (n *Net) AddHost(h Host) (node int32, index int) {
 func (n *Net) AddPort(node int32, s PortSpec) int {
 	p := Port{
 		lead: s.Delay + s.PeerLatency, delay: s.Delay, rate: s.Rate,
-		peerPart: int32(s.PeerPart), peerPort: uint32(s.PeerPort),
+		peerPart: int32(s.PeerPart), peerPort: uint32(s.PeerPort), peerCell: uint32(s.PeerCell),
 		source: s.Source, ports: uint16(s.NodePorts), local: uint16(s.Local),
 		node: node, pfc: s.Params.PFC.Enabled, id: s.ID, wakeAt: noWake,
 	}

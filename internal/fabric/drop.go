@@ -94,7 +94,7 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 		n.dropped++
 	}
 	if !pk.Kind.Link() {
-		n.moved = now
+		n.moved = max(n.moved, now)
 		n.noteLoss(pk.Conn)
 	}
 	k := &n.cold[i].drops[c]

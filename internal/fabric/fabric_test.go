@@ -287,7 +287,7 @@ func TestRouteSpread(t *testing.T) {
 	members := []uint16{0, 1, 2, 3, 4, 5, 6, 7}
 	n := &Net{}
 	choose := func(s *swtch, hash uint32) uint16 {
-		pk := packet.Packet{Hash: hash, Out: routeUnknown}
+		pk := packet.Packet{Hash: hash}
 		n.route(s, &pk)
 		return pk.Out
 	}

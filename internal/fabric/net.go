@@ -35,7 +35,11 @@ type Net struct {
 
 	fingerprint uint64
 	hops        int64
-	sink        uint64 // keeps Warm's reads alive
+	sink        uint64 // keeps warm's reads alive
+
+	// Warming has the fabric fetch what a cell's events need before it runs. It pays
+	// where the working set of all partitions is larger than a second-level cache.
+	Warming bool
 
 	peers      []*Net
 	records    slab[sideRecord] // what stamped packets number
@@ -73,10 +77,6 @@ type Host interface {
 	SentFrames(port int, class uint8) Sent
 	// ReceiveLimits returns how near the receive buffer of a port came to XOFF.
 	ReceiveLimits(port int, class uint8) record.PortLimits
-	// WarmReceive and WarmSend read the memory that the arrival of pk, or the
-	// next frame of a port, will touch; see Net.Warm.
-	WarmReceive(pk *packet.Packet) uint64
-	WarmSend(port int) uint64
 	// Timer executes a timer set with Net.HostTimer.
 	Timer(now units.Time, kind uint8, low uint32)
 }
@@ -118,7 +118,8 @@ type Port struct {
 	lastControl bool // the last frame sent carried no data (host)
 	lastClass   uint8
 	id          uint32
-	_           [24]byte // to two cache lines
+	peerCell    uint32
+	_           [20]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -187,8 +188,18 @@ const HostKinds = 8
 // newTables on, the tables of its switch change.
 const evLink = evHost + HostKinds<<tagShift
 
-// Handle implements sim.Handler.
-func (n *Net) Handle(now units.Time, ref sim.Ref) {
+// Run implements sim.Handler.
+func (n *Net) Run() {
+	if n.Warming {
+		n.warm()
+	}
+	for e := n.part.Next(); e != nil; e = n.part.Next() {
+		n.handle(e.At(), e.Ref())
+	}
+}
+
+// handle executes one event.
+func (n *Net) handle(now units.Time, ref sim.Ref) {
 	tag := ref.Tag()
 	i := int(tag & tagIndex)
 	switch tag &^ tagIndex {
@@ -196,11 +207,12 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		n.arrive(now, i, ref.Low())
 	case evWake:
 		if ref&sim.Background == 0 {
-			n.stirred = now
+			n.stir(now)
 		}
 		n.wake(now, i)
 	case evWhole:
-		n.stirred, n.moved = now, now
+		n.stir(now)
+		n.moved = max(n.moved, now)
 		n.admit(now, i, &n.switches[n.ports[i].node], n.part.Rec(ref.Low()), ref.Low())
 	case evPause:
 		n.obey(now, i, ref.Low())
@@ -217,14 +229,18 @@ func (n *Net) Handle(now units.Time, ref sim.Ref) {
 		}
 		n.expire(now, i, uint8(ref.Low()))
 	case evLink:
-		n.stirred = now
+		n.stir(now)
 		n.linkEvent(now, i, ref.Low())
 	default:
-		n.stirred = now
+		n.stir(now)
 		kind := uint8((tag&^tagIndex - evHost) >> tagShift)
 		n.hosts[i].Timer(now, kind, ref.Low())
 	}
 }
+
+// stir notes an event that may make something move. Cells run one after the other, so
+// that time goes back between them.
+func (n *Net) stir(now units.Time) { n.stirred = max(n.stirred, now) }
 
 // arrive takes a frame off the wire.
 func (n *Net) arrive(now units.Time, i int, slot uint32) {
@@ -236,7 +252,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	}
 	n.fingerprint += arrivalHash(now, p.id, pk.Frame)
 	n.part.NoteWork()
-	n.moved = now
+	n.moved = max(n.moved, now)
 	if p.impaired && n.lost(now, i, pk) {
 		n.FreeSides(pk)
 		n.part.Free(slot)
@@ -244,7 +260,6 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	}
 	if p.credited && n.takeIn(now, i, pk) {
 		n.kick(now, i)
-		pk = n.part.Rec(slot) // a flow-control packet took a record
 	}
 	if p.node < 0 {
 		n.received++
@@ -363,7 +378,6 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 		n.part.Bug("port %d starts a frame %d ps before it is free", p.id, p.freeAt-now)
 	}
 	pk := n.part.Rec(slot)
-	pk.Out = routeUnknown
 	tx := n.txTime(p, pk.Frame+uint32(n.wire.Overhead))
 	if mutantFast {
 		tx -= tx / 16
@@ -401,7 +415,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 		n.StampOut(now, i, pk)
 		side = n.post(int(p.peerPart), pk)
 	}
-	n.part.Send(int(p.peerPart), now+d, order, evArrive|p.peerPort, slot, side)
+	n.part.Send(int(p.peerPart), p.peerCell, now+d, order, evArrive|p.peerPort, slot, side)
 }
 
 // txTime is the time of b bytes on the wire: rounded up to a picosecond, or

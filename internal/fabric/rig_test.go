@@ -94,8 +94,6 @@ func (h *rigHost) HeadFrame(_ int, class uint8) uint32 {
 func (h *rigHost) WaitingSince(units.Time, int, uint8) units.Time { return units.Never }
 func (h *rigHost) ReceiveLimits(int, uint8) (l record.PortLimits) { return l }
 func (h *rigHost) SentFrames(_ int, class uint8) Sent             { return h.sent[class] }
-func (h *rigHost) WarmReceive(*packet.Packet) uint64              { return 0 }
-func (h *rigHost) WarmSend(int) uint64                            { return 0 }
 func (h *rigHost) Timer(now units.Time, _ uint8, low uint32)      { h.timers[low](now) }
 
 // newRig builds the switch. Endpoint i is the host at port i.
@@ -108,7 +106,9 @@ func newRig(t *testing.T, sw SwitchParams, ports []rigPort) *rig {
 func newRigOf(t *testing.T, profile wire.Profile, sw SwitchParams, ports []rigPort) *rig {
 	t.Helper()
 	r := &rig{t: t, engine: sim.New[packet.Packet](1, units.Microsecond)}
-	r.net = NewNet(r.engine.Parts()[0], profile, 0, nil)
+	part := r.engine.Parts()[0]
+	part.SetCell(part.AddCell())
+	r.net = NewNet(part, profile, 0, nil)
 	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: &sw, Seed: 1}
 	for i := range ports {
 		spec.Group = append(spec.Group, uint32(i)<<8|1)

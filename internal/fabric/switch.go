@@ -128,15 +128,8 @@ func (s *swtch) class(pk *packet.Packet) uint8 {
 	return s.prio[pk.DSCP&63]
 }
 
-// routeUnknown stands in Packet.Out of a frame on its way to a switch.
-const routeUnknown = 0xffff
-
-// route sets pk.Out to the local egress port, unless Warm already did. It
-// reports false when there is none.
+// route sets pk.Out to the local egress port. It reports false when there is none.
 func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
-	if pk.Out != routeUnknown {
-		return true
-	}
 	if pk.Flags&packet.Pinned != 0 {
 		return n.pinned(pk)
 	}

@@ -137,11 +137,11 @@ func TestDataAllocatesNothing(t *testing.T) {
 	if raced {
 		t.Skip("allocations are counted without the race detector")
 	}
-	dataAllocatesNothing(t, "rocev2", "32MB")
+	dataAllocatesNothing(t, "rocev2", "40MB")
 	// Buffers and windows that grow would take memory all along.
 	const small = "tcp: {autotuning: false, sndbuf: 300KB, rcvbuf: 300KB}"
-	dataAllocatesNothing(t, "tcp\n"+small, "64MB")
-	dataAllocatesNothing(t, "tcp\nhost: {preset: free}\n"+small, "32MB")
+	dataAllocatesNothing(t, "tcp\n"+small, "80MB")
+	dataAllocatesNothing(t, "tcp\nhost: {preset: free}\n"+small, "40MB")
 }
 
 func dataAllocatesNothing(t *testing.T, stack, size string) {

@@ -57,7 +57,7 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 			return nil, v, err
 		}
 	}
-	w, err := build.New(v, build.Options{Partitions: opt.Partitions})
+	w, err := build.New(v, build.Options{Workers: opt.Workers, Partitions: opt.Partitions})
 	if err != nil {
 		return nil, v, &scenario.Error{Msg: err.Error()}
 	}

@@ -2,10 +2,12 @@
 // conservative windows with a barrier between them. It knows nothing of
 // networks; it moves records of any type R without pointers.
 //
-// Results are a function of the events alone: neither the number of
-// partitions nor of workers changes the order of events at a node, provided
-// that no two nodes share state other than through records sent with at least
-// the lookahead of delay.
+// Time is cut into windows. In each, every partition runs its cells one after the
+// other, and every cell the events of its nodes in their order.
+//
+// Results are a function of the events alone: neither the number of partitions, cells
+// nor workers changes the order of events at a node, provided that no two cells share
+// state other than through records sent with at least a window's width of delay.
 package sim
 
 import (
@@ -15,10 +17,12 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
+// MinLookahead is the least width of a window.
+const MinLookahead units.Time = 2
+
 // Engine runs a fixed set of partitions.
 type Engine[R any] struct {
-	parts     []*Part[R]
-	lookahead units.Time
+	parts []*Part[R]
 
 	limit   units.Time   // end of the current window
 	epoch   atomic.Int64 // counts windows that helpers take part in; -1: quit
@@ -26,12 +30,14 @@ type Engine[R any] struct {
 	pending atomic.Int64 // helpers still in the current window
 }
 
-// New returns an engine of n partitions. Every record sent to another
-// partition must arrive at least lookahead later.
-func New[R any](n int, lookahead units.Time) *Engine[R] {
-	e := &Engine[R]{lookahead: lookahead}
+// New returns an engine of n partitions, at most MaxParts, with windows of the given
+// width, at least MinLookahead. Every record sent to another cell must arrive at least
+// that much later.
+func New[R any](n int, width units.Time) *Engine[R] {
+	e := &Engine[R]{}
+	blocks := make([]*[blockSize]R, tableSize)
 	for i := range n {
-		e.parts = append(e.parts, newPart[R](i, n))
+		e.parts = append(e.parts, newPart(i, n, width, blocks))
 	}
 	for _, p := range e.parts {
 		p.inbox = e.parts
@@ -61,7 +67,7 @@ func (e *Engine[R]) Live() (n int64) {
 // Alive counts the records in use, mail included.
 func (e *Engine[R]) Alive() (n int) {
 	for _, p := range e.parts {
-		n += p.Alive() + int(p.mailN)
+		n += p.inUse + int(p.mailN)
 	}
 	return n
 }
@@ -112,8 +118,8 @@ func (e *Engine[R]) Run(limit units.Time, workers int, check func(upTo units.Tim
 			break
 		}
 		e.limit = limit
-		if at < limit-e.lookahead {
-			e.limit = at + e.lookahead
+		if q := &e.parts[0].q; q.window(limit-1) > q.window(at) {
+			e.limit = q.startOf(q.window(at) + 1)
 		}
 		before := e.Events()
 		if workers > 1 && width >= fewEvents {

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -27,68 +29,81 @@ func (r Ref) Low() uint32 { return uint32(r) }
 
 // Handler executes the events of one partition.
 type Handler interface {
-	Handle(now units.Time, ref Ref)
-	// Warm is told which events come next, so that the memory they need can be
-	// fetched in one go instead of one cache miss after the other. What it
-	// changes must not depend on whether or when it is called.
-	Warm(next []Event)
+	// Run executes what Part.Next gives until there is nothing left: the events of
+	// one cell in one window. Part.Coming tells them beforehand, so that the memory
+	// they need can be fetched in one go instead of one cache miss after the other.
+	Run()
 	// Adopt takes over side record number side of partition from, which
 	// belongs to record i that has just arrived from there; parity says in
 	// which half of from's side records it stands.
 	Adopt(from, parity int, side, i uint32)
 }
 
-// mail is an event for another partition together with the record it carries.
-type mail[R any] struct {
+// mail is an event for another partition that carries a record.
+type mail struct {
 	at    units.Time
 	order uint64
 	tag   uint32
+	rec   uint32
 	side  uint32 // side record's number, 0 none
-	rec   R
 }
 
-// Part is one partition: its own clock, queue and slab of records. During a
-// window exactly one worker touches it.
+// Records lie in blocks, which never move. Every partition makes blocks of its own in
+// its share of one table; a record that changes hands keeps its number, and when it is
+// freed it goes back to the partition that made it.
+const (
+	blockBits = 12
+	blockSize = 1 << blockBits
+	tableSize = 1 << 16 // blocks, of 268 million records
+
+	// MaxParts is how many partitions an engine may have.
+	MaxParts = tableSize
+)
+
+// Part is one partition: its own clock, queue and records. During a window exactly one
+// worker touches it. Its nodes form cells that run one after the other, so that the
+// cache lines of a node are fetched once for all its events of a window.
 type Part[R any] struct {
 	ID      int
 	Handler Handler
-	// Warming lets the handler warm the events to come. It pays where the
-	// working set of all partitions is larger than a second-level cache.
-	Warming bool
 
 	now    units.Time
-	last   units.Time // last time an event carried a record or NoteWork was called
+	worked units.Time // latest NoteWork of the current cell
+	last   units.Time // latest of the cells before
 	events int64
 	live   int64 // pending events that are not Background
 	q      queue
-	slab   []R
+	limit  units.Time // end of the current window; 0 between windows
+	cell   uint64     // the current cell, in its place in an order
+	cells  int
+
+	blocks []*[blockSize]R // the table of all partitions
+	share  uint            // log2 of how many records a partition may make
+	made   uint32          // records made so far
 	free   []uint32
-	// out[parity][dst]: what this window sends; the receiver drains it in the
-	// next window while this part writes the other half.
-	out     [2][][]mail[R]
+	inUse  int // records taken here less records freed here, whoever made them
+
+	// out[parity][dst] is what this window sends, home[parity][maker] the records of
+	// others that it freed; they fetch both in the next window, while this part
+	// writes the other half.
+	out     [2][][]mail
+	home    [2][][]uint32
 	windows int64
 	parity  int
 	mailMin units.Time
 	mailN   int64
 	inbox   []*Part[R] // all parts, by ID
 	nextAt  units.Time // earliest pending event after the last window
-	ahead   []Event    // scratch of window
-	limit   units.Time // end of the current window
-
-	history [32]past
 }
 
-// past is an executed event, kept for Bug.
-type past struct {
-	at  units.Time
-	ref Ref
-}
-
-func newPart[R any](id, parts int) *Part[R] {
-	p := &Part[R]{ID: id, slab: make([]R, 1, 1024), nextAt: units.Never, mailMin: units.Never}
-	p.q.init()
+func newPart[R any](id, parts int, width units.Time, blocks []*[blockSize]R) *Part[R] {
+	p := &Part[R]{ID: id, blocks: blocks, share: uint(bits.Len(uint(tableSize/parts))-1) + blockBits, nextAt: units.Never, mailMin: units.Never}
+	p.q.init(width)
 	for i := range p.out {
-		p.out[i] = make([][]mail[R], parts)
+		p.out[i], p.home[i] = make([][]mail, parts), make([][]uint32, parts)
+	}
+	if id == 0 {
+		p.makeRecord() // number 0 stands for none
 	}
 	return p
 }
@@ -99,8 +114,8 @@ func (p *Part[R]) Now() units.Time { return p.now }
 // Current returns the order (see Order) and the low word of the event being executed, by
 // which it stands among those of its time and node.
 func (p *Part[R]) Current() (order uint64, low uint32) {
-	e := &p.q.cur[p.q.pos-1]
-	return e.key & orderMask, e.ref.Low()
+	e := p.q.current()
+	return e.order &^ (e.cell() << orderBits), e.ref.Low()
 }
 
 // Events counts the events executed so far.
@@ -112,121 +127,194 @@ func (p *Part[R]) Window() int64 { return p.windows }
 
 // NoteWork tells the engine that the current event belongs to the run's length:
 // it delivered a record, or ended a message. Timers alone do not prolong a run.
-func (p *Part[R]) NoteWork() { p.last = p.now }
+func (p *Part[R]) NoteWork() { p.worked = p.now }
 
-// Alloc returns the index of a free record, which holds what its last user
-// left there. Pointers from Rec are invalid after Alloc.
+// Alloc returns the number of a free record, which holds what its last user left
+// there.
 func (p *Part[R]) Alloc() uint32 {
+	p.inUse++
 	if n := len(p.free); n > 0 {
 		i := p.free[n-1]
 		p.free = p.free[:n-1]
 		return i
 	}
-	p.slab = append(p.slab, *new(R))
-	return uint32(len(p.slab) - 1)
+	return p.makeRecord()
 }
 
-// Free returns record i to the slab.
-func (p *Part[R]) Free(i uint32) { p.free = append(p.free, i) }
+// makeRecord makes one more record.
+func (p *Part[R]) makeRecord() uint32 {
+	if p.made>>p.share != 0 {
+		p.Bug("more than %d records at a time", p.made)
+	}
+	i := uint32(p.ID)<<p.share + p.made
+	if i&(blockSize-1) == 0 {
+		p.blocks[i>>blockBits] = new([blockSize]R)
+	}
+	p.made++
+	return i
+}
 
-// Rec returns record i, valid until the next Alloc.
-func (p *Part[R]) Rec(i uint32) *R { return &p.slab[i] }
+// Free gives record i back.
+func (p *Part[R]) Free(i uint32) {
+	p.inUse--
+	if maker := int(i >> p.share); maker != p.ID {
+		p.home[p.parity][maker] = append(p.home[p.parity][maker], i)
+		return
+	}
+	p.free = append(p.free, i)
+}
 
-// Alive counts the records in use.
-func (p *Part[R]) Alive() int { return len(p.slab) - 1 - len(p.free) }
+// Rec returns record i, which stays where it is.
+func (p *Part[R]) Rec(i uint32) *R { return &p.blocks[i>>blockBits][i&(blockSize-1)] }
 
-// At schedules an event on this partition. order comes from Order.
+// AddCell adds a cell and returns its number. Nodes that share state, or whose records
+// reach one another within a window, are of one cell.
+func (p *Part[R]) AddCell() int {
+	if p.cells == MaxCells {
+		p.Bug("more than %d cells", MaxCells)
+	}
+	p.cells++
+	return p.cells - 1
+}
+
+// SetCell makes a cell the current one, to schedule its first events before the run.
+func (p *Part[R]) SetCell(c int) { p.cell = uint64(c) << orderBits }
+
+// At schedules an event for the current cell. order comes from Order.
 func (p *Part[R]) At(at units.Time, order uint64, ref Ref) {
 	if at < p.now {
 		p.Bug("event scheduled at %d ps, in the past", at)
 	}
-	if ref&Background == 0 {
-		p.live++
+	if at < p.limit {
+		p.q.pushSoon(Event{at, order | p.cell, ref})
+		return
 	}
-	p.q.push(at, order, ref)
+	p.live += int64(^ref >> 63)
+	p.q.push(Event{at, order | p.cell, ref})
 }
 
-// Send schedules an event that carries record i on partition dst, which may be
-// this one. The record moves along: i is no longer the caller's.
+// Send schedules an event that carries record i for a cell of partition dst, which may
+// be this one. The record moves along: i is no longer the caller's.
 //
 // side, when not zero, numbers a side record that the handler keeps and the
 // receiver's Handler.Adopt fetches; it stands for nothing within a partition.
-func (p *Part[R]) Send(dst int, at units.Time, order uint64, tag, i, side uint32) {
-	if dst == p.ID {
+func (p *Part[R]) Send(dst int, cell uint32, at units.Time, order uint64, tag, i, side uint32) {
+	order |= uint64(cell) << orderBits
+	if dst == p.ID && at >= p.limit {
 		p.live++
-		p.q.push(at, order, MakeRef(tag, i))
+		p.q.push(Event{at, order, MakeRef(tag, i)})
 		return
 	}
+	p.sendOther(dst, at, order, tag, i, side)
+}
+
+// sendOther is Send to another partition, or within the window.
+func (p *Part[R]) sendOther(dst int, at units.Time, order uint64, tag, i, side uint32) {
 	if at < p.limit {
-		p.Bug("record sent to partition %d for %d ps, before the window ends at %d: the lookahead is too long", dst, at, p.limit)
+		if dst != p.ID || order>>orderBits<<orderBits != p.cell {
+			p.Bug("record sent to cell %d of partition %d for %d ps, before the window ends at %d: the lookahead is too long",
+				order>>orderBits, dst, at, p.limit)
+		}
+		p.q.pushSoon(Event{at, order, MakeRef(tag, i)})
+		return
 	}
 	box := &p.out[p.parity][dst]
-	*box = append(*box, mail[R]{at, order, tag, side, p.slab[i]})
+	*box = append(*box, mail{at, order, tag, i, side})
 	p.mailMin = min(p.mailMin, at)
 	p.mailN++
-	p.Free(i)
+	p.inUse--
 }
+
+// Next takes the next event of the current cell and makes it the one being executed;
+// nil when none is left. The event stays as it is until the call after it.
+func (p *Part[R]) Next() *Event {
+	e := p.q.nextInCell()
+	if e != nil {
+		p.now = e.at
+	}
+	return e
+}
+
+// Coming counts the events that the current cell has before it; those that they will
+// schedule are not among them.
+func (p *Part[R]) Coming() int { return len(p.q.todo) }
+
+// Peek returns what the k-th of them carries.
+func (p *Part[R]) Peek(k int) Ref { return p.q.event(p.q.todo[k]).ref }
 
 // window executes every event before limit, after taking in what the other
 // partitions sent in the window before.
 func (p *Part[R]) window(limit units.Time) {
 	p.windows++
 	p.parity = int(p.windows & 1)
-	p.limit = limit
 	p.mailMin, p.mailN = units.Never, 0
 	for _, src := range p.inbox {
-		box := src.out[p.parity^1][p.ID]
-		for k := range box {
-			m := &box[k]
-			i := p.Alloc()
-			p.slab[i] = m.rec
-			if m.side != 0 {
-				p.Handler.Adopt(src.ID, p.parity^1, m.side, i)
-			}
-			p.live++
-			p.q.push(m.at, m.order, MakeRef(m.tag, i))
-		}
-		src.out[p.parity^1][p.ID] = box[:0]
+		p.fetch(src)
 	}
-	warm := int64(0) // buckets before this one have been warmed
-	for {
-		if p.Warming && p.q.cursor >= warm {
-			p.ahead, warm = p.q.gather(p.ahead[:0], limit)
-			p.Handler.Warm(p.ahead)
-		}
-		for p.q.pos < len(p.q.cur) {
-			e := p.q.cur[p.q.pos]
-			at := units.Time(p.q.cursor)<<bucketBits | units.Time(e.key>>orderBits)
-			if at >= limit {
-				p.nextAt = at
-				return
-			}
-			p.q.pos++
-			p.now = at
-			p.history[p.events&31] = past{at, e.ref}
-			p.events++
-			if e.ref&Background == 0 {
-				p.live--
-			}
-			p.Handler.Handle(at, e.ref)
-		}
-		if !p.q.advance(limit) {
-			break
-		}
+	p.live -= p.q.begin(limit, p.cells)
+	p.limit = limit
+	for k := range p.q.cells {
+		cell, events := p.q.beginCell(k)
+		p.cell, p.now, p.worked = uint64(cell)<<orderBits, 0, 0
+		p.Handler.Run()
+		p.events += int64(events + len(p.q.soon))
+		p.last = max(p.last, p.worked)
 	}
+	p.q.end()
+	p.now, p.limit = 0, 0
 	p.nextAt = p.q.next()
 }
 
-// Bug panics with the time, the partition and its last events: an invariant is
-// broken, the program is wrong, and no result can be trusted.
+// fetch takes in what src sent here in the window before, and which records of ours
+// it freed.
+func (p *Part[R]) fetch(src *Part[R]) {
+	parity := p.parity ^ 1
+	if home := &src.home[parity][p.ID]; len(*home) > 0 {
+		p.free = append(p.free, *home...)
+		*home = (*home)[:0]
+	}
+	box := &src.out[parity][p.ID]
+	if len(*box) == 0 {
+		return
+	}
+	for k := range *box {
+		m := &(*box)[k]
+		if m.side != 0 {
+			p.Handler.Adopt(src.ID, parity, m.side, m.rec)
+		}
+		p.q.push(Event{m.at, m.order, MakeRef(m.tag, m.rec)})
+	}
+	p.live += int64(len(*box))
+	p.inUse += len(*box)
+	*box = (*box)[:0]
+}
+
+// Bug panics with the time, the partition and the last events of the current cell: an
+// invariant is broken, the program is wrong, and no result can be trusted.
 func (p *Part[R]) Bug(format string, args ...any) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "sim: BUG at %d ps in partition %d: %s\nlast events (time, tag, low):", p.now, p.ID, fmt.Sprintf(format, args...))
-	for k := max(0, p.events-32); k < p.events; k++ {
-		e := p.history[k&31]
+	fmt.Fprintf(&b, "sim: BUG at %d ps in partition %d, cell %d: %s\nlast events (time, tag, low):",
+		p.now, p.ID, p.cell>>orderBits, fmt.Sprintf(format, args...))
+	for _, e := range p.q.executed() {
 		fmt.Fprintf(&b, "\n  %d ps  %#x  %d", e.at, e.ref.Tag(), e.ref.Low())
 	}
 	panic(b.String())
+}
+
+// executed returns the last events of the current cell, those of this window.
+func (q *queue) executed() []Event {
+	const most = 32
+	done := slices.Clone(q.soon[max(0, q.head-most):q.head])
+	for _, key := range q.mine[max(0, len(q.mine)-len(q.todo)-most) : len(q.mine)-len(q.todo)] {
+		done = append(done, *q.event(key))
+	}
+	slices.SortFunc(done, func(a, b Event) int {
+		if a.before(&b) {
+			return -1
+		}
+		return 1
+	})
+	return done[max(0, len(done)-most):]
 }
 
 func bug(format string, args ...any) { panic("sim: BUG: " + fmt.Sprintf(format, args...)) }

@@ -8,32 +8,27 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// An event's key orders it among the events of its node (design, section 4):
-// time, then when its cause began (the older first), then where it came from.
+// An event's order stands beside its time. It orders the events of one instant at a
+// node (design, section 4): when their causes began, the older first, then where they
+// came from; the cell stands above both.
 //
-//	63      51 50        20 19       0
-//	| offset  | ^age       | source   |
+//	63    51 50        20 19       0
+//	| cell  | ^age       | source   |
 //
-// The offset is the time within the bucket, so that a bucket sorts on one
-// word; the age is the time since the cause began, saturated at 2^31-1 ps (2.15 ms);
-// the source numbers (origin node, kind, port or timer) in that order.
+// The age is the time since the cause began, saturated at 2^31-1 ps (2.15 ms); the
+// source numbers (origin node, kind, port or timer) in that order.
 const (
-	bucketBits = 13 // a bucket spans 8192 ps
-	ringBits   = 10 // 1024 buckets: a horizon of 8.39 us
-	ringSize   = 1 << ringBits
-	ringMask   = ringSize - 1
-	bucketSpan = units.Time(1) << bucketBits
-
 	sourceBits = 20
 	ageBits    = 31
 	orderBits  = ageBits + sourceBits
-	orderMask  = 1<<orderBits - 1
 
 	// MaxSource is the largest source number.
 	MaxSource = 1<<sourceBits - 1
+	// MaxCells is how many cells a partition may have.
+	MaxCells = 1 << (64 - orderBits)
 )
 
-// Order packs the part of a key that does not depend on the bucket.
+// Order packs the part of an event's order that does not depend on the cell.
 func Order(age units.Time, source uint32) uint64 {
 	if uint64(age) > 1<<ageBits-1 {
 		age = 1<<ageBits - 1
@@ -41,268 +36,153 @@ func Order(age units.Time, source uint32) uint64 {
 	return (1<<ageBits-1-uint64(age))<<sourceBits | uint64(source)
 }
 
-// Event is one entry of the queue: no pointers, and enough to sort a bucket
-// without touching what it refers to.
+// Event is one entry of the queue. It holds no pointers.
 type Event struct {
-	key uint64
-	ref Ref
-}
-
-// Ref returns what the event carries.
-func (a Event) Ref() Ref { return a.ref }
-
-func (a Event) before(b Event) bool {
-	return a.key < b.key || a.key == b.key && a.ref < b.ref
-}
-
-// chunk is a piece of a bucket, two cache lines.
-type chunk struct {
-	next uint32
-	n    uint32
-	_    uint64
-	ev   [7]Event
-}
-
-// distant is an event beyond the ring's horizon.
-type distant struct {
 	at    units.Time
-	order uint64
+	order uint64 // cell and order
 	ref   Ref
 }
 
-func (a distant) before(b distant) bool {
-	if a.at != b.at {
-		return a.at < b.at
-	}
-	return a.order < b.order || a.order == b.order && a.ref < b.ref
+// At returns when the event happens.
+func (e *Event) At() units.Time { return e.at }
+
+// Ref returns what the event carries.
+func (e *Event) Ref() Ref { return e.ref }
+
+func (e *Event) cell() uint64 { return e.order >> orderBits }
+
+func (e *Event) before(f *Event) bool {
+	return e.at < f.at || e.at == f.at && (e.order < f.order || e.order == f.order && e.ref < f.ref)
 }
 
-// queue is the pending-event set of one partition: a ring of buckets for the
-// next 8 us, a 4-ary heap for what lies beyond, and the current bucket, sorted.
+// The ring covers this many windows from the current one on.
+const (
+	ringSize = 1024
+	ringMask = ringSize - 1
+)
+
+// chunk is a piece of a slot.
+type chunk struct {
+	next *chunk // scheduled before it
+	n    uint32
+	ev   [chunkSize]Event
+}
+
+const (
+	chunkBits = 6
+	chunkSize = 1 << chunkBits
+	chunkMask = chunkSize - 1
+)
+
+// slot holds the events of one window in the order in which they were scheduled.
+type slot struct {
+	last   *chunk // nil: none
+	chunks int
+	min    units.Time // of the events' times
+}
+
+// queue is the pending-event set of one partition. Events wait unsorted in the slot of
+// their window, or in a 4-ary heap when that lies beyond the ring. When a window
+// begins, its events are dealt out to their cells; each cell sorts its own, by keys of
+// 8 bytes, just before it runs.
 type queue struct {
-	cursor int64 // number of the current bucket (time >> bucketBits)
-	cur    []Event
-	pos    int // next entry of cur
-	heads  [ringSize]uint32
-	used   [ringSize / 64]uint64
-	inRing int
-	chunks []chunk
-	free   uint32
-	far    []distant
+	inverse uint64 // 2^64 divided by the width of a window, rounded up
+	cursor  int64  // number of the current window
+	used    [ringSize / 64]uint64
+	slots   [ringSize]slot
+	spare   []*chunk
+	far     []Event
+
+	ev    []*chunk // events of the current window
+	keys  []uint64 // time within the window above the place in ev; the keys of a cell lie together
+	ends  []uint32 // where the keys of each cell end in keys; 0 for cells without events
+	cells []uint32 // cells with events, in the order of their first ones
+	start units.Time
+
+	mine []uint64 // keys of the current cell, sorted
+	todo []uint64 // those of mine that are still to come
+	soon []Event  // what the current cell scheduled within the window, sorted
+	head int      // next entry of soon
+	late bool     // the event taken last was one of soon
 }
 
-func (q *queue) init() {
-	q.chunks = make([]chunk, 1, 256) // chunk 0 means none
-	q.cur = make([]Event, 0, 64)
+// init sets the width of windows, at least 2 ps.
+func (q *queue) init(width units.Time) {
+	inverse, _ := bits.Div64(1, 0, uint64(width))
+	q.inverse = inverse + 1
 }
 
-// push adds an event at time at, which must not lie before the current bucket.
-func (q *queue) push(at units.Time, order uint64, ref Ref) {
-	b := int64(at >> bucketBits)
-	d := b - q.cursor
-	if uint64(d) < ringSize {
-		e := Event{uint64(at&(bucketSpan-1))<<orderBits | order, ref}
-		if d == 0 {
-			q.insertCurrent(e)
-			return
-		}
-		q.insertRing(int(b&ringMask), e)
+// window numbers the window of a time. No window is wider than the width, as the
+// inverse is rounded up.
+func (q *queue) window(at units.Time) int64 {
+	w, _ := bits.Mul64(uint64(at), q.inverse)
+	return int64(w)
+}
+
+// startOf returns the first time of window w.
+func (q *queue) startOf(w int64) units.Time {
+	t, rest := bits.Div64(uint64(w), 0, q.inverse)
+	if rest != 0 {
+		t++
+	}
+	return units.Time(t)
+}
+
+// push adds an event, which must not lie before the current window.
+func (q *queue) push(e Event) {
+	w := q.window(e.at)
+	s := &q.slots[w&ringMask]
+	if c := s.last; uint64(w-q.cursor) < ringSize && c != nil && c.n < chunkSize {
+		s.min = min(s.min, e.at)
+		c.ev[c.n&chunkMask] = e
+		c.n++
 		return
 	}
-	if d < 0 {
-		bug("event at %d ps scheduled before the current bucket at %d ps", at, q.cursor<<bucketBits)
-	}
-	q.pushFar(distant{at, order, ref})
+	q.pushNew(w, e)
 }
 
-func (q *queue) insertCurrent(e Event) {
-	at := len(q.cur)
-	if at-q.pos > 32 {
-		rest := q.cur[q.pos:]
-		at = q.pos + sort.Search(len(rest), func(i int) bool { return e.before(rest[i]) })
-	} else {
-		for at > q.pos && e.before(q.cur[at-1]) {
-			at--
-		}
+// pushNew is push where a chunk begins or the event lies beyond the ring.
+func (q *queue) pushNew(w int64, e Event) {
+	if w < q.cursor {
+		bug("event at %d ps scheduled before the current window at %d ps", e.at, q.startOf(q.cursor))
 	}
-	q.cur = append(q.cur, e)
-	copy(q.cur[at+1:], q.cur[at:])
-	q.cur[at] = e
-}
-
-func (q *queue) insertRing(b int, e Event) {
-	q.inRing++
-	h := q.heads[b]
-	if h != 0 {
-		if c := &q.chunks[h]; c.n < uint32(len(c.ev)) {
-			c.ev[c.n] = e
-			c.n++
-			return
-		}
-	} else {
-		q.used[b>>6] |= 1 << (b & 63)
-	}
-	n := q.free
-	if n != 0 {
-		q.free = q.chunks[n].next
-	} else {
-		n = uint32(len(q.chunks))
-		q.chunks = append(q.chunks, chunk{})
-	}
-	c := &q.chunks[n]
-	c.next, c.n, c.ev[0] = h, 1, e
-	q.heads[b] = n
-}
-
-// advance makes the next non-empty bucket that starts before limit the current
-// one. It reports false, leaving the cursor at or before limit, if there is none.
-func (q *queue) advance(limit units.Time) bool {
-	q.cur, q.pos = q.cur[:0], 0
-	for {
-		b := q.nextBucket()
-		if len(q.far) > 0 {
-			if f := int64(q.far[0].at >> bucketBits); b < 0 || f < b {
-				b = f
-			}
-		}
-		if b < 0 || units.Time(b)<<bucketBits >= limit {
-			// Nothing before limit: what others send may arrive from limit on.
-			if l := int64(limit >> bucketBits); l > q.cursor {
-				q.moveTo(l)
-			}
-			return false
-		}
-		q.moveTo(b)
-		if len(q.cur) > 0 {
-			return true
-		}
-	}
-}
-
-// moveTo makes bucket b current: every pending event lies at or after it.
-func (q *queue) moveTo(b int64) {
-	q.cursor = b
-	for len(q.far) > 0 && int64(q.far[0].at>>bucketBits)-b < ringSize {
-		d := q.popFar()
-		q.push(d.at, d.order, d.ref)
-	}
-	i := int(b & ringMask)
-	h := q.heads[i]
-	if h == 0 {
+	if w-q.cursor >= ringSize {
+		q.pushFar(e)
 		return
 	}
-	q.heads[i] = 0
-	q.used[i>>6] &^= 1 << (i & 63)
-	// The chunks are linked last to first; taken first to last, what one source
-	// sent stands in order.
-	n := 0
-	for c := h; c != 0; c = q.chunks[c].next {
-		n += int(q.chunks[c].n)
+	var c *chunk
+	if n := len(q.spare); n > 0 {
+		c = q.spare[n-1]
+		q.spare = q.spare[:n-1]
+	} else {
+		c = new(chunk)
 	}
-	q.inRing -= n
-	n += len(q.cur) // what came from the heap
-	q.cur = slices.Grow(q.cur, n-len(q.cur))[:n]
-	for h != 0 {
-		c := &q.chunks[h]
-		n -= int(c.n)
-		copy(q.cur[n:], c.ev[:c.n])
-		next := c.next
-		c.next = q.free
-		q.free = h
-		h = next
+	i := w & ringMask
+	s := &q.slots[i]
+	if s.last == nil {
+		s.min = e.at
+		q.used[i>>6] |= 1 << (i & 63)
 	}
-	sortEvents(q.cur)
-}
-
-// sortEvents is an insertion sort for the handful of events that a bucket
-// holds as a rule; where many hosts go in lock-step there are thousands.
-func sortEvents(ev []Event) {
-	if len(ev) > 48 {
-		slices.SortFunc(ev, func(a, b Event) int {
-			if a.before(b) {
-				return -1
-			}
-			return 1
-		})
-		return
-	}
-	for i := 1; i < len(ev); i++ {
-		e := ev[i]
-		k := i
-		for k > 0 && e.before(ev[k-1]) {
-			ev[k] = ev[k-1]
-			k--
-		}
-		ev[k] = e
-	}
-}
-
-// warmEvents is how many events are warmed together: enough for their cache
-// misses to overlap, few enough for the lines to stay in the first-level cache.
-const warmEvents = 24
-
-// gather appends the current bucket's events and those of the next buckets
-// that start before limit, until there are warmEvents of them. It returns the
-// first bucket it left out.
-func (q *queue) gather(to []Event, limit units.Time) ([]Event, int64) {
-	to = append(to, q.cur[q.pos:]...)
-	b := q.cursor
-	for len(to) < warmEvents {
-		next := q.usedAfter(b)
-		if next < 0 || units.Time(next)<<bucketBits >= limit {
-			break
-		}
-		for h := q.heads[next&ringMask]; h != 0; h = q.chunks[h].next {
-			c := &q.chunks[h]
-			to = append(to, c.ev[:c.n]...)
-		}
-		b = next
-	}
-	return to, b + 1
-}
-
-// nextBucket returns the number of the first used bucket after the cursor, or -1.
-func (q *queue) nextBucket() int64 {
-	if q.inRing == 0 {
-		return -1
-	}
-	return q.usedAfter(q.cursor)
-}
-
-// usedAfter returns the number of the first used bucket after b, or -1.
-func (q *queue) usedAfter(b int64) int64 {
-	start := int((b + 1) & ringMask)
-	w := start >> 6
-	word := q.used[w] &^ (1<<(start&63) - 1)
-	for range len(q.used) + 1 {
-		if word != 0 {
-			i := w<<6 | bits.TrailingZeros64(word)
-			if d := b + 1 + int64((i-start)&ringMask); d-q.cursor < ringSize {
-				return d
-			}
-			return -1
-		}
-		w = (w + 1) & (len(q.used) - 1)
-		word = q.used[w]
-	}
-	return -1
+	s.min = min(s.min, e.at)
+	c.next, c.n, c.ev[0] = s.last, 1, e
+	s.last = c
+	s.chunks++
 }
 
 // next returns the time of the earliest pending event, or Never.
 func (q *queue) next() units.Time {
-	if q.pos < len(q.cur) {
-		return units.Time(q.cursor)<<bucketBits | units.Time(q.cur[q.pos].key>>orderBits)
-	}
 	at := units.Never
-	if b := q.nextBucket(); b >= 0 {
-		least := uint64(bucketSpan)
-		for h := q.heads[b&ringMask]; h != 0; h = q.chunks[h].next {
-			c := &q.chunks[h]
-			for _, e := range c.ev[:c.n] {
-				least = min(least, e.key>>orderBits)
-			}
+	first := q.cursor & ringMask
+	word := q.used[first>>6] &^ (1<<(first&63) - 1)
+	for k := int64(0); k <= int64(len(q.used)); k++ { // the first word twice: its low bits come last
+		i := (first>>6 + k) & (int64(len(q.used)) - 1)
+		if k > 0 {
+			word = q.used[i]
 		}
-		at = units.Time(b)<<bucketBits | units.Time(least)
+		if word != 0 {
+			at = q.slots[i<<6|int64(bits.TrailingZeros64(word))].min
+			break
+		}
 	}
 	if len(q.far) > 0 {
 		at = min(at, q.far[0].at)
@@ -310,41 +190,233 @@ func (q *queue) next() units.Time {
 	return at
 }
 
-func (q *queue) pushFar(d distant) {
-	q.far = append(q.far, d)
+// begin makes the window that ends with limit the current one and deals its events
+// out to their cells. It returns how many of them are not Background.
+func (q *queue) begin(limit units.Time, cells int) (live int64) {
+	w := q.window(limit - 1)
+	q.cursor = w
+	for len(q.far) > 0 && q.window(q.far[0].at)-w < ringSize {
+		q.push(q.popFar())
+	}
+	i := w & ringMask
+	s := &q.slots[i]
+	if s.last == nil || s.min >= limit {
+		return 0
+	}
+	q.start = q.startOf(w)
+	q.ev = slices.Grow(q.ev, s.chunks)[:s.chunks]
+	for c, k := s.last, s.chunks; c != nil; c = c.next {
+		k--
+		q.ev[k] = c
+	}
+	*s = slot{}
+	q.used[i>>6] &^= 1 << (i & 63)
+	if limit < q.startOf(w+1) {
+		q.keepFrom(limit)
+	}
+	return q.deal(cells)
+}
+
+// deal makes the keys of the window's events, cell by cell. It returns how many events
+// are not Background.
+func (q *queue) deal(cells int) (live int64) {
+	if len(q.ends) < cells {
+		q.ends = make([]uint32, cells)
+	}
+	if n := len(q.ev) * chunkSize; len(q.keys) < n {
+		q.keys = make([]uint64, n+n/2)
+	}
+	for _, c := range q.ev {
+		for i := range c.ev[:c.n] {
+			e := &c.ev[i]
+			n := &q.ends[e.cell()]
+			if *n == 0 {
+				q.cells = append(q.cells, uint32(e.cell()))
+			}
+			*n++
+			live += int64(^e.ref >> 63)
+		}
+	}
+	sum := uint32(0)
+	for _, c := range q.cells {
+		n := q.ends[c]
+		q.ends[c] = sum
+		sum += n
+	}
+	for k, c := range q.ev {
+		for i := range c.ev[:c.n] {
+			e := &c.ev[i]
+			to := &q.ends[e.cell()]
+			q.keys[*to] = uint64(e.at-q.start)<<32 | uint64(k<<chunkBits|i)
+			*to++
+		}
+	}
+	return live
+}
+
+// keepFrom puts the events from limit on back: a run stops within the window.
+func (q *queue) keepFrom(limit units.Time) {
+	for _, c := range q.ev {
+		n := c.n
+		c.n = 0
+		for _, e := range c.ev[:n] {
+			if e.at < limit {
+				c.ev[c.n] = e
+				c.n++
+			} else {
+				q.push(e)
+			}
+		}
+	}
+}
+
+// event returns the event of a key.
+func (q *queue) event(key uint64) *Event {
+	return &q.ev[uint32(key)>>chunkBits].ev[key&chunkMask]
+}
+
+// beginCell makes the k-th cell of the window the current one.
+func (q *queue) beginCell(k int) (cell uint32, events int) {
+	cell = q.cells[k]
+	from := uint32(0)
+	if k > 0 {
+		from = q.ends[q.cells[k-1]]
+	}
+	q.mine = q.keys[from:q.ends[cell]]
+	q.sort(q.mine)
+	q.todo = q.mine
+	q.soon, q.head = q.soon[:0], 0
+	return cell, len(q.todo)
+}
+
+// end forgets the window's events.
+func (q *queue) end() {
+	for _, c := range q.cells {
+		q.ends[c] = 0
+	}
+	q.cells = q.cells[:0]
+	q.spare = append(q.spare, q.ev...)
+	q.ev = q.ev[:0]
+	q.mine, q.todo = nil, nil
+}
+
+// sort sorts the keys of one cell by time, and those of one instant by the order of
+// their events.
+func (q *queue) sort(keys []uint64) {
+	if len(keys) > 64 {
+		slices.Sort(keys)
+	} else {
+		for i := 1; i < len(keys); i++ {
+			key, k := keys[i], i
+			for k > 0 && keys[k-1] > key {
+				keys[k] = keys[k-1]
+				k--
+			}
+			keys[k] = key
+		}
+	}
+	first := 0 // of the keys of one instant
+	for i := 1; i < len(keys); i++ {
+		if keys[i]>>32 == keys[first]>>32 {
+			q.placeLast(keys[first : i+1])
+		} else {
+			first = i
+		}
+	}
+}
+
+// placeLast puts the last key in its place among the others, all of one instant.
+func (q *queue) placeLast(keys []uint64) {
+	n := len(keys) - 1
+	key := keys[n]
+	e := q.event(key)
+	if q.event(keys[n-1]).before(e) {
+		return
+	}
+	k := sort.Search(n-1, func(i int) bool { return e.before(q.event(keys[i])) })
+	copy(keys[k+1:], keys[k:n])
+	keys[k] = key
+}
+
+// nextInCell takes the next event of the current cell, nil when it has none left in
+// the window. What it points at stays as it is while the event executes.
+func (q *queue) nextInCell() *Event {
+	if len(q.todo) > 0 {
+		e := q.event(q.todo[0])
+		if q.head == len(q.soon) || e.before(&q.soon[q.head]) {
+			q.todo = q.todo[1:]
+			q.late = false
+			return e
+		}
+	}
+	if q.head < len(q.soon) {
+		q.head++
+		q.late = true
+		return &q.soon[q.head-1]
+	}
+	return nil
+}
+
+// current returns the event that nextInCell took last.
+func (q *queue) current() *Event {
+	if q.late {
+		return &q.soon[q.head-1]
+	}
+	return q.event(q.mine[len(q.mine)-len(q.todo)-1])
+}
+
+// pushSoon adds what the current cell schedules within the window.
+func (q *queue) pushSoon(e Event) {
+	q.soon = append(q.soon, e)
+	s := q.soon[q.head:]
+	k := len(s) - 1
+	if k > 32 {
+		k = sort.Search(k, func(i int) bool { return e.before(&s[i]) })
+		copy(s[k+1:], s[k:])
+	} else {
+		for k > 0 && e.before(&s[k-1]) {
+			s[k] = s[k-1]
+			k--
+		}
+	}
+	s[k] = e
+}
+
+func (q *queue) pushFar(e Event) {
+	q.far = append(q.far, e)
 	i := len(q.far) - 1
 	for i > 0 {
 		up := (i - 1) / 4
-		if !d.before(q.far[up]) {
+		if !e.before(&q.far[up]) {
 			break
 		}
 		q.far[i] = q.far[up]
 		i = up
 	}
-	q.far[i] = d
+	q.far[i] = e
 }
 
-func (q *queue) popFar() distant {
+func (q *queue) popFar() Event {
 	top := q.far[0]
 	n := len(q.far) - 1
-	d := q.far[n]
+	e := q.far[n]
 	q.far = q.far[:n]
 	i := 0
 	for {
 		least := -1
 		for c := 4*i + 1; c <= 4*i+4 && c < n; c++ {
-			if least < 0 || q.far[c].before(q.far[least]) {
+			if least < 0 || q.far[c].before(&q.far[least]) {
 				least = c
 			}
 		}
-		if least < 0 || !q.far[least].before(d) {
+		if least < 0 || !q.far[least].before(&e) {
 			break
 		}
 		q.far[i] = q.far[least]
 		i = least
 	}
 	if n > 0 {
-		q.far[i] = d
+		q.far[i] = e
 	}
 	return top
 }

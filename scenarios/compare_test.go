@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/compare"
@@ -15,12 +14,8 @@ import (
 	"github.com/hopscope/hopscope/internal/scenario"
 )
 
-// comparisonOf runs a shipped scenario over the stacks shown by default and returns what
-// `hopscope compare` prints where there is no terminal.
-func comparisonOf(t *testing.T, name string) []byte { return comparisonIn(t, name, 0) }
-
-// comparisonIn is comparisonOf for a terminal of the given width; 0: none.
-func comparisonIn(t *testing.T, name string, width int) []byte {
+// comparisonOf runs a shipped scenario over the stacks shown by default.
+func comparisonOf(t *testing.T, name string) *compare.Comparison {
 	t.Helper()
 	v, err := scenario.Load(name, nil, nil)
 	if err != nil {
@@ -34,6 +29,13 @@ func comparisonIn(t *testing.T, name string, width int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// printed is what `hopscope compare` prints of c on a terminal of the given width, or
+// where there is none; 0.
+func printed(t *testing.T, c *compare.Comparison, width int) []byte {
+	t.Helper()
 	var b bytes.Buffer
 	if err := report.Compare(&b, c, report.TextOptions{Width: width}); err != nil {
 		t.Fatal(err)
@@ -41,12 +43,24 @@ func comparisonIn(t *testing.T, name string, width int) []byte {
 	return b.Bytes()
 }
 
-// Every shipped scenario compares as its compare.txt says.
+// Every shipped scenario compares as its compare.txt says, and fits terminals of any
+// usual width. README shows what its command prints.
 func TestCompareGolden(t *testing.T) {
 	for _, s := range run.List() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			got, file := comparisonOf(t, s.Name), filepath.Join(s.Name, "compare.txt")
+			c, file := comparisonOf(t, s.Name), filepath.Join(s.Name, "compare.txt")
+			got := printed(t, c, 0)
+			if s.Name == "incast-4to1" {
+				readmeShows(t, "$ go run ./cmd/hopscope compare incast-4to1\n", string(got))
+			}
+			for _, width := range []int{80, 100, 120} {
+				for line := range bytes.Lines(printed(t, c, width)) {
+					if len(line) > width+1 { // all ASCII, and the end of the line
+						t.Errorf("%d columns, more than %d: %s", len(line)-1, width, line)
+					}
+				}
+			}
 			if *update {
 				if err := os.WriteFile(file, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -62,22 +76,4 @@ func TestCompareGolden(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Comparisons of the shipped scenarios fit terminals of any usual width.
-func TestCompareFits(t *testing.T) {
-	for _, s := range run.List() {
-		for _, width := range []int{80, 100, 120} {
-			for _, line := range strings.Split(string(comparisonIn(t, s.Name, width)), "\n") {
-				if len(line) > width { // all ASCII
-					t.Errorf("%s: %d columns, more than %d: %s", s.Name, len(line), width, line)
-				}
-			}
-		}
-	}
-}
-
-// The comparison in README is what its command prints.
-func TestReadmeComparison(t *testing.T) {
-	readmeShows(t, "$ go run ./cmd/hopscope compare incast-4to1\n", string(comparisonOf(t, "incast-4to1")))
 }

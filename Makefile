@@ -4,8 +4,12 @@
 GO       ?= go
 BENCH    ?= Permutation
 FUZZTIME ?= 10s
+PKG      ?= ./internal/sim ./internal/fabric ./internal/congestion ./internal/rdma ./internal/tcp ./internal/nic ./internal/dma \
+            ./internal/collective ./internal/metrics
+SAMPLE   ?= 0
+WITH     ?=
 
-.PHONY: test lint unit race quick bare long oracle bench fidelity fuzz-short golden
+.PHONY: test lint unit race quick bare long mutants oracle bench fidelity fuzz-short golden
 
 # Everything a change must pass.
 test:
@@ -32,6 +36,11 @@ bare:
 # The same tests with as many random cases as one has patience for.
 long:
 	HOPSCOPE_LONG=1 $(GO) test -timeout 12h ./...
+
+# Small changes to the packages PKG that their tests should notice; WITH names
+# packages whose tests see what survives, SAMPLE limits the number per package.
+mutants:
+	$(GO) run ./internal/mutants -sample $(SAMPLE) -with "$(WITH)" $(PKG)
 
 # Programs that others wrote, as far as they are installed; oracle/README.md
 # lists them. The kernel's TCP takes five minutes: HOPSCOPE_LINUX_TCP=1.

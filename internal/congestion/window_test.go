@@ -330,6 +330,7 @@ func TestHyStart(t *testing.T) {
 		{"constant", func(int) units.Time { return 100 * ms }, -1, -1},
 		{"below the threshold", func(r int) units.Time { return 100*ms + units.Time(r)*12*ms }, -1, -1},
 		{"rises", func(r int) units.Time { return 100*ms + units.Time(max(r-3, 0))*13*ms }, 4, 9},
+		{"rises once and stays", func(r int) units.Time { return 100*ms + units.Time(min(r/4, 1))*20*ms }, 4, 9},
 		{"short path, rises by 3.9 ms", func(r int) units.Time { return 1*ms + units.Time(r)*39*ms/10 }, -1, -1},
 		{"short path, rises by 4 ms", func(r int) units.Time { return 1*ms + units.Time(r)*4*ms }, 1, 6},
 		{"a blip", func(r int) units.Time { return map[bool]units.Time{true: 200 * ms, false: 100 * ms}[r == 4] }, 4, -1},

@@ -70,8 +70,9 @@ var rules = map[string]rule{
 		std: []string{"context", "os", "os/signal", "runtime", "runtime/debug", "sync", "syscall", "time"}},
 	"cmd/hopscope": {level: levelTopmost, std: []string{"context", "os"}},
 
-	"internal/tidy":  {level: levelUnchecked},
-	"internal/check": {level: levelUnchecked, std: []string{"os", "os/exec", "os/signal", "runtime", "time"}},
+	"internal/tidy":    {level: levelUnchecked},
+	"internal/mutants": {level: levelUnchecked, std: []string{"context", "os", "os/exec", "sync", "syscall", "time"}},
+	"internal/check":   {level: levelUnchecked, std: []string{"os", "os/exec", "os/signal", "runtime", "time"}},
 }
 
 // never lists imports that levels would allow. Metrics and reports know no

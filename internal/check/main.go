@@ -32,6 +32,10 @@ const (
 // count as hanging: generous, because a busy machine is no fault of theirs.
 const limit = "-timeout=60m"
 
+// budget is what the whole check may take of the processors, so that it stays one
+// that is run before every change. Machines differ: going over it is said, no more.
+const budget = 8 * time.Minute
+
 // step is one part of the check.
 type step struct {
 	name  string
@@ -126,6 +130,9 @@ func (c *check) all(chosen []step) bool {
 	}
 	if len(chosen) > 1 {
 		fmt.Printf("check: all passed: %s, %s of CPU\n", seconds(time.Since(begin)), seconds(c.cpu))
+	}
+	if c.cpu > budget {
+		fmt.Printf("check: that is more than the %s of CPU that it should take; the times of packages above say where\n", seconds(budget))
 	}
 	return true
 }

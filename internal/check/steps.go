@@ -12,9 +12,13 @@ import (
 	"strings"
 )
 
-// racePackages is where goroutines run. The race detector takes their short
-// tests: with it a test takes some ten times as long.
-var racePackages = []string{"./internal/sim", "./internal/build", "./internal/run"}
+// raced lists, as arguments of go test, where goroutines run. The race detector
+// takes their short tests, as with it a test takes some ten times as long, and of
+// run those that use several workers most.
+var raced = [][]string{
+	{"./internal/sim", "./internal/build", "./internal/compare"},
+	{"-run=^Test(Determinism|Properties|InfiniBandProperties|HarshStreams|DataArrives)$", "./internal/run"},
+}
 
 // modules are the folders with a go.mod of their own beside the root, the tools
 // apart, which have no code here.
@@ -97,7 +101,12 @@ func (c *check) race() error {
 	if err := c.compiler(); err != nil {
 		return err
 	}
-	return c.command(".", []string{"CGO_ENABLED=1"}, "go", append([]string{"test", "-race", "-short", limit}, racePackages...)...)
+	for _, args := range raced {
+		if err := c.command(".", []string{"CGO_ENABLED=1"}, "go", append([]string{"test", "-race", "-short", limit}, args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compiler makes sure that there is a C compiler, or says why there is none.

@@ -2,6 +2,8 @@ package weak
 
 import "testing"
 
+var _ = never
+
 func Test(t *testing.T) {
 	var c counter
 	c.add(2)

@@ -25,7 +25,7 @@ type World struct {
 	Engine     *sim.Engine[packet.Packet]
 	Nets       []*fabric.Net        // by partition
 	Hosts      []*nic.Host          // by node index; nil for switches
-	Messages   []nic.Message        // by index in Plan.Messages
+	Messages   []nic.Message        // by number of the message
 	Accounts   []nic.MessageAccount // likewise
 	Locals     []nic.LocalRun       // by index in Plan.Locals
 	Responders []Responder          // by index in Plan.Conns
@@ -354,15 +354,15 @@ func (b *builder) buildHosts(singly bool) {
 	}
 	b.sequence(specs, ends)
 	triggers := nic.NewTriggers(plan)
-	b.Messages = make([]nic.Message, len(plan.Messages))
-	b.Accounts = make([]nic.MessageAccount, len(plan.Messages))
+	b.Messages = make([]nic.Message, plan.Len())
+	b.Accounts = make([]nic.MessageAccount, plan.Len())
 	b.Locals = triggers.Runs()
 	b.startLocals(specs)
 	b.moveLocals(triggers)
 	var waiting []int // messages that other operations start
-	for i, m := range plan.Messages {
+	for i, m := range plan.All() {
 		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never, SendDone: int32(m.SendDone)}
-		from, to := plan.Ends(&m)
+		from, to := plan.Ends(m)
 		if plan.Conns[m.Conn].Service == workload.TCP {
 			specs[b.g.Endpoints[to].Node].Arriving++
 		}
@@ -371,7 +371,7 @@ func (b *builder) buildHosts(singly bool) {
 			continue
 		}
 		spec := &specs[b.g.Endpoints[from].Node]
-		spec.Posts = append(spec.Posts, b.post(i, ends[m.Conn]))
+		spec.Posts = append(spec.Posts, b.post(i, m, ends[m.Conn]))
 	}
 	placing := false
 	for node := range specs {
@@ -387,9 +387,9 @@ func (b *builder) buildHosts(singly bool) {
 		}
 	}
 	for _, i := range waiting {
-		m := &plan.Messages[i]
-		from, _ := plan.Ends(m)
-		triggers.Add(b.Hosts[b.g.Endpoints[from].Node], b.post(i, ends[m.Conn]))
+		m := plan.At(i)
+		from, _ := plan.Ends(&m)
+		triggers.Add(b.Hosts[b.g.Endpoints[from].Node], b.post(i, &m, ends[m.Conn]))
 	}
 }
 
@@ -405,8 +405,7 @@ func (b *builder) sequence(specs []nic.Spec, ends []ends) {
 		watched  bool
 	}
 	ways := make([][2]way, len(plan.Conns)) // there and back
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for i, m := range plan.All() {
 		w := &ways[m.Conn][index(m.Back)]
 		w.messages++
 		w.watched = w.watched || m.RecvDone > 0 || len(plan.Graph.Released(i, workload.Received)) > 0

@@ -11,7 +11,7 @@ import (
 
 // Carried is the memory of a run that carries data.
 type Carried struct {
-	Messages []CarriedMessage // by index in Plan.Messages
+	Messages []CarriedMessage // by number of the message
 	Inboxes  []CarriedInbox   // by index in Plan.Conns
 }
 
@@ -55,20 +55,19 @@ type place struct {
 // atomics meet: those of the same region and offset work on the same word.
 func (b *builder) carry() {
 	plan := b.v.Plan
-	b.Carried = &Carried{Messages: make([]CarriedMessage, len(plan.Messages)), Inboxes: make([]CarriedInbox, len(plan.Conns))}
+	b.Carried = &Carried{Messages: make([]CarriedMessage, plan.Len()), Inboxes: make([]CarriedInbox, len(plan.Conns))}
 	words := make(map[place]*CarriedWord)
 	sends := make([][2]uint64, len(plan.Conns)) // there and back
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for i, m := range plan.All() {
 		random := rng.New(b.v.Seed, fmt.Sprintf("message/%d/data", i))
 		tcp := plan.Conns[m.Conn].Service == workload.TCP
 		switch {
 		case tcp:
 			b.Carried.Messages[i].Source = randomBytes(&random, uint64(m.Bytes))
 		case m.Verb.Atomic():
-			b.carryAtomic(i, words, &random)
+			b.carryAtomic(i, m, words, &random)
 		default:
-			b.carryBytes(i, &random)
+			b.carryBytes(i, m, &random)
 		}
 		if tcp || m.Verb.TakesReceive() && !m.Verb.TakesRKey() {
 			sends[m.Conn][index(m.Back)] += uint64(m.Bytes) + uint64(b.GRHRoom(m.Conn))
@@ -86,8 +85,8 @@ func (b *builder) carry() {
 }
 
 // carryBytes registers both ends of message i, which is no atomic.
-func (b *builder) carryBytes(i int, random *rng.Stream) {
-	m, c := &b.v.Plan.Messages[i], &b.Carried.Messages[i]
+func (b *builder) carryBytes(i int, m *workload.Message, random *rng.Stream) {
+	c := &b.Carried.Messages[i]
 	requester, responder := b.memories(m)
 	there := b.reach(m, uint64(m.Bytes))
 	local := rdma.Region{Base: memoryBase, Length: uint64(m.Bytes)}
@@ -115,8 +114,8 @@ func (b *builder) carryBytes(i int, random *rng.Stream) {
 
 // carryAtomic registers the word that atomic i works on, if it is the first to
 // do so, and where the value before goes.
-func (b *builder) carryAtomic(i int, words map[place]*CarriedWord, random *rng.Stream) {
-	m, c := &b.v.Plan.Messages[i], &b.Carried.Messages[i]
+func (b *builder) carryAtomic(i int, m *workload.Message, words map[place]*CarriedWord, random *rng.Stream) {
+	c := &b.Carried.Messages[i]
 	requester, responder := b.memories(m)
 	at := place{b.g.Endpoints[b.v.Plan.Conns[m.Conn].Dst].Node, b.regionKey[m.Conn], uint64(m.Offset)}
 	w := words[at]
@@ -199,9 +198,9 @@ func (b *builder) carried(wr *rdma.WorkRequest, i int) {
 }
 
 // remoteKey is the R_Key for message i.
-func (b *builder) remoteKey(i int) uint32 {
+func (b *builder) remoteKey(i int, m *workload.Message) uint32 {
 	if b.Carried != nil && b.Carried.Messages[i].rkey != 0 {
 		return b.Carried.Messages[i].rkey
 	}
-	return b.regionKey[b.v.Plan.Messages[i].Conn]
+	return b.regionKey[m.Conn]
 }

@@ -25,7 +25,8 @@ workload:
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.Plan.Messages[1].Verb, v.Plan.Messages[1].Bytes = workload.Write, 100
+	v.Plan.Single()
+	v.Plan.Series[1].Verb, v.Plan.Series[1].Bytes = workload.Write, 100
 	b, err := build(v, Options{Partitions: 1})
 	if err != nil {
 		t.Fatal(err)

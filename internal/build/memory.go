@@ -20,9 +20,9 @@ func (b *builder) registerRegions() {
 	plan := b.v.Plan
 	b.regionKey = make([]uint32, len(plan.Conns))
 	b.regionSize = make([]units.Bytes, len(plan.Conns))
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
-		b.regionSize[m.Conn] = max(b.regionSize[m.Conn], plan.Conns[m.Conn].Region, m.Offset+m.Bytes)
+	for i := range plan.Series {
+		s := &plan.Series[i]
+		b.regionSize[s.Conn] = max(b.regionSize[s.Conn], plan.Conns[s.Conn].Region, s.Reach())
 	}
 	for i := range plan.Conns {
 		c := &plan.Conns[i]
@@ -42,8 +42,8 @@ const memoryBase = 1 << 30
 func (b *builder) registerMemory() {
 	b.memory = make([]memory, len(b.g.Nodes))
 	length := rdma.MaxMessage
-	for i := range b.v.Plan.Messages {
-		length = max(length, b.v.Plan.Messages[i].Offset+b.v.Plan.Messages[i].Bytes)
+	for i := range b.v.Plan.Series {
+		length = max(length, b.v.Plan.Series[i].Reach())
 	}
 	for node := range b.g.Nodes {
 		if b.g.Nodes[node].Kind == topology.Host {
@@ -81,9 +81,8 @@ func access(c *workload.Conn) rdma.Access {
 }
 
 // address fills in the memory that the work request of message i names.
-func (b *builder) address(wr *rdma.WorkRequest, i int) {
-	m := &b.v.Plan.Messages[i]
-	wr.VA, wr.RKey = memoryBase+uint64(m.Offset), b.remoteKey(i)
+func (b *builder) address(wr *rdma.WorkRequest, i int, m *workload.Message) {
+	wr.VA, wr.RKey = memoryBase+uint64(m.Offset), b.remoteKey(i, m)
 	if b.v.Plan.Conns[m.Conn].WrongRKey {
 		wr.RKey = outdated(wr.RKey)
 	}

@@ -245,8 +245,8 @@ func triggerGroups(p *workload.Plan, g *topology.Graph) [][]int {
 			groups[id-1] = append(groups[id-1], g.Endpoints[ep].Node)
 		}
 	}
-	for i := range p.Messages {
-		m := &p.Messages[i]
+	for i := range p.Series {
+		m := &p.Series[i].Message
 		from, to := p.Ends(m)
 		join(m.Trigger, from)
 		join(m.SendDone, from)

@@ -83,12 +83,12 @@ func (b *builder) sizeStreams() {
 		return
 	}
 	b.streamEnds, b.streamSizes, b.streamCounts = make([]nic.StreamEnds, len(plan.Conns)), make([][2]int64, len(plan.Conns)), make([][2]int, len(plan.Conns))
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for i := range plan.Series {
+		m := &plan.Series[i]
 		if plan.Conns[m.Conn].Service != workload.TCP {
 			continue
 		}
-		b.streamCounts[m.Conn][index(m.Back)]++
+		b.streamCounts[m.Conn][index(m.Back)] += m.Count
 		n := &b.streamSizes[m.Conn][index(m.Back)]
 		if *n != 0 && *n != int64(m.Bytes) {
 			panic(fmt.Sprintf("build: BUG: messages of %d and %d bytes on TCP connection %d", *n, m.Bytes, m.Conn))

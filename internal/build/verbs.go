@@ -11,8 +11,7 @@ const qKey = 0x11111111
 
 // post is the work request of message i. Immediate data is the message's number;
 // CMP_SWAP puts 1 in place of 0, and FETCH_ADD adds 1.
-func (b *builder) post(i int, e ends) nic.Post {
-	m := &b.v.Plan.Messages[i]
+func (b *builder) post(i int, m *workload.Message, e ends) nic.Post {
 	c := &b.v.Plan.Conns[m.Conn]
 	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, Fence: c.Fence, Inline: c.Inline}
 	switch m.Verb {
@@ -26,7 +25,7 @@ func (b *builder) post(i int, e ends) nic.Post {
 	case workload.CompareSwap, workload.FetchAdd:
 		wr.Swap = 1
 	}
-	b.address(&wr, i)
+	b.address(&wr, i, m)
 	b.carried(&wr, i)
 	if c.Service == workload.UD {
 		wr.AH = b.handle(m.Conn, e)

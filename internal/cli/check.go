@@ -47,12 +47,12 @@ func printCheck(w io.Writer, v *scenario.Valid) error {
 			hosts++
 		}
 	}
-	for i := range v.Plan.Messages {
-		bytes += int64(v.Plan.Messages[i].Bytes)
+	for i := range v.Plan.Series {
+		bytes += int64(v.Plan.Series[i].Bytes) * int64(v.Plan.Series[i].Count)
 	}
 	_, err := fmt.Fprintf(w, "ok: %s: %s, %s, %s; %s, %s; %s\n", oneLine(v.Name), many(hosts, "host", "s"),
 		many(len(v.Graph.Nodes)-hosts, "switch", "es"), many(len(v.Graph.Links), "link", "s"),
-		many(len(v.Plan.Messages), "message", "s"), metrics.FormatBytes(bytes), many(len(v.Warnings), "warning", "s"))
+		many(v.Plan.Len(), "message", "s"), metrics.FormatBytes(bytes), many(len(v.Warnings), "warning", "s"))
 	for _, text := range v.Warnings {
 		if err == nil {
 			_, err = fmt.Fprintln(w, "warning: "+oneLine(text))

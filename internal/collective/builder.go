@@ -411,8 +411,8 @@ func (b *builder) checkStream() error {
 		return nil
 	}
 	size := make(map[int]units.Bytes, len(b.edges))
-	for i := range b.plan.Messages {
-		m := &b.plan.Messages[i]
+	for i := range b.plan.Series {
+		m := &b.plan.Series[i]
 		if b.plan.Conns[m.Conn].Entry != b.entry {
 			continue
 		}

@@ -54,8 +54,8 @@ func built(t *testing.T, n net, s Spec) *workload.Plan {
 // rank what it sends.
 func moved(p *workload.Plan, n net) []units.Bytes {
 	out := make([]units.Bytes, n.NumEndpoints())
-	for i := range p.Messages {
-		if m := &p.Messages[i]; m.Verb == workload.WriteImm {
+	for i := range p.Series {
+		if m := &p.Series[i]; m.Verb == workload.WriteImm {
 			out[p.Conns[m.Conn].Src] += m.Bytes
 		}
 	}
@@ -70,7 +70,7 @@ func moved(p *workload.Plan, n net) []units.Bytes {
 // reach has a bit per rank and operation: the rank's launch must end before the
 // operation starts.
 func reach(p *workload.Plan, ranks int) [][]bool {
-	n := len(p.Messages) + len(p.Locals)
+	n := p.Len() + len(p.Locals)
 	out, left := make([][]bool, n), slices.Clone(p.Graph.Need)
 	for i := range out {
 		out[i] = make([]bool, ranks)
@@ -79,9 +79,9 @@ func reach(p *workload.Plan, ranks int) [][]bool {
 	first := 0
 	for i := range p.Locals {
 		if !p.Locals[i].Awaits {
-			out[len(p.Messages)+i][first] = true
+			out[p.Len()+i][first] = true
 			first++
-			todo = append(todo, len(p.Messages)+i)
+			todo = append(todo, p.Len()+i)
 		}
 	}
 	for len(todo) > 0 {
@@ -161,7 +161,7 @@ func TestAlgorithms(t *testing.T) {
 					heard[rank] = make([]bool, c.n.NumEndpoints())
 				}
 				for r := range heard[rank] {
-					heard[rank][r] = heard[rank][r] || seen[len(p.Messages)+int(^op)][r]
+					heard[rank][r] = heard[rank][r] || seen[p.Len()+int(^op)][r]
 				}
 			}
 			for rank, from := range heard {
@@ -180,8 +180,8 @@ func TestSlots(t *testing.T) {
 	// 64 MiB per chunk position in chunks of 2 MiB and slices of 1 MiB: 32 rounds of 6
 	// steps with two messages, of which all but the first four wait for a slot.
 	data, news := make([]int, len(p.Conns)), make([]int, len(p.Conns))
-	for i := range p.Messages {
-		if m := &p.Messages[i]; m.Verb == workload.WriteImm {
+	for i := range p.Series {
+		if m := &p.Series[i]; m.Verb == workload.WriteImm {
 			data[m.Conn]++
 		} else {
 			news[m.Conn]++
@@ -298,7 +298,7 @@ func TestBadCollectives(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
-		if len(p.Messages)+len(p.Locals) > 0 {
+		if p.Len()+len(p.Locals) > 0 {
 			t.Errorf("%q left operations behind", c.want)
 		}
 	}
@@ -310,13 +310,13 @@ func TestRails(t *testing.T) {
 	for _, n := range []net{{4, 8}, {3, 4}} {
 		p := built(t, n, Spec{Op: AllReduce, Algorithm: Hierarchical, Protocol: Simple, Channels: n.ports, Bytes: 8 * units.MiB})
 		sent := make([]units.Bytes, n.NumEndpoints())
-		for i := range p.Messages {
-			c := &p.Conns[p.Messages[i].Conn]
+		for i := range p.Series {
+			c := &p.Conns[p.Series[i].Conn]
 			if c.Src%n.ports != c.Dst%n.ports || !c.Slots && (int(c.SrcDevice) != c.Src%n.ports || int(c.DstDevice) != c.Dst%n.ports) {
 				t.Fatalf("%v: a message from %d (GPU %d) to %d (GPU %d)", n, c.Src, c.SrcDevice, c.Dst, c.DstDevice)
 			}
 			if !c.Slots {
-				sent[c.Src] += p.Messages[i].Bytes
+				sent[c.Src] += p.Series[i].Bytes
 			}
 		}
 		for ep, b := range sent {

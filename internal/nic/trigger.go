@@ -37,10 +37,10 @@ func NewTriggers(p *workload.Plan) *Triggers {
 	if len(p.Triggers) == 0 && p.Graph == nil {
 		return nil
 	}
-	n := len(p.Messages)
+	n := p.Len()
 	t := &Triggers{list: p.Triggers, fired: make([]int, len(p.Triggers)), starts: make([]start, n), recvDone: make([]int32, n)}
-	for i := range p.Messages {
-		t.recvDone[i] = int32(p.Messages[i].RecvDone)
+	for i, m := range p.All() {
+		t.recvDone[i] = int32(m.RecvDone)
 	}
 	if p.Graph != nil {
 		t.graph, t.left, t.locals = p.Graph, slices.Clone(p.Graph.Need), p.Locals

@@ -76,7 +76,7 @@ type accountant struct {
 // end (see ended).
 func (a *accountant) account(i int) record.Account {
 	m := &a.Accounts[i]
-	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
+	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
 	switch {
 	case !a.placing(c) || a.Messages[i].Status != rdma.Success:
 		return a.toCompletion(i)
@@ -99,7 +99,7 @@ func (a *accountant) toCompletion(i int) record.Account {
 	m := &a.Accounts[i]
 	port := a.opening(i)
 	switch {
-	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Service != workload.RC:
+	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Service != workload.RC:
 		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
 		a.rest(m.Rest, port)
@@ -121,7 +121,7 @@ func (a *accountant) toCompletion(i int) record.Account {
 // to it, and returns the port that it leaves by.
 func (a *accountant) opening(i int) (port string) {
 	m := &a.Accounts[i]
-	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn].Src].Node
+	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Src].Node
 	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
 	host := a.Valid.Graph.Nodes[src].Name
 	a.add(record.StageConnect, host, a.Messages[i].Connect)
@@ -209,7 +209,7 @@ func (a *accountant) missing(i int, rewound units.Time) {
 // acknowledged books the time from the acceptance of message i to its completion.
 func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 	m := &a.Accounts[i]
-	c := &a.Valid.Plan.Conns[a.Valid.Plan.Messages[i].Conn]
+	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
 	ack := a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node].Hops(m.Ack)
 	responder := a.Valid.Graph.EndpointName(c.Dst)
 	switch {
@@ -234,7 +234,7 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 		names = &a.response
 	} else {
 		stage := record.StageAckLost
-		if !hasBit(a.lossy, a.Valid.Plan.Messages[i].Conn) {
+		if !hasBit(a.lossy, a.Valid.Plan.At(i).Conn) {
 			stage = record.StageAckOvertaken
 		}
 		a.until(stage, "", m.AckMade)
@@ -249,7 +249,7 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 // acceptance is the responder's note of message i, which succeeded, and the way of
 // the packet that ended it.
 func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	t := &a.Hosts[to.Node].Accepted(to.QP)[a.Accounts[i].Ordinal]
 	return t, a.Hosts[to.Node].Hops(t.Way)
 }
@@ -257,7 +257,7 @@ func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 // received is from the post of message i, of the reliable connected service, until
 // its responder had all of it, with a server in memory; -1: not by the run's end.
 func (r *runner) received(f *record.Flow, i int, end units.Time) units.Time {
-	to := r.Responders[r.Valid.Plan.Messages[i].Conn]
+	to := r.Responders[r.Valid.Plan.At(i).Conn]
 	all, k := r.Hosts[to.Node].Accepted(to.QP), int(r.Accounts[i].Ordinal)
 	if r.Messages[i].Posted == units.Never || k >= len(all) || all[k].Placed > end {
 		return -1

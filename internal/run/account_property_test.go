@@ -1,10 +1,8 @@
 package run_test
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -82,8 +80,10 @@ func mixVerbs(v *scenario.Valid, seed uint64) {
 		return
 	}
 	g := &generator{Stream: rng.New(seed, "mix")}
-	for i := range v.Plan.Messages {
-		m := &v.Plan.Messages[i]
+	v.Plan.Single()
+	defer v.Plan.Arrange()
+	for i := range v.Plan.Series {
+		m := &v.Plan.Series[i]
 		if c := &v.Plan.Conns[m.Conn]; c.Service != workload.RC || c.WrongRKey || c.Denied != 0 {
 			continue
 		}
@@ -95,7 +95,6 @@ func mixVerbs(v *scenario.Valid, seed uint64) {
 			m.Start = min(m.Start, 5*units.Microsecond) // several at once
 		}
 	}
-	slices.SortStableFunc(v.Plan.Messages, func(a, b workload.Message) int { return cmp.Compare(a.Start, b.Start) })
 }
 
 // TestAccountsTile: the stages of every completed message are positive and add

@@ -21,7 +21,7 @@ func (a *accountant) read(i int, port string) {
 		}
 	}
 	back := a.Hosts[a.requester(i)].Hops(last.Way)
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	answer := answerAt(a.Hosts[to.Node].Answers(to.QP), startOf(back))
 	switch {
 	case answer == nil:
@@ -36,7 +36,8 @@ func (a *accountant) read(i int, port string) {
 
 // requester is the host that posted message i.
 func (a *accountant) requester(i int) int {
-	from, _ := a.Valid.Plan.Ends(&a.Valid.Plan.Messages[i])
+	m := a.Valid.Plan.At(i)
+	from, _ := a.Valid.Plan.Ends(&m)
 	return a.Valid.Graph.HostOf(from)
 }
 
@@ -55,7 +56,7 @@ func answerAt(all []nic.Answer, start units.Time) *nic.Answer {
 // that was asked for in parts is booked from the request for the first of them.
 func (a *accountant) answered(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := &a.Accounts[i]
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	responder := a.Hosts[to.Node]
 	before := answer.Before
 	if first := responder.Hops(answer.FirstWay); m.Read != nil && a.askedPart(i, port, first) {
@@ -132,7 +133,7 @@ func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port stri
 // the response that would have been its last, and then what came of the loss.
 func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := &a.Accounts[i]
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	responder := a.Hosts[to.Node]
 	if tail := a.tail(i, answer.Start); tail != nil {
 		var back []fabric.Hop
@@ -162,7 +163,7 @@ func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fab
 // sent again, sent before the given time; nil if there was none.
 func (a *accountant) tail(i int, before units.Time) *nic.Answer {
 	start := a.Accounts[i].Start
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	host := a.Hosts[to.Node]
 	all := host.Answers(to.QP)
 	for k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start }); k < len(all) && all[k].Start < before; k++ {
@@ -220,7 +221,7 @@ func (a *accountant) lost(i int, rewound, taken units.Time) {
 // nil if it never had all of it. The message is known by when its last packet was
 // sent.
 func (a *accountant) taken(i int) *nic.Acceptance {
-	conn := a.Valid.Plan.Messages[i].Conn
+	conn := a.Valid.Plan.At(i).Conn
 	if a.delivered == nil {
 		a.delivered = make([]map[units.Time]int, len(a.Responders))
 	}

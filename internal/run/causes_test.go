@@ -105,7 +105,8 @@ func TestLostResponseInBetween(t *testing.T) {
 func TestWaitForEarlierREAD(t *testing.T) {
 	run := func(every int) *record.Flow {
 		v := parse(t, fmt.Sprintf(lostResponse, every, 6*4096, 2))
-		v.Plan.Messages[1].Bytes = 2 * 4096
+		v.Plan.Single()
+		v.Plan.Series[1].Bytes = 2 * 4096
 		return &simulate(t, v, 1, 1).Flows[1]
 	}
 	clean, f := run(1000), run(6)

@@ -139,8 +139,8 @@ func TestCollectivesInServers(t *testing.T) {
 // A collective within one server has no message, and yet a time and a path.
 func TestCollectiveWithinAServer(t *testing.T) {
 	v := served(t, "dgx-a100", 2, 1, "rocev2", "op: allreduce, ranks: [h1/gpus], size: 24MiB, protocol: simple")
-	if len(v.Plan.Messages) != 0 {
-		t.Fatalf("%d messages", len(v.Plan.Messages))
+	if v.Plan.Len() != 0 {
+		t.Fatalf("%d messages", v.Plan.Len())
 	}
 	r := runOf(t, v)
 	c := &r.Collectives[0]

@@ -69,7 +69,7 @@ func (p *predecessorLists) of(op int) []predecessor { return p.list[p.first[op]:
 
 // predecessors turns the graph around.
 func predecessors(plan *workload.Plan) predecessorLists {
-	n := len(plan.Messages) + len(plan.Locals)
+	n := plan.Len() + len(plan.Locals)
 	p := predecessorLists{first: make([]int32, n+1)}
 	for i, need := range plan.Graph.Need {
 		p.first[i+1] = p.first[i] + need
@@ -153,7 +153,7 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 	if l := op - len(w.Messages); l >= 0 {
 		return w.Locals[l].Done
 	}
-	m := &w.Valid.Plan.Messages[op]
+	m := w.Valid.Plan.At(op)
 	switch {
 	case w.Valid.Plan.Conns[m.Conn].Service == workload.TCP && end == workload.Received:
 		at, _ := w.streamFate(op)
@@ -174,7 +174,7 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account r
 		return w.localAccount(l)
 	}
 	kind = record.KindMessage
-	c := &plan.Conns[plan.Messages[op].Conn]
+	c := &plan.Conns[plan.At(op).Conn]
 	if c.Slots {
 		kind = record.KindSlot
 	}
@@ -196,7 +196,7 @@ func (w *pathfinder) settle(op int, account record.Account) {
 	if op >= len(w.Messages) {
 		return
 	}
-	c := &w.Valid.Plan.Conns[w.Valid.Plan.Messages[op].Conn]
+	c := &w.Valid.Plan.Conns[w.Valid.Plan.At(op).Conn]
 	host := w.Valid.Graph.Nodes[w.Valid.Graph.HostOf(c.Src)].Name
 	for i := range account {
 		s := &account[i]
@@ -251,7 +251,7 @@ func (a *accountant) received(i int) record.Account {
 	taken, way := a.acceptance(i)
 	a.failed(i, port, startOf(way))
 	a.decisive(i, port, way, taken.At)
-	to := a.Responders[a.Valid.Plan.Messages[i].Conn]
+	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	a.place(a.Hosts[to.Node], to.QP, taken.Landed, taken.Placed)
 	return a.out
 }

@@ -35,8 +35,8 @@ func (r *runner) checkData() *record.Data {
 	inboxes := d.inboxes()
 	words := make(map[*build.CarriedWord][]int)
 	var order []*build.CarriedWord
-	for i := range r.Valid.Plan.Messages {
-		m, c := &r.Valid.Plan.Messages[i], &r.Carried.Messages[i]
+	for i, m := range r.Valid.Plan.All() {
+		c := &r.Carried.Messages[i]
 		if w := c.Word; w != nil {
 			if words[w] == nil {
 				order = append(order, w)
@@ -73,7 +73,7 @@ func (r *runner) checkData() *record.Data {
 func (d *dataCheck) fault(i int, format string, args ...any) {
 	d.out.Differ++
 	if len(d.out.Faults) < listedFaults {
-		m := &d.Valid.Plan.Messages[i]
+		m := d.Valid.Plan.At(i)
 		c := &d.Valid.Plan.Conns[m.Conn]
 		d.out.Faults = append(d.out.Faults, fmt.Sprintf("message %d, %s %s to %s: %s", i, m.Verb,
 			d.Valid.Graph.EndpointName(c.Src), d.Valid.Graph.EndpointName(c.Dst), fmt.Sprintf(format, args...)))
@@ -120,7 +120,7 @@ func written(b []byte) int { return len(b) - bytes.Count(b, []byte{0}) }
 // there or was never written.
 func (d *dataCheck) packets(i int) {
 	c := &d.Carried.Messages[i]
-	node := d.Valid.Graph.HostOf(d.Valid.Plan.Conns[d.Valid.Plan.Messages[i].Conn].Src)
+	node := d.Valid.Graph.HostOf(d.Valid.Plan.Conns[d.Valid.Plan.At(i).Conn].Src)
 	mtu := int(d.Valid.Transports[d.Valid.NICs[node].Transport].MTU)
 	missing := false
 	for at := 0; at < len(c.Dest); at += mtu {
@@ -146,10 +146,10 @@ func (d *dataCheck) packets(i int) {
 func (d *dataCheck) inboxes() map[int][]byte {
 	plan := d.Valid.Plan
 	sends := make([][]int, 2*len(plan.Conns)) // by connection and way
-	for i := range plan.Messages {
+	for i, m := range plan.All() {
 		if c := &d.Carried.Messages[i]; c.Word == nil && c.Dest == nil && d.Messages[i].Posted != units.Never {
-			k := 2 * plan.Messages[i].Conn
-			if plan.Messages[i].Back {
+			k := 2 * m.Conn
+			if m.Back {
 				k++
 			}
 			sends[k] = append(sends[k], i)
@@ -184,7 +184,7 @@ func (d *dataCheck) inboxes() map[int][]byte {
 
 // fate is when message i ended, and how; Never: it is open.
 func (r *runner) fate(i int) (done units.Time, status rdma.Status) {
-	if r.service(r.Valid.Plan.Messages[i].Conn) == "" {
+	if r.service(r.Valid.Plan.At(i).Conn) == "" {
 		return r.Messages[i].Done, r.Messages[i].Status
 	}
 	done, how := r.streamFate(i)
@@ -264,7 +264,7 @@ func (d *dataCheck) word(w *build.CarriedWord, list []int) {
 func (d *dataCheck) apply(i int, value uint64) uint64 {
 	c := &d.Carried.Messages[i]
 	switch {
-	case d.Valid.Plan.Messages[i].Verb == workload.FetchAdd:
+	case d.Valid.Plan.At(i).Verb == workload.FetchAdd:
 		return value + c.Swap
 	case value == c.Compare:
 		return c.Swap

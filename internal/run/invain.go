@@ -41,8 +41,8 @@ func (r *runner) tries() bool {
 // and since when.
 func (r *runner) inVain() (since units.Time, waiting int, vain bool) {
 	plan, open := r.Valid.Plan, 0
-	for i := range plan.Messages {
-		m, state := &plan.Messages[i], &r.Messages[i]
+	for i, m := range plan.All() {
+		state := &r.Messages[i]
 		switch {
 		case state.Posted == units.Never && m.Start == units.Never:
 			waiting++

@@ -56,8 +56,8 @@ func (r *runner) recordPaths(out *record.Run) {
 // sends data then.
 func (r *runner) reads() []bool {
 	out := make([]bool, len(r.Valid.Plan.Conns))
-	for i := range r.Valid.Plan.Messages {
-		m := &r.Valid.Plan.Messages[i]
+	for i := range r.Valid.Plan.Series {
+		m := &r.Valid.Plan.Series[i].Message
 		out[m.Conn] = out[m.Conn] || m.Verb == workload.Read
 	}
 	return out
@@ -66,8 +66,8 @@ func (r *runner) reads() []bool {
 // bothWays says of each connection whether it carries messages back as well.
 func bothWays(plan *workload.Plan) []bool {
 	out := make([]bool, len(plan.Conns))
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for i := range plan.Series {
+		m := &plan.Series[i]
 		out[m.Conn] = out[m.Conn] || m.Back
 	}
 	return out
@@ -76,8 +76,8 @@ func bothWays(plan *workload.Plan) []bool {
 // firstAsked is the first READ or atomic of each connection, nil without one.
 func (r *runner) firstAsked() []*workload.Message {
 	out := make([]*workload.Message, len(r.Valid.Plan.Conns))
-	for i := range r.Valid.Plan.Messages {
-		m := &r.Valid.Plan.Messages[i]
+	for i := range r.Valid.Plan.Series {
+		m := &r.Valid.Plan.Series[i].Message
 		if out[m.Conn] == nil && (m.Verb == workload.Read || m.Verb.Atomic()) {
 			out[m.Conn] = m
 		}

@@ -63,7 +63,7 @@ workload: [{flow: {from: h0, to: h1, size: 1KB}}]
 		}
 		all = append(all, ended{op, workload.Completed, a})
 		if op >= 0 {
-			all = append(all, ended{op, workload.Received, p.Conns[p.Messages[op].Conn].Dst})
+			all = append(all, ended{op, workload.Received, p.Conns[p.Series[op].Conn].Dst})
 		}
 	}
 	return v
@@ -91,7 +91,7 @@ func TestOperationsStartWhenOthersEnd(t *testing.T) {
 		if r.Stopped != "quiescence" {
 			t.Fatalf("seed %d: %s", seed, r.Stopped)
 		}
-		g, n := v.Plan.Graph, len(v.Plan.Messages)
+		g, n := v.Plan.Graph, v.Plan.Len()
 		latest := make([]units.Time, n+len(v.Plan.Locals))
 		note := func(op int, end workload.End, at units.Time) {
 			for _, next := range g.Released(op, end) {

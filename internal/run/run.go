@@ -115,8 +115,9 @@ const (
 // Simulate runs a world to quiescence, its stop time, a deadlock or ctx's end.
 func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now(), verdict: units.Never, requests: requestsOf(w.Valid.Plan), calls: callers(w.Valid.Plan)}
-	for _, m := range w.Valid.Plan.Messages {
-		r.total += int64(m.Bytes)
+	for i := range w.Valid.Plan.Series {
+		s := &w.Valid.Plan.Series[i]
+		r.total += int64(s.Bytes) * int64(s.Count)
 	}
 	if opt.TracePauses {
 		for _, n := range r.Nets {
@@ -482,8 +483,8 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 // Queues are empty until then, so that means over time count from there.
 func (r *runner) firstPost(end units.Time) units.Time {
 	first := units.Never
-	for _, m := range r.Valid.Plan.Messages {
-		first = min(first, m.Start)
+	for i := range r.Valid.Plan.Series {
+		first = min(first, r.Valid.Plan.Series[i].Start)
 	}
 	for i := range r.Valid.Plan.Locals {
 		if l := &r.Valid.Plan.Locals[i]; !l.Awaits {
@@ -512,13 +513,13 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	v := r.Valid
 	shut := r.shutStage()
 	a := accountant{runner: r, names: stageNames, loss: record.StageLoss, reordered: record.StageReordered, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
-	for i, m := range v.Plan.Messages {
+	for i, m := range v.Plan.All() {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
 		if m.Waits() { // when it was to be posted, or the end if it never was
 			start = min(r.Messages[i].Due, out.EndPS)
 		}
-		src, dst := r.endNames(&m)
+		src, dst := r.endNames(m)
 		f := record.Flow{
 			Src: src, Dst: dst, Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
@@ -556,7 +557,7 @@ func (r *runner) recordEnd(f *record.Flow, a *accountant, i int, end units.Time)
 	f.CompletionPS, f.Status = at-f.StartPS, r.Messages[i].Status.String()
 	f.Account = a.account(i)
 	a.check(f, i)
-	if polled := r.Messages[i].Polled; r.placing(&r.Valid.Plan.Conns[r.Valid.Plan.Messages[i].Conn]) && polled != units.Never {
+	if polled := r.Messages[i].Polled; r.placing(&r.Valid.Plan.Conns[r.Valid.Plan.At(i).Conn]) && polled != units.Never {
 		f.EntryPS = polled - f.StartPS
 	}
 }

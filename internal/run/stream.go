@@ -21,8 +21,11 @@ func (r *runner) service(i int) string {
 // requestsOf is the message that asks for each call's reply, by the call's number.
 func requestsOf(p *workload.Plan) []int {
 	requests := make([]int, p.Calls+1)
-	for i := range p.Messages {
-		if m := &p.Messages[i]; m.Call > 0 && !m.Reply {
+	if p.Calls == 0 {
+		return requests
+	}
+	for i, m := range p.All() {
+		if m.Call > 0 && !m.Reply {
 			requests[m.Call] = i
 		}
 	}
@@ -32,8 +35,8 @@ func requestsOf(p *workload.Plan) []int {
 // callers says of each connection whether it carries calls.
 func callers(p *workload.Plan) []bool {
 	carries := make([]bool, len(p.Conns))
-	for i := range p.Messages {
-		m := &p.Messages[i]
+	for i := range p.Series {
+		m := &p.Series[i]
 		carries[m.Conn] = carries[m.Conn] || m.Call > 0
 	}
 	return carries
@@ -65,7 +68,7 @@ func (r *runner) abandoned() (n int) {
 
 // streamEnds are what the two ends of message i's connection know.
 func (r *runner) streamEnds(i int) (sender, reader nic.Stream) {
-	m := &r.Valid.Plan.Messages[i]
+	m := r.Valid.Plan.At(i)
 	c, to := &r.Valid.Plan.Conns[m.Conn], r.Responders[m.Conn]
 	sender, reader = r.Hosts[r.Valid.Graph.HostOf(c.Src)].StreamOf(to.Requester), r.Hosts[to.Node].StreamOf(to.QP)
 	if m.Back {
@@ -79,7 +82,7 @@ func (r *runner) streamEnds(i int) (sender, reader nic.Stream) {
 // Never: it is open.
 func (r *runner) streamFate(i int) (done units.Time, status string) {
 	if r.Messages[i].Posted == units.Never {
-		if m := &r.Valid.Plan.Messages[i]; m.Reply {
+		if m := r.Valid.Plan.At(i); m.Reply {
 			if done, status = r.streamFate(r.requests[m.Call]); status != "success" {
 				return done, status
 			}
@@ -135,7 +138,8 @@ func streamNames() [nic.NumStages]string {
 // and its way; then the receiving application, and its copy into a GPU.
 func (a *accountant) stream(i int, done units.Time, status string) record.Account {
 	m := &a.Accounts[i]
-	_, to := a.Valid.Plan.Ends(&a.Valid.Plan.Messages[i])
+	of := a.Valid.Plan.At(i)
+	_, to := a.Valid.Plan.Ends(&of)
 	src, dst := a.requester(i), a.Valid.Graph.HostOf(to)
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due

@@ -165,8 +165,8 @@ workload:
 	}
 	plan := v.Plan
 	var conn []*workload.Message
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for i := range plan.Series {
+		m := &plan.Series[i].Message
 		switch plan.Entries[plan.Conns[m.Conn].Entry] {
 		case "conn":
 			conn = append(conn, m)

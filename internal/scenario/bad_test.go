@@ -161,6 +161,7 @@ func TestBadInput(t *testing.T) {
 		{"calls for ever", base + "  - rpc: {between: [h0, h1], size: 2KB, every: 5us}\n", `s.yaml:6:48: workload[1].rpc.every: without count there are calls until the run stops, and no stop is given; give count, or stop`},
 		{"calls without every", base + "  - rpc: {between: [h0, h1], size: 2KB, count: 9}\n", `s.yaml:6:48: workload[1].rpc.count: 9 calls need to know how far apart they begin; give every as well, such as every: 50us`},
 		{"calls after the stop", "stop: 1ms\n" + base + "  - rpc: {between: [h0, h1], size: 2KB, every: 5us, start: 1ms}\n", `s.yaml:7:60: workload[1].rpc.start: 1ms is not before the run stops, at 1ms; begin earlier`},
+		{"too many messages", base + "  - flow: {from: h0, to: h1, size: 1KB, count: 1000000000}\n", `s.yaml:6:12: workload[1].flow: 1000000000 messages on each of 1 QPs take about 400 GB of memory; at most 16777216 messages are possible in all, which take about 6.71 GB: use fewer`},
 		{"too many calls", "stop: 1000s\n" + base + "  - rpc: {between: [h0, h1], size: 2KB, every: 1ns}\n", `s.yaml:7:48: workload[1].rpc.every: 1000000000000 calls until the run stops are more than 16777216 messages; take a longer time`},
 		{"an empty call", base + "  - rpc: {between: [h0, h1], size: 0B}\n", `s.yaml:6:36: workload[1].rpc.size: a request of 0B asks or tells nothing; give at least 1B`},
 		{"an empty reply", base + "  - rpc: {between: [h0, h1], size: 2KB, reply: 0B, stack: tcp}\n", `s.yaml:6:48: workload[1].rpc.reply: a reply of 0B asks or tells nothing; give at least 1B`},

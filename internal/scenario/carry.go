@@ -15,11 +15,12 @@ func (r *resolver) checkCarried(o object) {
 		return
 	}
 	total := units.Bytes(0)
-	for i := range r.v.Plan.Messages {
-		total += 2*r.v.Plan.Messages[i].Bytes + carriedMessage
+	for i := range r.v.Plan.Series {
+		s := &r.v.Plan.Series[i]
+		total += units.Bytes(s.Count) * (2*s.Bytes + carriedMessage)
 		if total > maxCarried {
-			needs := number(len(r.v.Plan.Messages), "message") + " need"
-			if len(r.v.Plan.Messages) == 1 {
+			needs := number(r.v.Plan.Len(), "message") + " need"
+			if r.v.Plan.Len() == 1 {
 				needs += "s"
 			}
 			o.fail("carry_data", "%s more than %s of memory for their bytes, at either end; send fewer or smaller ones, or leave carry_data out",

@@ -13,7 +13,7 @@ import (
 func checkResult(t *testing.T, v *Valid, err error) {
 	t.Helper()
 	if err == nil {
-		if v == nil || v.Graph == nil || v.Routes == nil || v.Plan == nil || len(v.Plan.Messages) == 0 {
+		if v == nil || v.Graph == nil || v.Routes == nil || v.Plan == nil || v.Plan.Len() == 0 {
 			t.Fatalf("no error and no whole scenario: %+v", v)
 		}
 		return

@@ -98,7 +98,7 @@ func TestHTSim(t *testing.T) {
 		{2, 5, 64, units.Never, 2, 3, 0, 3},
 		{3, 5, 65, units.Never, 3, 0, 0, 3},
 	}
-	for i, m := range v.Plan.Messages {
+	for i, m := range v.Plan.All() {
 		c := v.Plan.Conns[m.Conn]
 		if got := (msg{c.Src, c.Dst, m.Bytes, m.Start, m.Trigger, m.SendDone, m.RecvDone, c.Class}); got != want[i] {
 			t.Errorf("message %d: %+v, want %+v", i, got, want[i])
@@ -120,8 +120,8 @@ func TestHTSimSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Seed != 5 || v.DCQCN == nil || v.Plan.Messages[1].Bytes != 3000 {
-		t.Errorf("seed %d, message %+v", v.Seed, v.Plan.Messages[1])
+	if v.Seed != 5 || v.DCQCN == nil || v.Plan.Series[1].Bytes != 3000 {
+		t.Errorf("seed %d, message %+v", v.Seed, v.Plan.Series[1])
 	}
 	sameAgain(t, "load.cm", v)
 }
@@ -233,8 +233,8 @@ func TestHTSimRealFiles(t *testing.T) {
 				switches++
 			}
 		}
-		if len(v.Plan.Messages) != c.messages || switches != c.switches {
-			t.Errorf("%s, %s: %d messages, %d switches; want %d, %d", c.topo, c.cm, len(v.Plan.Messages), switches, c.messages, c.switches)
+		if v.Plan.Len() != c.messages || switches != c.switches {
+			t.Errorf("%s, %s: %d messages, %d switches; want %d, %d", c.topo, c.cm, v.Plan.Len(), switches, c.messages, c.switches)
 		}
 		sameAgain(t, c.cm, v)
 	}

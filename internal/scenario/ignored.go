@@ -176,13 +176,13 @@ func (r *resolver) warnReceives() {
 	plan := r.v.Plan
 	sends, shared := make([]int, len(plan.Conns)), make([]int, len(plan.SRQs))
 	verbs := make([]workload.Verb, len(plan.Conns))
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for i := range plan.Series {
+		m := &plan.Series[i]
 		if c := &plan.Conns[m.Conn]; m.Verb.TakesReceive() && c.Service == workload.RC {
-			sends[m.Conn]++
+			sends[m.Conn] += m.Count
 			verbs[m.Conn] = m.Verb
 			if c.SRQ > 0 {
-				shared[c.SRQ-1]++
+				shared[c.SRQ-1] += m.Count
 			}
 		}
 	}
@@ -223,8 +223,8 @@ func (r *resolver) warnGoBack0() {
 	if every == 0 && loss == 0 {
 		return
 	}
-	for i := range r.v.Plan.Messages {
-		m := &r.v.Plan.Messages[i]
+	for i := range r.v.Plan.Series {
+		m := &r.v.Plan.Series[i]
 		c := &r.v.Plan.Conns[m.Conn]
 		if r.nics[r.v.Graph.HostOf(c.Src)].recovery != "go-back-0" {
 			continue

@@ -320,7 +320,7 @@ func (r *resolver) ns3Warnings(c *ns3Config) {
 	if w := c.word("L2_ACK_INTERVAL", "1"); w.text != "1" {
 		r.warn("L2_ACK_INTERVAL", "L2_ACK_INTERVAL %s has no effect: every packet is acknowledged; those simulators leave out at most the first ACKs of a flow, and only for more than a payload", w.text)
 	}
-	if last := r.v.Plan.Messages[len(r.v.Plan.Messages)-1].Start; last >= r.v.Stop && last != units.Never {
+	if last := r.v.Plan.At(r.v.Plan.Len() - 1).Start; last >= r.v.Stop && last != units.Never {
 		r.warn("stop", "SIMULATOR_STOP_TIME is before the last flow starts, so that some flows never run")
 	}
 	for _, w := range r.warned {

@@ -41,7 +41,7 @@ func (v *Valid) NS3FCT(r *record.Run) []byte {
 	var b strings.Builder
 	for _, i := range done {
 		f := &r.Flows[i]
-		k := &v.Plan.Conns[v.Plan.Messages[i].Conn]
+		k := &v.Plan.Conns[v.Plan.At(i).Conn]
 		dport := k.DstPort
 		if dport == 0 {
 			dport = ns3NormalPort

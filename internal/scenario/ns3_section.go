@@ -77,8 +77,8 @@ func (r *resolver) readNS3Workload(n *node) {
 	if r.d.err != nil {
 		return
 	}
-	for i := range r.v.Plan.Messages {
-		m := &r.v.Plan.Messages[i]
+	for i := range r.v.Plan.Series {
+		m := &r.v.Plan.Series[i]
 		if c := &r.v.Plan.Conns[m.Conn]; m.Verb > workload.Send || c.Service != workload.RC {
 			r.d.fail(r.entryPos(c.Entry), "workload[%d]: %s over %s is nothing that the ns-3 RDMA simulators have; use write or send, or leave the ns3 section out", c.Entry, m.Verb, c.Service)
 			return
@@ -231,8 +231,7 @@ func (r *resolver) flowsTree() *node {
 	}
 	var b strings.Builder
 	b.WriteString(header)
-	for i := range plan.Messages {
-		m := &plan.Messages[i]
+	for _, m := range plan.All() {
 		k := &plan.Conns[m.Conn]
 		b.WriteString("\n" + g.EndpointName(k.Src) + "," + g.EndpointName(k.Dst) + "," + m.Bytes.String() + "," + m.Start.String())
 		if !class {

@@ -90,8 +90,8 @@ func TestNS3Values(t *testing.T) {
 		{"window bytes", tr.WindowBytes, units.Bytes(52000)},
 		{"timeout", tr.Timeout, units.Time(0)},
 		{"quantum", v.TimeQuantum, units.Nanosecond},
-		{"first start", v.Plan.Messages[0].Start, 2 * units.Second},
-		{"second start", v.Plan.Messages[1].Start, 2*units.Second + 27*units.Nanosecond},
+		{"first start", v.Plan.Series[0].Start, 2 * units.Second},
+		{"second start", v.Plan.Series[1].Start, 2*units.Second + 27*units.Nanosecond},
 		{"first port", v.Plan.Conns[0].SrcPort, uint16(10000)},
 		{"second port", v.Plan.Conns[1].SrcPort, uint16(10001)},
 		{"stop", v.Stop, 4 * units.Second},
@@ -157,7 +157,7 @@ func TestNS3RealFiles(t *testing.T) {
 			t.Errorf("%s: error %v, want one that says what is not built", name, err)
 		case !unbuilt && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case !unbuilt && len(v.Plan.Messages) == 0:
+		case !unbuilt && v.Plan.Len() == 0:
 			t.Errorf("%s: no messages", name)
 		}
 	}

@@ -56,7 +56,7 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 			"`tcp` or `dctcp` beside an RDMA stack on Ethernet: connections in a class of their own, 0 unless given, see [tcp](#tcp).").
 			otherwise("the scenario's").also(ofCalls | ofCollectives),
 		timeKey("start", &e.Start, "When the first message is posted.").otherwise("0").also(perFlow | ofCalls | ofCollectives),
-		numberKey("count", &e.Count, 1, workload.MaxMessages, "Messages per queue pair.").also(ofCalls),
+		numberKey("count", &e.Count, 1, workload.MaxCount, "Messages per queue pair.").also(ofCalls),
 		timeKey("every", &e.Every, "Time from post to post.").otherwise("0").also(ofCalls),
 		numberKey("qps", &e.QPs, 1, 65536, "Queue pairs per pair of ends.").also(ofCalls),
 		flagKey("split", &e.Split, "Each message is divided over the queue pairs."),

@@ -25,8 +25,7 @@ workload:
 	if p := v.Plan; p.Calls != 20+6 || len(p.Locals) != 6 || len(p.Conns) != 4+1+4 || p.Entries[1] != "rpc" || p.Entries[2] != "rpc 2" {
 		t.Errorf("%d calls, %d thoughts, %d connections, entries %v", p.Calls, len(p.Locals), len(p.Conns), p.Entries)
 	}
-	for i := range v.Plan.Messages {
-		m := &v.Plan.Messages[i]
+	for _, m := range v.Plan.All() {
 		c := &v.Plan.Conns[m.Conn]
 		want := map[bool]units.Bytes{false: 10, true: 9 * units.KB}[m.Reply]
 		switch {

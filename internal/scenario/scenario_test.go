@@ -76,8 +76,8 @@ func TestDefaults(t *testing.T) {
 		{"headroom", sw.PG[0][3].Headroom, units.Bytes(75420) + 3*frame + 84},
 		{"no headroom for lossy", sw.PG[0][0].Headroom, units.Bytes(0)},
 		{"shared", sw.Shared, 128*units.MiB - 5*(4096+75420+3*frame+84)},
-		{"messages", len(v.Plan.Messages), 4},
-		{"size", v.Plan.Messages[0].Bytes, 64 * units.MB},
+		{"messages", v.Plan.Len(), 4},
+		{"size", v.Plan.Series[0].Bytes, 64 * units.MB},
 		{"NIC marks nothing", nic.Ports[0].RED[3], fabric.RED{}},
 	}
 	for _, k := range checks {
@@ -222,7 +222,7 @@ workload:
 		{"initial rates", [2]units.Rate{p.Conns[0].InitialRate, p.Conns[1].InitialRate}, [2]units.Rate{4 * units.Gbps, units.Gbps}},
 		{"path", p.Conns[2].Path, []int{mustNode(t, v, "h3"), mustNode(t, v, "sw"), mustNode(t, v, "h4")}},
 		{"conns", len(p.Conns), 1 + 1 + 2 + 4*2},
-		{"messages", len(p.Messages), 3 + 1 + 2 + 4*2},
+		{"messages", p.Len(), 3 + 1 + 2 + 4*2},
 		// base RTT: 4 us of propagation, two hops of 1024+78+20 B out and 86 B back,
 		// each rounded up: 4,193,280 ps at 100 Gb/s is 52416 B
 		{"bdp", v.Windows[0], units.Bytes(52416)},
@@ -233,7 +233,7 @@ workload:
 		}
 	}
 	starts := []units.Time{}
-	for _, m := range p.Messages {
+	for _, m := range p.All() {
 		if m.Conn == 0 {
 			starts = append(starts, m.Start)
 			if m.Verb != workload.Send {
@@ -329,7 +329,7 @@ func TestSetAndSeed(t *testing.T) {
 	}{
 		{"length", v.Graph.Links[0].Length, 100 * units.Metre},
 		{"rate stays", v.Graph.Links[0].Rate, 100 * units.Gbps},
-		{"size", v.Plan.Messages[0].Bytes, 2 * units.MB},
+		{"size", v.Plan.Series[0].Bytes, 2 * units.MB},
 		{"from", len(v.Plan.Conns), 1},
 		{"kmin", switchNamed(t, v, "leaf1").Ports[0].RED[3], fabric.RED{KMin: 300 * units.KB, KMax: 1600 * units.KB, PMax: 0.2}},
 		{"ai", v.DCQCN.RPGAIRate, 40 * units.Mbps},
@@ -391,8 +391,8 @@ func TestLongLines(t *testing.T) {
 	parse(t, "# "+strings.Repeat("-", 300)+"\n# "+strings.Repeat("[ - ", 300)+"\n"+base)
 	flow := "{from: h0, to: h1}, "
 	v := parse(t, base+"  - {flows: {size: 1KB, list: ["+strings.Repeat(flow, 500)+"]}}\n")
-	if len(v.Plan.Messages) != 502 {
-		t.Errorf("%d messages, want 502", len(v.Plan.Messages))
+	if v.Plan.Len() != 502 {
+		t.Errorf("%d messages, want 502", v.Plan.Len())
 	}
 }
 
@@ -432,8 +432,8 @@ func TestTraceFile(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if len(v.Plan.Messages) != 4 || v.Plan.Messages[3].Bytes != 3000 || v.Plan.Messages[3].Start != 5*units.Microsecond {
-			t.Errorf("messages %+v", v.Plan.Messages)
+		if v.Plan.Len() != 4 || v.Plan.Series[3].Bytes != 3000 || v.Plan.Series[3].Start != 5*units.Microsecond {
+			t.Errorf("messages %+v", v.Plan.Series)
 		}
 		if again := parse(t, string(v.Source)); !reflect.DeepEqual(again.Plan, v.Plan) {
 			t.Error("the source kept for the run directory lacks the trace")

@@ -18,8 +18,8 @@ func (r *resolver) checkInline() {
 	if r.d.err != nil {
 		return
 	}
-	for i := range r.v.Plan.Messages {
-		m := &r.v.Plan.Messages[i]
+	for i := range r.v.Plan.Series {
+		m := &r.v.Plan.Series[i]
 		c := &r.v.Plan.Conns[m.Conn]
 		host := r.v.Graph.HostOf(c.Src)
 		if limit := r.nics[host].maxInline; c.Inline && m.Bytes > limit {

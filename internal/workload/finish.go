@@ -1,10 +1,8 @@
 package workload
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -29,12 +27,12 @@ func (e *EntryError) Error() string { return "workload " + e.Name + ": " + e.Msg
 // Finish checks a plan against the network and sorts its messages by (Start,
 // entry, order of appending). Errors are *EntryError where an entry is to blame.
 func (p *Plan) Finish(net Network) error {
-	if len(p.Messages) == 0 && len(p.Locals) == 0 {
+	if p.total == 0 && len(p.Locals) == 0 {
 		return errors.New("the workload has no message; add at least one flow")
 	}
-	if len(p.Conns) > MaxConns || len(p.Messages) > MaxMessages {
-		return fmt.Errorf("the workload has %d connections and %d messages; at most %d and %d are possible",
-			len(p.Conns), len(p.Messages), MaxConns, MaxMessages)
+	if len(p.Conns) > MaxConns || p.total > MaxMessages {
+		return fmt.Errorf("the workload has %d connections and %d messages, which take about %s of memory; at most %d and %d are possible",
+			len(p.Conns), p.total, memoryOf(1, p.total), MaxConns, MaxMessages)
 	}
 	for i := range p.Conns {
 		if err := p.checkConn(net, &p.Conns[i]); err != nil {
@@ -42,13 +40,13 @@ func (p *Plan) Finish(net Network) error {
 		}
 	}
 	invalidations := 0
-	for i := range p.Messages {
-		m := &p.Messages[i]
-		if err := p.checkMessage(m); err != nil {
+	for i := range p.Series {
+		m := &p.Series[i]
+		if err := p.checkMessage(&m.Message); err != nil {
 			return err
 		}
 		if m.Verb == SendInv {
-			invalidations++
+			invalidations += m.Count
 		}
 		if invalidations > MaxInvalidations {
 			return p.fail(p.Conns[m.Conn].Entry, "the workload has more than %d SENDs with invalidate, each of which needs an R_Key of its own; use fewer", MaxInvalidations)
@@ -63,27 +61,19 @@ func (p *Plan) Finish(net Network) error {
 
 // sort puts the messages in order and renames them where operations wait.
 func (p *Plan) sort() {
-	before := func(a, b *Message) int {
-		if c := cmp.Compare(a.Start, b.Start); c != 0 {
-			return c
-		}
-		return cmp.Compare(p.Conns[a.Conn].Entry, p.Conns[b.Conn].Entry)
-	}
 	if len(p.edges) == 0 {
-		slices.SortStableFunc(p.Messages, func(a, b Message) int { return before(&a, &b) })
+		p.Arrange()
 		return
 	}
-	order := make([]int32, len(p.Messages))
-	for i := range order {
-		order[i] = int32(i)
+	was := make([]int32, len(p.Series)) // by order of appending; a plan that is finished again is sorted already
+	for i := range p.Series {
+		was[p.Series[i].nr] = int32(i)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int { return before(&p.Messages[a], &p.Messages[b]) })
-	sorted, to := make([]Message, len(order)), make([]int32, len(order))
-	for i, from := range order {
-		sorted[i] = p.Messages[from]
-		to[from] = int32(i)
+	p.Arrange()
+	to := make([]int32, len(p.Series)) // operations that wait, or are waited for, are series of one message
+	for i := range p.total {
+		to[was[p.Series[p.find(i).series].nr]] = int32(i)
 	}
-	p.Messages = sorted
 	p.renameMessages(to)
 }
 
@@ -187,10 +177,20 @@ func (p *Plan) checkRoom(pairs int, o Options) error {
 	if room := MaxConns - len(p.Conns); pairs > room || qps > room/pairs {
 		return fmt.Errorf("%d pairs with %d QPs each make more than %d connections in all; use fewer", pairs, qps, MaxConns)
 	}
-	if room := MaxMessages - len(p.Messages); pairs*qps > room || count > room/(pairs*qps) {
-		return fmt.Errorf("%d messages on each of %d QPs make more than %d messages in all; use fewer", count, pairs*qps, MaxMessages)
+	if room := MaxMessages - p.total; pairs*qps > room || count > room/(pairs*qps) {
+		return fmt.Errorf("%d messages on each of %d QPs take about %s of memory; at most %d messages are possible in all, which take about %s: use fewer",
+			count, pairs*qps, memoryOf(pairs*qps, count), MaxMessages, memoryOf(1, MaxMessages))
 	}
 	return nil
+}
+
+// memoryOf is what messages take on some queue pairs, as text.
+func memoryOf(qps, messages int) string {
+	gb := float64(qps) * float64(messages) * float64(MessageMemory) / float64(units.GB)
+	if gb >= 1000 {
+		return fmt.Sprintf("%.3g TB", gb/1000)
+	}
+	return fmt.Sprintf("%.3g GB", gb)
 }
 
 // checkSet checks the endpoints of a pattern among equals.

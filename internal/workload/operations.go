@@ -7,7 +7,8 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Op names an operation of a plan: a message by its index in Plan.Messages, a
+// Op names an operation of a plan: a message by its number, before Finish by the
+// index of its series, a
 // local operation by what OpOfLocal makes of its index in Plan.Locals. Finish
 // sorts messages and renames with them what the plan knows.
 type Op int32
@@ -101,15 +102,15 @@ func (p *Plan) AddLabel(text string, parts ...Part) uint16 {
 
 // AddMessage appends a message to a connection and returns its name.
 func (p *Plan) AddMessage(m Message) Op {
-	p.Messages = append(p.Messages, m)
-	return OpOfMessage(len(p.Messages) - 1)
+	p.add(Series{Message: m, Count: 1})
+	return OpOfMessage(len(p.Series) - 1)
 }
 
 // After has op wait for an end of another operation, which must be at the host
 // where op starts. A message that waits is started by nothing else.
 func (p *Plan) After(op, other Op, end End) {
 	if op >= 0 {
-		p.Messages[op].Awaits, p.Messages[op].Start = true, units.Never
+		p.Series[op].Awaits, p.Series[op].Start = true, units.Never
 	} else {
 		p.Locals[^op].Awaits = true
 	}
@@ -163,7 +164,7 @@ func (p *Plan) number(op Op) int {
 	if op >= 0 {
 		return int(op)
 	}
-	return len(p.Messages) + int(^op)
+	return p.total + int(^op)
 }
 
 // renameMessages follows a sort: to[i] is the new index of message i.
@@ -188,7 +189,7 @@ func (p *Plan) finishGraph(net Network) error {
 	if len(p.Locals) == 0 && len(p.edges) == 0 {
 		return nil
 	}
-	n := len(p.Messages) + len(p.Locals)
+	n := p.total + len(p.Locals)
 	g := &Graph{Need: make([]int32, n), first: make([]int32, n*int(numEnds)+1), then: make([]int32, len(p.edges))}
 	for i := range p.edges {
 		e := &p.edges[i]
@@ -222,7 +223,7 @@ func (p *Plan) checkEdge(net Network, e *edge) error {
 		return p.fail(entry, "an operation waits for a message to be received that its responder does not see the end of; use RC or TCP, and no READ or atomic")
 	case at != starts:
 		return p.fail(entry, "an operation waits for one that ends at another host")
-	case e.to >= 0 && p.Messages[e.to].Trigger > 0:
+	case e.to >= 0 && p.At(int(e.to)).Trigger > 0:
 		return p.fail(entry, "a message is started by a trigger and waits for an operation; keep one")
 	}
 	return nil
@@ -235,9 +236,9 @@ func (p *Plan) endsAt(net Network, op Op, end End) (entry, host int, ok bool) {
 		l := &p.Locals[^op]
 		return l.Entry, l.Host, end == Completed
 	}
-	m := &p.Messages[op]
+	m := p.At(int(op))
 	c := &p.Conns[m.Conn]
-	poster, peer := p.Ends(m)
+	poster, peer := p.Ends(&m)
 	if end == Completed {
 		return c.Entry, net.HostOf(poster), true
 	}

@@ -32,7 +32,7 @@ func TestGraph(t *testing.T) {
 		if err := p.Finish(fakeNet{3, 1}); err != nil {
 			t.Fatal(err)
 		}
-		if p.Messages[0].Waits() || !p.Messages[1].Waits() {
+		if p.Series[0].Waits() || !p.Series[1].Waits() {
 			t.Fatal("the message that waits for nothing should stand first")
 		}
 		g := p.Graph
@@ -70,13 +70,13 @@ func TestGraphErrors(t *testing.T) {
 			"operations wait for each other in a circle"},
 		{"another host", func(p *Plan, first, second, step Op) { p.After(second, first, Completed) },
 			"an operation waits for one that ends at another host"},
-		{"READ", func(p *Plan, first, second, step Op) { p.Messages[first].Verb = Read },
+		{"READ", func(p *Plan, first, second, step Op) { p.Series[first].Verb = Read },
 			"an operation waits for a message to be received that its responder does not see the end of"},
 		{"datagrams", func(p *Plan, first, second, step Op) {
-			p.Messages[first].Verb = Send
-			p.Conns[p.Messages[first].Conn].Service = UD
+			p.Series[first].Verb = Send
+			p.Conns[p.Series[first].Conn].Service = UD
 		}, "an operation waits for a message to be received that its responder does not see the end of"},
-		{"two starts", func(p *Plan, first, second, step Op) { p.Messages[second].Trigger = p.AddTrigger("x", OneShot, 0) },
+		{"two starts", func(p *Plan, first, second, step Op) { p.Series[second].Trigger = p.AddTrigger("x", OneShot, 0) },
 			"a message is started by a trigger and waits for an operation; keep one"},
 	} {
 		p, first, second, step := relay(t)

@@ -13,6 +13,11 @@ import (
 const (
 	MaxConns    = 1 << 22
 	MaxMessages = 1 << 24
+	// MessageMemory is what a message of one packet takes, from its load to the report.
+	MessageMemory units.Bytes = 400
+	// MaxCount is how many messages a pattern can name on each queue pair; so many are
+	// refused for their memory.
+	MaxCount = 1 << 40
 	// MaxBytes is the longest message of a connection, 2^31 bytes (IBTA vol. 1,
 	// 9.7.1). The shortest has none: one packet without payload.
 	MaxBytes units.Bytes = 1 << 31
@@ -79,21 +84,6 @@ type Placement struct {
 	Stream *rng.Stream // Random; it needs a Region
 }
 
-// offset places message i of a connection.
-func (p *Placement) offset(i int, size, region units.Bytes) units.Bytes {
-	switch {
-	case p.Order == Fixed:
-		return p.Offset
-	case size == 0:
-		return 0
-	}
-	slots := max(region/size, 1)
-	if p.Order == Sequential {
-		return units.Bytes(i) % slots * size
-	}
-	return units.Bytes(p.Stream.IntN(int(slots))) * size
-}
-
 // DefaultOptions is one WRITE at time zero in priority 3 with DSCP 26, over one
 // QP, with receives always posted.
 func DefaultOptions() Options {
@@ -144,14 +134,15 @@ func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
 		if o.Split {
 			bytes = share(size, o.QPs, q)
 		}
-		for i := range o.Count {
-			start := o.Start + units.Time(i)*o.Every
-			if o.Trigger > 0 {
-				start = units.Never
-			}
-			p.Messages = append(p.Messages, Message{Conn: conn, Verb: o.Verb, Bytes: bytes, Offset: o.Place.offset(i, bytes, o.Region), Start: start,
-				Trigger: o.Trigger, SendDone: o.SendDone, RecvDone: o.RecvDone})
+		s := Series{Message: Message{Conn: conn, Verb: o.Verb, Bytes: bytes, Start: o.Start, Trigger: o.Trigger, SendDone: o.SendDone, RecvDone: o.RecvDone},
+			Count: o.Count, Every: o.Every, placed: o.Place.newSlots(o.Count, bytes, o.Region)}
+		if o.Place.Order == Fixed {
+			s.Offset = o.Place.Offset
 		}
+		if o.Trigger > 0 {
+			s.Start, s.Every = units.Never, 0
+		}
+		p.add(s)
 	}
 	return nil
 }

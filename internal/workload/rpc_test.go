@@ -21,11 +21,11 @@ func TestRPC(t *testing.T) {
 			t.Fatal(err)
 		}
 		conns := map[Service]int{TCP: 2, RC: 4}[service]
-		if len(p.Conns) != conns || len(p.Messages) != 12 || len(p.Locals) != 6 || p.Calls != 6 {
-			t.Fatalf("%s: %d connections, %d messages, %d local operations, %d calls", service, len(p.Conns), len(p.Messages), len(p.Locals), p.Calls)
+		if len(p.Conns) != conns || p.Len() != 12 || len(p.Locals) != 6 || p.Calls != 6 {
+			t.Fatalf("%s: %d connections, %d messages, %d local operations, %d calls", service, len(p.Conns), p.Len(), len(p.Locals), p.Calls)
 		}
-		for i := range p.Messages {
-			m := &p.Messages[i]
+		for i := range p.Series {
+			m := &p.Series[i].Message
 			from, to := p.Ends(m)
 			switch {
 			case m.Reply && (from != 1 || to != 0 || m.Bytes != 200 || m.Start != units.Never || m.Back != (service == TCP)),
@@ -36,10 +36,10 @@ func TestRPC(t *testing.T) {
 				continue
 			}
 			next := p.Graph.Released(i, Received)
-			if len(next) != 1 || int(next[0]) < len(p.Messages) || p.Labels[p.Locals[int(next[0])-len(p.Messages)].Label].Delay() != 11 {
+			if len(next) != 1 || int(next[0]) < p.Len() || p.Labels[p.Locals[int(next[0])-p.Len()].Label].Delay() != 11 {
 				t.Fatalf("%s: call %d starts %v, want a local operation of 11 ps", service, m.Call, next)
 			}
-			if next = p.Graph.Released(int(next[0]), Completed); len(next) != 1 || p.Messages[next[0]].Call != m.Call || !p.Messages[next[0]].Reply {
+			if next = p.Graph.Released(int(next[0]), Completed); len(next) != 1 || p.Series[next[0]].Call != m.Call || !p.Series[next[0]].Reply {
 				t.Errorf("%s: call %d starts %v", service, m.Call, next)
 			}
 		}
@@ -61,7 +61,7 @@ func TestRPCRefused(t *testing.T) {
 		{"a negative time", RPC{1, 1, -1, false}, nil, "a time from 0 to"},
 		{"a READ", good, func(o *Options) { o.Verb = Read }, "READ over RC carries no calls"},
 		{"a datagram", good, func(o *Options) { o.Service = UD }, "SEND over UD carries no calls"},
-		{"too many", good, func(o *Options) { o.Count = MaxMessages/2 + 1 }, "messages in all"},
+		{"too many", good, func(o *Options) { o.Count = MaxMessages/2 + 1 }, "messages are possible in all"},
 	} {
 		opt := o
 		if c.set != nil {
@@ -73,7 +73,8 @@ func TestRPCRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	p := &Plan{Entries: []string{"w"}, Conns: []Conn{{Dst: 1}}, Messages: []Message{{Back: true, Bytes: 1}}}
+	p := &Plan{Entries: []string{"w"}, Conns: []Conn{{Dst: 1}}}
+	p.AddMessage(Message{Back: true, Bytes: 1})
 	if err := p.Finish(twoHosts{}); err == nil || !strings.Contains(err.Error(), "against the direction of its connection") {
 		t.Errorf("back over RC: %v", err)
 	}

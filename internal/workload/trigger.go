@@ -30,7 +30,7 @@ type Trigger struct {
 	Kind  TriggerKind
 	Count int // Barrier: activations needed, at least 1
 
-	Targets []int // indices into Plan.Messages, in order; filled in by Finish
+	Targets []int // numbers of messages, in order; filled in by Finish
 }
 
 // MaxTriggers bounds the triggers of a plan.
@@ -62,8 +62,8 @@ func (p *Plan) finishTriggers() error {
 			return fmt.Errorf("trigger %s: a barrier waits for a count of at least 1 and has %d", t.Name, t.Count)
 		}
 	}
-	for i := range p.Messages {
-		m := &p.Messages[i]
+	for i := range p.Series {
+		m := &p.Series[i]
 		for _, id := range [...]int{m.Trigger, m.SendDone, m.RecvDone} {
 			if id < 0 || id > len(p.Triggers) {
 				return p.fail(p.Conns[m.Conn].Entry, "trigger %d does not exist; there are %d", id, len(p.Triggers))
@@ -73,9 +73,13 @@ func (p *Plan) finishTriggers() error {
 			return p.fail(p.Conns[m.Conn].Entry, "recv_done stands with %s over %s, which %s; use send_done", m.Verb, p.Conns[m.Conn].Service,
 				map[bool]string{true: "ends at its requester", false: "may lose the message"}[p.Conns[m.Conn].Service == RC])
 		}
-		if m.Trigger > 0 {
-			t := &p.Triggers[m.Trigger-1]
-			t.Targets = append(t.Targets, i)
+	}
+	if len(p.Triggers) > 0 {
+		for i, m := range p.All() {
+			if m.Trigger > 0 {
+				t := &p.Triggers[m.Trigger-1]
+				t.Targets = append(t.Targets, i)
+			}
 		}
 	}
 	return p.checkStarts()
@@ -87,7 +91,7 @@ func (p *Plan) checkStarts() error {
 	if len(p.Triggers) == 0 && p.Graph == nil {
 		return nil
 	}
-	s := starter{plan: p, started: make([]bool, len(p.Messages)+len(p.Locals)), fired: make([]int, len(p.Triggers))}
+	s := starter{plan: p, started: make([]bool, p.total+len(p.Locals)), fired: make([]int, len(p.Triggers))}
 	if p.Graph != nil {
 		s.left = slices.Clone(p.Graph.Need)
 	}
@@ -95,12 +99,12 @@ func (p *Plan) checkStarts() error {
 	for i, ok := range s.started {
 		switch {
 		case ok:
-		case i >= len(p.Messages):
-			return p.fail(p.Locals[i-len(p.Messages)].Entry, "operations wait for each other in a circle")
-		case p.Messages[i].Awaits:
-			return p.fail(p.Conns[p.Messages[i].Conn].Entry, "operations wait for each other in a circle")
+		case i >= p.total:
+			return p.fail(p.Locals[i-p.total].Entry, "operations wait for each other in a circle")
+		case p.At(i).Awaits:
+			return p.fail(p.Conns[p.At(i).Conn].Entry, "operations wait for each other in a circle")
 		default:
-			m := &p.Messages[i]
+			m := p.At(i)
 			t := &p.Triggers[m.Trigger-1]
 			return p.fail(p.Conns[m.Conn].Entry, "trigger %s is activated %d times, which never starts all of its %d targets; let more messages activate it with send_done or recv_done",
 				t.Name, s.fired[m.Trigger-1], len(t.Targets))
@@ -120,14 +124,14 @@ type starter struct {
 
 func (s *starter) run() {
 	p := s.plan
-	for i := range p.Messages {
-		if !p.Messages[i].Waits() {
+	for i, m := range p.All() {
+		if !m.Waits() {
 			s.todo = append(s.todo, i)
 		}
 	}
 	for i := range p.Locals {
 		if !p.Locals[i].Awaits {
-			s.todo = append(s.todo, len(p.Messages)+i)
+			s.todo = append(s.todo, p.total+i)
 		}
 	}
 	for len(s.todo) > 0 {
@@ -148,10 +152,11 @@ func (s *starter) end(i int) {
 			}
 		}
 	}
-	if i >= len(s.plan.Messages) {
+	if i >= s.plan.total {
 		return
 	}
-	for _, id := range [...]int{s.plan.Messages[i].SendDone, s.plan.Messages[i].RecvDone} {
+	m := s.plan.At(i)
+	for _, id := range [...]int{m.SendDone, m.RecvDone} {
 		if id > 0 {
 			s.fired[id-1]++
 			s.todo = append(s.todo, s.plan.Triggers[id-1].Starts(s.fired[id-1])...)

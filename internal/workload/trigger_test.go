@@ -80,7 +80,7 @@ func TestFinishTriggers(t *testing.T) {
 // activate one where it is received.
 func TestTriggeredMessages(t *testing.T) {
 	p := chain([]TriggerKind{OneShot}, 0, [3]int{0, 1, 0}, [3]int{1, 0, 0})
-	p.Messages[1].Start = 5 * units.Nanosecond
+	p.Series[1].Start = 5 * units.Nanosecond
 	if err := p.Finish(twoHosts{}); err == nil || !strings.Contains(err.Error(), "a message starts at 5ns or by a trigger; keep one") {
 		t.Errorf("both: %v", err)
 	}
@@ -94,8 +94,8 @@ func TestTriggeredMessages(t *testing.T) {
 		t.Errorf("two messages: %v", err)
 	}
 	p = chain([]TriggerKind{OneShot}, 0, [3]int{1, 0, 0}, [3]int{0, 1, 0})
-	if err := p.Finish(twoHosts{}); err != nil || p.Messages[1].Start != units.Never || p.Triggers[0].Targets[0] != 1 {
-		t.Errorf("%v; messages %+v, targets %v: the triggered one comes last", err, p.Messages, p.Triggers[0].Targets)
+	if err := p.Finish(twoHosts{}); err != nil || p.Series[1].Start != units.Never || p.Triggers[0].Targets[0] != 1 {
+		t.Errorf("%v; messages %+v, targets %v: the triggered one comes last", err, p.Series, p.Triggers[0].Targets)
 	}
 }
 

@@ -173,12 +173,12 @@ type Message struct {
 	Awaits bool
 }
 
-// Plan is a whole workload: messages are sorted by (Start, index of entry,
-// order within the entry). Append to it with AddEntry and the patterns, then
-// call Finish.
+// Plan is a whole workload: its messages, which At and All tell, are in order of
+// (Start, index of entry, order within the entry). Append to it with AddEntry and
+// the patterns, then call Finish.
 type Plan struct {
 	Conns    []Conn
-	Messages []Message
+	Series   []Series // what the messages are made from; sorted by Finish
 	Entries  []string // name of each workload entry
 	Triggers []Trigger
 	SRQs     []SRQ
@@ -191,6 +191,8 @@ type Plan struct {
 	Graph *Graph
 	edges []edge
 	Calls int // remote procedure calls
+	total int // messages
+	order *order
 }
 
 // Ends returns the endpoints of a message: of who posts it, and of its peer.

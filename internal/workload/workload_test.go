@@ -37,7 +37,7 @@ func opt(change func(*Options)) Options {
 // pairs lists "src>dst size@start" of every message in plan order.
 func pairs(p *Plan) string {
 	var out []string
-	for _, m := range p.Messages {
+	for _, m := range p.All() {
 		c := p.Conns[m.Conn]
 		out = append(out, fmt.Sprintf("%d>%d %v@%v", c.Src, c.Dst, m.Bytes, m.Start))
 	}
@@ -103,7 +103,7 @@ func TestOptionsReachConnections(t *testing.T) {
 			t.Errorf("connection %d is %+v by %v, want %+v", q, c, path, want)
 		}
 	}
-	if m := p.Messages[1]; m.Verb != Send || m.Conn != 1 {
+	if m := p.Series[1]; m.Verb != Send || m.Conn != 1 {
 		t.Errorf("message %+v, want a SEND on connection 1", m)
 	}
 }
@@ -252,17 +252,17 @@ func TestErrors(t *testing.T) {
 		}, "11 messages every 500000s end later than 4611686.018427387903s, the latest possible; use fewer"},
 		{"imported late start", func(p *Plan) error {
 			p.Conns = append(p.Conns, Conn{Src: 0, Dst: 2})
-			p.Messages = append(p.Messages, Message{Bytes: 1, Start: units.Never})
+			p.AddMessage(Message{Bytes: 1, Start: units.Never})
 			return nil
 		}, "workload x: start never is later than 4611686.018427387903s, the latest possible"},
-		{"imported conn", func(p *Plan) error { p.Messages = append(p.Messages, Message{Conn: 3, Bytes: 1}); return nil },
+		{"imported conn", func(p *Plan) error { p.AddMessage(Message{Conn: 3, Bytes: 1}); return nil },
 			"a message belongs to connection 3, but the connections are 0 to -1"},
 		{"imported entry", func(p *Plan) error { return p.Flow(1, 0, 2, 1, def) },
 			"a connection belongs to workload entry 1, but the entries are 0 to 0"},
 		{"imported verb", func(p *Plan) error { return p.Flow(0, 0, 2, 1, opt(func(o *Options) { o.Verb = 9 })) },
 			"workload x: verb 9 is unknown; use one of write, send, write-imm, send-imm, send-inv, read, cas, fetch-add"},
 		{"many messages", func(p *Plan) error { return p.Flow(0, 0, 2, 1, opt(func(o *Options) { o.Count = 1 << 62 })) },
-			"4611686018427387904 messages on each of 1 QPs make more than 16777216 messages in all; use fewer"},
+			"4611686018427387904 messages on each of 1 QPs take about 1.84e+09 TB of memory; at most 16777216 messages are possible in all, which take about 6.71 GB: use fewer"},
 		{"many QPs", func(p *Plan) error {
 			return p.Incast(0, []int{0, 1}, 2, 1, opt(func(o *Options) { o.QPs = 1 << 62 }))
 		}, "2 pairs with 4611686018427387904 QPs each make more than 4194304 connections in all; use fewer"},

@@ -23,15 +23,15 @@ import (
 type World struct {
 	Valid      *scenario.Valid
 	Engine     *sim.Engine[packet.Packet]
-	Nets       []*fabric.Net        // by partition
-	Hosts      []*nic.Host          // by node index; nil for switches
-	Messages   []nic.Message        // by number of the message
-	Accounts   []nic.MessageAccount // likewise
-	Locals     []nic.LocalRun       // by index in Plan.Locals
-	Responders []Responder          // by index in Plan.Conns
-	Place      []Place              // where each port is, by global number
-	Carried    *Carried             // nil unless the run carries data
-	Servers    []*dma.Engine        // insides of hosts by node index; nil where there is none
+	Nets       []*fabric.Net  // by partition
+	Hosts      []*nic.Host    // by node index; nil for switches
+	Messages   []nic.Message  // by number of the message
+	accounts   []nic.Noted    // likewise
+	Locals     []nic.LocalRun // by index in Plan.Locals
+	Responders []Responder    // by index in Plan.Conns
+	Place      []Place        // where each port is, by global number
+	Carried    *Carried       // nil unless the run carries data
+	Servers    []*dma.Engine  // insides of hosts by node index; nil where there is none
 }
 
 // Responder is the queue pair that answers a connection's requests.
@@ -355,7 +355,7 @@ func (b *builder) buildHosts(singly bool) {
 	b.sequence(specs, ends)
 	triggers := nic.NewTriggers(plan)
 	b.Messages = make([]nic.Message, plan.Len())
-	b.Accounts = make([]nic.MessageAccount, plan.Len())
+	b.accounts = make([]nic.Noted, plan.Len())
 	b.Locals = triggers.Runs()
 	b.startLocals(specs)
 	b.moveLocals(triggers)
@@ -382,7 +382,7 @@ func (b *builder) buildHosts(singly bool) {
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
 			specs[node].Messages, specs[node].Triggers, specs[node].Placing = b.Messages, triggers, placing
-			specs[node].Accounts, specs[node].StreamEnds, specs[node].Payloads = b.Accounts, b.streamEnds, payloads
+			specs[node].Accounts, specs[node].StreamEnds, specs[node].Payloads = b.accounts, b.streamEnds, payloads
 			b.Hosts[node] = nic.New(specs[node])
 		}
 	}

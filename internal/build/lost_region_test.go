@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -50,7 +51,9 @@ workload:
 	if q.State != "ERR" || q.NAKsSent != 1 || q.SentBytes != 1_000_000 {
 		t.Errorf("responder in %s, %d NAKs and %d B sent, want ERR after one NAK and the first READ", q.State, q.NAKsSent, q.SentBytes)
 	}
-	write, noted := &b.Accounts[1], b.Hosts[responder.Node].Accepted(responder.QP)[1].FirstAck
+	var write nic.MessageAccount
+	b.Hosts[b.g.Endpoints[v.Plan.Conns[0].Src].Node].Account(1, &write)
+	noted := b.Hosts[responder.Node].Acceptance(responder.QP, 1).FirstAck
 	if write.AckMade <= at || write.AckMade >= write.Done || noted != write.AckMade {
 		t.Errorf("the NAK was made at %s by what it says, at %s by the responder; the WRITE was done at %s", write.AckMade, noted, write.Done)
 	}

@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
@@ -66,8 +65,9 @@ type account struct {
 	rounds   []round // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
 	resends  []Resend
 	posted   uint32
-	accepted []Acceptance // as responder
-	unacked  int          // first of accepted that no ACK has covered
+	accepted []accepted // as responder
+	inside   []inside   // see accepted
+	unacked  int        // first of accepted that no ACK has covered
 
 	response  units.Time // as requester of READs: when the latest response was taken
 	answering bool       // as responder of READs and atomics: something waits to be sent
@@ -139,31 +139,6 @@ const (
 	Implied                   // a later request's answer, which acknowledges all before it
 	Behind                    // an earlier READ's answer: its own had come before, and completions keep their order
 )
-
-// Acceptance (Way empty: that packet carried no stamps) is what the responder knows of a message: when it had all of it,
-// by which transmission, and when an ACK first covered it.
-type Acceptance struct {
-	At       units.Time
-	Landed   units.Time // when all of it was in the memory that the card writes to: At where the host has no server
-	Placed   units.Time // when all of it was where it belongs
-	FirstAck units.Time // Never: none yet
-	Held     bool       // that ACK had to wait for READ responses
-	Read     units.Time // of an atomic: when the card had read what it found; 0: at once
-	Way      Way
-}
-
-// Way is where a packet's hops stand in the host's list of hops.
-type Way struct{ first, n uint32 }
-
-// keep copies the hops of a stamped packet.
-func (h *Host) keep(s *fabric.Stamps) Way {
-	first := len(h.hops)
-	h.hops = h.net.AppendHops(h.hops, s)
-	return Way{uint32(first), uint32(len(h.hops) - first)}
-}
-
-// Hops returns the hops of a way that this host kept.
-func (h *Host) Hops(w Way) []fabric.Hop { return h.hops[w.first : w.first+w.n] }
 
 // settle books the time since the last change of the queue pair's state.
 func (h *Host) settle(now units.Time, s *qpSlot) {
@@ -334,12 +309,11 @@ func (a *account) timedOut(now, armed units.Time) {
 func (h *Host) posted(now units.Time, s *qpSlot, id uint32, verb rdma.Verb) {
 	a := &s.account
 	h.cpu.Progressed()
-	m := &h.accounts[id]
-	m.Posted, m.Ordinal, m.Start, m.Done, m.Verb = now, a.posted, units.Never, units.Never, verb
+	h.messages[id].Verb = verb
 	a.posted++
 	a.queue = append(a.queue, id)
-	if a.unsent == len(a.queue)-1 {
-		m.begin(now, a)
+	if k := len(a.queue) - 1; a.unsent == k {
+		h.noteOf(a, k).begin(now, a)
 	}
 }
 
@@ -370,7 +344,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 		return
 	}
 	id := s.qp.Polled()
-	m := &h.accounts[id]
+	m := h.note(id)
 	m.Start = now
 	m.Before = a.sum.minus(&m.base)
 	if a.unsent < len(a.queue) && a.queue[a.unsent] == id {
@@ -383,7 +357,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 			a.lastSum[Sending] += end - now
 		}
 		if a.unsent < len(a.queue) {
-			h.accounts[a.queue[a.unsent]].begin(now, a)
+			h.noteOf(a, a.unsent).begin(now, a)
 		}
 	}
 	h.stamp(now, s, pk)
@@ -391,7 +365,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 
 // askedPart notes a request for a part of a READ that starts now.
 func (h *Host) askedPart(now units.Time, s *qpSlot, pk *packet.Packet) {
-	m := &h.accounts[s.qp.Polled()]
+	m := h.note(s.qp.Polled())
 	if m.Read != nil {
 		return
 	}
@@ -406,7 +380,10 @@ func (h *Host) responseArrived(now units.Time, s *qpSlot, pk *packet.Packet) {
 		return
 	}
 	id, last := s.qp.TookResponse()
-	m, again := &h.accounts[id], pk.Flags&packet.Retrans != 0
+	if h.accounts[id]&1 == 0 {
+		return // it is over
+	}
+	m, again := h.note(id), pk.Flags&packet.Retrans != 0
 	if m.Done != units.Never || !last && !again {
 		return
 	}
@@ -438,7 +415,7 @@ func (h *Host) sentAgain(now units.Time, s *qpSlot, pk *packet.Packet, n uint32)
 // rewound makes the latest transmission of every open last packet void.
 func (h *Host) rewound(now units.Time, a *account) {
 	for _, id := range a.queue[a.head:a.unsent] {
-		m := &h.accounts[id]
+		m := h.note(id)
 		if m.Start == units.Never {
 			continue
 		}
@@ -451,7 +428,7 @@ func (h *Host) rewound(now units.Time, a *account) {
 // nil for an error.
 func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) {
 	a := &s.account
-	m := &h.accounts[id]
+	m := h.noteOf(a, a.head)
 	m.Done = now
 	a.pop()
 	if ack == nil {
@@ -512,17 +489,6 @@ func (m *MessageAccount) relation(ack *packet.Packet, read bool) Completer {
 		return Implied
 	}
 	return Answered
-}
-
-// accept notes at the responder that a packet completed n messages; with
-// selective repeat it may be one that several of them waited for, and no last
-// packet if the network changed their order.
-func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
-	a := &h.qps[q].account
-	landed, placed := h.placedAt(now, q)
-	for range n {
-		a.accepted = append(a.accepted, Acceptance{At: now, Landed: landed, Placed: placed, FirstAck: units.Never, Way: way})
-	}
 }
 
 // Total is the sum over all stages.

@@ -123,10 +123,11 @@ func (h *Host) acknowledge(now units.Time, q uint32, ack *packet.Packet, held bo
 	a := &h.qps[q].account
 	covered := ack.AETH & (1<<24 - 1) // messages accepted, modulo 2^24
 	for ; a.unacked < len(a.accepted) && int32((covered-uint32(a.unacked))<<8) > 0; a.unacked++ {
-		a.accepted[a.unacked].FirstAck, a.accepted[a.unacked].Held = now, held
+		read := units.Time(0)
 		if held && h.path != nil {
-			a.accepted[a.unacked].Read = h.path.qps[q].answer
+			read = h.path.qps[q].answer
 		}
+		a.firstAcked(a.unacked, now, held, read)
 	}
 }
 

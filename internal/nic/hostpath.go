@@ -175,7 +175,7 @@ func (h *Host) mayPoll(now units.Time, q uint32) bool {
 // writeEntry has the card write the completion entry of message id, of queue pair q,
 // behind the payload before it. A queue pair in error sends nothing more.
 func (h *Host) writeEntry(now units.Time, q, id uint32, status rdma.Status) {
-	m := &h.accounts[id]
+	m := h.note(id)
 	switch {
 	case status != rdma.Success:
 		h.forget(q)

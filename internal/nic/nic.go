@@ -73,6 +73,7 @@ type Message struct {
 	Connect  units.Time // of the time between, what connecting the queue pair took
 	Register units.Time // and registering its memory
 	Status   rdma.Status
+	Verb     rdma.Verb
 	QP       uint32     // requester's number
 	SendDone int32      // trigger, from 1, that the completion activates; 0: none
 	Polled   units.Time // when the application had polled its completion; Never until then
@@ -127,10 +128,13 @@ type Host struct {
 	replies  rdma.Replies
 	posts    []Post
 	next     int
-	open     int
+	left     int // messages without a completion
 	messages []Message
-	accounts []MessageAccount // like messages
-	hops     []fabric.Hop     // of last packets taken and of ACKs that completed messages
+	accounts []Noted           // like messages
+	open     []*MessageAccount // accounts that are being written, by number
+	unused   []uint32          // numbers of open that none is
+	hops     []fabric.Hop      // of the way that is being noted
+	notes    notes             // accounts that are over, and the hops of last packets taken and of ACKs that completed messages
 
 	triggers  *Triggers
 	triggered []Post   // what triggers started at this instant
@@ -185,9 +189,9 @@ type Spec struct {
 	QPs      []QPSpec
 	Posts    []Post // sorted by time
 	Messages []Message
-	Accounts []MessageAccount // as many as Messages
-	Triggers *Triggers        // nil: none
-	Locals   []uint32         // operations of Triggers that start here by time
+	Accounts []Noted   // as many as Messages, shared like them
+	Triggers *Triggers // nil: none
+	Locals   []uint32  // operations of Triggers that start here by time
 	// Singly has every turn of a copy over NVLink be an event, as tests compare it.
 	Singly  bool
 	Receive ReceiveSpec
@@ -211,11 +215,12 @@ type Spec struct {
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, open: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, left: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
+	h.notes = newNotes()
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	for i := range s.Posts {
 		if s.QPs[s.Posts[i].QP].Stream == nil {
-			h.open++
+			h.left++
 		}
 	}
 	h.qps = make([]qpSlot, len(s.QPs))
@@ -254,7 +259,7 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 
 // Open counts the messages without a completion, future ones included. Those of
 // TCP count at the host that reads them.
-func (h *Host) Open() int { return h.open }
+func (h *Host) Open() int { return h.left }
 
 func (h *Host) timer(at, age units.Time, kind uint8, low uint32) {
 	h.net.HostTimer(at, age, h.index, h.source, kind, low)
@@ -425,7 +430,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 	} else {
 		h.receiveAndStore(now, q, pk)
 	}
-	stamps, way := h.net.StampsOf(pk), Way{}
+	stamps, way := h.net.StampsOf(pk), Way(0)
 	stamped := stamps != nil
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
 	answers := s.account.answering || s.qp.Responding()
@@ -526,17 +531,19 @@ func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
 		if c.Status != rdma.Success || ack == nil {
 			h.closed(now, s, c.ID, nil)
 		} else {
-			x := &h.accounts[c.ID]
+			x := h.note(c.ID)
 			x.By = x.relation(ack, read)
 			read = read || x.Verb >= rdma.Read
 			h.closed(now, s, c.ID, ack)
 		}
-		h.open--
+		h.left--
 		h.net.Part().NoteWork()
 		if h.path != nil {
 			h.writeEntry(now, q, c.ID, c.Status)
+			h.packNote(c.ID)
 			continue
 		}
+		h.packNote(c.ID)
 		h.work(now, &task{kind: taskPoll, qp: m.QP, id: c.ID})
 	}
 	h.cq.Clear()

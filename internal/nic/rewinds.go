@@ -73,7 +73,7 @@ func (h *Host) coalesce(a *account) {
 	a.log = slices.Delete(a.log, oldest, oldest+1)
 	r.count--
 	for _, id := range a.queue[a.head:a.unsent] {
-		h.accounts[id].coalesce(r.from, until)
+		h.note(id).coalesce(r.from, until)
 	}
 	first := len(a.resends)
 	for first > 0 && a.resends[first-1].Rewound >= r.from {

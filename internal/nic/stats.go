@@ -21,9 +21,6 @@ func (h *Host) Measure(from bool) {
 	}
 }
 
-// Accepted returns the messages that queue pair q took as responder, in order.
-func (h *Host) Accepted(q uint32) []Acceptance { return h.lived(q).account.accepted }
-
 // lived is what queue pair q did so far; a zero one if it was never used.
 func (h *Host) lived(q uint32) *life {
 	if l := h.qps[q].life; l != nil {

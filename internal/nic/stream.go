@@ -385,9 +385,9 @@ func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, f *host.
 		return
 	}
 	st := h.qps[q].stream
-	way := Way{}
+	way := Way(0)
 	for in := st.conn.InOrder(); int64(len(st.arrivals)+1)*size <= in; {
-		if stamps != nil && way.n == 0 {
+		if stamps != nil && way == 0 {
 			way = h.keep(stamps)
 		}
 		st.arrivals = append(st.arrivals, Arrival{Came: f.At, Landed: f.Landed, At: now, Read: units.Never, Placed: units.Never, Way: way})
@@ -436,8 +436,9 @@ func (h *Host) acknowledged(now units.Time, s *qpSlot, q uint32) {
 	st.peak = max(st.peak, out-st.conn.Unsent())
 	for acked := st.wrote - out; a.head < len(a.queue) && st.ends[a.head] <= acked; {
 		id := a.queue[a.head]
-		h.accounts[id].Done = now
+		h.noteOf(a, a.head).Done = now
 		s.popMessage()
+		h.packNote(id)
 		if h.cpu.kernel {
 			h.notify(now, q)
 		}
@@ -473,9 +474,9 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 	st.calls, st.first = st.calls[:0], 0
 	for a.head < len(a.queue) {
 		id := a.queue[a.head]
+		m := h.noteOf(a, a.head)
 		s.popMessage()
 		h.completed(now, id)
-		m := &h.accounts[id]
 		m.Done = now
 		switch { // of one sent whole, the peer may have all
 		case m.Start != units.Never:
@@ -484,6 +485,7 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 		default:
 			m.Before = a.sum.minus(&m.base)
 		}
+		h.packNote(id)
 	}
 	h.net.Part().NoteWork()
 }

@@ -91,7 +91,7 @@ func (h *Host) waitedFor(stage Stage, s *qpSlot) {
 	a.lastSum.rebook(from, stage)
 	s.stream.lost.sum.rebook(from, stage)
 	if a.unsent < len(a.queue) {
-		h.accounts[a.queue[a.unsent]].base.rebook(from, stage)
+		h.noteOf(a, a.unsent).base.rebook(from, stage)
 	}
 }
 
@@ -130,7 +130,7 @@ func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 func (h *Host) sentLasts(now, end units.Time, s *qpSlot) {
 	a, st := &s.account, s.stream
 	for first := true; a.unsent < len(a.queue) && st.ends[a.unsent] <= st.sent; first = false {
-		m := &h.accounts[a.queue[a.unsent]]
+		m := h.noteOf(a, a.unsent)
 		if first {
 			m.Before = a.sum.minus(&m.base)
 		} else {
@@ -142,7 +142,7 @@ func (h *Host) sentLasts(now, end units.Time, s *qpSlot) {
 	a.lastEnd, a.lastSum = end, a.sum
 	a.lastSum[Sending] += end - now
 	if a.unsent < len(a.queue) {
-		h.accounts[a.queue[a.unsent]].begin(now, a)
+		h.noteOf(a, a.unsent).begin(now, a)
 	}
 }
 
@@ -160,7 +160,7 @@ func (h *Host) sentAgainFrame(now units.Time, s *qpSlot, pk *packet.Packet) {
 	}
 	at := st.offset(pk)
 	k := a.head + sort.Search(len(st.ends)-a.head, func(k int) bool { return st.ends[a.head+k] > at })
-	if k < a.unsent && h.accounts[a.queue[k]].Start > from.at {
+	if k < a.unsent && h.note(a.queue[k]).Start > from.at {
 		from = round{at: a.lastEnd, sum: a.lastSum}
 	}
 	a.resends = append(a.resends, Resend{Rewound: from.at, Before: a.sum.minus(&from.sum), Start: now})

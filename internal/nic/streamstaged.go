@@ -84,7 +84,7 @@ func (h *Host) staged(now units.Time, q uint32) {
 // messageEnded counts a message whose bytes are where they belong.
 func (h *Host) messageEnded(st *stream) {
 	st.reads++
-	h.open--
+	h.left--
 	h.net.Part().NoteWork()
 }
 

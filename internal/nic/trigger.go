@@ -86,7 +86,7 @@ func NewSequence(n int) *Sequence {
 func (t *Triggers) Add(host *Host, p Post) {
 	t.starts[p.WR.ID] = start{host, p}
 	if host.specs[p.QP].Stream == nil { // TCP's count where they are read
-		host.open++
+		host.left++
 	}
 }
 

@@ -63,19 +63,48 @@ type accountant struct {
 	shut                string   // see shutStage
 	lossy               []uint64 // a bit per connection of which something was dropped
 	names               [nic.NumStages]string
-	loss, reordered     string // stages of the waits for what completed a message
-	out                 record.Account
-	at                  units.Time // accounted up to here
-	clip                bool       // what lies before that is left out; else it is a bug
+	loss, reordered     string         // stages of the waits for what completed a message
+	out                 record.Account // reused by the next account
+	message             int            // whose note is at hand, from 1
+	noted               nic.MessageAccount
+	took                nic.Acceptance // the responder's note, likewise
+	hops                []fabric.Hop   // of the ways of that message, as far as they were asked for
+	at                  units.Time     // accounted up to here
+	clip                bool           // what lies before that is left out; else it is a bug
 	// delivered is, by connection, when messages of services without
 	// acknowledgements arrived, by when their last packet was sent.
 	delivered []map[units.Time]int // index of the responder's note
 }
 
+// note is what its requester wrote down of message i, good until that of another is
+// asked for.
+func (a *accountant) note(i int) *nic.MessageAccount {
+	if a.message != i+1 {
+		a.message, a.hops = i+1, a.hops[:0]
+		a.Hosts[a.requester(i)].Account(uint32(i), &a.noted)
+	}
+	return &a.noted
+}
+
+// ordinal is the place of message i among those that its queue pair has begun; the
+// highest number: it has not come to it.
+func (r *runner) ordinal(i int) int {
+	var m nic.MessageAccount
+	r.Hosts[r.requester(i)].Account(uint32(i), &m)
+	return int(m.Ordinal)
+}
+
+// way of a packet, good as long as the note at hand.
+func (a *accountant) wayOf(host *nic.Host, w nic.Way) []fabric.Hop {
+	first := len(a.hops)
+	a.hops = host.Hops(w, a.hops)
+	return a.hops[first:len(a.hops):len(a.hops)]
+}
+
 // account returns where the time of message i went, which has completed: until its
 // end (see ended).
 func (a *accountant) account(i int) record.Account {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
 	switch {
 	case !a.placing(c) || a.Messages[i].Status != rdma.Success:
@@ -96,7 +125,7 @@ func (a *accountant) account(i int) record.Account {
 // toCompletion returns where the time of message i went until the requester's card
 // knew that it was complete.
 func (a *accountant) toCompletion(i int) record.Account {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	port := a.opening(i)
 	switch {
 	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Service != workload.RC:
@@ -120,9 +149,9 @@ func (a *accountant) toCompletion(i int) record.Account {
 // opening begins the account of message i with the time until its queue pair came
 // to it, and returns the port that it leaves by.
 func (a *accountant) opening(i int) (port string) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Src].Node
-	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
+	a.out, a.at = a.out[:0], a.Messages[i].Due
 	host := a.Valid.Graph.Nodes[src].Name
 	a.add(record.StageConnect, host, a.Messages[i].Connect)
 	a.add(record.StageRegister, host, a.Messages[i].Register)
@@ -145,7 +174,7 @@ func startOf(way []fabric.Hop) units.Time {
 // failed books the transmissions of message i's last packet that a rewind made
 // void, up to the one at start, which was accepted: only its ACK was late or lost.
 func (a *accountant) failed(i int, port string, start units.Time) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	for k := range m.Failed {
 		f := &m.Failed[k]
 		if f.Start == start {
@@ -208,9 +237,9 @@ func (a *accountant) missing(i int, rewound units.Time) {
 
 // acknowledged books the time from the acceptance of message i to its completion.
 func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
-	ack := a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node].Hops(m.Ack)
+	ack := a.wayOf(a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node], m.Ack)
 	responder := a.Valid.Graph.EndpointName(c.Dst)
 	switch {
 	case m.By == nic.Behind:
@@ -250,25 +279,29 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 // the packet that ended it.
 func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
-	t := &a.Hosts[to.Node].Accepted(to.QP)[a.Accounts[i].Ordinal]
-	return t, a.Hosts[to.Node].Hops(t.Way)
+	a.took = a.Hosts[to.Node].Acceptance(to.QP, int(a.note(i).Ordinal))
+	return &a.took, a.wayOf(a.Hosts[to.Node], a.took.Way)
 }
 
 // received is from the post of message i, of the reliable connected service, until
 // its responder had all of it, with a server in memory; -1: not by the run's end.
 func (r *runner) received(f *record.Flow, i int, end units.Time) units.Time {
 	to := r.Responders[r.Valid.Plan.At(i).Conn]
-	all, k := r.Hosts[to.Node].Accepted(to.QP), int(r.Accounts[i].Ordinal)
-	if r.Messages[i].Posted == units.Never || k >= len(all) || all[k].Placed > end {
+	responder, k := r.Hosts[to.Node], r.ordinal(i)
+	if r.Messages[i].Posted == units.Never || k >= responder.Accepted(to.QP) {
 		return -1
 	}
-	return all[k].Placed - f.StartPS
+	placed := responder.Acceptance(to.QP, k).Placed
+	if placed > end {
+		return -1
+	}
+	return placed - f.StartPS
 }
 
 // decisive books the requester's time up to the transmission after which the
 // responder had all of message i, and that packet's way until it arrived.
 func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived units.Time) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	if own := ownTime(m, way); own != nil {
 		a.times(own, port)
 		a.way(&a.data, way, arrived)

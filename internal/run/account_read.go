@@ -12,7 +12,7 @@ import (
 // read books a READ that succeeded, up to the response with which all of it had
 // arrived; then it may have had to wait for an earlier READ.
 func (a *accountant) read(i int, port string) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	last := nic.ResponseArrival{At: m.Done, Way: m.Ack}
 	if m.By != nic.Answered {
 		last = nic.ResponseArrival{}
@@ -20,13 +20,13 @@ func (a *accountant) read(i int, port string) {
 			last = m.Read.Latest
 		}
 	}
-	back := a.Hosts[a.requester(i)].Hops(last.Way)
+	back := a.wayOf(a.Hosts[a.requester(i)], last.Way)
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	answer := answerAt(a.Hosts[to.Node].Answers(to.QP), startOf(back))
 	switch {
 	case answer == nil:
 		a.asked(i, port, nil)
-	case a.resend(i, a.Hosts[to.Node].Hops(answer.Way)) == nil:
+	case a.resend(i, a.wayOf(a.Hosts[to.Node], answer.Way)) == nil:
 		a.answered(i, port, answer, back, last.At)
 	default:
 		a.repaired(i, port, answer, back, last.At)
@@ -35,10 +35,10 @@ func (a *accountant) read(i int, port string) {
 }
 
 // requester is the host that posted message i.
-func (a *accountant) requester(i int) int {
-	m := a.Valid.Plan.At(i)
-	from, _ := a.Valid.Plan.Ends(&m)
-	return a.Valid.Graph.HostOf(from)
+func (r *runner) requester(i int) int {
+	m := r.Valid.Plan.At(i)
+	from, _ := r.Valid.Plan.Ends(&m)
+	return r.Valid.Graph.HostOf(from)
 }
 
 // answerAt is the note of the response that was sent at start; nil: there is none.
@@ -55,16 +55,16 @@ func answerAt(all []nic.Answer, start units.Time) *nic.Answer {
 // response, and the response's way, which is empty if it did not arrive. A READ
 // that was asked for in parts is booked from the request for the first of them.
 func (a *accountant) answered(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	responder := a.Hosts[to.Node]
 	before := answer.Before
-	if first := responder.Hops(answer.FirstWay); m.Read != nil && a.askedPart(i, port, first) {
+	if first := a.wayOf(responder, answer.FirstWay); m.Read != nil && a.askedPart(i, port, first) {
 		a.way(&a.data, first, answer.First)
 		a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
 		a.unasked(m, &before, port)
 	} else {
-		there := responder.Hops(answer.Way)
+		there := a.wayOf(responder, answer.Way)
 		if !a.asked(i, port, there) {
 			return
 		}
@@ -80,7 +80,7 @@ func (a *accountant) answered(i int, port string, answer *nic.Answer, back []fab
 // askedPart books the requester's time until it sent the request for a READ's
 // first part whose way is given, and reports whether it is known.
 func (a *accountant) askedPart(i int, port string, way []fabric.Hop) bool {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	start := startOf(way)
 	switch again := a.resend(i, way); {
 	case m.Read.Asked == units.Never || start == unknown:
@@ -132,14 +132,14 @@ func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port stri
 // for what was missing (selective repeat): as if nothing had been missing up to
 // the response that would have been its last, and then what came of the loss.
 func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	responder := a.Hosts[to.Node]
 	if tail := a.tail(i, answer.Start); tail != nil {
 		var back []fabric.Hop
 		at := tail.Start
 		if m.Read != nil && m.Read.Tail.At > 0 {
-			if hops := a.Hosts[a.requester(i)].Hops(m.Read.Tail.Way); startOf(hops) == tail.Start {
+			if hops := a.wayOf(a.Hosts[a.requester(i)], m.Read.Tail.Way); startOf(hops) == tail.Start {
 				back, at = hops, m.Read.Tail.At
 			}
 		}
@@ -147,7 +147,7 @@ func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fab
 	} else {
 		a.times(&m.Before, port)
 	}
-	there := responder.Hops(answer.Way)
+	there := a.wayOf(responder, answer.Way)
 	again := a.resend(i, there)
 	a.clip = true // the loss may have been noticed and seen to before
 	a.missing(i, again.Rewound)
@@ -162,12 +162,12 @@ func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fab
 // tail is the note of the response that ended READ i when nothing of it had been
 // sent again, sent before the given time; nil if there was none.
 func (a *accountant) tail(i int, before units.Time) *nic.Answer {
-	start := a.Accounts[i].Start
+	start := a.note(i).Start
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	host := a.Hosts[to.Node]
 	all := host.Answers(to.QP)
 	for k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start }); k < len(all) && all[k].Start < before; k++ {
-		if startOf(host.Hops(all[k].Way)) == start {
+		if a.startAt(host, all[k].Way) == start {
 			return &all[k]
 		}
 	}
@@ -178,7 +178,7 @@ func (a *accountant) tail(i int, before units.Time) *nic.Answer {
 // whose way is given. If that is not known it books it up to the latest request
 // and reports false.
 func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
-	m, start := &a.Accounts[i], startOf(way)
+	m, start := a.note(i), startOf(way)
 	for k := range m.Failed {
 		f := &m.Failed[k]
 		if f.Start == start || start != unknown && f.Rewound > start {
@@ -227,15 +227,23 @@ func (a *accountant) taken(i int) *nic.Acceptance {
 	}
 	to := a.Responders[conn]
 	host := a.Hosts[to.Node]
-	all := host.Accepted(to.QP)
 	if a.delivered[conn] == nil {
-		a.delivered[conn] = make(map[units.Time]int, len(all))
-		for k := range all {
-			a.delivered[conn][startOf(host.Hops(all[k].Way))] = k
+		a.delivered[conn] = make(map[units.Time]int, host.Accepted(to.QP))
+		for k := range host.Accepted(to.QP) {
+			a.delivered[conn][a.startAt(host, host.Acceptance(to.QP, k).Way)] = k
 		}
 	}
-	if k, ok := a.delivered[conn][a.Accounts[i].Start]; ok && a.Messages[i].Posted != units.Never {
-		return &all[k]
+	if k, ok := a.delivered[conn][a.note(i).Start]; ok && a.Messages[i].Posted != units.Never {
+		a.took = host.Acceptance(to.QP, k)
+		return &a.took
 	}
 	return nil
+}
+
+// startAt is when the packet of a way was sent.
+func (a *accountant) startAt(host *nic.Host, w nic.Way) units.Time {
+	n := len(a.hops)
+	start := startOf(a.wayOf(host, w))
+	a.hops = a.hops[:n]
+	return start
 }

@@ -162,7 +162,7 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 		taken, _ := w.acceptance(op)
 		return taken.Placed
 	case w.Valid.Plan.Conns[m.Conn].Service == workload.TCP:
-		return w.Accounts[op].Done
+		return w.note(op).Done
 	}
 	return w.polled(op)
 }
@@ -239,8 +239,8 @@ func slowest(hops []record.WayHop) string {
 // acked is where the time of message i, of TCP, went until its sender had heard that
 // all of it was there.
 func (a *accountant) acked(i int) record.Account {
-	a.out, a.at = nil, a.Messages[i].Due
-	a.until(record.StageAckWay, "", a.Accounts[i].Done)
+	a.out, a.at = a.out[:0], a.Messages[i].Due
+	a.until(record.StageAckWay, "", a.note(i).Done)
 	return a.out
 }
 

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc64"
@@ -161,7 +162,7 @@ func (d *dataCheck) inboxes() map[int][]byte {
 			continue
 		}
 		conn := k / 2
-		slices.SortFunc(list, func(a, b int) int { return int(d.Accounts[a].Ordinal) - int(d.Accounts[b].Ordinal) })
+		slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(d.ordinal(a), d.ordinal(b)), cmp.Compare(a, b)) })
 		placed, data := d.placed(conn, k%2 == 1)
 		rest := data[:min(placed, uint64(len(data)))]
 		room, service := d.GRHRoom(conn), plan.Conns[conn].Service

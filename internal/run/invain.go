@@ -77,8 +77,8 @@ func (r *runner) refusedSince(c int) units.Time {
 	if began == units.Never || responder.ReceivesWaiting(to.QP) != 0 {
 		return units.Never
 	}
-	if all := responder.Accepted(to.QP); len(all) > 0 {
-		began = max(began, all[len(all)-1].At)
+	if n := responder.Accepted(to.QP); n > 0 {
+		began = max(began, responder.Acceptance(to.QP, n-1).At)
 	}
 	return began
 }

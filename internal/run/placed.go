@@ -25,8 +25,8 @@ func (a *accountant) ended(i int) units.Time {
 		return m.Done
 	}
 	switch {
-	case a.Accounts[i].Verb >= rdma.Read:
-		return max(m.Done, a.Accounts[i].Placed)
+	case a.note(i).Verb >= rdma.Read:
+		return max(m.Done, a.note(i).Placed)
 	case c.Service == workload.RC:
 		taken, _ := a.acceptance(i)
 		return taken.Placed
@@ -51,8 +51,8 @@ func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
 	port := a.opening(i)
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	host := a.Hosts[to.Node]
-	a.times(&a.Accounts[i].Before, port)
-	a.way(&a.data, host.Hops(taken.Way), taken.At)
+	a.times(&a.note(i).Before, port)
+	a.way(&a.data, a.wayOf(host, taken.Way), taken.At)
 	a.place(host, to.QP, taken.Landed, taken.Placed)
 	return a.out
 }

@@ -555,7 +555,7 @@ func (r *runner) recordEnd(f *record.Flow, a *accountant, i int, end units.Time)
 		return
 	}
 	f.CompletionPS, f.Status = at-f.StartPS, r.Messages[i].Status.String()
-	f.Account = a.account(i)
+	f.Account = slices.Clone(a.account(i))
 	a.check(f, i)
 	if polled := r.Messages[i].Polled; r.placing(&r.Valid.Plan.Conns[r.Valid.Plan.At(i).Conn]) && polled != units.Never {
 		f.EntryPS = polled - f.StartPS

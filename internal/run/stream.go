@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
@@ -90,7 +91,7 @@ func (r *runner) streamFate(i int) (done units.Time, status string) {
 		return units.Never, "open"
 	}
 	sender, reader := r.streamEnds(i)
-	if k := int(r.Accounts[i].Ordinal); k < reader.Reads {
+	if k := r.ordinal(i); k < reader.Reads {
 		return reader.Arrivals[k].Placed, "success"
 	}
 	switch {
@@ -118,7 +119,7 @@ func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
 	if status == "success" {
 		f.DeliveredPS = f.CompletionPS
 	}
-	f.Account = a.stream(i, done, status)
+	f.Account = slices.Clone(a.stream(i, done, status))
 	a.check(f, i)
 }
 
@@ -137,12 +138,12 @@ func streamNames() [nic.NumStages]string {
 // segment's way, or the wait for the one sent again that completed the message,
 // and its way; then the receiving application, and its copy into a GPU.
 func (a *accountant) stream(i int, done units.Time, status string) record.Account {
-	m := &a.Accounts[i]
+	m := a.note(i)
 	of := a.Valid.Plan.At(i)
 	_, to := a.Valid.Plan.Ends(&of)
 	src, dst := a.requester(i), a.Valid.Graph.HostOf(to)
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
-	a.out, a.at = make(record.Account, 0, 16), a.Messages[i].Due
+	a.out, a.at = a.out[:0], a.Messages[i].Due
 	a.names, a.loss, a.reordered = streamNames(), record.StageDetection, record.StageReassembly
 	defer func() { a.names, a.loss, a.reordered = stageNames, record.StageLoss, record.StageReordered }()
 	a.until(record.StageCPU, a.Valid.Graph.Nodes[src].Name, m.Posted)
@@ -154,7 +155,7 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	}
 	_, reader := a.streamEnds(i)
 	arrival := &reader.Arrivals[m.Ordinal]
-	a.decisive(i, port, a.Hosts[dst].Hops(arrival.Way), arrival.Came)
+	a.decisive(i, port, a.wayOf(a.Hosts[dst], arrival.Way), arrival.Came)
 	a.until(record.StagePlace, "", arrival.Landed)
 	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[dst].Name, arrival.At)
 	a.until(record.StageUnread, a.Valid.Graph.Nodes[dst].Name, arrival.Read)

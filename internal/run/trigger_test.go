@@ -165,6 +165,7 @@ workload:
 	}
 	plan := v.Plan
 	var conn []*workload.Message
+	plan.Single()
 	for i := range plan.Series {
 		m := &plan.Series[i].Message
 		switch plan.Entries[plan.Conns[m.Conn].Entry] {

@@ -69,6 +69,7 @@ type builder struct {
 	memory     []memory
 	insides    []inside                    // by node index
 	handles    []*rdma.AddressHandle       // by connection; nil but with UD
+	invalid    []uint32                    // by message: the key that it invalidates; nil without such messages
 	srqs       []*rdma.ReceiveQueue        // by index in Plan.SRQs
 	regionKey  []uint32                    // by connection: the R_Key of its region at the responder
 	regionSize []units.Bytes               // by connection: the memory of its messages at either side
@@ -347,12 +348,12 @@ func (b *builder) buildHosts(singly bool) {
 	b.registerMemory()
 	b.shareReceives()
 	b.sizeStreams()
-	ends := make([]ends, len(plan.Conns))
 	b.makeRoom(specs)
 	for i := range plan.Conns {
-		ends[i] = b.connect(specs, i)
+		b.connect(specs, i)
 	}
-	b.sequence(specs, ends)
+	b.sequence(specs)
+	b.lendKeys()
 	triggers := nic.NewTriggers(plan)
 	b.Messages = make([]nic.Message, plan.Len())
 	b.accounts = make([]nic.Noted, plan.Len())
@@ -363,15 +364,19 @@ func (b *builder) buildHosts(singly bool) {
 	for i, m := range plan.All() {
 		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never, SendDone: int32(m.SendDone)}
 		from, to := plan.Ends(m)
-		if plan.Conns[m.Conn].Service == workload.TCP {
-			specs[b.g.Endpoints[to].Node].Arriving++
+		tcp := plan.Conns[m.Conn].Service == workload.TCP
+		if tcp {
+			specs[b.g.Endpoints[to].Node].Ending++
 		}
 		if m.Waits() {
 			waiting = append(waiting, i)
 			continue
 		}
 		spec := &specs[b.g.Endpoints[from].Node]
-		spec.Posts = append(spec.Posts, b.post(i, m, ends[m.Conn]))
+		spec.Posts = append(spec.Posts, uint32(i))
+		if !tcp {
+			spec.Ending++
+		}
 	}
 	placing := false
 	for node := range specs {
@@ -382,20 +387,20 @@ func (b *builder) buildHosts(singly bool) {
 	for node, nd := range b.g.Nodes {
 		if nd.Kind == topology.Host {
 			specs[node].Messages, specs[node].Triggers, specs[node].Placing = b.Messages, triggers, placing
-			specs[node].Accounts, specs[node].StreamEnds, specs[node].Payloads = b.accounts, b.streamEnds, payloads
+			specs[node].Accounts, specs[node].Requests, specs[node].StreamEnds, specs[node].Payloads = b.accounts, b, b.streamEnds, payloads
 			b.Hosts[node] = nic.New(specs[node])
 		}
 	}
 	for _, i := range waiting {
 		m := plan.At(i)
 		from, _ := plan.Ends(&m)
-		triggers.Add(b.Hosts[b.g.Endpoints[from].Node], b.post(i, &m, ends[m.Conn]))
+		triggers.Add(b.Hosts[b.g.Endpoints[from].Node], b.post(i, &m))
 	}
 }
 
 // sequence has the two ends of each connection know its messages apart, one way
 // and the other, where some start something as they are received.
-func (b *builder) sequence(specs []nic.Spec, ends []ends) {
+func (b *builder) sequence(specs []nic.Spec) {
 	plan := b.v.Plan
 	if len(plan.Triggers) == 0 && plan.Graph == nil {
 		return
@@ -412,8 +417,8 @@ func (b *builder) sequence(specs []nic.Spec, ends []ends) {
 	}
 	for i := range plan.Conns {
 		c := &plan.Conns[i]
-		requester := &specs[b.g.Endpoints[c.Src].Node].QPs[ends[i].requester]
-		responder := &specs[b.g.Endpoints[c.Dst].Node].QPs[ends[i].responder]
+		requester := &specs[b.g.Endpoints[c.Src].Node].QPs[b.Responders[i].Requester]
+		responder := &specs[b.g.Endpoints[c.Dst].Node].QPs[b.Responders[i].QP]
 		if w := ways[i][0]; w.watched {
 			requester.Posting = nic.NewSequence(w.messages)
 			responder.Accepting = requester.Posting
@@ -456,17 +461,12 @@ func (b *builder) makeRoom(specs []nic.Spec) {
 	b.Responders = make([]Responder, 0, len(b.v.Plan.Conns))
 }
 
-// ends are the two queue pairs of a connection.
-type ends struct {
-	requester, responder uint32         // numbers at their hosts
-	data                 *packet.Packet // template of the requester's datagrams; nil but with UD
-}
-
 // connect adds connection i's two queue pairs to their hosts.
-func (b *builder) connect(specs []nic.Spec, i int) ends {
+func (b *builder) connect(specs []nic.Spec, i int) {
 	c := &b.v.Plan.Conns[i]
 	if c.Service == workload.TCP {
-		return b.connectStream(specs, i)
+		b.connectStream(specs, i)
+		return
 	}
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
@@ -502,12 +502,11 @@ func (b *builder) connect(specs []nic.Spec, i int) ends {
 	}
 	specs[src.Node].QPs = append(specs[src.Node].QPs, b.queuePair(&req, &there, dst.Node))
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, b.queuePair(&rsp, &back, src.Node))
-	e := ends{requester: qs, responder: qd}
-	if req.Service == rdma.UD {
-		e.data = new(req.Data)
-		e.data.Hash, e.data.Dst, e.data.Conn, e.data.DestQP = there.Hash, there.Dst, there.Conn, qd
+	if c.Service == workload.UD {
+		data := req.Data
+		data.Hash, data.Dst, data.Conn, data.DestQP = there.Hash, there.Dst, there.Conn, qd
+		b.handle(i, data)
 	}
-	return e
 }
 
 // queuePair is a queue pair of a kind towards a peer; p is a template of its packets.

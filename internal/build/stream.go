@@ -15,7 +15,7 @@ import (
 
 // connectStream adds the two ends of TCP connection i to their hosts. The one at
 // the connection's source opens it and writes.
-func (b *builder) connectStream(specs []nic.Spec, i int) ends {
+func (b *builder) connectStream(specs []nic.Spec, i int) {
 	c := &b.v.Plan.Conns[i]
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	qs, qd := uint32(len(specs[src.Node].QPs)), uint32(len(specs[dst.Node].QPs))
@@ -54,7 +54,6 @@ func (b *builder) connectStream(specs []nic.Spec, i int) ends {
 	specs[src.Node].QPs = append(specs[src.Node].QPs, active)
 	specs[dst.Node].QPs = append(specs[dst.Node].QPs, passive)
 	b.streamEnds[i] = nic.StreamEnds{Active: qs, Passive: qd}
-	return ends{requester: qs, responder: qd}
 }
 
 // streamConfig is a profile at a host: without super-segments where neither card nor

@@ -1,7 +1,10 @@
 package build
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -9,16 +12,22 @@ import (
 // qKey is every UD queue pair's; what RDMA performance tests use.
 const qKey = 0x11111111
 
+// Post is the work request of message i, for its host.
+func (b *builder) Post(i uint32) nic.Post {
+	m := b.v.Plan.At(int(i))
+	return b.post(int(i), &m)
+}
+
 // post is the work request of message i. Immediate data is the message's number;
 // CMP_SWAP puts 1 in place of 0, and FETCH_ADD adds 1.
-func (b *builder) post(i int, m *workload.Message, e ends) nic.Post {
+func (b *builder) post(i int, m *workload.Message) nic.Post {
 	c := &b.v.Plan.Conns[m.Conn]
 	wr := rdma.WorkRequest{ID: uint32(i), Verb: rdma.Verb(m.Verb), Bytes: m.Bytes, Fence: c.Fence, Inline: c.Inline}
 	switch m.Verb {
 	case workload.WriteImm, workload.SendImm:
 		wr.Imm = uint32(i)
 	case workload.SendInv:
-		wr.Imm = b.keyToInvalidate(c)
+		wr.Imm = b.invalid[i]
 		if c.WrongRKey {
 			wr.Imm = outdated(wr.Imm)
 		}
@@ -28,31 +37,37 @@ func (b *builder) post(i int, m *workload.Message, e ends) nic.Post {
 	b.address(&wr, i, m)
 	b.carried(&wr, i)
 	if c.Service == workload.UD {
-		wr.AH = b.handle(m.Conn, e)
+		wr.AH = b.handles[m.Conn]
 	}
-	qp := e.requester
+	qp := b.Responders[m.Conn].Requester
 	if m.Back {
-		qp = e.responder
+		qp = b.Responders[m.Conn].QP
 	}
 	return nic.Post{At: m.Start, QP: qp, WR: wr}
 }
 
-// keyToInvalidate registers a region at the responder that the message takes
-// back, as a client does that had lent it out for one request.
-func (b *builder) keyToInvalidate(c *workload.Conn) uint32 {
-	m := b.memory[b.g.Endpoints[c.Dst].Node].Memory
-	return mustRegister(m, rdma.Region{Base: memoryBase, Length: 1, Access: rdma.RemoteAll, Invalidatable: true})
+// lendKeys registers, for each message that takes a region at the responder back, that
+// region, as a client does that had lent it out for one request.
+func (b *builder) lendKeys() {
+	plan := b.v.Plan
+	if !slices.ContainsFunc(plan.Series, func(s workload.Series) bool { return s.Verb == workload.SendInv }) {
+		return
+	}
+	b.invalid = make([]uint32, plan.Len())
+	for i, m := range plan.All() {
+		if m.Verb == workload.SendInv {
+			memory := b.memory[b.g.Endpoints[plan.Conns[m.Conn].Dst].Node].Memory
+			b.invalid[i] = mustRegister(memory, rdma.Region{Base: memoryBase, Length: 1, Access: rdma.RemoteAll, Invalidatable: true})
+		}
+	}
 }
 
 // handle is the address handle of a UD connection, one for all its messages.
-func (b *builder) handle(conn int, e ends) *rdma.AddressHandle {
+func (b *builder) handle(conn int, data packet.Packet) {
 	if b.handles == nil {
 		b.handles = make([]*rdma.AddressHandle, len(b.v.Plan.Conns))
 	}
-	if b.handles[conn] == nil {
-		b.handles[conn] = &rdma.AddressHandle{Data: *e.data, QKey: qKey}
-	}
-	return b.handles[conn]
+	b.handles[conn] = &rdma.AddressHandle{Data: data, QKey: qKey}
 }
 
 // shareReceives makes the receive queues that several connections share.

@@ -64,6 +64,12 @@ type Post struct {
 	WR rdma.WorkRequest
 }
 
+// Requests makes work requests, each when it is posted, so that those to come take no
+// memory. Hosts ask at the same time, each for its own messages.
+type Requests interface {
+	Post(message uint32) Post
+}
+
 // Message is the fate of a work request; the slice is shared by all hosts, each
 // of which writes only its own.
 type Message struct {
@@ -126,9 +132,11 @@ type Host struct {
 	qps      []qpSlot
 	cq, rcq  rdma.CompletionQueue // of the send queues and of the receive queues
 	replies  rdma.Replies
-	posts    []Post
+	posts    []uint32 // see Spec
+	requests Requests
 	next     int
-	left     int // messages without a completion
+	upcoming Post // the work request of posts[next]
+	left     int  // messages without a completion
 	messages []Message
 	accounts []Noted           // like messages
 	open     []*MessageAccount // accounts that are being written, by number
@@ -187,7 +195,8 @@ type Spec struct {
 	Source   uint32 // first order number of the host's timers
 	Ports    []fabric.PortParams
 	QPs      []QPSpec
-	Posts    []Post // sorted by time
+	Posts    []uint32 // messages that the host posts by time, in order
+	Requests Requests // makes their work requests
 	Messages []Message
 	Accounts []Noted   // as many as Messages, shared like them
 	Triggers *Triggers // nil: none
@@ -209,20 +218,16 @@ type Spec struct {
 	// Payloads are the bytes of TCP's messages, by index in Messages; nil: connections
 	// carry their number only.
 	Payloads [][]byte
-	// Arriving is how many messages end here: all that TCP brings.
-	Arriving int
+	// Ending is how many messages end here: those of Posts but TCP's, and all that TCP
+	// brings.
+	Ending int
 }
 
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
-	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, left: s.Arriving, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
+	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, requests: s.Requests, left: s.Ending, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
 	h.notes = newNotes()
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
-	for i := range s.Posts {
-		if s.QPs[s.Posts[i].QP].Stream == nil {
-			h.left++
-		}
-	}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		h.qps[i] = qpSlot{port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].Accepting != nil}
@@ -249,7 +254,8 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 		h.ports[i].fabricPort = f
 	}
 	if len(h.posts) > 0 {
-		h.timer(h.posts[0].At, h.posts[0].At, timerPost, 0)
+		h.upcoming = h.requests.Post(h.posts[0])
+		h.timer(h.upcoming.At, h.upcoming.At, timerPost, 0)
 	}
 	for _, l := range h.locals {
 		at := h.triggers.locals[l].Start
@@ -289,13 +295,15 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 
 // post gives the application the work requests that are due.
 func (h *Host) post(now units.Time) {
-	for h.next < len(h.posts) && h.posts[h.next].At <= now {
-		h.next++
-		h.due(now, &h.posts[h.next-1])
+	for h.next < len(h.posts) && h.upcoming.At <= now {
+		p := h.upcoming
+		if h.next++; h.next < len(h.posts) {
+			h.upcoming = h.requests.Post(h.posts[h.next])
+		}
+		h.due(now, &p)
 	}
 	if h.next < len(h.posts) {
-		at := h.posts[h.next].At
-		h.timer(at, at, timerPost, 0)
+		h.timer(h.upcoming.At, h.upcoming.At, timerPost, 0)
 	}
 }
 

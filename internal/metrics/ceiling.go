@@ -88,7 +88,7 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 			c.BestBps, c.At = l.Bps, l.Name
 		}
 	}
-	if !Completed(f) || len(f.Account) == 0 {
+	if !Completed(f) || f.Account.IsZero() {
 		return c
 	}
 	d := x.dominant(f, true)

@@ -54,7 +54,7 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 		return Dominant{}, nil
 	}
 	d := Dominant{}
-	if len(f.Account) > 0 {
+	if !f.Account.IsZero() {
 		if d = x.dominant(f, false); !strings.Contains(d.How, " dropped ") {
 			d.Loss = x.alsoLost(f)
 		}
@@ -90,8 +90,8 @@ func StageOf(s record.Stage) (name, where string) {
 // itself was being sent does not count.
 func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 	var all []Dominant
-	at := map[string]int{}                  // into all, by cause
-	for _, s := range perPlace(f.Account) { // in order: ties go to the first
+	at := map[string]int{}                           // into all, by cause
+	for _, s := range perPlace(f.Account.Stages()) { // in order: ties go to the first
 		stage, response := strings.CutPrefix(s.Name, record.ResponseStage)
 		if waiting && (stage == record.StageSending || stage == record.StageSerialisation) {
 			continue
@@ -398,7 +398,7 @@ func (x *index) addSpent() {
 		if _, ok := x.requesters[flowQP(f)]; !ok {
 			continue
 		}
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			name, _ := StageOf(s)
 			stage, response := strings.CutPrefix(name, record.ResponseStage)
 			at := spentAt{qp: flowQP(f)}

@@ -94,7 +94,7 @@ func WorstAccount(r *record.Run) (of string, parts []AccountPart) {
 		return "", nil
 	}
 	f := &r.Flows[worst]
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		name, _ := StageOf(s)
 		times[partOf(name)] += s.Time
 	}

@@ -65,10 +65,10 @@ func TestWorstAccount(t *testing.T) {
 		return record.Stage{Name: name, Where: where, Time: units.Time(ps)}
 	}
 	r := &record.Run{Flows: []record.Flow{
-		{Src: "h0", Dst: "h9", CompletionPS: 5, Status: "success", Account: record.Account{stage(record.StageSending, "", 5)}},
-		{Src: "h1/gpu0", Dst: "h9/gpu0", CompletionPS: 60, Status: "success", Account: record.Account{
+		{Src: "h0", Dst: "h9", CompletionPS: 5, Status: "success", Account: record.Known(stage(record.StageSending, "", 5))},
+		{Src: "h1/gpu0", Dst: "h9/gpu0", CompletionPS: 60, Status: "success", Account: record.Known(
 			stage(record.StageWorkFetch, "", 1), stage(record.StageSending, "h1:1", 2), stage(record.StageQueue+" sw:5", "", 4), stage(record.StagePropagation, "h1 to sw", 8),
-			stage(record.StageCopyIn, "", 16), stage(record.StageQueue, "sw:6", 29)}},
+			stage(record.StageCopyIn, "", 16), stage(record.StageQueue, "sw:6", 29))},
 		{Src: "h2", Dst: "h9", CompletionPS: 60, Status: "success"},
 		{Src: "h3", Dst: "h9", CompletionPS: 99, Status: "RETRY_EXC_ERR"},
 	}}

@@ -117,7 +117,7 @@ func TestQueuesStandApart(t *testing.T) {
 	r := simulate(t, narrowing)
 	f, d := &r.Flows[0], metrics.DominantStage(r, 0)
 	at := map[string]int64{}
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		if s.Name == "queue" {
 			at[s.Where] += int64(s.Time)
 		}

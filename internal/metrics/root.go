@@ -89,7 +89,7 @@ func (x *index) sayPaused(port string, f *record.Flow, q *record.QP) (where, how
 // something of the message was lost: what held it there is that.
 func (x *index) orFailed(port, how string, f *record.Flow, q *record.QP) (where, said string) {
 	failure := x.failureAt(port)
-	if failure == nil || !repeats(f.Account) {
+	if failure == nil || !repeats(f.Account.Stages()) {
 		return port, how
 	}
 	return failure.Link, how + "; " + x.sayFailure(failure)
@@ -238,7 +238,7 @@ func (x *index) askedAgain(me string) string {
 // alsoLost says what a loss had to do with a message whose time went elsewhere;
 // "" if nothing.
 func (x *index) alsoLost(f *record.Flow) string {
-	if !repeats(f.Account) {
+	if !repeats(f.Account.Stages()) {
 		return ""
 	}
 	p, drop := x.dropped(x.actor(f, false))

@@ -25,7 +25,7 @@ func TestCeilingsAreLinear(t *testing.T) {
 		r := allToAll(t, hosts)
 		lost := 0
 		for i := range r.Flows {
-			for _, s := range r.Flows[i].Account {
+			for _, s := range r.Flows[i].Account.Stages() {
 				if s.Name == "awaiting NAK or timeout" {
 					lost++
 					break

@@ -27,7 +27,7 @@ func TestMemoryOfQueuePairs(t *testing.T) {
 		specs[i] = QPSpec{QPKind: kind, PeerHost: "h1", PeerQP: uint32(i)}
 	}
 	h := New(Spec{QPs: specs, Ports: make([]fabric.PortParams, 1)})
-	h.accounts, h.messages = make([]MessageAccount, queued), make([]Message, queued)
+	h.accounts, h.messages = make([]Noted, queued), make([]Message, queued)
 	idle := heap()
 	for q := range uint32(n) {
 		s := h.qp(0, q)

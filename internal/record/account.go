@@ -28,6 +28,63 @@ func (s Stage) Key() string {
 // several times (after a rewind) stands once per time.
 type Account []Stage
 
+// Accounts makes the accounts of a run's messages, which take more room than what they
+// are made from. Not for several goroutines at once.
+type Accounts interface {
+	// Account appends the stages of a message to a list.
+	Account(message int, to Account) Account
+}
+
+// Deferred is a message's account, made when someone asks for it. The zero one has no
+// stages. Those of two messages differ by ==.
+type Deferred struct {
+	from    Accounts
+	message int
+}
+
+// Defer leaves the account of a message, which has stages, to be made from what is
+// known of it.
+func Defer(from Accounts, message int) Deferred { return Deferred{from, message} }
+
+// Known is an account that is there already.
+func Known(stages ...Stage) Deferred {
+	if len(stages) == 0 {
+		return Deferred{}
+	}
+	return Deferred{from: &known{stages}}
+}
+
+type known struct{ stages []Stage }
+
+func (k *known) Account(_ int, to Account) Account { return append(to, k.stages...) }
+
+// IsZero reports whether there are no stages.
+func (d Deferred) IsZero() bool { return d.from == nil }
+
+// Stages makes the account.
+func (d Deferred) Stages() Account { return d.Append(nil) }
+
+// Append makes the account at the end of a list, which many may share.
+func (d Deferred) Append(to Account) Account {
+	if d.from == nil {
+		return to
+	}
+	return d.from.Account(d.message, to)
+}
+
+// MarshalJSON writes the account.
+func (d Deferred) MarshalJSON() ([]byte, error) { return d.Stages().MarshalJSON() }
+
+// UnmarshalJSON reads one.
+func (d *Deferred) UnmarshalJSON(data []byte) error {
+	var a Account
+	if err := a.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	*d = Known(a...)
+	return nil
+}
+
 // Total is the sum of the stages.
 func (a Account) Total() (t units.Time) {
 	for _, s := range a {

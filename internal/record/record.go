@@ -195,7 +195,7 @@ type Flow struct {
 	Status       string     `json:"status"` // "success", a verbs completion status, or "open"
 	// Account is where the time went: stages in order, adding up to
 	// CompletionPS; empty while open.
-	Account Account `json:"account,omitempty"`
+	Account Deferred `json:"account,omitzero"`
 	// DeliveredPS, of a service without acknowledgements, is from the post until
 	// the responder had all of the message; -1: it never had. Of TCP it is
 	// CompletionPS, which is when the receiving application has read all of it.

@@ -65,7 +65,7 @@ func accountsCSV(flows []record.Flow) []byte {
 	}
 	var all []row
 	for i, f := range flows {
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			all = append(all, row{i, s})
 		}
 	}

@@ -168,7 +168,7 @@ func (t *text) explained(i, among int) {
 		return
 	}
 	t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status, delivery(f)), t.paint.bold)
-	if len(f.Account) == 0 {
+	if f.Account.IsZero() {
 		t.prose("the record holds no account of it", plain)
 		return
 	}
@@ -219,7 +219,7 @@ type bar struct {
 
 // waterfall writes the account: each bar begins where the one before ended.
 func (t *text) waterfall(f *record.Flow) {
-	bars := barsOf(f.Account)
+	bars := barsOf(f.Account.Stages())
 	if !t.opt.Verbose {
 		bars = mergeShort(mergeRepeated(mergeAck(bars)), f.CompletionPS)
 	}

@@ -20,19 +20,19 @@ const ns = units.Nanosecond
 func lossy() *record.Run {
 	r := incast()
 	f := &r.Flows[0]
-	f.Account = record.Account{{Name: "behind earlier work", Time: 7 * ns}}
+	account := record.Account{{Name: "behind earlier work", Time: 7 * ns}}
 	for range 15 {
-		f.Account = append(f.Account, record.Stage{Name: "rate", Time: 800_000 * ns}, record.Stage{Name: "sending", Where: "h0:1", Time: 100_000 * ns},
+		account = append(account, record.Stage{Name: "rate", Time: 800_000 * ns}, record.Stage{Name: "sending", Where: "h0:1", Time: 100_000 * ns},
 			record.Stage{Name: "awaiting NAK or timeout", Time: 5_000 * ns})
 	}
 	for k, p := range []string{"h0:1", "pod0-leaf1:17", "core-switch-12:3"} {
-		f.Account = append(f.Account, record.Stage{Name: "queue", Where: p, Time: units.Time(k) * 100_000 * ns}, record.Stage{Name: "serialisation", Where: p, Time: 83 * ns},
+		account = append(account, record.Stage{Name: "queue", Where: p, Time: units.Time(k) * 100_000 * ns}, record.Stage{Name: "serialisation", Where: p, Time: 83 * ns},
 			record.Stage{Name: "propagation", Where: p + " to the next", Time: 25 * ns}, record.Stage{Name: "switch latency", Where: "pod0", Time: 300 * ns})
 	}
-	f.Account = append(f.Account, record.Stage{Name: "ACK coalescing", Where: "h4", Time: 11 * ns}, record.Stage{Name: "ACK queue", Where: "h4:1", Time: 13 * ns},
+	account = append(account, record.Stage{Name: "ACK coalescing", Where: "h4", Time: 11 * ns}, record.Stage{Name: "ACK queue", Where: "h4:1", Time: 13 * ns},
 		record.Stage{Name: "ACK propagation", Where: "h4 to sw", Time: 25 * ns})
-	f.Account = slices.DeleteFunc(f.Account, func(s record.Stage) bool { return s.Time == 0 })
-	f.CompletionPS = f.Account.Total()
+	account = slices.DeleteFunc(account, func(s record.Stage) bool { return s.Time == 0 })
+	f.Account, f.CompletionPS = record.Known(account...), account.Total()
 	l := &r.QPs[0].Limits
 	l.LineBps, l.MTUBytes, l.CC, l.Class = 400*units.Gbps, 4096, true, 3
 	for _, p := range []string{"h0:1", "pod0-leaf1:17", "core-switch-12:3"} {
@@ -65,7 +65,7 @@ func fits(t *testing.T, text string, width int) {
 func TestWaterfallIsExact(t *testing.T) {
 	r := lossy()
 	f := &r.Flows[0]
-	all := barsOf(f.Account)
+	all := barsOf(f.Account.Stages())
 	for name, bars := range map[string][]bar{"all": all, "ACK": mergeAck(all), "repeated": mergeRepeated(mergeAck(all)),
 		"short": mergeShort(mergeRepeated(mergeAck(all)), f.CompletionPS)} {
 		sum := units.Time(0)

@@ -103,7 +103,7 @@ func (x *PathWay) fill(w *record.PathWay, n int64) {
 	var ceiling *metrics.Ceiling
 	if w.Run != nil {
 		f := &w.Run.Flows[0]
-		x.Completion, x.Entry, x.Goodput, x.Account = int64(f.CompletionPS), int64(f.EntryPS), int64(metrics.Goodput(f)), f.Account
+		x.Completion, x.Entry, x.Goodput, x.Account = int64(f.CompletionPS), int64(f.EntryPS), int64(metrics.Goodput(f)), f.Account.Stages()
 		ceiling = metrics.CeilingOf(w.Run, 0)
 	}
 	if ceiling != nil {

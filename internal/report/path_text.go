@@ -181,7 +181,7 @@ func (p *Path) account(t *text, way int) {
 		return
 	}
 	f := &p.runs[way].Flows[0]
-	if len(f.Account) == 0 {
+	if f.Account.IsZero() {
 		return
 	}
 	t.section()

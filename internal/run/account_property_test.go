@@ -127,9 +127,9 @@ func TestAccountsTile(t *testing.T) {
 		for i := range r.Flows {
 			seen[r.Flows[i].Status]++
 			if why := accountWrong(r, i); why != "" {
-				t.Fatalf("seed %d, message %d (%s): %s\n%v\n%s", seed, i, r.Flows[i].Status, why, r.Flows[i].Account, text)
+				t.Fatalf("seed %d, message %d (%s): %s\n%v\n%s", seed, i, r.Flows[i].Status, why, r.Flows[i].Account.Stages(), text)
 			}
-			for _, s := range r.Flows[i].Account {
+			for _, s := range r.Flows[i].Account.Stages() {
 				seen[s.Name]++
 			}
 		}
@@ -164,7 +164,7 @@ func acted(r *record.Run, m record.Mechanism, q *record.QP) bool {
 func accountWrong(r *record.Run, i int) string {
 	f := &r.Flows[i]
 	if f.Status == "open" {
-		if len(f.Account) > 0 {
+		if len(f.Account.Stages()) > 0 {
 			return "an open message has an account"
 		}
 		return ""
@@ -174,7 +174,7 @@ func accountWrong(r *record.Run, i int) string {
 		dropped += r.Ports[k].Dropped
 	}
 	qp := requesterOf(r, f)
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		sum += s.Time
 		switch {
 		case s.Time <= 0:

@@ -32,7 +32,7 @@ workload:
 			t.Errorf("%s: %d more than without loss, want %d", nic, second-first, timeout)
 		}
 		if got := stage(&r.Flows[1], record.StageLoss); got != timeout {
-			t.Errorf("%s: %d of it awaiting the timer: %v", nic, got, r.Flows[1].Account)
+			t.Errorf("%s: %d of it awaiting the timer: %v", nic, got, r.Flows[1].Account.Stages())
 		}
 	}
 }
@@ -53,7 +53,7 @@ workload:
 	frame := units.Time(4096+82) * 80
 	want := l.BaseRTTPS - 2*frame + l.BaseRTTPS - 4*frame
 	if got := stage(&r.Flows[1], record.StageSlowRestart); got != want || l.SlowRestartPS != want || !l.SlowRestart {
-		t.Errorf("slow restart held the message for %d and the queue pair for %d, want %d: %v", got, l.SlowRestartPS, want, r.Flows[1].Account)
+		t.Errorf("slow restart held the message for %d and the queue pair for %d, want %d: %v", got, l.SlowRestartPS, want, r.Flows[1].Account.Stages())
 	}
 	if got := stage(&r.Flows[0], record.StageSlowRestart); got != 0 {
 		t.Errorf("slow restart held the first message for %d", got)

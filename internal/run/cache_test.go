@@ -122,7 +122,7 @@ workload:
 			t.Errorf("partitions matter: %s", bad)
 		}
 		got := units.Time(0)
-		for _, s := range r.Flows[0].Account {
+		for _, s := range r.Flows[0].Account.Stages() {
 			if s.Name == record.StageFetch {
 				got += s.Time
 			}
@@ -155,7 +155,7 @@ workload:
 	for i := range r.Flows {
 		f := &r.Flows[i]
 		fetch := units.Time(0)
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			if s.Name == record.StageFetch {
 				fetch += s.Time
 			}
@@ -222,7 +222,7 @@ workload:
   - flow: {from: h0, to: h1, size: 1000B, inline: true, start: 19990ns}
 `), 1, 1)
 	stages := map[string]units.Time{}
-	for _, s := range r.Flows[0].Account {
+	for _, s := range r.Flows[0].Account.Stages() {
 		stages[s.Name] += s.Time
 	}
 	other := 1098*80 - 10*units.Nanosecond // 1,000 B of payload and RETH, headers, preamble and gap

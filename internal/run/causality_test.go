@@ -105,7 +105,7 @@ func TestChangesMoveTheirStage(t *testing.T) {
 			before := simulate(t, parse(t, causalityBase, append(tt.set[:len(tt.set):len(tt.set)], tt.before)...), 0, 1)
 			after := simulate(t, parse(t, causalityBase, append(tt.set[:len(tt.set):len(tt.set)], tt.after)...), 0, 1)
 			compareStages(t, before, after, tt.moves, tt.exact)
-			if a, b := sums(before.Flows[1].Account), sums(after.Flows[1].Account); !tt.all && fmt.Sprint(a) != fmt.Sprint(b) {
+			if a, b := sums(before.Flows[1].Account.Stages()), sums(after.Flows[1].Account.Stages()); !tt.all && fmt.Sprint(a) != fmt.Sprint(b) {
 				t.Errorf("the bystander's account changed from %v to %v", a, b)
 			}
 			if d := metrics.DominantStage(after, 0); d.Stage != tt.stage {
@@ -122,7 +122,7 @@ func TestChangesMoveTheirStage(t *testing.T) {
 // there is none, within 1 % of the completion time, or exactly.
 func compareStages(t *testing.T, before, after *record.Run, moves map[string]units.Time, exact bool) {
 	t.Helper()
-	a, b := sums(before.Flows[0].Account), sums(after.Flows[0].Account)
+	a, b := sums(before.Flows[0].Account.Stages()), sums(after.Flows[0].Account.Stages())
 	margin := max(before.Flows[0].CompletionPS, after.Flows[0].CompletionPS) / 100
 	if exact {
 		margin = 0
@@ -199,7 +199,7 @@ workload:
 	for i, c := range metrics.Ceilings(r) {
 		f := &r.Flows[i]
 		taken := ""
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			if s.Name == "serialisation" {
 				taken += s.Where + " "
 			}

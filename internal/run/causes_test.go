@@ -30,17 +30,17 @@ workload:
 		r := simulate(t, parse(t, text, "nic.recovery="+recovery), 1, 1)
 		f := &r.Flows[29]
 		if stage(f, record.StageRNRWait) == 0 || stage(f, record.StageAwaitRNR) == 0 {
-			t.Errorf("%s: no wait for receives: %v", recovery, f.Account)
+			t.Errorf("%s: no wait for receives: %v", recovery, f.Account.Stages())
 		}
 		if stage(f, record.StageLoss) > 0 {
-			t.Errorf("%s: a loss without one: %v", recovery, f.Account)
+			t.Errorf("%s: a loss without one: %v", recovery, f.Account.Stages())
 		}
 		if d := metrics.DominantStage(r, 29); d.Where != "receive queue of h3" && !strings.Contains(d.How, "what held its messages most: RNR wait") {
 			t.Errorf("%s: %+v", recovery, d)
 		}
 		enough := simulate(t, parse(t, text, "nic.recovery="+recovery, "workload[0].incast.receives=10"), 1, 1)
 		if f := &enough.Flows[29]; stage(f, record.StageRNRWait)+stage(f, record.StageAwaitRNR) > 0 {
-			t.Errorf("%s: with a receive for each: %v", recovery, f.Account)
+			t.Errorf("%s: with a receive for each: %v", recovery, f.Account.Stages())
 		}
 	}
 }
@@ -63,7 +63,7 @@ workload:
 func TestLostResponse(t *testing.T) {
 	run := func(every int) (*record.Run, map[string]units.Time) {
 		r := simulate(t, parse(t, fmt.Sprintf(lostResponse, every, 100*4096, 1)), 1, 1)
-		return r, sums(r.Flows[0].Account)
+		return r, sums(r.Flows[0].Account.Stages())
 	}
 	clean, before := run(1000)
 	lossy, after := run(99)
@@ -90,9 +90,9 @@ func TestLostResponse(t *testing.T) {
 func TestLostResponseInBetween(t *testing.T) {
 	r := simulate(t, parse(t, fmt.Sprintf(lostResponse, 60, 100*4096, 1)), 1, 1)
 	clean := simulate(t, parse(t, fmt.Sprintf(lostResponse, 1000, 100*4096, 1)), 1, 1)
-	got, was := sums(r.Flows[0].Account), sums(clean.Flows[0].Account)
+	got, was := sums(r.Flows[0].Account.Stages()), sums(clean.Flows[0].Account.Stages())
 	if one := units.Rate(100 * units.Gbps).TxTime(62 + 4 + 4096 + 20); got["response resending h0:1"] != one || r.Flows[0].CompletionPS != clean.Flows[0].CompletionPS+one {
-		t.Errorf("resending takes %d ps, want %d; %v", got["response resending h0:1"], one, r.Flows[0].Account)
+		t.Errorf("resending takes %d ps, want %d; %v", got["response resending h0:1"], one, r.Flows[0].Account.Stages())
 	}
 	if got["response sending h0:1"] != was["response sending h0:1"] || got["response behind earlier work"] != 0 {
 		t.Errorf("%v, without a loss %v", got, was)
@@ -112,9 +112,9 @@ func TestWaitForEarlierREAD(t *testing.T) {
 	clean, f := run(1000), run(6)
 	want := readRTT(4096) - units.Rate(100*units.Gbps).TxTime(62+4+4096+20)
 	if got := stage(f, record.StageInOrder); got != want {
-		t.Errorf("behind the READ before it for %d ps, want %d; %v", got, want, f.Account)
+		t.Errorf("behind the READ before it for %d ps, want %d; %v", got, want, f.Account.Stages())
 	}
-	after, before := sums(f.Account), sums(clean.Account)
+	after, before := sums(f.Account.Stages()), sums(clean.Account.Stages())
 	delete(after, record.StageInOrder)
 	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("up to then %v, without a loss %v", after, before)
@@ -152,7 +152,7 @@ func TestTimeoutIsNoWindow(t *testing.T) {
 			}
 			// Then what was sent again has to be acknowledged.
 			if was != 0 || got < losses*(timeout-units.Microsecond) || got > losses*(timeout+units.Microsecond) {
-				t.Errorf("%s, %s: awaiting NAK or timeout %d ps, without a loss %d, want about %d; %v", verb, limit, got, was, losses*timeout, lossy.Flows[0].Account)
+				t.Errorf("%s, %s: awaiting NAK or timeout %d ps, without a loss %d, want about %d; %v", verb, limit, got, was, losses*timeout, lossy.Flows[0].Account.Stages())
 			}
 			for _, s := range []string{record.StageBitmap, record.StageWindow} {
 				if a, b := stage(&lossy.Flows[0], s), stage(&clean.Flows[0], s); a > b {
@@ -179,10 +179,10 @@ func TestReadInParts(t *testing.T) {
 			t.Errorf("%s: responses take %d ps, want %d", c.length, got, want)
 		}
 		if stage(f, "response behind earlier work") != 0 {
-			t.Errorf("%s: behind itself: %v", c.length, f.Account)
+			t.Errorf("%s: behind itself: %v", c.length, f.Account.Stages())
 		}
 		if d := metrics.DominantStage(r, 0); d.Stage != c.stage {
-			t.Errorf("%s: %+v; %v", c.length, d, f.Account)
+			t.Errorf("%s: %+v; %v", c.length, d, f.Account.Stages())
 		}
 		held := stage(f, record.StageBitmap)
 		if far := c.length == "10km"; far != (metrics.CeilingOf(r, 0).At == "bitmap") || far != (held > f.CompletionPS/2) {
@@ -246,7 +246,7 @@ func TestAskedAgain(t *testing.T) {
 // say that it was.
 func TestRefusedInOrder(t *testing.T) {
 	r := simulate(t, parse(t, fmt.Sprintf(verbs, "size: 64KB, verb: read, rkey: wrong")), 1, 1)
-	a := r.Flows[0].Account
+	a := r.Flows[0].Account.Stages()
 	if len(a) != 2 || a[0].Name != "sending" || a[1].Name != "awaiting acknowledgement" {
 		t.Errorf("%v", a)
 	}

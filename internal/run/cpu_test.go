@@ -30,7 +30,7 @@ workload:
 		t.Errorf("partitions matter: %s", bad)
 	}
 	waited := func(f *record.Flow) (d units.Time) {
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			if s.Name == record.StageCPU {
 				d += s.Time
 				if s.Where != record.NodeOf(f.Src) {
@@ -130,7 +130,7 @@ workload:
 			}
 			for i := range r.Flows[1:] {
 				rnr := false
-				for _, s := range r.Flows[i+1].Account {
+				for _, s := range r.Flows[i+1].Account.Stages() {
 					rnr = rnr || s.Name == record.StageRNRWait
 				}
 				if !rnr {

@@ -102,7 +102,7 @@ func accountsWrong(r *record.Run) string {
 			continue
 		}
 		if why := accountWrong(r, i); why != "" {
-			return fmt.Sprintf("message %d (%s): %s: %v", i, r.Flows[i].Status, why, r.Flows[i].Account)
+			return fmt.Sprintf("message %d (%s): %s: %v", i, r.Flows[i].Status, why, r.Flows[i].Account.Stages())
 		}
 	}
 	return streamAccounts(r)
@@ -112,7 +112,7 @@ func tally(seen map[string]int, r *record.Run) {
 	seen[r.Stopped]++
 	for i := range r.Flows {
 		seen[r.Flows[i].Status]++
-		for _, s := range r.Flows[i].Account {
+		for _, s := range r.Flows[i].Account.Stages() {
 			seen[s.Name]++
 		}
 	}

@@ -129,9 +129,9 @@ func checkServed(t *testing.T, r *record.Run, seen map[string]int, text string) 
 		f := &r.Flows[i]
 		seen[f.Status]++
 		if why := accountWrong(r, i); why != "" {
-			t.Fatalf("message %d (%s): %s\n%v\n%s", i, f.Status, why, f.Account, text)
+			t.Fatalf("message %d (%s): %s\n%v\n%s", i, f.Status, why, f.Account.Stages(), text)
 		}
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			seen[s.Name]++
 		}
 	}

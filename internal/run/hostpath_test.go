@@ -93,13 +93,13 @@ func TestSmallMessageIsTheSumOfItsParts(t *testing.T) {
 		"DMA read":               gpu.read(8, c.HBMRead),
 		"DMA write h1:1":         wayOf(t, tree, "nic0", "gpu0").write(8, 8),
 	}
-	got := sums(f.Account)
+	got := sums(f.Account.Stages())
 	for stage, d := range want {
 		if got[stage] != d {
 			t.Errorf("%s takes %v, the parts add up to %v", stage, got[stage], d)
 		}
 	}
-	t.Logf("%v, completion entry polled after %v: %v", f.CompletionPS, f.EntryPS, f.Account)
+	t.Logf("%v, completion entry polled after %v: %v", f.CompletionPS, f.EntryPS, f.Account.Stages())
 	entry := wayOf(t, tree, "nic0", "dram0").write(c.CQE, c.CQE) + c.Poll
 	ack := units.Rate(200*units.Gbps).TxTime(62+4+20)*2 + 2*25*units.Nanosecond + 300*units.Nanosecond
 	if d := f.EntryPS - (f.CompletionPS - want["DMA write h1:1"]) - ack - entry; d < -units.Nanosecond || d > 3*units.Nanosecond {
@@ -132,7 +132,7 @@ func TestStagedIsDirectAndTwoCopies(t *testing.T) {
 	for _, verb := range []string{"write", "send"} {
 		direct := simulate(t, gpuScenario(t, "size: 8B, verb: "+verb), 0, 1).Flows[0]
 		staged := simulate(t, gpuScenario(t, "size: 8B, gpudirect: off, verb: "+verb), 0, 1).Flows[0]
-		got := sums(staged.Account)
+		got := sums(staged.Account.Stages())
 		copies := got["copy to host"] + got["copy to GPU h1"]
 		if staged.CompletionPS < 15*units.Microsecond || staged.CompletionPS > 20*units.Microsecond {
 			t.Errorf("%s: staged takes %v, want 15 to 20 us", verb, staged.CompletionPS)
@@ -184,7 +184,7 @@ func TestOnePartMovesItsStage(t *testing.T) {
 			v.NICs[node].Server = &tree
 		}
 		a, b := simulate(t, before, 0, 1).Flows[0], simulate(t, v, 0, 1).Flows[0]
-		x, y := sums(a.Account), sums(b.Account)
+		x, y := sums(a.Account.Stages()), sums(b.Account.Stages())
 		if len(x) != len(y) {
 			t.Errorf("%s: stages %v became %v", c.name, x, y)
 		}
@@ -228,7 +228,7 @@ func cardLanes(t *server.Tree) {
 func TestCardReadsAhead(t *testing.T) {
 	const line = "sending h0:1"
 	r := simulate(t, gpuScenario(t, "size: 16MB"), 0, 1)
-	got := sums(r.Flows[0].Account)
+	got := sums(r.Flows[0].Account.Stages())
 	packets := units.Time((16_000_000 + 4095) / 4096)
 	wire := units.Rate(200 * units.Gbps).TxTimeLong(16_000_000 + units.Bytes(packets)*82)
 	if d := got[line] - wire; d < -200*units.Nanosecond || d > 0 {
@@ -245,7 +245,7 @@ func TestCardReadsAhead(t *testing.T) {
 	if rate > bound || rate < 0.9*bound {
 		t.Errorf("16 tags carry %.1f Gb/s, want nearly %.1f", rate/1e9, bound/1e9)
 	}
-	t.Logf("16 tags: %.1f Gb/s, bound %.1f; account %v", rate/1e9, bound/1e9, few.Flows[0].Account)
+	t.Logf("16 tags: %.1f Gb/s, bound %.1f; account %v", rate/1e9, bound/1e9, few.Flows[0].Account.Stages())
 }
 
 // slowCard has a sender, and a receiver whose card hangs on PCIe of half the line's

@@ -32,11 +32,11 @@ workload:
 	// The sender waits for the receiver's window, and for nothing else of note: without
 	// HyStart, which would end slow start before the window is that large.
 	stages := map[string]units.Time{}
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		stages[s.Name] += s.Time
 	}
 	if waits := stages[record.StageReceiveWindow] + stages[record.StageSending]; float64(waits) < 0.95*float64(f.CompletionPS) {
-		t.Errorf("the sender waits for something else: %v", f.Account)
+		t.Errorf("the sender waits for something else: %v", f.Account.Stages())
 	}
 	if busy := float64(sender.BusyPS[0]) / float64(f.CompletionPS); busy > 0.7 {
 		t.Errorf("the sender's core is busy for %.3f of the time", busy)
@@ -101,7 +101,7 @@ workload:
 		record.StageUnread: c.Output + c.TxComplete + c.Doorbell + c.Wakeup + c.Syscall + copied(c.MissIn),
 	}
 	got := map[string]units.Time{}
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		got[s.Name] += s.Time
 	}
 	for name, d := range want {

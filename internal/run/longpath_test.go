@@ -33,7 +33,7 @@ workload:
 		// 4000 B + 62 + 16 RETH + 20 on the wire at 80 ps per byte (models.md 4.5).
 		const frame = (4000 + 62 + 16 + 20) * 80 * units.Picosecond
 		beyond := units.Time(0)
-		for _, s := range r.Flows[0].Account {
+		for _, s := range r.Flows[0].Account.Stages() {
 			switch {
 			case s.Name == "serialisation" && s.Time != frame:
 				t.Errorf("%d switches: serialisation at %s takes %v, want %v", switches, s.Where, s.Time, frame)

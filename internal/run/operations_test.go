@@ -100,7 +100,7 @@ func TestOperationsStartWhenOthersEnd(t *testing.T) {
 		}
 		for i, f := range r.Flows {
 			note(i, workload.Completed, f.StartPS+f.CompletionPS)
-			note(i, workload.Received, f.StartPS+accepted(f.Account))
+			note(i, workload.Received, f.StartPS+accepted(f.Account.Stages()))
 		}
 		for i, l := range w.Locals {
 			if l.Done != l.Due+v.Plan.Labels[v.Plan.Locals[i].Label].Delay() {

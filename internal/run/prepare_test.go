@@ -46,7 +46,7 @@ workload:
 		for i := range r.Flows {
 			f := &r.Flows[i]
 			stage := map[string]units.Time{}
-			for _, s := range f.Account {
+			for _, s := range f.Account.Stages() {
 				stage[s.Name] += s.Time
 			}
 			if got := stage[record.StageRegister]; got != c.register[i] {

@@ -99,9 +99,9 @@ func TestCallAccountsAddUp(t *testing.T) {
 // received is the part of a message's account up to where its peer had all of it.
 func received(f *record.Flow) units.Time {
 	if f.Service == "TCP" {
-		return f.Account.Total()
+		return f.Account.Stages().Total()
 	}
-	return accepted(f.Account)
+	return accepted(f.Account.Stages())
 }
 
 // Calls begin on time whether or not those before are done, and what the run's

@@ -512,7 +512,8 @@ func hasBit(set []uint64, i int) bool { return set[i/64]>>(i%64)&1 != 0 }
 func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	v := r.Valid
 	shut := r.shutStage()
-	a := accountant{runner: r, names: stageNames, loss: record.StageLoss, reordered: record.StageReordered, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
+	a := &accountant{runner: r, names: stageNames, loss: record.StageLoss, reordered: record.StageReordered, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
+	out.Flows = make([]record.Flow, 0, v.Plan.Len())
 	for i, m := range v.Plan.All() {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
@@ -526,7 +527,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
 		if c.Service == workload.TCP {
-			r.recordStream(&f, &a, i)
+			r.recordStream(&f, a, i)
 			out.Flows = append(out.Flows, f)
 			continue
 		}
@@ -537,14 +538,14 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			}
 		}
 		if r.Messages[i].Done != units.Never {
-			r.recordEnd(&f, &a, i, out.EndPS)
+			r.recordEnd(&f, a, i, out.EndPS)
 		}
 		if m.Call > 0 {
 			f.DeliveredPS = r.received(&f, i, out.EndPS)
 		}
 		out.Flows = append(out.Flows, f)
 	}
-	r.recordCollectives(out, &a)
+	r.recordCollectives(out, a)
 }
 
 // recordEnd completes the record of message i, which has completed at its requester.
@@ -555,8 +556,7 @@ func (r *runner) recordEnd(f *record.Flow, a *accountant, i int, end units.Time)
 		return
 	}
 	f.CompletionPS, f.Status = at-f.StartPS, r.Messages[i].Status.String()
-	f.Account = slices.Clone(a.account(i))
-	a.check(f, i)
+	a.check(f, i, a.account(i))
 	if polled := r.Messages[i].Polled; r.placing(&r.Valid.Plan.Conns[r.Valid.Plan.At(i).Conn]) && polled != units.Never {
 		f.EntryPS = polled - f.StartPS
 	}

@@ -36,7 +36,7 @@ workload:
 		}
 		r := simulate(t, v, 1, 1)
 		got := map[string]units.Time{}
-		for _, s := range r.Flows[0].Account {
+		for _, s := range r.Flows[0].Account.Stages() {
 			got[s.Name] += s.Time
 		}
 		want := map[string]units.Time{

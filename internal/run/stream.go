@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
@@ -119,8 +118,7 @@ func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
 	if status == "success" {
 		f.DeliveredPS = f.CompletionPS
 	}
-	f.Account = slices.Clone(a.stream(i, done, status))
-	a.check(f, i)
+	a.check(f, i, a.stream(i, done, status))
 }
 
 // streamNames are the stages of a TCP connection's time.
@@ -163,10 +161,23 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	return a.out
 }
 
-// check panics unless the stages of message i add up.
-func (a *accountant) check(f *record.Flow, i int) {
-	if f.Account.Total() != f.CompletionPS {
+// check panics unless the stages of message i add up, and leaves them to be made again
+// by who asks for them.
+func (a *accountant) check(f *record.Flow, i int, account record.Account) {
+	if account.Total() != f.CompletionPS {
 		panic(fmt.Sprintf("run: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
-			i, f.Src, f.Dst, f.Account.Total(), f.CompletionPS, f.Account))
+			i, f.Src, f.Dst, account.Total(), f.CompletionPS, account))
 	}
+	if len(account) > 0 {
+		f.Account = record.Defer(a, i)
+	}
+}
+
+// Account implements record.Accounts.
+func (a *accountant) Account(i int, to record.Account) record.Account {
+	if a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Service != workload.TCP {
+		return append(to, a.account(i)...)
+	}
+	done, status := a.streamFate(i)
+	return append(to, a.stream(i, done, status)...)
 }

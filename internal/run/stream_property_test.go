@@ -198,7 +198,7 @@ func callsAddUp(_ *scenario.Valid, _ draw, r *record.Run) string {
 		if c.LatencyPS < 0 {
 			continue
 		}
-		if sum := q.Account.Total() + c.ThinkPS + p.Account.Total(); c.ThinkPS < 0 || sum != c.LatencyPS {
+		if sum := q.Account.Stages().Total() + c.ThinkPS + p.Account.Stages().Total(); c.ThinkPS < 0 || sum != c.LatencyPS {
 			return fmt.Sprintf("call %d took %d ps, its accounts and thinking %d: %d ps", q.Call, c.LatencyPS, c.ThinkPS, sum)
 		}
 	}
@@ -258,19 +258,19 @@ func streamAccounts(r *record.Run) string {
 		if f.Service != "TCP" || f.CompletionPS < 0 {
 			continue
 		}
-		if f.Account.Total() != f.CompletionPS {
-			return fmt.Sprintf("message %d: %v is not %v: %v", i, f.Account.Total(), f.CompletionPS, f.Account)
+		if f.Account.Stages().Total() != f.CompletionPS {
+			return fmt.Sprintf("message %d: %v is not %v: %v", i, f.Account.Stages().Total(), f.CompletionPS, f.Account.Stages())
 		}
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			switch {
 			case s.Time <= 0:
 				return fmt.Sprintf("message %d: stage %v of %v", i, s.Name, s.Time)
 			case s.Name == record.StageIdle:
-				return fmt.Sprintf("message %d: idle for %v with bytes to send: %v", i, s.Time, f.Account)
+				return fmt.Sprintf("message %d: idle for %v with bytes to send: %v", i, s.Time, f.Account.Stages())
 			case (s.Name == record.StageDetection || s.Name == record.StageResending) && retransmitted == 0:
-				return fmt.Sprintf("message %d: %s, and nothing was sent again: %v", i, s.Name, f.Account)
+				return fmt.Sprintf("message %d: %s, and nothing was sent again: %v", i, s.Name, f.Account.Stages())
 			case s.Name == record.StageTimeout && timeouts == 0:
-				return fmt.Sprintf("message %d: %s, and no timer expired: %v", i, s.Name, f.Account)
+				return fmt.Sprintf("message %d: %s, and no timer expired: %v", i, s.Name, f.Account.Stages())
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func TestStreamProperties(t *testing.T) {
 					seen["replies compared"]++
 				}
 			}
-			for _, s := range f.Account {
+			for _, s := range f.Account.Stages() {
 				seen[s.Name]++
 			}
 		}

@@ -20,7 +20,7 @@ workload:
 
 // ofStage is what an account gives to a stage.
 func ofStage(f *record.Flow, stage string) (sum units.Time) {
-	for _, p := range f.Account {
+	for _, p := range f.Account.Stages() {
 		if p.Name == stage {
 			sum += p.Time
 		}

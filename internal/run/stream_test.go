@@ -80,7 +80,7 @@ func TestStreamLatency(t *testing.T) {
 	} {
 		r := star(t, 2, "100Gbps, length: 5m", fmt.Sprintf("stack: tcp\nhost: {preset: free}\ntcp: {handshake: %s}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n", c.handshake, payload))
 		if got := r.Flows[0].CompletionPS; got != c.want {
-			t.Errorf("%s: %v, want %v: %v", c.handshake, got, c.want, r.Flows[0].Account)
+			t.Errorf("%s: %v, want %v: %v", c.handshake, got, c.want, r.Flows[0].Account.Stages())
 		}
 	}
 }
@@ -169,8 +169,8 @@ workload:
 		if f.Status != "connection timed out" {
 			t.Errorf("message %d: %s", i, f.Status)
 		}
-		if f.Account.Total() != f.CompletionPS {
-			t.Errorf("message %d: %v of %v", i, f.Account.Total(), f.CompletionPS)
+		if f.Account.Stages().Total() != f.CompletionPS {
+			t.Errorf("message %d: %v of %v", i, f.Account.Stages().Total(), f.CompletionPS)
 		}
 	}
 	// Doubling from 200 ms and a round trip to 120 s: 924.6 s (ip-sysctl: tcp_retries2).

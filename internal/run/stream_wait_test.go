@@ -10,7 +10,7 @@ import (
 // stages adds up a message's account by stage.
 func stages(f *record.Flow) map[string]units.Time {
 	sum := map[string]units.Time{}
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		sum[s.Name] += s.Time
 	}
 	return sum
@@ -43,7 +43,7 @@ workload: [{flow: {from: h0, to: h1, size: 1MB}}]
 	s := stages(f)
 	sent := s[record.StageSending] + s[record.StageResending]
 	if s[record.StageTimeout] != f.CompletionPS-sent || actOf(r, record.RTO).Count < 10 || sent > units.Millisecond {
-		t.Errorf("%v in all: %v", f.CompletionPS, f.Account)
+		t.Errorf("%v in all: %v", f.CompletionPS, f.Account.Stages())
 	}
 }
 
@@ -65,17 +65,17 @@ workload: [{flow: {from: h0, to: h1, size: 10MB}}]
 	r := simulate(t, parse(t, text), 1, 1)
 	f, rto := &r.Flows[0], actOf(r, record.RTO)
 	if rto.Count != 1 {
-		t.Fatalf("%d timeouts, want 1: %v", rto.Count, f.Account)
+		t.Fatalf("%d timeouts, want 1: %v", rto.Count, f.Account.Stages())
 	}
 	s := stages(f)
 	// The last acknowledgement comes within a round trip, 4 delays and the queue of the
 	// sender's window, of the failure; the probe takes some of the wait to send.
 	waited, since := s[record.StageTimeout], rto.First-20*units.Millisecond
 	if waited > since || waited < since-units.Millisecond {
-		t.Errorf("awaiting timeout for %v; the link failed %v before it: %v", waited, since, f.Account)
+		t.Errorf("awaiting timeout for %v; the link failed %v before it: %v", waited, since, f.Account.Stages())
 	}
 	if d := s[record.StageDetection]; d > units.Millisecond {
-		t.Errorf("awaiting loss detection for %v: %v", d, f.Account)
+		t.Errorf("awaiting loss detection for %v: %v", d, f.Account.Stages())
 	}
 }
 
@@ -99,6 +99,6 @@ workload: [{flow: {from: h0, to: h1, size: 400KB}}]
 		t.Fatalf("%+v, losses found at %v", probe, found)
 	}
 	if d := stages(f)[record.StageDetection]; d > found-500*units.Microsecond || d < found-950*units.Microsecond {
-		t.Errorf("awaiting loss detection for %v; it was found %v after the post: %v", d, found, f.Account)
+		t.Errorf("awaiting loss detection for %v; it was found %v after the post: %v", d, found, f.Account.Stages())
 	}
 }

@@ -120,7 +120,7 @@ func TestEveryMessageActivates(t *testing.T) {
 			flows[f.Workload] = append(flows[f.Workload], f)
 		}
 		for k, q := range flows["question"] {
-			if got, want := flows["answer"][k].StartPS-q.StartPS, accepted(q.Account); got != want {
+			if got, want := flows["answer"][k].StartPS-q.StartPS, accepted(q.Account.Stages()); got != want {
 				t.Errorf("%v: answer %d started %d ps after its question, which was accepted after %d", set, k, got, want)
 			}
 		}
@@ -192,7 +192,7 @@ workload:
 		t.Fatalf("the first of the plan was posted at %d, the second at %d: they should have changed places", sent[0].StartPS, sent[1].StartPS)
 	}
 	for k, name := range []string{"after a", "after b"} {
-		if got, want := flow[name].StartPS, sent[k].StartPS+accepted(sent[k].Account); got != want {
+		if got, want := flow[name].StartPS, sent[k].StartPS+accepted(sent[k].Account.Stages()); got != want {
 			t.Errorf("%s started at %d ps, want %d", name, got, want)
 		}
 	}

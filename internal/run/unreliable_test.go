@@ -134,7 +134,7 @@ func TestUDNeedsNoConnection(t *testing.T) {
 	for service, want := range map[string]units.Time{"rc": 30 * units.Microsecond, "uc": 30 * units.Microsecond, "ud": 0} {
 		v := parse(t, strings.Replace(unreliableBase, "OPTIONS", "service: "+service+", verb: send, size: 2KB", 1), "host.connect=30us")
 		got := units.Time(0)
-		for _, s := range simulate(t, v, 1, 1).Flows[0].Account {
+		for _, s := range simulate(t, v, 1, 1).Flows[0].Account.Stages() {
 			if s.Name == record.StageConnect {
 				got += s.Time
 			}

@@ -90,18 +90,18 @@ func TestOutstandingReads(t *testing.T) {
 			t.Errorf("%d READs, %d outstanding, take %d ps, want %d to %d", messages, n, last.CompletionPS, least, most)
 		}
 		if first := r.Flows[n]; stage(&first, record.StageReads) == 0 {
-			t.Errorf("with %d outstanding the next READ did not wait for them: %v", n, first.Account)
+			t.Errorf("with %d outstanding the next READ did not wait for them: %v", n, first.Account.Stages())
 		}
 	}
 	r := simulate(t, parse(t, fmt.Sprintf(verbs, fmt.Sprintf("size: 8B, verb: read, fence: true, count: %d", messages))), 1, 1)
 	if last := r.Flows[messages-1]; last.CompletionPS != messages*one || stage(&last, record.StageFence) == 0 {
-		t.Errorf("%d fenced READs take %d ps, want %d; %v", messages, last.CompletionPS, messages*one, last.Account)
+		t.Errorf("%d fenced READs take %d ps, want %d; %v", messages, last.CompletionPS, messages*one, last.Account.Stages())
 	}
 }
 
 // stage is the time that an account has under a name.
 func stage(f *record.Flow, name string) (d units.Time) {
-	for _, s := range f.Account {
+	for _, s := range f.Account.Stages() {
 		if s.Name == name {
 			d += s.Time
 		}
@@ -155,7 +155,7 @@ func TestReadDataGoesBack(t *testing.T) {
 	last := units.Bytes(8e6 - (packets-1)*4096 + 82 + 4)
 	waits := units.Rate(40*units.Gbps).TxTimeLong(wire-last) - units.Rate(100*units.Gbps).TxTimeLong(wire-last)
 	if got := stage(f, record.ResponseStage+record.StageRate); got < waits-packets || got > waits+packets {
-		t.Errorf("the responder's rate holds the READ for %d ps, want %d; %v", got, waits, f.Account)
+		t.Errorf("the responder's rate holds the READ for %d ps, want %d; %v", got, waits, f.Account.Stages())
 	}
 	for i := range r.QPs {
 		if q := &r.QPs[i]; q.Host == "h1" && q.DeliveredBytes != 8e6 || q.Host == "h0" && q.DeliveredBytes != 0 {

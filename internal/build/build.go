@@ -362,7 +362,7 @@ func (b *builder) buildHosts(singly bool) {
 	b.moveLocals(triggers)
 	var waiting []int // messages that other operations start
 	for i, m := range plan.All() {
-		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never, SendDone: int32(m.SendDone)}
+		b.Messages[i] = nic.Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never}
 		from, to := plan.Ends(m)
 		tcp := plan.Conns[m.Conn].Service == workload.TCP
 		if tcp {

@@ -73,16 +73,13 @@ type Requests interface {
 // Message is the fate of a work request; the slice is shared by all hosts, each
 // of which writes only its own.
 type Message struct {
-	Done     units.Time // Never while open
-	Due      units.Time // when the application was to post it; Never until then
-	Posted   units.Time // when it had posted it; Never until then
-	Connect  units.Time // of the time between, what connecting the queue pair took
-	Register units.Time // and registering its memory
-	Status   rdma.Status
-	Verb     rdma.Verb
-	QP       uint32     // requester's number
-	SendDone int32      // trigger, from 1, that the completion activates; 0: none
-	Polled   units.Time // when the application had polled its completion; Never until then
+	Done   units.Time // Never while open
+	Due    units.Time // when the application was to post it; Never until then
+	Posted units.Time // when it had posted it; Never until then
+	Polled units.Time // when the application had polled its completion; Never until then
+	QP     uint32     // requester's number
+	Status rdma.Status
+	Verb   rdma.Verb
 }
 
 // qpSlot is a queue pair and what the scheduler knows of it.
@@ -153,6 +150,7 @@ type Host struct {
 	cpu       processors
 
 	preparation Preparation
+	prepared    map[uint32][2]units.Time // see Prepared
 	caches      caches
 	path        *hostPath // nil: nothing moves inside the server
 	placing     bool      // see Spec
@@ -226,7 +224,7 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, requests: s.Requests, left: s.Ending, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
-	h.notes = newNotes()
+	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
@@ -309,10 +307,12 @@ func (h *Host) post(now units.Time) {
 
 // due has the application post a work request.
 func (h *Host) due(now units.Time, p *Post) {
-	m := &h.messages[p.WR.ID]
-	m.Due = now
-	m.Connect, m.Register = h.prepare(p)
-	h.work(now, &task{kind: taskPost, qp: p.QP, post: *p, prep: m.Connect + m.Register})
+	h.messages[p.WR.ID].Due = now
+	connect, register := h.prepare(p)
+	if connect+register > 0 {
+		h.prepared[p.WR.ID] = [2]units.Time{connect, register}
+	}
+	h.work(now, &task{kind: taskPost, qp: p.QP, post: *p, prep: connect + register})
 }
 
 // postOne hands one work request to its queue pair.

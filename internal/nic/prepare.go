@@ -18,6 +18,13 @@ type Preparation struct {
 	Once          bool
 }
 
+// Prepared is what connecting the queue pair and registering its memory took before
+// message id was posted.
+func (h *Host) Prepared(id uint32) (connect, register units.Time) {
+	t := h.prepared[id]
+	return t[0], t[1]
+}
+
 // prepare returns what connecting and registering take before p can be posted.
 // A payload that stands in the work request needs no registered memory.
 func (h *Host) prepare(p *Post) (connect, register units.Time) {

@@ -16,7 +16,8 @@ type Triggers struct {
 	list     []workload.Trigger // read only
 	fired    []int              // activations so far
 	starts   []start            // by message: where it is posted
-	recvDone []int32            // by message: the trigger that its acceptance activates; read only
+	sendDone []int32            // by message: the trigger that its completion activates; read only
+	recvDone []int32            // likewise its acceptance
 
 	graph  *workload.Graph  // read only
 	left   []int32          // by operation: ends that it still waits for
@@ -38,9 +39,9 @@ func NewTriggers(p *workload.Plan) *Triggers {
 		return nil
 	}
 	n := p.Len()
-	t := &Triggers{list: p.Triggers, fired: make([]int, len(p.Triggers)), starts: make([]start, n), recvDone: make([]int32, n)}
+	t := &Triggers{list: p.Triggers, fired: make([]int, len(p.Triggers)), starts: make([]start, n), sendDone: make([]int32, n), recvDone: make([]int32, n)}
 	for i, m := range p.All() {
-		t.recvDone[i] = int32(m.RecvDone)
+		t.sendDone[i], t.recvDone[i] = int32(m.SendDone), int32(m.RecvDone)
 	}
 	if p.Graph != nil {
 		t.graph, t.left, t.locals = p.Graph, slices.Clone(p.Graph.Need), p.Locals
@@ -106,7 +107,7 @@ func (t *Triggers) activate(now units.Time, id int) {
 // completed starts what waits for message id to complete at its requester, here.
 func (h *Host) completed(now units.Time, id uint32) {
 	if h.triggers != nil {
-		h.triggers.activate(now, int(h.messages[id].SendDone))
+		h.triggers.activate(now, int(h.triggers.sendDone[id]))
 		h.ended(now, int(id), workload.Completed)
 	}
 }

@@ -153,8 +153,9 @@ func (a *accountant) opening(i int) (port string) {
 	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Src].Node
 	a.out, a.at = a.out[:0], a.Messages[i].Due
 	host := a.Valid.Graph.Nodes[src].Name
-	a.add(record.StageConnect, host, a.Messages[i].Connect)
-	a.add(record.StageRegister, host, a.Messages[i].Register)
+	connect, register := a.Hosts[src].Prepared(uint32(i))
+	a.add(record.StageConnect, host, connect)
+	a.add(record.StageRegister, host, register)
 	a.until(record.StageCPU, host, m.Posted)
 	a.until(record.StageEarlierWork, "", m.After)
 	return a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]

@@ -34,7 +34,7 @@ type turn struct {
 type serving struct {
 	taken     uint32 // requests taken up
 	requests  []request
-	answers   []Answer
+	answers   []answered
 	current   uint32     // the request that the latest response answered; 0: that was the last one
 	turn      turn       // of the latest request that was answered and was no duplicate
 	answerEnd units.Time // end of the latest last response, and the queue pair's time then
@@ -182,8 +182,8 @@ func (a *serving) beginAnswer(serial uint32) {
 // may have several.
 func (h *Host) lastResponse(now, end units.Time, s *qpSlot, r *request) {
 	a := &s.account
-	a.answers = append(a.answers, Answer{Start: now, Taken: r.taken, Way: r.way, First: r.first, FirstWay: r.firstWay,
-		After: r.after, Before: a.sum.minus(&r.base)})
+	before := a.sum.minus(&r.base)
+	a.answers = append(a.answers, answered{now, h.noteAnswer(r, now, &before)})
 	r.begun = false
 	if !s.qp.AnsweredAgain() {
 		a.turn = r.turn

@@ -356,3 +356,44 @@ func (a *account) firstAcked(k int, now units.Time, held bool, read units.Time) 
 		a.within(k, x.at, x.at).read = read
 	}
 }
+
+// answered is an Answer: when it started, and where the rest is in the host's notes.
+type answered struct {
+	start units.Time
+	at    uint64
+}
+
+// noteAnswer notes the last response to a request, which starts now.
+func (h *Host) noteAnswer(r *request, now units.Time, before *Times) uint64 {
+	n := &h.notes
+	n.begin()
+	n.signed(r.taken - now)
+	n.number(uint64(r.way))
+	n.signed(r.first - r.taken)
+	n.number(uint64(r.firstWay))
+	n.signed(r.after - r.first)
+	n.times(before)
+	return n.put()
+}
+
+// Answers is the number of last responses that queue pair q sent to READs.
+func (h *Host) Answers(q uint32) int {
+	if a := h.lived(q).account.serving; a != nil {
+		return len(a.answers)
+	}
+	return 0
+}
+
+// AnswerStart is when the k-th of them started, in order.
+func (h *Host) AnswerStart(q uint32, k int) units.Time { return h.qps[q].account.answers[k].start }
+
+// Answer returns the k-th of them.
+func (h *Host) Answer(q uint32, k int) *Answer {
+	x := &h.qps[q].account.answers[k]
+	r := h.notes.read(x.at)
+	a := &Answer{Start: x.start, Taken: x.start + r.signed(), Way: Way(r.number())}
+	a.First, a.FirstWay = a.Taken+r.signed(), Way(r.number())
+	a.After = a.First + r.signed()
+	r.times(&a.Before)
+	return a
+}

@@ -29,14 +29,6 @@ func (h *Host) lived(q uint32) *life {
 	return new(life)
 }
 
-// Answers returns the last responses that queue pair q sent to READs, in order.
-func (h *Host) Answers(q uint32) []Answer {
-	if a := h.lived(q).account.serving; a != nil {
-		return a.answers
-	}
-	return nil
-}
-
 // Rewinds returns when queue pair q went back to send again, in order.
 func (h *Host) Rewinds(q uint32) []Rewind { return h.lived(q).account.log }
 

@@ -73,7 +73,7 @@ type accountant struct {
 	clip                bool           // what lies before that is left out; else it is a bug
 	// delivered is, by connection, when messages of services without
 	// acknowledgements arrived, by when their last packet was sent.
-	delivered []map[units.Time]int // index of the responder's note
+	delivered [][]arrival
 }
 
 // note is what its requester wrote down of message i, good until that of another is

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/hopscope/hopscope/internal/fabric"
@@ -22,7 +24,7 @@ func (a *accountant) read(i int, port string) {
 	}
 	back := a.wayOf(a.Hosts[a.requester(i)], last.Way)
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
-	answer := answerAt(a.Hosts[to.Node].Answers(to.QP), startOf(back))
+	answer := answerAt(a.Hosts[to.Node], to.QP, startOf(back))
 	switch {
 	case answer == nil:
 		a.asked(i, port, nil)
@@ -42,12 +44,13 @@ func (r *runner) requester(i int) int {
 }
 
 // answerAt is the note of the response that was sent at start; nil: there is none.
-func answerAt(all []nic.Answer, start units.Time) *nic.Answer {
-	k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start })
-	if k == len(all) || all[k].Start != start {
+func answerAt(responder *nic.Host, q uint32, start units.Time) *nic.Answer {
+	n := responder.Answers(q)
+	k := sort.Search(n, func(k int) bool { return responder.AnswerStart(q, k) >= start })
+	if k == n || responder.AnswerStart(q, k) != start {
 		return nil
 	}
-	return &all[k]
+	return responder.Answer(q, k)
 }
 
 // answered books the requester's time until it sent the request that the given
@@ -165,10 +168,10 @@ func (a *accountant) tail(i int, before units.Time) *nic.Answer {
 	start := a.note(i).Start
 	to := a.Responders[a.Valid.Plan.At(i).Conn]
 	host := a.Hosts[to.Node]
-	all := host.Answers(to.QP)
-	for k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start }); k < len(all) && all[k].Start < before; k++ {
-		if a.startAt(host, all[k].Way) == start {
-			return &all[k]
+	n := host.Answers(to.QP)
+	for k := sort.Search(n, func(k int) bool { return host.AnswerStart(to.QP, k) >= start }); k < n && host.AnswerStart(to.QP, k) < before; k++ {
+		if answer := host.Answer(to.QP, k); a.startAt(host, answer.Way) == start {
+			return answer
 		}
 	}
 	return nil
@@ -223,21 +226,32 @@ func (a *accountant) lost(i int, rewound, taken units.Time) {
 func (a *accountant) taken(i int) *nic.Acceptance {
 	conn := a.Valid.Plan.At(i).Conn
 	if a.delivered == nil {
-		a.delivered = make([]map[units.Time]int, len(a.Responders))
+		a.delivered = make([][]arrival, len(a.Responders))
 	}
 	to := a.Responders[conn]
 	host := a.Hosts[to.Node]
 	if a.delivered[conn] == nil {
-		a.delivered[conn] = make(map[units.Time]int, host.Accepted(to.QP))
-		for k := range host.Accepted(to.QP) {
-			a.delivered[conn][a.startAt(host, host.Acceptance(to.QP, k).Way)] = k
+		all := make([]arrival, host.Accepted(to.QP))
+		for k := range all {
+			all[k] = arrival{a.startAt(host, host.Acceptance(to.QP, k).Way), k}
 		}
+		slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.sent, b.sent) })
+		a.delivered[conn] = all
 	}
-	if k, ok := a.delivered[conn][a.note(i).Start]; ok && a.Messages[i].Posted != units.Never {
-		a.took = host.Acceptance(to.QP, k)
-		return &a.took
+	all, sent := a.delivered[conn], a.note(i).Start
+	k := sort.Search(len(all), func(k int) bool { return all[k].sent > sent }) - 1 // the last of those sent then
+	if k < 0 || all[k].sent != sent || a.Messages[i].Posted == units.Never {
+		return nil
 	}
-	return nil
+	a.took = host.Acceptance(to.QP, all[k].note)
+	return &a.took
+}
+
+// arrival is when the last packet of a message that arrived was sent, and the number
+// of the responder's note.
+type arrival struct {
+	sent units.Time
+	note int
 }
 
 // startAt is when the packet of a way was sent.

@@ -47,6 +47,14 @@ func (r *resolver) newOptions() *entryOptions {
 	return e
 }
 
+// countKey is a key for a number of messages. It takes more than a plan has room for,
+// so that those can be refused with the memory that they would need.
+func countKey(name string, dst *int, text string) key {
+	k, most := numberKey(name, dst, 1, workload.MaxCount, text), numberKey(name, dst, 1, workload.MaxMessages, text)
+	k.values, k.forms = most.values, most.forms
+	return k
+}
+
 // optionKeys are the keys that patterns take.
 func (r *resolver) optionKeys(e *entryOptions) []key {
 	return grouped("options", joinKeys([]key{
@@ -56,7 +64,7 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 			"`tcp` or `dctcp` beside an RDMA stack on Ethernet: connections in a class of their own, 0 unless given, see [tcp](#tcp).").
 			otherwise("the scenario's").also(ofCalls | ofCollectives),
 		timeKey("start", &e.Start, "When the first message is posted.").otherwise("0").also(perFlow | ofCalls | ofCollectives),
-		numberKey("count", &e.Count, 1, workload.MaxCount, "Messages per queue pair.").also(ofCalls),
+		countKey("count", &e.Count, "Messages per queue pair.").also(ofCalls),
 		timeKey("every", &e.Every, "Time from post to post.").otherwise("0").also(ofCalls),
 		numberKey("qps", &e.QPs, 1, 65536, "Queue pairs per pair of ends.").also(ofCalls),
 		flagKey("split", &e.Split, "Each message is divided over the queue pairs."),

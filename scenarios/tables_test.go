@@ -204,7 +204,7 @@ func separated(t *testing.T, set []string) separation {
 // stagesOf is the time that the messages of a workload entry spent in stages.
 func stagesOf(r *record.Run, workload string, names ...string) (sum units.Time) {
 	for i := range r.Flows {
-		for _, s := range r.Flows[i].Account {
+		for _, s := range r.Flows[i].Account.Stages() {
 			if r.Flows[i].Workload == workload && slices.Contains(names, s.Name) {
 				sum += s.Time
 			}
@@ -236,7 +236,7 @@ func TestCallsWaitForTheStandingQueue(t *testing.T) {
 		}
 		calls++
 		waited := units.Time(0)
-		for _, s := range f.Account {
+		for _, s := range f.Account.Stages() {
 			if s.Name == record.StageQueue {
 				waited += s.Time
 			}

@@ -28,7 +28,7 @@ func TestReachedWithin2Percent(t *testing.T) {
 		want  bool
 	}{{0.97, false}, {0.979, false}, {0.981, true}, {1, true}} {
 		f := record.Flow{Verb: verbWrite, Bytes: 4096, CompletionPS: units.Time(4096 * 8e12 / (best * c.share))}
-		f.Account = record.Account{{Name: record.StageIdle, Time: f.CompletionPS}}
+		f.Account = record.Known(record.Stage{Name: record.StageIdle, Time: f.CompletionPS})
 		r := edge(f, record.QPLimits{})
 		x := newIndex(r)
 		if got := x.ceiling(&r.Flows[0], &r.QPs[0]); got.Reached != c.want || got.BestBps != units.Rate(bestBps) {

@@ -17,7 +17,7 @@ import (
 // run those that use several workers most.
 var raced = [][]string{
 	{"./internal/sim", "./internal/build", "./internal/compare"},
-	{"-run=^Test(Determinism|Properties|InfiniBandProperties|HarshStreams|DataArrives)$", "./internal/run"},
+	{"-run=^Test(Determinism|Properties|DataArrives)$", "./internal/run"},
 }
 
 // modules are the folders with a go.mod of their own beside the root, the tools

@@ -21,7 +21,9 @@ const (
 	exitOK          = 0
 	exitFailure     = 1   // the run failed: deadlock, stall, a file that cannot be written
 	exitUser        = 2   // the command line or the scenario is wrong
-	exitInterrupted = 130 // 128 + SIGINT, as shells have it
+	exitHangup      = 129 // 128 + SIGHUP, as shells have it
+	exitInterrupted = 130 // 128 + SIGINT
+	exitPipe        = 141 // 128 + SIGPIPE
 	exitTerminated  = 143 // 128 + SIGTERM
 )
 

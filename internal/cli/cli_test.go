@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -56,10 +57,13 @@ func outcomeNamed(ctx context.Context, name string) (*record.Run, *scenario.Vali
 		return nil, nil, errors.New("out of memory\nor worse")
 	case "half":
 		return r, v, errors.New("the disk is gone")
-	case "slow", "terminated": // until the signal that it sends itself
+	case "slow", "terminated", "hungup": // until the signal that it sends itself
 		sig := syscall.SIGINT
-		if name == "terminated" {
+		switch name {
+		case "terminated":
 			sig = syscall.SIGTERM
+		case "hungup":
+			sig = syscall.SIGHUP
 		}
 		if err := syscall.Kill(os.Getpid(), sig); err != nil {
 			return nil, nil, err
@@ -227,6 +231,59 @@ func TestTerminated(t *testing.T) {
 	}
 	if _, stderr, code := call(t, &fake{}, "compare", "terminated", "--stacks", "rocev2", "--workers", "1"); code != exitTerminated {
 		t.Errorf("compare: status %d: %s", code, stderr)
+	}
+}
+
+// So has SIGHUP, as when a terminal closes; what ran until then is written.
+func TestHangup(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("under nohup it is ignored")
+	}
+	file := filepath.Join(t.TempDir(), "r.json")
+	if _, stderr, code := call(t, &fake{}, "run", "hungup", "--json", file); code != exitHangup {
+		t.Errorf("status %d: %s", code, stderr)
+	}
+	if data, err := os.ReadFile(file); err != nil || !json.Valid(data) {
+		t.Errorf("the result: %v", err)
+	}
+}
+
+// Who reads only a part of the JSON on standard output is told.
+func TestClosedPipe(t *testing.T) {
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	reader.Close()
+	var errs bytes.Buffer
+	code := Main(context.Background(), []string{"run", "done", "--json", "-"}, writer, &errs, (&fake{}).pipeline())
+	if want := "hopscope: standard output was closed before all of the result was written\n"; code != exitPipe || errs.String() != want {
+		t.Errorf("status %d, %q", code, errs.String())
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here")
+	}
+	defer full.Close()
+	errs.Reset()
+	code = Main(context.Background(), []string{"run", "done", "--json", "-"}, full, &errs, (&fake{}).pipeline())
+	if want := "hopscope: cannot write standard output: no space left on device\n"; code != exitFailure || errs.String() != want {
+		t.Errorf("status %d, %q", code, errs.String())
+	}
+}
+
+// What could not be written is said before the run, which does not start.
+func TestRefusedBeforeTheRun(t *testing.T) {
+	for _, flag := range []string{"--out", "--csv", "--json", "--ns3-out", "--nccl-out"} {
+		f := &fake{}
+		stdout, stderr, code := call(t, f, "run", "done", flag, "/proc/hopscope")
+		if code != exitUser || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, flag+" /proc/hopscope: cannot be written") {
+			t.Errorf("%s: status %d, %q", flag, code, stderr)
+		}
+		if f.got.Scenario != "" {
+			t.Errorf("%s: the run started", flag)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/fidelity"
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/spf13/cobra"
 )
@@ -171,7 +172,7 @@ func recordFidelity(dir string, r *fidelity.Result, opt fidelity.Options, date, 
 	if err != nil {
 		return err
 	}
-	return report.WriteFile(name, b.Bytes())
+	return files.Put(name, b.Bytes())
 }
 
 // freeName is the first of base+ext, base-2+ext, base-3+ext ... that names no

@@ -3,11 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/cobra"
 )
@@ -44,7 +42,7 @@ func newImport() *cobra.Command {
 				_, err := c.OutOrStdout().Write(v.Source)
 				return failure(err)
 			}
-			return failure(report.WriteFile(out, v.Source))
+			return failure(files.Put(out, v.Source))
 		},
 	}
 	flags := c.Flags()
@@ -53,19 +51,4 @@ func newImport() *cobra.Command {
 	in.changes(flags)
 	flags.StringVarP(&out, "output", "o", "", "write the scenario to `FILE` instead of standard output")
 	return c
-}
-
-// checkFile refuses a path that no file can be written to; "" and "-" are none.
-func checkFile(flag, path string) error {
-	if path == "" || path == "-" {
-		return nil
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return fmt.Errorf("%s %s: is a directory; name a file", flag, path)
-	}
-	dir := filepath.Dir(path)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s %s: there is no directory %s", flag, path, dir)
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
@@ -69,8 +71,12 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if err != nil {
 		return err
 	}
-	if err := f.checkTargets(); err != nil {
+	dir, err := f.checkTargets()
+	if err != nil {
 		return err
+	}
+	if dir != nil {
+		defer dir.Close()
 	}
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
@@ -86,17 +92,21 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if r == nil {
 		return noRun(ctx, err)
 	}
-	if e := f.write(c, r, v, opt); e != nil && err == nil {
+	if e := f.write(c, r, v, opt, dir); e != nil && err == nil {
 		err = e
 	}
 	return outcome(ctx, r, err)
 }
 
-// untilInterrupt returns a context that the first SIGINT or SIGTERM ends, after
+// untilInterrupt returns a context that the first SIGINT, SIGTERM or SIGHUP ends, after
 // which say is called and a second one kills. quiet must be called when the work
-// is done: a notice that was begun is then over.
+// is done: a notice that was begun is then over. Under nohup SIGHUP stays ignored.
 func untilInterrupt(parent context.Context, say func()) (ctx context.Context, stop, quiet func()) {
-	ctx, stop = signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop = signal.NotifyContext(parent, signals...)
 	said := make(chan struct{})
 	ignore := context.AfterFunc(ctx, func() {
 		stop() // from here on a second signal kills
@@ -113,8 +123,15 @@ func untilInterrupt(parent context.Context, say func()) (ctx context.Context, st
 // interrupted is err with the exit status of the signal that ended ctx.
 func interrupted(ctx context.Context, err error) error {
 	// The cause that package signal gives begins with the signal's name.
-	if cause := context.Cause(ctx); cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) {
+	cause := ""
+	if err := context.Cause(ctx); err != nil {
+		cause = err.Error()
+	}
+	switch {
+	case strings.HasPrefix(cause, syscall.SIGTERM.String()):
 		return &status{exitTerminated, err}
+	case strings.HasPrefix(cause, syscall.SIGHUP.String()):
+		return &status{exitHangup, err}
 	}
 	return &status{exitInterrupted, err}
 }
@@ -150,26 +167,43 @@ func checkSet(set []string) error {
 	return nil
 }
 
-// checkTargets refuses before the run what could not be written after it.
-func (f *runFlags) checkTargets() error {
+// checkTargets refuses before the run what could not be written after it. It returns the
+// run directory of --out, claimed, nil without.
+func (f *runFlags) checkTargets() (*report.RunDir, error) {
 	if err := f.details.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkJSON(f.json); err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkFile("--nccl-out", f.ncclOut); err != nil {
-		return err
+		return nil, err
 	}
 	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}} {
-		if info, err := os.Stat(d.dir); d.dir != "" && err == nil && !info.IsDir() {
-			return fmt.Errorf("%s %s: is a file; name a directory", d.flag, d.dir)
+		if err := checkDir(d.flag, d.dir); err != nil {
+			return nil, err
 		}
 	}
-	if f.out != "" {
-		if err := report.CheckDir(f.out); err != nil {
-			return fmt.Errorf("--out %w", err)
-		}
+	if f.out == "" {
+		return nil, nil
+	}
+	dir, err := report.OpenDir(f.out)
+	if err != nil {
+		return nil, fmt.Errorf("--out %w", err)
+	}
+	return dir, nil
+}
+
+// checkDir refuses a directory that nothing can be written to; "" is none.
+func checkDir(flag, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("%s %s: is a file; name a directory", flag, dir)
+	}
+	if err := files.CheckDir(dir); err != nil {
+		return fmt.Errorf("%s %s: cannot be written to: %w", flag, dir, err)
 	}
 	return nil
 }
@@ -179,9 +213,9 @@ func checkJSON(file string) error { return checkFile("--json", file) }
 
 // write hands the run to everything that was asked for. Each is tried, so that
 // one full disk does not cost the rest; the first error is returned.
-func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt run.Options) error {
+func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt run.Options, dir *report.RunDir) error {
 	var errs []error
-	if f.out != "" {
+	if dir != nil {
 		meta := report.Meta{Program: version(), Scenario: opt.Scenario, Set: f.set, Seed: r.Seed}
 		if f.isForeign() {
 			meta.Scenario = f.given()
@@ -190,7 +224,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		if v != nil {
 			source = v.Source
 		}
-		errs = append(errs, report.Save(f.out, r, source, meta))
+		errs = append(errs, dir.Save(r, source, meta))
 	}
 	if f.csv != "" {
 		errs = append(errs, report.WriteCSV(f.csv, r))
@@ -232,27 +266,14 @@ func writeNS3(dir string, r *record.Run, v *scenario.Valid) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := report.WriteFile(filepath.Join(dir, "fct.txt"), v.NS3FCT(r)); err != nil {
+	if err := files.Put(filepath.Join(dir, "fct.txt"), v.NS3FCT(r)); err != nil {
 		return err
 	}
-	return report.WriteFile(filepath.Join(dir, "pfc.txt"), v.NS3PFC(r))
+	return files.Put(filepath.Join(dir, "pfc.txt"), v.NS3PFC(r))
 }
 
 func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run) error {
-	data, err := report.JSON(r)
-	if err != nil {
-		return err
-	}
-	return putJSON(c, f.json, data)
-}
-
-// putJSON writes data to a file, or for "-" to standard output.
-func putJSON(c *cobra.Command, file string, data []byte) error {
-	if file == "-" {
-		_, err := c.OutOrStdout().Write(data)
-		return err
-	}
-	return report.WriteFile(file, data)
+	return putTo(c, f.json, func(w io.Writer) error { return report.WriteJSON(w, r) })
 }
 
 // noRun is the error of a run that brought nothing back.

@@ -194,7 +194,7 @@ func (x *index) cutCause(qps []int, peak units.Time) string {
 		cut = append(cut, i)
 		cuts += a.Count
 		for _, h := range x.r.QPs[i].Limits.Path {
-			if p := x.ports[fmt.Sprintf("%s prio %d", h.Port, x.r.QPs[i].Limits.Class)]; p != nil && p.Marked > 0 {
+			if p := x.ports[portClass{h.Port, x.r.QPs[i].Limits.Class}]; p != nil && p.Marked > 0 {
 				kmin = max(kmin, p.Limits.KMinBytes)
 			}
 		}
@@ -226,7 +226,7 @@ func (x *index) pauseCause(p *record.Port) string {
 		if k < 1 {
 			continue
 		}
-		from := x.ports[fmt.Sprintf("%s prio %d", x.r.QPs[i].Limits.Path[k-1].Peer, p.Class)]
+		from := x.ports[portClass{x.r.QPs[i].Limits.Path[k-1].Peer, p.Class}]
 		if from == nil || from.Limits.XOFF == nil {
 			return ""
 		}
@@ -260,7 +260,7 @@ func (x *index) egressOf(qps []int, ingress string, class int) (out []*record.Po
 				continue
 			}
 			seen[path[k].Port] = true
-			if p := x.ports[fmt.Sprintf("%s prio %d", path[k].Port, class)]; p != nil {
+			if p := x.ports[portClass{path[k].Port, class}]; p != nil {
 				out = append(out, p)
 			}
 		}
@@ -278,7 +278,7 @@ func (x *index) because(causes []string, qps []int) string {
 	for _, i := range qps {
 		q := &x.r.QPs[i]
 		for _, h := range q.Limits.Path {
-			if p := x.ports[fmt.Sprintf("%s prio %d", h.Port, q.Limits.Class)]; p != nil && p.PausedPS > 0 {
+			if p := x.ports[portClass{h.Port, q.Limits.Class}]; p != nil && p.PausedPS > 0 {
 				if x.r.Credits {
 					return fmt.Sprintf("%s waited for credits on the way before more had gathered", h.Port)
 				}

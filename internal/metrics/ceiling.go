@@ -47,15 +47,39 @@ const (
 // ceiling itself to be the explanation.
 const atCeiling = 980
 
-// Ceilings returns the ceiling of every message, in order; nil where the record
-// knows no path, and of messages without payload.
+// Explainer tells of the messages of a run one by one. It remembers what they have in
+// common and is for one goroutine.
+type Explainer struct{ x *index }
+
+// NewExplainer looks through r once, which must not change.
+func NewExplainer(r *record.Run) *Explainer { return &Explainer{newIndex(r)} }
+
+// Ceiling returns the ceiling of message i; nil where the record knows no path, and of a
+// message without payload. Messages of the same queue pair and size share Limits.
+func (e *Explainer) Ceiling(i int) *Ceiling {
+	f := &e.x.r.Flows[i]
+	k, ok := e.x.sender(f)
+	if !ok {
+		return nil
+	}
+	return e.x.ceiling(f, &e.x.r.QPs[k])
+}
+
+// Stages calls yield with the account of message i, the stages of one name and place added
+// up, in order of the first: a number that stands for name and place, their
+// record.Stage.Key, and the time.
+func (e *Explainer) Stages(i int, yield func(number int, key string, time units.Time)) {
+	for _, t := range e.x.stages.read(e.x.r.Flows[i].Account) {
+		yield(int(t.number), e.x.stages.known[t.number].key, t.time)
+	}
+}
+
+// Ceilings returns the ceiling of every message, in order.
 func Ceilings(r *record.Run) []*Ceiling {
-	x := newIndex(r)
+	e := NewExplainer(r)
 	out := make([]*Ceiling, len(r.Flows))
 	for i := range r.Flows {
-		if k, ok := x.sender(&r.Flows[i]); ok {
-			out[i] = x.ceiling(&r.Flows[i], &r.QPs[k])
-		}
+		out[i] = e.Ceiling(i)
 	}
 	return out
 }
@@ -82,12 +106,8 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	if f.Bytes == 0 {
 		return nil
 	}
-	c := &Ceiling{Limits: x.limitsOf(f, q), MeasuredBps: Goodput(f)}
-	for _, l := range c.Limits {
-		if c.At == "" || l.Bps < c.BestBps {
-			c.BestBps, c.At = l.Bps, l.Name
-		}
-	}
+	c := x.bounds(f, q)
+	c.MeasuredBps = Goodput(f)
 	if !Completed(f) || f.Account.IsZero() {
 		return c
 	}
@@ -104,6 +124,37 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
 	}
 	return c
+}
+
+// boundsKey is all that the limits of a message depend on.
+type boundsKey struct {
+	q             *record.QP
+	src, dst      string
+	qp            int
+	verb, service string
+	bytes         int64
+}
+
+// maxBounds is how many bounds are remembered.
+const maxBounds = 1 << 12
+
+// bounds are the limits of a message and the best that they allow.
+func (x *index) bounds(f *record.Flow, q *record.QP) *Ceiling {
+	key := boundsKey{q, f.Src, f.Dst, f.QP, f.Verb, f.Service, f.Bytes}
+	c, known := x.bound[key]
+	if !known {
+		c.Limits = x.limitsOf(f, q)
+		for _, l := range c.Limits {
+			if c.At == "" || l.Bps < c.BestBps {
+				c.BestBps, c.At = l.Bps, l.Name
+			}
+		}
+		if x.bound == nil || len(x.bound) >= maxBounds {
+			x.bound = map[boundsKey]Ceiling{}
+		}
+		x.bound[key] = c
+	}
+	return &c
 }
 
 // sayShared tells of the port of f's path at which the fair share of its payload rate is

@@ -92,6 +92,9 @@ func (b *CoreBill) add(times []record.CPUTime) {
 // sayFullCores tells of the cores at both ends of a connection that are full, those of
 // the end that sends first; "" if none is.
 func (x *index) sayFullCores(q *record.QP) string {
+	if q.TCP == nil {
+		return ""
+	}
 	all := x.fullCores(q)
 	if p, ok := x.peers[q.Peer]; ok {
 		all = append(all, x.fullCores(&x.r.QPs[p])...)

@@ -36,7 +36,7 @@ func (x *index) creditLimits(f *record.Flow, l *record.QPLimits, line func(units
 // that the buffer feeds, nil where it is a host's.
 func (x *index) sayLoop(held string, class int, root *record.Port, host string) (where, because string) {
 	h, known := x.loops[portClass{held, class}]
-	p := x.ports[actor(held, class)]
+	p := x.ports[portClass{held, class}]
 	if !known || p == nil || p.Limits.Credits == nil {
 		return "", ""
 	}

@@ -21,6 +21,8 @@ type Dominant struct {
 	How    string
 	// Parts are the stages that add up to TimePS, the longest first.
 	Parts []Part
+
+	longest int32 // number of the longest stage, which gives the words
 	// Loss says which port dropped packets of the message or of those it had to wait
 	// for, where that is not what How tells; else it is empty.
 	Loss string
@@ -89,123 +91,178 @@ func StageOf(s record.Stage) (name, where string) {
 // took most is the one responsible. With waiting, the time in which the message
 // itself was being sent does not count.
 func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
-	var all []Dominant
-	at := map[string]int{}                           // into all, by cause
-	for _, s := range perPlace(f.Account.Stages()) { // in order: ties go to the first
-		stage, response := strings.CutPrefix(s.Name, record.ResponseStage)
-		if waiting && (stage == record.StageSending || stage == record.StageSerialisation) {
+	k := x.requesters[flowQP(f)]
+	requester, responder := &x.r.QPs[k], &x.r.QPs[k]
+	if peer, ok := x.peers[requester.Peer]; ok {
+		responder = &x.r.QPs[peer]
+	}
+	qpOf := func(s *stageKnown) *record.QP {
+		if s.response {
+			return responder
+		}
+		return requester
+	}
+	// The longest stage that stands for itself, and the causes of the others, few, with
+	// the place in the account of the first stage of each: ties go to the first.
+	own, ownAt := Dominant{}, 0
+	var causes []Dominant
+	var firstAt []int
+	for i, t := range x.stages.read(f.Account) {
+		s := &x.stages.known[t.number]
+		if waiting && (s.stage == record.StageSending || s.stage == record.StageSerialisation) {
 			continue
 		}
-		q := x.actor(f, response)
-		d := Dominant{Stage: s.Name, Where: s.Where}
-		if d.Where == "" {
-			d.Where = qpActor(q)
+		where, caused := s.where, false
+		if s.elsewhere {
+			where, caused = x.blame(f, qpOf(s), t.number)
 		}
-		key := s.Key()
-		if x.say(&d, f, q, stage) {
-			key = "cause " + d.Where
+		if !caused {
+			if t.time > own.TimePS {
+				own, ownAt = Dominant{TimePS: t.time, longest: t.number}, i
+			}
+			continue
 		}
-		k, seen := at[key]
-		if !seen {
-			k = len(all)
-			at[key], all = k, append(all, d)
+		n := slices.IndexFunc(causes, func(d Dominant) bool { return d.Where == where })
+		if n < 0 {
+			n = len(causes)
+			causes, firstAt = append(causes, Dominant{Where: where}), append(firstAt, i)
 		}
-		all[k].add(s, d.How)
+		causes[n].add(s.name, t)
 	}
-	best := Dominant{}
-	for i := range all {
-		if all[i].TimePS > best.TimePS {
-			best = all[i]
+	best := own
+	for i := range causes {
+		if d := &causes[i]; d.TimePS > best.TimePS || d.TimePS == best.TimePS && firstAt[i] < ownAt {
+			best, ownAt = *d, firstAt[i]
 		}
 	}
+	if best.TimePS == 0 {
+		return Dominant{}
+	}
+	s := &x.stages.known[best.longest]
+	if best.Parts == nil {
+		best.Parts = []Part{{Stage: s.name, TimePS: best.TimePS}}
+	}
+	best.Stage = s.name
+	best.Where, best.How, _ = x.say(f, qpOf(s), s)
 	milli := func(t units.Time) int64 { return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2 } // rounded
 	best.Milli = milli(best.TimePS)
 	for i := range best.Parts {
 		best.Parts[i].Milli = milli(best.Parts[i].TimePS)
 	}
+	best.longest = 0
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	return best
 }
 
-// perPlace adds up the stages of the same name and place, in order of the first.
-func perPlace(a record.Account) (out []record.Stage) {
-	at := map[record.Stage]int{}
-	for _, s := range a {
-		name, where := StageOf(s)
-		key := record.Stage{Name: name, Where: where}
-		k, seen := at[key]
-		if !seen {
-			k = len(out)
-			at[key], out = k, append(out, key)
-		}
-		out[k].Time += s.Time
-	}
-	return out
-}
-
-// add counts a stage of the same cause, which is told as how; the longest one
-// gives the words.
-func (d *Dominant) add(s record.Stage, how string) {
+// add counts a stage of the same cause; the longest one gives the words.
+func (d *Dominant) add(name string, t stageTime) {
 	longest := units.Time(0)
 	part := -1
 	for i := range d.Parts {
 		longest = max(longest, d.Parts[i].TimePS)
-		if d.Parts[i].Stage == s.Name {
+		if d.Parts[i].Stage == name {
 			part = i
 		}
 	}
 	if part < 0 {
 		part = len(d.Parts)
-		d.Parts = append(d.Parts, Part{Stage: s.Name})
+		d.Parts = append(d.Parts, Part{Stage: name})
 	}
-	d.TimePS += s.Time
-	d.Parts[part].TimePS += s.Time
-	if s.Time > longest {
-		d.Stage, d.How = s.Name, how
+	d.TimePS += t.time
+	d.Parts[part].TimePS += t.time
+	if t.time > longest {
+		d.longest = t.number
 	}
 }
 
-// say fills in How, and Where when the cause lies elsewhere. It reports whether
-// the stage is due to something on the way that may stand behind other stages
-// as well. q is the queue pair whose packets passed the stage, whose name without
-// prefix is stage.
-func (x *index) say(d *Dominant, f *record.Flow, q *record.QP, stage string) (caused bool) {
-	me := qpActor(q)
-	if stage, ack := strings.CutPrefix(d.Stage, record.AckStage); ack {
-		d.How = sayAck(stage, d.Where)
-		return false
+// blameKey names a stage of a queue pair's messages. judged is what of the message itself
+// decides where the cause lies.
+type blameKey struct {
+	stage  int32
+	q      *record.QP
+	judged bool
+}
+
+type blame struct {
+	where  string
+	caused bool
+}
+
+// maxBlames bounds what blame remembers.
+const maxBlames = 1 << 16
+
+// blame is where the cause of a stage lies, without the words of say, and whether it may
+// stand behind other stages as well. It is the same for most messages of a queue pair.
+func (x *index) blame(f *record.Flow, q *record.QP, stage int32) (where string, caused bool) {
+	s := &x.stages.known[stage]
+	if len(x.r.Failures) > 0 || s.stage == record.StageRNRWait || s.stage == record.StageAwaitRNR {
+		where, _, caused = x.say(f, q, s)
+		return where, caused
 	}
-	switch stage {
-	case record.StageRate:
-		d.Where, d.How = x.sayRate(f, q, me)
-		return d.Where != me
-	case record.StageWindow:
-		d.Where, d.How = x.sayWindow(f, q, me)
-		return true
-	case record.StageBitmap:
-		d.Where, d.How = x.sayBitmap(f, q, me)
-		return true
-	case record.StageReads:
-		d.Where, d.How = limitReads, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
-		return true
-	case record.StageRNRWait, record.StageAwaitRNR:
-		d.Where, d.How = "receive queue of "+f.Dst, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
-		return true
-	case record.StagePaused, record.StageCredits:
-		d.Where, d.How = x.sayPaused(d.Where, f, q)
-		return true
+	key := blameKey{stage, q, false}
+	switch s.stage {
 	case record.StageQueue:
-		d.Where, d.How = x.sayQueue(d.Where, f, q)
-		return true
-	case record.StageReceiveBuffer:
-		d.Where, d.How = x.sayReceiveBuffer(d.Where, q)
-		return true
-	case record.StageResending, record.StageLoss:
-		d.Where, d.How = x.sayLoss(stage, d.Where, q)
+		p := x.ports[portClass{s.where, q.Limits.Class}]
+		key.judged = p != nil && heldLong(p, f)
+	case record.StageWindow:
+		key.judged = x.stretched(f, q, q.Limits.WindowBytes) != nil
+	case record.StageBitmap:
+		key.judged = x.stretched(f, q, bitmapPackets(q)*q.Limits.MTUBytes) != nil
+	}
+	b, known := x.blames[key]
+	if !known {
+		b.where, _, b.caused = x.say(f, q, s)
+		if x.blames == nil || len(x.blames) >= maxBlames {
+			x.blames = map[blameKey]blame{}
+		}
+		x.blames[key] = b
+	}
+	return b.where, b.caused
+}
+
+// elsewhere reports whether the cause of a stage may lie elsewhere than in itself.
+func elsewhere(stage string) bool {
+	switch stage {
+	case record.StageRate, record.StageWindow, record.StageBitmap, record.StageReads, record.StageRNRWait, record.StageAwaitRNR, record.StagePaused, record.StageCredits,
+		record.StageQueue, record.StageReceiveBuffer, record.StageResending, record.StageLoss:
 		return true
 	}
-	d.How = x.sayOwn(d, f, q, stage)
 	return false
+}
+
+// say tells of a stage: the place responsible, and in words what stands behind it. caused:
+// that is something on the way that may stand behind other stages as well. q is the queue
+// pair whose packets passed the stage.
+func (x *index) say(f *record.Flow, q *record.QP, s *stageKnown) (where, how string, caused bool) {
+	me := qpActor(q)
+	where = cmp.Or(s.where, me)
+	if s.ack {
+		return where, sayAck(strings.TrimPrefix(s.name, record.AckStage), where), false
+	}
+	switch s.stage {
+	case record.StageRate:
+		where, how = x.sayRate(f, q, me)
+		return where, how, where != me
+	case record.StageWindow:
+		where, how = x.sayWindow(f, q, me)
+	case record.StageBitmap:
+		where, how = x.sayBitmap(f, q, me)
+	case record.StageReads:
+		where, how = limitReads, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
+	case record.StageRNRWait, record.StageAwaitRNR:
+		where, how = "receive queue of "+f.Dst, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+	case record.StagePaused, record.StageCredits:
+		where, how = x.sayPaused(where, f, q)
+	case record.StageQueue:
+		where, how = x.sayQueue(where, f, q)
+	case record.StageReceiveBuffer:
+		where, how = x.sayReceiveBuffer(where, q)
+	case record.StageResending, record.StageLoss:
+		where, how = x.sayLoss(s.stage, where, q)
+	default:
+		return where, x.sayOwn(s.name, where, f, q, s.stage), false
+	}
+	return where, how, true
 }
 
 // whyNarrow is what made the window of a queue pair small.
@@ -230,28 +287,28 @@ func (x *index) bufferOf(host string) string {
 	return "receive buffer of " + host
 }
 
-// sayOwn tells of the stages that stand for themselves.
-func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) string {
+// sayOwn tells of the stages that stand for themselves; stage is the name without prefix.
+func (x *index) sayOwn(name, where string, f *record.Flow, q *record.QP, stage string) string {
 	me := qpActor(q)
-	if how := x.sayStream(d.Where, stage, q); how != "" {
+	if how := x.sayStream(where, stage, q); how != "" {
 		return how
 	}
-	if how := x.sayInside(f, d.Where, stage, q); how != "" {
+	if how := x.sayInside(f, where, stage, q); how != "" {
 		return how
 	}
 	switch stage {
 	case record.StageOther:
-		return fmt.Sprintf("%s served %s first", d.Where, x.others(d.Where))
+		return fmt.Sprintf("%s served %s first", where, x.others(where))
 	case record.StageControl:
-		return d.Where + " sent ACKs, CNPs or PFC frames first"
+		return where + " sent ACKs, CNPs or PFC frames first"
 	case record.StageCPU:
-		return fmt.Sprintf("the application on %s had not posted it yet", d.Where)
+		return fmt.Sprintf("the application on %s had not posted it yet", where)
 	case record.StageConnect:
-		return fmt.Sprintf("%s set its connection up first", d.Where)
+		return fmt.Sprintf("%s set its connection up first", where)
 	case record.StageRegister:
-		return fmt.Sprintf("%s registered its memory first", d.Where)
+		return fmt.Sprintf("%s registered its memory first", where)
 	case record.StageEarlierWork:
-		return x.sayEarlier(d.Stage, q, me)
+		return x.sayEarlier(name, q, me)
 	case record.StageSending:
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
 	case record.StageSlowRestart:
@@ -283,13 +340,13 @@ func (x *index) sayOwn(d *Dominant, f *record.Flow, q *record.QP, stage string) 
 	case record.StageBeyond:
 		return "its way had more hops than the record holds"
 	case record.StageLatency:
-		return "a packet takes that long through the pipeline of " + d.Where
+		return "a packet takes that long through the pipeline of " + where
 	case record.StagePropagation:
-		return "a signal takes that long along the cable " + d.Where
+		return "a signal takes that long along the cable " + where
 	case record.StageSerialisation:
-		return x.saySerialisation(d.Where, q)
+		return x.saySerialisation(where, q)
 	}
-	return d.Stage + " at " + d.Where
+	return name + " at " + where
 }
 
 func (x *index) saySerialisation(port string, q *record.QP) string {
@@ -357,7 +414,7 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 func (x *index) sayEarlier(stage string, q *record.QP, me string) string {
 	prefix, _ := strings.CutSuffix(stage, record.StageEarlierWork)
 	how := fmt.Sprintf("earlier messages of %s were not sent yet", me)
-	if most := x.longest(qpKey{q.Host, q.QP}, prefix); most != "" {
+	if most := x.longest(spentAt{qpKey{q.Host, q.QP}, prefix}); most != "" {
 		how += "; what held its messages most: " + most
 	}
 	return how
@@ -366,22 +423,29 @@ func (x *index) sayEarlier(stage string, q *record.QP, me string) string {
 // longest is the stage at a queue pair, as requester or with prefix as responder,
 // that took most time of its messages, with its share of the time that they spent
 // there; "" if none took any.
-func (x *index) longest(q qpKey, prefix string) string {
+func (x *index) longest(at spentAt) string {
 	if x.spent == nil {
 		x.addSpent()
 	}
+	all := x.spent[at]
+	if all == nil {
+		return ""
+	}
+	if all.said {
+		return all.words
+	}
 	most, total := 0, units.Time(0)
-	all := x.spent[spentAt{q, prefix}]
-	for k := range all {
-		total += all[k].Time
-		if all[k].Time > all[most].Time {
+	for k := range all.stages {
+		total += all.stages[k].Time
+		if all.stages[k].Time > all.stages[most].Time {
 			most = k
 		}
 	}
-	if total == 0 {
-		return ""
+	all.said = true
+	if total > 0 {
+		all.words = fmt.Sprintf("%s (%s of %s)", all.stages[most].Name, FormatTime(all.stages[most].Time), FormatTime(total))
 	}
-	return fmt.Sprintf("%s (%s of %s)", all[most].Name, FormatTime(all[most].Time), FormatTime(total))
+	return all.words
 }
 
 // spentAt names a queue pair as requester (prefix empty) or responder.
@@ -390,24 +454,41 @@ type spentAt struct {
 	prefix string
 }
 
+// spent is what the messages of a queue pair spent in its own stages.
+type spent struct {
+	stages []record.Stage
+	said   bool // words, "" for none, are those of longest
+	words  string
+}
+
 // addSpent adds up what the messages of each queue pair spent in its own stages.
 func (x *index) addSpent() {
-	x.spent = map[spentAt][]record.Stage{}
+	x.spent = map[spentAt]*spent{}
+	book := func(at spentAt, of *spent, s *stageKnown, t units.Time) *spent {
+		if of == nil {
+			if of = x.spent[at]; of == nil {
+				of = &spent{}
+				x.spent[at] = of
+			}
+		}
+		of.stages = addStage(of.stages, s.stage, t)
+		return of
+	}
 	for i := range x.r.Flows {
 		f := &x.r.Flows[i]
-		if _, ok := x.requesters[flowQP(f)]; !ok {
+		requester := flowQP(f)
+		k, ok := x.requesters[requester]
+		if !ok {
 			continue
 		}
-		for _, s := range f.Account.Stages() {
-			name, _ := StageOf(s)
-			stage, response := strings.CutPrefix(name, record.ResponseStage)
-			at := spentAt{qp: flowQP(f)}
-			if response {
-				q := x.actor(f, true)
-				at = spentAt{qpKey{q.Host, q.QP}, record.ResponseStage}
-			}
-			if ownStage(stage) {
-				x.spent[at] = addStage(x.spent[at], stage, s.Time)
+		var mine, peers *spent
+		for _, t := range x.stages.read(f.Account) {
+			switch s := &x.stages.known[t.number]; {
+			case s.own && s.response:
+				q := &x.r.QPs[x.peers[x.r.QPs[k].Peer]]
+				peers = book(spentAt{qpKey{q.Host, q.QP}, record.ResponseStage}, peers, s, t.time)
+			case s.own:
+				mine = book(spentAt{qp: requester}, mine, s, t.time)
 			}
 		}
 	}
@@ -446,9 +527,8 @@ func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how s
 // sayBitmap tells the same of the receive bitmap of selective repeat.
 func (x *index) sayBitmap(f *record.Flow, q *record.QP, me string) (where, how string) {
 	l := &q.Limits
-	packets := l.BitmapPackets
-	if packets == 0 {
-		packets = 1<<23 - 1
+	packets := bitmapPackets(q)
+	if l.BitmapPackets == 0 {
 		how = fmt.Sprintf("half the PSN space let %s send no more than %s per round trip", me, plural(packets, "packet"))
 	} else {
 		how = fmt.Sprintf("the receive bitmap of %s let %s send no more than that per round trip", plural(packets, "packet"), me)
@@ -456,23 +536,38 @@ func (x *index) sayBitmap(f *record.Flow, q *record.QP, me string) (where, how s
 	return x.sayOutstanding(f, q, limitBitmap, how, packets*l.MTUBytes)
 }
 
+// bitmapPackets is how many packets may be outstanding: as many as the receive bitmap
+// holds, or half the PSN space.
+func bitmapPackets(q *record.QP) int64 { return cmp.Or(q.Limits.BitmapPackets, 1<<23-1) }
+
 // sayOutstanding goes on, of a limit of so many bytes outstanding.
 func (x *index) sayOutstanding(f *record.Flow, q *record.QP, limit, how string, most int64) (where, said string) {
-	l := &q.Limits
-	idle := RateOf(most, l.BaseRTTPS)
-	var deepest *record.Port
-	for _, h := range l.Path {
-		p := x.ports[fmt.Sprintf("%s prio %d", h.Port, l.Class)]
+	deepest := x.stretched(f, q, most)
+	if deepest == nil {
+		return limit, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
+	}
+	name := PortName(deepest)
+	return name, strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
+}
+
+// stretched is the port whose queue made the round trip of a message so long that a limit
+// of so many bytes outstanding held it; nil: none did.
+func (x *index) stretched(f *record.Flow, q *record.QP, most int64) (deepest *record.Port) {
+	goodput := Goodput(f)
+	if goodput == 0 || RateOf(most, q.Limits.BaseRTTPS) < goodput*11/10 {
+		return nil
+	}
+	for _, h := range q.Limits.Path {
+		p := x.ports[portClass{h.Port, q.Limits.Class}]
 		if p != nil && (deepest == nil || p.MeanQueueBytes > deepest.MeanQueueBytes) {
 			deepest = p
 		}
 	}
 	// A queue that holds a fifth of the window on average stretches the round trip.
-	if deepest == nil || Goodput(f) == 0 || idle < Goodput(f)*11/10 || deepest.MeanQueueBytes < float64(most)/5 {
-		return limit, how + ", " + FormatTime(l.BaseRTTPS) + " when idle"
+	if deepest == nil || deepest.MeanQueueBytes < float64(most)/5 {
+		return nil
 	}
-	name := PortName(deepest)
-	return name, strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
+	return deepest
 }
 
 // sharedBy counts the queue pairs that take a port, in words that follow its

@@ -9,7 +9,7 @@ import (
 // index finds what belongs together in a run's records.
 type index struct {
 	r     *record.Run
-	ports map[string]*record.Port // by actor, "leaf1:3 prio 3"
+	ports map[portClass]*record.Port
 	acts  map[actKey]record.Act
 	out   map[string][]int // requesters (indices into QPs) by the port they leave by
 	in    map[string][]int // and by the port they arrive at
@@ -24,9 +24,12 @@ type index struct {
 	naks                  map[string]int64
 	queues                map[portClass]*record.Port    // what fullest found; nil: none
 	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
-	spent                 map[spentAt][]record.Stage    // what addSpent found; nil: not looked for
-	load                  map[portClass]int             // requesters that leave by a port in a class
-	loops                 map[portClass]record.PathHop  // hops over links with credits
+	spent                 map[spentAt]*spent            // what addSpent found; nil: not looked for
+	stages                stages
+	blames                map[blameKey]blame           // what blame found
+	bound                 map[boundsKey]Ceiling        // what bounds found
+	load                  map[portClass]int            // requesters that leave by a port in a class
+	loops                 map[portClass]record.PathHop // hops over links with credits
 }
 
 // portClass names a port and class.
@@ -41,11 +44,11 @@ type actKey struct {
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, ports: map[string]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
+	x := &index{r: r, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
 		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
-		x.ports[actor(PortName(p), p.Class)] = p
+		x.ports[portClass{PortName(p), p.Class}] = p
 		if p.Limits.DrainBps > 0 {
 			x.drains[p.Node] = &p.Limits
 		}

@@ -24,7 +24,7 @@ const counts = 10
 // were paused, root is the first that was not; with root nil a host's receive
 // buffer ended the walk, or, with host empty too, the record does not tell.
 func (x *index) walk(port string, class int) (held []string, root *record.Port, host string) {
-	p := x.ports[actor(port, class)]
+	p := x.ports[portClass{port, class}]
 	for p != nil && !slices.Contains(held, PortName(p)) {
 		held = append(held, PortName(p))
 		node := record.NodeOf(p.Peer)
@@ -50,9 +50,6 @@ func (x *index) holder() string {
 	}
 	return "PFC"
 }
-
-// actor is the key of a port and class in index.ports.
-func actor(port string, class int) string { return fmt.Sprintf("%s prio %d", port, class) }
 
 // fullest is, of the egress ports that data of a class takes after entering by
 // a port, the one with the longest queue; nil if the record names none.
@@ -123,7 +120,7 @@ func (x *index) sayRoot(held []string, root *record.Port, host string, q *record
 // good part of the message's time, what paused it is the cause.
 func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how string) {
 	how = "it waited in the queue of " + port + x.sharedBy(port, q)
-	if p := x.ports[actor(port, q.Limits.Class)]; p != nil && p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts {
+	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && heldLong(p, f) {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(held, root, host, q); at != "" {
 			how = strings.TrimSuffix(how, ",") + ", held by " + x.holder()
@@ -136,11 +133,16 @@ func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how 
 	return x.orFailed(port, strings.TrimSuffix(how, ","), f, q)
 }
 
+// heldLong reports whether a port was paused for a good part of a message's time.
+func heldLong(p *record.Port, f *record.Flow) bool {
+	return p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts
+}
+
 // mostMarked is the port of a queue pair's path that marked most in its class;
 // nil if none did.
 func (x *index) mostMarked(q *record.QP) (most *record.Port) {
 	for _, h := range q.Limits.Path {
-		if p := x.ports[actor(h.Port, q.Limits.Class)]; p != nil && p.Marked > 0 && (most == nil || p.Marked > most.Marked) {
+		if p := x.ports[portClass{h.Port, q.Limits.Class}]; p != nil && p.Marked > 0 && (most == nil || p.Marked > most.Marked) {
 			most = p
 		}
 	}
@@ -152,7 +154,7 @@ func (x *index) mostMarked(q *record.QP) (most *record.Port) {
 func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) {
 	for _, h := range q.Limits.Path {
 		for _, end := range []string{h.Port, h.Peer} {
-			p := x.ports[actor(end, q.Limits.Class)]
+			p := x.ports[portClass{end, q.Limits.Class}]
 			if p == nil {
 				continue
 			}

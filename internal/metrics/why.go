@@ -314,4 +314,4 @@ func kminIn(n record.Note) string {
 }
 
 // PortName is how reports name a port: node, colon, number.
-func PortName(p *record.Port) string { return fmt.Sprintf("%s:%d", p.Node, p.Port) }
+func PortName(p *record.Port) string { return p.Node + ":" + strconv.Itoa(p.Port) }

@@ -31,7 +31,7 @@ func TestCallsInReports(t *testing.T) {
 	const csv = "workload,client,server,request,reply,start_ps,request_ps,think_ps,reply_ps,latency_ps\n" +
 		"ask,h0,h4,0,2,0,2000000,500000,1000000,3500000\n" +
 		"ask,h0,h4,1,3,8000000,-1,-1,-1,-1\n"
-	if got := string(callsCSV(r)); got != csv {
+	if got := csvOf(t, callTable(r)); got != csv {
 		t.Errorf("rpcs.csv\n%s\nwant\n%s", got, csv)
 	}
 	doc, err := JSON(r)

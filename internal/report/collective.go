@@ -8,6 +8,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rows"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -86,37 +87,29 @@ func NCCLTests(r *record.Run) []byte {
 	return b.Bytes()
 }
 
-// collectivesCSV has a row per collective, criticalCSV one per stage of a critical
-// path.
-func collectivesCSV(r *record.Run) []byte {
+// collectiveTable has a row per collective.
+func collectiveTable(r *record.Run) *rows.Table {
 	figures := metrics.Collectives(r)
 	header := []string{"workload", "op", "algorithm", "protocol", "ranks", "channels", "chunk_bytes", "bytes", "count", "type", "redop", "root",
 		"start_ps", "done", "time_ps", "algbw_gbyte_s", "busbw_gbyte_s"}
-	return rows(header, len(figures), func(i int) []string {
+	return lines("collectives", header, len(figures), func(i int) []string {
 		c, x := &r.Collectives[i], &figures[i]
 		return []string{c.Workload, c.Op, c.Algorithm, c.Protocol, integer(c.Ranks), integer(c.Channels), integer(c.Chunk), integer(c.Bytes),
 			integer(c.Count), c.Type, c.RedOp, integer(c.Root), integer(c.StartPS), integer(x.Done), integer(x.TimePS), decimal(x.AlgBW), decimal(x.BusBW)}
 	})
 }
 
-func criticalCSV(r *record.Run) []byte {
-	type row struct {
-		workload, kind string
-		count          int
-		record.CriticalStage
-	}
-	var all []row
-	for i := range r.Collectives {
-		for _, g := range r.Collectives[i].Critical {
+// criticalTable has a line per stage of a critical path.
+func criticalTable(r *record.Run) *rows.Table {
+	header := []string{"workload", "operations", "operation_count", "stage", "where", "places", "count", "time_ps"}
+	return &rows.Table{Name: "critical", N: len(r.Collectives), Header: header, Cells: func(i int, put func(...string)) {
+		c := &r.Collectives[i]
+		for _, g := range c.Critical {
 			for _, s := range g.Stages {
-				all = append(all, row{r.Collectives[i].Workload, g.Kind, g.Count, s})
+				put(c.Workload, g.Kind, integer(g.Count), s.Name, s.Where, integer(s.Places), integer(s.Count), integer(s.TimePS))
 			}
 		}
-	}
-	return rows([]string{"workload", "operations", "operation_count", "stage", "where", "places", "count", "time_ps"}, len(all), func(i int) []string {
-		x := all[i]
-		return []string{x.workload, x.kind, integer(x.count), x.Name, x.Where, integer(x.Places), integer(x.Count), integer(x.TimePS)}
-	})
+	}}
 }
 
 // explainCollectives writes the critical path of every collective.

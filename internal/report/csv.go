@@ -1,15 +1,16 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rows"
 )
 
 // WriteCSV writes flows.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
@@ -17,37 +18,34 @@ import (
 // hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
+		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
 	}
-	files := []file{
-		{"flows.csv", flowsCSV(r.Flows)},
-		{"accounts.csv", accountsCSV(r.Flows)},
-		{"rpcs.csv", callsCSV(r)},
-		{"ports.csv", portsCSV(r.Ports, r.MeasureTo > r.MeasureFrom)},
-		{"qps.csv", qpsCSV(r.QPs)},
-		{"ledger.csv", ledgerCSV(r.Ledger)},
-		{"mechanisms.csv", mechanismsCSV(r)},
-		{"cpu.csv", cpuCSV(r.Processors)},
+	set := files.NewSet(dir)
+	defer set.Discard()
+	for _, t := range sheetsOf(r) {
+		if err := set.Write(t.Name+".csv", func(w io.Writer) error { return rows.CSV(w, t) }); err != nil {
+			return err
+		}
 	}
-	if len(r.Servers) > 0 {
-		files = append(files, file{"servers.csv", serversCSV(r.Servers)})
-	}
-	if len(r.Collectives) > 0 {
-		files = append(files, file{"collectives.csv", collectivesCSV(r)}, file{"critical.csv", criticalCSV(r)})
-	}
-	return writeSet(dir, files)
+	return set.Commit()
 }
 
-// rows encodes a header and n rows.
-func rows(header []string, n int, row func(i int) []string) []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Write(header) // a bytes.Buffer does not fail
-	for i := range n {
-		w.Write(row(i))
+// sheetsOf are the tables of a run that have a CSV file.
+func sheetsOf(r *record.Run) []*rows.Table {
+	out := []*rows.Table{messageTable(r), stageTable(r.Flows), callTable(r), portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
+		qpTable(r.QPs), ledgerTable(r.Ledger), placeTable(r), cpuTable(r.Processors)}
+	if len(r.Servers) > 0 {
+		out = append(out, serverTable(r.Servers))
 	}
-	w.Flush()
-	return b.Bytes()
+	if len(r.Collectives) > 0 {
+		out = append(out, collectiveTable(r), criticalTable(r))
+	}
+	return out
+}
+
+// lines makes a table of one line per row.
+func lines(name string, header []string, n int, row func(i int) []string) *rows.Table {
+	return &rows.Table{Name: name, N: n, Header: header, Cells: func(i int, put func(...string)) { put(row(i)...) }}
 }
 
 // integer writes any of the integer types of the records in base 10.
@@ -56,31 +54,25 @@ func integer[T ~int | ~int64](v T) string { return strconv.FormatInt(int64(v), 1
 // decimal writes v with as many digits as it takes to read it back exactly.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// accountsCSV has a row per stage of each message's time account; flow counts
+// stageTable has a line per stage of each message's time account; flow counts
 // the rows of flows.csv from 0.
-func accountsCSV(flows []record.Flow) []byte {
-	type row struct {
-		flow int
-		record.Stage
-	}
-	var all []row
-	for i, f := range flows {
-		for _, s := range f.Account.Stages() {
-			all = append(all, row{i, s})
+func stageTable(flows []record.Flow) *rows.Table {
+	var account record.Account
+	return &rows.Table{Name: "accounts", N: len(flows), Header: []string{"flow", "stage", "where", "time_ps"}, Cells: func(i int, put func(...string)) {
+		flow := strconv.Itoa(i)
+		account = flows[i].Account.Append(account[:0])
+		for _, s := range account {
+			put(flow, s.Name, s.Where, integer(s.Time))
 		}
-	}
-	return rows([]string{"flow", "stage", "where", "time_ps"}, len(all), func(i int) []string {
-		r := all[i]
-		return []string{strconv.Itoa(r.flow), r.Name, r.Where, integer(r.Time)}
-	})
+	}}
 }
 
-// callsCSV has a row per remote procedure call; request and reply count the rows
+// callTable has a row per remote procedure call; request and reply count the rows
 // of flows.csv from 0. -1: not over by the end.
-func callsCSV(r *record.Run) []byte {
+func callTable(r *record.Run) *rows.Table {
 	all := metrics.CallsOf(r)
 	header := []string{"workload", "client", "server", "request", "reply", "start_ps", "request_ps", "think_ps", "reply_ps", "latency_ps"}
-	return rows(header, len(all), func(i int) []string {
+	return lines("rpcs", header, len(all), func(i int) []string {
 		c := &all[i]
 		f := &r.Flows[c.Request]
 		return []string{c.Workload, f.Src, f.Dst, integer(c.Request), integer(c.Reply), integer(c.StartPS),
@@ -88,17 +80,8 @@ func callsCSV(r *record.Run) []byte {
 	})
 }
 
-func flowsCSV(flows []record.Flow) []byte {
-	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
-	return rows(header, len(flows), func(i int) []string {
-		f := &flows[i]
-		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
-			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
-	})
-}
-
-// portsCSV leaves the extremes of the measure window empty when there is none.
-func portsCSV(ports []record.Port, measured bool) []byte {
+// portTable leaves the extremes of the measure window empty when there is none.
+func portTable(ports []record.Port, measured bool) *rows.Table {
 	inWindow := func(n int64) string {
 		if !measured {
 			return ""
@@ -109,7 +92,7 @@ func portsCSV(ports []record.Port, measured bool) []byte {
 		"mean_queue_bytes", "min_queue_bytes", "max_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
 		"utilisation", "marked", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
 		"held_ps", "paused_ps", "dropped", "dropped_bytes"}
-	return rows(header, len(ports), func(i int) []string {
+	t := lines("ports", header, len(ports), func(i int) []string {
 		p := &ports[i]
 		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), integer(p.RateBps), integer(p.PeakQueueBytes),
 			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
@@ -117,9 +100,12 @@ func portsCSV(ports []record.Port, measured bool) []byte {
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
 			integer(p.HeldPS), integer(p.PausedPS), integer(p.Dropped), integer(p.DroppedBytes)}
 	})
+	t.Value = func(i int) any { return &ports[i] }
+	return t
 }
 
-func qpsCSV(qps []record.QP) []byte {
+// qpTable leaves the columns of TCP empty for queue pairs.
+func qpTable(qps []record.QP) *rows.Table {
 	header := []string{"host", "qp", "peer", "workload", "service", "state", "sent_packets", "sent_bytes", "delivered_bytes",
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
@@ -127,7 +113,7 @@ func qpsCSV(qps []record.QP) []byte {
 	for _, c := range tcpColumns(&record.TCP{}) {
 		header = append(header, c.name)
 	}
-	return rows(header, len(qps), func(i int) []string {
+	t := lines("qps", header, len(qps), func(i int) []string {
 		q := &qps[i]
 		var last []string
 		for _, c := range tcpColumns(cmp.Or(q.TCP, &record.TCP{})) {
@@ -142,6 +128,8 @@ func qpsCSV(qps []record.QP) []byte {
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
 			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total()), integer(q.RefusedPS)}, last...)
 	})
+	t.Value = func(i int) any { return &qps[i] }
+	return t
 }
 
 // tcpColumn is a column of qps.csv that only TCP fills.
@@ -164,42 +152,36 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 	}
 }
 
-// cpuCSV has a row per host, direction and cause.
-func cpuCSV(hosts []record.Processors) []byte {
-	type row struct {
-		host string
-		record.CPUTime
-	}
-	var all []row
-	for i := range hosts {
+// cpuTable has a line per host, direction and cause.
+func cpuTable(hosts []record.Processors) *rows.Table {
+	return &rows.Table{Name: "cpu", N: len(hosts), Header: []string{"host", "direction", "cause", "time_ps"}, Cells: func(i int, put func(...string)) {
 		for _, x := range hosts[i].Times {
-			all = append(all, row{hosts[i].Host, x})
+			put(hosts[i].Host, x.Direction, x.Cause, integer(x.PS))
 		}
-	}
-	return rows([]string{"host", "direction", "cause", "time_ps"}, len(all), func(i int) []string {
-		r := all[i]
-		return []string{r.host, r.Direction, r.Cause, integer(r.PS)}
-	})
+	}}
 }
 
-// serversCSV has a row per direction of a link inside a server, and per copy engine.
-func serversCSV(servers []record.Server) []byte {
+// serverTable has a row per direction of a link inside a server, and per copy engine.
+func serverTable(servers []record.Server) *rows.Table {
 	all := insides(servers)
 	header := []string{"host", "server", "link", "kind", "rate_bps", "payload_bytes", "bytes", "transfers", "busy_ps", "waited_ps", "credits_ps", "peak_wait_ps", "peak_at_ps"}
-	return rows(header, len(all), func(i int) []string {
+	return lines("servers", header, len(all), func(i int) []string {
 		l := all[i]
 		return []string{l.host, l.server, l.Name, l.Kind, integer(l.Rate), integer(l.PayloadBytes), integer(l.Bytes), integer(l.Transfers),
 			integer(l.BusyPS), integer(l.WaitedPS), integer(l.CreditsPS), integer(l.PeakPS), integer(l.PeakAtPS)}
 	})
 }
 
-func ledgerCSV(ledger []record.Entry) []byte {
+// ledgerTable has a row per question, mechanism and actor.
+func ledgerTable(ledger []record.Entry) *rows.Table {
 	header := []string{"question", "mechanism", "actor", "node", "count", "first_ps", "last_ps", "sum", "sum_unit"}
-	return rows(header, len(ledger), func(i int) []string {
+	t := lines("ledger", header, len(ledger), func(i int) []string {
 		e := &ledger[i]
 		return []string{string(e.Question), string(e.Mechanism), e.Actor, e.Node, integer(e.Count),
 			integer(e.First), integer(e.Last), integer(e.Sum), sumUnit(e.Mechanism)}
 	})
+	t.Value = func(i int) any { return &ledger[i] }
+	return t
 }
 
 // sumUnit is what the ledger adds up over the acts of a mechanism: the bytes of
@@ -218,23 +200,16 @@ func sumUnit(m record.Mechanism) string {
 	return ""
 }
 
-// mechanismsCSV has a row per mechanism and place where it could act; unit says
+// placeTable has a line per mechanism and place where it could act; unit says
 // what value and threshold count.
-func mechanismsCSV(r *record.Run) []byte {
-	type row struct {
-		mechanism record.Mechanism
-		metrics.Place
-	}
-	var all []row
-	for _, s := range metrics.Mechanisms(r, 0) {
-		for _, p := range s.Places {
-			all = append(all, row{s.Mechanism, p})
-		}
-	}
+func placeTable(r *record.Run) *rows.Table {
+	all := metrics.Mechanisms(r, 0)
 	header := []string{"mechanism", "where", "count", "held_ps", "first_ps", "value", "threshold", "unit", "at_ps", "why"}
-	return rows(header, len(all), func(i int) []string {
-		p := &all[i]
-		return []string{string(p.mechanism), p.Where, integer(p.Count), integer(p.HeldPS), integer(p.FirstPS),
-			integer(p.Value), integer(p.Threshold), p.Unit, integer(p.AtPS), p.Why}
-	})
+	return &rows.Table{Name: "mechanisms", N: len(all), Header: header, Cells: func(i int, put func(...string)) {
+		for k := range all[i].Places {
+			p := &all[i].Places[k]
+			put(string(all[i].Mechanism), p.Where, integer(p.Count), integer(p.HeldPS), integer(p.FirstPS),
+				integer(p.Value), integer(p.Threshold), p.Unit, integer(p.AtPS), p.Why)
+		}
+	}}
 }

@@ -6,11 +6,15 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"reflect"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
-	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/rows"
 )
 
 // Version is the version of the JSON document. It changes when a field changes
@@ -18,8 +22,8 @@ import (
 const Version = 1
 
 // Document is the JSON form of a run: the records, the answers and the
-// summary. It depends on the scenario alone; neither wall time nor the number
-// of workers appears in it.
+// summary, and then flows, a row per message. It depends on the scenario alone; neither
+// wall time nor the number of workers appears in it.
 type Document struct {
 	Version int     `json:"version"`
 	Answers Answers `json:"answers"`
@@ -29,7 +33,6 @@ type Document struct {
 	// and what held it back.
 	Mechanisms []metrics.State `json:"mechanisms"`
 	record.Run
-	Flows []Flow `json:"flows"` // in place of Run.Flows
 }
 
 // Answers has the six questions as named fields.
@@ -42,39 +45,77 @@ type Answers struct {
 	Rerouted  metrics.Answer `json:"rerouted"`
 }
 
-// Flow is one message with the figures derived from it.
-type Flow struct {
-	record.Flow
-	GoodputBps units.Rate `json:"goodput_bps"` // 0 unless it completed with success
-	// Ceiling is the best that path and queue pair allow, and what explains the
-	// rest.
-	Ceiling *metrics.Ceiling `json:"ceiling,omitempty"`
-}
-
 // NewDocument arranges r and its summary for JSON.
 func NewDocument(r *record.Run) *Document {
 	s := metrics.Summarise(r)
 	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors), Run: *r}
-	ceilings := metrics.Ceilings(r)
-	d.Run.Flows = nil
-	d.Flows = make([]Flow, len(r.Flows))
-	for i := range r.Flows {
-		d.Flows[i] = Flow{Flow: r.Flows[i], GoodputBps: metrics.Goodput(&r.Flows[i]), Ceiling: ceilings[i]}
-	}
 	for i := range s.Answers {
 		*d.Answers.field(s.Answers[i].Question) = s.Answers[i]
 	}
-	d.noNulls()
 	return d
 }
 
-// noNulls makes lists without elements [] rather than null.
-func (d *Document) noNulls() {
-	d.Notes = append([]record.Note{}, d.Notes...)
-	d.Warnings = append([]string{}, d.Warnings...)
-	d.QPs = append([]record.QP{}, d.QPs...)
-	d.Ports = append([]record.Port{}, d.Ports...)
-	d.Ledger = append([]record.Entry{}, d.Ledger...)
+// flowsField is where a document has its messages; it comes last.
+const flowsField = "flows"
+
+// parts are the fields of a document in order. Each list is a table, so that no more
+// than a row of it is encoded at a time, and stands as [] when it has none.
+func (d *Document) parts() []rows.Part {
+	tables := map[string]*rows.Table{}
+	for _, t := range []*rows.Table{portTable(d.Ports, false), qpTable(d.QPs), ledgerTable(d.Ledger)} {
+		tables[t.Name] = t
+	}
+	var out []rows.Part
+	for _, f := range jsonFields(reflect.ValueOf(d).Elem()) {
+		t := tables[f.name]
+		if t == nil && f.value.Kind() == reflect.Slice {
+			t = listOf(f.value)
+		}
+		switch {
+		case f.name == flowsField:
+		case t != nil:
+			out = append(out, rows.Part{Name: f.name, Table: t})
+		default:
+			out = append(out, rows.Part{Name: f.name, Value: f.value.Interface()})
+		}
+	}
+	return append(out, rows.Part{Name: flowsField, Table: messageTable(&d.Run)})
+}
+
+// jsonField is a field of a struct that stands in its JSON.
+type jsonField struct {
+	name  string
+	value reflect.Value
+}
+
+// jsonFields lists the fields of v that stand in its JSON, those of embedded structs in
+// their place, as encoding/json does.
+func jsonFields(v reflect.Value) (out []jsonField) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			out = append(out, jsonFields(v.Field(i))...)
+		case name == "-" || options == "omitempty" && absent(v.Field(i)):
+		default:
+			out = append(out, jsonField{name, v.Field(i)})
+		}
+	}
+	return out
+}
+
+// absent reports whether a field with omitempty is left out.
+func absent(v reflect.Value) bool {
+	if v.Kind() == reflect.Slice {
+		return v.Len() == 0
+	}
+	return v.IsZero()
+}
+
+// listOf is a table of any list.
+func listOf(v reflect.Value) *rows.Table {
+	return &rows.Table{N: v.Len(), Value: func(i int) any { return v.Index(i).Addr().Interface() }}
 }
 
 func (a *Answers) field(q record.Question) *metrics.Answer {
@@ -94,32 +135,96 @@ func (a *Answers) field(q record.Question) *metrics.Answer {
 	}
 }
 
-// JSON encodes r as a Document, indented, with a newline at the end. The same
-// run gives the same bytes.
+// WriteJSON writes r as a Document, indented, with a newline at the end. The same run
+// gives the same bytes.
+func WriteJSON(w io.Writer, r *record.Run) error { return rows.JSON(w, NewDocument(r).parts()) }
+
+// JSON is what WriteJSON writes.
 func JSON(r *record.Run) ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(NewDocument(r)); err != nil {
-		return nil, fmt.Errorf("encode the result: %w", err)
-	}
-	return b.Bytes(), nil
+	err := WriteJSON(&b, r)
+	return b.Bytes(), err
 }
 
 // ParseJSON reads a Document back into the records it was made from.
-func ParseJSON(data []byte) (*record.Run, error) {
+func ParseJSON(data []byte) (*record.Run, error) { return ReadJSON(bytes.NewReader(data)) }
+
+// ReadJSON reads a Document back into the records it was made from, message by message.
+// What was cut short is an error.
+func ReadJSON(from io.Reader) (*record.Run, error) {
+	r, err := readDocument(json.NewDecoder(from))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it was cut short")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("not a whole hopscope result: %w", err)
+	}
+	if r.Version != Version {
+		return nil, fmt.Errorf("result of version %d; this program reads version %d", r.Version, Version)
+	}
+	return &r.Run, nil
+}
+
+func readDocument(in *json.Decoder) (*Document, error) {
+	if err := expect(in, '{'); err != nil {
+		return nil, err
+	}
+	fields := map[string]json.RawMessage{}
+	flows := []record.Flow{}
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		if key == flowsField {
+			flows, err = readFlows(in)
+		} else {
+			var value json.RawMessage
+			err = in.Decode(&value)
+			fields[fmt.Sprint(key)] = value
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := expect(in, '}'); err != nil {
+		return nil, err
+	}
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
 	var d Document
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, fmt.Errorf("not a hopscope result: %w", err)
+	if err := json.Unmarshal(rest, &d); err != nil {
+		return nil, err
 	}
-	if d.Version != Version {
-		return nil, fmt.Errorf("result of version %d; this program reads version %d", d.Version, Version)
+	d.Flows = flows
+	return &d, nil
+}
+
+// readFlows reads the list of messages.
+func readFlows(in *json.Decoder) ([]record.Flow, error) {
+	if err := expect(in, '['); err != nil {
+		return nil, err
 	}
-	r := d.Run
-	r.Flows = make([]record.Flow, len(d.Flows))
-	for i := range d.Flows {
-		r.Flows[i] = d.Flows[i].Flow
+	flows := []record.Flow{}
+	for in.More() {
+		var f record.Flow
+		if err := in.Decode(&f); err != nil {
+			return nil, err
+		}
+		flows = append(flows, f)
 	}
-	return &r, nil
+	return flows, expect(in, ']')
+}
+
+// expect reads a bracket.
+func expect(in *json.Decoder, bracket json.Delim) error {
+	switch t, err := in.Token(); {
+	case err != nil:
+		return err
+	case t != bracket:
+		return fmt.Errorf("%v where %v is expected", t, bracket)
+	}
+	return nil
 }

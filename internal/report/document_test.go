@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rows"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -50,6 +52,84 @@ func TestJSONIsDeterministic(t *testing.T) {
 	b, err2 := JSON(manyFlows())
 	if err1 != nil || err2 != nil || !bytes.Equal(a, b) {
 		t.Error("the same run gave different bytes")
+	}
+}
+
+// A document is what encoding/json makes of the same records: rows written one by one, and
+// messages without reflection, leave out no field and change none.
+func TestJSONIsThatOfTheRecords(t *testing.T) {
+	all := runs()
+	all["lossy"] = lossy()
+	for name, r := range all {
+		d := NewDocument(r)
+		whole := struct {
+			*Document
+			Notes  []record.Note  `json:"parameters"`
+			QPs    []record.QP    `json:"qps"`
+			Ports  []record.Port  `json:"ports"`
+			Ledger []record.Entry `json:"ledger"`
+			Flows  []Flow         `json:"flows"`
+		}{d, append([]record.Note{}, r.Notes...), append([]record.QP{}, r.QPs...), append([]record.Port{}, r.Ports...), append([]record.Entry{}, r.Ledger...), []Flow{}}
+		for i, c := range metrics.Ceilings(r) {
+			whole.Flows = append(whole.Flows, Flow{r.Flows[i], metrics.Goodput(&r.Flows[i]), c})
+		}
+		want, err := json.Marshal(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := JSON(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := canonical(t, got), canonical(t, want); a != b {
+			t.Errorf("%s: the document differs from the records:\n%s\nwant\n%s", name, a, b)
+		}
+	}
+}
+
+// canonical is JSON with the fields of objects in order of their names.
+func canonical(t *testing.T, data []byte) string {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	sorted, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(sorted)
+}
+
+// Every field of a message that is set stands in its row as encoding/json writes it, byte
+// for byte.
+func TestMessageRow(t *testing.T) {
+	full := record.Flow{Src: "h0:1/gpu\u2028<2>", Dst: "h\"1", QP: 3, Workload: "a & b", Verb: "READ", Service: "UD", Bytes: 5, StartPS: 6, CompletionPS: 60, Status: "success",
+		Account: record.Known(record.Stage{Name: "queue", Where: "sw:1", Time: 25}, record.Stage{Name: "rate", Time: 5}, record.Stage{Name: "queue", Where: "sw:1", Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11}
+	v := reflect.ValueOf(full)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("%s is not set: the test does not cover it", v.Type().Field(i).Name)
+		}
+	}
+	for _, f := range []record.Flow{full, {Status: "open", CompletionPS: -1}} {
+		r := &record.Run{Flows: []record.Flow{f}}
+		var got bytes.Buffer
+		if err := rows.JSON(&got, []rows.Part{{Name: "flows", Table: messageTable(r)}}); err != nil {
+			t.Fatal(err)
+		}
+		var want bytes.Buffer
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", " ")
+		err := e.Encode(struct {
+			Flows []Flow `json:"flows"`
+		}{[]Flow{{f, metrics.Goodput(&f), nil}}})
+		if err != nil || got.String() != want.String() {
+			t.Errorf("%v\n%s\nwant\n%s", err, got.String(), want.String())
+		}
 	}
 }
 
@@ -206,64 +286,47 @@ func onlyFiles(t *testing.T, dir string, names ...string) {
 func TestCSVCoversRecords(t *testing.T) {
 	for _, tt := range []struct {
 		record any
-		data   []byte
+		table  *rows.Table
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Flow{}, flowsCSV(nil), +1 - 1},                                   // goodput_bps is derived; accounts.csv has the stages
-		{record.Port{}, portsCSV(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
-		{record.QP{}, qpsCSV(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
-		{record.Entry{}, ledgerCSV(nil), 5 - 1},                                  // Act is embedded: one field, four columns and the unit of one
+		{record.Flow{}, messageTable(&record.Run{}), +1 - 1},                      // goodput_bps is derived; accounts.csv has the stages
+		{record.Port{}, portTable(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
+		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
+		{record.Entry{}, ledgerTable(nil), 5 - 1},                                 // Act is embedded: one field, four columns and the unit of one
 	} {
 		fields := reflect.TypeOf(tt.record).NumField()
-		columns := strings.Count(string(tt.data), ",") + 1
+		columns := len(tt.table.Header)
 		if columns != fields+tt.other {
 			t.Errorf("%T: %d columns for %d fields", tt.record, columns, fields)
 		}
 	}
 }
 
-// A set of which one file cannot be written changes nothing.
-func TestWriteSetFailureChangesNothing(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
+// save writes a run directory as the command line does.
+func save(dir string, r *record.Run, source string, meta Meta) error {
+	d, err := OpenDir(dir)
+	if err != nil {
+		return err
 	}
-	err := writeSet(dir, []file{{"a", []byte("new")}, {"no/such/dir", nil}})
-	if err == nil || strings.Contains(err.Error(), ".tmp") {
-		t.Errorf("error %v", err)
-	}
-	if data, _ := os.ReadFile(filepath.Join(dir, "a")); string(data) != "old" {
-		t.Errorf("a holds %q", data)
-	}
-	onlyFiles(t, dir, "a")
+	defer d.Close()
+	return d.Save(r, []byte(source), meta)
 }
 
-func TestWriteFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "r.json")
-	for _, data := range []string{"first", "second"} {
-		if err := WriteFile(path, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := os.ReadFile(path); string(got) != data {
-			t.Errorf("holds %q, want %q", got, data)
-		}
-	}
-	onlyFiles(t, dir, "r.json")
-	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
+// csvOf is the CSV file of a table.
+func csvOf(t *testing.T, table *rows.Table) string {
+	t.Helper()
+	var b strings.Builder
+	if err := rows.CSV(&b, table); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteFile(filepath.Join(dir, "taken"), []byte("x")); err == nil {
-		t.Error("wrote over a directory")
-	}
-	onlyFiles(t, dir, "r.json", "taken")
+	return b.String()
 }
 
 func TestRunDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	meta := Meta{Program: "test", Scenario: "incast-4to1", Set: []string{"a=b"}, Seed: 1}
 	for range 2 { // a run directory may be written again
-		if err := Save(dir, incast(), []byte("name: incast-4to1\n"), meta); err != nil {
+		if err := save(dir, incast(), "name: incast-4to1\n", meta); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -303,7 +366,7 @@ func TestLoadRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			if err := Save(dir, oneFlow(), []byte("name: x\n"), Meta{}); err != nil {
+			if err := save(dir, oneFlow(), "name: x\n", Meta{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := tt.spoil(dir); err != nil {
@@ -323,7 +386,7 @@ func TestSaveRefusesForeignDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "thesis.tex"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Save(dir, oneFlow(), nil, Meta{}); err == nil {
+	if err := save(dir, oneFlow(), "", Meta{}); err == nil {
 		t.Error("wrote into it")
 	}
 	onlyFiles(t, dir, "thesis.tex")

@@ -190,8 +190,8 @@ func TestMechanismTable(t *testing.T) {
 func TestExplainFromSavedRun(t *testing.T) {
 	r := lossy()
 	d := NewDocument(r)
-	if len(d.Mechanisms) == 0 || d.Flows[0].Ceiling == nil || len(d.Flows[0].Ceiling.Limits) != 3 {
-		t.Fatalf("%d mechanisms, ceiling %+v", len(d.Mechanisms), d.Flows[0].Ceiling)
+	if c := metrics.NewExplainer(r).Ceiling(0); len(d.Mechanisms) == 0 || c == nil || len(c.Limits) != 3 {
+		t.Fatalf("%d mechanisms, ceiling %+v", len(d.Mechanisms), c)
 	}
 	data, err := JSON(r)
 	if err != nil {

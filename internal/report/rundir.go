@@ -1,15 +1,19 @@
 package report
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -41,45 +45,135 @@ type Digest struct {
 	SHA256 string `json:"sha256"`
 }
 
-// CheckDir reports why dir cannot become a run directory: it exists and is
-// something else. A run directory may be written again.
-func CheckDir(dir string) error {
-	entries, err := os.ReadDir(dir)
+// RunDir is a run directory that this program is to write, and no other.
+type RunDir struct {
+	dir   string
+	claim *files.Claim
+}
+
+// OpenDir makes dir if need be and claims it. It says at once what Save could only say
+// when the run is over: that dir holds something else, may not be written to, or is being
+// written by another program. A run directory may be written again. What a program that
+// was killed left half-done there is finished or removed.
+func OpenDir(dir string) (*RunDir, error) {
+	claim, err := files.ClaimDir(dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0:
-		return nil
+	case errors.Is(err, files.ErrClaimed):
+		return nil, fmt.Errorf("%s: another run is writing there; name a new one", dir)
 	case err != nil:
-		return fmt.Errorf("cannot use %s as a run directory: %w", dir, reason(err))
+		return nil, fmt.Errorf("cannot use %s as a run directory: %w", dir, err)
 	}
-	if _, err := readMeta(dir); err != nil {
-		return fmt.Errorf("%s is neither empty nor a run directory; name a new one", dir)
+	d := &RunDir{dir, claim}
+	if err := d.prepare(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Close gives the directory up. One that OpenDir made and nothing was saved in goes.
+func (d *RunDir) Close() { d.claim.Release() }
+
+func (d *RunDir) prepare() error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return fmt.Errorf("cannot use %s as a run directory: %w", d.dir, files.Reason(err))
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !leftover(e.Name()) }) {
+		if _, err := readMeta(d.dir); err != nil {
+			return fmt.Errorf("%s is neither empty nor a run directory; name a new one", d.dir)
+		}
+	}
+	if err := files.CheckDir(d.dir); err != nil {
+		return fmt.Errorf("cannot write to %s: %w", d.dir, err)
+	}
+	return d.settle()
+}
+
+// A result takes the place of the last one in two steps, so that the directory holds one
+// of them whole whenever the program is killed. First all files are written under the
+// names of runNames with nextEnd; with the last of these, run.json's, the new result
+// counts. Then each gets its own name, run.json last again.
+
+// nextEnd ends the names of files that are to take the place of others.
+const nextEnd = ".next"
+
+// runNames are the files of a run directory in the order in which they are written.
+func runNames() [3]string { return [...]string{ResultFile, ScenarioFile, MetaFile} }
+
+// leftover reports whether an entry of a directory was left by a program that was killed
+// before its result counted.
+func leftover(entry string) bool {
+	for _, name := range runNames() {
+		if entry == name+nextEnd && name != MetaFile || files.IsTemp(entry, name) || files.IsTemp(entry, name+nextEnd) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle gives the files of a result that counts their names, and removes those of one
+// that does not.
+func (d *RunDir) settle() error {
+	_, err := os.Stat(filepath.Join(d.dir, MetaFile+nextEnd))
+	counts := err == nil
+	for _, name := range runNames() {
+		next := filepath.Join(d.dir, name+nextEnd)
+		var err error
+		if counts {
+			err = os.Rename(next, filepath.Join(d.dir, name))
+		} else {
+			err = os.Remove(next)
+			files.RemoveLeftovers(d.dir, name)
+			files.RemoveLeftovers(d.dir, name+nextEnd)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a program that was killed had done it
+			return fmt.Errorf("cannot write %s: %w", filepath.Join(d.dir, name), files.Reason(err))
+		}
 	}
 	return nil
 }
 
-// Save writes a run directory: the result, the scenario's source, and meta,
-// whose Format, Version and Files it fills in.
-func Save(dir string, r *record.Run, source []byte, meta Meta) error {
-	if err := CheckDir(dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
-	}
-	result, err := JSON(r)
-	if err != nil {
-		return err
-	}
-	files := []file{{ResultFile, result}, {ScenarioFile, source}}
+// Save writes the result, the scenario's source, and meta, whose Format, Version and Files
+// it fills in. When it fails, the directory holds what it held before.
+func (d *RunDir) Save(r *record.Run, source []byte, meta Meta) error {
+	set := files.NewSet(d.dir)
+	defer set.Discard()
 	meta.Format, meta.Version, meta.Files = runFormat, Version, nil
-	for _, f := range files {
-		meta.Files = append(meta.Files, Digest{f.name, digest(f.data)})
+	add := func(name string, fill func(io.Writer) error) error {
+		sum := sha256.New()
+		err := d.write(set, name, func(w io.Writer) error { return fill(io.MultiWriter(w, sum)) })
+		meta.Files = append(meta.Files, Digest{name, hex.EncodeToString(sum.Sum(nil))})
+		return err
+	}
+	if err := add(ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }); err != nil {
+		return err
+	}
+	if err := add(ScenarioFile, func(w io.Writer) error { return put(w, source) }); err != nil {
+		return err
 	}
 	described, err := json.MarshalIndent(meta, "", " ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", MetaFile, err)
 	}
-	return writeSet(dir, append(files, file{MetaFile, append(described, '\n')}))
+	err = d.write(set, MetaFile, func(w io.Writer) error { return put(w, append(described, '\n')) })
+	if err != nil {
+		return err
+	}
+	return errors.Join(set.Commit(), d.settle())
+}
+
+// write adds a file under the name that it has first. Errors give it its own.
+func (d *RunDir) write(set *files.Set, name string, fill func(io.Writer) error) error {
+	if err := set.Write(name+nextEnd, fill); err != nil {
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(d.dir, name), errors.Unwrap(err))
+	}
+	return nil
+}
+
+func put(w io.Writer, data []byte) error {
+	_, err := w.Write(data)
+	return err
 }
 
 // Load reads a run directory back. Directories of other programs, missing
@@ -90,26 +184,47 @@ func Load(dir string) (*record.Run, *Meta, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var result []byte
+	var r *record.Run
 	for _, d := range meta.Files {
-		data, err := readDigested(dir, d)
-		if err != nil {
+		read := func(from io.Reader) (err error) {
+			if d.Name == ResultFile {
+				r, err = ReadJSON(from)
+			}
+			return err
+		}
+		if err := readDigested(dir, d, read); err != nil {
 			return nil, nil, err
 		}
-		if d.Name == ResultFile {
-			result = data
-		}
 	}
-	r, err := ParseJSON(result)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, ResultFile), err)
+	if r == nil {
+		return nil, nil, fmt.Errorf("%s names no %s: not a hopscope result", filepath.Join(dir, MetaFile), ResultFile)
 	}
 	return r, meta, nil
 }
 
+// openFile opens a file of a run directory: where the program was killed between the two
+// steps of Save, under the name that it was about to lose.
+func openFile(dir, name string) (*os.File, error) {
+	if _, err := os.Stat(filepath.Join(dir, MetaFile+nextEnd)); err == nil {
+		if f, err := os.Open(filepath.Join(dir, name+nextEnd)); err == nil {
+			return f, nil
+		}
+	}
+	return os.Open(filepath.Join(dir, name))
+}
+
+func readMetaFile(dir string) ([]byte, error) {
+	f, err := openFile(dir, MetaFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
 func readMeta(dir string) (*Meta, error) {
 	path := filepath.Join(dir, MetaFile)
-	data, err := os.ReadFile(path)
+	data, err := readMetaFile(dir)
 	if err != nil {
 		if info, e := os.Stat(dir); e != nil || !info.IsDir() {
 			return nil, fmt.Errorf("%s: no such directory; name one that run --out wrote", dir)
@@ -126,21 +241,27 @@ func readMeta(dir string) (*Meta, error) {
 	return &meta, nil
 }
 
-// readDigested reads a file that run.json names. Only plain names are
-// followed.
-func readDigested(dir string, d Digest) ([]byte, error) {
-	path := filepath.Join(dir, filepath.Base(d.Name))
-	data, err := os.ReadFile(path)
+// readDigested lets read read a file that run.json names, and checks all of it. Only plain
+// names are followed.
+func readDigested(dir string, d Digest, read func(io.Reader) error) error {
+	name := filepath.Base(d.Name)
+	path := filepath.Join(dir, name)
+	f, err := openFile(dir, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; run the scenario again with --out", path, reason(err))
+		return fmt.Errorf("%s: %w; run the scenario again with --out", path, files.Reason(err))
 	}
-	if digest(data) != d.SHA256 {
-		return nil, fmt.Errorf("%s: changed or cut short since the run wrote it; run the scenario again with --out", path)
+	defer f.Close()
+	sum := sha256.New()
+	from := io.TeeReader(bufio.NewReaderSize(f, 1<<18), sum)
+	failed := read(from)
+	if _, err := io.Copy(io.Discard, from); err != nil {
+		return fmt.Errorf("%s: %w", path, files.Reason(err))
 	}
-	return data, nil
-}
-
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	if hex.EncodeToString(sum.Sum(nil)) != d.SHA256 {
+		return fmt.Errorf("%s: changed or cut short since the run wrote it; run the scenario again with --out", path)
+	}
+	if failed != nil {
+		return fmt.Errorf("%s: %w", path, failed)
+	}
+	return nil
 }

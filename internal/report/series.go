@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rows"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/snappy"
@@ -98,10 +99,11 @@ type (
 // of time, and series.json, which describes them.
 func WriteSeries(dir string, r *record.Run, program string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, reason(err))
+		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
 	}
 	meta := seriesMeta(r, program)
-	var out []file
+	set := files.NewSet(dir)
+	defer set.Discard()
 	for _, q := range record.Quantities {
 		if !slices.Contains(r.Series.Quantities, q) {
 			continue
@@ -110,20 +112,24 @@ func WriteSeries(dir string, r *record.Run, program string) error {
 		f := SeriesFile{Quantity: q, CSV: string(q) + ".csv", Parquet: string(q) + ".parquet", Curves: len(curves),
 			Rows: len(curves) * r.Series.Samples, Columns: seriesColumns(q)}
 		meta.Files = append(meta.Files, f)
-		out = append(out, file{f.CSV, seriesCSV(r.Series, curves, f.Columns)})
+		if err := set.Write(f.CSV, func(w io.Writer) error { return rows.CSV(w, seriesTable(r.Series, curves, f.Columns)) }); err != nil {
+			return err
+		}
 	}
 	for i := range meta.Files {
-		data, err := seriesParquet(r.Series, meta.Files[i].Quantity, &meta)
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", meta.Files[i].Parquet, err)
+		f := &meta.Files[i]
+		if err := set.Write(f.Parquet, func(w io.Writer) error { return seriesParquet(w, r.Series, f.Quantity, &meta) }); err != nil {
+			return err
 		}
-		out = append(out, file{meta.Files[i].Parquet, data})
 	}
 	data, err := seriesJSON(&meta)
 	if err != nil {
 		return fmt.Errorf("encode series.json: %w", err)
 	}
-	return writeSet(dir, append(out, file{"series.json", data}))
+	if err := set.Write("series.json", func(w io.Writer) error { return put(w, data) }); err != nil {
+		return err
+	}
+	return set.Commit()
 }
 
 // SeriesText says in a few lines what WriteSeries wrote to dir, and what the run
@@ -215,49 +221,45 @@ func cellsOf(c *record.Curve) seriesCells {
 	return seriesCells{c.Node, strconv.Itoa(c.QP), c.Peer, c.Workload}
 }
 
-func seriesCSV(s *record.Series, curves []*record.Curve, columns []SeriesColumn) []byte {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	header := make([]string, len(columns))
-	for i, c := range columns {
-		header[i] = c.Name
-	}
-	w.Write(header) // a bytes.Buffer does not fail
-	for _, c := range curves {
+// seriesTable has the samples of a curve as the lines of a row.
+func seriesTable(s *record.Series, curves []*record.Curve, columns []SeriesColumn) *rows.Table {
+	t := &rows.Table{N: len(curves), Cells: func(k int, put func(...string)) {
+		c := curves[k]
 		cells := cellsOf(c)
 		c.Values(s.Samples, func(i int, v int64) {
-			w.Write(cells.row(s.FromPS+units.Time(i)*s.EveryPS, seriesValue(s, c.Quantity, v)))
+			put(cells.row(s.FromPS+units.Time(i)*s.EveryPS, seriesValue(s, c.Quantity, v))...)
 		})
+	}}
+	for _, c := range columns {
+		t.Header = append(t.Header, c.Name)
 	}
-	w.Flush()
-	return b.Bytes()
+	return t
 }
 
-// seriesParquet encodes the curves of one quantity.
-func seriesParquet(s *record.Series, q record.Quantity, meta *SeriesMeta) ([]byte, error) {
+// seriesParquet writes the curves of one quantity.
+func seriesParquet(w io.Writer, s *record.Series, q record.Quantity, meta *SeriesMeta) error {
 	switch q {
 	case record.SeriesQueue:
-		return parquetRows(s, q, meta, func(at, v int64, c *record.Curve) queueRow {
+		return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) queueRow {
 			return queueRow{at, c.Node, int32(c.Port), c.Peer, int32(c.Class), v}
 		})
 	case record.SeriesPause:
-		return parquetRows(s, q, meta, func(at, v int64, c *record.Curve) pauseRow {
+		return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) pauseRow {
 			return pauseRow{at, c.Node, int32(c.Port), c.Peer, int32(c.Class), int32(v)}
 		})
 	case record.SeriesRate:
-		return parquetRows(s, q, meta, func(at, v int64, c *record.Curve) rateRow {
+		return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) rateRow {
 			return rateRow{at, c.Node, int32(c.QP), c.Peer, c.Workload, v}
 		})
 	}
-	return parquetRows(s, q, meta, func(at, v int64, c *record.Curve) goodputRow {
+	return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) goodputRow {
 		return goodputRow{at, c.Node, int32(c.QP), c.Peer, c.Workload, v}
 	})
 }
 
-// parquetRows encodes one row per sample and curve, in batches.
-func parquetRows[R any](s *record.Series, q record.Quantity, meta *SeriesMeta, row func(at, v int64, c *record.Curve) R) ([]byte, error) {
-	var b bytes.Buffer
-	w := parquet.NewGenericWriter[R](&b, append(parquetMeta(meta, q), parquet.Compression(&snappy.Codec{}))...)
+// parquetRows writes one row per sample and curve, in batches.
+func parquetRows[R any](to io.Writer, s *record.Series, q record.Quantity, meta *SeriesMeta, row func(at, v int64, c *record.Curve) R) error {
+	w := parquet.NewGenericWriter[R](to, append(parquetMeta(meta, q), parquet.Compression(&snappy.Codec{}))...)
 	var failed error
 	batch := make([]R, 0, 4096)
 	flush := func() {
@@ -278,7 +280,7 @@ func parquetRows[R any](s *record.Series, q record.Quantity, meta *SeriesMeta, r
 	if failed == nil {
 		failed = w.Close()
 	}
-	return b.Bytes(), failed
+	return failed
 }
 
 // parquetMeta is what series.json says of the run and of the columns of q, as

@@ -37,7 +37,7 @@ func TestCPUBill(t *testing.T) {
 	if strings.Contains(b.String(), "\nb ") {
 		t.Errorf("host b is listed, which is seventh:\n%s", b.String())
 	}
-	if rows := strings.Count(string(cpuCSV(r.Processors)), "\n"); rows != 1+24 {
+	if rows := strings.Count(csvOf(t, cpuTable(r.Processors)), "\n"); rows != 1+24 {
 		t.Errorf("cpu.csv has %d lines, want a header and 24 rows", rows)
 	}
 }

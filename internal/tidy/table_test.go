@@ -36,6 +36,8 @@ var rules = map[string]rule{
 	"wire":           {level: levelBase},
 	"internal/pcie":  {level: levelBase + 1},
 	"internal/lru":   {level: levelBase + 1},
+	"internal/files": {level: levelBase, std: []string{"os", "syscall"}},
+	"internal/rows":  {level: levelBase},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/spf13/cobra"
+)
+
+// putJSON writes data to a file, or for "-" to standard output.
+func putJSON(c *cobra.Command, file string, data []byte) error {
+	return putTo(c, file, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// putTo lets fill write to a file, or for "-" to standard output. Who reads a pipe only
+// in part is told, unlike a reader of the report, as it may look whole.
+func putTo(c *cobra.Command, file string, fill func(io.Writer) error) error {
+	if file != "-" {
+		return files.Write(file, fill)
+	}
+	signal.Ignore(syscall.SIGPIPE)
+	err := fill(c.OutOrStdout())
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EPIPE):
+		return &status{exitPipe, errors.New("standard output was closed before all of the result was written")}
+	}
+	return fmt.Errorf("cannot write standard output: %w", files.Reason(err))
+}
+
+// checkFile refuses a path that no file can be written to; "" and "-" are none.
+func checkFile(flag, path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s %s: is a directory; name a file", flag, path)
+	}
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s %s: there is no directory %s", flag, path, dir)
+	}
+	if err := files.Check(path); err != nil {
+		return fmt.Errorf("%s %s: cannot be written: %w", flag, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rows"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Flow is one message with the figures derived from it, as a document has it.
+type Flow struct {
+	record.Flow
+	GoodputBps units.Rate `json:"goodput_bps"` // 0 unless it completed with success
+	// Ceiling is the best that path and queue pair allow, and what explains the
+	// rest.
+	Ceiling *metrics.Ceiling `json:"ceiling,omitempty"`
+}
+
+// messageTable has a row per message. There may be millions, so their fields are written
+// without reflection; a test compares them with Flow's.
+func messageTable(r *record.Run) *rows.Table {
+	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
+	t := lines(flowsField, header, len(r.Flows), func(i int) []string {
+		f := &r.Flows[i]
+		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
+			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
+	})
+	t.Fields = func() func(*rows.Object, int) {
+		m := &messages{r: r, explain: metrics.NewExplainer(r)}
+		return m.fields
+	}
+	return t
+}
+
+// messages writes the fields of messages and keeps what many of them have in common.
+type messages struct {
+	r       *record.Run
+	explain *metrics.Explainer
+	stages  [][]byte // keys of stages, by the number that explain gives
+	limits  map[*metrics.Limit][]byte
+}
+
+// maxLimits is how many encoded lists of limits are kept.
+const maxLimits = 1 << 12
+
+func (m *messages) fields(o *rows.Object, i int) {
+	f := &m.r.Flows[i]
+	o.String("src", f.Src)
+	o.String("dst", f.Dst)
+	o.Int("qp", int64(f.QP))
+	o.String("workload", f.Workload)
+	o.String("verb", f.Verb)
+	if f.Service != "" {
+		o.String("service", f.Service)
+	}
+	o.Int("bytes", f.Bytes)
+	o.Int("start_ps", int64(f.StartPS))
+	o.Int("completion_ps", int64(f.CompletionPS))
+	o.String("status", f.Status)
+	m.account(o, i)
+	known(o, "delivered_ps", int64(f.DeliveredPS))
+	known(o, "call", int64(f.Call))
+	if f.Reply {
+		o.Bool("reply", true)
+	}
+	known(o, "completion_entry_ps", int64(f.EntryPS))
+	known(o, "ideal_ps", int64(f.IdealPS))
+	o.Int("goodput_bps", int64(metrics.Goodput(f)))
+	m.ceiling(o, m.explain.Ceiling(i))
+}
+
+// known writes a number that is left out when it is 0.
+func known(o *rows.Object, key string, v int64) {
+	if v != 0 {
+		o.Int(key, v)
+	}
+}
+
+func (m *messages) account(o *rows.Object, i int) {
+	if m.r.Flows[i].Account.IsZero() {
+		return
+	}
+	o.Begin("account")
+	m.explain.Stages(i, func(n int, key string, time units.Time) {
+		for n >= len(m.stages) {
+			m.stages = append(m.stages, nil)
+		}
+		if m.stages[n] == nil {
+			m.stages[n] = rows.Key(key)
+		}
+		o.Keyed(m.stages[n], int64(time))
+	})
+	o.End()
+}
+
+func (m *messages) ceiling(o *rows.Object, c *metrics.Ceiling) {
+	if c == nil {
+		return
+	}
+	o.Begin("ceiling")
+	m.writeLimits(o, c.Limits)
+	o.Int("best_bps", int64(c.BestBps))
+	o.String("at", c.At)
+	o.Int("measured_bps", int64(c.MeasuredBps))
+	o.Bool("reached", c.Reached)
+	if c.Explains != "" {
+		o.String("explains", c.Explains)
+	}
+	if c.How != "" {
+		o.String("how", c.How)
+	}
+	o.End()
+}
+
+// writeLimits writes the limits of a ceiling, which is the same slice for messages that
+// are alike.
+func (m *messages) writeLimits(o *rows.Object, limits []metrics.Limit) {
+	if len(limits) == 0 {
+		o.BeginList("limits")
+		o.EndList()
+		return
+	}
+	if done, again := m.limits[&limits[0]]; again {
+		o.Again(done)
+		return
+	}
+	mark := o.Mark()
+	o.BeginList("limits")
+	for _, l := range limits {
+		o.Begin("")
+		o.String("name", l.Name)
+		o.Int("bps", int64(l.Bps))
+		o.String("how", l.How)
+		o.End()
+	}
+	o.EndList()
+	if m.limits == nil || len(m.limits) >= maxLimits {
+		m.limits = map[*metrics.Limit][]byte{}
+	}
+	m.limits[&limits[0]] = o.Since(mark)
+}

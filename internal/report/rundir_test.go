@@ -1,0 +1,160 @@
+package report
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// saverDir names, in the environment of this test program, the directory that it is to
+// save runs in until it is killed.
+const saverDir = "HOPSCOPE_TEST_SAVER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(saverDir); dir != "" {
+		for n := uint64(1); ; n++ {
+			r := manyFlows()
+			r.Seed = n
+			if err := save(dir, r, "name: x\n", Meta{Seed: n}); err != nil {
+				os.Stderr.WriteString(err.Error())
+				os.Exit(1)
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// A program that is killed while it writes a run directory leaves a whole result there,
+// the old or the new one, and the next may write it again.
+func TestKilledWhileSaving(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := save(dir, manyFlows(), "name: x\n", Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]bool{}
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		saver := exec.Command(os.Args[0])
+		saver.Env = append(os.Environ(), saverDir+"="+dir)
+		var said strings.Builder
+		saver.Stderr = &said
+		if err := saver.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(10+rand.IntN(40)) * time.Millisecond)
+		_ = saver.Process.Kill()
+		_ = saver.Wait()
+		if said.Len() > 0 {
+			t.Fatal(said.String())
+		}
+		states[entries(t, dir)] = true
+		r, meta, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if meta.Seed != 0 && r.Seed != meta.Seed {
+			t.Fatalf("result of seed %d beside run.json of seed %d", r.Seed, meta.Seed)
+		}
+	}
+	if len(states) < 2 {
+		t.Log("no kill came while a result was being written")
+	}
+	if err := save(dir, oneFlow(), "", Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+}
+
+func entries(t *testing.T, dir string) string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// Wherever between its steps a program is killed, one of the two results is there whole:
+// the new one from when run.json.next has its name.
+func TestKilledBetweenSteps(t *testing.T) {
+	steps := []string{ResultFile + nextEnd, ScenarioFile + nextEnd, MetaFile + nextEnd, ResultFile, ScenarioFile, MetaFile}
+	for done := range len(steps) + 1 {
+		dir := t.TempDir()
+		old, fresh := filepath.Join(dir, "old"), filepath.Join(dir, "new")
+		for d, r := range map[string]*record.Run{old: oneFlow(), fresh: incast()} {
+			if err := save(d, r, "name: "+filepath.Base(d)+"\n", Meta{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, step := range steps[:done] {
+			from := filepath.Join(fresh, step)
+			if name, next := strings.CutSuffix(step, nextEnd); next {
+				from = filepath.Join(fresh, name)
+			} else {
+				from = filepath.Join(old, step+nextEnd)
+			}
+			if err := os.Rename(from, filepath.Join(old, step)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := oneFlow()
+		if slices.Contains(steps[:done], MetaFile+nextEnd) {
+			want = incast()
+		}
+		for _, when := range []string{"at once", "after the next run came"} {
+			r, _, err := Load(old)
+			if err != nil {
+				t.Fatalf("after %d steps, %s: %v", done, when, err)
+			}
+			if !same(r, want) {
+				t.Errorf("after %d steps, %s: another result", done, when)
+			}
+			d, err := OpenDir(old)
+			if err != nil {
+				t.Fatalf("after %d steps: %v", done, err)
+			}
+			d.Close()
+		}
+		onlyFiles(t, old, ResultFile, MetaFile, ScenarioFile)
+	}
+}
+
+// A first run that was killed leaves nothing that later runs would refuse.
+func TestLeftoversOfFirstRun(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".result.json.next.12.tmp", ".result.json.34.tmp", "result.json.next", "scenario.yaml.next"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not a run directory") {
+		t.Errorf("loaded: %v", err)
+	}
+	if err := save(dir, oneFlow(), "", Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+}
+
+// Two runs do not write one directory.
+func TestOneRunPerDirectory(t *testing.T) {
+	dir := t.TempDir()
+	d, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := OpenDir(dir); err == nil || err.Error() != dir+": another run is writing there; name a new one" {
+		t.Errorf("error %v", err)
+	}
+}

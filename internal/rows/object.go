@@ -1,0 +1,155 @@
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Object writes the fields of a JSON object in order, indented by a space per level, as
+// encoding/json does.
+type Object struct {
+	b     []byte
+	depth int
+	more  bool // a field stands before
+}
+
+// Begin starts an object as the value of a field, or with "" an element of a list.
+func (o *Object) Begin(key string) {
+	o.key(key)
+	o.b = append(o.b, '{')
+	o.depth++
+	o.more = false
+}
+
+// End ends the object that Begin started last.
+func (o *Object) End() { o.end('}') }
+
+// BeginList starts a list, which EndList ends.
+func (o *Object) BeginList(key string) {
+	o.key(key)
+	o.b = append(o.b, '[')
+	o.depth++
+	o.more = false
+}
+
+// EndList ends the list that BeginList started last.
+func (o *Object) EndList() { o.end(']') }
+
+func (o *Object) end(bracket byte) {
+	o.depth--
+	if o.more { // else {} or []
+		o.newline()
+	}
+	o.b = append(o.b, bracket)
+	o.more = true
+}
+
+// spaces is the indentation of the deepest level and more.
+const spaces = "                                "
+
+func (o *Object) newline() {
+	o.b = append(o.b, '\n')
+	o.b = append(o.b, spaces[:o.depth]...)
+}
+
+func (o *Object) key(key string) {
+	if o.more {
+		o.b = append(o.b, ',')
+	}
+	o.more = true
+	o.newline()
+	if key != "" {
+		o.b = append(o.b, '"')
+		o.b = append(o.b, key...)
+		o.b = append(o.b, '"', ':', ' ')
+	}
+}
+
+// Int writes a whole number.
+func (o *Object) Int(key string, v int64) {
+	o.key(key)
+	o.b = strconv.AppendInt(o.b, v, 10)
+}
+
+// Bool writes true or false.
+func (o *Object) Bool(key string, v bool) {
+	o.key(key)
+	o.b = strconv.AppendBool(o.b, v)
+}
+
+// String writes a string.
+func (o *Object) String(key, v string) {
+	o.key(key)
+	o.b = appendString(o.b, v)
+}
+
+// Keyed writes a whole number under a key that Key has made.
+func (o *Object) Keyed(key []byte, v int64) {
+	if o.more {
+		o.b = append(o.b, ',')
+	}
+	o.more = true
+	o.newline()
+	o.b = append(o.b, key...)
+	o.b = strconv.AppendInt(o.b, v, 10)
+}
+
+// Key is a key of any characters as Keyed writes it.
+func Key(key string) []byte {
+	quoted, _ := json.Marshal(key) // a string does not fail
+	return append(quoted, ':', ' ')
+}
+
+// Mark returns where the next field will begin, for Since.
+func (o *Object) Mark() int { return len(o.b) }
+
+// Since returns a copy of what was written since a Mark in this object, which Again
+// writes in another object of the same depth, at the same place.
+func (o *Object) Since(mark int) []byte { return bytes.Clone(o.b[mark:]) }
+
+// Again writes what Since returned.
+func (o *Object) Again(fields []byte) {
+	o.b = append(o.b, fields...)
+	o.more = true
+}
+
+// Value writes any value as encoding/json does, without escaping for HTML.
+func (o *Object) Value(key string, v any) error {
+	compact, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	o.key(key)
+	b := bytes.NewBuffer(o.b)
+	if err := json.Indent(b, compact, spaces[:o.depth], " "); err != nil {
+		return err
+	}
+	o.b = b.Bytes()
+	return nil
+}
+
+// marshal is json.Marshal without escapes for HTML.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// appendString quotes s as encoding/json does without escapes for HTML.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			quoted, _ := marshal(s) // a string does not fail
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}

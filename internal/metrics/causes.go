@@ -154,6 +154,7 @@ func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
 func (x *index) startCause(out []*record.Port) string {
 	start := units.Rate(0)
 	var all []int
+	counted := map[int]bool{}
 	for _, p := range out {
 		sum := units.Rate(0)
 		for _, i := range x.class(x.out[PortName(p)], p.Class) {
@@ -163,7 +164,8 @@ func (x *index) startCause(out []*record.Port) string {
 			}
 			sum += max(q.Limits.InitialBps, q.FinalRateBps)
 			start = max(start, q.Limits.InitialBps)
-			if !slices.Contains(all, i) {
+			if !counted[i] {
+				counted[i] = true
 				all = append(all, i)
 			}
 		}

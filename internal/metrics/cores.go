@@ -64,7 +64,7 @@ func (x *index) core(host string, core int, does string) CoreBill {
 		for k := range p.ByCore {
 			if p.Host == host && p.ByCore[k].Core == core {
 				b.add(p.ByCore[k].Times)
-				b.Busy = busyOf(&p.ByCore[k]) / spanOf(x.r)
+				b.Busy = busyOf(&p.ByCore[k]) / x.span
 			}
 		}
 	}
@@ -95,6 +95,15 @@ func (x *index) sayFullCores(q *record.QP) string {
 	if q.TCP == nil {
 		return ""
 	}
+	said, known := x.full[q]
+	if !known {
+		said = x.findFullCores(q)
+		x.full[q] = said
+	}
+	return said
+}
+
+func (x *index) findFullCores(q *record.QP) string {
 	all := x.fullCores(q)
 	if p, ok := x.peers[q.Peer]; ok {
 		all = append(all, x.fullCores(&x.r.QPs[p])...)

@@ -27,15 +27,6 @@ type Side struct {
 	CPUPS units.Time `json:"cpu_ps"` // what that takes; 0 where no cost is stated
 }
 
-func (s *Side) add(host string, posts, polls int64, cpu units.Time) {
-	if !slices.Contains(s.Hosts, host) {
-		s.Hosts = append(s.Hosts, host)
-	}
-	s.Posts += posts
-	s.Polls += polls
-	s.CPUPS += cpu
-}
-
 // work adds up the queue pairs of each workload entry.
 func work(r *record.Run) []Work {
 	x := newIndex(r)
@@ -58,16 +49,30 @@ func work(r *record.Run) []Work {
 	for i := range out {
 		at[out[i].Workload] = i
 	}
+	type side struct {
+		entry     int
+		responder bool
+		host      string
+	}
+	listed := map[side]bool{}
 	for i := range r.QPs {
 		q := &r.QPs[i]
 		k, known := at[q.Workload]
-		switch {
-		case !known:
-		case x.responder(q):
-			out[k].Responders.add(q.Host, q.Reposts, q.Receives, q.CPUPS)
-		default:
-			out[k].Requesters.add(q.Host, q.Posts, q.Polls, q.CPUPS)
+		if !known {
+			continue
 		}
+		s, posts, polls := &out[k].Requesters, q.Posts, q.Polls
+		responds := x.responder(q)
+		if responds {
+			s, posts, polls = &out[k].Responders, q.Reposts, q.Receives
+		}
+		if at := (side{k, responds, q.Host}); !listed[at] {
+			listed[at] = true
+			s.Hosts = append(s.Hosts, q.Host)
+		}
+		s.Posts += posts
+		s.Polls += polls
+		s.CPUPS += q.CPUPS
 	}
 	return out
 }

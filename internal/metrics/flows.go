@@ -138,7 +138,8 @@ func entries(flows []record.Flow) []Entry {
 // condense computes the figures of the flows that index names.
 func condense(flows []record.Flow, index []int) Messages {
 	var m Messages
-	var completion, goodput, slowdown []int64
+	completion, goodput := make([]int64, 0, len(index)), make([]int64, 0, len(index))
+	var slowdown []int64
 	first, last := units.Never, units.Time(0)
 	for _, i := range index {
 		f := &flows[i]
@@ -228,16 +229,26 @@ func worst(flows []record.Flow) []int {
 // groupBy returns the indices of flows with equal keys, groups and members in
 // order of appearance.
 func groupBy[K comparable](flows []record.Flow, key func(*record.Flow) K) [][]int {
-	var groups [][]int
+	var size []int
 	at := map[K]int{}
+	of := make([]int32, len(flows))
 	for i := range flows {
 		k := key(&flows[i])
 		g, ok := at[k]
 		if !ok {
-			g = len(groups)
+			g = len(size)
 			at[k] = g
-			groups = append(groups, nil)
+			size = append(size, 0)
 		}
+		of[i] = int32(g)
+		size[g]++
+	}
+	members := make([]int, len(flows))
+	groups := make([][]int, len(size))
+	for g, n := range size {
+		groups[g], members = members[:0:n], members[n:]
+	}
+	for i, g := range of {
 		groups[g] = append(groups[g], i)
 	}
 	return groups

@@ -8,12 +8,14 @@ import (
 
 // index finds what belongs together in a run's records.
 type index struct {
-	r     *record.Run
-	ports map[portClass]*record.Port
-	acts  map[actKey]record.Act
-	out   map[string][]int // requesters (indices into QPs) by the port they leave by
-	in    map[string][]int // and by the port they arrive at
-	hosts map[string]bool
+	r      *record.Run
+	ports  map[portClass]*record.Port
+	acts   map[actKey]record.Act
+	out    map[string][]int // requesters (indices into QPs) by the port they leave by
+	in     map[string][]int // and by the port they arrive at
+	hosts  map[string]bool
+	queued map[string]bool // hosts whose cores take frames out of receive queues
+	span   float64         // spanOf
 	// requesters (indices into QPs) by the queue pair's name, and what each queue
 	// pair's NAKs came to.
 	requesters map[qpKey]int
@@ -27,6 +29,10 @@ type index struct {
 	spent                 map[spentAt]*spent            // what addSpent found; nil: not looked for
 	stages                stages
 	blames                map[blameKey]blame           // what blame found
+	places                int                          // that Mechanisms is to keep of each, 0: all
+	full                  map[*record.QP]string        // what sayFullCores said
+	stalls                map[string]string            // what mostlyStalled said, by host
+	posted                map[qpKey]int64              // payload of all messages of a requester; nil: not added up
 	bound                 map[boundsKey]Ceiling        // what bounds found
 	load                  map[portClass]int            // requesters that leave by a port in a class
 	loops                 map[portClass]record.PathHop // hops over links with credits
@@ -44,7 +50,7 @@ type actKey struct {
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{},
+	x := &index{r: r, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
 		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
@@ -77,6 +83,11 @@ func newIndex(r *record.Run) *index {
 	for i := range r.Flows {
 		x.noteVerb(&r.Flows[i])
 	}
+	for i := range r.Processors {
+		p := &r.Processors[i]
+		x.queued[p.Host] = x.queued[p.Host] || p.FramesIn > 0 || p.RingDrops > 0
+	}
+	x.span = spanOf(r)
 	return x
 }
 

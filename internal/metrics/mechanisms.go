@@ -81,6 +81,7 @@ func (p *Place) near() float64 {
 // usually act, each with up to places of its places (0: all).
 func Mechanisms(r *record.Run, places int) []State {
 	x, sig := newIndex(r), signalsOf(r)
+	x.places = places
 	out := []State{
 		x.state(sig.mark, "marking is off at every port that carried data", x.markPlaces()),
 		x.state(sig.tell, "no responder sends "+sig.message+"s: there is no congestion control", x.cnpPlaces()),
@@ -116,9 +117,6 @@ func Mechanisms(r *record.Run, places int) []State {
 		}
 		out = append(out, x.streamStates()...)
 	}
-	for i := range out {
-		out[i].settle(places)
-	}
 	return out
 }
 
@@ -150,13 +148,14 @@ func (x *index) state(m record.Mechanism, off string, places []Place) State {
 	slices.SortStableFunc(places, func(a, b Place) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.HeldPS, a.HeldPS), cmp.Compare(b.near(), a.near()))
 	})
+	s.settle(x.places)
 	return s
 }
 
 // settle keeps the first n places and asks for their reasons.
 func (s *State) settle(n int) {
 	if n > 0 && len(s.Places) > n {
-		s.Places = slices.Clip(s.Places[:n])
+		s.Places = slices.Clone(s.Places[:n]) // the others may go
 	}
 	for i := range s.Places {
 		if p := &s.Places[i]; !p.acted() && p.reason != nil {
@@ -334,8 +333,8 @@ func (x *index) whyNotWindow(q *record.QP) string {
 	switch {
 	case l.MaxRdAtomic > 0 && l.PeakReads == l.MaxRdAtomic:
 		return fmt.Sprintf("max_rd_atomic let it ask for %s at a time", FormatBytes(l.PeakOutstanding))
-	case l.MaxRdAtomic > 0 && x.posted(q) <= l.WindowBytes:
-		return "it asked for only " + FormatBytes(x.posted(q)) + " in all"
+	case l.MaxRdAtomic > 0 && x.postedBy(q) <= l.WindowBytes:
+		return "it asked for only " + FormatBytes(x.postedBy(q)) + " in all"
 	case q.SentBytes <= l.WindowBytes && l.MaxRdAtomic == 0:
 		return "it sent only " + FormatBytes(q.SentBytes) + " in all"
 	case q.RateCuts > 0:
@@ -379,14 +378,15 @@ func (x *index) readPlaces() []Place {
 	})
 }
 
-// posted is the payload of all messages of a requester.
-func (x *index) posted(q *record.QP) (bytes int64) {
-	for i := range x.r.Flows {
-		if f := &x.r.Flows[i]; flowQP(f) == (qpKey{q.Host, q.QP}) {
-			bytes += f.Bytes
+// postedBy is the payload of all messages of a requester.
+func (x *index) postedBy(q *record.QP) int64 {
+	if x.posted == nil {
+		x.posted = map[qpKey]int64{}
+		for i := range x.r.Flows {
+			x.posted[flowQP(&x.r.Flows[i])] += x.r.Flows[i].Bytes
 		}
 	}
-	return bytes
+	return x.posted[qpKey{q.Host, q.QP}]
 }
 
 // requests reports whether a queue pair posted messages.
@@ -505,17 +505,12 @@ func (x *index) receiveOff() string {
 	return fastHosts
 }
 
-// queued reports whether cores of a host take frames out of receive queues.
-func (x *index) queued(host string) bool {
-	return slices.ContainsFunc(x.r.Processors, func(p record.Processors) bool { return p.Host == host && (p.FramesIn > 0 || p.RingDrops > 0) })
-}
-
 // receiveDropPlaces are the receive buffers that are drained at a limited rate, and the
 // receive queues that cores take frames from. How full one was is known where it could
 // send XOFF.
 func (x *index) receiveDropPlaces() []Place {
 	return x.onPorts(ReceiveDrop, func(p *record.Port, place *Place) bool {
-		queue := x.queued(p.Node)
+		queue := x.queued[p.Node]
 		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in[PortName(p)], p.Class)) == 0 {
 			return false
 		}

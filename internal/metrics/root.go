@@ -309,6 +309,15 @@ func cachesOf(host string) string { return "NIC caches of " + host }
 // mostlyStalled says for how long a host's card fetched what its caches did not
 // hold, if that took its receiving pipeline longer than the data did; else "".
 func (x *index) mostlyStalled(host string) string {
+	said, known := x.stalls[host]
+	if !known {
+		said = x.findStalled(host)
+		x.stalls[host] = said
+	}
+	return said
+}
+
+func (x *index) findStalled(host string) string {
 	l := x.drains[host]
 	if l == nil || l.StalledPS == 0 {
 		return ""

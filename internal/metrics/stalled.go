@@ -80,13 +80,14 @@ func (u *unposted) why(failed string) (why []string) {
 // refusals say, for each host that posts no more receives, which messages are retried
 // for ever.
 func (x *index) refusals() (why []string) {
+	open := x.openBy()
 	var hosts []string
 	retried := map[string][]string{} // by responder's host; looked up, never iterated
 	for k := range x.r.QPs {
 		if x.r.QPs[k].RefusedPS == 0 {
 			continue
 		}
-		host, what := x.refused(k)
+		host, what := x.refused(open[k])
 		if host == "" {
 			continue
 		}
@@ -101,22 +102,29 @@ func (x *index) refusals() (why []string) {
 	return why
 }
 
-// refused names the message that requester k retries, counts those behind it and
-// gives their responder's host; "" when none is open.
-func (x *index) refused(k int) (host, what string) {
-	behind := 0
+// openBy lists, by requester (an index into QPs) that tries in vain, the messages that were
+// posted and are open.
+func (x *index) openBy() map[int][]int {
+	open := map[int][]int{}
 	for i := range x.r.Flows {
 		f := &x.r.Flows[i]
-		switch of, known := x.requesters[flowQP(f)]; {
-		case !known || of != k || !Open(f) || f.StartPS >= x.r.EndPS:
-		case host == "":
-			host, what = record.HostOf(f.Dst), fmt.Sprintf("message %d (%s", i, Arrow(f))
-		default:
-			behind++
+		if k, known := x.requesters[flowQP(f)]; known && x.r.QPs[k].RefusedPS > 0 && Open(f) && f.StartPS < x.r.EndPS {
+			open[k] = append(open[k], i)
 		}
 	}
-	if behind > 0 {
+	return open
+}
+
+// refused names the first of the open messages of a requester, which it retries, counts
+// those behind it and gives their responder's host; "" when none is open.
+func (x *index) refused(open []int) (host, what string) {
+	if len(open) == 0 {
+		return "", ""
+	}
+	f := &x.r.Flows[open[0]]
+	what = fmt.Sprintf("message %d (%s", open[0], Arrow(f))
+	if behind := len(open) - 1; behind > 0 {
 		what += fmt.Sprintf("; %d behind it", behind)
 	}
-	return host, what + ")"
+	return record.HostOf(f.Dst), what + ")"
 }

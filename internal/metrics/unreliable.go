@@ -28,19 +28,24 @@ func discardWords(d *record.Discards) string {
 	return strings.Join(out, ", ")
 }
 
-// discarded adds up what the responders of a host threw away, of "" all.
-func discarded(r *record.Run, host string) (sum record.Discards) {
+// discarded adds up what all responders threw away.
+func discarded(r *record.Run) (sum record.Discards) {
 	for i := range r.QPs {
-		q := &r.QPs[i]
-		if d := q.Discards; d != nil && (host == "" || q.Host == host) {
-			sum.NoReceive += d.NoReceive
-			sum.TooLong += d.TooLong
-			sum.BadQKey += d.BadQKey
-			sum.Refused += d.Refused
-			sum.Broken += d.Broken
-		}
+		addDiscards(&sum, r.QPs[i].Discards)
 	}
 	return sum
+}
+
+// addDiscards adds d, nil: nothing.
+func addDiscards(sum, d *record.Discards) {
+	if d == nil {
+		return
+	}
+	sum.NoReceive += d.NoReceive
+	sum.TooLong += d.TooLong
+	sum.BadQKey += d.BadQKey
+	sum.Refused += d.Refused
+	sum.Broken += d.Broken
 }
 
 // NotDelivered says what became of the messages of UC and UD that completed and
@@ -53,16 +58,23 @@ func NotDelivered(r *record.Run) string {
 		return ""
 	}
 	var parts, hosts []string
+	byHost := map[string]*record.Discards{} // looked up, never iterated
 	for i := range r.QPs {
-		host := r.QPs[i].Host
-		if r.QPs[i].Discards == nil || slices.Contains(hosts, host) {
+		q := &r.QPs[i]
+		if q.Discards == nil {
 			continue
 		}
-		hosts = append(hosts, host)
-		d := discarded(r, host)
+		if byHost[q.Host] == nil {
+			hosts = append(hosts, q.Host)
+			byHost[q.Host] = &record.Discards{}
+		}
+		addDiscards(byHost[q.Host], q.Discards)
+	}
+	for _, host := range hosts {
+		d := byHost[host]
 		d.Broken = 0
 		if n := d.Total(); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s dropped %s (%s)", host, FormatCount(n), discardWords(&d)))
+			parts = append(parts, fmt.Sprintf("%s dropped %s (%s)", host, FormatCount(n), discardWords(d)))
 			lost -= n
 		}
 	}
@@ -156,7 +168,7 @@ func (a *Answer) dropsMessages() bool {
 // acknowledgements lost something; "" elsewhere.
 func whyNothingAgain(r *record.Run, t Totals) string {
 	names, only := unreliable(r)
-	d := discarded(r, "")
+	d := discarded(r)
 	var lost []string
 	if t.Dropped > 0 {
 		lost = append(lost, were(int(t.Dropped), "frame"))

@@ -3,45 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 
-	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
 )
-
-// WriteCSV writes flows.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
-// mechanisms.csv and cpu.csv, of collectives collectives.csv and critical.csv, and of
-// hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
-func WriteCSV(dir string, r *record.Run) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
-	}
-	set := files.NewSet(dir)
-	defer set.Discard()
-	for _, t := range sheetsOf(r) {
-		if err := set.Write(t.Name+".csv", func(w io.Writer) error { return rows.CSV(w, t) }); err != nil {
-			return err
-		}
-	}
-	return set.Commit()
-}
-
-// sheetsOf are the tables of a run that have a CSV file.
-func sheetsOf(r *record.Run) []*rows.Table {
-	out := []*rows.Table{messageTable(r), stageTable(r.Flows), callTable(r), portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
-		qpTable(r.QPs), ledgerTable(r.Ledger), placeTable(r), cpuTable(r.Processors)}
-	if len(r.Servers) > 0 {
-		out = append(out, serverTable(r.Servers))
-	}
-	if len(r.Collectives) > 0 {
-		out = append(out, collectiveTable(r), criticalTable(r))
-	}
-	return out
-}
 
 // lines makes a table of one line per row.
 func lines(name string, header []string, n int, row func(i int) []string) *rows.Table {

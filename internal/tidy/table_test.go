@@ -37,7 +37,6 @@ var rules = map[string]rule{
 	"internal/pcie":  {level: levelBase + 1},
 	"internal/lru":   {level: levelBase + 1},
 	"internal/files": {level: levelBase, std: []string{"os", "syscall"}},
-	"internal/rows":  {level: levelBase},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},
@@ -66,6 +65,7 @@ var rules = map[string]rule{
 	"internal/metrics": {level: levelRun},
 	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
 	"fidelity":         {level: levelRun + 1, std: []string{"context", "os", "sync"}},
+	"internal/rows":    {level: levelRun},
 	"internal/report":  {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 
 	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},

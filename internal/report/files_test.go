@@ -1,16 +1,20 @@
 package report
 
 import (
+	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rows"
 )
 
 // saverDir names, in the environment of this test program, the directory that it is to
@@ -144,6 +148,36 @@ func TestLeftoversOfFirstRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+}
+
+// What the encoders of a message allocate does not grow with the number of messages; all
+// that a run keeps of each is what percentiles and the slowest need.
+func TestOutputsGrowWithMessages(t *testing.T) {
+	outputs := map[string]func(r *record.Run) error{
+		"JSON": func(r *record.Run) error { return WriteJSON(io.Discard, r) },
+		"CSV": func(r *record.Run) error {
+			return errors.Join(rows.CSV(io.Discard, messageTable(r)), rows.CSV(io.Discard, stageTable(r.Flows)))
+		},
+		"text": func(r *record.Run) error { return Text(io.Discard, r, TextOptions{}) },
+	}
+	for name, write := range outputs {
+		perMessage := func(times int) float64 {
+			r := lossy()
+			r.Flows = slices.Repeat(r.Flows, times)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if err := write(r); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			return float64(after.TotalAlloc-before.TotalAlloc) / float64(len(r.Flows))
+		}
+		small, large := perMessage(5_000), perMessage(40_000)
+		if large > 1.3*small || large > 1500 {
+			t.Errorf("%s: %.0f bytes per message of many, %.0f of few", name, large, small)
+		}
+		t.Logf("%s: %.0f bytes per message of many, %.0f of few", name, large, small)
+	}
 }
 
 // Two runs do not write one directory.

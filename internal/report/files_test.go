@@ -101,11 +101,9 @@ func TestKilledBetweenSteps(t *testing.T) {
 			}
 		}
 		for _, step := range steps[:done] {
-			from := filepath.Join(fresh, step)
+			from := filepath.Join(old, step+nextEnd)
 			if name, next := strings.CutSuffix(step, nextEnd); next {
 				from = filepath.Join(fresh, name)
-			} else {
-				from = filepath.Join(old, step+nextEnd)
 			}
 			if err := os.Rename(from, filepath.Join(old, step)); err != nil {
 				t.Fatal(err)

@@ -84,7 +84,9 @@ func (c *check) staticcheck() error {
 }
 
 // slowest are the tests that -quick leaves out, most of the time of all short tests.
-const slowest = "^(TestFidelity|TestCompareGolden|Test(|Stream|InfiniBand)Properties|TestSteadyStateAllocatesNothing)$"
+const slowest = "^Test(Fidelity|CompareGolden|Determinism|SteadyStateAllocatesNothing|SeriesChangeNothing|" +
+	"Properties|StreamProperties|InfiniBandProperties|HarshStreams|HarshInfiniBand|AccountsTile|ServersAccountsTile|" +
+	"Handful|WeakTests)$"
 
 // test runs the tests of this module.
 func (c *check) test() error {

@@ -71,9 +71,11 @@ func newHostPath(s *Spec) *hostPath {
 	t := s.Server.Tree()
 	p := &hostPath{Engine: s.Server, costs: &t.Costs, qps: make([]hostQP, len(s.QPs)), cards: make([]card, len(s.Ports))}
 	p.pinned = s.CPU.Send != host.SendCopy
+	cached := make(map[*QPKind]bool) // connections share their kind, and so the ways
 	for i := range s.QPs {
-		if s.QPs[i].Stream != nil {
-			p.socketChains(&s.QPs[i].Memory, &s.CPU)
+		if q := &s.QPs[i]; q.Stream != nil && !cached[q.QPKind] {
+			cached[q.QPKind] = true
+			p.socketChains(&q.Memory, &s.CPU)
 		}
 	}
 	for i, nic := range t.NICs() {

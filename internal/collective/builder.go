@@ -20,7 +20,8 @@ type builder struct {
 	order    []*lane // in the order in which they were first used
 	launched []workload.Op
 	labels   map[string]uint16
-	members  map[int][]int // ranks by host; made when needed
+	inside   map[string]uint16 // of steps that send inside their host, by what they do
+	members  map[int][]int     // ranks by host; made when needed
 	proxies  map[*Rank]int16
 	peers    peers        // of point-to-point operations
 	used     map[int]bool // their channels that have data
@@ -71,7 +72,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	peers := s.peers()
 	s.Channels = s.fewerChannels(s.channels(s.Algorithm))
 	b := &builder{Spec: &s, shape: s.shapeOf(), peers: peers, used: map[int]bool{}, plan: plan, entry: entry, opt: opt,
-		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}}
+		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}, inside: map[string]uint16{}}
 	if s.Algorithm == Pairwise && s.GPU != nil && s.Protocol == Simple && s.Chunk == 0 {
 		b.chunk = peers.chunk(s.transfer())
 	}
@@ -267,7 +268,12 @@ func (b *builder) stepLabel(s *step) uint16 {
 			return b.label(s.label, b.Costs.Outside)
 		}
 	}
-	return b.label(s.label+" inside", b.Costs.Inside)
+	n, known := b.inside[s.label]
+	if !known {
+		n = b.label(s.label+" inside", b.Costs.Inside)
+		b.inside[s.label] = n
+	}
+	return n
 }
 
 // next is the rank whose memory an edge's data go to first.

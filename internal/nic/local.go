@@ -55,7 +55,8 @@ func (h *Host) beginLocal(now units.Time, l uint32) {
 // local goes on with local operation l, one part of which is over.
 func (h *Host) local(now units.Time, l uint32) {
 	run := &h.triggers.runs[l]
-	if run.Due == units.Never { // it waits for nothing but its time
+	if run.Due == units.Never { // it waited for nothing but its time
+		h.running--
 		h.beginLocal(now, l)
 		return
 	}

@@ -145,7 +145,7 @@ type Host struct {
 	triggered []Post   // what triggers started at this instant
 	posting   []Post   // what postTriggered hands over; they take turns
 	locals    []uint32 // local operations that wait for nothing but their time
-	running   int      // local operations that have begun and not ended
+	running   int      // local operations that have begun, or wait for nothing but their time, and not ended
 	blocks    blocks
 	cpu       processors
 
@@ -259,6 +259,7 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 		at := h.triggers.locals[l].Start
 		h.timer(at, at, timerLocal, l)
 	}
+	h.running = len(h.locals)
 }
 
 // Open counts the messages without a completion, future ones included. Those of

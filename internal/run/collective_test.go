@@ -157,6 +157,28 @@ func TestCollectiveWithinAServer(t *testing.T) {
 	}
 }
 
+// A run goes on while a collective is still to begin, however long after the others.
+func TestCollectivesApart(t *testing.T) {
+	v, err := scenario.Parse("c", []byte(`
+name: c
+topology: {star: {hosts: 2, link: 100Gbps}}
+server: dgx-a100
+workload:
+  - collective: {op: allgather, ranks: [h0/gpus], size: 32KiB}
+  - collective: {op: allgather, ranks: [h1/gpus], size: 32KiB, start: 5ms}
+`), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, parts := range []int{1, 3} {
+		r := simulate(t, v, parts, 1)
+		first, second := r.Collectives[0].EndPS[0], r.Collectives[1].EndPS[0]
+		if first <= 0 || second != first+5*units.Millisecond {
+			t.Errorf("%d partitions: the collectives end at %d and %d ps, the second not 5 ms after the first", parts, first, second)
+		}
+	}
+}
+
 // Each part counts as often as the path has it: 1 us less of it takes as much off as
 // the account says, where the same operations are critical.
 func TestPartsOfSteps(t *testing.T) {

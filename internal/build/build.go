@@ -52,6 +52,7 @@ type Options struct {
 	Workers    int  // that will run it; the network is cut into as few partitions as they need
 	Partitions int  // how many instead; 0: as the workers need
 	Singly     bool // every turn of a copy over NVLink is an event, as tests compare it
+	Slow       bool // every port takes the slow path
 }
 
 // MaxLookahead is longer than any window between two barriers.
@@ -101,7 +102,7 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 	pins := b.pins()
 	for i := range b.Engine.Parts() {
 		net := fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins)
-		net.Warming = len(b.Place) >= warmPorts
+		net.Warming, net.Slow = len(b.Place) >= warmPorts, opt.Slow
 		b.Nets = append(b.Nets, net)
 	}
 	for _, n := range b.Nets {

@@ -124,6 +124,8 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		spreading: p.Spreading, spray: rng.New(s.Seed, s.Name+"/spray"),
 		moves: newMoves(&s, len(n.pins)),
 	})
+	sw := &n.switches[len(n.switches)-1]
+	sw.plain = !n.Slow && !faulty && sw.isPlain()
 	return int32(len(n.switches) - 1)
 }
 
@@ -159,7 +161,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		source: s.Source, ports: uint16(s.NodePorts), local: uint16(s.Local),
 		node: node, pfc: s.Params.PFC.Enabled, id: s.ID, wakeAt: noWake,
 	}
-	if 8_000_000_000_000%int64(s.Rate) == 0 {
+	if n.quantum == 0 && 8_000_000_000_000%int64(s.Rate) == 0 {
 		p.psByte = units.Time(8_000_000_000_000 / int64(s.Rate))
 	}
 	if s.PeerCut {
@@ -189,6 +191,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		}
 		n.pgs[k] = append(n.pgs[k], g)
 	}
+	p.plain = node >= 0 && n.switches[node].plain && !p.impaired
 	n.ports = append(n.ports, p)
 	n.cold = append(n.cold, c)
 	n.sched = append(n.sched, NewScheduler(s.Params))

@@ -122,24 +122,6 @@ func (n *Net) Lossy(conns []uint64) {
 	}
 }
 
-// admitLossy is the egress dynamic threshold of a lossy priority: the queue
-// may grow to alpha times what is free of the lossy pool.
-func (n *Net) admitLossy(now units.Time, sw *swtch, e int, c uint8, size int32) bool {
-	if sw.lossyAlpha != 0 {
-		use := int64(n.queues[c][e].bytes + size)
-		free := sw.lossyPool - sw.lossyUsed
-		limit := sw.lossyAlpha.of(free)
-		if g := &n.pgs[c][e]; limit-use < int64(g.nearest) {
-			n.nearer(e, c, g, limit-use, record.Approach{Value: use, Threshold: limit, At: now})
-		}
-		if int64(size) > free || use > limit {
-			return false
-		}
-	}
-	sw.lossyUsed += int64(size)
-	return true
-}
-
 // impairment is what a link does to the frames that arrive at one end.
 type impairment struct {
 	rnd    rng.Stream

@@ -7,6 +7,7 @@ import "github.com/hopscope/hopscope/internal/units"
 // Faults that the property tests must catch (build tag mutant). Here they are
 // constants, so that the compiler leaves nothing of them.
 const (
+	faulty              = false // some fault is on, here or elsewhere
 	mutantShortHeadroom = false // headroom three frames too small
 	mutantSkipRelease   = false // now and then a frame's buffer is not returned
 	mutantIgnoreXOFF    = false // a port goes on sending when told to stop

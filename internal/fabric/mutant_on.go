@@ -11,6 +11,7 @@ import (
 
 // See mutant.go. HOPSCOPE_MUTANT names the fault to switch on.
 var (
+	faulty              = os.Getenv("HOPSCOPE_MUTANT") != ""
 	mutantShortHeadroom = mutant("short-headroom")
 	mutantSkipRelease   = mutant("skip-release")
 	mutantIgnoreXOFF    = mutant("ignore-xoff")

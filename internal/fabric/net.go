@@ -35,11 +35,15 @@ type Net struct {
 
 	fingerprint uint64
 	hops        int64
+	plainHops   int64  // those of frames on the plain path
 	sink        uint64 // keeps warm's reads alive
 
 	// Warming has the fabric fetch what a cell's events need before it runs. It pays
 	// where the working set of all partitions is larger than a second-level cache.
 	Warming bool
+	// Slow has all ports take the slow path: a test may compare. It is set before there
+	// are switches.
+	Slow bool
 
 	peers      []*Net
 	records    slab[sideRecord] // what stamped packets number
@@ -93,7 +97,7 @@ type Port struct {
 	wakeAt  units.Time // pending wake-up; noWake: none
 	lead    units.Time // propagation, and the peer's pipeline latency
 	delay   units.Time // propagation alone: what a PFC frame takes
-	psByte  units.Time // time of a byte where that is a whole number of ps, else 0
+	psByte  units.Time // time of a byte where that is a whole number of ps and no quantum rounds it, else 0
 	rate    units.Rate
 	header  units.Time // cut-through peer: time of the header; 0 store-and-forward
 
@@ -117,9 +121,10 @@ type Port struct {
 	credited    bool // the link has credits
 	lastControl bool // the last frame sent carried no data (host)
 	lastClass   uint8
+	plain       bool // frames may take the plain path in, and out
 	id          uint32
 	peerCell    uint32
-	_           [20]byte // to two cache lines
+	_           [16]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -193,18 +198,31 @@ func (n *Net) Run() {
 	if n.Warming {
 		n.warm()
 	}
-	for e := n.part.Next(); e != nil; e = n.part.Next() {
-		n.handle(e.At(), e.Ref())
+	part := n.part
+	for {
+		e := part.Ahead()
+		if e == nil {
+			if e = part.Next(); e == nil {
+				return
+			}
+		}
+		now, ref := e.At(), e.Ref()
+		if tag := ref.Tag(); tag&^tagIndex == evArrive {
+			i := int(tag & tagIndex)
+			if p := &n.ports[i]; !p.plain || !n.plainArrive(now, i, p, ref.Low()) {
+				n.arrive(now, i, ref.Low())
+			}
+			continue
+		}
+		n.handle(now, ref)
 	}
 }
 
-// handle executes one event.
+// handle executes an event other than an arrival.
 func (n *Net) handle(now units.Time, ref sim.Ref) {
 	tag := ref.Tag()
 	i := int(tag & tagIndex)
 	switch tag &^ tagIndex {
-	case evArrive:
-		n.arrive(now, i, ref.Low())
 	case evWake:
 		if ref&sim.Background == 0 {
 			n.stir(now)
@@ -328,6 +346,9 @@ func (n *Net) wake(now units.Time, i int) {
 		return // superseded by an earlier one
 	}
 	p.wakeAt = noWake
+	if p.plain && now >= p.freeAt && n.plainWake(now, i, p) {
+		return
+	}
 	n.startOrWait(now, i, p)
 }
 
@@ -421,7 +442,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 // txTime is the time of b bytes on the wire: rounded up to a picosecond, or
 // truncated to the scenario's quantum, of which it takes one at least.
 func (n *Net) txTime(p *Port, b uint32) units.Time {
-	if p.psByte != 0 && n.quantum == 0 {
+	if p.psByte != 0 {
 		return units.Time(b) * p.psByte
 	}
 	if n.quantum == 0 {

@@ -18,6 +18,9 @@ func (n *Net) Fingerprint() uint64 { return n.fingerprint }
 // Hops counts the packets and ACKs that a port sent; PFC frames apart.
 func (n *Net) Hops() int64 { return n.hops }
 
+// PlainHops counts those of them that a switch sent on the plain path.
+func (n *Net) PlainHops() int64 { return n.plainHops }
+
 // Measure begins (from) or ends the measured window at now, a consistent cut.
 func (n *Net) Measure(now units.Time, from bool) {
 	n.measuring = true

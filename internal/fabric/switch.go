@@ -1,10 +1,7 @@
 package fabric
 
 import (
-	"math"
-
 	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
@@ -39,47 +36,8 @@ type swtch struct {
 	turn                   uint32     // see spread
 	spray                  rng.Stream // likewise
 	moves                  *moves     // nil: the tables never change
+	plain                  bool       // its ports may take the plain path
 }
-
-// pg is the ingress accounting of one (port, priority group).
-type pg struct {
-	used, headroom         int32 // bytes in the reserve and the shared pool; bytes in headroom
-	reserved, headroomSize int32
-	static                 int32 // XOFF threshold when positive
-	xonOffset              int32
-	alpha                  fraction
-	xoff                   bool
-	peak, peakHeadroom     int32
-	// nearest is the least room so far up to XOFF; in a lossy class that of the
-	// port's egress queue up to its dynamic threshold.
-	nearest int32
-}
-
-// above returns how much of the shared pool the group uses.
-func (g *pg) above() int32 { return max(0, g.used-g.reserved) }
-
-// threshold is the XOFF limit of g's shared use: static, or alpha times what
-// is free of the pool (Choudhury and Hahne's dynamic threshold).
-func (s *swtch) threshold(g *pg) int64 {
-	if g.static > 0 {
-		return int64(g.static)
-	}
-	return g.alpha.of(s.shared - s.used)
-}
-
-// fraction is a non-negative ratio in fixed point: exact when its denominator
-// is a power of two up to 2^16, as the alphas of switches are.
-type fraction int64
-
-func newFraction(num, den int64) fraction {
-	if den == 0 {
-		return 0
-	}
-	return fraction(num << 16 / den)
-}
-
-// of returns the fraction of v, rounded down.
-func (f fraction) of(v int64) int64 { return v * int64(f) >> 16 }
 
 // forward routes a frame that arrived at port i of a switch.
 func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
@@ -216,96 +174,4 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 		n.setPause(now, i, c, true)
 	}
 	n.startOrWait(now, e, out)
-}
-
-// admitLossless accounts a frame to its ingress port and priority group:
-// reserve, shared pool up to the threshold, then headroom. It reports whether
-// there was room, and whether the group has now crossed XOFF.
-func (n *Net) admitLossless(now units.Time, sw *swtch, i int, c uint8, size int32) (admitted, xoff bool) {
-	g := &n.pgs[c][i]
-	if mutantShortHeadroom && g.peak == 0 {
-		g.headroomSize -= 3 * (4096 + 78)
-	}
-	t := sw.threshold(g)
-	used := g.used + size
-	switch {
-	case used <= g.reserved:
-		g.used = used
-	case int64(used-g.reserved) > t || int64(min(size, used-g.reserved)) > sw.shared-sw.used:
-		if g.headroom+size > g.headroomSize {
-			// Only what is queued can bring the XON.
-			return false, g.used+g.headroom > 0 && n.crossed(now, i, c, g)
-		}
-		g.headroom += size
-		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
-	default:
-		g.used = used
-		sw.used += int64(min(size, used-g.reserved))
-		sw.peakUsed = max(sw.peakUsed, sw.used)
-	}
-	g.peak = max(g.peak, g.used+g.headroom)
-	if g.xoff || n.ports[i].pfc>>c&1 == 0 {
-		return true, false
-	}
-	room := sw.threshold(g) - int64(g.above())
-	if room < int64(g.nearest) {
-		n.nearer(i, c, g, room, record.Approach{Value: int64(g.used), Threshold: int64(max(g.used, g.reserved)) + room, At: now})
-	}
-	return true, (g.headroom > 0 || room <= 0) && n.crossed(now, i, c, g)
-}
-
-// crossed notes that a group reached XOFF, also when the frame that would have
-// crossed it found no room. It reports false where it had before, or where
-// there is nobody to pause.
-func (n *Net) crossed(now units.Time, i int, c uint8, g *pg) bool {
-	if g.xoff || n.ports[i].pfc>>c&1 == 0 {
-		return false
-	}
-	g.xoff = true
-	n.cold[i].xoff[c].Add(now, int64(g.used+g.headroom))
-	return true
-}
-
-// nearer notes that a use of class c at port i came nearer to its threshold
-// than ever before: room is what was left.
-func (n *Net) nearer(i int, c uint8, g *pg, room int64, a record.Approach) {
-	g.nearest = int32(max(room, math.MinInt32))
-	n.cold[i].near[c] = a
-}
-
-// release returns a frame's buffer when its transmission at port e starts, headroom
-// first, and tells the upstream port to go on when enough is free: behind this frame
-// if it leaves by the port that it came in by.
-func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Packet) {
-	if sw.unaccounted>>c&1 != 0 || mutantSkipRelease && pk.PSN%64 == 63 {
-		return
-	}
-	size := int32(pk.Frame)
-	if sw.lossless>>c&1 == 0 {
-		sw.lossyUsed -= int64(size)
-		if sw.lossyUsed < 0 {
-			n.part.Bug("%s: lossy pool below zero", sw.name)
-		}
-		return
-	}
-	i := sw.base + int(pk.In)
-	g := &n.pgs[c][i]
-	h := min(g.headroom, size)
-	rest := size - h
-	shared := min(rest, g.above())
-	g.headroom -= h
-	g.used -= rest
-	sw.used -= int64(shared)
-	if g.used < 0 || sw.used < 0 {
-		n.part.Bug("%s port %d class %d: buffer accounting below zero (group %d, pool %d)", sw.name, pk.In+1, c, g.used, sw.used)
-	}
-	if g.xoff && g.headroom == 0 {
-		if a := g.above(); a == 0 || int64(a+g.xonOffset) <= sw.threshold(g) {
-			g.xoff = false
-			n.ports[i].wantPause(c, false)
-			if i != e {
-				n.kick(now, i)
-			}
-		}
-	}
 }

@@ -228,19 +228,35 @@ func (p *Part[R]) sendOther(dst int, at units.Time, order uint64, tag, i, side u
 // Next takes the next event of the current cell and makes it the one being executed;
 // nil when none is left. The event stays as it is until the call after it.
 func (p *Part[R]) Next() *Event {
-	e := p.q.nextInCell()
+	e := p.q.merge()
 	if e != nil {
 		p.now = e.at
 	}
 	return e
 }
 
+// Ahead is Next where nothing that the cell scheduled within the window is due by then;
+// nil where something is, or nothing is left. It is small enough to become part of a loop.
+func (p *Part[R]) Ahead() *Event {
+	q := &p.q
+	if q.done == len(q.mine) {
+		return nil
+	}
+	e := q.event(q.mine[q.done])
+	if e.at >= q.soonAt {
+		return nil
+	}
+	q.done++
+	p.now = e.at
+	return e
+}
+
 // Coming counts the events that the current cell has before it; those that they will
 // schedule are not among them.
-func (p *Part[R]) Coming() int { return len(p.q.todo) }
+func (p *Part[R]) Coming() int { return len(p.q.mine) - p.q.done }
 
 // Peek returns what the k-th of them carries.
-func (p *Part[R]) Peek(k int) Ref { return p.q.event(p.q.todo[k]).ref }
+func (p *Part[R]) Peek(k int) Ref { return p.q.event(p.q.mine[p.q.done+k]).ref }
 
 // window executes every event before limit, after taking in what the other
 // partitions sent in the window before.
@@ -305,7 +321,7 @@ func (p *Part[R]) Bug(format string, args ...any) {
 func (q *queue) executed() []Event {
 	const most = 32
 	done := slices.Clone(q.soon[max(0, q.head-most):q.head])
-	for _, key := range q.mine[max(0, len(q.mine)-len(q.todo)-most) : len(q.mine)-len(q.todo)] {
+	for _, key := range q.mine[max(0, q.done-most):q.done] {
 		done = append(done, *q.event(key))
 	}
 	slices.SortFunc(done, func(a, b Event) int {

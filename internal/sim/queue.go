@@ -100,10 +100,12 @@ type queue struct {
 	start units.Time
 
 	mine []uint64 // keys of the current cell, sorted
-	todo []uint64 // those of mine that are still to come
+	done int      // how many of mine have been taken
 	soon []Event  // what the current cell scheduled within the window, sorted
 	head int      // next entry of soon
-	late bool     // the event taken last was one of soon
+	// soonAt is the time of the next entry of soon, Never without.
+	soonAt units.Time
+	late   int // done when one of soon was last taken; -1 before
 }
 
 // init sets the width of windows, at least 2 ps.
@@ -284,9 +286,9 @@ func (q *queue) beginCell(k int) (cell uint32, events int) {
 	}
 	q.mine = q.keys[from:q.ends[cell]]
 	q.sort(q.mine)
-	q.todo = q.mine
-	q.soon, q.head = q.soon[:0], 0
-	return cell, len(q.todo)
+	q.soon, q.head, q.soonAt = q.soon[:0], 0, units.Never
+	q.done, q.late = 0, -1
+	return cell, len(q.mine)
 }
 
 // end forgets the window's events.
@@ -297,7 +299,7 @@ func (q *queue) end() {
 	q.cells = q.cells[:0]
 	q.spare = append(q.spare, q.ev...)
 	q.ev = q.ev[:0]
-	q.mine, q.todo = nil, nil
+	q.mine, q.done = nil, 0
 }
 
 // sort sorts the keys of one cell by time, and those of one instant by the order of
@@ -338,35 +340,39 @@ func (q *queue) placeLast(keys []uint64) {
 	keys[k] = key
 }
 
-// nextInCell takes the next event of the current cell, nil when it has none left in
-// the window. What it points at stays as it is while the event executes.
-func (q *queue) nextInCell() *Event {
-	if len(q.todo) > 0 {
-		e := q.event(q.todo[0])
-		if q.head == len(q.soon) || e.before(&q.soon[q.head]) {
-			q.todo = q.todo[1:]
-			q.late = false
-			return e
+// merge takes the next event of the current cell where some of soon are waiting, or
+// nothing is; nil when there is none.
+func (q *queue) merge() *Event {
+	if q.head < len(q.soon) {
+		s := &q.soon[q.head]
+		if q.done == len(q.mine) || s.before(q.event(q.mine[q.done])) {
+			q.head++
+			q.late = q.done
+			q.soonAt = units.Never
+			if q.head < len(q.soon) {
+				q.soonAt = q.soon[q.head].at
+			}
+			return s
 		}
 	}
-	if q.head < len(q.soon) {
-		q.head++
-		q.late = true
-		return &q.soon[q.head-1]
+	if q.done == len(q.mine) {
+		return nil
 	}
-	return nil
+	q.done++
+	return q.event(q.mine[q.done-1])
 }
 
-// current returns the event that nextInCell took last.
+// current returns the event that was taken last.
 func (q *queue) current() *Event {
-	if q.late {
+	if q.late == q.done {
 		return &q.soon[q.head-1]
 	}
-	return q.event(q.mine[len(q.mine)-len(q.todo)-1])
+	return q.event(q.mine[q.done-1])
 }
 
 // pushSoon adds what the current cell schedules within the window.
 func (q *queue) pushSoon(e Event) {
+	q.soonAt = min(q.soonAt, e.at)
 	q.soon = append(q.soon, e)
 	s := q.soon[q.head:]
 	k := len(s) - 1

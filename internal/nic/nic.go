@@ -145,7 +145,7 @@ type Host struct {
 	triggered []Post   // what triggers started at this instant
 	posting   []Post   // what postTriggered hands over; they take turns
 	locals    []uint32 // local operations that wait for nothing but their time
-	running   int      // local operations that have begun, or wait for nothing but their time, and not ended
+	running   int      // local operations that have begun, or wait for their time alone, and not ended
 	blocks    blocks
 	cpu       processors
 

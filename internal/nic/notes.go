@@ -285,8 +285,8 @@ func (r *noted) times(t *Times) {
 	}
 }
 
-// Acceptance (Way empty: that packet carried no stamps) is what the responder knows of a message: when it had all of it,
-// by which transmission, and when an ACK first covered it.
+// Acceptance is what the responder knows of a message: when it had all of it, by which
+// transmission, and when an ACK first covered it.
 type Acceptance struct {
 	At       units.Time
 	Landed   units.Time // when all of it was in the memory that the card writes to: At where the host has no server
@@ -294,7 +294,7 @@ type Acceptance struct {
 	FirstAck units.Time // Never: none yet
 	Held     bool       // that ACK had to wait for READ responses
 	Read     units.Time // of an atomic: when the card had read what it found; 0: at once
-	Way      Way
+	Way      Way        // of that transmission; 0: it carried no stamps
 }
 
 // accepted is an Acceptance of which what is rare stands apart.

@@ -94,7 +94,7 @@ func (r *runner) ordinal(i int) int {
 	return int(m.Ordinal)
 }
 
-// way of a packet, good as long as the note at hand.
+// wayOf is the way of a packet that a host kept, good as long as the note at hand.
 func (a *accountant) wayOf(host *nic.Host, w nic.Way) []fabric.Hop {
 	first := len(a.hops)
 	a.hops = host.Hops(w, a.hops)

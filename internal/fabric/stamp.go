@@ -85,7 +85,12 @@ func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 		s.at = now
 	}
 	d := uint64(now - s.at)
-	n.addStamp(s, stamp{port: n.ports[i].id, in: uint32(d)})
+	if x := (stamp{port: n.ports[i].id, in: uint32(d)}); s.n < blockStamps { // nearly always
+		s.stamp[s.n] = x
+		s.n++
+	} else {
+		n.addStamp(s, x)
+	}
 	if d>>32 != 0 {
 		n.addStamp(s, stamp{port: upper, in: uint32(d >> 32)})
 	}

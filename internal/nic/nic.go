@@ -156,11 +156,12 @@ type Host struct {
 	placing     bool      // see Spec
 	times       []Times   // room for MessageAccount.Rest
 
-	ends     []StreamEnds // by connection; of those of TCP
-	payloads [][]byte     // see Spec
-	failures []uint32     // slots of TCP connections that failed here
-	restless int          // see Restless
-	inVain   bool         // some queue pair tried in vain for a while; see InVain
+	ends      []StreamEnds // by connection; of those of TCP
+	payloads  [][]byte     // see Spec
+	failures  []uint32     // slots of TCP connections that failed here
+	restless  int          // see Restless
+	delivered int64        // payload that its queue pairs and connections took in order
+	inVain    bool         // some queue pair tried in vain for a while; see InVain
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -433,12 +434,13 @@ func (h *Host) giveBack(now units.Time, i int, slot uint32) {
 // deliverRequest gives a request to the responder.
 func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
-	msn := s.qp.MSN()
+	msn, taken := s.qp.MSN(), s.qp.Delivered()
 	if h.path == nil {
 		s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
 	} else {
 		h.receiveAndStore(now, q, pk)
 	}
+	h.delivered += s.qp.Delivered() - taken
 	stamps, way := h.net.StampsOf(pk), Way(0)
 	stamped := stamps != nil
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
@@ -481,6 +483,7 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
 	took := pk.Kind == packet.Response && s.qp.ReadBytes() > read
 	if took {
+		h.delivered += s.qp.ReadBytes() - read
 		s.account.response = now
 		s.account.refusals.count = 0
 	}

@@ -409,11 +409,14 @@ func (h *Host) readBytes(now units.Time, q uint32, n int64) {
 	h.cpu.Progressed()
 	s := &h.qps[q]
 	st := s.stream
+	took := int64(0)
 	if in := h.specs[q].Stream.Inbox; len(in) > 0 {
-		st.took += st.conn.ReadBytes(now, in[st.took:st.took+n])
+		took = st.conn.ReadBytes(now, in[st.took:st.took+n])
 	} else {
-		st.took += st.conn.Read(now, n)
+		took = st.conn.Read(now, n)
 	}
+	st.took += took
+	h.delivered += took
 	size := h.specs[q].Stream.Message
 	if h.specs[q].Memory.In != nil {
 		h.copyIn(now, q, n)

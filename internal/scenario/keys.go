@@ -15,6 +15,7 @@ type key struct {
 	values []string                         // the same in words, for docs
 	parse  func(o object, name string) bool // reads a value into its place
 	now    func() string                    // what stands in that place; "": nothing to speak of
+	shown  func() string                    // the same always
 	amount func() int64                     // the same as a number
 	words  []meaning                        // texts that stand for something else
 	inner  []key                            // keys of the section that may stand here
@@ -72,14 +73,10 @@ func (k key) need(how string) key { k.needed = how; return k }
 
 // within bounds a quantity; what ends the error that begins with the value.
 func (k key) within(lo, hi int64, what string) key {
-	amount, now, name := k.amount, k.now, k.name
+	amount, shown, name := k.amount, k.shown, k.name
 	return k.check(func(o object) {
 		if n := amount(); n < lo || n > hi {
-			text := now()
-			if n == 0 {
-				text, _ = o.scalar(name)
-			}
-			o.fail(name, "%s %s", text, what)
+			o.fail(name, "%s %s", shown(), what)
 		}
 	})
 }

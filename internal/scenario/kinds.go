@@ -16,11 +16,12 @@ func quantityKey[T ~int64](name string, dst *T, kind, pattern string, parse func
 	return key{name: name, text: text, values: []string{kind}, forms: []jsonSchema{quantityOf(pattern)},
 		parse:  func(o object, name string) bool { return read(o, name, dst, parse) },
 		now:    func() string { return positive(*dst, fmt.Sprint(*dst)) },
+		shown:  func() string { return fmt.Sprint(*dst) },
 		amount: func() int64 { return int64(*dst) }}
 }
 
 // positive is a text, or nothing where the number is a mark for what is not given.
-func positive[T ~int64 | ~int | ~uint8 | ~uint16 | ~uint64](n T, text string) string {
+func positive[T ~int64](n T, text string) string {
 	if n <= 0 {
 		return ""
 	}

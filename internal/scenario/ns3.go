@@ -36,28 +36,6 @@ type ns3Config struct {
 	at   map[string]pos
 }
 
-// ns3Words lists every key that the simulators' config files know, with the
-// number of words that follow it; -1 for maps, which begin with their length.
-func ns3Words() map[string]int {
-	keys := map[string]int{"LINK_DOWN": 3, "KMAX_MAP": -1, "KMIN_MAP": -1, "PMAX_MAP": -1}
-	for _, k := range ns3Names() {
-		if _, ok := keys[k]; !ok {
-			keys[k] = 1
-		}
-	}
-	return keys
-}
-
-func ns3Names() []string {
-	return strings.Fields(`ENABLE_QCN USE_DYNAMIC_PFC_THRESHOLD PACKET_PAYLOAD_SIZE TOPOLOGY_FILE FLOW_FILE TRACE_FILE
-		TRACE_OUTPUT_FILE FCT_OUTPUT_FILE PFC_OUTPUT_FILE SIMULATOR_STOP_TIME CC_MODE ALPHA_RESUME_INTERVAL
-		RATE_DECREASE_INTERVAL CLAMP_TARGET_RATE RP_TIMER EWMA_GAIN FAST_RECOVERY_TIMES RATE_AI RATE_HAI MIN_RATE
-		DCTCP_RATE_AI ERROR_RATE_PER_LINK L2_CHUNK_SIZE L2_ACK_INTERVAL L2_BACK_TO_ZERO HAS_WIN GLOBAL_T VAR_WIN
-		FAST_REACT U_TARGET MI_THRESH INT_MULTI MULTI_RATE SAMPLE_FEEDBACK PINT_LOG_BASE PINT_PROB RATE_BOUND
-		ACK_HIGH_PRIO LINK_DOWN ENABLE_TRACE KMAX_MAP KMIN_MAP PMAX_MAP BUFFER_SIZE QLEN_MON_FILE QLEN_MON_START
-		QLEN_MON_END PAUSE_TIME DATA_RATE LINK_DELAY`)
-}
-
 // parseNS3 reads the text of a config file.
 func parseNS3(config string, src []byte, readFile func(string) ([]byte, error), set []string, seed *uint64) (*Valid, *Error) {
 	r := &resolver{d: &decoder{file: config, readFile: readFile}, v: &Valid{Name: ns3Name(config), Stack: stackRoCEv2, Seed: 1,

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,31 +10,77 @@ import (
 	"github.com/hopscope/hopscope/wire"
 )
 
-// ns3SectionKeys are the keys of the ns3 section of a scenario: those of the
-// config files but for names of files, monitors, and what links say themselves.
-func ns3SectionKeys() []string {
-	elsewhere := strings.Fields(`TOPOLOGY_FILE FLOW_FILE TRACE_FILE TRACE_OUTPUT_FILE FCT_OUTPUT_FILE PFC_OUTPUT_FILE
-		QLEN_MON_FILE QLEN_MON_START QLEN_MON_END ENABLE_TRACE LINK_DOWN ERROR_RATE_PER_LINK DATA_RATE LINK_DELAY`)
-	var keys []string
-	for _, k := range ns3Names() {
-		if !slices.Contains(elsewhere, k) {
-			keys = append(keys, k)
-		}
+// ns3Declared declares the keys of the simulators' config files: those of an ns3 section, then
+// those for names of files, monitors, and what links say themselves.
+func ns3Declared() (section, elsewhere []key) {
+	one := func(name, text string) key {
+		return otherKey(name, "as in config files", []jsonSchema{numberOrText()}, readLater, text)
 	}
-	return keys
+	byRate := func(name, text string) key {
+		return otherKey(name, "mapping of rates in bit/s", []jsonSchema{mapOf(anyScalar())}, readLater, text)
+	}
+	section = []key{
+		one("ENABLE_QCN", "0: no ECN and no congestion control.").otherwise("1"),
+		one("CC_MODE", "Congestion control; 1 is DCQCN, others are not built yet.").otherwise("1"),
+		one("PACKET_PAYLOAD_SIZE", "Payload of a full packet in bytes.").otherwise("1000"),
+		one("SIMULATOR_STOP_TIME", "End of the run in seconds; it begins at 2.").otherwise("4.0"),
+		one("ALPHA_RESUME_INTERVAL", "Period of the update of DCQCN's alpha in microseconds.").otherwise("55"),
+		one("RATE_DECREASE_INTERVAL", "Least time between two cuts in microseconds.").otherwise("4"),
+		one("CLAMP_TARGET_RATE", "1: every cut sets the target rate to the rate before it.").otherwise("0"),
+		one("RP_TIMER", "Period of the timer that raises the rate in microseconds; must be given with `ENABLE_QCN: 1`."),
+		one("EWMA_GAIN", "Gain g of DCQCN's alpha; must be given with `ENABLE_QCN: 1`."),
+		one("FAST_RECOVERY_TIMES", "Stage at which fast recovery ends.").otherwise("5"),
+		one("RATE_AI", "Step of active increase.").otherwise("5Mb/s"),
+		one("RATE_HAI", "Step of hyper increase.").otherwise("50Mb/s"),
+		one("MIN_RATE", "Lowest rate of a flow.").otherwise("100Mb/s"),
+		byRate("KMAX_MAP", "Queue in kB above which everything is marked, for every link rate of the topology."),
+		byRate("KMIN_MAP", "Queue in kB up to which nothing is marked."),
+		byRate("PMAX_MAP", "Probability of a mark at `KMAX_MAP`."),
+		one("BUFFER_SIZE", "Packet memory of a switch in MiB, up to 1024."),
+		one("HAS_WIN", "1: flows have a window of one bandwidth-delay product.").otherwise("0"),
+		one("VAR_WIN", "1: the window shrinks with the rate.").otherwise("0"),
+		one("GLOBAL_T", "1: all windows are those of the longest round trip.").otherwise("1"),
+		one("ACK_HIGH_PRIO", "1: hosts send ACKs in the first class.").otherwise("0"),
+		one("L2_BACK_TO_ZERO", "Only 0: go-back-N."),
+		one("RATE_BOUND", "Only 1: hosts pace."),
+		one("L2_ACK_INTERVAL", "Not 0, which would never acknowledge."),
+	}
+	for _, name := range strings.Fields(`USE_DYNAMIC_PFC_THRESHOLD DCTCP_RATE_AI L2_CHUNK_SIZE FAST_REACT U_TARGET MI_THRESH INT_MULTI MULTI_RATE
+		SAMPLE_FEEDBACK PINT_LOG_BASE PINT_PROB PAUSE_TIME`) {
+		section = append(section, one(name, "Known and without effect with `CC_MODE: 1`, as there."))
+	}
+	for _, name := range strings.Fields(`TOPOLOGY_FILE FLOW_FILE TRACE_FILE TRACE_OUTPUT_FILE FCT_OUTPUT_FILE PFC_OUTPUT_FILE
+		QLEN_MON_FILE QLEN_MON_START QLEN_MON_END ENABLE_TRACE ERROR_RATE_PER_LINK DATA_RATE LINK_DELAY LINK_DOWN`) {
+		elsewhere = append(elsewhere, one(name, "Of config files only."))
+	}
+	return section, elsewhere
 }
 
 // ns3Keys are the keys of the section.
-func ns3Keys() (keys []key) {
-	known := ns3Words()
-	for _, name := range ns3SectionKeys() {
-		values, form := "as there", numberOrText()
-		if known[name] < 0 {
-			values, form = "mapping of rates in bit/s", mapOf(anyScalar())
+func ns3Keys() []key {
+	section, _ := ns3Declared()
+	return section
+}
+
+// ns3Names are all keys of config files.
+func ns3Names() []string {
+	section, elsewhere := ns3Declared()
+	return keyNames(joinKeys(section, elsewhere))
+}
+
+// ns3Words tells the number of words that follow each key in config files; -1 for maps, which
+// begin with their length.
+func ns3Words() map[string]int {
+	section, elsewhere := ns3Declared()
+	words := map[string]int{}
+	for _, k := range joinKeys(section, elsewhere) {
+		words[k.name] = 1
+		if k.forms[0]["type"] == "object" {
+			words[k.name] = -1
 		}
-		keys = append(keys, otherKey(name, values, []jsonSchema{form}, readLater, "The key of that name in config files of the ns-3 RDMA simulators."))
 	}
-	return keys
+	words["LINK_DOWN"] = 3
+	return words
 }
 
 // resolveNS3Scenario reads a scenario whose ns3 section puts the rules of the
@@ -123,7 +168,7 @@ func (r *resolver) ns3Tree(c *ns3Config, seed *uint64) *node {
 	}
 	root.add("topology", explicitTree(r.v.Graph))
 	section := root.add("ns3", &node{kind: mappingNode})
-	for _, key := range ns3SectionKeys() {
+	for _, key := range keyNames(ns3Keys()) {
 		words := c.keys[key]
 		switch {
 		case len(words) == 1:

@@ -49,17 +49,6 @@ func (c *Costs) Named() []Named {
 	}
 }
 
-// CostNames lists the names of Named but those that a scenario's host section has
-// itself: post, poll and repost.
-func CostNames() (names []string) {
-	for _, x := range new(Costs).Named() {
-		if x.Name != "post" && x.Name != "poll" && x.Name != "repost" {
-			names = append(names, x.Name)
-		}
-	}
-	return names
-}
-
 // Notes lists a preset's values with their sources; none for "free".
 func (s *Spec) Notes(preset string) []record.Note {
 	if preset == "free" {

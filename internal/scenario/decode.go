@@ -45,7 +45,8 @@ func (d *decoder) object(n *node, path string, keys []key) object {
 			case k == nil:
 				d.fail(f.pos, "unknown key %q in %s; %s", f.key, orScenario(path), suggest(f.key, keyNames(keys)))
 			case k.renamed != "":
-				d.fail(f.pos, "unknown key %q in %s: it is %s now", f.key, orScenario(path), k.renamed)
+				o := object{path: path}
+				d.fail(f.pos, "%s is %s now", o.join(f.key), o.join(k.renamed))
 			}
 		}
 	case nullNode:

@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // foreign tells what to do with a file that belongs to another simulator, by
@@ -14,7 +15,7 @@ func foreign(src []byte) string {
 		return ""
 	}
 	switch first := words[0]; {
-	case slices.Contains(ns3Names(), first):
+	case first == strings.ToUpper(first) && slices.Contains(ns3Names(), first):
 		return "is a config file of the ns-3 RDMA simulators, not a scenario; hopscope run --ns3 runs it, hopscope import --ns3 makes a scenario of it"
 	case first == "Nodes" && slices.Contains(words, "Connections"):
 		return "is a connection matrix of htsim, not a scenario; hopscope run or import take it as --cm beside --topo FILE"

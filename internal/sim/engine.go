@@ -11,8 +11,7 @@
 package sim
 
 import (
-	"runtime"
-	"sync/atomic"
+	"time"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -24,10 +23,9 @@ const MinLookahead units.Time = 2
 type Engine[R any] struct {
 	parts []*Part[R]
 
-	limit   units.Time   // end of the current window
-	epoch   atomic.Int64 // counts windows that helpers take part in; -1: quit
-	nextJob atomic.Int64
-	pending atomic.Int64 // helpers still in the current window
+	limit   units.Time // end of the current window
+	workers workers
+	choice  choice
 }
 
 // New returns an engine of n partitions, at most MaxParts, with windows of the given
@@ -103,86 +101,33 @@ const fewEvents = 256
 // Run executes every event before limit on the given number of workers,
 // calling check at each barrier with the time up to which everything has
 // happened; it stops early when check returns false. Between calls of Run the
-// state is a consistent cut at limit.
+// state is a consistent cut at limit. A window is shared where that is faster.
 func (e *Engine[R]) Run(limit units.Time, workers int, check func(upTo units.Time) bool) {
-	workers = max(1, min(workers, len(e.parts)))
-	e.epoch.Store(0)
-	done := make(chan struct{}, workers)
-	for range workers - 1 {
-		go e.help(done)
-	}
+	helpers := min(workers, len(e.parts)) - 1
+	stop := e.workers.start(helpers, len(e.parts), func(i int) { e.parts[i].window(e.limit) })
+	defer stop()
 	width := int64(fewEvents)
 	for {
 		at := e.Next()
 		if at >= limit {
-			break
+			return
 		}
 		e.limit = limit
 		if q := &e.parts[0].q; q.window(limit-1) > q.window(at) {
 			e.limit = q.startOf(q.window(at) + 1)
 		}
 		before := e.Events()
-		if workers > 1 && width >= fewEvents {
-			e.shared(workers)
+		if helpers > 0 && width >= fewEvents {
+			how, from := e.choice.next(), time.Now()
+			e.workers.run(how == shared)
+			width = e.Events() - before
+			e.choice.took(how, float64(time.Since(from)), width)
 		} else {
-			for _, p := range e.parts {
-				p.window(e.limit)
-			}
+			e.workers.run(false)
+			width = e.Events() - before
 		}
-		width = e.Events() - before
 		if !check(e.limit) {
-			break
-		}
-	}
-	e.epoch.Store(-1)
-	for range workers - 1 {
-		<-done
-	}
-}
-
-// shared runs one window on all workers.
-func (e *Engine[R]) shared(workers int) {
-	e.nextJob.Store(0)
-	e.pending.Store(int64(workers - 1))
-	e.epoch.Add(1)
-	e.work()
-	for spins := 0; e.pending.Load() != 0; spins++ {
-		pause(spins)
-	}
-}
-
-// work takes partitions until none is left.
-func (e *Engine[R]) work() {
-	for {
-		i := int(e.nextJob.Add(1)) - 1
-		if i >= len(e.parts) {
 			return
 		}
-		e.parts[i].window(e.limit)
-	}
-}
-
-// help is the life of a further worker.
-func (e *Engine[R]) help(done chan<- struct{}) {
-	seen := int64(0)
-	for spins := 0; ; spins++ {
-		switch n := e.epoch.Load(); {
-		case n < 0:
-			done <- struct{}{}
-			return
-		case n != seen:
-			seen, spins = n, 0
-			e.work()
-			e.pending.Add(-1)
-		default:
-			pause(spins)
-		}
-	}
-}
-
-// pause waits a little, and yields the processor when the wait grows long.
-func pause(spins int) {
-	if spins > 200 {
-		runtime.Gosched()
 	}
 }

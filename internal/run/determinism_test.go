@@ -21,8 +21,8 @@ func TestDeterminism(t *testing.T) {
 	for _, info := range scenario.List() {
 		t.Run(info.Name, func(t *testing.T) {
 			v := shipped(t, info.Name)
-			if raced && len(v.Graph.Nodes) < 16 {
-				t.Skip("too few nodes to keep several workers busy; the race detector takes its time")
+			if raced && info.Name != "leaf-spine-permutation" {
+				t.Skip("one with many nodes is enough for the race detector, which takes its time")
 			}
 			base := simulate(t, v, 0, 1)
 			for _, workers := range workers {

@@ -125,6 +125,8 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 		}
 	}
 	r.sampler = r.newSampler(opt.Series)
+	started := time.Now()
+	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid
 	r.runTo(v.MeasureFrom)
 	measured := v.MeasureFrom != units.Never && r.stopped == "" && !r.over()

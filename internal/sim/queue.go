@@ -91,7 +91,7 @@ type queue struct {
 	used    [ringSize / 64]uint64
 	slots   [ringSize]slot
 	spare   []*chunk
-	far     []Event
+	far     heap
 
 	ev    []*chunk // events of the current window
 	keys  []uint64 // time within the window above the place in ev; the keys of a cell lie together
@@ -103,6 +103,8 @@ type queue struct {
 	done int      // how many of mine have been taken
 	soon []Event  // what the current cell scheduled within the window, sorted
 	head int      // next entry of soon
+	// after is what comes after all of soon, while that is full: see pushSoon.
+	after heap
 	// soonAt is the time of the next entry of soon, Never without.
 	soonAt units.Time
 	late   int // done when one of soon was last taken; -1 before
@@ -149,7 +151,7 @@ func (q *queue) pushNew(w int64, e Event) {
 		bug("event at %d ps scheduled before the current window at %d ps", e.at, q.startOf(q.cursor))
 	}
 	if w-q.cursor >= ringSize {
-		q.pushFar(e)
+		q.far.push(e)
 		return
 	}
 	var c *chunk
@@ -198,7 +200,7 @@ func (q *queue) begin(limit units.Time, cells int) (live int64) {
 	w := q.window(limit - 1)
 	q.cursor = w
 	for len(q.far) > 0 && q.window(q.far[0].at)-w < ringSize {
-		q.push(q.popFar())
+		q.push(q.far.pop())
 	}
 	i := w & ringMask
 	s := &q.slots[i]
@@ -347,6 +349,9 @@ func (q *queue) merge() *Event {
 		s := &q.soon[q.head]
 		if q.done == len(q.mine) || s.before(q.event(q.mine[q.done])) {
 			q.head++
+			if q.head == len(q.soon) && len(q.after) > 0 {
+				q.refill()
+			}
 			q.late = q.done
 			q.soonAt = units.Never
 			if q.head < len(q.soon) {
@@ -370,59 +375,83 @@ func (q *queue) current() *Event {
 	return q.event(q.mine[q.done-1])
 }
 
-// pushSoon adds what the current cell schedules within the window.
+// soonMost is how many events the sorted list of soon holds at most: insertion into it is
+// cheap while it is short. In a server a thousand may wait.
+const soonMost = 64
+
+// pushSoon adds what the current cell schedules within the window. What comes after the
+// events of a full list waits in a heap.
 func (q *queue) pushSoon(e Event) {
 	q.soonAt = min(q.soonAt, e.at)
-	q.soon = append(q.soon, e)
 	s := q.soon[q.head:]
-	k := len(s) - 1
-	if k > 32 {
-		k = sort.Search(k, func(i int) bool { return e.before(&s[i]) })
-		copy(s[k+1:], s[k:])
-	} else {
-		for k > 0 && e.before(&s[k-1]) {
-			s[k] = s[k-1]
-			k--
+	if n := len(s); n == soonMost {
+		if !e.before(&s[n-1]) {
+			q.after.push(e)
+			return
 		}
+		q.after.push(s[n-1])
+		s = s[:n-1]
+	} else if n > 0 && len(q.after) > 0 && !e.before(&s[n-1]) {
+		q.after.push(e)
+		return
+	}
+	k := len(s)
+	q.soon = append(q.soon[:q.head+k], e)
+	s = q.soon[q.head:]
+	for k > 0 && e.before(&s[k-1]) {
+		s[k] = s[k-1]
+		k--
 	}
 	s[k] = e
 }
 
-func (q *queue) pushFar(e Event) {
-	q.far = append(q.far, e)
-	i := len(q.far) - 1
-	for i > 0 {
-		up := (i - 1) / 4
-		if !e.before(&q.far[up]) {
-			break
-		}
-		q.far[i] = q.far[up]
-		i = up
+// refill takes events from the heap into the empty list.
+func (q *queue) refill() {
+	for range min(soonMost/2, len(q.after)) {
+		q.soon = append(q.soon, q.after.pop())
 	}
-	q.far[i] = e
 }
 
-func (q *queue) popFar() Event {
-	top := q.far[0]
-	n := len(q.far) - 1
-	e := q.far[n]
-	q.far = q.far[:n]
+// heap is a 4-ary heap of events: the earliest stands first.
+type heap []Event
+
+func (h *heap) push(e Event) {
+	ev := append(*h, e)
+	i := len(ev) - 1
+	for i > 0 {
+		up := (i - 1) / 4
+		if !e.before(&ev[up]) {
+			break
+		}
+		ev[i] = ev[up]
+		i = up
+	}
+	ev[i] = e
+	*h = ev
+}
+
+func (h *heap) pop() Event {
+	top := (*h)[0]
+	n := len(*h) - 1
+	e := (*h)[n]
+	ev := (*h)[:n]
 	i := 0
 	for {
 		least := -1
 		for c := 4*i + 1; c <= 4*i+4 && c < n; c++ {
-			if least < 0 || q.far[c].before(&q.far[least]) {
+			if least < 0 || ev[c].before(&ev[least]) {
 				least = c
 			}
 		}
-		if least < 0 || !q.far[least].before(&e) {
+		if least < 0 || !ev[least].before(&e) {
 			break
 		}
-		q.far[i] = q.far[least]
+		ev[i] = ev[least]
 		i = least
 	}
 	if n > 0 {
-		q.far[i] = e
+		ev[i] = e
 	}
+	*h = ev
 	return top
 }

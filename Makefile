@@ -2,14 +2,15 @@
 # is a Go program, for machines without make.
 
 GO       ?= go
-BENCH    ?= Permutation
+BASE     ?= HEAD~1
+PAIRS    ?= 5
 FUZZTIME ?= 10s
 PKG      ?= ./internal/sim ./internal/fabric ./internal/congestion ./internal/rdma ./internal/tcp ./internal/nic ./internal/dma \
             ./internal/collective ./internal/metrics
 SAMPLE   ?= 0
 WITH     ?=
 
-.PHONY: test lint unit race quick bare long mutants oracle bench fidelity fuzz-short golden
+.PHONY: test lint unit race quick bare long mutants oracle bench bench-pair fidelity fuzz-short golden
 
 # Everything a change must pass.
 test:
@@ -47,8 +48,14 @@ mutants:
 oracle:
 	cd oracle && $(GO) test -count=1 -v ./...
 
+# What a packet-hop costs, stack by stack: CPU time, and instructions where valgrind
+# is installed.
 bench:
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./internal/...
+	$(GO) run ./internal/bench
+
+# The same of this tree and of commit BASE, in PAIRS alternated pairs.
+bench-pair:
+	$(GO) run ./internal/bench -pair $(BASE) -pairs $(PAIRS)
 
 # The published cases in full, recorded under fidelity/results. Real ns-3 files
 # are compared when HOPSCOPE_DATA names the folder that holds them. The program is

@@ -242,7 +242,9 @@ func (n *Net) book(now units.Time, sw *swtch, i, e int, c uint8, g *pg, q *queue
 	pool = sw.used + int64(min(size, max(0, used-g.reserved)))
 	g.peak = max(g.peak, used)
 	sw.peakUsed = max(sw.peakUsed, pool)
-	n.noteRoom(now, sw, i, c, g, used, pool)
+	if sw.threshold(g, pool)-int64(max(0, used-g.reserved)) < int64(g.nearest) {
+		n.noteRoom(now, sw, i, c, g, used, pool)
+	}
 	return used, pool
 }
 

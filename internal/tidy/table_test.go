@@ -73,6 +73,7 @@ var rules = map[string]rule{
 	"cmd/hopscope": {level: levelTopmost, std: []string{"context", "os"}},
 
 	"internal/tidy":    {level: levelUnchecked},
+	"internal/bench":   {level: levelUnchecked, std: []string{"os", "os/exec"}},
 	"internal/mutants": {level: levelUnchecked, std: []string{"context", "os", "os/exec", "sync", "syscall", "time"}},
 	"internal/check":   {level: levelUnchecked, std: []string{"os", "os/exec", "os/signal", "runtime", "time"}},
 }

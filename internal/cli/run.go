@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -211,10 +212,18 @@ func checkDir(flag, dir string) error {
 // checkJSON refuses a --json file that cannot be written.
 func checkJSON(file string) error { return checkFile("--json", file) }
 
+// outputGC is how much garbage, in percent of what is in use, the outputs of a run may
+// leave before it is collected.
+const outputGC = 40
+
 // write hands the run to everything that was asked for. Each is tried, so that
 // one full disk does not cost the rest; the first error is returned.
 func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt run.Options, dir *report.RunDir) error {
 	var errs []error
+	// What simulated may go, and what the outputs leave behind stays small beside a result
+	// of millions of messages.
+	defer debug.SetGCPercent(debug.SetGCPercent(outputGC))
+	runtime.GC()
 	if dir != nil {
 		meta := report.Meta{Program: version(), Scenario: opt.Scenario, Set: f.set, Seed: r.Seed}
 		if f.isForeign() {

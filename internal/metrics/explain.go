@@ -89,7 +89,7 @@ func StageOf(s record.Stage) (name, where string) {
 
 // dominant adds up the stages that stem from the same cause; the cause that
 // took most is the one responsible. With waiting, the time in which the message
-// itself was being sent does not count.
+// itself was being sent does not count, and nothing is said of shares.
 func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 	k := x.requesters[flowQP(f)]
 	requester, responder := &x.r.QPs[k], &x.r.QPs[k]
@@ -105,8 +105,7 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 	// The longest stage that stands for itself, and the causes of the others, few, with
 	// the place in the account of the first stage of each: ties go to the first.
 	own, ownAt := Dominant{}, 0
-	var causes []Dominant
-	var firstAt []int
+	causes, firstAt := x.causes[:0], x.firstAt[:0]
 	for i, t := range x.stages.read(f.Account) {
 		s := &x.stages.known[t.number]
 		if waiting && (s.stage == record.StageSending || s.stage == record.StageSerialisation) {
@@ -125,10 +124,13 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 		n := slices.IndexFunc(causes, func(d Dominant) bool { return d.Where == where })
 		if n < 0 {
 			n = len(causes)
-			causes, firstAt = append(causes, Dominant{Where: where}), append(firstAt, i)
+			causes = slices.Grow(causes, 1)[:n+1]
+			causes[n] = Dominant{Where: where, Parts: causes[n].Parts[:0]} // room of an earlier message's
+			firstAt = append(firstAt, i)
 		}
 		causes[n].add(s.name, t)
 	}
+	x.causes, x.firstAt = causes, firstAt
 	best := own
 	for i := range causes {
 		if d := &causes[i]; d.TimePS > best.TimePS || d.TimePS == best.TimePS && firstAt[i] < ownAt {
@@ -139,17 +141,20 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 		return Dominant{}
 	}
 	s := &x.stages.known[best.longest]
-	if best.Parts == nil {
+	best.Stage, best.longest = s.name, 0
+	best.Where, best.How, _ = x.say(f, qpOf(s), s)
+	if waiting { // a ceiling asks for no more
+		best.Parts = nil
+		return best
+	}
+	if best.Parts = slices.Clone(best.Parts); best.Parts == nil {
 		best.Parts = []Part{{Stage: s.name, TimePS: best.TimePS}}
 	}
-	best.Stage = s.name
-	best.Where, best.How, _ = x.say(f, qpOf(s), s)
 	milli := func(t units.Time) int64 { return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2 } // rounded
 	best.Milli = milli(best.TimePS)
 	for i := range best.Parts {
 		best.Parts[i].Milli = milli(best.Parts[i].TimePS)
 	}
-	best.longest = 0
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	return best
 }
@@ -413,7 +418,7 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 // earlier ones, spent most time on at it.
 func (x *index) sayEarlier(stage string, q *record.QP, me string) string {
 	prefix, _ := strings.CutSuffix(stage, record.StageEarlierWork)
-	how := fmt.Sprintf("earlier messages of %s were not sent yet", me)
+	how := "earlier messages of " + me + " were not sent yet"
 	if most := x.longest(spentAt{qpKey{q.Host, q.QP}, prefix}); most != "" {
 		how += "; what held its messages most: " + most
 	}

@@ -28,7 +28,9 @@ type index struct {
 	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
 	spent                 map[spentAt]*spent            // what addSpent found; nil: not looked for
 	stages                stages
-	blames                map[blameKey]blame           // what blame found
+	blames                map[blameKey]blame // what blame found
+	causes                []Dominant         // for dominant to use again
+	firstAt               []int
 	places                int                          // that Mechanisms is to keep of each, 0: all
 	full                  map[*record.QP]string        // what sayFullCores said
 	stalls                map[string]string            // what mostlyStalled said, by host

@@ -81,7 +81,13 @@ func TestReadmeSample(t *testing.T) {
 // after the command's line; with -update it writes it there.
 func readmeShows(t *testing.T, command, printed string) {
 	t.Helper()
-	const file, fence = "../README.md", "```\n"
+	shows(t, "../README.md", command, printed)
+}
+
+// shows holds the same of any page.
+func shows(t *testing.T, file, command, printed string) {
+	t.Helper()
+	const fence = "```\n"
 	readme, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -168,13 +168,10 @@ func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 			return opt, fmt.Errorf("--stacks names %s twice; once is enough", s)
 		}
 	}
-	if f.seeds < 1 || f.seeds > maxSeeds {
-		return opt, fmt.Errorf("--seeds %d: give 1 to %d", f.seeds, maxSeeds)
+	if err := checkSeeds(f.seeds, f.seed, c.Flags().Changed("seed")); err != nil {
+		return opt, err
 	}
 	if c.Flags().Changed("seed") {
-		if last := f.seed + uint64(f.seeds-1); last < f.seed {
-			return opt, fmt.Errorf("--seed %d leaves no room for %d seeds; give at most %d", f.seed, f.seeds, uint64(math.MaxUint64)-uint64(f.seeds-1))
-		}
 		opt.Seed = &f.seed
 	}
 	if !c.Flags().Changed("workers") {
@@ -188,6 +185,18 @@ func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 		}
 	}
 	return opt, checkJSON(f.json)
+}
+
+// checkSeeds refuses a number of seeds that is none, and a first one that leaves no room for
+// the others.
+func checkSeeds(n int, first uint64, given bool) error {
+	if n < 1 || n > maxSeeds {
+		return fmt.Errorf("--seeds %d: give 1 to %d", n, maxSeeds)
+	}
+	if last := first + uint64(n-1); given && last < first {
+		return fmt.Errorf("--seed %d leaves no room for %d seeds; give at most %d", first, n, uint64(math.MaxUint64)-uint64(n-1))
+	}
+	return nil
 }
 
 func (f *compareFlags) write(c *cobra.Command, result *compare.Comparison) error {

@@ -31,6 +31,7 @@ type runFlags struct {
 	ncclOut        string
 	series         seriesFlags
 	seed           uint64
+	seeds          int
 	workers        int
 	quiet, verbose bool
 }
@@ -42,12 +43,18 @@ func newRun(p Pipeline) *cobra.Command {
 		Short: "Run a scenario and report who detected, fed back, slowed, held, recovered and rerouted",
 		Example: "  hopscope run incast-4to1\n" +
 			"  hopscope run incast-4to1 --set topology.star.hosts=9 --json result.json\n" +
+			"  hopscope run incast-4to1 --seeds 12\n" +
 			"  hopscope run incast-4to1 --mechanisms --explain slowest\n" +
 			"  hopscope run my.yaml --out results && hopscope report results\n" +
 			"  hopscope run incast-4to1 --series queue,rate --every 1us --series-out series\n" +
 			"  hopscope run --ns3 mix/config.txt --ns3-out mix\n" +
 			"  hopscope run --topo net.topo --cm load.cm",
-		RunE: func(c *cobra.Command, args []string) error { return runScenario(c, args, f, p) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("seeds") {
+				return runSeeds(c, args, f, p)
+			}
+			return runScenario(c, args, f, p)
+		},
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
@@ -56,6 +63,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.out, "out", "", "keep result and scenario in the run directory `DIR`, for hopscope report")
 	f.changes(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
+	flags.IntVar(&f.seeds, "seeds", 0, "run with `N` seeds and print median and range of each figure; --json and --csv get a row per seed")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
 	f.details.flags(flags)
 	f.foreign(flags)

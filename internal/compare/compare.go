@@ -43,7 +43,11 @@ type Column struct {
 	Account      []metrics.AccountPart `json:"account,omitempty"`
 	Stopped      []string              `json:"stopped"`      // why each run ended, by seed
 	Fingerprints []string              `json:"fingerprints"` // by seed
-	Warnings     []string              `json:"warnings"`     // of the first seed
+	Runs         []Row                 `json:"runs"`         // likewise
+	// Lottery names the headline figures that differ so much from seed to seed that no
+	// single run stands for them; see lottery.
+	Lottery  []string `json:"lottery,omitempty"`
+	Warnings []string `json:"warnings"` // of the first seed
 }
 
 // Answer is who answered a question first, and by what. With several seeds it
@@ -265,12 +269,16 @@ func assemble(stacks []string, all []outcome) *Comparison {
 		c.Seeds = append(c.Seeds, all[i].run.Seed)
 	}
 	for n, name := range stacks {
+		if name == "" { // the scenario's own
+			name = all[n].run.Stack
+		}
 		col := Column{Stack: name, Sentence: all[n].words, AccountOf: all[n].of, Account: all[n].account, Warnings: append([]string{}, all[n].run.Warnings...)}
 		var mine []*outcome
 		for i := n; i < len(all); i += len(stacks) {
 			mine = append(mine, &all[i])
 			col.Stopped = append(col.Stopped, all[i].run.Stopped)
 			col.Fingerprints = append(col.Fingerprints, all[i].run.Fingerprint)
+			col.Runs = append(col.Runs, rowOf(&all[i]))
 		}
 		for q := range record.Questions {
 			col.Answers = append(col.Answers, answer(q, mine))
@@ -279,6 +287,7 @@ func assemble(stacks []string, all []outcome) *Comparison {
 			col.Sentence = "the same as " + c.Stacks[k].Stack + ", packet for packet."
 		}
 		col.Figures = spreads(mine)
+		col.Lottery = lottery(&col.Figures)
 		c.Stacks = append(c.Stacks, col)
 	}
 	return c

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/spf13/cobra"
+)
+
+// runSeeds runs a scenario with several seeds: a comparison of one stack, which is the
+// scenario's own.
+func runSeeds(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
+	if err := f.checkSeeds(c); err != nil {
+		return err
+	}
+	base, err := f.options(c, args)
+	if err != nil {
+		return err
+	}
+	if _, err := f.checkTargets(); err != nil {
+		return err
+	}
+	stderr := c.ErrOrStderr()
+	watch := &watcher{meter: newMeter(stderr, f.quiet), runs: make([]run.Progress, f.seeds)}
+	opt := compare.Options{Stacks: []string{""}, Seeds: f.seeds, Seed: base.Seed, Workers: base.Workers}
+	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
+		one := base
+		one.Seed, one.Workers = j.Seed, j.Workers
+		one.Progress = func(now run.Progress) { watch.show(j, now) }
+		r, _, err := p.Do(ctx, one)
+		watch.finish(j)
+		return r, err
+	}
+	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
+		watch.meter.clear()
+		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
+	})
+	defer stop()
+	result, err := compare.Run(ctx, opt)
+	quiet()
+	watch.meter.clear()
+	switch {
+	case errors.Is(err, compare.ErrInterrupted) && result == nil:
+		return interrupted(ctx, fmt.Errorf("%w; none had", err))
+	case errors.Is(err, compare.ErrInterrupted):
+		err = fmt.Errorf("%w; above are %d of %d seeds", err, len(result.Seeds), f.seeds)
+		return interrupted(ctx, errors.Join(err, f.writeSeeds(c, result)))
+	case err != nil:
+		return noRun(ctx, err)
+	}
+	if err := f.writeSeeds(c, result); err != nil {
+		return err
+	}
+	return seedsOutcome(&result.Stacks[0])
+}
+
+// checkSeeds refuses what is about one run only.
+func (f *runFlags) checkSeeds(c *cobra.Command) error {
+	for _, name := range []string{"out", "series", "series-out", "explain", "mechanisms", "ns3-out", "nccl-out", "verbose"} {
+		if c.Flags().Changed(name) {
+			return fmt.Errorf("--%s is about one run, and --seeds makes a run for each seed; leave one of them out", name)
+		}
+	}
+	return checkSeeds(f.seeds, f.seed, c.Flags().Changed("seed"))
+}
+
+// writeSeeds writes what came of all seeds to everything that was asked for.
+func (f *runFlags) writeSeeds(c *cobra.Command, result *compare.Comparison) error {
+	var errs []error
+	if f.csv != "" {
+		errs = append(errs, report.WriteSeedsCSV(f.csv, result))
+	}
+	if f.json != "" {
+		data, err := report.CompareJSON(result)
+		if err == nil {
+			err = putJSON(c, f.json, data)
+		}
+		errs = append(errs, err)
+	}
+	if !f.quiet && f.json != "-" {
+		errs = append(errs, report.Seeds(c.OutOrStdout(), result, textOptions(c)))
+	}
+	return failure(errors.Join(errs...))
+}
+
+// seedsOutcome is the error, if any, with which runs end of which some came to no end.
+func seedsOutcome(s *compare.Column) error {
+	var stuck []string
+	for i := range s.Runs {
+		if r := &s.Runs[i]; r.Stopped == "deadlock" || r.Stopped == "stalled" {
+			stuck = append(stuck, fmt.Sprintf("seed %d: %s", r.Seed, r.Stopped))
+		}
+	}
+	if len(stuck) == 0 {
+		return nil
+	}
+	return failure(fmt.Errorf("%d of %d runs did not end: %s", len(stuck), len(s.Runs), strings.Join(stuck, ", ")))
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/rows"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Seeds writes what came of a scenario with several seeds: of each figure the median, the
+// least and the largest. c has one column. Width 0 means 100 columns.
+func Seeds(w io.Writer, c *compare.Comparison, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	width, p := max(opt.Width, minWidth), paint(opt.Colour)
+	var b strings.Builder
+	put := func(style func(string) string, lines []string) {
+		for _, l := range lines {
+			b.WriteString(style(strings.TrimRight(l, " ")) + "\n")
+		}
+	}
+	plain := func(s string) string { return s }
+	s := &c.Stacks[0]
+	put(p.bold, hang(seedsTitle(c), width, 2))
+	if c.Description != "" {
+		put(p.dim, wrap(c.Description, width))
+	}
+	b.WriteString("\n")
+	put(plain, seedsTable(s).lines(width, p))
+	put(plain, hang(lotteryText(s), width, 2))
+	for _, text := range s.Warnings {
+		put(p.warn, hang("warning: "+text, width, 2))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// seedsTitle names the scenario, the stack and the seeds.
+func seedsTitle(c *compare.Comparison) string {
+	seeds := fmt.Sprintf("seed %d", c.Seeds[0])
+	if n := len(c.Seeds); n > 1 {
+		seeds = fmt.Sprintf("%d seeds, %d to %d", n, c.Seeds[0], c.Seeds[n-1])
+	}
+	title := fmt.Sprintf("%s: %s, %s", c.Scenario, c.Stacks[0].Stack, seeds)
+	if how := ended(&c.Stacks[0]); how != "-" {
+		title += "; ended by " + how
+	}
+	return title
+}
+
+// seedsTable has a row per figure that any seed has a value of.
+func seedsTable(s *compare.Column) *table {
+	t := &table{columns: []column{{title: "Figure"}, {title: "Median", right: true}, {title: "Least", right: true},
+		{title: "Largest", right: true}, {title: "Range", right: true}}}
+	f := &s.Figures
+	for _, k := range []struct {
+		name   string
+		spread compare.Spread[int64]
+	}{{"messages", f.Messages}, {"completed", f.Completed}, {"never delivered", f.Lost}, {"failed", f.Failed}, {"open", f.Open}} {
+		if k.spread.Max > 0 {
+			addSpread(t, k.name, k.spread, metrics.FormatCount)
+		}
+	}
+	addSpread(t, "p50", f.P50PS, metrics.FormatTime)
+	addSpread(t, "p99", f.P99PS, metrics.FormatTime)
+	addSpread(t, "slowest", f.MaxPS, metrics.FormatTime)
+	addSpread(t, "RPC p50", f.CallP50PS, metrics.FormatTime)
+	addSpread(t, "RPC p99", f.CallP99PS, metrics.FormatTime)
+	for i := range f.Collectives {
+		k := &f.Collectives[i]
+		addSpread(t, k.Workload, k.TimePS, metrics.FormatTime)
+		addSpread(t, k.Workload+" busbw", k.BusBW, func(x float64) string { return fmt.Sprintf("%.2f GB/s", x) })
+	}
+	addSpread(t, "goodput", f.GoodputBps, metrics.FormatRate)
+	addSpread(t, "fairness (Jain)", f.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
+	addSpread(t, "peak queue", f.PeakQueue, size)
+	for _, k := range []struct {
+		name   string
+		spread compare.Spread[int64]
+		format func(int64) string
+	}{{"marks", f.Marked, count}, {"pauses", f.Pauses, count}, {"drops", f.Dropped, count},
+		{"timeouts", f.Timeouts, count}, {"resent", f.Resent, size}} {
+		if k.spread.Max > 0 {
+			addSpread(t, k.name, k.spread, k.format)
+		}
+	}
+	if f.HeldPS.Max > 0 {
+		addSpread(t, "time held", f.HeldPS, duration)
+	}
+	return t
+}
+
+// addSpread adds a figure's row, if any seed has a value of it.
+func addSpread[T comparableNumber](t *table, name string, s compare.Spread[T], format func(T) string) {
+	if s.N == 0 {
+		return
+	}
+	around := "-"
+	if r := compare.Range(s); !math.IsInf(r, 0) && r > 0 {
+		around = fmt.Sprintf("%.0f %%", 100*r)
+	}
+	t.add(name, format(s.Median), format(s.Min), format(s.Max), around)
+}
+
+// lotteryText says what the ranges mean.
+func lotteryText(s *compare.Column) string {
+	if len(s.Lottery) == 0 {
+		return "Range: largest less least, as a part of the median. No figure is a lottery."
+	}
+	verb := "is"
+	if len(s.Lottery) > 1 {
+		verb = "are"
+	}
+	return fmt.Sprintf("A lottery: %s %s decided by the seed, with a range of more than half the median; no single run stands for the others.",
+		strings.Join(s.Lottery, ", "), verb)
+}
+
+// WriteSeedsCSV writes seeds.csv, a row per seed of a comparison's only column, into dir,
+// which it makes if need be. Every header names its unit.
+func WriteSeedsCSV(dir string, c *compare.Comparison) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	}
+	set := files.NewSet(dir)
+	defer set.Discard()
+	if err := set.Write("seeds.csv", func(w io.Writer) error { return rows.CSV(w, seedRows(&c.Stacks[0])) }); err != nil {
+		return err
+	}
+	return set.Commit()
+}
+
+// seedRows is the table of seeds.csv. A collective adds two columns; cells are empty where
+// a run has no value.
+func seedRows(s *compare.Column) *rows.Table {
+	header := []string{"seed", "stopped", "fingerprint", "messages", "completed", "lost", "failed", "open",
+		"completion_p50_ps", "completion_p99_ps", "completion_max_ps", "rpc_p50_ps", "rpc_p99_ps", "goodput_bps", "jain",
+		"peak_queue_bytes", "held_ps", "pauses", "marked", "dropped", "retransmitted_bytes", "timeouts"}
+	for i := range s.Runs[0].Collectives {
+		header = append(header, fmt.Sprintf("collective_%d_time_ps", i), fmt.Sprintf("collective_%d_busbw_gbyte_s", i))
+	}
+	return lines("seeds", header, len(s.Runs), func(i int) []string {
+		r := &s.Runs[i]
+		out := []string{fmt.Sprint(r.Seed), r.Stopped, r.Fingerprint, integer(r.Messages), integer(r.Completed), integer(r.Lost), integer(r.Failed), integer(r.Open),
+			nonzero(r.P50PS), nonzero(r.P99PS), nonzero(r.MaxPS), nonzero(r.CallP50PS), nonzero(r.CallP99PS), nonzero(units.Time(r.GoodputBps)), "",
+			integer(r.PeakQueue), integer(r.HeldPS), integer(r.Pauses), integer(r.Marked), integer(r.Dropped), integer(r.Resent), integer(r.Timeouts)}
+		if r.Jain > 0 {
+			out[14] = decimal(r.Jain)
+		}
+		for _, c := range r.Collectives {
+			out = append(out, nonzero(c.TimePS), decimal(c.BusBW))
+		}
+		return out
+	})
+}
+
+// nonzero is a number, or nothing for 0.
+func nonzero[T ~int64](v T) string {
+	if v == 0 {
+		return ""
+	}
+	return integer(v)
+}

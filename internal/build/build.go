@@ -149,8 +149,9 @@ func (b *builder) layOut(opt Options) {
 	}
 	joined := triggerGroups(b.v.Plan, b.g)
 	var parts int
-	b.part, parts = partition(b.g, min(n, sim.MaxParts), zero, joined)
-	cell, width := cells(b.g, b.part, ahead, joined)
+	load := loads(b.g, b.hasServer)
+	b.part, parts = partition(b.g, load, min(n, sim.MaxParts), zero, joined)
+	cell, width := cells(b.g, load, b.part, ahead, joined)
 	b.Engine = sim.New[packet.Packet](parts, width)
 	b.numberCells(cell)
 	count := make([]int, parts)

@@ -3,6 +3,7 @@ package build
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/topology"
@@ -28,12 +29,14 @@ func TestPartition(t *testing.T) {
 	} {
 		for _, n := range []int{1, 2, 3, 7, 16, 1000} {
 			t.Run(fmt.Sprintf("%s in %d", name, n), func(t *testing.T) {
-				part, count := partition(g, n, make([]bool, len(g.Links)), nil)
+				part, count := partition(g, loads(g, nil), n, make([]bool, len(g.Links)), nil)
 				used := make([]int, count)
 				for i, p := range part {
 					used[p]++
-					if nd := &g.Nodes[i]; nd.Kind == topology.Host && p != part[nd.Ports[0].Peer] {
-						t.Errorf("%s lies apart from its leaf", nd.Name)
+					if nd := &g.Nodes[i]; nd.Kind == topology.Host && !slices.ContainsFunc(nd.Ports, func(x topology.Port) bool {
+						return part[x.Peer] == p
+					}) {
+						t.Errorf("%s lies apart from its leaves", nd.Name)
 					}
 				}
 				for p, nodes := range used {
@@ -48,6 +51,31 @@ func TestPartition(t *testing.T) {
 					t.Errorf("%d partitions of a network with 32 leaves, want %d", count, n)
 				}
 			})
+		}
+	}
+}
+
+// TestServersAreSpread: hosts whose ports lead to the same switches, one to each, do not all
+// lie in the partition of the first.
+func TestServersAreSpread(t *testing.T) {
+	link := topology.LinkSpec{Rate: 400 * units.Gbps, Length: 5 * units.Metre}
+	g, err := topology.RailOptimised(topology.RailParams{Servers: 8, Rails: 8, HostLink: link})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := func(node int) bool { return g.Nodes[node].Kind == topology.Host }
+	for n := 2; n <= 8; n *= 2 {
+		part, count := partition(g, loads(g, inside), n, make([]bool, len(g.Links)), nil)
+		hosts := make([]int, count)
+		for i, p := range part {
+			if inside(i) {
+				hosts[p]++
+			}
+		}
+		for p, k := range hosts {
+			if k != 8/n {
+				t.Errorf("partition %d of %d has %d of 8 servers, want %d", p, n, k, 8/n)
+			}
 		}
 	}
 }
@@ -69,7 +97,7 @@ func TestNoDelay(t *testing.T) {
 			chained++
 		}
 	}
-	part, count := partition(g, 6, zero, nil)
+	part, count := partition(g, loads(g, nil), 6, zero, nil)
 	for l, z := range zero {
 		if a, b := g.Links[l].A, g.Links[l].B; z && part[a] != part[b] {
 			t.Errorf("%s and %s lie in partitions %d and %d", g.Nodes[a].Name, g.Nodes[b].Name, part[a], part[b])
@@ -89,7 +117,7 @@ func TestJoined(t *testing.T) {
 	}
 	host := func(name string) int { i, _ := g.NodeByName(name); return i }
 	joined := [][]int{{host("h1"), host("h3")}, {host("h3"), host("h6")}}
-	part, count := partition(g, 8, make([]bool, len(g.Links)), joined)
+	part, count := partition(g, loads(g, nil), 8, make([]bool, len(g.Links)), joined)
 	if p := part[host("h1")]; p != part[host("h3")] || p != part[host("h6")] {
 		t.Errorf("partitions %d, %d and %d of nodes that are joined", p, part[host("h3")], part[host("h6")])
 	}
@@ -113,15 +141,17 @@ func TestCells(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		hosts, switches units.Time // lookahead
+		servers         bool       // the hosts are
 		width           units.Time
 		cells           int
 	}{
-		{"equal links", units.Microsecond, units.Microsecond, units.Microsecond, len(g.Nodes)},
-		{"long links", units.Millisecond, units.Millisecond, maxWindow, len(g.Nodes)},
-		{"short links of hosts", 30 * units.Nanosecond, 2 * units.Microsecond, 2 * units.Microsecond, 8 + 2},
-		{"that would be too many events", 300 * units.Nanosecond, 9500 * units.Nanosecond, 300 * units.Nanosecond, len(g.Nodes)},
-		{"links without lookahead", 0, units.Microsecond, units.Microsecond, 8 + 2},
-		{"short links everywhere", 30 * units.Nanosecond, 40 * units.Nanosecond, wideCell / 128, 1},
+		{"equal links", units.Microsecond, units.Microsecond, false, units.Microsecond, len(g.Nodes)},
+		{"long links", units.Millisecond, units.Millisecond, false, maxWindow, len(g.Nodes)},
+		{"short links of hosts", 30 * units.Nanosecond, 2 * units.Microsecond, false, 2 * units.Microsecond, 8 + 2},
+		{"that would be too many events", 300 * units.Nanosecond, 9500 * units.Nanosecond, false, 300 * units.Nanosecond, len(g.Nodes)},
+		{"links without lookahead", 0, units.Microsecond, false, units.Microsecond, 8 + 2},
+		{"short links everywhere", 30 * units.Nanosecond, 40 * units.Nanosecond, false, wideCell / 128, 1},
+		{"and servers at their ends", 30 * units.Nanosecond, 30 * units.Nanosecond, true, 30 * units.Nanosecond, len(g.Nodes)},
 	} {
 		ahead := make([]units.Time, len(g.Links))
 		for l := range ahead {
@@ -129,7 +159,8 @@ func TestCells(t *testing.T) {
 				ahead[l] = c.hosts
 			}
 		}
-		cell, width := cells(g, one, ahead, nil)
+		inside := func(node int) bool { return c.servers && g.Nodes[node].Kind == topology.Host }
+		cell, width := cells(g, loads(g, inside), one, ahead, nil)
 		found := map[int]bool{}
 		for _, k := range cell {
 			found[k] = true
@@ -147,8 +178,8 @@ func TestCells(t *testing.T) {
 			zero[l] = ahead[l] < 2
 		}
 		joined := [][]int{{rnd.IntN(len(g.Nodes)), rnd.IntN(len(g.Nodes))}}
-		part, _ := partition(g, 1+rnd.IntN(8), zero, joined)
-		cell, width := cells(g, part, ahead, joined)
+		part, _ := partition(g, loads(g, nil), 1+rnd.IntN(8), zero, joined)
+		cell, width := cells(g, loads(g, nil), part, ahead, joined)
 		for l, a := range ahead {
 			x, y := g.Links[l].A, g.Links[l].B
 			if a < width && cell[x] != cell[y] {

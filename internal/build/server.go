@@ -28,12 +28,17 @@ type way struct {
 	queues   bool
 }
 
+// hasServer reports whether a node is a host whose inside is modelled.
+func (b *builder) hasServer(node int) bool {
+	return b.g.Nodes[node].Kind == topology.Host && b.v.NICs[node].Server != nil
+}
+
 // buildServers makes the insides of hosts, each its own.
 func (b *builder) buildServers() {
 	b.Servers = make([]*dma.Engine, len(b.g.Nodes))
 	b.insides = make([]inside, len(b.g.Nodes))
-	for node, nd := range b.g.Nodes {
-		if nd.Kind == topology.Host && b.v.NICs[node].Server != nil {
+	for node := range b.g.Nodes {
+		if b.hasServer(node) {
 			b.Servers[node] = dma.New(b.v.NICs[node].Server)
 			b.insides[node] = inside{engine: b.Servers[node], chains: make(map[way]*dma.Chain)}
 		}

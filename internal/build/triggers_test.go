@@ -35,11 +35,11 @@ func TestTriggersJoinPartitions(t *testing.T) {
 	if err := plan.Finish(g); err != nil {
 		t.Fatal(err)
 	}
-	apart, parts := partition(g, 8, zero, nil)
+	apart, parts := partition(g, loads(g, nil), 8, zero, nil)
 	if parts != 8 {
 		t.Fatalf("%d partitions without triggers, want 8", parts)
 	}
-	joined, parts := partition(g, 8, zero, triggerGroups(plan, g))
+	joined, parts := partition(g, loads(g, nil), 8, zero, triggerGroups(plan, g))
 	at := func(ep int) int { return joined[g.Endpoints[ep].Node] }
 	if at(0) != at(4) || at(10) != at(6) {
 		t.Errorf("partitions %d, %d and %d, %d: each trigger's hosts must share one", at(0), at(4), at(10), at(6))

@@ -96,9 +96,13 @@ func (e *Engine[R]) Prime() {
 	}
 }
 
-// fewEvents is the size of a window, in events, below which waking a second
-// worker costs more than it saves (about 20 us of work against 2 us of barrier).
-const fewEvents = 256
+// A window is too small to be shared, whatever choice has found, with less than shortWindow
+// of work, in ns: the barrier takes about 2000. Where there is no clock, that is fewEvents
+// of a network; a server's take several times as long.
+const (
+	shortWindow = 20_000
+	fewEvents   = 256
+)
 
 // Run executes every event before limit on the given number of workers,
 // calling check at each barrier with the time up to which everything has
@@ -119,19 +123,17 @@ func (e *Engine[R]) Run(limit units.Time, workers int, check func(upTo units.Tim
 			e.limit = q.startOf(q.window(at) + 1)
 		}
 		before := e.Events()
-		if helpers > 0 && width >= fewEvents {
-			how, from := shared, int64(0)
-			if e.Clock != nil {
-				how, from = e.choice.next(), e.Clock()
-			}
+		switch {
+		case helpers == 0:
+			e.workers.run(false)
+		case e.Clock == nil:
+			e.workers.run(width >= fewEvents)
+			width = e.Events() - before
+		default:
+			how, from := e.choice.next(width), e.Clock()
 			e.workers.run(how == shared)
 			width = e.Events() - before
-			if e.Clock != nil {
-				e.choice.took(how, float64(e.Clock()-from), width)
-			}
-		} else {
-			e.workers.run(false)
-			width = e.Events() - before
+			e.choice.took(how, float64(e.Clock()-from), width)
 		}
 		if !check(e.limit) {
 			return

@@ -136,6 +136,8 @@ type choice struct {
 	lost  float64    // ns of it that trials took longer than the better way would have
 	since int        // windows since the last trial began
 	trial bool       // under way
+	small bool       // the window is too small to be shared, and says nothing about the others
+	per   float64    // ns per event of windows that were run alone, the small ones too
 }
 
 const (
@@ -153,8 +155,11 @@ func (c *choice) better() int {
 	return alone
 }
 
-// next says how to run the next window.
-func (c *choice) next() int {
+// next says how to run the next window, by how many events the one before had.
+func (c *choice) next(events int64) int {
+	if c.small = c.per*float64(events) < shortWindow; c.small {
+		return alone
+	}
 	c.since++
 	if c.trial = c.trial && c.since < trialWindows; !c.trial && c.since >= trialEvery && c.lost*trialShare <= c.spent {
 		c.since, c.trial = 0, true
@@ -169,6 +174,12 @@ func (c *choice) next() int {
 func (c *choice) took(how int, ns float64, events int64) {
 	per := ns / float64(max(1, events))
 	c.spent += ns
+	if how == alone {
+		c.per += (per - c.per) / costWindows
+	}
+	if c.small {
+		return
+	}
 	if best := c.better(); how != best && c.cost[how] > 0 {
 		c.lost += max(0, per-c.cost[best]) * float64(events)
 	}

@@ -69,7 +69,7 @@ func TestChoice(t *testing.T) {
 		total, best, wrong := 0.0, 0.0, 0
 		const windows = 60_000
 		for k := range windows {
-			how := x.next()
+			how := x.next(events)
 			ns := events * c.cost(how, k)
 			x.took(how, ns, events)
 			total += ns
@@ -80,6 +80,38 @@ func TestChoice(t *testing.T) {
 		}
 		if total > 1.04*best || wrong > 0 {
 			t.Errorf("%s: %.3f of the least time, the wrong way in %d windows", c.name, total/best, wrong)
+		}
+	}
+}
+
+// A window is small by its work, not by its events alone: those of a server take longer.
+// Small ones are not shared, and those between large ones do not mislead about these.
+func TestSmallWindows(t *testing.T) {
+	for _, c := range []struct {
+		events      int64
+		ns          float64
+		wantsShared bool
+	}{{200, 80, false}, {300, 80, true}, {100, 230, true}, {60, 230, false}} {
+		var x choice
+		shares := 0
+		for k := range 1000 {
+			events, per := c.events, [2]float64{c.ns, 0.6 * c.ns}
+			if k%2 == 1 {
+				events = 2
+			}
+			how := x.next(events)
+			if events == 2 {
+				if how == shared {
+					t.Errorf("%d events of %v ns: a window of 2 is shared", c.events, c.ns)
+				}
+				per[alone] *= 1.3 // the window itself takes time
+			} else if how == shared {
+				shares++
+			}
+			x.took(how, per[how]*float64(events), events)
+		}
+		if got := shares > 400; got != c.wantsShared || shares > 0 && !c.wantsShared {
+			t.Errorf("%d events of %v ns: %d of 500 windows are shared", c.events, c.ns, shares)
 		}
 	}
 }

@@ -81,6 +81,9 @@ type builder struct {
 	streamEnds   []nic.StreamEnds
 	streamSizes  [][2]int64 // of each message, in bytes: there and back; 0: none
 	streamCounts [][2]int   // messages, likewise
+
+	// By global port, and that of the other end or -1, where queue pairs share them.
+	notifications map[[2]int]*congestion.NP
 }
 
 // New builds the world of a checked scenario. It fails only when the network
@@ -490,6 +493,7 @@ func (b *builder) connect(specs []nic.Spec, i int) {
 		attrs.Inbox = b.Carried.Inboxes[i].Inbox
 	}
 	rsp.Setup = b.setup(dst.Node, back, line(dst), c.InitialRate, attrs) // READ responses are data
+	req.Setup.Notification, rsp.Setup.Notification = b.notification(src, dst, req.Setup.Config), b.notification(dst, src, rsp.Setup.Config)
 	req.Setup.Reaction = b.reaction(src, c.DSCP, req.Setup.Config, line(src))
 	rsp.Setup.Reaction = b.reaction(dst, c.DSCP, rsp.Setup.Config, line(dst))
 	for _, s := range []*rdma.Setup{&req.Setup, &rsp.Setup} {
@@ -522,6 +526,25 @@ func (b *builder) queuePair(kind *nic.QPKind, p *packet.Packet, peer int) nic.QP
 		b.kinds[*same] = same
 	}
 	return nic.QPSpec{QPKind: same, PeerHost: b.g.Nodes[peer].Name, PeerQP: p.DestQP, Hash: p.Hash, Dst: p.Dst, Conn: p.Conn}
+}
+
+// notification is the notification point that the queue pairs of a port share, all or
+// those with the same port at the other end; nil: each has its own, or none.
+func (b *builder) notification(at, peer topology.Endpoint, c *rdma.Config) *congestion.NP {
+	if c.CC == nil || c.CC.CNPLimiter == congestion.PerQueuePair {
+		return nil
+	}
+	key := [2]int{b.port[at.Node] + at.Port, -1}
+	if c.CC.CNPLimiter == congestion.PerDestination {
+		key[1] = b.port[peer.Node] + peer.Port
+	}
+	if b.notifications == nil {
+		b.notifications = make(map[[2]int]*congestion.NP)
+	}
+	if b.notifications[key] == nil {
+		b.notifications[key] = new(congestion.NP)
+	}
+	return b.notifications[key]
 }
 
 // reaction is the reaction point that the queue pairs of a port and service level

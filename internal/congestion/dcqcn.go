@@ -21,6 +21,12 @@ const maxStage = 60000
 // that was armed earlier, which is the one with the longer period (equal
 // periods: decrease).
 //
+// The gap behind a packet is a debt, of its bits on the wire, that the rate pays off:
+// when the rate changes before it is paid, what is left is paid at the new one.
+//
+// With ReleaseAtMaxRate the first CNP allocates a limiter, with the initial alpha and
+// a monitoring grid of its own, and a flow back at its maximum gives it up.
+//
 // Times given to one DCQCN must not go backwards.
 type DCQCN struct {
 	next    units.Time // earliest decrease or increase that can change the rate
@@ -32,6 +38,8 @@ type DCQCN struct {
 	decAt   units.Time // a point of the monitoring grid; the next one while cutDue
 	incAt   units.Time // next increase by the timer; Never while it can change nothing
 	bytes   int64      // sent since the last increase by the byte counter
+	owed    uint64     // what is left at paidAt of the gap behind the latest packet, in bits * ps/s
+	paidAt  units.Time
 
 	timeStage, byteStage uint16
 	seenCNP              bool
@@ -43,13 +51,16 @@ type DCQCN struct {
 	Cuts record.Act
 	// MinRate is the lowest rate so far.
 	MinRate units.Rate
+
+	floorAt units.Time // since when the rate is RPGMinRate; Never: it is not
+	atFloor units.Time // for how long it was before that
 }
 
 // Init starts a flow at rate initial (0: line). A flow that starts below its
 // maximum has its increase timer running from now; one at its maximum waits for
 // a CNP.
 func (d *DCQCN) Init(p *DCQCNParams, line, initial units.Rate, now units.Time) {
-	*d = DCQCN{max: line, incAt: units.Never, next: units.Never}
+	*d = DCQCN{max: line, incAt: units.Never, next: units.Never, floorAt: units.Never}
 	if p.RPGMaxRate > 0 {
 		d.max = min(line, p.RPGMaxRate)
 	}
@@ -58,6 +69,9 @@ func (d *DCQCN) Init(p *DCQCNParams, line, initial units.Rate, now units.Time) {
 		d.rate = min(initial, d.max)
 	}
 	d.target, d.MinRate = d.rate, d.rate
+	if d.rate <= p.RPGMinRate {
+		d.floorAt = now
+	}
 	d.alpha = p.InitialAlpha << (alphaBits - 10)
 	if d.rate < d.max {
 		d.incAt = now + p.RPGTimeReset
@@ -125,7 +139,7 @@ func (d *DCQCN) firstCNP(p *DCQCNParams, now units.Time) {
 	d.alphaAt = now + p.DCETCPRTT
 	d.decAt = now + p.RateReduceMonitorPeriod + p.MonitorOffset
 	if r := p.RateToSetOnFirstCNP; r > 0 && r < d.rate {
-		d.lower(now, r)
+		d.lower(p, now, r)
 		d.target = r
 		d.incAt = now + p.RPGTimeReset
 		d.setNext()
@@ -144,7 +158,7 @@ func (d *DCQCN) OnSend(p *DCQCNParams, now units.Time, wireBytes units.Bytes) {
 	reset := p.RPGByteReset * p.RPGByteResetUnit
 	for d.bytes >= reset {
 		d.bytes -= reset
-		d.increase(p, false)
+		d.increase(p, now, false)
 	}
 	d.setNext()
 }
@@ -159,8 +173,8 @@ func (d *DCQCN) run(p *DCQCNParams, now units.Time) {
 		}
 		if dec {
 			d.runAlpha(p, t)
-			d.cut(p, t)
 			d.cutDue = false
+			d.cut(p, t)
 			d.decAt += p.RateReduceMonitorPeriod
 		} else {
 			d.increaseByTime(p, now)
@@ -206,7 +220,7 @@ func (d *DCQCN) cut(p *DCQCNParams, t units.Time) {
 	if p.ClampTargetRate || raised {
 		d.target = d.rate
 	}
-	d.lower(t, d.afterCut(p))
+	d.lower(p, t, d.afterCut(p))
 	d.timeStage, d.byteStage, d.bytes = 0, 0, 0
 	d.incAt = t + p.RPGTimeReset
 	d.settle(p)
@@ -229,13 +243,23 @@ func (d *DCQCN) afterCut(p *DCQCNParams) units.Rate {
 }
 
 // lower sets the rate to r if that is less, and counts it.
-func (d *DCQCN) lower(t units.Time, r units.Rate) {
+func (d *DCQCN) lower(p *DCQCNParams, t units.Time, r units.Rate) {
+	d.pay(t)
 	if r >= d.rate {
 		return
 	}
 	d.Cuts.Add(t, int64(d.rate-r))
 	d.rate = r
 	d.MinRate = min(d.MinRate, r)
+	if r <= p.RPGMinRate {
+		d.floorAt = t
+	}
+}
+
+// AtFloor is for how long up to now, the time of the latest call, the rate was the
+// minimum rate.
+func (d *DCQCN) AtFloor(now units.Time) units.Time {
+	return d.atFloor + max(0, now-d.floorAt)
 }
 
 // increaseByTime is one expiry of the increase timer. When it changed nothing
@@ -243,35 +267,45 @@ func (d *DCQCN) lower(t units.Time, r units.Rate) {
 // skipped at once.
 func (d *DCQCN) increaseByTime(p *DCQCNParams, now units.Time) {
 	rate, target := d.rate, d.target
+	at := d.incAt
 	d.incAt += p.RPGTimeReset
-	d.increase(p, true)
+	d.increase(p, at, true)
 	unchanged := d.rate == rate && d.target == target
-	if unchanged && int(d.timeStage) > p.RPGThreshold+1 && d.incAt <= now {
+	if unchanged && d.constant(p) && d.incAt <= now {
 		d.incAt += ((now-d.incAt)/p.RPGTimeReset + 1) * p.RPGTimeReset
 	}
 }
 
-// increase is one rate increase event (models.md 1.1): fast recovery while both
+// constant reports whether an expiry of the increase timer that changed nothing is
+// followed by others like it, until the byte counter or a CNP intervenes.
+func (d *DCQCN) constant(p *DCQCNParams) bool { return int(d.timeStage) > p.RPGThreshold+1 }
+
+// increase is one rate increase event at t (models.md 1.1): fast recovery while both
 // stages are below F, hyper increase when both are above, else active increase.
 // Without a byte counter the time stage stands for both (peers.md B1 2.5).
-func (d *DCQCN) increase(p *DCQCNParams, byTime bool) {
+func (d *DCQCN) increase(p *DCQCNParams, t units.Time, byTime bool) {
+	d.pay(t)
 	if p.CountBeforeTest {
 		d.count(byTime)
 	}
-	t, b, f := int(d.timeStage), int(d.byteStage), p.RPGThreshold
+	ts, b, f := int(d.timeStage), int(d.byteStage), p.RPGThreshold
 	if p.RPGByteReset == 0 {
-		b = t
+		b = ts
 	}
-	if low := min(t, b); low > f {
+	if low := min(ts, b); low > f {
 		step := p.RPGHAIRate
 		if p.HAITimesStage {
 			step *= units.Rate(low - f)
 		}
 		d.target = min(d.target+step, d.max)
-	} else if max(t, b) >= f {
+	} else if max(ts, b) >= f {
 		d.target = min(d.target+p.RPGAIRate, d.max)
 	}
 	d.rate = d.average(p)
+	if d.floorAt != units.Never && d.rate > p.RPGMinRate {
+		d.atFloor += t - d.floorAt
+		d.floorAt = units.Never
+	}
 	if !p.CountBeforeTest {
 		d.count(byTime)
 	}
@@ -283,7 +317,18 @@ func (d *DCQCN) increase(p *DCQCNParams, byTime bool) {
 func (d *DCQCN) settle(p *DCQCNParams) {
 	if d.target == d.max && d.average(p) == d.rate {
 		d.incAt = units.Never
+		if p.ReleaseAtMaxRate && !d.cutDue {
+			d.release(p)
+		}
 	}
+}
+
+// release gives the limiter up: the flow is unlimited, and its next CNP is a first one.
+func (d *DCQCN) release(p *DCQCNParams) {
+	d.rate = d.max
+	d.alpha = p.InitialAlpha << (alphaBits - 10)
+	d.seenCNP, d.alphaCNP = false, false
+	d.timeStage, d.byteStage, d.bytes = 0, 0, 0
 }
 
 func (d *DCQCN) count(byTime bool) {
@@ -300,4 +345,52 @@ func (d *DCQCN) average(p *DCQCNParams) units.Rate {
 		return d.rate/2 + d.target/2
 	}
 	return (d.rate + d.target + 1) / 2
+}
+
+// pay takes off the debt what the rate has paid by t; the rate may then change.
+func (d *DCQCN) pay(t units.Time) {
+	if d.owed == 0 || t <= d.paidAt {
+		return
+	}
+	hi, paid := bits.Mul64(uint64(d.rate), uint64(t-d.paidAt))
+	if hi > 0 || paid > d.owed {
+		paid = d.owed
+	}
+	d.owed -= paid
+	d.paidAt = t
+}
+
+// Owe begins the gap behind a packet of wireBytes, up to 2 MB, sent at now. end is
+// where it ends at the present rate; the result is its end; see GapEnd.
+func (d *DCQCN) Owe(p *DCQCNParams, now units.Time, wireBytes units.Bytes, end units.Time) units.Time {
+	d.owed, d.paidAt = uint64(wireBytes)*8e12, now
+	if end <= d.next {
+		return end
+	}
+	return d.GapEnd(p)
+}
+
+// GapEnd is when the gap behind the latest packet is over if no CNP comes before: when
+// the rates up to then, those of increases and of a cut that is due among them, have
+// come to its bits. The picosecond is rounded up.
+func (d *DCQCN) GapEnd(p *DCQCNParams) units.Time {
+	end := d.atThisRate()
+	if end <= d.next {
+		return end
+	}
+	c := *d
+	for end > c.next {
+		rate, target, stage := c.rate, c.target, c.timeStage
+		c.run(p, c.next)
+		end = c.atThisRate()
+		if c.rate == rate && c.target == target && c.timeStage > stage && c.constant(p) && !c.cutDue {
+			break
+		}
+	}
+	return end
+}
+
+// atThisRate is when the debt is paid at the present rate.
+func (d *DCQCN) atThisRate() units.Time {
+	return d.paidAt + units.Time((d.owed+uint64(d.rate)-1)/uint64(d.rate))
 }

@@ -404,6 +404,9 @@ func TestPresetErrors(t *testing.T) {
 		func(p *DCQCNParams) { p.InitialAlpha = 1025 },
 		func(p *DCQCNParams) { p.MinTimeBetweenCNPs = -1 },
 		func(p *DCQCNParams) { p.MonitorOffset = -1 },
+		func(p *DCQCNParams) { p.CNPDelay = -1 },
+		func(p *DCQCNParams) { p.CNPDelay = units.Second + 1 },
+		func(p *DCQCNParams) { p.CNPReactionDelay = -1 },
 	}
 	for i, set := range bad {
 		p := preset(t, "nvidia")
@@ -414,7 +417,7 @@ func TestPresetErrors(t *testing.T) {
 	}
 	for _, name := range Presets() {
 		p := preset(t, name)
-		if n := p.Notes(); len(n) != 24 || n[0].Value != name {
+		if n := p.Notes(); len(n) != 29 || n[0].Value != name {
 			t.Errorf("%s: %d notes", name, len(n))
 		}
 	}

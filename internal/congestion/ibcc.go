@@ -2,6 +2,7 @@ package congestion
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -110,6 +111,10 @@ type IBCC struct {
 	rate   units.Rate
 	ccti   int
 	expiry units.Time // next of the timer; Never: it does not run
+	// served is the integral of the rate up to servedAt, in bits * ps/s, of 128 bits:
+	// what a queue pair has sent is paid when it has grown by those bits.
+	served   Debt
+	servedAt units.Time
 
 	// Increases counts the BECNs that lowered the rate; its sum is bit/s taken off.
 	Increases record.Act
@@ -119,8 +124,12 @@ type IBCC struct {
 	MinRate units.Rate
 	Peak    int
 
+	heard   int64
 	claimed bool
 }
+
+// Debt is what the gap behind a packet waits for: a value of a reaction point's service.
+type Debt struct{ hi, lo uint64 }
 
 // NewIBCC returns a reaction point at its minimum index on a port with that line
 // rate.
@@ -154,6 +163,8 @@ func (c *IBCC) CCTI(now units.Time) int {
 // OnBECN handles a backward notification that arrives at now.
 func (c *IBCC) OnBECN(now units.Time) {
 	was := c.Rate(now)
+	c.serve(now)
+	c.heard++
 	c.set(min(c.ccti+c.p.Increase, len(c.p.CCT)-1))
 	if c.expiry == units.Never && c.ccti > c.p.Min {
 		c.expiry = now + units.Time(c.p.Timer)*CCTIUnit
@@ -168,18 +179,64 @@ func (c *IBCC) OnBECN(now units.Time) {
 	c.Peak = max(c.Peak, c.ccti)
 }
 
-// run counts down for the expiries due at or before now, all at once.
+// run counts down for the expiries due at or before now.
 func (c *IBCC) run(now units.Time) {
-	period := units.Time(c.p.Timer) * CCTIUnit
-	n := (now-c.expiry)/period + 1
-	if n >= units.Time(c.ccti-c.p.Min) {
-		c.set(c.p.Min)
-		c.expiry = units.Never
-		return
+	for c.expiry <= now {
+		c.serve(c.expiry)
+		c.set(c.ccti - 1)
+		c.expiry += units.Time(c.p.Timer) * CCTIUnit
+		if c.ccti == c.p.Min {
+			c.expiry = units.Never
+		}
 	}
-	c.set(c.ccti - int(n))
-	c.expiry += n * period
 }
+
+// serve extends the integral of the rate to t.
+func (c *IBCC) serve(t units.Time) {
+	hi, lo := bits.Mul64(uint64(c.rate), uint64(t-c.servedAt))
+	c.served = c.served.plus(hi, lo)
+	c.servedAt = t
+}
+
+func (d Debt) plus(hi, lo uint64) Debt {
+	lo, carry := bits.Add64(d.lo, lo, 0)
+	hi, _ = bits.Add64(d.hi, hi, carry)
+	return Debt{hi, lo}
+}
+
+// Owe is the debt of a packet of wireBytes, up to 2 MB, sent at now.
+func (c *IBCC) Owe(now units.Time, wireBytes units.Bytes) Debt {
+	c.Rate(now)
+	c.serve(now)
+	return c.served.plus(0, uint64(wireBytes)*8e12)
+}
+
+// GapEnd is when a debt is paid if no BECN comes before; the picosecond is rounded up.
+// Of one that is paid it is a time before now.
+func (c *IBCC) GapEnd(d Debt) units.Time {
+	end := c.atThisRate(d)
+	if end <= c.expiry {
+		return end
+	}
+	x := *c
+	for end > x.expiry {
+		x.run(x.expiry)
+		end = x.atThisRate(d)
+	}
+	return end
+}
+
+// atThisRate is when a debt is paid at the present rate.
+func (c *IBCC) atThisRate(d Debt) units.Time {
+	left, borrow := bits.Sub64(d.lo, c.served.lo, 0)
+	if _, borrow = bits.Sub64(d.hi, c.served.hi, borrow); borrow > 0 {
+		return c.servedAt // it is paid
+	}
+	return c.servedAt + units.Time((left+uint64(c.rate)-1)/uint64(c.rate)) // a debt is less than 2^64 ahead
+}
+
+// Heard counts the BECNs: what GapEnd said before one may be too early.
+func (c *IBCC) Heard() int64 { return c.heard }
 
 func (c *IBCC) set(ccti int) {
 	c.ccti = ccti

@@ -16,6 +16,21 @@ const (
 	AtSender                   // later NICs: a CNP per CE packet, the reaction point ignores those within the interval
 )
 
+// Scope says whose notifications one limiter at the receiver counts together.
+type Scope uint8
+
+// Scopes. Cards differ; see presetNVIDIA.
+const (
+	PerQueuePair   Scope = iota // each queue pair has a limiter of its own
+	PerDestination              // those of a port that go to the same port share one
+	PerPort                     // all of a port share one
+)
+
+func (s Scope) String() string { return [...]string{"queue-pair", "destination", "port"}[s] }
+
+// Scopes lists the names of all scopes, in their order.
+func Scopes() []string { return []string{"queue-pair", "destination", "port"} }
+
 func (c Coalesce) String() string {
 	if c == AtSender {
 		return "sender"
@@ -76,11 +91,23 @@ type DCQCNParams struct {
 	RateReduceMonitorPeriod units.Time
 	// InitialAlpha is alpha at the first CNP, in 1/1024; 0 to 1024.
 	InitialAlpha int64
-	// MinTimeBetweenCNPs is the least time between CNPs of one flow
+	// MinTimeBetweenCNPs is the least time between CNPs of one limiter
 	// (models.md 1.1: N).
 	MinTimeBetweenCNPs units.Time
+	// CNPLimiter is whose CNPs count together for MinTimeBetweenCNPs where the
+	// receiver keeps it; the sender keeps it per queue pair.
+	CNPLimiter Scope
 	// CNPCoalesce says which end keeps MinTimeBetweenCNPs.
 	CNPCoalesce Coalesce
+	// CNPDelay is the time from the arrival of a marked packet to its CNP's joining
+	// the port's queue.
+	CNPDelay units.Time
+	// CNPReactionDelay is the time from a CNP's arrival to the reaction point's
+	// hearing of it.
+	CNPReactionDelay units.Time
+	// ReleaseAtMaxRate has a flow that is back at its maximum forget alpha: its
+	// limiter is released, and the next CNP allocates another.
+	ReleaseAtMaxRate bool
 
 	// MonitorOffset delays the monitoring grid after the first CNP (the ns-3
 	// simulators: 1 ns, so that it follows the alpha update of the same microsecond).
@@ -95,6 +122,9 @@ type DCQCNParams struct {
 	// 2.5); otherwise the sum is halved and rounded up, so that the rate
 	// reaches its target.
 	HalveSeparately bool
+	// FixedGap keeps the gap behind a packet as it was when the packet was sent,
+	// whatever the rate does meanwhile (the ns-3 simulators' DCQCN).
+	FixedGap bool
 }
 
 // Validate reports the first value out of range.
@@ -121,6 +151,8 @@ func (p *DCQCNParams) Validate() error {
 		{p.RateReduceMonitorPeriod < 0, "rate_reduce_monitor_period", "0 (at once) or a positive time", p.RateReduceMonitorPeriod},
 		{p.InitialAlpha < 0 || p.InitialAlpha > 1024, "initial_alpha", "0 to 1024", p.InitialAlpha},
 		{p.MinTimeBetweenCNPs < 0, "min_time_between_cnps", "0 or a positive time", p.MinTimeBetweenCNPs},
+		{p.CNPDelay < 0 || p.CNPDelay > maxCNPDelay, "cnp_delay", "0 to 1 s", p.CNPDelay},
+		{p.CNPReactionDelay < 0 || p.CNPReactionDelay > maxCNPDelay, "cnp_reaction_delay", "0 to 1 s", p.CNPReactionDelay},
 		{p.MonitorOffset < 0, "monitor_offset", "0 or a positive time", p.MonitorOffset},
 	}
 	for _, c := range checks {
@@ -133,3 +165,6 @@ func (p *DCQCNParams) Validate() error {
 
 // maxRate keeps every sum of rates far from overflow.
 const maxRate = 10 * units.Tbps
+
+// maxCNPDelay bounds delays of notifications; measured ones are microseconds.
+const maxCNPDelay = units.Second

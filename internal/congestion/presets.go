@@ -10,13 +10,15 @@ import (
 )
 
 // Presets lists the names Preset knows.
-func Presets() []string { return []string{"nvidia", "paper", "strawman", "ns3"} }
+func Presets() []string { return []string{"nvidia", "nvidia-slow-cnp", "paper", "strawman", "ns3"} }
 
 // Preset returns the DCQCN parameters of that name.
 func Preset(name string) (DCQCNParams, error) {
 	switch name {
 	case "nvidia":
 		return presetNVIDIA(), nil
+	case "nvidia-slow-cnp":
+		return presetSlowCNP(), nil
 	case "paper":
 		return presetPaper(), nil
 	case "strawman":
@@ -27,7 +29,7 @@ func Preset(name string) (DCQCNParams, error) {
 	return DCQCNParams{}, fmt.Errorf("dcqcn: unknown preset %q, want one of %s", name, strings.Join(Presets(), ", "))
 }
 
-// presetNVIDIA is the firmware's defaults (models.md 1.3). Three readings:
+// presetNVIDIA is the firmware's defaults (models.md 1.3). Five readings:
 //
 // rpg_byte_reset 32767 is taken in units of 64 bytes (2.1 MB). The field has 15
 // bits; in bytes it could express neither IEEE 802.1Qau's 150 kB nor DCQCN's
@@ -38,6 +40,14 @@ func Preset(name string) (DCQCNParams, error) {
 // came within it, as in the simulators written after this firmware.
 //
 // rpg_threshold counts events before they are compared: one fast recovery with 1.
+//
+// min_time_between_cnps counts per port: so the vendor's text on it (mstconfig,
+// "from the port"). Measured cards differ: per destination address with ConnectX-4 Lx,
+// per port with ConnectX-5 and 6 Dx, per queue pair with Intel's E810 (Lumina,
+// SIGCOMM 2023).
+//
+// cnp_delay 1 us stands for the way through a card's pipeline, which no document
+// states; see presetSlowCNP.
 func presetNVIDIA() DCQCNParams {
 	return DCQCNParams{
 		Name:                        "nvidia",
@@ -57,8 +67,21 @@ func presetNVIDIA() DCQCNParams {
 		RateReduceMonitorPeriod:     4 * units.Microsecond,
 		InitialAlpha:                1023,
 		MinTimeBetweenCNPs:          4 * units.Microsecond,
+		CNPLimiter:                  PerPort,
 		CNPCoalesce:                 AtReceiver,
+		CNPDelay:                    1 * units.Microsecond,
+		ReleaseAtMaxRate:            true,
 	}
+}
+
+// presetSlowCNP is presetNVIDIA with the 55 us between a mark and its CNP that fit
+// a lab of 100 Gb/s senders and a 25 Gb/s receiver behind one Trident 3 switch
+// (ns-3-alibabacloud, issue 12).
+func presetSlowCNP() DCQCNParams {
+	p := presetNVIDIA()
+	p.Name = "nvidia-slow-cnp"
+	p.CNPDelay = 55 * units.Microsecond
+	return p
 }
 
 // presetPaper is DCQCN as published and deployed (models.md 1.1, 1.2): cut at
@@ -119,13 +142,14 @@ func presetNS3() DCQCNParams {
 		MonitorOffset:               1 * units.Nanosecond,
 		CNPCoalesce:                 AtReceiver,
 		HalveSeparately:             true,
+		FixedGap:                    true,
 	}
 }
 
 // source says where each preset's numbers come from.
 func (p *DCQCNParams) source() string {
 	switch p.Name {
-	case "nvidia":
+	case "nvidia", "nvidia-slow-cnp":
 		return "NVIDIA firmware defaults (mlxconfig, mlx5 cc_params)"
 	case "paper":
 		return "DCQCN, SIGCOMM 2015"
@@ -164,19 +188,51 @@ func (p *DCQCNParams) Notes() []record.Note {
 	add("rate_reduce_monitor_period", timeText(p.RateReduceMonitorPeriod), src)
 	add("initial_alpha", fmt.Sprintf("%d/1024", p.InitialAlpha), src)
 	add("min_time_between_cnps", timeText(p.MinTimeBetweenCNPs), src)
+	add("cnp_limiter", p.CNPLimiter.String(), p.scopeSource(src))
 	add("cnp_coalesce", p.CNPCoalesce.String(), src)
+	add("cnp_delay", timeText(p.CNPDelay), p.delaySource(src))
+	add("cnp_reaction_delay", timeText(p.CNPReactionDelay), p.delaySource(src))
+	add("release_at_max_rate", strconv.FormatBool(p.ReleaseAtMaxRate), src)
 	add("monitor_offset", timeText(p.MonitorOffset), src)
 	add("count_before_test", strconv.FormatBool(p.CountBeforeTest), src)
 	add("hai_times_stage", strconv.FormatBool(p.HAITimesStage), src)
 	add("halve_separately", strconv.FormatBool(p.HalveSeparately), src)
+	add("fixed_gap", strconv.FormatBool(p.FixedGap), p.gapSource(src))
 	return notes
 }
 
 func (p *DCQCNParams) unitSource(src string) string {
-	if p.Name == "nvidia" {
+	if p.firmware() {
 		return "disputed: 15 bits of bytes could not express the 150 kB of 802.1Qau or DCQCN's 10 MB"
 	}
 	return src
+}
+
+// firmware reports whether the values are the firmware's.
+func (p *DCQCNParams) firmware() bool { return p.Name == "nvidia" || p.Name == "nvidia-slow-cnp" }
+
+func (p *DCQCNParams) scopeSource(src string) string {
+	if p.firmware() {
+		return "disputed: mstconfig counts per port; measured cards do so per port, destination or queue pair (Lumina)"
+	}
+	return src
+}
+
+func (p *DCQCNParams) delaySource(src string) string {
+	switch p.Name {
+	case "nvidia":
+		return "assumed: no document states it"
+	case "nvidia-slow-cnp":
+		return "fits a lab's queues (ns-3-alibabacloud, issue 12); its parts are not known"
+	}
+	return src
+}
+
+func (p *DCQCNParams) gapSource(src string) string {
+	if p.Name == "ns3" {
+		return src
+	}
+	return "assumed: a shaper that is given another rate in place; no vendor states it"
 }
 
 func timeText(t units.Time) string {

@@ -20,6 +20,8 @@ type Summary struct {
 	Work     []Work     `json:"work"`          // of applications, per workload entry in the same order
 	CPU      []HostCPU  `json:"cpu,omitempty"` // of hosts whose cores did anything that costs time
 	Totals   Totals     `json:"totals"`
+	// Control are sentences on what the settings of congestion control meant; see Control.
+	Control []string `json:"congestion_control,omitempty"`
 	// Collectives are in the order of record.Run.Collectives.
 	Collectives []Collective `json:"collectives,omitempty"`
 	// Ports lists indices into record.Run.Ports, the most congested first.
@@ -69,6 +71,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Work = work(r)
 	s.CPU = hostCPU(r)
 	s.Worst = worst(r.Flows)
+	s.Control = Control(r)
 	s.Collectives = Collectives(r)
 	return s
 }

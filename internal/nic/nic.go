@@ -16,7 +16,7 @@ import (
 // Kinds of timer, in the order in which they run at equal times and causes.
 const (
 	timerPost      uint8 = iota // the next message is posted
-	timerQP                     // retransmission or RNR timer of a queue pair
+	timerQP                     // of a queue pair: retransmission or RNR; or a CNP, as the top of low says
 	timerDrain                  // the host took a frame out of a receive buffer
 	timerTriggered              // messages are posted that a trigger started
 	timerCPU                    // a core is through with a task, or a receive queue interrupts
@@ -162,6 +162,8 @@ type Host struct {
 	restless  int          // see Restless
 	delivered int64        // payload that its queue pairs and connections took in order
 	inVain    bool         // some queue pair tried in vain for a while; see InVain
+
+	heard packet.Packet // the CNP that reaches its reaction point now
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -277,7 +279,14 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 	case timerPost:
 		h.post(now)
 	case timerQP:
-		h.expire(now, low)
+		switch {
+		case low >= lateCNP:
+			h.sendLateCNP(now, low-lateCNP)
+		case low >= lateReaction:
+			h.hear(now, low-lateReaction)
+		default:
+			h.expire(now, low)
+		}
 	case timerTriggered:
 		h.postTriggered(now)
 	case timerDrain:
@@ -413,7 +422,10 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 		part.Bug("%s: packet for queue pair %d of %d", h.Name, q, len(h.qps))
 	}
 	s := h.qp(now, q)
-	h.replies.N = 0
+	h.replies.N, h.replies.CNPAfter = 0, 0
+	if pk.Kind == packet.CNP && h.hearsLater(now, q, slot) {
+		return
+	}
 	if pk.Kind == packet.Data {
 		h.deliverRequest(now, q, pk)
 	} else {
@@ -421,6 +433,9 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	}
 	if s.watched && h.path == nil { // else when it is placed
 		h.accepted(now, q)
+	}
+	if d := h.replies.CNPAfter; d > 0 {
+		h.timer(now+d, d, timerQP, q|lateCNP)
 	}
 	h.reply(now, i, slot)
 }

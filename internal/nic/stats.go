@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
@@ -108,7 +109,7 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 			Host: h.Name, QP: i, Peer: record.QPName("", sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
 			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: s.payload(),
 			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
-			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived,
+			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived, CNPsLimited: c.CNPsLimited,
 			RateCuts: cuts.Count + increases.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
 			FinalRateBps: rate, MinRateBps: least,
 			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
@@ -120,6 +121,10 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 		}
 		r.Service, r.Discards = discards(s.qp, sp.Service)
 		r.PeakCCTI, _ = s.qp.PeakCCTI()
+		if cc := s.qp.CC(); cc != nil {
+			r.AtMinRatePS = cc.AtFloor(now)
+			r.Limits.CNPLimiter = h.cnpLimiter(i, &c)
+		}
 		if since := h.InVain(uint32(i)); since != units.Never {
 			r.RefusedPS = since
 		}
@@ -130,6 +135,16 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 		out = append(out, r)
 	}
 	return out
+}
+
+// cnpLimiter is what limits the CNPs of queue pair i, which has those counts; nil where
+// it had none to send, or the senders limit them.
+func (h *Host) cnpLimiter(i int, c *rdma.Counters) *record.CNPLimiter {
+	s, cc := &h.qps[i], h.specs[i].Config.CC
+	if c.CNPsSent+c.CNPsLimited == 0 || cc.CNPCoalesce != congestion.AtReceiver {
+		return nil
+	}
+	return &record.CNPLimiter{Port: h.net.PortName(h.ports[s.port].fabricPort), Scope: cc.CNPLimiter.String(), IntervalPS: cc.MinTimeBetweenCNPs}
 }
 
 // discards are the service of a queue pair and the messages that it threw away as

@@ -312,7 +312,7 @@ func (q *QP) pollAnswer(now units.Time, p *packet.Packet) (Reason, units.Time) {
 		return Sent, max(now, q.nextAvail)
 	}
 	j := x.at(0)
-	if !j.atomic && now < q.nextAvail {
+	if !j.atomic && q.inGap(now) {
 		return RateLimit, q.nextAvail
 	}
 	region, ok := q.source(j)

@@ -41,21 +41,55 @@ func (q *QP) setBECN(now units.Time, p *packet.Packet) {
 	q.noted().counters.CNPsSent++
 }
 
-// notify answers a CE-marked packet with a CNP, at most one per interval if the
-// notification point coalesces.
+// notify answers a CE-marked packet with a CNP, at once or CNPDelay later, at most one
+// per interval if the notification point coalesces.
 func (q *QP) notify(now units.Time, out *Replies) {
-	if cc := q.cfg.CC; cc.CNPCoalesce == congestion.AtReceiver && !q.np.OnCE(cc.MinTimeBetweenCNPs, now) {
+	cc := q.cfg.CC
+	np := q.setup.Notification
+	if np == nil {
+		np = &q.np
+	}
+	if cc.CNPCoalesce == congestion.AtReceiver && !np.OnCE(cc.MinTimeBetweenCNPs, now) {
+		q.noted().counters.CNPsLimited++
+		return
+	}
+	if cc.CNPDelay > 0 {
+		out.CNPAfter = cc.CNPDelay
 		return
 	}
 	q.sendCNP(now, out)
 }
 
+// LateCNP is the CNP that Replies.CNPAfter announced; it is sent now. ok is false in
+// error, which sends none.
+func (q *QP) LateCNP(now units.Time) (p packet.Packet, ok bool) {
+	if q.state < RTR || q.state == Err {
+		return p, false
+	}
+	q.noteCNP(now)
+	q.fillCNP(&p)
+	return p, true
+}
+
 // sendCNP answers with a congestion notification packet.
 func (q *QP) sendCNP(now units.Time, out *Replies) {
-	q.noted().counters.CNPsSent++
-	q.noted().acts.CNPSent.Add(now, 1)
+	q.noteCNP(now)
 	q.fillCNP(&out.P[out.N])
 	out.N++
+}
+
+func (q *QP) noteCNP(now units.Time) {
+	q.noted().counters.CNPsSent++
+	q.noted().acts.CNPSent.Add(now, 1)
+}
+
+// ReactionDelay is how long a CNP that has arrived is under way to the reaction point:
+// Receive is to be called so much later.
+func (q *QP) ReactionDelay() units.Time {
+	if !q.hasCC {
+		return 0
+	}
+	return q.cfg.CC.CNPReactionDelay
 }
 
 // receiveCNP handles a congestion notification.
@@ -66,7 +100,11 @@ func (q *QP) receiveCNP(now units.Time) {
 	}
 	q.noted().counters.CNPsReceived++
 	if q.hasIB {
-		q.cold.extras.ib.OnBECN(now)
+		x := q.cold.extras
+		x.ib.OnBECN(now)
+		if x.heard = x.ib.Heard(); now < q.nextAvail && q.cfg.TimeQuantum == 0 {
+			q.nextAvail = x.ib.GapEnd(x.owed)
+		}
 		return
 	}
 	if !q.hasCC {
@@ -78,7 +116,14 @@ func (q *QP) receiveCNP(now units.Time) {
 		return
 	}
 	q.cc.OnCNP(cc, now)
+	if now < q.nextAvail && !q.fixedGap() {
+		q.nextAvail = q.cc.GapEnd(cc)
+	}
 }
+
+// fixedGap reports whether the gap behind a packet stays as it was when that was sent:
+// so the preset has it, and a clock of whole quanta, which only ns-3 has.
+func (q *QP) fixedGap() bool { return q.cfg.CC.FixedGap || q.cfg.TimeQuantum > 0 }
 
 // Slowed returns the acts of the reaction point and its lowest rate: DCQCN's
 // cuts, or the increases of InfiniBand's CCTI and the events of its congestion

@@ -27,7 +27,9 @@ type extras struct {
 	// ib is InfiniBand's reaction point; this queue pair counts its acts if reports.
 	ib      *congestion.IBCC
 	reports bool
-	late    record.Act // see cameLate
+	owed    congestion.Debt // of the latest packet
+	heard   int64           // of ib, when nextAvail was computed
+	late    record.Act      // see cameLate
 	// adaptive is the adaptive timer and the slow restart; see QP.adapts.
 	adaptive adaptive
 }

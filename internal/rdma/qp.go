@@ -79,8 +79,8 @@ type QP struct {
 	lastSeen   uint32 // go-back-0: PSN of the latest packet ahead of the expected one
 	nakPSN     uint32 // NAKInterval: the latest NAK and when it may be repeated
 	nakAt      units.Time
-	held       uint32 // packets in the receive bitmap
-	np         congestion.NP
+	held       uint32        // packets in the receive bitmap
+	np         congestion.NP // where it shares none
 	delivered  int64
 	setup      *Setup // what it shares with others
 	completion *CompletionQueue
@@ -172,6 +172,9 @@ type Setup struct {
 	// Reaction is the reaction point that the queue pair shares with others; nil:
 	// with Config.IBCC one of its own.
 	Reaction *congestion.IBCC
+	// Notification is the notification point that the queue pair shares with others;
+	// nil: it has its own.
+	Notification *congestion.NP
 }
 
 // Own is what is a queue pair's own in a Setup that it shares with others: Dst, Conn,
@@ -368,7 +371,7 @@ func (q *QP) Receive(now units.Time, p *packet.Packet, out *Replies) { q.Receive
 // to be sent back. side is the packet's side record, nil without one; it is
 // read during the call only.
 func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, out *Replies) {
-	out.N = 0
+	out.N, out.CNPAfter = 0, 0
 	if q.service != RC {
 		q.receiveUnreliable(now, p, side, out)
 		return

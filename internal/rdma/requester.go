@@ -225,10 +225,23 @@ func (q *QP) blocked(now units.Time) (Reason, units.Time) {
 			}
 		}
 	}
-	if now < q.nextAvail {
+	if q.inGap(now) {
 		return RateLimit, q.nextAvail
 	}
 	return Sent, 0
+}
+
+// inGap reports whether the gap behind the latest packet goes on. A BECN to another
+// queue pair that shares the reaction point may have lengthened it.
+func (q *QP) inGap(now units.Time) bool {
+	if q.hasIB && now >= q.nextAvail && q.cfg.TimeQuantum == 0 {
+		x := q.cold.extras
+		if n := x.ib.Heard(); n != x.heard {
+			x.heard = n
+			q.nextAvail = max(q.nextAvail, x.ib.GapEnd(x.owed))
+		}
+	}
+	return now < q.nextAvail
 }
 
 // windowFull is judged before sending, so that the last packet may overshoot
@@ -295,7 +308,7 @@ func rareOpcode(v Verb, only bool) uint8 {
 }
 
 // pace sets when the next packet may start: the wire time of this one at the
-// current rate. A later change of rate does not move it.
+// current rate, and where DCQCN changes that before, what is left at the new one.
 func (q *QP) pace(now units.Time, wireBytes uint32) {
 	rate := q.line
 	if q.hasCC {
@@ -309,6 +322,21 @@ func (q *QP) pace(now units.Time, wireBytes uint32) {
 		q.gap = gap(units.Bytes(wireBytes), rate, q.cfg.TimeQuantum)
 	}
 	q.nextAvail = now + q.gap
+	if q.hasIB {
+		q.oweIB(now, wireBytes)
+	}
+	if q.hasCC && !q.fixedGap() {
+		q.nextAvail = q.cc.Owe(q.cfg.CC, now, units.Bytes(wireBytes), q.nextAvail)
+	}
+}
+
+// oweIB begins the gap behind a packet with InfiniBand's congestion control.
+func (q *QP) oweIB(now units.Time, wireBytes uint32) {
+	x := q.cold.extras
+	x.owed, x.heard = x.ib.Owe(now, units.Bytes(wireBytes)), x.ib.Heard()
+	if q.cfg.TimeQuantum == 0 {
+		q.nextAvail = x.ib.GapEnd(x.owed)
+	}
 }
 
 // gap is n bytes' time at rate r, rounded up, or truncated to quantum.

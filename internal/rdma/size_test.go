@@ -14,8 +14,8 @@ func TestSizes(t *testing.T) {
 		name     string
 		got, max uintptr
 	}{
-		{"DCQCN, hot part", unsafe.Offsetof(congestion.DCQCN{}.Cuts), 80},
-		{"QP", unsafe.Sizeof(QP{}), 576},
+		{"DCQCN, hot part", unsafe.Offsetof(congestion.DCQCN{}.Cuts), 96},
+		{"QP", unsafe.Sizeof(QP{}), 608},
 		{"QP, cold part", unsafe.Sizeof(cold{}), 128},
 		{"work request", unsafe.Sizeof(wqe{}), 48},
 	} {

@@ -209,6 +209,8 @@ func (c *CompletionQueue) Clear() { c.Entries = c.Entries[:0] }
 type Replies struct {
 	N int
 	P [2]packet.Packet
+	// CNPAfter, when positive, asks for QP.LateCNP so much later.
+	CNPAfter units.Time
 }
 
 // Attrs is what a connection sets up beyond addresses.
@@ -267,6 +269,7 @@ type Counters struct {
 	ReadBytes              int64 // payload of READ responses taken, as requester
 	CNPsSent, CNPsReceived int64 // flags on ACKs count as CNPs
 	CNPsIgnored            int64 // received within the interval, when the sender coalesces
+	CNPsLimited            int64 // marked packets that got no CNP within the interval, when the receiver coalesces
 	NAKsSent, NAKsReceived int64
 	Timeouts               int64
 	Discarded              int64 // packets ignored: wrong state, stale or impossible PSN

@@ -59,7 +59,7 @@ func (q *QP) pollUnreliable(now units.Time, p *packet.Packet) (Reason, units.Tim
 		return NotReady, units.Never
 	case q.nxt >= q.end:
 		return Idle, units.Never
-	case now < q.nextAvail:
+	case q.inGap(now):
 		return RateLimit, q.nextAvail
 	}
 	w, x := q.at(q.cur), q.extraAt(q.cur)

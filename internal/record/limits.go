@@ -45,6 +45,13 @@ type PortLimits struct {
 	StalledPS units.Time `json:"stalled_ps,omitempty"`
 }
 
+// CNPLimiter is a limiter of congestion notifications at a receiver.
+type CNPLimiter struct {
+	Port       string     `json:"port"`        // "h0:1"
+	Scope      string     `json:"scope"`       // "port", "destination" or "queue-pair"
+	IntervalPS units.Time `json:"interval_ps"` // the least time between two
+}
+
 // QPLimits is what limits one queue pair, and how near it came to each limit.
 type QPLimits struct {
 	Class       int        `json:"class"`
@@ -69,6 +76,9 @@ type QPLimits struct {
 	ECT           bool       `json:"ect"`                // data packets are ECN-capable
 	CNP           bool       `json:"cnp"`                // answers marks with CNPs or the flag on ACKs
 	CC            bool       `json:"congestion_control"` // has a reaction point
+	// CNPLimiter is what limits the CNPs that it sends; nil where it sent none and left
+	// none out.
+	CNPLimiter *CNPLimiter `json:"cnp_limiter,omitempty"`
 	// Retransmission timer: 0 is none. NearTimeout is the longest time with
 	// something outstanding and no progress, in picoseconds.
 	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`

@@ -214,26 +214,31 @@ type Flow struct {
 
 // QP is what one queue pair did, as requester and as responder.
 type QP struct {
-	Host               string     `json:"host"`
-	QP                 int        `json:"qp"`
-	Peer               string     `json:"peer"`
-	Workload           string     `json:"workload"`
-	Service            string     `json:"service,omitempty"` // "UC", "UD", or "TCP": a connection's end; empty: RC
-	State              string     `json:"state"`
-	SentPackets        int64      `json:"sent_packets"`
-	SentBytes          int64      `json:"sent_bytes"`      // payload, retransmissions included
-	DeliveredBytes     int64      `json:"delivered_bytes"` // payload taken in order by this QP: as responder, and of READ responses
-	Retransmitted      int64      `json:"retransmitted_packets"`
-	RetransmittedBytes int64      `json:"retransmitted_bytes"` // payload
-	CNPsSent           int64      `json:"cnps_sent"`
-	CNPsReceived       int64      `json:"cnps_received"`
-	RateCuts           int64      `json:"rate_cuts"`
-	NAKsSent           int64      `json:"naks_sent"`
-	Timeouts           int64      `json:"timeouts"`
-	FinalRateBps       units.Rate `json:"final_rate_bps"`
-	MinRateBps         units.Rate `json:"min_rate_bps"`
-	PeakCCTI           int        `json:"peak_ccti,omitempty"`      // highest index into InfiniBand's congestion control table
-	MeasuredBytes      int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
+	Host               string `json:"host"`
+	QP                 int    `json:"qp"`
+	Peer               string `json:"peer"`
+	Workload           string `json:"workload"`
+	Service            string `json:"service,omitempty"` // "UC", "UD", or "TCP": a connection's end; empty: RC
+	State              string `json:"state"`
+	SentPackets        int64  `json:"sent_packets"`
+	SentBytes          int64  `json:"sent_bytes"`      // payload, retransmissions included
+	DeliveredBytes     int64  `json:"delivered_bytes"` // payload taken in order by this QP: as responder, and of READ responses
+	Retransmitted      int64  `json:"retransmitted_packets"`
+	RetransmittedBytes int64  `json:"retransmitted_bytes"` // payload
+	CNPsSent           int64  `json:"cnps_sent"`
+	CNPsReceived       int64  `json:"cnps_received"`
+	// CNPsLimited are the marked packets that it answered with no CNP because one had
+	// been sent within the interval.
+	CNPsLimited int64 `json:"cnps_limited,omitempty"`
+	// AtMinRatePS is for how long its rate was the least that DCQCN allows.
+	AtMinRatePS   units.Time `json:"at_min_rate_ps,omitempty"`
+	RateCuts      int64      `json:"rate_cuts"`
+	NAKsSent      int64      `json:"naks_sent"`
+	Timeouts      int64      `json:"timeouts"`
+	FinalRateBps  units.Rate `json:"final_rate_bps"`
+	MinRateBps    units.Rate `json:"min_rate_bps"`
+	PeakCCTI      int        `json:"peak_ccti,omitempty"`      // highest index into InfiniBand's congestion control table
+	MeasuredBytes int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
 	// What this queue pair gave its host's application to do, and the time that
 	// takes where the scenario states a cost.
 	Posts int64 `json:"posts"` // work requests posted to the send queue

@@ -76,7 +76,8 @@ func qpTable(qps []record.QP) *rows.Table {
 	header := []string{"host", "qp", "peer", "workload", "service", "state", "sent_packets", "sent_bytes", "delivered_bytes",
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
-		"context_misses", "translation_misses", "peak_ccti", "messages_dropped", "refused_since_ps"}
+		"context_misses", "translation_misses", "peak_ccti", "messages_dropped", "refused_since_ps",
+		"cnps_limited", "at_min_rate_ps"}
 	for _, c := range tcpColumns(&record.TCP{}) {
 		header = append(header, c.name)
 	}
@@ -93,7 +94,8 @@ func qpTable(qps []record.QP) *rows.Table {
 			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
 			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
-			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total()), integer(q.RefusedPS)}, last...)
+			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total()), integer(q.RefusedPS),
+			integer(q.CNPsLimited), integer(q.AtMinRatePS)}, last...)
 	})
 	t.Value = func(i int) any { return &qps[i] }
 	return t

@@ -53,6 +53,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.hosts()
 	t.servers()
 	t.ports()
+	t.control()
 	t.parameters()
 	t.warnings()
 	_, err := io.WriteString(w, t.b.String())
@@ -273,6 +274,17 @@ func (t *text) topActors() {
 	if len(tab.rows) > 0 {
 		t.section()
 		t.table(tab)
+	}
+}
+
+// control tells what the settings of congestion control meant.
+func (t *text) control() {
+	if len(t.s.Control) == 0 {
+		return
+	}
+	t.section()
+	for _, s := range t.s.Control {
+		t.prose(s, plain)
 	}
 }
 

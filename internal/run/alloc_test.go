@@ -31,7 +31,7 @@ func (b *barriers) Err() error {
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for _, entry := range []string{
 		"size: 8MB",
-		"size: 8MB, verb: read",
+		"size: 12MB, verb: read",
 		"size: 1MB, service: uc, verb: write-imm, count: 8",
 		"size: 4096B, service: ud, verb: send-imm, count: 700",
 		"verb: fetch-add, count: 700",

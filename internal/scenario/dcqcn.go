@@ -18,6 +18,9 @@ type dcqcnSettings struct {
 	initial units.Rate
 	off     bool
 	obj     object
+	// onAck and whole say why keys of CNPs and of gaps have no effect with the transports
+	// of the hosts; nil: not known.
+	onAck, whole func() string
 }
 
 // newDCQCN is what holds without the section.
@@ -50,9 +53,10 @@ func (r *resolver) readDCQCN(o object) {
 		return
 	}
 	s := newDCQCN()
+	s.onAck, s.whole = r.cnpsOnAcks, r.wholeQuanta
 	o.read([]key{r.dcqcnKey(s)})
 	if r.d.err == nil && !s.off && !r.stack().Credits {
-		r.v.DCQCN, r.initialRate, r.dcqcnGiven = &s.DCQCNParams, s.initial, s.obj
+		r.v.DCQCN, r.initialRate, r.dcqcn, r.dcqcnGiven = &s.DCQCNParams, s.initial, s, s.obj
 	}
 }
 
@@ -102,6 +106,18 @@ func (s *dcqcnSettings) keys() []key {
 		numberKey("initial_alpha", &p.InitialAlpha, 0, 1024, "Alpha at the start, in 1/1024."),
 		timeKey("min_time_between_cnps", &p.MinTimeBetweenCNPs, "Least time between two CNPs."),
 		spokenKey("cnp_coalesce", &p.CNPCoalesce, []congestion.Coalesce{congestion.AtReceiver, congestion.AtSender}, "Which end keeps CNPs apart."),
+		spokenKey("cnp_limiter", &p.CNPLimiter, []congestion.Scope{congestion.PerQueuePair, congestion.PerDestination, congestion.PerPort},
+			"Whose CNPs a receiver keeps apart together: those of a `queue-pair`, of all of a port to one `destination`, or of the whole `port`. Disputed.").
+			unless(func() string {
+				return when(p.CNPCoalesce == congestion.AtSender, "the senders keep CNPs apart, each queue pair its own; give cnp_coalesce: receiver")
+			}).
+			unless(func() string {
+				return when(p.MinTimeBetweenCNPs == 0, "min_time_between_cnps 0 has every marked packet answered")
+			}).unless(s.onAck),
+		timeKey("cnp_delay", &p.CNPDelay, "From a marked packet to its CNP, inside the receiver's card.").unless(s.onAck),
+		timeKey("cnp_reaction_delay", &p.CNPReactionDelay, "From a CNP to what it does, inside the sender's card.").unless(s.onAck),
+		flagKey("release_at_max_rate", &p.ReleaseAtMaxRate, "A flow back at its highest rate forgets alpha, and its next CNP is a first one."),
+		flagKey("fixed_gap", &p.FixedGap, "The gap behind a packet stays as it was when that was sent, whatever its rate does meanwhile.").unless(s.whole),
 	}, s.variantKeys(), []key{
 		rateKey("initial_rate", &s.initial, "Rate at which flows start.").otherwise("the port's rate").nonzero("would never send; give a rate such as 5Gbps"),
 	})

@@ -285,6 +285,9 @@ func (r *resolver) warnIdleScenario() {
 			}
 		}
 	}
+	if r.dcqcn != nil && r.header.has("dcqcn") {
+		r.warnIdle(r.dcqcnGiven, r.dcqcn.keys())
+	}
 	if r.anyTCP() && r.header.has("tcp") {
 		r.warnIdle(r.tcp.obj, r.tcpKeys(r.newProfile(plainTCP)))
 	}

@@ -173,6 +173,7 @@ func (r *resolver) warnings() {
 	r.warnEndless()
 	r.warnFirstPorts()
 	r.warnStarts()
+	r.warnDCQCN()
 	r.warnIdleDevices()
 	r.warnIdleScenario()
 	for _, w := range r.warned {

@@ -28,8 +28,9 @@ type resolver struct {
 	classes           uint8        // priorities that the workload's data uses
 	warned            []warning
 
-	baseDSCP    [64]uint8  // the switch section's DSCP map
-	initialRate units.Rate // dcqcn.initial_rate; 0: the port's
+	baseDSCP    [64]uint8      // the switch section's DSCP map
+	initialRate units.Rate     // dcqcn.initial_rate; 0: the port's
+	dcqcn       *dcqcnSettings // nil: none
 	dcqcnGiven  object
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag

@@ -149,7 +149,8 @@ func onOff(on bool) string {
 }
 
 func dcqcnSheets() (out []Sheet) {
-	about := map[string]string{"nvidia": "DCQCN as NVIDIA's firmware ships it; the default", "paper": "DCQCN as published and deployed",
+	about := map[string]string{"nvidia": "DCQCN as NVIDIA's firmware ships it; the default", "nvidia-slow-cnp": "the same with the 55 us from mark to CNP that fit a lab's queues",
+		"paper":    "DCQCN as published and deployed",
 		"strawman": "the paper's counter-example: unfair", "ns3": "DCQCN of the ns-3 RDMA simulators"}
 	for _, name := range congestion.Presets() {
 		if p, err := congestion.Preset(name); err == nil {

@@ -1,0 +1,188 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// paced runs an incast to h0 of size MB each at a rate.
+func paced(t *testing.T, senders, gbps, size int, more string) *record.Run {
+	t.Helper()
+	return simulate(t, parse(t, fmt.Sprintf(`
+name: paced
+topology: {star: {hosts: %d, link: %dGbps, length: 5m}}
+workload:
+  - incast: {to: h0, size: %dMB}
+%s
+`, senders+1, gbps, size, more)), 0, 1)
+}
+
+// lineShare is the payload of all messages over the time of the last, of a rate.
+func lineShare(t *testing.T, r *record.Run, line units.Rate) float64 {
+	t.Helper()
+	took, bytes := units.Time(0), int64(0)
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		if f.Status != "success" {
+			t.Fatalf("%s to %s: %s", f.Src, f.Dst, f.Status)
+		}
+		took, bytes = max(took, f.CompletionPS), bytes+f.Bytes
+	}
+	return float64(metrics.RateOf(bytes, took)) / float64(line)
+}
+
+func act(r *record.Run, m record.Mechanism) (a record.Act) {
+	for i := range r.Ledger {
+		if e := &r.Ledger[i]; e.Mechanism == m {
+			if a.Count == 0 || e.First < a.First {
+				a.First = e.First
+			}
+			a.Count += e.Count
+			a.Last = max(a.Last, e.Last)
+		}
+	}
+	return a
+}
+
+// TestRatesAreUsedWhenTheyRise: at 1 Mb/s the gap behind a packet is 33 ms. With a gap
+// fixed when the packet was sent 16 senders fell silent for 33 ms and left three quarters
+// of the line idle; a rate that rises within the gap is used.
+func TestRatesAreUsedWhenTheyRise(t *testing.T) {
+	if share := lineShare(t, paced(t, 16, 100, 8, "dcqcn: {cnp_limiter: queue-pair}"), 100*units.Gbps); share < 0.7 {
+		t.Errorf("16 to 1 used %.0f %% of the line, want at least 70", 100*share)
+	}
+	if share := lineShare(t, paced(t, 16, 100, 8, "dcqcn: {cnp_limiter: queue-pair, fixed_gap: true}"), 100*units.Gbps); share > 0.4 {
+		t.Errorf("16 to 1 used %.0f %% of the line with fixed gaps: the test above tests nothing", 100*share)
+	}
+}
+
+// TestSlowReceiverIsUsed: senders that pauses and marks hold back come near the rate at
+// which the receiver takes data: 4096 of 4158 bytes of a frame are payload.
+func TestSlowReceiverIsUsed(t *testing.T) {
+	for _, c := range []struct {
+		senders, drain int
+	}{{1, 40}, {2, 30}, {3, 20}} {
+		r := simulate(t, parse(t, fmt.Sprintf(`
+name: slow
+topology: {star: {hosts: %d, link: 100Gbps}}
+hosts: {h0: {drain_rate: %dGbps}}
+workload:
+  - incast: {to: h0, size: 8MB}
+`, c.senders+1, c.drain)), 0, 1)
+		if share := lineShare(t, r, units.Rate(c.drain)*units.Gbps); share < 0.8 || share > 0.986 {
+			t.Errorf("%d senders to a host that takes %d Gb/s: %.1f %% of that", c.senders, c.drain, 100*share)
+		}
+	}
+}
+
+// TestCNPLimiters: a port that is marked all the time sends one CNP per interval where
+// the limiter is the port's, one per interval to each host where it is the destination's,
+// and one per interval for each queue pair else.
+func TestCNPLimiters(t *testing.T) {
+	count := map[string]int64{}
+	for _, scope := range []string{"port", "destination", "queue-pair"} {
+		r := simulate(t, parse(t, `
+name: limiters
+topology: {star: {hosts: 3, link: 100Gbps}}
+dcqcn: {rpg_min_dec_fac: 100, min_time_between_cnps: 10us, cnp_limiter: `+scope+`}
+switch: {ecn: {kmin: 1B, kmax: 2B, pmax: 1}}
+workload:
+  - flow: {from: h1, to: h0, size: 2MB, qps: 8}
+  - flow: {from: h2, to: h0, size: 4MB, qps: 4}
+`), 0, 1)
+		cnps := act(r, record.CNPSent)
+		count[scope] = cnps.Count
+		most := (cnps.Last - cnps.First) / (10 * units.Microsecond)
+		limiters := units.Time(map[string]int{"port": 1, "destination": 2, "queue-pair": 12}[scope])
+		if n := units.Time(cnps.Count); n > limiters*(most+1) || scope == "port" && n < most*95/100 {
+			t.Errorf("%s: %d CNPs in %v", scope, cnps.Count, cnps.Last-cnps.First)
+		}
+		says := strings.Join(metrics.Control(r), "\n")
+		for want, when := range map[string]bool{
+			"h0:1: 100,000 CNP/s per port, each of 12 queue pairs hears one per 120 us": scope == "port",
+			"h0:1: 100,000 CNP/s to h1, each of 8 queue pairs hears one per 80 us":      scope == "destination",
+			"h0:1: 100,000 CNP/s to h2, each of 4 queue pairs hears one per 40 us":      scope == "destination",
+		} {
+			if strings.Contains(says, want) != when {
+				t.Errorf("%s: said\n%s\n%q: %v", scope, says, want, when)
+			}
+		}
+	}
+	if count["destination"] < 19*count["port"]/10 || count["queue-pair"] < 4*count["port"] {
+		t.Errorf("CNPs by limiter: %v", count)
+	}
+}
+
+const tridentLab = `
+name: td3
+topology:
+  hosts: [c, s]
+  switches: [td3]
+  links:
+    - {between: [c, td3], rate: 100Gbps}
+    - {between: [td3, s], rate: 25Gbps}
+mtu: 1024
+switch: {buffer: 32MB, ecn: {kmin: 101600B, kmax: 412750B, pmax: 20%}}
+workload:
+  - flow: {from: c, to: s, size: 50MB, count: 4}
+`
+
+// TestSlowCNP: 55 us between mark and CNP, or between CNP and reaction, delay the first
+// cut by 55 us, and 100 Gb/s into 25 Gb/s make the queue 75 Gb/s * 55 us longer: 515,625
+// bytes of wire, of which a frame has 1086 of 1110.
+func TestSlowCNP(t *testing.T) {
+	first := func(stop units.Time, set string) (cut units.Time, queue int64, cnp units.Time) {
+		r := simulate(t, parse(t, tridentLab+fmt.Sprintf("stop: %dus\ndcqcn: %s\n", stop/units.Microsecond, set)), 0, 1)
+		for i := range r.Ports {
+			if r.Ports[i].Peer == "s:1" && r.Ports[i].Class == 3 {
+				queue = r.Ports[i].PeakQueueBytes
+			}
+		}
+		return act(r, record.RateCut).First, queue, act(r, record.CNPSent).First
+	}
+	cut, queue, cnp := first(45*units.Microsecond, "{cnp_delay: 0}")
+	for _, c := range []struct {
+		set    string
+		atMark units.Time // of the delay
+	}{
+		{"{cnp_delay: 55us}", 55 * units.Microsecond},
+		{"nvidia-slow-cnp", 55 * units.Microsecond},
+		{"{cnp_delay: 0, cnp_reaction_delay: 55us}", 0},
+		{"{cnp_delay: 25us, cnp_reaction_delay: 30us}", 25 * units.Microsecond},
+	} {
+		late, longer, sent := first(100*units.Microsecond, c.set)
+		if late-cut != 55*units.Microsecond || sent-cnp != c.atMark {
+			t.Errorf("%s: the first cut comes %v later, the CNP %v; want 55us and %v", c.set, late-cut, sent-cnp, c.atMark)
+		}
+		want := 515_625 * 1086 / 1110
+		if got := longer - queue; got < int64(want)*98/100 || got > int64(want)*102/100 {
+			t.Errorf("%s: the queue is %d B longer, want %d", c.set, got, want)
+		}
+	}
+}
+
+// TestIdleLineIsNamed: where DCQCN leaves a tenth of a line idle the report names what
+// fills it and its price, and with that set it says so no more.
+func TestIdleLineIsNamed(t *testing.T) {
+	const more = "dcqcn: {cnp_limiter: queue-pair%s}"
+	r := paced(t, 4, 400, 32, fmt.Sprintf(more, ""))
+	if share := lineShare(t, r, 400*units.Gbps); share > 0.9 {
+		t.Fatalf("%.0f %% of the line used", 100*share)
+	}
+	says := strings.Join(metrics.Control(r), "\n")
+	if !strings.Contains(says, "sw:1 was idle for ") || !strings.Contains(says, "min_time_between_cnps: 50us") || !strings.Contains(says, "4 to 1 at 400 Gb/s then reaches 9") {
+		t.Errorf("said %q", says)
+	}
+	filled := paced(t, 4, 400, 32, fmt.Sprintf(more, ", min_time_between_cnps: 50us"))
+	if share := lineShare(t, filled, 400*units.Gbps); share < 0.9 {
+		t.Errorf("what fills the line: %.0f %%", 100*share)
+	}
+	if says := strings.Join(metrics.Control(filled), "\n"); strings.Contains(says, "idle") {
+		t.Errorf("said %q", says)
+	}
+}

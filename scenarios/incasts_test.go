@@ -1,0 +1,241 @@
+package scenarios_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+var updateIncasts = flag.String("incasts", "", "write the tables of incasts in docs/models/dcqcn.md whose heading has this `text` (,: all, 1,920 runs in half an hour)")
+
+const (
+	incastFile  = "../docs/models/dcqcn.md"
+	incastSeeds = 12
+	incastYAML  = "name: incast\ntopology: {star: {hosts: 3, link: 100Gbps, length: 5m}}\nworkload:\n  - incast: {to: h0, size: 32MB}\n"
+)
+
+// incastRow is what an incast reached: medians over the seeds, and of the goodput the
+// range.
+type incastRow struct {
+	share, least, most float64 // goodput of all, in percent of the line
+	jain               float64
+	queue              float64 // mean, MB
+	pauses             float64
+	floor              float64 // of the senders' time at rpg_min_rate, in percent
+}
+
+func (c incastRow) String() string {
+	return fmt.Sprintf("%.1f (%.0f to %.0f) | %.3f | %.2f | %.0f | %.1f", c.share, c.least, c.most, c.jain, c.queue, c.pauses, c.floor)
+}
+
+// incast runs n to 1 at a line rate with each seed, size MB each.
+func incast(t *testing.T, file string, gbps, n, size int, set ...string) (c incastRow) {
+	t.Helper()
+	var share, jain, queue, pauses, floor []float64
+	for seed := range uint64(incastSeeds) {
+		s := append([]string{fmt.Sprintf("topology.star.hosts=%d", n+1), fmt.Sprintf("topology.star.link=%dGbps", gbps), fmt.Sprintf("seed=%d", seed+1),
+			fmt.Sprintf("workload[0].incast.size=%dMB", size)}, set...)
+		r, _, err := run.Do(context.Background(), run.Options{Scenario: file, Set: s, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		took, bytes := units.Time(0), int64(0)
+		for i := range r.Flows {
+			took, bytes = max(took, r.Flows[i].CompletionPS), bytes+r.Flows[i].Bytes
+		}
+		sent, slow := int64(0), units.Time(0)
+		for i := range r.Ports {
+			sent += r.Ports[i].PausesSent
+		}
+		for i := range r.QPs {
+			slow += r.QPs[i].AtMinRatePS
+		}
+		share = append(share, 100*float64(metrics.RateOf(bytes, took))/float64(gbps)/1e9)
+		jain = append(jain, metrics.Summarise(r).Fairness[0].Jain)
+		queue = append(queue, portTo(t, r, "h0:1").MeanQueueBytes/1e6)
+		pauses = append(pauses, float64(sent))
+		floor = append(floor, 100*float64(slow)/float64(took)/float64(n))
+	}
+	c = incastRow{median(share), slices.Min(share), slices.Max(share), median(jain), median(queue), median(pauses), median(floor)}
+	return c
+}
+
+// median sorts v.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// incastTable is one table: what is set, beside the limiter's scope.
+type incastTable struct {
+	name  string
+	set   []string
+	sizes map[int][5]int // MB each, by rate; nil: 32
+}
+
+// incastRates and incastSenders are the rows of a table.
+var (
+	incastRates   = []int{100, 400}
+	incastSenders = [5]int{2, 4, 8, 16, 64}
+)
+
+// size is what each sender of a row sends, in MB.
+func (c *incastTable) size(gbps, i int) int {
+	if s, ok := c.sizes[gbps]; ok {
+		return s[i]
+	}
+	return 32
+}
+
+func incastTables() (all []incastTable) {
+	for _, p := range congestion.Presets() {
+		all = append(all, incastTable{name: "`" + p + "`", set: []string{"dcqcn.preset=" + p}})
+	}
+	return append(all, incastTable{name: "`nvidia` with `min_time_between_cnps: 50us`", set: []string{"dcqcn.min_time_between_cnps=50us"}},
+		incastTable{name: "`nvidia` with `clamp_tgt_rate: true`", set: []string{"dcqcn.clamp_tgt_rate=true"}},
+		incastTable{name: "`nvidia`, other sizes", set: []string{"dcqcn.preset=nvidia"}, sizes: map[int][5]int{100: {64, 64, 32, 20, 16}, 400: {128, 64, 32, 32, 10}}})
+}
+
+const incastHead = "| Gb/s | to 1 | MB each | goodput, % of the line | Jain | mean queue, MB | pauses | at `rpg_min_rate`, % |"
+
+// rowOf is a line of a table.
+func rowOf(gbps, n, size int, c incastRow) string {
+	return fmt.Sprintf("| %d | %d | %d | %s |", gbps, n, size, c)
+}
+
+// TestIncasts computes the tables of docs/models/dcqcn.md with -incasts TEXT; else it repeats
+// the rows that take little time, and compares what the report quotes of them.
+func TestIncasts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "incast.yaml")
+	if err := os.WriteFile(file, []byte(incastYAML), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(incastFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := "<!-- table: incasts -->\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	shown, after, closed := strings.Cut(rest, tableEnd)
+	if !found || !closed {
+		t.Fatal("no table of incasts in " + incastFile)
+	}
+	if *updateIncasts != "" {
+		now := allIncasts(t, file, shown)
+		if err := os.WriteFile(incastFile, []byte(before+begin+now+tableEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	fills := 0
+	for _, part := range strings.Split(shown, "\n**")[1:] {
+		head, rows, _ := strings.Cut(part, "**\n")
+		for _, c := range incastTables() {
+			for _, scope := range []string{"port", "queue-pair"} {
+				if head != heading(c, scope) || testing.Short() && c.name != "`nvidia`" {
+					continue
+				}
+				size := c.size(100, 0)
+				want := rowOf(100, 2, size, incast(t, file, 100, 2, size, append([]string{"dcqcn.cnp_limiter=" + scope}, c.set...)...))
+				if !strings.Contains(rows, want) {
+					t.Errorf("%s: no line\n%s\ngo test ./scenarios -run TestIncasts -incasts , writes the tables", head, want)
+				}
+			}
+		}
+		for _, f := range metrics.Fills() {
+			if head == heading(incastTables()[len(congestion.Presets())], f.Scope) {
+				fills++
+				holdsFill(t, rows, f)
+			}
+		}
+	}
+	if fills != len(metrics.Fills()) {
+		t.Errorf("%d of %d figures that the report quotes are in the tables", fills, len(metrics.Fills()))
+	}
+}
+
+// holdsFill compares what the report quotes with its line.
+func holdsFill(t *testing.T, rows string, f metrics.Fill) {
+	begin := fmt.Sprintf("| %d | %d | ", f.Gbps, f.Senders)
+	for _, line := range strings.Split(rows, "\n") {
+		if !strings.HasPrefix(line, begin) {
+			continue
+		}
+		cells := strings.Split(line, " | ")
+		var share, queue float64
+		if _, err := fmt.Sscan(cells[3], &share); err != nil {
+			t.Fatal(line)
+		}
+		if _, err := fmt.Sscan(cells[5], &queue); err != nil {
+			t.Fatal(line)
+		}
+		if share != f.Share || queue != f.QueueMB {
+			t.Errorf("metrics.Fills has %+v, the table %s", f, line)
+		}
+		return
+	}
+	t.Errorf("no line %s", begin)
+}
+
+func heading(c incastTable, scope string) string {
+	return fmt.Sprintf("%s, `cnp_limiter: %s`", c.name, scope)
+}
+
+// allIncasts computes the tables that the flag names, and leaves the others as shown.
+func allIncasts(t *testing.T, file, shown string) string {
+	old := map[string]string{}
+	for _, part := range strings.Split(shown, "\n**")[1:] {
+		head, rows, _ := strings.Cut(part, "**\n")
+		old[head] = rows
+	}
+	type job struct {
+		row  *string
+		gbps int
+		n    int
+		size int
+		set  []string
+	}
+	var jobs []job
+	var lines []*string
+	add := func(s string) *string {
+		p := new(string)
+		*p = s
+		lines = append(lines, p)
+		return p
+	}
+	for _, c := range incastTables() {
+		for _, scope := range []string{"port", "queue-pair"} {
+			add("\n**" + heading(c, scope) + "**\n")
+			if rows, ok := old[heading(c, scope)]; ok && !strings.Contains(heading(c, scope), *updateIncasts) {
+				add(strings.Trim(rows, "\n"))
+				continue
+			}
+			add(incastHead)
+			add("|---|---|---|---|---|---|---|---|")
+			for _, gbps := range incastRates {
+				for i, n := range incastSenders {
+					jobs = append(jobs, job{add(""), gbps, n, c.size(gbps, i), append([]string{"dcqcn.cnp_limiter=" + scope}, c.set...)})
+				}
+			}
+		}
+	}
+	for i, j := range jobs {
+		*j.row = rowOf(j.gbps, j.n, j.size, incast(t, file, j.gbps, j.n, j.size, j.set...))
+		t.Logf("%d of %d: %v %s", i+1, len(jobs), j.set, *j.row)
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(*l + "\n")
+	}
+	return b.String()
+}

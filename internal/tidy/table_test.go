@@ -37,6 +37,7 @@ var rules = map[string]rule{
 	"internal/pcie":  {level: levelBase + 1},
 	"internal/lru":   {level: levelBase + 1},
 	"internal/files": {level: levelBase, std: []string{"os", "syscall"}},
+	"internal/mmu":   {level: levelBase + 1},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},

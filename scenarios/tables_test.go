@@ -120,19 +120,19 @@ func portTo(t *testing.T, r *record.Run, peer string) record.Port {
 
 // headroomTable is the headroom of both rules for some cables.
 func headroomTable(t *testing.T) []string {
-	rows := []string{"| rate | length | physical | vendor-cell |", "|---|---|---|---|"}
+	rows := []string{"| rate | length | physical | spectrum |", "|---|---|---|---|"}
 	for _, rate := range []string{"100Gbps", "400Gbps"} {
 		for _, length := range []string{"5m", "40m", "100m", "300m", "2km"} {
 			row := fmt.Sprintf("| %s | %s |", rate, length)
-			for _, rule := range []string{"physical", "vendor-cell"} {
+			for _, rule := range []string{"physical", "spectrum"} {
 				v, err := scenario.Load("incast-4to1", []string{"topology.star.link={rate: " + rate + ", length: " + length + "}",
 					"switch.pfc.headroom_rule=" + rule}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, sw := range v.Switches { // hosts have none
-					if len(sw.PG) > 0 {
-						row += fmt.Sprintf(" %v |", sw.PG[0][3].Headroom)
+					if sw.Memory != nil {
+						row += fmt.Sprintf(" %v |", sw.Memory.Groups[0][3].Headroom)
 					}
 				}
 			}

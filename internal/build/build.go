@@ -285,10 +285,8 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	if b.g.Nodes[node].Kind == topology.Switch {
 		s.Params = &b.v.Switches[node].Ports[local]
 		s.Latency = b.v.Switches[node].Latency
-		s.PG = &b.v.Switches[node].PG[local]
 	} else {
 		s.Params = &b.v.NICs[node].Ports[local]
-		s.PG = nil
 	}
 	s.Loss, s.BER, s.DropEvery, s.DownAt = link.Loss, link.BER, link.DropEvery, link.DownAt
 	s.UpAt = link.UpAt

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
@@ -28,7 +29,7 @@ type portCold struct {
 	xoff                        [Classes]record.Act
 	peakAt                      [Classes]units.Time
 	drops                       [Classes]*dropStat
-	near                        [Classes]record.Approach // see pg.nearest
+	near                        [Classes]record.Approach // of a lossless group to XOFF, of a lossy queue to its threshold
 	impair                      *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.
@@ -79,9 +80,8 @@ type PortSpec struct {
 	PeerLatency units.Time // pipeline of the peer, likewise
 	PeerCut     bool       // the peer forwards cut-through
 	Params      *PortParams
-	PeerCredit  *CreditParams      // of the peer; nil unless the link has credits
-	Lifetimes   bool               // some switch has lifetime limits; the same for all ports
-	PG          *[Classes]PGParams // nil for a host
+	PeerCredit  *CreditParams // of the peer; nil unless the link has credits
+	Lifetimes   bool          // some switch has lifetime limits; the same for all ports
 	Loss, BER   float64
 	DropEvery   int
 	DownAt      units.Time // Never: it stays up
@@ -114,10 +114,8 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	routes, groups := compact(s.Group)
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
-		shared: int64(p.Shared), lossyPool: int64(p.LossyPool),
-		lossyAlpha: newFraction(p.EgressAlphaNum, p.EgressAlphaDen),
-		routes:     routes, groups: groups, members: s.Members, salt: p.Salt,
-		lossless: p.Lossless, unaccounted: p.Unaccounted,
+		routes: routes, groups: groups, members: s.Members, salt: p.Salt,
+		unaccounted:   p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
@@ -125,6 +123,9 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		moves: newMoves(&s, len(n.pins)),
 	})
 	sw := &n.switches[len(n.switches)-1]
+	if p.Memory != nil {
+		sw.memory = n.newMemory(s.Name, p.Memory)
+	}
 	sw.plain = !n.Slow && !faulty && sw.isPlain()
 	return int32(len(n.switches) - 1)
 }
@@ -185,11 +186,6 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		if s.Lifetimes {
 			n.lives[k] = append(n.lives[k], lifetime{})
 		}
-		g := pg{nearest: math.MaxInt32}
-		if s.PG != nil {
-			g = newPG(&s.PG[k])
-		}
-		n.pgs[k] = append(n.pgs[k], g)
 	}
 	p.plain = node >= 0 && n.switches[node].plain && !p.impaired
 	n.ports = append(n.ports, p)
@@ -211,11 +207,16 @@ func (n *Net) addCredits(i int, s *PortSpec) {
 	n.setCredits(i, s.Params.Credit, s.PeerCredit)
 }
 
-func newPG(p *PGParams) pg {
-	return pg{
-		reserved: int32(p.Reserved), headroomSize: int32(p.Headroom), static: int32(p.Static),
-		xonOffset: int32(p.XONOffset), alpha: newFraction(p.AlphaNum, p.AlphaDen), nearest: math.MaxInt32,
+// newMemory returns the memory of a switch. The scenario has checked what it is made of.
+func (n *Net) newMemory(name string, p *mmu.Params) mmu.Memory {
+	if mutantShortHeadroom {
+		p = shortHeadroom(p)
 	}
+	m, err := mmu.New(p)
+	if err != nil {
+		n.part.Bug("%s: %v", name, err)
+	}
+	return *m
 }
 
 // Part returns the partition the fabric lives on.

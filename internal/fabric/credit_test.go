@@ -12,8 +12,8 @@ import (
 
 // lanes is an InfiniBand switch with n equal ports, whose input buffers have so
 // many blocks for each VL; service level n travels on VL n.
-func lanes(n int, rate units.Rate, delay units.Time, blocks, update uint16) (SwitchParams, []rigPort) {
-	sw := SwitchParams{SL2VL: make([]uint8, 16)}
+func lanes(n int, rate units.Rate, delay units.Time, blocks, update uint16) (rigSwitch, []rigPort) {
+	sw := rigSwitch{SwitchParams: SwitchParams{SL2VL: make([]uint8, 16)}}
 	for sl := range sw.SL2VL {
 		sw.SL2VL[sl] = uint8(sl % Classes)
 	}

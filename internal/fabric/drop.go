@@ -14,6 +14,7 @@ type dropCause uint8
 const (
 	dropHeadroom dropCause = iota
 	dropEgress
+	dropIngress
 	dropLoss
 	dropBitError
 	dropEvery
@@ -32,6 +33,7 @@ const (
 var dropNames = [dropCauses]string{
 	dropHeadroom: record.DropHeadroom,
 	dropEgress:   record.DropEgress,
+	dropIngress:  record.DropIngress,
 	dropLoss:     record.DropLoss,
 	dropBitError: record.DropBitError,
 	dropEvery:    record.DropEvery,
@@ -50,7 +52,7 @@ var dropNames = [dropCauses]string{
 // full buffer, or a packet that stood too long; "" for a fault of the link or the route.
 func (c dropCause) sign() record.Mechanism {
 	switch c {
-	case dropHeadroom, dropEgress, dropRxBuffer:
+	case dropHeadroom, dropEgress, dropIngress, dropRxBuffer:
 		return record.BufferDrop
 	case dropHOQ, dropLifetime:
 		return record.LifetimeEnd

@@ -2,7 +2,10 @@
 
 package fabric
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/mmu"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Faults that the property tests must catch (build tag mutant). Here they are
 // constants, so that the compiler leaves nothing of them.
@@ -29,3 +32,6 @@ const (
 
 // mutateAdmitted is never called in this build.
 func (n *Net) mutateAdmitted(units.Time, *swtch, int, uint8, uint32) uint32 { return 0 }
+
+// shortHeadroom is never called in this build.
+func shortHeadroom(p *mmu.Params) *mmu.Params { return p }

@@ -4,7 +4,9 @@ package fabric
 
 import (
 	"os"
+	"slices"
 
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -46,7 +48,7 @@ func (n *Net) mutateAdmitted(now units.Time, sw *swtch, e int, c uint8, slot uin
 	case mutantDuplicate && psn%64 == 63:
 		again := n.part.Alloc()
 		*n.part.Rec(again) = *n.part.Rec(slot)
-		n.admitLossless(now, sw, sw.base+int(n.part.Rec(slot).In), c, int32(n.part.Rec(slot).Frame))
+		n.charge(now, sw, sw.base+int(n.part.Rec(slot).In), e, c, n.part.Rec(slot).Frame)
 		n.enqueue(now, e, &n.ports[e], q, n.part.Rec(again), again)
 	case mutantLose && psn%64 == 63:
 		n.release(now, sw, e, c, n.part.Rec(slot))
@@ -62,4 +64,16 @@ func (n *Net) mutateAdmitted(now units.Time, sw *swtch, e int, c uint8, slot uin
 		a.Next = next
 	}
 	return slot
+}
+
+// shortHeadroom takes three frames off the headroom of every group.
+func shortHeadroom(p *mmu.Params) *mmu.Params {
+	short := *p
+	short.Groups = slices.Clone(p.Groups)
+	for i := range short.Groups {
+		for c := range short.Groups[i] {
+			short.Groups[i][c].Headroom -= 3 * (4096 + 78)
+		}
+	}
+	return &short
 }

@@ -23,7 +23,6 @@ type Net struct {
 	ports    []Port
 	queues   [Classes][]queue       // per class, then per port: the classes in use lie dense
 	cold     []portCold             // per port
-	pgs      [Classes][]pg          // ingress accounting, zero for host ports
 	gates    [Classes][]gate        // when classes were shut, and how long
 	pauses   [Classes][]pauseState  // what the peer makes us do, and we it
 	lives    [Classes][]lifetime    // of the heads of queues; empty without lifetime limits

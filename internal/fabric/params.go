@@ -4,7 +4,10 @@
 // (credit.go). A port's loop knows none of them by name: it asks a gate (gate.go).
 package fabric
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/mmu"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Classes is the number of priorities of an Ethernet port, and of the data VLs of
 // an InfiniBand port: shipped adapters and switches operate VL 0 to 7 at most,
@@ -45,42 +48,24 @@ type PortParams struct {
 	Victim bool
 }
 
-// PGParams is the ingress accounting of one port and priority group.
-type PGParams struct {
-	Reserved units.Bytes // guaranteed before the shared pool is used
-	Headroom units.Bytes // absorbs what arrives after XOFF; lossless classes only
-	// XOFF when shared use reaches the threshold: Static if positive, else
-	// Alpha times the free shared pool.
-	AlphaNum, AlphaDen int64
-	Static             units.Bytes
-	// XON when use has fallen XONOffset below the threshold (or to zero).
-	XONOffset units.Bytes
-}
-
 // SwitchParams is one switch.
 type SwitchParams struct {
-	Shared     units.Bytes // shared pool: buffer less reserves and headrooms
-	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
-	CutThrough bool
-	Salt       uint64    // of the ECMP hash
-	Spreading  Spreading // among equal ports
-	DSCPToPrio [64]uint8 // priority by DSCP, unless TrustPCP
-	TrustPCP   bool      // classify by the VLAN tag
-	PCPToPrio  [8]uint8
-	Lossless   uint8 // priorities whose ingress admission drops only beyond headroom
-	// Egress dynamic threshold of lossy priorities: a queue may hold
-	// EgressAlphaNum/Den times the free lossy pool of LossyPool bytes. Den 0: unlimited.
-	EgressAlphaNum, EgressAlphaDen int64
-	LossyPool                      units.Bytes
-	MarkAtEnqueue                  bool
-	MarkAny                        bool  // mark packets that are not ECT as well (ns-3)
-	Unaccounted                    uint8 // priorities that bypass buffer accounting (ns-3: class 0)
+	Memory        *mmu.Params // what its ports share; read only; nil: an InfiniBand switch, whose ports have buffers of their own
+	Latency       units.Time  // pipeline, after the last bit (cut-through: the header), before admission
+	CutThrough    bool
+	Salt          uint64    // of the ECMP hash
+	Spreading     Spreading // among equal ports
+	DSCPToPrio    [64]uint8 // priority by DSCP, unless TrustPCP
+	TrustPCP      bool      // classify by the VLAN tag
+	PCPToPrio     [8]uint8
+	MarkAtEnqueue bool
+	MarkAny       bool  // mark packets that are not ECT as well (ns-3)
+	Unaccounted   uint8 // priorities that bypass buffer accounting (ns-3: class 0)
 	// SL2VL makes the switch an InfiniBand switch: the VL on which a packet leaves,
 	// by service level, as 16 entries for all ports, or [in][out][16] in one slice.
 	SL2VL []uint8
 	// How long a packet may stand at the head of a queue, and how long it may be in
 	// the switch, before it is discarded; 0: for ever. See Lifetime.
 	HOQLife, PacketLife units.Time
-	PG                  [][Classes]PGParams // per local port
-	Ports               []PortParams        // per local port
+	Ports               []PortParams // per local port
 }

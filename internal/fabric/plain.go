@@ -21,7 +21,8 @@ import (
 // frames; what is left is instructions, and branches that a processor guesses wrong.
 //
 //   - Whatever can be known of a switch or a port beforehand is one bit, looked at once.
-//   - The buffer is asked one question, with two comparisons (buffer.go, calm).
+//   - The memory is asked one question, with two comparisons for each account that can
+//     refuse the frame (mmu, Calm).
 //   - Three frames in five find their port idle. They never enter its queue: what they
 //     would take of the buffer and the queue they give back in the same instant, so that
 //     only peaks and counts are left of it, and there is no wake-up to schedule.
@@ -59,11 +60,11 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	out, q := &n.ports[e], &n.queues[c][e]
 	size := int32(pk.Frame)
 	accounted := sw.unaccounted>>c&1 == 0
-	g := &n.pgs[c][i]
-	if sw.lossless>>c&1 == 0 {
-		g = &n.pgs[c][e]
-	}
-	if accounted && !sw.calm(g, q, c, size) {
+	m := &sw.memory
+	g := m.Group(int(p.local), int(c))
+	k := m.Queue(g, int(local))
+	cells := m.Cells(pk.Frame)
+	if accounted && !m.Calm(g, k, cells) {
 		return false
 	}
 
@@ -76,9 +77,8 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	if stamped {
 		n.StampIn(now, e, pk)
 	}
-	used, pool := int32(0), int64(0)
 	if accounted {
-		used, pool = n.book(now, sw, i, e, c, g, q, size)
+		n.book(now, m, i, e, c, g, k, cells)
 	}
 	if out.ready|out.shut&(1<<c) == 0 && !out.control && out.idle(now) {
 		q.last = now
@@ -92,8 +92,8 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		n.plainTransmit(now, e, out, pk, slot)
 		return true
 	}
-	if accounted {
-		sw.keep(g, c, used, pool)
+	if accounted && !m.Keep(g, k, cells) {
+		n.part.Bug("%s: %s", sw.name, m.Broken(g, k))
 	}
 	n.enqueue(now, e, out, q, pk, slot)
 	n.startOrWait(now, e, out)
@@ -111,8 +111,12 @@ func (n *Net) plainWake(now units.Time, i int, p *Port) bool {
 	q := &n.queues[c][i]
 	slot := q.head
 	pk := n.part.Rec(slot)
-	if sw.unaccounted>>c&1 == 0 && !sw.giveBack(&n.pgs[c][sw.base+int(pk.In)], c, int32(pk.Frame)) {
-		return false
+	if sw.unaccounted>>c&1 == 0 {
+		m := &sw.memory
+		g := m.Group(int(pk.In), int(c))
+		if !m.GiveBack(g, m.Queue(g, int(p.local)), m.Cells(pk.Frame)) {
+			return false
+		}
 	}
 	q.head = pk.Next
 	q.integrate(now)

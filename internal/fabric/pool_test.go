@@ -30,9 +30,8 @@ func TestPoolIsFinite(t *testing.T) {
 				r.send(i, 8, 0, 200, 4174, 3)
 			}
 			r.run(units.Second)
-			s := &r.net.switches[0]
-			if s.peakUsed > s.shared || s.peakUsed < s.shared/2 {
-				t.Errorf("%d bytes of a pool of %d in use", s.peakUsed, s.shared)
+			if peak, size := r.net.switches[0].memory.PoolPeak(0); peak > size || peak < size/2 {
+				t.Errorf("%d bytes of a pool of %d in use", peak, size)
 			}
 			if got := len(r.hosts[8].got); got != 1600 {
 				t.Errorf("%d of 1600 frames delivered", got)

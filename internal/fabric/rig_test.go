@@ -3,6 +3,7 @@ package fabric
 import (
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -29,6 +30,50 @@ type rigPort struct {
 	downAt    units.Time // 0: never
 	host, sw  PortParams
 	pg        [Classes]PGParams
+}
+
+// rigSwitch is a switch whose memory is one pool for lossless and lossy groups, with headroom
+// of each group its own, and an egress pool of LossyPool for lossy queues.
+type rigSwitch struct {
+	SwitchParams
+	Shared, LossyPool              units.Bytes
+	EgressAlphaNum, EgressAlphaDen int64
+	Lossless                       uint8
+}
+
+// PGParams is one ingress port and priority.
+type PGParams struct {
+	Reserved, Headroom, Static, XONOffset units.Bytes
+	AlphaNum, AlphaDen                    int64
+}
+
+// params puts the memory together.
+func (s *rigSwitch) params(ports []rigPort) *SwitchParams {
+	if s.SL2VL != nil {
+		return &s.SwitchParams
+	}
+	m := &mmu.Params{Cell: 1, Size: s.Shared, Ingress: []mmu.Pool{{Shared: s.Shared}}, Egress: []mmu.Pool{{Shared: units.GB * 2}, {Shared: s.LossyPool}}}
+	if s.LossyPool == 0 {
+		m.Egress[1] = m.Egress[0]
+	}
+	for i := range ports {
+		var gs [Classes]mmu.GroupProfile
+		var qs [Classes]mmu.QueueProfile
+		for c, g := range ports[i].pg {
+			if s.Lossless>>c&1 == 1 {
+				gs[c] = mmu.GroupProfile{Lossless: true, Reserved: g.Reserved, Headroom: g.Headroom, XONOffset: g.XONOffset, Limit: mmu.Threshold{Num: g.AlphaNum, Den: g.AlphaDen, Static: g.Static}}
+				if g.Static > 0 {
+					gs[c].Limit.Den = 0
+				}
+				m.Size += g.Reserved + g.Headroom
+			} else {
+				qs[c] = mmu.QueueProfile{Pool: 1, Limit: mmu.Threshold{Num: s.EgressAlphaNum, Den: s.EgressAlphaDen}}
+			}
+		}
+		m.Groups, m.Queues = append(m.Groups, gs), append(m.Queues, qs)
+	}
+	s.Memory = m
+	return &s.SwitchParams
 }
 
 // rigHost sends its queue in order as far as classes are open.
@@ -97,19 +142,19 @@ func (h *rigHost) SentFrames(_ int, class uint8) Sent             { return h.sen
 func (h *rigHost) Timer(now units.Time, _ uint8, low uint32)      { h.timers[low](now) }
 
 // newRig builds the switch. Endpoint i is the host at port i.
-func newRig(t *testing.T, sw SwitchParams, ports []rigPort) *rig {
+func newRig(t *testing.T, sw rigSwitch, ports []rigPort) *rig {
 	t.Helper()
 	return newRigOf(t, wire.Ethernet, sw, ports)
 }
 
 // newRigOf is newRig with links of another kind.
-func newRigOf(t *testing.T, profile wire.Profile, sw SwitchParams, ports []rigPort) *rig {
+func newRigOf(t *testing.T, profile wire.Profile, sw rigSwitch, ports []rigPort) *rig {
 	t.Helper()
 	r := &rig{t: t, engine: sim.New[packet.Packet](1, units.Microsecond)}
 	part := r.engine.Parts()[0]
 	part.SetCell(part.AddCell())
 	r.net = NewNet(part, profile, 0, nil)
-	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: &sw, Seed: 1}
+	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: sw.params(ports), Seed: 1}
 	for i := range ports {
 		spec.Group = append(spec.Group, uint32(i)<<8|1)
 		spec.Members = append(spec.Members, uint16(i))
@@ -121,7 +166,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw SwitchParams, ports []rigPo
 		s := rigSpec(p, uint32(i))
 		s.Node, s.Local, s.NodePorts, s.Source = "sw", i, n, uint32(i)
 		s.PeerPort = n + i
-		s.Params, s.PG, s.PeerCredit = &p.sw, &p.pg, p.host.Credit
+		s.Params, s.PeerCredit = &p.sw, p.host.Credit
 		s.Lifetimes = sw.HOQLife+sw.PacketLife > 0
 		r.net.AddPort(node, s)
 	}
@@ -177,8 +222,8 @@ func (r *rig) run(limit units.Time) {
 
 // star is n equal ports of a lossless class 3, all of it shared memory without
 // limits that matter.
-func star(n int, rate units.Rate, delay units.Time) (SwitchParams, []rigPort) {
-	sw := SwitchParams{Shared: units.GB, Lossless: 1 << 3}
+func star(n int, rate units.Rate, delay units.Time) (rigSwitch, []rigPort) {
+	sw := rigSwitch{Shared: units.GB, Lossless: 1 << 3}
 	for d := range sw.DSCPToPrio {
 		sw.DSCPToPrio[d] = uint8(d / 8)
 	}

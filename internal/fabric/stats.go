@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -84,15 +85,13 @@ func (n *Net) CheckEmpty() {
 			if q := &n.queues[c][i]; q.bytes != 0 || q.head != 0 {
 				n.part.Bug("%s class %d holds %d bytes but no packet is alive", n.cold[i].name, c, q.bytes)
 			}
-			if g := &n.pgs[c][i]; g.used != 0 || g.headroom != 0 {
-				n.part.Bug("%s class %d: %d bytes accounted but no packet is alive", n.cold[i].name, c, g.used+g.headroom)
-			}
 		}
 	}
 	n.checkCredits()
 	for k := range n.switches {
-		if sw := &n.switches[k]; sw.used != 0 || sw.lossyUsed != 0 {
-			n.part.Bug("%s: shared pool holds %d bytes but no packet is alive", sw.name, sw.used+sw.lossyUsed)
+		sw := &n.switches[k]
+		if what := sw.memory.Empty(); what != "" {
+			n.part.Bug("%s: %s holds something but no packet is alive", sw.name, what)
 		}
 	}
 	if r, st, s := n.records.inUse(), n.stamps.inUse(), n.sides.inUse(); r != 0 || st != 0 || s != 0 {
@@ -104,17 +103,19 @@ func (n *Net) CheckEmpty() {
 // the measured window of length window, when there is one).
 func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	p, cold := &n.ports[i], &n.cold[i]
-	q, s, g, shut := &n.queues[c][i], &n.pauses[c][i], &n.pgs[c][i], &n.gates[c][i]
+	q, s, shut := &n.queues[c][i], &n.pauses[c][i], &n.gates[c][i]
 	sent := n.sentFrames(i, c)
 	r := record.Port{
 		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), RateBps: p.rate,
 		PeakQueueBytes: int64(q.peak), PeakQueuePS: cold.peakAt[c], MeanQueueBytes: q.mean(end),
-		PeakIngress: int64(g.peak), PeakHeadroom: int64(g.peakHeadroom),
 		TxPackets: sent.Packets, TxBytes: sent.Bytes,
 		Utilisation: n.utilisation(p, sent, Sent{}, end, n.unsent(n.end, p, c)),
 		Marked:      cold.marks[c].Count,
 		PausesSent:  s.sent.Count, PausesReceived: s.received.Count, RefreshesSent: s.refresh, ResumesSent: s.resumes,
 		HeldPS: units.Time(shut.held.Sum), PausedPS: shut.paused,
+	}
+	if m, g := n.losslessGroup(i, c); g != nil {
+		r.PeakIngress, r.PeakHeadroom = m.Peaks(g)
 	}
 	if p.credited {
 		r.PeakIngress = int64(n.credits[c][i].peak) * wire.CreditBlock
@@ -190,20 +191,34 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 		l.KMinBytes, l.KMaxBytes, l.PMax = red.kmin, red.kmax, math.Round(float64(red.pmax)/(1<<32)*1e6)/1e6
 		l.MarkAtEnqueue = sw.markAtEnqueue
 	}
-	lossless := sw.lossless>>c&1 != 0
-	if lossless && p.pfc>>c&1 != 0 {
-		l.HeadroomBytes = int64(n.pgs[c][i].headroomSize)
-	}
-	if n.pgs[c][i].nearest == math.MaxInt32 {
-		return l
+	m, lossless := n.losslessGroup(i, c)
+	pfc := p.pfc>>c&1 != 0
+	if lossless != nil && pfc {
+		l.HeadroomBytes = m.Headroom(lossless)
 	}
 	near := cold.near[c]
-	if lossless {
-		l.XOFF = &near
-	} else {
+	switch {
+	case near == record.Approach{}:
+	case lossless == nil:
 		l.EgressDrop = &near
+	case pfc:
+		l.XOFF = &near
 	}
 	return l
+}
+
+// losslessGroup returns the memory of the switch that port i belongs to and the group of
+// class c there; nil where there is none that stops its peer.
+func (n *Net) losslessGroup(i int, c uint8) (*mmu.Memory, *mmu.Group) {
+	p := &n.ports[i]
+	if p.node < 0 || p.credited {
+		return nil, nil
+	}
+	m := &n.switches[p.node].memory
+	if g := m.Group(int(p.local), int(c)); g.Lossless() {
+		return m, g
+	}
+	return nil, nil
 }
 
 // sentFrames counts what port i sent in class c, by its own queue or its host.
@@ -300,7 +315,12 @@ func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
 
 // Active reports whether class c of port i carried, held or lost anything.
 func (n *Net) Active(i int, c uint8) bool {
-	return n.sentFrames(i, c).Packets != 0 || n.pgs[c][i].peak != 0 || n.pauses[c][i].sent.Count != 0 ||
+	if m, g := n.losslessGroup(i, c); g != nil {
+		if peak, _ := m.Peaks(g); peak != 0 {
+			return true
+		}
+	}
+	return n.sentFrames(i, c).Packets != 0 || n.pauses[c][i].sent.Count != 0 ||
 		n.pauses[c][i].received.Count != 0 || n.drops(i, c) != dropStat{}
 }
 

@@ -1,29 +1,25 @@
 package fabric
 
 import (
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// swtch is a shared-memory switch: one pool, accounted per ingress port and
-// priority group (what arrives) and per egress queue (what waits).
+// swtch is a shared-memory switch; with credits it has no memory that its ports share.
 type swtch struct {
-	name     string
-	base     int // first port
-	nports   int
-	shared   int64 // lossless pool: buffer less reserves and headrooms
-	used     int64
-	peakUsed int64
+	name   string
+	base   int // first port
+	nports int
+	memory mmu.Memory
 
-	lossyPool, lossyUsed   int64
-	lossyAlpha             fraction // zero: no limit
 	routes                 []uint16 // per destination endpoint: index into groups
 	groups                 []uint32 // ECMP groups: offset<<8|count into members
 	members                []uint16
 	salt                   uint64
-	lossless, unaccounted  uint8
+	unaccounted            uint8
 	markAtEnqueue, markAny bool
 	cutThrough             bool
 	credited               bool    // its links have credits: no shared buffer
@@ -129,6 +125,19 @@ func (n *Net) pinned(pk *packet.Packet) bool {
 	return true
 }
 
+// refuse drops a frame of class c from port i to port e for which there is no room, at the
+// port whose account has none.
+func (n *Net) refuse(now units.Time, i, e int, c uint8, v mmu.Verdict, slot uint32) {
+	switch v {
+	case mmu.HeadroomEnd:
+		n.drop(now, i, c, dropHeadroom, slot)
+	case mmu.IngressEnd:
+		n.drop(now, i, c, dropIngress, slot)
+	default:
+		n.drop(now, e, c, dropEgress, slot)
+	}
+}
+
 // admit is the switch's decision on a frame: room in the buffer or not, XOFF
 // or not, mark or not; then it waits in the egress queue.
 func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot uint32) {
@@ -138,18 +147,13 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	xoff := false
 	switch {
 	case sw.unaccounted>>c&1 != 0 || sw.credited: // credits have made room for it
-	case sw.lossless>>c&1 != 0:
-		admitted := false
-		if admitted, xoff = n.admitLossless(now, sw, i, c, size); !admitted {
-			n.drop(now, i, c, dropHeadroom, slot)
+	default:
+		var v mmu.Verdict
+		if v, xoff = n.charge(now, sw, i, e, c, pk.Frame); v != mmu.Admitted {
+			n.refuse(now, i, e, c, v, slot)
 			if xoff {
 				n.setPause(now, i, c, true)
 			}
-			return
-		}
-	default:
-		if !n.admitLossy(now, sw, e, c, size) {
-			n.drop(now, e, c, dropEgress, slot)
 			return
 		}
 	}

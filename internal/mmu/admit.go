@@ -1,6 +1,10 @@
 package mmu
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"math"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Cells returns how many cells a frame of b bytes takes.
 func (m *Memory) Cells(b uint32) int32 {
@@ -11,114 +15,276 @@ func (m *Memory) Cells(b uint32) int32 {
 }
 
 // Bytes returns the bytes of n cells.
-func (m *Memory) Bytes(n int32) units.Bytes { return units.Bytes(n) * units.Bytes(m.cell) }
+func (m *Memory) Bytes(n int32) int64 { return int64(n) * int64(m.cell) }
 
-// Group returns the number of the group of an ingress port and priority.
-func (m *Memory) Group(port, class int) int { return class*m.ports + port }
+// Group returns the group of an ingress port and priority.
+func (m *Memory) Group(port, class int) *Group { return &m.groups[class*m.ports+port] }
 
-// Queue returns the number of the queue of an egress port and priority in the part of
-// the memory that group g fills.
-func (m *Memory) Queue(g, port, class int) int {
-	return (int(m.groups[g].part)*Classes+class)*m.ports + port
-}
+// Queue returns the queue of an egress port, of the priority of group g and in the part of
+// the memory that g fills.
+func (m *Memory) Queue(g *Group, port int) *Queue { return &m.queues[int(g.firstQueue)+port] }
 
 // Admit charges a frame of n cells to group g and queue k, or refuses it and changes
-// nothing. What the group's reserve, its share of the pool and its headroom take, they
-// take in that order; a frame is never split between pool and headroom.
-func (m *Memory) Admit(g, k int, n int32) Verdict {
-	in, out := &m.groups[g], &m.queues[k]
-	from, to := &m.ingress[in.pool], &m.egress[out.pool]
-	egress := beyond(out.used, out.reserved, n)
-	if egress > 0 && (out.used+n-out.reserved > out.limit.of(to.free()) || egress > to.free()) {
-		return EgressEnd
+// nothing but bounds. What the group's reserve, its share of the pool and its headroom
+// take, they take in that order; a frame is never split between pool and headroom. due
+// says that the group's peer is to stop now: also a frame that found no room may say so,
+// where something is queued that can bring the XON.
+func (m *Memory) Admit(g *Group, k *Queue, n int32) (v Verdict, due bool) {
+	if !k.admits(n, g.lossless) {
+		return EgressEnd, false
 	}
-	ingress := beyond(in.used, in.reserved, n)
+	from := g.pool
+	ingress := g.beyond(n)
 	switch {
-	case ingress == 0 || in.used+n-in.reserved <= in.limit.of(from.free()) && ingress <= from.free():
-		in.used += n
-		from.used += ingress
-		from.peak = max(from.peak, from.used)
-	case !in.lossless:
-		return IngressEnd
-	case n > in.headroomSize-in.headroom || from.headroom > 0 && n > from.headroom-from.headroomUsed:
-		return HeadroomEnd
+	case ingress == 0 || ingress <= from.free() && g.used+n-g.reserved <= g.limit.of(from.free()):
+		g.take(n)
+	case !g.lossless:
+		g.calmUse = -1
+		return IngressEnd, false
+	case n > g.headroomSize-g.headroom || from.headroom > 0 && n > from.headroom-from.headroomUsed:
+		g.calmUse = -1
+		due = !g.xoff && g.used+g.headroom > 0
+		g.xoff = g.xoff || due
+		return HeadroomEnd, due
 	default:
-		in.headroom += n
-		in.peakHeadroom = max(in.peakHeadroom, in.headroom)
+		g.headroom += n
+		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
 		if from.headroom > 0 {
 			from.headroomUsed += n
-			from.headroomPeak = max(from.headroomPeak, from.headroomUsed)
 		}
 	}
-	in.peak = max(in.peak, in.used+in.headroom)
-	out.used += n
-	to.used += egress
-	to.peak = max(to.peak, to.used)
-	m.held[in.part] += n
-	return Admitted
+	g.peak = max(g.peak, g.used+g.headroom)
+	if k.pool != nil {
+		k.take(n)
+	}
+	m.held[g.part] += n
+	switch room := g.Slack(); {
+	case g.xoff:
+	case g.lossless && (g.headroom > 0 || room <= 0):
+		due, g.xoff, g.calmUse = true, true, -1
+	default:
+		g.settle(1, room)
+	}
+	return Admitted, due
 }
 
-// beyond returns how many of n further cells go beyond a reserve.
-func beyond(used, reserved, n int32) int32 { return max(0, min(n, used+n-reserved)) }
-
-// Slack returns how many cells group g is below its threshold, which others move as they
-// fill the pool; the reserve counts. At 0 or less XOFF is due: a group has its reserve
-// also where nothing of the pool is left.
-func (m *Memory) Slack(g int) int32 {
-	in := &m.groups[g]
-	return in.limit.of(m.ingress[in.pool].free()) - (in.used - in.reserved)
-}
-
-// XOFF notes that group g stops its peer. It reports false where the group had already,
-// or where XOFF is not due: neither is the headroom used nor the threshold reached.
-func (m *Memory) XOFF(g int) bool {
-	in := &m.groups[g]
-	if in.xoff || in.headroom == 0 && m.Slack(g) > 0 {
+// admits reports whether the queue's threshold and pool let n more cells wait. The pool's
+// end stops lossy frames only: what a lossless group has room for is not dropped where it
+// leaves because others fill the egress pool.
+func (k *Queue) admits(n int32, lossless bool) bool {
+	if k.pool == nil {
+		return true
+	}
+	room := k.Room(n)
+	if room < 0 || !lossless && k.beyond(n) > k.pool.free() {
+		k.calmUse = -1
 		return false
 	}
-	in.xoff = true
+	k.settle(0, room)
 	return true
 }
+
+// Slack returns how many cells the group is below its threshold, which others move as they
+// fill the pool. At 0 or less XOFF is due; a group has its reserve even where nothing of
+// the pool is left, unless it is eager.
+func (g *Group) Slack() int32 {
+	use := g.used - g.reserved
+	if g.eager {
+		use = max(0, use)
+	}
+	return g.limit.of(g.pool.free()) - use
+}
+
+// Room returns how many cells the queue would be below its threshold with n more, and what
+// is below 0 above it.
+func (k *Queue) Room(n int32) int32 { return k.limit.of(k.pool.free()) - max(0, k.used+n-k.reserved) }
+
+// Limited reports whether the queue has a threshold.
+func (k *Queue) Limited() bool { return k.pool != nil && k.limit.fixed != math.MaxInt32 }
 
 // Release gives back the n cells of a frame that Admit charged to group g and queue k:
 // headroom first, then the pool, then the reserve. It reports whether the group's peer
 // may go on now.
-func (m *Memory) Release(g, k int, n int32) (xon bool) {
-	in, out := &m.groups[g], &m.queues[k]
-	from, to := &m.ingress[in.pool], &m.egress[out.pool]
-	egress := min(n, out.above())
-	out.used -= n
-	to.used -= egress
-	headroom := min(in.headroom, n)
-	in.headroom -= headroom
-	if from.headroom > 0 {
-		from.headroomUsed -= headroom
+func (m *Memory) Release(g *Group, k *Queue, n int32) (xon bool) {
+	if k.pool != nil {
+		k.give(n)
 	}
-	ingress := min(n-headroom, in.above())
-	in.used -= n - headroom
-	from.used -= ingress
-	m.held[in.part] -= n
-	if !in.xoff || in.headroom > 0 {
+	headroom := min(g.headroom, n)
+	g.headroom -= headroom
+	if g.pool.headroom > 0 {
+		g.pool.headroomUsed -= headroom
+	}
+	g.give(n - headroom)
+	m.held[g.part] -= n
+	if !g.xoff || g.headroom > 0 || !g.belowXON() {
 		return false
 	}
-	if above := in.above(); above > in.xon && above+in.xonOffset > in.limit.of(from.free()) {
-		return false
-	}
-	in.xoff = false
+	g.xoff = false
 	return true
 }
 
+// belowXON reports whether a group whose headroom is empty has room for its peer to go on.
+func (g *Group) belowXON() bool {
+	above := g.above()
+	return above == 0 || g.used <= g.xon || g.xonOffset >= 0 && int64(above)+int64(g.xonOffset) <= int64(g.limit.of(g.pool.free()))
+}
+
+// A path for most frames (Calm, Book, Keep, GiveBack) asks one question: is the frame
+// admitted and nothing else follows, no XOFF, no headroom, no drop? The answer is worked
+// out ahead: up to a use of calmUse, while the pool holds at most calmPool, it is yes. With
+// a dynamic threshold others lower it as they take from the pool, so that there is a bound
+// of the pool for every bound of the use; a frame that passes either is left to Admit,
+// which works both out anew.
+
+// calmShare is how much others may take from the pool, at most, for a cell of one's own,
+// before the bounds are worked out anew.
+const calmShare = 4
+
+// settle works out the bounds of an account that is room cells below its threshold, of
+// which spare are to be left.
+func (a *account) settle(spare, room int32) {
+	a.calmUse, a.calmPool = -1, a.pool.size
+	if a.limit.alpha != 0 {
+		margin := int64(max(0, room-spare)) << 16 / (int64(a.limit.alpha) + 1<<16/calmShare)
+		a.calmPool = int32(min(int64(a.pool.size), int64(a.pool.used)+margin))
+	}
+	if t := a.limit.of(a.pool.size - a.calmPool); t >= spare {
+		a.calmUse = int32(min(int64(a.reserved)+int64(t)-int64(spare), math.MaxInt32))
+	}
+}
+
+// calm reports whether n more cells are within the bounds.
+func (a *account) calm(n int32) bool { return a.used+n <= a.calmUse && a.pool.used+n <= a.calmPool }
+
+// Calm reports whether a frame of n cells that came in by group g and goes to queue k is
+// admitted and nothing else happens.
+func (m *Memory) Calm(g *Group, k *Queue, n int32) bool {
+	return g.calm(n) && (k.pool == nil || k.calm(n))
+}
+
+// Keep charges a frame for which Calm holds. It reports false where more is held then than
+// the memory has, which no valid memory lets happen.
+func (m *Memory) Keep(g *Group, k *Queue, n int32) bool {
+	g.take(n)
+	if k.pool != nil {
+		k.take(n)
+	}
+	held := &m.held[g.part]
+	*held += n
+	return *held <= m.size
+}
+
+// GiveBack is Release for a group that has not stopped its peer. It reports false, and has
+// changed nothing, where Release must look: XON may follow, or an account would fall below
+// zero.
+func (m *Memory) GiveBack(g *Group, k *Queue, n int32) bool {
+	if g.xoff || !g.has(n) || k.pool != nil && !k.has(n) {
+		return false
+	}
+	g.give(n)
+	if k.pool != nil {
+		k.give(n)
+	}
+	m.held[g.part] -= n
+	return true
+}
+
+// has reports whether n cells can be given back.
+func (a *account) has(n int32) bool { return a.used >= n && a.pool.used >= min(n, a.above()) }
+
+// Nearer notes how near the account of group g came to XOFF with n more cells for which
+// Calm holds, or n 0 after Admit. It reports the use and the threshold, in bytes, where
+// that is nearer than ever before.
+func (m *Memory) Nearer(g *Group, n int32) (use, threshold int64, nearer bool) {
+	use32 := g.used + n
+	room := g.limit.of(g.pool.free()-g.beyond(n)) - max(0, use32-g.reserved)
+	if room >= g.nearest {
+		return 0, 0, false
+	}
+	g.nearest = room
+	return m.Bytes(use32), m.Bytes(max(use32, g.reserved)) + m.Bytes(room), true
+}
+
+// NearerQueue is Nearer for a queue with a threshold that n more cells are to wait in.
+func (m *Memory) NearerQueue(k *Queue, n int32) (use, threshold int64, nearer bool) {
+	room := k.Room(n)
+	if room >= k.nearest {
+		return 0, 0, false
+	}
+	k.nearest = room
+	use32 := k.used + n
+	return m.Bytes(use32), m.Bytes(max(use32, k.reserved)) + m.Bytes(room), true
+}
+
+// Peak notes that group g held n cells more for an instant.
+func (g *Group) Peak(n int32) { g.peak = max(g.peak, g.used+n) }
+
+// Stopped reports whether the group has stopped its peer.
+func (g *Group) Stopped() bool { return g.xoff }
+
+// Lossless reports whether the group stops its peer rather than drop.
+func (g *Group) Lossless() bool { return g.lossless }
+
+// Peaks returns the most that group g held, and that of its headroom, in bytes.
+func (m *Memory) Peaks(g *Group) (held, headroom int64) {
+	return m.Bytes(g.peak), m.Bytes(g.peakHeadroom)
+}
+
+// PoolPeak returns the most that was used of an ingress pool, and its size, in bytes: the sums
+// over its parts.
+func (m *Memory) PoolPeak(number int) (peak, size int64) {
+	parts := len(m.held)
+	for _, p := range m.ingress[number*parts : (number+1)*parts] {
+		peak, size = peak+m.Bytes(p.peak), size+m.Bytes(p.size)
+	}
+	return peak, size
+}
+
+// Using returns what group g holds, in bytes.
+func (m *Memory) Using(g *Group) int64 { return m.Bytes(g.used + g.headroom) }
+
+// Headroom returns the most that group g may hold beyond its threshold, in bytes.
+func (m *Memory) Headroom(g *Group) int64 { return m.Bytes(g.headroomSize) }
+
 // Broken says what is wrong with the books of group g and queue k, or "": more is held
 // than there is, or less than nothing.
-func (m *Memory) Broken(g, k int) string {
-	in, out := &m.groups[g], &m.queues[k]
+func (m *Memory) Broken(g *Group, k *Queue) string {
 	switch {
-	case in.used < 0 || m.ingress[in.pool].used < 0 || m.ingress[in.pool].headroomUsed < 0:
+	case g.used < 0 || g.pool.used < 0 || g.pool.headroomUsed < 0:
 		return "a group or its pool holds less than nothing"
-	case out.used < 0 || m.egress[out.pool].used < 0:
+	case k.pool != nil && (k.used < 0 || k.pool.used < 0):
 		return "a queue or its pool holds less than nothing"
-	case m.held[in.part] > m.size:
+	case m.held[g.part] > m.size:
 		return "more is held than the memory has"
+	case m.held[g.part] < 0:
+		return "the memory holds less than nothing"
+	}
+	return ""
+}
+
+// Empty says what is still held when nothing should be, or "".
+func (m *Memory) Empty() string {
+	for i := range m.groups {
+		if g := &m.groups[i]; g.used != 0 || g.headroom != 0 {
+			return "a group"
+		}
+	}
+	for i := range m.queues {
+		if m.queues[i].used != 0 {
+			return "a queue"
+		}
+	}
+	for _, pools := range [][]pool{m.ingress, m.egress} {
+		for i := range pools {
+			if pools[i].used != 0 || pools[i].headroomUsed != 0 {
+				return "a pool"
+			}
+		}
+	}
+	for _, n := range m.held {
+		if n != 0 {
+			return "the memory"
+		}
 	}
 	return ""
 }
@@ -126,7 +292,7 @@ func (m *Memory) Broken(g, k int) string {
 // Held returns the bytes that wait in the memory.
 func (m *Memory) Held() (b units.Bytes) {
 	for _, n := range m.held {
-		b += m.Bytes(n)
+		b += units.Bytes(m.Bytes(n))
 	}
 	return b
 }

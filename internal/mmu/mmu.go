@@ -41,20 +41,25 @@ type Pool struct {
 	Headroom units.Bytes
 }
 
-// Group is the profile of one ingress port and priority.
-type Group struct {
+// GroupProfile is what one ingress port and priority may use.
+type GroupProfile struct {
 	Pool     int
 	Lossless bool        // beyond the threshold a frame goes to the headroom, and XOFF is due
 	Reserved units.Bytes // guaranteed before the pool is used (SONiC: the profile's size)
 	Headroom units.Bytes // room for what arrives after XOFF (SONiC: the profile's xoff)
 	Limit    Threshold
-	// XON is due when the headroom is empty and the group uses no more than XON of the
-	// pool, or at least XONOffset less than its threshold.
+	// XON is due when the headroom is empty and the group uses no more than XON, its
+	// reserve included, or at least XONOffset less than its threshold (SAI's
+	// xon_offset_th); XONOffset negative: XON alone counts. It is always due to a group
+	// that is within its reserve.
 	XON, XONOffset units.Bytes
+	// Eager: XOFF is due as soon as nothing of the pool is left, also to a group within
+	// its reserve (ns-3's rule; switches let it have the reserve).
+	Eager bool
 }
 
-// Queue is the profile of one egress port and priority.
-type Queue struct {
+// QueueProfile is what one egress port and priority may use.
+type QueueProfile struct {
 	Pool     int
 	Reserved units.Bytes
 	Limit    Threshold
@@ -67,8 +72,8 @@ type Params struct {
 	Size  units.Bytes // of all parts; never is more held
 	// Pools, and the profiles of groups and queues by port and priority.
 	Ingress, Egress []Pool
-	Groups          [][Classes]Group
-	Queues          [][Classes]Queue
+	Groups          [][Classes]GroupProfile
+	Queues          [][Classes]QueueProfile
 }
 
 // Verdict is what the memory says to a frame.
@@ -98,45 +103,69 @@ func (l limit) of(free int32) int32 {
 
 // pool is one part of a Pool, in cells.
 type pool struct {
-	size, used, peak                     int32
-	headroom, headroomUsed, headroomPeak int32 // headroom 0: every group has its own
+	size, used, peak       int32
+	headroom, headroomUsed int32 // headroom 0: every group has its own
 }
 
 func (p *pool) free() int32 { return p.size - p.used }
 
-// group is the use of a priority group, in cells.
-type group struct {
-	used, headroom         int32 // in reserve and pool; in headroom
-	reserved, headroomSize int32
-	limit                  limit
-	xon, xonOffset         int32
-	pool, part             int32
-	peak, peakHeadroom     int32
-	lossless, xoff         bool
+// account is what a group or a queue uses of its reserve and its pool, in cells.
+type account struct {
+	used, reserved    int32
+	limit             limit
+	calmUse, calmPool int32 // see calm
+	nearest           int32 // the least room so far up to the threshold
+	pool              *pool // nil: nothing binds, and nothing is counted
 }
 
-// above returns how much of the pool the group uses.
-func (g *group) above() int32 { return max(0, g.used-g.reserved) }
+// above returns how much of the pool is used.
+func (a *account) above() int32 { return max(0, a.used-a.reserved) }
 
-// queue is the use of an egress queue in one part, in cells.
-type queue struct {
-	used, reserved int32
-	limit          limit
-	pool           int32
+// beyond returns how many of n further cells go beyond the reserve.
+func (a *account) beyond(n int32) int32 { return max(0, min(n, a.used+n-a.reserved)) }
+
+// take charges n cells.
+func (a *account) take(n int32) {
+	a.pool.used += a.beyond(n)
+	a.pool.peak = max(a.pool.peak, a.pool.used)
+	a.used += n
 }
 
-func (q *queue) above() int32 { return max(0, q.used-q.reserved) }
+// give returns n cells, the pool's first.
+func (a *account) give(n int32) {
+	a.pool.used -= min(n, a.above())
+	a.used -= n
+}
+
+// Group is the use of an ingress port and priority, in cells.
+type Group struct {
+	account
+	headroom     int32
+	peak         int32
+	firstQueue   int32 // of the queues of its priority in the part that it fills
+	part         int32
+	xoff         bool
+	lossless     bool
+	eager        bool
+	headroomSize int32
+	peakHeadroom int32
+	xon          int32
+	xonOffset    int32 // negative: none
+}
+
+// Queue is the use of an egress port and priority in one part, in cells.
+type Queue struct{ account }
 
 // Memory is the packet memory of a switch in operation.
 type Memory struct {
 	cell    uint32
 	ports   int
-	groups  []group // by priority, then port
-	queues  []queue // by part, then priority, then port
+	size    int32   // of a part
+	groups  []Group // by priority, then port
+	queues  []Queue // by part, then priority, then port
+	held    []int32 // by part
 	ingress []pool  // by pool, then part
 	egress  []pool
-	held    []int32 // by part
-	size    int32   // of a part
 }
 
 // New returns an empty memory. Sizes are rounded down to whole cells of every part,
@@ -159,33 +188,73 @@ func New(p *Params) (*Memory, error) {
 		return out
 	}
 	m.ingress, m.egress = pools(p.Ingress), pools(p.Egress)
-	up := func(b units.Bytes) int32 { return int32(min((int64(b)+int64(cell)-1)/int64(cell), math.MaxInt32)) }
-	down := func(b units.Bytes) int32 { return int32(min(int64(b)/int64(cell), math.MaxInt32)) }
-	threshold := func(t Threshold) limit {
-		switch {
-		case t.Den > 0:
-			return limit{alpha: int32(max(1, min(t.Num<<16/t.Den, MaxAlpha<<16-1)))}
-		case t.Static > 0:
-			return limit{fixed: down(t.Static)}
-		}
-		return limit{fixed: math.MaxInt32}
-	}
-	m.groups = make([]group, Classes*m.ports)
-	m.queues = make([]queue, parts*Classes*m.ports)
+	m.groups = make([]Group, Classes*m.ports)
+	m.queues = make([]Queue, parts*Classes*m.ports)
+	binding := m.bindingPools(p, parts)
 	for c := range Classes {
 		for i := range m.ports {
-			s := &p.Groups[i][c]
 			part := i * parts / m.ports
-			m.groups[c*m.ports+i] = group{
-				reserved: up(s.Reserved), headroomSize: down(s.Headroom), limit: threshold(s.Limit),
-				xon: down(s.XON), xonOffset: up(s.XONOffset),
-				pool: int32(s.Pool*parts + part), part: int32(part), lossless: s.Lossless,
-			}
+			m.groups[c*m.ports+i] = m.newGroup(&p.Groups[i][c], c, part, parts)
 			for part := range parts {
 				q := &p.Queues[i][c]
-				m.queues[(part*Classes+c)*m.ports+i] = queue{reserved: up(q.Reserved), limit: threshold(q.Limit), pool: int32(q.Pool*parts + part)}
+				k := &m.queues[(part*Classes+c)*m.ports+i]
+				k.limit, k.nearest = m.limit(q.Limit), math.MaxInt32
+				if binding[q.Pool] {
+					k.reserved, k.pool = m.up(q.Reserved), &m.egress[q.Pool*parts+part]
+					k.settle(0, math.MaxInt32)
+				}
 			}
 		}
 	}
 	return m, nil
+}
+
+// bindingPools tells of every egress pool whether it can refuse a frame that the memory has
+// room for: it is smaller than the memory, or one of its queues has a limit.
+func (m *Memory) bindingPools(p *Params, parts int) []bool {
+	binding := make([]bool, len(p.Egress))
+	for i := range binding {
+		binding[i] = m.egress[i*parts].size < m.size
+	}
+	for i := range p.Queues {
+		for c := range p.Queues[i] {
+			if q := &p.Queues[i][c]; q.Limit != (Threshold{}) {
+				binding[q.Pool] = true
+			}
+		}
+	}
+	return binding
+}
+
+func (m *Memory) newGroup(s *GroupProfile, c, part, parts int) Group {
+	g := Group{
+		account:      account{reserved: m.up(s.Reserved), limit: m.limit(s.Limit), nearest: math.MaxInt32, pool: &m.ingress[s.Pool*parts+part]},
+		headroomSize: m.down(s.Headroom), xon: m.down(s.XON), xonOffset: m.up(s.XONOffset),
+		firstQueue: int32((part*Classes + c) * m.ports), part: int32(part), lossless: s.Lossless, eager: s.Eager,
+	}
+	if s.XONOffset < 0 {
+		g.xonOffset = -1
+	}
+	g.calmUse = -1
+	if !g.lossless {
+		g.settle(0, math.MaxInt32)
+	}
+	return g
+}
+
+// up returns the cells that b bytes take, down those that b bytes fill.
+func (m *Memory) up(b units.Bytes) int32 {
+	return int32(min((int64(b)+int64(m.cell)-1)/int64(m.cell), math.MaxInt32))
+}
+func (m *Memory) down(b units.Bytes) int32 { return int32(min(int64(b)/int64(m.cell), math.MaxInt32)) }
+
+// limit returns a threshold in cells.
+func (m *Memory) limit(t Threshold) limit {
+	switch {
+	case t.Den > 0:
+		return limit{alpha: int32(max(1, min(t.Num<<16/t.Den, MaxAlpha<<16-1)))}
+	case t.Static > 0:
+		return limit{fixed: m.down(t.Static)}
+	}
+	return limit{fixed: math.MaxInt32}
 }

@@ -1,7 +1,6 @@
 package mmu
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -10,14 +9,14 @@ import (
 
 // box is a switch with one ingress pool, an egress pool as large as the switch, every group
 // and every queue of one profile.
-func box(ports, parts int, cell, shared, headroom units.Bytes, g Group, q Queue) *Params {
+func box(ports, parts int, cell, shared, headroom units.Bytes, g GroupProfile, q QueueProfile) *Params {
 	p := &Params{Cell: cell, Parts: parts, Size: 1 << 40,
 		Ingress: []Pool{{Name: "ingress_lossless_pool", Shared: shared, Headroom: headroom}},
 		Egress:  []Pool{{Name: "egress_lossless_pool", Shared: 1 << 40}}}
 	p.Size = min(p.Size, units.Bytes(1<<31-1)*cell*units.Bytes(parts))
 	for range ports {
-		var gs [Classes]Group
-		var qs [Classes]Queue
+		var gs [Classes]GroupProfile
+		var qs [Classes]QueueProfile
 		for c := range Classes {
 			gs[c], qs[c] = g, q
 		}
@@ -38,13 +37,14 @@ func open(t *testing.T, p *Params) *Memory {
 // fill sends frames of one cell from a group to a queue that sends nothing, as the tests
 // of sonic-mgmt do, until the group is refused. It returns the number of the frame on
 // which XOFF fell due (0: none) and that of the first that was dropped.
-func fill(m *Memory, g, k int) (xoff, drop int, why Verdict) {
+func fill(m *Memory, g *Group, k *Queue) (xoff, drop int, why Verdict) {
 	for n := 1; ; n++ {
-		if v := m.Admit(g, k, 1); v != Admitted {
-			return xoff, n, v
-		}
-		if m.XOFF(g) {
+		v, due := m.Admit(g, k, 1)
+		if due {
 			xoff = n
+		}
+		if v != Admitted {
+			return xoff, n, v
 		}
 	}
 }
@@ -79,10 +79,10 @@ func TestMeasuredThresholds(t *testing.T) {
 		{"TH5 800G 300m", 96, 2, 254, th5Pool, th5Headroom, th5("800G 300m"), 103397, 109782, 14},
 	} {
 		m := open(t, box(c.ports, c.parts, c.cell, c.pool, c.headroom,
-			Group{Lossless: true, Reserved: c.profile.reserved, Headroom: c.profile.headroom, Limit: Threshold{Num: 1, Den: 1}, XONOffset: c.profile.offset},
-			Queue{}))
+			GroupProfile{Lossless: true, Reserved: c.profile.reserved, Headroom: c.profile.headroom, Limit: Threshold{Num: 1, Den: 1}, XONOffset: c.profile.offset},
+			QueueProfile{}))
 		g := m.Group(1, 3)
-		k := m.Queue(g, 2, 3)
+		k := m.Queue(g, 2)
 		xoff, drop, why := fill(m, g, k)
 		if why != HeadroomEnd || off(xoff, c.xoff) > 2 || off(drop, c.drop) > 2 {
 			t.Errorf("%s: XOFF at frame %d, drop at %d (%v); measured %d and %d", c.box, xoff, drop, why, c.xoff, c.drop)
@@ -92,13 +92,15 @@ func TestMeasuredThresholds(t *testing.T) {
 		}
 		// XON is tested from just above the threshold: frames released until the peer may go on.
 		m = open(t, box(c.ports, c.parts, c.cell, c.pool, c.headroom,
-			Group{Lossless: true, Reserved: c.profile.reserved, Headroom: c.profile.headroom, Limit: Threshold{Static: c.cell * 5000}, XONOffset: c.profile.offset},
-			Queue{}))
-		n := 0
-		for !m.XOFF(g) {
-			m.Admit(g, k, 1)
+			GroupProfile{Lossless: true, Reserved: c.profile.reserved, Headroom: c.profile.headroom, Limit: Threshold{Static: c.cell * 5000}, XONOffset: c.profile.offset},
+			QueueProfile{}))
+		g = m.Group(1, 3)
+		k = m.Queue(g, 2)
+		for due := false; !due; {
+			_, due = m.Admit(g, k, 1)
 		}
-		for n = 1; !m.Release(g, k, 1); n++ {
+		n := 1
+		for ; !m.Release(g, k, 1); n++ {
 		}
 		if off(n, c.xon) > 2 {
 			t.Errorf("%s: XON after %d frames; measured %d", c.box, n, c.xon)
@@ -112,11 +114,11 @@ func off(a, b int) int { return max(a-b, b-a) }
 // same pool with a reserve of 1,778 B: lossy_egress_drop of qos_params.th5.yaml.
 func TestMeasuredLossyDrop(t *testing.T) {
 	const shared = 147_226_020 - 38_843_712 - 2*69*96*254
-	p := box(96, 2, 254, shared, 0, Group{Limit: Threshold{Static: 82_434_938}}, Queue{Reserved: 1778, Limit: Threshold{Num: 1, Den: 1}})
+	p := box(96, 2, 254, shared, 0, GroupProfile{Limit: Threshold{Static: 82_434_938}}, QueueProfile{Reserved: 1778, Limit: Threshold{Num: 1, Den: 1}})
 	p.Egress[0].Shared = shared
 	m := open(t, p)
 	g := m.Group(0, 0)
-	if _, drop, why := fill(m, g, m.Queue(g, 5, 0)); why != EgressEnd || off(drop, 103371) > 2 {
+	if _, drop, why := fill(m, g, m.Queue(g, 5)); why != EgressEnd || off(drop, 103371) > 2 {
 		t.Errorf("first egress drop at frame %d (%v), measured 103371", drop, why)
 	}
 }
@@ -128,16 +130,17 @@ func TestMeasuredSuccessiveGroups(t *testing.T) {
 	want := []int{120117, 60096, 30085, 15079, 7577, 3825, 1950, 1012, 543, 308, 191, 133, 103, 89, 81, 78, 76, 75, 74, 74, 74}
 	const reserve = 74
 	shared := units.Bytes(2*(want[0]-reserve)) * 254
-	m := open(t, box(64, 1, 254, shared, 0, Group{Lossless: true, Reserved: reserve * 254, Headroom: 1 << 20, Limit: Threshold{Num: 1, Den: 1}}, Queue{}))
+	m := open(t, box(64, 1, 254, shared, 0, GroupProfile{Lossless: true, Reserved: reserve * 254, Headroom: 1 << 20, Limit: Threshold{Num: 1, Den: 1}}, QueueProfile{}))
 	for i, w := range want {
 		g := m.Group(i, 3)
-		k := m.Queue(g, 63, 3)
+		k := m.Queue(g, 63)
 		n := 1
 		for ; ; n++ {
-			if m.Admit(g, k, 1) != Admitted {
+			v, due := m.Admit(g, k, 1)
+			if v != Admitted {
 				t.Fatalf("group %d: frame %d refused", i, n)
 			}
-			if m.XOFF(g) {
+			if due {
 				break
 			}
 		}
@@ -156,7 +159,7 @@ func TestDynamicThresholdSettles(t *testing.T) {
 		e := rnd.IntN(7) - 3
 		alpha := Threshold{Num: 1 << max(e, 0), Den: 1 << max(-e, 0)}
 		shared, reserved, k := 2000+rnd.IntN(50000), rnd.IntN(40), 1+rnd.IntN(6)
-		m := open(t, box(8, 1, 1, units.Bytes(shared), 0, Group{Lossless: true, Reserved: units.Bytes(reserved), Headroom: 1 << 20, Limit: alpha}, Queue{}))
+		m := open(t, box(8, 1, 1, units.Bytes(shared), 0, GroupProfile{Lossless: true, Reserved: units.Bytes(reserved), Headroom: 1 << 20, Limit: alpha}, QueueProfile{}))
 		due := make([]int, k)
 		for n := 1; n < shared; n++ {
 			for i := range k {
@@ -164,8 +167,7 @@ func TestDynamicThresholdSettles(t *testing.T) {
 				if due[i] != 0 {
 					continue
 				}
-				m.Admit(g, m.Queue(g, 7, 0), 1)
-				if m.XOFF(g) {
+				if _, now := m.Admit(g, m.Queue(g, 7), 1); now {
 					due[i] = n
 				}
 			}
@@ -185,11 +187,11 @@ func TestDynamicThresholdSettles(t *testing.T) {
 // 100G 300 m, four groups, the last of them 1165 of 1292 cells short by the pool's end).
 func TestSharedHeadroomRunsOut(t *testing.T) {
 	const own, pool = 1292, 5041 // 4,194,112 B of 208 B in four parts
-	m := open(t, box(32, 1, 208, 10_875_072/4, 4_194_112/4, Group{Lossless: true, Reserved: 1248, Headroom: 268_736, Limit: Threshold{Num: 1, Den: 1}}, Queue{}))
+	m := open(t, box(32, 1, 208, 10_875_072/4, 4_194_112/4, GroupProfile{Lossless: true, Reserved: 1248, Headroom: 268_736, Limit: Threshold{Num: 1, Den: 1}}, QueueProfile{}))
 	left := pool
 	for i := range 5 {
 		g := m.Group(i, 3)
-		xoff, drop, why := fill(m, g, m.Queue(g, 31, 3))
+		xoff, drop, why := fill(m, g, m.Queue(g, 31))
 		took := drop - xoff - 1
 		if want := min(own, left); took != want || why != HeadroomEnd {
 			t.Errorf("group %d took %d cells of headroom (%v), want %d", i+1, took, why, want)
@@ -209,7 +211,7 @@ func TestBooksBalance(t *testing.T) {
 		cell := units.Bytes([]int{1, 96, 208, 254}[rnd.IntN(4)])
 		parts := 1 + rnd.IntN(3)
 		shared, hr := units.Bytes(50_000+rnd.IntN(400_000)), units.Bytes(rnd.IntN(2)*40_000)
-		p := box(6, parts, cell, shared, hr, Group{}, Queue{})
+		p := box(6, parts, cell, shared, hr, GroupProfile{}, QueueProfile{})
 		p.Ingress = append(p.Ingress, Pool{Name: "lossy", Shared: 60_000})
 		for i := range p.Groups {
 			for c := range Classes {
@@ -227,37 +229,49 @@ func TestBooksBalance(t *testing.T) {
 		}
 		m := open(t, p)
 		type held struct {
-			g, k int
-			n    int32
+			g *Group
+			k *Queue
+			n int32
 		}
 		var all []held
 		for range 5000 {
 			if rnd.IntN(100) < 55 {
 				b := uint32(64 + rnd.IntN(9000))
 				g := m.Group(rnd.IntN(6), rnd.IntN(Classes))
-				h := held{g, m.Queue(g, rnd.IntN(6), rnd.IntN(Classes)), m.Cells(b)}
-				if v := m.Admit(h.g, h.k, h.n); v == Admitted {
+				h := held{g, m.Queue(g, rnd.IntN(6)), m.Cells(b)}
+				calm, stopped := m.Calm(h.g, h.k, h.n), g.xoff
+				if calm && rnd.IntN(2) == 0 {
+					if m.Keep(h.g, h.k, h.n); g.lossless && g.Slack() <= 0 {
+						t.Fatalf("seed %d: calm, and XOFF is due", seed)
+					}
 					all = append(all, h)
-					m.XOFF(g)
-				} else if v == HeadroomEnd && !m.groups[g].lossless || v == IngressEnd && m.groups[g].lossless {
-					t.Fatalf("seed %d: verdict %v of a group that is lossless=%v", seed, v, m.groups[g].lossless)
+				} else if v, due := m.Admit(h.g, h.k, h.n); v == Admitted {
+					all = append(all, h)
+					if due && (calm || stopped || !g.lossless) || !due && !stopped && g.lossless && g.Slack() <= 0 {
+						t.Fatalf("seed %d: due %v, calm %v, stopped %v, slack %d", seed, due, calm, stopped, g.Slack())
+					}
+				} else if v == HeadroomEnd && !g.lossless || v == IngressEnd && g.lossless || calm {
+					t.Fatalf("seed %d: verdict %v of a group that is lossless=%v, calm=%v", seed, v, g.lossless, calm)
 				}
 			} else if n := len(all); n > 0 {
 				i := rnd.IntN(n)
 				h := all[i]
 				all[i] = all[n-1]
 				all = all[:n-1]
-				m.Release(h.g, h.k, h.n)
+				if rnd.IntN(2) == 0 || !m.GiveBack(h.g, h.k, h.n) {
+					m.Release(h.g, h.k, h.n)
+				}
 			}
 			var sum units.Bytes
 			for _, h := range all {
-				sum += m.Bytes(h.n)
+				sum += units.Bytes(m.Bytes(h.n))
 			}
 			if m.Held() != sum {
 				t.Fatalf("seed %d: %v held, frames come to %v", seed, m.Held(), sum)
 			}
-			for g := range m.groups {
-				k := m.Queue(g, 0, 0)
+			for i := range m.groups {
+				g := &m.groups[i]
+				k := m.Queue(g, 0)
 				if s := m.Broken(g, k); s != "" {
 					t.Fatalf("seed %d: %s", seed, s)
 				}
@@ -271,22 +285,20 @@ func TestBooksBalance(t *testing.T) {
 		for _, h := range all {
 			m.Release(h.g, h.k, h.n)
 		}
-		for g := range m.groups {
-			if in := m.groups[g]; in.used != 0 || in.headroom != 0 || in.xoff {
-				t.Fatalf("seed %d: group %d is empty but %+v", seed, g, in)
+		for i := range m.groups {
+			if m.groups[i].xoff {
+				t.Fatalf("seed %d: group %d is empty and still stops its peer", seed, i)
 			}
 		}
-		for _, f := range append(m.ingress, m.egress...) {
-			if f.used != 0 || f.headroomUsed != 0 {
-				t.Fatalf("seed %d: pool holds %s when nothing is held", seed, fmt.Sprint(f.used, f.headroomUsed))
-			}
+		if s := m.Empty(); s != "" {
+			t.Fatalf("seed %d: %s holds something when nothing is held", seed, s)
 		}
 	}
 }
 
 // A frame of a byte more than a cell takes two.
 func TestFramesTakeWholeCells(t *testing.T) {
-	m := open(t, box(2, 1, 208, 1<<20, 0, Group{}, Queue{}))
+	m := open(t, box(2, 1, 208, 1<<20, 0, GroupProfile{}, QueueProfile{}))
 	for b, want := range map[uint32]int32{1: 1, 64: 1, 208: 1, 209: 2, 4178: 21} {
 		if n := m.Cells(b); n != want {
 			t.Errorf("%d bytes take %d cells, want %d", b, n, want)

@@ -10,6 +10,7 @@ import (
 const (
 	DropHeadroom = "headroom exceeded"                    // a lossless ingress buffer and its headroom were full
 	DropEgress   = "egress threshold"                     // a lossy queue reached its dynamic threshold
+	DropIngress  = "ingress threshold"                    // a lossy priority group reached its threshold, or its pool its end
 	DropLoss     = "link loss"                            // by the link's loss probability
 	DropBitError = "bit error"                            // by the link's bit error rate
 	DropEvery    = "drop_every"                           // every so many data frames of a link

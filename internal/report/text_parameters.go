@@ -31,12 +31,12 @@ func (t *text) parameters() {
 	}
 }
 
-// given leaves out what presets of servers are made of, but for their names and what
-// stands in the scenario: hopscope show lists it.
+// given leaves out what presets of servers and memories of switches are made of, but for
+// the presets' names and what stands in the scenario: hopscope show lists it.
 func given(notes []record.Note) []record.Note {
 	var out []record.Note
 	for _, n := range notes {
-		inside := strings.HasPrefix(n.Key, "server.") || strings.HasPrefix(n.Key, "hosts.") && strings.Contains(n.Key, ".server.")
+		inside := strings.HasPrefix(n.Key, "server.") || strings.HasPrefix(n.Key, "switch.memory.") || strings.HasPrefix(n.Key, "hosts.") && strings.Contains(n.Key, ".server.")
 		if !inside || n.Source == "scenario" {
 			out = append(out, n)
 		}

@@ -200,11 +200,12 @@ func (r *runner) networkHop(h topology.Hop, out *record.Run) record.WayHop {
 	if v.Graph.Nodes[end.Peer].Kind == topology.Switch {
 		s := &v.Switches[end.Peer]
 		x.What, x.LatencyPS = "cable and switch", link.Delay+s.Latency
-		x.BufferBytes, x.Rule = int64(s.Shared), "drop"
-		if s.Lossless>>x.Class&1 != 0 {
-			x.Rule = "pause"
-		} else if s.LossyPool > 0 && s.EgressAlphaDen > 0 {
-			x.BufferBytes = int64(s.LossyPool)
+		if m := s.Memory; m != nil {
+			g, q := &m.Groups[end.PeerPort][x.Class], &m.Queues[end.PeerPort][x.Class]
+			x.BufferBytes, x.Rule = int64(m.Ingress[g.Pool].Shared), "pause"
+			if !g.Lossless {
+				x.BufferBytes, x.Rule = min(x.BufferBytes, int64(m.Egress[q.Pool].Shared)), "drop"
+			}
 		}
 		credits(&x, s.Ports[end.PeerPort].Credit)
 		return x

@@ -73,7 +73,7 @@ type cable struct {
 	latency  units.Time   // pipeline of this switch, which precedes admission
 	frame    units.Bytes  // largest lossless frame
 	pfcWire  units.Bytes  // a PFC frame on the wire
-	length   units.Length // for the vendors' rule
+	length   units.Length // for Spectrum's rule
 	portMTU  units.Bytes
 	pathMTU  units.Bytes
 	cell     units.Bytes
@@ -89,26 +89,81 @@ func physicalHeadroom(c cable) units.Bytes {
 	return inFlight + 3*c.frame + c.pfcWire
 }
 
-// vendorHeadroom is the worst-case-cell rule that switch vendors ship (models
-// 2.3, the SONiC headroom calculator): a port MTU, the cable both ways at
-// 1.98e8 m/s counted in 1/1024ths, 0.8 KiB of MAC and PHY, and the peer's
-// response quanta, all of it in the smallest packets that waste most of a
-// cell; plus one lossless MTU; rounded up to 1 KiB.
-func vendorHeadroom(c cable) units.Bytes {
-	const kib = 1024
-	wire := float64(c.length) / 1000 * 2 * float64(c.rate) / 8 / 1.98e8 * 1000 / kib
-	response := float64(responseQuanta(c.rate) * quantumBits / 8)
-	delay := float64(c.portMTU) + wire + 0.8*kib + response
-	xoff := float64(c.pathMTU) + delay*cellOccupancy(c.cell)
-	return units.Bytes(math.Ceil(xoff/kib)) * kib
+// The names of the headroom rules.
+const (
+	physicalRule = "physical"
+	spectrumRule = "spectrum"
+)
+
+// Of Spectrum switches, by their cell: 96 B Spectrum-1, 144 B Spectrum-2 and -3, 192 B
+// Spectrum-4 and -5, 256 B Spectrum-6 (SONiC, asic_table.j2).
+const (
+	spectrum3Cell = 144
+	spectrum4Cell = 192
+	spectrum6Cell = 256
+)
+
+const kib units.Bytes = 1024
+
+// upToKiB rounds up to a KiB.
+func upToKiB(b float64) units.Bytes { return units.Bytes(math.Ceil(b/float64(kib))) * kib }
+
+// spectrumHeadroom is what SONiC computes for Spectrum switches (buffer_headroom_mellanox.lua
+// since 2024-09): a port MTU, the cable both ways at 1.98e8 m/s, 0.8 KiB of MAC and PHY, the
+// peer's response quanta and on Spectrum-4 and -5 what waits on the tile, 120 ns of the line;
+// all of it in the smallest packets, which take a multiple of their size in whole cells; plus
+// one lossless MTU. Spectrum-6 adds 18 KiB.
+func spectrumHeadroom(c cable) units.Bytes {
+	xoff := upToKiB(spectrumXOFF(c))
+	if c.cell == spectrum6Cell {
+		xoff += 18 * kib
+	}
+	return xoff
 }
 
-// cellOccupancy is how much buffer 64-byte packets take per byte: each starts
-// a new cell; up to 128-byte cells the worst packet is a little longer than
-// one cell.
-func cellOccupancy(cell units.Bytes) float64 {
-	if cell <= 128 {
-		return 2 * float64(cell) / (1 + float64(cell))
+// spectrumXOFF is the rule before it is rounded.
+func spectrumXOFF(c cable) float64 {
+	wire := 2 * float64(c.length) / 1000 * float64(c.rate) / 8 / 1.98e8
+	delay := float64(c.portMTU) + wire + 0.8*float64(kib) + float64(responseQuanta(c.rate)*quantumBits/8)
+	if c.cell == spectrum4Cell {
+		delay += float64(c.rate/units.Mbps) / 1000 * 120 / 8
 	}
-	return float64(cell) / 64
+	return float64(c.pathMTU) + delay*cellFactor(c.cell)
+}
+
+// spectrumXON is the pipeline's latency in bytes, below which a group lets its peer go on;
+// twice that on ports of eight lanes.
+func spectrumXON(c cable) units.Bytes {
+	xon := 19 * kib
+	if c.cell == spectrum6Cell {
+		xon = 42 * kib
+	}
+	if c.eightLanes() {
+		xon *= 2
+	}
+	return xon
+}
+
+// spectrumSize is the room of a group without a shared headroom pool: XON and headroom rounded
+// together, and a port MTU more on eight lanes.
+func spectrumSize(c cable) units.Bytes {
+	size := spectrumXOFF(c) + float64(spectrumXON(c))
+	if c.eightLanes() {
+		size += float64(c.portMTU)
+	}
+	return max(upToKiB(size), spectrumHeadroom(c)+spectrumXON(c))
+}
+
+// eightLanes tells ports of eight lanes: 400 Gb/s up to Spectrum-3, 800 Gb/s from Spectrum-4 on.
+func (c cable) eightLanes() bool {
+	return c.rate >= 800*units.Gbps || c.rate >= 400*units.Gbps && c.cell <= spectrum3Cell
+}
+
+// cellFactor is how many bytes of memory a byte of 64-byte packets takes: each packet whole
+// cells. Up to 128-byte cells the worst packet is a byte longer than one cell.
+func cellFactor(cell units.Bytes) float64 {
+	if cell <= 128 {
+		return math.Ceil(2 * float64(cell) / (1 + float64(cell)))
+	}
+	return math.Ceil(float64(cell) / 64)
 }

@@ -81,8 +81,8 @@ func TestHTSim(t *testing.T) {
 	if down.Rate != 100*units.Gbps || down.Delay != units.Microsecond || up.Rate != 200*units.Gbps || up.Delay != 500*units.Nanosecond {
 		t.Errorf("links of leaf2: %v %v down, %v %v up", down.Rate, down.Delay, up.Rate, up.Delay)
 	}
-	if leaf.Lossless != 1<<3|1<<4 {
-		t.Errorf("lossless %#x, want priorities 3 and 4", leaf.Lossless)
+	if losslessOf(leaf) != 1<<3|1<<4 {
+		t.Errorf("lossless %#x, want priorities 3 and 4", losslessOf(leaf))
 	}
 	type msg struct {
 		src, dst          int

@@ -296,7 +296,6 @@ func (r *resolver) resolveInfiniBandSwitch(n int) {
 	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading, SL2VL: ib.sl2vl,
 		HOQLife: fabric.Lifetime(ib.hoqLife), PacketLife: fabric.Lifetime(ib.packetLife)}
 	ports := len(r.v.Graph.Nodes[n].Ports)
-	out.PG = make([][fabric.Classes]fabric.PGParams, ports)
 	fecn := r.fecn()
 	out.MarkAtEnqueue = fecn != nil
 	for port := range ports {

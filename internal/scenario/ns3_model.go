@@ -5,6 +5,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -109,16 +110,19 @@ func (r *resolver) ns3Switches(c *ns3Config) {
 		if g.Nodes[n].Kind != topology.Switch || r.d.err != nil {
 			continue
 		}
-		sw := fabric.SwitchParams{Shared: buffer, Salt: rng.Mix64(r.v.Seed, uint64(n)), Lossless: ns3Classes17,
-			MarkAny: true, Unaccounted: ns3Unpaused}
+		sw := fabric.SwitchParams{Salt: rng.Mix64(r.v.Seed, uint64(n)), MarkAny: true, Unaccounted: ns3Unpaused}
+		shared, memory := buffer, &mmu.Params{Cell: 1, Parts: 1, Egress: []mmu.Pool{{Name: egressLosslessPool}}}
 		for d := range sw.DSCPToPrio {
 			sw.DSCPToPrio[d] = uint8(d / 8)
 		}
 		for port := range g.Nodes[n].Ports {
 			link := g.LinkAt(n, port)
 			headroom := ns3Headroom(link.Rate, link.Delay)
-			sw.Shared -= headroom + ns3Reserve
-			sw.PG = append(sw.PG, ns3Groups(headroom, link.Rate, ns3NICRate(g)))
+			shared -= headroom + ns3Reserve
+			memory.Groups = append(memory.Groups, ns3Groups(headroom, link.Rate, ns3NICRate(g)))
+			memory.Queues = append(memory.Queues, [mmu.Classes]mmu.QueueProfile{})
+			// Reserves and headrooms of all classes: those simulators take one per port off the pool.
+			memory.Size += fabric.Classes * (headroom + ns3Reserve)
 			pp := ns3Port()
 			if r.v.DCQCN != nil {
 				red := c.ns3RED(kmin, kmax, pmax, link.Rate)
@@ -128,10 +132,14 @@ func (r *resolver) ns3Switches(c *ns3Config) {
 			}
 			sw.Ports = append(sw.Ports, pp)
 		}
-		if r.d.err == nil && sw.Shared <= 0 {
+		if r.d.err == nil && shared <= 0 {
 			r.d.fail(c.word("BUFFER_SIZE", "").pos, "BUFFER_SIZE %v is smaller than the reserves and headrooms of switch %d, %v in all; give more",
-				buffer, n, buffer-sw.Shared)
+				buffer, n, buffer-shared)
 		}
+		memory.Size += shared
+		memory.Ingress = []mmu.Pool{{Name: losslessPool, Shared: shared}}
+		memory.Egress[0].Shared = memory.Size
+		sw.Memory = memory
 		r.v.Switches[n] = sw
 	}
 }
@@ -147,13 +155,13 @@ func ns3Headroom(rate units.Rate, delay units.Time) units.Bytes {
 
 // ns3Groups is the ingress accounting of one port. Alpha doubles with every
 // doubling of the port's rate above the NICs'.
-func ns3Groups(headroom units.Bytes, rate, nic units.Rate) (pg [fabric.Classes]fabric.PGParams) {
+func ns3Groups(headroom units.Bytes, rate, nic units.Rate) (pg [mmu.Classes]mmu.GroupProfile) {
 	shift := ns3Shift
 	for ; rate > nic && shift > 0; rate /= 2 {
 		shift--
 	}
 	for class := 1; class < fabric.Classes; class++ {
-		pg[class] = fabric.PGParams{Reserved: ns3Reserve, Headroom: headroom, AlphaNum: 1, AlphaDen: 1 << shift, XONOffset: ns3XON}
+		pg[class] = mmu.GroupProfile{Lossless: true, Eager: true, Reserved: ns3Reserve, Headroom: headroom, Limit: mmu.Threshold{Num: 1, Den: 1 << shift}, XONOffset: ns3XON}
 	}
 	return pg
 }

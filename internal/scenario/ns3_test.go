@@ -65,7 +65,7 @@ func TestNS3Values(t *testing.T) {
 		t.Fatal(err)
 	}
 	sw := v.Switches[3]
-	pg := sw.PG[0][3]
+	pg := sw.Memory.Groups[0][3]
 	red := sw.Ports[0].RED[3]
 	tr := v.Transports[0]
 	checks := []struct {
@@ -74,9 +74,9 @@ func TestNS3Values(t *testing.T) {
 	}{
 		{"headroom", pg.Headroom, units.Bytes(37500)},
 		{"reserve", pg.Reserved, units.Bytes(4096)},
-		{"alpha", [2]int64{pg.AlphaNum, pg.AlphaDen}, [2]int64{1, 8}},
+		{"alpha", [2]int64{pg.Limit.Num, pg.Limit.Den}, [2]int64{1, 8}},
 		{"xon", pg.XONOffset, units.Bytes(3072)},
-		{"shared", sw.Shared, 32*units.MiB - 3*(37500+4096)},
+		{"shared", sw.Memory.Ingress[0].Shared, 32*units.MiB - 3*(37500+4096)},
 		{"kmin", red.KMin, 400 * units.KB},
 		{"kmax", red.KMax, 1600 * units.KB},
 		{"pmax", red.PMax, 0.2},
@@ -114,8 +114,8 @@ func TestNS3AlphaByRate(t *testing.T) {
 		rate units.Rate
 		den  int64
 	}{{100 * units.Gbps, 8}, {40 * units.Gbps, 8}, {200 * units.Gbps, 4}, {400 * units.Gbps, 2}, {3200 * units.Gbps, 1}} {
-		if pg := ns3Groups(0, c.rate, 100*units.Gbps); pg[3].AlphaDen != c.den {
-			t.Errorf("%v: alpha 1/%d, want 1/%d", c.rate, pg[3].AlphaDen, c.den)
+		if pg := ns3Groups(0, c.rate, 100*units.Gbps); pg[3].Limit.Den != c.den {
+			t.Errorf("%v: alpha 1/%d, want 1/%d", c.rate, pg[3].Limit.Den, c.den)
 		}
 	}
 }
@@ -132,8 +132,8 @@ func TestNS3WithoutQCN(t *testing.T) {
 	if red := v.Switches[3].Ports[0].RED[3]; red.KMax != 0 {
 		t.Errorf("marking at %v with ENABLE_QCN 0", red.KMax)
 	}
-	if want := 4*units.MiB - 3*(37500+4096); v.Switches[3].Shared != want {
-		t.Errorf("shared %v after --set BUFFER_SIZE=4, want %v", v.Switches[3].Shared, want)
+	if want := 4*units.MiB - 3*(37500+4096); v.Switches[3].Memory.Ingress[0].Shared != want {
+		t.Errorf("shared %v after --set BUFFER_SIZE=4, want %v", v.Switches[3].Memory.Ingress[0].Shared, want)
 	}
 }
 

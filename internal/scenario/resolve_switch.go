@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -140,16 +141,16 @@ func (r *resolver) cableAt(n, port int) cable {
 		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell}
 }
 
-// headroomAt is the headroom of each lossless priority group of a port.
-func (r *resolver) headroomAt(n, port int) units.Bytes {
+// headroomAt is the headroom of a lossless priority group of a port: given, or by rule where
+// that is negative.
+func (r *resolver) headroomAt(n, port int, given units.Bytes) units.Bytes {
 	s, c := &r.switches[n], r.cableAt(n, port)
 	bound := physicalHeadroom(c)
-	given := s.pfc.headroom
 	switch {
-	case given < 0 && s.pfc.rule == "vendor-cell":
-		given = vendorHeadroom(c)
+	case given < 0 && s.pfc.rule == spectrumRule:
+		given = spectrumHeadroom(c)
 		r.note(fmt.Sprintf("switch.pfc.headroom (%v, %v)", c.rate, c.length), given.String(),
-			fmt.Sprintf("vendors' worst-case-cell rule (SONiC headroom calculator, cell %v)", c.cell))
+			fmt.Sprintf("Spectrum's rule (SONiC buffer_headroom_mellanox.lua, cell %v)", c.cell))
 	case given < 0:
 		r.note(fmt.Sprintf("switch.pfc.headroom (%v, %v)", c.rate, c.length), bound.String(),
 			"physical bound: C*(2*tprop + tresp + pipeline) + 3 frames + 1 PFC frame")
@@ -175,25 +176,14 @@ func (r *resolver) resolveSwitch(n int) {
 		return
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading,
-		DSCPToPrio: s.dscp, Lossless: s.pfc.enabled, MarkAtEnqueue: s.ecn.atEnqueue,
-		EgressAlphaNum: s.lossyNum, EgressAlphaDen: s.lossyDen}
-	buffer := r.bufferOf(n)
-	out.Shared = buffer
+		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue}
+	if out.Memory = r.memoryOf(n); r.d.err != nil {
+		return
+	}
 	for port := range node.Ports {
-		rate := r.v.Graph.LinkAt(n, port).Rate
-		pg := r.groupsOf(n, port)
-		for c := range pg {
-			out.Shared -= pg[c].Reserved + pg[c].Headroom
-		}
-		out.PG = append(out.PG, pg)
-		out.Ports = append(out.Ports, r.switchPort(s, rate))
+		out.Ports = append(out.Ports, r.switchPort(s, r.v.Graph.LinkAt(n, port).Rate))
 	}
-	out.LossyPool = s.lossyPool
-	if out.LossyPool == 0 {
-		out.LossyPool = buffer / 12 * 7
-	}
-	r.lossyNotes(n, out.LossyPool)
-	r.checkBuffer(n, buffer, &out)
+	r.lossyNotes(n, out.Memory)
 	r.v.Switches[n] = out
 }
 
@@ -204,18 +194,22 @@ func (r *resolver) salt(n int) uint64 { return rng.Mix64(r.v.Seed, uint64(n)) }
 // dynamic threshold that Azure's SONiC switches have for lossy classes, alpha
 // 1/2 of what is free of 14 of 24 MB of buffer (NSDI 2023 appendix A, models
 // 2.6).
-func (r *resolver) lossyNotes(n int, pool units.Bytes) {
+func (r *resolver) lossyNotes(n int, m *mmu.Params) {
 	s := &r.switches[n]
-	if r.stack().PFC {
+	if r.stack().PFC || s.memory.obj.n != nil {
 		return
 	}
 	l := object{d: r.d, n: orEmpty(orEmpty(s.obj.n).get("lossy")), path: "switch.lossy"}
 	if s.lossyDen == 0 {
-		r.note("switch.lossy", "unlimited", fromScenario)
+		r.note("switch.lossy", "unlimited: up to the memory", fromScenario)
 		return
 	}
 	r.note("switch.lossy.alpha", fmt.Sprintf("%d/%d of the free pool", s.lossyNum, s.lossyDen), sourceOf(l, "alpha", fromAzure))
-	r.note("switch.lossy.pool", pool.String(), sourceOf(l, "pool", "7/12 of the buffer: "+fromAzure+", 14 of 24 MB"))
+	for _, p := range m.Egress {
+		if p.Name == egressLossyPool {
+			r.note("switch.lossy.pool", p.Shared.String(), sourceOf(l, "pool", "7/12 of the buffer: "+fromAzure+", 14 of 24 MB"))
+		}
+	}
 }
 
 func (r *resolver) bufferOf(n int) units.Bytes {
@@ -232,25 +226,6 @@ func (r *resolver) bufferOf(n int) units.Bytes {
 	return b
 }
 
-// groupsOf is the ingress accounting of one port.
-func (r *resolver) groupsOf(n, port int) (pg [fabric.Classes]fabric.PGParams) {
-	p := &r.switches[n].pfc
-	headroom := units.Bytes(0)
-	if p.enabled != 0 {
-		headroom = r.headroomAt(n, port)
-	}
-	for c := range pg {
-		// Lossy groups are limited at the egress; at the ingress they may use
-		// up to eight times what is free, that is nearly all of it.
-		pg[c] = fabric.PGParams{AlphaNum: 8, AlphaDen: 1}
-		if p.enabled>>c&1 == 1 {
-			pg[c] = fabric.PGParams{Reserved: p.reserved, Headroom: headroom, AlphaNum: p.alphaNum, AlphaDen: p.alphaDen,
-				Static: p.xoff, XONOffset: p.xonOffset}
-		}
-	}
-	return pg
-}
-
 func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortParams {
 	out := fabric.PortParams{PFC: s.pfc.portPFC(rate), Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()}
 	if !r.marking() {
@@ -265,43 +240,6 @@ func (r *resolver) switchPort(s *switchSettings, rate units.Rate) fabric.PortPar
 		r.note("switch.ecn.at", at, sourceOf(object{d: r.d, n: orEmpty(s.ecn.obj.n), path: ""}, "at", "where the ns-3 RDMA simulators mark; at: enqueue is the other"))
 	}
 	return out
-}
-
-// checkBuffer refuses what cannot work and warns of what is risky.
-func (r *resolver) checkBuffer(n int, buffer units.Bytes, out *fabric.SwitchParams) {
-	s, name := &r.switches[n], r.v.Graph.Nodes[n].Name
-	o := s.obj
-	if out.Shared <= 0 {
-		need := buffer - out.Shared
-		if s.buffer == 0 {
-			r.d.fail(r.topologyAt, "the default buffer of %s, %v, is smaller than the reserves and headrooms of its %d ports, %v in all; give switch.buffer more than that, shorter cables, or fewer lossless priorities",
-				name, buffer, len(out.Ports), need)
-			return
-		}
-		r.d.fail(o.at("buffer"), "switch.buffer %v of %s is smaller than its reserves and headrooms, %v in all; give more than that, shorter cables, or fewer lossless priorities",
-			buffer, name, need)
-		return
-	}
-	if s.pfc.enabled == 0 {
-		return
-	}
-	xoff := s.pfc.xoff
-	if xoff == 0 { // one congested group settles at alpha*B/(1+alpha): models 2.6
-		xoff = scaleRatio(out.Shared, s.pfc.alphaNum, s.pfc.alphaNum+s.pfc.alphaDen)
-	} else if xoff > out.Shared {
-		r.d.fail(s.pfc.obj.at("xoff"), "xoff %v of %s is above the shared pool of %v; XOFF would never be reached", xoff, name, out.Shared)
-	}
-	if s.pfc.xonOffset >= xoff {
-		r.d.fail(s.pfc.obj.at("xon_offset"), "xon_offset %v of %s is not below XOFF %v; XON = XOFF - xon_offset must stay above 0", s.pfc.xonOffset, name, xoff)
-	}
-	for port := range out.Ports {
-		for c, red := range out.Ports[port].RED {
-			if red.KMax > 0 && s.pfc.enabled>>c&1 == 1 && red.KMin > xoff {
-				r.warn(fmt.Sprint("ecn", red.KMin, xoff), "%s port %d: ECN starts at %v, above XOFF at %v: with one sender PFC acts before any mark",
-					name, port+1, red.KMin, xoff)
-			}
-		}
-	}
 }
 
 // scaleRatio returns n*num/den for ratios below 2^17 and buffers below 2^41.

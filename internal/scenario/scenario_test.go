@@ -23,6 +23,19 @@ func parse(t testing.TB, src string, set ...string) *Valid {
 	return v
 }
 
+// losslessOf returns the lossless priorities of a switch's first port.
+func losslessOf(s fabric.SwitchParams) (mask uint8) {
+	if s.Memory == nil {
+		return 0
+	}
+	for c := range s.Memory.Groups[0] {
+		if s.Memory.Groups[0][c].Lossless {
+			mask |= 1 << c
+		}
+	}
+	return mask
+}
+
 // switchNamed returns the parameters of a switch.
 func switchNamed(t testing.TB, v *Valid, name string) fabric.SwitchParams {
 	t.Helper()
@@ -64,18 +77,18 @@ func TestDefaults(t *testing.T) {
 		{"cnp dscp", nic.CNPDSCP, uint8(48)},
 		{"switch class of data", sw.DSCPToPrio[26], uint8(3)},
 		{"switch class of CNPs", sw.DSCPToPrio[48], uint8(6)},
-		{"lossless", sw.Lossless, uint8(1 << 3)},
+		{"lossless", losslessOf(sw), uint8(1 << 3)},
 		{"strict", sw.Ports[0].Strict, uint8(1<<6 | 1<<7)},
 		{"quanta", sw.Ports[0].PFC.Quanta, uint16(65535)},
 		{"refresh", sw.Ports[0].PFC.Refresh, units.Time(41942400)},  // half of 83.88 us (models 2.1)
 		{"response", sw.Ports[0].PFC.Response, units.Time(1158400)}, // 1.16 us (models 2.2)
 		{"kmin", sw.Ports[0].RED[3], fabric.RED{KMin: 800 * units.KB, KMax: 3200 * units.KB, PMax: 0.2}},
 		{"no marking elsewhere", sw.Ports[0].RED[6], fabric.RED{}},
-		{"alpha", [2]int64{sw.PG[0][3].AlphaNum, sw.PG[0][3].AlphaDen}, [2]int64{1, 8}},
+		{"alpha", [2]int64{sw.Memory.Groups[0][3].Limit.Num, sw.Memory.Groups[0][3].Limit.Den}, [2]int64{1, 8}},
 		// C*(2*25 ns + 1158.4 ns + 300 ns) + 3 frames + 84 B
-		{"headroom", sw.PG[0][3].Headroom, units.Bytes(75420) + 3*frame + 84},
-		{"no headroom for lossy", sw.PG[0][0].Headroom, units.Bytes(0)},
-		{"shared", sw.Shared, 128*units.MiB - 5*(4096+75420+3*frame+84)},
+		{"headroom", sw.Memory.Groups[0][3].Headroom, units.Bytes(75420) + 3*frame + 84},
+		{"no headroom for lossy", sw.Memory.Groups[0][0].Headroom, units.Bytes(0)},
+		{"shared", sw.Memory.Ingress[0].Shared, 128*units.MiB - 5*(4096+75420+3*frame+84)},
 		{"messages", v.Plan.Len(), 4},
 		{"size", v.Plan.Series[0].Bytes, 64 * units.MB},
 		{"NIC marks nothing", nic.Ports[0].RED[3], fabric.RED{}},
@@ -136,21 +149,21 @@ func TestSwitchSections(t *testing.T) {
   dscp_to_priority: {46: 5, 26: 4}
   scheduler: {strict: [7], weights: {3: 3, 4: 1}}
 switches:
-  leaf2: {ecn: none, pfc: {alpha: 1/16, headroom: auto, headroom_rule: vendor-cell, cell: 192B}, buffer: 8MB}
+  leaf2: {ecn: none, pfc: {alpha: 1/16, headroom: auto, headroom_rule: spectrum, cell: 192B}, buffer: 8MB}
 `
 	// leaf2 inherits xoff 200KB, so alpha beside it is not a contradiction of one section.
 	v := parse(t, src)
 	sw, leaf2 := switchNamed(t, v, "leaf1"), switchNamed(t, v, "leaf2")
-	pg := sw.PG[0][3]
+	pg := sw.Memory.Groups[0][3]
 	checks := []struct {
 		what      string
 		got, want any
 	}{
-		{"lossless", sw.Lossless, uint8(1<<3 | 1<<4)},
-		{"static", pg.Static, 200 * units.KB},
+		{"lossless", losslessOf(sw), uint8(1<<3 | 1<<4)},
+		{"static", pg.Limit.Static, 200 * units.KB},
 		{"xon", pg.XONOffset, 10 * units.KB},
-		{"headroom", sw.PG[1][4].Headroom, 40 * units.KB},
-		{"shared", sw.Shared, 16*units.MB - 4*2*40*units.KB},
+		{"headroom", sw.Memory.Groups[1][4].Headroom, 40 * units.KB},
+		{"shared", sw.Memory.Ingress[0].Shared, 16*units.MB - 4*2*40*units.KB},
 		{"quanta", sw.Ports[0].PFC.Quanta, uint16(1000)},
 		{"refresh", sw.Ports[0].PFC.Refresh, units.Time(0)},
 		{"response", sw.Ports[0].PFC.Response, units.Time(0)},
@@ -158,8 +171,8 @@ switches:
 		{"latency", sw.Latency, units.Time(0)},
 		{"RED", sw.Ports[0].RED[3], fabric.RED{KMin: 5000, KMax: 200000, PMax: 0.01}},
 		{"enqueue", sw.MarkAtEnqueue, true},
-		{"lossy", [2]int64{sw.EgressAlphaNum, sw.EgressAlphaDen}, [2]int64{2, 1}},
-		{"pool", sw.LossyPool, units.MB},
+		{"lossy", [2]int64{sw.Memory.Queues[0][0].Limit.Num, sw.Memory.Queues[0][0].Limit.Den}, [2]int64{2, 1}},
+		{"pool", sw.Memory.Egress[1].Shared, units.MB},
 		{"dscp 46", sw.DSCPToPrio[46], uint8(5)},
 		{"dscp 26", sw.DSCPToPrio[26], uint8(4)},
 		{"dscp 48", sw.DSCPToPrio[48], uint8(6)},
@@ -167,9 +180,9 @@ switches:
 		{"weight", sw.Ports[0].Weight, [8]uint8{3: 3, 4: 1}},
 		{"NIC obeys the same priorities", v.NICs[v.Graph.HostOf(0)].Ports[0].PFC.Enabled, uint8(1<<3 | 1<<4)},
 		{"leaf2 marks nothing", leaf2.Ports[0].RED[3], fabric.RED{}},
-		{"leaf2 alpha", leaf2.PG[0][3].AlphaDen, int64(16)},
+		{"leaf2 alpha", leaf2.Memory.Groups[0][3].Limit.Den, int64(16)},
 		// 100 Gb/s, 5 m, port MTU 9216, path MTU 4096, cells of 192 B by the vendors' rule
-		{"leaf2 headroom", leaf2.PG[0][3].Headroom, vendorHeadroom(cable{rate: 100 * units.Gbps, length: 5 * units.Metre, portMTU: 9216, pathMTU: 4096, cell: 192})},
+		{"leaf2 headroom", leaf2.Memory.Groups[0][3].Headroom, spectrumHeadroom(cable{rate: 100 * units.Gbps, length: 5 * units.Metre, portMTU: 9216, pathMTU: 4096, cell: 192})},
 	}
 	for _, k := range checks {
 		if k.got != k.want {
@@ -451,7 +464,7 @@ func TestPFCOnlyStack(t *testing.T) {
 			t.Error("ECN marks in rocev2-pfc-only")
 		}
 	}
-	if switchNamed(t, v, "leaf1").Lossless != 1<<3 {
+	if g := switchNamed(t, v, "leaf1").Memory.Groups[0]; !g[3].Lossless || g[4].Lossless {
 		t.Error("PFC is off in rocev2-pfc-only")
 	}
 }

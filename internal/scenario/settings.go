@@ -20,7 +20,7 @@ type pfcSettings struct {
 	xonOffset          units.Bytes
 	reserved           units.Bytes
 	headroom           units.Bytes // -1: by rule
-	rule               string      // physical or vendor-cell
+	rule               string      // physicalRule or spectrumRule
 	cell               units.Bytes
 	quanta             int
 	refresh            units.Time // -1: half the pause time
@@ -56,6 +56,7 @@ type switchSettings struct {
 	ecn                ecnSettings
 	lossyNum, lossyDen int64
 	lossyPool          units.Bytes // 0: 7/12 of the buffer
+	memory             memorySettings
 	dscp               [64]uint8
 	trustPCP           bool
 	pcp                [8]uint8
@@ -66,12 +67,12 @@ type switchSettings struct {
 
 func defaultPFC() pfcSettings {
 	return pfcSettings{enabled: 1 << dataClass, alphaNum: 1, alphaDen: 8, xonOffset: 2496, reserved: 4096,
-		headroom: -1, rule: "physical", cell: 144, quanta: 65535, refresh: -1, response: -1}
+		headroom: -1, rule: physicalRule, cell: 144, quanta: 65535, refresh: -1, response: -1}
 }
 
 func defaultSwitch() switchSettings {
 	s := switchSettings{latency: 300 * units.Nanosecond, mtu: 9216, pfc: defaultPFC(),
-		lossyNum: 1, lossyDen: 2, strict: 1<<6 | 1<<7}
+		lossyNum: 1, lossyDen: 2, strict: 1<<6 | 1<<7, memory: shortForm()}
 	s.ecn.priorities, s.ecn.pmax = -1, -1
 	for d := range s.dscp {
 		s.dscp[d] = uint8(d / 8) // the class selector: 26 is priority 3, 48 is 6
@@ -86,7 +87,10 @@ func defaultSwitch() switchSettings {
 func (r *resolver) switchKeys(s *switchSettings) []key {
 	return []key{
 		sizeKey("buffer", &s.buffer, "Packet memory, up to 1 GiB.").otherwise("16 MiB per 50 Gb/s of the fastest port").
-			within(1, int64(maxBuffer), "is no switch buffer; give at most 1GiB, such as 32MiB").unless(r.noEthernet),
+			within(1, int64(maxBuffer), "is no switch buffer; give at most 1GiB, such as 32MiB").unless(r.noEthernet).
+			unless(func() string { return when(s.memory.size > 0, "switch.memory gives the size") }),
+		sectionKey("memory", r.memoryKeys(s), "Packet memory as deployed: pools, profiles and who takes them, in the words of SAI and SONiC ([model](../models/ethernet.md#packet-memory)). "+
+			"`buffer`, `pfc` and `lossy` are a short form of it.").in(&s.memory.obj).opening(func(object) { s.memory.own() }).unless(r.noEthernet),
 		timeKey("latency", &s.latency, "Pipeline, after the last bit (cut-through: the header) and before admission.").
 			otherwise("300ns; `infiniband`: by the fastest port").within(0, int64(units.Millisecond), "is no switch pipeline; give at most 1ms"),
 		eitherKey("forwarding", &s.cutThrough, "store-and-forward", "cut-through", "Whether a switch sends a frame on when it has all of it, or its header.").
@@ -97,8 +101,8 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		sectionKey("ecn", r.ecnKeys(&s.ecn), "Marks of congestion; `none` switches them off.").
 			or("none", func() { s.ecn.off = true }).in(&s.ecn.obj).opening(func(object) { s.ecn.off = false }).
 			finish(s.ecn.check).unless(r.noEthernet),
-		sectionKey("lossy", lossyKeys(s), "What priorities without PFC may use; `unlimited`: no dynamic threshold.").
-			or("unlimited", func() { s.lossyDen = 0 }).unless(r.noEthernet),
+		sectionKey("lossy", lossyKeys(s), "What priorities without PFC may use; `unlimited`: no threshold but the memory's end.").
+			or("unlimited", func() { s.lossyDen = 0 }).unless(r.noEthernet).unless(func() string { return r.memorySays(s) }),
 		eitherKey("trust", &s.trustPCP, "dscp", "pcp", "What gives a frame its priority: its DSCP, or the PCP of its VLAN tag, which needs `vlan: true`.").
 			unless(r.noEthernet),
 		priorityMapKey("dscp_to_priority", "DSCP", s.dscp[:], "Priorities by DSCP where they differ from the default, such as `{46: 5}`.").
@@ -150,7 +154,8 @@ func (r *resolver) pfcKeys(p *pfcSettings, isSwitch bool) []key {
 	}
 	if isSwitch {
 		keys = append([]key{
-			ratioKey("alpha", &p.alphaNum, &p.alphaDen, "XOFF when a priority group's shared use reaches alpha times the free shared pool."),
+			ratioKey("alpha", &p.alphaNum, &p.alphaDen, "XOFF when a priority group's shared use reaches alpha times the free shared pool.").
+				check(func(object) { p.xoff = 0 }),
 			sizeKey("xoff", &p.xoff, "A fixed threshold in place of `alpha`.").
 				nonzero("would pause for ever; give the ingress bytes at which XOFF is sent, such as 200KB").
 				check(func(o object) {
@@ -162,8 +167,8 @@ func (r *resolver) pfcKeys(p *pfcSettings, isSwitch bool) []key {
 			sizeKey("reserved", &p.reserved, "Memory per ingress port and lossless priority, before the shared pool."),
 			sizeKey("headroom", &p.headroom, "What may arrive after XOFF, per ingress port and lossless priority; `auto`: by `headroom_rule`.").
 				otherwise("`auto`").or("auto", func() { p.headroom = -1 }),
-			wordKey("headroom_rule", &p.rule, []string{"physical", "vendor-cell"}, "How headroom `auto` is computed: what can physically arrive, or the vendors' cells."),
-			sizeKey("cell", &p.cell, "Buffer cell of the vendors' rule.").within(32, 1024, "is no buffer cell; give 32B to 1024B"),
+			wordKey("headroom_rule", &p.rule, []string{physicalRule, spectrumRule}, "How headroom `auto` is computed: what can physically arrive, or as SONiC does for Spectrum switches, by `switch.mtu` and `mtu`."),
+			sizeKey("cell", &p.cell, "Memory cell of Spectrum's rule: 96B Spectrum-1, 144B -2 and -3, 192B -4 and -5, 256B -6.").within(32, 1024, "is no buffer cell; give 32B to 1024B"),
 		}, keys...)
 	}
 	keys = unless(keys, func() string { return r.pfcOff(p) })

@@ -15,7 +15,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, a table of
 // defaults, or a key of scenarios.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, nic, host, server, workload or key
+	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, memory, nic, host, server, workload or key
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -33,6 +33,7 @@ func Sheets() []Sheet {
 	out = append(out, tcpSheets()...)
 	out = append(out, wireSheets()...)
 	out = append(out, switchSheets()...)
+	out = append(out, memorySheets()...)
 	out = append(out, hostSheets()...)
 	out = append(out, serverSheets()...)
 	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})
@@ -114,7 +115,7 @@ func (s Stack) notes() []record.Note {
 		return notes
 	}
 	for _, n := range v.Notes {
-		if strings.Contains(n.Key, "(") || n.Key == "switch.lossy.pool" || n.Key == "switch.pfc" {
+		if strings.Contains(n.Key, "(") || n.Key == "switch.lossy.pool" || n.Key == "switch.pfc" || strings.HasPrefix(n.Key, "switch.memory.") {
 			continue // by rate or by buffer: the tables below
 		}
 		if s.Credits && n.Key == "switch.latency" {
@@ -243,6 +244,16 @@ func switchSheets() []Sheet {
 	}
 }
 
+// memorySheets are the memories that switches are shipped with.
+func memorySheets() (out []Sheet) {
+	for _, p := range memoryPresets() {
+		m := p.memory()
+		m.preset = p.name
+		out = append(out, Sheet{"memory", p.name, p.about, m.notes()})
+	}
+	return out
+}
+
 // nicNotes are the defaults of a NIC's classes, code points and buffers.
 func nicNotes() []record.Note {
 	n := defaultNIC(defaultPFC())
@@ -285,7 +296,7 @@ func lossyPoolNote() record.Note {
 func headroomNotes() []record.Note {
 	out := []record.Note{
 		note("switch.pfc.headroom_rule", "physical", "C*(2*tprop + tresp + pipeline) + 3 frames (the third crosses XOFF) + 1 PFC frame; the default"),
-		note("switch.pfc.headroom_rule", "vendor-cell", "SONiC headroom calculator: lossless MTU + (port MTU + 2*cable + 0.8 KiB + response quanta) * cell occupancy, rounded up to 1 KiB"),
+		note("switch.pfc.headroom_rule", spectrumRule, "SONiC for Spectrum switches: lossless MTU + (port MTU + 2*cable + 0.8 KiB + response quanta + 120 ns on Spectrum-4 and -5) * cells of a 64 B packet, rounded up to 1 KiB"),
 	}
 	w, s, mtu := wire.Ethernet, defaultSwitch(), units.Bytes(4096)
 	for _, rate := range shownRates() {
@@ -293,7 +304,7 @@ func headroomNotes() []record.Note {
 			latency: s.latency, frame: mtu + units.Bytes(w.Data+w.RETH), pfcWire: units.Bytes(w.Control + w.Overhead),
 			portMTU: s.mtu, pathMTU: mtu, cell: s.pfc.cell}
 		out = append(out, note(fmt.Sprintf("switch.pfc.headroom (%v, 5m)", rate),
-			fmt.Sprintf("physical %v, vendor-cell %v", physicalHeadroom(c), vendorHeadroom(c)), "the rules above for MTU 4096"))
+			fmt.Sprintf("physical %v, spectrum %v", physicalHeadroom(c), spectrumHeadroom(c)), "the rules above for MTU 4096"))
 	}
 	return out
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/mmu"
+
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -22,8 +24,8 @@ func TestStacks(t *testing.T) {
 		if s.PFC {
 			mask = 1 << dataClass
 		}
-		if sw.Lossless != mask || sw.Ports[0].PFC.Enabled != mask {
-			t.Errorf("%s: lossless %b, PFC %b, want %b", s.Name, sw.Lossless, sw.Ports[0].PFC.Enabled, mask)
+		if losslessOf(sw) != mask || sw.Ports[0].PFC.Enabled != mask {
+			t.Errorf("%s: lossless %b, PFC %b, want %b", s.Name, losslessOf(sw), sw.Ports[0].PFC.Enabled, mask)
 		}
 		for n := range v.Graph.Nodes {
 			if v.Graph.Nodes[n].Kind == topology.Host && v.NICs[n].Ports[0].PFC.Enabled != mask {
@@ -40,8 +42,8 @@ func TestStacks(t *testing.T) {
 		if (sw.SL2VL != nil) != s.Credits || (sw.Ports[0].Credit != nil) != s.Credits || (v.Wire.Block > 0) != s.Credits {
 			t.Errorf("%s: credits %v", s.Name, sw.Ports[0].Credit != nil)
 		}
-		if !s.PFC && !s.Credits && (sw.EgressAlphaNum != 1 || sw.EgressAlphaDen != 2 || sw.PG[0][dataClass].Headroom != 0) {
-			t.Errorf("%s: egress alpha %d/%d, headroom %v", s.Name, sw.EgressAlphaNum, sw.EgressAlphaDen, sw.PG[0][dataClass].Headroom)
+		if !s.PFC && !s.Credits && (sw.Memory.Queues[0][dataClass].Limit != mmu.Threshold{Num: 1, Den: 2} || sw.Memory.Groups[0][dataClass].Headroom != 0) {
+			t.Errorf("%s: egress threshold %v, headroom %v", s.Name, sw.Memory.Queues[0][dataClass].Limit, sw.Memory.Groups[0][dataClass].Headroom)
 		}
 		if len(v.Warnings) > 0 {
 			t.Errorf("%s alone warns: %v", s.Name, v.Warnings)
@@ -88,7 +90,7 @@ func TestRecovery(t *testing.T) {
 // What a file says of PFC does not switch it on in a stack without.
 func TestStackWithoutPFCOverrides(t *testing.T) {
 	v := parse(t, "stack: rocev2-none\n"+base+"switch: {pfc: {enabled: [3, 4]}}\nswitches: {leaf1: {pfc: {enabled: [3]}}}\nhosts: {h0: {pfc: {enabled: [3]}}}\n")
-	if sw := switchNamed(t, v, "leaf1"); sw.Lossless != 0 || sw.Ports[0].PFC.Enabled != 0 {
+	if sw := switchNamed(t, v, "leaf1"); sw.Memory.Groups[0][dataClass].Lossless || sw.Ports[0].PFC.Enabled != 0 {
 		t.Error("PFC is on")
 	}
 	n, _ := v.Graph.NodeByName("h0")
@@ -172,6 +174,9 @@ func TestSheetsAreTheDefaults(t *testing.T) {
 		shown[n.Key] = n.Value
 	}
 	for _, n := range v.Notes {
+		if strings.HasPrefix(n.Key, "switch.memory.") {
+			continue // of the buffer and the number of ports
+		}
 		used := n.Value
 		if strings.HasPrefix(n.Key, "switch.pfc.headroom (") { // shown by both rules
 			used, shown[n.Key] = "physical "+used, strings.Split(shown[n.Key], ",")[0]

@@ -451,18 +451,18 @@ func tcpSheets() (out []Sheet) {
 	return out
 }
 
-// warnUnmarked looks for queues of DCTCP that drop before they mark: alone, a queue
-// may take alpha/(1+alpha) of the lossy pool.
+// warnUnmarked looks for queues of DCTCP that drop before they mark.
 func (r *resolver) warnUnmarked() {
 	for n := range r.v.Switches {
 		s := &r.v.Switches[n]
-		if s.EgressAlphaDen == 0 || s.LossyPool == 0 {
-			continue
-		}
-		most := scaleRatio(s.LossyPool, s.EgressAlphaNum, s.EgressAlphaNum+s.EgressAlphaDen)
 		for p := range s.Ports {
 			for c, red := range s.Ports[p].RED {
-				if r.tcp.classes[dataCenterTCP]>>c&1 == 1 && red.KMax > 0 && s.Lossless>>c&1 == 0 && red.KMin > most {
+				if r.tcp.classes[dataCenterTCP]>>c&1 == 0 || red.KMax == 0 || s.Memory.Groups[p][c].Lossless {
+					continue
+				}
+				q := &s.Memory.Queues[p][c]
+				most := highest(q.Reserved, q.Limit, s.Memory.Egress[q.Pool].Shared)
+				if red.KMin > most {
 					r.warn("dctcp mark", "%s port %d: marking starts at %v, and a queue of priority %d drops at %v at the latest: DCTCP never sees a mark; lower switch.ecn, or raise switch.buffer or switch.lossy",
 						r.v.Graph.Nodes[n].Name, p+1, red.KMin, c, most)
 				}

@@ -11,11 +11,12 @@ import (
 func newShow() *cobra.Command {
 	var json string
 	c := &cobra.Command{
-		Use:   "show [STACK|PRESET|KEY]",
-		Short: "Print every parameter of a stack or preset with its source, or what a key of scenarios means; without a name, list stacks and presets",
+		Use:   "show [STACK|PRESET|KEY|SCENARIO]",
+		Short: "Print every parameter of a stack, preset or scenario with its source, or what a key of scenarios means; without a name, list stacks and presets",
 		Example: "  hopscope show\n" +
 			"  hopscope show rocev2\n" +
 			"  hopscope show switch.pfc.alpha\n" +
+			"  hopscope show incast-4to1\n" +
 			"  hopscope show dcqcn.ns3 --json -",
 		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, json) },
 	}

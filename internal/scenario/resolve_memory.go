@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/mmu"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -35,6 +36,8 @@ func (r *resolver) memoryOf(n int) *mmu.Params {
 	ports := len(r.v.Graph.Nodes[n].Ports)
 	k.out.Groups, k.out.Queues = make([][mmu.Classes]mmu.GroupProfile, ports), make([][mmu.Classes]mmu.QueueProfile, ports)
 	k.numberPools()
+	k.checkPorts(k.m.groups)
+	k.checkPorts(k.m.queues)
 	for port := range ports {
 		for c := range mmu.Classes {
 			k.group(port, c)
@@ -69,6 +72,24 @@ func (k *memoryMaker) numberPools() {
 	k.out.Ingress, k.out.Egress = make([]mmu.Pool, in), make([]mmu.Pool, out)
 }
 
+// checkPorts refuses ports that no switch has: what is said of all switches may name ports that
+// some lack.
+func (k *memoryMaker) checkPorts(list []assignment) {
+	most := 0
+	for n := range k.r.v.Graph.Nodes {
+		if node := &k.r.v.Graph.Nodes[n]; node.Kind == topology.Switch {
+			most = max(most, len(node.Ports))
+		}
+	}
+	for i := range list {
+		for _, port := range list[i].ports {
+			if port >= most {
+				list[i].at.fail("ports", "no switch has a port %d; the largest has %d", port+1, most)
+			}
+		}
+	}
+}
+
 // lossless reports whether class c is lossless.
 func (k *memoryMaker) lossless(c int) bool { return k.s.pfc.enabled>>c&1 == 1 }
 
@@ -80,14 +101,6 @@ func (k *memoryMaker) profileOf(list []assignment, port, c int, egress bool, los
 		name = lossless
 	}
 	name, from := assigned(list, port, c, name)
-	if from != nil {
-		for _, q := range from.ports {
-			if ports := len(k.out.Groups); q >= ports {
-				d.fail(from.at.at("ports"), "%s: %s has no port %d; it has %d", from.at.path, k.name(), q+1, ports)
-				return nil, 0
-			}
-		}
-	}
 	if p = k.m.profile(name); p == nil {
 		d.fail(from.at.at("profile"), "%s: there is no profile %q; %s", from.at.path, name, suggest(name, k.m.profileNames()))
 		return nil, 0

@@ -15,7 +15,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, a table of
 // defaults, or a key of scenarios.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, memory, nic, host, server, workload or key
+	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, memory, nic, host, server, workload, key or scenario
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -40,8 +40,8 @@ func Sheets() []Sheet {
 }
 
 // Show returns the sheets of a name, "nvidia", or of a kind and name,
-// "dcqcn.nvidia": presets of several kinds may share a name. The error is an
-// *Error.
+// "dcqcn.nvidia": presets of several kinds may share a name. A scenario's name or file
+// gives all that its run would note. The error is an *Error.
 func Show(name string) ([]Sheet, error) {
 	var found []Sheet
 	var names []string
@@ -56,6 +56,13 @@ func Show(name string) ([]Sheet, error) {
 	if sheet, ok := keySheet(strings.TrimPrefix(name, "key.")); ok && len(found) == 0 {
 		return []Sheet{sheet}, nil
 	}
+	if len(found) == 0 && isScenario(name) {
+		v, err := Load(name, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return []Sheet{{"scenario", v.Name, v.Description, v.Notes}}, nil
+	}
 	if section, key := cutLast(name); len(found) == 0 && section != "" {
 		if k := keyAt(allKeys(), section); k != nil && k.keys() != nil {
 			return nil, &Error{Msg: fmt.Sprintf("%q is no key of %s; %s", key, section, suggest(key, keyNames(k.keys())))}
@@ -65,6 +72,16 @@ func Show(name string) ([]Sheet, error) {
 		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset or key of scenarios; %s", name, suggest(name, names))}
 	}
 	return found, nil
+}
+
+// isScenario reports whether a name is that of a shipped scenario or of a file.
+func isScenario(name string) bool {
+	for _, i := range List() {
+		if i.Name == name {
+			return true
+		}
+	}
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.Contains(name, "/")
 }
 
 // cutLast splits a path before its last key.

@@ -1,0 +1,159 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/mmu"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// memoryBase is a star of 8 hosts whose switch has a memory of its own.
+const memoryBase = `name: t
+topology: {star: {hosts: 8, link: 100Gbps, length: 5m}}
+workload:
+  - incast: {to: h7, size: 1MB}
+switch:
+  memory:
+`
+
+// What cannot be a packet memory ends in one line with its place.
+func TestBadMemory(t *testing.T) {
+	for _, c := range []struct{ name, memory, want string }{
+		{"pool above memory", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 12MB}}\n",
+			"s.yaml:8:43: switch.memory.pools.ingress_lossless_pool.size: 12MB is larger than the memory of sw, 10MB; give at most that"},
+		{"egress pool above memory", "    size: 10MB\n    pools: {egress_lossy_pool: {size: 12MB}}\n",
+			"s.yaml:8:39: switch.memory.pools.egress_lossy_pool.size: 12MB is larger than the memory of sw, 10MB; give at most that"},
+		{"pools above memory", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 8MB}, more: {size: 4MB}}\n",
+			"s.yaml:7:11: the ingress pools of sw with the reserves and headrooms beside them come to 12.370344MB for its 8 ports, and the memory has 10MB; give smaller pools, less headroom, or a larger switch.memory.size"},
+		{"profile without pool", "    profiles: {mine: {alpha: 1}}\n",
+			"s.yaml:7:16: switch.memory.profiles.mine has no pool; name one of its pools, such as pool: ingress_lossless_pool"},
+		{"profile of unknown pool", "    profiles: {pg_lossless_profile: {pool: ingress_losless_pool}}\n",
+			`s.yaml:7:44: switch.memory.profiles.pg_lossless_profile draws on "ingress_losless_pool", which is no pool; did you mean "ingress_lossless_pool"?`},
+		{"group on an egress pool", "    profiles: {pg_lossless_profile: {pool: egress_lossy_pool}}\n",
+			"s.yaml:7:44: switch.memory.profiles.pg_lossless_profile draws on the pool egress_lossy_pool, whose type is egress; priority groups need a pool of type ingress"},
+		{"reserves above pool", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 100KB, reserved: profiles}}\n    profiles: {pg_lossless_profile: {reserved: 20KB}}\n",
+			"s.yaml:8:43: switch.memory.pools.ingress_lossless_pool.size: 100KB is no more than its reserves and shared headroom, 160KB in all with the 8 ports of sw; give more, or reserve less"},
+		{"headroom above shared headroom", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 5MB, xoff: 50KB}}\n    profiles: {pg_lossless_profile: {headroom: 100KB}}\n",
+			"s.yaml:9:48: switch.memory.profiles.pg_lossless_profile: headroom 100KB of a group at sw port 1 is more than the 50KB that all share (xoff of ingress_lossless_pool); give a larger xoff, or less headroom"},
+		{"cell above reserve", "    cell: 256B\n    profiles: {pg_lossless_profile: {reserved: 200B}}\n",
+			"s.yaml:8:48: switch.memory.profiles.pg_lossless_profile: reserved 200B is less than a cell of 256B; give whole cells, or 0"},
+		{"XON above XOFF", "    size: 10MB\n    profiles: {pg_lossless_profile: {static_th: 1MB, xon: 2MB}}\n",
+			"s.yaml:8:59: switch.memory.profiles.pg_lossless_profile: xon 2MB is not below XOFF, at most 1.004096MB at sw port 1; give less"},
+		{"XON offset above XOFF", "    size: 10MB\n    profiles: {pg_lossless_profile: {static_th: 1MB, xon_offset: 2MB}}\n",
+			"s.yaml:8:66: switch.memory.profiles.pg_lossless_profile: xon_offset 2MB is not below XOFF 1MB; XON = XOFF - xon_offset must stay above 0"},
+		{"static threshold above pool", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 5MB}}\n    profiles: {pg_lossless_profile: {static_th: 6MB}}\n",
+			"s.yaml:9:49: switch.memory.profiles.pg_lossless_profile: static_th 6MB is above its pool ingress_lossless_pool of 5MB and would never be reached; give less, or 0 for no threshold"},
+		{"static threshold above pool, queue", "    size: 10MB\n    pools: {egress_lossy_pool: {size: 5MB}}\n    profiles: {egress_lossy_profile: {static_th: 6MB}}\n",
+			"s.yaml:9:50: switch.memory.profiles.egress_lossy_profile: static_th 6MB is above its pool egress_lossy_pool of 5MB and would never be reached; give less, or 0 for no threshold"},
+		{"two thresholds", "    profiles: {pg_lossless_profile: {static_th: 6MB, alpha: 1}}\n",
+			"s.yaml:7:49: switch.memory.profiles.pg_lossless_profile.static_th: alpha, dynamic_th and static_th are three ways to say the threshold; keep one"},
+		{"unknown profile", "    queues: [{ports: [1], priorities: [3], profile: none}]\n",
+			`s.yaml:7:53: switch.memory.queues[0]: there is no profile "none"; use one of pg_lossless_profile, ingress_lossy_profile, egress_lossless_profile, egress_lossy_profile`},
+		{"unknown port", "    groups: [{ports: [9], profile: ingress_lossy_profile}]\n",
+			"s.yaml:7:22: switch.memory.groups[0].ports: no switch has a port 9; the largest has 8"},
+		{"unknown preset", "    preset: tomahwak\n",
+			`s.yaml:7:13: switch.memory.preset: "tomahwak" is not known; did you mean "tomahawk"?`},
+		{"row without length", "    profiles: {pg_lossless_profile: {by_cable: [{rate: 100Gbps}]}}\n",
+			"s.yaml:7:50: switch.memory.profiles.pg_lossless_profile.by_cable[0] has no length; give the longest cable, such as length: 300m"},
+	} {
+		_, err := Parse("s.yaml", []byte(memoryBase+c.memory), nil, nil)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s:\n got %v\nwant %s", c.name, err, c.want)
+		}
+	}
+	// More hosts need more reserves and headroom than the memory has.
+	_, err := Parse("s.yaml", []byte(memoryBase+"    size: 1MB\n"), []string{"topology.star.hosts=64"}, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:7:11: the ingress pools of sw") || !strings.Contains(err.Error(), "64 ports") {
+		t.Error(err)
+	}
+}
+
+// Presets have the numbers of SONiC's files (buffers_defaults_*.j2, pg_profile_lookup.ini).
+func TestMemoryPresets(t *testing.T) {
+	memory := func(text string) *mmu.Params {
+		v := parse(t, memoryBase+text)
+		return switchNamed(t, v, "sw").Memory
+	}
+	m := memory("    preset: tomahawk\n")
+	if g := m.Groups[0][3]; m.Cell != 208 || m.Parts != 4 || m.Ingress[0].Shared != 10_875_072 || m.Ingress[0].Headroom != 4_194_112 ||
+		g.Headroom != 165_568 || g.Reserved != 1248 || g.XONOffset != 2288 || g.Limit != (mmu.Threshold{Num: 1, Den: 1}) {
+		t.Errorf("tomahawk: %+v, group %+v", m.Ingress, g)
+	}
+	if q := m.Queues[0][0]; m.Egress[q.Pool].Name != egressLossyPool || q.Reserved != 1518 || q.Limit != (mmu.Threshold{Num: 8, Den: 1}) || m.Groups[0][0].Pool != m.Groups[0][3].Pool {
+		t.Errorf("tomahawk: lossy queue %+v, group %+v", q, m.Groups[0][0])
+	}
+	m = memory("    preset: tomahawk5\n    profiles: {egress_lossy_profile: {alpha: 1/2}}\n")
+	if want := units.Bytes(147_226_020 - 38_843_712 - 2*69*254*8); m.Ingress[0].Shared != want || m.Egress[0].Shared != want || m.Queues[0][0].Limit.Den != 2 || m.Groups[0][3].Headroom != 1_136_396 {
+		t.Errorf("tomahawk5: %+v %+v %+v, want %d", m.Ingress, m.Queues[0][0], m.Groups[0][3], want)
+	}
+	m = memory("    preset: trident3\n")
+	if m.Cell != 256 || m.Ingress[0].Shared != 32_732_160-1_622_016 || m.Groups[0][3].Headroom != 160_000 {
+		t.Errorf("trident3: %+v", m)
+	}
+	v := parse(t, memoryBase+"    preset: spectrum4\nmtu: 1024\n")
+	m = switchNamed(t, v, "sw").Memory
+	if g := m.Groups[0][3]; m.Cell != 192 || g.Headroom != 113_664 || g.XON != 19_456 || g.Reserved != 19_456 || g.XONOffset >= 0 || m.Groups[0][0].Pool == g.Pool {
+		t.Errorf("spectrum4: %+v", g)
+	}
+	m = memory("    preset: azure\n")
+	if g := m.Groups[0][3]; m.Size != 24_000_000 || m.Ingress[0].Shared != 18_000_000 || m.Ingress[0].Headroom != 6_000_000 ||
+		g.Headroom != 96_928 || g.XONOffset != 2496 || g.Limit != (mmu.Threshold{Num: 1, Den: 8}) || m.Egress[m.Queues[0][0].Pool].Shared != 14_000_000 {
+		t.Errorf("azure: %+v, group %+v", m, g)
+	}
+}
+
+// Profiles go to ports and priorities, rows to ports by rate and cable; the last that fits
+// holds.
+func TestMemoryAssignments(t *testing.T) {
+	m := switchNamed(t, parse(t, memoryBase+`    size: 40MB
+    cell: 208B
+    pools: {other: {size: 1MB, mode: static}, out: {type: egress, size: 2MB}}
+    profiles:
+      mine: {pool: other, reserved: 2080B, static_th: 500KB}
+      slow: {pool: out, dynamic_th: -2}
+      pg_lossless_profile: {dynamic_th: 1, by_cable: [{rate: 100Gbps, length: 40m, headroom: 90KB}, {rate: 100Gbps, length: 4m, headroom: 60KB}, {rate: 40Gbps, length: 40m, headroom: 50KB}]}
+    groups: [{priorities: [0, 1], profile: mine}, {ports: [2], priorities: [1], profile: ingress_lossy_profile}]
+    queues: [{ports: [1, 2], profile: slow}]
+`), "sw").Memory
+	mine := mmu.GroupProfile{Pool: 1, Reserved: 2080, Limit: mmu.Threshold{Static: 500_000}, XONOffset: notGiven}
+	for _, c := range []struct {
+		port, class int
+		mine        bool
+	}{{0, 0, true}, {0, 1, true}, {1, 0, true}, {1, 1, false}, {2, 2, false}} {
+		if got := m.Groups[c.port][c.class]; (got == mine) != c.mine {
+			t.Errorf("port %d class %d: %+v", c.port+1, c.class, got)
+		}
+	}
+	if g := m.Groups[4][3]; g.Headroom != 90_000 || g.Limit != (mmu.Threshold{Num: 2, Den: 1}) || g.Reserved != 4096 {
+		t.Errorf("%+v", g)
+	}
+	if a, b := m.Queues[1][5], m.Queues[2][5]; a.Limit != (mmu.Threshold{Num: 1, Den: 4}) || m.Egress[a.Pool].Name != "out" || b.Limit.Den != 2 {
+		t.Errorf("%+v %+v", a, b)
+	}
+}
+
+// A class whose threshold is below one frame of what is sent through it is named.
+func TestNarrowThresholds(t *testing.T) {
+	const jumbo = "topology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n"
+	for _, c := range []struct{ text, want string }{
+		{"stack: tcp\ntcp: {mtu: 9000}\nswitch: {buffer: 20KB}\n" + jumbo,
+			"sw port 1 class 0: a queue may hold 5.831KB, less than one frame of 9.018KB: frames of that size are all dropped"},
+		{"switch: {buffer: 2MB, pfc: {xoff: 3KB, xon_offset: 1KB, reserved: 0B}}\n" + jumbo,
+			"sw port 1 class 3: XOFF at 3KB is below one frame of 4.174KB: each such frame takes headroom and pauses"},
+		{"stack: rocev2-none\nswitch: {memory: {profiles: {ingress_lossy_profile: {static_th: 2KB}}}}\n" + jumbo,
+			"sw port 1 class 3: a priority group may hold 2KB, less than one frame of 4.174KB: frames of that size are all dropped"},
+		{"switch: {buffer: 2MB}\n" + jumbo, ""},
+	} {
+		v := parse(t, c.text)
+		got := ""
+		for _, w := range v.Warnings {
+			if strings.Contains(w, "one frame") {
+				got = w
+			}
+		}
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q in %q", c.text, got, v.Warnings)
+		}
+	}
+}

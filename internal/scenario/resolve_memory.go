@@ -20,6 +20,7 @@ type memoryMaker struct {
 	// groups or queues take of them beside what they share.
 	number             []int
 	reserved, headroom []units.Bytes
+	in, to             [][mmu.Classes]*profileSettings // whose groups and queues have
 }
 
 // memoryOf returns the memory of switch n; nil after an error.
@@ -35,6 +36,7 @@ func (r *resolver) memoryOf(n int) *mmu.Params {
 	k.number, k.reserved, k.headroom = make([]int, pools), make([]units.Bytes, pools), make([]units.Bytes, pools)
 	ports := len(r.v.Graph.Nodes[n].Ports)
 	k.out.Groups, k.out.Queues = make([][mmu.Classes]mmu.GroupProfile, ports), make([][mmu.Classes]mmu.QueueProfile, ports)
+	k.in, k.to = make([][mmu.Classes]*profileSettings, ports), make([][mmu.Classes]*profileSettings, ports)
 	k.numberPools()
 	k.checkPorts(k.m.groups)
 	k.checkPorts(k.m.queues)
@@ -142,6 +144,7 @@ func (k *memoryMaker) group(port, c int) {
 	if p == nil {
 		return
 	}
+	k.in[port][c] = p
 	margins := cableRow{reserved: p.reserved, headroom: p.headroom, xon: p.xon, xonOffset: p.xonOffset}
 	cable := k.r.cableAt(k.n, port)
 	if row, longest := p.rowFor(cable.rate, cable.length); row != nil {
@@ -205,6 +208,7 @@ func (k *memoryMaker) queue(port, c int) {
 	if p == nil {
 		return
 	}
+	k.to[port][c] = p
 	q := mmu.QueueProfile{Pool: k.number[pool], Reserved: max(0, p.reserved)}
 	switch {
 	case p.limited:
@@ -355,8 +359,7 @@ func (k *memoryMaker) check() {
 	for port := range k.out.Groups {
 		for c := range mmu.Classes {
 			g, q := &k.out.Groups[port][c], &k.out.Queues[port][c]
-			in, _ := k.profileOf(k.m.groups, port, c, false, lossyGroup, losslessGroup)
-			out, _ := k.profileOf(k.m.queues, port, c, true, lossyQueue, losslessQueue)
+			in, out := k.in[port][c], k.to[port][c]
 			from, to := &k.out.Ingress[g.Pool], &k.out.Egress[q.Pool]
 			k.static(in, g.Limit.Static, from)
 			k.static(out, q.Limit.Static, to)
@@ -478,12 +481,35 @@ func (k *memoryMaker) notes() {
 	for port := range k.out.Groups {
 		rate := k.r.v.Graph.LinkAt(k.n, port).Rate
 		for c := range mmu.Classes {
-			in, _ := k.profileOf(k.m.groups, port, c, false, lossyGroup, losslessGroup)
-			out, _ := k.profileOf(k.m.queues, port, c, true, lossyQueue, losslessQueue)
-			say(fmt.Sprintf("profiles.%s (%v)", in.name, rate), groupText(&k.out.Groups[port][c], k.out.Ingress))
-			say(fmt.Sprintf("profiles.%s (%v)", out.name, rate), queueText(&k.out.Queues[port][c], k.out.Egress))
+			g, q := k.out.Groups[port][c], k.out.Queues[port][c]
+			if in := k.in[port][c]; k.r.fresh(noted{in.name, rate, g, mmu.QueueProfile{}}) {
+				say(fmt.Sprintf("profiles.%s (%v)", in.name, rate), groupText(&g, k.out.Ingress))
+			}
+			if out := k.to[port][c]; k.r.fresh(noted{out.name, rate, mmu.GroupProfile{}, q}) {
+				say(fmt.Sprintf("profiles.%s (%v)", out.name, rate), queueText(&q, k.out.Egress))
+			}
 		}
 	}
+}
+
+// noted is a profile that the notes may have already: large networks have few.
+type noted struct {
+	name  string
+	rate  units.Rate
+	group mmu.GroupProfile
+	queue mmu.QueueProfile
+}
+
+// fresh reports whether the notes have a profile not yet.
+func (r *resolver) fresh(n noted) bool {
+	if r.noted[n] {
+		return false
+	}
+	if r.noted == nil {
+		r.noted = map[noted]bool{}
+	}
+	r.noted[n] = true
+	return true
 }
 
 // groupText says what a group may use.

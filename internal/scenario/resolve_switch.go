@@ -52,6 +52,7 @@ type resolver struct {
 
 	triggers      []trigger
 	triggerNumber map[string]int // from 1, by name; looked up, never iterated
+	noted         map[noted]bool // profiles of packet memories in the notes; looked up, never iterated
 	tierLatency   []units.Time   // pipeline by tier of switches, from 1; negative: not given
 }
 

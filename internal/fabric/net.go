@@ -35,7 +35,7 @@ type Net struct {
 	fingerprint uint64
 	hops        int64
 	plainHops   int64  // those of frames on the plain path
-	sink        uint64 // keeps warm's reads alive
+	sink        uint32 // keeps warm's reads alive
 
 	// Warming has the fabric fetch what a cell's events need before it runs. It pays
 	// where the working set of all partitions is larger than a second-level cache.
@@ -206,27 +206,34 @@ func (n *Net) Run() {
 			}
 		}
 		now, ref := e.At(), e.Ref()
-		if tag := ref.Tag(); tag&^tagIndex == evArrive {
-			i := int(tag & tagIndex)
+		tag := ref.Tag()
+		i := int(tag & tagIndex)
+		switch tag &^ tagIndex {
+		case evArrive:
 			if p := &n.ports[i]; !p.plain || !n.plainArrive(now, i, p, ref.Low()) {
 				n.arrive(now, i, ref.Low())
 			}
-			continue
+		case evWake:
+			if ref&sim.Background == 0 {
+				n.stir(now)
+			}
+			if p := &n.ports[i]; p.wakeAt == now { // else superseded by an earlier one
+				p.wakeAt = noWake
+				if !p.plain || now < p.freeAt || !n.plainWake(now, i, p) {
+					n.startOrWait(now, i, p)
+				}
+			}
+		default:
+			n.handle(now, ref)
 		}
-		n.handle(now, ref)
 	}
 }
 
-// handle executes an event other than an arrival.
+// handle executes an event other than an arrival or a wake-up.
 func (n *Net) handle(now units.Time, ref sim.Ref) {
 	tag := ref.Tag()
 	i := int(tag & tagIndex)
 	switch tag &^ tagIndex {
-	case evWake:
-		if ref&sim.Background == 0 {
-			n.stir(now)
-		}
-		n.wake(now, i)
 	case evWhole:
 		n.stir(now)
 		n.moved = max(n.moved, now)
@@ -337,18 +344,6 @@ func (n *Net) wakeAt(p *Port, i int, at, age units.Time, background sim.Ref) {
 	}
 	p.wakeAt = at
 	n.part.At(at, sim.Order(age, p.source+uint32(p.ports)), background|sim.MakeRef(evWake|uint32(i), 0))
-}
-
-func (n *Net) wake(now units.Time, i int) {
-	p := &n.ports[i]
-	if p.wakeAt != now {
-		return // superseded by an earlier one
-	}
-	p.wakeAt = noWake
-	if p.plain && now >= p.freeAt && n.plainWake(now, i, p) {
-		return
-	}
-	n.startOrWait(now, i, p)
 }
 
 // start begins the transmission of the next frame of port i, if there is one.

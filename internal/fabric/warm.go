@@ -5,23 +5,12 @@ package fabric
 // then waits for the next; read one behind the other, with nothing that depends on
 // them in between, the misses overlap. It changes nothing.
 func (n *Net) warm() {
-	var sink uint64
+	var sink uint32
 	part := n.part
 	coming := part.Coming()
 	for k := range coming {
-		if ref := part.Peek(k); ref.Tag()&^tagIndex == evArrive {
-			sink += uint64(part.Rec(ref.Low()).Frame)
-		}
-	}
-	for k := range coming {
-		ref := part.Peek(k)
-		if ref.Tag()&^tagIndex != evArrive {
-			continue
-		}
-		p := &n.ports[ref.Tag()&tagIndex]
-		sink += uint64(p.id)
-		if p.node >= 0 {
-			sink += uint64(n.switches[p.node].routes[part.Rec(ref.Low()).Dst])
+		if ref := coming[k].Ref(); ref.Tag()&^tagIndex == evArrive {
+			sink += part.Rec(ref.Low()).Frame
 		}
 	}
 	n.sink += sink

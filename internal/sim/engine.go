@@ -35,7 +35,7 @@ type Engine[R any] struct {
 // that much later.
 func New[R any](n int, width units.Time) *Engine[R] {
 	e := &Engine[R]{}
-	blocks := make([]*[blockSize]R, tableSize)
+	blocks := new([tableSize]*[blockSize]R)
 	for i := range n {
 		e.parts = append(e.parts, newPart(i, n, width, blocks))
 	}

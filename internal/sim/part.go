@@ -30,7 +30,7 @@ func (r Ref) Low() uint32 { return uint32(r) }
 // Handler executes the events of one partition.
 type Handler interface {
 	// Run executes what Part.Next gives until there is nothing left: the events of
-	// one cell in one window. Part.Coming tells them beforehand, so that the memory
+	// one cell in one window. Part.Coming has them beforehand, so that the memory
 	// they need can be fetched in one go instead of one cache miss after the other.
 	Run()
 	// Adopt takes over side record number side of partition from, which
@@ -77,9 +77,9 @@ type Part[R any] struct {
 	cell   uint64     // the current cell, in its place in an order
 	cells  int
 
-	blocks []*[blockSize]R // the table of all partitions
-	share  uint            // log2 of how many records a partition may make
-	made   uint32          // records made so far
+	blocks *[tableSize]*[blockSize]R // the table of all partitions
+	share  uint                      // log2 of how many records a partition may make
+	made   uint32                    // records made so far
 	free   []uint32
 	inUse  int // records taken here less records freed here, whoever made them
 
@@ -96,7 +96,7 @@ type Part[R any] struct {
 	nextAt  units.Time // earliest pending event after the last window
 }
 
-func newPart[R any](id, parts int, width units.Time, blocks []*[blockSize]R) *Part[R] {
+func newPart[R any](id, parts int, width units.Time, blocks *[tableSize]*[blockSize]R) *Part[R] {
 	p := &Part[R]{ID: id, blocks: blocks, share: uint(bits.Len(uint(tableSize/parts))-1) + blockBits, nextAt: units.Never, mailMin: units.Never}
 	p.q.init(width)
 	for i := range p.out {
@@ -165,7 +165,7 @@ func (p *Part[R]) Free(i uint32) {
 }
 
 // Rec returns record i, which stays where it is.
-func (p *Part[R]) Rec(i uint32) *R { return &p.blocks[i>>blockBits][i&(blockSize-1)] }
+func (p *Part[R]) Rec(i uint32) *R { return &p.blocks[i>>blockBits%tableSize][i%blockSize] }
 
 // AddCell adds a cell and returns its number. Nodes that share state, or whose records
 // reach one another within a window, are of one cell.
@@ -202,7 +202,12 @@ func (p *Part[R]) Send(dst int, cell uint32, at units.Time, order uint64, tag, i
 	order |= uint64(cell) << orderBits
 	if dst == p.ID && at >= p.limit {
 		p.live++
-		p.q.push(Event{at, order, MakeRef(tag, i)})
+		w := p.q.window(at)
+		if c := p.q.room(w); c != nil { // what push does
+			c.add(at, order, MakeRef(tag, i))
+			return
+		}
+		p.q.pushNew(w, Event{at, order, MakeRef(tag, i)})
 		return
 	}
 	p.sendOther(dst, at, order, tag, i, side)
@@ -251,12 +256,8 @@ func (p *Part[R]) Ahead() *Event {
 	return e
 }
 
-// Coming counts the events that the current cell has before it; those that they will
-// schedule are not among them.
-func (p *Part[R]) Coming() int { return len(p.q.mine) - p.q.done }
-
-// Peek returns what the k-th of them carries.
-func (p *Part[R]) Peek(k int) Ref { return p.q.event(p.q.mine[p.q.done+k]).ref }
+// Coming returns the events with which the current cell began, unsorted.
+func (p *Part[R]) Coming() []Event { return p.q.here }
 
 // window executes every event before limit, after taking in what the other
 // partitions sent in the window before.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -65,26 +66,42 @@ const (
 type chunk struct {
 	next *chunk // scheduled before it
 	n    uint32
+	min  units.Time // of the events' times
 	ev   [chunkSize]Event
 }
 
 const (
-	chunkBits = 6
-	chunkSize = 1 << chunkBits
+	chunkSize = 64
 	chunkMask = chunkSize - 1
 )
+
+// add appends an event to c, which has room for it.
+func (c *chunk) add(at units.Time, order uint64, ref Ref) {
+	e := &c.ev[c.n&chunkMask]
+	e.at, e.order, e.ref = at, order, ref
+	c.min = min(c.min, at)
+	c.n++
+}
 
 // slot holds the events of one window in the order in which they were scheduled.
 type slot struct {
 	last   *chunk // nil: none
 	chunks int
-	min    units.Time // of the events' times
+}
+
+// min returns the earliest time of the slot's events, Never without.
+func (s *slot) min() units.Time {
+	at := units.Never
+	for c := s.last; c != nil; c = c.next {
+		at = min(at, c.min)
+	}
+	return at
 }
 
 // queue is the pending-event set of one partition. Events wait unsorted in the slot of
 // their window, or in a 4-ary heap when that lies beyond the ring. When a window
-// begins, its events are dealt out to their cells; each cell sorts its own, by keys of
-// 8 bytes, just before it runs.
+// begins, its events are dealt out to their cells, so that those of a cell lie side by
+// side; each cell sorts its own, by keys of 8 bytes, just before it runs.
 type queue struct {
 	inverse uint64 // 2^64 divided by the width of a window, rounded up
 	cursor  int64  // number of the current window
@@ -93,16 +110,19 @@ type queue struct {
 	spare   []*chunk
 	far     heap
 
-	ev    []*chunk // events of the current window
-	keys  []uint64 // time within the window above the place in ev; the keys of a cell lie together
-	ends  []uint32 // where the keys of each cell end in keys; 0 for cells without events
-	cells []uint32 // cells with events, in the order of their first ones
-	start units.Time
+	dealing []*chunk // of the window that begins
+	ev      []Event  // of the current window, cell by cell
+	ends    []uint32 // where the events of each cell end in ev; 0 for cells without
+	cells   []uint32 // cells with events, in the order of their first ones
+	start   units.Time
 
-	mine []uint64 // keys of the current cell, sorted
-	done int      // how many of mine have been taken
-	soon []Event  // what the current cell scheduled within the window, sorted
-	head int      // next entry of soon
+	here []Event     // of the current cell, in the order in which they were scheduled
+	few  [256]uint64 // room for mine, behind a 0; indexed by bytes it needs no checks
+	many []uint64    // room for more than fewKeys
+	mine []uint64    // of the events of here, sorted: time within the window above the place in here
+	done int         // how many of mine have been taken
+	soon []Event     // what the current cell scheduled within the window, sorted
+	head int         // next entry of soon
 	// after is what comes after all of soon, while that is full: see pushSoon.
 	after heap
 	// soonAt is the time of the next entry of soon, Never without.
@@ -132,14 +152,20 @@ func (q *queue) startOf(w int64) units.Time {
 	return units.Time(t)
 }
 
+// room returns the chunk for events of window w; nil where there is none yet.
+func (q *queue) room(w int64) *chunk {
+	c := q.slots[w&ringMask].last
+	if c == nil || c.n == chunkSize || uint64(w-q.cursor) >= ringSize {
+		return nil
+	}
+	return c
+}
+
 // push adds an event, which must not lie before the current window.
 func (q *queue) push(e Event) {
 	w := q.window(e.at)
-	s := &q.slots[w&ringMask]
-	if c := s.last; uint64(w-q.cursor) < ringSize && c != nil && c.n < chunkSize {
-		s.min = min(s.min, e.at)
-		c.ev[c.n&chunkMask] = e
-		c.n++
+	if c := q.room(w); c != nil {
+		c.add(e.at, e.order, e.ref)
 		return
 	}
 	q.pushNew(w, e)
@@ -164,11 +190,9 @@ func (q *queue) pushNew(w int64, e Event) {
 	i := w & ringMask
 	s := &q.slots[i]
 	if s.last == nil {
-		s.min = e.at
 		q.used[i>>6] |= 1 << (i & 63)
 	}
-	s.min = min(s.min, e.at)
-	c.next, c.n, c.ev[0] = s.last, 1, e
+	c.next, c.n, c.min, c.ev[0] = s.last, 1, e.at, e
 	s.last = c
 	s.chunks++
 }
@@ -184,7 +208,7 @@ func (q *queue) next() units.Time {
 			word = q.used[i]
 		}
 		if word != 0 {
-			at = q.slots[i<<6|int64(bits.TrailingZeros64(word))].min
+			at = q.slots[i<<6|int64(bits.TrailingZeros64(word))].min()
 			break
 		}
 	}
@@ -204,14 +228,14 @@ func (q *queue) begin(limit units.Time, cells int) (live int64) {
 	}
 	i := w & ringMask
 	s := &q.slots[i]
-	if s.last == nil || s.min >= limit {
+	if s.min() >= limit {
 		return 0
 	}
 	q.start = q.startOf(w)
-	q.ev = slices.Grow(q.ev, s.chunks)[:s.chunks]
+	q.dealing = slices.Grow(q.dealing, s.chunks)[:s.chunks]
 	for c, k := s.last, s.chunks; c != nil; c = c.next {
 		k--
-		q.ev[k] = c
+		q.dealing[k] = c
 	}
 	*s = slot{}
 	q.used[i>>6] &^= 1 << (i & 63)
@@ -221,16 +245,16 @@ func (q *queue) begin(limit units.Time, cells int) (live int64) {
 	return q.deal(cells)
 }
 
-// deal makes the keys of the window's events, cell by cell. It returns how many events
-// are not Background.
+// deal puts the window's events side by side, cell by cell. It returns how many are not
+// Background.
 func (q *queue) deal(cells int) (live int64) {
 	if len(q.ends) < cells {
 		q.ends = make([]uint32, cells)
 	}
-	if n := len(q.ev) * chunkSize; len(q.keys) < n {
-		q.keys = make([]uint64, n+n/2)
+	if n := len(q.dealing) * chunkSize; len(q.ev) < n {
+		q.ev = make([]Event, n+n/2)
 	}
-	for _, c := range q.ev {
+	for _, c := range q.dealing {
 		for i := range c.ev[:c.n] {
 			e := &c.ev[i]
 			n := &q.ends[e.cell()]
@@ -247,20 +271,24 @@ func (q *queue) deal(cells int) (live int64) {
 		q.ends[c] = sum
 		sum += n
 	}
-	for k, c := range q.ev {
+	ev, ends := q.ev, q.ends
+	for _, c := range q.dealing {
 		for i := range c.ev[:c.n] {
 			e := &c.ev[i]
-			to := &q.ends[e.cell()]
-			q.keys[*to] = uint64(e.at-q.start)<<32 | uint64(k<<chunkBits|i)
+			to := &ends[e.cell()]
+			d := &ev[*to]
+			d.at, d.order, d.ref = e.at, e.order, e.ref
 			*to++
 		}
 	}
+	q.spare = append(q.spare, q.dealing...)
+	q.dealing = q.dealing[:0]
 	return live
 }
 
 // keepFrom puts the events from limit on back: a run stops within the window.
 func (q *queue) keepFrom(limit units.Time) {
-	for _, c := range q.ev {
+	for _, c := range q.dealing {
 		n := c.n
 		c.n = 0
 		for _, e := range c.ev[:n] {
@@ -274,10 +302,8 @@ func (q *queue) keepFrom(limit units.Time) {
 	}
 }
 
-// event returns the event of a key.
-func (q *queue) event(key uint64) *Event {
-	return &q.ev[uint32(key)>>chunkBits].ev[key&chunkMask]
-}
+// event returns the event of a key of the current cell.
+func (q *queue) event(key uint64) *Event { return &q.here[uint32(key)] }
 
 // beginCell makes the k-th cell of the window the current one.
 func (q *queue) beginCell(k int) (cell uint32, events int) {
@@ -286,8 +312,8 @@ func (q *queue) beginCell(k int) (cell uint32, events int) {
 	if k > 0 {
 		from = q.ends[q.cells[k-1]]
 	}
-	q.mine = q.keys[from:q.ends[cell]]
-	q.sort(q.mine)
+	q.here = q.ev[from:q.ends[cell]]
+	q.sort()
 	q.soon, q.head, q.soonAt = q.soon[:0], 0, units.Never
 	q.done, q.late = 0, -1
 	return cell, len(q.mine)
@@ -299,26 +325,31 @@ func (q *queue) end() {
 		q.ends[c] = 0
 	}
 	q.cells = q.cells[:0]
-	q.spare = append(q.spare, q.ev...)
-	q.ev = q.ev[:0]
-	q.mine, q.done = nil, 0
+	q.here, q.mine, q.done = nil, nil, 0
 }
 
-// sort sorts the keys of one cell by time, and those of one instant by the order of
-// their events.
-func (q *queue) sort(keys []uint64) {
-	if len(keys) > 64 {
-		slices.Sort(keys)
-	} else {
-		for i := 1; i < len(keys); i++ {
-			key, k := keys[i], i
-			for k > 0 && keys[k-1] > key {
-				keys[k] = keys[k-1]
-				k--
-			}
-			keys[k] = key
+// fewKeys is up to how many keys insertion sorts fastest.
+const fewKeys = 64
+
+// sort makes the keys of the current cell, sorted by time, and within one instant by the
+// order of their events.
+func (q *queue) sort() {
+	if n := len(q.here); n <= fewKeys {
+		q.mine = q.few[1 : n+1]
+		if !q.insert() {
+			return
 		}
+	} else {
+		if len(q.many) < n {
+			q.many = make([]uint64, 2*n)
+		}
+		q.mine = q.many[:n]
+		for i := range q.here {
+			q.mine[i] = uint64(q.here[i].at-q.start)<<32 | uint64(i)
+		}
+		slices.Sort(q.mine)
 	}
+	keys := q.mine
 	first := 0 // of the keys of one instant
 	for i := 1; i < len(keys); i++ {
 		if keys[i]>>32 == keys[first]>>32 {
@@ -327,6 +358,29 @@ func (q *queue) sort(keys []uint64) {
 			first = i
 		}
 	}
+}
+
+// insert makes the keys of at most fewKeys events, sorted. It reports whether two of them
+// have one time.
+func (q *queue) insert() (ties bool) {
+	least := uint64(math.MaxUint64)
+	here := q.here
+	start := q.start
+	for i := range here {
+		key := uint64(here[i].at-start)<<32 | uint64(i)
+		k := uint8(i + 1)
+		left := q.few[k-1]
+		for left > key {
+			q.few[k] = left
+			k--
+			left = q.few[k-1]
+		}
+		q.few[k] = key
+		if k > 1 { // of two of one time that with the lower place is left of the other
+			least = min(least, left^key)
+		}
+	}
+	return least>>32 == 0
 }
 
 // placeLast puts the last key in its place among the others, all of one instant.
@@ -384,7 +438,10 @@ const soonMost = 64
 func (q *queue) pushSoon(e Event) {
 	q.soonAt = min(q.soonAt, e.at)
 	s := q.soon[q.head:]
-	if n := len(s); n == soonMost {
+	if n := len(s); n == 0 || n < soonMost && len(q.after) == 0 && !e.before(&s[n-1]) {
+		q.soon = append(q.soon, e)
+		return
+	} else if n == soonMost {
 		if !e.before(&s[n-1]) {
 			q.after.push(e)
 			return

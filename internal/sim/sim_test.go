@@ -224,10 +224,10 @@ func (h *checkOrder) add(cell int, at units.Time) {
 
 func (h *checkOrder) Run() {
 	coming := h.p.Coming()
-	cell := int(h.p.Peek(0).Tag())
+	cell := int(coming[0].Ref().Tag())
 	for k := range coming {
-		if h.p.Peek(k).Tag() != uint32(cell) {
-			h.t.Fatalf("cell %d is given an event of cell %d", cell, h.p.Peek(k).Tag())
+		if tag := coming[k].Ref().Tag(); tag != uint32(cell) {
+			h.t.Fatalf("cell %d is given an event of cell %d", cell, tag)
 		}
 	}
 	for e := h.p.Next(); e != nil; e = h.p.Next() {

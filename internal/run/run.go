@@ -238,7 +238,7 @@ func (r *runner) finished() bool {
 	switch {
 	case r.ctx.Err() != nil:
 		r.stopped = interrupted
-	case r.open() == 0 && int64(r.Engine.Alive()) == r.repeats() && r.paused() == 0 && r.untold() == 0 && r.working() == 0 && r.restless() == 0:
+	case int64(r.Engine.Alive()) == r.repeats() && r.open() == 0 && r.paused() == 0 && r.untold() == 0 && r.working() == 0 && r.restless() == 0:
 		r.atRest()
 	default:
 		return false

@@ -69,7 +69,7 @@ func (e *Explainer) Ceiling(i int) *Ceiling {
 // up, in order of the first: a number that stands for name and place, their
 // record.Stage.Key, and the time.
 func (e *Explainer) Stages(i int, yield func(number int, key string, time units.Time)) {
-	for _, t := range e.x.stages.read(e.x.r.Flows[i].Account) {
+	for _, t := range e.x.stages.again(i, e.x.r.Flows[i].Account) {
 		yield(int(t.number), e.x.stages.known[t.number].key, t.time)
 	}
 }

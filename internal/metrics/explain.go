@@ -487,7 +487,7 @@ func (x *index) addSpent() {
 			continue
 		}
 		var mine, peers *spent
-		for _, t := range x.stages.read(f.Account) {
+		for _, t := range x.stages.keep(i, f.Account) {
 			switch s := &x.stages.known[t.number]; {
 			case s.own && s.response:
 				q := &x.r.QPs[x.peers[x.r.QPs[k].Peer]]

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -8,13 +9,12 @@ import (
 )
 
 // stages gives every stage of the accounts a number, so that what is known of its name
-// and place is worked out once and not per message. The messages of a queue pair pass
-// much the same stages in the same order: the one that came after a stage the last time
-// is tried first.
+// and place is worked out once and not per message. Few stages can follow one: those that
+// did are tried first.
 type stages struct {
 	number map[stageName]int32
 	known  []stageKnown
-	next   []int32 // by number: what came after it last
+	first  followers // of an account
 	// Of the account at hand: where in out a stage stands, valid if epoch is the current.
 	at    []int32
 	epoch []uint32
@@ -22,6 +22,7 @@ type stages struct {
 	of    record.Deferred // the account that out is of
 	out   []stageTime
 	list  record.Account
+	kept  keptAccounts
 }
 
 type stageName struct{ name, where string }
@@ -36,7 +37,21 @@ type stageKnown struct {
 	ack         bool      // it is one of the acknowledgement's
 	elsewhere   bool      // its cause may lie elsewhere: index.say knows
 	own         bool      // ownStage
+	usual       units.Time
+	next        followers
 }
+
+// followers are the stages that came after one so far, the first maxFollowers of them.
+type followers struct {
+	numbers []int32
+	last    int8 // the place of the one that came last
+}
+
+// maxFollowers is how many followers are remembered: as many as a byte of keptAccounts can name.
+const maxFollowers = 1<<7 - 1
+
+// tried is how many of them are compared before the map is asked, which takes as long.
+const tried = 6
 
 // stageTime is the time of an account in all stages of one name and place.
 type stageTime struct {
@@ -44,32 +59,66 @@ type stageTime struct {
 	time   units.Time
 }
 
-// find returns the number of a stage that follows the one numbered after, -1: the first.
-func (s *stages) find(after int32, name, where string) int32 {
-	if s.number == nil {
-		s.number = map[stageName]int32{}
-		s.next = append(s.next, 0)
+// after are the followers of a stage, -1: of none.
+func (s *stages) after(number int32) *followers {
+	if number < 0 {
+		return &s.first
 	}
-	if guess := s.next[after+1]; int(guess) < len(s.known) {
-		if k := &s.known[guess]; k.is.name == name && k.is.where == where {
-			return guess
+	return &s.known[number].next
+}
+
+// find returns the number of a stage that follows the one numbered after, -1: the first,
+// and its place among the followers; maxFollowers: it has none.
+func (s *stages) find(after int32, a *record.Stage) (number int32, place int) {
+	f := s.after(after)
+	if len(f.numbers) > 0 && s.is(f.numbers[f.last], a) {
+		return f.numbers[f.last], int(f.last)
+	}
+	for k := range min(len(f.numbers), tried) {
+		if s.is(f.numbers[k], a) {
+			f.last = int8(k)
+			return f.numbers[k], k
 		}
 	}
-	n, known := s.number[stageName{name, where}]
+	number = s.numberOf(a)
+	f = s.after(after) // numberOf may have moved it
+	for k, n := range f.numbers {
+		if n == number {
+			f.last = int8(k)
+			return number, k
+		}
+	}
+	if len(f.numbers) == maxFollowers {
+		return number, maxFollowers
+	}
+	f.last = int8(len(f.numbers))
+	f.numbers = append(f.numbers, number)
+	return number, int(f.last)
+}
+
+func (s *stages) is(number int32, a *record.Stage) bool {
+	k := &s.known[number]
+	return k.is.name == a.Name && k.is.where == a.Where
+}
+
+func (s *stages) numberOf(a *record.Stage) int32 {
+	if s.number == nil {
+		s.number = map[stageName]int32{}
+	}
+	is := stageName{a.Name, a.Where}
+	n, known := s.number[is]
 	if !known {
 		n = int32(len(s.known))
-		s.number[stageName{name, where}] = n
-		s.known = append(s.known, newStageKnown(name, where))
-		s.next, s.at, s.epoch = append(s.next, 0), append(s.at, 0), append(s.epoch, 0)
+		s.number[is] = n
+		s.known = append(s.known, newStageKnown(a))
+		s.at, s.epoch = append(s.at, 0), append(s.epoch, 0)
 	}
-	s.next[after+1] = n
 	return n
 }
 
-func newStageKnown(name, where string) stageKnown {
-	s := record.Stage{Name: name, Where: where}
-	k := stageKnown{is: stageName{name, where}, key: s.Key()}
-	k.name, k.where = StageOf(s)
+func newStageKnown(s *record.Stage) stageKnown {
+	k := stageKnown{is: stageName{s.Name, s.Where}, key: s.Key(), usual: s.Time}
+	k.name, k.where = StageOf(*s)
 	k.stage, k.response = strings.CutPrefix(k.name, record.ResponseStage)
 	k.ack = strings.HasPrefix(k.name, record.AckStage)
 	k.elsewhere = !k.ack && elsewhere(k.stage)
@@ -83,21 +132,100 @@ func (s *stages) read(d record.Deferred) []stageTime {
 	if s.of == d {
 		return s.out
 	}
+	s.begin(d)
+	s.list = d.Append(s.list[:0])
+	last := int32(-1)
+	for i := range s.list {
+		a := &s.list[i]
+		last, _ = s.find(last, a)
+		s.add(last, a.Time)
+	}
+	return s.out
+}
+
+func (s *stages) begin(d record.Deferred) {
 	s.now++
 	s.of = d
 	s.out = s.out[:0]
+}
+
+func (s *stages) add(number int32, t units.Time) {
+	if s.epoch[number] == s.now {
+		s.out[s.at[number]].time += t
+		return
+	}
+	s.epoch[number], s.at[number] = s.now, int32(len(s.out))
+	s.out = append(s.out, stageTime{number, t})
+}
+
+// keptAccounts are the accounts of the first messages, as far as there is room, so that
+// those who go through all of them twice do not make them twice. Each stage takes a byte:
+// twice its place among the followers of the stage before, and 1 if its time is not the
+// usual one, which then follows. A stage without a place has its number after the byte.
+type keptAccounts struct {
+	data []byte
+	ends []uint32 // of the messages, by number
+}
+
+// maxKept is how many bytes of accounts are kept: those of a million messages of one
+// packet take 80 MB.
+const maxKept = 96 << 20
+
+// keep is read of message i and keeps the account, if it is the next one and there is room.
+func (s *stages) keep(i int, d record.Deferred) []stageTime {
+	if i != len(s.kept.ends) || len(s.kept.data) >= maxKept {
+		return s.read(d)
+	}
+	s.of = record.Deferred{}
+	s.begin(d)
 	s.list = d.Append(s.list[:0])
-	a := s.list
 	last := int32(-1)
-	for i := range a {
-		n := s.find(last, a[i].Name, a[i].Where)
-		last = n
-		if s.epoch[n] == s.now {
-			s.out[s.at[n]].time += a[i].Time
-			continue
+	b := s.kept.data
+	for i := range s.list {
+		a := &s.list[i]
+		var place int
+		last, place = s.find(last, a)
+		b = append(b, byte(place<<1))
+		at := len(b) - 1
+		if place == maxFollowers {
+			b = binary.AppendUvarint(b, uint64(last))
 		}
-		s.epoch[n], s.at[n] = s.now, int32(len(s.out))
-		s.out = append(s.out, stageTime{n, a[i].Time})
+		if a.Time != s.known[last].usual {
+			b[at]++
+			b = binary.AppendUvarint(b, uint64(a.Time))
+		}
+		s.add(last, a.Time)
+	}
+	s.kept.data, s.kept.ends = b, append(s.kept.ends, uint32(len(b)))
+	return s.out
+}
+
+// again is read of message i, from what was kept of it where it was.
+func (s *stages) again(i int, d record.Deferred) []stageTime {
+	if s.of == d || i >= len(s.kept.ends) {
+		return s.read(d)
+	}
+	s.begin(d)
+	b := s.kept.data[:s.kept.ends[i]]
+	if i > 0 {
+		b = b[s.kept.ends[i-1]:]
+	}
+	last := int32(-1)
+	for len(b) > 0 {
+		head := b[0]
+		b = b[1:]
+		if place := int(head >> 1); place < maxFollowers {
+			last = s.after(last).numbers[place]
+		} else {
+			n, size := binary.Uvarint(b)
+			last, b = int32(n), b[size:]
+		}
+		t := s.known[last].usual
+		if head&1 != 0 {
+			n, size := binary.Uvarint(b)
+			t, b = units.Time(n), b[size:]
+		}
+		s.add(last, t)
 	}
 	return s.out
 }

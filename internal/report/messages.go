@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"strconv"
 
@@ -39,8 +40,15 @@ func messageTable(r *record.Run) *rows.Table {
 type messages struct {
 	r       *record.Run
 	explain *metrics.Explainer
-	stages  [][]byte // keys of stages, by the number that explain gives
+	stages  []stageText // by the number that explain gives
 	limits  map[*metrics.Limit][]byte
+}
+
+// stageText is a stage as an account has it: its key, and key and time of the time that it
+// takes mostly.
+type stageText struct {
+	key, whole []byte
+	usual      units.Time
 }
 
 // maxLimits is how many encoded lists of limits are kept.
@@ -86,12 +94,18 @@ func (m *messages) account(o *rows.Object, i int) {
 	o.Begin("account")
 	m.explain.Stages(i, func(n int, key string, time units.Time) {
 		for n >= len(m.stages) {
-			m.stages = append(m.stages, nil)
+			m.stages = append(m.stages, stageText{})
 		}
-		if m.stages[n] == nil {
-			m.stages[n] = rows.Key(key)
+		switch s := &m.stages[n]; {
+		case s.key == nil:
+			s.key, s.usual = o.Key(key), time
+			s.whole = strconv.AppendInt(bytes.Clone(s.key), int64(time), 10)
+			o.Again(s.whole)
+		case time == s.usual:
+			o.Again(s.whole)
+		default:
+			o.Keyed(s.key, int64(time))
 		}
-		o.Keyed(m.stages[n], int64(time))
 	})
 	o.End()
 }

@@ -46,20 +46,26 @@ func (o *Object) end(bracket byte) {
 	o.more = true
 }
 
-// spaces is the indentation of the deepest level and more.
-const spaces = "                                "
+// spaces is the indentation of the deepest level and more; between stands before it.
+const (
+	between = ",\n"
+	spaces  = "                                "
+)
 
-func (o *Object) newline() {
-	o.b = append(o.b, '\n')
-	o.b = append(o.b, spaces[:o.depth]...)
+func (o *Object) newline() { o.b = append(o.b, (between + spaces)[1:len(between)+o.depth]...) }
+
+// separate begins a field or an element.
+func (o *Object) separate() {
+	if !o.more {
+		o.more = true
+		o.newline()
+		return
+	}
+	o.b = append(o.b, (between + spaces)[:len(between)+o.depth]...)
 }
 
 func (o *Object) key(key string) {
-	if o.more {
-		o.b = append(o.b, ',')
-	}
-	o.more = true
-	o.newline()
+	o.separate()
 	if key != "" {
 		o.b = append(o.b, '"')
 		o.b = append(o.b, key...)
@@ -85,32 +91,33 @@ func (o *Object) String(key, v string) {
 	o.b = appendString(o.b, v)
 }
 
-// Keyed writes a whole number under a key that Key has made.
+// Keyed writes a whole number under a key that Key has made at this depth.
 func (o *Object) Keyed(key []byte, v int64) {
-	if o.more {
-		o.b = append(o.b, ',')
-	}
-	o.more = true
-	o.newline()
-	o.b = append(o.b, key...)
+	o.Again(key)
 	o.b = strconv.AppendInt(o.b, v, 10)
 }
 
-// Key is a key of any characters as Keyed writes it.
-func Key(key string) []byte {
+// Key returns a key of any characters as Keyed writes it, with what separates it from the
+// field before.
+func (o *Object) Key(key string) []byte {
 	quoted, _ := json.Marshal(key) // a string does not fail
-	return append(quoted, ':', ' ')
+	b := append([]byte(between), spaces[:o.depth]...)
+	return append(append(b, quoted...), ':', ' ')
 }
 
 // Mark returns where the next field will begin, for Since.
 func (o *Object) Mark() int { return len(o.b) }
 
 // Since returns a copy of what was written since a Mark in this object, which Again
-// writes in another object of the same depth, at the same place.
+// writes in another object of the same depth: as its first field, or after others if it
+// came after others.
 func (o *Object) Since(mark int) []byte { return bytes.Clone(o.b[mark:]) }
 
 // Again writes what Since returned.
 func (o *Object) Again(fields []byte) {
+	if !o.more && fields[0] == between[0] {
+		fields = fields[1:]
+	}
 	o.b = append(o.b, fields...)
 	o.more = true
 }

@@ -67,13 +67,12 @@ func TestFields(t *testing.T) {
 	}}
 	fast := *slow
 	fast.Fields = func() func(*Object, int) {
-		key := Key("k <")
 		return func(o *Object, i int) {
 			o.String("s", "é\n\u2028")
 			o.Int("n", -1)
 			o.Bool("b", true)
 			o.Begin("o")
-			o.Keyed(key, int64(i))
+			o.Keyed(o.Key("k <"), int64(i))
 			o.End()
 			o.BeginList("l")
 			o.Begin("")

@@ -1,0 +1,49 @@
+package metrics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// What is kept of accounts gives what they were: of some hundred stages that follow one
+// another in any order, more than followers remember, and of those that come in one order.
+func TestKeptAccounts(t *testing.T) {
+	for _, places := range []int{3, 40, 400} {
+		draw := rand.New(rand.NewPCG(1, uint64(places)))
+		accounts := make([]record.Deferred, 500)
+		for i := range accounts {
+			var list []record.Stage
+			for range draw.IntN(30) {
+				list = append(list, record.Stage{Name: record.StageQueue, Where: fmt.Sprint("sw:", draw.IntN(places)), Time: 1 + units.Time(draw.IntN(3))<<draw.IntN(60)})
+			}
+			accounts[i] = record.Known(list...)
+		}
+		var kept, made stages
+		for i, a := range accounts {
+			if got, want := sumsOf(&kept, kept.keep(i, a)), sumsOf(&made, made.read(a)); !slices.Equal(got, want) {
+				t.Fatalf("%d places, account %d: %v, want %v", places, i, got, want)
+			}
+		}
+		if len(kept.kept.ends) != len(accounts) {
+			t.Fatalf("%d places: %d of %d accounts are kept", places, len(kept.kept.ends), len(accounts))
+		}
+		for i, a := range accounts {
+			if got, want := sumsOf(&kept, kept.again(i, a)), sumsOf(&made, made.read(a)); !slices.Equal(got, want) {
+				t.Fatalf("%d places, account %d again: %v, want %v", places, i, got, want)
+			}
+		}
+	}
+}
+
+// sumsOf gives stages their names.
+func sumsOf(s *stages, of []stageTime) (out []string) {
+	for _, t := range of {
+		out = append(out, fmt.Sprint(s.known[t.number].key, " ", int64(t.time)))
+	}
+	return out
+}

@@ -10,6 +10,8 @@ import "github.com/hopscope/hopscope/internal/units"
 type track struct {
 	free units.Time // end of what is reserved
 	gaps gaps
+	// beside is whether there are bulks or loads, of which most tracks never have any.
+	beside bool
 
 	// Bulk copies that want all of the track share it with the rest, half and half while
 	// there is both; those that pass more slowly have loads.
@@ -80,6 +82,7 @@ type gap struct{ from, to units.Time }
 type gaps struct {
 	buffer   []gap
 	from, to int
+	end      units.Time // of the last of them, while there is one
 }
 
 // maxGaps bounds the gaps that a track remembers one by one, an even number. A read leaves one on the way of its requests and one on that of its
@@ -98,6 +101,7 @@ func (g *gaps) push(now units.Time, x gap) {
 	}
 	g.buffer[g.to] = x
 	g.to++
+	g.end = x.to
 }
 
 // after is the first gap that is not over at a time, as there is one. What is read now goes
@@ -175,6 +179,7 @@ func (g *gaps) condense() {
 		k++
 	}
 	g.to = g.from + k
+	g.end = all[k-1].to
 }
 
 // cut takes the gaps from i to j, without j, out. They are next to the front more often
@@ -192,11 +197,11 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 	if work == 0 {
 		return at, at
 	}
-	if k := t.bulks.during(at); k >= 0 { // every other turn is the copy's
-		t.bulks.delay(k, work)
-		work *= 2
-	}
-	if t.loads.n > 0 {
+	if t.beside {
+		if k := t.bulks.during(at); k >= 0 { // every other turn is the copy's
+			t.bulks.delay(k, work)
+			work *= 2
+		}
 		work = t.loads.beside(at, work)
 	}
 	if at >= t.free {
@@ -207,7 +212,7 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 		t.free = at + work
 		return at, t.free
 	}
-	if g := &t.gaps; g.from == g.to || g.buffer[g.to-1].to <= at {
+	if g := &t.gaps; g.from == g.to || g.end <= at {
 		start = t.free
 		t.free += work
 		return start, t.free
@@ -218,7 +223,7 @@ func (t *track) reserve(now, at, work units.Time) (start, end units.Time) {
 // slip books requests, which are a TLP each and take turns with what is reserved: they
 // go when they are there, and what is behind them loses their time.
 func (t *track) slip(now, at, work units.Time) (start, end units.Time) {
-	shared := t.bulks.during(at) >= 0
+	shared := t.beside && t.bulks.during(at) >= 0
 	start, end = t.reserve(now, at, work)
 	if start > at && !shared {
 		start, end = at, at+work
@@ -279,6 +284,9 @@ func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 		}
 	}
 	g.cut(i, j)
+	if g.from < g.to {
+		g.end = g.buffer[g.to-1].to
+	}
 	if work > 0 {
 		t.free += work
 		end = t.free
@@ -293,6 +301,7 @@ func (t *track) bulk(now, at, work, span units.Time) (start, end units.Time) {
 	if work == 0 {
 		return at, at + span
 	}
+	t.beside = true
 	if work*1000 <= span*maxLoad {
 		if k := t.bulks.during(at); k >= 0 {
 			t.bulks.delay(k, work)

@@ -6,14 +6,20 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// LocalRun is when a local operation of the plan did what; Never: not yet.
+// LocalRun is when a local operation of the plan did what; Never: not yet. With it stands
+// what a host must know of the operation: there are hundreds of thousands, each comes back
+// three or four times, and its cache line, of 64 bytes, is all that is fetched each time.
 type LocalRun struct {
 	Due   units.Time // all that it was after had ended
 	Moved units.Time // its delay was over, and its data began to move
 	Done  units.Time
 	left  units.Bytes // of its data, that are still to move
 
-	turning int32 // from 1, its place among those that take turns; 0: it does not
+	bytes   units.Bytes
+	work    units.Time
+	chain   *dma.Chain // the way of its data; nil: it moves none
+	turning int32      // from 1, its place among those that take turns; 0: it does not
+	label   uint16
 }
 
 // Runs is when the local operations of the plan ran, in its order. nil: it has
@@ -26,7 +32,7 @@ func (t *Triggers) Runs() []LocalRun {
 }
 
 // Move says over which chain of its host's engine local operation l moves its data.
-func (t *Triggers) Move(l int, c *dma.Chain) { t.moves[l] = c }
+func (t *Triggers) Move(l int, c *dma.Chain) { t.runs[l].chain = c }
 
 // ended starts what waits for an end of operation op, here.
 func (h *Host) ended(now units.Time, op int, end workload.End) {
@@ -46,9 +52,10 @@ func (h *Host) ended(now units.Time, op int, end workload.End) {
 
 // beginLocal starts local operation l, whose delay begins.
 func (h *Host) beginLocal(now units.Time, l uint32) {
-	h.triggers.runs[l].Due = now
+	run := &h.triggers.runs[l]
+	run.Due = now
 	h.running++
-	d := h.triggers.delays[h.triggers.locals[l].Label]
+	d := h.triggers.delays[run.label]
 	h.timer(now+d, d, timerLocal, l)
 }
 
@@ -66,13 +73,13 @@ func (h *Host) local(now units.Time, l uint32) {
 	}
 	first := run.Moved == units.Never
 	if first {
-		run.Moved, run.left = now, h.triggers.locals[l].Bytes
+		run.Moved, run.left = now, run.bytes
 	}
 	if first || run.left > 0 {
-		if h.turn(now, l) {
+		if h.turn(now, l, run) {
 			return
 		}
-		if at := h.move(now, l); at > now {
+		if at := h.move(now, run); at > now {
 			h.timer(at, at-now, timerLocal, l)
 			return
 		}
@@ -83,19 +90,18 @@ func (h *Host) local(now units.Time, l uint32) {
 	h.ended(now, len(h.triggers.starts)+int(l), workload.Completed)
 }
 
-// move moves what is left of local operation l, and returns when all its data have left, or
+// move moves what is left of a local operation, and returns when all its data have left, or
 // over PCIe are there: no sooner than its own work lets it.
-func (h *Host) move(now units.Time, l uint32) units.Time {
-	run, local, c := &h.triggers.runs[l], &h.triggers.locals[l], h.triggers.moves[l]
-	left := run.left
+func (h *Host) move(now units.Time, run *LocalRun) units.Time {
+	left, c := run.left, run.chain
 	run.left = 0
 	switch {
 	case c == nil:
-		return now + local.Work
+		return now + run.work
 	case c.NVLink():
-		pace, _ := paceOf(local, c)
-		return max(now+pace, h.path.Rest(now, c, left), run.Moved+local.Work)
+		pace, _ := run.pace()
+		return max(now+pace, h.path.Rest(now, c, left), run.Moved+run.work)
 	default:
-		return max(now+local.Work, h.path.Copy(now, c, left), run.Moved+local.Work)
+		return max(now+run.work, h.path.Copy(now, c, left), run.Moved+run.work)
 	}
 }

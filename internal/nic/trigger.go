@@ -3,7 +3,6 @@ package nic
 import (
 	"slices"
 
-	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -24,7 +23,6 @@ type Triggers struct {
 	locals []workload.Local // read only
 	delays []units.Time     // of locals, by label; read only
 	runs   []LocalRun       // like locals
-	moves  []*dma.Chain     // like locals: the way of its data; nil: it moves none
 }
 
 // start is where a message that waits is posted.
@@ -45,12 +43,13 @@ func NewTriggers(p *workload.Plan) *Triggers {
 	}
 	if p.Graph != nil {
 		t.graph, t.left, t.locals = p.Graph, slices.Clone(p.Graph.Need), p.Locals
-		t.runs, t.moves = make([]LocalRun, len(p.Locals)), make([]*dma.Chain, len(p.Locals))
+		t.runs = make([]LocalRun, len(p.Locals))
 		for i := range p.Labels {
 			t.delays = append(t.delays, p.Labels[i].Delay())
 		}
 		for i := range t.runs {
-			t.runs[i] = LocalRun{Due: units.Never, Moved: units.Never, Done: units.Never}
+			l := &p.Locals[i]
+			t.runs[i] = LocalRun{Due: units.Never, Moved: units.Never, Done: units.Never, bytes: l.Bytes, work: l.Work, label: l.Label}
 		}
 	}
 	return t

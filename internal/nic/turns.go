@@ -4,7 +4,6 @@ import (
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Thread blocks that move data over NVLink share its links in turns of a few KiB, hundreds
@@ -50,20 +49,20 @@ type turning struct {
 	left  int64      // whole turns before the last
 }
 
-// paceOf is the time between two turns of a local operation by its own work, and how many
+// pace is the time between two turns of a local operation by its own work, and how many
 // there are.
-func paceOf(local *workload.Local, c *dma.Chain) (pace units.Time, n int64) {
-	size, _ := c.Turns()
-	if local.Bytes <= size {
-		return local.Work, 1
+func (r *LocalRun) pace() (pace units.Time, n int64) {
+	size, _ := r.chain.Turns()
+	if r.bytes <= size {
+		return r.work, 1
 	}
-	n = int64((local.Bytes + size - 1) / size)
-	return local.Work / units.Time(n), n
+	n = int64((r.bytes + size - 1) / size)
+	return r.work / units.Time(n), n
 }
 
 // turn takes a turn of local operation l, if there are others behind it.
-func (h *Host) turn(now units.Time, l uint32) bool {
-	run, c := &h.triggers.runs[l], h.triggers.moves[l]
+func (h *Host) turn(now units.Time, l uint32, run *LocalRun) bool {
+	c := run.chain
 	if c == nil || !c.NVLink() {
 		return false
 	}
@@ -71,7 +70,7 @@ func (h *Host) turn(now units.Time, l uint32) bool {
 	if run.left <= size {
 		return false
 	}
-	pace, n := paceOf(&h.triggers.locals[l], c)
+	pace, n := run.pace()
 	h.takeTurns(now)
 	run.left -= size
 	next := max(now+pace, h.path.Turn(now, c))

@@ -20,17 +20,21 @@ func (b *builder) startLocals(specs []nic.Spec) {
 // moveLocals gives local operations that move data from one device to another their
 // chains, one for each pair of devices: over NVLink where that joins them.
 func (b *builder) moveLocals(triggers *nic.Triggers) {
-	chains := make(map[[3]int]*dma.Chain)
+	chains := make([][]*dma.Chain, len(b.g.Nodes)) // by host, and by both devices
 	for i := range b.v.Plan.Locals {
 		l := &b.v.Plan.Locals[i]
 		if l.From == l.To {
 			continue
 		}
-		key := [3]int{l.Host, int(l.From), int(l.To)}
-		if chains[key] == nil {
-			chains[key] = b.copyChain(l)
+		devices := len(b.Servers[l.Host].Tree().Devices)
+		if chains[l.Host] == nil {
+			chains[l.Host] = make([]*dma.Chain, devices*devices)
 		}
-		triggers.Move(i, chains[key])
+		c := &chains[l.Host][int(l.From)*devices+int(l.To)]
+		if *c == nil {
+			*c = b.copyChain(l)
+		}
+		triggers.Move(i, *c)
 	}
 }
 

@@ -110,16 +110,22 @@ func (b *builder) round(l *loop, bytes units.Bytes) {
 		last = 2*n - 2
 	}
 	slices := b.slicesOf(share(bytes, n, 0))
+	lanes, edges := make([]*lane, n), make([]*edge, n)
+	for p, rank := range l.ranks {
+		lanes[p], edges[p] = b.lane(rank, 0), b.next(l, p)
+	}
 	for s := range last + 1 {
-		for p, rank := range l.ranks {
+		label := b.ringLabel(s, n)
+		for p := range n {
 			chunk := share(bytes, n, ((p-1-s)%n+n)%n)
+			before := (p + n - 1) % n
 			for q := range slices {
-				st := step{lane: b.lane(rank, 0), label: b.ringLabel(s, n), bytes: share(chunk, slices, q)}
+				st := step{lane: lanes[p], label: label, bytes: share(chunk, slices, q)}
 				if s > 0 {
-					st.from = []*edge{b.before(l, p)}
+					st.from = edges[before : before+1]
 				}
 				if s < last {
-					st.to = []*edge{b.next(l, p)}
+					st.to = edges[p : p+1]
 				}
 				b.add(st)
 			}

@@ -384,7 +384,9 @@ func (a *accountant) timesUpTo(prefix string, t *nic.Times, port string, end uni
 	for s, d := range t {
 		cut := min(max(skip, 0), d)
 		skip -= cut
-		d -= cut
+		if d -= cut; d == 0 {
+			continue
+		}
 		where := ""
 		switch nic.Stage(s) {
 		case nic.Paused, nic.Control, nic.Other, nic.Sending, nic.Resending:

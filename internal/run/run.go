@@ -94,8 +94,9 @@ type runner struct {
 	cut     units.Time // everything before has happened
 	sampler *sampler   // nil: no series
 
-	requests []int  // see requestsOf
-	calls    []bool // see callers
+	requests []int       // see requestsOf
+	calls    []bool      // see callers
+	ends     [][2]string // by connection; see endNames
 
 	reached   units.Time // everything before has happened
 	verdict   units.Time // when it is decided whether the run tries in vain; Never: it does not seem so

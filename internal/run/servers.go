@@ -9,22 +9,30 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// endNames names the ends of a message, with the device in which its data lie.
+// endNames names the ends of a message, with the device in which its data lie. Those of one
+// connection share the text.
 func (r *runner) endNames(m *workload.Message) (from, to string) {
-	v := r.Valid
-	c := &v.Plan.Conns[m.Conn]
-	name := func(ep int, device int16) string {
-		end := v.Graph.EndpointName(ep)
-		if e := r.Servers[v.Graph.HostOf(ep)]; e != nil && device != workload.NoDevice {
-			end += "/" + e.Tree().Devices[device].Name
-		}
-		return end
+	if r.ends == nil {
+		r.ends = make([][2]string, len(r.Valid.Plan.Conns))
 	}
-	from, to = name(c.Src, c.SrcDevice), name(c.Dst, c.DstDevice)
+	ends := &r.ends[m.Conn]
+	if ends[0] == "" {
+		c := &r.Valid.Plan.Conns[m.Conn]
+		ends[0], ends[1] = r.endName(c.Src, c.SrcDevice), r.endName(c.Dst, c.DstDevice)
+	}
 	if m.Back {
-		return to, from
+		return ends[1], ends[0]
 	}
-	return from, to
+	return ends[0], ends[1]
+}
+
+// endName names an endpoint and, where there is one, a device of its server.
+func (r *runner) endName(ep int, device int16) string {
+	name := r.Valid.Graph.EndpointName(ep)
+	if e := r.Servers[r.Valid.Graph.HostOf(ep)]; e != nil && device != workload.NoDevice {
+		name += "/" + e.Tree().Devices[device].Name
+	}
+	return name
 }
 
 // servers lists what went over the links inside hosts.

@@ -104,18 +104,19 @@ func (g *gaps) push(now units.Time, x gap) {
 	g.end = x.to
 }
 
-// after is the first gap that is not over at a time, as there is one. What is read now goes
-// into one of the first.
+// after is the place in the buffer of the first gap that is not over at a time, as there is
+// one. What is read now goes into one of the first.
 func (g *gaps) after(at units.Time) int {
-	all := g.all()
-	lo, hi := 0, len(all)
-	for ; lo < min(hi, 2); lo++ {
-		if all[lo].to > at {
-			return lo
-		}
+	b := g.buffer[:g.to]
+	lo := g.from
+	if b[lo].to > at {
+		return lo
 	}
-	for lo < hi {
-		if m := int(uint(lo+hi) / 2); all[m].to <= at {
+	if lo++; b[lo].to > at {
+		return lo
+	}
+	for hi := len(b); lo < hi; {
+		if m := int(uint(lo+hi) / 2); b[m].to <= at {
 			lo = m + 1
 		} else {
 			hi = m
@@ -142,10 +143,9 @@ func (g *gaps) makeRoom() {
 	g.buffer, g.from, g.to = to, from, from+n
 }
 
-// insert puts a gap before gap i, which may then be another. What is over goes to make
-// room, and the shorter side moves.
+// insert puts a gap into place i of the buffer, before the one there, which may then be
+// elsewhere. What is over goes to make room, and the shorter side moves.
 func (g *gaps) insert(now units.Time, i int, x gap) {
-	i += g.from
 	g.forget(now)
 	i = max(i, g.from)
 	if g.from == 0 || g.to == len(g.buffer) {
@@ -168,9 +168,13 @@ func (g *gaps) insert(now units.Time, i int, x gap) {
 // gaps become one, with the work between them behind it. What is done in it may begin
 // sooner by as much as that takes, and no time of the track is lost.
 func (g *gaps) condense() {
-	if g.to-g.from < maxGaps {
-		return
+	if g.to-g.from >= maxGaps {
+		g.merge()
 	}
+}
+
+// merge is condense where there is no room.
+func (g *gaps) merge() {
 	all := g.all()
 	k := len(all) / 2
 	for j := k; j+1 < len(all); j += 2 {
@@ -182,11 +186,11 @@ func (g *gaps) condense() {
 	g.end = all[k-1].to
 }
 
-// cut takes the gaps from i to j, without j, out. They are next to the front more often
-// than not.
+// cut takes the gaps from place i to place j, without j, out. They are next to the front more
+// often than not.
 func (g *gaps) cut(i, j int) {
 	if i < j {
-		copy(g.buffer[g.from+j-i:], g.buffer[g.from:g.from+i])
+		copy(g.buffer[g.from+j-i:], g.buffer[g.from:i])
 		g.from += j - i
 	}
 }
@@ -250,15 +254,14 @@ func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 	g := &t.gaps
 	g.condense() // one may become two
 	i := g.after(at)
-	all := g.all()
-	x := &all[i]
+	x := &g.buffer[i]
 	start = max(x.from, at)
 	if rest := x.to - start; rest > work { // the plain case: it goes into one gap
 		switch {
 		case x.from >= at:
 			x.from += work
 		case at <= now: // what is before is over
-			g.from += i
+			g.from = i
 			x.from = at + work
 		default:
 			x.to = at
@@ -273,8 +276,8 @@ func (t *track) fill(now, at, work units.Time) (start, end units.Time) {
 		i++
 	}
 	j := i
-	for ; j < len(all) && work > 0; j++ {
-		x := &all[j]
+	for ; j < g.to && work > 0; j++ {
+		x := &g.buffer[j]
 		take := min(x.to-x.from, work)
 		work -= take
 		end = x.from + take

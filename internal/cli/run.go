@@ -228,10 +228,12 @@ const outputGC = 40
 // one full disk does not cost the rest; the first error is returned.
 func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt run.Options, dir *report.RunDir) error {
 	var errs []error
-	// What simulated may go, and what the outputs leave behind stays small beside a result
-	// of millions of messages.
-	defer debug.SetGCPercent(debug.SetGCPercent(outputGC))
-	runtime.GC()
+	// What simulated may go, and what outputs of every message leave behind stays small beside
+	// a result of millions.
+	if dir != nil || f.csv != "" || f.ns3Out != "" || f.json != "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(outputGC))
+		runtime.GC()
+	}
 	if dir != nil {
 		meta := report.Meta{Program: version(), Scenario: opt.Scenario, Set: f.set, Seed: r.Seed}
 		if f.isForeign() {

@@ -43,6 +43,7 @@ type nicSettings struct {
 	recovery         string // empty: the stack's
 	bitmap           int    // packets; 0: the default, or more for a larger window
 	outOfOrder       bool   // packets come in any order
+	ordered          bool   // out_of_order: false stands in the scenario
 	window           window
 	adaptive         rdma.AdaptiveTimeout
 	slow             rdma.SlowRestart
@@ -70,11 +71,12 @@ type window struct {
 
 // recoveries lists the words of `recovery`. Except for go-back-n they are
 // names of transport presets.
-func recoveries() []string { return []string{goBackN, "go-back-0", "selective-repeat", irn} }
+func recoveries() []string { return []string{goBackN, "go-back-0", selectiveRepeat, irn} }
 
 const (
-	goBackN = "go-back-n"
-	irn     = "irn"
+	goBackN         = "go-back-n"
+	selectiveRepeat = "selective-repeat"
+	irn             = "irn"
 )
 
 // defaultNIC holds the defaults of models 4.3: timeout 4.096 us * 2^14, 7
@@ -152,11 +154,13 @@ func (r *resolver) recoveryKeys(s *nicSettings) []key {
 		numberKey("min_rnr_timer", &s.minRNR, 0, 31, "RNR NAK timer code (12: 640 us)."),
 		wordKey("recovery", &s.recovery, recoveries(), "`go-back-n`; `selective-repeat`: what is lost alone again; `irn`: the same by IRN's rules, with `window: 1 bdp` and timeouts "+
 			"of 100 and 320 us unless given; `go-back-0`: each loss sends the whole message again, so that a long one may never complete. Both ends of a connection "+
-			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's"),
+			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's; `selective-repeat` in place of `go-back-n` with `routing: adaptive` or `spray`"),
 		numberKey("bitmap", &s.bitmap, 1, rdma.MaxBitmap, "With selective repeat: packets that the responder keeps ahead of a missing one; a sender has no more outstanding, so that a "+
-			"window must fit.").otherwise("512, or more for a larger window").unless(notKept),
+			"window must fit.").otherwise("512, or more for a larger window, or for two round trips with `routing: adaptive` and `spray`").unless(notKept),
 		flagKey("out_of_order", &s.outOfOrder, "With selective repeat: packets are expected in any order, so that a gap is no loss and brings no NAK; the timer alone tells of "+
-			"losses. For `routing: adaptive` and `spray`.").unless(func() string {
+			"losses. For `routing: adaptive` and `spray`.").
+			otherwise("`false`; `true` with `routing: adaptive` or `spray` where neither queues nor links drop").
+			check(func(object) { s.ordered = !s.outOfOrder }).unless(func() string {
 			if !s.outOfOrder {
 				return ""
 			}

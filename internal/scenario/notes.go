@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/topology"
@@ -165,6 +166,7 @@ func (r *resolver) warnings() {
 	}
 	r.warnLoss()
 	r.warnUnmarked()
+	r.warnReordered()
 	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {
 		r.warn("dctcp unmarked", "DCTCP runs but no switch marks its class: it cuts after losses only, as Reno does; give switch.ecn thresholds, or take the stack tcp")
 	}
@@ -323,12 +325,7 @@ func (r *resolver) warnTTL() {
 
 // warnLoss points at links that lose packets when nothing would notice.
 func (r *resolver) warnLoss() {
-	lossy := false
-	for i := range r.v.Graph.Links {
-		k := &r.v.Graph.Links[i]
-		lossy = lossy || k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 || k.DownAt != units.Never
-	}
-	if !lossy {
+	if !r.losesPackets() {
 		return
 	}
 	for n := range r.nics {
@@ -336,4 +333,11 @@ func (r *resolver) warnLoss() {
 			r.warn("notimeout", "%s: links lose packets and timeout 0 means none: a lost last packet is never sent again", r.v.Graph.Nodes[n].Name)
 		}
 	}
+}
+
+// losesPackets reports whether a link loses packets, or fails.
+func (r *resolver) losesPackets() bool {
+	return slices.ContainsFunc(r.v.Graph.Links, func(k topology.Link) bool {
+		return k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 || k.DownAt != units.Never
+	})
 }

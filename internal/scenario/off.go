@@ -49,5 +49,5 @@ func (r *resolver) dropsWhenFull(s *nicSettings) string {
 
 // keepsNothing is the reason for a responder without a bitmap.
 func (r *resolver) keepsNothing(s *nicSettings) string {
-	return when(s.recovery != "selective-repeat" && s.recovery != irn, s.recovery+" keeps nothing that arrives ahead; give recovery: selective-repeat or irn")
+	return when(s.recovery != selectiveRepeat && s.recovery != irn, s.recovery+" keeps nothing that arrives ahead; give recovery: selective-repeat or irn")
 }

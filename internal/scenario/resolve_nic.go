@@ -35,6 +35,7 @@ func (r *resolver) resolveDevices() {
 		}
 	}
 	r.resolveWindows()
+	r.fitReordered()
 	r.checkRecovery()
 	r.checkInline()
 }
@@ -238,12 +239,15 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 	return c
 }
 
-// recoverAs gives a NIC its recovery: what the scenario says, else the stack's.
-// IRN has a window of one BDP unless another is given (SIGCOMM 2018).
+// recoverAs gives a NIC its recovery: what the scenario says, else the stack's, and
+// what packets that take several ways ask for. IRN has a window of one BDP unless
+// another is given (SIGCOMM 2018).
 func (r *resolver) recoverAs(s *nicSettings) {
-	if s.recovery == "" {
+	given := s.recovery != ""
+	if !given {
 		s.recovery = r.stack().Recovery
 	}
+	r.reorder(s, given)
 	if s.recovery == irn && !s.window.given {
 		s.window = window{num: 1, den: 1}
 	}

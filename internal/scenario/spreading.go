@@ -1,6 +1,10 @@
 package scenario
 
-import "github.com/hopscope/hopscope/internal/fabric"
+import (
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/topology"
+)
 
 // spreads reports whether InfiniBand switches choose a port per packet, among all
 // on shortest paths, in place of the one that the subnet manager's tables have. What
@@ -33,4 +37,66 @@ func (r *resolver) spreads(o object) bool {
 	r.warn("spreading", text+"; the tables are used", r.spreading, why)
 	r.spreading = fabric.ByHash
 	return false
+}
+
+// reorder gives a NIC what it needs where packets of a connection take several ways,
+// as such networks are deployed: selective repeat in place of go-back-N and, where
+// neither queues nor links drop, receivers that take packets in any order. Elsewhere a
+// gap may be a loss, of which only a timer would tell: there receivers NAK gaps.
+func (r *resolver) reorder(s *nicSettings, given bool) {
+	if r.spreading == fabric.ByHash {
+		return
+	}
+	if s.recovery == goBackN && !given {
+		s.recovery = selectiveRepeat
+		r.note("nic.recovery", s.recovery, "routing: "+r.spreading.String()+", which go-back-n would take for losses")
+	}
+	if st := r.stack(); r.keepsNothing(s) == "" && !s.outOfOrder && !s.ordered && (st.PFC || st.Credits) && !r.losesPackets() {
+		s.outOfOrder = true
+		r.note("nic.out_of_order", "true", "routing: "+r.spreading.String())
+	}
+}
+
+// warnReordered says what becomes of packets that overtake each other where the
+// scenario wants receivers that take a gap for a loss.
+func (r *resolver) warnReordered() {
+	if r.spreading == fabric.ByHash || r.onlyTCP() {
+		return
+	}
+	for n := range r.nics {
+		s := &r.nics[n]
+		if r.v.Graph.Nodes[n].Kind != topology.Host {
+			continue
+		}
+		switch {
+		case r.keepsNothing(s) != "":
+			r.warn("reordered", "routing: %s lets packets overtake each other, and nic.recovery: %s sends all of them again from each gap on: "+
+				"goodput falls to a fraction of what ecmp gives; leave recovery out, or give selective-repeat with out_of_order: true", r.spreading, s.recovery)
+			return
+		case s.ordered:
+			r.warn("reordered", "routing: %s lets packets overtake each other, and with nic.out_of_order: false each that was overtaken is sent again, "+
+				"though nothing was lost; leave out_of_order out", r.spreading)
+			return
+		}
+	}
+}
+
+// fitReordered makes bitmaps that nobody chose reach two round trips ahead, so that a
+// connection that may not wait for order is not held to less than the line by it.
+func (r *resolver) fitReordered() {
+	if r.spreading == fabric.ByHash || r.d.err != nil {
+		return
+	}
+	need := int64(0)
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		if rtt, rate, err := r.baseRTT(c.Src, c.Dst); err == nil {
+			need = max(need, int64((bytesIn(rate, 2*rtt)+r.mtu-1)/r.mtu))
+		}
+	}
+	for i := range r.v.Transports {
+		if c := &r.v.Transports[i]; c.OutOfOrder && c.Bitmap == rdma.DefaultBitmap {
+			c.Bitmap = max(c.Bitmap, int(min(need, rdma.MaxBitmap)))
+		}
+	}
 }

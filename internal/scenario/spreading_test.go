@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/rdma"
 )
 
 // routing says how switches choose among equal ports, in every stack; on InfiniBand
@@ -46,5 +48,46 @@ workload:
 	v, err := ParseStack("s.yaml", []byte(text+"routing: adaptive\ninfiniband: {routing: updn, roots: [spine1, spine2]}\n"), stackInfiniBand, nil, nil)
 	if err != nil || switchNamed(t, v, "leaf1").Spreading != fabric.ByHash || !strings.Contains(strings.Join(v.Warnings, "\n"), "the tables are used") {
 		t.Errorf("compared: %v", err)
+	}
+}
+
+// Routing per packet brings receivers that take packets in any order, where neither
+// queues nor links drop; a scenario that wants others is told what becomes of it.
+func TestSpreadingBringsReceivers(t *testing.T) {
+	const text = `
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: {rate: 100Gbps%s}}}
+stack: %s
+routing: %s
+nic: {%s}
+workload:
+  - flow: {from: h0, to: h1, size: 1MB}
+`
+	for _, c := range []struct {
+		link, stack, routing, nic string
+		recovery                  rdma.Recovery
+		anyOrder                  bool
+		warning                   string
+	}{
+		{"", "infiniband", "adaptive", "", rdma.SelectiveRepeat, true, ""},
+		{"", "rocev2", "spray", "", rdma.SelectiveRepeat, true, ""},
+		{"", "rocev2", "ecmp", "", rdma.GoBackN, false, ""},
+		{"", "rocev2-pfc-only", "adaptive", "recovery: irn", rdma.IRN, true, ""},
+		{"", "rocev2-ecn-only", "adaptive", "", rdma.SelectiveRepeat, false, ""}, // a gap may be a loss
+		{"", "rocev2-lossy", "adaptive", "out_of_order: true", rdma.SelectiveRepeat, true, ""},
+		{", loss: 0.001", "rocev2", "adaptive", "", rdma.SelectiveRepeat, false, ""},
+		{"", "rocev2", "adaptive", "recovery: go-back-n", rdma.GoBackN, false, "nic.recovery: go-back-n sends all of them again"},
+		{"", "infiniband", "spray", "recovery: go-back-0", rdma.GoBack0, false, "nic.recovery: go-back-0 sends all of them again"},
+		{"", "rocev2", "adaptive", "out_of_order: false", rdma.SelectiveRepeat, false, "though nothing was lost; leave out_of_order out"},
+	} {
+		v := parse(t, fmt.Sprintf(text, c.link, c.stack, c.routing, c.nic))
+		got, said := &v.Transports[0], strings.Join(v.Warnings, "\n")
+		if got.Recovery != c.recovery || got.OutOfOrder != c.anyOrder || !strings.Contains(said, c.warning) || c.warning == "" && strings.Contains(said, "overtake") {
+			t.Errorf("%+v: %v, any order %v, warnings %q", c, got.Recovery, got.OutOfOrder, said)
+		}
+	}
+	// Two round trips of 400 us at 100 Gb/s: 2442 packets, and what switches and frames add.
+	v := parse(t, fmt.Sprintf(text, ", delay: 50us", "rocev2", "adaptive", ""))
+	if got := v.Transports[0].Bitmap; got < 2441 || got > 2470 {
+		t.Errorf("bitmap %d over 400 us", got)
 	}
 }

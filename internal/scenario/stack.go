@@ -48,7 +48,7 @@ func Stacks() []Stack {
 		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false, goBackN, false},
 		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true, goBackN, false},
 		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false, goBackN, false},
-		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, "selective-repeat", false},
+		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, selectiveRepeat, false},
 		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn, false},
 		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; congestion control if asked for", false, false, false, goBackN, true},
 		{stackTCP, "TCP as Linux has it: CUBIC, SACK and RACK-TLP over a class that drops; no marks, no PFC", false, false, false, goBackN, false},

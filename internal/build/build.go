@@ -288,9 +288,10 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	} else {
 		s.Params = &b.v.NICs[node].Ports[local]
 	}
-	s.Loss, s.BER, s.DropEvery, s.DownAt = link.Loss, link.BER, link.DropEvery, link.DownAt
-	s.UpAt = link.UpAt
-	s.NoticedAt, s.CameBackAt = later(link.DownAt, b.v.Failover.Detect), later(link.UpAt, b.v.Failover.Detect)
+	s.Loss, s.BER, s.DropEvery, s.Outages = link.Loss, link.BER, link.DropEvery, nil
+	for _, o := range link.Outages {
+		s.Outages = append(s.Outages, fabric.Outage{Down: o.Down, Up: o.Up, Noticed: later(o.Down, b.v.Failover.Detect), Back: later(o.Up, b.v.Failover.Detect)})
+	}
 }
 
 // later is d after t; Never after either is.

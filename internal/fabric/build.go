@@ -84,12 +84,14 @@ type PortSpec struct {
 	Lifetimes   bool          // some switch has lifetime limits; the same for all ports
 	Loss, BER   float64
 	DropEvery   int
-	DownAt      units.Time // Never: it stays up
-	UpAt        units.Time // when it works again; Never: it does not
-	// NoticedAt is when the node learns that the link is down, CameBackAt that it
-	// works again; Never: it does not.
-	NoticedAt, CameBackAt units.Time
-	Seed                  uint64
+	Outages     []Outage // in order of time, apart from each other
+	Seed        uint64
+}
+
+// Outage is a time within which a link carries nothing. Noticed is when the node at
+// this end learns that it is down, Back that it works again; Never: it does not.
+type Outage struct {
+	Down, Up, Noticed, Back units.Time
 }
 
 // Sources is how many order numbers a node of n ports takes: what its ports
@@ -170,9 +172,10 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	}
 	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
 		fecn: s.Params.FECN, victim: s.Params.Victim}
-	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || s.DownAt != units.Never {
+	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
-		c.impair = &impairment{rng.New(s.Seed, "link/"+c.name), s.Loss, s.BER, s.DropEvery, 0, s.DownAt, s.UpAt, s.Latency, false}
+		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency,
+			outages: s.Outages, lost: make([]record.Act, len(s.Outages))}
 	}
 	for k := range Classes {
 		q := queue{least: math.MaxInt32}

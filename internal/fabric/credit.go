@@ -75,7 +75,7 @@ func (n *Net) fits(now units.Time, i int, c uint8, frame uint32) bool {
 	}
 	s := &n.credits[c][i]
 	left := (s.limit - s.sent - uint16(Blocks(frame))) & creditMask
-	return left <= MaxCredits || n.ports[i].impaired && now >= n.cold[i].impair.downAt
+	return left <= MaxCredits || n.ports[i].impaired && n.cold[i].impair.failed(now)
 }
 
 // MayStart reports whether host port i may send a packet of so many bytes of
@@ -378,7 +378,7 @@ func (n *Net) Untold() (ports int) {
 // different counts. A link that goes down leaves them so.
 func (n *Net) disagree(i int) bool {
 	p := &n.ports[i]
-	if n.cold[i].impair.downAt != units.Never {
+	if len(n.cold[i].impair.outages) > 0 {
 		return false
 	}
 	for c := range n.credits {

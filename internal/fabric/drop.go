@@ -104,6 +104,10 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 		*k = new(dropStat)
 	}
 	(*k)[cause].Add(now, int64(pk.Frame))
+	if cause == dropLinkDown || cause == dropPortDown {
+		im := n.cold[i].impair
+		im.lost[im.current].Add(now, int64(pk.Frame))
+	}
 }
 
 // noteLoss remembers that something of a connection was dropped.
@@ -126,27 +130,59 @@ func (n *Net) Lossy(conns []uint64) {
 
 // impairment is what a link does to the frames that arrive at one end.
 type impairment struct {
-	rnd    rng.Stream
-	loss   float64
-	ber    float64
-	every  int
-	seen   int
-	downAt units.Time
-	upAt   units.Time
-	late   units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
-	known  bool       // the node knows that the link is down
+	rnd   rng.Stream
+	loss  float64
+	ber   float64
+	every int
+	seen  int
+	late  units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
+
+	outages []Outage
+	first   int          // those before are over for everything that is still to arrive
+	current int          // the one that drops what is dropped now
+	known   bool         // the node knows that the link is down
+	lost    []record.Act // of each outage, in bytes
+}
+
+// down reports whether what was on the link at an instant not before since is lost by
+// an outage. since never goes back.
+func (im *impairment) down(at, since units.Time) bool {
+	for im.first < len(im.outages) && im.outages[im.first].Up <= since {
+		im.first++
+	}
+	for k := im.first; k < len(im.outages) && im.outages[k].Down <= at; k++ {
+		if at < im.outages[k].Up {
+			im.current = k
+			return true
+		}
+	}
+	return false
+}
+
+// failed reports whether the link has gone down by now, perhaps for a while.
+func (im *impairment) failed(now units.Time) bool {
+	return len(im.outages) > 0 && now >= im.outages[0].Down
+}
+
+// LostInOutages returns what each outage of the link of port i took: what arrived at
+// this end, and what waited here when the outage was noticed.
+func (n *Net) LostInOutages(i int) []record.Act {
+	if im := n.cold[i].impair; im != nil {
+		return im.lost
+	}
+	return nil
 }
 
 // lost decides whether the link lost or damaged the frame that arrives at port
 // i: a frame of b bits survives a bit error rate e with probability (1-e)^b.
 func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	im := n.cold[i].impair
-	cause := dropCauses
+	cause, since := dropCauses, now-im.late
 	if !pk.Kind.Link() {
-		now -= im.late
+		now = since
 	}
 	switch {
-	case now >= im.downAt && now < im.upAt:
+	case len(im.outages) > 0 && im.down(now, since):
 		cause = dropLinkDown
 	case im.every > 0 && pk.Kind.CarriesData() && im.count():
 		cause = dropEvery

@@ -26,10 +26,10 @@ func (t *Tables) of(ep int) []uint16 {
 
 // What an evLink event says in its low word.
 const (
-	linkFails uint32 = iota // a credited link goes down
-	linkNoted               // the node of the port learns that the link is down
-	linkBack                // ... that it works again
-	newTables               // the first new tables; the next ones follow
+	linkFails uint32    = iota // a credited link goes down
+	linkBack                   // the node of the port learns that the link works again
+	newTables                  // the first new tables; the next ones follow
+	linkNoted = 1 << 31        // with the number of the outage: ... that it is down
 )
 
 // scheduleLink sets the events of the link of port i, and behind the last port of
@@ -41,13 +41,13 @@ func (n *Net) scheduleLink(i int, s *PortSpec) {
 			n.part.At(t, sim.Order(t, p.source+2*uint32(p.ports)), sim.MakeRef(evLink|uint32(i), what))
 		}
 	}
-	if s.DownAt != units.Never {
+	for k, o := range s.Outages {
 		if p.credited {
-			at(s.DownAt, linkFails)
-		} else {
-			at(s.NoticedAt, linkNoted)
-			at(s.CameBackAt, linkBack)
+			at(o.Down, linkFails)
+			continue
 		}
+		at(o.Noticed, linkNoted|uint32(k))
+		at(o.Back, linkBack)
 	}
 	if p.node < 0 || s.Local != s.NodePorts-1 || n.switches[p.node].moves == nil {
 		return
@@ -58,12 +58,13 @@ func (n *Net) scheduleLink(i int, s *PortSpec) {
 }
 
 func (n *Net) linkEvent(now units.Time, i int, what uint32) {
-	switch what {
-	case linkFails:
-		n.releaseDown(now, i)
-	case linkNoted:
+	switch {
+	case what&linkNoted != 0:
+		n.cold[i].impair.current = int(what &^ linkNoted)
 		n.portDown(now, i)
-	case linkBack:
+	case what == linkFails:
+		n.releaseDown(now, i)
+	case what == linkBack:
 		n.cold[i].impair.known = false
 	default:
 		n.switches[n.ports[i].node].replaceTables(int(what - newTables))

@@ -187,12 +187,11 @@ func newRigOf(t *testing.T, profile wire.Profile, sw rigSwitch, ports []rigPort)
 }
 
 func rigSpec(p *rigPort, id uint32) PortSpec {
-	down := units.Never
+	var outages []Outage
 	if p.downAt > 0 {
-		down = p.downAt
+		outages = []Outage{{p.downAt, units.Never, units.Never, units.Never}}
 	}
-	return PortSpec{ID: id, Rate: p.rate, Delay: p.delay, Loss: p.loss, BER: p.ber, DropEvery: p.every, DownAt: down, UpAt: units.Never,
-		NoticedAt: units.Never, CameBackAt: units.Never, Seed: uint64(id)}
+	return PortSpec{ID: id, Rate: p.rate, Delay: p.delay, Loss: p.loss, BER: p.ber, DropEvery: p.every, Outages: outages, Seed: uint64(id)}
 }
 
 // at calls f at host i at a time.

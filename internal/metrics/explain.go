@@ -263,7 +263,7 @@ func (x *index) say(f *record.Flow, q *record.QP, s *stageKnown) (where, how str
 	case record.StageReceiveBuffer:
 		where, how = x.sayReceiveBuffer(where, q)
 	case record.StageResending, record.StageLoss:
-		where, how = x.sayLoss(s.stage, where, q)
+		where, how = x.sayLoss(s.stage, where, q, f)
 	default:
 		return where, x.sayOwn(s.name, where, f, q, s.stage), false
 	}

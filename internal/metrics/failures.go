@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -34,28 +35,37 @@ func (x *index) sayFailure(f *record.Failure) string {
 	return fmt.Sprintf("the link %s failed at %s, %s", f.Link, FormatTime(f.DownPS-x.r.FirstPost()), FailureSteps(f))
 }
 
-// failureOn is the first link that failed on the way of a queue pair's packets, as
-// it was at the start; nil: none did.
-func (x *index) failureOn(q *record.QP) *record.Failure {
-	for i := range x.r.Failures {
-		f := &x.r.Failures[i]
-		for _, h := range q.Limits.Path {
-			if f.Link == h.Port+" - "+h.Peer || f.Link == h.Peer+" - "+h.Port {
-				return f
-			}
-		}
-	}
-	return nil
+// failureOn is the latest failure that a message met on the way of its queue pair's
+// packets, as that was at the start; nil: it met none.
+func (x *index) failureOn(q *record.QP, f *record.Flow) *record.Failure {
+	return x.failed(f, func(link string) bool {
+		return slices.ContainsFunc(q.Limits.Path, func(h record.PathHop) bool {
+			return link == h.Port+" - "+h.Peer || link == h.Peer+" - "+h.Port
+		})
+	})
 }
 
-// failureAt is the first failure of the link at a port; nil: it did not fail.
-func (x *index) failureAt(port string) *record.Failure {
+// failureAt is the latest failure that a message met of the link at a port, without a
+// message the latest of all; nil: it met none.
+func (x *index) failureAt(port string, f *record.Flow) *record.Failure {
+	return x.failed(f, func(link string) bool {
+		return strings.HasPrefix(link, port+" - ") || strings.HasSuffix(link, " - "+port)
+	})
+}
+
+// failed is the latest failure of some links that had not passed when message f was
+// posted and had come when it ended.
+func (x *index) failed(f *record.Flow, of func(link string) bool) (latest *record.Failure) {
 	for i := range x.r.Failures {
-		if f := &x.r.Failures[i]; strings.HasPrefix(f.Link, port+" - ") || strings.HasSuffix(f.Link, " - "+port) {
-			return f
+		k := &x.r.Failures[i]
+		if f != nil && (k.UpPS > 0 && k.UpPS < f.StartPS || f.CompletionPS > 0 && k.DownPS > f.StartPS+f.CompletionPS) {
+			continue
+		}
+		if of(k.Link) && (latest == nil || k.DownPS > latest.DownPS) {
+			latest = k
 		}
 	}
-	return nil
+	return latest
 }
 
 // whyNotRerouted says why no flow changed its path.

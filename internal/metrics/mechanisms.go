@@ -427,7 +427,7 @@ func (x *index) creditPlaces() []Place {
 		place.approach(p.Limits.Credits)
 		place.HeldPS = p.HeldPS
 		place.reason = func() string {
-			if f := x.failureAt(PortName(p)); f != nil {
+			if f := x.failureAt(PortName(p), nil); f != nil {
 				return fmt.Sprintf("its link failed at %s and gave none back", FormatTime(f.DownPS-x.r.FirstPost()))
 			}
 			return x.because(nil, x.class(x.out[PortName(p)], p.Class))

@@ -85,7 +85,7 @@ func (x *index) sayPaused(port string, f *record.Flow, q *record.QP) (where, how
 // orFailed names the link in place of a port, if the port sends onto one that failed and
 // something of the message was lost: what held it there is that.
 func (x *index) orFailed(port, how string, f *record.Flow, q *record.QP) (where, said string) {
-	failure := x.failureAt(port)
+	failure := x.failureAt(port, f)
 	if failure == nil || !repeats(f.Account.Stages()) {
 		return port, how
 	}
@@ -180,7 +180,7 @@ func arriving(cause string) bool {
 
 // sayLoss tells of the time that a loss cost, and which port dropped. The
 // record counts what a queue pair sent again, not what a message did.
-func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
+func (x *index) sayLoss(stage, port string, q *record.QP, of *record.Flow) (where, how string) {
 	me := qpActor(q)
 	where = me
 	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naks[q.Peer], "NAK"), x.askedAgain(me), plural(q.Timeouts, "timeout"), me)
@@ -188,7 +188,7 @@ func (x *index) sayLoss(stage, port string, q *record.QP) (where, how string) {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
-	if f := x.failureOn(q); f != nil {
+	if f := x.failureOn(q, of); f != nil {
 		return f.Link, how + "; " + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)

@@ -394,6 +394,7 @@ type IBCounters struct {
 // Failure is a link that failed in the run, and what followed.
 type Failure struct {
 	Link   string     `json:"link"` // its ends: "leaf1:3 - spine2:1"
+	Nth    int        `json:"-"`    // which outage of the link it is, from 0
 	DownPS units.Time `json:"down_ps"`
 	UpPS   units.Time `json:"up_ps,omitempty"` // when it worked again
 	// NoticedPS is when the ends knew, or the subnet manager did; ReroutedPS when the

@@ -145,3 +145,48 @@ workload:
 		t.Errorf("four uplinks, one of them gone, are in use for %.3f together, want 3", sum)
 	}
 }
+
+// TestOutages: every outage of a link takes what the sender puts onto it until that is
+// noticed, the second and those of a link that flaps as well as the first, however the
+// scenario says so; and traffic comes back onto the link between them.
+func TestOutages(t *testing.T) {
+	const frame = 334.24 // ns; see failing
+	spine := spineOf(t)
+	between := "between: [leaf1, " + spine + "], "
+	for _, links := range []string{
+		"{" + between + "down: [{at: 100us, until: 300us}, {at: 900us, until: 1100us}, {at: 1700us, until: 1900us}]}",
+		"{" + between + "flap: {from: 100us, every: 800us, down_for: 200us, times: 3}}",
+		"{" + between + "down_at: 900us, up_at: 1100us, down: [{at: 1700us, until: 1900us}, {at: 100us, until: 300us}]}",
+		"{" + between + "down_at: 900us, up_at: 1100us}, {" + between + "down_at: 100us, up_at: 300us}, {" + between + "down_at: 1700us, up_at: 1900us}",
+	} {
+		v := parse(t, `
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}
+  links: [`+links+`]
+failover: {detect: 50us, converge: 100us}
+stack: rocev2-pfc-only
+nic: {recovery: selective-repeat}
+workload: [flow: {from: h0, to: h1, size: 40MB}]
+`)
+		r := simulate(t, v, 0, 1)
+		if len(r.Failures) != 3 || r.Flows[0].Status != "success" {
+			t.Fatalf("%s: %d failures, %s", links, len(r.Failures), r.Flows[0].Status)
+		}
+		for k := range r.Failures {
+			f := &r.Failures[k]
+			down := units.Time(100+800*k) * units.Microsecond
+			if f.DownPS != down || f.UpPS != down+200*units.Microsecond || f.NoticedPS != down+50*units.Microsecond || f.ReroutedPS != down+150*units.Microsecond {
+				t.Errorf("%s: outage %d recorded as %+v", links, k, f)
+			}
+			if got := float64(f.LostFrames); math.Abs(got-50e3/frame) > 1.5 {
+				t.Errorf("%s: outage %d took %v frames, want %.1f", links, k, got, 50e3/frame)
+			}
+			if f.Switches < 1 {
+				t.Errorf("%s: no table changed for outage %d", links, k)
+			}
+		}
+		if bad := differ(t, r, simulate(t, v, 4, 3)); bad != "" {
+			t.Errorf("%s: %s", links, bad)
+		}
+	}
+}

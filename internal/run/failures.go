@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -17,6 +16,7 @@ func (r *runner) recordFailures(out *record.Run, moved []uint64) {
 		out.FlowsMoved += bits.OnesCount64(w)
 	}
 	slices.SortStableFunc(out.Ledger, func(a, b record.Entry) int { return cmp.Compare(r.rerouted(a), r.rerouted(b)) })
+	lost := r.lostInOutages()
 	for _, f := range r.Valid.Failures {
 		if f.DownPS > out.EndPS {
 			continue
@@ -31,22 +31,29 @@ func (r *runner) recordFailures(out *record.Run, moved []uint64) {
 		if f.UpPS > out.EndPS {
 			f.UpPS = 0
 		}
-		for i := range out.Ports {
-			p := &out.Ports[i]
-			here := fmt.Sprintf("%s:%d", p.Node, p.Port)
-			if f.Link != here+" - "+p.Peer && f.Link != p.Peer+" - "+here {
-				continue
-			}
-			for _, d := range p.DropCauses {
-				if d.Cause == record.DropLinkDown || d.Cause == record.DropPortDown {
-					f.LostFrames += d.Count
-					f.LostBytes += d.Sum
-				}
-			}
+		for _, end := range lost[f.Link] {
+			f.LostFrames += end[f.Nth].Count
+			f.LostBytes += end[f.Nth].Sum
 		}
 		out.Failures = append(out.Failures, f)
 	}
 	slices.SortStableFunc(out.Failures, func(a, b record.Failure) int { return cmp.Compare(a.DownPS, b.DownPS) })
+}
+
+// lostInOutages is what each outage took at the two ends of a link, by the link's name.
+func (r *runner) lostInOutages() map[string][][]record.Act {
+	lost := map[string][][]record.Act{} // looked up, never iterated
+	if len(r.Valid.Failures) == 0 {
+		return nil
+	}
+	g := r.Valid.Graph
+	for _, place := range r.Place {
+		k := g.LinkAt(place.Node, place.Local)
+		if acts := r.Nets[place.Part].LostInOutages(place.Index); len(acts) > 0 {
+			lost[k.Name(g)] = append(lost[k.Name(g)], acts)
+		}
+	}
+	return lost
 }
 
 // rerouted orders the ledger: lines on rerouting last, by node, whatever the
@@ -71,6 +78,9 @@ func (r *runner) switchesChanged(f *record.Failure, end units.Time) (n int) {
 	changed := make([]bool, len(r.Valid.Graph.Nodes))
 	for i := range r.Valid.Tables {
 		t := &r.Valid.Tables[i]
+		if r.Valid.Wire.Block == 0 && t.At != f.NoticedPS && t.At != last {
+			continue // on account of another failure
+		}
 		if t.At >= f.NoticedPS && t.At <= min(last, end) && !changed[t.Node] {
 			changed[t.Node] = true
 			n++

@@ -15,6 +15,10 @@ workload:
 
 // Every kind of bad input ends in one line that says where, what, and what
 // would be right.
+// outages has a place for what a link says of them.
+const outages = "topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}, links: [{between: [leaf1, spine1], %}]}\n" +
+	"workload: [flow: {from: h0, to: h1, size: 1MB}]\n"
+
 func TestBadInput(t *testing.T) {
 	cases := []struct {
 		name, src string
@@ -37,8 +41,20 @@ func TestBadInput(t *testing.T) {
 		{"missing hosts", "topology: {star: {link: 1Gbps}}\n", `s.yaml:1:19: topology.star has no hosts; give a whole number from 2 to 262144`},
 		{"bad unit", "topology: {star: {hosts: 3, link: 400Gbit}}\n", `s.yaml:1:35: topology.star.link: "400Gbit" has the unknown unit "Gbit"; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
 		{"no unit", "topology: {star: {hosts: 3, link: 400}}\n", `s.yaml:1:35: topology.star.link: "400" has no unit; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
-		{"absurd cable", "topology: {star: {hosts: 3, link: 400Gbps, length: 50000km}}\n", `s.yaml:1:52: topology.star.length: a cable of 50000km is absurd; the longest accepted is 2000km`},
-		{"absurd delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2s}}\n", `s.yaml:1:51: topology.star.delay: a cable with a delay of 2s is absurd; the longest accepted is 10ms`},
+		{"outages overlap", strings.Replace(outages, "%", "down: [{at: 1ms, until: 3ms}, {at: 2ms}]", 1),
+			`s.yaml:1:123: topology.links[0]: the link fails at 1ms and works again at 3ms, but fails at 2ms too; let the next outage begin after that`},
+		{"outage after the last", strings.Replace(outages, "%", "down_at: 2ms, down: [{at: 5ms, until: 6ms}]", 1),
+			`s.yaml:1:137: topology.links[0]: the link fails at 2ms and does not work again before it fails at 5ms; say when it works again`},
+		{"outage backwards", strings.Replace(outages, "%", "down: [{at: 2ms, until: 1ms}]", 1), `s.yaml:1:141: topology.links[0].down[0].until: 1ms is not after at, 2ms; give a later time`},
+		{"outage without a time", strings.Replace(outages, "%", "down: [{until: 1ms}]", 1), `s.yaml:1:125: topology.links[0].down[0] has no at; say when the link fails such as at: 1ms`},
+		{"flaps faster than it fails", strings.Replace(outages, "%", "flap: {from: 1ms, every: 1ms, down_for: 2ms, times: 3}", 1),
+			`s.yaml:1:157: topology.links[0].flap.down_for: 2ms is not shorter than every, 1ms: the link would not work again before it fails again; give less`},
+		{"flaps without end", strings.Replace(outages, "%", "flap: {from: 1ms, every: 3ms, down_for: 2ms}", 1),
+			`s.yaml:1:124: topology.links[0].flap has no times; say how many times the link fails such as times: 10`},
+		{"flaps for ever", strings.Replace(outages, "%", "flap: {from: 1ms, every: 3ms, down_for: 2ms, times: 5000}", 1),
+			`s.yaml:1:169: topology.links[0].flap.times: "5000" is not a whole number from 1 to 1000`},
+		{"absurd cable", "topology: {star: {hosts: 3, link: 400Gbps, length: 50000km}}\n", `s.yaml:1:52: topology.star.length: a cable of 50000km is absurd; the longest accepted is 20000km`},
+		{"absurd delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2s}}\n", `s.yaml:1:51: topology.star.delay: a cable with a delay of 2s is absurd; the longest accepted is 100ms`},
 		{"length and delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2us, length: 3m}}\n", `s.yaml:1:51: topology.star.delay: a link has a length or a delay; keep one`},
 		{"zero rate", "topology: {star: {hosts: 3, link: 0Gbps}}\n", `s.yaml:1:35: topology.star.link: a link of 0bps is not simulated; give 1Mbps to 100Tbps`},
 		{"one host", "topology: {star: {hosts: 1, link: 1Gbps}}\n", `s.yaml:1:26: topology.star.hosts: "1" is not a whole number from 2 to 262144`},
@@ -219,7 +235,7 @@ func TestBadSet(t *testing.T) {
 		{"workload[0].incast.to={a: b}", `--set workload[0].incast.to={a: b}: workload[0].incast.to: a host is a name, and this is a mapping`},
 		{"switch.ecn.kmin=3MB", `--set switch.ecn.kmin=3MB: switch.ecn: kmin 3MB is above kmax 1.6MB; marking starts at kmin and is certain above kmax`},
 		{"name.x=3", `--set name.x=3: "name" is a single value and has no key "x"`},
-		{"topology.leaf_spine.link.length=9000km", `--set topology.leaf_spine.link.length=9000km: topology.leaf_spine.link.length: a cable of 9000km is absurd; the longest accepted is 2000km`},
+		{"topology.leaf_spine.link.length=90000km", `--set topology.leaf_spine.link.length=90000km: topology.leaf_spine.link.length: a cable of 90000km is absurd; the longest accepted is 20000km`},
 		{"mtu=", `--set mtu=: mtu: is nothing; one value is needed`},
 		{"mtu=[", `--set mtu=[: not YAML: sequence end token ']' not found; check brackets, quotes and indentation`},
 	}

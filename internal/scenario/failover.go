@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -59,12 +58,7 @@ func (r *resolver) failoverKeys() []key {
 
 // anyDown reports whether a link fails.
 func (r *resolver) anyDown() bool {
-	for i := range r.v.Graph.Links {
-		if r.v.Graph.Links[i].DownAt != units.Never {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.v.Graph.Links, func(k topology.Link) bool { return len(k.Outages) > 0 })
 }
 
 // noteDownAt remembers where the time of a failure stands.
@@ -108,8 +102,8 @@ func (r *resolver) resolveFailover(at pos) {
 // ethernetFailures notes when each failure is noticed and rerouted.
 func (r *resolver) ethernetFailures() {
 	s := &r.failover
-	for _, i := range r.failing() {
-		f := failure(r.v.Graph, i)
+	for _, x := range r.failing() {
+		f := failure(r.v.Graph, x)
 		if s.Detect != units.Never {
 			f.NoticedPS = f.DownPS + s.Detect
 			f.Phases = append(f.Phases, record.Phase{Name: record.PhaseDetection, PS: s.Detect})
@@ -122,26 +116,31 @@ func (r *resolver) ethernetFailures() {
 	}
 }
 
-// failing lists the links that fail, by time.
-func (r *resolver) failing() (links []int) {
-	g := r.v.Graph
-	for i := range g.Links {
-		if g.Links[i].DownAt != units.Never {
-			links = append(links, i)
-		}
-	}
-	slices.SortStableFunc(links, func(a, b int) int { return cmp.Compare(g.Links[a].DownAt, g.Links[b].DownAt) })
-	return links
+// outage is one outage of a link.
+type outage struct {
+	link, nth int
+	topology.Outage
 }
 
-// staysDown takes the up_at of links with credits away: nothing initialises those
+// failing lists the outages of all links, by time.
+func (r *resolver) failing() (all []outage) {
+	for i := range r.v.Graph.Links {
+		for k, o := range r.v.Graph.Links[i].Outages {
+			all = append(all, outage{i, k, o})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b outage) int { return cmp.Compare(a.Down, b.Down) })
+	return all
+}
+
+// staysDown has links with credits fail once, for good: nothing initialises those
 // anew.
 func (r *resolver) staysDown() {
 	for i := range r.v.Graph.Links {
-		if k := &r.v.Graph.Links[i]; k.UpAt != units.Never {
-			r.warn("up", "the link %s to %s stays down: up_at has no effect on InfiniBand, where links do not initialise their credits anew",
-				r.v.Graph.Nodes[k.A].Name, r.v.Graph.Nodes[k.B].Name)
-			k.UpAt = units.Never
+		if k := &r.v.Graph.Links[i]; len(k.Outages) > 0 && k.Outages[0].Up != units.Never {
+			r.warn("up", "the link %s to %s stays down from %v on: that it works again has no effect on InfiniBand, where links do not initialise their credits anew",
+				r.v.Graph.Nodes[k.A].Name, r.v.Graph.Nodes[k.B].Name, k.FailsAt())
+			k.Outages = []topology.Outage{{Down: k.FailsAt(), Up: units.Never}}
 		}
 	}
 }
@@ -151,9 +150,9 @@ func (r *resolver) staysDown() {
 func (r *resolver) sweeps() error {
 	s, g, first := &r.failover, r.v.Graph, r.ib.subnet.tables
 	var failures []subnet.Failure
-	for _, i := range r.failing() {
-		failures = append(failures, subnet.Failure{Link: i, At: g.Links[i].DownAt})
-		r.v.Failures = append(r.v.Failures, failure(g, i))
+	for _, x := range r.failing() {
+		failures = append(failures, subnet.Failure{Link: x.link, At: x.Down})
+		r.v.Failures = append(r.v.Failures, failure(g, x))
 	}
 	if s.Detect == units.Never {
 		return nil
@@ -293,15 +292,15 @@ func (r *resolver) failoverNotes() {
 	r.note("failover.hashing", hashing, sourceOf(s.obj, "hashing", fromResilient))
 }
 
-// failure is the record of a link that fails, as far as the link alone says.
-func failure(g *topology.Graph, link int) record.Failure {
-	k := &g.Links[link]
+// failure is the record of an outage, as far as the link alone says.
+func failure(g *topology.Graph, x outage) record.Failure {
+	k := &g.Links[x.link]
 	f := record.Failure{
-		Link:   fmt.Sprintf("%s:%d - %s:%d", g.Nodes[k.A].Name, k.PortA+1, g.Nodes[k.B].Name, k.PortB+1),
-		DownPS: k.DownAt, NoticedPS: -1, ReroutedPS: -1,
+		Link: k.Name(g),
+		Nth:  x.nth, DownPS: x.Down, NoticedPS: -1, ReroutedPS: -1,
 	}
-	if k.UpAt != units.Never {
-		f.UpPS = k.UpAt
+	if x.Up != units.Never {
+		f.UpPS = x.Up
 	}
 	return f
 }
@@ -319,18 +318,18 @@ func (r *resolver) warnDown() {
 	dead := make([]bool, len(g.Links))
 	for i := range g.Links {
 		k := &g.Links[i]
-		if k.DownAt == units.Never {
+		if len(k.Outages) == 0 {
 			continue
 		}
-		dead[i] = k.UpAt == units.Never
+		dead[i] = !k.ComesBack()
 		a, b := g.Nodes[k.A].Name, g.Nodes[k.B].Name
 		switch {
 		case r.failover.Detect == units.Never:
-			r.warn("down", "the link %s to %s fails at %v and nobody notices (failover.detect: never): what takes it is lost, even where another path is left", a, b, k.DownAt)
+			r.warn("down", "the link %s to %s fails at %v and nobody notices (failover.detect: never): what takes it is lost, even where another path is left", a, b, k.FailsAt())
 		case r.stack().Credits && r.failover.Converge == units.Never:
-			r.warn("down", "the link %s to %s fails at %v, and the subnet manager notices but never writes new tables (failover.converge: never): what takes it is lost, even where another path is left", a, b, k.DownAt)
+			r.warn("down", "the link %s to %s fails at %v, and the subnet manager notices but never writes new tables (failover.converge: never): what takes it is lost, even where another path is left", a, b, k.FailsAt())
 		case g.Nodes[k.A].Kind == topology.Host || g.Nodes[k.B].Kind == topology.Host:
-			r.warn("downhost", "the link %s to %s fails at %v: no other leads to that port of a host, so nothing can be rerouted", a, b, k.DownAt)
+			r.warn("downhost", "the link %s to %s fails at %v: no other leads to that port of a host, so nothing can be rerouted", a, b, k.FailsAt())
 		}
 	}
 	left, err := topology.RoutesWithout(g, dead)
@@ -355,9 +354,9 @@ func (r *resolver) warnPinned(src, dst int, path []int) {
 		return
 	}
 	for k, port := range ports {
-		if l := g.LinkAt(path[k], port); l.DownAt != units.Never {
+		if l := g.LinkAt(path[k], port); len(l.Outages) > 0 {
 			r.warn("pinned", "the path of %s to %s is given and takes the link %s to %s, which fails at %v: it does not change, and what takes it is lost",
-				g.EndpointName(src), g.EndpointName(dst), g.Nodes[l.A].Name, g.Nodes[l.B].Name, l.DownAt)
+				g.EndpointName(src), g.EndpointName(dst), g.Nodes[l.A].Name, g.Nodes[l.B].Name, l.FailsAt())
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -184,7 +185,7 @@ func (t *htsimTier) tree(d *decoder, top bool) *node {
 	}
 	speed := t.need(d, "downlink_speed_gbps", 1, 100_000)
 	n.add("link", valueAt(speed, speed.text+"Gbps"))
-	delay := t.need(d, "downlink_latency_ns", 1, int64(10*units.Millisecond/units.Nanosecond))
+	delay := t.need(d, "downlink_latency_ns", 1, int64(topology.MaxDelay/units.Nanosecond))
 	n.add("delay", t.nanoseconds(d, delay))
 	latency := ns3Word{"0", t.at}
 	if w, ok := t.keys["switch_latency_ns"]; ok {
@@ -194,9 +195,9 @@ func (t *htsimTier) tree(d *decoder, top bool) *node {
 	return n
 }
 
-// nanoseconds is a time up to 10 ms.
+// nanoseconds is a time up to the longest of a cable.
 func (t *htsimTier) nanoseconds(d *decoder, w ns3Word) *node {
-	v := d.number(w, "time", 0, int64(10*units.Millisecond/units.Nanosecond))
+	v := d.number(w, "time", 0, int64(topology.MaxDelay/units.Nanosecond))
 	return valueAt(w, (units.Time(v) * units.Nanosecond).String())
 }
 

@@ -167,7 +167,7 @@ func TestBadHTSim(t *testing.T) {
 		{"podsize", topo("Podsize 8", "Podsize 4"), `net.topo:4:9: Podsize 4 must be all 8 nodes with two tiers`},
 		{"oversubscription", topo("Oversubscribed 2\n", ""), `net.topo:6:1: Oversubscribed 1, but 4 links down and 2 up; say Oversubscribed 2, or change a radix`},
 		{"radix", topo("Radix_Down 2", "Radix_Down 3"), `net.topo:1:1: clos: 2 leaves with 2 uplinks each do not fill switches with 3 links down; change one of them`},
-		{"no delay", topo("Downlink_Latency_ns 500", "Downlink_Latency_ns 0"), `net.topo:17:21: downlink_latency_ns "0" is not a whole number from 1 to 10000000`},
+		{"no delay", topo("Downlink_Latency_ns 500", "Downlink_Latency_ns 0"), `net.topo:17:21: downlink_latency_ns "0" is not a whole number from 1 to 100000000`},
 		{"queues", topo("Oversubscribed 2", "Oversubscribed 2\nQueue_Up 5"), `net.topo:13:1: Queue_Up is not built; remove it and say buffers with --set switch.buffer=16MiB`},
 		{"nodes differ", cm("Nodes 8", "Nodes 16"), `load.cm:1:7: nodes 16, but there are 8 nodes in the topology; make them agree`},
 		{"connections", cm("Connections 5", "Connections 6"), `load.cm:2:13: connections 6, but there are 5 connections below; make them agree`},

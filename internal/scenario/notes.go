@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // notes writes down what presets and rules have put in, after what the devices
@@ -165,6 +167,7 @@ func (r *resolver) warnings() {
 		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
 	}
 	r.warnLoss()
+	r.warnShortTimeouts()
 	r.warnUnmarked()
 	r.warnReordered()
 	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {
@@ -335,9 +338,45 @@ func (r *resolver) warnLoss() {
 	}
 }
 
+// warnShortTimeouts points at timers that expire before an answer can have come.
+func (r *resolver) warnShortTimeouts() {
+	longest := units.Time(0)
+	for i := range r.v.Graph.Links {
+		longest = max(longest, r.v.Graph.Links[i].Delay)
+	}
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		n := r.v.Graph.HostOf(c.Src)
+		t := &r.v.Transports[r.v.NICs[n].Transport]
+		shortest, adapts := t.Timeout, t.Adaptive.Min > 0
+		if adapts {
+			shortest = t.Adaptive.Min
+		}
+		const crossed = 16 // cables there and back, at most, of paths that are not looked at
+		if shortest == 0 || shortest > crossed*longest || c.Service != workload.RC {
+			continue
+		}
+		if rtt, _, err := r.baseRTT(c.Src, c.Dst); err == nil && rtt > shortest {
+			give := fmt.Sprintf("a nic.timeout of at least %d", timeoutCodeFor(rtt))
+			if adapts {
+				give = fmt.Sprintf("an adaptive_timeout.min of more than %v", rtt)
+			}
+			r.warn("short timeout", "%s: a timeout of %v expires before the answer can come, %v after a packet: packets are sent again though nothing was lost, and messages may fail; give %s",
+				r.v.Plan.Entries[c.Entry], shortest, rtt, give)
+		}
+	}
+}
+
+// timeoutCodeFor is the least Local ACK Timeout longer than t.
+func timeoutCodeFor(t units.Time) (code uint8) {
+	for code = 1; code < 31 && rdma.TimeoutCode(code) <= t; code++ {
+	}
+	return code
+}
+
 // losesPackets reports whether a link loses packets, or fails.
 func (r *resolver) losesPackets() bool {
 	return slices.ContainsFunc(r.v.Graph.Links, func(k topology.Link) bool {
-		return k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 || k.DownAt != units.Never
+		return k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 || len(k.Outages) > 0
 	})
 }

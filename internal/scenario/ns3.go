@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -251,7 +252,7 @@ func (r *resolver) ns3LinkDown(c *ns3Config) {
 	for i := range r.v.Graph.Links {
 		k := &r.v.Graph.Links[i]
 		if k.A == int(a) && k.B == int(b) || k.A == int(b) && k.B == int(a) {
-			k.DownAt, found = 2*units.Second+units.Time(after)*units.Microsecond, true
+			k.Outages, found = []topology.Outage{{Down: 2*units.Second + units.Time(after)*units.Microsecond, Up: units.Never}}, true
 		}
 	}
 	if !found {

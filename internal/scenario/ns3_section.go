@@ -237,8 +237,8 @@ func explicitTree(g *topology.Graph) *node {
 		if k.Loss > 0 {
 			l.add("loss", text(strconv.FormatFloat(k.Loss, 'f', -1, 64)))
 		}
-		if k.DownAt != units.Never {
-			l.add("down_at", text(k.DownAt.String()))
+		if at := k.FailsAt(); at != units.Never {
+			l.add("down_at", text(at.String()))
 		}
 		links.items = append(links.items, l)
 	}

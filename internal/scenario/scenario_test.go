@@ -322,7 +322,7 @@ workload:
 	}
 	for i, w := range want {
 		k := v.Graph.Links[i]
-		if got := (link{k.Rate, k.Delay, k.Loss, k.DropEvery, k.DownAt}); got != w {
+		if got := (link{k.Rate, k.Delay, k.Loss, k.DropEvery, k.FailsAt()}); got != w {
 			t.Errorf("link %d: %+v, want %+v", i, got, w)
 		}
 	}

@@ -279,27 +279,20 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 
 // linkKeys are the keys of one link or one tier of links.
 func (r *resolver) linkKeys(s *topology.LinkSpec) []key {
+	outages := outageReader{r: r, spec: s}
 	return joinKeys([]key{
 		rateOrSpeedKey("rate", &s.Rate, "1 Mbps to 100 Tbps, or an InfiniBand speed: `NDR` for four lanes, `2xNDR` for two; `SDR` to `XDR`, 1, 2, 4, 8 or 12 lanes."),
 	}, r.cableKeys(s), []key{
 		probabilityKey("loss", &s.Loss, "Probability that a frame is lost, in each direction."),
 		probabilityKey("ber", &s.BER, "Bit error rate, in each direction."),
 		numberKey("drop_every", &s.DropEvery, 0, 1<<30, "Drop each n-th data packet."),
-		timeKey("down_at", &s.DownAt, "Time at which the link fails, both ways; `failover` says when switches know.").
-			nonzero("would be a link that never was; leave the link out, or give a later time").
-			check(func(o object) { r.noteDownAt(s.DownAt, o.at("down_at")) }),
-		timeKey("up_at", &s.UpAt, "Time at which it works again; not on InfiniBand, where a failed link stays down.").check(func(o object) {
-			if !o.has("down_at") || s.UpAt <= s.DownAt {
-				o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", s.UpAt)
-			}
-		}),
-	})
+	}, outages.keys())
 }
 
 // cableKeys are the keys of the cable alone.
 func (r *resolver) cableKeys(s *topology.LinkSpec) []key {
 	return grouped("link", []key{
-		lengthKey("length", &s.Length, "Cable at 5 ns per metre, up to 2000 km.").otherwise(defaultLength.String()).check(func(o object) {
+		lengthKey("length", &s.Length, "Cable at 5 ns per metre, up to 20,000 km.").otherwise(defaultLength.String()).check(func(o object) {
 			s.Delay = 0
 			if s.Length > topology.MaxLength {
 				o.fail("length", "a cable of %v is absurd; the longest accepted is %v", s.Length, units.Length(topology.MaxLength))
@@ -509,10 +502,7 @@ func (r *resolver) changeLink(l object, k *topology.Link) {
 	if spec.Length > 0 {
 		k.Delay = spec.Length.Delay()
 	}
-	if spec.DownAt > 0 {
-		k.DownAt, k.UpAt = spec.DownAt, units.Never
-	}
-	if spec.UpAt > 0 {
-		k.UpAt = spec.UpAt
+	if r.d.err == nil {
+		r.addOutages(l, k, spec.Outages)
 	}
 }

@@ -70,8 +70,10 @@ func (f Failover) sights(g *Graph) []sight {
 		}
 	}
 	for i := range g.Links {
-		note(i, g.Links[i].DownAt, true)
-		note(i, g.Links[i].UpAt, false)
+		for _, o := range g.Links[i].Outages {
+			note(i, o.Down, true)
+			note(i, o.Up, false)
+		}
 	}
 	slices.SortStableFunc(seen, func(a, b sight) int { return cmp.Compare(a.at, b.at) })
 	return seen

@@ -11,8 +11,8 @@ import (
 
 // Limits of what a graph accepts; beyond them a number is surely a slip.
 const (
-	MaxDelay  = 10 * units.Millisecond  // of one link: 2000 km of fibre
-	MaxLength = 2000 * units.Kilometre  // of one cable
+	MaxDelay  = 100 * units.Millisecond // of one link: 20,000 km of fibre, half way round the earth
+	MaxLength = 20000 * units.Kilometre // of one cable, which takes as long
 	MaxPorts  = 65535                   // per node: port numbers are 16 bits
 	MaxNodes  = 1 << 18                 // per graph
 	MaxLinks  = 1 << 22                 // per graph
@@ -27,8 +27,7 @@ type LinkSpec struct {
 	Loss      float64      // probability that a frame is lost, 0 to 1, each direction
 	BER       float64      // bit error rate, 0 to 1, each direction
 	DropEvery int          // drop each n-th data packet; 0 never
-	DownAt    units.Time   // instant the link fails; 0 or units.Never: it stays up
-	UpAt      units.Time   // instant it works again, after DownAt; 0 or units.Never: it does not
+	Outages   []Outage     // when it carries nothing, in order of time, apart from each other
 }
 
 // AddHost adds a host and returns its node index.
@@ -128,23 +127,34 @@ func (s LinkSpec) link() (Link, error) {
 		return fail("bit error rate %g must be a probability from 0 to 1", s.BER)
 	case s.DropEvery < 0:
 		return fail("drop_every %d must be at least 0 (0: never)", s.DropEvery)
-	case s.DownAt < 0:
-		return fail("down_at %s must not be negative", s.DownAt)
-	case s.UpAt != 0 && s.UpAt != units.Never && (s.DownAt == 0 || s.UpAt <= s.DownAt):
-		return fail("up_at %s must be later than down_at", s.UpAt)
+	}
+	if err := CheckOutages(s.Outages); err != nil {
+		return Link{}, err
 	}
 	l := Link{Rate: s.Rate, Delay: s.Delay, Length: s.Length, Loss: s.Loss, BER: s.BER,
-		DropEvery: s.DropEvery, DownAt: s.DownAt, UpAt: s.UpAt}
+		DropEvery: s.DropEvery, Outages: s.Outages}
 	if l.Delay == 0 {
 		l.Delay = s.Length.Delay()
 	}
-	if l.DownAt == 0 {
-		l.DownAt = units.Never
-	}
-	if l.UpAt == 0 {
-		l.UpAt = units.Never
-	}
 	return l, nil
+}
+
+// CheckOutages reports the first outage of a link that does not end after it began,
+// or begins before the one before it is over.
+func CheckOutages(list []Outage) error {
+	for i, o := range list {
+		switch {
+		case o.Down <= 0:
+			return fmt.Errorf("an outage from %s on must begin after the start", o.Down)
+		case o.Up <= o.Down:
+			return fmt.Errorf("an outage from %s on must end later than at %s", o.Down, o.Up)
+		case i > 0 && list[i-1].Up == units.Never:
+			return fmt.Errorf("the link fails at %s and does not work again before it fails at %s; say when it works again", list[i-1].Down, o.Down)
+		case i > 0 && o.Down <= list[i-1].Up:
+			return fmt.Errorf("the link fails at %s and works again at %s, but fails at %s too; let the next outage begin after that", list[i-1].Down, list[i-1].Up, o.Down)
+		}
+	}
+	return nil
 }
 
 // Finish numbers the endpoints and checks that the network is one piece. The

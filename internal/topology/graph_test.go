@@ -69,13 +69,13 @@ func TestAddErrors(t *testing.T) {
 		{"negative rate", func(g *Graph) error { return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Rate = -1 })) },
 			`link a to s: rate -1bps must be above 0 and at most 100Tbps`},
 		{"long cable", func(g *Graph) error {
-			return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Length = 2001 * units.Kilometre }))
+			return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Length = 20001 * units.Kilometre }))
 		},
-			`link a to s: length 2001km must be from 0 to 2000km`},
+			`link a to s: length 20001km must be from 0 to 20000km`},
 		{"slow cable", func(g *Graph) error {
-			return g.AddLink(0, 2, LinkSpec{Rate: 1, Delay: 11 * units.Millisecond})
+			return g.AddLink(0, 2, LinkSpec{Rate: 1, Delay: 101 * units.Millisecond})
 		},
-			`link a to s: delay 11ms must be from 0 to 10ms`},
+			`link a to s: delay 101ms must be from 0 to 100ms`},
 		{"length and delay", func(g *Graph) error {
 			return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Delay = units.Microsecond }))
 		},
@@ -86,8 +86,10 @@ func TestAddErrors(t *testing.T) {
 			`link a to s: bit error rate NaN must be a probability from 0 to 1`},
 		{"drop every", func(g *Graph) error { return g.AddLink(0, 2, with(func(s *LinkSpec) { s.DropEvery = -1 })) },
 			`link a to s: drop_every -1 must be at least 0 (0: never)`},
-		{"down before start", func(g *Graph) error { return g.AddLink(0, 2, with(func(s *LinkSpec) { s.DownAt = -1 })) },
-			`link a to s: down_at -1ps must not be negative`},
+		{"down before start", func(g *Graph) error {
+			return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Outages = []Outage{{-1, 5}} }))
+		},
+			`link a to s: an outage from -1ps on must begin after the start`},
 		{"no link", func(g *Graph) error { return g.Finish() },
 			`host a has no link; connect it or leave it out`},
 		{"two islands", func(g *Graph) error {
@@ -130,13 +132,13 @@ func TestLinkDefaults(t *testing.T) {
 	if err := g.AddLinkByName("h0", "h1", LinkSpec{Rate: units.Gbps, Length: 100 * units.Metre}); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.AddLinkByName("h0", "h1", LinkSpec{Rate: units.Gbps, Delay: units.Microsecond, DownAt: 7}); err != nil {
+	if err := g.AddLinkByName("h0", "h1", LinkSpec{Rate: units.Gbps, Delay: units.Microsecond, Outages: []Outage{{7, units.Never}}}); err != nil {
 		t.Fatal(err)
 	}
-	if l := g.Links[0]; l.Delay != 500*units.Nanosecond || l.DownAt != units.Never {
-		t.Errorf("100 m cable: delay %v, down at %v; want 500ns, never", l.Delay, l.DownAt)
+	if l := g.Links[0]; l.Delay != 500*units.Nanosecond || l.FailsAt() != units.Never {
+		t.Errorf("100 m cable: delay %v, down at %v; want 500ns, never", l.Delay, l.FailsAt())
 	}
-	if l := g.Links[1]; l.Delay != units.Microsecond || l.Length != 0 || l.DownAt != 7 {
+	if l := g.Links[1]; l.Delay != units.Microsecond || l.Length != 0 || l.FailsAt() != 7 {
 		t.Errorf("link with a delay: %+v", l)
 	}
 }

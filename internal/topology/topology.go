@@ -2,7 +2,11 @@
 // fabrics and computes their routing tables. It knows no devices.
 package topology
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Kind tells a host from a switch.
 type Kind uint8
@@ -47,8 +51,30 @@ type Link struct {
 	Loss         float64      // probability that a frame is lost, each direction
 	BER          float64      // bit error rate, each direction
 	DropEvery    int          // drop each n-th data packet, 0 never
-	DownAt       units.Time   // Never when the link stays up
-	UpAt         units.Time   // when it works again; Never: it does not
+	Outages      []Outage     // in order of time; none: it stays up
+}
+
+// Outage is a time within which a link carries nothing, either way.
+type Outage struct {
+	Down, Up units.Time // Up is later; Never: the link stays down
+}
+
+// Name names a link of g by its two ends, with ports from 1: "leaf1:3 - spine2:1".
+func (l *Link) Name(g *Graph) string {
+	return fmt.Sprintf("%s:%d - %s:%d", g.Nodes[l.A].Name, l.PortA+1, g.Nodes[l.B].Name, l.PortB+1)
+}
+
+// FailsAt is when the link fails first; Never: it stays up.
+func (l *Link) FailsAt() units.Time {
+	if len(l.Outages) == 0 {
+		return units.Never
+	}
+	return l.Outages[0].Down
+}
+
+// ComesBack reports whether the link works once all its outages are over.
+func (l *Link) ComesBack() bool {
+	return len(l.Outages) == 0 || l.Outages[len(l.Outages)-1].Up != units.Never
 }
 
 // Graph is a whole network. Endpoints are host ports, numbered in (node, port)

@@ -1,0 +1,155 @@
+package scenario
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// maxOutages bounds how often one link fails: each outage brings tables of its own.
+const maxOutages = 1000
+
+// outageReader reads when a link is down: once, or a list, or again and again.
+type outageReader struct {
+	r        *resolver
+	spec     *topology.LinkSpec
+	down, up units.Time
+	list     []topology.Outage
+	flap     flapping
+}
+
+// flapping is a link that fails again and again.
+type flapping struct {
+	from, every, down units.Time
+	times             int
+}
+
+// keys are the keys of outages.
+func (x *outageReader) keys() []key {
+	f := &x.flap
+	return []key{
+		timeKey("down_at", &x.down, "Time at which the link fails, both ways; `failover` says when switches know.").
+			nonzero("would be a link that never was; leave the link out, or give a later time").
+			check(func(o object) { x.gather(o, "up_at", "down", "flap") }),
+		timeKey("up_at", &x.up, "Time at which it works again; not on InfiniBand, where a failed link stays down.").check(func(o object) {
+			if !o.has("down_at") || x.up <= x.down {
+				o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", x.up)
+			}
+			x.gather(o, "down", "flap")
+		}),
+		listedKey("down", func() []key { return outageKeys(new(topology.Outage)) }, x.readList,
+			"Outages of the link, one after the other, such as `[{at: 1ms, until: 2ms}, {at: 5ms}]`, beside that of `down_at`.").
+			check(func(o object) { x.gather(o, "flap") }),
+		sectionKey("flap", []key{
+			timeKey("from", &f.from, "When it fails first.").need("say when the link fails first such as from: 1ms").nonzero("would be a link that never was; give a later time"),
+			timeKey("every", &f.every, "From one failure to the next.").need("say how long it is from one failure to the next such as every: 5ms"),
+			timeKey("down_for", &f.down, "How long each lasts.").need("say how long each failure lasts such as down_for: 1ms").
+				nonzero("is no failure; give a time such as 1ms").check(func(o object) {
+				if f.down >= f.every {
+					o.fail("down_for", "%v is not shorter than every, %v: the link would not work again before it fails again; give less", f.down, f.every)
+				}
+			}),
+			numberKey("times", &f.times, 1, maxOutages, "How many times it fails.").need("say how many times the link fails such as times: 10"),
+		}, "A link that fails again and again.").check(func(o object) { x.gather(o) }),
+	}
+}
+
+// outageKeys are the keys of an item of down.
+func outageKeys(out *topology.Outage) []key {
+	return []key{
+		timeKey("at", &out.Down, "When the link fails.").need("say when the link fails such as at: 1ms").
+			nonzero("would be a link that never was; give a later time"),
+		timeKey("until", &out.Up, "When it works again.").otherwise("never").check(func(o object) {
+			if out.Up <= out.Down {
+				o.fail("until", "%v is not after at, %v; give a later time", out.Up, out.Down)
+			}
+		}),
+	}
+}
+
+// readList reads the items of down.
+func (x *outageReader) readList(o object, name string) bool {
+	x.list = nil
+	for i, item := range o.list(name) {
+		out := topology.Outage{Up: units.Never}
+		keys := outageKeys(&out)
+		x.r.d.object(item, indexed(o.join(name), i), keys).read(keys)
+		if x.r.d.err != nil {
+			return false
+		}
+		x.r.noteDownAt(out.Down, item.pos)
+		x.list = append(x.list, out)
+	}
+	if len(x.list) > maxOutages {
+		o.fail(name, "lists %d outages of one link; %d at most are simulated", len(x.list), maxOutages)
+	}
+	return x.r.d.err == nil
+}
+
+// gather puts the outages of a link together once the last of its keys was read;
+// later are the keys behind the one just read.
+func (x *outageReader) gather(o object, later ...string) {
+	if x.r.d.err != nil || slices.ContainsFunc(later, o.has) {
+		return
+	}
+	var all []topology.Outage
+	if o.has("down_at") {
+		out := topology.Outage{Down: x.down, Up: units.Never}
+		if o.has("up_at") {
+			out.Up = x.up
+		}
+		x.r.noteDownAt(x.down, o.at("down_at"))
+		all = append(all, out)
+	}
+	if o.has("down") {
+		all = append(all, x.list...)
+	}
+	if f := &x.flap; o.has("flap") {
+		for k := range f.times {
+			at := f.from + units.Time(k)*f.every
+			if k > 0 && at/units.Time(k) < f.every || at < 0 {
+				o.fail("flap", "the last of %d failures would come later than any time that is simulated; give fewer, or a shorter every", f.times)
+				return
+			}
+			x.r.noteDownAt(at, o.at("flap"))
+			all = append(all, topology.Outage{Down: at, Up: at + f.down})
+		}
+	}
+	last := "down_at"
+	for _, name := range []string{"down", "flap"} {
+		if o.has(name) {
+			last = name
+		}
+	}
+	x.spec.Outages = x.r.inOrder(o.at(last), o.path, all)
+}
+
+// inOrder sorts outages, which must lie apart.
+func (r *resolver) inOrder(at pos, path string, all []topology.Outage) []topology.Outage {
+	slices.SortStableFunc(all, func(a, b topology.Outage) int { return cmp.Compare(a.Down, b.Down) })
+	if err := topology.CheckOutages(all); err != nil {
+		r.d.fail(at, "%s: %v", path, err)
+	}
+	return all
+}
+
+// addOutages adds outages to those that a link has. One that begins when the link is
+// down for good by another item has no effect.
+func (r *resolver) addOutages(l object, k *topology.Link, more []topology.Outage) {
+	if len(more) == 0 {
+		return
+	}
+	all := append(slices.Clone(k.Outages), more...)
+	if len(all) > maxOutages {
+		r.d.fail(l.n.pos, "%s: the link fails %d times; %d at most are simulated", l.path, len(all), maxOutages)
+		return
+	}
+	slices.SortStableFunc(all, func(a, b topology.Outage) int { return cmp.Compare(a.Down, b.Down) })
+	if last := slices.IndexFunc(all, func(o topology.Outage) bool { return o.Up == units.Never }); last >= 0 && last+1 < len(all) {
+		r.warn("down for good", "%s: the link fails at %v and does not work again; that it fails at %v has no effect: say when it works again", l.path, all[last].Down, all[last+1].Down)
+		all = all[:last+1]
+	}
+	k.Outages = r.inOrder(r.downAt[more[0].Down], l.path, all)
+}

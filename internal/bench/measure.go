@@ -109,11 +109,12 @@ func haveValgrind() bool {
 var collected = regexp.MustCompile(`Collected : (\d+)`)
 
 // instructions returns how many instructions a packet-hop takes, by callgrind. The
-// garbage collector and preemption are off: both depend on the clock.
+// garbage collector and preemption are off, and there is one processor: what goroutines do
+// meanwhile depends on the clock.
 func (n network) instructions(program, dir string) (float64, error) {
 	return n.perHop(program, dir, func(path string) (float64, error) {
 		c := exec.Command("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, "run", path, "--workers", "1")
-		c.Env = append(os.Environ(), "GOGC=off", "GODEBUG=asyncpreemptoff=1")
+		c.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
 		out, err := c.CombinedOutput()
 		m := collected.FindSubmatch(out)
 		if err != nil || m == nil {

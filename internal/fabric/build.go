@@ -129,6 +129,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		sw.memory = n.newMemory(s.Name, p.Memory)
 	}
 	sw.plain = !n.Slow && !faulty && sw.isPlain()
+	sw.direct = !n.Slow && !faulty && sw.isDirect()
 	return int32(len(n.switches) - 1)
 }
 
@@ -191,6 +192,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		}
 	}
 	p.plain = node >= 0 && n.switches[node].plain && !p.impaired
+	p.direct = node >= 0 && n.switches[node].direct && !p.impaired
 	n.ports = append(n.ports, p)
 	n.cold = append(n.cold, c)
 	n.sched = append(n.sched, NewScheduler(s.Params))

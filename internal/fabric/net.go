@@ -121,6 +121,7 @@ type Port struct {
 	lastControl bool // the last frame sent carried no data (host)
 	lastClass   uint8
 	plain       bool // frames may take the plain path in, and out
+	direct      bool // frames may go straight through: see plainCredited
 	id          uint32
 	peerCell    uint32
 	_           [16]byte // to two cache lines
@@ -280,6 +281,9 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	if p.impaired && n.lost(now, i, pk) {
 		n.FreeSides(pk)
 		n.part.Free(slot)
+		return
+	}
+	if p.direct && n.plainCredited(now, i, p, pk, slot) {
 		return
 	}
 	if p.credited && n.takeIn(now, i, pk) {

@@ -38,6 +38,12 @@ func (s *swtch) isPlain() bool {
 		s.hoqLife == 0 && s.packetLife == 0
 }
 
+// isDirect reports whether frames may go straight through a switch whose links have
+// credits.
+func (s *swtch) isDirect() bool {
+	return s.credited && s.spreading == ByHash && s.moves == nil && s.hoqLife == 0 && s.packetLife == 0
+}
+
 // plainArrive forwards a frame that arrives at port i, whose plain bit is set.
 func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	pk := n.part.Rec(slot)
@@ -155,4 +161,57 @@ func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, s
 		side = n.post(int(p.peerPart), pk)
 	}
 	n.part.Send(int(p.peerPart), p.peerCell, now+d, sim.Order(d, p.source), evArrive|p.peerPort, slot, side)
+}
+
+// plainCredited takes a frame that has arrived at port i, whose direct bit is set, straight
+// through, where its next port is idle and has the credits. The input buffer is left in
+// the instant in which it was entered.
+func (n *Net) plainCredited(now units.Time, i int, p *Port, pk *packet.Packet, slot uint32) bool {
+	vl := pk.Class & (Classes - 1)
+	if pk.TTL <= 1 || pk.Flags&packet.Pinned != 0 || n.credits[vl][i].size > MaxCredits {
+		return false
+	}
+	sw := &n.switches[p.node]
+	group := sw.groups[sw.routes[pk.Dst]]
+	member := group >> 8
+	switch ways := group & 0xff; ways {
+	case 0:
+		return false
+	case 1:
+	default:
+		member += ECMP(pk.Hash, sw.salt, ways)
+	}
+	local := sw.members[member]
+	e := sw.base + int(local)
+	c := sw.outVL(p.local, local, pk.SL()) & (Classes - 1)
+	out, q := &n.ports[e], &n.queues[c][e]
+	size := int32(pk.Frame)
+	if e == i || out.ready|out.shut != 0 || out.control || out.contended || !out.idle(now) ||
+		sw.cutThrough && out.rate > p.rate || sw.markAtEnqueue && size > q.kmin || !n.fits(now, e, c, pk.Frame) {
+		return false
+	}
+
+	n.takeIn(now, i, pk)
+	pk.TTL--
+	pk.In, pk.Out = p.local, local
+	pk.SetVL(pk.Class)
+	pk.Class = c
+	if pk.DSCP&packet.Stamped != 0 {
+		n.StampIn(now, e, pk)
+	}
+	q.last = now
+	if size > q.peak {
+		q.peak = size
+		n.cold[e].peakAt[c] = now
+	}
+	q.least = min(q.least, 0)
+	q.sent.Add(pk)
+	n.leaveInput(now, sw, e, c, pk)
+	again := out.control // something of the link's own behind it
+	n.plainHops++
+	n.transmit(now, e, out, slot)
+	if again {
+		n.wakeAt(out, e, out.freeAt, out.freeAt-now, 0)
+	}
+	return true
 }

@@ -33,6 +33,7 @@ type swtch struct {
 	spray                  rng.Stream // likewise
 	moves                  *moves     // nil: the tables never change
 	plain                  bool       // its ports may take the plain path
+	direct                 bool       // likewise plainCredited
 }
 
 // forward routes a frame that arrived at port i of a switch.
@@ -51,7 +52,7 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	pk.In = p.local
 	if sw.credited {
 		pk.SetVL(pk.Class)
-		pk.Class = sw.outVL(pk)
+		pk.Class = sw.outVL(pk.In, pk.Out, pk.SL())
 	} else {
 		pk.Class = sw.class(pk)
 	}
@@ -67,11 +68,11 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 
 // outVL is the lane on which a packet leaves, by the ports and its service level
 // (IBTA 7.6.6).
-func (s *swtch) outVL(pk *packet.Packet) uint8 {
+func (s *swtch) outVL(in, out uint16, sl uint8) uint8 {
 	if len(s.sl2vl) == 16 {
-		return s.sl2vl[pk.SL()]
+		return s.sl2vl[sl]
 	}
-	return s.sl2vl[(int(pk.In)*s.nports+int(pk.Out))*16+int(pk.SL())]
+	return s.sl2vl[(int(in)*s.nports+int(out))*16+int(sl)]
 }
 
 // class is the priority that the switch's trust map gives a frame.

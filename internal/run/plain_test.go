@@ -93,6 +93,30 @@ func TestPlainPath(t *testing.T) {
 	}
 }
 
+// TestPlainCredits: the same where links have credits and a frame may find its port idle.
+func TestPlainCredits(t *testing.T) {
+	t.Parallel()
+	var plain, all int64
+	for seed := range min(draws(12, 12), 100) {
+		text := drawInfiniBand(seed).text
+		v, err := scenario.Parse("credits.yaml", []byte(text), nil, nil)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		slow, _ := simulatePath(t, v, 1, true)
+		fast, hops := simulatePath(t, v, 1+int(seed%4), false)
+		if bad := differ(t, slow, fast); bad != "" {
+			t.Errorf("seed %d: the plain path gives another result: %s\n%s", seed, bad, text)
+		}
+		plain += hops
+		all += fast.PacketHops
+	}
+	t.Logf("%d of %d hops on the plain path", plain, all)
+	if plain*20 < all { // the networks are small and full, so that few frames find a port idle
+		t.Errorf("%d of %d hops took the plain path; too few to tell", plain, all)
+	}
+}
+
 // simulatePath runs v and counts the hops that took the plain path.
 func simulatePath(t *testing.T, v *scenario.Valid, parts int, slow bool) (r *record.Run, plain int64) {
 	t.Helper()

@@ -243,7 +243,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		if v != nil {
 			source = v.Source
 		}
-		errs = append(errs, dir.Save(r, source, meta))
+		errs = append(errs, dir.Save(r, source, meta, opt.Workers))
 	}
 	if f.csv != "" {
 		errs = append(errs, report.WriteCSV(f.csv, r))
@@ -258,7 +258,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		errs = append(errs, report.WriteSeries(f.series.dir, r, version()))
 	}
 	if f.json != "" {
-		errs = append(errs, f.writeJSON(c, r))
+		errs = append(errs, f.writeJSON(c, r, opt.Workers))
 	}
 	if !f.quiet && f.json != "-" {
 		errs = append(errs, printText(c, r, f.verbose))
@@ -291,8 +291,8 @@ func writeNS3(dir string, r *record.Run, v *scenario.Valid) error {
 	return files.Put(filepath.Join(dir, "pfc.txt"), v.NS3PFC(r))
 }
 
-func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run) error {
-	return putTo(c, f.json, func(w io.Writer) error { return report.WriteJSON(w, r) })
+func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run, workers int) error {
+	return putTo(c, f.json, func(w io.Writer) error { return report.WriteJSON(w, r, workers) })
 }
 
 // noRun is the error of a run that brought nothing back.

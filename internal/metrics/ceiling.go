@@ -51,8 +51,16 @@ const atCeiling = 980
 // common and is for one goroutine.
 type Explainer struct{ x *index }
 
-// NewExplainer looks through r once, which must not change.
-func NewExplainer(r *record.Run) *Explainer { return &Explainer{newIndex(r)} }
+// NewExplainer looks through r once, which must not change. Its forks, for as many workers
+// at most, are for one goroutine each.
+func NewExplainer(r *record.Run, workers int) *Explainer {
+	x := newIndex(r)
+	x.together.workers = max(1, workers)
+	return &Explainer{x}
+}
+
+// Fork returns an explainer for another goroutine.
+func (e *Explainer) Fork() *Explainer { return &Explainer{e.x.fork()} }
 
 // Ceiling returns the ceiling of message i; nil where the record knows no path, and of a
 // message without payload. Messages of the same queue pair and size share Limits.
@@ -69,14 +77,14 @@ func (e *Explainer) Ceiling(i int) *Ceiling {
 // up, in order of the first: a number that stands for name and place, their
 // record.Stage.Key, and the time.
 func (e *Explainer) Stages(i int, yield func(number int, key string, time units.Time)) {
-	for _, t := range e.x.stages.again(i, e.x.r.Flows[i].Account) {
+	for _, t := range e.x.stages.again(e.x.keepers, i, e.x.r.Flows[i].Account) {
 		yield(int(t.number), e.x.stages.known[t.number].key, t.time)
 	}
 }
 
 // Ceilings returns the ceiling of every message, in order.
 func Ceilings(r *record.Run) []*Ceiling {
-	e := NewExplainer(r)
+	e := NewExplainer(r, 1)
 	out := make([]*Ceiling, len(r.Flows))
 	for i := range r.Flows {
 		out[i] = e.Ceiling(i)

@@ -429,74 +429,18 @@ func (x *index) sayEarlier(stage string, q *record.QP, me string) string {
 // that took most time of its messages, with its share of the time that they spent
 // there; "" if none took any.
 func (x *index) longest(at spentAt) string {
-	if x.spent == nil {
-		x.addSpent()
-	}
-	all := x.spent[at]
-	if all == nil {
-		return ""
-	}
-	if all.said {
+	x.together.once.Do(x.addSpent)
+	x.keepers = x.together.keepers
+	if all := x.together.spent[at]; all != nil {
 		return all.words
 	}
-	most, total := 0, units.Time(0)
-	for k := range all.stages {
-		total += all.stages[k].Time
-		if all.stages[k].Time > all.stages[most].Time {
-			most = k
-		}
-	}
-	all.said = true
-	if total > 0 {
-		all.words = fmt.Sprintf("%s (%s of %s)", all.stages[most].Name, FormatTime(all.stages[most].Time), FormatTime(total))
-	}
-	return all.words
+	return ""
 }
 
 // spentAt names a queue pair as requester (prefix empty) or responder.
 type spentAt struct {
 	qp     qpKey
 	prefix string
-}
-
-// spent is what the messages of a queue pair spent in its own stages.
-type spent struct {
-	stages []record.Stage
-	said   bool // words, "" for none, are those of longest
-	words  string
-}
-
-// addSpent adds up what the messages of each queue pair spent in its own stages.
-func (x *index) addSpent() {
-	x.spent = map[spentAt]*spent{}
-	book := func(at spentAt, of *spent, s *stageKnown, t units.Time) *spent {
-		if of == nil {
-			if of = x.spent[at]; of == nil {
-				of = &spent{}
-				x.spent[at] = of
-			}
-		}
-		of.stages = addStage(of.stages, s.stage, t)
-		return of
-	}
-	for i := range x.r.Flows {
-		f := &x.r.Flows[i]
-		requester := flowQP(f)
-		k, ok := x.requesters[requester]
-		if !ok {
-			continue
-		}
-		var mine, peers *spent
-		for _, t := range x.stages.keep(i, f.Account) {
-			switch s := &x.stages.known[t.number]; {
-			case s.own && s.response:
-				q := &x.r.QPs[x.peers[x.r.QPs[k].Peer]]
-				peers = book(spentAt{qpKey{q.Host, q.QP}, record.ResponseStage}, peers, s, t.time)
-			case s.own:
-				mine = book(spentAt{qp: requester}, mine, s, t.time)
-			}
-		}
-	}
 }
 
 // ownStage reports whether a stage is time of a queue pair before its packets
@@ -509,16 +453,6 @@ func ownStage(stage string) bool {
 		return true
 	}
 	return false
-}
-
-func addStage(all []record.Stage, name string, d units.Time) []record.Stage {
-	for k := range all {
-		if all[k].Name == name {
-			all[k].Time += d
-			return all
-		}
-	}
-	return append(all, record.Stage{Name: name, Time: d})
 }
 
 // sayWindow tells whether the idle round trip or queues on the way made the

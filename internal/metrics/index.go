@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -26,7 +27,8 @@ type index struct {
 	naks                  map[string]int64
 	queues                map[portClass]*record.Port    // what fullest found; nil: none
 	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
-	spent                 map[spentAt]*spent            // what addSpent found; nil: not looked for
+	together              *together                     // what the indices of several goroutines have in common
+	keepers               []*stages                     // of accounts, once longest has been asked
 	stages                stages
 	blames                map[blameKey]blame // what blame found
 	causes                []Dominant         // for dominant to use again
@@ -46,13 +48,30 @@ type portClass struct {
 	class int
 }
 
+// together is what the indices of several goroutines find together, whichever needs it
+// first.
+type together struct {
+	workers int
+	once    sync.Once
+	spent   map[spentAt]*spent // what addSpent found
+	keepers []*stages          // and the accounts that it kept
+}
+
+// fork is an index for another goroutine.
+func (x *index) fork() *index {
+	f := *x
+	f.stages, f.causes, f.firstAt, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
+	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
+	return &f
+}
+
 type actKey struct {
 	mechanism record.Mechanism
 	actor     string
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
+	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
 		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]

@@ -22,7 +22,9 @@ type stages struct {
 	of    record.Deferred // the account that out is of
 	out   []stageTime
 	list  record.Account
+	maker record.Reader
 	kept  keptAccounts
+	own   [][]int32 // by who kept accounts and the number there: the number here, and 1; 0: not looked for
 }
 
 type stageName struct{ name, where string }
@@ -133,7 +135,7 @@ func (s *stages) read(d record.Deferred) []stageTime {
 		return s.out
 	}
 	s.begin(d)
-	s.list = d.Append(s.list[:0])
+	s.list = s.maker.Append(s.list[:0], d)
 	last := int32(-1)
 	for i := range s.list {
 		a := &s.list[i]
@@ -158,27 +160,28 @@ func (s *stages) add(number int32, t units.Time) {
 	s.out = append(s.out, stageTime{number, t})
 }
 
-// keptAccounts are the accounts of the first messages, as far as there is room, so that
-// those who go through all of them twice do not make them twice. Each stage takes a byte:
-// twice its place among the followers of the stage before, and 1 if its time is not the
-// usual one, which then follows. A stage without a place has its number after the byte.
+// keptAccounts are the accounts of messages from the first on, as far as there is room, so
+// that those who go through all of them twice do not make them twice. Each stage takes a
+// byte: twice its place among the followers of the stage before, and 1 if its time is not
+// the usual one, which then follows. A stage without a place has its number after the byte.
 type keptAccounts struct {
-	data []byte
-	ends []uint32 // of the messages, by number
+	first int // message
+	data  []byte
+	ends  []uint32 // of the accounts in data
 }
 
 // maxKept is how many bytes of accounts are kept: those of a million messages of one
-// packet take 80 MB.
+// packet take 75 MB.
 const maxKept = 96 << 20
 
-// keep is read of message i and keeps the account, if it is the next one and there is room.
-func (s *stages) keep(i int, d record.Deferred) []stageTime {
-	if i != len(s.kept.ends) || len(s.kept.data) >= maxKept {
+// keep is read of a message and keeps the account if there is room, which is then full
+// for good. Messages come in order.
+func (s *stages) keep(d record.Deferred, room int) []stageTime {
+	if len(s.kept.data) >= room {
 		return s.read(d)
 	}
-	s.of = record.Deferred{}
 	s.begin(d)
-	s.list = d.Append(s.list[:0])
+	s.list = s.maker.Append(s.list[:0], d)
 	last := int32(-1)
 	b := s.kept.data
 	for i := range s.list {
@@ -200,32 +203,53 @@ func (s *stages) keep(i int, d record.Deferred) []stageTime {
 	return s.out
 }
 
-// again is read of message i, from what was kept of it where it was.
-func (s *stages) again(i int, d record.Deferred) []stageTime {
-	if s.of == d || i >= len(s.kept.ends) {
-		return s.read(d)
+// again is read of message i, from what one of the keepers, which have messages of their
+// own and keep no more, has kept of it.
+func (s *stages) again(keepers []*stages, i int, d record.Deferred) []stageTime {
+	if s.of == d {
+		return s.out
 	}
-	s.begin(d)
-	b := s.kept.data[:s.kept.ends[i]]
-	if i > 0 {
-		b = b[s.kept.ends[i-1]:]
+	for k, from := range keepers {
+		if at := i - from.kept.first; at >= 0 && at < len(from.kept.ends) {
+			s.begin(d)
+			s.unpack(k, from, at)
+			return s.out
+		}
 	}
-	last := int32(-1)
+	return s.read(d)
+}
+
+// unpack adds the stages of account at of keeper k.
+func (s *stages) unpack(k int, from *stages, at int) {
+	b := from.kept.data[:from.kept.ends[at]]
+	if at > 0 {
+		b = b[from.kept.ends[at-1]:]
+	}
+	for len(s.own) <= k {
+		s.own = append(s.own, nil)
+	}
+	if s.own[k] == nil {
+		s.own[k] = make([]int32, len(from.known))
+	}
+	own, last := s.own[k], int32(-1)
 	for len(b) > 0 {
 		head := b[0]
 		b = b[1:]
 		if place := int(head >> 1); place < maxFollowers {
-			last = s.after(last).numbers[place]
+			last = from.after(last).numbers[place]
 		} else {
 			n, size := binary.Uvarint(b)
 			last, b = int32(n), b[size:]
 		}
-		t := s.known[last].usual
+		t := from.known[last].usual
 		if head&1 != 0 {
 			n, size := binary.Uvarint(b)
 			t, b = units.Time(n), b[size:]
 		}
-		s.add(last, t)
+		if own[last] == 0 {
+			is := from.known[last].is
+			own[last] = 1 + s.numberOf(&record.Stage{Name: is.name, Where: is.where, Time: t})
+		}
+		s.add(own[last]-1, t)
 	}
-	return s.out
 }

@@ -33,6 +33,22 @@ type Account []Stage
 type Accounts interface {
 	// Account appends the stages of a message to a list.
 	Account(message int, to Account) Account
+	// Fork returns another that makes the same accounts, for another goroutine.
+	Fork() Accounts
+}
+
+// Reader makes accounts for one of several goroutines. The zero one is ready.
+type Reader struct{ from, own Accounts }
+
+// Append makes an account at the end of a list.
+func (r *Reader) Append(to Account, d Deferred) Account {
+	if d.from == nil {
+		return to
+	}
+	if r.from != d.from {
+		r.from, r.own = d.from, d.from.Fork()
+	}
+	return r.own.Account(d.message, to)
 }
 
 // Deferred is a message's account, made when someone asks for it. The zero one has no
@@ -57,6 +73,8 @@ func Known(stages ...Stage) Deferred {
 type known struct{ stages []Stage }
 
 func (k *known) Account(_ int, to Account) Account { return append(to, k.stages...) }
+
+func (k *known) Fork() Accounts { return k }
 
 // IsZero reports whether there are no stages.
 func (d Deferred) IsZero() bool { return d.from == nil }

@@ -60,7 +60,7 @@ const flowsField = "flows"
 
 // parts are the fields of a document in order. Each list is a table, so that no more
 // than a row of it is encoded at a time, and stands as [] when it has none.
-func (d *Document) parts() []rows.Part {
+func (d *Document) parts(workers int) []rows.Part {
 	tables := map[string]*rows.Table{}
 	for _, t := range []*rows.Table{portTable(d.Ports, false), qpTable(d.QPs), ledgerTable(d.Ledger)} {
 		tables[t.Name] = t
@@ -79,7 +79,7 @@ func (d *Document) parts() []rows.Part {
 			out = append(out, rows.Part{Name: f.name, Value: f.value.Interface()})
 		}
 	}
-	return append(out, rows.Part{Name: flowsField, Table: messageTable(&d.Run)})
+	return append(out, rows.Part{Name: flowsField, Table: messageTable(&d.Run, workers)})
 }
 
 // jsonField is a field of a struct that stands in its JSON.
@@ -136,13 +136,15 @@ func (a *Answers) field(q record.Question) *metrics.Answer {
 }
 
 // WriteJSON writes r as a Document, indented, with a newline at the end. The same run
-// gives the same bytes.
-func WriteJSON(w io.Writer, r *record.Run) error { return rows.JSON(w, NewDocument(r).parts()) }
+// gives the same bytes, however many workers encode it, at least 1.
+func WriteJSON(w io.Writer, r *record.Run, workers int) error {
+	return rows.JSON(w, NewDocument(r).parts(workers), workers)
+}
 
 // JSON is what WriteJSON writes.
 func JSON(r *record.Run) ([]byte, error) {
 	var b bytes.Buffer
-	err := WriteJSON(&b, r)
+	err := WriteJSON(&b, r, 1)
 	return b.Bytes(), err
 }
 

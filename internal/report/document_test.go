@@ -117,7 +117,7 @@ func TestMessageRow(t *testing.T) {
 	for _, f := range []record.Flow{full, {Status: "open", CompletionPS: -1}} {
 		r := &record.Run{Flows: []record.Flow{f}}
 		var got bytes.Buffer
-		if err := rows.JSON(&got, []rows.Part{{Name: "flows", Table: messageTable(r)}}); err != nil {
+		if err := rows.JSON(&got, []rows.Part{{Name: "flows", Table: messageTable(r, 1)}}, 1); err != nil {
 			t.Fatal(err)
 		}
 		var want bytes.Buffer
@@ -289,7 +289,7 @@ func TestCSVCoversRecords(t *testing.T) {
 		table  *rows.Table
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Flow{}, messageTable(&record.Run{}), +1 - 1},                      // goodput_bps is derived; accounts.csv has the stages
+		{record.Flow{}, messageTable(&record.Run{}, 1), +1 - 1},                   // goodput_bps is derived; accounts.csv has the stages
 		{record.Port{}, portTable(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
 		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
 		{record.Entry{}, ledgerTable(nil), 5 - 1},                                 // Act is embedded: one field, four columns and the unit of one
@@ -309,7 +309,7 @@ func save(dir string, r *record.Run, source string, meta Meta) error {
 		return err
 	}
 	defer d.Close()
-	return d.Save(r, []byte(source), meta)
+	return d.Save(r, []byte(source), meta, 2)
 }
 
 // csvOf is the CSV file of a table.

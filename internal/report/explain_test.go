@@ -190,7 +190,7 @@ func TestMechanismTable(t *testing.T) {
 func TestExplainFromSavedRun(t *testing.T) {
 	r := lossy()
 	d := NewDocument(r)
-	if c := metrics.NewExplainer(r).Ceiling(0); len(d.Mechanisms) == 0 || c == nil || len(c.Limits) != 3 {
+	if c := metrics.NewExplainer(r, 1).Ceiling(0); len(d.Mechanisms) == 0 || c == nil || len(c.Limits) != 3 {
 		t.Fatalf("%d mechanisms, ceiling %+v", len(d.Mechanisms), c)
 	}
 	data, err := JSON(r)

@@ -29,7 +29,7 @@ func WriteCSV(dir string, r *record.Run) error {
 
 // sheetsOf are the tables of a run that have a CSV file.
 func sheetsOf(r *record.Run) []*rows.Table {
-	out := []*rows.Table{messageTable(r), stageTable(r.Flows), callTable(r), portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
+	out := []*rows.Table{messageTable(r, 1), stageTable(r.Flows), callTable(r), portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
 		qpTable(r.QPs), ledgerTable(r.Ledger), placeTable(r), cpuTable(r.Processors)}
 	if len(r.Servers) > 0 {
 		out = append(out, serverTable(r.Servers))

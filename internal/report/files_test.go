@@ -152,9 +152,9 @@ func TestLeftoversOfFirstRun(t *testing.T) {
 // that a run keeps of each is what percentiles and the slowest need.
 func TestOutputsGrowWithMessages(t *testing.T) {
 	outputs := map[string]func(r *record.Run) error{
-		"JSON": func(r *record.Run) error { return WriteJSON(io.Discard, r) },
+		"JSON": func(r *record.Run) error { return WriteJSON(io.Discard, r, 2) },
 		"CSV": func(r *record.Run) error {
-			return errors.Join(rows.CSV(io.Discard, messageTable(r)), rows.CSV(io.Discard, stageTable(r.Flows)))
+			return errors.Join(rows.CSV(io.Discard, messageTable(r, 1)), rows.CSV(io.Discard, stageTable(r.Flows)))
 		},
 		"text": func(r *record.Run) error { return Text(io.Discard, r, TextOptions{}) },
 	}

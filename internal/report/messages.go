@@ -20,17 +20,21 @@ type Flow struct {
 	Ceiling *metrics.Ceiling `json:"ceiling,omitempty"`
 }
 
-// messageTable has a row per message. There may be millions, so their fields are written
+// messageTable has a row per message, encoded by as many workers at most. There may be millions, so their fields are written
 // without reflection; a test compares them with Flow's.
-func messageTable(r *record.Run) *rows.Table {
+func messageTable(r *record.Run, workers int) *rows.Table {
 	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
 	t := lines(flowsField, header, len(r.Flows), func(i int) []string {
 		f := &r.Flows[i]
 		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
 			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
 	})
+	var all *metrics.Explainer
 	t.Fields = func() func(*rows.Object, int) {
-		m := &messages{r: r, explain: metrics.NewExplainer(r)}
+		if all == nil {
+			all = metrics.NewExplainer(r, workers)
+		}
+		m := &messages{r: r, explain: all.Fork()}
 		return m.fields
 	}
 	return t

@@ -135,8 +135,9 @@ func (d *RunDir) settle() error {
 }
 
 // Save writes the result, the scenario's source, and meta, whose Format, Version and Files
-// it fills in. When it fails, the directory holds what it held before.
-func (d *RunDir) Save(r *record.Run, source []byte, meta Meta) error {
+// it fills in; so many workers encode the result. When it fails, the directory holds what
+// it held before.
+func (d *RunDir) Save(r *record.Run, source []byte, meta Meta, workers int) error {
 	set := files.NewSet(d.dir)
 	defer set.Discard()
 	meta.Format, meta.Version, meta.Files = runFormat, Version, nil
@@ -146,7 +147,7 @@ func (d *RunDir) Save(r *record.Run, source []byte, meta Meta) error {
 		meta.Files = append(meta.Files, Digest{name, hex.EncodeToString(sum.Sum(nil))})
 		return err
 	}
-	if err := add(ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }); err != nil {
+	if err := add(ResultFile, func(w io.Writer) error { return WriteJSON(w, r, workers) }); err != nil {
 		return err
 	}
 	if err := add(ScenarioFile, func(w io.Writer) error { return put(w, source) }); err != nil {

@@ -110,10 +110,11 @@ func addSpread[T comparableNumber](t *table, name string, s compare.Spread[T], f
 	t.add(name, format(s.Median), format(s.Min), format(s.Max), around)
 }
 
-// lotteryText says what the ranges mean.
+// lotteryText says what the ranges mean, of the figures that compare judges.
 func lotteryText(s *compare.Column) string {
 	if len(s.Lottery) == 0 {
-		return "Range: largest less least, as a part of the median. No figure is a lottery."
+		return "Range: largest less least, as a part of the median. No lottery: no completion time, goodput or fairness has a range of more than half the median. " +
+			"Queues, time held and counts may vary more and are not judged."
 	}
 	verb := "is"
 	if len(s.Lottery) > 1 {

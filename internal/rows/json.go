@@ -1,6 +1,9 @@
 package rows
 
-import "io"
+import (
+	"io"
+	"sync"
+)
 
 // flushAt is how much of a document is gathered before it is written, in bytes, and
 // buffers how many such pieces are on their way to the writer at a time.
@@ -11,9 +14,10 @@ const (
 
 // JSON writes the parts as one object, indented by a space per level, with a newline at
 // the end. A document that was cut short is none: its closing brace comes last. While rows
-// are encoded, w takes those before them in a goroutine of its own.
-func JSON(w io.Writer, parts []Part) error {
-	j := writer{to: newPipe(w)}
+// are encoded, by as many workers at a time, w takes those before them in a goroutine of
+// its own.
+func JSON(w io.Writer, parts []Part, workers int) error {
+	j := writer{to: newPipe(w), workers: workers}
 	err := j.document(parts)
 	if failed := j.to.close(); failed != nil {
 		return failed
@@ -23,8 +27,9 @@ func JSON(w io.Writer, parts []Part) error {
 
 // writer hands on what an Object gathers.
 type writer struct {
-	to *pipe
-	o  Object
+	to      *pipe
+	o       Object
+	workers int
 }
 
 func (j *writer) document(parts []Part) error {
@@ -49,26 +54,82 @@ func (j *writer) part(p *Part) error {
 	}
 	t := p.Table
 	j.o.BeginList(p.Name)
-	write := func(i int) error { return j.o.Value("", t.Value(i)) }
+	if err := j.rows(t); err != nil {
+		return err
+	}
+	j.o.EndList()
+	return j.flush(flushAt)
+}
+
+func (j *writer) rows(t *Table) error {
 	if t.Fields != nil {
-		fields := t.Fields()
-		write = func(i int) error {
-			j.o.Begin("")
-			fields(&j.o, i)
-			j.o.End()
-			return nil
-		}
+		return j.blocks(t)
 	}
 	for i := range t.N {
-		if err := write(i); err != nil {
+		if err := j.o.Value("", t.Value(i)); err != nil {
 			return err
 		}
 		if err := j.flush(flushAt); err != nil {
 			return err
 		}
 	}
-	j.o.EndList()
-	return j.flush(flushAt)
+	return nil
+}
+
+// blockRows is how many rows a worker encodes before it takes others.
+const blockRows = 64
+
+// block is some rows of a table and the worker's result.
+type block struct {
+	first, last int // the last one is not part of it
+	o           Object
+	done        chan struct{}
+}
+
+// blocks writes rows that workers encode, each with a function of its own. Some blocks
+// more than workers are under way, so that none waits for the one that is written next.
+func (j *writer) blocks(t *Table) error {
+	if err := j.flush(0); err != nil {
+		return err
+	}
+	ring := make([]block, 2*j.workers)
+	todo := make(chan *block, len(ring))
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer close(todo)
+	for range min(j.workers, (t.N+blockRows-1)/blockRows) {
+		fields := t.Fields()
+		workers.Go(func() { encode(fields, todo) })
+	}
+	begun := 0
+	for first := 0; first < t.N; first += blockRows {
+		for ; begun < t.N && begun < first+len(ring)*blockRows; begun += blockRows {
+			b := &ring[begun/blockRows%len(ring)]
+			b.first, b.last = begun, min(begun+blockRows, t.N)
+			b.o.depth, b.o.more, b.done = j.o.depth, begun > 0, make(chan struct{})
+			todo <- b
+		}
+		b := &ring[first/blockRows%len(ring)]
+		<-b.done
+		next, err := j.to.hand(b.o.b)
+		if b.o.b = next; err != nil {
+			return err
+		}
+		j.o.more = true
+	}
+	return nil
+}
+
+// encode is a worker.
+func encode(fields func(*Object, int), todo <-chan *block) {
+	for b := range todo {
+		for i := b.first; i < b.last; i++ {
+			b.o.Begin("")
+			fields(&b.o, i)
+			b.o.End()
+		}
+		close(b.done)
+	}
 }
 
 // flush hands on what was gathered, if it is so much.

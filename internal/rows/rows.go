@@ -9,7 +9,8 @@ type Table struct {
 	Name string // of the list in a document, or of the file without ".csv"
 	N    int
 	// Value is row i as a JSON value. Where Fields is not nil it says the same faster: it
-	// returns a function that writes the fields of row i, one function per goroutine.
+	// returns a function that writes the fields of row i, one function per goroutine, and is
+	// called by one.
 	Value  func(i int) any
 	Fields func() func(o *Object, i int)
 	// Header names the columns of the CSV file, and Cells gives the lines of row i to put,

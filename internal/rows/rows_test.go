@@ -46,7 +46,7 @@ func TestJSONLikeTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = JSON(&got, []Part{{Name: "version", Value: 1}, {Name: "items", Table: table}, {Name: "nothing"}, {Name: "last", Value: items(1).Value(0)}})
+		err = JSON(&got, []Part{{Name: "version", Value: 1}, {Name: "items", Table: table}, {Name: "nothing"}, {Name: "last", Value: items(1).Value(0)}}, 1)
 		if err != nil || got.String() != want.String() {
 			t.Errorf("%d rows: %v\n%s\nwant\n%s", n, err, got.String(), want.String())
 		}
@@ -85,7 +85,7 @@ func TestFields(t *testing.T) {
 		}
 	}
 	var a, b bytes.Buffer
-	err := errors.Join(JSON(&a, []Part{{Name: "x", Table: slow}}), JSON(&b, []Part{{Name: "x", Table: &fast}}))
+	err := errors.Join(JSON(&a, []Part{{Name: "x", Table: slow}}, 1), JSON(&b, []Part{{Name: "x", Table: &fast}}, 3))
 	if err != nil || strings.ReplaceAll(a.String(), "k <", "k \\u003c") != b.String() { // keys are escaped as json.Marshal does
 		t.Errorf("%v\n%s\nwant\n%s", err, b.String(), a.String())
 	}
@@ -107,11 +107,11 @@ func (f *failing) Write(p []byte) (int, error) {
 func TestFailingWriter(t *testing.T) {
 	var whole bytes.Buffer
 	parts := func() []Part { return []Part{{Name: "items", Table: items(2000)}, {Name: "version", Value: 1}} }
-	if err := JSON(&whole, parts()); err != nil {
+	if err := JSON(&whole, parts(), 1); err != nil {
 		t.Fatal(err)
 	}
 	for left := 0; left < whole.Len(); left += whole.Len()/7 + 1 {
-		if err := JSON(&failing{left}, parts()); !errors.Is(err, errFull) {
+		if err := JSON(&failing{left}, parts(), 1); !errors.Is(err, errFull) {
 			t.Errorf("JSON after %d bytes: %v", left, err)
 		}
 		if json.Valid(whole.Bytes()[:left]) {
@@ -126,7 +126,7 @@ func TestFailingWriter(t *testing.T) {
 // What rows take in memory does not grow with their number.
 func TestBoundedMemory(t *testing.T) {
 	written := func(n int) (largest int) {
-		if err := JSON(sizer{&largest}, []Part{{Name: "items", Table: items(n)}}); err != nil {
+		if err := JSON(sizer{&largest}, []Part{{Name: "items", Table: items(n)}}, 1); err != nil {
 			t.Fatal(err)
 		}
 		return largest

@@ -173,6 +173,14 @@ func (a *accountant) check(f *record.Flow, i int, account record.Account) {
 	}
 }
 
+// Fork implements record.Accounts. What is known of all messages, and does not change any
+// more, both share.
+func (a *accountant) Fork() record.Accounts {
+	b := *a
+	b.out, b.hops, b.message = nil, nil, 0
+	return &b
+}
+
 // Account implements record.Accounts.
 func (a *accountant) Account(i int, to record.Account) record.Account {
 	if a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Service != workload.TCP {

@@ -63,10 +63,10 @@ var rules = map[string]rule{
 	"internal/build":    {level: levelScenario + 1},
 
 	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
-	"internal/metrics": {level: levelRun},
+	"internal/metrics": {level: levelRun, std: []string{"sync"}},
 	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
 	"fidelity":         {level: levelRun + 1, std: []string{"context", "os", "sync"}},
-	"internal/rows":    {level: levelRun},
+	"internal/rows":    {level: levelRun, std: []string{"sync"}},
 	"internal/report":  {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 
 	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},

@@ -1,7 +1,6 @@
 package fabric
 
-// warm reads the packets, ports and routes that the arrivals of the current cell will
-// touch. An event that waits for a packet from memory is done with it soon after, and
+// warm reads the packets that arrive in the current cell. An event that waits for a packet from memory is done with it soon after, and
 // then waits for the next; read one behind the other, with nothing that depends on
 // them in between, the misses overlap. It changes nothing.
 func (n *Net) warm() {

@@ -43,10 +43,11 @@ long:
 mutants:
 	$(GO) run ./internal/mutants -sample $(SAMPLE) -with "$(WITH)" $(PKG)
 
-# Programs that others wrote, as far as they are installed; oracle/README.md
-# lists them. The kernel's TCP takes five minutes: HOPSCOPE_LINUX_TCP=1.
+# Programs that others wrote, which are installed where that is allowed;
+# oracle/README.md lists them. The kernel's TCP is apart, for it needs root and five
+# minutes: cd oracle && HOPSCOPE_LINUX_TCP=1 go test ./linux -v.
 oracle:
-	cd oracle && $(GO) test -count=1 -v ./...
+	$(GO) run ./internal/check oracle
 
 # What a packet-hop costs, stack by stack: CPU time, and instructions where valgrind
 # is installed.

@@ -19,6 +19,7 @@ func TestChoose(t *testing.T) {
 		{"", true, "format vet test"},
 		{"test vet", false, "vet test"},
 		{"race", true, "race"},
+		{"oracle", true, "oracle"},
 	} {
 		chosen, err := choose(strings.Fields(c.args), c.quick)
 		if err != nil {
@@ -69,12 +70,20 @@ func TestRaceIsLeftOut(t *testing.T) {
 func TestFailingStepEndsTheCheck(t *testing.T) {
 	ran := 0
 	one := func(err error) step {
-		return step{"a step", true, func(*check) error { ran++; return err }}
+		return step{name: "a step", quick: true, run: func(*check) error { ran++; return err }}
 	}
 	if !(&check{}).all(nil) {
 		t.Error("no step, and yet one failed")
 	}
 	if (&check{}).all([]step{one(nil), one(errLeftOut), one(errors.New("broken")), one(nil)}) || ran != 3 {
 		t.Errorf("%d steps ran; want three, the third of which fails", ran)
+	}
+}
+
+// What is missing is listed once for each package.
+func TestMissingPackages(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if got := strings.Join(missingPackages(), " "); got != "tshark opensm ibsim-utils infiniband-diags" {
+		t.Errorf("without any program: %q", got)
 	}
 }

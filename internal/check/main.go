@@ -4,10 +4,11 @@
 //	go run ./internal/check            all steps
 //	go run ./internal/check -quick     formatting, vet and the short tests
 //	go run ./internal/check vet race   these steps
+//	go run ./internal/check oracle     programs of others, which runs only when named
 //
 // It needs Go and the Go module proxy. The race detector also needs a C
-// compiler: check installs one where it may, and says when it leaves the step
-// out because there is none.
+// compiler, and oracle tshark and OpenSM: check installs them where it may, and
+// says what it leaves out because they are missing.
 package main
 
 import (
@@ -41,16 +42,18 @@ type step struct {
 	name  string
 	quick bool // part of -quick
 	run   func(*check) error
+	named bool // runs only when it is named
 }
 
 // steps has the order in which they run: what is quickest to fix comes first,
 // the tests last, so that their lines end the output.
 var steps = []step{
-	{"format", true, (*check).format},
-	{"vet", true, (*check).vet},
-	{"staticcheck", false, (*check).staticcheck},
-	{"race", false, (*check).race},
-	{"test", true, (*check).test},
+	{name: "format", quick: true, run: (*check).format},
+	{name: "vet", quick: true, run: (*check).vet},
+	{name: "staticcheck", run: (*check).staticcheck},
+	{name: "race", run: (*check).race},
+	{name: "test", quick: true, run: (*check).test},
+	{name: "oracle", run: (*check).oracle, named: true},
 }
 
 // check is one run of the program.
@@ -102,7 +105,7 @@ func choose(args []string, quick bool) (chosen []step, err error) {
 		}
 	}
 	for _, s := range steps {
-		if slices.Contains(args, s.name) || len(args) == 0 && (s.quick || !quick) {
+		if slices.Contains(args, s.name) || len(args) == 0 && !s.named && (s.quick || !quick) {
 			chosen = append(chosen, s)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -124,17 +125,53 @@ func (c *check) compiler() error {
 	if found() {
 		return nil
 	}
-	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
-		return fmt.Errorf("%w: the race detector needs a C compiler, gcc or clang, and may not be given one here (%s, user %d)",
-			errLeftOut, runtime.GOOS, os.Getuid())
-	}
-	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
-	err := c.command(".", quiet, "apt-get", "update", "-qq")
-	if err == nil {
-		err = c.command(".", quiet, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "gcc", "libc6-dev")
-	}
-	if err != nil || !found() {
-		return fmt.Errorf("%w: the race detector needs a C compiler, and apt-get did not install gcc: %v", errLeftOut, err)
+	if err := c.install("gcc", "libc6-dev"); err != nil || !found() {
+		return fmt.Errorf("%w: the race detector needs a C compiler, gcc or clang: %v", errLeftOut, err)
 	}
 	return nil
+}
+
+// install installs Debian packages, or says why it may not.
+func (c *check) install(packages ...string) error {
+	if _, err := exec.LookPath("apt-get"); err != nil || os.Getuid() != 0 {
+		return fmt.Errorf("nothing may be installed here (%s, user %d)", runtime.GOOS, os.Getuid())
+	}
+	quiet := []string{"DEBIAN_FRONTEND=noninteractive"}
+	if err := c.command(".", quiet, "apt-get", "update", "-qq"); err != nil {
+		return err
+	}
+	return c.command(".", quiet, "apt-get", append([]string{"install", "-y", "-qq", "--no-install-recommends"}, packages...)...)
+}
+
+// others are programs that the tests of oracle compare with, and the Debian packages
+// that have them.
+var others = [][2]string{
+	{"tshark", "tshark"}, {"opensm", "opensm"}, {"ibsim", "ibsim-utils"}, {"ibsim-run", "ibsim-utils"}, {"ibnetdiscover", "infiniband-diags"},
+}
+
+// oracle runs the tests against programs of others, in their short form with -quick,
+// and installs what they need. Where a program cannot be had it says so, and the
+// tests that need none run.
+func (c *check) oracle() error {
+	if missing := missingPackages(); missing != nil {
+		err := c.install(missing...)
+		if still := missingPackages(); still != nil {
+			fmt.Printf("check: oracle left out what needs %s: %v\n", strings.Join(still, ", "), err)
+		}
+	}
+	args := []string{"test", "-count=1", "-v", limit}
+	if c.quick {
+		args = []string{"test", "-count=1", "-short", limit}
+	}
+	return c.command("oracle", nil, "go", append(args, "./tshark", "./netstack", "./opensm")...)
+}
+
+// missingPackages lists what others need and this machine has not.
+func missingPackages() (packages []string) {
+	for _, p := range others {
+		if _, err := exec.LookPath(p[0]); err != nil && !slices.Contains(packages, p[1]) {
+			packages = append(packages, p[1])
+		}
+	}
+	return packages
 }

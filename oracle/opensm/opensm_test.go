@@ -147,6 +147,10 @@ func networks(t *testing.T) []network {
 		}
 		list = append(list, network{name: "a real subnet's file (SuperBench)", fabric: f, roots: []string{"MF0;rmd70-0101-0908-01ib1-A:MCS8500/S01/U1"}})
 	}
+	if testing.Short() {
+		const small = 50 // nodes
+		list = slices.DeleteFunc(list, func(n network) bool { return len(n.fabric.Nodes) > small })
+	}
 	return list
 }
 

@@ -56,21 +56,15 @@ type account struct {
 
 	queue    []uint32 // messages posted, in order; those before head have completed
 	head     int
-	unsent   int // first of queue whose last packet was never sent
-	lastEnd  units.Time
-	lastSum  Times // sum at lastEnd: end of the first transmission of a message's last packet
+	unsent   int        // first of queue whose last packet was never sent
+	lastEnd  units.Time // of the first transmission of a message's last packet
 	rewinds  uint32
 	log      []Rewind // of all rewinds, but see refusals
 	refusals refusals
 	rounds   []round // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
 	resends  []Resend
 	posted   uint32
-	accepted []accepted // as responder
-	inside   []inside   // see accepted
-	unacked  int        // first of accepted that no ACK has covered
-
-	response  units.Time // as requester of READs: when the latest response was taken
-	answering bool       // as responder of READs and atomics: something waits to be sent
+	response units.Time // as requester of READs: when the latest response was taken
 	*serving
 }
 
@@ -142,11 +136,11 @@ const (
 
 // settle books the time since the last change of the queue pair's state.
 func (h *Host) settle(now units.Time, s *qpSlot) {
-	a := &s.account
-	t := a.at
-	if now <= t {
+	a := s.account
+	if a == nil || now <= a.at {
 		return
 	}
+	t := a.at
 	a.at = now
 	if a.sendEnd > t {
 		end := min(now, a.sendEnd)
@@ -191,7 +185,7 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 // to it at most one pause and one transmission can lie in between, for the port
 // looks whenever either ends.
 func (h *Host) settleReady(t, now units.Time, s *qpSlot) {
-	a := &s.account
+	a := s.account
 	port := h.ports[s.port].fabricPort
 	var paused, control units.Time
 	if a.sampled {
@@ -219,7 +213,7 @@ func overlap(a, b, c, d units.Time) units.Time { return max(0, min(b, d)-max(a, 
 // now on the port's clocks divide its ready time.
 func (h *Host) look(now units.Time, s *qpSlot) {
 	h.settle(now, s)
-	a := &s.account
+	a := s.account
 	a.sampled = a.blocked == Rate && a.rateUntil <= now && a.fetchUntil <= now && a.sendEnd <= now
 	if a.sampled {
 		port := h.ports[s.port].fabricPort
@@ -230,7 +224,7 @@ func (h *Host) look(now units.Time, s *qpSlot) {
 // changed notes the queue pair's state after an event; the time before it must
 // have been settled.
 func (h *Host) changed(now units.Time, s *qpSlot) {
-	a := &s.account
+	a := s.accounted(now)
 	before := a.blocked
 	a.standing(s.qp.Standing())
 	h.noteResponding(s)
@@ -274,7 +268,7 @@ func (a *account) standing(why rdma.Reason, until units.Time) {
 
 // wentBack notes the rewinds up to number n.
 func (h *Host) wentBack(now units.Time, s *qpSlot, n uint32) {
-	a := &s.account
+	a := s.account
 	a.since = now
 	by := s.qp.RewoundBy()
 	a.log = append(a.log, Rewind{now, by, a.sum[RNRWait]})
@@ -307,7 +301,7 @@ func (a *account) timedOut(now, armed units.Time) {
 
 // posted opens the account of message id.
 func (h *Host) posted(now units.Time, s *qpSlot, id uint32, verb rdma.Verb) {
-	a := &s.account
+	a := s.accounted(now)
 	h.cpu.Progressed()
 	h.messages[id].Verb = verb
 	a.posted++
@@ -322,16 +316,27 @@ func (h *Host) posted(now units.Time, s *qpSlot, id uint32, verb rdma.Verb) {
 func (m *MessageAccount) begin(now units.Time, a *account) {
 	m.begun = true
 	if a.lastEnd > m.Posted {
-		m.After, m.base = a.lastEnd, a.lastSum
+		m.After, m.base = a.lastEnd, a.sumAt(a.lastEnd)
 		return
 	}
 	m.After, m.base = now, a.sum
 	a.since = now
 }
 
+// sumAt is what sum will be at end, up to when a packet is on the wire.
+func (a *account) sumAt(end units.Time) Times {
+	sum := a.sum
+	if a.resending {
+		sum[Resending] += end - a.at
+	} else {
+		sum[Sending] += end - a.at
+	}
+	return sum
+}
+
 // sent notes a packet that starts now and ends at end.
 func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool) {
-	a := &s.account
+	a := s.account
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
 	if n, again := s.qp.PolledAgain(); again {
 		h.sentAgain(now, s, pk, n)
@@ -350,12 +355,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 	if a.unsent < len(a.queue) && a.queue[a.unsent] == id {
 		a.unsent++
 		a.refusals.count = 0
-		a.lastEnd, a.lastSum = end, a.sum
-		if a.resending {
-			a.lastSum[Resending] += end - now
-		} else {
-			a.lastSum[Sending] += end - now
-		}
+		a.lastEnd = end
 		if a.unsent < len(a.queue) {
 			h.noteOf(a, a.unsent).begin(now, a)
 		}
@@ -404,7 +404,7 @@ func (h *Host) stamp(now units.Time, s *qpSlot, pk *packet.Packet) {
 
 // sentAgain notes a packet that starts now, sent again alone because of rewind n.
 func (h *Host) sentAgain(now units.Time, s *qpSlot, pk *packet.Packet, n uint32) {
-	a := &s.account
+	a := s.account
 	if a.unsent > a.head {
 		r := &a.rounds[len(a.rounds)-1-int(a.rewinds-n)]
 		a.resends = append(a.resends, Resend{Rewound: r.at, Before: a.sum.minus(&r.sum), Start: now, Taken: r.taken})
@@ -427,7 +427,7 @@ func (h *Host) rewound(now units.Time, a *account) {
 // closed ends the account of message id; ack is the packet that completed it,
 // nil for an error.
 func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) {
-	a := &s.account
+	a := s.account
 	m := h.noteOf(a, a.head)
 	m.Done = now
 	a.pop()

@@ -58,7 +58,7 @@ type Answer struct {
 // sends the acknowledgements that need not wait.
 func (h *Host) answers(now units.Time, q uint32, way Way) {
 	s := &h.qps[q]
-	a := &s.account
+	a := s.accounted(now)
 	h.settle(now, s)
 	a.since = now
 	if a.serving == nil {
@@ -92,10 +92,10 @@ func (h *Host) heldAcks(now units.Time, q uint32) {
 // to send.
 func (h *Host) noteResponding(s *qpSlot) {
 	responding := s.qp.Responding()
-	if responding == s.account.answering {
+	if responding == s.answering {
 		return
 	}
-	s.account.answering = responding
+	s.answering = responding
 	if responding {
 		h.restless++
 	} else {
@@ -120,7 +120,7 @@ func (h *Host) heldAck(now units.Time, q, slot uint32) {
 // responses.
 func (h *Host) acknowledge(now units.Time, q uint32, ack *packet.Packet, held bool) {
 	ack.VA = uint64(now)
-	a := &h.qps[q].account
+	a := &h.qps[q].taken
 	covered := ack.AETH & (1<<24 - 1) // messages accepted, modulo 2^24
 	for ; a.unacked < len(a.accepted) && int32((covered-uint32(a.unacked))<<8) > 0; a.unacked++ {
 		read := units.Time(0)
@@ -133,7 +133,7 @@ func (h *Host) acknowledge(now units.Time, q uint32, ack *packet.Packet, held bo
 
 // responded notes a READ response that starts now and ends at end.
 func (h *Host) responded(now, end units.Time, s *qpSlot, pk *packet.Packet) {
-	a := &s.account
+	a := s.account
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
 	if n := s.qp.PolledAnswer(); n != a.current {
 		a.current = n
@@ -181,17 +181,12 @@ func (a *serving) beginAnswer(serial uint32) {
 // lastResponse notes the last response to a request. With go-back-N a duplicate
 // may have several.
 func (h *Host) lastResponse(now, end units.Time, s *qpSlot, r *request) {
-	a := &s.account
+	a := s.account
 	before := a.sum.minus(&r.base)
 	a.answers = append(a.answers, answered{now, h.noteAnswer(r, now, &before)})
 	r.begun = false
 	if !s.qp.AnsweredAgain() {
 		a.turn = r.turn
 	}
-	a.answerEnd, a.answerSum = end, a.sum
-	if a.resending {
-		a.answerSum[Resending] += end - now
-	} else {
-		a.answerSum[Sending] += end - now
-	}
+	a.answerEnd, a.answerSum = end, a.sumAt(end)
 }

@@ -90,7 +90,8 @@ func (h *Host) fetch(now units.Time, q uint32) units.Time {
 	}
 	wait := units.Time(misses) * c.Miss
 	s.fetched = misses > 0
-	s.account.fetchUntil, s.account.fetchStage, s.account.sampled = now+wait, Fetching, s.account.sampled && wait == 0
+	a := s.accounted(now)
+	a.fetchUntil, a.fetchStage, a.sampled = now+wait, Fetching, a.sampled && wait == 0
 	return wait
 }
 

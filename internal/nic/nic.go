@@ -100,7 +100,9 @@ type life struct {
 	armed                            units.Time // pending timer; Never: none
 	since                            units.Time // when it became, or becomes, ready to send
 	fetched                          bool       // what the next packet needs was fetched for it
-	account                          account
+	answering                        bool       // as responder of READs and atomics: something waits to be sent
+	account                          *account   // see accounted
+	taken                            acceptances
 	landing                          landing
 	contextMisses, translationMisses int64
 	measured                         [2]int64            // delivered bytes at the measured window's ends
@@ -113,8 +115,21 @@ func (h *Host) used(q uint32) *qpSlot {
 	s := &h.qps[q]
 	if s.life == nil {
 		s.life = &life{armed: units.Never}
+		if h.path != nil { // which looks at the account of all that it moves data for
+			s.accounted(0)
+		}
 	}
 	return s
+}
+
+// accounted returns the account of a used queue pair's time, which was idle until now if
+// it had none: the end that only takes messages, half of all, needs none.
+func (s *qpSlot) accounted(now units.Time) *account {
+	if s.account == nil {
+		s.account = &account{at: now}
+		s.account.sum[Idle] = now
+	}
+	return s.account
 }
 
 // Host is one server's network card with all its ports.
@@ -373,7 +388,7 @@ func (h *Host) expire(now units.Time, q uint32) {
 		armed, timeouts := s.qp.Armed(now), s.qp.Timeouts()
 		s.qp.Expire(now)
 		if s.qp.Timeouts() > timeouts {
-			s.account.timedOut(now, armed)
+			s.accounted(now).timedOut(now, armed)
 		}
 		h.complete(now, q, nil)
 		h.changed(now, s)
@@ -459,7 +474,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 	stamps, way := h.net.StampsOf(pk), Way(0)
 	stamped := stamps != nil
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
-	answers := s.account.answering || s.qp.Responding()
+	answers := s.answering || s.qp.Responding()
 	if stamped && (n > 0 || answers) {
 		way = h.keep(stamps)
 	}
@@ -490,6 +505,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 // deliverAnswer gives an ACK, NAK, READ response or CNP to the requester.
 func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
+	s.accounted(now)
 	h.settle(now, s)
 	read := int64(0)
 	if pk.Kind == packet.Response {

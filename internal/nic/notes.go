@@ -301,19 +301,26 @@ type Acceptance struct {
 type accepted struct {
 	at, firstAck units.Time
 	way          Way
-	inside       uint32 // from 1 in account.inside; 0: it was in memory at once
+	inside       uint32 // from 1 in acceptances.inside; 0: it was in memory at once
 	held         bool
+}
+
+// acceptances are what a responder notes of the messages that it took.
+type acceptances struct {
+	accepted []accepted
+	inside   []inside // see accepted
+	unacked  int      // first of accepted that no ACK has covered
 }
 
 // inside is what happened inside the host to a message that was accepted.
 type inside struct{ landed, placed, read units.Time }
 
 // Accepted is the number of messages that queue pair q took as responder.
-func (h *Host) Accepted(q uint32) int { return len(h.lived(q).account.accepted) }
+func (h *Host) Accepted(q uint32) int { return len(h.lived(q).taken.accepted) }
 
 // Acceptance returns the k-th of them, in order.
 func (h *Host) Acceptance(q uint32, k int) Acceptance {
-	a := &h.qps[q].account
+	a := &h.qps[q].taken
 	x := &a.accepted[k]
 	out := Acceptance{At: x.at, Landed: x.at, Placed: x.at, FirstAck: x.firstAck, Held: x.held, Way: x.way}
 	if x.inside > 0 {
@@ -327,7 +334,7 @@ func (h *Host) Acceptance(q uint32, k int) Acceptance {
 // selective repeat it may be one that several of them waited for, and no last
 // packet if the network changed their order.
 func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
-	a := &h.qps[q].account
+	a := &h.qps[q].taken
 	landed, placed := h.placedAt(now, q)
 	for range n {
 		a.accepted = append(a.accepted, accepted{at: now, firstAck: units.Never, way: way})
@@ -338,7 +345,7 @@ func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
 }
 
 // within notes what happened inside the host to the k-th message that was accepted.
-func (a *account) within(k int, landed, placed units.Time) *inside {
+func (a *acceptances) within(k int, landed, placed units.Time) *inside {
 	x := &a.accepted[k]
 	if x.inside == 0 {
 		a.inside = append(a.inside, inside{landed: landed, placed: placed})
@@ -349,7 +356,7 @@ func (a *account) within(k int, landed, placed units.Time) *inside {
 
 // firstAcked notes the first ACK that covers the k-th message that was accepted, and
 // when the card had read what it, an atomic, found.
-func (a *account) firstAcked(k int, now units.Time, held bool, read units.Time) {
+func (a *acceptances) firstAcked(k int, now units.Time, held bool, read units.Time) {
 	x := &a.accepted[k]
 	x.firstAck, x.held = now, held
 	if read != 0 {
@@ -378,7 +385,7 @@ func (h *Host) noteAnswer(r *request, now units.Time, before *Times) uint64 {
 
 // Answers is the number of last responses that queue pair q sent to READs.
 func (h *Host) Answers(q uint32) int {
-	if a := h.lived(q).account.serving; a != nil {
+	if a := h.lived(q).account; a != nil && a.serving != nil {
 		return len(a.answers)
 	}
 	return 0

@@ -65,7 +65,7 @@ func (h *Host) gate(now units.Time, q uint32) (at units.Time) {
 	default:
 		at = h.askFresh(now, q)
 	}
-	a := &s.account
+	a := s.account
 	switch {
 	case x.copied > now:
 		a.fetchUntil, a.fetchStage = x.copied, Copying

@@ -115,7 +115,7 @@ func (m *MessageAccount) coalesce(from, to units.Time) {
 // does not.
 func (h *Host) InVain(q uint32) units.Time {
 	s := &h.qps[q]
-	if s.qp == nil || s.account.refusals.count == 0 || h.specs[q].Config.RNRRetry != 7 {
+	if s.qp == nil || s.account == nil || s.account.refusals.count == 0 || h.specs[q].Config.RNRRetry != 7 {
 		return units.Never
 	}
 	return s.account.refusals.inVain

@@ -30,12 +30,20 @@ func (h *Host) lived(q uint32) *life {
 	return new(life)
 }
 
+// accountOf is the account of queue pair q's time so far; a zero one if it has none.
+func (h *Host) accountOf(q uint32) *account {
+	if a := h.lived(q).account; a != nil {
+		return a
+	}
+	return new(account)
+}
+
 // Rewinds returns when queue pair q went back to send again, in order.
-func (h *Host) Rewinds(q uint32) []Rewind { return h.lived(q).account.log }
+func (h *Host) Rewinds(q uint32) []Rewind { return h.accountOf(q).log }
 
 // Resends returns the packets that queue pair q sent again alone, in order; see
 // Resend.
-func (h *Host) Resends(q uint32) []Resend { return h.lived(q).account.resends }
+func (h *Host) Resends(q uint32) []Resend { return h.accountOf(q).resends }
 
 // GlobalPort is the global number of the port that queue pair q uses.
 func (h *Host) GlobalPort(q uint32) int {
@@ -129,9 +137,11 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 			r.RefusedPS = since
 		}
 		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
-		r.Limits.WindowPS, r.Limits.RatePS = s.account.sum[Window], s.account.sum[Rate]
-		r.Limits.SlowRestartPS = s.account.sum[SlowRestart]
-		r.Limits.BitmapPS, r.Limits.ReadsPS = s.account.sum[Bitmap], s.account.sum[Reads]
+		if a := s.account; a != nil {
+			r.Limits.WindowPS, r.Limits.RatePS = a.sum[Window], a.sum[Rate]
+			r.Limits.SlowRestartPS = a.sum[SlowRestart]
+			r.Limits.BitmapPS, r.Limits.ReadsPS = a.sum[Bitmap], a.sum[Reads]
+		}
 		out = append(out, r)
 	}
 	return out

@@ -49,6 +49,7 @@ type stream struct {
 	// for the next when all are.
 	seg         packet.Packet
 	frames, cut int
+	lastSum     Times      // of its account, at lastEnd
 	why         tcp.Reason // what the connection said when it had no segment
 	until       units.Time // when pacing lets it have one
 	inHeap      bool       // it waits for that in the port's heap
@@ -109,7 +110,7 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 		return s
 	}
 	spec := h.specs[q].Stream
-	h.used(q)
+	h.used(q).accounted(0)
 	s.stream = &stream{iss: spec.ISS}
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	if h.path != nil {
@@ -434,7 +435,7 @@ func (h *Host) readBytes(now units.Time, q uint32, n int64) {
 
 // acknowledged closes the accounts of messages that the peer has all of.
 func (h *Host) acknowledged(now units.Time, s *qpSlot, q uint32) {
-	st, a := s.stream, &s.account
+	st, a := s.stream, s.account
 	out := st.conn.Unacked()
 	st.peak = max(st.peak, out-st.conn.Unsent())
 	for acked := st.wrote - out; a.head < len(a.queue) && st.ends[a.head] <= acked; {
@@ -451,7 +452,7 @@ func (h *Host) acknowledged(now units.Time, s *qpSlot, q uint32) {
 
 // popMessage takes the oldest message off the queue, and its end off the list.
 func (s *qpSlot) popMessage() {
-	a, before := &s.account, len(s.account.queue)
+	a, before := s.account, len(s.account.queue)
 	head := a.head
 	a.pop()
 	if len(a.queue) != before { // it was moved down by head+1
@@ -473,7 +474,7 @@ func (h *Host) fail(now units.Time, q uint32, e tcp.Events) {
 
 // abandon ends the accounts of the messages that a failed connection still had.
 func (h *Host) abandon(now units.Time, s *qpSlot) {
-	st, a := s.stream, &s.account
+	st, a := s.stream, s.account
 	st.calls, st.first = st.calls[:0], 0
 	for a.head < len(a.queue) {
 		id := a.queue[a.head]

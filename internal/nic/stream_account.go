@@ -23,7 +23,7 @@ const (
 // streamChanged notes a connection's state after an event; the time before it
 // must have been settled.
 func (h *Host) streamChanged(now units.Time, s *qpSlot) {
-	a, st := &s.account, s.stream
+	a, st := s.account, s.stream
 	switch {
 	case st.cut < st.frames:
 		a.blocked, a.rateUntil = Rate, now
@@ -86,9 +86,9 @@ func (h *Host) noteLosses(now units.Time, s *qpSlot, silent bool) {
 // what told of a loss: without the loss an acknowledgement would have come. What was
 // noted in between follows, so that differences to it stay what they were in sum.
 func (h *Host) waitedFor(stage Stage, s *qpSlot) {
-	a, from := &s.account, &s.stream.progress
+	a, from := s.account, &s.stream.progress
 	a.sum.rebook(from, stage)
-	a.lastSum.rebook(from, stage)
+	s.stream.lastSum.rebook(from, stage)
 	s.stream.lost.sum.rebook(from, stage)
 	if a.unsent < len(a.queue) {
 		h.noteOf(a, a.unsent).base.rebook(from, stage)
@@ -109,7 +109,7 @@ func (t *Times) rebook(from *Times, to Stage) {
 // sentFrame notes a frame that starts now and ends at end. The frame that brings
 // the last byte of a message, and every one sent again, carries stamps.
 func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
-	a, st := &s.account, s.stream
+	a, st := s.account, s.stream
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
 	switch {
 	case pk.Payload == 0:
@@ -128,7 +128,7 @@ func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 // sentLasts notes the first transmission of the last byte of one message or
 // several, which a frame brings.
 func (h *Host) sentLasts(now, end units.Time, s *qpSlot) {
-	a, st := &s.account, s.stream
+	a, st := s.account, s.stream
 	for first := true; a.unsent < len(a.queue) && st.ends[a.unsent] <= st.sent; first = false {
 		m := h.noteOf(a, a.unsent)
 		if first {
@@ -139,8 +139,7 @@ func (h *Host) sentLasts(now, end units.Time, s *qpSlot) {
 		m.Start = now
 		a.unsent++
 	}
-	a.lastEnd, a.lastSum = end, a.sum
-	a.lastSum[Sending] += end - now
+	a.lastEnd, st.lastSum = end, a.sumAt(end)
 	if a.unsent < len(a.queue) {
 		h.noteOf(a, a.unsent).begin(now, a)
 	}
@@ -150,7 +149,7 @@ func (h *Host) sentLasts(now, end units.Time, s *qpSlot) {
 // peer may be any of them. Its wait began when it was taken for lost, if the last
 // byte of its message had been sent by then.
 func (h *Host) sentAgainFrame(now units.Time, s *qpSlot, pk *packet.Packet) {
-	a, st := &s.account, s.stream
+	a, st := s.account, s.stream
 	if a.head == len(a.queue) {
 		return
 	}
@@ -161,7 +160,7 @@ func (h *Host) sentAgainFrame(now units.Time, s *qpSlot, pk *packet.Packet) {
 	at := st.offset(pk)
 	k := a.head + sort.Search(len(st.ends)-a.head, func(k int) bool { return st.ends[a.head+k] > at })
 	if k < a.unsent && h.note(a.queue[k]).Start > from.at {
-		from = round{at: a.lastEnd, sum: a.lastSum}
+		from = round{at: a.lastEnd, sum: st.lastSum}
 	}
 	a.resends = append(a.resends, Resend{Rewound: from.at, Before: a.sum.minus(&from.sum), Start: now})
 	h.stamp(now, s, pk)

@@ -116,7 +116,7 @@ func (h *Host) mayCut(now units.Time, q uint32) bool {
 		return true
 	}
 	h.qps[q].stream.path.wait = at
-	a := &h.qps[q].account
+	a := h.qps[q].account
 	a.fetchUntil, a.fetchStage, a.sampled = at, Reading, false
 	h.restless++
 	h.timer(at, at-now, timerSegment, q)

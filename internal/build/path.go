@@ -57,11 +57,11 @@ func (w *World) hashedPath(src, dst int, srcPort uint16) []topology.Hop {
 // BaseRTT is the idle round trip of a full packet of connection i and its ACK:
 // serialisation (of a cut-through switch's header only, unless its egress is
 // faster), propagation and pipelines both ways, and the receive buffer's drain.
-func (w *World) BaseRTT(i int) units.Time {
+// there and back are its Path.
+func (w *World) BaseRTT(i int, there, back []topology.Hop) units.Time {
 	v := w.Valid
 	c := &v.Plan.Conns[i]
 	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
-	there, back := w.Path(i)
 	data, ack := units.Bytes(max(v.Wire.Data+int(v.Transports[v.NICs[src].Transport].MTU), v.Wire.MinFrame)), units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame))
 	if c.Service == workload.TCP {
 		data, ack = w.segmentFrames(c)

@@ -512,7 +512,7 @@ func (x *index) stretched(f *record.Flow, q *record.QP, most int64) (deepest *re
 // sharedBy counts the queue pairs that take a port, in words that follow its
 // name.
 func (x *index) sharedBy(port string, q *record.QP) string {
-	mine := slices.ContainsFunc(q.Limits.Path, func(h record.PathHop) bool { return h.Port == port })
+	mine := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
 	switch n := x.load[portClass{port, q.Limits.Class}]; {
 	case !mine && n > 0:
 		return fmt.Sprintf(", which this message does not take but %s do,", plural(int64(n), "other queue pair"))

@@ -39,7 +39,7 @@ type index struct {
 	posted                map[qpKey]int64              // payload of all messages of a requester; nil: not added up
 	bound                 map[boundsKey]Ceiling        // what bounds found
 	load                  map[portClass]int            // requesters that leave by a port in a class
-	loops                 map[portClass]record.PathHop // hops over links with credits
+	loops                 map[portClass]*record.PathHop // hops over links with credits
 }
 
 // portClass names a port and class.
@@ -72,7 +72,7 @@ type actKey struct {
 
 func newIndex(r *record.Run) *index {
 	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
-		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]record.PathHop{}, drains: map[string]*record.PortLimits{}}
+		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portClass{PortName(p), p.Class}] = p

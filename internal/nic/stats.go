@@ -94,6 +94,28 @@ func (h *Host) Used() (n int) {
 	return n
 }
 
+// EndNotes gives back the room for accounts that are being written, if none is any more.
+func (h *Host) EndNotes() {
+	if len(h.unused) == len(h.open) {
+		h.unused, h.open = nil, nil
+	}
+}
+
+// Retire gives back the queue pairs, of which the record has been made. What accounts are
+// made from stays: what was accepted and answered, and what was sent again.
+func (h *Host) Retire() {
+	for i := range h.qps {
+		s := &h.qps[i]
+		if s.qp == nil {
+			continue
+		}
+		s.qp = nil
+		if a := s.account; a != nil && a.log == nil && a.resends == nil && a.serving == nil {
+			s.account = nil
+		}
+	}
+}
+
 // QPs returns what the queue pairs that were used did.
 func (h *Host) QPs(now units.Time) []record.QP { return h.AppendQPs(nil, now) }
 

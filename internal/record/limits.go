@@ -103,9 +103,9 @@ type QPLimits struct {
 	BitmapPS units.Time `json:"bitmap_ps,omitempty"`
 	ReadsPS  units.Time `json:"max_rd_atomic_ps,omitempty"`
 	// Path is the way of this requester's packets, or of this responder's READ
-	// responses, host port first; empty for a responder that sends none. BaseRTT is the idle round trip of a full packet and its
-	// ACK on it.
-	Path      []PathHop  `json:"path,omitempty"`
+	// responses, host port first; empty for a responder that sends none. Paths share their hops, which must not be changed. BaseRTT is
+	// the idle round trip of a full packet and its ACK on the path.
+	Path      []*PathHop `json:"path,omitempty"`
 	BaseRTTPS units.Time `json:"base_rtt_ps,omitempty"`
 	DrainBps  units.Rate `json:"drain_bps,omitempty"` // of the receiving host; 0: it keeps up
 	// Inside is what bounds its data inside the hosts at both ends that have servers: the

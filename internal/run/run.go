@@ -460,26 +460,43 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
 		}
 	}
-	first, last := out.FirstPost(), out.LastCompletion()
-	out.QPs = slices.Grow(out.QPs, r.usedQPs())
-	for _, h := range r.Hosts {
-		if h != nil {
-			out.QPs = h.AppendQPs(out.QPs, end)
-			out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
-			if p, any := h.Processors(first, last); any {
-				out.Processors = append(out.Processors, p)
-			}
-		}
-	}
+	rows := r.recordHosts(out, end, lossy)
 	out.Servers = r.servers()
 	for _, n := range r.Nets {
 		out.Ledger = append(out.Ledger, n.Moved(moved)...)
 	}
 	r.recordFailures(out, moved)
-	r.recordPaths(out)
+	r.recordPaths(out, rows)
 	r.recordInside(out)
 	out.Data = r.checkData()
 	return out
+}
+
+// recordHosts writes down what queue pairs and processors did, and gives the queue pairs
+// back: a million of them take more than their rows.
+func (r *runner) recordHosts(out *record.Run, end units.Time, lossy []uint64) *qpRows {
+	first, last := out.FirstPost(), out.LastCompletion()
+	for _, h := range r.Hosts {
+		if h != nil {
+			h.EndNotes()
+		}
+	}
+	out.QPs = slices.Grow(out.QPs, r.usedQPs())
+	rows := &qpRows{first: make([]int, len(r.Hosts)+1)}
+	for node, h := range r.Hosts {
+		rows.first[node] = len(out.QPs)
+		if h == nil {
+			continue
+		}
+		out.QPs = h.AppendQPs(out.QPs, end)
+		out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
+		if p, any := h.Processors(first, last); any {
+			out.Processors = append(out.Processors, p)
+		}
+		h.Retire()
+	}
+	rows.all, rows.first[len(r.Hosts)] = out.QPs, len(out.QPs)
+	return rows
 }
 
 // firstPost is when the first message is posted, or local operation begun; 0 when none is before end.

@@ -54,14 +54,15 @@ type Actor struct {
 	record.Act
 }
 
-func answers(r *record.Run, t Totals) []Answer {
+func (x *index) answers(t Totals) []Answer {
+	r := x.r
 	out := make([]Answer, 0, len(record.Questions))
 	var states []State
 	for _, q := range record.Questions {
 		a := answer(q, r.Ledger)
 		if !a.Happened {
 			if states == nil {
-				states = Mechanisms(r, 1)
+				states = x.mechanisms(1)
 			}
 			a.Why = why(q, r, t, out, states)
 		}

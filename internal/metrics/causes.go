@@ -16,7 +16,7 @@ import (
 
 // queueCauses says why egress port p stayed below limit in its class.
 func (x *index) queueCauses(p *record.Port, limit int64) []string {
-	qps := x.class(x.out[PortName(p)], p.Class)
+	qps := x.class(x.out(PortName(p)), p.Class)
 	if len(qps) == 0 {
 		return []string{"no data of its class takes this port, only ACKs, NAKs or CNPs"}
 	}
@@ -37,7 +37,7 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 // than near.
 func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 	limit := near.Threshold
-	qps := x.class(x.in[PortName(p)], p.Class)
+	qps := x.class(x.in(PortName(p)), p.Class)
 	if len(qps) == 0 {
 		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
 	}
@@ -60,7 +60,7 @@ func appendNonEmpty(to []string, more ...string) []string {
 }
 
 // sentFrames is what the queue pairs sent, in frame bytes.
-func (x *index) sentFrames(qps []int) (n int64) {
+func (x *index) sentFrames(qps []int32) (n int64) {
 	for _, i := range qps {
 		n += x.r.QPs[i].SentBytes + x.r.QPs[i].SentPackets*int64(x.r.FrameHeader)
 	}
@@ -69,7 +69,7 @@ func (x *index) sentFrames(qps []int) (n int64) {
 
 // windowCause holds when all queue pairs have windows that fit below limit
 // together.
-func (x *index) windowCause(qps []int, limit int64) string {
+func (x *index) windowCause(qps []int32, limit int64) string {
 	var sum, least, most int64
 	for _, i := range qps {
 		q := &x.r.QPs[i]
@@ -99,7 +99,7 @@ func (x *index) windowCause(qps []int, limit int64) string {
 func senders(n int) string { return plural(int64(n), "sender") }
 
 // who names a single queue pair, and counts several.
-func (x *index) who(qps []int) string {
+func (x *index) who(qps []int32) string {
 	if len(qps) == 1 {
 		return qpActor(&x.r.QPs[qps[0]])
 	}
@@ -134,7 +134,7 @@ func (x *index) inputCause(out []*record.Port) string {
 func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
 	name := PortName(p)
 	seen := map[string]bool{}
-	for _, i := range x.out[name] {
+	for _, i := range x.out(name) {
 		k := x.hop(i, name)
 		if k < 1 {
 			continue
@@ -153,11 +153,11 @@ func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
 // line and they never came to send more together than the egress ports take.
 func (x *index) startCause(out []*record.Port) string {
 	start := units.Rate(0)
-	var all []int
-	counted := map[int]bool{}
+	var all []int32
+	counted := map[int32]bool{}
 	for _, p := range out {
 		sum := units.Rate(0)
-		for _, i := range x.class(x.out[PortName(p)], p.Class) {
+		for _, i := range x.class(x.out(PortName(p)), p.Class) {
 			q := &x.r.QPs[i]
 			if !q.Limits.CC || q.Limits.InitialBps == 0 || q.RateCuts > 0 {
 				return ""
@@ -185,11 +185,11 @@ func (x *index) startCause(out []*record.Port) string {
 
 // cutCause holds when ECN slowed queue pairs before there was most to hold, at
 // peak: a later cut is not what kept it from growing.
-func (x *index) cutCause(qps []int, peak units.Time) string {
+func (x *index) cutCause(qps []int32, peak units.Time) string {
 	cuts, kmin := int64(0), int64(0)
-	var cut []int
+	var cut []int32
 	for _, i := range qps {
-		a := x.acts[actKey{signalsOf(x.r).slow, qpActor(&x.r.QPs[i])}]
+		a := x.actOf(signalsOf(x.r).slow, &x.r.QPs[i])
 		if a.Count == 0 || a.First >= peak {
 			continue
 		}
@@ -223,7 +223,7 @@ func plural(n int64, what string) string {
 func (x *index) pauseCause(p *record.Port) string {
 	fed, xoff := 0, int64(0)
 	var others []string // egress ports whose queues filled the buffers more
-	for _, i := range x.class(x.out[PortName(p)], p.Class) {
+	for _, i := range x.class(x.out(PortName(p)), p.Class) {
 		k := x.hop(i, PortName(p))
 		if k < 1 {
 			continue
@@ -253,7 +253,7 @@ func (x *index) pauseCause(p *record.Port) string {
 
 // egressOf lists the ports by which the queue pairs leave the switch they enter
 // at a port.
-func (x *index) egressOf(qps []int, ingress string, class int) (out []*record.Port) {
+func (x *index) egressOf(qps []int32, ingress string, class int) (out []*record.Port) {
 	seen := map[string]bool{}
 	for _, i := range qps {
 		path := x.r.QPs[i].Limits.Path
@@ -273,7 +273,7 @@ func (x *index) egressOf(qps []int, ingress string, class int) (out []*record.Po
 // because joins causes for a sentence. Where none holds, more came than could
 // leave and nothing held it back for good: what met there ended first, or pauses
 // on the way thinned it.
-func (x *index) because(causes []string, qps []int) string {
+func (x *index) because(causes []string, qps []int32) string {
 	if len(causes) > 0 {
 		return strings.Join(causes, "; ")
 	}

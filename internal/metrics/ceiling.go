@@ -174,7 +174,7 @@ func (x *index) sayShared(f *record.Flow, q *record.QP) string {
 	most, share, port := 0, units.Rate(0), ""
 	for k, h := range q.Limits.Path {
 		n := 0
-		for _, i := range x.class(x.out[h.Port], q.Limits.Class) {
+		for _, i := range x.class(x.out(h.Port), q.Limits.Class) {
 			if flows[i] {
 				n++
 			}
@@ -190,18 +190,18 @@ func (x *index) sayShared(f *record.Flow, q *record.QP) string {
 }
 
 // meanwhile are the queue pairs that send data of messages under way while f was.
-func (x *index) meanwhile(f *record.Flow) map[int]bool {
+func (x *index) meanwhile(f *record.Flow) map[int32]bool {
 	end := func(g *record.Flow) units.Time {
 		if g.CompletionPS < 0 {
 			return x.r.EndPS
 		}
 		return g.StartPS + g.CompletionPS
 	}
-	qps := map[int]bool{}
+	qps := map[int32]bool{}
 	for i := range x.r.Flows {
 		g := &x.r.Flows[i]
 		if k, ok := x.sender(g); ok && g.StartPS < end(f) && end(g) > f.StartPS {
-			qps[k] = true
+			qps[int32(k)] = true
 		}
 	}
 	return qps
@@ -255,7 +255,7 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 // all of its response has arrived.
 func (x *index) outstandingLimits(f *record.Flow, q *record.QP) (out []Limit) {
 	l, mtu := &q.Limits, max(q.Limits.MTUBytes, 1)
-	asker := &x.r.QPs[x.requesters[flowQP(f)]].Limits
+	asker := &x.actor(f, false).Limits
 	asks := asker.MaxRdAtomic > 0 && asker.ReadRTTPS > 0 && (Reads(f) || atomic(f))
 	each := min(f.Bytes, asker.ReadPartBytes)
 	trip := asker.ReadRTTPS + units.Time((each+mtu-1)/mtu-1)*slowest(l).TxTime(units.Bytes(mtu+int64(x.r.FrameHeader)+int64(x.r.WireOverhead)))

@@ -122,17 +122,20 @@ func idleLine(r *record.Run) []string {
 	if !firmware(r) {
 		return nil
 	}
-	x := newIndex(r)
 	var worst *record.Port
 	for i := range r.Ports {
 		if p := &r.Ports[i]; p.Marked > 0 && (worst == nil || p.Marked > worst.Marked) {
 			worst = p
 		}
 	}
-	if worst == nil || !x.leftIdle(worst) {
+	if worst == nil {
 		return nil
 	}
-	senders := x.class(x.out[PortName(worst)], worst.Class)
+	x := newIndex(r)
+	if !x.leftIdle(worst) {
+		return nil
+	}
+	senders := x.class(x.out(PortName(worst)), worst.Class)
 	scope, longest := x.limiterOf(senders)
 	if scope == "" || longest >= fillingUS*units.Microsecond {
 		return nil
@@ -158,7 +161,7 @@ func (x *index) leftIdle(p *record.Port) bool {
 	if span < idleAfter || p.Utilisation > 1-idleShare || p.PausedPS > idle/2 {
 		return false
 	}
-	for _, k := range x.class(x.out[PortName(p)], p.Class) {
+	for _, k := range x.class(x.out(PortName(p)), p.Class) {
 		if q := &x.r.QPs[k]; q.RateCuts > 0 && q.Limits.RatePS > idle/2 {
 			return true
 		}
@@ -168,9 +171,9 @@ func (x *index) leftIdle(p *record.Port) bool {
 
 // limiterOf is the scope and the interval of the limiter that the peers of queue pairs
 // have; "" where they sent no CNP.
-func (x *index) limiterOf(qps []int) (scope string, interval units.Time) {
+func (x *index) limiterOf(qps []int32) (scope string, interval units.Time) {
 	for _, k := range qps {
-		i, ok := x.peers[x.r.QPs[k].Peer]
+		i, ok := x.peer(&x.r.QPs[k])
 		if !ok {
 			continue
 		}

@@ -31,7 +31,7 @@ func Cores(r *record.Run, i int) (out []CoreBill) {
 		return nil
 	}
 	out = x.coresOf(&r.QPs[k])
-	if p, ok := x.peers[r.QPs[k].Peer]; ok {
+	if p, ok := x.peer(&r.QPs[k]); ok {
 		out = append(out, x.coresOf(&r.QPs[p])...)
 	}
 	return out
@@ -105,7 +105,7 @@ func (x *index) sayFullCores(q *record.QP) string {
 
 func (x *index) findFullCores(q *record.QP) string {
 	all := x.fullCores(q)
-	if p, ok := x.peers[q.Peer]; ok {
+	if p, ok := x.peer(q); ok {
 		all = append(all, x.fullCores(&x.r.QPs[p])...)
 	}
 	return strings.Join(all, "; ")

@@ -28,8 +28,8 @@ type Side struct {
 }
 
 // work adds up the queue pairs of each workload entry.
-func work(r *record.Run) []Work {
-	x := newIndex(r)
+func work(x *index) []Work {
+	r := x.r
 	out := []Work{}
 	for _, m := range groupBy(r.Flows, func(f *record.Flow) string { return f.Workload }) {
 		if r.Flows[m[0]].Service == "TCP" { // sockets: no work requests, no completions

@@ -91,9 +91,9 @@ func StageOf(s record.Stage) (name, where string) {
 // took most is the one responsible. With waiting, the time in which the message
 // itself was being sent does not count, and nothing is said of shares.
 func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
-	k := x.requesters[flowQP(f)]
-	requester, responder := &x.r.QPs[k], &x.r.QPs[k]
-	if peer, ok := x.peers[requester.Peer]; ok {
+	requester := x.actor(f, false)
+	responder := requester
+	if peer, ok := x.peer(requester); ok {
 		responder = &x.r.QPs[peer]
 	}
 	qpOf := func(s *stageKnown) *record.QP {
@@ -513,7 +513,7 @@ func (x *index) stretched(f *record.Flow, q *record.QP, most int64) (deepest *re
 // name.
 func (x *index) sharedBy(port string, q *record.QP) string {
 	mine := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
-	switch n := x.load[portClass{port, q.Limits.Class}]; {
+	switch n := x.load(port, q.Limits.Class); {
 	case !mine && n > 0:
 		return fmt.Sprintf(", which this message does not take but %s do,", plural(int64(n), "other queue pair"))
 	case n > 1:
@@ -523,7 +523,7 @@ func (x *index) sharedBy(port string, q *record.QP) string {
 }
 
 func (x *index) others(port string) string {
-	n := len(x.out[port]) - 1
+	n := len(x.out(port)) - 1
 	if n < 1 {
 		return "other traffic"
 	}

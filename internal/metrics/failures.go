@@ -39,7 +39,7 @@ func (x *index) sayFailure(f *record.Failure) string {
 // packets, as that was at the start; nil: it met none.
 func (x *index) failureOn(q *record.QP, f *record.Flow) *record.Failure {
 	return x.failed(f, func(link string) bool {
-		return slices.ContainsFunc(q.Limits.Path, func(h record.PathHop) bool {
+		return slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool {
 			return link == h.Port+" - "+h.Peer || link == h.Peer+" - "+h.Port
 		})
 	})
@@ -88,14 +88,15 @@ func whyNotRerouted(r *record.Run) string {
 }
 
 // failurePlaces are the links that failed; the acts are the tables that changed.
-func (x *index) failurePlaces() (out []Place) {
+func (x *index) failurePlaces() *places {
+	out := &places{most: x.places}
 	for i := range x.r.Failures {
 		f := &x.r.Failures[i]
 		p := Place{Where: f.Link, Count: int64(f.Switches), Unit: InTime, reason: func() string { return FailureSteps(f) }}
 		if f.NoticedPS >= 0 {
 			p.FirstPS = f.NoticedPS
 		}
-		out = append(out, p)
+		out.add(p)
 	}
 	return out
 }

@@ -9,37 +9,30 @@ import (
 
 // index finds what belongs together in a run's records.
 type index struct {
-	r      *record.Run
-	ports  map[portClass]*record.Port
-	acts   map[actKey]record.Act
-	out    map[string][]int // requesters (indices into QPs) by the port they leave by
-	in     map[string][]int // and by the port they arrive at
-	hosts  map[string]bool
-	queued map[string]bool // hosts whose cores take frames out of receive queues
-	span   float64         // spanOf
-	// requesters (indices into QPs) by the queue pair's name, and what each queue
-	// pair's NAKs came to.
-	requesters map[qpKey]int
-	peers      map[string]int // indices into QPs, by the queue pair's name as its peer gives it
-	// By the requester's name: it posted READs, or other verbs; by the responder's:
-	// it answers READs.
-	reads, writes, serves map[qpKey]bool
-	naks                  map[string]int64
-	queues                map[portClass]*record.Port    // what fullest found; nil: none
-	drains                map[string]*record.PortLimits // of hosts that take data at a limited rate
-	together              *together                     // what the indices of several goroutines have in common
-	keepers               []*stages                     // of accounts, once longest has been asked
-	stages                stages
-	blames                map[blameKey]blame // what blame found
-	causes                []Dominant         // for dominant to use again
-	firstAt               []int
-	places                int                          // that Mechanisms is to keep of each, 0: all
-	full                  map[*record.QP]string        // what sayFullCores said
-	stalls                map[string]string            // what mostlyStalled said, by host
-	posted                map[qpKey]int64              // payload of all messages of a requester; nil: not added up
-	bound                 map[boundsKey]Ceiling        // what bounds found
-	load                  map[portClass]int            // requesters that leave by a port in a class
-	loops                 map[portClass]*record.PathHop // hops over links with credits
+	r        *record.Run
+	ports    map[portClass]*record.Port
+	acts     map[actKey]record.Act
+	paths    *paths // requesters by the ports that they leave by and arrive at; nil: not looked up
+	hosts    map[string]bool
+	queued   map[string]bool // hosts whose cores take frames out of receive queues
+	span     float64         // spanOf
+	pairs    *pairs
+	last     int                           // the queue pair that was asked for latest: the next is often the one behind it
+	happened map[record.Mechanism]bool     // someone did it
+	queues   map[portClass]*record.Port    // what fullest found; nil: none
+	drains   map[string]*record.PortLimits // of hosts that take data at a limited rate
+	together *together                     // what the indices of several goroutines have in common
+	keepers  []*stages                     // of accounts, once longest has been asked
+	stages   stages
+	blames   map[blameKey]blame // what blame found
+	causes   []Dominant         // for dominant to use again
+	firstAt  []int
+	places   int                           // that Mechanisms is to keep of each, 0: all
+	full     map[*record.QP]string         // what sayFullCores said
+	stalls   map[string]string             // what mostlyStalled said, by host
+	posted   map[qpKey]int64               // payload of all messages of a requester; nil: not added up
+	bound    map[boundsKey]Ceiling         // what bounds found
+	loops    map[portClass]*record.PathHop // hops over links with credits
 }
 
 // portClass names a port and class.
@@ -59,6 +52,7 @@ type together struct {
 
 // fork is an index for another goroutine.
 func (x *index) fork() *index {
+	x.along() // which all share
 	f := *x
 	f.stages, f.causes, f.firstAt, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
 	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
@@ -71,8 +65,8 @@ type actKey struct {
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, out: map[string][]int{}, in: map[string][]int{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
-		requesters: map[qpKey]int{}, peers: map[string]int{}, reads: map[qpKey]bool{}, writes: map[qpKey]bool{}, serves: map[qpKey]bool{}, naks: map[string]int64{}, queues: map[portClass]*record.Port{}, load: map[portClass]int{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
+	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
+		pairs: newPairs(r.QPs), happened: map[record.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portClass{PortName(p), p.Class}] = p
@@ -83,22 +77,17 @@ func newIndex(r *record.Run) *index {
 	for i := range r.Ledger {
 		e := &r.Ledger[i]
 		x.acts[actKey{e.Mechanism, e.Actor}] = e.Act
+		x.happened[e.Mechanism] = true
 	}
 	for i := range r.QPs {
 		q := &r.QPs[i]
-		x.hosts[q.Host] = true
-		x.naks[qpActor(q)] = q.NAKsSent
-		x.peers[qpActor(q)] = i
-		if len(q.Limits.Path) > 0 {
-			x.requesters[qpKey{q.Host, q.QP}] = i
+		if i == 0 || r.QPs[i-1].Host != q.Host {
+			x.hosts[q.Host] = true
 		}
 		for _, h := range q.Limits.Path {
-			x.load[portClass{h.Port, q.Limits.Class}]++
 			if h.CreditPackets > 0 {
 				x.loops[portClass{h.Port, q.Limits.Class}] = h
 			}
-			x.out[h.Port] = append(x.out[h.Port], i)
-			x.in[h.Peer] = append(x.in[h.Peer], i)
 		}
 	}
 	for i := range r.Flows {
@@ -114,24 +103,46 @@ func newIndex(r *record.Run) *index {
 
 // noteVerb notes which queue pairs send a message's data.
 func (x *index) noteVerb(f *record.Flow) {
-	key := flowQP(f)
-	if !Reads(f) {
-		x.writes[key] = true
+	k := x.pairs.find(record.HostOf(f.Src), f.QP)
+	if k < 0 {
 		return
 	}
-	x.reads[key] = true
-	if k, ok := x.sender(f); ok {
-		q := &x.r.QPs[k]
-		x.serves[qpKey{q.Host, q.QP}] = true
+	if !Reads(f) {
+		x.pairs.roles[k] |= roleWrites
+		return
 	}
+	x.pairs.roles[k] |= roleReads
+	if k, ok := x.sender(f); ok {
+		x.pairs.roles[k] |= roleServes
+	}
+}
+
+// requester is the queue pair (an index into QPs) that posted a message.
+func (x *index) requester(f *record.Flow) (k int, ok bool) {
+	k = x.pairs.find(record.HostOf(f.Src), f.QP)
+	return k, k >= 0 && len(x.r.QPs[k].Limits.Path) > 0
+}
+
+// peer is the queue pair (an index into QPs) at the other end of q.
+func (x *index) peer(q *record.QP) (k int, ok bool) {
+	k = x.pairs.named(q.Peer)
+	return k, k >= 0
+}
+
+// naksOf is how many NAKs the queue pair with a name sent.
+func (x *index) naksOf(name string) int64 {
+	if k := x.pairs.named(name); k >= 0 {
+		return x.r.QPs[k].NAKsSent
+	}
+	return 0
 }
 
 // sender is the queue pair (an index into QPs) that sends a message's data: the
 // requester, or with a READ the responder.
 func (x *index) sender(f *record.Flow) (k int, ok bool) {
-	k, ok = x.requesters[flowQP(f)]
+	k, ok = x.requester(f)
 	if ok && Reads(f) {
-		k, ok = x.peers[x.r.QPs[k].Peer]
+		k, ok = x.peer(&x.r.QPs[k])
 	}
 	return k, ok
 }
@@ -139,27 +150,24 @@ func (x *index) sender(f *record.Flow) (k int, ok bool) {
 // actor is the queue pair that a stage of a message's time belongs to: the
 // requester, or with response the responder. The record has one of them at least.
 func (x *index) actor(f *record.Flow, response bool) *record.QP {
-	k := x.requesters[flowQP(f)]
+	k, _ := x.requester(f)
 	if response {
-		k = x.peers[x.r.QPs[k].Peer]
+		k, _ = x.peer(&x.r.QPs[max(k, 0)])
 	}
-	return &x.r.QPs[k]
+	return &x.r.QPs[max(k, 0)]
 }
 
 // responder reports whether q answers requests rather than making them.
 func (x *index) responder(q *record.QP) bool {
-	return len(q.Limits.Path) == 0 || x.serves[qpKey{q.Host, q.QP}]
+	return len(q.Limits.Path) == 0 || x.role(q)&roleServes != 0
 }
 
 // sends reports whether q sends the data of messages.
-func (x *index) sends(q *record.QP) bool {
-	key := qpKey{q.Host, q.QP}
-	return x.serves[key] || x.writes[key]
-}
+func (x *index) sends(q *record.QP) bool { return x.role(q)&(roleServes|roleWrites) != 0 }
 
 // takes reports whether the data of messages arrives at q.
 func (x *index) takes(q *record.QP) bool {
-	return x.reads[qpKey{q.Host, q.QP}] || x.responder(q)
+	return x.role(q)&roleReads != 0 || x.responder(q)
 }
 
 // portActor is how the ledger names a port and class.
@@ -177,18 +185,8 @@ func ClassName(p *record.Port) string {
 // qpActor is how the ledger names a queue pair.
 func qpActor(q *record.QP) string { return q.Name() }
 
-// class keeps those of the queue pairs whose data is of class c.
-func (x *index) class(qps []int, c int) (of []int) {
-	for _, i := range qps {
-		if x.r.QPs[i].Limits.Class == c {
-			of = append(of, i)
-		}
-	}
-	return of
-}
-
 // hop is the place of a port in the path of queue pair i, -1 if it is not there.
-func (x *index) hop(i int, port string) int {
+func (x *index) hop(i int32, port string) int {
 	for k, h := range x.r.QPs[i].Limits.Path {
 		if h.Port == port {
 			return k

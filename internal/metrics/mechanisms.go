@@ -39,6 +39,7 @@ type Place struct {
 	HeldPS    units.Time `json:"held_ps,omitempty"`
 	Why       string     `json:"why,omitempty"` // it did not act; of dropped messages why it did
 
+	qp     *record.QP // whose name Where is to be; nil: it stands there
 	reason func() string
 }
 
@@ -79,8 +80,11 @@ func (p *Place) near() float64 {
 
 // Mechanisms returns the state of every mechanism, in the order in which they
 // usually act, each with up to places of its places (0: all).
-func Mechanisms(r *record.Run, places int) []State {
-	x, sig := newIndex(r), signalsOf(r)
+func Mechanisms(r *record.Run, places int) []State { return newIndex(r).mechanisms(places) }
+
+// mechanisms is Mechanisms.
+func (x *index) mechanisms(places int) []State {
+	r, sig := x.r, signalsOf(x.r)
 	x.places = places
 	out := []State{
 		x.state(sig.mark, "marking is off at every port that carried data", x.markPlaces()),
@@ -129,75 +133,11 @@ func ofQueuePairs(m record.Mechanism, sig signals) bool {
 	return false
 }
 
-// state counts a mechanism's places, those that acted or came nearest first.
-func (x *index) state(m record.Mechanism, off string, places []Place) State {
-	s := State{Mechanism: m, Armed: len(places), Places: places}
-	if len(places) == 0 {
-		s.Why = "off: " + off
-		s.Places = []Place{}
-		return s
-	}
-	for i := range places {
-		p := &places[i]
-		s.Count += p.Count
-		s.HeldPS += p.HeldPS
-		if p.acted() {
-			s.Fired++
-		}
-	}
-	slices.SortStableFunc(places, func(a, b Place) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(b.HeldPS, a.HeldPS), cmp.Compare(b.near(), a.near()))
-	})
-	s.settle(x.places)
-	return s
-}
-
-// settle keeps the first n places and asks for their reasons.
-func (s *State) settle(n int) {
-	if n > 0 && len(s.Places) > n {
-		s.Places = slices.Clone(s.Places[:n]) // the others may go
-	}
-	for i := range s.Places {
-		if p := &s.Places[i]; !p.acted() && p.reason != nil {
-			p.Why = p.reason()
-		}
-	}
-	if s.Fired == 0 && s.Armed > 0 {
-		s.Why = s.Places[0].Why
-	}
-}
-
-// onPorts makes a place of each port and class for which fill returns true.
-func (x *index) onPorts(m record.Mechanism, fill func(p *record.Port, place *Place) bool) (out []Place) {
-	for i := range x.r.Ports {
-		p := &x.r.Ports[i]
-		a := x.acts[actKey{m, portActor(p)}]
-		place := Place{Where: portActor(p), Unit: InBytes, Count: a.Count, FirstPS: a.First}
-		if fill(p, &place) {
-			out = append(out, place)
-		}
-	}
-	return out
-}
-
-// onQPs makes a place of each queue pair for which fill returns true.
-func (x *index) onQPs(m record.Mechanism, fill func(q *record.QP, place *Place) bool) (out []Place) {
-	for i := range x.r.QPs {
-		q := &x.r.QPs[i]
-		a := x.acts[actKey{m, qpActor(q)}]
-		place := Place{Where: qpActor(q), Count: a.Count, FirstPS: a.First}
-		if fill(q, &place) {
-			out = append(out, place)
-		}
-	}
-	return out
-}
-
 func (p *Place) approach(a *record.Approach) {
 	p.Value, p.Threshold, p.AtPS = a.Value, a.Threshold, a.At
 }
 
-func (x *index) markPlaces() []Place {
+func (x *index) markPlaces() *places {
 	return x.onPorts(signalsOf(x.r).mark, func(p *record.Port, place *Place) bool {
 		kmin := p.Limits.KMinBytes
 		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 {
@@ -218,14 +158,14 @@ func (x *index) whyNotMarked(p *record.Port) string {
 		limit = p.Limits.KMaxBytes
 	}
 	if p.PeakQueueBytes > limit {
-		for _, i := range x.class(x.out[PortName(p)], p.Class) {
+		for _, i := range x.class(x.out(PortName(p)), p.Class) {
 			if !x.r.QPs[i].Limits.ECT {
 				return "the packets are not ECN-capable (ECT)"
 			}
 		}
 		return x.passedUnmarked(p, limit)
 	}
-	qps := x.class(x.out[PortName(p)], p.Class)
+	qps := x.class(x.out(PortName(p)), p.Class)
 	causes := appendNonEmpty(x.queueCauses(p, limit), x.pauseCause(p), x.cutCause(qps, p.PeakQueuePS))
 	if limit > p.Limits.KMinBytes && p.PeakQueueBytes > p.Limits.KMinBytes {
 		return "with Pmax 0 packets are marked only above Kmax; " + x.because(causes, qps)
@@ -238,7 +178,7 @@ func (x *index) whyNotMarked(p *record.Port) string {
 func (x *index) passedUnmarked(p *record.Port, limit int64) string {
 	l := &p.Limits
 	frame := int64(0)
-	for _, i := range x.class(x.out[PortName(p)], p.Class) {
+	for _, i := range x.class(x.out(PortName(p)), p.Class) {
 		frame = max(frame, x.frames(&x.r.QPs[i], 1))
 	}
 	behind := "marking looks at what stays behind a frame that leaves"
@@ -253,16 +193,16 @@ func (x *index) passedUnmarked(p *record.Port, limit int64) string {
 	return chance
 }
 
-func (x *index) cnpPlaces() []Place {
+func (x *index) cnpPlaces() *places {
 	marked := int64(0)
 	for i := range x.r.Ports {
 		marked += x.r.Ports[i].Marked
 	}
 	return x.onQPs(signalsOf(x.r).tell, func(q *record.QP, place *Place) bool {
-		if cnp := x.acts[actKey{record.CNPSent, place.Where}]; x.r.Credits && cnp.Count > 0 { // BECN comes on CNPs as well
+		if cnp := x.actOf(record.CNPSent, q); x.r.Credits && cnp.Count > 0 { // BECN comes on CNPs as well
 			place.Count, place.FirstPS = place.Count+cnp.Count, cnp.First
 		}
-		if flag := x.acts[actKey{record.CEOnAck, place.Where}]; flag.Count > 0 {
+		if flag := x.actOf(record.CEOnAck, q); flag.Count > 0 {
 			place.Count, place.FirstPS = flag.Count, flag.First
 		}
 		place.reason = func() string {
@@ -275,7 +215,7 @@ func (x *index) cnpPlaces() []Place {
 	})
 }
 
-func (x *index) cutPlaces() []Place {
+func (x *index) cutPlaces() *places {
 	sig := signalsOf(x.r)
 	return x.onQPs(sig.slow, func(q *record.QP, place *Place) bool {
 		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
@@ -298,7 +238,7 @@ func pacingOff(r *record.Run) string {
 	return "no sender has congestion control: all send at the line's rate"
 }
 
-func (x *index) pacingPlaces() []Place {
+func (x *index) pacingPlaces() *places {
 	return x.onQPs(Pacing, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.RatePS
 		if q.TCP == nil {
@@ -317,7 +257,7 @@ func (x *index) pacingPlaces() []Place {
 	})
 }
 
-func (x *index) windowPlaces() []Place {
+func (x *index) windowPlaces() *places {
 	return x.onQPs(WindowHeld, func(q *record.QP, place *Place) bool {
 		l := &q.Limits
 		place.HeldPS = l.WindowPS
@@ -347,7 +287,7 @@ func (x *index) whyNotWindow(q *record.QP) string {
 
 // bitmapPlaces are the requesters whose packets outstanding a receive bitmap
 // bounds.
-func (x *index) bitmapPlaces() []Place {
+func (x *index) bitmapPlaces() *places {
 	return x.onQPs(BitmapHeld, func(q *record.QP, place *Place) bool {
 		l := &q.Limits
 		place.HeldPS = l.BitmapPS
@@ -363,7 +303,7 @@ func (x *index) bitmapPlaces() []Place {
 }
 
 // readPlaces are the requesters of READs and atomics.
-func (x *index) readPlaces() []Place {
+func (x *index) readPlaces() *places {
 	return x.onQPs(ReadsHeld, func(q *record.QP, place *Place) bool {
 		l := &q.Limits
 		place.HeldPS = l.ReadsPS
@@ -391,8 +331,7 @@ func (x *index) postedBy(q *record.QP) int64 {
 
 // requests reports whether a queue pair posted messages.
 func (x *index) requests(q *record.QP) bool {
-	key := qpKey{q.Host, q.QP}
-	return x.reads[key] || x.writes[key]
+	return x.role(q)&(roleReads|roleWrites) != 0
 }
 
 // slowest is the lowest rate of a path.
@@ -404,7 +343,7 @@ func slowest(l *record.QPLimits) units.Rate {
 	return least
 }
 
-func (x *index) xoffPlaces() []Place {
+func (x *index) xoffPlaces() *places {
 	return x.onPorts(record.XOFFCross, func(p *record.Port, place *Place) bool {
 		a := p.Limits.XOFF
 		if a == nil || x.hosts[p.Node] {
@@ -412,14 +351,14 @@ func (x *index) xoffPlaces() []Place {
 		}
 		place.approach(a)
 		place.reason = func() string {
-			return x.because(x.ingressCauses(p, a), x.class(x.in[PortName(p)], p.Class))
+			return x.because(x.ingressCauses(p, a), x.class(x.in(PortName(p)), p.Class))
 		}
 		return true
 	})
 }
 
 // creditPlaces are the ports that sent something over a link with credits.
-func (x *index) creditPlaces() []Place {
+func (x *index) creditPlaces() *places {
 	return x.onPorts(record.CreditsOut, func(p *record.Port, place *Place) bool {
 		if p.Limits.Credits == nil || p.TxPackets == 0 {
 			return false
@@ -430,13 +369,13 @@ func (x *index) creditPlaces() []Place {
 			if f := x.failureAt(PortName(p), nil); f != nil {
 				return fmt.Sprintf("its link failed at %s and gave none back", FormatTime(f.DownPS-x.r.FirstPost()))
 			}
-			return x.because(nil, x.class(x.out[PortName(p)], p.Class))
+			return x.because(nil, x.class(x.out(PortName(p)), p.Class))
 		}
 		return true
 	})
 }
 
-func (x *index) headroomPlaces() []Place {
+func (x *index) headroomPlaces() *places {
 	return x.onPorts(HeadroomDrop, func(p *record.Port, place *Place) bool {
 		place.drops(p, record.DropHeadroom)
 		place.Value, place.Threshold = p.PeakHeadroom, p.Limits.HeadroomBytes
@@ -459,7 +398,7 @@ func (p *Place) drops(port *record.Port, cause string) {
 	}
 }
 
-func (x *index) egressPlaces() []Place {
+func (x *index) egressPlaces() *places {
 	return x.onPorts(EgressDrop, func(p *record.Port, place *Place) bool {
 		a := p.Limits.EgressDrop
 		if a == nil {
@@ -468,14 +407,14 @@ func (x *index) egressPlaces() []Place {
 		place.approach(a)
 		place.drops(p, record.DropEgress)
 		place.reason = func() string {
-			qps := x.class(x.out[PortName(p)], p.Class)
+			qps := x.class(x.out(PortName(p)), p.Class)
 			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps)
 		}
 		return true
 	})
 }
 
-func (x *index) receivePlaces() []Place {
+func (x *index) receivePlaces() *places {
 	return x.onPorts(record.XOFFCross, func(p *record.Port, place *Place) bool {
 		a := p.Limits.Receive
 		if a == nil || !x.hosts[p.Node] {
@@ -508,10 +447,10 @@ func (x *index) receiveOff() string {
 // receiveDropPlaces are the receive buffers that are drained at a limited rate, and the
 // receive queues that cores take frames from. How full one was is known where it could
 // send XOFF.
-func (x *index) receiveDropPlaces() []Place {
+func (x *index) receiveDropPlaces() *places {
 	return x.onPorts(ReceiveDrop, func(p *record.Port, place *Place) bool {
 		queue := x.queued[p.Node]
-		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in[PortName(p)], p.Class)) == 0 {
+		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in(PortName(p)), p.Class)) == 0 {
 			return false
 		}
 		place.drops(p, record.DropReceive)
@@ -530,7 +469,7 @@ func (x *index) receiveDropPlaces() []Place {
 
 func (x *index) whyNotReceive(p *record.Port) string {
 	a := p.Limits.Receive
-	qps := x.class(x.in[PortName(p)], p.Class)
+	qps := x.class(x.in(PortName(p)), p.Class)
 	var causes []string
 	if p.Limits.DrainBps >= p.RateBps && p.Limits.StalledPS == 0 {
 		causes = append(causes, fmt.Sprintf("the host takes %s, as fast as the link brings it", FormatRate(p.Limits.DrainBps)))
@@ -541,7 +480,7 @@ func (x *index) whyNotReceive(p *record.Port) string {
 	return x.because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps, a.At)), qps)
 }
 
-func (x *index) gapPlaces() []Place {
+func (x *index) gapPlaces() *places {
 	dropped := int64(0)
 	for i := range x.r.Ports {
 		dropped += x.r.Ports[i].Dropped
@@ -557,7 +496,7 @@ func (x *index) gapPlaces() []Place {
 	})
 }
 
-func (x *index) timeoutPlaces() []Place {
+func (x *index) timeoutPlaces() *places {
 	open := map[qpKey]bool{}
 	for i := range x.r.Flows {
 		if f := &x.r.Flows[i]; Open(f) {
@@ -570,10 +509,14 @@ func (x *index) timeoutPlaces() []Place {
 			place.approach(a)
 		}
 		place.reason = func() string {
-			if place.AtPS == x.r.EndPS && open[qpKey{q.Host, q.QP}] {
-				return "it has waited " + FormatTime(units.Time(place.Value)) + " for an ACK or NAK so far"
+			near := record.Approach{}
+			if a := q.Limits.NearTimeout; a != nil {
+				near = *a
 			}
-			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(place.Value))
+			if near.At == x.r.EndPS && open[qpKey{q.Host, q.QP}] {
+				return "it has waited " + FormatTime(units.Time(near.Value)) + " for an ACK or NAK so far"
+			}
+			return "the longest wait for an ACK or NAK that brought progress was " + FormatTime(units.Time(near.Value))
 		}
 		return q.Limits.TimeoutPS > 0 && !x.responder(q)
 	})
@@ -586,7 +529,7 @@ func (x *index) slowRestarts() bool {
 
 // slowRestartPlaces are the requesters with a slow restart. It acts after a
 // timeout, or after idle; how near a timeout came stands above.
-func (x *index) slowRestartPlaces() []Place {
+func (x *index) slowRestartPlaces() *places {
 	return x.onQPs(record.SlowRestart, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.SlowRestartPS
 		place.reason = func() string { return "no retransmission timer expired" }
@@ -594,7 +537,7 @@ func (x *index) slowRestartPlaces() []Place {
 	})
 }
 
-func (x *index) rnrPlaces() []Place {
+func (x *index) rnrPlaces() *places {
 	return x.onQPs(record.RNR, func(q *record.QP, place *Place) bool {
 		a := q.Limits.ReceivesPeak
 		if a == nil || q.Service != "" || !x.responder(q) {

@@ -62,13 +62,14 @@ type Totals struct {
 // Summarise answers the six questions about r and condenses its flows and
 // ports. It does not change r.
 func Summarise(r *record.Run) *Summary {
+	x := newIndex(r)
 	s := &Summary{Totals: totals(r), Ports: congestedFirst(r.Ports)}
-	s.Answers = answers(r, s.Totals)
+	s.Answers = x.answers(s.Totals)
 	s.Messages = messages(r.Flows)
 	s.Entries = entries(r.Flows)
 	s.Calls = calls(r)
 	s.Fairness = fairness(r)
-	s.Work = work(r)
+	s.Work = work(x)
 	s.CPU = hostCPU(r)
 	s.Worst = worst(r.Flows)
 	s.Control = Control(r)

@@ -58,7 +58,7 @@ func (x *index) fullest(ingress string, class int) (p *record.Port) {
 	if p, known := x.queues[key]; known {
 		return p
 	}
-	for _, e := range x.egressOf(x.class(x.in[ingress], class), ingress, class) {
+	for _, e := range x.egressOf(x.class(x.in(ingress), class), ingress, class) {
 		if p == nil || cmp.Or(cmp.Compare(e.MeanQueueBytes, p.MeanQueueBytes), cmp.Compare(e.PeakQueueBytes, p.PeakQueueBytes)) > 0 {
 			p = e
 		}
@@ -183,7 +183,7 @@ func arriving(cause string) bool {
 func (x *index) sayLoss(stage, port string, q *record.QP, of *record.Flow) (where, how string) {
 	me := qpActor(q)
 	where = me
-	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naks[q.Peer], "NAK"), x.askedAgain(me), plural(q.Timeouts, "timeout"), me)
+	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naksOf(q.Peer), "NAK"), x.askedAgain(me), plural(q.Timeouts, "timeout"), me)
 	if stage == record.StageResending {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
@@ -207,7 +207,7 @@ func (x *index) sayLoss(stage, port string, q *record.QP, of *record.Flow) (wher
 // if none did on that of its peer's.
 func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 	p, drop := x.mostDropped(q)
-	if k, ok := x.peers[q.Peer]; p == nil && ok {
+	if k, ok := x.peer(q); p == nil && ok {
 		return x.mostDropped(&x.r.QPs[k])
 	}
 	return p, drop
@@ -221,7 +221,7 @@ func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 	if arriving(d.Cause) {
 		takers = x.in
 	}
-	if n := len(x.class(takers[name], p.Class)); n > 1 {
+	if n := len(x.class(takers(name), p.Class)); n > 1 {
 		of = fmt.Sprintf(" of %d flows", n)
 	}
 	return fmt.Sprintf("%s dropped %s%s in the run (%s)", name, plural(d.Count, "frame"), of, d.Cause)

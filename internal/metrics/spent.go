@@ -80,15 +80,14 @@ func (x *index) spentBy(first, last, room int) map[spentAt]*spent {
 		f := &x.r.Flows[i]
 		account := x.stages.keep(f.Account, room)
 		requester := flowQP(f)
-		k, ok := x.requesters[requester]
-		if !ok {
+		if _, ok := x.requester(f); !ok {
 			continue
 		}
 		var mine, peers *spent
 		for _, t := range account {
 			switch s := &x.stages.known[t.number]; {
 			case s.own && s.response:
-				q := &x.r.QPs[x.peers[x.r.QPs[k].Peer]]
+				q := x.actor(f, true)
 				peers = book(spentAt{qpKey{q.Host, q.QP}, record.ResponseStage}, peers, s, t.time)
 			case s.own:
 				mine = book(spentAt{qp: requester}, mine, s, t.time)

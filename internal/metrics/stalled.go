@@ -22,7 +22,7 @@ func WhyStalled(r *record.Run) string {
 			x.wait(&unposted, f)
 			continue
 		}
-		k, known := x.requesters[flowQP(f)]
+		k, known := x.requester(f)
 		timerless = timerless || known && r.QPs[k].Limits.TimeoutPS == 0
 	}
 	var why []string
@@ -108,7 +108,7 @@ func (x *index) openBy() map[int][]int {
 	open := map[int][]int{}
 	for i := range x.r.Flows {
 		f := &x.r.Flows[i]
-		if k, known := x.requesters[flowQP(f)]; known && x.r.QPs[k].RefusedPS > 0 && Open(f) && f.StartPS < x.r.EndPS {
+		if k, known := x.requester(f); known && x.r.QPs[k].RefusedPS > 0 && Open(f) && f.StartPS < x.r.EndPS {
 			open[k] = append(open[k], i)
 		}
 	}

@@ -33,7 +33,7 @@ func streams(r *record.Run) (tcp, rdma bool) {
 
 // onStreams makes a place of each end of a TCP connection for which fill returns
 // true.
-func (x *index) onStreams(m record.Mechanism, fill func(q *record.QP, place *Place) bool) []Place {
+func (x *index) onStreams(m record.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
 	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.TCP != nil && fill(q, place) })
 }
 
@@ -63,14 +63,14 @@ func (x *index) streamStates() []State {
 	}
 }
 
-func (x *index) ecePlaces() []Place {
+func (x *index) ecePlaces() *places {
 	return x.onStreams(record.ECESent, func(q *record.QP, place *Place) bool {
 		place.reason = func() string { return "no marked segment reached it" }
 		return q.Limits.ECT && !sendsStream(q)
 	})
 }
 
-func (x *index) cutECEPlaces() []Place {
+func (x *index) cutECEPlaces() *places {
 	return x.onStreams(record.CutECE, func(q *record.QP, place *Place) bool {
 		place.reason = func() string { return "no ECN-Echo reached it" }
 		return q.Limits.ECT && sendsStream(q)
@@ -78,7 +78,7 @@ func (x *index) cutECEPlaces() []Place {
 }
 
 // lossPlaces are the senders, which all notice losses.
-func (x *index) lossPlaces(m record.Mechanism) []Place {
+func (x *index) lossPlaces(m record.Mechanism) *places {
 	return x.onStreams(m, func(q *record.QP, place *Place) bool {
 		place.reason = func() string {
 			if q.Retransmitted == 0 {
@@ -92,7 +92,7 @@ func (x *index) lossPlaces(m record.Mechanism) []Place {
 
 // updatesLost is how many updates of the window that bounds q were lost.
 func (x *index) updatesLost(q *record.QP) int64 {
-	if p, ok := x.peers[q.Peer]; ok && x.r.QPs[p].TCP != nil {
+	if p, ok := x.peer(q); ok && x.r.QPs[p].TCP != nil {
 		return x.r.QPs[p].TCP.UpdatesLost
 	}
 	return 0
@@ -101,7 +101,7 @@ func (x *index) updatesLost(q *record.QP) int64 {
 // whyGranted says what bounds the window that q's peer grants. An application has no
 // other work than its core's: if that is not full, it reads in time.
 func (x *index) whyGranted(q *record.QP) string {
-	k, ok := x.peers[q.Peer]
+	k, ok := x.peer(q)
 	if !ok || x.r.QPs[k].TCP == nil {
 		return "its application reads too slowly, or its buffer is too small for the path"
 	}

@@ -128,7 +128,7 @@ func rnrOff(r *record.Run) string {
 }
 
 // discardPlaces are the responders of UC and UD.
-func (x *index) discardPlaces() []Place {
+func (x *index) discardPlaces() *places {
 	return x.onQPs(MessageDrop, func(q *record.QP, place *Place) bool {
 		if q.Service == "" || q.Service == "TCP" || !x.responder(q) {
 			return false
@@ -138,7 +138,7 @@ func (x *index) discardPlaces() []Place {
 		}
 		place.Unit = InRequests
 		if d := q.Discards; d != nil {
-			act := x.discardAct(place.Where)
+			act := x.discardAct(qpActor(q))
 			place.Count, place.FirstPS, place.Why = act.Count, act.First, discardWords(d)
 		}
 		place.reason = func() string {

@@ -87,6 +87,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if dir != nil {
 		defer dir.Close()
 	}
+	watchHeap()
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
 	opt.Progress = meter.show

@@ -593,6 +593,9 @@ func (b *builder) setup(node int, data packet.Packet, line, initial units.Rate, 
 	if n.AckDSCP != 255 {
 		s.Ack.DSCP = n.AckDSCP
 	}
+	if s.Config.ECT && s.Ack.Class == s.Data.Class {
+		s.Ack.ECN = packet.ECT0
+	}
 	if n.CNPClass != 255 {
 		s.CNP.Class, s.CNP.DSCP = n.CNPClass, n.CNPDSCP
 	}

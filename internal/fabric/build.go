@@ -120,7 +120,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		unaccounted:   p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
-		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"),
+		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"), wred: rng.New(s.Seed, s.Name+"/wred"),
 		spreading: p.Spreading, spray: rng.New(s.Seed, s.Name+"/spray"),
 		moves: newMoves(&s, len(n.pins)),
 	})

@@ -15,6 +15,7 @@ const (
 	dropHeadroom dropCause = iota
 	dropEgress
 	dropIngress
+	dropWRED
 	dropLoss
 	dropBitError
 	dropEvery
@@ -34,6 +35,7 @@ var dropNames = [dropCauses]string{
 	dropHeadroom: record.DropHeadroom,
 	dropEgress:   record.DropEgress,
 	dropIngress:  record.DropIngress,
+	dropWRED:     record.DropWRED,
 	dropLoss:     record.DropLoss,
 	dropBitError: record.DropBitError,
 	dropEvery:    record.DropEvery,
@@ -49,11 +51,13 @@ var dropNames = [dropCauses]string{
 }
 
 // sign is the mechanism by which a drop is a sign of congestion, here or downstream: a
-// full buffer, or a packet that stood too long; "" for a fault of the link or the route.
+// full buffer, a long queue, or a packet that stood too long; "" for a fault of the link or the route.
 func (c dropCause) sign() record.Mechanism {
 	switch c {
 	case dropHeadroom, dropEgress, dropIngress, dropRxBuffer:
 		return record.BufferDrop
+	case dropWRED:
+		return record.WREDDrop
 	case dropHOQ, dropLifetime:
 		return record.LifetimeEnd
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -21,22 +22,31 @@ func (r RED) curve() (redCurve, int32) {
 }
 
 // mark sets CE on pk by the queue length q above KMin (models.md 1.1: linear
-// up to PMax at KMax, certain beyond).
+// up to PMax at KMax, certain beyond). Acknowledgements of queue pairs are left out: a mark
+// on them tells nobody anything, and reports would count it among those that slow senders.
 func (n *Net) mark(now units.Time, sw *swtch, i int, c uint8, q int32, pk *packet.Packet) {
 	if sw.credited {
 		n.markFECN(now, i, c, pk)
 		return
 	}
-	if pk.ECN == packet.CE || pk.ECN == packet.NotECT && !sw.markAny {
+	if pk.ECN == packet.CE || !sw.markAny && (pk.ECN == packet.NotECT || pk.Kind == packet.Ack) {
 		return
 	}
-	r := &n.cold[i].red[c]
-	if int64(q) <= r.kmax {
-		p := r.pmax * uint64(int64(q)-r.kmin) / uint64(r.kmax-r.kmin)
-		if uint64(sw.rnd.Uint32()) >= p {
-			return
-		}
+	if !n.cold[i].red[c].hits(int64(q), &sw.rnd) {
+		return
 	}
 	pk.ECN = packet.CE
 	n.cold[i].marks[c].Add(now, int64(pk.Frame))
+}
+
+// hits draws with the curve's probability for a queue of q bytes, which is above KMin.
+func (r *redCurve) hits(q int64, rnd *rng.Stream) bool {
+	return q > r.kmax || uint64(rnd.Uint32()) < r.pmax*uint64(q-r.kmin)/uint64(r.kmax-r.kmin)
+}
+
+// early reports whether WRED drops a frame that is to wait in class c of port e, where q
+// bytes wait then, above KMin: of frames that are not ECN-capable the same curve drops as
+// many as it would mark of the others, as they are queued, in lossless classes too.
+func (n *Net) early(sw *swtch, e int, c uint8, q int32, pk *packet.Packet) bool {
+	return pk.ECN == packet.NotECT && !sw.markAny && !sw.credited && n.cold[e].red[c].hits(int64(q), &sw.wred)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -135,6 +136,61 @@ func TestRED(t *testing.T) {
 		sigma := math.Sqrt(c.want * (1 - c.want) / draws)
 		if got := float64(marked) / draws; math.Abs(got-c.want) > 4*sigma {
 			t.Errorf("queue %d: %.5f of the packets marked, want %.5f +- %.5f", c.queue, got, c.want, 4*sigma)
+		}
+	}
+}
+
+// TestWREDDrops: of frames that are not ECN-capable the curve drops as many as it marks of the
+// others, in lossless classes too and before a pause; the drops have a cause of their own. A
+// queue that stands between KMin and KMax is fed by two hosts: at one in p drops.
+func TestWREDDrops(t *testing.T) {
+	const draws = 200000
+	red := RED{KMin: 100000, KMax: 400000, PMax: 0.2}
+	for _, queue := range []int32{175000, 400000, 400001} {
+		sw, ports := star(2, 100*units.Gbps, 0)
+		ports[1].sw.RED[3] = red
+		r := newRig(t, sw, ports)
+		dropped, marked := 0, 0
+		for range draws {
+			if r.net.early(&r.net.switches[0], 1, 3, queue, &packet.Packet{ECN: packet.NotECT}) {
+				dropped++
+			}
+			pk := packet.Packet{ECN: packet.ECT0}
+			if r.net.mark(0, &r.net.switches[0], 1, 3, queue, &pk); pk.ECN == packet.CE {
+				marked++
+			}
+			if r.net.early(&r.net.switches[0], 1, 3, queue, &pk) {
+				t.Fatal("an ECN-capable frame is dropped")
+			}
+		}
+		if p := float64(marked) / draws; math.Abs(float64(dropped)/draws-p) > 6*math.Sqrt(p*(1-p)/draws) {
+			t.Errorf("queue %d: %d of %d dropped, %d marked", queue, dropped, draws, marked)
+		}
+	}
+	for _, ecn := range []uint8{packet.NotECT, packet.ECT0} {
+		sw, ports := star(3, 100*units.Gbps, 0)
+		ports[2].sw.RED[3] = RED{KMin: 20000, KMax: 20000, PMax: 1}
+		for i := range ports {
+			ports[i].pg[3] = PGParams{Static: 400_000, Headroom: units.MB}
+		}
+		r := newRig(t, sw, ports)
+		for i := range 2 {
+			r.send(i, 2, 0, 200, 1520, 3)
+			h := r.hosts[i]
+			r.at(i, 1, func(units.Time) {
+				for k := range h.queue {
+					h.queue[k].ECN = ecn
+				}
+			})
+		}
+		r.run(units.Second)
+		p := r.net.Port(2, 3, units.Second, 0)
+		lost := int64(400 - len(r.hosts[2].got))
+		switch {
+		case ecn == packet.NotECT && (lost < 150 || p.Dropped != lost || p.DropCauses[0].Cause != record.DropWRED || p.PeakQueueBytes > 20000+1520 || p.Marked > 2):
+			t.Errorf("not ECN-capable: %d lost, %d counted %+v, queue up to %d, %d marked", lost, p.Dropped, p.DropCauses, p.PeakQueueBytes, p.Marked)
+		case ecn == packet.ECT0 && (lost != 0 || p.Marked == 0):
+			t.Errorf("ECN-capable: %d lost, %d marked", lost, p.Marked)
 		}
 	}
 }

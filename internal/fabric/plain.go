@@ -70,7 +70,7 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	g := m.Group(int(p.local), int(c))
 	k := m.Queue(g, int(local))
 	cells := m.Cells(pk.Frame)
-	if accounted && !m.Calm(g, k, cells) {
+	if accounted && !m.Calm(g, k, cells) || pk.ECN == packet.NotECT && q.bytes+size > q.kmin {
 		return false
 	}
 

@@ -264,7 +264,7 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 		add(record.Detected, record.ECNMark, cold.marks[c])
 	}
 	add(record.Detected, record.XOFFCross, cold.xoff[c])
-	for _, sign := range []record.Mechanism{record.BufferDrop, record.LifetimeEnd} {
+	for _, sign := range []record.Mechanism{record.BufferDrop, record.WREDDrop, record.LifetimeEnd} {
 		var full record.Act
 		for cause, a := range n.drops(i, c) {
 			if dropCause(cause).sign() == sign && a.Count > 0 {

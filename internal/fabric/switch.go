@@ -26,8 +26,8 @@ type swtch struct {
 	sl2vl                  []uint8 // see SwitchParams.SL2VL
 	hoqLife, packetLife    units.Time
 	trustPCP               bool
-	prio                   [64]uint8 // by DSCP, or by PCP in the first eight
-	rnd                    rng.Stream
+	prio                   [64]uint8  // by DSCP, or by PCP in the first eight
+	rnd, wred              rng.Stream // of marks; of drops in their place
 	spreading              Spreading
 	turn                   uint32     // see spread
 	spray                  rng.Stream // likewise
@@ -145,6 +145,11 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	c := pk.Class & (Classes - 1)
 	e := sw.base + int(pk.Out)
 	size := int32(pk.Frame)
+	q, out := &n.queues[c][e], &n.ports[e]
+	if q.bytes+size > q.kmin && n.early(sw, e, c, q.bytes+size, pk) {
+		n.drop(now, e, c, dropWRED, slot)
+		return
+	}
 	xoff := false
 	switch {
 	case sw.unaccounted>>c&1 != 0 || sw.credited: // credits have made room for it
@@ -158,7 +163,6 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 			return
 		}
 	}
-	q, out := &n.queues[c][e], &n.ports[e]
 	if sw.markAtEnqueue && q.bytes+size > q.kmin {
 		n.mark(now, sw, e, c, q.bytes+size, pk)
 	}

@@ -172,7 +172,7 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 // does so as they leave.
 func arriving(cause string) bool {
 	switch cause {
-	case record.DropHeadroom, record.DropReceive, record.DropTTL, record.DropNoRoute:
+	case record.DropHeadroom, record.DropIngress, record.DropReceive, record.DropTTL, record.DropNoRoute:
 		return true
 	}
 	return false

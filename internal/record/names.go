@@ -11,6 +11,7 @@ const (
 	DropHeadroom = "headroom exceeded"                    // a lossless ingress buffer and its headroom were full
 	DropEgress   = "egress threshold"                     // a lossy queue reached its dynamic threshold
 	DropIngress  = "ingress threshold"                    // a lossy priority group reached its threshold, or its pool its end
+	DropWRED     = "WRED, not ECN-capable"                // the marking curve's drop of a frame that cannot be marked
 	DropLoss     = "link loss"                            // by the link's loss probability
 	DropBitError = "bit error"                            // by the link's bit error rate
 	DropEvery    = "drop_every"                           // every so many data frames of a link

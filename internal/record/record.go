@@ -55,6 +55,7 @@ const (
 	ECNMark     Mechanism = "ECN mark"           // detected; actor: switch port and class; count: marked packets
 	XOFFCross   Mechanism = "XOFF crossing"      // detected; actor: ingress port and class of the buffer that filled
 	BufferDrop  Mechanism = "buffer drop"        // detected; actor: port and class; sum: bytes
+	WREDDrop    Mechanism = "WRED drop"          // detected; actor: port and class; sum: bytes
 	LifetimeEnd Mechanism = "lifetime discard"   // detected; actor: port and VL of the queue that a packet stood in too long (InfiniBand); sum: bytes
 	SequenceGap Mechanism = "sequence gap"       // detected; actor: responder QP
 	RNR         Mechanism = "receiver not ready" // detected; actor: responder QP

@@ -158,7 +158,7 @@ func ledgerTable(ledger []record.Entry) *rows.Table {
 // is nothing to add up but the acts.
 func sumUnit(m record.Mechanism) string {
 	switch m {
-	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.LifetimeEnd, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead, record.RetransMissing,
+	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.WREDDrop, record.LifetimeEnd, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead, record.RetransMissing,
 		record.LossDupAck, record.LossRACK, record.CutLoss, record.CutECE, record.CutRTO, record.RetransFast, record.RetransRTO, record.RetransTLP:
 		return "bytes"
 	case record.PFCPause, record.CreditWait:

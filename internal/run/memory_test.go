@@ -202,3 +202,38 @@ func TestCellsInScenarios(t *testing.T) {
 		}
 	}
 }
+
+// Headroom by the physical bound holds where a frame takes whole cells, whatever the cell, the
+// parts, the cable and the size of frames; pools are so small that XOFF comes at once.
+func TestCellsLoseNothingLossless(t *testing.T) {
+	t.Parallel()
+	for _, cell := range []int{96, 208, 254, 420} {
+		for _, parts := range []int{1, 2} {
+			for _, link := range []string{"10Gbps, length: 300m", "100Gbps, length: 5m", "400Gbps, length: 300m"} {
+				for _, payload := range []int{1, 150, 1024} {
+					text := fmt.Sprintf(`
+stack: rocev2-pfc-only
+mtu: 1024
+packet_payload: %dB
+topology: {star: {hosts: 6, link: {rate: %s}}}
+switch: {memory: {cell: %dB, parts: %d, profiles: {pg_lossless_profile: {static_th: 20KB, xon_offset: 8KB, reserved: 2KB}}}}
+workload:
+  - incast: {from: [h0, h1, h2], to: h3, size: %dB}
+  - incast: {from: [h3, h4], to: h0, size: %dB}
+`, payload, link, cell, parts, 2500*payload, 2500*payload)
+					r := runText(t, text)
+					pauses := int64(0)
+					for _, p := range r.Ports {
+						pauses += p.PausesSent
+						if p.Dropped > 0 {
+							t.Errorf("%s\n%s:%d drops: %+v", text, p.Node, p.Port, p.DropCauses)
+						}
+					}
+					if pauses == 0 {
+						t.Errorf("%s\nnobody paused", text)
+					}
+				}
+			}
+		}
+	}
+}

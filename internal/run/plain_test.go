@@ -61,7 +61,10 @@ func TestPlainPath(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range seeds {
 		text := drawPlain(seed)
-		v, err := scenario.Parse("plain.yaml", []byte(text), nil, nil)
+		v, err := scenario.Parse("plain.yaml", []byte(text), memories(seed), nil)
+		if err != nil { // InfiniBand, or a buffer too small for cells
+			v, err = scenario.Parse("plain.yaml", []byte(text), nil, nil)
+		}
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
@@ -85,6 +88,9 @@ func TestPlainPath(t *testing.T) {
 			seen["marks"] += int(fast.Ports[i].Marked)
 			seen["pauses"] += int(fast.Ports[i].PausesSent)
 			seen["drops"] += int(fast.Ports[i].Dropped)
+			for _, d := range fast.Ports[i].DropCauses {
+				seen[d.Cause] += int(d.Count)
+			}
 		}
 	}
 	t.Logf("%d of %d hops on the plain path; %v", plain, all, seen)
@@ -115,6 +121,20 @@ func TestPlainCredits(t *testing.T) {
 	if plain*20 < all { // the networks are small and full, so that few frames find a port idle
 		t.Errorf("%d of %d hops took the plain path; too few to tell", plain, all)
 	}
+}
+
+// memories gives some networks a memory of cells and parts, and packets that WRED drops.
+func memories(seed uint64) (set []string) {
+	switch seed % 4 {
+	case 0:
+		set = []string{"switch.memory.cell=208B"}
+	case 1:
+		set = []string{"switch.memory={cell: 254B, parts: 2}"}
+	}
+	if seed%3 == 0 {
+		set = append(set, "switch.ecn={kmin: 2KB, kmax: 60KB, pmax: 0.5, priorities: [0, 1, 2, 3, 4, 5, 6, 7]}", "nic.ack_class=1")
+	}
+	return set
 }
 
 // simulatePath runs v and counts the hops that took the plain path.

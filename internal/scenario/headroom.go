@@ -76,7 +76,8 @@ type cable struct {
 	length   units.Length // for Spectrum's rule
 	portMTU  units.Bytes
 	pathMTU  units.Bytes
-	cell     units.Bytes
+	cell     units.Bytes // of Spectrum's rule
+	taken    units.Bytes // cell that the memory is given out in; 0 or 1: bytes
 }
 
 // physicalHeadroom bounds what can still arrive after XOFF was crossed:
@@ -84,10 +85,23 @@ type cable struct {
 // are the one that crosses, the one that blocks the PFC frame here, and the
 // one that has just started at the peer. What sits in this switch's own
 // pipeline at the moment of crossing comes on top: C*latency.
+//
+// Where the memory is given out in cells, what is in flight may be frames that waste most:
+// the smallest, or those a byte longer than a cell, each with its preamble and gap.
 func physicalHeadroom(c cable) units.Bytes {
 	inFlight := bytesIn(c.rate, 2*c.delay+c.response+c.latency)
-	return inFlight + 3*c.frame + c.pfcWire
+	if c.taken <= 1 {
+		return inFlight + 3*c.frame + c.pfcWire
+	}
+	const least, between = 64, 20
+	wasteful := max(units.Bytes(least), c.taken+1)
+	cells := func(b units.Bytes) units.Bytes { return (b + c.taken - 1) / c.taken * c.taken }
+	worst := max(scaleUp(inFlight, cells(least), least+between), scaleUp(inFlight, cells(wasteful), wasteful+between), inFlight)
+	return cells(worst) + 3*cells(c.frame) + cells(c.pfcWire)
 }
+
+// scaleUp returns b*num/den, rounded up.
+func scaleUp(b, num, den units.Bytes) units.Bytes { return (b*num + den - 1) / den }
 
 // The names of the headroom rules.
 const (

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -170,6 +171,7 @@ func (r *resolver) warnings() {
 	r.warnShortTimeouts()
 	r.warnUnmarked()
 	r.warnReordered()
+	r.warnNotECT()
 	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {
 		r.warn("dctcp unmarked", "DCTCP runs but no switch marks its class: it cuts after losses only, as Reno does; give switch.ecn thresholds, or take the stack tcp")
 	}
@@ -299,6 +301,44 @@ func (r *resolver) anyMarking(classes uint8) bool {
 		}
 	}
 	return false
+}
+
+// warnNotECT looks for traffic that cannot be marked in classes that mark: WRED drops it there.
+func (r *resolver) warnNotECT() {
+	if r.stack().Credits {
+		return
+	}
+	var marked, acks, cnps uint8
+	for c := range uint8(8) {
+		if r.anyMarking(1 << c) {
+			marked |= 1 << c
+		}
+	}
+	for n := range r.v.NICs {
+		if p := &r.v.NICs[n]; len(p.Ports) > 0 && r.tcp.rdma != 0 {
+			if p.AckClass != sameAsData && r.tcp.rdma&^(1<<p.AckClass) != 0 {
+				acks |= 1 << p.AckClass
+			}
+			if p.CNPClass != sameAsData && r.v.DCQCN != nil {
+				cnps |= 1 << p.CNPClass
+			}
+		}
+	}
+	say := func(classes uint8, what, cure string) {
+		for c := range 8 {
+			if classes&marked>>c&1 == 1 {
+				r.warn(fmt.Sprint("not ECT", what, c), "%s in priority %d are not ECN-capable, and switches mark there: above Kmin WRED drops them as often as it marks others; %s", what, c, cure)
+			}
+		}
+	}
+	if r.tcp.used[plainTCP] && r.tcp.profiles[plainTCP].ECN == tcp.ECNOff {
+		say(r.tcp.classes[plainTCP], "TCP's packets", "give tcp.ecn: classic, a class of their own, or switch.ecn.priorities")
+	}
+	if r.v.DCQCN == nil {
+		say(r.tcp.rdma, "RDMA packets", "give the stack DCQCN, another class, or switch.ecn.priorities")
+	}
+	say(acks, "acknowledgements", "give nic.ack_class a class that marks nothing, or leave it out")
+	say(cnps, "CNPs", "give nic.cnp_class a class that marks nothing")
 }
 
 // warnTTL looks for packets that expire on their way: each switch takes one off

@@ -139,7 +139,7 @@ func (r *resolver) cableAt(n, port int) cable {
 	}
 	return cable{rate: link.Rate, delay: link.Delay, response: r.pfcOf(peer).responseAt(link.Rate), latency: s.latency,
 		frame: r.maxFrame(), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead), length: length,
-		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell}
+		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell, taken: s.memory.cell}
 }
 
 // headroomAt is the headroom of a lossless priority group of a port: given, or by rule where

@@ -191,7 +191,7 @@ func (r *resolver) ecnKeys(e *ecnSettings) []key {
 				e.priorities = int(mask)
 			}
 			return ok
-		}, "Priorities whose packets are marked.").otherwise("those of the workload's data"),
+		}, "Priorities whose packets are marked, and those that are not ECN-capable dropped as often.").otherwise("those of the workload's ECN-capable data"),
 	}, r.marksNothing)
 }
 

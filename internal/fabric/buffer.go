@@ -87,8 +87,10 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 func (n *Net) book(now units.Time, m *mmu.Memory, i, e int, c uint8, g *mmu.Group, k *mmu.Queue, cells int32) {
 	if g.Lossless() {
 		g.Peak(cells)
-		n.noteGroup(now, m, i, c, g, cells)
-	} else if k.Limited() {
+		if g.Nears(cells) {
+			n.noteGroup(now, m, i, c, g, cells)
+		}
+	} else if k.Limited() && k.Nears(cells) {
 		n.noteQueue(now, m, e, c, k, cells)
 	}
 }

@@ -178,26 +178,41 @@ func (m *Memory) Keep(g *Group, k *Queue, n int32) bool {
 // changed nothing, where Release must look: XON may follow, or an account would fall below
 // zero.
 func (m *Memory) GiveBack(g *Group, k *Queue, n int32) bool {
-	if g.xoff || !g.has(n) || k.pool != nil && !k.has(n) {
+	ingress := g.shared(n)
+	if g.xoff || g.used < n || g.pool.used < ingress {
 		return false
 	}
-	g.give(n)
 	if k.pool != nil {
-		k.give(n)
+		egress := k.shared(n)
+		if k.used < n || k.pool.used < egress {
+			return false
+		}
+		k.used -= n
+		k.pool.used -= egress
 	}
+	g.used -= n
+	g.pool.used -= ingress
 	m.held[g.part] -= n
 	return true
 }
 
-// has reports whether n cells can be given back.
-func (a *account) has(n int32) bool { return a.used >= n && a.pool.used >= min(n, a.above()) }
+// Nears reports whether the queue comes nearer to its threshold than ever before with n more.
+func (k *Queue) Nears(n int32) bool { return k.Room(n) < k.nearest }
+
+// Nears reports whether the group comes nearer to XOFF than ever before with n more, for
+// which Calm holds.
+func (g *Group) Nears(n int32) bool { return g.room(n) < g.nearest }
+
+// room is what is left up to XOFF with n more.
+func (g *Group) room(n int32) int32 {
+	return g.limit.of(g.pool.free()-g.beyond(n)) - max(0, g.used+n-g.reserved)
+}
 
 // Nearer notes how near the account of group g came to XOFF with n more cells for which
 // Calm holds, or n 0 after Admit. It reports the use and the threshold, in bytes, where
 // that is nearer than ever before.
 func (m *Memory) Nearer(g *Group, n int32) (use, threshold int64, nearer bool) {
-	use32 := g.used + n
-	room := g.limit.of(g.pool.free()-g.beyond(n)) - max(0, use32-g.reserved)
+	use32, room := g.used+n, g.room(n)
 	if room >= g.nearest {
 		return 0, 0, false
 	}
@@ -228,16 +243,6 @@ func (g *Group) Lossless() bool { return g.lossless }
 // Peaks returns the most that group g held, and that of its headroom, in bytes.
 func (m *Memory) Peaks(g *Group) (held, headroom int64) {
 	return m.Bytes(g.peak), m.Bytes(g.peakHeadroom)
-}
-
-// PoolPeak returns the most that was used of an ingress pool, and its size, in bytes: the sums
-// over its parts.
-func (m *Memory) PoolPeak(number int) (peak, size int64) {
-	parts := len(m.held)
-	for _, p := range m.ingress[number*parts : (number+1)*parts] {
-		peak, size = peak+m.Bytes(p.peak), size+m.Bytes(p.size)
-	}
-	return peak, size
 }
 
 // Using returns what group g holds, in bytes.

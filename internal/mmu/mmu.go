@@ -103,7 +103,7 @@ func (l limit) of(free int32) int32 {
 
 // pool is one part of a Pool, in cells.
 type pool struct {
-	size, used, peak       int32
+	size, used             int32
 	headroom, headroomUsed int32 // headroom 0: every group has its own
 }
 
@@ -122,19 +122,31 @@ type account struct {
 func (a *account) above() int32 { return max(0, a.used-a.reserved) }
 
 // beyond returns how many of n further cells go beyond the reserve.
-func (a *account) beyond(n int32) int32 { return max(0, min(n, a.used+n-a.reserved)) }
+func (a *account) beyond(n int32) int32 {
+	if a.used >= a.reserved {
+		return n
+	}
+	return max(0, a.used+n-a.reserved)
+}
 
 // take charges n cells.
 func (a *account) take(n int32) {
 	a.pool.used += a.beyond(n)
-	a.pool.peak = max(a.pool.peak, a.pool.used)
 	a.used += n
 }
 
 // give returns n cells, the pool's first.
 func (a *account) give(n int32) {
-	a.pool.used -= min(n, a.above())
+	a.pool.used -= a.shared(n)
 	a.used -= n
+}
+
+// shared returns how many of n cells that are given back are the pool's.
+func (a *account) shared(n int32) int32 {
+	if a.used-n >= a.reserved {
+		return n
+	}
+	return a.above()
 }
 
 // Group is the use of an ingress port and priority, in cells.

@@ -14,9 +14,16 @@ func (r *resolver) trustsDSCP(s *switchSettings) string {
 	return when(!s.trustPCP, "switches trust the DSCP; give trust: pcp and vlan: true")
 }
 
-// marksNothing is the reason for a stack without marks.
-func (r *resolver) marksNothing() string {
-	return when(!r.compared && !r.marking(), "the stack "+r.v.Stack+" marks nothing")
+// marksNothing is the reason for a stack without marks, or data that cannot be marked.
+func (r *resolver) marksNothing(e *ecnSettings) string {
+	switch {
+	case r.compared:
+	case !r.marking():
+		return "the stack " + r.v.Stack + " marks nothing"
+	case e.priorities < 0 && r.v.DCQCN == nil && r.tcp.rdma != 0 && !r.anyMarking(255):
+		return "without DCQCN no data is ECN-capable; give switch.ecn.priorities to have WRED drop what cannot be marked"
+	}
+	return ""
 }
 
 // noPFC is the reason for a stack without PFC.

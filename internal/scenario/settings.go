@@ -192,7 +192,7 @@ func (r *resolver) ecnKeys(e *ecnSettings) []key {
 			}
 			return ok
 		}, "Priorities whose packets are marked, and those that are not ECN-capable dropped as often.").otherwise("those of the workload's ECN-capable data"),
-	}, r.marksNothing)
+	}, func() string { return r.marksNothing(e) })
 }
 
 // check refuses a curve that falls.

@@ -394,8 +394,8 @@ func (r *resolver) marks(s *switchSettings, rate units.Rate) (out [fabric.Classe
 	switch {
 	case s.ecn.priorities >= 0:
 		mask = uint8(s.ecn.priorities)
-	case r.stack().ECN:
-		mask |= r.tcp.rdma // TCP without ECN would be dropped where others are marked
+	case r.stack().ECN && r.v.DCQCN != nil:
+		mask |= r.tcp.rdma // what is not ECN-capable would be dropped where others are marked
 	}
 	if r.tcp.profiles[plainTCP].ECN != tcp.ECNOff && r.tcp.used[plainTCP] && s.ecn.priorities < 0 {
 		mask |= r.tcp.classes[plainTCP]

@@ -55,7 +55,7 @@ func TestReasonsAreCauses(t *testing.T) {
 		{"mark: initial rate", record.ECNMark, []string{"workload[0].incast.initial_rate=20Gbps"}, "congestion control starts each of 2 senders at 20.0 Gb/s",
 			"workload[0].incast.initial_rate=100Gbps", size + "8MB"},
 		{"mark: PFC", record.ECNMark, []string{xoff + "50KB"}, "PFC stopped its senders first, with XOFF at", xoff + "2MB", size + "8MB"},
-		{"mark: not ECT", record.ECNMark, []string{"dcqcn=none"}, "not ECN-capable", "dcqcn=nvidia", size + "8MB"},
+		{"mark: not ECT", record.ECNMark, []string{"dcqcn=none", "switch.ecn.priorities=[3]"}, "not ECN-capable", "dcqcn=nvidia", size + "8MB"},
 		{"mark: chance", record.ECNMark, []string{"switch.ecn.pmax=0.000001", "switch.ecn.kmax=100MB"}, "chance marked none", "switch.ecn.pmax=1", size + "5MB"},
 		{"CNP", record.CNPSent, []string{window + "100KB"}, "no packet was marked", window + "none", size + "8MB"},
 		{"cut", record.RateCut, []string{window + "100KB"}, "no CNP reached it", window + "none", size + "8MB"},

@@ -157,3 +157,31 @@ func TestNarrowThresholds(t *testing.T) {
 		}
 	}
 }
+
+// Traffic that cannot be marked in a class that marks is named, with what WRED does to it; by
+// default only classes with ECN-capable data mark.
+func TestNotECTIsNamed(t *testing.T) {
+	const star = "topology: {star: {hosts: 3, link: 100Gbps}}\n"
+	const flows = star + "workload:\n  - flow: {from: h0, to: h1, size: 1MB}\n"
+	const mixed = flows + "  - flow: {from: h2, to: h1, size: 1MB, stack: tcp, class: %s}\n"
+	for _, c := range []struct{ text, want string }{
+		{strings.Replace(mixed, "%s", "3", 1), "TCP's packets in priority 3 are not ECN-capable"},
+		{strings.Replace(mixed, "%s", "0", 1), ""},
+		{"tcp: {ecn: classic}\n" + strings.Replace(mixed, "%s", "3", 1), ""},
+		{"dcqcn: none\nswitch: {ecn: {priorities: [3]}}\n" + flows, "RDMA packets in priority 3 are not ECN-capable"},
+		{"dcqcn: none\n" + flows, ""},
+		{"nic: {ack_class: 4}\nswitch: {ecn: {priorities: [3, 4]}}\n" + flows, "acknowledgements in priority 4 are not ECN-capable"},
+		{"switch: {ecn: {priorities: [3, 6]}}\n" + flows, "CNPs in priority 6 are not ECN-capable"},
+		{flows, ""},
+	} {
+		got := ""
+		for _, w := range parse(t, c.text).Warnings {
+			if strings.Contains(w, "not ECN-capable") {
+				got += w
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s:\n got %q\nwant %q", c.text, got, c.want)
+		}
+	}
+}

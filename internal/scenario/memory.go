@@ -352,3 +352,13 @@ func (p *profileSettings) rowFor(rate units.Rate, length units.Length) (row *cab
 func (r *resolver) memorySays(s *switchSettings) string {
 	return when(s.memory.preset != "", "switch.memory.preset gives the pools and profiles; change them there")
 }
+
+// shortKeys says of the keys of pfc that are a short form why they have no effect.
+func (r *resolver) shortKeys(keys []key, s *switchSettings) []key {
+	for _, name := range []string{"alpha", "xoff", "xon_offset", "reserved", "headroom"} {
+		if k := find(keys, name); k != nil {
+			*k = k.unless(func() string { return r.memorySays(s) })
+		}
+	}
+	return keys
+}

@@ -185,3 +185,14 @@ func TestNotECTIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// Beside a preset the short form says nothing, and is named.
+func TestShortFormBesidePreset(t *testing.T) {
+	v := parse(t, memoryBase+"    preset: tomahawk\n  buffer: 4MB\n  pfc: {alpha: 1/2, headroom: 20KB}\n  lossy: {alpha: 1}\n")
+	all := strings.Join(v.Warnings, "\n")
+	for _, name := range []string{"switch.buffer", "switch.pfc.alpha", "switch.pfc.headroom", "switch.lossy"} {
+		if !strings.Contains(all, name+" has no effect: switch.memory") {
+			t.Errorf("%s is not named in %q", name, v.Warnings)
+		}
+	}
+}

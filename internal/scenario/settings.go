@@ -96,7 +96,7 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		eitherKey("forwarding", &s.cutThrough, "store-and-forward", "cut-through", "Whether a switch sends a frame on when it has all of it, or its header.").
 			otherwise("`store-and-forward`; `infiniband`: `cut-through`"),
 		portMTUKey(&s.mtu).unless(r.noEthernet),
-		sectionKey("pfc", r.pfcKeys(&s.pfc, true), "Priority flow control; `none` switches it off.").
+		sectionKey("pfc", r.shortKeys(r.pfcKeys(&s.pfc, true), s), "Priority flow control; `none` switches it off.").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
 		sectionKey("ecn", r.ecnKeys(&s.ecn), "Marks of congestion; `none` switches them off.").
 			or("none", func() { s.ecn.off = true }).in(&s.ecn.obj).opening(func(object) { s.ecn.off = false }).

@@ -20,7 +20,8 @@ type portCold struct {
 	pfc                         PFCParams
 	updateInterval              units.Time // of credits
 	waitFrom, dataEnd, xmitWait units.Time // see countWait
-	repeating                   bool       // flow-control packets are repeated
+	waitTick                    WaitTick
+	repeating                   bool // flow-control packets are repeated
 	red                         [Classes]redCurve
 	fecn                        *FECNParams
 	victim                      bool
@@ -208,7 +209,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 func (n *Net) addCredits(i int, s *PortSpec) {
 	p := &n.ports[i]
 	p.credited = true
-	n.cold[i].waitFrom = units.Never
+	n.cold[i].waitFrom, n.cold[i].waitTick = units.Never, s.Params.Credit.Wait
 	n.setCredits(i, s.Params.Credit, s.PeerCredit)
 }
 

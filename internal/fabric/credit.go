@@ -28,6 +28,38 @@ type CreditParams struct {
 	// Update is how many blocks must have been freed before a flow-control packet
 	// says so at once; fewer are told of within 65,536 symbol times.
 	Update [Classes]uint16
+	Wait   WaitTick // unit of PortXmitWait
+}
+
+// WaitTick is the unit in which a generation of devices counts PortXmitWait (NVIDIA's
+// ibdiagnet manual 2.13).
+type WaitTick uint8
+
+// The units.
+const (
+	TickByRate   WaitTick = iota // TickQuantum from HDR on, TickSwitchIB below
+	TickQuantum                  // Quantum to Quantum-3: the time of 8 bytes at the port's rate
+	TickSwitchIB                 // SwitchX, Switch-IB, Switch-IB 2: of 32 bytes on one lane
+)
+
+func (t WaitTick) String() string { return [...]string{"auto", "quantum", "switch-ib-2"}[t] }
+
+// firstQuantum is the rate from which on switches are Quantum, HDR.
+const firstQuantum = 200 * units.Gbps
+
+// Bits is how many bits a port of a rate would send within one unit, on all its lanes.
+func (t WaitTick) Bits(rate units.Rate) uint64 {
+	if t == TickSwitchIB || t == TickByRate && rate < firstQuantum {
+		return 32 * 8 * linkLanes
+	}
+	return 8 * 8
+}
+
+// count is how many whole units a time at a rate has.
+func (t WaitTick) count(d units.Time, rate units.Rate) int64 {
+	hi, lo := bits.Mul64(uint64(d), uint64(rate))
+	n, _ := bits.Div64(hi, lo, uint64(units.Second)*t.Bits(rate))
+	return int64(n)
 }
 
 // UpdateInterval is the longest time for which a port keeps to itself that

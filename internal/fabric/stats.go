@@ -283,9 +283,6 @@ func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
 	return out
 }
 
-// waitTick is the unit of PortXmitWait.
-const waitTick = 4 * units.Nanosecond
-
 // Counters returns the standard counters of port i; ok is false unless it is an
 // InfiniBand port.
 func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
@@ -309,7 +306,7 @@ func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
 	r.Node, r.Port = cold.node, int(p.local)+1
 	r.PortXmitData, r.PortXmitPkts = words(sent), sent.Packets
 	r.PortRcvData, r.PortRcvPkts = words(arrived), arrived.Packets
-	r.PortXmitWait = int64(cold.xmitWait / waitTick)
+	r.PortXmitWait = cold.waitTick.count(cold.xmitWait, p.rate)
 	return r, true
 }
 

@@ -382,7 +382,7 @@ type IBCounters struct {
 	PortXmitPkts int64  `json:"PortXmitPkts"`
 	PortRcvPkts  int64  `json:"PortRcvPkts"`
 	// PortXmitWait is the time with a packet to send and none sent for want of
-	// credits, on any lane, in ticks of 4 ns, a symbol time of a lane at 2.5 Gb/s.
+	// credits, on any lane, in the unit that infiniband.switch_generation says.
 	PortXmitWait int64 `json:"PortXmitWait"`
 	// PortXmitDiscards counts packets that lifetime limits or a link that is down
 	// made the port discard, PortRcvErrors those that came in damaged.

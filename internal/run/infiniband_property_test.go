@@ -227,13 +227,14 @@ func countersAgree(v *scenario.Valid, d draw, r *record.Run) string {
 
 // waitsWithinRun: a port waits for no longer than the run lasts, and for no
 // longer than its VLs together.
-func waitsWithinRun(_ *scenario.Valid, _ draw, r *record.Run) string {
+func waitsWithinRun(v *scenario.Valid, _ draw, r *record.Run) string {
 	held := map[string]units.Time{}
 	for _, p := range r.Ports {
 		held[fmt.Sprintf("%s:%d", p.Node, p.Port)] += p.HeldPS
 	}
 	for _, c := range r.Counters {
-		wait := units.Time(c.PortXmitWait) * 4 * units.Nanosecond
+		rate := rateOfPort(v, c.Node, c.Port)
+		wait := units.Time(float64(c.PortXmitWait) * float64(fabric.TickByRate.Bits(rate)) * 1e12 / float64(rate))
 		if wait > r.EndPS || wait > held[fmt.Sprintf("%s:%d", c.Node, c.Port)] {
 			return fmt.Sprintf("%s:%d waited for %d ps, its lanes for %d, in a run of %d", c.Node, c.Port, wait, held[fmt.Sprintf("%s:%d", c.Node, c.Port)], r.EndPS)
 		}
@@ -275,4 +276,10 @@ workload:
 			t.Errorf("seed %d: the other lane took %d ps, which is no stand against %d\n%s", seed, stood, limit, text)
 		}
 	}
+}
+
+// rateOfPort is the rate of a node's port, from 1.
+func rateOfPort(v *scenario.Valid, node string, port int) units.Rate {
+	n, _ := v.Graph.NodeByName(node)
+	return v.Graph.LinkAt(n, port-1).Rate
 }

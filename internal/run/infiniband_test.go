@@ -47,7 +47,7 @@ workload:
 
 // PortXmitWait of a port that is held by its credits alone: of each loop of 20 us
 // it sends 32 packets of 2050 B on the wire, 5.248 us at 100 Gb/s, and waits for
-// the rest. From the second loop on the ACKs of the loop before come in meanwhile,
+// the rest, counted in the unit of Switch-IB, 32 bytes of a lane at 25 Gb/s. From the second loop on the ACKs of the loop before come in meanwhile,
 // and 31 of the flow-control packets for them, 8 B each, go between its packets
 // (the 32nd ACK comes behind them). One lane alone waits for as long as its port.
 func TestPortXmitWait(t *testing.T) {
@@ -72,12 +72,30 @@ workload:
 		t.Errorf("%d packets in a credit loop of %v, want 32 in 20 us", h.CreditPackets, h.CreditLoopPS)
 	}
 	got := counters(t, r, "h0", 1).PortXmitWait
-	if want := int64(wait / (4 * units.Nanosecond)); got != want {
-		t.Errorf("PortXmitWait %d ticks of 4 ns, want %d", got, want)
+	if want := int64(wait / (10_240 * units.Picosecond)); got != want {
+		t.Errorf("PortXmitWait %d times 32 bytes of a lane at EDR, want %d", got, want)
 	}
 	for _, p := range r.Ports {
 		if p.Node == "h0" && p.Class == 0 && p.HeldPS != wait {
 			t.Errorf("held for %d ps, want %d", p.HeldPS, units.Time(wait))
+		}
+	}
+}
+
+// TestXmitWaitByGeneration: two hosts send 8 MB each to one port at NDR, and one of them waits
+// for 157.08 us, to 4 ns. Quantum counts one per 8 bytes of the port's rate, 160 ps; Switch-IB 2 one per
+// 32 bytes of a lane, 2.56 ns (NVIDIA's ibdiagnet manual 2.13).
+func TestXmitWaitByGeneration(t *testing.T) {
+	text := `
+stack: infiniband
+topology: {star: {hosts: 3, link: NDR}}
+workload:
+  - incast: {from: [h0, h1], to: h2, size: 8MB}
+`
+	for generation, tick := range map[string]units.Time{"auto": 160, "quantum": 160, "switch-ib-2": 2560} {
+		r := simulate(t, parse(t, text, "infiniband.switch_generation="+generation), 1, 1)
+		if got, want := counters(t, r, "h0", 1).PortXmitWait, int64(157_080*units.Nanosecond/tick); got < want || got > want+int64(4*units.Nanosecond/tick) {
+			t.Errorf("%s: PortXmitWait %d, want %d", generation, got, want)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type infinibandSettings struct {
 	high, low           []fabric.VLWeight
 	highLimit           int
 	hoqLife, packetLife int // codes
+	wait                fabric.WaitTick
 	grh                 bool
 	subnet              subnetSettings
 	cc                  ibccSettings
@@ -88,6 +89,9 @@ func (r *resolver) infinibandKeys() []key {
 		numberKey("high_limit", &s.highLimit, 0, 255, "Times 4 KB may the high table send before the low one has a turn; 0: one packet, 255: no limit."),
 		lifeKey("hoq_life", &s.hoqLife, "A packet that stands at the head of a switch's queue for 4.096 us * 2^n is discarded; 0 to 19."),
 		lifeKey("packet_life", &s.packetLife, "The same for its whole time in a switch."),
+		spokenKey("switch_generation", &s.wait, []fabric.WaitTick{fabric.TickByRate, fabric.TickQuantum, fabric.TickSwitchIB},
+			"What ports count as one `PortXmitWait`: `quantum` (to Quantum-3) the time of 8 bytes at the port's rate, `switch-ib-2` (and SwitchX, Switch-IB) that of 32 bytes on one of its "+
+				"four lanes; `auto`: `quantum` from HDR on, `switch-ib-2` below."),
 		flagKey("grh", &s.grh, "Every packet carries a GRH, 40 bytes."),
 	}, r.subnetKeys(), []key{r.ibccKey()})
 }
@@ -207,7 +211,7 @@ func (r *resolver) credits(key string, size units.Bytes) *fabric.CreditParams {
 			return nil
 		}
 	}
-	out := new(fabric.CreditParams)
+	out := &fabric.CreditParams{Wait: s.wait}
 	for vl := range s.vls {
 		out.Blocks[vl], out.Update[vl] = uint16(blocks), uint16(update)
 	}
@@ -347,6 +351,7 @@ func (r *resolver) infinibandNotes() {
 	vls(fmt.Sprint(s.highLimit), "high_limit", fromOpenSM)
 	vls(lifeText(s.hoqLife), "hoq_life", "off; OpenSM sets 18, 1.07 s")
 	vls(lifeText(s.packetLife), "packet_life", "off; OpenSM sets 18, 1.07 s")
+	vls(s.wait.String(), "switch_generation", "the unit of PortXmitWait by rate: ibdiagnet manual 2.13; of hosts' ports assumed to be the same")
 	vls(s.subnet.engine, "routing", "OpenSM's default")
 	if o.has("sls") {
 		vls(fmt.Sprintf("at most %d", s.subnet.sls), "sls", "")

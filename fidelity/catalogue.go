@@ -65,6 +65,7 @@ func catalogue() []kase {
 		{Info: Info{Name: "nccl-tests", Title: "a log of nccl-tests, eight A100 in one server", Data: true}, run: (*checker).ncclTests},
 		{Info: Info{Name: "TCP", Title: "goodput of one TCP connection by MTU and rate"}, run: (*checker).streamGoodput},
 		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},
+		{Info: Info{Name: "F31", Title: "latencies that perftest printed, by card"}, run: (*checker).cards},
 		{Info: Info{Name: "IRN", Title: "IRN against go-back-N, with and without PFC and DCQCN", Long: true}, run: (*checker).irn},
 	}
 	for _, name := range deterministicRuns() {

@@ -45,7 +45,7 @@ func partOf(stage string) string {
 		return PartCores
 	case record.StageCopyOut, record.StageCopyIn:
 		return PartCopies
-	case record.StageWorkFetch, record.StageRead, record.StagePlace, record.StageEntry, record.StageFetch, record.StageReceiveBuffer:
+	case record.StageWorkFetch, record.StageRead, record.StagePlace, record.StageEntry, record.StageFetch, record.StageReceiveBuffer, record.StagePipeline:
 		return PartInside
 	case record.StageEarlierWork, record.StageIdle, record.StageFence, record.StageReads, record.StageInOrder, record.StageNagle:
 		return PartOrder

@@ -112,7 +112,7 @@ func (h *Host) heldAck(now units.Time, q, slot uint32) {
 	}
 	h.net.AddStamps(pk)
 	h.acknowledge(now, q, pk, true)
-	h.queueControl(now, int(s.port), slot)
+	h.answer(now, int(s.port), slot)
 	h.complete(now, q, nil) // a refusal that waited flushes the queue pair
 }
 

@@ -3,7 +3,7 @@ package nic
 import "github.com/hopscope/hopscope/internal/fabric"
 
 // Held counts the frames in the host's own queues: what it has received and not
-// yet drained, written to memory or given to a connection, and the ACKs and CNPs that wait to be sent.
+// yet taken in, drained, written to memory or given to a connection, and the ACKs and CNPs that wait to be sent.
 func (h *Host) Held() (frames int) {
 	for i := range h.ports {
 		p := &h.ports[i]
@@ -17,7 +17,7 @@ func (h *Host) Held() (frames int) {
 			frames += int(st.path.came.n)
 		}
 	}
-	return frames + h.cpu.Held()
+	return frames + h.cpu.Held() + h.passing
 }
 
 // length counts the frames of a linked queue.

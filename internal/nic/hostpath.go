@@ -36,18 +36,19 @@ type hostPath struct {
 	*dma.Engine
 	costs *server.Costs
 	qps   []hostQP
-	cards []card // by port
+	cards []transmitter // by port
 	// pinned: sockets send from where data are, not from copies.
 	pinned bool
 }
 
-// card is the transmit side of one card.
-type card struct {
+// transmitter is the transmit side of one card.
+type transmitter struct {
 	// buffer is how much payload it keeps of what it has asked for and not sent: what its
 	// tags bring, and as much that waits. Queue pairs share it evenly, but each may
 	// always have one packet.
 	buffer units.Bytes
-	active int // queue pairs with payload in the buffer
+	active int        // queue pairs with payload in the buffer
+	idle   units.Time // when it may take up another work request
 }
 
 // hostQP is the host path of one queue pair.
@@ -55,6 +56,7 @@ type hostQP struct {
 	rung  uint32     // work requests that were posted
 	works uint32     // and that the card has
 	here  units.Time // when it has the latest that was posted
+	idle  units.Time // when it may take up another
 	readAhead
 
 	landed   units.Time // when all that was written so far is in the memory that the card writes to
@@ -69,7 +71,7 @@ func newHostPath(s *Spec) *hostPath {
 		return nil
 	}
 	t := s.Server.Tree()
-	p := &hostPath{Engine: s.Server, costs: &t.Costs, qps: make([]hostQP, len(s.QPs)), cards: make([]card, len(s.Ports))}
+	p := &hostPath{Engine: s.Server, costs: &t.Costs, qps: make([]hostQP, len(s.QPs)), cards: make([]transmitter, len(s.Ports))}
 	p.pinned = s.CPU.Send != host.SendCopy
 	cached := make(map[*QPKind]bool) // connections share their kind, and so the ways
 	for i := range s.QPs {
@@ -96,6 +98,7 @@ const (
 	doneEntry                               // an application can see the completion entry of a message
 	doneReceived                            // and that of a message that a queue pair received
 	doneRead                                // all that a READ brought is in a GPU
+	doneTurn                                // its turn among those of the port has come
 	doneCopied                              // the first part of a message of a queue pair is out of the GPU
 
 	doneShift = 29
@@ -114,6 +117,10 @@ func (h *Host) pathTimer(now units.Time, low uint32) {
 	q := low & (1<<doneShift - 1)
 	switch low &^ (1<<doneShift - 1) {
 	case doneWork:
+		if !h.takesLater(now, q) {
+			h.workHere(now, q)
+		}
+	case doneTurn:
 		h.workHere(now, q)
 	case donePlaced:
 		h.messagePlaced(now, q)
@@ -133,19 +140,26 @@ func (h *Host) postWork(now units.Time, q uint32, wr *rdma.WorkRequest) {
 		h.copyOut(now, q, wr)
 		return
 	}
-	h.ring(now, q, wr.Inline, wr.Bytes)
+	h.ring(now, q, wr)
 }
 
 // ring has the doorbell of queue pair q rung for a work request. The card has that
-// when it has read it, or at once if it came along with the doorbell, n bytes of
+// when it has read it, or at once if it came along with the doorbell, inline
 // payload and all, and not before those posted before it.
-func (h *Host) ring(now units.Time, q uint32, inline bool, n units.Bytes) {
-	x, work := &h.path.qps[q], h.specs[q].Memory.Work
+func (h *Host) ring(now units.Time, q uint32, wr *rdma.WorkRequest) {
+	x, work, n := &h.path.qps[q], h.specs[q].Memory.Work, h.path.costs.WQE
+	if wr.Inline {
+		n += wr.Bytes
+	}
 	var at units.Time
-	if inline {
-		at = h.path.Doorbell(now, work, h.path.costs.WQE+n)
+	if h.pushed(q, wr) {
+		at = h.path.Doorbell(now, work, n)
 	} else {
-		at = h.path.Fetch(now, work, h.path.costs.DoorbellBytes, h.path.costs.WQE)
+		at = h.path.Fetch(now, work, h.path.costs.DoorbellBytes, n)
+	}
+	at += h.turnTo(now, q) - now
+	if wr.Inline || wr.Bytes == 0 || wr.Verb >= rdma.Read { // no payload is read here
+		at += h.card.Send
 	}
 	x.rung++
 	x.here = max(x.here, at)

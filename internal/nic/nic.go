@@ -5,6 +5,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
@@ -17,7 +18,7 @@ import (
 const (
 	timerPost      uint8 = iota // the next message is posted
 	timerQP                     // of a queue pair: retransmission or RNR; or a CNP, as the top of low says
-	timerDrain                  // the host took a frame out of a receive buffer
+	timerDrain                  // the host took a frame out of a receive buffer; or one is through a part of the card, as the top of low says
 	timerTriggered              // messages are posted that a trigger started
 	timerCPU                    // a core is through with a task, or a receive queue interrupts
 	timerLocal                  // a local operation begins or ends, or its delay is over
@@ -178,7 +179,9 @@ type Host struct {
 	delivered int64        // payload that its queue pairs and connections took in order
 	inVain    bool         // some queue pair tried in vain for a while; see InVain
 
-	heard packet.Packet // the CNP that reaches its reaction point now
+	card    card.Spec
+	passing int           // frames in a part of the card that takes time
+	heard   packet.Packet // the CNP that reaches its reaction point now
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -224,6 +227,7 @@ type Spec struct {
 	Reposts bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
 	Prepare Preparation
 	Cache   CacheSpec // needs a Receive.DrainRate or a Server
+	Card    card.Spec
 	// Server is the inside of the host, its own; nil: none. Then frames wait in the
 	// receive buffer for it, and DrainRate must be 0.
 	Server *dma.Engine
@@ -242,6 +246,7 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, requests: s.Requests, left: s.Ending, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
+	h.card = s.Card
 	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	h.qps = make([]qpSlot, len(s.QPs))
@@ -305,6 +310,10 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 	case timerTriggered:
 		h.postTriggered(now)
 	case timerDrain:
+		if low&laterMask != 0 {
+			h.passed(now, low)
+			return
+		}
 		h.drained(now, int(low))
 	case timerCPU:
 		h.finished(now, low)
@@ -406,8 +415,8 @@ func (h *Host) arm(now units.Time, q uint32) {
 	}
 }
 
-// Receive implements fabric.Host.
-func (h *Host) Receive(now units.Time, i int, slot uint32) {
+// receive takes a frame that is through the card's pipeline.
+func (h *Host) receive(now units.Time, i int, slot uint32) {
 	p := &h.ports[i]
 	switch {
 	case !p.rx.used:
@@ -421,6 +430,7 @@ func (h *Host) Receive(now units.Time, i int, slot uint32) {
 	if p.credited {
 		h.giveBack(now, i, slot)
 	}
+	h.through(now, i, slot)
 	h.deliver(now, i, slot)
 }
 
@@ -438,7 +448,7 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 	}
 	s := h.qp(now, q)
 	h.replies.N, h.replies.CNPAfter = 0, 0
-	if pk.Kind == packet.CNP && h.hearsLater(now, q, slot) {
+	if pk.Kind == packet.CNP && h.hearsLater(now, q, slot) || h.heedsLater(now, slot) {
 		return
 	}
 	if pk.Kind == packet.Data {
@@ -542,11 +552,11 @@ func (h *Host) reply(now units.Time, i int, slot uint32) {
 		return
 	}
 	*part.Rec(slot) = h.replies.P[0]
-	h.queueControl(now, i, slot)
+	h.answer(now, i, slot)
 	if h.replies.N > 1 {
 		second := part.Alloc()
 		*part.Rec(second) = h.replies.P[1]
-		h.queueControl(now, i, second)
+		h.answer(now, i, second)
 	}
 	h.net.Kick(now, h.ports[i].fabricPort)
 }
@@ -598,9 +608,6 @@ func (h *Host) queueControl(now units.Time, i int, slot uint32) {
 	pk := part.Rec(slot)
 	pk.Next = 0
 	p := &h.ports[i]
-	if pk.DSCP&packet.Stamped != 0 {
-		h.net.StampIn(now, p.fabricPort, pk)
-	}
 	f := &p.control[pk.Class]
 	if f.head == 0 {
 		f.head, f.since = slot, now

@@ -25,7 +25,7 @@ func (h *Host) sendLateCNP(now units.Time, q uint32) {
 	part := h.net.Part()
 	slot := part.Alloc()
 	*part.Rec(slot) = cnp
-	h.queueControl(now, int(s.port), slot)
+	h.answer(now, int(s.port), slot)
 	h.net.Kick(now, h.ports[s.port].fabricPort)
 }
 

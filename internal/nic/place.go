@@ -24,6 +24,7 @@ func (h *Host) land(now units.Time, i int, slot uint32) {
 		if h.ports[i].credited {
 			h.giveBack(now, i, slot)
 		}
+		h.through(now, i, slot)
 		h.deliver(now, i, slot)
 	}
 }

@@ -86,7 +86,7 @@ func (h *Host) ask(now units.Time, q uint32, to *asked, key uint64, n uint32) {
 	x := &h.path.qps[q]
 	ready := now
 	if n > 0 {
-		ready = h.path.Read(now, h.specs[q].Memory.Read, units.Bytes(n))
+		ready = h.path.Read(now, h.specs[q].Memory.Read, units.Bytes(n)) + h.card.Send
 		if x.bytes == 0 {
 			h.path.cards[h.qps[q].port].active++
 		}

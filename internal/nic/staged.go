@@ -20,9 +20,8 @@ type staged struct {
 
 // waiting is a work request to be posted when all before an end is copied.
 type waiting struct {
-	part   int64
-	n      units.Bytes
-	inline bool
+	part int64
+	wr   rdma.WorkRequest
 }
 
 // copyOut begins the copies of a message.
@@ -31,7 +30,7 @@ func (h *Host) copyOut(now units.Time, q uint32, wr *rdma.WorkRequest) {
 	begin := x.posted
 	x.posted += int64(wr.Bytes)
 	out.Post(now, wr.Bytes)
-	x.waiting = append(x.waiting, waiting{min(x.posted, begin+int64(h.path.costs.StageChunk)), wr.Bytes, wr.Inline})
+	x.waiting = append(x.waiting, waiting{min(x.posted, begin+int64(h.path.costs.StageChunk)), *wr})
 	h.ringCopied(now, q)
 }
 
@@ -51,7 +50,7 @@ func (h *Host) ringCopied(now units.Time, q uint32) {
 		}
 		s := &h.qps[q]
 		h.settle(now, s)
-		h.ring(now, q, w.inline, w.n)
+		h.ring(now, q, &w.wr)
 		if s.account.fetchUntil == units.Never {
 			s.account.fetchStage = WorkFetch
 		}

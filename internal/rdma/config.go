@@ -94,6 +94,8 @@ type Config struct {
 	CNPOnAck bool
 	// SendCNP lets the responder answer CE-marked packets with CNPs, if CC is set.
 	SendCNP bool
+	// NAKNotifies has a sequence error NAK bring a CNP along, if SendCNP.
+	NAKNotifies bool
 	// SilentDuplicates leaves duplicate requests unanswered (ns-3).
 	SilentDuplicates bool
 	// NAKInterval, when positive, repeats a sequence error NAK for the same PSN

@@ -60,6 +60,14 @@ func (q *QP) notify(now units.Time, out *Replies) {
 	q.sendCNP(now, out)
 }
 
+// notifyLoss has the NAK of a gap bring a CNP along, as cards do whose slow restart is on;
+// the packet that showed the gap may have brought one, ce, by its mark.
+func (q *QP) notifyLoss(now units.Time, ce bool, out *Replies) {
+	if q.cfg.NAKNotifies && q.hasCC && q.cfg.SendCNP && !ce {
+		q.notify(now, out)
+	}
+}
+
 // LateCNP is the CNP that Replies.CNPAfter announced; it is sent now. ok is false in
 // error, which sends none.
 func (q *QP) LateCNP(now units.Time) (p packet.Packet, ok bool) {

@@ -224,6 +224,7 @@ func (q *QP) ahead(now units.Time, p *packet.Packet, ce bool, out *Replies) {
 	q.noted().counters.NAKsSent++
 	q.noted().acts.NAKSent.Add(now, 1)
 	q.reply(now, SynNAKSeq, q.epsn, ce, out)
+	q.notifyLoss(now, ce, out)
 }
 
 // restartMessage forgets what arrived of the current message.

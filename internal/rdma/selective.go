@@ -241,6 +241,7 @@ func (q *QP) selectiveNAK(now units.Time, latest uint32, ce bool, out *Replies) 
 	g := q.cold.reorder.gaps(q.epsn, latest)
 	word := g.pack()
 	p.DMALen, p.Payload = uint32(word), uint32(word>>32)
+	q.notifyLoss(now, ce, out)
 }
 
 // inOrderSelective takes the expected packet and what was held behind it, and

@@ -93,6 +93,7 @@ const (
 const (
 	StageQueue         = "queue"
 	StageReceiveBuffer = "receive buffer"
+	StagePipeline      = "card pipeline" // inside a card, between its port and its transport
 	StageSerialisation = "serialisation"
 	StagePropagation   = "propagation"
 	StageLatency       = "switch latency"
@@ -122,8 +123,8 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [23]string {
-	return [...]string{StageAckRead, StageEntry, StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer,
+func PlacedStages() [24]string {
+	return [...]string{StageAckRead, StageEntry, StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer, StagePipeline,
 		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
 }
 

@@ -21,7 +21,7 @@ var stageNames = [nic.NumStages]string{
 }
 
 // wayNames are the stages of a packet's way.
-type wayNames struct{ paused, queue, buffer, serialisation, propagation, latency, beyond string }
+type wayNames struct{ paused, queue, buffer, pipeline, serialisation, propagation, latency, beyond string }
 
 // shutStage is the stage of the time for which a port's gate held a class.
 func (r *runner) shutStage() string {
@@ -35,7 +35,7 @@ func (r *runner) shutStage() string {
 // that held it.
 func stagesOf(prefix, shut string) wayNames {
 	return wayNames{
-		paused: prefix + shut, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer,
+		paused: prefix + shut, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer, pipeline: prefix + record.StagePipeline,
 		serialisation: prefix + record.StageSerialisation, propagation: prefix + record.StagePropagation,
 		latency: prefix + record.StageLatency, beyond: prefix + record.StageBeyond,
 	}
@@ -70,6 +70,7 @@ type accountant struct {
 	took                nic.Acceptance // the responder's note, likewise
 	hops                []fabric.Hop   // of the ways of that message, as far as they were asked for
 	at                  units.Time     // accounted up to here
+	segments            bool           // what is accounted is a TCP connection's
 	clip                bool           // what lies before that is left out; else it is a bug
 	// delivered is, by connection, when messages of services without
 	// acknowledgements arrived, by when their last packet was sent.
@@ -408,10 +409,14 @@ func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
 			panic(fmt.Sprintf("run: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
 		}
 		if k == len(hops)-1 && k > 0 && a.Valid.Graph.Nodes[a.Place[h.Port].Node].Kind == topology.Host {
+			a.until(names.pipeline, a.port[h.Port], min(h.In+a.pipeline(h, true), h.Start))
 			a.until(names.buffer, a.port[h.Port], h.Start)
 			continue
 		}
 		a.until(names.paused, a.port[h.Port], h.In+h.Paused)
+		if k == 0 {
+			a.until(names.pipeline, a.port[h.Port], min(max(a.at, h.In+a.pipeline(h, false)), h.Start))
+		}
 		a.until(names.queue, a.port[h.Port], h.Start)
 		switch {
 		case k+1 < len(hops):
@@ -422,6 +427,25 @@ func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
 			a.link(names, h, end)
 		}
 	}
+}
+
+// pipeline is what a packet passes inside the card of a hop as it comes in, or as an answer
+// on its way out (see nic.Host.Receive); 0 at switches and for TCP.
+func (a *accountant) pipeline(h *fabric.Hop, in bool) units.Time {
+	at := a.Place[h.Port].Node
+	if a.Valid.Graph.Nodes[at].Kind != topology.Host || a.segments {
+		return 0
+	}
+	n := &a.Valid.NICs[at]
+	switch {
+	case n.Server == nil && in:
+		return n.Card.Send + n.Card.Receive
+	case in:
+		return n.Card.Receive
+	case n.Server == nil:
+		return 0
+	}
+	return n.Card.Send
 }
 
 // endsAtSwitch reports whether a hop's link leads to a switch.

@@ -143,7 +143,10 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	a.out, a.at = a.out[:0], a.Messages[i].Due
 	a.names, a.loss, a.reordered = streamNames(), record.StageDetection, record.StageReassembly
-	defer func() { a.names, a.loss, a.reordered = stageNames, record.StageLoss, record.StageReordered }()
+	a.segments = true
+	defer func() {
+		a.names, a.loss, a.reordered, a.segments = stageNames, record.StageLoss, record.StageReordered, false
+	}()
 	a.until(record.StageCPU, a.Valid.Graph.Nodes[src].Name, m.Posted)
 	a.until(record.StageEarlierWork, "", m.After)
 	if status != "success" {

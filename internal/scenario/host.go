@@ -103,7 +103,8 @@ func (r *resolver) readHosts() {
 		s := &r.nics[n]
 		s.host.takeProcessors(sections[k])
 		if s.hostOwn.n != nil {
-			readProcessors(s.hostOwn, &s.host)
+			s.hostOwn.read(processorKeysOfHost(&s.host))
+			s.host.settle(s.hostOwn)
 		}
 	}
 	for _, s := range sections {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -13,8 +14,8 @@ func processorKeys(s *hostSettings, why func() string) []key {
 	const presets = "the preset's"
 	gsoOff, ddio := false, true
 	return joinKeys([]key{
-		wordKey("preset", &s.preset, host.Presets(), "`free`: nothing costs anything; `linux-xeon`: a server with Linux, whose constants `hopscope show linux-xeon` lists with their sources.").
-			otherwise("`linux-xeon` where TCP ends, else `free`").check(func(object) { s.Spec, _ = host.Preset(s.preset) }),
+		elsewhere(wordKey("preset", &s.preset, host.Presets(), "`free`: nothing costs anything; `linux-xeon`: a server with Linux, whose constants `hopscope show linux-xeon` lists with their sources.").
+			otherwise("`linux-xeon` where TCP ends, else `free`").check(func(object) { s.Spec, _ = host.Preset(s.preset) }), card.Presets(), "is a card; give it to the section nic"),
 	}, unless([]key{
 		wordKey("offloads", &s.card, host.Cards(), "Which offloads of TCP the card has: `connectx-5` all, `plain` none.").check(func(object) { s.takeCard() }),
 		coresKey(&s.Cores).otherwise(presets),

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -482,18 +483,20 @@ func (r *resolver) readDevices(o object) {
 		s := &r.nics[n]
 		one := r.d.object(v, path, r.oneHostKeys(s))
 		s.obj, s.hostOwn = one, one
-		s.read(one, r.nicKeys(s))
+		s.read(one, r.nicKeysOfHost(s))
 		one.read(registrationKeys(&s.host))
 		s.server = r.readServer(one, s.server)
 		r.withoutPFC(&s.pfc)
 	})
+	r.cardServers()
 	r.checkServers()
 	r.cutThrough()
 }
 
 // oneHostKeys are the keys of a single host.
 func (r *resolver) oneHostKeys(s *nicSettings) []key {
-	return joinKeys(grouped("nic", r.nicKeys(s)), grouped("host", hostKeys(&s.host, nil)), []key{r.serverKey()})
+	ofHost := slices.DeleteFunc(hostKeys(&s.host, nil), func(k key) bool { return k.name == "preset" })
+	return joinKeys(grouped("nic", r.nicKeysOfHost(s)), grouped("host", ofHost), []key{r.serverKey()})
 }
 
 // read applies the keys of a nic section, or of one host's.

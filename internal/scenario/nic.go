@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -58,6 +59,7 @@ type nicSettings struct {
 	host             hostSettings
 	hostOwn          object // what `hosts` has for this host
 	server           *serverSettings
+	card             card.Spec
 	obj              object
 }
 
@@ -83,7 +85,8 @@ const (
 // retries, RNR retry 7 (for ever), RNR timer code 12 (640 us), as the RDMA
 // performance tests set them.
 func defaultNIC(pfc pfcSettings) nicSettings {
-	return nicSettings{ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, rxXON: -1,
+	ideal, _ := card.Preset(card.Ideal)
+	return nicSettings{card: ideal, ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, rxXON: -1,
 		pfc: pfc, timeout: -1, retry: 7, rnrRetry: 7, minRNR: 12,
 		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB, miss: cacheMiss,
 		maxRd: rdma.DefaultRdAtomic, maxDestRd: rdma.DefaultRdAtomic, maxInline: defaultInline, host: defaultHost()}
@@ -98,7 +101,7 @@ const maxCache = 1 << 22
 
 // nicKeys are the keys of a nic section.
 func (r *resolver) nicKeys(s *nicSettings) []key {
-	return joinKeys(r.answerKeys(s), r.receiveBufferKeys(s), []key{
+	return joinKeys([]key{cardPresetKey(s)}, r.cardKeys(s), r.answerKeys(s), r.receiveBufferKeys(s), []key{
 		sectionKey("pfc", r.pfcKeys(&s.pfc, false), "Priority flow control of the card's ports; `none` switches it off.").otherwise("as `switch.pfc`").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
 	}, r.recoveryKeys(s), []key{

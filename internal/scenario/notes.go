@@ -39,6 +39,7 @@ func (r *resolver) notes(o object) {
 	} else if first >= 0 {
 		r.switchNotes(s, &r.switches[first])
 	}
+	r.cardNotes()
 	for i := range r.v.Transports {
 		if !r.onlyTCP() {
 			r.transportNotes(o, i)

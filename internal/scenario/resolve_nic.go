@@ -93,7 +93,7 @@ func (r *resolver) resolveNIC(n int) {
 	out.Transport = r.transportOf(s)
 	out.MaxRdAtomic, out.MaxDestRdAtomic, out.MaxInline = uint8(s.maxRd), uint8(s.maxDestRd), s.maxInline
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
-	out.Host, out.Server = s.host.Host, s.server.inside()
+	out.Host, out.Server, out.Card = s.host.Host, s.server.inside(), s.card
 	for port := range node.Ports {
 		if s.drain == 0 && s.cached() && out.Server == nil { // the pipeline takes what the wire brings, but for misses
 			out.DrainRate = max(out.DrainRate, r.v.Graph.LinkAt(n, port).Rate)
@@ -219,12 +219,16 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 		c.TimeoutLow = min(c.TimeoutLow, c.Timeout)
 	}
 	r.adapt(s, &c)
-	if s.bitmap > 0 && c.Selective() {
+	switch {
+	case !c.Selective():
+	case s.bitmap > 0:
 		c.Bitmap = s.bitmap
+	case s.card.Bitmap > 0:
+		c.Bitmap = s.card.Bitmap
 	}
 	c.OutOfOrder = s.outOfOrder && c.Selective()
 	c.RNRRetry, c.MinRNRTimer = uint8(s.rnrRetry), uint8(s.minRNR)
-	c.CC = r.coalesced(s.coalesce)
+	c.CC, c.NAKNotifies = r.congestionOf(s), s.card.NAKNotifies
 	c.SendCNP, c.ECT = c.CC != nil, c.CC != nil
 	if r.stack().Credits && r.ib.cc.on {
 		c.IBCC = &r.ib.cc.params
@@ -302,25 +306,30 @@ func (r *resolver) fitBitmap(s *nicSettings, c *rdma.Config, w units.Bytes) {
 	}
 }
 
-// coalesced is the scenario's DCQCN, or a copy for a NIC generation that
-// coalesces CNPs at another end. Copies are shared through the transports that
-// already have them.
-func (r *resolver) coalesced(where string) *congestion.DCQCNParams {
+// congestionOf is the scenario's DCQCN, or a copy for a card that keeps CNPs apart at another
+// end, or in another scope. Copies are shared through the transports that already have them.
+func (r *resolver) congestionOf(s *nicSettings) *congestion.DCQCNParams {
 	base := r.v.DCQCN
-	if base == nil || where == "" || where == base.CNPCoalesce.String() {
+	if base == nil {
+		return nil
+	}
+	own := *base
+	switch s.coalesce {
+	case congestion.AtReceiver.String():
+		own.CNPCoalesce = congestion.AtReceiver
+	case congestion.AtSender.String():
+		own.CNPCoalesce = congestion.AtSender
+	}
+	r.cardDCQCN(s, &own)
+	if own == *base {
 		return base
 	}
 	for i := range r.v.Transports {
-		if cc := r.v.Transports[i].CC; cc != base && cc != nil {
+		if cc := r.v.Transports[i].CC; cc != nil && *cc == own {
 			return cc
 		}
 	}
-	other := *base
-	other.CNPCoalesce = congestion.AtReceiver
-	if where == "sender" {
-		other.CNPCoalesce = congestion.AtSender
-	}
-	return &other
+	return &own
 }
 
 // resolveWindows turns windows in BDPs into bytes per connection.

@@ -16,8 +16,10 @@ import (
 type serverSettings struct {
 	tree   *server.Tree // nil: nothing, data are at the card
 	staged bool         // gpudirect: off
-	obj    object       // where it stands
-	notes  []record.Note
+	// implied: the scenario says nothing of it but its cards.
+	implied bool
+	obj     object // where it stands
+	notes   []record.Note
 }
 
 // noServer is the word for a host without an inside.
@@ -352,7 +354,7 @@ func (r *resolver) serverNotes() {
 	var seen []*serverSettings
 	for n := range r.nics {
 		s := r.nics[n].server
-		if s.inside() == nil || slices.Contains(seen, s) {
+		if s.inside() == nil || s.implied || slices.Contains(seen, s) {
 			continue
 		}
 		seen = append(seen, s)

@@ -34,6 +34,7 @@ func Sheets() []Sheet {
 	out = append(out, wireSheets()...)
 	out = append(out, switchSheets()...)
 	out = append(out, memorySheets()...)
+	out = append(out, cardSheets()...)
 	out = append(out, hostSheets()...)
 	out = append(out, serverSheets()...)
 	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})

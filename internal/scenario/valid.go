@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
@@ -85,6 +86,7 @@ type NIC struct {
 	MTTCache, QPCCache int
 	CacheMiss          units.Time
 	Host               Host
+	Card               card.Spec
 	// Server is the inside of the host; nil: data are at the card. It may be that of
 	// several hosts.
 	Server *server.Tree

@@ -160,3 +160,15 @@ func (m *maker) nvlinks(count int, each units.Rate) {
 		m.link(Link{Kind: NVLink, A: s, B: g, Rate: units.Rate(count) * each, Count: count, Latency: nvLatency})
 	}
 }
+
+// Plain is a host of which nothing is known but its cards: one socket with a PCIe link of 16
+// lanes of a generation to each, as fast as its memory lets it be.
+func Plain(gen, cards int, port units.Rate) *Tree {
+	m := newMaker(fmt.Sprintf("plain (PCIe generation %d)", gen), gen)
+	r := m.root(0, 2048*gbyte/10)
+	for range cards {
+		m.nic(0, r, port)
+	}
+	m.note("dram", "204.8 GB/s", "EPYC 7002/7003: 8 channels of DDR4-3200")
+	return m.done()
+}

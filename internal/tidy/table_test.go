@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"internal/subnet":     {level: levelModel + 1},
 	"internal/server":     {level: levelModel + 1},
 	"internal/transcript": {level: levelBase, std: []string{"os"}}, // for tests
+	"internal/card":       {level: levelModel + 2},
 	"internal/rdma":       {level: levelModel + 2},
 	"internal/tcp":        {level: levelModel + 2},
 

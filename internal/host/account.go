@@ -71,6 +71,7 @@ type Bill struct {
 	Syscalls, Interrupts, Wakeups int64
 	FramesIn, SegmentsIn          int64 // frames that cores took, and segments that GRO made of them
 	FramesOut, SegmentsOut        int64 // frames on the wire, and segments that the stack made
+	GSOFrames                     int64 // of FramesOut: software cut them off segments
 	RingDrops                     int64 // frames that found the receive queue full
 }
 

@@ -197,6 +197,7 @@ func (h *Host) Output(t *Task, d Direction, frames int) {
 	case GSO:
 		if frames > 1 {
 			t.Add(Output, units.Time(frames)*c.GSOFrame)
+			h.bill.GSOFrames += int64(frames)
 		}
 	}
 	t.Add(Output, n*(c.Output+c.TxComplete))

@@ -13,7 +13,7 @@ func (h *Host) Processors(first, last units.Time) (record.Processors, bool) {
 	b := h.cpu.Bill(first, last)
 	p := record.Processors{Host: h.Name, Cores: len(b.Cores), CopiedBytes: int64(b.Copied[host.Transmit] + b.Copied[host.Receive]), DRAMBytes: int64(b.DRAM),
 		Syscalls: b.Syscalls, Interrupts: b.Interrupts, Wakeups: b.Wakeups, FramesIn: b.FramesIn, SegmentsIn: b.SegmentsIn,
-		FramesOut: b.FramesOut, SegmentsOut: b.SegmentsOut, RingDrops: b.RingDrops}
+		FramesOut: b.FramesOut, SegmentsOut: b.SegmentsOut, GSOFrames: b.GSOFrames, RingDrops: b.RingDrops}
 	p.Times = cpuTimes(&b.Times)
 	for i := range b.Cores {
 		times := cpuTimes(&b.Cores[i])

@@ -20,8 +20,9 @@ type Processors struct {
 	FramesIn    int64       `json:"frames_in"`   // that cores took from receive queues
 	SegmentsIn  int64       `json:"segments_in"` // that GRO made of them
 	FramesOut   int64       `json:"frames_out"`
-	SegmentsOut int64       `json:"segments_out"` // that the kernel made, before TSO
-	RingDrops   int64       `json:"ring_drops"`   // frames that found their receive queue full
+	SegmentsOut int64       `json:"segments_out"`         // that the kernel made, before TSO
+	GSOFrames   int64       `json:"gso_frames,omitempty"` // of frames_out: software cut them off segments
+	RingDrops   int64       `json:"ring_drops"`           // frames that found their receive queue full
 }
 
 // CoreTimes is what one core spent its time on.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // listedHosts is how many hosts the CPU bill lists, those of most core time.
@@ -50,6 +51,44 @@ func (t *text) hosts() {
 	if rest > 0 {
 		t.prose(fmt.Sprintf("and %d hosts with less", rest), plain)
 	}
+	t.superSegments(order)
+}
+
+// superSegments says of the host that sent most frames in super-segments what those
+// spared its cores: the kernel's output path costs the same for a segment of any size.
+func (t *text) superSegments(hosts []int) {
+	most := -1
+	for _, i := range hosts {
+		// Acknowledgements are frames of their own: more than half again are super-segments.
+		if p := &t.r.Processors[i]; 2*p.FramesOut > 3*p.SegmentsOut && (most < 0 || p.FramesOut > t.r.Processors[most].FramesOut) {
+			most = i
+		}
+	}
+	if most < 0 {
+		return
+	}
+	p, sent, spent := &t.r.Processors[most], int64(0), units.Time(0)
+	for i := range t.r.QPs {
+		if q := &t.r.QPs[i]; q.Host == p.Host && q.TCP != nil {
+			sent += q.SentBytes
+		}
+	}
+	for _, x := range p.Times {
+		if x.Direction == "transmit" && x.Cause == "output" {
+			spent = x.PS
+		}
+	}
+	if sent == 0 || spent == 0 {
+		return
+	}
+	each, perByte := float64(p.FramesOut)/float64(p.SegmentsOut), float64(spent)/1000/float64(sent)
+	how, alone := "the card cut", fmt.Sprintf("; the same for each frame alone would be about %s, %.3f ns per byte",
+		metrics.FormatTime(units.Time(float64(spent)*each)), each*perByte)
+	if p.GSOFrames > 0 { // which costs something for each frame too
+		how, alone = "software cut", "; with tso the card would cut them"
+	}
+	t.prose(fmt.Sprintf("super-segments: %s sent %s frames, which %s off %s segments, %.1f each: output cost its cores %s, %.3f ns per byte%s",
+		p.Host, metrics.FormatCount(p.FramesOut), how, metrics.FormatCount(p.SegmentsOut), each, metrics.FormatTime(spent), perByte, alone), plain)
 }
 
 // cores writes what the cores that work for message i did in the whole run.

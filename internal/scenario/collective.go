@@ -77,8 +77,12 @@ func (r *resolver) readCollective(o object) {
 		o.fail("start", "%s is later than %s, the latest possible", s.Start, units.Time(workload.MaxStart))
 		return
 	}
+	first := len(r.v.Plan.Conns)
 	if err := collective.Build(r.v.Plan, entry, s.Spec, e.Options); err != nil {
 		r.d.fail(o.n.pos, "%s: %v", o.path, err)
+	}
+	for i := first; i < len(r.v.Plan.Conns); i++ { // NCCL sets TCP_NODELAY on its sockets (misc/socket.cc)
+		r.v.Plan.Conns[i].NoDelay = r.v.Plan.Conns[i].Service == workload.TCP
 	}
 }
 

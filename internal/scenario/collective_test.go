@@ -93,3 +93,17 @@ func TestCollectiveWarnings(t *testing.T) {
 		}
 	}
 }
+
+// TestCollectivesHaveNoNagle: NCCL sets TCP_NODELAY on its sockets (misc/socket.cc); flows
+// beside a collective have what tcp.nagle says.
+func TestCollectivesHaveNoNagle(t *testing.T) {
+	v, err := Parse("s.yaml", []byte("stack: tcp\n"+base+"  - collective: {op: allreduce, size: 1MiB}\n"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range v.Plan.Conns {
+		if c := &v.Plan.Conns[i]; c.NoDelay != (c.Entry == 1) {
+			t.Errorf("connection %d of entry %d: TCP_NODELAY %v", i, c.Entry, c.NoDelay)
+		}
+	}
+}

@@ -41,15 +41,30 @@ func stagesOf(prefix, shut string) wayNames {
 	}
 }
 
-// places are the names of ports and links, by global port number.
-type places struct{ port, link []string }
+// places are ports and their links, by global port number.
+type places struct {
+	port []string // names
+	link []link
+}
+
+// link is what leads away from a port.
+type link struct {
+	name, peer     string
+	delay, latency units.Time // latency: the pipeline's of the switch that it leads to
+	ofHost         bool       // the port is a host's
+}
 
 func (r *runner) places() (p places) {
 	g := r.Valid.Graph
 	for _, at := range r.Place {
 		nd := &g.Nodes[at.Node]
-		p.port = append(p.port, r.portName(at.Node, at.Local))
-		p.link = append(p.link, fmt.Sprintf("%s to %s", nd.Name, g.Nodes[nd.Ports[at.Local].Peer].Name))
+		to := nd.Ports[at.Local].Peer
+		l := link{name: fmt.Sprintf("%s to %s", nd.Name, g.Nodes[to].Name), peer: g.Nodes[to].Name,
+			delay: g.LinkAt(at.Node, at.Local).Delay, ofHost: nd.Kind == topology.Host}
+		if g.Nodes[to].Kind == topology.Switch {
+			l.latency = r.Valid.Switches[to].Latency
+		}
+		p.port, p.link = append(p.port, r.portName(at.Node, at.Local)), append(p.link, l)
 	}
 	return p
 }
@@ -66,6 +81,7 @@ type accountant struct {
 	loss, reordered     string         // stages of the waits for what completed a message
 	out                 record.Account // reused by the next account
 	message             int            // whose note is at hand, from 1
+	carrier, asker      int            // that message's connection, and the node of its requester
 	noted               nic.MessageAccount
 	took                nic.Acceptance // the responder's note, likewise
 	hops                []fabric.Hop   // of the ways of that message, as far as they were asked for
@@ -82,9 +98,24 @@ type accountant struct {
 func (a *accountant) note(i int) *nic.MessageAccount {
 	if a.message != i+1 {
 		a.message, a.hops = i+1, a.hops[:0]
-		a.Hosts[a.requester(i)].Account(uint32(i), &a.noted)
+		m := a.Valid.Plan.At(i)
+		from, _ := a.Valid.Plan.Ends(&m)
+		a.carrier, a.asker = m.Conn, a.Valid.Graph.HostOf(from)
+		a.Hosts[a.asker].Account(uint32(i), &a.noted)
 	}
 	return &a.noted
+}
+
+// conn is the connection of message i.
+func (a *accountant) conn(i int) int {
+	a.note(i)
+	return a.carrier
+}
+
+// requester is runner.requester of message i.
+func (a *accountant) requester(i int) int {
+	a.note(i)
+	return a.asker
 }
 
 // ordinal is the place of message i among those that its queue pair has begun; the
@@ -106,7 +137,7 @@ func (a *accountant) wayOf(host *nic.Host, w nic.Way) []fabric.Hop {
 // end (see ended).
 func (a *accountant) account(i int) record.Account {
 	m := a.note(i)
-	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
+	c := &a.Valid.Plan.Conns[a.conn(i)]
 	switch {
 	case !a.placing(c) || a.Messages[i].Status != rdma.Success:
 		return a.toCompletion(i)
@@ -129,7 +160,7 @@ func (a *accountant) toCompletion(i int) record.Account {
 	m := a.note(i)
 	port := a.opening(i)
 	switch {
-	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Service != workload.RC:
+	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.conn(i)].Service != workload.RC:
 		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
 		a.rest(m.Rest, port)
@@ -151,7 +182,7 @@ func (a *accountant) toCompletion(i int) record.Account {
 // to it, and returns the port that it leaves by.
 func (a *accountant) opening(i int) (port string) {
 	m := a.note(i)
-	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Src].Node
+	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.conn(i)].Src].Node
 	a.out, a.at = a.out[:0], a.Messages[i].Due
 	host := a.Valid.Graph.Nodes[src].Name
 	connect, register := a.Hosts[src].Prepared(uint32(i))
@@ -240,7 +271,7 @@ func (a *accountant) missing(i int, rewound units.Time) {
 // acknowledged books the time from the acceptance of message i to its completion.
 func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 	m := a.note(i)
-	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
+	c := &a.Valid.Plan.Conns[a.conn(i)]
 	ack := a.wayOf(a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node], m.Ack)
 	responder := a.Valid.Graph.EndpointName(c.Dst)
 	switch {
@@ -265,7 +296,7 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 		names = &a.response
 	} else {
 		stage := record.StageAckLost
-		if !hasBit(a.lossy, a.Valid.Plan.At(i).Conn) {
+		if !hasBit(a.lossy, a.conn(i)) {
 			stage = record.StageAckOvertaken
 		}
 		a.until(stage, "", m.AckMade)
@@ -280,7 +311,7 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 // acceptance is the responder's note of message i, which succeeded, and the way of
 // the packet that ended it.
 func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	a.took = a.Hosts[to.Node].Acceptance(to.QP, int(a.note(i).Ordinal))
 	return &a.took, a.wayOf(a.Hosts[to.Node], a.took.Way)
 }
@@ -408,7 +439,7 @@ func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
 		if h.In > a.at || h.In < a.at && !a.clip {
 			panic(fmt.Sprintf("run: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
 		}
-		if k == len(hops)-1 && k > 0 && a.Valid.Graph.Nodes[a.Place[h.Port].Node].Kind == topology.Host {
+		if k == len(hops)-1 && k > 0 && a.places.link[h.Port].ofHost {
 			a.until(names.pipeline, a.port[h.Port], min(h.In+a.pipeline(h, true), h.Start))
 			a.until(names.buffer, a.port[h.Port], h.Start)
 			continue
@@ -456,16 +487,10 @@ func (a *accountant) endsAtSwitch(h *fabric.Hop) bool {
 
 // link books serialisation, propagation and the next switch's pipeline.
 func (a *accountant) link(names *wayNames, h *fabric.Hop, arrived units.Time) {
-	g, at := a.Valid.Graph, a.Place[h.Port]
-	peer := g.Nodes[at.Node].Ports[at.Local].Peer
-	latency := units.Time(0)
-	if g.Nodes[peer].Kind == topology.Switch {
-		latency = a.Valid.Switches[peer].Latency
-	}
-	delay := g.LinkAt(at.Node, at.Local).Delay
-	a.until(names.serialisation, a.port[h.Port], arrived-delay-latency)
-	a.until(names.propagation, a.places.link[h.Port], arrived-latency)
-	a.until(names.latency, g.Nodes[peer].Name, arrived)
+	l := &a.places.link[h.Port]
+	a.until(names.serialisation, a.port[h.Port], arrived-l.delay-l.latency)
+	a.until(names.propagation, l.name, arrived-l.latency)
+	a.until(names.latency, l.peer, arrived)
 }
 
 func (r *runner) portName(node, local int) string {

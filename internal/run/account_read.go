@@ -23,7 +23,7 @@ func (a *accountant) read(i int, port string) {
 		}
 	}
 	back := a.wayOf(a.Hosts[a.requester(i)], last.Way)
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	answer := answerAt(a.Hosts[to.Node], to.QP, startOf(back))
 	switch {
 	case answer == nil:
@@ -59,7 +59,7 @@ func answerAt(responder *nic.Host, q uint32, start units.Time) *nic.Answer {
 // that was asked for in parts is booked from the request for the first of them.
 func (a *accountant) answered(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	responder := a.Hosts[to.Node]
 	before := answer.Before
 	if first := a.wayOf(responder, answer.FirstWay); m.Read != nil && a.askedPart(i, port, first) {
@@ -136,7 +136,7 @@ func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port stri
 // the response that would have been its last, and then what came of the loss.
 func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	responder := a.Hosts[to.Node]
 	if tail := a.tail(i, answer.Start); tail != nil {
 		var back []fabric.Hop
@@ -166,7 +166,7 @@ func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fab
 // sent again, sent before the given time; nil if there was none.
 func (a *accountant) tail(i int, before units.Time) *nic.Answer {
 	start := a.note(i).Start
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	host := a.Hosts[to.Node]
 	n := host.Answers(to.QP)
 	for k := sort.Search(n, func(k int) bool { return host.AnswerStart(to.QP, k) >= start }); k < n && host.AnswerStart(to.QP, k) < before; k++ {
@@ -224,7 +224,7 @@ func (a *accountant) lost(i int, rewound, taken units.Time) {
 // nil if it never had all of it. The message is known by when its last packet was
 // sent.
 func (a *accountant) taken(i int) *nic.Acceptance {
-	conn := a.Valid.Plan.At(i).Conn
+	conn := a.conn(i)
 	if a.delivered == nil {
 		a.delivered = make([][]arrival, len(a.Responders))
 	}

@@ -251,7 +251,7 @@ func (a *accountant) received(i int) record.Account {
 	taken, way := a.acceptance(i)
 	a.failed(i, port, startOf(way))
 	a.decisive(i, port, way, taken.At)
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	a.place(a.Hosts[to.Node], to.QP, taken.Landed, taken.Placed)
 	return a.out
 }

@@ -20,7 +20,7 @@ func (r *runner) placing(c *workload.Conn) bool {
 // requester, and so does one that never arrived.
 func (a *accountant) ended(i int) units.Time {
 	m := &a.Messages[i]
-	c := &a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]
+	c := &a.Valid.Plan.Conns[a.conn(i)]
 	if m.Status != rdma.Success || !a.placing(c) {
 		return m.Done
 	}
@@ -49,7 +49,7 @@ func (a *accountant) place(host *nic.Host, qp uint32, landed, placed units.Time)
 // the write to memory.
 func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
 	port := a.opening(i)
-	to := a.Responders[a.Valid.Plan.At(i).Conn]
+	to := a.Responders[a.conn(i)]
 	host := a.Hosts[to.Node]
 	a.times(&a.note(i).Before, port)
 	a.way(&a.data, a.wayOf(host, taken.Way), taken.At)

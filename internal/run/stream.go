@@ -186,7 +186,7 @@ func (a *accountant) Fork() record.Accounts {
 
 // Account implements record.Accounts.
 func (a *accountant) Account(i int, to record.Account) record.Account {
-	if a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn].Service != workload.TCP {
+	if a.Valid.Plan.Conns[a.conn(i)].Service != workload.TCP {
 		return append(to, a.account(i)...)
 	}
 	done, status := a.streamFate(i)

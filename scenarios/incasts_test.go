@@ -21,7 +21,7 @@ var updateIncasts = flag.String("incasts", "", "write the tables of incasts in d
 const (
 	incastFile  = "../docs/models/dcqcn.md"
 	incastSeeds = 12
-	incastYAML  = "name: incast\ntopology: {star: {hosts: 3, link: 100Gbps, length: 5m}}\nworkload:\n  - incast: {to: h0, size: 32MB}\n"
+	incastYAML  = "name: incast\nnoise: off\ntopology: {star: {hosts: 3, link: 100Gbps, length: 5m}}\nworkload:\n  - incast: {to: h0, size: 32MB}\n"
 )
 
 // incastRow is what an incast reached: medians over the seeds, and of the goodput the

@@ -199,6 +199,9 @@ func (b *builder) shortest(r units.Rate) units.Time {
 	w := b.v.Wire
 	bytes := min(min(w.Control, w.Ack, w.CNP)+w.Overhead, w.Preamble+w.Header)
 	t := units.Time(int64(bytes) * 8e12 / int64(r))
+	if ppm := b.v.Noise.Clocks; ppm > 0 {
+		t -= t*units.Time(ppm)/1_000_000 + 1 // by the fastest clock, rounded down
+	}
 	if b.v.TimeQuantum > 0 {
 		t = max(b.v.TimeQuantum, t-t%b.v.TimeQuantum)
 	}
@@ -281,6 +284,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 		s.PeerLatency = b.v.Switches[end.Peer].Latency
 		s.PeerCut = b.v.Switches[end.Peer].CutThrough
 	}
+	s.Noise = b.noise(node, end.Peer, link)
 	s.PeerCredit, s.Lifetimes = b.portParams(end.Peer, end.PeerPort).Credit, b.lifetimes
 	if b.g.Nodes[node].Kind == topology.Switch {
 		s.Params = &b.v.Switches[node].Ports[local]
@@ -345,7 +349,7 @@ func (b *builder) buildHosts(singly bool) {
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
 			Card:    n.Card,
-			CPU:     n.Host.Spec, Reposts: n.Host.Reposts,
+			CPU:     b.processors(node), Reposts: n.Host.Reposts,
 			Prepare: preparation(&n.Host), Server: b.Servers[node], Singly: singly,
 			Cache: nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
 		}

@@ -72,6 +72,9 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 	if s := m.Broken(g, k); s != "" {
 		n.part.Bug("%s, port %d to %d, class %d: %s", sw.name, pk.In+1, e-sw.base+1, c, s)
 	}
+	if sw.waiting > 0 {
+		n.admitCandidate(now, sw, e, c)
+	}
 	if !xon {
 		return
 	}

@@ -86,6 +86,7 @@ type PortSpec struct {
 	Loss, BER   float64
 	DropEvery   int
 	Outages     []Outage // in order of time, apart from each other
+	Noise       Noise
 	Seed        uint64
 }
 
@@ -123,6 +124,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"), wred: rng.New(s.Seed, s.Name+"/wred"),
 		spreading: p.Spreading, spray: rng.New(s.Seed, s.Name+"/spray"),
+		arbitration: p.Arbitration, draw: rng.New(s.Seed, s.Name+"/arbitration"),
 		moves: newMoves(&s, len(n.pins)),
 	})
 	sw := &n.switches[len(n.switches)-1]
@@ -165,9 +167,10 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		peerPart: int32(s.PeerPart), peerPort: uint32(s.PeerPort), peerCell: uint32(s.PeerCell),
 		source: s.Source, ports: uint16(s.NodePorts), local: uint16(s.Local),
 		node: node, pfc: s.Params.PFC.Enabled, id: s.ID, wakeAt: noWake,
+		jittered: s.Noise.Dispatch > 0 || s.Noise.Pipeline > 0,
 	}
-	if n.quantum == 0 && 8_000_000_000_000%int64(s.Rate) == 0 {
-		p.psByte = units.Time(8_000_000_000_000 / int64(s.Rate))
+	if n.quantum == 0 {
+		p.psByte = bytePicos(s.Rate, s.Noise.Slow)
 	}
 	if s.PeerCut {
 		p.header = n.txTime(&p, uint32(n.wire.Preamble+n.wire.Header))
@@ -188,6 +191,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		n.queues[k] = append(n.queues[k], q)
 		n.gates[k] = append(n.gates[k], gate{waitFrom: units.Never})
 		n.pauses[k] = append(n.pauses[k], pauseState{})
+		n.rivals[k] = append(n.rivals[k], rival{})
 		if s.Lifetimes {
 			n.lives[k] = append(n.lives[k], lifetime{})
 		}
@@ -197,6 +201,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	n.ports = append(n.ports, p)
 	n.cold = append(n.cold, c)
 	n.sched = append(n.sched, NewScheduler(s.Params))
+	n.jitters = append(n.jitters, jitter{rnd: rng.NewQuick(s.Seed, "noise/"+c.name), dispatch: uint32(s.Noise.Dispatch), pipeline: uint32(s.Noise.Pipeline)})
 	i := len(n.ports) - 1
 	if s.PeerCredit != nil {
 		n.addCredits(i, &s)

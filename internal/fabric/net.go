@@ -28,6 +28,8 @@ type Net struct {
 	lives    [Classes][]lifetime    // of the heads of queues; empty without lifetime limits
 	credits  [Classes][]creditState // likewise on InfiniBand; empty on Ethernet
 	sched    []Scheduler            // per port
+	jitters  []jitter               // likewise; those that delay nothing are not asked
+	rivals   [Classes][]rival       // of switch ports; see candidate
 	switches []swtch
 	hosts    []Host
 	pins     []Pin
@@ -96,7 +98,7 @@ type Port struct {
 	wakeAt  units.Time // pending wake-up; noWake: none
 	lead    units.Time // propagation, and the peer's pipeline latency
 	delay   units.Time // propagation alone: what a PFC frame takes
-	psByte  units.Time // time of a byte where that is a whole number of ps and no quantum rounds it, else 0
+	psByte  uint64     // time of a byte in 2^-20 ps, where that is exact or the clock is not, and no quantum rounds it; else 0
 	rate    units.Rate
 	header  units.Time // cut-through peer: time of the header; 0 store-and-forward
 
@@ -122,6 +124,7 @@ type Port struct {
 	lastClass   uint8
 	plain       bool // frames may take the plain path in, and out
 	direct      bool // frames may go straight through: see plainCredited
+	jittered    bool // see Net.jitters
 	id          uint32
 	peerCell    uint32
 	_           [16]byte // to two cache lines
@@ -409,14 +412,11 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 			n.cold[i].bookControl(tx, p.shut)
 		}
 	}
-	d := tx + p.lead
-	switch {
-	case pk.Kind.Link():
+	var d units.Time
+	if pk.Kind.Link() {
 		d = tx + p.delay
-	case p.header != 0:
-		d = min(tx, p.header) + p.lead
-		n.hops++
-	default:
+	} else {
+		d = n.way(now, i, p, tx)
 		n.hops++
 	}
 	if p.credited {
@@ -437,11 +437,24 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	n.part.Send(int(p.peerPart), p.peerCell, now+d, order, evArrive|p.peerPort, slot, side)
 }
 
-// txTime is the time of b bytes on the wire: rounded up to a picosecond, or
-// truncated to the scenario's quantum, of which it takes one at least.
+// way is the time from now to the arrival of a frame that takes tx on the wire.
+func (n *Net) way(now units.Time, i int, p *Port, tx units.Time) units.Time {
+	d, rest := tx, units.Time(0)
+	if p.header != 0 && p.header < tx {
+		d, rest = p.header, tx-p.header
+	}
+	d += p.lead
+	if p.jittered {
+		d = n.jitters[i].late(now, tx, d, rest)
+	}
+	return d
+}
+
+// txTime is the time of b bytes on the wire: rounded up to a picosecond, to the nearest
+// where the clock is not exact, or truncated to the scenario's quantum, of which it takes one at least.
 func (n *Net) txTime(p *Port, b uint32) units.Time {
 	if p.psByte != 0 {
-		return units.Time(b) * p.psByte
+		return timeOf(b, p.psByte)
 	}
 	if n.quantum == 0 {
 		return p.rate.TxTime(units.Bytes(b))

@@ -50,14 +50,17 @@ type PortParams struct {
 
 // SwitchParams is one switch.
 type SwitchParams struct {
-	Memory        *mmu.Params // what its ports share; read only; nil: an InfiniBand switch, whose ports have buffers of their own
-	Latency       units.Time  // pipeline, after the last bit (cut-through: the header), before admission
-	CutThrough    bool
-	Salt          uint64    // of the ECMP hash
-	Spreading     Spreading // among equal ports
-	DSCPToPrio    [64]uint8 // priority by DSCP, unless TrustPCP
-	TrustPCP      bool      // classify by the VLAN tag
-	PCPToPrio     [8]uint8
+	Memory     *mmu.Params // what its ports share; read only; nil: an InfiniBand switch, whose ports have buffers of their own
+	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
+	CutThrough bool
+	Salt       uint64    // of the ECMP hash
+	Spreading  Spreading // among equal ports
+	DSCPToPrio [64]uint8 // priority by DSCP, unless TrustPCP
+	TrustPCP   bool      // classify by the VLAN tag
+	PCPToPrio  [8]uint8
+	// Arbitration: of the lossy frames that find no room until the next one leaves their
+	// queue, a random one gets the room.
+	Arbitration   bool
 	MarkAtEnqueue bool
 	MarkAny       bool  // mark packets that are not ECT as well (ns-3)
 	Unaccounted   uint8 // priorities that bypass buffer accounting (ns-3: class 0)

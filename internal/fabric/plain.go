@@ -51,6 +51,9 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		return false
 	}
 	sw := &n.switches[p.node]
+	if sw.waiting > 0 {
+		return false // of its candidates the slow path takes care
+	}
 	group := sw.groups[sw.routes[pk.Dst]]
 	member := group >> 8
 	switch ways := group & 0xff; ways {
@@ -114,6 +117,9 @@ func (n *Net) plainWake(now units.Time, i int, p *Port) bool {
 		return false
 	}
 	sw := &n.switches[p.node]
+	if sw.waiting > 0 {
+		return false
+	}
 	q := &n.queues[c][i]
 	slot := q.head
 	pk := n.part.Rec(slot)
@@ -148,11 +154,7 @@ func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, s
 	p.startAt = now
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
-	d := tx
-	if p.header != 0 {
-		d = min(tx, p.header)
-	}
-	d += p.lead
+	d := n.way(now, i, p, tx)
 	n.hops++
 	n.plainHops++
 	side := uint32(0)

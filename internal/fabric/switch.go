@@ -28,6 +28,9 @@ type swtch struct {
 	trustPCP               bool
 	prio                   [64]uint8  // by DSCP, or by PCP in the first eight
 	rnd, wred              rng.Stream // of marks; of drops in their place
+	arbitration            bool       // see candidate
+	draw                   rng.Stream // among candidates
+	waiting                uint32     // candidates at all ports
 	spreading              Spreading
 	turn                   uint32     // see spread
 	spray                  rng.Stream // likewise
@@ -145,7 +148,7 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	c := pk.Class & (Classes - 1)
 	e := sw.base + int(pk.Out)
 	size := int32(pk.Frame)
-	q, out := &n.queues[c][e], &n.ports[e]
+	q := &n.queues[c][e]
 	if q.bytes+size > q.kmin && n.early(sw, e, c, q.bytes+size, pk) {
 		n.drop(now, e, c, dropWRED, slot)
 		return
@@ -154,33 +157,49 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	switch {
 	case sw.unaccounted>>c&1 != 0 || sw.credited: // credits have made room for it
 	default:
-		var v mmu.Verdict
-		if v, xoff = n.charge(now, sw, i, e, c, pk.Frame); v != mmu.Admitted {
-			n.refuse(now, i, e, c, v, slot)
+		v := mmu.EgressEnd
+		if n.rivals[c][e].slot == 0 {
+			v, xoff = n.charge(now, sw, i, e, c, pk.Frame)
+		}
+		if v != mmu.Admitted {
+			if !n.candidate(now, sw, e, c, v, slot) {
+				n.refuse(now, i, e, c, v, slot)
+			}
 			if xoff {
 				n.setPause(now, i, c, true)
 			}
 			return
 		}
 	}
+	if !n.place(now, sw, e, c, pk, slot, false) {
+		return
+	}
+	if xoff {
+		n.setPause(now, i, c, true)
+	}
+	n.startOrWait(now, e, &n.ports[e])
+}
+
+// place puts a frame that has room into its egress queue; waited says that it has been a
+// candidate. It reports false if a deliberate fault has taken the frame.
+func (n *Net) place(now units.Time, sw *swtch, e int, c uint8, pk *packet.Packet, slot uint32, waited bool) bool {
+	size := int32(pk.Frame)
+	q, out := &n.queues[c][e], &n.ports[e]
 	if sw.markAtEnqueue && q.bytes+size > q.kmin {
 		n.mark(now, sw, e, c, q.bytes+size, pk)
 	}
 	if mutantCountTwice || mutantDuplicate || mutantLose || mutantReorder || mutantNoPeak {
 		if slot = n.mutateAdmitted(now, sw, e, c, slot); slot == 0 {
-			return
+			return false
 		}
 		pk = n.part.Rec(slot)
 	}
-	if pk.DSCP&packet.Stamped != 0 {
+	if !waited && pk.DSCP&packet.Stamped != 0 {
 		n.StampIn(now, e, pk)
 	}
 	n.enqueue(now, e, out, q, pk, slot)
 	if sw.hoqLife > 0 || sw.packetLife > 0 {
 		n.entered(now, sw, e, c)
 	}
-	if xoff {
-		n.setPause(now, i, c, true)
-	}
-	n.startOrWait(now, e, out)
+	return true
 }

@@ -28,7 +28,9 @@ package host
 
 import (
 	"fmt"
+	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -58,6 +60,12 @@ type Spec struct {
 	Server Memory
 	NIC    int  // the socket whose memory the card writes to; below Sockets
 	Remote bool // applications run on the next socket, not on the card's
+	// Late is how much later than its costs say, at most, an idle core begins with an
+	// interrupt or a wakeup: uniform from 0. It takes no processor time. Draws come from
+	// the stream of Seed that has the host's Name.
+	Late units.Time
+	Seed uint64
+	Name string
 	Costs
 	Options
 }
@@ -178,6 +186,7 @@ type Host struct {
 	timers []Timer
 	bill   Bill
 	late   []stretch // see Progressed
+	rnd    rng.Quick
 }
 
 // Timer asks for Expire at a time. Source says whose it is: a core's or a queue's.
@@ -193,6 +202,7 @@ func New(s Spec) *Host {
 	for i := range h.queues {
 		h.queues[i].init(&h.spec)
 	}
+	h.rnd = rng.NewQuick(s.Seed, "noise/"+s.Name)
 	h.bill.Cores = make([]Times, s.Cores)
 	return h
 }
@@ -329,7 +339,7 @@ func (h *Host) start(now units.Time, core int, class Class) {
 	if c.task.Kind == KindReceive {
 		h.poll(now, core)
 	}
-	h.leaveIdle(now, c)
+	now += h.leaveIdle(now, c)
 	c.running, c.class = true, class
 	c.end = now + c.task.Cost()
 	if m := h.move(now, h.socket(core), c.task.memory, c.task.Cost()); m > c.end {
@@ -339,19 +349,33 @@ func (h *Host) start(now units.Time, core int, class Class) {
 	h.timer(c.end, core)
 }
 
-// leaveIdle charges an interrupt or a wakeup with the way out of the idle state. A
-// core that was idle for less time than that takes did not enter it.
-func (h *Host) leaveIdle(now units.Time, c *core) {
+// leaveIdle charges an interrupt or a wakeup with the way out of the idle state, and
+// returns by how much it comes late. A core that was idle for less time than the way takes
+// did not enter the state.
+func (h *Host) leaveIdle(now units.Time, c *core) (late units.Time) {
 	exit := h.spec.Costs.IdleExit
-	if c.awakened && !h.spec.BusyPoll && now-c.idleSince >= exit {
+	if c.awakened && !h.spec.BusyPoll {
 		for _, cause := range c.task.causes[:c.task.n] {
 			if cause == Interrupt || cause == Wakeup {
-				c.task.Add(cause, exit)
+				if now-c.idleSince >= exit {
+					c.task.Add(cause, exit)
+				}
+				late = h.delay()
 				break
 			}
 		}
 	}
 	c.awakened = false
+	return late
+}
+
+// delay draws by how much an interrupt or a wakeup comes late.
+func (h *Host) delay() units.Time {
+	if h.spec.Late == 0 {
+		return 0
+	}
+	hi, _ := bits.Mul64(h.rnd.Uint64(), uint64(h.spec.Late))
+	return units.Time(hi)
 }
 
 // move passes bytes of work that takes a core a time through a socket's DRAM and says

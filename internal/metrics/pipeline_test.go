@@ -10,10 +10,10 @@ import (
 	"github.com/hopscope/hopscope/internal/run"
 )
 
-// simulate runs a shipped scenario, or one given as text.
+// simulate runs a shipped scenario, or one given as text, without noise: figures are exact.
 func simulate(t testing.TB, scenario string, set ...string) *record.Run {
 	t.Helper()
-	opt := run.Options{Scenario: scenario, Set: set, Workers: 1}
+	opt := run.Options{Scenario: scenario, Set: append([]string{"noise=off"}, set...), Workers: 1}
 	if strings.Contains(scenario, "\n") {
 		opt.Scenario, opt.Text = "test", []byte(scenario)
 	}

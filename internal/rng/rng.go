@@ -52,6 +52,21 @@ func (s *Stream) IntN(n int) int {
 // Float64 returns a number in [0, 1), a multiple of 2^-53.
 func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-53 }
 
+// Quick is a stream for what draws at every packet: wyrand (Wang Yi), a Weyl sequence mixed
+// by one product, in half the memory and a fifth of the instructions of a Stream. Its period
+// is 2^64. The zero Quick works but is the same for everybody; use NewQuick.
+type Quick struct{ state uint64 }
+
+// NewQuick returns the quick stream called name of a run's seed; see New.
+func NewQuick(seed uint64, name string) Quick { return Quick{Mix64(seed, hashName(name))} }
+
+// Uint64 returns 64 random bits.
+func (q *Quick) Uint64() uint64 {
+	q.state += 0xa0761d6478bd642f
+	hi, lo := bits.Mul64(q.state, q.state^0xe7037ed1a0b428db)
+	return hi ^ lo
+}
+
 // Shuffle puts n elements in random order (Fisher-Yates); swap exchanges two.
 func (s *Stream) Shuffle(n int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {

@@ -269,3 +269,25 @@ func TestFinalise(t *testing.T) {
 		}
 	}
 }
+
+// Both halves of what a Quick draws are uniform and independent of each other, in 64 bins, and
+// of one another in neighbouring streams (chi-square, 0.1 %).
+func TestQuickUniform(t *testing.T) {
+	const bins, draws = 64, 1 << 18
+	a, b := NewQuick(1, "leaf1:1"), NewQuick(1, "leaf1:2")
+	high, low, pair, next := make([]int, bins), make([]int, bins), make([]int, bins), make([]int, bins)
+	last := uint64(0)
+	for range draws {
+		x, y := a.Uint64(), b.Uint64()
+		high[x>>58]++
+		low[x&0xffffffff>>26]++
+		pair[x>>61<<3|y>>61]++
+		next[x>>61<<3|last>>61]++
+		last = x
+	}
+	for name, counts := range map[string][]int{"high": high, "low": low, "two streams": pair, "one after the other": next} {
+		if got, limit := chiSquare(counts), chiSquareLimit(bins-1); got > limit {
+			t.Errorf("%s: chi-square %.1f, above %.1f", name, got, limit)
+		}
+	}
+}

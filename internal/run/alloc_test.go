@@ -47,7 +47,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	})
 	t.Run("tcp on free hosts", func(t *testing.T) { allocatesNothing(t, "tcp\nhost: {preset: free}", "size: 32MB") })
 	t.Run("infiniband", func(t *testing.T) { allocatesNothing(t, "infiniband", "size: 8MB") })
-	t.Run("servers", func(t *testing.T) { allocatesNothing(t, "rocev2", "size: 8MB", servers) })
+	// Clocks that drift fill the lists inside servers later than by the middle of the run.
+	t.Run("servers", func(t *testing.T) { allocatesNothing(t, "rocev2", "size: 8MB", servers, "noise: {clocks: 0}\n") })
 }
 
 func allocatesNothing(t *testing.T, stack, entry string, more ...string) {

@@ -13,8 +13,13 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
+// parse reads a scenario of which a test knows the exact outcome: without noise, unless it has
+// some of its own. Random scenarios (property_test.go) have that of the default.
 func parse(t *testing.T, text string, set ...string) *scenario.Valid {
 	t.Helper()
+	if !strings.Contains(text, "noise:") {
+		set = append([]string{"noise=off"}, set...)
+	}
 	v, err := scenario.Parse("test", []byte(text), set, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func TestPathZeroLoad(t *testing.T) {
 	for _, topo := range topologies {
 		for _, set := range settings {
 			for _, size := range []units.Bytes{1, 4096, 4097, 64000, 1 << 20} {
-				text := fmt.Sprintf("topology: %s\nworkload:\n  - flow: {from: h0, to: h3, size: %dB}\n", topo, size)
+				text := fmt.Sprintf("noise: off\ntopology: %s\nworkload:\n  - flow: {from: h0, to: h3, size: %dB}\n", topo, size)
 				name := strings.Join(set, " ") + " " + text
 				opt := Options{Scenario: "test", Text: []byte(text), Set: set, Workers: 1}
 				v, err := Load(opt)
@@ -313,7 +313,7 @@ func TestPathIsARun(t *testing.T) {
 				}
 				stack, how, _ := strings.Cut(w.Name, ", ")
 				direct := map[bool]string{true: "off", false: "on"}[how == "staged"]
-				alone, _, err := Do(context.Background(), Options{Scenario: "test", Text: []byte(fmt.Sprintf(text, direct)), Set: []string{"stack=" + stack}, Workers: 1})
+				alone, _, err := Do(context.Background(), Options{Scenario: "test", Text: []byte(fmt.Sprintf(text, direct)), Set: []string{"stack=" + stack, "noise=off"}, Workers: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -50,7 +50,7 @@ func TestCallLatency(t *testing.T) {
 		{"SEND", "size: 2KB", wait(2000 + roce), 0, behind(roce+4) + wait(2000+roce)},
 		{"SEND, two packets back", "request: 1B, reply: 8192B, think: 1us", wait(1 + 3 + roce), units.Microsecond, wait(4096+roce, 4096+roce)},
 	} {
-		v, err := scenario.Parse("rpc", []byte("name: x\nhost: {preset: free}\ntopology: {leaf_spine: {leaves: 4, spines: 2, hosts_per_leaf: 4, link: 100Gbps, length: 5m}}\n"+
+		v, err := scenario.Parse("rpc", []byte("name: x\nnoise: off\nhost: {preset: free}\ntopology: {leaf_spine: {leaves: 4, spines: 2, hosts_per_leaf: 4, link: 100Gbps, length: 5m}}\n"+
 			"workload:\n  - rpc: {between: [h0, h4], "+c.rpc+"}\n"), nil, nil)
 		if err != nil {
 			t.Fatal(err)

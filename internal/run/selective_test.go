@@ -13,6 +13,7 @@ import (
 // the wire, NAKs of 66+20 (models.md 4.5).
 func TestSelectiveAccount(t *testing.T) {
 	const text = `
+noise: off
 topology:
   hosts: [h0, h1]
   switches: [s]

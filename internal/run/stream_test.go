@@ -15,7 +15,7 @@ import (
 // star returns a run of a scenario on one switch.
 func star(t *testing.T, hosts int, link, rest string) *record.Run {
 	t.Helper()
-	v, err := scenario.Parse("star.yaml", fmt.Appendf(nil, "topology: {star: {hosts: %d, link: %s}}\n%s", hosts, link, rest), nil, nil)
+	v, err := scenario.Parse("star.yaml", fmt.Appendf(nil, "noise: off\ntopology: {star: {hosts: %d, link: %s}}\n%s", hosts, link, rest), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

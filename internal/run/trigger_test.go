@@ -16,6 +16,7 @@ import (
 // A chain, a barrier and a multishot over 16 hosts in four racks.
 const triggerScenario = `
 name: triggers
+noise: off
 topology: {leaf_spine: {leaves: 4, spines: 2, hosts_per_leaf: 4, link: 100Gbps}}
 triggers:
   one: {kind: oneshot}

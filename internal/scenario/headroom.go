@@ -78,18 +78,21 @@ type cable struct {
 	pathMTU  units.Bytes
 	cell     units.Bytes // of Spectrum's rule
 	taken    units.Bytes // cell that the memory is given out in; 0 or 1: bytes
+	jitter   units.Time  // of the peer's card and of this switch's pipeline together
+	fast     int         // the peer's clock may be fast by so many parts per million
 }
 
 // physicalHeadroom bounds what can still arrive after XOFF was crossed:
 // C*(2*tprop + tresp) + 3*maxframe + the PFC frame (models F10). The frames
 // are the one that crosses, the one that blocks the PFC frame here, and the
 // one that has just started at the peer. What sits in this switch's own
-// pipeline at the moment of crossing comes on top: C*latency.
+// pipeline at the moment of crossing comes on top: C*latency. So does, where frames are
+// delayed at random, C*jitter: what was held back when those before it crossed XOFF.
 //
 // Where the memory is given out in cells, what is in flight may be frames that waste most:
 // the smallest, or those a byte longer than a cell, each with its preamble and gap.
 func physicalHeadroom(c cable) units.Bytes {
-	inFlight := bytesIn(c.rate, 2*c.delay+c.response+c.latency)
+	inFlight := bytesIn(c.rate+c.rate*units.Rate(c.fast)/1_000_000, 2*c.delay+c.response+c.latency+c.jitter)
 	if c.taken <= 1 {
 		return inFlight + 3*c.frame + c.pfcWire
 	}
@@ -102,6 +105,15 @@ func physicalHeadroom(c cable) units.Bytes {
 
 // scaleUp returns b*num/den, rounded up.
 func scaleUp(b, num, den units.Bytes) units.Bytes { return (b*num + den - 1) / den }
+
+// physicalBound is physicalHeadroom in words.
+func physicalBound(c cable) string {
+	jitter := ""
+	if c.jitter > 0 {
+		jitter = " + jitter"
+	}
+	return "physical bound: C*(2*tprop + tresp + pipeline" + jitter + ") + 3 frames + 1 PFC frame"
+}
 
 // The names of the headroom rules.
 const (

@@ -35,6 +35,7 @@ func htsimTree(topo, cm string, readFile func(string) ([]byte, error)) (*node, *
 	root.add("description", text("imported from htsim's "+filepath.Base(topo)+" and "+filepath.Base(cm)))
 	t := &htsimTopo{d: d, header: map[string]ns3Word{}}
 	t.read(d.htsimRows(topo, "topology (.topo)"))
+	root.add("noise", text("off"))
 	root.add("topology", t.tree())
 	m := &htsimMatrix{d: d, hosts: t.number("nodes", 2, 1<<18), link: "pod0-agg0, core0"}
 	if len(t.tiers) == 2 {

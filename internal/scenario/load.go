@@ -262,6 +262,7 @@ func (r *resolver) rootKeys() []key {
 		readElsewhere("failover", r.failoverKeys, "How fast a failed link is noticed and rerouted.").unless(func() string {
 			return when(!r.compared && !r.anyDown(), "no link has a down_at")
 		}),
+		r.noiseKey(),
 		namedKey("triggers", func() []key { return triggerKeys(new(trigger)) }, readLater, "What starts messages when others end, by name."),
 		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").need("give one").exactlyOne(),
 		readElsewhere("ns3", ns3Keys, "The rules of the ns-3 RDMA simulators in place of all device settings, see [files](#files-of-the-ns-3-rdma-simulators)."),
@@ -295,6 +296,7 @@ func (r *resolver) warnIdleScenario() {
 	if r.stack().Credits && r.header.has("infiniband") {
 		r.warnIdle(r.ib.obj, r.infinibandKeys())
 	}
+	r.warnIdle(r.noise.obj, r.noiseKey().inner)
 	if r.header.has("failover") {
 		r.warnIdle(r.failover.obj, r.failoverKeys())
 	}
@@ -310,6 +312,7 @@ func (r *resolver) resolve(root *node) {
 	r.keys = r.rootKeys()
 	o := r.d.object(root, "", r.keys)
 	r.readHeader(o)
+	r.readNoise(o)
 	r.readTopology(root.get("topology"))
 	r.readDevices(o)
 	r.hostPath = r.readGPUDirect(o)
@@ -397,6 +400,7 @@ func (r *resolver) setDefaults() {
 	v.Stop, v.MeasureFrom, v.MeasureTo = units.Never, units.Never, units.Never
 	r.tcp.mtu = defaultTCPMTU
 	r.ib = defaultInfiniBand()
+	r.noise = defaultNoise()
 	r.failover = failoverSettings{topology.Failover{Detect: units.Millisecond, Converge: 10 * units.Millisecond}, true, object{}}
 }
 

@@ -25,7 +25,7 @@ func TestBadMemory(t *testing.T) {
 		{"egress pool above memory", "    size: 10MB\n    pools: {egress_lossy_pool: {size: 12MB}}\n",
 			"s.yaml:8:39: switch.memory.pools.egress_lossy_pool.size: 12MB is larger than the memory of sw, 10MB; give at most that"},
 		{"pools above memory", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 8MB}, more: {size: 4MB}}\n",
-			"s.yaml:7:11: the ingress pools of sw with the reserves and headrooms beside them come to 12.370344MB for its 8 ports, and the memory has 10MB; give smaller pools, less headroom, or a larger switch.memory.size"},
+			"s.yaml:7:11: the ingress pools of sw with the reserves and headrooms beside them come to 12.392376MB for its 8 ports, and the memory has 10MB; give smaller pools, less headroom, or a larger switch.memory.size"},
 		{"profile without pool", "    profiles: {mine: {alpha: 1}}\n",
 			"s.yaml:7:16: switch.memory.profiles.mine has no pool; name one of its pools, such as pool: ingress_lossless_pool"},
 		{"profile of unknown pool", "    profiles: {pg_lossless_profile: {pool: ingress_losless_pool}}\n",

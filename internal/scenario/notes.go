@@ -48,6 +48,7 @@ func (r *resolver) notes(o object) {
 	if r.anyTCP() && !r.onlyTCP() {
 		r.tcpNotes()
 	}
+	r.noiseNotes()
 	r.hostNotes(o)
 	r.serverNotes()
 	if r.v.DCQCN == nil {

@@ -86,7 +86,7 @@ func ns3Words() map[string]int {
 // resolveNS3Scenario reads a scenario whose ns3 section puts the rules of the
 // ns-3 RDMA simulators in place of all device settings.
 func (r *resolver) resolveNS3Scenario(root *node) {
-	allowed := []string{"name", "description", "seed", "topology", "measure", "triggers", "workload", "ns3"}
+	allowed := []string{"name", "description", "seed", "topology", "measure", "triggers", "workload", "noise", "ns3"}
 	r.setDefaults()
 	r.keys = r.rootKeys()
 	for _, f := range root.fields {
@@ -96,6 +96,11 @@ func (r *resolver) resolveNS3Scenario(root *node) {
 	}
 	o := r.d.object(root, "", r.keys)
 	r.readHeader(o)
+	r.noise = noiseSettings{}
+	r.readNoise(o)
+	if r.v.Noise != (Noise{}) {
+		r.warn("noise", "with noise the result no longer reproduces the ns-3 RDMA simulators, which have none; give noise: off")
+	}
 	r.failover = failoverSettings{} // routes change at once
 	r.v.Wire, r.v.TimeQuantum = wire.NS3, units.Nanosecond
 	c := r.ns3Section(root.get("ns3"))

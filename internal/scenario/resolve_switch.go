@@ -38,6 +38,7 @@ type resolver struct {
 
 	tcp           tcpSettings
 	failover      failoverSettings
+	noise         noiseSettings
 	spreading     fabric.Spreading // the key routing
 	ib            infinibandSettings
 	latencySource string // of InfiniBand switches that give no latency
@@ -139,7 +140,8 @@ func (r *resolver) cableAt(n, port int) cable {
 	}
 	return cable{rate: link.Rate, delay: link.Delay, response: r.pfcOf(peer).responseAt(link.Rate), latency: s.latency,
 		frame: r.maxFrame(), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead), length: length,
-		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell, taken: s.memory.cell}
+		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell, taken: s.memory.cell,
+		jitter: r.v.Noise.Pipeline + r.v.Noise.Card, fast: r.v.Noise.Clocks}
 }
 
 // headroomAt is the headroom of a lossless priority group of a port: given, or by rule where
@@ -154,7 +156,7 @@ func (r *resolver) headroomAt(n, port int, given units.Bytes) units.Bytes {
 			fmt.Sprintf("Spectrum's rule (SONiC buffer_headroom_mellanox.lua, cell %v)", c.cell))
 	case given < 0:
 		r.note(fmt.Sprintf("switch.pfc.headroom (%v, %v)", c.rate, c.length), bound.String(),
-			"physical bound: C*(2*tprop + tresp + pipeline) + 3 frames + 1 PFC frame")
+			physicalBound(c))
 		return bound
 	}
 	if given < bound && s.pfc.enabled != 0 {
@@ -177,7 +179,7 @@ func (r *resolver) resolveSwitch(n int) {
 		return
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading,
-		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue}
+		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration}
 	if out.Memory = r.memoryOf(n); r.d.err != nil {
 		return
 	}

@@ -85,10 +85,10 @@ func TestDefaults(t *testing.T) {
 		{"kmin", sw.Ports[0].RED[3], fabric.RED{KMin: 800 * units.KB, KMax: 3200 * units.KB, PMax: 0.2}},
 		{"no marking elsewhere", sw.Ports[0].RED[6], fabric.RED{}},
 		{"alpha", [2]int64{sw.Memory.Groups[0][3].Limit.Num, sw.Memory.Groups[0][3].Limit.Den}, [2]int64{1, 8}},
-		// C*(2*25 ns + 1158.4 ns + 300 ns) + 3 frames + 84 B
-		{"headroom", sw.Memory.Groups[0][3].Headroom, units.Bytes(75420) + 3*frame + 84},
+		// 1.0001*C*(2*25 ns + 1158.4 ns + 300 ns + 150 ns + 70 ns) + 3 frames + 84 B
+		{"headroom", sw.Memory.Groups[0][3].Headroom, units.Bytes(86429) + 3*frame + 84},
 		{"no headroom for lossy", sw.Memory.Groups[0][0].Headroom, units.Bytes(0)},
-		{"shared", sw.Memory.Ingress[0].Shared, 128*units.MiB - 5*(4096+75420+3*frame+84)},
+		{"shared", sw.Memory.Ingress[0].Shared, 128*units.MiB - 5*(4096+86429+3*frame+84)},
 		{"messages", v.Plan.Len(), 4},
 		{"size", v.Plan.Series[0].Bytes, 64 * units.MB},
 		{"NIC marks nothing", nic.Ports[0].RED[3], fabric.RED{}},
@@ -368,7 +368,7 @@ func TestSetAndSeed(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	cases := []struct{ name, extra, want string }{
-		{"headroom", "switch: {pfc: {headroom: 10KB}}\n", "leaf1 port 1: headroom 10KB is short for the cable: 100Gbps over 5m can need 42.197KB; frames may be dropped (and 11 more like it)"},
+		{"headroom", "switch: {pfc: {headroom: 10KB}}\n", "leaf1 port 1: headroom 10KB is short for the cable: 100Gbps over 5m can need 44.951KB; frames may be dropped (and 11 more like it)"},
 		{"ecn above xoff", "switch: {pfc: {xoff: 100KB}}\n", "leaf1 port 1: ECN starts at 400KB, above XOFF at 100KB: with one sender PFC acts before any mark (and 11 more like it)"},
 		{"mtu", "switches: {spine1: {mtu: 4200}}\n", "port MTUs differ along the path: leaf1 has 9216, spine1 has 4200; the path MTU 4096 fits both, larger ones may not"},
 		{"dscp", "switches: {leaf2: {dscp_to_priority: {26: 0}}}\n", "leaf2: DSCP 26 is priority 0 there, while the NIC sends it in priority 3 (and 1 more like it)"},

@@ -313,14 +313,14 @@ func lossyPoolNote() record.Note {
 // headroomNotes gives both rules, and what they come to for a short cable.
 func headroomNotes() []record.Note {
 	out := []record.Note{
-		note("switch.pfc.headroom_rule", "physical", "C*(2*tprop + tresp + pipeline) + 3 frames (the third crosses XOFF) + 1 PFC frame; the default"),
+		note("switch.pfc.headroom_rule", "physical", "C*(2*tprop + tresp + pipeline + jitter) + 3 frames (the third crosses XOFF) + 1 PFC frame; the default"),
 		note("switch.pfc.headroom_rule", spectrumRule, "SONiC for Spectrum switches: lossless MTU + (port MTU + 2*cable + 0.8 KiB + response quanta + 120 ns on Spectrum-4 and -5) * cells of a 64 B packet, rounded up to 1 KiB"),
 	}
-	w, s, mtu := wire.Ethernet, defaultSwitch(), units.Bytes(4096)
+	w, s, mtu, j := wire.Ethernet, defaultSwitch(), units.Bytes(4096), defaultNoise()
 	for _, rate := range shownRates() {
 		c := cable{rate: rate, length: 5 * units.Metre, delay: 5 * units.PicosecondsPerMetre, response: quantaTime(responseQuanta(rate), rate),
 			latency: s.latency, frame: mtu + units.Bytes(w.Data+w.RETH), pfcWire: units.Bytes(w.Control + w.Overhead),
-			portMTU: s.mtu, pathMTU: mtu, cell: s.pfc.cell}
+			portMTU: s.mtu, pathMTU: mtu, cell: s.pfc.cell, jitter: j.Pipeline + j.Card, fast: j.Clocks}
 		out = append(out, note(fmt.Sprintf("switch.pfc.headroom (%v, 5m)", rate),
 			fmt.Sprintf("physical %v, spectrum %v", physicalHeadroom(c), spectrumHeadroom(c)), "the rules above for MTU 4096"))
 	}

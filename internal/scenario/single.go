@@ -24,7 +24,7 @@ type Single struct {
 }
 
 // LoadSingle is LoadStack with a single message posted at 0, on an idle network: without
-// the workload, triggers, a measure window and a stop time. A src other than nil is the
+// the workload, noise, triggers, a measure window and a stop time. A src other than nil is the
 // scenario's text. A stack other than "" is set as in a comparison.
 func LoadSingle(nameOrFile string, src []byte, stack string, set []string, seed *uint64, m Single) (*Valid, error) {
 	file := nameOrFile
@@ -78,6 +78,7 @@ func (m *Single) apply(root *node) *Error {
 			flow.put("path", flow.pos, way)
 		}
 	}
+	root.put("noise", flow.pos, &node{kind: scalarNode, text: "off", pos: flow.pos})
 	entry := &node{kind: mappingNode, pos: flow.pos}
 	entry.put("flow", flow.pos, flow)
 	root.put("workload", flow.pos, &node{kind: sequenceNode, pos: flow.pos, items: []*node{entry}})

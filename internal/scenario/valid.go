@@ -35,6 +35,7 @@ type Valid struct {
 	Resilient  bool
 	Failover   topology.Failover // when the ends of a failed link notice it; not on InfiniBand
 	Failures   []record.Failure  // the links that fail, and when that is noticed and rerouted
+	Noise      Noise
 	Wire       wire.Profile
 	Switches   []fabric.SwitchParams   // by node index; zero for hosts
 	NICs       []NIC                   // by node index; zero for switches
@@ -51,6 +52,18 @@ type Valid struct {
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
+}
+
+// Noise is what varies at random where a closed form has it exact; the zero value: nothing.
+// docs/models/noise.md has the sources.
+type Noise struct {
+	Pipeline units.Time // a switch takes up to this longer for a frame, at most fabric.MaxNoise
+	Card     units.Time // a card takes up to this longer to bring a frame to the wire, likewise
+	Host     units.Time // an interrupt or a wakeup reaches an idle core up to this late, likewise
+	Clocks   int        // each node's clock is off by up to so many parts per million
+	// Arbitration: of the frames that find no room in a lossy queue until the next one
+	// leaves it, a random one gets the room; else it is for the first that comes after.
+	Arbitration bool
 }
 
 // Register says when an application registers the memory of its messages.

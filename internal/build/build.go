@@ -111,6 +111,13 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 	for _, n := range b.Nets {
 		n.SetPeers(b.Nets)
 	}
+	ports := make([]int, len(b.Nets))
+	for node := range b.g.Nodes {
+		ports[b.part[node]] += len(b.g.Nodes[node].Ports)
+	}
+	for i, n := range b.Nets {
+		n.Reserve(ports[i])
+	}
 	b.buildHosts(opt.Singly)
 	for node := range b.g.Nodes {
 		b.Engine.Parts()[b.part[node]].SetCell(b.cell[node])

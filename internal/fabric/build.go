@@ -3,6 +3,7 @@ package fabric
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/record"
@@ -36,9 +37,19 @@ type portCold struct {
 	// while a class was paused; hosts only.
 	controlTime   units.Time
 	controlPaused [Classes]units.Time
-	controlShut   uint8 // classes paused while the last such frame is on the wire
-	// State at the start and the end of the measured window.
-	from, to [Classes]snapshot
+	controlShut   uint8              // classes paused while the last such frame is on the wire
+	measured      *[Classes]measured // nil without a measured window
+}
+
+// measured is the state of a queue at the start and the end of the measured window.
+type measured struct{ from, to snapshot }
+
+// window returns what is kept of the measured window, for which most runs need no room.
+func (c *portCold) window() *[Classes]measured {
+	if c.measured == nil {
+		c.measured = new([Classes]measured)
+	}
+	return c.measured
 }
 
 // snapshot is what a measured window subtracts.
@@ -158,6 +169,22 @@ func compact(table []uint32) (routes []uint16, groups []uint32) {
 func (n *Net) AddHost(h Host) (node int32, index int) {
 	n.hosts = append(n.hosts, h)
 	return int32(^(len(n.hosts) - 1)), len(n.hosts) - 1
+}
+
+// Reserve makes room for a number of ports in all: lists that grow port by port leave as
+// much behind as they hold.
+func (n *Net) Reserve(ports int) {
+	ports -= len(n.ports)
+	n.ports = slices.Grow(n.ports, ports)
+	n.cold = slices.Grow(n.cold, ports)
+	n.sched = slices.Grow(n.sched, ports)
+	n.jitters = slices.Grow(n.jitters, ports)
+	for c := range Classes {
+		n.queues[c] = slices.Grow(n.queues[c], ports)
+		n.gates[c] = slices.Grow(n.gates[c], ports)
+		n.pauses[c] = slices.Grow(n.pauses[c], ports)
+		n.rivals[c] = slices.Grow(n.rivals[c], ports)
+	}
 }
 
 // AddPort adds a port to node and returns its index.

@@ -44,7 +44,7 @@ func (n *Net) Measure(now units.Time, from bool) {
 func (n *Net) measureFrom(i, c int, s snapshot) {
 	q, cold := &n.queues[c][i], &n.cold[i]
 	s.peak, s.peakAt = q.peak, cold.peakAt[c]
-	cold.from[c] = s
+	cold.window()[c].from = s
 	q.least, q.peak = q.bytes, q.bytes
 }
 
@@ -53,8 +53,8 @@ func (n *Net) measureFrom(i, c int, s snapshot) {
 func (n *Net) measureTo(i, c int, s snapshot) {
 	q, cold := &n.queues[c][i], &n.cold[i]
 	s.peak = q.peak
-	cold.to[c] = s
-	from := &cold.from[c]
+	cold.window()[c].to = s
+	from := &cold.window()[c].from
 	from.min = int64(q.least)
 	if from.peak >= q.peak {
 		q.peak, cold.peakAt[c] = from.peak, from.peakAt
@@ -121,7 +121,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		r.PeakIngress = int64(n.credits[c][i].peak) * wire.CreditBlock
 	}
 	if n.measuring {
-		from, to := cold.from[c], cold.to[c]
+		from, to := cold.window()[c].from, cold.window()[c].to
 		r.MeanQueueBytes = (to.area - from.area) / float64(window)
 		r.MinQueueBytes, r.MaxQueueBytes = from.min, int64(to.peak)
 		r.Utilisation = n.utilisation(p, to.sent, from.sent, window, to.unsent-from.unsent)

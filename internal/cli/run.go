@@ -80,7 +80,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if err != nil {
 		return err
 	}
-	dir, err := f.checkTargets()
+	dir, err := f.checkTargets(c, args)
 	if err != nil {
 		return err
 	}
@@ -179,9 +179,24 @@ func checkSet(set []string) error {
 
 // checkTargets refuses before the run what could not be written after it. It returns the
 // run directory of --out, claimed, nil without.
-func (f *runFlags) checkTargets() (*report.RunDir, error) {
+func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir, error) {
 	if err := f.details.check(); err != nil {
 		return nil, err
+	}
+	for _, flag := range []string{"json", "csv", "out", "ns3-out", "nccl-out", "series-out"} {
+		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
+			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
+		}
+	}
+	for _, out := range []struct{ flag, path string }{{"--json", f.json}, {"--nccl-out", f.ncclOut}} {
+		for _, in := range append([]string{f.ns3, f.topo, f.cm}, args...) {
+			if sameFile(out.path, in) {
+				return nil, fmt.Errorf("%s %s: would replace what is run; name another file", out.flag, out.path)
+			}
+		}
+	}
+	if f.out != "" && f.out == f.json {
+		return nil, fmt.Errorf("--json and --out both name %s; --out makes a directory, --json a file", f.out)
 	}
 	if err := checkJSON(f.json); err != nil {
 		return nil, err
@@ -202,6 +217,19 @@ func (f *runFlags) checkTargets() (*report.RunDir, error) {
 		return nil, fmt.Errorf("--out %w", err)
 	}
 	return dir, nil
+}
+
+// sameFile reports whether both paths name one existing file.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // checkDir refuses a directory that nothing can be written to; "" is none.

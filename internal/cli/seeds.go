@@ -23,7 +23,7 @@ func runSeeds(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.checkTargets(); err != nil {
+	if _, err := f.checkTargets(c, args); err != nil {
 		return err
 	}
 	stderr := c.ErrOrStderr()

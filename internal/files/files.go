@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Set is a group of files of one directory that get their names together. Each is
@@ -251,7 +252,11 @@ func fillBuffered(f *os.File, fill func(io.Writer) error) error {
 
 // writeThrough lets fill write into whatever path names.
 func writeThrough(path string, fill func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, newFileMode)
+	// Opening a FIFO waits for its reader, and no signal ends that: without one it fails here.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newFileMode)
+	if errors.Is(err, syscall.ENXIO) {
+		return &fs.PathError{Op: "open", Path: path, Err: errors.New("nobody reads from it")}
+	}
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,10 @@ import (
 const (
 	MaxConns    = 1 << 22
 	MaxMessages = 1 << 24
-	// MessageMemory is what a message of one packet takes, from its load to the report.
-	MessageMemory units.Bytes = 400
+	// MessageMemory is what a message of one packet takes at the peak of a run: a run of 16
+	// million takes 10.3 GB (docs/performance.md). It keeps 400 bytes of them; the
+	// collector lets the heap grow beyond what is kept.
+	MessageMemory units.Bytes = 640
 	// MaxCount is how many messages a pattern can name on each queue pair; so many are
 	// refused for their memory.
 	MaxCount = 1 << 40

@@ -262,7 +262,7 @@ func TestErrors(t *testing.T) {
 		{"imported verb", func(p *Plan) error { return p.Flow(0, 0, 2, 1, opt(func(o *Options) { o.Verb = 9 })) },
 			"workload x: verb 9 is unknown; use one of write, send, write-imm, send-imm, send-inv, read, cas, fetch-add"},
 		{"many messages", func(p *Plan) error { return p.Flow(0, 0, 2, 1, opt(func(o *Options) { o.Count = 1 << 62 })) },
-			"4611686018427387904 messages on each of 1 QPs take about 1.84e+09 TB of memory; at most 16777216 messages are possible in all, which take about 6.71 GB: use fewer"},
+			"4611686018427387904 messages on each of 1 QPs take about 2.95e+09 TB of memory; at most 16777216 messages are possible in all, which take about 10.7 GB: use fewer"},
 		{"many QPs", func(p *Plan) error {
 			return p.Incast(0, []int{0, 1}, 2, 1, opt(func(o *Options) { o.QPs = 1 << 62 }))
 		}, "2 pairs with 4611686018427387904 QPs each make more than 4194304 connections in all; use fewer"},

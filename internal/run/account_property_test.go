@@ -97,6 +97,18 @@ func mixVerbs(v *scenario.Valid, seed uint64) {
 	}
 }
 
+// lossyReads draw READs between WRITEs of one queue pair while every 37th packet is lost:
+// responses that stop in the middle, and ACKs that a response stands for.
+var lossyReads = []uint64{3, 6}
+
+const lossyReadsText = `
+name: lossy reads
+stack: rocev2-none
+topology: {star: {hosts: 2, link: {rate: 100Gbps, drop_every: 37}}}
+workload:
+  - flow: {from: h0, to: h1, size: 9KB, count: 60, every: 2us}
+`
+
 // TestAccountsTile: the stages of every completed message are positive and add
 // up to its completion time exactly, whatever befell it, and none appears
 // without its cause.
@@ -108,12 +120,19 @@ func TestAccountsTile(t *testing.T) {
 	// responder still sent paced responses to a requester in error; a READ was asked
 	// for whole at first, and in parts after a timeout.
 	found := []uint64{503, 757, 764}
-	for n := range seeds + uint64(len(found)) {
+	for n := range seeds + uint64(len(found)+len(lossyReads)) {
 		seed := n
-		if n >= seeds {
-			seed = found[n-seeds]
+		text := ""
+		switch k := int(n - seeds); {
+		case n < seeds:
+			text = harsh(seed)
+		case k < len(found):
+			seed = found[k]
+			text = harsh(seed)
+		default:
+			seed = lossyReads[k-len(found)]
+			text = lossyReadsText
 		}
-		text := harsh(seed)
 		v, err := scenario.Parse("harsh.yaml", []byte(text), nil, nil)
 		if err != nil {
 			continue // a draw that the checks rightly refuse

@@ -48,7 +48,7 @@ func sharedLimiters(r *record.Run) (out []string) {
 		if l.to != "" {
 			per = "to " + l.to
 		}
-		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears one per %s (min_time_between_cnps %s, cnp_limiter %s); %s got none",
+		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears one per %s on average (min_time_between_cnps %s, cnp_limiter %s); %s got none",
 			l.Port, FormatCount(int64(units.Second/l.IntervalPS)), per, l.pairs, l.who(), microseconds(units.Time(l.pairs)*l.IntervalPS),
 			microseconds(l.IntervalPS), l.Scope, plural(l.limited, "marked packet")))
 	}
@@ -137,6 +137,9 @@ func idleLine(r *record.Run) []string {
 	}
 	senders := x.class(x.out(PortName(worst)), worst.Class)
 	scope, longest := x.limiterOf(senders)
+	if len(senders) < 2 || worst.PausesReceived > 0 {
+		return nil // one sender, or a receiver that stops the port: no incast, which is what Fills tells of
+	}
 	if scope == "" || longest >= fillingUS*units.Microsecond {
 		return nil
 	}

@@ -117,8 +117,11 @@ func GapOf(perSecond int64) units.Time {
 }
 
 // said keeps a note of a number.
-func (s *Spec) said(key, value, source string) {
-	s.notes = append(s.notes, record.Note{Key: "nic." + key, Value: value, Source: source})
+func (s *Spec) said(key, value, source string) { s.saidOf("nic."+key, value, source) }
+
+// saidOf is said of what is no key of a card.
+func (s *Spec) saidOf(key, value, source string) {
+	s.notes = append(s.notes, record.Note{Key: key, Value: value, Source: source})
 }
 
 // sources are where the numbers of a preset come from.
@@ -129,7 +132,7 @@ type sources struct {
 // explain notes every number of a preset with its source.
 func (s *Spec) explain(from *sources) {
 	s.said("preset", s.Name, About(s.Name))
-	s.said("pcie", fmt.Sprintf("gen%d x16, port of %v", s.PCIeGen, s.Port), from.pcie)
+	s.saidOf("the card's PCIe", fmt.Sprintf("gen%d x16, port of %v", s.PCIeGen, s.Port), from.pcie)
 	s.said("send_pipeline", s.Send.String(), from.pipeline)
 	s.said("receive_pipeline", s.Receive.String(), from.pipeline)
 	blue := "none"
@@ -144,19 +147,19 @@ func (s *Spec) explain(from *sources) {
 	s.said("nak_cnp", fmt.Sprint(s.NAKNotifies), from.nakCNP)
 	adaptive := "off"
 	if s.AdaptiveMin > 0 {
-		adaptive = s.AdaptiveMin.String() + " and doubling"
+		adaptive = s.AdaptiveMin.String() + ", doubling"
 	}
-	s.said("adaptive_timeout", adaptive, from.adaptive)
+	s.said("adaptive_timeout.min", adaptive, from.adaptive)
 	s.said("slow_restart", fmt.Sprint(s.SlowRestart), from.slow)
-	selective := "none"
+	selective := "no selective repeat"
 	if s.Bitmap > 0 {
 		selective = fmt.Sprintf("%d packets", s.Bitmap)
 	}
-	s.said("selective_repeat", selective, from.bitmap)
+	s.said("bitmap", selective, from.bitmap)
 	if s.Limits {
-		s.said("cnp_limiter", fmt.Sprintf("%v, %v", s.CNPScope, s.CNPInterval), from.limiter)
+		s.saidOf("dcqcn.cnp_limiter", fmt.Sprintf("%v, %v", s.CNPScope, s.CNPInterval), from.limiter)
 	} else {
-		s.said("cnp_limiter", "as dcqcn.cnp_limiter", from.limiter)
+		s.saidOf("dcqcn.cnp_limiter", "as the scenario says", from.limiter)
 	}
 }
 

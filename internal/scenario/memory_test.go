@@ -30,6 +30,8 @@ func TestBadMemory(t *testing.T) {
 			"s.yaml:7:16: switch.memory.profiles.mine has no pool; name one of its pools, such as pool: ingress_lossless_pool"},
 		{"profile of unknown pool", "    profiles: {pg_lossless_profile: {pool: ingress_losless_pool}}\n",
 			`s.yaml:7:44: switch.memory.profiles.pg_lossless_profile draws on "ingress_losless_pool", which is no pool; did you mean "ingress_lossless_pool"?`},
+		{"unused profile of unknown pool", "    profiles: {mine: {pool: ingress_losless_pool, static_th: 1MB}}\n",
+			`s.yaml:7:29: switch.memory.profiles.mine draws on "ingress_losless_pool", which is no pool; did you mean "ingress_lossless_pool"?`},
 		{"group on an egress pool", "    profiles: {pg_lossless_profile: {pool: egress_lossy_pool}}\n",
 			"s.yaml:7:44: switch.memory.profiles.pg_lossless_profile draws on the pool egress_lossy_pool, whose type is egress; priority groups need a pool of type ingress"},
 		{"reserves above pool", "    size: 10MB\n    pools: {ingress_lossless_pool: {size: 100KB, reserved: profiles}}\n    profiles: {pg_lossless_profile: {reserved: 20KB}}\n",

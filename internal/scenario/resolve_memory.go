@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -49,6 +50,7 @@ func (r *resolver) memoryOf(n int) *mmu.Params {
 			}
 		}
 	}
+	k.checkUnused()
 	k.sizePools()
 	if r.d.err == nil {
 		k.check()
@@ -90,6 +92,32 @@ func (k *memoryMaker) checkPorts(list []assignment) {
 			}
 		}
 	}
+}
+
+// checkUnused looks at profiles that the scenario gives and no group or queue takes: their
+// pool is looked at all the same, and that they do nothing is said.
+func (k *memoryMaker) checkUnused() {
+	for i := range k.m.profiles {
+		p := &k.m.profiles[i]
+		if p.at.n == nil || k.taken(p) {
+			continue
+		}
+		if !slices.Contains(k.m.poolNames(), p.pool) {
+			k.r.d.fail(k.at(p, "pool"), "%s draws on %q, which is no pool; %s", k.path(p), p.pool, suggest(p.pool, k.m.poolNames()))
+			return
+		}
+		k.r.warn(fmt.Sprint("profile", p.name), "%s has no effect: no priority group or queue of %s takes it; name it under groups or queues", k.path(p), k.name())
+	}
+}
+
+// taken reports whether a group or queue of the switch has profile p.
+func (k *memoryMaker) taken(p *profileSettings) bool {
+	for port := range k.in {
+		if slices.Contains(k.in[port][:], p) || slices.Contains(k.to[port][:], p) {
+			return true
+		}
+	}
+	return false
 }
 
 // lossless reports whether class c is lossless.

@@ -69,24 +69,8 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	if err != nil {
 		return err
 	}
-	stderr := c.ErrOrStderr()
-	watch := &watcher{meter: newMeter(stderr, f.quiet), runs: make([]run.Progress, len(opt.Stacks)*opt.Seeds)}
-	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
-		one := base
-		one.Stack, one.Stacks, one.Seed, one.Workers = j.Stack, j.Stacks, j.Seed, j.Workers
-		one.Progress = func(now run.Progress) { watch.show(j, now) }
-		r, _, err := p.Do(ctx, one)
-		watch.finish(j)
-		return r, err
-	}
-	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
-		watch.meter.clear()
-		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
-	})
+	ctx, result, stop, err := runAll(c, base, opt, f.quiet, p)
 	defer stop()
-	result, err := compare.Run(ctx, opt)
-	quiet()
-	watch.meter.clear()
 	if errors.Is(err, compare.ErrInterrupted) {
 		if result == nil {
 			return interrupted(ctx, fmt.Errorf("%w; no stack had", err))
@@ -98,6 +82,33 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 		return noRun(ctx, err)
 	}
 	return f.write(c, result)
+}
+
+// runAll runs base with every stack and seed of opt, with progress until all have ended or
+// the user interrupts them. Until stop is called, an interrupt is one of ctx.
+func runAll(c *cobra.Command, base run.Options, opt compare.Options, silent bool, p Pipeline) (
+	ctx context.Context, result *compare.Comparison, stop func(), err error) {
+	stderr := c.ErrOrStderr()
+	watch := &watcher{meter: newMeter(stderr, silent), runs: make([]run.Progress, len(opt.Stacks)*opt.Seeds)}
+	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
+		one := base
+		one.Seed, one.Workers = j.Seed, j.Workers
+		if j.Stack != "" {
+			one.Stack, one.Stacks = j.Stack, j.Stacks
+		}
+		one.Progress = func(now run.Progress) { watch.show(j, now) }
+		r, _, err := p.Do(ctx, one)
+		watch.finish(j)
+		return r, err
+	}
+	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
+		watch.meter.clear()
+		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
+	})
+	result, err = compare.Run(ctx, opt)
+	quiet()
+	watch.meter.clear()
+	return ctx, result, stop, err
 }
 
 // read finds what all stacks run: a scenario, or the one that files of another

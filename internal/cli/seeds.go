@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/compare"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
-	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/cobra"
 )
 
@@ -26,25 +23,9 @@ func runSeeds(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
 	if _, err := f.checkTargets(c, args); err != nil {
 		return err
 	}
-	stderr := c.ErrOrStderr()
-	watch := &watcher{meter: newMeter(stderr, f.quiet), runs: make([]run.Progress, f.seeds)}
 	opt := compare.Options{Stacks: []string{""}, Seeds: f.seeds, Seed: base.Seed, Workers: base.Workers}
-	opt.Do = func(ctx context.Context, j compare.Job) (*record.Run, error) {
-		one := base
-		one.Seed, one.Workers = j.Seed, j.Workers
-		one.Progress = func(now run.Progress) { watch.show(j, now) }
-		r, _, err := p.Do(ctx, one)
-		watch.finish(j)
-		return r, err
-	}
-	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
-		watch.meter.clear()
-		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
-	})
+	ctx, result, stop, err := runAll(c, base, opt, f.quiet, p)
 	defer stop()
-	result, err := compare.Run(ctx, opt)
-	quiet()
-	watch.meter.clear()
 	switch {
 	case errors.Is(err, compare.ErrInterrupted) && result == nil:
 		return interrupted(ctx, fmt.Errorf("%w; none had", err))

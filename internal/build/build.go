@@ -154,7 +154,8 @@ func (b *builder) layOut(opt Options) {
 	ahead := make([]units.Time, len(b.g.Links))
 	zero := make([]bool, len(b.g.Links))
 	for l := range b.g.Links {
-		ahead[l] = b.g.Links[l].Delay + b.shortest(b.g.Links[l].Rate)
+		k := &b.g.Links[l]
+		ahead[l] = k.Delay + b.shortest(max(k.RateFrom(b.g, k.A), k.RateFrom(b.g, k.B)))
 		zero[l] = ahead[l] < sim.MinLookahead
 	}
 	joined := triggerGroups(b.v.Plan, b.g)
@@ -284,7 +285,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	s.Source = b.source[node] + uint32(local)
 	s.Local = local
 	s.Peer = fmt.Sprintf("%s:%d", peer.Name, end.PeerPort+1)
-	s.Rate, s.Delay = link.Rate, link.Delay
+	s.Rate, s.Nominal, s.Delay = link.RateFrom(b.g, node), link.Rate, link.Delay
 	s.PeerPart, s.PeerCell, s.PeerPort = place.Part, b.cell[end.Peer], place.Index
 	s.PeerLatency, s.PeerCut = 0, false
 	if peer.Kind == topology.Switch {

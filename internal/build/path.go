@@ -126,12 +126,12 @@ func (w *World) overHop(hops []topology.Hop, k int, frame units.Bytes) (t units.
 	if k+1 < len(hops) {
 		peer := v.Graph.Nodes[h.Node].Ports[h.Port].Peer
 		next := v.Graph.LinkAt(hops[k+1].Node, hops[k+1].Port)
-		if v.Switches[peer].CutThrough && next.Rate <= link.Rate {
+		if v.Switches[peer].CutThrough && next.RateFrom(v.Graph, peer) <= link.RateFrom(v.Graph, h.Node) {
 			n = min(n, units.Bytes(v.Wire.Preamble+v.Wire.Header))
 		}
 		t = v.Switches[peer].Latency
 	}
-	return t + link.Rate.TxTime(n) + link.Delay
+	return t + link.RateFrom(v.Graph, h.Node).TxTime(n) + link.Delay
 }
 
 // CreditLoop is the idle time from when a packet of connection i starts at the k-th of

@@ -14,13 +14,14 @@ type WindowAlgorithm uint8
 
 // Window algorithms.
 const (
-	Reno  WindowAlgorithm = iota // RFC 5681
-	Cubic                        // RFC 9438
-	DCTCP                        // RFC 8257; grows as Reno does
+	Reno     WindowAlgorithm = iota // RFC 5681
+	Cubic                           // RFC 9438
+	DCTCP                           // RFC 8257; grows as Reno does
+	NoWindow                        // none: the window never limits what is sent
 	numWindowAlgorithms
 )
 
-func (a WindowAlgorithm) String() string { return [...]string{"reno", "cubic", "dctcp"}[a] }
+func (a WindowAlgorithm) String() string { return [...]string{"reno", "cubic", "dctcp", "none"}[a] }
 
 // WindowAlgorithmNamed returns the algorithm of that name.
 func WindowAlgorithmNamed(name string) (WindowAlgorithm, error) {
@@ -73,7 +74,7 @@ func (p *WindowParams) Validate() error {
 		key, right string
 		value      any
 	}{
-		{p.Algorithm >= numWindowAlgorithms, "algorithm", "reno, cubic or dctcp", uint8(p.Algorithm)},
+		{p.Algorithm >= numWindowAlgorithms, "algorithm", "reno, cubic, dctcp or none", uint8(p.Algorithm)},
 		{p.InitialWindow < 1 || p.InitialWindow > 10000, "initial_window", "1 to 10000 segments", p.InitialWindow},
 		{p.ABCLimit < 0, "abc_limit", "0 (none) or a number of segments", p.ABCLimit},
 		{p.HyStart >= numHyStarts, "hystart", "off, rfc9406 or linux", uint8(p.HyStart)},
@@ -98,6 +99,10 @@ const (
 	CutECN                     // ECE
 	CutTimeout                 // the retransmission timer
 )
+
+// openWindow is a window that never limits: far more than the 1 GiB that a header can
+// offer (RFC 7323 2.3), and small enough to be multiplied.
+const openWindow = 1 << 40
 
 // maxSsthresh is where ssthresh starts: "arbitrarily high" (RFC 5681 3.1).
 const maxSsthresh = math.MaxInt64
@@ -124,9 +129,15 @@ type WindowAck struct {
 // Init starts a connection of segments of mss bytes.
 func (w *Window) Init(p *WindowParams, mss int64) {
 	*w = Window{mss: mss, cwnd: int64(p.InitialWindow) * mss, ssthresh: maxSsthresh}
+	if p.Algorithm == NoWindow {
+		w.cwnd, w.ssthresh = openWindow, openWindow
+	}
 	w.dctcp.alpha = dctcpOne // RFC 8257 3.3: "SHOULD be initialized to 1"
 	w.hystart.init()
 }
+
+// open reports whether the window never limits.
+func (w *Window) open() bool { return w.cwnd == openWindow }
 
 // Bytes is the congestion window.
 func (w *Window) Bytes() int64 { return w.cwnd }
@@ -141,7 +152,11 @@ func (w *Window) MSS() int64 { return w.mss }
 func (w *Window) SlowStart() bool { return w.cwnd < w.ssthresh }
 
 // Set overrides the window during recovery, in bytes; at least one segment.
-func (w *Window) Set(bytes int64) { w.cwnd = max(bytes, w.mss) }
+func (w *Window) Set(bytes int64) {
+	if !w.open() {
+		w.cwnd = max(bytes, w.mss)
+	}
+}
 
 // Raise lifts window and threshold to those of an earlier time, if they were larger.
 func (w *Window) Raise(before *Window) {
@@ -151,6 +166,9 @@ func (w *Window) Raise(before *Window) {
 // OnAck grows the window. The transport calls it only outside recovery, and only
 // when the window limited what was sent (RFC 7661).
 func (w *Window) OnAck(p *WindowParams, a WindowAck) {
+	if w.open() {
+		return
+	}
 	left := a.Bytes
 	if w.SlowStart() {
 		left = w.slowStart(p, left)
@@ -199,6 +217,9 @@ func (w *Window) slowStart(p *WindowParams, acked int64) int64 {
 // What is cut is the window and not, as RFC 5681 has it, the flight: a window
 // that was not used does not grow (RFC 9438 4.6 allows this, Linux does it).
 func (w *Window) Cut(p *WindowParams, cause CutCause) {
+	if w.open() {
+		return
+	}
 	switch {
 	case p.Algorithm == DCTCP && cause == CutECN:
 		w.ssthresh = w.cwnd - w.dctcp.cut(w.cwnd)
@@ -228,6 +249,9 @@ func (w *Window) OnIdle(idle units.Time) { w.cubic.shift(idle) }
 // the initial window, and remembers three quarters of it as the threshold (RFC
 // 2861 3.1; Linux tcp_slow_start_after_idle).
 func (w *Window) Restart(p *WindowParams, idle, rto units.Time) {
+	if w.open() {
+		return
+	}
 	floor := min(int64(p.InitialWindow)*w.mss, w.cwnd)
 	w.ssthresh = max(w.ssthresh, w.cwnd/4*3)
 	for idle -= rto; idle > 0 && w.cwnd > floor; idle -= rto {

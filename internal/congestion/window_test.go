@@ -383,7 +383,7 @@ func TestWindowParams(t *testing.T) {
 			t.Errorf("%v: %v, %v", a, got, err)
 		}
 	}
-	if _, err := WindowAlgorithmNamed("vegas"); err == nil || err.Error() != `congestion control: unknown algorithm "vegas", want one of reno, cubic, dctcp` {
+	if _, err := WindowAlgorithmNamed("vegas"); err == nil || err.Error() != `congestion control: unknown algorithm "vegas", want one of reno, cubic, dctcp, none` {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*WindowParams){

@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -37,7 +38,8 @@ type portCold struct {
 	// while a class was paused; hosts only.
 	controlTime   units.Time
 	controlPaused [Classes]units.Time
-	controlShut   uint8              // classes paused while the last such frame is on the wire
+	controlShut   uint8 // classes paused while the last such frame is on the wire
+	nominal       units.Rate
 	measured      *[Classes]measured // nil without a measured window
 }
 
@@ -84,6 +86,7 @@ type PortSpec struct {
 	Local       int
 	NodePorts   int
 	Rate        units.Rate
+	Nominal     units.Rate // in whose bit times the link's own frames speak of time; 0: Rate
 	Delay       units.Time
 	PeerPart    int
 	PeerCell    int        // within the peer's partition
@@ -203,7 +206,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		p.header = n.txTime(&p, uint32(n.wire.Preamble+n.wire.Header))
 	}
 	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
-		fecn: s.Params.FECN, victim: s.Params.Victim}
+		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate)}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
 		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency,
@@ -266,7 +269,7 @@ func (n *Net) Kick(now units.Time, i int) { n.kick(now, i) }
 // SetPauses makes host port i pause or resume classes of the switch: a receive
 // buffer filled to bytes, or emptied.
 func (n *Net) SetPauses(now units.Time, i int, classes uint8, xoff bool, bytes int64) {
-	for v := classes; v != 0; v &= v - 1 {
+	for v := classes &^ n.cold[i].pfc.Silent; v != 0; v &= v - 1 {
 		c := uint8(bits.TrailingZeros8(v))
 		if xoff {
 			n.cold[i].xoff[c].Add(now, bytes)

@@ -29,6 +29,9 @@ type CreditParams struct {
 	// says so at once; fewer are told of within 65,536 symbol times.
 	Update [Classes]uint16
 	Wait   WaitTick // unit of PortXmitWait
+	// Endless has the buffers take whatever comes: the peer sends as if it always had
+	// credits, which flow-control packets still count.
+	Endless bool
 }
 
 // WaitTick is the unit in which a generation of devices counts PortXmitWait (NVIDIA's
@@ -80,6 +83,8 @@ type creditState struct {
 	peak     uint16
 	update   uint16
 	active   bool // something was sent or received
+	endless  bool // the input buffer takes whatever comes
+	free     bool // the peer's does: no credits are needed
 	starved  record.Act
 	updates  int64 // flow-control packets sent, repeats apart
 	arrived  Sent
@@ -106,6 +111,9 @@ func (n *Net) fits(now units.Time, i int, c uint8, frame uint32) bool {
 		return false
 	}
 	s := &n.credits[c][i]
+	if s.free {
+		return true
+	}
 	left := (s.limit - s.sent - uint16(Blocks(frame))) & creditMask
 	return left <= MaxCredits || n.ports[i].impaired && n.cold[i].impair.failed(now)
 }
@@ -132,7 +140,7 @@ func (n *Net) spend(now units.Time, i int, c uint8, frame uint32) {
 	s := &n.credits[c][i]
 	s.sent = (s.sent + uint16(Blocks(frame))) & creditMask
 	s.active = true
-	if left := (s.limit - s.sent) & creditMask; left < s.least {
+	if left := (s.limit - s.sent) & creditMask; left < s.least && !s.free {
 		s.least, s.leastAt = left, now
 	}
 	n.tellLater(now, i)
@@ -188,9 +196,13 @@ func (n *Net) takeIn(now units.Time, i int, pk *packet.Packet) (due bool) {
 	s := &n.credits[c][i]
 	b := uint16(Blocks(pk.Frame))
 	s.received = (s.received + b) & creditMask
-	s.occupied += b
 	s.active = true
 	s.arrived.Add(pk)
+	if s.endless {
+		n.tellLater(now, i)
+		return false
+	}
+	s.occupied += b
 	s.peak = max(s.peak, s.occupied)
 	if s.occupied > s.size {
 		n.part.Bug("%s VL %d: %d blocks in an input buffer of %d: more was sent than there were credits for", n.cold[i].name, pk.Class, s.occupied, s.size)
@@ -210,6 +222,9 @@ func (n *Net) GiveBack(now units.Time, i int, c uint8, frame uint32) {
 // whether a flow-control packet is due.
 func (n *Net) giveBack(now units.Time, i int, c uint8, frame uint32) bool {
 	s := &n.credits[c&(Classes-1)][i]
+	if s.endless {
+		return false
+	}
 	b := uint16(Blocks(frame))
 	if mutantLostBlock {
 		b--
@@ -384,9 +399,9 @@ func (n *Net) countWait(now units.Time, i int, p *Port) {
 // setCredits gives port i its input buffers, and what its peer granted while the
 // link came up.
 func (n *Net) setCredits(i int, own, peer *CreditParams) {
-	n.cold[i].updateInterval = UpdateInterval(n.ports[i].rate)
+	n.cold[i].updateInterval = UpdateInterval(n.cold[i].nominal)
 	for c := range n.credits {
-		s := creditState{size: own.Blocks[c], update: own.Update[c], limit: min(peer.Blocks[c], MaxCredits)}
+		s := creditState{size: own.Blocks[c], update: own.Update[c], limit: min(peer.Blocks[c], MaxCredits), endless: own.Endless, free: peer.Endless}
 		s.told, s.least = s.grant(), s.limit
 		n.credits[c] = append(n.credits[c], s)
 	}

@@ -25,6 +25,7 @@ type RED struct {
 // PFCParams describes priority flow control of one port in both roles.
 type PFCParams struct {
 	Enabled  uint8      // priorities for which this port sends and obeys PFC
+	Silent   uint8      // those of them for which it only obeys: what should pause is lost when memory ends
 	Quanta   uint16     // pause time sent, in 512-bit times; 0: no timer, paused until XON (ns-3)
 	Refresh  units.Time // a pause still needed is sent again after this long; 0: never
 	Response units.Time // from the end of a received PFC frame to the gate

@@ -24,6 +24,9 @@ type pauseState struct {
 // setPause notes that class c of port i wants its peer paused or not, and
 // sends a PFC frame as soon as the transmitter allows.
 func (n *Net) setPause(now units.Time, i int, c uint8, xoff bool) {
+	if n.cold[i].pfc.Silent>>c&1 != 0 {
+		return
+	}
 	n.ports[i].wantPause(c, xoff)
 	n.kick(now, i)
 }
@@ -138,7 +141,7 @@ func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 	}
 	s.until, s.quanta = units.Never, quanta
 	if quanta > 0 {
-		d := p.pauseTime(quanta)
+		d := n.pauseTime(i, quanta)
 		s.until = now + d
 		if !s.expiry {
 			s.expiry = true
@@ -147,8 +150,10 @@ func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 	}
 }
 
-// pauseTime is how long q quanta last: 512 bit times each (IEEE 802.3 31B.2).
-func (p *Port) pauseTime(q uint16) units.Time { return p.rate.TxTimeLong(units.Bytes(q) * 64) }
+// pauseTime is how long q quanta last at port i: 512 bit times each (IEEE 802.3 31B.2).
+func (n *Net) pauseTime(i int, q uint16) units.Time {
+	return n.cold[i].nominal.TxTimeLong(units.Bytes(q) * 64)
+}
 
 // expire ends a pause whose time ran out without a refresh.
 func (n *Net) expire(now units.Time, i int, c uint8) {
@@ -161,7 +166,7 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 	if s.until > now {
 		if s.until != units.Never {
 			s.expiry = true
-			d := p.pauseTime(s.quanta)
+			d := n.pauseTime(i, s.quanta)
 			n.part.At(s.until, sim.Order(d, p.source+2*uint32(p.ports)), sim.Background|sim.MakeRef(evExpire|uint32(i), uint32(c)))
 		}
 		return

@@ -306,7 +306,7 @@ func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
 	r.Node, r.Port = cold.node, int(p.local)+1
 	r.PortXmitData, r.PortXmitPkts = words(sent), sent.Packets
 	r.PortRcvData, r.PortRcvPkts = words(arrived), arrived.Packets
-	r.PortXmitWait = cold.waitTick.count(cold.xmitWait, p.rate)
+	r.PortXmitWait = cold.waitTick.count(cold.xmitWait, cold.nominal)
 	return r, true
 }
 
@@ -349,7 +349,7 @@ func (n *Net) ShutPorts() (ports int) {
 // for which a port keeps a change to itself.
 func (n *Net) LongestPause() (d units.Time) {
 	for i := range n.ports {
-		d = max(d, n.ports[i].pauseTime(n.cold[i].pfc.Quanta), n.cold[i].updateInterval)
+		d = max(d, n.pauseTime(i, n.cold[i].pfc.Quanta), n.cold[i].updateInterval)
 	}
 	return d
 }

@@ -22,6 +22,8 @@ type Link struct {
 	// Cut is the payload that TLPs arrive with, where something before the link cut them
 	// smaller than MPS; 0: MPS.
 	Cut units.Bytes
+	// Speedup is how many times faster the link is than one of its kind; 0: 1.
+	Speedup int
 }
 
 // Sizes of what a TLP takes beside its payload (PCIe Base Specification 5.0,
@@ -94,7 +96,7 @@ func (l Link) Raw() units.Rate {
 	case l.Gen >= 3:
 		num, den = 128, 130
 	}
-	return units.Rate(int64(transfers()[l.Gen-1]) * 100e6 * int64(l.Width) * num / den)
+	return units.Rate(int64(transfers()[l.Gen-1]) * 100e6 * int64(l.Width) * int64(max(l.Speedup, 1)) * num / den)
 }
 
 // ackLimit returns the longest time between acknowledgements in symbols:

@@ -196,7 +196,7 @@ func (r *runner) networkHop(h topology.Hop, out *record.Run) record.WayHop {
 	v := r.Valid
 	link, end := v.Graph.LinkAt(h.Node, h.Port), v.Graph.Nodes[h.Node].Ports[h.Port]
 	x := record.WayHop{Name: r.portName(h.Node, h.Port), To: r.portName(end.Peer, end.PeerPort), What: "cable",
-		RateBps: link.Rate, LatencyPS: link.Delay, Class: classAt(out, v.Graph.Nodes[h.Node].Name, h.Port+1)}
+		RateBps: link.RateFrom(v.Graph, h.Node), LatencyPS: link.Delay, Class: classAt(out, v.Graph.Nodes[h.Node].Name, h.Port+1)}
 	if v.Graph.Nodes[end.Peer].Kind == topology.Switch {
 		s := &v.Switches[end.Peer]
 		x.What, x.LatencyPS = "cable and switch", link.Delay+s.Latency

@@ -133,7 +133,7 @@ func (r *resolver) cardServers() {
 	made := make(map[model]*serverSettings)
 	for n := range r.v.Graph.Nodes {
 		s := &r.nics[n]
-		if r.d.err != nil || r.v.Graph.Nodes[n].Kind != topology.Host || s.card.PCIeGen == 0 || s.server == nil && s.drain > 0 {
+		if r.d.err != nil || r.v.Graph.Nodes[n].Kind != topology.Host || s.card.PCIeGen == 0 || s.server == nil && (s.drain > 0 || s.keepsUp) {
 			continue
 		}
 		key := model{s.server, s.card.PCIeGen, len(r.v.Graph.Nodes[n].Ports), s.card.Port}

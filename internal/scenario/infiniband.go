@@ -17,7 +17,7 @@ import (
 // beyond the others, alike for all its links.
 type infinibandSettings struct {
 	vls                 int
-	buffer, hcaBuffer   units.Bytes // of each VL, at switches and at hosts
+	buffer, hcaBuffer   units.Bytes // of each VL, at switches and at hosts; endlessBuffer: no end
 	update              units.Bytes // -1: a quarter of what the buffer lets be granted
 	sl2vl               []uint8     // 16 entries
 	high, low           []fabric.VLWeight
@@ -36,6 +36,12 @@ type infinibandSettings struct {
 const (
 	fromOpenSM  = "OpenSM's defaults (osm_base.h), cut to the VLs in operation"
 	mostCredits = "the most that a flow-control packet can grant, 2048 blocks (IBTA 7.9.4); vendors publish no sizes"
+)
+
+// endlessBuffer stands for an input buffer that takes whatever comes; its word is unlimited.
+const (
+	endlessBuffer units.Bytes = -1
+	unlimited                 = "unlimited"
 )
 
 // serviceLevels is the number of SLs (IBTA 7.6.5).
@@ -78,8 +84,9 @@ func (r *resolver) infinibandKeys() []key {
 				o.fail("vls", "%d is no number of data VLs that a port can operate; give 1, 2, 4 or 8", s.vls)
 			}
 		}),
-		sizeKey("buffer", &s.buffer, "Input buffer of each VL at each receiving port; credits are blocks of 64 B of it, and no more than 128 KiB are ever granted.").otherwise("128KiB"),
-		sizeKey("hca_buffer", &s.hcaBuffer, "The same at the ports of hosts.").otherwise("`buffer`"),
+		sizeKey("buffer", &s.buffer, "Input buffer of each VL at each receiving port; credits are blocks of 64 B of it, and no more than 128 KiB are ever granted. `unlimited`: it takes whatever comes, and nobody waits for credits.").otherwise("128KiB").
+			or(unlimited, func() { s.buffer = endlessBuffer }),
+		sizeKey("hca_buffer", &s.hcaBuffer, "The same at the ports of hosts.").otherwise("`buffer`").or(unlimited, func() { s.hcaBuffer = endlessBuffer }),
 		sizeKey("update", &s.update, "So much must have been freed before a flow-control packet says so at once; less is told within 65,536 symbol times.").
 			otherwise("a quarter of the buffer, 32 KiB at most"),
 		textKey("sl2vl", "list such as `0,1,2,3`", lanes, later, "The VL of each of the 16 service levels, as in opensm.conf. `class` in the workload is the service level, 0 unless "+
@@ -193,6 +200,10 @@ func (r *resolver) resolveCredits() {
 func (r *resolver) credits(key string, size units.Bytes) *fabric.CreditParams {
 	s := &r.ib
 	const largestBuffer = 2 * units.MiB
+	endless := size == endlessBuffer
+	if endless {
+		size = fabric.MaxCredits * wire.CreditBlock
+	}
 	largest := int64(fabric.Blocks(uint32(r.maxFrame())))
 	blocks := int64(size) / wire.CreditBlock
 	if blocks < largest || size > largestBuffer {
@@ -211,7 +222,7 @@ func (r *resolver) credits(key string, size units.Bytes) *fabric.CreditParams {
 			return nil
 		}
 	}
-	out := &fabric.CreditParams{Wait: s.wait}
+	out := &fabric.CreditParams{Wait: s.wait, Endless: endless}
 	for vl := range s.vls {
 		out.Blocks[vl], out.Update[vl] = uint16(blocks), uint16(update)
 	}
@@ -322,6 +333,14 @@ func (r *resolver) resolveHCA(s *nicSettings, out *NIC, ports int) {
 	}
 }
 
+// bufferText says how large an input buffer is.
+func bufferText(n units.Bytes) string {
+	if n == endlessBuffer {
+		return "no end: nobody waits for credits"
+	}
+	return n.String() + " per VL and port"
+}
+
 // infinibandNotes says what the section and its defaults have put in.
 func (r *resolver) infinibandNotes() {
 	s := &r.ib
@@ -331,9 +350,9 @@ func (r *resolver) infinibandNotes() {
 	}
 	vls := func(text string, key, otherwise string) { r.note("infiniband."+key, text, sourceOf(o, key, otherwise)) }
 	vls(fmt.Sprint(s.vls), "vls", "VLCap VL0-7, as HCAs and switches ship; nine to fifteen are not modelled")
-	vls(s.buffer.String()+" per VL and port", "buffer", mostCredits)
+	vls(bufferText(s.buffer), "buffer", mostCredits)
 	if o.has("hca_buffer") {
-		vls(s.hcaBuffer.String()+" per VL and port", "hca_buffer", "")
+		vls(bufferText(s.hcaBuffer), "hca_buffer", "")
 	}
 	update := units.Bytes(s.switchPort.Update[0]) * wire.CreditBlock
 	of := "the buffer"

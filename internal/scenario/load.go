@@ -156,6 +156,8 @@ type changes struct {
 	set    []string // path=value
 	seed   *uint64
 	single *Single // in place of the workload; nil: the scenario's
+	// without is what an experiment removes.
+	without Without
 }
 
 func (c changes) any() bool {
@@ -194,7 +196,7 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	if bad := c.apply(root); bad != nil {
 		return nil, bad
 	}
-	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}, compared: c.stack != ""}
+	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}, compared: c.stack != "", without: c.without}
 	inlined := r.d.inlineTraces(root)
 	inlined = r.d.inlineServers(root) || inlined
 	r.resolve(root)
@@ -314,6 +316,9 @@ func (r *resolver) resolve(root *node) {
 	r.readHeader(o)
 	r.readNoise(o)
 	r.readTopology(root.get("topology"))
+	if r.d.err == nil {
+		r.without.neverFail(r.v.Graph)
+	}
 	r.readDevices(o)
 	r.hostPath = r.readGPUDirect(o)
 	r.readDCQCN(o)

@@ -35,6 +35,7 @@ type nicSettings struct {
 	rxXOFF           units.Bytes // 0: rxBuffer less headroom
 	rxXON            units.Bytes // -1: half of XOFF
 	drain            units.Rate
+	keepsUp          bool   // drain_rate: none
 	coalesce         string // receiver or sender; empty: as the DCQCN preset has it
 	pfc              pfcSettings
 	timeout          int // exponent; -1: the recovery's
@@ -210,7 +211,8 @@ func (r *resolver) receiveBufferKeys(s *nicSettings) []key {
 		sizeKey("rx_xoff", &s.rxXOFF, "Where the NIC pauses the switch.").otherwise("the buffer less headroom").
 			unless(r.noEthernet).unless(undrained).unless(off),
 		sizeKey("rx_xon", &s.rxXON, "Where it lets the switch go on.").otherwise("half of XOFF").unless(r.noEthernet).unless(undrained).unless(off),
-		rateKey("drain_rate", &s.drain, "Rate at which the host empties the receive buffer; without it the host keeps up.").
+		rateKey("drain_rate", &s.drain, "Rate at which the host empties the receive buffer; without it the host keeps up. `none`: it keeps up in any case, also where `preset` brings a PCIe link along.").
+			or("none", func() { s.drain, s.keepsUp = 0, true }).check(func(object) { s.keepsUp = false }).
 			nonzero("would never drain; give a rate, or leave the key out for a host that keeps up"),
 	}
 }

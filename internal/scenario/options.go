@@ -35,11 +35,12 @@ type entryOptions struct {
 	class, dscp int
 	size        units.Bytes // unsized: not given
 	srq         int         // receives that responders share; 0: each has its own
+	enabled     bool        // else its connections are made and send nothing
 }
 
 // newOptions is what holds without options.
 func (r *resolver) newOptions() *entryOptions {
-	e := &entryOptions{Options: workload.DefaultOptions(), size: unsized}
+	e := &entryOptions{Options: workload.DefaultOptions(), size: unsized, enabled: true}
 	if r.stack().Credits {
 		e.Class, e.DSCP = 0, 0 // service level 0
 	}
@@ -59,6 +60,8 @@ func countKey(name string, dst *int, text string) key {
 func (r *resolver) optionKeys(e *entryOptions) []key {
 	return grouped("options", joinKeys([]key{
 		lineKey("name", new(string), "Name of the entry in reports.").otherwise("the pattern").also(ofCalls | ofCollectives),
+		flagKey("enabled", &e.enabled, "`false`: nothing is sent. The connections are made, so that those of other entries keep their numbers, source ports and hashes, and random draws stay the same.").
+			also(perFlow | ofCalls | ofCollectives),
 		sizeKey("size", &e.size, "Bytes of a message, up to 2^31 (IBTA); an atomic has none, it works on 8 bytes.").also(perFlow),
 		textKey("stack", quoted(StackNames()), wordsOf(StackNames()...), func(object, string) {}, // see readEntryStack
 			"`tcp` or `dctcp` beside an RDMA stack on Ethernet: connections in a class of their own, 0 unless given, see [tcp](#tcp).").

@@ -18,7 +18,11 @@ type outageReader struct {
 	down, up units.Time
 	list     []topology.Outage
 	flap     flapping
+	never    bool // the link does not fail
 }
+
+// neverFails is the word for a link that does not fail.
+const neverFails = "never"
 
 // flapping is a link that fails again and again.
 type flapping struct {
@@ -30,9 +34,9 @@ type flapping struct {
 func (x *outageReader) keys() []key {
 	f := &x.flap
 	return []key{
-		timeKey("down_at", &x.down, "Time at which the link fails, both ways; `failover` says when switches know.").
+		timeKey("down_at", &x.down, "Time at which the link fails, both ways; `failover` says when switches know. `never`: it does not fail, whatever stands for all links or in an item before.").
 			nonzero("would be a link that never was; leave the link out, or give a later time").
-			check(func(o object) { x.gather(o, "up_at", "down", "flap") }),
+			or(neverFails, func() { x.never, x.spec.Outages = true, nil }).check(func(o object) { x.gather(o, "up_at", "down", "flap") }),
 		timeKey("up_at", &x.up, "Time at which it works again; not on InfiniBand, where a failed link stays down.").check(func(o object) {
 			if !o.has("down_at") || x.up <= x.down {
 				o.fail("up_at", "%v is not after the link's failure; give down_at beside it, and a later time", x.up)
@@ -92,6 +96,10 @@ func (x *outageReader) readList(o object, name string) bool {
 // later are the keys behind the one just read.
 func (x *outageReader) gather(o object, later ...string) {
 	if x.r.d.err != nil || slices.ContainsFunc(later, o.has) {
+		return
+	}
+	if x.never {
+		o.fail("down_at", "never says that the link does not fail, and other keys here say when it fails; keep one")
 		return
 	}
 	var all []topology.Outage

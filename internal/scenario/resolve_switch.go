@@ -16,6 +16,7 @@ type resolver struct {
 	header            object // where the keys of the whole scenario stand
 	d                 *decoder
 	v                 *Valid
+	without           Without     // what an experiment removes
 	compared          bool        // the stack stands beside others, over the scenario's own
 	mtu               units.Bytes // path MTU
 	switches          []switchSettings
@@ -118,7 +119,7 @@ const refreshFloor = 20 * 84 * units.Byte
 
 // portPFC is the PFC of a port in both roles.
 func (p *pfcSettings) portPFC(rate units.Rate) fabric.PFCParams {
-	out := fabric.PFCParams{Enabled: p.enabled, Quanta: uint16(p.quanta), Refresh: p.refresh, Response: p.responseAt(rate)}
+	out := fabric.PFCParams{Enabled: p.enabled, Silent: p.silent, Quanta: uint16(p.quanta), Refresh: p.refresh, Response: p.responseAt(rate)}
 	if out.Quanta == 0 {
 		out.Refresh = 0
 	} else if p.refresh < 0 {

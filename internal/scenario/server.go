@@ -53,6 +53,12 @@ func (r *resolver) serverKeys(s *serverSettings) []key {
 		eitherKey("relaxed_ordering", &t.Relaxed, "off", "on", "`off`: posted writes keep their order.").otherwise("`on`"),
 		eitherKey("gpudirect", &direct, "off", "on", "`off`: data of GPUs go through the host's memory, by copies.").check(func(object) { s.staged = !direct }),
 		s.tlpSizeKey("mps", "Largest payload of every PCIe link, a power of two from 128B to 4096B.", func(l *pcie.Link, n units.Bytes) { l.MPS = n }).otherwise("256B"),
+		flagKey("unbound", new(bool), "`true`: nothing inside binds: links are 64 times as fast, tags and credits do not run out, no address is translated. To see what the inside costs.").
+			check(func(o object) {
+				if o.text("unbound") == "true" {
+					*t = *t.Unbound()
+				}
+			}),
 		s.tlpSizeKey("mrrs", "Largest read request of every PCIe link.", func(l *pcie.Link, n units.Bytes) { l.MRRS = n }).otherwise("512B"),
 	}, ""))
 }

@@ -15,6 +15,7 @@ const maxBuffer = units.GiB
 // pfcSettings is the `pfc` section of a switch or a NIC.
 type pfcSettings struct {
 	enabled            uint8 // priorities
+	silent             uint8 // those of them that never send XOFF
 	alphaNum, alphaDen int64
 	xoff               units.Bytes // static threshold; 0: alpha
 	xonOffset          units.Bytes
@@ -146,6 +147,7 @@ func byteCountKey(name string, dst *units.Bytes, values, text string, fits func(
 // pfcKeys are the keys of a pfc section; the thresholds exist only in a switch.
 func (r *resolver) pfcKeys(p *pfcSettings, isSwitch bool) []key {
 	keys := []key{
+		prioritiesKey("silent", &p.silent, "Lossless priorities that obey pauses and never send one: they keep thresholds and headroom, and lose frames when memory ends. To see what pauses cost."),
 		numberKey("quanta", &p.quanta, 0, 65535, "Pause time sent, in 512 bit times; 0: no timer, paused until XON. Below about twice a full frame's time "+
 			"a refresh comes too late and headroom does not hold; the run warns."),
 		timeKey("refresh", &p.refresh, "A pause that is still needed is sent again after this.").otherwise("half the pause time").or("never", func() { p.refresh = 0 }),

@@ -43,6 +43,7 @@ type tcpProfile struct {
 	number         int // plainTCP or dataCenterTCP
 	preset         string
 	sndbuf, rcvbuf units.Bytes
+	first          units.Bytes // first_window; 0: what a SYN can say
 	tuned          bool
 }
 
@@ -117,7 +118,7 @@ func (r *resolver) profileKeys(p *tcpProfile) []key {
 			"the stack dctcp has a preset, a congestion control and a use of ECN of its own")
 	}
 	cc, ecn := "cubic", "off"
-	congestionControl := wordKey("cc", &cc, []string{"cubic", "reno"}, "Congestion control of the stack `tcp`.").unless(own).check(func(object) {
+	congestionControl := wordKey("cc", &cc, []string{"cubic", "reno", "none"}, "Congestion control of the stack `tcp`; with `none` its window never limits what is sent.").unless(own).check(func(object) {
 		if p.number == plainTCP {
 			p.CC.Algorithm, _ = congestion.WindowAlgorithmNamed(cc)
 		}
@@ -206,6 +207,8 @@ func bufferKeys(p *tcpProfile) []key {
 	return []key{
 		sizeKey("sndbuf", &p.sndbuf, "Largest size of the sender's buffer, in payload; what `autotuning` may grow to.").within(1, tcp.MaxWindow, bound),
 		sizeKey("rcvbuf", &p.rcvbuf, "The same of the receiver's.").within(1, tcp.MaxWindow, bound),
+		sizeKey("first_window", &p.first, "What a receiver grants as soon as the connection is established, up to `rcvbuf`: that of a connection which has been in use.").
+			otherwise("what a SYN can say, 64KiB at most").within(1, tcp.MaxWindow, "is no receive window; give 1B to 1GiB (RFC 7323 2.3), such as 4MB"),
 		flagKey("autotuning", &p.tuned, "Buffers grow; else they have that size from the start."),
 	}
 }
@@ -218,7 +221,10 @@ func (p *tcpProfile) settle(o object) {
 	if p.MaxRTO < max(p.MinRTO, p.InitialRTO) {
 		o.fail("rto_max", "%v is below rto_min %v or rto_initial %v; it bounds both", p.MaxRTO, p.MinRTO, p.InitialRTO)
 	}
-	p.Send.Max, p.Receive.Max = int64(p.sndbuf), int64(p.rcvbuf)
+	p.Send.Max, p.Receive.Max, p.FirstWindow = int64(p.sndbuf), int64(p.rcvbuf), int64(p.first)
+	if p.first > p.rcvbuf {
+		o.fail("first_window", "%v is more than the receive buffer of %v may hold; give a larger rcvbuf, or less", p.first, p.rcvbuf)
+	}
 	for _, b := range []*tcp.Buffer{&p.Send, &p.Receive} {
 		b.Initial = min(b.Initial, b.Max)
 		if !p.tuned {

@@ -33,7 +33,7 @@ func (r *resolver) topologyKeys() (keys []key) {
 	}
 	names := func(name, text string) key { return listKey(name, "list of names", readLater, text) }
 	links := func() []key {
-		return joinKeys(explicitLinkKeys(new(int), new(int)), grouped("link", r.linkKeys(new(topology.LinkSpec))))
+		return joinKeys(explicitLinkKeys(new(linkItem)), grouped("link", r.linkKeys(new(topology.LinkSpec))))
 	}
 	return append(keys,
 		names("hosts", "Names of the hosts of an explicit topology."),
@@ -42,12 +42,23 @@ func (r *resolver) topologyKeys() (keys []key) {
 		listedKey("links", links, readLater, "The links of an explicit topology; or changes to single links of a shape."))
 }
 
+// linkItem is what an item of links says beside the link's own keys.
+type linkItem struct {
+	parallel, nth int
+	faster        string // the node whose port alone has the speedup; "": both
+}
+
 // explicitLinkKeys are those of an item of links, beside the link's own.
-func explicitLinkKeys(parallel, nth *int) []key {
+func explicitLinkKeys(x *linkItem) []key {
 	return []key{
 		listKey("between", "list of two names", readLater, "The two nodes that the link joins, such as `[h0, leaf1]`.").need("name the two nodes of a link"),
-		numberKey("parallel", parallel, 1, 256, "Of an explicit topology: how many such links there are.").otherwise("1"),
-		numberKey("nth", nth, 1, 256, "Beside a shape: which of several parallel links is changed, from 1.").otherwise("all"),
+		numberKey("parallel", &x.parallel, 1, 256, "Of an explicit topology: how many such links there are.").otherwise("1"),
+		numberKey("nth", &x.nth, 1, 256, "Beside a shape: which of several parallel links is changed, from 1.").otherwise("all"),
+		lineKey("speedup_of", &x.faster, "The switch, one of the link's two nodes, whose port alone has the `speedup`.").otherwise("both nodes").check(func(o object) {
+			if !o.has("speedup") {
+				o.fail("speedup_of", "says whose port is faster, and nothing says by how much; give speedup as well, such as speedup: 16")
+			}
+		}),
 	}
 }
 
@@ -286,6 +297,8 @@ func (r *resolver) linkKeys(s *topology.LinkSpec) []key {
 		probabilityKey("loss", &s.Loss, "Probability that a frame is lost, in each direction."),
 		probabilityKey("ber", &s.BER, "Bit error rate, in each direction."),
 		numberKey("drop_every", &s.DropEvery, 0, 1<<30, "Drop each n-th data packet."),
+		numberKey("speedup", &s.Speedup, 1, topology.MaxSpeedup, "How many times faster than `rate` the ports of switches at this link send, while thresholds, headroom, marks and the line "+
+			"rates of hosts stay those of `rate`: what a port costs, without setting up anything else.").otherwise("1"),
 	}, outages.keys())
 }
 
@@ -353,8 +366,8 @@ func (r *resolver) readExplicit(o object) {
 	g := new(topology.Graph)
 	r.addNodes(o, g)
 	for i, item := range o.list("links") {
-		path, parallel, nth := indexed("topology.links", i), 1, 0
-		l := r.itemOfLinks(item, path, &parallel, &nth)
+		path, x := indexed("topology.links", i), linkItem{parallel: 1}
+		l := r.itemOfLinks(item, path, &x)
 		if l.has("nth") {
 			l.fail("nth", "counts the links of a shape; leave it out of an explicit topology")
 		}
@@ -363,13 +376,15 @@ func (r *resolver) readExplicit(o object) {
 		if r.d.err == nil && !l.has("rate") {
 			r.d.fail(l.n.pos, "%s has no rate; give one such as rate: 400Gbps", path)
 		}
-		for range parallel {
+		for range x.parallel {
 			if r.d.err != nil {
 				return
 			}
 			if err := g.AddLinkByName(a, b, spec); err != nil {
 				r.d.fail(l.at("between"), "%v", err)
+				return
 			}
+			r.speedUp(l, &g.Links[len(g.Links)-1], g, &x, spec.Speedup)
 		}
 	}
 	if r.d.err != nil {
@@ -446,8 +461,8 @@ func (r *resolver) between(l object) (a, b string) {
 }
 
 // itemOfLinks reads what an item of links says beside the link's own keys.
-func (r *resolver) itemOfLinks(item *node, path string, parallel, nth *int) object {
-	own := explicitLinkKeys(parallel, nth)
+func (r *resolver) itemOfLinks(item *node, path string, x *linkItem) object {
+	own := explicitLinkKeys(x)
 	l := r.d.object(item, path, joinKeys(own, r.linkKeys(new(topology.LinkSpec))))
 	l.read(own[1:]) // between says more when it is missing
 	return l
@@ -459,8 +474,8 @@ func (r *resolver) changeLinks(o object) {
 	g := r.v.Graph
 	for i, item := range o.list("links") {
 		path := indexed("topology.links", i)
-		parallel, nth := 0, 0
-		l := r.itemOfLinks(item, path, &parallel, &nth)
+		var x linkItem
+		l := r.itemOfLinks(item, path, &x)
 		if l.has("parallel") {
 			l.fail("parallel", "is of the links of an explicit topology; a shape has its own")
 		}
@@ -471,25 +486,44 @@ func (r *resolver) changeLinks(o object) {
 		found := 0
 		for j := range g.Links {
 			k := &g.Links[j]
-			x, y := g.Nodes[k.A].Name, g.Nodes[k.B].Name
-			if x == a && y == b || x == b && y == a {
+			from, to := g.Nodes[k.A].Name, g.Nodes[k.B].Name
+			if from == a && to == b || from == b && to == a {
 				found++
-				if nth == 0 || nth == found {
+				if x.nth == 0 || x.nth == found {
 					r.changeLink(l, k)
+					r.speedUp(l, k, g, &x, max(k.Speedup[0], k.Speedup[1]))
 				}
 			}
 		}
 		if r.d.err == nil && found == 0 {
 			r.d.fail(l.at("between"), "%s: there is no link between %s and %s; name two neighbours", path, a, b)
 		}
-		if r.d.err == nil && nth > found {
-			l.fail("nth", "%d is beyond the %d links between %s and %s; count from 1", nth, found, a, b)
+		if r.d.err == nil && x.nth > found {
+			l.fail("nth", "%d is beyond the %d links between %s and %s; count from 1", x.nth, found, a, b)
 		}
 	}
 }
 
+// speedUp has the port of one node alone send faster, where the item says so.
+func (r *resolver) speedUp(l object, k *topology.Link, g *topology.Graph, x *linkItem, times int) {
+	if x.faster == "" || r.d.err != nil {
+		return
+	}
+	k.Speedup = [2]int{}
+	for end, node := range [2]int{k.A, k.B} {
+		if g.Nodes[node].Name == x.faster {
+			k.Speedup[end] = times
+			if g.Nodes[node].Kind == topology.Host {
+				l.fail("speedup_of", "%s is a host, whose line rate stays as it is; name a switch, or give another rate", x.faster)
+			}
+			return
+		}
+	}
+	l.fail("speedup_of", "%q is neither of the link's nodes; give %s or %s", x.faster, g.Nodes[k.A].Name, g.Nodes[k.B].Name)
+}
+
 func (r *resolver) changeLink(l object, k *topology.Link) {
-	spec := topology.LinkSpec{Rate: k.Rate, Length: k.Length, Loss: k.Loss, BER: k.BER, DropEvery: k.DropEvery}
+	spec := topology.LinkSpec{Rate: k.Rate, Length: k.Length, Loss: k.Loss, BER: k.BER, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
 	if k.Length == 0 {
 		spec.Delay = k.Delay
 	}
@@ -499,6 +533,12 @@ func (r *resolver) changeLink(l object, k *topology.Link) {
 	spec = r.readLink(l, spec)
 	k.Rate, k.Length, k.Loss, k.BER, k.DropEvery = spec.Rate, spec.Length, spec.Loss, spec.BER, spec.DropEvery
 	k.Delay = spec.Delay
+	if l.has("speedup") {
+		k.Speedup = [2]int{spec.Speedup, spec.Speedup}
+	}
+	if l.text("down_at") == neverFails {
+		k.Outages = nil
+	}
 	if spec.Length > 0 {
 		k.Delay = spec.Length.Delay()
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/rng"
@@ -106,14 +107,22 @@ func (r *resolver) readEntry(item *node, i int) {
 	}
 	kind := o.n.fields[0].key
 	p := o.object(kind, find(r.entryKeys, kind).keys())
+	mark := r.v.Plan.Mark()
 	switch kind {
 	case "rpc":
 		r.readCalls(p)
-		return
 	case "collective":
 		r.readCollective(p)
-		return
+	default:
+		r.readPattern(p, kind)
 	}
+	if r.d.err == nil && (kind != "flows" && p.text("enabled") == "false" || slices.Contains(r.without.Entries, i)) {
+		r.v.Plan.Drop(mark)
+	}
+}
+
+// readPattern reads an entry that is neither calls nor a collective.
+func (r *resolver) readPattern(p object, kind string) {
 	entry := r.addEntry(kind, p)
 	e := r.newOptions()
 	r.readOptions(p, e, r.optionKeys(e))
@@ -382,10 +391,15 @@ func (r *resolver) addFlow(f object, entry int, e *entryOptions, keys []key) {
 	}
 	r.settleClass(f, e)
 	checkTrigger(f)
-	from, to := r.one(f, "from"), r.one(f, "to")
+	from, to, mark := r.one(f, "from"), r.one(f, "to"), r.v.Plan.Mark()
 	if r.d.err != nil {
 		return
 	}
+	defer func() {
+		if !e.enabled && r.d.err == nil {
+			r.v.Plan.Drop(mark)
+		}
+	}()
 	if err := r.v.Plan.Flow(entry, from, to, e.size, e.Options); err != nil {
 		r.d.fail(f.n.pos, "%s: %v", f.path, err)
 	}

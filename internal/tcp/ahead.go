@@ -41,6 +41,12 @@ func (c *Conn) Connect(now units.Time, iss uint32, active bool, peer Peer) {
 	if c.state != Established {
 		panic("tcp: BUG: a handshake without loss ended in " + c.state.String())
 	}
+	if c.cfg.FirstWindow > 0 || peer.Config.FirstWindow > 0 { // each has told the other meanwhile
+		c.advertise(now)
+		other.advertise(now)
+		c.wnd = max(c.wnd, int64(other.rcvAdv-other.rcvNxt))
+		c.maxWnd = max(c.maxWnd, c.wnd)
+	}
 	c.rtt.init(c.cfg)
 	c.rtt.sample(peer.RTT)
 	c.rtt.min = min(c.rtt.min, peer.RTT)

@@ -36,7 +36,11 @@ func (c *Conn) initBuffers(now units.Time) {
 		c.growSend(int64(c.cfg.CC.InitialWindow))
 	}
 	limit := int64(c.rcvAdv - c.rcvNxt)
-	if c.autotunes() {
+	if first := min(c.cfg.FirstWindow, c.cfg.Receive.Max); first > 0 {
+		c.rcvBuf = max(c.rcvBuf, first)
+		limit = first
+	}
+	if c.autotunes() && c.cfg.FirstWindow == 0 {
 		// A segment of the buffer is kept back (tcp_init_buffer_space) until the first
 		// one comes: what the first window brings is then more than was expected, and
 		// the buffer grows.

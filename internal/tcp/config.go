@@ -127,6 +127,9 @@ type Config struct {
 	PacingSS, PacingCA int
 	// Send and Receive are the socket's buffers.
 	Send, Receive Buffer
+	// FirstWindow is what the receive window opens to once the connection is established,
+	// and the receive buffer's size then at least; 0: what the SYN said, 65535 bytes at most.
+	FirstWindow int64
 	// TimeWait is how long an ended connection stays (RFC 9293: 2 MSL; Linux 60 s).
 	TimeWait units.Time
 	// Tag: segments carry an 802.1Q tag, four bytes more per frame.

@@ -17,6 +17,8 @@ const (
 	MaxNodes  = 1 << 18                 // per graph
 	MaxLinks  = 1 << 22                 // per graph
 	MaxRate   = 100 * 1000 * units.Gbps // of one link
+	// MaxSpeedup keeps the time of a byte well above a picosecond.
+	MaxSpeedup = 64
 )
 
 // LinkSpec is what a cable is like, wherever it is plugged in.
@@ -28,6 +30,7 @@ type LinkSpec struct {
 	BER       float64      // bit error rate, 0 to 1, each direction
 	DropEvery int          // drop each n-th data packet; 0 never
 	Outages   []Outage     // when it carries nothing, in order of time, apart from each other
+	Speedup   int          // how much faster the ports of switches send than Rate, up to MaxSpeedup; 0: as fast
 }
 
 // AddHost adds a host and returns its node index.
@@ -125,6 +128,8 @@ func (s LinkSpec) link() (Link, error) {
 		return fail("loss %g must be a probability from 0 to 1", s.Loss)
 	case !(s.BER >= 0 && s.BER <= 1):
 		return fail("bit error rate %g must be a probability from 0 to 1", s.BER)
+	case s.Speedup < 0 || s.Speedup > MaxSpeedup:
+		return fail("speedup %d must be from 1 to %d", s.Speedup, MaxSpeedup)
 	case s.DropEvery < 0:
 		return fail("drop_every %d must be at least 0 (0: never)", s.DropEvery)
 	}
@@ -132,7 +137,7 @@ func (s LinkSpec) link() (Link, error) {
 		return Link{}, err
 	}
 	l := Link{Rate: s.Rate, Delay: s.Delay, Length: s.Length, Loss: s.Loss, BER: s.BER,
-		DropEvery: s.DropEvery, Outages: s.Outages}
+		DropEvery: s.DropEvery, Outages: s.Outages, Speedup: [2]int{s.Speedup, s.Speedup}}
 	if l.Delay == 0 {
 		l.Delay = s.Length.Delay()
 	}

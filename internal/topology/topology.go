@@ -52,6 +52,9 @@ type Link struct {
 	BER          float64      // bit error rate, each direction
 	DropEvery    int          // drop each n-th data packet, 0 never
 	Outages      []Outage     // in order of time; none: it stays up
+	// Speedup is by how much the ports of A and B, where they are switches, send faster
+	// than Rate says, which all thresholds follow; 0: 1.
+	Speedup [2]int
 }
 
 // Outage is a time within which a link carries nothing, either way.
@@ -62,6 +65,19 @@ type Outage struct {
 // Name names a link of g by its two ends, with ports from 1: "leaf1:3 - spine2:1".
 func (l *Link) Name(g *Graph) string {
 	return fmt.Sprintf("%s:%d - %s:%d", g.Nodes[l.A].Name, l.PortA+1, g.Nodes[l.B].Name, l.PortB+1)
+}
+
+// RateFrom is at what rate the port of node, one of the link's two, sends. The line rate of
+// a host stays what it is.
+func (l *Link) RateFrom(g *Graph, node int) units.Rate {
+	end := 0
+	if node == l.B {
+		end = 1
+	}
+	if g.Nodes[node].Kind == Host {
+		return l.Rate
+	}
+	return l.Rate * units.Rate(max(l.Speedup[end], 1))
 }
 
 // FailsAt is when the link fails first; Never: it stays up.

@@ -69,7 +69,7 @@ func (b *builder) memoryPath(end topology.Endpoint, device int16, staged bool) n
 		return nic.MemoryPath{}
 	}
 	t := x.engine.Tree()
-	card := t.NICs()[end.Port]
+	card := t.Nets[end.Port].Card
 	host := t.DRAMOf(card)
 	memory := host
 	if device != workload.NoDevice && !(staged && t.Devices[device].Kind == server.GPU) {

@@ -42,6 +42,7 @@ type edge struct {
 	from, to *Rank
 	via      *Rank // whose network port it leaves by; from, or another GPU of its server
 	local    bool  // inside one host
+	memory   int16 // of the host, through which data pass inside it; workload.NoDevice: none
 	conn     int   // else the connection, and the one by which slots come back
 	back     int
 	arrivals []arrival     // of the units sent, in order
@@ -212,7 +213,10 @@ func (b *builder) edge(from, to, via int) *edge {
 	e := b.edges[key]
 	if e == nil {
 		e = &edge{from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via], conn: noConn, back: noConn}
-		e.local = e.from.Host == e.to.Host
+		e.local, e.memory = e.from.Host == e.to.Host, workload.NoDevice
+		if e.local && b.Between != nil {
+			e.memory = b.Between(e.from, e.to)
+		}
 		b.edges[key] = e
 	}
 	return e
@@ -235,7 +239,7 @@ func (b *builder) add(s step) workload.Op {
 	local := workload.Local{Host: rank.Host, Entry: b.entry, Label: b.stepLabel(&s), From: rank.Device, To: rank.Device, Bytes: s.bytes}
 	folded := b.folds(s.to)
 	if folded != nil {
-		local.To, local.Bytes = folded.next().Device, b.Protocol.wireBytes(s.bytes)
+		local.To, local.Bytes = folded.next(), b.Protocol.wireBytes(s.bytes)
 	}
 	if rank.Device != workload.NoDevice {
 		local.Work = b.blockRate().TxTimeLong(s.bytes)
@@ -276,12 +280,15 @@ func (b *builder) stepLabel(s *step) uint16 {
 	return n
 }
 
-// next is the rank whose memory an edge's data go to first.
-func (e *edge) next() *Rank {
-	if e.local {
-		return e.to
+// next is the device whose memory an edge's data go to first.
+func (e *edge) next() int16 {
+	switch {
+	case e.memory != workload.NoDevice:
+		return e.memory
+	case e.local:
+		return e.to.Device
 	}
-	return e.via
+	return e.via.Device
 }
 
 // folds returns the edge over which the step's own threads move the data as they
@@ -327,9 +334,14 @@ func (b *builder) clear(e *edge, message workload.Op) {
 func (b *builder) send(e *edge, op workload.Op, bytes units.Bytes, folded bool) {
 	if e.local || e.via != e.from {
 		if !folded {
-			copied := b.plan.AddLocal(workload.Local{Host: e.from.Host, Entry: b.entry, Label: b.label("copy", nil), From: e.from.Device, To: e.next().Device, Bytes: b.Protocol.wireBytes(bytes)})
+			copied := b.plan.AddLocal(workload.Local{Host: e.from.Host, Entry: b.entry, Label: b.label("copy", nil), From: e.from.Device, To: e.next(), Bytes: b.Protocol.wireBytes(bytes)})
 			b.plan.After(copied, op, workload.Completed)
 			op = copied
+		}
+		if e.memory != workload.NoDevice { // the receiver reads it there
+			read := b.plan.AddLocal(workload.Local{Host: e.to.Host, Entry: b.entry, Label: b.label("read from the host's memory", nil), From: e.memory, To: e.to.Device, Bytes: b.Protocol.wireBytes(bytes)})
+			b.plan.After(read, op, workload.Completed)
+			op = read
 		}
 		if e.local {
 			e.arrivals = append(e.arrivals, arrival{op, workload.Completed})

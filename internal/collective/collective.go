@@ -91,6 +91,9 @@ type Rank struct {
 	// Distance is how far the GPU is from the card of its endpoint, the nearer the
 	// less; of those that share one the nearest hands on what passes between hosts.
 	Distance int
+	// Far: the card does not reach the GPU's memory as fast as that of another one, which
+	// NVLink joins with it.
+	Far bool
 }
 
 // Spec is one collective.
@@ -111,6 +114,9 @@ type Spec struct {
 	// GPU are the parts of steps where ranks are GPUs, in place of Costs; nil: they
 	// are hosts.
 	GPU []Cost
+	// Between is the memory of the host through which data pass from one rank to another of
+	// the same server; workload.NoDevice: none. nil: none for all.
+	Between func(from, to *Rank) int16
 	// Inline: the news of a free slot stands in the work request.
 	Inline bool
 }

@@ -221,6 +221,11 @@ func (b *builder) pair(from, to int) *edge {
 	via := from
 	if b.Ranks[from].Host != b.Ranks[to].Host {
 		out, in := b.heads(b.membersOf(from)), b.heads(b.membersOf(to))
+		for _, head := range out { // the nearest of those that share a port hands on what the others send
+			if r := &b.Ranks[head]; r.Endpoint == b.Ranks[from].Endpoint && b.Ranks[from].Far && !r.Far {
+				via = head
+			}
+		}
 		for k, head := range in {
 			if b.Ranks[head].Endpoint == b.Ranks[to].Endpoint && b.Ranks[out[k%len(out)]].Endpoint != b.Ranks[from].Endpoint {
 				via = out[k%len(out)]

@@ -23,7 +23,8 @@ type staged struct {
 func newStaged(t *testing.T, tree *server.Tree) *staged {
 	a, b := New(tree), New(tree)
 	gpu := tree.GPUs()[0]
-	nic, _ := tree.NICFor(gpu)
+	net, _ := tree.NetFor(gpu, len(tree.Nets))
+	nic := tree.Nets[net].Card
 	dram := tree.DRAMOf(nic)
 	return &staged{out: a.StageOut(chain(t, a, gpu, dram), gpu), in: b.StageIn(chain(t, b, dram, gpu), gpu),
 		read: chain(t, a, dram, nic), write: chain(t, b, nic, dram), a: a, b: b,

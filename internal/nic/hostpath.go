@@ -80,9 +80,9 @@ func newHostPath(s *Spec) *hostPath {
 			p.socketChains(&q.Memory, &s.CPU)
 		}
 	}
-	for i, nic := range t.NICs() {
+	for i := range p.cards {
 		for k := range t.Links {
-			if l := &t.Links[k]; i < len(p.cards) && l.Kind == server.PCIe && l.B == nic {
+			if l := &t.Links[k]; l.Kind == server.PCIe && l.B == t.Nets[i].Card {
 				p.cards[i].buffer = 2 * units.Bytes(t.Costs.ReadTags) * l.PCIe.MRRS
 			}
 		}

@@ -36,8 +36,7 @@ func (m socketMemory) Move(now units.Time, socket int, n units.Bytes, over units
 // serverMemory has the host copy through its server's memory. Its sockets are those of
 // the server, if it has the cores for them; else it is on the first card's.
 func serverMemory(cpu *host.Spec, e *dma.Engine) {
-	cards := e.Tree().NICs()
-	cpu.NIC = max(0, e.Socket(cards[0]))
+	cpu.NIC = max(0, e.Socket(e.Tree().Nets[0].Card))
 	if cpu.Sockets = e.Sockets(); cpu.Sockets > cpu.Cores {
 		cpu.Server, cpu.Sockets, cpu.NIC = socketMemory{e, cpu.NIC}, 1, 0
 		return

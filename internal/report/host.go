@@ -18,8 +18,9 @@ type Host struct {
 	ACS      bool          `json:"acs_redirect"`
 	Devices  []HostDevice  `json:"devices"`
 	Links    []HostLink    `json:"links"`
-	Cards    []HostCard    `json:"cards"` // which card each GPU should use
-	Pairs    []HostPair    `json:"pairs"` // every memory with every card
+	Cards    []HostCard    `json:"cards"`  // which card each GPU should use
+	Staged   []HostStaged  `json:"staged"` // GPUs and cards whose data go through the memory of the host
+	Pairs    []HostPair    `json:"pairs"`  // every memory with every card
 	Warnings []HostWarning `json:"warnings"`
 	Notes    []record.Note `json:"parameters"`
 
@@ -53,11 +54,21 @@ type HostLink struct {
 	Line    int    `json:"line,omitempty"`
 }
 
-// HostCard is the card that a GPU should use.
+// HostCard is the network port that a GPU should use.
 type HostCard struct {
 	GPU   string `json:"gpu"`
 	Card  string `json:"card"`
+	Port  int    `json:"port"` // of the host, from 1
 	Class string `json:"class"`
+}
+
+// HostStaged are a GPU and a network port between which NCCL takes data through the memory
+// of the host.
+type HostStaged struct {
+	GPU  string `json:"gpu"`
+	Card string `json:"card"`
+	Port int    `json:"port"` // of the host, from 1
+	Why  string `json:"why"`
 }
 
 // HostPair is the way between a memory and a card.
@@ -99,15 +110,15 @@ type HostWarning struct {
 
 // NewHost gathers what a server allows.
 func NewHost(source string, t *server.Tree) *Host {
-	h := &Host{Version: Version, Source: source, ACS: t.ACS, Notes: t.Notes, tree: t, Cards: []HostCard{}, Pairs: []HostPair{}, Warnings: []HostWarning{}}
-	for _, w := range t.Warnings {
+	h := &Host{Version: Version, Source: source, ACS: t.ACS, Notes: t.Notes, tree: t, Cards: []HostCard{}, Staged: []HostStaged{}, Pairs: []HostPair{}, Warnings: []HostWarning{}}
+	for _, w := range append(t.SlowLinks(), t.Warnings...) {
 		h.Warnings = append(h.Warnings, HostWarning(w))
 	}
 	for i := range t.Devices {
 		d := &t.Devices[i]
 		x := HostDevice{Name: d.Name, Kind: d.Kind.String(), BusID: d.BusID, Alias: d.Alias, NUMA: d.NUMA, Line: d.Line, Memory: int64(d.Memory)}
-		for _, p := range d.Ports {
-			x.Ports = append(x.Ports, int64(p))
+		for _, n := range t.PortsOf(i) {
+			x.Ports = append(x.Ports, int64(t.Nets[n].Rate))
 		}
 		h.Devices = append(h.Devices, x)
 	}
@@ -120,8 +131,13 @@ func NewHost(source string, t *server.Tree) *Host {
 		h.Links = append(h.Links, x)
 	}
 	for _, g := range t.GPUs() {
-		if n, class := t.NICFor(g); n >= 0 {
-			h.Cards = append(h.Cards, HostCard{t.Devices[g].Name, t.Devices[n].Name, class.String()})
+		if n, class := t.NetFor(g, len(t.Nets)); n >= 0 {
+			h.Cards = append(h.Cards, HostCard{t.Devices[g].Name, t.Devices[t.Nets[n].Card].Name, n + 1, class.String()})
+		}
+		for n := range t.Nets {
+			if staged, why := t.Staged(g, n); staged {
+				h.Staged = append(h.Staged, HostStaged{t.Devices[g].Name, t.Devices[t.Nets[n].Card].Name, n + 1, why})
+			}
 		}
 	}
 	h.addPairs()
@@ -156,7 +172,9 @@ func (h *Host) pair(memory, nic int, p *server.Prediction) HostPair {
 		x.DuplexLimit = h.tree.LinkName(p.DuplexLimit)
 	}
 	var ports units.Rate
-	for _, r := range card.Ports {
+	all := t.PortsOf(nic)
+	for _, n := range all {
+		r := t.Nets[n].Rate
 		if r == 0 { // not known: no limit
 			ports = 0
 			break
@@ -164,8 +182,8 @@ func (h *Host) pair(memory, nic int, p *server.Prediction) HostPair {
 		ports += r
 	}
 	name := "port of " + card.Name
-	if len(card.Ports) > 1 {
-		name = fmt.Sprintf("%d ports of %s", len(card.Ports), card.Name)
+	if len(all) > 1 {
+		name = fmt.Sprintf("%d ports of %s", len(all), card.Name)
 	}
 	if ports > 0 {
 		for _, f := range [2]*HostFlow{&x.Send, &x.Receive} {

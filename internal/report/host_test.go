@@ -194,7 +194,7 @@ func TestHostJSON(t *testing.T) {
 	if err := json.Unmarshal(data, &h); err != nil {
 		t.Fatal(err)
 	}
-	if len(h.Cards) != 8 || h.Cards[3] != (HostCard{"gpu3", "nic3", "PIX"}) || len(h.Pairs) != 8*8+2*8 {
+	if len(h.Cards) != 8 || h.Cards[3] != (HostCard{"gpu3", "nic3", 4, "PIX"}) || len(h.Pairs) != 8*8+2*8 {
 		t.Errorf("cards %v, %d pairs", h.Cards, len(h.Pairs))
 	}
 	p := h.find("gpu0", "nic0")

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -53,6 +55,9 @@ func (h *Host) head(t *text) {
 	acs := ""
 	if h.ACS {
 		acs = "; ACS redirects to the root complex"
+	}
+	if h.tree.Assumed != "" {
+		parts[0] += " (" + h.tree.Assumed + ")"
 	}
 	t.prose(h.Source+": "+strings.Join(parts, ", ")+acs, t.paint.bold)
 	for i, w := range h.Warnings {
@@ -136,9 +141,13 @@ func (h *Host) describe(link int) string {
 		parts = append(parts, "HBM "+perSecond(d.Memory))
 	}
 	if d.Kind == server.NIC {
-		parts = append(parts, portsText(d.Ports))
+		parts = append(parts, h.portsText(l.B))
 	}
-	for _, s := range []string{d.Alias, d.BusID} {
+	alias := d.Alias
+	if d.Kind == server.NIC {
+		alias = h.portNames(l.B)
+	}
+	for _, s := range []string{alias, d.BusID} {
 		if s != "" && s != d.Name {
 			parts = append(parts, s)
 		}
@@ -147,15 +156,29 @@ func (h *Host) describe(link int) string {
 }
 
 // portsText writes the line rates of a card's ports.
-func portsText(ports []units.Rate) string {
-	if len(ports) == 0 || ports[0] == 0 {
-		return "port rate not known"
+func (h *Host) portsText(card int) string {
+	var rates []string
+	for _, n := range h.tree.PortsOf(card) {
+		if h.tree.Nets[n].Rate == 0 {
+			return "port rate not known"
+		}
+		rates = append(rates, metrics.FormatRate(h.tree.Nets[n].Rate))
 	}
-	s := metrics.FormatRate(ports[0])
-	if len(ports) > 1 {
-		s = fmt.Sprintf("%d x %s", len(ports), s)
+	if all := slices.Compact(slices.Clone(rates)); len(rates) > 1 && len(all) == 1 {
+		return fmt.Sprintf("%d x %s", len(rates), all[0])
 	}
-	return s
+	return strings.Join(rates, " and ")
+}
+
+// portNames are what the system calls a card's ports.
+func (h *Host) portNames(card int) string {
+	var names []string
+	for _, n := range h.tree.PortsOf(card) {
+		if name := h.tree.Nets[n].Name; name != "" {
+			names = append(names, name)
+		}
+	}
+	return cmp.Or(strings.Join(names, " and "), h.tree.Devices[card].Alias)
 }
 
 // perSecond writes a rate in bytes.
@@ -219,6 +242,9 @@ func span(names []string) string {
 // classes prints the class of every GPU with every card, in blocks that fit.
 func (h *Host) classes(t *text) {
 	gpus, nics := h.tree.GPUs(), h.tree.NICs()
+	if len(nics) == 0 && len(gpus) > 1 {
+		nics = gpus // how near they are to each other
+	}
 	if len(gpus) == 0 || len(nics) == 0 {
 		return
 	}
@@ -292,7 +318,11 @@ func (h *Host) cards(t *text) {
 	used := map[string]bool{}
 	for _, c := range h.Cards {
 		used[c.Card] = true
-		tab.add(flowCells(h.find(c.GPU, c.Card), c.GPU, c.Card, c.Class)...)
+		card, net := c.Card, h.tree.Nets[c.Port-1]
+		if net.Name != "" && len(h.tree.PortsOf(net.Card)) > 1 {
+			card += " " + net.Name
+		}
+		tab.add(flowCells(h.find(c.GPU, c.Card), c.GPU, card, c.Class)...)
 	}
 	t.table(tab)
 	var idle []string
@@ -304,6 +334,7 @@ func (h *Host) cards(t *text) {
 	if len(idle) > 0 {
 		t.prose(fmt.Sprintf("No GPU is to use %s.", strings.Join(idle, ", ")), plain)
 	}
+	h.staged(t)
 	var far []string
 	for _, c := range h.Cards {
 		if c.Class == server.SYS.String() {
@@ -312,6 +343,24 @@ func (h *Host) cards(t *text) {
 	}
 	if len(far) > 0 {
 		t.prose(fmt.Sprintf("No card is on the NUMA node of %s: all that they send and receive crosses the interconnect.", strings.Join(far, ", ")), t.paint.warn)
+	}
+}
+
+// staged lists the GPUs whose data go through the memory of the host on their way to a
+// card, and why. What other cards would do is in the JSON.
+func (h *Host) staged(t *text) {
+	tab := &table{columns: []column{{title: "Staged"}, {title: "Card"}, {title: "Why"}}}
+	for _, c := range h.Cards {
+		for _, s := range h.Staged {
+			if s.GPU == c.GPU && s.Port == c.Port {
+				tab.add(s.GPU, s.Card, s.Why)
+			}
+		}
+	}
+	if len(tab.rows) > 0 {
+		t.section()
+		t.prose("NCCL takes what these GPUs send and receive through the memory of the host:", plain)
+		t.table(tab)
 	}
 }
 
@@ -341,6 +390,9 @@ func alike(a, b *HostPair) bool {
 
 // ways lists the kinds of ways, or with Verbose every way.
 func (h *Host) ways(t *text) {
+	if len(h.Pairs) == 0 {
+		return
+	}
 	t.section()
 	t.prose("GPUDirect with nothing else on the way, payload. Send: the card reads memory; receive: it writes.", t.paint.dim)
 	if t.opt.Verbose {

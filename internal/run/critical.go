@@ -220,7 +220,7 @@ func (w *pathfinder) hopsOf(c *workload.Conn, stage string) []record.WayHop {
 	case stage == record.StageCopyOut && c.SrcStaged:
 		ep := w.Valid.Graph.Endpoints[c.Src]
 		t := w.Valid.NICs[ep.Node].Server
-		return treeHops(t, w.Valid.Graph.Nodes[ep.Node].Name, int(c.SrcDevice), t.DRAMOf(t.NICs()[ep.Port]), false, true)
+		return treeHops(t, w.Valid.Graph.Nodes[ep.Node].Name, int(c.SrcDevice), t.DRAMOf(t.Nets[ep.Port].Card), false, true)
 	}
 	return nil
 }

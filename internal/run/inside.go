@@ -76,7 +76,7 @@ func (r *runner) memoryAt(ep int, device int16, staged bool) memoryAt {
 		return m
 	}
 	m.tree = e.Tree()
-	m.card = m.tree.NICs()[m.Port]
+	m.card = m.tree.Nets[m.Port].Card
 	m.memory = m.tree.DRAMOf(m.card)
 	if device != workload.NoDevice && !staged {
 		m.memory = int(device)

@@ -248,7 +248,7 @@ func serverHops(v *scenario.Valid, endpoint int, device int16, staged, source bo
 	if t == nil {
 		return nil
 	}
-	nic := t.NICs()[ep.Port]
+	nic := t.Nets[ep.Port].Card
 	dram := t.DRAMOf(nic)
 	memory := dram
 	if device != workload.NoDevice {

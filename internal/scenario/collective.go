@@ -128,14 +128,17 @@ func (r *resolver) readRanks(o object, s *collective.Spec) {
 		rank := collective.Rank{Endpoint: p.endpoint, Host: r.v.Graph.HostOf(p.endpoint), Device: p.device}
 		if p.device != workload.NoDevice {
 			t := r.nics[rank.Host].server.tree
-			rank.Distance = int(t.Class(int(p.device), t.NICs()[r.v.Graph.Endpoints[p.endpoint].Port]))
+			card := t.Nets[r.v.Graph.Endpoints[p.endpoint].Port].Card
+			rank.Distance = int(t.Class(int(p.device), card))
+			rank.Far = rank.Distance > int(server.PXB) && t.HasNVSwitch()
 		}
-		rank.Staged = r.staged(p, &workload.Conn{Service: workload.RC}, staged)
+		rank.Staged = r.staged(p, &workload.Conn{Service: workload.RC}, staged) || r.stagedByNCCL(p, staged)
 		s.Ranks = append(s.Ranks, rank)
 	}
 	if r.rankServer(s.Ranks) == nil {
 		r.ignored(o, "gpudirect", "no rank is a GPU; give a server and ranks such as h0/gpu0")
 	}
+	s.Between = func(from, to *collective.Rank) int16 { return r.memoryBetween(from, to, staged) }
 	s.Speeds = r.speeds(s.Ranks)
 	s.Inline = true
 	for _, rank := range s.Ranks {

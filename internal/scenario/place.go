@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -79,17 +80,13 @@ func (r *resolver) inServer(o object, key string, item *node, host, device strin
 		r.d.fail(item.pos, "%s: %s, a %s, has no GPU or memory %q; it has %s", o.join(key), name, t.Name, device, memories(t))
 		return 0
 	}
-	cards := t.NICs()[:len(r.v.Graph.Nodes[n].Ports)]
 	port := r.v.Graph.Endpoints[ep].Port
 	if host == name {
-		nearest, _ := t.Nearest(dev, cards)
-		for i := range cards {
-			if cards[i] == nearest {
-				port = i
-			}
+		if net, _ := t.NetFor(dev, len(r.v.Graph.Nodes[n].Ports)); net >= 0 {
+			port = net
 		}
 	}
-	if _, err := t.Path(dev, cards[port]); err != nil {
+	if _, err := t.Path(dev, t.Nets[port].Card); err != nil {
 		r.d.fail(item.pos, "%s: data cannot get from %s of %s to a network card: %v", o.join(key), device, name, err)
 		return 0
 	}
@@ -167,7 +164,53 @@ func (r *resolver) staged(p place, c *workload.Conn, entry hostPath) bool {
 	if entry == asServer {
 		entry = r.hostPath
 	}
-	return c.Service == workload.TCP || entry == viaHost || entry == asServer && s.staged
+	missing := s.tree.Devices[p.device].NoDirect || s.tree.Nets[r.v.Graph.Endpoints[p.endpoint].Port].NoDirect
+	return c.Service == workload.TCP || entry == viaHost || entry == asServer && (s.staged || missing && !s.direct)
+}
+
+// stagedByNCCL reports whether NCCL takes data between a GPU and its card through the
+// host's memory, where nothing but its own rules decides, and says so once for each server.
+func (r *resolver) stagedByNCCL(p place, entry hostPath) bool {
+	if entry == asServer {
+		entry = r.hostPath
+	}
+	n := r.v.Graph.HostOf(p.endpoint)
+	s := r.nics[n].server
+	if p.device == workload.NoDevice || entry != asServer || s.staged || s.direct {
+		return false
+	}
+	staged, why := s.tree.Staged(int(p.device), r.v.Graph.Endpoints[p.endpoint].Port)
+	if staged {
+		r.warn("staged "+s.obj.path+why, "data between %s and %s of %s go through the host's memory, as NCCL takes them: %s; gpudirect: on takes them directly",
+			s.tree.Devices[p.device].Name, s.tree.Devices[s.tree.Nets[r.v.Graph.Endpoints[p.endpoint].Port].Card].Name, r.v.Graph.Nodes[n].Name, why)
+	}
+	return staged
+}
+
+// memoryBetween returns the memory through which data pass from one GPU of a server to another,
+// the receiver's as in NCCL's shared memory transport; workload.NoDevice: they go directly.
+func (r *resolver) memoryBetween(from, to *collective.Rank, entry hostPath) int16 {
+	s := r.nics[from.Host].server
+	if from.Device == workload.NoDevice || s.inside() == nil || s.tree.Class(int(from.Device), int(to.Device)) <= server.NV {
+		return workload.NoDevice
+	}
+	if entry == asServer {
+		entry = r.hostPath
+	}
+	staged, why := s.tree.PeerStaged(int(from.Device), int(to.Device))
+	switch {
+	case entry == viaHost, entry == asServer && s.staged:
+		staged, why = true, "gpudirect is off"
+	case entry == gpuDirect:
+		staged = false
+	}
+	dram := s.tree.DRAMOf(int(to.Device))
+	if !staged || dram < 0 {
+		return workload.NoDevice
+	}
+	r.warn("peers "+s.obj.path+why, "data between %s and %s of %s go through the host's memory (%s)", s.tree.Devices[from.Device].Name,
+		s.tree.Devices[to.Device].Name, r.v.Graph.Nodes[from.Host].Name, why)
+	return int16(dram)
 }
 
 // warnGPUDirect warns of an entry without GPUs.

@@ -16,6 +16,7 @@ import (
 type serverSettings struct {
 	tree   *server.Tree // nil: nothing, data are at the card
 	staged bool         // gpudirect: off
+	direct bool         // gpudirect: on, whatever NCCL's rules say
 	// implied: the scenario says nothing of it but its cards.
 	implied bool
 	obj     object // where it stands
@@ -27,7 +28,7 @@ const noServer = "none"
 
 // serverKeys are the keys of the section, which change s.
 func (r *resolver) serverKeys(s *serverSettings) []key {
-	t, direct, preset := s.tree, !s.staged, ""
+	t, direct, preset, nvswitch := s.tree, !s.staged, "", false
 	if t == nil {
 		t = new(server.Tree)
 	}
@@ -51,7 +52,17 @@ func (r *resolver) serverKeys(s *serverSettings) []key {
 		eitherKey("acs", &t.ACS, "direct", "redirect", "`redirect`: access control services send what one device sends another up to the root complex."),
 		eitherKey("iommu", &t.IOMMU, "off", "on", "`on`: DMA addresses are translated, with misses."),
 		eitherKey("relaxed_ordering", &t.Relaxed, "off", "on", "`off`: posted writes keep their order.").otherwise("`on`"),
-		eitherKey("gpudirect", &direct, "off", "on", "`off`: data of GPUs go through the host's memory, by copies.").check(func(object) { s.staged = !direct }),
+		eitherKey("gpudirect", &direct, "off", "on", "`off`: data of GPUs go through the host's memory, by copies; `on`: never, whatever NCCL's levels say.").
+			otherwise("by `net_gdr_level`").check(func(object) { s.staged, s.direct = !direct, direct }),
+		s.levelKey("net_gdr_level", "Farthest class at which NCCL has a card read and write a GPU's memory (NCCL_NET_GDR_LEVEL); farther ones go through the host's memory.",
+			func(c server.Class) { t.DirectLevel = c }).otherwise("`PXB`; where GPUs are packaged with CPUs `PHB`"),
+		s.levelKey("p2p_level", "Farthest class at which NCCL has GPUs of a server read and write each other's memory (NCCL_P2P_LEVEL); `LOC`: only over NVLink.",
+			func(c server.Class) { t.PeerLevel = c }).otherwise("`PXB`; `SYS` for two GPUs on AMD's processors"),
+		eitherKey("nvswitch", &nvswitch, "off", "on", "Whether NVLinks join all GPUs through NVSwitches, as on HGX boards.").otherwise("as the file says, or its GPUs' model has it").check(func(o object) {
+			if err := t.SetNVSwitch(nvswitch); err != nil {
+				o.fail("nvswitch", "%v", err)
+			}
+		}),
 		s.tlpSizeKey("mps", "Largest payload of every PCIe link, a power of two from 128B to 4096B.", func(l *pcie.Link, n units.Bytes) { l.MPS = n }).otherwise("256B"),
 		flagKey("unbound", new(bool), "`true`: nothing inside binds: links are 64 times as fast, tags and credits do not run out, no address is translated. To see what the inside costs.").
 			check(func(o object) {
@@ -61,6 +72,12 @@ func (r *resolver) serverKeys(s *serverSettings) []key {
 			}),
 		s.tlpSizeKey("mrrs", "Largest read request of every PCIe link.", func(l *pcie.Link, n units.Bytes) { l.MRRS = n }).otherwise("512B"),
 	}, ""))
+}
+
+// levelKey is a class of NCCL's.
+func (s *serverSettings) levelKey(name, text string, set func(server.Class)) key {
+	word := ""
+	return wordKey(name, &word, server.Levels(), text).check(func(object) { set(server.Level(word)) })
 }
 
 // serverKey is the key of a scenario or host, which readServer reads.
@@ -164,7 +181,8 @@ func (s *serverSettings) take(o object, key, name string) {
 		o.fail(key, "there is no server %q; %s", name, hint)
 		return
 	}
-	s.tree, s.notes, s.staged = t, t.Notes, false
+	t.OldTies = true // as NCCL 2.26 has it
+	s.tree, s.notes, s.staged, s.direct = t, t.Notes, false, false
 }
 
 // tlpSizeKey is a size that all PCIe links have.
@@ -208,10 +226,13 @@ func (s *serverSettings) readLinks(o object, name string) bool {
 			o.d.fail(f.pos, "%s has no link of %q; name a device such as nic0, or interconnect, nvlink, hbm; %s", s.tree.Name, f.key, suggestName(s.deviceNames(), f.key))
 			return false
 		}
-		change := linkInside{latency: -1}
+		change := linkInside{latency: -1, nvlinks: -1}
 		keys := linkInsideKeys(&change)
 		one := o.d.object(f.value, o.join(name)+"."+f.key, keys)
 		one.read(keys)
+		if change.nvlinks >= 0 {
+			s.changeNVLinks(one, change.nvlinks, f.key)
+		}
 		s.changeLinks(one, &change, at)
 	}
 	return true
@@ -220,6 +241,7 @@ func (s *serverSettings) readLinks(o object, name string) bool {
 // linkInside is what changes about links inside a server; 0 or, of the latency, less: nothing.
 type linkInside struct {
 	gen, width int
+	nvlinks    int // -1: as they are
 	rate       units.Rate
 	latency    units.Time
 }
@@ -228,6 +250,7 @@ type linkInside struct {
 func linkInsideKeys(l *linkInside) []key {
 	return []key{
 		numberKey("gen", &l.gen, 1, 6, "Generation of a PCIe link."),
+		numberKey("nvlinks", &l.nvlinks, 1, 72, "NVLinks of a GPU that are up, of those that it has."),
 		numberKey("width", &l.width, 1, 16, "Lanes of a PCIe link: 1, 2, 4, 8, 12 or 16."),
 		rateKey("rate", &l.rate, "Rate of another link, per direction.").check(func(o object) {
 			if l.rate == 0 {
@@ -290,10 +313,31 @@ func (s *serverSettings) changeLinks(o object, by *linkInside, links []int) {
 			o.fail("width", "%v", l.PCIe.Check())
 		}
 	}
-	if o.d.err == nil && len(links) > 0 {
+	if o.d.err == nil && len(links) > 0 && gen+width > 0 || rate > 0 || latency >= 0 {
 		_, key, _ := strings.Cut(o.path, "server.")
 		s.say(key, s.linkText(links[0]))
 	}
+}
+
+// changeNVLinks leaves so many NVLinks of a GPU.
+func (s *serverSettings) changeNVLinks(o object, up int, gpu string) {
+	changed := false
+	for i := range s.tree.Links {
+		l := &s.tree.Links[i]
+		if l.Kind != server.NVLink || s.tree.Devices[l.A].Name != gpu && s.tree.Devices[l.B].Name != gpu {
+			continue
+		}
+		if up > l.Count {
+			o.fail("nvlinks", "%s has %d NVLinks; give at most that", gpu, l.Count)
+			return
+		}
+		l.Rate, l.Count, changed = l.Rate*units.Rate(up)/units.Rate(l.Count), up, true
+	}
+	if !changed {
+		o.fail("nvlinks", "%s of %s has no NVLink; name a GPU that has", gpu, s.tree.Name)
+		return
+	}
+	s.say("links."+gpu+".nvlinks", fmt.Sprint(up))
 }
 
 // firstOf2 is the one of two keys that is given.
@@ -321,10 +365,10 @@ func (r *resolver) checkServers() {
 			continue
 		}
 		s := r.nics[n].server
-		cards := s.tree.NICs()
-		if len(node.Ports) > len(cards) {
-			r.d.fail(s.obj.at(""), "%s has %d ports and its server, %s, has %s; port i is a port of card i: take fewer ports or another server",
-				node.Name, len(node.Ports), s.tree.Name, cardCount(len(cards)))
+		nets := s.tree.Nets
+		if len(node.Ports) > len(nets) {
+			r.d.fail(s.obj.at(""), "%s has %d ports and its server, %s, has %s; port i of a host is port i of its cards: take fewer ports or another server",
+				node.Name, len(node.Ports), s.tree.Name, portCount(len(nets)))
 			return
 		}
 		if r.nics[n].drain > 0 {
@@ -332,19 +376,28 @@ func (r *resolver) checkServers() {
 			return
 		}
 		for port := range node.Ports {
-			if line := r.v.Graph.LinkAt(n, port).Rate; len(s.tree.Devices[cards[port]].Ports) > 0 && s.tree.Devices[cards[port]].Ports[0] > 0 && line > s.tree.Devices[cards[port]].Ports[0] {
+			if line := r.v.Graph.LinkAt(n, port).Rate; nets[port].Rate > 0 && line > nets[port].Rate {
 				r.warn("card rate", "%s port %d runs at %v and its card, %s of %s, has a port of %v; the topology's rate is used", node.Name, port+1, line,
-					s.tree.Devices[cards[port]].Name, s.tree.Name, s.tree.Devices[cards[port]].Ports[0])
+					s.tree.Devices[nets[port].Card].Name, s.tree.Name, nets[port].Rate)
 			}
+		}
+		if s.implied {
+			continue
+		}
+		for _, w := range s.tree.SlowLinks() {
+			r.warn("slow link "+s.obj.path+w.Text, "%s: %s", node.Name, w.Text)
 		}
 	}
 }
 
-func cardCount(n int) string {
-	if n == 1 {
-		return "one card"
+func portCount(n int) string {
+	switch n {
+	case 0:
+		return "no network card"
+	case 1:
+		return "one network port"
 	}
-	return fmt.Sprintf("%d cards", n)
+	return fmt.Sprintf("%d network ports", n)
 }
 
 // inside is the tree of a host; nil: none.

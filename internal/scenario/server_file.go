@@ -83,7 +83,8 @@ func (r *resolver) readServerFile(o object, s *serverSettings) {
 	for _, w := range t.Warnings {
 		r.warn(fmt.Sprint("server file ", w.Line, w.Text), "%s", w.In(name))
 	}
-	s.tree, s.notes, s.staged = t, t.Notes, false
+	t.OldTies = true // as NCCL 2.26 has it
+	s.tree, s.notes, s.staged, s.direct = t, t.Notes, false, false
 }
 
 // orFile names a file in errors: by its path, or by what a run kept of it.

@@ -155,7 +155,7 @@ func TestBadServers(t *testing.T) {
 		{star + "server: dgx-h100\nworkload:\n  - flow: {from: h0/nic0, to: h1, size: 1KB}\n", `s.yaml:4:18: workload[0].flow.from: h0, a dgx-h100, has no GPU or memory "nic0"; it has`},
 		{star + "server: dgx-h100\nworkload:\n  - flow: {from: h7/gpu0, to: h1, size: 1KB}\n", `s.yaml:4:18: workload[0].flow.from: there is no host "h7"; did you mean "h0"?`},
 		{star + "server: two-socket\nworkload:\n  - incast: {from: gpus, to: h1, size: 1KB}\n", `s.yaml:4:20: workload[0].incast.from: there are no GPUs; give a server with GPUs, such as server: dgx-h100`},
-		{railed + "server: two-socket\n" + strings.ReplaceAll(to, "h0/gpu0", "h0"), `s.yaml:2:9: h0 has 8 ports and its server, two-socket, has one card; port i is a port of card i: take fewer ports or another server`},
+		{railed + "server: two-socket\n" + strings.ReplaceAll(to, "h0/gpu0", "h0"), `s.yaml:2:9: h0 has 8 ports and its server, two-socket, has one network port; port i of a host is port i of its cards: take fewer ports or another server`},
 		{star + "server: dgx-h100\nnic: {drain_rate: 10Gbps}\n" + to, `s.yaml:3:19: drain_rate: h0 has a server, whose PCIe links drain the receive buffer; remove one of the two`},
 		{star + "server: [dgx-h100]\n" + to, `s.yaml:2:9: server is a list; it is a mapping with the keys preset,`},
 		{star + "server: dgx-h100\nworkload:\n  - flow: {from: h0/gpu0, to: h0/gpu1, size: 1KB}\n", `s.yaml:4:5: workload flow: both ends are in the server of one host, and what workloads send goes from host to host; give`},

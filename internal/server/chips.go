@@ -96,10 +96,7 @@ const fromRCCL = "RCCL src/graph/topo.h"
 // accelerator looks a GPU up by its compute capability ("sm90") or AMD's target
 // ("gfx90a"); without one, by the generation of its PCIe link.
 func (p *parts) accelerator(d *part) accelerator {
-	chip := d.chip
-	if chip == "" {
-		chip = [...]string{"", "sm70", "sm70", "sm70", "sm80", "sm90", "sm100"}[d.gen]
-	}
+	chip := p.model(d)
 	a, known := nvidia(chip)
 	if !known {
 		a, known = instinct(chip)
@@ -109,6 +106,14 @@ func (p *parts) accelerator(d *part) accelerator {
 		a.guessed = true
 	}
 	return a
+}
+
+// model is the chip of a GPU, by the generation of its link where nothing says it.
+func (p *parts) model(d *part) string {
+	if d.chip != "" {
+		return d.chip
+	}
+	return [...]string{"sm70", "sm70", "sm70", "sm70", "sm80", "sm90", "sm100"}[d.gen]
 }
 
 // nvidia knows NVIDIA's GPUs by compute capability. Memory is that of the data sheets,
@@ -131,6 +136,34 @@ func nvidia(chip string) (accelerator, bool) {
 		return accelerator{"B200", 8000 * gbyte, 401 * gbyte / 10, fromNCCL + ", SM100_NVLINK_BW", false}, true
 	}
 	return accelerator{}, false
+}
+
+// chipByID knows NVIDIA's GPUs with NVSwitch by their PCI device numbers (pci.ids).
+func chipByID(vendor, device string) string {
+	if vendor != "0x10de" {
+		return ""
+	}
+	switch device {
+	case "0x20b0", "0x20b2", "0x20b3": // A100 SXM4 40 GB, 80 GB, 64 GB
+		return "sm80"
+	case "0x2330", "0x2335", "0x233b", "0x2324", "0x2329": // H100 SXM5, H200 SXM, H200, H800, H20
+		return "sm90"
+	case "0x2901", "0x2941": // B200, GB200
+		return "sm100"
+	}
+	return ""
+}
+
+// switchLinks is how many NVLinks a kind of GPU has to the NVSwitches of HGX boards; 0:
+// it has none, or is built with and without.
+func switchLinks(chip string) int {
+	switch chip {
+	case "sm80":
+		return 12
+	case "sm90", "sm100", "sm103":
+		return 18
+	}
+	return 0
 }
 
 // instinct knows AMD's GPUs by the target of their code; files of RCCL before 6.0 have

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/pcie"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -46,7 +47,7 @@ type xmlReader struct {
 	at    map[string]int // index in nodes by bus number
 	named []namedPeer
 	peers []peerLink
-	noGDR []string // names of cards whose gdr is 0
+	noGDR []string // names of cards, and bus numbers of GPUs, whose gdr is 0
 }
 
 // cpuNode is a <cpu>: one NUMA node.
@@ -69,7 +70,9 @@ type pciNode struct {
 	dev    int64
 	name   string
 	c2c    units.Rate
-	ports  []units.Rate
+	ports  []netPart
+	// noDirect: of a GPU, whose memory cards cannot reach.
+	noDirect bool
 }
 
 // label names a node in messages.
@@ -115,41 +118,17 @@ func (r *xmlReader) readCPUs(system *element) error {
 	case len(r.nodes) == 0:
 		return system.errorf("the file has no PCIe device: no <pci> in any <cpu>")
 	}
-	return r.checkNICs()
+	return r.checkDevices()
 }
 
-// warnNoNVLinks says what follows where several GPUs have no link to each other, as in
-// the files that clouds ship: NCCL itself looks for NVLinks when it starts, so that
-// they need not stand in what it reads, but do in what it writes.
-func (p *parts) warnNoNVLinks() {
-	gpus := 0
-	for i := range p.devices {
-		if p.devices[i].kind == GPU {
-			gpus++
-		}
-	}
-	if gpus > 1 && len(p.nvlinks) == 0 {
-		p.warn(0, "the file has no NVLinks; GPUs reach each other over PCIe only; where the server has them, give the file that NCCL writes on it (NCCL_TOPO_DUMP_FILE), or a preset")
-	}
-}
-
-// checkNICs refuses GPUs that reach no card.
-func (r *xmlReader) checkNICs() error {
-	gpu := -1
+// checkDevices refuses files without GPUs and cards.
+func (r *xmlReader) checkDevices() error {
 	for i := range r.nodes {
-		switch r.nodes[i].kind {
-		case NIC:
+		if k := r.nodes[i].kind; k == NIC || k == GPU {
 			return nil
-		case GPU:
-			if gpu < 0 {
-				gpu = i
-			}
 		}
 	}
-	if gpu < 0 {
-		return r.nodes[0].el.errorf("the file has neither a GPU (class 0x0302, 0x0380 or 0x1200) nor a network card (0x0200 or 0x0207)")
-	}
-	return r.nodes[gpu].el.errorf("%s has no path to a NIC: the file has none; a network card is a <pci> of class 0x0200 (Ethernet) or 0x0207 (InfiniBand)", r.nodes[gpu].label())
+	return r.nodes[0].el.errorf("the file has neither a GPU (class 0x0302, 0x0380 or 0x1200) nor a network card (0x0200 or 0x0207)")
 }
 
 // readCPU reads a NUMA node and what is below it.
@@ -183,7 +162,9 @@ func (r *xmlReader) readCPU(e *element) error {
 				return err
 			}
 		case "nic":
-			r.warn(c.line, "a <nic> outside a <pci> has no place in the PCIe tree and is left out")
+			if err := r.readLooseNIC(c); err != nil {
+				return err
+			}
 		default:
 			r.warn(c.line, "<%s> is not known and left out", clip(c.name))
 		}
@@ -204,19 +185,19 @@ func (r *xmlReader) freeNUMA() int64 {
 func (r *xmlReader) readPCI(e *element, parent int) error {
 	n := pciNode{el: e, parent: parent, cpu: len(r.cpus) - 1, dev: -1}
 	var err error
-	if n.bus, err = r.busID(e); err != nil {
+	if n.bus, err = r.busID(e, parent); err != nil {
 		return err
 	}
 	if err := r.readParts(e, &n); err != nil {
 		return err
 	}
-	if n.kind, err = kindOf(e, &n); err != nil {
+	if n.kind, err = r.kindOf(e, &n); err != nil {
 		return err
 	}
 	if n.kind == other {
 		if e.child("pci") == nil {
 			class, _ := e.attr("class")
-			r.warn(e.line, "class %s of %s is neither a bridge, a GPU nor a network card; left out", class, n.bus)
+			r.warn(e.line, "class %s of %s is neither a bridge, a GPU nor a network card; left out", cmp.Or(class, `""`), n.bus)
 			return nil
 		}
 		n.kind = Switch
@@ -232,8 +213,13 @@ func (r *xmlReader) readPCI(e *element, parent int) error {
 	if err != nil {
 		return err
 	}
+	if n.kind == NIC && r.mergeFunction(&n) {
+		return nil
+	}
 	self := len(r.nodes)
-	r.at[n.bus] = self
+	if _, twice := r.at[n.bus]; !twice {
+		r.at[n.bus] = self
+	}
 	r.nodes = append(r.nodes, n)
 	for _, c := range e.children {
 		if c.name != "pci" {
@@ -249,9 +235,52 @@ func (r *xmlReader) readPCI(e *element, parent int) error {
 	return nil
 }
 
-// busID reads a bus number, domain:bus:device.function in hexadecimal, and holds
-// that none comes twice.
-func (r *xmlReader) busID(e *element) (string, error) {
+// mergeFunction adds the ports of a card to those of another function of it, which has
+// the same slot: the bus number without its function, as NCCL has it
+// (NCCL_TOPO_LOCAL_NIC_ID of a bus number whose last digit is cut off).
+func (r *xmlReader) mergeFunction(n *pciNode) bool {
+	slot, _, _ := strings.Cut(n.bus, ".")
+	for i := range r.nodes {
+		first := &r.nodes[i]
+		of, _, _ := strings.Cut(first.bus, ".")
+		if first.kind != NIC || of != slot || first.bus == n.bus || first.parent != n.parent || first.cpu != n.cpu {
+			continue
+		}
+		first.ports = append(first.ports, n.ports...)
+		first.dev = min(first.dev, n.dev)
+		r.at[n.bus] = i
+		return true
+	}
+	return false
+}
+
+// readLooseNIC reads a <nic> that stands in a <cpu>, as NCCL writes one whose place it
+// does not find, such as a virtual machine's. It takes it to be at the CPU.
+func (r *xmlReader) readLooseNIC(e *element) error {
+	n := pciNode{el: e, kind: NIC, parent: -1, cpu: len(r.cpus) - 1, dev: -1, gen: 1, width: 16}
+	for _, net := range e.children {
+		if net.name == "net" {
+			n.nets = append(n.nets, net)
+		}
+	}
+	if err := r.readNets(&n); err != nil {
+		return err
+	}
+	sum := units.Rate(0)
+	for _, p := range n.ports {
+		sum += p.Rate
+	}
+	for n.gen < 6 && pcie.New(n.gen, n.width).WriteRate() < sum {
+		n.gen++
+	}
+	r.warn(e.line, "a <nic> outside a <pci>: where it sits on PCIe is not known; it is taken to be at this CPU (PHB, as NCCL does), on a link as fast as its ports need, gen%d x%d", n.gen, n.width)
+	r.nodes = append(r.nodes, n)
+	return nil
+}
+
+// busID reads a bus number, domain:bus:device.function in hexadecimal, of what stands
+// below a node.
+func (r *xmlReader) busID(e *element, parent int) (string, error) {
 	bus, _ := e.attr("busid")
 	if bus == "" {
 		return "", e.attrErrorf("busid", `<pci> has no busid; write busid="0000:3b:00.0"`)
@@ -260,8 +289,13 @@ func (r *xmlReader) busID(e *element) (string, error) {
 	if !isBusID(bus) {
 		return "", e.attrErrorf("busid", `busid=%q; write domain, bus, device and function in hexadecimal, such as "0000:3b:00.0"`, clip(bus))
 	}
+	for i := parent; i >= 0; i = r.nodes[i].parent {
+		if r.nodes[i].bus == bus {
+			return "", e.attrErrorf("busid", "busid %s stands in line %d already, of a bridge above: a device below itself closes a circle", bus, r.nodes[i].el.line)
+		}
+	}
 	if i, twice := r.at[bus]; twice {
-		return "", e.attrErrorf("busid", "busid %s stands in line %d already; a device has one place in the tree, a second would close a circle", bus, r.nodes[i].el.line)
+		r.warn(e.line, "busid %s stands in line %d already; they are taken to be two devices, and what names it means the first", bus, r.nodes[i].el.line)
 	}
 	return bus, nil
 }
@@ -320,7 +354,7 @@ const other = ^Kind(0)
 
 // kindOf follows the class: base class and subclass of the PCI code and ID
 // assignment specification. What stands in the element wins, as in NCCL.
-func kindOf(e *element, n *pciNode) (Kind, error) {
+func (r *xmlReader) kindOf(e *element, n *pciNode) (Kind, error) {
 	class, _ := e.attr("class")
 	digits := strings.TrimPrefix(strings.ToLower(class), "0x")
 	code, bad := strconv.ParseUint(digits, 16, 32)
@@ -329,8 +363,11 @@ func kindOf(e *element, n *pciNode) (Kind, error) {
 		return GPU, nil
 	case e.child("nic") != nil:
 		return NIC, nil
+	case class == "" && e.child("pci") != nil:
+		r.warn(e.line, "%s has no class; as devices stand in it, it is taken to be a bridge", n.bus)
+		return Switch, nil
 	case class == "":
-		return 0, e.attrErrorf("class", `%s has no class; write class="0x060400" (bridge), "0x030200" (GPU), "0x020700" (InfiniBand) or "0x020000" (Ethernet)`, n.bus)
+		return other, nil
 	case bad != nil || len(digits) > 6:
 		return 0, e.attrErrorf("class", `class=%q of %s; write six hexadecimal digits, such as "0x060400"`, clip(class), n.bus)
 	}
@@ -414,6 +451,10 @@ func (r *xmlReader) readGPU(n *pciNode) (err error) {
 		return bad
 	}
 	n.dev = dev
+	if gdr, _ := n.gpu.attr("gdr"); gdr == "0" {
+		n.noDirect = true
+		r.noGDR = append(r.noGDR, "GPU "+n.bus)
+	}
 	for _, c := range n.gpu.children {
 		switch c.name {
 		case "nvlink", "xgmi":
@@ -452,15 +493,19 @@ func readC2C(e *element) (units.Rate, error) {
 
 // readNets reads the ports of a card. Speeds are in Mb/s.
 func (r *xmlReader) readNets(n *pciNode) error {
+	if len(n.nets) == 0 {
+		n.ports = []netPart{{bus: n.bus, number: -1}}
+	}
 	for i, net := range n.nets {
-		if i == 0 {
-			n.name, _ = net.attr("name")
-			dev, bad := net.integer("dev", -1)
-			if bad != nil {
-				return bad
-			}
-			n.dev = dev
+		name, _ := net.attr("name")
+		dev, bad := net.integer("dev", -1)
+		if bad != nil {
+			return bad
 		}
+		if i == 0 {
+			n.name, n.dev = name, dev
+		}
+		n.dev = min(n.dev, dev)
 		speed, bad := net.integer("speed", 0)
 		if bad != nil {
 			return bad
@@ -470,12 +515,12 @@ func (r *xmlReader) readNets(n *pciNode) error {
 		}
 		if speed <= 0 {
 			speed = 0
-			name, _ := net.attr("name")
 			r.warn(net.line, "the speed of port %s is missing; it is taken to be no limit (NCCL takes 10 Gb/s)", cmp.Or(clip(name), n.bus))
 		}
-		n.ports = append(n.ports, units.Rate(speed)*units.Mbps)
-		if gdr, _ := net.attr("gdr"); gdr == "0" && !slices.Contains(r.noGDR, cmp.Or(n.name, n.bus)) {
-			r.noGDR = append(r.noGDR, cmp.Or(n.name, n.bus))
+		gdr, _ := net.attr("gdr")
+		n.ports = append(n.ports, netPart{Net{Name: name, Rate: units.Rate(speed) * units.Mbps, NoDirect: gdr == "0"}, n.bus, dev})
+		if label := cmp.Or(name, n.bus); gdr == "0" && !slices.Contains(r.noGDR, label) {
+			r.noGDR = append(r.noGDR, label)
 		}
 	}
 	return nil
@@ -537,20 +582,39 @@ func (r *xmlReader) tree(name string) *Tree {
 	for i := range r.cpus {
 		p.cpus = append(p.cpus, r.cpus[i].part())
 	}
+	into := r.flatten()
+	at := make([]int, len(r.nodes)) // index in p.devices
+	said := false
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		d := part{kind: n.kind, name: n.name, bus: n.bus, cpu: n.cpu, parent: n.parent, gen: n.gen, width: n.width,
-			ports: n.ports, number: n.dev, c2c: n.c2c, line: n.el.line}
-		if n.gpu != nil {
-			d.chip = chipOf(n.gpu)
+		if into[i] >= 0 {
+			at[i] = at[into[i]]
+			continue
 		}
+		d := part{kind: n.kind, name: n.name, bus: n.bus, cpu: n.cpu, parent: -1, gen: n.gen, width: n.width,
+			ports: n.ports, number: n.dev, c2c: n.c2c, noDirect: n.noDirect, line: n.el.line}
+		if n.parent >= 0 {
+			d.parent = at[n.parent]
+		}
+		if n.kind == GPU {
+			d.chip = chipOf(n)
+			said = said || n.gpu != nil
+		}
+		at[i] = len(p.devices)
 		p.devices = append(p.devices, d)
 	}
 	for _, l := range r.peers {
-		p.nvlinks = append(p.nvlinks, nvPart{l.a, l.b, l.count, l.el.line})
+		b := l.b
+		if b >= 0 {
+			b = at[b]
+		}
+		p.nvlinks = append(p.nvlinks, nvPart{at[l.a], b, l.count, l.el.line})
 	}
 	if len(r.noGDR) > 0 {
-		p.warn(0, "gdr=0 of %s: when the file was written, the driver that lets a card reach GPU memory was missing", strings.Join(r.noGDR, ", "))
+		p.warn(0, "gdr=0 of %s: when the file was written, the driver that lets cards reach GPU memory was missing; data go through the memory of the host", strings.Join(r.noGDR, ", "))
+	}
+	if !said {
+		p.assumeNVSwitch()
 	}
 	p.warnNoNVLinks()
 	return p.tree(name)
@@ -569,12 +633,18 @@ func (c *cpuNode) part() cpuPart {
 	return p
 }
 
-// chipOf says which GPU a <gpu> is: sm is NVIDIA's compute capability, gcn AMD's target.
-func chipOf(e *element) string {
-	if gcn, _ := e.attr("gcn"); gcn != "" {
+// chipOf says which GPU one is: sm is NVIDIA's compute capability, gcn AMD's target;
+// without a <gpu> by vendor and device.
+func chipOf(n *pciNode) string {
+	if n.gpu == nil {
+		vendor, _ := n.el.attr("vendor")
+		device, _ := n.el.attr("device")
+		return chipByID(strings.ToLower(vendor), strings.ToLower(device))
+	}
+	if gcn, _ := n.gpu.attr("gcn"); gcn != "" {
 		return "gfx" + strings.TrimPrefix(gcn, "gfx")
 	}
-	if sm, _ := e.attr("sm"); sm != "" {
+	if sm, _ := n.gpu.attr("sm"); sm != "" {
 		return "sm" + sm
 	}
 	return ""

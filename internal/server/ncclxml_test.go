@@ -84,7 +84,7 @@ func TestDump(t *testing.T) {
 		}
 	}
 	card := tree.Devices[tree.Find("nic1")]
-	if card.Alias != "mlx5_1" || len(card.Ports) != 2 || card.Ports[1] != 100*units.Gbps || card.BusID != "0000:b1:00.0" || card.Line != 28 || card.NUMA != 1 {
+	if ports := tree.PortsOf(tree.Find("nic1")); card.Alias != "mlx5_1" || len(ports) != 2 || tree.Nets[ports[1]].Rate != 100*units.Gbps || card.BusID != "0000:b1:00.0" || card.Line != 28 || card.NUMA != 1 {
 		t.Errorf("nic1 is %+v", card)
 	}
 	cpu := tree.Devices[tree.Find("cpu1")]
@@ -92,7 +92,7 @@ func TestDump(t *testing.T) {
 		t.Errorf("cpu1 is %+v", cpu)
 	}
 	wantWarnings := []string{
-		`gdr=0 of mlx5_1: when the file was written, the driver that lets a card reach GPU memory was missing`,
+		`gdr=0 of mlx5_1: when the file was written, the driver that lets cards reach GPU memory was missing; data go through the memory of the host`,
 		`18: link_speed="" of PCIe switch 0000:a0:00.0 says nothing; 32 GT/s is assumed, the best below it`,
 		`18: link_width="" of PCIe switch 0000:a0:00.0 says nothing; x16 is assumed, the best below it`,
 		`28: link_speed="Unknown speed" of NIC 0000:b1:00.0 says nothing; 8 GT/s is assumed, as NCCL does`,
@@ -141,12 +141,10 @@ func TestBadXML(t *testing.T) {
 		{"</system>", `<cpu numaid="1" host_hash="0x1"/></system>`, "8:17: this <cpu> belongs to another server than that of line 2"},
 		{`busid="0000:01:00.0" `, ``, "3:5: <pci> has no busid"},
 		{`0000:01:00.0`, `01:00.0`, `3:10: busid="01:00.0"; write domain, bus, device and function in hexadecimal`},
-		{`0000:02:00.0`, `0000:01:00.0`, "6:10: busid 0000:01:00.0 stands in line 3 already; a device has one place in the tree, a second would close a circle"},
-		{`class="0x020700" `, ``, "6:5: 0000:02:00.0 has no class"},
 		{`0x020700`, `InfiniBand`, `6:31: class="InfiniBand" of 0000:02:00.0; write six hexadecimal digits`},
+		{`</cpu>`, `<pci busid="0000:05:00.0" class="0x060400"><pci busid="0000:05:00.0" class="0x060400"/></pci></cpu>`, "7:56: busid 0000:05:00.0 stands in line 7 already, of a bridge above: a device below itself closes a circle"},
 		{`link_speed="16 GT/s" link_width="16"/>`, `link_speed="17 GT/s" link_width="16"/>`, `6:48: link_speed="17 GT/s" of 0000:02:00.0: no PCIe has it; lanes run at 2.5, 5, 8, 16, 32 or 64 GT/s`},
 		{`link_width="16"/>`, `link_width="3"/>`, `6:69: link_width="3" of 0000:02:00.0: no PCIe has it; links have 1, 2, 4, 8, 12 or 16 lanes`},
-		{`0x020700`, `0x010802`, "3:5: GPU 0000:01:00.0 has no path to a NIC: the file has none"},
 		{"<gpu dev=\"0\" sm=\"80\"/>", `<gpu/><gpu/>`, "4:13: a second <gpu> in 0000:01:00.0"},
 		{"<gpu dev=\"0\" sm=\"80\"/>", `<gpu/><nic/>`, "3:5: 0000:01:00.0 has a <gpu> and a <nic>"},
 		{"<gpu dev=\"0\" sm=\"80\"/>", `<pci busid="0000:03:00.0" class="0x020000"/>`, "4:7: a device below GPU 0000:01:00.0, which is no bridge"},
@@ -177,7 +175,10 @@ func TestWarnings(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`numaid="0"`, `numaid="-1"`, "x:2: this <cpu> has no NUMA node (numaid), as in virtual machines; node 0 is assumed"},
 		{`<system version="1">`, `<system version="1"><fan/>`, "x:1: <fan> is not known and left out"},
-		{`</cpu>`, `<nic><net/></nic></cpu>`, "x:7: a <nic> outside a <pci> has no place in the PCIe tree and is left out"},
+		{`</cpu>`, `<nic><net name="eth0" speed="100000"/></nic></cpu>`, "x:7: a <nic> outside a <pci>: where it sits on PCIe is not known; it is taken to be at this CPU (PHB, as NCCL does), on a link as fast as its ports need, gen3 x16"},
+		{`0000:02:00.0`, `0000:01:00.0`, "x:6: busid 0000:01:00.0 stands in line 3 already; they are taken to be two devices, and what names it means the first"},
+		{`class="0x020700" `, ``, `x:6: class "" of 0000:02:00.0 is neither a bridge, a GPU nor a network card; left out`},
+		{`0x020700`, `0x010802`, `x:6: class 0x010802 of 0000:02:00.0 is neither a bridge, a GPU nor a network card; left out`},
 		{`</cpu>`, `<pci busid="0000:05:00.0" class="0x010802"/></cpu>`, "x:7: class 0x010802 of 0000:05:00.0 is neither a bridge, a GPU nor a network card; left out"},
 		{`sm="80"/>`, `sm="80"><nvlink target="0000:09:00.0"/></gpu>`, "x:4: the other end of this link, 0000:09:00.0, is not in the file; the link is left out"},
 		{`sm="80"/>`, `sm="80"><nvlink target="0000:02:00.0"/></gpu>`, "x:4: the other end of this link is NIC 0000:02:00.0, no GPU; the link is left out"},
@@ -397,7 +398,7 @@ func FuzzRead(f *testing.F) {
 					t.Fatalf("%v %v", path, err)
 				}
 			}
-			if n, _ := tree.NICFor(g); n < 0 {
+			if n, _ := tree.NetFor(g, len(tree.Nets)); n < 0 && len(tree.Nets) > 0 {
 				t.Fatalf("GPU %d has no card", g)
 			}
 		}

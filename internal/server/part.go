@@ -9,6 +9,7 @@ type parts struct {
 	cpus    []cpuPart
 	devices []part // what hangs below the CPUs: parents before their children
 	nvlinks []nvPart
+	assumed string // what is assumed of how GPUs are joined; "": nothing
 }
 
 // cpuPart is a NUMA node.
@@ -31,11 +32,20 @@ type part struct {
 	bridge int // of the host bridge, as in Link; for those at root ports
 	gen    int
 	width  int
-	ports  []units.Rate // of a card
-	number int64        // among GPUs or cards; -1: by bus number
-	chip   string       // of a GPU: "sm80", "gfx90a"; "": not said
-	c2c    units.Rate   // of a GPU packaged with its CPU: of the link between them; 0: it hangs off PCIe
-	line   int
+	ports  []netPart  // of a card
+	number int64      // among GPUs or cards; -1: by bus number
+	chip   string     // of a GPU: "sm80", "gfx90a"; "": not said
+	c2c    units.Rate // of a GPU packaged with its CPU: of the link between them; 0: it hangs off PCIe
+	// noDirect: of a GPU, whose memory cards cannot reach.
+	noDirect bool
+	line     int
+}
+
+// netPart is a network port of a card.
+type netPart struct {
+	Net
+	bus    string
+	number int64 // among ports; -1: by bus number
 }
 
 // nvPart is a set of NVLinks or xGMI links.

@@ -39,17 +39,16 @@ func (p *parts) tree(name string) *Tree {
 	p.join(m, roots)
 	p.addNVLinks(m, index)
 	t := m.done()
-	t.Warnings = p.sorted()
+	t.Warnings, t.Assumed = p.sorted(), p.assumed
 	return t
 }
 
-// gen is the newest generation of PCIe at a root port, which buffers at root ports go by.
+// gen is the newest generation of PCIe, which buffers go by. That of a root port alone
+// says little: bridges of virtual machines show generation 1.
 func (p *parts) gen() int {
 	gen := 1
 	for i := range p.devices {
-		if p.devices[i].parent < 0 {
-			gen = max(gen, p.devices[i].gen)
-		}
+		gen = max(gen, p.devices[i].gen)
 	}
 	return gen
 }
@@ -94,21 +93,16 @@ func (p *parts) add(m *maker) (index []int) {
 			var dev int
 			if kind == GPU {
 				chip := p.accelerator(d)
-				dev = m.gpu(numa, chip.memory)
+				dev = m.gpu(numa, p.model(d), chip.memory)
 			} else {
 				dev = m.add(kind, numa)
 			}
 			x := &m.t.Devices[dev]
-			x.BusID, x.Line, x.Alias = d.bus, d.line, d.name
-			if kind == NIC {
-				x.Ports = d.ports
-				if len(x.Ports) == 0 {
-					x.Ports = []units.Rate{0}
-				}
-			}
+			x.BusID, x.Line, x.Alias, x.NoDirect = d.bus, d.line, d.name, d.noDirect
 			index[i] = dev
 		}
 	}
+	p.addNets(m, index)
 	p.noteGPU(m)
 	return index
 }
@@ -135,6 +129,34 @@ func (p *parts) ordered(kind Kind) []int {
 		}
 	}
 	return all
+}
+
+// addNets numbers the network ports as NCCL and the system do: by their numbers if all
+// have different ones, else card by card.
+func (p *parts) addNets(m *maker, index []int) {
+	var all []netPart
+	for _, i := range p.ordered(NIC) {
+		d := &p.devices[i]
+		ports := d.ports
+		if len(ports) == 0 {
+			ports = []netPart{{number: d.number}}
+		}
+		for _, n := range ports {
+			n.Card = index[i]
+			all = append(all, n)
+		}
+	}
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b netPart) int { return cmp.Compare(a.number, b.number) })
+	for k := range sorted {
+		if sorted[k].number < 0 || k > 0 && sorted[k].number == sorted[k-1].number {
+			sorted = all
+			break
+		}
+	}
+	for i := range sorted {
+		m.t.Nets = append(m.t.Nets, sorted[i].Net)
+	}
 }
 
 // compareBus orders bus numbers by domain, bus, device and function.

@@ -116,9 +116,9 @@ func (m *maker) pci(upper, lower int) {
 }
 
 // gpu adds a GPU with its memory below a switch or root complex.
-func (m *maker) gpu(numa int, memory units.Rate) int {
+func (m *maker) gpu(numa int, chip string, memory units.Rate) int {
 	g := m.add(GPU, numa)
-	m.t.Devices[g].Memory = memory
+	m.t.Devices[g].Memory, m.t.Devices[g].Chip = memory, chip
 	m.link(Link{Kind: HBM, A: g, B: g, Rate: memory})
 	return g
 }
@@ -126,17 +126,17 @@ func (m *maker) gpu(numa int, memory units.Rate) int {
 // nic adds a card with one port below a switch or root complex.
 func (m *maker) nic(numa, upper int, port units.Rate) {
 	n := m.add(NIC, numa)
-	m.t.Devices[n].Ports = []units.Rate{port}
+	m.t.Nets = append(m.t.Nets, Net{Card: n, Rate: port})
 	m.pci(upper, n)
 }
 
 // group adds a switch below a root complex with GPUs and as many cards.
-func (m *maker) group(root, pairs int, memory, port units.Rate) {
+func (m *maker) group(root, pairs int, chip string, memory, port units.Rate) {
 	numa := m.t.Devices[root].NUMA
 	s := m.add(Switch, numa)
 	m.pci(root, s)
 	for range pairs {
-		m.pci(s, m.gpu(numa, memory))
+		m.pci(s, m.gpu(numa, chip, memory))
 	}
 	for range pairs {
 		m.nic(numa, s, port)

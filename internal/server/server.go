@@ -16,7 +16,7 @@ type Kind uint8
 // Kinds of devices.
 const (
 	GPU      Kind = iota // with its high-bandwidth memory
-	NIC                  // a network card: one PCIe function with one or more ports
+	NIC                  // a network card: one slot, with all functions and ports of the card
 	Switch               // a PCIe switch or bridge
 	Root                 // the root complex of one NUMA node: its cores, caches and root ports
 	DRAM                 // the memory of one NUMA node
@@ -37,8 +37,12 @@ type Device struct {
 	Line  int    // of its element in a file; 0: none
 	Alias string // what its system calls a card ("mlx5_0"); "": not known
 
-	Memory units.Rate   // GPU and DRAM: rate of the memory, reads and writes together
-	Ports  []units.Rate // NIC: line rate of each port; 0: not known
+	Memory units.Rate // GPU and DRAM: rate of the memory, reads and writes together
+	// Chip is what a GPU is: NVIDIA's compute capability ("sm90") or AMD's target
+	// ("gfx942"); "": not known.
+	Chip string
+	// NoDirect: cards cannot reach the memory of this GPU, as the driver for it is missing.
+	NoDirect bool
 	// PeerTLP is the largest payload of a TLP that a root complex passes from one
 	// device to another; 0: as it came. Intel's cut such traffic into 64 B.
 	PeerTLP units.Bytes
@@ -88,9 +92,37 @@ type Tree struct {
 	IOMMU   bool // DMA addresses are translated
 	// Relaxed lets writes that may pass each other do so (relaxed ordering).
 	Relaxed bool
-	Notes   []record.Note // every constant with its source
+	// Nets are the network ports as the host numbers them: port i of a host is Nets[i].
+	Nets []Net
+	// OldTies has GPUs choose between equal network ports as NCCL did before 2.30.
+	OldTies bool
+	// DirectLevel is the farthest class at which a card reads and writes a GPU's memory
+	// for NCCL (NCCL_NET_GDR_LEVEL), PeerLevel that at which a GPU reads and writes
+	// another's (NCCL_P2P_LEVEL). 0: NCCL's own rules.
+	DirectLevel, PeerLevel Class
+	Notes                  []record.Note // every constant with its source
+	// Assumed is what of the links between GPUs a file leaves to be assumed; "": nothing.
+	Assumed string
 	// Warnings say what a file left open and what is assumed instead.
 	Warnings []Warning
+}
+
+// Net is a network port of a card.
+type Net struct {
+	Card     int        // device
+	Name     string     // what its system calls it ("mlx5_0"); "": not known
+	Rate     units.Rate // of its line; 0: not known
+	NoDirect bool       // it cannot reach the memory of GPUs: the driver for it is missing
+}
+
+// PortsOf lists the network ports of a card, by their numbers in Nets.
+func (t *Tree) PortsOf(card int) (ports []int) {
+	for i := range t.Nets {
+		if t.Nets[i].Card == card {
+			ports = append(ports, i)
+		}
+	}
+	return ports
 }
 
 // kind lists the devices of a kind in order.
@@ -107,8 +139,7 @@ func (t *Tree) kind(k Kind) []int {
 // GPUs lists the devices that are GPUs, in the order of their numbers.
 func (t *Tree) GPUs() []int { return t.kind(GPU) }
 
-// NICs lists the devices that are network cards, in the order of their numbers: port i
-// of a host is a port of card i.
+// NICs lists the devices that are network cards, in the order of their numbers.
 func (t *Tree) NICs() []int { return t.kind(NIC) }
 
 // parent returns the link that leads from a device towards its root complex, -1 for a

@@ -149,7 +149,8 @@ func TestNearestCard(t *testing.T) {
 	for _, tree := range presets(t) {
 		nics, used := tree.NICs(), map[int]bool{}
 		for i, g := range tree.GPUs() {
-			nic, class := tree.NICFor(g)
+			net, class := tree.NetFor(g, len(tree.Nets))
+			nic := tree.Nets[net].Card
 			if nic != nics[i] {
 				t.Errorf("%s: gpu%d uses %s (%v), want nic%d", tree.Name, i, tree.Devices[nic].Name, class, i)
 			}

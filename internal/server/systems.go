@@ -19,7 +19,7 @@ func dgxA100() *Tree {
 	for _, numa := range []int{3, 1, 7, 5} {
 		r := m.root(numa, 512*gbyte/10)
 		roots = append(roots, r)
-		m.group(r, 2, 1555*gbyte, 200*units.Gbps)
+		m.group(r, 2, "sm80", 1555*gbyte, 200*units.Gbps)
 	}
 	m.join(roots, 16*gbyte)
 	m.nvlinks(12, 20*gbyte)
@@ -42,8 +42,8 @@ func hgxA100() *Tree {
 	for numa := range 2 {
 		r := m.root(numa, 2048*gbyte/10)
 		roots = append(roots, r)
-		m.group(r, 2, 2039*gbyte, 200*units.Gbps)
-		m.group(r, 2, 2039*gbyte, 200*units.Gbps)
+		m.group(r, 2, "sm80", 2039*gbyte, 200*units.Gbps)
+		m.group(r, 2, "sm80", 2039*gbyte, 200*units.Gbps)
 	}
 	m.join(roots, 16*gbyte)
 	m.nvlinks(12, 20*gbyte)
@@ -59,7 +59,7 @@ func hgxA100() *Tree {
 }
 
 // eightPairs builds what DGX and HGX systems with Xeon processors have in common.
-func eightPairs(name string, dram, hbm, between units.Rate, links int, each units.Rate) *maker {
+func eightPairs(name, chip string, dram, hbm, between units.Rate, links int, each units.Rate) *maker {
 	m := newMaker(name, 5)
 	var roots []int
 	for numa := range 2 {
@@ -67,7 +67,7 @@ func eightPairs(name string, dram, hbm, between units.Rate, links int, each unit
 		m.t.Devices[r].PeerTLP = 64
 		roots = append(roots, r)
 		for range 4 {
-			m.group(r, 1, hbm, 400*units.Gbps)
+			m.group(r, 1, chip, hbm, 400*units.Gbps)
 		}
 	}
 	m.join(roots, between)
@@ -81,7 +81,7 @@ func eightPairs(name string, dram, hbm, between units.Rate, links int, each unit
 // dgxH100 is NVIDIA's DGX H100: two Xeon 8480C, eight switches with a GPU and a card
 // each. The storage cards are left out.
 func dgxH100() *Tree {
-	m := eightPairs("dgx-h100", 3072*gbyte/10, 3352*gbyte, 22*gbyte, 18, 206*gbyte/10)
+	m := eightPairs("dgx-h100", "sm90", 3072*gbyte/10, 3352*gbyte, 22*gbyte, 18, 206*gbyte/10)
 	m.hopper()
 	m.note("nic", "400 Gb/s, "+onePort, "DGX H100 User Guide: 8 ConnectX-7")
 	return m.done()
@@ -89,7 +89,7 @@ func dgxH100() *Tree {
 
 // hgxH100 is an HGX H100 board in a server of another maker, wired the same way.
 func hgxH100() *Tree {
-	m := eightPairs("hgx-h100", 3072*gbyte/10, 3352*gbyte, 22*gbyte, 18, 206*gbyte/10)
+	m := eightPairs("hgx-h100", "sm90", 3072*gbyte/10, 3352*gbyte, 22*gbyte, 18, 206*gbyte/10)
 	m.hopper()
 	m.note("nic", "400 Gb/s, "+onePort, "8 ConnectX-7 or alike")
 	return m.done()
@@ -105,7 +105,7 @@ func (m *maker) hopper() {
 
 // dgxB200 is NVIDIA's DGX B200: two Xeon 8570, otherwise as DGX H100.
 func dgxB200() *Tree {
-	m := eightPairs("dgx-b200", 3584*gbyte/10, 8000*gbyte, 40*gbyte, 18, 401*gbyte/10)
+	m := eightPairs("dgx-b200", "sm100", 3584*gbyte/10, 8000*gbyte, 40*gbyte, 18, 401*gbyte/10)
 	m.note("tree", "8 switches with a GPU and a card, 4 per socket", "assumed to be wired as DGX H100; DGX B200 User Guide: 8 single-port ConnectX-7 in 4 OSFP ports")
 	m.note("dram", "358.4 GB/s per socket", "Xeon 8570: 8 channels of DDR5-5600")
 	m.note("hbm", "8000 GB/s", "B200 data sheet")
@@ -124,7 +124,7 @@ func gb200() *Tree {
 		r := m.root(numa, 512*gbyte)
 		roots = append(roots, r)
 		for range 2 {
-			g := m.gpu(numa, 8000*gbyte)
+			g := m.gpu(numa, "sm100", 8000*gbyte)
 			m.bridge++
 			m.link(Link{Kind: Interconnect, A: r, B: g, Rate: 225 * gbyte, Latency: c2cLatency, Bridge: m.bridge})
 		}

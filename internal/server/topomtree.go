@@ -84,16 +84,13 @@ func (m *Matrix) Write(b *strings.Builder) {
 }
 
 // Tree returns a tree in which every pair of devices is of the class that the matrix
-// gives. An error is an *Error: no tree has these classes, or a GPU has no card.
+// gives. An error is an *Error: no tree has these classes.
 func (m *Matrix) Tree(name string) (*Tree, error) {
 	g := &grouping{m: m}
 	for level := PIX; level < SYS; level++ {
 		g.of[level] = g.groups(level)
 	}
 	if err := g.check(); err != nil {
-		return nil, err
-	}
-	if err := g.checkNICs(); err != nil {
 		return nil, err
 	}
 	p := &parts{}
@@ -173,16 +170,6 @@ func (g *grouping) witness(i, j int, level Class) string {
 		}
 	}
 	return fmt.Sprintf("other devices join them within %s", level)
-}
-
-// checkNICs refuses GPUs that reach no card.
-func (g *grouping) checkNICs() error {
-	for _, name := range g.m.Names {
-		if !isGPUName(name) {
-			return nil
-		}
-	}
-	return &Error{g.m.lines[0], 1, g.m.Names[0] + " has no path to a NIC: the matrix has none; nvidia-smi lists cards whose drivers are loaded"}
 }
 
 // place gives every device its place below a CPU.

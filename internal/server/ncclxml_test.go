@@ -142,7 +142,7 @@ func TestBadXML(t *testing.T) {
 		{`busid="0000:01:00.0" `, ``, "3:5: <pci> has no busid"},
 		{`0000:01:00.0`, `01:00.0`, `3:10: busid="01:00.0"; write domain, bus, device and function in hexadecimal`},
 		{`0x020700`, `InfiniBand`, `6:31: class="InfiniBand" of 0000:02:00.0; write six hexadecimal digits`},
-		{`</cpu>`, `<pci busid="0000:05:00.0" class="0x060400"><pci busid="0000:05:00.0" class="0x060400"/></pci></cpu>`, "7:56: busid 0000:05:00.0 stands in line 7 already, of a bridge above: a device below itself closes a circle"},
+		{`</cpu>`, `<pci busid="0000:05:00.0" class="0x060400"><pci busid="0000:05:00.0" class="0x060400"/></pci></cpu>`, "7:51: busid 0000:05:00.0 stands in line 7 already, of a bridge above: a device below itself closes a circle"},
 		{`link_speed="16 GT/s" link_width="16"/>`, `link_speed="17 GT/s" link_width="16"/>`, `6:48: link_speed="17 GT/s" of 0000:02:00.0: no PCIe has it; lanes run at 2.5, 5, 8, 16, 32 or 64 GT/s`},
 		{`link_width="16"/>`, `link_width="3"/>`, `6:69: link_width="3" of 0000:02:00.0: no PCIe has it; links have 1, 2, 4, 8, 12 or 16 lanes`},
 		{"<gpu dev=\"0\" sm=\"80\"/>", `<gpu/><gpu/>`, "4:13: a second <gpu> in 0000:01:00.0"},

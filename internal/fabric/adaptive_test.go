@@ -19,7 +19,7 @@ func fan(t *testing.T, n int, s Spreading) *rig {
 		members = append(members, uint16(2+k))
 	}
 	x.members = append(members, 0, 1)
-	x.routes, x.groups = compact([]uint32{uint32(n)<<8 | 1, uint32(n+1)<<8 | 1, uint32(n)})
+	x.routes = compact([]uint32{uint32(n)<<8 | 1, uint32(n+1)<<8 | 1, uint32(n)})
 	return r
 }
 

@@ -116,7 +116,7 @@ func Sources(n int) int { return 3*n + HostKinds }
 
 // NewNet returns an empty fabric on a partition. pins is shared and read-only.
 func NewNet(part *Part, profile wire.Profile, quantum units.Time, pins []Pin) *Net {
-	n := &Net{part: part, wire: profile, quantum: quantum, pins: pins}
+	n := &Net{part: part, wire: profile, quantum: quantum, pins: pins, tables: make(map[*uint32]routes)}
 	part.Handler = n
 	n.SetPeers([]*Net{n})
 	return n
@@ -129,10 +129,9 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	if p.TrustPCP {
 		copy(prio[:], p.PCPToPrio[:])
 	}
-	routes, groups := compact(s.Group)
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
-		routes: routes, groups: groups, members: s.Members, salt: p.Salt,
+		routes: n.routesOf(s.Group), members: s.Members, salt: p.Salt,
 		unaccounted:   p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
@@ -148,23 +147,6 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	sw.plain = !n.Slow && !faulty && sw.isPlain()
 	sw.direct = !n.Slow && !faulty && sw.isDirect()
 	return int32(len(n.switches) - 1)
-}
-
-// compact turns a routing table into one of half the size: most destinations
-// share their ECMP group.
-func compact(table []uint32) (routes []uint16, groups []uint32) {
-	index := make(map[uint32]uint16)
-	routes = make([]uint16, len(table))
-	for i, g := range table {
-		k, ok := index[g]
-		if !ok {
-			k = uint16(len(groups))
-			index[g] = k
-			groups = append(groups, g)
-		}
-		routes[i] = k
-	}
-	return routes, groups
 }
 
 // AddHost adds a host; its ports must be added next. It returns the host's

@@ -339,7 +339,7 @@ func TestDamaged(t *testing.T) {
 // independently at switches of different salt.
 func TestRouteSpread(t *testing.T) {
 	const flows, links = 80000, 8
-	group, routes := []uint32{links}, []uint16{0}
+	table := compact([]uint32{links})
 	members := []uint16{0, 1, 2, 3, 4, 5, 6, 7}
 	n := &Net{}
 	choose := func(s *swtch, hash uint32) uint16 {
@@ -347,8 +347,8 @@ func TestRouteSpread(t *testing.T) {
 		n.route(s, &pk)
 		return pk.Out
 	}
-	a := &swtch{routes: routes, groups: group, members: members, salt: 1}
-	b := &swtch{routes: routes, groups: group, members: members, salt: 2}
+	a := &swtch{routes: table, members: members, salt: 1}
+	b := &swtch{routes: table, members: members, salt: 2}
 	var joint [links][links]int
 	for k := range flows {
 		hash := uint32(rng.Mix64(uint64(k), 4791) >> 32)

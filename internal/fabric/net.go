@@ -31,6 +31,7 @@ type Net struct {
 	jitters  []jitter               // likewise; those that delay nothing are not asked
 	rivals   [Classes][]rival       // of switch ports; see candidate
 	switches []swtch
+	tables   map[*uint32]routes // those that switches share, by where they stand; looked up, never iterated
 	hosts    []Host
 	pins     []Pin
 

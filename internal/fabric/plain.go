@@ -54,7 +54,7 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	if sw.waiting > 0 {
 		return false // of its candidates the slow path takes care
 	}
-	group := sw.groups[sw.routes[pk.Dst]]
+	group := sw.routes.to(pk.Dst)
 	member := group >> 8
 	switch ways := group & 0xff; ways {
 	case 0:
@@ -174,7 +174,7 @@ func (n *Net) plainCredited(now units.Time, i int, p *Port, pk *packet.Packet, s
 		return false
 	}
 	sw := &n.switches[p.node]
-	group := sw.groups[sw.routes[pk.Dst]]
+	group := sw.routes.to(pk.Dst)
 	member := group >> 8
 	switch ways := group & 0xff; ways {
 	case 0:

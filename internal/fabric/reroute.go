@@ -169,7 +169,7 @@ func (sw *swtch) replaceTables(k int) {
 	var members []uint16
 	words := make([]uint32, len(now.Group))
 	for ep := range words {
-		before := sw.groups[sw.routes[ep]]
+		before := sw.routes.to(uint32(ep))
 		key := uint64(before)<<32 | uint64(now.Group[ep])
 		word, ok := known[key]
 		if !ok {
@@ -186,10 +186,10 @@ func (sw *swtch) replaceTables(k int) {
 		words[ep] = word
 	}
 	sw.moves.ways, sw.members = ways, members
-	sw.routes, sw.groups = compact(words)
+	sw.routes = compact(words)
 }
 
-// pack is a word of swtch.groups: an offset into members and how many, or the
+// pack is a word of routes.groups: an offset into members and how many, or the
 // number of a way and 0.
 func pack(index, count int) uint32 { return uint32(index)<<8 | uint32(count) }
 

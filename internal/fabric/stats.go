@@ -245,18 +245,23 @@ func (n *Net) utilisation(p *Port, to, from Sent, d, unsent units.Time) float64 
 	return (busy - float64(unsent)) / float64(d)
 }
 
-// Ledger returns the acts of port i in class c.
-func (n *Net) Ledger(i int, c uint8) (out []record.Entry) {
+// AppendLedger appends the acts of port i in class c.
+func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 	cold := &n.cold[i]
 	s := &n.pauses[c][i]
-	actor := fmt.Sprintf("%s prio %d", cold.name, c)
-	if n.ports[i].credited {
-		actor = fmt.Sprintf("%s VL %d", cold.name, c)
-	}
+	actor := ""
 	add := func(q record.Question, m record.Mechanism, a record.Act) {
-		if a.Count > 0 {
-			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})
+		if a.Count == 0 {
+			return
 		}
+		switch {
+		case actor != "":
+		case n.ports[i].credited:
+			actor = fmt.Sprintf("%s VL %d", cold.name, c)
+		default:
+			actor = fmt.Sprintf("%s prio %d", cold.name, c)
+		}
+		out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})
 	}
 	if n.ports[i].credited {
 		add(record.Detected, record.FECNMark, cold.marks[c])

@@ -15,8 +15,7 @@ type swtch struct {
 	nports int
 	memory mmu.Memory
 
-	routes                 []uint16 // per destination endpoint: index into groups
-	groups                 []uint32 // ECMP groups: offset<<8|count into members
+	routes                 routes // by destination endpoint
 	members                []uint16
 	salt                   uint64
 	unaccounted            uint8
@@ -91,7 +90,7 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 	if pk.Flags&packet.Pinned != 0 {
 		return n.pinned(pk)
 	}
-	g := sw.groups[sw.routes[pk.Dst]]
+	g := sw.routes.to(pk.Dst)
 	switch k := g & 0xff; k {
 	case 0:
 		return sw.moves != nil && n.routeMoved(sw, pk, g>>8)

@@ -12,6 +12,7 @@ package mmu
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -74,6 +75,13 @@ type Params struct {
 	Ingress, Egress []Pool
 	Groups          [][Classes]GroupProfile
 	Queues          [][Classes]QueueProfile
+}
+
+// Equal reports whether two switches have the same memory.
+func (p *Params) Equal(q *Params) bool {
+	return p.Cell == q.Cell && p.Parts == q.Parts && p.Size == q.Size &&
+		slices.Equal(p.Ingress, q.Ingress) && slices.Equal(p.Egress, q.Egress) &&
+		slices.Equal(p.Groups, q.Groups) && slices.Equal(p.Queues, q.Queues)
 }
 
 // Verdict is what the memory says to a frame.

@@ -56,6 +56,7 @@ type link struct {
 
 func (r *runner) places() (p places) {
 	g := r.Valid.Graph
+	p.port, p.link = make([]string, 0, len(r.Place)), make([]link, 0, len(r.Place))
 	for _, at := range r.Place {
 		nd := &g.Nodes[at.Node]
 		to := nd.Ports[at.Local].Peer

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -448,18 +449,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.Pauses = r.pauses()
 	out.Series = r.sampler.series(end)
 	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
-	for _, place := range r.Place {
-		n := r.Nets[place.Part]
-		if counters, ok := n.Counters(place.Index); ok {
-			out.Counters = append(out.Counters, counters)
-		}
-		for c := range uint8(8) {
-			if n.Active(place.Index, c) {
-				out.Ports = append(out.Ports, n.Port(place.Index, c, active, window))
-			}
-			out.Ledger = append(out.Ledger, n.Ledger(place.Index, c)...)
-		}
-	}
+	r.recordPorts(out, active, window)
 	rows := r.recordHosts(out, end, lossy)
 	out.Servers = r.servers()
 	for _, n := range r.Nets {
@@ -470,6 +460,33 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	r.recordInside(out)
 	out.Data = r.checkData()
 	return out
+}
+
+// recordPorts writes down what ports did over a time active, or in a measured window. They
+// are counted first, as a list that grows row by row leaves several times its size behind.
+func (r *runner) recordPorts(out *record.Run, active, window units.Time) {
+	rows := 0
+	for _, place := range r.Place {
+		for c := range uint8(fabric.Classes) {
+			if r.Nets[place.Part].Active(place.Index, c) {
+				rows++
+			}
+		}
+	}
+	out.Ports = slices.Grow(out.Ports, rows)
+	out.Ledger = slices.Grow(out.Ledger, rows)
+	for _, place := range r.Place {
+		n := r.Nets[place.Part]
+		if counters, ok := n.Counters(place.Index); ok {
+			out.Counters = append(out.Counters, counters)
+		}
+		for c := range uint8(fabric.Classes) {
+			if n.Active(place.Index, c) {
+				out.Ports = append(out.Ports, n.Port(place.Index, c, active, window))
+			}
+			out.Ledger = n.AppendLedger(out.Ledger, place.Index, c)
+		}
+	}
 }
 
 // recordHosts writes down what queue pairs and processors did, and gives the queue pairs

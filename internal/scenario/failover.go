@@ -316,11 +316,13 @@ func timeOrNever(t units.Time) string {
 func (r *resolver) warnDown() {
 	g := r.v.Graph
 	dead := make([]bool, len(g.Links))
+	failing := false
 	for i := range g.Links {
 		k := &g.Links[i]
 		if len(k.Outages) == 0 {
 			continue
 		}
+		failing = true
 		dead[i] = !k.ComesBack()
 		a, b := g.Nodes[k.A].Name, g.Nodes[k.B].Name
 		switch {
@@ -331,6 +333,9 @@ func (r *resolver) warnDown() {
 		case g.Nodes[k.A].Kind == topology.Host || g.Nodes[k.B].Kind == topology.Host:
 			r.warn("downhost", "the link %s to %s fails at %v: no other leads to that port of a host, so nothing can be rerouted", a, b, k.FailsAt())
 		}
+	}
+	if !failing {
+		return
 	}
 	left, err := topology.RoutesWithout(g, dead)
 	if err != nil {

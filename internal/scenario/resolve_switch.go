@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/mmu"
@@ -17,6 +18,7 @@ type resolver struct {
 	d                 *decoder
 	v                 *Valid
 	without           Without     // what an experiment removes
+	ofStack           Stack       // see stack
 	compared          bool        // the stack stands beside others, over the scenario's own
 	mtu               units.Bytes // path MTU
 	switches          []switchSettings
@@ -53,9 +55,10 @@ type resolver struct {
 	bareHosts []int // hosts of several ports that the workload names without a port
 
 	triggers      []trigger
-	triggerNumber map[string]int // from 1, by name; looked up, never iterated
-	noted         map[noted]bool // profiles of packet memories in the notes; looked up, never iterated
-	tierLatency   []units.Time   // pipeline by tier of switches, from 1; negative: not given
+	triggerNumber map[string]int        // from 1, by name; looked up, never iterated
+	distinct      []fabric.SwitchParams // switches with ports or a memory of their own; see share
+	noted         map[noted]bool        // profiles of packet memories in the notes; looked up, never iterated
+	tierLatency   []units.Time          // pipeline by tier of switches, from 1; negative: not given
 }
 
 // warning is a risky setting, said once for all ports that share it.
@@ -184,12 +187,31 @@ func (r *resolver) resolveSwitch(n int) {
 	if out.Memory = r.memoryOf(n); r.d.err != nil {
 		return
 	}
+	out.Ports = make([]fabric.PortParams, len(node.Ports))
 	for port := range node.Ports {
-		out.Ports = append(out.Ports, r.switchPort(s, r.v.Graph.LinkAt(n, port).Rate))
+		out.Ports[port] = r.switchPort(s, r.v.Graph.LinkAt(n, port).Rate)
 	}
 	r.lossyNotes(n, out.Memory)
+	r.share(&out)
 	r.v.Switches[n] = out
 }
+
+// share gives a switch the ports and the memory of an earlier one whose are the same: of a
+// thousand equal switches the parameters would take more than their state.
+func (r *resolver) share(out *fabric.SwitchParams) {
+	for _, s := range r.distinct {
+		if slices.Equal(s.Ports, out.Ports) && s.Memory.Equal(out.Memory) {
+			out.Ports, out.Memory = s.Ports, s.Memory
+			return
+		}
+	}
+	if len(r.distinct) < mostDistinct {
+		r.distinct = append(r.distinct, *out)
+	}
+}
+
+// mostDistinct is how many different switches share looks through.
+const mostDistinct = 16
 
 // salt is that of switch n's ECMP hash.
 func (r *resolver) salt(n int) uint64 { return rng.Mix64(r.v.Seed, uint64(n)) }

@@ -81,13 +81,17 @@ func CheckStack(name string) string {
 
 // stack is the one that the scenario runs; the default while the name is wrong.
 func (r *resolver) stack() Stack {
+	if r.ofStack.Name == r.v.Stack && r.v.Stack != "" {
+		return r.ofStack
+	}
 	all := Stacks()
+	r.ofStack = all[0]
 	for _, s := range all {
 		if s.Name == r.v.Stack {
-			return s
+			r.ofStack = s
 		}
 	}
-	return all[0]
+	return r.ofStack
 }
 
 // without says what a stack leaves out, as a source of notes.

@@ -9,7 +9,7 @@ import (
 // ports on shortest paths (ECMP group). Groups are shared.
 type Routes struct {
 	// Group[node] is nil for hosts, else one entry per endpoint: offset<<8 | n
-	// into Members[node]; n = 0: unreachable.
+	// into Members[node]; n = 0: unreachable. Switches may share a table.
 	Group   [][]uint32
 	Members [][]uint16
 }
@@ -56,7 +56,27 @@ func RoutesWithout(g *Graph, dead []bool) (*Routes, error) {
 			return nil, err
 		}
 	}
+	b.share()
 	return b.routes, nil
+}
+
+// share has switches with the same words for all endpoints share one table: all cores of a
+// tree have one, and all switches in the middle of a pod.
+func (b *routeBuilder) share() {
+	first := make(map[uint64][][]uint32) // tables by their hash; looked up, never iterated
+	for _, s := range b.switches {
+		table := b.routes.Group[s]
+		hash := uint64(0)
+		for _, group := range table {
+			hash = (hash ^ uint64(group)) * 0x9e3779b97f4a7c15
+		}
+		like := first[hash]
+		if k := slices.IndexFunc(like, func(t []uint32) bool { return slices.Equal(t, table) }); k >= 0 {
+			b.routes.Group[s] = like[k]
+		} else {
+			first[hash] = append(like, table)
+		}
+	}
 }
 
 // routeBuilder is the scratch space of RoutesWithout.

@@ -164,7 +164,7 @@ func (b *builder) layOut(opt Options) {
 	b.part, parts = partition(b.g, load, min(n, sim.MaxParts), zero, joined)
 	cell, width := cells(b.g, load, b.part, ahead, joined)
 	b.Engine = sim.New[packet.Packet](parts, width)
-	b.numberCells(cell)
+	b.numberCells(cell, load)
 	count := make([]int, parts)
 	for node, nd := range b.g.Nodes {
 		p := b.part[node]
@@ -176,29 +176,40 @@ func (b *builder) layOut(opt Options) {
 }
 
 // numberCells numbers the cells of each partition, which cell names by any of their
-// nodes. Where they are more than an engine can number, neighbours become one.
-func (b *builder) numberCells(cell []int) {
+// nodes. Where they are more than an engine can number, small ones of the same partition
+// become one: a switch keeps its own, as its events find its memory in the cache.
+func (b *builder) numberCells(cell, load []int) {
 	parts := b.Engine.Parts()
-	nodes := make([]int, len(parts))
-	for _, p := range b.part {
-		nodes[p]++
+	of := make([]int, len(cell)) // load of each cell
+	found, total := make([]int, len(parts)), make([]int, len(parts))
+	for node, c := range cell {
+		p := b.part[node]
+		if of[c] == 0 {
+			found[p]++
+		}
+		of[c] += load[node]
+		total[p] += load[node]
 	}
 	number := make(map[int]int)
-	found := make([]int, len(parts)) // cells met so far
+	filled := make([]int, len(parts)) // load of the cell that was added last
 	b.cell = make([]int, len(cell))
 	for node, c := range cell {
 		p := b.part[node]
-		if _, ok := number[c]; !ok {
-			share := (nodes[p] + sim.MaxCells - 1) / sim.MaxCells
-			if found[p]%share == 0 {
-				parts[p].AddCell()
+		k, ok := number[c]
+		if !ok {
+			if k = parts[p].Cells() - 1; k < 0 || found[p] <= sim.MaxCells || filled[p]+of[c] > cellLoad(total[p]) {
+				k, filled[p] = parts[p].AddCell(), 0
 			}
-			number[c] = found[p] / share
-			found[p]++
+			number[c] = k
+			filled[p] += of[c]
 		}
-		b.cell[node] = number[c]
+		b.cell[node] = k
 	}
 }
+
+// cellLoad is what cells may hold that are filled one after the other, so that they are no
+// more than an engine can number: any two that follow one another hold more.
+func cellLoad(total int) int { return 2*total/(sim.MaxCells-1) + 1 }
 
 // shortest is the least time from the start of a transmission to its event at
 // the peer: that of the shortest frame, or of the header that a cut-through

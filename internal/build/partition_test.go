@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -196,6 +198,37 @@ func TestCells(t *testing.T) {
 		}
 		if width < 2 || width > maxWindow {
 			t.Fatalf("windows of %d ps", width)
+		}
+	}
+}
+
+// TestCellsThatAnEngineCanNumber: where nodes are more than there are numbers for cells,
+// hosts share some and every switch keeps its own, in whatever order they come.
+func TestCellsThatAnEngineCanNumber(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for _, hosts := range []int{sim.MaxCells - 100, sim.MaxCells, 3 * sim.MaxCells} {
+		load := make([]int, hosts+100)
+		cell := make([]int, len(load))
+		for i := range load {
+			cell[i] = i
+			if load[i] = 1; i < 100 {
+				load[i] = 8 * hosts / 100 // ports of one switch
+			}
+		}
+		rnd.Shuffle(len(load), func(i, j int) { load[i], load[j] = load[j], load[i] })
+		b := &builder{World: &World{Engine: sim.New[packet.Packet](1, units.Microsecond)}, part: make([]int, len(load))}
+		b.numberCells(cell, load)
+		nodes := map[int]int{}
+		for _, c := range b.cell {
+			nodes[c]++
+		}
+		if n := b.Engine.Parts()[0].Cells(); n > sim.MaxCells || n != len(nodes) || hosts+100 <= sim.MaxCells && n != len(load) {
+			t.Errorf("%d cells of %d nodes, %d of them used; at most %d can be numbered", n, len(load), len(nodes), sim.MaxCells)
+		}
+		for i, c := range b.cell {
+			if load[i] > 1 && nodes[c] > 1 {
+				t.Fatalf("a switch shares its cell with %d nodes", nodes[c]-1)
+			}
 		}
 	}
 }

@@ -177,6 +177,9 @@ func (p *Part[R]) AddCell() int {
 	return p.cells - 1
 }
 
+// Cells counts the cells.
+func (p *Part[R]) Cells() int { return p.cells }
+
 // SetCell makes a cell the current one, to schedule its first events before the run.
 func (p *Part[R]) SetCell(c int) { p.cell = uint64(c) << orderBits }
 

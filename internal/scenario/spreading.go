@@ -1,9 +1,12 @@
 package scenario
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // spreads reports whether InfiniBand switches choose a port per packet, among all
@@ -57,27 +60,51 @@ func (r *resolver) reorder(s *nicSettings, given bool) {
 	}
 }
 
-// warnReordered says what becomes of packets that overtake each other where the
-// scenario wants receivers that take a gap for a loss.
+// warnReordered says what becomes of packets that overtake each other where a
+// receiver, or a sender of TCP, takes a gap for a loss.
 func (r *resolver) warnReordered() {
-	if r.spreading == fabric.ByHash || r.onlyTCP() {
+	if r.spreading == fabric.ByHash || r.v.Routes.MaxGroupSize() < 2 {
+		return
+	}
+	if r.anyTCP() {
+		r.warn("reordered TCP", "routing: %s lets packets overtake each other, which TCP takes for losses until it has seen it often (RACK, RFC 8985 6.2): "+
+			"it sends again what was only late and cuts its window; routing: ecmp keeps each connection on one path", r.spreading)
+	}
+	if slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Service == workload.UC }) {
+		r.warn("reordered UC", "routing: %s lets packets overtake each other, and a UC receiver gives up each message of which a packet came late; "+
+			"give service: rc, or routing: ecmp", r.spreading)
+	}
+	if !slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Service == workload.RC && c.Profile == 0 }) {
 		return
 	}
 	for n := range r.nics {
-		s := &r.nics[n]
 		if r.v.Graph.Nodes[n].Kind != topology.Host {
 			continue
 		}
-		switch {
-		case r.keepsNothing(s) != "":
-			r.warn("reordered", "routing: %s lets packets overtake each other, and nic.recovery: %s sends all of them again from each gap on: "+
-				"goodput falls to a fraction of what ecmp gives; leave recovery out, or give selective-repeat with out_of_order: true", r.spreading, s.recovery)
-			return
-		case s.ordered:
-			r.warn("reordered", "routing: %s lets packets overtake each other, and with nic.out_of_order: false each that was overtaken is sent again, "+
-				"though nothing was lost; leave out_of_order out", r.spreading)
+		if why := r.resends(&r.nics[n]); why != "" {
+			r.warn("reordered", "routing: %s lets packets overtake each other, and %s", r.spreading, why)
 			return
 		}
+	}
+}
+
+// resends says what a NIC makes of packets that overtake each other, and what cures it;
+// empty where it waits for them.
+func (r *resolver) resends(s *nicSettings) string {
+	switch st := r.stack(); {
+	case r.keepsNothing(s) != "":
+		return "nic.recovery: " + s.recovery + " sends all of them again from each gap on: " +
+			"goodput falls to a fraction of what ecmp gives; leave recovery out, or give selective-repeat with out_of_order: true"
+	case s.outOfOrder:
+		return ""
+	case s.ordered:
+		return "with nic.out_of_order: false each that was overtaken is sent again, though nothing was lost; leave out_of_order out"
+	case r.losesPackets():
+		return "as links lose packets, receivers take each gap for a loss: what was overtaken is sent again in vain; " +
+			"nic.out_of_order: true waits for it, and then only the timer tells of a loss"
+	default:
+		return "as queues drop (stack " + st.Name + " has no lossless class), receivers take each gap for a loss: what was overtaken is sent again in vain; " +
+			"nic.out_of_order: true waits for it, and then only the timer tells of a loss"
 	}
 }
 

@@ -72,9 +72,13 @@ workload:
 		{"", "rocev2", "spray", "", rdma.SelectiveRepeat, true, ""},
 		{"", "rocev2", "ecmp", "", rdma.GoBackN, false, ""},
 		{"", "rocev2-pfc-only", "adaptive", "recovery: irn", rdma.IRN, true, ""},
-		{"", "rocev2-ecn-only", "adaptive", "", rdma.SelectiveRepeat, false, ""}, // a gap may be a loss
+		{"", "rocev2-ecn-only", "adaptive", "", rdma.SelectiveRepeat, false, "as queues drop (stack rocev2-ecn-only has no lossless class)"}, // a gap may be a loss
+		{"", "rocev2-none", "spray", "", rdma.SelectiveRepeat, false, "sent again in vain; nic.out_of_order: true waits for it"},
+		{"", "rocev2-none", "spray", "out_of_order: true", rdma.SelectiveRepeat, true, ""},
+		{"", "rocev2-none", "spray", "recovery: go-back-n", rdma.GoBackN, false, "nic.recovery: go-back-n sends all of them again"},
+		{"", "rocev2-irn", "spray", "", rdma.IRN, false, "as queues drop (stack rocev2-irn has no lossless class)"},
 		{"", "rocev2-lossy", "adaptive", "out_of_order: true", rdma.SelectiveRepeat, true, ""},
-		{", loss: 0.001", "rocev2", "adaptive", "", rdma.SelectiveRepeat, false, ""},
+		{", loss: 0.001", "rocev2", "adaptive", "", rdma.SelectiveRepeat, false, "as links lose packets, receivers take each gap for a loss"},
 		{"", "rocev2", "adaptive", "recovery: go-back-n", rdma.GoBackN, false, "nic.recovery: go-back-n sends all of them again"},
 		{"", "infiniband", "spray", "recovery: go-back-0", rdma.GoBack0, false, "nic.recovery: go-back-0 sends all of them again"},
 		{"", "rocev2", "adaptive", "out_of_order: false", rdma.SelectiveRepeat, false, "though nothing was lost; leave out_of_order out"},
@@ -89,5 +93,18 @@ workload:
 	v := parse(t, fmt.Sprintf(text, ", delay: 50us", "rocev2", "adaptive", ""))
 	if got := v.Transports[0].Bitmap; got < 2441 || got > 2470 {
 		t.Errorf("bitmap %d over 400 us", got)
+	}
+	// Senders of TCP and receivers of UC have no key that cures it; with one path nothing overtakes.
+	for _, c := range []struct{ spines, entry, want string }{
+		{"2", ", stack: tcp", "which TCP takes for losses"},
+		{"2", ", service: uc", "a UC receiver gives up each message"},
+		{"1", ", stack: tcp", ""},
+		{"1", ", service: uc", ""},
+	} {
+		v := parse(t, strings.NewReplacer("spines: 2", "spines: "+c.spines, "size: 1MB", "size: 1MB"+c.entry).Replace(fmt.Sprintf(text, "", "rocev2", "spray", "")))
+		said := strings.Join(v.Warnings, "\n")
+		if !strings.Contains(said, c.want) || (c.want != "") != strings.Contains(said, "overtake") {
+			t.Errorf("%+v: warnings %q", c, said)
+		}
 	}
 }

@@ -26,6 +26,8 @@ type limiter struct {
 	pairs   int
 	from    []string // the hosts at the other end
 	limited int64
+	// Least and most CNPs that one of the queue pairs was sent.
+	least, most int64
 }
 
 // who are the queue pairs at the other end: senders, where each host has one.
@@ -48,9 +50,9 @@ func sharedLimiters(r *record.Run) (out []string) {
 		if l.to != "" {
 			per = "to " + l.to
 		}
-		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears one per %s on average (min_time_between_cnps %s, cnp_limiter %s); %s got none",
+		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears one per %s on average (min_time_between_cnps %s, cnp_limiter %s); the least was sent %s CNPs, the most %s; %s got none",
 			l.Port, FormatCount(int64(units.Second/l.IntervalPS)), per, l.pairs, l.who(), microseconds(units.Time(l.pairs)*l.IntervalPS),
-			microseconds(l.IntervalPS), l.Scope, plural(l.limited, "marked packet")))
+			microseconds(l.IntervalPS), l.Scope, FormatCount(l.least), FormatCount(l.most), plural(l.limited, "marked packet")))
 	}
 	return out
 }
@@ -69,9 +71,10 @@ func limitersOf(r *record.Run) []limiter {
 		}
 		k := slices.IndexFunc(all, func(o limiter) bool { return o.Port == l.Port && o.to == to })
 		if k < 0 {
-			k, all = len(all), append(all, limiter{CNPLimiter: l, to: to})
+			k, all = len(all), append(all, limiter{CNPLimiter: l, to: to, least: q.CNPsSent})
 		}
 		all[k].pairs++
+		all[k].least, all[k].most = min(all[k].least, q.CNPsSent), max(all[k].most, q.CNPsSent)
 		if from := peerHost(q); !slices.Contains(all[k].from, from) {
 			all[k].from = append(all[k].from, from)
 		}
@@ -94,12 +97,11 @@ func microseconds(t units.Time) string {
 // least half of that time.
 const (
 	idleShare = 0.1
-	idleAfter = units.Millisecond // the increase timer is 300 us: less than a few of them say nothing
-	fillingUS = 50                // min_time_between_cnps that fills a line, in us
+	fillingUS = 50 // min_time_between_cnps that fills a line, in us
 )
 
 // Fill is what an incast of the firmware's DCQCN reached with min_time_between_cnps of
-// 50 us: the table of docs/models/dcqcn.md.
+// 50 us, 32 MB from each sender: the table of docs/models/dcqcn.md.
 type Fill struct {
 	Gbps, Senders int
 	Scope         string
@@ -132,21 +134,23 @@ func idleLine(r *record.Run) []string {
 		return nil
 	}
 	x := newIndex(r)
-	if !x.leftIdle(worst) {
-		return nil
-	}
+	says := x.leftIdle(worst)
 	senders := x.class(x.out(PortName(worst)), worst.Class)
 	scope, longest := x.limiterOf(senders)
-	if len(senders) < 2 || worst.PausesReceived > 0 {
-		return nil // one sender, or a receiver that stops the port: no incast, which is what Fills tells of
-	}
-	if scope == "" || longest >= fillingUS*units.Microsecond {
+	if says == "" || scope == "" || longest >= fillingUS*units.Microsecond {
 		return nil
 	}
+	price := "at the price of its queue"
+	if worst.Limits.EgressDrop != nil {
+		price = "where its queue finds room, and this class drops what does not"
+	}
+	says += fmt.Sprintf(", for DCQCN held back what was to leave by it; dcqcn.min_time_between_cnps: %dus fills a line %s", fillingUS, price)
+	if len(senders) < 2 || x.drains[record.NodeOf(worst.Peer)] != nil {
+		return []string{says + " (docs/models/dcqcn.md)"} // Fills tells of incasts to a host that keeps up
+	}
 	f := nearestFill(worst.RateBps, len(senders), scope)
-	return []string{fmt.Sprintf("%s was idle for %.0f %% of the time, for DCQCN held back what was to leave by it; dcqcn.min_time_between_cnps: %dus fills a line at the price of its queue: "+
-		"%d to 1 at %d Gb/s then reaches %.0f %% with %.3g MB in it on average (docs/models/dcqcn.md)",
-		PortName(worst), 100*(1-worst.Utilisation), fillingUS, f.Senders, f.Gbps, f.Share, f.QueueMB)}
+	return []string{fmt.Sprintf("%s: %d to 1 at %d Gb/s, 32 MB each, then reaches %.0f %% with %.3g MB in it on average (docs/models/dcqcn.md)",
+		says, f.Senders, f.Gbps, f.Share, f.QueueMB)}
 }
 
 // firmware reports whether the senders' DCQCN is the firmware's, of which Fills tells.
@@ -156,20 +160,28 @@ func firmware(r *record.Run) bool {
 	})
 }
 
-// leftIdle reports whether DCQCN's rates, and not pauses, left a port's line idle: some
-// sender waited for its rate for half of that time at least.
-func (x *index) leftIdle(p *record.Port) bool {
-	span := EndOf(x.r) - x.r.FirstPost()
-	idle := units.Time(float64(span) * (1 - p.Utilisation))
-	if span < idleAfter || p.Utilisation > 1-idleShare || p.PausedPS > idle/2 {
-		return false
+// leftIdle says how much of a port's line, or of what its host takes where that is less,
+// DCQCN's rates and not pauses left unused: some sender waited for its rate for half of
+// that time at least. It is empty where that is less than a tenth.
+func (x *index) leftIdle(p *record.Port) string {
+	span := float64(EndOf(x.r) - x.r.FirstPost())
+	says, idle := PortName(p)+" was idle for %.0f %% of the time", 1-p.Utilisation-float64(p.PausedPS)/span
+	if p.PausedPS > 0 {
+		says += " beside its pauses"
+	}
+	if d := x.drains[record.NodeOf(p.Peer)]; d != nil && d.DrainBps < p.RateBps { // its pauses are what it does not take
+		says = fmt.Sprintf("%s got %%.0f %%%% less than the %s that its host takes", p.Peer, FormatRate(d.DrainBps))
+		idle = 1 - p.Utilisation*float64(p.RateBps)/float64(d.DrainBps)
+	}
+	if idle < idleShare || span <= 0 {
+		return ""
 	}
 	for _, k := range x.class(x.out(PortName(p)), p.Class) {
-		if q := &x.r.QPs[k]; q.RateCuts > 0 && q.Limits.RatePS > idle/2 {
-			return true
+		if q := &x.r.QPs[k]; q.RateCuts > 0 && float64(q.Limits.RatePS) > idle*span/2 {
+			return fmt.Sprintf(says, 100*idle)
 		}
 	}
-	return false
+	return ""
 }
 
 // limiterOf is the scope and the interval of the limiter that the peers of queue pairs

@@ -175,7 +175,7 @@ func TestIdleLineIsNamed(t *testing.T) {
 		t.Fatalf("%.0f %% of the line used", 100*share)
 	}
 	says := strings.Join(metrics.Control(r), "\n")
-	if !strings.Contains(says, "sw:1 was idle for ") || !strings.Contains(says, "min_time_between_cnps: 50us") || !strings.Contains(says, "4 to 1 at 400 Gb/s then reaches 9") {
+	if !strings.Contains(says, "sw:1 was idle for ") || !strings.Contains(says, "min_time_between_cnps: 50us") || !strings.Contains(says, "4 to 1 at 400 Gb/s, 32 MB each, then reaches 9") {
 		t.Errorf("said %q", says)
 	}
 	filled := paced(t, 4, 400, 32, fmt.Sprintf(more, ", min_time_between_cnps: 50us"))
@@ -184,5 +184,37 @@ func TestIdleLineIsNamed(t *testing.T) {
 	}
 	if says := strings.Join(metrics.Control(filled), "\n"); strings.Contains(says, "idle") {
 		t.Errorf("said %q", says)
+	}
+}
+
+// TestIdleLineOfEveryKind: messages of less than a millisecond, one sender into a slower
+// port and a host that takes less than its line leave it idle for DCQCN's sake like any
+// other; where pauses or senders that have ended do, nothing is said of DCQCN.
+func TestIdleLineOfEveryKind(t *testing.T) {
+	const one = `
+name: one
+topology:
+  hosts: [c, s]
+  switches: [sw]
+  links:
+    - {between: [c, sw], rate: 400Gbps}
+    - {between: [sw, s], rate: 100Gbps}
+`
+	const slow = "name: slow\ntopology: {star: {hosts: 9, link: 100Gbps}}\nhosts: {h0: {drain_rate: 80Gbps}}\n"
+	for name, c := range map[string]struct{ text, want, price string }{
+		"short": {"name: short\ntopology: {star: {hosts: 5, link: {rate: 400Gbps, length: 5m}}}\nworkload:\n  - incast: {to: h0, size: 4MB}\n",
+			"sw:1 was idle for ", "4 to 1 at 400 Gb/s, 32 MB each"},
+		"one sender": {one + "workload:\n  - flow: {from: c, to: s, size: 16MB}\n", "sw:2 was idle for ", "price of its queue (docs"},
+		"slow host": {slow + "workload:\n  - incast: {from: [h1, h2, h3], to: h0, size: 1MB}\n",
+			"h0:1 got ", "less than the 80.0 Gb/s that its host takes"},
+		"a class that drops": {"name: lossy\nstack: rocev2-lossy\ntopology: {star: {hosts: 5, link: 100Gbps}}\nworkload:\n  - incast: {to: h0, size: 4MB}\n",
+			"sw:1 was idle for ", "fills a line where its queue finds room, and this class drops what does not: 4 to 1"},
+		"slow host, taking all": {slow + "workload:\n  - flow: {from: h1, to: h0, size: 2MB}\n", "", ""},
+		"senders that ended":    {"name: gap\ntopology: {star: {hosts: 3, link: 100Gbps}}\nworkload:\n  - incast: {to: h0, size: 200KB, every: 500us, count: 4}\n", "", ""},
+	} {
+		says := strings.Join(metrics.Control(simulate(t, parse(t, c.text), 0, 1)), "\n")
+		if !strings.Contains(says, c.want) || !strings.Contains(says, c.price) || c.want == "" && strings.Contains(says, "DCQCN held") {
+			t.Errorf("%s: said %q", name, says)
+		}
 	}
 }

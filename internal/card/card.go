@@ -51,6 +51,9 @@ type Spec struct {
 	CNPScope    congestion.Scope
 	CNPInterval units.Time
 
+	// EthernetOnly cards have no ports of InfiniBand.
+	EthernetOnly bool
+
 	notes []record.Note
 }
 

@@ -64,7 +64,12 @@ func connectX6(name string) Spec {
 	return s
 }
 
-func connectX6Dx() Spec { return connectX6("connectx-6-dx") }
+// connectX6Dx is ConnectX-6 without InfiniBand (data sheet: Ethernet adapter).
+func connectX6Dx() Spec {
+	s := connectX6("connectx-6-dx")
+	s.EthernetOnly = true
+	return s
+}
 
 func connectX7() Spec {
 	s := connectX6("connectx-7")
@@ -86,7 +91,7 @@ func connectX7() Spec {
 
 func e810() Spec {
 	const none = "assumed: nothing is published"
-	s := Spec{Name: "e810", PCIeGen: 4, Port: 100 * units.Gbps, Send: 220 * units.Nanosecond, Receive: 220 * units.Nanosecond,
+	s := Spec{Name: "e810", EthernetOnly: true, PCIeGen: 4, Port: 100 * units.Gbps, Send: 220 * units.Nanosecond, Receive: 220 * units.Nanosecond,
 		BlueFlame: 256, Limits: true, CNPScope: congestion.PerQueuePair, CNPInterval: 50 * units.Microsecond,
 		NAKDelay: 2 * units.Microsecond, NAKReaction: 4 * units.Microsecond}
 	s.explain(&sources{
@@ -107,7 +112,7 @@ func e810() Spec {
 
 func bcm57508() Spec {
 	const none = "assumed: nothing is published"
-	s := Spec{Name: "bcm57508", PCIeGen: 4, Port: 200 * units.Gbps, Send: 220 * units.Nanosecond, Receive: 220 * units.Nanosecond,
+	s := Spec{Name: "bcm57508", EthernetOnly: true, PCIeGen: 4, Port: 200 * units.Gbps, Send: 220 * units.Nanosecond, Receive: 220 * units.Nanosecond,
 		Limits: true, CNPScope: congestion.PerQueuePair, CNPInterval: 4 * units.Microsecond}
 	s.explain(&sources{
 		pcie:      "data sheet: generation 4",

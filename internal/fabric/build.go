@@ -284,6 +284,29 @@ func (n *Net) SerialisationTime(i int, frame uint32) units.Time {
 	return n.txTime(&n.ports[i], frame+uint32(n.wire.Overhead))
 }
 
+// ArrivalTime is how long after the start of its transmission by port i a frame has arrived
+// at the peer, delay and noise apart: whole, or its header at a cut-through switch that sends
+// it on no faster than the rate next.
+func (n *Net) ArrivalTime(i int, frame uint32, next units.Rate) units.Time {
+	tx, p := n.SerialisationTime(i, frame), &n.ports[i]
+	if p.header != 0 && next <= p.rate {
+		tx = min(tx, p.header)
+	}
+	return tx
+}
+
+// FrameOf is the frame that takes t on the wire of port i: the inverse of SerialisationTime.
+func (n *Net) FrameOf(i int, t units.Time) uint32 {
+	p := &n.ports[i]
+	hi, lo := bits.Mul64(uint64(t), uint64(p.rate))
+	b, _ := bits.Div64(hi, lo, 8_000_000_000_000)
+	if p.psByte != 0 {
+		hi, lo = bits.Mul64(uint64(t), 1<<byteScale)
+		b, _ = bits.Div64(hi, lo+p.psByte/2, p.psByte)
+	}
+	return uint32(b) - uint32(n.wire.Overhead)
+}
+
 func portName(node string, local int) string {
 	return node + ":" + itoa(local+1)
 }

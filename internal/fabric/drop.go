@@ -14,6 +14,7 @@ type dropCause uint8
 const (
 	dropHeadroom dropCause = iota
 	dropEgress
+	dropPool
 	dropIngress
 	dropWRED
 	dropLoss
@@ -34,6 +35,7 @@ const (
 var dropNames = [dropCauses]string{
 	dropHeadroom: record.DropHeadroom,
 	dropEgress:   record.DropEgress,
+	dropPool:     record.DropPool,
 	dropIngress:  record.DropIngress,
 	dropWRED:     record.DropWRED,
 	dropLoss:     record.DropLoss,
@@ -54,7 +56,7 @@ var dropNames = [dropCauses]string{
 // full buffer, a long queue, or a packet that stood too long; "" for a fault of the link or the route.
 func (c dropCause) sign() record.Mechanism {
 	switch c {
-	case dropHeadroom, dropEgress, dropIngress, dropRxBuffer:
+	case dropHeadroom, dropEgress, dropPool, dropIngress, dropRxBuffer:
 		return record.BufferDrop
 	case dropWRED:
 		return record.WREDDrop

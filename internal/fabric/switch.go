@@ -136,6 +136,8 @@ func (n *Net) refuse(now units.Time, i, e int, c uint8, v mmu.Verdict, slot uint
 		n.drop(now, i, c, dropHeadroom, slot)
 	case mmu.IngressEnd:
 		n.drop(now, i, c, dropIngress, slot)
+	case mmu.PoolEnd:
+		n.drop(now, e, c, dropPool, slot)
 	default:
 		n.drop(now, e, c, dropEgress, slot)
 	}

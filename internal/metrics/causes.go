@@ -22,7 +22,10 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	}
 	var causes []string
 	for _, d := range p.DropCauses {
-		if d.Cause == record.DropEgress {
+		switch d.Cause {
+		case record.DropPool:
+			causes = append(causes, fmt.Sprintf("%s dropped there for want of room in its pool kept the queue short", plural(d.Count, "frame")))
+		case record.DropEgress:
 			causes = append(causes, fmt.Sprintf("%s dropped there at the egress threshold kept the queue short", plural(d.Count, "frame")))
 		}
 	}

@@ -77,6 +77,8 @@ func TestDropsOfThePath(t *testing.T) {
 		{"sw", 2, record.DropHeadroom, false}, // arrives from h1
 		{"sw", 2, record.DropEgress, true},    // leaves for h1
 		{"sw", 1, record.DropEgress, false},   // leaves for h0
+		{"sw", 2, record.DropPool, true},
+		{"sw", 1, record.DropPool, false},
 	} {
 		r := edge(record.Flow{Bytes: 1}, record.QPLimits{})
 		r.Ports = []record.Port{{Node: c.node, Port: c.port, Class: 3, DropCauses: []record.Drop{{Cause: c.cause, Act: record.Act{Count: 5}}}}}

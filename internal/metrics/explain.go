@@ -346,6 +346,8 @@ func (x *index) sayOwn(name, where string, f *record.Flow, q *record.QP, stage s
 		return "its way had more hops than the record holds"
 	case record.StageLatency:
 		return "a packet takes that long through the pipeline of " + where
+	case record.StageJitter:
+		return "noise brought a packet from " + where + " that much later into the switch ahead (docs/models/noise.md)"
 	case record.StagePropagation:
 		return "a signal takes that long along the cable " + where
 	case record.StageSerialisation:

@@ -59,7 +59,7 @@ func partOf(stage string) string {
 		return PartQueued
 	case record.StageResending, record.StageLoss, record.StageResponses, record.StageReordered, record.StageDetection, record.StageTimeout, record.StageReassembly, record.StageRNRWait, record.StageAwaitRNR:
 		return PartLost
-	case record.StageSending, record.StageSerialisation, record.StagePropagation, record.StageLatency, record.StageBeyond:
+	case record.StageSending, record.StageSerialisation, record.StagePropagation, record.StageLatency, record.StageJitter, record.StageBeyond:
 		return PartWire
 	case record.StageAwaitAck:
 		return PartAnswer

@@ -30,8 +30,8 @@ func (m *Memory) Queue(g *Group, port int) *Queue { return &m.queues[int(g.first
 // says that the group's peer is to stop now: also a frame that found no room may say so,
 // where something is queued that can bring the XON.
 func (m *Memory) Admit(g *Group, k *Queue, n int32) (v Verdict, due bool) {
-	if !k.admits(n, g.lossless) {
-		return EgressEnd, false
+	if v := k.admits(n, g.lossless); v != Admitted {
+		return v, false
 	}
 	from := g.pool
 	ingress := g.beyond(n)
@@ -68,20 +68,24 @@ func (m *Memory) Admit(g *Group, k *Queue, n int32) (v Verdict, due bool) {
 	return Admitted, due
 }
 
-// admits reports whether the queue's threshold and pool let n more cells wait. The pool's
+// admits says whether the queue's threshold and pool let n more cells wait. The pool's
 // end stops lossy frames only: what a lossless group has room for is not dropped where it
 // leaves because others fill the egress pool.
-func (k *Queue) admits(n int32, lossless bool) bool {
+func (k *Queue) admits(n int32, lossless bool) Verdict {
 	if k.pool == nil {
-		return true
+		return Admitted
 	}
 	room := k.Room(n)
-	if room < 0 || !lossless && k.beyond(n) > k.pool.free() {
+	switch {
+	case room < 0:
 		k.calmUse = -1
-		return false
+		return EgressEnd
+	case !lossless && k.beyond(n) > k.pool.free():
+		k.calmUse = -1
+		return PoolEnd
 	}
 	k.settle(0, room)
-	return true
+	return Admitted
 }
 
 // Slack returns how many cells the group is below its threshold, which others move as they

@@ -92,7 +92,8 @@ const (
 	Admitted    Verdict = iota
 	HeadroomEnd         // a lossless group has no headroom left, of its own or of the shared pool
 	IngressEnd          // a lossy group is at its threshold, or its pool at its end
-	EgressEnd           // the queue is at its threshold, or its pool at its end
+	EgressEnd           // the queue is at its threshold
+	PoolEnd             // the queue is below its threshold, if it has one, and its pool at its end
 )
 
 // limit is a Threshold in cells.

@@ -10,6 +10,7 @@ import (
 const (
 	DropHeadroom = "headroom exceeded"                    // a lossless ingress buffer and its headroom were full
 	DropEgress   = "egress threshold"                     // a lossy queue reached its dynamic threshold
+	DropPool     = "pool full"                            // no room was left in the pool of a lossy queue below its threshold, or without one
 	DropIngress  = "ingress threshold"                    // a lossy priority group reached its threshold, or its pool its end
 	DropWRED     = "WRED, not ECN-capable"                // the marking curve's drop of a frame that cannot be marked
 	DropLoss     = "link loss"                            // by the link's loss probability
@@ -97,6 +98,7 @@ const (
 	StageSerialisation = "serialisation"
 	StagePropagation   = "propagation"
 	StageLatency       = "switch latency"
+	StageJitter        = "jitter"            // what noise added: in the card that sent, and in the switch ahead
 	StageBeyond        = "hops not recorded" // a packet's stamps hold so many
 	StageCopyIn        = "copy to GPU"       // out of pinned memory
 	StageEntry         = "completion entry"  // written by the card and polled by the application
@@ -123,9 +125,9 @@ const (
 )
 
 // PlacedStages lists the stages that carry a place.
-func PlacedStages() [24]string {
+func PlacedStages() [25]string {
 	return [...]string{StageAckRead, StageEntry, StagePlace, StageCopyIn, StageUnread, StageSoftirq, StageCPU, StageConnect, StageRegister, StagePaused, StageCredits, StageControl, StageOther, StageSending, StageResending, StageQueue, StageReceiveBuffer, StagePipeline,
-		StageSerialisation, StagePropagation, StageLatency, StageCoalesce, StageHeldAck, StageImplied}
+		StageSerialisation, StagePropagation, StageLatency, StageJitter, StageCoalesce, StageHeldAck, StageImplied}
 }
 
 // Merge adds up two aggregates of acts.

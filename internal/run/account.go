@@ -21,7 +21,9 @@ var stageNames = [nic.NumStages]string{
 }
 
 // wayNames are the stages of a packet's way.
-type wayNames struct{ paused, queue, buffer, pipeline, serialisation, propagation, latency, beyond string }
+type wayNames struct {
+	paused, queue, buffer, pipeline, serialisation, propagation, latency, jitter, beyond string
+}
 
 // shutStage is the stage of the time for which a port's gate held a class.
 func (r *runner) shutStage() string {
@@ -37,7 +39,7 @@ func stagesOf(prefix, shut string) wayNames {
 	return wayNames{
 		paused: prefix + shut, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer, pipeline: prefix + record.StagePipeline,
 		serialisation: prefix + record.StageSerialisation, propagation: prefix + record.StagePropagation,
-		latency: prefix + record.StageLatency, beyond: prefix + record.StageBeyond,
+		latency: prefix + record.StageLatency, jitter: prefix + record.StageJitter, beyond: prefix + record.StageBeyond,
 	}
 }
 
@@ -52,6 +54,7 @@ type link struct {
 	name, peer     string
 	delay, latency units.Time // latency: the pipeline's of the switch that it leads to
 	ofHost         bool       // the port is a host's
+	noisy          bool       // frames may take longer to arrive
 }
 
 func (r *runner) places() (p places) {
@@ -64,6 +67,7 @@ func (r *runner) places() (p places) {
 			delay: g.LinkAt(at.Node, at.Local).Delay, ofHost: nd.Kind == topology.Host}
 		if g.Nodes[to].Kind == topology.Switch {
 			l.latency = r.Valid.Switches[to].Latency
+			l.noisy = r.Valid.Noise.Pipeline > 0 || l.ofHost && r.Valid.Noise.Card > 0
 		}
 		p.port, p.link = append(p.port, r.portName(at.Node, at.Local)), append(p.link, l)
 	}
@@ -435,6 +439,7 @@ func (a *accountant) timesUpTo(prefix string, t *nic.Times, port string, end uni
 
 // way books the hops of a stamped packet, up to its arrival at end.
 func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
+	frame := a.frameOf(hops, end)
 	for k := range hops {
 		h := &hops[k]
 		if h.In > a.at || h.In < a.at && !a.clip {
@@ -452,11 +457,12 @@ func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
 		a.until(names.queue, a.port[h.Port], h.Start)
 		switch {
 		case k+1 < len(hops):
-			a.link(names, h, hops[k+1].In)
+			next := a.Place[hops[k+1].Port]
+			a.link(names, h, hops[k+1].In, frame, a.Nets[next.Part].Rate(next.Index))
 		case a.endsAtSwitch(h): // a way longer than fabric writes down
 			a.until(names.beyond, "", end)
 		default:
-			a.link(names, h, end)
+			a.link(names, h, end, frame, 0)
 		}
 	}
 }
@@ -486,12 +492,33 @@ func (a *accountant) endsAtSwitch(h *fabric.Hop) bool {
 	return g.Nodes[g.Nodes[at.Node].Ports[at.Local].Peer].Kind == topology.Switch
 }
 
-// link books serialisation, propagation and the next switch's pipeline.
-func (a *accountant) link(names *wayNames, h *fabric.Hop, arrived units.Time) {
+// frameOf is the length of a stamped packet's frame, which the last link tells where it leads
+// from a switch to a host: there is no noise. 0: it tells nothing.
+func (a *accountant) frameOf(hops []fabric.Hop, end units.Time) uint32 {
+	k := len(hops) - 1
+	if k > 0 && a.places.link[hops[k].Port].ofHost { // it waited in the host's receive buffer
+		end, k = hops[k].In, k-1
+	}
+	if k < 1 || a.endsAtSwitch(&hops[k]) {
+		return 0
+	}
+	p := a.Place[hops[k].Port]
+	return a.Nets[p.Part].FrameOf(p.Index, end-a.places.link[hops[k].Port].delay-hops[k].Start)
+}
+
+// link books serialisation, propagation and the next switch's pipeline, and what noise added
+// to them; next is the rate of the port that sent the packet on.
+func (a *accountant) link(names *wayNames, h *fabric.Hop, arrived units.Time, frame uint32, next units.Rate) {
 	l := &a.places.link[h.Port]
-	a.until(names.serialisation, a.port[h.Port], arrived-l.delay-l.latency)
-	a.until(names.propagation, l.name, arrived-l.latency)
-	a.until(names.latency, l.peer, arrived)
+	late := units.Time(0)
+	if l.noisy && frame > 0 {
+		p := a.Place[h.Port]
+		late = max(0, arrived-l.latency-l.delay-a.Nets[p.Part].ArrivalTime(p.Index, frame, next)-h.Start)
+	}
+	a.until(names.serialisation, a.port[h.Port], arrived-l.delay-l.latency-late)
+	a.until(names.propagation, l.name, arrived-l.latency-late)
+	a.until(names.latency, l.peer, arrived-late)
+	a.until(names.jitter, a.port[h.Port], arrived)
 }
 
 func (r *runner) portName(node, local int) string {

@@ -161,7 +161,7 @@ workload:
   - incast: {to: h2, size: 8MB}
 stop: 1ms
 `)
-	if p := memoryPort(t, r, 3); p.PeakQueueBytes > 1_000_000 || p.PeakQueueBytes < 990_000 || p.Dropped == 0 {
+	if p := memoryPort(t, r, 3); p.PeakQueueBytes > 1_000_000 || p.PeakQueueBytes < 990_000 || p.Dropped == 0 || p.DropCauses[0].Cause != record.DropPool {
 		t.Errorf("a queue of %d bytes in a memory of 1 MB, %d dropped", p.PeakQueueBytes, p.Dropped)
 	}
 }

@@ -69,6 +69,7 @@ func TestBadInput(t *testing.T) {
 		{"disconnected pair", "topology: {hosts: [a, b], switches: [s, u], links: [{between: [a, s], rate: 1Gbps}, {between: [b, u], rate: 1Gbps}]}\n", `s.yaml:1:12: hosts a and b are not connected; add the missing links`},
 		{"changed link that is none", "topology: {star: {hosts: 3, link: 1Gbps}, links: [{between: [h0, h1], loss: 1%}]}\n", `s.yaml:1:61: topology.links[0]: there is no link between h0 and h1; name two neighbours`},
 		{"stack later", "stack: iwarp\n" + base, `s.yaml:1:8: stack: "iwarp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn, infiniband, tcp or dctcp`},
+		{"initials", "dcqcn: {cnp_limiter: qp}\n" + base, `s.yaml:1:22: dcqcn.cnp_limiter: "qp" is not known; did you mean "queue-pair"?`},
 		{"stack unknown", "stack: rocev3\n" + base, `s.yaml:1:8: stack: "rocev3" is not a stack; did you mean "rocev2"?`},
 		{"bad seed", "seed: -1\n" + base, `s.yaml:1:7: seed: "-1" is not a whole number from 0 to 2^64-1`},
 		{"packet payload", "mtu: 1024\npacket_payload: 2KB\n" + base, `s.yaml:2:17: packet_payload: 2KB is not from 1B to the path MTU of 1024 B; RC packets other than a message's last carry exactly the path MTU unless this says less`},

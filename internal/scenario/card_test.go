@@ -60,6 +60,19 @@ hosts:
 	}
 }
 
+// TestCardsWithoutInfiniBand: what has no such port is named on InfiniBand, and nowhere else.
+func TestCardsWithoutInfiniBand(t *testing.T) {
+	for _, name := range card.Presets() {
+		for _, stack := range []string{"infiniband", "rocev2"} {
+			v := parse(t, base+"stack: "+stack+"\nhosts:\n  h1: {preset: "+name+"}\n")
+			want := stack == "infiniband" && (name == "e810" || name == "bcm57508" || name == "connectx-6-dx")
+			if said := strings.Join(v.Warnings, "\n"); strings.Contains(said, "has no InfiniBand (h1)") != want {
+				t.Errorf("%s, %s: warnings %q", name, stack, said)
+			}
+		}
+	}
+}
+
 // TestCardInAServer: the link of a card trains to the older generation of its two ends, those
 // of GPUs stay; and what dcqcn says goes before a card's limiter.
 func TestCardInAServer(t *testing.T) {

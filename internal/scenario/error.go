@@ -49,7 +49,20 @@ func nearest(s string, words []string) string {
 			best, bestDist = w, d
 		}
 	}
+	for _, w := range words {
+		if best == "" && len(s) > 1 && s == initials(w) {
+			best = w
+		}
+	}
 	return best
+}
+
+// initials are the first letters of a name's parts.
+func initials(name string) (out string) {
+	for _, part := range strings.FieldsFunc(name, func(c rune) bool { return c == '-' || c == '_' || c == ' ' }) {
+		out += part[:1]
+	}
+	return out
 }
 
 // suggest words the second half of an error about an unknown word: the nearest

@@ -72,7 +72,11 @@ func (r *resolver) noiseNotes() {
 		r.note("noise", "off", fromScenario)
 		return
 	}
-	r.note("noise.pipeline", n.Pipeline.String(), sourceOf(o, "pipeline", fromTester))
+	pipeline := fromTester
+	if r.stack().Credits {
+		pipeline = "assumed: what was measured are switches of Ethernet"
+	}
+	r.note("noise.pipeline", n.Pipeline.String(), sourceOf(o, "pipeline", pipeline))
 	r.note("noise.card", n.Card.String(), sourceOf(o, "card", fromPerftest))
 	r.note("noise.clocks", fmt.Sprintf("%d ppm", n.Clocks), sourceOf(o, "clocks", fromClocks))
 	if r.anyTCP() {

@@ -37,6 +37,7 @@ func (n *Net) mark(now units.Time, sw *swtch, i int, c uint8, q int32, pk *packe
 	}
 	pk.ECN = packet.CE
 	n.cold[i].marks[c].Add(now, int64(pk.Frame))
+	n.noteMark(i, c, pk)
 }
 
 // hits draws with the curve's probability for a queue of q bytes, which is above KMin.

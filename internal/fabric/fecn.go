@@ -42,5 +42,6 @@ func (n *Net) markFECN(now units.Time, i int, c uint8, pk *packet.Packet) {
 	if pk.ECN != packet.CE {
 		pk.ECN = packet.CE
 		k.marks[c].Add(now, int64(pk.Frame))
+		n.noteMark(i, c, pk)
 	}
 }

@@ -14,6 +14,7 @@ import (
 type sideRecord struct {
 	stamps uint32 // in the slab of stamps; 0: none
 	side   uint32 // in the slab of sides; 0: none
+	mark   uint32 // the site that marked it, and one; 0: none did
 }
 
 // slab holds records by number, from 1, in blocks that never move; freed numbers are
@@ -67,6 +68,7 @@ type sentSide struct {
 	stamped    bool
 	way        progress
 	first      int // where its stamps are
+	mark       uint32
 	side       int // in sides; -1: none
 	data, size int // where its payload is, how much; size -1: nil
 }
@@ -114,8 +116,47 @@ func (n *Net) AddSide(pk *packet.Packet, side *packet.Side) {
 	n.sides.at(r.side).Set(side)
 }
 
-// StampsOf returns the stamps of pk, nil if it has none; valid until FreeSides.
+// AddSample is AddStamps for a packet that is picked to tell what others like it meet.
+func (n *Net) AddSample(pk *packet.Packet) {
+	n.AddStamps(pk)
+	n.stampsOf(pk).sample = true
+}
+
+// noteMark remembers where pk was marked, in class c of port i.
+func (n *Net) noteMark(i int, c uint8, pk *packet.Packet) {
+	n.record(pk).mark = siteOf(n.ports[i].id, c) + 1
+}
+
+// MarkOf returns the port, by its global number, and the class that marked pk.
+func (n *Net) MarkOf(pk *packet.Packet) (port uint32, c uint8, marked bool) {
+	if pk.DSCP&packet.Stamped == 0 {
+		return 0, 0, false
+	}
+	m := n.records.at(pk.Stamp()).mark
+	if m == 0 {
+		return 0, 0, false
+	}
+	return (m - 1) >> siteBits, uint8((m - 1) & (Classes - 1)), true
+}
+
+// StampsOf returns the stamps of pk that an account is made from, nil if it has none;
+// valid until FreeSides.
 func (n *Net) StampsOf(pk *packet.Packet) *Stamps {
+	if s := n.stampsOf(pk); s != nil && !s.sample {
+		return s
+	}
+	return nil
+}
+
+// SampleOf returns the stamps of pk if it is a sample; valid until FreeSides.
+func (n *Net) SampleOf(pk *packet.Packet) *Stamps {
+	if s := n.stampsOf(pk); s != nil && s.sample {
+		return s
+	}
+	return nil
+}
+
+func (n *Net) stampsOf(pk *packet.Packet) *Stamps {
 	if pk.DSCP&packet.Stamped == 0 {
 		return nil
 	}
@@ -176,7 +217,8 @@ func (n *Net) post(dst int, pk *packet.Packet) uint32 {
 		*box = sideBox{window, box.sent[:0], box.stamps[:0], box.sides[:0], box.data[:0]}
 	}
 	out := sentSide{side: -1, size: -1}
-	if s := n.StampsOf(pk); s != nil {
+	out.mark = n.records.at(pk.Stamp()).mark
+	if s := n.stampsOf(pk); s != nil {
 		out.stamped, out.first, out.way = true, len(box.stamps), s.progress
 		box.stamps = slices.Grow(box.stamps, int(s.n))
 		for k := range s.n {
@@ -204,11 +246,14 @@ func (n *Net) Adopt(from, parity int, side, i uint32) {
 	pk.DSCP &^= packet.Stamped // its number was the sender's
 	if in.stamped {
 		n.AddStamps(pk)
-		s := n.StampsOf(pk)
+		s := n.stampsOf(pk)
 		for k := range in.way.n {
 			n.addStamp(s, box.stamps[in.first+int(k)])
 		}
 		s.progress = in.way
+	}
+	if in.mark != 0 {
+		n.record(pk).mark = in.mark
 	}
 	if in.side >= 0 {
 		s := box.sides[in.side]

@@ -14,6 +14,7 @@ const maxHops = 32
 // Hop is one transmission of a stamped packet.
 type Hop struct {
 	Port   uint32     // global number
+	Class  uint8      // in which it waited there
 	In     units.Time // when the packet was there: admitted, or made by its host
 	Start  units.Time // of its transmission
 	Paused units.Time // part of Start-In during which PFC held its class
@@ -21,22 +22,28 @@ type Hop struct {
 
 // stamp is a Hop of a packet on its way: times since the hop before it, so that 32
 // bits are enough for 4 ms. What takes longer has its upper halves in a stamp of its
-// own behind it, whose port is upper.
+// own behind it, whose site is upper.
 type stamp struct {
-	port   uint32
+	site   uint32 // of what it waited for: see siteOf
 	in     uint32 // since the start of the transmission before; of the first hop 0
 	wait   uint32 // from in to the start of this one
 	paused uint32
 }
 
-// upper is no port's number.
+// upper is no site.
 const upper = ^uint32(0)
+
+// siteBits is the binary logarithm of Classes.
+const siteBits = 3
+
+// siteOf is a class of a port, by its global number, in one.
+func siteOf(port uint32, c uint8) uint32 { return port<<siteBits | uint32(c&(Classes-1)) }
 
 // blockStamps is how many stamps lie in one block: on most paths all of them.
 const blockStamps = 8
 
 // Stamps is the way of a packet that is written down: the last packet of a
-// message, and the ACK that answers it. Longer ways go on in further blocks, of which
+// message, and the ACK that answers it; and samples of the others. Longer ways go on in further blocks, of which
 // only stamps and next count.
 type Stamps struct {
 	progress
@@ -51,6 +58,9 @@ type progress struct {
 	n     uint8      // stamps
 	hops  uint8      // of them the hops
 	waits bool       // the latest hop has not started yet
+	// sample: the packet was picked to tell what packets of its queue pair meet, and no
+	// account is made from it.
+	sample bool
 }
 
 // stampAt returns stamp k of s.
@@ -77,7 +87,7 @@ func (n *Net) addStamp(s *Stamps, x stamp) {
 
 // StampIn notes that pk, if it is stamped, waits at port i from now on.
 func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
-	s := n.StampsOf(pk)
+	s := n.stampsOf(pk)
 	if s == nil || s.hops == maxHops {
 		return
 	}
@@ -85,14 +95,14 @@ func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 		s.at = now
 	}
 	d := uint64(now - s.at)
-	if x := (stamp{port: n.ports[i].id, in: uint32(d)}); s.n < blockStamps { // nearly always
+	if x := (stamp{site: siteOf(n.ports[i].id, pk.Class), in: uint32(d)}); s.n < blockStamps { // nearly always
 		s.stamp[s.n] = x
 		s.n++
 	} else {
 		n.addStamp(s, x)
 	}
 	if d>>32 != 0 {
-		n.addStamp(s, stamp{port: upper, in: uint32(d >> 32)})
+		n.addStamp(s, stamp{site: upper, in: uint32(d >> 32)})
 	}
 	s.hops++
 	s.at, s.clock, s.waits = now, n.PausedClock(now, i, pk.Class), true
@@ -101,14 +111,14 @@ func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 // StampOut notes that pk, if it is stamped, leaves port i, or its receive
 // buffer, now.
 func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
-	s := n.StampsOf(pk)
+	s := n.stampsOf(pk)
 	if s == nil || !s.waits {
 		return
 	}
 	wait, paused := uint64(now-s.at), uint64(n.PausedClock(now, i, pk.Class)-s.clock)
 	s.at, s.waits = now, false
 	x := n.stampAt(s, s.n-1)
-	if (wait|paused)>>32 != 0 || x.port == upper {
+	if (wait|paused)>>32 != 0 || x.site == upper {
 		x = n.stampUpper(s, x, uint32(wait>>32), uint32(paused>>32))
 	}
 	x.wait, x.paused = uint32(wait), uint32(paused)
@@ -117,8 +127,8 @@ func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
 // stampUpper puts the upper halves of the latest hop's times beside it; x is the
 // latest stamp. It returns the hop's own.
 func (n *Net) stampUpper(s *Stamps, x *stamp, wait, paused uint32) *stamp {
-	if x.port != upper {
-		n.addStamp(s, stamp{port: upper})
+	if x.site != upper {
+		n.addStamp(s, stamp{site: upper})
 		x = n.stampAt(s, s.n-1)
 	}
 	x.wait, x.paused = wait, paused
@@ -134,11 +144,11 @@ func (n *Net) AppendHops(list []Hop, s *Stamps) []Hop {
 	at, waits := s.at, s.waits // at: of what follows the stamp
 	for i := s.n; i > 0; i-- {
 		x := n.stampAt(s, i-1)
-		if x.port == upper {
+		if x.site == upper {
 			high = *x
 			continue
 		}
-		h := Hop{Port: x.port, Start: at, Paused: join(high.paused, x.paused)}
+		h := Hop{Port: x.site >> siteBits, Class: uint8(x.site & (Classes - 1)), Start: at, Paused: join(high.paused, x.paused)}
 		h.In = at - join(high.wait, x.wait)
 		if waits { // the latest
 			h.Start, h.Paused, waits = units.Never, s.clock, false

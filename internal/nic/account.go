@@ -345,6 +345,8 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 	if !last {
 		if pk.Opcode == rdma.OpReadRequest {
 			h.askedPart(now, s, pk)
+		} else if sampled(pk.PSN) {
+			h.sample(now, s, pk)
 		}
 		return
 	}
@@ -431,6 +433,7 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 	m := h.noteOf(a, a.head)
 	m.Done = now
 	a.pop()
+	h.noteMet(s, replies, 0, id, 1)
 	if ack == nil {
 		all := a.sum.minus(&m.base)
 		if (h.messages[id].Status != rdma.Success || h.placing) && m.begun && m.Start != units.Never {

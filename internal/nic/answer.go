@@ -140,6 +140,9 @@ func (h *Host) responded(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 		a.beginAnswer(n)
 	}
 	if !s.qp.PolledLast() {
+		if sampled(pk.PSN) {
+			h.sample(now, s, pk)
+		}
 		return
 	}
 	a.current = 0

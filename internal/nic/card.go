@@ -100,6 +100,9 @@ func (h *Host) answer(now units.Time, i int, slot uint32) {
 	if isSequenceNAK(pk) {
 		d += h.card.NAKDelay
 	}
+	if pk.Kind == packet.CNP {
+		h.net.AddSample(pk) // they are few
+	}
 	if pk.DSCP&packet.Stamped != 0 {
 		h.net.StampIn(now, h.ports[i].fabricPort, pk)
 	}

@@ -104,6 +104,7 @@ type life struct {
 	answering                        bool       // as responder of READs and atomics: something waits to be sent
 	account                          *account   // see accounted
 	taken                            acceptances
+	met                              [2]uint32 // see meetings
 	landing                          landing
 	contextMisses, translationMisses int64
 	measured                         [2]int64            // delivered bytes at the measured window's ends
@@ -156,6 +157,8 @@ type Host struct {
 	unused   []uint32          // numbers of open that none is
 	hops     []fabric.Hop      // of the way that is being noted
 	notes    notes             // accounts that are over, and the hops of last packets taken and of ACKs that completed messages
+
+	meetings meetings
 
 	triggers  *Triggers
 	triggered []Post   // what triggers started at this instant
@@ -481,12 +484,16 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		h.receiveAndStore(now, q, pk)
 	}
 	h.delivered += s.qp.Delivered() - taken
-	stamps, way := h.net.StampsOf(pk), Way(0)
+	stamps, way, sample := h.net.StampsOf(pk), Way(0), false
 	stamped := stamps != nil
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
 	answers := s.answering || s.qp.Responding()
 	if stamped && (n > 0 || answers) {
 		way = h.keep(stamps)
+	}
+	if pk.DSCP&packet.Stamped != 0 {
+		sample = h.net.SampleOf(pk) != nil
+		h.meet(now, s, requests, pk)
 	}
 	h.accept(now, q, way, n)
 	if h.path != nil {
@@ -498,8 +505,11 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		if ack.Kind != packet.Ack {
 			continue
 		}
-		if stamped {
+		switch {
+		case stamped:
 			h.net.AddStamps(ack)
+		case sample:
+			h.net.AddSample(ack)
 		}
 		h.acknowledge(now, q, ack, false)
 	}
@@ -517,6 +527,9 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	s := &h.qps[q]
 	s.accounted(now)
 	h.settle(now, s)
+	if pk.DSCP&packet.Stamped != 0 {
+		h.meet(now, s, replies, pk)
+	}
 	read := int64(0)
 	if pk.Kind == packet.Response {
 		read = s.qp.ReadBytes()

@@ -89,7 +89,7 @@ func (h *Host) keep(s *fabric.Stamps) Way {
 	last := units.Time(0)
 	for k := range h.hops {
 		p := &h.hops[k]
-		what := uint64(p.Port) << hopBits
+		what := (uint64(p.Port)*fabric.Classes + uint64(p.Class)) << hopBits
 		if p.Start != p.In {
 			what |= hopWaited
 		}
@@ -118,7 +118,8 @@ func (h *Host) Hops(w Way, to []fabric.Hop) []fabric.Hop {
 	last := units.Time(0)
 	for range r.number() {
 		what := r.number()
-		p := fabric.Hop{Port: uint32(what >> hopBits), In: last + r.signed()}
+		site := what >> hopBits
+		p := fabric.Hop{Port: uint32(site / fabric.Classes), Class: uint8(site % fabric.Classes), In: last + r.signed()}
 		p.Start = p.In
 		if what&hopWaited != 0 {
 			p.Start += r.signed()
@@ -335,6 +336,7 @@ func (h *Host) Acceptance(q uint32, k int) Acceptance {
 // packet if the network changed their order.
 func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
 	a := &h.qps[q].taken
+	h.noteMet(&h.qps[q], requests, q, uint32(len(a.accepted)), n)
 	landed, placed := h.placedAt(now, q)
 	for range n {
 		a.accepted = append(a.accepted, accepted{at: now, firstAck: units.Never, way: way})

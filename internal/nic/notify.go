@@ -37,6 +37,7 @@ func (h *Host) hearsLater(now units.Time, q, slot uint32) bool {
 		return false
 	}
 	h.timer(now+d, d, timerQP, q|lateReaction)
+	h.meet(now, h.used(q), replies, h.net.Part().Rec(slot))
 	h.net.FreeSides(h.net.Part().Rec(slot))
 	h.net.Part().Free(slot)
 	return true

@@ -60,19 +60,20 @@ type stream struct {
 	kernel  kernelEnd
 	path    *streamPath // nil: the host has no server
 
-	iss    uint32
-	calls  []call // writes not finished, in order; those before first are
-	first  int
-	ends   []int64 // where the messages of account.queue end in the stream
-	wrote  int64   // payload taken by the socket
-	sent   int64   // payload sent a first time
-	peak   int64   // most payload outstanding
-	over   bool    // the peer sends no more
-	closed bool    // the application has closed its end
-	losses int64   // what tcp.Conn.Losses said
-	lost   round   // when that last rose
-	rtos   int64   // expiries of the retransmission timer, and
-	cuts   int64   // cuts for a loss, when losses were last looked for
+	iss      uint32
+	calls    []call // writes not finished, in order; those before first are
+	first    int
+	ends     []int64  // where the messages of account.queue end in the stream
+	wrote    int64    // payload taken by the socket
+	sent     int64    // payload sent a first time
+	peak     int64    // most payload outstanding
+	over     bool     // the peer sends no more
+	closed   bool     // the application has closed its end
+	followed [2]uint8 // frames sent first and without payload, modulo what is to one sample
+	losses   int64    // what tcp.Conn.Losses said
+	lost     round    // when that last rose
+	rtos     int64    // expiries of the retransmission timer, and
+	cuts     int64    // cuts for a loss, when losses were last looked for
 	// progress is the connection's time until something new was last acknowledged,
 	// selectively too, or sent while nothing was outstanding.
 	progress Times
@@ -374,6 +375,13 @@ func (h *Host) take(now units.Time, q uint32, f *host.Frame) {
 	if st.conn.Outstanding() < out {
 		st.progress = s.account.sum
 	}
+	if pk.DSCP&packet.Stamped != 0 {
+		list := requests
+		if pk.Payload == 0 {
+			list = replies
+		}
+		h.meet(now, s, list, pk)
+	}
 	h.arrived(now, q, h.net.StampsOf(pk), f)
 	h.net.FreeSides(pk)
 	part.Free(f.Slot)
@@ -391,6 +399,7 @@ func (h *Host) arrived(now units.Time, q uint32, stamps *fabric.Stamps, f *host.
 		if stamps != nil && way == 0 {
 			way = h.keep(stamps)
 		}
+		h.noteMet(&h.qps[q], requests, q, uint32(len(st.arrivals)), 1)
 		st.arrivals = append(st.arrivals, Arrival{Came: f.At, Landed: f.Landed, At: now, Read: units.Never, Placed: units.Never, Way: way})
 	}
 }
@@ -441,6 +450,7 @@ func (h *Host) acknowledged(now units.Time, s *qpSlot, q uint32) {
 	for acked := st.wrote - out; a.head < len(a.queue) && st.ends[a.head] <= acked; {
 		id := a.queue[a.head]
 		h.noteOf(a, a.head).Done = now
+		h.noteMet(s, replies, 0, id, 1)
 		s.popMessage()
 		h.packNote(id)
 		if h.cpu.kernel {
@@ -479,6 +489,7 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 	for a.head < len(a.queue) {
 		id := a.queue[a.head]
 		m := h.noteOf(a, a.head)
+		h.noteMet(s, replies, 0, id, 1)
 		s.popMessage()
 		h.completed(now, id)
 		m.Done = now

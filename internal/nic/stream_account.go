@@ -113,6 +113,7 @@ func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
 	switch {
 	case pk.Payload == 0:
+		h.sampleFrame(now, s, pk, replies)
 	case a.resending:
 		h.sentAgainFrame(now, s, pk)
 	default:
@@ -121,6 +122,8 @@ func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 		if a.unsent < len(a.queue) && st.ends[a.unsent] <= st.sent {
 			h.sentLasts(now, end, s)
 			h.stamp(now, s, pk)
+		} else {
+			h.sampleFrame(now, s, pk, requests)
 		}
 	}
 }

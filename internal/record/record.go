@@ -476,6 +476,8 @@ type Run struct {
 	// Pauses lists every pause and resumption in order of time, then node and
 	// port, when the run was asked to trace them.
 	Pauses []PauseEvent `json:"-"`
+	// Evidence is what causes are told apart by.
+	Evidence *Evidence `json:"-"`
 	// Series are the samples that the run was asked to take; nil: none.
 	Series *Series `json:"-"`
 }

@@ -89,6 +89,7 @@ type accountant struct {
 	carrier, asker      int            // that message's connection, and the node of its requester
 	noted               nic.MessageAccount
 	took                nic.Acceptance // the responder's note, likewise
+	tookNote            int            // which of the responder's it is; see taken
 	hops                []fabric.Hop   // of the ways of that message, as far as they were asked for
 	at                  units.Time     // accounted up to here
 	segments            bool           // what is accounted is a TCP connection's

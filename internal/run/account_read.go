@@ -243,7 +243,8 @@ func (a *accountant) taken(i int) *nic.Acceptance {
 	if k < 0 || all[k].sent != sent || a.Messages[i].Posted == units.Never {
 		return nil
 	}
-	a.took = host.Acceptance(to.QP, all[k].note)
+	a.tookNote = all[k].note
+	a.took = host.Acceptance(to.QP, a.tookNote)
 	return &a.took
 }
 

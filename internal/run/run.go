@@ -583,6 +583,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		out.Flows = append(out.Flows, f)
 	}
 	r.recordCollectives(out, a)
+	out.Evidence = r.evidence(a)
 }
 
 // recordEnd completes the record of message i, which has completed at its requester.

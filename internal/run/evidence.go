@@ -1,0 +1,111 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// evidence gathers what hosts and switches wrote down about causes. What the packets of a
+// message met is asked for message by message, after the run.
+func (r *runner) evidence(a *accountant) *record.Evidence {
+	e := &record.Evidence{Meetings: a.Fork().(*accountant)}
+	for _, at := range r.Place {
+		e.Ports = append(e.Ports, record.PortID{Node: r.Valid.Graph.Nodes[at.Node].Name, Port: at.Local + 1})
+	}
+	return e
+}
+
+// Met implements record.Meetings. The account's ways, those of the last packet and of the
+// ACK that completed the message, are added to what the samples met.
+func (a *accountant) Met(i int, to []record.Met) []record.Met {
+	m := a.note(i)
+	from := len(to)
+	if m.Posted == units.Never {
+		return to
+	}
+	k := int(m.Ordinal)
+	sender, reader := a.ends(i)
+	var way []fabric.Hop
+	if a.Valid.Plan.Conns[a.conn(i)].Service == workload.TCP {
+		if s := reader.host.StreamOf(reader.slot); k < len(s.Arrivals) {
+			way = a.wayOf(reader.host, s.Arrivals[k].Way)
+		}
+	} else if k = a.accepted(i); k >= 0 && k < reader.host.Accepted(reader.slot) {
+		way = a.wayOf(reader.host, reader.host.Acceptance(reader.slot, k).Way)
+	}
+	if k >= 0 {
+		to = reader.host.RequestsMet(reader.slot, k, to)
+	}
+	to = a.addWay(to, from, way, false)
+	to = sender.host.RepliesMet(sender.slot, uint32(i), m.Done == units.Never, to)
+	to = a.addWay(to, from, a.wayOf(sender.host, m.Ack), true)
+	slices.SortFunc(to[from:], byPort)
+	return to
+}
+
+// endpoint is one end of a connection: its host and its slot there.
+type endpoint struct {
+	host *nic.Host
+	slot uint32
+}
+
+// ends are the two ends of message i's connection.
+func (a *accountant) ends(i int) (sender, reader endpoint) {
+	m := a.Valid.Plan.At(i)
+	to := a.Responders[m.Conn]
+	sender = endpoint{a.Hosts[a.Valid.Graph.HostOf(a.Valid.Plan.Conns[m.Conn].Src)], to.Requester}
+	reader = endpoint{a.Hosts[to.Node], to.QP}
+	if m.Back {
+		return reader, sender
+	}
+	return sender, reader
+}
+
+// accepted is which of the messages that its responder took message i, of a queue pair, is
+// or would be; -1: of a service without acknowledgements, it did not arrive.
+func (a *accountant) accepted(i int) int {
+	if a.Valid.Plan.Conns[a.conn(i)].Service == workload.RC {
+		return int(a.note(i).Ordinal)
+	}
+	if a.taken(i) == nil {
+		return -1
+	}
+	return a.tookNote
+}
+
+// addWay adds the hops of a way that an account has to what was met, from a place of the
+// list on.
+func (a *accountant) addWay(to []record.Met, from int, way []fabric.Hop, answer bool) []record.Met {
+	for k := range way {
+		h := &way[k]
+		if h.Start == units.Never {
+			continue
+		}
+		own := record.Met{Port: h.Port, Class: h.Class, Answer: answer, Packets: 1, Wait: h.Start - h.In - h.Paused, Held: h.Paused,
+			Own: h.Start - h.In, First: h.In, Last: h.Start}
+		at := slices.IndexFunc(to[from:], func(m record.Met) bool { return m.Port == h.Port && m.Class == h.Class && m.Answer == answer })
+		if at < 0 {
+			to = append(to, own)
+		} else {
+			to[from+at].Add(&own)
+		}
+	}
+	return to
+}
+
+// byPort orders what was met.
+func byPort(a, b record.Met) int {
+	way := func(m record.Met) int {
+		if m.Answer {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(way(a), way(b)), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Class, b.Class))
+}

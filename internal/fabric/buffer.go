@@ -3,7 +3,6 @@ package fabric
 import (
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -16,7 +15,7 @@ func (n *Net) charge(now units.Time, sw *swtch, i, e int, c uint8, size uint32) 
 	k := m.Queue(g, e-sw.base)
 	cells := m.Cells(size)
 	if !g.Lossless() && k.Limited() {
-		n.noteQueue(now, m, e, c, k, cells)
+		m.NoteQueue(now, k, cells)
 	}
 	stopped := g.Stopped()
 	v, due = m.Admit(g, k, cells)
@@ -24,7 +23,7 @@ func (n *Net) charge(now units.Time, sw *swtch, i, e int, c uint8, size uint32) 
 		n.part.Bug("%s, port %d to %d, class %d: %s", sw.name, i-sw.base+1, e-sw.base+1, c, s)
 	}
 	if g.Lossless() && !stopped && v == mmu.Admitted {
-		n.noteGroup(now, m, i, c, g, 0)
+		m.Note(now, g, 0)
 	}
 	if n.ports[i].pfc>>c&1 == 0 {
 		return v, false // there is nobody to stop
@@ -33,29 +32,6 @@ func (n *Net) charge(now units.Time, sw *swtch, i, e int, c uint8, size uint32) 
 		n.cold[i].xoff[c].Add(now, m.Using(g))
 	}
 	return v, due
-}
-
-// noteGroup notes how near the group of class c at port i is to XOFF with cells more.
-func (n *Net) noteGroup(now units.Time, m *mmu.Memory, i int, c uint8, g *mmu.Group, cells int32) {
-	if use, threshold, nearer := m.Nearer(g, cells); nearer {
-		n.nearer(i, c, record.Approach{Value: use, Threshold: threshold, At: now})
-	}
-}
-
-// noteQueue notes how near a queue of class c at port e is to its threshold with cells more.
-func (n *Net) noteQueue(now units.Time, m *mmu.Memory, e int, c uint8, k *mmu.Queue, cells int32) {
-	if use, threshold, nearer := m.NearerQueue(k, cells); nearer {
-		n.nearer(e, c, record.Approach{Value: use, Threshold: threshold, At: now})
-	}
-}
-
-// nearer notes that a use of class c at port i came nearer to its threshold than before: a
-// queue has an account in every part of the memory, and the nearest counts.
-func (n *Net) nearer(i int, c uint8, a record.Approach) {
-	near := &n.cold[i].near[c]
-	if *near == (record.Approach{}) || a.Threshold-a.Value < near.Threshold-near.Value {
-		*near = a
-	}
 }
 
 // release returns a frame's room when its transmission at port e starts, and tells the
@@ -82,18 +58,5 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 	n.ports[i].wantPause(c, false)
 	if i != e {
 		n.kick(now, i)
-	}
-}
-
-// book notes the peaks and the nearness to thresholds that a frame of ingress port i and
-// egress port e brings about, for which the memory is calm.
-func (n *Net) book(now units.Time, m *mmu.Memory, i, e int, c uint8, g *mmu.Group, k *mmu.Queue, cells int32) {
-	if g.Lossless() {
-		g.Peak(cells)
-		if g.Nears(cells) {
-			n.noteGroup(now, m, i, c, g, cells)
-		}
-	} else if k.Limited() && k.Nears(cells) {
-		n.noteQueue(now, m, e, c, k, cells)
 	}
 }

@@ -32,7 +32,6 @@ type portCold struct {
 	xoff                        [Classes]record.Act
 	peakAt                      [Classes]units.Time
 	drops                       [Classes]*dropStat
-	near                        [Classes]record.Approach // of a lossless group to XOFF, of a lossy queue to its threshold
 	impair                      *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.

@@ -21,8 +21,8 @@ import (
 // frames; what is left is instructions, and branches that a processor guesses wrong.
 //
 //   - Whatever can be known of a switch or a port beforehand is one bit, looked at once.
-//   - The memory is asked one question, with two comparisons for each account that can
-//     refuse the frame (mmu, Calm).
+//   - The memory is asked one question: does anything but "admitted" come of the frame, or
+//     is there anything to note (mmu, Quiet)?
 //   - Three frames in five find their port idle. They never enter its queue: what they
 //     would take of the buffer and the queue they give back in the same instant, so that
 //     only peaks and counts are left of it, and there is no wake-up to schedule.
@@ -71,9 +71,9 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	accounted := sw.unaccounted>>c&1 == 0
 	m := &sw.memory
 	g := m.Group(int(p.local), int(c))
-	k := m.Queue(g, int(local))
 	cells := m.Cells(pk.Frame)
-	if accounted && !m.Calm(g, k, cells) || pk.ECN == packet.NotECT && q.bytes+size > q.kmin {
+	quiet := !accounted || m.Quiet(g, int(local), cells)
+	if !quiet && !m.Calm(g, int(local), cells) || pk.ECN == packet.NotECT && q.bytes+size > q.kmin {
 		return false
 	}
 
@@ -86,8 +86,11 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	if stamped {
 		n.StampIn(now, e, pk)
 	}
-	if accounted {
-		n.book(now, m, i, e, c, g, k, cells)
+	if !quiet {
+		m.Note(now, g, cells)
+		if k := m.Queue(g, int(local)); !g.Lossless() && k.Limited() {
+			m.NoteQueue(now, k, cells)
+		}
 	}
 	if out.ready|out.shut&(1<<c) == 0 && !out.control && out.idle(now) {
 		q.last = now
@@ -101,8 +104,8 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		n.plainTransmit(now, e, out, pk, slot)
 		return true
 	}
-	if accounted && !m.Keep(g, k, cells) {
-		n.part.Bug("%s: %s", sw.name, m.Broken(g, k))
+	if accounted && !m.Keep(g, int(local), cells) {
+		n.part.Bug("%s: %s", sw.name, m.Broken(g, m.Queue(g, int(local))))
 	}
 	n.enqueue(now, e, out, q, pk, slot)
 	n.startOrWait(now, e, out)
@@ -126,7 +129,7 @@ func (n *Net) plainWake(now units.Time, i int, p *Port) bool {
 	if sw.unaccounted>>c&1 == 0 {
 		m := &sw.memory
 		g := m.Group(int(pk.In), int(c))
-		if !m.GiveBack(g, m.Queue(g, int(p.local)), m.Cells(pk.Frame)) {
+		if !m.GiveBack(g, int(p.local), m.Cells(pk.Frame)) {
 			return false
 		}
 	}

@@ -1,7 +1,6 @@
 package fabric
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -196,15 +195,20 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 	if lossless != nil && pfc {
 		l.HeadroomBytes = m.Headroom(lossless)
 	}
-	near := cold.near[c]
-	switch {
-	case near == record.Approach{}:
-	case lossless == nil:
-		l.EgressDrop = &near
-	case pfc:
-		l.XOFF = &near
+	if lossless == nil {
+		l.EgressDrop = approach(sw.memory.NearestDrop(int(p.local), int(c)))
+	} else if pfc {
+		l.XOFF = approach(m.NearestXOFF(lossless))
 	}
 	return l
+}
+
+// approach is what a memory says of how near a use came to its threshold; nil: nothing.
+func approach(use, threshold int64, at units.Time, ok bool) *record.Approach {
+	if !ok {
+		return nil
+	}
+	return &record.Approach{Value: use, Threshold: threshold, At: at}
 }
 
 // losslessGroup returns the memory of the switch that port i belongs to and the group of
@@ -257,9 +261,9 @@ func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 		switch {
 		case actor != "":
 		case n.ports[i].credited:
-			actor = fmt.Sprintf("%s VL %d", cold.name, c)
+			actor = cold.name + " VL " + itoa(int(c))
 		default:
-			actor = fmt.Sprintf("%s prio %d", cold.name, c)
+			actor = cold.name + " prio " + itoa(int(c))
 		}
 		out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})
 	}

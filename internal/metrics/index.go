@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -177,9 +177,9 @@ func portActor(p *record.Port) string { return PortName(p) + " " + ClassName(p) 
 // with credits.
 func ClassName(p *record.Port) string {
 	if p.Limits.Credits != nil {
-		return fmt.Sprintf("VL %d", p.Class)
+		return "VL " + strconv.Itoa(p.Class)
 	}
-	return fmt.Sprintf("prio %d", p.Class)
+	return "prio " + strconv.Itoa(p.Class)
 }
 
 // qpActor is how the ledger names a queue pair.

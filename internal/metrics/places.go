@@ -70,9 +70,13 @@ func (x *index) onPorts(m record.Mechanism, fill func(p *record.Port, place *Pla
 	out, place := &places{most: x.places}, new(Place)
 	for i := range x.r.Ports {
 		p := &x.r.Ports[i]
-		a := x.acts[actKey{m, portActor(p)}]
-		*place = Place{Where: portActor(p), Unit: InBytes, Count: a.Count, FirstPS: a.First}
+		*place = Place{Unit: InBytes}
+		if x.happened[m] {
+			a := x.acts[actKey{m, portActor(p)}]
+			place.Count, place.FirstPS = a.Count, a.First
+		}
 		if fill(p, place) {
+			place.Where = portActor(p)
 			out.add(*place)
 		}
 	}

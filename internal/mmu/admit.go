@@ -25,7 +25,7 @@ func (m *Memory) Group(port, class int) *Group { return &m.groups[class*m.ports+
 func (m *Memory) Queue(g *Group, port int) *Queue { return &m.queues[int(g.firstQueue)+port] }
 
 // Admit charges a frame of n cells to group g and queue k, or refuses it and changes
-// nothing but bounds. What the group's reserve, its share of the pool and its headroom
+// nothing. What the group's reserve, its share of the pool and its headroom
 // take, they take in that order; a frame is never split between pool and headroom. due
 // says that the group's peer is to stop now: also a frame that found no room may say so,
 // where something is queued that can bring the XON.
@@ -39,16 +39,16 @@ func (m *Memory) Admit(g *Group, k *Queue, n int32) (v Verdict, due bool) {
 	case ingress == 0 || ingress <= from.free() && g.used+n-g.reserved <= g.limit.of(from.free()):
 		g.take(n)
 	case !g.lossless:
-		g.calmUse = -1
 		return IngressEnd, false
-	case n > g.headroomSize-g.headroom || from.headroom > 0 && n > from.headroom-from.headroomUsed:
-		g.calmUse = -1
-		due = !g.xoff && g.used+g.headroom > 0
-		g.xoff = g.xoff || due
+	case n > m.rests[g.rest].headroomSize-g.headroom || from.headroom > 0 && n > from.headroom-from.headroomUsed:
+		if due = !g.xoff && g.used+g.headroom > 0; due {
+			g.stop()
+		}
 		return HeadroomEnd, due
 	default:
 		g.headroom += n
-		g.peakHeadroom = max(g.peakHeadroom, g.headroom)
+		of := &m.rests[g.rest]
+		of.peakHeadroom = max(of.peakHeadroom, g.headroom)
 		if from.headroom > 0 {
 			from.headroomUsed += n
 		}
@@ -57,13 +57,9 @@ func (m *Memory) Admit(g *Group, k *Queue, n int32) (v Verdict, due bool) {
 	if k.pool != nil {
 		k.take(n)
 	}
-	m.held[g.part] += n
-	switch room := g.Slack(); {
-	case g.xoff:
-	case g.lossless && (g.headroom > 0 || room <= 0):
-		due, g.xoff, g.calmUse = true, true, -1
-	default:
-		g.settle(1, room)
+	g.part.held += n
+	if due = g.lossless && !g.xoff && (g.headroom > 0 || g.Slack() <= 0); due {
+		g.stop()
 	}
 	return Admitted, due
 }
@@ -75,16 +71,12 @@ func (k *Queue) admits(n int32, lossless bool) Verdict {
 	if k.pool == nil {
 		return Admitted
 	}
-	room := k.Room(n)
 	switch {
-	case room < 0:
-		k.calmUse = -1
+	case k.Room(n) < 0:
 		return EgressEnd
 	case !lossless && k.beyond(n) > k.pool.free():
-		k.calmUse = -1
 		return PoolEnd
 	}
-	k.settle(0, room)
 	return Admitted
 }
 
@@ -119,124 +111,179 @@ func (m *Memory) Release(g *Group, k *Queue, n int32) (xon bool) {
 		g.pool.headroomUsed -= headroom
 	}
 	g.give(n - headroom)
-	m.held[g.part] -= n
-	if !g.xoff || g.headroom > 0 || !g.belowXON() {
+	g.part.held -= n
+	if !g.xoff || g.headroom > 0 || !m.belowXON(g) {
 		return false
 	}
 	g.xoff = false
+	m.settle(g)
 	return true
 }
 
 // belowXON reports whether a group whose headroom is empty has room for its peer to go on.
-func (g *Group) belowXON() bool {
-	above := g.above()
-	return above == 0 || g.used <= g.xon || g.xonOffset >= 0 && int64(above)+int64(g.xonOffset) <= int64(g.limit.of(g.pool.free()))
+func (m *Memory) belowXON(g *Group) bool {
+	above, of := g.above(), &m.rests[g.rest]
+	return above == 0 || g.used <= of.xon || of.xonOffset >= 0 && int64(above)+int64(of.xonOffset) <= int64(g.limit.of(g.pool.free()))
 }
 
-// A path for most frames (Calm, Book, Keep, GiveBack) asks one question: is the frame
-// admitted and nothing else follows, no XOFF, no headroom, no drop? The answer is worked
-// out ahead: up to a use of calmUse, while the pool holds at most calmPool, it is yes. With
-// a dynamic threshold others lower it as they take from the pool, so that there is a bound
-// of the pool for every bound of the use; a frame that passes either is left to Admit,
-// which works both out anew.
+// A path for most frames (Quiet, Calm, Keep, GiveBack) asks first whether anything but
+// "admitted" comes of one: XOFF, headroom, a drop, a use higher or nearer to its threshold
+// than ever before. Where a group uses u cells, its reserve at least, and its pool p, room r
+// is left below a dynamic threshold if
+//
+//	alpha * (size - p) >= r + u - reserved
+//
+// so that alpha*p + u has a bound for each r, which is worked out anew only when the least
+// room so far changes.
 
-// calmShare is how much others may take from the pool, at most, for a cell of one's own,
-// before the bounds are worked out anew.
-const calmShare = 4
-
-// settle works out the bounds of an account that is room cells below its threshold, of
-// which spare are to be left.
-func (a *account) settle(spare, room int32) {
-	a.calmUse, a.calmPool = -1, a.pool.size
-	if a.limit.alpha != 0 {
-		margin := int64(max(0, room-spare)) << 16 / (int64(a.limit.alpha) + 1<<16/calmShare)
-		a.calmPool = int32(min(int64(a.pool.size), int64(a.pool.used)+margin))
+// settle works out the bound up to which the group neither stops its peer nor drops, and has
+// no less room than ever before.
+func (m *Memory) settle(g *Group) {
+	spare := g.spare()
+	if g.lossless { // of others nothing is noted
+		spare = max(spare, m.rests[g.rest].room)
 	}
-	if t := a.limit.of(a.pool.size - a.calmPool); t >= spare {
-		a.calmUse = int32(min(int64(a.reserved)+int64(t)-int64(spare), math.MaxInt32))
+	of := int64(g.limit.alpha) * int64(g.pool.size)
+	if g.limit.alpha == 0 {
+		of = int64(g.limit.fixed) << 16
+	}
+	g.quiet = of + (int64(g.reserved)-int64(spare))<<16
+	if of>>16 > math.MaxInt32 {
+		g.quiet = math.MinInt64 // thresholds end there
 	}
 }
 
-// calm reports whether n more cells are within the bounds.
-func (a *account) calm(n int32) bool { return a.used+n <= a.calmUse && a.pool.used+n <= a.calmPool }
+// spare is the least room that a group keeps without stopping its peer or dropping.
+func (g *Group) spare() int32 {
+	if g.lossless {
+		return 1
+	}
+	return 0
+}
 
-// Calm reports whether a frame of n cells that came in by group g and goes to queue k is
-// admitted and nothing else happens.
-func (m *Memory) Calm(g *Group, k *Queue, n int32) bool {
-	return g.calm(n) && (k.pool == nil || k.calm(n))
+// stop notes that the group's peer is to stop.
+func (g *Group) stop() { g.xoff, g.quiet = true, math.MinInt64 }
+
+// Quiet reports whether a frame of n cells that came in by group g and goes to an egress
+// port is admitted and nothing else happens, nor is there anything to note of it. If not,
+// Calm may still hold.
+func (m *Memory) Quiet(g *Group, port int, n int32) bool {
+	least, most := max(g.used, g.reserved), max(g.used+n, g.reserved)
+	p := g.pool.used + most - least
+	return int64(most)<<16+int64(g.limit.alpha)*int64(p) <= g.quiet && p <= g.pool.size && g.used+n <= g.peak &&
+		(!g.queuesBind || m.quietQueue(g, port, n))
+}
+
+// quietQueue is Quiet for the queue alone, of which nothing is noted where the group stops
+// its peer.
+func (m *Memory) quietQueue(g *Group, port int, n int32) bool {
+	k := m.Queue(g, port)
+	return k.admits(n, g.lossless) == Admitted && (g.lossless || !k.Limited() || k.Room(n) >= k.room)
+}
+
+// Calm reports whether a frame of n cells that came in by group g and goes to an egress port
+// is admitted and nothing else happens.
+func (m *Memory) Calm(g *Group, port int, n int32) bool {
+	return !g.xoff && g.beyond(n) <= g.pool.free() && g.roomWith(n) >= g.spare() && m.Queue(g, port).admits(n, g.lossless) == Admitted
 }
 
 // Keep charges a frame for which Calm holds. It reports false where more is held then than
 // the memory has, which no valid memory lets happen.
-func (m *Memory) Keep(g *Group, k *Queue, n int32) bool {
+func (m *Memory) Keep(g *Group, port int, n int32) bool {
 	g.take(n)
-	if k.pool != nil {
-		k.take(n)
+	if g.queuesBind {
+		if k := m.Queue(g, port); k.pool != nil {
+			k.take(n)
+		}
 	}
-	held := &m.held[g.part]
-	*held += n
-	return *held <= m.size
+	g.part.held += n
+	return g.part.held <= g.part.size
 }
 
 // GiveBack is Release for a group that has not stopped its peer. It reports false, and has
 // changed nothing, where Release must look: XON may follow, or an account would fall below
 // zero.
-func (m *Memory) GiveBack(g *Group, k *Queue, n int32) bool {
+func (m *Memory) GiveBack(g *Group, port int, n int32) bool {
 	ingress := g.shared(n)
-	if g.xoff || g.used < n || g.pool.used < ingress {
+	if g.xoff || g.used < n || g.pool.used < ingress || g.queuesBind && !m.giveBack(m.Queue(g, port), n) {
 		return false
-	}
-	if k.pool != nil {
-		egress := k.shared(n)
-		if k.used < n || k.pool.used < egress {
-			return false
-		}
-		k.used -= n
-		k.pool.used -= egress
 	}
 	g.used -= n
 	g.pool.used -= ingress
-	m.held[g.part] -= n
+	g.part.held -= n
 	return true
 }
 
-// Nears reports whether the queue comes nearer to its threshold than ever before with n more.
-func (k *Queue) Nears(n int32) bool { return k.Room(n) < k.nearest }
+func (m *Memory) giveBack(k *Queue, n int32) bool {
+	if k.pool == nil {
+		return true
+	}
+	egress := k.shared(n)
+	if k.used < n || k.pool.used < egress {
+		return false
+	}
+	k.used -= n
+	k.pool.used -= egress
+	return true
+}
 
-// Nears reports whether the group comes nearer to XOFF than ever before with n more, for
-// which Calm holds.
-func (g *Group) Nears(n int32) bool { return g.room(n) < g.nearest }
-
-// room is what is left up to XOFF with n more.
-func (g *Group) room(n int32) int32 {
+// roomWith is what is left up to XOFF with n more.
+func (g *Group) roomWith(n int32) int32 {
 	return g.limit.of(g.pool.free()-g.beyond(n)) - max(0, g.used+n-g.reserved)
 }
 
-// Nearer notes how near the account of group g came to XOFF with n more cells for which
-// Calm holds, or n 0 after Admit. It reports the use and the threshold, in bytes, where
-// that is nearer than ever before.
-func (m *Memory) Nearer(g *Group, n int32) (use, threshold int64, nearer bool) {
-	use32, room := g.used+n, g.room(n)
-	if room >= g.nearest {
-		return 0, 0, false
+// Note notes what is new of group g with n more cells, for which Calm holds, or n 0 after
+// Admit: how many it holds, and how near to XOFF that is.
+func (m *Memory) Note(now units.Time, g *Group, n int32) {
+	g.peak = max(g.peak, g.used+n)
+	if g.lossless && m.rests[g.rest].note(now, g.used+n, g.reserved, g.roomWith(n)) && !g.xoff {
+		m.settle(g)
 	}
-	g.nearest = room
-	return m.Bytes(use32), m.Bytes(max(use32, g.reserved)) + m.Bytes(room), true
 }
 
-// NearerQueue is Nearer for a queue with a threshold that n more cells are to wait in.
-func (m *Memory) NearerQueue(k *Queue, n int32) (use, threshold int64, nearer bool) {
-	room := k.Room(n)
-	if room >= k.nearest {
-		return 0, 0, false
-	}
-	k.nearest = room
-	use32 := k.used + n
-	return m.Bytes(use32), m.Bytes(max(use32, k.reserved)) + m.Bytes(room), true
+// NoteQueue notes how near a queue with a threshold comes to it with n more cells, which are
+// to wait in it.
+func (m *Memory) NoteQueue(now units.Time, k *Queue, n int32) {
+	k.note(now, k.used+n, k.reserved, k.Room(n))
 }
 
-// Peak notes that group g held n cells more for an instant.
-func (g *Group) Peak(n int32) { g.peak = max(g.peak, g.used+n) }
+// note notes a use that has less room than any before, and reports whether it has.
+func (a *approach) note(now units.Time, use, reserved, room int32) bool {
+	if room >= a.room {
+		return false
+	}
+	a.room = room
+	if margin := int64(max(use, reserved)) + int64(room) - int64(use); margin < a.margin {
+		a.use, a.margin, a.at = use, margin, now
+	}
+	return true
+}
+
+// NearestXOFF returns the use of a lossless group that came nearest to its threshold, and
+// the threshold, in bytes, and when that was first; ok is false if nothing came in by it.
+func (m *Memory) NearestXOFF(g *Group) (use, threshold int64, at units.Time, ok bool) {
+	return m.nearest(&m.rests[g.rest].approach)
+}
+
+// NearestDrop is NearestXOFF for the queue of an egress port and priority, in the part of
+// the memory where it came nearest.
+func (m *Memory) NearestDrop(port, class int) (use, threshold int64, at units.Time, ok bool) {
+	a := &m.queues[class*m.ports+port].approach
+	for i := range m.parts {
+		if b := &m.queues[(i*Classes+class)*m.ports+port].approach; b.margin < a.margin || b.margin == a.margin && b.at < a.at {
+			a = b
+		}
+	}
+	return m.nearest(a)
+}
+
+func (m *Memory) nearest(a *approach) (use, threshold int64, at units.Time, ok bool) {
+	if a.margin == math.MaxInt64 {
+		return 0, 0, 0, false
+	}
+	use = m.Bytes(a.use)
+	return use, use + a.margin*int64(m.cell), a.at, true
+}
 
 // Stopped reports whether the group has stopped its peer.
 func (g *Group) Stopped() bool { return g.xoff }
@@ -246,14 +293,14 @@ func (g *Group) Lossless() bool { return g.lossless }
 
 // Peaks returns the most that group g held, and that of its headroom, in bytes.
 func (m *Memory) Peaks(g *Group) (held, headroom int64) {
-	return m.Bytes(g.peak), m.Bytes(g.peakHeadroom)
+	return m.Bytes(g.peak), m.Bytes(m.rests[g.rest].peakHeadroom)
 }
 
 // Using returns what group g holds, in bytes.
 func (m *Memory) Using(g *Group) int64 { return m.Bytes(g.used + g.headroom) }
 
 // Headroom returns the most that group g may hold beyond its threshold, in bytes.
-func (m *Memory) Headroom(g *Group) int64 { return m.Bytes(g.headroomSize) }
+func (m *Memory) Headroom(g *Group) int64 { return m.Bytes(m.rests[g.rest].headroomSize) }
 
 // Broken says what is wrong with the books of group g and queue k, or "": more is held
 // than there is, or less than nothing.
@@ -263,9 +310,9 @@ func (m *Memory) Broken(g *Group, k *Queue) string {
 		return "a group or its pool holds less than nothing"
 	case k.pool != nil && (k.used < 0 || k.pool.used < 0):
 		return "a queue or its pool holds less than nothing"
-	case m.held[g.part] > m.size:
+	case g.part.held > g.part.size:
 		return "more is held than the memory has"
-	case m.held[g.part] < 0:
+	case g.part.held < 0:
 		return "the memory holds less than nothing"
 	}
 	return ""
@@ -290,8 +337,8 @@ func (m *Memory) Empty() string {
 			}
 		}
 	}
-	for _, n := range m.held {
-		if n != 0 {
+	for _, p := range m.parts {
+		if p.held != 0 {
 			return "the memory"
 		}
 	}
@@ -300,8 +347,8 @@ func (m *Memory) Empty() string {
 
 // Held returns the bytes that wait in the memory.
 func (m *Memory) Held() (b units.Bytes) {
-	for _, n := range m.held {
-		b += units.Bytes(m.Bytes(n))
+	for _, p := range m.parts {
+		b += units.Bytes(m.Bytes(p.held))
 	}
 	return b
 }

@@ -3,7 +3,7 @@
 // profiles with a reserve and a dynamic or static threshold, headroom of each group or
 // shared by all, and independent parts of the memory. A frame is charged twice, to the
 // group it came in by and to the queue it waits in, and is refused by whichever has no
-// room. The package knows no time and no frame: the fabric asks it, and acts.
+// room. The package knows no frame, and of time only what it is told: the fabric asks it, and acts.
 //
 // Everything inside is counted in cells. A frame takes whole cells; cells of one byte
 // count bytes.
@@ -120,11 +120,9 @@ func (p *pool) free() int32 { return p.size - p.used }
 
 // account is what a group or a queue uses of its reserve and its pool, in cells.
 type account struct {
-	used, reserved    int32
-	limit             limit
-	calmUse, calmPool int32 // see calm
-	nearest           int32 // the least room so far up to the threshold
-	pool              *pool // nil: nothing binds, and nothing is counted
+	used, reserved int32
+	limit          limit
+	pool           *pool // nil: nothing binds, and nothing is counted
 }
 
 // above returns how much of the pool is used.
@@ -158,16 +156,26 @@ func (a *account) shared(n int32) int32 {
 	return a.above()
 }
 
-// Group is the use of an ingress port and priority, in cells.
+// Group is the use of an ingress port and priority, in cells: what every frame needs, in one
+// cache line.
 type Group struct {
 	account
-	headroom     int32
-	peak         int32
-	firstQueue   int32 // of the queues of its priority in the part that it fills
-	part         int32
-	xoff         bool
-	lossless     bool
-	eager        bool
+	quiet      int64 // see settle
+	part       *part
+	peak       int32
+	headroom   int32
+	firstQueue int32 // of the queues of its priority in the part that it fills
+	rest       int32 // index into Memory.rests
+	xoff       bool
+	lossless   bool
+	eager      bool
+	queuesBind bool // some of those queues have a pool that can refuse a frame
+	_          [4]byte
+}
+
+// rest is what else belongs to a group.
+type rest struct {
+	approach
 	headroomSize int32
 	peakHeadroom int32
 	xon          int32
@@ -175,19 +183,36 @@ type Group struct {
 }
 
 // Queue is the use of an egress port and priority in one part, in cells.
-type Queue struct{ account }
+type Queue struct {
+	account
+	approach
+}
+
+// approach is how near a use has come to a threshold, in cells.
+type approach struct {
+	room   int32 // the least so far up to the threshold, beyond the reserve
+	use    int32
+	margin int64 // the least of the threshold less the use that has been noted
+	at     units.Time
+}
+
+// unnoted is an approach before the first use.
+func unnoted() approach { return approach{room: math.MaxInt32, margin: math.MaxInt64} }
 
 // Memory is the packet memory of a switch in operation.
 type Memory struct {
 	cell    uint32
 	ports   int
-	size    int32   // of a part
 	groups  []Group // by priority, then port
+	rests   []rest  // likewise
 	queues  []Queue // by part, then priority, then port
-	held    []int32 // by part
-	ingress []pool  // by pool, then part
+	parts   []part
+	ingress []pool // by pool, then part
 	egress  []pool
 }
+
+// part is one of the independent parts of a memory, in cells.
+type part struct{ size, held int32 }
 
 // New returns an empty memory. Sizes are rounded down to whole cells of every part,
 // reserves up. It fails where a part has more cells than 2^31-1 or a pool's end lies
@@ -199,35 +224,49 @@ func New(p *Params) (*Memory, error) {
 	if n := perPart(p.Size); n > math.MaxInt32 {
 		return nil, fmt.Errorf("a memory of %v has more than 2^31-1 cells of %v", p.Size, cell)
 	}
-	m := &Memory{cell: uint32(cell), ports: len(p.Groups), size: int32(perPart(p.Size)), held: make([]int32, parts)}
+	m := &Memory{cell: uint32(cell), ports: len(p.Groups), parts: make([]part, parts)}
+	size := int32(perPart(p.Size))
+	for i := range m.parts {
+		m.parts[i].size = size
+	}
 	pools := func(of []Pool) (out []pool) {
 		for _, s := range of {
 			for range parts {
-				out = append(out, pool{size: int32(min(perPart(s.Shared), int64(m.size))), headroom: int32(min(perPart(s.Headroom), int64(m.size)))})
+				out = append(out, pool{size: int32(min(perPart(s.Shared), int64(size))), headroom: int32(min(perPart(s.Headroom), int64(size)))})
 			}
 		}
 		return out
 	}
 	m.ingress, m.egress = pools(p.Ingress), pools(p.Egress)
-	m.groups = make([]Group, Classes*m.ports)
+	m.groups, m.rests = make([]Group, Classes*m.ports), make([]rest, Classes*m.ports)
 	m.queues = make([]Queue, parts*Classes*m.ports)
 	binding := m.bindingPools(p, parts)
 	for c := range Classes {
 		for i := range m.ports {
 			part := i * parts / m.ports
-			m.groups[c*m.ports+i] = m.newGroup(&p.Groups[i][c], c, part, parts)
+			m.initGroup(c*m.ports+i, &p.Groups[i][c], c, part)
 			for part := range parts {
 				q := &p.Queues[i][c]
 				k := &m.queues[(part*Classes+c)*m.ports+i]
-				k.limit, k.nearest = m.limit(q.Limit), math.MaxInt32
+				k.limit, k.approach = m.limit(q.Limit), unnoted()
 				if binding[q.Pool] {
 					k.reserved, k.pool = m.up(q.Reserved), &m.egress[q.Pool*parts+part]
-					k.settle(0, math.MaxInt32)
 				}
 			}
 		}
 	}
+	m.bindQueues()
 	return m, nil
+}
+
+// bindQueues tells every group whether some of the queues that it fills can refuse a frame.
+func (m *Memory) bindQueues() {
+	for i := range m.groups {
+		g := &m.groups[i]
+		for k := range m.ports {
+			g.queuesBind = g.queuesBind || m.Queue(g, k).pool != nil
+		}
+	}
 }
 
 // bindingPools tells of every egress pool whether it can refuse a frame that the memory has
@@ -235,7 +274,7 @@ func New(p *Params) (*Memory, error) {
 func (m *Memory) bindingPools(p *Params, parts int) []bool {
 	binding := make([]bool, len(p.Egress))
 	for i := range binding {
-		binding[i] = m.egress[i*parts].size < m.size
+		binding[i] = m.egress[i*parts].size < m.parts[0].size
 	}
 	for i := range p.Queues {
 		for c := range p.Queues[i] {
@@ -247,20 +286,17 @@ func (m *Memory) bindingPools(p *Params, parts int) []bool {
 	return binding
 }
 
-func (m *Memory) newGroup(s *GroupProfile, c, part, parts int) Group {
-	g := Group{
-		account:      account{reserved: m.up(s.Reserved), limit: m.limit(s.Limit), nearest: math.MaxInt32, pool: &m.ingress[s.Pool*parts+part]},
-		headroomSize: m.down(s.Headroom), xon: m.down(s.XON), xonOffset: m.up(s.XONOffset),
-		firstQueue: int32((part*Classes + c) * m.ports), part: int32(part), lossless: s.Lossless, eager: s.Eager,
-	}
+// initGroup sets up the i-th group, of priority c in one part.
+func (m *Memory) initGroup(i int, s *GroupProfile, c, part int) {
+	m.rests[i] = rest{approach: unnoted(), headroomSize: m.down(s.Headroom), xon: m.down(s.XON), xonOffset: m.up(s.XONOffset)}
 	if s.XONOffset < 0 {
-		g.xonOffset = -1
+		m.rests[i].xonOffset = -1
 	}
-	g.calmUse = -1
-	if !g.lossless {
-		g.settle(0, math.MaxInt32)
+	m.groups[i] = Group{
+		account:    account{reserved: m.up(s.Reserved), limit: m.limit(s.Limit), pool: &m.ingress[s.Pool*len(m.parts)+part]},
+		firstQueue: int32((part*Classes + c) * m.ports), part: &m.parts[part], rest: int32(i), lossless: s.Lossless, eager: s.Eager,
 	}
-	return g
+	m.settle(&m.groups[i])
 }
 
 // up returns the cells that b bytes take, down those that b bytes fill.

@@ -203,9 +203,22 @@ func TestSharedHeadroomRunsOut(t *testing.T) {
 	}
 }
 
+// newsOf reports whether a frame of n cells brings a use higher or nearer to its threshold
+// than ever before.
+func newsOf(m *Memory, g *Group, k *Queue, n int32) bool {
+	if g.used+n > g.peak {
+		return true
+	}
+	if g.lossless {
+		return g.roomWith(n) < m.rests[g.rest].room
+	}
+	return k.Limited() && k.Room(n) < k.room
+}
+
 // Whatever comes and goes: books balance, nothing is below zero or above its limit, and
 // a group that sent XOFF sends XON before it is empty or then.
 func TestBooksBalance(t *testing.T) {
+	quiets := 0
 	for seed := range uint64(40) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		cell := units.Bytes([]int{1, 96, 208, 254}[rnd.IntN(4)])
@@ -229,19 +242,33 @@ func TestBooksBalance(t *testing.T) {
 		}
 		m := open(t, p)
 		type held struct {
-			g *Group
-			k *Queue
-			n int32
+			g    *Group
+			k    *Queue
+			port int
+			n    int32
 		}
 		var all []held
-		for range 5000 {
+		for i := range 5000 {
 			if rnd.IntN(100) < 55 {
 				b := uint32(64 + rnd.IntN(9000))
 				g := m.Group(rnd.IntN(6), rnd.IntN(Classes))
-				h := held{g, m.Queue(g, rnd.IntN(6)), m.Cells(b)}
-				calm, stopped := m.Calm(h.g, h.k, h.n), g.xoff
+				port := rnd.IntN(6)
+				h := held{g, m.Queue(g, port), port, m.Cells(b)}
+				quiet, calm, stopped := m.Quiet(g, port, h.n), m.Calm(g, port, h.n), g.xoff
+				if quiet {
+					quiets++
+				}
+				if news := newsOf(m, g, h.k, h.n); quiet && (!calm || news) || !quiet && calm && !news {
+					t.Fatalf("seed %d: quiet %v, calm %v, something to note %v", seed, quiet, calm, news)
+				}
+				if calm && !quiet {
+					m.Note(units.Time(i), g, h.n)
+				}
+				if !g.lossless && h.k.Limited() {
+					m.NoteQueue(units.Time(i), h.k, h.n)
+				}
 				if calm && rnd.IntN(2) == 0 {
-					if m.Keep(h.g, h.k, h.n); g.lossless && g.Slack() <= 0 {
+					if m.Keep(g, port, h.n); g.lossless && g.Slack() <= 0 {
 						t.Fatalf("seed %d: calm, and XOFF is due", seed)
 					}
 					all = append(all, h)
@@ -258,7 +285,7 @@ func TestBooksBalance(t *testing.T) {
 				h := all[i]
 				all[i] = all[n-1]
 				all = all[:n-1]
-				if rnd.IntN(2) == 0 || !m.GiveBack(h.g, h.k, h.n) {
+				if rnd.IntN(2) == 0 || !m.GiveBack(h.g, h.port, h.n) {
 					m.Release(h.g, h.k, h.n)
 				}
 			}
@@ -293,6 +320,9 @@ func TestBooksBalance(t *testing.T) {
 		if s := m.Empty(); s != "" {
 			t.Fatalf("seed %d: %s holds something when nothing is held", seed, s)
 		}
+	}
+	if quiets < 20_000 {
+		t.Errorf("%d frames were quiet", quiets)
 	}
 }
 

@@ -7,6 +7,9 @@ import "github.com/hopscope/hopscope/internal/topology"
 type Without struct {
 	Entries  []int // of the workload, by index, as `enabled: false` has it
 	Failures []int // of links, by index in the graph, as `down_at: never` has it
+	// Messages says how many of its first messages a connection does not send, by its
+	// number; nil: none. What waits for others, or others wait for, is sent in any case.
+	Messages func(conn int) int
 }
 
 // LoadWithout is LoadStack, and parses src unless that is nil, without something.

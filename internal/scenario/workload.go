@@ -80,6 +80,9 @@ func (r *resolver) readWorkload(n *node) {
 		return
 	}
 	r.noteClasses()
+	if r.without.Messages != nil {
+		r.v.Plan.Silence(r.without.Messages)
+	}
 	r.addTriggers()
 	if err := r.v.Plan.Finish(r.v.Graph); err != nil {
 		at := n.pos

@@ -66,6 +66,7 @@ var rules = map[string]rule{
 	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics": {level: levelRun, std: []string{"sync"}},
 	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
+	"internal/whatif":  {level: levelRun + 1, std: []string{"context", "sync", "time"}},
 	"fidelity":         {level: levelRun + 1, std: []string{"context", "os", "sync"}},
 	"internal/rows":    {level: levelRun, std: []string{"sync"}},
 	"internal/report":  {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},

@@ -159,6 +159,16 @@ func (g *Graph) Released(op int, end End) []int32 {
 	return g.then[g.first[k]:g.first[k+1]]
 }
 
+// Waited reports whether operations wait for op. None does of a nil graph.
+func (g *Graph) Waited(op int) bool {
+	for end := Completed; end < numEnds; end++ {
+		if len(g.Released(op, end)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // number is the place of an operation in a graph.
 func (p *Plan) number(op Op) int {
 	if op >= 0 {

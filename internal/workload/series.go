@@ -117,6 +117,44 @@ func (p *Plan) Drop(m Mark) {
 	p.Calls, p.total = m.calls, m.total
 }
 
+// Silence takes the messages of connections away from a plan that is not finished, and of
+// others those that come before a number of them, as skip says: how many of its first
+// messages a connection leaves out. What waits for others, or others wait for, stays.
+func (p *Plan) Silence(skip func(conn int) int) {
+	bound := make([]bool, len(p.Series))
+	for _, e := range p.edges {
+		for _, op := range [2]Op{e.from, e.to} {
+			if op >= 0 {
+				bound[op] = true
+			}
+		}
+	}
+	left := make([]int, len(p.Conns))
+	for i := range left {
+		left[i] = skip(i)
+	}
+	to := make([]int32, len(p.Series))
+	kept := p.Series[:0]
+	p.total = 0
+	for i := range p.Series {
+		s := p.Series[i]
+		if n := min(left[s.Conn], s.Count); n > 0 && !bound[i] && s.Trigger == 0 {
+			left[s.Conn] -= n
+			s.put(&s.Message, n%s.Count)
+			s.Count -= n
+		}
+		if s.Count == 0 {
+			continue
+		}
+		to[i] = int32(len(kept))
+		s.nr = len(kept)
+		kept = append(kept, s)
+		p.total += s.Count
+	}
+	p.Series = kept
+	p.renameMessages(to)
+}
+
 // Len is the number of messages.
 func (p *Plan) Len() int { return p.total }
 

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/whatif"
+	"github.com/spf13/cobra"
+)
+
+// whatifFlags are the flags of hopscope whatif.
+type whatifFlags struct {
+	set     []string
+	seed    uint64
+	runs    int
+	time    time.Duration
+	workers int
+	quiet   bool
+}
+
+// defaultRuns is how many runs an inquiry makes at most: the scenario as it is, single
+// changes and pairs.
+const defaultRuns = 1 + whatif.MostCandidates + 3
+
+func newWhatif() *cobra.Command {
+	var f whatifFlags
+	c := &cobra.Command{
+		Use:   "whatif SCENARIO|FILE [MESSAGE|COLLECTIVE|WORKLOAD]",
+		Short: "Take causes away one at a time and say what a message, collective or workload gains",
+		Long: "Each line is a complete run of the scenario with one thing changed: what the report names as\n" +
+			"the cause, limits of both ends, ports on the way, other traffic, failures, pauses, windows.\n" +
+			"MESSAGE is 'h2->h4', a number or slowest (the default); a COLLECTIVE or WORKLOAD is named.",
+		Example: "  hopscope whatif victim-flow\n" +
+			"  hopscope whatif victim-flow 'h1->h5'\n" +
+			"  hopscope whatif allreduce-8x8 --time 20s",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return errors.New("whatif takes a scenario, and perhaps a message, collective or workload, such as: hopscope whatif victim-flow 'h1->h5'")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return runWhatif(c, args, &f) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.set, "set", nil, "change a value of the scenario, `KEY=VALUE`; may be given several times")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
+	flags.IntVar(&f.runs, "runs", defaultRuns, "make at most `N` runs in all, the scenario as it is among them")
+	flags.DurationVar(&f.time, "time", 0, "begin no run after this `TIME`, such as 20s, and break off what is under way (default: no limit)")
+	flags.IntVar(&f.workers, "workers", 0, "runs at a time (default: all cores)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return c
+}
+
+func (f *whatifFlags) check(c *cobra.Command) error {
+	switch {
+	case f.runs < 2:
+		return fmt.Errorf("--runs %d is less than an experiment: give at least 2, the scenario as it is and one change", f.runs)
+	case c.Flags().Changed("time") && f.time <= 0:
+		return fmt.Errorf("--time %v: give a time above 0, such as 20s", f.time)
+	case !c.Flags().Changed("workers"):
+		f.workers = runtime.GOMAXPROCS(0)
+	case f.workers < 1:
+		return fmt.Errorf("--workers %d: there must be at least 1", f.workers)
+	}
+	return nil
+}
+
+func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
+	if err := f.check(c); err != nil {
+		return err
+	}
+	src := whatif.Source{Scenario: args[0], Set: f.set}
+	if c.Flags().Changed("seed") {
+		src.Seed = &f.seed
+	}
+	stderr := c.ErrOrStderr()
+	meter := newMeter(stderr, f.quiet)
+	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
+		meter.clear()
+		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
+	})
+	defer stop()
+	settle := sync.OnceFunc(func() { quiet(); meter.clear() })
+	defer settle()
+	bounded := ctx
+	if f.time > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeout(ctx, f.time)
+		defer cancel()
+	}
+	lab, err := whatif.Open(bounded, src, f.workers, meter.show)
+	if err != nil {
+		settle()
+		switch {
+		case ctx.Err() != nil:
+			return interrupted(ctx, errors.New("interrupted before the scenario had run as it is"))
+		case errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("--time %v is less than the scenario alone takes; give more", f.time)
+		}
+		return noRun(ctx, err)
+	}
+	subject, err := subjectOf(lab, args[1:])
+	if err != nil {
+		return &status{exitUser, err}
+	}
+	named, said := lab.Named(subject)
+	study := lab.Ask(bounded, subject, named, whatif.Budget{Runs: f.runs, Workers: f.workers}, func(done, of int) {
+		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", done+1, of+1) })
+	})
+	settle()
+	if err := report.WhatIf(c.OutOrStdout(), study, said, textOptions(c)); err != nil {
+		return failure(err)
+	}
+	if ctx.Err() != nil {
+		return interrupted(ctx, fmt.Errorf("interrupted; above is what %d runs came to", study.Runs))
+	}
+	return nil
+}
+
+// subjectOf finds what is asked about: without a name the first collective, or the slowest
+// message.
+func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
+	r := l.Run
+	s.Entry = -1
+	which := "slowest"
+	switch {
+	case len(args) > 0:
+		which = args[0]
+	case len(r.Collectives) > 0:
+		which = r.Collectives[0].Workload
+	}
+	kind, name := "", which
+	for _, k := range []string{"message", "workload", "collective"} {
+		if rest, ok := strings.CutPrefix(which, k+":"); ok {
+			kind, name = k, rest
+		}
+	}
+	for i := range r.Collectives {
+		if w := r.Collectives[i].Workload; kind != "message" && kind != "workload" && (w == name || name == "collective" && kind == "") {
+			s.Name, s.Collective, s.Message = "collective "+w, w, slowestOf(r, w)
+			return s, nil
+		}
+	}
+	if e := slices.Index(l.Valid.Plan.Entries, name); e >= 0 && (kind == "" || kind == "workload") {
+		if s.Message = slowestOf(r, name); s.Message < 0 {
+			return s, fmt.Errorf("the workload %s sent no message", name)
+		}
+		s.Name, s.Entry = "slowest of workload "+name, e
+		return s, nil
+	}
+	if kind == "workload" || kind == "collective" {
+		return s, fmt.Errorf("%s: there is no such %s; there are %s", which, kind, strings.Join(l.Valid.Plan.Entries, ", "))
+	}
+	if err := report.CheckFlow(name); err != nil {
+		return s, fmt.Errorf("%w, or the name of a workload or collective: %s", err, strings.Join(l.Valid.Plan.Entries, ", "))
+	}
+	if s.Message, _, err = report.Find(r, name); err != nil {
+		return s, err
+	}
+	f := &r.Flows[s.Message]
+	s.Name = fmt.Sprintf("%s, message %d of workload %s", metrics.Arrow(f), s.Message, f.Workload)
+	switch {
+	case metrics.Open(f):
+		s.Name += ", which never ended (the run ended by " + r.Stopped + ")"
+	case !metrics.Completed(f):
+		s.Name += ", which failed (" + f.Status + ")"
+	}
+	return s, nil
+}
+
+// slowestOf is the message of an entry that took longest; -1: it has none.
+func slowestOf(r *record.Run, entry string) int {
+	slowest, most := -1, units.Time(-1)
+	for i := range r.Flows {
+		f := &r.Flows[i]
+		took := f.CompletionPS
+		if took < 0 {
+			took = units.Never
+		}
+		if (f.Workload == entry || f.Workload == entry+" slots") && took > most {
+			slowest, most = i, took
+		}
+	}
+	return slowest
+}

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/whatif"
+)
+
+// WhatIf writes what changes of a scenario came to. said is what a report of the scenario says
+// of the subject; "": nothing. Width 0 means 100 columns.
+func WhatIf(w io.Writer, s *whatif.Study, said string, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	width, p := max(opt.Width, minWidth), paint(opt.Colour)
+	var b strings.Builder
+	put := func(style func(string) string, lines []string) {
+		for _, l := range lines {
+			b.WriteString(style(strings.TrimRight(l, " ")) + "\n")
+		}
+	}
+	plain := func(s string) string { return s }
+	put(p.bold, hang(s.Subject.Name+": "+took(s.TookPS, s.Extra), width, 2))
+	if said != "" {
+		put(plain, hang(said, width, 2))
+	}
+	b.WriteString("\n")
+	t := &table{columns: []column{{title: "change", wrap: true}, {title: "completion", right: true}, {title: ""}, {title: "gain", right: true}, {title: ""}}}
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		note := r.Note
+		if r.Named {
+			note = strings.TrimPrefix(note+"; what the report names", "; ")
+		}
+		t.add(r.Text, took(r.TookPS, ""), r.Extra, gainText(s, r), note)
+	}
+	put(plain, t.lines(width, p))
+	b.WriteString("\n")
+	put(plain, hang(s.Verdict(), width, 0))
+	if s.Left > 0 {
+		put(p.dim, hang(fmt.Sprintf("%d runs; %d more were not made.", s.Runs, s.Left), width, 0))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// took is a time, or that there is none.
+func took(t units.Time, extra string) string {
+	text := "-"
+	if t != units.Never {
+		text = metrics.FormatTimeDigits(t, 4)
+	} else if extra == "" {
+		return text
+	}
+	if extra != "" {
+		text += ", " + extra
+	}
+	return text
+}
+
+// gainText is a gain in percent.
+func gainText(s *whatif.Study, r *whatif.Row) string {
+	switch {
+	case r.TookPS == units.Never:
+		return "-"
+	case s.TookPS == units.Never:
+		return "ends"
+	}
+	return fmt.Sprintf("%.1f %%", 100*r.Gain)
+}

@@ -1,0 +1,353 @@
+// Package whatif answers what would have happened with one thing changed, by complete runs of a
+// scenario: what a message, a collective or a workload gains when a receiver, a port, a PCIe
+// link, a failure, a pause, a limit or other traffic is taken away and all else stays.
+package whatif
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/card"
+	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/tcp"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+
+	"github.com/hopscope/hopscope/internal/congestion"
+)
+
+// Kind says what a change takes away.
+type Kind uint8
+
+// Kinds of change. The comment names the places that a change of the kind has.
+const (
+	Receiver         Kind = iota // Node: a host takes what comes, at the line's rate
+	PCIe                         // Node: nothing inside a host binds
+	Core                         // Node: the work of a host's cores takes no time
+	Card                         // Node: a card's own pipelines take no time
+	Port                         // Node, Port: a switch's port sends Faster times as fast
+	Others                       // Node, Port, Conn: no other connection sends through the port
+	Entry                        // Entry: an entry of the workload sends nothing
+	Earlier                      // Conn, Count: the connection's first messages are not sent
+	Classes                      // no class is ahead of another anywhere
+	Failure                      // Link: a link never fails
+	Loss                         // no link loses or damages frames
+	Pauses                       // no pause is ever sent
+	Credits                      // Node, Port: who sends through the port never waits for credits
+	Window                       // Conn: an RDMA window, or a bitmap, does not bind
+	SendBuffer                   // Conn: TCP's send buffer does not bind
+	ReceiveWindow                // Conn: TCP's receive window does not bind
+	CongestionWindow             // Conn: TCP's congestion window does not bind
+	ReadDepth                    // Conn: as many READs outstanding as the protocol can count
+	Receives                     // Conn: a receive is always posted
+	Control                      // no congestion control of RDMA slows anyone
+	Way                          // Conn, Path: the connection takes another way
+	Line                         // Conn: all switches' ports on the way of its data send Faster times as fast
+	GPUDirect                    // data of GPUs go straight to the card
+	Cables                       // every cable is half a metre longer: a control that should save nothing
+	numKinds
+)
+
+// Faster is how many times as fast a port is whose rate is taken away as a cause.
+const Faster = 16
+
+// Everywhere stands for all hosts, in place of one.
+const Everywhere = -1
+
+// String is the kind in a few words of the field.
+func (k Kind) String() string {
+	return [...]string{"receiver", "PCIe", "core", "card", "port", "others", "workload", "earlier messages", "class order", "failure", "loss", "pauses", "credits",
+		"window", "send buffer", "receive window", "congestion window", "read depth", "receives", "congestion control", "way", "line", "GPUDirect", "cables"}[k]
+}
+
+// Change takes one thing away. Fields that its kind does not name are zero.
+type Change struct {
+	Kind       Kind
+	Node, Port int   // indices of the graph
+	Conn       int   // index into Plan.Conns
+	Entry      int   // index into Plan.Entries
+	Link       int   // index into the graph's links
+	Count      int   // messages
+	Path       []int // nodes from the connection's source to its destination
+}
+
+// Same reports whether two changes are the same.
+func (c Change) Same(d Change) bool {
+	return c.Kind == d.Kind && c.Node == d.Node && c.Port == d.Port && c.Conn == d.Conn && c.Entry == d.Entry && c.Link == d.Link &&
+		c.Count == d.Count && slices.Equal(c.Path, d.Path)
+}
+
+// Text says what the change does, in words that end a line "with ..." of a table.
+func (c Change) Text(v *scenario.Valid) string {
+	g := v.Graph
+	node := func() string {
+		if c.Node == Everywhere {
+			return "all hosts"
+		}
+		return g.Nodes[c.Node].Name
+	}
+	port := func() string { return fmt.Sprintf("%s:%d", g.Nodes[c.Node].Name, c.Port+1) }
+	switch c.Kind {
+	case Receiver:
+		return "data taken at the line's rate by " + node()
+	case PCIe:
+		return "nothing inside " + node() + " binds (PCIe, memory, IOMMU)"
+	case Core:
+		return "the cores of " + node() + " take no time"
+	case Card:
+		return "the card of " + node() + " takes no time"
+	case Port:
+		return fmt.Sprintf("%s at %d times its rate", port(), Faster)
+	case Others:
+		return "without other traffic through " + port()
+	case Entry:
+		return "without the workload " + v.Plan.Entries[c.Entry]
+	case Earlier:
+		return fmt.Sprintf("without the %d messages before it", c.Count)
+	case Classes:
+		return "no class ahead of another"
+	case Failure:
+		return "the link " + g.Links[c.Link].Name(g) + " never fails"
+	case Loss:
+		return "no link loses frames"
+	case Pauses:
+		return "no pauses"
+	case Credits:
+		return port() + " never waits for credits"
+	case Window:
+		return "no window and no bitmap"
+	case SendBuffer:
+		return "a send buffer without end"
+	case ReceiveWindow:
+		return "a receive window without end"
+	case CongestionWindow:
+		return "no congestion window"
+	case ReadDepth:
+		return fmt.Sprintf("%d READs outstanding", maxReads)
+	case Receives:
+		return "a receive always posted"
+	case Control:
+		return "no congestion control"
+	case Way:
+		return "the way through " + names(g, c.Path[1:len(c.Path)-1])
+	case Line:
+		return fmt.Sprintf("all ports of its way at %d times their rates", Faster)
+	case GPUDirect:
+		return "GPUDirect on"
+	}
+	return "every cable half a metre longer"
+}
+
+// names lists nodes.
+func names(g *topology.Graph, nodes []int) (out string) {
+	for i, n := range nodes {
+		if i > 0 {
+			out += ", "
+		}
+		out += g.Nodes[n].Name
+	}
+	return out
+}
+
+// maxReads is what IBTA's connection messages can count (12.7.29).
+const maxReads = 128
+
+// without says what a scenario has to be loaded without for some changes. base is the
+// scenario with all of it.
+func without(base *ways, changes []Change) (w scenario.Without) {
+	skip := make(map[int]int)
+	for _, c := range changes {
+		switch c.Kind {
+		case Entry:
+			w.Entries = append(w.Entries, c.Entry)
+		case Failure:
+			w.Failures = append(w.Failures, c.Link)
+		case Earlier:
+			skip[c.Conn] = max(skip[c.Conn], c.Count)
+		case Others:
+			for _, conn := range base.through(c.Node, c.Port) {
+				switch entry := base.v.Plan.Conns[conn].Entry; {
+				case conn == c.Conn || base.bound[conn] && entry == base.v.Plan.Conns[c.Conn].Entry:
+				case base.bound[conn]:
+					w.Entries = append(w.Entries, entry)
+				default:
+					skip[conn] = workload.MaxMessages
+				}
+			}
+		}
+	}
+	if len(skip) > 0 {
+		w.Messages = func(conn int) int { return skip[conn] }
+	}
+	return w
+}
+
+// apply makes a change to a loaded scenario, as far as it is not loaded without something.
+func (c Change) apply(v *scenario.Valid, base *ways) {
+	if c.Node == Everywhere {
+		for n := range v.Graph.Nodes {
+			if v.Graph.Nodes[n].Kind == topology.Host {
+				c.Node = n
+				c.apply(v, base)
+			}
+		}
+		return
+	}
+	switch c.Kind {
+	case Line:
+		for _, h := range base.data(c.Conn) {
+			speedUp(v.Graph, h)
+		}
+	case Receiver:
+		n := &v.NICs[c.Node]
+		n.DrainRate, n.MTTCache, n.QPCCache = 0, 0, 0
+	case PCIe:
+		if n := &v.NICs[c.Node]; n.Server != nil {
+			n.Server = n.Server.Unbound()
+		}
+	case Core:
+		h := &v.NICs[c.Node].Host
+		h.Costs, h.Reposts = host.Costs{}, false
+		h.Moderation = host.Moderation{}
+		h.RegisterBase, h.RegisterPage, h.Connect = 0, 0, 0
+	case Card:
+		v.NICs[c.Node].Card, _ = card.Preset(card.Ideal)
+	case Port:
+		speedUp(v.Graph, topology.Hop{Node: c.Node, Port: c.Port})
+	case Classes:
+		equalClasses(v)
+	case Loss:
+		for i := range v.Graph.Links {
+			l := &v.Graph.Links[i]
+			l.Loss, l.BER, l.DropEvery = 0, 0, 0
+		}
+	case Pauses:
+		everyPort(v, func(p *fabric.PortParams) { p.PFC.Silent = 255 })
+	case Credits:
+		end := v.Graph.Nodes[c.Node].Ports[c.Port]
+		if p := portOf(v, end.Peer, end.PeerPort); p.Credit != nil {
+			endless := *p.Credit
+			endless.Endless = true
+			p.Credit = &endless
+		}
+	case Way:
+		v.Plan.Conns[c.Conn].Path = c.Path
+	case GPUDirect:
+		for i := range v.Plan.Conns {
+			v.Plan.Conns[i].SrcStaged, v.Plan.Conns[i].DstStaged = false, false
+		}
+	case Cables:
+		for i := range v.Graph.Links {
+			v.Graph.Links[i].Delay += halfMetre.Delay()
+		}
+	default:
+		c.unbind(v)
+	}
+}
+
+// speedUp has a port send Faster times as fast.
+func speedUp(g *topology.Graph, at topology.Hop) {
+	l, end := g.LinkAt(at.Node, at.Port), 0
+	if l.B == at.Node {
+		end = 1
+	}
+	l.Speedup[end] = Faster
+}
+
+// halfMetre is what every cable is longer by in the control.
+const halfMetre = units.Metre / 2
+
+// unbind takes a limit of a connection, or of all, away.
+func (c Change) unbind(v *scenario.Valid) {
+	conn := &v.Plan.Conns[c.Conn]
+	hosts := [2]int{v.Graph.HostOf(conn.Src), v.Graph.HostOf(conn.Dst)}
+	switch c.Kind {
+	case Window:
+		for _, n := range hosts {
+			ownTransport(v, n, func(t *rdma.Config) {
+				t.Window, t.SlowRestart = rdma.WindowNone, rdma.SlowRestart{}
+				if t.Selective() {
+					t.Bitmap = rdma.MaxBitmap
+				}
+			})
+		}
+		if v.Windows != nil {
+			v.Windows[c.Conn] = 0
+		}
+	case SendBuffer:
+		ownProfile(v, conn, func(p *tcp.Config) { p.Send.Initial, p.Send.Max = tcp.MaxWindow, tcp.MaxWindow })
+	case ReceiveWindow:
+		ownProfile(v, conn, func(p *tcp.Config) {
+			p.Receive.Initial, p.Receive.Max, p.FirstWindow, p.WindowScaling = tcp.MaxWindow, tcp.MaxWindow, tcp.MaxWindow, true
+		})
+	case CongestionWindow:
+		ownProfile(v, conn, func(p *tcp.Config) { p.CC.Algorithm, p.Pacing = congestion.NoWindow, false })
+	case ReadDepth:
+		for _, n := range hosts {
+			v.NICs[n].MaxRdAtomic, v.NICs[n].MaxDestRdAtomic = maxReads, maxReads
+		}
+	case Receives:
+		conn.Receives, conn.SRQ = -1, 0
+	case Control:
+		for i := range v.Transports {
+			v.Transports[i].CC, v.Transports[i].IBCC = nil, nil
+		}
+		for i := range v.Plan.Conns {
+			v.Plan.Conns[i].InitialRate = 0
+		}
+	}
+}
+
+// ownTransport gives a host a transport of its own, changed.
+func ownTransport(v *scenario.Valid, node int, change func(*rdma.Config)) {
+	own := v.Transports[v.NICs[node].Transport]
+	change(&own)
+	v.NICs[node].Transport = len(v.Transports)
+	v.Transports = append(slices.Clip(v.Transports), own)
+}
+
+// ownProfile gives a connection over TCP a profile of its own, changed.
+func ownProfile(v *scenario.Valid, c *workload.Conn, change func(*tcp.Config)) {
+	if c.Profile == 0 {
+		return
+	}
+	own := v.TCP[c.Profile-1]
+	change(&own)
+	v.TCP = append(slices.Clip(v.TCP), own)
+	c.Profile = len(v.TCP)
+}
+
+// portOf is what a port is set to.
+func portOf(v *scenario.Valid, node, port int) *fabric.PortParams {
+	if v.Graph.Nodes[node].Kind == topology.Switch {
+		return &v.Switches[node].Ports[port]
+	}
+	return &v.NICs[node].Ports[port]
+}
+
+// everyPort changes all ports.
+func everyPort(v *scenario.Valid, change func(*fabric.PortParams)) {
+	for n := range v.Graph.Nodes {
+		for p := range v.Graph.Nodes[n].Ports {
+			change(portOf(v, n, p))
+		}
+	}
+}
+
+// equalClasses has all classes, or virtual lanes, share every port alike.
+func equalClasses(v *scenario.Valid) {
+	equal := new(fabric.VLArbitration)
+	for vl := range uint8(fabric.Classes) {
+		equal.Low = append(equal.Low, fabric.VLWeight{VL: vl, Weight: 4})
+	}
+	everyPort(v, func(p *fabric.PortParams) {
+		p.Strict, p.Weight = 0, [fabric.Classes]uint8{}
+		if p.VLArb != nil {
+			p.VLArb = equal
+		}
+	})
+}

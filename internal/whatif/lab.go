@@ -1,0 +1,210 @@
+package whatif
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Source says which scenario experiments are made with.
+type Source struct {
+	Scenario string   // name of a shipped scenario, or a file
+	Text     []byte   // its text, which Scenario then only names; nil: it is read
+	Stack    string   // over the scenario's own; "": as it says
+	Set      []string // key=value, over the scenario's own values
+	Seed     *uint64  // likewise
+}
+
+// load reads the scenario, without something.
+func (s *Source) load(w scenario.Without) (*scenario.Valid, error) {
+	return scenario.LoadWithout(s.Scenario, s.Text, s.Stack, s.Set, s.Seed, w)
+}
+
+// Lab is a scenario that ran as it is, ready for experiments. Several may be made at once.
+type Lab struct {
+	Run   *record.Run
+	Valid *scenario.Valid
+	src   Source
+	ways  *ways
+	ports map[topology.Hop]*evidence
+	frame int64 // largest data frame in bytes
+	keys  []key // by message
+	base  *Outcome
+}
+
+// key is a message by its connection and its number there, from 0: with messages removed it is
+// another of the plan.
+type key struct{ conn, nth int }
+
+// Outcome is what a run with changes came to.
+type Outcome struct {
+	// took is how long messages took, by connection and number; Never: it did not complete
+	// with success.
+	took [][]units.Time
+	// Collectives are how fast they were, in the order of the workload.
+	Collectives []metrics.Collective
+	Drops       int64  // frames
+	Stopped     string // why the run ended; see record.Run
+	Err         error  // the changed scenario cannot be run
+}
+
+// Open runs a scenario as it is. With an error of ctx there is no Lab.
+func Open(ctx context.Context, src Source, workers int, progress func(run.Progress)) (*Lab, error) {
+	v, err := src.load(scenario.Without{})
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Plan.Conns) == 0 || v.Plan.Len() == 0 {
+		return nil, errors.New("the workload sends no message; an experiment needs one whose time can change")
+	}
+	w, err := build.New(v, build.Options{Workers: workers})
+	if err != nil {
+		return nil, &scenario.Error{Msg: err.Error()}
+	}
+	l := &Lab{src: src, Valid: v, ways: newWays(w)}
+	l.frame = largestFrame(v)
+	l.Run = run.Simulate(ctx, w, run.Options{Workers: workers, Progress: progress})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	l.keys = make([]key, v.Plan.Len())
+	next := make([]int, len(v.Plan.Conns))
+	for i, m := range v.Plan.All() {
+		l.keys[i] = key{m.Conn, next[m.Conn]}
+		next[m.Conn]++
+	}
+	l.ports = l.evidenceOf()
+	l.base = outcomeOf(v, l.Run)
+	return l, nil
+}
+
+// largestFrame is about that of a full data packet, in bytes.
+func largestFrame(v *scenario.Valid) int64 {
+	n := units.Bytes(0)
+	for i := range v.Transports {
+		n = max(n, v.Transports[i].MTU)
+	}
+	return int64(n) + 100
+}
+
+// Try runs the scenario with changes, on one core.
+func (l *Lab) Try(ctx context.Context, changes ...Change) *Outcome {
+	v, err := l.src.load(without(l.ways, changes))
+	if err != nil {
+		return &Outcome{Err: err}
+	}
+	for _, c := range changes {
+		c.apply(v, l.ways)
+	}
+	w, err := build.New(v, build.Options{Workers: 1})
+	if err != nil {
+		return &Outcome{Err: err}
+	}
+	r := run.Simulate(ctx, w, run.Options{Workers: 1})
+	if ctx.Err() != nil {
+		return &Outcome{Err: ctx.Err()}
+	}
+	out := outcomeOf(v, r)
+	for _, c := range changes {
+		if c.Kind == Earlier { // what is left has the numbers of the whole again
+			out.took[c.Conn] = append(make([]units.Time, c.Count), out.took[c.Conn]...)
+		}
+	}
+	return out
+}
+
+// TryAll runs the scenario once for each set of changes, workers at a time, and calls done,
+// one call at a time, as each ends. Those that ctx keeps from running are nil.
+func (l *Lab) TryAll(ctx context.Context, sets [][]Change, workers int, done func(i int, o *Outcome)) []*Outcome {
+	out := make([]*Outcome, len(sets))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for range max(1, min(workers, len(sets))) {
+		wg.Go(func() {
+			for i := range next {
+				o := l.Try(ctx, sets[i]...)
+				if errors.Is(o.Err, context.Canceled) || errors.Is(o.Err, context.DeadlineExceeded) {
+					continue
+				}
+				mu.Lock()
+				out[i] = o
+				if done != nil {
+					done(i, o)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range sets {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+// outcomeOf is what a run came to.
+func outcomeOf(v *scenario.Valid, r *record.Run) *Outcome {
+	o := &Outcome{took: make([][]units.Time, len(v.Plan.Conns)), Stopped: r.Stopped, Collectives: metrics.Collectives(r)}
+	for i, m := range v.Plan.All() {
+		f, took := &r.Flows[i], units.Never
+		if metrics.Completed(f) {
+			took = f.CompletionPS
+		}
+		o.took[m.Conn] = append(o.took[m.Conn], took)
+	}
+	for i := range r.Ports {
+		o.Drops += r.Ports[i].Dropped
+	}
+	return o
+}
+
+// Took is how long message i of the Lab's run took in an outcome; Never: it did not complete.
+func (l *Lab) Took(o *Outcome, i int) units.Time {
+	k := l.keys[i]
+	if o == nil || o.Err != nil || k.nth >= len(o.took[k.conn]) {
+		return units.Never
+	}
+	return o.took[k.conn][k.nth]
+}
+
+// Gain is the share of message i's time that an outcome saves: 1 - T_X/T. Where the message
+// never completed as the scenario is, one that completes gains all; where it does not complete
+// in the outcome, the gain is -1.
+func (l *Lab) Gain(o *Outcome, i int) float64 { return gain(l.Took(l.base, i), l.Took(o, i)) }
+
+func gain(before, after units.Time) float64 {
+	switch {
+	case after == units.Never && before == units.Never:
+		return 0
+	case after == units.Never:
+		return -1
+	case before == units.Never:
+		return 1
+	}
+	return 1 - float64(after)/float64(max(before, 1))
+}
+
+// Refusal is why an outcome cannot be compared, in words; "": it can.
+func (l *Lab) Refusal(o *Outcome) string {
+	switch {
+	case o.Err != nil:
+		return o.Err.Error()
+	case o.Drops > l.base.Drops:
+		return fmt.Sprintf("drops %d", o.Drops)
+	}
+	return ""
+}

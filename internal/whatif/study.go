@@ -1,0 +1,197 @@
+package whatif
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Subject is whose time is asked about: a message, a collective or an entry of the workload.
+type Subject struct {
+	Name    string
+	Message int // index of the message, or of a slow one among those of the collective or entry
+	// Collective is the name of a collective, whose mean time counts; "": none.
+	Collective string
+	// Entry is an entry of the workload, of which the slowest message counts; -1: none.
+	Entry int
+}
+
+// value is a subject's time in an outcome, Never where it has none, and how that is said.
+func (l *Lab) value(s *Subject, o *Outcome) (took units.Time, extra string) {
+	switch {
+	case o.Err != nil:
+		return units.Never, ""
+	case s.Collective != "":
+		for _, c := range o.Collectives {
+			if c.Workload == s.Collective && c.Done > 0 {
+				return c.TimePS, fmt.Sprintf("%.4g GB/s busbw", c.BusBW)
+			}
+		}
+		return units.Never, ""
+	case s.Entry >= 0:
+		var all []units.Time
+		for i := range l.keys {
+			if l.Valid.Plan.Conns[l.keys[i].conn].Entry == s.Entry {
+				all = append(all, l.Took(o, i))
+			}
+		}
+		slices.Sort(all)
+		if len(all) == 0 || all[len(all)-1] == units.Never {
+			return units.Never, ""
+		}
+		// The least time that 99 of 100 messages do not exceed.
+		return all[len(all)-1], "p99 " + metrics.FormatTime(all[(len(all)*99+99)/100-1])
+	}
+	return l.Took(o, s.Message), ""
+}
+
+// Row is what a set of changes came to.
+type Row struct {
+	Changes []Change
+	Text    string     // what is changed
+	TookPS  units.Time // Never: it did not complete
+	Extra   string     // busbw of a collective, p99 of a workload
+	Gain    float64    // share of the time that is saved; less than 0: it takes longer
+	Note    string     // why the row says less than it seems: drops, a deadlock, a refusal
+	Named   bool       // it removes what the sentence names
+}
+
+// Study is what changes one at a time, and pairs of them, came to.
+type Study struct {
+	Subject Subject
+	TookPS  units.Time // as the scenario is
+	Extra   string
+	Rows    []Row // the largest gain first
+	Runs    int   // that ended, the first among them
+	Left    int   // that were not made, for want of budget or because the user stopped
+}
+
+// Budget bounds a study.
+type Budget struct {
+	Runs    int           // in all, at least 2: the scenario as it is, and one change
+	Time    time.Duration // 0: none
+	Workers int           // runs at a time
+}
+
+// Ask tries what may matter to a subject: named, what a sentence says, first, each change
+// alone, then pairs of the best with what comes next. show is told of progress. What ctx cuts
+// short is left out.
+func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget, show func(done, of int)) *Study {
+	out := &Study{Subject: s, Runs: 1}
+	out.TookPS, out.Extra = l.value(&s, l.base)
+	var sets [][]Change
+	all := slices.Concat(named, l.Candidates(s.Message))
+	if s.Collective != "" {
+		all = slices.Concat(named, l.everywhere(), l.Candidates(s.Message))
+	}
+	for _, c := range all {
+		alone := []Change{c}
+		if !slices.ContainsFunc(sets, func(o []Change) bool { return o[0].Same(c) }) && !l.own(&s, c) {
+			sets = append(sets, alone)
+		}
+	}
+	sets = sets[:min(len(sets), MostCandidates)]
+	of := len(sets) + pairs
+	l.series(ctx, out, sets, named, budget, func(done int) { show(done, of) })
+	if len(out.Rows) > 1 && ctx.Err() == nil {
+		l.series(ctx, out, out.pairs(), named, budget, func(done int) { show(done, of) })
+	}
+	return out
+}
+
+// pairs is how many pairs are tried at most.
+const pairs = 3
+
+// own reports whether a change takes away the subject itself.
+func (l *Lab) own(s *Subject, c Change) bool {
+	return c.Kind == Entry && (c.Entry == l.Valid.Plan.Conns[l.keys[s.Message].conn].Entry || c.Entry == s.Entry)
+}
+
+// series tries sets of changes and adds their rows.
+func (l *Lab) series(ctx context.Context, out *Study, sets [][]Change, named []Change, budget Budget, show func(done int)) {
+	room := max(budget.Runs-out.Runs, 0)
+	out.Left += max(len(sets)-room, 0)
+	sets = sets[:min(len(sets), room)]
+	before := out.Runs
+	done := l.TryAll(ctx, sets, budget.Workers, func(int, *Outcome) {
+		out.Runs++
+		show(out.Runs - 1)
+	})
+	out.Left += len(sets) - (out.Runs - before)
+	for i, o := range done {
+		if o != nil {
+			out.Rows = append(out.Rows, l.row(out, sets[i], o, named))
+		}
+	}
+	slices.SortStableFunc(out.Rows, func(a, b Row) int { return cmp.Compare(b.Gain, a.Gain) })
+}
+
+// row is what one set of changes came to.
+func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
+	r := Row{Changes: changes}
+	for i, c := range changes {
+		if i > 0 {
+			r.Text += ", and "
+		}
+		r.Text += c.Text(l.Valid)
+	}
+	r.TookPS, r.Extra = l.value(&s.Subject, o)
+	r.Gain, r.Note = gain(s.TookPS, r.TookPS), l.Refusal(o)
+	if r.TookPS == units.Never && r.Note == "" {
+		r.Note = "ends by " + o.Stopped
+	}
+	r.Named = len(changes) == 1 && slices.ContainsFunc(named, changes[0].Same)
+	return r
+}
+
+// pairs are the best single change with each of the next.
+func (s *Study) pairs() (out [][]Change) {
+	first := 0
+	for i := range s.Rows {
+		if s.Rows[i].Named {
+			first = i
+			break
+		}
+	}
+	for i := range s.Rows {
+		if len(out) < pairs && i != first && s.Rows[i].Gain > -1 && s.Rows[first].Changes[0].Kind != s.Rows[i].Changes[0].Kind {
+			out = append(out, []Change{s.Rows[first].Changes[0], s.Rows[i].Changes[0]})
+		}
+	}
+	return out
+}
+
+// even is by how much a gain may differ and still be as good.
+const even = 0.02
+
+// Verdict says in a sentence whether what was named is the best single change.
+func (s *Study) Verdict() string {
+	best, named := -1, -1
+	for i := range s.Rows {
+		switch r := &s.Rows[i]; {
+		case len(r.Changes) > 1:
+		case best < 0, s.Rows[best].Changes[0].Kind == Line && r.Gain >= s.Rows[best].Gain-even: // the narrower one says more
+			best = i
+		}
+		if s.Rows[i].Named && named < 0 {
+			named = i
+		}
+	}
+	percent := func(i int) string { return fmt.Sprintf("%.0f %%", 100*s.Rows[i].Gain) }
+	switch {
+	case best < 0:
+		return "No change was tried."
+	case s.Rows[best].Gain < even:
+		return "No single change that was tried saves 2 %."
+	case named < 0:
+		return "The best single change: " + s.Rows[best].Text + ", which saves " + percent(best) + "."
+	case s.Rows[named].Gain >= s.Rows[best].Gain-even:
+		return "What the report names is the best single change: " + s.Rows[named].Text + " saves " + percent(named) + "."
+	}
+	return "What the report names saves " + percent(named) + "; the best single change, " + s.Rows[best].Text + ", saves " + percent(best) + "."
+}

@@ -1,0 +1,223 @@
+package whatif_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/whatif"
+)
+
+// open runs a scenario without noise as it is.
+func open(t *testing.T, text string) *whatif.Lab {
+	t.Helper()
+	if !strings.Contains(text, "noise:") {
+		text = "noise: off\n" + text
+	}
+	l, err := whatif.Open(context.Background(), whatif.Source{Scenario: "test", Text: []byte(text)}, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// node is the index of a node.
+func node(t *testing.T, l *whatif.Lab, name string) int {
+	t.Helper()
+	n, ok := l.Valid.Graph.NodeByName(name)
+	if !ok {
+		t.Fatalf("no node %s", name)
+	}
+	return n
+}
+
+// TestGains: each kind of change saves what a closed form says, and what it does not touch
+// stays as it was to the picosecond. gain is of message 0 and in hundredths.
+func TestGains(t *testing.T) {
+	star := func(n int, rest string) string {
+		return fmt.Sprintf("topology: {star: {hosts: %d, link: 100Gbps}}\n%s", n, rest)
+	}
+	at := func(name string, kind whatif.Kind) func(*testing.T, *whatif.Lab) whatif.Change {
+		return func(t *testing.T, l *whatif.Lab) whatif.Change {
+			return whatif.Change{Kind: kind, Node: node(t, l, name)}
+		}
+	}
+	port := func(name string, p int, kind whatif.Kind) func(*testing.T, *whatif.Lab) whatif.Change {
+		return func(t *testing.T, l *whatif.Lab) whatif.Change {
+			return whatif.Change{Kind: kind, Node: node(t, l, name), Port: p}
+		}
+	}
+	plain := func(c whatif.Change) func(*testing.T, *whatif.Lab) whatif.Change {
+		return func(*testing.T, *whatif.Lab) whatif.Change { return c }
+	}
+	for _, c := range []struct {
+		name, text string
+		change     func(*testing.T, *whatif.Lab) whatif.Change
+		gain       int // hundredths, give or take 3
+	}{
+		// 25 of 100 Gb/s are drained: three quarters of the time.
+		{"receiver", star(2, "stack: rocev2-pfc-only\nhosts: {h1: {drain_rate: 25Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 8MB}\n"), at("h1", whatif.Receiver), 75},
+		// Four senders share a line: alone a sender takes a quarter of the time.
+		{"others", star(5, "stack: rocev2-pfc-only\nworkload:\n  - incast: {from: [h0, h1, h2, h3], to: h4, size: 8MB}\n"), port("sw", 4, whatif.Others), 75},
+		{"port", star(5, "stack: rocev2-pfc-only\nworkload:\n  - incast: {from: [h0, h1, h2, h3], to: h4, size: 8MB}\n"), port("sw", 4, whatif.Port), 75},
+		{"workload", star(3, "stack: rocev2-pfc-only\nworkload:\n  - flow: {from: h0, to: h2, size: 8MB}\n  - flow: {from: h1, to: h2, size: 8MB}\n"), plain(whatif.Change{Kind: whatif.Entry, Entry: 1}), 50},
+		{"elsewhere", star(4, "stack: rocev2-pfc-only\nworkload:\n  - flow: {from: h0, to: h1, size: 8MB}\n  - flow: {from: h2, to: h3, size: 8MB}\n"), plain(whatif.Change{Kind: whatif.Entry, Entry: 1}), 0},
+		// 16 packets per round trip of 41 us, where 1 MiB is 256 packets and takes 84 us.
+		{"window", "topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 10us}}}\nnic: {window: 64KiB}\nstack: rocev2-pfc-only\nworkload:\n  - flow: {from: h0, to: h1, size: 1MiB}\n", plain(whatif.Change{Kind: whatif.Window}), 100 - 100*(84+41)/(16*41)},
+		// One READ of 64 KiB at a time against all 16.
+		{"read depth", "topology: {star: {hosts: 2, link: {rate: 100Gbps, delay: 10us}}}\nnic: {max_rd_atomic: 1}\nstack: rocev2-pfc-only\nworkload:\n  - flow: {from: h1, to: h0, size: 64KiB, verb: read, count: 1}\n", plain(whatif.Change{Kind: whatif.ReadDepth}), 0},
+		{"cables", star(2, "workload:\n  - flow: {from: h0, to: h1, size: 8MB}\n"), plain(whatif.Change{Kind: whatif.Cables}), 0},
+		// Each packet is lost with a thousandth: 2,000 packets, go-back-N.
+		{"loss", "topology: {star: {hosts: 2, link: {rate: 100Gbps, drop_every: 1000}}}\nworkload:\n  - flow: {from: h0, to: h1, size: 8MB}\n", plain(whatif.Change{Kind: whatif.Loss}), -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := open(t, c.text)
+			o := l.Try(context.Background(), c.change(t, l))
+			if why := l.Refusal(o); why != "" {
+				t.Fatal(why)
+			}
+			got := 100 * l.Gain(o, 0)
+			if c.gain < 0 {
+				if got <= 0 {
+					t.Errorf("gains %.2f %%", got)
+				}
+				return
+			}
+			if got < float64(c.gain)-3 || got > float64(c.gain)+3 {
+				t.Errorf("gains %.2f %%, want %d", got, c.gain)
+			}
+			if c.name == "elsewhere" && got != 0 {
+				t.Errorf("traffic that it never meets costs %.4f %%", got)
+			}
+		})
+	}
+}
+
+// TestEarlier: without the messages before it a message keeps its identity, and is as fast as
+// one alone.
+func TestEarlier(t *testing.T) {
+	l := open(t, "topology: {star: {hosts: 2, link: 100Gbps}}\nstack: rocev2-pfc-only\nworkload:\n  - flow: {from: h0, to: h1, size: 4MB, count: 4}\n")
+	o := l.Try(context.Background(), whatif.Change{Kind: whatif.Earlier, Count: 3})
+	if got := 100 * l.Gain(o, 3); got < 74 || got > 76 {
+		t.Errorf("the last of four gains %.2f %%, want 75", got)
+	}
+	if got := l.Took(o, 0); got != 0 {
+		t.Errorf("the first, which was not sent, took %v", got)
+	}
+}
+
+// TestFailureNeverHappens: a failure is taken away as if the scenario had none.
+func TestFailureNeverHappens(t *testing.T) {
+	text := "topology: {star: {hosts: 2, link: 100Gbps}, links: [{between: [h1, sw], %s}]}\nworkload:\n  - flow: {from: h0, to: h1, size: 4MB}\n"
+	l, whole := open(t, fmt.Sprintf(text, "down_at: 100us, up_at: 300us")), open(t, fmt.Sprintf(text, "loss: 0"))
+	link := -1
+	for k := range l.Valid.Graph.Links {
+		if len(l.Valid.Graph.Links[k].Outages) > 0 {
+			link = k
+		}
+	}
+	o := l.Try(context.Background(), whatif.Change{Kind: whatif.Failure, Link: link})
+	if a, b := l.Took(o, 0), whole.Run.Flows[0].CompletionPS; a != b {
+		t.Errorf("takes %v without the failure, and %v in a scenario without it", a, b)
+	}
+}
+
+// TestForbidden: what must not be taken away is tried and shown with what it costs.
+func TestForbidden(t *testing.T) {
+	l := open(t, "topology: {star: {hosts: 9, link: 100Gbps}}\nstack: rocev2-pfc-only\nswitch: {buffer: 2MB}\nworkload:\n  - incast: {to: h8, size: 1MB}\n")
+	o := l.Try(context.Background(), whatif.Change{Kind: whatif.Pauses})
+	if why := l.Refusal(o); !strings.HasPrefix(why, "drops ") {
+		t.Errorf("no pauses: %q, want drops", why)
+	}
+}
+
+// TestAsk: the best change comes first, nothing is tried twice, the budget is kept, and one
+// worker gives what three do.
+func TestAsk(t *testing.T) {
+	text := "topology: {leaf_spine: {leaves: 2, hosts_per_leaf: 3, spines: 1, link: 100Gbps}}\nstack: rocev2-pfc-only\nhosts: {h3: {drain_rate: 10Gbps}}\n" +
+		"workload:\n  - flow: {name: slow, from: h0, to: h3, size: 16MB}\n  - flow: {name: victim, from: h1, to: h4, size: 1MB, start: 2ms}\n"
+	l := open(t, text)
+	ask := func(b whatif.Budget) *whatif.Study {
+		return l.Ask(context.Background(), whatif.Subject{Name: "victim", Message: 1, Entry: -1}, nil, b, func(int, int) {})
+	}
+	s := ask(whatif.Budget{Runs: 20, Workers: 3})
+	best := s.Rows[0]
+	if i := slices.IndexFunc(s.Rows, func(r whatif.Row) bool { return len(r.Changes) == 1 && r.Changes[0].Kind == whatif.Receiver }); i < 0 || s.Rows[i].Gain < best.Gain-0.1 {
+		t.Errorf("a victim of a slow receiver gains most with %q", best.Text)
+	}
+	if best.Gain < 0.5 {
+		t.Errorf("the best change gains %.2f", best.Gain)
+	}
+	for i, r := range s.Rows {
+		if i > 0 && r.Gain > s.Rows[i-1].Gain {
+			t.Errorf("row %d gains more than the row before", i)
+		}
+		for _, o := range s.Rows[:i] {
+			if o.Text == r.Text {
+				t.Errorf("%q twice", r.Text)
+			}
+		}
+	}
+	one := ask(whatif.Budget{Runs: 20, Workers: 1})
+	for i := range s.Rows {
+		if s.Rows[i].Text != one.Rows[i].Text || s.Rows[i].TookPS != one.Rows[i].TookPS {
+			t.Errorf("row %d: %q, %v, and with one worker %q, %v", i, s.Rows[i].Text, s.Rows[i].TookPS, one.Rows[i].Text, one.Rows[i].TookPS)
+		}
+	}
+	few := ask(whatif.Budget{Runs: 3, Workers: 2})
+	if few.Runs != 3 || len(few.Rows) != 2 || few.Left == 0 {
+		t.Errorf("a budget of 3 runs made %d, with %d rows, and left %d", few.Runs, len(few.Rows), few.Left)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cut := l.Ask(ctx, whatif.Subject{Message: 1, Entry: -1}, nil, whatif.Budget{Runs: 20, Workers: 1}, func(done, _ int) {
+		if done == 2 {
+			cancel()
+		}
+	})
+	if len(cut.Rows) != 2 || cut.Left == 0 {
+		t.Errorf("interrupted after two changes: %d rows, %d left", len(cut.Rows), cut.Left)
+	}
+}
+
+// TestDeadlockEnds: a change that ends a deadlock gains all.
+func TestDeadlockEnds(t *testing.T) {
+	text := `
+stack: rocev2-pfc-only
+topology:
+  hosts: [a, b, c]
+  switches: [s0, s1, s2]
+  links:
+    - {between: [a, s0], rate: 100Gbps}
+    - {between: [b, s1], rate: 100Gbps}
+    - {between: [c, s2], rate: 100Gbps}
+    - {between: [s0, s1], rate: 40Gbps}
+    - {between: [s1, s2], rate: 40Gbps}
+    - {between: [s2, s0], rate: 40Gbps}
+switch: {buffer: 500KB}
+workload:
+  - flow: {name: ab, from: a, to: c, size: 8MB, path: [a, s0, s1, s2, c]}
+  - flow: {name: bc, from: b, to: a, size: 8MB, path: [b, s1, s2, s0, a]}
+  - flow: {name: ca, from: c, to: b, size: 8MB, path: [c, s2, s0, s1, b]}
+`
+	l := open(t, text)
+	if l.Run.Stopped != "deadlock" {
+		t.Fatalf("ends by %s", l.Run.Stopped)
+	}
+	s := l.Ask(context.Background(), whatif.Subject{Message: 0, Entry: -1}, nil, whatif.Budget{Runs: 20, Workers: 2}, func(int, int) {})
+	if s.TookPS != units.Never || s.Rows[0].Gain != 1 || s.Rows[0].TookPS == units.Never {
+		t.Errorf("%v before; the best change: %q, %v", s.TookPS, s.Rows[0].Text, s.Rows[0].TookPS)
+	}
+}
+
+// TestTime: a time that is over before the scenario has run leaves nothing.
+func TestTime(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Nanosecond)
+	defer cancel()
+	if l, err := whatif.Open(ctx, whatif.Source{Scenario: "incast-4to1"}, 1, nil); err == nil || l != nil {
+		t.Errorf("%v, %v", l, err)
+	}
+}

@@ -37,22 +37,22 @@ func (s LinkSpeed) Rate(width int) int64 { return int64(width) * s.LaneBps * s.D
 func LinkWidths() []int { return []int{1, 2, 4, 8, 12} }
 
 // ParseLinkSpeed reads the name of a speed: "NDR" is four lanes, "2xNDR" two.
-// It returns the rate of the link in bit/s, and false for anything else.
-func ParseLinkSpeed(text string) (rate int64, ok bool) {
+// It returns the rate of the link in bit/s and its lanes, and false for anything else.
+func ParseLinkSpeed(text string) (rate int64, lanes int, ok bool) {
 	name, width := strings.ToUpper(strings.ReplaceAll(text, " ", "")), 4
-	if lanes, rest, found := strings.Cut(name, "X"); found && lanes != "" {
-		n, err := strconv.Atoi(lanes)
+	if count, rest, found := strings.Cut(name, "X"); found && count != "" {
+		n, err := strconv.Atoi(count)
 		if err != nil || !isWidth(n) {
-			return 0, false
+			return 0, 0, false
 		}
 		name, width = rest, n
 	}
 	for _, s := range LinkSpeeds() {
 		if s.Name == name {
-			return s.Rate(width), true
+			return s.Rate(width), width, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 func isWidth(n int) bool {

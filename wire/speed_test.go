@@ -10,12 +10,12 @@ func TestLinkSpeeds(t *testing.T) {
 		"EDR": 100e9, "HDR": 200e9, "NDR": 400e9, "XDR": 800e9,
 		"2xHDR": 100e9, "2x NDR": 200e9, "1xSDR": 2e9, "12xQDR": 96e9, "4x edr": 100e9, "8xNDR": 800e9, "2xXDR": 400e9,
 	} {
-		if got, ok := ParseLinkSpeed(name); !ok || got != want {
+		if got, _, ok := ParseLinkSpeed(name); !ok || got != want {
 			t.Errorf("%s: %d, %v, want %d", name, got, ok, want)
 		}
 	}
 	for _, bad := range []string{"", "NDRX", "3xNDR", "x", "4x", "400G", "xNDR", "400Gbps"} {
-		if got, ok := ParseLinkSpeed(bad); ok {
+		if got, _, ok := ParseLinkSpeed(bad); ok {
 			t.Errorf("%q is %d", bad, got)
 		}
 	}

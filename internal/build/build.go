@@ -297,6 +297,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	s.Local = local
 	s.Peer = fmt.Sprintf("%s:%d", peer.Name, end.PeerPort+1)
 	s.Rate, s.Nominal, s.Delay = link.RateFrom(b.g, node), link.Rate, link.Delay
+	s.Lanes = link.Width()
 	s.PeerPart, s.PeerCell, s.PeerPort = place.Part, b.cell[end.Peer], place.Index
 	s.PeerLatency, s.PeerCut = 0, false
 	if peer.Kind == topology.Switch {

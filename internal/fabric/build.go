@@ -23,6 +23,7 @@ type portCold struct {
 	updateInterval              units.Time // of credits
 	waitFrom, dataEnd, xmitWait units.Time // see countWait
 	waitTick                    WaitTick
+	lanes                       int  // of an InfiniBand link
 	repeating                   bool // flow-control packets are repeated
 	red                         [Classes]redCurve
 	fecn                        *FECNParams
@@ -86,6 +87,7 @@ type PortSpec struct {
 	NodePorts   int
 	Rate        units.Rate
 	Nominal     units.Rate // in whose bit times the link's own frames speak of time; 0: Rate
+	Lanes       int        // of an InfiniBand link; 0: four
 	Delay       units.Time
 	PeerPart    int
 	PeerCell    int        // within the peer's partition
@@ -187,7 +189,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		p.header = n.txTime(&p, uint32(n.wire.Preamble+n.wire.Header))
 	}
 	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
-		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate)}
+		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate), lanes: cmp.Or(s.Lanes, 4)}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
 		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency,

@@ -14,9 +14,8 @@ import (
 // of that (IBTA 7.9.4; models.md 6.1).
 const (
 	creditMask  = 4095
-	MaxCredits  = 2048 // blocks that a flow-control packet can grant
-	symbolTimes = 65536
-	linkLanes   = 4 // a symbol is a byte on one lane
+	MaxCredits  = 2048  // blocks that a flow-control packet can grant
+	symbolTimes = 65536 // a symbol is a byte on one lane
 )
 
 // Blocks is how many credits a packet of so many bytes takes.
@@ -40,34 +39,32 @@ type WaitTick uint8
 
 // The units.
 const (
-	TickByRate   WaitTick = iota // TickQuantum from HDR on, TickSwitchIB below
-	TickQuantum                  // Quantum to Quantum-3: the time of 8 bytes at the port's rate
+	TickQuantum  WaitTick = iota // Quantum to Quantum-3: the time of 8 bytes at the port's rate
 	TickSwitchIB                 // SwitchX, Switch-IB, Switch-IB 2: of 32 bytes on one lane
 )
 
-func (t WaitTick) String() string { return [...]string{"auto", "quantum", "switch-ib-2"}[t] }
+func (t WaitTick) String() string { return [...]string{"quantum", "switch-ib-2"}[t] }
 
-// firstQuantum is the rate from which on switches are Quantum, HDR.
-const firstQuantum = 200 * units.Gbps
-
-// Bits is how many bits a port of a rate would send within one unit, on all its lanes.
-func (t WaitTick) Bits(rate units.Rate) uint64 {
-	if t == TickSwitchIB || t == TickByRate && rate < firstQuantum {
-		return 32 * 8 * linkLanes
+// Bits is how many bits a port would send within one unit, on all its lanes.
+func (t WaitTick) Bits(lanes int) uint64 {
+	if t == TickSwitchIB {
+		return 32 * 8 * uint64(lanes)
 	}
 	return 8 * 8
 }
 
 // count is how many whole units a time at a rate has.
-func (t WaitTick) count(d units.Time, rate units.Rate) int64 {
+func (t WaitTick) count(d units.Time, rate units.Rate, lanes int) int64 {
 	hi, lo := bits.Mul64(uint64(d), uint64(rate))
-	n, _ := bits.Div64(hi, lo, uint64(units.Second)*t.Bits(rate))
+	n, _ := bits.Div64(hi, lo, uint64(units.Second)*t.Bits(lanes))
 	return int64(n)
 }
 
 // UpdateInterval is the longest time for which a port keeps to itself that
-// something changed: 65,536 symbol times (IBTA 7.9.4.1), of four lanes.
-func UpdateInterval(r units.Rate) units.Time { return r.TxTimeLong(symbolTimes * linkLanes) }
+// something changed: 65,536 symbol times (IBTA 7.9.4.1).
+func UpdateInterval(r units.Rate, lanes int) units.Time {
+	return r.TxTimeLong(symbolTimes * units.Bytes(lanes))
+}
 
 // creditState is one VL of one port: as the sender that counts what it may
 // still send, and as the receiver that counts what its input buffer holds.
@@ -399,7 +396,7 @@ func (n *Net) countWait(now units.Time, i int, p *Port) {
 // setCredits gives port i its input buffers, and what its peer granted while the
 // link came up.
 func (n *Net) setCredits(i int, own, peer *CreditParams) {
-	n.cold[i].updateInterval = UpdateInterval(n.cold[i].nominal)
+	n.cold[i].updateInterval = UpdateInterval(n.cold[i].nominal, n.cold[i].lanes)
 	for c := range n.credits {
 		s := creditState{size: own.Blocks[c], update: own.Update[c], limit: min(peer.Blocks[c], MaxCredits), endless: own.Endless, free: peer.Endless}
 		s.told, s.least = s.grant(), s.limit

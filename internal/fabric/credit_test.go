@@ -184,13 +184,13 @@ func TestSLToVLByPorts(t *testing.T) {
 // times: 5.243 us on four lanes at 400 Gb/s (a symbol is a byte on one lane).
 func TestUpdates(t *testing.T) {
 	const rate, delay = 400 * units.Gbps, 10 * units.Nanosecond
-	if d := UpdateInterval(rate); d != 5_242_880 {
+	if d := UpdateInterval(rate, 4); d != 5_242_880 {
 		t.Errorf("interval %d ps, want 65,536 * 4 * 20 ps", d)
 	}
 	for _, c := range []struct {
 		packets int
 		at      units.Time // of the last flow-control packet at host 0, after the last packet came in
-	}{{1, UpdateInterval(rate)}, {4, 0}} {
+	}{{1, UpdateInterval(rate, 4)}, {4, 0}} {
 		sw, ports := lanes(2, rate, delay, 64, 4)
 		r := newRigOf(t, wire.InfiniBand, sw, ports)
 		r.sendVL(0, 1, 0, c.packets, 62, 0) // one block, 64 B on the wire

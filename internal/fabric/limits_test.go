@@ -85,7 +85,7 @@ func TestXmitWaitIsNoTransmission(t *testing.T) {
 	one := rate.TxTime(units.Bytes(frame + wire.InfiniBand.Overhead))
 	want := end - h.sentAt[fit-1] - one - n*one
 	// Flow-control packets in between take a little of the time away.
-	if got := units.Time(c.PortXmitWait) * units.Time(TickByRate.Bits(rate)) * (units.Second / units.Time(rate)); !ok || got > want || got < want*98/100 {
+	if got := units.Time(c.PortXmitWait) * units.Time(TickQuantum.Bits(4)) * (units.Second / units.Time(rate)); !ok || got > want || got < want*98/100 {
 		t.Errorf("waited for %v, want %v or a little less", got, want)
 	}
 }

@@ -315,7 +315,7 @@ func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
 	r.Node, r.Port = cold.node, int(p.local)+1
 	r.PortXmitData, r.PortXmitPkts = words(sent), sent.Packets
 	r.PortRcvData, r.PortRcvPkts = words(arrived), arrived.Packets
-	r.PortXmitWait = cold.waitTick.count(cold.xmitWait, cold.nominal)
+	r.PortXmitWait = cold.waitTick.count(cold.xmitWait, cold.nominal, cold.lanes)
 	return r, true
 }
 

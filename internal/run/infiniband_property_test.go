@@ -10,6 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -234,7 +235,12 @@ func waitsWithinRun(v *scenario.Valid, _ draw, r *record.Run) string {
 	}
 	for _, c := range r.Counters {
 		rate := rateOfPort(v, c.Node, c.Port)
-		wait := units.Time(float64(c.PortXmitWait) * float64(fabric.TickByRate.Bits(rate)) * 1e12 / float64(rate))
+		n, _ := v.Graph.NodeByName(c.Node)
+		params := v.NICs[n].Ports
+		if v.Graph.Nodes[n].Kind == topology.Switch {
+			params = v.Switches[n].Ports
+		}
+		wait := units.Time(float64(c.PortXmitWait) * float64(params[c.Port-1].Credit.Wait.Bits(topology.DefaultLanes)) * 1e12 / float64(rate))
 		if wait > r.EndPS || wait > held[fmt.Sprintf("%s:%d", c.Node, c.Port)] {
 			return fmt.Sprintf("%s:%d waited for %d ps, its lanes for %d, in a run of %d", c.Node, c.Port, wait, held[fmt.Sprintf("%s:%d", c.Node, c.Port)], r.EndPS)
 		}

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -96,6 +97,37 @@ workload:
 		r := simulate(t, parse(t, text, "infiniband.switch_generation="+generation), 1, 1)
 		if got, want := counters(t, r, "h0", 1).PortXmitWait, int64(157_080*units.Nanosecond/tick); got < want || got > want+int64(4*units.Nanosecond/tick) {
 			t.Errorf("%s: PortXmitWait %d, want %d", generation, got, want)
+		}
+	}
+	// Without a word of it a switch is Quantum by its fastest lanes, and its hosts are with it.
+	for _, c := range []struct {
+		host, spine string
+		tick        units.Time
+	}{
+		{"2xHDR", "2xHDR", 640}, {"100Gbps", "100Gbps", 10_240}, {"EDR", "EDR", 10_240}, {"EDR", "HDR", 640}, {"EDR", "2xHDR", 640},
+		{"2xEDR", "EDR", 10_240}, {"1xNDR", "1xNDR", 640}, {"FDR", "EDR", 18_773},
+	} {
+		r := simulate(t, parse(t, fmt.Sprintf(`
+stack: infiniband
+topology:
+  hosts: [h0, h1, h2]
+  switches: [a, b]
+  links:
+    - {between: [h0, a], rate: %[1]s}
+    - {between: [h1, a], rate: %[1]s}
+    - {between: [a, b], rate: %[2]s}
+    - {between: [b, h2], rate: %[1]s}
+workload:
+  - incast: {from: [h0, h1], to: h2, size: 4MB}
+`, c.host, c.spine)), 1, 1)
+		held := units.Time(0)
+		for i := range r.Ports {
+			if r.Ports[i].Node == "h0" {
+				held += r.Ports[i].HeldPS
+			}
+		}
+		if got, want := counters(t, r, "h0", 1).PortXmitWait, int64(held/c.tick); held == 0 || got < want*999/1000 || got > want*1001/1000 {
+			t.Errorf("hosts at %s, switches at %s: PortXmitWait %d, want %d of %d ps", c.host, c.spine, got, want, c.tick)
 		}
 	}
 }

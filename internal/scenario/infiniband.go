@@ -22,8 +22,8 @@ type infinibandSettings struct {
 	sl2vl               []uint8     // 16 entries
 	high, low           []fabric.VLWeight
 	highLimit           int
-	hoqLife, packetLife int // codes
-	wait                fabric.WaitTick
+	hoqLife, packetLife int    // codes
+	generation          string // of switches, which says what PortXmitWait counts; genAuto: by their ports
 	grh                 bool
 	subnet              subnetSettings
 	cc                  ibccSettings
@@ -53,7 +53,7 @@ const neverCode = 20
 // defaultInfiniBand is what holds without the section.
 func defaultInfiniBand() infinibandSettings {
 	most := fabric.MaxCredits * wire.CreditBlock * units.Byte
-	return infinibandSettings{vls: fabric.Classes, buffer: most, update: -1,
+	return infinibandSettings{generation: genAuto, vls: fabric.Classes, buffer: most, update: -1,
 		hoqLife: neverCode, packetLife: neverCode, subnet: subnetSettings{engine: subnet.Engines()[0], sls: 1}, cc: newIBCC()}
 }
 
@@ -96,9 +96,9 @@ func (r *resolver) infinibandKeys() []key {
 		numberKey("high_limit", &s.highLimit, 0, 255, "Times 4 KB may the high table send before the low one has a turn; 0: one packet, 255: no limit."),
 		lifeKey("hoq_life", &s.hoqLife, "A packet that stands at the head of a switch's queue for 4.096 us * 2^n is discarded; 0 to 19."),
 		lifeKey("packet_life", &s.packetLife, "The same for its whole time in a switch."),
-		spokenKey("switch_generation", &s.wait, []fabric.WaitTick{fabric.TickByRate, fabric.TickQuantum, fabric.TickSwitchIB},
-			"What ports count as one `PortXmitWait`: `quantum` (to Quantum-3) the time of 8 bytes at the port's rate, `switch-ib-2` (and SwitchX, Switch-IB) that of 32 bytes on one of its "+
-				"four lanes; `auto`: `quantum` from HDR on, `switch-ib-2` below."),
+		wordKey("switch_generation", &s.generation, []string{genAuto, fabric.TickQuantum.String(), fabric.TickSwitchIB.String()},
+			"What ports count as one `PortXmitWait`: `quantum` (to Quantum-3) the time of 8 bytes at the port's rate, `switch-ib-2` (and SwitchX, Switch-IB) that of 32 bytes on each of its "+
+				"lanes; `auto`: `quantum` for a switch with a port of HDR or faster, by its lanes (so `2xHDR`), `switch-ib-2` for others; hosts as their switch."),
 		flagKey("grh", &s.grh, "Every packet carries a GRH, 40 bytes."),
 	}, r.subnetKeys(), []key{r.ibccKey()})
 }
@@ -222,7 +222,7 @@ func (r *resolver) credits(key string, size units.Bytes) *fabric.CreditParams {
 			return nil
 		}
 	}
-	out := &fabric.CreditParams{Wait: s.wait, Endless: endless}
+	out := &fabric.CreditParams{Endless: endless}
 	for vl := range s.vls {
 		out.Blocks[vl], out.Update[vl] = uint16(blocks), uint16(update)
 	}
@@ -294,7 +294,7 @@ func (r *resolver) cutThrough() {
 		}
 		fastest := units.Rate(0)
 		for port := range r.v.Graph.Nodes[n].Ports {
-			fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
+			fastest = max(fastest, 4*r.v.Graph.LinkAt(n, port).LaneRate()) // 2xHDR is a port of an HDR switch
 		}
 		for _, l := range portToPort() {
 			if fastest <= l.upTo {
@@ -305,6 +305,32 @@ func (r *resolver) cutThrough() {
 	}
 }
 
+// genAuto stands for the generation that the lanes of a switch's ports name.
+const genAuto = "auto"
+
+// counting are the input buffers of a node's ports, with what they count as PortXmitWait: a
+// generation is a switch's, and a host's port is assumed to be of that of its switch.
+func (r *resolver) counting(c *fabric.CreditParams, n int) *fabric.CreditParams {
+	const hdr = 50 * units.Gbps // of one lane
+	out, g := *c, r.v.Graph
+	if p := g.Nodes[n].Ports; g.Nodes[n].Kind == topology.Host && len(p) > 0 && g.Nodes[p[0].Peer].Kind == topology.Switch {
+		n = p[0].Peer
+	}
+	out.Wait = fabric.TickSwitchIB
+	for port := range g.Nodes[n].Ports {
+		if g.LinkAt(n, port).LaneRate() >= hdr {
+			out.Wait = fabric.TickQuantum
+		}
+	}
+	switch r.ib.generation {
+	case fabric.TickQuantum.String():
+		out.Wait = fabric.TickQuantum
+	case fabric.TickSwitchIB.String():
+		out.Wait = fabric.TickSwitchIB
+	}
+	return &out
+}
+
 // resolveInfiniBandSwitch fills the parameters of switch n.
 func (r *resolver) resolveInfiniBandSwitch(n int) {
 	s, ib := &r.switches[n], &r.ib
@@ -313,20 +339,22 @@ func (r *resolver) resolveInfiniBandSwitch(n int) {
 	ports := len(r.v.Graph.Nodes[n].Ports)
 	fecn := r.fecn()
 	out.MarkAtEnqueue = fecn != nil
+	credit := r.counting(ib.switchPort, n)
 	for port := range ports {
-		out.Ports = append(out.Ports, fabric.PortParams{Credit: ib.switchPort, VLArb: ib.arbitration, FECN: fecn, Victim: r.victim(n, port)})
+		out.Ports = append(out.Ports, fabric.PortParams{Credit: credit, VLArb: ib.arbitration, FECN: fecn, Victim: r.victim(n, port)})
 	}
 	r.v.Switches[n] = out
 }
 
 // resolveHCA fills the ports of a host's adapter. Its receive buffer is the
 // input buffers of its VLs; answers travel on the lane of what they answer.
-func (r *resolver) resolveHCA(s *nicSettings, out *NIC, ports int) {
+func (r *resolver) resolveHCA(s *nicSettings, out *NIC, n int) {
 	out.RxBuffer, out.RxXOFF, out.RxXON = 0, 0, 0
 	out.AckClass, out.AckDSCP = sameAsData, sameAsData
 	out.CNPClass = sameAsData // the lane and service level of what was marked
-	for range ports {
-		out.Ports = append(out.Ports, fabric.PortParams{Credit: r.ib.hcaPort, VLArb: r.ib.arbitration})
+	credit := r.counting(r.ib.hcaPort, n)
+	for range r.v.Graph.Nodes[n].Ports {
+		out.Ports = append(out.Ports, fabric.PortParams{Credit: credit, VLArb: r.ib.arbitration})
 	}
 	if s.drain > 0 {
 		r.note(s.obj.path+".drain_rate", s.drain.String()+", out of the input buffers", fromScenario)
@@ -370,7 +398,7 @@ func (r *resolver) infinibandNotes() {
 	vls(fmt.Sprint(s.highLimit), "high_limit", fromOpenSM)
 	vls(lifeText(s.hoqLife), "hoq_life", "off; OpenSM sets 18, 1.07 s")
 	vls(lifeText(s.packetLife), "packet_life", "off; OpenSM sets 18, 1.07 s")
-	vls(s.wait.String(), "switch_generation", "the unit of PortXmitWait by rate: ibdiagnet manual 2.13; of hosts' ports assumed to be the same")
+	vls(s.generation, "switch_generation", "the unit of PortXmitWait by the fastest lanes of a switch: ibdiagnet manual 2.13; of hosts' ports assumed to be the same")
 	vls(s.subnet.engine, "routing", "OpenSM's default")
 	if o.has("sls") {
 		vls(fmt.Sprintf("at most %d", s.subnet.sls), "sls", "")

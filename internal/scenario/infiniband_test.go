@@ -42,7 +42,7 @@ func TestInfiniBandDefaults(t *testing.T) {
 	if c := v.Plan.Conns[0]; c.Class != 0 || c.DSCP != 0 {
 		t.Errorf("data on VL %d with service level %d", c.Class, c.DSCP)
 	}
-	for rate, want := range map[string]units.Time{"QDR": 170, "FDR": 170, "EDR": 90, "HDR": 130, "2xNDR": 130, "XDR": 150} {
+	for rate, want := range map[string]units.Time{"QDR": 170, "FDR": 170, "EDR": 90, "HDR": 130, "2xHDR": 130, "2xNDR": 150, "XDR": 150} {
 		v := parse(t, strings.Replace(ibScenario("", ""), "NDR", rate, 1))
 		if got := switchNamed(t, v, "sw").Latency; got != want*units.Nanosecond {
 			t.Errorf("%s: latency %v, want %d ns", rate, got, want)

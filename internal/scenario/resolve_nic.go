@@ -100,7 +100,7 @@ func (r *resolver) resolveNIC(n int) {
 		}
 	}
 	if r.stack().Credits {
-		r.resolveHCA(s, &out, len(node.Ports))
+		r.resolveHCA(s, &out, n)
 		r.v.NICs[n] = out
 		return
 	}

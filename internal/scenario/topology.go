@@ -292,7 +292,7 @@ func (r *resolver) readLink(o object, spec topology.LinkSpec) topology.LinkSpec 
 func (r *resolver) linkKeys(s *topology.LinkSpec) []key {
 	outages := outageReader{r: r, spec: s}
 	return joinKeys([]key{
-		rateOrSpeedKey("rate", &s.Rate, "1 Mbps to 100 Tbps, or an InfiniBand speed: `NDR` for four lanes, `2xNDR` for two; `SDR` to `XDR`, 1, 2, 4, 8 or 12 lanes."),
+		rateOrSpeedKey("rate", &s.Rate, &s.Lanes, "1 Mbps to 100 Tbps, or an InfiniBand speed: `NDR` for four lanes, `2xNDR` for two; `SDR` to `XDR`, 1, 2, 4, 8 or 12 lanes."),
 	}, r.cableKeys(s), []key{
 		probabilityKey("loss", &s.Loss, "Probability that a frame is lost, in each direction."),
 		probabilityKey("ber", &s.BER, "Bit error rate, in each direction."),
@@ -322,11 +322,16 @@ func (r *resolver) cableKeys(s *topology.LinkSpec) []key {
 
 // rateOrSpeedKey is a rate, or the name of an InfiniBand speed: NDR for four lanes, 2xNDR for
 // two.
-func rateOrSpeedKey(name string, dst *units.Rate, text string) key {
+func rateOrSpeedKey(name string, dst *units.Rate, lanes *int, text string) key {
 	k := rateKey(name, dst, text)
 	k.values = append(k.values, "speed such as `NDR` or `2xNDR`")
 	k.forms = append(k.forms, jsonSchema{"type": "string", "pattern": "^([0-9]+ ?[xX] ?)?[A-Za-z]{3}(10)?$"})
-	k.parse = func(o object, name string) bool { return read(o, name, dst, parseLinkRate) }
+	k.parse = func(o object, name string) bool {
+		return read(o, name, dst, func(text string) (rate units.Rate, err error) {
+			rate, *lanes, err = parseLinkRate(text)
+			return rate, err
+		})
+	}
 	return k.check(func(o object) {
 		if *dst < units.Mbps || *dst > topology.MaxRate {
 			o.fail(name, "a link of %v is not simulated; give 1Mbps to %v", *dst, units.Rate(topology.MaxRate))
@@ -334,14 +339,16 @@ func rateOrSpeedKey(name string, dst *units.Rate, text string) key {
 	})
 }
 
-func parseLinkRate(text string) (units.Rate, error) {
-	if bps, ok := wire.ParseLinkSpeed(text); ok {
-		return units.Rate(bps), nil
+// parseLinkRate reads a rate, or a speed with its lanes.
+func parseLinkRate(text string) (rate units.Rate, lanes int, err error) {
+	if bps, lanes, ok := wire.ParseLinkSpeed(text); ok {
+		return units.Rate(bps), lanes, nil
 	}
 	if likeSpeed(text) {
-		return 0, fmt.Errorf("%q is no speed of InfiniBand links; %s", text, linkSpeedWords())
+		return 0, 0, fmt.Errorf("%q is no speed of InfiniBand links; %s", text, linkSpeedWords())
 	}
-	return units.ParseRate(text)
+	rate, err = units.ParseRate(text)
+	return rate, 0, err
 }
 
 // likeSpeed reports whether a text ends as the names of InfiniBand's speeds do.
@@ -523,7 +530,7 @@ func (r *resolver) speedUp(l object, k *topology.Link, g *topology.Graph, x *lin
 }
 
 func (r *resolver) changeLink(l object, k *topology.Link) {
-	spec := topology.LinkSpec{Rate: k.Rate, Length: k.Length, Loss: k.Loss, BER: k.BER, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
+	spec := topology.LinkSpec{Rate: k.Rate, Lanes: k.Lanes, Length: k.Length, Loss: k.Loss, BER: k.BER, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
 	if k.Length == 0 {
 		spec.Delay = k.Delay
 	}
@@ -531,7 +538,7 @@ func (r *resolver) changeLink(l object, k *topology.Link) {
 		spec.Delay = 0
 	}
 	spec = r.readLink(l, spec)
-	k.Rate, k.Length, k.Loss, k.BER, k.DropEvery = spec.Rate, spec.Length, spec.Loss, spec.BER, spec.DropEvery
+	k.Rate, k.Lanes, k.Length, k.Loss, k.BER, k.DropEvery = spec.Rate, spec.Lanes, spec.Length, spec.Loss, spec.BER, spec.DropEvery
 	k.Delay = spec.Delay
 	if l.has("speedup") {
 		k.Speedup = [2]int{spec.Speedup, spec.Speedup}

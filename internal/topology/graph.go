@@ -24,6 +24,7 @@ const (
 // LinkSpec is what a cable is like, wherever it is plugged in.
 type LinkSpec struct {
 	Rate      units.Rate   // must be positive
+	Lanes     int          // of an InfiniBand width; 0: not named, 4
 	Delay     units.Time   // propagation one way; 0: derived from Length
 	Length    units.Length // of the cable; 0 when Delay is given
 	Loss      float64      // probability that a frame is lost, 0 to 1, each direction
@@ -136,7 +137,7 @@ func (s LinkSpec) link() (Link, error) {
 	if err := CheckOutages(s.Outages); err != nil {
 		return Link{}, err
 	}
-	l := Link{Rate: s.Rate, Delay: s.Delay, Length: s.Length, Loss: s.Loss, BER: s.BER,
+	l := Link{Rate: s.Rate, Lanes: s.Lanes, Delay: s.Delay, Length: s.Length, Loss: s.Loss, BER: s.BER,
 		DropEvery: s.DropEvery, Outages: s.Outages, Speedup: [2]int{s.Speedup, s.Speedup}}
 	if l.Delay == 0 {
 		l.Delay = s.Length.Delay()

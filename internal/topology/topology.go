@@ -3,6 +3,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -46,6 +47,7 @@ type Link struct {
 	A, B         int // node indices
 	PortA, PortB int // local port indices
 	Rate         units.Rate
+	Lanes        int          // of its InfiniBand width; 0: not named
 	Delay        units.Time   // propagation, one way
 	Length       units.Length // 0 when the delay was given directly
 	Loss         float64      // probability that a frame is lost, each direction
@@ -61,6 +63,15 @@ type Link struct {
 type Outage struct {
 	Down, Up units.Time // Up is later; Never: the link stays down
 }
+
+// DefaultLanes is the width of InfiniBand links that name none.
+const DefaultLanes = 4
+
+// Width is the number of lanes of the link.
+func (l *Link) Width() int { return cmp.Or(l.Lanes, DefaultLanes) }
+
+// LaneRate is the rate of one of them.
+func (l *Link) LaneRate() units.Rate { return l.Rate / units.Rate(l.Width()) }
 
 // Name names a link of g by its two ends, with ports from 1: "leaf1:3 - spine2:1".
 func (l *Link) Name(g *Graph) string {

@@ -3,6 +3,7 @@ package fabric
 import (
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -43,6 +44,15 @@ func (n *Net) spread(now units.Time, sw *swtch, ports []uint16) uint16 {
 		}
 	}
 	return best
+}
+
+// spreadOff has pk take one of several ports, and counts it if that is not the one by its
+// hash.
+func (n *Net) spreadOff(sw *swtch, pk *packet.Packet, ports []uint16, byHash int) {
+	pk.Out = n.spread(n.part.Now(), sw, ports)
+	if int(pk.Out) != byHash {
+		sw.strays.Add(n.part.Now(), 0)
+	}
 }
 
 // wait is how long port i of a switch has to do with what it has, as if nothing held

@@ -33,6 +33,8 @@ type portCold struct {
 	xoff                        [Classes]record.Act
 	peakAt                      [Classes]units.Time
 	drops                       [Classes]*dropStat
+	fills                       [Classes]*filled // see noteFill
+	ahead                       *aheadOf         // nil: no class waited for another
 	impair                      *impairment
 	// Time spent on frames that carry no data, and the part of it that began
 	// while a class was paused; hosts only.

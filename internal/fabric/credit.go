@@ -204,6 +204,9 @@ func (n *Net) takeIn(now units.Time, i int, pk *packet.Packet) (due bool) {
 	if s.occupied > s.size {
 		n.part.Bug("%s VL %d: %d blocks in an input buffer of %d: more was sent than there were credits for", n.cold[i].name, pk.Class, s.occupied, s.size)
 	}
+	if sw := n.ports[i].node; sw >= 0 && s.inputFull(pk) {
+		n.noteFill(now, &n.switches[sw], i, c)
+	}
 	return s.size > MaxCredits && n.updateDue(now, i, c)
 }
 

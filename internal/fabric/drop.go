@@ -104,6 +104,7 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 	if !pk.Kind.Link() {
 		n.moved = max(n.moved, now)
 		n.noteLoss(pk.Conn)
+		n.noteDrop(now, i, c, cause, pk)
 	}
 	k := &n.cold[i].drops[c]
 	if *k == nil {

@@ -59,9 +59,11 @@ type Net struct {
 	moved      units.Time   // last arrival or drop of a frame that is not the link's own
 	stirred    units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring  bool
-	end        units.Time  // of the run, once it is over
-	lossy      []uint64    // a bit per connection; see noteLoss
-	trace      *pauseTrace // nil: pauses are counted but not listed
+	end        units.Time // of the run, once it is over
+	lossy      []uint64   // a bit per connection; see noteLoss
+	rooms      rooms
+	lossesOf   map[uint32]*flowLosses // by flowBit; looked up, never iterated
+	trace      *pauseTrace            // nil: pauses are counted but not listed
 }
 
 // Host is a network card as the fabric sees it: it takes frames that arrive
@@ -367,7 +369,11 @@ func (n *Net) start(now units.Time, i int, p *Port) {
 		// A frame of the link's own goes first; what waits behind it is asked for at freeAt.
 	case p.node >= 0:
 		if avail := p.ready &^ p.shut; avail != 0 {
-			slot = n.dequeue(now, i, p, n.pick(p, i, avail))
+			c := n.pick(p, i, avail)
+			slot = n.dequeue(now, i, p, c)
+			if others := avail &^ (1 << c); others != 0 {
+				n.NoteAhead(now, i, c, others, n.part.Rec(slot).Frame)
+			}
 		}
 		if p.ready&^p.shut == 0 && !p.control {
 			again = units.Never

@@ -104,9 +104,10 @@ func (n *Net) portDown(now units.Time, i int) {
 type moves struct {
 	changes   []Tables
 	resilient bool
-	ways      []way    // of the destinations that have changed; 0: never reachable
-	flows     []uint64 // bit 2k: packets of connection k have left by another port than the first tables say; 2k+1: packets to its requester
-	moved     record.Act
+	ways      []way      // of the destinations that have changed; 0: never reachable
+	flows     []uint64   // bit 2k: packets of connection k have left by another port than the first tables say; 2k+1: packets to its requester
+	moved     record.Act // flows
+	packets   record.Act
 }
 
 // way is how packets to a destination find their port.
@@ -220,9 +221,8 @@ func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 	if port < 0 {
 		return false
 	}
-	if bit := flowBit(pk); m.flows[bit/64]>>(bit%64)&1 == 0 && port != (choice{w.first}).port(pk.Hash, sw.salt) {
-		m.flows[bit/64] |= 1 << (bit % 64)
-		m.moved.Add(n.part.Now(), 0)
+	if port != (choice{w.first}).port(pk.Hash, sw.salt) {
+		m.note(n.part.Now(), pk)
 	}
 	pk.Out = uint16(port)
 	return true
@@ -235,15 +235,32 @@ func (n *Net) spreadMoved(sw *swtch, pk *packet.Packet, w *way) bool {
 	if len(ports) == 0 {
 		return false
 	}
-	if bit := flowBit(pk); m.flows[bit/64]>>(bit%64)&1 == 0 {
-		m.flows[bit/64] |= 1 << (bit % 64)
-		m.moved.Add(n.part.Now(), 0)
+	byHash := (choice{w.first}).port(pk.Hash, sw.salt)
+	if byHash >= 0 && slices.Contains(ports, uint16(byHash)) {
+		m.noteFlow(n.part.Now(), pk) // which may yet take the port that it would have
+	} else {
+		m.note(n.part.Now(), pk)
+	}
+	if len(ports) > 1 {
+		n.spreadOff(sw, pk, ports, byHash)
+		return true
 	}
 	pk.Out = ports[0]
-	if len(ports) > 1 {
-		pk.Out = n.spread(n.part.Now(), sw, ports)
-	}
 	return true
+}
+
+// note counts a packet that leaves by another port for a change of tables.
+func (m *moves) note(now units.Time, pk *packet.Packet) {
+	m.packets.Add(now, 0)
+	m.noteFlow(now, pk)
+}
+
+// noteFlow counts a flow that has moved.
+func (m *moves) noteFlow(now units.Time, pk *packet.Packet) {
+	if bit := flowBit(pk); m.flows[bit/64]>>(bit%64)&1 == 0 {
+		m.flows[bit/64] |= 1 << (bit % 64)
+		m.moved.Add(now, 0)
+	}
 }
 
 // flowBit numbers the packets of a connection, one way.
@@ -275,4 +292,21 @@ func (n *Net) Moved(flows []uint64) (out []record.Entry) {
 		}
 	}
 	return out
+}
+
+// Detours appends, by switch, the packets that took another way than by hash and first tables.
+func (n *Net) Detours(to *record.Evidence) {
+	for k := range n.switches {
+		sw := &n.switches[k]
+		if sw.moves != nil && sw.moves.packets.Count > 0 {
+			to.Detours = append(to.Detours, record.Detour{Node: sw.name, Packets: sw.moves.packets, Flows: sw.moves.moved.Count})
+		}
+		if sw.strays.Count > 0 {
+			why := record.DetourSpray
+			if sw.spreading == Adaptive {
+				why = record.DetourAdaptive
+			}
+			to.Detours = append(to.Detours, record.Detour{Node: sw.name, Why: why, Packets: sw.strays})
+		}
+	}
 }

@@ -18,6 +18,8 @@ type Hop struct {
 	In     units.Time // when the packet was there: admitted, or made by its host
 	Start  units.Time // of its transmission
 	Paused units.Time // part of Start-In during which PFC held its class
+	Ahead  units.Time // part of Start-In during which other classes were on the wire, which it might have been
+	Served uint8      // the latest of those classes
 }
 
 // stamp is a Hop of a packet on its way: times since the hop before it, so that 32
@@ -30,8 +32,12 @@ type stamp struct {
 	paused uint32
 }
 
-// upper is no site.
-const upper = ^uint32(0)
+// upper and behind are no sites. A stamp with behind stands behind those of a hop for which
+// other classes were sent ahead of the packet; in and wait are the halves of that time, paused is the class.
+const (
+	upper  = ^uint32(0)
+	behind = upper - 1
+)
 
 // siteBits is the binary logarithm of Classes.
 const siteBits = 3
@@ -55,6 +61,7 @@ type Stamps struct {
 type progress struct {
 	at    units.Time // of the latest hop: start of its transmission, or while it waits when it came
 	clock units.Time // PausedClock then, while it waits
+	ahead units.Time // aheadClock then, while it waits
 	n     uint8      // stamps
 	hops  uint8      // of them the hops
 	waits bool       // the latest hop has not started yet
@@ -105,7 +112,7 @@ func (n *Net) StampIn(now units.Time, i int, pk *packet.Packet) {
 		n.addStamp(s, stamp{site: upper, in: uint32(d >> 32)})
 	}
 	s.hops++
-	s.at, s.clock, s.waits = now, n.PausedClock(now, i, pk.Class), true
+	s.at, s.clock, s.ahead, s.waits = now, n.PausedClock(now, i, pk.Class), n.aheadClock(i, pk.Class), true
 }
 
 // StampOut notes that pk, if it is stamped, leaves port i, or its receive
@@ -122,6 +129,9 @@ func (n *Net) StampOut(now units.Time, i int, pk *packet.Packet) {
 		x = n.stampUpper(s, x, uint32(wait>>32), uint32(paused>>32))
 	}
 	x.wait, x.paused = uint32(wait), uint32(paused)
+	if d := uint64(n.aheadClock(i, pk.Class) - s.ahead); d != 0 {
+		n.addStamp(s, stamp{site: behind, in: uint32(d), wait: uint32(d >> 32), paused: uint32(n.cold[i].ahead.latest[pk.Class&(Classes-1)])})
+	}
 }
 
 // stampUpper puts the upper halves of the latest hop's times beside it; x is the
@@ -141,21 +151,27 @@ func (n *Net) AppendHops(list []Hop, s *Stamps) []Hop {
 	k := len(list) + int(s.hops)
 	list = list[:k]
 	var high stamp
+	ahead, served := units.Time(0), uint8(0)
 	at, waits := s.at, s.waits // at: of what follows the stamp
 	for i := s.n; i > 0; i-- {
 		x := n.stampAt(s, i-1)
-		if x.site == upper {
+		switch x.site {
+		case upper:
 			high = *x
 			continue
+		case behind:
+			ahead, served = join(x.wait, x.in), uint8(x.paused)
+			continue
 		}
-		h := Hop{Port: x.site >> siteBits, Class: uint8(x.site & (Classes - 1)), Start: at, Paused: join(high.paused, x.paused)}
+		h := Hop{Port: x.site >> siteBits, Class: uint8(x.site & (Classes - 1)), Start: at, Paused: join(high.paused, x.paused), Ahead: ahead, Served: served}
 		h.In = at - join(high.wait, x.wait)
 		if waits { // the latest
 			h.Start, h.Paused, waits = units.Never, s.clock, false
 		}
 		at = h.In - join(high.in, x.in)
 		k--
-		list[k], high = h, stamp{}
+		list[k], high, ahead = h, stamp{}, 0
+		served = 0
 	}
 	return list
 }

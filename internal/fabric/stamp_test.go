@@ -12,7 +12,7 @@ import (
 
 // stampNet is a Net of a few ports for stamps alone.
 func stampNet(ports int) *Net {
-	n := &Net{ports: make([]Port, ports)}
+	n := &Net{ports: make([]Port, ports), cold: make([]portCold, ports)}
 	n.gates[0] = make([]gate, ports)
 	for i := range n.ports {
 		n.ports[i].id = uint32(7 * i)

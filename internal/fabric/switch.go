@@ -3,6 +3,7 @@ package fabric
 import (
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
@@ -34,6 +35,7 @@ type swtch struct {
 	turn                   uint32     // see spread
 	spray                  rng.Stream // likewise
 	moves                  *moves     // nil: the tables never change
+	strays                 record.Act // packets that left by another port than their hash says; see spreadOff
 	plain                  bool       // its ports may take the plain path
 	direct                 bool       // likewise plainCredited
 }
@@ -98,7 +100,7 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 		pk.Out = sw.members[g>>8]
 	default:
 		if sw.spreading != ByHash {
-			pk.Out = n.spread(n.part.Now(), sw, sw.members[g>>8:g>>8+k])
+			n.spreadOff(sw, pk, sw.members[g>>8:g>>8+k], int(sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]))
 			return true
 		}
 		pk.Out = sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]
@@ -167,6 +169,7 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 				n.refuse(now, i, e, c, v, slot)
 			}
 			if xoff {
+				n.noteFill(now, sw, i, c)
 				n.setPause(now, i, c, true)
 			}
 			return
@@ -176,6 +179,7 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 		return
 	}
 	if xoff {
+		n.noteFill(now, sw, i, c)
 		n.setPause(now, i, c, true)
 	}
 	n.startOrWait(now, e, &n.ports[e])

@@ -78,6 +78,8 @@ func (h *Host) meet(now units.Time, s *qpSlot, list int, pk *packet.Packet) {
 		}
 		m.Wait += x.Start - x.In - x.Paused
 		m.Held += x.Paused
+		m.Ahead += x.Ahead
+		m.Behind(x.Served, x.Ahead)
 		m.During(x.In, x.Start)
 	}
 }
@@ -97,6 +99,10 @@ func (h *Host) metAt(list *uint32, port uint32, c uint8) *met {
 	x := &h.meetings
 	k := x.unused
 	if k == 0 {
+		if len(x.slots) == 0 {
+			x.slots = make([]met, 0, maxSites)
+			x.over[requests], x.over[replies] = make([]metNote, 0, 2), make([]metNote, 0, 2)
+		}
 		x.slots = append(x.slots, met{})
 		k = uint32(len(x.slots))
 	} else {
@@ -127,7 +133,7 @@ func (h *Host) noteMet(s *qpSlot, list int, q, k, n uint32) {
 	for i := first; i != 0; i = x.slots[i-1].next {
 		m := &x.slots[i-1]
 		for _, v := range [...]uint64{uint64(m.Port), uint64(m.Class), uint64(m.Packets), uint64(m.Marks), uint64(m.Wait),
-			uint64(m.Held), uint64(m.First), uint64(m.Last - m.First)} {
+			uint64(m.Held), uint64(m.Ahead), uint64(m.Served), uint64(m.First), uint64(m.Last - m.First)} {
 			notes.number(v)
 		}
 	}
@@ -187,7 +193,7 @@ func (h *Host) metBy(list int, of metNote, to []record.Met) []record.Met {
 	r := h.notes.read(x.over[list][k].at)
 	for range r.number() {
 		m := record.Met{Port: uint32(r.number()), Class: uint8(r.number()), Packets: int64(r.number()), Marks: int64(r.number()),
-			Wait: units.Time(r.number()), Held: units.Time(r.number()), First: units.Time(r.number())}
+			Wait: units.Time(r.number()), Held: units.Time(r.number()), Ahead: units.Time(r.number()), Served: uint8(r.number()), First: units.Time(r.number())}
 		m.Last = m.First + units.Time(r.number())
 		to = append(to, m)
 	}

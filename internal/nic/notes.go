@@ -19,7 +19,7 @@ type notes struct {
 
 // Blocks double in size from the first to the largest, which a position can tell apart.
 const (
-	firstBlock   = 1 << 9
+	firstBlock   = 1 << 10
 	largestBlock = 1 << blockBits
 	blockBits    = 16
 )
@@ -77,7 +77,8 @@ type Way uint64
 const (
 	hopWaited = 1 << iota // it did not start at once
 	hopPaused
-	hopBits = 2
+	hopAhead
+	hopBits = 3
 )
 
 // keep notes the hops of a stamped packet.
@@ -96,6 +97,9 @@ func (h *Host) keep(s *fabric.Stamps) Way {
 		if p.Paused != 0 {
 			what |= hopPaused
 		}
+		if p.Ahead != 0 {
+			what |= hopAhead
+		}
 		n.number(what)
 		n.signed(p.In - last)
 		if p.Start != p.In {
@@ -103,6 +107,10 @@ func (h *Host) keep(s *fabric.Stamps) Way {
 		}
 		if p.Paused != 0 {
 			n.signed(p.Paused)
+		}
+		if p.Ahead != 0 {
+			n.signed(p.Ahead)
+			n.number(uint64(p.Served))
 		}
 		last = p.Start
 	}
@@ -126,6 +134,9 @@ func (h *Host) Hops(w Way, to []fabric.Hop) []fabric.Hop {
 		}
 		if what&hopPaused != 0 {
 			p.Paused = r.signed()
+		}
+		if what&hopAhead != 0 {
+			p.Ahead, p.Served = r.signed(), uint8(r.number())
 		}
 		last = p.Start
 		to = append(to, p)

@@ -1,6 +1,12 @@
 package record
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Evidence is what a run wrote down so that causes can be told apart: what the packets of
 // each message met, and what happened at ports and switches at the moments that matter.
@@ -25,6 +31,12 @@ type Met struct {
 	Marks   int64      `json:"marks,omitempty"`
 	Wait    units.Time `json:"wait_ps,omitempty"` // of the packets followed, in all, while the class might send
 	Held    units.Time `json:"held_ps,omitempty"` // likewise, while it was paused or had no credits
+	// Ahead is the part of Wait in which other classes were on the wire.
+	Ahead units.Time `json:"ahead_ps,omitempty"`
+	// Served is the class that was, as far as it is known by the packet that waited longest
+	// for others.
+	Served  uint8      `json:"served,omitempty"`
+	longest units.Time // for which that waited
 	// Own is the part of Wait and Held that stands in the message's account.
 	Own   units.Time `json:"own_ps,omitempty"`
 	First units.Time `json:"first_ps"`
@@ -48,7 +60,10 @@ type PortID struct {
 // Evidence is what a run wrote down beside its counters.
 type Evidence struct {
 	Ports    []PortID `json:"ports"` // by global number
-	Meetings Meetings `json:"-"`     // see Met
+	Fills    []Filled `json:"fills,omitempty"`
+	Ahead    []Ahead  `json:"ahead,omitempty"`
+	Detours  []Detour `json:"detours,omitempty"`
+	Meetings Meetings `json:"-"` // see Met and Lost
 }
 
 // Meetings tells what the packets of messages met. Not for several goroutines at once.
@@ -56,6 +71,8 @@ type Meetings interface {
 	// Met appends what the packets of a message met, and what answered them, to a list: the
 	// ports and classes of each way in order, each once.
 	Met(message int, to []Met) []Met
+	// Lost appends the drops of its connection in the message's time.
+	Lost(message int, to []Lost) []Lost
 }
 
 // Met is what the packets of a message met.
@@ -72,6 +89,201 @@ func (m *Met) Add(o *Met) {
 		m.First, m.Last = o.First, o.Last
 	}
 	m.Packets, m.Marks = m.Packets+o.Packets, m.Marks+o.Marks
-	m.Wait, m.Held, m.Own = m.Wait+o.Wait, m.Held+o.Held, m.Own+o.Own
+	m.Wait, m.Held, m.Ahead, m.Own = m.Wait+o.Wait, m.Held+o.Held, m.Ahead+o.Ahead, m.Own+o.Own
 	m.First, m.Last = min(m.First, o.First), max(m.Last, o.Last)
+	m.Behind(o.Served, o.longest)
+}
+
+// Behind notes that a packet waited so long for a class.
+func (m *Met) Behind(class uint8, d units.Time) {
+	if d > m.longest {
+		m.Served, m.longest = class, d
+	}
+}
+
+// apart is how many times of what may happen millions of times are told apart, then how many
+// of those that follow in twos, in fours, and so on.
+const apart = 16
+
+// Seldom picks times that are apart further and further: each of the first, then every
+// second, and so on. Which it picks does not depend on how many follow.
+type Seldom struct{ count, next, picked int64 }
+
+// Now counts a time and reports whether it is picked.
+func (s *Seldom) Now() bool {
+	if s.count++; s.count <= s.next {
+		return false
+	}
+	s.next = s.count - 1 + 1<<(s.picked/apart)
+	s.picked++
+	return true
+}
+
+// Count is how many times there were.
+func (s *Seldom) Count() int64 { return s.count }
+
+// Acts is an Act by intervals: the first acts stand alone, then two together, and so on.
+// What stands there of the past does not depend on what follows.
+type Acts []Act
+
+// Add notes one act.
+func (a *Acts) Add(now units.Time, value int64) {
+	k := len(*a)
+	if k == 0 || (*a)[k-1].Count>>((k-1)/apart) != 0 {
+		*a = append(*a, Act{})
+		k++
+	}
+	(*a)[k-1].Add(now, value)
+}
+
+// Within returns the acts from one instant to another, with intervals that are partly within.
+func (a Acts) Within(from, to units.Time) Acts {
+	i := sort.Search(len(a), func(k int) bool { return a[k].Last >= from })
+	j := sort.Search(len(a), func(k int) bool { return a[k].First > to })
+	return a[min(i, j):j]
+}
+
+// Total adds all up.
+func (a Acts) Total() (sum Act) {
+	for i := range a {
+		sum = sum.Merge(a[i])
+	}
+	return sum
+}
+
+// Fill is what filled an ingress buffer as it stopped its peer: the frames that had come in
+// by it and waited, by the egress port that they waited for.
+type Fill struct {
+	At    units.Time `json:"at_ps"`
+	Total uint32     `json:"bytes"`
+	By    [3]Share   `json:"by"` // the largest first; those of 0 bytes are none
+}
+
+// Share is a part of what fills a buffer, of at most 4 GB.
+type Share struct {
+	Port  uint32 `json:"port"`
+	Bytes uint32 `json:"bytes"`
+}
+
+// Add adds what waits for an egress port.
+func (f *Fill) Add(port uint32, bytes int64) {
+	f.Total += uint32(bytes)
+	at := len(f.By)
+	for at > 0 && int64(f.By[at-1].Bytes) < bytes {
+		at--
+	}
+	if at < len(f.By) {
+		copy(f.By[at+1:], f.By[at:])
+		f.By[at] = Share{port, uint32(bytes)}
+	}
+}
+
+// Filled is what was seen of an ingress port and class that stopped its peer.
+type Filled struct {
+	Port  uint32 `json:"port"`
+	Class uint8  `json:"class"`
+	Times int64  `json:"times"` // that it did, or had no room for another packet
+	Seen  []Fill `json:"seen"`  // those that were looked at, see Seldom
+}
+
+// FilledBy is what waited for an egress port, summed over the times that were looked at.
+type FilledBy struct {
+	Port  uint32
+	Bytes int64
+}
+
+// By adds up, by egress port, what was seen from one instant to another, or, if it was not
+// looked at then, the last time before. The largest comes first.
+func (f *Filled) By(from, to units.Time) []FilledBy {
+	var sum []FilledBy
+	add := func(x *Fill) {
+		for _, s := range x.By {
+			if s.Bytes == 0 {
+				break
+			}
+			at := slices.IndexFunc(sum, func(o FilledBy) bool { return o.Port == s.Port })
+			if at < 0 {
+				at, sum = len(sum), append(sum, FilledBy{Port: s.Port})
+			}
+			sum[at].Bytes += int64(s.Bytes)
+		}
+	}
+	last := -1
+	for i := range f.Seen {
+		switch x := &f.Seen[i]; {
+		case x.At > to:
+		case x.At >= from:
+			add(x)
+			last = -1
+		case len(sum) == 0:
+			last = i
+		}
+	}
+	if len(sum) == 0 && last >= 0 {
+		add(&f.Seen[last])
+	}
+	slices.SortStableFunc(sum, func(a, b FilledBy) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return sum
+}
+
+// Ahead is how many frames of one class of a port were sent, and for how long (the Sum),
+// while another class waited and might have been on the wire.
+type Ahead struct {
+	Port   uint32 `json:"port"`
+	Class  uint8  `json:"class"`  // that waited
+	Served uint8  `json:"served"` // ahead of it
+	Strict bool   `json:"strict"` // it goes before the other whatever waits
+	Act
+}
+
+// LostSites is how many ports, classes and causes are told apart of the drops of one
+// connection, one way; the others are summed.
+const LostSites = 8
+
+// Lost is what a port dropped of one connection; the Sum of its acts is bytes.
+type Lost struct {
+	Port   uint32 `json:"port"`
+	Class  uint8  `json:"class"`
+	Answer bool   `json:"answer,omitempty"` // of what answers requests
+	Cause  string `json:"cause"`            // DropHeadroom and the like
+	Acts   Acts   `json:"acts"`
+}
+
+// Detour is the packets that a switch sent another way than by the port that the hash of
+// their flow, or else the first table of the run, says.
+type Detour struct {
+	Node    string       `json:"node"`
+	Why     DetourReason `json:"why"`
+	Packets Act          `json:"packets"`
+	// Flows counts those that left by another port after tables had changed: the packets of
+	// a connection, one way. Where each packet has a way of its own it is 0.
+	Flows int64 `json:"flows,omitempty"`
+}
+
+// DetourReason is why a packet took another way.
+type DetourReason uint8
+
+// Reasons.
+const (
+	DetourTables   DetourReason = iota // its switch had new tables, or withdrew a port
+	DetourSpray                        // packets take any of the equal ports
+	DetourAdaptive                     // or the one that would start them first
+)
+
+// Lost is what was dropped of a message's connection in its time.
+func (e *Evidence) Lost(message int) []Lost {
+	if e == nil || e.Meetings == nil {
+		return nil
+	}
+	return e.Meetings.Lost(message, nil)
+}
+
+// FilledAt is what was seen of an ingress port and class; nil: it never stopped its peer.
+func (e *Evidence) FilledAt(port uint32, class uint8) *Filled {
+	for i := range e.Fills {
+		if f := &e.Fills[i]; f.Port == port && f.Class == class {
+			return f
+		}
+	}
+	return nil
 }

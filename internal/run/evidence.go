@@ -18,7 +18,50 @@ func (r *runner) evidence(a *accountant) *record.Evidence {
 	for _, at := range r.Place {
 		e.Ports = append(e.Ports, record.PortID{Node: r.Valid.Graph.Nodes[at.Node].Name, Port: at.Local + 1})
 	}
+	for _, at := range r.Place {
+		r.Nets[at.Part].Evidence(at.Index, e)
+	}
+	for _, n := range r.Nets {
+		n.Detours(e)
+	}
+	slices.SortStableFunc(e.Detours, func(a, b record.Detour) int { return cmp.Compare(a.Node, b.Node) })
 	return e
+}
+
+// Lost implements record.Meetings.
+func (a *accountant) Lost(i int, to []record.Lost) []record.Lost {
+	conn := a.conn(i)
+	if !hasBit(a.lossy, conn) {
+		return to
+	}
+	from, until, all := a.Messages[i].Posted, a.note(i).Done, len(to)
+	for _, n := range a.Nets {
+		begin := len(to)
+		to = n.Losses(uint32(conn), to)
+		kept := to[begin:begin]
+		for _, l := range to[begin:] {
+			l.Acts = l.Acts.Within(from, until)
+			if len(l.Acts) > 0 {
+				kept = append(kept, l)
+			}
+		}
+		to = to[:begin+len(kept)]
+	}
+	slices.SortFunc(to[all:], func(a, b record.Lost) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Class, b.Class), cmp.Compare(a.Cause, b.Cause), first(b.Answer, a.Answer))
+	})
+	return to
+}
+
+// first orders what is so before what is not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // Met implements record.Meetings. The account's ways, those of the last packet and of the
@@ -87,8 +130,9 @@ func (a *accountant) addWay(to []record.Met, from int, way []fabric.Hop, answer 
 		if h.Start == units.Never {
 			continue
 		}
-		own := record.Met{Port: h.Port, Class: h.Class, Answer: answer, Packets: 1, Wait: h.Start - h.In - h.Paused, Held: h.Paused,
+		own := record.Met{Port: h.Port, Class: h.Class, Answer: answer, Packets: 1, Wait: h.Start - h.In - h.Paused, Held: h.Paused, Ahead: h.Ahead,
 			Own: h.Start - h.In, First: h.In, Last: h.Start}
+		own.Behind(h.Served, h.Ahead)
 		at := slices.IndexFunc(to[from:], func(m record.Met) bool { return m.Port == h.Port && m.Class == h.Class && m.Answer == answer })
 		if at < 0 {
 			to = append(to, own)
@@ -101,11 +145,5 @@ func (a *accountant) addWay(to []record.Met, from int, way []fabric.Hop, answer 
 
 // byPort orders what was met.
 func byPort(a, b record.Met) int {
-	way := func(m record.Met) int {
-		if m.Answer {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(way(a), way(b)), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Class, b.Class))
+	return cmp.Or(first(b.Answer, a.Answer), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Class, b.Class))
 }

@@ -30,12 +30,13 @@ func metAt(r *record.Run, i int, port string, answer bool) (sum record.Met) {
 	return sum
 }
 
-// sayMet is all that messages met, for comparison.
+// sayMet is all evidence, for comparison.
 func sayMet(r *record.Run) string {
 	var b strings.Builder
 	for i := range r.Flows {
-		fmt.Fprintln(&b, i, r.Evidence.Met(i))
+		fmt.Fprintln(&b, i, r.Evidence.Met(i), r.Evidence.Lost(i))
 	}
+	fmt.Fprintln(&b, r.Evidence.Fills, r.Evidence.Ahead, r.Evidence.Detours)
 	return b.String()
 }
 
@@ -236,4 +237,198 @@ func checkOwn(t *testing.T, r *record.Run, i int) (own units.Time) {
 		t.Errorf("%s to %s: %d ps of waits are said to stand in the account, which has %d: %v\n%v", f.Src, f.Dst, own, account, f.Account.Stages(), r.Evidence.Met(i))
 	}
 	return own
+}
+
+// number is the global number of a port.
+func number(t *testing.T, r *record.Run, name string) uint32 {
+	t.Helper()
+	for i, p := range r.Evidence.Ports {
+		if fmt.Sprintf("%s:%d", p.Node, p.Port) == name {
+			return uint32(i)
+		}
+	}
+	t.Fatalf("no port %s", name)
+	return 0
+}
+
+// TestFilledBy: who fills an ingress buffer is who is waited for there, not the longest
+// queue of the switch. h0 and h1 send to h6 with all they have, four others to h7, and h0
+// a little: what stops h0 is that sw:7 cannot send as fast as two of them do, though sw:8 has
+// the longest queue.
+func TestFilledBy(t *testing.T) {
+	t.Parallel()
+	const text = `
+name: fills
+stack: %s
+topology: {star: {hosts: 8, link: 100Gbps}}
+%s
+workload:
+  - flows: {name: e1, size: 8MB, list: [{from: h0, to: h6}, {from: h1, to: h6}]}
+  - flow: {name: trickle, from: h0, to: h7, size: 4KB, count: 40, every: 30us}
+  - incast: {name: e2, from: [h2, h3, h4, h5], to: h7, size: 4MB}
+`
+	for _, c := range []struct{ stack, more string }{
+		{"rocev2-pfc-only", "switch: {buffer: 64MB, pfc: {xoff: 200KB}}"},
+		{"infiniband", ""},
+	} {
+		r := simulate(t, parse(t, fmt.Sprintf(text, c.stack, c.more)), 0, 1)
+		for in, out := range map[string]string{"sw:1": "sw:7", "sw:2": "sw:7", "sw:3": "sw:8", "sw:6": "sw:8"} {
+			class := uint8(3)
+			if c.stack == "infiniband" {
+				class = 0
+			}
+			f := r.Evidence.FilledAt(number(t, r, in), class)
+			if f == nil {
+				t.Errorf("%s: nothing was seen of %s: %v", c.stack, in, r.Evidence.Fills)
+				continue
+			}
+			by := f.By(0, r.EndPS)
+			if len(by) == 0 || by[0].Port != number(t, r, out) || len(by) > 1 && by[1].Bytes*5 > by[0].Bytes {
+				t.Errorf("%s: %s was filled by %v, want %s (%d) by far", c.stack, in, by, out, number(t, r, out))
+			}
+			if int64(len(f.Seen)) > f.Times || len(f.Seen) < 16 {
+				t.Errorf("%s: %s: %d of %d times were looked at", c.stack, in, len(f.Seen), f.Times)
+			}
+		}
+	}
+}
+
+// TestServedAhead: a message of a lower class waits as long as the strict class is on the
+// wire, and the record says which that was; with the message in the higher class nothing was
+// ahead of it.
+func TestServedAhead(t *testing.T) {
+	t.Parallel()
+	const text = `
+name: strict
+stack: rocev2-pfc-only
+topology: {star: {hosts: 3, link: 100Gbps}}
+switch: {pfc: {enabled: [3, 6]}}
+workload:
+  - flow: {name: bulk, from: h0, to: h2, size: 8MB, class: 6}
+  - flow: {name: low, from: h1, to: h2, size: 1MB, class: 3}
+`
+	r := simulate(t, parse(t, text), 0, 1)
+	low, bulk := metAt(r, 1, "sw:3", false), metAt(r, 0, "sw:3", false)
+	if low.Served != 6 || low.Ahead < low.Wait*9/10 || bulk.Ahead != 0 {
+		t.Errorf("of the waits of the lower class, %v, class %d was on the wire for %v; of the higher one's, %v, others for %v", low.Wait, low.Served, low.Ahead, bulk.Wait, bulk.Ahead)
+	}
+	for _, a := range r.Evidence.Ahead {
+		if a.Port != number(t, r, "sw:3") {
+			continue
+		}
+		// 8 MB in frames of 4,096 bytes and 78 around them, and 20 on the wire, but the first few.
+		want := units.Time(8_000_000 / 4096 * (4096 + 98) * 80)
+		if a.Class != 3 || a.Served != 6 || !a.Strict || units.Time(a.Sum) < want*9/10 || units.Time(a.Sum) > want*11/10 {
+			t.Errorf("%+v, want class 6 ahead of 3 for about %v", a, want)
+		}
+	}
+}
+
+// TestDetours: packets that take another way than by hash are counted by switch, from the
+// first on: of those sprayed over four ports three in four; none with a fixed way.
+func TestDetours(t *testing.T) {
+	t.Parallel()
+	const text = `
+name: detours
+stack: rocev2
+routing: %s
+topology: {leaf_spine: {leaves: 2, spines: 4, hosts_per_leaf: 4, link: 100Gbps}}
+workload:
+  - flow: {from: h0, to: h4, size: 4MB}
+`
+	for _, c := range []struct {
+		routing string
+		why     record.DetourReason
+	}{{"spray", record.DetourSpray}, {"adaptive", record.DetourAdaptive}} {
+		r := simulate(t, parse(t, fmt.Sprintf(text, c.routing)), 0, 1)
+		var d record.Detour
+		for _, x := range r.Evidence.Detours {
+			if x.Node == "leaf1" {
+				d = x
+			}
+		}
+		sent := int64(0)
+		for _, p := range r.Ports {
+			if p.Node == "leaf1" && strings.HasPrefix(p.Peer, "spine") {
+				sent += p.TxPackets
+			}
+		}
+		if d.Why != c.why || d.Packets.Count < sent*65/100 || d.Packets.Count > sent*85/100 || d.Packets.First > 10*units.Microsecond {
+			t.Errorf("%s: %+v of %d packets", c.routing, d, sent)
+		}
+	}
+	if r := simulate(t, parse(t, fmt.Sprintf(text, "ecmp")), 0, 1); len(r.Evidence.Detours) > 0 {
+		t.Errorf("by hash: %+v", r.Evidence.Detours)
+	}
+}
+
+// TestDetoursAfterFailure: all packets of the flows that a failure moves are counted, from
+// when their switch knew of it.
+func TestDetoursAfterFailure(t *testing.T) {
+	t.Parallel()
+	const text = `
+name: failover
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 4, link: 100Gbps}
+  links: [{between: [leaf1, spine2], down_at: 100us}]
+failover: {detect: 10us, converge: 10us}
+nic: {timeout: 8}
+workload:
+  - flows: {size: 2MB, list: [{from: h0, to: h4}, {from: h1, to: h5}, {from: h2, to: h6}, {from: h3, to: h7}]}
+`
+	r := simulate(t, parse(t, text), 0, 1)
+	for _, d := range r.Evidence.Detours {
+		if d.Why != record.DetourTables || d.Flows == 0 || d.Packets.Count < 10*d.Flows || d.Packets.First < 110*units.Microsecond {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(r.Evidence.Detours) == 0 {
+		t.Error("no packet took another way")
+	}
+}
+
+// TestLost: the drops that a message met are those of its own connection, in its time, at
+// the port that made them, and all of them.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	const text = `
+name: lost
+stack: rocev2-lossy
+topology:
+  hosts: [h0, h1, h2]
+  switches: [sw]
+  links:
+    - {between: [h0, sw], rate: 100Gbps, drop_every: 100}
+    - {between: [h1, sw], rate: 100Gbps}
+    - {between: [h2, sw], rate: 100Gbps}
+nic: {timeout: 8}
+workload:
+  - flow: {name: first, from: h0, to: h2, size: 1MB}
+  - flow: {name: clean, from: h1, to: h2, size: 1MB, start: 3ms}
+  - flow: {name: later, from: h0, to: h2, size: 1MB, start: 6ms}
+`
+	r := simulate(t, parse(t, text), 0, 1)
+	total := int64(0)
+	for i := range r.Flows {
+		n := int64(0)
+		for _, l := range r.Evidence.Lost(i) {
+			a := l.Acts.Total()
+			n += a.Count
+			f := &r.Flows[i]
+			if l.Port != number(t, r, "h0:1") || l.Cause != record.DropEvery || l.Answer || a.First < f.StartPS || a.Last > f.StartPS+f.CompletionPS {
+				t.Errorf("%s: %+v", f.Workload, l)
+			}
+		}
+		if (n == 0) != (r.Flows[i].Workload == "clean") {
+			t.Errorf("%s met %d drops", r.Flows[i].Workload, n)
+		}
+		total += n
+	}
+	dropped := int64(0)
+	for _, p := range r.Ports {
+		dropped += p.Dropped
+	}
+	if total != dropped {
+		t.Errorf("messages met %d drops of %d", total, dropped)
+	}
 }

@@ -45,6 +45,8 @@ type account struct {
 	rateUntil  units.Time
 	rnrUntil   units.Time
 	fetchUntil units.Time // of fetchStage
+	rounds     []round    // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
+	rewinds    uint32
 	blocked    Stage      // Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads, RNRWait; Rate stands for none of them
 	since      units.Time // blocked since then, and no account began or ended in between
 	fetchStage Stage      // Fetching, WorkFetch, Reading, Copying
@@ -58,10 +60,8 @@ type account struct {
 	head     int
 	unsent   int        // first of queue whose last packet was never sent
 	lastEnd  units.Time // of the first transmission of a message's last packet
-	rewinds  uint32
-	log      []Rewind // of all rewinds, but see refusals
+	log      []Rewind   // of all rewinds, but see refusals
 	refusals refusals
-	rounds   []round // selective repeat: rewinds whose packets were not all sent again yet; the last is number rewinds
 	resends  []Resend
 	posted   uint32
 	response units.Time // as requester of READs: when the latest response was taken

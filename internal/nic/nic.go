@@ -136,21 +136,30 @@ func (s *qpSlot) accounted(now units.Time) *account {
 
 // Host is one server's network card with all its ports.
 type Host struct {
-	Name string
+	// What every frame touches stands first: a host has a few frames in a window, and finds
+	// hardly anything of itself in a cache.
+	net       *fabric.Net
+	path      *hostPath // nil: nothing moves inside the server
+	ports     []port
+	qps       []qpSlot
+	index     int
+	source    uint32
+	inVain    bool                 // some queue pair tried in vain for a while; see InVain
+	placing   bool                 // see Spec
+	passing   int                  // frames in a part of the card that takes time
+	delivered int64                // payload that its queue pairs and connections took in order
+	left      int                  // messages without a completion
+	cq, rcq   rdma.CompletionQueue // of the send queues and of the receive queues
+	caches    caches
+	card      card.Spec
+	replies   rdma.Replies
 
-	net      *fabric.Net
-	index    int
-	source   uint32
-	ports    []port
+	Name     string
 	specs    []QPSpec
-	qps      []qpSlot
-	cq, rcq  rdma.CompletionQueue // of the send queues and of the receive queues
-	replies  rdma.Replies
 	posts    []uint32 // see Spec
 	requests Requests
 	next     int
 	upcoming Post // the work request of posts[next]
-	left     int  // messages without a completion
 	messages []Message
 	accounts []Noted           // like messages
 	open     []*MessageAccount // accounts that are being written, by number
@@ -170,21 +179,13 @@ type Host struct {
 
 	preparation Preparation
 	prepared    map[uint32][2]units.Time // see Prepared
-	caches      caches
-	path        *hostPath // nil: nothing moves inside the server
-	placing     bool      // see Spec
-	times       []Times   // room for MessageAccount.Rest
+	times       []Times                  // room for MessageAccount.Rest
 
-	ends      []StreamEnds // by connection; of those of TCP
-	payloads  [][]byte     // see Spec
-	failures  []uint32     // slots of TCP connections that failed here
-	restless  int          // see Restless
-	delivered int64        // payload that its queue pairs and connections took in order
-	inVain    bool         // some queue pair tried in vain for a while; see InVain
-
-	card    card.Spec
-	passing int           // frames in a part of the card that takes time
-	heard   packet.Packet // the CNP that reaches its reaction point now
+	ends     []StreamEnds  // by connection; of those of TCP
+	payloads [][]byte      // see Spec
+	failures []uint32      // slots of TCP connections that failed here
+	restless int           // see Restless
+	heard    packet.Packet // the CNP that reaches its reaction point now
 }
 
 // port is one port of the card; what every frame touches stands first.

@@ -39,7 +39,7 @@ func (q *QP) Standing() (Reason, units.Time) {
 func (q *QP) Polled() uint32 { return q.polled }
 
 // Rewinds counts how often the requester went back to send again.
-func (q *QP) Rewinds() uint32 { return q.cold.rewinds }
+func (q *QP) Rewinds() uint32 { return q.rewinds }
 
 // RewoundBy is what caused the latest of the Rewinds.
 func (q *QP) RewoundBy() Trigger { return q.cause }

@@ -15,6 +15,9 @@ import (
 // PSNs are kept as 64-bit sequence numbers whose low 24 bits stand on the wire.
 // A sequence number s is acknowledged when s < una, was sent when s < high, is
 // sent next when s == nxt, and exists when s < posted.
+//
+// Its fields stand by who needs them: both halves the first cache line, the responder the
+// second, the requester those behind.
 type QP struct {
 	cfg      *Config
 	state    State
@@ -35,66 +38,66 @@ type QP struct {
 	service    Service
 	hasIB      bool // InfiniBand's reaction point is in extras.ib
 	adapts     bool // the timer adapts, or there is a slow restart: extras.adaptive
+	inMessage  bool // responder: between the first and the last packet of a message
+	msgWrite   bool
+	becnDue    bool  // a packet came marked since the latest acknowledgement
+	retries    uint8 // requester: since the last progress
+	rnrRetries uint8
+	rewinds    uint32
+	setup      *Setup // what it shares with others
+	completion *CompletionQueue
+	// Of all its packets.
+	hash, dst, conn, peer uint32
+
+	// Responder.
+	epsn      uint32 // expected PSN
+	msn       uint32 // messages completed, 24 bits
+	remaining uint32 // bytes of the current WRITE still to come
+	msgBytes  uint32 // bytes accepted of the current message
+	msgFirst  uint32 // its first PSN
+	lastSeen  uint32 // go-back-0: PSN of the latest packet ahead of the expected one
+	nakPSN    uint32 // NAKInterval: the latest NAK and when it may be repeated
+	held      uint32 // packets in the receive bitmap
+	nakAt     units.Time
+	delivered int64
+	np        congestion.NP // where it shares none
+	longest   units.Time    // requester: longest wait for progress with a timer running
 
 	// Requester.
 	una, nxt, high uint64
 	end            uint64 // what may be sent now: posted, or less in SQD
 	nextAvail      units.Time
+	rtoAt          units.Time // Never while nothing is outstanding
+	rto            units.Time // how long the timer runs that ends then
+	unaBytes       uint64     // payload before una and before nxt, for the window
+	nxtBytes       uint64
 	ring           []wqe // a power of two; head..tail are the work requests not completed
 	head, cur      uint32
 	tail           uint32 // cur holds nxt
-	peakPackets    uint32 // most packets outstanding, with selective repeat only
 	sinceAck       uint32 // packets sent since one asked for an acknowledgement
+	polled         uint32 // work request of the latest packet
 	gapBytes       uint32 // the latest pacing gap and what it was computed from
 	gapRate        units.Rate
 	gap            units.Time
-	need           uint32     // packets to be sent again alone; nxt is then the next new one
-	maxOut         uint32     // packets that may be outstanding
-	rtoAt          units.Time // Never while nothing is outstanding
-	rto            units.Time // how long the timer runs that ends then
 	rnrUntil       units.Time // Never outside reqRNR
+	sentPackets    int64
+	sentBytes      int64
+	peakOut        int64  // most payload outstanding, with a window only
+	need           uint32 // packets to be sent again alone; nxt is then the next new one
+	maxOut         uint32 // packets that may be outstanding
+	peakPackets    uint32 // most packets outstanding, with selective repeat only
 	line           units.Rate
 	window         int64 // bytes; 0: none
 	winNow         int64 // the window at winRate
 	winRate        units.Rate
-	nxtBytes       uint64 // payload before nxt and before una, for the window
-	unaBytes       uint64
-	polled         uint32 // work request of the latest packet
-	retries        uint8  // since the last progress
-	rnrRetries     uint8
-	sentPackets    int64
-	sentBytes      int64
-	peakOut        int64      // most payload outstanding, with a window only
-	longest        units.Time // longest wait for progress with a timer running
-
-	// Responder.
-	inMessage  bool // between the first and the last packet of a message
-	msgWrite   bool
-	becnDue    bool   // a packet came marked since the latest acknowledgement
-	epsn       uint32 // expected PSN
-	msn        uint32 // messages completed, 24 bits
-	remaining  uint32 // bytes of the current WRITE still to come
-	msgBytes   uint32 // bytes accepted of the current message
-	msgFirst   uint32 // its first PSN
-	lastSeen   uint32 // go-back-0: PSN of the latest packet ahead of the expected one
-	nakPSN     uint32 // NAKInterval: the latest NAK and when it may be repeated
-	nakAt      units.Time
-	held       uint32        // packets in the receive bitmap
-	np         congestion.NP // where it shares none
-	delivered  int64
-	setup      *Setup // what it shares with others
-	completion *CompletionQueue
-	// Of all its packets.
-	hash, dst, conn, peer uint32
-	cc                    congestion.DCQCN
-	cold                  cold
+	cc             congestion.DCQCN
+	cold           cold
 }
 
 // cold is what the packet path rarely touches.
 type cold struct {
 	rp        congestion.NP // CNP filter before the reaction point
 	posted    uint64
-	rewinds   uint32
 	round     uint32 // the rewind that the latest packet sent again belongs to
 	score     *scoreboard
 	reorder   *reorder

@@ -112,7 +112,7 @@ func (q *QP) lostResponses(now units.Time, seq, latest uint64, exact bool) {
 		}
 		if q.lostAgain(at, latest, exact) {
 			if q.need == was {
-				q.cold.rewinds++
+				q.rewinds++
 			}
 			q.want(at)
 		}

@@ -649,7 +649,7 @@ func (q *QP) rewind(cause Trigger) {
 	if q.cfg.Recovery == GoBack0 && q.head != q.tail {
 		q.restart(q.at(q.head))
 	}
-	q.cold.rewinds++
+	q.rewinds++
 	q.nxt, q.nxtBytes, q.cur = q.una, q.unaBytes, q.head
 	if q.reading {
 		q.cold.reads.asked = q.cold.reads.asked[:0]

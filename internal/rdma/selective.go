@@ -319,7 +319,7 @@ func (q *QP) acknowledged(from, seq uint64) {
 	if s := q.cold.score; s != nil {
 		q.need -= s.clear(from, seq)
 		if seq < s.recover && q.need == 0 && q.reqState != reqRNR && !s.at(seq).again {
-			q.cold.rewinds++
+			q.rewinds++
 			q.wantOldest(s.recover)
 			q.resume()
 		}
@@ -337,7 +337,7 @@ func (q *QP) want(seq uint64) {
 		q.cold.score = s
 	}
 	m := s.at(seq)
-	m.need, m.round = true, q.cold.rewinds
+	m.need, m.round = true, q.rewinds
 	if q.need == 0 || seq < s.next {
 		s.next = seq
 	}
@@ -359,7 +359,7 @@ func (q *QP) missing(seq uint64, p *packet.Packet) {
 			}
 			if q.lostAgain(at, latest, true) {
 				if q.need == was {
-					q.cold.rewinds++
+					q.rewinds++
 				}
 				q.wantRequest(at)
 			}
@@ -402,7 +402,7 @@ func (q *QP) wantOnly(cause Trigger) {
 		q.cold.reads.scanned = q.una
 	}
 	q.need = 0
-	q.cold.rewinds++
+	q.rewinds++
 	q.cause = cause
 	if q.una < q.high {
 		q.wantOldest(q.high)

@@ -50,6 +50,21 @@ func (m *meter) show(p run.Progress) {
 	m.draw(func(elapsed time.Duration) string { return progressLine(p, elapsed) })
 }
 
+// read draws how much of a file was read when it is time to.
+func (m *meter) read(done, all int64) {
+	m.draw(func(elapsed time.Duration) string { return readLine(done, all, elapsed) })
+}
+
+// readLine says how much was read and how long the rest takes at the pace so far.
+func readLine(done, all int64, elapsed time.Duration) string {
+	line := fmt.Sprintf("%d of %d MB read", done>>20, all>>20)
+	if share := float64(done) / float64(max(1, all)); share > 0 && share < 1 {
+		left := time.Duration(float64(elapsed) * (1 - share) / share)
+		line = fmt.Sprintf("%3.0f %%, about %s left, %s", 100*share, roundDuration(left), line)
+	}
+	return line
+}
+
 // draw shows what line returns when it is time to.
 func (m *meter) draw(text func(elapsed time.Duration) string) {
 	m.mu.Lock()

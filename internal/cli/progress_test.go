@@ -39,6 +39,21 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
+func TestReadLine(t *testing.T) {
+	for _, tt := range []struct {
+		done, all int64
+		want      string
+	}{
+		{100 << 20, 400 << 20, " 25 %, about 30s left, 100 of 400 MB read"},
+		{400 << 20, 400 << 20, "400 of 400 MB read"},
+		{0, 0, "0 of 0 MB read"},
+	} {
+		if got := readLine(tt.done, tt.all, 10*time.Second); got != tt.want {
+			t.Errorf("%d of %d bytes: got %q, want %q", tt.done, tt.all, got, tt.want)
+		}
+	}
+}
+
 // The meter waits a second, then redraws at most four times a second within
 // the width, and leaves nothing behind.
 func TestMeter(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -26,7 +27,9 @@ func newReport() *cobra.Command {
 			if err := d.check(); err != nil {
 				return err
 			}
-			r, _, err := report.Load(args[0])
+			meter := newMeter(c.ErrOrStderr(), false)
+			r, _, err := report.Load(args[0], report.Reading{Workers: runtime.GOMAXPROCS(0), Progress: meter.read})
+			meter.clear()
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -149,12 +150,12 @@ func JSON(r *record.Run) ([]byte, error) {
 }
 
 // ParseJSON reads a Document back into the records it was made from.
-func ParseJSON(data []byte) (*record.Run, error) { return ReadJSON(bytes.NewReader(data)) }
+func ParseJSON(data []byte) (*record.Run, error) { return ReadJSON(bytes.NewReader(data), 1) }
 
-// ReadJSON reads a Document back into the records it was made from, message by message.
-// What was cut short is an error.
-func ReadJSON(from io.Reader) (*record.Run, error) {
-	r, err := readDocument(json.NewDecoder(from))
+// ReadJSON reads a Document back into the records it was made from, message by message, of
+// which so many workers decode some at a time. What was cut short is an error.
+func ReadJSON(from io.Reader, workers int) (*record.Run, error) {
+	r, err := readDocument(from, workers)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it was cut short")
 	}
@@ -167,30 +168,32 @@ func ReadJSON(from io.Reader) (*record.Run, error) {
 	return &r.Run, nil
 }
 
-func readDocument(in *json.Decoder) (*Document, error) {
+func readDocument(from io.Reader, workers int) (*Document, error) {
+	in := json.NewDecoder(from)
 	if err := expect(in, '{'); err != nil {
 		return nil, err
 	}
 	fields := map[string]json.RawMessage{}
-	flows := []record.Flow{}
-	for in.More() {
+	var flows []record.Flow
+	for flows == nil {
+		if !in.More() {
+			return nil, fmt.Errorf("it has no %s", flowsField)
+		}
 		key, err := in.Token()
 		if err != nil {
 			return nil, err
 		}
 		if key == flowsField {
-			flows, err = readFlows(in)
-		} else {
-			var value json.RawMessage
-			err = in.Decode(&value)
-			fields[fmt.Sprint(key)] = value
+			if flows, err = readFlows(bufio.NewReaderSize(io.MultiReader(in.Buffered(), from), 1<<16), workers); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		if err != nil {
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
 			return nil, err
 		}
-	}
-	if err := expect(in, '}'); err != nil {
-		return nil, err
+		fields[fmt.Sprint(key)] = value
 	}
 	rest, err := json.Marshal(fields)
 	if err != nil {
@@ -204,29 +207,31 @@ func readDocument(in *json.Decoder) (*Document, error) {
 	return &d, nil
 }
 
-// readFlows reads the list of messages.
-func readFlows(in *json.Decoder) ([]record.Flow, error) {
-	if err := expect(in, '['); err != nil {
+// readFlows reads the list of messages, which is the last field, and what ends the document.
+func readFlows(in *bufio.Reader, workers int) (flows []record.Flow, err error) {
+	flows = []record.Flow{}
+	if _, err := in.ReadString(':'); err != nil {
 		return nil, err
 	}
-	flows := []record.Flow{}
-	for in.More() {
-		var f record.Flow
-		if err := in.Decode(&f); err != nil {
-			return nil, err
-		}
-		flows = append(flows, f)
+	err = rows.ReadList(in, workers, func(row []byte) (f record.Flow, err error) {
+		err = json.Unmarshal(row, &f)
+		return f, err
+	}, func(f record.Flow) { flows = append(flows, f) })
+	if err != nil {
+		return nil, err
 	}
-	return flows, expect(in, ']')
+	return flows, expect(json.NewDecoder(io.MultiReader(strings.NewReader("{"), in)), '{', '}')
 }
 
-// expect reads a bracket.
-func expect(in *json.Decoder, bracket json.Delim) error {
-	switch t, err := in.Token(); {
-	case err != nil:
-		return err
-	case t != bracket:
-		return fmt.Errorf("%v where %v is expected", t, bracket)
+// expect reads brackets.
+func expect(in *json.Decoder, brackets ...json.Delim) error {
+	for _, bracket := range brackets {
+		switch t, err := in.Token(); {
+		case err != nil:
+			return err
+		case t != bracket:
+			return fmt.Errorf("%v where %v is expected", t, bracket)
+		}
 	}
 	return nil
 }

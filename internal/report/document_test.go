@@ -330,7 +330,7 @@ func TestRunDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, got, err := Load(dir)
+	r, got, err := Load(dir, Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,6 +341,33 @@ func TestRunDirectory(t *testing.T) {
 		t.Error("the report of the saved run differs")
 	}
 	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+}
+
+// Who reads a run directory hears how much of it was read, to the last byte, and gets the
+// same run from several workers.
+func TestReadingSaysHowFarItIs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := save(dir, manyFlows(), "name: many\n", Meta{}); err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	for _, name := range []string{ResultFile, ScenarioFile} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	last := int64(0)
+	r, _, err := Load(dir, Reading{Workers: 3, Progress: func(done, all int64) {
+		if done < last || done > all || all != size {
+			t.Errorf("%d of %d bytes after %d; the files have %d", done, all, last, size)
+		}
+		last = done
+	}})
+	if err != nil || last != size || !same(r, manyFlows()) {
+		t.Errorf("heard of %d bytes of %d, error %v, or another run", last, size, err)
+	}
 }
 
 func TestLoadRefuses(t *testing.T) {
@@ -372,7 +399,7 @@ func TestLoadRefuses(t *testing.T) {
 			if err := tt.spoil(dir); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := Load(dir)
+			_, _, err := Load(dir, Reading{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

@@ -58,7 +58,7 @@ func TestKilledWhileSaving(t *testing.T) {
 			t.Fatal(said.String())
 		}
 		states[entries(t, dir)] = true
-		r, meta, err := Load(dir)
+		r, meta, err := Load(dir, Reading{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +114,7 @@ func TestKilledBetweenSteps(t *testing.T) {
 			want = incast()
 		}
 		for _, when := range []string{"at once", "after the next run came"} {
-			r, _, err := Load(old)
+			r, _, err := Load(old, Reading{})
 			if err != nil {
 				t.Fatalf("after %d steps, %s: %v", done, when, err)
 			}
@@ -139,7 +139,7 @@ func TestLeftoversOfFirstRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not a run directory") {
+	if _, _, err := Load(dir, Reading{}); err == nil || !strings.Contains(err.Error(), "not a run directory") {
 		t.Errorf("loaded: %v", err)
 	}
 	if err := save(dir, oneFlow(), "", Meta{}); err != nil {

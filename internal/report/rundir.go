@@ -177,23 +177,31 @@ func put(w io.Writer, data []byte) error {
 	return err
 }
 
+// Reading is how a run directory is read; its zero value will do.
+type Reading struct {
+	Workers int // goroutines that decode messages; 0: one
+	// Progress hears now and then how many bytes of how many were read.
+	Progress func(done, all int64)
+}
+
 // Load reads a run directory back. Directories of other programs, missing
 // files and files changed or cut short since they were written are errors of
 // one line.
-func Load(dir string) (*record.Run, *Meta, error) {
+func Load(dir string, how Reading) (*record.Run, *Meta, error) {
 	meta, err := readMeta(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	var r *record.Run
+	heard := counter{say: how.Progress, all: sizeOf(dir, meta.Files)}
 	for _, d := range meta.Files {
 		read := func(from io.Reader) (err error) {
 			if d.Name == ResultFile {
-				r, err = ReadJSON(from)
+				r, err = ReadJSON(from, max(1, how.Workers))
 			}
 			return err
 		}
-		if err := readDigested(dir, d, read); err != nil {
+		if err := readDigested(dir, d, &heard, read); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -201,6 +209,36 @@ func Load(dir string) (*record.Run, *Meta, error) {
 		return nil, nil, fmt.Errorf("%s names no %s: not a hopscope result", filepath.Join(dir, MetaFile), ResultFile)
 	}
 	return r, meta, nil
+}
+
+// counter counts the bytes that are read.
+type counter struct {
+	say       func(done, all int64)
+	done, all int64
+}
+
+// Write takes bytes that were read.
+func (c *counter) Write(data []byte) (int, error) {
+	c.done += int64(len(data))
+	if c.say != nil {
+		c.say(c.done, c.all)
+	}
+	return len(data), nil
+}
+
+// sizeOf is how many bytes the files of a directory have, as far as they are there.
+func sizeOf(dir string, list []Digest) (all int64) {
+	for _, d := range list {
+		f, err := openFile(dir, filepath.Base(d.Name))
+		if err != nil {
+			continue // which reading it will say
+		}
+		if info, err := f.Stat(); err == nil {
+			all += info.Size()
+		}
+		f.Close()
+	}
+	return all
 }
 
 // openFile opens a file of a run directory: where the program was killed between the two
@@ -244,7 +282,7 @@ func readMeta(dir string) (*Meta, error) {
 
 // readDigested lets read read a file that run.json names, and checks all of it. Only plain
 // names are followed.
-func readDigested(dir string, d Digest, read func(io.Reader) error) error {
+func readDigested(dir string, d Digest, heard io.Writer, read func(io.Reader) error) error {
 	name := filepath.Base(d.Name)
 	path := filepath.Join(dir, name)
 	f, err := openFile(dir, name)
@@ -253,7 +291,7 @@ func readDigested(dir string, d Digest, read func(io.Reader) error) error {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	from := io.TeeReader(bufio.NewReaderSize(f, 1<<18), sum)
+	from := bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(sum, heard)), 1<<18)
 	failed := read(from)
 	if _, err := io.Copy(io.Discard, from); err != nil {
 		return fmt.Errorf("%s: %w", path, files.Reason(err))

@@ -64,7 +64,7 @@ func newRun(p Pipeline) *cobra.Command {
 	f.changes(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with `N` seeds and print median and range of each figure; --json and --csv get a row per seed")
-	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
+	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all idle cores)")
 	f.details.flags(flags)
 	f.foreign(flags)
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
@@ -160,7 +160,7 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 		opt.Seed = &f.seed
 	}
 	if !c.Flags().Changed("workers") {
-		opt.Workers = runtime.GOMAXPROCS(0)
+		opt.Workers = defaultWorkers()
 	} else if f.workers < 1 {
 		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
 	}

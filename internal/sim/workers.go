@@ -141,7 +141,7 @@ type choice struct {
 }
 
 const (
-	trialShare   = 50
+	trialShare   = 100
 	trialEvery   = 64
 	trialWindows = 4 // the first wakes the helpers, and does not count
 	costWindows  = 4 // that an average is made of

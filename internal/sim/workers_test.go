@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,6 +113,44 @@ func TestSmallWindows(t *testing.T) {
 		}
 		if got := shares > 400; got != c.wantsShared || shares > 0 && !c.wantsShared {
 			t.Errorf("%d events of %v ns: %d of 500 windows are shared", c.events, c.ns, shares)
+		}
+	}
+}
+
+// busyCore is what windows take, in ns, where the helper has its processor in turns of slice
+// with another process: whatever it has taken waits while it has none, and what it has not is
+// done by the other worker.
+type busyCore struct{ now, slice float64 }
+
+func (b *busyCore) window(how int, ns float64) float64 {
+	took := ns
+	if turn := math.Mod(b.now, 2*b.slice); how == shared && turn < b.slice {
+		if took = ns / 2; turn+took > b.slice {
+			took += b.slice
+		}
+	}
+	b.now += took
+	return took
+}
+
+// TestChoiceBesideABusyCore: runs of half a second take hardly longer than with one worker
+// where another process takes turns with the helper, and shorter where that leaves much.
+func TestChoiceBesideABusyCore(t *testing.T) {
+	const events = 1000
+	for _, slice := range []float64{0.5e6, 1e6, 3e6, 4e6, 10e6} {
+		for _, ns := range []float64{50e3, 200e3, 900e3, 3e6} {
+			var x choice
+			b := busyCore{slice: slice}
+			windows := int(0.5e9 / ns)
+			for range windows {
+				how := x.next(events)
+				x.took(how, b.window(how, ns), events)
+			}
+			ratio := b.now / (float64(windows) * ns)
+			t.Logf("slices of %.1f ms, windows of %.2f ms: %.3f of the time alone", slice/1e6, ns/1e6, ratio)
+			if ratio > 1.04 {
+				t.Errorf("slices of %.1f ms, windows of %.2f ms: %.3f of the time alone", slice/1e6, ns/1e6, ratio)
+			}
 		}
 	}
 }

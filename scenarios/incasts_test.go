@@ -103,7 +103,13 @@ func incastTables() (all []incastTable) {
 	}
 	return append(all, incastTable{name: "`nvidia` with `min_time_between_cnps: 50us`", set: []string{"dcqcn.min_time_between_cnps=50us"}},
 		incastTable{name: "`nvidia` with `clamp_tgt_rate: true`", set: []string{"dcqcn.clamp_tgt_rate=true"}},
-		incastTable{name: "`nvidia`, other sizes", set: []string{"dcqcn.preset=nvidia"}, sizes: map[int][5]int{100: {64, 64, 32, 20, 16}, 400: {128, 64, 32, 32, 10}}})
+		incastTable{name: "`nvidia`, other sizes", set: []string{"dcqcn.preset=nvidia"}, sizes: otherSizes()},
+		incastTable{name: "`nvidia` with `cnp_delay: 0`, other sizes", set: []string{"dcqcn.cnp_delay=0"}, sizes: otherSizes()})
+}
+
+// otherSizes are those of the figures that the document compares with.
+func otherSizes() map[int][5]int {
+	return map[int][5]int{100: {64, 32, 20, 20, 5}, 400: {128, 64, 32, 32, 10}}
 }
 
 const incastHead = "| Gb/s | to 1 | MB each | goodput, % of the line | Jain | mean queue, MB | pauses | at `rpg_min_rate`, % |"

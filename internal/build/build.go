@@ -314,7 +314,11 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	}
 	s.Loss, s.BER, s.DropEvery, s.Outages = link.Loss, link.BER, link.DropEvery, nil
 	for _, o := range link.Outages {
-		s.Outages = append(s.Outages, fabric.Outage{Down: o.Down, Up: o.Up, Noticed: later(o.Down, b.v.Failover.Detect), Back: later(o.Up, b.v.Failover.Detect)})
+		out := fabric.Outage{Down: o.Down, Up: o.Up, Noticed: units.Never, Back: units.Never}
+		if detect := b.v.Failover.Detect; b.v.Failover.Notices(o) {
+			out.Noticed, out.Back = o.Down+detect, later(o.Up, detect)
+		}
+		s.Outages = append(s.Outages, out)
 	}
 }
 

@@ -16,7 +16,10 @@ const Rerouting record.Mechanism = "rerouting"
 // that time was made of: "noticed after 1 ms, rerouted after 11 ms (1 ms
 // detection, 10 ms convergence)".
 func FailureSteps(f *record.Failure) string {
-	if f.NoticedPS < 0 {
+	switch {
+	case f.NoticedPS < 0 && f.UpPS > 0:
+		return fmt.Sprintf("over after %s, before it was noticed", FormatTime(f.UpPS-f.DownPS))
+	case f.NoticedPS < 0:
 		return "not noticed before the run ended"
 	}
 	said := "noticed after " + FormatTime(f.NoticedPS-f.DownPS)
@@ -27,7 +30,11 @@ func FailureSteps(f *record.Failure) string {
 	for _, p := range f.Phases {
 		parts = append(parts, FormatTime(p.PS)+" "+p.Name)
 	}
-	return fmt.Sprintf("%s, rerouted after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
+	said = fmt.Sprintf("%s, rerouted after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
+	if f.UpPS > 0 && f.UpPS < f.ReroutedPS {
+		said += fmt.Sprintf(", %s after the link worked again", FormatTime(f.ReroutedPS-f.UpPS))
+	}
+	return said
 }
 
 // sayFailure tells of a failure, in words that follow a semicolon.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -143,6 +144,36 @@ workload:
 	}
 	if math.Abs(sum-3) > 0.03 {
 		t.Errorf("four uplinks, one of them gone, are in use for %.3f together, want 3", sum)
+	}
+}
+
+// TestShortOutage: an outage that is over when it would be detected is not noticed: no table
+// changes, and what the link lost is all; a longer one is, and the report says so where the
+// link works again before all have rerouted.
+func TestShortOutage(t *testing.T) {
+	spine := spineOf(t)
+	for _, c := range []struct {
+		down  string
+		steps string
+		moved bool
+	}{
+		{"49us", "over after 49.0 us, before it was noticed", false},
+		{"50us", "over after 50.0 us, before it was noticed", false},
+		{"51us", "noticed after 50.0 us, rerouted after 150 us (50.0 us detection, 100 us convergence), 99.0 us after the link worked again", true},
+		{"200us", "noticed after 50.0 us, rerouted after 150 us (50.0 us detection, 100 us convergence)", true},
+	} {
+		r := simulate(t, parse(t, `
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, link: 100Gbps}
+  links: [{between: [leaf1, `+spine+`], flap: {from: 100us, every: 800us, down_for: `+c.down+`, times: 1}}]
+failover: {detect: 50us, converge: 100us}
+stack: rocev2-pfc-only
+nic: {recovery: selective-repeat}
+workload: [flow: {from: h0, to: h1, size: 8MB}]
+`), 0, 1)
+		if got := metrics.FailureSteps(&r.Failures[0]); got != c.steps || (r.FlowsMoved > 0) != c.moved || (r.Failures[0].Switches > 0) != c.moved || r.Failures[0].LostFrames == 0 {
+			t.Errorf("down for %s: %q, %d flows moved, %+v", c.down, got, r.FlowsMoved, r.Failures[0])
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (r *resolver) readFailover(o object) {
 func (r *resolver) failoverKeys() []key {
 	s := &r.failover
 	return []key{
-		timeKey("detect", &s.Detect, "From the failure until the switches at both ends withdraw the port, or the subnet manager knows; `never`: nobody notices. Loss of signal "+
+		timeKey("detect", &s.Detect, "From the failure until the switches at both ends withdraw the port, or the subnet manager knows; one that is over by then is not noticed. `never`: nobody notices. Loss of signal "+
 			"takes milliseconds (RFC 7938, 7.1), BFD three intervals (900 ms at the usual 300 ms).").or("never", func() { s.Detect = units.Never }),
 		timeKey("converge", &s.Converge, "From then until all other switches have tables without the link; `never`: they keep theirs. An assumption to vary.").
 			otherwise("10ms; InfiniBand: what the sweep takes").or("never", func() { s.Converge = units.Never }),
@@ -104,7 +104,7 @@ func (r *resolver) ethernetFailures() {
 	s := &r.failover
 	for _, x := range r.failing() {
 		f := failure(r.v.Graph, x)
-		if s.Detect != units.Never {
+		if s.Notices(x.Outage) {
 			f.NoticedPS = f.DownPS + s.Detect
 			f.Phases = append(f.Phases, record.Phase{Name: record.PhaseDetection, PS: s.Detect})
 			if s.Converge != units.Never {

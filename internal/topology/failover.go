@@ -14,6 +14,12 @@ type Failover struct {
 	Converge units.Time // from then until all other switches know; units.Never likewise
 }
 
+// Notices reports whether the switches at both ends come to know of an outage: it must
+// last for longer than it takes to detect.
+func (f Failover) Notices(o Outage) bool {
+	return f.Detect != units.Never && (o.Up == units.Never || o.Up-o.Down > f.Detect)
+}
+
 // Tables are what one switch forwards by from an instant on, in the form of Routes.
 type Tables struct {
 	At      units.Time
@@ -57,9 +63,6 @@ func (f Failover) Changes(g *Graph, routes *Routes) ([]Tables, error) {
 // sights lists what switches come to know, by time.
 func (f Failover) sights(g *Graph) []sight {
 	var seen []sight
-	if f.Detect == units.Never {
-		return nil
-	}
 	note := func(link int, at units.Time, down bool) {
 		if at == units.Never {
 			return
@@ -71,8 +74,10 @@ func (f Failover) sights(g *Graph) []sight {
 	}
 	for i := range g.Links {
 		for _, o := range g.Links[i].Outages {
-			note(i, o.Down, true)
-			note(i, o.Up, false)
+			if f.Notices(o) {
+				note(i, o.Down, true)
+				note(i, o.Up, false)
+			}
 		}
 	}
 	slices.SortStableFunc(seen, func(a, b sight) int { return cmp.Compare(a.at, b.at) })

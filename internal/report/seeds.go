@@ -110,11 +110,34 @@ func addSpread[T comparableNumber](t *table, name string, s compare.Spread[T], f
 	t.add(name, format(s.Median), format(s.Min), format(s.Max), around)
 }
 
-// lotteryText says what the ranges mean, of the figures that compare judges.
+// lotteryText says what the ranges mean, of the figures that compare judges, and what they
+// leave out where runs ended before their messages.
 func lotteryText(s *compare.Column) string {
+	text := lotteryOf(s)
+	if open := s.Figures.Open; open.Max > 0 {
+		text += fmt.Sprintf(" Messages that were open as a run ended, %s of %s at most, are in no completion time and no goodput.",
+			metrics.FormatCount(open.Max), metrics.FormatCount(s.Figures.Messages.Max))
+	}
+	return text
+}
+
+func lotteryOf(s *compare.Column) string {
+	const ranges = "Range: largest less least, as a part of the median. "
+	f := &s.Figures
 	if len(s.Lottery) == 0 {
-		return "Range: largest less least, as a part of the median. No lottery: no completion time, goodput or fairness has a range of more than half the median. " +
-			"Queues, time held and counts may vary more and are not judged."
+		var judged []string
+		for _, k := range []struct {
+			name string
+			n    int
+		}{{"completion time", f.MaxPS.N}, {"RPC", f.CallP99PS.N}, {"goodput", f.GoodputBps.N}, {"fairness", f.Jain.N}} {
+			if k.n > 0 {
+				judged = append(judged, k.name)
+			}
+		}
+		if len(judged) == 0 {
+			return ranges + "Whether it is a lottery nobody can tell: no message was completed in any run, and queues, time held and counts are not judged."
+		}
+		return ranges + fmt.Sprintf("No lottery: no %s has a range of more than half the median. Queues, time held and counts may vary more and are not judged.", oneOf(judged))
 	}
 	verb := "is"
 	if len(s.Lottery) > 1 {
@@ -122,6 +145,15 @@ func lotteryText(s *compare.Column) string {
 	}
 	return fmt.Sprintf("A lottery: %s %s decided by the seed, with a range of more than half the median; no single run stands for the others.",
 		strings.Join(s.Lottery, ", "), verb)
+}
+
+// oneOf lists alternatives: "a, b or c".
+func oneOf(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // WriteSeedsCSV writes seeds.csv, a row per seed of a comparison's only column, into dir,

@@ -114,6 +114,9 @@ func Put(path string, data []byte) error {
 // that Write would, and removes it. What is no regular file is not tried.
 func Check(path string) error {
 	t, err := targetOf(path)
+	if end, ok := danglingEnd(path); ok && err == nil {
+		return leadsTo(end, checkDirectory(filepath.Dir(end)))
+	}
 	if err == nil && !t.through {
 		err = try(t.path)
 	}
@@ -123,26 +126,67 @@ func Check(path string) error {
 	return nil
 }
 
+// danglingEnd is what a symbolic link, or the last of a chain, names; ok is false where path
+// is no link or leads to something.
+func danglingEnd(path string) (end string, ok bool) {
+	const most = 40 // links in a chain, as Linux follows
+	for range most {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return path, ok && errors.Is(err, fs.ErrNotExist)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return path, false
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, false
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path, ok = to, true
+	}
+	return path, false
+}
+
+// leadsTo says of an error that it is about what a link leads to.
+func leadsTo(end string, err error) error {
+	if err != nil {
+		return fmt.Errorf("leads to %s: %w", end, err)
+	}
+	return nil
+}
+
 // CheckDir reports why no files could be written to dir, or to the nearest directory
 // above it that exists.
 func CheckDir(dir string) error {
 	for {
-		info, err := os.Stat(dir)
 		up := filepath.Dir(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && up != dir:
+		if end, ok := danglingEnd(dir); ok {
+			return leadsTo(end, errors.New("there is no such directory"))
+		}
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && up != dir {
 			dir = up
 			continue
-		case err != nil:
-			return Reason(err)
-		case !info.IsDir():
-			return fmt.Errorf("%s is a file", dir)
 		}
-		if err := try(filepath.Join(dir, "hopscope")); err != nil {
-			return Reason(err)
-		}
-		return nil
+		return checkDirectory(dir)
 	}
+}
+
+// checkDirectory reports why no files could be written to dir, which is there.
+func checkDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return Reason(err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file", dir)
+	}
+	if err := try(filepath.Join(dir, "hopscope")); err != nil {
+		return Reason(err)
+	}
+	return nil
 }
 
 // try makes and removes a temporary file for path.

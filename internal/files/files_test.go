@@ -220,6 +220,31 @@ func TestClaim(t *testing.T) {
 	onlyFiles(t, dir, "x")
 }
 
+// A link that leads nowhere makes the file it names, if there is a directory for it, and no
+// directory: both are said before, through a chain of links too.
+func TestCheckDanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	link := func(name, to string) string {
+		path := filepath.Join(dir, name)
+		if err := os.Symlink(to, path); err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+		return path
+	}
+	fine, none := link("fine", "x"), link("none", "absent/x")
+	chain, circle := link("chain", "none"), link("circle", "circle")
+	for path, ok := range map[string]bool{fine: true, none: false, chain: false, circle: false} {
+		if err := Check(path); (err == nil) != ok || err == nil != (Put(path, nil) == nil) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, path := range []string{none, chain, circle, filepath.Join(none, "below")} {
+		if err := CheckDir(path); err == nil {
+			t.Errorf("directory %s can be made", path)
+		}
+	}
+}
+
 // What could not be written is said before, and trying leaves nothing.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()

@@ -33,6 +33,7 @@ func (p *pkg) mutants(o options) ([]*mutant, error) {
 			for i := range o.sample {
 				made[i] = made[int(float64(i)*step)]
 			}
+			fmt.Printf("%s: a sample of %d of %d generated mutants; %d are not tried (-sample 0: all)\n", p.path, o.sample, len(made), len(made)-o.sample)
 			made = made[:o.sample]
 		}
 		list = append(list, made...)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -78,6 +79,9 @@ func TestMemoryPresets(t *testing.T) {
 		return switchNamed(t, v, "sw").Memory
 	}
 	m := memory("    preset: tomahawk\n")
+	if v := parse(t, strings.Replace(memoryBase, "  memory:\n", "  memory: tomahawk\n", 1)); !reflect.DeepEqual(switchNamed(t, v, "sw").Memory, m) {
+		t.Error("memory: tomahawk is another memory than that of the preset")
+	}
 	if g := m.Groups[0][3]; m.Cell != 208 || m.Parts != 4 || m.Ingress[0].Shared != 10_875_072 || m.Ingress[0].Headroom != 4_194_112 ||
 		g.Headroom != 165_568 || g.Reserved != 1248 || g.XONOffset != 2288 || g.Limit != (mmu.Threshold{Num: 1, Den: 1}) {
 		t.Errorf("tomahawk: %+v, group %+v", m.Ingress, g)

@@ -91,7 +91,7 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 			within(1, int64(maxBuffer), "is no switch buffer; give at most 1GiB, such as 32MiB").unless(r.noEthernet).
 			unless(func() string { return when(s.memory.size > 0, "switch.memory gives the size") }),
 		sectionKey("memory", r.memoryKeys(s), "Packet memory as deployed: pools, profiles and who takes them, in the words of SAI and SONiC ([model](../models/ethernet.md#packet-memory)). "+
-			"`buffer`, `pfc` and `lossy` are a short form of it.").in(&s.memory.obj).opening(func(object) { s.memory.own() }).unless(r.noEthernet),
+			"`buffer`, `pfc` and `lossy` are a short form of it, and the name of a preset is one of the section.").shortFor("preset").in(&s.memory.obj).opening(func(object) { s.memory.own() }).unless(r.noEthernet),
 		timeKey("latency", &s.latency, "Pipeline, after the last bit (cut-through: the header) and before admission.").
 			otherwise("300ns; `infiniband`: by the fastest port").within(0, int64(units.Millisecond), "is no switch pipeline; give at most 1ms"),
 		eitherKey("forwarding", &s.cutThrough, "store-and-forward", "cut-through", "Whether a switch sends a frame on when it has all of it, or its header.").

@@ -30,7 +30,8 @@ type Engine struct {
 	// now is when the latest call was made; copies may be asked for ahead of it.
 	now     units.Time
 	turns   []*turns
-	catchUp func() // see Before
+	passes  []*pass // of turns, those that differ
+	catchUp func()  // see Before
 }
 
 // New returns the inside of a server, with nothing on its way. The tree must have
@@ -44,8 +45,9 @@ func New(t *server.Tree) *Engine {
 		case server.MemoryBus:
 			e.drams = append(e.drams, i)
 		case server.PCIe:
-			e.tracks[2*i].posted.size = t.Costs.PostedCredits
-			e.tracks[2*i+1].posted.size = t.Costs.PostedCredits
+			if n := t.Costs.PostedCredits; n > 0 {
+				e.tracks[2*i].posted, e.tracks[2*i+1].posted = &window{size: n}, &window{size: n}
+			}
 		}
 	}
 	for i := range t.Devices {
@@ -144,7 +146,7 @@ func (e *Engine) read(at units.Time, c *Chain, addr uint64, n units.Bytes) units
 	for i := range c.data {
 		h := &c.data[i]
 		x := h.sized(completion, n, c.mrrs)
-		start, end := h.track.reserve(e.now, f.head, x.work)
+		start, end := h.track.reserve(e.now, f.head, x.work, reading)
 		h.track.carried.note(f.head, start, x, n)
 		end = max(end, f.last+x.last, f.tail+x.end)
 		f.head = start + x.first + h.latency
@@ -245,7 +247,7 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 // this. Where writes are put in order it stays until it is in memory.
 func (t *track) leave(to *track, ordered bool, start, end units.Time, n units.Bytes) {
 	t.went(to, end)
-	if t.posted.size > 0 && !ordered {
+	if t.posted != nil && !ordered {
 		t.posted.hold(n, start, end)
 	}
 }
@@ -262,7 +264,7 @@ func (c *Chain) place(f *flow, n units.Bytes, relaxed bool) (done units.Time) {
 			last.placed = done
 		}
 	}
-	if last.posted.size > 0 {
+	if last.posted != nil {
 		last.posted.hold(n, min(f.head, done), done)
 	}
 	return done
@@ -298,7 +300,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 		x := h.sized(o, n, c.mrrs)
 		var start, end units.Time
 		if nvlink {
-			start, end = h.track.reserve(e.now, f.head, x.work)
+			start, end = h.track.reserve(e.now, f.head, x.work, turning)
 		} else {
 			start, end = h.track.bulk(e.now, f.head, x.work, span)
 		}
@@ -320,7 +322,7 @@ func (e *Engine) Doorbell(now units.Time, c *Chain, n units.Bytes) (seen units.T
 			continue
 		}
 		x := h.sized(write, n, c.mrrs)
-		start, _ := h.track.reserve(e.now, f.head, x.work)
+		start, _ := h.track.reserve(e.now, f.head, x.work, asking)
 		h.track.carried.note(f.head, start, x, n)
 		f.head = start + x.work + h.latency
 	}

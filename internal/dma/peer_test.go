@@ -82,7 +82,10 @@ func (s *tlps) arrive(p *tlp) {
 	t := p.way[p.at].track
 	q := s.queues[t]
 	if q == nil {
-		q = &tlpQueue{size: t.posted.size}
+		q = new(tlpQueue)
+		if t.posted != nil {
+			q.size = t.posted.size
+		}
 		s.queues[t] = q
 	}
 	q.waiting = append(q.waiting, p)

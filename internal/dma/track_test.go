@@ -7,6 +7,16 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
+// all lists the gaps.
+func (g *gaps) all() (out []gap) {
+	if g.n > 0 {
+		for i := g.list[0].next; i != 0; i = g.list[i].next {
+			out = append(out, g.list[i])
+		}
+	}
+	return out
+}
+
 // booked lists which of the first n picoseconds of a track are taken.
 func booked(t *track, n int) []bool {
 	b := make([]bool, n)
@@ -34,7 +44,7 @@ func TestReservationsNeverOverlap(t *testing.T) {
 			now += rnd.IntN(20)
 			at, work := now+rnd.IntN(60), rnd.IntN(15)
 			before := booked(&tr, span)
-			start, end := tr.reserve(units.Time(now), units.Time(at), units.Time(work))
+			start, end := tr.reserve(units.Time(now), units.Time(at), units.Time(work), stream(rnd.IntN(streams)))
 			after := booked(&tr, span)
 			taken, first, last := 0, -1, -1
 			for i := range span {
@@ -77,7 +87,7 @@ func TestNoTimeIsLost(t *testing.T) {
 		most := 0
 		for range 6000 {
 			at, work := units.Time(rnd.IntN(1e6)), units.Time(rnd.IntN(100))
-			start, end := tr.reserve(0, at, work)
+			start, end := tr.reserve(0, at, work, stream(rnd.IntN(streams)))
 			if start < at || end < start+work {
 				t.Fatalf("seed %d: work %d at %d takes %d to %d", seed, work, at, start, end)
 			}
@@ -107,7 +117,7 @@ func TestCreditsHold(t *testing.T) {
 	const size, piece = 1000, 50
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
-		tr := track{posted: window{size: size}}
+		tr := track{posted: &window{size: size}}
 		var enter, leave []span
 		now, link, out := units.Time(0), units.Time(0), units.Time(0)
 		for range 80 {
@@ -208,8 +218,8 @@ func TestLoadsShareATrack(t *testing.T) {
 				t.Fatalf("seed %d: a copy of %d takes %d to %d, asked for at %d over %d", seed, work, start, end, now, span)
 			}
 			all = append(all, copied{start, end, work})
-			if got := tr.loads.beside(start, 1000); got < 1000*1000/(1000-units.Time(tr.loads.share(start))) {
-				t.Fatalf("seed %d: work of 1000 takes %d beside loads of %d", seed, got, tr.loads.share(start))
+			if got := tr.beside.loads.beside(start, 1000); got < 1000*1000/(1000-units.Time(tr.beside.loads.share(start))) {
+				t.Fatalf("seed %d: work of 1000 takes %d beside loads of %d", seed, got, tr.beside.loads.share(start))
 			}
 		}
 		for _, x := range all {

@@ -8,7 +8,7 @@ import "github.com/hopscope/hopscope/internal/units"
 // common_kernel.h).
 const turnBytes = 8 * 16 * 32 * units.Byte
 
-// turns is what one turn over a chain costs, and how many were taken.
+// turns are the links of turns over a chain, and how many were taken.
 type turns struct {
 	legs  []leg
 	least units.Time // from a turn to the next of the same copy: the slowest leg's work
@@ -16,11 +16,20 @@ type turns struct {
 	taken int64      // turns that the sums of the tracks do not have yet
 }
 
-// leg is one hop of a turn.
+// leg is one hop of a turn. Most of a server's cost the same, so that what it costs is in few
+// places.
 type leg struct {
-	track                     *track
-	work, first, end, latency units.Time
-	bytes                     units.Bytes
+	track *track
+	pass  *pass
+}
+
+// pass is what a turn costs on a hop.
+type pass struct {
+	work    units.Time
+	head    units.Time // from its start to when the first piece is at the next hop
+	end     units.Time // of the last piece
+	latency units.Time
+	bytes   units.Bytes
 }
 
 // turnsOver works out what a turn over a chain costs.
@@ -29,11 +38,22 @@ func (e *Engine) turnsOver(c *Chain) *turns {
 	for i := range c.data {
 		h := &c.data[i]
 		x := h.sized(write, turnBytes, c.mrrs)
-		t.legs = append(t.legs, leg{h.track, x.work, x.first, x.end, h.latency, x.bytes})
+		t.legs = append(t.legs, leg{h.track, e.pass(pass{x.work, x.first + h.latency, x.end, h.latency, x.bytes})})
 		t.least = max(t.least, x.work)
 	}
 	e.turns = append(e.turns, t)
 	return t
+}
+
+// pass keeps what a turn costs on a hop.
+func (e *Engine) pass(x pass) *pass {
+	for _, p := range e.passes {
+		if *p == x {
+			return p
+		}
+	}
+	e.passes = append(e.passes, &x)
+	return &x
 }
 
 // NVLink reports whether the chain leads over NVLink.
@@ -53,11 +73,17 @@ func (e *Engine) Turn(now units.Time, c *Chain) (left units.Time) {
 	head, tail := now, now
 	for i := range t.legs {
 		g := &t.legs[i]
-		start, end := g.track.reserve(now, head, g.work)
-		if start > head {
-			g.track.carried.wait(head, start)
+		r, x := g.track, g.pass
+		start, end := head, head+x.work
+		if head >= r.free && r.beside == nil && x.work > 0 { // as reserve has it
+			if head > r.free {
+				r.gaps.push(now, r.free, head)
+			}
+			r.free = end
+		} else if start, end = r.reserve(now, head, x.work, turning); start > head {
+			r.carried.wait(head, start)
 		}
-		head, tail = start+g.first+g.latency, max(end, tail+g.end)+g.latency
+		head, tail = start+x.head, max(end, tail+x.end)+x.latency
 	}
 	t.taken++
 	return tail - t.way
@@ -88,8 +114,8 @@ func (e *Engine) count() {
 			g := &t.legs[i]
 			c := &g.track.carried
 			c.Payload += turnBytes * units.Bytes(t.taken)
-			c.Bytes += g.bytes * units.Bytes(t.taken)
-			c.Busy += g.work * units.Time(t.taken)
+			c.Bytes += g.pass.bytes * units.Bytes(t.taken)
+			c.Busy += g.pass.work * units.Time(t.taken)
 			c.Transfers += t.taken
 		}
 		t.taken = 0

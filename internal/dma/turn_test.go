@@ -78,7 +78,7 @@ type list struct {
 func (l *list) reserve(now, at, work units.Time) (start, end units.Time) {
 	if at >= l.free {
 		if at > l.free {
-			l.gaps = append(l.gaps, gap{l.free, at})
+			l.gaps = append(l.gaps, gap{from: l.free, to: at})
 		}
 		l.free = at + work
 		return at, l.free
@@ -95,7 +95,7 @@ func (l *list) reserve(now, at, work units.Time) (start, end units.Time) {
 			end = from + take
 			work -= take
 		}
-		for _, part := range []gap{{g.from, min(from, g.to)}, {from + take, g.to}} {
+		for _, part := range []gap{{from: g.from, to: min(from, g.to)}, {from: from + take, to: g.to}} {
 			if part.from < part.to && part.to > now {
 				rest = append(rest, part)
 			}
@@ -129,7 +129,7 @@ func TestGapsAreAList(t *testing.T) {
 			if len(l.gaps) > maxGaps/2 {
 				break // what is over and not dropped yet counts where there are too many
 			}
-			start, end := tr.reserve(now, at, work)
+			start, end := tr.reserve(now, at, work, stream(rnd.IntN(streams)))
 			if s, e := l.reserve(now, at, work); s != start || e != end {
 				t.Fatalf("seed %d, reservation %d: at %d for %d gave %d to %d, want %d to %d", seed, k, at, work, start, end, s, e)
 			}

@@ -7,7 +7,7 @@ import "github.com/hopscope/hopscope/internal/units"
 // has given. Bytes enter and leave it evenly while their write is on its way, and
 // what entered first leaves first.
 type window struct {
-	size  units.Bytes // 0: no bound
+	size  units.Bytes
 	used  units.Bytes
 	at    units.Time // when the room that was taken so far became free
 	holds [maxHolds]hold

@@ -25,7 +25,7 @@ type Chain struct {
 	latency units.Time  // of all links
 	reads   bool        // a copy over it is one of reads: its engine is at the end
 	mrrs    units.Bytes // of the reader
-	turns   *turns      // of copies over NVLink; nil: it leads over PCIe
+	turns   *Turns      // of copies over NVLink; nil: it leads over PCIe
 	turning bool        // turns of copies over NVLink share a track of it
 	memory  int         // number of the memory, for translations
 	addr    uint64      // where the next access without an address goes

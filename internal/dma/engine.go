@@ -29,7 +29,7 @@ type Engine struct {
 	drams   []int // links to the memories of root complexes
 	// now is when the latest call was made; copies may be asked for ahead of it.
 	now     units.Time
-	turns   []*turns
+	turns   []*Turns
 	passes  []*pass // of turns, those that differ
 	catchUp func()  // see Before
 }

@@ -7,16 +7,6 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// all lists the gaps.
-func (g *gaps) all() (out []gap) {
-	if g.n > 0 {
-		for i := g.list[0].next; i != 0; i = g.list[i].next {
-			out = append(out, g.list[i])
-		}
-	}
-	return out
-}
-
 // booked lists which of the first n picoseconds of a track are taken.
 func booked(t *track, n int) []bool {
 	b := make([]bool, n)

@@ -8,12 +8,13 @@ import "github.com/hopscope/hopscope/internal/units"
 // common_kernel.h).
 const turnBytes = 8 * 16 * 32 * units.Byte
 
-// turns are the links of turns over a chain, and how many were taken.
-type turns struct {
+// Turns are the links of a chain of copies over NVLink, by turns, with what one costs.
+type Turns struct {
+	now   *units.Time // of the engine
+	way   units.Time  // of all links: how long after it has left a turn is there
+	taken int64       // turns that the sums of the tracks do not have yet
 	legs  []leg
 	least units.Time // from a turn to the next of the same copy: the slowest leg's work
-	way   units.Time // of all links: how long after it has left a turn is there
-	taken int64      // turns that the sums of the tracks do not have yet
 }
 
 // leg is one hop of a turn. Most of a server's cost the same, so that what it costs is in few
@@ -33,8 +34,8 @@ type pass struct {
 }
 
 // turnsOver works out what a turn over a chain costs.
-func (e *Engine) turnsOver(c *Chain) *turns {
-	t := &turns{way: c.latency}
+func (e *Engine) turnsOver(c *Chain) *Turns {
+	t := &Turns{now: &e.now, way: c.latency}
 	for i := range c.data {
 		h := &c.data[i]
 		x := h.sized(write, turnBytes, c.mrrs)
@@ -59,17 +60,18 @@ func (e *Engine) pass(x pass) *pass {
 // NVLink reports whether the chain leads over NVLink.
 func (c *Chain) NVLink() bool { return c.turns != nil }
 
-// Turns is how a copy over the chain is to be cut up so that it shares its links as thread
-// blocks do: into turns of n bytes, each of which begins no sooner than least after the
-// one before.
-// Links of PCIe are shared by Copy itself.
-func (c *Chain) Turns() (n units.Bytes, least units.Time) { return turnBytes, c.turns.least }
+// Turns are those of a copy over the chain, which has them; nil over PCIe, whose links are
+// shared by Copy itself.
+func (c *Chain) Turns() *Turns { return c.turns }
 
-// Turn moves the bytes of one turn over a chain that has them, and returns when they have
-// left: when the next may begin. It is Copy, to the picosecond.
-func (e *Engine) Turn(now units.Time, c *Chain) (left units.Time) {
-	t := c.turns
-	e.now = now
+// Pace is how a copy is to be cut up so that it shares its links as thread blocks do: into
+// turns of n bytes, each of which begins no sooner than least after the one before.
+func (t *Turns) Pace() (n units.Bytes, least units.Time) { return turnBytes, t.least }
+
+// Take moves the bytes of one turn, and returns when they have left: when the next may begin.
+// It is Copy, to the picosecond.
+func (t *Turns) Take(now units.Time) (left units.Time) {
+	*t.now = now
 	head, tail := now, now
 	for i := range t.legs {
 		g := &t.legs[i]

@@ -52,7 +52,7 @@ func TestTurnIsACopy(t *testing.T) {
 					at[k] = e.Rest(now, &blocks[k][i], min(n, turnBytes))
 				default:
 					if c := &blocks[k][i]; k == 0 {
-						at[k] = e.Turn(now, c)
+						at[k] = c.Turns().Take(now)
 					} else {
 						at[k] = e.Rest(now, c, turnBytes)
 					}

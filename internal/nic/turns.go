@@ -41,7 +41,7 @@ func (a *blockTurn) before(b *blockTurn) bool {
 
 // turning is a copy that takes turns.
 type turning struct {
-	chain *dma.Chain
+	turns *dma.Turns
 	pace  units.Time // from turn to turn at least, by the work of its threads
 	least units.Time // and by the links too
 	at    units.Time // of its next turn
@@ -52,7 +52,7 @@ type turning struct {
 // pace is the time between two turns of a local operation by its own work, and how many
 // there are.
 func (r *LocalRun) pace() (pace units.Time, n int64) {
-	size, _ := r.chain.Turns()
+	size, _ := r.chain.Turns().Pace()
 	if r.bytes <= size {
 		return r.work, 1
 	}
@@ -62,19 +62,19 @@ func (r *LocalRun) pace() (pace units.Time, n int64) {
 
 // turn takes a turn of local operation l, if there are others behind it.
 func (h *Host) turn(now units.Time, l uint32, run *LocalRun) bool {
-	c := run.chain
-	if c == nil || !c.NVLink() {
+	if run.chain == nil || !run.chain.NVLink() {
 		return false
 	}
-	size, least := c.Turns()
+	turns := run.chain.Turns()
+	size, least := turns.Pace()
 	if run.left <= size {
 		return false
 	}
 	pace, n := run.pace()
 	h.takeTurns(now)
 	run.left -= size
-	next := max(now+pace, h.path.Turn(now, c))
-	x := turning{chain: c, pace: pace, least: max(pace, least), at: next, age: next - now, left: n - 2}
+	next := max(now+pace, turns.Take(now))
+	x := turning{turns: turns, pace: pace, least: max(pace, least), at: next, age: next - now, left: n - 2}
 	if h.blocks.singly || n == 2 || x.least < 2 { // its timer would not come between two turns
 		h.timer(next, next-now, timerLocal, l)
 		return true
@@ -130,10 +130,15 @@ func (h *Host) takeTurnsBefore(end *blockTurn) {
 		}
 		t.first++
 		x := &t.copies[u.copy-1]
-		x.at = max(u.at+x.pace, h.path.Turn(u.at, x.chain))
-		x.age = x.at - u.at
-		if x.left--; x.left > 0 {
-			u.at, u.order = x.at, h.turnOrder(x.age)
+		at := max(u.at+x.pace, x.turns.Take(u.at))
+		x.at, x.age = at, at-u.at
+		if x.left--; x.left == 0 {
+			continue
+		}
+		u.at, u.order = at, h.turnOrder(at-u.at)
+		if n := len(t.next); n < cap(t.next) && t.next[n-1].at < at {
+			t.next = append(t.next, u)
+		} else {
 			t.push(u)
 		}
 	}

@@ -34,16 +34,18 @@ type Chain struct {
 
 // hop is one link of a chain, in one direction, or a memory.
 type hop struct {
+	// What every transfer needs stands first.
 	track   *track
 	latency units.Time
-	kind    server.LinkKind
-	pcie    pcie.Link
-	tlp     units.Bytes // TLPs are cut to this at most; 0: MPS
-	piece   units.Bytes // what is passed on as soon as it is there
-	rate    units.Rate
 	iommu   *iommu // at its end; nil: none
-	cached  int    // permille of the bytes that the last-level cache keeps from a memory
 	cost    cost
+	piece   units.Bytes // what is passed on as soon as it is there
+	kind    server.LinkKind
+
+	pcie   pcie.Link
+	tlp    units.Bytes // TLPs are cut to this at most; 0: MPS
+	rate   units.Rate
+	cached int // permille of the bytes that the last-level cache keeps from a memory
 }
 
 // cost is what n bytes cost on a hop, kept because most transfers are alike.
@@ -66,12 +68,17 @@ const (
 	request
 )
 
-// sized works out what n bytes cost; mrrs is the reader's.
+// sized is what n bytes cost; mrrs is the reader's.
 func (h *hop) sized(o op, n, mrrs units.Bytes) *cost {
-	c := &h.cost
-	if c.n == n && c.op == o {
-		return c
+	if h.cost.n != n || h.cost.op != o {
+		h.size(o, n, mrrs)
 	}
+	return &h.cost
+}
+
+// size works out what n bytes cost.
+func (h *hop) size(o op, n, mrrs units.Bytes) {
+	c := &h.cost
 	c.op, c.n = o, n
 	c.bytes = h.bytes(o, n, mrrs)
 	c.work = h.rate.TxTimeLong(c.bytes)
@@ -89,7 +96,6 @@ func (h *hop) sized(o op, n, mrrs units.Bytes) *cost {
 			c.last = h.rate.TxTimeLong(h.bytes(o, n-(n-1)/mrrs*mrrs, mrrs))
 		}
 	}
-	return c
 }
 
 // bytes is what n bytes take of a hop, on PCIe in whole TLPs.

@@ -222,7 +222,10 @@ func (e *Engine) write(now, at units.Time, c *Chain, addr uint64, n units.Bytes)
 		if before != nil && !relaxed {
 			at = max(at, before.behind(t))
 		}
-		room := t.room(now, h.piece, n)
+		var room flow
+		if t.posted != nil {
+			room = t.room(now, h.piece, n)
+		}
 		start, end := t.turn(e.now, max(at, room.head), x.work)
 		t.carried.note(at, start, x, n)
 		t.carried.Credits += max(room.head-at, 0)
@@ -292,7 +295,7 @@ func (e *Engine) Copy(now units.Time, c *Chain, n units.Bytes) (done units.Time)
 	}
 	c.addr += uint64(n)
 	span := units.Time(0)
-	for i := range c.data {
+	for i := 0; i < len(c.data) && !nvlink; i++ {
 		span = max(span, c.data[i].sized(o, n, c.mrrs).work)
 	}
 	for i := range c.data {

@@ -55,15 +55,16 @@ func (t *track) behind(to *track) units.Time {
 func (t *track) went(to *track, at units.Time) {
 	k := 0
 	for i := range t.outs {
-		if t.outs[i].to == to {
-			k = i
-			break
+		x := &t.outs[i]
+		if x.to == to {
+			x.at = max(x.at, at)
+			return
 		}
-		if t.outs[i].at < t.outs[k].at {
+		if x.at < t.outs[k].at {
 			k = i
 		}
 	}
-	t.outs[k] = out{to, max(at, t.behind(to))}
+	t.outs[k] = out{to, at}
 }
 
 // Carried is what went over one direction of a link, or through a memory.

@@ -68,6 +68,21 @@ func (p *Plan) AddLocal(l Local) Op {
 	return OpOfLocal(len(p.Locals) - 1)
 }
 
+// Size is how much has been added to a plan: series of messages, local operations and what
+// they wait for.
+type Size struct{ series, locals, edges int }
+
+// Size is that of the plan.
+func (p *Plan) Size() Size { return Size{len(p.Series), len(p.Locals), len(p.edges)} }
+
+// Grow makes room for n times what was added since a plan had a size, so that nothing of what
+// is alike and many is copied as it grows.
+func (p *Plan) Grow(since Size, n int) {
+	p.Series = slices.Grow(p.Series, n*(len(p.Series)-since.series))
+	p.Locals = slices.Grow(p.Locals, n*(len(p.Locals)-since.locals))
+	p.edges = slices.Grow(p.edges, n*(len(p.edges)-since.edges))
+}
+
 // Label is what local operations have in common: what they do, and what takes them
 // time before their data move, or in all.
 type Label struct {

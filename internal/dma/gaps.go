@@ -42,12 +42,13 @@ func (g *gaps) all() []gap { return g.buffer[g.from:g.to] }
 func (g *gaps) push(now, from, to units.Time) {
 	g.condense()
 	g.forget(now)
-	if int(g.to) == len(g.buffer) {
+	n := int(g.to)
+	if n == len(g.buffer) {
 		g.makeRoom()
+		n = int(g.to)
 	}
-	g.buffer[g.to] = gap{from, to}
-	g.to++
-	g.end = to
+	g.buffer[n] = gap{from, to}
+	g.to, g.end = uint16(n+1), to
 }
 
 // forget drops the gaps that are over.

@@ -77,13 +77,20 @@ func (t *Turns) Take(now units.Time) (left units.Time) {
 		g := &t.legs[i]
 		r, x := g.track, g.pass
 		start, end := head, head+x.work
-		if head >= r.free && r.beside == nil && x.work > 0 { // as reserve has it
-			if head > r.free {
-				r.gaps.push(now, r.free, head)
+		switch { // what reserve does, without a call where it needs no gap
+		case r.beside != nil || x.work == 0 || head < r.gaps.end:
+			if start, end = r.reserve(now, head, x.work, turning); start > head {
+				r.carried.wait(head, start)
 			}
+		case head < r.free:
+			start, end = r.free, r.free+x.work
 			r.free = end
-		} else if start, end = r.reserve(now, head, x.work, turning); start > head {
 			r.carried.wait(head, start)
+		case head > r.free:
+			r.gaps.push(now, r.free, head)
+			fallthrough
+		default:
+			r.free = end
 		}
 		head, tail = start+x.head, max(end, tail+x.end)+x.latency
 	}

@@ -70,18 +70,36 @@ func TestTurnIsACopy(t *testing.T) {
 
 // list is a track's gaps as a plain list.
 type list struct {
-	free units.Time
-	gaps []gap
+	free   units.Time
+	gaps   []gap
+	merged int
+}
+
+// condense joins every two neighbours of the later half where there are too many.
+func (l *list) condense() {
+	if len(l.gaps) < maxGaps {
+		return
+	}
+	l.merged++
+	half := l.gaps[maxGaps/2:]
+	l.gaps = l.gaps[:maxGaps/2]
+	for ; len(half) > 0; half = half[2:] {
+		l.gaps = append(l.gaps, gap{half[0].from, half[0].to + half[1].to - half[1].from})
+	}
 }
 
 // reserve takes the free time from a time on, gap by gap.
 func (l *list) reserve(now, at, work units.Time) (start, end units.Time) {
 	if at >= l.free {
 		if at > l.free {
-			l.gaps = append(l.gaps, gap{from: l.free, to: at})
+			l.condense()
+			l.gaps = append(l.gaps, gap{l.free, at})
 		}
 		l.free = at + work
 		return at, l.free
+	}
+	if n := len(l.gaps); n > 0 && l.gaps[n-1].to > at {
+		l.condense()
 	}
 	start = -1
 	var rest []gap
@@ -95,7 +113,7 @@ func (l *list) reserve(now, at, work units.Time) (start, end units.Time) {
 			end = from + take
 			work -= take
 		}
-		for _, part := range []gap{{from: g.from, to: min(from, g.to)}, {from: from + take, to: g.to}} {
+		for _, part := range []gap{{g.from, min(from, g.to)}, {from + take, g.to}} {
 			if part.from < part.to && part.to > now {
 				rest = append(rest, part)
 			}
@@ -113,26 +131,44 @@ func (l *list) reserve(now, at, work units.Time) (start, end units.Time) {
 }
 
 // Reservations find the free time of a track in the order of time, however many gaps there
-// are and wherever they open and close.
+// are, wherever they open and close, and wherever a stream found its last: streams are as long
+// ahead as each likes, or anywhere.
 func TestGapsAreAList(t *testing.T) {
-	for seed := range uint64(60) {
+	merged := 0
+	for seed := range uint64(90) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
 		var tr track
 		var l list
-		now, ahead := units.Time(0), 1<<rnd.IntN(16)
+		still := seed%3 == 0 // nothing is ever over, so that there are too many gaps
+		now, ahead, apart := units.Time(0), 1<<rnd.IntN(16), units.Time(60)
+		if still {
+			ahead, apart = 1<<18, 0
+		}
+		var lead [streams]int
+		for s := range lead {
+			lead[s] = rnd.IntN(ahead)
+		}
 		for k := range 4000 {
-			now += units.Time(rnd.IntN(60))
-			at, work := now, units.Time(1+rnd.IntN(60))
-			if rnd.IntN(3) > 0 {
+			now += units.Time(rnd.Int64N(int64(apart) + 1))
+			work, s := units.Time(1+rnd.IntN(60)), stream(rnd.IntN(streams))
+			at := now
+			switch {
+			case still || rnd.IntN(8) == 0:
 				at += units.Time(rnd.IntN(ahead))
+			case rnd.IntN(4) > 0:
+				at += units.Time(lead[s] + rnd.IntN(40))
 			}
-			if len(l.gaps) > maxGaps/2 {
+			if !still && len(l.gaps) > maxGaps/2 {
 				break // what is over and not dropped yet counts where there are too many
 			}
-			start, end := tr.reserve(now, at, work, stream(rnd.IntN(streams)))
+			start, end := tr.reserve(now, at, work, s)
 			if s, e := l.reserve(now, at, work); s != start || e != end {
 				t.Fatalf("seed %d, reservation %d: at %d for %d gave %d to %d, want %d to %d", seed, k, at, work, start, end, s, e)
 			}
 		}
+		merged += l.merged
+	}
+	if merged == 0 {
+		t.Error("there were never too many gaps")
 	}
 }

@@ -94,13 +94,10 @@ type aheadOf struct {
 	acts   []record.Ahead
 }
 
-// NoteAhead notes that a frame of class c of port i starts now, while those in waiting might
-// have: bytes is its length.
-func (n *Net) NoteAhead(now units.Time, i int, c, waiting uint8, bytes uint32) {
-	n.noteAhead(now, i, c, waiting, n.txTime(&n.ports[i], bytes+uint32(n.wire.Overhead)))
-}
-
-func (n *Net) noteAhead(now units.Time, i int, c, waiting uint8, d units.Time) {
+// NoteAhead notes that a frame of class c of port i starts now, while the others of those in
+// avail might have: bytes is its length.
+func (n *Net) NoteAhead(now units.Time, i int, c, avail uint8, bytes uint32) {
+	d := n.txTime(&n.ports[i], bytes+uint32(n.wire.Overhead))
 	a := n.cold[i].ahead
 	if a == nil {
 		a = &take(&n.rooms.ahead, 1)[0]
@@ -108,7 +105,7 @@ func (n *Net) noteAhead(now units.Time, i int, c, waiting uint8, d units.Time) {
 		n.cold[i].ahead = a
 	}
 	for w := range uint8(Classes) {
-		if waiting>>w&1 != 0 {
+		if w != c && avail>>w&1 != 0 {
 			a.clock[w] += d
 			a.latest[w] = c
 			a.of(n.ports[i].id, w, c, n.sched[i].before(c, w)).Add(now, int64(d))

@@ -371,8 +371,8 @@ func (n *Net) start(now units.Time, i int, p *Port) {
 		if avail := p.ready &^ p.shut; avail != 0 {
 			c := n.pick(p, i, avail)
 			slot = n.dequeue(now, i, p, c)
-			if others := avail &^ (1 << c); others != 0 {
-				n.NoteAhead(now, i, c, others, n.part.Rec(slot).Frame)
+			if avail&(avail-1) != 0 {
+				n.NoteAhead(now, i, c, avail, n.part.Rec(slot).Frame)
 			}
 		}
 		if p.ready&^p.shut == 0 && !p.control {

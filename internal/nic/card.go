@@ -4,6 +4,7 @@ import (
 	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -101,7 +102,9 @@ func (h *Host) answer(now units.Time, i int, slot uint32) {
 		d += h.card.NAKDelay
 	}
 	if pk.Kind == packet.CNP {
-		h.net.AddSample(pk) // they are few
+		if h.meetings.notified++; h.meetings.notified%record.SampleEvery == 1 {
+			h.net.AddSample(pk)
+		}
 	}
 	if pk.DSCP&packet.Stamped != 0 {
 		h.net.StampIn(now, h.ports[i].fabricPort, pk)

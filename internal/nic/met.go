@@ -30,10 +30,11 @@ type met struct {
 
 // meetings are what the packets that a host took met, by lists.
 type meetings struct {
-	slots  []met
-	unused uint32 // the first of a list of those that are free
-	over   [2][]metNote
-	sorted bool
+	slots    []met
+	unused   uint32 // the first of a list of those that are free
+	over     [2][]metNote
+	notified uint32 // CNPs sent
+	sorted   bool
 }
 
 // The two lists of a queue pair.
@@ -60,7 +61,7 @@ func (h *Host) sample(now units.Time, s *qpSlot, pk *packet.Packet) {
 // meet notes what pk, which has arrived, met, in a list of the queue pair.
 func (h *Host) meet(now units.Time, s *qpSlot, list int, pk *packet.Packet) {
 	if port, c, marked := h.net.MarkOf(pk); marked {
-		m := h.metAt(&s.met[list], port, c)
+		m := h.metAt(&s.met[list], 0, port, c)
 		m.Marks++
 		m.During(now, now)
 	}
@@ -69,51 +70,79 @@ func (h *Host) meet(now units.Time, s *qpSlot, list int, pk *packet.Packet) {
 		return
 	}
 	h.hops = h.net.AppendHops(h.hops[:0], stamps)
+	after := uint32(0)
 	for k := range h.hops {
 		x := &h.hops[k]
-		m := h.metAt(&s.met[list], x.Port, x.Class)
+		m := h.metAt(&s.met[list], after, x.Port, x.Class)
+		after = m.next
 		m.Packets++
 		if x.Start == units.Never {
 			continue
 		}
 		m.Wait += x.Start - x.In - x.Paused
 		m.Held += x.Paused
-		m.Ahead += x.Ahead
-		m.Behind(x.Served, x.Ahead)
+		if x.Ahead != 0 {
+			m.Ahead += x.Ahead
+			m.Behind(x.Served, x.Ahead)
+		}
 		m.During(x.In, x.Start)
 	}
 }
 
-// metAt is what the packets of a list met at a port and class so far.
-func (h *Host) metAt(list *uint32, port uint32, c uint8) *met {
-	n := 0
-	for k := *list; k != 0; k = h.meetings.slots[k-1].next {
-		if m := &h.meetings.slots[k-1]; m.Port == port && m.Class == c {
+// metAt is what the packets of a list met at a port and class so far; likely is the slot
+// that it probably stands in, 0 if none is.
+func (h *Host) metAt(list *uint32, likely, port uint32, c uint8) *met {
+	x := &h.meetings
+	if likely != 0 {
+		if m := &x.slots[likely-1]; m.Port == port && m.Class == c {
 			return m
 		}
-		n++
+	}
+	n, last := 0, list
+	for *last != 0 {
+		m := &x.slots[*last-1]
+		if m.Port == port && m.Class == c {
+			return m
+		}
+		n, last = n+1, &m.next
 	}
 	if n >= maxSites-1 && port != otherSites {
-		return h.metAt(list, otherSites, 0)
+		return h.metAt(list, 0, otherSites, 0)
 	}
-	x := &h.meetings
 	k := x.unused
 	if k == 0 {
-		if len(x.slots) == 0 {
-			x.slots = make([]met, 0, maxSites)
-			x.over[requests], x.over[replies] = make([]metNote, 0, 2), make([]metNote, 0, 2)
+		if len(x.slots) == cap(x.slots) {
+			return h.moreRoom(list, port, c)
 		}
 		x.slots = append(x.slots, met{})
 		k = uint32(len(x.slots))
 	} else {
 		x.unused = x.slots[k-1].next
 	}
+	*last = k // behind the others: packets meet the same in the same order
 	m := &x.slots[k-1]
-	*m = met{next: *list}
+	*m = met{}
 	m.Port, m.Class = port, c
-	*list = k
 	return m
 }
+
+// moreRoom is metAt where there is no room for another slot.
+func (h *Host) moreRoom(list *uint32, port uint32, c uint8) *met {
+	x := &h.meetings
+	if len(x.slots) == 0 {
+		x.over[requests], x.over[replies] = make([]metNote, 0, 2), make([]metNote, 0, 2)
+	}
+	x.slots = slices.Grow(x.slots, max(maxSites, len(x.slots)))
+	return h.metAt(list, 0, port, c)
+}
+
+// Bits of what stands beside a slot's class.
+const (
+	metMarks = 1 << (iota + 3)
+	metWait
+	metHeld
+	metAhead
+)
 
 // noteMet notes what n messages met on the way of a list, which ends with them: message k
 // of queue pair q and those behind it.
@@ -132,10 +161,25 @@ func (h *Host) noteMet(s *qpSlot, list int, q, k, n uint32) {
 	notes.number(uint64(count))
 	for i := first; i != 0; i = x.slots[i-1].next {
 		m := &x.slots[i-1]
-		for _, v := range [...]uint64{uint64(m.Port), uint64(m.Class), uint64(m.Packets), uint64(m.Marks), uint64(m.Wait),
-			uint64(m.Held), uint64(m.Ahead), uint64(m.Served), uint64(m.First), uint64(m.Last - m.First)} {
-			notes.number(v)
+		values, what := [...]uint64{uint64(m.Marks), uint64(m.Wait), uint64(m.Held), uint64(m.Ahead)}, uint64(m.Class)
+		for b, v := range values {
+			if v != 0 {
+				what |= metMarks << b
+			}
 		}
+		notes.number(uint64(m.Port))
+		notes.number(what)
+		for _, v := range values {
+			if v != 0 {
+				notes.number(v)
+			}
+		}
+		if m.Ahead != 0 {
+			notes.number(uint64(m.Served))
+		}
+		notes.number(uint64(m.Packets))
+		notes.number(uint64(m.First))
+		notes.number(uint64(m.Last - m.First))
 	}
 	x.slots[last-1].next = x.unused
 	x.unused = first
@@ -143,6 +187,28 @@ func (h *Host) noteMet(s *qpSlot, list int, q, k, n uint32) {
 	for i := range n {
 		x.over[list] = append(x.over[list], metNote{q, k + i, at})
 	}
+}
+
+// readMet reads one slot back.
+func (r *noted) readMet() (m record.Met) {
+	m.Port = uint32(r.number())
+	what := r.number()
+	m.Class = uint8(what & (metMarks - 1))
+	if what&metMarks != 0 {
+		m.Marks = int64(r.number())
+	}
+	if what&metWait != 0 {
+		m.Wait = units.Time(r.number())
+	}
+	if what&metHeld != 0 {
+		m.Held = units.Time(r.number())
+	}
+	if what&metAhead != 0 {
+		m.Ahead, m.Served = units.Time(r.number()), uint8(r.number())
+	}
+	m.Packets, m.First = int64(r.number()), units.Time(r.number())
+	m.Last = m.First + units.Time(r.number())
+	return m
 }
 
 // RequestsMet appends what the requests of message k of the peer of queue pair q met, as
@@ -192,10 +258,7 @@ func (h *Host) metBy(list int, of metNote, to []record.Met) []record.Met {
 	}
 	r := h.notes.read(x.over[list][k].at)
 	for range r.number() {
-		m := record.Met{Port: uint32(r.number()), Class: uint8(r.number()), Packets: int64(r.number()), Marks: int64(r.number()),
-			Wait: units.Time(r.number()), Held: units.Time(r.number()), Ahead: units.Time(r.number()), Served: uint8(r.number()), First: units.Time(r.number())}
-		m.Last = m.First + units.Time(r.number())
-		to = append(to, m)
+		to = append(to, r.readMet())
 	}
 	return to
 }

@@ -485,15 +485,15 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		h.receiveAndStore(now, q, pk)
 	}
 	h.delivered += s.qp.Delivered() - taken
-	stamps, way, sample := h.net.StampsOf(pk), Way(0), false
-	stamped := stamps != nil
+	way, stamped, sample := Way(0), false, false
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
 	answers := s.answering || s.qp.Responding()
-	if stamped && (n > 0 || answers) {
-		way = h.keep(stamps)
-	}
 	if pk.DSCP&packet.Stamped != 0 {
-		sample = h.net.SampleOf(pk) != nil
+		stamps := h.net.StampsOf(pk)
+		stamped, sample = stamps != nil, h.net.SampleOf(pk) != nil
+		if stamped && (n > 0 || answers) {
+			way = h.keep(stamps)
+		}
 		h.meet(now, s, requests, pk)
 	}
 	h.accept(now, q, way, n)

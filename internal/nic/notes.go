@@ -347,7 +347,9 @@ func (h *Host) Acceptance(q uint32, k int) Acceptance {
 // packet if the network changed their order.
 func (h *Host) accept(now units.Time, q uint32, way Way, n uint32) {
 	a := &h.qps[q].taken
-	h.noteMet(&h.qps[q], requests, q, uint32(len(a.accepted)), n)
+	if n > 0 {
+		h.noteMet(&h.qps[q], requests, q, uint32(len(a.accepted)), n)
+	}
 	landed, placed := h.placedAt(now, q)
 	for range n {
 		a.accepted = append(a.accepted, accepted{at: now, firstAck: units.Never, way: way})

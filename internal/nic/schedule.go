@@ -155,8 +155,8 @@ func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units
 		}
 		if slot != 0 {
 			pk := h.net.Part().Rec(slot)
-			if others := avail &^ (1 << c); others != 0 {
-				h.net.NoteAhead(now, p.fabricPort, c, others, pk.Frame)
+			if avail&(avail-1) != 0 {
+				h.net.NoteAhead(now, p.fabricPort, c, avail, pk.Frame)
 			}
 			p.sched.Charge(c, pk.Frame)
 			p.sent[pk.Class].Add(pk)

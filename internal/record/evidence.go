@@ -14,7 +14,7 @@ import (
 
 // SampleEvery is how many packets of a queue pair or connection there are, one way, to one
 // whose way is followed, beside the last packet of each message.
-const SampleEvery = 16
+const SampleEvery = 32
 
 // OtherPorts stands for a port in Met where what several of them did is summed.
 const OtherPorts = 1<<28 - 1

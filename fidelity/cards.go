@@ -75,7 +75,7 @@ func (c *checker) latency(l *latency) float64 {
 		size += ", inline: true"
 	}
 	changed = regexp.MustCompile(`size: \d+B`).ReplaceAllString(changed, size)
-	f := &c.do(run.Options{Scenario: l.file + ".yaml", Text: []byte(changed)}).Flows[0]
+	f := &c.do(run.Options{Scenario: l.file + ".yaml", Text: []byte(changed)}).Messages[0]
 	if f.Verb == "READ" {
 		return float64(f.EntryPS) / 1e6
 	}

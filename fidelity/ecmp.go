@@ -42,7 +42,7 @@ func (c *checker) split(k int, expected float64) {
 
 // slowest is the longest completion time of a run's messages.
 func slowest(r *record.Run) (t units.Time) {
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		t = max(t, f.CompletionPS)
 	}
 	return t

@@ -15,8 +15,8 @@ func (c *checker) infinibandGoodput() {
 	for speed, expected := range []float64{99.37, 198.74, 397.48} {
 		name := []string{"EDR", "HDR", "NDR"}[speed]
 		r := c.scenario("f02-goodput", "topology.star.link="+name)
-		last := len(r.Flows) - 2
-		span := float64(r.Flows[last].CompletionPS - r.Flows[0].CompletionPS) // all were posted at 0
+		last := len(r.Messages) - 2
+		span := float64(r.Messages[last].CompletionPS - r.Messages[0].CompletionPS) // all were posted at 0
 		goodput := float64(last) * (1 << 20) * 8 / span * 1000
 		c.near(fmt.Sprintf("goodput, %s, MTU 4096, %d messages, Gb/s", name, last), expected, goodput, 0.001, source)
 		line := expected / 0.9937
@@ -72,8 +72,8 @@ func (c *checker) congestionControl() {
 	const source = "injection rate delay (packet time >> shift) * multiplier (IBTA A10.2.2.1.1)"
 	for _, i := range []int{0, 1, 2, 7, 31} {
 		r := c.scenario("f24-held", fmt.Sprintf("infiniband.congestion_control.ccti_min=%d", i))
-		last := len(r.Flows) - 1
-		span := float64(r.Flows[last].CompletionPS - r.Flows[0].CompletionPS)
+		last := len(r.Messages) - 1
+		span := float64(r.Messages[last].CompletionPS - r.Messages[0].CompletionPS)
 		goodput := float64(last) * (1 << 20) * 8 / span * 1000
 		c.near(fmt.Sprintf("CCTI held at %d: goodput, EDR, Gb/s", i), 99.37/float64(1+i), goodput, 0.01, source)
 	}
@@ -87,12 +87,12 @@ func (c *checker) fall() {
 	r := c.scenario("f24-fall")
 	var steps []float64 // times of the falls, ms
 	index, whole := -1, 0.0
-	for k, f := range r.Flows {
-		if f.Src != "h1" || r.Flows[k-1].Src != "h1" || f.CompletionPS < 2*r.Flows[0].CompletionPS {
+	for k, f := range r.Messages {
+		if f.Src != "h1" || r.Messages[k-1].Src != "h1" || f.CompletionPS < 2*r.Messages[0].CompletionPS {
 			continue // h0 still sends, or has just ended
 		}
 		end := float64(f.CompletionPS) / 1e9
-		gap := end - float64(r.Flows[k-1].CompletionPS)/1e9
+		gap := end - float64(r.Messages[k-1].CompletionPS)/1e9
 		now := int(gap/(4*4124*8/100e6) - 0.5) // 4 packets at 100 Gb/s for each of 1+CCTI
 		if index < 0 {
 			index, whole = now, float64(now)

@@ -91,8 +91,8 @@ func exponential(r *rng.Stream, mean float64) float64 { return -mean * math.Log(
 // meanSlowdown is over the messages that completed.
 func meanSlowdown(r *record.Run) float64 {
 	sum, n := 0.0, 0
-	for i := range r.Flows {
-		if f := &r.Flows[i]; f.Status == "success" {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; f.Status == "success" {
 			sum += float64(f.CompletionPS) / irnAlone(f)
 			n++
 		}
@@ -102,7 +102,7 @@ func meanSlowdown(r *record.Run) float64 {
 
 // irnAlone is the time of a message alone on its path, in ps: its wire time, and
 // per link 2 us each way, a frame stored on all but the first, and an ACK.
-func irnAlone(f *record.Flow) float64 {
+func irnAlone(f *record.Message) float64 {
 	var from, to int
 	fmt.Sscanf(f.Src+" "+f.Dst, "h%d h%d", &from, &to)
 	links := 6

@@ -33,9 +33,9 @@ func (c *checker) pair(r *record.Run, src, dst string) (requester, responder *re
 	for i := range r.QPs {
 		q := &r.QPs[i]
 		switch {
-		case q.Host == src && strings.HasPrefix(q.Peer, dst+" "):
+		case q.Host == src && q.Peer.Node == dst:
 			requester = q
-		case q.Host == dst && strings.HasPrefix(q.Peer, src+" "):
+		case q.Host == dst && q.Peer.Node == src:
 			responder = q
 		}
 	}

@@ -12,7 +12,7 @@ func (c *checker) loss() {
 	const paper = "RDMA over Commodity Ethernet at Scale, SIGCOMM 2016"
 	r := c.scenario("f03-loss", "nic.recovery=go-back-0")
 	completed := 0.0
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		if f.Status == "success" {
 			completed++
 		}

@@ -59,7 +59,7 @@ func flowKey(src, dst string, port int) string { return fmt.Sprintf("%s>%s:%d", 
 // pair has source port 10000 + k.
 func (c *checker) completions(r *record.Run) map[string]float64 {
 	seen, out := map[string]int{}, map[string]float64{}
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		if f.Status != "success" {
 			c.abort("flow %s to %s: %s", f.Src, f.Dst, f.Status)
 		}
@@ -161,7 +161,7 @@ func (c *checker) incast(r randomRun) {
 	for seed := uint64(1); seed <= seeds; seed++ {
 		got := c.do(run.Options{NS3: filepath.Join(c.reference(folder), "config.txt"), Set: r.set, Seed: &seed})
 		var fct []float64
-		for _, f := range got.Flows {
+		for _, f := range got.Messages {
 			if f.Status != "success" {
 				c.abort("seed %d: flow %s to %s: %s", seed, f.Src, f.Dst, f.Status)
 			}

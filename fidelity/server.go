@@ -55,6 +55,6 @@ func (c *checker) hostPath() {
 	direct, turned := payloadRate(c.scenario("f26-acs")), payloadRate(c.scenario("f26-acs", "server.acs=redirect"))
 	c.inRange("two-way GPUDirect with ACS redirection over direct", turned/direct, 0.50, 0.56, acs)
 	small, staged := c.scenario("f26-small"), c.scenario("f26-small", "server.gpudirect=off")
-	c.inRange("8 B from GPU to GPU, us", float64(small.Flows[0].CompletionPS)/1e6, 2, 5, "MVAPICH2-GDR and measurements on A100: 2 to 3 us; 2 to 5 us with another switch and card")
-	c.inRange("8 B staged, us", float64(staged.Flows[0].CompletionPS)/1e6, 15, 20, "two copies of 8 to 10 us at most and the network: 15 to 20 us published")
+	c.inRange("8 B from GPU to GPU, us", float64(small.Messages[0].CompletionPS)/1e6, 2, 5, "MVAPICH2-GDR and measurements on A100: 2 to 3 us; 2 to 5 us with another switch and card")
+	c.inRange("8 B staged, us", float64(staged.Messages[0].CompletionPS)/1e6, 15, 20, "two copies of 8 to 10 us at most and the network: 15 to 20 us published")
 }

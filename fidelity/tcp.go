@@ -144,7 +144,7 @@ func (c *checker) hostBound() {
 	c.inRange("MSG_ZEROCOPY costs the sender less than a copy from, KB", float64(c.zeroCopyPays())/1000, 5, 20,
 		"Linux, Documentation/networking/msg_zerocopy.rst: above around 10 KB")
 	took := func(stack string) float64 {
-		return float64(c.scenario("f27-latency", "stack="+stack).Flows[0].CompletionPS)
+		return float64(c.scenario("f27-latency", "stack="+stack).Messages[0].CompletionPS)
 	}
 	c.near("2 KB: time over TCP against that with RDMA", 25.4/1.7, took("tcp")/took("rocev2"), 0.3, "SIGCOMM 2015 (Zhu et al.), figure 1: 25.4 and 1.7 us")
 }

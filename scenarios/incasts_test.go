@@ -47,8 +47,8 @@ func incast(t *testing.T, file string, gbps, n, size int, set ...string) (c inca
 	for seed := range uint64(incastSeeds) {
 		r := incastRun(t, file, gbps, n, size, seed+1, set...)
 		took := units.Time(0)
-		for i := range r.Flows {
-			took = max(took, r.Flows[i].CompletionPS)
+		for i := range r.Messages {
+			took = max(took, r.Messages[i].CompletionPS)
 		}
 		sent, slow := int64(0), units.Time(0)
 		for i := range r.Ports {
@@ -82,8 +82,8 @@ func incastRun(t *testing.T, file string, gbps, n, size int, seed uint64, set ..
 // incastShare is the goodput of all until the last is done, in percent of the line.
 func incastShare(r *record.Run, gbps int) float64 {
 	took, bytes := units.Time(0), int64(0)
-	for i := range r.Flows {
-		took, bytes = max(took, r.Flows[i].CompletionPS), bytes+r.Flows[i].Bytes
+	for i := range r.Messages {
+		took, bytes = max(took, r.Messages[i].CompletionPS), bytes+r.Messages[i].Bytes
 	}
 	return 100 * float64(metrics.RateOf(bytes, took)) / float64(gbps) / 1e9
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
@@ -93,13 +94,13 @@ func byteResetTable(t *testing.T) []string {
 		s := metrics.Summarise(r)
 		p := portTo(t, r, "h4:1")
 		done, cnps := units.Time(0), int64(0)
-		for _, f := range r.Flows {
+		for _, f := range r.Messages {
 			done = max(done, f.CompletionPS)
 		}
 		for _, q := range r.QPs {
 			cnps += q.CNPsSent
 		}
-		together := metrics.FormatRate(metrics.RateOf(r.Flows[0].Bytes*int64(len(r.Flows)), done))
+		together := metrics.FormatRate(metrics.RateOf(r.Messages[0].Bytes*int64(len(r.Messages)), done))
 		rows = append(rows, fmt.Sprintf("| `--set %s` | %s | %s | %s | %.4f | %d | %d | %.1f %% | %.2f MB | %.0f KB |",
 			c.set, c.every, metrics.FormatTimeDigits(done, 4), together, s.Fairness[0].Jain, p.Marked, cnps,
 			100*p.Utilisation, float64(p.PeakQueueBytes)/1e6, p.MeanQueueBytes/1e3))
@@ -195,17 +196,17 @@ func separated(t *testing.T, set []string) separation {
 		}
 		cells = append(cells, took(c.LatencyPS.P50)+", "+took(c.LatencyPS.P99))
 	}
-	behind := stagesOf(r, "to the receiver", record.StageQueue, record.StageOther) / units.Time(s.Calls[0].Calls)
-	paused := stagesOf(r, "from a sender", record.StagePaused) / units.Time(s.Calls[1].Calls)
+	behind := stagesOf(r, "to the receiver", catalog.StageQueue, catalog.StageOther) / units.Time(s.Calls[0].Calls)
+	paused := stagesOf(r, "from a sender", catalog.StagePaused) / units.Time(s.Calls[1].Calls)
 	out.row = strings.Join(append(cells, metrics.FormatTime(behind), metrics.FormatTime(paused)), " | ")
 	return out
 }
 
 // stagesOf is the time that the messages of a workload entry spent in stages.
-func stagesOf(r *record.Run, workload string, names ...string) (sum units.Time) {
-	for i := range r.Flows {
-		for _, s := range r.Flows[i].Account.Stages() {
-			if r.Flows[i].Workload == workload && slices.Contains(names, s.Name) {
+func stagesOf(r *record.Run, workload string, names ...catalog.Stage) (sum units.Time) {
+	for i := range r.Messages {
+		for _, s := range r.Messages[i].Account.Stages() {
+			if r.Messages[i].Workload == workload && slices.Contains(names, s.Stage) {
 				sum += s.Time
 			}
 		}
@@ -229,15 +230,15 @@ func TestCallsWaitForTheStandingQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := 0
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		if f.Workload != "to the receiver" || f.Reply || f.StartPS < units.Millisecond || f.StartPS > 4*units.Millisecond {
 			continue
 		}
 		calls++
 		waited := units.Time(0)
 		for _, s := range f.Account.Stages() {
-			if s.Name == record.StageQueue {
+			if s.Stage == catalog.StageQueue {
 				waited += s.Time
 			}
 		}

@@ -42,7 +42,7 @@ func (f *fake) pipeline() Pipeline {
 
 func outcomeNamed(ctx context.Context, name string) (*record.Run, *scenario.Valid, error) {
 	r := &record.Run{Scenario: name, Stack: "rocev2", Seed: 42, EndPS: 21_400_000, Stopped: "quiescence", Fingerprint: "abcd",
-		Flows: []record.Flow{{Src: "h0", Dst: "h1", QP: 1, Workload: "w", Verb: "WRITE", Bytes: 1000, CompletionPS: 2_000_000, Status: "success"}}}
+		Messages: []record.Message{{Src: "h0", Dst: "h1", QP: 1, Workload: "w", Verb: "WRITE", Bytes: 1000, CompletionPS: 2_000_000, Status: "success"}}}
 	v := &scenario.Valid{Source: []byte("name: " + name + "\n")}
 	switch name {
 	case "deadlock":
@@ -154,7 +154,7 @@ func TestRunWritesEverything(t *testing.T) {
 		if !strings.HasPrefix(stdout, name+": rocev2, ") {
 			t.Errorf("%s: printed %q", name, stdout)
 		}
-		for _, f := range []string{jsonFile, filepath.Join(csvDir, "flows.csv"), filepath.Join(csvDir, "ledger.csv"), filepath.Join(outDir, report.ResultFile)} {
+		for _, f := range []string{jsonFile, filepath.Join(csvDir, "messages.csv"), filepath.Join(csvDir, "ledger.csv"), filepath.Join(outDir, report.ResultFile)} {
 			if _, err := os.Stat(f); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

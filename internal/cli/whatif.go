@@ -168,7 +168,7 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 	if s.Message, _, err = report.Find(r, name); err != nil {
 		return s, err
 	}
-	f := &r.Flows[s.Message]
+	f := &r.Messages[s.Message]
 	s.Name = fmt.Sprintf("%s, message %d of workload %s", metrics.Arrow(f), s.Message, f.Workload)
 	switch {
 	case metrics.Open(f):
@@ -182,8 +182,8 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 // slowestOf is the message of an entry that took longest; -1: it has none.
 func slowestOf(r *record.Run, entry string) int {
 	slowest, most := -1, units.Time(-1)
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		took := f.CompletionPS
 		if took < 0 {
 			took = units.Never

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -17,7 +18,7 @@ import (
 
 // Version is the version of Comparison as JSON. It changes when a field changes
 // its meaning or goes; new fields do not change it.
-const Version = 1
+const Version = 2
 
 // Comparison is one scenario over several stacks, with one or more seeds.
 type Comparison struct {
@@ -34,7 +35,7 @@ type Column struct {
 	// Sentence says in plain words what happened, with the first seed; or which
 	// stack before it took the very same course (the same fingerprint).
 	Sentence string   `json:"sentence"`
-	Answers  []Answer `json:"answers"` // in the order of record.Questions
+	Answers  []Answer `json:"answers"` // in the order of Questions
 	Figures  Figures  `json:"figures"`
 	// Account is where the time of AccountOf went with the first seed, part by part: of the
 	// message that took longest, or of a collective over its critical path. The parts add
@@ -53,12 +54,12 @@ type Column struct {
 // Answer is who answered a question first, and by what. With several seeds it
 // is about the runs in which the most frequent first mechanism was first.
 type Answer struct {
-	Question record.Question `json:"question"`
-	Happened int             `json:"happened"` // in how many runs anybody did
+	Question catalog.Question `json:"question"`
+	Happened int              `json:"happened"` // in how many runs anybody did
 	// Actor is the one that was first most often, in First of the runs.
-	Actor     string           `json:"actor,omitempty"`
-	First     int              `json:"first"`
-	Mechanism record.Mechanism `json:"mechanism,omitempty"`
+	Actor     record.Place      `json:"actor,omitzero"`
+	First     int               `json:"first"`
+	Mechanism catalog.Mechanism `json:"mechanism,omitempty"`
 	// FirstPS counts from the first post; Count and SpanPS (first act to last)
 	// are over all actors of the mechanism; HeldPS adds up the time held over
 	// ports, for pauses.
@@ -258,7 +259,7 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
 	o.of, o.account = metrics.WorstAccount(r)
 	o.run.Collectives = nil
-	o.run.Flows, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
+	o.run.Messages, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
 	return o, nil
 }
 
@@ -280,7 +281,7 @@ func assemble(stacks []string, all []outcome) *Comparison {
 			col.Fingerprints = append(col.Fingerprints, all[i].run.Fingerprint)
 			col.Runs = append(col.Runs, rowOf(&all[i]))
 		}
-		for q := range record.Questions {
+		for q := range catalog.Questions {
 			col.Answers = append(col.Answers, answer(q, mine))
 		}
 		if k := slices.IndexFunc(c.Stacks, func(x Column) bool { return x.Fingerprints[0] == col.Fingerprints[0] }); k >= 0 {

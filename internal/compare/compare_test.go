@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -50,14 +51,14 @@ func stub(j Job) *record.Run {
 	}
 	k := int64(seed) + int64(100*len(j.Stack))
 	r := &record.Run{Scenario: "s", Stack: j.Stack, Seed: seed, Stopped: "quiescence", Fingerprint: fmt.Sprint(k), WireOverhead: 20,
-		Flows: []record.Flow{{Src: "h0", Dst: "h1", Bytes: 1000, StartPS: 5, CompletionPS: units.Time(k), Status: "success"}},
-		QPs:   []record.QP{{Host: "h0", RetransmittedBytes: k}, {Host: "h1", DeliveredBytes: 1000}},
-		Ports: []record.Port{{Node: "h0", TxPackets: 10, TxBytes: 1300}, {Node: "sw", PeakQueueBytes: k, TxPackets: 99, TxBytes: 9999}}}
-	actor := "sw:1"
+		Messages: []record.Message{{Src: "h0", Dst: "h1", Bytes: 1000, StartPS: 5, CompletionPS: units.Time(k), Status: "success"}},
+		QPs:      []record.QP{{Host: "h0", RetransmittedBytes: k}, {Host: "h1", DeliveredBytes: 1000}},
+		Ports:    []record.Port{{Node: "h0", TxPackets: 10, TxBytes: 1300}, {Node: "sw", PeakQueueBytes: k, TxPackets: 99, TxBytes: 9999}}}
+	actor := record.PortAt("sw", 1)
 	if seed%2 == 1 {
-		actor = "sw:2"
+		actor = record.PortAt("sw", 2)
 	}
-	r.Ledger = []record.Entry{{Question: record.Detected, Mechanism: record.ECNMark, Actor: actor, Node: "sw",
+	r.Ledger = []record.Entry{{Question: catalog.Detected, Mechanism: catalog.ECNMark, Actor: actor,
 		Act: record.Act{Count: k, First: units.Time(5 + k), Last: units.Time(5 + 3*k)}}}
 	return r
 }
@@ -93,7 +94,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("wire ratio %+v", b.Figures.WireRatio)
 	}
 	a := b.Answers[0]
-	if a.Happened != 3 || a.Actor != "sw:1" || a.First != 2 || a.Count.Median != 241 || a.FirstPS.Median != 241 || a.SpanPS.Median != 482 || a.HeldPS.N != 0 {
+	if a.Happened != 3 || a.Actor != record.PortAt("sw", 1) || a.First != 2 || a.Count.Median != 241 || a.FirstPS.Median != 241 || a.SpanPS.Median != 482 || a.HeldPS.N != 0 {
 		t.Errorf("answer %+v", a)
 	}
 	if x := b.Answers[1]; x.Happened != 0 || x.Why == "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -117,8 +118,8 @@ func spreads(runs []*outcome) Figures {
 
 // answer condenses what the runs of one stack say on question number q.
 func answer(q int, runs []*outcome) Answer {
-	a := Answer{Question: record.Questions[q]}
-	var mechanisms []record.Mechanism
+	a := Answer{Question: catalog.Questions[q]}
+	var mechanisms []catalog.Mechanism
 	for _, o := range runs {
 		if got := &o.summary.Answers[q]; got.Happened {
 			a.Happened++
@@ -130,7 +131,7 @@ func answer(q int, runs []*outcome) Answer {
 		return a
 	}
 	a.Mechanism, _ = mostFrequent(mechanisms)
-	var actors []string
+	var actors []record.Place
 	var first, span, held []units.Time
 	var count []int64
 	for _, o := range runs {

@@ -50,7 +50,7 @@ func TestHopsInsideHosts(t *testing.T) {
 		{"a full one and a busy sender", []record.Server{serverWith("h0", 0, 990*us), serverWith("h4", 900*us, 0)}, append(port(0.6), slow("h4", 1001)),
 			"receiver host h4 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0) and link switch0 to nic0 (PCIe gen3 x16) of h0 was busy for 99 % of the time, no port of the network for as long"},
 	} {
-		r := &record.Run{EndPS: ms, Flows: flows("h0"), Servers: c.servers, Ports: c.ports}
+		r := &record.Run{EndPS: ms, Messages: flows("h0"), Servers: c.servers, Ports: c.ports}
 		s := &story{r: r, base: r.FirstPost()}
 		if got := s.insides(); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)

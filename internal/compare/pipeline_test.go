@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
@@ -252,8 +253,8 @@ func TestAccountsAddUp(t *testing.T) {
 			copies := false
 			for _, p := range s.Account {
 				sum += p.PS
-				copies = copies || p.Part == metrics.PartCopies
-				if p.Part == metrics.PartUnknown {
+				copies = copies || p.Part == catalog.PartCopies
+				if p.Part == catalog.PartUnknown {
 					t.Errorf("%s: %v of nothing known", s.Stack, p.PS)
 				}
 			}

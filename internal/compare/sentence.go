@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -26,14 +27,14 @@ func Sentence(r *record.Run) string {
 	for i := range r.QPs {
 		t.hosts[r.QPs[i].Host] = true
 	}
-	for i := range r.Flows {
-		t.hosts[r.Flows[i].Src], t.hosts[r.Flows[i].Dst] = true, true
+	for i := range r.Messages {
+		t.hosts[r.Messages[i].Src], t.hosts[r.Messages[i].Dst] = true, true
 	}
 	var acts, calm []string
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""}, {t.windowCuts(), ""},
 		{t.holds(), t.noHolds()}, {t.drops(), t.noDrops()}, {t.discards(), ""},
-		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(record.AckTimeout), ""}, {t.timeouts(record.RTO), ""}, {t.rerouted(), ""}, {t.resent(), ""},
+		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(catalog.AckTimeout), ""}, {t.timeouts(catalog.RTO), ""}, {t.rerouted(), ""}, {t.resent(), ""},
 	} {
 		switch {
 		case part.did != "":
@@ -70,10 +71,20 @@ type group struct {
 }
 
 // by gathers the ledger's entries of a mechanism.
-func (t *story) by(m record.Mechanism) group {
+func (t *story) by(m catalog.Mechanism) group {
+	return t.where(func(e catalog.Mechanism) bool { return e == m })
+}
+
+// in gathers those of all mechanisms of a role.
+func (t *story) in(role catalog.Role) group {
+	return t.where(func(e catalog.Mechanism) bool { return e.Role() == role })
+}
+
+// where gathers those of some mechanisms.
+func (t *story) where(of func(catalog.Mechanism) bool) group {
 	var found []record.Entry
 	for _, e := range t.r.Ledger {
-		if e.Mechanism == m && e.Count > 0 {
+		if of(e.Mechanism) && e.Count > 0 {
 			found = append(found, e)
 		}
 	}
@@ -86,8 +97,8 @@ func (t *story) by(m record.Mechanism) group {
 		g.Last = max(g.Last, e.Last)
 		g.Count += e.Count
 		g.Sum += e.Sum
-		if !slices.Contains(g.nodes, e.Node) {
-			g.nodes = append(g.nodes, e.Node)
+		if !slices.Contains(g.nodes, e.Actor.Node) {
+			g.nodes = append(g.nodes, e.Actor.Node)
 		}
 	}
 	return g
@@ -169,10 +180,7 @@ func times(n int64) string {
 }
 
 func (t *story) marks() string {
-	g := t.by(record.ECNMark)
-	if t.r.Credits {
-		g = t.by(record.FECNMark)
-	}
+	g := t.in(catalog.RoleMark)
 	if g.Count == 0 {
 		return ""
 	}
@@ -181,26 +189,18 @@ func (t *story) marks() string {
 }
 
 func (t *story) notified() string {
-	if g := t.by(record.CNPSent); g.Count > 0 {
-		who, _ := t.who(g.nodes)
-		return who + " sent " + number(g.Count, "CNP", "CNPs")
-	}
-	if g := t.by(record.BECNOnAck); g.Count > 0 {
-		who, _ := t.who(g.nodes)
-		return who + " set BECN on " + number(g.Count, "ACK", "ACKs")
-	}
-	if g := t.by(record.CEOnAck); g.Count > 0 {
-		who, _ := t.who(g.nodes)
-		return who + " flagged " + number(g.Count, "ACK", "ACKs")
+	for _, m := range catalog.WithRole(catalog.RoleTell) {
+		if g := t.by(m); g.Count > 0 {
+			who, _ := t.who(g.nodes)
+			did, noun := m.English()
+			return who + " " + did + " " + number(g.Count, noun, noun+"s")
+		}
 	}
 	return ""
 }
 
 func (t *story) cuts() string {
-	g := t.by(record.RateCut)
-	if t.r.Credits {
-		g = t.by(record.CCTIIncrease)
-	}
+	g := t.in(catalog.RoleSlow)
 	if g.Count == 0 {
 		return ""
 	}
@@ -221,15 +221,12 @@ func (t *story) cuts() string {
 func (t *story) windowCuts() string {
 	var all group
 	var after []string
-	for _, c := range []struct {
-		m     record.Mechanism
-		cause string
-	}{{record.CutECE, "ECN-Echo"}, {record.CutLoss, "losses"}, {record.CutRTO, "timeouts"}} {
-		g := t.by(c.m)
+	for _, m := range catalog.WithRole(catalog.RoleWindow) {
+		g := t.by(m)
 		if g.Count == 0 {
 			continue
 		}
-		after = append(after, fmt.Sprintf("%s after %s", times(g.Count), c.cause))
+		after = append(after, fmt.Sprintf("%s after %s", times(g.Count), m.Cause()))
 		for _, n := range g.nodes {
 			if !slices.Contains(all.nodes, n) {
 				all.nodes = append(all.nodes, n)
@@ -264,12 +261,12 @@ type holder struct {
 
 // holders lists who paused whom, the first to act first.
 func (t *story) holders() []holder {
-	sent := t.by(record.PFCSent)
+	sent := t.by(catalog.PFCSent)
 	out := make([]holder, len(sent.nodes))
 	for i, node := range sent.nodes {
 		out[i].node = node
 		for _, e := range t.r.Ledger {
-			if e.Mechanism == record.PFCSent && e.Node == node {
+			if e.Mechanism == catalog.PFCSent && e.Actor.Node == node {
 				out[i].sent = out[i].sent.Merge(e.Act)
 			}
 		}
@@ -303,7 +300,7 @@ func (t *story) pauses() string {
 		}
 		return strings.Join(out, ", ")
 	}
-	g := t.by(record.PFCSent)
+	g := t.by(catalog.PFCSent)
 	who, first := t.who(g.nodes)
 	var held []string
 	for _, h := range all {
@@ -323,27 +320,29 @@ func (t *story) pauses() string {
 
 // holds says who was held, by pauses or for want of credits.
 func (t *story) holds() string {
-	if !t.r.Credits {
-		return t.pauses()
-	}
-	g := t.by(record.CreditWait)
+	paused := t.pauses()
+	g := t.by(catalog.CreditWait)
 	if g.Count == 0 {
-		return ""
+		return paused
+	}
+	if paused != "" {
+		paused += ", "
 	}
 	who, first := t.who(g.nodes)
 	long := heldFor(t.s.Totals.HeldPS)
 	if p := t.longestHeld(); p != nil && len(g.nodes) > 1 {
 		long += fmt.Sprintf(", longest %s: %s", p.Node, metrics.FormatTime(p.HeldPS))
 	}
-	return fmt.Sprintf("%s waited for credits %s%s", who, times(g.Count), t.since(first, g.Act, long))
+	return fmt.Sprintf("%s%s waited for credits %s%s", paused, who, times(g.Count), t.since(first, g.Act, long))
 }
 
 // noHolds is what to say of a run without any.
 func (t *story) noHolds() string {
-	if t.r.Credits {
-		return "nobody waited for credits"
+	var none []string
+	for _, l := range metrics.Layers(t.r) {
+		none = append(none, l.English().Unheld)
 	}
-	return "nobody paused"
+	return listed(none)
 }
 
 // heldFor says for how long frames had to wait.
@@ -368,17 +367,17 @@ func (t *story) longestHeld() (longest *record.Port) {
 // drops names each cause with the nodes where it struck.
 func (t *story) drops() string {
 	type cause struct {
-		name  string
+		of    catalog.Drop
 		nodes group
 	}
 	var causes []cause
 	for i := range t.r.Ports {
 		p := &t.r.Ports[i]
 		for _, d := range p.DropCauses {
-			k := slices.IndexFunc(causes, func(c cause) bool { return c.name == d.Cause })
+			k := slices.IndexFunc(causes, func(c cause) bool { return c.of == d.Cause })
 			if k < 0 {
 				k = len(causes)
-				causes = append(causes, cause{name: d.Cause})
+				causes = append(causes, cause{of: d.Cause})
 			}
 			causes[k].nodes.add(p.Node, d.Act)
 		}
@@ -387,10 +386,10 @@ func (t *story) drops() string {
 	for _, c := range causes {
 		who, first := t.who(c.nodes.nodes)
 		verb := " dropped "
-		if slices.Contains(record.LinkDrops(), c.name) {
+		if c.of.OnLink() {
 			who, verb = "links into "+who, " lost "
 		}
-		out = append(out, who+verb+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.name))
+		out = append(out, who+verb+number(c.nodes.Count, "frame", "frames")+t.since(first, c.nodes.Act, c.of.String()))
 	}
 	return strings.Join(out, ", ")
 }
@@ -406,14 +405,13 @@ func (t *story) noDrops() string {
 // discards names each cause for which responders of UC and UD threw messages away.
 func (t *story) discards() string {
 	var out []string
-	for _, m := range record.MessageDrops() {
+	for _, m := range catalog.MessageDrops {
 		g := t.by(m)
 		if g.Count == 0 {
 			continue
 		}
 		who, first := t.who(g.nodes)
-		_, cause, _ := strings.Cut(string(m), ": ")
-		out = append(out, who+" dropped "+number(g.Count, "message", "messages")+t.since(first, g.Act, cause))
+		out = append(out, who+" dropped "+number(g.Count, "message", "messages")+t.since(first, g.Act, m.Cause()))
 	}
 	return strings.Join(out, ", ")
 }
@@ -437,7 +435,7 @@ func (g *group) add(node string, a record.Act) {
 }
 
 func (t *story) naks() string {
-	g := t.by(record.NAKSent)
+	g := t.by(catalog.NAKSent)
 	if g.Count == 0 {
 		return ""
 	}
@@ -446,7 +444,7 @@ func (t *story) naks() string {
 }
 
 func (t *story) notReady() string {
-	g := t.by(record.RNR)
+	g := t.by(catalog.RNR)
 	if g.Count == 0 {
 		return ""
 	}
@@ -454,7 +452,7 @@ func (t *story) notReady() string {
 	return who + " had no receive posted " + times(g.Count)
 }
 
-func (t *story) timeouts(m record.Mechanism) string {
+func (t *story) timeouts(m catalog.Mechanism) string {
 	g := t.by(m)
 	if g.Count == 0 {
 		return ""
@@ -468,11 +466,7 @@ func (t *story) timeouts(m record.Mechanism) string {
 // rerouted counts flows each way apart. The ledger counts one again at every switch that
 // sends it another way.
 func (t *story) rerouted() string {
-	m := record.ECMPChange
-	if t.r.Credits {
-		m = record.LFTChange
-	}
-	g := t.by(m)
+	g := t.in(catalog.RoleReroute)
 	if g.Count == 0 {
 		return ""
 	}
@@ -547,12 +541,12 @@ func (t *story) failures() (out []string) {
 	type failure struct {
 		status string
 		count  int64
-		first  *record.Flow
+		first  *record.Message
 	}
-	end := func(f *record.Flow) units.Time { return f.StartPS + f.CompletionPS }
+	end := func(f *record.Message) units.Time { return f.StartPS + f.CompletionPS }
 	var all []failure
-	for i := range t.r.Flows {
-		f := &t.r.Flows[i]
+	for i := range t.r.Messages {
+		f := &t.r.Messages[i]
 		if metrics.Open(f) || metrics.Completed(f) {
 			continue
 		}

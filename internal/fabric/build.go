@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -269,7 +270,7 @@ func (n *Net) SetPauses(now units.Time, i int, classes uint8, xoff bool, bytes i
 
 // DropReceived drops a frame that host port i has no receive buffer for.
 func (n *Net) DropReceived(now units.Time, i int, slot uint32) {
-	n.drop(now, i, n.part.Rec(slot).Class, dropRxBuffer, slot)
+	n.drop(now, i, n.part.Rec(slot).Class, catalog.DropReceive, slot)
 }
 
 // HostTimer schedules Host.Timer at a time for the host with the given index

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -250,11 +250,11 @@ func TestLifetimes(t *testing.T) {
 	const limit = 10 * units.Microsecond
 	for _, c := range []struct {
 		hoq, life units.Time
-		cause     string
+		cause     catalog.Drop
 		last      units.Time // of the last discard, behind the first
 	}{
-		{hoq: limit, cause: record.DropHOQ, last: 7 * limit},       // each head has its own time
-		{life: limit, cause: record.DropLifetime, last: 3 * limit}, // in four pairs that came in together
+		{hoq: limit, cause: catalog.DropHOQ, last: 7 * limit},       // each head has its own time
+		{life: limit, cause: catalog.DropLifetime, last: 3 * limit}, // in four pairs that came in together
 	} {
 		sw, ports := lanes(2, 100*units.Gbps, 0, 130, 1)
 		sw.HOQLife, sw.PacketLife = c.hoq, c.life
@@ -290,7 +290,7 @@ func TestCreditsOfDownLink(t *testing.T) {
 		t.Errorf("%d packets arrived, want the 2 that fit", got)
 	}
 	for _, d := range r.net.Port(1, 0, units.Second, 0).DropCauses {
-		if d.Cause == record.DropLinkDown && d.Count != 98 || d.Cause != record.DropLinkDown && d.Cause != record.DropCredit {
+		if d.Cause == catalog.DropLinkDown && d.Count != 98 || d.Cause != catalog.DropLinkDown && d.Cause != catalog.DropCredit {
 			t.Errorf("%s: %d packets, want the other 98 lost with the link", d.Cause, d.Count)
 		}
 	}

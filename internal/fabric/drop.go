@@ -3,84 +3,18 @@ package fabric
 import (
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-type dropCause uint8
-
-const (
-	dropHeadroom dropCause = iota
-	dropEgress
-	dropPool
-	dropIngress
-	dropWRED
-	dropLoss
-	dropBitError
-	dropEvery
-	dropLinkDown
-	dropTTL
-	dropNoRoute
-	dropRxBuffer
-	dropPFC
-	dropCredit
-	dropHOQ
-	dropLifetime
-	dropPortDown
-	dropCauses
-)
-
-var dropNames = [dropCauses]string{
-	dropHeadroom: record.DropHeadroom,
-	dropEgress:   record.DropEgress,
-	dropPool:     record.DropPool,
-	dropIngress:  record.DropIngress,
-	dropWRED:     record.DropWRED,
-	dropLoss:     record.DropLoss,
-	dropBitError: record.DropBitError,
-	dropEvery:    record.DropEvery,
-	dropLinkDown: record.DropLinkDown,
-	dropTTL:      record.DropTTL,
-	dropNoRoute:  record.DropNoRoute,
-	dropRxBuffer: record.DropReceive,
-	dropPFC:      record.DropPFC,
-	dropCredit:   record.DropCredit,
-	dropHOQ:      record.DropHOQ,
-	dropLifetime: record.DropLifetime,
-	dropPortDown: record.DropPortDown,
-}
-
-// sign is the mechanism by which a drop is a sign of congestion, here or downstream: a
-// full buffer, a long queue, or a packet that stood too long; "" for a fault of the link or the route.
-func (c dropCause) sign() record.Mechanism {
-	switch c {
-	case dropHeadroom, dropEgress, dropPool, dropIngress, dropRxBuffer:
-		return record.BufferDrop
-	case dropWRED:
-		return record.WREDDrop
-	case dropHOQ, dropLifetime:
-		return record.LifetimeEnd
-	}
-	return ""
-}
-
-// link reports whether the cause lies on the way to the port that noticed it:
-// the drop belongs to the port that sent the frame.
-func (c dropCause) link() bool {
-	switch c {
-	case dropLoss, dropBitError, dropEvery, dropLinkDown, dropPFC, dropCredit:
-		return true
-	}
-	return false
-}
-
 // dropStat counts the drops of one port and class by cause.
-type dropStat [dropCauses]record.Act
+type dropStat [catalog.NumDrops]record.Act
 
 // drop counts a frame that ends at port i in class c, and frees it.
-func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32) {
+func (n *Net) drop(now units.Time, i int, c uint8, cause catalog.Drop, slot uint32) {
 	pk := n.part.Rec(slot)
 	n.countDrop(now, i, c, cause, pk)
 	n.FreeSides(pk)
@@ -89,7 +23,7 @@ func (n *Net) drop(now units.Time, i int, c uint8, cause dropCause, slot uint32)
 
 // discard drops a frame that a switch will not forward, and gives the room in
 // its input buffer back.
-func (n *Net) discard(now units.Time, i int, cause dropCause, slot uint32) {
+func (n *Net) discard(now units.Time, i int, cause catalog.Drop, slot uint32) {
 	c, frame := n.part.Rec(slot).Class, n.part.Rec(slot).Frame
 	n.drop(now, i, c, cause, slot)
 	if n.ports[i].credited {
@@ -97,8 +31,8 @@ func (n *Net) discard(now units.Time, i int, cause dropCause, slot uint32) {
 	}
 }
 
-func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *packet.Packet) {
-	if !pk.Kind.Link() && cause != dropRxBuffer { // a host drops what it has received
+func (n *Net) countDrop(now units.Time, i int, c uint8, cause catalog.Drop, pk *packet.Packet) {
+	if !pk.Kind.Link() && cause != catalog.DropReceive { // a host drops what it has received
 		n.dropped++
 	}
 	if !pk.Kind.Link() {
@@ -111,7 +45,7 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause dropCause, pk *pac
 		*k = new(dropStat)
 	}
 	(*k)[cause].Add(now, int64(pk.Frame))
-	if cause == dropLinkDown || cause == dropPortDown {
+	if cause == catalog.DropLinkDown || cause == catalog.DropPortDown {
 		im := n.cold[i].impair
 		im.lost[im.current].Add(now, int64(pk.Frame))
 	}
@@ -184,33 +118,33 @@ func (n *Net) LostInOutages(i int) []record.Act {
 // i: a frame of b bits survives a bit error rate e with probability (1-e)^b.
 func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	im := n.cold[i].impair
-	cause, since := dropCauses, now-im.late
+	cause, since := catalog.NoDrop, now-im.late
 	if !pk.Kind.Link() {
 		now = since
 	}
 	switch {
 	case len(im.outages) > 0 && im.down(now, since):
-		cause = dropLinkDown
+		cause = catalog.DropLinkDown
 	case im.every > 0 && pk.Kind.CarriesData() && im.count():
-		cause = dropEvery
+		cause = catalog.DropEvery
 	case im.loss > 0 && im.rnd.Float64() < im.loss:
-		cause = dropLoss
+		cause = catalog.DropLoss
 	case im.ber > 0 && im.rnd.Float64() < damaged(im.ber, int(pk.Frame)*8):
-		cause = dropBitError
+		cause = catalog.DropBitError
 	default:
 		return false
 	}
 	c := pk.Class
 	switch {
 	case pk.Kind == packet.Pause:
-		c, cause = uint8(bits.TrailingZeros8(uint8(pk.Payload)))&(Classes-1), dropPFC
+		c, cause = uint8(bits.TrailingZeros8(uint8(pk.Payload)))&(Classes-1), catalog.DropPFC
 		n.linkFrames--
 	case pk.Kind == packet.Credit:
 		n.creditGone(pk)
 		if pk.Flags&packet.Retrans != 0 {
 			return true // it said nothing new, and is repeated beyond the run's end
 		}
-		cause = dropCredit
+		cause = catalog.DropCredit
 	case n.ports[i].credited:
 		n.credits[c&(Classes-1)][i].missed += uint16(Blocks(pk.Frame))
 	}

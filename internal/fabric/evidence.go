@@ -3,6 +3,7 @@ package fabric
 import (
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -155,10 +156,10 @@ func (n *Net) Evidence(i int, to *record.Evidence) {
 type flowLosses []record.Lost
 
 // noteDrop notes a drop of a connection's packet at port i in class c.
-func (n *Net) noteDrop(now units.Time, i int, c uint8, cause dropCause, pk *packet.Packet) {
+func (n *Net) noteDrop(now units.Time, i int, c uint8, cause catalog.Drop, pk *packet.Packet) {
 	p := &n.ports[i]
 	port := p.id
-	if cause.link() {
+	if cause.BySender() {
 		port = n.peers[p.peerPart].ports[p.peerPort].id
 	}
 	if n.lossesOf == nil {
@@ -169,17 +170,17 @@ func (n *Net) noteDrop(now units.Time, i int, c uint8, cause dropCause, pk *pack
 		list = new(flowLosses)
 		n.lossesOf[flowBit(pk)] = list
 	}
-	list.at(port, c, dropNames[cause], pk.Flags&packet.Reverse != 0).Add(now, int64(pk.Frame))
+	list.at(port, c, cause, pk.Flags&packet.Reverse != 0).Add(now, int64(pk.Frame))
 }
 
-func (l *flowLosses) at(port uint32, c uint8, cause string, answer bool) *record.Acts {
+func (l *flowLosses) at(port uint32, c uint8, cause catalog.Drop, answer bool) *record.Acts {
 	for k := range *l {
 		if x := &(*l)[k]; x.Port == port && x.Class == c && x.Cause == cause {
 			return &x.Acts
 		}
 	}
 	if len(*l) == record.LostSites && port != record.OtherPorts {
-		return l.at(record.OtherPorts, 0, "", answer)
+		return l.at(record.OtherPorts, 0, catalog.NoDrop, answer)
 	}
 	*l = append(*l, record.Lost{Port: port, Class: c, Cause: cause, Answer: answer})
 	return &(*l)[len(*l)-1].Acts

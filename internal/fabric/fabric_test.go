@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -187,7 +187,7 @@ func TestWREDDrops(t *testing.T) {
 		p := r.net.Port(2, 3, units.Second, 0)
 		lost := int64(400 - len(r.hosts[2].got))
 		switch {
-		case ecn == packet.NotECT && (lost < 150 || p.Dropped != lost || p.DropCauses[0].Cause != record.DropWRED || p.PeakQueueBytes > 20000+1520 || p.Marked > 2):
+		case ecn == packet.NotECT && (lost < 150 || p.Dropped != lost || p.DropCauses[0].Cause != catalog.DropWRED || p.PeakQueueBytes > 20000+1520 || p.Marked > 2):
 			t.Errorf("not ECN-capable: %d lost, %d counted %+v, queue up to %d, %d marked", lost, p.Dropped, p.DropCauses, p.PeakQueueBytes, p.Marked)
 		case ecn == packet.ECT0 && (lost != 0 || p.Marked == 0):
 			t.Errorf("ECN-capable: %d lost, %d marked", lost, p.Marked)

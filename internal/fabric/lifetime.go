@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
@@ -93,9 +94,9 @@ func (n *Net) lifetimeOver(now units.Time, i int, c uint8) {
 		l.deadline = units.Never
 		slot := n.takeHead(now, p, &n.queues[c][i], c)
 		pk := *n.part.Rec(slot)
-		cause := dropHOQ
+		cause := catalog.DropHOQ
 		if sw.packetLife > 0 && l.entered[l.head]+sw.packetLife <= now {
-			cause = dropLifetime
+			cause = catalog.DropLifetime
 		}
 		n.expirePacket(now, i, sw, cause, slot, &pk)
 	}
@@ -126,7 +127,7 @@ func (n *Net) takeHead(now units.Time, p *Port, q *queue, c uint8) uint32 {
 }
 
 // expirePacket drops a packet that was taken off the queue of port i.
-func (n *Net) expirePacket(now units.Time, i int, sw *swtch, cause dropCause, slot uint32, pk *packet.Packet) {
+func (n *Net) expirePacket(now units.Time, i int, sw *swtch, cause catalog.Drop, slot uint32, pk *packet.Packet) {
 	n.drop(now, i, pk.Class, cause, slot)
 	n.part.NoteWork()
 	n.left(now, sw, i, pk.Class)

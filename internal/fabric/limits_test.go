@@ -3,8 +3,8 @@ package fabric
 import (
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -31,7 +31,7 @@ func TestTimeToLive(t *testing.T) {
 	}
 	expired := int64(0)
 	for _, d := range r.net.Port(0, 3, units.Second, 0).DropCauses {
-		if d.Cause == record.DropTTL {
+		if d.Cause == catalog.DropTTL {
 			expired += d.Count
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/sim"
@@ -91,7 +92,7 @@ func (n *Net) portDown(now units.Time, i int) {
 		c := uint8(bits.TrailingZeros8(p.ready))
 		slot := n.takeHead(now, p, &n.queues[c][i], c)
 		n.release(now, sw, i, c, n.part.Rec(slot))
-		n.drop(now, i, c, dropPortDown, slot)
+		n.drop(now, i, c, catalog.DropPortDown, slot)
 		n.part.NoteWork()
 	}
 	p.contended = false
@@ -284,11 +285,12 @@ func (n *Net) Moved(flows []uint64) (out []record.Entry) {
 			flows[i] |= w
 		}
 		if sw.moves.moved.Count > 0 {
-			m := record.ECMPChange
+			layer := catalog.Ethernet
 			if sw.credited {
-				m = record.LFTChange
+				layer = catalog.InfiniBand
 			}
-			out = append(out, record.Entry{Question: record.Rerouted, Mechanism: m, Actor: sw.name, Node: sw.name, Act: sw.moves.moved})
+			out = append(out, record.Entry{Question: catalog.Rerouted, Mechanism: layer.Vocabulary().Reroute,
+				Actor: record.SwitchAt(sw.name), Act: sw.moves.moved})
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -105,7 +106,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	q, s, shut := &n.queues[c][i], &n.pauses[c][i], &n.gates[c][i]
 	sent := n.sentFrames(i, c)
 	r := record.Port{
-		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), RateBps: p.rate,
+		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), Layer: n.Layer(i), RateBps: p.rate,
 		PeakQueueBytes: int64(q.peak), PeakQueuePS: cold.peakAt[c], MeanQueueBytes: q.mean(end),
 		TxPackets: sent.Packets, TxBytes: sent.Bytes,
 		Utilisation: n.utilisation(p, sent, Sent{}, end, n.unsent(n.end, p, c)),
@@ -130,7 +131,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		if act.Count > 0 {
 			r.Dropped += act.Count
 			r.DroppedBytes += act.Sum
-			r.DropCauses = append(r.DropCauses, record.Drop{Cause: dropNames[cause], Act: act})
+			r.DropCauses = append(r.DropCauses, record.Drop{Cause: catalog.Drop(cause), Act: act})
 		}
 	}
 	return r
@@ -145,7 +146,7 @@ func (n *Net) drops(i int, c uint8) (d dropStat) {
 	}
 	far := n.peers[p.peerPart].cold[p.peerPort].drops[c]
 	for cause := range d {
-		if dropCause(cause).link() {
+		if catalog.Drop(cause).BySender() {
 			d[cause] = record.Act{}
 			if far != nil {
 				d[cause] = far[cause]
@@ -253,43 +254,38 @@ func (n *Net) utilisation(p *Port, to, from Sent, d, unsent units.Time) float64 
 func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 	cold := &n.cold[i]
 	s := &n.pauses[c][i]
-	actor := ""
-	add := func(q record.Question, m record.Mechanism, a record.Act) {
-		if a.Count == 0 {
-			return
+	layer := n.Layer(i)
+	words, actor := layer.Vocabulary(), record.ClassAt(cold.node, int(n.ports[i].local)+1, int(c), layer)
+	add := func(q catalog.Question, m catalog.Mechanism, a record.Act) {
+		if a.Count > 0 {
+			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Act: a})
 		}
-		switch {
-		case actor != "":
-		case n.ports[i].credited:
-			actor = cold.name + " VL " + itoa(int(c))
-		default:
-			actor = cold.name + " prio " + itoa(int(c))
-		}
-		out = append(out, record.Entry{Question: q, Mechanism: m, Actor: actor, Node: cold.node, Act: a})
 	}
-	if n.ports[i].credited {
-		add(record.Detected, record.FECNMark, cold.marks[c])
-	} else {
-		add(record.Detected, record.ECNMark, cold.marks[c])
-	}
-	add(record.Detected, record.XOFFCross, cold.xoff[c])
-	for _, sign := range []record.Mechanism{record.BufferDrop, record.WREDDrop, record.LifetimeEnd} {
+	add(catalog.Detected, words.Mark, cold.marks[c])
+	add(catalog.Detected, catalog.XOFFCross, cold.xoff[c])
+	for _, sign := range []catalog.Mechanism{catalog.BufferDrop, catalog.WREDDrop, catalog.LifetimeEnd} {
 		var full record.Act
 		for cause, a := range n.drops(i, c) {
-			if dropCause(cause).sign() == sign && a.Count > 0 {
+			if catalog.Drop(cause).Sign() == sign && a.Count > 0 {
 				full = full.Merge(a)
 			}
 		}
-		add(record.Detected, sign, full)
+		add(catalog.Detected, sign, full)
 	}
-	add(record.FedBack, record.PFCSent, s.sent)
+	add(catalog.FedBack, catalog.PFCSent, s.sent)
 	if n.ports[i].credited {
-		add(record.Detected, record.CreditsOut, n.credits[c][i].starved)
-		add(record.Held, record.CreditWait, n.gates[c][i].held)
-	} else {
-		add(record.Held, record.PFCPause, n.gates[c][i].held)
+		add(catalog.Detected, words.Fill, n.credits[c][i].starved)
 	}
+	add(catalog.Held, words.Hold, n.gates[c][i].held)
 	return out
+}
+
+// Layer is the link layer of port i.
+func (n *Net) Layer(i int) catalog.Layer {
+	if n.ports[i].credited {
+		return catalog.InfiniBand
+	}
+	return catalog.Ethernet
 }
 
 // Counters returns the standard counters of port i; ok is false unless it is an
@@ -306,9 +302,9 @@ func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
 		arrived.Packets, arrived.Bytes = arrived.Packets+own.arrived.Packets, arrived.Bytes+own.arrived.Bytes
 		r.CreditUpdates += own.updates
 		d := n.drops(i, c)
-		r.PortXmitDiscards += d[dropHOQ].Count + d[dropLifetime].Count + d[dropLinkDown].Count
+		r.PortXmitDiscards += d[catalog.DropHOQ].Count + d[catalog.DropLifetime].Count + d[catalog.DropLinkDown].Count
 		if in := cold.drops[c]; in != nil {
-			r.PortRcvErrors += in[dropLoss].Count + in[dropBitError].Count + in[dropEvery].Count
+			r.PortRcvErrors += in[catalog.DropLoss].Count + in[catalog.DropBitError].Count + in[catalog.DropEvery].Count
 		}
 	}
 	words := func(s Sent) int64 { return (s.Bytes - s.Packets*wire.VCRCLen) / 4 }

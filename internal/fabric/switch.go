@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
@@ -45,11 +46,11 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	p := &n.ports[i]
 	sw := &n.switches[p.node]
 	if pk.TTL <= 1 {
-		n.discard(now, i, dropTTL, slot)
+		n.discard(now, i, catalog.DropTTL, slot)
 		return
 	}
 	if !n.route(sw, pk) {
-		n.discard(now, i, dropNoRoute, slot)
+		n.discard(now, i, catalog.DropNoRoute, slot)
 		return
 	}
 	pk.TTL--
@@ -135,13 +136,13 @@ func (n *Net) pinned(pk *packet.Packet) bool {
 func (n *Net) refuse(now units.Time, i, e int, c uint8, v mmu.Verdict, slot uint32) {
 	switch v {
 	case mmu.HeadroomEnd:
-		n.drop(now, i, c, dropHeadroom, slot)
+		n.drop(now, i, c, catalog.DropHeadroom, slot)
 	case mmu.IngressEnd:
-		n.drop(now, i, c, dropIngress, slot)
+		n.drop(now, i, c, catalog.DropIngress, slot)
 	case mmu.PoolEnd:
-		n.drop(now, e, c, dropPool, slot)
+		n.drop(now, e, c, catalog.DropPool, slot)
 	default:
-		n.drop(now, e, c, dropEgress, slot)
+		n.drop(now, e, c, catalog.DropEgress, slot)
 	}
 }
 
@@ -153,7 +154,7 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	size := int32(pk.Frame)
 	q := &n.queues[c][e]
 	if q.bytes+size > q.kmin && n.early(sw, e, c, q.bytes+size, pk) {
-		n.drop(now, e, c, dropWRED, slot)
+		n.drop(now, e, c, catalog.DropWRED, slot)
 		return
 	}
 	xoff := false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -14,10 +15,10 @@ const TopActors = 5
 
 // Answer is the answer to one question.
 type Answer struct {
-	Question record.Question `json:"question"`
-	Happened bool            `json:"happened"`
-	First    *First          `json:"first,omitempty"` // who acted first; nil: nobody
-	Count    int64           `json:"count"`           // acts of all mechanisms
+	Question catalog.Question `json:"question"`
+	Happened bool             `json:"happened"`
+	First    *First           `json:"first,omitempty"` // who acted first; nil: nobody
+	Count    int64            `json:"count"`           // acts of all mechanisms
 	// SpanPS is the time from the first act to the last.
 	SpanPS units.Time `json:"span_ps"`
 	// HeldPS, for the question "held" only, adds up over ports the time in
@@ -34,39 +35,39 @@ type Answer struct {
 
 // First is the earliest act: ties go to the order of the ledger.
 type First struct {
-	Actor     string           `json:"actor"`
-	Mechanism record.Mechanism `json:"mechanism"`
-	TimePS    units.Time       `json:"time_ps"`
+	Actor     record.Place      `json:"actor"`
+	Mechanism catalog.Mechanism `json:"mechanism"`
+	TimePS    units.Time        `json:"time_ps"`
 }
 
 // Mechanism sums up the acts of one mechanism under one question.
 type Mechanism struct {
-	Mechanism record.Mechanism `json:"mechanism"`
-	Actors    int              `json:"actors"` // how many took part
-	Actor     string           `json:"first_actor"`
+	Mechanism catalog.Mechanism `json:"mechanism"`
+	Actors    int               `json:"actors"` // how many took part
+	Actor     record.Place      `json:"first_actor"`
 	record.Act
 }
 
 // Actor is one port or queue pair with its acts under one mechanism.
 type Actor struct {
-	Actor     string           `json:"actor"`
-	Mechanism record.Mechanism `json:"mechanism"`
+	Actor     record.Place      `json:"actor"`
+	Mechanism catalog.Mechanism `json:"mechanism"`
 	record.Act
 }
 
 func (x *index) answers(t Totals) []Answer {
 	r := x.r
-	out := make([]Answer, 0, len(record.Questions))
+	out := make([]Answer, 0, len(catalog.Questions))
 	var states []State
-	for _, q := range record.Questions {
+	for _, q := range catalog.Questions {
 		a := answer(q, r.Ledger)
 		if !a.Happened {
 			if states == nil {
 				states = x.mechanisms(1)
 			}
-			a.Why = why(q, r, t, out, states)
+			a.Why = x.why(q, t, out, states)
 		}
-		if q == record.Detected {
+		if q == catalog.Detected {
 			a.Receivers = receiverHosts(r)
 		}
 		out = append(out, a)
@@ -84,9 +85,9 @@ func SlowReceivers(r *record.Run) (out []*record.Port) {
 		if l.Inside == nil {
 			continue
 		}
-		full := l.Receive != nil && l.Receive.Value > l.Receive.Threshold || r.Credits && 2*l.ReceivePeak > l.BufferBytes
+		full := l.Receive != nil && l.Receive.Value > l.Receive.Threshold || l.Credits != nil && 2*l.ReceivePeak > l.BufferBytes
 		for _, d := range p.DropCauses {
-			full = full || d.Cause == record.DropReceive && d.Count > 0
+			full = full || d.Cause == catalog.DropReceive && d.Count > 0
 		}
 		if full {
 			out = append(out, p)
@@ -141,7 +142,7 @@ func sharedLink(r *record.Run, in *record.InsideLimit) string {
 }
 
 // answer aggregates the ledger's lines on question q.
-func answer(q record.Question, ledger []record.Entry) Answer {
+func answer(q catalog.Question, ledger []record.Entry) Answer {
 	a := Answer{Question: q, Mechanisms: []Mechanism{}, Top: []Actor{}}
 	var last units.Time
 	for i := range ledger {
@@ -167,7 +168,7 @@ func answer(q record.Question, ledger []record.Entry) Answer {
 	a.SpanPS = last - a.First.TimePS
 	slices.SortStableFunc(a.Mechanisms, func(x, y Mechanism) int { return cmp.Compare(x.First, y.First) })
 	slices.SortStableFunc(a.Top, func(x, y Actor) int {
-		if q == record.Held { // a port held long matters more than one held often
+		if q == catalog.Held { // a port held long matters more than one held often
 			return cmp.Compare(y.Sum, x.Sum)
 		}
 		return cmp.Compare(y.Count, x.Count)

@@ -8,7 +8,7 @@ import (
 // Call is one remote procedure call: a request and the reply to it.
 type Call struct {
 	Workload       string
-	Request, Reply int        // indices into record.Run.Flows
+	Request, Reply int        // indices into record.Run.Messages
 	StartPS        units.Time // post of the request
 	// RequestPS is until the server had received the request, ThinkPS from then to
 	// the post of the reply, ReplyPS from there until the client had received that;
@@ -29,14 +29,14 @@ type Calls struct {
 // CallsOf pairs the requests and replies of a run, in the order of the requests.
 func CallsOf(r *record.Run) []Call {
 	reply := map[int]int{}
-	for i := range r.Flows {
-		if f := &r.Flows[i]; f.Reply {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; f.Reply {
 			reply[f.Call] = i
 		}
 	}
 	var out []Call
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		if f.Call == 0 || f.Reply {
 			continue
 		}
@@ -48,7 +48,7 @@ func CallsOf(r *record.Run) []Call {
 }
 
 func newCall(r *record.Run, request, reply int) Call {
-	q, p := &r.Flows[request], &r.Flows[reply]
+	q, p := &r.Messages[request], &r.Messages[reply]
 	c := Call{Workload: q.Workload, Request: request, Reply: reply, StartPS: q.StartPS, RequestPS: q.DeliveredPS, ThinkPS: -1, ReplyPS: -1, LatencyPS: -1}
 	if received := q.StartPS + q.DeliveredPS; c.RequestPS >= 0 && p.StartPS >= received && (p.StartPS < r.EndPS || p.DeliveredPS >= 0) {
 		c.ThinkPS, c.ReplyPS = p.StartPS-received, p.DeliveredPS

@@ -10,7 +10,7 @@ import (
 // as open, and quantiles are over the rest.
 func TestCalls(t *testing.T) {
 	const open = -1
-	r := &record.Run{EndPS: 1000, Flows: []record.Flow{
+	r := &record.Run{EndPS: 1000, Messages: []record.Message{
 		{Workload: "a", Call: 1, StartPS: 0, DeliveredPS: 10},
 		{Workload: "b", Call: 3, StartPS: 5, DeliveredPS: 20},
 		{Workload: "other", StartPS: 0, CompletionPS: 7},

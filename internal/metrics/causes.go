@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -23,9 +24,9 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	var causes []string
 	for _, d := range p.DropCauses {
 		switch d.Cause {
-		case record.DropPool:
+		case catalog.DropPool:
 			causes = append(causes, fmt.Sprintf("%s dropped there for want of room in its pool kept the queue short", plural(d.Count, "frame")))
-		case record.DropEgress:
+		case catalog.DropEgress:
 			causes = append(causes, fmt.Sprintf("%s dropped there at the egress threshold kept the queue short", plural(d.Count, "frame")))
 		}
 	}
@@ -192,7 +193,7 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	cuts, kmin := int64(0), int64(0)
 	var cut []int32
 	for _, i := range qps {
-		a := x.actOf(signalsOf(x.r).slow, &x.r.QPs[i])
+		a := x.actOf(x.r.QPs[i].Layer.Vocabulary().Slow, &x.r.QPs[i])
 		if a.Count == 0 || a.First >= peak {
 			continue
 		}
@@ -235,7 +236,7 @@ func (x *index) pauseCause(p *record.Port) string {
 		if from == nil || from.Limits.XOFF == nil {
 			return ""
 		}
-		if a := x.acts[actKey{record.PFCSent, portActor(from)}]; a.Count == 0 || a.First >= p.PeakQueuePS {
+		if a := x.acts[actKey{catalog.PFCSent, from.Place()}]; a.Count == 0 || a.First >= p.PeakQueuePS {
 			return ""
 		}
 		if full := x.fullest(PortName(from), p.Class); full != nil && full != p && !slices.Contains(others, PortName(full)) {
@@ -284,10 +285,7 @@ func (x *index) because(causes []string, qps []int32) string {
 		q := &x.r.QPs[i]
 		for _, h := range q.Limits.Path {
 			if p := x.ports[portClass{h.Port, q.Limits.Class}]; p != nil && p.PausedPS > 0 {
-				if x.r.Credits {
-					return fmt.Sprintf("%s waited for credits on the way before more had gathered", h.Port)
-				}
-				return fmt.Sprintf("PFC paused %s on the way before more had gathered", h.Port)
+				return fmt.Sprintf(p.Layer.English().HeldUp+" on the way before more had gathered", h.Port)
 			}
 		}
 	}

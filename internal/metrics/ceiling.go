@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -65,7 +66,7 @@ func (e *Explainer) Fork() *Explainer { return &Explainer{e.x.fork()} }
 // Ceiling returns the ceiling of message i; nil where the record knows no path, and of a
 // message without payload. Messages of the same queue pair and size share Limits.
 func (e *Explainer) Ceiling(i int) *Ceiling {
-	f := &e.x.r.Flows[i]
+	f := &e.x.r.Messages[i]
 	k, ok := e.x.sender(f)
 	if !ok {
 		return nil
@@ -73,20 +74,22 @@ func (e *Explainer) Ceiling(i int) *Ceiling {
 	return e.x.ceiling(f, &e.x.r.QPs[k])
 }
 
-// Stages calls yield with the account of message i, the stages of one name and place added
-// up, in order of the first: a number that stands for name and place, their
-// record.Stage.Key, and the time.
-func (e *Explainer) Stages(i int, yield func(number int, key string, time units.Time)) {
-	for _, t := range e.x.stages.again(e.x.keepers, i, e.x.r.Flows[i].Account) {
-		yield(int(t.number), e.x.stages.known[t.number].key, t.time)
+// Stages calls yield with the account of message i, in order: a number that stands for stage
+// and place, and the two with their time.
+func (e *Explainer) Stages(i int, yield func(number int, s record.StageTime)) {
+	all := &e.x.stages
+	all.again(e.x.keepers, i, e.x.r.Messages[i].Account)
+	for _, t := range all.steps {
+		k := &all.known[t.number]
+		yield(int(t.number), record.StageTime{Stage: k.stage, Where: k.at, Time: t.time})
 	}
 }
 
 // Ceilings returns the ceiling of every message, in order.
 func Ceilings(r *record.Run) []*Ceiling {
 	e := NewExplainer(r, 1)
-	out := make([]*Ceiling, len(r.Flows))
-	for i := range r.Flows {
+	out := make([]*Ceiling, len(r.Messages))
+	for i := range r.Messages {
 		out[i] = e.Ceiling(i)
 	}
 	return out
@@ -106,11 +109,11 @@ type qpKey struct {
 }
 
 // flowQP is the requester of a message.
-func flowQP(f *record.Flow) qpKey { return qpKey{record.HostOf(f.Src), f.QP} }
+func flowQP(f *record.Message) qpKey { return qpKey{record.HostOf(f.Src), f.QP} }
 
 // ceiling is that of message f, whose data queue pair q sends; nil where it has
 // none.
-func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
+func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 	if f.Bytes == 0 {
 		return nil
 	}
@@ -121,7 +124,7 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 	}
 	d := x.dominant(f, true)
 	c.Explains, c.How = d.Where, d.How
-	if d.Stage == "" {
+	if d.Stage == catalog.NoStage {
 		c.Explains, c.How = x.sayWay(f, q)
 	}
 	if full := x.sayFullCores(q); full != "" && !strings.Contains(c.How, wasBusy) {
@@ -136,18 +139,19 @@ func (x *index) ceiling(f *record.Flow, q *record.QP) *Ceiling {
 
 // boundsKey is all that the limits of a message depend on.
 type boundsKey struct {
-	q             *record.QP
-	src, dst      string
-	qp            int
-	verb, service string
-	bytes         int64
+	q        *record.QP
+	src, dst string
+	qp       int
+	verb     string
+	service  catalog.Service
+	bytes    int64
 }
 
 // maxBounds is how many bounds are remembered.
 const maxBounds = 1 << 12
 
 // bounds are the limits of a message and the best that they allow.
-func (x *index) bounds(f *record.Flow, q *record.QP) *Ceiling {
+func (x *index) bounds(f *record.Message, q *record.QP) *Ceiling {
 	key := boundsKey{q, f.Src, f.Dst, f.QP, f.Verb, f.Service, f.Bytes}
 	c, known := x.bound[key]
 	if !known {
@@ -168,7 +172,7 @@ func (x *index) bounds(f *record.Flow, q *record.QP) *Ceiling {
 // sayShared tells of the port of f's path at which the fair share of its payload rate is
 // smallest, among the flows that had messages under way while f was; "" if no port
 // has two.
-func (x *index) sayShared(f *record.Flow, q *record.QP) string {
+func (x *index) sayShared(f *record.Message, q *record.QP) string {
 	flows := x.meanwhile(f)
 	limits := x.limitsOf(f, q) // begins with the hops of the path
 	most, share, port := 0, units.Rate(0), ""
@@ -190,16 +194,16 @@ func (x *index) sayShared(f *record.Flow, q *record.QP) string {
 }
 
 // meanwhile are the queue pairs that send data of messages under way while f was.
-func (x *index) meanwhile(f *record.Flow) map[int32]bool {
-	end := func(g *record.Flow) units.Time {
+func (x *index) meanwhile(f *record.Message) map[int32]bool {
+	end := func(g *record.Message) units.Time {
 		if g.CompletionPS < 0 {
 			return x.r.EndPS
 		}
 		return g.StartPS + g.CompletionPS
 	}
 	qps := map[int32]bool{}
-	for i := range x.r.Flows {
-		g := &x.r.Flows[i]
+	for i := range x.r.Messages {
+		g := &x.r.Messages[i]
 		if k, ok := x.sender(g); ok && g.StartPS < end(f) && end(g) > f.StartPS {
 			qps[int32(k)] = true
 		}
@@ -209,7 +213,7 @@ func (x *index) meanwhile(f *record.Flow) map[int32]bool {
 
 // sayWay tells of a message that nothing held and that ended with its last byte sent, as
 // those of the unreliable services do: what is missing is its way.
-func (x *index) sayWay(f *record.Flow, q *record.QP) (where, how string) {
+func (x *index) sayWay(f *record.Message, q *record.QP) (where, how string) {
 	_, to := DataEnds(f)
 	return "the way to " + to, fmt.Sprintf("nothing held it; it was there %s after %s had sent it", FormatTime(max(0, f.DeliveredPS-f.CompletionPS)), qpActor(q))
 }
@@ -217,7 +221,7 @@ func (x *index) sayWay(f *record.Flow, q *record.QP) (where, how string) {
 // limitsOf lists the bounds of a message's payload rate. On a hop of rate R the
 // payload takes its share of the bytes on the wire: headers, RETH, padding,
 // preamble and gap take the rest.
-func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
+func (x *index) limitsOf(f *record.Message, q *record.QP) (out []Limit) {
 	l := &q.Limits
 	frame, onWire := x.messageBytes(f, l)
 	payload := func(r units.Rate, of int64) units.Rate { return units.Rate(mulDiv(int64(r), f.Bytes, max(of, 1))) }
@@ -253,7 +257,7 @@ func (x *index) limitsOf(f *record.Flow, q *record.QP) (out []Limit) {
 // outstandingLimits are what the receive bitmap of selective repeat and the limit of
 // outstanding READs and atomics allow. A READ request makes room for the next when
 // all of its response has arrived.
-func (x *index) outstandingLimits(f *record.Flow, q *record.QP) (out []Limit) {
+func (x *index) outstandingLimits(f *record.Message, q *record.QP) (out []Limit) {
 	l, mtu := &q.Limits, max(q.Limits.MTUBytes, 1)
 	asker := &x.actor(f, false).Limits
 	asks := asker.MaxRdAtomic > 0 && asker.ReadRTTPS > 0 && (Reads(f) || atomic(f))
@@ -276,7 +280,7 @@ func (x *index) outstandingLimits(f *record.Flow, q *record.QP) (out []Limit) {
 }
 
 // messageBytes is what a message takes in frames and on the wire.
-func (x *index) messageBytes(f *record.Flow, l *record.QPLimits) (frame, onWire int64) {
+func (x *index) messageBytes(f *record.Message, l *record.QPLimits) (frame, onWire int64) {
 	mtu := max(l.MTUBytes, 1)
 	packets := max(1, (f.Bytes+mtu-1)/mtu)
 	h := x.headersOf(f)

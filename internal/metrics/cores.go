@@ -26,7 +26,7 @@ const busyCore = 0.9
 // first; none with RDMA, and where the kernel's work takes no time.
 func Cores(r *record.Run, i int) (out []CoreBill) {
 	x := newIndex(r)
-	k, ok := x.sender(&r.Flows[i])
+	k, ok := x.sender(&r.Messages[i])
 	if !ok {
 		return nil
 	}

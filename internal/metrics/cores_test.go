@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -22,7 +22,7 @@ workload: [{flow: {from: h0, to: h1, size: 50MB}}]
 func TestFullCore(t *testing.T) {
 	r := simulate(t, oneStream, "tcp.hystart=off")
 	d, _ := metrics.Explain(r, 0)
-	if want := "core 0 of h1, with the application and softirqs of that end, was busy for 9"; d.Stage != "receive window" || !strings.Contains(d.How, want) {
+	if want := "core 0 of h1, with the application and softirqs of that end, was busy for 9"; d.Stage.String() != "receive window" || !strings.Contains(d.How, want) {
 		t.Errorf("%s: %s, want %q", d.Stage, d.How, want)
 	}
 	bills := metrics.Cores(r, 0)
@@ -39,7 +39,7 @@ func TestFullCore(t *testing.T) {
 		}
 	}
 	r = simulate(t, oneStream, "tcp.hystart=off", "tcp.rcvbuf=64KB")
-	if d, _ = metrics.Explain(r, 0); d.Stage != "receive window" || !strings.Contains(d.How, "its buffer, 64.0 KB at the end, was too small for the round trip of") {
+	if d, _ = metrics.Explain(r, 0); d.Stage.String() != "receive window" || !strings.Contains(d.How, "its buffer, 64.0 KB at the end, was too small for the round trip of") {
 		t.Errorf("a small buffer: %s: %s", d.Stage, d.How)
 	}
 }
@@ -48,7 +48,7 @@ func TestFullCore(t *testing.T) {
 func TestUnscaled(t *testing.T) {
 	r := simulate(t, oneStream, "tcp.window_scaling=false")
 	d, _ := metrics.Explain(r, 0)
-	if want := "without window scaling (RFC 7323) it is 65.5 KB at most, too little for the round trip of"; d.Stage != "receive window" || !strings.Contains(d.How, want) {
+	if want := "without window scaling (RFC 7323) it is 65.5 KB at most, too little for the round trip of"; d.Stage.String() != "receive window" || !strings.Contains(d.How, want) {
 		t.Errorf("%s: %s, want %q", d.Stage, d.How, want)
 	}
 	if d, _ = metrics.Explain(simulate(t, oneStream), 0); strings.Contains(d.How, "window scaling") {
@@ -66,9 +66,9 @@ topology: {star: {hosts: 4, link: 100Gbps, length: 5m}}
 workload: [{rpc: {between: [h0, h1], size: 100B, every: 2us, count: 1000}}]
 `
 	r := simulate(t, calls)
-	last := len(r.Flows) - 1
+	last := len(r.Messages) - 1
 	d, c := metrics.Explain(r, last)
-	if want := "core 0 of h0, with the application and softirqs of that end, was busy for"; !strings.Contains(d.How+d.Core, want) || !strings.Contains(c.How, want) || d.Stage != record.StageEarlierWork {
+	if want := "core 0 of h0, with the application and softirqs of that end, was busy for"; !strings.Contains(d.How+d.Core, want) || !strings.Contains(c.How, want) || d.Stage != catalog.StageEarlierWork {
 		t.Errorf("%+v\n%+v", d, c)
 	}
 	if strings.Contains(d.How, "what held its messages most: sending") {
@@ -88,7 +88,7 @@ func TestReceiveQueueDrops(t *testing.T) {
 			dropped += r.Processors[i].RingDrops
 		}
 		for _, s = range metrics.Mechanisms(r, 1) {
-			if s.Mechanism == metrics.ReceiveDrop {
+			if s.Mechanism == catalog.ReceiveDrop {
 				break
 			}
 		}
@@ -151,9 +151,9 @@ failover: {detect: 200us, converge: 800us}
 workload: [{permutation: {size: 10MB}}]
 `)
 	told := 0
-	for i := range r.Flows {
+	for i := range r.Messages {
 		d, _ := metrics.Explain(r, i)
-		if d.Stage != record.StageReceiveWindow || r.Flows[i].CompletionPS < 100*units.Millisecond {
+		if d.Stage != catalog.StageReceiveWindow || r.Messages[i].CompletionPS < 100*units.Millisecond {
 			continue
 		}
 		told++

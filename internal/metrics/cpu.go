@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -31,14 +32,14 @@ type Side struct {
 func work(x *index) []Work {
 	r := x.r
 	out := []Work{}
-	for _, m := range groupBy(r.Flows, func(f *record.Flow) string { return f.Workload }) {
-		if r.Flows[m[0]].Service == "TCP" { // sockets: no work requests, no completions
+	for _, m := range groupBy(r.Messages, func(f *record.Message) string { return f.Workload }) {
+		if r.Messages[m[0]].Service.Is(catalog.Streams) { // sockets: no work requests, no completions
 			continue
 		}
-		w := Work{Workload: r.Flows[m[0]].Workload, Requesters: Side{Hosts: []string{}}, Responders: Side{Hosts: []string{}}}
+		w := Work{Workload: r.Messages[m[0]].Workload, Requesters: Side{Hosts: []string{}}, Responders: Side{Hosts: []string{}}}
 		var verbs []string
 		for _, i := range m {
-			if f := &r.Flows[i]; !slices.Contains(verbs, f.Verb) {
+			if f := &r.Messages[i]; !slices.Contains(verbs, f.Verb) {
 				verbs = append(verbs, f.Verb)
 			}
 		}

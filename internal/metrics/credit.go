@@ -17,7 +17,7 @@ func inputBuffer(port string) string { return "input buffer of " + port }
 
 // creditLimits are the hops of a message's path whose credits bound it below their line.
 // A message that fits into the buffer whole never waits for a loop.
-func (x *index) creditLimits(f *record.Flow, l *record.QPLimits, line func(units.Rate) units.Rate) (out []Limit) {
+func (x *index) creditLimits(f *record.Message, l *record.QPLimits, line func(units.Rate) units.Rate) (out []Limit) {
 	mtu := max(l.MTUBytes, 1)
 	for _, h := range l.Path {
 		if h.CreditPackets == 0 || f.Bytes <= h.CreditPackets*mtu {

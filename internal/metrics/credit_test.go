@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -49,8 +49,8 @@ func TestCreditCeiling(t *testing.T) {
 		if ceiling.At != name || math.Abs(float64(ceiling.BestBps)-want) > 1 {
 			t.Errorf("%s: at best %d bit/s at %s, want %.0f at %s", c.long, ceiling.BestBps, ceiling.At, want, name)
 		}
-		if got := units.Time(131) * h.CreditLoopPS; float64(r.Flows[0].CompletionPS) < 0.995*float64(got) || float64(r.Flows[0].CompletionPS) > 1.005*float64(got) {
-			t.Errorf("%s: %v, want 131 loops of %v", c.long, r.Flows[0].CompletionPS, h.CreditLoopPS)
+		if got := units.Time(131) * h.CreditLoopPS; float64(r.Messages[0].CompletionPS) < 0.995*float64(got) || float64(r.Messages[0].CompletionPS) > 1.005*float64(got) {
+			t.Errorf("%s: %v, want 131 loops of %v", c.long, r.Messages[0].CompletionPS, h.CreditLoopPS)
 		}
 		d := metrics.DominantStage(r, 0)
 		if d.Where != name || !strings.Contains(d.How, "the "+name+" takes 65.5 KB in a credit loop of 20.") || strings.Contains(d.How, "takes data") {
@@ -111,11 +111,11 @@ failover: {detect: 100us}
 `)
 	found := false
 	for _, s := range metrics.Mechanisms(r, 0) {
-		if s.Mechanism != record.CreditsOut {
+		if s.Mechanism != catalog.CreditsOut {
 			continue
 		}
 		for _, p := range s.Places {
-			if p.Where != "s1:3 VL 0" {
+			if p.Where.String() != "s1:3 VL 0" {
 				continue
 			}
 			if found = true; p.Why != "its link failed at 20.0 us and gave none back" {
@@ -133,7 +133,7 @@ func TestDatagramsWay(t *testing.T) {
 	for _, stack := range []string{"infiniband", "rocev2"} {
 		r := simulate(t, "stack: "+stack+"\ntopology: {star: {hosts: 3, link: NDR}}\nworkload: [{flow: {from: h0, to: h1, service: ud, verb: send, size: 4096B}}]\n")
 		_, c := metrics.Explain(r, 0)
-		f := &r.Flows[0]
+		f := &r.Messages[0]
 		want := fmt.Sprintf("it was there %s after h0 qp 0 had sent it", metrics.FormatTime(f.DeliveredPS-f.CompletionPS))
 		if c.Explains != "the way to h1" || !strings.Contains(c.How, want) {
 			t.Errorf("%s: %q: %q, want %q", stack, c.Explains, c.How, want)

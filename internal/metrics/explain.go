@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -14,8 +15,8 @@ import (
 // Dominant is what took most of a message's time: one stage at one place, or
 // several stages that stem from the same cause.
 type Dominant struct {
-	Stage  string // the longest of Parts
-	Where  string // port, queue pair or host responsible
+	Stage  catalog.Stage // the longest of Parts
+	Where  string        // port, queue pair or host responsible
 	TimePS units.Time
 	Milli  int64 // share of the completion time, in thousandths
 	How    string
@@ -33,7 +34,7 @@ type Dominant struct {
 
 // Part is a stage's share of a Dominant.
 type Part struct {
-	Stage  string
+	Stage  catalog.Stage
 	TimePS units.Time
 	Milli  int64 // share of the completion time, in thousandths
 }
@@ -49,7 +50,7 @@ func DominantStage(r *record.Run, i int) Dominant {
 // Explain returns the dominant stage of message i and its ceiling, which is nil
 // where the record knows no path or the message has no payload.
 func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
-	f := &r.Flows[i]
+	f := &r.Messages[i]
 	x := newIndex(r)
 	k, ok := x.sender(f)
 	if !ok {
@@ -71,26 +72,10 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	return d, c
 }
 
-// StageOf divides a stage into its name and place, which accounts read back from
-// JSON hold as one.
-func StageOf(s record.Stage) (name, where string) {
-	if s.Where != "" {
-		return s.Name, s.Where
-	}
-	for _, known := range record.PlacedStages() {
-		for _, prefix := range []string{"", record.ResponseStage, record.AckStage} {
-			if rest, ok := strings.CutPrefix(s.Name, prefix+known+" "); ok && rest != "" {
-				return prefix + known, rest
-			}
-		}
-	}
-	return s.Name, ""
-}
-
 // dominant adds up the stages that stem from the same cause; the cause that
 // took most is the one responsible. With waiting, the time in which the message
 // itself was being sent does not count, and nothing is said of shares.
-func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
+func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	requester := x.actor(f, false)
 	responder := requester
 	if peer, ok := x.peer(requester); ok {
@@ -108,7 +93,7 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 	causes, firstAt := x.causes[:0], x.firstAt[:0]
 	for i, t := range x.stages.read(f.Account) {
 		s := &x.stages.known[t.number]
-		if waiting && (s.stage == record.StageSending || s.stage == record.StageSerialisation) {
+		if waiting && s.stage.Is(catalog.Sent) {
 			continue
 		}
 		where, caused := s.where, false
@@ -128,7 +113,7 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 			causes[n] = Dominant{Where: where, Parts: causes[n].Parts[:0]} // room of an earlier message's
 			firstAt = append(firstAt, i)
 		}
-		causes[n].add(s.name, t)
+		causes[n].add(s.stage, t)
 	}
 	x.causes, x.firstAt = causes, firstAt
 	best := own
@@ -141,14 +126,14 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 		return Dominant{}
 	}
 	s := &x.stages.known[best.longest]
-	best.Stage, best.longest = s.name, 0
+	best.Stage, best.longest = s.stage, 0
 	best.Where, best.How, _ = x.say(f, qpOf(s), s)
 	if waiting { // a ceiling asks for no more
 		best.Parts = nil
 		return best
 	}
 	if best.Parts = slices.Clone(best.Parts); best.Parts == nil {
-		best.Parts = []Part{{Stage: s.name, TimePS: best.TimePS}}
+		best.Parts = []Part{{Stage: s.stage, TimePS: best.TimePS}}
 	}
 	milli := func(t units.Time) int64 { return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2 } // rounded
 	best.Milli = milli(best.TimePS)
@@ -160,18 +145,18 @@ func (x *index) dominant(f *record.Flow, waiting bool) Dominant {
 }
 
 // add counts a stage of the same cause; the longest one gives the words.
-func (d *Dominant) add(name string, t stageTime) {
+func (d *Dominant) add(stage catalog.Stage, t stageTime) {
 	longest := units.Time(0)
 	part := -1
 	for i := range d.Parts {
 		longest = max(longest, d.Parts[i].TimePS)
-		if d.Parts[i].Stage == name {
+		if d.Parts[i].Stage == stage {
 			part = i
 		}
 	}
 	if part < 0 {
 		part = len(d.Parts)
-		d.Parts = append(d.Parts, Part{Stage: name})
+		d.Parts = append(d.Parts, Part{Stage: stage})
 	}
 	d.TimePS += t.time
 	d.Parts[part].TimePS += t.time
@@ -198,20 +183,20 @@ const maxBlames = 1 << 16
 
 // blame is where the cause of a stage lies, without the words of say, and whether it may
 // stand behind other stages as well. It is the same for most messages of a queue pair.
-func (x *index) blame(f *record.Flow, q *record.QP, stage int32) (where string, caused bool) {
+func (x *index) blame(f *record.Message, q *record.QP, stage int32) (where string, caused bool) {
 	s := &x.stages.known[stage]
-	if len(x.r.Failures) > 0 || s.stage == record.StageRNRWait || s.stage == record.StageAwaitRNR {
+	if len(x.r.Failures) > 0 || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
 		where, _, caused = x.say(f, q, s)
 		return where, caused
 	}
 	key := blameKey{stage, q, false}
-	switch s.stage {
-	case record.StageQueue:
+	switch s.base {
+	case catalog.StageQueue:
 		p := x.ports[portClass{s.where, q.Limits.Class}]
 		key.judged = p != nil && heldLong(p, f)
-	case record.StageWindow:
+	case catalog.StageWindow:
 		key.judged = x.stretched(f, q, q.Limits.WindowBytes) != nil
-	case record.StageBitmap:
+	case catalog.StageBitmap:
 		key.judged = x.stretched(f, q, bitmapPackets(q)*q.Limits.MTUBytes) != nil
 	}
 	b, known := x.blames[key]
@@ -225,47 +210,37 @@ func (x *index) blame(f *record.Flow, q *record.QP, stage int32) (where string, 
 	return b.where, b.caused
 }
 
-// elsewhere reports whether the cause of a stage may lie elsewhere than in itself.
-func elsewhere(stage string) bool {
-	switch stage {
-	case record.StageRate, record.StageWindow, record.StageBitmap, record.StageReads, record.StageRNRWait, record.StageAwaitRNR, record.StagePaused, record.StageCredits,
-		record.StageQueue, record.StageReceiveBuffer, record.StageResending, record.StageLoss:
-		return true
-	}
-	return false
-}
-
 // say tells of a stage: the place responsible, and in words what stands behind it. caused:
 // that is something on the way that may stand behind other stages as well. q is the queue
 // pair whose packets passed the stage.
-func (x *index) say(f *record.Flow, q *record.QP, s *stageKnown) (where, how string, caused bool) {
+func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (where, how string, caused bool) {
 	me := qpActor(q)
 	where = cmp.Or(s.where, me)
 	if s.ack {
-		return where, sayAck(strings.TrimPrefix(s.name, record.AckStage), where), false
+		return where, x.sayAck(s.stage, where, q), false
 	}
-	switch s.stage {
-	case record.StageRate:
+	switch s.base {
+	case catalog.StageRate:
 		where, how = x.sayRate(f, q, me)
 		return where, how, where != me
-	case record.StageWindow:
+	case catalog.StageWindow:
 		where, how = x.sayWindow(f, q, me)
-	case record.StageBitmap:
+	case catalog.StageBitmap:
 		where, how = x.sayBitmap(f, q, me)
-	case record.StageReads:
+	case catalog.StageReads:
 		where, how = limitReads, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
-	case record.StageRNRWait, record.StageAwaitRNR:
+	case catalog.StageRNRWait, catalog.StageAwaitRNR:
 		where, how = "receive queue of "+f.Dst, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
-	case record.StagePaused, record.StageCredits:
+	case catalog.StagePaused, catalog.StageCredits:
 		where, how = x.sayPaused(where, f, q)
-	case record.StageQueue:
+	case catalog.StageQueue:
 		where, how = x.sayQueue(where, f, q)
-	case record.StageReceiveBuffer:
+	case catalog.StageReceiveBuffer:
 		where, how = x.sayReceiveBuffer(where, q)
-	case record.StageResending, record.StageLoss:
-		where, how = x.sayLoss(s.stage, where, q, f)
+	case catalog.StageResending, catalog.StageLoss:
+		where, how = x.sayLoss(s.base, where, q, f)
 	default:
-		return where, x.sayOwn(s.name, where, f, q, s.stage), false
+		return where, x.sayOwn(s.stage, where, f, q), false
 	}
 	return where, how, true
 }
@@ -280,8 +255,7 @@ func (x *index) whyNarrow(q *record.QP) string {
 
 // peerHost is the host of a queue pair's peer.
 func peerHost(q *record.QP) string {
-	host, _, _ := strings.Cut(q.Peer, " ")
-	return host
+	return q.Peer.Node
 }
 
 // bufferOf is how a host's receive buffer is named as a cause.
@@ -292,9 +266,9 @@ func (x *index) bufferOf(host string) string {
 	return "receive buffer of " + host
 }
 
-// sayOwn tells of the stages that stand for themselves; stage is the name without prefix.
-func (x *index) sayOwn(name, where string, f *record.Flow, q *record.QP, stage string) string {
-	me := qpActor(q)
+// sayOwn tells of the stages that stand for themselves.
+func (x *index) sayOwn(on catalog.Stage, where string, f *record.Message, q *record.QP) string {
+	me, stage := qpActor(q), on.Base()
 	if how := x.sayStream(where, stage, q); how != "" {
 		return how
 	}
@@ -302,29 +276,29 @@ func (x *index) sayOwn(name, where string, f *record.Flow, q *record.QP, stage s
 		return how
 	}
 	switch stage {
-	case record.StageOther:
+	case catalog.StageOther:
 		return fmt.Sprintf("%s served %s first", where, x.others(where))
-	case record.StageControl:
+	case catalog.StageControl:
 		return where + " sent ACKs, CNPs or PFC frames first"
-	case record.StageCPU:
+	case catalog.StageCPU:
 		return fmt.Sprintf("the application on %s had not posted it yet", where)
-	case record.StageConnect:
+	case catalog.StageConnect:
 		return fmt.Sprintf("%s set its connection up first", where)
-	case record.StageRegister:
+	case catalog.StageRegister:
 		return fmt.Sprintf("%s registered its memory first", where)
-	case record.StageEarlierWork:
-		return x.sayEarlier(name, q, me)
-	case record.StageSending:
+	case catalog.StageEarlierWork:
+		return x.sayEarlier(on.Leg(), q, me)
+	case catalog.StageSending:
 		return fmt.Sprintf("%s put it on the wire at the line's rate, %s", me, FormatRate(q.Limits.LineBps))
-	case record.StageSlowRestart:
+	case catalog.StageSlowRestart:
 		return fmt.Sprintf("slow restart kept the window of %s small after %s", me, x.whyNarrow(q))
-	case record.StageFence:
+	case catalog.StageFence:
 		return fmt.Sprintf("%s let it wait for the READs and atomics before it: it is fenced", me)
-	case record.StageFetch:
+	case catalog.StageFetch:
 		return "the NIC fetched what its caches did not hold for " + me
-	case record.StageInOrder:
+	case catalog.StageInOrder:
 		return "all of it was answered, but completions keep the order of posting and an earlier READ was not complete"
-	case record.StageAwaitAck:
+	case catalog.StageAwaitAck:
 		if strings.HasPrefix(f.Status, "REM_") {
 			return fmt.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.HostOf(f.Dst), f.Status)
 		}
@@ -332,28 +306,28 @@ func (x *index) sayOwn(name, where string, f *record.Flow, q *record.QP, stage s
 			return fmt.Sprintf("%s had sent all of it when a message before it failed", me)
 		}
 		return fmt.Sprintf("%s had sent all of it and %s had not acknowledged it", me, record.HostOf(f.Dst))
-	case record.StageIdle:
+	case catalog.StageIdle:
 		return me + " had nothing to send"
-	case record.StageResponses:
+	case catalog.StageResponses:
 		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.HostOf(f.Dst))
 		if p, drop := x.dropped(q); p != nil {
 			how += "; " + x.sayDropped(p, drop)
 		}
 		return how
-	case record.StageReordered:
+	case catalog.StageReordered:
 		return fmt.Sprintf("packets of %s that were sent earlier arrived after its last one", me)
-	case record.StageBeyond:
+	case catalog.StageBeyond:
 		return "its way had more hops than the record holds"
-	case record.StageLatency:
+	case catalog.StageLatency:
 		return "a packet takes that long through the pipeline of " + where
-	case record.StageJitter:
+	case catalog.StageJitter:
 		return "noise brought a packet from " + where + " that much later into the switch ahead (docs/models/noise.md)"
-	case record.StagePropagation:
+	case catalog.StagePropagation:
 		return "a signal takes that long along the cable " + where
-	case record.StageSerialisation:
+	case catalog.StageSerialisation:
 		return x.saySerialisation(where, q)
 	}
-	return name + " at " + where
+	return on.String() + " at " + where
 }
 
 func (x *index) saySerialisation(port string, q *record.QP) string {
@@ -366,44 +340,41 @@ func (x *index) saySerialisation(port string, q *record.QP) string {
 }
 
 // sayAck tells what the acknowledgement met.
-func sayAck(stage, where string) string {
+func (x *index) sayAck(stage catalog.Stage, where string, q *record.QP) string {
 	switch stage {
-	case record.StageQueue:
-		return "the ACK waited in the queue of " + where
-	case record.StagePaused:
-		return "PFC held the ACK at " + where
-	case record.StageCredits:
-		return "the ACK waited for credits at " + where
-	case "coalescing":
+	case catalog.StageCoalesce:
 		return where + " waited before it acknowledged"
-	case "behind READ responses":
+	case catalog.StageHeldAck:
 		return "the ACK had to wait until the READ responses before it were sent"
-	case "implied":
+	case catalog.StageImplied:
 		return "no ACK came before the response to a later request, which acknowledges it too"
-	case "lost":
+	case catalog.StageAckLost:
 		return "the first ACK did not arrive; a later one did"
-	}
-	if stage == "on its way" {
+	case catalog.StageAckWay:
 		return "the ACK was on its way"
 	}
-	return fmt.Sprintf("the ACK's %s at %s", stage, where)
+	base := stage.Base()
+	switch base {
+	case catalog.StageQueue:
+		return "the ACK waited in the queue of " + where
+	case q.Layer.Vocabulary().Held:
+		return q.Layer.English().HeldAck + " " + where
+	}
+	return fmt.Sprintf("the ACK's %s at %s", base, where)
 }
 
 // sayRate tells what congestion control did to a queue pair, and which port of
 // its path marked, if one did.
-func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how string) {
+func (x *index) sayRate(f *record.Message, q *record.QP, me string) (where, how string) {
 	goodput := Goodput(f)
 	if goodput == 0 {
 		goodput = q.FinalRateBps
 	}
 	switch {
 	case q.CNPsReceived > 0:
-		control := "DCQCN"
-		if x.r.Credits {
-			control = "congestion control"
-		}
-		how = fmt.Sprintf("%s held %s at %s (lowest rate %s) after %s from %s", control, me, FormatRate(goodput), FormatRate(q.MinRateBps),
-			plural(q.CNPsReceived, signalsOf(x.r).message), peerHost(q))
+		words := q.Layer.English()
+		how = fmt.Sprintf("%s held %s at %s (lowest rate %s) after %s from %s", words.Control, me, FormatRate(goodput), FormatRate(q.MinRateBps),
+			plural(q.CNPsReceived, words.Message), peerHost(q))
 		if p := x.mostMarked(q); p != nil {
 			return PortName(p), fmt.Sprintf("%s; %s marked %s%s", how, PortName(p), plural(p.Marked, "packet"), x.filledBy(p))
 		}
@@ -418,16 +389,15 @@ func (x *index) sayRate(f *record.Flow, q *record.QP, me string) (where, how str
 
 // sayEarlier tells what the messages of a queue pair, of which one waited for
 // earlier ones, spent most time on at it.
-func (x *index) sayEarlier(stage string, q *record.QP, me string) string {
-	prefix, _ := strings.CutSuffix(stage, record.StageEarlierWork)
+func (x *index) sayEarlier(leg catalog.Leg, q *record.QP, me string) string {
 	how := "earlier messages of " + me + " were not sent yet"
-	if most := x.longest(spentAt{qpKey{q.Host, q.QP}, prefix}); most != "" {
+	if most := x.longest(spentAt{qpKey{q.Host, q.QP}, leg}); most != "" {
 		how += "; what held its messages most: " + most
 	}
 	return how
 }
 
-// longest is the stage at a queue pair, as requester or with prefix as responder,
+// longest is the stage at a queue pair, as requester or as responder,
 // that took most time of its messages, with its share of the time that they spent
 // there; "" if none took any.
 func (x *index) longest(at spentAt) string {
@@ -439,34 +409,22 @@ func (x *index) longest(at spentAt) string {
 	return ""
 }
 
-// spentAt names a queue pair as requester (prefix empty) or responder.
+// spentAt names a queue pair as requester or responder.
 type spentAt struct {
-	qp     qpKey
-	prefix string
-}
-
-// ownStage reports whether a stage is time of a queue pair before its packets
-// leave, other than waiting for another message.
-func ownStage(stage string) bool {
-	switch stage {
-	case record.StageRNRWait, record.StageAwaitRNR, record.StageWindow, record.StageSlowRestart, record.StageBitmap, record.StageRate, record.StagePaused, record.StageCredits,
-		record.StageControl, record.StageOther, record.StageSending, record.StageResending, record.StageFence, record.StageFetch, record.StageReads, record.StageLoss,
-		record.StageHandshake, record.StageSendBuffer, record.StageCwnd, record.StageReceiveWindow, record.StagePacing, record.StageNagle, record.StageDetection, record.StageTimeout, record.StageKernel:
-		return true
-	}
-	return false
+	qp  qpKey
+	leg catalog.Leg
 }
 
 // sayWindow tells whether the idle round trip or queues on the way made the
 // window bind.
-func (x *index) sayWindow(f *record.Flow, q *record.QP, me string) (where, how string) {
+func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (where, how string) {
 	l := &q.Limits
 	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
 	return x.sayOutstanding(f, q, limitWindow, how, l.WindowBytes)
 }
 
 // sayBitmap tells the same of the receive bitmap of selective repeat.
-func (x *index) sayBitmap(f *record.Flow, q *record.QP, me string) (where, how string) {
+func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (where, how string) {
 	l := &q.Limits
 	packets := bitmapPackets(q)
 	if l.BitmapPackets == 0 {
@@ -482,7 +440,7 @@ func (x *index) sayBitmap(f *record.Flow, q *record.QP, me string) (where, how s
 func bitmapPackets(q *record.QP) int64 { return cmp.Or(q.Limits.BitmapPackets, 1<<23-1) }
 
 // sayOutstanding goes on, of a limit of so many bytes outstanding.
-func (x *index) sayOutstanding(f *record.Flow, q *record.QP, limit, how string, most int64) (where, said string) {
+func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit, how string, most int64) (where, said string) {
 	deepest := x.stretched(f, q, most)
 	if deepest == nil {
 		return limit, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
@@ -493,7 +451,7 @@ func (x *index) sayOutstanding(f *record.Flow, q *record.QP, limit, how string, 
 
 // stretched is the port whose queue made the round trip of a message so long that a limit
 // of so many bytes outstanding held it; nil: none did.
-func (x *index) stretched(f *record.Flow, q *record.QP, most int64) (deepest *record.Port) {
+func (x *index) stretched(f *record.Message, q *record.QP, most int64) (deepest *record.Port) {
 	goodput := Goodput(f)
 	if goodput == 0 || RateOf(most, q.Limits.BaseRTTPS) < goodput*11/10 {
 		return nil
@@ -532,12 +490,11 @@ func (x *index) others(port string) string {
 	return plural(int64(n), "other queue pair")
 }
 
-// WhyRate says in words what held the rate of the queue pair of a name (record.QPName);
-// empty: the record has none.
-func WhyRate(r *record.Run, name string) string {
+// WhyRate says in words what held the rate of a queue pair; empty: the record has none.
+func WhyRate(r *record.Run, at record.Place) string {
 	for i := range r.QPs {
-		if q := &r.QPs[i]; qpActor(q) == name {
-			_, how := newIndex(r).sayRate(&record.Flow{}, q, name)
+		if q := &r.QPs[i]; q.Place() == at {
+			_, how := newIndex(r).sayRate(&record.Message{}, q, q.Name())
 			return how
 		}
 	}

@@ -8,10 +8,6 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 )
 
-// Rerouting is the mechanism of the report that stands in the ledger under the
-// names of what changed.
-const Rerouting record.Mechanism = "rerouting"
-
 // FailureSteps says how long after a failure it was noticed and rerouted, and what
 // that time was made of: "noticed after 1 ms, rerouted after 11 ms (1 ms
 // detection, 10 ms convergence)".
@@ -44,25 +40,21 @@ func (x *index) sayFailure(f *record.Failure) string {
 
 // failureOn is the latest failure that a message met on the way of its queue pair's
 // packets, as that was at the start; nil: it met none.
-func (x *index) failureOn(q *record.QP, f *record.Flow) *record.Failure {
-	return x.failed(f, func(link string) bool {
-		return slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool {
-			return link == h.Port+" - "+h.Peer || link == h.Peer+" - "+h.Port
-		})
+func (x *index) failureOn(q *record.QP, f *record.Message) *record.Failure {
+	return x.failed(f, func(link record.Place) bool {
+		return slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return link.Joins(h.Port, h.Peer) })
 	})
 }
 
 // failureAt is the latest failure that a message met of the link at a port, without a
 // message the latest of all; nil: it met none.
-func (x *index) failureAt(port string, f *record.Flow) *record.Failure {
-	return x.failed(f, func(link string) bool {
-		return strings.HasPrefix(link, port+" - ") || strings.HasSuffix(link, " - "+port)
-	})
+func (x *index) failureAt(port string, f *record.Message) *record.Failure {
+	return x.failed(f, func(link record.Place) bool { return link.Joins(port, "") })
 }
 
 // failed is the latest failure of some links that had not passed when message f was
 // posted and had come when it ended.
-func (x *index) failed(f *record.Flow, of func(link string) bool) (latest *record.Failure) {
+func (x *index) failed(f *record.Message, of func(link record.Place) bool) (latest *record.Failure) {
 	for i := range x.r.Failures {
 		k := &x.r.Failures[i]
 		if f != nil && (k.UpPS > 0 && k.UpPS < f.StartPS || f.CompletionPS > 0 && k.DownPS > f.StartPS+f.CompletionPS) {

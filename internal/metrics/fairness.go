@@ -24,7 +24,7 @@ type Fairness struct {
 // alike; with a measure window, what each responder received within it.
 func fairness(r *record.Run) []Fairness {
 	out := []Fairness{}
-	over := func(workload string, flows []record.Flow, qps []record.QP) {
+	over := func(workload string, flows []record.Message, qps []record.QP) {
 		f, ok := startFairness(flows)
 		if r.MeasureTo > r.MeasureFrom {
 			f, ok = windowFairness(qps, r.MeasureFrom)
@@ -34,16 +34,16 @@ func fairness(r *record.Run) []Fairness {
 			out = append(out, f)
 		}
 	}
-	over("", r.Flows, r.QPs)
-	entries := groupBy(r.Flows, func(f *record.Flow) string { return f.Workload })
+	over("", r.Messages, r.QPs)
+	entries := groupBy(r.Messages, func(f *record.Message) string { return f.Workload })
 	if len(entries) < 2 {
 		return out
 	}
 	for _, entry := range entries {
-		name := r.Flows[entry[0]].Workload
-		flows := make([]record.Flow, 0, len(entry))
+		name := r.Messages[entry[0]].Workload
+		flows := make([]record.Message, 0, len(entry))
 		for _, i := range entry {
-			flows = append(flows, r.Flows[i])
+			flows = append(flows, r.Messages[i])
 		}
 		over(name, flows, qpsOf(r.QPs, name))
 	}
@@ -62,8 +62,8 @@ func qpsOf(qps []record.QP, workload string) []record.QP {
 
 // startFairness compares the largest set of queue pairs that posted at the same
 // instant and completed.
-func startFairness(flows []record.Flow) (best Fairness, ok bool) {
-	for _, same := range groupBy(flows, func(f *record.Flow) units.Time { return f.StartPS }) {
+func startFairness(flows []record.Message) (best Fairness, ok bool) {
+	for _, same := range groupBy(flows, func(f *record.Message) units.Time { return f.StartPS }) {
 		if len(same) <= best.Over {
 			continue
 		}
@@ -77,7 +77,7 @@ func startFairness(flows []record.Flow) (best Fairness, ok bool) {
 
 // pairGoodputs returns the goodput of each queue pair among the completed flows
 // that index names: messages posted together on one pair count as one.
-func pairGoodputs(flows []record.Flow, index []int) []int64 {
+func pairGoodputs(flows []record.Message, index []int) []int64 {
 	type pair struct {
 		src, dst string
 		qp       int

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -55,7 +56,7 @@ type Entry struct {
 }
 
 // Completed reports whether f completed with success.
-func Completed(f *record.Flow) bool { return f.CompletionPS >= 0 && f.Status == "success" }
+func Completed(f *record.Message) bool { return f.CompletionPS >= 0 && f.Status == "success" }
 
 // EndOf is when a run ended; of a deadlock since when nothing moved.
 func EndOf(r *record.Run) units.Time {
@@ -66,16 +67,16 @@ func EndOf(r *record.Run) units.Time {
 }
 
 // Open reports whether f had no completion entry when the run ended.
-func Open(f *record.Flow) bool { return f.CompletionPS < 0 || f.Status == "open" }
+func Open(f *record.Message) bool { return f.CompletionPS < 0 || f.Status == "open" }
 
 // Lost reports whether f completed, on a service without acknowledgements, and
 // was never delivered.
-func Lost(f *record.Flow) bool { return Completed(f) && f.DeliveredPS < 0 }
+func Lost(f *record.Message) bool { return Completed(f) && f.DeliveredPS < 0 }
 
 // took is from the post of a completed message until its data was delivered: to
 // its completion, or on a service without acknowledgements to its arrival.
-func took(f *record.Flow) units.Time {
-	if f.Service != "" {
+func took(f *record.Message) units.Time {
+	if f.Service != catalog.RC {
 		return f.DeliveredPS
 	}
 	return f.CompletionPS
@@ -83,7 +84,7 @@ func took(f *record.Flow) units.Time {
 
 // Goodput is the payload of a completed message over the time that it took,
 // rounded down; 0 for any other, and for a lost one.
-func Goodput(f *record.Flow) units.Rate {
+func Goodput(f *record.Message) units.Rate {
 	if !Completed(f) || Lost(f) {
 		return 0
 	}
@@ -92,7 +93,7 @@ func Goodput(f *record.Flow) units.Rate {
 
 // SlowdownMilli is the completion time in thousandths of the zero-load one; 0
 // when either is missing.
-func SlowdownMilli(f *record.Flow) int64 {
+func SlowdownMilli(f *record.Message) int64 {
 	if !Completed(f) || f.IdealPS <= 0 {
 		return 0
 	}
@@ -118,7 +119,7 @@ func mulDiv(a, b, c int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-func messages(flows []record.Flow) Messages {
+func messages(flows []record.Message) Messages {
 	index := make([]int, len(flows))
 	for i := range index {
 		index[i] = i
@@ -126,9 +127,9 @@ func messages(flows []record.Flow) Messages {
 	return condense(flows, index)
 }
 
-func entries(flows []record.Flow) []Entry {
+func entries(flows []record.Message) []Entry {
 	out := []Entry{}
-	members := groupBy(flows, func(f *record.Flow) string { return f.Workload })
+	members := groupBy(flows, func(f *record.Message) string { return f.Workload })
 	for _, m := range members {
 		out = append(out, Entry{Workload: flows[m[0]].Workload, Messages: condense(flows, m)})
 	}
@@ -136,7 +137,7 @@ func entries(flows []record.Flow) []Entry {
 }
 
 // condense computes the figures of the flows that index names.
-func condense(flows []record.Flow, index []int) Messages {
+func condense(flows []record.Message, index []int) Messages {
 	var m Messages
 	completion, goodput := make([]int64, 0, len(index)), make([]int64, 0, len(index))
 	var slowdown []int64
@@ -207,7 +208,7 @@ func mean(v []int64) int64 {
 
 // worst returns the slowest completed messages: by slowdown when every
 // completed message has one (so that sizes compare), else by completion time.
-func worst(flows []record.Flow) []int {
+func worst(flows []record.Message) []int {
 	index := []int{}
 	bySlowdown := true
 	for i := range flows {
@@ -228,7 +229,7 @@ func worst(flows []record.Flow) []int {
 
 // groupBy returns the indices of flows with equal keys, groups and members in
 // order of appearance.
-func groupBy[K comparable](flows []record.Flow, key func(*record.Flow) K) [][]int {
+func groupBy[K comparable](flows []record.Message, key func(*record.Message) K) [][]int {
 	var size []int
 	at := map[K]int{}
 	of := make([]int32, len(flows))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -18,7 +19,7 @@ type index struct {
 	span     float64         // spanOf
 	pairs    *pairs
 	last     int                           // the queue pair that was asked for latest: the next is often the one behind it
-	happened map[record.Mechanism]bool     // someone did it
+	happened map[catalog.Mechanism]bool    // someone did it
 	queues   map[portClass]*record.Port    // what fullest found; nil: none
 	drains   map[string]*record.PortLimits // of hosts that take data at a limited rate
 	together *together                     // what the indices of several goroutines have in common
@@ -60,13 +61,13 @@ func (x *index) fork() *index {
 }
 
 type actKey struct {
-	mechanism record.Mechanism
-	actor     string
+	mechanism catalog.Mechanism
+	actor     record.Place
 }
 
 func newIndex(r *record.Run) *index {
 	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
-		pairs: newPairs(r.QPs), happened: map[record.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
+		pairs: newPairs(r.QPs), happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portClass{PortName(p), p.Class}] = p
@@ -90,8 +91,8 @@ func newIndex(r *record.Run) *index {
 			}
 		}
 	}
-	for i := range r.Flows {
-		x.noteVerb(&r.Flows[i])
+	for i := range r.Messages {
+		x.noteVerb(&r.Messages[i])
 	}
 	for i := range r.Processors {
 		p := &r.Processors[i]
@@ -102,7 +103,7 @@ func newIndex(r *record.Run) *index {
 }
 
 // noteVerb notes which queue pairs send a message's data.
-func (x *index) noteVerb(f *record.Flow) {
+func (x *index) noteVerb(f *record.Message) {
 	k := x.pairs.find(record.HostOf(f.Src), f.QP)
 	if k < 0 {
 		return
@@ -118,20 +119,20 @@ func (x *index) noteVerb(f *record.Flow) {
 }
 
 // requester is the queue pair (an index into QPs) that posted a message.
-func (x *index) requester(f *record.Flow) (k int, ok bool) {
+func (x *index) requester(f *record.Message) (k int, ok bool) {
 	k = x.pairs.find(record.HostOf(f.Src), f.QP)
 	return k, k >= 0 && len(x.r.QPs[k].Limits.Path) > 0
 }
 
 // peer is the queue pair (an index into QPs) at the other end of q.
 func (x *index) peer(q *record.QP) (k int, ok bool) {
-	k = x.pairs.named(q.Peer)
+	k = x.pairs.find(q.Peer.Node, int(q.Peer.Number))
 	return k, k >= 0
 }
 
-// naksOf is how many NAKs the queue pair with a name sent.
-func (x *index) naksOf(name string) int64 {
-	if k := x.pairs.named(name); k >= 0 {
+// naksOf is how many NAKs the peer of a queue pair sent.
+func (x *index) naksOf(q *record.QP) int64 {
+	if k, ok := x.peer(q); ok {
 		return x.r.QPs[k].NAKsSent
 	}
 	return 0
@@ -139,7 +140,7 @@ func (x *index) naksOf(name string) int64 {
 
 // sender is the queue pair (an index into QPs) that sends a message's data: the
 // requester, or with a READ the responder.
-func (x *index) sender(f *record.Flow) (k int, ok bool) {
+func (x *index) sender(f *record.Message) (k int, ok bool) {
 	k, ok = x.requester(f)
 	if ok && Reads(f) {
 		k, ok = x.peer(&x.r.QPs[k])
@@ -149,7 +150,7 @@ func (x *index) sender(f *record.Flow) (k int, ok bool) {
 
 // actor is the queue pair that a stage of a message's time belongs to: the
 // requester, or with response the responder. The record has one of them at least.
-func (x *index) actor(f *record.Flow, response bool) *record.QP {
+func (x *index) actor(f *record.Message, response bool) *record.QP {
 	k, _ := x.requester(f)
 	if response {
 		k, _ = x.peer(&x.r.QPs[max(k, 0)])
@@ -170,16 +171,10 @@ func (x *index) takes(q *record.QP) bool {
 	return x.role(q)&roleReads != 0 || x.responder(q)
 }
 
-// portActor is how the ledger names a port and class.
-func portActor(p *record.Port) string { return PortName(p) + " " + ClassName(p) }
-
 // ClassName is how reports name a port's class: "prio 3", or "VL 0" on a link
 // with credits.
 func ClassName(p *record.Port) string {
-	if p.Limits.Credits != nil {
-		return "VL " + strconv.Itoa(p.Class)
-	}
-	return "prio " + strconv.Itoa(p.Class)
+	return p.Layer.English().Class + " " + strconv.Itoa(p.Class)
 }
 
 // qpActor is how the ledger names a queue pair.

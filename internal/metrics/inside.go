@@ -3,22 +3,23 @@ package metrics
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
 // sayInside tells of the stages that pass inside a host, "" of others; where is the
 // place of the stage and q the queue pair whose data they are.
-func (x *index) sayInside(f *record.Flow, where, stage string, q *record.QP) string {
+func (x *index) sayInside(f *record.Message, where string, stage catalog.Stage, q *record.QP) string {
 	switch stage {
-	case record.StageWorkFetch:
+	case catalog.StageWorkFetch:
 		return "the card had not got the work request of " + qpActor(q)
-	case record.StageRead:
+	case catalog.StageRead:
 		return "payload of " + qpActor(q) + " was still being read from memory" + overLink(f, q, false)
-	case record.StagePlace:
+	case catalog.StagePlace:
 		return "the card wrote it to memory" + overLink(f, q, true)
-	case record.StageCopyOut:
+	case catalog.StageCopyOut:
 		return fmt.Sprintf("without GPUDirect, %s copied it out of the GPU first", q.Host)
-	case record.StageCopyIn:
+	case catalog.StageCopyIn:
 		return fmt.Sprintf("without GPUDirect, %s copied it into the GPU", where)
 	}
 	return ""
@@ -27,7 +28,7 @@ func (x *index) sayInside(f *record.Flow, where, stage string, q *record.QP) str
 // overLink names what bounds the card's reads at the sender, or its writes at the
 // receiver, in words that follow. Of a message of one packet that is the latency of the
 // way, whatever its rate.
-func overLink(f *record.Flow, q *record.QP, write bool) string {
+func overLink(f *record.Message, q *record.QP, write bool) string {
 	if f.Bytes <= q.Limits.MTUBytes {
 		return ", which takes one packet the latency of that way, whatever its rate"
 	}

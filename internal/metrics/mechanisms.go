@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -12,10 +13,10 @@ import (
 // State is what one mechanism did in a run, or how near it came and what held
 // it back.
 type State struct {
-	Mechanism record.Mechanism `json:"mechanism"`
-	Armed     int              `json:"armed"` // places (ports and classes, or queue pairs) that could act; 0: off
-	Fired     int              `json:"fired"` // how many of them acted
-	Count     int64            `json:"count"` // acts of all
+	Mechanism catalog.Mechanism `json:"mechanism"`
+	Armed     int               `json:"armed"` // places (ports and classes, or queue pairs) that could act; 0: off
+	Fired     int               `json:"fired"` // how many of them acted
+	Count     int64             `json:"count"` // acts of all
 	// HeldPS, for windows and pacing, is the time for which they held queue pairs
 	// back, added up.
 	HeldPS units.Time `json:"held_ps,omitempty"`
@@ -27,8 +28,8 @@ type State struct {
 
 // Place is one port and class, or queue pair, of a mechanism.
 type Place struct {
-	Where string `json:"where"`
-	Count int64  `json:"count"`
+	Where record.Place `json:"where"`
+	Count int64        `json:"count"`
 	// Value came nearest to Threshold at AtPS; Unit is what they count. Threshold
 	// 0: there is nothing to compare.
 	Value     int64      `json:"value,omitempty"`
@@ -52,18 +53,6 @@ const (
 	InPackets  = "packets"
 )
 
-// Mechanisms of the report that stand in no ledger, or there under another name.
-const (
-	HeadroomDrop record.Mechanism = "headroom drop"
-	EgressDrop   record.Mechanism = "egress threshold drop"
-	ReceiveXOFF  record.Mechanism = "receive buffer XOFF"
-	ReceiveDrop  record.Mechanism = "receive buffer drop"
-	WindowHeld   record.Mechanism = "window"
-	Pacing       record.Mechanism = "pacing"
-	BitmapHeld   record.Mechanism = "bitmap"
-	ReadsHeld    record.Mechanism = "max_rd_atomic"
-)
-
 // acted reports whether a place did anything.
 func (p *Place) acted() bool { return p.Count > 0 || p.HeldPS > 0 }
 
@@ -84,63 +73,57 @@ func Mechanisms(r *record.Run, places int) []State { return newIndex(r).mechanis
 
 // mechanisms is Mechanisms.
 func (x *index) mechanisms(places int) []State {
-	r, sig := x.r, signalsOf(x.r)
+	r := x.r
 	x.places = places
-	out := []State{
-		x.state(sig.mark, "marking is off at every port that carried data", x.markPlaces()),
-		x.state(sig.tell, "no responder sends "+sig.message+"s: there is no congestion control", x.cnpPlaces()),
-		x.state(sig.slow, "no sender has congestion control", x.cutPlaces()),
-		x.state(Pacing, pacingOff(r), x.pacingPlaces()),
-		x.state(WindowHeld, "no connection has a window", x.windowPlaces()),
-		x.state(BitmapHeld, "every requester goes back N: no receive bitmap bounds what is outstanding", x.bitmapPlaces()),
-		x.state(ReadsHeld, "nobody posted READs or atomics", x.readPlaces()),
-		x.state(record.XOFFCross, cmp.Or(pfcElsewhere(r), "PFC is off at every switch port that carried data"), x.xoffPlaces()),
-		x.state(HeadroomDrop, cmp.Or(pfcElsewhere(r), "there is no lossless class"), x.headroomPlaces()),
-		x.state(EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
-		x.state(ReceiveXOFF, x.receiveOff(), x.receivePlaces()),
-		x.state(ReceiveDrop, fastHosts, x.receiveDropPlaces()),
-		x.state(record.SequenceGap, gapOff(r), x.gapPlaces()),
-		x.state(record.AckTimeout, timerOff(r), x.timeoutPlaces()),
-		x.state(record.RNR, rnrOff(r), x.rnrPlaces()),
+	var out []State
+	for _, l := range Layers(r) {
+		v := l.Vocabulary()
+		out = append(out, x.state(v.Mark, "marking is off at every port that carried data", x.markPlaces(l)),
+			x.state(v.Tell, "no responder sends "+l.English().Message+"s: there is no congestion control", x.cnpPlaces(l)),
+			x.state(v.Slow, "no sender has congestion control", x.cutPlaces(l)))
 	}
+	out = append(out,
+		x.state(catalog.Pacing, pacingOff(r), x.pacingPlaces()),
+		x.state(catalog.WindowHeld, "no connection has a window", x.windowPlaces()),
+		x.state(catalog.BitmapHeld, "every requester goes back N: no receive bitmap bounds what is outstanding", x.bitmapPlaces()),
+		x.state(catalog.ReadsHeld, "nobody posted READs or atomics", x.readPlaces()),
+		x.state(catalog.XOFFCross, cmp.Or(pfcElsewhere(r), "PFC is off at every switch port that carried data"), x.xoffPlaces()),
+		x.state(catalog.HeadroomDrop, cmp.Or(pfcElsewhere(r), "there is no lossless class"), x.headroomPlaces()),
+		x.state(catalog.EgressDrop, "no lossy class with a limit carried anything", x.egressPlaces()),
+		x.state(catalog.ReceiveXOFF, x.receiveOff(), x.receivePlaces()),
+		x.state(catalog.ReceiveDrop, fastHosts, x.receiveDropPlaces()),
+		x.state(catalog.SequenceGap, gapOff(r), x.gapPlaces()),
+		x.state(catalog.AckTimeout, timerOff(r), x.timeoutPlaces()),
+		x.state(catalog.RNR, rnrOff(r), x.rnrPlaces()))
 	if names, _ := unreliable(r); names != "" {
-		out = append(out, x.state(MessageDrop, "", x.discardPlaces()))
+		out = append(out, x.state(catalog.MessageDrop, "", x.discardPlaces()))
 	}
-	if r.Credits {
-		out = append(out, x.state(record.CreditsOut, "nothing was sent", x.creditPlaces()))
+	if slices.Contains(Layers(r), catalog.InfiniBand) {
+		out = append(out, x.state(catalog.CreditsOut, "nothing was sent", x.creditPlaces()))
 	}
 	if x.slowRestarts() {
-		out = append(out, x.state(record.SlowRestart, "", x.slowRestartPlaces()))
+		out = append(out, x.state(catalog.SlowRestart, "", x.slowRestartPlaces()))
 	}
 	if len(r.Failures) > 0 {
-		out = append(out, x.state(Rerouting, "", x.failurePlaces()))
+		out = append(out, x.state(catalog.Rerouting, "", x.failurePlaces()))
 	}
 	if tcp, rdma := streams(r); tcp {
 		if !rdma {
-			out = slices.DeleteFunc(out, func(s State) bool { return ofQueuePairs(s.Mechanism, sig) })
+			out = slices.DeleteFunc(out, func(s State) bool { return s.Mechanism.Family() == catalog.FamilyQueuePairs })
 		}
 		out = append(out, x.streamStates()...)
 	}
 	return out
 }
 
-// ofQueuePairs reports whether a mechanism is one that only queue pairs have.
-func ofQueuePairs(m record.Mechanism, sig signals) bool {
-	switch m {
-	case sig.tell, sig.slow, WindowHeld, BitmapHeld, ReadsHeld, record.AckTimeout, record.RNR:
-		return true
-	}
-	return false
-}
-
 func (p *Place) approach(a *record.Approach) {
 	p.Value, p.Threshold, p.AtPS = a.Value, a.Threshold, a.At
 }
 
-func (x *index) markPlaces() *places {
-	return x.onPorts(signalsOf(x.r).mark, func(p *record.Port, place *Place) bool {
+func (x *index) markPlaces(l catalog.Layer) *places {
+	return x.onPorts(l.Vocabulary().Mark, func(p *record.Port, place *Place) bool {
 		kmin := p.Limits.KMinBytes
-		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 {
+		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 || p.Layer != l {
 			return false
 		}
 		if p.Limits.PMax == 0 {
@@ -193,16 +176,16 @@ func (x *index) passedUnmarked(p *record.Port, limit int64) string {
 	return chance
 }
 
-func (x *index) cnpPlaces() *places {
+func (x *index) cnpPlaces(l catalog.Layer) *places {
 	marked := int64(0)
 	for i := range x.r.Ports {
 		marked += x.r.Ports[i].Marked
 	}
-	return x.onQPs(signalsOf(x.r).tell, func(q *record.QP, place *Place) bool {
-		if cnp := x.actOf(record.CNPSent, q); x.r.Credits && cnp.Count > 0 { // BECN comes on CNPs as well
+	return x.onQPs(l.Vocabulary().Tell, func(q *record.QP, place *Place) bool {
+		if cnp := x.actOf(catalog.CNPSent, q); l.Vocabulary().Tell != catalog.CNPSent && cnp.Count > 0 { // BECN comes on CNPs as well
 			place.Count, place.FirstPS = place.Count+cnp.Count, cnp.First
 		}
-		if flag := x.actOf(record.CEOnAck, q); flag.Count > 0 {
+		if flag := x.actOf(catalog.CEOnAck, q); flag.Count > 0 {
 			place.Count, place.FirstPS = flag.Count, flag.First
 		}
 		place.reason = func() string {
@@ -211,22 +194,22 @@ func (x *index) cnpPlaces() *places {
 			}
 			return fmt.Sprintf("%s marked, but none that reached this queue pair", plural(marked, "packet"))
 		}
-		return q.Limits.CNP && x.takes(q)
+		return q.Limits.CNP && x.takes(q) && q.Layer == l
 	})
 }
 
-func (x *index) cutPlaces() *places {
-	sig := signalsOf(x.r)
-	return x.onQPs(sig.slow, func(q *record.QP, place *Place) bool {
+func (x *index) cutPlaces(l catalog.Layer) *places {
+	message := l.English().Message
+	return x.onQPs(l.Vocabulary().Slow, func(q *record.QP, place *Place) bool {
 		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
 		place.reason = func() string {
 			if q.CNPsReceived == 0 {
-				return "no " + sig.message + " reached it"
+				return "no " + message + " reached it"
 			}
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
-				plural(q.CNPsReceived, sig.message), FormatRate(q.MinRateBps))
+				plural(q.CNPsReceived, message), FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && x.sends(q) && q.TCP == nil
+		return q.Limits.CC && x.sends(q) && q.TCP == nil && q.Layer == l
 	})
 }
 
@@ -239,7 +222,7 @@ func pacingOff(r *record.Run) string {
 }
 
 func (x *index) pacingPlaces() *places {
-	return x.onQPs(Pacing, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.Pacing, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.RatePS
 		if q.TCP == nil {
 			place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
@@ -258,7 +241,7 @@ func (x *index) pacingPlaces() *places {
 }
 
 func (x *index) windowPlaces() *places {
-	return x.onQPs(WindowHeld, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.WindowHeld, func(q *record.QP, place *Place) bool {
 		l := &q.Limits
 		place.HeldPS = l.WindowPS
 		place.Value, place.Threshold, place.Unit = l.PeakOutstanding, l.WindowBytes, InBytes
@@ -288,7 +271,7 @@ func (x *index) whyNotWindow(q *record.QP) string {
 // bitmapPlaces are the requesters whose packets outstanding a receive bitmap
 // bounds.
 func (x *index) bitmapPlaces() *places {
-	return x.onQPs(BitmapHeld, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.BitmapHeld, func(q *record.QP, place *Place) bool {
 		l := &q.Limits
 		place.HeldPS = l.BitmapPS
 		place.Value, place.Threshold, place.Unit = l.PeakPackets, l.BitmapPackets, InPackets
@@ -304,7 +287,7 @@ func (x *index) bitmapPlaces() *places {
 
 // readPlaces are the requesters of READs and atomics.
 func (x *index) readPlaces() *places {
-	return x.onQPs(ReadsHeld, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.ReadsHeld, func(q *record.QP, place *Place) bool {
 		l := &q.Limits
 		place.HeldPS = l.ReadsPS
 		place.Value, place.Threshold, place.Unit = l.PeakReads, l.MaxRdAtomic, InRequests
@@ -322,8 +305,8 @@ func (x *index) readPlaces() *places {
 func (x *index) postedBy(q *record.QP) int64 {
 	if x.posted == nil {
 		x.posted = map[qpKey]int64{}
-		for i := range x.r.Flows {
-			x.posted[flowQP(&x.r.Flows[i])] += x.r.Flows[i].Bytes
+		for i := range x.r.Messages {
+			x.posted[flowQP(&x.r.Messages[i])] += x.r.Messages[i].Bytes
 		}
 	}
 	return x.posted[qpKey{q.Host, q.QP}]
@@ -344,7 +327,7 @@ func slowest(l *record.QPLimits) units.Rate {
 }
 
 func (x *index) xoffPlaces() *places {
-	return x.onPorts(record.XOFFCross, func(p *record.Port, place *Place) bool {
+	return x.onPorts(catalog.XOFFCross, func(p *record.Port, place *Place) bool {
 		a := p.Limits.XOFF
 		if a == nil || x.hosts[p.Node] {
 			return false
@@ -359,7 +342,7 @@ func (x *index) xoffPlaces() *places {
 
 // creditPlaces are the ports that sent something over a link with credits.
 func (x *index) creditPlaces() *places {
-	return x.onPorts(record.CreditsOut, func(p *record.Port, place *Place) bool {
+	return x.onPorts(catalog.CreditsOut, func(p *record.Port, place *Place) bool {
 		if p.Limits.Credits == nil || p.TxPackets == 0 {
 			return false
 		}
@@ -376,11 +359,11 @@ func (x *index) creditPlaces() *places {
 }
 
 func (x *index) headroomPlaces() *places {
-	return x.onPorts(HeadroomDrop, func(p *record.Port, place *Place) bool {
-		place.drops(p, record.DropHeadroom)
+	return x.onPorts(catalog.HeadroomDrop, func(p *record.Port, place *Place) bool {
+		place.drops(p, catalog.DropHeadroom)
 		place.Value, place.Threshold = p.PeakHeadroom, p.Limits.HeadroomBytes
 		place.reason = func() string {
-			if x.acts[actKey{record.XOFFCross, portActor(p)}].Count == 0 {
+			if x.acts[actKey{catalog.XOFFCross, p.Place()}].Count == 0 {
 				return "XOFF was never crossed"
 			}
 			return "at most " + FormatBytes(p.PeakHeadroom) + " arrived after XOFF"
@@ -390,7 +373,7 @@ func (x *index) headroomPlaces() *places {
 }
 
 // drops counts a port's drops of one cause.
-func (p *Place) drops(port *record.Port, cause string) {
+func (p *Place) drops(port *record.Port, cause catalog.Drop) {
 	for _, d := range port.DropCauses {
 		if d.Cause == cause {
 			p.Count, p.FirstPS = d.Count, d.First
@@ -399,13 +382,13 @@ func (p *Place) drops(port *record.Port, cause string) {
 }
 
 func (x *index) egressPlaces() *places {
-	return x.onPorts(EgressDrop, func(p *record.Port, place *Place) bool {
+	return x.onPorts(catalog.EgressDrop, func(p *record.Port, place *Place) bool {
 		a := p.Limits.EgressDrop
 		if a == nil {
 			return false
 		}
 		place.approach(a)
-		place.drops(p, record.DropEgress)
+		place.drops(p, catalog.DropEgress)
 		place.reason = func() string {
 			qps := x.class(x.out(PortName(p)), p.Class)
 			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps)
@@ -415,7 +398,7 @@ func (x *index) egressPlaces() *places {
 }
 
 func (x *index) receivePlaces() *places {
-	return x.onPorts(record.XOFFCross, func(p *record.Port, place *Place) bool {
+	return x.onPorts(catalog.XOFFCross, func(p *record.Port, place *Place) bool {
 		a := p.Limits.Receive
 		if a == nil || !x.hosts[p.Node] {
 			return false
@@ -448,12 +431,12 @@ func (x *index) receiveOff() string {
 // receive queues that cores take frames from. How full one was is known where it could
 // send XOFF.
 func (x *index) receiveDropPlaces() *places {
-	return x.onPorts(ReceiveDrop, func(p *record.Port, place *Place) bool {
+	return x.onPorts(catalog.ReceiveDrop, func(p *record.Port, place *Place) bool {
 		queue := x.queued[p.Node]
 		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in(PortName(p)), p.Class)) == 0 {
 			return false
 		}
-		place.drops(p, record.DropReceive)
+		place.drops(p, catalog.DropReceive)
 		place.reason = func() string {
 			if queue {
 				return "every frame found room in its receive queue"
@@ -485,25 +468,25 @@ func (x *index) gapPlaces() *places {
 	for i := range x.r.Ports {
 		dropped += x.r.Ports[i].Dropped
 	}
-	return x.onQPs(record.SequenceGap, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.SequenceGap, func(q *record.QP, place *Place) bool {
 		place.reason = func() string {
 			if dropped == 0 {
 				return "nothing was lost"
 			}
 			return plural(dropped, "frame") + " were dropped, none of them followed by a later packet of this queue pair"
 		}
-		return x.takes(q) && q.Service != "UD"
+		return x.takes(q) && q.Service.Is(catalog.Orders)
 	})
 }
 
 func (x *index) timeoutPlaces() *places {
 	open := map[qpKey]bool{}
-	for i := range x.r.Flows {
-		if f := &x.r.Flows[i]; Open(f) {
+	for i := range x.r.Messages {
+		if f := &x.r.Messages[i]; Open(f) {
 			open[flowQP(f)] = true
 		}
 	}
-	return x.onQPs(record.AckTimeout, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.AckTimeout, func(q *record.QP, place *Place) bool {
 		place.Unit, place.Threshold = InTime, int64(q.Limits.TimeoutPS)
 		if a := q.Limits.NearTimeout; a != nil {
 			place.approach(a)
@@ -530,7 +513,7 @@ func (x *index) slowRestarts() bool {
 // slowRestartPlaces are the requesters with a slow restart. It acts after a
 // timeout, or after idle; how near a timeout came stands above.
 func (x *index) slowRestartPlaces() *places {
-	return x.onQPs(record.SlowRestart, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.SlowRestart, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.SlowRestartPS
 		place.reason = func() string { return "no retransmission timer expired" }
 		return q.Limits.SlowRestart && !x.responder(q)
@@ -538,9 +521,9 @@ func (x *index) slowRestartPlaces() *places {
 }
 
 func (x *index) rnrPlaces() *places {
-	return x.onQPs(record.RNR, func(q *record.QP, place *Place) bool {
+	return x.onQPs(catalog.RNR, func(q *record.QP, place *Place) bool {
 		a := q.Limits.ReceivesPeak
-		if a == nil || q.Service != "" || !x.responder(q) {
+		if a == nil || !q.Service.Is(catalog.Acknowledges) || !x.responder(q) {
 			return false
 		}
 		place.approach(a)

@@ -12,7 +12,7 @@ import (
 // Summary is everything a report says about a run, beyond the records
 // themselves.
 type Summary struct {
-	Answers  []Answer   `json:"-"` // in the order of record.Questions
+	Answers  []Answer   `json:"-"` // in the order of Questions
 	Messages Messages   `json:"messages"`
 	Entries  []Entry    `json:"workloads"`      // in the order the flows first name them
 	Calls    []Calls    `json:"rpcs,omitempty"` // of the entries that have remote procedure calls, in the same order
@@ -26,7 +26,7 @@ type Summary struct {
 	Collectives []Collective `json:"collectives,omitempty"`
 	// Ports lists indices into record.Run.Ports, the most congested first.
 	Ports []int `json:"-"`
-	// Worst lists indices into record.Run.Flows, the slowest completed message
+	// Worst lists indices into record.Run.Messages, the slowest completed message
 	// first; at most WorstMessages.
 	Worst []int `json:"-"`
 }
@@ -65,13 +65,13 @@ func Summarise(r *record.Run) *Summary {
 	x := newIndex(r)
 	s := &Summary{Totals: totals(r), Ports: congestedFirst(r.Ports)}
 	s.Answers = x.answers(s.Totals)
-	s.Messages = messages(r.Flows)
-	s.Entries = entries(r.Flows)
+	s.Messages = messages(r.Messages)
+	s.Entries = entries(r.Messages)
 	s.Calls = calls(r)
 	s.Fairness = fairness(r)
 	s.Work = work(x)
 	s.CPU = hostCPU(r)
-	s.Worst = worst(r.Flows)
+	s.Worst = worst(r.Messages)
 	s.Control = Control(r)
 	s.Collectives = Collectives(r)
 	return s

@@ -5,46 +5,47 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-func entry(q record.Question, m record.Mechanism, actor string, count int64, first, last units.Time, sum int64) record.Entry {
-	return record.Entry{Question: q, Mechanism: m, Actor: actor, Act: record.Act{Count: count, First: first, Last: last, Sum: sum}}
+func entry(q catalog.Question, m catalog.Mechanism, actor string, count int64, first, last units.Time, sum int64) record.Entry {
+	return record.Entry{Question: q, Mechanism: m, Actor: record.HostAt(actor), Act: record.Act{Count: count, First: first, Last: last, Sum: sum}}
 }
 
 func TestAnswer(t *testing.T) {
 	ledger := []record.Entry{
-		entry(record.Detected, record.XOFFCross, "a", 2, 500, 900, 0),
-		entry(record.Detected, record.ECNMark, "b", 7, 300, 800, 0), // first, before c by the order of the ledger
-		entry(record.Detected, record.ECNMark, "c", 9, 300, 1200, 0),
-		entry(record.Detected, record.ECNMark, "never", 0, 0, 0, 0),
-		entry(record.FedBack, record.CNPSent, "d", 1, 10, 10, 0),
-		entry(record.Held, record.PFCPause, "often", 9, 50, 60, 100),
-		entry(record.Held, record.PFCPause, "long", 1, 40, 40, 5000),
+		entry(catalog.Detected, catalog.XOFFCross, "a", 2, 500, 900, 0),
+		entry(catalog.Detected, catalog.ECNMark, "b", 7, 300, 800, 0), // first, before c by the order of the ledger
+		entry(catalog.Detected, catalog.ECNMark, "c", 9, 300, 1200, 0),
+		entry(catalog.Detected, catalog.ECNMark, "never", 0, 0, 0, 0),
+		entry(catalog.FedBack, catalog.CNPSent, "d", 1, 10, 10, 0),
+		entry(catalog.Held, catalog.PFCPause, "often", 9, 50, 60, 100),
+		entry(catalog.Held, catalog.PFCPause, "long", 1, 40, 40, 5000),
 	}
-	a := answer(record.Detected, ledger)
-	if want := (First{Actor: "b", Mechanism: record.ECNMark, TimePS: 300}); a.First == nil || *a.First != want {
+	a := answer(catalog.Detected, ledger)
+	if want := (First{Actor: record.HostAt("b"), Mechanism: catalog.ECNMark, TimePS: 300}); a.First == nil || *a.First != want {
 		t.Errorf("first %+v, want %+v", a.First, want)
 	}
 	if a.Count != 18 || a.SpanPS != 900 || a.HeldPS != 0 {
 		t.Errorf("count %d, span %d, held %d; want 18, 900, 0", a.Count, a.SpanPS, a.HeldPS)
 	}
 	want := []Mechanism{
-		{Mechanism: record.ECNMark, Actors: 2, Actor: "b", Act: record.Act{Count: 16, First: 300, Last: 1200}},
-		{Mechanism: record.XOFFCross, Actors: 1, Actor: "a", Act: record.Act{Count: 2, First: 500, Last: 900}},
+		{Mechanism: catalog.ECNMark, Actors: 2, Actor: record.HostAt("b"), Act: record.Act{Count: 16, First: 300, Last: 1200}},
+		{Mechanism: catalog.XOFFCross, Actors: 1, Actor: record.HostAt("a"), Act: record.Act{Count: 2, First: 500, Last: 900}},
 	}
 	if !reflect.DeepEqual(a.Mechanisms, want) {
 		t.Errorf("mechanisms %+v, want %+v", a.Mechanisms, want)
 	}
-	if a.Top[0].Actor != "c" || a.Top[1].Actor != "b" || len(a.Top) != 3 {
+	if a.Top[0].Actor.Node != "c" || a.Top[1].Actor.Node != "b" || len(a.Top) != 3 {
 		t.Errorf("top %+v", a.Top)
 	}
-	held := answer(record.Held, ledger)
-	if held.HeldPS != 5100 || held.First.Actor != "long" || held.Top[0].Actor != "long" {
+	held := answer(catalog.Held, ledger)
+	if held.HeldPS != 5100 || held.First.Actor.Node != "long" || held.Top[0].Actor.Node != "long" {
 		t.Errorf("held %+v", held)
 	}
-	if a := answer(record.Slowed, ledger); a.Happened || a.First != nil || a.Count != 0 {
+	if a := answer(catalog.Slowed, ledger); a.Happened || a.First != nil || a.Count != 0 {
 		t.Errorf("slowed %+v", a)
 	}
 }
@@ -52,10 +53,10 @@ func TestAnswer(t *testing.T) {
 func TestTopActorsAreFew(t *testing.T) {
 	var ledger []record.Entry
 	for i := range 20 {
-		ledger = append(ledger, entry(record.Slowed, record.RateCut, string(rune('a'+i)), int64(i+1), 0, 1, 0))
+		ledger = append(ledger, entry(catalog.Slowed, catalog.RateCut, string(rune('a'+i)), int64(i+1), 0, 1, 0))
 	}
-	a := answer(record.Slowed, ledger)
-	if len(a.Top) != TopActors || a.Top[0].Actor != "t" || a.Count != 210 {
+	a := answer(catalog.Slowed, ledger)
+	if len(a.Top) != TopActors || a.Top[0].Actor.Node != "t" || a.Count != 210 {
 		t.Errorf("%d actors, first %s, count %d", len(a.Top), a.Top[0].Actor, a.Count)
 	}
 }
@@ -71,7 +72,7 @@ func TestWhyNobody(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		run  record.Run
-		q    int // index into record.Questions
+		q    int // index into Questions
 		want string
 	}{
 		{"below Kmin", record.Run{Ports: []record.Port{port}, Notes: kmin}, 0, "no queue passed Kmin (400 KB): the deepest held 310 KB (sw:5 prio 3)"},
@@ -86,24 +87,24 @@ func TestWhyNobody(t *testing.T) {
 		{"no frame", record.Run{}, 0, "no frame was ever queued"},
 		{"nothing detected", record.Run{}, 1, "nothing was detected"},
 		{"marks unanswered", record.Run{Ports: with(func(p *record.Port) { p.Marked = 1234 }),
-			Ledger: []record.Entry{entry(record.Detected, record.ECNMark, "sw:5 prio 3", 1234, 1, 2, 0)}}, 1, "1,234 packets were marked, but no responder sent CNPs"},
-		{"XOFF needs no feedback", record.Run{Ledger: []record.Entry{entry(record.Detected, record.XOFFCross, "x", 1, 1, 1, 0)}}, 1,
+			Ledger: []record.Entry{entry(catalog.Detected, catalog.ECNMark, "sw:5 prio 3", 1234, 1, 2, 0)}}, 1, "1,234 packets were marked, but no responder sent CNPs"},
+		{"XOFF needs no feedback", record.Run{Ledger: []record.Entry{entry(catalog.Detected, catalog.XOFFCross, "x", 1, 1, 1, 0)}}, 1,
 			"no packet was marked and no responder missed a PSN"},
 		{"no feedback", record.Run{}, 2, "no congestion notification was sent"},
-		{"a NAK is no congestion notification", record.Run{Ledger: []record.Entry{entry(record.FedBack, record.NAKSent, "x", 1, 1, 1, 0)}}, 2,
+		{"a NAK is no congestion notification", record.Run{Ledger: []record.Entry{entry(catalog.FedBack, catalog.NAKSent, "x", 1, 1, 1, 0)}}, 2,
 			"no congestion notification was sent"},
-		{"feedback without a cut", record.Run{Ledger: []record.Entry{entry(record.FedBack, record.CNPSent, "x", 1, 1, 1, 0)}}, 2,
+		{"feedback without a cut", record.Run{Ledger: []record.Entry{entry(catalog.FedBack, catalog.CNPSent, "x", 1, 1, 1, 0)}}, 2,
 			"no sender cut its rate on the notifications it got"},
 		{"below XOFF", record.Run{Ports: []record.Port{port}}, 3, "no ingress buffer reached XOFF: the fullest held 120 KB (sw:5 prio 3)"},
 		{"paused, nothing waiting", record.Run{Ports: with(func(p *record.Port) { p.PausesSent = 3 })}, 3,
 			"3 pauses were sent, but no paused port had a frame waiting"},
 		{"nothing lost", record.Run{Ports: []record.Port{port}}, 4, "nothing was lost"},
 		{"lost for good", record.Run{Ports: with(func(p *record.Port) { p.Dropped = 4 })}, 4, "4 frames were dropped, but nothing was sent again"},
-		{"timed out in vain", record.Run{Ledger: []record.Entry{entry(record.Detected, record.AckTimeout, "x", 1, 1, 1, 0)}}, 4, "nothing was sent again"},
+		{"timed out in vain", record.Run{Ledger: []record.Entry{entry(catalog.Detected, catalog.AckTimeout, "x", 1, 1, 1, 0)}}, 4, "nothing was sent again"},
 		{"no reroute", record.Run{}, 5, "no flow changed its path"},
 	} {
 		a := Summarise(&tt.run).Answers[tt.q]
-		if a.Question != record.Questions[tt.q] || a.Happened || a.Why != tt.want {
+		if a.Question != catalog.Questions[tt.q] || a.Happened || a.Why != tt.want {
 			t.Errorf("%s: %s: %q, want %q", tt.name, a.Question, a.Why, tt.want)
 		}
 	}
@@ -135,13 +136,13 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-func flow(src, workload string, bytes int64, start, took units.Time, status string) record.Flow {
-	return record.Flow{Src: src, Dst: "d", QP: 1, Workload: workload, Bytes: bytes, StartPS: start, CompletionPS: took, Status: status}
+func flow(src, workload string, bytes int64, start, took units.Time, status string) record.Message {
+	return record.Message{Src: src, Dst: "d", QP: 1, Workload: workload, Bytes: bytes, StartPS: start, CompletionPS: took, Status: status}
 }
 
 func TestMessages(t *testing.T) {
 	const us = units.Microsecond
-	flows := []record.Flow{
+	flows := []record.Message{
 		flow("a", "x", 1_000_000, 0, 80*us, "success"),      // 100 Gb/s
 		flow("b", "x", 1_000_000, 20*us, 160*us, "success"), // 50 Gb/s
 		flow("c", "y", 5, 0, us, "remote access error"),
@@ -209,7 +210,7 @@ func TestJain(t *testing.T) {
 
 func TestFairness(t *testing.T) {
 	const us = units.Microsecond
-	r := &record.Run{Flows: []record.Flow{
+	r := &record.Run{Messages: []record.Message{
 		flow("early", "x", 100, 0, us, "success"),
 		flow("a", "x", 100, 5*us, 10*us, "success"),
 		flow("b", "x", 100, 5*us, 20*us, "success"),
@@ -222,7 +223,7 @@ func TestFairness(t *testing.T) {
 	}
 	// A second entry of one flow that has everything its rivals lack: 200
 	// against 80 and 80 Mb/s.
-	r.Flows = append(r.Flows, flow("c", "y", 250, 5*us, 10*us, "success"))
+	r.Messages = append(r.Messages, flow("c", "y", 250, 5*us, 10*us, "success"))
 	want = []Fairness{
 		{Jain: Jain([]int64{80, 80, 200}), Over: 3, StartPS: 5 * us},
 		{Workload: "x", Jain: 1, Over: 2, StartPS: 5 * us},
@@ -247,7 +248,7 @@ func TestFairness(t *testing.T) {
 }
 
 func TestWorst(t *testing.T) {
-	flows := []record.Flow{
+	flows := []record.Message{
 		{CompletionPS: 100, IdealPS: 100, Status: "success"},
 		{CompletionPS: 50, IdealPS: 10, Status: "success"}, // five times slower than it need be
 		{CompletionPS: 900, Status: "remote access error"},
@@ -296,8 +297,8 @@ func TestTotals(t *testing.T) {
 // A responder that refuses a request has detected no congestion, and says why
 // it sent a NAK.
 func TestRefusedRequest(t *testing.T) {
-	r := &record.Run{Flows: []record.Flow{{Src: "h0", Dst: "h1", CompletionPS: 1, Status: "REM_ACCESS_ERR"}},
-		Ledger: []record.Entry{{Question: record.FedBack, Mechanism: record.NAKSent, Actor: "h1 qp 0", Node: "h1", Act: record.Act{Count: 1}}}}
+	r := &record.Run{Messages: []record.Message{{Src: "h0", Dst: "h1", CompletionPS: 1, Status: "REM_ACCESS_ERR"}},
+		Ledger: []record.Entry{{Question: catalog.FedBack, Mechanism: catalog.NAKSent, Actor: record.QPAt(catalog.RC, "h1", 0), Act: record.Act{Count: 1}}}}
 	got := Summarise(r).Answers[0].Why
 	if want := "no congestion, but h1 refused a request of h0 (REM_ACCESS_ERR); no frame was ever queued"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -57,25 +55,6 @@ func (p *pairs) find(host string, qp int) int {
 		return -1
 	}
 	return int(of[k])
-}
-
-// named returns the index of a queue pair that is given by its name (record.QP.Name), -1
-// if there is none.
-func (p *pairs) named(name string) int {
-	at := strings.LastIndexByte(name, ' ')
-	if at < 0 {
-		return -1
-	}
-	qp, err := strconv.Atoi(name[at+1:])
-	if err != nil {
-		return -1
-	}
-	kind := max(0, strings.LastIndexByte(name[:at], ' '))
-	k := p.find(name[:kind], qp)
-	if k >= 0 && (p.qps[k].Service == "TCP") != (name[kind:at] == " tcp") {
-		return -1
-	}
-	return k
 }
 
 // role returns the role of q, which is one of the record's.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -107,25 +108,25 @@ func checkParts(t *testing.T, r *record.Run, flow int, d *metrics.Dominant) {
 	if n := int64(len(d.Parts)); milli < d.Milli-n || milli > d.Milli+n {
 		t.Errorf("parts %+v are not %d thousandths", d.Parts, d.Milli)
 	}
-	if d.TimePS > r.Flows[flow].CompletionPS {
-		t.Errorf("%d ps of %d", d.TimePS, r.Flows[flow].CompletionPS)
+	if d.TimePS > r.Messages[flow].CompletionPS {
+		t.Errorf("%d ps of %d", d.TimePS, r.Messages[flow].CompletionPS)
 	}
 }
 
 // Of two queues on the way each is counted at its own port.
 func TestQueuesStandApart(t *testing.T) {
 	r := simulate(t, narrowing)
-	f, d := &r.Flows[0], metrics.DominantStage(r, 0)
+	f, d := &r.Messages[0], metrics.DominantStage(r, 0)
 	at := map[string]int64{}
 	for _, s := range f.Account.Stages() {
-		if s.Name == "queue" {
-			at[s.Where] += int64(s.Time)
+		if s.Stage.String() == "queue" {
+			at[s.Place().String()] += int64(s.Time)
 		}
 	}
 	if at["s:2"] == 0 || at["t:2"] == 0 {
 		t.Fatalf("one queue only: %v", at)
 	}
-	if d.Where != "t:2" || d.Stage != "queue" || int64(d.TimePS) != at["t:2"] {
+	if d.Where != "t:2" || d.Stage.String() != "queue" || int64(d.TimePS) != at["t:2"] {
 		t.Errorf("%d ps of %s at %s, the account has %v", d.TimePS, d.Stage, d.Where, at)
 	}
 }
@@ -147,20 +148,20 @@ func TestReasonsAreTrue(t *testing.T) {
 		name      string
 		scenario  string
 		set       []string
-		mechanism record.Mechanism
+		mechanism catalog.Mechanism
 		fired     bool
 		says      string
 		never     string
 	}{
-		{"another class feeds the port too", twoClasses, nil, record.XOFFCross, false, "what met there ended before more had gathered: 5.08 MB from h1 qp 0 in all", "one port feeds"},
-		{"drops kept the queue below Kmin", "incast-4to1", ecn, record.ECNMark, false, "61,389 frames dropped there at the egress threshold kept the queue short", "ended"},
-		{"without PFC a slow host sends no XOFF", "slow-receiver", []string{"stack=rocev2-none"}, metrics.ReceiveXOFF, false,
+		{"another class feeds the port too", twoClasses, nil, catalog.XOFFCross, false, "what met there ended before more had gathered: 5.08 MB from h1 qp 0 in all", "one port feeds"},
+		{"drops kept the queue below Kmin", "incast-4to1", ecn, catalog.ECNMark, false, "61,389 frames dropped there at the egress threshold kept the queue short", "ended"},
+		{"without PFC a slow host sends no XOFF", "slow-receiver", []string{"stack=rocev2-none"}, catalog.ReceiveXOFF, false,
 			"off: PFC is off, although h3 takes data only at 40.0 Gb/s", "as fast as"},
-		{"its receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, metrics.ReceiveDrop, true, "", ""},
-		{"with PFC it does not", "slow-receiver", []string{"stack=rocev2-pfc-only"}, metrics.ReceiveDrop, false, "every frame found room in it", ""},
-		{"fast hosts drop nothing", "incast-4to1", nil, metrics.ReceiveDrop, false, "off: every host takes data as fast as it arrives", ""},
-		{"Pmax 0 marks above Kmax only", "slow-receiver", []string{"switch.ecn.pmax=0", "switch.ecn.kmin=1KB", "switch.ecn.kmax=8MB"}, record.ECNMark, false, "with Pmax 0 packets are marked only above Kmax; ", "chance"},
-		{"a minimum rate at the line's", "incast-4to1", []string{"dcqcn.rpg_min_rate=400Gbps"}, record.RateCut, false, "left its rate at 400 Gb/s: it was at the minimum rate already", "before the end"},
+		{"its receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, catalog.ReceiveDrop, true, "", ""},
+		{"with PFC it does not", "slow-receiver", []string{"stack=rocev2-pfc-only"}, catalog.ReceiveDrop, false, "every frame found room in it", ""},
+		{"fast hosts drop nothing", "incast-4to1", nil, catalog.ReceiveDrop, false, "off: every host takes data as fast as it arrives", ""},
+		{"Pmax 0 marks above Kmax only", "slow-receiver", []string{"switch.ecn.pmax=0", "switch.ecn.kmin=1KB", "switch.ecn.kmax=8MB"}, catalog.ECNMark, false, "with Pmax 0 packets are marked only above Kmax; ", "chance"},
+		{"a minimum rate at the line's", "incast-4to1", []string{"dcqcn.rpg_min_rate=400Gbps"}, catalog.RateCut, false, "left its rate at 400 Gb/s: it was at the minimum rate already", "before the end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, s := range metrics.Mechanisms(simulate(t, tt.scenario, tt.set...), 0) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -41,7 +42,7 @@ func (s *places) cut() {
 
 // state is that of a mechanism with the places that were gathered; off says why there are
 // none.
-func (x *index) state(m record.Mechanism, off string, places *places) State {
+func (x *index) state(m catalog.Mechanism, off string, places *places) State {
 	s := &places.State
 	s.Mechanism = m
 	if s.Armed == 0 {
@@ -52,7 +53,7 @@ func (x *index) state(m record.Mechanism, off string, places *places) State {
 	for i := range s.Places {
 		p := &s.Places[i]
 		if p.qp != nil {
-			p.Where = qpActor(p.qp)
+			p.Where = p.qp.Place()
 		}
 		if !p.acted() && p.reason != nil {
 			p.Why = p.reason()
@@ -66,17 +67,16 @@ func (x *index) state(m record.Mechanism, off string, places *places) State {
 
 // onPorts makes a place of each port and class for which fill returns true, which must not
 // keep it.
-func (x *index) onPorts(m record.Mechanism, fill func(p *record.Port, place *Place) bool) *places {
+func (x *index) onPorts(m catalog.Mechanism, fill func(p *record.Port, place *Place) bool) *places {
 	out, place := &places{most: x.places}, new(Place)
 	for i := range x.r.Ports {
 		p := &x.r.Ports[i]
-		*place = Place{Unit: InBytes}
+		*place = Place{Where: p.Place(), Unit: InBytes}
 		if x.happened[m] {
-			a := x.acts[actKey{m, portActor(p)}]
+			a := x.acts[actKey{m, p.Place()}]
 			place.Count, place.FirstPS = a.Count, a.First
 		}
 		if fill(p, place) {
-			place.Where = portActor(p)
 			out.add(*place)
 		}
 	}
@@ -85,7 +85,7 @@ func (x *index) onPorts(m record.Mechanism, fill func(p *record.Port, place *Pla
 
 // onQPs makes a place of each queue pair for which fill returns true, which must not keep
 // it.
-func (x *index) onQPs(m record.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
+func (x *index) onQPs(m catalog.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
 	out, place := &places{most: x.places}, new(Place)
 	for i := range x.r.QPs {
 		q := &x.r.QPs[i]
@@ -99,9 +99,9 @@ func (x *index) onQPs(m record.Mechanism, fill func(q *record.QP, place *Place) 
 }
 
 // actOf is what a queue pair did of a mechanism.
-func (x *index) actOf(m record.Mechanism, q *record.QP) record.Act {
+func (x *index) actOf(m catalog.Mechanism, q *record.QP) record.Act {
 	if !x.happened[m] { // nobody did, and no name need be made
 		return record.Act{}
 	}
-	return x.acts[actKey{m, qpActor(q)}]
+	return x.acts[actKey{m, q.Place()}]
 }

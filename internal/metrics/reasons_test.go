@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -65,7 +66,7 @@ workload: [{flow: {from: h0, to: h1, size: 1MB}}]
 `
 
 // stateOf returns the mechanism's state with all places.
-func stateOf(t *testing.T, r *record.Run, m record.Mechanism) metrics.State {
+func stateOf(t *testing.T, r *record.Run, m catalog.Mechanism) metrics.State {
 	t.Helper()
 	for _, s := range metrics.Mechanisms(r, 0) {
 		if s.Mechanism == m {
@@ -80,24 +81,24 @@ func stateOf(t *testing.T, r *record.Run, m record.Mechanism) metrics.State {
 func TestReasonOfPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name, scenario string
-		mechanism      record.Mechanism
+		mechanism      catalog.Mechanism
 		where          string
 		says, never    string
 	}{
-		{"the frame that leaves does not count", byAFrame, record.ECNMark, "sw:3 prio 3", "the queue passed 5.00 KB by less than a frame", "probability"},
-		{"pauses after the peak", pausedLater, record.ECNMark, "sw:4 prio 3", "only 81.3 KB passed in all", "PFC"},
-		{"pauses before the peak", pausedLater, record.ECNMark, "sw:5 prio 3", "PFC stopped its senders first, with XOFF at 204 KB of ingress", ""},
-		{"cuts after the peak", cutLater, record.XOFFCross, "sw:1 prio 3", "only 20.3 KB arrived in all", "cut"},
-		{"data in another priority", otherPriority, record.XOFFCross, "", "off: PFC is on for priority 3; no data travels there", "PFC is off"},
-		{"no class of the data is lossless", otherPriority, metrics.HeadroomDrop, "", "off: PFC is on for priority 3; no data travels there", "no lossless class"},
-		{"windows admit all at once", unpaced, metrics.Pacing, "", "off: TCP sends what its windows admit at once (tcp.pacing: true", "spreads no segments"},
-		{"still waiting", linkDown, record.AckTimeout, "h0 qp 0", "it has waited 80.2 us for an ACK or NAK so far", "brought progress"},
+		{"the frame that leaves does not count", byAFrame, catalog.ECNMark, "sw:3 prio 3", "the queue passed 5.00 KB by less than a frame", "probability"},
+		{"pauses after the peak", pausedLater, catalog.ECNMark, "sw:4 prio 3", "only 81.3 KB passed in all", "PFC"},
+		{"pauses before the peak", pausedLater, catalog.ECNMark, "sw:5 prio 3", "PFC stopped its senders first, with XOFF at 204 KB of ingress", ""},
+		{"cuts after the peak", cutLater, catalog.XOFFCross, "sw:1 prio 3", "only 20.3 KB arrived in all", "cut"},
+		{"data in another priority", otherPriority, catalog.XOFFCross, "", "off: PFC is on for priority 3; no data travels there", "PFC is off"},
+		{"no class of the data is lossless", otherPriority, catalog.HeadroomDrop, "", "off: PFC is on for priority 3; no data travels there", "no lossless class"},
+		{"windows admit all at once", unpaced, catalog.Pacing, "", "off: TCP sends what its windows admit at once (tcp.pacing: true", "spreads no segments"},
+		{"still waiting", linkDown, catalog.AckTimeout, "h0 qp 0", "it has waited 80.2 us for an ACK or NAK so far", "brought progress"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stateOf(t, simulate(t, tt.scenario), tt.mechanism)
 			why := s.Why
 			for _, p := range s.Places {
-				if p.Where == tt.where {
+				if p.Where.String() == tt.where {
 					why = p.Why
 				}
 			}
@@ -111,8 +112,8 @@ func TestReasonOfPlace(t *testing.T) {
 // Of two senders ECN cut one before the buffer held most and one after it.
 func TestCutsBeforeThePeak(t *testing.T) {
 	path := []*record.PathHop{{Port: "h0:1", Peer: "s:1", RateBps: 100 * units.Gbps}, {Port: "s:2", Peer: "h1:1", RateBps: 50 * units.Gbps}}
-	cut := func(actor string, count int64, first units.Time) record.Entry {
-		return record.Entry{Question: record.Slowed, Mechanism: record.RateCut, Actor: actor, Act: record.Act{Count: count, First: first, Last: 90}}
+	cut := func(actor record.Place, count int64, first units.Time) record.Entry {
+		return record.Entry{Question: catalog.Slowed, Mechanism: catalog.RateCut, Actor: actor, Act: record.Act{Count: count, First: first, Last: 90}}
 	}
 	r := &record.Run{
 		QPs: []record.QP{
@@ -123,14 +124,14 @@ func TestCutsBeforeThePeak(t *testing.T) {
 			{Node: "s", Port: 1, Class: 3, Limits: record.PortLimits{XOFF: &record.Approach{Value: 10, Threshold: 1000, At: 50}}},
 			{Node: "s", Port: 2, Class: 3, RateBps: 50 * units.Gbps, Marked: 9, Limits: record.PortLimits{KMinBytes: 5000, KMaxBytes: 9000, PMax: 1}},
 		},
-		Ledger: []record.Entry{cut("h0 qp 0", 3, 40), cut("h0 qp 1", 4, 60)},
+		Ledger: []record.Entry{cut(record.QPAt(catalog.RC, "h0", 0), 3, 40), cut(record.QPAt(catalog.RC, "h0", 1), 4, 60)},
 	}
 	const want = "3 rate cuts from Kmin 5.00 KB on slowed h0 qp 0 of 2 first"
-	if got := stateOf(t, r, record.XOFFCross).Why; got != want {
+	if got := stateOf(t, r, catalog.XOFFCross).Why; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	r.Ledger = []record.Entry{cut("h0 qp 0", 3, 50), cut("h0 qp 1", 4, 60)}
-	if got := stateOf(t, r, record.XOFFCross).Why; strings.Contains(got, "rate cut") {
+	r.Ledger = []record.Entry{cut(record.QPAt(catalog.RC, "h0", 0), 3, 50), cut(record.QPAt(catalog.RC, "h0", 1), 4, 60)}
+	if got := stateOf(t, r, catalog.XOFFCross).Why; strings.Contains(got, "rate cut") {
 		t.Errorf("%q, although all cuts came after the peak", got)
 	}
 }
@@ -139,7 +140,7 @@ func TestCutsBeforeThePeak(t *testing.T) {
 func TestHeldInAnotherPriority(t *testing.T) {
 	for set, want := range map[string]string{"stack=rocev2": "PFC is on for priority 3; no data travels there", "stack=rocev2-none": "PFC is off"} {
 		for _, a := range metrics.Summarise(simulate(t, otherPriority, set)).Answers {
-			if a.Question == record.Held && a.Why != want {
+			if a.Question == catalog.Held && a.Why != want {
 				t.Errorf("%s: %q, want %q", set, a.Why, want)
 			}
 		}
@@ -148,7 +149,7 @@ func TestHeldInAnotherPriority(t *testing.T) {
 
 // The queue pair that was slowed most came nearest to being paced.
 func TestPacingOrder(t *testing.T) {
-	s := stateOf(t, simulate(t, cutLater), metrics.Pacing)
+	s := stateOf(t, simulate(t, cutLater), catalog.Pacing)
 	first, last := s.Places[0], s.Places[len(s.Places)-1]
 	if s.Fired > 0 || first.Value >= last.Value {
 		t.Errorf("%d paced; first %s at %d bit/s, last %s at %d", s.Fired, first.Where, first.Value, last.Where, last.Value)
@@ -208,11 +209,11 @@ workload: [flow: {from: h0, to: h1, size: 1MB}]
 	if !strings.Contains(d.How, "failed at 20.0 us, noticed after 10.0 us, rerouted after 30.0 us (10.0 us detection, 20.0 us convergence)") {
 		t.Errorf("%s %s: %s", d.Stage, d.Where, d.How)
 	}
-	if s := stateOf(t, r, metrics.Rerouting); s.Armed != 2 || s.Fired != 2 {
+	if s := stateOf(t, r, catalog.Rerouting); s.Armed != 2 || s.Fired != 2 {
 		t.Errorf("rerouting: %+v", s)
 	}
 	quiet := simulate(t, linkDown, "stop=15us")
-	if s := metrics.Mechanisms(quiet, 0); slices.ContainsFunc(s, func(s metrics.State) bool { return s.Mechanism == metrics.Rerouting }) {
+	if s := metrics.Mechanisms(quiet, 0); slices.ContainsFunc(s, func(s metrics.State) bool { return s.Mechanism == catalog.Rerouting }) {
 		t.Error("rerouting is told of where no link has failed yet")
 	}
 }
@@ -232,7 +233,7 @@ func TestStagesInWords(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := simulate(t, tt.scenario, tt.set...)
-			if d := metrics.DominantStage(r, 0); d.Stage != tt.stage || d.How != tt.how {
+			if d := metrics.DominantStage(r, 0); d.Stage.String() != tt.stage || d.How != tt.how {
 				t.Errorf("%s: %q, want %s: %q", d.Stage, d.How, tt.stage, tt.how)
 			}
 		})

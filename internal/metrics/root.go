@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -43,14 +44,6 @@ func (x *index) walk(port string, class int) (held []string, root *record.Port, 
 	return held, nil, ""
 }
 
-// holder is what shuts the gates of ports.
-func (x *index) holder() string {
-	if x.r.Credits {
-		return "the want of credits"
-	}
-	return "PFC"
-}
-
 // fullest is, of the egress ports that data of a class takes after entering by
 // a port, the one with the longest queue; nil if the record names none.
 func (x *index) fullest(ingress string, class int) (p *record.Port) {
@@ -67,11 +60,20 @@ func (x *index) fullest(ingress string, class int) (p *record.Port) {
 	return p
 }
 
+// holder is what shuts the gate of a port for a queue pair's class.
+func (x *index) holder(port string, q *record.QP) string {
+	layer := q.Layer
+	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil {
+		layer = p.Layer
+	}
+	return layer.English().Holder
+}
+
 // sayPaused follows the pauses to the port that could not send as fast as it
 // was fed, or to the host that did not take what arrived.
-func (x *index) sayPaused(port string, f *record.Flow, q *record.QP) (where, how string) {
+func (x *index) sayPaused(port string, f *record.Message, q *record.QP) (where, how string) {
 	held, root, host := x.walk(port, q.Limits.Class)
-	how = x.holder() + " held " + port
+	how = x.holder(port, q) + " held " + port
 	if len(held) > 1 {
 		how += ", behind it " + strings.Join(held[1:], ", ")
 	}
@@ -84,12 +86,12 @@ func (x *index) sayPaused(port string, f *record.Flow, q *record.QP) (where, how
 
 // orFailed names the link in place of a port, if the port sends onto one that failed and
 // something of the message was lost: what held it there is that.
-func (x *index) orFailed(port, how string, f *record.Flow, q *record.QP) (where, said string) {
+func (x *index) orFailed(port, how string, f *record.Message, q *record.QP) (where, said string) {
 	failure := x.failureAt(port, f)
 	if failure == nil || !repeats(f.Account.Stages()) {
 		return port, how
 	}
-	return failure.Link, how + "; " + x.sayFailure(failure)
+	return failure.Link.String(), how + "; " + x.sayFailure(failure)
 }
 
 // sayRoot tells what ended a walk over held ports; where is empty when the record does
@@ -118,12 +120,12 @@ func (x *index) sayRoot(held []string, root *record.Port, host string, q *record
 
 // sayQueue tells where a message queued; if that port was itself paused for a
 // good part of the message's time, what paused it is the cause.
-func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how string) {
+func (x *index) sayQueue(port string, f *record.Message, q *record.QP) (where, how string) {
 	how = "it waited in the queue of " + port + x.sharedBy(port, q)
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && heldLong(p, f) {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(held, root, host, q); at != "" {
-			how = strings.TrimSuffix(how, ",") + ", held by " + x.holder()
+			how = strings.TrimSuffix(how, ",") + ", held by " + p.Layer.English().Holder
 			if len(held) > 1 {
 				how += " as were " + strings.Join(held[1:], ", ")
 			}
@@ -134,7 +136,7 @@ func (x *index) sayQueue(port string, f *record.Flow, q *record.QP) (where, how 
 }
 
 // heldLong reports whether a port was paused for a good part of a message's time.
-func heldLong(p *record.Port, f *record.Flow) bool {
+func heldLong(p *record.Port, f *record.Message) bool {
 	return p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts
 }
 
@@ -159,7 +161,7 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 				continue
 			}
 			for _, d := range p.DropCauses {
-				if d.Count > most.Count && arriving(d.Cause) == (end == h.Peer) {
+				if d.Count > most.Count && d.Cause.Arriving() == (end == h.Peer) {
 					port, most = p, d
 				}
 			}
@@ -168,35 +170,25 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 	return port, most
 }
 
-// arriving reports whether a port counts drops of a cause as frames arrive; else it
-// does so as they leave.
-func arriving(cause string) bool {
-	switch cause {
-	case record.DropHeadroom, record.DropIngress, record.DropReceive, record.DropTTL, record.DropNoRoute:
-		return true
-	}
-	return false
-}
-
 // sayLoss tells of the time that a loss cost, and which port dropped. The
 // record counts what a queue pair sent again, not what a message did.
-func (x *index) sayLoss(stage, port string, q *record.QP, of *record.Flow) (where, how string) {
+func (x *index) sayLoss(stage catalog.Stage, port string, q *record.QP, of *record.Message) (where, how string) {
 	me := qpActor(q)
 	where = me
-	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naksOf(q.Peer), "NAK"), x.askedAgain(me), plural(q.Timeouts, "timeout"), me)
-	if stage == record.StageResending {
+	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naksOf(q), "NAK"), x.askedAgain(q), plural(q.Timeouts, "timeout"), me)
+	if stage == catalog.StageResending {
 		where = port
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
 	if f := x.failureOn(q, of); f != nil {
-		return f.Link, how + "; " + x.sayFailure(f)
+		return f.Link.String(), how + "; " + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)
 	if p == nil {
 		return where, how
 	}
 	how += "; " + x.sayDropped(p, drop)
-	if drop.Cause == record.DropReceive {
+	if drop.Cause == catalog.DropReceive {
 		how += x.drainOf(p)
 		return x.bufferOf(p.Node), how
 	}
@@ -218,7 +210,7 @@ func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 	of, name := "", PortName(p)
 	takers := x.out
-	if arriving(d.Cause) {
+	if d.Cause.Arriving() {
 		takers = x.in
 	}
 	if n := len(x.class(takers(name), p.Class)); n > 1 {
@@ -229,8 +221,8 @@ func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 
 // askedAgain counts the READ requests that a queue pair sent again for want of
 // responses, in words that others follow.
-func (x *index) askedAgain(me string) string {
-	a := x.acts[actKey{record.AskedAgain, me}]
+func (x *index) askedAgain(q *record.QP) string {
+	a := x.acts[actKey{catalog.AskedAgain, q.Place()}]
 	if a.Count == 0 {
 		return ""
 	}
@@ -239,7 +231,7 @@ func (x *index) askedAgain(me string) string {
 
 // alsoLost says what a loss had to do with a message whose time went elsewhere;
 // "" if nothing.
-func (x *index) alsoLost(f *record.Flow) string {
+func (x *index) alsoLost(f *record.Message) string {
 	if !repeats(f.Account.Stages()) {
 		return ""
 	}
@@ -253,18 +245,21 @@ func (x *index) alsoLost(f *record.Flow) string {
 // repeats reports whether an account shows that something was lost: stages of a
 // loss, or a hop that was passed twice.
 func repeats(a record.Account) bool {
-	seen := map[string]bool{}
-	for _, s := range a {
-		name, where := StageOf(s)
-		name, _ = strings.CutPrefix(name, record.ResponseStage)
-		switch name {
-		case record.StageLoss, record.StageDetection, record.StageTimeout, record.StageResending, record.StageResponses:
+	type hop struct {
+		stage catalog.Stage
+		where record.Place
+	}
+	seen := map[hop]bool{}
+	for i := range a {
+		s := &a[i]
+		switch at := (hop{s.Stage, s.Place()}); {
+		case s.Stage.Is(catalog.Repeats):
 			return true
-		case record.StagePropagation:
-			if seen[s.Key()+where] {
+		case s.Stage.Base() == catalog.StagePropagation:
+			if seen[at] {
 				return true
 			}
-			seen[s.Key()+where] = true
+			seen[at] = true
 		}
 	}
 	return false

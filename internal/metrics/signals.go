@@ -1,18 +1,22 @@
 package metrics
 
-import "github.com/hopscope/hopscope/internal/record"
+import (
+	"slices"
 
-// signals are the mechanisms by which a run's congestion control marks, tells and
-// slows, and what the queue is called above which a switch marks.
-type signals struct {
-	mark, tell, slow record.Mechanism
-	limit, message   string
-}
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+)
 
-// signalsOf are RoCEv2's ECN, CNPs and DCQCN, or InfiniBand's FECN, BECN and CCTI.
-func signalsOf(r *record.Run) signals {
-	if r.Credits {
-		return signals{record.FECNMark, record.BECNOnAck, record.CCTIIncrease, "the FECN threshold", "BECN"}
+// Layers are the link layers of a run's ports, in the order of the record; Ethernet where
+// it has none.
+func Layers(r *record.Run) (out []catalog.Layer) {
+	for i := range r.Ports {
+		if l := r.Ports[i].Layer; !slices.Contains(out, l) {
+			out = append(out, l)
+		}
 	}
-	return signals{record.ECNMark, record.CNPSent, record.RateCut, "Kmin", "CNP"}
+	if len(out) == 0 {
+		out = append(out, catalog.Ethernet)
+	}
+	return out
 }

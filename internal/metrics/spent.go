@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // spent is what the messages of a queue pair spent in its own stages.
 type spent struct {
-	stages []record.Stage
+	stages []record.StageTime
 	words  string // see longest
 }
 
@@ -18,7 +19,7 @@ type spent struct {
 // worker has messages that follow one another, and the sums of those before come first, so
 // that stages stand in order of the first message whoever adds them up.
 func (x *index) addSpent() {
-	n, t := len(x.r.Flows), x.together
+	n, t := len(x.r.Messages), x.together
 	parts := make([]map[spentAt]*spent, t.workers)
 	keepers := make([]*stages, t.workers)
 	var all sync.WaitGroup
@@ -37,7 +38,7 @@ func (x *index) addSpent() {
 				continue
 			}
 			for _, s := range of.stages {
-				sum.stages = addStage(sum.stages, s.Name, s.Time)
+				sum.stages = addStage(sum.stages, s.Stage, s.Time)
 			}
 		}
 	}
@@ -47,7 +48,7 @@ func (x *index) addSpent() {
 }
 
 // longestOf names the stage that took most time, with its share.
-func longestOf(all []record.Stage) string {
+func longestOf(all []record.StageTime) string {
 	most, total := 0, units.Time(0)
 	for k := range all {
 		total += all[k].Time
@@ -58,7 +59,7 @@ func longestOf(all []record.Stage) string {
 	if total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s of %s)", all[most].Name, FormatTime(all[most].Time), FormatTime(total))
+	return fmt.Sprintf("%s (%s of %s)", all[most].Stage, FormatTime(all[most].Time), FormatTime(total))
 }
 
 // spentBy adds up what messages from first to last, exclusive, spent, and keeps their
@@ -72,12 +73,12 @@ func (x *index) spentBy(first, last, room int) map[spentAt]*spent {
 				sums[at] = of
 			}
 		}
-		of.stages = addStage(of.stages, s.stage, t)
+		of.stages = addStage(of.stages, s.base, t)
 		return of
 	}
 	x.stages.kept.first = first
 	for i := first; i < last; i++ {
-		f := &x.r.Flows[i]
+		f := &x.r.Messages[i]
 		account := x.stages.keep(f.Account, room)
 		requester := flowQP(f)
 		if _, ok := x.requester(f); !ok {
@@ -88,7 +89,7 @@ func (x *index) spentBy(first, last, room int) map[spentAt]*spent {
 			switch s := &x.stages.known[t.number]; {
 			case s.own && s.response:
 				q := x.actor(f, true)
-				peers = book(spentAt{qpKey{q.Host, q.QP}, record.ResponseStage}, peers, s, t.time)
+				peers = book(spentAt{qpKey{q.Host, q.QP}, catalog.LegResponse}, peers, s, t.time)
 			case s.own:
 				mine = book(spentAt{qp: requester}, mine, s, t.time)
 			}
@@ -97,12 +98,12 @@ func (x *index) spentBy(first, last, room int) map[spentAt]*spent {
 	return sums
 }
 
-func addStage(all []record.Stage, name string, d units.Time) []record.Stage {
+func addStage(all []record.StageTime, stage catalog.Stage, d units.Time) []record.StageTime {
 	for k := range all {
-		if all[k].Name == name {
+		if all[k].Stage == stage {
 			all[k].Time += d
 			return all
 		}
 	}
-	return append(all, record.Stage{Name: name, Time: d})
+	return append(all, record.StageTime{Stage: stage, Time: d})
 }

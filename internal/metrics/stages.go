@@ -2,8 +2,8 @@ package metrics
 
 import (
 	"encoding/binary"
-	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -20,27 +20,31 @@ type stages struct {
 	epoch []uint32
 	now   uint32
 	of    record.Deferred // the account that out is of
-	out   []stageTime
+	out   []stageTime     // added up
+	steps []stageTime     // in order
 	list  record.Account
 	maker record.Reader
 	kept  keptAccounts
 	own   [][]int32 // by who kept accounts and the number there: the number here, and 1; 0: not looked for
 }
 
-type stageName struct{ name, where string }
+type stageName struct {
+	stage catalog.Stage
+	where record.Place
+}
 
 // stageKnown is what a stage's name and place say.
 type stageKnown struct {
-	is          stageName // as the account has it
-	name, where string    // as StageOf divides it
-	key         string    // record.Stage.Key
-	stage       string    // name without record.ResponseStage
-	response    bool      // the name has it
-	ack         bool      // it is one of the acknowledgement's
-	elsewhere   bool      // its cause may lie elsewhere: index.say knows
-	own         bool      // ownStage
-	usual       units.Time
-	next        followers
+	stage     catalog.Stage
+	at        *record.Place // as the account that had it first has it
+	where     string        // the name of at
+	base      catalog.Stage // of a leg other than the acknowledgement's, the stage without it
+	response  bool          // it is of that leg
+	ack       bool          // it is one of the acknowledgement's
+	elsewhere bool          // its cause may lie elsewhere: index.say knows
+	own       bool          // time of a queue pair before its packets leave
+	usual     units.Time
+	next      followers
 }
 
 // followers are the stages that came after one so far, the first maxFollowers of them.
@@ -71,7 +75,7 @@ func (s *stages) after(number int32) *followers {
 
 // find returns the number of a stage that follows the one numbered after, -1: the first,
 // and its place among the followers; maxFollowers: it has none.
-func (s *stages) find(after int32, a *record.Stage) (number int32, place int) {
+func (s *stages) find(after int32, a *record.StageTime) (number int32, place int) {
 	f := s.after(after)
 	if len(f.numbers) > 0 && s.is(f.numbers[f.last], a) {
 		return f.numbers[f.last], int(f.last)
@@ -98,16 +102,16 @@ func (s *stages) find(after int32, a *record.Stage) (number int32, place int) {
 	return number, int(f.last)
 }
 
-func (s *stages) is(number int32, a *record.Stage) bool {
+func (s *stages) is(number int32, a *record.StageTime) bool {
 	k := &s.known[number]
-	return k.is.name == a.Name && k.is.where == a.Where
+	return k.stage == a.Stage && k.at == a.Where // other pointers to the same place are found by the map
 }
 
-func (s *stages) numberOf(a *record.Stage) int32 {
+func (s *stages) numberOf(a *record.StageTime) int32 {
 	if s.number == nil {
 		s.number = map[stageName]int32{}
 	}
-	is := stageName{a.Name, a.Where}
+	is := stageName{a.Stage, a.Place()}
 	n, known := s.number[is]
 	if !known {
 		n = int32(len(s.known))
@@ -118,13 +122,10 @@ func (s *stages) numberOf(a *record.Stage) int32 {
 	return n
 }
 
-func newStageKnown(s *record.Stage) stageKnown {
-	k := stageKnown{is: stageName{s.Name, s.Where}, key: s.Key(), usual: s.Time}
-	k.name, k.where = StageOf(*s)
-	k.stage, k.response = strings.CutPrefix(k.name, record.ResponseStage)
-	k.ack = strings.HasPrefix(k.name, record.AckStage)
-	k.elsewhere = !k.ack && elsewhere(k.stage)
-	k.own = ownStage(k.stage)
+func newStageKnown(s *record.StageTime) stageKnown {
+	k := stageKnown{stage: s.Stage, at: s.Where, where: s.Place().String(), base: s.Stage.Base(), usual: s.Time}
+	k.response, k.ack = s.Stage.Leg() == catalog.LegResponse, s.Stage.Leg() == catalog.LegAck
+	k.elsewhere, k.own = s.Stage.Is(catalog.Blames), s.Stage.Is(catalog.Own)
 	return k
 }
 
@@ -148,10 +149,11 @@ func (s *stages) read(d record.Deferred) []stageTime {
 func (s *stages) begin(d record.Deferred) {
 	s.now++
 	s.of = d
-	s.out = s.out[:0]
+	s.out, s.steps = s.out[:0], s.steps[:0]
 }
 
 func (s *stages) add(number int32, t units.Time) {
+	s.steps = append(s.steps, stageTime{number, t})
 	if s.epoch[number] == s.now {
 		s.out[s.at[number]].time += t
 		return
@@ -247,8 +249,8 @@ func (s *stages) unpack(k int, from *stages, at int) {
 			t, b = units.Time(n), b[size:]
 		}
 		if own[last] == 0 {
-			is := from.known[last].is
-			own[last] = 1 + s.numberOf(&record.Stage{Name: is.name, Where: is.where, Time: t})
+			of := &from.known[last]
+			own[last] = 1 + s.numberOf(&record.StageTime{Stage: of.stage, Where: of.at, Time: t})
 		}
 		s.add(own[last]-1, t)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -17,9 +18,9 @@ func TestKeptAccounts(t *testing.T) {
 		draw := rand.New(rand.NewPCG(1, uint64(places)))
 		accounts := make([]record.Deferred, 500)
 		for i := range accounts {
-			var list []record.Stage
+			var list []record.StageTime
 			for range draw.IntN(30) {
-				list = append(list, record.Stage{Name: record.StageQueue, Where: fmt.Sprint("sw:", draw.IntN(places)), Time: 1 + units.Time(draw.IntN(3))<<draw.IntN(60)})
+				list = append(list, record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", draw.IntN(places)).Ptr(), Time: 1 + units.Time(draw.IntN(3))<<draw.IntN(60)})
 			}
 			accounts[i] = record.Known(list...)
 		}
@@ -50,7 +51,7 @@ func TestKeptAccounts(t *testing.T) {
 // sumsOf gives stages their names.
 func sumsOf(s *stages, of []stageTime) (out []string) {
 	for _, t := range of {
-		out = append(out, fmt.Sprint(s.known[t.number].key, " ", int64(t.time)))
+		out = append(out, fmt.Sprint(s.known[t.number].stage, " ", s.known[t.number].where, " ", int64(t.time)))
 	}
 	return out
 }

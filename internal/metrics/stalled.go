@@ -13,8 +13,8 @@ func WhyStalled(r *record.Run) string {
 	x := newIndex(r)
 	var unposted unposted
 	timerless := false
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		if !Open(f) {
 			continue
 		}
@@ -41,7 +41,7 @@ func WhyStalled(r *record.Run) string {
 type unposted struct{ replies, steps, triggered []string }
 
 // wait notes message f, which was never posted.
-func (x *index) wait(u *unposted, f *record.Flow) {
+func (x *index) wait(u *unposted, f *record.Message) {
 	list := &u.triggered
 	if f.Reply {
 		list = &u.replies
@@ -106,8 +106,8 @@ func (x *index) refusals() (why []string) {
 // posted and are open.
 func (x *index) openBy() map[int][]int {
 	open := map[int][]int{}
-	for i := range x.r.Flows {
-		f := &x.r.Flows[i]
+	for i := range x.r.Messages {
+		f := &x.r.Messages[i]
 		if k, known := x.requester(f); known && x.r.QPs[k].RefusedPS > 0 && Open(f) && f.StartPS < x.r.EndPS {
 			open[k] = append(open[k], i)
 		}
@@ -121,7 +121,7 @@ func (x *index) refused(open []int) (host, what string) {
 	if len(open) == 0 {
 		return "", ""
 	}
-	f := &x.r.Flows[open[0]]
+	f := &x.r.Messages[open[0]]
 	what = fmt.Sprintf("message %d (%s", open[0], Arrow(f))
 	if behind := len(open) - 1; behind > 0 {
 		what += fmt.Sprintf("; %d behind it", behind)

@@ -4,20 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // What TCP adds to the report of mechanisms: windows that hold a connection back,
 // and how losses and marks are noticed, told of and answered.
-
-// Mechanisms of the report that hold a TCP connection back and stand in no ledger.
-const (
-	CwndHeld          record.Mechanism = "congestion window"
-	ReceiveWindowHeld record.Mechanism = "receive window"
-	SendBufferHeld    record.Mechanism = "send buffer"
-	NagleHeld         record.Mechanism = "Nagle"
-)
 
 // streams says whether connections of TCP, and whether queue pairs took part.
 func streams(r *record.Run) (tcp, rdma bool) {
@@ -33,7 +26,7 @@ func streams(r *record.Run) (tcp, rdma bool) {
 
 // onStreams makes a place of each end of a TCP connection for which fill returns
 // true.
-func (x *index) onStreams(m record.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
+func (x *index) onStreams(m catalog.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
 	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.TCP != nil && fill(q, place) })
 }
 
@@ -42,43 +35,43 @@ func sendsStream(q *record.QP) bool { return len(q.Limits.Path) > 0 }
 
 // streamStates are the mechanisms of TCP.
 func (x *index) streamStates() []State {
-	held := func(m record.Mechanism, of func(q *record.QP) units.Time, why string) State {
+	held := func(m catalog.Mechanism, of func(q *record.QP) units.Time, why string) State {
 		return x.state(m, "no connection sends", x.onStreams(m, func(q *record.QP, place *Place) bool {
 			place.HeldPS, place.reason = of(q), func() string { return why }
 			return sendsStream(q)
 		}))
 	}
 	return []State{
-		held(CwndHeld, func(q *record.QP) units.Time { return q.Limits.WindowPS }, "it was never full"),
-		held(ReceiveWindowHeld, func(q *record.QP) units.Time { return q.TCP.ReceiveWindowPS }, "the peer's was never full"),
-		held(SendBufferHeld, func(q *record.QP) units.Time { return q.TCP.SendBufferPS }, "it had room for all that was to be written"),
-		held(NagleHeld, func(q *record.QP) units.Time { return q.TCP.NaglePS }, "no small segment had to wait"),
-		x.state(record.ECESent, "no connection is ECN-capable", x.ecePlaces()),
-		x.state(record.CutECE, "no connection is ECN-capable", x.cutECEPlaces()),
-		x.state(record.LossRACK, "no connection sends", x.lossPlaces(record.LossRACK)),
-		x.state(record.LossDupAck, "no connection sends", x.lossPlaces(record.LossDupAck)),
-		x.state(record.CutLoss, "no connection sends", x.lossPlaces(record.CutLoss)),
-		x.state(record.RetransTLP, "no connection sends", x.lossPlaces(record.RetransTLP)),
-		x.state(record.RTO, "no connection sends", x.lossPlaces(record.RTO)),
+		held(catalog.CwndHeld, func(q *record.QP) units.Time { return q.Limits.WindowPS }, "it was never full"),
+		held(catalog.ReceiveWindowHeld, func(q *record.QP) units.Time { return q.TCP.ReceiveWindowPS }, "the peer's was never full"),
+		held(catalog.SendBufferHeld, func(q *record.QP) units.Time { return q.TCP.SendBufferPS }, "it had room for all that was to be written"),
+		held(catalog.NagleHeld, func(q *record.QP) units.Time { return q.TCP.NaglePS }, "no small segment had to wait"),
+		x.state(catalog.ECESent, "no connection is ECN-capable", x.ecePlaces()),
+		x.state(catalog.CutECE, "no connection is ECN-capable", x.cutECEPlaces()),
+		x.state(catalog.LossRACK, "no connection sends", x.lossPlaces(catalog.LossRACK)),
+		x.state(catalog.LossDupAck, "no connection sends", x.lossPlaces(catalog.LossDupAck)),
+		x.state(catalog.CutLoss, "no connection sends", x.lossPlaces(catalog.CutLoss)),
+		x.state(catalog.RetransTLP, "no connection sends", x.lossPlaces(catalog.RetransTLP)),
+		x.state(catalog.RTO, "no connection sends", x.lossPlaces(catalog.RTO)),
 	}
 }
 
 func (x *index) ecePlaces() *places {
-	return x.onStreams(record.ECESent, func(q *record.QP, place *Place) bool {
+	return x.onStreams(catalog.ECESent, func(q *record.QP, place *Place) bool {
 		place.reason = func() string { return "no marked segment reached it" }
 		return q.Limits.ECT && !sendsStream(q)
 	})
 }
 
 func (x *index) cutECEPlaces() *places {
-	return x.onStreams(record.CutECE, func(q *record.QP, place *Place) bool {
+	return x.onStreams(catalog.CutECE, func(q *record.QP, place *Place) bool {
 		place.reason = func() string { return "no ECN-Echo reached it" }
 		return q.Limits.ECT && sendsStream(q)
 	})
 }
 
 // lossPlaces are the senders, which all notice losses.
-func (x *index) lossPlaces(m record.Mechanism) *places {
+func (x *index) lossPlaces(m catalog.Mechanism) *places {
 	return x.onStreams(m, func(q *record.QP, place *Place) bool {
 		place.reason = func() string {
 			if q.Retransmitted == 0 {
@@ -142,41 +135,41 @@ func (x *index) lossOf(q *record.QP, how string) string {
 }
 
 // sayStream tells of the stages that only TCP has; "" of any other.
-func (x *index) sayStream(where, stage string, q *record.QP) string {
+func (x *index) sayStream(where string, stage catalog.Stage, q *record.QP) string {
 	if q.TCP == nil {
 		return ""
 	}
 	me := qpActor(q)
 	switch stage {
-	case record.StageHandshake:
+	case catalog.StageHandshake:
 		return fmt.Sprintf("%s opened its connection first", me)
-	case record.StageSendBuffer:
+	case catalog.StageSendBuffer:
 		return fmt.Sprintf("the socket of %s had no room for what was to be written: its buffer holds %s", me, FormatBytes(q.TCP.SendBuffer))
-	case record.StageCwnd:
+	case catalog.StageCwnd:
 		if q.RateCuts == 0 {
 			return fmt.Sprintf("the congestion window of %s was full; it was never cut, and ends at %s", me, FormatBytes(q.TCP.CwndBytes))
 		}
 		return fmt.Sprintf("the congestion window of %s was full; it was cut %s, and ends at %s", me, plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
-	case record.StageReceiveWindow:
+	case catalog.StageReceiveWindow:
 		if lost := x.updatesLost(q); lost > 0 {
 			return fmt.Sprintf("the receive window that %s grants was full, and the update that said there was room again was lost (%s): %s had to wait for its persist timer", q.Peer, plural(lost, "time"), me)
 		}
 		return fmt.Sprintf("the receive window that %s grants was full: %s", q.Peer, x.whyGranted(q))
-	case record.StagePacing:
+	case catalog.StagePacing:
 		return fmt.Sprintf("%s spreads its segments over the round trip", me)
-	case record.StageNagle:
+	case catalog.StageNagle:
 		return fmt.Sprintf("Nagle's rule held a small segment of %s back until what went before was acknowledged", me)
-	case record.StageDetection:
+	case catalog.StageDetection:
 		return x.lossOf(q, me+" waited for duplicates, time or a probe to tell of a loss")
-	case record.StageTimeout:
+	case catalog.StageTimeout:
 		return x.lossOf(q, fmt.Sprintf("nothing came back until the retransmission timer of %s expired (%s in its life)", me, plural(q.Timeouts, "timeout")))
-	case record.StageReassembly:
+	case catalog.StageReassembly:
 		return fmt.Sprintf("segments of %s that were sent earlier arrived after its last one", me)
-	case record.StageUnread:
+	case catalog.StageUnread:
 		return fmt.Sprintf("the application on %s had not read it yet", where)
-	case record.StageSoftirq:
+	case catalog.StageSoftirq:
 		return fmt.Sprintf("%s had not taken it out of its receive queue and through its layers yet", where)
-	case record.StageKernel:
+	case catalog.StageKernel:
 		return fmt.Sprintf("the kernel under %s copied it and made segments of it", me)
 	}
 	return ""

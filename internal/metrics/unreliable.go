@@ -5,19 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
-// MessageDrop is the mechanism of the report for what stands in the ledger under
-// the causes in record.MessageDrops.
-const MessageDrop record.Mechanism = "message drop"
-
 // discardWords says why responders threw messages away, in order of
-// record.MessageDrops.
+// catalog.MessageDrops.
 func discardWords(d *record.Discards) string {
 	var out []string
 	for i, n := range [...]int64{d.NoReceive, d.TooLong, d.BadQKey, d.Refused, d.Broken} {
-		_, cause, _ := strings.Cut(string(record.MessageDrops()[i]), ": ")
+		cause := catalog.MessageDrops[i].Cause()
 		switch {
 		case n == d.Total():
 			return cause
@@ -53,7 +50,7 @@ func addDiscards(sum, d *record.Discards) {
 // packets are missing was lost on the way, whatever its responder did with the
 // rest.
 func NotDelivered(r *record.Run) string {
-	lost := int64(messages(r.Flows).Lost)
+	lost := int64(messages(r.Messages).Lost)
 	if lost == 0 {
 		return ""
 	}
@@ -91,12 +88,12 @@ func NotDelivered(r *record.Run) string {
 func unreliable(r *record.Run) (names string, only bool) {
 	var found []string
 	only = true
-	for i := range r.Flows {
-		switch s := r.Flows[i].Service; {
-		case s == "", s == "TCP":
+	for i := range r.Messages {
+		switch s := r.Messages[i].Service; {
+		case s.Is(catalog.Acknowledges):
 			only = false
-		case !slices.Contains(found, s):
-			found = append(found, s)
+		case !slices.Contains(found, s.String()):
+			found = append(found, s.String())
 		}
 	}
 	slices.Sort(found)
@@ -129,8 +126,8 @@ func rnrOff(r *record.Run) string {
 
 // discardPlaces are the responders of UC and UD.
 func (x *index) discardPlaces() *places {
-	return x.onQPs(MessageDrop, func(q *record.QP, place *Place) bool {
-		if q.Service == "" || q.Service == "TCP" || !x.responder(q) {
+	return x.onQPs(catalog.MessageDrop, func(q *record.QP, place *Place) bool {
+		if q.Service.Is(catalog.Acknowledges) || !x.responder(q) {
 			return false
 		}
 		if a := q.Limits.ReceivesPeak; a != nil {
@@ -138,7 +135,7 @@ func (x *index) discardPlaces() *places {
 		}
 		place.Unit = InRequests
 		if d := q.Discards; d != nil {
-			act := x.discardAct(qpActor(q))
+			act := x.discardAct(q.Place())
 			place.Count, place.FirstPS, place.Why = act.Count, act.First, discardWords(d)
 		}
 		place.reason = func() string {
@@ -149,8 +146,8 @@ func (x *index) discardPlaces() *places {
 }
 
 // discardAct adds up the drops of messages of one queue pair.
-func (x *index) discardAct(actor string) (sum record.Act) {
-	for _, m := range record.MessageDrops() {
+func (x *index) discardAct(actor record.Place) (sum record.Act) {
+	for _, m := range catalog.MessageDrops {
 		sum = sum.Merge(x.acts[actKey{m, actor}])
 	}
 	return sum
@@ -159,8 +156,7 @@ func (x *index) discardAct(actor string) (sum record.Act) {
 // dropsMessages reports whether a responder threw a message away.
 func (a *Answer) dropsMessages() bool {
 	return slices.ContainsFunc(a.Mechanisms, func(m Mechanism) bool {
-		all := record.MessageDrops()
-		return slices.Contains(all[:], m.Mechanism)
+		return m.Mechanism.Role() == catalog.RoleDiscard
 	})
 }
 

@@ -1,11 +1,12 @@
 package metrics
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/wire"
 )
 
-// Verbs as record.Flow names them.
+// Verbs as record.Message names them.
 const (
 	verbWrite    = "WRITE"
 	verbWriteImm = "WRITE_IMM"
@@ -18,13 +19,13 @@ const (
 
 // Reads reports whether a message's data goes from Dst to Src, as those of an
 // RDMA READ do.
-func Reads(f *record.Flow) bool { return f.Verb == verbRead }
+func Reads(f *record.Message) bool { return f.Verb == verbRead }
 
 // atomic reports whether f is an atomic.
-func atomic(f *record.Flow) bool { return f.Verb == verbCAS || f.Verb == verbAdd }
+func atomic(f *record.Message) bool { return f.Verb == verbCAS || f.Verb == verbAdd }
 
 // DataEnds are the endpoints that a message's data goes from and to.
-func DataEnds(f *record.Flow) (from, to string) {
+func DataEnds(f *record.Message) (from, to string) {
 	if Reads(f) {
 		return f.Dst, f.Src
 	}
@@ -33,7 +34,7 @@ func DataEnds(f *record.Flow) (from, to string) {
 
 // Arrow names a message by its requester and responder, with an arrow the way
 // its data goes: "h0 -> h4", for a READ "h4 <- h0".
-func Arrow(f *record.Flow) string {
+func Arrow(f *record.Message) string {
 	if Reads(f) {
 		return f.Src + " <- " + f.Dst
 	}
@@ -45,11 +46,11 @@ func Arrow(f *record.Flow) string {
 // and in every one beside that (IBTA 9.2).
 type headers struct{ first, last, only, every int64 }
 
-func (x *index) headersOf(f *record.Flow) (h headers) {
+func (x *index) headersOf(f *record.Message) (h headers) {
 	if x.r.RETH == 0 && f.Verb == verbWrite {
 		return h // the frames of a simulator that has none
 	}
-	if f.Service == "UD" {
+	if f.Service == catalog.UD {
 		h.every = wire.DETHLen
 	}
 	switch f.Verb {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -14,20 +15,21 @@ import (
 // why says what kept a question's mechanisms from firing, as far as the records
 // show it. before holds the answers to the questions ahead of q, states
 // those of all mechanisms.
-func why(q record.Question, r *record.Run, t Totals, before []Answer, states []State) string {
+func (x *index) why(q catalog.Question, t Totals, before []Answer, states []State) string {
+	r := x.r
 	switch q {
-	case record.Detected:
+	case catalog.Detected:
 		return whyNotDetected(r, states)
-	case record.FedBack:
+	case catalog.FedBack:
 		return whyNotFedBack(r, t, before[0])
-	case record.Slowed:
-		if isOff(r, states, signalsOf(r).slow) {
+	case catalog.Slowed:
+		if allOff(r, states, func(v catalog.Vocabulary) catalog.Mechanism { return v.Slow }) {
 			return "no sender has congestion control"
 		}
 		return whyNotSlowed(r, before[1])
-	case record.Held:
+	case catalog.Held:
 		return whyNotHeld(r, t, states)
-	case record.Recovered:
+	case catalog.Recovered:
 		return whyNotRecovered(r, t, before[0])
 	default:
 		return whyNotRerouted(r)
@@ -43,8 +45,8 @@ func whyNotDetected(r *record.Run, states []State) string {
 // invalid request, remote operation), in words that the next ones follow; ""
 // when none was.
 func refused(r *record.Run) string {
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		if strings.HasPrefix(f.Status, "REM_") {
 			return fmt.Sprintf("no congestion, but %s refused a request of %s (%s); ", f.Dst, f.Src, f.Status)
 		}
@@ -57,19 +59,22 @@ func whyNoCongestion(r *record.Run, states []State) string {
 	if p == nil {
 		return "no frame was ever queued"
 	}
-	peak := fmt.Sprintf("the deepest held %s (%s)", FormatBytes(p.PeakQueueBytes), portActor(p))
-	sig := signalsOf(r)
-	if m := nearest(states, sig.mark); m != nil {
-		said := "no queue passed " + sig.limit
+	peak := fmt.Sprintf("the deepest held %s (%s)", FormatBytes(p.PeakQueueBytes), p.Place())
+	for _, l := range Layers(r) {
+		m := nearest(states, l.Vocabulary().Mark)
+		if m == nil {
+			continue
+		}
+		said := "no queue passed " + l.English().Limit
 		if m.Value > m.Threshold {
-			said = "no packet was marked, although a queue passed " + sig.limit
+			said = "no packet was marked, although a queue passed " + l.English().Limit
 		}
 		return fmt.Sprintf("%s (%s): the deepest held %s (%s), because %s", said, FormatBytes(m.Threshold), FormatBytes(m.Value), m.Where, m.Why)
 	}
-	if r.Credits {
+	if known(states, catalog.CreditsOut) {
 		return whyNotStarved(states)
 	}
-	if m := nearest(states, record.XOFFCross); m != nil {
+	if m := nearest(states, catalog.XOFFCross); m != nil {
 		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	kmin := kminAt(r.Notes, p.RateBps)
@@ -86,7 +91,7 @@ func whyNoCongestion(r *record.Run, states []State) string {
 
 // nearest is the place that came nearest to a mechanism that did not act; nil
 // where the mechanism is off.
-func nearest(states []State, m record.Mechanism) *Place {
+func nearest(states []State, m catalog.Mechanism) *Place {
 	for _, s := range states {
 		if s.Mechanism == m && s.Armed > 0 && s.Fired == 0 {
 			return &s.Places[0]
@@ -97,7 +102,7 @@ func nearest(states []State, m record.Mechanism) *Place {
 
 // isOff reports whether a mechanism could act nowhere, as far as the record
 // knows what limits its queue pairs.
-func isOff(r *record.Run, states []State, m record.Mechanism) bool {
+func isOff(r *record.Run, states []State, m catalog.Mechanism) bool {
 	known := false
 	for i := range r.QPs {
 		known = known || len(r.QPs[i].Limits.Path) > 0
@@ -115,7 +120,7 @@ func isOff(r *record.Run, states []State, m record.Mechanism) bool {
 
 func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 	switch {
-	case detected.Happened && r.Credits && t.Dropped == 0 && t.Marked == 0:
+	case detected.has(catalog.CreditsOut) && t.Dropped == 0 && t.Marked == 0:
 		return "no message: a full input buffer grants no credits, and that tells the sender"
 	case !detected.Happened:
 		return "nothing was detected"
@@ -126,7 +131,7 @@ func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 	case detected.dropsMessages():
 		names, _ := unreliable(r)
 		return "no message: there are no acknowledgements on " + names
-	case detected.has(record.SequenceGap) && t.NAKsSent == 0:
+	case detected.has(catalog.SequenceGap) && t.NAKsSent == 0:
 		if names, _ := unreliable(r); names != "" {
 			return "who missed packets could not tell the sender: there are no acknowledgements on " + names
 		}
@@ -146,23 +151,23 @@ func whyNotSlowed(r *record.Run, fedBack Answer) string {
 	if onlyStreams(r) {
 		return "no sender took anything for lost, and no ECN-Echo came that asked for it"
 	}
-	if !fedBack.has(record.CNPSent) && !fedBack.has(record.CEOnAck) && !fedBack.has(record.BECNOnAck) {
+	if !fedBack.has(catalog.CNPSent) && !fedBack.has(catalog.CEOnAck) && !fedBack.has(catalog.BECNOnAck) {
 		return "no congestion notification was sent" // pauses and NAKs cut no rate
 	}
 	return "no sender cut its rate on the notifications it got"
 }
 
 func whyNotHeld(r *record.Run, t Totals, states []State) string {
-	if r.Credits {
+	if known(states, catalog.CreditsOut) {
 		return whyNotStarved(states)
 	}
 	if t.PausesSent > 0 {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
-	if isOff(r, states, record.XOFFCross) {
+	if isOff(r, states, catalog.XOFFCross) {
 		return cmp.Or(pfcElsewhere(r), "PFC is off")
 	}
-	if m := nearest(states, record.XOFFCross); m != nil {
+	if m := nearest(states, catalog.XOFFCross); m != nil {
 		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakIngress })
@@ -170,12 +175,12 @@ func whyNotHeld(r *record.Run, t Totals, states []State) string {
 		return "no ingress buffer reached XOFF"
 	}
 	return fmt.Sprintf("no ingress buffer reached XOFF: the fullest held %s (%s)",
-		FormatBytes(p.PeakIngress), portActor(p))
+		FormatBytes(p.PeakIngress), p.Place())
 }
 
 // whyNotStarved says how far from using up its credits the nearest port was.
 func whyNotStarved(states []State) string {
-	if m := nearest(states, record.CreditsOut); m != nil {
+	if m := nearest(states, catalog.CreditsOut); m != nil {
 		return fmt.Sprintf("no port used up its credits: the nearest had %s of %s in use (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
 	return "no frame waited for credits"
@@ -206,7 +211,7 @@ func whyNotRecovered(r *record.Run, t Totals, detected Answer) string {
 	switch {
 	case t.Dropped > 0:
 		return fmt.Sprintf("%s frames were dropped, but nothing was sent again", FormatCount(t.Dropped))
-	case detected.has(record.SequenceGap) || detected.has(record.AckTimeout) || detected.has(record.RNR):
+	case detected.has(catalog.SequenceGap) || detected.has(catalog.AckTimeout) || detected.has(catalog.RNR):
 		return "nothing was sent again"
 	default:
 		return "nothing was lost"
@@ -220,8 +225,8 @@ func whatWasLost(r *record.Run) string {
 	for i := range r.Ports {
 		for _, d := range r.Ports[i].DropCauses {
 			lost += d.Count
-			if !slices.Contains(causes, d.Cause) {
-				causes = append(causes, d.Cause)
+			if !slices.Contains(causes, d.Cause.String()) {
+				causes = append(causes, d.Cause.String())
 			}
 		}
 	}
@@ -235,8 +240,8 @@ func whatWasLost(r *record.Run) string {
 // none did.
 func failures(r *record.Run) string {
 	var failed []string
-	for i := range r.Flows {
-		if f := &r.Flows[i]; !Open(f) && !Completed(f) {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; !Open(f) && !Completed(f) {
 			failed = append(failed, fmt.Sprintf("%s: %s", Arrow(f), f.Status))
 		}
 	}
@@ -261,7 +266,22 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-func (a *Answer) has(m record.Mechanism) bool {
+// allOff reports whether none of the run's link layers has a mechanism that could act.
+func allOff(r *record.Run, states []State, of func(catalog.Vocabulary) catalog.Mechanism) bool {
+	for _, l := range Layers(r) {
+		if !isOff(r, states, of(l.Vocabulary())) {
+			return false
+		}
+	}
+	return true
+}
+
+// known reports whether a run has a mechanism.
+func known(states []State, m catalog.Mechanism) bool {
+	return slices.ContainsFunc(states, func(s State) bool { return s.Mechanism == m })
+}
+
+func (a *Answer) has(m catalog.Mechanism) bool {
 	for i := range a.Mechanisms {
 		if a.Mechanisms[i].Mechanism == m {
 			return true
@@ -314,4 +334,4 @@ func kminIn(n record.Note) string {
 }
 
 // PortName is how reports name a port: node, colon, number.
-func PortName(p *record.Port) string { return p.Node + ":" + strconv.Itoa(p.Port) }
+func PortName(p *record.Port) string { return p.Name() }

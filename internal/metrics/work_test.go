@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -24,18 +25,18 @@ func TestCeilingsAreLinear(t *testing.T) {
 	perMessage := func(hosts int) float64 {
 		r := allToAll(t, hosts)
 		lost := 0
-		for i := range r.Flows {
-			for _, s := range r.Flows[i].Account.Stages() {
-				if s.Name == "awaiting NAK or timeout" {
+		for i := range r.Messages {
+			for _, s := range r.Messages[i].Account.Stages() {
+				if s.Stage == catalog.StageLoss {
 					lost++
 					break
 				}
 			}
 		}
-		if lost < len(r.Flows)/10 {
-			t.Fatalf("%d of %d messages lost anything", lost, len(r.Flows))
+		if lost < len(r.Messages)/10 {
+			t.Fatalf("%d of %d messages lost anything", lost, len(r.Messages))
 		}
-		return testing.AllocsPerRun(1, func() { metrics.Ceilings(r) }) / float64(len(r.Flows))
+		return testing.AllocsPerRun(1, func() { metrics.Ceilings(r) }) / float64(len(r.Messages))
 	}
 	small, large := perMessage(8), perMessage(16)
 	if large > 1.5*small {

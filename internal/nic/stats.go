@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -136,7 +137,7 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 			least = rate
 		}
 		r := record.QP{
-			Host: h.Name, QP: i, Peer: record.QPName("", sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
+			Host: h.Name, QP: i, Layer: h.net.Layer(h.ports[s.port].fabricPort), Peer: record.QPAt(catalog.RC, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
 			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: s.payload(),
 			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
 			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived, CNPsLimited: c.CNPsLimited,
@@ -179,19 +180,31 @@ func (h *Host) cnpLimiter(i int, c *rdma.Counters) *record.CNPLimiter {
 	return &record.CNPLimiter{Port: h.net.PortName(h.ports[s.port].fabricPort), Scope: cc.CNPLimiter.String(), IntervalPS: cc.MinTimeBetweenCNPs}
 }
 
+// serviceOf is what records call a service.
+func serviceOf(s rdma.Service) catalog.Service {
+	switch s {
+	case rdma.UC:
+		return catalog.UC
+	case rdma.UD:
+		return catalog.UD
+	}
+	return catalog.RC
+}
+
 // discards are the service of a queue pair and the messages that it threw away as
-// responder; "" and nil for RC.
-func discards(qp *rdma.QP, s rdma.Service) (string, *record.Discards) {
-	if s == rdma.RC {
-		return "", nil
+// responder; nil for RC.
+func discards(qp *rdma.QP, s rdma.Service) (catalog.Service, *record.Discards) {
+	service := serviceOf(s)
+	if service.Is(catalog.Acknowledges) {
+		return service, nil
 	}
 	d := qp.Dropped()
 	c := record.Discards{NoReceive: d.NoReceive.Count, TooLong: d.TooLong.Count, BadQKey: d.BadQKey.Count,
 		Refused: d.Refused.Count, Broken: d.Broken.Count}
 	if c.Total() == 0 {
-		return s.String(), nil
+		return service, nil
 	}
-	return s.String(), &c
+	return service, &c
 }
 
 // Ledger returns the acts of the queue pairs. lossy has a bit per connection of which
@@ -205,50 +218,47 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 		if s.qp == nil {
 			continue
 		}
-		actor := ""
 		a, d, reads := s.qp.Acts(), s.qp.Dropped(), s.qp.ReadActs()
 		cuts, increases, events, _, _ := s.qp.Slowed()
-		onAck, afterNAK := record.CEOnAck, record.RetransNAK
+		onAck, afterNAK := catalog.CEOnAck, catalog.RetransNAK
 		if conn := h.specs[i].Conn; lossy[conn/64]>>(conn%64)&1 == 0 {
-			afterNAK = record.RetransReordered
+			afterNAK = catalog.RetransReordered
 		}
 		if _, ok := s.qp.PeakCCTI(); ok {
-			onAck = record.BECNOnAck
+			onAck = catalog.BECNOnAck
 		}
 		for _, e := range []struct {
-			q record.Question
-			m record.Mechanism
+			q catalog.Question
+			m catalog.Mechanism
 			a record.Act
 		}{
-			{record.Detected, record.SequenceGap, a.SequenceGap},
-			{record.Detected, record.Reordering, s.qp.Reordered()},
-			{record.Detected, record.RNR, a.RNR},
-			{record.Detected, record.AckTimeout, a.AckTimeout},
-			{record.Detected, record.NoReceiveDrop, d.NoReceive},
-			{record.Detected, record.TooLongDrop, d.TooLong},
-			{record.Detected, record.BadQKeyDrop, d.BadQKey},
-			{record.Detected, record.RefusedDrop, d.Refused},
-			{record.Detected, record.BrokenDrop, d.Broken},
-			{record.Detected, record.CCLog, events},
-			{record.FedBack, record.CNPSent, a.CNPSent},
-			{record.FedBack, onAck, a.CEOnAck},
-			{record.FedBack, record.NAKSent, a.NAKSent},
-			{record.FedBack, record.AskedAgain, reads.AskedAgain},
-			{record.FedBack, record.NAKRefused, a.Refused},
-			{record.Slowed, record.RateCut, cuts},
-			{record.Slowed, record.CCTIIncrease, increases},
-			{record.Slowed, record.SlowRestart, s.qp.SlowRestarts()},
-			{record.Recovered, afterNAK, a.RetransNAK},
-			{record.Recovered, record.RetransTimer, a.RetransTimer},
-			{record.Recovered, record.RetransRNR, a.RetransRNR},
-			{record.Recovered, record.RetransMissing, reads.RetransMissing},
-			{record.Recovered, record.RetransRead, a.RetransRead},
+			{catalog.Detected, catalog.SequenceGap, a.SequenceGap},
+			{catalog.Detected, catalog.Reordering, s.qp.Reordered()},
+			{catalog.Detected, catalog.RNR, a.RNR},
+			{catalog.Detected, catalog.AckTimeout, a.AckTimeout},
+			{catalog.Detected, catalog.NoReceiveDrop, d.NoReceive},
+			{catalog.Detected, catalog.TooLongDrop, d.TooLong},
+			{catalog.Detected, catalog.BadQKeyDrop, d.BadQKey},
+			{catalog.Detected, catalog.RefusedDrop, d.Refused},
+			{catalog.Detected, catalog.BrokenDrop, d.Broken},
+			{catalog.Detected, catalog.CCLog, events},
+			{catalog.FedBack, catalog.CNPSent, a.CNPSent},
+			{catalog.FedBack, onAck, a.CEOnAck},
+			{catalog.FedBack, catalog.NAKSent, a.NAKSent},
+			{catalog.FedBack, catalog.AskedAgain, reads.AskedAgain},
+			{catalog.FedBack, catalog.NAKRefused, a.Refused},
+			{catalog.Slowed, catalog.RateCut, cuts},
+			{catalog.Slowed, catalog.CCTIIncrease, increases},
+			{catalog.Slowed, catalog.SlowRestart, s.qp.SlowRestarts()},
+			{catalog.Recovered, afterNAK, a.RetransNAK},
+			{catalog.Recovered, catalog.RetransTimer, a.RetransTimer},
+			{catalog.Recovered, catalog.RetransRNR, a.RetransRNR},
+			{catalog.Recovered, catalog.RetransMissing, reads.RetransMissing},
+			{catalog.Recovered, catalog.RetransRead, a.RetransRead},
 		} {
 			if e.a.Count > 0 {
-				if actor == "" {
-					actor = record.QPName("", h.Name, i)
-				}
-				out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: actor, Node: h.Name, Act: e.a})
+				actor := record.QPAt(catalog.RC, h.Name, i)
+				out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: actor, Act: e.a})
 			}
 		}
 	}

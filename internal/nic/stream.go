@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/packet"
@@ -564,7 +565,7 @@ func (h *Host) streamQP(q int) record.QP {
 	st := s.stream
 	c, acts, info := st.conn.Counters(), st.conn.Acts(), st.conn.Info()
 	r := record.QP{
-		Host: h.Name, QP: q, Service: "TCP", Peer: record.QPName("TCP", sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: info.State.String(),
+		Host: h.Name, QP: q, Layer: h.net.Layer(h.ports[s.port].fabricPort), Service: catalog.TCP, Peer: record.QPAt(catalog.TCP, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: info.State.String(),
 		SentPackets: c.SentSegments, SentBytes: c.SentBytes, DeliveredBytes: st.took,
 		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransBytes,
 		RateCuts: acts.CutLoss.Count + acts.CutECE.Count + acts.CutRTO.Count, Timeouts: acts.RTO.Count,
@@ -614,26 +615,26 @@ func windowRate(n int64, rtt units.Time, line units.Rate) units.Rate {
 func (h *Host) streamLedger(q int) (out []record.Entry) {
 	a := h.qps[q].stream.conn.Acts()
 	for _, e := range []struct {
-		q record.Question
-		m record.Mechanism
+		q catalog.Question
+		m catalog.Mechanism
 		a record.Act
 	}{
-		{record.Detected, record.SequenceGap, a.SequenceGap},
-		{record.Detected, record.LossDupAck, a.LossDupAck},
-		{record.Detected, record.LossRACK, a.LossRACK},
-		{record.Detected, record.RTO, a.RTO},
-		{record.FedBack, record.ECESent, a.ECESent},
-		{record.FedBack, record.SACKSent, a.SACKSent},
-		{record.FedBack, record.DupAckSent, a.DupAckSent},
-		{record.Slowed, record.CutLoss, a.CutLoss},
-		{record.Slowed, record.CutECE, a.CutECE},
-		{record.Slowed, record.CutRTO, a.CutRTO},
-		{record.Recovered, record.RetransFast, a.RetransFast},
-		{record.Recovered, record.RetransRTO, a.RetransRTO},
-		{record.Recovered, record.RetransTLP, a.RetransTLP},
+		{catalog.Detected, catalog.SequenceGap, a.SequenceGap},
+		{catalog.Detected, catalog.LossDupAck, a.LossDupAck},
+		{catalog.Detected, catalog.LossRACK, a.LossRACK},
+		{catalog.Detected, catalog.RTO, a.RTO},
+		{catalog.FedBack, catalog.ECESent, a.ECESent},
+		{catalog.FedBack, catalog.SACKSent, a.SACKSent},
+		{catalog.FedBack, catalog.DupAckSent, a.DupAckSent},
+		{catalog.Slowed, catalog.CutLoss, a.CutLoss},
+		{catalog.Slowed, catalog.CutECE, a.CutECE},
+		{catalog.Slowed, catalog.CutRTO, a.CutRTO},
+		{catalog.Recovered, catalog.RetransFast, a.RetransFast},
+		{catalog.Recovered, catalog.RetransRTO, a.RetransRTO},
+		{catalog.Recovered, catalog.RetransTLP, a.RetransTLP},
 	} {
 		if e.a.Count > 0 {
-			out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: record.QPName("TCP", h.Name, q), Node: h.Name, Act: e.a})
+			out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: record.QPAt(catalog.TCP, h.Name, q), Act: e.a})
 		}
 	}
 	return out

@@ -1,32 +1,40 @@
 package record
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Stage is a part of a message's completion time.
-type Stage struct {
-	Name  string // StageRate and the like
-	Where string // the port, link, switch, host or QP responsible; empty: the message's own QP
+// StageTime is a part of a message's completion time.
+type StageTime struct {
+	Stage catalog.Stage
+	Where *Place // the port, link, switch or host responsible; nil: the message's own queue pair
 	Time  units.Time
 }
 
-// Key names the stage and its place: "queue sw:5".
-func (s Stage) Key() string {
-	if s.Where == "" {
-		return s.Name
+// Place is where it passed.
+func (s *StageTime) Place() Place {
+	if s.Where == nil {
+		return Place{}
 	}
-	return s.Name + " " + s.Where
+	return *s.Where
+}
+
+// Key names the stage and its place: "queue sw:5".
+func (s *StageTime) Key() string {
+	if s.Where == nil {
+		return s.Stage.String()
+	}
+	return s.Stage.String() + " " + s.Where.String()
 }
 
 // Account is a message's completion time, stage by stage in the order in which
 // they came; the times are positive and add up exactly. A stage that came
 // several times (after a rewind) stands once per time.
-type Account []Stage
+type Account []StageTime
 
 // Accounts makes the accounts of a run's messages, which take more room than what they
 // are made from. Not for several goroutines at once.
@@ -63,14 +71,14 @@ type Deferred struct {
 func Defer(from Accounts, message int) Deferred { return Deferred{from, message} }
 
 // Known is an account that is there already.
-func Known(stages ...Stage) Deferred {
+func Known(stages ...StageTime) Deferred {
 	if len(stages) == 0 {
 		return Deferred{}
 	}
 	return Deferred{from: &known{stages}}
 }
 
-type known struct{ stages []Stage }
+type known struct{ stages []StageTime }
 
 func (k *known) Account(_ int, to Account) Account { return append(to, k.stages...) }
 
@@ -90,19 +98,6 @@ func (d Deferred) Append(to Account) Account {
 	return d.from.Account(d.message, to)
 }
 
-// MarshalJSON writes the account.
-func (d Deferred) MarshalJSON() ([]byte, error) { return d.Stages().MarshalJSON() }
-
-// UnmarshalJSON reads one.
-func (d *Deferred) UnmarshalJSON(data []byte) error {
-	var a Account
-	if err := a.UnmarshalJSON(data); err != nil {
-		return err
-	}
-	*d = Known(a...)
-	return nil
-}
-
 // Total is the sum of the stages.
 func (a Account) Total() (t units.Time) {
 	for _, s := range a {
@@ -111,58 +106,73 @@ func (a Account) Total() (t units.Time) {
 	return t
 }
 
-// MarshalJSON writes an object of stage name to picoseconds, in order; stages of
-// the same name are added up at the place of the first.
-func (a Account) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	sums := make(map[string]units.Time, len(a))
-	for _, s := range a {
-		sums[s.Key()] += s.Time
-	}
-	first := true
-	for _, s := range a {
-		t, ok := sums[s.Key()]
-		if !ok {
-			continue
-		}
-		delete(sums, s.Key())
-		if !first {
-			b.WriteByte(',')
-		}
-		first = false
-		key, err := json.Marshal(s.Key())
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%s:%d", key, int64(t))
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+// stageRow is a stage of an account in JSON: places go by their names, which Run.Places
+// explains.
+type stageRow struct {
+	Stage catalog.Stage `json:"stage"`
+	Where string        `json:"where,omitempty"`
+	PS    units.Time    `json:"ps"`
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote; name and place come back as one
-// name.
-func (a *Account) UnmarshalJSON(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if _, err := dec.Token(); err != nil {
-		return err
+// MarshalJSON writes a list of stages in order, places by their names.
+func (a Account) MarshalJSON() ([]byte, error) {
+	rows := make([]stageRow, len(a))
+	for i := range a {
+		rows[i] = stageRow{Stage: a[i].Stage, PS: a[i].Time}
+		if w := a[i].Where; w != nil {
+			rows[i].Where = w.String()
+		}
 	}
-	*a = nil
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
+	return json.Marshal(rows)
+}
+
+// MarshalJSON writes the account.
+func (d Deferred) MarshalJSON() ([]byte, error) { return d.Stages().MarshalJSON() }
+
+// WithPlaces returns the run with the places that its accounts name.
+func (r *Run) WithPlaces() *Run {
+	named := *r
+	seen := map[Place]bool{}
+	var list Account
+	for i := range r.Messages {
+		list = r.Messages[i].Account.Append(list[:0])
+		for k := range list {
+			if w := list[k].Where; w != nil && !seen[*w] {
+				seen[*w] = true
+				named.Places = append(named.Places, w)
+			}
 		}
-		var t int64
-		if err := dec.Decode(&t); err != nil {
-			return err
-		}
-		name, ok := key.(string)
-		if !ok {
-			return fmt.Errorf("account: stage name expected, not %v", key)
-		}
-		*a = append(*a, Stage{Name: name, Time: units.Time(t)})
 	}
-	return nil
+	return &named
+}
+
+// PlaceNames finds places by their names.
+type PlaceNames map[string]*Place
+
+// NamesOf are the names of places.
+func NamesOf(places []*Place) PlaceNames {
+	names := make(PlaceNames, len(places))
+	for _, p := range places {
+		names[p.String()] = p
+	}
+	return names
+}
+
+// ReadAccount reads what Account.MarshalJSON wrote. A place that has no name is an error.
+func (n PlaceNames) ReadAccount(data []byte) (Account, error) {
+	var rows []stageRow
+	if err := json.Unmarshal(data, &rows); err != nil {
+		return nil, err
+	}
+	a := make(Account, len(rows))
+	for i, r := range rows {
+		a[i] = StageTime{Stage: r.Stage, Time: r.PS}
+		if r.Where == "" {
+			continue
+		}
+		if a[i].Where = n[r.Where]; a[i].Where == nil {
+			return nil, fmt.Errorf("an account names %q, which is none of the places", r.Where)
+		}
+	}
+	return a, nil
 }

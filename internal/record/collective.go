@@ -1,6 +1,9 @@
 package record
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Collective is one collective operation, carried out once or several times, one
 // after the other.
@@ -37,16 +40,25 @@ type CriticalGroup struct {
 
 // CriticalStage is what such operations spent time on.
 type CriticalStage struct {
-	Name   string     `json:"name"`            // a stage of a message's account, or a part of a local operation
-	Where  string     `json:"where,omitempty"` // the place at which most of it passed
-	Places int        `json:"places"`          // how many places there are
-	Count  int        `json:"count"`           // of operations that had it
-	TimePS units.Time `json:"time_ps"`
+	// Stage is that of a message's account; none: Label is a part of a local operation.
+	Stage  catalog.Stage `json:"stage,omitempty"`
+	Label  string        `json:"label,omitempty"`
+	Where  Place         `json:"where,omitzero"` // the place at which most of it passed
+	Places int           `json:"places"`         // how many places there are
+	Count  int           `json:"count"`          // of operations that had it
+	TimePS units.Time    `json:"time_ps"`
 }
 
-// Stages of local operations beside the parts that their labels name.
+// Name is the stage's, or the part's.
+func (s *CriticalStage) Name() string {
+	if s.Stage != catalog.NoStage {
+		return s.Stage.String()
+	}
+	return s.Label
+}
+
+// Kinds of operations on a critical path that are messages.
 const (
-	StageCopy = "copy" // data moved over the links inside a server
 	// KindMessage and KindSlot are messages on a critical path: of data, and of the
 	// news that a slot of a buffer is free.
 	KindMessage = "message"

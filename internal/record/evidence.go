@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -242,11 +243,11 @@ const LostSites = 8
 
 // Lost is what a port dropped of one connection; the Sum of its acts is bytes.
 type Lost struct {
-	Port   uint32 `json:"port"`
-	Class  uint8  `json:"class"`
-	Answer bool   `json:"answer,omitempty"` // of what answers requests
-	Cause  string `json:"cause"`            // DropHeadroom and the like
-	Acts   Acts   `json:"acts"`
+	Port   uint32       `json:"port"`
+	Class  uint8        `json:"class"`
+	Answer bool         `json:"answer,omitempty"` // of what answers requests
+	Cause  catalog.Drop `json:"cause"`
+	Acts   Acts         `json:"acts"`
 }
 
 // Detour is the packets that a switch sent another way than by the port that the hash of

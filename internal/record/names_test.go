@@ -34,7 +34,7 @@ func TestFirstPost(t *testing.T) {
 	if got := r.FirstPost(); got != 0 {
 		t.Errorf("%d without messages", got)
 	}
-	r.Flows = []Flow{{StartPS: 9}, {StartPS: 4}, {StartPS: 6}}
+	r.Messages = []Message{{StartPS: 9}, {StartPS: 4}, {StartPS: 6}}
 	if got := r.FirstPost(); got != 4 {
 		t.Errorf("%d, want 4", got)
 	}

@@ -4,8 +4,7 @@
 package record
 
 import (
-	"fmt"
-
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -31,165 +30,63 @@ func (a *Act) Add(now units.Time, value int64) {
 	a.Sum += value
 }
 
-// Question is one of the six questions every run answers.
-type Question string
-
-// The questions, in the order a report shows them.
-const (
-	Detected  Question = "detected"
-	FedBack   Question = "fed_back"
-	Slowed    Question = "slowed"
-	Held      Question = "held"
-	Recovered Question = "recovered"
-	Rerouted  Question = "rerouted"
-)
-
-// Questions lists them in report order.
-var Questions = [...]Question{Detected, FedBack, Slowed, Held, Recovered, Rerouted}
-
-// Mechanism names how an act came about, in the field's words.
-type Mechanism string
-
-// Mechanisms of lossless RoCEv2.
-const (
-	ECNMark     Mechanism = "ECN mark"           // detected; actor: switch port and class; count: marked packets
-	XOFFCross   Mechanism = "XOFF crossing"      // detected; actor: ingress port and class of the buffer that filled
-	BufferDrop  Mechanism = "buffer drop"        // detected; actor: port and class; sum: bytes
-	WREDDrop    Mechanism = "WRED drop"          // detected; actor: port and class; sum: bytes
-	LifetimeEnd Mechanism = "lifetime discard"   // detected; actor: port and VL of the queue that a packet stood in too long (InfiniBand); sum: bytes
-	SequenceGap Mechanism = "sequence gap"       // detected; actor: responder QP
-	RNR         Mechanism = "receiver not ready" // detected; actor: responder QP
-	AckTimeout  Mechanism = "ACK timeout"        // detected; actor: requester QP
-	CNPSent     Mechanism = "CNP"                // fed back; actor: responder QP
-	CEOnAck     Mechanism = "CE flag on ACK"     // fed back; actor: responder QP (ns-3 profile)
-	PFCSent     Mechanism = "PFC XOFF"           // fed back; actor: the port that told its peer to stop
-	NAKSent     Mechanism = "NAK"                // fed back; actor: responder QP
-	// AskedAgain is fed back; actor: requester QP that missed responses; count: READ
-	// requests sent again for them.
-	AskedAgain   Mechanism = "READ asked for again"
-	NAKRefused   Mechanism = "NAK (request refused)"     // fed back; actor: responder QP. A protocol or access error, no congestion
-	RateCut      Mechanism = "rate cut"                  // slowed; actor: requester QP; sum: bit/s taken off
-	SlowRestart  Mechanism = "slow restart"              // slowed; actor: requester QP; count: windows made small
-	PFCPause     Mechanism = "PFC pause"                 // held; actor: the port that was stopped; sum: ps held with a frame waiting
-	Reordering   Mechanism = "reordering"                // detected; actor: responder QP; count: requests that came behind later ones without having been lost
-	FECNMark     Mechanism = "FECN mark"                 // detected; actor: switch port and VL; count: marked packets
-	CCLog        Mechanism = "CCTI at trigger threshold" // detected; actor: requester QP; count: events of the adapter's congestion log
-	BECNOnAck    Mechanism = "BECN on ACK"               // fed back; actor: responder QP
-	CCTIIncrease Mechanism = "CCTI increase"             // slowed; actor: requester QP, or the first of those that share an index; sum: bit/s taken off
-	CreditsOut   Mechanism = "credits used up"           // detected; actor: the port whose next packet did not fit into its credits
-	CreditWait   Mechanism = "wait for credits"          // held; actor: the port that had none; sum: ps held with a frame waiting
-	RetransNAK   Mechanism = "retransmission after NAK"  // recovered; actor: requester QP; count: packets; sum: payload bytes
-	// RetransReordered is RetransNAK of a connection of which nothing was dropped: the
-	// NAKs were for packets that others had overtaken.
-	RetransReordered Mechanism = "retransmission after reordering"
-	RetransTimer     Mechanism = "retransmission after timeout" // recovered; likewise
-	RetransRNR       Mechanism = "retry after RNR NAK"          // recovered; likewise
-	// RetransMissing is of other requests than READs; actor: requester QP; likewise.
-	RetransMissing Mechanism = "retransmission for a missing response"
-	RetransRead    Mechanism = "READ response sent again" // recovered; actor: responder QP; likewise
-)
-
-// Messages of UC and UD that the responder threw away; detected; actor: responder
-// QP; count: messages. Nobody is told of them, for the services have no
-// acknowledgements.
-const (
-	NoReceiveDrop Mechanism = "message drop: no receive work request"
-	TooLongDrop   Mechanism = "message drop: receive too small"
-	BadQKeyDrop   Mechanism = "message drop: wrong Q_Key"
-	RefusedDrop   Mechanism = "message drop: R_Key or access"
-	BrokenDrop    Mechanism = "message drop: packets missing"
-)
-
-// MessageDrops lists them.
-func MessageDrops() [5]Mechanism {
-	return [...]Mechanism{NoReceiveDrop, TooLongDrop, BadQKeyDrop, RefusedDrop, BrokenDrop}
-}
-
-// Mechanisms of TCP; the actors are its connections, by their end.
-const (
-	LossDupAck  Mechanism = "loss by duplicate ACKs"    // detected: three of them, or what SACK says of it (RFC 5681, 6675); sum: bytes
-	LossRACK    Mechanism = "loss by RACK"              // detected: by time (RFC 8985); sum: bytes
-	RTO         Mechanism = "retransmission timeout"    // detected (RFC 6298)
-	ECESent     Mechanism = "ECN-Echo"                  // fed back: segments with ECE
-	SACKSent    Mechanism = "SACK"                      // fed back: segments with SACK blocks
-	DupAckSent  Mechanism = "duplicate ACK"             // fed back, without SACK
-	CutLoss     Mechanism = "window cut after loss"     // slowed; sum: bytes off the congestion window
-	CutECE      Mechanism = "window cut after ECN-Echo" // likewise
-	CutRTO      Mechanism = "window cut after timeout"  // likewise
-	RetransFast Mechanism = "fast retransmission"       // recovered; count: segments; sum: payload bytes
-	RetransRTO  Mechanism = "retransmission after RTO"  // recovered; likewise
-	RetransTLP  Mechanism = "tail loss probe"           // recovered; likewise
-)
-
-// Mechanisms of rerouting; actor: a switch; count: flows (the packets of a
-// connection, one way) that left by another port than its first tables say, each
-// counted at its first such packet.
-const (
-	ECMPChange Mechanism = "ECMP group change" // after its switch withdrew a port or learned of a failure
-	LFTChange  Mechanism = "LFT change"        // after the subnet manager wrote new forwarding tables
-)
-
-// Holds reports whether the sum of a mechanism's acts is time held.
-func (m Mechanism) Holds() bool { return m == PFCPause || m == CreditWait }
-
 // Entry is one line of the ledger.
 type Entry struct {
-	Question  Question  `json:"question"`
-	Mechanism Mechanism `json:"mechanism"`
-	// Actor is a port ("leaf1:3"), optionally with class ("leaf1:3 prio 3"), or
-	// a QP ("h2 qp 17").
-	Actor string `json:"actor"`
-	Node  string `json:"node"`
+	Question  catalog.Question  `json:"question"`
+	Mechanism catalog.Mechanism `json:"mechanism"`
+	Actor     Place             `json:"actor"` // a port and class, a queue pair or connection, a switch
 	Act
 }
 
 // Port is what one port did in one class. All sizes are frame bytes.
 type Port struct {
-	Node           string     `json:"node"`
-	Port           int        `json:"port"` // 1-based, in the order links name the node
-	Peer           string     `json:"peer"` // "h4:1"
-	Class          int        `json:"class"`
-	RateBps        units.Rate `json:"rate_bps"`
-	PeakQueueBytes int64      `json:"peak_queue_bytes"` // after the arriving frame is added, before the port may start it
-	PeakQueuePS    units.Time `json:"peak_queue_at_ps"`
-	MeanQueueBytes float64    `json:"mean_queue_bytes"`          // over time, first post (or measure.from) to end (or measure.to)
-	MinQueueBytes  int64      `json:"min_queue_bytes"`           // only when a measure window is given, else 0
-	MaxQueueBytes  int64      `json:"max_queue_bytes,omitempty"` // in the measure window, like PeakQueueBytes; absent without one
-	PeakIngress    int64      `json:"peak_ingress_bytes"`        // ingress accounting of this port and class
-	PeakHeadroom   int64      `json:"peak_headroom_bytes"`       // part of it that lay in headroom
-	TxPackets      int64      `json:"tx_packets"`
-	TxBytes        int64      `json:"tx_bytes"`    // frame bytes started
-	Utilisation    float64    `json:"utilisation"` // share of wire time in use by this class, over the same time
-	Marked         int64      `json:"marked"`
-	PausesSent     int64      `json:"pauses_sent"` // XOFFs that begin a pause; refreshes and XONs apart
-	PausesReceived int64      `json:"pauses_received"`
-	RefreshesSent  int64      `json:"refreshes_sent"`
-	ResumesSent    int64      `json:"resumes_sent"`
-	HeldPS         units.Time `json:"held_ps"`   // paused with a frame waiting
-	PausedPS       units.Time `json:"paused_ps"` // all paused time
-	Dropped        int64      `json:"dropped"`   // frames, any cause
-	DroppedBytes   int64      `json:"dropped_bytes"`
-	DropCauses     []Drop     `json:"drop_causes,omitempty"`
+	Node  string `json:"node"`
+	Port  int    `json:"port"` // 1-based, in the order links name the node
+	Peer  string `json:"peer"` // "h4:1"
+	Class int    `json:"class"`
+	// Layer is the link's, whose vocabulary is that of the class.
+	Layer          catalog.Layer `json:"link_layer"`
+	RateBps        units.Rate    `json:"rate_bps"`
+	PeakQueueBytes int64         `json:"peak_queue_bytes"` // after the arriving frame is added, before the port may start it
+	PeakQueuePS    units.Time    `json:"peak_queue_at_ps"`
+	MeanQueueBytes float64       `json:"mean_queue_bytes"`          // over time, first post (or measure.from) to end (or measure.to)
+	MinQueueBytes  int64         `json:"min_queue_bytes"`           // only when a measure window is given, else 0
+	MaxQueueBytes  int64         `json:"max_queue_bytes,omitempty"` // in the measure window, like PeakQueueBytes; absent without one
+	PeakIngress    int64         `json:"peak_ingress_bytes"`        // ingress accounting of this port and class
+	PeakHeadroom   int64         `json:"peak_headroom_bytes"`       // part of it that lay in headroom
+	TxPackets      int64         `json:"tx_packets"`
+	TxBytes        int64         `json:"tx_bytes"`    // frame bytes started
+	Utilisation    float64       `json:"utilisation"` // share of wire time in use by this class, over the same time
+	Marked         int64         `json:"marked"`
+	PausesSent     int64         `json:"pauses_sent"` // XOFFs that begin a pause; refreshes and XONs apart
+	PausesReceived int64         `json:"pauses_received"`
+	RefreshesSent  int64         `json:"refreshes_sent"`
+	ResumesSent    int64         `json:"resumes_sent"`
+	HeldPS         units.Time    `json:"held_ps"`   // paused with a frame waiting
+	PausedPS       units.Time    `json:"paused_ps"` // all paused time
+	Dropped        int64         `json:"dropped"`   // frames, any cause
+	DroppedBytes   int64         `json:"dropped_bytes"`
+	DropCauses     []Drop        `json:"drop_causes,omitempty"`
 	// Limits is how near this port and class came to each mechanism.
 	Limits PortLimits `json:"limits"`
 }
 
 // Drop is one cause of drops at a port.
 type Drop struct {
-	Cause string `json:"cause"` // DropHeadroom and the like
+	Cause catalog.Drop `json:"cause"`
 	Act
 }
 
-// Flow is one message: from post to completion entry.
-type Flow struct {
-	Src      string     `json:"src"` // the requester; the data of a READ goes from Dst to Src
-	Dst      string     `json:"dst"`
-	QP       int        `json:"qp"` // the requester's QP number at Src
-	Workload string     `json:"workload"`
-	Verb     string     `json:"verb"`
-	Service  string     `json:"service,omitempty"` // "UC", "UD" or "TCP"; empty: RC
-	Bytes    int64      `json:"bytes"`
-	StartPS  units.Time `json:"start_ps"` // post
+// Message is one message: from post to completion entry.
+type Message struct {
+	Src      string          `json:"src"` // the requester; the data of a READ goes from Dst to Src
+	Dst      string          `json:"dst"`
+	QP       int             `json:"qp"` // the requester's QP number at Src
+	Workload string          `json:"workload"`
+	Verb     string          `json:"verb"`
+	Service  catalog.Service `json:"service"`
+	Bytes    int64           `json:"bytes"`
+	StartPS  units.Time      `json:"start_ps"` // post
 	// CompletionPS is from post to completion entry; where an end has a server, until
 	// the bytes are in the memory they go to. -1 while open.
 	CompletionPS units.Time `json:"completion_ps"`
@@ -215,19 +112,20 @@ type Flow struct {
 
 // QP is what one queue pair did, as requester and as responder.
 type QP struct {
-	Host               string `json:"host"`
-	QP                 int    `json:"qp"`
-	Peer               string `json:"peer"`
-	Workload           string `json:"workload"`
-	Service            string `json:"service,omitempty"` // "UC", "UD", or "TCP": a connection's end; empty: RC
-	State              string `json:"state"`
-	SentPackets        int64  `json:"sent_packets"`
-	SentBytes          int64  `json:"sent_bytes"`      // payload, retransmissions included
-	DeliveredBytes     int64  `json:"delivered_bytes"` // payload taken in order by this QP: as responder, and of READ responses
-	Retransmitted      int64  `json:"retransmitted_packets"`
-	RetransmittedBytes int64  `json:"retransmitted_bytes"` // payload
-	CNPsSent           int64  `json:"cnps_sent"`
-	CNPsReceived       int64  `json:"cnps_received"`
+	Host               string          `json:"host"`
+	QP                 int             `json:"qp"`
+	Peer               Place           `json:"peer"`
+	Workload           string          `json:"workload"`
+	Layer              catalog.Layer   `json:"link_layer"` // of its port
+	Service            catalog.Service `json:"service"`
+	State              string          `json:"state"`
+	SentPackets        int64           `json:"sent_packets"`
+	SentBytes          int64           `json:"sent_bytes"`      // payload, retransmissions included
+	DeliveredBytes     int64           `json:"delivered_bytes"` // payload taken in order by this QP: as responder, and of READ responses
+	Retransmitted      int64           `json:"retransmitted_packets"`
+	RetransmittedBytes int64           `json:"retransmitted_bytes"` // payload
+	CNPsSent           int64           `json:"cnps_sent"`
+	CNPsReceived       int64           `json:"cnps_received"`
 	// CNPsLimited are the marked packets that it answered with no CNP because one had
 	// been sent within the interval.
 	CNPsLimited int64 `json:"cnps_limited,omitempty"`
@@ -282,17 +180,17 @@ func (d *Discards) Total() int64 {
 	return d.NoReceive + d.TooLong + d.BadQKey + d.Refused + d.Broken
 }
 
-// Name is how reports and the ledger name the queue pair, "h2 qp 17", or the
-// connection, "h2 tcp 17".
-func (q *QP) Name() string { return QPName(q.Service, q.Host, q.QP) }
+// Place is the queue pair, or the end of the connection.
+func (q *QP) Place() Place { return QPAt(q.Service, q.Host, q.QP) }
 
-// QPName is QP.Name of the slot of a host with the given service.
-func QPName(service, host string, qp int) string {
-	if service == "TCP" {
-		return fmt.Sprintf("%s tcp %d", host, qp)
-	}
-	return fmt.Sprintf("%s qp %d", host, qp)
-}
+// Name is how reports name the queue pair, "h2 qp 17", or the connection, "h2 tcp 17".
+func (q *QP) Name() string { return q.Place().String() }
+
+// Name is how reports name the port: "leaf1:3".
+func (p *Port) Name() string { return PortName(p.Node, p.Port) }
+
+// Place is the port's class, as an actor.
+func (p *Port) Place() Place { return ClassAt(p.Node, p.Port, p.Class, p.Layer) }
 
 // TCP is one end of a TCP connection at the end of the run. Sizes are bytes.
 type TCP struct {
@@ -367,8 +265,9 @@ type Data struct {
 // Waiting is a port and class in a cycle of waits: it may not send because what
 // would come behind its frames waits at the next one.
 type Waiting struct {
-	Port  string `json:"port"` // "s0:2"
-	Class int    `json:"class"`
+	Port  string        `json:"port"` // "s0:2"
+	Class int           `json:"class"`
+	Layer catalog.Layer `json:"link_layer"`
 }
 
 // IBCounters are the standard counters of one InfiniBand port (IBTA 16.1.3.5),
@@ -394,7 +293,7 @@ type IBCounters struct {
 
 // Failure is a link that failed in the run, and what followed.
 type Failure struct {
-	Link   string     `json:"link"` // its ends: "leaf1:3 - spine2:1"
+	Link   Place      `json:"link"` // its ends: "leaf1:3 - spine2:1"
 	Nth    int        `json:"-"`    // which outage of the link it is, from 0
 	DownPS units.Time `json:"down_ps"`
 	UpPS   units.Time `json:"up_ps,omitempty"` // when it worked again
@@ -434,9 +333,6 @@ type Run struct {
 	// tx_packets and tx_bytes do not count.
 	WireOverhead int `json:"wire_overhead_bytes"`
 	PFCFrame     int `json:"pfc_frame_bytes"`
-	// Credits says that the links have credits (InfiniBand): a class is then a
-	// virtual lane, and what reads as paused is the want of credits.
-	Credits bool `json:"credits,omitempty"`
 	// StillPS is since when nothing moved in a run that deadlocked: the last arrival or
 	// drop of a frame, and the time in which a PFC frame or flow-control packet tells of
 	// it. Ports are counted up to it, unless there is a measure window.
@@ -462,7 +358,9 @@ type Run struct {
 	PacketHops int64    `json:"packet_hops"` // packets and ACKs sent by one port
 	Notes      []Note   `json:"parameters"`
 	Warnings   []string `json:"warnings,omitempty"`
-	Flows      []Flow   `json:"flows"`
+	// Places are those that accounts may name, each once; nil: what the accounts name.
+	Places   []*Place  `json:"places,omitempty"`
+	Messages []Message `json:"messages"`
 	// Collectives are those of the workload, in its order.
 	Collectives []Collective `json:"collectives,omitempty"`
 	QPs         []QP         `json:"qps"`

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -106,7 +107,7 @@ func criticalTable(r *record.Run) *rows.Table {
 		c := &r.Collectives[i]
 		for _, g := range c.Critical {
 			for _, s := range g.Stages {
-				put(c.Workload, g.Kind, integer(g.Count), s.Name, s.Where, integer(s.Places), integer(s.Count), integer(s.TimePS))
+				put(c.Workload, g.Kind, integer(g.Count), s.Name(), s.Where.String(), integer(s.Places), integer(s.Count), integer(s.TimePS))
 			}
 		}
 	}}
@@ -141,11 +142,11 @@ func (t *text) critical(c *record.Collective) {
 			tab.add(name, "takes no time", metrics.FormatCount(int64(g.Count)), metrics.FormatTimeDigits(0, 4), shareOf(0, total), "")
 		}
 		for _, s := range g.Stages {
-			where := s.Where
+			where := s.Where.String()
 			if s.Places > 1 {
 				where += fmt.Sprintf(" (%d)", s.Places)
 			}
-			tab.add(name, s.Name, metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4), shareOf(s.TimePS, total), where)
+			tab.add(name, s.Name(), metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4), shareOf(s.TimePS, total), where)
 			name = ""
 		}
 	}
@@ -153,7 +154,7 @@ func (t *text) critical(c *record.Collective) {
 	t.table(tab)
 	for _, g := range c.Critical {
 		for _, s := range g.Stages {
-			if s.Name == record.StageRate {
+			if s.Stage == catalog.StageRate {
 				t.prose("rate: "+metrics.WhyRate(t.r, s.Where), plain)
 			}
 		}

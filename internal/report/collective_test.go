@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -17,8 +18,8 @@ func collectiveRun() *record.Run {
 		{Workload: "ar", Op: "allreduce", Algorithm: "ring", Protocol: "simple", Ranks: 8, Channels: 1, Chunk: 2 << 20, Bytes: 1 << 20, Count: 1 << 18,
 			Type: "float", RedOp: "sum", Root: -1, StartPS: 5 * us, EndPS: []units.Time{105 * us, 205 * us},
 			Critical: []record.CriticalGroup{
-				{Kind: "message", Count: 14, TimePS: 150 * us, Stages: []record.CriticalStage{{Name: "sending", Where: "h0:1", Places: 8, Count: 14, TimePS: 150 * us}}},
-				{Kind: "send", Count: 14, TimePS: 50 * us, Stages: []record.CriticalStage{{Name: "overhead", Where: "h1", Places: 1, Count: 14, TimePS: 50 * us}}},
+				{Kind: "message", Count: 14, TimePS: 150 * us, Stages: []record.CriticalStage{{Stage: catalog.StageSending, Where: record.PortAt("h0", 1), Places: 8, Count: 14, TimePS: 150 * us}}},
+				{Kind: "send", Count: 14, TimePS: 50 * us, Stages: []record.CriticalStage{{Label: "overhead", Where: record.HostAt("h1"), Places: 1, Count: 14, TimePS: 50 * us}}},
 			}},
 		{Workload: "bc", Op: "broadcast", Ranks: 4, Bytes: 4, Count: 1, Type: "float", RedOp: "none", EndPS: []units.Time{-1}},
 	}}
@@ -68,11 +69,11 @@ func TestCollectiveText(t *testing.T) {
 // a rate says what held it.
 func TestCriticalPlaces(t *testing.T) {
 	r := collectiveRun()
-	r.QPs = []record.QP{{Host: "h0", QP: 4, Service: "RC", CNPsReceived: 3, MinRateBps: 5e9, FinalRateBps: 8e9}}
+	r.QPs = []record.QP{{Host: "h0", QP: 4, Service: catalog.RC, CNPsReceived: 3, MinRateBps: 5e9, FinalRateBps: 8e9}}
 	g := &r.Collectives[0].Critical[1]
 	g.Kind = "copy and send inside the server"
-	g.Stages = []record.CriticalStage{{Name: "doorbell and WQE fetch", Where: "h1 switch17 to nic17", Places: 12, Count: 14, TimePS: 25 * units.Microsecond},
-		{Name: record.StageRate, Where: "h0 qp 4", Places: 1, Count: 2, TimePS: 25 * units.Microsecond}}
+	g.Stages = []record.CriticalStage{{Stage: catalog.StageWorkFetch, Where: record.InsideAt("h1", "switch17 to nic17"), Places: 12, Count: 14, TimePS: 25 * units.Microsecond},
+		{Stage: catalog.StageRate, Where: record.QPAt(catalog.RC, "h0", 4), Places: 1, Count: 2, TimePS: 25 * units.Microsecond}}
 	for _, width := range []int{80, 100, 140} {
 		var b bytes.Buffer
 		if err := explainCollectives(&b, r, TextOptions{Width: width}); err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -145,7 +145,7 @@ func (t *comparison) block(stacks []compare.Column) {
 		names[i] = stacks[i].Stack
 	}
 	t.row(true, "", names, room)
-	for q := range record.Questions {
+	for q := range catalog.Questions {
 		t.question(q, stacks, room)
 	}
 	t.line("")
@@ -179,7 +179,7 @@ func (t *comparison) accounts(stacks []compare.Column, room int) {
 	t.line("")
 	t.row(false, "slowest is", cells, room)
 	total := make([]units.Time, len(stacks))
-	for _, part := range metrics.Parts() {
+	for _, part := range catalog.Parts() {
 		some := false
 		for i := range stacks {
 			cells[i] = "-"
@@ -191,7 +191,7 @@ func (t *comparison) accounts(stacks []compare.Column, room int) {
 			}
 		}
 		if some {
-			t.row(false, part, cells, room)
+			t.row(false, part.String(), cells, room)
 		}
 	}
 	for i := range stacks {
@@ -236,7 +236,7 @@ func (t *comparison) row(bold bool, label string, cells []string, room int) {
 // question writes who was first and by what, then how often and from when on,
 // then how long, each on rows of its own so that the stacks line up.
 func (t *comparison) question(q int, stacks []compare.Column, room int) {
-	label := questionWords(record.Questions[q])
+	label := catalog.Questions[q].English()
 	var who, often, long []string
 	for i := range stacks {
 		a := &stacks[i].Answers[q]
@@ -244,7 +244,7 @@ func (t *comparison) question(q int, stacks []compare.Column, room int) {
 			who, often, long = append(who, "nobody"), append(often, ""), append(long, "")
 			continue
 		}
-		who = append(who, a.Actor+" "+string(a.Mechanism)+t.share(a))
+		who = append(who, a.Actor.String()+" "+a.Mechanism.String()+t.share(a))
 		often = append(often, howOften(a))
 		long = append(long, lasted(a))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
@@ -44,17 +45,17 @@ func comparisonOf(t *testing.T, seeds int) *compare.Comparison {
 func sendPauses(r *record.Run) {
 	for i := range r.Ports {
 		if p := &r.Ports[i]; p.PausesReceived > 0 {
-			node, _, _ := strings.Cut(p.Peer, ":")
-			r.Ledger = append(r.Ledger, record.Entry{Question: record.FedBack, Mechanism: record.PFCSent, Actor: p.Peer + " prio 3", Node: node,
+			node, port, _ := strings.Cut(p.Peer, ":")
+			r.Ledger = append(r.Ledger, record.Entry{Question: catalog.FedBack, Mechanism: catalog.PFCSent, Actor: record.ClassAt(node, int(port[0]-'0'), 3, catalog.Ethernet),
 				Act: act(p.PausesReceived, 12*units.Microsecond+units.Time(i), 13*units.Microsecond, 0)})
 		}
 	}
 }
 
 func stretch(r *record.Run, by int64) {
-	for i := range r.Flows {
-		if r.Flows[i].CompletionPS > 0 {
-			r.Flows[i].CompletionPS *= units.Time(by)
+	for i := range r.Messages {
+		if r.Messages[i].CompletionPS > 0 {
+			r.Messages[i].CompletionPS *= units.Time(by)
 		}
 	}
 	for i := range r.Ports {
@@ -119,7 +120,7 @@ func withInsides(c *compare.Comparison) {
 	}
 	s := &c.Stacks[1]
 	s.AccountOf = "h0/gpu0 -> h4/gpu0"
-	s.Account = []metrics.AccountPart{{Part: metrics.PartCopies, PS: 60 * units.Microsecond}, {Part: metrics.PartWire, PS: 5 * units.Microsecond}}
+	s.Account = []metrics.AccountPart{{Part: catalog.PartCopies, PS: 60 * units.Microsecond}, {Part: catalog.PartWire, PS: 5 * units.Microsecond}}
 	s.Figures.Inside = &compare.Inside{Staged: compare.Spread[int64]{N: 1, Median: 8e6, Min: 8e6, Max: 8e6}, PCIeRatio: ratio(8), PCIeBytesRatio: ratio(9.1), DRAMRatio: ratio(4)}
 	for _, name := range []string{"ring", "tree"} {
 		s.Figures.Collectives = append(s.Figures.Collectives, compare.Collective{Workload: name, BusBW: ratio(42.5),

@@ -21,27 +21,27 @@ func integer[T ~int | ~int64](v T) string { return strconv.FormatInt(int64(v), 1
 // decimal writes v with as many digits as it takes to read it back exactly.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// stageTable has a line per stage of each message's time account; flow counts
-// the rows of flows.csv from 0.
-func stageTable(flows []record.Flow) *rows.Table {
+// stageTable has a line per stage of each message's time account; message
+// counts the rows of messages.csv from 0.
+func stageTable(flows []record.Message) *rows.Table {
 	var account record.Account
-	return &rows.Table{Name: "accounts", N: len(flows), Header: []string{"flow", "stage", "where", "time_ps"}, Cells: func(i int, put func(...string)) {
+	return &rows.Table{Name: "accounts", N: len(flows), Header: []string{"message", "stage", "where", "time_ps"}, Cells: func(i int, put func(...string)) {
 		flow := strconv.Itoa(i)
 		account = flows[i].Account.Append(account[:0])
 		for _, s := range account {
-			put(flow, s.Name, s.Where, integer(s.Time))
+			put(flow, s.Stage.String(), s.Place().String(), integer(s.Time))
 		}
 	}}
 }
 
 // callTable has a row per remote procedure call; request and reply count the rows
-// of flows.csv from 0. -1: not over by the end.
+// of messages.csv from 0. -1: not over by the end.
 func callTable(r *record.Run) *rows.Table {
 	all := metrics.CallsOf(r)
 	header := []string{"workload", "client", "server", "request", "reply", "start_ps", "request_ps", "think_ps", "reply_ps", "latency_ps"}
 	return lines("rpcs", header, len(all), func(i int) []string {
 		c := &all[i]
-		f := &r.Flows[c.Request]
+		f := &r.Messages[c.Request]
 		return []string{c.Workload, f.Src, f.Dst, integer(c.Request), integer(c.Reply), integer(c.StartPS),
 			integer(c.RequestPS), integer(c.ThinkPS), integer(c.ReplyPS), integer(c.LatencyPS)}
 	})
@@ -55,13 +55,13 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 		}
 		return integer(n)
 	}
-	header := []string{"node", "port", "peer", "class", "rate_bps", "peak_queue_bytes", "peak_queue_at_ps",
+	header := []string{"node", "port", "peer", "class", "link_layer", "rate_bps", "peak_queue_bytes", "peak_queue_at_ps",
 		"mean_queue_bytes", "min_queue_bytes", "max_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
 		"utilisation", "marked", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
 		"held_ps", "paused_ps", "dropped", "dropped_bytes"}
 	t := lines("ports", header, len(ports), func(i int) []string {
 		p := &ports[i]
-		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), integer(p.RateBps), integer(p.PeakQueueBytes),
+		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), p.Layer.String(), integer(p.RateBps), integer(p.PeakQueueBytes),
 			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
@@ -73,7 +73,7 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 
 // qpTable leaves the columns of TCP empty for queue pairs.
 func qpTable(qps []record.QP) *rows.Table {
-	header := []string{"host", "qp", "peer", "workload", "service", "state", "sent_packets", "sent_bytes", "delivered_bytes",
+	header := []string{"host", "qp", "peer", "workload", "link_layer", "service", "state", "sent_packets", "sent_bytes", "delivered_bytes",
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
 		"context_misses", "translation_misses", "peak_ccti", "messages_dropped", "refused_since_ps",
@@ -90,7 +90,7 @@ func qpTable(qps []record.QP) *rows.Table {
 			}
 			last = append(last, c.value)
 		}
-		return append([]string{q.Host, integer(q.QP), q.Peer, q.Workload, cmp.Or(q.Service, "RC"), q.State, integer(q.SentPackets), integer(q.SentBytes),
+		return append([]string{q.Host, integer(q.QP), q.Peer.String(), q.Workload, q.Layer.String(), q.Service.String(), q.State, integer(q.SentPackets), integer(q.SentBytes),
 			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
 			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
@@ -146,27 +146,11 @@ func ledgerTable(ledger []record.Entry) *rows.Table {
 	header := []string{"question", "mechanism", "actor", "node", "count", "first_ps", "last_ps", "sum", "sum_unit"}
 	t := lines("ledger", header, len(ledger), func(i int) []string {
 		e := &ledger[i]
-		return []string{string(e.Question), string(e.Mechanism), e.Actor, e.Node, integer(e.Count),
-			integer(e.First), integer(e.Last), integer(e.Sum), sumUnit(e.Mechanism)}
+		return []string{e.Question.String(), e.Mechanism.String(), e.Actor.String(), e.Actor.Node, integer(e.Count),
+			integer(e.First), integer(e.Last), integer(e.Sum), e.Mechanism.Unit().String()}
 	})
 	t.Value = func(i int) any { return &ledger[i] }
 	return t
-}
-
-// sumUnit is what the ledger adds up over the acts of a mechanism: the bytes of
-// its frames or payload, the time held, the rate taken off. Empty where there
-// is nothing to add up but the acts.
-func sumUnit(m record.Mechanism) string {
-	switch m {
-	case record.ECNMark, record.FECNMark, record.XOFFCross, record.BufferDrop, record.WREDDrop, record.LifetimeEnd, record.RetransNAK, record.RetransReordered, record.RetransTimer, record.RetransRNR, record.RetransRead, record.RetransMissing,
-		record.LossDupAck, record.LossRACK, record.CutLoss, record.CutECE, record.CutRTO, record.RetransFast, record.RetransRTO, record.RetransTLP:
-		return "bytes"
-	case record.PFCPause, record.CreditWait:
-		return "ps"
-	case record.RateCut, record.CCTIIncrease:
-		return "bps"
-	}
-	return ""
 }
 
 // placeTable has a line per mechanism and place where it could act; unit says
@@ -177,7 +161,7 @@ func placeTable(r *record.Run) *rows.Table {
 	return &rows.Table{Name: "mechanisms", N: len(all), Header: header, Cells: func(i int, put func(...string)) {
 		for k := range all[i].Places {
 			p := &all[i].Places[k]
-			put(string(all[i].Mechanism), p.Where, integer(p.Count), integer(p.HeldPS), integer(p.FirstPS),
+			put(all[i].Mechanism.String(), p.Where.String(), integer(p.Count), integer(p.HeldPS), integer(p.FirstPS),
 				integer(p.Value), integer(p.Threshold), p.Unit, integer(p.AtPS), p.Why)
 		}
 	}}

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -20,10 +21,13 @@ import (
 
 // Version is the version of the JSON document. It changes when a field changes
 // its meaning or goes; new fields do not change it.
-const Version = 1
+const Version = 2
+
+// pageVersion is the version of what hopscope fabric, host and show write as JSON.
+const pageVersion = 1
 
 // Document is the JSON form of a run: the records, the answers and the
-// summary, and then flows, a row per message. It depends on the scenario alone; neither
+// summary, and then messages, a row each. It depends on the scenario alone; neither
 // wall time nor the number of workers appears in it.
 type Document struct {
 	Version int     `json:"version"`
@@ -49,6 +53,9 @@ type Answers struct {
 // NewDocument arranges r and its summary for JSON.
 func NewDocument(r *record.Run) *Document {
 	s := metrics.Summarise(r)
+	if r.Places == nil {
+		r = r.WithPlaces()
+	}
 	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors), Run: *r}
 	for i := range s.Answers {
 		*d.Answers.field(s.Answers[i].Question) = s.Answers[i]
@@ -56,8 +63,8 @@ func NewDocument(r *record.Run) *Document {
 	return d
 }
 
-// flowsField is where a document has its messages; it comes last.
-const flowsField = "flows"
+// messagesField is where a document has its messages; it comes last.
+const messagesField = "messages"
 
 // parts are the fields of a document in order. Each list is a table, so that no more
 // than a row of it is encoded at a time, and stands as [] when it has none.
@@ -73,14 +80,14 @@ func (d *Document) parts(workers int) []rows.Part {
 			t = listOf(f.value)
 		}
 		switch {
-		case f.name == flowsField:
+		case f.name == messagesField:
 		case t != nil:
 			out = append(out, rows.Part{Name: f.name, Table: t})
 		default:
 			out = append(out, rows.Part{Name: f.name, Value: f.value.Interface()})
 		}
 	}
-	return append(out, rows.Part{Name: flowsField, Table: messageTable(&d.Run, workers)})
+	return append(out, rows.Part{Name: messagesField, Table: messageTable(&d.Run, workers)})
 }
 
 // jsonField is a field of a struct that stands in its JSON.
@@ -119,17 +126,17 @@ func listOf(v reflect.Value) *rows.Table {
 	return &rows.Table{N: v.Len(), Value: func(i int) any { return v.Index(i).Addr().Interface() }}
 }
 
-func (a *Answers) field(q record.Question) *metrics.Answer {
+func (a *Answers) field(q catalog.Question) *metrics.Answer {
 	switch q {
-	case record.Detected:
+	case catalog.Detected:
 		return &a.Detected
-	case record.FedBack:
+	case catalog.FedBack:
 		return &a.FedBack
-	case record.Slowed:
+	case catalog.Slowed:
 		return &a.Slowed
-	case record.Held:
+	case catalog.Held:
 		return &a.Held
-	case record.Recovered:
+	case catalog.Recovered:
 		return &a.Recovered
 	default:
 		return &a.Rerouted
@@ -156,6 +163,10 @@ func ParseJSON(data []byte) (*record.Run, error) { return ReadJSON(bytes.NewRead
 // which so many workers decode some at a time. What was cut short is an error.
 func ReadJSON(from io.Reader, workers int) (*record.Run, error) {
 	r, err := readDocument(from, workers)
+	var other versionError
+	if errors.As(err, &other) {
+		return nil, err
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = errors.New("it was cut short")
 	}
@@ -163,7 +174,7 @@ func ReadJSON(from io.Reader, workers int) (*record.Run, error) {
 		return nil, fmt.Errorf("not a whole hopscope result: %w", err)
 	}
 	if r.Version != Version {
-		return nil, fmt.Errorf("result of version %d; this program reads version %d", r.Version, Version)
+		return nil, versionError{"result", r.Version}
 	}
 	return &r.Run, nil
 }
@@ -174,23 +185,34 @@ func readDocument(from io.Reader, workers int) (*Document, error) {
 		return nil, err
 	}
 	fields := map[string]json.RawMessage{}
-	var flows []record.Flow
-	for flows == nil {
+	var messages []record.Message
+	for messages == nil {
 		if !in.More() {
-			return nil, fmt.Errorf("it has no %s", flowsField)
+			return nil, fmt.Errorf("it has no %s", messagesField)
 		}
 		key, err := in.Token()
 		if err != nil {
 			return nil, err
 		}
-		if key == flowsField {
-			if flows, err = readFlows(bufio.NewReaderSize(io.MultiReader(in.Buffered(), from), 1<<16), workers); err != nil {
+		if key == messagesField {
+			names, err := placesOf(fields[placesField])
+			if err != nil {
+				return nil, err
+			}
+			in := bufio.NewReaderSize(io.MultiReader(in.Buffered(), from), 1<<16)
+			if messages, err = readMessages(in, workers, names); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		var value json.RawMessage
 		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+		if key == versionField {
+			err = checkVersion(value)
+		}
+		if err != nil {
 			return nil, err
 		}
 		fields[fmt.Sprint(key)] = value
@@ -203,24 +225,78 @@ func readDocument(from io.Reader, workers int) (*Document, error) {
 	if err := json.Unmarshal(rest, &d); err != nil {
 		return nil, err
 	}
-	d.Flows = flows
+	d.Messages = messages
 	return &d, nil
 }
 
-// readFlows reads the list of messages, which is the last field, and what ends the document.
-func readFlows(in *bufio.Reader, workers int) (flows []record.Flow, err error) {
-	flows = []record.Flow{}
+// placesField is where a document has the places that accounts name, before its messages.
+const placesField = "places"
+
+// placesOf are the names of places of a document.
+func placesOf(field json.RawMessage) (record.PlaceNames, error) {
+	var listed []*record.Place
+	if len(field) > 0 {
+		if err := json.Unmarshal(field, &listed); err != nil {
+			return nil, err
+		}
+	}
+	return record.NamesOf(listed), nil
+}
+
+// versionField is where a document has its version; it comes first.
+const versionField = "version"
+
+// versionError says that something is of another version.
+type versionError struct {
+	what    string
+	version int
+}
+
+func (v versionError) Error() string {
+	if v.version > Version {
+		return fmt.Sprintf("%s of version %d, of a newer program; this one reads version %d", v.what, v.version, Version)
+	}
+	return fmt.Sprintf("%s of version %d; this program reads version %d: run the scenario again", v.what, v.version, Version)
+}
+
+// checkVersion refuses a document of another version before the rest of it is read.
+func checkVersion(field json.RawMessage) error {
+	v := 0
+	if err := json.Unmarshal(field, &v); err != nil {
+		return err
+	}
+	if v != Version {
+		return versionError{"result", v}
+	}
+	return nil
+}
+
+// messageRow is a message as its row has it.
+type messageRow struct {
+	record.Message
+	Account json.RawMessage `json:"account"`
+}
+
+// readMessages reads the list of messages, which is the last field, and what ends the
+// document. Accounts name places.
+func readMessages(in *bufio.Reader, workers int, names record.PlaceNames) (messages []record.Message, err error) {
+	messages = []record.Message{}
 	if _, err := in.ReadString(':'); err != nil {
 		return nil, err
 	}
-	err = rows.ReadList(in, workers, func(row []byte) (f record.Flow, err error) {
-		err = json.Unmarshal(row, &f)
-		return f, err
-	}, func(f record.Flow) { flows = append(flows, f) })
+	err = rows.ReadList(in, workers, func(row []byte) (record.Message, error) {
+		var m messageRow
+		if err := json.Unmarshal(row, &m); err != nil || len(m.Account) == 0 {
+			return m.Message, err
+		}
+		a, err := names.ReadAccount(m.Account)
+		m.Message.Account = record.Known(a...)
+		return m.Message, err
+	}, func(m record.Message) { messages = append(messages, m) })
 	if err != nil {
 		return nil, err
 	}
-	return flows, expect(json.NewDecoder(io.MultiReader(strings.NewReader("{"), in)), '{', '}')
+	return messages, expect(json.NewDecoder(io.MultiReader(strings.NewReader("{"), in)), '{', '}')
 }
 
 // expect reads brackets.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -41,7 +42,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if !same(r, back) {
 			t.Errorf("%s: came back different", name)
 		}
-		if len(r.Flows) > 0 && !reflect.DeepEqual(r.Flows, back.Flows) || len(r.Ports) > 0 && !reflect.DeepEqual(r.Ports, back.Ports) {
+		if len(r.Messages) > 0 && !reflect.DeepEqual(r.Messages, back.Messages) || len(r.Ports) > 0 && !reflect.DeepEqual(r.Ports, back.Ports) {
 			t.Errorf("%s: flows or ports came back different", name)
 		}
 	}
@@ -68,10 +69,10 @@ func TestJSONIsThatOfTheRecords(t *testing.T) {
 			QPs    []record.QP    `json:"qps"`
 			Ports  []record.Port  `json:"ports"`
 			Ledger []record.Entry `json:"ledger"`
-			Flows  []Flow         `json:"flows"`
-		}{d, append([]record.Note{}, r.Notes...), append([]record.QP{}, r.QPs...), append([]record.Port{}, r.Ports...), append([]record.Entry{}, r.Ledger...), []Flow{}}
+			Rows   []Message      `json:"messages"`
+		}{d, append([]record.Note{}, r.Notes...), append([]record.QP{}, r.QPs...), append([]record.Port{}, r.Ports...), append([]record.Entry{}, r.Ledger...), []Message{}}
 		for i, c := range metrics.Ceilings(r) {
-			whole.Flows = append(whole.Flows, Flow{r.Flows[i], metrics.Goodput(&r.Flows[i]), c})
+			whole.Rows = append(whole.Rows, Message{r.Messages[i], metrics.Goodput(&r.Messages[i]), c})
 		}
 		want, err := json.Marshal(whole)
 		if err != nil {
@@ -106,27 +107,26 @@ func canonical(t *testing.T, data []byte) string {
 // Every field of a message that is set stands in its row as encoding/json writes it, byte
 // for byte.
 func TestMessageRow(t *testing.T) {
-	full := record.Flow{Src: "h0:1/gpu\u2028<2>", Dst: "h\"1", QP: 3, Workload: "a & b", Verb: "READ", Service: "UD", Bytes: 5, StartPS: 6, CompletionPS: 60, Status: "success",
-		Account: record.Known(record.Stage{Name: "queue", Where: "sw:1", Time: 25}, record.Stage{Name: "rate", Time: 5}, record.Stage{Name: "queue", Where: "sw:1", Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11}
+	full := record.Message{Src: "h0:1/gpu\u2028<2>", Dst: "h\"1", QP: 3, Workload: "a & b", Verb: "READ", Service: catalog.UD, Bytes: 5, StartPS: 6, CompletionPS: 60, Status: "success",
+		Account: record.Known(record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 25}, record.StageTime{Stage: catalog.StageRate, Time: 5}, record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11}
 	v := reflect.ValueOf(full)
 	for i := range v.NumField() {
 		if v.Field(i).IsZero() {
 			t.Errorf("%s is not set: the test does not cover it", v.Type().Field(i).Name)
 		}
 	}
-	for _, f := range []record.Flow{full, {Status: "open", CompletionPS: -1}} {
-		r := &record.Run{Flows: []record.Flow{f}}
+	for _, f := range []record.Message{full, {Status: "open", CompletionPS: -1}} {
+		r := &record.Run{Messages: []record.Message{f}}
 		var got bytes.Buffer
-		if err := rows.JSON(&got, []rows.Part{{Name: "flows", Table: messageTable(r, 1)}}, 1); err != nil {
+		if err := rows.JSON(&got, []rows.Part{{Name: "messages", Table: messageTable(r, 1)}}, 1); err != nil {
 			t.Fatal(err)
 		}
 		var want bytes.Buffer
+		want.WriteString("{\n \"messages\": [\n  ")
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		e.SetIndent("", " ")
-		err := e.Encode(struct {
-			Flows []Flow `json:"flows"`
-		}{[]Flow{{f, metrics.Goodput(&f), nil}}})
+		err := e.Encode(Message{f, metrics.Goodput(&f), nil})
+		want.WriteString(" ]\n}\n")
 		if err != nil || got.String() != want.String() {
 			t.Errorf("%v\n%s\nwant\n%s", err, got.String(), want.String())
 		}
@@ -150,19 +150,20 @@ func TestJSONFields(t *testing.T) {
 		path string
 		want any
 	}{
-		{"version", json.Number("1")},
+		{"version", json.Number("2")},
 		{"fingerprint", "4c1f09aa7be2d853"},
 		{"end_ps", json.Number("5402118340")},
-		{"flows.1.src", "h1"}, {"flows.1.dst", "h4"}, {"flows.1.qp", json.Number("1")}, {"flows.1.workload", "incast"},
-		{"flows.1.bytes", json.Number("64000000")}, {"flows.1.start_ps", json.Number("0")},
-		{"flows.1.completion_ps", json.Number("5333560880")},
-		{"flows.1.goodput_bps", json.Number("95995904334")}, // 64e6 B * 8 / 5.33356088 ms
+		{"messages.1.src", "h1"}, {"messages.1.dst", "h4"}, {"messages.1.qp", json.Number("1")}, {"messages.1.workload", "incast"},
+		{"messages.1.bytes", json.Number("64000000")}, {"messages.1.start_ps", json.Number("0")},
+		{"messages.1.completion_ps", json.Number("5333560880")},
+		{"messages.1.goodput_bps", json.Number("95995904334")}, // 64e6 B * 8 / 5.33356088 ms
 		{"ports.8.node", "sw"}, {"ports.8.port", json.Number("5")}, {"ports.8.class", json.Number("3")},
 		{"ports.8.peak_queue_bytes", json.Number("1203418")}, {"ports.8.mean_queue_bytes", json.Number("310204.4")},
 		{"ports.8.marked", json.Number("48211")}, {"ports.1.pauses_sent", json.Number("21")},
 		{"ports.0.pauses_received", json.Number("21")}, {"ports.0.held_ps", json.Number("298400000")},
 		{"ports.0.paused_ps", json.Number("310000000")}, {"ports.0.dropped", json.Number("0")},
-		{"answers.detected.first.actor", "sw:5 prio 3"}, {"answers.detected.first.time_ps", json.Number("3104220")},
+		{"answers.detected.first.actor.name", "sw:5 prio 3"}, {"answers.detected.first.actor.kind", "port class"},
+		{"answers.detected.first.actor.port", json.Number("5")}, {"answers.detected.first.time_ps", json.Number("3104220")},
 		{"answers.detected.count", json.Number("48253")},
 		{"answers.fed_back.first.mechanism", "CNP"}, {"answers.slowed.happened", true},
 		{"answers.held.held_ps", json.Number("1193600006")}, {"answers.recovered.happened", false},
@@ -210,7 +211,9 @@ func TestParseJSONRefuses(t *testing.T) {
 		"empty":         "",
 		"not JSON":      "hello",
 		"another's":     `{"results": []}`,
-		"newer version": strings.Replace(string(good), `"version": 1`, `"version": 2`, 1),
+		"newer version": strings.Replace(string(good), `"version": 2`, `"version": 3`, 1),
+		"older version": strings.Replace(string(good), `"version": 2`, `"version": 1`, 1),
+		"no such name":  strings.Replace(string(good), `"ethernet"`, `"token ring"`, 1),
 	} {
 		if _, err := ParseJSON([]byte(data)); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
@@ -238,7 +241,7 @@ func TestCSV(t *testing.T) {
 		row  int
 		want map[string]string
 	}{
-		{"flows.csv", len(r.Flows), 1, map[string]string{"src": "h1", "completion_ps": "5333560880", "goodput_bps": "95995904334", "status": "success"}},
+		{"messages.csv", len(r.Messages), 1, map[string]string{"src": "h1", "completion_ps": "5333560880", "goodput_bps": "95995904334", "status": "success"}},
 		{"ports.csv", len(r.Ports), 8, map[string]string{"node": "sw", "mean_queue_bytes": "310204.4", "marked": "48211", "dropped": "0", "max_queue_bytes": "", "utilisation": "0.981"}},
 		{"qps.csv", len(r.QPs), 0, map[string]string{"host": "h0", "rate_cuts": "300", "min_rate_bps": "31000000000"}},
 		{"ledger.csv", len(r.Ledger), 7, map[string]string{"question": "held", "mechanism": "PFC pause", "actor": "h0:1 prio 3", "sum": "298400000", "sum_unit": "ps"}},
@@ -262,7 +265,7 @@ func TestCSV(t *testing.T) {
 			}
 		}
 	}
-	onlyFiles(t, dir, "accounts.csv", "cpu.csv", "flows.csv", "ledger.csv", "mechanisms.csv", "ports.csv", "qps.csv", "rpcs.csv")
+	onlyFiles(t, dir, "accounts.csv", "cpu.csv", "ledger.csv", "mechanisms.csv", "messages.csv", "ports.csv", "qps.csv", "rpcs.csv")
 }
 
 // onlyFiles fails unless dir holds the named files (in order) and nothing else.
@@ -289,10 +292,10 @@ func TestCSVCoversRecords(t *testing.T) {
 		table  *rows.Table
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Flow{}, messageTable(&record.Run{}, 1), +1 - 1},                   // goodput_bps is derived; accounts.csv has the stages
+		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1},                // goodput_bps is derived; accounts.csv has the stages
 		{record.Port{}, portTable(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
 		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
-		{record.Entry{}, ledgerTable(nil), 5 - 1},                                 // Act is embedded: one field, four columns and the unit of one
+		{record.Entry{}, ledgerTable(nil), 5 - 1 + 1},                             // Act is embedded: one field, four columns and the unit of one; an actor's node has one of its own
 	} {
 		fields := reflect.TypeOf(tt.record).NumField()
 		columns := len(tt.table.Header)
@@ -384,11 +387,14 @@ func TestLoadRefuses(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"else"}`), 0o644)
 		}, "not written by hopscope"},
 		{"metadata gone", func(dir string) error { return os.Remove(filepath.Join(dir, MetaFile)) }, "not a run directory"},
+		{"an earlier version", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":1}`), 0o644)
+		}, "run directory of version 1; this program reads version 2: run the scenario again"},
 		{"a later version", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":9}`), 0o644)
-		}, "version 9; this program reads version 1"},
+		}, "version 9, of a newer program; this one reads version 2"},
 		{"no result listed", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":1}`), 0o644)
+			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":2}`), 0o644)
 		}, "not a hopscope result"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

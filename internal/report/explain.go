@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -28,7 +29,7 @@ const (
 const shortMilli = 5
 
 // Find returns the index of the message that which names: "slowest", a number
-// (the rows of flows.csv, from 0), "h2->h4" or, as reports write a READ,
+// (the rows of messages.csv, from 0), "h2->h4" or, as reports write a READ,
 // "h4 <- h2": the way the data goes. Of several between two hosts it is the
 // slowest, and among is how many there are. Where none succeeded the slowest is
 // the one that took longest to fail, and where none ended the first.
@@ -39,15 +40,15 @@ func Find(r *record.Run, which string) (index, among int, err error) {
 		}
 		return 0, 1, nil
 	}
-	if len(r.Flows) == 0 {
+	if len(r.Messages) == 0 {
 		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
 	}
 	if which == "slowest" {
 		return slowest(r), 1, nil
 	}
 	if n, e := strconv.Atoi(which); e == nil {
-		if n < 0 || n >= len(r.Flows) {
-			return 0, 0, fmt.Errorf("%s: there is no such message; they are numbered 0 to %d", which, len(r.Flows)-1)
+		if n < 0 || n >= len(r.Messages) {
+			return 0, 0, fmt.Errorf("%s: there is no such message; they are numbered 0 to %d", which, len(r.Messages)-1)
 		}
 		return n, 1, nil
 	}
@@ -60,8 +61,8 @@ func slowest(r *record.Run) (index int) {
 	if worst := metrics.Summarise(r).Worst; len(worst) > 0 {
 		return worst[0]
 	}
-	for i := range r.Flows {
-		if r.Flows[i].CompletionPS > r.Flows[index].CompletionPS {
+	for i := range r.Messages {
+		if r.Messages[i].CompletionPS > r.Messages[index].CompletionPS {
 			index = i
 		}
 	}
@@ -96,8 +97,8 @@ func findPair(r *record.Run, which string) (index, among int, err error) {
 	src, dst := pairIn(which)
 	index = -1
 	var pairs []string
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		from, to := metrics.DataEnds(f)
 		if name := from + "->" + to; len(pairs) < 5 && !slices.Contains(pairs, name) {
 			pairs = append(pairs, name)
@@ -106,7 +107,7 @@ func findPair(r *record.Run, which string) (index, among int, err error) {
 			continue
 		}
 		among++
-		if index < 0 || f.CompletionPS > r.Flows[index].CompletionPS {
+		if index < 0 || f.CompletionPS > r.Messages[index].CompletionPS {
 			index = i
 		}
 	}
@@ -146,9 +147,9 @@ func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
 
 // delivery tells what became of a message of a service without acknowledgements,
 // in words that follow.
-func delivery(f *record.Flow) string {
+func delivery(f *record.Message) string {
 	switch {
-	case f.Service == "":
+	case f.Service == catalog.RC:
 		return ""
 	case f.DeliveredPS < 0:
 		return ", and never delivered"
@@ -157,7 +158,7 @@ func delivery(f *record.Flow) string {
 }
 
 func (t *text) explained(i, among int) {
-	f := &t.r.Flows[i]
+	f := &t.r.Messages[i]
 	t.section()
 	head := fmt.Sprintf("Message %d: %s, %s of %s posted at %s", i, metrics.Arrow(f), verb(f), metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
 	if among > 1 {
@@ -174,7 +175,7 @@ func (t *text) explained(i, among int) {
 	}
 	t.waterfall(f)
 	d, c := metrics.Explain(t.r, i)
-	if d.Stage != "" {
+	if d.Stage != catalog.NoStage {
 		t.prose(dominantLine(&d), t.paint.bold)
 		if d.Loss != "" {
 			t.prose(d.Loss, plain)
@@ -196,7 +197,7 @@ func dominantLine(d *metrics.Dominant) string {
 	var parts []string
 	for _, p := range d.Parts {
 		if p.Milli > 0 {
-			parts = append(parts, percent(p.Milli)+" "+p.Stage)
+			parts = append(parts, percent(p.Milli)+" "+p.Stage.String())
 		}
 	}
 	return fmt.Sprintf("%s due to %s (%s): %s", percent(d.Milli), d.Where, strings.Join(parts, ", "), d.How)
@@ -213,12 +214,14 @@ func percent(milli int64) string {
 // bar is one line of the waterfall.
 type bar struct {
 	from, time  units.Time
+	stage       catalog.Stage // the first
 	name, where string
-	parts       int // stages merged into it
+	start       string // where it begins
+	parts       int    // stages merged into it
 }
 
 // waterfall writes the account: each bar begins where the one before ended.
-func (t *text) waterfall(f *record.Flow) {
+func (t *text) waterfall(f *record.Message) {
 	bars := barsOf(f.Account.Stages())
 	if !t.opt.Verbose {
 		bars = mergeShort(mergeRepeated(mergeAck(bars)), f.CompletionPS)
@@ -272,9 +275,14 @@ func drawBar(b bar, total units.Time, width int) string {
 }
 
 func barsOf(a record.Account) (bars []bar) {
-	for _, s := range a {
-		name, where := metrics.StageOf(s)
-		bars = append(bars, bar{time: s.Time, name: name, where: where, parts: 1})
+	for i := range a {
+		s, at := &a[i], a[i].Place()
+		b := bar{time: s.Time, stage: s.Stage, name: s.Stage.String(), where: at.String(), parts: 1}
+		b.start = b.where
+		if at.Kind == catalog.AtCable {
+			b.start = at.Node
+		}
+		bars = append(bars, b)
 	}
 	return bars
 }
@@ -285,7 +293,7 @@ const ackWay = "ACK's way back"
 // mergeAck makes the acknowledgement's way one line. It comes last.
 func mergeAck(bars []bar) []bar {
 	k := len(bars)
-	for k > 0 && isAckWay(bars[k-1].name) {
+	for k > 0 && isAckWay(bars[k-1].stage) {
 		k--
 	}
 	if len(bars)-k < 2 {
@@ -295,7 +303,7 @@ func mergeAck(bars []bar) []bar {
 	for _, b := range bars[k:] {
 		back.time += b.time
 	}
-	if strings.HasPrefix(bars[k].name, record.AckStage) {
+	if bars[k].stage.Leg() == catalog.LegAck {
 		back.where = "from " + firstPlace(bars[k:])
 	}
 	return append(slices.Clone(bars[:k]), back)
@@ -303,17 +311,16 @@ func mergeAck(bars []bar) []bar {
 
 func firstPlace(bars []bar) string {
 	for _, b := range bars {
-		if b.where != "" {
-			node, _, _ := strings.Cut(b.where, " to ")
-			return node
+		if b.start != "" {
+			return b.start
 		}
 	}
 	return "the responder"
 }
 
 // isAckWay reports whether a stage belongs to the way of the ACK.
-func isAckWay(name string) bool {
-	return strings.HasPrefix(name, record.AckStage) && name != record.StageAckLost && name != record.StageAckOvertaken && name != record.StageCoalesce
+func isAckWay(s catalog.Stage) bool {
+	return s.Leg() == catalog.LegAck && s != catalog.StageAckLost && s != catalog.StageAckOvertaken && s != catalog.StageCoalesce
 }
 
 // mergeRepeated adds up stages that came again after rewinds, at the place of
@@ -370,7 +377,7 @@ func joined(bars []bar) bar {
 	if len(names) > 3 {
 		b.name = fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
 	}
-	first, last := placeOf(bars[0]), placeOf(bars[len(bars)-1])
+	first, last := bars[0].start, bars[len(bars)-1].start
 	if first != "" && last != "" && first != last {
 		b.where = first + " .. " + last
 	} else {
@@ -380,11 +387,6 @@ func joined(bars []bar) bar {
 		}
 	}
 	return b
-}
-
-func placeOf(b bar) string {
-	node, _, _ := strings.Cut(b.where, " to ")
-	return node
 }
 
 // ceiling writes what each hop and limit allows beside what was reached, and

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -19,19 +20,19 @@ const ns = units.Nanosecond
 // long-named hops.
 func lossy() *record.Run {
 	r := incast()
-	f := &r.Flows[0]
-	account := record.Account{{Name: "behind earlier work", Time: 7 * ns}}
+	f := &r.Messages[0]
+	account := record.Account{{Stage: catalog.StageEarlierWork, Time: 7 * ns}}
 	for range 15 {
-		account = append(account, record.Stage{Name: "rate", Time: 800_000 * ns}, record.Stage{Name: "sending", Where: "h0:1", Time: 100_000 * ns},
-			record.Stage{Name: "awaiting NAK or timeout", Time: 5_000 * ns})
+		account = append(account, record.StageTime{Stage: catalog.StageRate, Time: 800_000 * ns}, record.StageTime{Stage: catalog.StageSending, Where: record.PortAt("h0", 1).Ptr(), Time: 100_000 * ns},
+			record.StageTime{Stage: catalog.StageLoss, Time: 5_000 * ns})
 	}
-	for k, p := range []string{"h0:1", "pod0-leaf1:17", "core-switch-12:3"} {
-		account = append(account, record.Stage{Name: "queue", Where: p, Time: units.Time(k) * 100_000 * ns}, record.Stage{Name: "serialisation", Where: p, Time: 83 * ns},
-			record.Stage{Name: "propagation", Where: p + " to the next", Time: 25 * ns}, record.Stage{Name: "switch latency", Where: "pod0", Time: 300 * ns})
+	for k, p := range []record.Place{record.PortAt("h0", 1), record.PortAt("pod0-leaf1", 17), record.PortAt("core-switch-12", 3)} {
+		account = append(account, record.StageTime{Stage: catalog.StageQueue, Where: p.Ptr(), Time: units.Time(k) * 100_000 * ns}, record.StageTime{Stage: catalog.StageSerialisation, Where: p.Ptr(), Time: 83 * ns},
+			record.StageTime{Stage: catalog.StagePropagation, Where: record.CableAt(p.String(), "the next").Ptr(), Time: 25 * ns}, record.StageTime{Stage: catalog.StageLatency, Where: record.HostAt("pod0").Ptr(), Time: 300 * ns})
 	}
-	account = append(account, record.Stage{Name: "ACK coalescing", Where: "h4", Time: 11 * ns}, record.Stage{Name: "ACK queue", Where: "h4:1", Time: 13 * ns},
-		record.Stage{Name: "ACK propagation", Where: "h4 to sw", Time: 25 * ns})
-	account = slices.DeleteFunc(account, func(s record.Stage) bool { return s.Time == 0 })
+	account = append(account, record.StageTime{Stage: catalog.StageCoalesce, Where: record.HostAt("h4").Ptr(), Time: 11 * ns}, record.StageTime{Stage: catalog.StageQueue.On(catalog.LegAck), Where: record.PortAt("h4", 1).Ptr(), Time: 13 * ns},
+		record.StageTime{Stage: catalog.StagePropagation.On(catalog.LegAck), Where: record.CableAt("h4", "sw").Ptr(), Time: 25 * ns})
+	account = slices.DeleteFunc(account, func(s record.StageTime) bool { return s.Time == 0 })
 	f.Account, f.CompletionPS = record.Known(account...), account.Total()
 	l := &r.QPs[0].Limits
 	l.LineBps, l.MTUBytes, l.CC, l.Class = 400*units.Gbps, 4096, true, 3
@@ -64,7 +65,7 @@ func fits(t *testing.T, text string, width int) {
 // fit the terminal.
 func TestWaterfallIsExact(t *testing.T) {
 	r := lossy()
-	f := &r.Flows[0]
+	f := &r.Messages[0]
 	all := barsOf(f.Account.Stages())
 	for name, bars := range map[string][]bar{"all": all, "ACK": mergeAck(all), "repeated": mergeRepeated(mergeAck(all)),
 		"short": mergeShort(mergeRepeated(mergeAck(all)), f.CompletionPS)} {
@@ -111,8 +112,8 @@ func TestBarsFollowOneAnother(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	r := incast()
-	r.Flows = append(r.Flows, r.Flows[1])
-	r.Flows[4].CompletionPS += 5
+	r.Messages = append(r.Messages, r.Messages[1])
+	r.Messages[4].CompletionPS += 5
 	for _, tt := range []struct {
 		which        string
 		index, among int
@@ -144,14 +145,14 @@ func TestFind(t *testing.T) {
 // the first.
 func TestSlowestOfFailures(t *testing.T) {
 	r := incast()
-	for i := range r.Flows {
-		r.Flows[i].Status, r.Flows[i].CompletionPS = "RETRY_EXC_ERR", units.Time(100-10*(i-2)*(i-2))
+	for i := range r.Messages {
+		r.Messages[i].Status, r.Messages[i].CompletionPS = "RETRY_EXC_ERR", units.Time(100-10*(i-2)*(i-2))
 	}
 	if i, _, err := Find(r, "slowest"); i != 2 || err != nil {
 		t.Errorf("%d, %v; want 2", i, err)
 	}
-	for i := range r.Flows {
-		r.Flows[i].Status, r.Flows[i].CompletionPS = "open", -1
+	for i := range r.Messages {
+		r.Messages[i].Status, r.Messages[i].CompletionPS = "open", -1
 	}
 	if i, _, err := Find(r, "slowest"); i != 0 || err != nil {
 		t.Errorf("%d, %v; want 0", i, err)
@@ -174,7 +175,7 @@ func TestMechanismTable(t *testing.T) {
 			}
 			fits(t, b.String(), width)
 			for _, s := range metrics.Mechanisms(r, 0) {
-				if !strings.Contains(b.String(), "\n"+string(s.Mechanism)) {
+				if !strings.Contains(b.String(), "\n"+s.Mechanism.String()) {
 					t.Errorf("%s has no line", s.Mechanism)
 				}
 				if s.Armed == 0 && !strings.HasPrefix(s.Why, "off: ") {
@@ -202,11 +203,7 @@ func TestExplainFromSavedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := metrics.DominantStage(r, 0), metrics.DominantStage(back, 0)
-	if fmt.Sprint(a) != fmt.Sprint(b) || a.Stage != "rate" {
+	if fmt.Sprint(a) != fmt.Sprint(b) || a.Stage != catalog.StageRate {
 		t.Errorf("%+v from the run, %+v from its JSON", a, b)
-	}
-	name, where := metrics.StageOf(record.Stage{Name: "ACK propagation h4 to sw"})
-	if name != "ACK propagation" || where != "h4 to sw" {
-		t.Errorf("%q at %q", name, where)
 	}
 }

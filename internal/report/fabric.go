@@ -125,7 +125,7 @@ type FabricChange struct {
 func NewFabric(source string, t *subnet.Tables) *Fabric {
 	f := t.Fabric
 	a := t.Analyse()
-	r := &Fabric{Version: Version, Source: source, Engine: t.Engine, Switches: f.Count(subnet.Switch),
+	r := &Fabric{Version: pageVersion, Source: source, Engine: t.Engine, Switches: f.Count(subnet.Switch),
 		Links: len(f.Links), TopLID: len(t.Owner) - 1, SLs: t.Layers, Warnings: f.Warnings, Lost: a.Unreachable}
 	r.Adapters = len(f.Nodes) - r.Switches
 	r.Ports = len(f.Endports) - r.Switches

@@ -30,7 +30,7 @@ func (t *text) failures() {
 		if f.UpPS > 0 {
 			back = f.UpPS
 		}
-		tab.add(f.Link, t.at(f.DownPS), t.when(f.NoticedPS), t.when(f.ReroutedPS), t.when(back),
+		tab.add(f.Link.String(), t.at(f.DownPS), t.when(f.NoticedPS), t.when(f.ReroutedPS), t.when(back),
 			metrics.FormatCount(int64(f.Switches)), fmt.Sprintf("%s frames", metrics.FormatCount(f.LostFrames)))
 	}
 	t.table(tab)

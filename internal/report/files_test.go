@@ -154,21 +154,21 @@ func TestOutputsGrowWithMessages(t *testing.T) {
 	outputs := map[string]func(r *record.Run) error{
 		"JSON": func(r *record.Run) error { return WriteJSON(io.Discard, r, 2) },
 		"CSV": func(r *record.Run) error {
-			return errors.Join(rows.CSV(io.Discard, messageTable(r, 1)), rows.CSV(io.Discard, stageTable(r.Flows)))
+			return errors.Join(rows.CSV(io.Discard, messageTable(r, 1)), rows.CSV(io.Discard, stageTable(r.Messages)))
 		},
 		"text": func(r *record.Run) error { return Text(io.Discard, r, TextOptions{}) },
 	}
 	for name, write := range outputs {
 		perMessage := func(times int) float64 {
 			r := lossy()
-			r.Flows = slices.Repeat(r.Flows, times)
+			r.Messages = slices.Repeat(r.Messages, times)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			if err := write(r); err != nil {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
-			return float64(after.TotalAlloc-before.TotalAlloc) / float64(len(r.Flows))
+			return float64(after.TotalAlloc-before.TotalAlloc) / float64(len(r.Messages))
 		}
 		small, large := perMessage(5_000), perMessage(40_000)
 		if large > 1.3*small || large > 1500 {

@@ -110,7 +110,7 @@ type HostWarning struct {
 
 // NewHost gathers what a server allows.
 func NewHost(source string, t *server.Tree) *Host {
-	h := &Host{Version: Version, Source: source, ACS: t.ACS, Notes: t.Notes, tree: t, Cards: []HostCard{}, Staged: []HostStaged{}, Pairs: []HostPair{}, Warnings: []HostWarning{}}
+	h := &Host{Version: pageVersion, Source: source, ACS: t.ACS, Notes: t.Notes, tree: t, Cards: []HostCard{}, Staged: []HostStaged{}, Pairs: []HostPair{}, Warnings: []HostWarning{}}
 	for _, w := range append(t.SlowLinks(), t.Warnings...) {
 		h.Warnings = append(h.Warnings, HostWarning(w))
 	}

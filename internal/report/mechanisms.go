@@ -29,7 +29,7 @@ func (t *text) mechanisms() {
 	tab := &table{columns: []column{{title: "Mechanism"}, {title: "Acted", right: true}, {title: "Where", wrap: true},
 		{title: "Came to", right: true}, {title: "Of", right: true}, {title: "When", right: true, drop: 1}}}
 	for _, s := range metrics.Mechanisms(t.r, places) {
-		name := string(s.Mechanism)
+		name := s.Mechanism.String()
 		if s.Armed == 0 {
 			tab.addNote(s.Why, name, "off")
 			continue
@@ -45,7 +45,7 @@ func (t *text) mechanisms() {
 
 // mechanismPlace writes one place, and below it why it did not act.
 func (t *text) mechanismPlace(tab *table, name string, s *metrics.State, p *metrics.Place) {
-	acted, where := "-", p.Where
+	acted, where := "-", p.Where.String()
 	switch {
 	case p.Count > 0:
 		acted = metrics.FormatCount(p.Count)

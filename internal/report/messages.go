@@ -2,7 +2,7 @@ package report
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/json"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -11,9 +11,9 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Flow is one message with the figures derived from it, as a document has it.
-type Flow struct {
-	record.Flow
+// Message is one message with the figures derived from it, as a document has it.
+type Message struct {
+	record.Message
 	GoodputBps units.Rate `json:"goodput_bps"` // 0 unless it completed with success
 	// Ceiling is the best that path and queue pair allow, and what explains the
 	// rest.
@@ -21,12 +21,12 @@ type Flow struct {
 }
 
 // messageTable has a row per message, encoded by as many workers at most. There may be millions, so their fields are written
-// without reflection; a test compares them with Flow's.
+// without reflection; a test compares them with Message's.
 func messageTable(r *record.Run, workers int) *rows.Table {
 	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
-	t := lines(flowsField, header, len(r.Flows), func(i int) []string {
-		f := &r.Flows[i]
-		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, cmp.Or(f.Service, "RC"), integer(f.Bytes), integer(f.StartPS),
+	t := lines(messagesField, header, len(r.Messages), func(i int) []string {
+		f := &r.Messages[i]
+		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, f.Service.String(), integer(f.Bytes), integer(f.StartPS),
 			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
 	})
 	var all *metrics.Explainer
@@ -48,26 +48,24 @@ type messages struct {
 	limits  map[*metrics.Limit][]byte
 }
 
-// stageText is a stage as an account has it: its key, and key and time of the time that it
+// stageText is a stage as an account has it: all but its time, and all with the time that it
 // takes mostly.
 type stageText struct {
-	key, whole []byte
-	usual      units.Time
+	open, whole []byte
+	usual       units.Time
 }
 
 // maxLimits is how many encoded lists of limits are kept.
 const maxLimits = 1 << 12
 
 func (m *messages) fields(o *rows.Object, i int) {
-	f := &m.r.Flows[i]
+	f := &m.r.Messages[i]
 	o.String("src", f.Src)
 	o.String("dst", f.Dst)
 	o.Int("qp", int64(f.QP))
 	o.String("workload", f.Workload)
 	o.String("verb", f.Verb)
-	if f.Service != "" {
-		o.String("service", f.Service)
-	}
+	o.String("service", f.Service.String())
 	o.Int("bytes", f.Bytes)
 	o.Int("start_ps", int64(f.StartPS))
 	o.Int("completion_ps", int64(f.CompletionPS))
@@ -92,26 +90,39 @@ func known(o *rows.Object, key string, v int64) {
 }
 
 func (m *messages) account(o *rows.Object, i int) {
-	if m.r.Flows[i].Account.IsZero() {
+	if m.r.Messages[i].Account.IsZero() {
 		return
 	}
-	o.Begin("account")
-	m.explain.Stages(i, func(n int, key string, time units.Time) {
+	o.BeginList("account")
+	m.explain.Stages(i, func(n int, s record.StageTime) {
 		for n >= len(m.stages) {
 			m.stages = append(m.stages, stageText{})
 		}
-		switch s := &m.stages[n]; {
-		case s.key == nil:
-			s.key, s.usual = o.Key(key), time
-			s.whole = strconv.AppendInt(bytes.Clone(s.key), int64(time), 10)
-			o.Again(s.whole)
-		case time == s.usual:
-			o.Again(s.whole)
-		default:
-			o.Keyed(s.key, int64(time))
+		t := &m.stages[n]
+		if t.open == nil {
+			*t = newStageText(&s)
 		}
+		if s.Time == t.usual {
+			o.Again(t.whole)
+			return
+		}
+		o.Again(t.open)
+		o.Number(int64(s.Time))
+		o.Close()
 	})
-	o.End()
+	o.EndList()
+}
+
+// newStageText is a stage's text.
+func newStageText(s *record.StageTime) stageText {
+	b := strconv.AppendQuote([]byte(`,{"stage":`), s.Stage.String())
+	if s.Where != nil {
+		name, _ := json.Marshal(s.Where.String()) // a string does not fail
+		b = append(append(b, `,"where":`...), name...)
+	}
+	b = append(b, `,"ps":`...)
+	whole := append(strconv.AppendInt(bytes.Clone(b), int64(s.Time), 10), '}')
+	return stageText{b, whole, s.Time}
 }
 
 func (m *messages) ceiling(o *rows.Object, c *metrics.Ceiling) {

@@ -102,7 +102,7 @@ func (x *PathWay) fill(w *record.PathWay, n int64) {
 	x.Completion, x.Goodput = int64(w.CompletionPS), int64(metrics.RateOf(n, w.CompletionPS))
 	var ceiling *metrics.Ceiling
 	if w.Run != nil {
-		f := &w.Run.Flows[0]
+		f := &w.Run.Messages[0]
 		x.Completion, x.Entry, x.Goodput, x.Account = int64(f.CompletionPS), int64(f.EntryPS), int64(metrics.Goodput(f)), f.Account.Stages()
 		ceiling = metrics.CeilingOf(w.Run, 0)
 	}
@@ -177,8 +177,8 @@ func (p *Path) load(r *record.Run) {
 	if from == to {
 		return
 	}
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		src, dst := metrics.DataEnds(f)
 		if nodeOf(src) != from || nodeOf(dst) != to {
 			continue

@@ -180,7 +180,7 @@ func (p *Path) account(t *text, way int) {
 	if p.runs[way] == nil {
 		return
 	}
-	f := &p.runs[way].Flows[0]
+	f := &p.runs[way].Messages[0]
 	if f.Account.IsZero() {
 		return
 	}

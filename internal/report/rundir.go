@@ -275,7 +275,7 @@ func readMeta(dir string) (*Meta, error) {
 		return nil, fmt.Errorf("%s: not written by hopscope, or cut short; run the scenario again with --out", path)
 	}
 	if meta.Version != Version {
-		return nil, fmt.Errorf("%s: run directory of version %d; this program reads version %d", path, meta.Version, Version)
+		return nil, fmt.Errorf("%s: %w", path, versionError{"run directory", meta.Version})
 	}
 	return &meta, nil
 }

@@ -63,6 +63,6 @@ func SheetsJSON(sheets []Sheet) ([]byte, error) {
 	err := e.Encode(struct {
 		Version int     `json:"version"`
 		Sheets  []Sheet `json:"sheets"`
-	}{Version, sheets})
+	}{pageVersion, sheets})
 	return b.Bytes(), err
 }

@@ -126,11 +126,8 @@ func cycleText(r *record.Run) string {
 	for _, w := range r.Cycle {
 		fmt.Fprintf(&b, "%s waits for ", w.Port)
 	}
-	kind := "priority"
-	if r.Credits {
-		kind = "VL"
-	}
-	return fmt.Sprintf("; a circle: %s%s (%s %d)", b.String(), r.Cycle[0].Port, kind, r.Cycle[0].Class)
+	first := &r.Cycle[0]
+	return fmt.Sprintf("; a circle: %s%s (%s %d)", b.String(), first.Port, first.Layer.English().ClassLong, first.Class)
 }
 
 // data says what the comparison of the bytes carried found.
@@ -191,14 +188,6 @@ func open(n int) string {
 	return metrics.FormatCount(int64(n)) + " messages open"
 }
 
-// questionWords are the questions as the table asks them.
-func questionWords(q record.Question) string {
-	if q == record.FedBack {
-		return "fed back"
-	}
-	return string(q)
-}
-
 // answers writes a row per question and mechanism: the one that acted first on
 // the question's row, the others below it.
 func (t *text) answers() {
@@ -209,13 +198,13 @@ func (t *text) answers() {
 	}}
 	for i := range t.s.Answers {
 		a := &t.s.Answers[i]
-		word := questionWords(a.Question)
+		word := a.Question.English()
 		if !a.Happened {
 			tab.addNote("nobody: "+a.Why, word)
 			continue
 		}
 		for _, m := range a.Mechanisms {
-			tab.add(word, m.Actor, string(m.Mechanism), t.at(m.First),
+			tab.add(word, m.Actor.String(), m.Mechanism.String(), t.at(m.First),
 				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
 			word = ""
 		}
@@ -260,13 +249,13 @@ func (t *text) topActors() {
 		{title: "Last", right: true}, {title: "How often", right: true}, {title: "Held", right: true, drop: 1},
 	}}
 	for i := range t.s.Answers {
-		word := questionWords(t.s.Answers[i].Question)
+		word := t.s.Answers[i].Question.English()
 		for _, a := range t.s.Answers[i].Top {
 			held := "-"
 			if a.Mechanism.Holds() {
 				held = metrics.FormatTime(units.Time(a.Sum))
 			}
-			tab.add(word, a.Actor, string(a.Mechanism), t.at(a.First), t.at(a.Last),
+			tab.add(word, a.Actor.String(), a.Mechanism.String(), t.at(a.First), t.at(a.Last),
 				metrics.FormatCount(a.Count), held)
 			word = ""
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -15,12 +16,12 @@ import (
 // flows writes a line per message, or percentiles and the slowest when there
 // are many; then what failed, the totals and fairness.
 func (t *text) flows() {
-	if len(t.r.Flows) == 0 {
+	if len(t.r.Messages) == 0 {
 		return
 	}
 	t.section()
-	if len(t.r.Flows) <= listedFlows || t.opt.Verbose {
-		t.table(t.flowTable(everyFlow(t.r.Flows), "Message"))
+	if len(t.r.Messages) <= listedFlows || t.opt.Verbose {
+		t.table(t.flowTable(everyFlow(t.r.Messages), "Message"))
 	} else {
 		t.percentiles()
 		if len(t.s.Worst) > 0 {
@@ -66,8 +67,8 @@ func (t *text) calls() {
 // percentiles cannot show.
 func (t *text) notCompleted() {
 	var index []int
-	for i := range t.r.Flows {
-		if !metrics.Completed(&t.r.Flows[i]) {
+	for i := range t.r.Messages {
+		if !metrics.Completed(&t.r.Messages[i]) {
 			index = append(index, i)
 		}
 	}
@@ -82,7 +83,7 @@ func (t *text) notCompleted() {
 	t.section()
 }
 
-func everyFlow(flows []record.Flow) []int {
+func everyFlow(flows []record.Message) []int {
 	index := make([]int, len(flows))
 	for i := range index {
 		index[i] = i
@@ -98,10 +99,10 @@ func (t *text) flowTable(index []int, title string) *table {
 	}}
 	allWell := true
 	for _, i := range index {
-		allWell = allWell && metrics.Completed(&t.r.Flows[i]) && !metrics.Lost(&t.r.Flows[i])
+		allWell = allWell && metrics.Completed(&t.r.Messages[i]) && !metrics.Lost(&t.r.Messages[i])
 	}
 	for _, i := range index {
-		f := &t.r.Flows[i]
+		f := &t.r.Messages[i]
 		completion, goodput, slowdown, status := "-", "-", "-", f.Status
 		if !metrics.Open(f) {
 			completion = metrics.FormatTimeDigits(f.CompletionPS, 4)
@@ -125,11 +126,11 @@ func (t *text) flowTable(index []int, title string) *table {
 }
 
 // verb names a message's verb, and its service unless that is RC.
-func verb(f *record.Flow) string {
-	if f.Service == "" {
+func verb(f *record.Message) string {
+	if f.Service == catalog.RC {
 		return f.Verb
 	}
-	return f.Service + " " + f.Verb
+	return f.Service.String() + " " + f.Verb
 }
 
 // times writes thousandths as a factor: "4.02x".
@@ -183,7 +184,7 @@ func messageLine(m metrics.Messages, r *record.Run) string {
 			metrics.FormatRate(m.GoodputBps))
 	}
 	if m.Failed > 0 {
-		s += "; " + errorCounts(r.Flows)
+		s += "; " + errorCounts(r.Messages)
 	}
 	if m.Lost > 0 {
 		s += fmt.Sprintf("; %s of them not delivered, which no requester was told: %s", metrics.FormatCount(int64(m.Lost)), metrics.NotDelivered(r))
@@ -195,7 +196,7 @@ func messageLine(m metrics.Messages, r *record.Run) string {
 }
 
 // errorCounts counts error completions by status, in order of appearance.
-func errorCounts(flows []record.Flow) string {
+func errorCounts(flows []record.Message) string {
 	var order []string
 	count := map[string]int64{}
 	for i := range flows {
@@ -268,7 +269,7 @@ func (t *text) measured() {
 			more++
 			continue
 		}
-		tab.add(q.Host+" <- "+q.Peer, integer(q.QP), q.Workload, metrics.FormatBytes(q.MeasuredBytes),
+		tab.add(q.Host+" <- "+q.Peer.String(), integer(q.QP), q.Workload, metrics.FormatBytes(q.MeasuredBytes),
 			metrics.FormatRate(metrics.RateOf(q.MeasuredBytes, took)))
 	}
 	if len(tab.rows) == 0 {

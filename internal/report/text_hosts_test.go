@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -45,7 +46,7 @@ func TestCPUBill(t *testing.T) {
 // Of many hosts that took data too slowly the report names those whose buffers were
 // fullest, each link once, and counts the others.
 func TestReceiverHosts(t *testing.T) {
-	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: record.Detected, Mechanism: record.XOFFCross, Act: record.Act{Count: 1}}}}
+	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: catalog.Detected, Mechanism: catalog.XOFFCross, Act: record.Act{Count: 1}}}}
 	for i := range 5 {
 		for range 2 { // classes
 			r.Ports = append(r.Ports, record.Port{Node: fmt.Sprintf("h%d", i), Port: 1, RateBps: 400 * units.Gbps, Limits: record.PortLimits{
@@ -74,7 +75,7 @@ func TestReceiverHosts(t *testing.T) {
 // A link inside a host that could take more than the network link brings says what else
 // went over it.
 func TestReceiverHostShares(t *testing.T) {
-	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: record.Detected, Mechanism: record.XOFFCross, Act: record.Act{Count: 1}}},
+	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: catalog.Detected, Mechanism: catalog.XOFFCross, Act: record.Act{Count: 1}}},
 		QPs: []record.QP{{Host: "h0", DeliveredBytes: 8_000_000}, {Host: "h1", DeliveredBytes: 1_000_000}},
 		Servers: []record.Server{{Host: "h0", Links: []record.ServerLink{
 			{Name: "cpu0 to nic0", PayloadBytes: 1}, {Name: "nic0 to cpu0", PayloadBytes: 20_000_000, BusyPS: 900 * units.Microsecond}}}},

@@ -124,10 +124,7 @@ func (t *text) peak(p *record.Port) int64 {
 }
 
 func (t *text) portTable(index []int) *table {
-	class, paused := "Prio", "Paused"
-	if t.r.Credits {
-		class, paused = "VL", "No\ncredits"
-	}
+	class, paused := t.classTitles()
 	tab := &table{columns: []column{
 		{title: "Port"}, {title: "To", drop: 3}, {title: class, right: true}, {title: "Peak\nqueue", right: true},
 		{title: "Mean\nqueue", right: true}, {title: "Min\nqueue", right: true, drop: 2}, {title: "Marked", right: true},
@@ -142,6 +139,17 @@ func (t *text) portTable(index []int) *table {
 			count(p.Dropped), share(p.Utilisation), size(p.PeakIngress), size(p.PeakHeadroom))
 	}
 	return tab
+}
+
+// classTitles head the columns of classes and of the time in which they may not send: those
+// of the only link layer, or words for all.
+func (t *text) classTitles() (class, held string) {
+	layers := metrics.Layers(t.r)
+	words := layers[0].English()
+	if len(layers) > 1 {
+		return "Class", "Shut"
+	}
+	return words.ClassTitle, words.HeldTitle
 }
 
 // minimum is the smallest queue length, which only a measure window makes
@@ -225,10 +233,7 @@ func (t *text) drops() {
 	if t.s.Totals.Dropped == 0 {
 		return
 	}
-	class := "Prio"
-	if t.r.Credits {
-		class = "VL"
-	}
+	class, _ := t.classTitles()
 	tab := &table{columns: []column{
 		{title: "Drops at"}, {title: class, right: true}, {title: "Cause"}, {title: "Frames", right: true},
 		{title: "First", right: true}, {title: "Last", right: true},
@@ -241,7 +246,7 @@ func (t *text) drops() {
 				more++
 				continue
 			}
-			tab.add(metrics.PortName(p), integer(p.Class), d.Cause, metrics.FormatCount(d.Count),
+			tab.add(metrics.PortName(p), integer(p.Class), d.Cause.String(), metrics.FormatCount(d.Count),
 				t.at(d.First), t.at(d.Last))
 		}
 	}

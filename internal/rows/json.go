@@ -12,8 +12,8 @@ const (
 	buffers = 3
 )
 
-// JSON writes the parts as one object, indented by a space per level, with a newline at
-// the end. A document that was cut short is none: its closing brace comes last. While rows
+// JSON writes the parts as one object, indented by a space per level, each row of a table on
+// a line of its own, with a newline at the end. A document that was cut short is none: its closing brace comes last. While rows
 // are encoded, by as many workers at a time, w takes those before them in a goroutine of
 // its own.
 func JSON(w io.Writer, parts []Part, workers int) error {
@@ -66,7 +66,7 @@ func (j *writer) rows(t *Table) error {
 		return j.blocks(t)
 	}
 	for i := range t.N {
-		if err := j.o.Value("", t.Value(i)); err != nil {
+		if err := j.o.row(t.Value(i)); err != nil {
 			return err
 		}
 		if err := j.flush(flushAt); err != nil {
@@ -124,9 +124,9 @@ func (j *writer) blocks(t *Table) error {
 func encode(fields func(*Object, int), todo <-chan *block) {
 	for b := range todo {
 		for i := b.first; i < b.last; i++ {
-			b.o.Begin("")
+			b.o.begin()
 			fields(&b.o, i)
-			b.o.End()
+			b.o.finish()
 		}
 		close(b.done)
 	}

@@ -7,12 +7,26 @@ import (
 	"unicode/utf8"
 )
 
-// Object writes the fields of a JSON object in order, indented by a space per level, as
-// encoding/json does.
+// Object writes the fields of a JSON object in order, indented by a space per level, or all
+// on one line, as encoding/json does.
 type Object struct {
 	b     []byte
 	depth int
 	more  bool // a field stands before
+	line  bool // all on one line
+}
+
+// begin starts an element of a list of which all stands on one line.
+func (o *Object) begin() {
+	o.separate()
+	o.b = append(o.b, '{')
+	o.line, o.more = true, false
+}
+
+// finish ends what begin started.
+func (o *Object) finish() {
+	o.b = append(o.b, '}')
+	o.line, o.more = false, true
 }
 
 // Begin starts an object as the value of a field, or with "" an element of a list.
@@ -39,7 +53,7 @@ func (o *Object) EndList() { o.end(']') }
 
 func (o *Object) end(bracket byte) {
 	o.depth--
-	if o.more { // else {} or []
+	if o.more && !o.line { // else {} or []
 		o.newline()
 	}
 	o.b = append(o.b, bracket)
@@ -56,6 +70,13 @@ func (o *Object) newline() { o.b = append(o.b, (between + spaces)[1:len(between)
 
 // separate begins a field or an element.
 func (o *Object) separate() {
+	if o.line {
+		if o.more {
+			o.b = append(o.b, ',')
+		}
+		o.more = true
+		return
+	}
 	if !o.more {
 		o.more = true
 		o.newline()
@@ -69,7 +90,10 @@ func (o *Object) key(key string) {
 	if key != "" {
 		o.b = append(o.b, '"')
 		o.b = append(o.b, key...)
-		o.b = append(o.b, '"', ':', ' ')
+		o.b = append(o.b, '"', ':')
+		if !o.line {
+			o.b = append(o.b, ' ')
+		}
 	}
 }
 
@@ -91,19 +115,11 @@ func (o *Object) String(key, v string) {
 	o.b = appendString(o.b, v)
 }
 
-// Keyed writes a whole number under a key that Key has made at this depth.
-func (o *Object) Keyed(key []byte, v int64) {
-	o.Again(key)
-	o.b = strconv.AppendInt(o.b, v, 10)
-}
+// Number writes a whole number behind what the last Again left open.
+func (o *Object) Number(v int64) { o.b = strconv.AppendInt(o.b, v, 10) }
 
-// Key returns a key of any characters as Keyed writes it, with what separates it from the
-// field before.
-func (o *Object) Key(key string) []byte {
-	quoted, _ := json.Marshal(key) // a string does not fail
-	b := append([]byte(between), spaces[:o.depth]...)
-	return append(append(b, quoted...), ':', ' ')
-}
+// Close ends an object that the last Again left open.
+func (o *Object) Close() { o.b = append(o.b, '}') }
 
 // Mark returns where the next field will begin, for Since.
 func (o *Object) Mark() int { return len(o.b) }
@@ -129,11 +145,26 @@ func (o *Object) Value(key string, v any) error {
 		return err
 	}
 	o.key(key)
+	if o.line {
+		o.b = append(o.b, compact...)
+		return nil
+	}
 	b := bytes.NewBuffer(o.b)
 	if err := json.Indent(b, compact, spaces[:o.depth], " "); err != nil {
 		return err
 	}
 	o.b = b.Bytes()
+	return nil
+}
+
+// row writes any value as an element of a list, on one line.
+func (o *Object) row(v any) error {
+	compact, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	o.separate()
+	o.b = append(o.b, compact...)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -14,64 +15,83 @@ import (
 )
 
 // stageNames are the stages of a requester's time.
-var stageNames = [nic.NumStages]string{
-	nic.Idle: record.StageIdle, nic.RNRWait: record.StageRNRWait, nic.AwaitAck: record.StageAwaitAck,
-	nic.Window: record.StageWindow, nic.SlowRestart: record.StageSlowRestart, nic.Bitmap: record.StageBitmap, nic.Lost: record.StageLoss, nic.Fenced: record.StageFence, nic.Reads: record.StageReads, nic.Rate: record.StageRate, nic.Fetching: record.StageFetch, nic.WorkFetch: record.StageWorkFetch, nic.Reading: record.StageRead, nic.Copying: record.StageCopyOut, nic.Paused: record.StagePaused, nic.Control: record.StageControl,
-	nic.Other: record.StageOther, nic.Sending: record.StageSending, nic.Resending: record.StageResending,
+var stageNames = [nic.NumStages]catalog.Stage{
+	nic.Idle: catalog.StageIdle, nic.RNRWait: catalog.StageRNRWait, nic.AwaitAck: catalog.StageAwaitAck,
+	nic.Window: catalog.StageWindow, nic.SlowRestart: catalog.StageSlowRestart, nic.Bitmap: catalog.StageBitmap,
+	nic.Lost: catalog.StageLoss, nic.Fenced: catalog.StageFence, nic.Reads: catalog.StageReads, nic.Rate: catalog.StageRate,
+	nic.Fetching: catalog.StageFetch, nic.WorkFetch: catalog.StageWorkFetch, nic.Reading: catalog.StageRead,
+	nic.Copying: catalog.StageCopyOut, nic.Paused: catalog.StagePaused, nic.Control: catalog.StageControl,
+	nic.Other: catalog.StageOther, nic.Sending: catalog.StageSending, nic.Resending: catalog.StageResending,
 }
 
-// wayNames are the stages of a packet's way.
-type wayNames struct {
-	paused, queue, buffer, pipeline, serialisation, propagation, latency, jitter, beyond string
-}
-
-// shutStage is the stage of the time for which a port's gate held a class.
-func (r *runner) shutStage() string {
-	if r.Valid.Wire.Block > 0 {
-		return record.StageCredits
-	}
-	return record.StagePaused
-}
-
-// stagesOf returns the stages of a way, each after prefix; shut is that of a gate
-// that held it.
-func stagesOf(prefix, shut string) wayNames {
-	return wayNames{
-		paused: prefix + shut, queue: prefix + record.StageQueue, buffer: prefix + record.StageReceiveBuffer, pipeline: prefix + record.StagePipeline,
-		serialisation: prefix + record.StageSerialisation, propagation: prefix + record.StagePropagation,
-		latency: prefix + record.StageLatency, jitter: prefix + record.StageJitter, beyond: prefix + record.StageBeyond,
-	}
-}
-
-// places are ports and their links, by global port number.
+// places are what accounts name: ports and their links, by global port number, nodes, and
+// the ends of connections, by endpoint.
 type places struct {
-	port []string // names
-	link []link
+	ports []port
+	nodes []record.Place
+	at    []record.Place // by endpoint
 }
 
-// link is what leads away from a port.
-type link struct {
-	name, peer     string
-	delay, latency units.Time // latency: the pipeline's of the switch that it leads to
-	ofHost         bool       // the port is a host's
-	noisy          bool       // frames may take longer to arrive
+// port is one of a node, and what leads away from it.
+type port struct {
+	at             record.Place
+	cable          record.Place
+	held           catalog.Stage // of what waits at it while it may not send
+	peer           int           // the node at the far end
+	delay, latency units.Time    // latency: the pipeline's of the switch that it leads to
+	ofHost         bool          // the port is a host's
+	noisy          bool          // frames may take longer to arrive
 }
 
 func (r *runner) places() (p places) {
 	g := r.Valid.Graph
-	p.port, p.link = make([]string, 0, len(r.Place)), make([]link, 0, len(r.Place))
+	p.ports = make([]port, 0, len(r.Place))
 	for _, at := range r.Place {
 		nd := &g.Nodes[at.Node]
 		to := nd.Ports[at.Local].Peer
-		l := link{name: fmt.Sprintf("%s to %s", nd.Name, g.Nodes[to].Name), peer: g.Nodes[to].Name,
+		x := port{at: record.PortAt(nd.Name, at.Local+1), cable: record.CableAt(nd.Name, g.Nodes[to].Name), peer: to,
+			held:  r.Nets[at.Part].Layer(at.Index).Vocabulary().Held,
 			delay: g.LinkAt(at.Node, at.Local).Delay, ofHost: nd.Kind == topology.Host}
 		if g.Nodes[to].Kind == topology.Switch {
-			l.latency = r.Valid.Switches[to].Latency
-			l.noisy = r.Valid.Noise.Pipeline > 0 || l.ofHost && r.Valid.Noise.Card > 0
+			x.latency = r.Valid.Switches[to].Latency
+			x.noisy = r.Valid.Noise.Pipeline > 0 || x.ofHost && r.Valid.Noise.Card > 0
 		}
-		p.port, p.link = append(p.port, r.portName(at.Node, at.Local)), append(p.link, l)
+		p.ports = append(p.ports, x)
+	}
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == topology.Host {
+			p.nodes = append(p.nodes, record.HostAt(g.Nodes[i].Name))
+		} else {
+			p.nodes = append(p.nodes, record.SwitchAt(g.Nodes[i].Name))
+		}
+	}
+	for i, e := range g.Endpoints {
+		end := p.nodes[e.Node]
+		if g.EndpointName(i) != end.Node {
+			end = record.PortAt(end.Node, e.Port+1)
+		}
+		p.at = append(p.at, end)
 	}
 	return p
+}
+
+// all lists the places.
+func (p *places) all() (out []*record.Place) {
+	seen := map[string]bool{}
+	add := func(q *record.Place) {
+		if name := q.String(); !seen[name] {
+			seen[name] = true
+			out = append(out, q)
+		}
+	}
+	for i := range p.ports {
+		add(&p.ports[i].at)
+		add(&p.ports[i].cable)
+	}
+	for i := range p.nodes {
+		add(&p.nodes[i])
+	}
+	return out
 }
 
 // accountant joins what requester and responder wrote down about a message
@@ -79,21 +99,19 @@ func (r *runner) places() (p places) {
 type accountant struct {
 	*runner
 	places
-	data, ack, response wayNames
-	shut                string   // see shutStage
-	lossy               []uint64 // a bit per connection of which something was dropped
-	names               [nic.NumStages]string
-	loss, reordered     string         // stages of the waits for what completed a message
-	out                 record.Account // reused by the next account
-	message             int            // whose note is at hand, from 1
-	carrier, asker      int            // that message's connection, and the node of its requester
-	noted               nic.MessageAccount
-	took                nic.Acceptance // the responder's note, likewise
-	tookNote            int            // which of the responder's it is; see taken
-	hops                []fabric.Hop   // of the ways of that message, as far as they were asked for
-	at                  units.Time     // accounted up to here
-	segments            bool           // what is accounted is a TCP connection's
-	clip                bool           // what lies before that is left out; else it is a bug
+	lossy           []uint64 // a bit per connection of which something was dropped
+	names           [nic.NumStages]catalog.Stage
+	loss, reordered catalog.Stage  // stages of the waits for what completed a message
+	out             record.Account // reused by the next account
+	message         int            // whose note is at hand, from 1
+	carrier, asker  int            // that message's connection, and the node of its requester
+	noted           nic.MessageAccount
+	took            nic.Acceptance // the responder's note, likewise
+	tookNote        int            // which of the responder's it is; see taken
+	hops            []fabric.Hop   // of the ways of that message, as far as they were asked for
+	at              units.Time     // accounted up to here
+	segments        bool           // what is accounted is a TCP connection's
+	clip            bool           // what lies before that is left out; else it is a bug
 	// delivered is, by connection, when messages of services without
 	// acknowledgements arrived, by when their last packet was sent.
 	delivered [][]arrival
@@ -156,7 +174,7 @@ func (a *accountant) account(i int) record.Account {
 		return a.received(i)
 	}
 	a.toCompletion(i)
-	a.place(a.Hosts[a.requester(i)], a.Messages[i].QP, m.Landed, m.Placed)
+	a.place(a.requester(i), a.Messages[i].QP, m.Landed, m.Placed)
 	return a.out
 }
 
@@ -186,17 +204,17 @@ func (a *accountant) toCompletion(i int) record.Account {
 
 // opening begins the account of message i with the time until its queue pair came
 // to it, and returns the port that it leaves by.
-func (a *accountant) opening(i int) (port string) {
+func (a *accountant) opening(i int) (port *port) {
 	m := a.note(i)
 	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.conn(i)].Src].Node
 	a.out, a.at = a.out[:0], a.Messages[i].Due
-	host := a.Valid.Graph.Nodes[src].Name
+	host := &a.nodes[src]
 	connect, register := a.Hosts[src].Prepared(uint32(i))
-	a.add(record.StageConnect, host, connect)
-	a.add(record.StageRegister, host, register)
-	a.until(record.StageCPU, host, m.Posted)
-	a.until(record.StageEarlierWork, "", m.After)
-	return a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
+	a.add(catalog.StageConnect, host, connect)
+	a.add(catalog.StageRegister, host, register)
+	a.until(catalog.StageCPU, host, m.Posted)
+	a.until(catalog.StageEarlierWork, nil, m.After)
+	return &a.ports[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 }
 
 // unknown stands for the time of a transmission that is not known.
@@ -212,7 +230,7 @@ func startOf(way []fabric.Hop) units.Time {
 
 // failed books the transmissions of message i's last packet that a rewind made
 // void, up to the one at start, which was accepted: only its ACK was late or lost.
-func (a *accountant) failed(i int, port string, start units.Time) {
+func (a *accountant) failed(i int, port *port, start units.Time) {
 	m := a.note(i)
 	for k := range m.Failed {
 		f := &m.Failed[k]
@@ -228,7 +246,7 @@ func (a *accountant) failed(i int, port string, start units.Time) {
 // packet void.
 func (a *accountant) void(i int, f *nic.Attempt) {
 	if f.Refused > 0 {
-		a.until(record.StageAwaitRNR, "", f.Rewound)
+		a.until(catalog.StageAwaitRNR, nil, f.Rewound)
 		return
 	}
 	a.missing(i, f.Rewound)
@@ -236,7 +254,7 @@ func (a *accountant) void(i int, f *nic.Attempt) {
 
 // rest books the time from the start of a message's last packet to its error:
 // first it was on the wire.
-func (a *accountant) rest(t *nic.Times, port string) {
+func (a *accountant) rest(t *nic.Times, port *port) {
 	if t == nil {
 		return
 	}
@@ -255,7 +273,7 @@ func (a *accountant) missing(i int, rewound units.Time) {
 	host, q := a.Hosts[a.requester(i)], a.Messages[i].QP
 	for _, at := range host.Timeouts(q) {
 		if at > a.at && at <= rewound {
-			a.until(record.StageTimeout, "", at)
+			a.until(catalog.StageTimeout, nil, at)
 		}
 	}
 	log := host.Rewinds(q)
@@ -263,15 +281,15 @@ func (a *accountant) missing(i int, rewound units.Time) {
 	for ; k < len(log) && log[k].At <= rewound; k++ {
 		r := &log[k]
 		if r.By != rdma.ByRNR {
-			a.until(a.loss, "", r.At)
+			a.until(a.loss, nil, r.At)
 			continue
 		}
-		a.until(record.StageAwaitRNR, "", r.At)
+		a.until(catalog.StageAwaitRNR, nil, r.At)
 		if r.At < rewound && k+1 < len(log) {
-			a.until(record.StageRNRWait, "", min(r.At+log[k+1].Wait-r.Wait, log[k+1].At))
+			a.until(catalog.StageRNRWait, nil, min(r.At+log[k+1].Wait-r.Wait, log[k+1].At))
 		}
 	}
-	a.until(a.loss, "", rewound)
+	a.until(a.loss, nil, rewound)
 }
 
 // acknowledged books the time from the acceptance of message i to its completion.
@@ -279,38 +297,38 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 	m := a.note(i)
 	c := &a.Valid.Plan.Conns[a.conn(i)]
 	ack := a.wayOf(a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node], m.Ack)
-	responder := a.Valid.Graph.EndpointName(c.Dst)
+	responder := &a.places.at[c.Dst]
 	switch {
 	case m.By == nic.Behind:
-		a.until(record.StageInOrder, "", m.Done)
+		a.until(catalog.StageInOrder, nil, m.Done)
 		return
 	case m.By == nic.Implied && len(ack) > 0:
-		a.until(record.StageImplied, responder, ack[0].In)
+		a.until(catalog.StageImplied, responder, ack[0].In)
 	case m.By == nic.Implied:
-		a.until(record.StageImplied, responder, m.Done)
+		a.until(catalog.StageImplied, responder, m.Done)
 		return
 	case taken.Held:
 		if taken.Read > a.at {
-			a.until(record.StageAckRead, responder, min(taken.Read, taken.FirstAck))
+			a.until(catalog.StageAckRead, responder, min(taken.Read, taken.FirstAck))
 		}
-		a.until(record.StageHeldAck, responder, taken.FirstAck)
+		a.until(catalog.StageHeldAck, responder, taken.FirstAck)
 	default:
-		a.until(record.StageCoalesce, responder, taken.FirstAck)
+		a.until(catalog.StageCoalesce, responder, taken.FirstAck)
 	}
-	names := &a.ack
+	leg := catalog.LegAck
 	if m.Response {
-		names = &a.response
+		leg = catalog.LegResponse
 	} else {
-		stage := record.StageAckLost
+		stage := catalog.StageAckLost
 		if !hasBit(a.lossy, a.conn(i)) {
-			stage = record.StageAckOvertaken
+			stage = catalog.StageAckOvertaken
 		}
-		a.until(stage, "", m.AckMade)
+		a.until(stage, nil, m.AckMade)
 	}
 	if len(ack) > 0 {
-		a.way(names, ack, m.Done)
+		a.way(leg, ack, m.Done)
 	} else {
-		a.until(record.StageAckWay, "", m.Done)
+		a.until(catalog.StageAckWay, nil, m.Done)
 	}
 }
 
@@ -324,7 +342,7 @@ func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 
 // received is from the post of message i, of the reliable connected service, until
 // its responder had all of it, with a server in memory; -1: not by the run's end.
-func (r *runner) received(f *record.Flow, i int, end units.Time) units.Time {
+func (r *runner) received(f *record.Message, i int, end units.Time) units.Time {
 	to := r.Responders[r.Valid.Plan.At(i).Conn]
 	responder, k := r.Hosts[to.Node], r.ordinal(i)
 	if r.Messages[i].Posted == units.Never || k >= responder.Accepted(to.QP) {
@@ -339,22 +357,22 @@ func (r *runner) received(f *record.Flow, i int, end units.Time) units.Time {
 
 // decisive books the requester's time up to the transmission after which the
 // responder had all of message i, and that packet's way until it arrived.
-func (a *accountant) decisive(i int, port string, way []fabric.Hop, arrived units.Time) {
+func (a *accountant) decisive(i int, port *port, way []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
 	if own := ownTime(m, way); own != nil {
 		a.times(own, port)
-		a.way(&a.data, way, arrived)
+		a.way(catalog.LegThere, way, arrived)
 		return
 	}
 	a.times(&m.Before, port)
 	again := a.resend(i, way)
 	if again == nil || again.Rewound < m.Start {
-		a.until(a.reordered, "", arrived) // the network changed their order
+		a.until(a.reordered, nil, arrived) // the network changed their order
 		return
 	}
 	a.missing(i, again.Rewound)
 	a.times(&again.Before, port)
-	a.way(&a.data, way, arrived)
+	a.way(catalog.LegThere, way, arrived)
 }
 
 // resend is the note of the packet whose way is given, if that was one sent
@@ -390,34 +408,31 @@ func ownTime(m *nic.MessageAccount, way []fabric.Hop) *nic.Times {
 }
 
 // add books a stage; what took no time is left out.
-func (a *accountant) add(name, where string, d units.Time) {
+func (a *accountant) add(stage catalog.Stage, where *record.Place, d units.Time) {
 	switch {
 	case d < 0:
-		panic(fmt.Sprintf("run: BUG: stage %q at %q takes %d ps, after %v", name, where, d, a.out))
+		panic(fmt.Sprintf("run: BUG: stage %q at %v takes %d ps, after %v", stage, where, d, a.out))
 	case d > 0:
 		a.at += d
-		a.out = append(a.out, record.Stage{Name: name, Where: where, Time: d})
+		a.out = append(a.out, record.StageTime{Stage: stage, Where: where, Time: d})
 	}
 }
 
 // until books the time from where the account stands to t.
-func (a *accountant) until(name, where string, t units.Time) {
+func (a *accountant) until(stage catalog.Stage, where *record.Place, t units.Time) {
 	if t > a.at || !a.clip {
-		a.add(name, where, t-a.at)
+		a.add(stage, where, t-a.at)
 	}
 }
 
 // times books a requester's stages; what the port did stands beside its name.
-func (a *accountant) times(t *nic.Times, port string) { a.timesOf("", t, port) }
-
-// timesOf books a queue pair's stages, each after prefix.
-func (a *accountant) timesOf(prefix string, t *nic.Times, port string) {
-	a.timesUpTo(prefix, t, port, a.at+t.Total())
+func (a *accountant) times(t *nic.Times, port *port) {
+	a.timesUpTo(catalog.LegThere, t, port, a.at+t.Total())
 }
 
-// timesUpTo books a queue pair's stages, which end at the given time, without what
+// timesUpTo books a queue pair's stages on a leg, which end at the given time, without what
 // is accounted already.
-func (a *accountant) timesUpTo(prefix string, t *nic.Times, port string, end units.Time) {
+func (a *accountant) timesUpTo(leg catalog.Leg, t *nic.Times, port *port, end units.Time) {
 	skip := t.Total() - (end - a.at)
 	for s, d := range t {
 		cut := min(max(skip, 0), d)
@@ -425,45 +440,45 @@ func (a *accountant) timesUpTo(prefix string, t *nic.Times, port string, end uni
 		if d -= cut; d == 0 {
 			continue
 		}
-		where := ""
-		switch nic.Stage(s) {
-		case nic.Paused, nic.Control, nic.Other, nic.Sending, nic.Resending:
-			where = port
-		}
-		name := a.names[s]
+		stage := a.names[s]
 		if nic.Stage(s) == nic.Paused {
-			name = a.shut
+			stage = port.held
 		}
-		a.add(prefix+name, where, d)
+		var where *record.Place
+		if stage.Placed() {
+			where = &port.at
+		}
+		a.add(stage.On(leg), where, d)
 	}
 }
 
 // way books the hops of a stamped packet, up to its arrival at end.
-func (a *accountant) way(names *wayNames, hops []fabric.Hop, end units.Time) {
+func (a *accountant) way(leg catalog.Leg, hops []fabric.Hop, end units.Time) {
 	frame := a.frameOf(hops, end)
 	for k := range hops {
 		h := &hops[k]
 		if h.In > a.at || h.In < a.at && !a.clip {
 			panic(fmt.Sprintf("run: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
 		}
-		if k == len(hops)-1 && k > 0 && a.places.link[h.Port].ofHost {
-			a.until(names.pipeline, a.port[h.Port], min(h.In+a.pipeline(h, true), h.Start))
-			a.until(names.buffer, a.port[h.Port], h.Start)
+		p := &a.ports[h.Port]
+		if k == len(hops)-1 && k > 0 && p.ofHost {
+			a.until(catalog.StagePipeline.On(leg), &p.at, min(h.In+a.pipeline(h, true), h.Start))
+			a.until(catalog.StageReceiveBuffer.On(leg), &p.at, h.Start)
 			continue
 		}
-		a.until(names.paused, a.port[h.Port], h.In+h.Paused)
+		a.until(p.held.On(leg), &p.at, h.In+h.Paused)
 		if k == 0 {
-			a.until(names.pipeline, a.port[h.Port], min(max(a.at, h.In+a.pipeline(h, false)), h.Start))
+			a.until(catalog.StagePipeline.On(leg), &p.at, min(max(a.at, h.In+a.pipeline(h, false)), h.Start))
 		}
-		a.until(names.queue, a.port[h.Port], h.Start)
+		a.until(catalog.StageQueue.On(leg), &p.at, h.Start)
 		switch {
 		case k+1 < len(hops):
 			next := a.Place[hops[k+1].Port]
-			a.link(names, h, hops[k+1].In, frame, a.Nets[next.Part].Rate(next.Index))
+			a.link(leg, h, hops[k+1].In, frame, a.Nets[next.Part].Rate(next.Index))
 		case a.endsAtSwitch(h): // a way longer than fabric writes down
-			a.until(names.beyond, "", end)
+			a.until(catalog.StageBeyond.On(leg), nil, end)
 		default:
-			a.link(names, h, end, frame, 0)
+			a.link(leg, h, end, frame, 0)
 		}
 	}
 }
@@ -497,29 +512,29 @@ func (a *accountant) endsAtSwitch(h *fabric.Hop) bool {
 // from a switch to a host: there is no noise. 0: it tells nothing.
 func (a *accountant) frameOf(hops []fabric.Hop, end units.Time) uint32 {
 	k := len(hops) - 1
-	if k > 0 && a.places.link[hops[k].Port].ofHost { // it waited in the host's receive buffer
+	if k > 0 && a.ports[hops[k].Port].ofHost { // it waited in the host's receive buffer
 		end, k = hops[k].In, k-1
 	}
 	if k < 1 || a.endsAtSwitch(&hops[k]) {
 		return 0
 	}
 	p := a.Place[hops[k].Port]
-	return a.Nets[p.Part].FrameOf(p.Index, end-a.places.link[hops[k].Port].delay-hops[k].Start)
+	return a.Nets[p.Part].FrameOf(p.Index, end-a.ports[hops[k].Port].delay-hops[k].Start)
 }
 
 // link books serialisation, propagation and the next switch's pipeline, and what noise added
 // to them; next is the rate of the port that sent the packet on.
-func (a *accountant) link(names *wayNames, h *fabric.Hop, arrived units.Time, frame uint32, next units.Rate) {
-	l := &a.places.link[h.Port]
+func (a *accountant) link(leg catalog.Leg, h *fabric.Hop, arrived units.Time, frame uint32, next units.Rate) {
+	p := &a.ports[h.Port]
 	late := units.Time(0)
-	if l.noisy && frame > 0 {
-		p := a.Place[h.Port]
-		late = max(0, arrived-l.latency-l.delay-a.Nets[p.Part].ArrivalTime(p.Index, frame, next)-h.Start)
+	if p.noisy && frame > 0 {
+		x := a.Place[h.Port]
+		late = max(0, arrived-p.latency-p.delay-a.Nets[x.Part].ArrivalTime(x.Index, frame, next)-h.Start)
 	}
-	a.until(names.serialisation, a.port[h.Port], arrived-l.delay-l.latency-late)
-	a.until(names.propagation, l.name, arrived-l.latency-late)
-	a.until(names.latency, l.peer, arrived-late)
-	a.until(names.jitter, a.port[h.Port], arrived)
+	a.until(catalog.StageSerialisation.On(leg), &p.at, arrived-p.delay-p.latency-late)
+	a.until(catalog.StagePropagation.On(leg), &p.cable, arrived-p.latency-late)
+	a.until(catalog.StageLatency.On(leg), &a.nodes[p.peer], arrived-late)
+	a.until(catalog.StageJitter.On(leg), &p.at, arrived)
 }
 
 func (r *runner) portName(node, local int) string {

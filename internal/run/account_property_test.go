@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -143,13 +144,13 @@ func TestAccountsTile(t *testing.T) {
 		if d := differ(t, r, simulate(t, v, 2+int(seed%6), 2)); d != "" {
 			t.Fatalf("seed %d: partitions matter: %s\n%s", seed, d, text)
 		}
-		for i := range r.Flows {
-			seen[r.Flows[i].Status]++
+		for i := range r.Messages {
+			seen[r.Messages[i].Status]++
 			if why := accountWrong(r, i); why != "" {
-				t.Fatalf("seed %d, message %d (%s): %s\n%v\n%s", seed, i, r.Flows[i].Status, why, r.Flows[i].Account.Stages(), text)
+				t.Fatalf("seed %d, message %d (%s): %s\n%v\n%s", seed, i, r.Messages[i].Status, why, r.Messages[i].Account.Stages(), text)
 			}
-			for _, s := range r.Flows[i].Account.Stages() {
-				seen[s.Name]++
+			for _, s := range r.Messages[i].Account.Stages() {
+				seen[s.Stage.String()]++
 			}
 		}
 	}
@@ -170,9 +171,9 @@ func TestAccountsTile(t *testing.T) {
 }
 
 // acted reports whether the ledger has a queue pair act by mechanism m.
-func acted(r *record.Run, m record.Mechanism, q *record.QP) bool {
+func acted(r *record.Run, m catalog.Mechanism, q *record.QP) bool {
 	for i := range r.Ledger {
-		if e := &r.Ledger[i]; e.Mechanism == m && e.Actor == fmt.Sprintf("%s qp %d", q.Host, q.QP) {
+		if e := &r.Ledger[i]; e.Mechanism == m && e.Actor == q.Place() {
 			return true
 		}
 	}
@@ -181,7 +182,7 @@ func acted(r *record.Run, m record.Mechanism, q *record.QP) bool {
 
 // accountWrong says what is wrong with the account of message i, or nothing.
 func accountWrong(r *record.Run, i int) string {
-	f := &r.Flows[i]
+	f := &r.Messages[i]
 	if f.Status == "open" {
 		if len(f.Account.Stages()) > 0 {
 			return "an open message has an account"
@@ -198,13 +199,13 @@ func accountWrong(r *record.Run, i int) string {
 		switch {
 		case s.Time <= 0:
 			return fmt.Sprintf("%s takes %d ps", s.Key(), s.Time)
-		case s.Name == "window" && qp.Limits.WindowBytes == 0:
+		case s.Stage.String() == "window" && qp.Limits.WindowBytes == 0:
 			return "window without a window"
-		case s.Name == "bitmap" && qp.Limits.BitmapPackets == 0:
+		case s.Stage.String() == "bitmap" && qp.Limits.BitmapPackets == 0:
 			return "bitmap without a bitmap"
-		case s.Name == "resending" && qp.Retransmitted == 0 && !acted(r, record.AskedAgain, qp):
+		case s.Stage.String() == "resending" && qp.Retransmitted == 0 && !acted(r, catalog.AskedAgain, qp):
 			return "resending, but nothing was sent again"
-		case s.Name == "ACK lost" && dropped == 0:
+		case s.Stage.String() == "ACK lost" && dropped == 0:
 			return "an ACK lost, but nothing was dropped"
 		}
 	}
@@ -215,7 +216,7 @@ func accountWrong(r *record.Run, i int) string {
 }
 
 // requesterOf returns the queue pair that sent a message.
-func requesterOf(r *record.Run, f *record.Flow) *record.QP {
+func requesterOf(r *record.Run, f *record.Message) *record.QP {
 	host := record.HostOf(f.Src)
 	for k := range r.QPs {
 		if q := &r.QPs[k]; q.Host == host && q.QP == f.QP {

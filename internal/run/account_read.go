@@ -5,15 +5,15 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // read books a READ that succeeded, up to the response with which all of it had
 // arrived; then it may have had to wait for an earlier READ.
-func (a *accountant) read(i int, port string) {
+func (a *accountant) read(i int, port *port) {
 	m := a.note(i)
 	last := nic.ResponseArrival{At: m.Done, Way: m.Ack}
 	if m.By != nic.Answered {
@@ -33,7 +33,7 @@ func (a *accountant) read(i int, port string) {
 	default:
 		a.repaired(i, port, answer, back, last.At)
 	}
-	a.until(record.StageInOrder, "", m.Done)
+	a.until(catalog.StageInOrder, nil, m.Done)
 }
 
 // requester is the host that posted message i.
@@ -57,32 +57,32 @@ func answerAt(responder *nic.Host, q uint32, start units.Time) *nic.Answer {
 // response answers, that request's way, the responder's time until it sent the
 // response, and the response's way, which is empty if it did not arrive. A READ
 // that was asked for in parts is booked from the request for the first of them.
-func (a *accountant) answered(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
+func (a *accountant) answered(i int, port *port, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
 	to := a.Responders[a.conn(i)]
 	responder := a.Hosts[to.Node]
 	before := answer.Before
 	if first := a.wayOf(responder, answer.FirstWay); m.Read != nil && a.askedPart(i, port, first) {
-		a.way(&a.data, first, answer.First)
-		a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
+		a.way(catalog.LegThere, first, answer.First)
+		a.until(catalog.StageEarlierWork.On(catalog.LegResponse), nil, answer.After)
 		a.unasked(m, &before, port)
 	} else {
 		there := a.wayOf(responder, answer.Way)
 		if !a.asked(i, port, there) {
 			return
 		}
-		a.way(&a.data, there, answer.Taken)
+		a.way(catalog.LegThere, there, answer.Taken)
 		a.clip = true // parts asked for before were answered while it was on its way
-		a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
+		a.until(catalog.StageEarlierWork.On(catalog.LegResponse), nil, answer.After)
 		a.clip = false
 	}
-	a.timesUpTo(record.ResponseStage, &before, a.port[responder.GlobalPort(to.QP)], answer.Start)
-	a.way(&a.response, back, arrived)
+	a.timesUpTo(catalog.LegResponse, &before, &a.ports[responder.GlobalPort(to.QP)], answer.Start)
+	a.way(catalog.LegResponse, back, arrived)
 }
 
 // askedPart books the requester's time until it sent the request for a READ's
 // first part whose way is given, and reports whether it is known.
-func (a *accountant) askedPart(i int, port string, way []fabric.Hop) bool {
+func (a *accountant) askedPart(i int, port *port, way []fabric.Hop) bool {
 	m := a.note(i)
 	start := startOf(way)
 	switch again := a.resend(i, way); {
@@ -105,7 +105,7 @@ func (a *accountant) askedPart(i int, port string, way []fabric.Hop) bool {
 // unasked books the time in which the responder had nothing to send because the
 // next part of the READ was not asked for, and takes it off its times: what the
 // requester lost to a loss in the meantime, and what else held it most.
-func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port string) {
+func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port *port) {
 	idle := before[nic.Idle] + before[nic.AwaitAck]
 	before[nic.Idle], before[nic.AwaitAck] = 0, 0
 	var held nic.Times // what kept the requester from asking for more, since it first asked
@@ -134,7 +134,7 @@ func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port stri
 // repaired books a READ whose last response to arrive answers a request sent again
 // for what was missing (selective repeat): as if nothing had been missing up to
 // the response that would have been its last, and then what came of the loss.
-func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
+func (a *accountant) repaired(i int, port *port, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
 	to := a.Responders[a.conn(i)]
 	responder := a.Hosts[to.Node]
@@ -154,11 +154,11 @@ func (a *accountant) repaired(i int, port string, answer *nic.Answer, back []fab
 	again := a.resend(i, there)
 	a.clip = true // the loss may have been noticed and seen to before
 	a.missing(i, again.Rewound)
-	a.timesUpTo("", &again.Before, port, again.Start)
-	a.way(&a.data, there, answer.Taken)
-	a.until(record.ResponseStage+record.StageEarlierWork, "", answer.After)
-	a.timesUpTo(record.ResponseStage, &answer.Before, a.port[responder.GlobalPort(to.QP)], answer.Start)
-	a.way(&a.response, back, arrived)
+	a.timesUpTo(catalog.LegThere, &again.Before, port, again.Start)
+	a.way(catalog.LegThere, there, answer.Taken)
+	a.until(catalog.StageEarlierWork.On(catalog.LegResponse), nil, answer.After)
+	a.timesUpTo(catalog.LegResponse, &answer.Before, &a.ports[responder.GlobalPort(to.QP)], answer.Start)
+	a.way(catalog.LegResponse, back, arrived)
 	a.clip = false
 }
 
@@ -180,7 +180,7 @@ func (a *accountant) tail(i int, before units.Time) *nic.Answer {
 // asked books the requester's time up to the transmission of the READ request
 // whose way is given. If that is not known it books it up to the latest request
 // and reports false.
-func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
+func (a *accountant) asked(i int, port *port, way []fabric.Hop) bool {
 	m, start := a.note(i), startOf(way)
 	for k := range m.Failed {
 		f := &m.Failed[k]
@@ -189,7 +189,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 		}
 		a.times(&f.Before, port)
 		if f.Taken > a.at {
-			a.until(record.StageResponses, "", min(f.Taken, f.Rewound))
+			a.until(catalog.StageResponses, nil, min(f.Taken, f.Rewound))
 		}
 		a.void(i, f)
 	}
@@ -204,7 +204,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 		return true
 	}
 	if start >= a.at { // the responder went back to an earlier request, and sent this answer with that one's
-		a.until(record.StageEarlierWork, "", start)
+		a.until(catalog.StageEarlierWork, nil, start)
 		return true
 	}
 	a.times(&m.Before, port)
@@ -215,7 +215,7 @@ func (a *accountant) asked(i int, port string, way []fabric.Hop) bool {
 // responses came until taken, then one was missing.
 func (a *accountant) lost(i int, rewound, taken units.Time) {
 	if taken > a.at {
-		a.until(record.StageResponses, "", min(taken, rewound))
+		a.until(catalog.StageResponses, nil, min(taken, rewound))
 	}
 	a.missing(i, rewound)
 }

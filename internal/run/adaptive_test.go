@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -27,12 +28,12 @@ workload:
   - flow: {from: h0, to: h1, size: 4096B}
   - flow: {from: h0, to: h1, size: 4096B, start: 50us}
 `, nic))
-		first, second := r.Flows[0].CompletionPS, r.Flows[1].CompletionPS
+		first, second := r.Messages[0].CompletionPS, r.Messages[1].CompletionPS
 		if second-first != timeout {
 			t.Errorf("%s: %d more than without loss, want %d", nic, second-first, timeout)
 		}
-		if got := stage(&r.Flows[1], record.StageLoss); got != timeout {
-			t.Errorf("%s: %d of it awaiting the timer: %v", nic, got, r.Flows[1].Account.Stages())
+		if got := stage(&r.Messages[1], catalog.StageLoss); got != timeout {
+			t.Errorf("%s: %d of it awaiting the timer: %v", nic, got, r.Messages[1].Account.Stages())
 		}
 	}
 }
@@ -52,15 +53,15 @@ workload:
 	l := r.QPs[0].Limits
 	frame := units.Time(4096+82) * 80
 	want := l.BaseRTTPS - 2*frame + l.BaseRTTPS - 4*frame
-	if got := stage(&r.Flows[1], record.StageSlowRestart); got != want || l.SlowRestartPS != want || !l.SlowRestart {
-		t.Errorf("slow restart held the message for %d and the queue pair for %d, want %d: %v", got, l.SlowRestartPS, want, r.Flows[1].Account.Stages())
+	if got := stage(&r.Messages[1], catalog.StageSlowRestart); got != want || l.SlowRestartPS != want || !l.SlowRestart {
+		t.Errorf("slow restart held the message for %d and the queue pair for %d, want %d: %v", got, l.SlowRestartPS, want, r.Messages[1].Account.Stages())
 	}
-	if got := stage(&r.Flows[0], record.StageSlowRestart); got != 0 {
+	if got := stage(&r.Messages[0], catalog.StageSlowRestart); got != 0 {
 		t.Errorf("slow restart held the first message for %d", got)
 	}
 	named := false
 	for _, e := range r.Ledger {
-		named = named || e.Question == record.Slowed && e.Mechanism == record.SlowRestart && e.Actor == "h0 qp 0" && e.Act.Count == 1
+		named = named || e.Question == catalog.Slowed && e.Mechanism == catalog.SlowRestart && e.Actor == record.QPAt(catalog.RC, "h0", 0) && e.Act.Count == 1
 	}
 	if !named {
 		t.Errorf("the ledger has no slow restart: %+v", r.Ledger)

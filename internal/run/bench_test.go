@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -106,10 +107,10 @@ func benchmarkPermutation(b *testing.B, k int, stack string, more ...string) {
 // checkBusy makes sure that the benchmark measures what it is about.
 func checkBusy(b *testing.B, r *record.Run, lossless bool) {
 	b.Helper()
-	if r.Credits {
+	if r.Ports[0].Layer == catalog.InfiniBand {
 		var waits int64
 		for _, e := range r.Ledger {
-			if e.Mechanism == record.CreditWait {
+			if e.Mechanism == catalog.CreditWait {
 				waits += e.Count
 			}
 		}
@@ -119,7 +120,7 @@ func checkBusy(b *testing.B, r *record.Run, lossless bool) {
 		b.ReportMetric(float64(waits), "waits")
 		return
 	}
-	if r.QPs[0].Service == "TCP" {
+	if r.QPs[0].Service == catalog.TCP {
 		var cuts int64
 		for i := range r.QPs {
 			cuts += r.QPs[i].RateCuts

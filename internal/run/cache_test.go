@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -122,8 +123,8 @@ workload:
 			t.Errorf("partitions matter: %s", bad)
 		}
 		got := units.Time(0)
-		for _, s := range r.Flows[0].Account.Stages() {
-			if s.Name == record.StageFetch {
+		for _, s := range r.Messages[0].Account.Stages() {
+			if s.Stage == catalog.StageFetch {
 				got += s.Time
 			}
 		}
@@ -134,7 +135,7 @@ workload:
 			continue
 		}
 		want := c.misses*wait + c.packets*4178*80 + 16*80
-		if took := r.Flows[0].CompletionPS; took < want || took > want+6*units.Microsecond {
+		if took := r.Messages[0].CompletionPS; took < want || took > want+6*units.Microsecond {
 			t.Errorf("pages of %s: %d ps, want %d and a round trip", c.page, took, want)
 		}
 	}
@@ -152,11 +153,11 @@ workload:
   - flow: {from: h0, to: h1, size: 20KiB, qps: 16}
 `)
 	r := simulate(t, v, 1, 1)
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		fetch := units.Time(0)
 		for _, s := range f.Account.Stages() {
-			if s.Name == record.StageFetch {
+			if s.Stage == catalog.StageFetch {
 				fetch += s.Time
 			}
 		}
@@ -200,7 +201,7 @@ workload:
 		// 4096 frames of 4158 B at 40 Gb/s, 831.6 ns, and 547 ns each; the first with
 		// 16 B of RETH. Before it the first frame's way, after it the last ACK's.
 		want := 4096 * (4158*200 + 547000) * units.Picosecond
-		if took := r.Flows[0].CompletionPS; took < want || took > want+10*units.Microsecond {
+		if took := r.Messages[0].CompletionPS; took < want || took > want+10*units.Microsecond {
 			t.Errorf("16 MiB take %d ps, want %d and a round trip", took, want)
 		}
 	}
@@ -221,17 +222,17 @@ workload:
   - flow: {from: h1, to: h0, size: 100B}
   - flow: {from: h0, to: h1, size: 1000B, inline: true, start: 19990ns}
 `), 1, 1)
-	stages := map[string]units.Time{}
-	for _, s := range r.Flows[0].Account.Stages() {
-		stages[s.Name] += s.Time
+	stages := map[catalog.Stage]units.Time{}
+	for _, s := range r.Messages[0].Account.Stages() {
+		stages[s.Stage] += s.Time
 	}
 	other := 1098*80 - 10*units.Nanosecond // 1,000 B of payload and RETH, headers, preamble and gap
-	if got := stages[record.StageFetch]; got != 20*units.Microsecond {
+	if got := stages[catalog.StageFetch]; got != 20*units.Microsecond {
 		t.Errorf("%d ps of cache misses, want 20 us, for two pages", got)
 	}
-	if stages[record.StageControl] != 0 || stages[record.StageOther] != other {
+	if stages[catalog.StageControl] != 0 || stages[catalog.StageOther] != other {
 		t.Errorf("after the fetch %d ps behind control frames and %d behind other traffic, want 0 and %d",
-			stages[record.StageControl], stages[record.StageOther], other)
+			stages[catalog.StageControl], stages[catalog.StageOther], other)
 	}
 }
 
@@ -254,7 +255,7 @@ workload:
 				}
 			}
 			// Each of the responder's fetches holds one response back.
-			if took := r.Flows[1].CompletionPS; took < units.Time(c.misses)*547*units.Nanosecond {
+			if took := r.Messages[1].CompletionPS; took < units.Time(c.misses)*547*units.Nanosecond {
 				t.Errorf("room for %d, %s: %v", c.room, recovery, took)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/card"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/pcie"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -37,14 +37,14 @@ func TestCardIsTheSumOfItsParts(t *testing.T) {
 			"size: 64B":               map[bool]units.Time{true: doorbell(64), false: doorbell(8) + read}[c.BlueFlame > 0] + read,
 			"size: 64B, inline: true": map[bool]units.Time{true: doorbell(128), false: doorbell(8) + memory.read(128, costs.DRAMRead)}[c.BlueFlame > 0],
 		} {
-			f := simulate(t, parse(t, fmt.Sprintf(cardMessage, name, keys)), 0, 1).Flows[0]
+			f := simulate(t, parse(t, fmt.Sprintf(cardMessage, name, keys)), 0, 1).Messages[0]
 			got := sums(f.Account.Stages())
-			sending := got[record.StageWorkFetch] + got[record.StageRead]
+			sending := got[catalog.StageWorkFetch.String()] + got[catalog.StageRead.String()]
 			if want += c.Send; sending < want-units.Nanosecond || sending > want+units.Nanosecond {
 				t.Errorf("%s, %s: %v until it is sent, the parts add up to %v: %v", name, keys, sending, want, f.Account.Stages())
 			}
-			if got[record.StagePipeline+" h1:1"] != c.Receive {
-				t.Errorf("%s, %s: %v in the receive pipeline, want %v", name, keys, got[record.StagePipeline+" h1:1"], c.Receive)
+			if got[catalog.StagePipeline.String()+" h1:1"] != c.Receive {
+				t.Errorf("%s, %s: %v in the receive pipeline, want %v", name, keys, got[catalog.StagePipeline.String()+" h1:1"], c.Receive)
 			}
 		}
 	}
@@ -54,8 +54,8 @@ func TestCardIsTheSumOfItsParts(t *testing.T) {
 // so that a round trip has each twice.
 func TestPipelinesOfAnIdealCard(t *testing.T) {
 	const keys = "size: 64B, verb: read"
-	with := simulate(t, parse(t, fmt.Sprintf(cardMessage, "ideal, send_pipeline: 100ns, receive_pipeline: 300ns", keys)), 0, 1).Flows[0]
-	without := simulate(t, parse(t, fmt.Sprintf(cardMessage, "ideal", keys)), 0, 1).Flows[0]
+	with := simulate(t, parse(t, fmt.Sprintf(cardMessage, "ideal, send_pipeline: 100ns, receive_pipeline: 300ns", keys)), 0, 1).Messages[0]
+	without := simulate(t, parse(t, fmt.Sprintf(cardMessage, "ideal", keys)), 0, 1).Messages[0]
 	if d := with.CompletionPS - without.CompletionPS; d != 800*units.Nanosecond {
 		t.Errorf("a READ takes %v longer, want 800 ns: %v", d, with.Account.Stages())
 	}
@@ -74,7 +74,7 @@ workload:
 `
 	for qps, perSecond := range map[int]float64{1: 4.878e6, 2: 9.756e6, 16: 20e6} {
 		r := simulate(t, parse(t, fmt.Sprintf(text, qps)), 0, 1)
-		if got := float64(len(r.Flows)) / (float64(r.EndPS) / 1e12); got < perSecond*0.95 || got > perSecond*1.01 {
+		if got := float64(len(r.Messages)) / (float64(r.EndPS) / 1e12); got < perSecond*0.95 || got > perSecond*1.01 {
 			t.Errorf("%d queue pairs: %.3g messages per second, want %.3g", qps, got, perSecond)
 		}
 	}
@@ -95,7 +95,7 @@ workload:
 		at := func(delay, reaction string) units.Time {
 			r := simulate(t, parse(t, fmt.Sprintf(text, delay, reaction, recovery)), 0, 1)
 			for i := range r.Ledger {
-				if e := &r.Ledger[i]; e.Mechanism == record.RetransNAK {
+				if e := &r.Ledger[i]; e.Mechanism == catalog.RetransNAK {
 					return e.First
 				}
 			}
@@ -113,7 +113,7 @@ workload:
 func TestPCIeGenerationOfACard(t *testing.T) {
 	v := parse(t, fmt.Sprintf(cardMessage, "connectx-5", "size: 16MB"))
 	r := simulate(t, v, 0, 1)
-	gbps := float64(16e6*8) / (float64(r.Flows[0].CompletionPS) / 1e3)
+	gbps := float64(16e6*8) / (float64(r.Messages[0].CompletionPS) / 1e3)
 	if most := float64(pcie.New(3, 16).TLPRate()) / 1e9; gbps > most || gbps < 0.8*most {
 		t.Errorf("%.1f Gb/s through generation 3 x16, which carries at most %.1f", gbps, most)
 	}
@@ -132,7 +132,7 @@ workload:
 `
 	for _, on := range []bool{true, false} {
 		r := simulate(t, parse(t, fmt.Sprintf(text, on)), 0, 1)
-		naks, _ := sumOf(r, record.NAKSent)
+		naks, _ := sumOf(r, catalog.NAKSent)
 		if cnps := r.QPs[0].CNPsReceived; naks == 0 || on != (cnps > 0) || cnps > naks {
 			t.Errorf("nak_cnp %v: %d NAKs, %d CNPs", on, naks, cnps)
 		}

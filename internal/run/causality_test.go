@@ -105,10 +105,10 @@ func TestChangesMoveTheirStage(t *testing.T) {
 			before := simulate(t, parse(t, causalityBase, append(tt.set[:len(tt.set):len(tt.set)], tt.before)...), 0, 1)
 			after := simulate(t, parse(t, causalityBase, append(tt.set[:len(tt.set):len(tt.set)], tt.after)...), 0, 1)
 			compareStages(t, before, after, tt.moves, tt.exact)
-			if a, b := sums(before.Flows[1].Account.Stages()), sums(after.Flows[1].Account.Stages()); !tt.all && fmt.Sprint(a) != fmt.Sprint(b) {
+			if a, b := sums(before.Messages[1].Account.Stages()), sums(after.Messages[1].Account.Stages()); !tt.all && fmt.Sprint(a) != fmt.Sprint(b) {
 				t.Errorf("the bystander's account changed from %v to %v", a, b)
 			}
-			if d := metrics.DominantStage(after, 0); d.Stage != tt.stage {
+			if d := metrics.DominantStage(after, 0); d.Stage.String() != tt.stage {
 				t.Errorf("%+v dominates, want %s", d, tt.stage)
 			}
 			if c := metrics.Ceilings(after)[0]; tt.explains != "" && (c.Explains != tt.explains || !strings.HasPrefix(c.How, tt.with)) {
@@ -122,8 +122,8 @@ func TestChangesMoveTheirStage(t *testing.T) {
 // there is none, within 1 % of the completion time, or exactly.
 func compareStages(t *testing.T, before, after *record.Run, moves map[string]units.Time, exact bool) {
 	t.Helper()
-	a, b := sums(before.Flows[0].Account.Stages()), sums(after.Flows[0].Account.Stages())
-	margin := max(before.Flows[0].CompletionPS, after.Flows[0].CompletionPS) / 100
+	a, b := sums(before.Messages[0].Account.Stages()), sums(after.Messages[0].Account.Stages())
+	margin := max(before.Messages[0].CompletionPS, after.Messages[0].CompletionPS) / 100
 	if exact {
 		margin = 0
 	}
@@ -177,7 +177,7 @@ workload:
 		t.Errorf("best %d at %s of %d limits", c.BestBps, c.At, len(c.Limits))
 	}
 	// Ten whole windows and the rest of the last round trip: within a tenth.
-	if g := metrics.Goodput(&r.Flows[0]); g != c.MeasuredBps || g < window*9/10 || g > window*11/10 {
+	if g := metrics.Goodput(&r.Messages[0]); g != c.MeasuredBps || g < window*9/10 || g > window*11/10 {
 		t.Errorf("measured %d, ceiling %d", c.MeasuredBps, window)
 	}
 	if c.Explains != "window" {
@@ -197,11 +197,11 @@ workload:
 `), 0, 1)
 	seen := map[string]bool{}
 	for i, c := range metrics.Ceilings(r) {
-		f := &r.Flows[i]
+		f := &r.Messages[i]
 		taken := ""
 		for _, s := range f.Account.Stages() {
-			if s.Name == "serialisation" {
-				taken += s.Where + " "
+			if s.Stage.String() == "serialisation" {
+				taken += s.Place().String() + " "
 			}
 		}
 		named := ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -28,18 +29,18 @@ workload:
 `
 	for _, recovery := range []string{"go-back-n", "selective-repeat", "irn"} {
 		r := simulate(t, parse(t, text, "nic.recovery="+recovery), 1, 1)
-		f := &r.Flows[29]
-		if stage(f, record.StageRNRWait) == 0 || stage(f, record.StageAwaitRNR) == 0 {
+		f := &r.Messages[29]
+		if stage(f, catalog.StageRNRWait) == 0 || stage(f, catalog.StageAwaitRNR) == 0 {
 			t.Errorf("%s: no wait for receives: %v", recovery, f.Account.Stages())
 		}
-		if stage(f, record.StageLoss) > 0 {
+		if stage(f, catalog.StageLoss) > 0 {
 			t.Errorf("%s: a loss without one: %v", recovery, f.Account.Stages())
 		}
 		if d := metrics.DominantStage(r, 29); d.Where != "receive queue of h3" && !strings.Contains(d.How, "what held its messages most: RNR wait") {
 			t.Errorf("%s: %+v", recovery, d)
 		}
 		enough := simulate(t, parse(t, text, "nic.recovery="+recovery, "workload[0].incast.receives=10"), 1, 1)
-		if f := &enough.Flows[29]; stage(f, record.StageRNRWait)+stage(f, record.StageAwaitRNR) > 0 {
+		if f := &enough.Messages[29]; stage(f, catalog.StageRNRWait)+stage(f, catalog.StageAwaitRNR) > 0 {
 			t.Errorf("%s: with a receive for each: %v", recovery, f.Account.Stages())
 		}
 	}
@@ -63,21 +64,21 @@ workload:
 func TestLostResponse(t *testing.T) {
 	run := func(every int) (*record.Run, map[string]units.Time) {
 		r := simulate(t, parse(t, fmt.Sprintf(lostResponse, every, 100*4096, 1)), 1, 1)
-		return r, sums(r.Flows[0].Account.Stages())
+		return r, sums(r.Messages[0].Account.Stages())
 	}
 	clean, before := run(1000)
 	lossy, after := run(99)
 	again := units.Rate(100 * units.Gbps).TxTime(62 + 16 + 20)
 	response := units.Rate(100 * units.Gbps).TxTime(62 + 4 + 4096 + 20)
 	cost := 2*(again+response) + 4*25*units.Nanosecond + 2*300*units.Nanosecond
-	if got := lossy.Flows[0].CompletionPS - clean.Flows[0].CompletionPS; got != cost {
+	if got := lossy.Messages[0].CompletionPS - clean.Messages[0].CompletionPS; got != cost {
 		t.Errorf("the loss costs %d ps, want %d", got, cost)
 	}
 	if got := after["response sending h0:1"]; got != before["response sending h0:1"] {
 		t.Errorf("response sending takes %d ps, without a loss %d", got, before["response sending h0:1"])
 	}
 	d := metrics.DominantStage(lossy, 0)
-	if d.Stage != "response sending" || !strings.Contains(d.Loss, "h0:1 dropped 1 frame in the run (drop_every)") {
+	if d.Stage.String() != "response sending" || !strings.Contains(d.Loss, "h0:1 dropped 1 frame in the run (drop_every)") {
 		t.Errorf("%+v", d)
 	}
 	if d := metrics.DominantStage(clean, 0); d.Loss != "" {
@@ -90,9 +91,9 @@ func TestLostResponse(t *testing.T) {
 func TestLostResponseInBetween(t *testing.T) {
 	r := simulate(t, parse(t, fmt.Sprintf(lostResponse, 60, 100*4096, 1)), 1, 1)
 	clean := simulate(t, parse(t, fmt.Sprintf(lostResponse, 1000, 100*4096, 1)), 1, 1)
-	got, was := sums(r.Flows[0].Account.Stages()), sums(clean.Flows[0].Account.Stages())
-	if one := units.Rate(100 * units.Gbps).TxTime(62 + 4 + 4096 + 20); got["response resending h0:1"] != one || r.Flows[0].CompletionPS != clean.Flows[0].CompletionPS+one {
-		t.Errorf("resending takes %d ps, want %d; %v", got["response resending h0:1"], one, r.Flows[0].Account.Stages())
+	got, was := sums(r.Messages[0].Account.Stages()), sums(clean.Messages[0].Account.Stages())
+	if one := units.Rate(100 * units.Gbps).TxTime(62 + 4 + 4096 + 20); got["response resending h0:1"] != one || r.Messages[0].CompletionPS != clean.Messages[0].CompletionPS+one {
+		t.Errorf("resending takes %d ps, want %d; %v", got["response resending h0:1"], one, r.Messages[0].Account.Stages())
 	}
 	if got["response sending h0:1"] != was["response sending h0:1"] || got["response behind earlier work"] != 0 {
 		t.Errorf("%v, without a loss %v", got, was)
@@ -103,19 +104,19 @@ func TestLostResponseInBetween(t *testing.T) {
 // first of the two to the next one tells. That one's account is as without a loss,
 // and then it waits for the first: a round trip, in which its second came.
 func TestWaitForEarlierREAD(t *testing.T) {
-	run := func(every int) *record.Flow {
+	run := func(every int) *record.Message {
 		v := parse(t, fmt.Sprintf(lostResponse, every, 6*4096, 2))
 		v.Plan.Single()
 		v.Plan.Series[1].Bytes = 2 * 4096
-		return &simulate(t, v, 1, 1).Flows[1]
+		return &simulate(t, v, 1, 1).Messages[1]
 	}
 	clean, f := run(1000), run(6)
 	want := readRTT(4096) - units.Rate(100*units.Gbps).TxTime(62+4+4096+20)
-	if got := stage(f, record.StageInOrder); got != want {
+	if got := stage(f, catalog.StageInOrder); got != want {
 		t.Errorf("behind the READ before it for %d ps, want %d; %v", got, want, f.Account.Stages())
 	}
 	after, before := sums(f.Account.Stages()), sums(clean.Account.Stages())
-	delete(after, record.StageInOrder)
+	delete(after, catalog.StageInOrder.String())
 	if fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("up to then %v, without a loss %v", after, before)
 	}
@@ -142,20 +143,20 @@ func TestTimeoutIsNoWindow(t *testing.T) {
 				set = append(set, "workload[0].flow.from=h1", "workload[0].flow.to=h0")
 			}
 			clean, lossy := run(1000), run(7)
-			got, was := stage(&lossy.Flows[0], record.StageLoss), stage(&clean.Flows[0], record.StageLoss)
+			got, was := stage(&lossy.Messages[0], catalog.StageLoss), stage(&clean.Messages[0], catalog.StageLoss)
 			losses := units.Time(1)
 			if verb == "read" {
 				losses = 2 // the seventh response, too
 			}
-			if more := lossy.Flows[0].CompletionPS - clean.Flows[0].CompletionPS; more != losses*timeout {
+			if more := lossy.Messages[0].CompletionPS - clean.Messages[0].CompletionPS; more != losses*timeout {
 				t.Errorf("%s, %s: the losses cost %d ps", verb, limit, more)
 			}
 			// Then what was sent again has to be acknowledged.
 			if was != 0 || got < losses*(timeout-units.Microsecond) || got > losses*(timeout+units.Microsecond) {
-				t.Errorf("%s, %s: awaiting NAK or timeout %d ps, without a loss %d, want about %d; %v", verb, limit, got, was, losses*timeout, lossy.Flows[0].Account.Stages())
+				t.Errorf("%s, %s: awaiting NAK or timeout %d ps, without a loss %d, want about %d; %v", verb, limit, got, was, losses*timeout, lossy.Messages[0].Account.Stages())
 			}
-			for _, s := range []string{record.StageBitmap, record.StageWindow} {
-				if a, b := stage(&lossy.Flows[0], s), stage(&clean.Flows[0], s); a > b {
+			for _, s := range []catalog.Stage{catalog.StageBitmap, catalog.StageWindow} {
+				if a, b := stage(&lossy.Messages[0], s), stage(&clean.Messages[0], s); a > b {
 					t.Errorf("%s, %s: %s grows from %d to %d ps", verb, limit, s, b, a)
 				}
 			}
@@ -174,17 +175,17 @@ func TestReadInParts(t *testing.T) {
 		length, stage string
 	}{{"5m", "response sending"}, {"10km", "bitmap"}} {
 		r := simulate(t, parse(t, text, "topology.star.length="+c.length, "topology.links[0].length="+c.length), 1, 1)
-		f := &r.Flows[0]
-		if got, want := stage(f, "response sending"), packets*tx; got < want-tx || got > want+want/1000*8 {
+		f := &r.Messages[0]
+		if got, want := stage(f, catalog.StageSending.On(catalog.LegResponse)), packets*tx; got < want-tx || got > want+want/1000*8 {
 			t.Errorf("%s: responses take %d ps, want %d", c.length, got, want)
 		}
-		if stage(f, "response behind earlier work") != 0 {
+		if stage(f, catalog.StageEarlierWork.On(catalog.LegResponse)) != 0 {
 			t.Errorf("%s: behind itself: %v", c.length, f.Account.Stages())
 		}
-		if d := metrics.DominantStage(r, 0); d.Stage != c.stage {
+		if d := metrics.DominantStage(r, 0); d.Stage.String() != c.stage {
 			t.Errorf("%s: %+v; %v", c.length, d, f.Account.Stages())
 		}
-		held := stage(f, record.StageBitmap)
+		held := stage(f, catalog.StageBitmap)
 		if far := c.length == "10km"; far != (metrics.CeilingOf(r, 0).At == "bitmap") || far != (held > f.CompletionPS/2) {
 			t.Errorf("%s: %+v, held for %d ps", c.length, metrics.CeilingOf(r, 0), held)
 		}
@@ -204,14 +205,14 @@ workload: [{flow: {from: h0, to: h1, verb: read, size: 4096B, count: 100}}]
 	if want := metrics.RateOf(4096, readRTT(4096)); c.At != "max_rd_atomic" || c.BestBps != want {
 		t.Errorf("%+v, want %d", c, want)
 	}
-	if took := r.Flows[99].CompletionPS; metrics.RateOf(100*4096, took) != c.BestBps {
+	if took := r.Messages[99].CompletionPS; metrics.RateOf(100*4096, took) != c.BestBps {
 		t.Errorf("all took %d ps", took)
 	}
-	if d := metrics.DominantStage(r, 50); d.Stage != record.StageEarlierWork || !strings.Contains(d.How, "what held its messages most: max_rd_atomic") {
+	if d := metrics.DominantStage(r, 50); d.Stage != catalog.StageEarlierWork || !strings.Contains(d.How, "what held its messages most: max_rd_atomic") {
 		t.Errorf("%+v", d)
 	}
 	for _, s := range metrics.Mechanisms(r, 0) {
-		if s.Mechanism == metrics.ReadsHeld && (s.Fired != 1 || s.Places[0].Value != 1 || s.Places[0].Threshold != 1) {
+		if s.Mechanism == catalog.ReadsHeld && (s.Fired != 1 || s.Places[0].Value != 1 || s.Places[0].Threshold != 1) {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -222,7 +223,7 @@ workload: [{flow: {from: h0, to: h1, verb: read, size: 4096B, count: 100}}]
 func TestAskedAgain(t *testing.T) {
 	for _, recovery := range []string{"go-back-n", "selective-repeat", "irn"} {
 		r := simulate(t, parse(t, fmt.Sprintf(lostResponse, 9, 10*4096, 1), "nic.recovery="+recovery), 1, 1)
-		acts := map[record.Mechanism]int64{}
+		acts := map[catalog.Mechanism]int64{}
 		for _, e := range r.Ledger {
 			acts[e.Mechanism] += e.Count
 		}
@@ -230,10 +231,10 @@ func TestAskedAgain(t *testing.T) {
 		if recovery == "go-back-n" {
 			resent = 2 // and the one behind it
 		}
-		if recovery == "irn" && acts[record.AckTimeout] == 1 { // of three packets in flight or fewer the timer tells first
+		if recovery == "irn" && acts[catalog.AckTimeout] == 1 { // of three packets in flight or fewer the timer tells first
 			continue
 		}
-		if acts[record.AskedAgain] != 1 || acts[record.RetransRead] != resent || acts[record.RetransNAK]+acts[record.RetransMissing] != 0 {
+		if acts[catalog.AskedAgain] != 1 || acts[catalog.RetransRead] != resent || acts[catalog.RetransNAK]+acts[catalog.RetransMissing] != 0 {
 			t.Errorf("%s: %v", recovery, acts)
 		}
 		if n := r.QPs[0].Retransmitted + r.QPs[1].Retransmitted; n != resent {
@@ -246,8 +247,8 @@ func TestAskedAgain(t *testing.T) {
 // say that it was.
 func TestRefusedInOrder(t *testing.T) {
 	r := simulate(t, parse(t, fmt.Sprintf(verbs, "size: 64KB, verb: read, rkey: wrong")), 1, 1)
-	a := r.Flows[0].Account.Stages()
-	if len(a) != 2 || a[0].Name != "sending" || a[1].Name != "awaiting acknowledgement" {
+	a := r.Messages[0].Account.Stages()
+	if len(a) != 2 || a[0].Stage.String() != "sending" || a[1].Stage.String() != "awaiting acknowledgement" {
 		t.Errorf("%v", a)
 	}
 	if d := metrics.DominantStage(r, 0); !strings.Contains(d.How, "refused it: REM_ACCESS_ERR") {
@@ -263,7 +264,7 @@ func TestWindowOfAtomics(t *testing.T) {
 		{"workload[0].flow.count=10", "it asked for only 80 B in all"},
 	} {
 		for _, s := range metrics.Mechanisms(simulate(t, parse(t, text, c.set), 1, 1), 0) {
-			if s.Mechanism == metrics.WindowHeld && s.Why != c.says {
+			if s.Mechanism == catalog.WindowHeld && s.Why != c.says {
 				t.Errorf("%s: %q, want %q", c.set, s.Why, c.says)
 			}
 		}

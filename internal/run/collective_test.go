@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -58,8 +59,8 @@ func checkCritical(t *testing.T, name string, c *record.Collective) {
 	for _, g := range c.Critical {
 		stages := units.Time(0)
 		for _, s := range g.Stages {
-			if stages += s.TimePS; s.Where == "" || s.Places < 1 {
-				t.Errorf("%s: %s of %s has no place", name, s.Name, g.Kind)
+			if stages += s.TimePS; s.Where.String() == "" || s.Places < 1 {
+				t.Errorf("%s: %s of %s has no place", name, s.Stage.String(), g.Kind)
 			}
 		}
 		if stages != g.TimePS {
@@ -193,7 +194,7 @@ func TestPartsOfSteps(t *testing.T) {
 		took, times := units.Time(0), units.Time(0)
 		for _, g := range base.Critical {
 			for _, s := range g.Stages {
-				if s.Name == part.name {
+				if s.Name() == part.name {
 					took, times = took+s.TimePS, times+units.Time(s.Count)
 				}
 			}
@@ -267,12 +268,12 @@ func TestPlacesOnCriticalPaths(t *testing.T) {
 		seen := 0
 		for _, g := range r.Collectives[0].Critical {
 			for _, s := range g.Stages {
-				want := map[string]string{record.StageRead: c.read, record.StageWorkFetch: c.fetch}[s.Name]
+				want := map[string]string{catalog.StageRead.String(): c.read, catalog.StageWorkFetch.String(): c.fetch}[s.Stage.String()]
 				if want != "" {
 					seen++
 				}
-				if _, rest, _ := strings.Cut(want, " "); want != "" && !strings.HasSuffix(s.Where, " "+rest) {
-					t.Errorf("%s, GPUDirect %s: %s at %q, want %q", c.server, c.direct, s.Name, s.Where, want)
+				if _, rest, _ := strings.Cut(want, " "); want != "" && !strings.HasSuffix(s.Where.String(), " "+rest) {
+					t.Errorf("%s, GPUDirect %s: %s at %q, want %q", c.server, c.direct, s.Stage.String(), s.Where.String(), want)
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -29,20 +30,20 @@ workload:
 	if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
 		t.Errorf("partitions matter: %s", bad)
 	}
-	waited := func(f *record.Flow) (d units.Time) {
+	waited := func(f *record.Message) (d units.Time) {
 		for _, s := range f.Account.Stages() {
-			if s.Name == record.StageCPU {
+			if s.Stage == catalog.StageCPU {
 				d += s.Time
-				if s.Where != record.NodeOf(f.Src) {
-					t.Errorf("%s waits for the CPU of %s", f.Src, s.Where)
+				if s.Place().String() != record.NodeOf(f.Src) {
+					t.Errorf("%s waits for the CPU of %s", f.Src, s.Place().String())
 				}
 			}
 		}
 		return d
 	}
 	n := units.Time(0)
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		want := post // of h1, which has nothing else to do
 		if f.Src == "h0" {
 			n++
@@ -51,7 +52,7 @@ workload:
 		if got := waited(f); got != want {
 			t.Errorf("message %d of %s waits %d ps for the CPU, want %d", i, f.Src, got, want)
 		}
-		if waited(&free.Flows[i]) != 0 {
+		if waited(&free.Messages[i]) != 0 {
 			t.Errorf("message %d waits for a CPU that takes no time", i)
 		}
 	}
@@ -59,7 +60,7 @@ workload:
 		t.Fatalf("%d messages of h0", n)
 	}
 	// What a completion starts, starts when it has been polled.
-	first, second := &r.Flows[len(r.Flows)-2], &r.Flows[len(r.Flows)-1]
+	first, second := &r.Messages[len(r.Messages)-2], &r.Messages[len(r.Messages)-1]
 	if got, want := second.StartPS, first.StartPS+first.CompletionPS+poll; got != want {
 		t.Errorf("the triggered message is due at %d ps, want %d", got, want)
 	}
@@ -104,7 +105,7 @@ workload:
 			if bad := differ(t, r, simulate(t, v, 2, 2)); bad != "" {
 				t.Errorf("partitions matter: %s", bad)
 			}
-			took := r.Flows[messages-1].StartPS + r.Flows[messages-1].CompletionPS
+			took := r.Messages[messages-1].StartPS + r.Messages[messages-1].CompletionPS
 			var remote record.QP
 			for _, q := range r.QPs {
 				if q.Posts == 0 {
@@ -128,10 +129,10 @@ workload:
 			if most := least + (messages-1)*(timer+5*units.Microsecond) + 6*units.Microsecond; took < least || took > most {
 				t.Errorf("%d messages take %d ps, want %d to %d", messages, took, least, most)
 			}
-			for i := range r.Flows[1:] {
+			for i := range r.Messages[1:] {
 				rnr := false
-				for _, s := range r.Flows[i+1].Account.Stages() {
-					rnr = rnr || s.Name == record.StageRNRWait
+				for _, s := range r.Messages[i+1].Account.Stages() {
+					rnr = rnr || s.Stage == catalog.StageRNRWait
 				}
 				if !rnr {
 					t.Errorf("message %d did not wait for a receive", i+1)

@@ -1,8 +1,7 @@
 package run
 
 import (
-	"fmt"
-
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -101,12 +100,30 @@ type pathfinder struct {
 // stageKey is a stage of the operations of a group.
 type stageKey struct {
 	group int
-	name  string
+	stage catalog.Stage
+	label string
 }
 
 type stageSum struct {
 	record.CriticalStage
-	places []record.Stage // time by place
+	places []spent // time by place
+}
+
+// spent is a part of an operation's time: a stage of a message's account, or with a label
+// what a local operation does.
+type spent struct {
+	stage catalog.Stage
+	label string
+	where record.Place
+	time  units.Time
+}
+
+// total is the sum of an operation's time.
+func total(account []spent) (t units.Time) {
+	for i := range account {
+		t += account[i].time
+	}
+	return t
 }
 
 // path is the critical path that ends with an operation: of each, the one whose
@@ -127,8 +144,7 @@ func (w *pathfinder) path(op int, start units.Time) []record.CriticalGroup {
 	at := start
 	for k := len(ops) - 1; k >= 0; k-- {
 		kind, account := w.accountOf(int(ops[k].op), ops[k].end)
-		w.settle(int(ops[k].op), account)
-		at += account.Total()
+		at += total(account)
 		if want := w.endOf(int(ops[k].op), ops[k].end); at != want {
 			panic("run: BUG: a critical path does not add up at an operation of kind " + kind)
 		}
@@ -168,56 +184,61 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 }
 
 // accountOf is the kind of an operation and where its time up to an end went.
-func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account record.Account) {
-	plan := w.Valid.Plan
+func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account []spent) {
 	if l := op - len(w.Messages); l >= 0 {
 		return w.localAccount(l)
 	}
 	kind = record.KindMessage
-	c := &plan.Conns[plan.At(op).Conn]
-	if c.Slots {
+	if w.Valid.Plan.Conns[w.Valid.Plan.At(op).Conn].Slots {
 		kind = record.KindSlot
 	}
-	switch {
-	case c.Service == workload.TCP && end == workload.Received:
-		return kind, w.stream(op, w.endOf(op, end), "success")
-	case c.Service == workload.TCP:
-		return kind, w.acked(op)
-	case end == workload.Received:
-		return kind, w.received(op)
-	}
-	return kind, w.toPolled(op)
+	return kind, w.settled(op, w.messageAccount(op, end))
 }
 
-// settle gives the stages of a message that are its queue pair's own a place: what
+// messageAccount is where the time of a message up to an end went.
+func (w *pathfinder) messageAccount(op int, end workload.End) record.Account {
+	streams := w.service(w.Valid.Plan.At(op).Conn).Is(catalog.Streams)
+	switch {
+	case streams && end == workload.Received:
+		return w.stream(op, w.endOf(op, end), "success")
+	case streams:
+		return w.acked(op)
+	case end == workload.Received:
+		return w.received(op)
+	}
+	return w.toPolled(op)
+}
+
+// settled gives the stages of a message that are its queue pair's own a place: what
 // waits for the card and what the card reads is at the link inside the host that
 // limits it, all else at the queue pair.
-func (w *pathfinder) settle(op int, account record.Account) {
-	if op >= len(w.Messages) {
-		return
-	}
-	c := &w.Valid.Plan.Conns[w.Valid.Plan.At(op).Conn]
-	host := w.Valid.Graph.Nodes[w.Valid.Graph.HostOf(c.Src)].Name
+func (w *pathfinder) settled(op int, account record.Account) (out []spent) {
+	conn := w.Valid.Plan.At(op).Conn
+	c := &w.Valid.Plan.Conns[conn]
+	own := record.QPAt(w.service(conn), w.Valid.Graph.Nodes[w.Valid.Graph.HostOf(c.Src)].Name, int(w.Messages[op].QP))
 	for i := range account {
 		s := &account[i]
-		if s.Where != "" {
-			continue
+		where := s.Place()
+		if where.IsZero() {
+			where = slowest(w.hopsOf(c, s.Stage))
 		}
-		if s.Where = slowest(w.hopsOf(c, s.Name)); s.Where == "" {
-			s.Where = record.QPName(c.Service.String(), host, int(w.Messages[op].QP))
+		if where.IsZero() {
+			where = own
 		}
+		out = append(out, spent{stage: s.Stage, where: where, time: s.Time})
 	}
+	return out
 }
 
 // hopsOf are the links inside the source's host that a stage goes over; none: it does
 // not go over any.
-func (w *pathfinder) hopsOf(c *workload.Conn, stage string) []record.WayHop {
+func (w *pathfinder) hopsOf(c *workload.Conn, stage catalog.Stage) []record.WayHop {
 	switch {
-	case stage == record.StageRead && !c.SrcStaged:
+	case stage == catalog.StageRead && !c.SrcStaged:
 		return serverHops(w.Valid, c.Src, c.SrcDevice, false, true)
-	case stage == record.StageRead, stage == record.StageWorkFetch: // from the memory of the card's socket
+	case stage == catalog.StageRead, stage == catalog.StageWorkFetch: // from the memory of the card's socket
 		return serverHops(w.Valid, c.Src, workload.NoDevice, false, true)
-	case stage == record.StageCopyOut && c.SrcStaged:
+	case stage == catalog.StageCopyOut && c.SrcStaged:
 		ep := w.Valid.Graph.Endpoints[c.Src]
 		t := w.Valid.NICs[ep.Node].Server
 		return treeHops(t, w.Valid.Graph.Nodes[ep.Node].Name, int(c.SrcDevice), t.DRAMOf(t.Nets[ep.Port].Card), false, true)
@@ -225,22 +246,22 @@ func (w *pathfinder) hopsOf(c *workload.Conn, stage string) []record.WayHop {
 	return nil
 }
 
-// slowest names the hop of the least rate, of several the first; empty: there is none.
-func slowest(hops []record.WayHop) string {
-	name, least := "", units.Rate(0)
+// slowest is the hop of the least rate, of several the first; nowhere: there is none.
+func slowest(hops []record.WayHop) (at record.Place) {
+	least := units.Rate(0)
 	for _, h := range hops {
 		if least == 0 || h.RateBps > 0 && h.RateBps < least {
-			name, least = h.Host+" "+h.Name, h.RateBps
+			at, least = record.InsideAt(h.Host, h.Name), h.RateBps
 		}
 	}
-	return name
+	return at
 }
 
 // acked is where the time of message i, of TCP, went until its sender had heard that
 // all of it was there.
 func (a *accountant) acked(i int) record.Account {
 	a.out, a.at = a.out[:0], a.Messages[i].Due
-	a.until(record.StageAckWay, "", a.note(i).Done)
+	a.until(catalog.StageAckWay, nil, a.note(i).Done)
 	return a.out
 }
 
@@ -252,19 +273,19 @@ func (a *accountant) received(i int) record.Account {
 	a.failed(i, port, startOf(way))
 	a.decisive(i, port, way, taken.At)
 	to := a.Responders[a.conn(i)]
-	a.place(a.Hosts[to.Node], to.QP, taken.Landed, taken.Placed)
+	a.place(to.Node, to.QP, taken.Landed, taken.Placed)
 	return a.out
 }
 
 // localAccount is what a local operation does and where its time went.
-func (w *pathfinder) localAccount(l int) (kind string, account record.Account) {
+func (w *pathfinder) localAccount(l int) (kind string, account []spent) {
 	plan := w.Valid.Plan
 	local, run := &plan.Locals[l], &w.Locals[l]
 	label := &plan.Labels[local.Label]
-	host := w.Valid.Graph.Nodes[local.Host].Name
+	host := record.HostAt(w.Valid.Graph.Nodes[local.Host].Name)
 	for _, p := range label.Parts {
 		if p.Time > 0 {
-			account = append(account, record.Stage{Name: p.Name, Where: host, Time: p.Time})
+			account = append(account, spent{label: p.Name, where: host, time: p.Time})
 		}
 	}
 	if moving := run.Done - run.Moved; moving > 0 {
@@ -272,20 +293,20 @@ func (w *pathfinder) localAccount(l int) (kind string, account record.Account) {
 		if local.From != local.To {
 			where = w.between(local)
 		}
-		account = append(account, record.Stage{Name: record.StageCopy, Where: where, Time: moving})
+		account = append(account, spent{stage: catalog.StageCopy, where: where, time: moving})
 	}
 	return label.Text, account
 }
 
 // between names the devices that a local operation moves data between.
-func (w *pathfinder) between(local *workload.Local) string {
+func (w *pathfinder) between(local *workload.Local) record.Place {
 	node := &w.Valid.Graph.Nodes[local.Host]
 	devices := w.Valid.NICs[local.Host].Server.Devices
-	return fmt.Sprintf("%s %s to %s", node.Name, devices[local.From].Name, devices[local.To].Name)
+	return record.InsideAt(node.Name, devices[local.From].Name+" to "+devices[local.To].Name)
 }
 
 // book adds an operation to the group of its kind.
-func (w *pathfinder) book(kind string, account record.Account) {
+func (w *pathfinder) book(kind string, account []spent) {
 	k, known := w.index[kind]
 	if !known {
 		k = len(w.groups)
@@ -294,30 +315,30 @@ func (w *pathfinder) book(kind string, account record.Account) {
 	}
 	g := &w.groups[k]
 	g.Count++
-	g.TimePS += account.Total()
-	had := map[string]bool{}
+	g.TimePS += total(account)
+	had := map[stageKey]bool{}
 	for _, s := range account {
-		key := stageKey{k, s.Name}
+		key := stageKey{k, s.stage, s.label}
 		sum := w.stages[key]
 		if sum == nil {
-			sum = &stageSum{CriticalStage: record.CriticalStage{Name: s.Name}}
+			sum = &stageSum{CriticalStage: record.CriticalStage{Stage: s.stage, Label: s.label}}
 			w.stages[key] = sum
 			w.order = append(w.order, key)
 		}
-		if !had[s.Name] {
-			had[s.Name] = true
+		if !had[key] {
+			had[key] = true
 			sum.Count++
 		}
-		sum.TimePS += s.Time
+		sum.TimePS += s.time
 		sum.at(s)
 	}
 }
 
 // at adds the time of a stage to that of its place.
-func (s *stageSum) at(stage record.Stage) {
+func (s *stageSum) at(stage spent) {
 	for i := range s.places {
-		if s.places[i].Where == stage.Where {
-			s.places[i].Time += stage.Time
+		if s.places[i].where == stage.where {
+			s.places[i].time += stage.time
 			return
 		}
 	}
@@ -330,8 +351,8 @@ func (w *pathfinder) finished() []record.CriticalGroup {
 		sum := w.stages[key]
 		most := units.Time(0)
 		for _, p := range sum.places {
-			if p.Time > most {
-				most, sum.Where = p.Time, p.Where
+			if p.time > most {
+				most, sum.Where = p.time, p.where
 			}
 		}
 		sum.Places = len(sum.places)

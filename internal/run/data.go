@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -185,7 +186,7 @@ func (d *dataCheck) inboxes() map[int][]byte {
 
 // fate is when message i ended, and how; Never: it is open.
 func (r *runner) fate(i int) (done units.Time, status rdma.Status) {
-	if r.service(r.Valid.Plan.At(i).Conn) == "" {
+	if !r.service(r.Valid.Plan.At(i).Conn).Is(catalog.Streams) {
 		return r.Messages[i].Done, r.Messages[i].Status
 	}
 	done, how := r.streamFate(i)
@@ -202,7 +203,7 @@ func (d *dataCheck) placed(conn int, back bool) (uint64, []byte) {
 	switch {
 	case in.Inbox != nil:
 		return in.Placed, in.Data
-	case d.service(conn) == "":
+	case !d.service(conn).Is(catalog.Streams):
 		return 0, in.Data // SENDs without bytes
 	case back:
 		src := d.Valid.Graph.HostOf(d.Valid.Plan.Conns[conn].Src)

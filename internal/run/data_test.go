@@ -64,16 +64,16 @@ func TestDataArrives(t *testing.T) {
 			with := mustRun(t, carriedText(true, recovery), run.Options{Partitions: 1})
 			d := with.Data
 			bytes := int64(0)
-			for i := range with.Flows {
-				if with.Flows[i].Status != "success" {
-					t.Errorf("message %d: %s", i, with.Flows[i].Status)
+			for i := range with.Messages {
+				if with.Messages[i].Status != "success" {
+					t.Errorf("message %d: %s", i, with.Messages[i].Status)
 				}
-				bytes += with.Flows[i].Bytes
+				bytes += with.Messages[i].Bytes
 			}
-			if d.Messages+d.Lost != len(with.Flows) || d.Differ != 0 || d.Refused != 0 {
-				t.Errorf("%+v of %d messages", d, len(with.Flows))
+			if d.Messages+d.Lost != len(with.Messages) || d.Differ != 0 || d.Refused != 0 {
+				t.Errorf("%+v of %d messages", d, len(with.Messages))
 			}
-			if d.Lost == 0 || d.Lost > len(with.Flows)/4 || d.Bytes >= bytes || d.Bytes < bytes/2 {
+			if d.Lost == 0 || d.Lost > len(with.Messages)/4 || d.Bytes >= bytes || d.Bytes < bytes/2 {
 				t.Errorf("%+v of %d bytes: want some unreliable messages lost, and no others", d, bytes)
 			}
 			lost := int64(0)

@@ -69,7 +69,7 @@ func (w *waits) follow(q fabric.Queue) (cycle []fabric.Queue) {
 
 func (w *waits) names(cycle []fabric.Queue) (out []record.Waiting) {
 	for _, q := range cycle {
-		out = append(out, record.Waiting{Port: w.nets[q.Part].PortName(q.Port), Class: int(q.Class)})
+		out = append(out, record.Waiting{Port: w.nets[q.Part].PortName(q.Port), Class: int(q.Class), Layer: w.nets[q.Part].Layer(q.Port)})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -117,8 +118,8 @@ func TestCreditDeadlock(t *testing.T) {
 		}
 	}
 	r := simulate(t, parse(t, text, "infiniband.hoq_life=4", "nic.timeout=8"), 4, 2)
-	for _, e := range ofQuestion(r, record.Detected) {
-		if e.Mechanism == record.BufferDrop {
+	for _, e := range ofQuestion(r, catalog.Detected) {
+		if e.Mechanism == catalog.BufferDrop {
 			t.Errorf("%s: what lived too long counts as dropped for want of a buffer", e.Actor)
 		}
 	}
@@ -128,7 +129,7 @@ func TestCreditDeadlock(t *testing.T) {
 	}
 	told := int64(0)
 	for _, e := range r.Ledger {
-		if e.Mechanism == record.LifetimeEnd {
+		if e.Mechanism == catalog.LifetimeEnd {
 			told += e.Count
 		}
 	}
@@ -273,16 +274,16 @@ func TestSlowReceiver(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := simulate(t, v, 0, 1)
-	first := map[record.Mechanism]record.Entry{}
+	first := map[catalog.Mechanism]record.Entry{}
 	for _, e := range r.Ledger {
 		if f, ok := first[e.Mechanism]; !ok || e.First < f.First {
 			first[e.Mechanism] = e
 		}
 	}
-	for m, actor := range map[record.Mechanism]string{
-		record.XOFFCross: "h3:1 prio 3", record.PFCSent: "h3:1 prio 3", record.PFCPause: "sw:4 prio 3",
+	for m, actor := range map[catalog.Mechanism]string{
+		catalog.XOFFCross: "h3:1 prio 3", catalog.PFCSent: "h3:1 prio 3", catalog.PFCPause: "sw:4 prio 3",
 	} {
-		if first[m].Actor != actor {
+		if first[m].Actor.String() != actor {
 			t.Errorf("first %s is of %q, want %q", m, first[m].Actor, actor)
 		}
 	}
@@ -290,7 +291,7 @@ func TestSlowReceiver(t *testing.T) {
 	// bytes of frame each, 16 more for the WRITE.
 	const frames = 8e6 + 1954*62 + 16
 	least := units.Rate(40 * units.Gbps).TxTimeLong(frames)
-	if f := r.Flows[0]; f.CompletionPS < least || f.CompletionPS > least+least/50 {
+	if f := r.Messages[0]; f.CompletionPS < least || f.CompletionPS > least+least/50 {
 		t.Errorf("the slow host completes in %d ps; its drain takes %d", f.CompletionPS, least)
 	}
 }
@@ -309,7 +310,7 @@ workload:
 			got := "h1"
 			for _, p := range r.Ports {
 				for _, d := range p.DropCauses {
-					if d.Cause != "TTL expired" || d.Count != 2 {
+					if d.Cause.String() != "TTL expired" || d.Count != 2 {
 						t.Errorf("%s drops %d frames: %s", p.Node, d.Count, d.Cause)
 					}
 					got = p.Node
@@ -318,8 +319,8 @@ workload:
 			if got != reach {
 				t.Errorf("the frame ends at %s, want %s", got, reach)
 			}
-			if want := map[bool]string{true: "success", false: "RETRY_EXC_ERR"}[reach == "h1"]; r.Flows[0].Status != want {
-				t.Errorf("status %s, want %s", r.Flows[0].Status, want)
+			if want := map[bool]string{true: "success", false: "RETRY_EXC_ERR"}[reach == "h1"]; r.Messages[0].Status != want {
+				t.Errorf("status %s, want %s", r.Messages[0].Status, want)
 			}
 		})
 	}
@@ -396,7 +397,7 @@ workload:
   - flow: {from: h0, to: h1, size: 100KB, verb: read}
 `)
 	base := simulate(t, v, 1, 1)
-	if got := base.Flows[0].Status; got != "RETRY_EXC_ERR" || base.Stopped != "quiescence" {
+	if got := base.Messages[0].Status; got != "RETRY_EXC_ERR" || base.Stopped != "quiescence" {
 		t.Fatalf("the READ ends with %s, the run by %s", got, base.Stopped)
 	}
 	sent := int64(0)

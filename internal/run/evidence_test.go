@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -33,7 +34,7 @@ func metAt(r *record.Run, i int, port string, answer bool) (sum record.Met) {
 // sayMet is all evidence, for comparison.
 func sayMet(r *record.Run) string {
 	var b strings.Builder
-	for i := range r.Flows {
+	for i := range r.Messages {
 		fmt.Fprintln(&b, i, r.Evidence.Met(i), r.Evidence.Lost(i))
 	}
 	fmt.Fprintln(&b, r.Evidence.Fills, r.Evidence.Ahead, r.Evidence.Detours)
@@ -66,8 +67,8 @@ func TestMetOfItsOwnTime(t *testing.T) {
 	} {
 		with := simulate(t, parse(t, fmt.Sprintf(laterTraffic, c.stack, c.more, "20ms")), 0, 1)
 		alone := simulate(t, parse(t, fmt.Sprintf(laterTraffic, c.stack, c.more, "20ms")+"stop: 20ms\n"), 0, 1)
-		if with.Flows[0].CompletionPS != alone.Flows[0].CompletionPS || with.Flows[0].CompletionPS > 20*units.Millisecond {
-			t.Fatalf("%s: the later workload changed the message, or it lasts %v", c.stack, with.Flows[0].CompletionPS)
+		if with.Messages[0].CompletionPS != alone.Messages[0].CompletionPS || with.Messages[0].CompletionPS > 20*units.Millisecond {
+			t.Fatalf("%s: the later workload changed the message, or it lasts %v", c.stack, with.Messages[0].CompletionPS)
 		}
 		if a, b := with.Evidence.Met(0), alone.Evidence.Met(0); !slices.Equal(a, b) {
 			t.Errorf("%s: the message met\n%v with what comes later, and\n%v without", c.stack, a, b)
@@ -123,7 +124,7 @@ workload:
   - flows: {size: 4MB, list: [{from: h0, to: h4}, {from: h1, to: h5}, {from: h2, to: h6}]}
 `
 	r := simulate(t, parse(t, spray), 0, 1)
-	for i := range r.Flows {
+	for i := range r.Messages {
 		all := metAt(r, i, fmt.Sprintf("leaf2:%d", i+1), false).Packets
 		for port := 5; port <= 8; port++ {
 			if n := metAt(r, i, fmt.Sprintf("leaf1:%d", port), false).Packets; n < all/10 || n > all/2 {
@@ -176,8 +177,8 @@ func TestMetAddsUp(t *testing.T) {
 			}
 			met := map[string]int64{}
 			whole := r.OpenMessages == 0
-			for i := range r.Flows {
-				whole = whole && r.Flows[i].Service == "" && r.Flows[i].Status == "success"
+			for i := range r.Messages {
+				whole = whole && r.Messages[i].Service == catalog.RC && r.Messages[i].Status == "success"
 				for _, m := range r.Evidence.Met(i) {
 					met[portOf(r, &m)] += m.Marks
 					marks += m.Marks
@@ -212,20 +213,21 @@ func TestMetAddsUp(t *testing.T) {
 // stages at ports. Where the account has not the ways, it is left out.
 func checkOwn(t *testing.T, r *record.Run, i int) (own units.Time) {
 	t.Helper()
-	f := &r.Flows[i]
-	if f.CompletionPS < 0 || f.Status != "success" || f.Verb == "READ" || f.Service != "" && f.Service != "TCP" {
+	f := &r.Messages[i]
+	if f.CompletionPS < 0 || f.Status != "success" || f.Verb == "READ" || f.Service != catalog.RC && f.Service != catalog.TCP {
 		return 0
 	}
 	account := units.Time(0)
 	for _, s := range f.Account.Stages() {
-		name, back := strings.CutPrefix(s.Name, record.AckStage)
-		switch name {
-		case record.StageReordered, record.StageReassembly, record.StageImplied, record.StageInOrder, record.StageBeyond, record.StageLoss, record.StageAckWay:
+		back := s.Stage.Leg() == catalog.LegAck
+		switch s.Stage.Base() {
+		case catalog.StageReordered, catalog.StageReassembly, catalog.StageImplied.Base(), catalog.StageInOrder, catalog.StageBeyond,
+			catalog.StageLoss, catalog.StageAckWay.Base():
 			return 0
-		case record.StageQueue, record.StageReceiveBuffer, record.StagePipeline:
+		case catalog.StageQueue, catalog.StageReceiveBuffer, catalog.StagePipeline:
 			account += s.Time
-		case record.StagePaused, record.StageCredits:
-			if back || record.HostOf(s.Where) != record.HostOf(f.Src) {
+		case catalog.StagePaused, catalog.StageCredits:
+			if back || s.Place().Node != record.HostOf(f.Src) {
 				account += s.Time
 			}
 		}
@@ -409,18 +411,18 @@ workload:
 `
 	r := simulate(t, parse(t, text), 0, 1)
 	total := int64(0)
-	for i := range r.Flows {
+	for i := range r.Messages {
 		n := int64(0)
 		for _, l := range r.Evidence.Lost(i) {
 			a := l.Acts.Total()
 			n += a.Count
-			f := &r.Flows[i]
-			if l.Port != number(t, r, "h0:1") || l.Cause != record.DropEvery || l.Answer || a.First < f.StartPS || a.Last > f.StartPS+f.CompletionPS {
+			f := &r.Messages[i]
+			if l.Port != number(t, r, "h0:1") || l.Cause != catalog.DropEvery || l.Answer || a.First < f.StartPS || a.Last > f.StartPS+f.CompletionPS {
 				t.Errorf("%s: %+v", f.Workload, l)
 			}
 		}
-		if (n == 0) != (r.Flows[i].Workload == "clean") {
-			t.Errorf("%s met %d drops", r.Flows[i].Workload, n)
+		if (n == 0) != (r.Messages[i].Workload == "clean") {
+			t.Errorf("%s met %d drops", r.Messages[i].Workload, n)
 		}
 		total += n
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -31,7 +32,7 @@ func failed(t *testing.T, link, detect, converge, recovery string) (*record.Run,
 	lost := map[string]int64{}
 	for i := range r.Ports {
 		for _, d := range r.Ports[i].DropCauses {
-			lost[d.Cause] += d.Count
+			lost[d.Cause.String()] += d.Count
 		}
 	}
 	return r, lost
@@ -68,7 +69,7 @@ func TestLostUntilNoticed(t *testing.T) {
 	} {
 		for _, recovery := range []string{"go-back-n", "selective-repeat"} {
 			r, lost := failed(t, c.link, fmt.Sprintf("%dus", c.detect), fmt.Sprintf("%dus", c.converge), recovery)
-			if f := &r.Flows[0]; f.Status != "success" {
+			if f := &r.Messages[0]; f.Status != "success" {
 				t.Errorf("%s, %s: %s", c.link, recovery, f.Status)
 			}
 			down, noRoute := c.down, c.noRoute
@@ -76,13 +77,13 @@ func TestLostUntilNoticed(t *testing.T) {
 				down = min(down, 512)
 				noRoute = min(noRoute, 512-down)
 			}
-			if got := float64(lost[record.DropLinkDown]); math.Abs(got-down) > 1.5 {
+			if got := float64(lost[catalog.DropLinkDown.String()]); math.Abs(got-down) > 1.5 {
 				t.Errorf("%s, %s, detection %d us: %v frames lost on the link, want %.1f", c.link, recovery, c.detect, got, down)
 			}
-			if got := float64(lost[record.DropNoRoute]); math.Abs(got-noRoute) > 1.5 {
+			if got := float64(lost[catalog.DropNoRoute.String()]); math.Abs(got-noRoute) > 1.5 {
 				t.Errorf("%s, %s, convergence %d us: %v frames without a route, want %.1f", c.link, recovery, c.converge, got, noRoute)
 			}
-			if f := r.Failures[0]; f.LostFrames != lost[record.DropLinkDown] || f.NoticedPS-f.DownPS != units.Time(c.detect)*units.Microsecond {
+			if f := r.Failures[0]; f.LostFrames != lost[catalog.DropLinkDown.String()] || f.NoticedPS-f.DownPS != units.Time(c.detect)*units.Microsecond {
 				t.Errorf("%s: recorded as %+v", c.link, f)
 			}
 		}
@@ -104,8 +105,8 @@ workload: [flow: {from: h0, to: h1, size: 20MB}]
 `)
 		for _, detect := range []int{100, 400} {
 			r, lost := failed(t, "leaf1, "+spine, fmt.Sprintf("%dus", detect), "1ms", recovery)
-			longer := r.Flows[0].CompletionPS - base.Flows[0].CompletionPS
-			want := units.Time(lost[record.DropLinkDown]) * 334240
+			longer := r.Messages[0].CompletionPS - base.Messages[0].CompletionPS
+			want := units.Time(lost[catalog.DropLinkDown.String()]) * 334240
 			room := 2 * units.Time(334240)
 			if recovery == "go-back-n" { // the round trip of the first packet that arrives, and its NAK
 				want += base.QPs[0].Limits.BaseRTTPS
@@ -200,8 +201,8 @@ nic: {recovery: selective-repeat}
 workload: [flow: {from: h0, to: h1, size: 40MB}]
 `)
 		r := simulate(t, v, 0, 1)
-		if len(r.Failures) != 3 || r.Flows[0].Status != "success" {
-			t.Fatalf("%s: %d failures, %s", links, len(r.Failures), r.Flows[0].Status)
+		if len(r.Failures) != 3 || r.Messages[0].Status != "success" {
+			t.Fatalf("%s: %d failures, %s", links, len(r.Failures), r.Messages[0].Status)
 		}
 		for k := range r.Failures {
 			f := &r.Failures[k]

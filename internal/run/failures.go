@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -31,7 +32,7 @@ func (r *runner) recordFailures(out *record.Run, moved []uint64) {
 		if f.UpPS > out.EndPS {
 			f.UpPS = 0
 		}
-		for _, end := range lost[f.Link] {
+		for _, end := range lost[f.Link.String()] {
 			f.LostFrames += end[f.Nth].Count
 			f.LostBytes += end[f.Nth].Sum
 		}
@@ -59,10 +60,10 @@ func (r *runner) lostInOutages() map[string][][]record.Act {
 // rerouted orders the ledger: lines on rerouting last, by node, whatever the
 // partitions.
 func (r *runner) rerouted(e record.Entry) int {
-	if e.Question != record.Rerouted {
+	if e.Question != catalog.Rerouted {
 		return -1
 	}
-	node, _ := r.Valid.Graph.NodeByName(e.Node)
+	node, _ := r.Valid.Graph.NodeByName(e.Actor.Node)
 	return node
 }
 

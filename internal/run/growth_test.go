@@ -41,8 +41,8 @@ workload:
 		r := run.Simulate(context.Background(), w, run.Options{Workers: 1})
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if len(r.Flows) != 16*count || r.OpenMessages > 0 || r.Flows[count].Account.IsZero() {
-			t.Fatalf("%d messages, %d open", len(r.Flows), r.OpenMessages)
+		if len(r.Messages) != 16*count || r.OpenMessages > 0 || r.Messages[count].Account.IsZero() {
+			t.Fatalf("%d messages, %d open", len(r.Messages), r.OpenMessages)
 		}
 		runtime.KeepAlive(w)
 		return int64(after.HeapAlloc) - int64(before.HeapAlloc)

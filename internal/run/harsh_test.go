@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -41,7 +42,7 @@ func TestHarshInfiniBand(t *testing.T) {
 	t.Parallel()
 	seen := harshRuns(t, harshInfiniBand, 999) // a READ completed between a rewind and its last request
 	for _, what := range []string{"success", "RETRY_EXC_ERR", "RNR_RETRY_EXC_ERR", "REM_ACCESS_ERR", "REM_INV_REQ_ERR", "open",
-		"stop time", "quiescence", record.StageCredits, record.DropHOQ} {
+		"stop time", "quiescence", catalog.StageCredits.String(), catalog.DropHOQ.String()} {
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no %q; the scenarios have become too tame: %v", what, seen)
 		}
@@ -52,7 +53,7 @@ func TestHarshInfiniBand(t *testing.T) {
 func TestHarshStreams(t *testing.T) {
 	t.Parallel()
 	seen := harshRuns(t, harshStreams)
-	for _, what := range []string{"success", "open", "stop time", "quiescence", record.StageDetection, record.StageResending, record.DropLoss} {
+	for _, what := range []string{"success", "open", "stop time", "quiescence", catalog.StageDetection.String(), catalog.StageResending.String(), catalog.DropLoss.String()} {
 		if seen[what] == 0 && !testing.Short() {
 			t.Errorf("no %q; the scenarios have become too tame: %v", what, seen)
 		}
@@ -97,12 +98,12 @@ func harshRuns(t *testing.T, draw func(seed uint64) string, found ...uint64) map
 
 // accountsWrong says what is wrong with the first account that is, or nothing.
 func accountsWrong(r *record.Run) string {
-	for i := range r.Flows {
-		if r.Flows[i].Service == "TCP" {
+	for i := range r.Messages {
+		if r.Messages[i].Service == catalog.TCP {
 			continue
 		}
 		if why := accountWrong(r, i); why != "" {
-			return fmt.Sprintf("message %d (%s): %s: %v", i, r.Flows[i].Status, why, r.Flows[i].Account.Stages())
+			return fmt.Sprintf("message %d (%s): %s: %v", i, r.Messages[i].Status, why, r.Messages[i].Account.Stages())
 		}
 	}
 	return streamAccounts(r)
@@ -110,15 +111,15 @@ func accountsWrong(r *record.Run) string {
 
 func tally(seen map[string]int, r *record.Run) {
 	seen[r.Stopped]++
-	for i := range r.Flows {
-		seen[r.Flows[i].Status]++
-		for _, s := range r.Flows[i].Account.Stages() {
-			seen[s.Name]++
+	for i := range r.Messages {
+		seen[r.Messages[i].Status]++
+		for _, s := range r.Messages[i].Account.Stages() {
+			seen[s.Stage.String()]++
 		}
 	}
 	for i := range r.Ports {
 		for _, d := range r.Ports[i].DropCauses {
-			seen[d.Cause] += int(d.Count)
+			seen[d.Cause.String()] += int(d.Count)
 		}
 	}
 }

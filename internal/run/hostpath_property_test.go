@@ -125,14 +125,14 @@ func TestServersAccountsTile(t *testing.T) {
 func checkServed(t *testing.T, r *record.Run, seen map[string]int, text string) {
 	t.Helper()
 	seen["end: "+r.Stopped]++
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		seen[f.Status]++
 		if why := accountWrong(r, i); why != "" {
 			t.Fatalf("message %d (%s): %s\n%v\n%s", i, f.Status, why, f.Account.Stages(), text)
 		}
 		for _, s := range f.Account.Stages() {
-			seen[s.Name]++
+			seen[s.Stage.String()]++
 		}
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/pcie"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -78,7 +78,7 @@ func (w way) write(n, memory units.Bytes) units.Time {
 // extra PCIe level, others 14 us without tuning (models.md 7.2).
 func TestSmallMessageIsTheSumOfItsParts(t *testing.T) {
 	v := gpuScenario(t, "size: 8B")
-	f := simulate(t, v, 0, 1).Flows[0]
+	f := simulate(t, v, 0, 1).Messages[0]
 	if f.CompletionPS < 2*units.Microsecond || f.CompletionPS > 5*units.Microsecond {
 		t.Errorf("GPU to GPU takes %v, want 2 to 5 us", f.CompletionPS)
 	}
@@ -117,10 +117,10 @@ server: two-socket
 workload:
   - flow: {from: h0, to: h1, size: 64B}
 `
-	want := simulate(t, parse(t, alone), 0, 1).Flows[0].CompletionPS
+	want := simulate(t, parse(t, alone), 0, 1).Messages[0].CompletionPS
 	for _, start := range []string{"0s", "400ns", "700ns"} {
 		both := simulate(t, parse(t, alone+"  - flow: {from: h0, to: h2, size: 64B, start: "+start+"}\n"), 0, 1)
-		if got := both.Flows[0].CompletionPS; got < want || got > want+10*units.Nanosecond {
+		if got := both.Messages[0].CompletionPS; got < want || got > want+10*units.Nanosecond {
 			t.Errorf("beside a doorbell after %s it takes %v, alone %v", start, got, want)
 		}
 	}
@@ -130,8 +130,8 @@ workload:
 // 15 to 20 us, 2 copies more than directly (models.md 7.2 and case 26).
 func TestStagedIsDirectAndTwoCopies(t *testing.T) {
 	for _, verb := range []string{"write", "send"} {
-		direct := simulate(t, gpuScenario(t, "size: 8B, verb: "+verb), 0, 1).Flows[0]
-		staged := simulate(t, gpuScenario(t, "size: 8B, gpudirect: off, verb: "+verb), 0, 1).Flows[0]
+		direct := simulate(t, gpuScenario(t, "size: 8B, verb: "+verb), 0, 1).Messages[0]
+		staged := simulate(t, gpuScenario(t, "size: 8B, gpudirect: off, verb: "+verb), 0, 1).Messages[0]
 		got := sums(staged.Account.Stages())
 		copies := got["copy to host"] + got["copy to GPU h1"]
 		if staged.CompletionPS < 15*units.Microsecond || staged.CompletionPS > 20*units.Microsecond {
@@ -183,7 +183,7 @@ func TestOnePartMovesItsStage(t *testing.T) {
 			c.change(&tree)
 			v.NICs[node].Server = &tree
 		}
-		a, b := simulate(t, before, 0, 1).Flows[0], simulate(t, v, 0, 1).Flows[0]
+		a, b := simulate(t, before, 0, 1).Messages[0], simulate(t, v, 0, 1).Messages[0]
 		x, y := sums(a.Account.Stages()), sums(b.Account.Stages())
 		if len(x) != len(y) {
 			t.Errorf("%s: stages %v became %v", c.name, x, y)
@@ -228,7 +228,7 @@ func cardLanes(t *server.Tree) {
 func TestCardReadsAhead(t *testing.T) {
 	const line = "sending h0:1"
 	r := simulate(t, gpuScenario(t, "size: 16MB"), 0, 1)
-	got := sums(r.Flows[0].Account.Stages())
+	got := sums(r.Messages[0].Account.Stages())
 	packets := units.Time((16_000_000 + 4095) / 4096)
 	wire := units.Rate(200 * units.Gbps).TxTimeLong(16_000_000 + units.Bytes(packets)*82)
 	if d := got[line] - wire; d < -200*units.Nanosecond || d > 0 {
@@ -238,14 +238,14 @@ func TestCardReadsAhead(t *testing.T) {
 		t.Errorf("the card waits %v for payload, want the first read only", got["DMA read"])
 	}
 	few := simulate(t, gpuScenario(t, "size: 16MB", "server.costs={read_tags: 16}"), 0, 1)
-	rate := float64(few.Flows[0].Bytes) * 8e12 / float64(few.Flows[0].CompletionPS)
+	rate := float64(few.Messages[0].Bytes) * 8e12 / float64(few.Messages[0].CompletionPS)
 	tree := gpuScenario(t, "size: 8B").NICs[1].Server
 	latency := wayOf(t, tree, "gpu0", "nic0").read(256, tree.Costs.HBMRead)
 	bound := 16 * 512 * 8e12 / float64(latency)
 	if rate > bound || rate < 0.9*bound {
 		t.Errorf("16 tags carry %.1f Gb/s, want nearly %.1f", rate/1e9, bound/1e9)
 	}
-	t.Logf("16 tags: %.1f Gb/s, bound %.1f; account %v", rate/1e9, bound/1e9, few.Flows[0].Account.Stages())
+	t.Logf("16 tags: %.1f Gb/s, bound %.1f; account %v", rate/1e9, bound/1e9, few.Messages[0].Account.Stages())
 }
 
 // slowCard has a sender, and a receiver whose card hangs on PCIe of half the line's
@@ -266,7 +266,7 @@ workload:
 // fast receiver they do not. The rate is that of posted writes over the link: 52.9 Gb/s
 // on generation 3 with 8 lanes and 256 B (models.md 7.1).
 func TestReceiverHostIsNoIncast(t *testing.T) {
-	for stack, act := range map[string]record.Mechanism{"rocev2-pfc-only": record.XOFFCross, "rocev2-lossy": record.BufferDrop, "infiniband": record.CreditWait} {
+	for stack, act := range map[string]catalog.Mechanism{"rocev2-pfc-only": catalog.XOFFCross, "rocev2-lossy": catalog.BufferDrop, "infiniband": catalog.CreditWait} {
 		r := simulate(t, parse(t, fmt.Sprintf(slowCard, stack, 3, "h0")), 0, 1)
 		answers := metrics.Summarise(r).Answers
 		got := answers[0].Receivers
@@ -278,7 +278,7 @@ func TestReceiverHostIsNoIncast(t *testing.T) {
 			acted = acted || e.Mechanism == act && e.Count > 0
 		}
 		want := pcie.New(3, 8).WriteRate()
-		if rate := metrics.Goodput(&r.Flows[0]); !acted || stack != "rocev2-lossy" && (rate < want*995/1000 || rate > want) {
+		if rate := metrics.Goodput(&r.Messages[0]); !acted || stack != "rocev2-lossy" && (rate < want*995/1000 || rate > want) {
 			t.Errorf("%s: %s acted: %v; %v, want %v", stack, act, acted, rate, want)
 		}
 		if c := metrics.Ceilings(r)[0]; c.At != "inside h1" {
@@ -320,12 +320,12 @@ func TestQueuePairsShareTheTags(t *testing.T) {
 	}
 	v := parse(t, strings.Replace(fewTags, "workload:\n", "workload:\n  - flow: {from: h0/gpu0, to: h4/gpu0, size: 8B, start: 50us, count: 20, every: 10us}\n", 1))
 	beside := simulate(t, v, 0, 1)
-	idle := simulate(t, gpuScenario(t, "size: 8B"), 0, 1).Flows[0].CompletionPS
+	idle := simulate(t, gpuScenario(t, "size: 8B"), 0, 1).Messages[0].CompletionPS
 	c := &v.NICs[v.Graph.Endpoints[0].Node].Server.Costs
 	buffer := 2*units.Bytes(c.ReadTags)*512 + 4096
 	wait := units.Rate(all * 8 * int64(units.Second/(200*units.Microsecond))).TxTime(buffer)
 	small, slowest := 0, units.Time(0)
-	for _, f := range beside.Flows {
+	for _, f := range beside.Messages {
 		if f.Bytes == 8 {
 			small++
 			slowest = max(slowest, f.CompletionPS)

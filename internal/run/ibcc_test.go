@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -20,7 +21,7 @@ workload:
   - flow: {from: h4, to: h6, size: 8MB}
 `
 
-func sumOf(r *record.Run, m record.Mechanism) (count, sum int64) {
+func sumOf(r *record.Run, m catalog.Mechanism) (count, sum int64) {
 	for _, e := range r.Ledger {
 		if e.Mechanism == m {
 			count, sum = count+e.Count, sum+e.Sum
@@ -32,7 +33,7 @@ func sumOf(r *record.Run, m record.Mechanism) (count, sum int64) {
 // goodputOf is in Gb/s.
 func goodputOf(t *testing.T, r *record.Run, src string) float64 {
 	t.Helper()
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		if f.Src == src && f.Status == "success" {
 			return float64(f.Bytes) * 8 / (float64(f.CompletionPS) / float64(units.Nanosecond))
 		}
@@ -54,18 +55,18 @@ func TestCongestionControlFreesVictim(t *testing.T) {
 	if g := goodputOf(t, on, "h4"); g < 33 {
 		t.Errorf("with: victim at %.1f Gb/s, want a third of its line at least", g)
 	}
-	_, before := sumOf(off, record.CreditWait)
-	_, after := sumOf(on, record.CreditWait)
+	_, before := sumOf(off, catalog.CreditWait)
+	_, after := sumOf(on, catalog.CreditWait)
 	if before < 12e9 || after > before/50 {
 		t.Errorf("waits for credits: %d ps without, %d with; want a fiftieth at most", before, after)
 	}
-	marks, _ := sumOf(on, record.FECNMark)
-	becns, _ := sumOf(on, record.BECNOnAck)
-	slowed, off1 := sumOf(on, record.CCTIIncrease)
+	marks, _ := sumOf(on, catalog.FECNMark)
+	becns, _ := sumOf(on, catalog.BECNOnAck)
+	slowed, off1 := sumOf(on, catalog.CCTIIncrease)
 	if marks == 0 || becns != marks || slowed != becns || off1 <= 0 {
 		t.Errorf("%d FECNs, %d BECNs, %d increases: with an ACK per packet and no limit reached they are as many", marks, becns, slowed)
 	}
-	if n, _ := sumOf(off, record.FECNMark); n != 0 {
+	if n, _ := sumOf(off, catalog.FECNMark); n != 0 {
 		t.Errorf("%d marks without congestion control", n)
 	}
 	for _, parts := range []int{1, 2, 5} {
@@ -73,7 +74,7 @@ func TestCongestionControlFreesVictim(t *testing.T) {
 			t.Errorf("%d partitions: %s", parts, bad)
 		}
 	}
-	if count := len(on.Flows); on.OpenMessages != 0 || count != 5 {
+	if count := len(on.Messages); on.OpenMessages != 0 || count != 5 {
 		t.Errorf("%d of %d messages open", on.OpenMessages, count)
 	}
 }
@@ -107,13 +108,13 @@ workload:
 	} {
 		v := parse(t, fmt.Sprintf(text, c.size, c.count, c.keys, c.size, c.count, c.keys))
 		r := simulate(t, v, 0, 1)
-		becns, _ := sumOf(r, record.BECNOnAck)
-		cnps, _ := sumOf(r, record.CNPSent)
+		becns, _ := sumOf(r, catalog.BECNOnAck)
+		cnps, _ := sumOf(r, catalog.CNPSent)
 		if c.cnp && (cnps == 0 || becns != 0) || !c.cnp && (becns == 0 || cnps != 0) {
 			t.Errorf("%s: %d CNPs and %d BECNs on ACKs", c.name, cnps, becns)
 		}
 		for _, e := range r.Ledger {
-			if e.Mechanism == record.CCTIIncrease && e.Node == "h2" {
+			if e.Mechanism == catalog.CCTIIncrease && e.Actor.Node == "h2" {
 				t.Errorf("%s: h2 slowed, which sends no data", c.name)
 			}
 		}
@@ -126,8 +127,8 @@ workload:
 		if slowed != 2 {
 			t.Errorf("%s: %d queue pairs slowed, want both senders", c.name, slowed)
 		}
-		for i := range r.Flows {
-			if f := &r.Flows[i]; f.Status != "success" {
+		for i := range r.Messages {
+			if f := &r.Messages[i]; f.Status != "success" {
 				t.Errorf("%s: message ended as %s", c.name, f.Status)
 			}
 		}
@@ -171,7 +172,7 @@ workload:
 		if (least < 100*units.Gbps) != c.slows {
 			t.Errorf("based on %s, class %d: the other flow of h0 sent at %d bit/s at least", c.basis, c.class, least)
 		}
-		if n, _ := sumOf(r, record.CCTIIncrease); n != cuts || n == 0 {
+		if n, _ := sumOf(r, catalog.CCTIIncrease); n != cuts || n == 0 {
 			t.Errorf("based on %s: the ledger has %d increases, the queue pairs %d", c.basis, n, cuts)
 		}
 	}

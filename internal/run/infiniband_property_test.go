@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -109,9 +110,9 @@ func TestInfiniBandProperties(t *testing.T) {
 		}
 		for _, e := range r.Ledger {
 			switch e.Mechanism {
-			case record.CreditsOut:
+			case catalog.CreditsOut:
 				starved++
-			case record.CreditWait:
+			case catalog.CreditWait:
 				waited++
 			}
 		}
@@ -178,7 +179,7 @@ func TestInfiniBandFailingLinks(t *testing.T) {
 // nothingDropped: without lifetime limits only a link that loses frames or fails
 // costs a packet, never a buffer.
 func nothingDropped(_ *scenario.Valid, d draw, r *record.Run) string {
-	buffers := []string{record.DropHeadroom, record.DropEgress, record.DropReceive, record.DropHOQ, record.DropLifetime}
+	buffers := []catalog.Drop{catalog.DropHeadroom, catalog.DropEgress, catalog.DropReceive, catalog.DropHOQ, catalog.DropLifetime}
 	for _, p := range r.Ports {
 		for _, c := range p.DropCauses {
 			if !d.lossy || slices.Contains(buffers, c.Cause) {
@@ -194,7 +195,7 @@ func ontoDeadLink(r *record.Run, node string, port int) (n int64) {
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		for _, d := range p.DropCauses {
-			if p.Node == node && p.Port == port && d.Cause == record.DropLinkDown {
+			if p.Node == node && p.Port == port && d.Cause == catalog.DropLinkDown {
 				n += d.Count
 			}
 		}
@@ -264,7 +265,7 @@ hosts: {h2: {drain_rate: 1Gbps}}
 workload:
   - flow: {from: h0, to: h3, size: 4MB, class: 1}
 `, rate, 1+pick.IntN(100), 64*(200+pick.IntN(800)), 1+pick.IntN(255), 1+pick.IntN(255), pick.IntN(256))
-		alone := simulate(t, parse(t, text), 1, 1).Flows[0].CompletionPS
+		alone := simulate(t, parse(t, text), 1, 1).Messages[0].CompletionPS
 		v := parse(t, text+fmt.Sprintf("  - incast: {from: [h0, h1], to: h2, size: %dB}\n", blocked))
 		r := simulate(t, v, 1, 1)
 		line := v.Graph.Links[0].Rate
@@ -274,8 +275,8 @@ workload:
 				limit += line.TxTimeLong(units.Bytes(p.TxBytes + 2*p.TxPackets))
 			}
 		}
-		stood := r.Flows[1].CompletionPS
-		if got := r.Flows[0].CompletionPS; got < 0 || got > limit {
+		stood := r.Messages[1].CompletionPS
+		if got := r.Messages[0].CompletionPS; got < 0 || got > limit {
 			t.Errorf("seed %d: %d ps beside a lane that stands, %d alone, at most %d\n%s", seed, got, alone, limit, text)
 		}
 		if stood < 2*limit {

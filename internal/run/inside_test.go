@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 )
 
 // insideCase has two hosts with a server, and data from h0 to h1 or both ways.
@@ -27,11 +27,11 @@ func TestSharedByBothWays(t *testing.T) {
 	const acs = "hgx-a100, acs: redirect"
 	r := simulate(t, parse(t, fmt.Sprintf(insideCase, "rocev2-pfc-only", "200Gbps", acs, acs, "/gpu0", "/gpu0", "  - flow: {from: h1/gpu1, to: h0/gpu1, size: 8MB}\n")), 0, 1)
 	c := metrics.Ceilings(r)[0]
-	limits := r.QPs[r.Flows[0].QP].Limits.Inside
+	limits := r.QPs[r.Messages[0].QP].Limits.Inside
 	if c.At != "inside h0" || len(limits) != 2 || !limits[0].Both || !limits[1].Both {
 		t.Fatalf("the ceiling is at %s of %+v", c.At, limits)
 	}
-	goodput := metrics.Goodput(&r.Flows[0])
+	goodput := metrics.Goodput(&r.Messages[0])
 	if got := limits[0].Bps; goodput < got*95/100 || goodput > got*101/100 {
 		t.Errorf("%v, said to be bounded by %v", goodput, got)
 	}
@@ -39,7 +39,7 @@ func TestSharedByBothWays(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	one := simulate(t, parse(t, fmt.Sprintf(insideCase, "rocev2-pfc-only", "200Gbps", acs, acs, "/gpu0", "/gpu0", "")), 0, 1)
-	if l := one.QPs[one.Flows[0].QP].Limits.Inside; l[0].Both || l[0].Bps < 2*limits[0].Bps*9/10 {
+	if l := one.QPs[one.Messages[0].QP].Limits.Inside; l[0].Both || l[0].Bps < 2*limits[0].Bps*9/10 {
 		t.Errorf("one way: %+v", l)
 	}
 }
@@ -85,7 +85,7 @@ func TestOnePacketTakesLatency(t *testing.T) {
 		text = strings.Replace(text, "8MB", size, 1)
 		r := simulate(t, parse(t, text), 0, 1)
 		d := metrics.DominantStage(r, 0)
-		if got := strings.Contains(d.How, "the latency of that way"); d.Stage != record.StageRead || got != want || strings.Contains(d.How, "at most") == want {
+		if got := strings.Contains(d.How, "the latency of that way"); d.Stage != catalog.StageRead || got != want || strings.Contains(d.How, "at most") == want {
 			t.Errorf("%s: %s: %q", size, d.Stage, d.How)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -34,19 +35,19 @@ workload:
 			late := seededRun(t, text+"noise: {pipeline: 150ns, card: 70ns, clocks: 0, host: 0ns}\n", seed)
 			jitter := units.Time(0)
 			var rest record.Account
-			for _, s := range late.Flows[0].Account.Stages() {
-				if s.Name == record.StageJitter || s.Name == record.AckStage+record.StageJitter || s.Name == record.ResponseStage+record.StageJitter {
+			for _, s := range late.Messages[0].Account.Stages() {
+				if s.Stage.Base() == catalog.StageJitter {
 					jitter += s.Time
 				} else {
 					rest = append(rest, s)
 				}
 			}
-			longer := late.Flows[0].CompletionPS - exact.Flows[0].CompletionPS
+			longer := late.Messages[0].CompletionPS - exact.Messages[0].CompletionPS
 			if jitter != longer || jitter < 20*units.Nanosecond || jitter > 6*220*units.Nanosecond {
 				t.Errorf("%+v, seed %d: jitter of %v, and the message takes %v longer", c, seed, jitter, longer)
 			}
-			if fmt.Sprint(rest) != fmt.Sprint(exact.Flows[0].Account.Stages()) {
-				t.Errorf("%+v, seed %d: without its jitter the account is\n%v, not\n%v", c, seed, rest, exact.Flows[0].Account.Stages())
+			if fmt.Sprint(rest) != fmt.Sprint(exact.Messages[0].Account.Stages()) {
+				t.Errorf("%+v, seed %d: without its jitter the account is\n%v, not\n%v", c, seed, rest, exact.Messages[0].Account.Stages())
 			}
 		}
 	}

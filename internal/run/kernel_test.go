@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -21,7 +21,7 @@ tcp: {hystart: off}
 workload:
   - flow: {from: h0, to: h1, size: 200MB}
 `), 1, 1)
-	f := &r.Flows[0]
+	f := &r.Messages[0]
 	if g := float64(f.Bytes) * 8e3 / float64(f.CompletionPS); math.Abs(g-42) > 4.2 {
 		t.Errorf("%.2f Gb/s, want 42 within 10 %%", g)
 	}
@@ -33,9 +33,9 @@ workload:
 	// HyStart, which would end slow start before the window is that large.
 	stages := map[string]units.Time{}
 	for _, s := range f.Account.Stages() {
-		stages[s.Name] += s.Time
+		stages[s.Stage.String()] += s.Time
 	}
-	if waits := stages[record.StageReceiveWindow] + stages[record.StageSending]; float64(waits) < 0.95*float64(f.CompletionPS) {
+	if waits := stages[catalog.StageReceiveWindow.String()] + stages[catalog.StageSending.String()]; float64(waits) < 0.95*float64(f.CompletionPS) {
 		t.Errorf("the sender waits for something else: %v", f.Account.Stages())
 	}
 	if busy := float64(sender.BusyPS[0]) / float64(f.CompletionPS); busy > 0.7 {
@@ -68,7 +68,7 @@ host: {preset: linux-xeon, moderation: {time: 16us, frames: 32}}
 workload:
   - flow: {from: h0, to: h1, size: 2KB, start: 1ms}
 `), 1, 1)
-		return float64(r.Flows[0].CompletionPS) / 1e6
+		return float64(r.Messages[0].CompletionPS) / 1e6
 	}
 	tcp, rdma := took("tcp"), took("rocev2")
 	t.Logf("TCP %.2f us, RDMA %.2f us", tcp, rdma)
@@ -87,7 +87,7 @@ host: {preset: linux-xeon, moderation: {time: 5us}}
 workload:
   - flow: {from: h0, to: h1, size: 2KB, start: 1ms}
 `)
-	f := &simulate(t, v, 1, 1).Flows[0]
+	f := &simulate(t, v, 1, 1).Messages[0]
 	c := &v.NICs[v.Graph.Endpoints[v.Plan.Conns[0].Src].Node].Host.Costs
 	copied := func(miss int) units.Time {
 		slow := units.Bytes(2000 * miss / 1000)
@@ -95,14 +95,14 @@ workload:
 	}
 	want := map[string]units.Time{
 		// The sender's application sleeps on an idle core.
-		record.StageKernel:  c.Wakeup + c.IdleExit + c.Syscall + copied(c.MissOut) + c.Output + c.TxComplete + c.Doorbell,
-		record.StageSoftirq: 5*units.Microsecond + c.Interrupt + c.IdleExit + c.RxFrame + c.RxPage + c.Input,
+		catalog.StageKernel.String():  c.Wakeup + c.IdleExit + c.Syscall + copied(c.MissOut) + c.Output + c.TxComplete + c.Doorbell,
+		catalog.StageSoftirq.String(): 5*units.Microsecond + c.Interrupt + c.IdleExit + c.RxFrame + c.RxPage + c.Input,
 		// The core sends the acknowledgement first: a connection begins with quick ACKs.
-		record.StageUnread: c.Output + c.TxComplete + c.Doorbell + c.Wakeup + c.Syscall + copied(c.MissIn),
+		catalog.StageUnread.String(): c.Output + c.TxComplete + c.Doorbell + c.Wakeup + c.Syscall + copied(c.MissIn),
 	}
 	got := map[string]units.Time{}
 	for _, s := range f.Account.Stages() {
-		got[s.Name] += s.Time
+		got[s.Stage.String()] += s.Time
 	}
 	for name, d := range want {
 		if got[name] != d {
@@ -134,9 +134,9 @@ workload:
 		if bad := differ(t, r, simulate(t, v, 4, 2)); bad != "" {
 			t.Errorf("%s: partitions matter: %s", host, bad)
 		}
-		for i := range r.Flows {
-			if r.Flows[i].Status != "success" {
-				t.Errorf("%s: message %d is %s", host, i, r.Flows[i].Status)
+		for i := range r.Messages {
+			if r.Messages[i].Status != "success" {
+				t.Errorf("%s: message %d is %s", host, i, r.Messages[i].Status)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func TestRetransmittedBytes(t *testing.T) {
 	r := runText(t, "stack: rocev2-none\ntopology: {star: {hosts: 5, link: 100Gbps}}\nswitch: {buffer: 2MB}\n"+
 		"nic: {timeout: 8}\nworkload:\n  - incast: {from: [h0, h1, h2, h3], to: h4, size: 1000001B}\n")
 	want := map[string]int64{}
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		if f.Status != "success" {
 			t.Fatalf("%s to %s: %s", f.Src, f.Dst, f.Status)
 		}

@@ -33,11 +33,11 @@ workload:
 		// 4000 B + 62 + 16 RETH + 20 on the wire at 80 ps per byte (models.md 4.5).
 		const frame = (4000 + 62 + 16 + 20) * 80 * units.Picosecond
 		beyond := units.Time(0)
-		for _, s := range r.Flows[0].Account.Stages() {
+		for _, s := range r.Messages[0].Account.Stages() {
 			switch {
-			case s.Name == "serialisation" && s.Time != frame:
-				t.Errorf("%d switches: serialisation at %s takes %v, want %v", switches, s.Where, s.Time, frame)
-			case s.Name == "hops not recorded":
+			case s.Stage.String() == "serialisation" && s.Time != frame:
+				t.Errorf("%d switches: serialisation at %s takes %v, want %v", switches, s.Place().String(), s.Time, frame)
+			case s.Stage.String() == "hops not recorded":
 				beyond = s.Time
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -57,14 +58,14 @@ func TestSiliconThresholds(t *testing.T) {
 		p := memoryPort(t, r, 2)
 		crossed := int64(0)
 		for _, e := range r.Ledger {
-			if e.Mechanism == record.XOFFCross && e.Actor == "sw:2 prio 3" && e.Count == 1 {
+			if e.Mechanism == catalog.XOFFCross && e.Actor.String() == "sw:2 prio 3" && e.Count == 1 {
 				crossed = e.Sum / c.cell
 			}
 		}
 		// What is dropped is one more than ever was held; the frame on the wire to h2 has left.
 		drop := p.PeakIngress/c.cell + 1
 		t.Logf("%s %s: XOFF at frame %d, drop at %d; measured %d, %d", c.name, c.link, crossed, drop, c.xoff, c.drop)
-		if p.Dropped == 0 || p.DropCauses[0].Cause != record.DropHeadroom || away(crossed, c.xoff) > 2 || away(drop, c.drop) > 2 {
+		if p.Dropped == 0 || p.DropCauses[0].Cause != catalog.DropHeadroom || away(crossed, c.xoff) > 2 || away(drop, c.drop) > 2 {
 			t.Errorf("%s %s: XOFF at frame %d, drop at %d, %d dropped; measured %d and %d", c.name, c.link, crossed, drop, p.Dropped, c.xoff, c.drop)
 		}
 	}
@@ -99,8 +100,8 @@ workload:
 	r := runText(t, text+fmt.Sprintf("stop: %v\n", start))
 	crossed := map[string]int64{}
 	for _, e := range r.Ledger {
-		if e.Mechanism == record.XOFFCross && e.Count == 1 {
-			crossed[e.Actor] = e.Sum / cell
+		if e.Mechanism == catalog.XOFFCross && e.Count == 1 {
+			crossed[e.Actor.String()] = e.Sum / cell
 		}
 	}
 	for i, n := range want {
@@ -118,7 +119,7 @@ func TestSiliconLossyDrop(t *testing.T) {
 	r := runText(t, fillText(96, "400Gbps", "{preset: tomahawk5}", 103500, 0))
 	p := memoryPort(t, r, 3)
 	// The queue's bytes are those of frames of 162 B, the first 178, each in a cell.
-	if drop := p.PeakQueueBytes/162 + 1; p.Dropped == 0 || p.DropCauses[0].Cause != record.DropEgress || away(drop, 103371) > 2 {
+	if drop := p.PeakQueueBytes/162 + 1; p.Dropped == 0 || p.DropCauses[0].Cause != catalog.DropEgress || away(drop, 103371) > 2 {
 		t.Errorf("drop at frame %d, %d dropped; measured 103371", drop, p.Dropped)
 	}
 }
@@ -161,7 +162,7 @@ workload:
   - incast: {to: h2, size: 8MB}
 stop: 1ms
 `)
-	if p := memoryPort(t, r, 3); p.PeakQueueBytes > 1_000_000 || p.PeakQueueBytes < 990_000 || p.Dropped == 0 || p.DropCauses[0].Cause != record.DropPool {
+	if p := memoryPort(t, r, 3); p.PeakQueueBytes > 1_000_000 || p.PeakQueueBytes < 990_000 || p.Dropped == 0 || p.DropCauses[0].Cause != catalog.DropPool {
 		t.Errorf("a queue of %d bytes in a memory of 1 MB, %d dropped", p.PeakQueueBytes, p.Dropped)
 	}
 }

@@ -3,7 +3,7 @@ package run_test
 import (
 	"testing"
 
-	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -98,18 +98,18 @@ workload:
 `), 0, 1)
 	for _, p := range r.Ports {
 		for _, d := range p.DropCauses {
-			if p.Node != "h1" || d.Cause != "NIC receive buffer full" {
+			if p.Node != "h1" || d.Cause.String() != "NIC receive buffer full" {
 				t.Errorf("%s drops %d frames: %s", p.Node, d.Count, d.Cause)
 			}
 		}
 	}
 	detected := int64(0)
 	for _, e := range r.Ledger {
-		if e.Mechanism == record.BufferDrop && e.Node == "h1" {
+		if e.Mechanism == catalog.BufferDrop && e.Actor.Node == "h1" {
 			detected += e.Count
 		}
 	}
-	if detected == 0 || r.Flows[0].Status != "success" {
-		t.Errorf("%d drops detected, message ended with %s", detected, r.Flows[0].Status)
+	if detected == 0 || r.Messages[0].Status != "success" {
+		t.Errorf("%d drops detected, message ended with %s", detected, r.Messages[0].Status)
 	}
 }

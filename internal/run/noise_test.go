@@ -46,8 +46,8 @@ func senders(n int) string {
 // dropsBySender counts the messages, one packet each, that never arrived.
 func dropsBySender(r *record.Run, n int) []int {
 	out := make([]int, n)
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		var k int
 		if _, err := fmt.Sscanf(f.Src, "h%d", &k); err == nil && f.DeliveredPS < 0 {
 			out[k]++
@@ -203,7 +203,7 @@ func measuredBySender(r *record.Run, n int) []float64 {
 	for i := range r.QPs {
 		q := &r.QPs[i]
 		var k int
-		if _, err := fmt.Sscanf(q.Peer, "h%d", &k); err == nil && q.Host == fmt.Sprintf("h%d", n) {
+		if _, err := fmt.Sscanf(q.Peer.String(), "h%d", &k); err == nil && q.Host == fmt.Sprintf("h%d", n) {
 			out[k] += float64(q.MeasuredBytes)
 		}
 	}
@@ -280,11 +280,11 @@ workload:
 `, 1)
 	tx := units.Rate(400 * units.Gbps).TxTime(1000 + 62 + 20)
 	least, most, sum := units.Never, units.Time(0), units.Time(0)
-	for i := range r.Flows {
-		d := r.Flows[i].DeliveredPS - 2*tx - 2*delay
+	for i := range r.Messages {
+		d := r.Messages[i].DeliveredPS - 2*tx - 2*delay
 		least, most, sum = min(least, d), max(most, d), sum+d
 	}
-	if mean := sum / units.Time(len(r.Flows)); least < 850*units.Nanosecond || most > 980*units.Nanosecond ||
+	if mean := sum / units.Time(len(r.Messages)); least < 850*units.Nanosecond || most > 980*units.Nanosecond ||
 		least > 851*units.Nanosecond || most < 979*units.Nanosecond || mean < 913*units.Nanosecond || mean > 917*units.Nanosecond {
 		t.Errorf("%v to %v, mean %v", least, most, mean)
 	}
@@ -304,15 +304,15 @@ workload:
 	}
 	exact, late := seededRun(t, text("0ns"), 1), seededRun(t, text("2us"), 1)
 	sum, most := units.Time(0), units.Time(0)
-	for i := range late.Flows[1:] {
-		d := late.Flows[i+1].CompletionPS - exact.Flows[i+1].CompletionPS
+	for i := range late.Messages[1:] {
+		d := late.Messages[i+1].CompletionPS - exact.Messages[i+1].CompletionPS
 		sum, most = sum+d, max(most, d)
 		if d < 0 {
 			t.Fatalf("message %d ends %v earlier", i+1, -d)
 		}
 	}
 	// An interrupt brings the segment up, and the reader is woken: both on a core that was idle.
-	if mean := sum / units.Time(len(late.Flows)-1); mean < 1900*units.Nanosecond || mean > 2100*units.Nanosecond || most > 4*units.Microsecond {
+	if mean := sum / units.Time(len(late.Messages)-1); mean < 1900*units.Nanosecond || mean > 2100*units.Nanosecond || most > 4*units.Microsecond {
 		t.Errorf("late by %v on average, %v at most; want 2 and 4 us", mean, most)
 	}
 	for i := range late.Processors {

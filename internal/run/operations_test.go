@@ -98,7 +98,7 @@ func TestOperationsStartWhenOthersEnd(t *testing.T) {
 				latest[next] = max(latest[next], at)
 			}
 		}
-		for i, f := range r.Flows {
+		for i, f := range r.Messages {
 			note(i, workload.Completed, f.StartPS+f.CompletionPS)
 			note(i, workload.Received, f.StartPS+accepted(f.Account.Stages()))
 		}
@@ -116,7 +116,7 @@ func TestOperationsStartWhenOthersEnd(t *testing.T) {
 			waiting++
 			at := units.Time(0)
 			if op < n {
-				at = r.Flows[op].StartPS
+				at = r.Messages[op].StartPS
 			} else {
 				at = w.Locals[op-n].Due
 			}

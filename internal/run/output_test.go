@@ -27,8 +27,8 @@ topology: {fat_tree: {k: 4, link: {rate: 100Gbps, delay: 600ns}}}
 workload:`+workload+"\n")
 		r := simulate(t, v, 1, 1)
 		want := encode(t, r)
-		if len(r.Flows) < 300 || !bytes.Contains(want, []byte("what held its messages most: ")) {
-			t.Errorf("%s: %d messages, or none waited for others", stack, len(r.Flows))
+		if len(r.Messages) < 300 || !bytes.Contains(want, []byte("what held its messages most: ")) {
+			t.Errorf("%s: %d messages, or none waited for others", stack, len(r.Messages))
 		}
 		for _, workers := range []int{2, 5} {
 			var got bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -26,8 +27,8 @@ workload:
 func lineShare(t *testing.T, r *record.Run, line units.Rate) float64 {
 	t.Helper()
 	took, bytes := units.Time(0), int64(0)
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		if f.Status != "success" {
 			t.Fatalf("%s to %s: %s", f.Src, f.Dst, f.Status)
 		}
@@ -36,7 +37,7 @@ func lineShare(t *testing.T, r *record.Run, line units.Rate) float64 {
 	return float64(metrics.RateOf(bytes, took)) / float64(line)
 }
 
-func act(r *record.Run, m record.Mechanism) (a record.Act) {
+func act(r *record.Run, m catalog.Mechanism) (a record.Act) {
 	for i := range r.Ledger {
 		if e := &r.Ledger[i]; e.Mechanism == m {
 			if a.Count == 0 || e.First < a.First {
@@ -95,7 +96,7 @@ workload:
   - flow: {from: h1, to: h0, size: 2MB, qps: 8}
   - flow: {from: h2, to: h0, size: 4MB, qps: 4}
 `), 0, 1)
-		cnps := act(r, record.CNPSent)
+		cnps := act(r, catalog.CNPSent)
 		count[scope] = cnps.Count
 		most := (cnps.Last - cnps.First) / (10 * units.Microsecond)
 		limiters := units.Time(map[string]int{"port": 1, "destination": 2, "queue-pair": 12}[scope])
@@ -143,7 +144,7 @@ func TestSlowCNP(t *testing.T) {
 				queue = r.Ports[i].PeakQueueBytes
 			}
 		}
-		return act(r, record.RateCut).First, queue, act(r, record.CNPSent).First
+		return act(r, catalog.RateCut).First, queue, act(r, catalog.CNPSent).First
 	}
 	cut, queue, cnp := first(45*units.Microsecond, "{cnp_delay: 0}")
 	for _, c := range []struct {

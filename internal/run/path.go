@@ -168,7 +168,7 @@ func (p *pather) way(name, stack string, staged *bool) error {
 	if way.Run.Stopped == interrupted {
 		return context.Cause(p.ctx)
 	}
-	if len(way.Run.Flows) != 1 {
+	if len(way.Run.Messages) != 1 {
 		return errors.New("run: BUG: a single message became several")
 	}
 	there, _ := w.Path(0)

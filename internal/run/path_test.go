@@ -116,15 +116,15 @@ func TestPathZeroLoad(t *testing.T) {
 				there, back := w.Path(0)
 				want := zeroLoad(v, there, back, size)
 				p := pathOf(t, text, "h0", "h3", size, false, set...)
-				if got := p.Ways[0].Run.Flows[0].CompletionPS; got != want && !credited(v, there, got-want) {
+				if got := p.Ways[0].Run.Messages[0].CompletionPS; got != want && !credited(v, there, got-want) {
 					t.Errorf("%s: %v, the closed form gives %v", name, got, want)
 				}
 				alone, _, err := Do(context.Background(), opt)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := alone.Flows[0].CompletionPS; got != p.Ways[0].Run.Flows[0].CompletionPS {
-					t.Errorf("%s: the scenario takes %v, the path %v", name, got, p.Ways[0].Run.Flows[0].CompletionPS)
+				if got := alone.Messages[0].CompletionPS; got != p.Ways[0].Run.Messages[0].CompletionPS {
+					t.Errorf("%s: the scenario takes %v, the path %v", name, got, p.Ways[0].Run.Messages[0].CompletionPS)
 				}
 				if len(p.Ways[0].Hops) != len(there) || p.Like != "flow" {
 					t.Errorf("%s: %d hops of %d, like %q", name, len(p.Ways[0].Hops), len(there), p.Like)
@@ -173,7 +173,7 @@ func TestPathWays(t *testing.T) {
 		t.Errorf("like %q", p.Like)
 	}
 	p = pathOf(t, gpuPair, "h3", "h2", 64000, true)
-	if len(p.Ways) != 2 || p.Ways[0].Name != "rocev2" || p.Like != "" || p.Loaded == nil || len(p.Loaded.Flows) != 2 {
+	if len(p.Ways) != 2 || p.Ways[0].Name != "rocev2" || p.Like != "" || p.Loaded == nil || len(p.Loaded.Messages) != 2 {
 		t.Errorf("h3 to h2: %d ways, like %q", len(p.Ways), p.Like)
 	}
 }
@@ -254,7 +254,7 @@ func TestPathGPUDirect(t *testing.T) {
 				}
 				want, hops := directParts(t, v, w, gpu)
 				p := pathOf(t, text, "h0:1/"+gpu, "h1:1/"+gpu, 64, false)
-				got := p.Ways[0].Run.Flows[0].CompletionPS
+				got := p.Ways[0].Run.Messages[0].CompletionPS
 				if off := max(got-want, want-got); off > 20*units.Time(hops) {
 					t.Errorf("%s, acs %s, %s: %v, the parts add up to %v: %v apart over %d hops", name, acs, gpu, got, want, off, hops)
 				}
@@ -317,7 +317,7 @@ func TestPathIsARun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := w.Run.Flows[0].CompletionPS, alone.Flows[0].CompletionPS; got != want || got <= 0 {
+				if got, want := w.Run.Messages[0].CompletionPS, alone.Messages[0].CompletionPS; got != want || got <= 0 {
 					t.Errorf("%s%s to %s, %d B, %s: %v, its run %v", c.head, c.from, c.to, size, w.Name, got, want)
 				}
 			}

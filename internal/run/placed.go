@@ -1,6 +1,7 @@
 package run
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
@@ -39,9 +40,9 @@ func (a *accountant) ended(i int) units.Time {
 
 // place books the time until what a packet brought to a queue pair is in the memory
 // that the card writes to, and that until it is where it belongs.
-func (a *accountant) place(host *nic.Host, qp uint32, landed, placed units.Time) {
-	a.until(record.StagePlace, a.port[host.GlobalPort(qp)], max(a.at, landed))
-	a.until(record.StageCopyIn, host.Name, max(a.at, placed))
+func (a *accountant) place(node int, qp uint32, landed, placed units.Time) {
+	a.until(catalog.StagePlace, &a.ports[a.Hosts[node].GlobalPort(qp)].at, max(a.at, landed))
+	a.until(catalog.StageCopyIn, &a.nodes[node], max(a.at, placed))
 }
 
 // datagram returns where the time of a message of a service without acknowledgements
@@ -52,8 +53,8 @@ func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
 	to := a.Responders[a.conn(i)]
 	host := a.Hosts[to.Node]
 	a.times(&a.note(i).Before, port)
-	a.way(&a.data, a.wayOf(host, taken.Way), taken.At)
-	a.place(host, to.QP, taken.Landed, taken.Placed)
+	a.way(catalog.LegThere, a.wayOf(host, taken.Way), taken.At)
+	a.place(to.Node, to.QP, taken.Landed, taken.Placed)
 	return a.out
 }
 
@@ -66,6 +67,6 @@ func (a *accountant) polled(i int) units.Time {
 // toPolled returns where the time of message i went until then.
 func (a *accountant) toPolled(i int) record.Account {
 	a.toCompletion(i)
-	a.until(record.StageEntry, a.Hosts[a.requester(i)].Name, a.polled(i))
+	a.until(catalog.StageEntry, &a.nodes[a.requester(i)], a.polled(i))
 	return a.out
 }

@@ -89,7 +89,7 @@ func TestPlainPath(t *testing.T) {
 			seen["pauses"] += int(fast.Ports[i].PausesSent)
 			seen["drops"] += int(fast.Ports[i].Dropped)
 			for _, d := range fast.Ports[i].DropCauses {
-				seen[d.Cause] += int(d.Count)
+				seen[d.Cause.String()] += int(d.Count)
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -43,19 +43,19 @@ workload:
 			t.Errorf("%s: partitions matter: %s", c.name, bad)
 		}
 		before := units.Time(0) // what the thread did for earlier messages
-		for i := range r.Flows {
-			f := &r.Flows[i]
+		for i := range r.Messages {
+			f := &r.Messages[i]
 			stage := map[string]units.Time{}
 			for _, s := range f.Account.Stages() {
-				stage[s.Name] += s.Time
+				stage[s.Stage.String()] += s.Time
 			}
-			if got := stage[record.StageRegister]; got != c.register[i] {
+			if got := stage[catalog.StageRegister.String()]; got != c.register[i] {
 				t.Errorf("%s: message %d registers for %d ps, want %d", c.name, i, got, c.register[i])
 			}
-			if got := stage[record.StageConnect]; got != c.connect[i] {
+			if got := stage[catalog.StageConnect.String()]; got != c.connect[i] {
 				t.Errorf("%s: message %d connects for %d ps, want %d", c.name, i, got, c.connect[i])
 			}
-			if got := stage[record.StageCPU]; got != before {
+			if got := stage[catalog.StageCPU.String()]; got != before {
 				t.Errorf("%s: message %d waits %d ps for the thread, want %d", c.name, i, got, before)
 			}
 			before += c.register[i] + c.connect[i]

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -161,7 +162,7 @@ func everyMessageEnds(_ *scenario.Valid, d draw, r *record.Run) string {
 	if r.Stopped != "quiescence" || r.OpenMessages != 0 {
 		return fmt.Sprintf("stopped by %s with %d messages open", r.Stopped, r.OpenMessages)
 	}
-	for i, f := range r.Flows {
+	for i, f := range r.Messages {
 		if f.Status != "success" && !d.lossy && d.lossless {
 			return fmt.Sprintf("message %d from %s to %s ended with %s", i, f.Src, f.Dst, f.Status)
 		}
@@ -210,9 +211,9 @@ func deliveredOnce(_ *scenario.Valid, _ draw, r *record.Run) string {
 	peer, delivered := map[string]string{}, map[string]int64{}
 	for _, q := range r.QPs {
 		name := fmt.Sprintf("%s qp %d", q.Host, q.QP)
-		peer[name], delivered[name] = q.Peer, q.DeliveredBytes
+		peer[name], delivered[name] = q.Peer.String(), q.DeliveredBytes
 	}
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		host, _, _ := strings.Cut(f.Src, ":")
 		to := peer[fmt.Sprintf("%s qp %d", host, f.QP)]
 		switch f.Verb {
@@ -243,8 +244,8 @@ func arrivesAsSent(v *scenario.Valid, dr draw, r *record.Run) string {
 		return ""
 	}
 	done, atomics := 0, 0
-	for i := range r.Flows {
-		if f := &r.Flows[i]; f.Status == "success" {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; f.Status == "success" {
 			done++
 			if f.Verb == "CMP_SWAP" || f.Verb == "FETCH_ADD" {
 				atomics++
@@ -252,7 +253,7 @@ func arrivesAsSent(v *scenario.Valid, dr draw, r *record.Run) string {
 		}
 	}
 	least := done
-	if done < len(r.Flows) { // words that an atomic changed before it failed are not compared
+	if done < len(r.Messages) { // words that an atomic changed before it failed are not compared
 		least -= atomics
 	}
 	if d := r.Data; d.Differ > 0 || d.Messages+d.Lost > done || !dr.cut && d.Messages+d.Lost < least {
@@ -273,9 +274,9 @@ func conserved(v *scenario.Valid, d draw, r *record.Run) string {
 		out[p.Node] += p.TxBytes + p.DroppedBytes
 		for _, c := range p.DropCauses {
 			switch c.Cause {
-			case "PFC frame lost on the link", "flow-control packet lost on the link":
+			case catalog.DropPFC, catalog.DropCredit:
 				out[p.Node] -= c.Sum
-			case "link loss", "bit error", "drop_every", "link down":
+			case catalog.DropLoss, catalog.DropBitError, catalog.DropEvery, catalog.DropLinkDown:
 				in[peer] -= c.Sum
 				out[p.Node] -= c.Sum
 			}
@@ -293,7 +294,7 @@ func conserved(v *scenario.Valid, d draw, r *record.Run) string {
 // too much.
 func withinRate(_ *scenario.Valid, _ draw, r *record.Run) string {
 	first := r.EndPS
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		first = min(first, f.StartPS)
 	}
 	window := r.EndPS - first
@@ -321,12 +322,12 @@ func wireTime(v *scenario.Valid, _ draw, r *record.Run) string {
 	}
 	spans := map[string]*span{}
 	mtu := int64(v.Transports[0].MTU)
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		if f.Status != "success" || f.DeliveredPS < 0 {
 			continue
 		}
 		around := int64(82)
-		if r.Credits { // LRH 8, BTH 12, ICRC 4, VCRC 2, delimiters 2
+		if r.Ports[0].Layer == catalog.InfiniBand { // LRH 8, BTH 12, ICRC 4, VCRC 2, delimiters 2
 			around = 28
 		}
 		wire := f.Bytes + max(1, (f.Bytes+mtu-1)/mtu)*around
@@ -372,11 +373,11 @@ func ordered(_ *scenario.Valid, _ draw, r *record.Run) string {
 			return fmt.Sprintf("%s: mean queue %g above peak %d", name, p.MeanQueueBytes, p.PeakQueueBytes)
 		case p.MinQueueBytes > p.PeakQueueBytes || p.PeakHeadroom > p.PeakIngress:
 			return fmt.Sprintf("%s: least queue %d, peak %d; headroom %d, ingress %d", name, p.MinQueueBytes, p.PeakQueueBytes, p.PeakHeadroom, p.PeakIngress)
-		case p.HeldPS > 0 && p.PausesReceived == 0 && !r.Credits:
+		case p.HeldPS > 0 && p.PausesReceived == 0 && p.Layer == catalog.Ethernet:
 			return fmt.Sprintf("%s: held %d ps without a pause", name, p.HeldPS)
 		}
 	}
-	for i, f := range r.Flows {
+	for i, f := range r.Messages {
 		if f.CompletionPS >= 0 && f.StartPS+f.CompletionPS > r.EndPS {
 			return fmt.Sprintf("message %d ends at %d ps, the run at %d", i, f.StartPS+f.CompletionPS, r.EndPS)
 		}

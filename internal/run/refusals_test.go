@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -31,15 +32,15 @@ workload:
 			t.Fatal(err)
 		}
 		r := run.Simulate(context.Background(), w, run.Options{Workers: 1})
-		n := ledgered(r, record.RNR)
+		n := ledgered(r, catalog.RNR)
 		if n < 300 {
 			t.Fatalf("%s: %d RNR NAKs", recovery, n)
 		}
-		f := &r.Flows[1]
-		if got := stage(f, record.StageRNRWait); got != units.Time(n)*10*units.Microsecond {
+		f := &r.Messages[1]
+		if got := stage(f, catalog.StageRNRWait); got != units.Time(n)*10*units.Microsecond {
 			t.Errorf("%s: %d RNR NAKs and a wait of %d ps", recovery, n, got)
 		}
-		if await := stage(f, record.StageAwaitRNR); await%units.Time(n) != 0 || await/units.Time(n) > 3*units.Microsecond {
+		if await := stage(f, catalog.StageAwaitRNR); await%units.Time(n) != 0 || await/units.Time(n) > 3*units.Microsecond {
 			t.Errorf("%s: %d RNR NAKs came after %d ps", recovery, n, await)
 		}
 		used := map[string]bool{}
@@ -55,7 +56,7 @@ workload:
 }
 
 // ledgered sums the acts of a mechanism.
-func ledgered(r *record.Run, m record.Mechanism) (n int64) {
+func ledgered(r *record.Run, m catalog.Mechanism) (n int64) {
 	for i := range r.Ledger {
 		if r.Ledger[i].Mechanism == m {
 			n += r.Ledger[i].Act.Count
@@ -91,8 +92,8 @@ func TestTriesInVain(t *testing.T) {
 			for i := range r.QPs {
 				since = max(since, r.QPs[i].RefusedPS)
 			}
-			for i := range r.Flows {
-				if f := &r.Flows[i]; metrics.Completed(f) {
+			for i := range r.Messages {
+				if f := &r.Messages[i]; metrics.Completed(f) {
 					last = max(last, f.StartPS+f.CompletionPS)
 				}
 			}

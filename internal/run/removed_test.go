@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -14,8 +15,8 @@ import (
 // last is when the message of a workload entry ended.
 func last(t *testing.T, r *record.Run, entry string) (end units.Time) {
 	t.Helper()
-	for i := range r.Flows {
-		if f := &r.Flows[i]; f.Workload == entry {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; f.Workload == entry {
 			if f.Status != "success" {
 				t.Fatalf("%s: %s", f.Workload, f.Status)
 			}
@@ -107,7 +108,7 @@ func TestSpeedup(t *testing.T) {
 	fast := simulate(t, parse(t, one, "workload[1].flow.start=1ms", "hosts.h2.drain_rate=none",
 		"topology.links[2]={between:[a,b],rate:100Gbps,speedup:16,speedup_of:a}"), 1, 1)
 	frame := units.Rate(100 * units.Gbps).TxTime(4096 + 62 + 16 + 20)
-	if saved := slow.Flows[0].CompletionPS - fast.Flows[0].CompletionPS; saved < frame*15/16-1 || saved > frame*15/16+1 {
+	if saved := slow.Messages[0].CompletionPS - fast.Messages[0].CompletionPS; saved < frame*15/16-1 || saved > frame*15/16+1 {
 		t.Errorf("a port 16 times as fast saves %v of a frame's %v", saved, frame)
 	}
 	for _, p := range [][2]int{{2, 2}, {3, 1}} {
@@ -126,7 +127,7 @@ func TestSilent(t *testing.T) {
 			pauses += r.Ports[i].PausesSent
 		}
 		for _, e := range r.Ledger {
-			if e.Mechanism == record.BufferDrop {
+			if e.Mechanism == catalog.BufferDrop {
 				drops += e.Count
 			}
 		}
@@ -147,7 +148,7 @@ func TestEndlessCredits(t *testing.T) {
 	r, e := simulate(t, parse(t, text), 1, 1), simulate(t, parse(t, text, "infiniband.buffer=unlimited"), 1, 1)
 	waits := func(r *record.Run) (n int64) {
 		for _, e := range r.Ledger {
-			if e.Mechanism == record.CreditsOut {
+			if e.Mechanism == catalog.CreditsOut {
 				n += e.Count
 			}
 		}
@@ -180,9 +181,9 @@ func TestEnabled(t *testing.T) {
 			t.Errorf("%s off changes connections", kind)
 		}
 		r := simulate(t, v, 1, 1)
-		for i := range r.Flows {
-			if r.Flows[i].Workload == all.Plan.Entries[entry] {
-				t.Errorf("%s is off and sends %s", kind, r.Flows[i].Dst)
+		for i := range r.Messages {
+			if r.Messages[i].Workload == all.Plan.Entries[entry] {
+				t.Errorf("%s is off and sends %s", kind, r.Messages[i].Dst)
 			}
 		}
 		w, err := scenario.LoadWithout("off", []byte(text), "", []string{"noise=off"}, nil, scenario.Without{Entries: []int{entry}})
@@ -200,8 +201,8 @@ func TestEnabled(t *testing.T) {
 		t.Errorf("calls end at %v, later than the %v with more beside them", b, a)
 	}
 	list := "name: list\ntopology: {star: {hosts: 3, link: 100Gbps}}\nworkload:\n  - flows: {list: [{from: h0, to: h1, size: 1MB, enabled: false}, {from: h0, to: h2, size: 1MB}]}\n"
-	if r := simulate(t, parse(t, list), 1, 1); len(r.Flows) != 1 || r.Flows[0].Dst != "h2" {
-		t.Errorf("%d messages of a list of which one is on", len(r.Flows))
+	if r := simulate(t, parse(t, list), 1, 1); len(r.Messages) != 1 || r.Messages[0].Dst != "h2" {
+		t.Errorf("%d messages of a list of which one is on", len(r.Messages))
 	}
 }
 
@@ -213,10 +214,10 @@ func TestFirstWindow(t *testing.T) {
 	wire := units.Rate(100 * units.Gbps).TxTimeLong(4 * units.MB)
 	{
 		narrow, wide := simulate(t, parse(t, text), 1, 1), simulate(t, parse(t, text, "tcp.first_window=16MB"), 1, 1)
-		if took := wide.Flows[0].CompletionPS; took > 2*200*units.Microsecond+wire*102/100 {
+		if took := wide.Messages[0].CompletionPS; took > 2*200*units.Microsecond+wire*102/100 {
 			t.Errorf("the message takes %v, where the wire takes %v and a round trip 400 us", took, wire)
 		}
-		if took := narrow.Flows[0].CompletionPS; took < 3*400*units.Microsecond {
+		if took := narrow.Messages[0].CompletionPS; took < 3*400*units.Microsecond {
 			t.Errorf("the message takes %v through a window that opens from 64 KiB", took)
 		}
 	}
@@ -228,8 +229,8 @@ func TestNoWindow(t *testing.T) {
 		"workload:\n  - flow: {from: h0, to: h1, size: 16MB}\n"
 	cut := simulate(t, parse(t, text, "tcp.cc=cubic"), 1, 1)
 	none := simulate(t, parse(t, text), 1, 1)
-	if none.Flows[0].Status != "success" || none.Flows[0].CompletionPS >= cut.Flows[0].CompletionPS {
-		t.Errorf("%s after %v; with CUBIC, whose window losses cut, %v", none.Flows[0].Status, none.Flows[0].CompletionPS, cut.Flows[0].CompletionPS)
+	if none.Messages[0].Status != "success" || none.Messages[0].CompletionPS >= cut.Messages[0].CompletionPS {
+		t.Errorf("%s after %v; with CUBIC, whose window losses cut, %v", none.Messages[0].Status, none.Messages[0].CompletionPS, cut.Messages[0].CompletionPS)
 	}
 }
 
@@ -239,10 +240,10 @@ func TestUnboundServer(t *testing.T) {
 	text := "name: inside\nserver: {preset: two-socket, links: {nic0: {gen: 3, width: 4}}}\ntopology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 8MB}\n"
 	bound, free := simulate(t, parse(t, text), 1, 1), simulate(t, parse(t, text, "server.unbound=true"), 1, 1)
 	wire := units.Rate(100 * units.Gbps).TxTimeLong(8 * units.MB)
-	if took := bound.Flows[0].CompletionPS; took < 3*wire {
+	if took := bound.Messages[0].CompletionPS; took < 3*wire {
 		t.Errorf("through four lanes of PCIe 3 it takes %v, on the wire alone %v", took, wire)
 	}
-	if took := free.Flows[0].CompletionPS; took > wire*105/100+20*units.Microsecond {
+	if took := free.Messages[0].CompletionPS; took > wire*105/100+20*units.Microsecond {
 		t.Errorf("unbound it takes %v, on the wire alone %v", took, wire)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -44,19 +44,19 @@ func TestReordering(t *testing.T) {
 				"any order": "recovery: selective-repeat, out_of_order: true"} {
 				v := parse(t, fmt.Sprintf(longWay, stack, nic, verb))
 				r := simulate(t, v, 0, 1)
-				f := &r.Flows[0]
+				f := &r.Messages[0]
 				if f.Status != "success" || r.Data.Differ != 0 {
 					t.Fatalf("%s %s %s: %s, %d messages differ", stack, verb, name, f.Status, r.Data.Differ)
 				}
-				late, _ := sumOf(r, record.Reordering)
+				late, _ := sumOf(r, catalog.Reordering)
 				if late == 0 && verb != "read" {
 					t.Errorf("%s %s %s: no packet came late", stack, verb, name)
 				}
-				again, _ := sumOf(r, record.RetransReordered)
+				again, _ := sumOf(r, catalog.RetransReordered)
 				if verb == "read" { // whoever misses a response asks again
-					again, _ = sumOf(r, record.RetransRead)
+					again, _ = sumOf(r, catalog.RetransRead)
 				}
-				if lost, _ := sumOf(r, record.RetransNAK); lost != 0 || (again > 0) == (name == "any order") {
+				if lost, _ := sumOf(r, catalog.RetransNAK); lost != 0 || (again > 0) == (name == "any order") {
 					t.Errorf("%s %s %s: %d packets sent again as reordered, %d as lost; none was lost", stack, verb, name, again, lost)
 				}
 				for i := range r.QPs {
@@ -64,7 +64,7 @@ func TestReordering(t *testing.T) {
 				}
 				// 977 packets with 82 B around the payload, or 28 on InfiniBand; then the longer
 				// way there, perhaps back, and less than 4 us through the switches.
-				around := map[bool]units.Time{true: 28, false: 82}[r.Credits]
+				around := map[bool]units.Time{true: 28, false: 82}[r.Ports[0].Layer == catalog.InfiniBand]
 				line := (4_000_000 + 977*around) * 80
 				if spare := f.CompletionPS - line; name == "any order" && (spare < 5*units.Microsecond || spare > 14*units.Microsecond) {
 					t.Errorf("%s %s: done after %d ps, want %d and 5 to 14 us", stack, verb, f.CompletionPS, line)
@@ -98,8 +98,8 @@ carry_data: true
 `
 	for _, verb := range []string{"write", "send", "read"} {
 		r := simulate(t, parse(t, fmt.Sprintf(text, verb)), 0, 1)
-		if r.Flows[0].Status != "success" || r.Data.Differ != 0 {
-			t.Fatalf("%s: %s", verb, r.Flows[0].Status)
+		if r.Messages[0].Status != "success" || r.Data.Differ != 0 {
+			t.Fatalf("%s: %s", verb, r.Messages[0].Status)
 		}
 		dropped, resent, timeouts := int64(0), int64(0), int64(0)
 		for i := range r.Ports {
@@ -108,10 +108,10 @@ carry_data: true
 		for i := range r.QPs {
 			resent, timeouts = resent+r.QPs[i].Retransmitted, timeouts+r.QPs[i].Timeouts
 		}
-		if naks, _ := sumOf(r, record.NAKSent); naks != 0 || timeouts == 0 || dropped < 4 {
+		if naks, _ := sumOf(r, catalog.NAKSent); naks != 0 || timeouts == 0 || dropped < 4 {
 			t.Errorf("%s: %d NAKs, %d timeouts, %d dropped", verb, naks, timeouts, dropped)
 		}
-		if late, _ := sumOf(r, record.Reordering); late != 0 {
+		if late, _ := sumOf(r, catalog.Reordering); late != 0 {
 			t.Errorf("%s: %d packets came late on a single path", verb, late)
 		}
 		if resent > 2*dropped {
@@ -153,11 +153,11 @@ func TestSpreadingIsNotSlower(t *testing.T) {
 			took := func(routing string) units.Time {
 				r := simulate(t, parse(t, text+"stack: "+stack+"\nrouting: "+routing+"\n"), 0, 1)
 				last := units.Time(0)
-				for i := range r.Flows {
-					if r.Flows[i].Status != "success" {
-						t.Fatalf("%s%s %s: %s", text, stack, routing, r.Flows[i].Status)
+				for i := range r.Messages {
+					if r.Messages[i].Status != "success" {
+						t.Fatalf("%s%s %s: %s", text, stack, routing, r.Messages[i].Status)
 					}
-					last = max(last, r.Flows[i].CompletionPS)
+					last = max(last, r.Messages[i].CompletionPS)
 				}
 				return last
 			}

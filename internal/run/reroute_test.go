@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -56,20 +57,20 @@ func TestReroute(t *testing.T) {
 				ways = 2 // acknowledgements came back by the same one
 			}
 			static := simulate(t, parse(t, withFailing(stack, spine, "failover: {detect: never}")), 0, 1)
-			if static.Flows[0].Status != "RETRY_EXC_ERR" || len(ofQuestion(static, record.Rerouted)) != 0 {
-				t.Errorf("static routes: %s, rerouted %v", static.Flows[0].Status, ofQuestion(static, record.Rerouted))
+			if static.Messages[0].Status != "RETRY_EXC_ERR" || len(ofQuestion(static, catalog.Rerouted)) != 0 {
+				t.Errorf("static routes: %s, rerouted %v", static.Messages[0].Status, ofQuestion(static, catalog.Rerouted))
 			}
 			v := parse(t, withFailing(stack, spine, "failover: {detect: 400us, converge: 0s}"))
 			r := simulate(t, v, 1, 1)
-			if r.Flows[0].Status != "success" {
-				t.Fatalf("rerouted: %s", r.Flows[0].Status)
+			if r.Messages[0].Status != "success" {
+				t.Fatalf("rerouted: %s", r.Messages[0].Status)
 			}
 			const change = 500 * units.Microsecond
-			changed := map[string]record.Mechanism{"rocev2": record.ECMPChange, "infiniband": record.LFTChange}[stack]
+			changed := map[string]catalog.Mechanism{"rocev2": catalog.ECMPChange, "infiniband": catalog.LFTChange}[stack]
 			count := int64(0)
-			for _, e := range ofQuestion(r, record.Rerouted) {
+			for _, e := range ofQuestion(r, catalog.Rerouted) {
 				count += e.Count
-				if e.Mechanism != changed || e.First < change || e.Actor == "" {
+				if e.Mechanism != changed || e.First < change || e.Actor.String() == "" {
 					t.Errorf("rerouted: %+v", e)
 				}
 			}
@@ -93,11 +94,11 @@ func checkLost(t *testing.T, r *record.Run, change units.Time) {
 	lost := int64(0)
 	for i := range r.Ports {
 		for _, d := range r.Ports[i].DropCauses {
-			if d.Cause == record.DropCredit { // the link's own packets go on trying
+			if d.Cause == catalog.DropCredit { // the link's own packets go on trying
 				continue
 			}
 			lost += d.Count
-			if d.Cause != record.DropLinkDown && d.Cause != record.DropPortDown || d.Last > change+100*units.Microsecond {
+			if d.Cause != catalog.DropLinkDown && d.Cause != catalog.DropPortDown || d.Last > change+100*units.Microsecond {
 				t.Errorf("%s:%d lost %d frames, the last at %v: %s", r.Ports[i].Node, r.Ports[i].Port, d.Count, d.Last, d.Cause)
 			}
 		}
@@ -107,7 +108,7 @@ func checkLost(t *testing.T, r *record.Run, change units.Time) {
 	}
 }
 
-func ofQuestion(r *record.Run, q record.Question) (out []record.Entry) {
+func ofQuestion(r *record.Run, q catalog.Question) (out []record.Entry) {
 	for _, e := range r.Ledger {
 		if e.Question == q {
 			out = append(out, e)

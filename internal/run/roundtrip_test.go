@@ -32,7 +32,7 @@ func TestLongRoundTrips(t *testing.T) {
 			if bad := differ(t, r, simulate(t, v, 3, 2)); bad != "" {
 				t.Errorf("%s, %v: %s", c.name, rtt, bad)
 			}
-			f := &r.Flows[0]
+			f := &r.Messages[0]
 			if f.Status != "success" {
 				t.Errorf("%s, %v: %s", c.name, rtt, f.Status)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -85,7 +86,7 @@ func TestCallAccountsAddUp(t *testing.T) {
 			t.Errorf("%v: %d calls, want 101", set, len(all))
 		}
 		for _, c := range all {
-			q, p := &r.Flows[c.Request], &r.Flows[c.Reply]
+			q, p := &r.Messages[c.Request], &r.Messages[c.Reply]
 			if q.Src != p.Dst || q.Dst != p.Src || q.Call != p.Call || q.Status != "success" || p.Status != "success" {
 				t.Errorf("%v: call of %+v and %+v", set, q, p)
 			}
@@ -97,8 +98,8 @@ func TestCallAccountsAddUp(t *testing.T) {
 }
 
 // received is the part of a message's account up to where its peer had all of it.
-func received(f *record.Flow) units.Time {
-	if f.Service == "TCP" {
+func received(f *record.Message) units.Time {
+	if f.Service == catalog.TCP {
 		return f.Account.Stages().Total()
 	}
 	return accepted(f.Account.Stages())
@@ -156,8 +157,8 @@ workload:
 	}
 	r := simulate(t, v, 1, 1)
 	failed := map[bool]int{} // by whether it is a reply
-	for i := range r.Flows {
-		if f := &r.Flows[i]; f.Status == "connection timed out" {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; f.Status == "connection timed out" {
 			failed[f.Reply]++
 		}
 	}

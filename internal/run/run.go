@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -430,7 +431,6 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		window = max(to-v.MeasureFrom, 1) // of a run that ended just as it began: nothing over something
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
-	out.Credits = v.Wire.Block > 0
 	still := r.still(end, measured)
 	if r.stopped == deadlock {
 		out.Cycle = r.cycle()
@@ -548,9 +548,9 @@ func hasBit(set []uint64, i int) bool { return set[i/64]>>(i%64)&1 != 0 }
 
 func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	v := r.Valid
-	shut := r.shutStage()
-	a := &accountant{runner: r, names: stageNames, loss: record.StageLoss, reordered: record.StageReordered, places: r.places(), shut: shut, lossy: lossy, data: stagesOf("", shut), ack: stagesOf(record.AckStage, shut), response: stagesOf(record.ResponseStage, shut)}
-	out.Flows = make([]record.Flow, 0, v.Plan.Len())
+	a := &accountant{runner: r, names: stageNames, loss: catalog.StageLoss, reordered: catalog.StageReordered, places: r.places(), lossy: lossy}
+	out.Places = a.all()
+	out.Messages = make([]record.Message, 0, v.Plan.Len())
 	for i, m := range v.Plan.All() {
 		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
@@ -558,18 +558,18 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			start = min(r.Messages[i].Due, out.EndPS)
 		}
 		src, dst := r.endNames(m)
-		f := record.Flow{
+		f := record.Message{
 			Src: src, Dst: dst, Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
 		}
 		if c.Service == workload.TCP {
 			r.recordStream(&f, a, i)
-			out.Flows = append(out.Flows, f)
+			out.Messages = append(out.Messages, f)
 			continue
 		}
 		if c.Service != workload.RC {
-			f.Service, f.DeliveredPS = c.Service.String(), -1
+			f.Service, f.DeliveredPS = r.service(m.Conn), -1
 			if taken := a.taken(i); taken != nil {
 				f.DeliveredPS = taken.Placed - start
 			}
@@ -580,7 +580,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		if m.Call > 0 {
 			f.DeliveredPS = r.received(&f, i, out.EndPS)
 		}
-		out.Flows = append(out.Flows, f)
+		out.Messages = append(out.Messages, f)
 	}
 	r.recordCollectives(out, a)
 	out.Evidence = r.evidence(a)
@@ -588,7 +588,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 
 // recordEnd completes the record of message i, which has completed at its requester.
 // What is not in memory when the run ends is open.
-func (r *runner) recordEnd(f *record.Flow, a *accountant, i int, end units.Time) {
+func (r *runner) recordEnd(f *record.Message, a *accountant, i int, end units.Time) {
 	at := a.ended(i)
 	if at > end {
 		return

@@ -37,8 +37,8 @@ workload:
 		}
 		r := simulate(t, v, 1, 1)
 		got := map[string]units.Time{}
-		for _, s := range r.Flows[0].Account.Stages() {
-			got[s.Name] += s.Time
+		for _, s := range r.Messages[0].Account.Stages() {
+			got[s.Stage.String()] += s.Time
 		}
 		want := map[string]units.Time{
 			"sending":                 9*frame + first,

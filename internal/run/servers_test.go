@@ -54,8 +54,8 @@ func TestLinksInsideServers(t *testing.T) {
 	if linkOf(r, "h4", "memory of gpu0") != nil || linkOf(r, "h5", "memory of dram0") != nil || linkOf(r, "h2", "nic0 to switch0") != nil {
 		t.Error("something went where nothing was to go")
 	}
-	if f := &r.Flows[0]; f.Src != "h0/gpu0" || f.Dst != "h5/gpu0" || r.Flows[3].Src != "h4" {
-		t.Errorf("messages go from %s to %s, and from %s", f.Src, f.Dst, r.Flows[3].Src)
+	if f := &r.Messages[0]; f.Src != "h0/gpu0" || f.Dst != "h5/gpu0" || r.Messages[3].Src != "h4" {
+		t.Errorf("messages go from %s to %s, and from %s", f.Src, f.Dst, r.Messages[3].Src)
 	}
 	// Headers and requests take at least what TLPs of 256 B do: 24 B each.
 	if l := linkOf(r, "h5", "nic0 to switch0"); l.Bytes < l.PayloadBytes*280/256 || l.BusyPS < l.Rate.TxTimeLong(4e6) {
@@ -111,7 +111,7 @@ func steadyRate(t *testing.T, server, from, to string) (rate float64, r *record.
 	t.Helper()
 	took := func(size string) (units.Time, int64) {
 		r = simulate(t, parse(t, "topology: {rail: {servers: 2, rails: 8, spines: 1, link: 800Gbps}}\nstack: rocev2-pfc-only\nserver: "+server+"\nhosts: {h1: {server: {links: {nic0: {gen: 6}, nic7: {gen: 6}, switch0: {gen: 6}, gpu0: {gen: 6}}}}}\nworkload:\n  - flow: {from: "+from+", to: "+to+", size: "+size+"}\n"), 1, 1)
-		return r.Flows[0].CompletionPS, r.Flows[0].Bytes
+		return r.Messages[0].CompletionPS, r.Messages[0].Bytes
 	}
 	short, few := took("2MB")
 	long, many := took("6MB")

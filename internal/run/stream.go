@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/tcp"
@@ -10,13 +11,11 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// service is the name of connection i's service where it is not one of RDMA.
-func (r *runner) service(i int) string {
-	if r.Valid.Plan.Conns[i].Service == workload.TCP {
-		return workload.TCP.String()
-	}
-	return ""
-}
+// service is that of connection i.
+func (r *runner) service(i int) catalog.Service { return services[r.Valid.Plan.Conns[i].Service] }
+
+// services are what records call the services of a plan.
+var services = [...]catalog.Service{workload.RC: catalog.RC, workload.UC: catalog.UC, workload.UD: catalog.UD, workload.TCP: catalog.TCP}
 
 // requestsOf is the message that asks for each call's reply, by the call's number.
 func requestsOf(p *workload.Plan) []int {
@@ -103,8 +102,8 @@ func (r *runner) streamFate(i int) (done units.Time, status string) {
 }
 
 // recordStream completes the record of message i, of TCP.
-func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
-	f.Service, f.DeliveredPS = workload.TCP.String(), -1
+func (r *runner) recordStream(f *record.Message, a *accountant, i int) {
+	f.Service, f.DeliveredPS = catalog.TCP, -1
 	done, status := r.streamFate(i)
 	f.Status = status
 	if done == units.Never {
@@ -122,12 +121,12 @@ func (r *runner) recordStream(f *record.Flow, a *accountant, i int) {
 }
 
 // streamNames are the stages of a TCP connection's time.
-func streamNames() [nic.NumStages]string {
+func streamNames() [nic.NumStages]catalog.Stage {
 	names := stageNames
-	names[nic.Handshake], names[nic.SendBuffer], names[nic.Window] = record.StageHandshake, record.StageSendBuffer, record.StageCwnd
-	names[nic.Kernel] = record.StageKernel
-	names[nic.Detection], names[nic.Timeout] = record.StageDetection, record.StageTimeout
-	names[nic.ReceiveWindow], names[nic.Nagle], names[nic.Rate] = record.StageReceiveWindow, record.StageNagle, record.StagePacing
+	names[nic.Handshake], names[nic.SendBuffer], names[nic.Window] = catalog.StageHandshake, catalog.StageSendBuffer, catalog.StageCwnd
+	names[nic.Kernel] = catalog.StageKernel
+	names[nic.Detection], names[nic.Timeout] = catalog.StageDetection, catalog.StageTimeout
+	names[nic.ReceiveWindow], names[nic.Nagle], names[nic.Rate] = catalog.StageReceiveWindow, catalog.StageNagle, catalog.StagePacing
 	return names
 }
 
@@ -140,15 +139,15 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	of := a.Valid.Plan.At(i)
 	_, to := a.Valid.Plan.Ends(&of)
 	src, dst := a.requester(i), a.Valid.Graph.HostOf(to)
-	port := a.port[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
+	port := &a.ports[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
 	a.out, a.at = a.out[:0], a.Messages[i].Due
-	a.names, a.loss, a.reordered = streamNames(), record.StageDetection, record.StageReassembly
+	a.names, a.loss, a.reordered = streamNames(), catalog.StageDetection, catalog.StageReassembly
 	a.segments = true
 	defer func() {
-		a.names, a.loss, a.reordered, a.segments = stageNames, record.StageLoss, record.StageReordered, false
+		a.names, a.loss, a.reordered, a.segments = stageNames, catalog.StageLoss, catalog.StageReordered, false
 	}()
-	a.until(record.StageCPU, a.Valid.Graph.Nodes[src].Name, m.Posted)
-	a.until(record.StageEarlierWork, "", m.After)
+	a.until(catalog.StageCPU, &a.nodes[src], m.Posted)
+	a.until(catalog.StageEarlierWork, nil, m.After)
 	if status != "success" {
 		a.times(&m.Before, port)
 		a.missing(i, done)
@@ -157,16 +156,16 @@ func (a *accountant) stream(i int, done units.Time, status string) record.Accoun
 	_, reader := a.streamEnds(i)
 	arrival := &reader.Arrivals[m.Ordinal]
 	a.decisive(i, port, a.wayOf(a.Hosts[dst], arrival.Way), arrival.Came)
-	a.until(record.StagePlace, "", arrival.Landed)
-	a.until(record.StageSoftirq, a.Valid.Graph.Nodes[dst].Name, arrival.At)
-	a.until(record.StageUnread, a.Valid.Graph.Nodes[dst].Name, arrival.Read)
-	a.until(record.StageCopyIn, a.Valid.Graph.Nodes[dst].Name, done)
+	a.until(catalog.StagePlace, nil, arrival.Landed)
+	a.until(catalog.StageSoftirq, &a.nodes[dst], arrival.At)
+	a.until(catalog.StageUnread, &a.nodes[dst], arrival.Read)
+	a.until(catalog.StageCopyIn, &a.nodes[dst], done)
 	return a.out
 }
 
 // check panics unless the stages of message i add up, and leaves them to be made again
 // by who asks for them.
-func (a *accountant) check(f *record.Flow, i int, account record.Account) {
+func (a *accountant) check(f *record.Message, i int, account record.Account) {
 	if account.Total() != f.CompletionPS {
 		panic(fmt.Sprintf("run: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
 			i, f.Src, f.Dst, account.Total(), f.CompletionPS, account))

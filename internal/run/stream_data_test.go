@@ -40,8 +40,8 @@ func TestStreamDataArrives(t *testing.T) {
 	} {
 		text := func(carry bool) []byte { return fmt.Appendf(nil, carriedStreams, carry, c.host, c.tcp) }
 		with := mustRun(t, text(true), run.Options{Partitions: 1})
-		if d := with.Data; d.Messages != len(with.Flows) || d.Differ != 0 || d.Lost != 0 || d.Bytes == 0 {
-			t.Errorf("%s, %s: %+v of %d messages", c.host, c.tcp, d, len(with.Flows))
+		if d := with.Data; d.Messages != len(with.Messages) || d.Differ != 0 || d.Lost != 0 || d.Bytes == 0 {
+			t.Errorf("%s, %s: %+v of %d messages", c.host, c.tcp, d, len(with.Messages))
 		}
 		var again, ahead, twice, lost int64
 		for i := range with.QPs {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -160,7 +161,7 @@ func streamProperties() []property {
 // for ever under their last acknowledgements, and the run was not cut short.
 func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
 	bad, clients := map[string]bool{}, map[string]bool{} // hosts with a message that did not, and with calls
-	for _, f := range r.Flows {
+	for _, f := range r.Messages {
 		if f.Call > 0 && !f.Reply {
 			clients[record.HostOf(f.Src)] = true
 		}
@@ -169,7 +170,7 @@ func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
 		}
 	}
 	for _, q := range r.QPs {
-		if q.Service != "TCP" || d.cut || bad[q.Host] || strings.Contains(d.text, "down_at") {
+		if q.Service != catalog.TCP || d.cut || bad[q.Host] || strings.Contains(d.text, "down_at") {
 			continue
 		}
 		want := "ESTABLISHED"
@@ -194,7 +195,7 @@ func closedInOrder(v *scenario.Valid, d draw, r *record.Run) string {
 // and the latency of a call is what the accounts of its messages add up to, and that.
 func callsAddUp(_ *scenario.Valid, _ draw, r *record.Run) string {
 	for _, c := range metrics.CallsOf(r) {
-		q, p := &r.Flows[c.Request], &r.Flows[c.Reply]
+		q, p := &r.Messages[c.Request], &r.Messages[c.Reply]
 		if c.LatencyPS < 0 {
 			continue
 		}
@@ -215,18 +216,18 @@ func readOnce(v *scenario.Valid, _ draw, r *record.Run) string {
 	done, posted := map[key]int64{}, map[key]int64{}
 	peers := map[string]key{}
 	for _, q := range r.QPs {
-		if q.Service == "TCP" {
+		if q.Service == catalog.TCP {
 			peers[q.Name()] = key{q.Host, q.QP}
 		}
 	}
 	reader := map[key]key{}
 	for _, q := range r.QPs {
-		if q.Service == "TCP" {
-			reader[key{q.Host, q.QP}] = peers[q.Peer]
+		if q.Service == catalog.TCP {
+			reader[key{q.Host, q.QP}] = peers[q.Peer.String()]
 		}
 	}
-	for _, f := range r.Flows {
-		if f.Service != "TCP" || f.StartPS >= r.EndPS {
+	for _, f := range r.Messages {
+		if f.Service != catalog.TCP || f.StartPS >= r.EndPS {
 			continue
 		}
 		host, _, _ := strings.Cut(f.Src, "/")
@@ -239,7 +240,7 @@ func readOnce(v *scenario.Valid, _ draw, r *record.Run) string {
 	}
 	for _, q := range r.QPs {
 		k := key{q.Host, q.QP}
-		if q.Service == "TCP" && (q.DeliveredBytes < done[k] || q.DeliveredBytes > posted[k]) {
+		if q.Service == catalog.TCP && (q.DeliveredBytes < done[k] || q.DeliveredBytes > posted[k]) {
 			return fmt.Sprintf("%s read %d bytes of %d posted, and messages of %d are complete", q.Name(), q.DeliveredBytes, posted[k], done[k])
 		}
 	}
@@ -254,8 +255,8 @@ func streamAccounts(r *record.Run) string {
 		retransmitted += q.Retransmitted
 		timeouts += q.Timeouts
 	}
-	for i, f := range r.Flows {
-		if f.Service != "TCP" || f.CompletionPS < 0 {
+	for i, f := range r.Messages {
+		if f.Service != catalog.TCP || f.CompletionPS < 0 {
 			continue
 		}
 		if f.Account.Stages().Total() != f.CompletionPS {
@@ -264,13 +265,13 @@ func streamAccounts(r *record.Run) string {
 		for _, s := range f.Account.Stages() {
 			switch {
 			case s.Time <= 0:
-				return fmt.Sprintf("message %d: stage %v of %v", i, s.Name, s.Time)
-			case s.Name == record.StageIdle:
+				return fmt.Sprintf("message %d: stage %v of %v", i, s.Stage.String(), s.Time)
+			case s.Stage == catalog.StageIdle:
 				return fmt.Sprintf("message %d: idle for %v with bytes to send: %v", i, s.Time, f.Account.Stages())
-			case (s.Name == record.StageDetection || s.Name == record.StageResending) && retransmitted == 0:
-				return fmt.Sprintf("message %d: %s, and nothing was sent again: %v", i, s.Name, f.Account.Stages())
-			case s.Name == record.StageTimeout && timeouts == 0:
-				return fmt.Sprintf("message %d: %s, and no timer expired: %v", i, s.Name, f.Account.Stages())
+			case (s.Stage == catalog.StageDetection || s.Stage == catalog.StageResending) && retransmitted == 0:
+				return fmt.Sprintf("message %d: %s, and nothing was sent again: %v", i, s.Stage.String(), f.Account.Stages())
+			case s.Stage == catalog.StageTimeout && timeouts == 0:
+				return fmt.Sprintf("message %d: %s, and no timer expired: %v", i, s.Stage.String(), f.Account.Stages())
 			}
 		}
 	}
@@ -296,8 +297,8 @@ func TestStreamProperties(t *testing.T) {
 		if r.Data != nil {
 			seen["compared"] += r.Data.Messages
 		}
-		for _, f := range r.Flows {
-			if f.Service != "TCP" {
+		for _, f := range r.Messages {
+			if f.Service != catalog.TCP {
 				continue
 			}
 			seen["messages"]++
@@ -308,17 +309,17 @@ func TestStreamProperties(t *testing.T) {
 				}
 			}
 			for _, s := range f.Account.Stages() {
-				seen[s.Name]++
+				seen[s.Stage.String()]++
 			}
 		}
 		for _, e := range r.Ledger {
-			seen[string(e.Mechanism)] += int(e.Count)
+			seen[e.Mechanism.String()] += int(e.Count)
 		}
 	}
 	t.Log(seen)
-	for _, what := range []string{"compared", "replies", "replies compared", record.StageHandshake, record.StageSendBuffer, record.StageReceiveWindow, record.StageCwnd, record.StagePacing, record.StageNagle,
-		record.StageDetection, record.StageTimeout, record.StageReassembly, record.StageEarlierWork, string(record.RTO), string(record.RetransTLP), string(record.RetransFast),
-		string(record.CutECE), string(record.DupAckSent), string(record.SACKSent), string(record.LossRACK), string(record.LossDupAck)} {
+	for _, what := range []string{"compared", "replies", "replies compared", catalog.StageHandshake.String(), catalog.StageSendBuffer.String(), catalog.StageReceiveWindow.String(), catalog.StageCwnd.String(), catalog.StagePacing.String(), catalog.StageNagle.String(),
+		catalog.StageDetection.String(), catalog.StageTimeout.String(), catalog.StageReassembly.String(), catalog.StageEarlierWork.String(), catalog.RTO.String(), catalog.RetransTLP.String(), catalog.RetransFast.String(),
+		catalog.CutECE.String(), catalog.DupAckSent.String(), catalog.SACKSent.String(), catalog.LossRACK.String(), catalog.LossDupAck.String()} {
 		if seen[what] == 0 {
 			t.Errorf("no %q in %d scenarios; they have become too tame", what, seeds)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -19,9 +20,9 @@ workload:
 `
 
 // ofStage is what an account gives to a stage.
-func ofStage(f *record.Flow, stage string) (sum units.Time) {
+func ofStage(f *record.Message, stage string) (sum units.Time) {
 	for _, p := range f.Account.Stages() {
-		if p.Name == stage {
+		if p.Stage.String() == stage {
 			sum += p.Time
 		}
 	}
@@ -33,11 +34,11 @@ func ofStage(f *record.Flow, stage string) (sum units.Time) {
 // follows from its parts.
 func TestSocketPathOfSmallMessage(t *testing.T) {
 	text := fmt.Sprintf(socketPath, "1KB")
-	flow := func(server string) *record.Flow {
-		return &simulate(t, parse(t, text+server), 1, 1).Flows[0]
+	flow := func(server string) *record.Message {
+		return &simulate(t, parse(t, text+server), 1, 1).Messages[0]
 	}
 	without, with := flow(""), flow("server: two-socket\n")
-	work, read, write := ofStage(with, record.StageWorkFetch), ofStage(with, record.StageRead), ofStage(with, record.StagePlace)
+	work, read, write := ofStage(with, catalog.StageWorkFetch.String()), ofStage(with, catalog.StageRead.String()), ofStage(with, catalog.StagePlace.String())
 	t.Logf("%v without a server, %v with: %v doorbell and descriptor, %v read, %v written", without.CompletionPS, with.CompletionPS, work, read, write)
 	if got := with.CompletionPS - without.CompletionPS; got != work+read+write {
 		t.Errorf("%v longer, of which %v are accounted for", got, work+read+write)
@@ -59,10 +60,10 @@ func TestSocketPathOfSmallMessage(t *testing.T) {
 		costs, stage string
 		more         units.Time
 	}{
-		{"doorbell: 150ns", record.StageWorkFetch, 100 * ns},
-		{"dram_read: 192ns", record.StageWorkFetch, 100 * ns},
-		{"llc_read: 72ns", record.StageRead, 50 * ns},
-		{"hbm_read: 1us", record.StageRead, 0},
+		{"doorbell: 150ns", catalog.StageWorkFetch.String(), 100 * ns},
+		{"dram_read: 192ns", catalog.StageWorkFetch.String(), 100 * ns},
+		{"llc_read: 72ns", catalog.StageRead.String(), 50 * ns},
+		{"hbm_read: 1us", catalog.StageRead.String(), 0},
 	} {
 		f := flow("server: {preset: two-socket, costs: {" + c.costs + "}}\n")
 		if got := f.CompletionPS - with.CompletionPS; got != c.more || ofStage(f, c.stage)-ofStage(with, c.stage) != c.more {
@@ -89,7 +90,7 @@ func TestSocketPathBounds(t *testing.T) {
 		{"h1", "dram0: {rate: 40Gbps}", 1 / (other + 1.49/(40-0.49*20)), 1 / (other + 1.49/40)},
 	} {
 		r := simulate(t, parse(t, fmt.Sprintf(text, c.host, c.links)), 1, 1)
-		got := 8 * 32e6 / float64(r.Flows[0].CompletionPS) * 1000
+		got := 8 * 32e6 / float64(r.Messages[0].CompletionPS) * 1000
 		t.Logf("%s %s: %.2f Gb/s", c.host, c.links, got)
 		if got < c.least || got > c.most {
 			t.Errorf("%s %s: %.2f Gb/s, want %.2f to %.2f", c.host, c.links, got, c.least, c.most)
@@ -100,18 +101,18 @@ func TestSocketPathBounds(t *testing.T) {
 // Data in GPUs are staged: the message takes longer by two copies, of which each has its
 // launch, its way and its wait, and ends when it is in the far GPU.
 func TestSocketPathOfGPUs(t *testing.T) {
-	flow := func(end, size, costs string) *record.Flow {
+	flow := func(end, size, costs string) *record.Message {
 		text := fmt.Sprintf(socketPath, size) + "server: {preset: dgx-a100, costs: {" + costs + "}}\n"
 		for _, h := range []string{"h0", "h1"} {
 			text = strings.ReplaceAll(text, ": "+h, ": "+h+end)
 		}
-		return &simulate(t, parse(t, text), 1, 1).Flows[0]
+		return &simulate(t, parse(t, text), 1, 1).Messages[0]
 	}
 	plain, gpus := flow("", "8B", ""), flow("/gpu0", "8B", "")
-	out, in := ofStage(gpus, record.StageCopyOut), ofStage(gpus, record.StageCopyIn)
+	out, in := ofStage(gpus, catalog.StageCopyOut.String()), ofStage(gpus, catalog.StageCopyIn.String())
 	t.Logf("%v between memories, %v between GPUs: %v out, %v in", plain.CompletionPS, gpus.CompletionPS, out, in)
 	// An application that waits for a copy polls, and need not be woken to write.
-	woken := ofStage(plain, record.StageKernel) - ofStage(gpus, record.StageKernel)
+	woken := ofStage(plain, catalog.StageKernel.String()) - ofStage(gpus, catalog.StageKernel.String())
 	if got := gpus.CompletionPS - plain.CompletionPS; got != out+in-woken || woken != 400*units.Nanosecond {
 		t.Errorf("%v longer, copies take %v and %v, a wakeup %v", got, out, in, woken)
 	}
@@ -136,9 +137,9 @@ func TestSocketPathOfGPUs(t *testing.T) {
 // bounds it (F27), and the links have room.
 func TestSocketPathCostsNoThroughput(t *testing.T) {
 	text := fmt.Sprintf(socketPath, "32MB")
-	without := simulate(t, parse(t, text), 1, 1).Flows[0].CompletionPS
+	without := simulate(t, parse(t, text), 1, 1).Messages[0].CompletionPS
 	with := simulate(t, parse(t, text+"server: two-socket\n"), 1, 1)
-	if got := float64(with.Flows[0].CompletionPS) / float64(without); math.Abs(got-1) > 0.02 {
+	if got := float64(with.Messages[0].CompletionPS) / float64(without); math.Abs(got-1) > 0.02 {
 		t.Errorf("%.3f times as long in a server", got)
 	}
 	// Payload over the card's link: every frame with its completion entry, and no more.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -26,7 +27,7 @@ func star(t *testing.T, hosts int, link, rest string) *record.Run {
 func reader(t *testing.T, r *record.Run) *record.QP {
 	t.Helper()
 	for i := range r.QPs {
-		if q := &r.QPs[i]; q.Service == "TCP" && q.DeliveredBytes > 0 {
+		if q := &r.QPs[i]; q.Service == catalog.TCP && q.DeliveredBytes > 0 {
 			return q
 		}
 	}
@@ -79,8 +80,8 @@ func TestStreamLatency(t *testing.T) {
 		{"first-message", 2*way(78) + way(payload+70)},
 	} {
 		r := star(t, 2, "100Gbps, length: 5m", fmt.Sprintf("stack: tcp\nhost: {preset: free}\ntcp: {handshake: %s}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n", c.handshake, payload))
-		if got := r.Flows[0].CompletionPS; got != c.want {
-			t.Errorf("%s: %v, want %v: %v", c.handshake, got, c.want, r.Flows[0].Account.Stages())
+		if got := r.Messages[0].CompletionPS; got != c.want {
+			t.Errorf("%s: %v, want %v: %v", c.handshake, got, c.want, r.Messages[0].Account.Stages())
 		}
 	}
 }
@@ -91,7 +92,7 @@ func TestStreamLatency(t *testing.T) {
 func TestStreamSlowStart(t *testing.T) {
 	const rest = "stack: tcp\nhost: {preset: free}\ntcp: {mtu: 1500, tso: false, autotuning: false, rcvbuf: 100MB, sndbuf: 100MB, hystart: off, cc: reno, ack_every: 1}\nworkload: [{flow: {from: h0, to: h1, size: %dB}}]\n"
 	took := func(segments int) units.Time {
-		return star(t, 2, "100Gbps, delay: 1ms", fmt.Sprintf(rest, segments*1448)).Flows[0].CompletionPS
+		return star(t, 2, "100Gbps, delay: 1ms", fmt.Sprintf(rest, segments*1448)).Messages[0].CompletionPS
 	}
 	one := took(1)
 	for _, c := range []struct{ segments, rounds int }{{10, 0}, {11, 1}, {30, 1}, {31, 2}, {70, 2}, {71, 3}, {150, 3}, {151, 4}} {
@@ -130,7 +131,7 @@ workload:
 `)
 	var tcp, rdma float64
 	for _, q := range r.QPs {
-		if q.Service == "TCP" {
+		if q.Service == catalog.TCP {
 			tcp += float64(q.MeasuredBytes) * 8 / 2e-3
 		} else {
 			rdma += float64(q.MeasuredBytes) * 8 / 2e-3
@@ -165,7 +166,7 @@ workload:
 	if r.Stopped != "quiescence" || r.OpenMessages != 0 {
 		t.Errorf("stopped by %s, %d open", r.Stopped, r.OpenMessages)
 	}
-	for i, f := range r.Flows {
+	for i, f := range r.Messages {
 		if f.Status != "connection timed out" {
 			t.Errorf("message %d: %s", i, f.Status)
 		}
@@ -174,7 +175,7 @@ workload:
 		}
 	}
 	// Doubling from 200 ms and a round trip to 120 s: 924.6 s (ip-sysctl: tcp_retries2).
-	if got := float64(r.Flows[0].CompletionPS) / 1e12; math.Abs(got-924.6) > 1 {
+	if got := float64(r.Messages[0].CompletionPS) / 1e12; math.Abs(got-924.6) > 1 {
 		t.Errorf("ended after %.4g s, want 924.6 s", got)
 	}
 }
@@ -190,7 +191,7 @@ func TestStreamNames(t *testing.T) {
 	r := star(t, 3, "10Gbps", "stack: tcp\nworkload: [{flow: {from: h0, to: h1, size: 1KB, qps: 2}}]\n")
 	var names []string
 	for _, q := range r.QPs {
-		names = append(names, q.Name()+" to "+q.Peer)
+		names = append(names, q.Name()+" to "+q.Peer.String())
 	}
 	if got := strings.Join(names, ", "); got != "h0 tcp 0 to h1 tcp 0, h0 tcp 1 to h1 tcp 1, h1 tcp 0 to h0 tcp 0, h1 tcp 1 to h0 tcp 1" {
 		t.Error(got)
@@ -256,8 +257,8 @@ func TestStreamCloses(t *testing.T) {
 	}
 	once := func(when, host string) (took []units.Time, calls int64) {
 		r := star(t, 2, "{rate: 10Gbps, length: 5m}", "stack: tcp\ntcp: {close: "+when+"}\nhost: {preset: "+host+"}\nworkload: [{flow: {from: h0, to: h1, size: 89480B, count: 3}}]\n")
-		for i := range r.Flows {
-			took = append(took, r.Flows[i].CompletionPS)
+		for i := range r.Messages {
+			took = append(took, r.Messages[i].CompletionPS)
 		}
 		for i := range r.Processors {
 			calls += r.Processors[i].Syscalls

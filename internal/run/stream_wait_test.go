@@ -3,21 +3,22 @@ package run_test
 import (
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // stages adds up a message's account by stage.
-func stages(f *record.Flow) map[string]units.Time {
-	sum := map[string]units.Time{}
+func stages(f *record.Message) map[catalog.Stage]units.Time {
+	sum := map[catalog.Stage]units.Time{}
 	for _, s := range f.Account.Stages() {
-		sum[s.Name] += s.Time
+		sum[s.Stage] += s.Time
 	}
 	return sum
 }
 
 // actOf is an act of the ledger, of whoever did it.
-func actOf(r *record.Run, m record.Mechanism) (a record.Act) {
+func actOf(r *record.Run, m catalog.Mechanism) (a record.Act) {
 	for _, e := range r.Ledger {
 		if e.Mechanism == m {
 			a = e.Act
@@ -39,10 +40,10 @@ topology:
 host: {preset: free}
 workload: [{flow: {from: h0, to: h1, size: 1MB}}]
 `), 1, 1)
-	f := &r.Flows[0]
+	f := &r.Messages[0]
 	s := stages(f)
-	sent := s[record.StageSending] + s[record.StageResending]
-	if s[record.StageTimeout] != f.CompletionPS-sent || actOf(r, record.RTO).Count < 10 || sent > units.Millisecond {
+	sent := s[catalog.StageSending] + s[catalog.StageResending]
+	if s[catalog.StageTimeout] != f.CompletionPS-sent || actOf(r, catalog.RTO).Count < 10 || sent > units.Millisecond {
 		t.Errorf("%v in all: %v", f.CompletionPS, f.Account.Stages())
 	}
 }
@@ -63,18 +64,18 @@ tcp: {preset: linux}
 workload: [{flow: {from: h0, to: h1, size: 10MB}}]
 `
 	r := simulate(t, parse(t, text), 1, 1)
-	f, rto := &r.Flows[0], actOf(r, record.RTO)
+	f, rto := &r.Messages[0], actOf(r, catalog.RTO)
 	if rto.Count != 1 {
 		t.Fatalf("%d timeouts, want 1: %v", rto.Count, f.Account.Stages())
 	}
 	s := stages(f)
 	// The last acknowledgement comes within a round trip, 4 delays and the queue of the
 	// sender's window, of the failure; the probe takes some of the wait to send.
-	waited, since := s[record.StageTimeout], rto.First-20*units.Millisecond
+	waited, since := s[catalog.StageTimeout], rto.First-20*units.Millisecond
 	if waited > since || waited < since-units.Millisecond {
 		t.Errorf("awaiting timeout for %v; the link failed %v before it: %v", waited, since, f.Account.Stages())
 	}
-	if d := s[record.StageDetection]; d > units.Millisecond {
+	if d := s[catalog.StageDetection]; d > units.Millisecond {
 		t.Errorf("awaiting loss detection for %v: %v", d, f.Account.Stages())
 	}
 }
@@ -94,11 +95,11 @@ failover: {detect: 1s, converge: 1s}
 host: {preset: free}
 workload: [{flow: {from: h0, to: h1, size: 400KB}}]
 `), 1, 1)
-	f, found := &r.Flows[0], actOf(r, record.LossRACK).First
-	if probe := actOf(r, record.RetransTLP); probe.Count != 1 || probe.First > found || actOf(r, record.RTO).Count > 0 {
+	f, found := &r.Messages[0], actOf(r, catalog.LossRACK).First
+	if probe := actOf(r, catalog.RetransTLP); probe.Count != 1 || probe.First > found || actOf(r, catalog.RTO).Count > 0 {
 		t.Fatalf("%+v, losses found at %v", probe, found)
 	}
-	if d := stages(f)[record.StageDetection]; d > found-500*units.Microsecond || d < found-950*units.Microsecond {
+	if d := stages(f)[catalog.StageDetection]; d > found-500*units.Microsecond || d < found-950*units.Microsecond {
 		t.Errorf("awaiting loss detection for %v; it was found %v after the post: %v", d, found, f.Account.Stages())
 	}
 }

@@ -2,10 +2,10 @@ package run_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -46,8 +46,8 @@ func TestTriggers(t *testing.T) {
 		}
 	}
 	r := runOf(t, v)
-	flow := map[string]record.Flow{}
-	for _, f := range r.Flows {
+	flow := map[string]record.Message{}
+	for _, f := range r.Messages {
 		if f.Status != "success" {
 			t.Errorf("%s: %s", f.Workload, f.Status)
 		}
@@ -108,13 +108,13 @@ func TestEveryMessageActivates(t *testing.T) {
 		}
 		resent := map[string]int64{}
 		for _, q := range base.QPs {
-			resent[q.Service] += q.Retransmitted
+			resent[q.Service.String()] += q.Retransmitted
 		}
-		if lossy := set != nil; lossy != (resent[""] > 0) || lossy != (resent["TCP"] > 0) {
+		if lossy := set != nil; lossy != (resent["RC"] > 0) || lossy != (resent["TCP"] > 0) {
 			t.Errorf("%v: retransmitted %v", set, resent)
 		}
-		flows := map[string][]record.Flow{}
-		for _, f := range base.Flows {
+		flows := map[string][]record.Message{}
+		for _, f := range base.Messages {
 			if f.Status != "success" {
 				t.Errorf("%v: %s: %s", set, f.Workload, f.Status)
 			}
@@ -137,8 +137,7 @@ func TestEveryMessageActivates(t *testing.T) {
 func accepted(a record.Account) (sum units.Time) {
 	for _, s := range a {
 		switch {
-		case strings.HasPrefix(s.Name, record.AckStage), s.Name == record.StageCoalesce, s.Name == record.StageHeldAck,
-			s.Name == record.StageAckLost, s.Name == record.StageAckOvertaken:
+		case s.Stage.Leg() == catalog.LegAck:
 			return sum
 		}
 		sum += s.Time
@@ -181,9 +180,9 @@ workload:
 		t.Fatal(err)
 	}
 	r := runOf(t, v)
-	var sent []record.Flow
-	flow := map[string]record.Flow{}
-	for _, f := range r.Flows {
+	var sent []record.Message
+	flow := map[string]record.Message{}
+	for _, f := range r.Messages {
 		flow[f.Workload] = f
 		if f.Workload == "conn" {
 			sent = append(sent, f)
@@ -219,7 +218,7 @@ func TestTriggerAfterStop(t *testing.T) {
 	if r.Stopped != "stop time" || r.OpenMessages != 7 {
 		t.Errorf("stopped by %q with %d open messages, want stop time and 7", r.Stopped, r.OpenMessages)
 	}
-	for _, f := range r.Flows[1:] {
+	for _, f := range r.Messages[1:] {
 		if f.StartPS != 5*units.Microsecond || f.CompletionPS != -1 || f.Status != "open" {
 			t.Errorf("%s: start %d, completion %d, %s; want the end of the run, -1, open", f.Workload, f.StartPS, f.CompletionPS, f.Status)
 		}

@@ -80,7 +80,7 @@ func TestTurnsTogetherAreTurnsApart(t *testing.T) {
 		}
 		apart, together = apart+want.Events, together+got.Events
 		waited += waitedOnNVLink(want)
-		messages += int64(len(want.Flows))
+		messages += int64(len(want.Messages))
 		if want.Stopped == "stop time" {
 			cut++
 		}

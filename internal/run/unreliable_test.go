@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
@@ -72,9 +73,9 @@ func TestReceiverDropsMessages(t *testing.T) {
 
 // detectedDrops counts the messages that the ledger says a responder dropped.
 func detectedDrops(r *record.Run) (n int64) {
-	for _, m := range record.MessageDrops() {
+	for _, m := range catalog.MessageDrops {
 		for i := range r.Ledger {
-			if e := &r.Ledger[i]; e.Mechanism == m && e.Question == record.Detected {
+			if e := &r.Ledger[i]; e.Mechanism == m && e.Question == catalog.Detected {
 				n += e.Count
 			}
 		}
@@ -83,9 +84,9 @@ func detectedDrops(r *record.Run) (n int64) {
 }
 
 // dropped counts them in the report of mechanisms.
-func dropped(r *record.Run) int64 { return mechanismOf(r, metrics.MessageDrop).Count }
+func dropped(r *record.Run) int64 { return mechanismOf(r, catalog.MessageDrop).Count }
 
-func mechanismOf(r *record.Run, m record.Mechanism) metrics.State {
+func mechanismOf(r *record.Run, m catalog.Mechanism) metrics.State {
 	for _, s := range metrics.Mechanisms(r, 0) {
 		if s.Mechanism == m {
 			return s
@@ -109,17 +110,17 @@ func TestUnreliableLoss(t *testing.T) {
 		if words := metrics.NotDelivered(r); words != "lost on the way" {
 			t.Errorf("%s: %q", service, words)
 		}
-		gaps := mechanismOf(r, record.SequenceGap)
+		gaps := mechanismOf(r, catalog.SequenceGap)
 		if service == "ud" && (gaps.Armed != 0 || !strings.Contains(gaps.Why, "UD looks at no PSNs")) || service == "uc" && gaps.Count == 0 {
 			t.Errorf("%s: sequence gaps %+v", service, gaps)
 		}
 		if why := s.Answers[0].Why; service == "ud" && !strings.HasPrefix(why, "nobody missed what was lost (") {
 			t.Errorf("detected: %s", why)
 		}
-		if timer := mechanismOf(r, record.AckTimeout); timer.Armed != 0 || !strings.Contains(timer.Why, "nothing waits for an acknowledgement") {
+		if timer := mechanismOf(r, catalog.AckTimeout); timer.Armed != 0 || !strings.Contains(timer.Why, "nothing waits for an acknowledgement") {
 			t.Errorf("%s: ACK timeout %+v", service, timer)
 		}
-		if rnr := mechanismOf(r, record.RNR); rnr.Armed != 0 || !strings.Contains(rnr.Why, "no NAK is sent") {
+		if rnr := mechanismOf(r, catalog.RNR); rnr.Armed != 0 || !strings.Contains(rnr.Why, "no NAK is sent") {
 			t.Errorf("%s: receiver not ready %+v", service, rnr)
 		}
 		if sentence := compare.Sentence(r); !strings.Contains(sentence, metrics.FormatCount(int64(s.Messages.Lost))+" of them never delivered") {
@@ -134,8 +135,8 @@ func TestUDNeedsNoConnection(t *testing.T) {
 	for service, want := range map[string]units.Time{"rc": 30 * units.Microsecond, "uc": 30 * units.Microsecond, "ud": 0} {
 		v := parse(t, strings.Replace(unreliableBase, "OPTIONS", "service: "+service+", verb: send, size: 2KB", 1), "host.connect=30us")
 		got := units.Time(0)
-		for _, s := range simulate(t, v, 1, 1).Flows[0].Account.Stages() {
-			if s.Name == record.StageConnect {
+		for _, s := range simulate(t, v, 1, 1).Messages[0].Account.Stages() {
+			if s.Stage == catalog.StageConnect {
 				got += s.Time
 			}
 		}
@@ -176,7 +177,7 @@ workload:
 		if anew != c.anew {
 			t.Errorf("%s %s: %d posted anew, want %d", c.options, c.host, anew, c.anew)
 		}
-		rnr := mechanismOf(r, record.RNR)
+		rnr := mechanismOf(r, catalog.RNR)
 		if c.of == 0 {
 			if rnr.Armed != 0 {
 				t.Errorf("%s: %+v", c.options, rnr)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -61,14 +62,14 @@ func TestVerbTimes(t *testing.T) {
 		{"size: 1000B, service: ud, verb: send-imm", onWire(12, 1000) - gap, hops(onWire(12, 1000))},
 	} {
 		t.Run(c.options, func(t *testing.T) {
-			f := simulate(t, parse(t, fmt.Sprintf(verbs, c.options)), 1, 1).Flows[0]
+			f := simulate(t, parse(t, fmt.Sprintf(verbs, c.options)), 1, 1).Messages[0]
 			if f.Status != "success" || f.CompletionPS != c.took {
 				t.Errorf("%s after %d ps, want %d", f.Status, f.CompletionPS, c.took)
 			}
 			if c.delivered != 0 && f.DeliveredPS != c.delivered {
 				t.Errorf("delivered after %d ps, want %d", f.DeliveredPS, c.delivered)
 			}
-			if reliable := f.Service == ""; reliable != (f.DeliveredPS == 0) {
+			if reliable := f.Service == catalog.RC; reliable != (f.DeliveredPS == 0) {
 				t.Errorf("%s: delivered after %d ps", f.Service, f.DeliveredPS)
 			}
 		})
@@ -83,26 +84,26 @@ func TestOutstandingReads(t *testing.T) {
 	for _, n := range []units.Time{1, 2, 8} {
 		r := simulate(t, parse(t, fmt.Sprintf(verbs, fmt.Sprintf("size: 8B, verb: read, count: %d", messages)),
 			fmt.Sprintf("nic.max_rd_atomic=%d", n)), 1, 1)
-		last := r.Flows[messages-1]
+		last := r.Messages[messages-1]
 		// A round trip later the next n follow, a request at a time.
 		least := messages / n * one
 		if most := least + messages/n*n*onWire(16, 0); last.CompletionPS < least || last.CompletionPS > most {
 			t.Errorf("%d READs, %d outstanding, take %d ps, want %d to %d", messages, n, last.CompletionPS, least, most)
 		}
-		if first := r.Flows[n]; stage(&first, record.StageReads) == 0 {
+		if first := r.Messages[n]; stage(&first, catalog.StageReads) == 0 {
 			t.Errorf("with %d outstanding the next READ did not wait for them: %v", n, first.Account.Stages())
 		}
 	}
 	r := simulate(t, parse(t, fmt.Sprintf(verbs, fmt.Sprintf("size: 8B, verb: read, fence: true, count: %d", messages))), 1, 1)
-	if last := r.Flows[messages-1]; last.CompletionPS != messages*one || stage(&last, record.StageFence) == 0 {
+	if last := r.Messages[messages-1]; last.CompletionPS != messages*one || stage(&last, catalog.StageFence) == 0 {
 		t.Errorf("%d fenced READs take %d ps, want %d; %v", messages, last.CompletionPS, messages*one, last.Account.Stages())
 	}
 }
 
 // stage is the time that an account has under a name.
-func stage(f *record.Flow, name string) (d units.Time) {
+func stage(f *record.Message, name catalog.Stage) (d units.Time) {
 	for _, s := range f.Account.Stages() {
-		if s.Name == name {
+		if s.Stage == name {
 			d += s.Time
 		}
 	}
@@ -123,7 +124,7 @@ func TestLostWithoutAck(t *testing.T) {
 		{"verb: cas", "stalled", "open", 0},
 	} {
 		r := simulate(t, parse(t, fmt.Sprintf(verbs, c.options), "nic.timeout=0", "topology.star.link.drop_every=1"), 1, 1)
-		if f := r.Flows[0]; r.Stopped != c.stopped || f.Status != c.status || f.DeliveredPS != c.delivered {
+		if f := r.Messages[0]; r.Stopped != c.stopped || f.Status != c.status || f.DeliveredPS != c.delivered {
 			t.Errorf("%s: %s, message %s, delivered after %d ps", c.options, r.Stopped, f.Status, f.DeliveredPS)
 		}
 	}
@@ -143,18 +144,18 @@ func TestReadDataGoesBack(t *testing.T) {
 	wire := units.Bytes(8e6 + packets*82 + 8)
 	read := func(set ...string) *record.Run {
 		r := simulate(t, parse(t, strings.Replace(fmt.Sprintf(verbs, "size: 8MB, verb: read"), "dcqcn: none", "dcqcn: nvidia", 1), set...), 1, 1)
-		if r.Flows[0].Status != "success" {
-			t.Fatalf("%v: %s", set, r.Flows[0].Status)
+		if r.Messages[0].Status != "success" {
+			t.Fatalf("%v: %s", set, r.Messages[0].Status)
 		}
 		return r
 	}
 	// At 40 Gb/s instead of the line's 100 each packet but the last is followed by
 	// a wait of 1.5 times its wire time.
 	r := read("dcqcn.rpg_max_rate=40Gbps")
-	f := &r.Flows[0]
+	f := &r.Messages[0]
 	last := units.Bytes(8e6 - (packets-1)*4096 + 82 + 4)
 	waits := units.Rate(40*units.Gbps).TxTimeLong(wire-last) - units.Rate(100*units.Gbps).TxTimeLong(wire-last)
-	if got := stage(f, record.ResponseStage+record.StageRate); got < waits-packets || got > waits+packets {
+	if got := stage(f, catalog.StageRate.On(catalog.LegResponse)); got < waits-packets || got > waits+packets {
 		t.Errorf("the responder's rate holds the READ for %d ps, want %d; %v", got, waits, f.Account.Stages())
 	}
 	for i := range r.QPs {
@@ -167,7 +168,7 @@ func TestReadDataGoesBack(t *testing.T) {
 	if c := metrics.CeilingOf(r, 0); !c.Reached || c.At != "receive buffer of h1" {
 		t.Errorf("a slow requester: %+v", c)
 	}
-	if d := metrics.DominantStage(r, 0); d.Stage != record.ResponseStage+record.StagePaused || d.Where != "receive buffer of h1" {
+	if d := metrics.DominantStage(r, 0); d.Stage != catalog.StagePaused.On(catalog.LegResponse) || d.Where != "receive buffer of h1" {
 		t.Errorf("a slow requester: %s at %s, %s", d.Stage, d.Where, d.How)
 	}
 }

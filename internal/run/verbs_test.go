@@ -52,7 +52,7 @@ workload:
   - flow: {from: h0, to: h1, `+c.options+`}
 `)
 		r := simulate(t, v, 1, 1)
-		f := &r.Flows[0]
+		f := &r.Messages[0]
 		if f.Status != c.status {
 			t.Errorf("%s: %s, want %s", c.options, f.Status, c.status)
 		}
@@ -95,8 +95,8 @@ workload:
 			t.Errorf("%s %s: partitions matter: %s", c.options, c.host, bad)
 		}
 		done := 0
-		for i := range r.Flows {
-			if r.Flows[i].Status == "success" {
+		for i := range r.Messages {
+			if r.Messages[i].Status == "success" {
 				done++
 			}
 		}
@@ -157,8 +157,8 @@ workload:
 		if key == "wrong" {
 			want, polled, state = []string{"success", "RETRY_EXC_ERR", "WR_FLUSH_ERR"}, 0, "ERR"
 		}
-		for i := range r.Flows {
-			if got := r.Flows[i].Status; got != want[i] {
+		for i := range r.Messages {
+			if got := r.Messages[i].Status; got != want[i] {
 				t.Errorf("%s: message %d ends in %s, want %s", key, i, got, want[i])
 			}
 		}
@@ -202,7 +202,7 @@ workload:
 				t.Errorf("%s %s: partitions matter: %s", stack, c.options, bad)
 			}
 			one := simulate(t, parse(t, strings.Replace(text, "OPTIONS", c.options+", size: 1B", 1), "stack="+stack), 1, 1)
-			f, g := &r.Flows[0], &one.Flows[0]
+			f, g := &r.Messages[0], &one.Messages[0]
 			if f.Status != "success" || metrics.Lost(f) || r.Data.Differ != 0 || r.Stopped != "quiescence" {
 				t.Errorf("%s %s: %s, delivered %v, %+v", stack, c.options, f.Status, f.DeliveredPS, r.Data)
 			}
@@ -232,8 +232,8 @@ workload:
   - flow: {from: h0, to: h1, verb: write-imm, size: 0B, start: 5us, recv_done: rung}
   - flow: {from: h1, to: h2, size: 1KB, trigger: rung}
 `), 1, 1)
-	for i := range r.Flows {
-		f := &r.Flows[i]
+	for i := range r.Messages {
+		f := &r.Messages[i]
 		if f.Status != "success" || f.Src == "h1" && (f.StartPS < 7*units.Microsecond || f.StartPS > 8*units.Microsecond) {
 			t.Errorf("%s: %s, started at %v; the doorbell takes two cables of 1 us", f.Src, f.Status, f.StartPS)
 		}

@@ -26,7 +26,7 @@ workload:
 		return runOf(t, v)
 	}
 	plain, tagged, trusted := run(), run("vlan=true"), run("vlan=true", "switch.trust=pcp")
-	if got, want := tagged.Flows[0].CompletionPS-plain.Flows[0].CompletionPS, units.Time(4*4*80); got != want {
+	if got, want := tagged.Messages[0].CompletionPS-plain.Messages[0].CompletionPS, units.Time(4*4*80); got != want {
 		t.Errorf("the tag costs %d ps, want %d", got, want)
 	}
 	for _, c := range []struct {

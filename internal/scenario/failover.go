@@ -296,7 +296,7 @@ func (r *resolver) failoverNotes() {
 func failure(g *topology.Graph, x outage) record.Failure {
 	k := &g.Links[x.link]
 	f := record.Failure{
-		Link: k.Name(g),
+		Link: record.LinkAt(g.Nodes[k.A].Name, k.PortA+1, g.Nodes[k.B].Name, k.PortB+1),
 		Nth:  x.nth, DownPS: x.Down, NoticedPS: -1, ReroutedPS: -1,
 	}
 	if x.Up != units.Never {

@@ -30,17 +30,17 @@ const (
 // path's lowest rate.
 func (v *Valid) NS3FCT(r *record.Run) []byte {
 	var done []int
-	for i := range r.Flows {
-		if r.Flows[i].Status == "success" {
+	for i := range r.Messages {
+		if r.Messages[i].Status == "success" {
 			done = append(done, i)
 		}
 	}
-	end := func(i int) units.Time { return r.Flows[i].StartPS + r.Flows[i].CompletionPS }
+	end := func(i int) units.Time { return r.Messages[i].StartPS + r.Messages[i].CompletionPS }
 	slices.SortStableFunc(done, func(a, b int) int { return cmp.Compare(end(a), end(b)) })
 	mtu := v.Transports[0].MTU
 	var b strings.Builder
 	for _, i := range done {
-		f := &r.Flows[i]
+		f := &r.Messages[i]
 		k := &v.Plan.Conns[v.Plan.At(i).Conn]
 		dport := k.DstPort
 		if dport == 0 {

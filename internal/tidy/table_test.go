@@ -31,13 +31,14 @@ var restricted = []string{"context", "crypto/rand", "math/rand", "math/rand/v2",
 
 // rules has a row for every package.
 var rules = map[string]rule{
-	"internal/units": {level: levelBase},
-	"internal/rng":   {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
-	"wire":           {level: levelBase},
-	"internal/pcie":  {level: levelBase + 1},
-	"internal/lru":   {level: levelBase + 1},
-	"internal/files": {level: levelBase, std: []string{"os", "syscall"}},
-	"internal/mmu":   {level: levelBase + 1},
+	"internal/units":   {level: levelBase},
+	"internal/rng":     {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
+	"wire":             {level: levelBase},
+	"internal/catalog": {level: levelBase + 1},
+	"internal/pcie":    {level: levelBase + 1},
+	"internal/lru":     {level: levelBase + 1},
+	"internal/files":   {level: levelBase, std: []string{"os", "syscall"}},
+	"internal/mmu":     {level: levelBase + 1},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},

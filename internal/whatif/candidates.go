@@ -106,7 +106,7 @@ func (l *Lab) everywhere() (out []Change) {
 
 // failures adds the links that failed before message i ended.
 func (l *Lab) failures(i int, add func(Change)) {
-	f := &l.Run.Flows[i]
+	f := &l.Run.Messages[i]
 	end := units.Never
 	if f.CompletionPS >= 0 {
 		end = f.StartPS + f.CompletionPS
@@ -225,9 +225,9 @@ func (l *Lab) rivals(i int, places []topology.Hop, n int) (out []int) {
 		}
 	}
 	bytes := make([]int64, len(plan.Entries))
-	f := &l.Run.Flows[i]
+	f := &l.Run.Messages[i]
 	for k, m := range plan.All() {
-		o := &l.Run.Flows[k]
+		o := &l.Run.Messages[k]
 		if shared[m.Conn] && plan.Conns[m.Conn].Entry != plan.Conns[conn].Entry && overlap(f.StartPS, f.CompletionPS, o.StartPS, o.CompletionPS) {
 			bytes[plan.Conns[m.Conn].Entry] += int64(m.Bytes)
 		}

@@ -160,7 +160,7 @@ func (l *Lab) TryAll(ctx context.Context, sets [][]Change, workers int, done fun
 func outcomeOf(v *scenario.Valid, r *record.Run) *Outcome {
 	o := &Outcome{took: make([][]units.Time, len(v.Plan.Conns)), Stopped: r.Stopped, Collectives: metrics.Collectives(r)}
 	for i, m := range v.Plan.All() {
-		f, took := &r.Flows[i], units.Never
+		f, took := &r.Messages[i], units.Never
 		if metrics.Completed(f) {
 			took = f.CompletionPS
 		}

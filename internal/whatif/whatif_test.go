@@ -121,7 +121,7 @@ func TestFailureNeverHappens(t *testing.T) {
 		}
 	}
 	o := l.Try(context.Background(), whatif.Change{Kind: whatif.Failure, Link: link})
-	if a, b := l.Took(o, 0), whole.Run.Flows[0].CompletionPS; a != b {
+	if a, b := l.Took(o, 0), whole.Run.Messages[0].CompletionPS; a != b {
 		t.Errorf("takes %v without the failure, and %v in a scenario without it", a, b)
 	}
 }

@@ -1,0 +1,27 @@
+package metrics
+
+import (
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// Cause is what took a share of a message's time: what would have to be removed, alone, for
+// the message to end sooner. Sentences are made from it, and so is the experiment that tests
+// one: see docs/models/accounts.md.
+type Cause struct {
+	Kind catalog.Cause `json:"kind"`
+	// Place is where the cause lies: of a port its class, of a receiver or core its host, of a
+	// failure the link, of a window, bitmap or read depth the queue pair.
+	Place record.Place `json:"place,omitzero"`
+	// Workload is the entry whose traffic it is, of kind workload alone.
+	Workload string `json:"workload,omitempty"`
+	// Milli is its share of the message's time, in thousandths.
+	Milli int64 `json:"share_milli"`
+	// Then is what holds the message as much once this is removed: neither alone helps.
+	Then *Cause `json:"then,omitempty"`
+}
+
+// Is reports whether two causes are of the same kind at the same place.
+func (c *Cause) Is(kind catalog.Cause, place record.Place) bool {
+	return c.Kind == kind && c.Place == place
+}

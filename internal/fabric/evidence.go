@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -59,25 +60,52 @@ func (n *Net) noteFill(now units.Time, sw *swtch, i int, c uint8) {
 	}
 }
 
-// fillOf adds up by egress port what came in at port i in class c and waits.
+// waiting is a walk along an egress queue.
+type waiting struct {
+	slot  uint32 // the next frame; 0: none is left
+	port  uint32
+	bytes int64 // found so far
+}
+
+// fillOf adds up by egress port what came in at port i in class c and waits. It goes along all
+// queues at once: a frame that waits has left the caches, and as those of different queues do
+// not wait for each other, they come from memory together.
 func (n *Net) fillOf(now units.Time, sw *swtch, i int, c uint8) record.Fill {
-	f, in := record.Fill{At: now}, uint16(i-sw.base)
+	walks, on := n.walks[:0], n.walksOn[:0]
 	for e := sw.base; e < sw.base+sw.nports; e++ {
-		bytes := int64(0)
-		for out := range uint8(Classes) {
-			if !sw.credited && out != c || n.ports[e].ready>>out&1 == 0 {
-				continue
+		ready := n.ports[e].ready
+		if !sw.credited {
+			ready &= 1 << c
+		}
+		for ; ready != 0; ready &= ready - 1 {
+			on = append(on, uint32(len(walks)))
+			walks = append(walks, waiting{slot: n.queues[bits.TrailingZeros8(ready)][e].head, port: n.ports[e].id})
+		}
+	}
+	n.walks, n.walksOn = walks, on
+	in := uint16(i - sw.base)
+	for len(on) > 0 {
+		left := on[:0]
+		for _, k := range on {
+			w := &walks[k]
+			pk := n.part.Rec(w.slot)
+			if pk.In == in && (!sw.credited || pk.VL() == c) {
+				w.bytes += int64(pk.Frame)
 			}
-			for slot := n.queues[out][e].head; slot != 0; {
-				pk := n.part.Rec(slot)
-				if pk.In == in && (!sw.credited || pk.VL() == c) {
-					bytes += int64(pk.Frame)
-				}
-				slot = pk.Next
+			if w.slot = pk.Next; w.slot != 0 {
+				left = append(left, k)
 			}
 		}
-		if bytes > 0 {
-			f.Add(n.ports[e].id, bytes)
+		on = left
+	}
+	f := record.Fill{At: now}
+	for k := 0; k < len(walks); k++ {
+		w := walks[k]
+		for ; k+1 < len(walks) && walks[k+1].port == w.port; k++ { // the other classes of the port
+			w.bytes += walks[k+1].bytes
+		}
+		if w.bytes > 0 {
+			f.Add(w.port, w.bytes)
 		}
 	}
 	return f

@@ -23,13 +23,13 @@ type Net struct {
 	ports    []Port
 	queues   [Classes][]queue       // per class, then per port: the classes in use lie dense
 	cold     []portCold             // per port
-	gates    [Classes][]gate        // when classes were shut, and how long
-	pauses   [Classes][]pauseState  // what the peer makes us do, and we it
+	gates    perClass[gate]         // when classes were shut, and how long
+	pauses   perClass[pauseState]   // what the peer makes us do, and we it
 	lives    [Classes][]lifetime    // of the heads of queues; empty without lifetime limits
 	credits  [Classes][]creditState // likewise on InfiniBand; empty on Ethernet
 	sched    []Scheduler            // per port
 	jitters  []jitter               // likewise; those that delay nothing are not asked
-	rivals   [Classes][]rival       // of switch ports; see candidate
+	rivals   perClass[rival]        // of switch ports; see candidate
 	switches []swtch
 	tables   map[*uint32]routes // those that switches share, by where they stand; looked up, never iterated
 	hosts    []Host

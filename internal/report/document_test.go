@@ -72,7 +72,7 @@ func TestJSONIsThatOfTheRecords(t *testing.T) {
 			Rows   []Message      `json:"messages"`
 		}{d, append([]record.Note{}, r.Notes...), append([]record.QP{}, r.QPs...), append([]record.Port{}, r.Ports...), append([]record.Entry{}, r.Ledger...), []Message{}}
 		for i, c := range metrics.Ceilings(r) {
-			whole.Rows = append(whole.Rows, Message{r.Messages[i], metrics.Goodput(&r.Messages[i]), c})
+			whole.Rows = append(whole.Rows, Message{r.Messages[i], metrics.Goodput(&r.Messages[i]), c, r.Evidence.Met(i), r.Evidence.Lost(i)})
 		}
 		want, err := json.Marshal(whole)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestMessageRow(t *testing.T) {
 		want.WriteString("{\n \"messages\": [\n  ")
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		err := e.Encode(Message{f, metrics.Goodput(&f), nil})
+		err := e.Encode(Message{f, metrics.Goodput(&f), nil, nil, nil})
 		want.WriteString(" ]\n}\n")
 		if err != nil || got.String() != want.String() {
 			t.Errorf("%v\n%s\nwant\n%s", err, got.String(), want.String())

@@ -167,32 +167,39 @@ func (g *gaps) cut(i, j int) {
 // fill books work in the gaps that lie after a time, as there are some, and returns what does
 // not fit.
 func (g *gaps) fill(now, at, work units.Time, s stream) (start, end, rest units.Time) {
-	g.condense()   // one may become two
-	if at <= now { // it goes into one of the first
-		return g.fillAt(now, at, work, g.after(at, int(g.from)), nil)
+	g.condense() // one may become two
+	if at > now {
+		return g.fillAt(now, at, work, g.after(at, int(g.near[s])), &g.near[s])
 	}
-	return g.fillAt(now, at, work, g.after(at, int(g.near[s])), &g.near[s])
+	b, i := g.buffer[:g.to], int(g.from)
+	for b[i].to <= at {
+		i++
+	}
+	x := &b[i]
+	if start = max(x.from, at); x.to-start > work { // the plain case of fillAt
+		if x.from < at {
+			g.from = uint16(i)
+		}
+		x.from = start + work
+		return start, x.from, 0
+	}
+	return g.fillAt(now, at, work, i, nil)
 }
 
-// fillAt is fill from the gap in place i of the buffer on, and notes where it found room.
+// fillAt is fill from the gap in place i of the buffer on, and notes where it found room. With
+// no place for that it was seen that the first gap does not do.
 func (g *gaps) fillAt(now, at, work units.Time, i int, found *uint16) (start, end, rest units.Time) {
 	x := &g.buffer[i]
 	start = max(x.from, at)
-	if rest := x.to - start; rest > work { // the plain case: it goes into one gap
+	if rest := x.to - start; rest > work && found != nil { // the plain case: it goes into one gap
 		end = start + work
-		switch {
-		case x.from >= at:
+		if x.from >= at {
 			x.from = end
-		case found == nil: // what is before is over
-			x.from = end
-			g.from = uint16(i)
-		default: // what is before stays free
+		} else { // what is before stays free
 			x.to = at
 			i = g.insert(now, i+1, gap{end, at + rest})
 		}
-		if found != nil {
-			*found = uint16(i)
-		}
+		*found = uint16(i)
 		return start, end, 0
 	}
 	if x.from < at { // what is before stays free

@@ -132,7 +132,6 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 // message.
 func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 	r := l.Run
-	s.Entry = -1
 	which := "slowest"
 	switch {
 	case len(args) > 0:
@@ -152,11 +151,11 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 			return s, nil
 		}
 	}
-	if e := slices.Index(l.Valid.Plan.Entries, name); e >= 0 && (kind == "" || kind == "workload") {
+	if slices.Contains(l.Valid.Plan.Entries, name) && (kind == "" || kind == "workload") {
 		if s.Message = slowestOf(r, name); s.Message < 0 {
 			return s, fmt.Errorf("the workload %s sent no message", name)
 		}
-		s.Name, s.Entry = "slowest of workload "+name, e
+		s.Name, s.Workload = "slowest of workload "+name, name
 		return s, nil
 	}
 	if kind == "workload" || kind == "collective" {

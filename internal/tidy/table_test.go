@@ -80,6 +80,7 @@ var rules = map[string]rule{
 	"internal/bench":   {level: levelUnchecked, std: []string{"os", "os/exec"}},
 	"internal/mutants": {level: levelUnchecked, std: []string{"context", "os", "os/exec", "sync", "syscall", "time"}},
 	"internal/check":   {level: levelUnchecked, std: []string{"os", "os/exec", "os/signal", "runtime", "time"}},
+	"internal/proof":   {level: levelUnchecked, std: []string{"context", "os", "runtime", "runtime/debug", "time"}},
 }
 
 // never lists imports that levels would allow. Metrics and reports know no

@@ -133,6 +133,16 @@ func (l *Lab) places(conn int, roots []topology.Hop) (out []topology.Hop) {
 	return out
 }
 
+// WayPorts lists the ports of switches on the way of message i's data, each at a higher rate.
+func (l *Lab) WayPorts(i int) (out []Change) {
+	for _, h := range l.ways.data(l.keys[i].conn) {
+		if l.Valid.Graph.Nodes[h.Node].Kind == topology.Switch {
+			out = append(out, Change{Kind: Port, Node: h.Node, Port: h.Port})
+		}
+	}
+	return out
+}
+
 // portChanges adds what takes a port away as a cause.
 func (l *Lab) portChanges(h topology.Hop, conn int, add func(Change)) {
 	if l.Valid.Graph.Nodes[h.Node].Kind == topology.Switch {

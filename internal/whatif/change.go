@@ -48,6 +48,7 @@ const (
 	Way                          // Conn, Path: the connection takes another way
 	Line                         // Conn: all switches' ports on the way of its data send Faster times as fast
 	GPUDirect                    // data of GPUs go straight to the card
+	Alone                        // Conn: no other connection sends anything
 	Cables                       // every cable is half a metre longer: a control that should save nothing
 	numKinds
 )
@@ -61,7 +62,7 @@ const Everywhere = -1
 // String is the kind in a few words of the field.
 func (k Kind) String() string {
 	return [...]string{"receiver", "PCIe", "core", "card", "port", "others", "workload", "earlier messages", "class order", "failure", "loss", "pauses", "credits",
-		"window", "send buffer", "receive window", "congestion window", "read depth", "receives", "congestion control", "way", "line", "GPUDirect", "cables"}[k]
+		"window", "send buffer", "receive window", "congestion window", "read depth", "receives", "congestion control", "way", "line", "GPUDirect", "alone", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -138,6 +139,8 @@ func (c Change) Text(v *scenario.Valid) string {
 		return fmt.Sprintf("all ports of its way at %d times their rates", Faster)
 	case GPUDirect:
 		return "GPUDirect on"
+	case Alone:
+		return "without any other traffic"
 	}
 	return "every cable half a metre longer"
 }
@@ -168,8 +171,12 @@ func without(base *ways, changes []Change) (w scenario.Without) {
 			w.Failures = append(w.Failures, c.Link)
 		case Earlier:
 			skip[c.Conn] = max(skip[c.Conn], c.Count)
-		case Others:
-			for _, conn := range base.through(c.Node, c.Port) {
+		case Others, Alone:
+			list := base.through(c.Node, c.Port)
+			if c.Kind == Alone {
+				list = base.sending()
+			}
+			for _, conn := range list {
 				switch entry := base.v.Plan.Conns[conn].Entry; {
 				case conn == c.Conn || base.bound[conn] && entry == base.v.Plan.Conns[c.Conn].Entry:
 				case base.bound[conn]:

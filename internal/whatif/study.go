@@ -17,8 +17,8 @@ type Subject struct {
 	Message int // index of the message, or of a slow one among those of the collective or entry
 	// Collective is the name of a collective, whose mean time counts; "": none.
 	Collective string
-	// Entry is an entry of the workload, of which the slowest message counts; -1: none.
-	Entry int
+	// Workload is the name of an entry, of which the slowest message counts; "": none.
+	Workload string
 }
 
 // value is a subject's time in an outcome, Never where it has none, and how that is said.
@@ -33,10 +33,10 @@ func (l *Lab) value(s *Subject, o *Outcome) (took units.Time, extra string) {
 			}
 		}
 		return units.Never, ""
-	case s.Entry >= 0:
+	case s.Workload != "":
 		var all []units.Time
 		for i := range l.keys {
-			if l.Valid.Plan.Conns[l.keys[i].conn].Entry == s.Entry {
+			if l.Valid.Plan.Entries[l.Valid.Plan.Conns[l.keys[i].conn].Entry] == s.Workload {
 				all = append(all, l.Took(o, i))
 			}
 		}
@@ -99,7 +99,7 @@ func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget,
 	of := len(sets) + pairs
 	l.series(ctx, out, sets, named, budget, func(done int) { show(done, of) })
 	if len(out.Rows) > 1 && ctx.Err() == nil {
-		l.series(ctx, out, out.pairs(), named, budget, func(done int) { show(done, of) })
+		l.series(ctx, out, out.pairs(l.WayPorts(s.Message)), named, budget, func(done int) { show(done, of) })
 	}
 	return out
 }
@@ -109,7 +109,7 @@ const pairs = 3
 
 // own reports whether a change takes away the subject itself.
 func (l *Lab) own(s *Subject, c Change) bool {
-	return c.Kind == Entry && (c.Entry == l.Valid.Plan.Conns[l.keys[s.Message].conn].Entry || c.Entry == s.Entry)
+	return c.Kind == Entry && c.Entry == l.Valid.Plan.Conns[l.keys[s.Message].conn].Entry
 }
 
 // series tries sets of changes and adds their rows.
@@ -149,18 +149,40 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	return r
 }
 
-// pairs are the best single change with each of the next.
-func (s *Study) pairs() (out [][]Change) {
-	first := 0
+// pairs are what is tried together: ports in a row, where the whole way at a higher rate saves
+// more than any one of them; else what is named, or the best, with each of the next.
+func (s *Study) pairs(ports []Change) (out [][]Change) {
+	first, way, slowest := -1, 0.0, -1
+	most := 0.0
 	for i := range s.Rows {
-		if s.Rows[i].Named {
+		r := &s.Rows[i]
+		switch k := r.Changes[0].Kind; {
+		case k == Line:
+			way = r.Gain
+			continue
+		case k == Port && slowest < 0:
+			slowest = i
+		}
+		most = max(most, r.Gain)
+		if first < 0 || r.Named && !s.Rows[first].Named {
 			first = i
-			break
+		}
+	}
+	add := func(i, j int) {
+		if len(out) < pairs {
+			out = append(out, []Change{s.Rows[i].Changes[0], s.Rows[j].Changes[0]})
+		}
+	}
+	if way > most+even && slowest >= 0 {
+		for _, p := range ports { // behind the one that something waits at comes one that only then binds
+			if len(out) < pairs && !p.Same(s.Rows[slowest].Changes[0]) {
+				out = append(out, []Change{s.Rows[slowest].Changes[0], p})
+			}
 		}
 	}
 	for i := range s.Rows {
-		if len(out) < pairs && i != first && s.Rows[i].Gain > -1 && s.Rows[first].Changes[0].Kind != s.Rows[i].Changes[0].Kind {
-			out = append(out, []Change{s.Rows[first].Changes[0], s.Rows[i].Changes[0]})
+		if k := s.Rows[i].Changes[0].Kind; first >= 0 && i != first && k != Line && k != s.Rows[first].Changes[0].Kind && s.Rows[i].Gain > -1 {
+			add(first, i)
 		}
 	}
 	return out
@@ -169,29 +191,44 @@ func (s *Study) pairs() (out [][]Change) {
 // even is by how much a gain may differ and still be as good.
 const even = 0.02
 
-// Verdict says in a sentence whether what was named is the best single change.
+// Verdict says whether what was named is the best single change, and which pair does more.
 func (s *Study) Verdict() string {
-	best, named := -1, -1
+	best, named, pair := -1, -1, -1
 	for i := range s.Rows {
-		switch r := &s.Rows[i]; {
+		r := &s.Rows[i]
+		wide := r.Changes[0].Kind == Line // which says least, however much it saves
+		switch {
+		case len(r.Changes) > 1 && pair < 0:
+			pair = i
 		case len(r.Changes) > 1:
-		case best < 0, s.Rows[best].Changes[0].Kind == Line && r.Gain >= s.Rows[best].Gain-even: // the narrower one says more
+		case best < 0, s.Rows[best].Changes[0].Kind == Line && !wide && r.Gain >= even:
 			best = i
 		}
-		if s.Rows[i].Named && named < 0 {
+		if r.Named && named < 0 {
 			named = i
 		}
 	}
 	percent := func(i int) string { return fmt.Sprintf("%.0f %%", 100*s.Rows[i].Gain) }
+	text := ""
 	switch {
 	case best < 0:
 		return "No change was tried."
+	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never:
+		return "What lets it end: " + s.Rows[best].Text + "."
 	case s.Rows[best].Gain < even:
-		return "No single change that was tried saves 2 %."
+		text = "No single change that was tried saves 2 %."
 	case named < 0:
-		return "The best single change: " + s.Rows[best].Text + ", which saves " + percent(best) + "."
+		text = "The best single change: " + s.Rows[best].Text + ", which saves " + percent(best) + "."
 	case s.Rows[named].Gain >= s.Rows[best].Gain-even:
-		return "What the report names is the best single change: " + s.Rows[named].Text + " saves " + percent(named) + "."
+		text = "What the report names is the best single change: " + s.Rows[named].Text + " saves " + percent(named) + "."
+	default:
+		text = "What the report names saves " + percent(named) + "; the best single change, " + s.Rows[best].Text + ", saves " + percent(best) + "."
 	}
-	return "What the report names saves " + percent(named) + "; the best single change, " + s.Rows[best].Text + ", saves " + percent(best) + "."
+	if pair >= 0 && s.Rows[pair].Gain > s.Rows[best].Gain+more {
+		text += " Together more: " + s.Rows[pair].Text + " save " + percent(pair) + "."
+	}
+	return text
 }
+
+// more is by how much a pair must save more than the best single change to be worth a word.
+const more = 0.1

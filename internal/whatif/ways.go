@@ -47,6 +47,16 @@ func newWays(w *build.World) *ways {
 // through lists the connections whose packets, data or answers, leave by a port.
 func (x *ways) through(node, port int) []int { return x.at[topology.Hop{Node: node, Port: port}] }
 
+// sending lists the connections that send anything.
+func (x *ways) sending() (out []int) {
+	for i := range x.there {
+		if x.there[i] != nil {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // data is the way of the data of connection i, and answers that of their acknowledgements.
 func (x *ways) data(i int) []topology.Hop {
 	if x.reads[i] {

@@ -142,7 +142,7 @@ func TestAsk(t *testing.T) {
 		"workload:\n  - flow: {name: slow, from: h0, to: h3, size: 16MB}\n  - flow: {name: victim, from: h1, to: h4, size: 1MB, start: 2ms}\n"
 	l := open(t, text)
 	ask := func(b whatif.Budget) *whatif.Study {
-		return l.Ask(context.Background(), whatif.Subject{Name: "victim", Message: 1, Entry: -1}, nil, b, func(int, int) {})
+		return l.Ask(context.Background(), whatif.Subject{Name: "victim", Message: 1}, nil, b, func(int, int) {})
 	}
 	s := ask(whatif.Budget{Runs: 20, Workers: 3})
 	best := s.Rows[0]
@@ -173,7 +173,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("a budget of 3 runs made %d, with %d rows, and left %d", few.Runs, len(few.Rows), few.Left)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cut := l.Ask(ctx, whatif.Subject{Message: 1, Entry: -1}, nil, whatif.Budget{Runs: 20, Workers: 1}, func(done, _ int) {
+	cut := l.Ask(ctx, whatif.Subject{Message: 1}, nil, whatif.Budget{Runs: 20, Workers: 1}, func(done, _ int) {
 		if done == 2 {
 			cancel()
 		}
@@ -207,7 +207,7 @@ workload:
 	if l.Run.Stopped != "deadlock" {
 		t.Fatalf("ends by %s", l.Run.Stopped)
 	}
-	s := l.Ask(context.Background(), whatif.Subject{Message: 0, Entry: -1}, nil, whatif.Budget{Runs: 20, Workers: 2}, func(int, int) {})
+	s := l.Ask(context.Background(), whatif.Subject{Message: 0}, nil, whatif.Budget{Runs: 20, Workers: 2}, func(int, int) {})
 	if s.TookPS != units.Never || s.Rows[0].Gain != 1 || s.Rows[0].TookPS == units.Never {
 		t.Errorf("%v before; the best change: %q, %v", s.TookPS, s.Rows[0].Text, s.Rows[0].TookPS)
 	}

@@ -44,7 +44,7 @@ mutants:
 	$(GO) run ./internal/mutants -sample $(SAMPLE) -with "$(WITH)" $(PKG)
 
 # Programs that others wrote, which are installed where that is allowed;
-# oracle/README.md lists them. The kernel's TCP is apart, for it needs root and five
+# oracle/README.md lists them. The kernel's TCP is apart, for it needs root and fifteen
 # minutes: cd oracle && HOPSCOPE_LINUX_TCP=1 go test ./linux -v.
 oracle:
 	$(GO) run ./internal/check oracle

@@ -4,6 +4,8 @@ go 1.26.8
 
 require github.com/hopscope/hopscope v0.0.0
 
+require github.com/goccy/go-yaml v1.19.2 // indirect
+
 require (
 	github.com/google/btree v1.1.2 // indirect
 	golang.org/x/exp v0.0.0-20250711185948-6ae5c78190dc // indirect

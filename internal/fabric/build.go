@@ -170,9 +170,6 @@ func (n *Net) Reserve(ports int) {
 	n.jitters = slices.Grow(n.jitters, ports)
 	for c := range Classes {
 		n.queues[c] = slices.Grow(n.queues[c], ports)
-		n.gates[c] = slices.Grow(n.gates[c], ports)
-		n.pauses[c] = slices.Grow(n.pauses[c], ports)
-		n.rivals[c] = slices.Grow(n.rivals[c], ports)
 	}
 }
 
@@ -205,9 +202,6 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 			q.kmin = int32(s.Params.FECN.Threshold)
 		}
 		n.queues[k] = append(n.queues[k], q)
-		n.gates[k] = append(n.gates[k], gate{waitFrom: units.Never})
-		n.pauses[k] = append(n.pauses[k], pauseState{})
-		n.rivals[k] = append(n.rivals[k], rival{})
 		if s.Lifetimes {
 			n.lives[k] = append(n.lives[k], lifetime{})
 		}

@@ -25,7 +25,7 @@ type rival struct {
 // It reports false, and has done nothing, where frames of the class are not lossy or nothing
 // will leave the queue.
 func (n *Net) candidate(now units.Time, sw *swtch, e int, c uint8, v mmu.Verdict, slot uint32) bool {
-	r := &n.rivals[c][e]
+	r := n.rivals.use(c, e, len(n.ports))
 	if !sw.arbitration || v == mmu.HeadroomEnd || r.slot == 0 && n.queues[c][e].head == 0 {
 		return false
 	}
@@ -54,11 +54,11 @@ func (n *Net) candidate(now units.Time, sw *swtch, e int, c uint8, v mmu.Verdict
 // has left, if it finds room. If not, it waits for the next departure, or is dropped if there
 // will be none.
 func (n *Net) admitCandidate(now units.Time, sw *swtch, e int, c uint8) {
-	r := &n.rivals[c][e]
-	slot := r.slot
+	slot := n.rivals.of(c, e).slot
 	if slot == 0 {
 		return
 	}
+	r := &n.rivals[c][e]
 	pk := n.part.Rec(slot)
 	v, _ := n.charge(now, sw, sw.base+int(pk.In), e, c, pk.Frame)
 	if v != mmu.Admitted && n.queues[c][e].head != 0 {

@@ -24,7 +24,7 @@ type gate struct {
 // closeGate shuts class c of port i, which is open.
 func (n *Net) closeGate(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
-	g := &n.gates[c][i]
+	g := n.gates.use(c, i, len(n.ports))
 	n.part.NoteWork()
 	p.shut |= 1 << c
 	n.turnControl(now, i, c, true)

@@ -23,13 +23,13 @@ type Net struct {
 	ports    []Port
 	queues   [Classes][]queue       // per class, then per port: the classes in use lie dense
 	cold     []portCold             // per port
-	gates    [Classes][]gate        // when classes were shut, and how long
-	pauses   [Classes][]pauseState  // what the peer makes us do, and we it
+	gates    perClass[gate]         // when classes were shut, and how long
+	pauses   perClass[pauseState]   // what the peer makes us do, and we it
 	lives    [Classes][]lifetime    // of the heads of queues; empty without lifetime limits
 	credits  [Classes][]creditState // likewise on InfiniBand; empty on Ethernet
 	sched    []Scheduler            // per port
 	jitters  []jitter               // likewise; those that delay nothing are not asked
-	rivals   [Classes][]rival       // of switch ports; see candidate
+	rivals   perClass[rival]        // of switch ports; see candidate
 	switches []swtch
 	tables   map[*uint32]routes // those that switches share, by where they stand; looked up, never iterated
 	hosts    []Host
@@ -56,7 +56,8 @@ type Net struct {
 	repeats    int64        // flow-control packets among them that say nothing new
 	received   int64        // frames that arrived at hosts
 	dropped    int64        // frames dropped on links and in switches, frames of a link's own apart
-	moved      units.Time   // last arrival or drop of a frame that is not the link's own
+	arrived    units.Time   // latest arrival of such a frame in the current cell, or one before it
+	moved      units.Time   // last arrival or drop of a frame that is not the link's own, up to the current cell
 	stirred    units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring  bool
 	end        units.Time // of the run, once it is over
@@ -211,6 +212,7 @@ func (n *Net) Run() {
 		e := part.Ahead()
 		if e == nil {
 			if e = part.Next(); e == nil {
+				n.moved = max(n.moved, n.arrived)
 				return
 			}
 		}
@@ -285,7 +287,7 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 	}
 	n.fingerprint += arrivalHash(now, p.id, pk.Frame)
 	n.part.NoteWork()
-	n.moved = max(n.moved, now)
+	n.arrived = now
 	if p.impaired && n.lost(now, i, pk) {
 		n.FreeSides(pk)
 		n.part.Free(slot)

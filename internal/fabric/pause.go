@@ -57,7 +57,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 	}
 	for v := vector; v != 0; v &= v - 1 {
 		c := bits.TrailingZeros8(v)
-		s := &n.pauses[c][i]
+		s := n.pauses.use(uint8(c), i, len(n.ports))
 		switch {
 		case p.want>>c&1 == 0:
 			s.resumes++
@@ -115,7 +115,7 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 		c := uint8(bits.TrailingZeros8(v))
 		if word>>8>>c&1 != 0 {
 			if mutantIgnoreXOFF {
-				n.pauses[c][i].received.Add(now, 0)
+				n.pauses.use(c, i, len(n.ports)).received.Add(now, 0)
 				continue
 			}
 			n.shut(now, i, c, quanta)
@@ -133,7 +133,7 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 // that closed it.
 func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 	p := &n.ports[i]
-	s := &n.pauses[c][i]
+	s := n.pauses.use(c, i, len(n.ports))
 	if p.shut>>c&1 == 0 {
 		n.closeGate(now, i, c)
 		s.received.Add(now, 0)

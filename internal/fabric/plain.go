@@ -44,46 +44,48 @@ func (s *swtch) isDirect() bool {
 	return s.credited && s.spreading == ByHash && s.moves == nil && s.hoqLife == 0 && s.packetLife == 0
 }
 
+// way returns the local port by which a plain or direct switch sends a frame on; ok is false
+// where the slow path must look: the frame has no hops left, as those of a link's own have
+// none, its route is pinned, or there is none.
+func (s *swtch) way(pk *packet.Packet) (local uint16, ok bool) {
+	group := s.routes.to(pk.Dst)
+	member, ways := group>>8, group&0xff
+	if pk.TTL <= 1 || pk.Flags&packet.Pinned != 0 || ways == 0 {
+		return 0, false
+	}
+	if ways > 1 {
+		member += ECMP(pk.Hash, s.salt, ways)
+	}
+	return s.members[member], true
+}
+
 // plainArrive forwards a frame that arrives at port i, whose plain bit is set.
 func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	pk := n.part.Rec(slot)
-	if pk.TTL <= 1 || pk.Flags&packet.Pinned != 0 || pk.Kind.Link() {
-		return false
-	}
 	sw := &n.switches[p.node]
-	if sw.waiting > 0 {
-		return false // of its candidates the slow path takes care
-	}
-	group := sw.routes.to(pk.Dst)
-	member := group >> 8
-	switch ways := group & 0xff; ways {
-	case 0:
+	local, ok := sw.way(pk)
+	if !ok || sw.waiting > 0 { // of candidates the slow path takes care
 		return false
-	case 1:
-	default:
-		member += ECMP(pk.Hash, sw.salt, ways)
 	}
-	local := sw.members[member]
 	e := sw.base + int(local)
 	c := sw.class(pk) & (Classes - 1)
 	out, q := &n.ports[e], &n.queues[c][e]
 	size := int32(pk.Frame)
-	accounted := sw.unaccounted>>c&1 == 0
 	m := &sw.memory
 	g := m.Group(int(p.local), int(c))
 	cells := m.Cells(pk.Frame)
-	quiet := !accounted || m.Quiet(g, int(local), cells)
+	accounted := sw.unaccounted>>c&1 == 0
+	quiet := !accounted || g.Quiet(cells) && (!g.QueuesBind() || m.QuietQueue(g, int(local), cells))
 	if !quiet && !m.Calm(g, int(local), cells) || pk.ECN == packet.NotECT && q.bytes+size > q.kmin {
 		return false
 	}
 
 	n.fingerprint += arrivalHash(now, p.id, pk.Frame)
 	n.part.NoteWork()
-	n.moved = max(n.moved, now)
+	n.arrived = now
 	pk.TTL--
 	pk.In, pk.Out, pk.Class = p.local, local, c
-	stamped := pk.DSCP&packet.Stamped != 0
-	if stamped {
+	if pk.DSCP&packet.Stamped != 0 {
 		n.StampIn(now, e, pk)
 	}
 	if !quiet {
@@ -93,23 +95,30 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		}
 	}
 	if out.ready|out.shut&(1<<c) == 0 && !out.control && out.idle(now) {
-		q.last = now
-		if size > q.peak {
-			q.peak = size
-			n.cold[e].peakAt[c] = now
-		}
-		q.least = min(q.least, 0)
-		q.sent.Packets++
-		q.sent.Bytes += int64(size)
-		n.plainTransmit(now, e, out, pk, slot)
+		n.through(now, e, out, q, pk, slot)
 		return true
 	}
 	if accounted && !m.Keep(g, int(local), cells) {
 		n.part.Bug("%s: %s", sw.name, m.Broken(g, m.Queue(g, int(local))))
 	}
 	n.enqueue(now, e, out, q, pk, slot)
-	n.startOrWait(now, e, out)
+	if out.wakeAt != out.freeAt || now == out.freeAt { // else it looks as soon as it can
+		n.startOrWait(now, e, out)
+	}
 	return true
+}
+
+// through sends a frame that finds port i and its queue q idle: it joins the queue and
+// leaves it in one instant.
+func (n *Net) through(now units.Time, i int, p *Port, q *queue, pk *packet.Packet, slot uint32) {
+	q.last = now
+	if size := int32(pk.Frame); size > q.peak {
+		q.peak = size
+		n.cold[i].peakAt[pk.Class&(Classes-1)] = now
+	}
+	q.least = min(q.least, 0)
+	q.sent.Add(pk)
+	n.plainTransmit(now, i, p, pk, slot)
 }
 
 // plainWake starts the next frame of port i, whose transmitter is free and whose plain bit
@@ -153,11 +162,19 @@ func (n *Net) plainWake(now units.Time, i int, p *Port) bool {
 
 // plainTransmit is transmit for a port of a plain switch.
 func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, slot uint32) {
-	tx := n.txTime(p, pk.Frame+uint32(n.wire.Overhead))
+	var tx units.Time
+	if b := pk.Frame + uint32(n.wire.Overhead); p.psByte != 0 {
+		tx = timeOf(b, p.psByte)
+	} else {
+		tx = n.txTime(p, b)
+	}
 	p.startAt = now
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
-	d := n.way(now, i, p, tx)
+	d := tx + p.lead
+	if p.header != 0 || p.jittered {
+		d = n.way(now, i, p, tx)
+	}
 	n.hops++
 	n.plainHops++
 	side := uint32(0)
@@ -173,20 +190,14 @@ func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, s
 // the instant in which it was entered.
 func (n *Net) plainCredited(now units.Time, i int, p *Port, pk *packet.Packet, slot uint32) bool {
 	vl := pk.Class & (Classes - 1)
-	if pk.TTL <= 1 || pk.Flags&packet.Pinned != 0 || n.credits[vl][i].size > MaxCredits {
+	if n.credits[vl][i].size > MaxCredits {
 		return false
 	}
 	sw := &n.switches[p.node]
-	group := sw.routes.to(pk.Dst)
-	member := group >> 8
-	switch ways := group & 0xff; ways {
-	case 0:
+	local, ok := sw.way(pk)
+	if !ok {
 		return false
-	case 1:
-	default:
-		member += ECMP(pk.Hash, sw.salt, ways)
 	}
-	local := sw.members[member]
 	e := sw.base + int(local)
 	c := sw.outVL(p.local, local, pk.SL()) & (Classes - 1)
 	out, q := &n.ports[e], &n.queues[c][e]

@@ -182,6 +182,9 @@ func join(high, low uint32) units.Time { return units.Time(uint64(high)<<32 | ui
 // PausedClock is how long the gate of class c of port i has been shut up to now:
 // by PFC, or for want of credits.
 func (n *Net) PausedClock(now units.Time, i int, c uint8) units.Time {
+	if i >= len(n.gates[c]) {
+		return 0
+	}
 	g := &n.gates[c][i]
 	if n.ports[i].shut>>c&1 != 0 {
 		return g.paused + now - g.from
@@ -192,7 +195,7 @@ func (n *Net) PausedClock(now units.Time, i int, c uint8) units.Time {
 // LastPause returns when the gate of class c of port i was last shut and when it
 // was opened, Never if it has not been.
 func (n *Net) LastPause(i int, c uint8) (from, to units.Time) {
-	g := &n.gates[c][i]
+	g := n.gates.of(c, i)
 	if n.ports[i].shut>>c&1 != 0 {
 		return g.from, units.Never
 	}

@@ -103,7 +103,7 @@ func (n *Net) CheckEmpty() {
 // the measured window of length window, when there is one).
 func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 	p, cold := &n.ports[i], &n.cold[i]
-	q, s, shut := &n.queues[c][i], &n.pauses[c][i], &n.gates[c][i]
+	q, s, shut := &n.queues[c][i], n.pauses.of(c, i), n.gates.of(c, i)
 	sent := n.sentFrames(i, c)
 	r := record.Port{
 		Node: cold.node, Port: int(p.local) + 1, Peer: cold.peer, Class: int(c), Layer: n.Layer(i), RateBps: p.rate,
@@ -253,7 +253,7 @@ func (n *Net) utilisation(p *Port, to, from Sent, d, unsent units.Time) float64 
 // AppendLedger appends the acts of port i in class c.
 func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 	cold := &n.cold[i]
-	s := &n.pauses[c][i]
+	s := n.pauses.of(c, i)
 	layer := n.Layer(i)
 	words, actor := layer.Vocabulary(), record.ClassAt(cold.node, int(n.ports[i].local)+1, int(c), layer)
 	add := func(q catalog.Question, m catalog.Mechanism, a record.Act) {
@@ -276,7 +276,7 @@ func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 	if n.ports[i].credited {
 		add(catalog.Detected, words.Fill, n.credits[c][i].starved)
 	}
-	add(catalog.Held, words.Hold, n.gates[c][i].held)
+	add(catalog.Held, words.Hold, n.gates.of(c, i).held)
 	return out
 }
 
@@ -322,8 +322,8 @@ func (n *Net) Active(i int, c uint8) bool {
 			return true
 		}
 	}
-	return n.sentFrames(i, c).Packets != 0 || n.pauses[c][i].sent.Count != 0 ||
-		n.pauses[c][i].received.Count != 0 || n.drops(i, c) != dropStat{}
+	s := n.pauses.of(c, i)
+	return n.sentFrames(i, c).Packets != 0 || s.sent.Count != 0 || s.received.Count != 0 || n.drops(i, c) != dropStat{}
 }
 
 // PortID returns the global number of port i.

@@ -162,7 +162,7 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	case sw.unaccounted>>c&1 != 0 || sw.credited: // credits have made room for it
 	default:
 		v := mmu.EgressEnd
-		if n.rivals[c][e].slot == 0 {
+		if n.rivals.of(c, e).slot == 0 {
 			v, xoff = n.charge(now, sw, i, e, c, pk.Frame)
 		}
 		if v != mmu.Admitted {

@@ -164,19 +164,21 @@ func (g *Group) spare() int32 {
 // stop notes that the group's peer is to stop.
 func (g *Group) stop() { g.xoff, g.quiet = true, math.MinInt64 }
 
-// Quiet reports whether a frame of n cells that came in by group g and goes to an egress
-// port is admitted and nothing else happens, nor is there anything to note of it. If not,
-// Calm may still hold.
-func (m *Memory) Quiet(g *Group, port int, n int32) bool {
-	least, most := max(g.used, g.reserved), max(g.used+n, g.reserved)
-	p := g.pool.used + most - least
-	return int64(most)<<16+int64(g.limit.alpha)*int64(p) <= g.quiet && p <= g.pool.size && g.used+n <= g.peak &&
-		(!g.queuesBind || m.quietQueue(g, port, n))
+// Quiet reports whether n more cells in group g are admitted and nothing else happens, nor is
+// there anything to note of it, as far as the group goes: where its queues bind, QuietQueue
+// has to say so too. If not, Calm may still hold. It is small enough to become part of a path.
+func (g *Group) Quiet(n int32) bool {
+	most := max(g.used+n, g.reserved)
+	p := g.pool.used + most - max(g.used, g.reserved)
+	return int64(most)<<16+int64(g.limit.alpha)*int64(p) <= g.quiet && p <= g.pool.size && g.used+n <= g.peak
 }
 
-// quietQueue is Quiet for the queue alone, of which nothing is noted where the group stops
-// its peer.
-func (m *Memory) quietQueue(g *Group, port int, n int32) bool {
+// QueuesBind reports whether some of the queues that group g fills can refuse a frame.
+func (g *Group) QueuesBind() bool { return g.queuesBind }
+
+// QuietQueue is Quiet for the queue of an egress port, of which nothing is noted where the
+// group stops its peer.
+func (m *Memory) QuietQueue(g *Group, port int, n int32) bool {
 	k := m.Queue(g, port)
 	return k.admits(n, g.lossless) == Admitted && (g.lossless || !k.Limited() || k.Room(n) >= k.room)
 }

@@ -254,7 +254,7 @@ func TestBooksBalance(t *testing.T) {
 				g := m.Group(rnd.IntN(6), rnd.IntN(Classes))
 				port := rnd.IntN(6)
 				h := held{g, m.Queue(g, port), port, m.Cells(b)}
-				quiet, calm, stopped := m.Quiet(g, port, h.n), m.Calm(g, port, h.n), g.xoff
+				quiet, calm, stopped := g.Quiet(h.n) && (!g.QueuesBind() || m.QuietQueue(g, port, h.n)), m.Calm(g, port, h.n), g.xoff
 				if quiet {
 					quiets++
 				}

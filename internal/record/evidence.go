@@ -70,19 +70,69 @@ type Evidence struct {
 // Meetings tells what the packets of messages met. Not for several goroutines at once.
 type Meetings interface {
 	// Met appends what the packets of a message met, and what answered them, to a list: the
-	// ports and classes of each way in order, each once.
+	// ports and classes of each way in order, each once. It appends nothing where the account
+	// says it all: only the packet that completed the message and its answer were followed, and
+	// nothing was marked.
 	Met(message int, to []Met) []Met
 	// Lost appends the drops of its connection in the message's time.
 	Lost(message int, to []Lost) []Lost
+	// Fork returns another that tells the same, for another goroutine.
+	Fork() Meetings
 }
 
-// Met is what the packets of a message met.
+// Met is what the packets of a message met; see Meetings.
 func (e *Evidence) Met(message int) []Met {
 	if e == nil || e.Meetings == nil {
 		return nil
 	}
 	return e.Meetings.Met(message, nil)
 }
+
+// Lost is what was dropped of a message's connection in its time.
+func (e *Evidence) Lost(message int) []Lost {
+	if e == nil || e.Meetings == nil {
+		return nil
+	}
+	return e.Meetings.Lost(message, nil)
+}
+
+// Fork returns the same for another goroutine.
+func (e *Evidence) Fork() *Evidence {
+	if e == nil || e.Meetings == nil {
+		return e
+	}
+	f := *e
+	f.Meetings = e.Meetings.Fork()
+	return &f
+}
+
+// KnownMeetings are those of messages that were read back, by their numbers.
+type KnownMeetings struct {
+	met  map[int][]Met
+	lost map[int][]Lost
+}
+
+// Add notes what the packets of a message met.
+func (k *KnownMeetings) Add(message int, met []Met, lost []Lost) {
+	if k.met == nil {
+		k.met, k.lost = map[int][]Met{}, map[int][]Lost{}
+	}
+	if len(met) > 0 {
+		k.met[message] = met
+	}
+	if len(lost) > 0 {
+		k.lost[message] = lost
+	}
+}
+
+// Met implements Meetings.
+func (k *KnownMeetings) Met(message int, to []Met) []Met { return append(to, k.met[message]...) }
+
+// Lost implements Meetings.
+func (k *KnownMeetings) Lost(message int, to []Lost) []Lost { return append(to, k.lost[message]...) }
+
+// Fork implements Meetings.
+func (k *KnownMeetings) Fork() Meetings { return k }
 
 // Add adds up two that are of one port and class.
 func (m *Met) Add(o *Met) {
@@ -270,14 +320,6 @@ const (
 	DetourSpray                        // packets take any of the equal ports
 	DetourAdaptive                     // or the one that would start them first
 )
-
-// Lost is what was dropped of a message's connection in its time.
-func (e *Evidence) Lost(message int) []Lost {
-	if e == nil || e.Meetings == nil {
-		return nil
-	}
-	return e.Meetings.Lost(message, nil)
-}
 
 // FilledAt is what was seen of an ingress port and class; nil: it never stopped its peer.
 func (e *Evidence) FilledAt(port uint32, class uint8) *Filled {

@@ -103,6 +103,8 @@ type Message struct {
 	// from 1; 0: none. Reply: it is the answer to the other one.
 	Call  int  `json:"call,omitempty"`
 	Reply bool `json:"reply,omitempty"`
+	// Number is the message's place in Run.Messages.
+	Number int32 `json:"-"`
 	// EntryPS, where an end has a server, is from post until the requester's
 	// application has polled the completion entry.
 	EntryPS units.Time `json:"completion_entry_ps,omitempty"`
@@ -375,7 +377,7 @@ type Run struct {
 	// port, when the run was asked to trace them.
 	Pauses []PauseEvent `json:"-"`
 	// Evidence is what causes are told apart by.
-	Evidence *Evidence `json:"-"`
+	Evidence *Evidence `json:"evidence,omitempty"`
 	// Series are the samples that the run was asked to take; nil: none.
 	Series *Series `json:"-"`
 }

@@ -186,6 +186,7 @@ func readDocument(from io.Reader, workers int) (*Document, error) {
 	}
 	fields := map[string]json.RawMessage{}
 	var messages []record.Message
+	var known record.KnownMeetings
 	for messages == nil {
 		if !in.More() {
 			return nil, fmt.Errorf("it has no %s", messagesField)
@@ -200,7 +201,7 @@ func readDocument(from io.Reader, workers int) (*Document, error) {
 				return nil, err
 			}
 			in := bufio.NewReaderSize(io.MultiReader(in.Buffered(), from), 1<<16)
-			if messages, err = readMessages(in, workers, names); err != nil {
+			if messages, err = readMessages(in, workers, names, &known); err != nil {
 				return nil, err
 			}
 			continue
@@ -226,6 +227,9 @@ func readDocument(from io.Reader, workers int) (*Document, error) {
 		return nil, err
 	}
 	d.Messages = messages
+	if d.Evidence != nil {
+		d.Evidence.Meetings = &known
+	}
 	return &d, nil
 }
 
@@ -275,24 +279,29 @@ func checkVersion(field json.RawMessage) error {
 type messageRow struct {
 	record.Message
 	Account json.RawMessage `json:"account"`
+	Met     []record.Met    `json:"met"`
+	Lost    []record.Lost   `json:"lost"`
 }
 
 // readMessages reads the list of messages, which is the last field, and what ends the
 // document. Accounts name places.
-func readMessages(in *bufio.Reader, workers int, names record.PlaceNames) (messages []record.Message, err error) {
+func readMessages(in *bufio.Reader, workers int, names record.PlaceNames, known *record.KnownMeetings) (messages []record.Message, err error) {
 	messages = []record.Message{}
 	if _, err := in.ReadString(':'); err != nil {
 		return nil, err
 	}
-	err = rows.ReadList(in, workers, func(row []byte) (record.Message, error) {
-		var m messageRow
+	err = rows.ReadList(in, workers, func(row []byte) (m messageRow, err error) {
 		if err := json.Unmarshal(row, &m); err != nil || len(m.Account) == 0 {
-			return m.Message, err
+			return m, err
 		}
 		a, err := names.ReadAccount(m.Account)
 		m.Message.Account = record.Known(a...)
-		return m.Message, err
-	}, func(m record.Message) { messages = append(messages, m) })
+		return m, err
+	}, func(m messageRow) {
+		m.Message.Number = int32(len(messages))
+		known.Add(len(messages), m.Met, m.Lost)
+		messages = append(messages, m.Message)
+	})
 	if err != nil {
 		return nil, err
 	}

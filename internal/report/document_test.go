@@ -31,6 +31,9 @@ func same(a, b *record.Run) bool {
 
 func TestJSONRoundTrip(t *testing.T) {
 	for name, r := range runs() {
+		for i := range r.Messages {
+			r.Messages[i].Number = int32(i)
+		}
 		data, err := JSON(r)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +75,7 @@ func TestJSONIsThatOfTheRecords(t *testing.T) {
 			Rows   []Message      `json:"messages"`
 		}{d, append([]record.Note{}, r.Notes...), append([]record.QP{}, r.QPs...), append([]record.Port{}, r.Ports...), append([]record.Entry{}, r.Ledger...), []Message{}}
 		for i, c := range metrics.Ceilings(r) {
-			whole.Rows = append(whole.Rows, Message{r.Messages[i], metrics.Goodput(&r.Messages[i]), c})
+			whole.Rows = append(whole.Rows, Message{r.Messages[i], metrics.Goodput(&r.Messages[i]), c, r.Evidence.Met(i), r.Evidence.Lost(i)})
 		}
 		want, err := json.Marshal(whole)
 		if err != nil {
@@ -108,15 +111,23 @@ func canonical(t *testing.T, data []byte) string {
 // for byte.
 func TestMessageRow(t *testing.T) {
 	full := record.Message{Src: "h0:1/gpu\u2028<2>", Dst: "h\"1", QP: 3, Workload: "a & b", Verb: "READ", Service: catalog.UD, Bytes: 5, StartPS: 6, CompletionPS: 60, Status: "success",
-		Account: record.Known(record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 25}, record.StageTime{Stage: catalog.StageRate, Time: 5}, record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11}
-	v := reflect.ValueOf(full)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("%s is not set: the test does not cover it", v.Type().Field(i).Name)
+		Account: record.Known(record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 25}, record.StageTime{Stage: catalog.StageRate, Time: 5}, record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11, Number: 12}
+	met := record.Met{Port: 1, Class: 2, Answer: true, Packets: 3, Marks: 4, Wait: 5, Held: 6, Ahead: 7, Served: 1, Own: 8, First: 9, Last: 10}
+	lost := record.Lost{Port: 1, Class: 2, Answer: true, Cause: catalog.DropLoss, Acts: record.Acts{{Count: 1, First: 2, Last: 3, Sum: 4}}}
+	for _, v := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(met), reflect.ValueOf(lost)} {
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() && v.Field(i).IsZero() {
+				t.Errorf("%s is not set: the test does not cover it", v.Type().Field(i).Name)
+			}
 		}
 	}
+	var all record.KnownMeetings
+	all.Add(0, []record.Met{met, {Port: 4}}, []record.Lost{lost})
 	for _, f := range []record.Message{full, {Status: "open", CompletionPS: -1}} {
 		r := &record.Run{Messages: []record.Message{f}}
+		if f.Number > 0 {
+			r.Evidence = &record.Evidence{Meetings: &all}
+		}
 		var got bytes.Buffer
 		if err := rows.JSON(&got, []rows.Part{{Name: "messages", Table: messageTable(r, 1)}}, 1); err != nil {
 			t.Fatal(err)
@@ -125,7 +136,7 @@ func TestMessageRow(t *testing.T) {
 		want.WriteString("{\n \"messages\": [\n  ")
 		e := json.NewEncoder(&want)
 		e.SetEscapeHTML(false)
-		err := e.Encode(Message{f, metrics.Goodput(&f), nil})
+		err := e.Encode(Message{f, metrics.Goodput(&f), nil, r.Evidence.Met(0), r.Evidence.Lost(0)})
 		want.WriteString(" ]\n}\n")
 		if err != nil || got.String() != want.String() {
 			t.Errorf("%v\n%s\nwant\n%s", err, got.String(), want.String())
@@ -292,7 +303,7 @@ func TestCSVCoversRecords(t *testing.T) {
 		table  *rows.Table
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1},                // goodput_bps is derived; accounts.csv has the stages
+		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1 - 1},            // goodput_bps is derived; accounts.csv has the stages; its number is its place
 		{record.Port{}, portTable(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
 		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
 		{record.Entry{}, ledgerTable(nil), 5 - 1 + 1},                             // Act is embedded: one field, four columns and the unit of one; an actor's node has one of its own

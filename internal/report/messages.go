@@ -18,6 +18,10 @@ type Message struct {
 	// Ceiling is the best that path and queue pair allow, and what explains the
 	// rest.
 	Ceiling *metrics.Ceiling `json:"ceiling,omitempty"`
+	// Met is what its packets met at ports, numbered as in the list of the document's
+	// evidence, and Lost what was dropped of its connection in its time.
+	Met  []record.Met  `json:"met,omitempty"`
+	Lost []record.Lost `json:"lost,omitempty"`
 }
 
 // messageTable has a row per message, encoded by as many workers at most. There may be millions, so their fields are written
@@ -34,7 +38,7 @@ func messageTable(r *record.Run, workers int) *rows.Table {
 		if all == nil {
 			all = metrics.NewExplainer(r, workers)
 		}
-		m := &messages{r: r, explain: all.Fork()}
+		m := &messages{r: r, explain: all.Fork(), evidence: r.Evidence.Fork()}
 		return m.fields
 	}
 	return t
@@ -46,6 +50,8 @@ type messages struct {
 	explain *metrics.Explainer
 	stages  []stageText // by the number that explain gives
 	limits  map[*metrics.Limit][]byte
+
+	evidence *record.Evidence
 }
 
 // stageText is a stage as an account has it: all but its time, and all with the time that it
@@ -80,6 +86,39 @@ func (m *messages) fields(o *rows.Object, i int) {
 	known(o, "ideal_ps", int64(f.IdealPS))
 	o.Int("goodput_bps", int64(metrics.Goodput(f)))
 	m.ceiling(o, m.explain.Ceiling(i))
+	m.met(o, m.evidence.Met(i))
+	if lost := m.evidence.Lost(i); len(lost) > 0 {
+		list, _ := json.Marshal(lost) // numbers do not fail
+		o.Raw("lost", list)
+	}
+}
+
+// met writes what packets met.
+func (m *messages) met(o *rows.Object, list []record.Met) {
+	if len(list) == 0 {
+		return
+	}
+	o.BeginList("met")
+	for i := range list {
+		x := &list[i]
+		o.Begin("")
+		o.Int("port", int64(x.Port))
+		o.Int("class", int64(x.Class))
+		if x.Answer {
+			o.Bool("answer", true)
+		}
+		o.Int("packets", x.Packets)
+		known(o, "marks", x.Marks)
+		known(o, "wait_ps", int64(x.Wait))
+		known(o, "held_ps", int64(x.Held))
+		known(o, "ahead_ps", int64(x.Ahead))
+		known(o, "served", int64(x.Served))
+		known(o, "own_ps", int64(x.Own))
+		o.Int("first_ps", int64(x.First))
+		o.Int("last_ps", int64(x.Last))
+		o.End()
+	}
+	o.EndList()
 }
 
 // known writes a number that is left out when it is 0.

@@ -115,6 +115,12 @@ func (o *Object) String(key, v string) {
 	o.b = appendString(o.b, v)
 }
 
+// Raw writes a value that is JSON already.
+func (o *Object) Raw(key string, v []byte) {
+	o.key(key)
+	o.b = append(o.b, v...)
+}
+
 // Number writes a whole number behind what the last Again left open.
 func (o *Object) Number(v int64) { o.b = strconv.AppendInt(o.b, v, 10) }
 

@@ -14,7 +14,7 @@ import (
 // evidence gathers what hosts and switches wrote down about causes. What the packets of a
 // message met is asked for message by message, after the run.
 func (r *runner) evidence(a *accountant) *record.Evidence {
-	e := &record.Evidence{Meetings: a.Fork().(*accountant)}
+	e := &record.Evidence{Meetings: meetings{a}.Fork()}
 	for _, at := range r.Place {
 		e.Ports = append(e.Ports, record.PortID{Node: r.Valid.Graph.Nodes[at.Node].Name, Port: at.Local + 1})
 	}
@@ -29,7 +29,7 @@ func (r *runner) evidence(a *accountant) *record.Evidence {
 }
 
 // Lost implements record.Meetings.
-func (a *accountant) Lost(i int, to []record.Lost) []record.Lost {
+func (a meetings) Lost(i int, to []record.Lost) []record.Lost {
 	conn := a.conn(i)
 	if !hasBit(a.lossy, conn) {
 		return to
@@ -64,9 +64,15 @@ func first(a, b bool) int {
 	return 1
 }
 
+// meetings tells what packets of messages met.
+type meetings struct{ *accountant }
+
+// Fork implements record.Meetings.
+func (m meetings) Fork() record.Meetings { return meetings{m.fork()} }
+
 // Met implements record.Meetings. The account's ways, those of the last packet and of the
 // ACK that completed the message, are added to what the samples met.
-func (a *accountant) Met(i int, to []record.Met) []record.Met {
+func (a meetings) Met(i int, to []record.Met) []record.Met {
 	m := a.note(i)
 	from := len(to)
 	if m.Posted == units.Never {
@@ -85,8 +91,11 @@ func (a *accountant) Met(i int, to []record.Met) []record.Met {
 	if k >= 0 {
 		to = reader.host.RequestsMet(reader.slot, k, to)
 	}
-	to = a.addWay(to, from, way, false)
 	to = sender.host.RepliesMet(sender.slot, uint32(i), m.Done == units.Never, to)
+	if len(to) == from {
+		return to
+	}
+	to = a.addWay(to, from, way, false)
 	to = a.addWay(to, from, a.wayOf(sender.host, m.Ack), true)
 	slices.SortFunc(to[from:], byPort)
 	return to

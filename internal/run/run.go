@@ -561,7 +561,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		f := record.Message{
 			Src: src, Dst: dst, Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
-			Bytes: int64(m.Bytes), StartPS: start, CompletionPS: -1, Status: "open",
+			Bytes: int64(m.Bytes), Number: int32(i), StartPS: start, CompletionPS: -1, Status: "open",
 		}
 		if c.Service == workload.TCP {
 			r.recordStream(&f, a, i)

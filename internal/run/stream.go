@@ -177,7 +177,9 @@ func (a *accountant) check(f *record.Message, i int, account record.Account) {
 
 // Fork implements record.Accounts. What is known of all messages, and does not change any
 // more, both share.
-func (a *accountant) Fork() record.Accounts {
+func (a *accountant) Fork() record.Accounts { return a.fork() }
+
+func (a *accountant) fork() *accountant {
 	b := *a
 	b.out, b.hops, b.message = nil, nil, 0
 	return &b

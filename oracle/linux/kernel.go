@@ -145,7 +145,7 @@ func Kernel(p *Path) (*Result, error) {
 		r.Read, err = receive(listener, f.start, p.For)
 		received <- err
 	}()
-	r.Again, err = ends[0].send(p.CC, f.start.Add(p.For))
+	r.Again, err = ends[0].send(p.CC, f.start, f.start.Add(p.For))
 	if err != nil {
 		return nil, fmt.Errorf("sender: %w", err)
 	}
@@ -187,9 +187,9 @@ func (e *end) listen(cc string) (listener net.Listener, err error) {
 	return listener, err
 }
 
-// send connects and writes until the time, and returns how many segments were sent
-// again.
-func (e *end) send(cc string, until time.Time) (int64, error) {
+// send connects, and writes from one time until another. It returns how many segments were
+// sent again.
+func (e *end) send(cc string, from, until time.Time) (int64, error) {
 	var conn net.Conn
 	err := e.in(func() (err error) {
 		d := net.Dialer{Control: control(cc), KeepAlive: -1, Deadline: until}
@@ -210,6 +210,7 @@ func (e *end) send(cc string, until time.Time) (int64, error) {
 	if err := urgent(); err != nil {
 		return 0, err
 	}
+	time.Sleep(time.Until(from))
 	for chunk := make([]byte, 256<<10); time.Until(until) > 0; {
 		if _, err := write(fd, chunk); err != nil {
 			return 0, err

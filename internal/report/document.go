@@ -241,7 +241,7 @@ func placesOf(field json.RawMessage) (record.PlaceNames, error) {
 	var listed []*record.Place
 	if len(field) > 0 {
 		if err := json.Unmarshal(field, &listed); err != nil {
-			return nil, err
+			return record.PlaceNames{}, err
 		}
 	}
 	return record.NamesOf(listed), nil

@@ -62,6 +62,7 @@ func catalogue() []kase {
 		{Info: Info{Name: "F27", Title: "TCP bound by the receiving core; latency against RDMA"}, run: (*checker).hostBound},
 		{Info: Info{Name: "F28", Title: "AllReduce over a ring"}, run: (*checker).ringAllReduce},
 		{Info: Info{Name: "F29", Title: "AllReduce over servers with GPUs"}, run: (*checker).serverAllReduce},
+		{Info: Info{Name: "nccl-tables", Title: "published tables of nccl-tests, by size", Long: true, Data: true}, run: (*checker).publishedTables},
 		{Info: Info{Name: "nccl-tests", Title: "a log of nccl-tests, eight A100 in one server", Data: true}, run: (*checker).ncclTests},
 		{Info: Info{Name: "TCP", Title: "goodput of one TCP connection by MTU and rate"}, run: (*checker).streamGoodput},
 		{Info: Info{Name: "F30", Title: "ECMP: eight flows over eight links"}, run: (*checker).ecmp},

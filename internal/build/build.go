@@ -524,6 +524,12 @@ func (b *builder) connect(specs []nic.Spec, i int) {
 	req.Setup.Notification, rsp.Setup.Notification = b.notification(src, dst, req.Setup.Config), b.notification(dst, src, rsp.Setup.Config)
 	req.Setup.Reaction = b.reaction(src, c.DSCP, req.Setup.Config, line(src))
 	rsp.Setup.Reaction = b.reaction(dst, c.DSCP, rsp.Setup.Config, line(dst))
+	if c.SrcThread > 0 {
+		req.Proxy = b.v.NICs[src.Node].Host.Proxy
+	}
+	if c.DstThread > 0 {
+		rsp.Proxy = b.v.NICs[dst.Node].Host.Proxy
+	}
 	for _, s := range []*rdma.Setup{&req.Setup, &rsp.Setup} {
 		s.Service, s.QKey = rdma.Service(c.Service), qKey
 	}

@@ -14,8 +14,9 @@ type builder struct {
 	plan     *workload.Plan
 	entry    int
 	opt      workload.Options
-	channel  int // whose edges are at hand
-	edges    map[edgeKey]*edge
+	channel  int               // whose edges are at hand
+	edges    map[edgeKey]*edge // looked up, never iterated
+	all      []*edge           // in the order in which they were first used
 	lanes    map[laneKey]*lane
 	order    []*lane // in the order in which they were first used
 	launched []workload.Op
@@ -25,6 +26,8 @@ type builder struct {
 	proxies  map[*Rank]int16
 	peers    peers        // of point-to-point operations
 	used     map[int]bool // their channels that have data
+	works    int          // transfers that share a thread block, each with warps of its own
+	turns    []turn       // of proxies, until their times are known
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -63,19 +66,27 @@ const noConn = -1
 // messages take the options' service, class and ports. Errors are the user's.
 func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	s.Iterations = max(s.Iterations, 1)
+	if s.Algorithm == Hierarchical {
+		s.Algorithm = Ring
+	}
 	if err := s.check(); err != nil {
 		return err
 	}
-	s.choose()
+	if err := s.choose(); err != nil {
+		return err
+	}
 	if s.GPU != nil {
-		s.Costs = Steps(s.GPU, s.Protocol)
+		s.Costs = s.steps()
 	}
 	peers := s.peers()
-	s.Channels = s.fewerChannels(s.channels(s.Algorithm))
+	s.Channels = s.fewerChannels(s.worth(s.channels(s.Algorithm)))
 	b := &builder{Spec: &s, shape: s.shapeOf(), peers: peers, used: map[int]bool{}, plan: plan, entry: entry, opt: opt,
 		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}, inside: map[string]uint16{}}
 	if s.Algorithm == Pairwise && s.GPU != nil && s.Protocol == Simple && s.Chunk == 0 {
 		b.chunk = peers.chunk(s.transfer())
+	}
+	if (s.Algorithm == NVLS || s.Algorithm == NVLSTree) && s.Chunk == 0 {
+		b.chunk = s.nvlsChunk(s.Bytes / units.Bytes(s.Channels))
 	}
 	if err := b.checkRoom(); err != nil {
 		return err
@@ -95,6 +106,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	if s.Algorithm == Pairwise {
 		info.Channels = len(b.used)
 	}
+	b.settleTurns()
 	plan.Collectives = append(plan.Collectives, info)
 	return b.checkStream()
 }
@@ -115,7 +127,7 @@ func (b *builder) startProxies() {
 // fewerChannels leaves channels without data away.
 func (s *Spec) fewerChannels(n int) int {
 	elements := int64(s.Bytes / Element)
-	if s.Op != Broadcast && s.Op != SendRecv && s.Algorithm != Tree {
+	if s.Op != Broadcast && s.Op != SendRecv && s.Algorithm != Tree && s.Algorithm != NVLS && s.Algorithm != NVLSTree {
 		elements /= int64(len(s.Ranks))
 	}
 	return int(max(min(int64(n), elements), 1))
@@ -136,7 +148,7 @@ func (b *builder) checkRoom() error {
 	per := b.Bytes / units.Bytes(b.Channels)
 	loops := per / max(b.chunk, 1)
 	units64 := n * 2 * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops + 1)
-	if b.Op == AllReduce || b.Op == ReduceScatter || b.Op == AllGather {
+	if b.Algorithm == Ring || b.Algorithm == SingleRing {
 		units64 = 2 * n * n * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops/n + 1)
 	}
 	if b.Op == AllToAll {
@@ -218,6 +230,7 @@ func (b *builder) edge(from, to, via int) *edge {
 			e.memory = b.Between(e.from, e.to)
 		}
 		b.edges[key] = e
+		b.all = append(b.all, e)
 	}
 	return e
 }
@@ -242,7 +255,7 @@ func (b *builder) add(s step) workload.Op {
 		local.To, local.Bytes = folded.next(), b.Protocol.wireBytes(s.bytes)
 	}
 	if rank.Device != workload.NoDevice {
-		local.Work = b.blockRate().TxTimeLong(s.bytes)
+		local.Work = b.blockTime(s.bytes, len(s.to) > 0)
 	}
 	op := b.plan.AddLocal(local)
 	b.plan.After(op, s.lane.last, workload.Completed)
@@ -324,7 +337,7 @@ func (b *builder) clear(e *edge, message workload.Op) {
 	if e.back == noConn {
 		e.back = b.connectSlots(e.to, e.via)
 	}
-	told := b.beside(e.to, "proxy posts", b.Costs.Post, arrival{e.taken[k], workload.Completed})
+	told := b.beside(e.to, "proxy clears a slot", b.Costs.Clear, arrival{e.taken[k], workload.Completed})
 	news := b.plan.AddMessage(workload.Message{Conn: e.back, Verb: b.slotVerb(), Bytes: SlotMessage})
 	b.plan.After(news, told.op, told.end)
 	b.plan.After(message, news, workload.Received)
@@ -351,12 +364,20 @@ func (b *builder) send(e *edge, op workload.Op, bytes units.Bytes, folded bool) 
 	if e.conn == noConn {
 		e.conn = b.connect(e.via, e.to)
 	}
-	op = b.beside(e.via, "proxy posts", b.Costs.Post, arrival{op, workload.Completed}).op
+	op = b.turned(e.via, "proxy posts", b.Costs.Post, arrival{op, workload.Completed}, false).op
 	m := b.plan.AddMessage(workload.Message{Conn: e.conn, Verb: b.opt.Verb, Bytes: b.onWire(bytes)})
 	b.plan.After(m, op, workload.Completed)
 	b.clear(e, m)
 	e.messages = append(e.messages, m)
-	e.arrivals = append(e.arrivals, b.beside(e.to, "proxy tells the GPU", b.Costs.Arrive, arrival{m, workload.Received}))
+	a := arrival{m, workload.Received}
+	switch {
+	case len(b.Costs.Arrive) == 0:
+	case b.Protocol == Simple:
+		a = b.turned(e.to, "proxy tells the GPU", b.Costs.Arrive, a, true)
+	default:
+		a = b.beside(e.to, "GPU notices", b.Costs.Arrive, a)
+	}
+	e.arrivals = append(e.arrivals, a)
 }
 
 // beside adds what a rank's proxy does after a; nothing where that takes no time.
@@ -398,12 +419,12 @@ func (b *builder) connect(from, to *Rank) int {
 }
 
 // connectSlots makes a connection for news of free slots, which lie in the memory of
-// hosts.
+// hosts. Proxies post them with their receives, whose costs have them, and read the news
+// where they lie.
 func (b *builder) connectSlots(from, to *Rank) int {
 	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
 	conn := &b.plan.Conns[c]
 	conn.Slots, conn.Inline = true, b.Inline
-	conn.SrcThread, conn.DstThread = b.proxies[from], b.proxies[to]
 	return c
 }
 
@@ -456,6 +477,8 @@ func (b *builder) iteration() {
 			continue // below: their channels take turns
 		case b.Algorithm == Tree:
 			b.tree(bytes)
+		case b.Algorithm == NVLS || b.Algorithm == NVLSTree:
+			b.nvls(bytes)
 		case b.Op == Broadcast:
 			b.chain(bytes)
 		default:

@@ -39,14 +39,19 @@ type Algorithm uint8
 // fastest.
 const (
 	AutoAlgorithm Algorithm = iota
-	Ring                    // one ring over the ranks in their order
+	Ring                    // NCCL's rings: they pass through each host once, each by a network port of its own
 	Tree                    // NCCL's double binary tree over hosts, a chain inside each
 	Pairwise                // in round i each rank sends to the one i places on
-	Hierarchical            // rings that pass through each host once, each by a network port of its own
+	SingleRing              // one ring over the ranks in their order, for all channels
+	NVLS                    // sums through the NVSwitches of one host
+	NVLSTree                // the same, and trees between hosts
+	Hierarchical            // what Ring was called
 )
 
 // Algorithms lists the algorithms as scenarios write them, in their order.
-func Algorithms() []string { return []string{"auto", "ring", "tree", "pairwise", "hierarchical"} }
+func Algorithms() []string {
+	return []string{"auto", "ring", "tree", "pairwise", "single-ring", "nvls", "nvlstree", "hierarchical"}
+}
 
 func (a Algorithm) String() string { return Algorithms()[a] }
 
@@ -111,6 +116,8 @@ type Spec struct {
 	Start      units.Time
 	Speeds     Speeds
 	Costs      Costs
+	Version    int // of NCCL: 2.26 is 226; 0: DefaultVersion
+	Env        Env
 	// GPU are the parts of steps where ranks are GPUs, in place of Costs; nil: they
 	// are hosts.
 	GPU []Cost
@@ -129,8 +136,9 @@ type Costs struct {
 	Outside []workload.Part // a step that sends to another host, or to both
 	Receive []workload.Part // a step that only receives
 	// Post is from the end of a step to the post of its message, Arrive from the
-	// arrival of a message to when the step that takes it may begin.
-	Post, Arrive []workload.Part
+	// arrival of a message to when the step that takes it may begin, Clear from the end of a
+	// step to the post of the news that its slot is free.
+	Post, Arrive, Clear []workload.Part
 }
 
 // SlotMessage is the length of the message by which a receiver says that a slot
@@ -177,8 +185,14 @@ func (s *Spec) checkAlgorithm() error {
 	switch {
 	case right != nil && s.Algorithm != AutoAlgorithm:
 		return fmt.Errorf("%s has no algorithm %s; use %s", s.Op, s.Algorithm, strings.Join(right, ", "))
-	case s.Algorithm == Hierarchical && len(hostsOf(s.Ranks)) < 2:
-		return fmt.Errorf("hierarchical passes from host to host, and the ranks have one; use ring")
+	case s.Algorithm == NVLS && len(hostsOf(s.Ranks)) > 1:
+		return fmt.Errorf("nvls sums inside one host, and the ranks have %d; use nvlstree", len(hostsOf(s.Ranks)))
+	case s.Algorithm == NVLSTree && len(hostsOf(s.Ranks)) == 1:
+		return fmt.Errorf("nvlstree has trees between hosts, and the ranks have one; use nvls")
+	case (s.Algorithm == NVLS || s.Algorithm == NVLSTree) && (s.GPU == nil || s.switched().channels == 0):
+		return fmt.Errorf("%s needs three GPUs of a host and more, as many in each, from Hopper on, with NVSwitch; use ring or tree", s.Algorithm)
+	case (s.Algorithm == NVLS || s.Algorithm == NVLSTree) && s.Protocol != AutoProtocol && s.Protocol != Simple:
+		return fmt.Errorf("%s has protocol simple only", s.Algorithm)
 	}
 	seen := make(map[[2]int]int, len(s.Ranks))
 	for i, r := range s.Ranks {
@@ -195,11 +209,11 @@ func (s *Spec) checkAlgorithm() error {
 func (o Op) algorithms() []Algorithm {
 	switch o {
 	case AllReduce:
-		return []Algorithm{Ring, Tree, Hierarchical}
+		return []Algorithm{Ring, Tree, NVLS, NVLSTree, SingleRing}
 	case AllToAll, SendRecv:
 		return []Algorithm{Pairwise}
 	}
-	return []Algorithm{Ring, Hierarchical}
+	return []Algorithm{Ring, SingleRing}
 }
 
 // hostsOf lists the hosts of the ranks in the order in which they come first, each

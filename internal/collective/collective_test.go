@@ -38,7 +38,7 @@ func built(t *testing.T, n net, s Spec) *workload.Plan {
 	p := &workload.Plan{}
 	e := p.AddEntry("c")
 	s.Ranks = n.ranks()
-	s.Speeds = Speeds{Inter: 50, Intra: 370, NVLink: n.ports > 1, Network: 1}
+	s.Speeds = Speeds{Inter: 50, Intra: 370, NVLink: n.ports > 1}
 	o := workload.DefaultOptions()
 	o.Verb = workload.WriteImm
 	if err := Build(p, e, s, o); err != nil {
@@ -122,8 +122,8 @@ func TestAlgorithms(t *testing.T) {
 		{Spec{Op: AllReduce, Algorithm: Tree, Channels: 2}, net{16, 1}, 0, 2 * 15, true},
 		{Spec{Op: AllReduce, Algorithm: Tree, Channels: 4}, net{3, 4}, 0, 2 * 11, true},
 		// The last GPU of a host hands its data to the one at the network port.
-		{Spec{Op: AllReduce, Algorithm: Hierarchical, Channels: 4}, net{3, 4}, 0, 2 * 11 * 15. / 12, true},
-		{Spec{Op: AllReduce, Algorithm: Hierarchical, Channels: 8}, net{4, 4}, 2 * 15. / 16, 2 * 15, true},
+		{Spec{Op: AllReduce, Algorithm: Ring, Channels: 4}, net{3, 4}, 0, 2 * 11 * 15. / 12, true},
+		{Spec{Op: AllReduce, Algorithm: Ring, Channels: 8}, net{4, 4}, 2 * 15. / 16, 2 * 15, true},
 		{Spec{Op: AllReduce, Algorithm: Ring, Channels: 4}, net{1, 4}, 2 * 3. / 4, 2 * 3, true},
 		{Spec{Op: AllToAll, Channels: 2}, net{6, 1}, 5. / 6, 5, true},
 		// A third of what goes to the other host leaves by one's own port; the rest passes
@@ -195,13 +195,13 @@ func TestSlots(t *testing.T) {
 }
 
 // Chunks of trees by what a channel has, with 8 GPUs on each of 8 hosts, whose depth is
-// 7 + 3 (NCCL, src/enqueue.cc and src/graph/connect.cc).
+// 7 + 3 (NCCL by 2.19, src/enqueue.cc and src/graph/connect.cc); later ones keep theirs.
 func TestTreeChunks(t *testing.T) {
 	var ranks []Rank
 	for i := range 64 {
 		ranks = append(ranks, Rank{Host: i / 8})
 	}
-	s := Spec{Algorithm: Tree, Protocol: Simple, Ranks: ranks}
+	s := Spec{Algorithm: Tree, Protocol: Simple, Ranks: ranks, Version: 219}
 	b := builder{Spec: &s, shape: s.shapeOf()}
 	for _, c := range []struct{ bytes, chunk units.Bytes }{
 		{40960 * units.KiB, 512 * units.KiB}, {40959 * units.KiB, 256 * units.KiB}, {8 * units.MiB, 128 * units.KiB},
@@ -210,6 +210,10 @@ func TestTreeChunks(t *testing.T) {
 		if got := b.treeChunk(c.bytes, b.treeDepth()); got != c.chunk {
 			t.Errorf("%v: chunks of %v, want %v", c.bytes, got, c.chunk)
 		}
+	}
+	s.Version = 220
+	if got := b.treeChunk(4, b.treeDepth()); got != 512*units.KiB {
+		t.Errorf("2.20: chunks of %v, want 512KiB", got)
 	}
 }
 
@@ -247,10 +251,10 @@ func TestDoubleTree(t *testing.T) {
 	}
 }
 
-// NCCL's model of 64 ranks on 8 hosts with NVLink (models 8.2): ring LL 160 us,
+// NCCL's model of 64 ranks on 8 hosts with NVLink, by 2.22 (models 8.2): ring LL 160 us,
 // LL128 287, Simple 606; tree LL 45, Simple 148.
 func TestLatencyModel(t *testing.T) {
-	s := Spec{Op: AllReduce, Ranks: net{8, 8}.ranks(), Speeds: Speeds{NVLink: true, Network: 1}}
+	s := Spec{Op: AllReduce, Ranks: net{8, 8}.ranks(), Speeds: Speeds{NVLink: true}, Version: 222}
 	for _, c := range []struct {
 		a    Algorithm
 		p    Protocol
@@ -267,8 +271,8 @@ func TestChoice(t *testing.T) {
 	for _, c := range []struct {
 		bytes units.Bytes
 		want  string
-	}{{units.KiB, "tree ll"}, {8 * units.GiB, "hierarchical simple"}} {
-		s := Spec{Op: AllReduce, Ranks: net{8, 8}.ranks(), Bytes: c.bytes, Speeds: Speeds{Inter: 384, Intra: 370, NVLink: true, Network: 1, Hopper: true}}
+	}{{units.KiB, "tree ll"}, {8 * units.GiB, "ring simple"}} {
+		s := Spec{Op: AllReduce, Ranks: net{8, 8}.ranks(), Bytes: c.bytes, Speeds: Speeds{Inter: 384, Intra: 370, NVLink: true, Generation: Hopper}, GPU: GPUCosts(GPU{})}
 		s.choose()
 		if got := s.Algorithm.String() + " " + s.Protocol.String(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.bytes, got, c.want)
@@ -289,7 +293,9 @@ func TestBadCollectives(t *testing.T) {
 		{Spec{Op: AllGather, Ranks: eight, Bytes: 100}, "size 100B does not divide into the equal parts of 8 ranks; give a multiple of 32B such as 96B"},
 		{Spec{Op: Broadcast, Root: 9, Ranks: eight, Bytes: 64}, "root 9; ranks are 0 to 7"},
 		{Spec{Op: AllToAll, Algorithm: Tree, Ranks: eight, Bytes: 64}, "alltoall has no algorithm tree; use pairwise"},
-		{Spec{Algorithm: Hierarchical, Ranks: net{1, 8}.ranks(), Bytes: 64}, "hierarchical passes from host to host, and the ranks have one; use ring"},
+		{Spec{Algorithm: NVLS, Ranks: net{2, 8}.ranks(), Bytes: 64}, "nvls sums inside one host, and the ranks have 2; use nvlstree"},
+		{Spec{Algorithm: NVLSTree, Ranks: net{1, 8}.ranks(), Bytes: 64}, "nvlstree has trees between hosts, and the ranks have one; use nvls"},
+		{Spec{Algorithm: NVLS, Ranks: net{1, 8}.ranks(), Bytes: 64}, "nvls needs three GPUs of a host and more"},
 		{Spec{Ranks: twice, Bytes: 64}, "ranks 3 and 8 are the same; each takes part once, and only GPUs of a server may share a host"},
 		{Spec{Ranks: eight, Algorithm: Ring, Protocol: Simple, Bytes: 1 << 40, Chunk: 4}, "allreduce of 1TiB over 8 ranks takes about"},
 	} {
@@ -308,7 +314,7 @@ func TestBadCollectives(t *testing.T) {
 // by the port of that number; and each port has as many rings as the others.
 func TestRails(t *testing.T) {
 	for _, n := range []net{{4, 8}, {3, 4}} {
-		p := built(t, n, Spec{Op: AllReduce, Algorithm: Hierarchical, Protocol: Simple, Channels: n.ports, Bytes: 8 * units.MiB})
+		p := built(t, n, Spec{Op: AllReduce, Algorithm: Ring, Protocol: Simple, Channels: n.ports, Bytes: 8 * units.MiB})
 		sent := make([]units.Bytes, n.NumEndpoints())
 		for i := range p.Series {
 			c := &p.Conns[p.Series[i].Conn]

@@ -11,7 +11,7 @@ import (
 // src/graph/tuning.cc: 2(n-1) of AllReduce, n-1 of ReduceScatter and AllGather, else n):
 // over 8 GPUs of one server 8.4 us and eight hops over NVLink of 3.4 us with Simple.
 func TestBroadcastSteps(t *testing.T) {
-	s := Spec{Op: Broadcast, Ranks: ranksOf(1, 8), Speeds: Speeds{Intra: 370, NVLink: true}}
+	s := Spec{Op: Broadcast, Ranks: ranksOf(1, 8), Speeds: Speeds{Intra: 370, NVLink: true, Generation: Hopper}, GPU: GPUCosts(GPU{})}
 	if got, want := s.Latency(Ring, Simple), 8.4+8*3.4; math.Abs(got-want) > 1e-9 {
 		t.Errorf("broadcast over 8 GPUs: %.3f us, want %.3f", got, want)
 	}
@@ -19,39 +19,43 @@ func TestBroadcastSteps(t *testing.T) {
 	if got, want := s.Latency(Ring, Simple), 8.4+7*3.4; math.Abs(got-want) > 1e-9 {
 		t.Errorf("AllGather over 8 GPUs: %.3f us, want %.3f", got, want)
 	}
-	// As each byte passes every step once, bandwidth is that of the links.
+	// As each byte passes every step once, bandwidth is that of the channels: 12 of 30 GB/s.
 	s.Op = Broadcast
-	if got, want := s.Bandwidth(Ring, Simple, 24), 370.0; math.Abs(got-want) > 1e-9 {
+	if got, want := s.Bandwidth(Ring, Simple), 360.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("broadcast: %.3f GB/s, want %.3f", got, want)
 	}
 }
 
-// The table of what trees lack ends with 128 MB, 2^21 times 64 B: Simple has nine tenths
-// there, all of it from 256 MB on (treeCorrectionFactor in src/graph/tuning.cc).
+// The table of what trees lack ends with 256 MB, 2^22 times 64 B: Simple has nine tenths
+// there, all of it from the next on (treeCorrectionFactor in src/graph/tuning.cc).
 func TestTreeCorrectionEnds(t *testing.T) {
-	for log, want := range map[int]float64{20: .8, 21: .9, 22: 1, 40: 1} {
-		if got := treeCorrection(protocolIndex(Simple), log); got != want {
+	for log, want := range map[int]float64{20: .8, 21: .9, 22: .9, 23: 1, 40: 1} {
+		if got := treeCorrection(Simple, log); got != want {
 			t.Errorf("at 2^%d times 64 B Simple has %v, want %v", log, got, want)
 		}
 	}
-	s := Spec{Op: AllReduce, Ranks: ranksOf(4, 8), Speeds: Speeds{Inter: 384, Intra: 370, NVLink: true, Hopper: true}, Bytes: 128 * units.MiB}
-	want := s.Latency(Tree, Simple) + float64(s.Bytes)/(1000*.9*s.Bandwidth(Tree, Simple, 16))
-	if got := s.Estimate(Tree, Simple, 16); math.Abs(got-want) > 1e-6 {
+	s := Spec{Op: AllReduce, Ranks: ranksOf(4, 8), Speeds: Speeds{Inter: 384, Intra: 370, NVLink: true, Generation: Hopper}, Bytes: 128 * units.MiB, GPU: GPUCosts(GPU{})}
+	want := s.Latency(Tree, Simple) + float64(s.Bytes)/(1000*.9*s.Bandwidth(Tree, Simple))
+	if got := s.Estimate(Tree, Simple); math.Abs(got-want) > 1e-6 {
 		t.Errorf("128 MiB over trees: %.3f us, want %.3f", got, want)
 	}
 }
 
-// Between servers a ring of much data takes 1.9 times its latency, as NCCL's model had it
-// before it told GPUs apart ("plateau effect of ring"); in one server, or for little, none.
+// Between servers a ring of 64 B and more for each rank and channel takes 1.4 times its latency
+// ("plateau effect of ring"), 1.9 times before Ampere; in one server, or for
+// little, none.
 func TestRingPlateau(t *testing.T) {
 	for _, c := range []struct {
-		hosts  int
-		bytes  units.Bytes
-		factor float64
-	}{{4, 64 * units.MiB, 1.9}, {4, 131072, 1.9}, {4, 131068, 1}, {1, 64 * units.MiB, 1}} {
-		s := Spec{Op: AllReduce, Ranks: ranksOf(c.hosts, 8), Speeds: Speeds{Inter: 384, Intra: 370, NVLink: true, Hopper: true}, Bytes: c.bytes}
-		data := float64(c.bytes) / (1000 * s.Bandwidth(Ring, Simple, 16))
-		if got, want := s.Estimate(Ring, Simple, 16)-data, c.factor*s.Latency(Ring, Simple); math.Abs(got-want) > 1e-6 {
+		hosts      int
+		bytes      units.Bytes
+		generation Generation
+		version    int
+		factor     float64
+	}{{4, 64 * units.MiB, Hopper, 226, 1.4}, {4, 32768, Hopper, 226, 1.4}, {4, 32764, Hopper, 226, 1}, {1, 64 * units.MiB, Hopper, 226, 1},
+		{4, 64 * units.MiB, Volta, 226, 1.9}, {4, 64 * units.MiB, Hopper, 218, 1.4}} {
+		s := Spec{Op: AllReduce, Ranks: ranksOf(c.hosts, 8), Speeds: Speeds{Inter: 384, Intra: 370, NVLink: true, Generation: c.generation}, Bytes: c.bytes, GPU: GPUCosts(GPU{}), Version: c.version}
+		data := float64(c.bytes) / (1000 * s.Bandwidth(Ring, Simple))
+		if got, want := s.Estimate(Ring, Simple)-data, c.factor*s.Latency(Ring, Simple); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%v over %d hosts: %.3f us beside the data, want %.3f", c.bytes, c.hosts, got, want)
 		}
 	}

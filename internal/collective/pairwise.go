@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -51,16 +52,23 @@ func (b *builder) exchange(pairs [][2]int, base int, bytes units.Bytes) {
 	for k := range parts {
 		b.channel = b.peers.channel(base, k)
 		b.used[b.channel] = true
+		b.works = 1
+		if b.onGPUs() { // each has warps of its own (src/device/sendrecv.h)
+			b.works = max(1, len(pairs)/len(b.Ranks))
+		}
 		for _, chunk := range b.pieces(share(bytes, parts, k), b.chunk) {
-			for _, pair := range pairs {
-				b.add(step{lane: b.lane(pair[0], sending), label: "send", bytes: chunk, to: []*edge{b.pair(pair[0], pair[1])}})
+			for i, pair := range pairs {
+				b.add(step{lane: b.lane(pair[0], sending+2*b.work(i)), label: "send", bytes: chunk, to: []*edge{b.pair(pair[0], pair[1])}})
 			}
-			for _, pair := range pairs {
-				b.add(step{lane: b.lane(pair[1], receiving), label: "receive", bytes: chunk, from: []*edge{b.pair(pair[0], pair[1])}})
+			for i, pair := range pairs {
+				b.add(step{lane: b.lane(pair[1], receiving+2*b.work(i)), label: "receive", bytes: chunk, from: []*edge{b.pair(pair[0], pair[1])}})
 			}
 		}
 	}
 }
+
+// work is the number of a pair's transfer among those that share its block.
+func (b *builder) work(pair int) int { return pair / len(b.Ranks) % b.works }
 
 // Constants of NCCL's point-to-point operations (src/init.cc, src/include/device.h
 // and src/enqueue.cc of 2.12 to 2.21).
@@ -70,8 +78,8 @@ const (
 	// peersPerBlock is how many sends and as many receives a thread block works on at
 	// the same time.
 	peersPerBlock = 8
-	// peerChannels is MAXCHANNELS.
-	peerChannels = 32
+	// peerLL is up to how much for each channel LL is taken (NCCL_P2P_LL_THRESHOLD).
+	peerLL = 16 * units.KiB
 )
 
 // peers says how point-to-point operations share channels.
@@ -81,7 +89,9 @@ type peers struct {
 	ranks    int         // each of which may be a peer
 	all      bool        // any transfer takes all
 	network  bool        // there are several hosts
-	step     units.Bytes // of a connection's buffer
+	step     units.Bytes // of a connection's buffer, with Simple
+	ll       bool        // with LL, whose buffer has steps of llBuffer / steps
+	halved   bool        // many ranks halve the most channels of one, too
 }
 
 // peers follows NCCL (ncclTopoComputeP2pChannels and ncclTopoGetNchannels in
@@ -92,7 +102,8 @@ type peers struct {
 // SendRecv, whose ranks have one peer, are all for that.
 func (s *Spec) peers() peers {
 	hosts, n := hostsOf(s.Ranks), len(s.Ranks)
-	p := peers{channels: s.channels(Ring), ranks: n, all: s.Channels > 0 && s.Op == SendRecv, network: len(hosts) > 1, step: networkChunk}
+	p := peers{channels: s.channels(Ring), ranks: n, all: s.Channels > 0 && s.Op == SendRecv, network: len(hosts) > 1, step: cmp.Or(s.Env.PeerChunk, networkChunk),
+		ll: s.Protocol == LL, halved: s.rules().halvedMost}
 	if !p.network && s.Speeds.NVLink {
 		p.step = nvlinkChunk
 	}
@@ -101,10 +112,10 @@ func (s *Spec) peers() peers {
 		p.each = min(p.each, s.linkChannels())
 	}
 	if p.network {
-		p.each = min(p.each, halved(2, n, 4*p.channels))
+		p.each = min(p.each, cmp.Or(s.Env.PerNetPeer, halved(2, n, 4*p.channels)))
 	}
 	if s.Channels == 0 {
-		p.channels = powerUp(min(p.channels, peerChannels))
+		p.channels = powerUp(min(p.channels, s.rules().maxChannels))
 	}
 	p.each = min(powerUp(p.each), p.channels)
 	return p
@@ -137,11 +148,18 @@ func (p *peers) parts(bytes units.Bytes) int {
 	if p.all {
 		return int(max(1, min(units.Bytes(p.channels), bytes/Element)))
 	}
-	smallest, largest := p.step/8, 32*p.step
-	if p.network {
-		smallest, largest = p.step/2, p.step
+	step := p.step
+	if p.ll {
+		step = llBuffer / steps
 	}
-	least, most := halved(p.each, p.ranks, p.channels), halved(p.each, p.ranks, 4*p.channels)
+	smallest, largest := step/8, 32*step
+	if p.network {
+		smallest, largest = step/2, step
+	}
+	least, most := halved(p.each, p.ranks, p.channels), p.each
+	if p.halved {
+		most = halved(p.each, p.ranks, 4*p.channels)
+	}
 	n := int(max(1, min(units.Bytes(least), (bytes+smallest-1)/smallest)))
 	for bytes > largest*units.Bytes(n) && n <= most/2 {
 		n *= 2

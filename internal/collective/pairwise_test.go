@@ -22,8 +22,8 @@ func ranksOf(hosts, gpus int) (ranks []Rank) {
 // and with 64 ranks 1 per peer (ncclTopoGetNchannels of 2.21). A 64 MiB part stays on 4
 // channels, as 4 x 8 ranks are 32 and a part may have 32 steps of 512 KiB.
 func TestPeers(t *testing.T) {
-	h100 := Speeds{Intra: 370, Inter: 400, NVLink: true, Hopper: true}
-	a100 := Speeds{Intra: 240, Inter: 200, NVLink: true, Ampere: true}
+	h100 := Speeds{Intra: 370, Inter: 400, NVLink: true, NVSwitch: true, Generation: Hopper}
+	a100 := Speeds{Intra: 240, Inter: 200, NVLink: true, NVSwitch: true, Generation: Ampere}
 	pcie := Speeds{Intra: 24, Inter: 200}
 	for _, c := range []struct {
 		name           string
@@ -35,14 +35,18 @@ func TestPeers(t *testing.T) {
 		{"one DGX H100", Spec{Ranks: ranksOf(1, 8), Speeds: h100}, 32, 32, 64 * units.MiB, 4},
 		{"one DGX H100, more", Spec{Ranks: ranksOf(1, 8), Speeds: h100}, 32, 32, 256 * units.MiB, 16},
 		{"one DGX H100, little", Spec{Ranks: ranksOf(1, 8), Speeds: h100}, 32, 32, 96 * units.KiB, 2},
-		{"one DGX A100", Spec{Ranks: ranksOf(1, 8), Speeds: a100}, 32, 32, units.GiB, 16},
-		{"PCIe", Spec{Ranks: ranksOf(1, 8), Speeds: pcie}, 16, 2, units.GiB, 2},
+		{"one DGX A100", Spec{Ranks: ranksOf(1, 8), Speeds: a100}, 32, 32, units.GiB, 32},
+		{"one DGX A100, 2.18", Spec{Ranks: ranksOf(1, 8), Speeds: a100, Version: 218}, 32, 32, units.GiB, 16},
+		{"PCIe", Spec{Ranks: ranksOf(1, 8), Speeds: pcie}, 2, 2, units.GiB, 2},
 		{"two servers", Spec{Ranks: ranksOf(2, 8), Speeds: h100}, 16, 2, 64 * units.MiB, 2},
 		{"two servers, little", Spec{Ranks: ranksOf(2, 8), Speeds: h100}, 16, 2, 128 * units.KiB, 1},
 		{"eight servers", Spec{Ranks: ranksOf(8, 8), Speeds: h100}, 16, 1, 64 * units.MiB, 1},
 		{"hosts", Spec{Ranks: ranksOf(8, 1)}, 1, 1, 64 * units.MiB, 1},
 		{"hosts, given", Spec{Op: SendRecv, Channels: 3, Ranks: ranksOf(8, 1)}, 3, 1, 64 * units.MiB, 3},
 	} {
+		if c.spec.Speeds.Intra > 0 {
+			c.spec.GPU = GPUCosts(GPU{})
+		}
 		p := c.spec.peers()
 		if got := p.parts(c.bytes); p.channels != c.channels || p.each != c.each || got != c.parts {
 			t.Errorf("%s: %d channels, %d per peer, %d for %v, want %d, %d, %d", c.name, p.channels, p.each, got, c.bytes, c.channels, c.each, c.parts)

@@ -35,9 +35,9 @@ func (s *Spec) shapeOf() shape {
 	case LL128:
 		out = shape{chunk: ll128Buffer / steps * 15 / 16, slices: 1, slots: steps}
 	default:
-		out = shape{chunk: simpleBuffer / steps, slices: 1, slots: steps}
-		if (s.Algorithm == Ring || s.Algorithm == Hierarchical) && s.Op != Broadcast {
-			out = shape{chunk: 4 * simpleBuffer / steps, slices: 2, slots: 4}
+		out = shape{chunk: s.Env.buffer() / steps, slices: 1, slots: steps}
+		if (s.Algorithm == Ring || s.Algorithm == SingleRing) && s.Op != Broadcast {
+			out = shape{chunk: 4 * s.Env.buffer() / steps, slices: 2, slots: 4}
 		}
 	}
 	if s.Chunk > 0 {

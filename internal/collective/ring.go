@@ -12,21 +12,21 @@ type loop struct {
 	via   []int // whose network port each leaves by
 }
 
-// loop is the ring of the channel at hand: the ranks in their order, or with
-// hierarchical those of each host in turn. Each way between hosts stays on a rail,
+// loop is the ring of the channel at hand: the ranks in their order, or where several
+// hosts have more than one those of each host in turn. Each way between hosts stays on a rail,
 // which leads from a port to the one of the same number: of an even number of hosts
 // every other one has the ring the other way round (NCCL's alternating rings), in by
 // one port and out by the one before. Else the last GPU of each host hands its data to
 // the first, whose port they leave by (NCCL's PXN).
 func (b *builder) loop() loop {
 	var l loop
-	if b.Algorithm != Hierarchical {
+	hosts := hostsOf(b.Ranks)
+	if b.Algorithm == SingleRing || len(hosts) == 1 || len(hosts) == len(b.Ranks) {
 		for i := range b.Ranks {
 			l.ranks, l.via = append(l.ranks, i), append(l.via, i)
 		}
 		return l
 	}
-	hosts := hostsOf(b.Ranks)
 	for h, members := range hosts {
 		heads := b.heads(members)
 		first, last := heads[b.channel%len(heads)], heads[(b.channel+len(heads)-1)%len(heads)]

@@ -112,11 +112,23 @@ func (b *builder) tree(bytes units.Bytes) {
 	}
 }
 
-// treeChunk shrinks chunks until they fill the tree, the less the smaller they are
-// (src/enqueue.cc).
+// treeChunk shrinks chunks of LL128, and with Simple by 2.18, until they fill the tree, the
+// less the smaller they are (calcCollChunking in src/enqueue.cc).
 func (b *builder) treeChunk(bytes units.Bytes, depth int) units.Bytes {
 	chunk := b.chunk
-	if b.Chunk > 0 || b.Protocol != Simple {
+	switch {
+	case b.Chunk > 0 || b.Protocol == LL || b.Protocol == Simple && !b.rules().halvedByDepth:
+		return chunk
+	case b.Protocol == LL128:
+		hosts := len(hostsOf(b.Ranks))
+		each := float64(len(b.Ranks)) / float64(hosts)
+		steps := 1 + float64(log2(hosts)) + 0.1*each
+		for float64(bytes/chunk) < steps*64/each && chunk > 128*units.KiB {
+			chunk /= 2
+		}
+		for float64(bytes/chunk) < steps*16/each && chunk > 32*units.KiB {
+			chunk /= 2
+		}
 		return chunk
 	}
 	for _, fill := range []struct {

@@ -1,19 +1,23 @@
 package collective
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Speeds are what NCCL's tuning model knows of a machine.
 type Speeds struct {
 	Intra, Inter float64 // GB/s of a GPU's links inside its host, and of all network ports of a host
 	NVLink       bool    // inside hosts; else PCIe
-	// Network is the part of the network that each hop between hosts costs beside
-	// its latency: 1 us on Intel's, 2 us on AMD's processors.
-	Network float64
-	// Hopper and Ampere are the generations whose constants differ.
-	Hopper, Ampere bool
+	NVSwitch     bool    // joins them
+	AMD          bool    // processors of AMD's, whose network overhead and bounds of LL differ
+	Generation   Generation
 }
 
-// Constants of NCCL's model (src/graph/tuning.cc of 2.18 to 2.22): latencies in
+// Constants of NCCL's model (src/graph/tuning.cc, alike from 2.18 to 2.29): latencies in
 // microseconds by algorithm (tree, ring) and protocol (LL, LL128, Simple).
 type latencies [2][3]float64
 
@@ -26,22 +30,25 @@ func pcieLatency() latencies { return latencies{{1, 1.9, 4}, {1, 2.5, 5.7}} }
 func networkLatency() latencies { return latencies{{5, 8.5, 14}, {2.7, 4, 14}} }
 
 // treeCorrection is by how much trees miss the model for want of data, by protocol
-// and powers of two from 64 B to 128 MB.
-func treeCorrection(protocol, log int) float64 {
-	if log > 21 {
+// and powers of two from 64 B to 256 MB.
+func treeCorrection(p Protocol, log int) float64 {
+	if log > 22 {
 		return 1
 	}
-	return [3][22]float64{
-		{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1},
-		{1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .5, .6, .6, .7, .7, .8, .9, .9, 1},
-		{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .5, .5, .6, .6, .7, .8, .9},
-	}[protocol][log]
+	return [3][23]float64{
+		{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
+		{1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
+		{.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9},
+	}[protocolIndex(p)][log]
 }
 
 // protocolIndex is a protocol's place in the tables.
 func protocolIndex(p Protocol) int {
 	return map[Protocol]int{LL: 0, LL128: 1, Simple: 2}[p]
 }
+
+// nvlsLatency is NCCL's for what NVLS takes inside a host, in microseconds.
+const nvlsLatency = 25
 
 // Latency is the model's latency of a collective without data, in microseconds.
 func (s *Spec) Latency(a Algorithm, p Protocol) float64 {
@@ -50,17 +57,29 @@ func (s *Spec) Latency(a Algorithm, p Protocol) float64 {
 	if a == Tree {
 		row = 0
 	}
+	switch a {
+	case NVLS:
+		return nvlsLatency
+	case NVLSTree:
+		return nvlsLatency + 2*float64(log2(hosts))*s.rules().nvlsLatency
+	}
 	intra, inter := pcieLatency()[row][k], networkLatency()[row][k]
 	if s.Speeds.NVLink {
 		intra = nvlinkLatency()[row][k]
 	}
+	if hosts == n && s.rules().exposed { // "with ppn=1 latencies are fully exposed"
+		inter = networkLatency()[0][k]
+	}
 	base := baseLatency()[row][k]
 	if a == Tree {
-		return base + 2*((float64(n)/float64(hosts)-1)*intra+float64(log2(hosts))*inter)
+		return base + 2*(float64(n/hosts-1)*intra+float64(log2(hosts))*inter)
 	}
 	overhead := 0.0
 	if hosts > 1 {
-		overhead = s.Speeds.Network
+		overhead = 1
+		if s.Speeds.AMD {
+			overhead = 2
+		}
 		if p == Simple {
 			overhead *= 3
 		}
@@ -72,8 +91,11 @@ func (s *Spec) Latency(a Algorithm, p Protocol) float64 {
 // ringSteps is how many steps a ring takes, and how many of them lead from host to
 // host.
 func (s *Spec) ringSteps(n, hosts int) (all, between int) {
-	if hosts == 1 {
+	switch {
+	case hosts == 1:
 		hosts = 0
+	case s.rules().ringSteps && s.Op != Broadcast:
+		hosts--
 	}
 	switch s.Op {
 	case AllReduce:
@@ -86,37 +108,74 @@ func (s *Spec) ringSteps(n, hosts int) (all, between int) {
 
 // Bandwidth is the model's bandwidth of the algorithm (size over time) for much
 // data, in GB/s.
-func (s *Spec) Bandwidth(a Algorithm, p Protocol, channels int) float64 {
+func (s *Spec) Bandwidth(a Algorithm, p Protocol) float64 {
 	n, hosts := len(s.Ranks), len(hostsOf(s.Ranks))
-	bus := s.Speeds.Inter
-	if hosts == 1 {
-		bus = s.Speeds.Intra
-	} else if s.Speeds.Intra > 0 {
-		bus = min(bus, s.Speeds.Intra)
+	g := s.graph(a)
+	all, _ := s.ringSteps(n, hosts)
+	width := float64(g.channels)
+	if a == NVLS || a == NVLSTree {
+		ratio := 5.0 / 6
+		if s.rules().nvlsBounds {
+			ratio = float64(n) / float64(all)
+		}
+		return width * s.nvlsBandwidth(a, g, hosts) * ratio
 	}
+	bw := g.intra
+	if hosts > 2 {
+		bw = g.inter
+	}
+	bus := width * bw
 	limit := s.limits(min(hosts, 3) - 1)
-	width := float64(channels)
+	if a == Tree {
+		bus = min(bus*.92, limit.tree*width)
+	}
 	switch {
 	case a == Tree && p == LL:
-		bus = min(bus*.92/3.8, limit.ll)
+		bus = min(bus/3.8, s.llLimit(hosts))
 	case a == Tree && p == LL128:
 		factor := 120.0 / 128
 		if hosts == 1 {
 			factor = 7.0 / 9
 		}
-		bus = min(bus*.92*factor, limit.tree128*width)
+		bus = min(bus*factor, limit.tree128*width)
 	case a == Tree:
-		bus = min(bus*.92, limit.tree*width)
 	case p == LL:
-		bus = min(bus/2, limit.ll)
+		bus = min(bus/2, s.llLimit(hosts))
 	case p == LL128:
-		bus = min(bus*.92, limit.ring128*width)
+		part := .92
+		if hosts == n && !s.rules().exposed {
+			part = .7
+		}
+		bus = min(bus*part, limit.ring128*width)
 	}
 	if a == Tree {
 		return bus / 2
 	}
-	all, _ := s.ringSteps(n, hosts)
 	return bus * float64(n) / float64(all)
+}
+
+// nvlsBandwidth is the model's bandwidth of a channel of NVLS.
+func (s *Spec) nvlsBandwidth(a Algorithm, g graph, hosts int) float64 {
+	switch {
+	case s.rules().nvlsBounds:
+		efficiency, bound := .85, []float64{0, 57.7, 45.5} // nvlsEfficiency, perChMaxNVLSTreeBws
+		if s.Speeds.Generation == Blackwell {
+			efficiency, bound = .74, []float64{0, 96, 43.8}
+		}
+		n := float64(g.channels)
+		inter := g.inter
+		if a == NVLSTree && hosts <= 2 {
+			inter *= 2
+		}
+		bw := min(2*g.intra*efficiency*(n-1)/n, inter)
+		if a == NVLSTree {
+			bw = min(bw, bound[min(hosts, 3)-1])
+		}
+		return bw
+	case a == NVLSTree && hosts > 2:
+		return min(g.intra, g.inter/2)
+	}
+	return min(g.intra, g.inter)
 }
 
 // limits bound bus bandwidths, in GB/s: of LL in all, of the others per channel.
@@ -124,25 +183,43 @@ type limits struct{ ll, ring128, tree128, tree float64 }
 
 // limits are those of one host (0), two (1) or more (2).
 func (s *Spec) limits(scale int) limits {
-	switch {
-	case s.Speeds.Hopper:
-		return [3]limits{{141, 36.7, 36.7, 38.7}, {45, 36.7, 36.7, 41.4}, {35, 36.7, 29, 36}}[scale]
-	case s.Speeds.Ampere:
-		return [3]limits{{87.7, 20, 20, 24}, {22.5, 20, 20, 23.6}, {19, 20, 20, 17.8}}[scale]
+	switch s.Speeds.Generation {
+	case Blackwell:
+		return s.rules().blackwell[scale]
+	case Hopper:
+		return hopperLimits()[scale]
+	case Ampere:
+		return limits3{{87.7, 20, 20, 24}, {22.5, 20, 20, 23.6}, {19, 20, 20, 17.8}}[scale]
 	}
-	return [3]limits{{39, 20, 20, 26.5}, {39, 20, 20, 18.5}, {20.4, 20, 20, 10}}[scale]
+	return limits3{{39, 20, 20, 26.5}, {39, 20, 20, 18.5}, {20.4, 20, 20, 10}}[scale]
 }
 
-// Estimate is the time that NCCL's model expects, in microseconds.
-func (s *Spec) Estimate(a Algorithm, p Protocol, channels int) float64 {
-	bandwidth, latency := s.Bandwidth(a, p, channels), s.Latency(a, p)
-	n, hosts := len(s.Ranks), len(hostsOf(s.Ranks))
-	log := log2(int(s.Bytes >> 6))
-	if a == Tree && s.Op == AllReduce {
-		bandwidth *= treeCorrection(protocolIndex(p), log)
+// llLimit bounds the bus bandwidth of LL: in one host by the GPU, between hosts by the maker
+// of the processors (llMaxBws).
+func (s *Spec) llLimit(hosts int) float64 {
+	switch {
+	case hosts == 1:
+		return s.limits(0).ll
+	case s.Speeds.AMD:
+		return []float64{0, 22.5, 19}[min(hosts, 3)-1]
 	}
-	if a != Tree && p == Simple && hosts > 1 && s.Op == AllReduce && float64(s.Bytes) >= float64(n)/16*65536 {
-		latency *= 1.9 // the model's "plateau effect of ring"
+	return []float64{0, 39, 20.4}[min(hosts, 3)-1]
+}
+
+// Estimate is the time that NCCL's model expects, in microseconds (ncclTopoTuneModel and
+// ncclTopoGetAlgoTime).
+func (s *Spec) Estimate(a Algorithm, p Protocol) float64 {
+	bandwidth, latency := s.Bandwidth(a, p), s.Latency(a, p)
+	n, hosts := len(s.Ranks), len(hostsOf(s.Ranks))
+	if a == Tree && s.Op == AllReduce {
+		bandwidth *= treeCorrection(p, log2(int(s.Bytes>>6)))
+	}
+	if a == Ring && p == Simple && hosts > 1 && s.Op == AllReduce && float64(s.Bytes)/float64(s.channels(a)*n) >= 64 {
+		plateau := 1.4
+		if s.Speeds.Generation < Ampere {
+			plateau = 1.9
+		}
+		latency *= plateau // the model's "plateau effect of ring"
 	}
 	return latency + float64(s.Bytes)/(1000*bandwidth)
 }
@@ -150,47 +227,64 @@ func (s *Spec) Estimate(a Algorithm, p Protocol, channels int) float64 {
 // log2 is the logarithm rounded down; 0 below 2.
 func log2(n int) int { return max(bits.Len(uint(n)), 1) - 1 }
 
-// choose settles what the spec leaves open by the least estimate.
-func (s *Spec) choose() {
-	hosts := hostsOf(s.Ranks)
+// choose settles what the spec leaves open by the least estimate. Transfers between two
+// ranks are not estimated: LL up to a size for each channel that a peer may have, else
+// Simple.
+func (s *Spec) choose() error {
+	if s.Op == AllToAll || s.Op == SendRecv {
+		s.Algorithm = Pairwise
+		if s.Protocol == AutoProtocol {
+			s.Protocol = Simple
+			if s.onGPUs() && s.transfer() <= units.Bytes(s.peers().each)*s.Env.peerLL() {
+				s.Protocol = LL
+			}
+		}
+		return nil
+	}
 	best := -1.0
 	algorithm, protocol := s.Algorithm, s.Protocol
 	for _, a := range s.Op.algorithms() {
-		switch {
-		case s.Algorithm != AutoAlgorithm && a != s.Algorithm:
+		if s.Algorithm != AutoAlgorithm && a != s.Algorithm || s.Algorithm == AutoAlgorithm && !(s.offers(a) && allows(s.Env.Algorithms, a)) {
 			continue
-		case s.Algorithm == AutoAlgorithm && (a == Hierarchical) != (len(hosts) > 1 && len(hosts) < len(s.Ranks)) && a != Tree && a != Pairwise:
-			continue // rings pass through each server once where there are servers
 		}
 		for _, p := range []Protocol{LL, LL128, Simple} {
-			switch {
-			case s.Protocol != AutoProtocol && p != s.Protocol,
-				s.Protocol == AutoProtocol && p == LL128 && !s.Speeds.NVLink, // NCCL leaves it off without NVLink
-				s.Protocol == AutoProtocol && p == LL128 && len(hosts) > 1 && !s.Speeds.Hopper && !s.Speeds.Ampere,
-				s.Protocol == AutoProtocol && a == Pairwise && p != Simple: // point-to-point is Simple above its threshold
+			if s.Protocol != AutoProtocol && p != s.Protocol || s.Protocol == AutoProtocol && !s.takes(p) || (a == NVLS || a == NVLSTree) && p != Simple {
 				continue
 			}
-			if t := s.Estimate(a, p, s.channels(a)); best < 0 || t < best {
+			if t := s.Estimate(a, p); best < 0 || t < best {
 				best, algorithm, protocol = t, a, p
 			}
 		}
 	}
+	if best < 0 {
+		return fmt.Errorf("no algorithm of %s is left with what NCCL_ALGO and NCCL_PROTO allow (NCCL: \"no algorithm/protocol available\"); nvls and nvlstree have protocol simple alone", s.Op)
+	}
 	s.Algorithm, s.Protocol = algorithm, protocol
+	return nil
 }
 
-// channels is the number of channels of an algorithm: as given, or one for each
-// network port of a host. Point-to-point operations share them out as peers says.
-func (s *Spec) channels(a Algorithm) int {
-	hosts, ports := hostsOf(s.Ranks), s.ports()
-	switch {
-	case s.Channels > 0:
-		return s.Channels
-	case len(hosts) == 1 && s.Speeds.NVLink: // of 20 GB/s and more each, twice (ncclTopoDupChannels)
-		return max(1, min(2*int(s.Speeds.Intra/20), MaxChannels))
-	case a == Tree, len(hosts) < len(s.Ranks) && s.Speeds.Inter >= 25*float64(ports): // a channel of 25 GB/s and more becomes two
-		return 2 * ports
+// allows reports whether a list, if there is any, has an element.
+func allows[T comparable](list []T, x T) bool { return len(list) == 0 || slices.Contains(list, x) }
+
+// takes reports whether NCCL takes a protocol where the spec names none: those that
+// NCCL_PROTO names, else LL128 with NVLink, and between hosts where cards are near (from
+// Hopper on by way of another GPU), on GPUs that it was tried on.
+func (s *Spec) takes(p Protocol) bool {
+	if len(s.Env.Protocols) > 0 {
+		return slices.Contains(s.Env.Protocols, p)
 	}
-	return ports
+	return p != LL128 || s.Speeds.NVLink && (len(hostsOf(s.Ranks)) == 1 || s.Speeds.Generation >= Ampere)
+}
+
+// offers reports whether an algorithm is one that NCCL considers here.
+func (s *Spec) offers(a Algorithm) bool {
+	switch a {
+	case SingleRing, Hierarchical:
+		return false
+	case NVLS, NVLSTree:
+		return s.onGPUs() && s.switched().channels > 0 && (a == NVLS) == (len(hostsOf(s.Ranks)) == 1)
+	}
+	return true
 }
 
 // ports is the largest number of network ports that the ranks of a host have.

@@ -206,6 +206,14 @@ func (h *Host) Output(t *Task, d Direction, frames int) {
 	h.bill.SegmentsOut += int64(n)
 }
 
+// Proxy is what a thread that posts and polls for a GPU takes, where that is known apart
+// from the host's costs. All 0: it is not.
+type Proxy struct {
+	Post   units.Time // of a message
+	Poll   units.Time // of a completion
+	Repost units.Time // of a receive in place of one that was taken
+}
+
 // PostWork charges t with posting a work request, after a preparation.
 func (h *Host) PostWork(t *Task, preparation units.Time) {
 	t.Direction = Transmit

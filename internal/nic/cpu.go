@@ -69,22 +69,27 @@ func (h *Host) work(now units.Time, t *task) {
 	c := &h.cpu
 	x := host.Task{Kind: uint8(t.kind)}
 	core := 0
-	if n := h.specs[t.qp].Thread; n > 0 {
-		core = c.Application(n - 1)
+	q := h.specs[t.qp].QPKind
+	if q.Thread > 0 {
+		core = c.Application(q.Thread - 1)
 	}
-	switch t.kind {
-	case taskPost:
-		if h.specs[t.qp].Stream != nil {
-			x.Add(host.Post, t.prep)
-			core = c.Application(int(t.qp))
-		} else {
-			c.PostWork(&x, t.prep)
-		}
-	case taskPoll:
-		c.PollWork(&x, host.Transmit, false)
-	case taskReceive:
-		c.PollWork(&x, host.Receive, c.reposts)
+	own := q.Proxy != host.Proxy{}
+	if own { // beside the application on the first core
+		core = c.Application(q.Thread)
 	}
+	switch {
+	case own && t.kind == taskPost:
+		x.Add(host.Post, q.Proxy.Post+t.prep)
+	case own && t.kind == taskPoll:
+		x.Add(host.Poll, q.Proxy.Poll)
+	case own && t.kind == taskReceive:
+		x.Direction = host.Receive
+		x.Add(host.Poll, q.Proxy.Poll)
+		x.Add(host.Post, q.Proxy.Repost)
+	default:
+		h.charge(t, &x, &core)
+	}
+
 	s := h.used(t.qp)
 	s.tasks[t.kind]++
 	s.busy += x.Cost()
@@ -94,6 +99,24 @@ func (h *Host) work(now units.Time, t *task) {
 		h.finish(now, t)
 	}
 	h.setCPUTimers(now)
+}
+
+// charge charges a task by the host's costs.
+func (h *Host) charge(t *task, x *host.Task, core *int) {
+	c := &h.cpu
+	switch t.kind {
+	case taskPost:
+		if h.specs[t.qp].Stream != nil {
+			x.Add(host.Post, t.prep)
+			*core = c.Application(int(t.qp))
+		} else {
+			c.PostWork(x, t.prep)
+		}
+	case taskPoll:
+		c.PollWork(x, host.Transmit, false)
+	case taskReceive:
+		c.PollWork(x, host.Receive, c.reposts)
+	}
 }
 
 // setCPUTimers sets the timers that the cores have asked for.

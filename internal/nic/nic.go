@@ -53,6 +53,7 @@ type QPKind struct {
 	// Thread is the application's thread that posts and polls here, from 1, each on a
 	// core of its own in turn; 0: the one on the first core.
 	Thread int
+	Proxy  host.Proxy  // what that thread takes, if not what the host's costs say
 	Region units.Bytes // length of the local memory of its messages
 	Inline bool        // payloads stand in the work requests
 	Memory MemoryPath  // where the host has a server

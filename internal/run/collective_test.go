@@ -188,8 +188,8 @@ func TestPartsOfSteps(t *testing.T) {
 		return &runOf(t, v).Collectives[0]
 	}
 	base := end("")
-	for _, part := range []struct{ key, name string }{{"launch", "kernel launch"}, {"poll", "flag poll"}, {"load", "first load"}, {"barrier", "barriers"},
-		{"fence", "fence"}, {"host_flag", "flag to the proxy"}, {"proxy_poll", "proxy poll"}, {"post", "post"}, {"entry", "completion entry"},
+	for _, part := range []struct{ key, name string }{{"launch", "kernel launch"}, {"start", "kernel start"}, {"poll", "flag poll"}, {"load", "first load"}, {"barrier", "barriers"},
+		{"fence", "fence"}, {"host_flag", "flag to the proxy"}, {"post", "post"}, {"entry", "completion entry"},
 		{"flush", "flush"}, {"host_poll", "poll of host memory"}} {
 		took, times := units.Time(0), units.Time(0)
 		for _, g := range base.Critical {
@@ -213,9 +213,9 @@ func TestPartsOfSteps(t *testing.T) {
 }
 
 // Within a server a transfer of 64 MiB takes 4 channels, each a thread block that
-// takes one step after the other: of 32 chunks of 512 KiB, each with its parts and the
-// copy at 38.7 GB/s, behind the launch, and a last receive at the end. One of 256 MiB
-// takes 16, and the NVLinks bound it.
+// takes one step after the other: of 32 chunks of 512 KiB, each with its parts, 4.5 us, and
+// the copy at 0.58 of 38.7 GB/s, behind the launch of 7.5 us, and a last receive at the end.
+// One of 256 MiB takes 16, which NVLinks or blocks bound.
 func TestSendRecvWithinAServer(t *testing.T) {
 	took := func(spec string) (units.Time, int) {
 		r := runOf(t, served(t, "dgx-h100", 2, 1, "rocev2", "op: sendrecv, ranks: [h0/gpus], "+spec))
@@ -223,22 +223,24 @@ func TestSendRecvWithinAServer(t *testing.T) {
 	}
 	const us = units.Microsecond
 	got, channels := took("size: 64MiB")
-	copied := (38700 * 8 * units.Mbps).TxTimeLong(512 * units.KiB)
-	send, receive := 2410*units.Nanosecond+copied, 910*units.Nanosecond+copied
-	if want := 3*us + 32*send + receive; channels != 4 || got < want-us || got > want+us {
+	copied := (22446 * 8 * units.Mbps).TxTimeLong(512 * units.KiB)
+	send, receive := 6910*units.Nanosecond+copied, 910*units.Nanosecond+copied
+	if want := 7500*units.Nanosecond + 32*send + receive; channels != 4 || got < want-us || got > want+us {
 		t.Errorf("64 MiB took %v over %d channels, want %v over 4", got, channels, want)
 	}
 	// With 16 the NVLinks bound each chunk, and what a step takes beside is hidden
 	// as far as the blocks are not in step.
 	least := (370 * 8 * units.Gbps).TxTimeLong(256 * units.MiB)
-	most := 4*us + 33*(2410*units.Nanosecond+least/32)
+	most := 8*us + 33*max(send, 6910*units.Nanosecond+least/32)
 	if got, channels := took("size: 256MiB"); channels != 16 || got < least || got > most {
 		t.Errorf("256 MiB took %v over %d channels, the NVLinks alone %v, blocks in step %v", got, channels, least, most)
 	}
 }
 
-// Between servers two channels fill a card of 200 Gb/s, in frames of 4096 of 4178 B on
-// the wire, to 4 %, and so do the exchanges of AllToAll, of which 8 of 15 go between.
+// Between servers two channels, whose blocks take 12.2 us for each chunk of 128 KiB (2.4 us of
+// a step, 4.5 us of a chunk, 5.8 us for the copy at 22.4 GB/s, and the turns of the network),
+// bring 21 GB/s of the 25 of a card of 200 Gb/s, in frames of 4096 of 4178 B on the wire; of
+// AllToAll 8 of 15 exchanges go between.
 func TestPeersBetweenServers(t *testing.T) {
 	for _, c := range []struct {
 		spec  string
@@ -249,7 +251,7 @@ func TestPeersBetweenServers(t *testing.T) {
 	} {
 		r := runOf(t, served(t, "dgx-h100", 2, 8, "rocev2", c.spec))
 		least := (200 * units.Gbps).TxTimeLong(c.bytes / 4096 * 4178)
-		if got := r.Collectives[0].EndPS[0]; got < least || got > least+least/25+20*units.Microsecond {
+		if got := r.Collectives[0].EndPS[0]; got < least || got > least+least/5+20*units.Microsecond {
 			t.Errorf("%s took %v, the cards alone %v", c.spec, got, least)
 		}
 	}
@@ -284,8 +286,8 @@ func TestPlacesOnCriticalPaths(t *testing.T) {
 }
 
 // Thread blocks that store over the same NVLinks share them: a step of 64 KiB beside 24
-// of 512 KiB gets a 25th of 240 GB/s, not the 24 GB/s of a block alone, and waits for
-// none of them.
+// of 512 KiB gets a 25th of 240 GB/s, not the 13.9 GB/s of a block alone (and an eighth of
+// what a chunk takes it beside), and waits for none of them.
 func TestBlocksShareNVLinks(t *testing.T) {
 	end := func(others string) units.Time {
 		const one = "{collective: {op: sendrecv, ranks: [h0/gpu0, h0/gpu1], protocol: simple, size: "
@@ -297,8 +299,8 @@ func TestBlocksShareNVLinks(t *testing.T) {
 		return runOf(t, v).Collectives[0].EndPS[0]
 	}
 	longer := end(", {collective: {op: sendrecv, ranks: [h0/gpu0, h0/gpu1], protocol: simple, size: 12MiB, channels: 24}}") - end("")
-	block, link := 24*8*units.Gbps, 240*8*units.Gbps
-	want := link.TxTimeLong(25*64*units.KiB) - block.TxTimeLong(64*units.KiB)
+	block, link := 13920*8*units.Mbps, 240*8*units.Gbps
+	want := link.TxTimeLong(25*64*units.KiB) - block.TxTimeLong(64*units.KiB) - 4500*units.Nanosecond/8
 	round := link.TxTimeLong(25 * 4 * units.KiB)
 	if longer < want-round || longer > want+round {
 		t.Errorf("24 blocks beside it cost a step %d ps, want %d within a round of %d", longer, want, round)

@@ -1,6 +1,9 @@
 package scenario
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -33,7 +36,7 @@ func (r *resolver) collectiveKeys(s *collectiveEntry, e *entryOptions) []key {
 			"`alltoall` an equal part for each rank.").need("give the bytes of the operation, as nccl-tests does, such as size: 64MB"),
 		listKey("ranks", "list of GPUs or hosts, `all`, `gpus`, `hosts`", readLater, "GPUs (`h0/gpu3`, `h0/gpus`) or hosts (`h4`, or `h4:2` for its second port) in the order of the ring; "+
 			"`all`: every GPU, or where there is none every host by its first port.").otherwise("`all`"),
-		countedKey("algorithm", &s.Algorithm, collective.Algorithms(), "`ring`; `tree` (`allreduce` only); `hierarchical` (rings that pass through each host once); `pairwise` (`alltoall`, `sendrecv`); "+
+		countedKey("algorithm", &s.Algorithm, collective.Algorithms(), "`ring` (NCCL's: each passes through every host once); `single-ring` (one over the ranks in their order); `tree`, `nvls` (one host) and `nvlstree` (`allreduce` only); `pairwise` (`alltoall`, `sendrecv`); `hierarchical`: what `ring` was called; "+
 			"`auto`: by NCCL's tuning model."),
 		countedKey("protocol", &s.Protocol, collective.Protocols(), "NCCL's protocol; `auto`: by its tuning model."),
 		numberKey("channels", &s.Channels, 1, collective.MaxChannels, "Parts of the data, each with a ring or tree of its own; of `alltoall` those that all peers share.").
@@ -67,6 +70,8 @@ func (r *resolver) readCollective(o object) {
 		e.Service, e.Verb = workload.TCP, workload.Send
 	}
 	r.warnIdle(o, keys)
+	s.Version, s.Env = r.nccl.version, r.nccl.env
+	r.warnEnv(o, &s.Spec)
 	s.Start, e.Start = e.Start, workload.DefaultOptions().Start
 	r.readRanks(o, &s.Spec)
 	r.readStepCosts(o, s)
@@ -159,28 +164,47 @@ func (r *resolver) anyGPU() bool {
 // speeds are what the tuning model knows of the ranks: the slowest link between hosts,
 // and what joins the GPUs of the first host.
 func (r *resolver) speeds(ranks []collective.Rank) collective.Speeds {
-	out := collective.Speeds{Network: 1}
-	out.Inter = r.slowestHost(ranks)
+	out := collective.Speeds{Inter: r.slowestHost(ranks)}
 	t := r.rankServer(ranks)
 	if t == nil {
 		return out
 	}
-	if gpus := t.GPUs(); len(gpus) > 1 {
+	gpus := t.GPUs()
+	if len(gpus) == 0 {
+		return out
+	}
+	if len(gpus) > 1 {
 		path, joined := t.NVPath(gpus[0], gpus[1])
 		if !joined {
 			path, _ = t.Path(gpus[0], gpus[1]) // refused below, where it is needed
 		}
-		out.NVLink = joined
+		out.NVLink, out.NVSwitch = joined, joined && t.HasNVSwitch()
 		for _, h := range path {
 			if rate := float64(t.LinkRate(h.Link)) / 8e9; out.Intra == 0 || rate < out.Intra {
 				out.Intra = rate
 			}
 		}
 	}
-	// By what NVLink brings: 18 links and more from Hopper on, 12 of Ampere.
-	out.Hopper = out.NVLink && out.Intra >= 300
-	out.Ampere = out.NVLink && !out.Hopper && out.Intra >= 200
+	if root := t.RootOf(gpus[0]); root >= 0 {
+		out.AMD = t.Devices[root].Chip == server.AMD
+	}
+	out.Generation = generation(t.Devices[gpus[0]].Chip)
 	return out
+}
+
+// generation is the row of NCCL's tables for a GPU: by compute capability 80, 90 and 100
+// are the first of theirs.
+func generation(chip string) collective.Generation {
+	n, _ := strconv.Atoi(strings.TrimPrefix(chip, "sm"))
+	switch {
+	case n >= 100:
+		return collective.Blackwell
+	case n >= 90:
+		return collective.Hopper
+	case n >= 80:
+		return collective.Ampere
+	}
+	return collective.Volta
 }
 
 // slowestHost is the rate of all network ports that a host's ranks use together, in
@@ -228,7 +252,7 @@ func (r *resolver) readStepCosts(o object, s *collectiveEntry) {
 	case s.overhead > 0:
 		o.fail("overhead", "stands for what steps take on plain hosts; ranks that are GPUs have costs")
 	default:
-		s.GPU = collective.GPUCosts(collective.GPU{HBMRead: t.Costs.HBMRead, Launch: t.Costs.KernelLaunch, Flush: !s.Speeds.Hopper, Link: betweenGPUs(t)})
+		s.GPU = collective.GPUCosts(collective.GPU{HBMRead: t.Costs.HBMRead, Launch: t.Costs.KernelLaunch, Link: betweenGPUs(t), Generation: s.Speeds.Generation})
 		for i := range s.GPU {
 			if s.costs[i].Source == fromScenario {
 				s.GPU[i] = s.costs[i]

@@ -25,8 +25,8 @@ func TestBadCollectives(t *testing.T) {
 		{star + "server: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, overhead: 1us}]\n", `s.yaml:3:61: workload[0].collective.overhead: stands for what steps take on plain hosts; ranks that are GPUs have costs`},
 		{star + "server: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, costs: {pol: 1us}}]\n", `s.yaml:3:59: unknown key "pol" in workload[0].collective.costs; did you mean "poll"?`},
 		{star + "stack: tcp\nworkload: [collective: {op: allreduce, size: 1000B, algorithm: ring, protocol: simple, ranks: [h0, h1, h2]}]\n", `s.yaml:3:25: workload[0].collective: over TCP all messages of a collective's connection must be equal,`},
-		{"topology: {rail: {servers: 2, rails: 4, link: 100Gbps}}\nserver: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, algorithm: ring}]\n",
-			`s.yaml:3:12: workload[0]: no path leads from h0:4 to h1:1; hosts do not forward, so join them by switches, or keep to rails, which lead from port to port (h0:1 to h1:1): algorithm: hierarchical does, with PXN`},
+		{"topology: {rail: {servers: 2, rails: 4, link: 100Gbps}}\nserver: dgx-a100\nworkload: [collective: {op: allreduce, size: 1KB, algorithm: single-ring}]\n",
+			`s.yaml:3:12: workload[0]: no path leads from h0:4 to h1:1; hosts do not forward, so join them by switches, or keep to rails, which lead from port to port (h0:1 to h1:1): algorithm: ring does, with PXN`},
 		{star + "workload: [collective: {op: allreduce, size: 1KB, root: 1}]\n", ""}, // ignored, with a warning
 	} {
 		v, err := Parse("s.yaml", []byte(c.text), nil, nil)
@@ -47,7 +47,7 @@ func TestRanks(t *testing.T) {
 		conns           int
 	}{
 		{"topology: {rail: {servers: 4, rails: 2, link: 100Gbps}}\nworkload: [collective: {op: allreduce, size: 64KB, algorithm: ring, protocol: simple}]\n", "ring", 4},
-		{"topology: {rail: {servers: 4, rails: 8, link: 100Gbps}}\nserver: dgx-h100\nworkload: [collective: {op: allreduce, size: 64KB, algorithm: hierarchical, protocol: simple}]\n", "hierarchical", 32},
+		{"topology: {rail: {servers: 4, rails: 8, link: 100Gbps}}\nserver: dgx-h100\nworkload: [collective: {op: allreduce, size: 64MiB, algorithm: hierarchical, protocol: simple}]\n", "ring", 64},
 		{"topology: {rail: {servers: 4, rails: 2, link: 100Gbps}}\nserver: dgx-h100\nworkload: [collective: {op: allreduce, ranks: hosts, size: 64KB, algorithm: ring, protocol: simple}]\n", "ring", 4},
 	} {
 		v, err := Parse("s.yaml", []byte(c.text), nil, nil)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -110,6 +111,34 @@ func (r *resolver) readHosts() {
 	for _, s := range sections {
 		if s != nil {
 			r.base = *s // with TCP, that of its hosts
+		}
+	}
+	r.giveProxies()
+}
+
+// giveProxies gives the threads that post and poll for GPUs their costs and a core each,
+// where the scenario says neither.
+func (r *resolver) giveProxies() {
+	threads := make([]int, len(r.nics))
+	note := func(endpoint int, thread int16) {
+		n := r.v.Graph.HostOf(endpoint)
+		threads[n] = max(threads[n], int(thread))
+	}
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		note(c.Src, c.SrcThread)
+		note(c.Dst, c.DstThread)
+	}
+	p := collective.DefaultProxy()
+	for n := range r.nics {
+		s := &r.nics[n]
+		said := func(key string) bool { return r.hostObj.has(key) || s.hostOwn.n != nil && s.hostOwn.has(key) }
+		if threads[n] == 0 || said("post") || said("poll") || said("repost") {
+			continue
+		}
+		s.host.Proxy = host.Proxy{Post: p.Post, Poll: p.Poll, Repost: p.Repost}
+		if !said("cores") {
+			s.host.Cores = max(s.host.Cores, threads[n]+1)
 		}
 	}
 }

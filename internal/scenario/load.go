@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"github.com/hopscope/hopscope/internal/collective"
 	"io"
 	"io/fs"
 	"os"
@@ -265,6 +266,9 @@ func (r *resolver) rootKeys() []key {
 			return when(!r.compared && !r.anyDown(), "no link has a down_at")
 		}),
 		r.noiseKey(),
+		readElsewhere("nccl", func() []key { return ncclKeys(&ncclSettings{version: collective.DefaultVersion}) }, "How collectives decide: the version of NCCL and its variables.").unless(func() string {
+			return when(len(r.v.Plan.Collectives) == 0 && !r.compared, "there is no collective")
+		}),
 		namedKey("triggers", func() []key { return triggerKeys(new(trigger)) }, readLater, "What starts messages when others end, by name."),
 		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").need("give one").exactlyOne(),
 		readElsewhere("ns3", ns3Keys, "The rules of the ns-3 RDMA simulators in place of all device settings, see [files](#files-of-the-ns-3-rdma-simulators)."),
@@ -321,6 +325,8 @@ func (r *resolver) resolve(root *node) {
 	}
 	r.readDevices(o)
 	r.hostPath = r.readGPUDirect(o)
+	r.readNCCL(o)
+	r.tellServers()
 	r.readDCQCN(o)
 	r.readTCP(o)
 	r.readTriggerList(o)

@@ -235,7 +235,7 @@ func (r *resolver) railHint(c *workload.Conn) string {
 		}
 		for i := range r.v.Plan.Collectives {
 			if r.v.Plan.Collectives[i].Entry == c.Entry {
-				return fmt.Sprintf(", or keep to rails, which lead from port to port (%s to %s): algorithm: hierarchical does, with PXN", g.EndpointName(ep), g.EndpointName(c.Dst))
+				return fmt.Sprintf(", or keep to rails, which lead from port to port (%s to %s): algorithm: ring does, with PXN", g.EndpointName(ep), g.EndpointName(c.Dst))
 			}
 		}
 		return fmt.Sprintf(", or give ends on one rail, such as %s and %s", g.EndpointName(ep), g.EndpointName(c.Dst))

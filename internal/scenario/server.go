@@ -181,7 +181,6 @@ func (s *serverSettings) take(o object, key, name string) {
 		o.fail(key, "there is no server %q; %s", name, hint)
 		return
 	}
-	t.OldTies = true // as NCCL 2.26 has it
 	s.tree, s.notes, s.staged, s.direct = t, t.Notes, false, false
 }
 
@@ -429,7 +428,7 @@ func (r *resolver) serverNotes() {
 func serverSheets() (out []Sheet) {
 	about := map[string]string{
 		"dgx-a100": "NVIDIA DGX A100", "hgx-a100": "a server with an HGX A100 board", "dgx-h100": "NVIDIA DGX H100",
-		"hgx-h100": "a server with an HGX H100 board", "dgx-b200": "NVIDIA DGX B200", "gb200-nvl72": "a compute tray of NVIDIA GB200 NVL72",
+		"hgx-h100": "a server with an HGX H100 board", "dgx-b200": "NVIDIA DGX B200", "hgx-b200": "a server with an HGX B200 board and EPYC processors", "gb200-nvl72": "a compute tray of NVIDIA GB200 NVL72",
 		"two-socket": "a server with two sockets and one card"}
 	for _, name := range server.Presets() {
 		if t, err := server.Preset(name); err == nil {

@@ -83,7 +83,6 @@ func (r *resolver) readServerFile(o object, s *serverSettings) {
 	for _, w := range t.Warnings {
 		r.warn(fmt.Sprint("server file ", w.Line, w.Text), "%s", w.In(name))
 	}
-	t.OldTies = true // as NCCL 2.26 has it
 	s.tree, s.notes, s.staged, s.direct = t, t.Notes, false, false
 }
 

@@ -113,6 +113,7 @@ type Host struct {
 	// request in its place, which it posts if Reposts.
 	host.Spec
 	Reposts  bool
+	Proxy    host.Proxy // of threads that post and poll for GPUs; all 0: as Spec says
 	Register Register
 	// RegisterBase and RegisterPage are the costs of registering memory: of each
 	// call and of each page of PageSize bytes, a power of two.

@@ -202,7 +202,7 @@ func (t *Tree) PeerStaged(a, b int) (staged bool, why string) {
 	level, from := t.PeerLevel, "p2p_level"
 	if level == SelfX {
 		level, from = PXB, "NCCL's P2P_LEVEL"
-		if root := t.RootOf(a); root >= 0 && t.Devices[root].PeerTLP == 0 && len(t.GPUs()) <= 2 {
+		if root := t.RootOf(a); root >= 0 && t.Devices[root].Chip == AMD && len(t.GPUs()) <= 2 {
 			level = SYS
 		}
 	}

@@ -63,8 +63,11 @@ func (p *parts) roots(m *maker) []int {
 		nodes := (len(p.cpus) + sockets - 1) / sockets
 		r := m.root(c.numa, chip.memory/units.Rate(nodes))
 		m.t.Devices[r].Line = c.line
-		if chip.intel {
-			m.t.Devices[r].PeerTLP = 64
+		switch {
+		case chip.intel:
+			m.t.Devices[r].PeerTLP, m.t.Devices[r].Chip = 64, Intel
+		case c.arch == "" || c.arch == "x86_64":
+			m.t.Devices[r].Chip = AMD
 		}
 		roots = append(roots, r)
 		if i == 0 {

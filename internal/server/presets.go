@@ -11,7 +11,7 @@ import (
 
 // Presets lists the names that Preset knows.
 func Presets() []string {
-	return []string{"dgx-a100", "hgx-a100", "dgx-h100", "hgx-h100", "dgx-b200", "gb200-nvl72", "two-socket"}
+	return []string{"dgx-a100", "hgx-a100", "dgx-h100", "hgx-h100", "dgx-b200", "hgx-b200", "gb200-nvl72", "two-socket"}
 }
 
 // Preset returns a server by name. Its notes say where each number comes from.
@@ -27,6 +27,8 @@ func Preset(name string) (*Tree, error) {
 		return hgxH100(), nil
 	case "dgx-b200":
 		return dgxB200(), nil
+	case "hgx-b200":
+		return hgxB200(), nil
 	case "gb200-nvl72":
 		return gb200(), nil
 	case "two-socket":
@@ -69,6 +71,16 @@ func newMaker(name string, gen int) *maker {
 
 func (m *maker) note(key, value, source string) {
 	m.t.Notes = append(m.t.Notes, record.Note{Key: "server." + key, Value: value, Source: source})
+}
+
+// unnote takes the last note of a key away.
+func (m *maker) unnote(key string) {
+	for i := len(m.t.Notes) - 1; i >= 0; i-- {
+		if m.t.Notes[i].Key == "server."+key {
+			m.t.Notes = append(m.t.Notes[:i], m.t.Notes[i+1:]...)
+			return
+		}
+	}
 }
 
 // done adds the notes of the costs.

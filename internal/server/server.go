@@ -39,7 +39,7 @@ type Device struct {
 
 	Memory units.Rate // GPU and DRAM: rate of the memory, reads and writes together
 	// Chip is what a GPU is: NVIDIA's compute capability ("sm90") or AMD's target
-	// ("gfx942"); "": not known.
+	// ("gfx942"); of a root complex the maker, Intel or AMD; "": not known.
 	Chip string
 	// NoDirect: cards cannot reach the memory of this GPU, as the driver for it is missing.
 	NoDirect bool
@@ -47,6 +47,12 @@ type Device struct {
 	// device to another; 0: as it came. Intel's cut such traffic into 64 B.
 	PeerTLP units.Bytes
 }
+
+// Makers of processors that NCCL tells apart.
+const (
+	Intel = "intel"
+	AMD   = "amd"
+)
 
 // LinkKind says what a link is.
 type LinkKind uint8

@@ -18,6 +18,7 @@ func dgxA100() *Tree {
 	var roots []int
 	for _, numa := range []int{3, 1, 7, 5} {
 		r := m.root(numa, 512*gbyte/10)
+		m.t.Devices[r].Chip = AMD
 		roots = append(roots, r)
 		m.group(r, 2, "sm80", 1555*gbyte, 200*units.Gbps)
 	}
@@ -41,6 +42,7 @@ func hgxA100() *Tree {
 	var roots []int
 	for numa := range 2 {
 		r := m.root(numa, 2048*gbyte/10)
+		m.t.Devices[r].Chip = AMD
 		roots = append(roots, r)
 		m.group(r, 2, "sm80", 2039*gbyte, 200*units.Gbps)
 		m.group(r, 2, "sm80", 2039*gbyte, 200*units.Gbps)
@@ -64,7 +66,7 @@ func eightPairs(name, chip string, dram, hbm, between units.Rate, links int, eac
 	var roots []int
 	for numa := range 2 {
 		r := m.root(numa, dram)
-		m.t.Devices[r].PeerTLP = 64
+		m.t.Devices[r].PeerTLP, m.t.Devices[r].Chip = 64, Intel
 		roots = append(roots, r)
 		for range 4 {
 			m.group(r, 1, chip, hbm, 400*units.Gbps)
@@ -115,6 +117,24 @@ func dgxB200() *Tree {
 	return m.done()
 }
 
+// hgxB200 is an HGX B200 board in a server of another maker with two EPYC 9005.
+func hgxB200() *Tree {
+	m := eightPairs("hgx-b200", "sm100", 5760*gbyte/10, 8000*gbyte, 16*gbyte, 18, 401*gbyte/10)
+	for i := range m.t.Devices {
+		if d := &m.t.Devices[i]; d.Kind == Root {
+			d.PeerTLP, d.Chip = 0, AMD
+		}
+	}
+	m.unnote("peer_tlp")
+	m.note("tree", "8 switches with a GPU and a card, 4 per socket", "assumed to be wired as DGX H100")
+	m.note("dram", "576 GB/s per socket", "EPYC 9005: 12 channels of DDR5-6000")
+	m.note("hbm", "8000 GB/s", "B200 data sheet")
+	m.note("interconnect", "16 GB/s", fromNCCL+", AMD_BW")
+	m.note("nvlink", "18 links of 40.1 GB/s each way", fromNCCL+", SM100_NVLINK_BW")
+	m.note("nic", "400 Gb/s, "+onePort, "8 ConnectX-7 or alike")
+	return m.done()
+}
+
 // gb200 is a compute tray of a GB200 NVL72: two Grace processors with two GPUs and two
 // cards each. NVLinks to the other trays are left out.
 func gb200() *Tree {
@@ -152,7 +172,7 @@ func twoSocket() *Tree {
 	m := newMaker("two-socket", 5)
 	roots := []int{m.root(0, 3072*gbyte/10), m.root(1, 3072*gbyte/10)}
 	for _, r := range roots {
-		m.t.Devices[r].PeerTLP = 64
+		m.t.Devices[r].PeerTLP, m.t.Devices[r].Chip = 64, Intel
 	}
 	m.nic(0, roots[0], 400*units.Gbps)
 	m.join(roots, 22*gbyte)

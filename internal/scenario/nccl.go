@@ -1,0 +1,175 @@
+package scenario
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// ncclSettings is the section `nccl`: how collectives decide.
+type ncclSettings struct {
+	version               int // 2.26 is 226
+	env                   collective.Env
+	directLevel, p2pLevel server.Class // 0: NCCL's rules
+	said                  object       // env, as the scenario has it
+}
+
+// versions lists what `version` may be, oldest first.
+func versions() (words []string, values []int) {
+	for v := collective.OldestVersion; v <= collective.NewestVersion; v++ {
+		words, values = append(words, "2."+strconv.Itoa(v-200)), append(values, v)
+	}
+	return words, values
+}
+
+// ncclKeys are the keys of the section.
+func ncclKeys(s *ncclSettings) []key {
+	words, values := versions()
+	return []key{
+		choiceKey("version", &s.version, words, values, "Whose rules hold; the [model](../models/collectives.md) lists what versions changed."),
+		sectionKey("env", envKeys(s), "NCCL's environment variables, with or without `NCCL_` before them. A workload's own keys win.").in(&s.said),
+	}
+}
+
+// unmodelled are variables that NCCL knows and that change nothing here.
+func unmodelled() []string {
+	return []string{"CROSS_NIC", "PXN_DISABLE", "IB_QPS_PER_CONNECTION", "IB_SPLIT_DATA_ON_QPS", "IB_TC", "IB_SL", "IB_AR_THRESHOLD", "IB_ADAPTIVE_ROUTING",
+		"IB_HCA", "IB_GID_INDEX", "IB_TIMEOUT", "IB_RETRY_CNT", "SOCKET_IFNAME", "DEBUG", "DEBUG_SUBSYS", "TOPO_FILE", "NET_GDR_READ", "COLLNET_ENABLE", "NTHREADS"}
+}
+
+// envKeys are NCCL's variables.
+func envKeys(s *ncclSettings) []key {
+	e := &s.env
+	nvls, p2pOff := true, false
+	level := func(name, text string, set func(server.Class)) key {
+		word := ""
+		return wordKey(name, &word, server.Levels(), text).check(func(object) { set(server.Level(word)) })
+	}
+	zeroOne := func(name string, dst *bool, text string) key { return eitherKey(name, dst, "0", "1", text) }
+	keys := []key{
+		listOfWords("ALGO", "Algorithms that NCCL may choose: `Ring,Tree`, or with `^` before them all others.", []string{"Ring", "Tree", "NVLS", "NVLSTree"},
+			[]collective.Algorithm{collective.Ring, collective.Tree, collective.NVLS, collective.NVLSTree}, &e.Algorithms),
+		listOfWords("PROTO", "Protocols that it may choose, likewise.", []string{"LL", "LL128", "Simple"},
+			[]collective.Protocol{collective.LL, collective.LL128, collective.Simple}, &e.Protocols),
+		numberKey("MIN_NCHANNELS", &e.MinChannels, 1, collective.MaxChannels, "Channels of collectives, at least (as NCCL_MIN_CTAS).").otherwise("NCCL's"),
+		numberKey("MAX_NCHANNELS", &e.MaxChannels, 1, collective.MaxChannels, "Channels, at most (as NCCL_MAX_CTAS).").otherwise("NCCL's"),
+		numberKey("NCHANNELS_PER_NET_PEER", &e.PerNetPeer, 1, collective.MaxChannels, "Channels to a peer over the network, of `alltoall` and `sendrecv`.").otherwise("2, fewer with many ranks"),
+		level("NET_GDR_LEVEL", "As `net_gdr_level` of a server.", func(c server.Class) { s.directLevel = c }).otherwise("NCCL's"),
+		level("P2P_LEVEL", "As `p2p_level` of a server.", func(c server.Class) { s.p2pLevel = c }).otherwise("NCCL's"),
+		zeroOne("P2P_DISABLE", &p2pOff, "`1`: as P2P_LEVEL=LOC; NVLinks stay.").check(func(object) {
+			if p2pOff {
+				s.p2pLevel = server.Level("LOC")
+			}
+		}),
+		zeroOne("NVLS_ENABLE", &nvls, "`0`: neither NVLS nor NVLSTree.").otherwise("1").check(func(object) { e.NoNVLS = !nvls }),
+		variableBytesKey("BUFFSIZE", &e.Buffer, "Buffer of a connection with Simple.").otherwise("4194304"),
+		variableBytesKey("P2P_NET_CHUNKSIZE", &e.PeerChunk, "Chunk of a transfer between two ranks over the network.").otherwise("131072"),
+		variableBytesKey("P2P_LL_THRESHOLD", &e.PeerLL, "Up to how much for each channel such transfers go with LL; `0`: never.").otherwise("16384").check(func(object) {
+			if e.PeerLL == 0 {
+				e.PeerLL = -1
+			}
+		}),
+	}
+	for _, name := range unmodelled() {
+		keys = append(keys, textKey(name, "text", anyScalar(), func(object, string) {}, "Not modelled: changes nothing.").otherwise("NCCL's").
+			unless(func() string { return "it is not modelled" }))
+	}
+	return keys
+}
+
+// variableBytesKey is a number of bytes as variables have it, with or without a unit.
+func variableBytesKey(name string, dst *units.Bytes, text string) key {
+	parse := func(s string) (units.Bytes, error) {
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			s = strconv.FormatInt(n, 10) + "B"
+		}
+		return units.ParseBytes(s)
+	}
+	k := quantityKey(name, dst, "bytes", `^[0-9.]+ *([kKMGT]i?)?B?$`, parse, text)
+	return k.within(0, 1<<30, "is not from 0 to 1GiB")
+}
+
+// listOfWords is a list as NCCL's variables have it: words with commas, or with ^ those that
+// are left out.
+func listOfWords[T comparable](name, text string, words []string, values []T, dst *[]T) key {
+	return textKey(name, "words, or `^` and words", anyScalar(), func(o object, list string) {
+		rest, without := strings.CutPrefix(list, "^")
+		var named []T
+		for _, w := range strings.Split(rest, ",") {
+			k := slices.IndexFunc(words, func(x string) bool { return strings.EqualFold(x, strings.TrimSpace(w)) })
+			if k < 0 {
+				o.fail(name, "%q is none of %s; give words with commas, such as %s,%s, or ^%s", strings.TrimSpace(w), strings.Join(words, ", "), words[0], words[1], words[0])
+				return
+			}
+			named = append(named, values[k])
+		}
+		*dst = nil
+		for _, v := range values {
+			if slices.Contains(named, v) != without {
+				*dst = append(*dst, v)
+			}
+		}
+		if len(*dst) == 0 {
+			o.fail(name, "%q leaves none", list)
+		}
+	}, text).otherwise("all")
+}
+
+// readNCCL reads the section and tells servers what follows.
+func (r *resolver) readNCCL(o object) {
+	r.nccl = ncclSettings{version: collective.DefaultVersion}
+	if env := o.n.get("nccl").get("env"); env != nil {
+		for i := range env.fields {
+			env.fields[i].key = strings.TrimPrefix(env.fields[i].key, "NCCL_")
+		}
+	}
+	keys := ncclKeys(&r.nccl)
+	s := o.object("nccl", keys)
+	s.read(keys)
+	if r.d.err != nil || s.n == nil {
+		return
+	}
+	r.warnIdle(s, keys)
+}
+
+// tellServers gives servers what NCCL's version and variables say, where they say nothing
+// themselves.
+func (r *resolver) tellServers() {
+	for n := range r.nics {
+		t := r.nics[n].server.inside()
+		if t == nil {
+			continue
+		}
+		t.OldTies = r.nccl.version < collective.NewTies
+		if t.DirectLevel == server.SelfX {
+			t.DirectLevel = r.nccl.directLevel
+		}
+		if t.PeerLevel == server.SelfX {
+			t.PeerLevel = r.nccl.p2pLevel
+		}
+	}
+}
+
+// warnEnv says where keys of a collective win over NCCL's variables.
+func (r *resolver) warnEnv(o object, s *collective.Spec) {
+	for _, c := range []struct {
+		key       string
+		variables []string
+		wins      bool
+	}{
+		{"algorithm", []string{"ALGO"}, s.Algorithm != collective.AutoAlgorithm},
+		{"protocol", []string{"PROTO"}, s.Protocol != collective.AutoProtocol},
+		{"channels", []string{"MIN_NCHANNELS", "MAX_NCHANNELS"}, s.Channels > 0},
+		{"chunk", []string{"BUFFSIZE", "P2P_NET_CHUNKSIZE"}, s.Chunk > 0},
+	} {
+		for _, v := range c.variables {
+			if c.wins && r.nccl.said.n != nil && r.nccl.said.has(v) {
+				r.warn("nccl env "+v, "%s: %s: %s stands over nccl.env.%s: %s", o.path, c.key, o.text(c.key), v, r.nccl.said.text(v))
+			}
+		}
+	}
+}

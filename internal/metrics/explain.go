@@ -185,7 +185,7 @@ const maxBlames = 1 << 16
 // stand behind other stages as well. It is the same for most messages of a queue pair.
 func (x *index) blame(f *record.Message, q *record.QP, stage int32) (where string, caused bool) {
 	s := &x.stages.known[stage]
-	if len(x.r.Failures) > 0 || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
+	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
 		where, _, caused = x.say(f, q, s)
 		return where, caused
 	}
@@ -216,6 +216,8 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) (where strin
 func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (where, how string, caused bool) {
 	me := qpActor(q)
 	where = cmp.Or(s.where, me)
+	x.during(f)
+	defer func() { x.known.to = 0 }()
 	if s.ack {
 		return where, x.sayAck(s.stage, where, q), false
 	}
@@ -375,6 +377,13 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (where, how 
 		words := q.Layer.English()
 		how = fmt.Sprintf("%s held %s at %s (lowest rate %s) after %s from %s", words.Control, me, FormatRate(goodput), FormatRate(q.MinRateBps),
 			plural(q.CNPsReceived, words.Message), peerHost(q))
+		p, at, known := x.marked(f)
+		switch {
+		case p != nil:
+			return x.sayMarked(p, &at, q, how)
+		case known:
+			return me, how
+		}
 		if p := x.mostMarked(q); p != nil {
 			return PortName(p), fmt.Sprintf("%s; %s marked %s%s", how, PortName(p), plural(p.Marked, "packet"), x.filledBy(p))
 		}
@@ -441,6 +450,11 @@ func bitmapPackets(q *record.QP) int64 { return cmp.Or(q.Limits.BitmapPackets, 1
 
 // sayOutstanding goes on, of a limit of so many bytes outstanding.
 func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit, how string, most int64) (where, said string) {
+	if at, because, known := x.sayStretched(f, q, most); at != "" {
+		return at, how + ", which was long, as " + because
+	} else if known {
+		return limit, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
+	}
 	deepest := x.stretched(f, q, most)
 	if deepest == nil {
 		return limit, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"

@@ -34,6 +34,7 @@ type index struct {
 	posted   map[qpKey]int64               // payload of all messages of a requester; nil: not added up
 	bound    map[boundsKey]Ceiling         // what bounds found
 	loops    map[portClass]*record.PathHop // hops over links with credits
+	known    knownMet
 }
 
 // portClass names a port and class.
@@ -56,6 +57,7 @@ func (x *index) fork() *index {
 	x.along() // which all share
 	f := *x
 	f.stages, f.causes, f.firstAt, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
+	f.known = knownMet{}
 	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
 	return &f
 }

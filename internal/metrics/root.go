@@ -44,10 +44,15 @@ func (x *index) walk(port string, class int) (held []string, root *record.Port, 
 	return held, nil, ""
 }
 
-// fullest is, of the egress ports that data of a class takes after entering by
-// a port, the one with the longest queue; nil if the record names none.
+// fullest is the egress port for which most of what filled an ingress port waited as that
+// stopped its peer. Where that was never seen it is, of the egress ports that data of the
+// class takes after entering by the port, the one with the longest queue; nil if the record
+// names none.
 func (x *index) fullest(ingress string, class int) (p *record.Port) {
 	key := portClass{ingress, class}
+	if p := x.filledWith(ingress, class); p != nil {
+		return p
+	}
 	if p, known := x.queues[key]; known {
 		return p
 	}
@@ -122,6 +127,9 @@ func (x *index) sayRoot(held []string, root *record.Port, host string, q *record
 // good part of the message's time, what paused it is the cause.
 func (x *index) sayQueue(port string, f *record.Message, q *record.QP) (where, how string) {
 	how = "it waited in the queue of " + port + x.sharedBy(port, q)
+	if at := x.metOn(f, port); at.Ahead*2 > at.Wait {
+		return port, strings.TrimSuffix(how, ",") + x.sayAhead(&at, q)
+	}
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && heldLong(p, f) {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(held, root, host, q); at != "" {

@@ -1,0 +1,201 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// What the packets of a message met (record.Evidence) tells its own marks and waits from those
+// of others on the same ports, and of other times. A message of which only the last packet
+// was followed has none: its account says where that waited.
+
+// knownMet is the evidence at hand.
+type knownMet struct {
+	evidence *record.Evidence
+	numbers  map[string]uint32 // of ports, by name
+	fills    map[fillKey]*record.Filled
+	of       *record.Message // whose list is
+	list     []record.Met
+	from, to units.Time // the time asked about; to 0: all of the run
+}
+
+type fillKey struct {
+	port  uint32
+	class int
+}
+
+// met is what the packets of a message met; empty where its account says it all.
+func (x *index) met(f *record.Message) []record.Met {
+	k := &x.known
+	if k.of == f {
+		return k.list
+	}
+	k.of, k.list = f, k.list[:0]
+	if n := int(f.Number); n < len(x.r.Messages) && &x.r.Messages[n] == f && x.r.Evidence != nil && x.r.Evidence.Meetings != nil {
+		if k.evidence == nil {
+			k.evidence = x.r.Evidence.Fork()
+		}
+		k.list = k.evidence.Meetings.Met(n, k.list)
+	}
+	return k.list
+}
+
+// during has what follows ask about the time of a message.
+func (x *index) during(f *record.Message) {
+	x.known.from, x.known.to = f.StartPS, x.r.EndPS
+	if f.CompletionPS >= 0 {
+		x.known.to = f.StartPS + f.CompletionPS
+	}
+}
+
+// metPort is the name of the port where something was met; "": several.
+func (x *index) metPort(m *record.Met) string {
+	if int(m.Port) >= len(x.r.Evidence.Ports) {
+		return ""
+	}
+	p := &x.r.Evidence.Ports[m.Port]
+	return fmt.Sprintf("%s:%d", p.Node, p.Port)
+}
+
+// marked is the port that marked most of a message's packets, and what they met there. known: the
+// record tells; then nil says that none was marked.
+func (x *index) marked(f *record.Message) (most *record.Port, at record.Met, known bool) {
+	for _, m := range x.met(f) {
+		known = true
+		if p := x.ports[portClass{x.metPort(&m), int(m.Class)}]; p != nil && m.Marks > at.Marks {
+			most, at = p, m
+		}
+	}
+	return most, at, known
+}
+
+// sayMarked tells of the port that marked most of a message's packets: where these waited
+// for a pause or credits a third of the time or more, what held it made the queue.
+func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how string) (where, said string) {
+	said = fmt.Sprintf("%s; %s marked %d of its packets", how, PortName(p), m.Marks)
+	if m.Held > 0 && m.Held*2 >= m.Wait {
+		held, root, host := x.walk(PortName(p), p.Class)
+		if at, because := x.sayRoot(held, root, host, q); at != "" {
+			return at, fmt.Sprintf("%s, held by %s, because %s", said, p.Layer.English().Holder, because)
+		}
+	}
+	return PortName(p), said + x.filledBy(p)
+}
+
+// metOn is what a message's packets met at a port on their way.
+func (x *index) metOn(f *record.Message, port string) (at record.Met) {
+	for _, m := range x.met(f) {
+		if m.Answer == Reads(f) && x.metPort(&m) == port {
+			at.Port, at.Class = m.Port, m.Class
+			at.Add(&m)
+		}
+	}
+	return at
+}
+
+// longestWait is where a message's packets, or their acknowledgements, waited longest on
+// average, and how long; nil where they did not wait or the record does not tell. Requests of
+// READs, which are few, are left out.
+func (x *index) longestWait(f *record.Message) (at *record.Met, wait units.Time) {
+	list := x.met(f)
+	for i := range list {
+		m := &list[i]
+		if m.Packets == 0 || Reads(f) && !m.Answer || x.metPort(m) == "" {
+			continue
+		}
+		if d := (m.Wait + m.Held) / units.Time(m.Packets); d > wait {
+			at, wait = m, d
+		}
+	}
+	return at, wait
+}
+
+// filledWith is the egress port for which most of what filled an ingress port waited, in the
+// time that is asked about; nil where the record does not tell.
+func (x *index) filledWith(ingress string, class int) *record.Port {
+	e, k := x.r.Evidence, &x.known
+	if e == nil {
+		return nil
+	}
+	if k.numbers == nil {
+		k.numbers, k.fills = map[string]uint32{}, map[fillKey]*record.Filled{}
+		for i := range e.Ports {
+			k.numbers[x.metPort(&record.Met{Port: uint32(i)})] = uint32(i)
+		}
+		for i := range e.Fills {
+			f := &e.Fills[i]
+			k.fills[fillKey{f.Port, int(f.Class)}] = f
+		}
+	}
+	n, known := k.numbers[ingress]
+	f := k.fills[fillKey{n, class}]
+	if !known || f == nil {
+		return nil
+	}
+	to := k.to
+	if to == 0 {
+		to = x.r.EndPS
+	}
+	for _, by := range f.By(k.from, to) {
+		if p := x.ports[portClass{x.metPort(&record.Met{Port: by.Port}), class}]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// sayStretched tells what made the round trip of a message so long that a limit of so many
+// bytes outstanding held it: a wait, of its packets or their acknowledgements, of at least a
+// fifth of the round trip. known: the record tells.
+func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (where, how string, known bool) {
+	goodput := Goodput(f)
+	if len(x.met(f)) == 0 || goodput == 0 {
+		return "", "", false
+	}
+	m, wait := x.longestWait(f)
+	if trip := units.Time(mulDiv(most, 8*int64(units.Second), int64(goodput))); m == nil || wait < trip/5 {
+		return "", "", true
+	}
+	port, who := x.metPort(m), "packets"
+	if m.Answer != Reads(f) {
+		who = "acknowledgements"
+	}
+	each := fmt.Sprintf("%s waited %s each", who, FormatTime(wait))
+	taker := record.HostOf(f.Dst)
+	if m.Answer {
+		taker = record.HostOf(f.Src)
+	}
+	switch {
+	case record.NodeOf(port) == taker:
+		where, how = x.sayReceiveBuffer(port, q)
+		how = strings.Replace(how, "it waited", each, 1)
+	case m.Held > m.Wait:
+		held, root, host := x.walk(port, int(m.Class))
+		at, because := x.sayRoot(held, root, host, q)
+		if where, how = at, fmt.Sprintf("%s at %s, held by %s", each, port, x.holder(port, q)); where == "" {
+			return port, how + because, true
+		}
+		how += ", because " + because
+	default:
+		where, how = port, each+" in the queue of "+port+x.sayAhead(m, q)
+	}
+	return where, how, true
+}
+
+// sayAhead says which class went ahead of what waited, if that took most of the wait, in
+// words that follow; else "".
+func (x *index) sayAhead(m *record.Met, q *record.QP) string {
+	if m.Ahead*2 <= m.Wait {
+		return ""
+	}
+	said := fmt.Sprintf(", behind %s %d", q.Layer.English().Class, m.Served)
+	for _, a := range x.r.Evidence.Ahead {
+		if a.Port == m.Port && a.Class == m.Class && a.Served == m.Served && a.Strict {
+			return said + ", which is served first"
+		}
+	}
+	return said
+}

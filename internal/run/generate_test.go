@@ -112,7 +112,11 @@ func (g *generator) failing(leaves, spines int) string {
 		if g.one(3) {
 			end = fmt.Sprintf(", up_at: %dns", at+g.between(1, 90000))
 		}
-		links = append(links, fmt.Sprintf("{between: [leaf%d, spine%d], down_at: %dns%s}", g.between(1, leaves), g.between(1, spines), at, end))
+		between := fmt.Sprintf("{between: [leaf%d, spine%d], ", g.between(1, leaves), g.between(1, spines))
+		if len(links) > 0 && strings.HasPrefix(links[0], between) {
+			continue // the times of one link's failures must not overlap
+		}
+		links = append(links, fmt.Sprintf("%sdown_at: %dns%s}", between, at, end))
 	}
 	return fmt.Sprintf(", links: [%s]", strings.Join(links, ", "))
 }

@@ -23,7 +23,7 @@ func (n *Net) charge(now units.Time, sw *swtch, i, e int, c uint8, size uint32) 
 		n.part.Bug("%s, port %d to %d, class %d: %s", sw.name, i-sw.base+1, e-sw.base+1, c, s)
 	}
 	if g.Lossless() && !stopped && v == mmu.Admitted {
-		m.Note(now, g, 0)
+		m.Note(now, g)
 	}
 	if n.ports[i].pfc>>c&1 == 0 {
 		return v, false // there is nobody to stop

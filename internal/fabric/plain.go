@@ -75,8 +75,10 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	g := m.Group(int(p.local), int(c))
 	cells := m.Cells(pk.Frame)
 	accounted := sw.unaccounted>>c&1 == 0
-	quiet := !accounted || g.Quiet(cells) && (!g.QueuesBind() || m.QuietQueue(g, int(local), cells))
-	if !quiet && !m.Calm(g, int(local), cells) || pk.ECN == packet.NotECT && q.bytes+size > q.kmin {
+	if pk.ECN == packet.NotECT && q.bytes+size > q.kmin {
+		return false
+	}
+	if accounted && !(g.Quiet(cells) && (!g.QueuesBind() || m.QuietQueue(g, int(local), cells))) && !m.Calm(now, g, int(local), cells) {
 		return false
 	}
 
@@ -87,12 +89,6 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 	pk.In, pk.Out, pk.Class = p.local, local, c
 	if pk.DSCP&packet.Stamped != 0 {
 		n.StampIn(now, e, pk)
-	}
-	if !quiet {
-		m.Note(now, g, cells)
-		if k := m.Queue(g, int(local)); !g.Lossless() && k.Limited() {
-			m.NoteQueue(now, k, cells)
-		}
 	}
 	if out.ready|out.shut&(1<<c) == 0 && !out.control && out.idle(now) {
 		n.through(now, e, out, q, pk, slot)

@@ -139,18 +139,24 @@ func (m *Memory) belowXON(g *Group) bool {
 // settle works out the bound up to which the group neither stops its peer nor drops, and has
 // no less room than ever before.
 func (m *Memory) settle(g *Group) {
-	spare := g.spare()
+	of, room := &m.rests[g.rest], int32(0)
 	if g.lossless { // of others nothing is noted
-		spare = max(spare, m.rests[g.rest].room)
+		room = max(g.spare(), of.room)
 	}
-	of := int64(g.limit.alpha) * int64(g.pool.size)
-	if g.limit.alpha == 0 {
-		of = int64(g.limit.fixed) << 16
+	g.quiet = of.empty - int64(room)<<16
+}
+
+// empty is the bound up to which no less than no room is left; where thresholds are cut off,
+// beyond 2^31-1 cells, one that nothing keeps.
+func (g *Group) empty() int64 {
+	of := int64(g.limit.fixed) << 16
+	if g.limit.alpha != 0 {
+		of = int64(g.limit.alpha) * int64(g.pool.size)
 	}
-	g.quiet = of + (int64(g.reserved)-int64(spare))<<16
 	if of>>16 > math.MaxInt32 {
-		g.quiet = math.MinInt64 // thresholds end there
+		return math.MinInt64 / 2
 	}
+	return of + int64(g.reserved)<<16
 }
 
 // spare is the least room that a group keeps without stopping its peer or dropping.
@@ -184,9 +190,27 @@ func (m *Memory) QuietQueue(g *Group, port int, n int32) bool {
 }
 
 // Calm reports whether a frame of n cells that came in by group g and goes to an egress port
-// is admitted and nothing else happens.
-func (m *Memory) Calm(g *Group, port int, n int32) bool {
-	return !g.xoff && g.beyond(n) <= g.pool.free() && g.roomWith(n) >= g.spare() && m.Queue(g, port).admits(n, g.lossless) == Admitted
+// is admitted and nothing else happens, and notes then what is new of it.
+func (m *Memory) Calm(now units.Time, g *Group, port int, n int32) bool {
+	free, ingress := g.pool.free(), g.beyond(n)
+	room := g.limit.of(free-ingress) - max(0, g.used+n-g.reserved)
+	if g.xoff || ingress > free || room < g.spare() {
+		return false
+	}
+	if g.queuesBind {
+		k := m.Queue(g, port)
+		if k.admits(n, g.lossless) != Admitted {
+			return false
+		}
+		if !g.lossless && k.Limited() {
+			m.NoteQueue(now, k, n)
+		}
+	}
+	g.peak = max(g.peak, g.used+n)
+	if g.lossless && m.rests[g.rest].note(now, g.used+n, g.reserved, room) {
+		m.settle(g)
+	}
+	return true
 }
 
 // Keep charges a frame for which Calm holds. It reports false where more is held then than
@@ -229,16 +253,10 @@ func (m *Memory) giveBack(k *Queue, n int32) bool {
 	return true
 }
 
-// roomWith is what is left up to XOFF with n more.
-func (g *Group) roomWith(n int32) int32 {
-	return g.limit.of(g.pool.free()-g.beyond(n)) - max(0, g.used+n-g.reserved)
-}
-
-// Note notes what is new of group g with n more cells, for which Calm holds, or n 0 after
-// Admit: how many it holds, and how near to XOFF that is.
-func (m *Memory) Note(now units.Time, g *Group, n int32) {
-	g.peak = max(g.peak, g.used+n)
-	if g.lossless && m.rests[g.rest].note(now, g.used+n, g.reserved, g.roomWith(n)) && !g.xoff {
+// Note notes how near to XOFF a lossless group is after Admit.
+func (m *Memory) Note(now units.Time, g *Group) {
+	room := g.limit.of(g.pool.free()) - max(0, g.used-g.reserved)
+	if m.rests[g.rest].note(now, g.used, g.reserved, room) && !g.xoff {
 		m.settle(g)
 	}
 }

@@ -176,6 +176,7 @@ type Group struct {
 // rest is what else belongs to a group.
 type rest struct {
 	approach
+	empty        int64 // the bound of settle for no room
 	headroomSize int32
 	peakHeadroom int32
 	xon          int32
@@ -296,6 +297,7 @@ func (m *Memory) initGroup(i int, s *GroupProfile, c, part int) {
 		account:    account{reserved: m.up(s.Reserved), limit: m.limit(s.Limit), pool: &m.ingress[s.Pool*len(m.parts)+part]},
 		firstQueue: int32((part*Classes + c) * m.ports), part: &m.parts[part], rest: int32(i), lossless: s.Lossless, eager: s.Eager,
 	}
+	m.rests[i].empty = m.groups[i].empty()
 	m.settle(&m.groups[i])
 }
 

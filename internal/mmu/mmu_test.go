@@ -203,6 +203,16 @@ func TestSharedHeadroomRunsOut(t *testing.T) {
 	}
 }
 
+// roomWith is what is left of group g's threshold with n more cells.
+func roomWith(g *Group, n int32) int32 {
+	return g.limit.of(g.pool.free()-g.beyond(n)) - max(0, g.used+n-g.reserved)
+}
+
+// calmly reports whether nothing comes of a frame of n cells but that it is admitted.
+func calmly(m *Memory, g *Group, k *Queue, n int32) bool {
+	return !g.xoff && g.beyond(n) <= g.pool.free() && roomWith(g, n) >= g.spare() && k.admits(n, g.lossless) == Admitted
+}
+
 // newsOf reports whether a frame of n cells brings a use higher or nearer to its threshold
 // than ever before.
 func newsOf(m *Memory, g *Group, k *Queue, n int32) bool {
@@ -210,7 +220,7 @@ func newsOf(m *Memory, g *Group, k *Queue, n int32) bool {
 		return true
 	}
 	if g.lossless {
-		return g.roomWith(n) < m.rests[g.rest].room
+		return roomWith(g, n) < m.rests[g.rest].room
 	}
 	return k.Limited() && k.Room(n) < k.room
 }
@@ -254,15 +264,15 @@ func TestBooksBalance(t *testing.T) {
 				g := m.Group(rnd.IntN(6), rnd.IntN(Classes))
 				port := rnd.IntN(6)
 				h := held{g, m.Queue(g, port), port, m.Cells(b)}
-				quiet, calm, stopped := g.Quiet(h.n) && (!g.QueuesBind() || m.QuietQueue(g, port, h.n)), m.Calm(g, port, h.n), g.xoff
+				quiet, calm, stopped := g.Quiet(h.n) && (!g.QueuesBind() || m.QuietQueue(g, port, h.n)), calmly(m, g, h.k, h.n), g.xoff
 				if quiet {
 					quiets++
 				}
 				if news := newsOf(m, g, h.k, h.n); quiet && (!calm || news) || !quiet && calm && !news {
 					t.Fatalf("seed %d: quiet %v, calm %v, something to note %v", seed, quiet, calm, news)
 				}
-				if calm && !quiet {
-					m.Note(units.Time(i), g, h.n)
+				if !quiet && m.Calm(units.Time(i), g, port, h.n) != calm {
+					t.Fatalf("seed %d: calm %v", seed, !calm)
 				}
 				if !g.lossless && h.k.Limited() {
 					m.NoteQueue(units.Time(i), h.k, h.n)

@@ -51,7 +51,7 @@ func slowest(r *record.Run) (t units.Time) {
 // uplinks is the mean utilisation of leaf1's links to the spines in a class.
 func uplinks(r *record.Run, class int) (mean float64) {
 	for i := range r.Ports {
-		if p := &r.Ports[i]; p.Node == "leaf1" && p.Class == class && strings.HasPrefix(p.Peer, "spine") {
+		if p := &r.Ports[i]; p.Node == "leaf1" && p.Class == class && strings.HasPrefix(p.Peer.Node, "spine") {
 			mean += p.Utilisation / 8
 		}
 	}

@@ -61,7 +61,7 @@ func (c *checker) ring() {
 // portsOf cuts the class off the names of ports and classes.
 func portsOf(r []record.Waiting) (names []string) {
 	for _, w := range r {
-		names = append(names, w.Port)
+		names = append(names, w.Port.String())
 	}
 	return names
 }

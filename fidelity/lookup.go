@@ -2,7 +2,6 @@ package fidelity
 
 import (
 	"math"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -20,7 +19,7 @@ const wireOverhead = 82
 func (c *checker) portTo(r *record.Run, node, peer string) *record.Port {
 	for i := range r.Ports {
 		p := &r.Ports[i]
-		if p.Node == node && strings.HasPrefix(p.Peer, peer+":") && p.Class == data {
+		if p.Node == node && p.Peer.Node == peer && p.Class == data {
 			return p
 		}
 	}

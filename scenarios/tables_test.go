@@ -111,7 +111,7 @@ func byteResetTable(t *testing.T) []string {
 // portTo returns what the port to peer did in priority 3.
 func portTo(t *testing.T, r *record.Run, peer string) record.Port {
 	for _, p := range r.Ports {
-		if p.Peer == peer && p.Class == 3 {
+		if p.Peer.String() == peer && p.Class == 3 {
 			return p
 		}
 	}

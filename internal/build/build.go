@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/sim"
@@ -295,7 +296,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	s.ID = uint32(b.port[node] + local)
 	s.Source = b.source[node] + uint32(local)
 	s.Local = local
-	s.Peer = fmt.Sprintf("%s:%d", peer.Name, end.PeerPort+1)
+	s.Peer = record.PortID{Node: peer.Name, Port: end.PeerPort + 1}
 	s.Rate, s.Nominal, s.Delay = link.RateFrom(b.g, node), link.Rate, link.Delay
 	s.Lanes = link.Width()
 	s.PeerPart, s.PeerCell, s.PeerPort = place.Part, b.cell[end.Peer], place.Index

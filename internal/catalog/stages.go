@@ -147,6 +147,7 @@ type stage struct {
 	part   Part
 	placed bool // accounts say where; else it is the message's own queue pair
 	traits StageTraits
+	cause  Cause // as long as nothing else is found to stand behind it
 }
 
 // StageTraits are properties of stages, a bit each.
@@ -162,69 +163,69 @@ const (
 
 var stages = []stage{
 	NoStage:            {part: PartUnknown},
-	StageCPU:           {"host CPU", PartCores, true, 0},
-	StageConnect:       {"connection set-up", PartCores, true, 0},
-	StageRegister:      {"registration", PartCores, true, 0},
-	StageEarlierWork:   {"behind earlier work", PartOrder, false, 0},
-	StageIdle:          {"idle", PartOrder, false, 0},
-	StageRNRWait:       {"RNR wait", PartLost, false, Own | Blames},
-	StageAwaitAck:      {"awaiting acknowledgement", PartAnswer, false, 0},
-	StageWindow:        {"window", PartSlowed, false, Own | Blames},
-	StageSlowRestart:   {"slow restart", PartSlowed, false, Own},
-	StageBitmap:        {"bitmap", PartSlowed, false, Own | Blames},
-	StageAwaitRNR:      {"awaiting RNR NAK", PartLost, false, Own | Blames},
-	StageRate:          {"rate", PartSlowed, false, Own | Blames},
-	StagePaused:        {"paused", PartHeld, true, Own | Blames},
-	StageCredits:       {"no credits", PartHeld, true, Own | Blames},
-	StageControl:       {"control frames", PartQueued, true, Own},
-	StageOther:         {"other traffic", PartQueued, true, Own},
-	StageSending:       {"sending", PartWire, true, Own | Sent},
-	StageResending:     {"resending", PartLost, true, Own | Blames | Repeats},
-	StageFence:         {"fence", PartOrder, false, Own},
-	StageFetch:         {"NIC cache miss", PartInside, false, Own},
-	StageWorkFetch:     {"doorbell and WQE fetch", PartInside, false, 0},
-	StageRead:          {"DMA read", PartInside, false, 0},
-	StageCopyOut:       {"copy to host", PartCopies, false, 0},
-	StageReads:         {"max_rd_atomic", PartOrder, false, Own | Blames},
-	StageInOrder:       {"behind earlier READ", PartOrder, false, 0},
-	StageLoss:          {"awaiting NAK or timeout", PartLost, false, Own | Blames | Repeats},
-	StageResponses:     {"receiving responses", PartLost, false, Repeats},
-	StageReordered:     {"earlier packets on their way", PartLost, false, 0},
-	StageHandshake:     {"handshake", PartCores, false, Own},
-	StageSendBuffer:    {"send buffer", PartCores, false, Own},
-	StageCwnd:          {"congestion window", PartSlowed, false, Own},
-	StageReceiveWindow: {"receive window", PartPeer, false, Own},
-	StagePacing:        {"pacing", PartSlowed, false, Own},
-	StageNagle:         {"Nagle", PartOrder, false, Own},
-	StageDetection:     {"awaiting loss detection", PartLost, false, Own | Repeats},
-	StageTimeout:       {"awaiting timeout", PartLost, false, Own | Repeats},
-	StageReassembly:    {"earlier segments on their way", PartLost, false, 0},
-	StageUnread:        {"receiving application", PartCores, true, 0},
-	StageKernel:        {"system calls and output", PartCores, false, Own},
-	StageSoftirq:       {"interrupt and input", PartCores, true, 0},
-	StageQueue:         {"queue", PartQueued, true, Blames},
-	StageReceiveBuffer: {"receive buffer", PartInside, true, Blames},
-	StagePipeline:      {"card pipeline", PartInside, true, 0},
-	StageSerialisation: {"serialisation", PartWire, true, Sent},
-	StagePropagation:   {"propagation", PartWire, true, 0},
-	StageLatency:       {"switch latency", PartWire, true, 0},
-	StageJitter:        {"jitter", PartWire, true, 0},
-	StageBeyond:        {"hops not recorded", PartWire, false, 0},
-	StageCopyIn:        {"copy to GPU", PartCopies, true, 0},
-	StageEntry:         {"completion entry", PartInside, true, 0},
-	StagePlace:         {"DMA write", PartInside, true, 0},
-	StageCopy:          {"copy", PartLocal, true, 0},
-	numStages:          {"", PartUnknown, false, 0},
+	StageCPU:           {"host CPU", PartCores, true, 0, CauseApplication},
+	StageConnect:       {"connection set-up", PartCores, true, 0, CauseSetUp},
+	StageRegister:      {"registration", PartCores, true, 0, CauseSetUp},
+	StageEarlierWork:   {"behind earlier work", PartOrder, false, 0, CauseEarlier},
+	StageIdle:          {"idle", PartOrder, false, 0, CauseApplication},
+	StageRNRWait:       {"RNR wait", PartLost, false, Own | Blames, CauseReceives},
+	StageAwaitAck:      {"awaiting acknowledgement", PartAnswer, false, 0, CauseAck},
+	StageWindow:        {"window", PartSlowed, false, Own | Blames, CauseWindow},
+	StageSlowRestart:   {"slow restart", PartSlowed, false, Own, CauseWindow},
+	StageBitmap:        {"bitmap", PartSlowed, false, Own | Blames, CauseBitmap},
+	StageAwaitRNR:      {"awaiting RNR NAK", PartLost, false, Own | Blames, CauseReceives},
+	StageRate:          {"rate", PartSlowed, false, Own | Blames, CauseRate},
+	StagePaused:        {"paused", PartHeld, true, Own | Blames, CausePort},
+	StageCredits:       {"no credits", PartHeld, true, Own | Blames, CausePort},
+	StageControl:       {"control frames", PartQueued, true, Own, CausePort},
+	StageOther:         {"other traffic", PartQueued, true, Own, CausePort},
+	StageSending:       {"sending", PartWire, true, Own | Sent, CauseLine},
+	StageResending:     {"resending", PartLost, true, Own | Blames | Repeats, CauseLoss},
+	StageFence:         {"fence", PartOrder, false, Own, CauseOrder},
+	StageFetch:         {"NIC cache miss", PartInside, false, Own, CauseCaches},
+	StageWorkFetch:     {"doorbell and WQE fetch", PartInside, false, 0, CauseInside},
+	StageRead:          {"DMA read", PartInside, false, 0, CauseInside},
+	StageCopyOut:       {"copy to host", PartCopies, false, 0, CauseInside},
+	StageReads:         {"max_rd_atomic", PartOrder, false, Own | Blames, CauseReads},
+	StageInOrder:       {"behind earlier READ", PartOrder, false, 0, CauseOrder},
+	StageLoss:          {"awaiting NAK or timeout", PartLost, false, Own | Blames | Repeats, CauseLoss},
+	StageResponses:     {"receiving responses", PartLost, false, Repeats, CauseLoss},
+	StageReordered:     {"earlier packets on their way", PartLost, false, 0, CausePort},
+	StageHandshake:     {"handshake", PartCores, false, Own, CauseSetUp},
+	StageSendBuffer:    {"send buffer", PartCores, false, Own, CauseSendBuffer},
+	StageCwnd:          {"congestion window", PartSlowed, false, Own, CauseCwnd},
+	StageReceiveWindow: {"receive window", PartPeer, false, Own, CausePeerWindow},
+	StagePacing:        {"pacing", PartSlowed, false, Own, CauseRate},
+	StageNagle:         {"Nagle", PartOrder, false, Own, CauseOrder},
+	StageDetection:     {"awaiting loss detection", PartLost, false, Own | Repeats, CauseLoss},
+	StageTimeout:       {"awaiting timeout", PartLost, false, Own | Repeats, CauseLoss},
+	StageReassembly:    {"earlier segments on their way", PartLost, false, 0, CausePort},
+	StageUnread:        {"receiving application", PartCores, true, 0, CauseApplication},
+	StageKernel:        {"system calls and output", PartCores, false, Own, CauseCore},
+	StageSoftirq:       {"interrupt and input", PartCores, true, 0, CauseCore},
+	StageQueue:         {"queue", PartQueued, true, Blames, CausePort},
+	StageReceiveBuffer: {"receive buffer", PartInside, true, Blames, CauseReceiver},
+	StagePipeline:      {"card pipeline", PartInside, true, 0, CauseLine},
+	StageSerialisation: {"serialisation", PartWire, true, Sent, CauseLine},
+	StagePropagation:   {"propagation", PartWire, true, 0, CauseLine},
+	StageLatency:       {"switch latency", PartWire, true, 0, CauseLine},
+	StageJitter:        {"jitter", PartWire, true, 0, CauseLine},
+	StageBeyond:        {"hops not recorded", PartWire, false, 0, CauseLine},
+	StageCopyIn:        {"copy to GPU", PartCopies, true, 0, CauseInside},
+	StageEntry:         {"completion entry", PartInside, true, 0, CauseInside},
+	StagePlace:         {"DMA write", PartInside, true, 0, CauseInside},
+	StageCopy:          {"copy", PartLocal, true, 0, CauseInside},
+	numStages:          {part: PartUnknown},
 }
 
 // answers are the stages of the acknowledgement alone, from numStages on.
 var answers = []stage{
-	{"coalescing", PartAnswer, true, 0},
-	{"behind READ responses", PartAnswer, true, 0},
-	{"implied", PartAnswer, true, 0},
-	{"lost", PartLost, false, 0},
-	{"overtaken", PartAnswer, false, 0},
-	{"on its way", PartAnswer, false, 0},
+	{"coalescing", PartAnswer, true, 0, CauseAck},
+	{"behind READ responses", PartAnswer, true, 0, CauseAck},
+	{"implied", PartAnswer, true, 0, CauseAck},
+	{"lost", PartLost, false, 0, CauseAck},
+	{"overtaken", PartAnswer, false, 0, CauseAck},
+	{"on its way", PartAnswer, false, 0, CauseAck},
 }
 
 // legs begin the names of the stages of a leg.
@@ -261,6 +262,15 @@ func (s Stage) Part() Part {
 		return PartAnswer
 	}
 	return p
+}
+
+// Cause is the kind of cause that the stage itself is, as long as nothing else is found to
+// stand behind it. The acknowledgement's stages are its own.
+func (s Stage) Cause() Cause {
+	if s.Leg() == LegAck {
+		return CauseAck
+	}
+	return s.row().cause
 }
 
 // Placed reports whether accounts say where it passed.

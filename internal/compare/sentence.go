@@ -273,7 +273,7 @@ func (t *story) holders() []holder {
 	}
 	for i := range t.r.Ports {
 		p := &t.r.Ports[i]
-		k := slices.IndexFunc(out, func(h holder) bool { return h.node == record.NodeOf(p.Peer) })
+		k := slices.IndexFunc(out, func(h holder) bool { return h.node == p.Peer.Node })
 		if k < 0 || p.PausesReceived == 0 {
 			continue
 		}
@@ -313,7 +313,7 @@ func (t *story) pauses() string {
 	whom, _ := t.who(held)
 	long := heldFor(t.s.Totals.HeldPS)
 	if p := t.longestHeld(); p != nil {
-		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, record.NodeOf(p.Peer), metrics.FormatTime(p.HeldPS))
+		long += fmt.Sprintf(", longest %s by %s: %s", p.Node, p.Peer.Node, metrics.FormatTime(p.HeldPS))
 	}
 	return fmt.Sprintf("%s paused %s %s%s", who, whom, times(g.Count), t.since(first, g.Act, long))
 }

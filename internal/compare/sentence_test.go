@@ -76,18 +76,18 @@ func TestSentence(t *testing.T) {
 		{"another route", record.Run{Messages: flows("h0"), QPs: qps("h0", "h9"), FlowsMoved: 2, Ledger: []record.Entry{entry(catalog.ECMPChange, "leaf1", 3, 7e6, 9e6, 0)}},
 			"switch leaf1 took another route for 2 one-way flows from 7.00 us on; nobody paused and nothing was dropped; the message took 1.00 ms."},
 		{"who held whom", record.Run{Messages: flows("h0"), QPs: qps("h0", "h9"),
-			Ports: []record.Port{{Node: "sw", Peer: "h9:1", PausesReceived: 34, HeldPS: 939 * us}, {Node: "h0", Peer: "sw:1", PausesReceived: 8, HeldPS: 197 * us},
-				{Node: "h9", Peer: "sw:2"}},
+			Ports: []record.Port{{Node: "sw", Peer: record.PortID{Node: "h9", Port: 1}, PausesReceived: 34, HeldPS: 939 * us}, {Node: "h0", Peer: record.PortID{Node: "sw", Port: 1}, PausesReceived: 8, HeldPS: 197 * us},
+				{Node: "h9", Peer: record.PortID{Node: "sw", Port: 2}}},
 			Ledger: []record.Entry{entry(catalog.PFCSent, "sw", 8, 514e6, 600e6, 0), entry(catalog.PFCSent, "h9", 34, 29e6, 600e6, 0)}},
 			"h9's NIC paused switch sw 34 times from 29.0 us on (held 939 us in all), switch sw paused h0's NIC 8 times from 514 us on (held 197 us in all); " +
 				"nothing was dropped; the message took 1.00 ms."},
 		{"pause that held nothing", record.Run{Messages: flows("h0"), QPs: qps("h0", "h9"),
-			Ports:  []record.Port{{Node: "h0", Peer: "sw:1", PausesReceived: 1}},
+			Ports:  []record.Port{{Node: "h0", Peer: record.PortID{Node: "sw", Port: 1}, PausesReceived: 1}},
 			Ledger: []record.Entry{entry(catalog.PFCSent, "sw", 1, 5e6, 5e6, 0)}},
 			"switch sw paused h0's NIC once at 5.00 us (no frame waited); nothing was dropped; the message took 1.00 ms."},
 		{"many who paused", record.Run{Messages: flows("h0"), QPs: qps("h0", "h9"),
-			Ports: []record.Port{{Node: "h0", Peer: "s1:1", PausesReceived: 1, HeldPS: 10 * us}, {Node: "s1", Peer: "s2:1", PausesReceived: 1, HeldPS: 30 * us},
-				{Node: "s2", Peer: "s3:1", PausesReceived: 1, HeldPS: 20 * us}},
+			Ports: []record.Port{{Node: "h0", Peer: record.PortID{Node: "s1", Port: 1}, PausesReceived: 1, HeldPS: 10 * us}, {Node: "s1", Peer: record.PortID{Node: "s2", Port: 1}, PausesReceived: 1, HeldPS: 30 * us},
+				{Node: "s2", Peer: record.PortID{Node: "s3", Port: 1}, PausesReceived: 1, HeldPS: 20 * us}},
 			Ledger: []record.Entry{entry(catalog.PFCSent, "s1", 1, 7e6, 7e6, 0), entry(catalog.PFCSent, "s2", 1, 6e6, 6e6, 0), entry(catalog.PFCSent, "s3", 1, 5e6, 5e6, 0)}},
 			"3 switches paused 3 devices 3 times (switch s3 first, at 5.00 us; held 60.0 us in all, longest s1 by s2: 30.0 us); nothing was dropped; the message took 1.00 ms."},
 		{"loss", record.Run{Messages: flows("h0", "h1"),
@@ -109,7 +109,7 @@ func TestSentence(t *testing.T) {
 				"2 messages failed with RETRY_EXC_ERR (first h1 to h9 at 600 ms), 1 message failed with WR_FLUSH_ERR (h0 to h9 at 700 ms)."},
 		{"deadlock", record.Run{QPs: qps("h0"), Stopped: "deadlock", EndPS: 10 * ms,
 			Messages: append(flows("h0"), record.Message{CompletionPS: -1, Status: "open"}),
-			Ports:    []record.Port{{Node: "s2", Peer: "s1:1", PausesReceived: 1, HeldPS: 9 * ms}},
+			Ports:    []record.Port{{Node: "s2", Peer: record.PortID{Node: "s1", Port: 1}, PausesReceived: 1, HeldPS: 9 * ms}},
 			Ledger:   []record.Entry{entry(catalog.PFCSent, "s1", 1, 5e6, 5e6, 0)}},
 			"switch s1 paused switch s2 once at 5.00 us (held 9.00 ms in all); nothing was dropped; " +
 				"1 of 2 messages completed, the slowest in 1.00 ms, the network deadlocked at 10.0 ms while 1 message was open."},
@@ -136,7 +136,7 @@ func TestSentence(t *testing.T) {
 func TestSentenceFollowsRecord(t *testing.T) {
 	base := func() *record.Run {
 		return &record.Run{Messages: flows("h0"), QPs: []record.QP{{Host: "h0", RateCuts: 1, MinRateBps: units.Gbps, RetransmittedBytes: 1000}, {Host: "h9"}},
-			Ports: []record.Port{{Node: "h0", Peer: "sw:1", PausesReceived: 2, HeldPS: 5 * us,
+			Ports: []record.Port{{Node: "h0", Peer: record.PortID{Node: "sw", Port: 1}, PausesReceived: 2, HeldPS: 5 * us,
 				DropCauses: []record.Drop{{Cause: catalog.DropLoss, Act: record.Act{Count: 2, First: us, Last: 2 * us}}}}},
 			Ledger: []record.Entry{entry(catalog.ECNMark, "sw", 2, 3e6, 4e6, 0), entry(catalog.CNPSent, "h9", 2, 3e6, 4e6, 0), entry(catalog.RateCut, "h0", 2, 3e6, 4e6, 0),
 				entry(catalog.PFCSent, "sw", 2, 3e6, 4e6, 0), entry(catalog.NAKSent, "h9", 2, 3e6, 4e6, 0), entry(catalog.AckTimeout, "h0", 2, 3e6, 4e6, 0)}}

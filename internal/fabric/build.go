@@ -19,7 +19,7 @@ import (
 type portCold struct {
 	name                        string // "leaf1:3"
 	node                        string
-	peer                        string
+	peer                        record.PortID
 	pfc                         PFCParams
 	updateInterval              units.Time // of credits
 	waitFrom, dataEnd, xmitWait units.Time // see countWait
@@ -85,7 +85,8 @@ type SwitchSpec struct {
 type PortSpec struct {
 	ID          uint32 // global port number
 	Source      uint32 // global order number; see Sources
-	Node, Peer  string // names: "leaf1", "h4:1"
+	Node        string // name: "leaf1"
+	Peer        record.PortID
 	Local       int
 	NodePorts   int
 	Rate        units.Rate

@@ -1,6 +1,9 @@
 package fabric
 
-import "github.com/hopscope/hopscope/internal/packet"
+import (
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+)
 
 // Queue names the queue of one class of port Port of the partition Part.
 type Queue struct {
@@ -50,4 +53,6 @@ func (n *Net) cameIn(e int, pk *packet.Packet) uint8 {
 }
 
 // PortName is how reports name port i.
-func (n *Net) PortName(i int) string { return n.cold[i].name }
+func (n *Net) PortName(i int) record.PortID {
+	return record.PortID{Node: n.cold[i].node, Port: int(n.ports[i].local) + 1}
+}

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"fmt"
+
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
@@ -19,6 +21,28 @@ type Cause struct {
 	Milli int64 `json:"share_milli"`
 	// Then is what holds the message as much once this is removed: neither alone helps.
 	Then *Cause `json:"then,omitempty"`
+}
+
+// nameOf is how reports name a cause: by its place, or of a limit of a queue pair by what
+// limits.
+func (x *index) nameOf(c *Cause) string {
+	switch c.Kind {
+	case catalog.CauseWindow:
+		return limitWindow
+	case catalog.CauseBitmap:
+		return limitBitmap
+	case catalog.CauseReads:
+		return limitReads
+	}
+	switch c.Place.Kind {
+	case catalog.AtPortClass:
+		return c.Place.PortID().String()
+	case catalog.AtReceiveBuffer:
+		if l := x.drains[c.Place.Node]; l != nil && l.Inside != nil {
+			return fmt.Sprintf("receiver host %s: %s", c.Place.Node, l.Inside)
+		}
+	}
+	return c.Place.String()
 }
 
 // Is reports whether two causes are of the same kind at the same place.

@@ -17,7 +17,7 @@ import (
 
 // queueCauses says why egress port p stayed below limit in its class.
 func (x *index) queueCauses(p *record.Port, limit int64) []string {
-	qps := x.class(x.out(PortName(p)), p.Class)
+	qps := x.class(x.out(p.ID()), p.Class)
 	if len(qps) == 0 {
 		return []string{"no data of its class takes this port, only ACKs, NAKs or CNPs"}
 	}
@@ -41,7 +41,7 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 // than near.
 func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 	limit := near.Threshold
-	qps := x.class(x.in(PortName(p)), p.Class)
+	qps := x.class(x.in(p.ID()), p.Class)
 	if len(qps) == 0 {
 		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
 	}
@@ -49,7 +49,7 @@ func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 	if n := x.sentFrames(qps); n <= limit {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
 	}
-	out := x.egressOf(qps, PortName(p), p.Class)
+	out := x.egressOf(qps, p.ID(), p.Class)
 	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps, near.At))
 	return causes
 }
@@ -128,16 +128,16 @@ func (x *index) inputCause(out []*record.Port) string {
 	}
 	feeds, rate := x.feeds(out[0])
 	if feeds == 1 {
-		return fmt.Sprintf("one port feeds %s, no faster than it sends (%s)", PortName(out[0]), FormatRate(rate))
+		return fmt.Sprintf("one port feeds %s, no faster than it sends (%s)", out[0].ID(), FormatRate(rate))
 	}
-	return fmt.Sprintf("the %d ports that feed %s bring %s together, no more than it sends (%s)", feeds, PortName(out[0]), FormatRate(rate), FormatRate(out[0].RateBps))
+	return fmt.Sprintf("the %d ports that feed %s bring %s together, no more than it sends (%s)", feeds, out[0].ID(), FormatRate(rate), FormatRate(out[0].RateBps))
 }
 
 // feeds counts the ports from which data of any class reaches egress port p, and
 // adds up their rates: classes share what the port sends.
 func (x *index) feeds(p *record.Port) (n int, rate units.Rate) {
-	name := PortName(p)
-	seen := map[string]bool{}
+	name := p.ID()
+	seen := map[record.PortID]bool{}
 	for _, i := range x.out(name) {
 		k := x.hop(i, name)
 		if k < 1 {
@@ -161,7 +161,7 @@ func (x *index) startCause(out []*record.Port) string {
 	counted := map[int32]bool{}
 	for _, p := range out {
 		sum := units.Rate(0)
-		for _, i := range x.class(x.out(PortName(p)), p.Class) {
+		for _, i := range x.class(x.out(p.ID()), p.Class) {
 			q := &x.r.QPs[i]
 			if !q.Limits.CC || q.Limits.InitialBps == 0 || q.RateCuts > 0 {
 				return ""
@@ -226,9 +226,9 @@ func plural(n int64, what string) string {
 // its queue was longest.
 func (x *index) pauseCause(p *record.Port) string {
 	fed, xoff := 0, int64(0)
-	var others []string // egress ports whose queues filled the buffers more
-	for _, i := range x.class(x.out(PortName(p)), p.Class) {
-		k := x.hop(i, PortName(p))
+	var others []record.PortID // egress ports whose queues filled the buffers more
+	for _, i := range x.class(x.out(p.ID()), p.Class) {
+		k := x.hop(i, p.ID())
 		if k < 1 {
 			continue
 		}
@@ -239,8 +239,8 @@ func (x *index) pauseCause(p *record.Port) string {
 		if a := x.acts[actKey{catalog.PFCSent, from.Place()}]; a.Count == 0 || a.First >= p.PeakQueuePS {
 			return ""
 		}
-		if full := x.fullest(PortName(from), p.Class); full != nil && full != p && !slices.Contains(others, PortName(full)) {
-			others = append(others, PortName(full))
+		if full := x.fullest(from.ID(), p.Class); full != nil && full != p && !slices.Contains(others, full.ID()) {
+			others = append(others, full.ID())
 		}
 		fed++
 		xoff = max(xoff, from.Limits.XOFF.Threshold)
@@ -250,15 +250,15 @@ func (x *index) pauseCause(p *record.Port) string {
 	}
 	said := "PFC stopped its senders first, with XOFF at " + FormatBytes(xoff) + " of ingress"
 	if len(others) > 0 {
-		said += ", filled above all by the queue of " + strings.Join(others, ", ")
+		said += ", filled above all by the queue of " + listPorts(others)
 	}
 	return said
 }
 
 // egressOf lists the ports by which the queue pairs leave the switch they enter
 // at a port.
-func (x *index) egressOf(qps []int32, ingress string, class int) (out []*record.Port) {
-	seen := map[string]bool{}
+func (x *index) egressOf(qps []int32, ingress record.PortID, class int) (out []*record.Port) {
+	seen := map[record.PortID]bool{}
 	for _, i := range qps {
 		path := x.r.QPs[i].Limits.Path
 		for k := 1; k < len(path); k++ {
@@ -292,7 +292,7 @@ func (x *index) because(causes []string, qps []int32) string {
 	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
 	for _, i := range qps {
 		if p, d := x.mostDropped(&x.r.QPs[i]); p != nil {
-			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, PortName(p), plural(d.Count, "frame"), d.Cause)
+			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, p.ID(), plural(d.Count, "frame"), d.Cause)
 		}
 	}
 	return ended

@@ -125,7 +125,8 @@ func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 	d := x.dominant(f, true)
 	c.Explains, c.How = d.Where, d.How
 	if d.Stage == catalog.NoStage {
-		c.Explains, c.How = x.sayWay(f, q)
+		d.Cause, c.How = x.sayWay(f, q)
+		c.Explains = x.nameOf(&d.Cause)
 	}
 	if full := x.sayFullCores(q); full != "" && !strings.Contains(c.How, wasBusy) {
 		c.How += "; " + full
@@ -175,7 +176,7 @@ func (x *index) bounds(f *record.Message, q *record.QP) *Ceiling {
 func (x *index) sayShared(f *record.Message, q *record.QP) string {
 	flows := x.meanwhile(f)
 	limits := x.limitsOf(f, q) // begins with the hops of the path
-	most, share, port := 0, units.Rate(0), ""
+	most, share, port := 0, units.Rate(0), record.PortID{}
 	for k, h := range q.Limits.Path {
 		n := 0
 		for _, i := range x.class(x.out(h.Port), q.Limits.Class) {
@@ -213,9 +214,10 @@ func (x *index) meanwhile(f *record.Message) map[int32]bool {
 
 // sayWay tells of a message that nothing held and that ended with its last byte sent, as
 // those of the unreliable services do: what is missing is its way.
-func (x *index) sayWay(f *record.Message, q *record.QP) (where, how string) {
+func (x *index) sayWay(f *record.Message, q *record.QP) (cause Cause, how string) {
 	_, to := DataEnds(f)
-	return "the way to " + to, fmt.Sprintf("nothing held it; it was there %s after %s had sent it", FormatTime(max(0, f.DeliveredPS-f.CompletionPS)), qpActor(q))
+	cause = Cause{Kind: catalog.CauseLine, Place: record.Place{Kind: catalog.AtWay, Node: to}}
+	return cause, fmt.Sprintf("nothing held it; it was there %s after %s had sent it", FormatTime(max(0, f.DeliveredPS-f.CompletionPS)), qpActor(q))
 }
 
 // limitsOf lists the bounds of a message's payload rate. On a hop of rate R the
@@ -226,7 +228,7 @@ func (x *index) limitsOf(f *record.Message, q *record.QP) (out []Limit) {
 	frame, onWire := x.messageBytes(f, l)
 	payload := func(r units.Rate, of int64) units.Rate { return units.Rate(mulDiv(int64(r), f.Bytes, max(of, 1))) }
 	for _, h := range l.Path {
-		out = append(out, Limit{h.Port, payload(h.RateBps, onWire), fmt.Sprintf("%s less headers and gaps", FormatRate(h.RateBps))})
+		out = append(out, Limit{h.Port.String(), payload(h.RateBps, onWire), fmt.Sprintf("%s less headers and gaps", FormatRate(h.RateBps))})
 	}
 	out = append(out, x.creditLimits(f, l, func(r units.Rate) units.Rate { return payload(r, onWire) })...)
 	if l.MaxBps > 0 && l.MaxBps < l.LineBps {

@@ -135,7 +135,7 @@ func idleLine(r *record.Run) []string {
 	}
 	x := newIndex(r)
 	says := x.leftIdle(worst)
-	senders := x.class(x.out(PortName(worst)), worst.Class)
+	senders := x.class(x.out(worst.ID()), worst.Class)
 	scope, longest := x.limiterOf(senders)
 	if says == "" || scope == "" || longest >= fillingUS*units.Microsecond {
 		return nil
@@ -145,7 +145,7 @@ func idleLine(r *record.Run) []string {
 		price = "where its queue finds room, and this class drops what does not"
 	}
 	says += fmt.Sprintf(", for DCQCN held back what was to leave by it; dcqcn.min_time_between_cnps: %dus fills a line %s", fillingUS, price)
-	if len(senders) < 2 || x.drains[record.NodeOf(worst.Peer)] != nil {
+	if len(senders) < 2 || x.drains[worst.Peer.Node] != nil {
 		return []string{says + " (docs/models/dcqcn.md)"} // Fills tells of incasts to a host that keeps up
 	}
 	f := nearestFill(worst.RateBps, len(senders), scope)
@@ -165,18 +165,18 @@ func firmware(r *record.Run) bool {
 // that time at least. It is empty where that is less than a tenth.
 func (x *index) leftIdle(p *record.Port) string {
 	span := float64(EndOf(x.r) - x.r.FirstPost())
-	says, idle := PortName(p)+" was idle for %.0f %% of the time", 1-p.Utilisation-float64(p.PausedPS)/span
+	says, idle := p.Name()+" was idle for %.0f %% of the time", 1-p.Utilisation-float64(p.PausedPS)/span
 	if p.PausedPS > 0 {
 		says += " beside its pauses"
 	}
-	if d := x.drains[record.NodeOf(p.Peer)]; d != nil && d.DrainBps < p.RateBps { // its pauses are what it does not take
+	if d := x.drains[p.Peer.Node]; d != nil && d.DrainBps < p.RateBps { // its pauses are what it does not take
 		says = fmt.Sprintf("%s got %%.0f %%%% less than the %s that its host takes", p.Peer, FormatRate(d.DrainBps))
 		idle = 1 - p.Utilisation*float64(p.RateBps)/float64(d.DrainBps)
 	}
 	if idle < idleShare || span <= 0 {
 		return ""
 	}
-	for _, k := range x.class(x.out(PortName(p)), p.Class) {
+	for _, k := range x.class(x.out(p.ID()), p.Class) {
 		if q := &x.r.QPs[k]; q.RateCuts > 0 && float64(q.Limits.RatePS) > idle*span/2 {
 			return fmt.Sprintf(says, 100*idle)
 		}

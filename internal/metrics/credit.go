@@ -3,6 +3,7 @@ package metrics
 import (
 	"fmt"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -13,7 +14,7 @@ import (
 // the path MTU the buffer takes.
 
 // inputBuffer is how the buffer at the far end of a link is named as a limit or cause.
-func inputBuffer(port string) string { return "input buffer of " + port }
+func inputBuffer(port record.PortID) string { return "input buffer of " + port.String() }
 
 // creditLimits are the hops of a message's path whose credits bound it below their line.
 // A message that fits into the buffer whole never waits for a loop.
@@ -34,21 +35,22 @@ func (x *index) creditLimits(f *record.Message, l *record.QPLimits, line func(un
 // sayLoop tells that the credit loop of a held port is longer than the buffer at its far
 // end lasts, where that is what held it: nothing behind it did. root is the egress port
 // that the buffer feeds, nil where it is a host's.
-func (x *index) sayLoop(held string, class int, root *record.Port, host string) (where, because string) {
+func (x *index) sayLoop(held record.PortID, class int, root *record.Port, host string) (cause Cause, because string) {
 	h, known := x.loops[portClass{held, class}]
 	p := x.ports[portClass{held, class}]
 	if !known || p == nil || p.Limits.Credits == nil {
-		return "", ""
+		return Cause{}, ""
 	}
 	granted := p.Limits.Credits.Threshold
 	bound := RateOf(granted, h.CreditLoopPS)
 	d := x.drains[host]
 	switch {
 	case root != nil && (bound >= h.RateBps || root.PeakQueueBytes > granted/2):
-		return "", "" // packets waited there
+		return Cause{}, "" // packets waited there
 	case d != nil && bound >= min(d.DrainBps, h.RateBps):
-		return "", "" // the host is slower
+		return Cause{}, "" // the host is slower
 	}
-	return inputBuffer(h.Peer), fmt.Sprintf("the input buffer of %s takes %s in a credit loop of %s, no more than %s",
+	at := record.Place{Kind: catalog.AtInputBuffer, Node: h.Peer.Node, Port: int32(h.Peer.Port)}
+	return Cause{Kind: catalog.CauseBuffer, Place: at}, fmt.Sprintf("the input buffer of %s takes %s in a credit loop of %s, no more than %s",
 		h.Peer, FormatBytes(granted), FormatTime(h.CreditLoopPS), FormatRate(bound))
 }

@@ -14,7 +14,7 @@ import (
 func edge(f record.Message, l record.QPLimits) *record.Run {
 	f.Src, f.Dst, f.Status = "h0", "h1", "success"
 	l.LineBps, l.MTUBytes, l.Class = 400*units.Gbps, 4096, 3
-	l.Path = []*record.PathHop{{Port: "h0:1", Peer: "sw:1", RateBps: 400 * units.Gbps}, {Port: "sw:2", Peer: "h1:1", RateBps: 400 * units.Gbps}}
+	l.Path = []*record.PathHop{{Port: record.PortID{Node: "h0", Port: 1}, Peer: record.PortID{Node: "sw", Port: 1}, RateBps: 400 * units.Gbps}, {Port: record.PortID{Node: "sw", Port: 2}, Peer: record.PortID{Node: "h1", Port: 1}, RateBps: 400 * units.Gbps}}
 	return &record.Run{FrameHeader: 62, RETH: 16, MinFrame: 64, WireOverhead: 20,
 		Messages: []record.Message{f}, QPs: []record.QP{{Host: "h0", Limits: l}}}
 }

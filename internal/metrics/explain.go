@@ -16,7 +16,8 @@ import (
 // several stages that stem from the same cause.
 type Dominant struct {
 	Stage  catalog.Stage // the longest of Parts
-	Where  string        // port, queue pair or host responsible
+	Where  string        // the cause in words: port, queue pair or host responsible
+	Cause  Cause         // without a share
 	TimePS units.Time
 	Milli  int64 // share of the completion time, in thousandths
 	How    string
@@ -96,9 +97,10 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 		if waiting && s.stage.Is(catalog.Sent) {
 			continue
 		}
-		where, caused := s.where, false
+		var cause Cause
+		caused := false
 		if s.elsewhere {
-			where, caused = x.blame(f, qpOf(s), t.number)
+			cause, caused = x.blame(f, qpOf(s), t.number)
 		}
 		if !caused {
 			if t.time > own.TimePS {
@@ -106,11 +108,11 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 			}
 			continue
 		}
-		n := slices.IndexFunc(causes, func(d Dominant) bool { return d.Where == where })
+		n := slices.IndexFunc(causes, func(d Dominant) bool { return d.Cause == cause })
 		if n < 0 {
 			n = len(causes)
 			causes = slices.Grow(causes, 1)[:n+1]
-			causes[n] = Dominant{Where: where, Parts: causes[n].Parts[:0]} // room of an earlier message's
+			causes[n] = Dominant{Cause: cause, Parts: causes[n].Parts[:0]} // room of an earlier message's
 			firstAt = append(firstAt, i)
 		}
 		causes[n].add(s.stage, t)
@@ -127,7 +129,8 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	}
 	s := &x.stages.known[best.longest]
 	best.Stage, best.longest = s.stage, 0
-	best.Where, best.How, _ = x.say(f, qpOf(s), s)
+	best.Cause, best.How, _ = x.say(f, qpOf(s), s)
+	best.Where = x.nameOf(&best.Cause)
 	if waiting { // a ceiling asks for no more
 		best.Parts = nil
 		return best
@@ -174,7 +177,7 @@ type blameKey struct {
 }
 
 type blame struct {
-	where  string
+	cause  Cause
 	caused bool
 }
 
@@ -183,16 +186,16 @@ const maxBlames = 1 << 16
 
 // blame is where the cause of a stage lies, without the words of say, and whether it may
 // stand behind other stages as well. It is the same for most messages of a queue pair.
-func (x *index) blame(f *record.Message, q *record.QP, stage int32) (where string, caused bool) {
+func (x *index) blame(f *record.Message, q *record.QP, stage int32) (cause Cause, caused bool) {
 	s := &x.stages.known[stage]
 	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
-		where, _, caused = x.say(f, q, s)
-		return where, caused
+		cause, _, caused = x.say(f, q, s)
+		return cause, caused
 	}
 	key := blameKey{stage, q, false}
 	switch s.base {
 	case catalog.StageQueue:
-		p := x.ports[portClass{s.where, q.Limits.Class}]
+		p := x.ports[portClass{s.port(), q.Limits.Class}]
 		key.judged = p != nil && heldLong(p, f)
 	case catalog.StageWindow:
 		key.judged = x.stretched(f, q, q.Limits.WindowBytes) != nil
@@ -201,50 +204,55 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) (where strin
 	}
 	b, known := x.blames[key]
 	if !known {
-		b.where, _, b.caused = x.say(f, q, s)
+		b.cause, _, b.caused = x.say(f, q, s)
 		if x.blames == nil || len(x.blames) >= maxBlames {
 			x.blames = map[blameKey]blame{}
 		}
 		x.blames[key] = b
 	}
-	return b.where, b.caused
+	return b.cause, b.caused
 }
 
-// say tells of a stage: the place responsible, and in words what stands behind it. caused:
-// that is something on the way that may stand behind other stages as well. q is the queue
+// say tells of a stage: its cause, and in words what stands behind it. caused: that is
+// something on the way that may stand behind other stages as well. q is the queue
 // pair whose packets passed the stage.
-func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (where, how string, caused bool) {
+func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause, how string, caused bool) {
 	me := qpActor(q)
-	where = cmp.Or(s.where, me)
+	where := cmp.Or(s.where, me)
+	own := Cause{Kind: s.stage.Cause(), Place: q.Place()}
+	if s.at != nil {
+		own.Place = *s.at
+	}
 	x.during(f)
 	defer func() { x.known.to = 0 }()
 	if s.ack {
-		return where, x.sayAck(s.stage, where, q), false
+		return own, x.sayAck(s.stage, where, q), false
 	}
 	switch s.base {
 	case catalog.StageRate:
-		where, how = x.sayRate(f, q, me)
-		return where, how, where != me
+		cause, how = x.sayRate(f, q, me)
+		return cause, how, cause != own
 	case catalog.StageWindow:
-		where, how = x.sayWindow(f, q, me)
+		cause, how = x.sayWindow(f, q, me)
 	case catalog.StageBitmap:
-		where, how = x.sayBitmap(f, q, me)
+		cause, how = x.sayBitmap(f, q, me)
 	case catalog.StageReads:
-		where, how = limitReads, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
+		cause, how = own, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
 	case catalog.StageRNRWait, catalog.StageAwaitRNR:
-		where, how = "receive queue of "+f.Dst, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+		cause = Cause{Kind: catalog.CauseReceives, Place: record.Place{Kind: catalog.AtReceiveQueue, Node: record.HostOf(f.Dst)}}
+		how = fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 	case catalog.StagePaused, catalog.StageCredits:
-		where, how = x.sayPaused(where, f, q)
+		cause, how = x.sayPaused(s.port(), f, q)
 	case catalog.StageQueue:
-		where, how = x.sayQueue(where, f, q)
+		cause, how = x.sayQueue(s.port(), f, q)
 	case catalog.StageReceiveBuffer:
-		where, how = x.sayReceiveBuffer(where, q)
+		cause, how = x.sayReceiveBuffer(s.port(), q)
 	case catalog.StageResending, catalog.StageLoss:
-		where, how = x.sayLoss(s.base, where, q, f)
+		cause, how = x.sayLoss(s.base, &own, q, f)
 	default:
-		return where, x.sayOwn(s.stage, where, f, q), false
+		return own, x.sayOwn(s.stage, where, s.port(), f, q), false
 	}
-	return where, how, true
+	return cause, how, true
 }
 
 // whyNarrow is what made the window of a queue pair small.
@@ -260,16 +268,17 @@ func peerHost(q *record.QP) string {
 	return q.Peer.Node
 }
 
-// bufferOf is how a host's receive buffer is named as a cause.
-func (x *index) bufferOf(host string) string {
+// bufferOf is a host's receive buffer as a cause, or what inside the host fills it.
+func (x *index) bufferOf(host string) Cause {
+	kind := catalog.CauseReceiver
 	if l := x.drains[host]; l != nil && l.Inside != nil {
-		return fmt.Sprintf("receiver host %s: %s", host, l.Inside)
+		kind = catalog.CauseInside
 	}
-	return "receive buffer of " + host
+	return Cause{Kind: kind, Place: record.Place{Kind: catalog.AtReceiveBuffer, Node: host}}
 }
 
 // sayOwn tells of the stages that stand for themselves.
-func (x *index) sayOwn(on catalog.Stage, where string, f *record.Message, q *record.QP) string {
+func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *record.Message, q *record.QP) string {
 	me, stage := qpActor(q), on.Base()
 	if how := x.sayStream(where, stage, q); how != "" {
 		return how
@@ -279,7 +288,7 @@ func (x *index) sayOwn(on catalog.Stage, where string, f *record.Message, q *rec
 	}
 	switch stage {
 	case catalog.StageOther:
-		return fmt.Sprintf("%s served %s first", where, x.others(where))
+		return fmt.Sprintf("%s served %s first", where, x.others(at))
 	case catalog.StageControl:
 		return where + " sent ACKs, CNPs or PFC frames first"
 	case catalog.StageCPU:
@@ -334,7 +343,7 @@ func (x *index) sayOwn(on catalog.Stage, where string, f *record.Message, q *rec
 
 func (x *index) saySerialisation(port string, q *record.QP) string {
 	for _, h := range q.Limits.Path {
-		if h.Port == port {
+		if h.Port.String() == port {
 			return fmt.Sprintf("a packet takes that long onto the link at %s of %s", FormatRate(h.RateBps), port)
 		}
 	}
@@ -367,7 +376,8 @@ func (x *index) sayAck(stage catalog.Stage, where string, q *record.QP) string {
 
 // sayRate tells what congestion control did to a queue pair, and which port of
 // its path marked, if one did.
-func (x *index) sayRate(f *record.Message, q *record.QP, me string) (where, how string) {
+func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
+	cause = Cause{Kind: catalog.CauseRate, Place: q.Place()}
 	goodput := Goodput(f)
 	if goodput == 0 {
 		goodput = q.FinalRateBps
@@ -382,18 +392,18 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (where, how 
 		case p != nil:
 			return x.sayMarked(p, &at, q, how)
 		case known:
-			return me, how
+			return cause, how
 		}
 		if p := x.mostMarked(q); p != nil {
-			return PortName(p), fmt.Sprintf("%s; %s marked %s%s", how, PortName(p), plural(p.Marked, "packet"), x.filledBy(p))
+			return atPort(p), fmt.Sprintf("%s; %s marked %s%s", how, p.ID(), plural(p.Marked, "packet"), x.filledBy(p))
 		}
-		return me, how
+		return cause, how
 	case q.Limits.InitialBps > 0 && q.Limits.InitialBps < q.Limits.LineBps:
-		return me, fmt.Sprintf("%s began at its initial rate of %s and no CNP reached it", me, FormatRate(q.Limits.InitialBps))
+		return cause, fmt.Sprintf("%s began at its initial rate of %s and no CNP reached it", me, FormatRate(q.Limits.InitialBps))
 	case q.Limits.MaxBps > 0 && q.Limits.MaxBps < q.Limits.LineBps:
-		return me, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
+		return cause, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
 	}
-	return me, "pacing held " + me
+	return cause, "pacing held " + me
 }
 
 // sayEarlier tells what the messages of a queue pair, of which one waited for
@@ -426,14 +436,14 @@ type spentAt struct {
 
 // sayWindow tells whether the idle round trip or queues on the way made the
 // window bind.
-func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (where, how string) {
+func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	l := &q.Limits
 	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
-	return x.sayOutstanding(f, q, limitWindow, how, l.WindowBytes)
+	return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
 }
 
 // sayBitmap tells the same of the receive bitmap of selective repeat.
-func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (where, how string) {
+func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	l := &q.Limits
 	packets := bitmapPackets(q)
 	if l.BitmapPackets == 0 {
@@ -441,7 +451,7 @@ func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (where, ho
 	} else {
 		how = fmt.Sprintf("the receive bitmap of %s let %s send no more than that per round trip", plural(packets, "packet"), me)
 	}
-	return x.sayOutstanding(f, q, limitBitmap, how, packets*l.MTUBytes)
+	return x.sayOutstanding(f, q, catalog.CauseBitmap, how, packets*l.MTUBytes)
 }
 
 // bitmapPackets is how many packets may be outstanding: as many as the receive bitmap
@@ -449,18 +459,18 @@ func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (where, ho
 func bitmapPackets(q *record.QP) int64 { return cmp.Or(q.Limits.BitmapPackets, 1<<23-1) }
 
 // sayOutstanding goes on, of a limit of so many bytes outstanding.
-func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit, how string, most int64) (where, said string) {
-	if at, because, known := x.sayStretched(f, q, most); at != "" {
-		return at, how + ", which was long, as " + because
+func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit catalog.Cause, how string, most int64) (cause Cause, said string) {
+	if cause, because, known := x.sayStretched(f, q, most); because != "" {
+		return cause, how + ", which was long, as " + because
 	} else if known {
-		return limit, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
+		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
 	}
 	deepest := x.stretched(f, q, most)
 	if deepest == nil {
-		return limit, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
+		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
 	}
-	name := PortName(deepest)
-	return name, strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
+	name := deepest.ID()
+	return atPort(deepest), strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
 }
 
 // stretched is the port whose queue made the round trip of a message so long that a limit
@@ -485,7 +495,7 @@ func (x *index) stretched(f *record.Message, q *record.QP, most int64) (deepest 
 
 // sharedBy counts the queue pairs that take a port, in words that follow its
 // name.
-func (x *index) sharedBy(port string, q *record.QP) string {
+func (x *index) sharedBy(port record.PortID, q *record.QP) string {
 	mine := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
 	switch n := x.load(port, q.Limits.Class); {
 	case !mine && n > 0:
@@ -496,7 +506,7 @@ func (x *index) sharedBy(port string, q *record.QP) string {
 	return ""
 }
 
-func (x *index) others(port string) string {
+func (x *index) others(port record.PortID) string {
 	n := len(x.out(port)) - 1
 	if n < 1 {
 		return "other traffic"

@@ -48,8 +48,8 @@ func (x *index) failureOn(q *record.QP, f *record.Message) *record.Failure {
 
 // failureAt is the latest failure that a message met of the link at a port, without a
 // message the latest of all; nil: it met none.
-func (x *index) failureAt(port string, f *record.Message) *record.Failure {
-	return x.failed(f, func(link record.Place) bool { return link.Joins(port, "") })
+func (x *index) failureAt(port record.PortID, f *record.Message) *record.Failure {
+	return x.failed(f, func(link record.Place) bool { return link.Ends(port) })
 }
 
 // failed is the latest failure of some links that had not passed when message f was

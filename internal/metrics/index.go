@@ -39,7 +39,7 @@ type index struct {
 
 // portClass names a port and class.
 type portClass struct {
-	port  string
+	port  record.PortID
 	class int
 }
 
@@ -72,7 +72,7 @@ func newIndex(r *record.Run) *index {
 		pairs: newPairs(r.QPs), happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
-		x.ports[portClass{PortName(p), p.Class}] = p
+		x.ports[portClass{p.ID(), p.Class}] = p
 		if p.Limits.DrainBps > 0 {
 			x.drains[p.Node] = &p.Limits
 		}
@@ -183,7 +183,7 @@ func ClassName(p *record.Port) string {
 func qpActor(q *record.QP) string { return q.Name() }
 
 // hop is the place of a port in the path of queue pair i, -1 if it is not there.
-func (x *index) hop(i int32, port string) int {
+func (x *index) hop(i int32, port record.PortID) int {
 	for k, h := range x.r.QPs[i].Limits.Path {
 		if h.Port == port {
 			return k

@@ -141,14 +141,14 @@ func (x *index) whyNotMarked(p *record.Port) string {
 		limit = p.Limits.KMaxBytes
 	}
 	if p.PeakQueueBytes > limit {
-		for _, i := range x.class(x.out(PortName(p)), p.Class) {
+		for _, i := range x.class(x.out(p.ID()), p.Class) {
 			if !x.r.QPs[i].Limits.ECT {
 				return "the packets are not ECN-capable (ECT)"
 			}
 		}
 		return x.passedUnmarked(p, limit)
 	}
-	qps := x.class(x.out(PortName(p)), p.Class)
+	qps := x.class(x.out(p.ID()), p.Class)
 	causes := appendNonEmpty(x.queueCauses(p, limit), x.pauseCause(p), x.cutCause(qps, p.PeakQueuePS))
 	if limit > p.Limits.KMinBytes && p.PeakQueueBytes > p.Limits.KMinBytes {
 		return "with Pmax 0 packets are marked only above Kmax; " + x.because(causes, qps)
@@ -161,7 +161,7 @@ func (x *index) whyNotMarked(p *record.Port) string {
 func (x *index) passedUnmarked(p *record.Port, limit int64) string {
 	l := &p.Limits
 	frame := int64(0)
-	for _, i := range x.class(x.out(PortName(p)), p.Class) {
+	for _, i := range x.class(x.out(p.ID()), p.Class) {
 		frame = max(frame, x.frames(&x.r.QPs[i], 1))
 	}
 	behind := "marking looks at what stays behind a frame that leaves"
@@ -334,7 +334,7 @@ func (x *index) xoffPlaces() *places {
 		}
 		place.approach(a)
 		place.reason = func() string {
-			return x.because(x.ingressCauses(p, a), x.class(x.in(PortName(p)), p.Class))
+			return x.because(x.ingressCauses(p, a), x.class(x.in(p.ID()), p.Class))
 		}
 		return true
 	})
@@ -349,10 +349,10 @@ func (x *index) creditPlaces() *places {
 		place.approach(p.Limits.Credits)
 		place.HeldPS = p.HeldPS
 		place.reason = func() string {
-			if f := x.failureAt(PortName(p), nil); f != nil {
+			if f := x.failureAt(p.ID(), nil); f != nil {
 				return fmt.Sprintf("its link failed at %s and gave none back", FormatTime(f.DownPS-x.r.FirstPost()))
 			}
-			return x.because(nil, x.class(x.out(PortName(p)), p.Class))
+			return x.because(nil, x.class(x.out(p.ID()), p.Class))
 		}
 		return true
 	})
@@ -390,7 +390,7 @@ func (x *index) egressPlaces() *places {
 		place.approach(a)
 		place.drops(p, catalog.DropEgress)
 		place.reason = func() string {
-			qps := x.class(x.out(PortName(p)), p.Class)
+			qps := x.class(x.out(p.ID()), p.Class)
 			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps)
 		}
 		return true
@@ -433,7 +433,7 @@ func (x *index) receiveOff() string {
 func (x *index) receiveDropPlaces() *places {
 	return x.onPorts(catalog.ReceiveDrop, func(p *record.Port, place *Place) bool {
 		queue := x.queued[p.Node]
-		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in(PortName(p)), p.Class)) == 0 {
+		if !x.hosts[p.Node] || p.Limits.DrainBps == 0 && !queue || len(x.class(x.in(p.ID()), p.Class)) == 0 {
 			return false
 		}
 		place.drops(p, catalog.DropReceive)
@@ -452,7 +452,7 @@ func (x *index) receiveDropPlaces() *places {
 
 func (x *index) whyNotReceive(p *record.Port) string {
 	a := p.Limits.Receive
-	qps := x.class(x.in(PortName(p)), p.Class)
+	qps := x.class(x.in(p.ID()), p.Class)
 	var causes []string
 	if p.Limits.DrainBps >= p.RateBps && p.Limits.StalledPS == 0 {
 		causes = append(causes, fmt.Sprintf("the host takes %s, as fast as the link brings it", FormatRate(p.Limits.DrainBps)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -15,7 +16,7 @@ import (
 // knownMet is the evidence at hand.
 type knownMet struct {
 	evidence *record.Evidence
-	numbers  map[string]uint32 // of ports, by name
+	numbers  map[record.PortID]uint32 // of ports
 	fills    map[fillKey]*record.Filled
 	of       *record.Message // whose list is
 	list     []record.Met
@@ -51,13 +52,12 @@ func (x *index) during(f *record.Message) {
 	}
 }
 
-// metPort is the name of the port where something was met; "": several.
-func (x *index) metPort(m *record.Met) string {
+// metPort is the port where something was met; the zero one: several.
+func (x *index) metPort(m *record.Met) record.PortID {
 	if int(m.Port) >= len(x.r.Evidence.Ports) {
-		return ""
+		return record.PortID{}
 	}
-	p := &x.r.Evidence.Ports[m.Port]
-	return fmt.Sprintf("%s:%d", p.Node, p.Port)
+	return x.r.Evidence.Ports[m.Port]
 }
 
 // marked is the port that marked most of a message's packets, and what they met there. known: the
@@ -74,19 +74,19 @@ func (x *index) marked(f *record.Message) (most *record.Port, at record.Met, kno
 
 // sayMarked tells of the port that marked most of a message's packets: where these waited
 // for a pause or credits a third of the time or more, what held it made the queue.
-func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how string) (where, said string) {
-	said = fmt.Sprintf("%s; %s marked %d of its packets", how, PortName(p), m.Marks)
+func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how string) (cause Cause, said string) {
+	said = fmt.Sprintf("%s; %s marked %d of its packets", how, p.ID(), m.Marks)
 	if m.Held > 0 && m.Held*2 >= m.Wait {
-		held, root, host := x.walk(PortName(p), p.Class)
-		if at, because := x.sayRoot(held, root, host, q); at != "" {
+		held, root, host := x.walk(p.ID(), p.Class)
+		if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
 			return at, fmt.Sprintf("%s, held by %s, because %s", said, p.Layer.English().Holder, because)
 		}
 	}
-	return PortName(p), said + x.filledBy(p)
+	return atPort(p), said + x.filledBy(p)
 }
 
 // metOn is what a message's packets met at a port on their way.
-func (x *index) metOn(f *record.Message, port string) (at record.Met) {
+func (x *index) metOn(f *record.Message, port record.PortID) (at record.Met) {
 	for _, m := range x.met(f) {
 		if m.Answer == Reads(f) && x.metPort(&m) == port {
 			at.Port, at.Class = m.Port, m.Class
@@ -103,7 +103,7 @@ func (x *index) longestWait(f *record.Message) (at *record.Met, wait units.Time)
 	list := x.met(f)
 	for i := range list {
 		m := &list[i]
-		if m.Packets == 0 || Reads(f) && !m.Answer || x.metPort(m) == "" {
+		if m.Packets == 0 || Reads(f) && !m.Answer || x.metPort(m) == (record.PortID{}) {
 			continue
 		}
 		if d := (m.Wait + m.Held) / units.Time(m.Packets); d > wait {
@@ -115,13 +115,13 @@ func (x *index) longestWait(f *record.Message) (at *record.Met, wait units.Time)
 
 // filledWith is the egress port for which most of what filled an ingress port waited, in the
 // time that is asked about; nil where the record does not tell.
-func (x *index) filledWith(ingress string, class int) *record.Port {
+func (x *index) filledWith(ingress record.PortID, class int) *record.Port {
 	e, k := x.r.Evidence, &x.known
 	if e == nil {
 		return nil
 	}
 	if k.numbers == nil {
-		k.numbers, k.fills = map[string]uint32{}, map[fillKey]*record.Filled{}
+		k.numbers, k.fills = map[record.PortID]uint32{}, map[fillKey]*record.Filled{}
 		for i := range e.Ports {
 			k.numbers[x.metPort(&record.Met{Port: uint32(i)})] = uint32(i)
 		}
@@ -150,14 +150,14 @@ func (x *index) filledWith(ingress string, class int) *record.Port {
 // sayStretched tells what made the round trip of a message so long that a limit of so many
 // bytes outstanding held it: a wait, of its packets or their acknowledgements, of at least a
 // fifth of the round trip. known: the record tells.
-func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (where, how string, known bool) {
+func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (cause Cause, how string, known bool) {
 	goodput := Goodput(f)
 	if len(x.met(f)) == 0 || goodput == 0 {
-		return "", "", false
+		return Cause{}, "", false
 	}
 	m, wait := x.longestWait(f)
 	if trip := units.Time(mulDiv(most, 8*int64(units.Second), int64(goodput))); m == nil || wait < trip/5 {
-		return "", "", true
+		return Cause{}, "", true
 	}
 	port, who := x.metPort(m), "packets"
 	if m.Answer != Reads(f) {
@@ -169,20 +169,23 @@ func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (where
 		taker = record.HostOf(f.Src)
 	}
 	switch {
-	case record.NodeOf(port) == taker:
-		where, how = x.sayReceiveBuffer(port, q)
+	case port.Node == taker:
+		cause, how = x.sayReceiveBuffer(port, q)
 		how = strings.Replace(how, "it waited", each, 1)
 	case m.Held > m.Wait:
 		held, root, host := x.walk(port, int(m.Class))
 		at, because := x.sayRoot(held, root, host, q)
-		if where, how = at, fmt.Sprintf("%s at %s, held by %s", each, port, x.holder(port, q)); where == "" {
-			return port, how + because, true
+		if cause, how = at, fmt.Sprintf("%s at %s, held by %s", each, port, x.holder(port, q)); cause == (Cause{}) {
+			return x.portCause(port, q), how + because, true
 		}
 		how += ", because " + because
 	default:
-		where, how = port, each+" in the queue of "+port+x.sayAhead(m, q)
+		cause, how = x.portCause(port, q), fmt.Sprintf("%s in the queue of %s%s", each, port, x.sayAhead(m, q))
+		if m.Ahead*2 > m.Wait {
+			cause.Kind = catalog.CauseClass
+		}
 	}
-	return where, how, true
+	return cause, how, true
 }
 
 // sayAhead says which class went ahead of what waited, if that took most of the wait, in

@@ -11,11 +11,11 @@ type paths struct {
 // byPort lists queue pairs by port, in order. They are counted before they are listed, as
 // there may be millions.
 type byPort struct {
-	count map[string]int
-	list  map[string][]int32
+	count map[record.PortID]int
+	list  map[record.PortID][]int32
 }
 
-func (b *byPort) add(port string, qp int) {
+func (b *byPort) add(port record.PortID, qp int) {
 	of := b.list[port]
 	if of == nil {
 		of = make([]int32, 0, b.count[port])
@@ -24,7 +24,7 @@ func (b *byPort) add(port string, qp int) {
 }
 
 func newPaths(qps []record.QP) *paths {
-	p := &paths{out: byPort{map[string]int{}, map[string][]int32{}}, in: byPort{map[string]int{}, map[string][]int32{}}, load: map[portClass]int{}}
+	p := &paths{out: byPort{map[record.PortID]int{}, map[record.PortID][]int32{}}, in: byPort{map[record.PortID]int{}, map[record.PortID][]int32{}}, load: map[portClass]int{}}
 	for i := range qps {
 		l := &qps[i].Limits
 		for _, h := range l.Path {
@@ -51,11 +51,13 @@ func (x *index) along() *paths {
 }
 
 // out lists the requesters that leave by a port, in those that arrive at it.
-func (x *index) out(port string) []int32 { return x.along().out.list[port] }
-func (x *index) in(port string) []int32  { return x.along().in.list[port] }
+func (x *index) out(port record.PortID) []int32 { return x.along().out.list[port] }
+func (x *index) in(port record.PortID) []int32  { return x.along().in.list[port] }
 
 // load is how many requesters leave by a port in a class.
-func (x *index) load(port string, class int) int { return x.along().load[portClass{port, class}] }
+func (x *index) load(port record.PortID, class int) int {
+	return x.along().load[portClass{port, class}]
+}
 
 // class keeps those of the queue pairs whose data is of class c.
 func (x *index) class(qps []int32, c int) (of []int32) {

@@ -111,7 +111,7 @@ func TestReasonOfPlace(t *testing.T) {
 
 // Of two senders ECN cut one before the buffer held most and one after it.
 func TestCutsBeforeThePeak(t *testing.T) {
-	path := []*record.PathHop{{Port: "h0:1", Peer: "s:1", RateBps: 100 * units.Gbps}, {Port: "s:2", Peer: "h1:1", RateBps: 50 * units.Gbps}}
+	path := []*record.PathHop{{Port: record.PortID{Node: "h0", Port: 1}, Peer: record.PortID{Node: "s", Port: 1}, RateBps: 100 * units.Gbps}, {Port: record.PortID{Node: "s", Port: 2}, Peer: record.PortID{Node: "h1", Port: 1}, RateBps: 50 * units.Gbps}}
 	cut := func(actor record.Place, count int64, first units.Time) record.Entry {
 		return record.Entry{Question: catalog.Slowed, Mechanism: catalog.RateCut, Actor: actor, Act: record.Act{Count: count, First: first, Last: 90}}
 	}

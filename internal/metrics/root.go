@@ -24,11 +24,11 @@ const counts = 10
 // good part of the time, what paused it comes next. held are the ports that
 // were paused, root is the first that was not; with root nil a host's receive
 // buffer ended the walk, or, with host empty too, the record does not tell.
-func (x *index) walk(port string, class int) (held []string, root *record.Port, host string) {
+func (x *index) walk(port record.PortID, class int) (held []record.PortID, root *record.Port, host string) {
 	p := x.ports[portClass{port, class}]
-	for p != nil && !slices.Contains(held, PortName(p)) {
-		held = append(held, PortName(p))
-		node := record.NodeOf(p.Peer)
+	for p != nil && !slices.Contains(held, p.ID()) {
+		held = append(held, p.ID())
+		node := p.Peer.Node
 		if x.hosts[node] {
 			return held, nil, node
 		}
@@ -48,7 +48,7 @@ func (x *index) walk(port string, class int) (held []string, root *record.Port, 
 // stopped its peer. Where that was never seen it is, of the egress ports that data of the
 // class takes after entering by the port, the one with the longest queue; nil if the record
 // names none.
-func (x *index) fullest(ingress string, class int) (p *record.Port) {
+func (x *index) fullest(ingress record.PortID, class int) (p *record.Port) {
 	key := portClass{ingress, class}
 	if p := x.filledWith(ingress, class); p != nil {
 		return p
@@ -66,7 +66,7 @@ func (x *index) fullest(ingress string, class int) (p *record.Port) {
 }
 
 // holder is what shuts the gate of a port for a queue pair's class.
-func (x *index) holder(port string, q *record.QP) string {
+func (x *index) holder(port record.PortID, q *record.QP) string {
 	layer := q.Layer
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil {
 		layer = p.Layer
@@ -76,40 +76,43 @@ func (x *index) holder(port string, q *record.QP) string {
 
 // sayPaused follows the pauses to the port that could not send as fast as it
 // was fed, or to the host that did not take what arrived.
-func (x *index) sayPaused(port string, f *record.Message, q *record.QP) (where, how string) {
+func (x *index) sayPaused(port record.PortID, f *record.Message, q *record.QP) (cause Cause, how string) {
 	held, root, host := x.walk(port, q.Limits.Class)
-	how = x.holder(port, q) + " held " + port
+	how = x.holder(port, q) + " held " + port.String()
 	if len(held) > 1 {
-		how += ", behind it " + strings.Join(held[1:], ", ")
+		how += ", behind it " + listPorts(held[1:])
 	}
-	where, because := x.sayRoot(held, root, host, q)
-	if where == "" {
-		return port, how + because
+	cause, because := x.sayRoot(held, root, host, q)
+	if cause == (Cause{}) {
+		return x.portCause(port, q), how + because
 	}
-	return x.orFailed(where, how+", because "+because, f, q)
+	return x.orFailed(cause, how+", because "+because, f, q)
 }
 
-// orFailed names the link in place of a port, if the port sends onto one that failed and
+// orFailed blames the link in place of a port, if the port sends onto one that failed and
 // something of the message was lost: what held it there is that.
-func (x *index) orFailed(port, how string, f *record.Message, q *record.QP) (where, said string) {
-	failure := x.failureAt(port, f)
-	if failure == nil || !repeats(f.Account.Stages()) {
-		return port, how
+func (x *index) orFailed(cause Cause, how string, f *record.Message, q *record.QP) (Cause, string) {
+	if cause.Kind != catalog.CausePort {
+		return cause, how
 	}
-	return failure.Link.String(), how + "; " + x.sayFailure(failure)
+	failure := x.failureAt(cause.Place.PortID(), f)
+	if failure == nil || !repeats(f.Account.Stages()) {
+		return cause, how
+	}
+	return failed(failure), how + "; " + x.sayFailure(failure)
 }
 
-// sayRoot tells what ended a walk over held ports; where is empty when the record does
+// sayRoot tells what ended a walk over held ports; there is no cause when the record does
 // not tell.
-func (x *index) sayRoot(held []string, root *record.Port, host string, q *record.QP) (where, because string) {
+func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q *record.QP) (cause Cause, because string) {
 	if len(held) > 0 && (root != nil || host != "") {
-		if where, because = x.sayLoop(held[len(held)-1], q.Limits.Class, root, host); where != "" {
-			return where, because
+		if cause, because = x.sayLoop(held[len(held)-1], q.Limits.Class, root, host); because != "" {
+			return cause, because
 		}
 	}
 	switch {
 	case root != nil:
-		return PortName(root), fmt.Sprintf("%s%s could not send as fast as it was fed", PortName(root), x.sharedBy(PortName(root), q))
+		return atPort(root), fmt.Sprintf("%s%s could not send as fast as it was fed", root.ID(), x.sharedBy(root.ID(), q))
 	case host != "":
 		if stall := x.mostlyStalled(host); stall != "" {
 			return cachesOf(host), "the NIC of " + host + " " + stall
@@ -120,27 +123,29 @@ func (x *index) sayRoot(held []string, root *record.Port, host string, q *record
 		}
 		return x.bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
 	}
-	return "", "; the record does not show what filled the buffer behind it"
+	return Cause{}, "; the record does not show what filled the buffer behind it"
 }
 
 // sayQueue tells where a message queued; if that port was itself paused for a
 // good part of the message's time, what paused it is the cause.
-func (x *index) sayQueue(port string, f *record.Message, q *record.QP) (where, how string) {
-	how = "it waited in the queue of " + port + x.sharedBy(port, q)
+func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (cause Cause, how string) {
+	how = "it waited in the queue of " + port.String() + x.sharedBy(port, q)
 	if at := x.metOn(f, port); at.Ahead*2 > at.Wait {
-		return port, strings.TrimSuffix(how, ",") + x.sayAhead(&at, q)
+		cause = x.portCause(port, q)
+		cause.Kind = catalog.CauseClass
+		return cause, strings.TrimSuffix(how, ",") + x.sayAhead(&at, q)
 	}
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && heldLong(p, f) {
 		held, root, host := x.walk(port, q.Limits.Class)
-		if at, because := x.sayRoot(held, root, host, q); at != "" {
+		if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
 			how = strings.TrimSuffix(how, ",") + ", held by " + p.Layer.English().Holder
 			if len(held) > 1 {
-				how += " as were " + strings.Join(held[1:], ", ")
+				how += " as were " + listPorts(held[1:])
 			}
 			return at, how + ", because " + because
 		}
 	}
-	return x.orFailed(port, strings.TrimSuffix(how, ","), f, q)
+	return x.orFailed(x.portCause(port, q), strings.TrimSuffix(how, ","), f, q)
 }
 
 // heldLong reports whether a port was paused for a good part of a message's time.
@@ -163,7 +168,7 @@ func (x *index) mostMarked(q *record.QP) (most *record.Port) {
 // for one cause, on its way out or in; nil if none did.
 func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) {
 	for _, h := range q.Limits.Path {
-		for _, end := range []string{h.Port, h.Peer} {
+		for _, end := range [...]record.PortID{h.Port, h.Peer} {
 			p := x.ports[portClass{end, q.Limits.Class}]
 			if p == nil {
 				continue
@@ -180,27 +185,31 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 
 // sayLoss tells of the time that a loss cost, and which port dropped. The
 // record counts what a queue pair sent again, not what a message did.
-func (x *index) sayLoss(stage catalog.Stage, port string, q *record.QP, of *record.Message) (where, how string) {
+func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *record.Message) (cause Cause, how string) {
 	me := qpActor(q)
-	where = me
+	cause = Cause{Kind: catalog.CauseLoss, Place: q.Place()}
 	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naksOf(q), "NAK"), x.askedAgain(q), plural(q.Timeouts, "timeout"), me)
 	if stage == catalog.StageResending {
-		where = port
+		cause.Place = own.Place
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
 	if f := x.failureOn(q, of); f != nil {
-		return f.Link.String(), how + "; " + x.sayFailure(f)
+		return failed(f), how + "; " + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)
 	if p == nil {
-		return where, how
+		return cause, how
 	}
 	how += "; " + x.sayDropped(p, drop)
 	if drop.Cause == catalog.DropReceive {
 		how += x.drainOf(p)
 		return x.bufferOf(p.Node), how
 	}
-	return PortName(p), how
+	cause = atPort(p)
+	if drop.Cause.Sign() == catalog.NoMechanism {
+		cause.Kind = catalog.CauseLoss
+	}
+	return cause, how
 }
 
 // dropped is the port that dropped most on the path of a queue pair's packets, or
@@ -216,7 +225,7 @@ func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 // sayDropped says what a port dropped in the run, of all flows that pass it: the record
 // does not tell them apart.
 func (x *index) sayDropped(p *record.Port, d record.Drop) string {
-	of, name := "", PortName(p)
+	of, name := "", p.ID()
 	takers := x.out
 	if d.Cause.Arriving() {
 		takers = x.in
@@ -297,7 +306,7 @@ func drainRate(l *record.PortLimits) string {
 // filledBy names the host that paused a port, where links inside it take less than the
 // port's: what waited there, and was marked, waited for these.
 func (x *index) filledBy(p *record.Port) string {
-	host := record.NodeOf(p.Peer)
+	host := p.Peer.Node
 	l := x.drains[host]
 	if l == nil || l.Inside == nil || p.PausesReceived == 0 {
 		return ""
@@ -306,8 +315,30 @@ func (x *index) filledBy(p *record.Port) string {
 	return fmt.Sprintf("; %s paused it, as %s takes %s%s", host, in, FormatRate(in.Bps), InsideBut(in))
 }
 
-// cachesOf is how the caches of a host's card are named as a cause.
-func cachesOf(host string) string { return "NIC caches of " + host }
+// cachesOf are the caches of a host's card as a cause.
+func cachesOf(host string) Cause {
+	return Cause{Kind: catalog.CauseCaches, Place: record.Place{Kind: catalog.AtCardCaches, Node: host}}
+}
+
+// atPort is a port as a cause.
+func atPort(p *record.Port) Cause { return Cause{Kind: catalog.CausePort, Place: p.Place()} }
+
+// portCause is a port as a cause of what happened to a queue pair's class there.
+func (x *index) portCause(at record.PortID, q *record.QP) Cause {
+	return Cause{Kind: catalog.CausePort, Place: record.ClassAt(at.Node, at.Port, q.Limits.Class, q.Layer)}
+}
+
+// failed is the failure of a link as a cause.
+func failed(f *record.Failure) Cause { return Cause{Kind: catalog.CauseFailure, Place: f.Link} }
+
+// listPorts names ports.
+func listPorts(ports []record.PortID) string {
+	names := make([]string, len(ports))
+	for i, p := range ports {
+		names[i] = p.String()
+	}
+	return strings.Join(names, ", ")
+}
 
 // mostlyStalled says for how long a host's card fetched what its caches did not
 // hold, if that took its receiving pipeline longer than the data did; else "".
@@ -327,7 +358,7 @@ func (x *index) findStalled(host string) string {
 	}
 	arrived := int64(0)
 	for i := range x.r.Ports {
-		if p := &x.r.Ports[i]; record.NodeOf(p.Peer) == host {
+		if p := &x.r.Ports[i]; p.Peer.Node == host {
 			arrived += p.TxBytes
 		}
 	}
@@ -341,9 +372,9 @@ func (x *index) findStalled(host string) string {
 
 // sayReceiveBuffer tells what kept a packet in the receive buffer of a port: the
 // rate at which the host takes data, or the misses of the card's caches.
-func (x *index) sayReceiveBuffer(port string, q *record.QP) (where, how string) {
-	host := record.NodeOf(port)
-	how = "it waited in the receive buffer of " + port
+func (x *index) sayReceiveBuffer(port record.PortID, q *record.QP) (cause Cause, how string) {
+	host := port.Node
+	how = "it waited in the receive buffer of " + port.String()
 	if stall := x.mostlyStalled(host); stall != "" {
 		return cachesOf(host), how + ": the NIC " + stall
 	}

@@ -122,6 +122,14 @@ func (s *stages) numberOf(a *record.StageTime) int32 {
 	return n
 }
 
+// port is that of the stage's place.
+func (k *stageKnown) port() record.PortID {
+	if k.at == nil {
+		return record.PortID{}
+	}
+	return k.at.PortID()
+}
+
 func newStageKnown(s *record.StageTime) stageKnown {
 	k := stageKnown{stage: s.Stage, at: s.Where, where: s.Place().String(), base: s.Stage.Base(), usual: s.Time}
 	k.response, k.ack = s.Stage.Leg() == catalog.LegResponse, s.Stage.Leg() == catalog.LegAck

@@ -52,12 +52,6 @@ func (m *Met) During(from, to units.Time) {
 	m.Last = max(m.Last, to)
 }
 
-// PortID names a port.
-type PortID struct {
-	Node string `json:"node"`
-	Port int    `json:"port"` // 1-based, in the order links name the node
-}
-
 // Evidence is what a run wrote down beside its counters.
 type Evidence struct {
 	Ports    []PortID `json:"ports"` // by global number

@@ -47,7 +47,7 @@ type PortLimits struct {
 
 // CNPLimiter is a limiter of congestion notifications at a receiver.
 type CNPLimiter struct {
-	Port       string     `json:"port"`        // "h0:1"
+	Port       PortID     `json:"port"`
 	Scope      string     `json:"scope"`       // "port", "destination" or "queue-pair"
 	IntervalPS units.Time `json:"interval_ps"` // the least time between two
 }
@@ -134,8 +134,8 @@ func (l *InsideLimit) String() string { return l.Kind + ", " + l.Link }
 
 // PathHop is one transmission of a path.
 type PathHop struct {
-	Port    string     `json:"port"` // "leaf1:3"
-	Peer    string     `json:"peer"` // the port at the other end
+	Port    PortID     `json:"port"`
+	Peer    PortID     `json:"peer"` // the port at the other end
 	RateBps units.Rate `json:"rate_bps"`
 	// On a link with credits: the idle time from when a packet of the path MTU starts
 	// until its credits can be used again, and how many such packets may be granted at

@@ -105,11 +105,12 @@ func LinkAt(node string, port int, to string, toPort int) Place {
 	return Place{Kind: catalog.AtLink, Node: node, Port: int32(port), To: to, ToPort: int32(toPort)}
 }
 
-// Joins reports whether a link has its ends at two ports, given by their names, "" standing
-// for any.
-func (p Place) Joins(a, b string) bool {
-	near, far := PortName(p.Node, int(p.Port)), PortName(p.To, int(p.ToPort))
-	return a == near && (b == "" || b == far) || a == far && (b == "" || b == near)
+// Joins reports whether a link has an end at each of two ports.
+func (p Place) Joins(a, b PortID) bool { return p.Ends(a) && p.Ends(b) && a != b }
+
+// Ends reports whether a link has an end at a port.
+func (p Place) Ends(at PortID) bool {
+	return at == p.PortID() || at == PortID{p.To, int(p.ToPort)}
 }
 
 // PortName is how reports name a port of a node, from 1: "leaf1:3".
@@ -117,6 +118,21 @@ func PortName(node string, port int) string { return node + ":" + strconv.Itoa(p
 
 // Ptr returns a pointer to a place, for accounts.
 func (p Place) Ptr() *Place { return &p }
+
+// PortID names a port.
+type PortID struct {
+	Node string `json:"node"`
+	Port int    `json:"port"` // 1-based, in the order links name the node
+}
+
+// String is how reports name the port: "leaf1:3".
+func (p PortID) String() string { return PortName(p.Node, p.Port) }
+
+// Place is the port.
+func (p PortID) Place() Place { return PortAt(p.Node, p.Port) }
+
+// PortID is the port of a place that has one.
+func (p Place) PortID() PortID { return PortID{p.Node, int(p.Port)} }
 
 // IsZero reports whether it is nowhere.
 func (p Place) IsZero() bool { return p.Kind == catalog.Nowhere }

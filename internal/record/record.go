@@ -42,7 +42,7 @@ type Entry struct {
 type Port struct {
 	Node  string `json:"node"`
 	Port  int    `json:"port"` // 1-based, in the order links name the node
-	Peer  string `json:"peer"` // "h4:1"
+	Peer  PortID `json:"peer"`
 	Class int    `json:"class"`
 	// Layer is the link's, whose vocabulary is that of the class.
 	Layer          catalog.Layer `json:"link_layer"`
@@ -189,7 +189,10 @@ func (q *QP) Place() Place { return QPAt(q.Service, q.Host, q.QP) }
 func (q *QP) Name() string { return q.Place().String() }
 
 // Name is how reports name the port: "leaf1:3".
-func (p *Port) Name() string { return PortName(p.Node, p.Port) }
+func (p *Port) Name() string { return p.ID().String() }
+
+// ID is which port it is.
+func (p *Port) ID() PortID { return PortID{p.Node, p.Port} }
 
 // Place is the port's class, as an actor.
 func (p *Port) Place() Place { return ClassAt(p.Node, p.Port, p.Class, p.Layer) }
@@ -267,7 +270,7 @@ type Data struct {
 // Waiting is a port and class in a cycle of waits: it may not send because what
 // would come behind its frames waits at the next one.
 type Waiting struct {
-	Port  string        `json:"port"` // "s0:2"
+	Port  PortID        `json:"port"`
 	Class int           `json:"class"`
 	Layer catalog.Layer `json:"link_layer"`
 }

@@ -45,8 +45,7 @@ func comparisonOf(t *testing.T, seeds int) *compare.Comparison {
 func sendPauses(r *record.Run) {
 	for i := range r.Ports {
 		if p := &r.Ports[i]; p.PausesReceived > 0 {
-			node, port, _ := strings.Cut(p.Peer, ":")
-			r.Ledger = append(r.Ledger, record.Entry{Question: catalog.FedBack, Mechanism: catalog.PFCSent, Actor: record.ClassAt(node, int(port[0]-'0'), 3, catalog.Ethernet),
+			r.Ledger = append(r.Ledger, record.Entry{Question: catalog.FedBack, Mechanism: catalog.PFCSent, Actor: record.ClassAt(p.Peer.Node, p.Peer.Port, 3, catalog.Ethernet),
 				Act: act(p.PausesReceived, 12*units.Microsecond+units.Time(i), 13*units.Microsecond, 0)})
 		}
 	}

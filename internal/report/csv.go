@@ -61,7 +61,7 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 		"held_ps", "paused_ps", "dropped", "dropped_bytes"}
 	t := lines("ports", header, len(ports), func(i int) []string {
 		p := &ports[i]
-		return []string{p.Node, integer(p.Port), p.Peer, integer(p.Class), p.Layer.String(), integer(p.RateBps), integer(p.PeakQueueBytes),
+		return []string{p.Node, integer(p.Port), p.Peer.String(), integer(p.Class), p.Layer.String(), integer(p.RateBps), integer(p.PeakQueueBytes),
 			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),

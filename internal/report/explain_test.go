@@ -36,7 +36,7 @@ func lossy() *record.Run {
 	f.Account, f.CompletionPS = record.Known(account...), account.Total()
 	l := &r.QPs[0].Limits
 	l.LineBps, l.MTUBytes, l.CC, l.Class = 400*units.Gbps, 4096, true, 3
-	for _, p := range []string{"h0:1", "pod0-leaf1:17", "core-switch-12:3"} {
+	for _, p := range []record.PortID{{Node: "h0", Port: 1}, {Node: "pod0-leaf1", Port: 17}, {Node: "core-switch-12", Port: 3}} {
 		l.Path = append(l.Path, &record.PathHop{Port: p, Peer: p, RateBps: 400 * units.Gbps})
 	}
 	r.FrameHeader, r.RETH, r.WireOverhead, r.MinFrame = 62, 16, 20, 64

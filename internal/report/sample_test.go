@@ -40,10 +40,10 @@ func oneFlow() *record.Run {
 			{Host: "h1", QP: 17, Peer: record.HostAt("h0"), Workload: "stream", State: "RTS", DeliveredBytes: 1_000_000},
 		},
 		Ports: []record.Port{
-			{Node: "h0", Port: 1, Peer: "sw:1", Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 4158, TxPackets: 245, TxBytes: 1_015_190, Utilisation: 0.95},
-			{Node: "sw", Port: 2, Peer: "h1:1", Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 4158, PeakIngress: 0, TxPackets: 245, TxBytes: 1_015_190, Utilisation: 0.95},
-			{Node: "sw", Port: 1, Peer: "h0:1", Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 66, PeakIngress: 4158, TxPackets: 245, TxBytes: 16_170, Utilisation: 0.02},
-			{Node: "sw", Port: 3, Peer: "h2:1", Class: 3, RateBps: 400 * units.Gbps},
+			{Node: "h0", Port: 1, Peer: record.PortID{Node: "sw", Port: 1}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 4158, TxPackets: 245, TxBytes: 1_015_190, Utilisation: 0.95},
+			{Node: "sw", Port: 2, Peer: record.PortID{Node: "h1", Port: 1}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 4158, PeakIngress: 0, TxPackets: 245, TxBytes: 1_015_190, Utilisation: 0.95},
+			{Node: "sw", Port: 1, Peer: record.PortID{Node: "h0", Port: 1}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 66, PeakIngress: 4158, TxPackets: 245, TxBytes: 16_170, Utilisation: 0.02},
+			{Node: "sw", Port: 3, Peer: record.PortID{Node: "h2", Port: 1}, Class: 3, RateBps: 400 * units.Gbps},
 		},
 	}
 }
@@ -67,16 +67,16 @@ func incast() *record.Run {
 				CNPsReceived: 301, RateCuts: 300, FinalRateBps: 101 * units.Gbps, MinRateBps: 31 * units.Gbps},
 			record.QP{Host: "h4", QP: 1 + i, Peer: record.HostAt(host), Workload: "incast", State: "RTS", DeliveredBytes: 64_000_000, CNPsSent: 301})
 		r.Ports = append(r.Ports,
-			record.Port{Node: host, Port: 1, Peer: fmt.Sprintf("sw:%d", i+1), Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 4158,
+			record.Port{Node: host, Port: 1, Peer: record.PortID{Node: "sw", Port: i + 1}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 4158,
 				TxPackets: 15625, TxBytes: 64_900_000, PausesReceived: 21, HeldPS: units.Time(298_400_000 + i), PausedPS: 310_000_000, Utilisation: 0.24},
-			record.Port{Node: "sw", Port: i + 1, Peer: host + ":1", Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 132, PeakIngress: 345_000,
+			record.Port{Node: "sw", Port: i + 1, Peer: record.PortID{Node: host, Port: 1}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 132, PeakIngress: 345_000,
 				PeakHeadroom: 35_000, TxPackets: 3907, TxBytes: 250_048, PausesSent: 21, ResumesSent: 21})
 	}
 	r.Ports = append(r.Ports,
-		record.Port{Node: "sw", Port: 5, Peer: "h4:1", Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 1_203_418, PeakQueuePS: 12_800_000,
+		record.Port{Node: "sw", Port: 5, Peer: record.PortID{Node: "h4", Port: 1}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 1_203_418, PeakQueuePS: 12_800_000,
 			MeanQueueBytes: 310_204.4, TxPackets: 62_500, TxBytes: 259_600_000, Marked: 48_211, Utilisation: 0.981},
-		record.Port{Node: "h4", Port: 1, Peer: "sw:5", Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 66, TxPackets: 15_628, TxBytes: 1_000_192},
-		record.Port{Node: "h4", Port: 1, Peer: "sw:5", Class: 6, RateBps: 400 * units.Gbps, PeakQueueBytes: 78, TxPackets: 1_204, TxBytes: 93_912})
+		record.Port{Node: "h4", Port: 1, Peer: record.PortID{Node: "sw", Port: 5}, Class: 3, RateBps: 400 * units.Gbps, PeakQueueBytes: 66, TxPackets: 15_628, TxBytes: 1_000_192},
+		record.Port{Node: "h4", Port: 1, Peer: record.PortID{Node: "sw", Port: 5}, Class: 6, RateBps: 400 * units.Gbps, PeakQueueBytes: 78, TxPackets: 1_204, TxBytes: 93_912})
 	r.Ledger = []record.Entry{
 		{Question: catalog.Detected, Mechanism: catalog.XOFFCross, Actor: record.ClassAt("sw", 1, 3, catalog.Ethernet), Act: act(21, 11_204_000, 310_000_000, 0)},
 		{Question: catalog.Detected, Mechanism: catalog.XOFFCross, Actor: record.ClassAt("sw", 2, 3, catalog.Ethernet), Act: act(21, 11_204_000, 310_000_000, 0)},
@@ -112,7 +112,7 @@ func manyFlows() *record.Run {
 	for leaf := range 4 {
 		for port := 1; port <= 6; port++ {
 			n := int64(leaf*6 + port)
-			r.Ports = append(r.Ports, record.Port{Node: fmt.Sprintf("leaf-%d", leaf), Port: port, Peer: fmt.Sprintf("server-%02d:1", leaf*4+port-1),
+			r.Ports = append(r.Ports, record.Port{Node: fmt.Sprintf("leaf-%d", leaf), Port: port, Peer: record.PortID{Node: fmt.Sprintf("server-%02d", leaf*4+port-1), Port: 1},
 				Class: 3, RateBps: 100 * units.Gbps, PeakQueueBytes: n * 40_000, MeanQueueBytes: float64(n) * 9_000.5, TxPackets: 100_000 * n,
 				TxBytes: 415_000_000, Marked: max(0, (n-8)*1_234_567), PausesSent: max(0, n-12), PausesReceived: max(0, n-20),
 				HeldPS: units.Time(max(0, n-20) * 1_234_567_000), PausedPS: units.Time(max(0, n-20) * 1_500_000_000), Utilisation: 0.5})
@@ -136,7 +136,7 @@ func deadlock() *record.Run {
 		name := fmt.Sprintf("s%d", i)
 		r.Messages = append(r.Messages, record.Message{Src: fmt.Sprintf("h%d", i), Dst: fmt.Sprintf("h%d", (i+2)%3), QP: 1, Workload: "ring",
 			Verb: "WRITE", Bytes: 10_000_000, CompletionPS: -1, Status: "open"})
-		r.Ports = append(r.Ports, record.Port{Node: name, Port: 2, Peer: fmt.Sprintf("s%d:1", next), Class: 3, RateBps: 100 * units.Gbps,
+		r.Ports = append(r.Ports, record.Port{Node: name, Port: 2, Peer: record.PortID{Node: fmt.Sprintf("s%d", next), Port: 1}, Class: 3, RateBps: 100 * units.Gbps,
 			PeakQueueBytes: 300_000, MeanQueueBytes: 290_000, TxPackets: 80, TxBytes: 330_000, PausesReceived: 1, PausesSent: 1,
 			HeldPS: 790_000_000, PausedPS: 790_000_000})
 		r.Ledger = append(r.Ledger,
@@ -156,7 +156,7 @@ func errorCompletions() *record.Run {
 			{Src: "h2", Dst: "h3", QP: 1, Workload: "bad-key", Verb: "WRITE", Bytes: 4_000_000, CompletionPS: 4_100_000, Status: "remote access error"},
 			{Src: "h2", Dst: "h3", QP: 1, Workload: "bad-key", Verb: "WRITE", Bytes: 4_000_000, CompletionPS: 4_100_000, Status: "work request flushed error"},
 		},
-		Ports: []record.Port{{Node: "sw", Port: 2, Peer: "h1:1", Class: 3, RateBps: 100 * units.Gbps, PeakQueueBytes: 90_000, TxPackets: 1000, TxBytes: 4_100_000,
+		Ports: []record.Port{{Node: "sw", Port: 2, Peer: record.PortID{Node: "h1", Port: 1}, Class: 3, RateBps: 100 * units.Gbps, PeakQueueBytes: 90_000, TxPackets: 1000, TxBytes: 4_100_000,
 			Dropped: 1012, DroppedBytes: 4_190_000, DropCauses: []record.Drop{
 				{Cause: catalog.DropLinkDown, Act: act(1000, 30_000_000, 500_000_000_000, 4_140_000)},
 				{Cause: catalog.DropBitError, Act: act(12, 12_000_000, 29_000_000, 50_000)}}}},

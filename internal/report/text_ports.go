@@ -134,7 +134,7 @@ func (t *text) portTable(index []int) *table {
 	}}
 	for _, i := range index {
 		p := &t.r.Ports[i]
-		tab.add(metrics.PortName(p), p.Peer, integer(p.Class), size(t.peak(p)), size(int64(p.MeanQueueBytes+0.5)),
+		tab.add(p.Name(), p.Peer.String(), integer(p.Class), size(t.peak(p)), size(int64(p.MeanQueueBytes+0.5)),
 			t.minimum(p), count(p.Marked), count(p.PausesSent), count(p.PausesReceived), duration(p.HeldPS), duration(p.PausedPS),
 			count(p.Dropped), share(p.Utilisation), size(p.PeakIngress), size(p.PeakHeadroom))
 	}
@@ -223,7 +223,7 @@ func (t *text) restLine(rest []int) string {
 	}
 	if t.peak(deepest) > 0 {
 		s += fmt.Sprintf("; deepest queue %s at %s %s", metrics.FormatBytes(t.peak(deepest)),
-			metrics.PortName(deepest), metrics.ClassName(deepest))
+			deepest.Name(), metrics.ClassName(deepest))
 	}
 	return s
 }
@@ -246,7 +246,7 @@ func (t *text) drops() {
 				more++
 				continue
 			}
-			tab.add(metrics.PortName(p), integer(p.Class), d.Cause.String(), metrics.FormatCount(d.Count),
+			tab.add(p.Name(), integer(p.Class), d.Cause.String(), metrics.FormatCount(d.Count),
 				t.at(d.First), t.at(d.Last))
 		}
 	}

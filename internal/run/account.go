@@ -537,6 +537,11 @@ func (a *accountant) link(leg catalog.Leg, h *fabric.Hop, arrived units.Time, fr
 	a.until(catalog.StageJitter.On(leg), &p.at, arrived)
 }
 
+// portID is a port of a node by its number there, from 0.
+func (r *runner) portID(node, local int) record.PortID {
+	return record.PortID{Node: r.Valid.Graph.Nodes[node].Name, Port: local + 1}
+}
+
 func (r *runner) portName(node, local int) string {
 	return fmt.Sprintf("%s:%d", r.Valid.Graph.Nodes[node].Name, local+1)
 }

@@ -80,7 +80,7 @@ func TestDeadlock(t *testing.T) {
 			}
 			held := 0
 			for _, p := range base.Ports {
-				if p.HeldPS > 0 && p.PausedPS > 0 && strings.HasPrefix(p.Node, "s") && strings.HasPrefix(p.Peer, "s") {
+				if p.HeldPS > 0 && p.PausedPS > 0 && strings.HasPrefix(p.Node, "s") && strings.HasPrefix(p.Peer.Node, "s") {
 					held++
 				}
 			}
@@ -98,7 +98,7 @@ func TestDeadlock(t *testing.T) {
 func cycleOf(r *record.Run) string {
 	var ports []string
 	for _, w := range r.Cycle {
-		ports = append(ports, w.Port)
+		ports = append(ports, w.Port.String())
 	}
 	return strings.Join(ports, " ")
 }
@@ -353,7 +353,7 @@ workload:
 			t.Fatal(err)
 		}
 		for _, p := range simulate(t, v, 1, 1).Ports {
-			if p.Node == "leaf1" && strings.HasPrefix(p.Peer, "spine") && p.TxPackets > 0 {
+			if p.Node == "leaf1" && strings.HasPrefix(p.Peer.Node, "spine") && p.TxPackets > 0 {
 				used++
 			}
 		}

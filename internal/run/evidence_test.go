@@ -354,7 +354,7 @@ workload:
 		}
 		sent := int64(0)
 		for _, p := range r.Ports {
-			if p.Node == "leaf1" && strings.HasPrefix(p.Peer, "spine") {
+			if p.Node == "leaf1" && strings.HasPrefix(p.Peer.Node, "spine") {
 				sent += p.TxPackets
 			}
 		}

@@ -43,7 +43,7 @@ func spineOf(t *testing.T) string {
 	r, _ := failed(t, "leaf1, spine1", "never", "never", "go-back-n")
 	for i := range r.Ports {
 		if p := &r.Ports[i]; p.Node == "leaf1" && p.Class == 3 && p.TxPackets > 1000 {
-			return record.NodeOf(p.Peer)
+			return p.Peer.Node
 		}
 	}
 	t.Fatal("no data left leaf1")

@@ -271,7 +271,7 @@ workload:
 		line := v.Graph.Links[0].Rate
 		limit := alone
 		for _, p := range r.Ports {
-			if p.Class == 0 && (p.Node == "h0" || p.Peer == "h0:1") {
+			if p.Class == 0 && (p.Node == "h0" || p.Peer.String() == "h0:1") {
 				limit += line.TxTimeLong(units.Bytes(p.TxBytes + 2*p.TxPackets))
 			}
 		}

@@ -129,7 +129,7 @@ func (r *runner) firstAsked() []*workload.Message {
 func (r *runner) pathHop(h topology.Hop) *record.PathHop {
 	end := r.Valid.Graph.Nodes[h.Node].Ports[h.Port]
 	return &record.PathHop{
-		Port: r.portName(h.Node, h.Port), Peer: r.portName(end.Peer, end.PeerPort),
+		Port: r.portID(h.Node, h.Port), Peer: r.portID(end.Peer, end.PeerPort),
 		RateBps: r.Valid.Graph.LinkAt(h.Node, h.Port).Rate,
 	}
 }

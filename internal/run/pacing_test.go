@@ -140,7 +140,7 @@ func TestSlowCNP(t *testing.T) {
 	first := func(stop units.Time, set string) (cut units.Time, queue int64, cnp units.Time) {
 		r := simulate(t, parse(t, tridentLab+fmt.Sprintf("stop: %dus\ndcqcn: %s\n", stop/units.Microsecond, set)), 0, 1)
 		for i := range r.Ports {
-			if r.Ports[i].Peer == "s:1" && r.Ports[i].Class == 3 {
+			if r.Ports[i].Peer.String() == "s:1" && r.Ports[i].Class == 3 {
 				queue = r.Ports[i].PeakQueueBytes
 			}
 		}

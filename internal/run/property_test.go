@@ -269,7 +269,7 @@ func arrivesAsSent(v *scenario.Valid, dr draw, r *record.Run) string {
 func conserved(v *scenario.Valid, d draw, r *record.Run) string {
 	in, out := map[string]int64{}, map[string]int64{}
 	for _, p := range r.Ports {
-		peer, _, _ := strings.Cut(p.Peer, ":")
+		peer := p.Peer.Node
 		in[peer] += p.TxBytes
 		out[p.Node] += p.TxBytes + p.DroppedBytes
 		for _, c := range p.DropCauses {

@@ -95,7 +95,7 @@ func TestSpeedup(t *testing.T) {
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		want := units.Rate(100 * units.Gbps)
-		if p.Node == "a" && p.Peer == "b:1" {
+		if p.Node == "a" && p.Peer.String() == "b:1" {
 			want *= 16
 		}
 		if p.RateBps != want {

@@ -29,8 +29,8 @@ workload:
 func spineMost(r *record.Run, leaf string) (spine string) {
 	most := int64(0)
 	for i := range r.Ports {
-		if p := &r.Ports[i]; p.Node == leaf && strings.HasPrefix(p.Peer, "spine") && p.TxPackets > most {
-			most, spine = p.TxPackets, p.Peer[:len("spine1")]
+		if p := &r.Ports[i]; p.Node == leaf && strings.HasPrefix(p.Peer.Node, "spine") && p.TxPackets > most {
+			most, spine = p.TxPackets, p.Peer.Node
 		}
 	}
 	return spine

@@ -57,7 +57,7 @@ func TestCreditLoopDeadlocks(t *testing.T) {
 	}
 	held := map[string]bool{}
 	for _, w := range r.Cycle {
-		held[w.Port] = true
+		held[w.Port.String()] = true
 	}
 	for i := range r.Ports {
 		p := &r.Ports[i]

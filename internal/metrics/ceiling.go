@@ -14,20 +14,30 @@ import (
 type Ceiling struct {
 	// Limits are the hops of the path in order, then what credits, the queue pair and
 	// the receiving host add.
-	Limits []Limit `json:"limits"`
+	Limits []Limit `json:"-"`
 	// BestBps is the lowest of them and At the first that has it.
 	BestBps     units.Rate `json:"best_bps"`
 	At          string     `json:"at"`
 	MeasuredBps units.Rate `json:"measured_bps"` // 0 unless it completed with success
 	// Reached says that it came within 2 % of the best.
 	Reached bool `json:"reached"`
-	// Explains is the first hop or limit that explains what is missing, and How
-	// says it in words. Both are empty for a message that did not succeed.
-	Explains string `json:"explains,omitempty"`
-	How      string `json:"how,omitempty"`
+	// Cause is the kind of what explains what is missing, in words where it lies, and its
+	// share of the message's time; How says it in words. All are empty for a message that did
+	// not succeed or reached the best.
+	Cause NamedCause `json:"cause,omitzero"`
+	How   string     `json:"how,omitempty"`
+	// Of is Cause with its place.
+	Of Cause `json:"-"`
 	// Shared says which port of the path was shared most, by how many flows at the same
 	// time, and what each one's share of its rate is. Explain alone looks for it.
 	Shared string `json:"shared,omitempty"`
+}
+
+// NamedCause is a cause by the name of its place.
+type NamedCause struct {
+	Kind  catalog.Cause `json:"kind"`
+	Place string        `json:"place"`
+	Milli int64         `json:"share_milli"` // of the message's time, in thousandths
 }
 
 // Limit is one bound of a message's payload rate.
@@ -123,16 +133,18 @@ func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 		return c
 	}
 	d := x.dominant(f, true)
-	c.Explains, c.How = d.Where, d.How
 	if d.Stage == catalog.NoStage {
-		d.Cause, c.How = x.sayWay(f, q)
-		c.Explains = x.nameOf(&d.Cause)
+		d.Cause, d.How = x.sayWay(f, q)
+		d.Where = x.nameOf(&d.Cause)
 	}
+	c.Of, c.How = d.Cause, d.How
+	c.Of.Milli = share(d.TimePS, f)
+	c.Cause = NamedCause{c.Of.Kind, d.Where, c.Of.Milli}
 	if full := x.sayFullCores(q); full != "" && !strings.Contains(c.How, wasBusy) {
 		c.How += "; " + full
 	}
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
-		c.Reached, c.Explains = true, c.At
+		c.Reached, c.Of, c.Cause = true, Cause{}, NamedCause{}
 		c.How = fmt.Sprintf("%s allows %s and it reached %s", c.At, FormatRate(c.BestBps), FormatRate(c.MeasuredBps))
 	}
 	return c

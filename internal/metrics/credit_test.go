@@ -83,8 +83,8 @@ workload:
 	if d.Where != link || !strings.Contains(d.How, "failed at 20.0 us, noticed after 100 us") || len(d.Parts) < 2 {
 		t.Errorf("%s: %q, parts %v", d.Where, d.How, d.Parts)
 	}
-	if c.Explains != link || !strings.Contains(c.How, "failed at 20.0 us") {
-		t.Errorf("what is missing: %s: %q", c.Explains, c.How)
+	if c.Cause.Place != link || !strings.Contains(c.How, "failed at 20.0 us") {
+		t.Errorf("what is missing: %s: %q", c.Cause.Place, c.How)
 	}
 	if d, _ := metrics.Explain(r, 1); d.Where == link {
 		t.Errorf("h1's way has no failed link: %q", d.How)
@@ -135,8 +135,8 @@ func TestDatagramsWay(t *testing.T) {
 		_, c := metrics.Explain(r, 0)
 		f := &r.Messages[0]
 		want := fmt.Sprintf("it was there %s after h0 qp 0 had sent it", metrics.FormatTime(f.DeliveredPS-f.CompletionPS))
-		if c.Explains != "the way to h1" || !strings.Contains(c.How, want) {
-			t.Errorf("%s: %q: %q, want %q", stack, c.Explains, c.How, want)
+		if c.Cause.Place != "the way to h1" || !strings.Contains(c.How, want) {
+			t.Errorf("%s: %q: %q, want %q", stack, c.Cause.Place, c.How, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 type Dominant struct {
 	Stage  catalog.Stage // the longest of Parts
 	Where  string        // the cause in words: port, queue pair or host responsible
-	Cause  Cause         // without a share
+	Cause  Cause
 	TimePS units.Time
 	Milli  int64 // share of the completion time, in thousandths
 	How    string
@@ -71,6 +71,15 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 		c.Shared = x.sayShared(f, &r.QPs[k])
 	}
 	return d, c
+}
+
+// Dominant is DominantStage of message i.
+func (e *Explainer) Dominant(i int) Dominant {
+	f := &e.x.r.Messages[i]
+	if _, ok := e.x.sender(f); !ok || f.Account.IsZero() {
+		return Dominant{}
+	}
+	return e.x.dominant(f, false)
 }
 
 // dominant adds up the stages that stem from the same cause; the cause that
@@ -138,13 +147,18 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	if best.Parts = slices.Clone(best.Parts); best.Parts == nil {
 		best.Parts = []Part{{Stage: s.stage, TimePS: best.TimePS}}
 	}
-	milli := func(t units.Time) int64 { return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2 } // rounded
-	best.Milli = milli(best.TimePS)
+	best.Milli = share(best.TimePS, f)
+	best.Cause.Milli = best.Milli
 	for i := range best.Parts {
-		best.Parts[i].Milli = milli(best.Parts[i].TimePS)
+		best.Parts[i].Milli = share(best.Parts[i].TimePS, f)
 	}
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	return best
+}
+
+// share is a part of a message's time in thousandths, rounded.
+func share(t units.Time, f *record.Message) int64 {
+	return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2
 }
 
 // add counts a stage of the same cause; the longest one gives the words.

@@ -76,8 +76,8 @@ func TestResponsible(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := simulate(t, tt.scenario, tt.set...)
 			d, c := metrics.DominantStage(r, tt.flow), metrics.Ceilings(r)[tt.flow]
-			if c.Reached && d.Where != tt.where || !c.Reached && c.Explains != tt.where {
-				t.Errorf("%s (%s), ceiling %s (%s); want %s", d.Where, d.How, c.Explains, c.How, tt.where)
+			if c.Reached && d.Where != tt.where || !c.Reached && c.Cause.Place != tt.where {
+				t.Errorf("%s (%s), ceiling %s (%s); want %s", d.Where, d.How, c.Cause.Place, c.How, tt.where)
 			}
 			for _, s := range tt.says {
 				if !strings.Contains(d.How+c.How, s) {

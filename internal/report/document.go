@@ -37,7 +37,35 @@ type Document struct {
 	// Mechanisms says of each mechanism how often it acted, or how near it came
 	// and what held it back.
 	Mechanisms []metrics.State `json:"mechanisms"`
+	// Sentences are those of the slowest messages, with what they blame.
+	Sentences []Sentence `json:"sentences"`
 	record.Run
+}
+
+// Sentence is what is said of a message, and its cause.
+type Sentence struct {
+	Message int    `json:"message"` // its row in messages
+	About   string `json:"about"`   // "time": where most of its time went; "missing": what kept it from the best rate
+	metrics.Cause
+	Text string `json:"text"`
+}
+
+// sentences are those of some messages.
+func sentences(r *record.Run, messages []int) []Sentence {
+	out := []Sentence{}
+	if len(messages) == 0 {
+		return out
+	}
+	e := metrics.NewExplainer(r, 1)
+	for _, i := range messages {
+		if d := e.Dominant(i); d.Stage != catalog.NoStage {
+			out = append(out, Sentence{i, "time", d.Cause, dominantLine(&d)})
+		}
+		if c := e.Ceiling(i); c != nil && c.Of.Kind != catalog.NoCause {
+			out = append(out, Sentence{i, "missing", c.Of, c.Cause.Place + ": " + c.How})
+		}
+	}
+	return out
 }
 
 // Answers has the six questions as named fields.
@@ -56,7 +84,7 @@ func NewDocument(r *record.Run) *Document {
 	if r.Places == nil {
 		r = r.WithPlaces()
 	}
-	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors), Run: *r}
+	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors), Sentences: sentences(r, s.Worst), Run: *r}
 	for i := range s.Answers {
 		*d.Answers.field(s.Answers[i].Question) = s.Answers[i]
 	}

@@ -414,8 +414,8 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 		if c.How != "" {
 			line += "; what is missing: "
 		}
-		if !strings.HasSuffix(c.How, c.Explains) { // else it is no more than the place
-			line += c.Explains + ": "
+		if !strings.HasSuffix(c.How, c.Cause.Place) { // else it is no more than the place
+			line += c.Cause.Place + ": "
 		}
 		line += c.How
 		if c.Reached {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -49,7 +50,6 @@ type messages struct {
 	r       *record.Run
 	explain *metrics.Explainer
 	stages  []stageText // by the number that explain gives
-	limits  map[*metrics.Limit][]byte
 
 	evidence *record.Evidence
 }
@@ -60,9 +60,6 @@ type stageText struct {
 	open, whole []byte
 	usual       units.Time
 }
-
-// maxLimits is how many encoded lists of limits are kept.
-const maxLimits = 1 << 12
 
 func (m *messages) fields(o *rows.Object, i int) {
 	f := &m.r.Messages[i]
@@ -169,44 +166,19 @@ func (m *messages) ceiling(o *rows.Object, c *metrics.Ceiling) {
 		return
 	}
 	o.Begin("ceiling")
-	m.writeLimits(o, c.Limits)
 	o.Int("best_bps", int64(c.BestBps))
 	o.String("at", c.At)
 	o.Int("measured_bps", int64(c.MeasuredBps))
 	o.Bool("reached", c.Reached)
-	if c.Explains != "" {
-		o.String("explains", c.Explains)
+	if k := &c.Cause; k.Kind != catalog.NoCause {
+		o.Begin("cause")
+		o.String("kind", k.Kind.String())
+		o.String("place", k.Place)
+		o.Int("share_milli", k.Milli)
+		o.End()
 	}
 	if c.How != "" {
 		o.String("how", c.How)
 	}
 	o.End()
-}
-
-// writeLimits writes the limits of a ceiling, which is the same slice for messages that
-// are alike.
-func (m *messages) writeLimits(o *rows.Object, limits []metrics.Limit) {
-	if len(limits) == 0 {
-		o.BeginList("limits")
-		o.EndList()
-		return
-	}
-	if done, again := m.limits[&limits[0]]; again {
-		o.Again(done)
-		return
-	}
-	mark := o.Mark()
-	o.BeginList("limits")
-	for _, l := range limits {
-		o.Begin("")
-		o.String("name", l.Name)
-		o.Int("bps", int64(l.Bps))
-		o.String("how", l.How)
-		o.End()
-	}
-	o.EndList()
-	if m.limits == nil || len(m.limits) >= maxLimits {
-		m.limits = map[*metrics.Limit][]byte{}
-	}
-	m.limits[&limits[0]] = o.Since(mark)
 }

@@ -127,15 +127,7 @@ func (o *Object) Number(v int64) { o.b = strconv.AppendInt(o.b, v, 10) }
 // Close ends an object that the last Again left open.
 func (o *Object) Close() { o.b = append(o.b, '}') }
 
-// Mark returns where the next field will begin, for Since.
-func (o *Object) Mark() int { return len(o.b) }
-
-// Since returns a copy of what was written since a Mark in this object, which Again
-// writes in another object of the same depth: as its first field, or after others if it
-// came after others.
-func (o *Object) Since(mark int) []byte { return bytes.Clone(o.b[mark:]) }
-
-// Again writes what Since returned.
+// Again writes the text of fields or elements, each with a comma before it.
 func (o *Object) Again(fields []byte) {
 	if !o.more && fields[0] == between[0] {
 		fields = fields[1:]

@@ -111,8 +111,8 @@ func TestChangesMoveTheirStage(t *testing.T) {
 			if d := metrics.DominantStage(after, 0); d.Stage.String() != tt.stage {
 				t.Errorf("%+v dominates, want %s", d, tt.stage)
 			}
-			if c := metrics.Ceilings(after)[0]; tt.explains != "" && (c.Explains != tt.explains || !strings.HasPrefix(c.How, tt.with)) {
-				t.Errorf("ceiling explained by %q (%s), want %q (%s)", c.Explains, c.How, tt.explains, tt.with)
+			if c := metrics.Ceilings(after)[0]; tt.explains != "" && (c.Cause.Place != tt.explains || !strings.HasPrefix(c.How, tt.with)) {
+				t.Errorf("ceiling explained by %q (%s), want %q (%s)", c.Cause.Place, c.How, tt.explains, tt.with)
 			}
 		})
 	}
@@ -180,8 +180,8 @@ workload:
 	if g := metrics.Goodput(&r.Messages[0]); g != c.MeasuredBps || g < window*9/10 || g > window*11/10 {
 		t.Errorf("measured %d, ceiling %d", c.MeasuredBps, window)
 	}
-	if c.Explains != "window" {
-		t.Errorf("explained by %s: %s", c.Explains, c.How)
+	if c.Cause.Place != "window" {
+		t.Errorf("explained by %s: %s", c.Cause.Place, c.How)
 	}
 }
 

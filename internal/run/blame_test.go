@@ -56,7 +56,7 @@ workload:
 `, "receive buffer of h1", "because h1 takes data only at 40.0 Gb/s"},
 	} {
 		r := simulate(t, parse(t, c.text), 0, 1)
-		if got := metrics.Ceilings(r)[0]; got == nil || got.Explains != c.where || !strings.Contains(got.How, c.says) {
+		if got := metrics.Ceilings(r)[0]; got == nil || got.Cause.Place != c.where || !strings.Contains(got.How, c.says) {
 			t.Errorf("%s: %+v, want %s and %q", c.name, got, c.where, c.says)
 		}
 	}

@@ -48,6 +48,7 @@ const (
 	Way                          // Conn, Path: the connection takes another way
 	Line                         // Conn: all switches' ports on the way of its data send Faster times as fast
 	GPUDirect                    // data of GPUs go straight to the card
+	Order                        // Conn: no message waits for the order of those before it: no fence, no Nagle's rule
 	Alone                        // Conn: no other connection sends anything
 	Cables                       // every cable is half a metre longer: a control that should save nothing
 	numKinds
@@ -62,7 +63,7 @@ const Everywhere = -1
 // String is the kind in a few words of the field.
 func (k Kind) String() string {
 	return [...]string{"receiver", "PCIe", "core", "card", "port", "others", "workload", "earlier messages", "class order", "failure", "loss", "pauses", "credits",
-		"window", "send buffer", "receive window", "congestion window", "read depth", "receives", "congestion control", "way", "line", "GPUDirect", "alone", "cables"}[k]
+		"window", "send buffer", "receive window", "congestion window", "read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -118,6 +119,9 @@ func (c Change) Text(v *scenario.Valid) string {
 	case Pauses:
 		return "no pauses"
 	case Credits:
+		if c.Node == Everywhere {
+			return "nobody waits for credits"
+		}
 		return port() + " never waits for credits"
 	case Window:
 		return "no window and no bitmap"
@@ -139,6 +143,8 @@ func (c Change) Text(v *scenario.Valid) string {
 		return fmt.Sprintf("all ports of its way at %d times their rates", Faster)
 	case GPUDirect:
 		return "GPUDirect on"
+	case Order:
+		return "no fence, and no small segment held back"
 	case Alone:
 		return "without any other traffic"
 	}
@@ -195,6 +201,10 @@ func without(base *ways, changes []Change) (w scenario.Without) {
 
 // apply makes a change to a loaded scenario, as far as it is not loaded without something.
 func (c Change) apply(v *scenario.Valid, base *ways) {
+	if c.Node == Everywhere && c.Kind == Credits {
+		everyPort(v, endless)
+		return
+	}
 	if c.Node == Everywhere {
 		for n := range v.Graph.Nodes {
 			if v.Graph.Nodes[n].Kind == topology.Host {
@@ -236,11 +246,7 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		everyPort(v, func(p *fabric.PortParams) { p.PFC.Silent = 255 })
 	case Credits:
 		end := v.Graph.Nodes[c.Node].Ports[c.Port]
-		if p := portOf(v, end.Peer, end.PeerPort); p.Credit != nil {
-			endless := *p.Credit
-			endless.Endless = true
-			p.Credit = &endless
-		}
+		endless(portOf(v, end.Peer, end.PeerPort))
 	case Way:
 		v.Plan.Conns[c.Conn].Path = c.Path
 	case GPUDirect:
@@ -253,6 +259,15 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		}
 	default:
 		c.unbind(v)
+	}
+}
+
+// endless has the input buffers of a port take whatever comes.
+func endless(p *fabric.PortParams) {
+	if p.Credit != nil {
+		all := *p.Credit
+		all.Endless = true
+		p.Credit = &all
 	}
 }
 
@@ -297,6 +312,8 @@ func (c Change) unbind(v *scenario.Valid) {
 		for _, n := range hosts {
 			v.NICs[n].MaxRdAtomic, v.NICs[n].MaxDestRdAtomic = maxReads, maxReads
 		}
+	case Order:
+		conn.Fence, conn.NoDelay = false, true
 	case Receives:
 		conn.Receives, conn.SRQ = -1, 0
 	case Control:

@@ -1,11 +1,10 @@
 package whatif
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -31,60 +30,115 @@ func (l *Lab) Named(s Subject) (changes []Change, said string) {
 	return claims[0].Changes, claims[0].Text
 }
 
-// Claims are what the bold sentence of a report says of message i.
+// Claims are what the sentences of a report say of message i: the bold one, and what is missing
+// to its ceiling.
 func (l *Lab) Claims(i int) (out []Claim) {
-	d := metrics.DominantStage(l.Run, i)
+	d, ceiling := metrics.Explain(l.Run, i)
 	if d.TimePS == 0 {
 		return nil
 	}
-	c := Claim{Subject: Subject{Message: i}, Group: "message", Kind: d.Stage.String(), Share: float64(d.Milli) / 1000, Text: d.How}
+	add := func(group, said string, cause *metrics.Cause) {
+		c := l.claim(i, cause)
+		c.Subject, c.Group, c.Share, c.Text = Subject{Message: i}, group, float64(cause.Milli)/1000, said
+		out = append(out, c)
+	}
+	add("message", d.How, &d.Cause)
+	if ceiling != nil && !ceiling.Reached && ceiling.Of.Kind != catalog.NoCause {
+		add("missing", ceiling.How, &ceiling.Of)
+	}
+	return out
+}
+
+// claim is what takes a cause of message i's time away.
+func (l *Lab) claim(i int, cause *metrics.Cause) Claim {
+	c := Claim{Kind: cause.Kind.String(), Changes: l.removals(i, cause), Line: cause.Kind == catalog.CauseLine}
+	c.None = !c.Line && len(c.Changes) == 0
+	if cause.Then != nil {
+		next := l.claim(i, cause.Then)
+		c.Next = &next
+	}
+	return c
+}
+
+// removals are the changes of which each takes a cause of message i's time away.
+func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 	conn := l.keys[i].conn
-	add := func(x Change) { c.Changes = append(c.Changes, x) }
-	port := func(name string) bool {
-		node, p, ok := strings.Cut(name, ":")
-		n, known := l.Valid.Graph.NodeByName(node)
-		k, err := strconv.Atoi(p)
-		if !ok || !known || err != nil {
-			return false
+	of := func(k Kind) []Change { return []Change{{Kind: k, Conn: conn}} }
+	at := func(k Kind) []Change {
+		n, ok := l.Valid.Graph.NodeByName(cause.Place.Node)
+		if !ok || l.Valid.Graph.Nodes[n].Kind != topology.Host {
+			return nil
 		}
-		add(Change{Kind: Port, Node: n, Port: k - 1})
-		add(Change{Kind: Others, Node: n, Port: k - 1, Conn: conn})
-		c.Kind = "port"
-		return true
+		return []Change{{Kind: k, Node: n}}
 	}
-	host := func(prefix string, k Kind) bool {
-		rest, ok := strings.CutPrefix(d.Where, prefix)
-		rest, _, _ = strings.Cut(rest, ":")
-		n, known := l.Valid.Graph.NodeByName(rest)
-		if !ok || !known {
-			return false
+	switch cause.Kind {
+	case catalog.CauseReceiver, catalog.CauseCaches:
+		return at(Receiver)
+	case catalog.CauseInside:
+		return at(PCIe)
+	case catalog.CauseCore, catalog.CauseApplication, catalog.CauseSetUp:
+		return at(Core)
+	case catalog.CausePort, catalog.CauseAck:
+		return append(l.atPort(conn, &cause.Place), at(Core)...)
+	case catalog.CauseClass:
+		return []Change{{Kind: Classes}}
+	case catalog.CauseFailure:
+		return l.failureOf(&cause.Place)
+	case catalog.CauseLoss:
+		return []Change{{Kind: Loss}}
+	case catalog.CauseWindow, catalog.CauseBitmap:
+		return of(Window)
+	case catalog.CauseCwnd:
+		return of(CongestionWindow)
+	case catalog.CausePeerWindow:
+		return of(ReceiveWindow)
+	case catalog.CauseSendBuffer:
+		return of(SendBuffer)
+	case catalog.CauseReads:
+		return of(ReadDepth)
+	case catalog.CauseReceives:
+		return of(Receives)
+	case catalog.CauseBuffer:
+		// The size is that of all input buffers: one of them without end leaves the others.
+		return []Change{{Kind: Credits, Node: Everywhere}}
+	case catalog.CauseRate:
+		return []Change{{Kind: Control}}
+	case catalog.CauseOrder:
+		return of(Order)
+	case catalog.CauseEarlier:
+		if k := l.keys[i].nth; k > 0 && !l.ways.bound[conn] {
+			return []Change{{Kind: Earlier, Conn: conn, Count: k}}
 		}
-		add(Change{Kind: k, Node: n})
-		c.Kind = k.String()
-		return true
+	case catalog.CauseWorkload:
+		for e, name := range l.Valid.Plan.Entries {
+			if name == cause.Workload {
+				return []Change{{Kind: Entry, Entry: e}}
+			}
+		}
 	}
-	switch base := d.Stage.Base(); {
-	case host("receive buffer of ", Receiver), host("receiver host ", PCIe):
-	case d.Stage.Leg() == catalog.LegAck && !port(d.Where):
-		c.None = true
-	case len(c.Changes) > 0:
-	case d.Stage.Part() == catalog.PartWire || base == catalog.StageSending:
-		c.Line, c.Kind = true, "line"
-	case port(d.Where):
-	case base == catalog.StageReceiveWindow:
-		add(Change{Kind: ReceiveWindow, Conn: conn})
-	case base == catalog.StageSendBuffer:
-		add(Change{Kind: SendBuffer, Conn: conn})
-	case base == catalog.StageCwnd:
-		add(Change{Kind: CongestionWindow, Conn: conn})
-	case base == catalog.StageEarlierWork:
-		add(Change{Kind: Earlier, Conn: conn, Count: l.keys[i].nth})
-	case base == catalog.StageReads:
-		add(Change{Kind: ReadDepth, Conn: conn})
-	case base == catalog.StageWindow || base == catalog.StageBitmap:
-		add(Change{Kind: Window, Conn: conn})
-	default:
-		c.None = true
+	return nil
+}
+
+// atPort are the changes that take a port away.
+func (l *Lab) atPort(conn int, at *record.Place) (out []Change) {
+	n, ok := l.Valid.Graph.NodeByName(at.Node)
+	port := int(at.Port) - 1
+	if !ok || port < 0 || port >= len(l.Valid.Graph.Nodes[n].Ports) {
+		return nil
 	}
-	return []Claim{c}
+	if l.Valid.Graph.Nodes[n].Kind == topology.Switch {
+		out = append(out, Change{Kind: Port, Node: n, Port: port})
+	}
+	return append(out, Change{Kind: Others, Node: n, Port: port, Conn: conn})
+}
+
+// failureOf is the change that takes a link's failure away.
+func (l *Lab) failureOf(at *record.Place) []Change {
+	g := l.Valid.Graph
+	n, ok := g.NodeByName(at.Node)
+	port := int(at.Port) - 1
+	if !ok || port < 0 || port >= len(g.Nodes[n].Ports) {
+		return nil
+	}
+	return []Change{{Kind: Failure, Link: g.Nodes[n].Ports[port].Link}}
 }

@@ -26,6 +26,10 @@ func (t *text) collectives() {
 		{title: "type\n", drop: 3}, {title: "redop\n"}, {title: "root\n", right: true, drop: 1}, {title: "time\n(us)", right: true},
 		{title: "algbw\n(GB/s)", right: true}, {title: "busbw\n(GB/s)", right: true}}}
 	figures := metrics.Collectives(t.r)
+	several := len(t.r.Collectives) > mostSentences
+	if several {
+		tab.columns = append(tab.columns, column{title: "algorithm\n"}, column{title: "protocol\n"}, column{title: "channels\n", right: true})
+	}
 	for i := range t.r.Collectives {
 		c, x := &t.r.Collectives[i], &figures[i]
 		cells := []string{c.Workload, integer(c.Bytes), integer(c.Count), c.Type, c.RedOp, integer(c.Root)}
@@ -33,13 +37,38 @@ func (t *text) collectives() {
 			tab.addNote("not over at the end of the run", cells...)
 			continue
 		}
-		tab.add(append(cells, microseconds(x), fmt.Sprintf("%.2f", x.AlgBW), fmt.Sprintf("%.2f", x.BusBW))...)
+		cells = append(cells, microseconds(x), fmt.Sprintf("%.2f", x.AlgBW), fmt.Sprintf("%.2f", x.BusBW))
+		if several {
+			cells = append(cells, c.Algorithm, c.Protocol, integer(c.Channels))
+		}
+		tab.add(cells...)
 	}
 	t.table(tab)
+	t.overlaps()
+	if several {
+		return
+	}
 	for i := range t.r.Collectives {
 		c := &t.r.Collectives[i]
 		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", c.Workload, c.Op, c.Ranks, c.Algorithm, c.Protocol,
 			howMany(c.Channels, "channel")+", steps", metrics.FormatBytes(c.Chunk), howMany(figures[i].Done, "time")), plain)
+	}
+}
+
+// mostSentences is how many collectives have a sentence each below their table; of more the
+// table has what they would say.
+const mostSentences = 3
+
+// overlaps says where a size was not over when the next of its workload began.
+func (t *text) overlaps() {
+	for i := range t.r.Collectives[1:] {
+		c, next := &t.r.Collectives[i], &t.r.Collectives[i+1]
+		if c.Workload != next.Workload || len(c.EndPS) == 0 {
+			continue
+		}
+		if last := c.EndPS[len(c.EndPS)-1]; last < 0 || last > next.StartPS {
+			t.prose(fmt.Sprintf("%s: %d B were not over when the next size began, so that both took longer; give each a run of its own", c.Workload, c.Bytes), t.paint.warn)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 // collectiveEntry is an entry of collectives while it is read.
 type collectiveEntry struct {
 	collective.Spec
+	sizes    sizeRange
 	overhead units.Time
 	costs    []collective.Cost // as far as the scenario gives them
 }
@@ -33,7 +34,8 @@ func (r *resolver) collectiveKeys(s *collectiveEntry, e *entryOptions) []key {
 	return joinKeys([]key{
 		countedKey("op", &s.Op, collective.Ops(), "The operation; with `sendrecv` each rank sends to the next.").otherwise("").need("give one of " + suggestList(collective.Ops())),
 		sizeKey("size", &s.Bytes, "Bytes, counted as nccl-tests does: the larger of what a rank gives and what it gets; whole elements of 4 bytes, and of `reducescatter`, `allgather` and "+
-			"`alltoall` an equal part for each rank.").need("give the bytes of the operation, as nccl-tests does, such as size: 64MB"),
+			"`alltoall` an equal part for each rank.").otherwise("`sizes`"),
+		sectionKey("sizes", s.sizes.keys(), "Sizes in place of one, each a collective by itself, well after the one before: the table that nccl-tests prints. Sizes are rounded down to equal parts."),
 		listKey("ranks", "list of GPUs or hosts, `all`, `gpus`, `hosts`", readLater, "GPUs (`h0/gpu3`, `h0/gpus`) or hosts (`h4`, or `h4:2` for its second port) in the order of the ring; "+
 			"`all`: every GPU, or where there is none every host by its first port.").otherwise("`all`"),
 		countedKey("algorithm", &s.Algorithm, collective.Algorithms(), "`ring` (NCCL's: each passes through every host once); `single-ring` (one over the ranks in their order); `tree`, `nvls` (one host) and `nvlstree` (`allreduce` only); `pairwise` (`alltoall`, `sendrecv`); `hierarchical`: what `ring` was called; "+
@@ -75,6 +77,7 @@ func (r *resolver) readCollective(o object) {
 	s.Start, e.Start = e.Start, workload.DefaultOptions().Start
 	r.readRanks(o, &s.Spec)
 	r.readStepCosts(o, s)
+	s.checkSizes(o)
 	if r.d.err != nil {
 		return
 	}
@@ -83,8 +86,12 @@ func (r *resolver) readCollective(o object) {
 		return
 	}
 	first := len(r.v.Plan.Conns)
-	if err := collective.Build(r.v.Plan, entry, s.Spec, e.Options); err != nil {
-		r.d.fail(o.n.pos, "%s: %v", o.path, err)
+	for _, s.Bytes = range s.all() {
+		if err := collective.Build(r.v.Plan, entry, s.Spec, e.Options); err != nil {
+			r.d.fail(o.n.pos, "%s: %v", o.path, err)
+			return
+		}
+		s.Start += s.apart()
 	}
 	for i := first; i < len(r.v.Plan.Conns); i++ { // NCCL sets TCP_NODELAY on its sockets (misc/socket.cc)
 		r.v.Plan.Conns[i].NoDelay = r.v.Plan.Conns[i].Service == workload.TCP

@@ -91,7 +91,16 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		n.StampIn(now, e, pk)
 	}
 	if out.ready|out.shut&(1<<c) == 0 && !out.control && out.idle(now) {
-		n.through(now, e, out, q, pk, slot)
+		// It joins the queue and leaves it in one instant.
+		q.last = now
+		if size > q.peak {
+			q.peak = size
+			n.cold[e].peakAt[c] = now
+		}
+		q.least = min(q.least, 0)
+		q.sent.Packets++
+		q.sent.Bytes += int64(size)
+		n.plainTransmit(now, e, out, pk, slot)
 		return true
 	}
 	if accounted && !m.Keep(g, int(local), cells) {
@@ -102,19 +111,6 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		n.startOrWait(now, e, out)
 	}
 	return true
-}
-
-// through sends a frame that finds port i and its queue q idle: it joins the queue and
-// leaves it in one instant.
-func (n *Net) through(now units.Time, i int, p *Port, q *queue, pk *packet.Packet, slot uint32) {
-	q.last = now
-	if size := int32(pk.Frame); size > q.peak {
-		q.peak = size
-		n.cold[i].peakAt[pk.Class&(Classes-1)] = now
-	}
-	q.least = min(q.least, 0)
-	q.sent.Add(pk)
-	n.plainTransmit(now, i, p, pk, slot)
 }
 
 // plainWake starts the next frame of port i, whose transmitter is free and whose plain bit

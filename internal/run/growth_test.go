@@ -53,10 +53,10 @@ workload:
 	}{
 		{"rocev2", "", int64(workload.MessageMemory)},
 		{"rocev2", ", verb: send", int64(workload.MessageMemory)},
-		{"rocev2", ", verb: read", 500},
+		{"rocev2", ", verb: read", 420},
 		{"rocev2", ", verb: send, service: ud", int64(workload.MessageMemory)},
 		{"infiniband", "", int64(workload.MessageMemory)},
-		{"tcp", "", 500},
+		{"tcp", "", 400},
 	} {
 		if testing.Short() && c.more != "" {
 			continue

@@ -8,14 +8,6 @@ import (
 //go:embed cases/*.yaml
 var files embed.FS
 
-// Info describes a case.
-type Info struct {
-	Name  string `json:"name"` // "F6", "ns3/incast16_nocc"
-	Title string `json:"title"`
-	Long  bool   `json:"long"` // left out of the short form as a whole
-	Data  bool   `json:"data"` // compares with reference runs that come apart from the program
-}
-
 // kase is a case and how it is carried out.
 type kase struct {
 	Info

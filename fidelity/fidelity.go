@@ -8,29 +8,21 @@ package fidelity
 import (
 	"fmt"
 	"math"
+
+	"github.com/hopscope/hopscope/internal/cases"
 )
 
-// Version is the version of Result as JSON. It changes when a field changes its
-// meaning or goes; new fields do not change it.
-const Version = 1
+// What came of cases is told in the words of package cases.
+type (
+	Figure     = cases.Figure
+	Info       = cases.Info
+	CaseResult = cases.CaseResult
+	LeftOut    = cases.LeftOut
+	Result     = cases.Result
+)
 
-// Figure is one number that a run was held to.
-type Figure struct {
-	Case      string `json:"case"`   // "F6", "ns3/incast16_nocc"
-	Name      string `json:"figure"` // what was measured, with its unit
-	Expected  string `json:"expected"`
-	Measured  string `json:"measured"`
-	Tolerance string `json:"tolerance"`
-	Source    string `json:"source"` // where Expected comes from
-	OK        bool   `json:"ok"`
-	// Why says why a figure that misses does; empty for one nobody has explained.
-	Why string `json:"why,omitempty"`
-}
-
-// String is the figure on one line, for a test's message.
-func (f Figure) String() string {
-	return fmt.Sprintf("%s, %s: expected %s (%s), measured %s; %s", f.Case, f.Name, f.Expected, f.Tolerance, f.Measured, f.Source)
-}
+// Version is that of Result as JSON.
+const Version = cases.Version
 
 // book collects the figures of one case in the order in which they were checked.
 type book struct {

@@ -34,38 +34,10 @@ type Progress struct {
 	Runs        int    // of that case so far
 }
 
-// CaseResult is what came of one case.
-type CaseResult struct {
-	Info
-	Figures []Figure  `json:"figures"`
-	LeftOut []LeftOut `json:"left_out,omitempty"`
-	bands   bands
-}
-
-// LeftOut is what of a case was not run.
-type LeftOut struct {
-	Part   string `json:"part,omitempty"` // empty: the whole case
-	Reason string `json:"reason"`
-}
-
-// Result is everything that was checked.
-type Result struct {
-	Version int          `json:"version"`
-	Short   bool         `json:"short"`
-	Cases   []CaseResult `json:"cases"`
-}
-
-// Counts returns how many figures there are and how many missed.
-func (r *Result) Counts() (figures, missed int) {
-	for _, c := range r.Cases {
-		figures += len(c.Figures)
-		for _, f := range c.Figures {
-			if !f.OK {
-				missed++
-			}
-		}
-	}
-	return figures, missed
+// caseRun is what came of a case, with the bands that the rule about all of them counts.
+type caseRun struct {
+	CaseResult
+	bands bands
 }
 
 // Reasons to leave something out.
@@ -85,9 +57,9 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := make([]chan CaseResult, len(chosen))
+	done := make([]chan caseRun, len(chosen))
 	for i := range done {
-		done[i] = make(chan CaseResult, 1)
+		done[i] = make(chan caseRun, 1)
 	}
 	watch := &watch{opt: &opt, cases: len(chosen)}
 	next := make(chan int, len(chosen))
@@ -112,10 +84,10 @@ func Run(ctx context.Context, opt Options) (*Result, error) {
 			return r, ErrInterrupted
 		}
 		all = append(all, one.bands...)
-		r.add(one, opt.Done)
+		add(r, one.CaseResult, opt.Done)
 	}
 	if len(all) > 0 && everyRandom(chosen) {
-		r.add(shareOf(all), opt.Done)
+		add(r, shareOf(all), opt.Done)
 	}
 	return r, nil
 }
@@ -135,7 +107,7 @@ func everyRandom(chosen []kase) bool {
 }
 
 // add keeps a case and tells who wants to know.
-func (r *Result) add(c CaseResult, done func(CaseResult)) {
+func add(r *Result, c CaseResult, done func(CaseResult)) {
 	r.Cases = append(r.Cases, c)
 	if done != nil {
 		done(c)
@@ -191,10 +163,10 @@ func (c *checker) must(err error) {
 }
 
 // runCase carries one case out.
-func runCase(ctx context.Context, one kase, opt *Options, w *watch) (out CaseResult) {
+func runCase(ctx context.Context, one kase, opt *Options, w *watch) (out caseRun) {
 	c := &checker{book: book{name: one.Name}, ctx: ctx, opt: opt, watch: w}
 	defer func() {
-		out = CaseResult{Info: one.Info, Figures: c.figures, LeftOut: c.leftOut, bands: c.bands}
+		out = caseRun{CaseResult: CaseResult{Info: one.Info, Figures: c.figures, LeftOut: c.leftOut}, bands: c.bands}
 		w.end()
 	}()
 	defer func() {
@@ -222,7 +194,7 @@ func runCase(ctx context.Context, one kase, opt *Options, w *watch) (out CaseRes
 // when it is not.
 func (c *checker) long(part string) bool {
 	if c.opt.Short {
-		c.leftOut = append(c.leftOut, LeftOut{part, tooLong})
+		c.leftOut = append(c.leftOut, LeftOut{Part: part, Reason: tooLong})
 	}
 	return !c.opt.Short
 }

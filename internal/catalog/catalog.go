@@ -87,13 +87,16 @@ const (
 	Acknowledges Traits = 1 << iota // its messages complete when the peer has acknowledged them
 	Orders                          // the receiver looks for gaps in the order of packets
 	Streams                         // bytes through sockets, with windows of their own; no work requests
+	Verbs                           // queue pairs, with work requests and completions
+	Datagrams                       // each packet says to whom it goes
+	Delivers                        // that a message has arrived is told apart from that it is complete
 )
 
 var services = []service{
-	RC:  {"RC", Acknowledges | Orders},
-	UC:  {"UC", Orders},
-	UD:  {"UD", 0},
-	TCP: {"TCP", Acknowledges | Orders | Streams},
+	RC:  {"RC", Acknowledges | Orders | Verbs},
+	UC:  {"UC", Orders | Verbs | Delivers},
+	UD:  {"UD", Verbs | Datagrams | Delivers},
+	TCP: {"TCP", Acknowledges | Orders | Streams | Delivers},
 }
 
 func (s Service) String() string {

@@ -17,10 +17,12 @@ type Words struct {
 }
 
 var english = []Words{
-	Ethernet: {Class: "prio", ClassLong: "priority", ClassTitle: "Prio", HeldTitle: "Paused", Limit: "Kmin", Message: "CNP",
-		Holder: "PFC", Control: "DCQCN", HeldAck: "PFC held the ACK at", Unheld: "nobody paused", HeldUp: "PFC paused %s"},
-	InfiniBand: {Class: "VL", ClassLong: "VL", ClassTitle: "VL", HeldTitle: "No\ncredits", Limit: "the FECN threshold", Message: "BECN",
-		Holder: "the want of credits", Control: "congestion control", HeldAck: "the ACK waited for credits at",
+	Ethernet: {Class: "prio", ClassLong: "priority", ClassTitle: "Prio", HeldTitle: "Paused", Limit: "Kmin",
+		Message: "CNP",
+		Holder:  "PFC", Control: "DCQCN", HeldAck: "PFC held the ACK at", Unheld: "nobody paused", HeldUp: "PFC paused %s"},
+	InfiniBand: {Class: "VL", ClassLong: "VL", ClassTitle: "VL", HeldTitle: "No\ncredits", Limit: "the FECN threshold",
+		Message: "BECN",
+		Holder:  "the want of credits", Control: "congestion control", HeldAck: "the ACK waited for credits at",
 		Unheld: "nobody waited for credits", HeldUp: "%s waited for credits"},
 }
 
@@ -39,6 +41,14 @@ func (m Mechanism) English() (did, noun string) {
 		did = "sent"
 	}
 	return did, m.Noun()
+}
+
+// English stands before a verb; "" for that of which nothing need be said.
+func (s Service) English() string {
+	if s == RC {
+		return ""
+	}
+	return s.String() + " "
 }
 
 // English is how a report asks the question.

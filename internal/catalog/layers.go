@@ -18,8 +18,10 @@ type Vocabulary struct {
 }
 
 var vocabularies = []Vocabulary{
-	Ethernet:   {Mark: ECNMark, Tell: CNPSent, Slow: RateCut, Fill: XOFFCross, Hold: PFCPause, Reroute: ECMPChange, Held: StagePaused},
-	InfiniBand: {Mark: FECNMark, Tell: BECNOnAck, Slow: CCTIIncrease, Fill: CreditsOut, Hold: CreditWait, Reroute: LFTChange, Held: StageCredits},
+	Ethernet: {Mark: ECNMark, Tell: CNPSent, Slow: RateCut, Fill: XOFFCross, Hold: PFCPause, Reroute: ECMPChange,
+		Held: StagePaused},
+	InfiniBand: {Mark: FECNMark, Tell: BECNOnAck, Slow: CCTIIncrease, Fill: CreditsOut, Hold: CreditWait,
+		Reroute: LFTChange, Held: StageCredits},
 }
 
 var layerNames = []string{Ethernet: "ethernet", InfiniBand: "infiniband"}

@@ -23,7 +23,8 @@ const (
 	AtWay                     // the way to a host
 )
 
-var placeKinds = []string{"", "port", "port class", "queue pair", "connection", "switch", "host", "cable", "link", "link inside a host", "core",
+var placeKinds = []string{"", "port", "port class", "queue pair", "connection", "switch", "host", "cable", "link",
+	"link inside a host", "core",
 	"receive buffer", "receive queue", "card caches", "input buffer", "way"}
 
 func (k PlaceKind) String() string {
@@ -72,7 +73,8 @@ const (
 	CauseLine              // sending, serialisation, propagation: only a faster way helps
 )
 
-var causes = []string{"", "receiver", "inside", "card caches", "core", "application", "port", "class order", "failure", "loss", "window",
+var causes = []string{"", "receiver", "inside", "card caches", "core", "application", "port", "class order",
+	"failure", "loss", "window",
 	"congestion window", "receive window", "send buffer", "bitmap", "read depth", "receives", "input buffer", "rate limit", "order",
 	"earlier work", "workload", "acknowledgement", "set-up", "line"}
 

@@ -118,7 +118,8 @@ const (
 	PartUnknown             // stages that are none of these
 )
 
-var parts = []string{"cores", "copies", "card, PCIe", "in order", "slowed", "receiver", "held", "queued", "recovery", "wire", "answer", "in servers", "other"}
+var parts = []string{"cores", "copies", "card, PCIe", "in order", "slowed", "receiver", "held", "queued", "recovery",
+	"wire", "answer", "in servers", "other"}
 
 // Parts lists all parts in their order.
 func Parts() (out []Part) {

@@ -119,7 +119,7 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", done+1, of+1) })
 	})
 	settle()
-	if err := report.WhatIf(c.OutOrStdout(), study, said, textOptions(c)); err != nil {
+	if err := gains(study, said).Text(c.OutOrStdout(), textOptions(c)); err != nil {
 		return failure(err)
 	}
 	if ctx.Err() != nil {
@@ -192,4 +192,14 @@ func slowestOf(r *record.Run, entry string) int {
 		}
 	}
 	return slowest
+}
+
+// gains is a study as reports write it. said is what a report says of the subject.
+func gains(s *whatif.Study, said string) *report.Gains {
+	g := &report.Gains{Subject: s.Subject.Name, Said: said, TookPS: s.TookPS, Extra: s.Extra, Verdict: s.Verdict(), Runs: s.Runs, Left: s.Left}
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		g.Rows = append(g.Rows, report.Gain{Text: r.Text, TookPS: r.TookPS, Extra: r.Extra, Share: r.Gain, Note: r.Note, Named: r.Named})
+	}
+	return g
 }

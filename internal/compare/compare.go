@@ -169,7 +169,8 @@ func Run(ctx context.Context, opt Options) (*Comparison, error) {
 	more, err := runAll(ctx, opt, rest)
 	if errors.Is(err, ErrInterrupted) {
 		n := 0
-		for n+len(first) <= len(more) && !slices.ContainsFunc(more[n:n+len(first)], func(o outcome) bool { return !o.ended() }) {
+		for n+len(first) <= len(more) && !slices.ContainsFunc(more[n:n+len(first)],
+			func(o outcome) bool { return !o.ended() }) {
 			n += len(first)
 		}
 		return assemble(opt.Stacks, append(done, more[:n]...)), err
@@ -253,7 +254,8 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 		return outcome{}, err
 	}
 	if r.Data != nil && r.Data.Differ > 0 {
-		return outcome{}, fmt.Errorf("data: %d messages differ, which is a fault of this program; the first: %s", r.Data.Differ, r.Data.Faults[0])
+		return outcome{}, fmt.Errorf("data: %d messages differ, which is a fault of this program; the first: %s",
+			r.Data.Differ, r.Data.Faults[0])
 	}
 	s := metrics.Summarise(r)
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
@@ -273,7 +275,8 @@ func assemble(stacks []string, all []outcome) *Comparison {
 		if name == "" { // the scenario's own
 			name = all[n].run.Stack
 		}
-		col := Column{Stack: name, Sentence: all[n].words, AccountOf: all[n].of, Account: all[n].account, Warnings: append([]string{}, all[n].run.Warnings...)}
+		col := Column{Stack: name, Sentence: all[n].words, AccountOf: all[n].of, Account: all[n].account,
+			Warnings: append([]string{}, all[n].run.Warnings...)}
 		var mine []*outcome
 		for i := n; i < len(all); i += len(stacks) {
 			mine = append(mine, &all[i])

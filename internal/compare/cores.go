@@ -45,5 +45,6 @@ func (t *story) cores() string {
 	if n == 1 {
 		return fmt.Sprintf("a core of %s was busy for %d %% of the time", where, percent)
 	}
-	return fmt.Sprintf("%s cores of %s were busy for at least %d %% of the time", metrics.FormatCount(int64(n)), where, percent)
+	return fmt.Sprintf("%s cores of %s were busy for at least %d %% of the time", metrics.FormatCount(int64(n)), where,
+		percent)
 }

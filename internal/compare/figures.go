@@ -45,8 +45,9 @@ type figures struct {
 }
 
 func figuresOf(r *record.Run, s *metrics.Summary) figures {
-	f := figures{messages: s.Messages, calls: metrics.CallLatency(r), totals: s.Totals, wire: s.Totals.HostWireBytes, delivered: s.Totals.Delivered,
-		inside: insideOf(r), collectives: s.Collectives}
+	f := figures{messages: s.Messages, calls: metrics.CallLatency(r), totals: s.Totals, wire: s.Totals.HostWireBytes,
+		delivered: s.Totals.Delivered,
+		inside:    insideOf(r), collectives: s.Collectives}
 	for i := range r.Ports {
 		f.peak = max(f.peak, r.Ports[i].PeakQueueBytes)
 	}

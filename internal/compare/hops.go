@@ -25,7 +25,8 @@ func (t *story) insides() string {
 			if said = append(said, p.Node); len(said) > shown {
 				continue
 			}
-			out = append(out, fmt.Sprintf("receiver host %s took no more than %s (%s)", p.Node, metrics.FormatRate(in.Bps)+metrics.InsideBut(in), in))
+			out = append(out, fmt.Sprintf("receiver host %s took no more than %s (%s)", p.Node,
+				metrics.FormatRate(in.Bps)+metrics.InsideBut(in), in))
 		}
 	}
 	switch more := len(said) - shown; {

@@ -34,7 +34,8 @@ func Sentence(r *record.Run) string {
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""}, {t.windowCuts(), ""},
 		{t.holds(), t.noHolds()}, {t.drops(), t.noDrops()}, {t.discards(), ""},
-		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(catalog.AckTimeout), ""}, {t.timeouts(catalog.RTO), ""}, {t.rerouted(), ""}, {t.resent(), ""},
+		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(catalog.AckTimeout), ""}, {t.timeouts(catalog.RTO),
+			""}, {t.rerouted(), ""}, {t.resent(), ""},
 	} {
 		switch {
 		case part.did != "":
@@ -213,7 +214,8 @@ func (t *story) cuts() string {
 	if len(g.nodes) == 1 {
 		return fmt.Sprintf("%s cut its rate %s, down to %s", t.name(g.nodes[0]), times(g.Count), metrics.FormatRate(lowest))
 	}
-	return fmt.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))), times(g.Count), metrics.FormatRate(lowest))
+	return fmt.Sprintf("%s senders cut their rates %s, the slowest to %s", metrics.FormatCount(int64(len(g.nodes))),
+		times(g.Count), metrics.FormatRate(lowest))
 }
 
 // windowCuts says which hosts' TCP connections cut their congestion windows, after
@@ -296,7 +298,8 @@ func (t *story) pauses() string {
 		var out []string
 		for _, h := range all {
 			whom, _ := t.who(h.held)
-			out = append(out, fmt.Sprintf("%s paused %s %s%s", t.name(h.node), whom, times(h.sent.Count), t.since("", h.sent, heldFor(h.time))))
+			out = append(out, fmt.Sprintf("%s paused %s %s%s", t.name(h.node), whom, times(h.sent.Count),
+				t.since("", h.sent, heldFor(h.time))))
 		}
 		return strings.Join(out, ", ")
 	}
@@ -460,7 +463,8 @@ func (t *story) timeouts(m catalog.Mechanism) string {
 	if len(g.nodes) == 1 {
 		return fmt.Sprintf("%s waited for a timeout %s%s", t.name(g.nodes[0]), times(g.Count), t.since("", g.Act))
 	}
-	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes), number(g.Count, "timeout", "timeouts"), t.at(g.First))
+	return fmt.Sprintf("%d senders waited for %s (the first ended at %s)", len(g.nodes),
+		number(g.Count, "timeout", "timeouts"), t.at(g.First))
 }
 
 // rerouted counts flows each way apart. The ledger counts one again at every switch that
@@ -471,7 +475,8 @@ func (t *story) rerouted() string {
 		return ""
 	}
 	who, first := t.who(g.nodes)
-	return fmt.Sprintf("%s took another route for %s%s", who, number(int64(t.r.FlowsMoved), "one-way flow", "one-way flows"), t.since(first, g.Act))
+	return fmt.Sprintf("%s took another route for %s%s", who,
+		number(int64(t.r.FlowsMoved), "one-way flow", "one-way flows"), t.since(first, g.Act))
 }
 
 func (t *story) resent() string {
@@ -530,7 +535,8 @@ func (t *story) collectives() (out []string) {
 			how = fmt.Sprintf(" in the mean of %d", c.Done)
 		}
 		if c.Done > 0 {
-			out = append(out, fmt.Sprintf("%s took %s%s, busbw %.2f GB/s", t.r.Collectives[i].Op, metrics.FormatTime(c.TimePS), how, c.BusBW))
+			out = append(out, fmt.Sprintf("%s took %s%s, busbw %.2f GB/s", t.r.Collectives[i].Op, metrics.FormatTime(c.TimePS),
+				how, c.BusBW))
 		}
 	}
 	return out
@@ -561,7 +567,8 @@ func (t *story) failures() (out []string) {
 		}
 	}
 	for _, x := range all {
-		s := fmt.Sprintf("%s failed with %s (%s to %s at %s)", number(x.count, "message", "messages"), x.status, x.first.Src, x.first.Dst, t.at(end(x.first)))
+		s := fmt.Sprintf("%s failed with %s (%s to %s at %s)", number(x.count, "message", "messages"), x.status,
+			x.first.Src, x.first.Dst, t.at(end(x.first)))
 		if x.count > 1 {
 			s = strings.Replace(s, "(", "(first ", 1)
 		}

@@ -85,7 +85,7 @@ func SlowReceivers(r *record.Run) (out []*record.Port) {
 		if l.Inside == nil {
 			continue
 		}
-		full := l.Receive != nil && l.Receive.Value > l.Receive.Threshold || l.Credits != nil && 2*l.ReceivePeak > l.BufferBytes
+		full := l.Receive != nil && l.Receive.Value > l.Receive.Threshold || l.Near(catalog.CreditsOut) != nil && 2*l.ReceivePeak > l.BufferBytes
 		for _, d := range p.DropCauses {
 			full = full || d.Cause == catalog.DropReceive && d.Count > 0
 		}

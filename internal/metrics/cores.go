@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -46,10 +47,10 @@ const (
 
 // coresOf are the cores of one end of a connection.
 func (x *index) coresOf(q *record.QP) []CoreBill {
-	if q.TCP == nil || q.TCP.Cores == nil {
+	c := q.Cores()
+	if c == nil {
 		return nil
 	}
-	c := q.TCP.Cores
 	if c.Application == c.Softirq {
 		return []CoreBill{x.core(q.Host, c.Application, doesBoth)}
 	}
@@ -92,7 +93,7 @@ func (b *CoreBill) add(times []record.CPUTime) {
 // sayFullCores tells of the cores at both ends of a connection that are full, those of
 // the end that sends first; "" if none is.
 func (x *index) sayFullCores(q *record.QP) string {
-	if q.TCP == nil {
+	if !q.Is(catalog.Streams) {
 		return ""
 	}
 	said, known := x.full[q]

@@ -33,7 +33,7 @@ func work(x *index) []Work {
 	r := x.r
 	out := []Work{}
 	for _, m := range groupBy(r.Messages, func(f *record.Message) string { return f.Workload }) {
-		if r.Messages[m[0]].Service.Is(catalog.Streams) { // sockets: no work requests, no completions
+		if r.Messages[m[0]].Is(catalog.Streams) { // sockets: no work requests, no completions
 			continue
 		}
 		w := Work{Workload: r.Messages[m[0]].Workload, Requesters: Side{Hosts: []string{}}, Responders: Side{Hosts: []string{}}}

@@ -38,10 +38,10 @@ func (x *index) creditLimits(f *record.Message, l *record.QPLimits, line func(un
 func (x *index) sayLoop(held record.PortID, class int, root *record.Port, host string) (cause Cause, because string) {
 	h, known := x.loops[portClass{held, class}]
 	p := x.ports[portClass{held, class}]
-	if !known || p == nil || p.Limits.Credits == nil {
+	if !known || p == nil || p.Limits.Near(catalog.CreditsOut) == nil {
 		return Cause{}, ""
 	}
-	granted := p.Limits.Credits.Threshold
+	granted := p.Limits.Near(catalog.CreditsOut).Threshold
 	bound := RateOf(granted, h.CreditLoopPS)
 	d := x.drains[host]
 	switch {

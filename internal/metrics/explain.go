@@ -379,11 +379,11 @@ func (x *index) sayAck(stage catalog.Stage, where string, q *record.QP) string {
 		return "the ACK was on its way"
 	}
 	base := stage.Base()
-	switch base {
-	case catalog.StageQueue:
-		return "the ACK waited in the queue of " + where
-	case q.Layer.Vocabulary().Held:
+	switch base.Part() {
+	case catalog.PartHeld:
 		return q.Layer.English().HeldAck + " " + where
+	case catalog.PartQueued:
+		return "the ACK waited in the queue of " + where
 	}
 	return fmt.Sprintf("the ACK's %s at %s", base, where)
 }

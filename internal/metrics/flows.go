@@ -76,7 +76,7 @@ func Lost(f *record.Message) bool { return Completed(f) && f.DeliveredPS < 0 }
 // took is from the post of a completed message until its data was delivered: to
 // its completion, or on a service without acknowledgements to its arrival.
 func took(f *record.Message) units.Time {
-	if f.Service != catalog.RC {
+	if f.Is(catalog.Delivers) {
 		return f.DeliveredPS
 	}
 	return f.CompletionPS

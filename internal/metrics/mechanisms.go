@@ -98,8 +98,10 @@ func (x *index) mechanisms(places int) []State {
 	if names, _ := unreliable(r); names != "" {
 		out = append(out, x.state(catalog.MessageDrop, "", x.discardPlaces()))
 	}
-	if slices.Contains(Layers(r), catalog.InfiniBand) {
-		out = append(out, x.state(catalog.CreditsOut, "nothing was sent", x.creditPlaces()))
+	for _, l := range Layers(r) {
+		if fill := l.Vocabulary().Fill; fill != catalog.XOFFCross { // which stands above
+			out = append(out, x.state(fill, "nothing was sent", x.creditPlaces()))
+		}
 	}
 	if x.slowRestarts() {
 		out = append(out, x.state(catalog.SlowRestart, "", x.slowRestartPlaces()))
@@ -121,9 +123,9 @@ func (p *Place) approach(a *record.Approach) {
 }
 
 func (x *index) markPlaces(l catalog.Layer) *places {
-	return x.onPorts(l.Vocabulary().Mark, func(p *record.Port, place *Place) bool {
+	return x.onPortsOf(l, l.Vocabulary().Mark, func(p *record.Port, place *Place) bool {
 		kmin := p.Limits.KMinBytes
-		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 || p.Layer != l {
+		if p.Limits.KMaxBytes == 0 || p.TxPackets == 0 {
 			return false
 		}
 		if p.Limits.PMax == 0 {
@@ -181,7 +183,7 @@ func (x *index) cnpPlaces(l catalog.Layer) *places {
 	for i := range x.r.Ports {
 		marked += x.r.Ports[i].Marked
 	}
-	return x.onQPs(l.Vocabulary().Tell, func(q *record.QP, place *Place) bool {
+	return x.onQPsOf(l, l.Vocabulary().Tell, func(q *record.QP, place *Place) bool {
 		if cnp := x.actOf(catalog.CNPSent, q); l.Vocabulary().Tell != catalog.CNPSent && cnp.Count > 0 { // BECN comes on CNPs as well
 			place.Count, place.FirstPS = place.Count+cnp.Count, cnp.First
 		}
@@ -194,13 +196,13 @@ func (x *index) cnpPlaces(l catalog.Layer) *places {
 			}
 			return fmt.Sprintf("%s marked, but none that reached this queue pair", plural(marked, "packet"))
 		}
-		return q.Limits.CNP && x.takes(q) && q.Layer == l
+		return q.Limits.CNP && x.takes(q)
 	})
 }
 
 func (x *index) cutPlaces(l catalog.Layer) *places {
 	message := l.English().Message
-	return x.onQPs(l.Vocabulary().Slow, func(q *record.QP, place *Place) bool {
+	return x.onQPsOf(l, l.Vocabulary().Slow, func(q *record.QP, place *Place) bool {
 		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
 		place.reason = func() string {
 			if q.CNPsReceived == 0 {
@@ -209,7 +211,7 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
 				plural(q.CNPsReceived, message), FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && x.sends(q) && q.TCP == nil && q.Layer == l
+		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs)
 	})
 }
 
@@ -224,11 +226,11 @@ func pacingOff(r *record.Run) string {
 func (x *index) pacingPlaces() *places {
 	return x.onQPs(catalog.Pacing, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.RatePS
-		if q.TCP == nil {
+		if q.Is(catalog.Verbs) {
 			place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
 		}
 		place.reason = func() string {
-			if q.TCP != nil {
+			if q.Is(catalog.Streams) {
 				return "its window was full before its segments would have had to wait"
 			}
 			if q.MinRateBps >= q.Limits.LineBps {
@@ -236,8 +238,14 @@ func (x *index) pacingPlaces() *places {
 			}
 			return "its port was busy, or it had nothing to send, for longer than its rate asks"
 		}
-		return q.Limits.CC && x.sends(q) && (q.TCP == nil || q.TCP.Pacing)
+		return q.Limits.CC && x.sends(q) && (q.Is(catalog.Verbs) || paced(q))
 	})
+}
+
+// paced reports whether the end of a connection spreads what it sends.
+func paced(q *record.QP) bool {
+	t := q.TCP
+	return t != nil && t.Pacing
 }
 
 func (x *index) windowPlaces() *places {
@@ -343,10 +351,10 @@ func (x *index) xoffPlaces() *places {
 // creditPlaces are the ports that sent something over a link with credits.
 func (x *index) creditPlaces() *places {
 	return x.onPorts(catalog.CreditsOut, func(p *record.Port, place *Place) bool {
-		if p.Limits.Credits == nil || p.TxPackets == 0 {
+		if p.Limits.Near(catalog.CreditsOut) == nil || p.TxPackets == 0 {
 			return false
 		}
-		place.approach(p.Limits.Credits)
+		place.approach(p.Limits.Near(catalog.CreditsOut))
 		place.HeldPS = p.HeldPS
 		place.reason = func() string {
 			if f := x.failureAt(p.ID(), nil); f != nil {
@@ -475,7 +483,7 @@ func (x *index) gapPlaces() *places {
 			}
 			return plural(dropped, "frame") + " were dropped, none of them followed by a later packet of this queue pair"
 		}
-		return x.takes(q) && q.Service.Is(catalog.Orders)
+		return x.takes(q) && q.Is(catalog.Orders)
 	})
 }
 
@@ -523,7 +531,7 @@ func (x *index) slowRestartPlaces() *places {
 func (x *index) rnrPlaces() *places {
 	return x.onQPs(catalog.RNR, func(q *record.QP, place *Place) bool {
 		a := q.Limits.ReceivesPeak
-		if a == nil || !q.Service.Is(catalog.Acknowledges) || !x.responder(q) {
+		if a == nil || !q.Is(catalog.Acknowledges) || !x.responder(q) {
 			return false
 		}
 		place.approach(a)

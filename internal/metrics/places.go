@@ -83,6 +83,16 @@ func (x *index) onPorts(m catalog.Mechanism, fill func(p *record.Port, place *Pl
 	return out
 }
 
+// onPortsOf is onPorts of the ports of a link layer.
+func (x *index) onPortsOf(l catalog.Layer, m catalog.Mechanism, fill func(p *record.Port, place *Place) bool) *places {
+	return x.onPorts(m, func(p *record.Port, place *Place) bool { return p.Layer == l && fill(p, place) })
+}
+
+// onQPsOf is onQPs of the queue pairs over a link layer.
+func (x *index) onQPsOf(l catalog.Layer, m catalog.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
+	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.Layer == l && fill(q, place) })
+}
+
 // onQPs makes a place of each queue pair for which fill returns true, which must not keep
 // it.
 func (x *index) onQPs(m catalog.Mechanism, fill func(q *record.QP, place *Place) bool) *places {

@@ -15,7 +15,7 @@ import (
 // streams says whether connections of TCP, and whether queue pairs took part.
 func streams(r *record.Run) (tcp, rdma bool) {
 	for i := range r.QPs {
-		if r.QPs[i].TCP != nil {
+		if r.QPs[i].Is(catalog.Streams) {
 			tcp = true
 		} else {
 			rdma = true
@@ -27,7 +27,7 @@ func streams(r *record.Run) (tcp, rdma bool) {
 // onStreams makes a place of each end of a TCP connection for which fill returns
 // true.
 func (x *index) onStreams(m catalog.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
-	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.TCP != nil && fill(q, place) })
+	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.Is(catalog.Streams) && fill(q, place) })
 }
 
 // sendsStream reports whether the end of a TCP connection writes.
@@ -85,7 +85,7 @@ func (x *index) lossPlaces(m catalog.Mechanism) *places {
 
 // updatesLost is how many updates of the window that bounds q were lost.
 func (x *index) updatesLost(q *record.QP) int64 {
-	if p, ok := x.peer(q); ok && x.r.QPs[p].TCP != nil {
+	if p, ok := x.peer(q); ok && x.r.QPs[p].Is(catalog.Streams) {
 		return x.r.QPs[p].TCP.UpdatesLost
 	}
 	return 0
@@ -95,21 +95,22 @@ func (x *index) updatesLost(q *record.QP) int64 {
 // other work than its core's: if that is not full, it reads in time.
 func (x *index) whyGranted(q *record.QP) string {
 	k, ok := x.peer(q)
-	if !ok || x.r.QPs[k].TCP == nil {
+	if !ok || !x.r.QPs[k].Is(catalog.Streams) {
 		return "its application reads too slowly, or its buffer is too small for the path"
 	}
 	p := &x.r.QPs[k]
 	if full := x.fullCores(p); len(full) > 0 {
 		return strings.Join(full, "; ")
 	}
-	trip := fmt.Sprintf("the round trip of %s (%s at least)", FormatTime(q.TCP.SRTT), FormatTime(q.TCP.MinRTT))
-	if mode := x.moderation(p); mode != "" && q.TCP.SRTT > 0 {
+	mine, peers := q.TCP, p.TCP
+	trip := fmt.Sprintf("the round trip of %s (%s at least)", FormatTime(mine.SRTT), FormatTime(mine.MinRTT))
+	if mode := x.moderation(p); mode != "" && mine.SRTT > 0 {
 		trip += fmt.Sprintf(", in which cards hold back interrupts (moderation %s)", mode)
 	}
-	if p.TCP.Unscaled {
+	if peers.Unscaled {
 		return fmt.Sprintf("without window scaling (RFC 7323) it is %s at most, too little for %s", FormatBytes(unscaledWindow), trip)
 	}
-	return fmt.Sprintf("its buffer, %s at the end, was too small for %s", FormatBytes(p.TCP.ReceiveBuffer), trip)
+	return fmt.Sprintf("its buffer, %s at the end, was too small for %s", FormatBytes(peers.ReceiveBuffer), trip)
 }
 
 // unscaledWindow is the largest receive window without window scaling, in bytes.
@@ -119,7 +120,7 @@ const unscaledWindow = 1<<16 - 1
 // nobody at q takes any.
 func (x *index) moderation(q *record.QP) string {
 	for _, n := range x.r.Notes {
-		if n.Key == "host.moderation" && n.Value != "off" && q.TCP.Cores != nil {
+		if n.Key == "host.moderation" && n.Value != "off" && q.Cores() != nil {
 			return n.Value
 		}
 	}
@@ -136,7 +137,7 @@ func (x *index) lossOf(q *record.QP, how string) string {
 
 // sayStream tells of the stages that only TCP has; "" of any other.
 func (x *index) sayStream(where string, stage catalog.Stage, q *record.QP) string {
-	if q.TCP == nil {
+	if !q.Is(catalog.Streams) {
 		return ""
 	}
 	me := qpActor(q)

@@ -100,10 +100,21 @@ func unreliable(r *record.Run) (names string, only bool) {
 	return strings.Join(found, " and "), only && len(found) > 0
 }
 
+// unordered names the services that carried something, where none of them looks for gaps;
+// else "".
+func unordered(r *record.Run) string {
+	names, only := unreliable(r)
+	looks := slices.ContainsFunc(r.Messages, func(m record.Message) bool { return m.Is(catalog.Orders) })
+	if !only || looks {
+		return ""
+	}
+	return names
+}
+
 // gapOff says why no responder looks for gaps.
 func gapOff(r *record.Run) string {
-	if names, only := unreliable(r); only && names == "UD" {
-		return "UD looks at no PSNs: what is lost is not missed"
+	if names := unordered(r); names != "" {
+		return names + " looks at no PSNs: what is lost is not missed"
 	}
 	return "nothing was sent"
 }
@@ -127,7 +138,7 @@ func rnrOff(r *record.Run) string {
 // discardPlaces are the responders of UC and UD.
 func (x *index) discardPlaces() *places {
 	return x.onQPs(catalog.MessageDrop, func(q *record.QP, place *Place) bool {
-		if q.Service.Is(catalog.Acknowledges) || !x.responder(q) {
+		if q.Is(catalog.Acknowledges) || !x.responder(q) {
 			return false
 		}
 		if a := q.Limits.ReceivesPeak; a != nil {
@@ -181,10 +192,9 @@ func whyNothingAgain(r *record.Run, t Totals) string {
 // unnoticed says that frames were lost where nobody looks for gaps, in words that
 // others follow; "" elsewhere.
 func unnoticed(r *record.Run) string {
-	names, only := unreliable(r)
-	lost := whatWasLost(r)
-	if !only || names != "UD" || lost == "" {
+	names, lost := unordered(r), whatWasLost(r)
+	if names == "" || lost == "" {
 		return ""
 	}
-	return fmt.Sprintf("nobody missed what was lost (%s), for UD looks at no PSNs; ", lost)
+	return fmt.Sprintf("nobody missed what was lost (%s), for %s looks at no PSNs; ", lost, names)
 }

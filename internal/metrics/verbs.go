@@ -50,7 +50,7 @@ func (x *index) headersOf(f *record.Message) (h headers) {
 	if x.r.RETH == 0 && f.Verb == verbWrite {
 		return h // the frames of a simulator that has none
 	}
-	if f.Service == catalog.UD {
+	if f.Is(catalog.Datagrams) {
 		h.every = wire.DETHLen
 	}
 	switch f.Verb {

@@ -1,6 +1,9 @@
 package record
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Approach is how near a mechanism came to firing at one place: the use of
 // something when it was nearest to its threshold, and that threshold then. The
@@ -43,6 +46,21 @@ type PortLimits struct {
 	// StalledPS is the time that the receiving pipeline waited for queue pair
 	// contexts and translations that the card's caches did not hold.
 	StalledPS units.Time `json:"stalled_ps,omitempty"`
+}
+
+// Near is how near the port came to what a mechanism acts on; nil where it has no such limit.
+func (l *PortLimits) Near(m catalog.Mechanism) *Approach {
+	switch m {
+	case catalog.XOFFCross:
+		return l.XOFF
+	case catalog.EgressDrop:
+		return l.EgressDrop
+	case catalog.ReceiveXOFF:
+		return l.Receive
+	case catalog.CreditsOut:
+		return l.Credits
+	}
+	return nil
 }
 
 // CNPLimiter is a limiter of congestion notifications at a receiver.
@@ -103,7 +121,8 @@ type QPLimits struct {
 	BitmapPS units.Time `json:"bitmap_ps,omitempty"`
 	ReadsPS  units.Time `json:"max_rd_atomic_ps,omitempty"`
 	// Path is the way of this requester's packets, or of this responder's READ
-	// responses, host port first; empty for a responder that sends none. Paths share their hops, which must not be changed. BaseRTT is
+	// responses, host port first; empty for a responder that sends none. Paths share their hops, which must not be
+	// changed. BaseRTT is
 	// the idle round trip of a full packet and its ACK on the path.
 	Path      []*PathHop `json:"path,omitempty"`
 	BaseRTTPS units.Time `json:"base_rtt_ps,omitempty"`

@@ -38,7 +38,8 @@ type placeJSON struct {
 
 // MarshalJSON writes the name of the place and what it is made of.
 func (p Place) MarshalJSON() ([]byte, error) {
-	x := placeJSON{Name: p.String(), Kind: p.Kind, Node: p.Node, Port: p.Port, To: p.To, ToPort: p.ToPort, Inside: p.Inside}
+	x := placeJSON{Name: p.String(), Kind: p.Kind, Node: p.Node, Port: p.Port, To: p.To, ToPort: p.ToPort,
+		Inside: p.Inside}
 	switch p.Kind {
 	case catalog.AtPortClass:
 		x.Class, x.Layer = &p.Class, &p.Layer

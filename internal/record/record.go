@@ -182,6 +182,21 @@ func (d *Discards) Total() int64 {
 	return d.NoReceive + d.TooLong + d.BadQKey + d.Refused + d.Broken
 }
 
+// Is reports whether the service of a message has all the traits.
+func (m *Message) Is(t catalog.Traits) bool { return m.Service.Is(t) }
+
+// Is reports whether the service of a queue pair, or connection, has all the traits.
+func (q *QP) Is(t catalog.Traits) bool { return q.Service.Is(t) }
+
+// Cores are those that work for the end of a connection; nil: there are none, or their work
+// takes no time.
+func (q *QP) Cores() *StreamCores {
+	if q.TCP == nil {
+		return nil
+	}
+	return q.TCP.Cores
+}
+
 // Place is the queue pair, or the end of the connection.
 func (q *QP) Place() Place { return QPAt(q.Service, q.Host, q.QP) }
 

@@ -22,13 +22,16 @@ func (t *text) collectives() {
 		return
 	}
 	t.section()
-	tab := &table{columns: []column{{title: "Collective\n"}, {title: "size\n(B)", right: true}, {title: "count\n(elements)", right: true, drop: 2},
-		{title: "type\n", drop: 3}, {title: "redop\n"}, {title: "root\n", right: true, drop: 1}, {title: "time\n(us)", right: true},
+	tab := &table{columns: []column{{title: "Collective\n"}, {title: "size\n(B)", right: true},
+		{title: "count\n(elements)", right: true, drop: 2},
+		{title: "type\n", drop: 3}, {title: "redop\n"}, {title: "root\n", right: true, drop: 1}, {title: "time\n(us)",
+			right: true},
 		{title: "algbw\n(GB/s)", right: true}, {title: "busbw\n(GB/s)", right: true}}}
 	figures := metrics.Collectives(t.r)
 	several := len(t.r.Collectives) > mostSentences
 	if several {
-		tab.columns = append(tab.columns, column{title: "algorithm\n"}, column{title: "protocol\n"}, column{title: "channels\n", right: true})
+		tab.columns = append(tab.columns, column{title: "algorithm\n"}, column{title: "protocol\n"},
+			column{title: "channels\n", right: true})
 	}
 	for i := range t.r.Collectives {
 		c, x := &t.r.Collectives[i], &figures[i]
@@ -50,7 +53,8 @@ func (t *text) collectives() {
 	}
 	for i := range t.r.Collectives {
 		c := &t.r.Collectives[i]
-		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", c.Workload, c.Op, c.Ranks, c.Algorithm, c.Protocol,
+		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", c.Workload, c.Op, c.Ranks,
+			c.Algorithm, c.Protocol,
 			howMany(c.Channels, "channel")+", steps", metrics.FormatBytes(c.Chunk), howMany(figures[i].Done, "time")), plain)
 	}
 }
@@ -98,10 +102,13 @@ func microseconds(x *metrics.Collective) string {
 func NCCLTests(r *record.Run) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# hopscope: %s, %s; in-place figures repeat those out-of-place\n#\n", r.Scenario, r.Stack)
-	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n", "", "", "", "", "")
-	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s\n", "size", "count", "type", "redop", "root",
+	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n", "",
+		"", "", "", "")
+	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s %6s  %7s  %6s  %6s %6s\n", "size", "count", "type",
+		"redop", "root",
 		"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong")
-	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %5s  %7s  %6s  %6s  %5s\n", "(B)", "(elements)", "", "", "",
+	fmt.Fprintf(&b, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %5s  %7s  %6s  %6s  %5s\n", "(B)", "(elements)", "", "",
+		"",
 		"(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "")
 	sum, done := 0.0, 0
 	for i, x := range metrics.Collectives(r) {
@@ -120,11 +127,13 @@ func NCCLTests(r *record.Run) []byte {
 // collectiveTable has a row per collective.
 func collectiveTable(r *record.Run) *rows.Table {
 	figures := metrics.Collectives(r)
-	header := []string{"workload", "op", "algorithm", "protocol", "ranks", "channels", "chunk_bytes", "bytes", "count", "type", "redop", "root",
+	header := []string{"workload", "op", "algorithm", "protocol", "ranks", "channels", "chunk_bytes", "bytes", "count",
+		"type", "redop", "root",
 		"start_ps", "done", "time_ps", "algbw_gbyte_s", "busbw_gbyte_s"}
 	return lines("collectives", header, len(figures), func(i int) []string {
 		c, x := &r.Collectives[i], &figures[i]
-		return []string{c.Workload, c.Op, c.Algorithm, c.Protocol, integer(c.Ranks), integer(c.Channels), integer(c.Chunk), integer(c.Bytes),
+		return []string{c.Workload, c.Op, c.Algorithm, c.Protocol, integer(c.Ranks), integer(c.Channels), integer(c.Chunk),
+			integer(c.Bytes),
 			integer(c.Count), c.Type, c.RedOp, integer(c.Root), integer(c.StartPS), integer(x.Done), integer(x.TimePS), decimal(x.AlgBW), decimal(x.BusBW)}
 	})
 }
@@ -136,7 +145,8 @@ func criticalTable(r *record.Run) *rows.Table {
 		c := &r.Collectives[i]
 		for _, g := range c.Critical {
 			for _, s := range g.Stages {
-				put(c.Workload, g.Kind, integer(g.Count), s.Name(), s.Where.String(), integer(s.Places), integer(s.Count), integer(s.TimePS))
+				put(c.Workload, g.Kind, integer(g.Count), s.Name(), s.Where.String(), integer(s.Places), integer(s.Count),
+					integer(s.TimePS))
 			}
 		}
 	}}
@@ -161,21 +171,25 @@ func (t *text) critical(c *record.Collective) {
 		t.prose(c.Workload+": not over at the end of the run, so that it has no critical path", t.paint.bold)
 		return
 	}
-	t.prose(fmt.Sprintf("%s: critical path of %s from %s on: %s one after the other", c.Workload, metrics.FormatTimeDigits(total, 4), t.at(c.StartPS),
+	t.prose(fmt.Sprintf("%s: critical path of %s from %s on: %s one after the other", c.Workload,
+		metrics.FormatTimeDigits(total, 4), t.at(c.StartPS),
 		howMany(ops, "operation")), t.paint.bold)
-	tab := &table{columns: []column{{title: "Operations"}, {title: "Stage"}, {title: "Times", right: true, drop: 1}, {title: "Time", right: true},
+	tab := &table{columns: []column{{title: "Operations"}, {title: "Stage"}, {title: "Times", right: true, drop: 1},
+		{title: "Time", right: true},
 		{title: "Share", right: true}, {title: "Where most (places)", wrap: true, drop: 2}}}
 	for _, g := range c.Critical {
 		name := fmt.Sprintf("%s (%s)", g.Kind, metrics.FormatCount(int64(g.Count)))
 		if len(g.Stages) == 0 {
-			tab.add(name, "takes no time", metrics.FormatCount(int64(g.Count)), metrics.FormatTimeDigits(0, 4), shareOf(0, total), "")
+			tab.add(name, "takes no time", metrics.FormatCount(int64(g.Count)), metrics.FormatTimeDigits(0, 4),
+				shareOf(0, total), "")
 		}
 		for _, s := range g.Stages {
 			where := s.Where.String()
 			if s.Places > 1 {
 				where += fmt.Sprintf(" (%d)", s.Places)
 			}
-			tab.add(name, s.Name(), metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4), shareOf(s.TimePS, total), where)
+			tab.add(name, s.Name(), metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4),
+				shareOf(s.TimePS, total), where)
 			name = ""
 		}
 	}

@@ -440,8 +440,10 @@ func (t *comparison) legend() {
 		text string
 	}{
 		{func(s *compare.Column) bool { return len(s.Account) > 0 }, t.accountLegend()},
-		{func(s *compare.Column) bool { return s.Figures.CallP50PS.N > 0 }, " RPC: from the post of a request until its reply is received."},
-		{func(s *compare.Column) bool { return len(s.Figures.Collectives) > 0 }, " collective: mean time of one; busbw: as nccl-tests counts it."},
+		{func(s *compare.Column) bool { return s.Figures.CallP50PS.N > 0 },
+			" RPC: from the post of a request until its reply is received."},
+		{func(s *compare.Column) bool { return len(s.Figures.Collectives) > 0 },
+			" collective: mean time of one; busbw: as nccl-tests counts it."},
 		{func(s *compare.Column) bool { return s.Figures.CorePS.Max > 0 },
 			" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."},
 		{func(s *compare.Column) bool { return s.Figures.Inside != nil },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
@@ -25,20 +26,22 @@ func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // counts the rows of messages.csv from 0.
 func stageTable(flows []record.Message) *rows.Table {
 	var account record.Account
-	return &rows.Table{Name: "accounts", N: len(flows), Header: []string{"message", "stage", "where", "time_ps"}, Cells: func(i int, put func(...string)) {
-		flow := strconv.Itoa(i)
-		account = flows[i].Account.Append(account[:0])
-		for _, s := range account {
-			put(flow, s.Stage.String(), s.Place().String(), integer(s.Time))
-		}
-	}}
+	return &rows.Table{Name: "accounts", N: len(flows), Header: []string{"message", "stage", "where", "time_ps"},
+		Cells: func(i int, put func(...string)) {
+			flow := strconv.Itoa(i)
+			account = flows[i].Account.Append(account[:0])
+			for _, s := range account {
+				put(flow, s.Stage.String(), s.Place().String(), integer(s.Time))
+			}
+		}}
 }
 
 // callTable has a row per remote procedure call; request and reply count the rows
 // of messages.csv from 0. -1: not over by the end.
 func callTable(r *record.Run) *rows.Table {
 	all := metrics.CallsOf(r)
-	header := []string{"workload", "client", "server", "request", "reply", "start_ps", "request_ps", "think_ps", "reply_ps", "latency_ps"}
+	header := []string{"workload", "client", "server", "request", "reply", "start_ps", "request_ps", "think_ps",
+		"reply_ps", "latency_ps"}
 	return lines("rpcs", header, len(all), func(i int) []string {
 		c := &all[i]
 		f := &r.Messages[c.Request]
@@ -61,7 +64,8 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 		"held_ps", "paused_ps", "dropped", "dropped_bytes"}
 	t := lines("ports", header, len(ports), func(i int) []string {
 		p := &ports[i]
-		return []string{p.Node, integer(p.Port), p.Peer.String(), integer(p.Class), p.Layer.String(), integer(p.RateBps), integer(p.PeakQueueBytes),
+		return []string{p.Node, integer(p.Port), p.Peer.String(), integer(p.Class), p.Layer.String(), integer(p.RateBps),
+			integer(p.PeakQueueBytes),
 			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
@@ -73,7 +77,8 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 
 // qpTable leaves the columns of TCP empty for queue pairs.
 func qpTable(qps []record.QP) *rows.Table {
-	header := []string{"host", "qp", "peer", "workload", "link_layer", "service", "state", "sent_packets", "sent_bytes", "delivered_bytes",
+	header := []string{"host", "qp", "peer", "workload", "link_layer", "service", "state", "sent_packets", "sent_bytes",
+		"delivered_bytes",
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
 		"context_misses", "translation_misses", "peak_ccti", "messages_dropped", "refused_since_ps",
@@ -85,12 +90,13 @@ func qpTable(qps []record.QP) *rows.Table {
 		q := &qps[i]
 		var last []string
 		for _, c := range tcpColumns(cmp.Or(q.TCP, &record.TCP{})) {
-			if q.TCP == nil {
+			if !q.Is(catalog.Streams) {
 				c.value = ""
 			}
 			last = append(last, c.value)
 		}
-		return append([]string{q.Host, integer(q.QP), q.Peer.String(), q.Workload, q.Layer.String(), q.Service.String(), q.State, integer(q.SentPackets), integer(q.SentBytes),
+		return append([]string{q.Host, integer(q.QP), q.Peer.String(), q.Workload, q.Layer.String(), q.Service.String(),
+			q.State, integer(q.SentPackets), integer(q.SentBytes),
 			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
 			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
@@ -110,33 +116,42 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 		application, softirq = integer(t.Cores.Application), integer(t.Cores.Softirq)
 	}
 	return []tcpColumn{
-		{"congestion_control", t.CC}, {"pacing", strconv.FormatBool(t.Pacing)}, {"cwnd_bytes", integer(t.CwndBytes)}, {"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
-		{"srtt_ps", integer(t.SRTT)}, {"min_rtt_ps", integer(t.MinRTT)}, {"rto_ps", integer(t.RTO)}, {"send_buffer_bytes", integer(t.SendBuffer)},
-		{"receive_buffer_bytes", integer(t.ReceiveBuffer)}, {"pure_acks", integer(t.PureAcks)}, {"out_of_order_segments", integer(t.OutOfOrder)},
-		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised", integer(t.ZeroWindows)},
+		{"congestion_control", t.CC}, {"pacing", strconv.FormatBool(t.Pacing)}, {"cwnd_bytes",
+			integer(t.CwndBytes)}, {"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
+		{"srtt_ps", integer(t.SRTT)}, {"min_rtt_ps", integer(t.MinRTT)}, {"rto_ps", integer(t.RTO)}, {"send_buffer_bytes",
+			integer(t.SendBuffer)},
+		{"receive_buffer_bytes", integer(t.ReceiveBuffer)}, {"pure_acks", integer(t.PureAcks)}, {"out_of_order_segments",
+			integer(t.OutOfOrder)},
+		{"duplicate_segments", integer(t.Duplicates)}, {"tail_loss_probes", integer(t.TLPs)}, {"zero_windows_advertised",
+			integer(t.ZeroWindows)},
 		{"persist_timeouts", integer(t.Persists)}, {"window_updates_lost", integer(t.UpdatesLost)},
-		{"handshake_ps", integer(t.HandshakePS)}, {"receive_window_ps", integer(t.ReceiveWindowPS)}, {"send_buffer_ps", integer(t.SendBufferPS)}, {"nagle_ps", integer(t.NaglePS)},
-		{"loss_detection_ps", integer(t.DetectionPS)}, {"timeout_ps", integer(t.TimeoutPS)}, {"unscaled", fmt.Sprint(t.Unscaled)},
+		{"handshake_ps", integer(t.HandshakePS)}, {"receive_window_ps", integer(t.ReceiveWindowPS)}, {"send_buffer_ps",
+			integer(t.SendBufferPS)}, {"nagle_ps", integer(t.NaglePS)},
+		{"loss_detection_ps", integer(t.DetectionPS)}, {"timeout_ps", integer(t.TimeoutPS)}, {"unscaled",
+			fmt.Sprint(t.Unscaled)},
 		{"application_core", application}, {"softirq_core", softirq},
 	}
 }
 
 // cpuTable has a line per host, direction and cause.
 func cpuTable(hosts []record.Processors) *rows.Table {
-	return &rows.Table{Name: "cpu", N: len(hosts), Header: []string{"host", "direction", "cause", "time_ps"}, Cells: func(i int, put func(...string)) {
-		for _, x := range hosts[i].Times {
-			put(hosts[i].Host, x.Direction, x.Cause, integer(x.PS))
-		}
-	}}
+	return &rows.Table{Name: "cpu", N: len(hosts), Header: []string{"host", "direction", "cause", "time_ps"},
+		Cells: func(i int, put func(...string)) {
+			for _, x := range hosts[i].Times {
+				put(hosts[i].Host, x.Direction, x.Cause, integer(x.PS))
+			}
+		}}
 }
 
 // serverTable has a row per direction of a link inside a server, and per copy engine.
 func serverTable(servers []record.Server) *rows.Table {
 	all := insides(servers)
-	header := []string{"host", "server", "link", "kind", "rate_bps", "payload_bytes", "bytes", "transfers", "busy_ps", "waited_ps", "credits_ps", "peak_wait_ps", "peak_at_ps"}
+	header := []string{"host", "server", "link", "kind", "rate_bps", "payload_bytes", "bytes", "transfers", "busy_ps",
+		"waited_ps", "credits_ps", "peak_wait_ps", "peak_at_ps"}
 	return lines("servers", header, len(all), func(i int) []string {
 		l := all[i]
-		return []string{l.host, l.server, l.Name, l.Kind, integer(l.Rate), integer(l.PayloadBytes), integer(l.Bytes), integer(l.Transfers),
+		return []string{l.host, l.server, l.Name, l.Kind, integer(l.Rate), integer(l.PayloadBytes), integer(l.Bytes),
+			integer(l.Transfers),
 			integer(l.BusyPS), integer(l.WaitedPS), integer(l.CreditsPS), integer(l.PeakPS), integer(l.PeakAtPS)}
 	})
 }

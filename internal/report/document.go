@@ -84,7 +84,8 @@ func NewDocument(r *record.Run) *Document {
 	if r.Places == nil {
 		r = r.WithPlaces()
 	}
-	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors), Sentences: sentences(r, s.Worst), Run: *r}
+	d := &Document{Version: Version, Summary: s, Mechanisms: metrics.Mechanisms(r, metrics.TopActors),
+		Sentences: sentences(r, s.Worst), Run: *r}
 	for i := range s.Answers {
 		*d.Answers.field(s.Answers[i].Question) = s.Answers[i]
 	}
@@ -288,7 +289,8 @@ func (v versionError) Error() string {
 	if v.version > Version {
 		return fmt.Sprintf("%s of version %d, of a newer program; this one reads version %d", v.what, v.version, Version)
 	}
-	return fmt.Sprintf("%s of version %d; this program reads version %d: run the scenario again", v.what, v.version, Version)
+	return fmt.Sprintf("%s of version %d; this program reads version %d: run the scenario again", v.what, v.version,
+		Version)
 }
 
 // checkVersion refuses a document of another version before the rest of it is read.

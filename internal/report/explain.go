@@ -149,7 +149,7 @@ func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
 // in words that follow.
 func delivery(f *record.Message) string {
 	switch {
-	case f.Service == catalog.RC:
+	case !f.Is(catalog.Delivers):
 		return ""
 	case f.DeliveredPS < 0:
 		return ", and never delivered"
@@ -160,7 +160,8 @@ func delivery(f *record.Message) string {
 func (t *text) explained(i, among int) {
 	f := &t.r.Messages[i]
 	t.section()
-	head := fmt.Sprintf("Message %d: %s, %s of %s posted at %s", i, metrics.Arrow(f), verb(f), metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
+	head := fmt.Sprintf("Message %d: %s, %s of %s posted at %s", i, metrics.Arrow(f), verb(f),
+		metrics.FormatBytes(f.Bytes), t.at(f.StartPS))
 	if among > 1 {
 		head += fmt.Sprintf(" (the slowest of %d)", among)
 	}
@@ -168,7 +169,8 @@ func (t *text) explained(i, among int) {
 		t.prose(head+": still open at the end, so that it has no account yet", t.paint.bold)
 		return
 	}
-	t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status, delivery(f)), t.paint.bold)
+	t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status,
+		delivery(f)), t.paint.bold)
 	if f.Account.IsZero() {
 		t.prose("the record holds no account of it", plain)
 		return
@@ -396,7 +398,8 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 		return
 	}
 	t.section()
-	tab := &table{columns: []column{{title: "Ceiling"}, {title: "Payload", right: true}, {title: "Reached", right: true}, {title: "Because", wrap: true}}}
+	tab := &table{columns: []column{{title: "Ceiling"}, {title: "Payload", right: true}, {title: "Reached", right: true},
+		{title: "Because", wrap: true}}}
 	for _, l := range c.Limits {
 		reached := "-"
 		if c.MeasuredBps > 0 && l.Bps > 0 {
@@ -407,7 +410,8 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 	t.table(tab)
 	line := fmt.Sprintf("at best %s, at %s", metrics.FormatRate(c.BestBps), c.At)
 	if c.MeasuredBps > 0 {
-		line = fmt.Sprintf("reached %s of at best %s (%s)", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+		line = fmt.Sprintf("reached %s of at best %s (%s)", metrics.FormatRate(c.MeasuredBps),
+			metrics.FormatRate(c.BestBps), c.At)
 		if c.Shared != "" {
 			line += "; " + c.Shared
 		}
@@ -419,7 +423,8 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 		}
 		line += c.How
 		if c.Reached {
-			line = fmt.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps), metrics.FormatRate(c.BestBps), c.At)
+			line = fmt.Sprintf("reached %s of at best %s: %s is the limit", metrics.FormatRate(c.MeasuredBps),
+				metrics.FormatRate(c.BestBps), c.At)
 		}
 	}
 	t.prose(line, plain)

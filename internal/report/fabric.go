@@ -139,7 +139,8 @@ func NewFabric(source string, t *subnet.Tables) *Fabric {
 	}
 	for _, e := range f.Endports {
 		p := &f.Nodes[e.Node].Ports[e.Port]
-		r.LIDs = append(r.LIDs, FabricLID{f.Nodes[e.Node].Name, f.Nodes[e.Node].Kind.String(), e.Port, p.GUID.String(), int(p.LID), int(p.LMC)})
+		r.LIDs = append(r.LIDs, FabricLID{f.Nodes[e.Node].Name, f.Nodes[e.Node].Kind.String(), e.Port, p.GUID.String(),
+			int(p.LID), int(p.LMC)})
 	}
 	for links, paths := range a.Hops {
 		if paths > 0 {
@@ -173,8 +174,10 @@ func (r *Fabric) addLoad(f *subnet.Fabric, a *subnet.Analysis) {
 func (r *Fabric) addFaults(t *subnet.Tables) {
 	f := t.Fabric
 	for _, x := range t.Faults() {
-		what := [...]string{subnet.NoEntry: "no entry", subnet.DeadPort: "no link", subnet.NotHere: "not the owner", subnet.Forwarded: "loop"}[x.What]
-		fault := FabricFault{What: what, Switch: f.Nodes[x.Node].Name, LID: int(x.LID), Of: f.Name(f.Endports[t.Owner[x.LID]]), Port: int(x.Port), Line: x.Line}
+		what := [...]string{subnet.NoEntry: "no entry", subnet.DeadPort: "no link", subnet.NotHere: "not the owner",
+			subnet.Forwarded: "loop"}[x.What]
+		fault := FabricFault{What: what, Switch: f.Nodes[x.Node].Name, LID: int(x.LID),
+			Of: f.Name(f.Endports[t.Owner[x.LID]]), Port: int(x.Port), Line: x.Line}
 		for _, e := range x.Loop {
 			fault.Loop = append(fault.Loop, f.Channel(e))
 		}
@@ -202,7 +205,8 @@ func (r *Fabric) Fail(before, now *subnet.Tables, dead []bool, timing subnet.Tim
 	f := before.Fabric
 	x := before.Recover(now, timing)
 	sweep := subnet.Sweep{Dead: dead, Tables: now}
-	r.Failure = &FabricFailure{Splits: r.splits(f, now.Fabric), Blocks: x.Blocks, SweepSMPs: x.SweepSMPs, DetectPS: int64(x.Detect), SweepPS: int64(x.Sweep),
+	r.Failure = &FabricFailure{Splits: r.splits(f, now.Fabric), Blocks: x.Blocks, SweepSMPs: x.SweepSMPs,
+		DetectPS: int64(x.Detect), SweepPS: int64(x.Sweep),
 		ComputePS: int64(x.Compute), ProgramPS: int64(x.Program), TotalPS: int64(x.Total()), Changes: []FabricChange{}}
 	for i, l := range f.Links {
 		if dead[i] {

@@ -50,7 +50,8 @@ func numbered(n int64, one, more string) string {
 func (r *Fabric) head(t *text) {
 	t.prose(fmt.Sprintf("%s: %s, %s with %s, %s; %s, LIDs to %s of 49,151", r.Source,
 		numbered(int64(r.Switches), "switch", "switches"), numbered(int64(r.Adapters), "channel adapter", "channel adapters"),
-		numbered(int64(r.Ports), "port", "ports"), numbered(int64(r.Links), "link", "links"), r.Engine, metrics.FormatCount(int64(r.TopLID))), t.paint.bold)
+		numbered(int64(r.Ports), "port", "ports"), numbered(int64(r.Links), "link",
+			"links"), r.Engine, metrics.FormatCount(int64(r.TopLID))), t.paint.bold)
 	if len(r.Roots) > 0 {
 		shown, rest := r.Roots, ""
 		if len(shown) > 8 && !t.opt.Verbose {
@@ -80,7 +81,8 @@ func (r *Fabric) paths(t *text) {
 		return
 	}
 	share := func(n int64) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(total)) }
-	tab := &table{columns: []column{{title: "Links crossed"}, {title: "Paths", right: true}, {title: "Share", right: true}}}
+	tab := &table{columns: []column{{title: "Links crossed"}, {title: "Paths", right: true},
+		{title: "Share", right: true}}}
 	for _, h := range r.Hops {
 		tab.add(fmt.Sprint(h.Links), metrics.FormatCount(h.Paths), share(h.Paths))
 	}
@@ -145,7 +147,8 @@ func (r *Fabric) load(t *text) {
 	} else {
 		t.prose(all+", each can use its whole line.", plain)
 	}
-	tab := &table{columns: []column{{title: "Fullest channels"}, {title: "To"}, {title: "Rate", right: true}, {title: "Paths", right: true}}}
+	tab := &table{columns: []column{{title: "Fullest channels"}, {title: "To"}, {title: "Rate", right: true},
+		{title: "Paths", right: true}}}
 	for i, c := range l.All {
 		if i == listedChannels && !t.opt.Verbose {
 			break
@@ -163,17 +166,20 @@ func (r *Fabric) loops(t *text) {
 	t.section()
 	levels := numbered(int64(r.SLs), "service level", "service levels")
 	if len(r.Knots) == 0 {
-		t.prose(fmt.Sprintf("Credit loops: none (%s, %s of channels).", levels, numbered(int64(r.Deps), "dependency", "dependencies")), plain)
+		t.prose(fmt.Sprintf("Credit loops: none (%s, %s of channels).", levels,
+			numbered(int64(r.Deps), "dependency", "dependencies")), plain)
 		return
 	}
 	t.prose(fmt.Sprintf("Credit loops: %s; frames that fill such a circle wait for ever. Use updn, or --sls to spread paths over service levels.",
-		numbered(int64(len(r.Knots)), "group of channels waits in a circle", "groups of channels wait in circles")), t.paint.fail)
+		numbered(int64(len(r.Knots)), "group of channels waits in a circle",
+			"groups of channels wait in circles")), t.paint.fail)
 	for i, k := range r.Knots {
 		if i == listedKnots && !t.opt.Verbose {
 			t.prose(fmt.Sprintf("and %d more: --verbose", len(r.Knots)-i), plain)
 			return
 		}
-		t.prose(fmt.Sprintf("SL %d, %s, of which the shortest circle has %d:", k.SL, numbered(int64(k.Channels), "channel", "channels"), len(k.Cycle)), plain)
+		t.prose(fmt.Sprintf("SL %d, %s, of which the shortest circle has %d:", k.SL,
+			numbered(int64(k.Channels), "channel", "channels"), len(k.Cycle)), plain)
 		for _, c := range k.Cycle {
 			t.line("  " + c)
 		}
@@ -195,12 +201,14 @@ func (r *Fabric) failure(t *text) {
 		t.prose("Nothing is rerouted.", t.paint.fail)
 		return
 	}
-	t.prose(fmt.Sprintf("%s change at %s.", numbered(int64(x.Entries), "table entry", "table entries"), numbered(int64(x.Switches), "switch", "switches")), plain)
+	t.prose(fmt.Sprintf("%s change at %s.", numbered(int64(x.Entries), "table entry", "table entries"),
+		numbered(int64(x.Switches), "switch", "switches")), plain)
 	tab := &table{columns: []column{{title: "Phase"}, {title: "Time", right: true}, {title: "For"}}}
 	tab.add("detection", metrics.FormatTime(units.Time(x.DetectPS)), "")
 	tab.add("sweep", metrics.FormatTime(units.Time(x.SweepPS)), numbered(int64(x.SweepSMPs), "packet", "packets"))
 	tab.add("computation", metrics.FormatTime(units.Time(x.ComputePS)), "")
-	tab.add("programming", metrics.FormatTime(units.Time(x.ProgramPS)), numbered(int64(x.Blocks), "block of 64 LIDs", "blocks of 64 LIDs"))
+	tab.add("programming", metrics.FormatTime(units.Time(x.ProgramPS)),
+		numbered(int64(x.Blocks), "block of 64 LIDs", "blocks of 64 LIDs"))
 	tab.add("rerouted after", metrics.FormatTime(units.Time(x.TotalPS)), "")
 	t.table(tab)
 	if len(x.Changes) > 0 {
@@ -218,7 +226,8 @@ func (r *Fabric) split(t *text, s *FabricSplit) {
 	}
 	switch {
 	case s.Left == 0:
-		t.prose(fmt.Sprintf("The subnet manager at %s is cut off from every switch: all keep their tables.", s.Manager), t.paint.fail)
+		t.prose(fmt.Sprintf("The subnet manager at %s is cut off from every switch: all keep their tables.", s.Manager),
+			t.paint.fail)
 		return
 	case len(s.Switches) > 0:
 		t.prose(fmt.Sprintf("The subnet is split: the subnet manager at %s reaches %d of %d switches. The others keep their tables: %s.",
@@ -237,7 +246,8 @@ func (r *Fabric) changes(t *text) {
 		}
 		return fmt.Sprint(p)
 	}
-	tab := &table{columns: []column{{title: "Switch"}, {title: "LID", right: true}, {title: "Of"}, {title: "Port", right: true}, {title: "Now", right: true}}}
+	tab := &table{columns: []column{{title: "Switch"}, {title: "LID", right: true}, {title: "Of"},
+		{title: "Port", right: true}, {title: "Now", right: true}}}
 	all := r.Failure.Changes
 	for i, c := range all {
 		if i == listedChanges && !t.opt.Verbose {
@@ -254,7 +264,8 @@ func (r *Fabric) changes(t *text) {
 // lids lists the endports.
 func (r *Fabric) lids(t *text) {
 	t.section()
-	tab := &table{columns: []column{{title: "LID", right: true}, {title: "LMC", right: true}, {title: "Node"}, {title: "Port", right: true}, {title: "Port GUID"}, {title: "Kind"}}}
+	tab := &table{columns: []column{{title: "LID", right: true}, {title: "LMC", right: true}, {title: "Node"},
+		{title: "Port", right: true}, {title: "Port GUID"}, {title: "Kind"}}}
 	for i, e := range r.LIDs {
 		if i == listedLIDs && !t.opt.Verbose {
 			break

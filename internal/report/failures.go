@@ -18,8 +18,10 @@ func (t *text) failures() {
 	}
 	t.section()
 	tab := &table{columns: []column{
-		{title: "Link that failed"}, {title: "When", right: true}, {title: "Noticed", right: true}, {title: "Rerouted", right: true},
-		{title: "Works again", right: true, drop: 2}, {title: "Tables", right: true, drop: 1}, {title: "Lost on it", right: true},
+		{title: "Link that failed"}, {title: "When", right: true}, {title: "Noticed", right: true}, {title: "Rerouted",
+			right: true},
+		{title: "Works again", right: true, drop: 2}, {title: "Tables", right: true, drop: 1}, {title: "Lost on it",
+			right: true},
 	}}
 	for i := range all {
 		if i == listedFailures && !t.opt.Verbose {
@@ -38,7 +40,8 @@ func (t *text) failures() {
 		t.prose(fmt.Sprintf("and %d more", n), plain)
 	}
 	t.prose(fmt.Sprintf("%s: %s", all[0].Link, metrics.FailureSteps(&all[0])), plain)
-	t.prose(fmt.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)", metrics.FormatCount(int64(t.r.FlowsMoved))), plain)
+	t.prose(fmt.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)",
+		metrics.FormatCount(int64(t.r.FlowsMoved))), plain)
 }
 
 // when is a time, or - for one that did not come.

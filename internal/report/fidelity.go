@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hopscope/hopscope/fidelity"
+	"github.com/hopscope/hopscope/internal/cases"
 	"github.com/hopscope/hopscope/internal/metrics"
 )
 
 // FidelityCase writes one case: a table of its figures, and below it where the
 // expectations come from. A case that was left out as a whole writes nothing.
 // Width 0 means 120 columns.
-func FidelityCase(w io.Writer, c *fidelity.CaseResult, opt TextOptions) error {
+func FidelityCase(w io.Writer, c *cases.CaseResult, opt TextOptions) error {
 	if len(c.Figures) == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func verdict(ok bool) string {
 }
 
 // sourcesOf lists the sources in the order in which they first appear.
-func sourcesOf(figures []fidelity.Figure) (out []string) {
+func sourcesOf(figures []cases.Figure) (out []string) {
 	for _, f := range figures {
 		if !slices.Contains(out, f.Source) {
 			out = append(out, f.Source)
@@ -82,7 +82,7 @@ func sourcesOf(figures []fidelity.Figure) (out []string) {
 }
 
 // FidelityEnd writes what missed, what was left out and the count.
-func FidelityEnd(w io.Writer, r *fidelity.Result, opt TextOptions) error {
+func FidelityEnd(w io.Writer, r *cases.Result, opt TextOptions) error {
 	t := wideText(opt)
 	cases := 0
 	for i := range r.Cases {
@@ -100,14 +100,15 @@ func FidelityEnd(w io.Writer, r *fidelity.Result, opt TextOptions) error {
 		t.prose("left out, "+reason+": "+strings.Join(names[i], "; "), t.paint.warn)
 	}
 	figures, missed := r.Counts()
-	t.prose(fmt.Sprintf("%s figures of %s cases, %s missed", metrics.FormatCount(int64(figures)), metrics.FormatCount(int64(cases)),
+	t.prose(fmt.Sprintf("%s figures of %s cases, %s missed", metrics.FormatCount(int64(figures)),
+		metrics.FormatCount(int64(cases)),
 		metrics.FormatCount(int64(missed))), t.paint.bold)
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }
 
 // leftOut groups what was not run by its reason.
-func leftOut(r *fidelity.Result) (reasons []string, names [][]string) {
+func leftOut(r *cases.Result) (reasons []string, names [][]string) {
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		for _, l := range c.LeftOut {
@@ -127,7 +128,7 @@ func leftOut(r *fidelity.Result) (reasons []string, names [][]string) {
 }
 
 // FidelityList writes the cases without running them.
-func FidelityList(w io.Writer, infos []fidelity.Info, opt TextOptions) error {
+func FidelityList(w io.Writer, infos []cases.Info, opt TextOptions) error {
 	t := wideText(opt)
 	tab := &table{columns: []column{{title: "Case"}, {title: "Long"}, {title: "Data"}, {title: "What it is"}}}
 	yes := func(v bool) string {
@@ -146,7 +147,7 @@ func FidelityList(w io.Writer, infos []fidelity.Info, opt TextOptions) error {
 
 // FidelityJSON encodes r, indented, with a newline at the end. The text holds no
 // number that is not in it.
-func FidelityJSON(r *fidelity.Result) ([]byte, error) {
+func FidelityJSON(r *cases.Result) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -6,18 +6,18 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/hopscope/hopscope/fidelity"
+	"github.com/hopscope/hopscope/internal/cases"
 )
 
-func fidelityResult() *fidelity.Result {
-	return &fidelity.Result{Version: fidelity.Version, Cases: []fidelity.CaseResult{
-		{Info: fidelity.Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, Figures: []fidelity.Figure{
+func fidelityResult() *cases.Result {
+	return &cases.Result{Version: cases.Version, Cases: []cases.CaseResult{
+		{Info: cases.Info{Name: "F1", Title: "goodput of one queue pair by MTU and rate"}, Figures: []cases.Figure{
 			{Case: "F1", Name: "goodput over line rate, MTU 4096, 400 Gb/s, 100 messages", Expected: "0.98036", Measured: "0.98029", Tolerance: "±0.1 %", Source: "bytes", OK: true},
 			{Case: "F1", Name: "completion min, us", Expected: "18726712", Measured: "18538072 to 18789592", Tolerance: "20 seeds, ±½ width",
 				Source: "a reference run with a long name; the range over seeds or ECMP salts, widened by half its width on each side", Why: "the reference rounds"},
 		}},
-		{Info: fidelity.Info{Name: "F6"}, LeftOut: []fidelity.LeftOut{{Part: "100G", Reason: "too long"}, {Part: "400G", Reason: "too long"}}},
-		{Info: fidelity.Info{Name: "ns3/x"}, LeftOut: []fidelity.LeftOut{{Reason: "no data"}}},
+		{Info: cases.Info{Name: "F6"}, LeftOut: []cases.LeftOut{{Part: "100G", Reason: "too long"}, {Part: "400G", Reason: "too long"}}},
+		{Info: cases.Info{Name: "ns3/x"}, LeftOut: []cases.LeftOut{{Reason: "no data"}}},
 	}}
 }
 
@@ -58,7 +58,7 @@ func TestFidelityJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back fidelity.Result
+	var back cases.Result
 	if err := json.Unmarshal(data, &back); err != nil || back.Cases[0].Figures[1] != fidelityResult().Cases[0].Figures[1] {
 		t.Errorf("%v: %+v", err, back)
 	}

@@ -12,7 +12,8 @@ import (
 
 // WriteCSV writes messages.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
 // mechanisms.csv and cpu.csv, of collectives collectives.csv and critical.csv, and of
-// hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes, bps (bit/s).
+// hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes,
+// bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
@@ -29,7 +30,8 @@ func WriteCSV(dir string, r *record.Run) error {
 
 // sheetsOf are the tables of a run that have a CSV file.
 func sheetsOf(r *record.Run) []*rows.Table {
-	out := []*rows.Table{messageTable(r, 1), stageTable(r.Messages), callTable(r), portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
+	out := []*rows.Table{messageTable(r, 1), stageTable(r.Messages), callTable(r),
+		portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
 		qpTable(r.QPs), ledgerTable(r.Ledger), placeTable(r), cpuTable(r.Processors)}
 	if len(r.Servers) > 0 {
 		out = append(out, serverTable(r.Servers))

@@ -110,13 +110,15 @@ type HostWarning struct {
 
 // NewHost gathers what a server allows.
 func NewHost(source string, t *server.Tree) *Host {
-	h := &Host{Version: pageVersion, Source: source, ACS: t.ACS, Notes: t.Notes, tree: t, Cards: []HostCard{}, Staged: []HostStaged{}, Pairs: []HostPair{}, Warnings: []HostWarning{}}
+	h := &Host{Version: pageVersion, Source: source, ACS: t.ACS, Notes: t.Notes, tree: t, Cards: []HostCard{},
+		Staged: []HostStaged{}, Pairs: []HostPair{}, Warnings: []HostWarning{}}
 	for _, w := range append(t.SlowLinks(), t.Warnings...) {
 		h.Warnings = append(h.Warnings, HostWarning(w))
 	}
 	for i := range t.Devices {
 		d := &t.Devices[i]
-		x := HostDevice{Name: d.Name, Kind: d.Kind.String(), BusID: d.BusID, Alias: d.Alias, NUMA: d.NUMA, Line: d.Line, Memory: int64(d.Memory)}
+		x := HostDevice{Name: d.Name, Kind: d.Kind.String(), BusID: d.BusID, Alias: d.Alias, NUMA: d.NUMA, Line: d.Line,
+			Memory: int64(d.Memory)}
 		for _, n := range t.PortsOf(i) {
 			x.Ports = append(x.Ports, int64(t.Nets[n].Rate))
 		}
@@ -124,7 +126,8 @@ func NewHost(source string, t *server.Tree) *Host {
 	}
 	for i := range t.Links {
 		l := &t.Links[i]
-		x := HostLink{Kind: l.Kind.String(), A: t.Devices[l.A].Name, B: t.Devices[l.B].Name, Rate: int64(t.LinkRate(i)), Latency: int64(l.Latency), Count: l.Count, Line: l.Line}
+		x := HostLink{Kind: l.Kind.String(), A: t.Devices[l.A].Name, B: t.Devices[l.B].Name, Rate: int64(t.LinkRate(i)),
+			Latency: int64(l.Latency), Count: l.Count, Line: l.Line}
 		if l.Kind == server.PCIe {
 			x.Gen, x.Lanes, x.MPS, x.MRRS = l.PCIe.Gen, l.PCIe.Width, int64(l.PCIe.MPS), int64(l.PCIe.MRRS)
 		}
@@ -165,7 +168,8 @@ func (h *Host) addPairs() {
 func (h *Host) pair(memory, nic int, p *server.Prediction) HostPair {
 	t := h.tree
 	card := &t.Devices[nic]
-	x := HostPair{Memory: t.Devices[memory].Name, Card: card.Name, Class: t.PCIClass(memory, nic).String(), gpu: t.Devices[memory].Kind == server.GPU,
+	x := HostPair{Memory: t.Devices[memory].Name, Card: card.Name, Class: t.PCIClass(memory, nic).String(),
+		gpu:  t.Devices[memory].Kind == server.GPU,
 		Send: h.flow(p.Read, fmt.Sprintf("%d read tags", t.Costs.ReadTags)), Receive: h.flow(p.Write, "posted credits"),
 		Duplex: int64(p.Duplex)}
 	if p.DuplexLimit >= 0 {
@@ -218,14 +222,16 @@ func (h *Host) flow(f server.Flow, unlinked string) HostFlow {
 func (h *Host) addHops(x *HostPair, memory int, path []server.Hop) {
 	t := h.tree
 	own, shares := t.Shares(path)
-	x.Hops = append(x.Hops, HostHop{Hop: t.Devices[memory].Name, What: "access", Send: int64(own.Read), Receive: int64(own.Write)})
+	x.Hops = append(x.Hops, HostHop{Hop: t.Devices[memory].Name, What: "access", Send: int64(own.Read),
+		Receive: int64(own.Write)})
 	for i, s := range shares {
 		l := &t.Links[path[i].Link]
 		what := l.Kind.String()
 		if l.Kind == server.PCIe {
 			what = "PCIe " + l.PCIe.String()
 		}
-		x.Hops = append(x.Hops, HostHop{t.LinkName(path[i].Link), what, int64(s.ReadRate), int64(s.WriteRate), int64(s.Read), int64(s.Write)})
+		x.Hops = append(x.Hops, HostHop{t.LinkName(path[i].Link), what, int64(s.ReadRate), int64(s.WriteRate),
+			int64(s.Read), int64(s.Write)})
 	}
 }
 

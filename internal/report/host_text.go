@@ -46,7 +46,8 @@ func (h *Host) head(t *text) {
 	for _, k := range []struct {
 		kind      server.Kind
 		one, more string
-	}{{server.GPU, "GPU", "GPUs"}, {server.NIC, "network card", "network cards"}, {server.Switch, "PCIe switch", "PCIe switches"},
+	}{{server.GPU, "GPU", "GPUs"}, {server.NIC, "network card", "network cards"}, {server.Switch, "PCIe switch",
+		"PCIe switches"},
 		{server.Root, "NUMA node", "NUMA nodes"}} {
 		if count[k.kind] > 0 {
 			parts = append(parts, numbered(count[k.kind], k.one, k.more))
@@ -62,7 +63,8 @@ func (h *Host) head(t *text) {
 	t.prose(h.Source+": "+strings.Join(parts, ", ")+acs, t.paint.bold)
 	for i, w := range h.Warnings {
 		if i == listedOdd && !t.opt.Verbose {
-			t.prose(fmt.Sprintf("and %s more: --verbose", numbered(int64(len(h.Warnings)-i), "warning", "warnings")), t.paint.warn)
+			t.prose(fmt.Sprintf("and %s more: --verbose", numbered(int64(len(h.Warnings)-i), "warning", "warnings")),
+				t.paint.warn)
 			break
 		}
 		t.prose("warning: "+server.Warning(w).In(h.Source), t.paint.warn)

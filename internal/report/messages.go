@@ -25,13 +25,16 @@ type Message struct {
 	Lost []record.Lost `json:"lost,omitempty"`
 }
 
-// messageTable has a row per message, encoded by as many workers at most. There may be millions, so their fields are written
+// messageTable has a row per message, encoded by as many workers at most. There may be millions, so their fields
+// are written
 // without reflection; a test compares them with Message's.
 func messageTable(r *record.Run, workers int) *rows.Table {
-	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps", "delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
+	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps",
+		"delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
 	t := lines(messagesField, header, len(r.Messages), func(i int) []string {
 		f := &r.Messages[i]
-		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, f.Service.String(), integer(f.Bytes), integer(f.StartPS),
+		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, f.Service.String(), integer(f.Bytes),
+			integer(f.StartPS),
 			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
 	})
 	var all *metrics.Explainer

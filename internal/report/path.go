@@ -82,7 +82,8 @@ type PathMessages struct {
 
 // NewPath gathers what a path allows and what it is used for.
 func NewPath(p *record.Path) *Path {
-	out := &Path{Version: Version, Scenario: p.Scenario, From: p.From, To: p.To, Bytes: p.Bytes, Like: p.Like, Loaded: p.Loaded != nil}
+	out := &Path{Version: Version, Scenario: p.Scenario, From: p.From, To: p.To, Bytes: p.Bytes, Like: p.Like,
+		Loaded: p.Loaded != nil}
 	for i := range p.Ways {
 		w := &p.Ways[i]
 		x := PathWay{Name: w.Name, Why: w.Why, Completion: -1, Hops: []PathHop{}}
@@ -120,8 +121,9 @@ func (x *PathWay) fill(w *record.PathWay, n int64) {
 	}
 	for i := range w.Hops {
 		h := &w.Hops[i]
-		y := PathHop{Host: h.Host, Name: h.Name, To: h.To, What: h.What, Rate: int64(h.RateBps), Payload: int64(h.RateBps), Latency: int64(h.LatencyPS),
-			Buffer: h.BufferBytes, Rule: h.Rule, Class: h.Class}
+		y := PathHop{Host: h.Host, Name: h.Name, To: h.To, What: h.What, Rate: int64(h.RateBps), Payload: int64(h.RateBps),
+			Latency: int64(h.LatencyPS),
+			Buffer:  h.BufferBytes, Rule: h.Rule, Class: h.Class}
 		if h.Host == "" && ceiling != nil {
 			y.Payload = payloadAt(ceiling, h.Name)
 		}
@@ -210,7 +212,8 @@ func (h *PathHop) loadPort(r *record.Run) {
 		if fmt.Sprintf("%s:%d", x.Node, x.Port) != h.Name || x.Class != h.Class {
 			continue
 		}
-		h.Load = &PathLoad{Utilisation: x.Utilisation, Wait: meanWait(x, r.WireOverhead), Peak: x.PeakQueueBytes, Held: int64(x.HeldPS),
+		h.Load = &PathLoad{Utilisation: x.Utilisation, Wait: meanWait(x, r.WireOverhead), Peak: x.PeakQueueBytes,
+			Held:   int64(x.HeldPS),
 			Pauses: x.PausesReceived, Dropped: x.Dropped}
 	}
 }
@@ -225,7 +228,8 @@ func (h *PathHop) loadLink(r *record.Run) {
 		}
 		for k := range r.Servers[i].Links {
 			if x := &r.Servers[i].Links[k]; x.Name == h.Name && x.Transfers > 0 {
-				h.Load = &PathLoad{Utilisation: float64(x.BusyPS) / float64(span), Wait: int64(x.WaitedPS) / x.Transfers, PeakWait: int64(x.PeakPS), Held: int64(x.CreditsPS)}
+				h.Load = &PathLoad{Utilisation: float64(x.BusyPS) / float64(span), Wait: int64(x.WaitedPS) / x.Transfers,
+					PeakWait: int64(x.PeakPS), Held: int64(x.CreditsPS)}
 			}
 		}
 	}

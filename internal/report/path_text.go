@@ -40,9 +40,11 @@ func (p *Path) sideBySide(t *text) {
 	for i := range p.Ways {
 		entry = entry || p.Ways[i].Entry > 0
 	}
-	columns := []column{{title: "Way"}, {title: "Zero load", right: true}, {title: "Goodput", right: true}, {title: "Bottleneck"}, {title: "allows", right: true}}
+	columns := []column{{title: "Way"}, {title: "Zero load", right: true}, {title: "Goodput", right: true},
+		{title: "Bottleneck"}, {title: "allows", right: true}}
 	if entry {
-		columns = append(columns, column{title: "Completion\nentry", right: true, drop: 1}, column{title: "Through\nDRAM", right: true, drop: 2})
+		columns = append(columns, column{title: "Completion\nentry", right: true, drop: 1},
+			column{title: "Through\nDRAM", right: true, drop: 2})
 	}
 	tab := &table{columns: columns}
 	for i := range p.Ways {
@@ -67,7 +69,8 @@ func (p *Path) sideBySide(t *text) {
 	}
 	t.table(tab)
 	if p.Stopped == "deadlock" || p.Stopped == "stalled" {
-		t.prose(fmt.Sprintf("The scenario's workload ended in a %s; run it to see why.", map[string]string{"deadlock": "deadlock", "stalled": "standstill"}[p.Stopped]), t.paint.fail)
+		t.prose(fmt.Sprintf("The scenario's workload ended in a %s; run it to see why.",
+			map[string]string{"deadlock": "deadlock", "stalled": "standstill"}[p.Stopped]), t.paint.fail)
 	}
 	if m := p.Messages; m != nil && m.All > 0 {
 		s := fmt.Sprintf("Under the scenario's workload %d of %d messages between these hosts completed", m.Completed, m.All)
@@ -87,10 +90,13 @@ func (p *Path) sideBySide(t *text) {
 func (p *Path) hops(t *text, w *PathWay) {
 	t.section()
 	t.prose(w.Name+", hop by hop:", t.paint.bold)
-	columns := []column{{title: "Hop"}, {title: "What"}, {title: "Rate", right: true}, {title: "Latency", right: true}, {title: "Buffer", right: true}, {title: "Full"}}
+	columns := []column{{title: "Hop"}, {title: "What"}, {title: "Rate", right: true}, {title: "Latency", right: true},
+		{title: "Buffer", right: true}, {title: "Full"}}
 	if p.Loaded {
-		columns = []column{{title: "Hop"}, {title: "Rate", right: true, drop: 4}, {title: "Full", drop: 3}, {title: "Busy", right: true}, {title: "Mean\nwait", right: true},
-			{title: "Peak queue\nor wait", right: true}, {title: "Held", right: true}, {title: "Pauses", right: true, drop: 1}, {title: "Drops", right: true, drop: 2}}
+		columns = []column{{title: "Hop"}, {title: "Rate", right: true, drop: 4}, {title: "Full", drop: 3},
+			{title: "Busy", right: true}, {title: "Mean\nwait", right: true},
+			{title: "Peak queue\nor wait", right: true}, {title: "Held", right: true}, {title: "Pauses", right: true,
+				drop: 1}, {title: "Drops", right: true, drop: 2}}
 		p.unloaded(t, w)
 	}
 	tab := &table{columns: columns}
@@ -100,7 +106,8 @@ func (p *Path) hops(t *text, w *PathWay) {
 			tab.add(h.loadCells()...)
 			continue
 		}
-		tab.add(h.ends(), h.What, bandwidth(h.Rate), metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer), h.ruleText())
+		tab.add(h.ends(), h.What, bandwidth(h.Rate), metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer),
+			h.ruleText())
 	}
 	t.table(tab)
 	t.prose(fmt.Sprintf("The bottleneck is %s: %s of payload (%s).", w.At, bandwidth(w.Best), w.How), plain)
@@ -108,7 +115,8 @@ func (p *Path) hops(t *text, w *PathWay) {
 		t.prose(fmt.Sprintf("The message reaches %s; what is missing: %s.", bandwidth(w.Goodput), w.Missing), plain)
 	}
 	if worst := w.longestWait(); worst != nil {
-		t.prose(fmt.Sprintf("Under load the longest mean wait is at %s: %s.", worst.place(), metrics.FormatTime(units.Time(worst.Load.Wait))), plain)
+		t.prose(fmt.Sprintf("Under load the longest mean wait is at %s: %s.", worst.place(),
+			metrics.FormatTime(units.Time(worst.Load.Wait))), plain)
 	}
 }
 
@@ -125,7 +133,8 @@ func (w *PathWay) longestWait() (worst *PathHop) {
 
 // unloaded prints what hops are like before what is done to them.
 func (p *Path) unloaded(t *text, w *PathWay) {
-	tab := &table{columns: []column{{title: "Hop"}, {title: "What"}, {title: "Latency", right: true}, {title: "Buffer", right: true}}}
+	tab := &table{columns: []column{{title: "Hop"}, {title: "What"}, {title: "Latency", right: true},
+		{title: "Buffer", right: true}}}
 	for k := range w.Hops {
 		h := &w.Hops[k]
 		tab.add(h.ends(), h.What, metrics.FormatTime(units.Time(h.Latency)), orDash(h.Buffer))
@@ -165,7 +174,8 @@ func (h *PathHop) loadCells() []string {
 	if l.PeakWait > 0 {
 		peak = metrics.FormatTime(units.Time(l.PeakWait))
 	}
-	return append(row, fmt.Sprintf("%.1f %%", 100*l.Utilisation), duration(units.Time(l.Wait)), peak, duration(units.Time(l.Held)), countOrDash(l.Pauses), countOrDash(l.Dropped))
+	return append(row, fmt.Sprintf("%.1f %%", 100*l.Utilisation), duration(units.Time(l.Wait)), peak,
+		duration(units.Time(l.Held)), countOrDash(l.Pauses), countOrDash(l.Dropped))
 }
 
 func countOrDash(n int64) string {

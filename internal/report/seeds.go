@@ -64,7 +64,8 @@ func seedsTable(s *compare.Column) *table {
 	for _, k := range []struct {
 		name   string
 		spread compare.Spread[int64]
-	}{{"messages", f.Messages}, {"completed", f.Completed}, {"never delivered", f.Lost}, {"failed", f.Failed}, {"open", f.Open}} {
+	}{{"messages", f.Messages}, {"completed", f.Completed}, {"never delivered", f.Lost}, {"failed", f.Failed}, {"open",
+		f.Open}} {
 		if k.spread.Max > 0 {
 			addSpread(t, k.name, k.spread, metrics.FormatCount)
 		}
@@ -181,7 +182,8 @@ func seedRows(s *compare.Column) *rows.Table {
 	}
 	return lines("seeds", header, len(s.Runs), func(i int) []string {
 		r := &s.Runs[i]
-		out := []string{fmt.Sprint(r.Seed), r.Stopped, r.Fingerprint, integer(r.Messages), integer(r.Completed), integer(r.Lost), integer(r.Failed), integer(r.Open),
+		out := []string{fmt.Sprint(r.Seed), r.Stopped, r.Fingerprint, integer(r.Messages), integer(r.Completed),
+			integer(r.Lost), integer(r.Failed), integer(r.Open),
 			nonzero(r.P50PS), nonzero(r.P99PS), nonzero(r.MaxPS), nonzero(r.CallP50PS), nonzero(r.CallP99PS), nonzero(units.Time(r.GoodputBps)), "",
 			integer(r.PeakQueue), integer(r.HeldPS), integer(r.Pauses), integer(r.Marked), integer(r.Dropped), integer(r.Resent), integer(r.Timeouts)}
 		if r.Jain > 0 {

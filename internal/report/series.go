@@ -112,13 +112,19 @@ func WriteSeries(dir string, r *record.Run, program string) error {
 		f := SeriesFile{Quantity: q, CSV: string(q) + ".csv", Parquet: string(q) + ".parquet", Curves: len(curves),
 			Rows: len(curves) * r.Series.Samples, Columns: seriesColumns(q)}
 		meta.Files = append(meta.Files, f)
-		if err := set.Write(f.CSV, func(w io.Writer) error { return rows.CSV(w, seriesTable(r.Series, curves, f.Columns)) }); err != nil {
+		if err := set.Write(f.CSV, func(w io.Writer) error {
+			return rows.CSV(w, seriesTable(r.Series, curves,
+				f.Columns))
+		}); err != nil {
 			return err
 		}
 	}
 	for i := range meta.Files {
 		f := &meta.Files[i]
-		if err := set.Write(f.Parquet, func(w io.Writer) error { return seriesParquet(w, r.Series, f.Quantity, &meta) }); err != nil {
+		if err := set.Write(f.Parquet, func(w io.Writer) error {
+			return seriesParquet(w, r.Series, f.Quantity,
+				&meta)
+		}); err != nil {
 			return err
 		}
 	}
@@ -145,7 +151,8 @@ func SeriesText(w io.Writer, r *record.Run, dir string, opt TextOptions) error {
 		parts = append(parts, fmt.Sprintf("%s of %s", q, counted(len(r.Series.Of(q)), what)))
 	}
 	t.line("")
-	t.prose(fmt.Sprintf("series in %s: %s; %s, one every %s", dir, strings.Join(parts, ", "), counted(r.Series.Samples, "sample"),
+	t.prose(fmt.Sprintf("series in %s: %s; %s, one every %s", dir, strings.Join(parts, ", "),
+		counted(r.Series.Samples, "sample"),
 		metrics.FormatTime(r.Series.EveryPS)), plain)
 	for _, l := range r.Series.LeftOut {
 		t.prose("left out: "+l, t.paint.warn)
@@ -167,7 +174,8 @@ func counted(n int, what string) string {
 
 func seriesMeta(r *record.Run, program string) SeriesMeta {
 	s := r.Series
-	return SeriesMeta{Format: "hopscope series", Version: SeriesVersion, Program: program, Scenario: r.Scenario, Stack: r.Stack, Seed: r.Seed,
+	return SeriesMeta{Format: "hopscope series", Version: SeriesVersion, Program: program, Scenario: r.Scenario,
+		Stack: r.Stack, Seed: r.Seed,
 		Fingerprint: r.Fingerprint, EndPS: r.EndPS, FromPS: s.FromPS, EveryPS: s.EveryPS, Samples: s.Samples,
 		LeftOut: append([]string{}, s.LeftOut...), Files: []SeriesFile{}}
 }
@@ -184,9 +192,11 @@ func seriesJSON(m *SeriesMeta) ([]byte, error) {
 // seriesColumns describes the columns of a quantity's files.
 func seriesColumns(q record.Quantity) []SeriesColumn {
 	at := SeriesColumn{"time_ps", "ps", "when the sample was taken: everything before has happened, nothing at it"}
-	port := []SeriesColumn{at, {"node", "", "whose port it is"}, {"port", "", "from 1, in the order in which links name the node"},
+	port := []SeriesColumn{at, {"node", "", "whose port it is"},
+		{"port", "", "from 1, in the order in which links name the node"},
 		{"peer", "", "the port at the other end"}, {"class", "", "priority"}}
-	qp := []SeriesColumn{at, {"host", "", "of the requester"}, {"qp", "", "its number there"}, {"peer", "", "the responder"},
+	qp := []SeriesColumn{at, {"host", "", "of the requester"}, {"qp", "", "its number there"},
+		{"peer", "", "the responder"},
 		{"workload", "", "entry of the scenario"}}
 	switch q {
 	case record.SeriesQueue:
@@ -287,7 +297,8 @@ func parquetRows[R any](to io.Writer, s *record.Series, q record.Quantity, meta 
 // key-value metadata.
 func parquetMeta(m *SeriesMeta, q record.Quantity) []parquet.WriterOption {
 	value := func(key, v string) parquet.WriterOption { return parquet.KeyValueMetadata("hopscope."+key, v) }
-	out := []parquet.WriterOption{value("format", m.Format), value("version", strconv.Itoa(m.Version)), value("program", m.Program),
+	out := []parquet.WriterOption{value("format", m.Format), value("version", strconv.Itoa(m.Version)),
+		value("program", m.Program),
 		value("scenario", m.Scenario), value("stack", m.Stack), value("seed", strconv.FormatUint(m.Seed, 10)),
 		value("fingerprint", m.Fingerprint), value("end_ps", integer(m.EndPS)), value("from_ps", integer(m.FromPS)),
 		value("every_ps", integer(m.EveryPS)), value("samples", strconv.Itoa(m.Samples))}

@@ -42,7 +42,8 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
-	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
+	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth),
+		base: r.FirstPost()}
 	t.header()
 	t.answers()
 	t.failures()
@@ -109,10 +110,12 @@ func (t *text) header() {
 		t.prose(r.Description, t.paint.dim)
 	}
 	if r.Stopped == "deadlock" {
-		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on%s", open(r.OpenMessages), cycleText(r)), t.paint.fail)
+		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on%s", open(r.OpenMessages), cycleText(r)),
+			t.paint.fail)
 	}
 	if r.Stopped == "stalled" {
-		t.prose(fmt.Sprintf("STALLED: %s, no port holds anything, and %s", open(r.OpenMessages), metrics.WhyStalled(r)), t.paint.fail)
+		t.prose(fmt.Sprintf("STALLED: %s, no port holds anything, and %s", open(r.OpenMessages), metrics.WhyStalled(r)),
+			t.paint.fail)
 	}
 	t.data()
 }
@@ -163,7 +166,8 @@ func (t *text) ending() string {
 	end := metrics.EndOf(r)
 	at := "at " + metrics.FormatTimeDigits(end, 4)
 	if t.base > 0 && end >= t.base {
-		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(end-t.base, 4), metrics.FormatTimeDigits(t.base, 4))
+		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(end-t.base, 4),
+			metrics.FormatTimeDigits(t.base, 4))
 	}
 	switch r.Stopped {
 	case "quiescence":

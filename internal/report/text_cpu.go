@@ -19,8 +19,10 @@ func (t *text) cpu() {
 		return
 	}
 	tab := &table{columns: []column{
-		{title: "Work of\napplications"}, {title: "\nVerb", drop: 4}, {title: "\nRequester", drop: 2}, {title: "Requests\nposted", right: true},
-		{title: "\npolled", right: true}, {title: "\nCPU", right: true, drop: 1}, {title: "\nResponder", drop: 3}, {title: "Receives\npolled", right: true},
+		{title: "Work of\napplications"}, {title: "\nVerb", drop: 4}, {title: "\nRequester",
+			drop: 2}, {title: "Requests\nposted", right: true},
+		{title: "\npolled", right: true}, {title: "\nCPU", right: true, drop: 1}, {title: "\nResponder",
+			drop: 3}, {title: "Receives\npolled", right: true},
 		{title: "posted\nanew", right: true}, {title: "\nCPU", right: true, drop: 1},
 	}}
 	for i := range t.s.Work {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -42,8 +41,10 @@ func (t *text) calls() {
 	}
 	t.section()
 	tab := &table{columns: []column{
-		{title: "RPC latency"}, {title: "Calls", right: true}, {title: "Best", right: true, drop: 2}, {title: "p50", right: true},
-		{title: "p95", right: true, drop: 1}, {title: "p99", right: true}, {title: "Worst", right: true}, {title: "Mean", right: true, drop: 1},
+		{title: "RPC latency"}, {title: "Calls", right: true}, {title: "Best", right: true, drop: 2}, {title: "p50",
+			right: true},
+		{title: "p95", right: true, drop: 1}, {title: "p99", right: true}, {title: "Worst", right: true}, {title: "Mean",
+			right: true, drop: 1},
 		{title: "Open", right: true, drop: 3},
 	}}
 	took := func(v int64) string { return metrics.FormatTimeDigits(units.Time(v), 4) }
@@ -127,10 +128,7 @@ func (t *text) flowTable(index []int, title string) *table {
 
 // verb names a message's verb, and its service unless that is RC.
 func verb(f *record.Message) string {
-	if f.Service == catalog.RC {
-		return f.Verb
-	}
-	return f.Service.String() + " " + f.Verb
+	return f.Service.English() + f.Verb
 }
 
 // times writes thousandths as a factor: "4.02x".
@@ -139,7 +137,8 @@ func times(milli int64) string { return fmt.Sprintf("%.2fx", float64(milli)/1000
 // percentiles writes a block per workload entry.
 func (t *text) percentiles() {
 	tab := &table{columns: []column{
-		{title: "Workload"}, {title: "Messages", right: true}, {title: "Of each message"}, {title: "Best", right: true, drop: 2},
+		{title: "Workload"}, {title: "Messages", right: true}, {title: "Of each message"}, {title: "Best", right: true,
+			drop: 2},
 		{title: "p50", right: true}, {title: "p95", right: true}, {title: "p99", right: true}, {title: "Worst", right: true},
 		{title: "Mean", right: true, drop: 1},
 	}}
@@ -173,12 +172,14 @@ func addQuantiles(tab *table, name string, m metrics.Messages) {
 }
 
 func addQuantileRow(tab *table, name, count, what string, q metrics.Quantiles, format func(int64) string) {
-	tab.add(name, count, what, format(q.Best), format(q.P50), format(q.P95), format(q.P99), format(q.Worst), format(q.Mean))
+	tab.add(name, count, what, format(q.Best), format(q.P50), format(q.P95), format(q.P99), format(q.Worst),
+		format(q.Mean))
 }
 
 // messageLine sums the messages up and names the errors they ended in.
 func messageLine(m metrics.Messages, r *record.Run) string {
-	s := fmt.Sprintf("%s of %s messages completed", metrics.FormatCount(int64(m.Completed)), metrics.FormatCount(int64(m.Messages)))
+	s := fmt.Sprintf("%s of %s messages completed", metrics.FormatCount(int64(m.Completed)),
+		metrics.FormatCount(int64(m.Messages)))
 	if m.Completed > 0 {
 		s += fmt.Sprintf(": %s in %s, %s together", metrics.FormatBytes(m.Bytes), metrics.FormatTimeDigits(m.SpanPS, 4),
 			metrics.FormatRate(m.GoodputBps))
@@ -187,7 +188,8 @@ func messageLine(m metrics.Messages, r *record.Run) string {
 		s += "; " + errorCounts(r.Messages)
 	}
 	if m.Lost > 0 {
-		s += fmt.Sprintf("; %s of them not delivered, which no requester was told: %s", metrics.FormatCount(int64(m.Lost)), metrics.NotDelivered(r))
+		s += fmt.Sprintf("; %s of them not delivered, which no requester was told: %s", metrics.FormatCount(int64(m.Lost)),
+			metrics.NotDelivered(r))
 	}
 	if m.Open > 0 {
 		s += fmt.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))
@@ -256,8 +258,10 @@ func (t *text) measured() {
 		return
 	}
 	tab := &table{columns: []column{
-		{title: fmt.Sprintf("Received from %s to %s", metrics.FormatTimeDigits(t.r.MeasureFrom, 4), metrics.FormatTimeDigits(t.r.MeasureTo, 4))},
-		{title: "QP", right: true}, {title: "Workload", drop: 1}, {title: "Payload", right: true}, {title: "Goodput", right: true},
+		{title: fmt.Sprintf("Received from %s to %s", metrics.FormatTimeDigits(t.r.MeasureFrom, 4),
+			metrics.FormatTimeDigits(t.r.MeasureTo, 4))},
+		{title: "QP", right: true}, {title: "Workload", drop: 1}, {title: "Payload", right: true}, {title: "Goodput",
+			right: true},
 	}}
 	more := 0
 	for i := range t.r.QPs {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -31,8 +32,10 @@ func (t *text) hosts() {
 		order = order[:listedHosts]
 	}
 	tab := &table{columns: []column{
-		{title: "CPU of\nhosts"}, {title: "\nFor"}, {title: "Core\ntime", right: true}, {title: "Cores busy to\nlast completion", right: true},
-		{title: "Busiest\ncore", right: true, drop: 3}, {title: "\nCopied", right: true, drop: 2}, {title: "\nDRAM", right: true, drop: 4}, {title: "\nCauses, by their share", wrap: true},
+		{title: "CPU of\nhosts"}, {title: "\nFor"}, {title: "Core\ntime",
+			right: true}, {title: "Cores busy to\nlast completion", right: true},
+		{title: "Busiest\ncore", right: true, drop: 3}, {title: "\nCopied", right: true, drop: 2}, {title: "\nDRAM",
+			right: true, drop: 4}, {title: "\nCauses, by their share", wrap: true},
 	}}
 	for _, i := range order {
 		h, p := &all[i], &t.r.Processors[i]
@@ -43,7 +46,8 @@ func (t *text) hosts() {
 				name, busiest, copied, dram = h.Host, percentOf(h.Busiest), orDash(p.CopiedBytes), orDash(p.DRAMBytes)
 			}
 			cores := h.Cores * float64(d.CorePS) / float64(h.CorePS)
-			tab.add(name, d.Direction, metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram, causesOf(d.Causes))
+			tab.add(name, d.Direction, metrics.FormatTime(d.CorePS), fmt.Sprintf("%.3f", cores), busiest, copied, dram,
+				causesOf(d.Causes))
 		}
 	}
 	t.section()
@@ -69,7 +73,7 @@ func (t *text) superSegments(hosts []int) {
 	}
 	p, sent, spent := &t.r.Processors[most], int64(0), units.Time(0)
 	for i := range t.r.QPs {
-		if q := &t.r.QPs[i]; q.Host == p.Host && q.TCP != nil {
+		if q := &t.r.QPs[i]; q.Host == p.Host && q.Is(catalog.Streams) {
 			sent += q.SentBytes
 		}
 	}
@@ -97,10 +101,12 @@ func (t *text) cores(i int) {
 	if len(bills) == 0 {
 		return
 	}
-	tab := &table{columns: []column{{title: "\nCore"}, {title: "Of this\nconnection"}, {title: "Core\ntime", right: true}, {title: "Busy to last\ncompletion", right: true},
+	tab := &table{columns: []column{{title: "\nCore"}, {title: "Of this\nconnection"},
+		{title: "Core\ntime", right: true}, {title: "Busy to last\ncompletion", right: true},
 		{title: "\nCauses in the whole run, by their share", wrap: true}}}
 	for _, b := range bills {
-		tab.add(fmt.Sprintf("%s core %d", b.Host, b.Core), b.Does, metrics.FormatTime(b.CorePS), percentOf(b.Busy), causesOf(b.Causes))
+		tab.add(fmt.Sprintf("%s core %d", b.Host, b.Core), b.Does, metrics.FormatTime(b.CorePS), percentOf(b.Busy),
+			causesOf(b.Causes))
 	}
 	t.section()
 	t.table(tab)

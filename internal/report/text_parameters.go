@@ -36,7 +36,8 @@ func (t *text) parameters() {
 func given(notes []record.Note) []record.Note {
 	var out []record.Note
 	for _, n := range notes {
-		inside := strings.HasPrefix(n.Key, "server.") || strings.HasPrefix(n.Key, "switch.memory.") || strings.HasPrefix(n.Key, "hosts.") && strings.Contains(n.Key, ".server.")
+		inside := strings.HasPrefix(n.Key, "server.") || strings.HasPrefix(n.Key,
+			"switch.memory.") || strings.HasPrefix(n.Key, "hosts.") && strings.Contains(n.Key, ".server.")
 		if !inside || n.Source == "scenario" {
 			out = append(out, n)
 		}

@@ -28,7 +28,8 @@ func insides(servers []record.Server) (all []insideLink) {
 		}
 		for k := range s.Copies {
 			c := &s.Copies[k]
-			all = append(all, insideLink{s.Host, s.Server, &record.ServerLink{Name: c.Name(), Kind: "copies", PayloadBytes: c.Bytes, Bytes: c.Bytes, Transfers: c.Copies, BusyPS: c.BusyPS}})
+			all = append(all, insideLink{s.Host, s.Server, &record.ServerLink{Name: c.Name(), Kind: "copies",
+				PayloadBytes: c.Bytes, Bytes: c.Bytes, Transfers: c.Copies, BusyPS: c.BusyPS}})
 		}
 	}
 	return all
@@ -50,15 +51,18 @@ func (t *text) servers() {
 	}
 	span := max(t.r.EndPS-t.r.FirstPost(), 1) // what takes its turn may be booked beyond the last end
 	tab := &table{columns: []column{
-		{title: "Inside\nhosts"}, {title: "\nLink"}, {title: "\nKind", drop: 2}, {title: "\nPayload", right: true}, {title: "\nBusy", right: true},
-		{title: "Mean\nwait", right: true, drop: 1}, {title: "Longest\nwait", right: true}, {title: "\nat", right: true, drop: 3},
+		{title: "Inside\nhosts"}, {title: "\nLink"}, {title: "\nKind", drop: 2}, {title: "\nPayload",
+			right: true}, {title: "\nBusy", right: true},
+		{title: "Mean\nwait", right: true, drop: 1}, {title: "Longest\nwait", right: true}, {title: "\nat", right: true,
+			drop: 3},
 	}}
 	for _, l := range all {
 		wait, longest, at := "-", "-", "-"
 		if l.PeakPS > 0 {
 			wait, longest, at = metrics.FormatTime(l.WaitedPS/units.Time(l.Transfers)), metrics.FormatTime(l.PeakPS), metrics.FormatTime(l.PeakAtPS)
 		}
-		tab.add(l.host, l.Name, l.Kind, orDash(l.PayloadBytes), percentOf(float64(min(l.BusyPS, span))/float64(span)), wait, longest, at)
+		tab.add(l.host, l.Name, l.Kind, orDash(l.PayloadBytes), percentOf(float64(min(l.BusyPS, span))/float64(span)), wait,
+			longest, at)
 	}
 	t.section()
 	t.table(tab)

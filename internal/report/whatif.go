@@ -7,12 +7,32 @@ import (
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/whatif"
 )
 
-// WhatIf writes what changes of a scenario came to. said is what a report of the scenario says
-// of the subject; "": nothing. Width 0 means 100 columns.
-func WhatIf(w io.Writer, s *whatif.Study, said string, opt TextOptions) error {
+// Gains are what changes of a scenario came to.
+type Gains struct {
+	Subject string     // whose time it is
+	Said    string     // what a report of the scenario says of the subject; "": nothing
+	TookPS  units.Time // as the scenario is; Never: it did not complete
+	Extra   string     // beside the time
+	Rows    []Gain     // the largest first
+	Verdict string
+	Runs    int // that were made
+	Left    int // that were not
+}
+
+// Gain is what one set of changes came to.
+type Gain struct {
+	Text   string // what is changed
+	TookPS units.Time
+	Extra  string
+	Share  float64 // of the time that is saved; less than 0: it takes longer
+	Note   string  // why the row says less than it seems
+	Named  bool    // it removes what the sentence names
+}
+
+// Text writes the gains for reading. Width 0 means 100 columns.
+func (s *Gains) Text(w io.Writer, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = DefaultWidth
 	}
@@ -24,12 +44,13 @@ func WhatIf(w io.Writer, s *whatif.Study, said string, opt TextOptions) error {
 		}
 	}
 	plain := func(s string) string { return s }
-	put(p.bold, hang(s.Subject.Name+": "+took(s.TookPS, s.Extra), width, 2))
-	if said != "" {
-		put(plain, hang(said, width, 2))
+	put(p.bold, hang(s.Subject+": "+took(s.TookPS, s.Extra), width, 2))
+	if s.Said != "" {
+		put(plain, hang(s.Said, width, 2))
 	}
 	b.WriteString("\n")
-	t := &table{columns: []column{{title: "change", wrap: true}, {title: "completion", right: true}, {title: ""}, {title: "gain", right: true}, {title: ""}}}
+	t := &table{columns: []column{{title: "change", wrap: true}, {title: "completion", right: true}, {title: ""},
+		{title: "gain", right: true}, {title: ""}}}
 	for i := range s.Rows {
 		r := &s.Rows[i]
 		note := r.Note
@@ -40,7 +61,7 @@ func WhatIf(w io.Writer, s *whatif.Study, said string, opt TextOptions) error {
 	}
 	put(plain, t.lines(width, p))
 	b.WriteString("\n")
-	put(plain, hang(s.Verdict(), width, 0))
+	put(plain, hang(s.Verdict, width, 0))
 	if s.Left > 0 {
 		put(p.dim, hang(fmt.Sprintf("%d runs; %d more were not made.", s.Runs, s.Left), width, 0))
 	}
@@ -63,12 +84,12 @@ func took(t units.Time, extra string) string {
 }
 
 // gainText is a gain in percent.
-func gainText(s *whatif.Study, r *whatif.Row) string {
+func gainText(s *Gains, r *Gain) string {
 	switch {
 	case r.TookPS == units.Never:
 		return "-"
 	case s.TookPS == units.Never:
 		return "ends"
 	}
-	return fmt.Sprintf("%.1f %%", 100*r.Gain)
+	return fmt.Sprintf("%.1f %%", 100*r.Share)
 }

@@ -13,7 +13,8 @@ const (
 )
 
 // JSON writes the parts as one object, indented by a space per level, each row of a table on
-// a line of its own, with a newline at the end. A document that was cut short is none: its closing brace comes last. While rows
+// a line of its own, with a newline at the end. A document that was cut short is none: its closing brace comes
+// last. While rows
 // are encoded, by as many workers at a time, w takes those before them in a goroutine of
 // its own.
 func JSON(w io.Writer, parts []Part, workers int) error {
@@ -150,7 +151,8 @@ type pipe struct {
 }
 
 func newPipe(w io.Writer) *pipe {
-	p := &pipe{full: make(chan []byte, buffers), empty: make(chan []byte, buffers), failed: make(chan struct{}), done: make(chan struct{})}
+	p := &pipe{full: make(chan []byte, buffers), empty: make(chan []byte, buffers), failed: make(chan struct{}),
+		done: make(chan struct{})}
 	for range buffers {
 		p.empty <- nil
 	}

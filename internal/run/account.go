@@ -11,7 +11,6 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // stageNames are the stages of a requester's time.
@@ -165,7 +164,7 @@ func (a *accountant) account(i int) record.Account {
 	switch {
 	case !a.placing(c) || a.Messages[i].Status != rdma.Success:
 		return a.toCompletion(i)
-	case c.Service != workload.RC:
+	case !a.is(a.conn(i), catalog.Acknowledges):
 		if taken := a.taken(i); taken != nil {
 			return a.datagram(i, taken)
 		}
@@ -184,7 +183,7 @@ func (a *accountant) toCompletion(i int) record.Account {
 	m := a.note(i)
 	port := a.opening(i)
 	switch {
-	case a.Messages[i].Status != rdma.Success || a.Valid.Plan.Conns[a.conn(i)].Service != workload.RC:
+	case a.Messages[i].Status != rdma.Success || !a.is(a.conn(i), catalog.Acknowledges):
 		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
 		a.rest(m.Rest, port)

@@ -171,13 +171,13 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 	}
 	m := w.Valid.Plan.At(op)
 	switch {
-	case w.Valid.Plan.Conns[m.Conn].Service == workload.TCP && end == workload.Received:
+	case w.is(m.Conn, catalog.Streams) && end == workload.Received:
 		at, _ := w.streamFate(op)
 		return at
 	case end == workload.Received:
 		taken, _ := w.acceptance(op)
 		return taken.Placed
-	case w.Valid.Plan.Conns[m.Conn].Service == workload.TCP:
+	case w.is(m.Conn, catalog.Streams):
 		return w.note(op).Done
 	}
 	return w.polled(op)
@@ -197,7 +197,7 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account [
 
 // messageAccount is where the time of a message up to an end went.
 func (w *pathfinder) messageAccount(op int, end workload.End) record.Account {
-	streams := w.service(w.Valid.Plan.At(op).Conn).Is(catalog.Streams)
+	streams := w.is(w.Valid.Plan.At(op).Conn, catalog.Streams)
 	switch {
 	case streams && end == workload.Received:
 		return w.stream(op, w.endOf(op, end), "success")

@@ -58,7 +58,7 @@ func (r *runner) checkData() *record.Data {
 			} else {
 				d.out.Lost++
 			}
-		case r.Valid.Plan.Conns[m.Conn].Service == workload.UC:
+		case !r.is(m.Conn, catalog.Acknowledges): // of UC, with a place to go to
 			d.packets(i)
 		default:
 			d.same(i, c.Dest)

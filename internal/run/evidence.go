@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // evidence gathers what hosts and switches wrote down about causes. What the packets of a
@@ -81,7 +81,7 @@ func (a meetings) Met(i int, to []record.Met) []record.Met {
 	k := int(m.Ordinal)
 	sender, reader := a.ends(i)
 	var way []fabric.Hop
-	if a.Valid.Plan.Conns[a.conn(i)].Service == workload.TCP {
+	if a.is(a.conn(i), catalog.Streams) {
 		if s := reader.host.StreamOf(reader.slot); k < len(s.Arrivals) {
 			way = a.wayOf(reader.host, s.Arrivals[k].Way)
 		}
@@ -122,7 +122,7 @@ func (a *accountant) ends(i int) (sender, reader endpoint) {
 // accepted is which of the messages that its responder took message i, of a queue pair, is
 // or would be; -1: of a service without acknowledgements, it did not arrive.
 func (a *accountant) accepted(i int) int {
-	if a.Valid.Plan.Conns[a.conn(i)].Service == workload.RC {
+	if a.is(a.conn(i), catalog.Acknowledges) {
 		return int(a.note(i).Ordinal)
 	}
 	if a.taken(i) == nil {

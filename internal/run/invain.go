@@ -1,8 +1,8 @@
 package run
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // patience is how long a run goes on after the last queue pair with something to do
@@ -50,7 +50,7 @@ func (r *runner) inVain() (since units.Time, waiting int, vain bool) {
 			return 0, 0, false
 		case state.Done != units.Never:
 			since = max(since, state.Done)
-		case plan.Conns[m.Conn].Service != workload.RC: // those of TCP that were read count as well
+		case !r.is(m.Conn, catalog.Verbs|catalog.Acknowledges): // those of TCP that were read count as well
 		default:
 			began := r.refusedSince(m.Conn)
 			if began == units.Never {

@@ -28,7 +28,7 @@ func (a *accountant) ended(i int) units.Time {
 	switch {
 	case a.note(i).Verb >= rdma.Read:
 		return max(m.Done, a.note(i).Placed)
-	case c.Service == workload.RC:
+	case a.is(a.conn(i), catalog.Acknowledges):
 		taken, _ := a.acceptance(i)
 		return taken.Placed
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Options say what to run and how.
@@ -552,7 +551,6 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	out.Places = a.all()
 	out.Messages = make([]record.Message, 0, v.Plan.Len())
 	for i, m := range v.Plan.All() {
-		c := &v.Plan.Conns[m.Conn]
 		start := m.Start
 		if m.Waits() { // when it was to be posted, or the end if it never was
 			start = min(r.Messages[i].Due, out.EndPS)
@@ -563,12 +561,12 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), Number: int32(i), StartPS: start, CompletionPS: -1, Status: "open",
 		}
-		if c.Service == workload.TCP {
+		if r.is(m.Conn, catalog.Streams) {
 			r.recordStream(&f, a, i)
 			out.Messages = append(out.Messages, f)
 			continue
 		}
-		if c.Service != workload.RC {
+		if !r.is(m.Conn, catalog.Acknowledges) {
 			f.Service, f.DeliveredPS = r.service(m.Conn), -1
 			if taken := a.taken(i); taken != nil {
 				f.DeliveredPS = taken.Placed - start

@@ -14,6 +14,9 @@ import (
 // service is that of connection i.
 func (r *runner) service(i int) catalog.Service { return services[r.Valid.Plan.Conns[i].Service] }
 
+// is reports whether the service of connection i has all the traits.
+func (r *runner) is(i int, t catalog.Traits) bool { return r.service(i).Is(t) }
+
 // services are what records call the services of a plan.
 var services = [...]catalog.Service{workload.RC: catalog.RC, workload.UC: catalog.UC, workload.UD: catalog.UD, workload.TCP: catalog.TCP}
 
@@ -187,7 +190,7 @@ func (a *accountant) fork() *accountant {
 
 // Account implements record.Accounts.
 func (a *accountant) Account(i int, to record.Account) record.Account {
-	if a.Valid.Plan.Conns[a.conn(i)].Service != workload.TCP {
+	if !a.is(a.conn(i), catalog.Streams) {
 		return append(to, a.account(i)...)
 	}
 	done, status := a.streamFate(i)

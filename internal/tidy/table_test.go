@@ -66,6 +66,7 @@ var rules = map[string]rule{
 
 	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics": {level: levelRun, std: []string{"sync"}},
+	"internal/cases":   {level: levelRun},
 	"internal/compare": {level: levelRun + 1, std: []string{"context", "sync"}},
 	"internal/whatif":  {level: levelRun + 1, std: []string{"context", "sync", "time"}},
 	"fidelity":         {level: levelRun + 1, std: []string{"context", "os", "sync"}},
@@ -115,3 +116,29 @@ const (
 // mutable lists package-level variables that change while the program runs,
 // with the reason.
 var mutable = map[string]string{}
+
+// devices are what reachNone must not reach, also through others.
+var devices = []string{"internal/sim", "internal/fabric", "internal/nic", "internal/host", "internal/dma", "internal/mmu", "internal/rdma",
+	"internal/tcp", "internal/congestion", "internal/packet", "internal/scenario", "internal/build", "internal/run"}
+
+// reachNone are made of records alone.
+var reachNone = []string{"internal/record", "internal/metrics", "internal/compare", "internal/report", "internal/rows", "internal/cases"}
+
+// stackless are packages in which a new stack should need no branch, stackFields and
+// stackTypes what a branch on one reads, stackNames what it compares with.
+var (
+	stackless   = []string{"internal/metrics", "internal/compare", "internal/report", "internal/run"}
+	stackFields = []string{"Credits", "TCP", "Service", "Stack", "Layer"}
+	stackTypes  = []string{"Service", "Layer"}
+	stackNames  = []string{"RC", "UC", "UD", "TCP", "tcp", "rocev2", "infiniband", "ethernet", "prio", "VL"}
+)
+
+// stackBranches is how many conditions in them do. It may only fall.
+const stackBranches = 2
+
+// longLines is how many lines outside tests have more than maxColumns columns. It may only
+// fall.
+const (
+	maxColumns = 120
+	longLines  = 1121
+)

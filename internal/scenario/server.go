@@ -312,7 +312,7 @@ func (s *serverSettings) changeLinks(o object, by *linkInside, links []int) {
 			o.fail("width", "%v", l.PCIe.Check())
 		}
 	}
-	if o.d.err == nil && len(links) > 0 && gen+width > 0 || rate > 0 || latency >= 0 {
+	if o.d.err == nil && (gen+width > 0 || rate > 0 || latency >= 0) {
 		_, key, _ := strings.Cut(o.path, "server.")
 		s.say(key, s.linkText(links[0]))
 	}
@@ -333,7 +333,7 @@ func (s *serverSettings) changeNVLinks(o object, up int, gpu string) {
 		l.Rate, l.Count, changed = l.Rate*units.Rate(up)/units.Rate(l.Count), up, true
 	}
 	if !changed {
-		o.fail("nvlinks", "%s of %s has no NVLink; name a GPU that has", gpu, s.tree.Name)
+		o.fail("nvlinks", "%s of %s is no GPU with NVLinks; name one that is, such as gpu0", gpu, s.tree.Name)
 		return
 	}
 	s.say("links."+gpu+".nvlinks", fmt.Sprint(up))
@@ -382,6 +382,10 @@ func (r *resolver) checkServers() {
 		}
 		if s.implied {
 			continue
+		}
+		if s.tree.IOMMU && !s.tree.ACS && len(s.tree.GPUs()) > 0 {
+			r.warn("iommu "+s.obj.path, "%s: iommu is on and acs direct: Linux turns ACS redirection on with an IOMMU, so that what devices send each other goes up to the root complex; "+
+				"give acs: redirect, or take the IOMMU to be in passthrough (iommu: off)", node.Name)
 		}
 		for _, w := range s.tree.SlowLinks() {
 			r.warn("slow link "+s.obj.path+w.Text, "%s: %s", node.Name, w.Text)

@@ -72,7 +72,7 @@ func TestIOTLBMissesNamed(t *testing.T) {
 func TestCauseBehindMarks(t *testing.T) {
 	slow := "dgx-h100, links: {nic0: {gen: 4, width: 8}}"
 	r := simulate(t, parse(t, fmt.Sprintf(insideCase, "rocev2", "400Gbps", "dgx-h100", slow, "/gpu0", "/gpu0", "")), 0, 1)
-	if how := metrics.DominantStage(r, 0).How; !strings.Contains(how, "; h1 paused it, as PCIe gen4 x8, nic0 to switch0 takes 106 Gb/s") {
+	if how := metrics.DominantStage(r, 0).How; !strings.Contains(how, "because h1 takes data only at 106 Gb/s over PCIe gen4 x8, nic0 to switch0") {
 		t.Errorf("%q", how)
 	}
 }

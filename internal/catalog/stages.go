@@ -178,7 +178,7 @@ var stages = []stage{
 	StageRate:          {"rate", PartSlowed, false, Own | Blames, CauseRate},
 	StagePaused:        {"paused", PartHeld, true, Own | Blames, CausePort},
 	StageCredits:       {"no credits", PartHeld, true, Own | Blames, CausePort},
-	StageControl:       {"control frames", PartQueued, true, Own, CausePort},
+	StageControl:       {"control frames", PartQueued, true, Own, CauseLine},
 	StageOther:         {"other traffic", PartQueued, true, Own, CausePort},
 	StageSending:       {"sending", PartWire, true, Own | Sent, CauseLine},
 	StageResending:     {"resending", PartLost, true, Own | Blames | Repeats, CauseLoss},
@@ -268,10 +268,10 @@ func (s Stage) Part() Part {
 // Cause is the kind of cause that the stage itself is, as long as nothing else is found to
 // stand behind it. The acknowledgement's stages are its own.
 func (s Stage) Cause() Cause {
-	if s.Leg() == LegAck {
-		return CauseAck
+	if own := s.row().cause; s.Leg() != LegAck || own == CauseLine {
+		return own
 	}
-	return s.row().cause
+	return CauseAck
 }
 
 // Placed reports whether accounts say where it passed.

@@ -97,8 +97,9 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 		}
 		return requester
 	}
-	// The longest stage that stands for itself, and the causes of the others, few, with
-	// the place in the account of the first stage of each: ties go to the first.
+	// The longest stage of the way itself, or, of a ceiling, that stands for itself, and the
+	// causes of the others, few, with the place in the account of the first stage of each: ties
+	// go to the first.
 	own, ownAt := Dominant{}, 0
 	causes, firstAt := x.causes[:0], x.firstAt[:0]
 	for i, t := range x.stages.read(f.Account) {
@@ -106,11 +107,7 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 		if waiting && s.stage.Is(catalog.Sent) {
 			continue
 		}
-		var cause Cause
-		caused := false
-		if s.elsewhere {
-			cause, caused = x.blame(f, qpOf(s), t.number)
-		}
+		cause, caused := x.causeOf(f, qpOf(s), t.number, waiting)
 		if !caused {
 			if t.time > own.TimePS {
 				own, ownAt = Dominant{TimePS: t.time, longest: t.number}, i
@@ -127,12 +124,10 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 		causes[n].add(s.stage, t)
 	}
 	x.causes, x.firstAt = causes, firstAt
-	best := own
-	for i := range causes {
-		if d := &causes[i]; d.TimePS > best.TimePS || d.TimePS == best.TimePS && firstAt[i] < ownAt {
-			best, ownAt = *d, firstAt[i]
-		}
+	if !waiting && slices.ContainsFunc(causes, func(d Dominant) bool { return d.TimePS*lineShare >= f.CompletionPS }) {
+		own = Dominant{} // what its own way takes does not compete with what can be removed
 	}
+	best := x.longestCause(own, ownAt)
 	if best.TimePS == 0 {
 		return Dominant{}
 	}
@@ -155,6 +150,35 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	return best
 }
+
+// causeOf is the cause under which a stage is added up; caused: there is one. With waiting it must
+// be something that may stand behind other stages as well.
+func (x *index) causeOf(f *record.Message, q *record.QP, stage int32, waiting bool) (cause Cause, caused bool) {
+	s := &x.stages.known[stage]
+	if s.elsewhere {
+		cause, caused = x.blame(f, q, stage)
+	}
+	if kind := s.stage.Cause(); !caused && !waiting && kind != catalog.CauseLine && kind != catalog.NoCause {
+		return x.ownCause(f, q, s), true
+	}
+	return cause, caused
+}
+
+// longestCause is own, which stands at a place in the account, or of the causes found the one that
+// took longer; ties go to the first.
+func (x *index) longestCause(own Dominant, ownAt int) Dominant {
+	for i := range x.causes {
+		if d := &x.causes[i]; d.TimePS > own.TimePS || d.TimePS == own.TimePS && x.firstAt[i] < ownAt {
+			own, ownAt = *d, x.firstAt[i]
+		}
+	}
+	return own
+}
+
+// lineShare is the part of a message's time, one in so many, below which causes are not looked
+// at beside what its own way takes: a fifth, the bound of internal/proof for a sentence that
+// only a faster way helps.
+const lineShare = 5
 
 // share is a part of a message's time in thousandths, rounded.
 func share(t units.Time, f *record.Message) int64 {
@@ -233,10 +257,7 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) (cause Cause
 func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause, how string, caused bool) {
 	me := qpActor(q)
 	where := cmp.Or(s.where, me)
-	own := Cause{Kind: s.stage.Cause(), Place: q.Place()}
-	if s.at != nil {
-		own.Place = *s.at
-	}
+	own := x.ownCause(f, q, s)
 	x.during(f)
 	defer func() { x.known.to = 0 }()
 	if s.ack {
@@ -267,6 +288,38 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 		return own, x.sayOwn(s.stage, where, s.port(), f, q), false
 	}
 	return cause, how, true
+}
+
+// ownCause is the cause that a stage is itself. What holds an acknowledgement back is what would
+// hold data there.
+func (x *index) ownCause(f *record.Message, q *record.QP, s *stageKnown) Cause {
+	cause := Cause{Kind: s.stage.Cause(), Place: q.Place()}
+	if s.at != nil {
+		cause.Place = *s.at
+	}
+	if !s.ack {
+		return cause
+	}
+	x.during(f)
+	defer func() { x.known.to = 0 }()
+	switch s.stage.Base() {
+	case catalog.StageReceiveBuffer:
+		return x.bufferOf(cause.Place.Node)
+	case catalog.StagePaused, catalog.StageCredits:
+		held, root, host := x.walk(s.port(), q.Limits.Class)
+		if at, _ := x.sayRoot(held, root, host, q); at != (Cause{}) {
+			return at
+		}
+		cause.Kind = catalog.CausePort
+	case catalog.StageQueue:
+		cause.Kind = catalog.CausePort
+	}
+	if s.stage == catalog.StageAckLost {
+		if k := x.failed(f, func(record.Place) bool { return true }); k != nil {
+			return failed(k)
+		}
+	}
+	return cause
 }
 
 // whyNarrow is what made the window of a queue pair small.

@@ -197,7 +197,10 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 		return failed(f), how + "; " + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)
-	if p == nil {
+	if p == nil { // what answers takes another way, of which the record knows the link that failed
+		if f := x.failed(of, func(record.Place) bool { return true }); f != nil {
+			return failed(f), how + "; " + x.sayFailure(f)
+		}
 		return cause, how
 	}
 	how += "; " + x.sayDropped(p, drop)

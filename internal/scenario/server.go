@@ -64,7 +64,7 @@ func (r *resolver) serverKeys(s *serverSettings) []key {
 			}
 		}),
 		s.tlpSizeKey("mps", "Largest payload of every PCIe link, a power of two from 128B to 4096B.", func(l *pcie.Link, n units.Bytes) { l.MPS = n }).otherwise("256B"),
-		flagKey("unbound", new(bool), "`true`: nothing inside binds: links are 64 times as fast, tags and credits do not run out, no address is translated. To see what the inside costs.").
+		flagKey("unbound", new(bool), "`true`: nothing inside binds: links are 64 times as fast and have no latency, memories answer at once, tags and credits do not run out, no address is translated. To see what the inside costs.").
 			check(func(o object) {
 				if o.text("unbound") == "true" {
 					*t = *t.Unbound()

@@ -155,9 +155,7 @@ func idleLine(r *record.Run) []string {
 
 // firmware reports whether the senders' DCQCN is the firmware's, of which Fills tells.
 func firmware(r *record.Run) bool {
-	return slices.ContainsFunc(r.Notes, func(n record.Note) bool {
-		return n.Key == "dcqcn.preset" && (n.Value == "nvidia" || n.Value == "nvidia-slow-cnp")
-	})
+	return r.ControlPreset == "nvidia" || r.ControlPreset == "nvidia-slow-cnp"
 }
 
 // leftIdle says how much of a port's line, or of what its host takes where that is less,

@@ -62,7 +62,6 @@ func TestTopActorsAreFew(t *testing.T) {
 }
 
 func TestWhyNobody(t *testing.T) {
-	kmin := []record.Note{{Key: "switch.ecn.kmin", Value: "400 KB"}}
 	port := record.Port{Node: "sw", Port: 5, Class: 3, PeakQueueBytes: 310_000, PeakIngress: 120_000}
 	with := func(change func(*record.Port)) []record.Port {
 		p := port
@@ -75,15 +74,7 @@ func TestWhyNobody(t *testing.T) {
 		q    int // index into Questions
 		want string
 	}{
-		{"below Kmin", record.Run{Ports: []record.Port{port}, Notes: kmin}, 0, "no queue passed Kmin (400 KB): the deepest held 310 KB (sw:5 prio 3)"},
-		{"above Kmin", record.Run{Ports: with(func(p *record.Port) { p.PeakQueueBytes = 500_000 }), Notes: kmin}, 0,
-			"no packet was marked, although a queue passed Kmin (400 KB): the deepest held 500 KB (sw:5 prio 3)"},
 		{"Kmin unknown", record.Run{Ports: []record.Port{port}}, 0, "no queue marked, crossed XOFF or dropped: the deepest held 310 KB (sw:5 prio 3)"},
-		{"Kmin differs by rate", record.Run{Ports: []record.Port{port}, Notes: append([]record.Note{{Key: "kmin", Value: "100 KB"}}, kmin...)}, 0,
-			"no queue marked, crossed XOFF or dropped: the deepest held 310 KB (sw:5 prio 3)"},
-		{"Kmin of the port's rate", record.Run{Ports: with(func(p *record.Port) { p.RateBps = 400 * units.Gbps }), Notes: []record.Note{
-			{Key: "switch.ecn (100Gbps)", Value: "Kmin 200KB, Kmax 800KB, Pmax 0.2"}, {Key: "switch.ecn (400Gbps)", Value: "Kmin 800KB, Kmax 3.2MB, Pmax 0.2"}}}, 0,
-			"no queue passed Kmin (800KB): the deepest held 310 KB (sw:5 prio 3)"},
 		{"no frame", record.Run{}, 0, "no frame was ever queued"},
 		{"nothing detected", record.Run{}, 1, "nothing was detected"},
 		{"marks unanswered", record.Run{Ports: with(func(p *record.Port) { p.Marked = 1234 }),

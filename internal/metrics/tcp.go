@@ -116,12 +116,12 @@ func (x *index) whyGranted(q *record.QP) string {
 // unscaledWindow is the largest receive window without window scaling, in bytes.
 const unscaledWindow = 1<<16 - 1
 
-// moderation is how the cards of the run hold back interrupts; "" if they do not, or
-// nobody at q takes any.
+// moderation is how the card at an end of a connection holds back interrupts; "" if it does
+// not, or nobody there takes any.
 func (x *index) moderation(q *record.QP) string {
-	for _, n := range x.r.Notes {
-		if n.Key == "host.moderation" && n.Value != "off" && q.Cores() != nil {
-			return n.Value
+	for i := range x.r.Processors {
+		if p := &x.r.Processors[i]; p.Host == q.Host && q.Cores() != nil {
+			return p.Moderation
 		}
 	}
 	return ""

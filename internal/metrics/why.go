@@ -9,7 +9,6 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
-	"github.com/hopscope/hopscope/internal/units"
 )
 
 // why says what kept a question's mechanisms from firing, as far as the records
@@ -77,16 +76,7 @@ func whyNoCongestion(r *record.Run, states []State) string {
 	if m := nearest(states, catalog.XOFFCross); m != nil {
 		return fmt.Sprintf("nothing marks, and no buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
 	}
-	kmin := kminAt(r.Notes, p.RateBps)
-	limit, err := units.ParseBytes(strings.ReplaceAll(kmin, " ", ""))
-	switch {
-	case kmin == "" || err != nil:
-		return "no queue marked, crossed XOFF or dropped: " + peak
-	case p.PeakQueueBytes <= int64(limit):
-		return "no queue passed Kmin (" + kmin + "): " + peak
-	default:
-		return "no packet was marked, although a queue passed Kmin (" + kmin + "): " + peak
-	}
+	return "no queue marked, crossed XOFF or dropped: " + peak
 }
 
 // nearest is the place that came nearest to a mechanism that did not act; nil
@@ -189,19 +179,19 @@ func whyNotStarved(states []State) string {
 // pfcElsewhere says for which priorities PFC is on when none of the data travels
 // in one of them; else it is empty.
 func pfcElsewhere(r *record.Run) string {
-	for _, n := range r.Notes {
-		on, known := strings.CutPrefix(n.Value, "priorities ")
-		if n.Key != "switch.pfc.enabled" || !known {
-			continue
-		}
-		for i := range r.QPs {
-			if slices.Contains(strings.Split(on, ", "), strconv.Itoa(r.QPs[i].Limits.Class)) {
-				return ""
-			}
-		}
-		return fmt.Sprintf("PFC is on for priority %s; no data travels there", on)
+	if len(r.PauseClasses) == 0 {
+		return ""
 	}
-	return ""
+	on := make([]string, len(r.PauseClasses))
+	for k, class := range r.PauseClasses {
+		on[k] = strconv.Itoa(class)
+	}
+	for i := range r.QPs {
+		if slices.Contains(r.PauseClasses, r.QPs[i].Limits.Class) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("PFC is on for priority %s; no data travels there", strings.Join(on, ", "))
 }
 
 func whyNotRecovered(r *record.Run, t Totals, detected Answer) string {
@@ -300,37 +290,6 @@ func deepest(ports []record.Port, size func(*record.Port) int64) *record.Port {
 		}
 	}
 	return best
-}
-
-// kminAt returns the Kmin that the notes give for ports of the given rate, or
-// "". A note is about ECN thresholds if it says Kmin in its key ("ecn.kmin") or
-// value ("Kmin 800KB, Kmax 3.2MB"), and about one rate if its key names it in
-// brackets. Values that differ give nothing to name.
-func kminAt(notes []record.Note, rate units.Rate) string {
-	found := ""
-	for _, n := range notes {
-		value := kminIn(n)
-		if value == "" || strings.Contains(n.Key, "bps)") && !strings.Contains(n.Key, "("+rate.String()+")") {
-			continue
-		}
-		if found != "" && found != value {
-			return ""
-		}
-		found = value
-	}
-	return found
-}
-
-func kminIn(n record.Note) string {
-	if strings.Contains(strings.ToLower(n.Key), "kmin") {
-		return n.Value
-	}
-	_, after, found := strings.Cut(n.Value, "Kmin ")
-	if !found {
-		return ""
-	}
-	value, _, _ := strings.Cut(after, ",")
-	return value
 }
 
 // PortName is how reports name a port: node, colon, number.

@@ -6,6 +6,8 @@ import "github.com/hopscope/hopscope/internal/units"
 type Processors struct {
 	Host  string `json:"host"`
 	Cores int    `json:"cores"`
+	// Moderation is how the card holds back interrupts, in words; "": it does not.
+	Moderation string `json:"moderation,omitempty"`
 	// Times are the cores' time by direction of the data and by cause; those above 0.
 	Times []CPUTime `json:"times"`
 	// BusyPS is each core's time, up to the last core that did anything.

@@ -353,6 +353,10 @@ type Run struct {
 	// tx_packets and tx_bytes do not count.
 	WireOverhead int `json:"wire_overhead_bytes"`
 	PFCFrame     int `json:"pfc_frame_bytes"`
+	// PauseClasses are the priorities for which PFC is on at switches.
+	PauseClasses []int `json:"pause_classes,omitempty"`
+	// ControlPreset is the set of parameters of DCQCN; "": there is none.
+	ControlPreset string `json:"control_preset,omitempty"`
 	// StillPS is since when nothing moved in a run that deadlocked: the last arrival or
 	// drop of a frame, and the time in which a PFC frame or flow-control packet tells of
 	// it. Ports are counted up to it, unless there is a measure window.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -25,4 +26,20 @@ func (r *runner) pauses() []record.PauseEvent {
 		return cmp.Or(cmp.Compare(node(a.Node), node(b.Node)), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Class, b.Class))
 	})
 	return all
+}
+
+// pauseClasses are the priorities for which PFC is on at a switch.
+func (r *runner) pauseClasses() (out []int) {
+	on := uint8(0)
+	for i := range r.Valid.Switches {
+		for _, p := range r.Valid.Switches[i].Ports {
+			on |= p.PFC.Enabled
+		}
+	}
+	for c := range fabric.Classes {
+		if on>>c&1 != 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }

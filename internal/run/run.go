@@ -430,6 +430,10 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		window = max(to-v.MeasureFrom, 1) // of a run that ended just as it began: nothing over something
 	}
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
+	out.PauseClasses = r.pauseClasses()
+	if v.DCQCN != nil {
+		out.ControlPreset = v.DCQCN.Name
+	}
 	still := r.still(end, measured)
 	if r.stopped == deadlock {
 		out.Cycle = r.cycle()
@@ -507,6 +511,9 @@ func (r *runner) recordHosts(out *record.Run, end units.Time, lossy []uint64) *q
 		out.QPs = h.AppendQPs(out.QPs, end)
 		out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
 		if p, any := h.Processors(first, last); any {
+			if m := r.Valid.NICs[node].Host.Moderation; m.Adaptive || m.Time > 0 || m.Frames > 1 {
+				p.Moderation = m.String()
+			}
 			out.Processors = append(out.Processors, p)
 		}
 		h.Retire()

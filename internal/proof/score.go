@@ -106,6 +106,14 @@ func score(ctx context.Context, n, workers int) (out scored) {
 			sets = append(sets, c.Sets(others)...)
 		}
 	}
+	for _, c := range l.CollectiveClaims() {
+		others := l.Candidates(c.Subject.Message)
+		all = append(all, asked{c, -1, others})
+		sets = append(sets, c.Sets(others)...)
+		for _, o := range others {
+			sets = append(sets, []whatif.Change{o})
+		}
+	}
 	l.try(ctx, sets, workers)
 	for _, a := range all {
 		gain := func(changes ...whatif.Change) (float64, bool) { return l.gain(&a.claim.Subject, changes...) }

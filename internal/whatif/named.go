@@ -142,3 +142,19 @@ func (l *Lab) failureOf(at *record.Place) []Change {
 	}
 	return []Change{{Kind: Failure, Link: g.Nodes[n].Ports[port].Link}}
 }
+
+// CollectiveClaims are what a report says of the collectives.
+func (l *Lab) CollectiveClaims() (out []Claim) {
+	for k := range l.Run.Collectives {
+		held, ok := metrics.CollectiveCause(l.Run, k)
+		c := Claim{Kind: catalog.CauseLine.String(), Line: true, Text: held.Sentence(ok)}
+		if ok {
+			c = l.claim(held.Message, &held.Cause)
+			c.Share, c.Text = float64(held.Cause.Milli)/1000, held.Sentence(ok)
+		}
+		c.Subject = Subject{Collective: l.Run.Collectives[k].Workload, Message: held.Message}
+		c.Group = "collective"
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// HeldUp is what held a collective up, and where that shows most.
+type HeldUp struct {
+	Cause Cause
+	// Message is the index of the message that it cost most, and How says of that message
+	// what stands behind it.
+	Message int
+	How     string
+}
+
+// CollectiveCause is what the messages of collective k spent most time on that is no part of
+// an undisturbed one: of each message the cause that took most of it, together by cause, at the
+// queue pair where it lasted longest. Its share is of the collective's time. ok is false where
+// nothing takes a fifth of that.
+func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
+	c := &r.Collectives[k]
+	end := c.StartPS
+	for _, at := range c.EndPS {
+		end = max(end, at)
+	}
+	if end <= c.StartPS {
+		return out, false
+	}
+	x := newIndex(r)
+	type at struct {
+		cause Cause
+		host  string
+		qp    int
+	}
+	spans := make(map[at][]span)
+	longest := make(map[Cause]units.Time)
+	first := make(map[Cause]int)
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Workload != c.Workload && m.Workload != c.Workload+" slots" || m.Account.IsZero() {
+			continue
+		}
+		d := x.dominant(m, true)
+		if d.TimePS == 0 || d.Cause.Kind == catalog.CauseLine || d.Cause.Kind == catalog.CauseEarlier || d.Cause.Kind == catalog.CauseApplication {
+			continue
+		}
+		key := at{d.Cause, m.Src, m.QP}
+		stop := m.StartPS + max(0, m.CompletionPS)
+		spans[key] = append(spans[key], span{max(m.StartPS, stop-d.TimePS), stop})
+		if d.TimePS > longest[d.Cause] {
+			longest[d.Cause], first[d.Cause] = d.TimePS, i
+		}
+	}
+	most := units.Time(0)
+	keys := make([]at, 0, len(spans))
+	for key := range spans { // sorted below
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b at) int {
+		return cmp.Or(cmp.Compare(first[a.cause], first[b.cause]), strings.Compare(a.host, b.host), cmp.Compare(a.qp, b.qp))
+	})
+	for _, key := range keys {
+		if t := covered(spans[key]); t > most {
+			most, out.Cause = t, key.cause
+		}
+	}
+	out.Message = first[out.Cause]
+	out.Cause.Milli = mulDiv(int64(most), 1000, int64(end-c.StartPS))
+	if out.Cause.Milli*lineShare < 1000 {
+		return out, false
+	}
+	out.How = x.dominant(&r.Messages[out.Message], true).How
+	return out, true
+}
+
+// span is a time from one instant to another.
+type span struct{ from, to units.Time }
+
+// covered is how long at least one of some spans lasts.
+func covered(all []span) (t units.Time) {
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	end := units.Time(0)
+	for _, s := range all {
+		t += max(0, s.to-max(s.from, end))
+		end = max(end, s.to)
+	}
+	return t
+}
+
+// Sentence says what held a collective up, or where nothing did what would help.
+func (h *HeldUp) Sentence(held bool) string {
+	if !held {
+		return "nothing holds its messages for a fifth of its time: only a faster way, or another algorithm, helps"
+	}
+	return fmt.Sprintf("held up for %.0f %% of its time: %s", float64(h.Cause.Milli)/10, h.How)
+}

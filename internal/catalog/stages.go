@@ -224,7 +224,7 @@ var answers = []stage{
 	{"coalescing", PartAnswer, true, 0, CauseAck},
 	{"behind READ responses", PartAnswer, true, 0, CauseAck},
 	{"implied", PartAnswer, true, 0, CauseAck},
-	{"lost", PartLost, false, 0, CauseAck},
+	{"lost", PartLost, false, Blames, CauseLoss},
 	{"overtaken", PartAnswer, false, 0, CauseAck},
 	{"on its way", PartAnswer, false, 0, CauseAck},
 }
@@ -266,13 +266,8 @@ func (s Stage) Part() Part {
 }
 
 // Cause is the kind of cause that the stage itself is, as long as nothing else is found to
-// stand behind it. The acknowledgement's stages are its own.
-func (s Stage) Cause() Cause {
-	if own := s.row().cause; s.Leg() != LegAck || own == CauseLine {
-		return own
-	}
-	return CauseAck
-}
+// stand behind it.
+func (s Stage) Cause() Cause { return s.row().cause }
 
 // Placed reports whether accounts say where it passed.
 func (s Stage) Placed() bool { return s.row().placed }

@@ -24,7 +24,7 @@ type Dominant struct {
 	// Parts are the stages that add up to TimePS, the longest first.
 	Parts []Part
 
-	longest int32 // number of the longest stage, which gives the words
+	longest spell // gives the words
 	// Loss says which port dropped packets of the message or of those it had to wait
 	// for, where that is not what How tells; else it is empty.
 	Loss string
@@ -82,130 +82,6 @@ func (e *Explainer) Dominant(i int) Dominant {
 	return e.x.dominant(f, false)
 }
 
-// dominant adds up the stages that stem from the same cause; the cause that
-// took most is the one responsible. With waiting, the time in which the message
-// itself was being sent does not count, and nothing is said of shares.
-func (x *index) dominant(f *record.Message, waiting bool) Dominant {
-	requester := x.actor(f, false)
-	responder := requester
-	if peer, ok := x.peer(requester); ok {
-		responder = &x.r.QPs[peer]
-	}
-	qpOf := func(s *stageKnown) *record.QP {
-		if s.response {
-			return responder
-		}
-		return requester
-	}
-	// The longest stage of the way itself, or, of a ceiling, that stands for itself, and the
-	// causes of the others, few, with the place in the account of the first stage of each: ties
-	// go to the first.
-	own, ownAt := Dominant{}, 0
-	causes, firstAt := x.causes[:0], x.firstAt[:0]
-	for i, t := range x.stages.read(f.Account) {
-		s := &x.stages.known[t.number]
-		if waiting && s.stage.Is(catalog.Sent) {
-			continue
-		}
-		cause, caused := x.causeOf(f, qpOf(s), t.number, waiting)
-		if !caused {
-			if t.time > own.TimePS {
-				own, ownAt = Dominant{TimePS: t.time, longest: t.number}, i
-			}
-			continue
-		}
-		n := slices.IndexFunc(causes, func(d Dominant) bool { return d.Cause == cause })
-		if n < 0 {
-			n = len(causes)
-			causes = slices.Grow(causes, 1)[:n+1]
-			causes[n] = Dominant{Cause: cause, Parts: causes[n].Parts[:0]} // room of an earlier message's
-			firstAt = append(firstAt, i)
-		}
-		causes[n].add(s.stage, t)
-	}
-	x.causes, x.firstAt = causes, firstAt
-	if !waiting && slices.ContainsFunc(causes, func(d Dominant) bool { return d.TimePS*lineShare >= f.CompletionPS }) {
-		own = Dominant{} // what its own way takes does not compete with what can be removed
-	}
-	best := x.longestCause(own, ownAt)
-	if best.TimePS == 0 {
-		return Dominant{}
-	}
-	s := &x.stages.known[best.longest]
-	best.Stage, best.longest = s.stage, 0
-	best.Cause, best.How, _ = x.say(f, qpOf(s), s)
-	best.Where = x.nameOf(&best.Cause)
-	if waiting { // a ceiling asks for no more
-		best.Parts = nil
-		return best
-	}
-	if best.Parts = slices.Clone(best.Parts); best.Parts == nil {
-		best.Parts = []Part{{Stage: s.stage, TimePS: best.TimePS}}
-	}
-	best.Milli = share(best.TimePS, f)
-	best.Cause.Milli = best.Milli
-	for i := range best.Parts {
-		best.Parts[i].Milli = share(best.Parts[i].TimePS, f)
-	}
-	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
-	return best
-}
-
-// causeOf is the cause under which a stage is added up; caused: there is one. With waiting it must
-// be something that may stand behind other stages as well.
-func (x *index) causeOf(f *record.Message, q *record.QP, stage int32, waiting bool) (cause Cause, caused bool) {
-	s := &x.stages.known[stage]
-	if s.elsewhere {
-		cause, caused = x.blame(f, q, stage)
-	}
-	if kind := s.stage.Cause(); !caused && !waiting && kind != catalog.CauseLine && kind != catalog.NoCause {
-		return x.ownCause(f, q, s), true
-	}
-	return cause, caused
-}
-
-// longestCause is own, which stands at a place in the account, or of the causes found the one that
-// took longer; ties go to the first.
-func (x *index) longestCause(own Dominant, ownAt int) Dominant {
-	for i := range x.causes {
-		if d := &x.causes[i]; d.TimePS > own.TimePS || d.TimePS == own.TimePS && x.firstAt[i] < ownAt {
-			own, ownAt = *d, x.firstAt[i]
-		}
-	}
-	return own
-}
-
-// lineShare is the part of a message's time, one in so many, below which causes are not looked
-// at beside what its own way takes: a fifth, the bound of internal/proof for a sentence that
-// only a faster way helps.
-const lineShare = 5
-
-// share is a part of a message's time in thousandths, rounded.
-func share(t units.Time, f *record.Message) int64 {
-	return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2
-}
-
-// add counts a stage of the same cause; the longest one gives the words.
-func (d *Dominant) add(stage catalog.Stage, t stageTime) {
-	longest := units.Time(0)
-	part := -1
-	for i := range d.Parts {
-		longest = max(longest, d.Parts[i].TimePS)
-		if d.Parts[i].Stage == stage {
-			part = i
-		}
-	}
-	if part < 0 {
-		part = len(d.Parts)
-		d.Parts = append(d.Parts, Part{Stage: stage})
-	}
-	d.TimePS += t.time
-	d.Parts[part].TimePS += t.time
-	if t.time > longest {
-		d.longest = t.number
-	}
-}
-
 // blameKey names a stage of a queue pair's messages. judged is what of the message itself
 // decides where the cause lies.
 type blameKey struct {
@@ -214,21 +90,19 @@ type blameKey struct {
 	judged bool
 }
 
-type blame struct {
-	cause  Cause
-	caused bool
-}
-
 // maxBlames bounds what blame remembers.
 const maxBlames = 1 << 16
 
-// blame is where the cause of a stage lies, without the words of say, and whether it may
-// stand behind other stages as well. It is the same for most messages of a queue pair.
-func (x *index) blame(f *record.Message, q *record.QP, stage int32) (cause Cause, caused bool) {
+// blame is where the cause of a stage lies, without the words of say. It is the same for most
+// messages of a queue pair.
+func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 	s := &x.stages.known[stage]
+	if !s.elsewhere {
+		return x.itself(s, q)
+	}
 	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
-		cause, _, caused = x.say(f, q, s)
-		return cause, caused
+		cause, _ := x.say(f, q, s)
+		return cause
 	}
 	key := blameKey{stage, q, false}
 	switch s.base {
@@ -239,87 +113,66 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) (cause Cause
 		key.judged = x.stretched(f, q, q.Limits.WindowBytes) != nil
 	case catalog.StageBitmap:
 		key.judged = x.stretched(f, q, bitmapPackets(q)*q.Limits.MTUBytes) != nil
+	case catalog.StageReads:
+		_, _, key.judged = x.readsFill(f)
 	}
-	b, known := x.blames[key]
+	cause, known := x.blames[key]
 	if !known {
-		b.cause, _, b.caused = x.say(f, q, s)
+		cause, _ = x.say(f, q, s)
 		if x.blames == nil || len(x.blames) >= maxBlames {
-			x.blames = map[blameKey]blame{}
+			x.blames = map[blameKey]Cause{}
 		}
-		x.blames[key] = b
+		x.blames[key] = cause
 	}
-	return b.cause, b.caused
+	return cause
 }
 
-// say tells of a stage: its cause, and in words what stands behind it. caused: that is
-// something on the way that may stand behind other stages as well. q is the queue
+// itself is a stage as its own cause.
+func (x *index) itself(s *stageKnown, q *record.QP) Cause {
+	own := Cause{Kind: s.stage.Cause(), Place: q.Place()}
+	switch {
+	case s.at == nil:
+	case own.Kind == catalog.CausePort: // with its class, as where more is known
+		own = x.portCause(s.port(), q)
+	default:
+		own.Place = *s.at
+	}
+	return own
+}
+
+// say tells of a stage: its cause, and in words what stands behind it. q is the queue
 // pair whose packets passed the stage.
-func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause, how string, caused bool) {
+func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause, how string) {
 	me := qpActor(q)
 	where := cmp.Or(s.where, me)
-	own := x.ownCause(f, q, s)
+	own := x.itself(s, q)
 	x.during(f)
 	defer func() { x.known.to = 0 }()
 	if s.ack {
-		return own, x.sayAck(s.stage, where, q), false
+		return x.sayAck(s, where, f, q)
 	}
 	switch s.base {
 	case catalog.StageRate:
-		cause, how = x.sayRate(f, q, me)
-		return cause, how, cause != own
+		return x.sayRate(f, q, me)
 	case catalog.StageWindow:
-		cause, how = x.sayWindow(f, q, me)
+		return x.sayWindow(f, q, me)
 	case catalog.StageBitmap:
-		cause, how = x.sayBitmap(f, q, me)
+		return x.sayBitmap(f, q, me)
 	case catalog.StageReads:
-		cause, how = own, me+" had as many READs and atomics outstanding as max_rd_atomic allows: "+strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
+		return x.sayReads(f, q, me)
 	case catalog.StageRNRWait, catalog.StageAwaitRNR:
 		cause = Cause{Kind: catalog.CauseReceives, Place: record.Place{Kind: catalog.AtReceiveQueue, Node: record.HostOf(f.Dst)}}
-		how = fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
+		return cause, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 	case catalog.StagePaused, catalog.StageCredits:
-		cause, how = x.sayPaused(s.port(), f, q)
+		return x.sayPaused(s.port(), f, q)
 	case catalog.StageQueue:
-		cause, how = x.sayQueue(s.port(), f, q)
+		return x.sayQueue(s.port(), f, q)
 	case catalog.StageReceiveBuffer:
-		cause, how = x.sayReceiveBuffer(s.port(), q)
+		return x.sayReceiveBuffer(s.port(), q)
 	case catalog.StageResending, catalog.StageLoss:
-		cause, how = x.sayLoss(s.base, &own, q, f)
-	default:
-		return own, x.sayOwn(s.stage, where, s.port(), f, q), false
+		return x.sayLoss(s.base, &own, q, f)
 	}
-	return cause, how, true
-}
-
-// ownCause is the cause that a stage is itself. What holds an acknowledgement back is what would
-// hold data there.
-func (x *index) ownCause(f *record.Message, q *record.QP, s *stageKnown) Cause {
-	cause := Cause{Kind: s.stage.Cause(), Place: q.Place()}
-	if s.at != nil {
-		cause.Place = *s.at
-	}
-	if !s.ack {
-		return cause
-	}
-	x.during(f)
-	defer func() { x.known.to = 0 }()
-	switch s.stage.Base() {
-	case catalog.StageReceiveBuffer:
-		return x.bufferOf(cause.Place.Node)
-	case catalog.StagePaused, catalog.StageCredits:
-		held, root, host := x.walk(s.port(), q.Limits.Class)
-		if at, _ := x.sayRoot(held, root, host, q); at != (Cause{}) {
-			return at
-		}
-		cause.Kind = catalog.CausePort
-	case catalog.StageQueue:
-		cause.Kind = catalog.CausePort
-	}
-	if s.stage == catalog.StageAckLost {
-		if k := x.failed(f, func(record.Place) bool { return true }); k != nil {
-			return failed(k)
-		}
-	}
-	return cause
+	return own, x.sayOwn(s.stage, where, s.port(), f, q)
 }
 
 // whyNarrow is what made the window of a queue pair small.
@@ -417,30 +270,6 @@ func (x *index) saySerialisation(port string, q *record.QP) string {
 	return "a packet takes that long onto the link of " + port
 }
 
-// sayAck tells what the acknowledgement met.
-func (x *index) sayAck(stage catalog.Stage, where string, q *record.QP) string {
-	switch stage {
-	case catalog.StageCoalesce:
-		return where + " waited before it acknowledged"
-	case catalog.StageHeldAck:
-		return "the ACK had to wait until the READ responses before it were sent"
-	case catalog.StageImplied:
-		return "no ACK came before the response to a later request, which acknowledges it too"
-	case catalog.StageAckLost:
-		return "the first ACK did not arrive; a later one did"
-	case catalog.StageAckWay:
-		return "the ACK was on its way"
-	}
-	base := stage.Base()
-	switch base.Part() {
-	case catalog.PartHeld:
-		return q.Layer.English().HeldAck + " " + where
-	case catalog.PartQueued:
-		return "the ACK waited in the queue of " + where
-	}
-	return fmt.Sprintf("the ACK's %s at %s", base, where)
-}
-
 // sayRate tells what congestion control did to a queue pair, and which port of
 // its path marked, if one did.
 func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
@@ -507,6 +336,36 @@ func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cau
 	l := &q.Limits
 	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
 	return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
+}
+
+// sayReads tells of the limit of outstanding READs and atomics: whether that is what holds
+// those that follow, or the responses to those before, which fill the way.
+func (x *index) sayReads(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
+	n := strconv.FormatInt(q.Limits.MaxRdAtomic, 10)
+	if allows, best, fill := x.readsFill(f); fill {
+		return Cause{Kind: catalog.CauseEarlier, Place: q.Place()}, fmt.Sprintf("%s had as many READs and atomics outstanding as max_rd_atomic allows, %s: these bring %s, where all else allows %s",
+			me, n, FormatRate(allows), FormatRate(best))
+	}
+	return Cause{Kind: catalog.CauseReads, Place: q.Place()}, me + " had as many READs and atomics outstanding as max_rd_atomic allows: " + n
+}
+
+// readsFill reports whether as many READs as may be outstanding bring more than half of what
+// the way and all other limits allow: then it is they that a READ waits for, as more at once
+// would save less than half of its wait.
+func (x *index) readsFill(f *record.Message) (allows, best units.Rate, fill bool) {
+	k, ok := x.sender(f)
+	if !ok || f.Bytes == 0 {
+		return 0, 0, false
+	}
+	for _, l := range x.bounds(f, &x.r.QPs[k]).Limits {
+		switch {
+		case l.Name == limitReads:
+			allows = l.Bps
+		case best == 0 || l.Bps < best:
+			best = l.Bps
+		}
+	}
+	return min(allows, best), best, 2*allows > best
 }
 
 // sayBitmap tells the same of the receive bitmap of selective repeat.

@@ -39,11 +39,18 @@ func (x *index) sayFailure(f *record.Failure) string {
 }
 
 // failureOn is the latest failure that a message met on the way of its queue pair's
-// packets, as that was at the start; nil: it met none.
+// packets, as that was at the start, or else on that of its peer's; nil: it met none.
 func (x *index) failureOn(q *record.QP, f *record.Message) *record.Failure {
-	return x.failed(f, func(link record.Place) bool {
-		return slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return link.Joins(h.Port, h.Peer) })
-	})
+	on := func(q *record.QP) *record.Failure {
+		return x.failed(f, func(link record.Place) bool {
+			return slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return link.Joins(h.Port, h.Peer) })
+		})
+	}
+	k, ok := x.peer(q)
+	if met := on(q); met != nil || !ok {
+		return met
+	}
+	return on(&x.r.QPs[k])
 }
 
 // failureAt is the latest failure that a message met of the link at a port, without a

@@ -25,9 +25,10 @@ type index struct {
 	together *together                     // what the indices of several goroutines have in common
 	keepers  []*stages                     // of accounts, once longest has been asked
 	stages   stages
-	blames   map[blameKey]blame // what blame found
-	causes   []Dominant         // for dominant to use again
-	firstAt  []int
+	blames   map[blameKey]Cause            // what blame found
+	causes   []Dominant                    // for dominant to use again
+	spelled  []spell                       // likewise
+	previous []int32                       // of messages: what before found; nil: not looked for
 	places   int                           // that Mechanisms is to keep of each, 0: all
 	full     map[*record.QP]string         // what sayFullCores said
 	stalls   map[string]string             // what mostlyStalled said, by host
@@ -56,7 +57,7 @@ type together struct {
 func (x *index) fork() *index {
 	x.along() // which all share
 	f := *x
-	f.stages, f.causes, f.firstAt, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
+	f.stages, f.causes, f.spelled, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
 	f.known = knownMet{}
 	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
 	return &f

@@ -44,6 +44,14 @@ func (x *index) met(f *record.Message) []record.Met {
 	return k.list
 }
 
+// lost is what was dropped of a message's connection in its time.
+func (x *index) lost(f *record.Message) []record.Lost {
+	if x.met(f); x.known.evidence == nil {
+		return nil
+	}
+	return x.known.evidence.Lost(int(f.Number))
+}
+
 // during has what follows ask about the time of a message.
 func (x *index) during(f *record.Message) {
 	x.known.from, x.known.to = f.StartPS, x.r.EndPS

@@ -67,10 +67,10 @@ func TestResponsible(t *testing.T) {
 			[]string{"the want of credits held h0:1, behind it sw:3, because h2 takes data only at 10.0 Gb/s"}, []string{"PFC"}},
 		{"a full receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, 0, "receive buffer of h3",
 			[]string{"h3:1 dropped", "NIC receive buffer full", "h3 takes data at 40.0 Gb/s"}, nil},
-		{"the hop that dropped", "incast-4to1", []string{"stack=rocev2-none"}, 3, "sw:5", []string{"sw:5 dropped 61,389 frames of 4 flows in the run (egress threshold)"}, nil},
+		{"the hop that dropped", "incast-4to1", []string{"stack=rocev2-none"}, 3, "sw:5", []string{"sw:5 dropped 23,928 frames of its connection (egress threshold)"}, nil},
 		{"the hop that marked", "incast-4to1", nil, 2, "sw:5", []string{"DCQCN held h2 qp 0", "from h4; sw:5 marked"}, nil},
 		{"a link that loses", losing, []string{"topology.links[0].loss=0.3"}, 0, "h0:1", []string{"h0:1 dropped", "(link loss)"}, nil},
-		{"what the queue pair sent again is not said of the message", losing, []string{"topology.star.drop_every=50"}, 0, "h0:1",
+		{"what the queue pair sent again is not said of the message", losing, []string{"topology.star.drop_every=50"}, 0, "sw:2",
 			[]string{"in the life of h0 qp 0"}, []string{"h0 qp 0 sent"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

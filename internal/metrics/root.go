@@ -86,12 +86,12 @@ func (x *index) sayPaused(port record.PortID, f *record.Message, q *record.QP) (
 	if cause == (Cause{}) {
 		return x.portCause(port, q), how + because
 	}
-	return x.orFailed(cause, how+", because "+because, f, q)
+	return x.orFailed(cause, how+", because "+because, f)
 }
 
 // orFailed blames the link in place of a port, if the port sends onto one that failed and
 // something of the message was lost: what held it there is that.
-func (x *index) orFailed(cause Cause, how string, f *record.Message, q *record.QP) (Cause, string) {
+func (x *index) orFailed(cause Cause, how string, f *record.Message) (Cause, string) {
 	if cause.Kind != catalog.CausePort {
 		return cause, how
 	}
@@ -145,7 +145,7 @@ func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (c
 			return at, how + ", because " + because
 		}
 	}
-	return x.orFailed(x.portCause(port, q), strings.TrimSuffix(how, ","), f, q)
+	return x.orFailed(x.portCause(port, q), strings.TrimSuffix(how, ","), f)
 }
 
 // heldLong reports whether a port was paused for a good part of a message's time.
@@ -193,6 +193,9 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 		cause.Place = own.Place
 		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
 	}
+	if at, because := x.lostWhere(of, q, Reads(of)); because != "" {
+		return at, how + "; " + because
+	}
 	if f := x.failureOn(q, of); f != nil {
 		return failed(f), how + "; " + x.sayFailure(f)
 	}
@@ -203,16 +206,64 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 		}
 		return cause, how
 	}
-	how += "; " + x.sayDropped(p, drop)
-	if drop.Cause == catalog.DropReceive {
-		how += x.drainOf(p)
-		return x.bufferOf(p.Node), how
+	return x.droppedBy(p, drop.Cause), how + "; " + x.sayDropped(p, drop) + x.drainAfter(p, drop.Cause)
+}
+
+// lostWhere is what lost most of what a message's connection lost in its time, of its data or
+// with answer of what goes back; of the other way where nothing was lost on that. because is
+// empty where the record tells of nothing.
+func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause Cause, because string) {
+	var most *record.Lost
+	count := int64(0)
+	lost := x.lost(f)
+	for i := range lost {
+		l := &lost[i]
+		n := l.Acts.Total().Count
+		if most == nil || l.Answer == answer && most.Answer != answer || l.Answer == most.Answer && n > count {
+			most, count = l, n
+		}
 	}
-	cause = atPort(p)
-	if drop.Cause.Sign() == catalog.NoMechanism {
+	if most == nil {
+		return Cause{}, ""
+	}
+	at := x.metPort(&record.Met{Port: most.Port})
+	switch most.Cause {
+	case catalog.DropLinkDown, catalog.DropPortDown, catalog.DropNoRoute, catalog.DropTTL:
+		k := x.failureAt(at, f)
+		if k == nil { // there was no way on from that switch
+			k = x.failureOn(q, f)
+		}
+		if k != nil {
+			return failed(k), x.sayFailure(k)
+		}
+	}
+	p := x.ports[portClass{at, int(most.Class)}]
+	if p == nil {
+		return Cause{}, ""
+	}
+	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
+	return x.droppedBy(p, most.Cause), because + x.drainAfter(p, most.Cause)
+}
+
+// droppedBy is a port that dropped as a cause: the host whose receive buffer was full, the
+// link that loses, or else more than the port could hold.
+func (x *index) droppedBy(p *record.Port, why catalog.Drop) Cause {
+	if why == catalog.DropReceive {
+		return x.bufferOf(p.Node)
+	}
+	cause := atPort(p)
+	if why.Sign() == catalog.NoMechanism {
 		cause.Kind = catalog.CauseLoss
 	}
-	return cause, how
+	return cause
+}
+
+// drainAfter says how fast a host takes data whose receive buffer dropped, in words that follow.
+func (x *index) drainAfter(p *record.Port, why catalog.Drop) string {
+	if why != catalog.DropReceive {
+		return ""
+	}
+	return x.drainOf(p)
 }
 
 // dropped is the port that dropped most on the path of a queue pair's packets, or

@@ -133,7 +133,7 @@ func (k *stageKnown) port() record.PortID {
 func newStageKnown(s *record.StageTime) stageKnown {
 	k := stageKnown{stage: s.Stage, at: s.Where, where: s.Place().String(), base: s.Stage.Base(), usual: s.Time}
 	k.response, k.ack = s.Stage.Leg() == catalog.LegResponse, s.Stage.Leg() == catalog.LegAck
-	k.elsewhere, k.own = s.Stage.Is(catalog.Blames), s.Stage.Is(catalog.Own)
+	k.elsewhere, k.own = s.Stage.Is(catalog.Blames) || k.ack && s.Stage.On(catalog.LegThere).Is(catalog.Blames), s.Stage.Is(catalog.Own)
 	return k
 }
 

@@ -1,0 +1,259 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// What a message's time is laid at the door of. Its own bytes on links and through switches
+// are inherent: only a faster way makes them shorter, and they are the longest stage of many
+// messages that other things hold up for half of their time. So they do not compete with
+// what could be taken away; they are named where that is little.
+
+// lineShare is the part of a message's time, one in so many, below which causes are not looked
+// at beside what its own way takes: a fifth, the bound of internal/proof for a sentence that
+// only a faster way helps.
+const lineShare = 5
+
+// spell is a time out of the account of a message: the one that is asked about, or one before
+// it on its queue pair that it waited for.
+type spell struct {
+	of     *record.Message
+	number int32 // of the stage
+	time   units.Time
+	behind bool // it waited for of
+}
+
+// dominant adds up what stems from the same cause; the cause that took most is the one
+// responsible. With waiting, the time in which the message itself was being sent does not
+// count, and nothing is said of shares.
+func (x *index) dominant(f *record.Message, waiting bool) Dominant {
+	x.causes = x.causes[:0]
+	for _, s := range x.spells(f, waiting) {
+		k := &x.stages.known[s.number]
+		if waiting && k.stage.Is(catalog.Sent) {
+			continue
+		}
+		x.book(s, x.causeOf(s))
+	}
+	best := x.strongest(f.CompletionPS)
+	if best == nil {
+		return Dominant{}
+	}
+	return x.told(f, best, waiting)
+}
+
+// book adds a spell to the others of its cause. What is inherent stands for itself, stage by stage.
+func (x *index) book(s spell, cause Cause) {
+	stage := x.stages.known[s.number].stage
+	if s.behind {
+		stage = catalog.StageEarlierWork.On(stage.Leg())
+	}
+	n := slices.IndexFunc(x.causes, func(d Dominant) bool {
+		return d.Cause == cause && (cause.Kind != catalog.CauseLine || d.Stage == stage)
+	})
+	if n < 0 {
+		n = len(x.causes)
+		x.causes = slices.Grow(x.causes, 1)[:n+1]
+		x.causes[n] = Dominant{Stage: stage, Cause: cause, Parts: x.causes[n].Parts[:0]} // room of an earlier message's
+	}
+	x.causes[n].add(stage, s)
+}
+
+// strongest is the cause that took most of a time; the first of those that took as much.
+func (x *index) strongest(total units.Time) *Dominant {
+	var line, cause *Dominant
+	for i := range x.causes {
+		best := &cause
+		if x.causes[i].Cause.Kind == catalog.CauseLine {
+			best = &line
+		}
+		if *best == nil || x.causes[i].TimePS > (*best).TimePS {
+			*best = &x.causes[i]
+		}
+	}
+	if line == nil || cause != nil && (cause.TimePS > line.TimePS || cause.TimePS*lineShare >= total) {
+		return cause
+	}
+	return line
+}
+
+// told completes what is said of the strongest cause.
+func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Dominant {
+	best, s := *strongest, strongest.longest
+	k := &x.stages.known[s.number]
+	best.Stage, best.longest = k.stage, spell{}
+	_, best.How = x.say(s.of, x.packetsOf(s.of, k), k)
+	if s.behind {
+		best.Stage = catalog.StageEarlierWork.On(k.stage.Leg())
+		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
+	}
+	best.Where = x.nameOf(&best.Cause)
+	if waiting { // a ceiling asks for no more
+		best.Parts = nil
+		return best
+	}
+	best.Parts = slices.Clone(best.Parts)
+	best.Parts = slices.Clone(best.Parts) // the room is for the next message
+	best.Milli = share(best.TimePS, f)
+	best.Cause.Milli = best.Milli
+	for i := range best.Parts {
+		best.Parts[i].Milli = share(best.Parts[i].TimePS, f)
+	}
+	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
+	return best
+}
+
+// share is a part of a message's time in thousandths, rounded.
+func share(t units.Time, f *record.Message) int64 {
+	return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2
+}
+
+// add counts a stage of the same cause; the longest one gives the words.
+func (d *Dominant) add(stage catalog.Stage, s spell) {
+	part := slices.IndexFunc(d.Parts, func(p Part) bool { return p.Stage == stage })
+	if part < 0 {
+		part = len(d.Parts)
+		d.Parts = append(d.Parts, Part{Stage: stage})
+	}
+	d.TimePS += s.time
+	d.Parts[part].TimePS += s.time
+	if s.time > d.longest.time {
+		d.longest = s
+	}
+}
+
+// packetsOf is the queue pair whose packets passed a stage of a message's account.
+func (x *index) packetsOf(f *record.Message, s *stageKnown) *record.QP {
+	q := x.actor(f, false)
+	if s.response {
+		if peer, ok := x.peer(q); ok {
+			return &x.r.QPs[peer]
+		}
+	}
+	return q
+}
+
+// spells are the stages of a message's account, added up. The time that it waited for earlier
+// messages of its queue pair is, unless only waiting matters, divided into what these did
+// meanwhile. The result holds until the next call.
+func (x *index) spells(f *record.Message, waiting bool) []spell {
+	x.spelled = x.spelled[:0]
+	account := x.stages.read(f.Account)
+	behind := func(t stageTime) bool { return x.stages.known[t.number].base == catalog.StageEarlierWork }
+	if !waiting && slices.ContainsFunc(account, behind) {
+		x.slice(f, f.StartPS, f.StartPS+f.CompletionPS, 0)
+		return x.spelled
+	}
+	for _, t := range account {
+		x.spelled = append(x.spelled, spell{of: f, number: t.number, time: t.time})
+	}
+	return x.spelled
+}
+
+// mostBehind is how many earlier messages are gone through, one behind the other.
+const mostBehind = 4096
+
+// slice adds the spells of a message's account between two instants, and how long they are
+// together. Where it waited for earlier messages, the one before it tells what that was for.
+func (x *index) slice(f *record.Message, from, to units.Time, depth int) (sum units.Time) {
+	type wait struct {
+		number   int32
+		from, to units.Time
+	}
+	var waits []wait
+	x.stages.read(f.Account)
+	first, at := len(x.spelled), f.StartPS
+	for _, t := range x.stages.steps {
+		start, end := max(at, from), min(at+t.time, to)
+		if at += t.time; start >= end {
+			continue
+		}
+		sum += end - start
+		if s := &x.stages.known[t.number]; s.base == catalog.StageEarlierWork && !s.ack {
+			waits = append(waits, wait{t.number, start, end})
+			continue
+		}
+		x.addSpell(first, spell{f, t.number, end - start, depth > 0})
+	}
+	before := x.before(f)
+	for _, w := range waits {
+		left := w.to - w.from
+		if before != nil && !before.Account.IsZero() && depth < mostBehind {
+			left -= x.slice(before, w.from, w.to, depth+1)
+		}
+		if left > 0 {
+			x.addSpell(len(x.spelled), spell{f, w.number, left, depth > 0})
+		}
+	}
+	return sum
+}
+
+// addSpell adds one to that of the same stage, of those from first on.
+func (x *index) addSpell(first int, s spell) {
+	for i := first; i < len(x.spelled); i++ {
+		if o := &x.spelled[i]; o.number == s.number && o.of == s.of && o.behind == s.behind {
+			o.time += s.time
+			return
+		}
+	}
+	x.spelled = append(x.spelled, s)
+}
+
+// before is the message that was posted to the same queue pair before; nil: none was.
+func (x *index) before(f *record.Message) *record.Message {
+	n := int(f.Number)
+	if n >= len(x.r.Messages) || &x.r.Messages[n] != f {
+		return nil
+	}
+	if x.previous == nil {
+		x.previous = make([]int32, len(x.r.Messages))
+		order := make([]int32, len(x.r.Messages))
+		for i := range order {
+			order[i] = int32(i)
+		}
+		slices.SortStableFunc(order, func(a, b int32) int {
+			return cmp.Compare(x.r.Messages[a].StartPS, x.r.Messages[b].StartPS)
+		})
+		last := map[qpKey]int32{}
+		for _, i := range order {
+			key := flowQP(&x.r.Messages[i])
+			before, there := last[key]
+			if !there {
+				before = -1
+			}
+			x.previous[i], last[key] = before, i
+		}
+	}
+	if k := x.previous[n]; k >= 0 {
+		return &x.r.Messages[k]
+	}
+	return nil
+}
+
+// collective reports whether a message belongs to a collective: the messages before it on its
+// queue pair are the same work, none of which can be taken away.
+func (x *index) collective(f *record.Message) bool {
+	return slices.ContainsFunc(x.r.Collectives, func(c record.Collective) bool {
+		return f.Workload == c.Workload || f.Workload == c.Workload+" slots"
+	})
+}
+
+// causeOf is where the cause of a spell lies. What earlier messages took to be sent is their
+// cause, and of a collective's, which are the same work, the way's.
+func (x *index) causeOf(s spell) Cause {
+	k := &x.stages.known[s.number]
+	q := x.packetsOf(s.of, k)
+	cause := x.blame(s.of, q, s.number)
+	if cause.Kind == catalog.CauseLine && s.behind {
+		cause = Cause{Kind: catalog.CauseEarlier, Place: q.Place()}
+	}
+	if cause.Kind == catalog.CauseEarlier && x.collective(s.of) {
+		cause.Kind = catalog.CauseLine
+	}
+	return cause
+}

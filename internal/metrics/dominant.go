@@ -85,11 +85,11 @@ func (x *index) strongest(total units.Time) *Dominant {
 // told completes what is said of the strongest cause.
 func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Dominant {
 	best, s := *strongest, strongest.longest
+	best.longest = spell{}
 	k := &x.stages.known[s.number]
-	best.Stage, best.longest = k.stage, spell{}
 	_, best.How = x.say(s.of, x.packetsOf(s.of, k), k)
-	if s.behind {
-		best.Stage = catalog.StageEarlierWork.On(k.stage.Leg())
+	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
+	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
 	}
 	best.Where = x.nameOf(&best.Cause)
@@ -97,14 +97,12 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 		best.Parts = nil
 		return best
 	}
-	best.Parts = slices.Clone(best.Parts)
 	best.Parts = slices.Clone(best.Parts) // the room is for the next message
 	best.Milli = share(best.TimePS, f)
 	best.Cause.Milli = best.Milli
 	for i := range best.Parts {
 		best.Parts[i].Milli = share(best.Parts[i].TimePS, f)
 	}
-	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	return best
 }
 

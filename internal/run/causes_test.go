@@ -208,7 +208,7 @@ workload: [{flow: {from: h0, to: h1, verb: read, size: 4096B, count: 100}}]
 	if took := r.Messages[99].CompletionPS; metrics.RateOf(100*4096, took) != c.BestBps {
 		t.Errorf("all took %d ps", took)
 	}
-	if d := metrics.DominantStage(r, 50); d.Stage != catalog.StageEarlierWork || !strings.Contains(d.How, "what held its messages most: max_rd_atomic") {
+	if d := metrics.DominantStage(r, 50); d.Stage != catalog.StageEarlierWork || !strings.Contains(d.How, "were not sent yet: h1 qp 0 had as many READs and atomics outstanding as max_rd_atomic allows: 1") {
 		t.Errorf("%+v", d)
 	}
 	for _, s := range metrics.Mechanisms(r, 0) {

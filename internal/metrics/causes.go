@@ -190,14 +190,18 @@ func (x *index) startCause(out []*record.Port) string {
 // cutCause holds when ECN slowed queue pairs before there was most to hold, at
 // peak: a later cut is not what kept it from growing.
 func (x *index) cutCause(qps []int32, peak units.Time) string {
-	cuts, kmin := int64(0), int64(0)
+	cuts, kmin, what := int64(0), int64(0), ""
 	var cut []int32
 	for _, i := range qps {
-		a := x.actOf(x.r.QPs[i].Layer.Vocabulary().Slow, &x.r.QPs[i])
+		slow, of := x.r.QPs[i].Layer.Vocabulary().Slow, "rate cut"
+		if x.r.QPs[i].Is(catalog.Streams) {
+			slow, of = catalog.CutECE, "window cut"
+		}
+		a := x.actOf(slow, &x.r.QPs[i])
 		if a.Count == 0 || a.First >= peak {
 			continue
 		}
-		cut = append(cut, i)
+		cut, what = append(cut, i), of
 		cuts += a.Count
 		for _, h := range x.r.QPs[i].Limits.Path {
 			if p := x.ports[portClass{h.Port, x.r.QPs[i].Limits.Class}]; p != nil && p.Marked > 0 {
@@ -212,7 +216,7 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	if len(cut) < len(qps) {
 		who += " of " + FormatCount(int64(len(qps)))
 	}
-	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, "rate cut"), FormatBytes(kmin), who)
+	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, what), FormatBytes(kmin), who)
 }
 
 func plural(n int64, what string) string {

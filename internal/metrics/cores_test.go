@@ -39,7 +39,7 @@ func TestFullCore(t *testing.T) {
 		}
 	}
 	r = simulate(t, oneStream, "tcp.hystart=off", "tcp.rcvbuf=64KB")
-	if d, _ = metrics.Explain(r, 0); d.Stage.String() != "receive window" || !strings.Contains(d.How, "its buffer, 64.0 KB at the end, was too small for the round trip of") {
+	if d, _ = metrics.Explain(r, 0); d.Stage.String() != "receive window" || !strings.Contains(d.How, "its buffer holds 64.0 KB at the end, too little for the round trip of") {
 		t.Errorf("a small buffer: %s: %s", d.Stage, d.How)
 	}
 }

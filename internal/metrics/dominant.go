@@ -54,12 +54,15 @@ func (x *index) book(s spell, cause Cause) {
 		stage = catalog.StageEarlierWork.On(stage.Leg())
 	}
 	n := slices.IndexFunc(x.causes, func(d Dominant) bool {
-		return d.Cause == cause && (cause.Kind != catalog.CauseLine || d.Stage == stage)
+		return d.Cause.Is(cause.Kind, cause.Place) && (cause.Kind != catalog.CauseLine || d.Stage == stage)
 	})
 	if n < 0 {
 		n = len(x.causes)
 		x.causes = slices.Grow(x.causes, 1)[:n+1]
 		x.causes[n] = Dominant{Stage: stage, Cause: cause, Parts: x.causes[n].Parts[:0]} // room of an earlier message's
+	}
+	if x.causes[n].Cause.Then == nil {
+		x.causes[n].Cause.Then = cause.Then
 	}
 	x.causes[n].add(stage, s)
 }

@@ -100,7 +100,7 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 	if !s.elsewhere {
 		return x.itself(s, q)
 	}
-	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
+	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || q.Is(catalog.Streams) || s.base == catalog.StageRead && f.Bytes > q.Limits.MTUBytes || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
 		cause, _ := x.say(f, q, s)
 		return cause
 	}
@@ -172,6 +172,14 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageResending, catalog.StageLoss:
 		return x.sayLoss(s.base, &own, q, f)
 	}
+	if s.base == catalog.StageRead {
+		return x.sayRead(f, q, own)
+	}
+	if q.Is(catalog.Streams) {
+		if cause, how := x.sayStream(f, q, s, own); how != "" {
+			return cause, how
+		}
+	}
 	return own, x.sayOwn(s.stage, where, s.port(), f, q)
 }
 
@@ -200,9 +208,6 @@ func (x *index) bufferOf(host string) Cause {
 // sayOwn tells of the stages that stand for themselves.
 func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *record.Message, q *record.QP) string {
 	me, stage := qpActor(q), on.Base()
-	if how := x.sayStream(where, stage, q); how != "" {
-		return how
-	}
 	if how := x.sayInside(f, where, stage, q); how != "" {
 		return how
 	}

@@ -167,6 +167,13 @@ func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (cause
 	if trip := units.Time(mulDiv(most, 8*int64(units.Second), int64(goodput))); m == nil || wait < trip/5 {
 		return Cause{}, "", true
 	}
+	cause, how = x.sayWait(f, q, m, wait)
+	return cause, how, true
+}
+
+// sayWait tells what kept packets of a message, or their acknowledgements, waiting so long each
+// at a port.
+func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait units.Time) (cause Cause, how string) {
 	port, who := x.metPort(m), "packets"
 	if m.Answer != Reads(f) {
 		who = "acknowledgements"
@@ -184,7 +191,7 @@ func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (cause
 		held, root, host := x.walk(port, int(m.Class))
 		at, because := x.sayRoot(held, root, host, q)
 		if cause, how = at, fmt.Sprintf("%s at %s, held by %s", each, port, x.holder(port, q)); cause == (Cause{}) {
-			return x.portCause(port, q), how + because, true
+			return x.portCause(port, q), how + because
 		}
 		how += ", because " + because
 	default:
@@ -193,7 +200,7 @@ func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (cause
 			cause.Kind = catalog.CauseClass
 		}
 	}
-	return cause, how, true
+	return cause, how
 }
 
 // sayAhead says which class went ahead of what waited, if that took most of the wait, in

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -91,31 +90,6 @@ func (x *index) updatesLost(q *record.QP) int64 {
 	return 0
 }
 
-// whyGranted says what bounds the window that q's peer grants. An application has no
-// other work than its core's: if that is not full, it reads in time.
-func (x *index) whyGranted(q *record.QP) string {
-	k, ok := x.peer(q)
-	if !ok || !x.r.QPs[k].Is(catalog.Streams) {
-		return "its application reads too slowly, or its buffer is too small for the path"
-	}
-	p := &x.r.QPs[k]
-	if full := x.fullCores(p); len(full) > 0 {
-		return strings.Join(full, "; ")
-	}
-	mine, peers := q.TCP, p.TCP
-	trip := fmt.Sprintf("the round trip of %s (%s at least)", FormatTime(mine.SRTT), FormatTime(mine.MinRTT))
-	if mode := x.moderation(p); mode != "" && mine.SRTT > 0 {
-		trip += fmt.Sprintf(", in which cards hold back interrupts (moderation %s)", mode)
-	}
-	if peers.Unscaled {
-		return fmt.Sprintf("without window scaling (RFC 7323) it is %s at most, too little for %s", FormatBytes(unscaledWindow), trip)
-	}
-	return fmt.Sprintf("its buffer, %s at the end, was too small for %s", FormatBytes(peers.ReceiveBuffer), trip)
-}
-
-// unscaledWindow is the largest receive window without window scaling, in bytes.
-const unscaledWindow = 1<<16 - 1
-
 // moderation is how the card at an end of a connection holds back interrupts; "" if it does
 // not, or nobody there takes any.
 func (x *index) moderation(q *record.QP) string {
@@ -123,55 +97,6 @@ func (x *index) moderation(q *record.QP) string {
 		if p := &x.r.Processors[i]; p.Host == q.Host && q.Cores() != nil {
 			return p.Moderation
 		}
-	}
-	return ""
-}
-
-// lossOf goes on with the port that dropped most on the way.
-func (x *index) lossOf(q *record.QP, how string) string {
-	if p, drop := x.dropped(q); p != nil {
-		how += "; " + x.sayDropped(p, drop)
-	}
-	return how
-}
-
-// sayStream tells of the stages that only TCP has; "" of any other.
-func (x *index) sayStream(where string, stage catalog.Stage, q *record.QP) string {
-	if !q.Is(catalog.Streams) {
-		return ""
-	}
-	me := qpActor(q)
-	switch stage {
-	case catalog.StageHandshake:
-		return fmt.Sprintf("%s opened its connection first", me)
-	case catalog.StageSendBuffer:
-		return fmt.Sprintf("the socket of %s had no room for what was to be written: its buffer holds %s", me, FormatBytes(q.TCP.SendBuffer))
-	case catalog.StageCwnd:
-		if q.RateCuts == 0 {
-			return fmt.Sprintf("the congestion window of %s was full; it was never cut, and ends at %s", me, FormatBytes(q.TCP.CwndBytes))
-		}
-		return fmt.Sprintf("the congestion window of %s was full; it was cut %s, and ends at %s", me, plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
-	case catalog.StageReceiveWindow:
-		if lost := x.updatesLost(q); lost > 0 {
-			return fmt.Sprintf("the receive window that %s grants was full, and the update that said there was room again was lost (%s): %s had to wait for its persist timer", q.Peer, plural(lost, "time"), me)
-		}
-		return fmt.Sprintf("the receive window that %s grants was full: %s", q.Peer, x.whyGranted(q))
-	case catalog.StagePacing:
-		return fmt.Sprintf("%s spreads its segments over the round trip", me)
-	case catalog.StageNagle:
-		return fmt.Sprintf("Nagle's rule held a small segment of %s back until what went before was acknowledged", me)
-	case catalog.StageDetection:
-		return x.lossOf(q, me+" waited for duplicates, time or a probe to tell of a loss")
-	case catalog.StageTimeout:
-		return x.lossOf(q, fmt.Sprintf("nothing came back until the retransmission timer of %s expired (%s in its life)", me, plural(q.Timeouts, "timeout")))
-	case catalog.StageReassembly:
-		return fmt.Sprintf("segments of %s that were sent earlier arrived after its last one", me)
-	case catalog.StageUnread:
-		return fmt.Sprintf("the application on %s had not read it yet", where)
-	case catalog.StageSoftirq:
-		return fmt.Sprintf("%s had not taken it out of its receive queue and through its layers yet", where)
-	case catalog.StageKernel:
-		return fmt.Sprintf("the kernel under %s copied it and made segments of it", me)
 	}
 	return ""
 }

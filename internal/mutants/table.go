@@ -26,6 +26,6 @@ var table = []change{
 	{"internal/metrics/ceiling.go", "(l.WindowBytes + mtu - 1) / mtu * mtu", "l.WindowBytes"},
 	{"internal/metrics/ceiling.go", "mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling", "mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= 950"},
 	{"internal/metrics/ceiling.go", "packets == 1", "packets <= 1 && x.r.MinFrame == 0"},
-	{"internal/metrics/root.go", "arriving(d.Cause) == (end == h.Peer)", "true"},
+	{"internal/metrics/root.go", "d.Cause.Arriving() == (end == h.Peer)", "true"},
 	{"internal/metrics/causes.go", "feeds == 0 || rate > p.RateBps || p.PausedPS > 0", "feeds == 0 || rate > p.RateBps || p.HeldPS > 0"},
 }

@@ -273,7 +273,7 @@ func (h *Host) metSoFar(first uint32, to []record.Met) []record.Met {
 // sampleFrame has one in so many frames of a connection tell what it meets.
 func (h *Host) sampleFrame(now units.Time, s *qpSlot, pk *packet.Packet, list int) {
 	n := &s.stream.followed[list]
-	if *n++; *n == record.SampleEvery {
+	if *n++; *n == record.SampleFrames {
 		*n = 0
 		h.sample(now, s, pk)
 	}

@@ -576,7 +576,7 @@ func (h *Host) streamQP(q int) record.QP {
 	r.Limits = record.QPLimits{Class: int(s.class), MTUBytes: int64(info.MSS), LineBps: line, ECT: sp.Stream.Config.ECN != tcp.ECNOff,
 		CC: true, Receives: -1, WindowPS: s.account.sum[Window], RatePS: s.account.sum[Rate], PeakOutstanding: st.peak}
 	r.TCP = &record.TCP{CC: sp.Stream.Config.CC.Algorithm.String(), Pacing: sp.Stream.Config.Pacing, CwndBytes: info.Cwnd, SsthreshBytes: ssthresh(info.Ssthresh), SRTT: info.SRTT, MinRTT: info.MinRTT,
-		RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
+		InitialCwnd: int64(sp.Stream.Config.CC.InitialWindow) * int64(info.MSS), RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
 		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
 		Persists: c.Persists, UpdatesLost: c.UpdatesLost,
 		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle],

@@ -17,6 +17,10 @@ import (
 // whose way is followed, beside the last packet of each message.
 const SampleEvery = 32
 
+// SampleFrames is the same of the frames of a TCP connection, of which few make a message:
+// a receive window of 64 KB holds seven frames of 9,000 bytes.
+const SampleFrames = 4
+
 // OtherPorts stands for a port in Met where what several of them did is summed.
 const OtherPorts = 1<<28 - 1
 

@@ -217,6 +217,7 @@ type TCP struct {
 	CC            string     `json:"congestion_control"`
 	Pacing        bool       `json:"pacing,omitempty"` // it spreads its segments over the round trip
 	CwndBytes     int64      `json:"cwnd_bytes"`
+	InitialCwnd   int64      `json:"initial_cwnd_bytes"`       // where slow start begins
 	SsthreshBytes int64      `json:"ssthresh_bytes,omitempty"` // 0: never set
 	Alpha         float64    `json:"alpha,omitempty"`          // DCTCP's
 	SRTT          units.Time `json:"srtt_ps"`

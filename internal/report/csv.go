@@ -117,7 +117,8 @@ func tcpColumns(t *record.TCP) []tcpColumn {
 	}
 	return []tcpColumn{
 		{"congestion_control", t.CC}, {"pacing", strconv.FormatBool(t.Pacing)}, {"cwnd_bytes",
-			integer(t.CwndBytes)}, {"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
+			integer(t.CwndBytes)}, {"initial_cwnd_bytes", integer(t.InitialCwnd)},
+		{"ssthresh_bytes", integer(t.SsthreshBytes)}, {"alpha", decimal(t.Alpha)},
 		{"srtt_ps", integer(t.SRTT)}, {"min_rtt_ps", integer(t.MinRTT)}, {"rto_ps", integer(t.RTO)}, {"send_buffer_bytes",
 			integer(t.SendBuffer)},
 		{"receive_buffer_bytes", integer(t.ReceiveBuffer)}, {"pure_acks", integer(t.PureAcks)}, {"out_of_order_segments",

@@ -1,0 +1,209 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// sayStream tells of the stages that only TCP has, and of the work of hosts for it; how is ""
+// of any other stage.
+func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Cause) (cause Cause, how string) {
+	me := qpActor(q)
+	switch s.base {
+	case catalog.StageHandshake:
+		return own, fmt.Sprintf("%s opened its connection first", me)
+	case catalog.StageSendBuffer:
+		how = fmt.Sprintf("the socket of %s had no room for what was to be written: its buffer holds %s until that is acknowledged",
+			me, FormatBytes(q.TCP.SendBuffer))
+		return x.sayTrip(f, q, own, how, "too little for")
+	case catalog.StageCwnd:
+		return x.sayCwnd(f, q, own)
+	case catalog.StageReceiveWindow:
+		return x.sayReceiveWindow(f, q, own)
+	case catalog.StagePacing:
+		return own, fmt.Sprintf("%s spreads its segments over the round trip", me)
+	case catalog.StageNagle:
+		how = "Nagle's rule held a small segment of %s back until what went before was acknowledged"
+		return own, fmt.Sprintf(how, me)
+	case catalog.StageDetection:
+		return x.lossOf(f, q, own, me+" waited for duplicates, time or a probe to tell of a loss")
+	case catalog.StageTimeout:
+		how = fmt.Sprintf("nothing came back until the retransmission timer of %s expired (%s in its life)", me, plural(q.Timeouts, "timeout"))
+		return x.lossOf(f, q, own, how)
+	case catalog.StageReassembly:
+		how = fmt.Sprintf("segments of %s that were sent earlier arrived after its last one", me)
+		if cause, because := x.lostWhere(f, q, Reads(f)); because != "" {
+			return cause, how + "; " + because
+		}
+		return own, how
+	}
+	if q.Cores() == nil {
+		if s.base == catalog.StageUnread {
+			return own, fmt.Sprintf("the application on %s had not read it yet", s.where)
+		}
+		return own, ""
+	}
+	switch s.base {
+	case catalog.StageCPU:
+		return coresAt(s.at.Node), fmt.Sprintf("the application on %s had not written it yet", s.where)
+	case catalog.StageUnread:
+		return coresAt(s.at.Node), fmt.Sprintf("the application on %s had not read it yet", s.where)
+	case catalog.StageSoftirq:
+		return coresAt(s.at.Node), s.where + " had not taken it out of its receive queue and through its layers yet"
+	case catalog.StageKernel:
+		return coresAt(q.Host), fmt.Sprintf("the kernel under %s copied it and made segments of it", me)
+	}
+	return own, ""
+}
+
+// coresAt is the work of a host's cores as a cause, with the interrupts that they wait for.
+func coresAt(host string) Cause { return Cause{Kind: catalog.CauseCore, Place: record.HostAt(host)} }
+
+// sayReceiveWindow tells what kept the window full that q's peer grants.
+func (x *index) sayReceiveWindow(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
+	how = fmt.Sprintf("the receive window that %s grants was full", q.Peer)
+	if lost := x.updatesLost(q); lost > 0 {
+		return own, fmt.Sprintf("%s, and the update that said there was room again was lost (%s): %s had to wait for its persist timer",
+			how, plural(lost, "time"), qpActor(q))
+	}
+	k, ok := x.peer(q)
+	if !ok || !x.r.QPs[k].Is(catalog.Streams) {
+		return own, how + ": its application reads too slowly, or its buffer is too small for the path"
+	}
+	p := &x.r.QPs[k]
+	if full := x.fullCores(p); len(full) > 0 {
+		return coresAt(p.Host), how + ": " + strings.Join(full, "; ")
+	}
+	if peer := p.TCP; peer.Unscaled {
+		how += fmt.Sprintf(": without window scaling (RFC 7323) it is %s at most", FormatBytes(unscaledWindow))
+		return x.sayTrip(f, q, own, how, "too little for")
+	}
+	how += fmt.Sprintf(": its buffer holds %s at the end", FormatBytes(p.TCP.ReceiveBuffer))
+	return x.sayTrip(f, q, own, how, "too little for")
+}
+
+// unscaledWindow is the largest receive window without window scaling, in bytes.
+const unscaledWindow = 1<<16 - 1
+
+// sayCwnd tells what made the congestion window small: losses or marks that cut it, or that
+// it had not grown yet.
+func (x *index) sayCwnd(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
+	how = fmt.Sprintf("the congestion window of %s was full", qpActor(q))
+	if q.RateCuts == 0 {
+		how += fmt.Sprintf(": it begins at %s, was never cut, and ends at %s", FormatBytes(q.TCP.InitialCwnd), FormatBytes(q.TCP.CwndBytes))
+		return x.sayTrip(f, q, own, how, "and grows once in")
+	}
+	how += fmt.Sprintf("; it was cut %s, and ends at %s", plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
+	if cause, because := x.lostWhere(f, q, Reads(f)); because != "" {
+		return cause, how + "; " + because
+	}
+	if p, at, _ := x.marked(f); p != nil {
+		return x.sayMarked(p, &at, q, how)
+	}
+	return x.sayTrip(f, q, own, how, "too little for")
+}
+
+// lossOf goes on with what lost data of the connection.
+func (x *index) lossOf(f *record.Message, q *record.QP, own Cause, how string) (cause Cause, said string) {
+	if cause, because := x.lostWhere(f, q, Reads(f)); because != "" {
+		return cause, how + "; " + because
+	}
+	if p, drop := x.dropped(q); p != nil {
+		return x.droppedBy(p, drop.Cause), how + "; " + x.sayDropped(p, drop) + x.drainAfter(p, drop.Cause)
+	}
+	return own, how
+}
+
+// sayTrip goes on, of a window or buffer that lets so much be on its way per round trip, with
+// what made that long: a queue or a pause that its packets met, or the work of the receiver
+// and the interrupts that this waits for. A limit that would fill the line if the
+// round trip were that of an idle way is not too small, nor is one where another wait is longer
+// than that. Acknowledgements that wait hold back nothing but the limit.
+func (x *index) sayTrip(f *record.Message, q *record.QP, limit Cause, how, but string) (cause Cause, said string) {
+	m, wait := x.longestWait(f)
+	takes, held := x.takesIn(f), x.heldBy(f, limit.Kind)
+	least := q.Limits.BaseRTTPS
+	if RateOf(q.Limits.PeakOutstanding, least) >= q.Limits.LineBps {
+		least /= 5
+	}
+	if wait > max(takes, least) {
+		cause, because := x.sayWait(f, q, m, wait)
+		if m.Answer != Reads(f) {
+			cause = limit
+		}
+		return cause, how + "; the round trip was long, as " + because
+	}
+	grows := 2*x.slowStart(f, q, held) > held
+	said = fmt.Sprintf("%s, %s the round trip of %s (%s at least)", how, but, FormatTime(q.TCP.SRTT), FormatTime(q.TCP.MinRTT))
+	switch {
+	case takes > least && grows: // the congestion window holds such a message as long, if the trip stays so long
+		return x.sayHosts(q, how, takes)
+	case takes > least:
+		return limit, said + " and the " + x.sayTakes(q, takes)
+	case grows && limit.Kind != catalog.CauseCwnd:
+		limit.Then = &Cause{Kind: catalog.CauseCwnd, Place: q.Place()}
+		begins := FormatBytes(q.TCP.InitialCwnd)
+		said += fmt.Sprintf("; without it the congestion window, which begins at %s, holds it about as long", begins)
+	}
+	return limit, said
+}
+
+// sayTakes says how long the host at the other end takes data in.
+func (x *index) sayTakes(q *record.QP, takes units.Time) string {
+	said := fmt.Sprintf("%s that %s took to take the last of it in and read it", FormatTime(takes), q.Peer.Node)
+	if k, ok := x.peer(q); ok {
+		if mode := x.moderation(&x.r.QPs[k]); mode != "" {
+			said += fmt.Sprintf(", the wait for interrupts included (moderation %s)", mode)
+		}
+	}
+	return said
+}
+
+// sayHosts goes on with the cores of the host that takes a message's packets in and reads them;
+// those of the sender take in the acknowledgements.
+func (x *index) sayHosts(q *record.QP, how string, takes units.Time) (cause Cause, said string) {
+	then := coresAt(q.Host)
+	cause = coresAt(q.Peer.Node)
+	cause.Then = &then
+	return cause, fmt.Sprintf("%s; the round trip was long for the %s", how, x.sayTakes(q, takes))
+}
+
+// heldBy is how long stages of a kind of cause held a message.
+func (x *index) heldBy(f *record.Message, kind catalog.Cause) (sum units.Time) {
+	for _, t := range x.stages.read(f.Account) {
+		if x.stages.known[t.number].stage.Cause() == kind {
+			sum += t.time
+		}
+	}
+	return sum
+}
+
+// slowStart is how long the first message of a connection waits for acknowledgements if only
+// the congestion window holds it, which doubles per round trip (RFC 5681, 3.1); of any other 0.
+// A round trip is taken to be as long as where another limit held the message for so long.
+func (x *index) slowStart(f *record.Message, q *record.QP, held units.Time) (sum units.Time) {
+	left, most, line := f.Bytes, max(q.Limits.PeakOutstanding, 1), q.Limits.LineBps
+	if x.before(f) != nil {
+		return 0
+	}
+	trip := held/units.Time(max((f.Bytes-1)/most, 1)) + line.TxTimeLong(units.Bytes(most))
+	for window := q.TCP.InitialCwnd; window > 0 && left > window; window *= 2 {
+		left -= window
+		sum += max(0, trip-line.TxTimeLong(units.Bytes(window)))
+	}
+	return sum
+}
+
+// takesIn is how long the receiving host took to take in and read the last packet of a message.
+func (x *index) takesIn(f *record.Message) (sum units.Time) {
+	for _, t := range x.stages.read(f.Account) {
+		if s := &x.stages.known[t.number]; s.base == catalog.StageSoftirq || s.base == catalog.StageUnread {
+			sum += t.time
+		}
+	}
+	return sum
+}

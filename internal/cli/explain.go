@@ -13,40 +13,47 @@ import (
 type details struct {
 	explain    string
 	mechanisms bool
+	brief      bool
 	changed    func(flag string) bool
 }
 
 func (d *details) flags(flags *pflag.FlagSet) {
 	d.changed = flags.Changed
-	flags.StringVar(&d.explain, "explain", "", "print where the time of a message went; `MESSAGE`: 'h2->h4', its number, or slowest; collective: the critical paths of collectives")
+	flags.StringVar(&d.explain, "explain", "", "print where the time of a message went; `WHAT`: 'h2->h4', its number, slowest, "+
+		"a workload's name, a pattern such as 'h*->h4', all; collective: the critical paths of collectives; "+
+		"message:, workload: or collective: before a name that is also a word of its own")
 	flags.BoolVar(&d.mechanisms, "mechanisms", false, "print of every mechanism how often it acted, or how near it came and what held it back")
+	flags.BoolVar(&d.brief, "brief", false, "leave out the parameters, which end the report")
 }
 
-// check refuses before the run what names no message in any run.
+// check refuses before the run what names nothing in any run.
 func (d *details) check() error {
 	if d.explain == "" && !d.changed("explain") {
 		return nil
 	}
-	if err := report.CheckFlow(d.explain); err != nil {
+	if err := report.CheckSelect(d.explain); err != nil {
 		return fmt.Errorf("--explain %w", err)
 	}
 	return nil
 }
 
-// print writes what was asked for to standard output.
-func (d *details) print(c *cobra.Command, r *record.Run, verbose bool) error {
+// print writes the report to standard output, or if it is to be quiet only what was asked
+// for beside it. What names nothing in the run is an error, once all else is written.
+func (d *details) print(c *cobra.Command, r *record.Run, verbose, quiet bool, seriesDir string) error {
 	opt := textOptions(c)
-	opt.Verbose = verbose
-	if d.mechanisms {
-		if err := report.Mechanisms(c.OutOrStdout(), r, opt); err != nil {
-			return failure(err)
+	opt.Verbose, opt.Brief, opt.Mechanisms, opt.SeriesDir = verbose, d.brief, d.mechanisms, seriesDir
+	var wrong error
+	if d.explain != "" {
+		if opt.Explain, wrong = report.Select(r, d.explain); wrong != nil {
+			wrong = &status{exitUser, fmt.Errorf("--explain %w", wrong)}
 		}
 	}
-	if d.explain == "" {
-		return nil
+	write := report.Text
+	if quiet {
+		write = report.Details
 	}
-	if _, _, err := report.Find(r, d.explain); err != nil {
-		return &status{exitUser, fmt.Errorf("--explain %w", err)}
+	if err := write(c.OutOrStdout(), r, opt); err != nil {
+		return failure(err)
 	}
-	return failure(report.Explain(c.OutOrStdout(), r, d.explain, opt))
+	return wrong
 }

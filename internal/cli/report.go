@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -33,10 +32,7 @@ func newReport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printText(c, r, verbose); err != nil {
-				return failure(err)
-			}
-			return d.print(c, r, verbose)
+			return d.print(c, r, verbose, false, "")
 		},
 	}
 	c.Flags().SortFlags = false
@@ -48,15 +44,8 @@ func newReport() *cobra.Command {
 // maxWidth is the widest text that still reads well.
 const maxWidth = 120
 
-// printText writes the report to standard output, as wide as the terminal, in
-// colour on a terminal unless NO_COLOR is set (https://no-color.org).
-func printText(c *cobra.Command, r *record.Run, verbose bool) error {
-	opt := textOptions(c)
-	opt.Verbose = verbose
-	return report.Text(c.OutOrStdout(), r, opt)
-}
-
-// textOptions are the width and colour that standard output asks for.
+// textOptions are the width and colour that standard output asks for: as wide as the
+// terminal, in colour on a terminal unless NO_COLOR is set (https://no-color.org).
 func textOptions(c *cobra.Command) (opt report.TextOptions) {
 	out := c.OutOrStdout()
 	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {

@@ -289,16 +289,14 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.json != "" {
 		errs = append(errs, f.writeJSON(c, r, opt.Workers))
 	}
-	if !f.quiet && f.json != "-" {
-		errs = append(errs, printText(c, r, f.verbose))
+	var printed error
+	if f.json != "-" {
+		printed = f.details.print(c, r, f.verbose, f.quiet, f.series.dir)
 	}
-	if err := errors.Join(errs...); err != nil || f.json == "-" {
+	if err := errors.Join(errs...); err != nil {
 		return failure(err)
 	}
-	if err := f.details.print(c, r, f.verbose); err != nil || r.Series == nil || f.quiet {
-		return err
-	}
-	return failure(report.SeriesText(c.OutOrStdout(), r, f.series.dir, textOptions(c)))
+	return printed
 }
 
 // writeNCCL writes what nccl-tests would print.

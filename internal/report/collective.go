@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -13,7 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// explainCollective is the word with which Explain writes critical paths.
+// explainCollective is the word for the critical paths of all collectives.
 const explainCollective = "collective"
 
 // collectives writes the collectives in the columns of nccl-tests.
@@ -154,16 +153,6 @@ func criticalTable(r *record.Run) *rows.Table {
 			}
 		}
 	}}
-}
-
-// explainCollectives writes the critical path of every collective.
-func explainCollectives(w io.Writer, r *record.Run, opt TextOptions) error {
-	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
-	for i := range r.Collectives {
-		t.critical(&r.Collectives[i])
-	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
 }
 
 // critical writes one critical path: the operations of each kind together, each

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,26 +122,6 @@ func isEnd(end, asked string) bool {
 	port, inside, _ := strings.Cut(end, "/")
 	host := record.HostOf(end)
 	return end == asked || port == asked || host == asked || inside != "" && host+"/"+inside == asked
-}
-
-// Explain writes where the time of the message that which names went: a line
-// per stage, in order, then the ceilings of its path. "collective" stands for the
-// critical paths of all collectives.
-func Explain(w io.Writer, r *record.Run, which string, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	i, among, err := Find(r, which)
-	if err != nil {
-		return err
-	}
-	if which == explainCollective {
-		return explainCollectives(w, r, opt)
-	}
-	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
-	t.explained(i, among)
-	_, err = io.WriteString(w, t.b.String())
-	return err
 }
 
 // delivery tells what became of a message of a service without acknowledgements,

@@ -45,8 +45,17 @@ func lossy() *record.Run {
 
 func explained(t *testing.T, r *record.Run, which string, opt TextOptions) string {
 	t.Helper()
+	var err error
+	if opt.Explain, err = Select(r, which); err != nil {
+		t.Fatal(err)
+	}
+	return details(t, r, opt)
+}
+
+func details(t *testing.T, r *record.Run, opt TextOptions) string {
+	t.Helper()
 	var b bytes.Buffer
-	if err := Explain(&b, r, which, opt); err != nil {
+	if err := Details(&b, r, opt); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -169,13 +178,10 @@ func TestMechanismTable(t *testing.T) {
 	}
 	for _, width := range []int{80, 100, 120} {
 		for _, verbose := range []bool{false, true} {
-			var b bytes.Buffer
-			if err := Mechanisms(&b, r, TextOptions{Width: width, Verbose: verbose}); err != nil {
-				t.Fatal(err)
-			}
-			fits(t, b.String(), width)
+			got := details(t, r, TextOptions{Width: width, Verbose: verbose, Mechanisms: true})
+			fits(t, got, width)
 			for _, s := range metrics.Mechanisms(r, 0) {
-				if !strings.Contains(b.String(), "\n"+s.Mechanism.String()) {
+				if !strings.Contains(got, "\n"+s.Mechanism.String()) {
 					t.Errorf("%s has no line", s.Mechanism)
 				}
 				if s.Armed == 0 && !strings.HasPrefix(s.Why, "off: ") {

@@ -2,25 +2,13 @@ package report
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Mechanisms writes of each mechanism how often it acted, or how near it came
+// mechanisms writes of each mechanism how often it acted, or how near it came
 // and what held it back: a line each, with Verbose a line per place.
-func Mechanisms(w io.Writer, r *record.Run, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	t := &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
-	t.mechanisms()
-	_, err := io.WriteString(w, t.b.String())
-	return err
-}
-
 func (t *text) mechanisms() {
 	places := 1
 	if t.opt.Verbose {

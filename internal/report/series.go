@@ -138,10 +138,13 @@ func WriteSeries(dir string, r *record.Run, program string) error {
 	return set.Commit()
 }
 
-// SeriesText says in a few lines what WriteSeries wrote to dir, and what the run
+// series says in a few lines what WriteSeries wrote to dir, and what the run
 // left out.
-func SeriesText(w io.Writer, r *record.Run, dir string, opt TextOptions) error {
-	t := wideText(opt)
+func (t *text) series() {
+	r := t.r
+	if r.Series == nil || t.opt.SeriesDir == "" {
+		return
+	}
 	var parts []string
 	for _, q := range r.Series.Quantities {
 		what := "queue pair"
@@ -151,14 +154,12 @@ func SeriesText(w io.Writer, r *record.Run, dir string, opt TextOptions) error {
 		parts = append(parts, fmt.Sprintf("%s of %s", q, counted(len(r.Series.Of(q)), what)))
 	}
 	t.line("")
-	t.prose(fmt.Sprintf("series in %s: %s; %s, one every %s", dir, strings.Join(parts, ", "),
+	t.prose(fmt.Sprintf("series in %s: %s; %s, one every %s", t.opt.SeriesDir, strings.Join(parts, ", "),
 		counted(r.Series.Samples, "sample"),
 		metrics.FormatTime(r.Series.EveryPS)), plain)
 	for _, l := range r.Series.LeftOut {
 		t.prose("left out: "+l, t.paint.warn)
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
 }
 
 // counted is a number of things: "1 port", "2 ports", "no port".

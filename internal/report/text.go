@@ -35,15 +35,17 @@ type TextOptions struct {
 	Colour  bool // ECMA-48 colour
 	Unicode bool // lines of trees in box-drawing characters instead of ASCII
 	Verbose bool // every flow, port and parameter, with sources and top actors
+	Brief   bool // no parameters, which else end the report
+
+	Mechanisms bool       // what every mechanism did
+	Explain    *Selection // where the time of these went; nil: nobody asked
+	SeriesDir  string     // where the run's series are
 }
 
 // Text writes the report of r for reading.
 func Text(w io.Writer, r *record.Run, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	t := &text{r: r, s: metrics.Summarise(r), opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth),
-		base: r.FirstPost()}
+	t := newText(r, opt)
+	t.s = metrics.Summarise(r)
 	t.header()
 	t.answers()
 	t.failures()
@@ -55,8 +57,12 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.servers()
 	t.ports()
 	t.control()
-	t.parameters()
 	t.warnings()
+	t.details()
+	t.series()
+	if !opt.Brief {
+		t.parameters()
+	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
 }
@@ -72,6 +78,14 @@ type text struct {
 	// base is when the first message was posted. Traces start seconds into a
 	// run of microseconds, so instants are told from there.
 	base units.Time
+}
+
+// newText is an empty report of r.
+func newText(r *record.Run, opt TextOptions) *text {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	return &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
 }
 
 // at writes an instant: the time since the first post, with a plus sign when

@@ -1,0 +1,278 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// Words of what Select is asked for.
+const (
+	explainSlowest = "slowest"
+	explainAll     = "all"
+	prefixMessage  = "message:"
+	prefixWorkload = "workload:"
+	prefixOfGroups = "collective:"
+)
+
+// Selection is what is to be explained of a run.
+type Selection struct {
+	messages    []int // one, or the slowest first
+	among       int   // of one between two hosts: how many there are
+	several     bool  // a table of them comes first
+	collectives []int
+}
+
+// selectForms is what may be asked for.
+const selectForms = "write src->dst (such as 'h2->h4', in quotes), a number, slowest, a workload's name, a pattern such as " +
+	"'h*->h4', all, or collective; message:, workload: or collective: before a name that is also a word of its own"
+
+// CheckSelect refuses, before a run, what names nothing in any.
+func CheckSelect(what string) error {
+	_, name := cutPrefix(what)
+	if strings.TrimSpace(name) != "" {
+		return nil
+	}
+	return fmt.Errorf("%q names nothing; %s", what, selectForms)
+}
+
+// cutPrefix divides "workload:all" into its prefix and its name.
+func cutPrefix(what string) (prefix, name string) {
+	for _, p := range []string{prefixMessage, prefixWorkload, prefixOfGroups} {
+		if name, is := strings.CutPrefix(what, p); is {
+			return p, name
+		}
+	}
+	return "", what
+}
+
+// Select finds what is named: a message as Find does, "all", "collective", or a workload or
+// collective by its name. In a pattern * stands for any characters and ? for one; it is held
+// against the names of workloads, collectives and messages ("h2->h4"). "message:", "workload:"
+// and "collective:" before it say what it names. What names nothing is an error that lists
+// what exists.
+func Select(r *record.Run, what string) (*Selection, error) {
+	if err := CheckSelect(what); err != nil {
+		return nil, err
+	}
+	prefix, name := cutPrefix(what)
+	s := &Selection{}
+	switch prefix {
+	case prefixMessage:
+		return s.find(r, name, what)
+	case prefixWorkload:
+		s.named(r, func(f *record.Message) bool { return matches(name, f.Workload) })
+	case prefixOfGroups:
+		s.criticals(r, name)
+	default:
+		switch _, notNumber := strconv.Atoi(name); {
+		case name == explainCollective:
+			s.criticals(r, "*")
+			if len(s.collectives) == 0 {
+				return nil, fmt.Errorf("%s: the scenario has no collective", what)
+			}
+			return s, nil
+		case name == explainAll, name == explainSlowest, notNumber == nil:
+			return s.find(r, name, what)
+		}
+		s.criticals(r, name)
+		s.named(r, func(f *record.Message) bool { return matches(name, f.Workload) })
+		if len(s.messages)+len(s.collectives) == 0 {
+			return s.find(r, name, what)
+		}
+	}
+	if len(s.messages)+len(s.collectives) == 0 {
+		return nil, fmt.Errorf("%s: there is none of that name; %s", what, existing(r))
+	}
+	return s, nil
+}
+
+// find looks for messages.
+func (s *Selection) find(r *record.Run, name, what string) (*Selection, error) {
+	src, dst := pairIn(name)
+	_, notNumber := strconv.Atoi(name)
+	switch {
+	case name == explainAll:
+		s.named(r, func(*record.Message) bool { return true })
+	case src != "" && dst != "" && isPattern(name):
+		s.named(r, func(f *record.Message) bool {
+			from, to := metrics.DataEnds(f)
+			return endMatches(src, from) && endMatches(dst, to)
+		})
+	case name == explainSlowest, notNumber == nil, src != "" && dst != "":
+		i, among, err := Find(r, name)
+		if err != nil {
+			return nil, err
+		}
+		s.messages, s.among = []int{i}, among
+		return s, nil
+	case isPattern(name):
+		s.named(r, func(f *record.Message) bool {
+			from, to := metrics.DataEnds(f)
+			return matches(name, from+"->"+to)
+		})
+	}
+	if len(s.messages) == 0 {
+		return nil, fmt.Errorf("%s: there is none of that name; %s", what, existing(r))
+	}
+	return s, nil
+}
+
+// named takes the messages that are wanted, the slowest first: of those that did not end
+// the first.
+func (s *Selection) named(r *record.Run, wanted func(*record.Message) bool) {
+	for i := range r.Messages {
+		if wanted(&r.Messages[i]) {
+			s.messages = append(s.messages, i)
+		}
+	}
+	slices.SortStableFunc(s.messages, func(a, b int) int {
+		return cmp.Compare(r.Messages[b].CompletionPS, r.Messages[a].CompletionPS)
+	})
+	s.several = len(s.messages) > 1
+}
+
+// criticals takes the collectives of a name.
+func (s *Selection) criticals(r *record.Run, name string) {
+	for i := range r.Collectives {
+		if matches(name, r.Collectives[i].Workload) {
+			s.collectives = append(s.collectives, i)
+		}
+	}
+}
+
+// isPattern reports whether a name stands for several.
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?") }
+
+// matches reports whether a name is the one asked for, or one of those a pattern stands for.
+func matches(asked, name string) bool {
+	if asked == name || !isPattern(asked) {
+		return asked == name
+	}
+	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(asked))
+	is, err := regexp.MatchString("^"+pattern+"$", name)
+	return is && err == nil
+}
+
+// endMatches is isEnd with patterns: "h4:2/gpu1" by itself, its port or its host.
+func endMatches(asked, end string) bool {
+	port, _, _ := strings.Cut(end, "/")
+	return isEnd(end, asked) || matches(asked, end) || matches(asked, port) || matches(asked, record.HostOf(end))
+}
+
+// existing lists, in short, what a run has that can be explained.
+func existing(r *record.Run) string {
+	var workloads, collectives, pairs []string
+	add := func(to *[]string, name string) {
+		if !slices.Contains(*to, name) && len(*to) <= listedNames {
+			*to = append(*to, name)
+		}
+	}
+	for i := range r.Messages {
+		f := &r.Messages[i]
+		from, to := metrics.DataEnds(f)
+		add(&workloads, f.Workload)
+		add(&pairs, from+"->"+to)
+	}
+	for i := range r.Collectives {
+		add(&collectives, r.Collectives[i].Workload)
+	}
+	var parts []string
+	for _, p := range []struct {
+		noun  string
+		names []string
+	}{{"message", pairs}, {"workload", workloads}, {"collective", collectives}} {
+		if len(p.names) == 0 {
+			continue
+		}
+		if len(p.names) > listedNames {
+			p.names = append(p.names[:listedNames], "...")
+		}
+		noun := p.noun
+		if len(p.names) > 1 {
+			noun += "s"
+		}
+		parts = append(parts, noun+" "+strings.Join(p.names, ", "))
+	}
+	if len(parts) == 0 {
+		return "the scenario has no messages"
+	}
+	return "there are " + strings.Join(parts, "; ")
+}
+
+// listedNames is how many names of a kind an error lists.
+const listedNames = 5
+
+// explain writes what was selected: of several messages a table, then the slowest in full,
+// with Verbose all of them; then the critical paths of collectives.
+func (t *text) explain(s *Selection) {
+	if s == nil {
+		return
+	}
+	full := s.messages
+	if s.several {
+		t.explainedTable(s.messages)
+		if !t.opt.Verbose {
+			full = full[:1]
+		}
+	}
+	for _, i := range full {
+		t.explained(i, max(s.among, 1))
+	}
+	for _, i := range s.collectives {
+		t.critical(&t.r.Collectives[i])
+	}
+}
+
+// explainedTable has a row per message: what took most of its time.
+func (t *text) explainedTable(messages []int) {
+	t.section()
+	tab := &table{columns: []column{{title: "Explained"}, {title: "Message"}, {title: "Workload", drop: 1},
+		{title: "Completion", right: true}, {title: "Most of it", right: true}, {title: "Due to", wrap: true}}}
+	e := metrics.NewExplainer(t.r, 1)
+	shown := messages
+	if !t.opt.Verbose && len(shown) > listedFlows {
+		shown = shown[:listedFlows]
+	}
+	for _, i := range shown {
+		f := &t.r.Messages[i]
+		completion, share, due := "open", "-", "-"
+		if !metrics.Open(f) {
+			completion = metrics.FormatTimeDigits(f.CompletionPS, 4)
+		}
+		if d := e.Dominant(i); d.Cause.Kind != 0 {
+			share, due = percent(d.Milli), d.Where
+			if due == "" {
+				due = d.Stage.String()
+			}
+		}
+		tab.add(strconv.Itoa(i), metrics.Arrow(f), f.Workload, completion, share, due)
+	}
+	t.table(tab)
+	if n := len(messages) - len(shown); n > 0 {
+		t.prose(fmt.Sprintf("and %d more; --verbose lists and explains them all", n), plain)
+	}
+}
+
+// Details writes, without the report, what Mechanisms and Explain of the options ask for.
+func Details(w io.Writer, r *record.Run, opt TextOptions) error {
+	t := newText(r, opt)
+	t.details()
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// details are the parts of a report that are written only when asked for.
+func (t *text) details() {
+	if t.opt.Mechanisms {
+		t.mechanisms()
+	}
+	t.explain(t.opt.Explain)
+}

@@ -58,7 +58,7 @@ func (r *runner) checkData() *record.Data {
 			} else {
 				d.out.Lost++
 			}
-		case !r.is(m.Conn, catalog.Acknowledges): // of UC, with a place to go to
+		case !r.Is(m.Conn, catalog.Acknowledges): // of UC, with a place to go to
 			d.packets(i)
 		default:
 			d.same(i, c.Dest)
@@ -163,7 +163,7 @@ func (d *dataCheck) inboxes() map[int][]byte {
 			continue
 		}
 		conn := k / 2
-		slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(d.ordinal(a), d.ordinal(b)), cmp.Compare(a, b)) })
+		slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(d.Ordinal(a), d.Ordinal(b)), cmp.Compare(a, b)) })
 		placed, data := d.placed(conn, k%2 == 1)
 		rest := data[:min(placed, uint64(len(data)))]
 		room, service := d.GRHRoom(conn), plan.Conns[conn].Service
@@ -186,10 +186,10 @@ func (d *dataCheck) inboxes() map[int][]byte {
 
 // fate is when message i ended, and how; Never: it is open.
 func (r *runner) fate(i int) (done units.Time, status rdma.Status) {
-	if !r.service(r.Valid.Plan.At(i).Conn).Is(catalog.Streams) {
+	if !r.Service(r.Valid.Plan.At(i).Conn).Is(catalog.Streams) {
 		return r.Messages[i].Done, r.Messages[i].Status
 	}
-	done, how := r.streamFate(i)
+	done, how := r.StreamFate(i)
 	if how != "success" {
 		done = units.Never // what it brought is not whole
 	}
@@ -203,7 +203,7 @@ func (d *dataCheck) placed(conn int, back bool) (uint64, []byte) {
 	switch {
 	case in.Inbox != nil:
 		return in.Placed, in.Data
-	case !d.service(conn).Is(catalog.Streams):
+	case !d.Service(conn).Is(catalog.Streams):
 		return 0, in.Data // SENDs without bytes
 	case back:
 		src := d.Valid.Graph.HostOf(d.Valid.Plan.Conns[conn].Src)

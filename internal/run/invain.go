@@ -50,7 +50,7 @@ func (r *runner) inVain() (since units.Time, waiting int, vain bool) {
 			return 0, 0, false
 		case state.Done != units.Never:
 			since = max(since, state.Done)
-		case !r.is(m.Conn, catalog.Verbs|catalog.Acknowledges): // those of TCP that were read count as well
+		case !r.Is(m.Conn, catalog.Verbs|catalog.Acknowledges): // those of TCP that were read count as well
 		default:
 			began := r.refusedSince(m.Conn)
 			if began == units.Never {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/account"
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -66,9 +67,9 @@ func (p *pather) checkBare(v *scenario.Valid, fromOK, toOK bool) error {
 // DRAM.
 func copyHops(t *server.Tree, host string, from, to int) []record.WayHop {
 	if t.Devices[from].Kind == server.DRAM {
-		return treeHops(t, host, from, to, true, true)
+		return account.TreeHops(t, host, from, to, true, true)
 	}
-	hops := treeHops(t, host, to, from, false, false)
+	hops := account.TreeHops(t, host, to, from, false, false)
 	slices.Reverse(hops)
 	return hops
 }
@@ -91,7 +92,7 @@ func nvHops(t *server.Tree, host string, from, to int) (hops []record.WayHop) {
 	path, _ := t.NVPath(from, to)
 	for _, h := range path {
 		l := &t.Links[h.Link]
-		x := record.WayHop{Host: host, Name: hopName(t, h, true), What: l.Kind.String(), RateBps: l.Rate, LatencyPS: l.Latency}
+		x := record.WayHop{Host: host, Name: account.HopName(t, h, true), What: l.Kind.String(), RateBps: l.Rate, LatencyPS: l.Latency}
 		if l.Kind == server.NVLink {
 			x.What = fmt.Sprintf("NVLink x%d", max(l.Count, 1))
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hopscope/hopscope/internal/account"
 	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
@@ -86,7 +87,7 @@ func List() []scenario.Info { return scenario.List() }
 
 // runner drives one world to its end.
 type runner struct {
-	*build.World
+	*account.Ends
 	ctx     context.Context
 	opt     Options
 	total   int64
@@ -95,9 +96,8 @@ type runner struct {
 	cut     units.Time // everything before has happened
 	sampler *sampler   // nil: no series
 
-	requests []int       // see requestsOf
-	calls    []bool      // see callers
-	ends     [][2]string // by connection; see endNames
+	calls []bool      // see callers
+	ends  [][2]string // by connection; see endNames
 
 	reached   units.Time // everything before has happened
 	verdict   units.Time // when it is decided whether the run tries in vain; Never: it does not seem so
@@ -116,7 +116,7 @@ const (
 
 // Simulate runs a world to quiescence, its stop time, a deadlock or ctx's end.
 func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
-	r := &runner{World: w, ctx: ctx, opt: opt, shown: time.Now(), verdict: units.Never, requests: requestsOf(w.Valid.Plan), calls: callers(w.Valid.Plan)}
+	r := &runner{Ends: account.EndsOf(w), ctx: ctx, opt: opt, shown: time.Now(), verdict: units.Never, calls: callers(w.Valid.Plan)}
 	for i := range w.Valid.Plan.Series {
 		s := &w.Valid.Plan.Series[i]
 		r.total += int64(s.Bytes) * int64(s.Count)
@@ -549,13 +549,10 @@ func (r *runner) lossy() []uint64 {
 	return conns
 }
 
-// hasBit reports whether bit i of a set is there.
-func hasBit(set []uint64, i int) bool { return set[i/64]>>(i%64)&1 != 0 }
-
 func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	v := r.Valid
-	a := &accountant{runner: r, names: stageNames, loss: catalog.StageLoss, reordered: catalog.StageReordered, places: r.places(), lossy: lossy}
-	out.Places = a.all()
+	a := account.New(r.Ends, lossy)
+	out.Places = a.Places()
 	out.Messages = make([]record.Message, 0, v.Plan.Len())
 	for i, m := range v.Plan.All() {
 		start := m.Start
@@ -568,39 +565,34 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), Number: int32(i), StartPS: start, CompletionPS: -1, Status: "open",
 		}
-		if r.is(m.Conn, catalog.Streams) {
-			r.recordStream(&f, a, i)
+		if r.Is(m.Conn, catalog.Streams) {
+			a.Stream(&f, i)
 			out.Messages = append(out.Messages, f)
 			continue
 		}
-		if !r.is(m.Conn, catalog.Acknowledges) {
-			f.Service, f.DeliveredPS = r.service(m.Conn), -1
-			if taken := a.taken(i); taken != nil {
-				f.DeliveredPS = taken.Placed - start
+		if !r.Is(m.Conn, catalog.Acknowledges) {
+			f.Service, f.DeliveredPS = r.Service(m.Conn), -1
+			if at := a.Delivered(i); at != units.Never {
+				f.DeliveredPS = at - start
 			}
 		}
 		if r.Messages[i].Done != units.Never {
-			r.recordEnd(&f, a, i, out.EndPS)
+			a.End(&f, i, out.EndPS)
 		}
 		if m.Call > 0 {
-			f.DeliveredPS = r.received(&f, i, out.EndPS)
+			f.DeliveredPS = r.Received(&f, i, out.EndPS)
 		}
 		out.Messages = append(out.Messages, f)
 	}
-	r.recordCollectives(out, a)
-	out.Evidence = r.evidence(a)
+	out.Collectives = a.Collectives()
+	out.Evidence = a.Evidence()
 }
 
-// recordEnd completes the record of message i, which has completed at its requester.
-// What is not in memory when the run ends is open.
-func (r *runner) recordEnd(f *record.Message, a *accountant, i int, end units.Time) {
-	at := a.ended(i)
-	if at > end {
-		return
-	}
-	f.CompletionPS, f.Status = at-f.StartPS, r.Messages[i].Status.String()
-	a.check(f, i, a.account(i))
-	if polled := r.Messages[i].Polled; r.placing(&r.Valid.Plan.Conns[r.Valid.Plan.At(i).Conn]) && polled != units.Never {
-		f.EntryPS = polled - f.StartPS
-	}
+// portID is a port of a node by its number there, from 0.
+func (r *runner) portID(node, local int) record.PortID {
+	return record.PortID{Node: r.Valid.Graph.Nodes[node].Name, Port: local + 1}
+}
+
+func (r *runner) portName(node, local int) string {
+	return fmt.Sprintf("%s:%d", r.Valid.Graph.Nodes[node].Name, local+1)
 }

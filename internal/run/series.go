@@ -234,7 +234,7 @@ func (s *sampler) addConn(p connProbe, own, peer part) {
 	}
 	plan := s.Valid.Plan
 	base := record.Curve{Node: own.node, QP: own.number, Workload: plan.EntryName(p.conn),
-		Peer: record.QPAt(s.service(p.conn), peer.node, peer.number).String()}
+		Peer: record.QPAt(s.Service(p.conn), peer.node, peer.number).String()}
 	base.Quantity = record.SeriesRate
 	p.rate = s.curve(base)
 	base.Quantity = record.SeriesGoodput

@@ -63,6 +63,7 @@ var rules = map[string]rule{
 	"scenarios":         {level: levelBase},
 	"internal/scenario": {level: levelScenario, thirdParty: []string{"github.com/goccy/go-yaml"}, std: []string{"os"}},
 	"internal/build":    {level: levelScenario + 1},
+	"internal/account":  {level: levelScenario + 2},
 
 	"internal/run":     {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics": {level: levelRun, std: []string{"sync"}},
@@ -119,7 +120,7 @@ var mutable = map[string]string{}
 
 // devices are what reachNone must not reach, also through others.
 var devices = []string{"internal/sim", "internal/fabric", "internal/nic", "internal/host", "internal/dma", "internal/mmu", "internal/rdma",
-	"internal/tcp", "internal/congestion", "internal/packet", "internal/scenario", "internal/build", "internal/run"}
+	"internal/tcp", "internal/congestion", "internal/packet", "internal/scenario", "internal/build", "internal/account", "internal/run"}
 
 // reachNone are made of records alone.
 var reachNone = []string{"internal/record", "internal/metrics", "internal/compare", "internal/report", "internal/rows", "internal/cases"}
@@ -127,7 +128,7 @@ var reachNone = []string{"internal/record", "internal/metrics", "internal/compar
 // stackless are packages in which a new stack should need no branch, stackFields and
 // stackTypes what a branch on one reads, stackNames what it compares with.
 var (
-	stackless   = []string{"internal/metrics", "internal/compare", "internal/report", "internal/run"}
+	stackless   = []string{"internal/metrics", "internal/compare", "internal/report", "internal/account", "internal/run"}
 	stackFields = []string{"Credits", "TCP", "Service", "Stack", "Layer"}
 	stackTypes  = []string{"Service", "Layer"}
 	stackNames  = []string{"RC", "UC", "UD", "TCP", "tcp", "rocev2", "infiniband", "ethernet", "prio", "VL"}

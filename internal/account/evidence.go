@@ -1,4 +1,4 @@
-package run
+package account
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// evidence gathers what hosts and switches wrote down about causes. What the packets of a
+// Evidence gathers what hosts and switches wrote down about causes. What the packets of a
 // message met is asked for message by message, after the run.
-func (r *runner) evidence(a *accountant) *record.Evidence {
+func (a *Book) Evidence() *record.Evidence {
 	e := &record.Evidence{Meetings: meetings{a}.Fork()}
-	for _, at := range r.Place {
-		e.Ports = append(e.Ports, record.PortID{Node: r.Valid.Graph.Nodes[at.Node].Name, Port: at.Local + 1})
+	for _, at := range a.Place {
+		e.Ports = append(e.Ports, record.PortID{Node: a.Valid.Graph.Nodes[at.Node].Name, Port: at.Local + 1})
 	}
-	for _, at := range r.Place {
-		r.Nets[at.Part].Evidence(at.Index, e)
+	for _, at := range a.Place {
+		a.Nets[at.Part].Evidence(at.Index, e)
 	}
-	for _, n := range r.Nets {
+	for _, n := range a.Nets {
 		n.Detours(e)
 	}
 	slices.SortStableFunc(e.Detours, func(a, b record.Detour) int { return cmp.Compare(a.Node, b.Node) })
@@ -65,7 +65,7 @@ func first(a, b bool) int {
 }
 
 // meetings tells what packets of messages met.
-type meetings struct{ *accountant }
+type meetings struct{ *Book }
 
 // Fork implements record.Meetings.
 func (m meetings) Fork() record.Meetings { return meetings{m.fork()} }
@@ -81,7 +81,7 @@ func (a meetings) Met(i int, to []record.Met) []record.Met {
 	k := int(m.Ordinal)
 	sender, reader := a.ends(i)
 	var way []fabric.Hop
-	if a.is(a.conn(i), catalog.Streams) {
+	if a.Is(a.conn(i), catalog.Streams) {
 		if s := reader.host.StreamOf(reader.slot); k < len(s.Arrivals) {
 			way = a.wayOf(reader.host, s.Arrivals[k].Way)
 		}
@@ -108,7 +108,7 @@ type endpoint struct {
 }
 
 // ends are the two ends of message i's connection.
-func (a *accountant) ends(i int) (sender, reader endpoint) {
+func (a *Book) ends(i int) (sender, reader endpoint) {
 	m := a.Valid.Plan.At(i)
 	to := a.Responders[m.Conn]
 	sender = endpoint{a.Hosts[a.Valid.Graph.HostOf(a.Valid.Plan.Conns[m.Conn].Src)], to.Requester}
@@ -121,8 +121,8 @@ func (a *accountant) ends(i int) (sender, reader endpoint) {
 
 // accepted is which of the messages that its responder took message i, of a queue pair, is
 // or would be; -1: of a service without acknowledgements, it did not arrive.
-func (a *accountant) accepted(i int) int {
-	if a.is(a.conn(i), catalog.Acknowledges) {
+func (a *Book) accepted(i int) int {
+	if a.Is(a.conn(i), catalog.Acknowledges) {
 		return int(a.note(i).Ordinal)
 	}
 	if a.taken(i) == nil {
@@ -133,7 +133,7 @@ func (a *accountant) accepted(i int) int {
 
 // addWay adds the hops of a way that an account has to what was met, from a place of the
 // list on.
-func (a *accountant) addWay(to []record.Met, from int, way []fabric.Hop, answer bool) []record.Met {
+func (a *Book) addWay(to []record.Met, from int, way []fabric.Hop, answer bool) []record.Met {
 	for k := range way {
 		h := &way[k]
 		if h.Start == units.Never {

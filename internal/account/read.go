@@ -1,4 +1,4 @@
-package run
+package account
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // read books a READ that succeeded, up to the response with which all of it had
 // arrived; then it may have had to wait for an earlier READ.
-func (a *accountant) read(i int, port *port) {
+func (a *Book) read(i int, port *port) {
 	m := a.note(i)
 	last := nic.ResponseArrival{At: m.Done, Way: m.Ack}
 	if m.By != nic.Answered {
@@ -22,7 +22,7 @@ func (a *accountant) read(i int, port *port) {
 			last = m.Read.Latest
 		}
 	}
-	back := a.wayOf(a.Hosts[a.requester(i)], last.Way)
+	back := a.wayOf(a.Hosts[a.Requester(i)], last.Way)
 	to := a.Responders[a.conn(i)]
 	answer := answerAt(a.Hosts[to.Node], to.QP, startOf(back))
 	switch {
@@ -34,13 +34,6 @@ func (a *accountant) read(i int, port *port) {
 		a.repaired(i, port, answer, back, last.At)
 	}
 	a.until(catalog.StageInOrder, nil, m.Done)
-}
-
-// requester is the host that posted message i.
-func (r *runner) requester(i int) int {
-	m := r.Valid.Plan.At(i)
-	from, _ := r.Valid.Plan.Ends(&m)
-	return r.Valid.Graph.HostOf(from)
 }
 
 // answerAt is the note of the response that was sent at start; nil: there is none.
@@ -57,7 +50,7 @@ func answerAt(responder *nic.Host, q uint32, start units.Time) *nic.Answer {
 // response answers, that request's way, the responder's time until it sent the
 // response, and the response's way, which is empty if it did not arrive. A READ
 // that was asked for in parts is booked from the request for the first of them.
-func (a *accountant) answered(i int, port *port, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
+func (a *Book) answered(i int, port *port, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
 	to := a.Responders[a.conn(i)]
 	responder := a.Hosts[to.Node]
@@ -82,7 +75,7 @@ func (a *accountant) answered(i int, port *port, answer *nic.Answer, back []fabr
 
 // askedPart books the requester's time until it sent the request for a READ's
 // first part whose way is given, and reports whether it is known.
-func (a *accountant) askedPart(i int, port *port, way []fabric.Hop) bool {
+func (a *Book) askedPart(i int, port *port, way []fabric.Hop) bool {
 	m := a.note(i)
 	start := startOf(way)
 	switch again := a.resend(i, way); {
@@ -105,7 +98,7 @@ func (a *accountant) askedPart(i int, port *port, way []fabric.Hop) bool {
 // unasked books the time in which the responder had nothing to send because the
 // next part of the READ was not asked for, and takes it off its times: what the
 // requester lost to a loss in the meantime, and what else held it most.
-func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port *port) {
+func (a *Book) unasked(m *nic.MessageAccount, before *nic.Times, port *port) {
 	idle := before[nic.Idle] + before[nic.AwaitAck]
 	before[nic.Idle], before[nic.AwaitAck] = 0, 0
 	var held nic.Times // what kept the requester from asking for more, since it first asked
@@ -134,7 +127,7 @@ func (a *accountant) unasked(m *nic.MessageAccount, before *nic.Times, port *por
 // repaired books a READ whose last response to arrive answers a request sent again
 // for what was missing (selective repeat): as if nothing had been missing up to
 // the response that would have been its last, and then what came of the loss.
-func (a *accountant) repaired(i int, port *port, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
+func (a *Book) repaired(i int, port *port, answer *nic.Answer, back []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
 	to := a.Responders[a.conn(i)]
 	responder := a.Hosts[to.Node]
@@ -142,7 +135,7 @@ func (a *accountant) repaired(i int, port *port, answer *nic.Answer, back []fabr
 		var back []fabric.Hop
 		at := tail.Start
 		if m.Read != nil && m.Read.Tail.At > 0 {
-			if hops := a.wayOf(a.Hosts[a.requester(i)], m.Read.Tail.Way); startOf(hops) == tail.Start {
+			if hops := a.wayOf(a.Hosts[a.Requester(i)], m.Read.Tail.Way); startOf(hops) == tail.Start {
 				back, at = hops, m.Read.Tail.At
 			}
 		}
@@ -164,7 +157,7 @@ func (a *accountant) repaired(i int, port *port, answer *nic.Answer, back []fabr
 
 // tail is the note of the response that ended READ i when nothing of it had been
 // sent again, sent before the given time; nil if there was none.
-func (a *accountant) tail(i int, before units.Time) *nic.Answer {
+func (a *Book) tail(i int, before units.Time) *nic.Answer {
 	start := a.note(i).Start
 	to := a.Responders[a.conn(i)]
 	host := a.Hosts[to.Node]
@@ -180,7 +173,7 @@ func (a *accountant) tail(i int, before units.Time) *nic.Answer {
 // asked books the requester's time up to the transmission of the READ request
 // whose way is given. If that is not known it books it up to the latest request
 // and reports false.
-func (a *accountant) asked(i int, port *port, way []fabric.Hop) bool {
+func (a *Book) asked(i int, port *port, way []fabric.Hop) bool {
 	m, start := a.note(i), startOf(way)
 	for k := range m.Failed {
 		f := &m.Failed[k]
@@ -213,7 +206,7 @@ func (a *accountant) asked(i int, port *port, way []fabric.Hop) bool {
 
 // lost books the time from a READ request until one was sent again at rewound:
 // responses came until taken, then one was missing.
-func (a *accountant) lost(i int, rewound, taken units.Time) {
+func (a *Book) lost(i int, rewound, taken units.Time) {
 	if taken > a.at {
 		a.until(catalog.StageResponses, nil, min(taken, rewound))
 	}
@@ -223,7 +216,7 @@ func (a *accountant) lost(i int, rewound, taken units.Time) {
 // taken is the responder's note of message i, of a service without acknowledgements;
 // nil if it never had all of it. The message is known by when its last packet was
 // sent.
-func (a *accountant) taken(i int) *nic.Acceptance {
+func (a *Book) taken(i int) *nic.Acceptance {
 	conn := a.conn(i)
 	if a.delivered == nil {
 		a.delivered = make([][]arrival, len(a.Responders))
@@ -256,7 +249,7 @@ type arrival struct {
 }
 
 // startAt is when the packet of a way was sent.
-func (a *accountant) startAt(host *nic.Host, w nic.Way) units.Time {
+func (a *Book) startAt(host *nic.Host, w nic.Way) units.Time {
 	n := len(a.hops)
 	start := startOf(a.wayOf(host, w))
 	a.hops = a.hops[:n]

@@ -1,4 +1,4 @@
-package run
+package account
 
 import (
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -7,13 +7,13 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// recordCollectives writes down the collectives and their critical paths.
-func (r *runner) recordCollectives(out *record.Run, a *accountant) {
-	plan := r.Valid.Plan
+// Collectives are those of the run, with their critical paths.
+func (a *Book) Collectives() (out []record.Collective) {
+	plan := a.Valid.Plan
 	if len(plan.Collectives) == 0 {
-		return
+		return nil
 	}
-	w := pathfinder{accountant: a, before: predecessors(plan)}
+	w := pathfinder{Book: a, before: predecessors(plan)}
 	for i := range plan.Collectives {
 		c := &plan.Collectives[i]
 		rec := record.Collective{
@@ -25,7 +25,7 @@ func (r *runner) recordCollectives(out *record.Run, a *accountant) {
 		}
 		last := 0
 		for _, ends := range c.Last {
-			op, at := r.lastOf(ends)
+			op, at := a.lastOf(ends)
 			if at == units.Never {
 				rec.EndPS = append(rec.EndPS, -1)
 				continue
@@ -35,18 +35,19 @@ func (r *runner) recordCollectives(out *record.Run, a *accountant) {
 		if n := len(rec.EndPS); n > 0 && rec.EndPS[n-1] >= 0 {
 			rec.Critical = w.path(last, c.Start)
 		}
-		out.Collectives = append(out.Collectives, rec)
+		out = append(out, rec)
 	}
+	return out
 }
 
 // lastOf is the operation among ends, all local ones, that ended last, and when;
 // Never: one has not.
-func (r *runner) lastOf(ends []workload.Op) (op int, at units.Time) {
+func (e *Ends) lastOf(ends []workload.Op) (op int, at units.Time) {
 	at = -1
-	for _, e := range ends {
-		l := int(^e)
-		if done := r.Locals[l].Done; done > at {
-			op, at = len(r.Messages)+l, done
+	for _, end := range ends {
+		l := int(^end)
+		if done := e.Locals[l].Done; done > at {
+			op, at = len(e.Messages)+l, done
 		}
 	}
 	return op, at
@@ -89,7 +90,7 @@ func predecessors(plan *workload.Plan) predecessorLists {
 
 // pathfinder walks critical paths.
 type pathfinder struct {
-	*accountant
+	*Book
 	before predecessorLists
 	groups []record.CriticalGroup
 	index  map[string]int // of groups, by kind
@@ -146,7 +147,7 @@ func (w *pathfinder) path(op int, start units.Time) []record.CriticalGroup {
 		kind, account := w.accountOf(int(ops[k].op), ops[k].end)
 		at += total(account)
 		if want := w.endOf(int(ops[k].op), ops[k].end); at != want {
-			panic("run: BUG: a critical path does not add up at an operation of kind " + kind)
+			panic("account: BUG: a critical path does not add up at an operation of kind " + kind)
 		}
 		w.book(kind, account)
 	}
@@ -171,13 +172,13 @@ func (w *pathfinder) endOf(op int, end workload.End) units.Time {
 	}
 	m := w.Valid.Plan.At(op)
 	switch {
-	case w.is(m.Conn, catalog.Streams) && end == workload.Received:
-		at, _ := w.streamFate(op)
+	case w.Is(m.Conn, catalog.Streams) && end == workload.Received:
+		at, _ := w.StreamFate(op)
 		return at
 	case end == workload.Received:
 		taken, _ := w.acceptance(op)
 		return taken.Placed
-	case w.is(m.Conn, catalog.Streams):
+	case w.Is(m.Conn, catalog.Streams):
 		return w.note(op).Done
 	}
 	return w.polled(op)
@@ -197,7 +198,7 @@ func (w *pathfinder) accountOf(op int, end workload.End) (kind string, account [
 
 // messageAccount is where the time of a message up to an end went.
 func (w *pathfinder) messageAccount(op int, end workload.End) record.Account {
-	streams := w.is(w.Valid.Plan.At(op).Conn, catalog.Streams)
+	streams := w.Is(w.Valid.Plan.At(op).Conn, catalog.Streams)
 	switch {
 	case streams && end == workload.Received:
 		return w.stream(op, w.endOf(op, end), "success")
@@ -215,7 +216,7 @@ func (w *pathfinder) messageAccount(op int, end workload.End) record.Account {
 func (w *pathfinder) settled(op int, account record.Account) (out []spent) {
 	conn := w.Valid.Plan.At(op).Conn
 	c := &w.Valid.Plan.Conns[conn]
-	own := record.QPAt(w.service(conn), w.Valid.Graph.Nodes[w.Valid.Graph.HostOf(c.Src)].Name, int(w.Messages[op].QP))
+	own := record.QPAt(w.Service(conn), w.Valid.Graph.Nodes[w.Valid.Graph.HostOf(c.Src)].Name, int(w.Messages[op].QP))
 	for i := range account {
 		s := &account[i]
 		where := s.Place()
@@ -235,13 +236,13 @@ func (w *pathfinder) settled(op int, account record.Account) (out []spent) {
 func (w *pathfinder) hopsOf(c *workload.Conn, stage catalog.Stage) []record.WayHop {
 	switch {
 	case stage == catalog.StageRead && !c.SrcStaged:
-		return serverHops(w.Valid, c.Src, c.SrcDevice, false, true)
+		return ServerHops(w.Valid, c.Src, c.SrcDevice, false, true)
 	case stage == catalog.StageRead, stage == catalog.StageWorkFetch: // from the memory of the card's socket
-		return serverHops(w.Valid, c.Src, workload.NoDevice, false, true)
+		return ServerHops(w.Valid, c.Src, workload.NoDevice, false, true)
 	case stage == catalog.StageCopyOut && c.SrcStaged:
 		ep := w.Valid.Graph.Endpoints[c.Src]
 		t := w.Valid.NICs[ep.Node].Server
-		return treeHops(t, w.Valid.Graph.Nodes[ep.Node].Name, int(c.SrcDevice), t.DRAMOf(t.Nets[ep.Port].Card), false, true)
+		return TreeHops(t, w.Valid.Graph.Nodes[ep.Node].Name, int(c.SrcDevice), t.DRAMOf(t.Nets[ep.Port].Card), false, true)
 	}
 	return nil
 }
@@ -259,7 +260,7 @@ func slowest(hops []record.WayHop) (at record.Place) {
 
 // acked is where the time of message i, of TCP, went until its sender had heard that
 // all of it was there.
-func (a *accountant) acked(i int) record.Account {
+func (a *Book) acked(i int) record.Account {
 	a.out, a.at = a.out[:0], a.Messages[i].Due
 	a.until(catalog.StageAckWay, nil, a.note(i).Done)
 	return a.out
@@ -267,7 +268,7 @@ func (a *accountant) acked(i int) record.Account {
 
 // received is where the time of message i went until the responder had accepted it
 // and, where it has a server, all of it was in memory.
-func (a *accountant) received(i int) record.Account {
+func (a *Book) received(i int) record.Account {
 	port := a.opening(i)
 	taken, way := a.acceptance(i)
 	a.failed(i, port, startOf(way))

@@ -1,9 +1,10 @@
-package run
+package account
 
 import (
 	"fmt"
 	"sort"
 
+	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/nic"
@@ -42,7 +43,8 @@ type port struct {
 	noisy          bool          // frames may take longer to arrive
 }
 
-func (r *runner) places() (p places) {
+// placesOf are the places of a world.
+func placesOf(r *build.World) (p places) {
 	g := r.Valid.Graph
 	p.ports = make([]port, 0, len(r.Place))
 	for _, at := range r.Place {
@@ -74,8 +76,8 @@ func (r *runner) places() (p places) {
 	return p
 }
 
-// all lists the places.
-func (p *places) all() (out []*record.Place) {
+// Places lists those that accounts name.
+func (p *places) Places() (out []*record.Place) {
 	seen := map[string]bool{}
 	add := func(q *record.Place) {
 		if name := q.String(); !seen[name] {
@@ -93,10 +95,10 @@ func (p *places) all() (out []*record.Place) {
 	return out
 }
 
-// accountant joins what requester and responder wrote down about a message
+// Book joins what requester and responder wrote down about a message
 // into one account that tiles its completion time (design, section 8).
-type accountant struct {
-	*runner
+type Book struct {
+	*Ends
 	places
 	lossy           []uint64 // a bit per connection of which something was dropped
 	names           [nic.NumStages]catalog.Stage
@@ -118,7 +120,7 @@ type accountant struct {
 
 // note is what its requester wrote down of message i, good until that of another is
 // asked for.
-func (a *accountant) note(i int) *nic.MessageAccount {
+func (a *Book) note(i int) *nic.MessageAccount {
 	if a.message != i+1 {
 		a.message, a.hops = i+1, a.hops[:0]
 		m := a.Valid.Plan.At(i)
@@ -130,27 +132,19 @@ func (a *accountant) note(i int) *nic.MessageAccount {
 }
 
 // conn is the connection of message i.
-func (a *accountant) conn(i int) int {
+func (a *Book) conn(i int) int {
 	a.note(i)
 	return a.carrier
 }
 
-// requester is runner.requester of message i.
-func (a *accountant) requester(i int) int {
+// Requester is Ends.Requester of message i.
+func (a *Book) Requester(i int) int {
 	a.note(i)
 	return a.asker
 }
 
-// ordinal is the place of message i among those that its queue pair has begun; the
-// highest number: it has not come to it.
-func (r *runner) ordinal(i int) int {
-	var m nic.MessageAccount
-	r.Hosts[r.requester(i)].Account(uint32(i), &m)
-	return int(m.Ordinal)
-}
-
 // wayOf is the way of a packet that a host kept, good as long as the note at hand.
-func (a *accountant) wayOf(host *nic.Host, w nic.Way) []fabric.Hop {
+func (a *Book) wayOf(host *nic.Host, w nic.Way) []fabric.Hop {
 	first := len(a.hops)
 	a.hops = host.Hops(w, a.hops)
 	return a.hops[first:len(a.hops):len(a.hops)]
@@ -158,13 +152,13 @@ func (a *accountant) wayOf(host *nic.Host, w nic.Way) []fabric.Hop {
 
 // account returns where the time of message i went, which has completed: until its
 // end (see ended).
-func (a *accountant) account(i int) record.Account {
+func (a *Book) account(i int) record.Account {
 	m := a.note(i)
 	c := &a.Valid.Plan.Conns[a.conn(i)]
 	switch {
-	case !a.placing(c) || a.Messages[i].Status != rdma.Success:
+	case !a.Placing(c) || a.Messages[i].Status != rdma.Success:
 		return a.toCompletion(i)
-	case !a.is(a.conn(i), catalog.Acknowledges):
+	case !a.Is(a.conn(i), catalog.Acknowledges):
 		if taken := a.taken(i); taken != nil {
 			return a.datagram(i, taken)
 		}
@@ -173,22 +167,22 @@ func (a *accountant) account(i int) record.Account {
 		return a.received(i)
 	}
 	a.toCompletion(i)
-	a.place(a.requester(i), a.Messages[i].QP, m.Landed, m.Placed)
+	a.place(a.Requester(i), a.Messages[i].QP, m.Landed, m.Placed)
 	return a.out
 }
 
 // toCompletion returns where the time of message i went until the requester's card
 // knew that it was complete.
-func (a *accountant) toCompletion(i int) record.Account {
+func (a *Book) toCompletion(i int) record.Account {
 	m := a.note(i)
 	port := a.opening(i)
 	switch {
-	case a.Messages[i].Status != rdma.Success || !a.is(a.conn(i), catalog.Acknowledges):
+	case a.Messages[i].Status != rdma.Success || !a.Is(a.conn(i), catalog.Acknowledges):
 		a.failed(i, port, unknown)
 		a.times(&m.Before, port)
 		a.rest(m.Rest, port)
 		if a.at != m.Done {
-			panic(fmt.Sprintf("run: BUG: message %d ended at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
+			panic(fmt.Sprintf("account: BUG: message %d ended at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
 		}
 	case m.Verb == rdma.Read:
 		a.read(i, port)
@@ -203,7 +197,7 @@ func (a *accountant) toCompletion(i int) record.Account {
 
 // opening begins the account of message i with the time until its queue pair came
 // to it, and returns the port that it leaves by.
-func (a *accountant) opening(i int) (port *port) {
+func (a *Book) opening(i int) (port *port) {
 	m := a.note(i)
 	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.conn(i)].Src].Node
 	a.out, a.at = a.out[:0], a.Messages[i].Due
@@ -229,7 +223,7 @@ func startOf(way []fabric.Hop) units.Time {
 
 // failed books the transmissions of message i's last packet that a rewind made
 // void, up to the one at start, which was accepted: only its ACK was late or lost.
-func (a *accountant) failed(i int, port *port, start units.Time) {
+func (a *Book) failed(i int, port *port, start units.Time) {
 	m := a.note(i)
 	for k := range m.Failed {
 		f := &m.Failed[k]
@@ -243,7 +237,7 @@ func (a *accountant) failed(i int, port *port, start units.Time) {
 
 // void books the time up to the rewind that made a transmission of message i's last
 // packet void.
-func (a *accountant) void(i int, f *nic.Attempt) {
+func (a *Book) void(i int, f *nic.Attempt) {
 	if f.Refused > 0 {
 		a.until(catalog.StageAwaitRNR, nil, f.Rewound)
 		return
@@ -253,7 +247,7 @@ func (a *accountant) void(i int, f *nic.Attempt) {
 
 // rest books the time from the start of a message's last packet to its error:
 // first it was on the wire.
-func (a *accountant) rest(t *nic.Times, port *port) {
+func (a *Book) rest(t *nic.Times, port *port) {
 	if t == nil {
 		return
 	}
@@ -268,8 +262,8 @@ func (a *accountant) rest(t *nic.Times, port *port) {
 // message i waited for was not there: up to each rewind on the way what that told
 // of, and then the wait that an RNR NAK asked for. Of TCP up to each expiry of the
 // retransmission timer, and from the last what else told.
-func (a *accountant) missing(i int, rewound units.Time) {
-	host, q := a.Hosts[a.requester(i)], a.Messages[i].QP
+func (a *Book) missing(i int, rewound units.Time) {
+	host, q := a.Hosts[a.Requester(i)], a.Messages[i].QP
 	for _, at := range host.Timeouts(q) {
 		if at > a.at && at <= rewound {
 			a.until(catalog.StageTimeout, nil, at)
@@ -292,7 +286,7 @@ func (a *accountant) missing(i int, rewound units.Time) {
 }
 
 // acknowledged books the time from the acceptance of message i to its completion.
-func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
+func (a *Book) acknowledged(i int, taken *nic.Acceptance) {
 	m := a.note(i)
 	c := &a.Valid.Plan.Conns[a.conn(i)]
 	ack := a.wayOf(a.Hosts[a.Valid.Graph.Endpoints[c.Src].Node], m.Ack)
@@ -333,30 +327,15 @@ func (a *accountant) acknowledged(i int, taken *nic.Acceptance) {
 
 // acceptance is the responder's note of message i, which succeeded, and the way of
 // the packet that ended it.
-func (a *accountant) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
+func (a *Book) acceptance(i int) (*nic.Acceptance, []fabric.Hop) {
 	to := a.Responders[a.conn(i)]
 	a.took = a.Hosts[to.Node].Acceptance(to.QP, int(a.note(i).Ordinal))
 	return &a.took, a.wayOf(a.Hosts[to.Node], a.took.Way)
 }
 
-// received is from the post of message i, of the reliable connected service, until
-// its responder had all of it, with a server in memory; -1: not by the run's end.
-func (r *runner) received(f *record.Message, i int, end units.Time) units.Time {
-	to := r.Responders[r.Valid.Plan.At(i).Conn]
-	responder, k := r.Hosts[to.Node], r.ordinal(i)
-	if r.Messages[i].Posted == units.Never || k >= responder.Accepted(to.QP) {
-		return -1
-	}
-	placed := responder.Acceptance(to.QP, k).Placed
-	if placed > end {
-		return -1
-	}
-	return placed - f.StartPS
-}
-
 // decisive books the requester's time up to the transmission after which the
 // responder had all of message i, and that packet's way until it arrived.
-func (a *accountant) decisive(i int, port *port, way []fabric.Hop, arrived units.Time) {
+func (a *Book) decisive(i int, port *port, way []fabric.Hop, arrived units.Time) {
 	m := a.note(i)
 	if own := ownTime(m, way); own != nil {
 		a.times(own, port)
@@ -376,12 +355,12 @@ func (a *accountant) decisive(i int, port *port, way []fabric.Hop, arrived units
 
 // resend is the note of the packet whose way is given, if that was one sent
 // again alone (selective repeat).
-func (a *accountant) resend(i int, way []fabric.Hop) *nic.Resend {
+func (a *Book) resend(i int, way []fabric.Hop) *nic.Resend {
 	if len(way) == 0 {
 		return nil
 	}
 	start := way[0].Start
-	all := a.Hosts[a.requester(i)].Resends(a.Messages[i].QP)
+	all := a.Hosts[a.Requester(i)].Resends(a.Messages[i].QP)
 	k := sort.Search(len(all), func(k int) bool { return all[k].Start >= start })
 	if k == len(all) || all[k].Start != start {
 		return nil
@@ -407,10 +386,10 @@ func ownTime(m *nic.MessageAccount, way []fabric.Hop) *nic.Times {
 }
 
 // add books a stage; what took no time is left out.
-func (a *accountant) add(stage catalog.Stage, where *record.Place, d units.Time) {
+func (a *Book) add(stage catalog.Stage, where *record.Place, d units.Time) {
 	switch {
 	case d < 0:
-		panic(fmt.Sprintf("run: BUG: stage %q at %v takes %d ps, after %v", stage, where, d, a.out))
+		panic(fmt.Sprintf("account: BUG: stage %q at %v takes %d ps, after %v", stage, where, d, a.out))
 	case d > 0:
 		a.at += d
 		a.out = append(a.out, record.StageTime{Stage: stage, Where: where, Time: d})
@@ -418,20 +397,20 @@ func (a *accountant) add(stage catalog.Stage, where *record.Place, d units.Time)
 }
 
 // until books the time from where the account stands to t.
-func (a *accountant) until(stage catalog.Stage, where *record.Place, t units.Time) {
+func (a *Book) until(stage catalog.Stage, where *record.Place, t units.Time) {
 	if t > a.at || !a.clip {
 		a.add(stage, where, t-a.at)
 	}
 }
 
 // times books a requester's stages; what the port did stands beside its name.
-func (a *accountant) times(t *nic.Times, port *port) {
+func (a *Book) times(t *nic.Times, port *port) {
 	a.timesUpTo(catalog.LegThere, t, port, a.at+t.Total())
 }
 
 // timesUpTo books a queue pair's stages on a leg, which end at the given time, without what
 // is accounted already.
-func (a *accountant) timesUpTo(leg catalog.Leg, t *nic.Times, port *port, end units.Time) {
+func (a *Book) timesUpTo(leg catalog.Leg, t *nic.Times, port *port, end units.Time) {
 	skip := t.Total() - (end - a.at)
 	for s, d := range t {
 		cut := min(max(skip, 0), d)
@@ -452,12 +431,12 @@ func (a *accountant) timesUpTo(leg catalog.Leg, t *nic.Times, port *port, end un
 }
 
 // way books the hops of a stamped packet, up to its arrival at end.
-func (a *accountant) way(leg catalog.Leg, hops []fabric.Hop, end units.Time) {
+func (a *Book) way(leg catalog.Leg, hops []fabric.Hop, end units.Time) {
 	frame := a.frameOf(hops, end)
 	for k := range hops {
 		h := &hops[k]
 		if h.In > a.at || h.In < a.at && !a.clip {
-			panic(fmt.Sprintf("run: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
+			panic(fmt.Sprintf("account: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
 		}
 		p := &a.ports[h.Port]
 		if k == len(hops)-1 && k > 0 && p.ofHost {
@@ -484,7 +463,7 @@ func (a *accountant) way(leg catalog.Leg, hops []fabric.Hop, end units.Time) {
 
 // pipeline is what a packet passes inside the card of a hop as it comes in, or as an answer
 // on its way out (see nic.Host.Receive); 0 at switches and for TCP.
-func (a *accountant) pipeline(h *fabric.Hop, in bool) units.Time {
+func (a *Book) pipeline(h *fabric.Hop, in bool) units.Time {
 	at := a.Place[h.Port].Node
 	if a.Valid.Graph.Nodes[at].Kind != topology.Host || a.segments {
 		return 0
@@ -502,14 +481,14 @@ func (a *accountant) pipeline(h *fabric.Hop, in bool) units.Time {
 }
 
 // endsAtSwitch reports whether a hop's link leads to a switch.
-func (a *accountant) endsAtSwitch(h *fabric.Hop) bool {
+func (a *Book) endsAtSwitch(h *fabric.Hop) bool {
 	g, at := a.Valid.Graph, a.Place[h.Port]
 	return g.Nodes[g.Nodes[at.Node].Ports[at.Local].Peer].Kind == topology.Switch
 }
 
 // frameOf is the length of a stamped packet's frame, which the last link tells where it leads
 // from a switch to a host: there is no noise. 0: it tells nothing.
-func (a *accountant) frameOf(hops []fabric.Hop, end units.Time) uint32 {
+func (a *Book) frameOf(hops []fabric.Hop, end units.Time) uint32 {
 	k := len(hops) - 1
 	if k > 0 && a.ports[hops[k].Port].ofHost { // it waited in the host's receive buffer
 		end, k = hops[k].In, k-1
@@ -523,7 +502,7 @@ func (a *accountant) frameOf(hops []fabric.Hop, end units.Time) uint32 {
 
 // link books serialisation, propagation and the next switch's pipeline, and what noise added
 // to them; next is the rate of the port that sent the packet on.
-func (a *accountant) link(leg catalog.Leg, h *fabric.Hop, arrived units.Time, frame uint32, next units.Rate) {
+func (a *Book) link(leg catalog.Leg, h *fabric.Hop, arrived units.Time, frame uint32, next units.Rate) {
 	p := &a.ports[h.Port]
 	late := units.Time(0)
 	if p.noisy && frame > 0 {
@@ -534,13 +513,4 @@ func (a *accountant) link(leg catalog.Leg, h *fabric.Hop, arrived units.Time, fr
 	a.until(catalog.StagePropagation.On(leg), &p.cable, arrived-p.latency-late)
 	a.until(catalog.StageLatency.On(leg), &a.nodes[p.peer], arrived-late)
 	a.until(catalog.StageJitter.On(leg), &p.at, arrived)
-}
-
-// portID is a port of a node by its number there, from 0.
-func (r *runner) portID(node, local int) record.PortID {
-	return record.PortID{Node: r.Valid.Graph.Nodes[node].Name, Port: local + 1}
-}
-
-func (r *runner) portName(node, local int) string {
-	return fmt.Sprintf("%s:%d", r.Valid.Graph.Nodes[node].Name, local+1)
 }

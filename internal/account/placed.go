@@ -1,4 +1,4 @@
-package run
+package account
 
 import (
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -6,29 +6,23 @@ import (
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Where an end of a connection has a server, its messages end when their bytes are in
 // the memory they go to, not when the requester hears of it.
 
-// placing reports whether messages of connection c end so.
-func (r *runner) placing(c *workload.Conn) bool {
-	return r.Hosts[r.Valid.Graph.HostOf(c.Src)].HasServer() || r.Hosts[r.Valid.Graph.HostOf(c.Dst)].HasServer()
-}
-
 // ended is when message i, which has completed, ended. One in error ends at the
 // requester, and so does one that never arrived.
-func (a *accountant) ended(i int) units.Time {
+func (a *Book) ended(i int) units.Time {
 	m := &a.Messages[i]
 	c := &a.Valid.Plan.Conns[a.conn(i)]
-	if m.Status != rdma.Success || !a.placing(c) {
+	if m.Status != rdma.Success || !a.Placing(c) {
 		return m.Done
 	}
 	switch {
 	case a.note(i).Verb >= rdma.Read:
 		return max(m.Done, a.note(i).Placed)
-	case a.is(a.conn(i), catalog.Acknowledges):
+	case a.Is(a.conn(i), catalog.Acknowledges):
 		taken, _ := a.acceptance(i)
 		return taken.Placed
 	}
@@ -40,7 +34,7 @@ func (a *accountant) ended(i int) units.Time {
 
 // place books the time until what a packet brought to a queue pair is in the memory
 // that the card writes to, and that until it is where it belongs.
-func (a *accountant) place(node int, qp uint32, landed, placed units.Time) {
+func (a *Book) place(node int, qp uint32, landed, placed units.Time) {
 	a.until(catalog.StagePlace, &a.ports[a.Hosts[node].GlobalPort(qp)].at, max(a.at, landed))
 	a.until(catalog.StageCopyIn, &a.nodes[node], max(a.at, placed))
 }
@@ -48,7 +42,7 @@ func (a *accountant) place(node int, qp uint32, landed, placed units.Time) {
 // datagram returns where the time of a message of a service without acknowledgements
 // went that arrived: the requester's time up to its last packet, that one's way, and
 // the write to memory.
-func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
+func (a *Book) datagram(i int, taken *nic.Acceptance) record.Account {
 	port := a.opening(i)
 	to := a.Responders[a.conn(i)]
 	host := a.Hosts[to.Node]
@@ -60,13 +54,13 @@ func (a *accountant) datagram(i int, taken *nic.Acceptance) record.Account {
 
 // polled is when the requester's application had polled the completion of message i,
 // which has completed.
-func (a *accountant) polled(i int) units.Time {
+func (a *Book) polled(i int) units.Time {
 	return a.Messages[i].Polled
 }
 
 // toPolled returns where the time of message i went until then.
-func (a *accountant) toPolled(i int) record.Account {
+func (a *Book) toPolled(i int) record.Account {
 	a.toCompletion(i)
-	a.until(catalog.StageEntry, &a.nodes[a.requester(i)], a.polled(i))
+	a.until(catalog.StageEntry, &a.nodes[a.Requester(i)], a.polled(i))
 	return a.out
 }

@@ -37,32 +37,42 @@ type Document struct {
 	// Mechanisms says of each mechanism how often it acted, or how near it came
 	// and what held it back.
 	Mechanisms []metrics.State `json:"mechanisms"`
-	// Sentences are those of the slowest messages, with what they blame.
+	// Sentences are those of the slowest messages, and of collectives, with what they blame.
 	Sentences []Sentence `json:"sentences"`
 	record.Run
 }
 
 // Sentence is what is said of a message, and its cause.
 type Sentence struct {
-	Message int    `json:"message"` // its row in messages
-	About   string `json:"about"`   // "time": where most of its time went; "missing": what kept it from the best rate
+	Message int `json:"message"` // its row in messages
+	// About is "time": where most of its time went; "missing": what kept it from the best rate;
+	// "collective": what held up the collective whose row that is, this message most.
+	About      string `json:"about"`
+	Collective *int   `json:"collective,omitempty"`
 	metrics.Cause
 	Text string `json:"text"`
 }
 
-// sentences are those of some messages.
+// sentences are those of the collectives and of some messages.
 func sentences(r *record.Run, messages []int) []Sentence {
 	out := []Sentence{}
+	if len(r.Collectives) <= mostSentences {
+		for k := range r.Collectives {
+			if held, ok := metrics.CollectiveCause(r, k); ok {
+				out = append(out, Sentence{Message: held.Message, About: "collective", Collective: &k, Cause: held.Cause, Text: held.Sentence(ok)})
+			}
+		}
+	}
 	if len(messages) == 0 {
 		return out
 	}
 	e := metrics.NewExplainer(r, 1)
 	for _, i := range messages {
 		if d := e.Dominant(i); d.Stage != catalog.NoStage {
-			out = append(out, Sentence{i, "time", d.Cause, dominantLine(&d)})
+			out = append(out, Sentence{Message: i, About: "time", Cause: d.Cause, Text: dominantLine(&d)})
 		}
 		if c := e.Ceiling(i); c != nil && c.Of.Kind != catalog.NoCause {
-			out = append(out, Sentence{i, "missing", c.Of, c.Cause.Place + ": " + c.How})
+			out = append(out, Sentence{Message: i, About: "missing", Cause: c.Of, Text: c.Cause.Place + ": " + c.How})
 		}
 	}
 	return out

@@ -59,6 +59,7 @@ var plainFields = map[string]string{
 	"Cause.kind":       "of the cause",
 	"NamedCause.kind":  "of the cause",
 	"NamedCause.place": "name of the place of the cause",
+	"collective":       "its row in collectives",
 	"Ceiling.at":       "name of the place that bounds it",
 	"Ceiling.how":      "what the bound comes from",
 

@@ -14,8 +14,8 @@ import (
 // messages that other things hold up for half of their time. So they do not compete with
 // what could be taken away; they are named where that is little.
 
-// lineShare is the part of a message's time, one in so many, below which causes are not looked
-// at beside what its own way takes: a fifth, the bound of internal/proof for a sentence that
+// lineShare is the part of a message's time, one in so many, below which causes together are not
+// looked at beside what its own way takes: a fifth, the bound of internal/proof for a sentence that
 // only a faster way helps.
 const lineShare = 5
 
@@ -33,7 +33,7 @@ type spell struct {
 // count, and nothing is said of shares.
 func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	x.causes = x.causes[:0]
-	for _, s := range x.spells(f, waiting) {
+	for _, s := range x.spells(f) {
 		k := &x.stages.known[s.number]
 		if waiting && k.stage.Is(catalog.Sent) {
 			continue
@@ -70,16 +70,19 @@ func (x *index) book(s spell, cause Cause) {
 // strongest is the cause that took most of a time; the first of those that took as much.
 func (x *index) strongest(total units.Time) *Dominant {
 	var line, cause *Dominant
+	all := units.Time(0) // of what could be taken away
 	for i := range x.causes {
 		best := &cause
 		if x.causes[i].Cause.Kind == catalog.CauseLine {
 			best = &line
+		} else {
+			all += x.causes[i].TimePS
 		}
 		if *best == nil || x.causes[i].TimePS > (*best).TimePS {
 			*best = &x.causes[i]
 		}
 	}
-	if line == nil || cause != nil && (cause.TimePS > line.TimePS || cause.TimePS*lineShare >= total) {
+	if line == nil || cause != nil && (cause.TimePS > line.TimePS || all*lineShare >= total) {
 		return cause
 	}
 	return line
@@ -94,6 +97,9 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
+	}
+	if x.thorough && len(best.Parts) > 0 {
+		best.How += x.inSeries(f, &best.Cause, best.TimePS)
 	}
 	best.Where = x.nameOf(&best.Cause)
 	if waiting { // a ceiling asks for no more
@@ -140,13 +146,13 @@ func (x *index) packetsOf(f *record.Message, s *stageKnown) *record.QP {
 }
 
 // spells are the stages of a message's account, added up. The time that it waited for earlier
-// messages of its queue pair is, unless only waiting matters, divided into what these did
+// messages of its queue pair is, if thorough, divided into what these did
 // meanwhile. The result holds until the next call.
-func (x *index) spells(f *record.Message, waiting bool) []spell {
+func (x *index) spells(f *record.Message) []spell {
 	x.spelled = x.spelled[:0]
 	account := x.stages.read(f.Account)
 	behind := func(t stageTime) bool { return x.stages.known[t.number].base == catalog.StageEarlierWork }
-	if !waiting && slices.ContainsFunc(account, behind) {
+	if x.thorough && slices.ContainsFunc(account, behind) {
 		x.slice(f, f.StartPS, f.StartPS+f.CompletionPS, 0)
 		return x.spelled
 	}

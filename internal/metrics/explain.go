@@ -53,6 +53,7 @@ func DominantStage(r *record.Run, i int) Dominant {
 func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	f := &r.Messages[i]
 	x := newIndex(r)
+	x.thorough = true
 	k, ok := x.sender(f)
 	if !ok {
 		return Dominant{}, nil
@@ -79,6 +80,8 @@ func (e *Explainer) Dominant(i int) Dominant {
 	if _, ok := e.x.sender(f); !ok || f.Account.IsZero() {
 		return Dominant{}
 	}
+	e.x.thorough = true
+	defer func() { e.x.thorough = false }()
 	return e.x.dominant(f, false)
 }
 

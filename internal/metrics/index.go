@@ -28,6 +28,7 @@ type index struct {
 	blames   map[blameKey]Cause            // what blame found
 	causes   []Dominant                    // for dominant to use again
 	spelled  []spell                       // likewise
+	thorough bool                          // what is asked of one message looks at others as well
 	previous []int32                       // of messages: what before found; nil: not looked for
 	places   int                           // that Mechanisms is to keep of each, 0: all
 	full     map[*record.QP]string         // what sayFullCores said

@@ -200,10 +200,12 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 		return failed(f), how + "; " + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)
-	if p == nil { // what answers takes another way, of which the record knows the link that failed
+	if p == nil || linkFailed(drop.Cause) { // what answers takes another way, and tables change: a link that failed is known
 		if f := x.failed(of, func(record.Place) bool { return true }); f != nil {
 			return failed(f), how + "; " + x.sayFailure(f)
 		}
+	}
+	if p == nil {
 		return cause, how
 	}
 	return x.droppedBy(p, drop.Cause), how + "; " + x.sayDropped(p, drop) + x.drainAfter(p, drop.Cause)
@@ -227,8 +229,7 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		return Cause{}, ""
 	}
 	at := x.metPort(&record.Met{Port: most.Port})
-	switch most.Cause {
-	case catalog.DropLinkDown, catalog.DropPortDown, catalog.DropNoRoute, catalog.DropTTL:
+	if linkFailed(most.Cause) {
 		k := x.failureAt(at, f)
 		if k == nil { // there was no way on from that switch
 			k = x.failureOn(q, f)
@@ -243,6 +244,15 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	}
 	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
 	return x.droppedBy(p, most.Cause), because + x.drainAfter(p, most.Cause)
+}
+
+// linkFailed reports whether frames are dropped so because a link failed.
+func linkFailed(why catalog.Drop) bool {
+	switch why {
+	case catalog.DropLinkDown, catalog.DropPortDown, catalog.DropNoRoute, catalog.DropTTL:
+		return true
+	}
+	return false
 }
 
 // droppedBy is a port that dropped as a cause: the host whose receive buffer was full, the

@@ -35,7 +35,7 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	x.causes = x.causes[:0]
 	for _, s := range x.spells(f) {
 		k := &x.stages.known[s.number]
-		if waiting && k.stage.Is(catalog.Sent) {
+		if waiting && !s.behind && k.stage.Is(catalog.Sent) {
 			continue
 		}
 		x.book(s, x.causeOf(s))

@@ -98,7 +98,7 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
 	}
-	if x.thorough && len(best.Parts) > 0 {
+	if x.thorough && best.Cause.Then == nil {
 		best.How += x.inSeries(f, &best.Cause, best.TimePS)
 	}
 	best.Where = x.nameOf(&best.Cause)

@@ -200,7 +200,7 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 		return failed(f), how + "; " + x.sayFailure(f)
 	}
 	p, drop := x.dropped(q)
-	if p == nil || linkFailed(drop.Cause) { // what answers takes another way, and tables change: a link that failed is known
+	if p == nil || linkFailed(drop.Cause) { // answers take another way, and tables change
 		if f := x.failed(of, func(record.Place) bool { return true }); f != nil {
 			return failed(f), how + "; " + x.sayFailure(f)
 		}

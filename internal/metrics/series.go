@@ -50,17 +50,21 @@ func (x *index) newSeries(f *record.Message, k int) *series {
 		add(x.portCause(h.Port, q), h.RateBps, at)
 		if h.CreditPackets > 0 {
 			buffer := record.Place{Kind: catalog.AtInputBuffer, Node: h.Peer.Node, Port: int32(h.Peer.Port)}
-			add(Cause{Kind: catalog.CauseBuffer, Place: buffer}, RateOf(h.CreditPackets*max(q.Limits.MTUBytes, 1), h.CreditLoopPS), at)
+			rate := RateOf(h.CreditPackets*max(q.Limits.MTUBytes, 1), h.CreditLoopPS)
+			add(Cause{Kind: catalog.CauseBuffer, Place: buffer}, rate, at)
 		}
 	}
 	if n := len(q.Limits.Path); n > 0 && q.Limits.DrainBps > 0 {
-		last := q.Limits.Path[n-1].Port
-		add(x.bufferOf(q.Limits.Path[n-1].Peer.Node), q.Limits.DrainBps, func(i int32, _ *record.QPLimits) bool { return x.hop(i, last) >= 0 })
+		last := q.Limits.Path[n-1]
+		to := func(i int32, _ *record.QPLimits) bool { return x.hop(i, last.Port) >= 0 }
+		add(x.bufferOf(last.Peer.Node), q.Limits.DrainBps, to)
 	}
 	for _, in := range q.Limits.Inside {
 		cause := Cause{Kind: catalog.CauseInside, Place: record.HostAt(in.Host)}
 		add(cause, in.Bps, func(_ int32, l *record.QPLimits) bool {
-			return slices.ContainsFunc(l.Inside, func(o record.InsideLimit) bool { return o.Host == in.Host && o.Link == in.Link && o.Write == in.Write })
+			return slices.ContainsFunc(l.Inside, func(o record.InsideLimit) bool {
+				return o.Host == in.Host && o.Link == in.Link && o.Write == in.Write
+			})
 		})
 	}
 	end := f.StartPS + f.CompletionPS

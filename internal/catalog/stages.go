@@ -184,7 +184,7 @@ var stages = []stage{
 	StageResending:     {"resending", PartLost, true, Own | Blames | Repeats, CauseLoss},
 	StageFence:         {"fence", PartOrder, false, Own, CauseOrder},
 	StageFetch:         {"NIC cache miss", PartInside, false, Own, CauseCaches},
-	StageWorkFetch:     {"doorbell and WQE fetch", PartInside, false, 0, CauseInside},
+	StageWorkFetch:     {"doorbell and WQE fetch", PartInside, false, Blames, CauseInside},
 	StageRead:          {"DMA read", PartInside, false, Blames, CauseInside},
 	StageCopyOut:       {"copy to host", PartCopies, false, 0, CauseInside},
 	StageReads:         {"max_rd_atomic", PartOrder, false, Own | Blames, CauseReads},

@@ -175,8 +175,13 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageResending, catalog.StageLoss:
 		return x.sayLoss(s.base, &own, q, f)
 	}
-	if s.base == catalog.StageRead {
+	switch s.base {
+	case catalog.StageRead:
 		return x.sayRead(f, q, own)
+	case catalog.StageWorkFetch:
+		if l := insideLimit(q, false); l != nil { // the same way
+			own = Cause{Kind: catalog.CauseInside, Place: record.InsideAt(l.Host, l.String())}
+		}
 	}
 	if q.Is(catalog.Streams) {
 		if cause, how := x.sayStream(f, q, s, own); how != "" {
@@ -431,7 +436,7 @@ func (x *index) stretched(f *record.Message, q *record.QP, most int64) (deepest 
 // name.
 func (x *index) sharedBy(port record.PortID, q *record.QP) string {
 	mine := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
-	switch n := x.load(port, q.Limits.Class); {
+	switch n := x.active(port, q.Limits.Class); {
 	case !mine && n > 0:
 		return fmt.Sprintf(", which this message does not take but %s do,", plural(int64(n), "other queue pair"))
 	case n > 1:
@@ -441,7 +446,7 @@ func (x *index) sharedBy(port record.PortID, q *record.QP) string {
 }
 
 func (x *index) others(port record.PortID) string {
-	n := len(x.out(port)) - 1
+	n := x.active(port, anyClass) - 1
 	if n < 1 {
 		return "other traffic"
 	}

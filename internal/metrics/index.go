@@ -29,6 +29,8 @@ type index struct {
 	causes   []Dominant                    // for dominant to use again
 	spelled  []spell                       // likewise
 	thorough bool                          // what is asked of one message looks at others as well
+	lives    []lifetime                    // what spans found
+	busy     map[portClass]*busy           // what active found
 	previous []int32                       // of messages: what before found; nil: not looked for
 	places   int                           // that Mechanisms is to keep of each, 0: all
 	full     map[*record.QP]string         // what sayFullCores said
@@ -59,7 +61,7 @@ func (x *index) fork() *index {
 	x.along() // which all share
 	f := *x
 	f.stages, f.causes, f.spelled, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
-	f.known = knownMet{}
+	f.known, f.busy = knownMet{}, nil
 	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
 	return &f
 }

@@ -119,3 +119,28 @@ workload:
 		}
 	}
 }
+
+// Who begins after a message's end is not counted among those it shared a port with, and
+// changes no word.
+func TestLaterFlowsAreNotCounted(t *testing.T) {
+	const flows = `
+name: later
+stack: rocev2-pfc-only
+topology: {star: {hosts: 4, link: 100Gbps}}
+workload:
+  - {flow: {from: h0, to: h3, size: 1MB}}
+  - {flow: {from: h1, to: h3, size: 1MB}}
+  - {flow: {from: h0, to: h2, size: 1MB}}
+`
+	const later = "  - {flow: {from: h2, to: h3, size: 1MB, start: 1ms}}\n  - {flow: {from: h0, to: h1, size: 1MB, start: 1ms}}\n"
+	alone, with := simulate(t, flows), simulate(t, flows+later)
+	for i := range 3 {
+		a, b := metrics.DominantStage(alone, i), metrics.DominantStage(with, i)
+		if a.How != b.How || a.Cause.Kind != b.Cause.Kind || a.Milli != b.Milli {
+			t.Errorf("message %d: %q; with later flows %q", i, a.How, b.How)
+		}
+		if !strings.Contains(a.How, "1 other queue pair") {
+			t.Errorf("message %d: %q, want one that it shares the port with", i, a.How)
+		}
+	}
+}

@@ -53,11 +53,18 @@ func (x *index) book(s spell, cause Cause) {
 	if s.behind {
 		stage = catalog.StageEarlierWork.On(stage.Leg())
 	}
-	n := slices.IndexFunc(x.causes, func(d Dominant) bool {
-		return d.Cause.Is(cause.Kind, cause.Place) && (cause.Kind != catalog.CauseLine || d.Stage == stage)
-	})
-	if n < 0 {
-		n = len(x.causes)
+	n := 0
+	line := cause.Kind == catalog.CauseLine
+	if line && !s.behind && stage.Base() != catalog.StageEarlierWork {
+		n = len(x.causes) // there is one such spell
+	}
+	for ; n < len(x.causes); n++ {
+		d := &x.causes[n]
+		if d.Cause.Kind == cause.Kind && (!line || d.Stage == stage) && d.Cause.Place == cause.Place {
+			break
+		}
+	}
+	if n == len(x.causes) {
 		x.causes = slices.Grow(x.causes, 1)[:n+1]
 		x.causes[n] = Dominant{Stage: stage, Cause: cause, Parts: x.causes[n].Parts[:0]} // room of an earlier message's
 	}

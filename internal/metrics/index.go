@@ -26,6 +26,7 @@ type index struct {
 	keepers  []*stages                     // of accounts, once longest has been asked
 	stages   stages
 	blames   map[blameKey]Cause            // what blame found
+	asked    asked                         // what requester found last
 	causes   []Dominant                    // for dominant to use again
 	spelled  []spell                       // likewise
 	thorough bool                          // what is asked of one message looks at others as well
@@ -39,6 +40,12 @@ type index struct {
 	bound    map[boundsKey]Ceiling         // what bounds found
 	loops    map[portClass]*record.PathHop // hops over links with credits
 	known    knownMet
+}
+
+// asked is who requested a message: the queue pair k, an index into QPs.
+type asked struct {
+	src   string
+	qp, k int
 }
 
 // portClass names a port and class.
@@ -126,7 +133,10 @@ func (x *index) noteVerb(f *record.Message) {
 
 // requester is the queue pair (an index into QPs) that posted a message.
 func (x *index) requester(f *record.Message) (k int, ok bool) {
-	k = x.pairs.find(record.HostOf(f.Src), f.QP)
+	if x.asked.src != f.Src || x.asked.qp != f.QP || x.asked.src == "" {
+		x.asked.src, x.asked.qp, x.asked.k = f.Src, f.QP, x.pairs.find(record.HostOf(f.Src), f.QP)
+	}
+	k = x.asked.k
 	return k, k >= 0 && len(x.r.QPs[k].Limits.Path) > 0
 }
 

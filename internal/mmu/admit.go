@@ -64,9 +64,8 @@ func (m *Memory) Admit(g *Group, k *Queue, n int32) (v Verdict, due bool) {
 	return Admitted, due
 }
 
-// admits says whether the queue's threshold and pool let n more cells wait. The pool's
-// end stops lossy frames only: what a lossless group has room for is not dropped where it
-// leaves because others fill the egress pool.
+// admits says whether the queue's threshold and pool let n more cells wait. What an egress
+// pool keeps as headroom is for lossless frames alone.
 func (k *Queue) admits(n int32, lossless bool) Verdict {
 	if k.pool == nil {
 		return Admitted
@@ -74,10 +73,10 @@ func (k *Queue) admits(n int32, lossless bool) Verdict {
 	switch {
 	case k.Room(n) < 0:
 		return EgressEnd
-	case !lossless && k.beyond(n) > k.pool.free():
-		return PoolEnd
+	case k.beyond(n) <= k.pool.free(), lossless && k.beyond(n)-k.pool.headroom <= k.pool.free():
+		return Admitted
 	}
-	return Admitted
+	return PoolEnd
 }
 
 // Slack returns how many cells the group is below its threshold, which others move as they

@@ -38,7 +38,7 @@ type Pool struct {
 	Shared units.Bytes // what all may use beyond their reserves, over all parts
 	// Headroom is a headroom pool that groups share, over all parts: a group takes at
 	// most its own headroom from it, and at most what is left. 0: every group has its
-	// headroom to itself.
+	// headroom to itself. Of an egress pool it is what lossless frames may use beyond Shared.
 	Headroom units.Bytes
 }
 

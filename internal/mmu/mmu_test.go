@@ -236,6 +236,7 @@ func TestBooksBalance(t *testing.T) {
 		shared, hr := units.Bytes(50_000+rnd.IntN(400_000)), units.Bytes(rnd.IntN(2)*40_000)
 		p := box(6, parts, cell, shared, hr, GroupProfile{}, QueueProfile{})
 		p.Ingress = append(p.Ingress, Pool{Name: "lossy", Shared: 60_000})
+		p.Egress[0].Shared, p.Egress[0].Headroom = []units.Bytes{1 << 40, 200_000}[rnd.IntN(2)], units.Bytes(rnd.IntN(2)*20_000)
 		for i := range p.Groups {
 			for c := range Classes {
 				g, q := &p.Groups[i][c], &p.Queues[i][c]
@@ -313,6 +314,11 @@ func TestBooksBalance(t *testing.T) {
 					t.Fatalf("seed %d: %s", seed, s)
 				}
 			}
+			for i := range m.egress {
+				if f := &m.egress[i]; f.used-f.headroom > f.size {
+					t.Fatalf("seed %d: egress pool %d holds %d of %d and %d", seed, i, f.used, f.size, f.headroom)
+				}
+			}
 			for i := range m.ingress {
 				if f := &m.ingress[i]; f.used > f.size || f.headroom > 0 && f.headroomUsed > f.headroom {
 					t.Fatalf("seed %d: pool %d holds %d of %d, headroom %d of %d", seed, i, f.used, f.size, f.headroomUsed, f.headroom)
@@ -333,6 +339,24 @@ func TestBooksBalance(t *testing.T) {
 	}
 	if quiets < 20_000 {
 		t.Errorf("%d frames were quiet", quiets)
+	}
+}
+
+// An egress pool ends for every frame: at what it shares for lossy ones, at its headroom for
+// lossless ones, whatever room the groups have. Reserves of queues lie beside it.
+func TestEgressPoolEnds(t *testing.T) {
+	for _, c := range []struct {
+		lossless          bool
+		headroom, reserve units.Bytes
+		drop              int
+	}{{false, 0, 0, 101}, {true, 0, 0, 101}, {false, 30, 0, 101}, {true, 30, 0, 131}, {true, 30, 7, 138}} {
+		p := box(4, 1, 1, 1<<20, 0, GroupProfile{Lossless: c.lossless, Headroom: 1 << 20}, QueueProfile{Reserved: c.reserve})
+		p.Egress[0].Shared, p.Egress[0].Headroom = 100, c.headroom
+		m := open(t, p)
+		g := m.Group(0, 3)
+		if _, drop, why := fill(m, g, m.Queue(g, 2)); drop != c.drop || why != PoolEnd {
+			t.Errorf("%+v: frame %d is refused (%v)", c, drop, why)
+		}
 	}
 }
 

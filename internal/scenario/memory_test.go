@@ -49,6 +49,11 @@ func TestBadMemory(t *testing.T) {
 			"s.yaml:9:49: switch.memory.profiles.pg_lossless_profile: static_th 6MB is above its pool ingress_lossless_pool of 5MB and would never be reached; give less, or 0 for no threshold"},
 		{"static threshold above pool, queue", "    size: 10MB\n    pools: {egress_lossy_pool: {size: 5MB}}\n    profiles: {egress_lossy_profile: {static_th: 6MB}}\n",
 			"s.yaml:9:50: switch.memory.profiles.egress_lossy_profile: static_th 6MB is above its pool egress_lossy_pool of 5MB and would never be reached; give less, or 0 for no threshold"},
+		{"reserves above pool without size", "    size: 10MB\n    pools: {ingress_lossless_pool: {reserved: 2MB}}\n",
+			"s.yaml:8:47: switch.memory.pools.ingress_lossless_pool.reserved: nothing is left to share: 16MB are reserved in all with the 8 ports of sw, " +
+				"and the pool has 9.640392MB; reserve less, or give a larger memory"},
+		{"lossy pool above memory", "    size: 10MB\n  lossy: {pool: 12MB}\n",
+			"s.yaml:8:17: switch.lossy.pool: 12MB is larger than the memory of sw, 10MB; give at most that"},
 		{"two thresholds", "    profiles: {pg_lossless_profile: {static_th: 6MB, alpha: 1}}\n",
 			"s.yaml:7:49: switch.memory.profiles.pg_lossless_profile.static_th: alpha, dynamic_th and static_th are three ways to say the threshold; keep one"},
 		{"unknown profile", "    queues: [{ports: [1], priorities: [3], profile: none}]\n",
@@ -136,6 +141,56 @@ func TestMemoryAssignments(t *testing.T) {
 	}
 	if a, b := m.Queues[1][5], m.Queues[2][5]; a.Limit != (mmu.Threshold{Num: 1, Den: 4}) || m.Egress[a.Pool].Name != "out" || b.Limit.Den != 2 {
 		t.Errorf("%+v %+v", a, b)
+	}
+}
+
+// What a pool without a size reserves comes off what it shares.
+func TestReservesWithoutSize(t *testing.T) {
+	const size = "    size: 10MB\n"
+	shared := func(memory string) units.Bytes {
+		return switchNamed(t, parse(t, memoryBase+size+memory), "sw").Memory.Ingress[0].Shared
+	}
+	all := shared("")
+	if got, want := shared("    pools: {ingress_lossless_pool: {reserved: 500KB}}\n"), all-8*500_000+8*4096; got != want {
+		t.Errorf("%v are shared, want %v", got, want)
+	}
+	if got := shared("    pools: {ingress_lossless_pool: {reserved: profiles}}\n"); got != all {
+		t.Errorf("%v are shared, want %v", got, all)
+	}
+}
+
+// Groups take a profile as it is written, also lossless ones the lossy profile, which has no
+// threshold and no headroom, and lossy ones the lossless profile.
+func TestProfilesAsWritten(t *testing.T) {
+	m := switchNamed(t, parse(t, memoryBase+"    size: 40MB\n    groups: [{ports: [1], priorities: [3], profile: ingress_lossy_profile}, {ports: [1], priorities: [2], profile: pg_lossless_profile}]\n"), "sw").Memory
+	if g := m.Groups[0][3]; !g.Lossless || g.Limit != (mmu.Threshold{}) || g.Headroom != 0 || g.Reserved != 0 {
+		t.Errorf("lossless group with the lossy profile: %+v", g)
+	}
+	if g, want := m.Groups[0][2], m.Groups[1][3]; g.Lossless || g.Limit != want.Limit {
+		t.Errorf("lossy group with the lossless profile: %+v, want the threshold of %+v", g, want)
+	}
+}
+
+// A queue that refuses lossless frames before their peers have stopped is named, and none of
+// the presets has one.
+func TestLosslessQueueThatDrops(t *testing.T) {
+	for _, c := range []struct{ memory, want string }{
+		{"    size: 40MB\n", ""},
+		{"    size: 40MB\n    profiles: {egress_lossless_profile: {static_th: 1MB}}\n", "class 3: a queue may hold 1MB, and the lossless groups of the 7 other ports up to 1"},
+		{"    size: 40MB\n    profiles: {egress_lossless_profile: {static_th: 39MB}}\n", ""},
+		{"    size: 40MB\n    pools: {egress_lossless_pool: {size: 2MB}}\n", "class 3: a queue may hold 2MB"},
+		{"    size: 40MB\n    queues: [{priorities: [3], profile: egress_lossy_profile}]\n", "give egress_lossy_profile a higher threshold"},
+		{"    preset: tomahawk\n", ""}, {"    preset: tomahawk5\n", ""}, {"    preset: trident3\n", ""}, {"    preset: spectrum4\n", ""}, {"    preset: azure\n", ""},
+	} {
+		got := ""
+		for _, w := range parse(t, memoryBase+c.memory).Warnings {
+			if strings.Contains(w, "drops lossless frames") {
+				got += w
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q", c.memory, got)
+		}
 	}
 }
 

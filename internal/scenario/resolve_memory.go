@@ -186,9 +186,9 @@ func (k *memoryMaker) group(port, c int) {
 	switch {
 	case p.limited:
 		g.Limit = mmu.Threshold{Num: p.num, Den: p.den, Static: p.static}
-	case p.short && g.Lossless && pfc.xoff > 0:
+	case p.short && p.name == losslessGroup && pfc.xoff > 0:
 		g.Limit.Static = pfc.xoff
-	case p.short && g.Lossless:
+	case p.short && p.name == losslessGroup:
 		g.Limit = mmu.Threshold{Num: pfc.alphaNum, Den: pfc.alphaDen}
 	case !p.short && !k.m.pools[pool].static:
 		g.Limit = mmu.Threshold{Num: 1, Den: 1}
@@ -207,12 +207,16 @@ func (k *memoryMaker) group(port, c int) {
 	k.out.Groups[port][c] = g
 }
 
-// lossMargins fills what a lossless group has beside its threshold: of the short form by the
-// keys of pfc, by the rule where nothing is given.
+// lossMargins fills what a lossless group has beside its threshold: of the short form's lossless
+// profile by the keys of pfc, by the rule where nothing is given. The short form's lossy profile
+// has no headroom, whoever takes it.
 func (k *memoryMaker) lossMargins(g *mmu.GroupProfile, p *profileSettings, margins *cableRow, port int) {
 	pfc := &k.s.pfc
 	given := margins.headroom
-	if p.short {
+	switch {
+	case p.short && p.name == lossyGroup:
+		given = max(0, given)
+	case p.short:
 		if margins.reserved < 0 {
 			g.Reserved = pfc.reserved
 		}
@@ -279,17 +283,20 @@ func (k *memoryMaker) sizePools() {
 			k.failLeft(k.size - left)
 			return
 		case p.size < 0 && !p.egress:
-			shared = left / units.Bytes(open)
+			shared = left/units.Bytes(open) - k.kept(i)
 		case p.size < 0 && p.name == egressLossyPool:
-			shared = k.lossyPool()
+			shared = k.lossyPool() - k.kept(i)
 		case p.size < 0:
-			shared = k.size
+			shared = k.size - k.kept(i)
 		case p.size > k.size:
 			k.failPool(p, "size", "%v is larger than the memory of %s, %v; give at most that", p.size, k.name(), k.size)
 		default:
 			shared -= k.within(i)
 		}
-		if shared <= 0 {
+		if shared <= 0 && p.size < 0 {
+			k.failPool(p, "reserved", "nothing is left to share: %v are reserved in all with the %d ports of %s, and the pool has %v; "+
+				"reserve less, or give a larger memory", k.kept(i), len(k.out.Groups), k.name(), shared+k.kept(i))
+		} else if shared <= 0 {
 			k.failPool(p, "size", "%v is no more than its reserves and shared headroom, %v in all with the %d ports of %s; give more, or reserve less", p.size, k.within(i), len(k.out.Groups), k.name())
 		}
 		pool := mmu.Pool{Name: p.name, Shared: shared, Headroom: p.xoff}
@@ -309,8 +316,12 @@ func (k *memoryMaker) lossyPool() units.Bytes {
 	switch {
 	case k.s.lossyDen == 0: // unlimited: up to the memory
 		return k.size
+	case k.s.lossyPool > k.size:
+		k.r.d.fail(k.s.lossyObj.at("pool"), "switch.lossy.pool: %v is larger than the memory of %s, %v; give at most that",
+			k.s.lossyPool, k.name(), k.size)
+		return k.size
 	case k.s.lossyPool > 0:
-		return min(k.s.lossyPool, k.size)
+		return k.s.lossyPool
 	}
 	return k.size / 12 * 7
 }
@@ -329,15 +340,19 @@ func (k *memoryMaker) beside(i int) units.Bytes {
 }
 
 // within is what a pool's size includes beyond what is shared.
-func (k *memoryMaker) within(i int) (out units.Bytes) {
-	p := &k.m.pools[i]
-	if p.within {
-		out += p.xoff
+func (k *memoryMaker) within(i int) units.Bytes {
+	if p := &k.m.pools[i]; p.within {
+		return p.xoff + k.kept(i)
 	}
-	if p.reserved < 0 {
-		return out + k.reserved[i]
+	return k.kept(i)
+}
+
+// kept is what a pool keeps for reserves.
+func (k *memoryMaker) kept(i int) units.Bytes {
+	if p := &k.m.pools[i]; p.reserved >= 0 {
+		return p.reserved * units.Bytes(len(k.out.Groups))
 	}
-	return out + p.reserved*units.Bytes(len(k.out.Groups))
+	return k.reserved[i]
 }
 
 // failPool points at a pool's key.
@@ -383,7 +398,7 @@ func highest(reserved units.Bytes, t mmu.Threshold, shared units.Bytes) units.By
 
 // check refuses thresholds that cannot work, and warns of those under which nothing passes.
 func (k *memoryMaker) check() {
-	frames := k.r.framesByClass()
+	frames, holds := k.r.framesByClass(), k.losslessHolds()
 	for port := range k.out.Groups {
 		for c := range mmu.Classes {
 			g, q := &k.out.Groups[port][c], &k.out.Queues[port][c]
@@ -398,6 +413,9 @@ func (k *memoryMaker) check() {
 				return
 			}
 			k.narrow(port, c, g, q, frames[c])
+			if g.Lossless {
+				k.losslessDrops(port, c, q, frames[c], holds[c])
+			}
 		}
 	}
 }
@@ -460,6 +478,42 @@ func (k *memoryMaker) narrow(port, c int, g *mmu.GroupProfile, q *mmu.QueueProfi
 		k.r.warn(fmt.Sprint("narrow group", c), "%s port %d class %d: XOFF at %v is below one frame of %v: each such frame takes headroom and pauses", k.name(), port+1, c, in, frame)
 	default:
 		k.r.warn(fmt.Sprint("narrow group", c), "%s port %d class %d: a priority group may hold %v, less than one frame of %v: frames of that size are all dropped", k.name(), port+1, c, in, frame)
+	}
+}
+
+// losslessHolds is the most that the lossless groups of a class hold in one part of the memory
+// when all ports but one have stopped their peers: thresholds, reserves and headrooms.
+func (k *memoryMaker) losslessHolds() (holds [mmu.Classes]units.Bytes) {
+	parts, others := units.Bytes(k.out.Parts), units.Bytes(len(k.out.Groups)-1)
+	for c := range holds {
+		for port := range k.out.Groups {
+			g := &k.out.Groups[port][c]
+			pool := &k.out.Ingress[g.Pool]
+			limit, headroom := g.Limit, others*g.Headroom
+			limit.Num *= int64(others)
+			limit.Static *= others
+			if pool.Headroom > 0 {
+				headroom = min(headroom, pool.Headroom/parts)
+			}
+			holds[c] = max(holds[c], min(k.out.Size/parts, highest(others*g.Reserved, limit, pool.Shared/parts)+headroom))
+		}
+	}
+	return holds
+}
+
+// losslessDrops warns of a queue that refuses lossless frames for which the groups that they
+// come in by have room: their peers are not stopped before.
+func (k *memoryMaker) losslessDrops(port, c int, q *mmu.QueueProfile, frame, holds units.Bytes) {
+	pool := &k.out.Egress[q.Pool]
+	all := pool.Shared
+	if q.Limit.Den == 0 {
+		all += pool.Headroom
+	}
+	may := highest(q.Reserved, q.Limit, all/units.Bytes(k.out.Parts))
+	if frame > 0 && frame <= may && may < holds { // below a frame see narrow
+		k.r.warn(fmt.Sprint("lossless queue", c), "%s port %d class %d: a queue may hold %v, and the lossless groups "+
+			"of the %d other ports up to %v until their peers have stopped: the queue drops lossless frames; give %s a higher threshold "+
+			"or none, and %s more room", k.name(), port+1, c, may, len(k.out.Groups)-1, holds, k.to[port][c].name, pool.Name)
 	}
 }
 

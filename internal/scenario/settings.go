@@ -57,6 +57,7 @@ type switchSettings struct {
 	ecn                ecnSettings
 	lossyNum, lossyDen int64
 	lossyPool          units.Bytes // 0: 7/12 of the buffer
+	lossyObj           object
 	memory             memorySettings
 	dscp               [64]uint8
 	trustPCP           bool
@@ -103,7 +104,7 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 			or("none", func() { s.ecn.off = true }).in(&s.ecn.obj).opening(func(object) { s.ecn.off = false }).
 			finish(s.ecn.check).unless(r.noEthernet),
 		sectionKey("lossy", lossyKeys(s), "What priorities without PFC may use; `unlimited`: no threshold but the memory's end.").
-			or("unlimited", func() { s.lossyDen = 0 }).unless(r.noEthernet).unless(func() string { return r.memorySays(s) }),
+			or("unlimited", func() { s.lossyDen = 0 }).in(&s.lossyObj).unless(r.noEthernet).unless(func() string { return r.memorySays(s) }),
 		eitherKey("trust", &s.trustPCP, "dscp", "pcp", "What gives a frame its priority: its DSCP, or the PCP of its VLAN tag, which needs `vlan: true`.").
 			unless(r.noEthernet),
 		priorityMapKey("dscp_to_priority", "DSCP", s.dscp[:], "Priorities by DSCP where they differ from the default, such as `{46: 5}`.").

@@ -191,8 +191,10 @@ func (r *resolver) cardNotes() {
 			r.warn("Ethernet card", "nic.preset: %s has no InfiniBand (%s): no such network exists; take connectx-5, connectx-6 or connectx-7, or an RoCEv2 stack", card.About(name), some(hosts[name]))
 		}
 		for n := range r.nics {
-			if s := &r.nics[n]; r.v.Graph.Nodes[n].Kind == topology.Host && s.card.Name == name && !s.card.Selective() && s.obj.n != nil && s.obj.has("recovery") && (s.recovery == irn || s.recovery == "selective-repeat") {
-				r.warn("selective card", "nic.recovery: no %s is known to repeat single packets; %s does so because the scenario says so", card.About(name), r.v.Graph.Nodes[n].Name)
+			if s := &r.nics[n]; r.v.Graph.Nodes[n].Kind == topology.Host && s.card.Name == name && !s.card.Selective() &&
+				(s.recovery == irn || s.recovery == selectiveRepeat) {
+				r.warn("selective card", "nic.recovery: no %s is known to repeat single packets; %s does so as the scenario says so",
+					card.About(name), r.v.Graph.Nodes[n].Name)
 			}
 		}
 	}

@@ -15,6 +15,10 @@ func (r *resolver) warnDCQCN() {
 		return
 	}
 	r.warnClamp(p)
+	if line := r.fastestSender(); r.dcqcnGiven.has("rpg_min_rate") && p.RPGMinRate >= line && line > 0 {
+		r.warn("min rate", "dcqcn.rpg_min_rate: %v is not below the line of %v, so that no cut lowers a rate: "+
+			"congestion control does nothing; give less, such as 10Mbps, or dcqcn: none", p.RPGMinRate, line)
+	}
 	counts := p.CNPCoalesce == congestion.AtReceiver && p.MinTimeBetweenCNPs > 0
 	if counts && p.CNPLimiter != congestion.PerQueuePair && r.dcqcnGiven.has("cnp_limiter") && r.mostTaken() == 1 {
 		r.warn("limiter", "dcqcn.cnp_limiter: %v is the same as queue-pair here: no port takes the data of more than one queue pair, "+
@@ -46,11 +50,7 @@ func (r *resolver) warnClamp(p *congestion.DCQCNParams) {
 	if !p.ClampTargetRate || !r.dcqcnGiven.has("clamp_tgt_rate") {
 		return
 	}
-	line := units.Rate(0)
-	for i := range r.v.Plan.Conns {
-		e := r.v.Graph.Endpoints[r.v.Plan.Conns[i].Src]
-		line = max(line, r.v.Graph.LinkAt(e.Node, e.Port).Rate)
-	}
+	line := r.fastestSender()
 	steps := units.Time(1e6)
 	if p.RPGAIRate > 0 {
 		steps = min(steps, units.Time(line/2/p.RPGAIRate))
@@ -60,6 +60,15 @@ func (r *resolver) warnClamp(p *congestion.DCQCNParams) {
 			"%v per %v, which takes %s to half of a line of %v; incasts leave most of the line idle (docs/models/dcqcn.md)",
 			p.RPGAIRate, p.RPGTimeReset, climb.Human(), line)
 	}
+}
+
+// fastestSender is the highest rate of a port that sends.
+func (r *resolver) fastestSender() (line units.Rate) {
+	for i := range r.v.Plan.Conns {
+		e := r.v.Graph.Endpoints[r.v.Plan.Conns[i].Src]
+		line = max(line, r.v.Graph.LinkAt(e.Node, e.Port).Rate)
+	}
+	return line
 }
 
 // mostTaken is the most reliable queue pairs whose data one port takes.

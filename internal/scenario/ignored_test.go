@@ -224,3 +224,43 @@ func TestNS3LinkDownWarns(t *testing.T) {
 		t.Errorf("warnings %q", v.Warnings)
 	}
 }
+
+// Keys that nothing in the scenario can use are named, and are not where something can.
+func TestKeysWithoutUse(t *testing.T) {
+	const star = "topology: {star: {hosts: 3, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h2, size: 2MB}\n"
+	for _, c := range []struct {
+		keys, want string
+		with       string // what makes the key have an effect
+	}{
+		{"noise: {host: 3us}\n", "noise.host has no effect: no host has a kernel", "stack: tcp\n"},
+		{"noise: {arbitration: arrival}\n", "noise.arbitration has no effect: all data are of lossless priorities", "stack: rocev2-none\n"},
+		{"switch: {pfc: {cell: 192B}}\n", "switch.pfc.cell has no effect", ""},
+		{"stack: tcp\nnic: {nak_delay: 5us}\n", "nic.nak_delay has no effect: the workload is TCP's alone", ""},
+		{"stack: tcp\nnic: {timeout: 12}\n", "nic.timeout has no effect", ""},
+		{"stack: tcp\nnic: {recovery: go-back-0}\n", "nic.recovery has no effect", ""},
+		{"stack: tcp\nnic: {nak_cnp: true}\n", "nic.nak_cnp has no effect", ""},
+		{"switch: {memory: {pools: {extra: {type: ingress, size: 1MB}}}}\n", "switch.memory.pools.extra: no profile draws on it", ""},
+		{"dcqcn: {rpg_min_rate: 500Gbps}\n", "dcqcn.rpg_min_rate: 500Gbps is not below the line of 100Gbps", ""},
+	} {
+		if said := strings.Join(parse(t, c.keys+star).Warnings, "\n"); !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q", c.keys, said)
+		}
+		if c.with != "" {
+			if said := strings.Join(parse(t, c.with+c.keys+star).Warnings, "\n"); strings.Contains(said, "has no effect") {
+				t.Errorf("%s%s: %q", c.with, c.keys, said)
+			}
+		}
+	}
+	for _, keys := range []string{"switch: {pfc: {cell: 192B, headroom_rule: spectrum}}\n", "nic: {nak_delay: 5us, timeout: 12, recovery: go-back-0}\n",
+		"dcqcn: {rpg_min_rate: 1Gbps}\n"} {
+		if said := parse(t, keys+star).Warnings; len(said) > 0 {
+			t.Errorf("%s: %q", keys, said)
+		}
+	}
+	// What a host does not have is not among the parameters.
+	for _, n := range parse(t, "stack: tcp\nnoise: {host: 2us}\nhost: {preset: free}\n"+star).Notes {
+		if n.Key == "noise.host" {
+			t.Errorf("noise.host %s is listed for hosts that cost nothing", n.Value)
+		}
+	}
+}

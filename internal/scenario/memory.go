@@ -161,8 +161,8 @@ func poolKeys(p *poolSettings) []key {
 		eitherKey("mode", &p.static, "dynamic", "static", "What profiles without a threshold have: `dynamic_th` 0, or no limit but the pool's end."),
 		sizeKey("size", &p.size, "What its groups or queues use together.").otherwise("what reserves and headroom leave of the memory").
 			within(1, int64(maxBuffer), "is no pool; give at most the memory"),
-		sizeKey("xoff", &p.xoff, "Headroom that all groups of the pool share (a shared headroom pool); 0: each group has its own. "+
-			"Of an egress pool: what only lossless frames may use.").
+		sizeKey("xoff", &p.xoff, "Headroom that all groups of the pool share (a shared headroom pool); 0: each group has "+
+			"its own. Of an egress pool: what only lossless frames may use.").
 			within(0, int64(maxBuffer), "is no headroom; give at most the memory"),
 		flagKey("xoff_within", &p.within, "Whether `size` includes `xoff`, as SAI says and Tomahawk 5 does; beside it on Tomahawk, Tomahawk 2 and Trident 3."),
 		sizeKey("reserved", &p.reserved, "What of `size` is kept for reserves, for each port of the switch; `profiles`: what the profiles of its groups or queues reserve.").

@@ -102,7 +102,7 @@ const maxCache = 1 << 22
 
 // nicKeys are the keys of a nic section.
 func (r *resolver) nicKeys(s *nicSettings) []key {
-	return joinKeys([]key{cardPresetKey(s)}, r.cardKeys(s), r.answerKeys(s), r.receiveBufferKeys(s), []key{
+	keys := joinKeys([]key{cardPresetKey(s)}, r.cardKeys(s), r.answerKeys(s), r.receiveBufferKeys(s), []key{
 		sectionKey("pfc", r.pfcKeys(&s.pfc, false), "Priority flow control of the card's ports; `none` switches it off.").otherwise("as `switch.pfc`").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
 	}, r.recoveryKeys(s), []key{
@@ -125,6 +125,13 @@ func (r *resolver) nicKeys(s *nicSettings) []key {
 		sizeKey("max_inline", &s.maxInline, "Largest payload of an `inline` message, up to 4 KiB; the default is what RDMA performance tests ask for.").
 			within(0, int64(maxInline), fmt.Sprintf("is more than any card takes; give at most %v", units.Bytes(maxInline))),
 	})
+	for _, name := range []string{"nak_delay", "nak_reaction_delay", "nak_cnp", "ack_every", "timeout", "retry", "rnr_retry",
+		"min_rnr_timer", "recovery", "bitmap", "out_of_order", "window", "adaptive_timeout", "slow_restart", "max_rd_atomic",
+		"max_dest_rd_atomic"} {
+		k := find(keys, name)
+		k.idle = append([]func() string{r.noRDMA}, k.idle...)
+	}
+	return keys
 }
 
 // answerKeys say how ACKs, NAKs and CNPs are sent.
@@ -158,7 +165,7 @@ func (r *resolver) recoveryKeys(s *nicSettings) []key {
 		numberKey("min_rnr_timer", &s.minRNR, 0, 31, "RNR NAK timer code (12: 640 us)."),
 		wordKey("recovery", &s.recovery, recoveries(), "`go-back-n`; `selective-repeat`: what is lost alone again; `irn`: the same by IRN's rules, with `window: 1 bdp` and timeouts "+
 			"of 100 and 320 us unless given; `go-back-0`: each loss sends the whole message again, so that a long one may never complete. Both ends of a connection "+
-			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's; `selective-repeat` in place of `go-back-n` with `routing: adaptive` or `spray`"),
+			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's; `selective-repeat` in place of `go-back-n` with `routing: adaptive` or `spray`, where all cards can"),
 		numberKey("bitmap", &s.bitmap, 1, rdma.MaxBitmap, "With selective repeat: packets that the responder keeps ahead of a missing one; a sender has no more outstanding, so that a "+
 			"window must fit.").otherwise("512, or more for a larger window, or for two round trips with `routing: adaptive` and `spray`").unless(notKept),
 		flagKey("out_of_order", &s.outOfOrder, "With selective repeat: packets are expected in any order, so that a gap is no loss and brings no NAK; the timer alone tells of "+

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -44,9 +45,9 @@ func (r *resolver) noiseKey() key {
 			unless(func() string {
 				return when(r.v.TimeQuantum > 0, "time_quantum truncates all times on the wire")
 			}),
-		limited(timeKey("host", &s.Host, "An interrupt or a wakeup reaches an idle core up to this late: uniform from 0; hosts that poll or cost nothing have none.")),
+		limited(timeKey("host", &s.Host, "An interrupt or a wakeup reaches an idle core up to this late: uniform from 0; hosts that poll or cost nothing have none.")).unless(r.nobodyWakes),
 		eitherKey("arbitration", &s.Arbitration, "arrival", "random", "Of the frames that find no room in a lossy queue until the next frame leaves it, a random one gets "+
-			"the room; `arrival`: they are dropped as they come.").unless(r.noEthernet),
+			"the room; `arrival`: they are dropped as they come.").unless(r.noEthernet).unless(r.losslessOnly),
 	}, "What varies at random in real networks: `off` for closed forms. See the [model](../models/noise.md).").
 		or("off", func() { s.Noise = Noise{} }).in(&s.obj)
 }
@@ -65,6 +66,32 @@ func (r *resolver) readNoise(o object) {
 	r.v.Noise = s.Noise
 }
 
+// nobodyWakes is the reason where no host waits for interrupts or wakeups.
+func (r *resolver) nobodyWakes() string {
+	if r.compared {
+		return ""
+	}
+	for n := range r.v.NICs {
+		if h := &r.v.NICs[n].Host; r.v.Graph.Nodes[n].Kind == topology.Host && h.Kernel() && !h.BusyPoll {
+			return ""
+		}
+	}
+	return "no host has a kernel that waits for interrupts: TCP's have, unless they poll or host.preset is free"
+}
+
+// losslessOnly is the reason where nothing is sent that a full queue drops.
+func (r *resolver) losslessOnly() string {
+	if r.compared {
+		return ""
+	}
+	for n := range r.v.Graph.Nodes {
+		if r.v.Graph.Nodes[n].Kind == topology.Switch && r.classes&^r.switches[n].pfc.enabled != 0 {
+			return ""
+		}
+	}
+	return "all data are of lossless priorities, whose frames wait for no room in a queue"
+}
+
 // noiseNotes says what varies, and by whose measurements.
 func (r *resolver) noiseNotes() {
 	n, o := &r.v.Noise, r.noise.obj
@@ -79,7 +106,7 @@ func (r *resolver) noiseNotes() {
 	r.note("noise.pipeline", n.Pipeline.String(), sourceOf(o, "pipeline", pipeline))
 	r.note("noise.card", n.Card.String(), sourceOf(o, "card", fromPerftest))
 	r.note("noise.clocks", fmt.Sprintf("%d ppm", n.Clocks), sourceOf(o, "clocks", fromClocks))
-	if r.anyTCP() {
+	if r.nobodyWakes() == "" {
 		r.note("noise.host", n.Host.String(), sourceOf(o, "host", fromTimerlat))
 	}
 	if n.Arbitration {

@@ -44,6 +44,11 @@ func (r *resolver) noCNP() string {
 	return when(!r.compared && r.v.DCQCN == nil, "without congestion control no CNP is sent")
 }
 
+// noRDMA is the reason for what only queue pairs have.
+func (r *resolver) noRDMA() string {
+	return when(!r.compared && r.onlyTCP(), "the workload is TCP's alone, which has no queue pairs: see tcp")
+}
+
 // undrained is the reason for a receive buffer in which nothing waits.
 func (r *resolver) undrained(s *nicSettings) string {
 	return when(!s.drains() && !r.stack().Credits, "without drain_rate the host keeps up and nothing waits; give drain_rate as well")

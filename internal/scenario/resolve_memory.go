@@ -51,6 +51,7 @@ func (r *resolver) memoryOf(n int) *mmu.Params {
 		}
 	}
 	k.checkUnused()
+	k.checkIdlePools()
 	k.sizePools()
 	if r.d.err == nil {
 		k.check()
@@ -107,6 +108,17 @@ func (k *memoryMaker) checkUnused() {
 			return
 		}
 		k.r.warn(fmt.Sprint("profile", p.name), "%s has no effect: no priority group or queue of %s takes it; name it under groups or queues", k.path(p), k.name())
+	}
+}
+
+// checkIdlePools warns of pools that the scenario gives and on which nothing draws.
+func (k *memoryMaker) checkIdlePools() {
+	for i := range k.m.pools {
+		p := &k.m.pools[i]
+		if p.at.n != nil && !slices.ContainsFunc(k.m.profiles, func(f profileSettings) bool { return f.pool == p.name }) {
+			k.r.warn(fmt.Sprint("pool", p.name), "switch.memory.pools.%s: no profile draws on it, so that what it has of %s "+
+				"is never used; name it as the pool of one", p.name, k.name())
+		}
 	}
 }
 
@@ -294,8 +306,8 @@ func (k *memoryMaker) sizePools() {
 			shared -= k.within(i)
 		}
 		if shared <= 0 && p.size < 0 {
-			k.failPool(p, "reserved", "nothing is left to share: %v are reserved in all with the %d ports of %s, and the pool has %v; "+
-				"reserve less, or give a larger memory", k.kept(i), len(k.out.Groups), k.name(), shared+k.kept(i))
+			k.failPool(p, "reserved", "nothing is left to share: %v are reserved in all with the %d ports of %s, "+
+				"and the pool has %v; reserve less, or give a larger memory", k.kept(i), len(k.out.Groups), k.name(), shared+k.kept(i))
 		} else if shared <= 0 {
 			k.failPool(p, "size", "%v is no more than its reserves and shared headroom, %v in all with the %d ports of %s; give more, or reserve less", p.size, k.within(i), len(k.out.Groups), k.name())
 		}
@@ -512,8 +524,9 @@ func (k *memoryMaker) losslessDrops(port, c int, q *mmu.QueueProfile, frame, hol
 	may := highest(q.Reserved, q.Limit, all/units.Bytes(k.out.Parts))
 	if frame > 0 && frame <= may && may < holds { // below a frame see narrow
 		k.r.warn(fmt.Sprint("lossless queue", c), "%s port %d class %d: a queue may hold %v, and the lossless groups "+
-			"of the %d other ports up to %v until their peers have stopped: the queue drops lossless frames; give %s a higher threshold "+
-			"or none, and %s more room", k.name(), port+1, c, may, len(k.out.Groups)-1, holds, k.to[port][c].name, pool.Name)
+			"of the %d other ports up to %v until their peers have stopped: the queue drops lossless frames; "+
+			"give %s a higher threshold or none, and %s more room",
+			k.name(), port+1, c, may, len(k.out.Groups)-1, holds, k.to[port][c].name, pool.Name)
 	}
 }
 

@@ -17,6 +17,7 @@ func (r *resolver) resolveDevices() {
 		return
 	}
 	nodes := r.v.Graph.Nodes
+	r.unselective = r.cardThatGoesBack()
 	r.v.Switches, r.v.NICs = make([]fabric.SwitchParams, len(nodes)), make([]NIC, len(nodes))
 	if !r.stack().Credits {
 		r.checkPortMTUs()

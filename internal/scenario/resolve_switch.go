@@ -43,6 +43,7 @@ type resolver struct {
 	failover      failoverSettings
 	noise         noiseSettings
 	spreading     fabric.Spreading // the key routing
+	unselective   string           // see cardThatGoesBack
 	ib            infinibandSettings
 	latencySource string // of InfiniBand switches that give no latency
 

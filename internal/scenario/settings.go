@@ -104,7 +104,8 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 			or("none", func() { s.ecn.off = true }).in(&s.ecn.obj).opening(func(object) { s.ecn.off = false }).
 			finish(s.ecn.check).unless(r.noEthernet),
 		sectionKey("lossy", lossyKeys(s), "What priorities without PFC may use; `unlimited`: no threshold but the memory's end.").
-			or("unlimited", func() { s.lossyDen = 0 }).in(&s.lossyObj).unless(r.noEthernet).unless(func() string { return r.memorySays(s) }),
+			or("unlimited", func() { s.lossyDen = 0 }).in(&s.lossyObj).
+			unless(r.noEthernet).unless(func() string { return r.memorySays(s) }),
 		eitherKey("trust", &s.trustPCP, "dscp", "pcp", "What gives a frame its priority: its DSCP, or the PCP of its VLAN tag, which needs `vlan: true`.").
 			unless(r.noEthernet),
 		priorityMapKey("dscp_to_priority", "DSCP", s.dscp[:], "Priorities by DSCP where they differ from the default, such as `{46: 5}`.").
@@ -171,7 +172,11 @@ func (r *resolver) pfcKeys(p *pfcSettings, isSwitch bool) []key {
 			sizeKey("headroom", &p.headroom, "What may arrive after XOFF, per ingress port and lossless priority; `auto`: by `headroom_rule`.").
 				otherwise("`auto`").or("auto", func() { p.headroom = -1 }),
 			wordKey("headroom_rule", &p.rule, []string{physicalRule, spectrumRule}, "How headroom `auto` is computed: what can physically arrive, or as SONiC does for Spectrum switches, by `switch.mtu` and `mtu`."),
-			sizeKey("cell", &p.cell, "Memory cell of Spectrum's rule: 96B Spectrum-1, 144B -2 and -3, 192B -4 and -5, 256B -6.").within(32, 1024, "is no buffer cell; give 32B to 1024B"),
+			sizeKey("cell", &p.cell, "Memory cell of Spectrum's rule: 96B Spectrum-1, 144B -2 and -3, 192B -4 and -5, 256B -6.").
+				within(32, 1024, "is no buffer cell; give 32B to 1024B").
+				unless(func() string {
+					return when(p.rule != spectrumRule, "only headroom_rule: spectrum counts these; switch.memory.cell is the memory's")
+				}),
 		}, keys...)
 	}
 	keys = unless(keys, func() string { return r.pfcOff(p) })

@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -50,7 +51,7 @@ func (r *resolver) reorder(s *nicSettings, given bool) {
 	if r.spreading == fabric.ByHash {
 		return
 	}
-	if s.recovery == goBackN && !given {
+	if s.recovery == goBackN && !given && r.unselective == "" {
 		s.recovery = selectiveRepeat
 		r.note("nic.recovery", s.recovery, "routing: "+r.spreading.String()+", which go-back-n would take for losses")
 	}
@@ -58,6 +59,17 @@ func (r *resolver) reorder(s *nicSettings, given bool) {
 		s.outOfOrder = true
 		r.note("nic.out_of_order", "true", "routing: "+r.spreading.String())
 	}
+}
+
+// cardThatGoesBack is a card that a host has and that cannot repeat single packets; "": there is
+// none. Where one cannot, no peer of it may, so that all keep what they have.
+func (r *resolver) cardThatGoesBack() string {
+	for n := range r.nics {
+		if c := &r.nics[n].card; r.v.Graph.Nodes[n].Kind == topology.Host && !c.Selective() {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // warnReordered says what becomes of packets that overtake each other where a
@@ -92,6 +104,9 @@ func (r *resolver) warnReordered() {
 // empty where it waits for them.
 func (r *resolver) resends(s *nicSettings) string {
 	switch st := r.stack(); {
+	case r.keepsNothing(s) != "" && r.unselective != "" && s.recovery == goBackN:
+		return "no " + card.About(r.unselective) + " is known to take them in any order: go-back-n sends all of them " +
+			"again from each gap on; give nic.recovery: selective-repeat for one that does, or routing: ecmp"
 	case r.keepsNothing(s) != "":
 		return "nic.recovery: " + s.recovery + " sends all of them again from each gap on: " +
 			"goodput falls to a fraction of what ecmp gives; leave recovery out, or give selective-repeat with out_of_order: true"

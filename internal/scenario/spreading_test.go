@@ -81,6 +81,9 @@ workload:
 		{", loss: 0.001", "rocev2", "adaptive", "", rdma.SelectiveRepeat, false, "as links lose packets, receivers take each gap for a loss"},
 		{"", "rocev2", "adaptive", "recovery: go-back-n", rdma.GoBackN, false, "nic.recovery: go-back-n sends all of them again"},
 		{"", "infiniband", "spray", "recovery: go-back-0", rdma.GoBack0, false, "nic.recovery: go-back-0 sends all of them again"},
+		{"", "rocev2", "adaptive", "preset: e810", rdma.GoBackN, false, "no Intel E810 is known to take them in any order"},
+		{"", "rocev2", "spray", "preset: e810, recovery: selective-repeat", rdma.SelectiveRepeat, true, ""},
+		{"", "rocev2", "adaptive", "preset: connectx-7", rdma.SelectiveRepeat, true, ""},
 		{"", "rocev2", "adaptive", "out_of_order: false", rdma.SelectiveRepeat, false, "though nothing was lost; leave out_of_order out"},
 	} {
 		v := parse(t, fmt.Sprintf(text, c.link, c.stack, c.routing, c.nic))
@@ -89,8 +92,13 @@ workload:
 			t.Errorf("%+v: %v, any order %v, warnings %q", c, got.Recovery, got.OutOfOrder, said)
 		}
 	}
+	// One host's card is enough to keep all from it: both ends of a connection need the same.
+	v := parse(t, fmt.Sprintf(text, "", "rocev2", "adaptive", "preset: connectx-7")+"hosts: {h1: {preset: connectx-5}}\n")
+	if v.Transports[0].Recovery != rdma.GoBackN || !strings.Contains(strings.Join(v.Warnings, "\n"), "no NVIDIA ConnectX-5 is known") {
+		t.Errorf("mixed cards: %v, %q", v.Transports[0].Recovery, v.Warnings)
+	}
 	// Two round trips of 400 us at 100 Gb/s: 2442 packets, and what switches and frames add.
-	v := parse(t, fmt.Sprintf(text, ", delay: 50us", "rocev2", "adaptive", ""))
+	v = parse(t, fmt.Sprintf(text, ", delay: 50us", "rocev2", "adaptive", ""))
 	if got := v.Transports[0].Bitmap; got < 2441 || got > 2470 {
 		t.Errorf("bitmap %d over 400 us", got)
 	}

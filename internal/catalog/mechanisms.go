@@ -20,6 +20,8 @@ const (
 	CreditWait  // actor: the port that had none; sum: ps held with a frame waiting
 	ECMPChange  // after its switch withdrew a port or learned of a failure; actor: a switch; count: flows
 	LFTChange   // after the subnet manager wrote new forwarding tables; likewise
+	Spraying    // actor: switch; count: packets that left by another port than the hash of their flow says
+	Adaptive    // likewise, by the port that would start them first
 
 	// Of queue pairs.
 	SequenceGap  // actor: responder
@@ -155,6 +157,8 @@ var mechanisms = []mechanism{
 	CreditWait:  {name: "wait for credits", question: Held, unit: UnitTime, noun: "wait", role: RoleHold},
 	ECMPChange:  {name: "ECMP group change", question: Rerouted, noun: "flow", role: RoleReroute},
 	LFTChange:   {name: "LFT change", question: Rerouted, noun: "flow", role: RoleReroute},
+	Spraying:    {name: "spraying", question: Rerouted, noun: "packet"},
+	Adaptive:    {name: "adaptive routing", question: Rerouted, noun: "packet"},
 
 	SequenceGap: {name: "sequence gap", question: Detected, noun: "gap", family: FamilyTransports},
 	RNR:         {name: "receiver not ready", question: Detected, noun: "time", family: FamilyQueuePairs},

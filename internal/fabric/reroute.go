@@ -274,10 +274,19 @@ func flowBit(pk *packet.Packet) uint32 {
 
 // Moved adds to flows, a bit per connection and direction, those of which packets
 // have left a switch of this partition by another port than before its tables
-// changed, and returns the ledger's lines, by switch.
+// changed, and returns the ledger's lines, by switch: on these flows, and on the packets
+// that took another port than their flow's hash says.
 func (n *Net) Moved(flows []uint64) (out []record.Entry) {
 	for k := range n.switches {
 		sw := &n.switches[k]
+		if sw.strays.Count > 0 {
+			mechanism := catalog.Spraying
+			if sw.spreading == Adaptive {
+				mechanism = catalog.Adaptive
+			}
+			at := record.SwitchAt(sw.name)
+			out = append(out, record.Entry{Question: catalog.Rerouted, Mechanism: mechanism, Actor: at, Act: sw.strays})
+		}
 		if sw.moves == nil {
 			continue
 		}

@@ -26,7 +26,8 @@ type Answer struct {
 	HeldPS     units.Time  `json:"held_ps,omitempty"`
 	Mechanisms []Mechanism `json:"mechanisms"` // the earliest first
 	Top        []Actor     `json:"top_actors"` // the busiest first; at most TopActors
-	Why        string      `json:"why,omitempty"`
+	// Why nobody did; or, of recovery, that nothing was lost.
+	Why string `json:"why,omitempty"`
 	// Receivers, for the question "detected" only, are the hosts that took data more
 	// slowly over their own links than the network brought it, a sentence per link, the
 	// fullest receive buffer first.
@@ -66,6 +67,8 @@ func (x *index) answers(t Totals) []Answer {
 				states = x.mechanisms(1)
 			}
 			a.Why = x.why(q, t, out, states)
+		} else if q == catalog.Recovered && t.Dropped == 0 && !slices.ContainsFunc(a.Mechanisms, notLost) {
+			a.Why = "nothing was lost: all of that was sent in vain"
 		}
 		if q == catalog.Detected {
 			a.Receivers = receiverHosts(r)
@@ -74,6 +77,10 @@ func (x *index) answers(t Totals) []Answer {
 	}
 	return out
 }
+
+// notLost reports whether a mechanism sends again what the responder threw away for want of a
+// receive work request: nothing was lost, but it is needed.
+func notLost(m Mechanism) bool { return m.Mechanism == catalog.RetransRNR }
 
 // SlowReceivers lists the ports of hosts whose receive buffers filled up, because of
 // links inside them, to where they pause, drop or hold back credits: no incast, though the

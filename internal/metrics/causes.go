@@ -18,7 +18,9 @@ import (
 // queueCauses says why egress port p stayed below limit in its class.
 func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	qps := x.class(x.out(p.ID()), p.Class)
-	if len(qps) == 0 {
+	if x.strayed() {
+		qps = nil
+	} else if len(qps) == 0 {
 		return []string{"no data of its class takes this port, only ACKs, NAKs or CNPs"}
 	}
 	var causes []string
@@ -33,8 +35,18 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	if p.TxBytes <= limit {
 		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed in all")
 	}
-	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause([]*record.Port{p}), x.startCause([]*record.Port{p}))
-	return causes
+	if len(qps) == 0 {
+		return causes
+	}
+	out := []*record.Port{p}
+	return appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out))
+}
+
+// strayed reports whether each packet took a way of its own: then who passes a port is not
+// known from the ways that the record has.
+func (x *index) strayed() bool {
+	e := x.r.Evidence
+	return e != nil && slices.ContainsFunc(e.Detours, func(d record.Detour) bool { return d.Why != record.DetourTables })
 }
 
 // ingressCauses says why the ingress buffer behind port p came no nearer to XOFF
@@ -42,12 +54,18 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 	limit := near.Threshold
 	qps := x.class(x.in(p.ID()), p.Class)
+	if x.strayed() && !x.hosts[p.Peer.Node] {
+		return nil
+	}
 	if len(qps) == 0 {
 		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
 	}
 	var causes []string
 	if n := x.sentFrames(qps); n <= limit {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
+	}
+	if x.strayed() {
+		return appendNonEmpty(causes, x.windowCause(qps, limit), x.cutCause(qps, near.At))
 	}
 	out := x.egressOf(qps, p.ID(), p.Class)
 	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps, near.At))
@@ -114,7 +132,7 @@ func (x *index) who(qps []int32) string {
 // together no faster than it, and nothing paused it: what arrives leaves at
 // once.
 func (x *index) inputCause(out []*record.Port) string {
-	if len(out) == 0 {
+	if len(out) == 0 || x.r.Evidence != nil && len(x.r.Evidence.Detours) > 0 { // others may feed them, too
 		return ""
 	}
 	for _, p := range out {
@@ -292,6 +310,9 @@ func (x *index) because(causes []string, qps []int32) string {
 				return fmt.Sprintf(p.Layer.English().HeldUp+" on the way before more had gathered", h.Port)
 			}
 		}
+	}
+	if x.strayed() {
+		return "what met there ended before more had gathered"
 	}
 	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
 	for _, i := range qps {

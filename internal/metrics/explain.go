@@ -116,6 +116,8 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 		key.judged = x.stretched(f, q, q.Limits.WindowBytes) != nil
 	case catalog.StageBitmap:
 		key.judged = x.stretched(f, q, bitmapPackets(q)*q.Limits.MTUBytes) != nil
+	case catalog.StageRate:
+		key.judged = heldMarks(x.mostMarked(q), f)
 	case catalog.StageReads:
 		_, _, key.judged = x.readsFill(f)
 	}
@@ -294,16 +296,22 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 	switch {
 	case q.CNPsReceived > 0:
 		words := q.Layer.English()
-		how = fmt.Sprintf("%s held %s at %s (lowest rate %s) after %s from %s", words.Control, me, FormatRate(goodput), FormatRate(q.MinRateBps),
-			plural(q.CNPsReceived, words.Message), peerHost(q))
-		p, at, known := x.marked(f)
+		at := "at " + FormatRate(goodput)
+		if goodput < q.MinRateBps { // of a message that mostly waited for others
+			at = "back"
+		}
+		how = fmt.Sprintf("%s held %s %s (lowest rate %s)", words.Control, me, at, FormatRate(q.MinRateBps))
+		how += fmt.Sprintf(" after %s from %s", plural(q.CNPsReceived, words.Message), peerHost(q))
+		p, met, known := x.marked(f)
 		switch {
 		case p != nil:
-			return x.sayMarked(p, &at, q, how)
+			return x.sayMarked(p, &met, q, how)
 		case known:
 			return cause, how
 		}
-		if p := x.mostMarked(q); p != nil {
+		if p := x.mostMarked(q); heldMarks(p, f) {
+			return x.sayMarkedHeld(p, q, fmt.Sprintf("%s; %s marked %s", how, p.ID(), plural(p.Marked, "packet")))
+		} else if p != nil {
 			return atPort(p), fmt.Sprintf("%s; %s marked %s%s", how, p.ID(), plural(p.Marked, "packet"), x.filledBy(p))
 		}
 		return cause, how

@@ -85,10 +85,22 @@ func (x *index) marked(f *record.Message) (most *record.Port, at record.Met, kno
 func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how string) (cause Cause, said string) {
 	said = fmt.Sprintf("%s; %s marked %d of its packets", how, p.ID(), m.Marks)
 	if m.Held > 0 && m.Held*2 >= m.Wait {
-		held, root, host := x.walk(p.ID(), p.Class)
-		if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
-			return at, fmt.Sprintf("%s, held by %s, because %s", said, p.Layer.English().Holder, because)
-		}
+		return x.sayMarkedHeld(p, q, said)
+	}
+	return atPort(p), said + x.filledBy(p)
+}
+
+// heldMarks reports whether a port that marked was paused for a third of a message's time: then
+// what paused it made the queue.
+func heldMarks(p *record.Port, f *record.Message) bool {
+	return p != nil && p.HeldPS > 0 && p.PausedPS*3 >= f.CompletionPS
+}
+
+// sayMarkedHeld goes on, of a port that marked while something held it.
+func (x *index) sayMarkedHeld(p *record.Port, q *record.QP, said string) (cause Cause, how string) {
+	held, root, host := x.walk(p.ID(), p.Class)
+	if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
+		return at, fmt.Sprintf("%s, held by %s, because %s", said, p.Layer.English().Holder, because)
 	}
 	return atPort(p), said + x.filledBy(p)
 }

@@ -226,6 +226,9 @@ func (t *text) answers() {
 				metrics.FormatCount(m.Count), metrics.FormatCount(int64(m.Actors)), howLong(m))
 			word = ""
 		}
+		if a.Why != "" {
+			tab.addNote(a.Why, word)
+		}
 		for _, note := range t.receivers(a.Receivers) {
 			tab.addNote(note, word)
 			word = ""

@@ -94,7 +94,7 @@ func newRoot(p Pipeline) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newCheck(), newSchema(), newWhatif(), newImport(), newFabric(), newHost(), newPath(), newFidelity(), newVersion())
+	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newCheck(), newSchema(), newWhatif(), newDiagnose(), newImport(), newFabric(), newHost(), newPath(), newFidelity(), newVersion())
 	return root
 }
 

@@ -157,12 +157,13 @@ type changes struct {
 	set    []string // path=value
 	seed   *uint64
 	single *Single // in place of the workload; nil: the scenario's
+	sweep  *Sweep  // of a collective; nil: the scenario's sizes
 	// without is what an experiment removes.
 	without Without
 }
 
 func (c changes) any() bool {
-	return c.stack != "" || len(c.set) > 0 || c.seed != nil || c.single != nil
+	return c.stack != "" || len(c.set) > 0 || c.seed != nil || c.single != nil || c.sweep != nil
 }
 
 func (c changes) apply(root *node) *Error {
@@ -182,6 +183,11 @@ func (c changes) apply(root *node) *Error {
 	hostsAlike(root, c.stacks)
 	if c.single != nil {
 		if bad := c.single.apply(root); bad != nil {
+			return bad
+		}
+	}
+	if c.sweep != nil {
+		if bad := c.sweep.apply(root); bad != nil {
 			return bad
 		}
 	}

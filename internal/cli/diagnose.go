@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/hopscope/hopscope/internal/diagnose"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/ncclog"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/spf13/cobra"
+)
+
+// diagnoseFlags are the flags of hopscope diagnose.
+type diagnoseFlags struct {
+	set     []string
+	largest int
+	workers int
+	quiet   bool
+}
+
+func newDiagnose() *cobra.Command {
+	var f diagnoseFlags
+	c := &cobra.Command{
+		Use:   "diagnose LOG [LOG] SCENARIO|FILE",
+		Short: "Find the fault that explains a log of nccl-tests",
+		Long: "diagnose runs a scenario's collective over the sizes of a log that nccl-tests printed, or\n" +
+			"wrote with -J, as it is and with one fault each, and says which curve fits over all\n" +
+			"sizes and what to look at on the machine. Of two logs, of good and of bad nodes, it sets\n" +
+			"the slower one against the other.",
+		Example: "  hopscope diagnose all_reduce.log cluster.yaml\n" +
+			"  hopscope diagnose bad.log good.log cluster.yaml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 || len(args) > 3 {
+				return errors.New("diagnose takes a log of nccl-tests, or two, and the scenario of a healthy machine, such " +
+					"as: hopscope diagnose all_reduce.log cluster.yaml")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return runDiagnose(c, args, &f) },
+	}
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&f.set, "set", nil, "change a value of the scenario, `KEY=VALUE`; may be given several times")
+	flags.IntVar(&f.largest, "largest", diagnose.DefaultLargest>>20, "run sizes up to so many `MiB`; beyond, time "+
+		"grows by bandwidth alone")
+	flags.IntVar(&f.workers, "workers", 0, "runs at a time (default: all cores)")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return c
+}
+
+// maxLog bounds a log in bytes.
+const maxLog = 64 << 20
+
+// readLog reads a log of nccl-tests.
+func readLog(name string) (*ncclog.Log, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w; name a log of nccl-tests", name, reason(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxLog+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot be read: %w; name a log of nccl-tests", name, reason(err))
+	case len(text) > maxLog:
+		return nil, fmt.Errorf("%s: is longer than %d MiB; no log of nccl-tests is", name, maxLog>>20)
+	}
+	return ncclog.Parse(name, text)
+}
+
+// reason is an error without the path, which stands before it.
+func reason(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
+	switch {
+	case f.largest < 1 || f.largest > 16<<10:
+		return fmt.Errorf("--largest %d: give 1 to %d MiB", f.largest, 16<<10)
+	case !c.Flags().Changed("workers"):
+		f.workers = runtime.GOMAXPROCS(0)
+	case f.workers < 1:
+		return fmt.Errorf("--workers %d: there must be at least 1", f.workers)
+	}
+	names, scenario := args[:len(args)-1], args[len(args)-1]
+	var logs []*ncclog.Log
+	for _, name := range names {
+		l, err := readLog(name)
+		if err != nil {
+			return err
+		}
+		logs = append(logs, l)
+	}
+	lab, err := diagnose.Open(diagnose.Source{Scenario: scenario, Set: f.set}, int64(f.largest)<<20, names, logs...)
+	if err != nil {
+		return err
+	}
+	if err := f.run(c, lab); err != nil {
+		return err
+	}
+	d, err := lab.Judge(logs...)
+	if err != nil {
+		return err
+	}
+	return failure(diagnosis(lab, d, names, logs).Text(c.OutOrStdout(), textOptions(c)))
+}
+
+// run runs all hypotheses, with progress.
+func (f *diagnoseFlags) run(c *cobra.Command, lab *diagnose.Lab) error {
+	stderr := c.ErrOrStderr()
+	meter := newMeter(stderr, f.quiet)
+	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
+		meter.clear()
+		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
+	})
+	defer stop()
+	err := lab.Run(ctx, f.workers, func(n, of int) {
+		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", n, of) })
+	})
+	quiet()
+	meter.clear()
+	if errors.Is(err, context.Canceled) {
+		return interrupted(ctx, errors.New("interrupted before all hypotheses had run"))
+	}
+	if err != nil {
+		return noRun(ctx, err)
+	}
+	return nil
+}
+
+// diagnosis is what was found, as reports write it.
+func diagnosis(lab *diagnose.Lab, d *diagnose.Diagnosis, names []string, logs []*ncclog.Log) *report.Diagnosis {
+	if d.Swapped {
+		names = []string{names[1], names[0]}
+		logs = []*ncclog.Log{logs[1], logs[0]}
+	}
+	out := &report.Diagnosis{Untried: lab.Untried}
+	out.Subject = fmt.Sprintf("%s: %s over %d ranks, %d sizes from %s to %s", names[0], lab.Op, lab.Ranks, len(d.Sizes),
+		metrics.FormatBytes(int64(d.Sizes[0])), metrics.FormatBytes(int64(d.Sizes[len(d.Sizes)-1])))
+	if d.Good != nil {
+		out.Subject += ", against " + names[1] + ", which is faster"
+	}
+	for i, l := range logs {
+		if l.Cut > 0 {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s:%d: the log breaks off here; its %d whole rows are read",
+				names[i], l.Cut, len(l.Rows)))
+		}
+	}
+	out.Rows = append(out.Rows, report.Suspect{Name: "none: as the scenario is", Misfit: d.Healthy.Misfit, Healthy: true})
+	best := d.Healthy
+	for i, f := range d.Findings {
+		if i == 0 {
+			best, out.Best = f, f.Name
+		}
+		out.Rows = append(out.Rows, report.Suspect{Name: f.Name, Misfit: f.Misfit, Evidence: f.Evidence})
+	}
+	for i, s := range d.Sizes {
+		row := report.DiagnosedSize{Bytes: int64(s), US: d.US[i], HealthyUS: lab.Healthy.At(s), SuspectUS: best.Curve.At(s)}
+		if d.Good != nil {
+			row.Good = d.Good[i]
+		}
+		out.Sizes = append(out.Sizes, row)
+	}
+	out.Verdict, out.Checks = verdict(d)
+	return out
+}
+
+// poor is the misfit for each size from which on a curve does not fit, even the best.
+const poor = 3
+
+// verdict is what was found in a sentence or two, and what to check.
+func verdict(d *diagnose.Diagnosis) (text string, checks []string) {
+	named := d.Named()
+	if len(named) == 0 {
+		text = "Nothing found: no fault explains the log clearly better than the scenario as it is."
+		if d.Healthy.Misfit > poor {
+			text += " But that does not fit well either: see that topology, server, NCCL's version and variables are the " +
+				"machine's."
+		}
+		return text, nil
+	}
+	text = "Found: " + named[0].Name + "."
+	if named[0].Evidence < diagnose.Strong {
+		text = "Perhaps: " + named[0].Name + "; the evidence is weak."
+	}
+	if named[0].Misfit > poor {
+		text += " It fits best, and yet not well: there may be another fault, or the scenario is not the machine's."
+	}
+	for i := range named[1:] {
+		other := &named[i+1]
+		apart := diagnose.Apart(&named[0], other)
+		text += fmt.Sprintf(" It fits like %s; what tells them apart", other.Name)
+		if apart.By > 0.1 {
+			at := apart.Bytes
+			text += fmt.Sprintf(" is a size of %.0f B, %.1f us and %.1f, or", at, named[0].Curve.At(at), other.Curve.At(at))
+		} else {
+			text += " is"
+		}
+		text += " what to check:"
+	}
+	for _, f := range named {
+		for _, check := range f.Checks {
+			if !slices.Contains(checks, check) {
+				checks = append(checks, check)
+			}
+		}
+	}
+	return text, checks
+}

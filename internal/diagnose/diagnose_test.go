@@ -1,0 +1,185 @@
+package diagnose_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/diagnose"
+	"github.com/hopscope/hopscope/internal/ncclog"
+)
+
+// machines are scenarios of common clusters.
+var machines = []string{
+	"name: h100\nnoise: off\ntopology: {rail: {servers: 2, rails: 8, link: 400Gbps}}\nserver: dgx-h100\nworkload: [{collective: {op: allreduce, size: 1MiB}}]\n",
+	"name: a100\nnoise: off\ntopology: {rail: {servers: 2, rails: 8, link: 200Gbps}}\nserver: dgx-a100\nworkload: [{collective: {op: allgather, size: 1MiB}}]\n",
+}
+
+// constants are drawn within 15 % of what the model takes: parts of a step on a GPU and of a
+// proxy's turn, and the rate of NVLinks.
+var constants = []struct {
+	key  string
+	ns   float64
+	rate bool
+}{{"costs.launch", 3000, false}, {"costs.start", 3000, false}, {"costs.poll", 280, false}, {"costs.load", 330, false}, {"costs.barrier", 300, false},
+	{"costs.fence", 1000, false}, {"costs.flag", 500, false}, {"costs.host_flag", 400, false}, {"costs.host_poll", 1350, false}, {"costs.entry", 300, false}}
+
+// drawn are changes of a scenario with constants drawn.
+func drawn(rng *rand.Rand) (set []string) {
+	for _, c := range constants {
+		set = append(set, fmt.Sprintf("workload[0].collective.%s=%dns", c.key, int(c.ns*(0.85+0.3*rng.Float64()))))
+	}
+	return set
+}
+
+// sizesOf is a log of the sizes of a sweep, without times.
+func sizesOf(from, to int64) *ncclog.Log {
+	l := new(ncclog.Log)
+	for n := from; n <= to; n *= 2 {
+		l.Rows = append(l.Rows, ncclog.Row{Line: len(l.Rows) + 1, Bytes: n, US: 1})
+	}
+	return l
+}
+
+// open makes the curves of a scenario.
+func open(t *testing.T, text string, set []string, to int64) *diagnose.Lab {
+	t.Helper()
+	lab, err := diagnose.Open(diagnose.Source{Scenario: "m", Text: []byte(text), Set: set}, to, []string{"log"}, sizesOf(1024, to))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lab
+}
+
+// measured is a log of a curve: half of its sizes, each with noise.
+func measured(rng *rand.Rand, c *diagnose.Curve) *ncclog.Log {
+	l := new(ncclog.Log)
+	for i, b := range c.Bytes {
+		if rng.IntN(2) == 0 {
+			l.Rows = append(l.Rows, ncclog.Row{Bytes: int64(b), US: c.US[i] * math.Exp(0.05*rng.NormFloat64())})
+		}
+	}
+	return l
+}
+
+// rates count what was found.
+type rates struct{ faults, first, second, named, healthy, clean int }
+
+// Faults that were put into synthetic logs come first, and healthy logs have nothing found:
+// constants are drawn within 15 %, noise is 5 %, half of the sizes are missing. The long form
+// takes minutes.
+func TestSynthetic(t *testing.T) {
+	draws, largest, of := 10, int64(32<<20), machines[:1]
+	if os.Getenv("HOPSCOPE_LONG") != "" {
+		draws, largest, of = 40, 64<<20, machines
+	}
+	var all rates
+	for k, text := range of {
+		lab := open(t, text, nil, largest)
+		if err := lab.Run(context.Background(), 2, func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(uint64(k), 15))
+		for range draws {
+			set := drawn(rng)
+			all.draw(t, lab, rng, set, nil)
+			all.draw(t, lab, rng, set, &lab.Tried[rng.IntN(len(lab.Tried))].Hypothesis)
+		}
+	}
+	t.Logf("%d faults: %d first, %d among the first two, %d named; of %d healthy logs %d with nothing found", all.faults, all.first, all.second, all.named, all.healthy, all.clean)
+	if 10*all.first < 8*all.faults || 20*all.second < 19*all.faults {
+		t.Errorf("the fault is first in %d of %d, want 8 of 10, and among the first two in %d, want 19 of 20", all.first, all.faults, all.second)
+	}
+	if 20*all.clean < 19*all.healthy {
+		t.Errorf("nothing found in %d of %d healthy logs, want 19 of 20", all.clean, all.healthy)
+	}
+}
+
+// draw measures a machine with a fault, or without.
+func (r *rates) draw(t *testing.T, lab *diagnose.Lab, rng *rand.Rand, set []string, fault *diagnose.Hypothesis) {
+	t.Helper()
+	if fault != nil {
+		set = append(set[:len(set):len(set)], fault.Set...)
+	}
+	c, err := lab.CurveOf(context.Background(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := lab.Judge(measured(rng, &c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, next, named := d.Findings[0], d.Findings[1], d.Named()
+	if fault == nil {
+		r.healthy++
+		if len(named) == 0 {
+			r.clean++
+		} else {
+			t.Logf("healthy: %s, %.1f", best.Name, best.Evidence)
+		}
+		return
+	}
+	r.faults++
+	if len(named) > 0 {
+		r.named++
+	}
+	if best.Name == fault.Name {
+		r.first++
+	}
+	if best.Name == fault.Name || next.Name == fault.Name {
+		r.second++
+	}
+	if best.Name != fault.Name || len(named) == 0 {
+		t.Logf("%s: first %s, %.1f, then %s, %.1f", fault.Name, best.Name, best.Evidence, next.Name, next.Evidence)
+	}
+}
+
+// What no log can tell apart is one suspect, and what fits alike is named together.
+func TestAlike(t *testing.T) {
+	curve := func(us ...float64) diagnose.Curve {
+		return diagnose.Curve{Bytes: []float64{1 << 10, 1 << 15, 1 << 20}, US: us}
+	}
+	fault := func(name string, us ...float64) diagnose.Fault {
+		return diagnose.Fault{Hypothesis: diagnose.Hypothesis{Name: name}, Curve: curve(us...)}
+	}
+	f := diagnose.Faults{Healthy: curve(10, 20, 40), Tried: []diagnose.Fault{fault("a", 40, 80, 160), fault("b", 40, 80, 170), fault("c", 10, 20, 160)}}
+	log := func(us ...float64) *ncclog.Log {
+		return &ncclog.Log{Rows: []ncclog.Row{{Bytes: 1 << 10, US: us[0]}, {Bytes: 1 << 15, US: us[1]}, {Bytes: 1 << 20, US: us[2]}}}
+	}
+	judge := func(logs ...*ncclog.Log) *diagnose.Diagnosis {
+		d, err := f.Judge(logs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := judge(log(40, 80, 160))
+	if n := d.Named(); len(n) != 2 || n[0].Name != "a" || n[1].Name != "b" {
+		t.Errorf("named %v, want a and b", n)
+	} else if at := diagnose.Apart(&n[0], &n[1]); at.Bytes != 1<<20 || math.Abs(at.By-math.Log(17.0/16)) > 1e-9 {
+		t.Errorf("apart at %v", at)
+	}
+	if n := judge(log(11, 22, 44)).Named(); n != nil {
+		t.Errorf("healthy, a tenth slower: %v", n)
+	}
+	// Twice as slow as the model throughout, the good nodes too: their ratio says more.
+	bad, good := log(20, 40, 320), log(20, 40, 80)
+	for _, d := range []*diagnose.Diagnosis{judge(bad, good), judge(good, bad)} {
+		if n := d.Named(); len(n) != 1 || n[0].Name != "c" || d.US[2] != 320 || d.Good[2] != 80 {
+			t.Errorf("against good nodes: %v", n)
+		}
+	}
+}
+
+// Between sizes a curve is a power of the size, beyond the last a straight line.
+func TestCurve(t *testing.T) {
+	c := diagnose.Curve{Bytes: []float64{1, 4, 16}, US: []float64{10, 40, 60}}
+	for at, want := range map[float64]float64{0.5: 10, 1: 10, 2: 20, 4: 40, 8: 40 * math.Sqrt(1.5), 16: 60, 28: 80} {
+		if got := c.At(at); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v B: %v us, want %v", at, got, want)
+		}
+	}
+}

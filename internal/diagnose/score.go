@@ -1,0 +1,88 @@
+package diagnose
+
+import "math"
+
+// How far a measured time is from the prediction of a machine's true state, as standard
+// deviations of its logarithm.
+const (
+	// noise is from one size to the next, whatever stands beside it.
+	noise = 0.05
+	// constants is by how much those of a machine differ from the model's, which moves
+	// neighbouring sizes together: over reach doublings of the size the correlation falls to
+	// exp(-1/2).
+	constants = 0.15
+	reach     = 3.0
+	// alike is what is left of that in the ratio of two logs of like machines.
+	alike = 0.05
+)
+
+// weight judges how far times are from predictions: residuals are taken to be Gaussian with
+// covariance noise^2 for each and constants^2 exp(-(d/reach)^2/2) for two sizes d doublings
+// apart, a Gaussian process of the model's discrepancy (Kennedy and O'Hagan, Bayesian
+// calibration of computer models, J. R. Statist. Soc. B 63, 2001).
+type weight struct{ lower [][]float64 } // Cholesky factor of the covariance
+
+// newWeight makes the weight for sizes in bytes, above 0 and each other.
+func newWeight(sizes []float64, noise, constants float64) *weight {
+	n := len(sizes)
+	w := &weight{lower: make([][]float64, n)}
+	for i := range n {
+		w.lower[i] = make([]float64, i+1)
+		for j := range i + 1 {
+			d := math.Log2(sizes[i]/sizes[j]) / reach
+			sum := constants * constants * math.Exp(-d*d/2)
+			if i == j {
+				sum += noise * noise
+			}
+			for k := range j {
+				sum -= w.lower[i][k] * w.lower[j][k]
+			}
+			if i == j {
+				w.lower[i][i] = math.Sqrt(sum) // at least noise: the rest is positive semidefinite
+			} else {
+				w.lower[i][j] = sum / w.lower[j][j]
+			}
+		}
+	}
+	return w
+}
+
+// misfit is r' C^-1 r of residuals: of the true hypothesis one for each size, on average, and
+// of two hypotheses the difference is twice the logarithm of their likelihoods' ratio.
+func (w *weight) misfit(r []float64) (sum float64) {
+	y := make([]float64, len(r))
+	for i := range r {
+		y[i] = r[i]
+		for k := range i {
+			y[i] -= w.lower[i][k] * y[k]
+		}
+		y[i] /= w.lower[i][i]
+		sum += y[i] * y[i]
+	}
+	return sum
+}
+
+// Curve is a predicted time by size.
+type Curve struct {
+	Bytes []float64 // rising
+	US    []float64
+}
+
+// At is the time of a size: between two of the curve by logarithms, beyond its largest, where
+// bandwidth alone counts, on the straight line through the last two.
+func (c *Curve) At(bytes float64) float64 {
+	n := len(c.Bytes)
+	if n == 1 {
+		return c.US[0]
+	}
+	k := 1
+	for k < n-1 && c.Bytes[k] < bytes {
+		k++
+	}
+	x0, x1, y0, y1 := c.Bytes[k-1], c.Bytes[k], c.US[k-1], c.US[k]
+	if bytes > x1 {
+		return y1 + (bytes-x1)*(y1-y0)/(x1-x0)
+	}
+	share := math.Log(max(bytes, x0)/x0) / math.Log(x1/x0)
+	return y0 * math.Exp(share*math.Log(y1/y0))
+}

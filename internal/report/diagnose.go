@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Diagnosis is what a log of nccl-tests comes to beside a scenario.
+type Diagnosis struct {
+	Subject string   // the log, and what it is of
+	Notes   []string // what to know of the log
+	Rows    []Suspect
+	Sizes   []DiagnosedSize
+	Best    string // name of the fault whose curve Sizes have beside the healthy one's
+	Verdict string
+	Checks  []string // what to look at on the machine, in order
+	Untried []string // faults that change nothing here, or that the scenario cannot have
+}
+
+// Suspect is a fault, or the healthy machine.
+type Suspect struct {
+	Name     string
+	Misfit   float64 // for each size; about 1 where it is true
+	Evidence float64 // twice the logarithm of the odds against the healthy machine
+	Healthy  bool
+}
+
+// DiagnosedSize is a size of the log with its times in us.
+type DiagnosedSize struct {
+	Bytes                int64
+	US, Good             float64 // Good: of the good nodes; 0: there is no such log
+	HealthyUS, SuspectUS float64
+}
+
+// Text writes the diagnosis for reading. Width 0 means 100 columns.
+func (d *Diagnosis) Text(w io.Writer, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = DefaultWidth
+	}
+	width, p := max(opt.Width, minWidth), paint(opt.Colour)
+	var b strings.Builder
+	put := func(style func(string) string, lines []string) {
+		for _, l := range lines {
+			b.WriteString(style(strings.TrimRight(l, " ")) + "\n")
+		}
+	}
+	put(p.bold, hang(d.Subject, width, 2))
+	for _, n := range d.Notes {
+		put(p.warn, hang(n, width, 2))
+	}
+	b.WriteString("\n")
+	put(plain, d.suspects().lines(width, p))
+	b.WriteString("\n")
+	put(plain, d.sizes().lines(width, p))
+	b.WriteString("\n")
+	put(p.bold, hang(d.Verdict, width, 0))
+	for i, c := range d.Checks {
+		put(plain, hang(fmt.Sprintf("%2d. %s", i+1, c), width, 4))
+	}
+	if len(d.Untried) > 0 {
+		put(p.dim, hang("Nothing to see here, or not in such a scenario: "+strings.Join(d.Untried, "; ")+".", width, 2))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// suspects is the table of faults.
+func (d *Diagnosis) suspects() *table {
+	t := &table{columns: []column{{title: "suspect", wrap: true}, {title: "misfit per size", right: true},
+		{title: "evidence", right: true}}}
+	for _, r := range d.Rows {
+		evidence := "-"
+		if !r.Healthy {
+			evidence = fmt.Sprintf("%+.1f", r.Evidence)
+		}
+		t.add(r.Name, fmt.Sprintf("%.2f", r.Misfit), evidence)
+	}
+	return t
+}
+
+// sizes is the table of the log's sizes.
+func (d *Diagnosis) sizes() *table {
+	t := &table{columns: []column{{title: "size B", right: true}, {title: "log us", right: true},
+		{title: "good us", right: true, drop: 1}, {title: "healthy us", right: true},
+		{title: "ratio", right: true}, {title: "suspect us", right: true}, {title: "ratio", right: true}}}
+	for _, s := range d.Sizes {
+		good := ""
+		if s.Good > 0 {
+			good = fmt.Sprintf("%.1f", s.Good)
+		}
+		t.add(integer(s.Bytes), fmt.Sprintf("%.1f", s.US), good, fmt.Sprintf("%.1f", s.HealthyUS), fmt.Sprintf("%.2f",
+			s.US/s.HealthyUS),
+			fmt.Sprintf("%.1f", s.SuspectUS), fmt.Sprintf("%.2f", s.US/s.SuspectUS))
+	}
+	return t
+}

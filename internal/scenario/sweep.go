@@ -1,0 +1,48 @@
+package scenario
+
+import (
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Sweep puts sizes in place of what a collective has in a scenario.
+type Sweep struct {
+	Entry    int // of the workload, by index
+	From, To units.Bytes
+	Factor   int
+}
+
+// LoadSweep is LoadStack, and parses src unless that is nil, with other sizes of a collective.
+func LoadSweep(nameOrFile string, src []byte, set []string, seed *uint64, s Sweep) (*Valid, error) {
+	file := nameOrFile
+	if src == nil {
+		var bad *Error
+		if file, src, bad = open(nameOrFile); bad != nil {
+			return nil, bad
+		}
+	}
+	return parseChanged(file, src, changes{set: set, seed: seed, sweep: &s})
+}
+
+// apply changes the tree.
+func (s *Sweep) apply(root *node) *Error {
+	entries := root.get("workload")
+	if entries == nil || s.Entry >= len(entries.items) {
+		return root.pos.errorf("workload has no item [%d]; sizes are those of a collective", s.Entry)
+	}
+	c := entries.items[s.Entry].get("collective")
+	if c == nil || c.kind != mappingNode {
+		return entries.items[s.Entry].pos.errorf("workload[%d] is no collective; sizes are those of one", s.Entry)
+	}
+	at := c.pos
+	value := func(s string) *node { return &node{kind: scalarNode, text: s, pos: at} }
+	size := func(n units.Bytes) *node { return value(strconv.FormatInt(int64(n), 10) + "B") }
+	sizes := &node{kind: mappingNode, pos: at}
+	sizes.put("from", at, size(s.From))
+	sizes.put("to", at, size(s.To))
+	sizes.put("factor", at, value(strconv.Itoa(s.Factor)))
+	c.remove("size")
+	c.put("sizes", at, sizes)
+	return nil
+}

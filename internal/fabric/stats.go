@@ -332,9 +332,9 @@ func (n *Net) PortID(i int) uint32 { return n.ports[i].id }
 // LastMove is when a frame last arrived or was dropped, those of the links' own apart.
 func (n *Net) LastMove() units.Time { return n.moved }
 
-// Stirred is the time of the last event that might have made something move;
+// LastActivity is the time of the last event that might have made something move;
 // PFC frames, refreshes and expiries do not count.
-func (n *Net) Stirred() units.Time { return n.stirred }
+func (n *Net) LastActivity() units.Time { return n.stirred }
 
 // LinkFrames counts the frames of the links' own (PFC frames, flow-control
 // packets) in flight or waiting to take effect.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -208,7 +209,7 @@ func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait uni
 		how += ", because " + because
 	default:
 		cause, how = x.portCause(port, q), fmt.Sprintf("%s in the queue of %s%s", each, port, x.sayAhead(m, q))
-		if m.Ahead*2 > m.Wait {
+		if m.Ahead*2 > m.Wait && x.strictAhead(m) {
 			cause.Kind = catalog.CauseClass
 		}
 	}
@@ -222,10 +223,16 @@ func (x *index) sayAhead(m *record.Met, q *record.QP) string {
 		return ""
 	}
 	said := fmt.Sprintf(", behind %s %d", q.Layer.English().Class, m.Served)
-	for _, a := range x.r.Evidence.Ahead {
-		if a.Port == m.Port && a.Class == m.Class && a.Served == m.Served && a.Strict {
-			return said + ", which is served first"
-		}
+	if x.strictAhead(m) {
+		return said + ", which is served first"
 	}
 	return said
+}
+
+// strictAhead reports whether the class that went ahead does so whatever waits; else the two
+// share the port.
+func (x *index) strictAhead(m *record.Met) bool {
+	return slices.ContainsFunc(x.r.Evidence.Ahead, func(a record.Ahead) bool {
+		return a.Port == m.Port && a.Class == m.Class && a.Served == m.Served && a.Strict
+	})
 }

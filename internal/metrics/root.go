@@ -132,7 +132,9 @@ func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (c
 	how = "it waited in the queue of " + port.String() + x.sharedBy(port, q)
 	if at := x.metOn(f, port); at.Ahead*2 > at.Wait {
 		cause = x.portCause(port, q)
-		cause.Kind = catalog.CauseClass
+		if x.strictAhead(&at) {
+			cause.Kind = catalog.CauseClass
+		}
 		return cause, strings.TrimSuffix(how, ",") + x.sayAhead(&at, q)
 	}
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && heldLong(p, f) {

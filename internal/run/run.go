@@ -286,7 +286,7 @@ func (r *runner) stuck() bool {
 func (r *runner) lastMove() units.Time {
 	t := r.Engine.LastWork()
 	for _, n := range r.Nets {
-		t = max(t, n.Stirred())
+		t = max(t, n.LastActivity())
 	}
 	return t
 }

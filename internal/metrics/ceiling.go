@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -140,7 +139,7 @@ func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 	c.Of, c.How = d.Cause, d.How
 	c.Of.Milli = share(d.TimePS, f)
 	c.Cause = NamedCause{c.Of.Kind, d.Where, c.Of.Milli}
-	if full := x.sayFullCores(q); full != "" && !strings.Contains(c.How, wasBusy) {
+	if full := x.sayFullCores(q); full != "" && d.tells&tellsCores == 0 {
 		c.How += "; " + full
 	}
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {

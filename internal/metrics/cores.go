@@ -101,6 +101,9 @@ func (x *index) sayFullCores(q *record.QP) string {
 		said = x.findFullCores(q)
 		x.full[q] = said
 	}
+	if said != "" {
+		x.tells |= tellsCores
+	}
 	return said
 }
 
@@ -116,11 +119,20 @@ func (x *index) findFullCores(q *record.QP) string {
 func (x *index) fullCores(q *record.QP) (all []string) {
 	for _, b := range x.coresOf(q) {
 		if b.Busy >= busyCore {
-			all = append(all, fmt.Sprintf("core %d of %s, with the %s of that end, %s %.0f %% of the time to the last completion", b.Core, b.Host, b.Does, wasBusy, 100*b.Busy))
+			all = append(all, fmt.Sprintf("core %d of %s, with the %s of that end, was busy for %.0f %% of the time to the last completion",
+				b.Core, b.Host, b.Does, 100*b.Busy))
 		}
+	}
+	if len(all) > 0 {
+		x.tells |= tellsCores
 	}
 	return all
 }
 
-// wasBusy is how explanations tell of a full core.
-const wasBusy = "was busy for"
+// tells is what an explanation tells of beside its cause.
+type tells uint8
+
+const (
+	tellsDrops tells = 1 << iota // which port dropped
+	tellsCores                   // which cores were full
+)

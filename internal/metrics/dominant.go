@@ -100,7 +100,9 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	best, s := *strongest, strongest.longest
 	best.longest = spell{}
 	k := &x.stages.known[s.number]
+	x.tells = 0
 	_, best.How = x.say(s.of, x.packetsOf(s.of, k), k)
+	best.tells = x.tells
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How

@@ -25,6 +25,7 @@ type Dominant struct {
 	Parts []Part
 
 	longest spell // gives the words
+	tells   tells // what How tells of
 	// Loss says which port dropped packets of the message or of those it had to wait
 	// for, where that is not what How tells; else it is empty.
 	Loss string
@@ -60,10 +61,10 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 	}
 	d := Dominant{}
 	if !f.Account.IsZero() {
-		if d = x.dominant(f, false); !strings.Contains(d.How, " dropped ") {
+		if d = x.dominant(f, false); d.tells&tellsDrops == 0 {
 			d.Loss = x.alsoLost(f)
 		}
-		if !strings.Contains(d.How, wasBusy) {
+		if d.tells&tellsCores == 0 {
 			d.Core = x.sayFullCores(&r.QPs[k])
 		}
 	}

@@ -26,6 +26,7 @@ type index struct {
 	keepers  []*stages                     // of accounts, once longest has been asked
 	stages   stages
 	blames   map[blameKey]Cause            // what blame found
+	tells    tells                         // what say told of
 	asked    asked                         // what requester found last
 	causes   []Dominant                    // for dominant to use again
 	spelled  []spell                       // likewise

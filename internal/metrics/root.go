@@ -244,6 +244,7 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	if p == nil {
 		return Cause{}, ""
 	}
+	x.tells |= tellsDrops
 	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
 	return x.droppedBy(p, most.Cause), because + x.drainAfter(p, most.Cause)
 }
@@ -291,6 +292,7 @@ func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
 // sayDropped says what a port dropped in the run, of all flows that pass it: the record
 // does not tell them apart.
 func (x *index) sayDropped(p *record.Port, d record.Drop) string {
+	x.tells |= tellsDrops
 	of, name := "", p.ID()
 	takers := x.out
 	if d.Cause.Arriving() {

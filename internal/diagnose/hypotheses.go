@@ -29,55 +29,69 @@ const (
 // hypotheses lists the faults that a scenario may have; entry is its collective's in the
 // workload. Whether a scenario knows the keys shows when it is read with them.
 func hypotheses(v *scenario.Valid, entry, ranks int) []Hypothesis {
-	out := []Hypothesis{
-		{"GPUDirect off", []string{"gpudirect=off"}, []string{"lsmod | grep nvidia_peermem: there, or a kernel and " +
-			"driver with DMA-BUF",
-			"NCCL_DEBUG=INFO on the test, then grep 'via NET/': GDRDMA stands behind each channel that has it",
-			"env | grep NCCL_NET_GDR: empty"}},
-		{"ACS on", []string{"server.acs=redirect"}, []string{"lspci -vvv | grep ACSCtl: ReqRedir+ or CmpltRedir+ at a " +
-			"PCIe bridge is ACS on", "dmesg | grep -i iommu: off, or passthrough"}},
-		{"TCP instead of RDMA", []string{"stack=tcp"}, []string{checkNet, "ibv_devinfo | grep state: PORT_ACTIVE for " +
-			"each card", "env | grep NCCL_IB: no NCCL_IB_DISABLE"}},
-		{"one card for all GPUs", []string{"topology.rail.rails=1"}, []string{checkNet,
-			"env | grep NCCL_IB_HCA: empty, or all cards", "ibv_devinfo | grep -E 'hca_id|state': as many PORT_ACTIVE as " +
-				"cards"}},
-		{"a card at gen3 or x8", []string{"server.links.nic0={gen: 3, width: 16}"}, []string{checkSlot}},
-		{"all cards at x8", nil, []string{checkSlot}},
-		{"all cards at gen3", nil, []string{checkSlot, "dmidecode -t slot, and PCIe generation in the BIOS set-up: " +
-			"auto, or the card's"}},
-		{"cards of the wrong NUMA node", []string{wrongNUMA(v, entry, ranks)}, []string{checkTopo,
-			"NCCL_DEBUG=INFO on the test, then grep 'via NET/': which card each GPU takes; env | grep NCCL_TOPO_FILE in " +
-				"virtual machines"}},
-		{"no NVLink or NVSwitch", []string{"server.nvswitch=off"}, []string{"systemctl status nvidia-fabricmanager: " +
-			"active", "nvidia-smi topo -m: NV between all GPUs", "NCCL_DEBUG=INFO on the test, then grep ' via ': " +
-			"P2P/IPC or P2P/CUMEM, not SHM"}},
-		{"half the NVLinks of a GPU down", nil, []string{"nvidia-smi nvlink -s: every link has a rate, none inactive",
-			"dmesg | grep -i xid: 74 is an NVLink error"}},
-		{"few channels", []string{"nccl.env.MAX_NCHANNELS=2"},
-			[]string{"env | grep -E 'NCCL_(MAX|MIN)_(NCHANNELS|CTAS)', and /etc/nccl.conf: empty",
-				"NCCL_DEBUG=INFO on the test, then grep 'coll channels': as hopscope run has them in its table"}},
-		{"NVLS off", []string{"nccl.env.NVLS_ENABLE=0"}, []string{"env | grep NCCL_NVLS_ENABLE, and /etc/nccl.conf: " +
-			"empty", "NCCL_DEBUG=INFO on the test, then grep NVLS: multicast support is on"}},
-	}
 	widths, gens := perCard(v)
-	byName := func(name string, set ...string) {
-		for i := range out {
-			if out[i].Name == name {
-				out[i].Set = set
-			}
-		}
+	out := []Hypothesis{
+		{"GPUDirect off", []string{"gpudirect=off"}, []string{
+			"lsmod | grep nvidia_peermem: there, or a kernel and driver with DMA-BUF",
+			"NCCL_DEBUG=INFO on the test, then grep 'via NET/': GDRDMA stands behind each channel that has it",
+			"env | grep NCCL_NET_GDR: empty",
+		}},
+		{"ACS on", []string{"server.acs=redirect"}, []string{
+			"lspci -vvv | grep ACSCtl: ReqRedir+ or CmpltRedir+ at a PCIe bridge is ACS on",
+			"dmesg | grep -i iommu: off, or passthrough",
+		}},
+		{"TCP instead of RDMA", []string{"stack=tcp"}, []string{
+			checkNet,
+			"ibv_devinfo | grep state: PORT_ACTIVE for each card",
+			"env | grep NCCL_IB: no NCCL_IB_DISABLE",
+		}},
+		{"one card for all GPUs", []string{"topology.rail.rails=1"}, []string{
+			checkNet,
+			"env | grep NCCL_IB_HCA: empty, or all cards",
+			"ibv_devinfo | grep -E 'hca_id|state': as many PORT_ACTIVE as cards",
+		}},
+		{"a card at gen3 or x8", []string{"server.links.nic0={gen: 3, width: 16}"}, []string{checkSlot}},
+		{"all cards at x8", []string{widths}, []string{checkSlot}},
+		{"all cards at gen3", []string{gens}, []string{
+			checkSlot,
+			"dmidecode -t slot, and PCIe generation in the BIOS set-up: auto, or the card's",
+		}},
+		{"cards of the wrong NUMA node", []string{wrongNUMA(v, entry, ranks)}, []string{
+			checkTopo,
+			"NCCL_DEBUG=INFO on the test, then grep 'via NET/': which card each GPU takes",
+			"env | grep NCCL_TOPO_FILE in virtual machines",
+		}},
+		{"no NVLink or NVSwitch", []string{"server.nvswitch=off"}, []string{
+			"systemctl status nvidia-fabricmanager: active",
+			"nvidia-smi topo -m: NV between all GPUs",
+			"NCCL_DEBUG=INFO on the test, then grep ' via ': P2P/IPC or P2P/CUMEM, not SHM",
+		}},
+		{"half the NVLinks of a GPU down", []string{nvlinks(v)}, []string{
+			"nvidia-smi nvlink -s: every link has a rate, none inactive",
+			"dmesg | grep -i xid: 74 is an NVLink error",
+		}},
+		{"few channels", []string{"nccl.env.MAX_NCHANNELS=2"}, []string{
+			"env | grep -E 'NCCL_(MAX|MIN)_(NCHANNELS|CTAS)', and /etc/nccl.conf: empty",
+			"NCCL_DEBUG=INFO on the test, then grep 'coll channels': as hopscope run has them in its table",
+		}},
+		{"NVLS off", []string{"nccl.env.NVLS_ENABLE=0"}, []string{
+			"env | grep NCCL_NVLS_ENABLE, and /etc/nccl.conf: empty",
+			"NCCL_DEBUG=INFO on the test, then grep NVLS: multicast support is on",
+		}},
 	}
-	byName("all cards at x8", widths)
-	byName("all cards at gen3", gens)
-	byName("half the NVLinks of a GPU down", nvlinks(v))
 	if !bytes.Contains(v.Source, []byte("between:")) { // a list of links would be replaced
 		host, fabric := slowLinks(v)
-		out = append(out, Hypothesis{"a slow server: its ports at half their rate", []string{host},
-			[]string{checkPairs, "ethtool DEV | grep Speed, or ibstat | grep Rate, on each server: as its neighbours",
-				"ethtool -S DEV | grep -E 'prio.*pause|discard' on each server: one whose counts grow"}},
-			Hypothesis{"ECMP collision of one queue pair: a link between switches at half its rate", []string{fabric},
-				[]string{"rates of the uplinks of each switch while the test runs: one full and others idle",
-					"NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_SPLIT_DATA_ON_QPS=0 on the test: faster", checkPairs}})
+		out = append(out,
+			Hypothesis{"a slow server: its ports at half their rate", []string{host}, []string{
+				checkPairs,
+				"ethtool DEV | grep Speed, or ibstat | grep Rate, on each server: as its neighbours",
+				"ethtool -S DEV | grep -E 'prio.*pause|discard' on each server: one whose counts grow",
+			}},
+			Hypothesis{"ECMP collision of one queue pair: a link between switches at half its rate", []string{fabric}, []string{
+				"rates of the uplinks of each switch while the test runs: one full and others idle",
+				"NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_SPLIT_DATA_ON_QPS=0 on the test: faster",
+				checkPairs,
+			}})
 	}
 	return slices.DeleteFunc(out, func(h Hypothesis) bool { return len(h.Set) == 0 || h.Set[0] == "" })
 }

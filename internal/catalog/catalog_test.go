@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"encoding"
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -95,6 +97,19 @@ func TestVocabularies(t *testing.T) {
 			if w.Field(i).IsZero() {
 				t.Errorf("%s has no word for %s", Layer(k), w.Type().Field(i).Name)
 			}
+		}
+	}
+}
+
+// Every kind of cause stands in the documentation by its name.
+func TestCausesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/models/accounts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c := NoCause + 1; int(c) < len(causes); c++ {
+		if !strings.Contains(string(doc), "`"+c.String()+"`") {
+			t.Errorf("%q does not stand in docs/models/accounts.md", c)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (x *index) sayAckQueue(port record.PortID, f *record.Message, back *record.
 	class := x.answersIn(port, f, back)
 	cause = Cause{Kind: catalog.CausePort, Place: record.ClassAt(port.Node, port.Port, class, back.Layer)}
 	p := x.ports[portClass{port, class}]
-	if p == nil || !heldLong(p, f) {
+	if p == nil || !x.heldLong(p, f, true) {
 		return cause, how
 	}
 	held, root, host := x.walk(port, class)

@@ -316,7 +316,7 @@ func (x *index) because(causes []string, qps []int32) string {
 	}
 	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
 	for _, i := range qps {
-		if p, d := x.mostDropped(&x.r.QPs[i]); p != nil {
+		if p, d := x.firstDropped(&x.r.QPs[i]); p != nil {
 			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, p.ID(), plural(d.Count, "frame"), d.Cause)
 		}
 	}

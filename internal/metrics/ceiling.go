@@ -207,16 +207,10 @@ func (x *index) sayShared(f *record.Message, q *record.QP) string {
 
 // meanwhile are the queue pairs that send data of messages under way while f was.
 func (x *index) meanwhile(f *record.Message) map[int32]bool {
-	end := func(g *record.Message) units.Time {
-		if g.CompletionPS < 0 {
-			return x.r.EndPS
-		}
-		return g.StartPS + g.CompletionPS
-	}
 	qps := map[int32]bool{}
 	for i := range x.r.Messages {
 		g := &x.r.Messages[i]
-		if k, ok := x.sender(g); ok && g.StartPS < end(f) && end(g) > f.StartPS {
+		if k, ok := x.sender(g); ok && g.StartPS < x.endOf(f) && x.endOf(g) > f.StartPS {
 			qps[int32(k)] = true
 		}
 	}

@@ -84,7 +84,7 @@ func TestDropsOfThePath(t *testing.T) {
 		r := edge(record.Message{Bytes: 1}, record.QPLimits{})
 		r.Ports = []record.Port{{Node: c.node, Port: c.port, Class: 3, DropCauses: []record.Drop{{Cause: c.cause, Act: record.Act{Count: 5}}}}}
 		x := newIndex(r)
-		if p, _ := x.mostDropped(&r.QPs[0]); (p != nil) != c.found {
+		if p, _ := x.firstDropped(&r.QPs[0]); (p != nil) != c.found {
 			t.Errorf("%s at %s:%d: found %v, want %v", c.cause, c.node, c.port, p != nil, c.found)
 		}
 	}

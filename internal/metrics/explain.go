@@ -97,6 +97,11 @@ type blameKey struct {
 // maxBlames bounds what blame remembers.
 const maxBlames = 1 << 16
 
+// ofItsTime are the stages whose cause is looked for in the message's own time.
+var ofItsTime = [...]catalog.Stage{
+	catalog.StageRate, catalog.StageRNRWait, catalog.StageAwaitRNR, catalog.StageLoss, catalog.StageResending,
+}
+
 // blame is where the cause of a stage lies, without the words of say. It is the same for most
 // messages of a queue pair.
 func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
@@ -104,7 +109,8 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 	if !s.elsewhere {
 		return x.itself(s, q)
 	}
-	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || q.Is(catalog.Streams) || s.base == catalog.StageRead && f.Bytes > q.Limits.MTUBytes || s.base == catalog.StageRNRWait || s.base == catalog.StageAwaitRNR {
+	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || q.Is(catalog.Streams) || slices.Contains(ofItsTime[:], s.base) ||
+		s.base == catalog.StageRead && f.Bytes > q.Limits.MTUBytes {
 		cause, _ := x.say(f, q, s)
 		return cause
 	}
@@ -112,13 +118,11 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 	switch s.base {
 	case catalog.StageQueue:
 		p := x.ports[portClass{s.port(), q.Limits.Class}]
-		key.judged = p != nil && heldLong(p, f)
+		key.judged = p != nil && x.heldLong(p, f, false)
 	case catalog.StageWindow:
 		key.judged = x.stretched(f, q, q.Limits.WindowBytes) != nil
 	case catalog.StageBitmap:
 		key.judged = x.stretched(f, q, bitmapPackets(q)*q.Limits.MTUBytes) != nil
-	case catalog.StageRate:
-		key.judged = heldMarks(x.mostMarked(q), f)
 	case catalog.StageReads:
 		_, _, key.judged = x.readsFill(f)
 	}
@@ -167,7 +171,8 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageReads:
 		return x.sayReads(f, q, me)
 	case catalog.StageRNRWait, catalog.StageAwaitRNR:
-		cause = Cause{Kind: catalog.CauseReceives, Place: record.Place{Kind: catalog.AtReceiveQueue, Node: record.HostOf(f.Dst)}}
+		at := record.Place{Kind: catalog.AtReceiveQueue, Node: record.HostOf(f.Dst)}
+		cause = Cause{Kind: catalog.CauseReceives, Place: at}
 		return cause, fmt.Sprintf("%s waited for receive work requests at %s", me, f.Dst)
 	case catalog.StagePaused, catalog.StageCredits:
 		return x.sayPaused(s.port(), f, q)
@@ -196,8 +201,8 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 
 // whyNarrow is what made the window of a queue pair small.
 func (x *index) whyNarrow(q *record.QP) string {
-	if q.Timeouts > 0 {
-		return plural(q.Timeouts, "timeout")
+	if x.done(catalog.AckTimeout, q.Place()) || x.done(catalog.RTO, q.Place()) {
+		return "a timeout"
 	}
 	return "it was idle"
 }
@@ -224,7 +229,7 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 	}
 	switch stage {
 	case catalog.StageOther:
-		return fmt.Sprintf("%s served %s first", where, x.others(at))
+		return fmt.Sprintf("%s served %s first", where, x.others(at, q))
 	case catalog.StageControl:
 		return where + " sent ACKs, CNPs or PFC frames first"
 	case catalog.StageCPU:
@@ -257,7 +262,9 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 		return me + " had nothing to send"
 	case catalog.StageResponses:
 		how := fmt.Sprintf("responses of %s arrived, up to one that was lost", record.HostOf(f.Dst))
-		if p, drop := x.dropped(q); p != nil {
+		if _, because := x.lostWhere(f, q, true); because != "" {
+			how += "; " + because
+		} else if p, drop := x.dropped(q); p != nil {
 			how += "; " + x.sayDropped(p, drop)
 		}
 		return how
@@ -295,14 +302,17 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		goodput = q.FinalRateBps
 	}
 	switch {
-	case q.CNPsReceived > 0:
+	case x.notified(q):
 		words := q.Layer.English()
 		at := "at " + FormatRate(goodput)
 		if goodput < q.MinRateBps { // of a message that mostly waited for others
 			at = "back"
 		}
-		how = fmt.Sprintf("%s held %s %s (lowest rate %s)", words.Control, me, at, FormatRate(q.MinRateBps))
-		how += fmt.Sprintf(" after %s from %s", plural(q.CNPsReceived, words.Message), peerHost(q))
+		how = fmt.Sprintf("%s held %s %s after %ss from %s", words.Control, me, at, words.Message, peerHost(q))
+		if x.known.to == 0 { // of the queue pair's life
+			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s from %s", words.Control, me, at, FormatRate(q.MinRateBps),
+				plural(q.CNPsReceived, words.Message), peerHost(q))
+		}
 		p, met, known := x.marked(f)
 		switch {
 		case p != nil:
@@ -310,18 +320,28 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		case known:
 			return cause, how
 		}
-		if p := x.mostMarked(q); heldMarks(p, f) {
-			return x.sayMarkedHeld(p, q, fmt.Sprintf("%s; %s marked %s", how, p.ID(), plural(p.Marked, "packet")))
+		if p := x.firstMarked(q); x.heldMarks(p, f) {
+			return x.sayMarkedHeld(p, q, fmt.Sprintf("%s; %s marked packets", how, p.ID()))
 		} else if p != nil {
-			return atPort(p), fmt.Sprintf("%s; %s marked %s%s", how, p.ID(), plural(p.Marked, "packet"), x.filledBy(p))
+			return atPort(p), fmt.Sprintf("%s; %s marked packets%s", how, p.ID(), x.filledBy(p))
 		}
 		return cause, how
 	case q.Limits.InitialBps > 0 && q.Limits.InitialBps < q.Limits.LineBps:
-		return cause, fmt.Sprintf("%s began at its initial rate of %s and no CNP reached it", me, FormatRate(q.Limits.InitialBps))
+		how = fmt.Sprintf("%s began at its initial rate of %s", me, FormatRate(q.Limits.InitialBps))
+		return cause, how + " and no CNP reached it"
 	case q.Limits.MaxBps > 0 && q.Limits.MaxBps < q.Limits.LineBps:
 		return cause, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
 	}
 	return cause, "pacing held " + me
+}
+
+// notified reports whether congestion control had slowed a queue pair by the end of the time
+// that is asked about.
+func (x *index) notified(q *record.QP) bool {
+	if slow := q.Layer.Vocabulary().Slow; x.actOf(slow, q).Count > 0 {
+		return x.done(slow, q.Place())
+	}
+	return q.CNPsReceived > 0
 }
 
 // sayEarlier tells what the messages of a queue pair, of which one waited for
@@ -368,7 +388,8 @@ func (x *index) sayReads(f *record.Message, q *record.QP, me string) (cause Caus
 		return Cause{Kind: catalog.CauseEarlier, Place: q.Place()}, fmt.Sprintf("%s had as many READs and atomics outstanding as max_rd_atomic allows, %s: these bring %s, where all else allows %s",
 			me, n, FormatRate(allows), FormatRate(best))
 	}
-	return Cause{Kind: catalog.CauseReads, Place: q.Place()}, me + " had as many READs and atomics outstanding as max_rd_atomic allows: " + n
+	how = me + " had as many READs and atomics outstanding as max_rd_atomic allows: " + n
+	return Cause{Kind: catalog.CauseReads, Place: q.Place()}, how
 }
 
 // readsFill reports whether as many READs as may be outstanding bring more than half of what
@@ -397,7 +418,8 @@ func (x *index) sayBitmap(f *record.Message, q *record.QP, me string) (cause Cau
 	if l.BitmapPackets == 0 {
 		how = fmt.Sprintf("half the PSN space let %s send no more than %s per round trip", me, plural(packets, "packet"))
 	} else {
-		how = fmt.Sprintf("the receive bitmap of %s let %s send no more than that per round trip", plural(packets, "packet"), me)
+		how = "the receive bitmap of %s let %s send no more than that per round trip"
+		how = fmt.Sprintf(how, plural(packets, "packet"), me)
 	}
 	return x.sayOutstanding(f, q, catalog.CauseBitmap, how, packets*l.MTUBytes)
 }
@@ -441,25 +463,28 @@ func (x *index) stretched(f *record.Message, q *record.QP, most int64) (deepest 
 	return deepest
 }
 
-// sharedBy counts the queue pairs that take a port, in words that follow its
-// name.
+// sharedBy counts the other queue pairs that sent through a port in the time that is asked
+// about, in words that follow its name.
 func (x *index) sharedBy(port record.PortID, q *record.QP) string {
 	mine := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
-	switch n := x.active(port, q.Limits.Class); {
-	case !mine && n > 0:
-		return fmt.Sprintf(", which this message does not take but %s do,", plural(int64(n), "other queue pair"))
-	case n > 1:
-		return fmt.Sprintf(", shared with %s,", plural(int64(n-1), "other queue pair"))
+	switch n := x.beside(port, q, false); {
+	case n == 0:
+		return ""
+	case mine:
+		return fmt.Sprintf(", shared with %s,", plural(n, "other queue pair"))
+	case n == 1:
+		return ", which this message does not take but 1 other queue pair does,"
+	default:
+		return fmt.Sprintf(", which this message does not take but %s do,", plural(n, "other queue pair"))
 	}
-	return ""
 }
 
-func (x *index) others(port record.PortID) string {
-	n := x.active(port, anyClass) - 1
+func (x *index) others(port record.PortID, q *record.QP) string {
+	n := x.beside(port, q, true)
 	if n < 1 {
 		return "other traffic"
 	}
-	return plural(int64(n), "other queue pair")
+	return plural(n, "other queue pair")
 }
 
 // WhyRate says in words what held the rate of a queue pair; empty: the record has none.

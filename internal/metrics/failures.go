@@ -35,7 +35,23 @@ func FailureSteps(f *record.Failure) string {
 
 // sayFailure tells of a failure, in words that follow a semicolon.
 func (x *index) sayFailure(f *record.Failure) string {
-	return fmt.Sprintf("the link %s failed at %s, %s", f.Link, FormatTime(f.DownPS-x.r.FirstPost()), FailureSteps(f))
+	told, ended := *f, "before the run ended"
+	if to := x.known.to; to > 0 { // what came later is not part of what is told
+		if told.NoticedPS > to {
+			told.NoticedPS = -1
+		}
+		if told.ReroutedPS > to {
+			told.ReroutedPS = -1
+		}
+		if told.UpPS > to {
+			told.UpPS = 0
+		}
+	}
+	steps := FailureSteps(&told)
+	if x.known.to > 0 && x.known.to < x.r.EndPS {
+		steps = strings.Replace(steps, ended, "before the message ended", 1)
+	}
+	return fmt.Sprintf("the link %s failed at %s, %s", f.Link, FormatTime(f.DownPS-x.r.FirstPost()), steps)
 }
 
 // failureOn is the latest failure that a message met on the way of its queue pair's

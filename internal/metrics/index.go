@@ -31,8 +31,6 @@ type index struct {
 	causes   []Dominant                    // for dominant to use again
 	spelled  []spell                       // likewise
 	thorough bool                          // what is asked of one message looks at others as well
-	lives    []lifetime                    // what spans found
-	busy     map[portClass]*busy           // what active found
 	previous []int32                       // of messages: what before found; nil: not looked for
 	places   int                           // that Mechanisms is to keep of each, 0: all
 	full     map[*record.QP]string         // what sayFullCores said
@@ -62,6 +60,7 @@ type together struct {
 	once    sync.Once
 	spent   map[spentAt]*spent // what addSpent found
 	keepers []*stages          // and the accounts that it kept
+	underWay
 }
 
 // fork is an index for another goroutine.
@@ -69,7 +68,7 @@ func (x *index) fork() *index {
 	x.along() // which all share
 	f := *x
 	f.stages, f.causes, f.spelled, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
-	f.known, f.busy = knownMet{}, nil
+	f.known = knownMet{}
 	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
 	return &f
 }
@@ -145,14 +144,6 @@ func (x *index) requester(f *record.Message) (k int, ok bool) {
 func (x *index) peer(q *record.QP) (k int, ok bool) {
 	k = x.pairs.find(q.Peer.Node, int(q.Peer.Number))
 	return k, k >= 0
-}
-
-// naksOf is how many NAKs the peer of a queue pair sent.
-func (x *index) naksOf(q *record.QP) int64 {
-	if k, ok := x.peer(q); ok {
-		return x.r.QPs[k].NAKsSent
-	}
-	return 0
 }
 
 // sender is the queue pair (an index into QPs) that sends a message's data: the

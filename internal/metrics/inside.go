@@ -34,8 +34,8 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 		return own, how
 	}
 	first, last := q.Limits.Path[0], q.Limits.Path[len(q.Limits.Path)-1]
-	if n := x.active(first.Port, q.Limits.Class); n > 1 && l.Bps >= q.Limits.LineBps {
-		others := plural(int64(n-1), "other queue pair")
+	if n := x.beside(first.Port, q, false); n > 0 && l.Bps >= q.Limits.LineBps {
+		others := plural(n, "other queue pair")
 		return x.portCause(first.Port, q), fmt.Sprintf("%s, no less than the line, which it shares with %s", how, others)
 	}
 	cause = Cause{Kind: catalog.CauseInside, Place: record.InsideAt(l.Host, l.String())}
@@ -44,7 +44,7 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 		return cause, how
 	}
 	// What it saves to read faster is what the receiver takes beyond what it got.
-	takes := w.Bps / units.Rate(max(x.active(last.Port, q.Limits.Class), 1))
+	takes := w.Bps / units.Rate(1+x.beside(last.Port, q, false))
 	got := Goodput(f)
 	saves := mulDiv(int64(f.CompletionPS), int64(max(takes-got, 0)), int64(takes))
 	if got > 0 && 2*saves < int64(x.heldIn(f, catalog.StageRead)) {

@@ -36,7 +36,7 @@ func (x *index) met(f *record.Message) []record.Met {
 		return k.list
 	}
 	k.of, k.list = f, k.list[:0]
-	if n := int(f.Number); n < len(x.r.Messages) && &x.r.Messages[n] == f && x.r.Evidence != nil && x.r.Evidence.Meetings != nil {
+	if n := int(f.Number); n < len(x.r.Messages) && &x.r.Messages[n] == f && x.witnessed() {
 		if k.evidence == nil {
 			k.evidence = x.r.Evidence.Fork()
 		}
@@ -93,8 +93,8 @@ func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how strin
 
 // heldMarks reports whether a port that marked was paused for a third of a message's time: then
 // what paused it made the queue.
-func heldMarks(p *record.Port, f *record.Message) bool {
-	return p != nil && p.HeldPS > 0 && p.PausedPS*3 >= f.CompletionPS
+func (x *index) heldMarks(p *record.Port, f *record.Message) bool {
+	return p != nil && p.HeldPS > 0 && x.wasHeld(p) && p.PausedPS*3 >= f.CompletionPS
 }
 
 // sayMarkedHeld goes on, of a port that marked while something held it.
@@ -106,10 +106,11 @@ func (x *index) sayMarkedHeld(p *record.Port, q *record.QP, said string) (cause 
 	return atPort(p), said + x.filledBy(p)
 }
 
-// metOn is what a message's packets met at a port on their way.
-func (x *index) metOn(f *record.Message, port record.PortID) (at record.Met) {
+// metOn is what a message's packets met at a port on their way, or with back what
+// acknowledges them.
+func (x *index) metOn(f *record.Message, port record.PortID, back bool) (at record.Met) {
 	for _, m := range x.met(f) {
-		if m.Answer == Reads(f) && x.metPort(&m) == port {
+		if m.Answer == (Reads(f) != back) && x.metPort(&m) == port {
 			at.Port, at.Class = m.Port, m.Class
 			at.Add(&m)
 		}

@@ -71,7 +71,7 @@ func TestResponsible(t *testing.T) {
 		{"the hop that marked", "incast-4to1", nil, 2, "sw:5", []string{"DCQCN held h2 qp 0", "from h4; sw:5 marked"}, nil},
 		{"a link that loses", losing, []string{"topology.links[0].loss=0.3"}, 0, "h0:1", []string{"h0:1 dropped", "(link loss)"}, nil},
 		{"what the queue pair sent again is not said of the message", losing, []string{"topology.star.drop_every=50"}, 0, "sw:2",
-			[]string{"in the life of h0 qp 0"}, []string{"h0 qp 0 sent"}},
+			[]string{"packets that h0 qp 0 had sent before had to be sent again"}, []string{"h0 qp 0 sent"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := simulate(t, tt.scenario, tt.set...)

@@ -36,12 +36,19 @@ func (x *index) walk(port record.PortID, class int) (held []record.PortID, root 
 		if next == nil {
 			return held, nil, ""
 		}
-		if next.PausedPS == 0 || next.PausedPS < p.PausedPS/counts {
+		if next.PausedPS == 0 || next.PausedPS < p.PausedPS/counts || !x.wasHeld(next) {
 			return held, next, ""
 		}
 		p = next
 	}
 	return held, nil, ""
+}
+
+// wasHeld reports whether a port that was held in the run had held a frame by the end of the time
+// that is asked about.
+func (x *index) wasHeld(p *record.Port) bool {
+	hold := p.Layer.Vocabulary().Hold
+	return x.acts[actKey{hold, p.Place()}].Count == 0 || x.done(hold, p.Place())
 }
 
 // fullest is the egress port for which most of what filled an ingress port waited as that
@@ -53,6 +60,9 @@ func (x *index) fullest(ingress record.PortID, class int) (p *record.Port) {
 	if p := x.filledWith(ingress, class); p != nil {
 		return p
 	}
+	if x.known.to > 0 && x.witnessed() {
+		return x.busiest(ingress, class)
+	}
 	if p, known := x.queues[key]; known {
 		return p
 	}
@@ -62,6 +72,28 @@ func (x *index) fullest(ingress record.PortID, class int) (p *record.Port) {
 		}
 	}
 	x.queues[key] = p
+	return p
+}
+
+// busiest is the egress port that the most queue pairs took after an ingress port that sent in
+// the time that is asked about, the first of several; nil: none did.
+func (x *index) busiest(ingress record.PortID, class int) (p *record.Port) {
+	taken, most := map[record.PortID]int{}, 0
+	for _, k := range x.class(x.in(ingress), class) {
+		if !x.sending(k) {
+			continue
+		}
+		path := x.r.QPs[k].Limits.Path
+		for n := 1; n < len(path); n++ {
+			next := path[n].Port
+			if path[n-1].Peer != ingress || x.ports[portClass{next, class}] == nil {
+				continue
+			}
+			if taken[next]++; taken[next] > most {
+				p, most = x.ports[portClass{next, class}], taken[next]
+			}
+		}
+	}
 	return p
 }
 
@@ -130,14 +162,14 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 // good part of the message's time, what paused it is the cause.
 func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (cause Cause, how string) {
 	how = "it waited in the queue of " + port.String() + x.sharedBy(port, q)
-	if at := x.metOn(f, port); at.Ahead*2 > at.Wait {
+	if at := x.metOn(f, port, false); at.Ahead*2 > at.Wait {
 		cause = x.portCause(port, q)
 		if x.strictAhead(&at) {
 			cause.Kind = catalog.CauseClass
 		}
 		return cause, strings.TrimSuffix(how, ",") + x.sayAhead(&at, q)
 	}
-	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && heldLong(p, f) {
+	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && x.heldLong(p, f, false) {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
 			how = strings.TrimSuffix(how, ",") + ", held by " + p.Layer.English().Holder
@@ -150,25 +182,50 @@ func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (c
 	return x.orFailed(x.portCause(port, q), strings.TrimSuffix(how, ","), f)
 }
 
-// heldLong reports whether a port was paused for a good part of a message's time.
-func heldLong(p *record.Port, f *record.Message) bool {
-	return p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts
-}
-
-// mostMarked is the port of a queue pair's path that marked most in its class;
-// nil if none did.
-func (x *index) mostMarked(q *record.QP) (most *record.Port) {
-	for _, h := range q.Limits.Path {
-		if p := x.ports[portClass{h.Port, q.Limits.Class}]; p != nil && p.Marked > 0 && (most == nil || p.Marked > most.Marked) {
-			most = p
+// heldLong reports whether a port was held for a good part of the time that a message's packets
+// waited there, or with back what acknowledges them.
+func (x *index) heldLong(p *record.Port, f *record.Message, back bool) bool {
+	if !x.witnessed() {
+		return p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts
+	}
+	at := x.metOn(f, p.ID(), back)
+	if at.Packets > 0 {
+		return at.Held > 0 && at.Held*counts >= at.Wait+at.Held
+	}
+	for _, t := range x.stages.read(f.Account) {
+		if s := &x.stages.known[t.number]; s.port() == p.ID() && s.ack == back {
+			switch s.base {
+			case catalog.StagePaused, catalog.StageCredits:
+				at.Held += t.time
+			case catalog.StageQueue:
+				at.Wait += t.time
+			}
 		}
 	}
-	return most
+	return at.Held > 0 && at.Held*counts >= at.Wait+at.Held
 }
 
-// mostDropped is the port of a queue pair's path that dropped most in its class
-// for one cause, on its way out or in; nil if none did.
-func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) {
+// firstMarked is the port of a queue pair's path that marked in its class before the others and
+// by the end of the time that is asked about; nil if none did.
+func (x *index) firstMarked(q *record.QP) (first *record.Port) {
+	var at units.Time
+	for _, h := range q.Limits.Path {
+		p := x.ports[portClass{h.Port, q.Limits.Class}]
+		if p == nil {
+			continue
+		}
+		mark := p.Layer.Vocabulary().Mark
+		if a := x.acts[actKey{mark, p.Place()}]; x.done(mark, p.Place()) && (first == nil || a.First < at) {
+			first, at = p, a.First
+		}
+	}
+	return first
+}
+
+// firstDropped is the port of a queue pair's path that dropped in its class before the others,
+// for one cause, on its way out or in, and by the end of the time that is asked about; nil if
+// none did.
+func (x *index) firstDropped(q *record.QP) (port *record.Port, first record.Drop) {
 	for _, h := range q.Limits.Path {
 		for _, end := range [...]record.PortID{h.Port, h.Peer} {
 			p := x.ports[portClass{end, q.Limits.Class}]
@@ -176,24 +233,24 @@ func (x *index) mostDropped(q *record.QP) (port *record.Port, most record.Drop) 
 				continue
 			}
 			for _, d := range p.DropCauses {
-				if d.Count > most.Count && d.Cause.Arriving() == (end == h.Peer) {
-					port, most = p, d
+				late := x.known.to > 0 && d.First > x.known.to || port != nil && d.First >= first.First
+				if d.Count > 0 && !late && d.Cause.Arriving() == (end == h.Peer) {
+					port, first = p, d
 				}
 			}
 		}
 	}
-	return port, most
+	return port, first
 }
 
-// sayLoss tells of the time that a loss cost, and which port dropped. The
-// record counts what a queue pair sent again, not what a message did.
+// sayLoss tells of the time that a loss cost, and which port dropped.
 func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *record.Message) (cause Cause, how string) {
 	me := qpActor(q)
 	cause = Cause{Kind: catalog.CauseLoss, Place: q.Place()}
-	how = fmt.Sprintf("a loss had to be noticed: %s, %s%s in the life of %s", plural(x.naksOf(q), "NAK"), x.askedAgain(q), plural(q.Timeouts, "timeout"), me)
+	how = "a loss had to be noticed" + x.noticedBy(q)
 	if stage == catalog.StageResending {
 		cause.Place = own.Place
-		how = fmt.Sprintf("packets sent before had to be sent again (%s in the life of %s)", plural(q.Retransmitted, "packet"), me)
+		how = "packets that " + me + " had sent before had to be sent again"
 	}
 	if at, because := x.lostWhere(of, q, Reads(of)); because != "" {
 		return at, how + "; " + because
@@ -279,39 +336,40 @@ func (x *index) drainAfter(p *record.Port, why catalog.Drop) string {
 	return x.drainOf(p)
 }
 
-// dropped is the port that dropped most on the path of a queue pair's packets, or
+// dropped is the port that dropped first on the path of a queue pair's packets, or
 // if none did on that of its peer's.
 func (x *index) dropped(q *record.QP) (*record.Port, record.Drop) {
-	p, drop := x.mostDropped(q)
+	p, drop := x.firstDropped(q)
 	if k, ok := x.peer(q); p == nil && ok {
-		return x.mostDropped(&x.r.QPs[k])
+		return x.firstDropped(&x.r.QPs[k])
 	}
 	return p, drop
 }
 
-// sayDropped says what a port dropped in the run, of all flows that pass it: the record
-// does not tell them apart.
+// sayDropped says that a port dropped, where the record does not tell of which flows, nor how
+// much in a message's time.
 func (x *index) sayDropped(p *record.Port, d record.Drop) string {
 	x.tells |= tellsDrops
-	of, name := "", p.ID()
-	takers := x.out
-	if d.Cause.Arriving() {
-		takers = x.in
-	}
-	if n := len(x.class(takers(name), p.Class)); n > 1 {
-		of = fmt.Sprintf(" of %d flows", n)
-	}
-	return fmt.Sprintf("%s dropped %s%s in the run (%s)", name, plural(d.Count, "frame"), of, d.Cause)
+	return fmt.Sprintf("%s dropped frames (%s)", p.ID(), d.Cause)
 }
 
-// askedAgain counts the READ requests that a queue pair sent again for want of
-// responses, in words that others follow.
-func (x *index) askedAgain(q *record.QP) string {
-	a := x.acts[actKey{catalog.AskedAgain, q.Place()}]
-	if a.Count == 0 {
+// noticedBy says how losses of a queue pair had been noticed by the end of the time that is asked
+// about, in words that follow.
+func (x *index) noticedBy(q *record.QP) string {
+	var by []string
+	if k, ok := x.peer(q); ok && x.done(catalog.NAKSent, x.r.QPs[k].Place()) {
+		by = append(by, "a NAK")
+	}
+	if x.done(catalog.AskedAgain, q.Place()) {
+		by = append(by, "a missing response")
+	}
+	if x.done(catalog.AckTimeout, q.Place()) {
+		by = append(by, "a timeout")
+	}
+	if len(by) == 0 {
 		return ""
 	}
-	return plural(a.Count, "READ request") + " sent again, "
+	return ", by " + strings.Join(by, " or ")
 }
 
 // alsoLost says what a loss had to do with a message whose time went elsewhere;
@@ -320,11 +378,18 @@ func (x *index) alsoLost(f *record.Message) string {
 	if !repeats(f.Account.Stages()) {
 		return ""
 	}
-	p, drop := x.dropped(x.actor(f, false))
+	x.during(f)
+	defer func() { x.known.to = 0 }()
+	const said = "part of it was lost on the way and sent again: "
+	q := x.actor(f, false)
+	if _, because := x.lostWhere(f, q, Reads(f)); because != "" {
+		return said + because
+	}
+	p, drop := x.dropped(q)
 	if p == nil {
 		return ""
 	}
-	return "part of it was lost on the way and sent again: " + x.sayDropped(p, drop)
+	return said + x.sayDropped(p, drop)
 }
 
 // repeats reports whether an account shows that something was lost: stages of a
@@ -366,7 +431,7 @@ func drainRate(l *record.PortLimits) string {
 		text += " over " + l.Inside.String() + InsideBut(l.Inside)
 	}
 	if l.StalledPS > 0 {
-		text += ", less the " + FormatTime(l.StalledPS) + " in which its NIC fetched what its caches did not hold"
+		text += ", less the time in which its NIC fetched what its caches did not hold"
 	}
 	return text
 }
@@ -434,8 +499,8 @@ func (x *index) findStalled(host string) string {
 	if l.StalledPS < took {
 		return ""
 	}
-	return fmt.Sprintf("fetched contexts and translations that its caches did not hold: %s in all, where all data take %s at %s",
-		FormatTime(l.StalledPS), FormatTime(took), FormatRate(l.DrainBps))
+	return "fetched contexts and translations that its caches did not hold, which took longer than all data at " +
+		FormatRate(l.DrainBps)
 }
 
 // sayReceiveBuffer tells what kept a packet in the receive buffer of a port: the

@@ -32,7 +32,7 @@ func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Ca
 	case catalog.StageDetection:
 		return x.lossOf(f, q, own, me+" waited for duplicates, time or a probe to tell of a loss")
 	case catalog.StageTimeout:
-		how = fmt.Sprintf("nothing came back until the retransmission timer of %s expired (%s in its life)", me, plural(q.Timeouts, "timeout"))
+		how = fmt.Sprintf("nothing came back until the retransmission timer of %s expired", me)
 		return x.lossOf(f, q, own, how)
 	case catalog.StageReassembly:
 		how = fmt.Sprintf("segments of %s that were sent earlier arrived after its last one", me)
@@ -66,9 +66,9 @@ func coresAt(host string) Cause { return Cause{Kind: catalog.CauseCore, Place: r
 // sayReceiveWindow tells what kept the window full that q's peer grants.
 func (x *index) sayReceiveWindow(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
 	how = fmt.Sprintf("the receive window that %s grants was full", q.Peer)
-	if lost := x.updatesLost(q); lost > 0 {
-		return own, fmt.Sprintf("%s, and the update that said there was room again was lost (%s): %s had to wait for its persist timer",
-			how, plural(lost, "time"), qpActor(q))
+	if x.updatesLost(q) > 0 && (!x.witnessed() || len(x.lost(f)) > 0) {
+		how += ", and an update that said there was room again was lost: "
+		return own, how + qpActor(q) + " had to wait for its persist timer"
 	}
 	k, ok := x.peer(q)
 	if !ok || !x.r.QPs[k].Is(catalog.Streams) {
@@ -93,11 +93,11 @@ const unscaledWindow = 1<<16 - 1
 // it had not grown yet.
 func (x *index) sayCwnd(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
 	how = fmt.Sprintf("the congestion window of %s was full", qpActor(q))
-	if q.RateCuts == 0 {
-		how += fmt.Sprintf(": it begins at %s, was never cut, and ends at %s", FormatBytes(q.TCP.InitialCwnd), FormatBytes(q.TCP.CwndBytes))
+	if !x.done(catalog.CutECE, q.Place()) && !x.done(catalog.CutLoss, q.Place()) {
+		how += fmt.Sprintf(": it begins at %s and was not cut", FormatBytes(q.TCP.InitialCwnd))
 		return x.sayTrip(f, q, own, how, "and grows once in")
 	}
-	how += fmt.Sprintf("; it was cut %s, and ends at %s", plural(q.RateCuts, "time"), FormatBytes(q.TCP.CwndBytes))
+	how += "; it was cut"
 	if cause, because := x.lostWhere(f, q, Reads(f)); because != "" {
 		return cause, how + "; " + because
 	}

@@ -35,7 +35,7 @@ topology: {star: {hosts: 4, link: {rate: 100Gbps, delay: 10us}}}
 		{"small window of a short message", star + "workload: [{flow: {from: h0, to: h1, size: 100KB}}]", 0, nil,
 			catalog.CausePeerWindow, "h0 tcp 0", catalog.CauseCwnd, "without it the congestion window, which begins at 89.5 KB, holds it about as long"},
 		{"slow start", star + "workload: [{flow: {from: h0, to: h1, size: 1MB}}]", 0, []string{"tcp.rcvbuf=16MiB", "tcp.autotuning=false"},
-			catalog.CauseCwnd, "h0 tcp 0", 0, "it begins at 89.5 KB, was never cut"},
+			catalog.CauseCwnd, "h0 tcp 0", 0, "it begins at 89.5 KB and was not cut"},
 		// A queue of others, on a way that takes 3 us.
 		{"queue", star + "workload: [{incast: {to: h3, size: 4MB}}]", 0, []string{"topology.star.link.delay=100ns", "tcp.rcvbuf=64KiB", "tcp.autotuning=false"},
 			catalog.CausePort, "sw:4", 0, "each in the queue of sw:4"},

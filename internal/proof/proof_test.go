@@ -113,8 +113,12 @@ func sentences(t *testing.T, text string, n int) (said []string, l *whatif.Lab) 
 	return said, l
 }
 
-// TestLater: what starts after a message has ended changes no word about it. How many sentences
-// that holds for is recorded and may not fall.
+// wholeRun are the families whose sentences still draw on what a run knows of its end alone: which
+// ways inside hosts were taken at all, the deepest queue behind an input buffer, how busy a core
+// was. How many of those hold is recorded and may not fall.
+var wholeRun = []string{"PCIe below the line", "credits", "cores"}
+
+// TestLater: what starts after a message has ended changes no word about it.
 func TestLater(t *testing.T) {
 	form, n := "short", 32
 	switch {
@@ -142,6 +146,9 @@ func TestLater(t *testing.T) {
 				continue
 			}
 			changed++
+			if !slices.Contains(wholeRun, fam) {
+				t.Errorf("scenario %d, %s: what starts later changes what is said:\n  %s\n  %s", k, fam, before[i], after[min(i, len(after)-1)])
+			}
 			if changed <= 5 && i < len(after) {
 				t.Logf("scenario %d, %s:\n  %s\n  %s", k, fam, before[i], after[i])
 			}

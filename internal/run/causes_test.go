@@ -78,7 +78,7 @@ func TestLostResponse(t *testing.T) {
 		t.Errorf("response sending takes %d ps, without a loss %d", got, before["response sending h0:1"])
 	}
 	d := metrics.DominantStage(lossy, 0)
-	if d.Stage.String() != "response sending" || !strings.Contains(d.Loss, "h0:1 dropped 1 frame in the run (drop_every)") {
+	if d.Stage.String() != "response sending" || !strings.Contains(d.Loss, "h0:1 dropped 1 frame of its connection (drop_every)") {
 		t.Errorf("%+v", d)
 	}
 	if d := metrics.DominantStage(clean, 0); d.Loss != "" {

@@ -61,13 +61,23 @@ func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 		return []string{"no data of its class arrives here, only ACKs, NAKs or CNPs"}
 	}
 	var causes []string
-	if n := x.sentFrames(qps); n <= limit {
+	var out []*record.Port
+	if !x.strayed() {
+		out = x.egressOf(qps, p.ID(), p.Class)
+	}
+	for _, e := range out {
+		for _, d := range e.DropCauses {
+			if d.Cause == catalog.DropPool || d.Cause == catalog.DropEgress {
+				causes = append(causes, fmt.Sprintf("%s dropped %s before (%s)", e.ID(), plural(d.Count, "frame"), d.Cause))
+			}
+		}
+	}
+	if n := x.sentFrames(qps); n <= limit && len(causes) == 0 {
 		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
 	}
 	if x.strayed() {
 		return appendNonEmpty(causes, x.windowCause(qps, limit), x.cutCause(qps, near.At))
 	}
-	out := x.egressOf(qps, p.ID(), p.Class)
 	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps, near.At))
 	return causes
 }
@@ -79,6 +89,11 @@ func appendNonEmpty(to []string, more ...string) []string {
 		}
 	}
 	return to
+}
+
+// anyDropped reports whether packets of one of the queue pairs were dropped.
+func (x *index) anyDropped(qps []int32) bool {
+	return slices.ContainsFunc(qps, func(i int32) bool { p, _ := x.mostDropped(&x.r.QPs[i]); return p != nil })
 }
 
 // sentFrames is what the queue pairs sent, in frame bytes.
@@ -299,7 +314,12 @@ func (x *index) egressOf(qps []int32, ingress record.PortID, class int) (out []*
 // because joins causes for a sentence. Where none holds, more came than could
 // leave and nothing held it back for good: what met there ended first, or pauses
 // on the way thinned it.
-func (x *index) because(causes []string, qps []int32) string {
+func (x *index) because(causes []string, qps []int32) string { return x.becauseOf(causes, qps, 0) }
+
+// becauseOf is because for a queue or buffer of which limit was not reached; 0: there is none.
+// Bursts that send no more than twice the limit may have ended before it; of more, n senders
+// of a line each would have left at least half behind.
+func (x *index) becauseOf(causes []string, qps []int32, limit int64) string {
 	if len(causes) > 0 {
 		return strings.Join(causes, "; ")
 	}
@@ -314,7 +334,12 @@ func (x *index) because(causes []string, qps []int32) string {
 	if x.strayed() {
 		return "what met there ended before more had gathered"
 	}
-	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(x.sentFrames(qps)), x.who(qps))
+	n, span := x.sentFrames(qps), EndOf(x.r)-x.r.FirstPost()
+	if limit > 0 && n > 2*limit && span > 0 && !x.anyDropped(qps) {
+		return fmt.Sprintf("no more came at a time than left again but for moments: %s from %s in all, %s on average",
+			FormatBytes(n), x.who(qps), FormatRate(units.Rate(mulDiv(8*n, int64(units.Second), int64(span)))))
+	}
+	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(n), x.who(qps))
 	for _, i := range qps {
 		if p, d := x.firstDropped(&x.r.QPs[i]); p != nil {
 			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, p.ID(), plural(d.Count, "frame"), d.Cause)

@@ -155,7 +155,7 @@ func (x *index) whyNotMarked(p *record.Port) string {
 	if limit > p.Limits.KMinBytes && p.PeakQueueBytes > p.Limits.KMinBytes {
 		return "with Pmax 0 packets are marked only above Kmax; " + x.because(causes, qps)
 	}
-	return x.because(causes, qps)
+	return x.becauseOf(causes, qps, limit)
 }
 
 // passedUnmarked says why a queue of ECN-capable packets that passed limit marked
@@ -342,7 +342,7 @@ func (x *index) xoffPlaces() *places {
 		}
 		place.approach(a)
 		place.reason = func() string {
-			return x.because(x.ingressCauses(p, a), x.class(x.in(p.ID()), p.Class))
+			return x.becauseOf(x.ingressCauses(p, a), x.class(x.in(p.ID()), p.Class), a.Threshold)
 		}
 		return true
 	})
@@ -399,7 +399,7 @@ func (x *index) egressPlaces() *places {
 		place.drops(p, catalog.DropEgress)
 		place.reason = func() string {
 			qps := x.class(x.out(p.ID()), p.Class)
-			return x.because(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps)
+			return x.becauseOf(appendNonEmpty(x.queueCauses(p, a.Threshold), x.cutCause(qps, a.At)), qps, a.Threshold)
 		}
 		return true
 	})

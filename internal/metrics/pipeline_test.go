@@ -141,6 +141,13 @@ workload:
   - flow: {from: h1, to: h3, size: 5MB, class: 4}
 `
 
+// steadyLoad takes 87 % of a port for as long as it lasts.
+const steadyLoad = `
+topology: {star: {hosts: 9, link: 100Gbps}}
+workload:
+  - incast: {to: h8, size: 4KB, count: 2000, every: 3us}
+`
+
 // Reasons that the report gave although the record shows another.
 func TestReasonsAreTrue(t *testing.T) {
 	ecn := []string{"stack=rocev2-ecn-only", "switch.ecn.kmin=30MB", "switch.ecn.kmax=100MB"}
@@ -155,6 +162,9 @@ func TestReasonsAreTrue(t *testing.T) {
 	}{
 		{"another class feeds the port too", twoClasses, nil, catalog.XOFFCross, false, "what met there ended before more had gathered: 5.08 MB from h1 qp 0 in all", "one port feeds"},
 		{"drops kept the queue below Kmin", "incast-4to1", ecn, catalog.ECNMark, false, "61,389 frames dropped there at the egress threshold kept the queue short", "ended"},
+		{"a steady load below the line", steadyLoad, nil, catalog.ECNMark, false, "no more came at a time than left again but for moments: ", "ended"},
+		{"a queue drops before XOFF", "incast-4to1", []string{"workload[0].incast.size=4MB", "switch.memory.profiles.egress_lossless_profile.static_th=1MB"}, catalog.XOFFCross, false,
+			"frames before (egress threshold)", "arrived in all"},
 		{"without PFC a slow host sends no XOFF", "slow-receiver", []string{"stack=rocev2-none"}, catalog.ReceiveXOFF, false,
 			"off: PFC is off, although h3 takes data only at 40.0 Gb/s", "as fast as"},
 		{"its receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, catalog.ReceiveDrop, true, "", ""},

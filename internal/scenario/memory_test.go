@@ -194,6 +194,26 @@ func TestLosslessQueueThatDrops(t *testing.T) {
 	}
 }
 
+// Ports whose rate has no row of a profile's table are named.
+func TestRatesWithoutRow(t *testing.T) {
+	for _, c := range []struct{ memory, rate, want string }{
+		{"    preset: tomahawk\n", "100Gbps", ""},
+		{"    preset: tomahawk\n", "400Gbps", "sw port 1: pg_lossless_profile has no row by_cable for 400Gbps"},
+		{"    profiles: {pg_lossless_profile: {by_cable: [{rate: 100Gbps, length: 5m, headroom: 90KB}]}}\n", "400Gbps", "has no row by_cable for 400Gbps"},
+		{"    profiles: {pg_lossless_profile: {headroom: 300KB, by_cable: [{rate: 100Gbps, length: 5m}]}}\n", "400Gbps", ""},
+	} {
+		got := ""
+		for _, w := range parse(t, strings.Replace(memoryBase, "100Gbps", c.rate, 1)+c.memory).Warnings {
+			if strings.Contains(w, "no row") {
+				got += w
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s at %s: %q", c.memory, c.rate, got)
+		}
+	}
+}
+
 // A class whose threshold is below one frame of what is sent through it is named.
 func TestNarrowThresholds(t *testing.T) {
 	const jumbo = "topology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n"

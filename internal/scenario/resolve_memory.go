@@ -192,6 +192,9 @@ func (k *memoryMaker) group(port, c int) {
 		if longest && k.lossless(c) {
 			k.r.warn("row"+p.name, "%s port %d: a cable of %v is longer than any row of %s for %v; the row of %v is taken", k.name(), port+1, cable.length, p.name, cable.rate, row.length)
 		}
+	} else if len(p.rows) > 0 && k.lossless(c) && p.headroom < 0 {
+		k.r.warn(fmt.Sprint("no row", p.name, cable.rate), "%s port %d: %s has no row by_cable for %v; "+
+			"its headroom follows switch.pfc.headroom_rule", k.name(), port+1, p.name, cable.rate)
 	}
 	g := mmu.GroupProfile{Pool: k.number[pool], Lossless: k.lossless(c), Reserved: max(0, margins.reserved), XON: max(0, margins.xon), XONOffset: margins.xonOffset}
 	pfc := &k.s.pfc

@@ -93,7 +93,7 @@ func appendNonEmpty(to []string, more ...string) []string {
 
 // anyDropped reports whether packets of one of the queue pairs were dropped.
 func (x *index) anyDropped(qps []int32) bool {
-	return slices.ContainsFunc(qps, func(i int32) bool { p, _ := x.mostDropped(&x.r.QPs[i]); return p != nil })
+	return slices.ContainsFunc(qps, func(i int32) bool { p, _ := x.firstDropped(&x.r.QPs[i]); return p != nil })
 }
 
 // sentFrames is what the queue pairs sent, in frame bytes.

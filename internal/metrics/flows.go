@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -209,22 +210,28 @@ func mean(v []int64) int64 {
 // worst returns the slowest completed messages: by slowdown when every
 // completed message has one (so that sizes compare), else by completion time.
 func worst(flows []record.Message) []int {
-	index := []int{}
 	bySlowdown := true
 	for i := range flows {
-		if Completed(&flows[i]) {
-			index = append(index, i)
-			bySlowdown = bySlowdown && flows[i].IdealPS > 0
-		}
+		bySlowdown = bySlowdown && (!Completed(&flows[i]) || flows[i].IdealPS > 0)
 	}
-	slices.SortStableFunc(index, func(i, j int) int {
+	slower := func(i, j int) int {
 		a, b := &flows[j], &flows[i] // swapped: slowest first
 		if bySlowdown {
 			return cmp.Or(cmp.Compare(SlowdownMilli(a), SlowdownMilli(b)), cmp.Compare(a.CompletionPS, b.CompletionPS))
 		}
 		return cmp.Compare(a.CompletionPS, b.CompletionPS)
-	})
-	return slices.Clip(index[:min(len(index), WorstMessages)])
+	}
+	out := make([]int, 0, WorstMessages+1)
+	for i := range flows {
+		n := len(out)
+		if !Completed(&flows[i]) || n == WorstMessages && slower(out[n-1], i) <= 0 {
+			continue
+		}
+		at := sort.Search(n, func(k int) bool { return slower(out[k], i) > 0 })
+		out = slices.Insert(out, at, i)
+		out = out[:min(len(out), WorstMessages)]
+	}
+	return slices.Clip(out)
 }
 
 // groupBy returns the indices of flows with equal keys, groups and members in

@@ -133,6 +133,6 @@ func (x *index) fullCores(q *record.QP) (all []string) {
 type tells uint8
 
 const (
-	tellsDrops tells = 1 << iota // which port dropped
+	tellsDrops tells = 1 << iota // which port dropped, or link failed
 	tellsCores                   // which cores were full
 )

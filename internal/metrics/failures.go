@@ -35,6 +35,7 @@ func FailureSteps(f *record.Failure) string {
 
 // sayFailure tells of a failure, in words that follow a semicolon.
 func (x *index) sayFailure(f *record.Failure) string {
+	x.tells |= tellsDrops
 	told, ended := *f, "before the run ended"
 	if to := x.known.to; to > 0 { // what came later is not part of what is told
 		if told.NoticedPS > to {

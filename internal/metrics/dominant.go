@@ -33,12 +33,19 @@ type spell struct {
 // count, and nothing is said of shares.
 func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	x.causes = x.causes[:0]
+	var way spell // the longest of those that are the line's, each for itself
 	for _, s := range x.spells(f) {
 		k := &x.stages.known[s.number]
-		if waiting && !s.behind && k.stage.Is(catalog.Sent) {
-			continue
+		switch {
+		case waiting && !s.behind && k.stage.Is(catalog.Sent):
+		case s.behind || !k.line:
+			x.book(s, x.causeOf(s))
+		case s.time > way.time:
+			way = s
 		}
-		x.book(s, x.causeOf(s))
+	}
+	if way.time > 0 {
+		x.book(way, x.causeOf(way))
 	}
 	best := x.strongest(f.CompletionPS)
 	if best == nil {
@@ -55,9 +62,6 @@ func (x *index) book(s spell, cause Cause) {
 	}
 	n := 0
 	line := cause.Kind == catalog.CauseLine
-	if line && !s.behind && stage.Base() != catalog.StageEarlierWork {
-		n = len(x.causes) // there is one such spell
-	}
 	for ; n < len(x.causes); n++ {
 		d := &x.causes[n]
 		if d.Cause.Kind == cause.Kind && (!line || d.Stage == stage) && d.Cause.Place == cause.Place {

@@ -43,6 +43,7 @@ type stageKnown struct {
 	ack       bool          // it is one of the acknowledgement's
 	elsewhere bool          // its cause may lie elsewhere: index.say knows
 	own       bool          // time of a queue pair before its packets leave
+	line      bool          // only a faster way makes it shorter
 	usual     units.Time
 	next      followers
 }
@@ -134,6 +135,7 @@ func newStageKnown(s *record.StageTime) stageKnown {
 	k := stageKnown{stage: s.Stage, at: s.Where, where: s.Place().String(), base: s.Stage.Base(), usual: s.Time}
 	k.response, k.ack = s.Stage.Leg() == catalog.LegResponse, s.Stage.Leg() == catalog.LegAck
 	k.elsewhere, k.own = s.Stage.Is(catalog.Blames) || k.ack && s.Stage.On(catalog.LegThere).Is(catalog.Blames), s.Stage.Is(catalog.Own)
+	k.line = !k.elsewhere && s.Stage.Cause() == catalog.CauseLine
 	return k
 }
 

@@ -13,17 +13,21 @@ type Words struct {
 	Control          string // of congestion
 	HeldAck          string // how an acknowledgement is held, before the place
 	Unheld           string // that nobody was held
+	HeldTree         string // how holds spread
+	HeldStorm        string // that they hold what does not go to where they began
 	HeldUp           string // that a port was held, its name for %s
 }
 
 var english = []Words{
 	Ethernet: {Class: "prio", ClassLong: "priority", ClassTitle: "Prio", HeldTitle: "Paused", Limit: "Kmin",
 		Message: "CNP",
-		Holder:  "PFC", Control: "DCQCN", HeldAck: "PFC held the ACK at", Unheld: "nobody paused", HeldUp: "PFC paused %s"},
+		Holder:  "PFC", Control: "DCQCN", HeldAck: "PFC held the ACK at", Unheld: "nobody paused", HeldUp: "PFC paused %s",
+		HeldTree: "Pause tree", HeldStorm: "pause storm"},
 	InfiniBand: {Class: "VL", ClassLong: "VL", ClassTitle: "VL", HeldTitle: "No\ncredits", Limit: "the FECN threshold",
 		Message: "BECN",
 		Holder:  "the want of credits", Control: "congestion control", HeldAck: "the ACK waited for credits at",
-		Unheld: "nobody waited for credits", HeldUp: "%s waited for credits"},
+		Unheld: "nobody waited for credits", HeldUp: "%s waited for credits",
+		HeldTree: "Credit waits", HeldStorm: "waits for credits spread"},
 }
 
 // English is what reports call the layer's things.

@@ -20,6 +20,10 @@ type Summary struct {
 	Work     []Work     `json:"work"`          // of applications, per workload entry in the same order
 	CPU      []HostCPU  `json:"cpu,omitempty"` // of hosts whose cores did anything that costs time
 	Totals   Totals     `json:"totals"`
+	// Verdict is what dominates the run; nil: nothing does.
+	Verdict *Verdict `json:"verdict,omitempty"`
+	// Pauses are the trees in which pauses, or waits for credits, spread.
+	Pauses []PauseTree `json:"pause_trees,omitempty"`
 	// Control are sentences on what the settings of congestion control meant; see Control.
 	Control []string `json:"congestion_control,omitempty"`
 	// Collectives are in the order of record.Run.Collectives.
@@ -74,6 +78,8 @@ func Summarise(r *record.Run) *Summary {
 	s.Worst = worst(r.Messages)
 	s.Control = Control(r)
 	s.Collectives = Collectives(r)
+	s.Pauses = x.pauseTrees()
+	s.Verdict = x.verdict(s.Pauses)
 	return s
 }
 

@@ -1,0 +1,34 @@
+package catalog
+
+// Verdict is what may dominate a run.
+type Verdict uint8
+
+// Verdicts. The zero one: nothing dominates.
+const (
+	NoVerdict       Verdict = iota
+	VerdictDeadlock         // ports wait for each other in a circle
+	VerdictStorm            // pauses or waits for credits from one place held what does not go there
+	VerdictUplinks          // several share one of several ways that lead to the same place
+	VerdictFull             // a line is full: nothing else is to be gained
+	VerdictPort             // more came to a port than it sends, which is not busy all the time
+	VerdictReceiver         // a host took data more slowly than they came
+	VerdictInside           // a link, memory or credit limit inside a host
+	VerdictCore             // a core of a host
+	VerdictFailure          // a link that failed
+)
+
+var verdicts = []string{"none", "deadlock", "pause storm", "uneven uplinks", "full line", "congested port", "receiver",
+	"inside a host", "core", "failure"}
+
+func (v Verdict) String() string {
+	return nameOf(verdicts, int(v), func(s *string) string { return *s }, "verdict")
+}
+
+// MarshalText writes the stable name.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads the stable name.
+func (v *Verdict) UnmarshalText(name []byte) (err error) {
+	*v, err = find(len(verdicts), string(name), Verdict.String, "verdict")
+	return err
+}

@@ -1,0 +1,306 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Verdict is what dominates a run. It is made from what the explanations of messages blame,
+// so that it cannot contradict them.
+type Verdict struct {
+	Kind catalog.Verdict `json:"kind"` // what sort of thing dominates
+	// Cause is what most of the messages' time went to, with its share of the time of all.
+	Cause Cause `json:"cause,omitzero"`
+	// Messages is how many of the messages looked at lost most of their time to the cause.
+	Messages int `json:"messages"`
+	// Of is how many messages were looked at: all of them, or of many every so many.
+	Of int `json:"of"`
+	// Ports is how many ports a storm held, or are in the circle of a deadlock.
+	Ports int `json:"ports,omitempty"`
+	// HeldPS adds up over the ports of a storm the time held with a frame waiting.
+	HeldPS units.Time `json:"held_ps,omitempty"`
+	// Victims is how many messages a storm held that do not go to where it began.
+	Victims int `json:"victims,omitempty"`
+	// Unused are the ports that lead where an overloaded one does and that nobody took.
+	Unused []record.PortID `json:"unused,omitempty"`
+	Text   string          `json:"text"`
+}
+
+// Bounds of what dominates.
+const (
+	dominates    = 250  // thousandths of all messages' time that go to one cause, which more than half blame
+	fullLine     = 0.95 // of the time that a port that is full sends
+	mostJudged   = 2000 // messages that are looked at; of more every so many
+	allJudged    = 512  // messages up to which each is also held against all others, see inSeries
+	listedNobody = 3    // names in a list
+)
+
+// judgement adds up one cause over messages.
+type judgement struct {
+	cause    Cause
+	time     units.Time // that went to it
+	blaming  units.Time // completion times of the messages that blame it most
+	messages int
+	reached  int   // of these, how many reached their best rate
+	first    int32 // message
+}
+
+// verdict is what dominates the run; nil: nothing does.
+func (x *index) verdict(trees []PauseTree) *Verdict {
+	if len(x.r.Cycle) > 0 {
+		w := &x.r.Cycle[0]
+		v := &Verdict{Kind: catalog.VerdictDeadlock, Ports: len(x.r.Cycle), Of: len(x.r.Messages), Messages: x.r.OpenMessages}
+		v.Cause = Cause{Kind: catalog.CausePort, Place: record.ClassAt(w.Port.Node, w.Port.Port, w.Class, w.Layer)}
+		v.Text = fmt.Sprintf("deadlock: %d ports wait for each other in a circle, and %s for them", len(x.r.Cycle),
+			plural(int64(x.r.OpenMessages), "message"))
+		return v
+	}
+	top, of, total := x.judge()
+	if top == nil || 2*top.blaming <= total || int64(top.time) < mulDiv(int64(total), dominates, 1000) {
+		return nil
+	}
+	v := &Verdict{Cause: top.cause, Messages: top.messages, Of: of}
+	v.Cause.Milli = mulDiv(int64(top.time), 1000, int64(total))
+	x.pass(v, top, trees)
+	if v.Kind == catalog.NoVerdict {
+		return nil
+	}
+	return v
+}
+
+// judge adds up what the explanations of messages blame, and returns the cause that took most
+// of their time together.
+func (x *index) judge() (top *judgement, of int, total units.Time) {
+	type key struct {
+		kind  catalog.Cause
+		place record.Place
+	}
+	at := map[key]int{}
+	var all []judgement
+	e := &Explainer{x}
+	defer func(was bool) { x.thorough = was }(x.thorough)
+	x.thorough = len(x.r.Messages) <= allJudged
+	step := max((len(x.r.Messages)+mostJudged-1)/mostJudged, 1)
+	for i := 0; i < len(x.r.Messages); i += step {
+		f := &x.r.Messages[i]
+		if _, ok := x.sender(f); !ok || f.CompletionPS <= 0 || f.Account.IsZero() {
+			continue
+		}
+		d := x.dominant(f, false)
+		of, total = of+1, total+f.CompletionPS
+		if d.Stage == catalog.NoStage {
+			continue
+		}
+		k := key{d.Cause.Kind, d.Cause.Place}
+		if k.kind == catalog.CauseLine { // whatever its place
+			k.place = record.Place{}
+		}
+		n, known := at[k]
+		if !known {
+			n = len(all)
+			at[k], all = n, append(all, judgement{cause: Cause{Kind: k.kind, Place: k.place}, first: int32(i)})
+		}
+		j := &all[n]
+		j.messages++
+		j.time, j.blaming = j.time+d.TimePS, j.blaming+f.CompletionPS
+		if k.kind == catalog.CauseLine {
+			if c := e.Ceiling(i); c != nil && c.Reached && x.atLineRate(f, c.MeasuredBps) {
+				j.reached++
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, of, total
+	}
+	most := slices.MaxFunc(all, func(a, b judgement) int { return cmp.Compare(a.time, b.time) })
+	return &most, of, total
+}
+
+// atLineRate reports whether a message's goodput is that of the slowest link of its way, less
+// a tenth for headers: no other limit held it.
+func (x *index) atLineRate(f *record.Message, goodput units.Rate) bool {
+	k, ok := x.sender(f)
+	if !ok {
+		return false
+	}
+	for _, h := range x.r.QPs[k].Limits.Path {
+		if goodput >= h.RateBps-h.RateBps/10 {
+			return true
+		}
+	}
+	return false
+}
+
+// pass gives the verdict its kind and words.
+func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
+	share := fmt.Sprintf("%.0f %% of all messages' time", float64(v.Cause.Milli)/10)
+	where := x.nameOf(&top.cause)
+	if x.storm(v, trees) {
+		return
+	}
+	switch v.Cause.Kind {
+	case catalog.CausePort:
+		x.passPort(v, where, share)
+	case catalog.CauseLine:
+		if top.reached*2 > v.Of {
+			v.Kind = catalog.VerdictFull
+			v.Text = fmt.Sprintf("%d of %d messages are as fast as their way allows: only a faster link would gain anything",
+				top.reached, v.Of)
+		}
+	case catalog.CauseReceiver, catalog.CauseCaches:
+		v.Kind = catalog.VerdictReceiver
+		v.Text = fmt.Sprintf("%s %s: %s went to that, and a faster network would not help", v.Cause.Place.Node,
+			x.slowTaker(v.Cause.Place.Node), share)
+	case catalog.CauseInside:
+		v.Kind = catalog.VerdictInside
+		v.Text = fmt.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(v.Cause.Place.Node), share)
+	case catalog.CauseCore:
+		v.Kind = catalog.VerdictCore
+		v.Text = fmt.Sprintf("%s is busy: %s went to that, and not to the network", where, share)
+	case catalog.CauseFailure:
+		v.Kind = catalog.VerdictFailure
+		v.Text = fmt.Sprintf("%s failed: %s went to that", where, share)
+	}
+}
+
+// slowTaker says why a host takes no more.
+func (x *index) slowTaker(host string) string {
+	if stall := x.mostlyStalled(host); stall != "" {
+		return "its card " + stall
+	}
+	if d := x.drains[host]; d != nil {
+		return "takes data only at " + drainRate(d)
+	}
+	return "does not take data as fast as they come"
+}
+
+// insideOf says what is special about the way inside a host that limits it, in words that
+// follow.
+func (x *index) insideOf(host string) string {
+	if d := x.drains[host]; d != nil && d.Inside != nil {
+		return ", " + FormatRate(d.Inside.Bps) + InsideBut(d.Inside)
+	}
+	return ""
+}
+
+// storm makes the verdict one on a storm, if pauses that began at its cause held messages
+// that do not go there.
+func (x *index) storm(v *Verdict, trees []PauseTree) bool {
+	for i := range trees {
+		t := &trees[i]
+		if !t.Root.Is(v.Cause.Kind, v.Cause.Place) || len(t.Victims) == 0 {
+			continue
+		}
+		v.Kind, v.Ports, v.HeldPS, v.Victims = catalog.VerdictStorm, len(t.Branches), t.HeldPS, len(t.Victims)
+		layer := t.Branches[0].port.Layer
+		root := x.nameOf(&t.Root)
+		if t.Root.Kind == catalog.CauseReceiver || t.Root.Kind == catalog.CauseCaches {
+			root = "the NIC of " + t.Root.Place.Node
+		}
+		var names []string
+		for _, k := range t.Victims[:min(len(t.Victims), listedNobody)] {
+			names = append(names, Arrow(&x.r.Messages[k]))
+		}
+		if len(t.Victims) > listedNobody {
+			names = append(names, "...")
+		}
+		do := "do"
+		if len(t.Victims) == 1 {
+			do = "does"
+		}
+		v.Text = fmt.Sprintf("%s: from %s (%s) on, %s held %s, %s in all; %s that it held %s not go there: %s",
+			layer.English().HeldStorm, root, t.Why, layer.English().Holder, plural(int64(v.Ports), "port"),
+			FormatTime(v.HeldPS), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
+		return true
+	}
+	return false
+}
+
+// passPort tells of a port to which more came than it sends: whether others lead there as
+// well, or whether it is full.
+func (x *index) passPort(v *Verdict, where, share string) {
+	place := v.Cause.Place
+	p := x.ports[portClass{place.PortID(), int(place.Class)}]
+	if p == nil {
+		return
+	}
+	n := x.users(p)
+	if v.Unused = x.unused(p); len(v.Unused) > 0 && n > 1 {
+		v.Kind = catalog.VerdictUplinks
+		v.Text = fmt.Sprintf("uneven uplinks: the hashes put %s on %s and none on %s, which lead%s to the same place; "+
+			"another seed, more queue pairs per message, spraying or adaptive routing would spread them (%s went to that)",
+			plural(int64(n), "sender"), where, listPorts(v.Unused), singular(len(v.Unused)), share)
+		return
+	}
+	who := plural(int64(n), "sender") + " share it"
+	if n < 2 {
+		who = "one sender fills it"
+	}
+	if p.Utilisation >= fullLine {
+		v.Kind = catalog.VerdictFull
+		v.Text = fmt.Sprintf("%s to %s is full, %.0f %% of the time: %s, and only a faster port or less traffic to it gains "+
+			"anything (%s went to that)", where, p.Peer.Node, 100*p.Utilisation, who, share)
+		return
+	}
+	v.Kind = catalog.VerdictPort
+	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %.0f %% of the time, and %s went to that",
+		where, p.Peer.Node, who, 100*p.Utilisation, share)
+}
+
+func singular(n int) string {
+	if n == 1 {
+		return "s"
+	}
+	return ""
+}
+
+// unused lists the ports of the same rate beside p, from switch to switch, that nobody takes
+// in its class and that lead to the same places: to the node at its far end, or to one with a
+// link to each node that what leaves by p goes to next.
+func (x *index) unused(p *record.Port) (out []record.PortID) {
+	if x.hosts[p.Node] || x.hosts[p.Peer.Node] {
+		return nil
+	}
+	next := x.after(p)
+	if len(next) == 0 {
+		return nil
+	}
+	links := map[[2]string]bool{}
+	for i := range x.r.Ports {
+		o := &x.r.Ports[i]
+		links[[2]string{o.Node, o.Peer.Node}] = true
+	}
+	for i := range x.r.Ports {
+		o := &x.r.Ports[i]
+		if o.Node != p.Node || o.Class != p.Class || o.RateBps != p.RateBps || x.hosts[o.Peer.Node] || o.ID() == p.ID() ||
+			o.TxPackets > 0 && x.users(o) > 0 {
+			continue
+		}
+		same := o.Peer.Node == p.Peer.Node || !slices.ContainsFunc(next, func(to string) bool {
+			return !links[[2]string{o.Peer.Node, to}]
+		})
+		if same {
+			out = append(out, o.ID())
+		}
+	}
+	return out
+}
+
+// after lists the nodes that what leaves by a port goes to from its far end.
+func (x *index) after(p *record.Port) (nodes []string) {
+	for _, i := range x.class(x.out(p.ID()), p.Class) {
+		path := x.r.QPs[i].Limits.Path
+		for k := range path[:len(path)-1] {
+			if path[k].Port == p.ID() && !slices.Contains(nodes, path[k+1].Peer.Node) {
+				nodes = append(nodes, path[k+1].Peer.Node)
+			}
+		}
+	}
+	return nodes
+}

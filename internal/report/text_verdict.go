@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Limits of what is listed of pauses without Verbose.
+const (
+	listedTrees    = 2
+	listedBranches = 8
+	listedVictims  = 5
+	// A tree that held its ports for less than one in so many parts of the run is left out.
+	seldomHeld = 50
+)
+
+// verdict writes what dominates the run, if something does. The header tells of a deadlock.
+func (t *text) verdict() {
+	if v := t.s.Verdict; v != nil && v.Kind != catalog.VerdictDeadlock {
+		t.prose("Verdict: "+v.Text, t.paint.bold)
+	}
+}
+
+// spread reports whether pauses went further than the ports next to their root, or held what
+// does not go there, for long enough to be told of.
+func (t *text) spread(p *metrics.PauseTree) bool {
+	longest, deep := units.Time(0), 0
+	for i := range p.Branches {
+		longest, deep = max(longest, p.Branches[i].HeldPS), max(deep, p.Branches[i].Depth)
+	}
+	return (deep > 0 || len(p.Victims) > 0) && longest*seldomHeld >= t.r.EndPS-t.base
+}
+
+// pauses writes how pauses, or waits for credits, spread: a table per root.
+func (t *text) pauses() {
+	shown := 0
+	for i := range t.s.Pauses {
+		p := &t.s.Pauses[i]
+		if !t.spread(p) {
+			continue
+		}
+		if shown++; shown > listedTrees && !t.opt.Verbose {
+			continue
+		}
+		t.pauseTree(p)
+	}
+	if more := shown - listedTrees; more > 0 && !t.opt.Verbose {
+		t.prose(fmt.Sprintf("and from %d more places; --verbose lists them", more), plain)
+	}
+}
+
+func (t *text) pauseTree(p *metrics.PauseTree) {
+	words := p.Branches[0].Port.Layer.English()
+	t.section()
+	tab := &table{columns: []column{{title: p.Title()}, {title: "To", drop: 1}, {title: "Held", right: true},
+		{title: strings.ReplaceAll(words.HeldTitle, "\n", " "), right: true, drop: 2}, {title: "Since", right: true}}}
+	tab.addNote(p.Why, p.Root.Place.String())
+	shown := p.Branches
+	if len(shown) > listedBranches && !t.opt.Verbose {
+		shown = shown[:listedBranches]
+	}
+	for i := range shown {
+		b := &shown[i]
+		tab.add(strings.Repeat("  ", b.Depth+1)+b.Port.String(), b.Peer.String(), metrics.FormatTime(b.HeldPS),
+			metrics.FormatTime(b.PausedPS), t.at(b.FirstPS))
+	}
+	t.table(tab)
+	if n := len(p.Branches) - len(shown); n > 0 {
+		t.prose(fmt.Sprintf("and %d more ports; --verbose lists them", n), plain)
+	}
+	t.victims(p)
+}
+
+// victims says which messages were held and do not go to the root.
+func (t *text) victims(p *metrics.PauseTree) {
+	if len(p.Victims) == 0 {
+		t.prose(fmt.Sprintf("held: %s, all bound for there", counted(p.Through, "message")), plain)
+		return
+	}
+	list := p.Victims
+	if len(list) > listedVictims && !t.opt.Verbose {
+		list = list[:listedVictims]
+	}
+	var names []string
+	for _, i := range list {
+		names = append(names, metrics.Arrow(&t.r.Messages[i]))
+	}
+	if n := len(p.Victims) - len(list); n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	t.prose(fmt.Sprintf("held: %s bound for there; victims, bound for elsewhere: %s", counted(p.Through, "message"),
+		strings.Join(names, ", ")), plain)
+}

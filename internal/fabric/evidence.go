@@ -207,9 +207,6 @@ func (l *flowLosses) at(port uint32, c uint8, cause catalog.Drop, answer bool) *
 			return &x.Acts
 		}
 	}
-	if len(*l) == record.LostSites && port != record.OtherPorts {
-		return l.at(record.OtherPorts, 0, catalog.NoDrop, answer)
-	}
 	*l = append(*l, record.Lost{Port: port, Class: c, Cause: cause, Answer: answer})
 	return &(*l)[len(*l)-1].Acts
 }

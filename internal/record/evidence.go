@@ -285,10 +285,6 @@ type Ahead struct {
 	Act
 }
 
-// LostSites is how many ports, classes and causes are told apart of the drops of one
-// connection, one way; the others are summed.
-const LostSites = 8
-
 // Lost is what a port dropped of one connection; the Sum of its acts is bytes.
 type Lost struct {
 	Port   uint32       `json:"port"`

@@ -171,7 +171,7 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 	s.Name = fmt.Sprintf("%s, message %d of workload %s", metrics.Arrow(f), s.Message, f.Workload)
 	switch {
 	case metrics.Open(f):
-		s.Name += ", which never ended (the run ended by " + r.Stopped + ")"
+		s.Name += ", which had not ended when the run did (by " + r.Stopped + ")"
 	case !metrics.Completed(f):
 		s.Name += ", which failed (" + f.Status + ")"
 	}

@@ -83,13 +83,16 @@ func took(t units.Time, extra string) string {
 	return text
 }
 
-// gainText is a gain in percent.
+// gainText is a gain in percent, or what takes more than twice as long as a multiple.
 func gainText(s *Gains, r *Gain) string {
 	switch {
 	case r.TookPS == units.Never:
 		return "-"
 	case s.TookPS == units.Never:
 		return "ends"
+	}
+	if r.Share < -1 {
+		return fmt.Sprintf("%.3g times as long", 1-r.Share)
 	}
 	return fmt.Sprintf("%.1f %%", 100*r.Share)
 }

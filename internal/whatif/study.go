@@ -215,11 +215,15 @@ func (s *Study) Verdict() string {
 		return "No change was tried."
 	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never:
 		return "What lets it end: " + s.Rows[best].Text + "."
+	case s.TookPS == units.Never:
+		return "With no change that was tried does it end before the run does, so what they save is not known; a later stop may tell."
 	case s.Rows[best].Gain < even:
 		text = "No single change that was tried saves 2 %."
 	case named < 0:
 		text = "The best single change: " + s.Rows[best].Text + ", which saves " + percent(best) + "."
-	case s.Rows[named].Gain >= s.Rows[best].Gain-even:
+	case named != best && s.Rows[named].Gain >= s.Rows[best].Gain-even:
+		text = "No single change saves much more than what the report names: " + s.Rows[named].Text + " saves " + percent(named) + "."
+	case named == best:
 		text = "What the report names is the best single change: " + s.Rows[named].Text + " saves " + percent(named) + "."
 	default:
 		text = "What the report names saves " + percent(named) + "; the best single change, " + s.Rows[best].Text + ", saves " + percent(best) + "."

@@ -111,7 +111,7 @@ func isOff(r *record.Run, states []State, m catalog.Mechanism) bool {
 func whyNotFedBack(r *record.Run, t Totals, detected Answer) string {
 	switch {
 	case detected.has(catalog.CreditsOut) && t.Dropped == 0 && t.Marked == 0:
-		return "no message: a full input buffer grants no credits, and that tells the sender"
+		return "credit-based: a full input buffer simply stops granting credits"
 	case !detected.Happened:
 		return "nothing was detected"
 	case t.Marked > 0 && t.CNPsSent == 0 && onlyStreams(r):

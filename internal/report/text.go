@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -220,7 +221,11 @@ func (t *text) answers() {
 		a := &t.s.Answers[i]
 		word := a.Question.English()
 		if !a.Happened {
-			tab.addNote("nobody: "+a.Why, word)
+			who := "nobody: " + a.Why
+			if a.Question == catalog.FedBack { // what tells, not who: a link may do it by itself
+				who = "none (" + a.Why + ")"
+			}
+			tab.addNote(who, word)
 			continue
 		}
 		for _, m := range a.Mechanisms {

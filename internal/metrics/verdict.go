@@ -37,7 +37,7 @@ const (
 	dominates    = 250  // thousandths of all messages' time that go to one cause, which more than half blame
 	fullLine     = 0.95 // of the time that a port that is full sends
 	mostJudged   = 2000 // messages that are looked at; of more every so many
-	allJudged    = 512  // messages up to which each is also held against all others, see inSeries
+	allJudged    = 64   // messages up to which each is also held against all others, see inSeries
 	listedNobody = 3    // names in a list
 )
 

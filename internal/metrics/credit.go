@@ -45,6 +45,8 @@ func (x *index) sayLoop(held record.PortID, class int, root *record.Port, host s
 	bound := RateOf(granted, h.CreditLoopPS)
 	d := x.drains[host]
 	switch {
+	case root == nil && host == "" && bound >= h.RateBps:
+		return Cause{}, "" // of what filled it there is no trace
 	case root != nil && (bound >= h.RateBps || root.PeakQueueBytes > granted/2):
 		return Cause{}, "" // packets waited there
 	case d != nil && bound >= min(d.DrainBps, h.RateBps):

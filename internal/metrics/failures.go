@@ -49,7 +49,7 @@ func (x *index) sayFailure(f *record.Failure) string {
 		}
 	}
 	steps := FailureSteps(&told)
-	if x.known.to > 0 && x.known.to < x.r.EndPS {
+	if x.known.to > 0 {
 		steps = strings.Replace(steps, ended, "before the message ended", 1)
 	}
 	return fmt.Sprintf("the link %s failed at %s, %s", f.Link, FormatTime(f.DownPS-x.r.FirstPost()), steps)

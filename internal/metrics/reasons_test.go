@@ -229,7 +229,7 @@ func TestStagesInWords(t *testing.T) {
 		{"pipeline", one, []string{"switch.latency=20us"}, "switch latency", "a packet takes that long through the pipeline of sw"},
 		{"cable", one, []string{"topology.star.link.delay=50us"}, "propagation", "a signal takes that long along the cable h0 to sw"},
 		{"link", one, []string{"topology.star.link.rate=1Gbps"}, "serialisation", "a packet takes that long onto the link at 1.00 Gb/s of h0:1"},
-		{"retries exhausted", linkDown, []string{"stop=1s", "nic.timeout=6", "nic.retry=0"}, "awaiting NAK or timeout", "a loss had to be noticed, by a timeout; the link h0:1 - sw:1 failed at 20.0 us, not noticed before the run ended"},
+		{"retries exhausted", linkDown, []string{"stop=1s", "nic.timeout=6", "nic.retry=0"}, "awaiting NAK or timeout", "a loss had to be noticed, by a timeout; the link h0:1 - sw:1 failed at 20.0 us, not noticed before the message ended"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := simulate(t, tt.scenario, tt.set...)

@@ -75,8 +75,9 @@ func (x *index) fullest(ingress record.PortID, class int) (p *record.Port) {
 	return p
 }
 
-// busiest is the egress port that the most queue pairs took after an ingress port that sent in
-// the time that is asked about, the first of several; nil: none did.
+// busiest is the egress port that the most queue pairs took after an ingress port that sent in the
+// time that is asked about, if by then it had been held, had marked or its link had failed; nil:
+// none.
 func (x *index) busiest(ingress record.PortID, class int) (p *record.Port) {
 	taken, most := map[record.PortID]int{}, 0
 	for _, k := range x.class(x.in(ingress), class) {
@@ -85,16 +86,24 @@ func (x *index) busiest(ingress record.PortID, class int) (p *record.Port) {
 		}
 		path := x.r.QPs[k].Limits.Path
 		for n := 1; n < len(path); n++ {
-			next := path[n].Port
-			if path[n-1].Peer != ingress || x.ports[portClass{next, class}] == nil {
+			e := x.ports[portClass{path[n].Port, class}]
+			if path[n-1].Peer != ingress || e == nil || !x.acted(e) {
 				continue
 			}
-			if taken[next]++; taken[next] > most {
-				p, most = x.ports[portClass{next, class}], taken[next]
+			if taken[path[n].Port]++; taken[path[n].Port] > most {
+				p, most = e, taken[path[n].Port]
 			}
 		}
 	}
 	return p
+}
+
+// acted reports whether a port had been held, had marked or had had its link fail by the end of the
+// time that is asked about.
+func (x *index) acted(p *record.Port) bool {
+	words := p.Layer.Vocabulary()
+	return x.done(words.Hold, p.Place()) || x.done(words.Mark, p.Place()) ||
+		slices.ContainsFunc(x.r.Failures, func(f record.Failure) bool { return f.Link.Ends(p.ID()) && f.DownPS <= x.known.to })
 }
 
 // holder is what shuts the gate of a port for a queue pair's class.
@@ -137,7 +146,7 @@ func (x *index) orFailed(cause Cause, how string, f *record.Message) (Cause, str
 // sayRoot tells what ended a walk over held ports; there is no cause when the record does
 // not tell.
 func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q *record.QP) (cause Cause, because string) {
-	if len(held) > 0 && (root != nil || host != "") {
+	if len(held) > 0 {
 		if cause, because = x.sayLoop(held[len(held)-1], q.Limits.Class, root, host); because != "" {
 			return cause, because
 		}

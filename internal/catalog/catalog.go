@@ -138,6 +138,7 @@ const (
 	DropHOQ           // it stood at the head of a queue for too long
 	DropLifetime      // it was in the switch for too long
 	DropPortDown      // queued at a port as its switch noticed that the link is down
+	DropStorm         // a switch's PFC watchdog drops what goes to a queue in a storm, or comes from its peer
 	NumDrops
 )
 
@@ -168,6 +169,7 @@ var drops = []drop{
 	DropPFC:      {name: "PFC frame lost on the link", bySender: true},
 	DropHOQ:      {name: "head-of-queue lifetime", sign: LifetimeEnd},
 	DropLifetime: {name: "switch lifetime", sign: LifetimeEnd},
+	DropStorm:    {name: "PFC watchdog", sign: StormDrop},
 	DropCredit:   {name: "flow-control packet lost on the link", bySender: true},
 }
 

@@ -13,6 +13,8 @@ const (
 	BufferDrop  // actor: port and class; sum: bytes
 	WREDDrop    // likewise
 	LifetimeEnd // actor: port and VL of the queue that a packet stood in too long; sum: bytes
+	Storm       // actor: port and class whose pauses a watchdog ignores; sum: ps
+	StormDrop   // likewise; sum: bytes
 	PFCSent     // actor: the port that told its peer to stop
 	PFCPause    // actor: the port that was stopped; sum: ps held with a frame waiting
 	FECNMark    // actor: switch port and VL; count: marked packets
@@ -150,6 +152,8 @@ var mechanisms = []mechanism{
 	BufferDrop:  {name: "buffer drop", question: Detected, unit: UnitBytes, noun: "frame"},
 	WREDDrop:    {name: "WRED drop", question: Detected, unit: UnitBytes, noun: "frame"},
 	LifetimeEnd: {name: "lifetime discard", question: Detected, unit: UnitBytes, noun: "packet"},
+	Storm:       {name: "PFC watchdog storm", question: Detected, unit: UnitTime, noun: "storm"},
+	StormDrop:   {name: "PFC watchdog drop", question: Detected, unit: UnitBytes, noun: "frame"},
 	PFCSent:     {name: "PFC XOFF", question: FedBack, noun: "pause"},
 	PFCPause:    {name: "PFC pause", question: Held, unit: UnitTime, noun: "pause", role: RoleHold},
 	FECNMark:    {name: "FECN mark", question: Detected, unit: UnitBytes, noun: "packet", role: RoleMark},

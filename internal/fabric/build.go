@@ -149,6 +149,9 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	if p.Memory != nil {
 		sw.memory = n.newMemory(s.Name, p.Memory)
 	}
+	if p.Watchdog != nil {
+		sw.watchdog = &watchdog{WatchdogParams: p.Watchdog}
+	}
 	sw.plain = !n.Slow && !faulty && sw.isPlain()
 	sw.direct = !n.Slow && !faulty && sw.isDirect()
 	return int32(len(n.switches) - 1)
@@ -218,6 +221,9 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		n.addCredits(i, &s)
 	}
 	n.scheduleLink(i, &s)
+	if node >= 0 && s.Local == s.NodePorts-1 {
+		n.startWatchdog(&n.switches[node])
+	}
 	return i
 }
 

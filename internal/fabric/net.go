@@ -128,9 +128,10 @@ type Port struct {
 	credited    bool // the link has credits
 	lastControl bool // the last frame sent carried no data (host)
 	lastClass   uint8
-	plain       bool // frames may take the plain path in, and out
-	direct      bool // frames may go straight through: see plainCredited
-	jittered    bool // see Net.jitters
+	plain       bool  // frames may take the plain path in, and out
+	direct      bool  // frames may go straight through: see plainCredited
+	jittered    bool  // see Net.jitters
+	stormed     uint8 // classes whose pauses the switch's watchdog has it ignore
 	id          uint32
 	peerCell    uint32
 	_           [16]byte // to two cache lines
@@ -202,6 +203,9 @@ const HostKinds = 8
 // newTables on, the tables of its switch change.
 const evLink = evHost + HostKinds<<tagShift
 
+// evWatch has the watchdog of the switch of port, its first, look at its queues.
+const evWatch = evLink + 1<<tagShift
+
 // Run implements sim.Handler.
 func (n *Net) Run() {
 	if n.Warming {
@@ -266,6 +270,8 @@ func (n *Net) handle(now units.Time, ref sim.Ref) {
 	case evLink:
 		n.stir(now)
 		n.linkEvent(now, i, ref.Low())
+	case evWatch:
+		n.watch(now, i, ref.Low())
 	default:
 		n.stir(now)
 		kind := uint8((tag&^tagIndex - evHost) >> tagShift)

@@ -71,5 +71,6 @@ type SwitchParams struct {
 	// How long a packet may stand at the head of a queue, and how long it may be in
 	// the switch, before it is discarded; 0: for ever. See Lifetime.
 	HOQLife, PacketLife units.Time
-	Ports               []PortParams // per local port
+	Watchdog            *WatchdogParams // shared, read only; nil: none
+	Ports               []PortParams    // per local port
 }

@@ -19,6 +19,8 @@ type pauseState struct {
 	sent     record.Act // XOFFs that began a pause of the peer
 	refresh  int64
 	resumes  int64
+	frames   int64 // PFC frames received that name the class, whatever they say
+	ended    int64 // pauses that ended: resumed or run out
 }
 
 // setPause notes that class c of port i wants its peer paused or not, and
@@ -113,6 +115,12 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 	opened := false
 	for v := uint8(word) & p.pfc; v != 0; v &= v - 1 {
 		c := uint8(bits.TrailingZeros8(v))
+		if s := n.pauses.use(c, i, len(n.ports)); !n.deaf(p) {
+			s.frames++
+		}
+		if p.stormed>>c&1 != 0 {
+			continue
+		}
 		if word>>8>>c&1 != 0 {
 			if mutantIgnoreXOFF {
 				n.pauses.use(c, i, len(n.ports)).received.Add(now, 0)
@@ -139,6 +147,7 @@ func (n *Net) shut(now units.Time, i int, c uint8, quanta uint16) {
 		s.received.Add(now, 0)
 		n.trace.add(now, i, c, true)
 	}
+	n.awaken(now, p)
 	s.until, s.quanta = units.Never, quanta
 	if quanta > 0 {
 		d := n.pauseTime(i, quanta)
@@ -178,5 +187,6 @@ func (n *Net) expire(now units.Time, i int, c uint8) {
 // open ends a pause.
 func (n *Net) open(now units.Time, i int, c uint8) {
 	n.openGate(now, i, c)
+	n.pauses[c][i].ended++
 	n.trace.add(now, i, c, false)
 }

@@ -263,7 +263,7 @@ func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 	}
 	add(catalog.Detected, words.Mark, cold.marks[c])
 	add(catalog.Detected, catalog.XOFFCross, cold.xoff[c])
-	for _, sign := range []catalog.Mechanism{catalog.BufferDrop, catalog.WREDDrop, catalog.LifetimeEnd} {
+	for _, sign := range []catalog.Mechanism{catalog.BufferDrop, catalog.WREDDrop, catalog.LifetimeEnd, catalog.StormDrop} {
 		var full record.Act
 		for cause, a := range n.drops(i, c) {
 			if catalog.Drop(cause).Sign() == sign && a.Count > 0 {
@@ -272,6 +272,7 @@ func (n *Net) AppendLedger(out []record.Entry, i int, c uint8) []record.Entry {
 		}
 		add(catalog.Detected, sign, full)
 	}
+	add(catalog.Detected, catalog.Storm, n.stormsOf(i, c))
 	add(catalog.FedBack, catalog.PFCSent, s.sent)
 	if n.ports[i].credited {
 		add(catalog.Detected, words.Fill, n.credits[c][i].starved)

@@ -37,6 +37,7 @@ type swtch struct {
 	spray                  rng.Stream // likewise
 	moves                  *moves     // nil: the tables never change
 	strays                 record.Act // packets that left by another port than their hash says; see spreadOff
+	watchdog               *watchdog  // nil: none
 	plain                  bool       // its ports may take the plain path
 	direct                 bool       // likewise plainCredited
 }
@@ -153,6 +154,9 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	e := sw.base + int(pk.Out)
 	size := int32(pk.Frame)
 	q := &n.queues[c][e]
+	if sw.watchdog != nil && n.stormDrops(now, sw, i, e, c, slot) {
+		return
+	}
 	if q.bytes+size > q.kmin && n.early(sw, e, c, q.bytes+size, pk) {
 		n.drop(now, e, c, catalog.DropWRED, slot)
 		return

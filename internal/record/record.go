@@ -331,6 +331,26 @@ type Failure struct {
 	LostBytes  int64 `json:"lost_bytes"`
 }
 
+// Storm is a time for which the PFC watchdog of a switch took a queue for one in a storm.
+type Storm struct {
+	Port    PortID         `json:"port"`    // whose peer paused it
+	Class   int            `json:"class"`   // the priority
+	FromPS  units.Time     `json:"from_ps"` // when it was found
+	ToPS    units.Time     `json:"to_ps"`   // when it was restored; -1: not before the run ended
+	Action  WatchdogAction `json:"action"`  // what was done about it
+	Dropped Act            `json:"dropped"` // frames on account of it; the sum is their bytes
+}
+
+// WatchdogAction is what a PFC watchdog does about a queue in a storm.
+type WatchdogAction string
+
+// Actions, in SONiC's words.
+const (
+	WatchdogDrop    WatchdogAction = "drop"    // what waits there and comes for it, and what the peer sends in that class
+	WatchdogForward WatchdogAction = "forward" // sends it all, whatever the peer says
+	WatchdogAlert   WatchdogAction = "alert"   // says so, and does nothing
+)
+
 // Phase is a part of the time that it takes to reroute.
 type Phase struct {
 	Name string     `json:"name"` // "detection", "convergence", "sweep", "computation", "programming"
@@ -369,6 +389,7 @@ type Run struct {
 	// Failures are the links that failed, by time; FlowsMoved is how many flows (the
 	// packets of a connection, one way) took another path for it.
 	Failures   []Failure `json:"failures,omitempty"`
+	Storms     []Storm   `json:"storms,omitempty"` // that PFC watchdogs found, by time
 	FlowsMoved int       `json:"flows_moved,omitempty"`
 	// FrameHeader is the frame bytes around the payload of a data packet, RETH
 	// what the first packet of an RDMA WRITE adds, MinFrame what shorter frames

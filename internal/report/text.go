@@ -51,6 +51,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.verdict()
 	t.answers()
 	t.failures()
+	t.storms()
 	t.flows()
 	t.collectives()
 	t.measured()

@@ -28,6 +28,20 @@ func (r *runner) pauses() []record.PauseEvent {
 	return all
 }
 
+// storms joins the partitions' lists: by time, node, port and class.
+func (r *runner) storms() (all []record.Storm) {
+	for _, n := range r.Nets {
+		all = n.Storms(all)
+	}
+	slices.SortStableFunc(all, func(a, b record.Storm) int {
+		i, _ := r.Valid.Graph.NodeByName(a.Port.Node)
+		k, _ := r.Valid.Graph.NodeByName(b.Port.Node)
+		return cmp.Or(cmp.Compare(a.FromPS, b.FromPS), cmp.Compare(i, k), cmp.Compare(a.Port.Port, b.Port.Port),
+			cmp.Compare(a.Class, b.Class))
+	})
+	return all
+}
+
 // pauseClasses are the priorities for which PFC is on at a switch.
 func (r *runner) pauseClasses() (out []int) {
 	on := uint8(0)

@@ -459,6 +459,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		out.Ledger = append(out.Ledger, n.Moved(moved)...)
 	}
 	r.recordFailures(out, moved)
+	out.Storms = r.storms()
 	r.recordPaths(out, rows)
 	r.recordInside(out)
 	out.Data = r.checkData()

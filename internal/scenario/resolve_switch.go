@@ -185,7 +185,7 @@ func (r *resolver) resolveSwitch(n int) {
 		return
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading,
-		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration}
+		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration, Watchdog: r.watchdogOf(n)}
 	if out.Memory = r.memoryOf(n); r.d.err != nil {
 		return
 	}

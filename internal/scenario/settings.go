@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -54,6 +55,7 @@ type switchSettings struct {
 	cutThrough         bool
 	mtu                units.Bytes // largest IP packet of a port
 	pfc                pfcSettings
+	watchdog           watchdogSettings
 	ecn                ecnSettings
 	lossyNum, lossyDen int64
 	lossyPool          units.Bytes // 0: 7/12 of the buffer
@@ -74,6 +76,7 @@ func defaultPFC() pfcSettings {
 
 func defaultSwitch() switchSettings {
 	s := switchSettings{latency: 300 * units.Nanosecond, mtu: 9216, pfc: defaultPFC(),
+		watchdog: watchdogSettings{action: record.WatchdogDrop},
 		lossyNum: 1, lossyDen: 2, strict: 1<<6 | 1<<7, memory: shortForm()}
 	s.ecn.priorities, s.ecn.pmax = -1, -1
 	for d := range s.dscp {
@@ -100,6 +103,7 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		portMTUKey(&s.mtu).unless(r.noEthernet),
 		sectionKey("pfc", r.shortKeys(r.pfcKeys(&s.pfc, true), s), "Priority flow control; `none` switches it off.").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
+		r.watchdogKey(s),
 		sectionKey("ecn", r.ecnKeys(&s.ecn), "Marks of congestion; `none` switches them off.").
 			or("none", func() { s.ecn.off = true }).in(&s.ecn.obj).opening(func(object) { s.ecn.off = false }).
 			finish(s.ecn.check).unless(r.noEthernet),

@@ -450,6 +450,7 @@ func (a *Book) way(leg catalog.Leg, hops []fabric.Hop, end units.Time) {
 		}
 		a.until(catalog.StageQueue.On(leg), &p.at, h.Start)
 		switch {
+		case h.Start == end: // it waits there still
 		case k+1 < len(hops):
 			next := a.Place[hops[k+1].Port]
 			a.link(leg, h, hops[k+1].In, frame, a.Nets[next.Part].Rate(next.Index))
@@ -493,7 +494,7 @@ func (a *Book) frameOf(hops []fabric.Hop, end units.Time) uint32 {
 	if k > 0 && a.ports[hops[k].Port].ofHost { // it waited in the host's receive buffer
 		end, k = hops[k].In, k-1
 	}
-	if k < 1 || a.endsAtSwitch(&hops[k]) {
+	if k < 1 || a.endsAtSwitch(&hops[k]) || hops[k].Start == end {
 		return 0
 	}
 	p := a.Place[hops[k].Port]

@@ -27,6 +27,7 @@ func (a *Book) Delivered(i int) units.Time {
 func (a *Book) End(f *record.Message, i int, end units.Time) {
 	at := a.ended(i)
 	if at > end {
+		a.Open(f, i)
 		return
 	}
 	f.CompletionPS, f.Status = at-f.StartPS, a.Messages[i].Status.String()

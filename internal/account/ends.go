@@ -16,6 +16,7 @@ import (
 type Ends struct {
 	*build.World
 	requests []int // see requestsOf
+	still    still
 }
 
 // EndsOf are those of a world.

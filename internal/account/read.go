@@ -65,9 +65,10 @@ func (a *Book) answered(i int, port *port, answer *nic.Answer, back []fabric.Hop
 			return
 		}
 		a.way(catalog.LegThere, there, answer.Taken)
+		clip := a.clip
 		a.clip = true // parts asked for before were answered while it was on its way
 		a.until(catalog.StageEarlierWork.On(catalog.LegResponse), nil, answer.After)
-		a.clip = false
+		a.clip = clip
 	}
 	a.timesUpTo(catalog.LegResponse, &before, &a.ports[responder.GlobalPort(to.QP)], answer.Start)
 	a.way(catalog.LegResponse, back, arrived)

@@ -15,6 +15,7 @@ func (a *Book) Stream(f *record.Message, i int) {
 	done, status := a.StreamFate(i)
 	f.Status = status
 	if done == units.Never {
+		a.Open(f, i)
 		return
 	}
 	if a.Messages[i].Posted == units.Never {
@@ -43,40 +44,56 @@ func streamNames() [nic.NumStages]catalog.Stage {
 // segment's way, or the wait for the one sent again that completed the message,
 // and its way; then the receiving application, and its copy into a GPU.
 func (a *Book) stream(i int, done units.Time, status string) record.Account {
-	m := a.note(i)
-	of := a.Valid.Plan.At(i)
-	_, to := a.Valid.Plan.Ends(&of)
-	src, dst := a.Requester(i), a.Valid.Graph.HostOf(to)
-	port := &a.ports[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
-	a.out, a.at = a.out[:0], a.Messages[i].Due
-	a.names, a.loss, a.reordered = streamNames(), catalog.StageDetection, catalog.StageReassembly
-	a.segments = true
-	defer func() {
-		a.names, a.loss, a.reordered, a.segments = stageNames, catalog.StageLoss, catalog.StageReordered, false
-	}()
-	a.until(catalog.StageCPU, &a.nodes[src], m.Posted)
-	a.until(catalog.StageEarlierWork, nil, m.After)
+	defer a.asStream()()
+	m, port := a.openingStream(i)
 	if status != "success" {
 		a.times(&m.Before, port)
 		a.missing(i, done)
 		return a.out
 	}
 	_, reader := a.StreamEnds(i)
-	arrival := &reader.Arrivals[m.Ordinal]
+	a.arrived(i, port, &reader.Arrivals[m.Ordinal], done)
+	return a.out
+}
+
+// asStream has stages go by the names that those of a TCP connection have, until what it returns is called.
+func (a *Book) asStream() (done func()) {
+	a.names, a.loss, a.reordered = streamNames(), catalog.StageDetection, catalog.StageReassembly
+	a.segments = true
+	return func() {
+		a.names, a.loss, a.reordered, a.segments = stageNames, catalog.StageLoss, catalog.StageReordered, false
+	}
+}
+
+// openingStream begins the account of message i, of TCP, with the time until its connection came to it.
+func (a *Book) openingStream(i int) (m *nic.MessageAccount, port *port) {
+	m = a.note(i)
+	src := a.Requester(i)
+	a.out, a.at = a.out[:0], a.Messages[i].Due
+	a.until(catalog.StageCPU, &a.nodes[src], m.Posted)
+	a.until(catalog.StageEarlierWork, nil, m.After)
+	return m, &a.ports[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
+}
+
+// arrived books the time of message i, of TCP, from when its connection came to it until done, where its last
+// segment has arrived.
+func (a *Book) arrived(i int, port *port, arrival *nic.Arrival, done units.Time) {
+	of := a.Valid.Plan.At(i)
+	_, to := a.Valid.Plan.Ends(&of)
+	dst := a.Valid.Graph.HostOf(to)
 	a.decisive(i, port, a.wayOf(a.Hosts[dst], arrival.Way), arrival.Came)
 	a.until(catalog.StagePlace, nil, arrival.Landed)
 	a.until(catalog.StageSoftirq, &a.nodes[dst], arrival.At)
 	a.until(catalog.StageUnread, &a.nodes[dst], arrival.Read)
 	a.until(catalog.StageCopyIn, &a.nodes[dst], done)
-	return a.out
 }
 
 // check panics unless the stages of message i add up, and leaves them to be made again
 // by who asks for them.
 func (a *Book) check(f *record.Message, i int, account record.Account) {
-	if account.Total() != f.CompletionPS {
+	if account.Total() != f.Life() {
 		panic(fmt.Sprintf("account: BUG: message %d (%s to %s): stages add up to %d ps, not %d: %v",
-			i, f.Src, f.Dst, account.Total(), f.CompletionPS, account))
+			i, f.Src, f.Dst, account.Total(), f.Life(), account))
 	}
 	if len(account) > 0 {
 		f.Account = record.Defer(a, i)
@@ -95,6 +112,9 @@ func (a *Book) fork() *Book {
 
 // Account implements record.Accounts.
 func (a *Book) Account(i int, to record.Account) record.Account {
+	if a.isOpen(i) {
+		return append(to, a.open(i)...)
+	}
 	if !a.Is(a.conn(i), catalog.Streams) {
 		return append(to, a.account(i)...)
 	}

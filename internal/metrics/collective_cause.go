@@ -28,7 +28,10 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 	c := &r.Collectives[k]
 	end := c.StartPS
 	for _, at := range c.EndPS {
-		end = max(end, at)
+		if end = max(end, at); at < 0 {
+			end = r.EndPS
+			break
+		}
 	}
 	if end <= c.StartPS {
 		return out, false
@@ -52,7 +55,7 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 			continue
 		}
 		key := at{d.Cause, m.Src, m.QP}
-		stop := m.StartPS + max(0, m.CompletionPS)
+		stop := m.StartPS + m.Life()
 		spans[key] = append(spans[key], span{max(m.StartPS, stop-d.TimePS), stop})
 		if d.TimePS > longest[d.Cause] {
 			longest[d.Cause], first[d.Cause] = d.TimePS, i

@@ -47,7 +47,7 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	if way.time > 0 {
 		x.book(way, x.causeOf(way))
 	}
-	best := x.strongest(f.CompletionPS)
+	best := x.strongest(f.Life())
 	if best == nil {
 		return Dominant{}
 	}
@@ -111,7 +111,7 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
 	}
-	if x.thorough && best.Cause.Then == nil {
+	if x.thorough && best.Cause.Then == nil && !Open(f) { // of one that is open nobody knows what is left
 		best.How += x.inSeries(f, &best.Cause, best.TimePS)
 	}
 	best.Where = x.nameOf(&best.Cause)
@@ -130,7 +130,7 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 
 // share is a part of a message's time in thousandths, rounded.
 func share(t units.Time, f *record.Message) int64 {
-	return (mulDiv(int64(t), 2000, int64(max(f.CompletionPS, 1))) + 1) / 2
+	return (mulDiv(int64(t), 2000, int64(max(f.Life(), 1))) + 1) / 2
 }
 
 // add counts a stage of the same cause; the longest one gives the words.
@@ -166,7 +166,7 @@ func (x *index) spells(f *record.Message) []spell {
 	account := x.stages.read(f.Account)
 	behind := func(t stageTime) bool { return x.stages.known[t.number].base == catalog.StageEarlierWork }
 	if x.thorough && slices.ContainsFunc(account, behind) {
-		x.slice(f, f.StartPS, f.StartPS+f.CompletionPS, 0)
+		x.slice(f, f.StartPS, f.StartPS+f.Life(), 0)
 		return x.spelled
 	}
 	for _, t := range account {

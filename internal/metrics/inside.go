@@ -46,7 +46,7 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 	// What it saves to read faster is what the receiver takes beyond what it got.
 	takes := w.Bps / units.Rate(1+x.beside(last.Port, q, false))
 	got := Goodput(f)
-	saves := mulDiv(int64(f.CompletionPS), int64(max(takes-got, 0)), int64(takes))
+	saves := mulDiv(int64(f.Life()), int64(max(takes-got, 0)), int64(takes))
 	if got > 0 && 2*saves < int64(x.heldIn(f, catalog.StageRead)) {
 		cause.Then = &Cause{Kind: catalog.CauseInside, Place: record.InsideAt(w.Host, w.String())}
 		how += fmt.Sprintf("; then %s of %s", w, w.Host)

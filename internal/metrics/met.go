@@ -94,7 +94,7 @@ func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how strin
 // heldMarks reports whether a port that marked was paused for a third of a message's time: then
 // what paused it made the queue.
 func (x *index) heldMarks(p *record.Port, f *record.Message) bool {
-	return p != nil && p.HeldPS > 0 && x.wasHeld(p) && p.PausedPS*3 >= f.CompletionPS
+	return p != nil && p.HeldPS > 0 && x.wasHeld(p) && p.PausedPS*3 >= f.Life()
 }
 
 // sayMarkedHeld goes on, of a port that marked while something held it.

@@ -195,7 +195,7 @@ func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (c
 // waited there, or with back what acknowledges them.
 func (x *index) heldLong(p *record.Port, f *record.Message, back bool) bool {
 	if !x.witnessed() {
-		return p.HeldPS > 0 && p.PausedPS >= f.CompletionPS/counts
+		return p.HeldPS > 0 && p.PausedPS >= f.Life()/counts
 	}
 	at := x.metOn(f, p.ID(), back)
 	if at.Packets > 0 {

@@ -70,10 +70,7 @@ func (x *index) newSeries(f *record.Message, k int) *series {
 	end := f.StartPS + f.CompletionPS
 	for i := range x.r.Messages {
 		g := &x.r.Messages[i]
-		took := g.CompletionPS
-		if took < 0 {
-			took = x.r.EndPS - g.StartPS
-		}
+		took := g.Life()
 		both := min(end, g.StartPS+took) - max(f.StartPS, g.StartPS)
 		n, ok := x.sender(g)
 		if g == f || both <= 0 || !ok {

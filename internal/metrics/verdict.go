@@ -89,11 +89,11 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 	step := max((len(x.r.Messages)+mostJudged-1)/mostJudged, 1)
 	for i := 0; i < len(x.r.Messages); i += step {
 		f := &x.r.Messages[i]
-		if _, ok := x.sender(f); !ok || f.CompletionPS <= 0 || f.Account.IsZero() {
+		if _, ok := x.sender(f); !ok || f.Life() <= 0 || f.Account.IsZero() {
 			continue
 		}
 		d := x.dominant(f, false)
-		of, total = of+1, total+f.CompletionPS
+		of, total = of+1, total+f.Life()
 		if d.Stage == catalog.NoStage {
 			continue
 		}
@@ -108,7 +108,7 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 		}
 		j := &all[n]
 		j.messages++
-		j.time, j.blaming = j.time+d.TimePS, j.blaming+f.CompletionPS
+		j.time, j.blaming = j.time+d.TimePS, j.blaming+f.Life()
 		if k.kind == catalog.CauseLine {
 			if c := e.Ceiling(i); c != nil && c.Reached && x.atLineRate(f, c.MeasuredBps) {
 				j.reached++

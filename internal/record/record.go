@@ -91,8 +91,10 @@ type Message struct {
 	// the bytes are in the memory they go to. -1 while open.
 	CompletionPS units.Time `json:"completion_ps"`
 	Status       string     `json:"status"` // "success", a verbs completion status, or "open"
-	// Account is where the time went: stages in order, adding up to
-	// CompletionPS; empty while open.
+	// OpenPS, of a message that is open, is from its post to the end of the run; 0: it was not posted by then.
+	OpenPS units.Time `json:"open_ps,omitempty"`
+	// Account is where the time went: stages in order, adding up to CompletionPS, or
+	// of a message that is open to OpenPS.
 	Account Deferred `json:"account,omitzero"`
 	// DeliveredPS, of a service without acknowledgements, is from the post until
 	// the responder had all of the message; -1: it never had. Of TCP it is
@@ -180,6 +182,14 @@ func (d *Discards) Total() int64 {
 		return 0
 	}
 	return d.NoReceive + d.TooLong + d.BadQKey + d.Refused + d.Broken
+}
+
+// Life is from post to completion, or of a message that is open to the end of the run: what its account adds up to.
+func (m *Message) Life() units.Time {
+	if m.OpenPS > 0 {
+		return m.OpenPS
+	}
+	return max(m.CompletionPS, 0)
 }
 
 // Is reports whether the service of a message has all the traits.

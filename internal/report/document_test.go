@@ -111,7 +111,7 @@ func canonical(t *testing.T, data []byte) string {
 // for byte.
 func TestMessageRow(t *testing.T) {
 	full := record.Message{Src: "h0:1/gpu\u2028<2>", Dst: "h\"1", QP: 3, Workload: "a & b", Verb: "READ", Service: catalog.UD, Bytes: 5, StartPS: 6, CompletionPS: 60, Status: "success",
-		Account: record.Known(record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 25}, record.StageTime{Stage: catalog.StageRate, Time: 5}, record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11, Number: 12}
+		Account: record.Known(record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 25}, record.StageTime{Stage: catalog.StageRate, Time: 5}, record.StageTime{Stage: catalog.StageQueue, Where: record.PortAt("sw", 1).Ptr(), Time: 30}), DeliveredPS: 8, Call: 9, Reply: true, EntryPS: 10, IdealPS: 11, Number: 12, OpenPS: 60}
 	met := record.Met{Port: 1, Class: 2, Answer: true, Packets: 3, Marks: 4, Wait: 5, Held: 6, Ahead: 7, Served: 1, Own: 8, First: 9, Last: 10}
 	lost := record.Lost{Port: 1, Class: 2, Answer: true, Cause: catalog.DropLoss, Acts: record.Acts{{Count: 1, First: 2, Last: 3, Sum: 4}}}
 	for _, v := range []reflect.Value{reflect.ValueOf(full), reflect.ValueOf(met), reflect.ValueOf(lost)} {
@@ -303,7 +303,7 @@ func TestCSVCoversRecords(t *testing.T) {
 		table  *rows.Table
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1 - 1},            // goodput_bps is derived; accounts.csv has the stages; its number is its place
+		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1 - 1 - 1},        // goodput_bps is derived; accounts.csv has the stages, which add up to open_ps; its number is its place
 		{record.Port{}, portTable(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
 		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
 		{record.Entry{}, ledgerTable(nil), 5 - 1 + 1},                             // Act is embedded: one field, four columns and the unit of one; an actor's node has one of its own

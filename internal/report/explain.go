@@ -61,7 +61,7 @@ func slowest(r *record.Run) (index int) {
 		return worst[0]
 	}
 	for i := range r.Messages {
-		if r.Messages[i].CompletionPS > r.Messages[index].CompletionPS {
+		if r.Messages[i].Life() > r.Messages[index].Life() {
 			index = i
 		}
 	}
@@ -106,7 +106,7 @@ func findPair(r *record.Run, which string) (index, among int, err error) {
 			continue
 		}
 		among++
-		if index < 0 || f.CompletionPS > r.Messages[index].CompletionPS {
+		if index < 0 || f.Life() > r.Messages[index].Life() {
 			index = i
 		}
 	}
@@ -145,11 +145,16 @@ func (t *text) explained(i, among int) {
 		head += fmt.Sprintf(" (the slowest of %d)", among)
 	}
 	if metrics.Open(f) {
-		t.prose(head+": still open at the end, so that it has no account yet", t.paint.bold)
-		return
+		if f.OpenPS == 0 {
+			t.prose(head+": the run ended before it was posted", t.paint.bold)
+			return
+		}
+		t.prose(fmt.Sprintf("%s, still open when the run ended %s later", head, metrics.FormatTimeDigits(f.OpenPS, 4)),
+			t.paint.bold)
+	} else {
+		t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4),
+			f.Status, delivery(f)), t.paint.bold)
 	}
-	t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4), f.Status,
-		delivery(f)), t.paint.bold)
 	if f.Account.IsZero() {
 		t.prose("the record holds no account of it", plain)
 		return
@@ -205,7 +210,7 @@ type bar struct {
 func (t *text) waterfall(f *record.Message) {
 	bars := barsOf(f.Account.Stages())
 	if !t.opt.Verbose {
-		bars = mergeShort(mergeRepeated(mergeAck(bars)), f.CompletionPS)
+		bars = mergeShort(mergeRepeated(mergeAck(bars)), f.Life())
 	}
 	at := units.Time(0)
 	for k := range bars {
@@ -218,7 +223,11 @@ func (t *text) waterfall(f *record.Message) {
 	for _, b := range bars {
 		tab.add(drawBar(b, at, width), metrics.FormatTimeDigits(b.time, 4), shareOf(b.time, at), b.name, b.where)
 	}
-	tab.add("", metrics.FormatTimeDigits(at, 4), shareOf(at, at), "completion", "")
+	last := "completion"
+	if metrics.Open(f) {
+		last = "end of the run"
+	}
+	tab.add("", metrics.FormatTimeDigits(at, 4), shareOf(at, at), last, "")
 	t.table(tab)
 }
 

@@ -30,12 +30,14 @@ type Message struct {
 // without reflection; a test compares them with Message's.
 func messageTable(r *record.Run, workers int) *rows.Table {
 	header := []string{"src", "dst", "qp", "workload", "verb", "service", "bytes", "start_ps", "completion_ps",
-		"delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply", "completion_entry_ps"}
+		"delivered_ps", "ideal_ps", "goodput_bps", "status", "call", "reply",
+		"completion_entry_ps"}
 	t := lines(messagesField, header, len(r.Messages), func(i int) []string {
 		f := &r.Messages[i]
 		return []string{f.Src, f.Dst, integer(f.QP), f.Workload, f.Verb, f.Service.String(), integer(f.Bytes),
 			integer(f.StartPS),
-			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status, integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
+			integer(f.CompletionPS), integer(f.DeliveredPS), integer(f.IdealPS), integer(metrics.Goodput(f)), f.Status,
+			integer(f.Call), strconv.FormatBool(f.Reply), integer(f.EntryPS)}
 	})
 	var all *metrics.Explainer
 	t.Fields = func() func(*rows.Object, int) {
@@ -76,6 +78,7 @@ func (m *messages) fields(o *rows.Object, i int) {
 	o.Int("start_ps", int64(f.StartPS))
 	o.Int("completion_ps", int64(f.CompletionPS))
 	o.String("status", f.Status)
+	known(o, "open_ps", int64(f.OpenPS))
 	m.account(o, i)
 	known(o, "delivered_ps", int64(f.DeliveredPS))
 	known(o, "call", int64(f.Call))

@@ -125,8 +125,8 @@ func (s *Selection) find(r *record.Run, name, what string) (*Selection, error) {
 	return s, nil
 }
 
-// named takes the messages that are wanted, the slowest first: of those that did not end
-// the first.
+// named takes the messages that are wanted, the slowest first: of one that is open its time
+// up to the end of the run counts.
 func (s *Selection) named(r *record.Run, wanted func(*record.Message) bool) {
 	for i := range r.Messages {
 		if wanted(&r.Messages[i]) {
@@ -134,7 +134,7 @@ func (s *Selection) named(r *record.Run, wanted func(*record.Message) bool) {
 		}
 	}
 	slices.SortStableFunc(s.messages, func(a, b int) int {
-		return cmp.Compare(r.Messages[b].CompletionPS, r.Messages[a].CompletionPS)
+		return cmp.Compare(r.Messages[b].Life(), r.Messages[a].Life())
 	})
 	s.several = len(s.messages) > 1
 }

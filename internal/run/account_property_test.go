@@ -183,12 +183,6 @@ func acted(r *record.Run, m catalog.Mechanism, q *record.QP) bool {
 // accountWrong says what is wrong with the account of message i, or nothing.
 func accountWrong(r *record.Run, i int) string {
 	f := &r.Messages[i]
-	if f.Status == "open" {
-		if len(f.Account.Stages()) > 0 {
-			return "an open message has an account"
-		}
-		return ""
-	}
 	sum, dropped := units.Time(0), int64(0)
 	for k := range r.Ports {
 		dropped += r.Ports[k].Dropped
@@ -209,8 +203,11 @@ func accountWrong(r *record.Run, i int) string {
 			return "an ACK lost, but nothing was dropped"
 		}
 	}
-	if sum != f.CompletionPS {
-		return fmt.Sprintf("stages add up to %d ps, not %d", sum, f.CompletionPS)
+	if f.Status == "open" && f.OpenPS != max(0, r.EndPS-f.StartPS) {
+		return fmt.Sprintf("open for %d ps from %d to the end at %d", f.OpenPS, f.StartPS, r.EndPS)
+	}
+	if sum != f.Life() {
+		return fmt.Sprintf("stages add up to %d ps, not %d", sum, f.Life())
 	}
 	return ""
 }

@@ -149,6 +149,9 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 		r.measure(to, false)
 	}
 	r.checkConserved()
+	if r.stopped != quiescent {
+		r.Close(end)
+	}
 	for _, n := range r.Nets {
 		n.Finish(r.still(end, measured))
 	}
@@ -579,6 +582,8 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		}
 		if r.Messages[i].Done != units.Never {
 			a.End(&f, i, out.EndPS)
+		} else {
+			a.Open(&f, i)
 		}
 		if m.Call > 0 {
 			f.DeliveredPS = r.Received(&f, i, out.EndPS)

@@ -34,6 +34,9 @@ workload: [{flow: {from: h0, to: h3, size: 4MB}}]`,
 		{"storm", "stack: rocev2-pfc-only" + threeHosts + `hosts: {h3: {rx_buffer: 256KB, drain_rate: 10Gbps}}
 workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size: 2MB}}]`,
 			catalog.VerdictStorm, "receive buffer of h3", "1 message that it held does not go there: h0 -> h2"},
+		{"stopped storm", "stop: 2ms\nstack: rocev2-pfc-only" + threeHosts + `hosts: {h3: {rx_buffer: 256KB, drain_rate: 10Gbps}}
+workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size: 2MB}}]`,
+			catalog.VerdictStorm, "receive buffer of h3", "1 message that it held does not go there: h0 -> h2"},
 		{"window", "stack: rocev2" + threeHosts + `nic: {window: 10KB}
 workload: [{flow: {from: h0, to: h3, size: 4MB}}]`, catalog.NoVerdict, "", ""},
 		{"short", "stack: rocev2" + threeHosts + `workload: [{flow: {from: h0, to: h3, size: 64B}}]`, catalog.NoVerdict, "", ""},

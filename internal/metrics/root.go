@@ -152,6 +152,8 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 		}
 	}
 	switch {
+	case x.inCircle(held):
+		return x.circle(), fmt.Sprintf("%d ports wait for each other in a circle: a deadlock", len(x.r.Cycle))
 	case root != nil:
 		return atPort(root), fmt.Sprintf("%s%s could not send as fast as it was fed", root.ID(), x.sharedBy(root.ID(), q))
 	case host != "":
@@ -165,6 +167,17 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 		return x.bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
 	}
 	return Cause{}, "; the record does not show what filled the buffer behind it"
+}
+
+// inCircle reports whether one of some ports is in the circle of a deadlock.
+func (x *index) inCircle(held []record.PortID) bool {
+	return slices.ContainsFunc(x.r.Cycle, func(w record.Waiting) bool { return slices.Contains(held, w.Port) })
+}
+
+// circle is the circle of a deadlock as a cause: its first port.
+func (x *index) circle() Cause {
+	w := &x.r.Cycle[0]
+	return Cause{Kind: catalog.CausePort, Place: record.ClassAt(w.Port.Node, w.Port.Port, w.Class, w.Layer)}
 }
 
 // sayQueue tells where a message queued; if that port was itself paused for a

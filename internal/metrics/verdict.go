@@ -54,9 +54,8 @@ type judgement struct {
 // verdict is what dominates the run; nil: nothing does.
 func (x *index) verdict(trees []PauseTree) *Verdict {
 	if len(x.r.Cycle) > 0 {
-		w := &x.r.Cycle[0]
 		v := &Verdict{Kind: catalog.VerdictDeadlock, Ports: len(x.r.Cycle), Of: len(x.r.Messages), Messages: x.r.OpenMessages}
-		v.Cause = Cause{Kind: catalog.CausePort, Place: record.ClassAt(w.Port.Node, w.Port.Port, w.Class, w.Layer)}
+		v.Cause = x.circle()
 		v.Text = fmt.Sprintf("deadlock: %d ports wait for each other in a circle, and %s for them", len(x.r.Cycle),
 			plural(int64(x.r.OpenMessages), "message"))
 		return v

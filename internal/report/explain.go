@@ -149,8 +149,12 @@ func (t *text) explained(i, among int) {
 			t.prose(head+": the run ended before it was posted", t.paint.bold)
 			return
 		}
-		t.prose(fmt.Sprintf("%s, still open when the run ended %s later", head, metrics.FormatTimeDigits(f.OpenPS, 4)),
-			t.paint.bold)
+		last := fmt.Sprintf("%s, still open when the run ended %s later", head, metrics.FormatTimeDigits(f.OpenPS, 4))
+		if t.r.StillPS > 0 {
+			last = fmt.Sprintf("%s, still open in a deadlock when the run ended %s later", head,
+				metrics.FormatTimeDigits(f.OpenPS, 4))
+		}
+		t.prose(last, t.paint.bold)
 	} else {
 		t.prose(fmt.Sprintf("%s, completed after %s with %s%s", head, metrics.FormatTimeDigits(f.CompletionPS, 4),
 			f.Status, delivery(f)), t.paint.bold)

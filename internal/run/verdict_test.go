@@ -37,6 +37,7 @@ workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size
 		{"stopped storm", "stop: 2ms\nstack: rocev2-pfc-only" + threeHosts + `hosts: {h3: {rx_buffer: 256KB, drain_rate: 10Gbps}}
 workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size: 2MB}}]`,
 			catalog.VerdictStorm, "receive buffer of h3", "1 message that it held does not go there: h0 -> h2"},
+		{"deadlock", ring, catalog.VerdictDeadlock, "s0:2 prio 3", "4 ports wait for each other in a circle"},
 		{"window", "stack: rocev2" + threeHosts + `nic: {window: 10KB}
 workload: [{flow: {from: h0, to: h3, size: 4MB}}]`, catalog.NoVerdict, "", ""},
 		{"short", "stack: rocev2" + threeHosts + `workload: [{flow: {from: h0, to: h3, size: 64B}}]`, catalog.NoVerdict, "", ""},

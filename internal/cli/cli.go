@@ -89,19 +89,67 @@ func newRoot(p Pipeline) *cobra.Command {
 			"back, slowed, held traffic, recovered what was lost and rerouted.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       version(),
+		Args:          knownCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return writeHelp(c) },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("hopscope {{.Version}}\n")
+	when := colourAuto
+	root.PersistentFlags().Var(&when, "color", "`WHEN` text has colour: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = writeHelp(c) }) // who closes the pipe has read enough
 	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newCheck(), newSchema(), newWhatif(), newDiagnose(), newImport(), newFabric(), newHost(), newPath(), newFidelity(), newVersion())
+	completions(root, p)
 	return root
+}
+
+// knownCommand refuses what is no command, and says which one was probably meant.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	if meant := scenario.Nearest(args[0], names); meant != "" {
+		return fmt.Errorf("there is no command %s; did you mean %s?", args[0], meant)
+	}
+	for _, s := range scenario.List() {
+		if s.Name == args[0] {
+			return fmt.Errorf("%s is a scenario, not a command; hopscope run %s runs it", args[0], args[0])
+		}
+	}
+	return fmt.Errorf("there is no command %s; hopscope --help lists the commands", args[0])
+}
+
+// oneOf ends an error about a word that is not in a list: the one that was probably meant, or
+// all.
+func oneOf(word string, words []string) string {
+	if meant := scenario.Nearest(word, words); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return "use one of " + strings.Join(words, ", ")
 }
 
 // flagError words what the flag library found wrong for people who do not read
 // Go.
 func flagError(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		if meant := scenario.Nearest(unknown.GetSpecifiedName(), names); meant != "" && len(unknown.GetSpecifiedName()) > 1 {
+			return fmt.Errorf("%w; did you mean --%s?", err, meant)
+		}
+	}
 	if !errors.As(err, &bad) {
 		return fmt.Errorf("%w; %s --help lists the flags", err, c.CommandPath())
 	}
@@ -114,6 +162,8 @@ func flagError(c *cobra.Command, err error) error {
 		want = "a whole number"
 	case "bool":
 		want = "true or false"
+	case "when":
+		want = "always, never or auto"
 	}
 	return fmt.Errorf("--%s %s: give %s", f.Name, bad.GetValue(), want)
 }

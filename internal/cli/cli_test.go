@@ -127,7 +127,7 @@ func TestExitStatus(t *testing.T) {
 		{"compare broken", 1, "out of memory or worse"},
 		{"compare deadlock", 0, ""}, // one stack may deadlock: that is a result
 		{"show", 0, ""},
-		{"rum", 2, `unknown command "rum"`},
+		{"rum", 2, "there is no command rum; did you mean run?"},
 		{"version now", 2, "unknown command"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {

@@ -89,7 +89,7 @@ func (f *fabricFlags) check(flags *pflag.FlagSet) error {
 		return fmt.Errorf("--lmc %d: give 0 to %d, for 1 to %d LIDs per port", f.lmc, subnet.MaxLMC, 1<<subnet.MaxLMC)
 	}
 	if !slices.Contains(subnet.Engines(), f.engine) {
-		return fmt.Errorf("--engine %s: there is no such routing engine; use one of %s", f.engine, strings.Join(subnet.Engines(), ", "))
+		return fmt.Errorf("--engine %s: there is no such routing engine; %s", f.engine, oneOf(f.engine, subnet.Engines()))
 	}
 	if f.engine == "minhop" && f.tables == "" && len(f.roots) > 0 {
 		return errors.New("--roots: minhop has no roots; use it with --engine updn or ftree")

@@ -95,7 +95,7 @@ func readServer(name string) (*server.Tree, error) {
 	} else {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s is neither a preset (%s) nor a file that can be read: %w", name, strings.Join(server.Presets(), ", "), errors.Unwrap(err))
+			return nil, fmt.Errorf("%s is neither a preset nor a file that can be read (%w); %s", name, cause(err), oneOf(name, server.Presets()))
 		}
 		defer file.Close()
 		from = file

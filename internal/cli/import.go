@@ -38,7 +38,7 @@ func newImport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if out == "" {
+			if out == "" || out == "-" {
 				_, err := c.OutOrStdout().Write(v.Source)
 				return failure(err)
 			}
@@ -49,6 +49,6 @@ func newImport() *cobra.Command {
 	flags.SortFlags = false
 	in.foreign(flags)
 	in.changes(flags)
-	flags.StringVarP(&out, "output", "o", "", "write the scenario to `FILE` instead of standard output")
+	flags.StringVarP(&out, "output", "o", "", "write the scenario to `FILE` (-, and without it: to standard output)")
 	return c
 }

@@ -55,3 +55,34 @@ func checkFile(flag, path string) error {
 	}
 	return nil
 }
+
+// output is a flag that names a file or standard output, and its value.
+type output struct{ flag, path string }
+
+// checkApart refuses outputs that would be written over each other: two files to standard
+// output, two to one name, or a file and a directory. One directory may take several flags'
+// files, whose names differ.
+func checkApart(files []output, dirs ...output) error {
+	for i, a := range files {
+		for _, b := range files[:i] {
+			switch {
+			case a.path == "" || b.path == "":
+			case a.path == "-" && b.path == "-":
+				return fmt.Errorf("%s - and %s - both write to standard output; give one of them a file", b.flag, a.flag)
+			case samePath(a.path, b.path):
+				return fmt.Errorf("%s and %s both name %s; give each a name of its own", b.flag, a.flag, a.path)
+			}
+		}
+		for _, d := range dirs {
+			if a.path != "-" && samePath(a.path, d.path) {
+				return fmt.Errorf("%s and %s both name %s; %s makes a directory, %s a file", a.flag, d.flag, a.path, d.flag, a.flag)
+			}
+		}
+	}
+	return nil
+}
+
+// samePath reports whether two names lead to one file, which need not exist yet.
+func samePath(a, b string) bool {
+	return a != "" && b != "" && (filepath.Clean(a) == filepath.Clean(b) || sameFile(a, b))
+}

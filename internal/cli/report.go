@@ -45,14 +45,15 @@ func newReport() *cobra.Command {
 const maxWidth = 120
 
 // textOptions are the width and colour that standard output asks for: as wide as the
-// terminal, in colour on a terminal unless NO_COLOR is set (https://no-color.org).
+// terminal.
 func textOptions(c *cobra.Command) (opt report.TextOptions) {
 	out := c.OutOrStdout()
 	if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w > 0 {
 		opt.Width = min(w, maxWidth) // a terminal knows better
 	}
-	if fd, ok := terminal(out); ok {
-		opt.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	fd, ok := terminal(out)
+	opt.Colour = coloured(c, ok)
+	if ok {
 		opt.Unicode = utf8Locale()
 		if w, _, err := term.GetSize(fd); err == nil && w > 0 {
 			opt.Width = min(w, maxWidth)

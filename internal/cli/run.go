@@ -188,15 +188,15 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
 		}
 	}
-	for _, out := range []struct{ flag, path string }{{"--json", f.json}, {"--nccl-out", f.ncclOut}} {
+	for _, out := range f.outFiles() {
 		for _, in := range append([]string{f.ns3, f.topo, f.cm}, args...) {
 			if sameFile(out.path, in) {
 				return nil, fmt.Errorf("%s %s: would replace what is run; name another file", out.flag, out.path)
 			}
 		}
 	}
-	if f.out != "" && f.out == f.json {
-		return nil, fmt.Errorf("--json and --out both name %s; --out makes a directory, --json a file", f.out)
+	if err := checkApart(f.outFiles(), f.directories()...); err != nil {
+		return nil, err
 	}
 	if err := checkJSON(f.json); err != nil {
 		return nil, err
@@ -204,8 +204,8 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 	if err := checkFile("--nccl-out", f.ncclOut); err != nil {
 		return nil, err
 	}
-	for _, d := range []struct{ flag, dir string }{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}} {
-		if err := checkDir(d.flag, d.dir); err != nil {
+	for _, d := range f.directories() {
+		if err := checkDir(d.flag, d.path); err != nil {
 			return nil, err
 		}
 	}
@@ -217,6 +217,16 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, fmt.Errorf("--out %w", err)
 	}
 	return dir, nil
+}
+
+// directories are the flags that name directories.
+func (f *runFlags) directories() []output {
+	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}}
+}
+
+// outFiles are the flags that name files.
+func (f *runFlags) outFiles() []output {
+	return []output{{"--json", f.json}, {"--nccl-out", f.ncclOut}}
 }
 
 // sameFile reports whether both paths name one existing file.
@@ -234,8 +244,11 @@ func sameFile(a, b string) bool {
 
 // checkDir refuses a directory that nothing can be written to; "" is none.
 func checkDir(flag, dir string) error {
-	if dir == "" {
+	switch dir {
+	case "":
 		return nil
+	case "-":
+		return fmt.Errorf("%s -: writes several files, which standard output cannot take; name a directory", flag)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return fmt.Errorf("%s %s: is a file; name a directory", flag, dir)

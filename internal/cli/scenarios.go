@@ -1,7 +1,8 @@
 package cli
 
 import (
-	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -12,17 +13,18 @@ func newScenarios(p Pipeline) *cobra.Command {
 		Short: "List the shipped scenarios",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			list := p.List()
-			width := 0
-			for _, s := range list {
-				width = max(width, len(s.Name))
+			var rows [][2]string
+			for _, s := range p.List() {
+				rows = append(rows, [2]string{s.Name, oneLine(s.Description)})
 			}
-			for _, s := range list {
-				if _, err := fmt.Fprintf(c.OutOrStdout(), "%-*s  %s\n", width, s.Name, oneLine(s.Description)); err != nil {
-					return failure(err)
-				}
+			width := textOptions(c).Width
+			if width == 0 {
+				width = maxWidth
 			}
-			return nil
+			var b strings.Builder
+			twoColumns(&b, rows, 0, width)
+			_, err := io.WriteString(c.OutOrStdout(), b.String())
+			return failure(err)
 		},
 	}
 }

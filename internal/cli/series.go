@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -47,7 +46,7 @@ func (f *seriesFlags) options(c *cobra.Command) (*run.SeriesOptions, error) {
 	for _, name := range f.series {
 		q := record.Quantity(name)
 		if !slices.Contains(record.Quantities[:], q) {
-			return nil, fmt.Errorf("--series %s: there is no such quantity; use some of %s", name, quantityNames())
+			return nil, fmt.Errorf("--series %s: there is no such quantity; %s", name, oneOf(name, quantityNames()))
 		}
 		if !slices.Contains(opt.Quantities, q) {
 			opt.Quantities = append(opt.Quantities, q)
@@ -67,10 +66,9 @@ func (f *seriesFlags) options(c *cobra.Command) (*run.SeriesOptions, error) {
 	return opt, nil
 }
 
-func quantityNames() string {
-	var names []string
+func quantityNames() (names []string) {
 	for _, q := range record.Quantities {
 		names = append(names, string(q))
 	}
-	return strings.Join(names, ", ")
+	return names
 }

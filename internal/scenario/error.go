@@ -74,22 +74,30 @@ func suggest(s string, words []string) string {
 	return "use one of " + strings.Join(words, ", ")
 }
 
-// editDistance is the Levenshtein distance in bytes.
+// Nearest is the word of a list that s was probably meant to be, "" when none is near
+// enough.
+func Nearest(s string, words []string) string { return nearest(s, words) }
+
+// editDistance is the fewest letters put in, left out, replaced or swapped with their
+// neighbour that make b of a (optimal string alignment, R. A. Wagner and M. J. Fischer 1974
+// with Damerau's swaps), in bytes.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diag := row[0]
+		before, last, row = last, row, before
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
-			cost := diag
+			cost := last[j-1]
 			if a[i-1] != b[j-1] {
 				cost++
 			}
-			diag = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
+			row[j] = min(cost, row[j-1]+1, last[j]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
 		}
 	}
 	return row[len(b)]

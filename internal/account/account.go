@@ -21,6 +21,7 @@ var stageNames = [nic.NumStages]catalog.Stage{
 	nic.Lost: catalog.StageLoss, nic.Fenced: catalog.StageFence, nic.Reads: catalog.StageReads, nic.Rate: catalog.StageRate,
 	nic.Fetching: catalog.StageFetch, nic.WorkFetch: catalog.StageWorkFetch, nic.Reading: catalog.StageRead,
 	nic.Copying: catalog.StageCopyOut, nic.Paused: catalog.StagePaused, nic.Control: catalog.StageControl,
+	nic.Hung:  catalog.StageHung,
 	nic.Other: catalog.StageOther, nic.Sending: catalog.StageSending, nic.Resending: catalog.StageResending,
 }
 

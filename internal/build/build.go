@@ -373,8 +373,8 @@ func (b *builder) buildHosts(singly bool) {
 		specs[node] = nic.Spec{
 			Name: nd.Name, Source: b.source[node] + 3*uint32(len(nd.Ports)), Ports: n.Ports,
 			Receive: nic.ReceiveSpec{Size: n.RxBuffer, XOFF: n.RxXOFF, XON: n.RxXON, DrainRate: n.DrainRate},
-			Card:    n.Card,
-			CPU:     b.processors(node), Reposts: n.Host.Reposts,
+			Card:    n.Card, Faults: n.Faults,
+			CPU: b.processors(node), Reposts: n.Host.Reposts,
 			Prepare: preparation(&n.Host), Server: b.Servers[node], Singly: singly,
 			Cache: nic.CacheSpec{Contexts: n.QPCCache, Translations: n.MTTCache, PageSize: n.Host.PageSize, Miss: n.CacheMiss},
 		}

@@ -27,6 +27,7 @@ const (
 	StageSending       // at the line's rate
 	StageResending     // below the highest PSN sent before
 	StageFence         // earlier READs and atomics had to be complete first
+	StageHung          // the card hung
 	StageFetch         // the card fetched a context or translations that it did not hold
 	StageWorkFetch     // the card had not got the work request
 	StageRead          // the card waited for payload from memory
@@ -183,6 +184,7 @@ var stages = []stage{
 	StageSending:       {"sending", PartWire, true, Own | Sent, CauseLine},
 	StageResending:     {"resending", PartLost, true, Own | Blames | Repeats, CauseLoss},
 	StageFence:         {"fence", PartOrder, false, Own, CauseOrder},
+	StageHung:          {"card hung", PartInside, true, Own, CauseFault},
 	StageFetch:         {"NIC cache miss", PartInside, false, Own, CauseCaches},
 	StageWorkFetch:     {"doorbell and WQE fetch", PartInside, false, Blames, CauseInside},
 	StageRead:          {"DMA read", PartInside, false, Blames, CauseInside},

@@ -269,6 +269,15 @@ func (n *Net) SetPauses(now units.Time, i int, classes uint8, xoff bool, bytes i
 	n.kick(now, i)
 }
 
+// PauseAnyway tells the peer of host port i to stop or go on with classes, though no buffer asks
+// for it.
+func (n *Net) PauseAnyway(now units.Time, i int, classes uint8, xoff bool) {
+	for v := classes; v != 0; v &= v - 1 {
+		n.ports[i].wantPause(uint8(bits.TrailingZeros8(v)), xoff)
+	}
+	n.kick(now, i)
+}
+
 // DropReceived drops a frame that host port i has no receive buffer for.
 func (n *Net) DropReceived(now units.Time, i int, slot uint32) {
 	n.drop(now, i, n.part.Rec(slot).Class, catalog.DropReceive, slot)

@@ -184,6 +184,8 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 		return x.sayLoss(s.base, &own, q, f)
 	}
 	switch s.base {
+	case catalog.StageHung:
+		own = ofCard(s.port().Node)
 	case catalog.StageRead:
 		return x.sayRead(f, q, own)
 	case catalog.StageWorkFetch:
@@ -214,6 +216,9 @@ func peerHost(q *record.QP) string {
 
 // bufferOf is a host's receive buffer as a cause, or what inside the host fills it.
 func (x *index) bufferOf(host string) Cause {
+	if x.faultOf(host) != nil {
+		return ofCard(host)
+	}
 	kind := catalog.CauseReceiver
 	if l := x.drains[host]; l != nil && l.Inside != nil {
 		kind = catalog.CauseInside
@@ -230,6 +235,10 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 	switch stage {
 	case catalog.StageOther:
 		return fmt.Sprintf("%s served %s first", where, x.others(at, q))
+	case catalog.StageHung:
+		if f := x.faultOf(at.Node); f != nil {
+			return "the NIC of " + at.Node + " " + SayFault(f)
+		}
 	case catalog.StageControl:
 		return where + " sent ACKs, CNPs or PFC frames first"
 	case catalog.StageCPU:

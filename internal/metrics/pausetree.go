@@ -97,6 +97,9 @@ func (x *index) treeRoot(held []record.PortID, class int, root *record.Port, hos
 	if stall := x.mostlyStalled(host); stall != "" {
 		return cachesOf(host), "its card " + stall
 	}
+	if f := x.faultOf(host); f != nil {
+		return ofCard(host), "its card " + SayFault(f)
+	}
 	why = "does not take data as fast as it comes"
 	if d := x.drains[host]; d != nil {
 		why = "takes data only at " + drainRate(d)

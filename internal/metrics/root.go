@@ -160,6 +160,9 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 		if stall := x.mostlyStalled(host); stall != "" {
 			return cachesOf(host), "the NIC of " + host + " " + stall
 		}
+		if f := x.faultOf(host); f != nil {
+			return ofCard(host), "the NIC of " + host + " " + SayFault(f)
+		}
 		rate := ""
 		if d := x.drains[host]; d != nil {
 			rate = " only at " + drainRate(d)
@@ -532,6 +535,9 @@ func (x *index) sayReceiveBuffer(port record.PortID, q *record.QP) (cause Cause,
 	how = "it waited in the receive buffer of " + port.String()
 	if stall := x.mostlyStalled(host); stall != "" {
 		return cachesOf(host), how + ": the NIC " + stall
+	}
+	if f := x.faultOf(host); f != nil {
+		return ofCard(host), how + ": the NIC " + SayFault(f)
 	}
 	rate := FormatRate(q.Limits.DrainBps)
 	if l := x.drains[host]; l != nil {

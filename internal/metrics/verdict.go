@@ -152,7 +152,7 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 			v.Text = fmt.Sprintf("%d of %d messages are as fast as their way allows: only a faster link would gain anything",
 				top.reached, v.Of)
 		}
-	case catalog.CauseReceiver, catalog.CauseCaches:
+	case catalog.CauseReceiver, catalog.CauseCaches, catalog.CauseFault:
 		v.Kind = catalog.VerdictReceiver
 		v.Text = fmt.Sprintf("%s %s: %s went to that, and a faster network would not help", v.Cause.Place.Node,
 			x.slowTaker(v.Cause.Place.Node), share)
@@ -172,6 +172,9 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 func (x *index) slowTaker(host string) string {
 	if stall := x.mostlyStalled(host); stall != "" {
 		return "its card " + stall
+	}
+	if f := x.faultOf(host); f != nil {
+		return "its card " + SayFault(f)
 	}
 	if d := x.drains[host]; d != nil {
 		return "takes data only at " + drainRate(d)
@@ -199,7 +202,7 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 		v.Kind, v.Ports, v.HeldPS, v.Victims = catalog.VerdictStorm, len(t.Branches), t.HeldPS, len(t.Victims)
 		layer := t.Branches[0].port.Layer
 		root := x.nameOf(&t.Root)
-		if t.Root.Kind == catalog.CauseReceiver || t.Root.Kind == catalog.CauseCaches {
+		if t.Root.Kind == catalog.CauseReceiver || t.Root.Kind == catalog.CauseCaches || t.Root.Kind == catalog.CauseFault {
 			root = "the NIC of " + t.Root.Place.Node
 		}
 		var names []string

@@ -28,6 +28,7 @@ const (
 	Rate
 	Fetching // the card fetches what its caches did not hold
 	Paused   // PFC held the class
+	Hung     // the card hung
 	Control  // the port sent ACKs, CNPs or PFC frames
 	Other    // the port served other queue pairs
 	Sending
@@ -201,6 +202,11 @@ func (h *Host) settleReady(t, now units.Time, s *qpSlot) {
 	}
 	paused = min(paused, now-t)
 	control = max(0, min(control, now-t-paused))
+	if h.faults != nil {
+		hung := min(h.hungWithin(t, now), now-t-paused-control)
+		a.sum[Hung] += hung
+		a.sum[Other] -= hung
+	}
 	a.sum[Paused] += paused
 	a.sum[Control] += control
 	a.sum[Other] += now - t - paused - control

@@ -137,6 +137,8 @@ func (s *qpSlot) accounted(now units.Time) *account {
 
 // Host is one server's network card with all its ports.
 type Host struct {
+	faults  []card.Fault
+	pausing bool // a fault pauses the switch
 	// What every frame touches stands first: a host has a few frames in a window, and finds
 	// hardly anything of itself in a cache.
 	net       *fabric.Net
@@ -228,8 +230,9 @@ type Spec struct {
 	// Singly has every turn of a copy over NVLink be an event, as tests compare it.
 	Singly  bool
 	Receive ReceiveSpec
-	CPU     host.Spec // the zero Spec: a core that costs nothing
-	Reposts bool      // the application posts a receive in place of each that was taken; else there are as many as at the start
+	Faults  []card.Fault // by time; those that change how fast data are taken lie apart
+	CPU     host.Spec    // the zero Spec: a core that costs nothing
+	Reposts bool         // the application posts a receive in place of each that was taken; else there are as many as at the start
 	Prepare Preparation
 	Cache   CacheSpec // needs a Receive.DrainRate or a Server
 	Card    card.Spec
@@ -251,7 +254,7 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, requests: s.Requests, left: s.Ending, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
-	h.card = s.Card
+	h.card, h.faults = s.Card, s.Faults
 	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	h.qps = make([]qpSlot, len(s.QPs))
@@ -264,7 +267,8 @@ func New(s Spec) *Host {
 		h.ports[i].latest = none
 		h.ports[i].credited = s.Ports[i].Credit != nil
 		h.ports[i].sched = fabric.NewScheduler(&s.Ports[i])
-		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled, used: s.Receive.DrainRate > 0 || h.path != nil}
+		h.ports[i].rx = receiveBuffer{ReceiveSpec: s.Receive, classes: s.Ports[i].PFC.Enabled,
+			used: s.Receive.DrainRate > 0 || h.path != nil || len(s.Faults) > 0}
 	}
 	return h
 }
@@ -288,6 +292,7 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 		h.timer(at, at, timerLocal, l)
 	}
 	h.running = len(h.locals)
+	h.scheduleFaults()
 }
 
 // Open counts the messages without a completion, future ones included. Those of
@@ -302,6 +307,10 @@ func (h *Host) timer(at, age units.Time, kind uint8, low uint32) {
 func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 	switch kind {
 	case timerPost:
+		if low > 0 {
+			h.fault(now, low)
+			return
+		}
 		h.post(now)
 	case timerQP:
 		switch {

@@ -18,7 +18,9 @@ func (h *Host) land(now units.Time, i int, slot uint32) {
 	wait := h.landing(now, i, slot)
 	switch {
 	case wait > 0 && h.hold(now, i, slot):
-		h.timer(now+wait, wait, timerDrain, uint32(i))
+		if wait < units.Never {
+			h.timer(now+wait, wait, timerDrain, uint32(i))
+		}
 	case wait > 0: // there was no room
 	default:
 		if h.ports[i].credited {
@@ -39,7 +41,9 @@ func (h *Host) landed(now units.Time, i int) {
 			return
 		}
 		if wait := h.landing(now, i, rx.queue.head); wait > 0 {
-			h.timer(now+wait, wait, timerDrain, uint32(i))
+			if wait < units.Never {
+				h.timer(now+wait, wait, timerDrain, uint32(i))
+			}
 			return
 		}
 	}
@@ -52,10 +56,18 @@ func (h *Host) landing(now units.Time, i int, slot uint32) units.Time {
 	pk := h.net.Part().Rec(slot)
 	stall := h.stall(pk)
 	rx.stalled += stall
-	if !brings(pk) {
-		return stall
+	wait := stall
+	if brings(pk) {
+		wait += max(0, rx.writing-now)
 	}
-	return stall + max(0, rx.writing-now)
+	if h.faults != nil {
+		if to := h.hungUntil(now); to == units.Never {
+			return units.Never
+		} else {
+			wait = max(wait, to-now)
+		}
+	}
+	return wait
 }
 
 // brings reports whether a frame may bring something to be written to memory.

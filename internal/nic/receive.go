@@ -74,8 +74,13 @@ func (h *Host) drain(now units.Time, i int) {
 	pk := h.net.Part().Rec(rx.queue.head)
 	stall := h.stall(pk)
 	rx.stalled += stall
-	d := stall + rx.DrainRate.TxTime(units.Bytes(pk.Frame))
-	h.timer(now+d, d, timerDrain, uint32(i))
+	at := units.Never
+	if h.faults == nil {
+		at = now + stall + rx.DrainRate.TxTime(units.Bytes(pk.Frame))
+	} else if at = h.drainedAt(now+stall, rx.DrainRate, units.Bytes(pk.Frame)); at == units.Never {
+		return
+	}
+	h.timer(at, at-now, timerDrain, uint32(i))
 }
 
 // drained delivers the frame at the head and goes on with the next.
@@ -123,5 +128,8 @@ func (h *Host) leave(now units.Time, i int, slot uint32) {
 // pauseSwitch tells the switch to stop or go on with every lossless class.
 func (h *Host) pauseSwitch(now units.Time, i int) {
 	rx := &h.ports[i].rx
+	if h.pausing {
+		return // for good, whatever the buffer holds
+	}
 	h.net.SetPauses(now, h.ports[i].fabricPort, rx.classes, rx.xoff, int64(rx.bytes))
 }

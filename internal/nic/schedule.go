@@ -123,6 +123,9 @@ func (h *Host) ready(now units.Time, q uint32, at units.Time) {
 // the class's ACKs and CNPs.
 func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units.Time) {
 	p := &h.ports[i]
+	if h.faults != nil && h.hungUntil(now) > now {
+		return 0, units.Never // the end of the fault asks again
+	}
 	if p.latest != none {
 		h.look(now, &h.qps[p.latest])
 		p.latest = none

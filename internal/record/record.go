@@ -341,6 +341,25 @@ type Failure struct {
 	LostBytes  int64 `json:"lost_bytes"`
 }
 
+// Fault is something that went wrong with the card of a host for a while.
+type Fault struct {
+	Node    string     `json:"node"`
+	Kind    FaultKind  `json:"kind"`               // what it does wrong
+	FromPS  units.Time `json:"from_ps"`            // when that begins
+	ToPS    units.Time `json:"to_ps"`              // when it was over; -1: not before the run ended
+	RateBps units.Rate `json:"rate_bps,omitempty"` // of slow: what the host took
+}
+
+// FaultKind is what a card does wrong.
+type FaultKind string
+
+// Kinds of faults.
+const (
+	FaultHang   FaultKind = "hang"   // takes nothing out of its receive buffer and sends nothing but pauses
+	FaultPauses FaultKind = "pauses" // pauses its switch in all lossless priorities, whatever its receive buffer holds
+	FaultSlow   FaultKind = "slow"   // takes data at a rate at most
+)
+
 // Storm is a time for which the PFC watchdog of a switch took a queue for one in a storm.
 type Storm struct {
 	Port    PortID         `json:"port"`    // whose peer paused it
@@ -399,6 +418,7 @@ type Run struct {
 	// Failures are the links that failed, by time; FlowsMoved is how many flows (the
 	// packets of a connection, one way) took another path for it.
 	Failures   []Failure `json:"failures,omitempty"`
+	Faults     []Fault   `json:"faults,omitempty"` // of cards, by host and time
 	Storms     []Storm   `json:"storms,omitempty"` // that PFC watchdogs found, by time
 	FlowsMoved int       `json:"flows_moved,omitempty"`
 	// FrameHeader is the frame bytes around the payload of a data packet, RETH

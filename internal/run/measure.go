@@ -18,5 +18,13 @@ func (r *runner) warnings(end units.Time, measured bool) []string {
 	case v.MeasureTo != units.Never && end < v.MeasureTo:
 		out = append(out, fmt.Sprintf("measure: the run ended at %v, so the window from %v to %v was cut off there", end, v.MeasureFrom, v.MeasureTo))
 	}
+	for n := range v.NICs {
+		for _, f := range v.NICs[n].Faults {
+			if f.From > end && (v.Stop == units.Never || f.From < v.Stop) {
+				out = append(out, fmt.Sprintf("%s: the fault %s from %v was never seen: the run ended at %v",
+					v.Graph.Nodes[n].Name, f.Kind, f.From, end))
+			}
+		}
+	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // pauses joins the partitions' lists: by time, node, port and class; the events
@@ -39,6 +40,23 @@ func (r *runner) storms() (all []record.Storm) {
 		return cmp.Or(cmp.Compare(a.FromPS, b.FromPS), cmp.Compare(i, k), cmp.Compare(a.Port.Port, b.Port.Port),
 			cmp.Compare(a.Class, b.Class))
 	})
+	return all
+}
+
+// faults lists what went wrong with cards up to end, and warns of what was to come later.
+func (r *runner) faults(end units.Time) (all []record.Fault) {
+	for n := range r.Valid.NICs {
+		for _, f := range r.Valid.NICs[n].Faults {
+			if f.From > end {
+				continue
+			}
+			x := record.Fault{Node: r.Valid.Graph.Nodes[n].Name, Kind: f.Kind, FromPS: f.From, ToPS: f.To, RateBps: f.Rate}
+			if f.To > end {
+				x.ToPS = -1
+			}
+			all = append(all, x)
+		}
+	}
 	return all
 }
 

@@ -35,6 +35,7 @@ type nicSettings struct {
 	rxXOFF           units.Bytes // 0: rxBuffer less headroom
 	rxXON            units.Bytes // -1: half of XOFF
 	drain            units.Rate
+	faults           []card.Fault
 	keepsUp          bool   // drain_rate: none
 	coalesce         string // receiver or sender; empty: as the DCQCN preset has it
 	pfc              pfcSettings
@@ -103,6 +104,7 @@ const maxCache = 1 << 22
 // nicKeys are the keys of a nic section.
 func (r *resolver) nicKeys(s *nicSettings) []key {
 	keys := joinKeys([]key{cardPresetKey(s)}, r.cardKeys(s), r.answerKeys(s), r.receiveBufferKeys(s), []key{
+		r.faultsKey(s),
 		sectionKey("pfc", r.pfcKeys(&s.pfc, false), "Priority flow control of the card's ports; `none` switches it off.").otherwise("as `switch.pfc`").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
 	}, r.recoveryKeys(s), []key{
@@ -207,7 +209,9 @@ func cacheKey(name string, n *int, text string) key {
 func (s *nicSettings) cached() bool { return s.mtt > 0 || s.qpc > 0 }
 
 // drains reports whether frames wait in the card's receive buffer for the host.
-func (s *nicSettings) drains() bool { return s.drain > 0 || s.cached() || s.server.inside() != nil }
+func (s *nicSettings) drains() bool {
+	return s.drain > 0 || s.cached() || s.server.inside() != nil || len(s.faults) > 0
+}
 
 // receiveBufferKeys say where frames wait for the host.
 func (r *resolver) receiveBufferKeys(s *nicSettings) []key {

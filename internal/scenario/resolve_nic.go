@@ -85,7 +85,9 @@ func (r *resolver) checkPortMTUs() {
 func (r *resolver) resolveNIC(n int) {
 	s, node := &r.nics[n], &r.v.Graph.Nodes[n]
 	out := NIC{CNPClass: uint8(s.cnpClass), CNPDSCP: uint8(8 * s.cnpClass), TTL: uint8(s.ttl),
-		RxBuffer: s.rxBuffer, RxXOFF: s.rxXOFF, RxXON: s.rxXON, DrainRate: s.drain}
+		RxBuffer: s.rxBuffer, RxXOFF: s.rxXOFF, RxXON: s.rxXON, DrainRate: s.drain,
+		Faults: s.faults}
+	r.checkFaults(n)
 	if s.cnpDSCP >= 0 {
 		out.CNPDSCP = uint8(s.cnpDSCP)
 	}
@@ -148,10 +150,13 @@ func (r *resolver) receiveBuffer(s *nicSettings, name string, headroom units.Byt
 	if out.RxXON < 0 {
 		out.RxXON = out.RxXOFF / 2
 	}
-	if out.DrainRate == 0 && out.Server == nil {
+	if out.DrainRate == 0 && out.Server == nil && len(out.Faults) == 0 {
 		return
 	}
 	drained := fmt.Sprintf("drained at %v", out.DrainRate)
+	if out.DrainRate == 0 {
+		drained = "drained as it fills"
+	}
 	if out.Server != nil {
 		drained = "drained by the server's PCIe links"
 	}

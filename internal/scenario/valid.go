@@ -88,6 +88,7 @@ type NIC struct {
 	// RxXOFF, XON at RxXON, drop beyond RxBuffer.
 	RxBuffer, RxXOFF, RxXON units.Bytes
 	DrainRate               units.Rate
+	Faults                  []card.Fault // by time
 	TTL                     uint8
 	// MaxRdAtomic is how many READs and atomics a requester wants outstanding, and
 	// MaxDestRdAtomic how many a responder has room for; 1 to 128.

@@ -77,6 +77,9 @@ func (l *Lab) hostLimits(n int, add func(Change)) {
 	if s.DrainRate > 0 || s.MTTCache > 0 || s.QPCCache > 0 {
 		add(Change{Kind: Receiver, Node: n})
 	}
+	if len(s.Faults) > 0 {
+		add(Change{Kind: Fault, Node: n})
+	}
 	if s.Server != nil {
 		add(Change{Kind: PCIe, Node: n})
 	}

@@ -26,6 +26,7 @@ type Kind uint8
 // Kinds of change. The comment names the places that a change of the kind has.
 const (
 	Receiver         Kind = iota // Node: a host takes what comes, at the line's rate
+	Fault                        // Node: nothing goes wrong with a card
 	PCIe                         // Node: nothing inside a host binds
 	Core                         // Node: the work of a host's cores takes no time
 	Card                         // Node: a card's own pipelines take no time
@@ -62,8 +63,9 @@ const Everywhere = -1
 
 // String is the kind in a few words of the field.
 func (k Kind) String() string {
-	return [...]string{"receiver", "PCIe", "core", "card", "port", "others", "workload", "earlier messages", "class order", "failure", "loss", "pauses", "credits",
-		"window", "send buffer", "receive window", "congestion window", "read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "cables"}[k]
+	return [...]string{"receiver", "card fault", "PCIe", "core", "card", "port", "others", "workload", "earlier messages",
+		"class order", "failure", "loss", "pauses", "credits", "window", "send buffer", "receive window", "congestion window",
+		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -96,6 +98,8 @@ func (c Change) Text(v *scenario.Valid) string {
 	switch c.Kind {
 	case Receiver:
 		return "data taken at the line's rate by " + node()
+	case Fault:
+		return "without the faults of the card of " + node()
 	case PCIe:
 		return "nothing inside " + node() + " binds (PCIe, memory, IOMMU)"
 	case Core:
@@ -221,7 +225,9 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		}
 	case Receiver:
 		n := &v.NICs[c.Node]
-		n.DrainRate, n.MTTCache, n.QPCCache = 0, 0, 0
+		n.DrainRate, n.MTTCache, n.QPCCache, n.Faults = 0, 0, 0, nil
+	case Fault:
+		v.NICs[c.Node].Faults = nil
 	case PCIe:
 		if n := &v.NICs[c.Node]; n.Server != nil {
 			n.Server = n.Server.Unbound()

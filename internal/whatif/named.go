@@ -74,6 +74,8 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 	switch cause.Kind {
 	case catalog.CauseReceiver, catalog.CauseCaches:
 		return at(Receiver)
+	case catalog.CauseFault:
+		return at(Fault)
 	case catalog.CauseInside:
 		return at(PCIe)
 	case catalog.CauseCore, catalog.CauseApplication, catalog.CauseSetUp:

@@ -12,6 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -114,7 +115,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	if meant := scenario.Nearest(args[0], names); meant != "" {
+	if meant := typo.Nearest(args[0], names); meant != "" {
 		return fmt.Errorf("there is no command %s; did you mean %s?", args[0], meant)
 	}
 	for _, s := range scenario.List() {
@@ -128,7 +129,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 // oneOf ends an error about a word that is not in a list: the one that was probably meant, or
 // all.
 func oneOf(word string, words []string) string {
-	if meant := scenario.Nearest(word, words); meant != "" {
+	if meant := typo.Nearest(word, words); meant != "" {
 		return "did you mean " + meant + "?"
 	}
 	return "use one of " + strings.Join(words, ", ")
@@ -146,7 +147,7 @@ func flagError(c *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		if meant := scenario.Nearest(unknown.GetSpecifiedName(), names); meant != "" && len(unknown.GetSpecifiedName()) > 1 {
+		if meant := typo.Nearest(unknown.GetSpecifiedName(), names); meant != "" && len(unknown.GetSpecifiedName()) > 1 {
 			return fmt.Errorf("%w; did you mean --%s?", err, meant)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/workload"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -35,6 +37,46 @@ func (d *details) check() error {
 		return fmt.Errorf("--explain %w", err)
 	}
 	return nil
+}
+
+// checkNames refuses before the run what names nothing in its scenario.
+func (d *details) checkNames(v *scenario.Valid) error {
+	if d.explain == "" {
+		return nil
+	}
+	if err := namesOf(v).Check(d.explain); err != nil {
+		return &status{exitUser, fmt.Errorf("--explain %w", err)}
+	}
+	return nil
+}
+
+// namesOf are what a scenario has that can be explained.
+func namesOf(v *scenario.Valid) *report.Names {
+	plan := v.Plan
+	n := &report.Names{Messages: plan.Len()}
+	seen := map[string]bool{}
+	for i := range plan.Series {
+		if w := plan.EntryName(plan.Series[i].Conn); !seen[w] {
+			seen[w] = true
+			n.Workloads = append(n.Workloads, w)
+		}
+	}
+	for i := range plan.Collectives {
+		n.Collectives = append(n.Collectives, plan.Entries[plan.Collectives[i].Entry])
+	}
+	n.Pairs = func(yield func(from, to string) bool) {
+		for i := range plan.Series {
+			m := &plan.Series[i]
+			from, to := v.EndNames(&plan.Conns[m.Conn])
+			if m.Back != (m.Verb == workload.Read) {
+				from, to = to, from
+			}
+			if !yield(from, to) {
+				return
+			}
+		}
+	}
+	return n
 }
 
 // print writes the report to standard output, or if it is to be quiet only what was asked

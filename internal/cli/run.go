@@ -90,7 +90,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	watchHeap()
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
-	opt.Progress = meter.show
+	opt.Progress, opt.Check = meter.show, f.checkNames
 	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
 		meter.clear()
 		fmt.Fprintln(stderr, "hopscope: stopping at a consistent point; once more to stop at once")
@@ -338,9 +338,12 @@ func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run, workers int) error
 // noRun is the error of a run that brought nothing back.
 func noRun(ctx context.Context, err error) error {
 	var wrong *scenario.Error
+	var refused *status
 	switch {
 	case errors.As(err, &wrong):
 		return &status{exitUser, err}
+	case errors.As(err, &refused):
+		return err
 	case ctx.Err() != nil:
 		return interrupted(ctx, errors.New("interrupted before the run began"))
 	case err == nil:

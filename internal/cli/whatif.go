@@ -13,6 +13,7 @@ import (
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/whatif"
 	"github.com/spf13/cobra"
@@ -84,6 +85,9 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 	if c.Flags().Changed("seed") {
 		src.Seed = &f.seed
 	}
+	if len(args) > 1 {
+		src.Check = func(v *scenario.Valid) error { return checkSubject(v, args[1]) }
+	}
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
 	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
@@ -110,10 +114,7 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 		}
 		return noRun(ctx, err)
 	}
-	subject, err := subjectOf(lab, args[1:])
-	if err != nil {
-		return &status{exitUser, err}
-	}
+	subject := subjectOf(lab, args[1:])
 	named, said := lab.Named(subject)
 	study := lab.Ask(bounded, subject, named, whatif.Budget{Runs: f.runs, Workers: f.workers}, func(done, of int) {
 		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", done+1, of+1) })
@@ -128,9 +129,20 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 	return nil
 }
 
+// checkSubject refuses what names no one message, workload or collective of a scenario.
+func checkSubject(v *scenario.Valid, which string) error {
+	if report.NamesSeveral(which) {
+		return &status{exitUser, fmt.Errorf("%s: whatif is about one message, workload or collective; name one", which)}
+	}
+	if err := namesOf(v).Check(which); err != nil {
+		return &status{exitUser, err}
+	}
+	return nil
+}
+
 // subjectOf finds what is asked about: without a name the first collective, or the slowest
 // message.
-func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
+func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject) {
 	r := l.Run
 	which := "slowest"
 	switch {
@@ -148,25 +160,15 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 	for i := range r.Collectives {
 		if w := r.Collectives[i].Workload; kind != "message" && kind != "workload" && (w == name || name == "collective" && kind == "") {
 			s.Name, s.Collective, s.Message = "collective "+w, w, slowestOf(r, w)
-			return s, nil
+			return s
 		}
 	}
 	if slices.Contains(l.Valid.Plan.Entries, name) && (kind == "" || kind == "workload") {
-		if s.Message = slowestOf(r, name); s.Message < 0 {
-			return s, fmt.Errorf("the workload %s sent no message", name)
-		}
+		s.Message = slowestOf(r, name)
 		s.Name, s.Workload = "slowest of workload "+name, name
-		return s, nil
+		return s
 	}
-	if kind == "workload" || kind == "collective" {
-		return s, fmt.Errorf("%s: there is no such %s; there are %s", which, kind, strings.Join(l.Valid.Plan.Entries, ", "))
-	}
-	if err := report.CheckFlow(name); err != nil {
-		return s, fmt.Errorf("%w, or the name of a workload or collective: %s", err, strings.Join(l.Valid.Plan.Entries, ", "))
-	}
-	if s.Message, _, err = report.Find(r, name); err != nil {
-		return s, err
-	}
+	s.Message, _ = report.Find(r, name)
 	f := &r.Messages[s.Message]
 	s.Name = fmt.Sprintf("%s, message %d of workload %s", metrics.Arrow(f), s.Message, f.Workload)
 	switch {
@@ -175,7 +177,7 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject, err error) {
 	case !metrics.Completed(f):
 		s.Name += ", which failed (" + f.Status + ")"
 	}
-	return s, nil
+	return s
 }
 
 // slowestOf is the message of an entry that took longest; -1: it has none.

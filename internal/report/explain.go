@@ -27,35 +27,35 @@ const (
 // shown as one.
 const shortMilli = 5
 
-// Find returns the index of the message that which names: "slowest", a number
-// (the rows of messages.csv, from 0), "h2->h4" or, as reports write a READ,
-// "h4 <- h2": the way the data goes. Of several between two hosts it is the
-// slowest, and among is how many there are. Where none succeeded the slowest is
-// the one that took longest to fail, and where none ended the first.
-func Find(r *record.Run, which string) (index, among int, err error) {
-	if which == explainCollective {
-		if len(r.Collectives) == 0 {
-			return 0, 0, fmt.Errorf("%s: the scenario has no collective", which)
+// Find returns the index of the message that a name, which Names.Check has let pass, stands for:
+// "slowest", a number (the rows of messages.csv, from 0), "h2->h4" or, as reports write a READ,
+// "h4 <- h2": the way the data goes. Of several between two hosts it is the slowest, and among is
+// how many there are. Where none succeeded the slowest is the one that took longest to fail, or
+// was open longest.
+func Find(r *record.Run, which string) (index, among int) {
+	if which == explainSlowest {
+		return slowest(r), 1
+	}
+	if n, err := strconv.Atoi(which); err == nil {
+		return n, 1
+	}
+	index = -1
+	for i := range r.Messages {
+		f := &r.Messages[i]
+		from, to := metrics.DataEnds(f)
+		if !namesPair(which, from, to) {
+			continue
 		}
-		return 0, 1, nil
-	}
-	if len(r.Messages) == 0 {
-		return 0, 0, fmt.Errorf("%s: the scenario has no messages", which)
-	}
-	if which == "slowest" {
-		return slowest(r), 1, nil
-	}
-	if n, e := strconv.Atoi(which); e == nil {
-		if n < 0 || n >= len(r.Messages) {
-			return 0, 0, fmt.Errorf("%s: there is no such message; they are numbered 0 to %d", which, len(r.Messages)-1)
+		among++
+		if index < 0 || f.Life() > r.Messages[index].Life() {
+			index = i
 		}
-		return n, 1, nil
 	}
-	return findPair(r, which)
+	return index, among
 }
 
 // slowest is the message that took longest: of those that succeeded, else of those
-// that failed, else the first.
+// that failed or are open.
 func slowest(r *record.Run) (index int) {
 	if worst := metrics.Summarise(r).Worst; len(worst) > 0 {
 		return worst[0]
@@ -66,17 +66,6 @@ func slowest(r *record.Run) (index int) {
 		}
 	}
 	return index
-}
-
-// CheckFlow refuses what cannot name a message.
-func CheckFlow(which string) error {
-	if _, err := strconv.Atoi(which); err == nil || which == "slowest" || which == explainCollective {
-		return nil
-	}
-	if src, dst := pairIn(which); src != "" && dst != "" {
-		return nil
-	}
-	return fmt.Errorf("%q names no message; write src->dst (such as 'h2->h4', in quotes), a number, slowest, or collective", which)
 }
 
 // pairIn divides "h2->h4" or "h4 <- h2" into where the data comes from and goes to;
@@ -90,30 +79,6 @@ func pairIn(which string) (src, dst string) {
 		return "", ""
 	}
 	return strings.TrimSpace(src), strings.TrimSpace(dst)
-}
-
-func findPair(r *record.Run, which string) (index, among int, err error) {
-	src, dst := pairIn(which)
-	index = -1
-	var pairs []string
-	for i := range r.Messages {
-		f := &r.Messages[i]
-		from, to := metrics.DataEnds(f)
-		if name := from + "->" + to; len(pairs) < 5 && !slices.Contains(pairs, name) {
-			pairs = append(pairs, name)
-		}
-		if !isEnd(from, src) || !isEnd(to, dst) {
-			continue
-		}
-		among++
-		if index < 0 || f.Life() > r.Messages[index].Life() {
-			index = i
-		}
-	}
-	if index < 0 {
-		return 0, 0, fmt.Errorf("%s: there is no such message; there are %s", which, strings.Join(pairs, ", "))
-	}
-	return index, among, nil
 }
 
 // isEnd reports whether an end "h4:2/gpu1" is what was asked for: itself, its port, its

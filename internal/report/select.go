@@ -56,73 +56,56 @@ func cutPrefix(what string) (prefix, name string) {
 // Select finds what is named: a message as Find does, "all", "collective", or a workload or
 // collective by its name. In a pattern * stands for any characters and ? for one; it is held
 // against the names of workloads, collectives and messages ("h2->h4"). "message:", "workload:"
-// and "collective:" before it say what it names. What names nothing is an error that lists
-// what exists.
+// and "collective:" before it say what it names. What names nothing is an error, see Names.Check.
 func Select(r *record.Run, what string) (*Selection, error) {
-	if err := CheckSelect(what); err != nil {
+	if err := NamesOf(r).Check(what); err != nil {
 		return nil, err
 	}
 	prefix, name := cutPrefix(what)
 	s := &Selection{}
-	switch prefix {
-	case prefixMessage:
-		return s.find(r, name, what)
-	case prefixWorkload:
-		s.named(r, func(f *record.Message) bool { return matches(name, f.Workload) })
-	case prefixOfGroups:
+	byWorkload := func(f *record.Message) bool { return matches(name, f.Workload) }
+	switch {
+	case prefix == prefixMessage, prefix == "" && isMessage(name):
+		s.find(r, name)
+	case prefix == prefixWorkload:
+		s.named(r, byWorkload)
+	case prefix == prefixOfGroups:
 		s.criticals(r, name)
+	case name == explainCollective:
+		s.criticals(r, "*")
 	default:
-		switch _, notNumber := strconv.Atoi(name); {
-		case name == explainCollective:
-			s.criticals(r, "*")
-			if len(s.collectives) == 0 {
-				return nil, fmt.Errorf("%s: the scenario has no collective", what)
-			}
-			return s, nil
-		case name == explainAll, name == explainSlowest, notNumber == nil:
-			return s.find(r, name, what)
-		}
 		s.criticals(r, name)
-		s.named(r, func(f *record.Message) bool { return matches(name, f.Workload) })
-		if len(s.messages)+len(s.collectives) == 0 {
-			return s.find(r, name, what)
+		if s.named(r, byWorkload); len(s.messages)+len(s.collectives) == 0 {
+			s.find(r, name)
 		}
-	}
-	if len(s.messages)+len(s.collectives) == 0 {
-		return nil, fmt.Errorf("%s: there is none of that name; %s", what, existing(r))
 	}
 	return s, nil
 }
 
-// find looks for messages.
-func (s *Selection) find(r *record.Run, name, what string) (*Selection, error) {
-	src, dst := pairIn(name)
+// isMessage reports whether a name without a prefix names messages whatever else has it.
+func isMessage(name string) bool {
 	_, notNumber := strconv.Atoi(name)
+	return name == explainAll || name == explainSlowest || notNumber == nil
+}
+
+// find looks for messages.
+func (s *Selection) find(r *record.Run, name string) {
+	src, dst := pairIn(name)
 	switch {
 	case name == explainAll:
 		s.named(r, func(*record.Message) bool { return true })
-	case src != "" && dst != "" && isPattern(name):
-		s.named(r, func(f *record.Message) bool {
-			from, to := metrics.DataEnds(f)
-			return endMatches(src, from) && endMatches(dst, to)
-		})
-	case name == explainSlowest, notNumber == nil, src != "" && dst != "":
-		i, among, err := Find(r, name)
-		if err != nil {
-			return nil, err
-		}
+	case isMessage(name), src != "" && dst != "" && !isPattern(name):
+		i, among := Find(r, name)
 		s.messages, s.among = []int{i}, among
-		return s, nil
-	case isPattern(name):
-		s.named(r, func(f *record.Message) bool {
-			from, to := metrics.DataEnds(f)
-			return matches(name, from+"->"+to)
-		})
+	default:
+		s.named(r, func(f *record.Message) bool { return pairMatches(name, f) })
 	}
-	if len(s.messages) == 0 {
-		return nil, fmt.Errorf("%s: there is none of that name; %s", what, existing(r))
-	}
-	return s, nil
+}
+
+// pairMatches reports whether a pattern stands for a message.
+func pairMatches(pattern string, f *record.Message) bool {
+	from, to := metrics.DataEnds(f)
+	return namesPair(pattern, from, to)
 }
 
 // named takes the messages that are wanted, the slowest first: of one that is open its time
@@ -166,49 +149,6 @@ func endMatches(asked, end string) bool {
 	port, _, _ := strings.Cut(end, "/")
 	return isEnd(end, asked) || matches(asked, end) || matches(asked, port) || matches(asked, record.HostOf(end))
 }
-
-// existing lists, in short, what a run has that can be explained.
-func existing(r *record.Run) string {
-	var workloads, collectives, pairs []string
-	add := func(to *[]string, name string) {
-		if !slices.Contains(*to, name) && len(*to) <= listedNames {
-			*to = append(*to, name)
-		}
-	}
-	for i := range r.Messages {
-		f := &r.Messages[i]
-		from, to := metrics.DataEnds(f)
-		add(&workloads, f.Workload)
-		add(&pairs, from+"->"+to)
-	}
-	for i := range r.Collectives {
-		add(&collectives, r.Collectives[i].Workload)
-	}
-	var parts []string
-	for _, p := range []struct {
-		noun  string
-		names []string
-	}{{"message", pairs}, {"workload", workloads}, {"collective", collectives}} {
-		if len(p.names) == 0 {
-			continue
-		}
-		if len(p.names) > listedNames {
-			p.names = append(p.names[:listedNames], "...")
-		}
-		noun := p.noun
-		if len(p.names) > 1 {
-			noun += "s"
-		}
-		parts = append(parts, noun+" "+strings.Join(p.names, ", "))
-	}
-	if len(parts) == 0 {
-		return "the scenario has no messages"
-	}
-	return "there are " + strings.Join(parts, "; ")
-}
-
-// listedNames is how many names of a kind an error lists.
-const listedNames = 5
 
 // explain writes what was selected: of several messages a table, then the slowest in full,
 // with Verbose all of them; then the critical paths of collectives.

@@ -30,6 +30,8 @@ type Options struct {
 	Workers  int      // goroutines; at least 1. Results do not depend on it
 	Progress func(Progress)
 
+	// Check, if not nil, may refuse the scenario before it is built and run; its error is what Do returns.
+	Check       func(*scenario.Valid) error
 	TracePauses bool           // list every pause and resumption in the record
 	Series      *SeriesOptions // what to sample; nil: nothing
 
@@ -56,6 +58,11 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 	}
 	if opt.Series != nil {
 		if err := opt.Series.check(v); err != nil {
+			return nil, v, err
+		}
+	}
+	if opt.Check != nil {
+		if err := opt.Check(v); err != nil {
 			return nil, v, err
 		}
 	}

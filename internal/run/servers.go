@@ -17,22 +17,12 @@ func (r *runner) endNames(m *workload.Message) (from, to string) {
 	}
 	ends := &r.ends[m.Conn]
 	if ends[0] == "" {
-		c := &r.Valid.Plan.Conns[m.Conn]
-		ends[0], ends[1] = r.endName(c.Src, c.SrcDevice), r.endName(c.Dst, c.DstDevice)
+		ends[0], ends[1] = r.Valid.EndNames(&r.Valid.Plan.Conns[m.Conn])
 	}
 	if m.Back {
 		return ends[1], ends[0]
 	}
 	return ends[0], ends[1]
-}
-
-// endName names an endpoint and, where there is one, a device of its server.
-func (r *runner) endName(ep int, device int16) string {
-	name := r.Valid.Graph.EndpointName(ep)
-	if e := r.Servers[r.Valid.Graph.HostOf(ep)]; e != nil && device != workload.NoDevice {
-		name += "/" + e.Tree().Devices[device].Name
-	}
-	return name
 }
 
 // servers lists what went over the links inside hosts.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -119,7 +120,7 @@ func (c *ns3Config) read(rows []ns3Row) {
 }
 
 func suggestKey(key string) string {
-	if w := nearest(key, ns3Names()); w != "" {
+	if w := typo.Nearest(key, ns3Names()); w != "" {
 		return "did you mean " + w + "?"
 	}
 	return "remove it, or check the number of values of the key before it"

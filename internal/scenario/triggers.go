@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
@@ -81,7 +82,7 @@ func (r *resolver) trigger(o object, key string, number *int) bool {
 			names[i] = t.name
 		}
 		hint := "add it under triggers, such as triggers: {" + name + ": {kind: oneshot}}"
-		if w := nearest(name, names); w != "" {
+		if w := typo.Nearest(name, names); w != "" {
 			hint = "did you mean \"" + w + "\"?"
 		}
 		o.fail(key, "there is no trigger %q; %s", name, hint)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -223,7 +224,7 @@ func suggestOf(g *topology.Graph, kind topology.Kind, name string) string {
 }
 
 func suggestName(names []string, name string) string {
-	if w := nearest(name, names); w != "" {
+	if w := typo.Nearest(name, names); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)
 	}
 	switch len(names) {

@@ -37,6 +37,7 @@ var rules = map[string]rule{
 	"internal/catalog": {level: levelBase + 1},
 	"internal/pcie":    {level: levelBase + 1},
 	"internal/lru":     {level: levelBase + 1},
+	"internal/typo":    {level: levelBase},
 	"internal/files":   {level: levelBase, std: []string{"os", "syscall"}},
 	"internal/mmu":     {level: levelBase + 1},
 

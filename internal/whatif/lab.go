@@ -22,6 +22,8 @@ type Source struct {
 	Stack    string   // over the scenario's own; "": as it says
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // likewise
+	// Check, if not nil, may refuse the scenario before it runs.
+	Check func(*scenario.Valid) error
 }
 
 // load reads the scenario, without something.
@@ -64,7 +66,12 @@ func Open(ctx context.Context, src Source, workers int, progress func(run.Progre
 		return nil, err
 	}
 	if len(v.Plan.Conns) == 0 || v.Plan.Len() == 0 {
-		return nil, errors.New("the workload sends no message; an experiment needs one whose time can change")
+		return nil, &scenario.Error{Msg: "the workload sends no message; an experiment needs one whose time can change"}
+	}
+	if src.Check != nil {
+		if err := src.Check(v); err != nil {
+			return nil, err
+		}
 	}
 	w, err := build.New(v, build.Options{Workers: workers})
 	if err != nil {

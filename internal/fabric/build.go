@@ -103,6 +103,7 @@ type PortSpec struct {
 	PeerCredit  *CreditParams // of the peer; nil unless the link has credits
 	Lifetimes   bool          // some switch has lifetime limits; the same for all ports
 	Loss, BER   float64
+	FEC         string // see topology.Link
 	DropEvery   int
 	Outages     []Outage // in order of time, apart from each other
 	Noise       Noise
@@ -196,7 +197,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate), lanes: cmp.Or(s.Lanes, 4)}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
-		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency,
+		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency, fec: fecOf(&s),
 			outages: s.Outages, lost: make([]record.Act, len(s.Outages))}
 	}
 	for k := range Classes {

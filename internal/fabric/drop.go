@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // dropStat counts the drops of one port and class by cause.
@@ -74,6 +75,7 @@ type impairment struct {
 	rnd   rng.Stream
 	loss  float64
 	ber   float64
+	fec   *correction // nil: none
 	every int
 	seen  int
 	late  units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
@@ -129,7 +131,7 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 		cause = catalog.DropEvery
 	case im.loss > 0 && im.rnd.Float64() < im.loss:
 		cause = catalog.DropLoss
-	case im.ber > 0 && im.rnd.Float64() < damaged(im.ber, int(pk.Frame)*8):
+	case im.ber > 0 && im.rnd.Float64() < im.errors(int(pk.Frame)*8):
 		cause = catalog.DropBitError
 	default:
 		return false
@@ -150,6 +152,34 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 	}
 	n.countDrop(now, i, c, cause, pk)
 	return true
+}
+
+// correction is the forward error correction of a link.
+type correction struct {
+	wire.FEC
+	wrong float64 // probability that a codeword cannot be corrected
+	bps   int64
+}
+
+// fecOf is that of a port's link; nil: there is none.
+func fecOf(s *PortSpec) *correction {
+	for _, f := range wire.FECs() {
+		if f.Name == s.FEC {
+			return &correction{f, f.Uncorrectable(s.BER), int64(s.Rate)}
+		}
+	}
+	return nil
+}
+
+// errors is the probability that a frame of so many bits is damaged: that one of them is wrong,
+// or one of the codewords that it lies in.
+func (im *impairment) errors(bits int) float64 {
+	f := im.fec
+	if f == nil {
+		return damaged(im.ber, bits)
+	}
+	least, interleaved, more := f.Codewords(bits, f.bps)
+	return (1-more)*damaged(f.wrong, least) + more*damaged(f.wrong, least+interleaved)
 }
 
 func (im *impairment) count() bool {

@@ -13,6 +13,10 @@ import (
 // detection, 10 ms convergence)".
 func FailureSteps(f *record.Failure) string {
 	switch {
+	case f.Silent && f.UpPS > 0:
+		return fmt.Sprintf("a black hole for %s, which nobody noticed", FormatTime(f.UpPS-f.DownPS))
+	case f.Silent:
+		return "a black hole, which nobody noticed"
 	case f.NoticedPS < 0 && f.UpPS > 0:
 		return fmt.Sprintf("over after %s, before it was noticed", FormatTime(f.UpPS-f.DownPS))
 	case f.NoticedPS < 0:
@@ -52,7 +56,14 @@ func (x *index) sayFailure(f *record.Failure) string {
 	if x.known.to > 0 {
 		steps = strings.Replace(steps, ended, "before the message ended", 1)
 	}
-	return fmt.Sprintf("the link %s failed at %s, %s", f.Link, FormatTime(f.DownPS-x.r.FirstPost()), steps)
+	with := ""
+	switch {
+	case f.SwitchDown != "":
+		with = " with the switch " + f.SwitchDown
+	case f.LostFrom != "":
+		with = " for what " + f.LostFrom + " sends"
+	}
+	return fmt.Sprintf("the link %s failed%s at %s, %s", f.Link, with, FormatTime(f.DownPS-x.r.FirstPost()), steps)
 }
 
 // failureOn is the latest failure that a message met on the way of its queue pair's

@@ -324,8 +324,12 @@ type IBCounters struct {
 
 // Failure is a link that failed in the run, and what followed.
 type Failure struct {
-	Link   Place      `json:"link"` // its ends: "leaf1:3 - spine2:1"
-	Nth    int        `json:"-"`    // which outage of the link it is, from 0
+	Link       Place  `json:"link"`                  // its ends: "leaf1:3 - spine2:1"
+	Silent     bool   `json:"silent,omitempty"`      // both ends took it for one that works, and nothing was rerouted
+	LostFrom   string `json:"lost_from,omitempty"`   // the node whose frames alone were lost
+	SwitchDown string `json:"switch_down,omitempty"` // the switch that was down, and the link with it
+
+	Nth    int        `json:"-"` // which outage of the link it is, from 0
 	DownPS units.Time `json:"down_ps"`
 	UpPS   units.Time `json:"up_ps,omitempty"` // when it worked again
 	// NoticedPS is when the ends knew, or the subnet manager did; ReroutedPS when the

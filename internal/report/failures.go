@@ -32,7 +32,14 @@ func (t *text) failures() {
 		if f.UpPS > 0 {
 			back = f.UpPS
 		}
-		tab.add(f.Link.String(), t.at(f.DownPS), t.when(f.NoticedPS), t.when(f.ReroutedPS), t.when(back),
+		link := f.Link.String()
+		switch {
+		case f.SwitchDown != "":
+			link += " (" + f.SwitchDown + " down)"
+		case f.LostFrom != "":
+			link += " (from " + f.LostFrom + ")"
+		}
+		tab.add(link, t.at(f.DownPS), t.when(f.NoticedPS), t.when(f.ReroutedPS), t.when(back),
 			metrics.FormatCount(int64(f.Switches)), fmt.Sprintf("%s frames", metrics.FormatCount(f.LostFrames)))
 	}
 	t.table(tab)

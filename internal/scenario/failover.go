@@ -298,6 +298,7 @@ func failure(g *topology.Graph, x outage) record.Failure {
 	f := record.Failure{
 		Link: record.LinkAt(g.Nodes[k.A].Name, k.PortA+1, g.Nodes[k.B].Name, k.PortB+1),
 		Nth:  x.nth, DownPS: x.Down, NoticedPS: -1, ReroutedPS: -1,
+		Silent: x.Silent, LostFrom: x.Sender, SwitchDown: x.Switch,
 	}
 	if x.Up != units.Never {
 		f.UpPS = x.Up

@@ -500,6 +500,7 @@ func (r *resolver) readDevices(o object) {
 		r.readSwitch(v, path, &r.switches[n])
 		r.withoutPFC(&r.switches[n].pfc)
 	})
+	r.switchesDown()
 	r.overrides(o, "hosts", topology.Host, func(n int, v *node, path string) {
 		s := &r.nics[n]
 		one := r.d.object(v, path, r.oneHostKeys(s))

@@ -2,8 +2,10 @@ package scenario
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -28,6 +30,8 @@ const neverFails = "never"
 type flapping struct {
 	from, every, down units.Time
 	times             int
+	random            bool // every and down are averages
+	silent            bool
 }
 
 // keys are the keys of outages.
@@ -56,6 +60,8 @@ func (x *outageReader) keys() []key {
 				}
 			}),
 			numberKey("times", &f.times, 1, maxOutages, "How many times it fails.").need("say how many times the link fails such as times: 10"),
+			flagKey("random", &f.random, "`true`: each time up and down is drawn, by the scenario's seed, evenly between 0 and twice what `every` and `down_for` make on average."),
+			silentKey(&f.silent),
 		}, "A link that fails again and again.").check(func(o object) { x.gather(o) }),
 	}
 }
@@ -70,7 +76,14 @@ func outageKeys(out *topology.Outage) []key {
 				o.fail("until", "%v is not after at, %v; give a later time", out.Up, out.Down)
 			}
 		}),
+		silentKey(&out.Silent),
+		lineKey("lost_from", &out.Sender, "Of the link's two nodes the one whose frames are lost; the other way works.").otherwise("both"),
 	}
+}
+
+// silentKey is of a link that loses everything while both ends take it for one that works.
+func silentKey(silent *bool) key {
+	return flagKey("silent", silent, "`true`: nobody notices, so that nothing is rerouted: a black hole.")
 }
 
 // readList reads the items of down.
@@ -114,7 +127,9 @@ func (x *outageReader) gather(o object, later ...string) {
 	if o.has("down") {
 		all = append(all, x.list...)
 	}
-	if f := &x.flap; o.has("flap") {
+	if f := &x.flap; o.has("flap") && f.random {
+		all = append(all, x.draw(o)...)
+	} else if o.has("flap") {
 		for k := range f.times {
 			at := f.from + units.Time(k)*f.every
 			if k > 0 && at/units.Time(k) < f.every || at < 0 {
@@ -122,7 +137,7 @@ func (x *outageReader) gather(o object, later ...string) {
 				return
 			}
 			x.r.noteDownAt(at, o.at("flap"))
-			all = append(all, topology.Outage{Down: at, Up: at + f.down})
+			all = append(all, topology.Outage{Down: at, Up: at + f.down, Silent: f.silent})
 		}
 	}
 	last := "down_at"
@@ -132,6 +147,28 @@ func (x *outageReader) gather(o object, later ...string) {
 		}
 	}
 	x.spec.Outages = x.r.inOrder(o.at(last), o.path, all)
+}
+
+// draw draws the outages of a link that flaps at random: times up and down evenly between 0 and
+// twice the average, a microsecond at least, by a stream of the section's own.
+func (x *outageReader) draw(o object) (all []topology.Outage) {
+	f := &x.flap
+	rnd := rng.New(x.r.v.Seed, "flap/"+o.path)
+	length := func(mean units.Time) units.Time {
+		d, _ := bits.Mul64(rnd.Uint64(), 2*uint64(mean))
+		return max(units.Microsecond, units.Time(d))
+	}
+	at := f.from
+	for range f.times {
+		up := at + length(f.down)
+		x.r.noteDownAt(at, o.at("flap"))
+		all = append(all, topology.Outage{Down: at, Up: up, Silent: f.silent})
+		if at = up + length(f.every-f.down); at < 0 {
+			o.fail("flap", "the last of %d failures would come later than any time that is simulated; give fewer, or a shorter every", f.times)
+			return nil
+		}
+	}
+	return all
 }
 
 // inOrder sorts outages, which must lie apart.
@@ -149,6 +186,12 @@ func (r *resolver) addOutages(l object, k *topology.Link, more []topology.Outage
 	if len(more) == 0 {
 		return
 	}
+	for _, o := range more {
+		if a, b := r.v.Graph.Nodes[k.A].Name, r.v.Graph.Nodes[k.B].Name; o.Sender != "" && o.Sender != a && o.Sender != b {
+			r.d.fail(r.downAt[o.Down], "%s: lost_from %q is neither of the link's nodes; give %s or %s", l.path, o.Sender, a, b)
+			return
+		}
+	}
 	all := append(slices.Clone(k.Outages), more...)
 	if len(all) > maxOutages {
 		r.d.fail(l.n.pos, "%s: the link fails %d times; %d at most are simulated", l.path, len(all), maxOutages)
@@ -160,4 +203,69 @@ func (r *resolver) addOutages(l object, k *topology.Link, more []topology.Outage
 		all = all[:last+1]
 	}
 	k.Outages = r.inOrder(r.downAt[more[0].Down], l.path, all)
+}
+
+// switchOutageKeys are the keys of an item of a switch's down.
+func switchOutageKeys(out *topology.Outage) []key {
+	keys := outageKeys(out)
+	return slices.DeleteFunc(keys, func(k key) bool { return k.name == "lost_from" })
+}
+
+// readSwitchOutages reads when a switch is down.
+func (r *resolver) readSwitchOutages(s *switchSettings, o object, name string) bool {
+	s.outages, s.outagesAt = nil, o.at(name)
+	for i, item := range o.list(name) {
+		out := topology.Outage{Up: units.Never}
+		keys := switchOutageKeys(&out)
+		r.d.object(item, indexed(o.join(name), i), keys).read(keys)
+		if r.d.err != nil {
+			return false
+		}
+		r.noteDownAt(out.Down, item.pos)
+		s.outages = append(s.outages, out)
+	}
+	s.outages = r.inOrder(s.outagesAt, o.join(name), s.outages)
+	return r.d.err == nil
+}
+
+// switchesDown has the links of switches that are down fail.
+func (r *resolver) switchesDown() {
+	g := r.v.Graph
+	for n := range r.switches {
+		s := &r.switches[n]
+		if g.Nodes[n].Kind != topology.Switch || len(s.outages) == 0 || r.d.err != nil {
+			continue
+		}
+		for port := range g.Nodes[n].Ports {
+			k := g.LinkAt(n, port)
+			down := slices.Clone(s.outages)
+			for i := range down {
+				down[i].Switch = g.Nodes[n].Name
+			}
+			k.Outages = joinOutages(k.Outages, down)
+			if len(k.Outages) > maxOutages {
+				r.d.fail(s.outagesAt, "%s: a link of the switch fails %d times; %d at most are simulated", g.Nodes[n].Name, len(k.Outages), maxOutages)
+				return
+			}
+		}
+	}
+}
+
+// joinOutages lists the times in which a link or one of its ends is down.
+func joinOutages(a, b []topology.Outage) (out []topology.Outage) {
+	all := append(slices.Clone(a), b...)
+	slices.SortStableFunc(all, func(a, b topology.Outage) int { return cmp.Compare(a.Down, b.Down) })
+	for _, o := range all {
+		if last := len(out) - 1; last >= 0 && o.Down <= out[last].Up {
+			was := &out[last]
+			was.Up, was.Silent = max(was.Up, o.Up), was.Silent && o.Silent
+			if was.Sender != o.Sender {
+				was.Sender = ""
+			}
+			was.Switch = cmp.Or(was.Switch, o.Switch)
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -56,6 +57,8 @@ type switchSettings struct {
 	mtu                units.Bytes // largest IP packet of a port
 	pfc                pfcSettings
 	watchdog           watchdogSettings
+	outages            []topology.Outage // of all its links: it is down
+	outagesAt          pos
 	ecn                ecnSettings
 	lossyNum, lossyDen int64
 	lossyPool          units.Bytes // 0: 7/12 of the buffer
@@ -117,6 +120,9 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		priorityMapKey("pcp_to_priority", "PCP", s.pcp[:], "Priorities by PCP where they differ from the default, such as `{4: 3}`.").
 			otherwise("the same number").unless(r.noEthernet).unless(func() string { return r.trustsDSCP(s) }),
 		schedulerKey(&s.strict, &s.weight).unless(r.noEthernet),
+		listedKey("down", func() []key { return switchOutageKeys(new(topology.Outage)) }, func(o object, name string) bool {
+			return r.readSwitchOutages(s, o, name)
+		}, "When it is down, as when it dies or reboots, such as `[{at: 1ms, until: 60ms}]`: all of its links fail then, and what it holds is lost."),
 	}
 }
 

@@ -295,11 +295,22 @@ func (r *resolver) linkKeys(s *topology.LinkSpec) []key {
 		rateOrSpeedKey("rate", &s.Rate, &s.Lanes, "1 Mbps to 100 Tbps, or an InfiniBand speed: `NDR` for four lanes, `2xNDR` for two; `SDR` to `XDR`, 1, 2, 4, 8 or 12 lanes."),
 	}, r.cableKeys(s), []key{
 		probabilityKey("loss", &s.Loss, "Probability that a frame is lost, in each direction."),
-		probabilityKey("ber", &s.BER, "Bit error rate, in each direction."),
+		probabilityKey("ber", &s.BER, "Bit error rate, in each direction; with `fec` the one before it corrects."),
+		wordKey("fec", &s.FEC, fecNames(), "Forward error correction: a frame is lost if a codeword that it lies in has more wrong symbols than it "+
+			"corrects (IEEE 802.3 clauses 91, 119, 172).").otherwise("`none`: `ber` is what is left").or("none", func() { s.FEC = "" }).
+			unless(func() string { return when(s.BER == 0, "there are no bit errors; give ber") }),
 		numberKey("drop_every", &s.DropEvery, 0, 1<<30, "Drop each n-th data packet."),
 		numberKey("speedup", &s.Speedup, 1, topology.MaxSpeedup, "How many times faster than `rate` the ports of switches at this link send, while thresholds, headroom, marks and the line "+
 			"rates of hosts stay those of `rate`: what a port costs, without setting up anything else.").otherwise("1"),
 	}, outages.keys())
+}
+
+// fecNames are the names of the kinds of forward error correction.
+func fecNames() (names []string) {
+	for _, f := range wire.FECs() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // cableKeys are the keys of the cable alone.
@@ -530,7 +541,7 @@ func (r *resolver) speedUp(l object, k *topology.Link, g *topology.Graph, x *lin
 }
 
 func (r *resolver) changeLink(l object, k *topology.Link) {
-	spec := topology.LinkSpec{Rate: k.Rate, Lanes: k.Lanes, Length: k.Length, Loss: k.Loss, BER: k.BER, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
+	spec := topology.LinkSpec{Rate: k.Rate, Lanes: k.Lanes, Length: k.Length, Loss: k.Loss, BER: k.BER, FEC: k.FEC, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
 	if k.Length == 0 {
 		spec.Delay = k.Delay
 	}
@@ -538,7 +549,7 @@ func (r *resolver) changeLink(l object, k *topology.Link) {
 		spec.Delay = 0
 	}
 	spec = r.readLink(l, spec)
-	k.Rate, k.Lanes, k.Length, k.Loss, k.BER, k.DropEvery = spec.Rate, spec.Lanes, spec.Length, spec.Loss, spec.BER, spec.DropEvery
+	k.Rate, k.Lanes, k.Length, k.Loss, k.BER, k.FEC, k.DropEvery = spec.Rate, spec.Lanes, spec.Length, spec.Loss, spec.BER, spec.FEC, spec.DropEvery
 	k.Delay = spec.Delay
 	if l.has("speedup") {
 		k.Speedup = [2]int{spec.Speedup, spec.Speedup}

@@ -15,9 +15,9 @@ type Failover struct {
 }
 
 // Notices reports whether the switches at both ends come to know of an outage: it must
-// last for longer than it takes to detect.
+// last for longer than it takes to detect, and not be silent.
 func (f Failover) Notices(o Outage) bool {
-	return f.Detect != units.Never && (o.Up == units.Never || o.Up-o.Down > f.Detect)
+	return f.Detect != units.Never && !o.Silent && (o.Up == units.Never || o.Up-o.Down > f.Detect)
 }
 
 // Tables are what one switch forwards by from an instant on, in the form of Routes.

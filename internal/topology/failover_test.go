@@ -20,7 +20,7 @@ func TestChanges(t *testing.T) {
 	leaf1, _ := g.NodeByName("leaf1")
 	for i := range g.Links {
 		if l := &g.Links[i]; g.Nodes[l.A].Name+g.Nodes[l.B].Name == "leaf1spine1" || g.Nodes[l.B].Name+g.Nodes[l.A].Name == "leaf1spine1" {
-			l.Outages = []Outage{{100, 1000}}
+			l.Outages = []Outage{{Down: 100, Up: 1000}}
 		}
 	}
 	routes, err := ComputeRoutes(g)

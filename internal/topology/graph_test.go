@@ -87,7 +87,7 @@ func TestAddErrors(t *testing.T) {
 		{"drop every", func(g *Graph) error { return g.AddLink(0, 2, with(func(s *LinkSpec) { s.DropEvery = -1 })) },
 			`link a to s: drop_every -1 must be at least 0 (0: never)`},
 		{"down before start", func(g *Graph) error {
-			return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Outages = []Outage{{-1, 5}} }))
+			return g.AddLink(0, 2, with(func(s *LinkSpec) { s.Outages = []Outage{{Down: -1, Up: 5}} }))
 		},
 			`link a to s: an outage from -1ps on must begin after the start`},
 		{"no link", func(g *Graph) error { return g.Finish() },
@@ -132,7 +132,7 @@ func TestLinkDefaults(t *testing.T) {
 	if err := g.AddLinkByName("h0", "h1", LinkSpec{Rate: units.Gbps, Length: 100 * units.Metre}); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.AddLinkByName("h0", "h1", LinkSpec{Rate: units.Gbps, Delay: units.Microsecond, Outages: []Outage{{7, units.Never}}}); err != nil {
+	if err := g.AddLinkByName("h0", "h1", LinkSpec{Rate: units.Gbps, Delay: units.Microsecond, Outages: []Outage{{Down: 7, Up: units.Never}}}); err != nil {
 		t.Fatal(err)
 	}
 	if l := g.Links[0]; l.Delay != 500*units.Nanosecond || l.FailsAt() != units.Never {

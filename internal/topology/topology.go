@@ -51,7 +51,8 @@ type Link struct {
 	Delay        units.Time   // propagation, one way
 	Length       units.Length // 0 when the delay was given directly
 	Loss         float64      // probability that a frame is lost, each direction
-	BER          float64      // bit error rate, each direction
+	BER          float64      // bit error rate, each direction; where there is FEC, before that
+	FEC          string       // that corrects bit errors, by its name in wire.FECs; "": none
 	DropEvery    int          // drop each n-th data packet, 0 never
 	Outages      []Outage     // in order of time; none: it stays up
 	// Speedup is by how much the ports of A and B, where they are switches, send faster
@@ -59,9 +60,14 @@ type Link struct {
 	Speedup [2]int
 }
 
-// Outage is a time within which a link carries nothing, either way.
+// Outage is a time within which a link carries nothing, either way or one.
 type Outage struct {
 	Down, Up units.Time // Up is later; Never: the link stays down
+	// Silent: both ends take the link for one that works, and nothing is rerouted.
+	Silent bool
+	// Sender is the node whose frames alone are lost; "": those of both.
+	Sender string
+	Switch string // that is down, and the link with it; "": the link alone
 }
 
 // DefaultLanes is the width of InfiniBand links that name none.

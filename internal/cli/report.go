@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -16,6 +17,7 @@ import (
 func newReport() *cobra.Command {
 	var verbose bool
 	var d details
+	var pics pictures
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the report of a run directory that run --out wrote",
@@ -26,17 +28,30 @@ func newReport() *cobra.Command {
 			if err := d.check(); err != nil {
 				return err
 			}
+			if err := pics.check(c, ""); err != nil {
+				return err
+			}
 			meter := newMeter(c.ErrOrStderr(), false)
-			r, _, err := report.Load(args[0], report.Reading{Workers: runtime.GOMAXPROCS(0), Progress: meter.read})
+			r, meta, err := report.Load(args[0], report.Reading{Workers: runtime.GOMAXPROCS(0), Progress: meter.read})
 			meter.clear()
 			if err != nil {
 				return err
+			}
+			if pics.wanted() {
+				made := page.Run(r, page.Meta{Program: "hopscope " + version(), Scenario: meta.Source})
+				if err := pics.write(c, made); err != nil {
+					return failure(err)
+				}
+			}
+			if pics.html == "-" {
+				return nil
 			}
 			return d.print(c, r, verbose, false, "")
 		},
 	}
 	c.Flags().SortFlags = false
 	d.flags(c.Flags())
+	pics.flags(c.Flags(), "the run")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
@@ -30,6 +31,7 @@ type runFlags struct {
 	ns3Out         string
 	ncclOut        string
 	series         seriesFlags
+	pictures       pictures
 	seed           uint64
 	seeds          int
 	workers        int
@@ -61,6 +63,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.json, "json", "", "write the result as JSON to `FILE` (-: to standard output, instead of the report)")
 	flags.StringVar(&f.csv, "csv", "", "write messages.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv, mechanisms.csv and cpu.csv to `DIR`, and of collectives collectives.csv and critical.csv")
 	flags.StringVar(&f.out, "out", "", "keep result and scenario in the run directory `DIR`, for hopscope report")
+	f.pictures.flags(flags, "the run")
 	f.changes(flags)
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with `N` seeds and print median and range of each figure; --json and --csv get a row per seed")
@@ -152,7 +155,7 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	if err != nil {
 		return opt, err
 	}
-	opt.TracePauses, opt.Workers = f.ns3Out != "", f.workers
+	opt.TracePauses, opt.Workers, opt.Timeline = f.ns3Out != "", f.workers, f.pictures.wanted()
 	if opt.Series, err = f.series.options(c); err != nil {
 		return opt, err
 	}
@@ -199,6 +202,9 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, err
 	}
 	if err := checkJSON(f.json); err != nil {
+		return nil, err
+	}
+	if err := f.pictures.check(c, f.json, append([]string{f.ns3, f.topo, f.cm}, args...)...); err != nil {
 		return nil, err
 	}
 	if err := checkFile("--nccl-out", f.ncclOut); err != nil {
@@ -296,6 +302,13 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.ncclOut != "" {
 		errs = append(errs, writeNCCL(c, f.ncclOut, r))
 	}
+	if f.pictures.wanted() {
+		meta := page.Meta{Program: "hopscope " + version()}
+		if v != nil {
+			meta.Scenario = v.Source
+		}
+		errs = append(errs, f.pictures.write(c, page.Run(r, meta)))
+	}
 	if r.Series != nil {
 		errs = append(errs, report.WriteSeries(f.series.dir, r, version()))
 	}
@@ -303,7 +316,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		errs = append(errs, f.writeJSON(c, r, opt.Workers))
 	}
 	var printed error
-	if f.json != "-" {
+	if f.json != "-" && f.pictures.html != "-" {
 		printed = f.details.print(c, r, f.verbose, f.quiet, f.series.dir)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -21,7 +21,7 @@ type seriesFlags struct {
 }
 
 func (f *seriesFlags) add(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.series, "series", nil, "sample quantities over time, `LIST` of queue, pause, rate, goodput; with --series-out")
+	flags.StringSliceVar(&f.series, "series", nil, "sample quantities over time, `LIST` of queue, pause, rate, goodput, window; with --series-out")
 	flags.StringVar(&f.dir, "series-out", "", "write the samples to `DIR`, as CSV and as Parquet")
 	flags.StringVar(&f.every, "every", "1us", "`TIME` between two samples")
 	flags.StringSliceVar(&f.ports, "series-ports", nil, "ports to sample, `LIST` such as leaf1:3,leaf2 or all (default: those that queue or pause most)")

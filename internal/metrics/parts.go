@@ -45,13 +45,17 @@ func addCritical(times map[catalog.Part]units.Time, path []record.CriticalGroup)
 	for i := range path {
 		g := &path[i]
 		for _, s := range g.Stages {
-			part := catalog.PartLocal
-			if g.Kind == record.KindMessage || g.Kind == record.KindSlot {
-				part = s.Stage.Part()
-			}
-			times[part] += s.TimePS
+			times[CriticalPart(g, &s)] += s.TimePS
 		}
 	}
+}
+
+// CriticalPart is what a stage of a critical path belongs to.
+func CriticalPart(g *record.CriticalGroup, s *record.CriticalStage) catalog.Part {
+	if g.Kind == record.KindMessage || g.Kind == record.KindSlot {
+		return s.Stage.Part()
+	}
+	return catalog.PartLocal
 }
 
 // ordered lists the parts that have any time.

@@ -17,6 +17,18 @@ func (h *Host) RateAt(now units.Time, q uint32) (rate, least units.Rate) {
 	return 0, 0
 }
 
+// WindowOf is how many bytes queue pair q, or a TCP connection, may have unacknowledged; 0:
+// nothing limits them, or it has not been used.
+func (h *Host) WindowOf(q uint32) int64 {
+	switch s := &h.qps[q]; {
+	case s.qp != nil:
+		return s.qp.WindowNow()
+	case s.stream != nil:
+		return s.stream.conn.Info().Cwnd
+	}
+	return 0
+}
+
 // DeliveredTo is the payload that queue pair q took in order: as responder, and of READ
 // responses as requester.
 func (h *Host) DeliveredTo(q uint32) int64 {

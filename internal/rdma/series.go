@@ -17,3 +17,17 @@ func (q *QP) RateAt(now units.Time) (rate, least units.Rate) {
 	rate = cc.Rate(q.cfg.CC, now)
 	return rate, cc.MinRate
 }
+
+// WindowNow is how many bytes of payload may be unacknowledged; 0: nothing limits them.
+func (q *QP) WindowNow() int64 {
+	w := int64(0)
+	if q.window > 0 {
+		w = q.winNow
+	}
+	if q.maxOut < maxOutstanding {
+		if packets := int64(q.maxOut) * int64(q.cfg.MTU); w == 0 || packets < w {
+			w = packets
+		}
+	}
+	return w
+}

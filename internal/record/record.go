@@ -458,4 +458,8 @@ type Run struct {
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Series are the samples that the run was asked to take; nil: none.
 	Series *Series `json:"-"`
+	// Network is the topology that it ran on.
+	Network *Network `json:"network,omitempty"`
+	// Timeline are the samples that a page shows; nil: the run was not asked for them.
+	Timeline *Timeline `json:"timeline,omitempty"`
 }

@@ -11,14 +11,18 @@ const (
 	SeriesPause   Quantity = "pause"   // 1 while the peer has paused a class of a port, else 0
 	SeriesRate    Quantity = "rate"    // bit/s a queue pair may send at; 0 before its first post
 	SeriesGoodput Quantity = "goodput" // payload bytes accepted in order since the sample before
+	SeriesWindow  Quantity = "window"  // payload bytes that may be unacknowledged; 0: nothing limits them
+	// SeriesPaused is of a Timeline only: the picoseconds since the sample before in which the
+	// peer had paused a class of a port, or it had no credits.
+	SeriesPaused Quantity = "paused"
 )
 
 // Quantities lists them in the order of files.
-var Quantities = [...]Quantity{SeriesQueue, SeriesPause, SeriesRate, SeriesGoodput}
+var Quantities = [...]Quantity{SeriesQueue, SeriesPause, SeriesRate, SeriesGoodput, SeriesWindow}
 
 // PerPort reports whether the quantity belongs to a port and class rather than
 // to a queue pair.
-func (q Quantity) PerPort() bool { return q == SeriesQueue || q == SeriesPause }
+func (q Quantity) PerPort() bool { return q == SeriesQueue || q == SeriesPause || q == SeriesPaused }
 
 // Series are samples of a run, all taken at the same times: FromPS, and every
 // EveryPS after it. A sample at t shows the state when everything before t has
@@ -84,6 +88,18 @@ func (c *Curve) Max() (m int64) {
 		m = max(m, v)
 	}
 	return m
+}
+
+// Sum adds up n samples.
+func (c *Curve) Sum(n int) (sum int64) {
+	for k, v := range c.value {
+		end := n
+		if k+1 < len(c.at) {
+			end = int(c.at[k+1])
+		}
+		sum += v * int64(end-int(c.at[k]))
+	}
+	return sum
 }
 
 // Above counts those of n samples whose value is above 0.

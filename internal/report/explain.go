@@ -173,6 +173,7 @@ type bar struct {
 	name, where string
 	start       string // where it begins
 	parts       int    // stages merged into it
+	rows        []int  // their rows in the account
 }
 
 // waterfall writes the account: each bar begins where the one before ended.
@@ -236,7 +237,7 @@ func drawBar(b bar, total units.Time, width int) string {
 func barsOf(a record.Account) (bars []bar) {
 	for i := range a {
 		s, at := &a[i], a[i].Place()
-		b := bar{time: s.Time, stage: s.Stage, name: s.Stage.String(), where: at.String(), parts: 1}
+		b := bar{time: s.Time, stage: s.Stage, name: s.Stage.String(), where: at.String(), parts: 1, rows: []int{i}}
 		b.start = b.where
 		if at.Kind == catalog.AtCable {
 			b.start = at.Node
@@ -261,6 +262,7 @@ func mergeAck(bars []bar) []bar {
 	back := bar{name: ackWay, parts: len(bars) - k}
 	for _, b := range bars[k:] {
 		back.time += b.time
+		back.rows = append(back.rows, b.rows...)
 	}
 	if bars[k].stage.Leg() == catalog.LegAck {
 		back.where = "from " + firstPlace(bars[k:])
@@ -291,6 +293,7 @@ func mergeRepeated(bars []bar) (out []bar) {
 		if k, again := at[key]; again {
 			out[k].time += b.time
 			out[k].parts++
+			out[k].rows = append(out[k].rows, b.rows...)
 			continue
 		}
 		at[key] = len(out)
@@ -328,6 +331,7 @@ func joined(bars []bar) bar {
 	var names []string
 	for _, s := range bars {
 		b.time += s.time
+		b.rows = append(b.rows, s.rows...)
 		if !slices.Contains(names, s.name) {
 			names = append(names, s.name)
 		}

@@ -37,6 +37,7 @@ type Meta struct {
 	Set      []string `json:"set,omitempty"`   // --set key=value, in order
 	Seed     uint64   `json:"seed"`            // the one that was used
 	Files    []Digest `json:"files,omitempty"` // the other files
+	Source   []byte   `json:"-"`               // of the scenario file, as Load read it
 }
 
 // Digest is a file of the directory and the SHA-256 of its bytes.
@@ -198,6 +199,9 @@ func Load(dir string, how Reading) (*record.Run, *Meta, error) {
 		read := func(from io.Reader) (err error) {
 			if d.Name == ResultFile {
 				r, err = ReadJSON(from, max(1, how.Workers))
+			}
+			if d.Name == ScenarioFile {
+				meta.Source, err = io.ReadAll(from)
 			}
 			return err
 		}

@@ -92,6 +92,14 @@ type (
 		Workload   string `parquet:"workload,dict"`
 		GoodputBps int64  `parquet:"goodput_bps,delta"`
 	}
+	windowRow struct {
+		TimePS      int64  `parquet:"time_ps,delta"`
+		Host        string `parquet:"host,dict"`
+		QP          int32  `parquet:"qp"`
+		Peer        string `parquet:"peer,dict"`
+		Workload    string `parquet:"workload,dict"`
+		WindowBytes int64  `parquet:"window_bytes,delta"`
+	}
 )
 
 // WriteSeries writes the samples of r into dir, which it makes if need be: per
@@ -207,6 +215,9 @@ func seriesColumns(q record.Quantity) []SeriesColumn {
 	case record.SeriesRate:
 		return append(qp, SeriesColumn{"rate_bps", "bit/s", "rate that congestion control allows (the line's without); 0 before the first post"})
 	}
+	if q == record.SeriesWindow {
+		return append(qp, SeriesColumn{"window_bytes", "bytes", "payload that may be unacknowledged; 0: nothing limits it"})
+	}
 	return append(qp, SeriesColumn{"goodput_bps", "bit/s", "payload accepted in order by the responder since the sample before, over that time"})
 }
 
@@ -261,6 +272,11 @@ func seriesParquet(w io.Writer, s *record.Series, q record.Quantity, meta *Serie
 	case record.SeriesRate:
 		return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) rateRow {
 			return rateRow{at, c.Node, int32(c.QP), c.Peer, c.Workload, v}
+		})
+	}
+	if q == record.SeriesWindow {
+		return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) windowRow {
+			return windowRow{at, c.Node, int32(c.QP), c.Peer, c.Workload, v}
 		})
 	}
 	return parquetRows(w, s, q, meta, func(at, v int64, c *record.Curve) goodputRow {

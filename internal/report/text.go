@@ -82,6 +82,8 @@ type text struct {
 	// base is when the first message was posted. Traces start seconds into a
 	// run of microseconds, so instants are told from there.
 	base units.Time
+	// proseOnly leaves out tables, for pages, which have their own.
+	proseOnly bool
 }
 
 // newText is an empty report of r.
@@ -111,6 +113,9 @@ func (t *text) prose(s string, style func(string) string) {
 }
 
 func (t *text) table(tab *table) {
+	if t.proseOnly {
+		return
+	}
 	for _, l := range tab.lines(t.width, t.paint) {
 		t.line(l)
 	}

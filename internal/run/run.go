@@ -34,6 +34,7 @@ type Options struct {
 	Check       func(*scenario.Valid) error
 	TracePauses bool           // list every pause and resumption in the record
 	Series      *SeriesOptions // what to sample; nil: nothing
+	Timeline    bool           // take the samples that a page shows
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -101,7 +102,8 @@ type runner struct {
 	shown   time.Time
 	stopped string
 	cut     units.Time // everything before has happened
-	sampler *sampler   // nil: no series
+	series  *sampler   // nil: no series
+	page    *sampler   // nil: no timeline
 
 	calls []bool      // see callers
 	ends  [][2]string // by connection; see endNames
@@ -133,7 +135,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 			n.TracePauses()
 		}
 	}
-	r.sampler = r.newSampler(opt.Series)
+	r.series, r.page = r.newSampler(opt.Series), r.newSampler(opt.timeline())
 	started := time.Now()
 	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid
@@ -198,7 +200,7 @@ func (r *runner) end() units.Time {
 // runTo executes everything before limit, or before the end of the run if that
 // comes first, and takes the samples that are due; stopped says why it ended.
 func (r *runner) runTo(limit units.Time) {
-	r.sampler.sampleTo(limit)
+	r.sampleTo(limit)
 	if r.stopped == "" {
 		r.advance(limit)
 	}
@@ -460,7 +462,8 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	lossy := r.lossy()
 	r.recordFlows(out, lossy)
 	out.Pauses = r.pauses()
-	out.Series = r.sampler.series(end)
+	out.Series, out.Timeline = r.series.series(end), r.page.series(end).Timeline()
+	out.Network = r.network()
 	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
 	r.recordPorts(out, active, window)
 	rows := r.recordHosts(out, end, lossy)

@@ -24,6 +24,7 @@ type SeriesOptions struct {
 	// paused longest, the queue pairs slowed most.
 	Ports, QPs []string
 	Top        int
+	fold       int // most samples, of which pairs then become one; 0: sampling ends
 }
 
 // Bounds of what a run samples, so that memory and files stay small.
@@ -128,9 +129,10 @@ type sampler struct {
 // portProbe is a port and class that is sampled; the indices are into the
 // curves, -1 for none.
 type portProbe struct {
-	place        int // global number
-	class        uint8
-	queue, pause int
+	place                int // global number
+	class                uint8
+	queue, pause, paused int
+	clock                units.Time // paused at the sample before
 }
 
 // connProbe is a connection that is sampled.
@@ -138,6 +140,7 @@ type connProbe struct {
 	conn          int
 	reads         bool // the end at the connection's destination sends the data
 	rate, goodput int
+	window        int
 	delivered     int64
 }
 
@@ -208,6 +211,8 @@ func (s *sampler) addPorts() {
 			}
 			base.Quantity = record.SeriesPause
 			p.pause = s.curve(base)
+			base.Quantity = record.SeriesPaused
+			p.paused = s.curve(base)
 			s.ports = append(s.ports, p)
 		}
 	}
@@ -239,23 +244,36 @@ func (s *sampler) addConn(p connProbe, own, peer part) {
 	p.rate = s.curve(base)
 	base.Quantity = record.SeriesGoodput
 	p.goodput = s.curve(base)
+	base.Quantity = record.SeriesWindow
+	p.window = s.curve(base)
 	s.conns = append(s.conns, p)
+}
+
+// due is when the next sample is taken; Never: none is.
+func (s *sampler) due() units.Time {
+	if s == nil {
+		return units.Never
+	}
+	return s.next
 }
 
 // sampleTo executes everything before the last sample that is due by limit, with
 // a stop at each. A network in which nothing moves is watched just as without
 // samples, so that a deadlock ends at the same time and with the same counts.
-func (s *sampler) sampleTo(limit units.Time) {
-	if s == nil {
-		return
-	}
-	for s.stopped == "" && s.next <= min(limit, s.Valid.Stop) && s.next != units.Never && s.Engine.Next() != units.Never {
-		if s.stuck() && s.resolve(s.next) {
+func (r *runner) sampleTo(limit units.Time) {
+	for {
+		next := min(r.series.due(), r.page.due())
+		if r.stopped != "" || next > min(limit, r.Valid.Stop) || next == units.Never || r.Engine.Next() == units.Never {
 			return
 		}
-		s.advance(s.next)
-		if s.stopped == "" || s.stopped == quiescent {
-			s.sample(s.next)
+		if r.stuck() && r.resolve(next) {
+			return
+		}
+		r.advance(next)
+		for _, s := range [...]*sampler{r.series, r.page} {
+			if s.due() == next && (r.stopped == "" || r.stopped == quiescent) {
+				s.sample(next)
+			}
 		}
 	}
 }
@@ -280,6 +298,11 @@ func (s *sampler) sample(now units.Time) {
 			paused = 1
 		}
 		note(p.pause, paused)
+		if p.paused >= 0 {
+			clock := net.PausedClock(now, place.Index, p.class)
+			note(p.paused, int64(clock-p.clock))
+			p.clock = clock
+		}
 	}
 	for i := range s.conns {
 		c := &s.conns[i]
@@ -288,12 +311,19 @@ func (s *sampler) sample(now units.Time) {
 			rate, _ := from.host.RateAt(now, from.qp)
 			note(c.rate, int64(rate))
 		}
+		if c.window >= 0 {
+			note(c.window, from.host.WindowOf(from.qp))
+		}
 		delivered := to.host.DeliveredTo(to.qp)
 		note(c.goodput, delivered-c.delivered)
 		c.delivered = delivered
 	}
 	s.out.Samples++
-	s.next += s.opt.Every
+	s.next += s.out.EveryPS
+	if s.opt.fold > 0 {
+		s.foldFull()
+		return
+	}
 	if s.out.Samples >= s.limit || s.changes > maxChanges {
 		s.leaveOut("everything from %v on: %d samples are as many as a run keeps; sample less often",
 			s.next, s.out.Samples)
@@ -312,7 +342,7 @@ func (s *sampler) series(end units.Time) *record.Series {
 	}
 	out := s.out
 	out.Curves = nil
-	for _, q := range record.Quantities {
+	for _, q := range slices.Concat(record.Quantities[:], []record.Quantity{record.SeriesPaused}) {
 		var curves []int
 		for i := range s.out.Curves {
 			if s.out.Curves[i].Quantity == q {
@@ -337,7 +367,9 @@ func (s *sampler) series(end units.Time) *record.Series {
 // most returns the curves of one quantity that say most, in the network's order.
 func (s *sampler) most(q record.Quantity, curves []int, end units.Time) []int {
 	weight := s.weights(q, end)
-	active := slices.DeleteFunc(slices.Clone(curves), func(i int) bool { return q.PerPort() && weight(i) == 0 })
+	active := slices.DeleteFunc(slices.Clone(curves), func(i int) bool {
+		return (q.PerPort() || q == record.SeriesWindow) && !s.out.Curves[i].Nonzero()
+	})
 	ranked := slices.Clone(active)
 	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
 	kept := ranked[:min(len(ranked), s.opt.Top)]
@@ -356,13 +388,15 @@ func (s *sampler) weights(q record.Quantity, end units.Time) func(curve int) int
 		return func(i int) int64 { return s.out.Curves[i].Max() }
 	case record.SeriesPause:
 		return func(i int) int64 { return int64(s.out.Curves[i].Above(s.out.Samples)) }
+	case record.SeriesPaused:
+		return func(i int) int64 { return s.out.Curves[i].Sum(s.out.Samples) }
 	}
 	slowed := map[int]int64{}
 	for i := range s.conns {
 		c := &s.conns[i]
 		from, _ := s.dataEnds(c)
 		_, least := from.host.RateAt(end, from.qp)
-		slowed[c.rate], slowed[c.goodput] = -int64(least), -int64(least)
+		slowed[c.rate], slowed[c.goodput], slowed[c.window] = -int64(least), -int64(least), -int64(least)
 	}
 	return func(i int) int64 { return slowed[i] }
 }

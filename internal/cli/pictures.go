@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/hopscope/hopscope/internal/figure"
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/page"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// pictures are the outputs to look at.
+type pictures struct{ html, svg string }
+
+func (p *pictures) flags(flags *pflag.FlagSet, what string) {
+	flags.StringVar(&p.html, "html", "", "write "+what+" as one page with drawings to `FILE`, which needs no network (-: to standard output, instead of the report)")
+	flags.StringVar(&p.svg, "svg", "", "write the drawings of the page to `DIR`, an SVG file each")
+}
+
+// wanted reports whether there is anything to draw.
+func (p *pictures) wanted() bool { return p.html != "" || p.svg != "" }
+
+// check refuses what could not be written; json is where else a result goes.
+func (p *pictures) check(c *cobra.Command, json string, inputs ...string) error {
+	for _, flag := range []string{"html", "svg"} {
+		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
+			return fmt.Errorf("--%s: the name is empty; name where to write", flag)
+		}
+	}
+	if p.html != "" && p.html == json {
+		return fmt.Errorf("--json and --html both name %s; give each its own file", json)
+	}
+	for _, in := range inputs {
+		if sameFile(p.html, in) {
+			return fmt.Errorf("--html %s: would replace what is run; name another file", p.html)
+		}
+	}
+	if err := checkFile("--html", p.html); err != nil {
+		return err
+	}
+	return checkDir("--svg", p.svg)
+}
+
+// write writes a page and its drawings.
+func (p *pictures) write(c *cobra.Command, made *page.Page) error {
+	var errs []error
+	if p.html != "" {
+		errs = append(errs, putTo(c, p.html, func(w io.Writer) error { return made.Write(w) }))
+	}
+	if p.svg != "" {
+		errs = append(errs, putDrawings(p.svg, made.Drawings))
+	}
+	return errors.Join(errs...)
+}
+
+// putDrawings writes a file each.
+func putDrawings(dir string, list []*figure.Figure) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	}
+	for _, f := range list {
+		if err := files.Put(filepath.Join(dir, f.Name+".svg"), f.File()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

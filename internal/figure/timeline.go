@@ -1,0 +1,146 @@
+package figure
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// quantityOf says how a quantity is drawn.
+type quantityOf struct {
+	of       record.Quantity
+	title    string
+	units    []string
+	interval bool // a value is of the time since the sample before
+}
+
+// Quantities of a timeline, in the order of its panels.
+var quantities = []quantityOf{
+	{record.SeriesQueue, "queue", byteUnits, true},
+	{record.SeriesPaused, "paused", nil, true},
+	{record.SeriesRate, "rate allowed", rateUnits, false},
+	{record.SeriesWindow, "window", byteUnits, false},
+	{record.SeriesGoodput, "goodput", rateUnits, true},
+}
+
+// value is a sample as it is drawn, before it is scaled: bytes, bit/s, or percent.
+func (q *quantityOf) value(t *record.Timeline, v int64) float64 {
+	switch q.of {
+	case record.SeriesPaused:
+		return 100 * float64(v) / float64(t.EveryPS)
+	case record.SeriesGoodput:
+		return float64(v) * 8 / float64(t.EveryPS) * float64(units.Second)
+	}
+	return float64(v)
+}
+
+// Timeline draws the samples of a run, quantity by quantity along one axis of time that begins
+// with the first post; nil: there are none.
+func Timeline(r *record.Run, of ...record.Quantity) *Figure {
+	t := r.Timeline
+	if t == nil || t.Samples < 2 {
+		return nil
+	}
+	base := r.FirstPost()
+	x, by := TimeAxis(t.Time(0)-base, t.Time(t.Samples-1)-base)
+	var panels []panel
+	name := "timeline"
+	for i := range quantities {
+		q := quantities[i]
+		if len(of) > 0 && of[0] != q.of {
+			continue
+		}
+		if len(of) > 0 {
+			name = string(q.of)
+		}
+		if p, ok := q.panel(t, base, by, "/timeline"); ok {
+			panels = append(panels, p)
+		}
+	}
+	if len(panels) == 0 {
+		return nil
+	}
+	return chart(name, "Queues, pauses, rates and windows over time, along one axis", x, panels, panelHeight,
+		"data-from", strconv.FormatInt(int64(t.Time(0)-base), 10), "data-to", strconv.FormatInt(int64(t.Time(t.Samples-1)-base), 10))
+}
+
+// TimeAxis is a linear axis of time in its own unit; by is that in picoseconds.
+func TimeAxis(from, to units.Time) (x axis, by float64) {
+	unit, by := scaled(float64(to), timeUnits...)
+	return linear(fmt.Sprintf("time after the first post (%s)", unit), float64(from)/by, float64(to)/by, 10), by
+}
+
+// panel draws the curves of one quantity, which are at a place in the JSON.
+func (q *quantityOf) panel(t *record.Timeline, base units.Time, by float64, at string) (p panel, ok bool) {
+	largest := 0.0 // of sums that of a bin may be less
+	for i := range t.Curves {
+		if t.Curves[i].Quantity == q.of {
+			ok = true
+			for _, v := range t.Curves[i].Value {
+				largest = max(largest, q.value(t, v))
+			}
+		}
+	}
+	if !ok {
+		return p, false
+	}
+	unit, div := "% of the time", 1.0
+	if q.units != nil {
+		unit, div = scaled(largest, q.units...)
+	}
+	p.title = fmt.Sprintf("%s (%s)", q.title, unit)
+	p.class = string(q.of)
+	p.y = linear("", 0, largest/div*1.04, 4)
+	if q.of == record.SeriesPaused {
+		p.y = linear("", 0, 100, 5)
+	}
+	p.top = p.y.max * div
+	for i := range t.Curves {
+		c := &t.Curves[i]
+		if c.Quantity != q.of {
+			continue
+		}
+		v := curve{name: CurveName(c), path: at + "/curves/" + strconv.Itoa(i), colour: len(p.curves), step: true}
+		v.x, v.y = q.points(t, c, base, by, div)
+		p.curves = append(p.curves, v)
+	}
+	return p, true
+}
+
+// bins is about how many parts of the time sums are drawn of: of more, several samples are one.
+const bins = 140
+
+// points are where a curve changes, and its ends.
+func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, base units.Time, by, div float64) (x, y []float64) {
+	now := func(sample int) float64 { return float64(t.Time(max(0, sample))-base) / by }
+	if q.of == record.SeriesPaused || q.of == record.SeriesGoodput {
+		bin := max(1, (t.Samples-1)/bins)
+		for s := 0; s < t.Samples; s += bin {
+			n, sum := 0, int64(0)
+			c.Values(s, min(s+bin, t.Samples), func(v int64) { n, sum = n+1, sum+v })
+			x, y = append(x, now(s-1)), append(y, q.value(t, sum)/float64(n)/div)
+		}
+		return append(x, now(t.Samples-1)), append(y, y[len(y)-1])
+	}
+	shift := 0
+	if q.interval {
+		shift = -1
+	}
+	last := 0.0
+	x, y = append(x, now(0)), append(y, 0)
+	for k, at := range c.At {
+		last = min(q.value(t, c.Value[k])/div, 1e15)
+		x, y = append(x, now(int(at)+shift)), append(y, last)
+	}
+	return append(x, now(t.Samples-1)), append(y, last)
+}
+
+// CurveName is how a legend names a curve.
+func CurveName(c *record.TimeCurve) string {
+	if c.Quantity.PerPort() {
+		return fmt.Sprintf("%s → %s, class %d", record.PortName(c.Node, c.Port), record.NodeOf(c.Peer), c.Class)
+	}
+	return fmt.Sprintf("%s qp %d → %s", c.Node, c.QP, c.Peer)
+}

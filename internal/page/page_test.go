@@ -1,0 +1,112 @@
+package page_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/page"
+	"github.com/hopscope/hopscope/internal/page/audit"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
+)
+
+// simulate runs a scenario with the samples of a page.
+func simulate(t *testing.T, name, text string, set ...string) *record.Run {
+	t.Helper()
+	opt := run.Options{Scenario: name, Workers: 1, Timeline: true, Set: set}
+	if text != "" {
+		opt.Text = []byte(text)
+	}
+	r, _, err := run.Do(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// written is the page of a run and its JSON.
+func written(t *testing.T, r *record.Run) (html string, doc *audit.Document) {
+	t.Helper()
+	data, err := report.JSON(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc, err = audit.Parse(data); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := page.Run(r, page.Meta{Program: "hopscope test", Scenario: []byte("name: x\n")}).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), doc
+}
+
+// Every figure of a page is what its place in the JSON holds.
+func TestFiguresAreThoseOfJSON(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		set   []string
+		least int // elements
+	}{
+		{"incast-4to1", []string{"workload[0].incast.size=2MB"}, 300},
+		{"victim-flow", []string{"workload[0].flows.size=500KB"}, 600},
+		{"lossy-incast", []string{"workload[0].incast.size=200KB"}, 400},
+	} {
+		r := simulate(t, c.name, "", c.set...)
+		html, doc := written(t, r)
+		list := audit.Elements(html)
+		if len(list) < c.least {
+			t.Errorf("%s: the page has %d figures, want at least %d", c.name, len(list), c.least)
+		}
+		for i, s := range audit.Check(doc, list) {
+			if i == 20 {
+				break
+			}
+			t.Errorf("%s: %s", c.name, s)
+		}
+	}
+}
+
+// Names from files are text on a page, whatever they hold.
+func TestNamesAreEscaped(t *testing.T) {
+	r := simulate(t, "incast-4to1", "", "workload[0].incast.size=100KB")
+	evil := "<svg onload=alert(1)>\"'=1+1\n\x1b[31m鱼"
+	r.Scenario, r.Description = evil, evil
+	rename := func(s string) string { return strings.Replace(s, "h0", evil, 1) }
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		m.Src, m.Workload = rename(m.Src), evil
+	}
+	for i := range r.Network.Nodes {
+		r.Network.Nodes[i].Name = rename(r.Network.Nodes[i].Name)
+	}
+	for i := range r.Network.Links {
+		l := &r.Network.Links[i]
+		l.A.Node, l.B.Node = rename(l.A.Node), rename(l.B.Node)
+	}
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		p.Node, p.Peer.Node = rename(p.Node), rename(p.Peer.Node)
+	}
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		q.Host, q.Workload, q.Peer.Node = rename(q.Host), evil, rename(q.Peer.Node)
+	}
+	for i := range r.Timeline.Curves {
+		c := &r.Timeline.Curves[i]
+		c.Node, c.Peer, c.Workload = rename(c.Node), rename(c.Peer), evil
+	}
+	for i := range r.Notes {
+		r.Notes[i].Value = evil
+	}
+	html, _ := written(t, r)
+	if strings.Contains(html, "<svg onload") || strings.Contains(html, "\x1b") {
+		t.Error("a name acts as markup")
+	}
+	if !strings.Contains(html, "&lt;svg onload=alert(1)&gt;") || !strings.Contains(html, "鱼") {
+		t.Error("a name is missing")
+	}
+}

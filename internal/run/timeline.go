@@ -1,0 +1,57 @@
+package run
+
+import (
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Bounds of what a page shows over time.
+const (
+	timelineEvery   = 100 * units.Nanosecond // between two samples, of which pairs become one
+	timelineSamples = 1000                   // most; half of them at least, of a run that is long enough
+	timelineCurves  = 8                      // of each quantity
+	timelineChanges = 4_000_000              // kept in memory
+)
+
+// timeline is what to sample for a page; nil: nothing.
+func (o *Options) timeline() *SeriesOptions {
+	if !o.Timeline {
+		return nil
+	}
+	return &SeriesOptions{Every: timelineEvery, Top: timelineCurves, fold: timelineSamples, Quantities: []record.Quantity{
+		record.SeriesQueue, record.SeriesPaused, record.SeriesRate, record.SeriesWindow, record.SeriesGoodput}}
+}
+
+// foldFull makes one sample of two when there are as many as wanted, and samples half as often
+// from then on. An odd number leaves no half of a pair.
+func (s *sampler) foldFull() {
+	if s.out.Samples%2 == 0 || s.out.Samples < s.opt.fold && s.changes < timelineChanges {
+		return
+	}
+	s.out.Fold()
+	s.next = s.out.FromPS + units.Time(s.out.Samples)*s.out.EveryPS
+	s.changes = 0
+	for i := range s.out.Curves {
+		s.changes += s.out.Curves[i].Changes()
+	}
+	if s.changes >= timelineChanges { // every sample changes nearly all: so many are all there can be
+		s.opt.fold = max(s.out.Samples, 3)
+	}
+}
+
+// network is the topology as it stands in a record.
+func (r *runner) network() *record.Network {
+	g := r.Valid.Graph
+	out := &record.Network{Nodes: make([]record.NetworkNode, len(g.Nodes)), Links: make([]record.NetworkLink, len(g.Links))}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		out.Nodes[i] = record.NetworkNode{Name: n.Name, Tier: n.Tier, Switch: n.Kind == topology.Switch}
+	}
+	for i := range g.Links {
+		l := &g.Links[i]
+		out.Links[i] = record.NetworkLink{RateBps: l.Rate, A: record.PortID{Node: g.Nodes[l.A].Name, Port: l.PortA + 1},
+			B: record.PortID{Node: g.Nodes[l.B].Name, Port: l.PortB + 1}}
+	}
+	return out
+}

@@ -110,7 +110,7 @@ type Page struct {
 	Lead     []Figure // sentences below the title
 	Verdict  *Figure
 	Sections []Section
-	Data     any    // for the script
+	Data     any // for the script
 	// Drawings are those of the page, and of a timeline each quantity by itself.
 	Drawings []*figure.Figure
 	Program  string // and its version

@@ -18,28 +18,16 @@ import (
 type pictures struct{ html, svg string }
 
 func (p *pictures) flags(flags *pflag.FlagSet, what string) {
-	flags.StringVar(&p.html, "html", "", "write "+what+" as one page with drawings to `FILE`, which needs no network (-: to standard output, instead of the report)")
+	flags.StringVar(&p.html, "html", "", "write "+what+" as one page with drawings to `FILE`, which needs no network "+
+		"(-: to standard output, instead of the report)")
 	flags.StringVar(&p.svg, "svg", "", "write the drawings of the page to `DIR`, an SVG file each")
 }
 
 // wanted reports whether there is anything to draw.
 func (p *pictures) wanted() bool { return p.html != "" || p.svg != "" }
 
-// check refuses what could not be written; json is where else a result goes.
-func (p *pictures) check(c *cobra.Command, json string, inputs ...string) error {
-	for _, flag := range []string{"html", "svg"} {
-		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
-			return fmt.Errorf("--%s: the name is empty; name where to write", flag)
-		}
-	}
-	if p.html != "" && p.html == json {
-		return fmt.Errorf("--json and --html both name %s; give each its own file", json)
-	}
-	for _, in := range inputs {
-		if sameFile(p.html, in) {
-			return fmt.Errorf("--html %s: would replace what is run; name another file", p.html)
-		}
-	}
+// check refuses what could not be written.
+func (p *pictures) check() error {
 	if err := checkFile("--html", p.html); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func newReport() *cobra.Command {
 			if err := d.check(); err != nil {
 				return err
 			}
-			if err := pics.check(c, ""); err != nil {
+			if err := pics.check(); err != nil {
 				return err
 			}
 			meter := newMeter(c.ErrOrStderr(), false)

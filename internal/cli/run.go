@@ -186,7 +186,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 	if err := f.details.check(); err != nil {
 		return nil, err
 	}
-	for _, flag := range []string{"json", "csv", "out", "ns3-out", "nccl-out", "series-out"} {
+	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "nccl-out", "series-out"} {
 		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
 			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
 		}
@@ -204,7 +204,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 	if err := checkJSON(f.json); err != nil {
 		return nil, err
 	}
-	if err := f.pictures.check(c, f.json, append([]string{f.ns3, f.topo, f.cm}, args...)...); err != nil {
+	if err := f.pictures.check(); err != nil {
 		return nil, err
 	}
 	if err := checkFile("--nccl-out", f.ncclOut); err != nil {
@@ -227,12 +227,12 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 
 // directories are the flags that name directories.
 func (f *runFlags) directories() []output {
-	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}}
+	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}, {"--svg", f.pictures.svg}}
 }
 
 // outFiles are the flags that name files.
 func (f *runFlags) outFiles() []output {
-	return []output{{"--json", f.json}, {"--nccl-out", f.ncclOut}}
+	return []output{{"--json", f.json}, {"--html", f.pictures.html}, {"--nccl-out", f.ncclOut}}
 }
 
 // sameFile reports whether both paths name one existing file.

@@ -49,11 +49,13 @@ func Waterfall(name, title string, bars []Bar) *Figure {
 		y := 4 + float64(i)*rowHeight
 		p.text(0, y+13, "label", short(b.Name, 48))
 		p.text(nameWidth, y+13, "muted", short(b.Where, 28))
-		p.open("rect", "x", num(at(b.From)), "y", num(y+3), "width", num(math.Max(at(b.From+b.PS)-at(b.From), 1)), "height", num(rowHeight-5),
+		p.open("rect", "x", num(at(b.From)), "y", num(y+3), "width", num(math.Max(at(b.From+b.PS)-at(b.From), 1)), "height",
+			num(rowHeight-5),
 			"class", PartClass(b.Part), "data-path", b.Path, "data-value", strconv.FormatInt(int64(b.PS), 10))
 		p.element("title", Clean(fmt.Sprintf("%s %s: %s", b.Name, b.Where, metrics.FormatTimeDigits(b.PS, 4))))
 		p.close("rect")
-		p.text(chartWidth-timeWidth+64, y+13, "label", metrics.FormatTimeDigits(b.PS, 4), "text-anchor", "end", "data-path", b.Path, "data-kind", "ps")
+		p.text(chartWidth-timeWidth+64, y+13, "label", metrics.FormatTimeDigits(b.PS, 4), "text-anchor", "end", "data-path",
+			b.Path, "data-kind", "ps")
 		p.text(chartWidth-8, y+13, "muted", percent(b.PS, total), "text-anchor", "end")
 	}
 	return &Figure{Name: name, Title: title, W: chartWidth, H: h + 26, body: p.b.String()}
@@ -121,14 +123,16 @@ func Stacked(name, title string, rows []Row) *Figure {
 		paths := ""
 		for _, s := range r.Segments {
 			x := left + wide*float64(at)/float64(most)
-			p.open("rect", "x", num(x), "y", num(y+2), "width", num(math.Max(wide*float64(s.PS)/float64(most), 0.3)), "height", num(step-4),
+			p.open("rect", "x", num(x), "y", num(y+2), "width", num(math.Max(wide*float64(s.PS)/float64(most), 0.3)), "height",
+				num(step-4),
 				"class", PartClass(s.Part), "data-path", s.Path, "data-value", strconv.FormatInt(int64(s.PS), 10))
 			p.element("title", Clean(fmt.Sprintf("%s: %s %s", r.Name, s.Part, metrics.FormatTimeDigits(s.PS, 4))))
 			p.close("rect")
 			at += s.PS
 			paths += " " + s.Path
 		}
-		p.text(left+wide*float64(at)/float64(most)+6, y+14, "label", metrics.FormatTimeDigits(at, 4), "data-path", paths, "data-kind", "ps")
+		p.text(left+wide*float64(at)/float64(most)+6, y+14, "label", metrics.FormatTimeDigits(at, 4), "data-path", paths,
+			"data-kind", "ps")
 	}
 	x, y := left, h+34
 	for _, part := range catalog.Parts() {

@@ -141,7 +141,8 @@ func (l *lines) Plot(dc draw.Canvas, p *plot.Plot) {
 		}
 	}
 	c.open("svg", "class", "area", "x", num(x0), "y", num(y0), "width", num(w), "height", num(h),
-		"viewBox", fmt.Sprintf("0 0 %s %s", num(w*fine), num(h*fine)), "preserveAspectRatio", "none", "data-top", strconv.FormatFloat(l.top, 'g', -1, 64))
+		"viewBox", fmt.Sprintf("0 0 %s %s", num(w*fine), num(h*fine)), "preserveAspectRatio", "none", "data-top",
+		strconv.FormatFloat(l.top, 'g', -1, 64))
 	for i := range l.curves {
 		v := &l.curves[i]
 		at := func(k int) (x, y int) {
@@ -152,7 +153,8 @@ func (l *lines) Plot(dc draw.Canvas, p *plot.Plot) {
 		if v.dashed {
 			class += " dashed"
 		}
-		c.empty("path", append([]string{"class", class, "d", pathOf(len(v.x), v.step, at), "data-path", v.path}, v.attrs...)...)
+		c.empty("path", append([]string{"class", class, "d", pathOf(len(v.x), v.step, at), "data-path", v.path},
+			v.attrs...)...)
 		if v.dots {
 			for k := range v.x {
 				x, y := at(k)

@@ -101,11 +101,13 @@ func (p *pen) text(x, y float64, class, text string, attrs ...string) {
 }
 
 func (p *pen) line(x1, y1, x2, y2 float64, class string, attrs ...string) {
-	p.empty("path", append([]string{"d", "M" + num(x1) + " " + num(y1) + "L" + num(x2) + " " + num(y2), "class", class}, attrs...)...)
+	p.empty("path", append([]string{"d", "M" + num(x1) + " " + num(y1) + "L" + num(x2) + " " + num(y2), "class", class},
+		attrs...)...)
 }
 
 func (p *pen) rect(x, y, w, h float64, class string, attrs ...string) {
-	p.empty("rect", append([]string{"x", num(x), "y", num(y), "width", num(w), "height", num(h), "class", class}, attrs...)...)
+	p.empty("rect", append([]string{"x", num(x), "y", num(y), "width", num(w), "height", num(h), "class", class},
+		attrs...)...)
 }
 
 // num writes a coordinate to a tenth of a pixel.

@@ -52,19 +52,25 @@ func Inside(r *record.Run, k int) *Figure {
 			l := &s.Links[row]
 			use := float64(l.BusyPS) / span
 			at := fmt.Sprintf("/servers/%d/links/%d/", k, row)
-			p.open("path", "class", "way "+loadClass(use), "d", segment(x1+off, y1, x2+off, y2), "data-path", at+"busy_ps", "data-value", strconv.FormatInt(int64(l.BusyPS), 10))
-			p.element("title", Clean(fmt.Sprintf("%s, %s: busy for %s, %.1f %% of the time; %s of payload; waited %s", l.Name, l.Kind,
+			p.open("path", "class", "way "+loadClass(use), "d", segment(x1+off, y1, x2+off, y2), "data-path", at+"busy_ps",
+				"data-value", strconv.FormatInt(int64(l.BusyPS), 10))
+			p.element("title", Clean(fmt.Sprintf("%s, %s: busy for %s, %.1f %% of the time; %s of payload; waited %s", l.Name,
+				l.Kind,
 				metrics.FormatTime(l.BusyPS), 100*use, metrics.FormatBytes(l.PayloadBytes), metrics.FormatTime(l.WaitedPS))))
 			p.close("path")
 			if wait := float64(l.WaitedPS) / span; wait > 0.05 {
-				p.empty("circle", "class", "held", "cx", num((x1+x2)/2+off), "cy", num((y1+y2)/2), "r", num(3+3*math.Sqrt(math.Min(wait, 1))),
+				p.empty("circle", "class", "held", "cx", num((x1+x2)/2+off), "cy", num((y1+y2)/2), "r",
+					num(3+3*math.Sqrt(math.Min(wait, 1))),
 					"data-path", at+"waited_ps", "data-value", strconv.FormatInt(int64(l.WaitedPS), 10))
 			}
 		}
 	}
 	t.boxes(p, s, k, span)
-	p.text(8, h-4, "muted", "lines: how much of the time a direction is busy; dots: transfers waited, for 5 % of the time or more; figures: memory, busy")
-	return &Figure{Name: "inside-" + strconv.Itoa(k), Title: "Inside " + s.Host + " (" + s.Server + ")", W: chartWidth, H: h + 6, body: p.b.String()}
+	p.text(8, h-4, "muted",
+		"lines: how much of the time a direction is busy; dots: transfers waited, for 5 % of the time or more; "+
+			"figures: memory, busy")
+	return &Figure{Name: "inside-" + strconv.Itoa(k), Title: "Inside " + s.Host + " (" + s.Server + ")", W: chartWidth,
+		H: h + 6, body: p.b.String()}
 }
 
 // boxes draws the devices.
@@ -83,7 +89,8 @@ func (t *insideTree) boxes(p *pen, s *record.Server, k int, span float64) {
 		}
 		l := &s.Links[d.memory]
 		p.text(d.x, d.y+24, "muted", fmt.Sprintf("%.1f %%", 100*float64(l.BusyPS)/span), "text-anchor", "middle",
-			"data-path", fmt.Sprintf("/servers/%d/links/%d/busy_ps", k, d.memory), "data-value", strconv.FormatInt(int64(l.BusyPS), 10))
+			"data-path", fmt.Sprintf("/servers/%d/links/%d/busy_ps", k, d.memory), "data-value",
+			strconv.FormatInt(int64(l.BusyPS), 10))
 	}
 }
 

@@ -63,7 +63,8 @@ func Timeline(r *record.Run, of ...record.Quantity) *Figure {
 		return nil
 	}
 	return chart(name, "Queues, pauses, rates and windows over time, along one axis", x, panels, panelHeight,
-		"data-from", strconv.FormatInt(int64(t.Time(0)-base), 10), "data-to", strconv.FormatInt(int64(t.Time(t.Samples-1)-base), 10))
+		"data-from", strconv.FormatInt(int64(t.Time(0)-base), 10), "data-to",
+		strconv.FormatInt(int64(t.Time(t.Samples-1)-base), 10))
 }
 
 // TimeAxis is a linear axis of time in its own unit; by is that in picoseconds.
@@ -113,7 +114,8 @@ func (q *quantityOf) panel(t *record.Timeline, base units.Time, by float64, at s
 const bins = 140
 
 // points are where a curve changes, and its ends.
-func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, base units.Time, by, div float64) (x, y []float64) {
+func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, base units.Time, by, div float64) (x,
+	y []float64) {
 	now := func(sample int) float64 { return float64(t.Time(max(0, sample))-base) / by }
 	if q.of == record.SeriesPaused || q.of == record.SeriesGoodput {
 		bin := max(1, (t.Samples-1)/bins)

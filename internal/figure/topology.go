@@ -76,7 +76,8 @@ func Topology(r *record.Run) (f *Figure, parts []Part, left int) {
 			}
 		}
 		name := "topology-" + strconv.Itoa(part)
-		parts = append(parts, Part{ID: refs[part], Label: n.parted(own), Figure: o.draw(name, "Part of the network: "+n.parted(own), r, nil)})
+		parts = append(parts, Part{ID: refs[part], Label: n.parted(own), Figure: o.draw(name,
+			"Part of the network: "+n.parted(own), r, nil)})
 	}
 	f = p.draw("topology", "The network, folded: "+p.classes(), r, refs)
 	return f, parts, left
@@ -150,7 +151,8 @@ func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {
 			pen.close("path")
 			continue
 		}
-		pen.open("path", "class", "way "+loadClass(w.use.use), "d", segment(x1, y1, x2, y2), "data-path", pointers(w.use.rows, "utilisation"),
+		pen.open("path", "class", "way "+loadClass(w.use.use), "d", segment(x1, y1, x2, y2), "data-path",
+			pointers(w.use.rows, "utilisation"),
 			"data-value", strconv.FormatFloat(w.use.use, 'g', -1, 64))
 		pen.element("title", Clean(wayTitle(w, len(b.links))))
 		pen.close("path")
@@ -159,13 +161,15 @@ func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {
 		if v := w.held; v != nil {
 			x, y := at(clear + 0.06)
 			size := 3 + 5*math.Sqrt(math.Min(1, float64(v.held)/float64(span)))
-			pen.open("circle", "class", "held", "cx", num(x), "cy", num(y), "r", num(size), "data-path", pointers(v.rows, "held_ps"), "data-value", strconv.FormatInt(v.held, 10))
+			pen.open("circle", "class", "held", "cx", num(x), "cy", num(y), "r", num(size), "data-path", pointers(v.rows,
+				"held_ps"), "data-value", strconv.FormatInt(v.held, 10))
 			pen.element("title", Clean(wayTitle(w, len(b.links))))
 			pen.close("circle")
 		}
 		if v := w.drops; v != nil {
 			x, y := at(clear + 0.16)
-			pen.open("path", "class", "drops", "d", fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(y-4)), "data-path", pointers(v.rows, "dropped"), "data-value", strconv.FormatInt(v.drops, 10))
+			pen.open("path", "class", "drops", "d", fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(y-4)), "data-path",
+				pointers(v.rows, "dropped"), "data-value", strconv.FormatInt(v.drops, 10))
 			pen.element("title", Clean(wayTitle(w, len(b.links))))
 			pen.close("path")
 		}
@@ -265,7 +269,8 @@ func (p *picture) box(pen *pen, g *group, refs map[int]string) {
 	case !p.upright(g):
 		pen.text(g.x, g.y+4, "name", p.fitting(g), "text-anchor", "middle")
 	case h > boxHeight && g.w >= 9:
-		pen.text(0, 0, "name", short(g.label, 8), "transform", fmt.Sprintf("translate(%s %s) rotate(90)", num(g.x-4), num(top+4)))
+		pen.text(0, 0, "name", short(g.label, 8), "transform", fmt.Sprintf("translate(%s %s) rotate(90)", num(g.x-4),
+			num(top+4)))
 	}
 	if ref != "" {
 		pen.close("a")

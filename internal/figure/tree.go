@@ -24,7 +24,8 @@ func PauseTree(r *record.Run, t *metrics.PauseTree, k int) *Figure {
 	}
 	left, wide := 430.0, chartWidth-430.0-170
 	p.rect(0, 4, 12, 12, "root")
-	p.text(20, 14, "head", short(t.Root.Place.String(), 52), "data-path", fmt.Sprintf("/summary/pause_trees/%d/root/place/name", k), "data-kind", "text")
+	p.text(20, 14, "head", short(t.Root.Place.String(), 52), "data-path",
+		Pointer("summary/pause_trees", k, "root", "place", "name"), "data-kind", "text")
 	p.text(left, 14, "muted", "held with a frame waiting (dark), of all the time paused (light)")
 	ends := []float64{16} // where lines of a depth begin
 	for i := range list {
@@ -39,17 +40,21 @@ func PauseTree(r *record.Run, t *metrics.PauseTree, k int) *Figure {
 		at := fmt.Sprintf("/summary/pause_trees/%d/branches/%d/", k, i)
 		p.text(x+18, y+12, "label", short(b.Port.String()+", stopped by "+b.Peer.String(), 54))
 		bar := func(class, field string, v units.Time) {
-			p.rect(left, y+2, math.Max(wide*float64(v)/float64(most), 0.5), rowHeight-5, class, "data-path", at+field, "data-value", strconv.FormatInt(int64(v), 10))
+			p.rect(left, y+2, math.Max(wide*float64(v)/float64(most), 0.5), rowHeight-5, class, "data-path", at+field,
+				"data-value", strconv.FormatInt(int64(v), 10))
 		}
 		bar("paused", "paused_ps", b.PausedPS)
 		bar("held", "held_ps", b.HeldPS)
-		p.text(chartWidth-90, y+12, "label", metrics.FormatTime(b.HeldPS), "text-anchor", "end", "data-path", at+"held_ps", "data-kind", "ps")
-		p.text(chartWidth-8, y+12, "muted", metrics.FormatTime(b.PausedPS), "text-anchor", "end", "data-path", at+"paused_ps", "data-kind", "ps")
+		p.text(chartWidth-90, y+12, "label", metrics.FormatTime(b.HeldPS), "text-anchor", "end", "data-path", at+"held_ps",
+			"data-kind", "ps")
+		p.text(chartWidth-8, y+12, "muted", metrics.FormatTime(b.PausedPS), "text-anchor", "end", "data-path",
+			at+"paused_ps", "data-kind", "ps")
 	}
 	h := 30 + float64(len(list))*rowHeight
 	if more := len(t.Branches) - len(list); more > 0 {
 		p.text(20, h+8, "muted", fmt.Sprintf("and %d more ports", more))
 		h += 18
 	}
-	return &Figure{Name: "pauses-" + strconv.Itoa(k), Title: t.Title() + " from " + t.Root.Place.String(), W: chartWidth, H: h, body: p.b.String()}
+	return &Figure{Name: "pauses-" + strconv.Itoa(k), Title: t.Title() + " from " + t.Root.Place.String(), W: chartWidth,
+		H: h, body: p.b.String()}
 }

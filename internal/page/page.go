@@ -133,7 +133,8 @@ func text(name string) string {
 
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"clean": figure.Clean, "lines": cleanLines}).Parse(text("page.html"))
+	t, err := template.New("page").Funcs(template.FuncMap{"clean": figure.Clean,
+		"lines": cleanLines}).Parse(text("page.html"))
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -176,6 +177,11 @@ func sentences(list []string, path string) (out []Block) {
 		out = append(out, Block{Sentence: &Figure{Text: s, Path: path, Kind: kindSentence}})
 	}
 	return out
+}
+
+// remark is a sentence of the page's own, on what it leaves out.
+func remark(format string, args ...any) Block {
+	return Block{Sentence: &Figure{Text: fmt.Sprintf(format, args...)}}
 }
 
 // said is a block of a sentence that stands in the JSON.

@@ -21,7 +21,8 @@
     while (k < units.length - 1 && Math.abs(v) >= 999.5) { v /= 1000; k++; }
     return (v === 0 ? "0" : String(Number(v.toPrecision(4)))) + " " + units[k];
   };
-  const TIME = ["ps", "ns", "us", "ms", "s"], BYTES = ["B", "KB", "MB", "GB", "TB"], RATE = ["bit/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"];
+  const TIME = ["ps", "ns", "us", "ms", "s"], BYTES = ["B", "KB", "MB", "GB", "TB"], RATE = ["bit/s", "kb/s", "Mb/s",
+	"Gb/s", "Tb/s"];
 
   // Curves over time. A view is from one instant to another, in picoseconds after the first post.
   const timeline = (svg, t, base) => {
@@ -33,7 +34,8 @@
         const curve = t.curves[Number(path.dataset.path.split("/").pop())];
         return { path, curve, entry: all(".entry", g)[i] };
       });
-      return { g, area, lines, top: Number(area.dataset.top), x: Number(area.getAttribute("x")), y: Number(area.getAttribute("y")),
+      return { g, area, lines, top: Number(area.dataset.top), x: Number(area.getAttribute("x")),
+	y: Number(area.getAttribute("y")),
         w: Number(area.getAttribute("width")), h: Number(area.getAttribute("height")) };
     });
     const last = panels[panels.length - 1];
@@ -46,7 +48,8 @@
     };
     const sums = (c) => c.quantity === "paused" || c.quantity === "goodput";
     const interval = (c) => sums(c) || c.quantity === "queue";
-    const text = (c, v) => c.quantity === "paused" ? Number(v.toPrecision(3)) + " %" : scaled(v, c.quantity === "queue" || c.quantity === "window" ? BYTES : RATE);
+    const text = (c, v) => c.quantity === "paused" ? Number(v.toPrecision(3)) + " %" : scaled(v,
+	c.quantity === "queue" || c.quantity === "window" ? BYTES : RATE);
     const valueAt = (c, sample) => {
       let low = 0, high = c.at.length;
       while (low < high) {
@@ -57,7 +60,8 @@
     };
     // One point per bin: of what is summed the sum, of queues the most, else the last.
     const path = (p, c) => {
-      const first = Math.max(0, Math.floor(sampleAt(view[0])) - 1), end = Math.min(t.samples - 1, Math.ceil(sampleAt(view[1])) + 1);
+      const first = Math.max(0, Math.floor(sampleAt(view[0])) - 1), end = Math.min(t.samples - 1,
+	Math.ceil(sampleAt(view[1])) + 1);
       const bin = Math.max(1, Math.floor((end - first) / (sums(c) ? 140 : 1000)));
       const x = (sample) => Math.round((when(sample) - view[0]) / (view[1] - view[0]) * p.w * FINE);
       const y = (v) => Math.round(p.h * FINE * (1 - v / p.top));
@@ -86,7 +90,8 @@
       const s = step((view[1] - view[0]) / by, 9), digits = Math.max(0, -Math.floor(Math.log10(s) + 1e-9));
       for (let v = Math.ceil(view[0] / by / s) * s; v <= view[1] / by + s / 1e6; v += s) {
         const x = last.x + (v * by - view[0]) / (view[1] - view[0]) * last.w, y = last.y + last.h;
-        last.g.append(draw("path", { class: "xl", d: `M${x} ${y}v4` }), draw("text", { class: "xt", x, y: y + 16, "text-anchor": "middle" }, v.toFixed(digits)));
+        last.g.append(draw("path", { class: "xl", d: `M${x} ${y}v4` }), draw("text", { class: "xt", x, y: y + 16,
+	"text-anchor": "middle" }, v.toFixed(digits)));
       }
       const title = svg.querySelector(".axis-title");
       title.textContent = title.textContent.replace(/\(.*\)/, "(" + TIME[k] + ")");
@@ -126,7 +131,8 @@
     const move = (part) => {
       const span = view[1] - view[0];
       point(Math.min(to, Math.max(from, (cursor === null ? view[0] : cursor) + part * span)));
-      if (cursor < view[0] || cursor > view[1]) show([view[0] + Math.sign(part) * span / 2, view[1] + Math.sign(part) * span / 2]);
+      if (cursor < view[0] || cursor > view[1]) show([view[0] + Math.sign(part) * span / 2, view[1] +
+	Math.sign(part) * span / 2]);
     };
     const instantOf = (event) => {
       const box = last.area.getBoundingClientRect();
@@ -137,35 +143,40 @@
     for (const p of panels) {
       const hit = draw("rect", { class: "hit", x: p.x, y: p.y, width: p.w, height: p.h });
       p.g.append(hit);
-      hit.addEventListener("pointerdown", (e) => { if (e.button === 0) { began = instantOf(e); hit.setPointerCapture(e.pointerId); } });
+      hit.addEventListener("pointerdown",
+	(e) => { if (e.button === 0) { began = instantOf(e); hit.setPointerCapture(e.pointerId); } });
       hit.addEventListener("pointermove", (e) => {
         const now = instantOf(e);
         point(now);
         unband();
         if (began === null) return;
         const x = (v) => p.x + (v - view[0]) / (view[1] - view[0]) * p.w;
-        for (const q of panels) band.push(draw("rect", { class: "band", x: x(Math.min(began, now)), y: q.y, width: Math.abs(x(now) - x(began)), height: q.h }));
+        for (const q of panels) band.push(draw("rect", { class: "band", x: x(Math.min(began, now)), y: q.y,
+	width: Math.abs(x(now) - x(began)), height: q.h }));
         band.forEach((e) => svg.append(e));
       });
       hit.addEventListener("pointerup", (e) => {
         const now = instantOf(e), start = began;
         began = null;
         unband();
-        if (start !== null && Math.abs(now - start) > (view[1] - view[0]) / 100) show([Math.min(start, now), Math.max(start, now)]);
+        if (start !== null && Math.abs(now - start) > (view[1] - view[0]) / 100) show([Math.min(start, now),
+	Math.max(start, now)]);
       });
       hit.addEventListener("pointerleave", () => { if (began === null) point(null); });
       hit.addEventListener("dblclick", () => show([from, to]));
     }
     svg.setAttribute("tabindex", "0");
     svg.addEventListener("keydown", (e) => {
-      const act = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => show([from, to]), Escape: () => show([from, to]),
+      const act = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => show([from, to]),
+	Escape: () => show([from, to]),
         ArrowLeft: () => move(e.shiftKey ? -0.1 : -0.01), ArrowRight: () => move(e.shiftKey ? 0.1 : 0.01) }[e.key];
       if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
       e.preventDefault();
       act();
     });
     const tools = make("div", { class: "tools" }), out = make("output", { class: "readout" });
-    for (const [label, act] of [["zoom in", () => zoom(0.5)], ["zoom out", () => zoom(2)], ["all", () => show([from, to])]]) {
+    for (const [label, act] of [["zoom in", () => zoom(0.5)], ["zoom out", () => zoom(2)], ["all", () => show([from,
+	to])]]) {
       const b = make("button", { type: "button" }, label);
       b.addEventListener("click", act);
       tools.append(b);
@@ -188,13 +199,15 @@
         entry.setAttribute("role", "button");
         entry.setAttribute("aria-pressed", "true");
         entry.addEventListener("click", flip);
-        entry.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); e.stopPropagation(); flip(); } });
+        entry.addEventListener("keydown", (e) => { if (e.key === "Enter" ||
+	e.key === " ") { e.preventDefault(); e.stopPropagation(); flip(); } });
       });
     }
   };
 
   // What is written in a cell, as a number: 12.5 MB sorts above 80 KB.
-  const POWER = { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, "b/s": 1, "bit/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12 };
+  const POWER = { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, "b/s": 1,
+	"bit/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12 };
   const worth = (cell) => {
     const m = /^\+?(-?[\d,.]+)\s*(\S*)/.exec(cell.textContent.trim());
     return m ? Number(m[1].replace(/,/g, "")) * (POWER[m[2]] || 1) : -1;
@@ -202,7 +215,8 @@
 
   const table = (t) => {
     const body = t.tBodies[0], rows = [...body.rows];
-    const input = make("input", { type: "search", "aria-label": "filter " + (t.caption ? t.caption.textContent : t.id), placeholder: "filter" }), left = make("output");
+    const input = make("input", { type: "search", "aria-label": "filter " +
+	(t.caption ? t.caption.textContent : t.id), placeholder: "filter" }), left = make("output");
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let n = 0;
@@ -225,7 +239,8 @@
         all("th", t).forEach((o) => o.removeAttribute("aria-sort"));
         th.setAttribute("aria-sort", down ? "descending" : "ascending");
         const sign = down ? -1 : 1, number = th.classList.contains("n");
-        const order = [...rows].sort((a, b) => sign * (number ? worth(a.cells[k]) - worth(b.cells[k]) : a.cells[k].textContent.localeCompare(b.cells[k].textContent)));
+        const order = [...rows].sort((a,
+	b) => sign * (number ? worth(a.cells[k]) - worth(b.cells[k]) : a.cells[k].textContent.localeCompare(b.cells[k].textContent)));
         body.append(...order);
       });
     });
@@ -261,6 +276,7 @@
   addEventListener("hashchange", reveal);
   reveal();
   let closed = [];
-  addEventListener("beforeprint", () => { closed = all("details:not([open])"); closed.forEach((d) => { d.open = true; }); });
+  addEventListener("beforeprint",
+	() => { closed = all("details:not([open])"); closed.forEach((d) => { d.open = true; }); });
   addEventListener("afterprint", () => { closed.forEach((d) => { d.open = false; }); });
 })();

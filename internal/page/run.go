@@ -82,7 +82,8 @@ func (b *builder) opening() {
 		switch {
 		case s == strings.Join(strings.Fields(b.r.Description), " "):
 			f.Path, f.Class = "/description", "description"
-		case b.r.Stopped == "deadlock" && strings.HasPrefix(s, "DEADLOCK"), b.r.Stopped == "stalled" && strings.HasPrefix(s, "STALLED"):
+		case b.r.Stopped == "deadlock" && strings.HasPrefix(s, "DEADLOCK"), b.r.Stopped == "stalled" && strings.HasPrefix(s,
+			"STALLED"):
 			f.Path, f.Class = "/open_messages", "bad"
 		case b.r.Data != nil && !strings.HasPrefix(s, b.r.Scenario):
 			f.Path = "/data/messages"
@@ -99,7 +100,8 @@ func (b *builder) opening() {
 func (b *builder) keys() []Key {
 	m, t := &b.s.Messages, &b.s.Totals
 	at := "/summary/messages/"
-	keys := []Key{{"messages", count(int64(m.Messages), at+"messages")}, {"completed", count(int64(m.Completed), at+"completed")}}
+	keys := []Key{{"messages", count(int64(m.Messages), at+"messages")}, {"completed", count(int64(m.Completed),
+		at+"completed")}}
 	if m.Failed > 0 {
 		keys = append(keys, Key{"failed", count(int64(m.Failed), at+"failed")})
 	}
@@ -116,7 +118,8 @@ func (b *builder) keys() []Key {
 		keys = append(keys, Key{"fairness (Jain)", number(f[0].Jain, 4, "/summary/fairness/0/jain")})
 	}
 	if i := deepest(b.r); i >= 0 {
-		keys = append(keys, Key{"peak queue", size(b.r.Ports[i].PeakQueueBytes, figure.Pointer("ports", i, "peak_queue_bytes"))})
+		keys = append(keys, Key{"peak queue", size(b.r.Ports[i].PeakQueueBytes, figure.Pointer("ports", i,
+			"peak_queue_bytes"))})
 	}
 	at = "/summary/totals/"
 	for _, k := range []Key{{"marks", count(t.Marked, at+"marked")}, {"pauses", count(t.PausesSent, at+"pauses_sent")},
@@ -143,7 +146,8 @@ func deepest(r *record.Run) int {
 
 // answers are those to the six questions.
 func (b *builder) answers() []Block {
-	t := &Table{ID: "answers-table", Columns: []Column{{Title: "Question"}, {Title: "Who first"}, {Title: "By"}, {"When", true}, {"How often", true}, {"Actors", true}, {Title: "How long"}}}
+	t := &Table{ID: "answers-table", Columns: []Column{{Title: "Question"}, {Title: "Who first"}, {Title: "By"}, {"When",
+		true}, {"How often", true}, {"Actors", true}, {Title: "How long"}}}
 	for i := range b.s.Answers {
 		a := &b.s.Answers[i]
 		at := "/answers/" + a.Question.String() + "/"
@@ -159,7 +163,8 @@ func (b *builder) answers() []Block {
 			} else if m.Count == 1 {
 				long = word(long.Text)
 			}
-			t.Rows = append(t.Rows, Cells{question, name(m.Actor.String(), own+"first_actor/name"), name(m.Mechanism.String(), own+"mechanism"),
+			t.Rows = append(t.Rows, Cells{question, name(m.Actor.String(), own+"first_actor/name"), name(m.Mechanism.String(),
+				own+"mechanism"),
 				b.instant(m.First, own+"first_ps"), count(m.Count, own+"count"), count(int64(m.Actors), own+"actors"), long})
 			question = word("")
 		}
@@ -176,21 +181,26 @@ func (b *builder) answers() []Block {
 // network draws the topology, and what is folded in it.
 func (b *builder) network() {
 	f, parts, left := figure.Topology(b.r)
-	blocks := b.drawing(f, "Each link has two directions; a direction's traffic keeps to the right. Colour and width: how much of the time it sends. Dashed boxes stand for several nodes and lead to them below.")
+	blocks := b.drawing(f,
+		"Each link has two directions; a direction's traffic keeps to the right. Colour and "+
+			"width: how much of the time it sends. Dashed boxes stand for several nodes and lead to them below.")
 	for _, p := range parts {
 		blocks = append(blocks, Block{Open: &Fold{ID: p.ID, Title: p.Label, Blocks: b.drawing(p.Figure, "")}})
 	}
 	if left > 0 {
-		blocks = append(blocks, Block{Sentence: &Figure{Text: fmt.Sprintf("%d more parts are not drawn; the table of ports has the busiest, the JSON all.", left)}})
+		blocks = append(blocks,
+			remark("%d more parts are not drawn; the table of ports has the busiest, the JSON all.", left))
 	}
 	for _, k := range figure.BusiestInside(b.r, mostInside) {
 		s := &b.r.Servers[k]
 		if d := b.drawing(figure.Inside(b.r, k), ""); d != nil {
-			blocks = append(blocks, Block{Open: &Fold{ID: "inside-" + strconv.Itoa(k), Title: "Inside " + s.Host + ", " + s.Server, Blocks: d}})
+			blocks = append(blocks, Block{Open: &Fold{ID: "inside-" + strconv.Itoa(k), Title: "Inside " + s.Host + ", " +
+				s.Server, Blocks: d}})
 		}
 	}
 	if more := len(b.r.Servers) - mostInside; more > 0 {
-		blocks = append(blocks, Block{Sentence: &Figure{Text: fmt.Sprintf("The insides of %d more hosts, in which less waited, are not drawn; the JSON has them.", more)}})
+		blocks = append(blocks,
+			remark("The insides of %d more hosts, in which less waited, are not drawn; the JSON has them.", more))
 	}
 	b.add("network", "Network", blocks...)
 }
@@ -199,19 +209,24 @@ func (b *builder) network() {
 func (b *builder) timeline() {
 	t := b.r.Timeline
 	if t == nil {
-		b.add("timeline", "Over time", Block{Sentence: &Figure{Text: "No samples over time were taken: they are when a run is asked for --html or --svg."}})
+		b.add("timeline", "Over time",
+			Block{Sentence: &Figure{Text: "No samples over time were taken: they are when a run is asked for --html or --svg."}})
 		return
 	}
-	blocks := b.drawing(figure.Timeline(b.r), fmt.Sprintf("A sample every %s. Queues: the most since the sample before. Paused: the part of that time. Drag, or use + and -, to look closer; arrows move, 0 shows all.",
-		metrics.FormatTime(t.EveryPS)))
-	for _, q := range []record.Quantity{record.SeriesQueue, record.SeriesPaused, record.SeriesRate, record.SeriesWindow, record.SeriesGoodput} {
+	blocks := b.drawing(figure.Timeline(b.r),
+		fmt.Sprintf("A sample every %s. Queues: the most since the sample before. Paused: the part of that time. "+
+			"Drag, or use + and -, to look closer; arrows move, 0 shows all.",
+			metrics.FormatTime(t.EveryPS)))
+	for _, q := range []record.Quantity{record.SeriesQueue, record.SeriesPaused, record.SeriesRate, record.SeriesWindow,
+		record.SeriesGoodput} {
 		if f := figure.Timeline(b.r, q); f != nil {
 			b.Drawings = append(b.Drawings, f)
 		}
 	}
 	for k, s := range t.LeftOut {
 		blocks = append(blocks, said("left out: "+s, ""))
-		blocks[len(blocks)-1].Sentence.Path, blocks[len(blocks)-1].Sentence.Kind = fmt.Sprintf("/timeline/left_out/%d", k), kindSentence
+		blocks[len(blocks)-1].Sentence.Path, blocks[len(blocks)-1].Sentence.Kind = fmt.Sprintf("/timeline/left_out/%d", k),
+			kindSentence
 	}
 	b.add("timeline", "Over time", blocks...)
 }
@@ -251,7 +266,8 @@ func (b *builder) accounts() (out []Block) {
 		label := fmt.Sprintf("%d: %s", i, metrics.Arrow(m))
 		row := figure.Row{Name: label}
 		for k, s := range m.Account.Stages() {
-			row.Segments = append(row.Segments, figure.Segment{Part: s.Stage.Part(), PS: s.Time, Path: figure.Pointer("messages", i, "account", strconv.Itoa(k), "ps")})
+			row.Segments = append(row.Segments, figure.Segment{Part: s.Stage.Part(), PS: s.Time,
+				Path: figure.Pointer("messages", i, "account", strconv.Itoa(k), "ps")})
 		}
 		row.Segments = figure.Sorted(row.Segments)
 		rows = append(rows, row)
@@ -273,7 +289,8 @@ func (b *builder) waterfall(i int, label string, bars []report.Bar) Block {
 		for k, row := range v.Rows {
 			paths[k] = figure.Pointer("messages", i, "account", strconv.Itoa(row), "ps")
 		}
-		drawn = append(drawn, figure.Bar{From: v.FromPS, PS: v.PS, Part: v.Part, Name: v.Name, Where: v.Where, Path: strings.Join(paths, " ")})
+		drawn = append(drawn, figure.Bar{From: v.FromPS, PS: v.PS, Part: v.Part, Name: v.Name, Where: v.Where,
+			Path: strings.Join(paths, " ")})
 	}
 	fold := &Fold{ID: "message-" + strconv.Itoa(i), Title: "Message " + label}
 	for k := range b.doc.Sentences {
@@ -281,7 +298,8 @@ func (b *builder) waterfall(i int, label string, bars []report.Bar) Block {
 			fold.Blocks = append(fold.Blocks, said(s.Text, fmt.Sprintf("/sentences/%d/text", k)))
 		}
 	}
-	fold.Blocks = append(fold.Blocks, b.drawing(figure.Waterfall("waterfall-"+strconv.Itoa(i), "Where the time of message "+label+" went", drawn), "")...)
+	fold.Blocks = append(fold.Blocks, b.drawing(figure.Waterfall("waterfall-"+strconv.Itoa(i),
+		"Where the time of message "+label+" went", drawn), "")...)
 	return Block{Open: fold}
 }
 
@@ -302,7 +320,8 @@ func (b *builder) pauses() (out []Block) {
 		out = append(out, sentences(report.OnHeld(b.r, b.s, t), at+"through")...)
 	}
 	if more := shown - mostTrees; more > 0 {
-		out = append(out, Block{Sentence: &Figure{Text: fmt.Sprintf("%d more trees, which held less, are in the JSON.", more)}})
+		out = append(out, Block{Sentence: &Figure{Text: fmt.Sprintf("%d more trees, which held less, are in the JSON.",
+			more)}})
 	}
 	return out
 }

@@ -28,15 +28,20 @@ func (b *builder) messages() {
 }
 
 func (b *builder) workloads() *Table {
-	t := &Table{ID: "workloads", Title: "Workloads, all messages summed", Columns: []Column{{Title: "Workload"}, {"Messages", true}, {"Completed", true},
-		{"Failed", true}, {"Open", true}, {"Bytes", true}, {"Best", true}, {"p50", true}, {"p95", true}, {"p99", true}, {"Slowest", true}, {"Goodput", true}}}
+	t := &Table{ID: "workloads", Title: "Workloads, all messages summed", Columns: []Column{{Title: "Workload"},
+		{"Messages", true}, {"Completed", true},
+		{"Failed", true}, {"Open", true}, {"Bytes", true}, {"Best", true}, {"p50", true}, {"p95", true}, {"p99", true},
+		{"Slowest", true}, {"Goodput", true}}}
 	for i := range b.s.Entries {
 		e := &b.s.Entries[i]
 		at := fmt.Sprintf("/summary/workloads/%d/", i)
 		q := func(v int64, field string) Figure { return duration(units.Time(v), at+"completion_ps/"+field) }
-		t.Rows = append(t.Rows, Cells{name(e.Workload, at+"workload"), count(int64(e.Messages.Messages), at+"messages"), count(int64(e.Completed), at+"completed"),
-			count(int64(e.Failed), at+"failed"), count(int64(e.Open), at+"open"), size(e.Bytes, at+"bytes"), q(e.CompletionPS.Best, "best"), q(e.CompletionPS.P50, "p50"),
-			q(e.CompletionPS.P95, "p95"), q(e.CompletionPS.P99, "p99"), q(e.CompletionPS.Worst, "worst"), rate(e.GoodputBps, at+"goodput_bps")})
+		t.Rows = append(t.Rows, Cells{name(e.Workload, at+"workload"), count(int64(e.Messages.Messages), at+"messages"),
+			count(int64(e.Completed), at+"completed"),
+			count(int64(e.Failed), at+"failed"), count(int64(e.Open), at+"open"), size(e.Bytes, at+"bytes"),
+			q(e.CompletionPS.Best, "best"), q(e.CompletionPS.P50, "p50"),
+			q(e.CompletionPS.P95, "p95"), q(e.CompletionPS.P99, "p99"), q(e.CompletionPS.Worst, "worst"), rate(e.GoodputBps,
+				at+"goodput_bps")})
 	}
 	return t
 }
@@ -55,13 +60,15 @@ func (b *builder) messageTable() *Table {
 			return units.Never
 		}
 		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(took(y), took(x)) })
-		title = fmt.Sprintf("The slowest %d of %s messages; the rest is in the sums above", mostMessages, metrics.FormatCount(int64(len(list))))
+		title = fmt.Sprintf("The slowest %d of %s messages; the rest is in the sums above", mostMessages,
+			metrics.FormatCount(int64(len(list))))
 		list = list[:mostMessages]
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	t := &Table{ID: "message-table", Title: title, Filter: true, Columns: []Column{{"Row", true}, {Title: "From"}, {Title: "To"}, {"QP", true}, {Title: "Workload"}, {Title: "Verb"},
+	t := &Table{ID: "message-table", Title: title, Filter: true, Columns: []Column{{"Row", true}, {Title: "From"},
+		{Title: "To"}, {"QP", true}, {Title: "Workload"}, {Title: "Verb"},
 		{"Size", true}, {"Start", true}, {"Completion", true}, {"Goodput", true}, {Title: "Status"}}}
 	for _, i := range list {
 		m := &b.r.Messages[i]
@@ -70,8 +77,10 @@ func (b *builder) messageTable() *Table {
 		if m.CompletionPS >= 0 {
 			took = duration(m.CompletionPS, at("completion_ps"))
 		}
-		t.Rows = append(t.Rows, Cells{word(strconv.Itoa(i)), name(m.Src, at("src")), name(m.Dst, at("dst")), Figure{Text: strconv.Itoa(m.QP), Path: at("qp"), Kind: kindCount},
-			name(m.Workload, at("workload")), name(m.Verb, at("verb")), size(m.Bytes, at("bytes")), b.instant(m.StartPS, at("start_ps")), took,
+		t.Rows = append(t.Rows, Cells{word(strconv.Itoa(i)), name(m.Src, at("src")), name(m.Dst, at("dst")),
+			Figure{Text: strconv.Itoa(m.QP), Path: at("qp"), Kind: kindCount},
+			name(m.Workload, at("workload")), name(m.Verb, at("verb")), size(m.Bytes, at("bytes")), b.instant(m.StartPS,
+				at("start_ps")), took,
 			rate(metrics.Goodput(m), at("goodput_bps")), name(m.Status, at("status"))})
 	}
 	return t
@@ -87,21 +96,29 @@ func (b *builder) ports() {
 	}
 	title := "Ports, the most congested first"
 	if len(list) > mostPorts {
-		title = fmt.Sprintf("The %d most congested of %s ports and classes; the JSON has all", mostPorts, metrics.FormatCount(int64(len(list))))
+		title = fmt.Sprintf("The %d most congested of %s ports and classes; the JSON has all", mostPorts,
+			metrics.FormatCount(int64(len(list))))
 		list = list[:mostPorts]
 	}
 	if len(list) == 0 {
 		return
 	}
-	t := &Table{ID: "port-table", Title: title, Filter: true, Columns: []Column{{Title: "Port"}, {Title: "To"}, {"Class", true}, {"Rate", true}, {"Sends", true}, {"Peak queue", true}, {"Mean queue", true},
-		{"Ingress peak", true}, {"Marked", true}, {"Pauses sent", true}, {"received", true}, {"Held", true}, {"Paused", true}, {"Drops", true}}}
+	t := &Table{ID: "port-table", Title: title, Filter: true, Columns: []Column{{Title: "Port"}, {Title: "To"}, {"Class",
+		true}, {"Rate", true}, {"Sends", true}, {"Peak queue", true}, {"Mean queue", true},
+		{"Ingress peak", true}, {"Marked", true}, {"Pauses sent", true}, {"received", true}, {"Held", true}, {"Paused",
+			true}, {"Drops", true}}}
 	for _, i := range list {
 		p := &b.r.Ports[i]
 		at := func(field ...string) string { return figure.Pointer("ports", i, field...) }
-		t.Rows = append(t.Rows, Cells{{Text: p.Name(), Path: at("node") + " " + at("port"), Kind: kindSentence}, {Text: p.Peer.String(), Path: at("peer", "node") + " " + at("peer", "port"), Kind: kindSentence},
-			{Text: strconv.Itoa(p.Class), Path: at("class"), Kind: kindCount}, rate(p.RateBps, at("rate_bps")), share(p.Utilisation, at("utilisation")), size(p.PeakQueueBytes, at("peak_queue_bytes")),
-			{Text: metrics.FormatBytes(int64(math.Round(p.MeanQueueBytes))), Path: at("mean_queue_bytes"), Kind: kindBytes}, size(p.PeakIngress, at("peak_ingress_bytes")), count(p.Marked, at("marked")), count(p.PausesSent, at("pauses_sent")),
-			count(p.PausesReceived, at("pauses_received")), duration(p.HeldPS, at("held_ps")), duration(p.PausedPS, at("paused_ps")), count(p.Dropped, at("dropped"))})
+		t.Rows = append(t.Rows, Cells{{Text: p.Name(), Path: at("node") + " " + at("port"), Kind: kindSentence},
+			{Text: p.Peer.String(), Path: at("peer", "node") + " " + at("peer", "port"), Kind: kindSentence},
+			{Text: strconv.Itoa(p.Class), Path: at("class"), Kind: kindCount}, rate(p.RateBps, at("rate_bps")),
+			share(p.Utilisation, at("utilisation")), size(p.PeakQueueBytes, at("peak_queue_bytes")),
+			{Text: metrics.FormatBytes(int64(math.Round(p.MeanQueueBytes))), Path: at("mean_queue_bytes"), Kind: kindBytes},
+			size(p.PeakIngress, at("peak_ingress_bytes")), count(p.Marked, at("marked")), count(p.PausesSent,
+				at("pauses_sent")),
+			count(p.PausesReceived, at("pauses_received")), duration(p.HeldPS, at("held_ps")), duration(p.PausedPS,
+				at("paused_ps")), count(p.Dropped, at("dropped"))})
 	}
 	blocks := []Block{{Table: t}}
 	if d := b.drops(); d != nil {
@@ -115,7 +132,8 @@ func (b *builder) ports() {
 
 // drops are the causes of drops, port by port.
 func (b *builder) drops() *Table {
-	t := &Table{ID: "drops", Title: "Drops", Columns: []Column{{Title: "At"}, {Title: "Cause"}, {"Frames", true}, {"First", true}, {"Last", true}}}
+	t := &Table{ID: "drops", Title: "Drops", Columns: []Column{{Title: "At"}, {Title: "Cause"}, {"Frames", true},
+		{"First", true}, {"Last", true}}}
 	for _, i := range b.s.Ports {
 		p := &b.r.Ports[i]
 		for k := range p.DropCauses {
@@ -125,7 +143,8 @@ func (b *builder) drops() *Table {
 			}
 			d := &p.DropCauses[k]
 			at := func(field string) string { return figure.Pointer("ports", i, "drop_causes", strconv.Itoa(k), field) }
-			t.Rows = append(t.Rows, Cells{{Text: p.Place().String(), Path: figure.Pointer("ports", i, "node"), Kind: kindSentence}, name(d.Cause.String(), at("cause")), count(d.Count, at("count")),
+			t.Rows = append(t.Rows, Cells{{Text: p.Place().String(), Path: figure.Pointer("ports", i, "node"),
+				Kind: kindSentence}, name(d.Cause.String(), at("cause")), count(d.Count, at("count")),
 				b.instant(d.First, at("first_ps")), b.instant(d.Last, at("last_ps"))})
 		}
 	}
@@ -140,7 +159,8 @@ func (b *builder) failures() *Table {
 	if len(b.r.Failures) == 0 {
 		return nil
 	}
-	t := &Table{ID: "failures", Title: "Links that failed", Columns: []Column{{Title: "Link"}, {"Down", true}, {"Up", true}, {"Noticed", true}, {"Rerouted", true}, {"Frames lost", true}}}
+	t := &Table{ID: "failures", Title: "Links that failed", Columns: []Column{{Title: "Link"}, {"Down", true}, {"Up",
+		true}, {"Noticed", true}, {"Rerouted", true}, {"Frames lost", true}}}
 	for i := range b.r.Failures {
 		f := &b.r.Failures[i]
 		at := func(field string) string { return figure.Pointer("failures", i, field) }
@@ -150,7 +170,8 @@ func (b *builder) failures() *Table {
 			}
 			return b.instant(v, at(field))
 		}
-		t.Rows = append(t.Rows, Cells{name(f.Link.String(), at("link")+"/name"), b.instant(f.DownPS, at("down_ps")), when(f.UpPS, "up_ps"), when(f.NoticedPS, "noticed_ps"),
+		t.Rows = append(t.Rows, Cells{name(f.Link.String(), at("link")+"/name"), b.instant(f.DownPS, at("down_ps")),
+			when(f.UpPS, "up_ps"), when(f.NoticedPS, "noticed_ps"),
 			when(f.ReroutedPS, "rerouted_ps"), count(f.LostFrames, at("lost_frames"))})
 	}
 	return t
@@ -167,19 +188,23 @@ func (b *builder) queuePairs() {
 	title := "Queue pairs and connections that sent data"
 	if len(list) > mostQPs {
 		slices.SortStableFunc(list, func(x, y int) int { return cmp.Compare(trouble(&b.r.QPs[y]), trouble(&b.r.QPs[x])) })
-		title = fmt.Sprintf("The %d queue pairs of %s that were slowed, lost or sent most; the JSON has all", mostQPs, metrics.FormatCount(int64(len(list))))
+		title = fmt.Sprintf("The %d queue pairs of %s that were slowed, lost or sent most; the JSON has all", mostQPs,
+			metrics.FormatCount(int64(len(list))))
 		list = list[:mostQPs]
 	}
 	if len(list) == 0 {
 		return
 	}
-	t := &Table{ID: "qp-table", Title: title, Filter: true, Columns: []Column{{Title: "At"}, {Title: "Peer"}, {Title: "Workload"}, {"Sent", true}, {"Sent again", true}, {"CNPs heard", true}, {"Rate cuts", true},
+	t := &Table{ID: "qp-table", Title: title, Filter: true, Columns: []Column{{Title: "At"}, {Title: "Peer"},
+		{Title: "Workload"}, {"Sent", true}, {"Sent again", true}, {"CNPs heard", true}, {"Rate cuts", true},
 		{"Least rate", true}, {"NAKs sent", true}, {"Timeouts", true}}}
 	for _, i := range list {
 		q := &b.r.QPs[i]
 		at := func(field ...string) string { return figure.Pointer("qps", i, field...) }
-		t.Rows = append(t.Rows, Cells{{Text: q.Name(), Path: at("host") + " " + at("qp"), Kind: kindSentence}, name(q.Peer.String(), at("peer", "name")), name(q.Workload, at("workload")), size(q.SentBytes, at("sent_bytes")),
-			size(q.RetransmittedBytes, at("retransmitted_bytes")), count(q.CNPsReceived, at("cnps_received")), count(q.RateCuts, at("rate_cuts")), rate(q.MinRateBps, at("min_rate_bps")),
+		t.Rows = append(t.Rows, Cells{{Text: q.Name(), Path: at("host") + " " + at("qp"), Kind: kindSentence},
+			name(q.Peer.String(), at("peer", "name")), name(q.Workload, at("workload")), size(q.SentBytes, at("sent_bytes")),
+			size(q.RetransmittedBytes, at("retransmitted_bytes")), count(q.CNPsReceived, at("cnps_received")),
+			count(q.RateCuts, at("rate_cuts")), rate(q.MinRateBps, at("min_rate_bps")),
 			count(q.NAKsSent, at("naks_sent")), count(q.Timeouts, at("timeouts"))})
 	}
 	b.add("qps", "Queue pairs", Block{Open: &Fold{ID: "qp-fold", Title: title, Blocks: []Block{{Table: t}}}})
@@ -192,7 +217,8 @@ func trouble(q *record.QP) int64 {
 
 // mechanisms say of each how often it acted, or how near it came and what held it back.
 func (b *builder) mechanisms() []Block {
-	t := &Table{ID: "mechanism-table", Columns: []Column{{Title: "Mechanism"}, {"Acted", true}, {Title: "Where most"}, {"Came to", true}, {"Of", true}, {Title: "Why not"}}}
+	t := &Table{ID: "mechanism-table", Columns: []Column{{Title: "Mechanism"}, {"Acted", true}, {Title: "Where most"},
+		{"Came to", true}, {"Of", true}, {Title: "Why not"}}}
 	for i := range b.doc.Mechanisms {
 		s := &b.doc.Mechanisms[i]
 		at := fmt.Sprintf("/mechanisms/%d/", i)
@@ -236,20 +262,26 @@ func (b *builder) collectives() (out []Block) {
 	if len(b.r.Collectives) == 0 {
 		return nil
 	}
-	t := &Table{ID: "collective-table", Columns: []Column{{Title: "Collective"}, {Title: "Operation"}, {Title: "Algorithm"}, {Title: "Protocol"}, {"Ranks", true}, {"Channels", true}, {"Size", true}, {"Done", true}, {"Time", true},
+	t := &Table{ID: "collective-table", Columns: []Column{{Title: "Collective"}, {Title: "Operation"},
+		{Title: "Algorithm"}, {Title: "Protocol"}, {"Ranks", true}, {"Channels", true}, {"Size", true}, {"Done", true},
+		{"Time", true},
 		{"algbw GB/s", true}, {"busbw GB/s", true}}}
 	var rows []figure.Row
 	for i := range b.r.Collectives {
 		c, x := &b.r.Collectives[i], &b.s.Collectives[i]
 		at := func(field string) string { return figure.Pointer("collectives", i, field) }
 		sum := fmt.Sprintf("/summary/collectives/%d/", i)
-		t.Rows = append(t.Rows, Cells{name(c.Workload, at("workload")), name(c.Op, at("op")), name(c.Algorithm, at("algorithm")), name(c.Protocol, at("protocol")), count(int64(c.Ranks), at("ranks")),
-			count(int64(c.Channels), at("channels")), size(c.Bytes, at("bytes")), count(int64(x.Done), sum+"done"), duration(x.TimePS, sum+"time_ps"), number(x.AlgBW, 2, sum+"algbw_gbyte_s"), number(x.BusBW, 2, sum+"busbw_gbyte_s")})
+		t.Rows = append(t.Rows, Cells{name(c.Workload, at("workload")), name(c.Op, at("op")), name(c.Algorithm,
+			at("algorithm")), name(c.Protocol, at("protocol")), count(int64(c.Ranks), at("ranks")),
+			count(int64(c.Channels), at("channels")), size(c.Bytes, at("bytes")), count(int64(x.Done), sum+"done"),
+			duration(x.TimePS, sum+"time_ps"), number(x.AlgBW, 2, sum+"algbw_gbyte_s"), number(x.BusBW, 2,
+				sum+"busbw_gbyte_s")})
 		rows = append(rows, criticalRow(c, i))
 	}
 	out = append(out, Block{Table: t})
 	out = append(out, sentences(report.OnCollectives(b.r, b.s), "/collectives")...)
-	return append(out, b.drawing(figure.Stacked("critical", "Critical paths of the collectives", rows), "The critical path of each collective by what its time went to.")...)
+	return append(out, b.drawing(figure.Stacked("critical", "Critical paths of the collectives", rows),
+		"The critical path of each collective by what its time went to.")...)
 }
 
 // criticalRow is the critical path of a collective by what its time went to.
@@ -259,7 +291,8 @@ func criticalRow(c *record.Collective, row int) figure.Row {
 		for k := range c.Critical[g].Stages {
 			s := &c.Critical[g].Stages[k]
 			path := figure.Pointer("collectives", row, "critical_path", strconv.Itoa(g), "stages", strconv.Itoa(k), "time_ps")
-			out.Segments = append(out.Segments, figure.Segment{Part: metrics.CriticalPart(&c.Critical[g], s), PS: s.TimePS, Path: path})
+			out.Segments = append(out.Segments, figure.Segment{Part: metrics.CriticalPart(&c.Critical[g], s), PS: s.TimePS,
+				Path: path})
 		}
 	}
 	out.Segments = figure.Sorted(out.Segments)
@@ -271,7 +304,8 @@ func (b *builder) parameters() []Block {
 	if len(b.r.Notes) == 0 {
 		return nil
 	}
-	t := &Table{ID: "parameter-table", Filter: true, Columns: []Column{{Title: "Parameter"}, {Title: "Value"}, {Title: "Source"}}}
+	t := &Table{ID: "parameter-table", Filter: true, Columns: []Column{{Title: "Parameter"}, {Title: "Value"},
+		{Title: "Source"}}}
 	for i, n := range b.r.Notes {
 		at := func(field string) string { return figure.Pointer("parameters", i, field) }
 		t.Rows = append(t.Rows, Cells{name(n.Key, at("key")), name(n.Value, at("value")), name(n.Source, at("source"))})

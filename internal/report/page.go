@@ -75,7 +75,8 @@ func Waterfall(m *record.Message) (out []Bar) {
 				longest = i
 			}
 		}
-		out = append(out, Bar{FromPS: at, PS: b.time, Part: account[longest].Stage.Part(), Name: b.name, Where: b.where, Rows: b.rows})
+		out = append(out, Bar{FromPS: at, PS: b.time, Part: account[longest].Stage.Part(), Name: b.name, Where: b.where,
+			Rows: b.rows})
 		at += b.time
 	}
 	return out

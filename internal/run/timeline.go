@@ -43,7 +43,8 @@ func (s *sampler) foldFull() {
 // network is the topology as it stands in a record.
 func (r *runner) network() *record.Network {
 	g := r.Valid.Graph
-	out := &record.Network{Nodes: make([]record.NetworkNode, len(g.Nodes)), Links: make([]record.NetworkLink, len(g.Links))}
+	out := &record.Network{Nodes: make([]record.NetworkNode, len(g.Nodes)), Links: make([]record.NetworkLink,
+		len(g.Links))}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		out.Nodes[i] = record.NetworkNode{Name: n.Name, Tier: n.Tier, Switch: n.Kind == topology.Switch}

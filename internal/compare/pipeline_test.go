@@ -197,7 +197,7 @@ func TestHostPathsCountCrossings(t *testing.T) {
 // Who is slow inside is named where the network is not: a receiver by its link, whatever
 // the rule of the fabric, and else the hop that is busiest.
 func TestSentenceNamesHopsInside(t *testing.T) {
-	const receiver = "; receiver host h4 took no more than 52.9 Gb/s (PCIe gen3 x8, nic0 to switch0); "
+	const receiver = "; receiver host h4 took no more than 52.9 Gb/s, over a slow slot (PCIe gen3 x8, nic0 to switch0); "
 	stacks := []string{"rocev2-pfc-only", "rocev2-lossy", "infiniband"}
 	for _, s := range overText(t, gpus, stacks, "workload[0].incast.size=8MB", "hosts={h4: {server: {links: {nic0: {gen: 3, width: 8}}}}}").Stacks {
 		if !strings.Contains(s.Sentence, receiver) {

@@ -25,12 +25,18 @@ type filled struct {
 // roomForFills is how much room a list of filled is given at once.
 const roomForFills = 16
 
+// roomForShut is the same of the times that a gate was shut.
+const roomForShut = 8
+
 // rooms is memory for what is written down at ports, which get it in small pieces.
 type rooms struct {
 	fills  []record.Fill
 	filled []filled
 	ahead  []aheadOf
 	acts   []record.Ahead
+	shut   []record.StretchLog
+
+	stretches []record.Stretch
 }
 
 // take cuts a piece of n zero values off a room, which is made anew when it is used up.
@@ -170,6 +176,11 @@ func (n *Net) aheadClock(i int, c uint8) units.Time {
 // Evidence appends what was written down of port i.
 func (n *Net) Evidence(i int, to *record.Evidence) {
 	k := &n.cold[i]
+	for c := range uint8(Classes) {
+		if g := n.gates.of(c, i); g.log != nil {
+			to.Shut = append(to.Shut, record.Shut{Port: n.ports[i].id, Class: c, Seen: g.log.Seen})
+		}
+	}
 	for c, f := range k.fills {
 		if f != nil {
 			to.Fills = append(to.Fills, record.Filled{Port: n.ports[i].id, Class: uint8(c), Times: f.due.Count(), Seen: slices.Concat(f.seen...)})

@@ -19,6 +19,7 @@ type gate struct {
 	clear    units.Time // when the frame on the wire as it was shut is through: nothing is held before
 	paused   units.Time // total, all times shut
 	held     record.Act // times that it held a frame; sum: time held
+	log      *record.StretchLog
 }
 
 // closeGate shuts class c of port i, which is open.
@@ -51,6 +52,11 @@ func (n *Net) bookGate(now units.Time, i int, c uint8) {
 	p := &n.ports[i]
 	g := &n.gates[c][i]
 	g.paused += max(0, now-g.from) // less: shut after all had come to rest
+	if g.log == nil {
+		g.log = &take(&n.rooms.shut, 1)[0]
+		g.log.Seen = take(&n.rooms.stretches, roomForShut)[:0]
+	}
+	g.log.Add(g.from, now)
 	since := g.waitFrom
 	if p.node < 0 {
 		since = n.hosts[^p.node].WaitingSince(now, int(p.local), c)

@@ -3,6 +3,7 @@ package host
 import (
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -65,6 +66,7 @@ type Bill struct {
 	// Before is each core's time, without spinning, up to the end of the work that the
 	// bill was asked for.
 	Before []units.Time
+	Seen   []record.Stretches         // when each core was busy
 	Copied [NumDirections]units.Bytes // between user and kernel memory
 	DRAM   units.Bytes                // read from and written to DRAM, by cores and card
 	// Counts of what costs are charged per.
@@ -129,5 +131,8 @@ func (h *Host) Bill(from, to units.Time) Bill {
 		}
 	}
 	b.sum()
+	for i := range h.busy {
+		b.Seen = append(b.Seen, h.busy[i].Seen)
+	}
 	return b
 }

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -185,7 +186,8 @@ type Host struct {
 	memory []units.Time // per socket: when what was asked of its DRAM is done
 	timers []Timer
 	bill   Bill
-	late   []stretch // see Progressed
+	late   []stretch           // see Progressed
+	busy   []record.StretchLog // by core
 	rnd    rng.Quick
 }
 
@@ -197,7 +199,7 @@ type Timer struct {
 
 // New returns an idle host. The specification must have passed Check.
 func New(s Spec) *Host {
-	h := &Host{spec: s, cores: make([]core, s.Cores), memory: make([]units.Time, s.Sockets)}
+	h := &Host{spec: s, cores: make([]core, s.Cores), busy: make([]record.StretchLog, s.Cores), memory: make([]units.Time, s.Sockets)}
 	h.queues = make([]queue, s.Cores)
 	for i := range h.queues {
 		h.queues[i].init(&h.spec)
@@ -326,6 +328,7 @@ func (h *Host) next(now units.Time, core int) {
 	default:
 		c.idleSince, c.polled = now, 0
 		h.late = append(h.late, stretch{core, c.busySince, now})
+		h.busy[core].Add(c.busySince, now)
 	}
 }
 

@@ -32,6 +32,9 @@ type Answer struct {
 	// slowly over their own links than the network brought it, a sentence per link, the
 	// fullest receive buffer first.
 	Receivers []string `json:"receiver_hosts,omitempty"`
+	// Inside, for the question "slowed" only, is what inside hosts slowed what they send, though
+	// nothing in the network told them to: links between memory and card, and cores, a sentence each.
+	Inside []string `json:"inside_hosts,omitempty"`
 }
 
 // First is the earliest act: ties go to the order of the ledger.
@@ -71,7 +74,10 @@ func (x *index) answers(t Totals) []Answer {
 			a.Why = "nothing was lost: all of that was sent in vain"
 		}
 		if q == catalog.Detected {
-			a.Receivers = receiverHosts(r)
+			a.Receivers = x.receiverHosts()
+		}
+		if q == catalog.Slowed {
+			a.Inside = x.slowedInside()
 		}
 		out = append(out, a)
 	}
@@ -104,7 +110,8 @@ func SlowReceivers(r *record.Run) (out []*record.Port) {
 }
 
 // receiverHosts puts SlowReceivers into words, the fullest buffer first.
-func receiverHosts(r *record.Run) (out []string) {
+func (x *index) receiverHosts() (out []string) {
+	r := x.r
 	ports := SlowReceivers(r)
 	slices.SortStableFunc(ports, func(x, y *record.Port) int {
 		return cmp.Compare(y.Limits.ReceivePeak, x.Limits.ReceivePeak)
@@ -114,6 +121,12 @@ func receiverHosts(r *record.Run) (out []string) {
 		alone := ""
 		if in.Bps >= p.RateBps && in.IOTLBMisses == 0 {
 			alone = " alone, and less beside other transfers" + sharedLink(r, in)
+			for _, k := range x.in(p.ID()) {
+				if q := &r.QPs[k]; len(q.Limits.Inside) > 0 {
+					alone += x.sharedCard(q.Limits.Path[len(q.Limits.Path)-1].Port, q)
+					break
+				}
+			}
 		}
 		s := fmt.Sprintf("receiver host %s: %s, takes %s%s%s; its network link brings up to %s", p.Node, in, FormatRate(in.Bps), InsideBut(in), alone, FormatRate(p.RateBps))
 		if !slices.Contains(out, s) { // a card has a buffer per class

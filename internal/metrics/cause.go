@@ -15,6 +15,8 @@ type Cause struct {
 	// Place is where the cause lies: of a port its class, of a receiver or core its host, of a
 	// failure the link, of a window, bitmap or read depth the queue pair.
 	Place record.Place `json:"place,omitzero"`
+	// Why is what is special about a place inside a host, or about a port of one.
+	Why catalog.Reason `json:"why,omitzero"`
 	// Workload is the entry whose traffic it is, of kind workload alone.
 	Workload string `json:"workload,omitempty"`
 	// Milli is its share of the message's time, in thousandths.
@@ -38,7 +40,7 @@ func (x *index) nameOf(c *Cause) string {
 	case catalog.AtPortClass:
 		return c.Place.PortID().String()
 	case catalog.AtReceiveBuffer:
-		if l := x.drains[c.Place.Node]; l != nil && l.Inside != nil {
+		if l := x.drain(c.Place.Node); l != nil && l.Inside != nil {
 			return fmt.Sprintf("receiver host %s: %s", c.Place.Node, l.Inside)
 		}
 	}

@@ -139,7 +139,7 @@ func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 	c.Of, c.How = d.Cause, d.How
 	c.Of.Milli = share(d.TimePS, f)
 	c.Cause = NamedCause{c.Of.Kind, d.Where, c.Of.Milli}
-	if full := x.sayFullCores(q); full != "" && d.tells&tellsCores == 0 {
+	if full := x.sayFullCores(f, q); full != "" && d.tells&tellsCores == 0 {
 		c.How += "; " + full
 	}
 	if mulDiv(int64(c.MeasuredBps), 1000, int64(max(c.BestBps, 1))) >= atCeiling {
@@ -157,6 +157,7 @@ type boundsKey struct {
 	verb     string
 	service  catalog.Service
 	bytes    int64
+	duplex   [2]bool // which of the limits inside hosts are those of both ways at once
 }
 
 // maxBounds is how many bounds are remembered.
@@ -164,7 +165,12 @@ const maxBounds = 1 << 12
 
 // bounds are the limits of a message and the best that they allow.
 func (x *index) bounds(f *record.Message, q *record.QP) *Ceiling {
-	key := boundsKey{q, f.Src, f.Dst, f.QP, f.Verb, f.Service, f.Bytes}
+	defer x.restore(x.known.from, x.known.to)
+	x.during(f)
+	key := boundsKey{q, f.Src, f.Dst, f.QP, f.Verb, f.Service, f.Bytes, [2]bool{}}
+	for i := range min(len(q.Limits.Inside), len(key.duplex)) {
+		key.duplex[i] = x.ofItsTime(&q.Limits.Inside[i]).Both
+	}
 	c, known := x.bound[key]
 	if !known {
 		c.Limits = x.limitsOf(f, q)
@@ -247,7 +253,7 @@ func (x *index) limitsOf(f *record.Message, q *record.QP) (out []Limit) {
 		out = append(out, Limit{limitWindow, RateOf(w, l.BaseRTTPS), fmt.Sprintf("%s per idle round trip of %s", FormatBytes(w), FormatTime(l.BaseRTTPS))})
 	}
 	for i := range l.Inside {
-		in := &l.Inside[i]
+		in := x.ofItsTime(&l.Inside[i])
 		does := "card reads"
 		if in.Write {
 			does = "card writes"

@@ -19,7 +19,7 @@ type CoreBill struct {
 	Causes []CauseShare // of both directions, by their share of CorePS, in the order of the record
 }
 
-// busyCore is the share from which on a core counts as what a connection is bound
+// busyCore is the share of a message's time from which on a core counts as what its connection is bound
 // by.
 const busyCore = 0.9
 
@@ -57,22 +57,36 @@ func (x *index) coresOf(q *record.QP) []CoreBill {
 	return []CoreBill{x.core(q.Host, c.Application, doesApplication), x.core(q.Host, c.Softirq, doesSoftirqs)}
 }
 
+// hostCore names a core of a host.
+type hostCore struct {
+	host string
+	core int
+}
+
 // core is the bill of one core.
 func (x *index) core(host string, core int, does string) CoreBill {
 	b := CoreBill{Host: host, Core: core, Does: does}
-	for i := range x.r.Processors {
-		p := &x.r.Processors[i]
-		for k := range p.ByCore {
-			if p.Host == host && p.ByCore[k].Core == core {
-				b.add(p.ByCore[k].Times)
-				b.Busy = busyOf(&p.ByCore[k]) / x.span
-			}
-		}
+	if c := x.busy[hostCore{host, core}]; c != nil {
+		b.add(c.Times)
+		b.Busy = busyOf(c) / x.span
 	}
 	for k := range b.Causes {
 		b.Causes[k].Share = float64(b.Causes[k].CorePS) / float64(max(b.CorePS, 1))
 	}
 	return b
+}
+
+// busyFor is the share of the time that is asked about in which a core was busy, polling that finds
+// nothing apart.
+func (x *index) busyFor(host string, core int) float64 {
+	c := x.busy[hostCore{host, core}]
+	switch {
+	case c == nil:
+		return 0
+	case x.known.to == 0 || len(c.Seen) == 0:
+		return busyOf(c) / x.span
+	}
+	return float64(c.Seen.Within(x.known.from, x.known.to)) / float64(max(x.known.to-x.known.from, 1))
 }
 
 // add books times, those of one cause together.
@@ -90,42 +104,40 @@ func (b *CoreBill) add(times []record.CPUTime) {
 	}
 }
 
-// sayFullCores tells of the cores at both ends of a connection that are full, those of
-// the end that sends first; "" if none is.
-func (x *index) sayFullCores(q *record.QP) string {
+// sayFullCores tells of the cores at both ends of a connection that were full in a message's time, those of
+// the end that sends first; "" if none was.
+func (x *index) sayFullCores(f *record.Message, q *record.QP) string {
 	if !q.Is(catalog.Streams) {
 		return ""
 	}
-	said, known := x.full[q]
-	if !known {
-		said = x.findFullCores(q)
-		x.full[q] = said
-	}
-	if said != "" {
-		x.tells |= tellsCores
-	}
-	return said
-}
-
-func (x *index) findFullCores(q *record.QP) string {
-	all := x.fullCores(q)
+	defer x.restore(x.known.from, x.known.to)
+	x.during(f)
+	all := x.fullCores(q, nearlyAll)
 	if p, ok := x.peer(q); ok {
-		all = append(all, x.fullCores(&x.r.QPs[p])...)
+		all = append(all, x.fullCores(&x.r.QPs[p], nearlyAll)...)
 	}
 	return strings.Join(all, "; ")
 }
 
-// fullCores tells of the full cores at one end of a connection, a phrase each.
-func (x *index) fullCores(q *record.QP) (all []string) {
-	for _, b := range x.coresOf(q) {
-		if b.Busy >= busyCore {
-			all = append(all, fmt.Sprintf("core %d of %s, with the %s of that end, was busy for %.0f %% of the time to the last completion",
-				b.Core, b.Host, b.Does, 100*b.Busy))
+// fullCores tells of the cores at one end of a connection that were busy for a share of the time that is
+// asked about at least, a phrase each.
+func (x *index) fullCores(q *record.QP, least float64) (all []string) {
+	c := q.Cores()
+	if c == nil {
+		return nil
+	}
+	tell := func(core int, does string) {
+		if busy := x.busyFor(q.Host, core); busy >= least {
+			all = append(all, fmt.Sprintf("%s, with the %s of that end, was busy for %.0f %% of its time", coreName(q.Host, core), does, 100*busy))
+			x.tells |= tellsCores
 		}
 	}
-	if len(all) > 0 {
-		x.tells |= tellsCores
+	if c.Application == c.Softirq {
+		tell(c.Application, doesBoth)
+		return all
 	}
+	tell(c.Application, doesApplication)
+	tell(c.Softirq, doesSoftirqs)
 	return all
 }
 

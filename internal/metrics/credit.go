@@ -32,6 +32,19 @@ func (x *index) creditLimits(f *record.Message, l *record.QPLimits, line func(un
 	return out
 }
 
+// waitedFor is the most of what came in by an ingress port that waited for an egress port in the time that
+// is asked about.
+func (x *index) waitedFor(root *record.Port, ingress record.PortID, class int) int64 {
+	if x.known.to == 0 || !x.witnessed() {
+		return root.PeakQueueBytes
+	}
+	f := x.filledAt(ingress, class)
+	if f == nil {
+		return 0
+	}
+	return f.Most(x.known.numbers[root.ID()], x.known.from, x.known.to)
+}
+
 // sayLoop tells that the credit loop of a held port is longer than the buffer at its far
 // end lasts, where that is what held it: nothing behind it did. root is the egress port
 // that the buffer feeds, nil where it is a host's.
@@ -43,11 +56,11 @@ func (x *index) sayLoop(held record.PortID, class int, root *record.Port, host s
 	}
 	granted := p.Limits.Near(catalog.CreditsOut).Threshold
 	bound := RateOf(granted, h.CreditLoopPS)
-	d := x.drains[host]
+	d := x.drain(host)
 	switch {
 	case root == nil && host == "" && bound >= h.RateBps:
 		return Cause{}, "" // of what filled it there is no trace
-	case root != nil && (bound >= h.RateBps || root.PeakQueueBytes > granted/2):
+	case root != nil && (bound >= h.RateBps || x.waitedFor(root, h.Peer, class) > granted/2):
 		return Cause{}, "" // packets waited there
 	case d != nil && bound >= min(d.DrainBps, h.RateBps):
 		return Cause{}, "" // the host is slower

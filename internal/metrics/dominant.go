@@ -104,6 +104,8 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	best, s := *strongest, strongest.longest
 	best.longest = spell{}
 	k := &x.stages.known[s.number]
+	defer x.restore(x.known.from, x.known.to)
+	x.during(f)
 	x.tells = 0
 	_, best.How = x.say(s.of, x.packetsOf(s.of, k), k)
 	best.tells = x.tells
@@ -203,7 +205,7 @@ func (x *index) slice(f *record.Message, from, to units.Time, depth int) (sum un
 	before := x.before(f)
 	for _, w := range waits {
 		left := w.to - w.from
-		if before != nil && !before.Account.IsZero() && depth < mostBehind {
+		if before != nil && !before.Account.IsZero() && depth < mostBehind && x.maySlice() {
 			left -= x.slice(before, w.from, w.to, depth+1)
 		}
 		if left > 0 {
@@ -211,6 +213,18 @@ func (x *index) slice(f *record.Message, from, to units.Time, depth int) (sum un
 		}
 	}
 	return sum
+}
+
+// maySlice reports whether one more account may be looked at.
+func (x *index) maySlice() bool {
+	switch {
+	case x.sliced == 0: // as many as there are
+		return true
+	case x.sliced > 1:
+		x.sliced--
+		return true
+	}
+	return false
 }
 
 // addSpell adds one to that of the same stage, of those from first on.

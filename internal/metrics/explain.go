@@ -65,7 +65,7 @@ func Explain(r *record.Run, i int) (Dominant, *Ceiling) {
 			d.Loss = x.alsoLost(f)
 		}
 		if d.tells&tellsCores == 0 {
-			d.Core = x.sayFullCores(&r.QPs[k])
+			d.Core = x.sayFullCores(f, &r.QPs[k])
 		}
 	}
 	c := x.ceiling(f, &r.QPs[k])
@@ -156,8 +156,8 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	me := qpActor(q)
 	where := cmp.Or(s.where, me)
 	own := x.itself(s, q)
+	defer x.restore(x.known.from, x.known.to)
 	x.during(f)
-	defer func() { x.known.to = 0 }()
 	if s.ack {
 		return x.sayAck(s, where, f, q)
 	}
@@ -189,8 +189,8 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageRead:
 		return x.sayRead(f, q, own)
 	case catalog.StageWorkFetch:
-		if l := insideLimit(q, false); l != nil { // the same way
-			own = Cause{Kind: catalog.CauseInside, Place: record.InsideAt(l.Host, l.String())}
+		if l := x.insideLimit(q, false); l != nil { // the same way
+			own = insideCause(l)
 		}
 	}
 	if q.Is(catalog.Streams) {
@@ -219,11 +219,11 @@ func (x *index) bufferOf(host string) Cause {
 	if x.faultOf(host) != nil {
 		return ofCard(host)
 	}
-	kind := catalog.CauseReceiver
-	if l := x.drains[host]; l != nil && l.Inside != nil {
-		kind = catalog.CauseInside
+	cause := Cause{Kind: catalog.CauseReceiver, Place: record.Place{Kind: catalog.AtReceiveBuffer, Node: host}}
+	if l := x.drain(host); l != nil && l.Inside != nil {
+		cause.Kind, cause.Why = catalog.CauseInside, l.Inside.Why
 	}
-	return Cause{Kind: kind, Place: record.Place{Kind: catalog.AtReceiveBuffer, Node: host}}
+	return cause
 }
 
 // sayOwn tells of the stages that stand for themselves.
@@ -234,7 +234,7 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 	}
 	switch stage {
 	case catalog.StageOther:
-		return fmt.Sprintf("%s served %s first", where, x.others(at, q))
+		return fmt.Sprintf("%s served %s first%s", where, x.others(at, q), x.sharedCard(at, q))
 	case catalog.StageHung:
 		if f := x.faultOf(at.Node); f != nil {
 			return "the NIC of " + at.Node + " " + SayFault(f)
@@ -440,7 +440,11 @@ func bitmapPackets(q *record.QP) int64 { return cmp.Or(q.Limits.BitmapPackets, 1
 // sayOutstanding goes on, of a limit of so many bytes outstanding.
 func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit catalog.Cause, how string, most int64) (cause Cause, said string) {
 	if cause, because, known := x.sayStretched(f, q, most); because != "" {
-		return cause, how + ", which was long, as " + because
+		how += ", which was long, as " + because
+		if cause.Kind == catalog.CausePort && x.limitSaves(f, q, cause.Place.PortID(), x.heldBy(f, limit)) {
+			return Cause{Kind: limit, Place: q.Place()}, how + butMore
+		}
+		return cause, how
 	} else if known {
 		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
 	}
@@ -453,10 +457,11 @@ func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit catalog.Ca
 }
 
 // stretched is the port whose queue made the round trip of a message so long that a limit
-// of so many bytes outstanding held it; nil: none did.
+// of so many bytes outstanding held it, as far as ports of the whole run tell; nil: none did, or the
+// run wrote down what packets met (see sayStretched).
 func (x *index) stretched(f *record.Message, q *record.QP, most int64) (deepest *record.Port) {
 	goodput := Goodput(f)
-	if goodput == 0 || RateOf(most, q.Limits.BaseRTTPS) < goodput*11/10 {
+	if x.witnessed() || goodput == 0 || RateOf(most, q.Limits.BaseRTTPS) < goodput*11/10 {
 		return nil
 	}
 	for _, h := range q.Limits.Path {

@@ -21,24 +21,31 @@ type index struct {
 	last     int                           // the queue pair that was asked for latest: the next is often the one behind it
 	happened map[catalog.Mechanism]bool    // someone did it
 	queues   map[portClass]*record.Port    // what fullest found; nil: none
-	drains   map[string]*record.PortLimits // of hosts that take data at a limited rate
+	drains   map[string]*record.PortLimits // of hosts that take data at a limited rate: see drain
 	together *together                     // what the indices of several goroutines have in common
 	keepers  []*stages                     // of accounts, once longest has been asked
 	stages   stages
-	blames   map[blameKey]Cause            // what blame found
-	tells    tells                         // what say told of
-	asked    asked                         // what requester found last
-	causes   []Dominant                    // for dominant to use again
-	spelled  []spell                       // likewise
-	thorough bool                          // what is asked of one message looks at others as well
-	previous []int32                       // of messages: what before found; nil: not looked for
-	places   int                           // that Mechanisms is to keep of each, 0: all
-	full     map[*record.QP]string         // what sayFullCores said
+	blames   map[blameKey]Cause             // what blame found
+	tells    tells                          // what say told of
+	asked    asked                          // what requester found last
+	causes   []Dominant                     // for dominant to use again
+	spelled  []spell                        // likewise
+	thorough bool                           // what is asked of one message looks at others as well
+	previous []int32                        // of messages: what before found; nil: not looked for
+	places   int                            // that Mechanisms is to keep of each, 0: all
+	shut     map[portClass]record.Stretches // when ports might not send
+	busy     map[hostCore]*record.CoreTimes
 	stalls   map[string]string             // what mostlyStalled said, by host
 	posted   map[qpKey]int64               // payload of all messages of a requester; nil: not added up
 	bound    map[boundsKey]Ceiling         // what bounds found
 	loops    map[portClass]*record.PathHop // hops over links with credits
 	known    knownMet
+	passed   []passed // of newSeries
+	epoch    uint32   // of passed
+	duplex   duplex
+	series   series // of newSeries
+	kernel   map[hostCore]bool
+	sliced   int // how many accounts of earlier messages may still be looked at, and 1; 0: all
 }
 
 // asked is who requested a message: the queue pair k, an index into QPs.
@@ -61,6 +68,7 @@ type together struct {
 	spent   map[spentAt]*spent // what addSpent found
 	keepers []*stages          // and the accounts that it kept
 	underWay
+	traffic
 }
 
 // fork is an index for another goroutine.
@@ -68,8 +76,8 @@ func (x *index) fork() *index {
 	x.along() // which all share
 	f := *x
 	f.stages, f.causes, f.spelled, f.blames, f.bound, f.posted = stages{}, nil, nil, nil, nil, nil
-	f.known = knownMet{}
-	f.queues, f.full, f.stalls = map[portClass]*record.Port{}, map[*record.QP]string{}, map[string]string{}
+	f.known, f.passed, f.duplex, f.series = knownMet{}, nil, duplex{}, series{}
+	f.queues, f.stalls = map[portClass]*record.Port{}, map[string]string{}
 	return &f
 }
 
@@ -79,8 +87,8 @@ type actKey struct {
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{}, full: map[*record.QP]string{}, stalls: map[string]string{},
-		pairs: newPairs(r.QPs), happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
+	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{}, stalls: map[string]string{},
+		shut: map[portClass]record.Stretches{}, busy: map[hostCore]*record.CoreTimes{}, pairs: newPairs(r.QPs), happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portClass{p.ID(), p.Class}] = p
@@ -110,6 +118,15 @@ func newIndex(r *record.Run) *index {
 	for i := range r.Processors {
 		p := &r.Processors[i]
 		x.queued[p.Host] = x.queued[p.Host] || p.FramesIn > 0 || p.RingDrops > 0
+		for k := range p.ByCore {
+			x.busy[hostCore{p.Host, p.ByCore[k].Core}] = &p.ByCore[k]
+		}
+	}
+	if e := r.Evidence; e != nil {
+		for i := range e.Shut {
+			s := &e.Shut[i]
+			x.shut[portClass{e.Ports[s.Port], int(s.Class)}] = s.Seen
+		}
 	}
 	x.span = spanOf(r)
 	return x

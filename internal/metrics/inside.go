@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -15,7 +17,7 @@ func (x *index) sayInside(f *record.Message, where string, stage catalog.Stage, 
 	case catalog.StageWorkFetch:
 		return "the card had not got the work request of " + qpActor(q)
 	case catalog.StagePlace:
-		return "the card wrote it to memory" + overLink(f, q, true)
+		return "the card wrote it to memory" + overLink(f, q, x.insideLimit(q, true))
 	case catalog.StageCopyOut:
 		return fmt.Sprintf("without GPUDirect, %s copied it out of the GPU first", q.Host)
 	case catalog.StageCopyIn:
@@ -25,33 +27,49 @@ func (x *index) sayInside(f *record.Message, where string, stage catalog.Stage, 
 }
 
 // sayRead tells what the payload of queue pair q waited for in memory. A link inside the host
-// that is no slower than the line holds up only who shares it with others; where the receiver
+// that is hardly slower than the line holds up only who shares it with others; where the receiver
 // could not take much more than it got, its links are next.
 func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
-	how = "payload of " + qpActor(q) + " was still being read from memory" + overLink(f, q, false)
-	l := insideLimit(q, false)
+	l := x.insideLimit(q, false)
+	how = "payload of " + qpActor(q) + " was still being read from memory" + overLink(f, q, l)
 	if l == nil || len(q.Limits.Path) == 0 || f.Bytes <= q.Limits.MTUBytes {
 		return own, how
 	}
 	first, last := q.Limits.Path[0], q.Limits.Path[len(q.Limits.Path)-1]
-	if n := x.beside(first.Port, q, false); n > 0 && l.Bps >= q.Limits.LineBps {
-		others := plural(n, "other queue pair")
-		return x.portCause(first.Port, q), fmt.Sprintf("%s, no less than the line, which it shares with %s", how, others)
+	// What it saves to read at the line's rate, if the others stay.
+	saves := mulDiv(int64(f.Life()), int64(max(q.Limits.LineBps-l.Bps, 0)), int64(max(q.Limits.LineBps, 1)))
+	if n := x.beside(first.Port, q, false); n > 0 && 2*saves < int64(x.heldIn(f, catalog.StageRead)) {
+		cause = x.portCause(first.Port, q)
+		shared := x.sharedCard(first.Port, q)
+		if shared != "" {
+			cause.Why = catalog.ReasonShared
+		}
+		than := "no less than the line"
+		if l.Bps < q.Limits.LineBps {
+			than = "little less than the line"
+		}
+		return cause, fmt.Sprintf("%s, %s, which it shares with %s%s", how, than, plural(n, "other queue pair"), shared)
 	}
-	cause = Cause{Kind: catalog.CauseInside, Place: record.InsideAt(l.Host, l.String())}
-	w := insideLimit(q, true)
+	cause = insideCause(l)
+	w := x.insideLimit(q, true)
 	if w == nil {
 		return cause, how
 	}
 	// What it saves to read faster is what the receiver takes beyond what it got.
 	takes := w.Bps / units.Rate(1+x.beside(last.Port, q, false))
 	got := Goodput(f)
-	saves := mulDiv(int64(f.Life()), int64(max(takes-got, 0)), int64(takes))
+	saves = mulDiv(int64(f.Life()), int64(max(takes-got, 0)), int64(takes))
 	if got > 0 && 2*saves < int64(x.heldIn(f, catalog.StageRead)) {
-		cause.Then = &Cause{Kind: catalog.CauseInside, Place: record.InsideAt(w.Host, w.String())}
+		then := insideCause(w)
+		cause.Then = &then
 		how += fmt.Sprintf("; then %s of %s", w, w.Host)
 	}
 	return cause, how
+}
+
+// insideCause is what bounds the data between a memory and a card as a cause.
+func insideCause(l *record.InsideLimit) Cause {
+	return Cause{Kind: catalog.CauseInside, Place: record.InsideAt(l.Host, l.String()), Why: l.Why}
 }
 
 // heldIn is how long a message was in a stage.
@@ -64,25 +82,108 @@ func (x *index) heldIn(f *record.Message, stage catalog.Stage) (sum units.Time) 
 	return sum
 }
 
-// insideLimit is what bounds the card's reads at the sender, or its writes at the receiver;
-// nil: nothing does.
-func insideLimit(q *record.QP, write bool) *record.InsideLimit {
+// insideLimit is what bounded the card's reads at the sender, or its writes at the receiver, in the
+// time that is asked about; nil: nothing does.
+func (x *index) insideLimit(q *record.QP, write bool) *record.InsideLimit {
 	for i := range q.Limits.Inside {
 		if l := &q.Limits.Inside[i]; l.Write == write {
-			return l
+			return x.ofItsTime(l)
 		}
 	}
 	return nil
 }
 
+// ofItsTime is a limit as it was in the time that is asked about: while the card moved data both ways
+// that of both.
+func (x *index) ofItsTime(l *record.InsideLimit) *record.InsideLimit {
+	if l.Duplex != nil && x.bothWays(l) {
+		return l.Duplex
+	}
+	return l
+}
+
+// drain is what limits the rate at which a host took data in the time that is asked about; nil:
+// nothing does.
+func (x *index) drain(host string) *record.PortLimits {
+	d := x.drains[host]
+	if d == nil || d.Inside == nil || x.known.to == 0 {
+		return d
+	}
+	var least *record.InsideLimit
+	for _, m := range x.trafficOf().inside[host].side(true) {
+		if m.limit.Card != d.Inside.Card || !x.sending(m.qp) {
+			continue
+		}
+		if l := x.ofItsTime(m.limit); least == nil || l.Bps < least.Bps {
+			least = l
+		}
+	}
+	if least == nil {
+		return d
+	}
+	now := *d
+	now.Inside, now.DrainBps = least, least.Bps
+	return &now
+}
+
+// sharedCard says that a host's card moves data of several devices by a port, or from the port at its
+// far end, in the time that is asked about, in words that follow; "": it does not.
+func (x *index) sharedCard(port record.PortID, q *record.QP) string {
+	for i := range q.Limits.Inside {
+		l := &q.Limits.Inside[i]
+		hop := q.Limits.Path[0]
+		if l.Write {
+			hop = q.Limits.Path[len(q.Limits.Path)-1]
+		}
+		if port != hop.Port {
+			continue
+		}
+		devices := x.devicesOf(l)
+		if len(devices) > 1 {
+			slices.Sort(devices)
+			last := len(devices) - 1
+			return fmt.Sprintf(" (a shared card: data of %s and %s take %s of %s)", strings.Join(devices[:last], ", "), devices[last], l.Card, l.Host)
+		}
+	}
+	return ""
+}
+
+// devicesOf are the devices whose data a card reads, or those that it writes to, in the time that is
+// asked about: those with a tenth of the data at least.
+func (x *index) devicesOf(l *record.InsideLimit) (devices []string) {
+	var bytes []int64
+	total, t := int64(0), x.trafficOf()
+	from, to := x.timeAsked()
+	for _, m := range t.inside[l.Host].side(l.Write) {
+		o := m.limit
+		if o.Card != l.Card {
+			continue
+		}
+		n := slices.Index(devices, o.Memory)
+		if n < 0 {
+			n = len(devices)
+			devices, bytes = append(devices, o.Memory), append(bytes, 0)
+		}
+		moved := t.curves[m.qp].within(from, to)
+		bytes[n] += moved
+		total += moved
+	}
+	kept := devices[:0]
+	for n, d := range devices {
+		if 10*bytes[n] >= total {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
 // overLink names what bounds the card's reads at the sender, or its writes at the
 // receiver, in words that follow. Of a message of one packet that is the latency of the
 // way, whatever its rate.
-func overLink(f *record.Message, q *record.QP, write bool) string {
+func overLink(f *record.Message, q *record.QP, l *record.InsideLimit) string {
 	if f.Bytes <= q.Limits.MTUBytes {
 		return ", which takes one packet the latency of that way, whatever its rate"
 	}
-	l := insideLimit(q, write)
 	if l == nil {
 		return ""
 	}
@@ -90,7 +191,7 @@ func overLink(f *record.Message, q *record.QP, write bool) string {
 }
 
 // InsideBut says under what a limit inside a host stands, in words that follow its rate:
-// that both ways share it, and misses of the IOTLB.
+// that both ways share it, what makes the way slow, and misses of the IOTLB.
 func InsideBut(l *record.InsideLimit) (s string) {
 	switch {
 	case l.Both && l.Write:
@@ -98,16 +199,16 @@ func InsideBut(l *record.InsideLimit) (s string) {
 	case l.Both:
 		s = " while it writes as much"
 	}
+	switch l.Why {
+	case catalog.ReasonACS:
+		s += fmt.Sprintf(", as ACS sends what %s and %s exchange up to the root complex", l.Memory, l.Card)
+	case catalog.ReasonSockets:
+		s += fmt.Sprintf(", as %s is at another socket than %s (NUMA)", l.Memory, l.Card)
+	case catalog.ReasonSlot:
+		s += ", over a slow slot"
+	}
 	if l.IOTLBMisses > 0 {
-		s += fmt.Sprintf(", less what %s of the IOTLB cost, %s each", count(l.IOTLBMisses, "miss"), FormatTime(l.WalkPS))
+		s += fmt.Sprintf(", less what misses of the IOTLB cost, %s each", FormatTime(l.WalkPS))
 	}
 	return s
-}
-
-// count is a number of things with its thousands: "1 miss", "3,907 misses".
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return FormatCount(n) + " " + what + "es"
 }

@@ -61,6 +61,9 @@ func (x *index) during(f *record.Message) {
 	}
 }
 
+// restore has what follows ask about another time again.
+func (x *index) restore(from, to units.Time) { x.known.from, x.known.to = from, to }
+
 // metPort is the port where something was met; the zero one: several.
 func (x *index) metPort(m *record.Met) record.PortID {
 	if int(m.Port) >= len(x.r.Evidence.Ports) {
@@ -94,7 +97,7 @@ func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how strin
 // heldMarks reports whether a port that marked was paused for a third of a message's time: then
 // what paused it made the queue.
 func (x *index) heldMarks(p *record.Port, f *record.Message) bool {
-	return p != nil && p.HeldPS > 0 && x.wasHeld(p) && p.PausedPS*3 >= f.Life()
+	return p != nil && p.HeldPS > 0 && x.paused(p)*3 >= f.Life()
 }
 
 // sayMarkedHeld goes on, of a port that marked while something held it.
@@ -123,6 +126,9 @@ func (x *index) metOn(f *record.Message, port record.PortID, back bool) (at reco
 // READs, which are few, are left out.
 func (x *index) longestWait(f *record.Message) (at *record.Met, wait units.Time) {
 	list := x.met(f)
+	if len(list) == 0 {
+		list = x.metByLast(f)
+	}
 	for i := range list {
 		m := &list[i]
 		if m.Packets == 0 || Reads(f) && !m.Answer || x.metPort(m) == (record.PortID{}) {
@@ -135,9 +141,58 @@ func (x *index) longestWait(f *record.Message) (at *record.Met, wait units.Time)
 	return at, wait
 }
 
+// metByLast is what the account of a message tells of its last packet, and of what acknowledges that.
+func (x *index) metByLast(f *record.Message) (list []record.Met) {
+	if !x.witnessed() {
+		return nil
+	}
+	x.filledAt(record.PortID{}, 0) // numbers ports
+	for _, t := range x.stages.read(f.Account) {
+		s := &x.stages.known[t.number]
+		if s.own || s.at == nil {
+			continue
+		}
+		m := record.Met{Port: x.known.numbers[s.port()], Class: uint8(x.packetsOf(f, s).Limits.Class), Answer: s.ack || s.response, Packets: 1}
+		switch s.base {
+		case catalog.StageQueue, catalog.StageReceiveBuffer:
+			m.Wait = t.time
+		case catalog.StagePaused, catalog.StageCredits:
+			m.Held = t.time
+		default:
+			continue
+		}
+		n := slices.IndexFunc(list, func(o record.Met) bool { return o.Port == m.Port && o.Answer == m.Answer })
+		if n < 0 {
+			list = append(list, m)
+		} else {
+			list[n].Wait, list[n].Held = list[n].Wait+m.Wait, list[n].Held+m.Held
+		}
+	}
+	return list
+}
+
 // filledWith is the egress port for which most of what filled an ingress port waited, in the
 // time that is asked about; nil where the record does not tell.
 func (x *index) filledWith(ingress record.PortID, class int) *record.Port {
+	f, k := x.filledAt(ingress, class), &x.known
+	if f == nil {
+		return nil
+	}
+	to := k.to
+	if to == 0 {
+		to = x.r.EndPS
+	}
+	for _, by := range f.By(k.from, to) {
+		if p := x.ports[portClass{x.metPort(&record.Met{Port: by.Port}), class}]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// filledAt is what was seen of an ingress port and class that stopped its peer; nil where the record does
+// not tell.
+func (x *index) filledAt(ingress record.PortID, class int) *record.Filled {
 	e, k := x.r.Evidence, &x.known
 	if e == nil {
 		return nil
@@ -153,20 +208,10 @@ func (x *index) filledWith(ingress record.PortID, class int) *record.Port {
 		}
 	}
 	n, known := k.numbers[ingress]
-	f := k.fills[fillKey{n, class}]
-	if !known || f == nil {
+	if !known {
 		return nil
 	}
-	to := k.to
-	if to == 0 {
-		to = x.r.EndPS
-	}
-	for _, by := range f.By(k.from, to) {
-		if p := x.ports[portClass{x.metPort(&record.Met{Port: by.Port}), class}]; p != nil {
-			return p
-		}
-	}
-	return nil
+	return k.fills[fillKey{n, class}]
 }
 
 // sayStretched tells what made the round trip of a message so long that a limit of so many
@@ -174,7 +219,7 @@ func (x *index) filledWith(ingress record.PortID, class int) *record.Port {
 // fifth of the round trip. known: the record tells.
 func (x *index) sayStretched(f *record.Message, q *record.QP, most int64) (cause Cause, how string, known bool) {
 	goodput := Goodput(f)
-	if len(x.met(f)) == 0 || goodput == 0 {
+	if goodput == 0 || !x.witnessed() {
 		return Cause{}, "", false
 	}
 	m, wait := x.longestWait(f)

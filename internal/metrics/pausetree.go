@@ -101,7 +101,7 @@ func (x *index) treeRoot(held []record.PortID, class int, root *record.Port, hos
 		return ofCard(host), "its card " + SayFault(f)
 	}
 	why = "does not take data as fast as it comes"
-	if d := x.drains[host]; d != nil {
+	if d := x.drain(host); d != nil {
 		why = "takes data only at " + drainRate(d)
 	}
 	return x.bufferOf(host), why

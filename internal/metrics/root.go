@@ -36,7 +36,7 @@ func (x *index) walk(port record.PortID, class int) (held []record.PortID, root 
 		if next == nil {
 			return held, nil, ""
 		}
-		if next.PausedPS == 0 || next.PausedPS < p.PausedPS/counts || !x.wasHeld(next) {
+		if paused := x.paused(next); paused == 0 || paused < x.paused(p)/counts {
 			return held, next, ""
 		}
 		p = next
@@ -44,11 +44,12 @@ func (x *index) walk(port record.PortID, class int) (held []record.PortID, root 
 	return held, nil, ""
 }
 
-// wasHeld reports whether a port that was held in the run had held a frame by the end of the time
-// that is asked about.
-func (x *index) wasHeld(p *record.Port) bool {
-	hold := p.Layer.Vocabulary().Hold
-	return x.acts[actKey{hold, p.Place()}].Count == 0 || x.done(hold, p.Place())
+// paused is how long a port might not send in the time that is asked about.
+func (x *index) paused(p *record.Port) units.Time {
+	if x.known.to == 0 || !x.witnessed() {
+		return p.PausedPS
+	}
+	return x.shut[portClass{p.ID(), p.Class}].Within(x.known.from, x.known.to)
 }
 
 // fullest is the egress port for which most of what filled an ingress port waited as that
@@ -164,7 +165,7 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 			return ofCard(host), "the NIC of " + host + " " + SayFault(f)
 		}
 		rate := ""
-		if d := x.drains[host]; d != nil {
+		if d := x.drain(host); d != nil {
 			rate = " only at " + drainRate(d)
 		}
 		return x.bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
@@ -403,8 +404,8 @@ func (x *index) alsoLost(f *record.Message) string {
 	if !repeats(f.Account.Stages()) {
 		return ""
 	}
+	defer x.restore(x.known.from, x.known.to)
 	x.during(f)
-	defer func() { x.known.to = 0 }()
 	const said = "part of it was lost on the way and sent again: "
 	q := x.actor(f, false)
 	if _, because := x.lostWhere(f, q, Reads(f)); because != "" {
@@ -465,7 +466,7 @@ func drainRate(l *record.PortLimits) string {
 // port's: what waited there, and was marked, waited for these.
 func (x *index) filledBy(p *record.Port) string {
 	host := p.Peer.Node
-	l := x.drains[host]
+	l := x.drain(host)
 	if l == nil || l.Inside == nil || p.PausesReceived == 0 {
 		return ""
 	}
@@ -540,7 +541,7 @@ func (x *index) sayReceiveBuffer(port record.PortID, q *record.QP) (cause Cause,
 		return ofCard(host), how + ": the NIC " + SayFault(f)
 	}
 	rate := FormatRate(q.Limits.DrainBps)
-	if l := x.drains[host]; l != nil {
+	if l := x.drain(host); l != nil {
 		rate = drainRate(l)
 	}
 	return x.bufferOf(host), how + ", drained at " + rate

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"slices"
+	"cmp"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -17,13 +17,13 @@ import (
 type bounding struct {
 	cause Cause
 	rate  units.Rate
-	takes func(k int32, l *record.QPLimits) bool // whether a queue pair's data pass it
 }
 
-// passing is a message under way at the same time, with the bytes that it sent meanwhile.
+// passing is another queue pair that sent meanwhile, with the bytes and the places that these pass, a bit
+// each.
 type passing struct {
-	sender int32
 	bytes  int64
+	places uint64
 }
 
 // series is what bounds a message beside the cause that took so much of its time.
@@ -33,82 +33,100 @@ type series struct {
 	bytes  int64 // its own
 	total  units.Time
 	x      *index
+	room   []int32 // queue pairs that pass one of the places
 }
+
+// mostPlaces is how many places a way may have: bits of passing.
+const mostPlaces = 64
 
 // newSeries looks along the way of a message's data, which queue pair k sends.
 func (x *index) newSeries(f *record.Message, k int) *series {
 	q := &x.r.QPs[k]
-	s := &series{x: x, total: f.CompletionPS}
+	s := &x.series // of the message before: its room is used again
+	*s = series{x: x, total: f.CompletionPS, places: s.places[:0], others: s.others[:0], room: s.room[:0]}
 	_, s.bytes = x.messageBytes(f, &q.Limits)
-	add := func(c Cause, rate units.Rate, takes func(int32, *record.QPLimits) bool) {
-		if rate > 0 {
-			s.places = append(s.places, bounding{c, rate, takes})
+	x.epoch++
+	if x.passed == nil {
+		x.passed = make([]passed, len(x.r.QPs))
+	}
+	add := func(c Cause, rate units.Rate, takers []int32) {
+		if rate <= 0 || len(s.places) == mostPlaces {
+			return
+		}
+		bit := uint64(1) << len(s.places)
+		s.places = append(s.places, bounding{c, rate})
+		for _, i := range takers {
+			p := &x.passed[i]
+			if p.epoch != x.epoch {
+				*p = passed{epoch: x.epoch}
+				s.room = append(s.room, i)
+			}
+			p.places |= bit
 		}
 	}
 	for _, h := range q.Limits.Path {
-		at := func(i int32, _ *record.QPLimits) bool { return x.hop(i, h.Port) >= 0 }
-		add(x.portCause(h.Port, q), h.RateBps, at)
+		takers := x.out(h.Port)
+		add(x.portCause(h.Port, q), h.RateBps, takers)
 		if h.CreditPackets > 0 {
 			buffer := record.Place{Kind: catalog.AtInputBuffer, Node: h.Peer.Node, Port: int32(h.Peer.Port)}
 			rate := RateOf(h.CreditPackets*max(q.Limits.MTUBytes, 1), h.CreditLoopPS)
-			add(Cause{Kind: catalog.CauseBuffer, Place: buffer}, rate, at)
+			add(Cause{Kind: catalog.CauseBuffer, Place: buffer}, rate, takers)
 		}
 	}
 	if n := len(q.Limits.Path); n > 0 && q.Limits.DrainBps > 0 {
 		last := q.Limits.Path[n-1]
-		to := func(i int32, _ *record.QPLimits) bool { return x.hop(i, last.Port) >= 0 }
-		add(x.bufferOf(last.Peer.Node), q.Limits.DrainBps, to)
+		add(x.bufferOf(last.Peer.Node), q.Limits.DrainBps, x.out(last.Port))
 	}
-	for _, in := range q.Limits.Inside {
-		cause := Cause{Kind: catalog.CauseInside, Place: record.HostAt(in.Host)}
-		add(cause, in.Bps, func(_ int32, l *record.QPLimits) bool {
-			return slices.ContainsFunc(l.Inside, func(o record.InsideLimit) bool {
-				return o.Host == in.Host && o.Link == in.Link && o.Write == in.Write
-			})
-		})
+	for i := range q.Limits.Inside {
+		in := x.ofItsTime(&q.Limits.Inside[i])
+		add(Cause{Kind: catalog.CauseInside, Place: record.HostAt(in.Host), Why: in.Why}, in.Bps, x.over(in))
 	}
-	end := f.StartPS + f.CompletionPS
-	for i := range x.r.Messages {
-		g := &x.r.Messages[i]
-		took := g.Life()
-		both := min(end, g.StartPS+took) - max(f.StartPS, g.StartPS)
-		n, ok := x.sender(g)
-		if g == f || both <= 0 || !ok {
-			continue
+	end, curves := f.StartPS+f.CompletionPS, x.trafficOf().curves
+	for _, i := range s.room {
+		bytes := curves[i].within(f.StartPS, end)
+		if int(i) == k {
+			bytes -= s.bytes
 		}
-		_, bytes := x.messageBytes(g, &x.r.QPs[n].Limits)
-		s.others = append(s.others, passing{int32(n), mulDiv(bytes, int64(both), int64(max(took, 1)))})
+		if bytes > 0 {
+			s.others = append(s.others, passing{bytes, x.passed[i].places})
+		}
 	}
 	return s
+}
+
+// passed are the places of the way at hand that a queue pair's data pass, valid if epoch is the current.
+type passed struct {
+	epoch  uint32
+	places uint64
+}
+
+// over are the queue pairs whose data take a link inside a host that bounds them.
+func (x *index) over(in *record.InsideLimit) (qps []int32) {
+	for _, m := range x.trafficOf().inside[in.Host].side(in.Write) {
+		if x.ofItsTime(m.limit).Link == in.Link {
+			qps = append(qps, m.qp)
+		}
+	}
+	return qps
 }
 
 // left is how long the message takes at least with some places taken away, a bit each, and
 // without the others that pass some.
 func (s *series) left(away, without uint64) (least units.Time) {
 	for i := range s.places {
-		p := &s.places[i]
-		if away&(1<<i) != 0 {
+		bit := uint64(1) << i
+		if away&bit != 0 {
 			continue
 		}
 		bytes := s.bytes
 		for _, o := range s.others {
-			if l := &s.x.r.QPs[o.sender].Limits; p.takes(o.sender, l) && !s.passes(o.sender, l, without) {
+			if o.places&bit != 0 && o.places&without == 0 {
 				bytes += o.bytes
 			}
 		}
-		least = max(least, units.Time(mulDiv(bytes, 8*int64(units.Second), int64(p.rate))))
+		least = max(least, units.Time(mulDiv(bytes, 8*int64(units.Second), int64(s.places[i].rate))))
 	}
 	return least
-}
-
-// passes reports whether a queue pair's data pass one of some places, a bit each.
-func (s *series) passes(sender int32, l *record.QPLimits, places uint64) bool {
-	for i := range s.places {
-		if places&(1<<i) != 0 && s.places[i].takes(sender, l) {
-			return true
-		}
-	}
-	return false
 }
 
 // gain is the most that taking some places away can save: a port by being faster, unless it is a
@@ -148,6 +166,55 @@ func (s *series) is(i int, c *Cause) bool {
 	return p.Kind == c.Kind && (p.Place == c.Place || c.Kind == catalog.CauseInside && p.Place.Node == c.Place.Node)
 }
 
+// limitSaves reports whether a message that a limit of what may be outstanding held for so long, while its
+// packets waited in the queue of a port, would without that limit alone save half of that, and nearly as
+// much as without the others at that port: either the busiest place of its way had time to spare, or the
+// limits of the others are what lets it have more of the port. With go-back-N more outstanding is more lost.
+func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, held units.Time) bool {
+	k, ok := x.sender(f)
+	if !x.thorough || !ok || !Completed(f) || !q.Is(catalog.Streams) && q.Limits.BitmapPackets == 0 {
+		return false
+	}
+	s := x.newSeries(f, k)
+	if 2*(s.total-s.left(0, 0)) >= held {
+		return true
+	}
+	for i := range s.places {
+		p := &s.places[i]
+		if p.cause.Kind != catalog.CausePort || p.cause.Place.PortID() != port {
+			continue
+		}
+		takes := func(bytes int64) units.Time { return units.Time(mulDiv(bytes, 8*int64(units.Second), int64(p.rate))) }
+		saves := s.total - takes(s.bytes+x.lets(f, k, s, i))
+		return 2*saves >= held && 4*saves >= 3*(s.total-takes(s.bytes))
+	}
+	return false
+}
+
+// lets is what others send by place i of a message's way beside it if it sends all at once: what they may
+// have outstanding, twice, as their first comes back before its queue is long.
+func (x *index) lets(f *record.Message, k int, s *series, i int) (bytes int64) {
+	curves := x.trafficOf().curves
+	for _, n := range s.room {
+		if x.passed[n].places&(1<<i) == 0 {
+			continue
+		}
+		sent := curves[n].within(f.StartPS, f.StartPS+f.CompletionPS)
+		l := &x.r.QPs[n].Limits
+		switch most := cmp.Or(l.WindowBytes, l.PeakOutstanding); {
+		case int(n) == k:
+			sent -= s.bytes
+		case most > 0:
+			sent = min(sent, 2*most)
+		}
+		bytes += sent
+	}
+	return bytes
+}
+
+// butMore follows what made the round trip long where a limit holds more than that.
+const butMore = ", but with more outstanding it would have had more of it"
+
 // inSeries says of a cause that took some time of a message, without which it would be held as
 // long elsewhere, where: then the two together are what holds it, or that other place alone.
 func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how string) {
@@ -162,7 +229,7 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how 
 			at = i
 		}
 	}
-	if at < 0 || len(s.places) > 64 || 2*s.gain(at) >= took {
+	if at < 0 || 2*s.gain(at) >= took {
 		return ""
 	}
 	alone, next, least, most := -1, -1, (took+1)/2, units.Time(0)

@@ -75,7 +75,7 @@ func (x *index) sayReceiveWindow(f *record.Message, q *record.QP, own Cause) (ca
 		return own, how + ": its application reads too slowly, or its buffer is too small for the path"
 	}
 	p := &x.r.QPs[k]
-	if full := x.fullCores(p); len(full) > 0 {
+	if full := x.fullCores(p, busyCore); len(full) > 0 {
 		return coresAt(p.Host), how + ": " + strings.Join(full, "; ")
 	}
 	if peer := p.TCP; peer.Unscaled {
@@ -132,10 +132,14 @@ func (x *index) sayTrip(f *record.Message, q *record.QP, limit Cause, how, but s
 	}
 	if wait > max(takes, least) {
 		cause, because := x.sayWait(f, q, m, wait)
-		if m.Answer != Reads(f) {
+		how += "; the round trip was long, as " + because
+		switch {
+		case m.Answer != Reads(f):
 			cause = limit
+		case cause.Kind == catalog.CausePort && x.limitSaves(f, q, cause.Place.PortID(), held):
+			return limit, how + butMore
 		}
-		return cause, how + "; the round trip was long, as " + because
+		return cause, how
 	}
 	grows := 2*x.slowStart(f, q, held) > held
 	said = fmt.Sprintf("%s, %s the round trip of %s (%s at least)", how, but, FormatTime(q.TCP.SRTT), FormatTime(q.TCP.MinRTT))

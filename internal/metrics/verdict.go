@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -34,11 +35,11 @@ type Verdict struct {
 
 // Bounds of what dominates.
 const (
-	dominates    = 250  // thousandths of all messages' time that go to one cause, which more than half blame
-	fullLine     = 0.95 // of the time that a port that is full sends
-	mostJudged   = 2000 // messages that are looked at; of more every so many
-	allJudged    = 64   // messages up to which each is also held against all others, see inSeries
-	listedNobody = 3    // names in a list
+	dominates    = 250     // thousandths of all messages' time that go to one cause, which more than half blame
+	fullLine     = 0.95    // of the time that a port that is full sends
+	mostJudged   = 512     // messages that are looked at; of more every so many
+	mostSliced   = 1 << 16 // accounts of earlier messages that are looked at for them, see slice
+	listedNobody = 3       // names in a list
 )
 
 // judgement adds up one cause over messages.
@@ -47,8 +48,9 @@ type judgement struct {
 	time     units.Time // that went to it
 	blaming  units.Time // completion times of the messages that blame it most
 	messages int
-	reached  int   // of these, how many reached their best rate
-	first    int32 // message
+	reached  int            // of these, how many reached their best rate
+	first    int32          // message
+	places   []record.Place // of a reason inside hosts
 }
 
 // verdict is what dominates the run; nil: nothing does.
@@ -62,13 +64,13 @@ func (x *index) verdict(trees []PauseTree) *Verdict {
 	}
 	top, of, total := x.judge()
 	if top == nil || 2*top.blaming <= total || int64(top.time) < mulDiv(int64(total), dominates, 1000) {
-		return nil
+		return x.busyCoreVerdict(of)
 	}
 	v := &Verdict{Cause: top.cause, Messages: top.messages, Of: of}
 	v.Cause.Milli = mulDiv(int64(top.time), 1000, int64(total))
 	x.pass(v, top, trees)
 	if v.Kind == catalog.NoVerdict {
-		return nil
+		return x.busyCoreVerdict(of)
 	}
 	return v
 }
@@ -79,14 +81,15 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 	type key struct {
 		kind  catalog.Cause
 		place record.Place
+		why   catalog.Reason
 	}
 	at := map[key]int{}
 	var all []judgement
 	e := &Explainer{x}
-	defer func(was bool) { x.thorough = was }(x.thorough)
-	x.thorough = len(x.r.Messages) <= allJudged
-	step := max((len(x.r.Messages)+mostJudged-1)/mostJudged, 1)
-	for i := 0; i < len(x.r.Messages); i += step {
+	defer func(was bool) { x.thorough, x.sliced = was, 0 }(x.thorough)
+	x.thorough, x.sliced = true, mostSliced
+	for k := range min(len(x.r.Messages), mostJudged) {
+		i := x.judged(k)
 		f := &x.r.Messages[i]
 		if _, ok := x.sender(f); !ok || f.Life() <= 0 || f.Account.IsZero() {
 			continue
@@ -96,16 +99,28 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 		if d.Stage == catalog.NoStage {
 			continue
 		}
-		k := key{d.Cause.Kind, d.Cause.Place}
-		if k.kind == catalog.CauseLine { // whatever its place
+		k := key{d.Cause.Kind, d.Cause.Place, d.Cause.Why}
+		switch {
+		case k.kind == catalog.CauseLine: // whatever its place
+			k.place = record.Place{}
+		case k.kind != catalog.CauseInside: // its place says it all
+			k.why = catalog.NoReason
+		case k.why != catalog.NoReason: // likewise
 			k.place = record.Place{}
 		}
 		n, known := at[k]
 		if !known {
 			n = len(all)
-			at[k], all = n, append(all, judgement{cause: Cause{Kind: k.kind, Place: k.place}, first: int32(i)})
+			place := d.Cause.Place
+			if k.kind == catalog.CauseLine {
+				place = record.Place{}
+			}
+			at[k], all = n, append(all, judgement{cause: Cause{Kind: k.kind, Place: place, Why: d.Cause.Why}, first: int32(i)})
 		}
 		j := &all[n]
+		if !slices.Contains(j.places, d.Cause.Place) {
+			j.places = append(j.places, d.Cause.Place)
+		}
 		j.messages++
 		j.time, j.blaming = j.time+d.TimePS, j.blaming+f.Life()
 		if k.kind == catalog.CauseLine {
@@ -119,6 +134,18 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 	}
 	most := slices.MaxFunc(all, func(a, b judgement) int { return cmp.Compare(a.time, b.time) })
 	return &most, of, total
+}
+
+// judged is the message that is looked at k-th. Of many they are spread so that they fall in with no
+// order that messages are in: steps of the golden section hit no period for long.
+func (x *index) judged(k int) int {
+	n := len(x.r.Messages)
+	if n <= mostJudged {
+		return k
+	}
+	const golden = 0x9e3779b97f4a7c15 // of 2^64
+	hi, _ := bits.Mul64(uint64(k)*golden, uint64(n))
+	return int(hi)
 }
 
 // atLineRate reports whether a message's goodput is that of the slowest link of its way, less
@@ -158,10 +185,17 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 			x.slowTaker(v.Cause.Place.Node), share)
 	case catalog.CauseInside:
 		v.Kind = catalog.VerdictInside
-		v.Text = fmt.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(v.Cause.Place.Node), share)
+		v.Text = fmt.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(&v.Cause), share)
+		if v.Cause.Why != catalog.NoReason && len(top.places) > 1 {
+			rate := ""
+			if l := x.limitAt(&v.Cause); l != nil {
+				rate = ", no more than " + FormatRate(l.Bps)
+			}
+			v.Text = fmt.Sprintf("%s (%s%s): %s went to that, and not to the network", insideHosts(v.Cause.Why, top.places), where, rate, share)
+		}
 	case catalog.CauseCore:
 		v.Kind = catalog.VerdictCore
-		v.Text = fmt.Sprintf("%s is busy: %s went to that, and not to the network", where, share)
+		v.Text = fmt.Sprintf("%s: %s went to that, and not to the network", x.worksAt(v.Cause.Place.Node), share)
 	case catalog.CauseFailure:
 		v.Kind = catalog.VerdictFailure
 		v.Text = fmt.Sprintf("%s failed: %s went to that", where, share)
@@ -176,7 +210,7 @@ func (x *index) slowTaker(host string) string {
 	if f := x.faultOf(host); f != nil {
 		return "its card " + SayFault(f)
 	}
-	if d := x.drains[host]; d != nil {
+	if d := x.drain(host); d != nil {
 		return "takes data only at " + drainRate(d)
 	}
 	return "does not take data as fast as they come"
@@ -184,9 +218,9 @@ func (x *index) slowTaker(host string) string {
 
 // insideOf says what is special about the way inside a host that limits it, in words that
 // follow.
-func (x *index) insideOf(host string) string {
-	if d := x.drains[host]; d != nil && d.Inside != nil {
-		return ", " + FormatRate(d.Inside.Bps) + InsideBut(d.Inside)
+func (x *index) insideOf(c *Cause) string {
+	if l := x.limitAt(c); l != nil {
+		return ", " + FormatRate(l.Bps) + InsideBut(l)
 	}
 	return ""
 }
@@ -240,7 +274,7 @@ func (x *index) passPort(v *Verdict, where, share string) {
 			plural(int64(n), "sender"), where, listPorts(v.Unused), singular(len(v.Unused)), share)
 		return
 	}
-	who := plural(int64(n), "sender") + " share it"
+	who := plural(int64(n), "sender") + " share it" + x.sharedBehind(v, p)
 	if n < 2 {
 		who = "one sender fills it"
 	}
@@ -253,6 +287,18 @@ func (x *index) passPort(v *Verdict, where, share string) {
 	v.Kind = catalog.VerdictPort
 	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %.0f %% of the time, and %s went to that",
 		where, p.Peer.Node, who, 100*p.Utilisation, share)
+}
+
+// sharedBehind says that a card shares a port among several devices of its host, or the port at the far
+// end, in words that follow; "": it does not.
+func (x *index) sharedBehind(v *Verdict, p *record.Port) string {
+	for _, k := range x.class(x.out(p.ID()), p.Class) {
+		if s := x.sharedCard(p.ID(), &x.r.QPs[k]); s != "" {
+			v.Cause.Why = catalog.ReasonShared
+			return s
+		}
+	}
+	return ""
 }
 
 func singular(n int) string {

@@ -24,7 +24,7 @@ func (h *Host) Processors(first, last units.Time) (record.Processors, bool) {
 			p.BusyPS = append(p.BusyPS, 0)
 		}
 		p.BusyPS = append(p.BusyPS, b.Busy[i])
-		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: times, InTimePS: b.Before[i]})
+		p.ByCore = append(p.ByCore, record.CoreTimes{Core: i, Times: times, InTimePS: b.Before[i], Seen: b.Seen[i]})
 	}
 	return p, len(p.Times) > 0 || p.RingDrops > 0
 }

@@ -60,6 +60,7 @@ func (m *Met) During(from, to units.Time) {
 type Evidence struct {
 	Ports    []PortID `json:"ports"` // by global number
 	Fills    []Filled `json:"fills,omitempty"`
+	Shut     []Shut   `json:"shut,omitempty"` // when ports might not send
 	Ahead    []Ahead  `json:"ahead,omitempty"`
 	Detours  []Detour `json:"detours,omitempty"`
 	Meetings Meetings `json:"-"` // see Met and Lost
@@ -273,6 +274,29 @@ func (f *Filled) By(from, to units.Time) []FilledBy {
 	}
 	slices.SortStableFunc(sum, func(a, b FilledBy) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return sum
+}
+
+// Shut is when a port might not send in a class: it was paused, or had no credits.
+type Shut struct {
+	Port  uint32    `json:"port"`
+	Class uint8     `json:"class"`
+	Seen  Stretches `json:"seen"` // those that were written down
+}
+
+// Most is the most that waited for an egress port of what was seen from one instant to another.
+func (f *Filled) Most(port uint32, from, to units.Time) (most int64) {
+	for i := range f.Seen {
+		x := &f.Seen[i]
+		if x.At < from || x.At > to {
+			continue
+		}
+		for _, s := range x.By {
+			if s.Port == port {
+				most = max(most, int64(s.Bytes))
+			}
+		}
+	}
+	return most
 }
 
 // Ahead is how many frames of one class of a port were sent, and for how long (the Sum),

@@ -134,14 +134,20 @@ type QPLimits struct {
 
 // InsideLimit is what bounds the data between a card and a memory of its host.
 type InsideLimit struct {
-	Host  string     `json:"host"`
-	Link  string     `json:"link"`            // the busiest on the way: "nic0 to cpu0"
-	Kind  string     `json:"kind"`            // "PCIe gen3 x8"; or "read tags of the card", "posted credits"
-	Bps   units.Rate `json:"bps"`             // payload, with nothing else on the way but what Both says
-	Write bool       `json:"write,omitempty"` // into the memory: at the receiver
+	Host   string     `json:"host"`
+	Link   string     `json:"link"`            // the slowest on the way: "nic0 to cpu0"
+	Kind   string     `json:"kind"`            // "PCIe gen3 x8"; or "read tags", "posted credits"
+	Bps    units.Rate `json:"bps"`             // payload, with nothing else on the way but what Both says
+	Write  bool       `json:"write,omitempty"` // into the memory: at the receiver
+	Memory string     `json:"memory"`          // where the data lie: "gpu0", "dram1"
+	Card   string     `json:"card"`            // "nic0"
+	// Why is what makes the way slow, where that is more than the rate of one link.
+	Why catalog.Reason `json:"why,omitzero"`
 	// Both says that the card moved data both ways, which share the link: Bps is that of
 	// each.
 	Both bool `json:"both,omitempty"`
+	// Duplex is the limit while as much goes the other way, where that lets less through.
+	Duplex *InsideLimit `json:"duplex,omitempty"`
 	// IOTLBMisses is how many pages on the way the IOTLB did not hold, each a walk of
 	// WalkPS, which Bps leaves out. 0: no IOMMU, or it held them.
 	IOTLBMisses int64      `json:"iotlb_misses,omitempty"`

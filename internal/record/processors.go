@@ -34,6 +34,8 @@ type CoreTimes struct {
 	// InTimePS is how long it worked up to the last completion (Run.LastCompletion),
 	// without the busy polls that found nothing.
 	InTimePS units.Time `json:"in_time_ps"`
+	// Seen is when it was busy.
+	Seen Stretches `json:"seen,omitempty"`
 }
 
 // CPUTime is the time that cores spent for one direction and cause.

@@ -232,6 +232,9 @@ func (t *text) answers() {
 				who = "none (" + a.Why + ")"
 			}
 			tab.addNote(who, word)
+			for _, note := range t.namedHosts(a.Inside, "links and cores") {
+				tab.addNote(note, "")
+			}
 			continue
 		}
 		for _, m := range a.Mechanisms {
@@ -242,7 +245,7 @@ func (t *text) answers() {
 		if a.Why != "" {
 			tab.addNote(a.Why, word)
 		}
-		for _, note := range t.receivers(a.Receivers) {
+		for _, note := range slices.Concat(t.namedHosts(a.Receivers, "receivers"), t.namedHosts(a.Inside, "links and cores")) {
 			tab.addNote(note, word)
 			word = ""
 		}
@@ -253,14 +256,13 @@ func (t *text) answers() {
 	}
 }
 
-// receivers are the sentences on receiver hosts that the table shows: of many the first
-// and how many more there are.
-func (t *text) receivers(all []string) []string {
+// namedHosts are the sentences on hosts that the table shows: of many the first and how many more there are.
+func (t *text) namedHosts(all []string, of string) []string {
 	more := len(all) - listedReceivers
 	if t.opt.Verbose || more < 2 {
 		return all
 	}
-	return append(slices.Clone(all[:listedReceivers]), fmt.Sprintf("and %d more receivers; --verbose lists them", more))
+	return append(slices.Clone(all[:listedReceivers]), fmt.Sprintf("and %d more %s; --verbose lists them", more, of))
 }
 
 // howLong is the time held for a pause, and the span from first to last act

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/account"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/server"
@@ -18,7 +20,7 @@ func (r *runner) recordInside(out *record.Run) {
 	if !slices.ContainsFunc(r.Servers, func(e *dma.Engine) bool { return e != nil }) {
 		return
 	}
-	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}, known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}, end: out.EndPS}
+	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}, known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}}
 	for i := range out.Ports {
 		p := &out.Ports[i]
 		name := fmt.Sprintf("%s:%d", p.Node, p.Port)
@@ -53,7 +55,6 @@ type insides struct {
 	qps   map[qpAt]*record.QPLimits
 	known map[wayInside]record.InsideLimit
 	uses  map[int][]dma.LinkUse // by node
-	end   units.Time
 }
 
 // wayInside is a way between the memory and the card of a node, in one direction.
@@ -98,6 +99,9 @@ func (x *insides) flow(from, to memoryAt, q uint32) {
 	if l != nil {
 		l.Inside = append(l.Inside, w)
 	}
+	if w.Duplex != nil && x.bothWays(&to) {
+		w = *w.Duplex
+	}
 	for _, port := range x.ports[x.portName(to.Node, to.Port)] {
 		l := &port.Limits
 		if l.Inside == nil || w.Bps < l.Inside.Bps {
@@ -112,39 +116,47 @@ func (x *insides) bound(at *memoryAt, write bool) record.InsideLimit {
 	if l, ok := x.known[key]; ok {
 		return l
 	}
-	p, err := at.tree.Predict(at.memory, at.card)
-	if err != nil {
-		panic("run: BUG: data moved where there is no way: " + err.Error())
-	}
-	flow := p.Read
+	p := predict(at.tree, at.memory, at.card)
+	one := p.Read
 	if write {
-		flow = p.Write
+		one = p.Write
 	}
-	if x.uses[at.Node] == nil {
-		x.uses[at.Node] = x.Servers[at.Node].Links()
-	}
-	both := p.Duplex < flow.Rate && x.bothWays(at, p.Path[len(p.Path)-1].Link)
-	if both {
-		flow.Rate = p.Duplex
+	out := x.limit(at, &p, one, write)
+	if p.Duplex < one.Rate {
+		both := server.Flow{Rate: p.Duplex, Limit: one.Limit}
 		if p.DuplexLimit >= 0 {
-			flow.Limit = p.DuplexLimit
+			both.Limit = p.DuplexLimit
 		}
+		duplex := x.limit(at, &p, both, write)
+		duplex.Both = true
+		out.Duplex = &duplex
 	}
-	out := x.limit(at, p.Path, flow, write)
-	out.Both = both
-	x.misses(&out, at, p.Path)
 	x.known[key] = out
 	return out
 }
 
-// bothWays reports whether a link, that of a card, carried data both ways, of one way no
-// more than twice those of the other.
-func (x *insides) bothWays(at *memoryAt, link int) bool {
+// predict is what the way between a memory and a card allows; data moved there.
+func predict(t *server.Tree, memory, card int) server.Prediction {
+	p, err := t.Predict(memory, card)
+	if err != nil {
+		panic("run: BUG: data moved where there is no way: " + err.Error())
+	}
+	return p
+}
+
+// bothWays reports whether the link of a card carried data both ways, of one way no more than twice
+// those of the other.
+func (x *insides) bothWays(at *memoryAt) bool {
+	if x.uses[at.Node] == nil {
+		x.uses[at.Node] = x.Servers[at.Node].Links()
+	}
 	var n [2]units.Bytes
 	for i := range x.uses[at.Node] {
-		if u := &x.uses[at.Node][i]; u.Link == link && u.Forward {
+		switch u := &x.uses[at.Node][i]; {
+		case at.tree.Links[u.Link].B != at.card || u.Memory:
+		case u.Forward:
 			n[0] = u.Payload
-		} else if u.Link == link {
+		default:
 			n[1] = u.Payload
 		}
 	}
@@ -163,29 +175,78 @@ func (x *insides) misses(out *record.InsideLimit, at *memoryAt, path []server.Ho
 	}
 }
 
-// limit is what bounds a way between memory and card: by its links alone, but where
-// others kept one of them busy for most of the run that one is named.
-func (x *insides) limit(at *memoryAt, path []server.Hop, flow server.Flow, write bool) record.InsideLimit {
-	out := record.InsideLimit{Host: x.Valid.Graph.Nodes[at.Node].Name, Bps: flow.Rate, Write: write}
-	best := x.end / 2
-	for k, h := range path {
-		for i := range x.uses[at.Node] {
-			u := &x.uses[at.Node][i]
-			if u.Link != h.Link || !u.Memory && u.Forward != (h.Forward != write) {
-				continue
-			}
-			if h.Link == flow.Limit && out.Link == "" || flow.Limit < 0 && k == 0 || u.Busy > best {
-				in := linkInside(at.tree, u)
-				out.Link, out.Kind = in.Name, in.Kind
-				best = max(best, u.Busy)
-			}
-		}
+// limit is what bounds a way between memory and card by its links alone: of links that are as slow the
+// one that is nearest to the card.
+func (x *insides) limit(at *memoryAt, p *server.Prediction, flow server.Flow, write bool) record.InsideLimit {
+	t := at.tree
+	out := record.InsideLimit{Host: x.Valid.Graph.Nodes[at.Node].Name, Bps: flow.Rate, Write: write,
+		Memory: t.Devices[at.memory].Name, Card: t.Devices[at.card].Name}
+	named := p.Path[len(p.Path)-1]
+	if flow.Limit >= 0 {
+		named = narrowest(t, p.Path, flow.Limit, !write)
 	}
+	out.Link, out.Kind = account.HopName(t, named, !write), kindInside(&t.Links[named.Link])
 	if flow.Limit < 0 {
 		out.Kind = "read tags"
 		if write {
 			out.Kind = "posted credits"
 		}
 	}
+	out.Why = why(at, p, flow, named.Link)
+	x.misses(&out, at, p.Path)
 	return out
+}
+
+// narrowest is the hop over a link of a path, or if that is passed once the last of those that are alike.
+func narrowest(t *server.Tree, path []server.Hop, link int, read bool) server.Hop {
+	first, last, times := -1, -1, 0
+	for i, h := range path {
+		if h.Link == link {
+			times++
+		}
+		if h.Link == link && first < 0 {
+			first, last = i, i
+		}
+		if first >= 0 && t.Links[h.Link].Kind == t.Links[link].Kind && t.Links[h.Link].Rate == t.Links[link].Rate &&
+			t.PCIeAt(path, i, read) == t.PCIeAt(path, first, read) {
+			last = i
+		}
+	}
+	if times > 1 {
+		return path[first]
+	}
+	return path[last]
+}
+
+// why is what makes a way slow that a link of it bounds.
+func why(at *memoryAt, p *server.Prediction, flow server.Flow, link int) catalog.Reason {
+	t := at.tree
+	if t.ACS {
+		free := *t
+		free.ACS = false
+		if o := predict(&free, at.memory, at.card); len(o.Path) < len(p.Path) && better(&o, p, flow.Rate) {
+			return catalog.ReasonACS
+		}
+	}
+	crosses := slices.ContainsFunc(p.Path, func(h server.Hop) bool { return t.Links[h.Link].Kind == server.Interconnect })
+	switch {
+	case crosses && (flow.Limit < 0 || t.Links[link].Kind == server.Interconnect):
+		return catalog.ReasonSockets
+	case flow.Limit >= 0 && t.SlowLink(link):
+		return catalog.ReasonSlot
+	}
+	return catalog.NoReason
+}
+
+// better reports whether another way allows a twentieth more than a rate that bounds one: one way, or
+// both ways.
+func better(other, p *server.Prediction, rate units.Rate) bool {
+	o := other.Duplex
+	switch rate {
+	case p.Read.Rate:
+		o = other.Read.Rate
+	case p.Write.Rate:
+		o = other.Write.Rate
+	}
+	return o > rate+rate/20
 }

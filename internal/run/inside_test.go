@@ -28,19 +28,19 @@ func TestSharedByBothWays(t *testing.T) {
 	r := simulate(t, parse(t, fmt.Sprintf(insideCase, "rocev2-pfc-only", "200Gbps", acs, acs, "/gpu0", "/gpu0", "  - flow: {from: h1/gpu1, to: h0/gpu1, size: 8MB}\n")), 0, 1)
 	c := metrics.Ceilings(r)[0]
 	limits := r.QPs[r.Messages[0].QP].Limits.Inside
-	if c.At != "inside h0" || len(limits) != 2 || !limits[0].Both || !limits[1].Both {
+	if c.At != "inside h0" || len(limits) != 2 || limits[0].Duplex == nil || limits[1].Duplex == nil {
 		t.Fatalf("the ceiling is at %s of %+v", c.At, limits)
 	}
 	goodput := metrics.Goodput(&r.Messages[0])
-	if got := limits[0].Bps; goodput < got*95/100 || goodput > got*101/100 {
-		t.Errorf("%v, said to be bounded by %v", goodput, got)
+	if got := c.BestBps; got != limits[0].Duplex.Bps || goodput < got*95/100 || goodput > got*101/100 {
+		t.Errorf("%v, said to be bounded by %v of %v", goodput, got, limits[0].Duplex.Bps)
 	}
-	if got, want := metrics.InsideBut(&limits[1]), " while it reads as much"; got != want {
+	if got, want := metrics.InsideBut(limits[1].Duplex), " while it reads as much, as ACS sends what gpu0 and nic0 exchange up to the root complex"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	one := simulate(t, parse(t, fmt.Sprintf(insideCase, "rocev2-pfc-only", "200Gbps", acs, acs, "/gpu0", "/gpu0", "")), 0, 1)
-	if l := one.QPs[one.Messages[0].QP].Limits.Inside; l[0].Both || l[0].Bps < 2*limits[0].Bps*9/10 {
-		t.Errorf("one way: %+v", l)
+	if c := metrics.Ceilings(one)[0]; c.BestBps < 2*limits[0].Duplex.Bps*9/10 || strings.Contains(c.How, "while it") {
+		t.Errorf("one way: %+v", c)
 	}
 }
 

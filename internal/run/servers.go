@@ -54,15 +54,23 @@ func (r *runner) servers() (out []record.Server) {
 // linkInside writes down one direction of a link, or a memory.
 func linkInside(t *server.Tree, use *dma.LinkUse) record.ServerLink {
 	l := &t.Links[use.Link]
-	out := record.ServerLink{Name: use.Name, Kind: l.Kind.String(), Rate: l.Rate, PayloadBytes: int64(use.Payload), Bytes: int64(use.Bytes), Transfers: use.Transfers,
+	out := record.ServerLink{Name: use.Name, Kind: kindInside(l), Rate: l.Rate, PayloadBytes: int64(use.Payload), Bytes: int64(use.Bytes), Transfers: use.Transfers,
 		BusyPS: use.Busy, WaitedPS: use.Waited, CreditsPS: use.Credits, PeakPS: use.Peak, PeakAtPS: use.PeakAt}
-	switch l.Kind {
-	case server.PCIe:
-		out.Kind, out.Rate = record.KindPCIe+l.PCIe.String(), l.PCIe.TLPRate()
-	case server.NVLink:
-		out.Kind = fmt.Sprintf("NVLink x%d", max(l.Count, 1))
-	case server.MemoryBus:
-		out.Kind = record.KindDRAM
+	if l.Kind == server.PCIe {
+		out.Rate = l.PCIe.TLPRate()
 	}
 	return out
+}
+
+// kindInside is what a link inside a host is called.
+func kindInside(l *server.Link) string {
+	switch l.Kind {
+	case server.PCIe:
+		return record.KindPCIe + l.PCIe.String()
+	case server.NVLink:
+		return fmt.Sprintf("NVLink x%d", max(l.Count, 1))
+	case server.MemoryBus:
+		return record.KindDRAM
+	}
+	return l.Kind.String()
 }

@@ -10,31 +10,42 @@ import (
 // card, than those of devices of the same kind, or, above a bridge, than one below it.
 func (t *Tree) SlowLinks() (out []Warning) {
 	for i := range t.Links {
-		l := &t.Links[i]
-		if l.Kind != PCIe {
-			continue
-		}
-		d := &t.Devices[l.B]
-		switch best, of := t.fastestLike(i); {
-		case d.Kind == Switch:
-			below := t.fastestBelow(l.B)
-			if below < 0 || !slower(l, &t.Links[below]) {
-				continue
-			}
-			text := fmt.Sprintf("the link above %s, %v, is slower than that of %s below it, %v; ways across it go at %s", t.label(l.B), l.PCIe,
-				t.Devices[t.Links[below].B].Name, t.Links[below].PCIe, perSecond(l.PCIe.WriteRate()))
-			if l.PCIe.Gen == 1 {
-				text += "; bridges of virtual machines show such speeds: where this one is not real, give it those of the device below"
-			}
-			out = append(out, Warning{l.Line, text})
-		case d.Kind == NIC && l.PCIe.WriteRate() < t.fastestPort(l.B):
-			out = append(out, Warning{l.Line, fmt.Sprintf("the slot of %s, %v, carries %s and its port %v, %s: is it trained to fewer lanes or an older generation than the card has?",
-				t.label(l.B), l.PCIe, perSecond(l.PCIe.WriteRate()), t.fastestPort(l.B), perSecond(t.fastestPort(l.B)))})
-		case best >= 0:
-			out = append(out, Warning{l.Line, fmt.Sprintf("the slot of %s, %v, is slower than that of %s, %v, of the same kind", t.label(l.B), l.PCIe, of, t.Links[best].PCIe)})
+		if text := t.slowLink(i); text != "" {
+			out = append(out, Warning{t.Links[i].Line, text})
 		}
 	}
 	return out
+}
+
+// SlowLink reports whether a link is one of SlowLinks.
+func (t *Tree) SlowLink(link int) bool { return t.slowLink(link) != "" }
+
+// slowLink says that a PCIe link is slower than it should be; "": it is not.
+func (t *Tree) slowLink(i int) string {
+	l := &t.Links[i]
+	if l.Kind != PCIe {
+		return ""
+	}
+	d := &t.Devices[l.B]
+	switch best, of := t.fastestLike(i); {
+	case d.Kind == Switch:
+		below := t.fastestBelow(l.B)
+		if below < 0 || !slower(l, &t.Links[below]) {
+			return ""
+		}
+		text := fmt.Sprintf("the link above %s, %v, is slower than that of %s below it, %v; ways across it go at %s", t.label(l.B), l.PCIe,
+			t.Devices[t.Links[below].B].Name, t.Links[below].PCIe, perSecond(l.PCIe.WriteRate()))
+		if l.PCIe.Gen == 1 {
+			text += "; bridges of virtual machines show such speeds: where this one is not real, give it those of the device below"
+		}
+		return text
+	case d.Kind == NIC && l.PCIe.WriteRate() < t.fastestPort(l.B):
+		return fmt.Sprintf("the slot of %s, %v, carries %s and its port %v, %s: is it trained to fewer lanes or an older generation than the card has?",
+			t.label(l.B), l.PCIe, perSecond(l.PCIe.WriteRate()), t.fastestPort(l.B), perSecond(t.fastestPort(l.B)))
+	case best >= 0:
+		return fmt.Sprintf("the slot of %s, %v, is slower than that of %s, %v, of the same kind", t.label(l.B), l.PCIe, of, t.Links[best].PCIe)
+	}
+	return ""
 }
 
 // label names a device, with its bus number where it has one.

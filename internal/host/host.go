@@ -199,7 +199,8 @@ type Timer struct {
 
 // New returns an idle host. The specification must have passed Check.
 func New(s Spec) *Host {
-	h := &Host{spec: s, cores: make([]core, s.Cores), busy: make([]record.StretchLog, s.Cores), memory: make([]units.Time, s.Sockets)}
+	h := &Host{spec: s, cores: make([]core, s.Cores), busy: make([]record.StretchLog, s.Cores),
+		memory: make([]units.Time, s.Sockets)}
 	h.queues = make([]queue, s.Cores)
 	for i := range h.queues {
 		h.queues[i].init(&h.spec)

@@ -128,7 +128,8 @@ func (x *index) fullCores(q *record.QP, least float64) (all []string) {
 	}
 	tell := func(core int, does string) {
 		if busy := x.busyFor(q.Host, core); busy >= least {
-			all = append(all, fmt.Sprintf("%s, with the %s of that end, was busy for %.0f %% of its time", coreName(q.Host, core), does, 100*busy))
+			all = append(all, fmt.Sprintf("%s, with the %s of that end, was busy for %.0f %% of its time",
+				coreName(q.Host, core), does, 100*busy))
 			x.tells |= tellsCores
 		}
 	}

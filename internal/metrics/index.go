@@ -87,8 +87,11 @@ type actKey struct {
 }
 
 func newIndex(r *record.Run) *index {
-	x := &index{r: r, together: &together{workers: 1}, ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{}, stalls: map[string]string{},
-		shut: map[portClass]record.Stretches{}, busy: map[hostCore]*record.CoreTimes{}, pairs: newPairs(r.QPs), happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{}, loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
+	x := &index{r: r, together: &together{workers: 1}, pairs: newPairs(r.QPs),
+		ports: map[portClass]*record.Port{}, acts: map[actKey]record.Act{}, hosts: map[string]bool{}, queued: map[string]bool{},
+		stalls: map[string]string{}, shut: map[portClass]record.Stretches{}, busy: map[hostCore]*record.CoreTimes{},
+		happened: map[catalog.Mechanism]bool{}, queues: map[portClass]*record.Port{},
+		loops: map[portClass]*record.PathHop{}, drains: map[string]*record.PortLimits{}}
 	for i := range r.Ports {
 		p := &r.Ports[i]
 		x.ports[portClass{p.ID(), p.Class}] = p

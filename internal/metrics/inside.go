@@ -142,7 +142,8 @@ func (x *index) sharedCard(port record.PortID, q *record.QP) string {
 		if len(devices) > 1 {
 			slices.Sort(devices)
 			last := len(devices) - 1
-			return fmt.Sprintf(" (a shared card: data of %s and %s take %s of %s)", strings.Join(devices[:last], ", "), devices[last], l.Card, l.Host)
+			return fmt.Sprintf(" (a shared card: data of %s and %s take %s of %s)", strings.Join(devices[:last], ", "),
+				devices[last], l.Card, l.Host)
 		}
 	}
 	return ""

@@ -152,7 +152,8 @@ func (x *index) metByLast(f *record.Message) (list []record.Met) {
 		if s.own || s.at == nil {
 			continue
 		}
-		m := record.Met{Port: x.known.numbers[s.port()], Class: uint8(x.packetsOf(f, s).Limits.Class), Answer: s.ack || s.response, Packets: 1}
+		m := record.Met{Port: x.known.numbers[s.port()], Class: uint8(x.packetsOf(f, s).Limits.Class), Packets: 1}
+		m.Answer = s.ack || s.response
 		switch s.base {
 		case catalog.StageQueue, catalog.StageReceiveBuffer:
 			m.Wait = t.time

@@ -169,7 +169,8 @@ func (s *series) is(i int, c *Cause) bool {
 // limitSaves reports whether a message that a limit of what may be outstanding held for so long, while its
 // packets waited in the queue of a port, would without that limit alone save half of that, and nearly as
 // much as without the others at that port: either the busiest place of its way had time to spare, or the
-// limits of the others are what lets it have more of the port. With go-back-N more outstanding is more lost.
+// limits of the others are what lets it have more of the port. With go-back-N more outstanding is more lost,
+// and the congestion windows of TCP share the port whatever else they may send.
 func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, held units.Time) bool {
 	k, ok := x.sender(f)
 	if !x.thorough || !ok || !Completed(f) || !q.Is(catalog.Streams) && q.Limits.BitmapPackets == 0 {
@@ -178,6 +179,9 @@ func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, 
 	s := x.newSeries(f, k)
 	if 2*(s.total-s.left(0, 0)) >= held {
 		return true
+	}
+	if q.Is(catalog.Streams) {
+		return false
 	}
 	for i := range s.places {
 		p := &s.places[i]

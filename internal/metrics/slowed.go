@@ -30,8 +30,8 @@ func (x *index) slowedInside() (out []string) {
 				continue
 			}
 			named = append(named, l.Link)
-			out = append(out, fmt.Sprintf("sender host %s: %s, gives %s%s%s; its network link takes up to %s", s.Host, l, FormatRate(l.Bps),
-				InsideBut(l), shared, FormatRate(q.Limits.LineBps)))
+			out = append(out, fmt.Sprintf("sender host %s: %s, gives %s%s%s; its network link takes up to %s", s.Host, l,
+				FormatRate(l.Bps), InsideBut(l), shared, FormatRate(q.Limits.LineBps)))
 		}
 	}
 	x.eachBusyCore(func(host string, b *CoreBill) {
@@ -93,7 +93,8 @@ func (x *index) busyCoreVerdict(of int) (v *Verdict) {
 		}
 		most = b.Busy
 		v = &Verdict{Kind: catalog.VerdictCore, Cause: coresAt(host), Of: of}
-		v.Text = fmt.Sprintf("%s was busy for %.0f %% of the time, %.0f %% of that with %s: what it works for gains no more than %.0f %% unless that costs less or is shared with another core",
+		v.Text = fmt.Sprintf("%s was busy for %.0f %% of the time, %.0f %% of that with %s: what it works for gains no more than "+
+			"%.0f %% unless that costs less or is shared with another core",
 			coreName(host, b.Core), 100*b.Busy, 100*b.Causes[0].Share, b.Causes[0].Cause, 100*(1-b.Busy))
 	})
 	return v

@@ -191,7 +191,8 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 			if l := x.limitAt(&v.Cause); l != nil {
 				rate = ", no more than " + FormatRate(l.Bps)
 			}
-			v.Text = fmt.Sprintf("%s (%s%s): %s went to that, and not to the network", insideHosts(v.Cause.Why, top.places), where, rate, share)
+			v.Text = fmt.Sprintf("%s (%s%s): %s went to that, and not to the network", insideHosts(v.Cause.Why, top.places),
+				where, rate, share)
 		}
 	case catalog.CauseCore:
 		v.Kind = catalog.VerdictCore

@@ -245,7 +245,8 @@ func (t *text) answers() {
 		if a.Why != "" {
 			tab.addNote(a.Why, word)
 		}
-		for _, note := range slices.Concat(t.namedHosts(a.Receivers, "receivers"), t.namedHosts(a.Inside, "links and cores")) {
+		notes := slices.Concat(t.namedHosts(a.Receivers, "receivers"), t.namedHosts(a.Inside, "links and cores"))
+		for _, note := range notes {
 			tab.addNote(note, word)
 			word = ""
 		}

@@ -20,7 +20,8 @@ func (r *runner) recordInside(out *record.Run) {
 	if !slices.ContainsFunc(r.Servers, func(e *dma.Engine) bool { return e != nil }) {
 		return
 	}
-	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{}, known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}}
+	x := insides{runner: r, ports: map[string][]*record.Port{}, qps: map[qpAt]*record.QPLimits{},
+		known: map[wayInside]record.InsideLimit{}, uses: map[int][]dma.LinkUse{}}
 	for i := range out.Ports {
 		p := &out.Ports[i]
 		name := fmt.Sprintf("%s:%d", p.Node, p.Port)

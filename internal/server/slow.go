@@ -33,17 +33,20 @@ func (t *Tree) slowLink(i int) string {
 		if below < 0 || !slower(l, &t.Links[below]) {
 			return ""
 		}
-		text := fmt.Sprintf("the link above %s, %v, is slower than that of %s below it, %v; ways across it go at %s", t.label(l.B), l.PCIe,
-			t.Devices[t.Links[below].B].Name, t.Links[below].PCIe, perSecond(l.PCIe.WriteRate()))
+		text := fmt.Sprintf("the link above %s, %v, is slower than that of %s below it, %v; ways across it go at %s",
+			t.label(l.B), l.PCIe, t.Devices[t.Links[below].B].Name, t.Links[below].PCIe, perSecond(l.PCIe.WriteRate()))
 		if l.PCIe.Gen == 1 {
-			text += "; bridges of virtual machines show such speeds: where this one is not real, give it those of the device below"
+			text += "; bridges of virtual machines show such speeds: where this one is not real, " +
+				"give it those of the device below"
 		}
 		return text
 	case d.Kind == NIC && l.PCIe.WriteRate() < t.fastestPort(l.B):
-		return fmt.Sprintf("the slot of %s, %v, carries %s and its port %v, %s: is it trained to fewer lanes or an older generation than the card has?",
+		return fmt.Sprintf("the slot of %s, %v, carries %s and its port %v, %s: is it trained to fewer lanes or an older "+
+			"generation than the card has?",
 			t.label(l.B), l.PCIe, perSecond(l.PCIe.WriteRate()), t.fastestPort(l.B), perSecond(t.fastestPort(l.B)))
 	case best >= 0:
-		return fmt.Sprintf("the slot of %s, %v, is slower than that of %s, %v, of the same kind", t.label(l.B), l.PCIe, of, t.Links[best].PCIe)
+		return fmt.Sprintf("the slot of %s, %v, is slower than that of %s, %v, of the same kind", t.label(l.B), l.PCIe, of,
+			t.Links[best].PCIe)
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ func (w *World) hashedPath(src, dst int, srcPort uint16) []topology.Hop {
 		if len(ports) == 0 {
 			return nil
 		}
-		k := fabric.ECMP(hash, w.Valid.Switches[node].Salt, uint32(len(ports)))
+		k := w.Valid.Switches[node].Choose(hash, uint32(len(ports)))
 		if len(ports) == 1 {
 			k = 0
 		}

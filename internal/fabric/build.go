@@ -137,7 +137,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 	}
 	n.switches = append(n.switches, swtch{
 		name: s.Name, base: len(n.ports), nports: s.Ports,
-		routes: n.routesOf(s.Group), members: s.Members, salt: p.Salt,
+		routes: n.routesOf(s.Group), members: s.Members, salt: p.Salt, hash: p.Hash,
 		unaccounted:   p.Unaccounted,
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,

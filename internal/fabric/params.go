@@ -54,7 +54,8 @@ type SwitchParams struct {
 	Memory     *mmu.Params // what its ports share; read only; nil: an InfiniBand switch, whose ports have buffers of their own
 	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
 	CutThrough bool
-	Salt       uint64    // of the ECMP hash
+	Salt       uint64 // of the ECMP hash
+	Hash       Hash
 	Spreading  Spreading // among equal ports
 	DSCPToPrio [64]uint8 // priority by DSCP, unless TrustPCP
 	TrustPCP   bool      // classify by the VLAN tag

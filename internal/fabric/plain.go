@@ -34,14 +34,17 @@ import (
 
 // isPlain reports whether frames may take the plain path through a switch.
 func (s *swtch) isPlain() bool {
-	return !s.credited && !s.cutThrough && !s.markAtEnqueue && s.spreading == ByHash && s.moves == nil &&
+	return !s.credited && !s.cutThrough && !s.markAtEnqueue && s.hashes() && s.moves == nil &&
 		s.hoqLife == 0 && s.packetLife == 0
 }
+
+// hashes reports whether its own hash chooses among equal ports.
+func (s *swtch) hashes() bool { return s.spreading == ByHash && s.hash.Kind == HashOwn }
 
 // isDirect reports whether frames may go straight through a switch whose links have
 // credits.
 func (s *swtch) isDirect() bool {
-	return s.credited && s.spreading == ByHash && s.moves == nil && s.hoqLife == 0 && s.packetLife == 0
+	return s.credited && s.hashes() && s.moves == nil && s.hoqLife == 0 && s.packetLife == 0
 }
 
 // way returns the local port by which a plain or direct switch sends a frame on; ok is false

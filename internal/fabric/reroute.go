@@ -124,7 +124,7 @@ type choice [][]uint16
 const noPort = -1
 
 // port is the one for a flow's hash; noPort: there is none.
-func (c choice) port(hash uint32, salt uint64) (port int) {
+func (c choice) port(hash uint32, by Hash, salt uint64) (port int) {
 	port = noPort
 	for k, list := range c {
 		switch {
@@ -133,7 +133,7 @@ func (c choice) port(hash uint32, salt uint64) (port int) {
 		case port < 0 || !slices.Contains(list, uint16(port)):
 			// With the hash that chose the port that is gone, all of its flows would
 			// come to lie on the same one.
-			port = int(list[ECMP(hash, salt+uint64(k), uint32(len(list)))])
+			port = int(list[by.Choose(hash, salt, uint32(k), uint32(len(list)))])
 		}
 	}
 	return port
@@ -218,11 +218,11 @@ func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 	if sw.spreading != ByHash {
 		return n.spreadMoved(sw, pk, w)
 	}
-	port := w.now.port(pk.Hash, sw.salt)
+	port := w.now.port(pk.Hash, sw.hash, sw.salt)
 	if port < 0 {
 		return false
 	}
-	if port != (choice{w.first}).port(pk.Hash, sw.salt) {
+	if port != (choice{w.first}).port(pk.Hash, sw.hash, sw.salt) {
 		m.note(n.part.Now(), pk)
 	}
 	pk.Out = uint16(port)
@@ -236,7 +236,7 @@ func (n *Net) spreadMoved(sw *swtch, pk *packet.Packet, w *way) bool {
 	if len(ports) == 0 {
 		return false
 	}
-	byHash := (choice{w.first}).port(pk.Hash, sw.salt)
+	byHash := (choice{w.first}).port(pk.Hash, sw.hash, sw.salt)
 	if byHash >= 0 && slices.Contains(ports, uint16(byHash)) {
 		m.noteFlow(n.part.Now(), pk) // which may yet take the port that it would have
 	} else {

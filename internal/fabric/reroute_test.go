@@ -69,7 +69,7 @@ func TestGroupThatShrinks(t *testing.T) {
 			moved, taken := 0, [n]int{}
 			for i := range uint64(flows) {
 				hash := uint32(rng.Mix64(i, 7))
-				a, b := before.port(hash, salt), after.port(hash, salt)
+				a, b := before.port(hash, Hash{}, salt), after.port(hash, Hash{}, salt)
 				if a != b {
 					moved++
 					taken[b]++
@@ -107,13 +107,13 @@ func TestGroupThatShrinksTwice(t *testing.T) {
 	for i := range uint64(1000) {
 		hash := uint32(rng.Mix64(i, 1))
 		switch {
-		case twice.port(hash, 9) != 5:
-			t.Fatalf("port %d", twice.port(hash, 9))
-		case none.port(hash, 9) != noPort:
-			t.Fatalf("port %d of none", none.port(hash, 9))
-		case back.port(hash, 9) != (choice{{3, 5}}).port(hash, 9):
-			t.Fatalf("port %d once links are back", back.port(hash, 9))
-		case back.next(all, true).port(hash, 9) != first.port(hash, 9):
+		case twice.port(hash, Hash{}, 9) != 5:
+			t.Fatalf("port %d", twice.port(hash, Hash{}, 9))
+		case none.port(hash, Hash{}, 9) != noPort:
+			t.Fatalf("port %d of none", none.port(hash, Hash{}, 9))
+		case back.port(hash, Hash{}, 9) != (choice{{3, 5}}).port(hash, Hash{}, 9):
+			t.Fatalf("port %d once links are back", back.port(hash, Hash{}, 9))
+		case back.next(all, true).port(hash, Hash{}, 9) != first.port(hash, Hash{}, 9):
 			t.Fatal("not as at the start once all links are back")
 		}
 	}

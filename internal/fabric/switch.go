@@ -20,6 +20,7 @@ type swtch struct {
 	routes                 routes // by destination endpoint
 	members                []uint16
 	salt                   uint64
+	hash                   Hash
 	unaccounted            uint8
 	markAtEnqueue, markAny bool
 	cutThrough             bool
@@ -102,10 +103,10 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 		pk.Out = sw.members[g>>8]
 	default:
 		if sw.spreading != ByHash {
-			n.spreadOff(sw, pk, sw.members[g>>8:g>>8+k], int(sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]))
+			n.spreadOff(sw, pk, sw.members[g>>8:g>>8+k], int(sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]))
 			return true
 		}
-		pk.Out = sw.members[g>>8+ECMP(pk.Hash, sw.salt, k)]
+		pk.Out = sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]
 	}
 	return true
 }

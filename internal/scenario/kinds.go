@@ -51,7 +51,7 @@ func costKey(name string, dst *units.Time, text string) key {
 }
 
 // numberKey is a whole number from lo to hi.
-func numberKey[T ~int | ~int64 | ~uint8 | ~uint16](name string, dst *T, lo, hi int, text string) key {
+func numberKey[T ~int | ~int64 | ~uint8 | ~uint16 | ~uint32](name string, dst *T, lo, hi int, text string) key {
 	return key{name: name, text: text, values: []string{fmt.Sprintf("%d to %d", lo, hi)}, forms: []jsonSchema{wholeNumber(lo, hi)},
 		parse: func(o object, name string) bool {
 			text, ok := o.scalar(name)

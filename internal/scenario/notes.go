@@ -178,6 +178,7 @@ func (r *resolver) warnings() {
 		r.warn("dctcp unmarked", "DCTCP runs but no switch marks its class: it cuts after losses only, as Reno does; give switch.ecn thresholds, or take the stack tcp")
 	}
 	r.warnDown()
+	r.warnPolarised()
 	r.warnTTL()
 	r.warnEndless()
 	r.warnFirstPorts()

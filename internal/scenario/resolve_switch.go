@@ -184,7 +184,8 @@ func (r *resolver) resolveSwitch(n int) {
 		r.d.fail(s.obj.at("trust"), "%s.trust: pcp classifies by the VLAN tag, and frames carry none; add vlan: true, or trust dscp", s.obj.path)
 		return
 	}
-	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Spreading: r.spreading,
+	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough,
+		Salt: r.salt(n), Hash: r.hashOf(n), Spreading: r.spreading,
 		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration, Watchdog: r.watchdogOf(n)}
 	if out.Memory = r.memoryOf(n); r.d.err != nil {
 		return

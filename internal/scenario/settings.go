@@ -57,6 +57,7 @@ type switchSettings struct {
 	mtu                units.Bytes // largest IP packet of a port
 	pfc                pfcSettings
 	watchdog           watchdogSettings
+	ecmp               ecmpSettings
 	outages            []topology.Outage // of all its links: it is down
 	outagesAt          pos
 	ecn                ecnSettings
@@ -120,6 +121,7 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		priorityMapKey("pcp_to_priority", "PCP", s.pcp[:], "Priorities by PCP where they differ from the default, such as `{4: 3}`.").
 			otherwise("the same number").unless(r.noEthernet).unless(func() string { return r.trustsDSCP(s) }),
 		schedulerKey(&s.strict, &s.weight).unless(r.noEthernet),
+		r.ecmpKey(s),
 		listedKey("down", func() []key { return switchOutageKeys(new(topology.Outage)) }, func(o object, name string) bool {
 			return r.readSwitchOutages(s, o, name)
 		}, "When it is down, as when it dies or reboots, such as `[{at: 1ms, until: 60ms}]`: all of its links fail then, and what it holds is lost."),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
@@ -30,6 +31,7 @@ type compareFlags struct {
 	seeds   int
 	seed    uint64
 	json    string
+	pics    pictures
 	workers int
 	quiet   bool
 }
@@ -52,6 +54,7 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
 	f.foreign(flags)
 	flags.StringVar(&f.json, "json", "", "write the comparison as JSON to `FILE` (-: to standard output, instead of the table)")
+	f.pics.flags(flags, "the comparison")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no table and no progress")
 	return c
@@ -69,6 +72,7 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	if err != nil {
 		return err
 	}
+	base.Timeline = f.pics.wanted()
 	ctx, result, stop, err := runAll(c, base, opt, f.quiet, p)
 	defer stop()
 	if errors.Is(err, compare.ErrInterrupted) {
@@ -76,12 +80,12 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 			return interrupted(ctx, fmt.Errorf("%w; no stack had", err))
 		}
 		err = fmt.Errorf("%w; above are %d of %d stacks and %d of %d seeds", err, len(result.Stacks), len(opt.Stacks), len(result.Seeds), opt.Seeds)
-		return interrupted(ctx, errors.Join(err, f.write(c, result)))
+		return interrupted(ctx, errors.Join(err, f.write(c, base, result)))
 	}
 	if err != nil {
 		return noRun(ctx, err)
 	}
-	return f.write(c, result)
+	return f.write(c, base, result)
 }
 
 // runAll runs base with every stack and seed of opt, with progress until all have ended or
@@ -195,7 +199,10 @@ func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 			return opt, fmt.Errorf("--set %s: compare sets it itself; use --%s", s, map[string]string{"stack": "stacks", "seed": "seed"}[key])
 		}
 	}
-	return opt, checkJSON(f.json)
+	if err := checkJSON(f.json); err != nil {
+		return opt, err
+	}
+	return opt, f.pics.checkBeside(f.json)
 }
 
 // checkSeeds refuses a number of seeds that is none, and a first one that leaves no room for
@@ -210,7 +217,7 @@ func checkSeeds(n int, first uint64, given bool) error {
 	return nil
 }
 
-func (f *compareFlags) write(c *cobra.Command, result *compare.Comparison) error {
+func (f *compareFlags) write(c *cobra.Command, base run.Options, result *compare.Comparison) error {
 	var errs []error
 	if f.json != "" {
 		data, err := report.CompareJSON(result)
@@ -219,7 +226,10 @@ func (f *compareFlags) write(c *cobra.Command, result *compare.Comparison) error
 		}
 		errs = append(errs, err)
 	}
-	if !f.quiet && f.json != "-" {
+	if f.pics.wanted() {
+		errs = append(errs, f.pics.write(c, page.Comparison(result, pageMeta(base))))
+	}
+	if !f.quiet && f.json != "-" && f.pics.html != "-" {
 		errs = append(errs, report.Compare(c.OutOrStdout(), result, textOptions(c)))
 	}
 	return failure(errors.Join(errs...))

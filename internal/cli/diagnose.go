@@ -13,7 +13,9 @@ import (
 	"github.com/hopscope/hopscope/internal/diagnose"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/ncclog"
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/cobra"
 )
 
@@ -21,6 +23,8 @@ import (
 type diagnoseFlags struct {
 	set     []string
 	largest int
+	json    string
+	pics    pictures
 	workers int
 	quiet   bool
 }
@@ -50,6 +54,9 @@ func newDiagnose() *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, "change a value of the scenario, `KEY=VALUE`; may be given several times")
 	flags.IntVar(&f.largest, "largest", diagnose.DefaultLargest>>20, "run sizes up to so many `MiB`; beyond, time "+
 		"grows by bandwidth alone")
+	flags.StringVar(&f.json, "json", "",
+		"write the diagnosis as JSON to `FILE` (-: to standard output, instead of the text)")
+	f.pics.flags(flags, "the diagnosis")
 	flags.IntVar(&f.workers, "workers", 0, "runs at a time (default: all cores)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return c
@@ -93,6 +100,12 @@ func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
 	case f.workers < 1:
 		return fmt.Errorf("--workers %d: there must be at least 1", f.workers)
 	}
+	if err := checkJSON(f.json); err != nil {
+		return err
+	}
+	if err := f.pics.checkBeside(f.json); err != nil {
+		return err
+	}
 	names, scenario := args[:len(args)-1], args[len(args)-1]
 	var logs []*ncclog.Log
 	for _, name := range names {
@@ -113,7 +126,29 @@ func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
 	if err != nil {
 		return err
 	}
-	return failure(diagnosis(lab, d, names, logs).Text(c.OutOrStdout(), textOptions(c)))
+	return failure(f.write(c, diagnosis(lab, d, names, logs), scenario))
+}
+
+// write writes the diagnosis to everything that was asked for.
+func (f *diagnoseFlags) write(c *cobra.Command, d *report.Diagnosis, scenario string) error {
+	if f.pics.wanted() {
+		if err := f.pics.write(c, page.Diagnosis(d, pageMeta(run.Options{Scenario: scenario, Set: f.set}))); err != nil {
+			return err
+		}
+	}
+	if f.json != "" {
+		data, err := d.JSON()
+		if err == nil {
+			err = putJSON(c, f.json, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if f.json == "-" || f.pics.html == "-" {
+		return nil
+	}
+	return d.Text(c.OutOrStdout(), textOptions(c))
 }
 
 // run runs all hypotheses, with progress.

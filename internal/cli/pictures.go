@@ -10,6 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/figure"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/page"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -32,6 +33,23 @@ func (p *pictures) check() error {
 		return err
 	}
 	return checkDir("--svg", p.svg)
+}
+
+// checkBeside is check of a command whose only other output is JSON.
+func (p *pictures) checkBeside(json string) error {
+	if err := checkApart([]output{{"--json", json}, {"--html", p.html}}, output{"--svg", p.svg}); err != nil {
+		return err
+	}
+	return p.check()
+}
+
+// pageMeta is what a page says of a scenario that several runs share.
+func pageMeta(base run.Options) page.Meta {
+	meta := page.Meta{Program: "hopscope " + version()}
+	if v, err := run.Load(base); err == nil {
+		meta.Scenario = v.Source
+	}
+	return meta
 }
 
 // write writes a page and its drawings.

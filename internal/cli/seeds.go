@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/cobra"
 )
 
@@ -31,11 +33,11 @@ func runSeeds(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
 		return interrupted(ctx, fmt.Errorf("%w; none had", err))
 	case errors.Is(err, compare.ErrInterrupted):
 		err = fmt.Errorf("%w; above are %d of %d seeds", err, len(result.Seeds), f.seeds)
-		return interrupted(ctx, errors.Join(err, f.writeSeeds(c, result)))
+		return interrupted(ctx, errors.Join(err, f.writeSeeds(c, base, result)))
 	case err != nil:
 		return noRun(ctx, err)
 	}
-	if err := f.writeSeeds(c, result); err != nil {
+	if err := f.writeSeeds(c, base, result); err != nil {
 		return err
 	}
 	return seedsOutcome(&result.Stacks[0])
@@ -44,7 +46,7 @@ func runSeeds(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
 // checkSeeds refuses what is about one run only.
 func (f *runFlags) checkSeeds(c *cobra.Command) error {
 	for _, name := range []string{"out", "series", "series-out", "explain", "mechanisms", "brief",
-		"ns3-out", "nccl-out", "verbose", "html", "svg"} {
+		"ns3-out", "nccl-out", "verbose"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s is about one run, and --seeds makes a run for each seed; leave one of them out", name)
 		}
@@ -53,7 +55,7 @@ func (f *runFlags) checkSeeds(c *cobra.Command) error {
 }
 
 // writeSeeds writes what came of all seeds to everything that was asked for.
-func (f *runFlags) writeSeeds(c *cobra.Command, result *compare.Comparison) error {
+func (f *runFlags) writeSeeds(c *cobra.Command, base run.Options, result *compare.Comparison) error {
 	var errs []error
 	if f.csv != "" {
 		errs = append(errs, report.WriteSeedsCSV(f.csv, result))
@@ -65,7 +67,10 @@ func (f *runFlags) writeSeeds(c *cobra.Command, result *compare.Comparison) erro
 		}
 		errs = append(errs, err)
 	}
-	if !f.quiet && f.json != "-" {
+	if f.pictures.wanted() {
+		errs = append(errs, f.pictures.write(c, page.Comparison(result, pageMeta(base))))
+	}
+	if !f.quiet && f.json != "-" && f.pictures.html != "-" {
 		errs = append(errs, report.Seeds(c.OutOrStdout(), result, textOptions(c)))
 	}
 	return failure(errors.Join(errs...))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -25,6 +26,8 @@ type whatifFlags struct {
 	seed    uint64
 	runs    int
 	time    time.Duration
+	json    string
+	pics    pictures
 	workers int
 	quiet   bool
 }
@@ -57,7 +60,10 @@ func newWhatif() *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, "change a value of the scenario, `KEY=VALUE`; may be given several times")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
 	flags.IntVar(&f.runs, "runs", defaultRuns, "make at most `N` runs in all, the scenario as it is among them")
-	flags.DurationVar(&f.time, "time", 0, "begin no run after this `TIME`, such as 20s, and break off what is under way (default: no limit)")
+	flags.DurationVar(&f.time, "time", 0,
+		"begin no run after this `TIME`, such as 20s, and break off what is under way (default: no limit)")
+	flags.StringVar(&f.json, "json", "", "write the gains as JSON to `FILE` (-: to standard output, instead of the table)")
+	f.pics.flags(flags, "the gains")
 	flags.IntVar(&f.workers, "workers", 0, "runs at a time (default: all cores)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return c
@@ -66,7 +72,8 @@ func newWhatif() *cobra.Command {
 func (f *whatifFlags) check(c *cobra.Command) error {
 	switch {
 	case f.runs < 2:
-		return fmt.Errorf("--runs %d is less than an experiment: give at least 2, the scenario as it is and one change", f.runs)
+		return fmt.Errorf("--runs %d is less than an experiment: give at least 2, the scenario as it is and one change",
+			f.runs)
 	case c.Flags().Changed("time") && f.time <= 0:
 		return fmt.Errorf("--time %v: give a time above 0, such as 20s", f.time)
 	case !c.Flags().Changed("workers"):
@@ -79,6 +86,12 @@ func (f *whatifFlags) check(c *cobra.Command) error {
 
 func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 	if err := f.check(c); err != nil {
+		return err
+	}
+	if err := checkJSON(f.json); err != nil {
+		return err
+	}
+	if err := f.pics.checkBeside(f.json); err != nil {
 		return err
 	}
 	src := whatif.Source{Scenario: args[0], Set: f.set}
@@ -120,13 +133,37 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", done+1, of+1) })
 	})
 	settle()
-	if err := gains(study, said).Text(c.OutOrStdout(), textOptions(c)); err != nil {
+	if err := f.write(c, lab, gains(study, said)); err != nil {
 		return failure(err)
 	}
 	if ctx.Err() != nil {
 		return interrupted(ctx, fmt.Errorf("interrupted; above is what %d runs came to", study.Runs))
 	}
 	return nil
+}
+
+// write writes the gains to everything that was asked for.
+func (f *whatifFlags) write(c *cobra.Command, lab *whatif.Lab, g *report.Gains) error {
+	g.Scenario = lab.Run.Scenario
+	if f.pics.wanted() {
+		made := page.Gains(g, page.Meta{Program: "hopscope " + version(), Scenario: lab.Valid.Source})
+		if err := f.pics.write(c, made); err != nil {
+			return err
+		}
+	}
+	if f.json != "" {
+		data, err := g.JSON()
+		if err == nil {
+			err = putJSON(c, f.json, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if f.json == "-" || f.pics.html == "-" {
+		return nil
+	}
+	return g.Text(c.OutOrStdout(), textOptions(c))
 }
 
 // checkSubject refuses what names no one message, workload or collective of a scenario.
@@ -158,7 +195,8 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject) {
 		}
 	}
 	for i := range r.Collectives {
-		if w := r.Collectives[i].Workload; kind != "message" && kind != "workload" && (w == name || name == "collective" && kind == "") {
+		if w := r.Collectives[i].Workload; kind != "message" && kind != "workload" && (w == name || name == "collective" &&
+			kind == "") {
 			s.Name, s.Collective, s.Message = "collective "+w, w, slowestOf(r, w)
 			return s
 		}
@@ -198,10 +236,13 @@ func slowestOf(r *record.Run, entry string) int {
 
 // gains is a study as reports write it. said is what a report says of the subject.
 func gains(s *whatif.Study, said string) *report.Gains {
-	g := &report.Gains{Subject: s.Subject.Name, Said: said, TookPS: s.TookPS, Extra: s.Extra, Verdict: s.Verdict(), Runs: s.Runs, Left: s.Left}
+	g := &report.Gains{Subject: s.Subject.Name, Said: said, TookPS: s.TookPS, Extra: s.Extra, Verdict: s.Verdict(),
+		Runs: s.Runs,
+		Left: s.Left, Completions: s.Completions}
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		g.Rows = append(g.Rows, report.Gain{Text: r.Text, TookPS: r.TookPS, Extra: r.Extra, Share: r.Gain, Note: r.Note, Named: r.Named})
+		g.Rows = append(g.Rows, report.Gain{Text: r.Text, TookPS: r.TookPS, Extra: r.Extra, Share: r.Gain, Note: r.Note,
+			Named: r.Named, Completions: r.Completions})
 	}
 	return g
 }

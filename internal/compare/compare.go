@@ -49,6 +49,10 @@ type Column struct {
 	// single run stands for them; see lottery.
 	Lottery  []string `json:"lottery,omitempty"`
 	Warnings []string `json:"warnings"` // of the first seed
+	// For a page, of the first seed: the completion times of messages, sorted, of many every
+	// so many; and samples over time.
+	Completions []units.Time     `json:"completions_ps,omitempty"`
+	Timeline    *record.Timeline `json:"timeline,omitempty"`
 }
 
 // Answer is who answered a question first, and by what. With several seeds it
@@ -190,6 +194,7 @@ type outcome struct {
 	words   string
 	of      string // whose account it is
 	account []metrics.AccountPart
+	drawn   drawn
 }
 
 // ended reports whether the run came to its own end.
@@ -260,6 +265,8 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 	s := metrics.Summarise(r)
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
 	o.of, o.account = metrics.WorstAccount(r)
+	o.drawn = drawnOf(r)
+	o.run.Timeline, o.run.Network, o.run.Places = nil, nil, nil
 	o.run.Collectives = nil
 	o.run.Messages, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
 	return o, nil
@@ -276,7 +283,8 @@ func assemble(stacks []string, all []outcome) *Comparison {
 			name = all[n].run.Stack
 		}
 		col := Column{Stack: name, Sentence: all[n].words, AccountOf: all[n].of, Account: all[n].account,
-			Warnings: append([]string{}, all[n].run.Warnings...)}
+			Warnings: append([]string{}, all[n].run.Warnings...), Completions: all[n].drawn.completions,
+			Timeline: all[n].drawn.timeline}
 		var mine []*outcome
 		for i := n; i < len(all); i += len(stacks) {
 			mine = append(mine, &all[i])

@@ -39,6 +39,7 @@ type axis struct {
 // curve is a line of a chart.
 type curve struct {
 	name, path string // its name in the legend, and its place in the JSON
+	title      string // more than its name
 	x, y       []float64
 	step       bool // from a point level to the next, and then up or down
 	attrs      []string
@@ -150,7 +151,7 @@ func (l *lines) Plot(dc draw.Canvas, p *plot.Plot) {
 			return int(math.Round((px - x0) * fine)), int(math.Round((py - y0) * fine))
 		}
 		class := "line s" + strconv.Itoa(v.colour%colours)
-		if v.dashed {
+		if v.dashed || v.colour >= colours {
 			class += " dashed"
 		}
 		c.empty("path", append([]string{"class", class, "d", pathOf(len(v.x), v.step, at), "data-path", v.path},
@@ -195,11 +196,14 @@ func (c *canvas) legend(curves []curve, top float64) {
 	for i := range curves {
 		y := top + 6 + float64(i)*legendLine
 		class := "key s" + strconv.Itoa(curves[i].colour%colours)
-		if curves[i].dashed {
+		if curves[i].dashed || curves[i].colour >= colours {
 			class += " dashed"
 		}
 		c.open("g", "class", "entry", "data-curve", strconv.Itoa(i))
 		c.line(x, y, x+16, y, class)
+		if curves[i].title != "" {
+			c.element("title", Clean(curves[i].title))
+		}
 		c.text(x+22, y+4, "label", short(curves[i].name, 26))
 		c.close("g")
 	}

@@ -66,7 +66,7 @@ func Distributions(list []Distribution, what string) *Figure {
 	}
 	p := panel{title: "part of the messages that had completed (%)", y: linear("", 0, 100, 5), class: "cdf"}
 	for i, d := range list {
-		if i == colours {
+		if i == 2*colours {
 			break
 		}
 		v := curve{name: d.Name, path: d.Place, colour: i, step: true, attrs: []string{"data-workload", d.Name}}

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -36,15 +37,25 @@ func (q *quantityOf) value(t *record.Timeline, v int64) float64 {
 	return float64(v)
 }
 
-// Timeline draws the samples of a run, quantity by quantity along one axis of time that begins
-// with the first post; nil: there are none.
-func Timeline(r *record.Run, of ...record.Quantity) *Figure {
-	t := r.Timeline
-	if t == nil || t.Samples < 2 {
+// Timeline is the samples of a run, with its place in the JSON and, among several, its name.
+type Timeline struct {
+	Name, Place string
+	*record.Timeline
+}
+
+// Timelines draws samples, quantity by quantity along one axis of time that begins with the first
+// post, all quantities or one; nil: there are none. Of several runs each has its colour.
+func Timelines(list []Timeline, of ...record.Quantity) *Figure {
+	list = slices.DeleteFunc(slices.Clone(list), func(t Timeline) bool { return t.Timeline == nil || t.Samples < 2 })
+	if len(list) == 0 {
 		return nil
 	}
-	base := r.FirstPost()
-	x, by := TimeAxis(t.Time(0)-base, t.Time(t.Samples-1)-base)
+	from, to := list[0].Time(0), units.Time(0)
+	for _, t := range list {
+		from, to = min(from, t.Time(0)), max(to, t.Time(t.Samples-1))
+	}
+	until := Until(list)
+	x, by := timeAxis(from, until)
 	var panels []panel
 	name := "timeline"
 	for i := range quantities {
@@ -55,7 +66,7 @@ func Timeline(r *record.Run, of ...record.Quantity) *Figure {
 		if len(of) > 0 {
 			name = string(q.of)
 		}
-		if p, ok := q.panel(t, base, by, "/timeline"); ok {
+		if p, ok := q.panel(list, by); ok {
 			panels = append(panels, p)
 		}
 	}
@@ -63,24 +74,44 @@ func Timeline(r *record.Run, of ...record.Quantity) *Figure {
 		return nil
 	}
 	return chart(name, "Queues, pauses, rates and windows over time, along one axis", x, panels, panelHeight,
-		"data-from", strconv.FormatInt(int64(t.Time(0)-base), 10), "data-to",
-		strconv.FormatInt(int64(t.Time(t.Samples-1)-base), 10))
+		"data-from", strconv.FormatInt(int64(from), 10), "data-to", strconv.FormatInt(int64(to), 10),
+		"data-until", strconv.FormatInt(int64(until), 10))
 }
 
-// TimeAxis is a linear axis of time in its own unit; by is that in picoseconds.
-func TimeAxis(from, to units.Time) (x axis, by float64) {
+// Until is up to when several timelines are drawn at first: where one goes on for several times
+// as long as most do, only so far that these can be seen.
+func Until(list []Timeline) units.Time {
+	var ends []units.Time
+	for _, t := range list {
+		if t.Timeline != nil {
+			ends = append(ends, t.Time(t.Samples-1))
+		}
+	}
+	if len(ends) == 0 {
+		return 0
+	}
+	slices.Sort(ends)
+	most, last := ends[(len(ends)-1)*3/4], ends[len(ends)-1]
+	if last > 4*most {
+		return most + most/2
+	}
+	return last
+}
+
+// timeAxis is a linear axis of time in its own unit; by is that in picoseconds.
+func timeAxis(from, to units.Time) (x axis, by float64) {
 	unit, by := scaled(float64(to), timeUnits...)
 	return linear(fmt.Sprintf("time after the first post (%s)", unit), float64(from)/by, float64(to)/by, 10), by
 }
 
-// panel draws the curves of one quantity, which are at a place in the JSON.
-func (q *quantityOf) panel(t *record.Timeline, base units.Time, by float64, at string) (p panel, ok bool) {
-	largest := 0.0 // of sums that of a bin may be less
-	for i := range t.Curves {
-		if t.Curves[i].Quantity == q.of {
-			ok = true
-			for _, v := range t.Curves[i].Value {
-				largest = max(largest, q.value(t, v))
+// panel draws the curves of one quantity.
+func (q *quantityOf) panel(list []Timeline, by float64) (p panel, ok bool) {
+	largest := 0.0
+	for _, t := range list {
+		for i := range t.Curves {
+			if c := &t.Curves[i]; c.Quantity == q.of {
+				ok = true
+				largest = max(largest, q.value(t.Timeline, c.Most()))
 			}
 		}
 	}
@@ -98,14 +129,19 @@ func (q *quantityOf) panel(t *record.Timeline, base units.Time, by float64, at s
 		p.y = linear("", 0, 100, 5)
 	}
 	p.top = p.y.max * div
-	for i := range t.Curves {
-		c := &t.Curves[i]
-		if c.Quantity != q.of {
-			continue
+	for k, t := range list {
+		for i := range t.Curves {
+			c := &t.Curves[i]
+			if c.Quantity != q.of {
+				continue
+			}
+			v := curve{name: CurveName(c), path: t.Place + "/curves/" + strconv.Itoa(i), colour: len(p.curves), step: true}
+			if len(list) > 1 {
+				v.name, v.colour, v.title = t.Name, k, CurveName(c)
+			}
+			v.x, v.y = q.points(t.Timeline, c, by, div)
+			p.curves = append(p.curves, v)
 		}
-		v := curve{name: CurveName(c), path: at + "/curves/" + strconv.Itoa(i), colour: len(p.curves), step: true}
-		v.x, v.y = q.points(t, c, base, by, div)
-		p.curves = append(p.curves, v)
 	}
 	return p, true
 }
@@ -114,9 +150,9 @@ func (q *quantityOf) panel(t *record.Timeline, base units.Time, by float64, at s
 const bins = 140
 
 // points are where a curve changes, and its ends.
-func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, base units.Time, by, div float64) (x,
+func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, by, div float64) (x,
 	y []float64) {
-	now := func(sample int) float64 { return float64(t.Time(max(0, sample))-base) / by }
+	now := func(sample int) float64 { return float64(t.Time(max(0, sample))) / by }
 	if q.of == record.SeriesPaused || q.of == record.SeriesGoodput {
 		bin := max(1, (t.Samples-1)/bins)
 		for s := 0; s < t.Samples; s += bin {

@@ -83,6 +83,7 @@ type Key struct {
 
 // Block is a part of a section: one of these.
 type Block struct {
+	Label    string // before the sentence
 	Sentence *Figure
 	Table    *Table
 	Drawing  template.HTML

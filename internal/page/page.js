@@ -22,26 +22,28 @@
     return (v === 0 ? "0" : String(Number(v.toPrecision(4)))) + " " + units[k];
   };
   const TIME = ["ps", "ns", "us", "ms", "s"], BYTES = ["B", "KB", "MB", "GB", "TB"], RATE = ["bit/s", "kb/s", "Mb/s",
-	"Gb/s", "Tb/s"];
+        "Gb/s", "Tb/s"];
 
   // Curves over time. A view is from one instant to another, in picoseconds after the first post.
-  const timeline = (svg, t, base) => {
+  const timeline = (svg, data) => {
     const from = Number(svg.dataset.from), to = Number(svg.dataset.to);
-    let view = [from, to], cursor = null;
+    let view = [from, Number(svg.dataset.until)], cursor = null, finest = Infinity;
     const panels = all(".panel", svg).map((g) => {
       const area = g.querySelector(".area");
       const lines = all(".line", area).map((path, i) => {
-        const curve = t.curves[Number(path.dataset.path.split("/").pop())];
-        return { path, curve, entry: all(".entry", g)[i] };
+        const steps = path.dataset.path.split("/").slice(1), row = steps.pop();
+        const t = steps.slice(0, -1).reduce((v, step) => v[step], data);
+        return { path, t, curve: t.curves[row], entry: all(".entry", g)[i] };
       });
       return { g, area, lines, top: Number(area.dataset.top), x: Number(area.getAttribute("x")),
-	y: Number(area.getAttribute("y")),
+        y: Number(area.getAttribute("y")),
         w: Number(area.getAttribute("width")), h: Number(area.getAttribute("height")) };
     });
     const last = panels[panels.length - 1];
-    const when = (sample) => t.from_ps + sample * t.every_ps - base;
-    const sampleAt = (instant) => (instant + base - t.from_ps) / t.every_ps;
-    const level = (c, v, samples) => {
+    for (const p of panels) for (const l of p.lines) finest = Math.min(finest, l.t.every_ps);
+    const when = (t, sample) => t.from_ps + sample * t.every_ps - t.first_post_ps;
+    const sampleAt = (t, instant) => (instant + t.first_post_ps - t.from_ps) / t.every_ps;
+    const level = (t, c, v, samples) => {
       if (c.quantity === "paused") return 100 * v / (samples * t.every_ps);
       if (c.quantity === "goodput") return v * 8 / (samples * t.every_ps) * 1e12;
       return v;
@@ -49,7 +51,7 @@
     const sums = (c) => c.quantity === "paused" || c.quantity === "goodput";
     const interval = (c) => sums(c) || c.quantity === "queue";
     const text = (c, v) => c.quantity === "paused" ? Number(v.toPrecision(3)) + " %" : scaled(v,
-	c.quantity === "queue" || c.quantity === "window" ? BYTES : RATE);
+        c.quantity === "queue" || c.quantity === "window" ? BYTES : RATE);
     const valueAt = (c, sample) => {
       let low = 0, high = c.at.length;
       while (low < high) {
@@ -59,11 +61,11 @@
       return low ? c.value[low - 1] : 0;
     };
     // One point per bin: of what is summed the sum, of queues the most, else the last.
-    const path = (p, c) => {
-      const first = Math.max(0, Math.floor(sampleAt(view[0])) - 1), end = Math.min(t.samples - 1,
-	Math.ceil(sampleAt(view[1])) + 1);
+    const path = (p, t, c) => {
+      const first = Math.max(0, Math.floor(sampleAt(t, view[0])) - 1), end = Math.min(t.samples - 1,
+        Math.ceil(sampleAt(t, view[1])) + 1);
       const bin = Math.max(1, Math.floor((end - first) / (sums(c) ? 140 : 1000)));
-      const x = (sample) => Math.round((when(sample) - view[0]) / (view[1] - view[0]) * p.w * FINE);
+      const x = (sample) => Math.round((when(t, sample) - view[0]) / (view[1] - view[0]) * p.w * FINE);
       const y = (v) => Math.round(p.h * FINE * (1 - v / p.top));
       let d = "";
       for (let s = first; s <= end; s += bin) {
@@ -74,7 +76,7 @@
           v = sums(c) ? v + one : c.quantity === "queue" ? Math.max(v, one) : one;
         }
         const shift = interval(c) ? -1 : 0;
-        d += (d ? "H" + x(Math.max(s + shift, 0)) + "V" : "M" + x(Math.max(s + shift, 0)) + " ") + y(level(c, v, n));
+        d += (d ? "H" + x(Math.max(s + shift, 0)) + "V" : "M" + x(Math.max(s + shift, 0)) + " ") + y(level(t, c, v, n));
         if (s + n > end) d += "H" + x(s + n + shift);
       }
       return d;
@@ -91,16 +93,16 @@
       for (let v = Math.ceil(view[0] / by / s) * s; v <= view[1] / by + s / 1e6; v += s) {
         const x = last.x + (v * by - view[0]) / (view[1] - view[0]) * last.w, y = last.y + last.h;
         last.g.append(draw("path", { class: "xl", d: `M${x} ${y}v4` }), draw("text", { class: "xt", x, y: y + 16,
-	"text-anchor": "middle" }, v.toFixed(digits)));
+        "text-anchor": "middle" }, v.toFixed(digits)));
       }
       const title = svg.querySelector(".axis-title");
       title.textContent = title.textContent.replace(/\(.*\)/, "(" + TIME[k] + ")");
     };
     const show = (next) => {
-      const span = Math.min(to - from, Math.max(next[1] - next[0], 4 * t.every_ps));
+      const span = Math.min(to - from, Math.max(next[1] - next[0], 4 * finest));
       const start = Math.min(Math.max(next[0], from), to - span);
       view = [start, start + span];
-      for (const p of panels) for (const l of p.lines) l.path.setAttribute("d", path(p, l.curve));
+      for (const p of panels) for (const l of p.lines) l.path.setAttribute("d", path(p, l.t, l.curve));
       axis();
       point(cursor);
     };
@@ -118,8 +120,8 @@
           const label = l.entry.querySelector("text"), old = label.querySelector("tspan");
           if (old) old.remove();
           if (!seen) continue;
-          const s = sampleAt(instant), v = valueAt(l.curve, interval(l.curve) ? Math.ceil(s) : Math.floor(s));
-          label.append(draw("tspan", { class: "now", dx: 6 }, text(l.curve, level(l.curve, v, 1))));
+          const s = sampleAt(l.t, instant), v = valueAt(l.curve, interval(l.curve) ? Math.ceil(s) : Math.floor(s));
+          label.append(draw("tspan", { class: "now", dx: 6 }, text(l.curve, level(l.t, l.curve, v, 1))));
         }
       }
     };
@@ -132,7 +134,7 @@
       const span = view[1] - view[0];
       point(Math.min(to, Math.max(from, (cursor === null ? view[0] : cursor) + part * span)));
       if (cursor < view[0] || cursor > view[1]) show([view[0] + Math.sign(part) * span / 2, view[1] +
-	Math.sign(part) * span / 2]);
+        Math.sign(part) * span / 2]);
     };
     const instantOf = (event) => {
       const box = last.area.getBoundingClientRect();
@@ -144,7 +146,7 @@
       const hit = draw("rect", { class: "hit", x: p.x, y: p.y, width: p.w, height: p.h });
       p.g.append(hit);
       hit.addEventListener("pointerdown",
-	(e) => { if (e.button === 0) { began = instantOf(e); hit.setPointerCapture(e.pointerId); } });
+        (e) => { if (e.button === 0) { began = instantOf(e); hit.setPointerCapture(e.pointerId); } });
       hit.addEventListener("pointermove", (e) => {
         const now = instantOf(e);
         point(now);
@@ -152,7 +154,7 @@
         if (began === null) return;
         const x = (v) => p.x + (v - view[0]) / (view[1] - view[0]) * p.w;
         for (const q of panels) band.push(draw("rect", { class: "band", x: x(Math.min(began, now)), y: q.y,
-	width: Math.abs(x(now) - x(began)), height: q.h }));
+        width: Math.abs(x(now) - x(began)), height: q.h }));
         band.forEach((e) => svg.append(e));
       });
       hit.addEventListener("pointerup", (e) => {
@@ -160,7 +162,7 @@
         began = null;
         unband();
         if (start !== null && Math.abs(now - start) > (view[1] - view[0]) / 100) show([Math.min(start, now),
-	Math.max(start, now)]);
+        Math.max(start, now)]);
       });
       hit.addEventListener("pointerleave", () => { if (began === null) point(null); });
       hit.addEventListener("dblclick", () => show([from, to]));
@@ -168,7 +170,7 @@
     svg.setAttribute("tabindex", "0");
     svg.addEventListener("keydown", (e) => {
       const act = { "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => show([from, to]),
-	Escape: () => show([from, to]),
+        Escape: () => show([from, to]),
         ArrowLeft: () => move(e.shiftKey ? -0.1 : -0.01), ArrowRight: () => move(e.shiftKey ? 0.1 : 0.01) }[e.key];
       if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
       e.preventDefault();
@@ -176,7 +178,7 @@
     });
     const tools = make("div", { class: "tools" }), out = make("output", { class: "readout" });
     for (const [label, act] of [["zoom in", () => zoom(0.5)], ["zoom out", () => zoom(2)], ["all", () => show([from,
-	to])]]) {
+        to])]]) {
       const b = make("button", { type: "button" }, label);
       b.addEventListener("click", act);
       tools.append(b);
@@ -200,14 +202,14 @@
         entry.setAttribute("aria-pressed", "true");
         entry.addEventListener("click", flip);
         entry.addEventListener("keydown", (e) => { if (e.key === "Enter" ||
-	e.key === " ") { e.preventDefault(); e.stopPropagation(); flip(); } });
+        e.key === " ") { e.preventDefault(); e.stopPropagation(); flip(); } });
       });
     }
   };
 
   // What is written in a cell, as a number: 12.5 MB sorts above 80 KB.
   const POWER = { ps: 1, ns: 1e3, us: 1e6, ms: 1e9, s: 1e12, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, "b/s": 1,
-	"bit/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12 };
+        "bit/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12 };
   const worth = (cell) => {
     const m = /^\+?(-?[\d,.]+)\s*(\S*)/.exec(cell.textContent.trim());
     return m ? Number(m[1].replace(/,/g, "")) * (POWER[m[2]] || 1) : -1;
@@ -216,7 +218,7 @@
   const table = (t) => {
     const body = t.tBodies[0], rows = [...body.rows];
     const input = make("input", { type: "search", "aria-label": "filter " +
-	(t.caption ? t.caption.textContent : t.id), placeholder: "filter" }), left = make("output");
+        (t.caption ? t.caption.textContent : t.id), placeholder: "filter" }), left = make("output");
     input.addEventListener("input", () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       let n = 0;
@@ -240,7 +242,7 @@
         th.setAttribute("aria-sort", down ? "descending" : "ascending");
         const sign = down ? -1 : 1, number = th.classList.contains("n");
         const order = [...rows].sort((a,
-	b) => sign * (number ? worth(a.cells[k]) - worth(b.cells[k]) : a.cells[k].textContent.localeCompare(b.cells[k].textContent)));
+        b) => sign * (number ? worth(a.cells[k]) - worth(b.cells[k]) : a.cells[k].textContent.localeCompare(b.cells[k].textContent)));
         body.append(...order);
       });
     });
@@ -268,8 +270,8 @@
     target.scrollIntoView();
   };
 
-  const data = document.getElementById("data"), held = data ? JSON.parse(data.textContent) : {};
-  all("svg.timeline").forEach((svg) => { if (held.timeline) timeline(svg, held.timeline, held.base); });
+  const data = document.getElementById("data"), held = data ? JSON.parse(data.textContent) : null;
+  all("svg.timeline").forEach((svg) => { if (held) timeline(svg, held); });
   all("svg.timeline, svg.completions").forEach(legends);
   all("svg.topology").forEach(network);
   all("table.filter").forEach(table);
@@ -277,6 +279,6 @@
   reveal();
   let closed = [];
   addEventListener("beforeprint",
-	() => { closed = all("details:not([open])"); closed.forEach((d) => { d.open = true; }); });
+        () => { closed = all("details:not([open])"); closed.forEach((d) => { d.open = true; }); });
   addEventListener("afterprint", () => { closed.forEach((d) => { d.open = false; }); });
 })();

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/page/audit"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // simulate runs a scenario with the samples of a page.
@@ -109,4 +111,68 @@ func TestNamesAreEscaped(t *testing.T) {
 	if !strings.Contains(html, "&lt;svg onload=alert(1)&gt;") || !strings.Contains(html, "鱼") {
 		t.Error("a name is missing")
 	}
+}
+
+// The same of a comparison.
+func TestFiguresOfComparison(t *testing.T) {
+	c, err := compare.Run(context.Background(), compare.Options{Stacks: []string{"rocev2", "tcp"}, Seeds: 2, Workers: 1,
+		Do: func(ctx context.Context, j compare.Job) (*record.Run, error) {
+			r, _, err := run.Do(ctx, run.Options{Scenario: "incast-4to1", Stack: j.Stack, Stacks: j.Stacks, Seed: j.Seed,
+				Workers:  1,
+				Timeline: true, Set: []string{"workload[0].incast.size=1MB"}})
+			return r, err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := report.CompareJSON(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, page.Comparison(c, page.Meta{}), data, 140)
+}
+
+// check compares the figures of a page with a JSON document.
+func check(t *testing.T, p *page.Page, data []byte, least int) {
+	t.Helper()
+	doc, err := audit.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	list := audit.Elements(b.String())
+	if len(list) < least {
+		t.Errorf("the page has %d figures, want at least %d", len(list), least)
+	}
+	for i, s := range audit.Check(doc, list) {
+		if i == 20 {
+			break
+		}
+		t.Error(s)
+	}
+}
+
+// The same of what changes of a scenario come to, and of a diagnosis; their pages have a figure for
+// everything that their text has.
+func TestFiguresOfInquiries(t *testing.T) {
+	g := &report.Gains{Scenario: "s", Subject: "h0 -> h1", Said: "it was held", TookPS: 3_814_000_000, Verdict: "so <b>it</b> is", Runs: 3, Left: 2,
+		Completions: []units.Time{1_000_000, 3_814_000_000}, Rows: []report.Gain{
+			{Text: "faster", TookPS: 1_025_000_000, Share: 0.731, Named: true, Completions: []units.Time{900_000, 1_025_000_000}},
+			{Text: "slower", TookPS: 20_025_000_000, Share: -4.25, Note: "drops 5"},
+			{Text: "never", TookPS: units.Never, Note: "ends by deadlock"}}}
+	data, err := g.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, page.Gains(g, page.Meta{}), data, 20)
+	d := &report.Diagnosis{Subject: "a.log", Notes: []string{"cut"}, Best: "ACS on", Verdict: "Found: ACS on.", Checks: []string{"lspci"}, Untried: []string{"x"},
+		Rows:  []report.Suspect{{Name: "none", Misfit: 4.25, Healthy: true}, {Name: "ACS on", Misfit: 1.02, Evidence: 31.37}},
+		Sizes: []report.DiagnosedSize{{Bytes: 1024, US: 30.27, HealthyUS: 20, SuspectUS: 30}, {Bytes: 65536, US: 61, Good: 40, HealthyUS: 40.5, SuspectUS: 60}}}
+	if data, err = d.JSON(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, page.Diagnosis(d, page.Meta{}), data, 20)
 }

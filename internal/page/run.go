@@ -68,7 +68,7 @@ func Run(r *record.Run, meta Meta) *Page {
 		b.add("scenario", "Scenario", Block{Text: string(meta.Scenario)})
 	}
 	if r.Timeline != nil {
-		b.Data = map[string]any{"timeline": r.Timeline, "base": int64(b.base)}
+		b.Data = map[string]any{"timeline": r.Timeline}
 	}
 	return &b.Page
 }
@@ -213,13 +213,14 @@ func (b *builder) timeline() {
 			Block{Sentence: &Figure{Text: "No samples over time were taken: they are when a run is asked for --html or --svg."}})
 		return
 	}
-	blocks := b.drawing(figure.Timeline(b.r),
+	line := []figure.Timeline{{Place: "/timeline", Timeline: t}}
+	blocks := b.drawing(figure.Timelines(line),
 		fmt.Sprintf("A sample every %s. Queues: the most since the sample before. Paused: the part of that time. "+
 			"Drag, or use + and -, to look closer; arrows move, 0 shows all.",
 			metrics.FormatTime(t.EveryPS)))
 	for _, q := range []record.Quantity{record.SeriesQueue, record.SeriesPaused, record.SeriesRate, record.SeriesWindow,
 		record.SeriesGoodput} {
-		if f := figure.Timeline(b.r, q); f != nil {
+		if f := figure.Timelines(line, q); f != nil {
 			b.Drawings = append(b.Drawings, f)
 		}
 	}

@@ -9,11 +9,13 @@ import (
 // Timeline is what a run sampled of itself for a page: a bounded number of samples, however
 // long it took, of the curves that say most.
 type Timeline struct {
-	FromPS  units.Time  `json:"from_ps"`  // of sample 0, at or before the first post
-	EveryPS units.Time  `json:"every_ps"` // from one sample to the next
-	Samples int         `json:"samples"`  // how many
-	Curves  []TimeCurve `json:"curves"`   // by quantity, then in the order of the network
-	LeftOut []string    `json:"left_out"` // what was not kept, in words
+	FromPS  units.Time `json:"from_ps"`  // of sample 0, at or before the first post
+	EveryPS units.Time `json:"every_ps"` // from one sample to the next
+	// FirstPostPS is when the first message was posted, from which a page tells time.
+	FirstPostPS units.Time  `json:"first_post_ps"`
+	Samples     int         `json:"samples"`  // how many
+	Curves      []TimeCurve `json:"curves"`   // by quantity, then in the order of the network
+	LeftOut     []string    `json:"left_out"` // what was not kept, in words
 }
 
 // TimeCurve is one quantity of one port and class, or of one queue pair.
@@ -32,8 +34,18 @@ type TimeCurve struct {
 	Value    []int64  `json:"value"`              // to what
 }
 
-// Time is when a sample was taken.
-func (t *Timeline) Time(sample int) units.Time { return t.FromPS + units.Time(sample)*t.EveryPS }
+// Time is when a sample was taken, after the first post.
+func (t *Timeline) Time(sample int) units.Time {
+	return t.FromPS - t.FirstPostPS + units.Time(sample)*t.EveryPS
+}
+
+// Most is the largest value of a curve.
+func (c *TimeCurve) Most() (most int64) {
+	for _, v := range c.Value {
+		most = max(most, v)
+	}
+	return most
+}
 
 // Values calls yield with the samples from one, in order, to before another.
 func (c *TimeCurve) Values(from, to int, yield func(v int64)) {
@@ -51,12 +63,12 @@ func (c *TimeCurve) Values(from, to int, yield func(v int64)) {
 	}
 }
 
-// Timeline is the samples as a page has them.
-func (s *Series) Timeline() *Timeline {
+// Timeline is the samples as a page has them, told from the first post.
+func (s *Series) Timeline(firstPost units.Time) *Timeline {
 	if s == nil {
 		return nil
 	}
-	t := &Timeline{FromPS: s.FromPS, EveryPS: s.EveryPS, Samples: s.Samples, Curves: []TimeCurve{},
+	t := &Timeline{FromPS: s.FromPS, EveryPS: s.EveryPS, FirstPostPS: firstPost, Samples: s.Samples, Curves: []TimeCurve{},
 		LeftOut: append([]string{}, s.LeftOut...)}
 	for i := range s.Curves {
 		c := &s.Curves[i]

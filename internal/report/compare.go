@@ -27,14 +27,21 @@ const (
 // CompareJSON encodes c, indented, with a newline at the end. The text of
 // Compare holds no number that is not in it.
 func CompareJSON(c *compare.Comparison) ([]byte, error) {
+	data, err := indented(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode the comparison: %w", err)
+	}
+	return data, nil
+}
+
+// indented encodes v as all JSON of this program, with a newline at the end.
+func indented(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	if err := e.Encode(c); err != nil {
-		return nil, fmt.Errorf("encode the comparison: %w", err)
-	}
-	return b.Bytes(), nil
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // ParseCompareJSON reads what CompareJSON wrote.

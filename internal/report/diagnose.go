@@ -8,29 +8,39 @@ import (
 
 // Diagnosis is what a log of nccl-tests comes to beside a scenario.
 type Diagnosis struct {
-	Subject string   // the log, and what it is of
-	Notes   []string // what to know of the log
-	Rows    []Suspect
-	Sizes   []DiagnosedSize
-	Best    string // name of the fault whose curve Sizes have beside the healthy one's
-	Verdict string
-	Checks  []string // what to look at on the machine, in order
-	Untried []string // faults that change nothing here, or that the scenario cannot have
+	Version int             `json:"version"`
+	Subject string          `json:"subject"` // the log, and what it is of
+	Notes   []string        `json:"notes"`   // what to know of the log
+	Rows    []Suspect       `json:"suspects"`
+	Sizes   []DiagnosedSize `json:"sizes"`
+	Best    string          `json:"best"` // name of the fault whose curve Sizes have beside the healthy one's
+	Verdict string          `json:"verdict"`
+	Checks  []string        `json:"checks"`  // what to look at on the machine, in order
+	Untried []string        `json:"untried"` // faults that change nothing here, or that the scenario cannot have
+}
+
+// JSON encodes the diagnosis, indented, with a newline at the end.
+func (d *Diagnosis) JSON() ([]byte, error) {
+	out := *d
+	out.Version = pageVersion
+	return indented(&out)
 }
 
 // Suspect is a fault, or the healthy machine.
 type Suspect struct {
-	Name     string
-	Misfit   float64 // for each size; about 1 where it is true
-	Evidence float64 // twice the logarithm of the odds against the healthy machine
-	Healthy  bool
+	Name     string  `json:"name"`
+	Misfit   float64 `json:"misfit"`   // for each size; about 1 where it is true
+	Evidence float64 `json:"evidence"` // twice the logarithm of the odds against the healthy machine
+	Healthy  bool    `json:"healthy"`
 }
 
 // DiagnosedSize is a size of the log with its times in us.
 type DiagnosedSize struct {
-	Bytes                int64
-	US, Good             float64 // Good: of the good nodes; 0: there is no such log
-	HealthyUS, SuspectUS float64
+	Bytes     int64   `json:"bytes"`
+	US        float64 `json:"us"`
+	Good      float64 `json:"good_us,omitempty"` // of the good nodes; 0: there is no such log
+	HealthyUS float64 `json:"healthy_us"`
+	SuspectUS float64 `json:"suspect_us"`
 }
 
 // Text writes the diagnosis for reading. Width 0 means 100 columns.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -13,11 +14,16 @@ import (
 // functions return.
 
 // said are the sentences that part of a report writes, each whole.
-func said(r *record.Run, s *metrics.Summary, verbose bool, write func(t *text)) (out []string) {
+func said(r *record.Run, s *metrics.Summary, verbose bool, write func(t *text)) []string {
 	t := newText(r, TextOptions{Width: 1 << 30, Verbose: verbose})
 	t.s, t.proseOnly = s, true
 	write(t)
-	for _, l := range strings.Split(t.b.String(), "\n") {
+	return whole(t.b.String())
+}
+
+// whole are the lines of a text that is as wide as it needs to be.
+func whole(text string) (out []string) {
+	for _, l := range strings.Split(text, "\n") {
 		if l = strings.TrimSpace(l); l != "" {
 			out = append(out, l)
 		}
@@ -80,4 +86,19 @@ func Waterfall(m *record.Message) (out []Bar) {
 		at += b.time
 	}
 	return out
+}
+
+// CompareOpening says what is compared.
+func CompareOpening(c *compare.Comparison) []string { return ofCompare(c, (*comparison).header) }
+
+// CompareLegend says what the figures of a comparison are.
+func CompareLegend(c *compare.Comparison) []string { return ofCompare(c, (*comparison).legend) }
+
+// CompareWarnings are the warnings of all stacks.
+func CompareWarnings(c *compare.Comparison) []string { return ofCompare(c, (*comparison).warnings) }
+
+func ofCompare(c *compare.Comparison, write func(t *comparison)) []string {
+	t := &comparison{c: c, width: 1 << 30}
+	write(t)
+	return whole(t.b.String())
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -11,25 +12,59 @@ import (
 
 // Gains are what changes of a scenario came to.
 type Gains struct {
-	Subject string     // whose time it is
-	Said    string     // what a report of the scenario says of the subject; "": nothing
-	TookPS  units.Time // as the scenario is; Never: it did not complete
-	Extra   string     // beside the time
-	Rows    []Gain     // the largest first
-	Verdict string
-	Runs    int // that were made
-	Left    int // that were not
+	Version  int        `json:"version"`
+	Scenario string     `json:"scenario"`
+	Subject  string     `json:"subject"`         // whose time it is
+	Said     string     `json:"said,omitempty"`  // what a report of the scenario says of the subject; "": nothing
+	TookPS   units.Time `json:"took_ps"`         // as the scenario is; Never, in JSON -1: it did not complete
+	Extra    string     `json:"extra,omitempty"` // beside the time
+	Rows     []Gain     `json:"changes"`         // the largest first
+	Verdict  string     `json:"verdict"`
+	Runs     int        `json:"runs"` // that were made
+	Left     int        `json:"left"` // that were not
+	// Completions are the completion times of all messages as the scenario is, sorted, of many
+	// every so many.
+	Completions []units.Time `json:"completions_ps,omitempty"`
 }
 
 // Gain is what one set of changes came to.
 type Gain struct {
-	Text   string // what is changed
-	TookPS units.Time
-	Extra  string
-	Share  float64 // of the time that is saved; less than 0: it takes longer
-	Note   string  // why the row says less than it seems
-	Named  bool    // it removes what the sentence names
+	Text        string       `json:"change"`  // what is changed
+	TookPS      units.Time   `json:"took_ps"` // Never, in JSON -1: it did not complete
+	Extra       string       `json:"extra,omitempty"`
+	Share       float64      `json:"gain"`           // of the time that is saved; less than 0: it takes longer
+	Note        string       `json:"note,omitempty"` // why the row says less than it seems
+	Named       bool         `json:"named"`          // it removes what the sentence names
+	Completions []units.Time `json:"completions_ps,omitempty"`
 }
+
+// JSON encodes the gains, indented, with a newline at the end.
+func (s *Gains) JSON() ([]byte, error) {
+	out := *s
+	out.Version, out.Rows = pageVersion, slices.Clone(s.Rows)
+	never := func(t *units.Time) {
+		if *t == units.Never {
+			*t = -1
+		}
+	}
+	never(&out.TookPS)
+	for i := range out.Rows {
+		never(&out.Rows[i].TookPS)
+	}
+	return indented(&out)
+}
+
+// Opening says whose time it is, and what a report says of it.
+func (s *Gains) Opening() []string {
+	out := []string{s.Subject + ": " + took(s.TookPS, s.Extra)}
+	if s.Said != "" {
+		out = append(out, s.Said)
+	}
+	return out
+}
+
+// GainText is what a change gains.
+func (s *Gains) GainText(row int) string { return gainText(s, &s.Rows[row]) }
 
 // Text writes the gains for reading. Width 0 means 100 columns.
 func (s *Gains) Text(w io.Writer, opt TextOptions) error {

@@ -462,7 +462,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	lossy := r.lossy()
 	r.recordFlows(out, lossy)
 	out.Pauses = r.pauses()
-	out.Series, out.Timeline = r.series.series(end), r.page.series(end).Timeline()
+	out.Series, out.Timeline = r.series.series(end), r.page.series(end).Timeline(out.FirstPost())
 	out.Network = r.network()
 	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
 	r.recordPorts(out, active, window)

@@ -59,6 +59,8 @@ type Row struct {
 	Gain    float64    // share of the time that is saved; less than 0: it takes longer
 	Note    string     // why the row says less than it seems: drops, a deadlock, a refusal
 	Named   bool       // it removes what the sentence names
+	// Completions are the completion times of all messages, for a drawing.
+	Completions []units.Time
 }
 
 // Study is what changes one at a time, and pairs of them, came to.
@@ -69,6 +71,8 @@ type Study struct {
 	Rows    []Row // the largest gain first
 	Runs    int   // that ended, the first among them
 	Left    int   // that were not made, for want of budget or because the user stopped
+	// Completions are those of the scenario as it is.
+	Completions []units.Time
 }
 
 // Budget bounds a study.
@@ -82,7 +86,7 @@ type Budget struct {
 // alone, then pairs of the best with what comes next. show is told of progress. What ctx cuts
 // short is left out.
 func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget, show func(done, of int)) *Study {
-	out := &Study{Subject: s, Runs: 1}
+	out := &Study{Subject: s, Runs: 1, Completions: l.completions(l.base)}
 	out.TookPS, out.Extra = l.value(&s, l.base)
 	var sets [][]Change
 	all := slices.Concat(named, l.Candidates(s.Message))
@@ -131,9 +135,19 @@ func (l *Lab) series(ctx context.Context, out *Study, sets [][]Change, named []C
 	slices.SortStableFunc(out.Rows, func(a, b Row) int { return cmp.Compare(b.Gain, a.Gain) })
 }
 
+// completions are the times of the messages that completed in an outcome.
+func (l *Lab) completions(o *Outcome) (times []units.Time) {
+	for i := range l.keys {
+		if t := l.Took(o, i); t != units.Never && t > 0 {
+			times = append(times, t)
+		}
+	}
+	return metrics.Thin(times)
+}
+
 // row is what one set of changes came to.
 func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
-	r := Row{Changes: changes}
+	r := Row{Changes: changes, Completions: l.completions(o)}
 	for i, c := range changes {
 		if i > 0 {
 			r.Text += ", and "

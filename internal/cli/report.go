@@ -18,6 +18,7 @@ func newReport() *cobra.Command {
 	var verbose bool
 	var d details
 	var pics pictures
+	var countersDir string
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the report of a run directory that run --out wrote",
@@ -29,6 +30,9 @@ func newReport() *cobra.Command {
 				return err
 			}
 			if err := pics.check(); err != nil {
+				return err
+			}
+			if err := checkDir("--counters", countersDir); err != nil {
 				return err
 			}
 			meter := newMeter(c.ErrOrStderr(), false)
@@ -43,6 +47,11 @@ func newReport() *cobra.Command {
 					return failure(err)
 				}
 			}
+			if countersDir != "" {
+				if err := writeCounters(countersDir, r); err != nil {
+					return failure(err)
+				}
+			}
 			if pics.html == "-" {
 				return nil
 			}
@@ -52,6 +61,7 @@ func newReport() *cobra.Command {
 	c.Flags().SortFlags = false
 	d.flags(c.Flags())
 	pics.flags(c.Flags(), "the run")
+	c.Flags().StringVar(&countersDir, "counters", "", countersText)
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
 }

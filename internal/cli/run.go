@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hopscope/hopscope/internal/counters"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/page"
@@ -30,6 +31,7 @@ type runFlags struct {
 	json, csv, out string
 	ns3Out         string
 	ncclOut        string
+	counters       string
 	series         seriesFlags
 	pictures       pictures
 	seed           uint64
@@ -71,6 +73,7 @@ func newRun(p Pipeline) *cobra.Command {
 	f.details.flags(flags)
 	f.foreign(flags)
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
+	flags.StringVar(&f.counters, "counters", "", countersText)
 	flags.StringVar(&f.ncclOut, "nccl-out", "", "write the collectives to `FILE` as nccl-tests prints them (-: to standard output as well)")
 	f.series.add(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
@@ -186,7 +189,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 	if err := f.details.check(); err != nil {
 		return nil, err
 	}
-	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "nccl-out", "series-out"} {
+	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "counters", "nccl-out", "series-out"} {
 		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
 			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
 		}
@@ -227,7 +230,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 
 // directories are the flags that name directories.
 func (f *runFlags) directories() []output {
-	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--series-out", f.series.dir}, {"--svg", f.pictures.svg}}
+	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--counters", f.counters}, {"--series-out", f.series.dir}, {"--svg", f.pictures.svg}}
 }
 
 // outFiles are the flags that name files.
@@ -299,6 +302,9 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.ns3Out != "" && v != nil {
 		errs = append(errs, writeNS3(f.ns3Out, r, v))
 	}
+	if f.counters != "" {
+		errs = append(errs, writeCounters(f.counters, r))
+	}
 	if f.ncclOut != "" {
 		errs = append(errs, writeNCCL(c, f.ncclOut, r))
 	}
@@ -331,6 +337,23 @@ func writeNCCL(c *cobra.Command, file string, r *record.Run) error {
 		return errors.New("--nccl-out: the scenario has no collective")
 	}
 	return putJSON(c, file, report.NCCLTests(r))
+}
+
+const countersText = "write to `DIR` what each box would print: ethtool -S, rdma statistic, SONiC's show commands, perfquery"
+
+// writeCounters writes a file for each box and command.
+func writeCounters(dir string, r *record.Run) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	}
+	set := files.NewSet(dir)
+	defer set.Discard()
+	for _, f := range counters.Files(r) {
+		if err := set.Write(f.Name, func(w io.Writer) error { _, err := io.WriteString(w, f.Text); return err }); err != nil {
+			return err
+		}
+	}
+	return set.Commit()
 }
 
 // writeNS3 writes the files that scripts for the ns-3 RDMA simulators read.

@@ -293,6 +293,9 @@ func (n *Net) stormDrops(now units.Time, sw *swtch, i, e int, c uint8, slot uint
 	}
 	for k := range w.queues {
 		if q := &w.queues[k]; q.storm && q.class == c && (q.port == e || q.port == i) {
+			if q.port == i {
+				w.storms[q.current].FromPeer++
+			}
 			w.drop(n, now, q, slot)
 			return true
 		}

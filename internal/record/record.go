@@ -366,12 +366,13 @@ const (
 
 // Storm is a time for which the PFC watchdog of a switch took a queue for one in a storm.
 type Storm struct {
-	Port    PortID         `json:"port"`    // whose peer paused it
-	Class   int            `json:"class"`   // the priority
-	FromPS  units.Time     `json:"from_ps"` // when it was found
-	ToPS    units.Time     `json:"to_ps"`   // when it was restored; -1: not before the run ended
-	Action  WatchdogAction `json:"action"`  // what was done about it
-	Dropped Act            `json:"dropped"` // frames on account of it; the sum is their bytes
+	Port     PortID         `json:"port"`              // whose peer paused it
+	Class    int            `json:"class"`             // the priority
+	FromPS   units.Time     `json:"from_ps"`           // when it was found
+	ToPS     units.Time     `json:"to_ps"`             // when it was restored; -1: not before the run ended
+	Action   WatchdogAction `json:"action"`            // what was done about it
+	FromPeer int64          `json:"dropped_from_peer"` // those of them that came from the peer
+	Dropped  Act            `json:"dropped"`           // frames on account of it; the sum is their bytes
 }
 
 // WatchdogAction is what a PFC watchdog does about a queue in a storm.

@@ -74,6 +74,7 @@ var rules = map[string]rule{
 	"internal/diagnose": {level: levelRun + 1, std: []string{"context", "sync"}},
 	"internal/whatif":   {level: levelRun + 1, std: []string{"context", "sync", "time"}},
 	"fidelity":          {level: levelRun + 1, std: []string{"context", "os", "sync"}},
+	"internal/counters": {level: levelRun + 1},
 	"internal/rows":     {level: levelRun, std: []string{"sync"}},
 	"internal/report":   {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 

@@ -1,0 +1,197 @@
+// Package counters writes what each box of a run would print of itself: ethtool, rdma and
+// perfquery at hosts, SONiC's show commands and perfquery at switches, in their units and
+// layouts. A counter that no part of the model feeds is left out, and the file says which.
+package counters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// File is what one command prints on one box.
+type File struct {
+	Name string // of the file: "h0.ethtool.txt"
+	Text string
+}
+
+// Files are what all boxes of a run print that carried anything, by box.
+func Files(r *record.Run) (out []File) {
+	b := boxesOf(r)
+	for _, n := range b.nodes {
+		ports := b.of[n]
+		host := b.hosts[n]
+		switch {
+		case ports[0].Layer == catalog.InfiniBand:
+			out = append(out, File{n + ".perfquery.txt", b.perfquery(n)})
+			if host {
+				out = append(out, File{n + ".rdma.txt", b.rdma(n)})
+			}
+		case host:
+			out = append(out, File{n + ".ethtool.txt", b.ethtool(n)})
+			if b.verbs[n] {
+				out = append(out, File{n + ".rdma.txt", b.rdma(n)})
+			}
+		default:
+			out = append(out, File{n + ".sonic.txt", b.sonic(n)})
+		}
+	}
+	for i := range out {
+		out[i].Name = fileName(out[i].Name)
+	}
+	return out
+}
+
+// fileName is a name that any file system takes and that leads to no other directory.
+func fileName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(`/\\:*?"<>|`, c) || c < ' ' {
+			return '_'
+		}
+		return c
+	}, name)
+}
+
+// boxes are the nodes of a run with their ports, and what joins them.
+type boxes struct {
+	r     *record.Run
+	nodes []string // hosts, then switches, in the order of the record
+	of    map[string][]*record.Port
+	at    map[key]*record.Port // looked up, never iterated
+	hosts map[string]bool      // likewise
+	verbs map[string]bool      // likewise: hosts with queue pairs other than TCP's
+}
+
+// key is a class of a port.
+type key struct {
+	port  record.PortID
+	class int
+}
+
+func boxesOf(r *record.Run) *boxes {
+	b := &boxes{r: r, of: map[string][]*record.Port{}, at: map[key]*record.Port{}, hosts: map[string]bool{}, verbs: map[string]bool{}}
+	for i := range r.QPs {
+		b.hosts[r.QPs[i].Host] = true
+		if r.QPs[i].TCP == nil {
+			b.verbs[r.QPs[i].Host] = true
+		}
+	}
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		if b.of[p.Node] == nil {
+			b.nodes = append(b.nodes, p.Node)
+		}
+		b.of[p.Node] = append(b.of[p.Node], p)
+		b.at[key{p.ID(), p.Class}] = p
+	}
+	slices.SortStableFunc(b.nodes, func(a, c string) int {
+		return cmp.Compare(number(b.hosts[c]), number(b.hosts[a]))
+	})
+	return b
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// numbers are the ports of a node that carried anything, and those that faced them.
+func (b *boxes) numbers(node string) (out []int) {
+	for _, p := range b.of[node] {
+		out = append(out, p.Port)
+	}
+	for i := range b.r.Ports {
+		if p := &b.r.Ports[i]; p.Peer.Node == node {
+			out = append(out, p.Peer.Port)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// row is class c of a port, zero if it carried nothing.
+func (b *boxes) row(id record.PortID, c int) record.Port {
+	if p := b.at[key{id, c}]; p != nil {
+		return *p
+	}
+	return record.Port{Node: id.Node, Port: id.Port}
+}
+
+// facing is class c of the port at the other end of a link, zero if it carried nothing.
+func (b *boxes) facing(id record.PortID, c int) record.Port {
+	if peer, ok := b.peer(id); ok {
+		return b.row(peer, c)
+	}
+	return record.Port{}
+}
+
+// peer is the port at the other end of a link.
+func (b *boxes) peer(id record.PortID) (record.PortID, bool) {
+	for c := range classes {
+		if p := b.at[key{id, c}]; p != nil {
+			return p.Peer, true
+		}
+	}
+	for i := range b.r.Ports {
+		if p := &b.r.Ports[i]; p.Peer == id {
+			return p.ID(), true
+		}
+	}
+	return record.PortID{}, false
+}
+
+// classes is the number of priorities.
+const classes = 8
+
+// traffic is what a port has in one class, one way.
+type traffic struct{ packets, bytes int64 }
+
+// received is what arrived at a port in class c: what its peer sent, less what the link lost.
+func (b *boxes) received(id record.PortID, c int) (t traffic) {
+	p := b.facing(id, c)
+	t = traffic{p.TxPackets, p.TxBytes}
+	for _, d := range p.DropCauses {
+		if d.Cause.OnLink() {
+			t.packets, t.bytes = t.packets-d.Count, t.bytes-d.Sum
+		}
+	}
+	return t
+}
+
+// pauseFrames is how many PFC frames for class c a port sent: pauses, refreshes and resumptions.
+func pauseFrames(p *record.Port) int64 { return p.PausesSent + p.RefreshesSent + p.ResumesSent }
+
+// lostPauses is how many of them the link lost.
+func lostPauses(p *record.Port) (n int64) {
+	for _, d := range p.DropCauses {
+		if d.Cause == catalog.DropPFC {
+			n += d.Count
+		}
+	}
+	return n
+}
+
+// ledger adds up a mechanism at a host.
+func (b *boxes) ledger(host string, m catalog.Mechanism) (n int64) {
+	for i := range b.r.Ledger {
+		if e := &b.r.Ledger[i]; e.Mechanism == m && e.Actor.Node == host {
+			n += e.Count
+		}
+	}
+	return n
+}
+
+// us is a time in microseconds, as counters have it.
+func us(t units.Time) int64 { return int64(t / units.Microsecond) }
+
+// lines are counters, one to a line.
+type lines struct{ strings.Builder }
+
+func (l *lines) add(name string, n int64) { fmt.Fprintf(l, "     %s: %d\n", name, n) }

@@ -1,0 +1,205 @@
+package counters
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+)
+
+// sonic is what SONiC's show commands print at a switch.
+func (b *boxes) sonic(node string) string {
+	numbers := b.numbers(node)
+	var t strings.Builder
+	fmt.Fprintf(&t, "# SONiC's show commands; port N of the scenario is Ethernet4*(N-1), so that %s:1 is Ethernet0\n"+
+		"# left out: multicast queues, pool and headroom pool watermarks, counters per port other than PFC's\n", node)
+	pfc := func(title string, count func(id record.PortID, c int) int64) {
+		tab := grid{head: []string{title}}
+		for c := range classes {
+			tab.head = append(tab.head, fmt.Sprintf("PFC%d", c))
+		}
+		for _, n := range numbers {
+			id := record.PortID{Node: node, Port: n}
+			row := []string{ethernet(n)}
+			for c := range classes {
+				row = append(row, metrics.FormatCount(count(id, c)))
+			}
+			tab.rows = append(tab.rows, row)
+		}
+		t.WriteString(tab.String())
+	}
+	t.WriteString("\n$ show pfc counters\n")
+	pfc("Port Rx", func(id record.PortID, c int) int64 {
+		far := b.facing(id, c)
+		return pauseFrames(&far) - lostPauses(&far)
+	})
+	t.WriteString("\n")
+	pfc("Port Tx", func(id record.PortID, c int) int64 {
+		own := b.row(id, c)
+		return pauseFrames(&own)
+	})
+	b.watermark(&t, node, numbers, "PG", "show priority-group watermark shared", "Ingress shared pool occupancy per PG:",
+		func(p *record.Port) int64 { return p.PeakIngress - p.PeakHeadroom })
+	b.watermark(&t, node, numbers, "PG", "show priority-group watermark headroom", "Ingress headroom per PG:",
+		func(p *record.Port) int64 { return p.PeakHeadroom })
+	b.watermark(&t, node, numbers, "UC", "show queue watermark unicast", "Egress shared pool occupancy per unicast queue:",
+		func(p *record.Port) int64 { return p.PeakQueueBytes })
+	b.queueCounters(&t, node, numbers)
+	b.storms(&t, node)
+	return t.String()
+}
+
+// ethernet is SONiC's name of a port.
+func ethernet(n int) string { return fmt.Sprintf("Ethernet%d", 4*(n-1)) }
+
+// watermark writes a table of peaks by port and class.
+func (b *boxes) watermark(t *strings.Builder, node string, numbers []int, column, command, title string, peak func(p *record.Port) int64) {
+	tab := grid{head: []string{"Port"}}
+	for c := range classes {
+		tab.head = append(tab.head, fmt.Sprintf("%s%d", column, c))
+	}
+	for _, n := range numbers {
+		row := []string{ethernet(n)}
+		for c := range classes {
+			p := b.row(record.PortID{Node: node, Port: n}, c)
+			row = append(row, fmt.Sprint(peak(&p)))
+		}
+		tab.rows = append(tab.rows, row)
+	}
+	fmt.Fprintf(t, "\n$ %s\n%s\n%s", command, title, tab.String())
+}
+
+// queueCounters writes what queues sent and dropped.
+func (b *boxes) queueCounters(t *strings.Builder, node string, numbers []int) {
+	t.WriteString("\n$ show queue counters\n")
+	for i, n := range numbers {
+		if i > 0 {
+			t.WriteString("\n")
+		}
+		tab := grid{head: []string{"Port", "TxQ", "Counter/pkts", "Counter/bytes", "Drop/pkts", "Drop/bytes"}}
+		for c := range classes {
+			p := b.row(record.PortID{Node: node, Port: n}, c)
+			var packets, bytes int64
+			for _, d := range p.DropCauses {
+				if !d.Cause.OnLink() && !d.Cause.Arriving() && !d.Cause.BySender() {
+					packets, bytes = packets+d.Count, bytes+d.Sum
+				}
+			}
+			tab.rows = append(tab.rows, []string{ethernet(n), fmt.Sprintf("UC%d", c), metrics.FormatCount(p.TxPackets),
+				metrics.FormatCount(p.TxBytes), metrics.FormatCount(packets), metrics.FormatCount(bytes)})
+		}
+		t.WriteString(tab.String())
+	}
+}
+
+// storms writes what the PFC watchdog counted.
+func (b *boxes) storms(t *strings.Builder, node string) {
+	type queue struct {
+		record.PortID
+		class int
+	}
+	type count struct {
+		found, restored        int
+		sent, came, last, late int64 // dropped on the way out and in; of the latest storm
+	}
+	var order []queue
+	counts := map[queue]*count{} // looked up, never iterated
+	for i := range b.r.Storms {
+		s := &b.r.Storms[i]
+		if s.Port.Node != node {
+			continue
+		}
+		q := queue{s.Port, s.Class}
+		c := counts[q]
+		if c == nil {
+			c = &count{}
+			counts[q], order = c, append(order, q)
+		}
+		c.found++
+		if s.ToPS >= 0 {
+			c.restored++
+		}
+		c.last, c.late = s.Dropped.Count-s.FromPeer, s.FromPeer
+		c.sent, c.came = c.sent+c.last, c.came+c.late
+	}
+	if len(order) == 0 {
+		return
+	}
+	tab := grid{head: []string{"QUEUE", "STATUS", "STORM DETECTED/RESTORED", "TX OK/DROP", "RX OK/DROP", "TX LAST OK/DROP", "RX LAST OK/DROP"}}
+	for _, q := range order {
+		c := counts[q]
+		status := "operational"
+		if c.found > c.restored {
+			status = "stormed"
+		}
+		of := func(dropped int64) string { return fmt.Sprintf("N/A/%d", dropped) }
+		tab.rows = append(tab.rows, []string{fmt.Sprintf("%s:%d", ethernet(q.Port), q.class), status,
+			fmt.Sprintf("%d/%d", c.found, c.restored), of(c.sent), of(c.came), of(c.last), of(c.late)})
+	}
+	fmt.Fprintf(t, "\n$ show pfcwd stats\n# N/A: packets that a storm let through are not counted\n%s", tab.String())
+}
+
+// perfquery is what `perfquery -x` prints of the ports of an InfiniBand node.
+func (b *boxes) perfquery(node string) string {
+	var l lines
+	l.WriteString("# perfquery -x; left out: unicast and multicast apart, and errors of links that the model does not tell apart\n")
+	for i := range b.r.Counters {
+		c := &b.r.Counters[i]
+		if c.Node != node {
+			continue
+		}
+		fmt.Fprintf(&l, "# Port extended counters: %s port %d\n", node, c.Port)
+		line := func(name string, v int64) {
+			fmt.Fprintf(&l, "%s%s%d\n", name+":", strings.Repeat(".", 32-len(name)), v)
+		}
+		line("PortSelect", int64(c.Port))
+		line("PortXmitData", c.PortXmitData)
+		line("PortRcvData", c.PortRcvData)
+		line("PortXmitPkts", c.PortXmitPkts)
+		line("PortRcvPkts", c.PortRcvPkts)
+		line("PortRcvErrors", c.PortRcvErrors)
+		line("PortXmitDiscards", c.PortXmitDiscards)
+		line("PortXmitWait", c.PortXmitWait)
+	}
+	return l.String()
+}
+
+// grid is a table as Python's tabulate prints it for SONiC: right-aligned, columns wider than their
+// titles by two at least, with a rule below these.
+type grid struct {
+	head []string
+	rows [][]string
+}
+
+func (g *grid) String() string {
+	width := make([]int, len(g.head))
+	for i, s := range g.head {
+		width[i] = len(s) + 2
+	}
+	for _, row := range g.rows {
+		for i, s := range row {
+			width[i] = max(width[i], len(s))
+		}
+	}
+	var t strings.Builder
+	write := func(row []string) {
+		for i, s := range row {
+			if i > 0 {
+				t.WriteString("  ")
+			}
+			fmt.Fprintf(&t, "%*s", width[i], s)
+		}
+		t.WriteString("\n")
+	}
+	write(g.head)
+	rule := make([]string, len(g.head))
+	for i := range rule {
+		rule[i] = strings.Repeat("-", width[i])
+	}
+	write(rule)
+	for _, row := range g.rows {
+		write(row)
+	}
+	return t.String()
+}

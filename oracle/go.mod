@@ -2,9 +2,20 @@ module github.com/hopscope/hopscope/oracle
 
 go 1.26.8
 
-require github.com/hopscope/hopscope v0.0.0
+require (
+	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
+	github.com/chromedp/chromedp v0.14.2
+	github.com/hopscope/hopscope v0.0.0
+)
 
-require github.com/goccy/go-yaml v1.19.2 // indirect
+require (
+	github.com/chromedp/sysutil v1.1.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20250725192818-e39067aee2d2 // indirect
+	github.com/gobwas/httphead v0.1.0 // indirect
+	github.com/gobwas/pool v0.2.1 // indirect
+	github.com/gobwas/ws v1.4.0 // indirect
+	github.com/goccy/go-yaml v1.19.2 // indirect
+)
 
 require (
 	github.com/google/btree v1.1.2 // indirect

@@ -167,6 +167,7 @@ type picture struct {
 	*network
 	groups  []group
 	bundles []bundle
+	of      []int // of a node: its group; -1: none
 }
 
 // arrange puts nodes into groups by key, in order of appearance; those without a key are left
@@ -175,6 +176,7 @@ func (n *network) arrange(key func(node int) string) *picture {
 	p := &picture{network: n}
 	at := map[string]int{}
 	of := make([]int, len(n.nodes))
+	p.of = of
 	for i := range n.nodes {
 		k := key(i)
 		of[i] = -1
@@ -320,7 +322,7 @@ func (p *picture) most(b *bundle, side int) (w worst) {
 	for _, i := range b.links {
 		l := &p.links[i]
 		v := &l.ways[0]
-		if !slices.Contains(p.groups[from].nodes, l.a) {
+		if p.of[l.a] != from {
 			v = &l.ways[1]
 		}
 		if len(v.rows) > 0 && (w.use == nil || v.use > w.use.use) {

@@ -82,7 +82,7 @@ func (b *comparing) figures() []Block {
 		cells := [][]Figure{
 			spread(f.Completed, at("completed"), count), spread(f.P50PS, at("completion_p50_ps"), duration),
 			spread(f.P99PS, at("completion_p99_ps"), duration), spread(f.MaxPS, at("completion_max_ps"), duration),
-			spread(f.GoodputBps, at("goodput_bps"), rate), spread(f.Jain, at("jain"), ratio),
+			spread(f.GoodputBps, at("goodput_bps"), rate), spread(f.Jain, at("jain"), jain),
 			spread(f.PeakQueue, at("peak_queue_bytes"), size), spread(f.Marked, at("marked"), count),
 			spread(f.Pauses, at("pauses"), count), spread(f.HeldPS, at("held_ps"), duration),
 			spread(f.Dropped, at("dropped"), count), spread(f.Timeouts, at("timeouts"), count),

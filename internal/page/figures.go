@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -57,6 +58,11 @@ func share(v float64, path string) Figure {
 
 func number(v float64, digits int, path string) Figure {
 	return Figure{Text: strconv.FormatFloat(v, 'f', digits, 64), Path: path, Kind: kindNumber}
+}
+
+// jain is rounded down, so that 1 means equal.
+func jain(v float64, path string) Figure {
+	return Figure{Text: report.Jain(v), Path: path, Kind: kindFloor}
 }
 
 // instant is told from the first post.

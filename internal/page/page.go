@@ -39,7 +39,7 @@ const (
 	kindCount    = "count"
 	kindShare    = "share" // a part of one, in percent
 	kindNumber   = "number"
-	kindMilli    = "milli" // thousandths, as a number
+	kindFloor    = "floor" // a number, rounded down
 )
 
 // Column is that of a table.

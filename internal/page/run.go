@@ -115,7 +115,7 @@ func (b *builder) keys() []Key {
 			Key{"goodput", rate(m.GoodputBps, at+"goodput_bps")})
 	}
 	if f := b.s.Fairness; len(f) > 0 && f[0].Workload == "" {
-		keys = append(keys, Key{"fairness (Jain)", number(f[0].Jain, 4, "/summary/fairness/0/jain")})
+		keys = append(keys, Key{"fairness (Jain)", jain(f[0].Jain, "/summary/fairness/0/jain")})
 	}
 	if i := deepest(b.r); i >= 0 {
 		keys = append(keys, Key{"peak queue", size(b.r.Ports[i].PeakQueueBytes, figure.Pointer("ports", i,

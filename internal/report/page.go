@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -52,6 +53,9 @@ func Instant(r *record.Run, at units.Time) string { return newText(r, TextOption
 
 // HowLong is the time held for a pause, and the span from first to last act for everything else.
 func HowLong(m metrics.Mechanism) string { return howLong(m) }
+
+// Jain writes an index of fairness: never as 1 what is less.
+func Jain(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) }
 
 // Quantity writes a value in the unit of a mechanism's place.
 func Quantity(v int64, unit string) string { return quantity(v, unit) }

@@ -110,7 +110,7 @@ var units = map[string]map[string]float64{
 	"bytes": {"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
 	"bps":   {"b/s": 1, "bit/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12},
 	"share": {"%": 0.01},
-	"us":    {"": 1}, "count": {"": 1}, "number": {"": 1}, "milli": {"": 1000},
+	"count": {"": 1}, "number": {"": 1}, "floor": {"": 1},
 }
 
 var written = regexp.MustCompile(`-?[0-9][0-9,]*(\.[0-9]+)?`)
@@ -193,6 +193,9 @@ func same(e Element, want float64) error {
 	slack := 0.5 * math.Pow(10, -float64(decimals)) * by * 1.0001
 	if e.Kind == "count" {
 		slack = 0
+	}
+	if e.Kind == "floor" { // the number is at most what it stands for
+		v, want = v+slack, want+1e-12
 	}
 	if math.Abs(v*by-want) > slack {
 		return fmt.Errorf("want %g", want)

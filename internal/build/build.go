@@ -313,7 +313,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	} else {
 		s.Params = &b.v.NICs[node].Ports[local]
 	}
-	s.Loss, s.BER, s.FEC, s.DropEvery, s.Outages = link.Loss, link.BER, link.FEC, link.DropEvery, nil
+	s.Loss, s.Spared, s.BER, s.FEC, s.DropEvery, s.Outages = link.Loss, link.Spared, link.BER, link.FEC, link.DropEvery, nil
 	for _, o := range link.Outages {
 		out := fabric.Outage{Down: o.Down, Up: o.Up, Noticed: units.Never, Back: units.Never}
 		if o.Sender == b.g.Nodes[node].Name { // what arrives here is not lost

@@ -131,6 +131,7 @@ const (
 	DropEvery         // every so many data frames of a link
 	DropLinkDown      // sent onto a link that is down
 	DropTTL           // forwarded too often
+	DropOversize      // larger than the switch's MTU
 	DropNoRoute       // no way to the destination
 	DropReceive       // a host did not take data as fast as it came
 	DropPFC           // a pause or resumption that did not arrive
@@ -164,6 +165,7 @@ var drops = []drop{
 	DropLinkDown: {name: "link down", onLink: true, bySender: true},
 	DropPortDown: {name: "port down"},
 	DropTTL:      {name: "TTL expired", arriving: true},
+	DropOversize: {name: "larger than the port MTU", arriving: true},
 	DropNoRoute:  {name: "no route", arriving: true},
 	DropReceive:  {name: "NIC receive buffer full", arriving: true, sign: BufferDrop},
 	DropPFC:      {name: "PFC frame lost on the link", bySender: true},

@@ -104,6 +104,7 @@ type PortSpec struct {
 	Lifetimes   bool          // some switch has lifetime limits; the same for all ports
 	Loss, BER   float64
 	FEC         string // see topology.Link
+	Spared      uint8  // likewise
 	DropEvery   int
 	Outages     []Outage // in order of time, apart from each other
 	Noise       Noise
@@ -139,7 +140,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		name: s.Name, base: len(n.ports), nports: s.Ports,
 		routes: n.routesOf(s.Group), members: s.Members, salt: p.Salt, hash: p.Hash,
 		unaccounted:   p.Unaccounted,
-		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough,
+		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough, maxFrame: p.MaxFrame,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"), wred: rng.New(s.Seed, s.Name+"/wred"),
 		spreading: p.Spreading, spray: rng.New(s.Seed, s.Name+"/spray"),
@@ -197,7 +198,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate), lanes: cmp.Or(s.Lanes, 4)}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
-		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency, fec: fecOf(&s),
+		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency, fec: fecOf(&s), spared: s.Spared,
 			outages: s.Outages, lost: make([]record.Act, len(s.Outages))}
 	}
 	for k := range Classes {

@@ -72,13 +72,14 @@ func (n *Net) Lossy(conns []uint64) {
 
 // impairment is what a link does to the frames that arrive at one end.
 type impairment struct {
-	rnd   rng.Stream
-	loss  float64
-	ber   float64
-	fec   *correction // nil: none
-	every int
-	seen  int
-	late  units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
+	rnd    rng.Stream
+	loss   float64
+	spared uint8 // see topology.Link
+	ber    float64
+	fec    *correction // nil: none
+	every  int
+	seen   int
+	late   units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
 
 	outages []Outage
 	first   int          // those before are over for everything that is still to arrive
@@ -129,7 +130,7 @@ func (n *Net) lost(now units.Time, i int, pk *packet.Packet) bool {
 		cause = catalog.DropLinkDown
 	case im.every > 0 && pk.Kind.CarriesData() && im.count():
 		cause = catalog.DropEvery
-	case im.loss > 0 && im.rnd.Float64() < im.loss:
+	case im.loss > 0 && im.spared>>(pk.Class&(Classes-1))&1 == 0 && im.rnd.Float64() < im.loss:
 		cause = catalog.DropLoss
 	case im.ber > 0 && im.rnd.Float64() < im.errors(int(pk.Frame)*8):
 		cause = catalog.DropBitError

@@ -54,6 +54,7 @@ type SwitchParams struct {
 	Memory     *mmu.Params // what its ports share; read only; nil: an InfiniBand switch, whose ports have buffers of their own
 	Latency    units.Time  // pipeline, after the last bit (cut-through: the header), before admission
 	CutThrough bool
+	MaxFrame   uint32 // larger ones are dropped as they arrive; 0: none is too large
 	Salt       uint64 // of the ECMP hash
 	Hash       Hash
 	Spreading  Spreading // among equal ports

@@ -24,6 +24,7 @@ type swtch struct {
 	unaccounted            uint8
 	markAtEnqueue, markAny bool
 	cutThrough             bool
+	maxFrame               uint32
 	credited               bool    // its links have credits: no shared buffer
 	sl2vl                  []uint8 // see SwitchParams.SL2VL
 	hoqLife, packetLife    units.Time
@@ -49,6 +50,10 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	sw := &n.switches[p.node]
 	if pk.TTL <= 1 {
 		n.discard(now, i, catalog.DropTTL, slot)
+		return
+	}
+	if sw.maxFrame > 0 && pk.Frame > sw.maxFrame {
+		n.discard(now, i, catalog.DropOversize, slot)
 		return
 	}
 	if !n.route(sw, pk) {

@@ -121,3 +121,52 @@ func TestFECLoss(t *testing.T) {
 		t.Errorf("%g of %d frames lost, want %.0f", got, p.TxPackets, want)
 	}
 }
+
+// TestLossOfPriorities: links may lose frames of some priorities alone: here CNPs, of which half
+// are lost, and nothing else.
+func TestLossOfPriorities(t *testing.T) {
+	r := simulate(t, parse(t, "topology: {star: {hosts: 3, link: 100Gbps, loss: 0.5, loss_priorities: [6]}}\nworkload: [incast: {to: h2, size: 20MB}]\n"), 1, 1)
+	var sent, heard int64
+	for _, q := range r.QPs {
+		sent, heard = sent+q.CNPsSent, heard+q.CNPsReceived
+	}
+	// Two links, each of which loses half.
+	if sent < 100 || math.Abs(float64(heard)-float64(sent)/4) > 4*math.Sqrt(float64(sent)) {
+		t.Errorf("%d CNPs sent and %d heard, want a quarter", sent, heard)
+	}
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			if r.Ports[i].Class != 6 {
+				t.Errorf("%s lost %d frames", r.Ports[i].Place(), d.Count)
+			}
+		}
+	}
+}
+
+// TestOversize: a switch with too small an MTU lets short messages through, and of long ones what
+// fits; these end when their retries are used up.
+func TestOversize(t *testing.T) {
+	const text = "topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 2, link: 100Gbps}}\nnic: {timeout: 8, retry: 3}\n" +
+		"switches: {spine1: {mtu: 1500, oversize: drop}}\nworkload: [flow: {from: h0, to: h2, size: SIZE}]\n"
+	for _, c := range []struct {
+		size, status string
+		dropped      bool
+	}{
+		{"1440B", "success", false}, // IP 20, UDP 8, BTH 12, RETH 16 and ICRC 4: an IP packet of 1500 B
+		{"1441B", "RETRY_EXC_ERR", true},
+		{"1MB", "RETRY_EXC_ERR", true},
+	} {
+		r := simulate(t, parse(t, strings.Replace(text, "SIZE", c.size, 1)), 1, 1)
+		dropped := int64(0)
+		for i := range r.Ports {
+			for _, d := range r.Ports[i].DropCauses {
+				if d.Cause == catalog.DropOversize && r.Ports[i].Node == "spine1" {
+					dropped += d.Count
+				}
+			}
+		}
+		if m := r.Messages[0]; m.Status != c.status || (dropped > 0) != c.dropped {
+			t.Errorf("%s: %s, %d frames dropped", c.size, m.Status, dropped)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // resolveDevices fills the parameters of every switch and NIC.
@@ -41,21 +42,30 @@ func (r *resolver) resolveDevices() {
 	r.checkInline()
 }
 
+// ethernetLen is what Ethernet puts around an IP packet.
+func ethernetLen(vlan bool) uint32 {
+	if vlan {
+		return wire.EthernetLen + wire.FCSLen + wire.VLANLen
+	}
+	return wire.EthernetLen + wire.FCSLen
+}
+
 // checkPortMTUs refuses a path MTU whose packets a port cannot carry. A port's
 // MTU is that of the IP packet: payload and 62+16 bytes of headers less the 18
 // of Ethernet.
 func (r *resolver) checkPortMTUs() {
-	ethernet := units.Bytes(18) // addresses, type and FCS
-	if r.vlan {
-		ethernet += 4 // the tag
-	}
-	need := r.maxFrame() - ethernet
+	need := r.maxFrame() - units.Bytes(ethernetLen(r.vlan))
 	first, firstMTU := "", units.Bytes(0)
 	for n := range r.v.Graph.Nodes {
 		node := &r.v.Graph.Nodes[n]
 		mtu, o := r.switches[n].mtu, r.switches[n].obj
 		if node.Kind == topology.Host {
 			mtu, o = r.nics[n].mtu, r.nics[n].obj
+		}
+		if mtu < need && node.Kind == topology.Switch && r.switches[n].drops {
+			r.warn("oversize", "%s drops packets of more than %d B: a full packet has %d B, so that messages longer than what fits never arrive",
+				node.Name, int64(mtu), int64(need))
+			continue
 		}
 		if mtu < need {
 			if r.anyTCP() && need == units.Bytes(r.tcp.mtu) {

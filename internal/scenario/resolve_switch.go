@@ -187,6 +187,9 @@ func (r *resolver) resolveSwitch(n int) {
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough,
 		Salt: r.salt(n), Hash: r.hashOf(n), Spreading: r.spreading,
 		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration, Watchdog: r.watchdogOf(n)}
+	if s.drops {
+		out.MaxFrame = uint32(s.mtu) + ethernetLen(r.vlan)
+	}
 	if out.Memory = r.memoryOf(n); r.d.err != nil {
 		return
 	}

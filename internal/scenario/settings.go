@@ -55,6 +55,7 @@ type switchSettings struct {
 	latency            units.Time
 	cutThrough         bool
 	mtu                units.Bytes // largest IP packet of a port
+	drops              bool        // what is larger; else the scenario is refused
 	pfc                pfcSettings
 	watchdog           watchdogSettings
 	ecmp               ecmpSettings
@@ -105,6 +106,8 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		eitherKey("forwarding", &s.cutThrough, "store-and-forward", "cut-through", "Whether a switch sends a frame on when it has all of it, or its header.").
 			otherwise("`store-and-forward`; `infiniband`: `cut-through`"),
 		portMTUKey(&s.mtu).unless(r.noEthernet),
+		eitherKey("oversize", &s.drops, "refuse", "drop", "Of packets larger than `mtu`: the scenario is refused, or the switch drops them "+
+			"as one whose MTU was forgotten does.").unless(r.noEthernet),
 		sectionKey("pfc", r.shortKeys(r.pfcKeys(&s.pfc, true), s), "Priority flow control; `none` switches it off.").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
 		r.watchdogKey(s),

@@ -295,6 +295,13 @@ func (r *resolver) linkKeys(s *topology.LinkSpec) []key {
 		rateOrSpeedKey("rate", &s.Rate, &s.Lanes, "1 Mbps to 100 Tbps, or an InfiniBand speed: `NDR` for four lanes, `2xNDR` for two; `SDR` to `XDR`, 1, 2, 4, 8 or 12 lanes."),
 	}, r.cableKeys(s), []key{
 		probabilityKey("loss", &s.Loss, "Probability that a frame is lost, in each direction."),
+		otherKey("loss_priorities", "list of 0 to 7", prioritiesKey("", nil, "").forms, func(o object, name string) bool {
+			var mask uint8
+			ok := o.priorities(name, &mask)
+			s.Spared = ^mask
+			return ok
+		}, "Priorities of which `loss` loses frames, such as `[6]` for CNPs.").otherwise("all").
+			unless(func() string { return when(s.Loss == 0, "no frame is lost by chance; give loss") }).unless(r.noEthernet),
 		probabilityKey("ber", &s.BER, "Bit error rate, in each direction; with `fec` the one before it corrects."),
 		wordKey("fec", &s.FEC, fecNames(), "Forward error correction: a frame is lost if a codeword that it lies in has more wrong symbols than it "+
 			"corrects (IEEE 802.3 clauses 91, 119, 172).").otherwise("`none`: `ber` is what is left").or("none", func() { s.FEC = "" }).
@@ -541,7 +548,7 @@ func (r *resolver) speedUp(l object, k *topology.Link, g *topology.Graph, x *lin
 }
 
 func (r *resolver) changeLink(l object, k *topology.Link) {
-	spec := topology.LinkSpec{Rate: k.Rate, Lanes: k.Lanes, Length: k.Length, Loss: k.Loss, BER: k.BER, FEC: k.FEC, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
+	spec := topology.LinkSpec{Rate: k.Rate, Lanes: k.Lanes, Length: k.Length, Loss: k.Loss, Spared: k.Spared, BER: k.BER, FEC: k.FEC, DropEvery: k.DropEvery, Speedup: max(k.Speedup[0], k.Speedup[1])}
 	if k.Length == 0 {
 		spec.Delay = k.Delay
 	}
@@ -549,7 +556,7 @@ func (r *resolver) changeLink(l object, k *topology.Link) {
 		spec.Delay = 0
 	}
 	spec = r.readLink(l, spec)
-	k.Rate, k.Lanes, k.Length, k.Loss, k.BER, k.FEC, k.DropEvery = spec.Rate, spec.Lanes, spec.Length, spec.Loss, spec.BER, spec.FEC, spec.DropEvery
+	k.Rate, k.Lanes, k.Length, k.Loss, k.Spared, k.BER, k.FEC, k.DropEvery = spec.Rate, spec.Lanes, spec.Length, spec.Loss, spec.Spared, spec.BER, spec.FEC, spec.DropEvery
 	k.Delay = spec.Delay
 	if l.has("speedup") {
 		k.Speedup = [2]int{spec.Speedup, spec.Speedup}

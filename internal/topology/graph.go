@@ -28,6 +28,7 @@ type LinkSpec struct {
 	Delay     units.Time   // propagation one way; 0: derived from Length
 	Length    units.Length // of the cable; 0 when Delay is given
 	Loss      float64      // probability that a frame is lost, 0 to 1, each direction
+	Spared    uint8        // priorities of which no frame is lost by Loss, a bit each
 	BER       float64      // bit error rate, 0 to 1, each direction
 	FEC       string       // that corrects bit errors, by its name in wire.FECs; "": none
 	DropEvery int          // drop each n-th data packet; 0 never
@@ -138,7 +139,7 @@ func (s LinkSpec) link() (Link, error) {
 	if err := CheckOutages(s.Outages); err != nil {
 		return Link{}, err
 	}
-	l := Link{Rate: s.Rate, Lanes: s.Lanes, Delay: s.Delay, Length: s.Length, Loss: s.Loss, BER: s.BER, FEC: s.FEC,
+	l := Link{Rate: s.Rate, Lanes: s.Lanes, Delay: s.Delay, Length: s.Length, Loss: s.Loss, Spared: s.Spared, BER: s.BER, FEC: s.FEC,
 		DropEvery: s.DropEvery, Outages: s.Outages, Speedup: [2]int{s.Speedup, s.Speedup}}
 	if l.Delay == 0 {
 		l.Delay = s.Length.Delay()

@@ -51,6 +51,7 @@ type Link struct {
 	Delay        units.Time   // propagation, one way
 	Length       units.Length // 0 when the delay was given directly
 	Loss         float64      // probability that a frame is lost, each direction
+	Spared       uint8        // priorities of which no frame is lost by Loss, a bit each
 	BER          float64      // bit error rate, each direction; where there is FEC, before that
 	FEC          string       // that corrects bit errors, by its name in wire.FECs; "": none
 	DropEvery    int          // drop each n-th data packet, 0 never

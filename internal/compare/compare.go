@@ -26,7 +26,12 @@ type Comparison struct {
 	Scenario    string   `json:"scenario"`
 	Description string   `json:"description,omitempty"`
 	Seeds       []uint64 `json:"seeds"`
-	Stacks      []Column `json:"stacks"`
+	// How many seeds and stacks were asked for, and how many seeds finished, with all stacks
+	// that are here: less where it was interrupted.
+	SeedsAsked    int      `json:"seeds_asked"`
+	SeedsFinished int      `json:"seeds_finished"`
+	StacksAsked   int      `json:"stacks_asked"`
+	Stacks        []Column `json:"stacks"`
 }
 
 // Column is one stack.
@@ -151,6 +156,15 @@ var ErrInterrupted = errors.New("interrupted before every run had ended")
 // compared of the runs that ended, nil if none did: of the first seed the stacks
 // that had run, of further seeds those that all stacks had run.
 func Run(ctx context.Context, opt Options) (*Comparison, error) {
+	c, err := runSeeds(ctx, opt)
+	if c != nil {
+		c.SeedsAsked, c.SeedsFinished, c.StacksAsked = opt.Seeds, len(c.Seeds), len(opt.Stacks)
+	}
+	return c, err
+}
+
+// runSeeds is Run without what was asked.
+func runSeeds(ctx context.Context, opt Options) (*Comparison, error) {
 	first := make([]Job, len(opt.Stacks))
 	for i, s := range opt.Stacks {
 		first[i] = Job{Index: i, Stack: s, Stacks: opt.Stacks, Seed: opt.Seed}

@@ -177,6 +177,9 @@ func TestInterruptedKeepsWhatEnded(t *testing.T) {
 		stacks, seeds := 0, 0
 		if c != nil {
 			stacks, seeds = len(c.Stacks), len(c.Seeds)
+			if c.SeedsAsked != 3 || c.StacksAsked != 2 || c.SeedsFinished != seeds {
+				t.Errorf("after %d: %d of %d seeds, %d stacks", tt.after, c.SeedsFinished, c.SeedsAsked, c.StacksAsked)
+			}
 		}
 		if stacks != tt.stacks || seeds != tt.seeds {
 			t.Errorf("after %d: %d stacks and %d seeds, want %d and %d", tt.after, stacks, seeds, tt.stacks, tt.seeds)

@@ -90,6 +90,9 @@ func (t *comparison) header() {
 	if n := len(t.c.Seeds); n > 1 {
 		seeds = fmt.Sprintf("seeds %d to %d, median (least to largest)", t.c.Seeds[0], t.c.Seeds[n-1])
 	}
+	if t.c.SeedsFinished < t.c.SeedsAsked {
+		seeds += fmt.Sprintf(" (of %d asked for)", t.c.SeedsAsked)
+	}
 	stacks := "1 stack"
 	if n := len(t.c.Stacks); n > 1 {
 		stacks = fmt.Sprintf("%d stacks", n)

@@ -49,6 +49,9 @@ func seedsTitle(c *compare.Comparison) string {
 	if n := len(c.Seeds); n > 1 {
 		seeds = fmt.Sprintf("%d seeds, %d to %d", n, c.Seeds[0], c.Seeds[n-1])
 	}
+	if c.SeedsFinished < c.SeedsAsked {
+		seeds += fmt.Sprintf(" (of %d asked for)", c.SeedsAsked)
+	}
 	title := fmt.Sprintf("%s: %s, %s", c.Scenario, c.Stacks[0].Stack, seeds)
 	if how := ended(&c.Stacks[0]); how != "-" {
 		title += "; ended by " + how
@@ -165,18 +168,20 @@ func WriteSeedsCSV(dir string, c *compare.Comparison) error {
 	}
 	set := files.NewSet(dir)
 	defer set.Discard()
-	if err := set.Write("seeds.csv", func(w io.Writer) error { return rows.CSV(w, seedRows(&c.Stacks[0])) }); err != nil {
+	if err := set.Write("seeds.csv", func(w io.Writer) error { return rows.CSV(w, seedRows(c)) }); err != nil {
 		return err
 	}
 	return set.Commit()
 }
 
 // seedRows is the table of seeds.csv. A collective adds two columns; cells are empty where
-// a run has no value.
-func seedRows(s *compare.Column) *rows.Table {
+// a run has no value. How many seeds were asked for and how many finished stands in each row.
+func seedRows(c *compare.Comparison) *rows.Table {
+	s := &c.Stacks[0]
 	header := []string{"seed", "stopped", "fingerprint", "messages", "completed", "lost", "failed", "open",
 		"completion_p50_ps", "completion_p99_ps", "completion_max_ps", "rpc_p50_ps", "rpc_p99_ps", "goodput_bps", "jain",
-		"peak_queue_bytes", "held_ps", "pauses", "marked", "dropped", "retransmitted_bytes", "timeouts"}
+		"peak_queue_bytes", "held_ps", "pauses", "marked", "dropped", "retransmitted_bytes", "timeouts",
+		"seeds_asked", "seeds_finished"}
 	for i := range s.Runs[0].Collectives {
 		header = append(header, fmt.Sprintf("collective_%d_time_ps", i), fmt.Sprintf("collective_%d_busbw_gbyte_s", i))
 	}
@@ -185,7 +190,8 @@ func seedRows(s *compare.Column) *rows.Table {
 		out := []string{fmt.Sprint(r.Seed), r.Stopped, r.Fingerprint, integer(r.Messages), integer(r.Completed),
 			integer(r.Lost), integer(r.Failed), integer(r.Open),
 			nonzero(r.P50PS), nonzero(r.P99PS), nonzero(r.MaxPS), nonzero(r.CallP50PS), nonzero(r.CallP99PS), nonzero(units.Time(r.GoodputBps)), "",
-			integer(r.PeakQueue), integer(r.HeldPS), integer(r.Pauses), integer(r.Marked), integer(r.Dropped), integer(r.Resent), integer(r.Timeouts)}
+			integer(r.PeakQueue), integer(r.HeldPS), integer(r.Pauses), integer(r.Marked), integer(r.Dropped), integer(r.Resent), integer(r.Timeouts),
+			fmt.Sprint(c.SeedsAsked), fmt.Sprint(c.SeedsFinished)}
 		if r.Jain > 0 {
 			out[14] = decimal(r.Jain)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/report"
@@ -10,6 +11,7 @@ import (
 
 func newShow() *cobra.Command {
 	var json string
+	var in input
 	c := &cobra.Command{
 		Use:   "show [STACK|PRESET|KEY|SCENARIO]",
 		Short: "Print every parameter of a stack, preset or scenario with its source, or what a key of scenarios means; without a name, list stacks and presets",
@@ -17,24 +19,29 @@ func newShow() *cobra.Command {
 			"  hopscope show rocev2\n" +
 			"  hopscope show switch.pfc.alpha\n" +
 			"  hopscope show incast-4to1\n" +
+			"  hopscope show incast-4to1 --set topology.star.hosts=17 --set switch.memory=spectrum4\n" +
 			"  hopscope show dcqcn.ns3 --json -",
-		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, json) },
+		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, in.set, json) },
 	}
+	in.changes(c.Flags())
 	c.Flags().StringVar(&json, "json", "", "write as JSON to `FILE` (-: to standard output, instead of the text)")
 	return c
 }
 
-func runShow(c *cobra.Command, args []string, json string) error {
+func runShow(c *cobra.Command, args, set []string, json string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("show takes one stack or preset, not %d; hopscope show lists them", len(args))
 	}
-	if err := checkJSON(json); err != nil {
+	if err := errors.Join(checkJSON(json), checkSet(set)); err != nil {
 		return err
+	}
+	if len(set) > 0 && len(args) == 0 {
+		return errors.New("--set changes a scenario, and none is named: hopscope show SCENARIO --set key=value")
 	}
 	found := scenario.Sheets()
 	if len(args) == 1 {
 		var err error
-		if found, err = scenario.Show(args[0]); err != nil {
+		if found, err = scenario.Show(args[0], set); err != nil {
 			return err
 		}
 	}

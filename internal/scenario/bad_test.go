@@ -255,7 +255,7 @@ func TestBadSet(t *testing.T) {
 		{"switch.ecn.kmin=3MB", `--set switch.ecn.kmin=3MB: switch.ecn: kmin 3MB is above kmax 1.6MB; marking starts at kmin and is certain above kmax`},
 		{"name.x=3", `--set name.x=3: "name" is a single value and has no key "x"`},
 		{"topology.leaf_spine.link.length=90000km", `--set topology.leaf_spine.link.length=90000km: topology.leaf_spine.link.length: a cable of 90000km is absurd; the longest accepted is 20000km`},
-		{"mtu=", `--set mtu=: mtu: is nothing; one value is needed`},
+		{"mtu=", `--set mtu=: mtu has no value; write one behind the =, or null for what holds without the key`},
 		{"mtu=[", `--set mtu=[: not YAML: sequence end token ']' not found; check brackets, quotes and indentation`},
 	}
 	for _, c := range cases {

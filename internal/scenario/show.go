@@ -42,8 +42,15 @@ func Sheets() []Sheet {
 
 // Show returns the sheets of a name, "nvidia", or of a kind and name,
 // "dcqcn.nvidia": presets of several kinds may share a name. A scenario's name or file
-// gives all that its run would note. The error is an *Error.
-func Show(name string) ([]Sheet, error) {
+// gives all that its run would note, with set, elements of --set, applied to it; of the rest
+// nothing can be set. The error is an *Error.
+func Show(name string, set []string) ([]Sheet, error) {
+	if len(set) > 0 {
+		if !isScenario(name) {
+			return nil, &Error{Msg: fmt.Sprintf("--set changes a scenario, and %q is none; hopscope scenarios lists those that are shipped", name)}
+		}
+		return showScenario(name, set)
+	}
 	var found []Sheet
 	var names []string
 	for _, s := range Sheets() {
@@ -58,11 +65,7 @@ func Show(name string) ([]Sheet, error) {
 		return []Sheet{sheet}, nil
 	}
 	if len(found) == 0 && isScenario(name) {
-		v, err := Load(name, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		return []Sheet{{"scenario", v.Name, v.Description, v.Notes}}, nil
+		return showScenario(name, nil)
 	}
 	if section, key := cutLast(name); len(found) == 0 && section != "" {
 		if k := keyAt(allKeys(), section); k != nil && k.keys() != nil {
@@ -73,6 +76,14 @@ func Show(name string) ([]Sheet, error) {
 		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset or key of scenarios; %s", name, suggest(name, names))}
 	}
 	return found, nil
+}
+
+func showScenario(name string, set []string) ([]Sheet, error) {
+	v, err := Load(name, set, nil)
+	if err != nil {
+		return nil, err
+	}
+	return []Sheet{{"scenario", v.Name, v.Description, v.Notes}}, nil
 }
 
 // isScenario reports whether a name is that of a shipped scenario or of a file.

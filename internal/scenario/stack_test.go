@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -150,17 +152,39 @@ func TestSheets(t *testing.T) {
 		}
 	}
 	for _, name := range append(StackNames(), "nvidia", "paper", "strawman", "nic", "go-back-0", "selective-repeat", "irn", "ethernet", "buffer", "ecn", "headroom", "pfc-response") {
-		if got, err := Show(name); err != nil || len(got) != 1 {
+		if got, err := Show(name, nil); err != nil || len(got) != 1 {
 			t.Errorf("%s: %d sheets, %v", name, len(got), err)
 		}
 	}
-	if got, _ := Show("ns3"); len(got) != 3 {
+	if got, _ := Show("ns3", nil); len(got) != 3 {
 		t.Errorf("ns3: %d sheets", len(got))
 	}
-	if got, _ := Show("wire.ns3"); len(got) != 1 {
+	if got, _ := Show("wire.ns3", nil); len(got) != 1 {
 		t.Errorf("wire.ns3: %d sheets", len(got))
 	}
-	if _, err := Show("ethernot"); err == nil || !strings.Contains(err.Error(), `did you mean "ethernet"?`) {
+	if _, err := Show("ethernot", nil); err == nil || !strings.Contains(err.Error(), `did you mean "ethernet"?`) {
+		t.Error(err)
+	}
+}
+
+// Of a scenario what is shown is what runs with --set; of the rest nothing is set, and an
+// empty value sets nothing.
+func TestShowWithChanges(t *testing.T) {
+	got, err := Show("incast-4to1", []string{"noise=off", "switch.memory=spectrum4"})
+	if err != nil || len(got) != 1 {
+		t.Fatal(len(got), err)
+	}
+	for _, key := range []string{"noise", "switch.memory.preset"} {
+		if i := slices.IndexFunc(got[0].Notes, func(n record.Note) bool { return n.Key == key }); i < 0 || got[0].Notes[i].Source != fromScenario {
+			t.Errorf("%s: %d", key, i)
+		}
+	}
+	for set, want := range map[string]string{"switch.memory=": "has no value", "noise=": "has no value", "nose=off": `did you mean "noise"?`} {
+		if _, err := Show("incast-4to1", []string{set}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+	if _, err := Show("rocev2", []string{"noise=off"}); err == nil || !strings.Contains(err.Error(), `"rocev2" is none`) {
 		t.Error(err)
 	}
 }
@@ -169,7 +193,7 @@ func TestSheets(t *testing.T) {
 func TestSheetsAreTheDefaults(t *testing.T) {
 	v := parse(t, base) // 100 Gb/s
 	shown := map[string]string{}
-	sheets, _ := Show("rocev2")
+	sheets, _ := Show("rocev2", nil)
 	for _, n := range sheets[0].Notes {
 		shown[n.Key] = n.Value
 	}
@@ -189,7 +213,7 @@ func TestSheetsAreTheDefaults(t *testing.T) {
 
 // A stack's sheet has what its NICs and frames are, once.
 func TestStackSheetIsWhole(t *testing.T) {
-	sheets, err := Show("rocev2")
+	sheets, err := Show("rocev2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

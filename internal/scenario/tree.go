@@ -253,12 +253,12 @@ func applySet(root *node, arg string) *Error {
 	if bad != "" {
 		return at.errorf("%s; a path reads like workload[0].incast.size", bad)
 	}
+	if strings.TrimSpace(value) == "" {
+		return at.errorf("%s has no value; write one behind the =, or null for what holds without the key", path)
+	}
 	v, err := parseTree("", []byte(value))
 	if err != nil {
-		if strings.TrimSpace(value) != "" {
-			return at.errorf("%s", err.Msg)
-		}
-		v = &node{kind: nullNode}
+		return at.errorf("%s", err.Msg)
 	}
 	relocate(v, at)
 	return descend(root, steps, path, at, v)

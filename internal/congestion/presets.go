@@ -146,6 +146,22 @@ func presetNS3() DCQCNParams {
 	}
 }
 
+// Control is what a run writes down of the parameters.
+func (p *DCQCNParams) Control() *record.Control {
+	c := &record.Control{Preset: p.Name, ClampTargetRate: p.ClampTargetRate}
+	preset, err := Preset(p.Name)
+	if err != nil {
+		panic("congestion: BUG: " + err.Error())
+	}
+	was := preset.Notes()
+	for i, n := range p.Notes() {
+		if n.Value != was[i].Value {
+			c.Changed = append(c.Changed, strings.TrimPrefix(n.Key, "dcqcn."))
+		}
+	}
+	return c
+}
+
 // source says where each preset's numbers come from.
 func (p *DCQCNParams) source() string {
 	switch p.Name {

@@ -391,6 +391,15 @@ type Phase struct {
 	PS   units.Time `json:"ps"`
 }
 
+// Control is how DCQCN was set. What each queue pair began at and may have at most stands
+// with its limits.
+type Control struct {
+	Preset  string   `json:"preset"`            // what the values are but for Changed
+	Changed []string `json:"changed,omitempty"` // keys whose values are not the preset's
+	// ClampTargetRate: every cut sets the target rate.
+	ClampTargetRate bool `json:"clamp_tgt_rate,omitempty"`
+}
+
 // Run is everything a run wrote down.
 type Run struct {
 	Scenario     string     `json:"scenario"`
@@ -410,8 +419,8 @@ type Run struct {
 	PFCFrame     int `json:"pfc_frame_bytes"`
 	// PauseClasses are the priorities for which PFC is on at switches.
 	PauseClasses []int `json:"pause_classes,omitempty"`
-	// ControlPreset is the set of parameters of DCQCN; "": there is none.
-	ControlPreset string `json:"control_preset,omitempty"`
+	// Control is how DCQCN was set; nil: there is none.
+	Control *Control `json:"control,omitempty"`
 	// StillPS is since when nothing moved in a run that deadlocked: the last arrival or
 	// drop of a frame, and the time in which a PFC frame or flow-control packet tells of
 	// it. Ports are counted up to it, unless there is a measure window.

@@ -2,10 +2,13 @@ package run_test
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -209,7 +212,7 @@ topology:
 		"slow host": {slow + "workload:\n  - incast: {from: [h1, h2, h3], to: h0, size: 1MB}\n",
 			"h0:1 got ", "less than the 80.0 Gb/s that its host takes"},
 		"a class that drops": {"name: lossy\nstack: rocev2-lossy\ntopology: {star: {hosts: 5, link: 100Gbps}}\nworkload:\n  - incast: {to: h0, size: 4MB}\n",
-			"sw:1 was idle for ", "fills a line where its queue finds room, and this class drops what does not: 4 to 1"},
+			"sw:1 was idle for ", "and this class drops what finds no room there"},
 		"slow host, taking all": {slow + "workload:\n  - flow: {from: h1, to: h0, size: 2MB}\n", "", ""},
 		"senders that ended":    {"name: gap\ntopology: {star: {hosts: 3, link: 100Gbps}}\nworkload:\n  - incast: {to: h0, size: 200KB, every: 500us, count: 4}\n", "", ""},
 	} {
@@ -217,5 +220,62 @@ topology:
 		if !strings.Contains(says, c.want) || !strings.Contains(says, c.price) || c.want == "" && strings.Contains(says, "DCQCN held") {
 			t.Errorf("%s: said %q", name, says)
 		}
+	}
+}
+
+// named is the setting that a sentence on an idle line names, as --set takes it; nil: none.
+func named(says string) (set []string) {
+	for _, m := range regexp.MustCompile(`(min_time_between_cnps|clamp_tgt_rate|initial_rate|rpg_max_rate): ([\w.]+\w)`).FindAllStringSubmatch(says, -1) {
+		if m[1] != "clamp_tgt_rate" || m[2] != "true" {
+			set = append(set, "dcqcn."+m[1]+"="+m[2])
+		}
+	}
+	return set
+}
+
+// TestWhatIsNamedFillsTheLine: what the report names for a line that was idle fills it, for
+// each preset, scope of its limiter, fan-in, size and rate, rates that users set and marking
+// of one's own: with it less than a tenth is idle. It names something nearly everywhere.
+func TestWhatIsNamedFillsTheLine(t *testing.T) {
+	type idleCase struct {
+		senders, gbps, size int
+		more                []string
+	}
+	var all []idleCase
+	for _, p := range congestion.Presets() {
+		for i, scope := range []string{"port", "queue-pair"} {
+			set := []string{"dcqcn.preset=" + p, "dcqcn.cnp_limiter=" + scope}
+			all = append(all, idleCase{2, 100, 4, set}, idleCase{3 + 2*i, 200, 4, set}, idleCase{4, 400, 6, set}, idleCase{9, 100, 2, set})
+		}
+	}
+	for _, set := range []string{"initial_rate=2Gbps", "rpg_max_rate=5Gbps", "rpg_max_rate=30Gbps", "clamp_tgt_rate=true", "cnp_delay=20us", "cnp_coalesce=sender"} {
+		all = append(all, idleCase{1, 100, 4, []string{"dcqcn." + set}}, idleCase{3, 100, 4, []string{"dcqcn." + set}})
+	}
+	for _, more := range []string{"switch.ecn={kmin: 20KB, kmax: 40KB, pmax: 1}", "hosts={h0: {drain_rate: 60Gbps}}", "topology.star.length=300m"} {
+		for _, p := range congestion.Presets() {
+			all = append(all, idleCase{4, 100, 4, []string{more, "dcqcn.preset=" + p}})
+		}
+	}
+	idle, filled := 0, 0
+	for _, c := range all {
+		text := fmt.Sprintf("name: idle\ntopology: {star: {hosts: %d, link: %dGbps, length: 5m}}\nworkload:\n  - incast: {to: h0, size: %dMB}\n", c.senders+1, c.gbps, c.size)
+		says := strings.Join(metrics.Control(simulate(t, parse(t, text, c.more...), 0, 1)), "\n")
+		if !strings.Contains(says, " idle ") && !strings.Contains(says, " less than the ") {
+			continue
+		}
+		idle++
+		set := named(says)
+		if len(set) == 0 {
+			t.Logf("%+v: names nothing: %s", c, says)
+			continue
+		}
+		filled++
+		with := simulate(t, parse(t, text, append(slices.Clone(c.more), set...)...), 0, 1)
+		if now := strings.Join(metrics.Control(with), "\n"); strings.Contains(now, " idle ") || strings.Contains(now, " less than the ") {
+			t.Errorf("%+v: said\n%s\nand with %v\n%s", c, says, set, now)
+		}
+	}
+	if idle < 45 || filled < idle-2 {
+		t.Errorf("of %d cases %d left the line idle, and for %d something was named", len(all), idle, filled)
 	}
 }

@@ -444,7 +444,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.WireOverhead, out.PFCFrame = v.Wire.Overhead, v.Wire.Control
 	out.PauseClasses = r.pauseClasses()
 	if v.DCQCN != nil {
-		out.ControlPreset = v.DCQCN.Name
+		out.Control = v.DCQCN.Control()
 	}
 	still := r.still(end, measured)
 	if r.stopped == deadlock {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/card"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -56,6 +57,7 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if l.anyPauses() {
 		add(Change{Kind: Pauses})
 	}
+	l.cures(add)
 	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil }) && c.Profile == 0 {
 		add(Change{Kind: Control})
 	}
@@ -172,6 +174,18 @@ func (l *Lab) severalClasses() bool {
 		}
 	}
 	return false
+}
+
+// cures adds what breaks a circle of waits: where links have credits a lifetime, else a watchdog.
+func (l *Lab) cures(add func(Change)) {
+	switch {
+	case len(l.Run.Cycle) == 0:
+	case l.Run.Cycle[0].Layer == catalog.InfiniBand:
+		add(Change{Kind: Lifetime})
+	default:
+		add(Change{Kind: Watchdog})
+		add(Change{Kind: Watchdog, Count: 1})
+	}
 }
 
 // anyPauses reports whether PFC paused anything.

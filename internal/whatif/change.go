@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -51,6 +52,8 @@ const (
 	GPUDirect                    // data of GPUs go straight to the card
 	Order                        // Conn: no message waits for the order of those before it: no fence, no Nagle's rule
 	Alone                        // Conn: no other connection sends anything
+	Watchdog                     // Count: switches have a PFC watchdog that drops (0) or forwards (1); a cure, not a cause
+	Lifetime                     // packets at the head of a queue live for a while; likewise
 	Cables                       // every cable is half a metre longer: a control that should save nothing
 	numKinds
 )
@@ -65,7 +68,7 @@ const Everywhere = -1
 func (k Kind) String() string {
 	return [...]string{"receiver", "card fault", "PCIe", "core", "card", "port", "others", "workload", "earlier messages",
 		"class order", "failure", "loss", "pauses", "credits", "window", "send buffer", "receive window", "congestion window",
-		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "cables"}[k]
+		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "watchdog", "lifetime", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -83,6 +86,24 @@ type Change struct {
 func (c Change) Same(d Change) bool {
 	return c.Kind == d.Kind && c.Node == d.Node && c.Port == d.Port && c.Conn == d.Conn && c.Entry == d.Entry && c.Link == d.Link &&
 		c.Count == d.Count && slices.Equal(c.Path, d.Path)
+}
+
+// fixedText is what changes do that need no names.
+var fixedText = [numKinds]string{
+	Classes:          "no class ahead of another",
+	Loss:             "no link loses frames",
+	Pauses:           "no pauses",
+	Window:           "no window and no bitmap",
+	SendBuffer:       "a send buffer without end",
+	ReceiveWindow:    "a receive window without end",
+	CongestionWindow: "no congestion window",
+	Receives:         "a receive always posted",
+	Control:          "no congestion control",
+	GPUDirect:        "GPUDirect on",
+	Order:            "no fence, and no small segment held back",
+	Alone:            "without any other traffic",
+	Lifetime:         "a lifetime of packets at the head of a queue",
+	Cables:           "every cable half a metre longer",
 }
 
 // Text says what the change does, in words that end a line "with ..." of a table.
@@ -114,45 +135,23 @@ func (c Change) Text(v *scenario.Valid) string {
 		return "without the workload " + v.Plan.Entries[c.Entry]
 	case Earlier:
 		return fmt.Sprintf("without the %d messages before it", c.Count)
-	case Classes:
-		return "no class ahead of another"
 	case Failure:
 		return "the link " + g.Links[c.Link].Name(g) + " never fails"
-	case Loss:
-		return "no link loses frames"
-	case Pauses:
-		return "no pauses"
 	case Credits:
 		if c.Node == Everywhere {
 			return "nobody waits for credits"
 		}
 		return port() + " never waits for credits"
-	case Window:
-		return "no window and no bitmap"
-	case SendBuffer:
-		return "a send buffer without end"
-	case ReceiveWindow:
-		return "a receive window without end"
-	case CongestionWindow:
-		return "no congestion window"
 	case ReadDepth:
 		return fmt.Sprintf("%d READs outstanding", maxReads)
-	case Receives:
-		return "a receive always posted"
-	case Control:
-		return "no congestion control"
 	case Way:
 		return "the way through " + names(g, c.Path[1:len(c.Path)-1])
 	case Line:
 		return fmt.Sprintf("all ports of its way at %d times their rates", Faster)
-	case GPUDirect:
-		return "GPUDirect on"
-	case Order:
-		return "no fence, and no small segment held back"
-	case Alone:
-		return "without any other traffic"
+	case Watchdog:
+		return "a PFC watchdog that " + [...]string{"drops", "forwards"}[c.Count]
 	}
-	return "every cable half a metre longer"
+	return fixedText[c.Kind]
 }
 
 // names lists nodes.
@@ -259,6 +258,8 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		for i := range v.Plan.Conns {
 			v.Plan.Conns[i].SrcStaged, v.Plan.Conns[i].DstStaged = false, false
 		}
+	case Watchdog, Lifetime:
+		c.cure(v)
 	case Cables:
 		for i := range v.Graph.Links {
 			v.Graph.Links[i].Delay += halfMetre.Delay()
@@ -267,6 +268,28 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		c.unbind(v)
 	}
 }
+
+// cure has all switches break circles of waits.
+func (c Change) cure(v *scenario.Valid) {
+	for i := range v.Switches {
+		s := &v.Switches[i]
+		switch {
+		case c.Kind == Lifetime:
+			s.HOQLife = fabric.Lifetime(hoqLife)
+		case s.Watchdog == nil:
+			s.Watchdog = watchdog([...]record.WatchdogAction{record.WatchdogDrop, record.WatchdogForward}[c.Count])
+		}
+	}
+}
+
+// watchdog is SONiC's as it is started by default on switches of 32 ports and fewer.
+func watchdog(action record.WatchdogAction) *fabric.WatchdogParams {
+	const t = 200 * units.Millisecond
+	return &fabric.WatchdogParams{Action: action, Detection: t, Restoration: t, Poll: t}
+}
+
+// hoqLife is the code of OpenSM's default of head_of_queue_lifetime, 1.07 s.
+const hoqLife = 0x12
 
 // endless has the input buffers of a port take whatever comes.
 func endless(p *fabric.PortParams) {

@@ -199,9 +199,9 @@ topology:
     - {between: [s2, s0], rate: 40Gbps}
 switch: {buffer: 500KB}
 workload:
-  - flow: {name: ab, from: a, to: c, size: 8MB, path: [a, s0, s1, s2, c]}
-  - flow: {name: bc, from: b, to: a, size: 8MB, path: [b, s1, s2, s0, a]}
-  - flow: {name: ca, from: c, to: b, size: 8MB, path: [c, s2, s0, s1, b]}
+  - flow: {name: ab, from: a, to: c, size: 2MB, path: [a, s0, s1, s2, c]}
+  - flow: {name: bc, from: b, to: a, size: 2MB, path: [b, s1, s2, s0, a]}
+  - flow: {name: ca, from: c, to: b, size: 2MB, path: [c, s2, s0, s1, b]}
 `
 	l := open(t, text)
 	if l.Run.Stopped != "deadlock" {
@@ -219,5 +219,45 @@ func TestTime(t *testing.T) {
 	defer cancel()
 	if l, err := whatif.Open(ctx, whatif.Source{Scenario: "incast-4to1"}, 1, nil); err == nil || l != nil {
 		t.Errorf("%v, %v", l, err)
+	}
+}
+
+// TestCures: of a circle of waits a watchdog or a lifetime is tried, which breaks it; where there is
+// none, neither is.
+func TestCures(t *testing.T) {
+	const circle = `
+topology:
+  hosts: [a, b, c]
+  switches: [s0, s1, s2]
+  links: [{between: [a, s0], rate: 100Gbps}, {between: [b, s1], rate: 100Gbps}, {between: [c, s2], rate: 100Gbps},
+    {between: [s0, s1], rate: 40Gbps}, {between: [s1, s2], rate: 40Gbps}, {between: [s2, s0], rate: 40Gbps}]
+nic: {timeout: 18}
+workload:
+  - flow: {from: a, to: c, size: 2MB, path: [a, s0, s1, s2, c]}
+  - flow: {from: b, to: a, size: 2MB, path: [b, s1, s2, s0, a]}
+  - flow: {from: c, to: b, size: 2MB, path: [c, s2, s0, s1, b]}
+`
+	kinds := func(l *whatif.Lab) (cures []whatif.Change) {
+		for _, c := range l.Candidates(0) {
+			if c.Kind == whatif.Watchdog || c.Kind == whatif.Lifetime {
+				cures = append(cures, c)
+			}
+		}
+		return cures
+	}
+	l := open(t, "stack: rocev2-pfc-only\nswitch: {buffer: 2MB, pfc: {xoff: 40KB}}\n"+circle)
+	if l.Run.Stopped != "deadlock" || len(kinds(l)) != 2 {
+		t.Fatalf("stopped by %s, cures %v", l.Run.Stopped, kinds(l))
+	}
+	for _, c := range kinds(l) {
+		if o := l.Try(context.Background(), c); o.Err != nil || o.Stopped != "quiescence" {
+			t.Errorf("%s: %+v", c.Text(l.Valid), o)
+		}
+	}
+	if l = open(t, "stack: rocev2-pfc-only\n"+strings.Replace(circle, "2MB", "1KB", 3)); len(kinds(l)) != 0 {
+		t.Errorf("cures of nothing: %v", kinds(l))
+	}
+	if l = open(t, "stack: infiniband\n"+circle); l.Run.Stopped == "deadlock" && (len(kinds(l)) != 1 || kinds(l)[0].Kind != whatif.Lifetime) {
+		t.Errorf("cures with credits: %v", kinds(l))
 	}
 }

@@ -18,6 +18,8 @@ type HeldUp struct {
 	// what stands behind it.
 	Message int
 	How     string
+	// Path is the critical path of the collective.
+	Path []record.CriticalGroup
 }
 
 // CollectiveCause is what the messages of collective k spent most time on that is no part of
@@ -26,6 +28,7 @@ type HeldUp struct {
 // nothing takes a fifth of that.
 func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 	c := &r.Collectives[k]
+	out.Path = c.Critical
 	end := c.StartPS
 	for _, at := range c.EndPS {
 		if end = max(end, at); at < 0 {
@@ -100,7 +103,7 @@ func covered(all []span) (t units.Time) {
 // Sentence says what held a collective up, or where nothing did what would help.
 func (h *HeldUp) Sentence(held bool) string {
 	if !held {
-		return "nothing holds its messages for a fifth of its time: only a faster way, or another algorithm, helps"
+		return "nothing holds its messages for a fifth of its time; " + whatHelps(h.Path)
 	}
 	return fmt.Sprintf("held up for %.0f %% of its time: %s", float64(h.Cause.Milli)/10, h.How)
 }

@@ -63,4 +63,7 @@ const (
 	// news that a slot of a buffer is free.
 	KindMessage = "message"
 	KindSlot    = "free slot"
+	// KindLaunch is the begin of each rank, and KindProxy how the names of what proxies do begin.
+	KindLaunch = "launch"
+	KindProxy  = "proxy "
 )

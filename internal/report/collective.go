@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -15,32 +16,48 @@ import (
 // explainCollective is the word for the critical paths of all collectives.
 const explainCollective = "collective"
 
-// collectives writes the collectives in the columns of nccl-tests.
+// collectives writes the collectives in the columns of nccl-tests. Where a workload has several
+// sizes, algorithm, protocol and channels stand beside them, and no column gives way.
 func (t *text) collectives() {
 	if len(t.r.Collectives) == 0 {
 		return
 	}
 	t.section()
+	sweep, several := sweeps(t.r.Collectives), len(t.r.Collectives) > mostSentences
+	drop := func(order int) int {
+		if sweep {
+			return 0
+		}
+		return order
+	}
 	tab := &table{columns: []column{{title: "Collective\n"}, {title: "size\n(B)", right: true},
-		{title: "count\n(elements)", right: true, drop: 2},
-		{title: "type\n", drop: 3}, {title: "redop\n"}, {title: "root\n", right: true, drop: 1}, {title: "time\n(us)",
-			right: true},
+		{title: "count\n(elements)", right: true, drop: drop(2)}, {title: "type\n", drop: drop(3)}, {title: "redop\n"},
+		{title: "root\n", right: true, drop: drop(1)}, {title: "time\n(us)", right: true},
 		{title: "algbw\n(GB/s)", right: true}, {title: "busbw\n(GB/s)", right: true}}}
-	figures := metrics.Collectives(t.r)
-	several := len(t.r.Collectives) > mostSentences
-	if several {
+	choices := sweep || several
+	if choices {
 		tab.columns = append(tab.columns, column{title: "algorithm\n"}, column{title: "protocol\n"},
 			column{title: "channels\n", right: true})
 	}
+	c := &t.r.Collectives[0]
+	alone := sweep && !slices.ContainsFunc(t.r.Collectives, func(x record.Collective) bool { return x.Workload != c.Workload })
+	if alone { // its name stands above
+		t.prose(fmt.Sprintf("%s: %s over %d ranks, out of place", c.Workload, c.Op, c.Ranks), t.paint.bold)
+		tab.columns = tab.columns[1:]
+	}
+	figures := metrics.Collectives(t.r)
 	for i := range t.r.Collectives {
 		c, x := &t.r.Collectives[i], &figures[i]
 		cells := []string{c.Workload, integer(c.Bytes), integer(c.Count), c.Type, c.RedOp, integer(c.Root)}
+		if alone {
+			cells = cells[1:]
+		}
 		if x.Done == 0 {
 			tab.addNote("not over at the end of the run", cells...)
 			continue
 		}
 		cells = append(cells, microseconds(x), fmt.Sprintf("%.2f", x.AlgBW), fmt.Sprintf("%.2f", x.BusBW))
-		if several {
+		if choices {
 			cells = append(cells, c.Algorithm, c.Protocol, integer(c.Channels))
 		}
 		tab.add(cells...)
@@ -48,17 +65,69 @@ func (t *text) collectives() {
 	t.table(tab)
 	t.overlaps()
 	if several {
+		t.mostly()
 		return
 	}
 	for i := range t.r.Collectives {
 		c := &t.r.Collectives[i]
-		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", c.Workload, c.Op, c.Ranks,
+		name := c.Workload
+		if sweep {
+			name += " of " + inUnits(c.Bytes)
+		}
+		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", name, c.Op, c.Ranks,
 			c.Algorithm, c.Protocol,
 			howMany(c.Channels, "channel")+", steps", metrics.FormatBytes(c.Chunk), howMany(figures[i].Done, "time")), plain)
 		if figures[i].Done > 0 {
 			held, ok := metrics.CollectiveCause(t.r, i)
-			t.prose(c.Workload+": "+held.Sentence(ok), plain)
+			t.prose(name+": "+held.Sentence(ok), plain)
 		}
+	}
+}
+
+// sweeps reports whether a workload has several sizes.
+func sweeps(all []record.Collective) bool {
+	for i := 1; i < len(all); i++ {
+		if all[i].Workload == all[i-1].Workload {
+			return true
+		}
+	}
+	return false
+}
+
+// inUnits is a size as options of nccl-tests have it.
+func inUnits(bytes int64) string { return units.Bytes(bytes).String() }
+
+// mostly says of the sizes of each workload what most of their time goes to, those that follow
+// each other together.
+func (t *text) mostly() {
+	all := t.r.Collectives
+	for i := 0; i < len(all); {
+		first := metrics.PathShares(all[i].Critical)
+		if len(first) == 0 {
+			i++
+			continue
+		}
+		least, most, end := 1.0, 0.0, i
+		for ; end < len(all) && all[end].Workload == all[i].Workload; end++ {
+			s := metrics.PathShares(all[end].Critical)
+			if len(s) == 0 || s[0].Part != first[0].Part {
+				break
+			}
+			least, most = min(least, s[0].Share), max(most, s[0].Share)
+		}
+		sizes, share := inUnits(all[i].Bytes), fmt.Sprintf("%.0f %%", 100*least)
+		if end > i+1 {
+			sizes += " to " + inUnits(all[end-1].Bytes)
+		}
+		if low, high := fmt.Sprintf("%.0f", 100*least), fmt.Sprintf("%.0f", 100*most); low != high {
+			share = low + " to " + high + " %"
+		}
+		line := fmt.Sprintf("%s: of %s most goes to %s (%s)", all[i].Workload, sizes, first[0].Part, share)
+		if len(first) > 1 && first[1].Share >= 0.2 {
+			line += ", then " + first[1].Part.String()
+		}
+		t.prose(line, plain)
+		i = end
 	}
 }
 

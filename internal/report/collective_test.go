@@ -80,3 +80,27 @@ func TestCriticalPlaces(t *testing.T) {
 		}
 	}
 }
+
+// A table of sizes has all of nccl-tests' columns at any width, and algorithm, protocol and
+// channels beside them; one of a single size says them below.
+func TestSizesColumns(t *testing.T) {
+	r := collectiveRun()
+	for _, bytes := range []int64{8, 1 << 30} {
+		c := r.Collectives[0]
+		c.Bytes, c.Count = bytes, bytes/4
+		r.Collectives = append(r.Collectives[:len(r.Collectives)-1], c, r.Collectives[len(r.Collectives)-1])
+	}
+	r.Collectives = r.Collectives[:3]
+	for _, width := range []int{80, 100, 140} {
+		var b bytes.Buffer
+		if err := Text(&b, r, TextOptions{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"ar: allreduce over 8 ranks, out of place", "size count type redop root time algbw busbw algorithm protocol channels",
+			"1073741824 268435456 float sum -1 100.0 10737.42 18790.48 ring simple 1"} {
+			if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
+				t.Errorf("width %d: no %q in\n%s", width, want, b.String())
+			}
+		}
+	}
+}

@@ -128,7 +128,11 @@ func plain(s string) string { return s }
 
 func (t *text) header() {
 	r := t.r
-	t.prose(fmt.Sprintf("%s: %s, %s, fingerprint %s", r.Scenario, r.Stack, t.ending(), r.Fingerprint), t.paint.bold)
+	title := fmt.Sprintf("%s: %s, %s", r.Scenario, r.Stack, t.ending())
+	if r.Fingerprint != "" {
+		title += ", fingerprint " + r.Fingerprint
+	}
+	t.prose(title, t.paint.bold)
 	if r.Description != "" {
 		t.prose(r.Description, t.paint.dim)
 	}

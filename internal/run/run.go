@@ -458,7 +458,9 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		print += n.Fingerprint()
 		out.PacketHops += n.Hops()
 	}
-	out.Fingerprint = fmt.Sprintf("%016x", print)
+	if out.PacketHops > 0 { // without a packet there is no course to tell apart
+		out.Fingerprint = fmt.Sprintf("%016x", print)
+	}
 	lossy := r.lossy()
 	r.recordFlows(out, lossy)
 	out.Pauses = r.pauses()

@@ -249,7 +249,7 @@ func (r *resolver) rootKeys() []key {
 	allSwitches := func() []key { sw := defaultSwitch(); return grouped("switch", r.switchKeys(&sw)) }
 	allHosts := func() *nicSettings { nic := defaultNIC(defaultPFC()); return &nic }
 	return joinKeys(r.headerKeys(), []key{
-		readElsewhere("topology", r.topologyKeys, "Nodes and links.").need("give one"),
+		readElsewhere("topology", r.topologyKeys, "Nodes and links.").otherwise("with `server`: one such server"),
 		readElsewhere("switch", allSwitches, "All switches."),
 		namedKey("switches", allSwitches, readLater, "Keys of `switch` for single switches: `switches: {leaf1: {buffer: 8MB}}`."),
 		readElsewhere("nic", func() []key { return r.nicKeys(allHosts()) }, "The cards of all hosts."),
@@ -325,7 +325,7 @@ func (r *resolver) resolve(root *node) {
 	o := r.d.object(root, "", r.keys)
 	r.readHeader(o)
 	r.readNoise(o)
-	r.readTopology(root.get("topology"))
+	r.readTopology(root.get("topology"), root.get("server"))
 	if r.d.err == nil {
 		r.without.neverFail(r.v.Graph)
 	}

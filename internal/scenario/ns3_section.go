@@ -105,7 +105,7 @@ func (r *resolver) resolveNS3Scenario(root *node) {
 	r.v.Wire, r.v.TimeQuantum = wire.NS3, units.Nanosecond
 	c := r.ns3Section(root.get("ns3"))
 	r.ns3Header(c)
-	r.readTopology(root.get("topology"))
+	r.readTopology(root.get("topology"), nil)
 	r.readTriggerList(o)
 	r.readNS3Workload(root.get("workload"))
 	if r.d.err != nil {

@@ -64,7 +64,17 @@ func explicitLinkKeys(x *linkItem) []key {
 
 // readTopology builds the graph. A topology is a generator, perhaps with some
 // of its links changed by `links`, or explicit hosts, switches and links.
-func (r *resolver) readTopology(n *node) {
+//
+// A server without a topology is one host, with a port that its collectives do not need.
+func (r *resolver) readTopology(n, server *node) {
+	if n == nil && server != nil {
+		alone, bad := parseTree(r.d.file, []byte("rail: {servers: 1, rails: 1, link: 400Gbps}"))
+		if bad != nil {
+			r.d.err = bad
+			return
+		}
+		n = alone
+	}
 	o := r.d.object(n, "topology", r.topologyKeys())
 	if r.d.err != nil {
 		return

@@ -16,18 +16,21 @@ func TestEstimates(t *testing.T) {
 		hosts, gpus  int
 		intra, inter float64
 		generation   Generation
-		amd          bool
+		amd, own     bool
 	}
 	machines := map[string]machine{
-		"H1":  {AllReduce, 1, 8, 370.8, 400, Hopper, false},
-		"H1g": {ReduceScatter, 1, 8, 370.8, 400, Hopper, false},
-		"H2":  {AllReduce, 2, 8, 370.8, 400, Hopper, false},
-		"H8":  {AllReduce, 8, 8, 370.8, 400, Hopper, false},
-		"B1":  {AllReduce, 1, 8, 721.8, 400, Blackwell, false},
-		"B2":  {AllReduce, 2, 8, 721.8, 400, Blackwell, false},
-		"B2g": {AllGather, 2, 8, 721.8, 400, Blackwell, false},
-		"A2":  {AllReduce, 2, 8, 240, 200, Ampere, true},
-		"B21": {AllGather, 2, 1, 721.8, 50, Blackwell, false},
+		"H1":  {AllReduce, 1, 8, 370.8, 400, Hopper, false, false},
+		"H1g": {ReduceScatter, 1, 8, 370.8, 400, Hopper, false, false},
+		"H2":  {AllReduce, 2, 8, 370.8, 400, Hopper, false, false},
+		"H8":  {AllReduce, 8, 8, 370.8, 400, Hopper, false, false},
+		"B1":  {AllReduce, 1, 8, 721.8, 400, Blackwell, false, false},
+		"B2":  {AllReduce, 2, 8, 721.8, 400, Blackwell, false, false},
+		"B2g": {AllGather, 2, 8, 721.8, 400, Blackwell, false, false},
+		"A2":  {AllReduce, 2, 8, 240, 200, Ampere, true, false},
+		"H2o": {AllReduce, 2, 8, 370.8, 400, Hopper, false, true}, // each GPU with a card of its own
+		"H8o": {AllReduce, 8, 8, 370.8, 400, Hopper, false, true},
+		"B2o": {AllReduce, 2, 8, 721.8, 400, Blackwell, false, true},
+		"B21": {AllGather, 2, 1, 721.8, 50, Blackwell, false, false},
 	}
 	for _, c := range []struct {
 		machine string
@@ -108,10 +111,22 @@ func TestEstimates(t *testing.T) {
 		{"H1g", 229, 262144, "ring ll", 12.4268},
 		{"H1g", 229, 4194304, "ring ll", 36.8285},
 		{"H1g", 229, 268435456, "ring simple", 684.6473},
+		{"H2o", 226, 262144, "tree ll128", 52.0014},
+		{"H2o", 226, 524288, "nvlstree simple", 54.9661},
+		{"H2o", 226, 1048576, "nvlstree simple", 56.9322},
+		{"H2o", 226, 268435456, "nvlstree simple", 1059.6330},
+		{"H2o", 229, 524288, "tree ll128", 55.5028},
+		{"H2o", 229, 4194304, "nvlstree simple", 83.8371},
+		{"H8o", 226, 1048576, "tree ll128", 100.2244},
+		{"H8o", 226, 4194304, "nvlstree simple", 135.2144},
+		{"H8o", 229, 4194304, "tree ll128", 135.6732},
+		{"B2o", 226, 262144, "tree ll128", 51.6039},
+		{"B2o", 226, 524288, "nvlstree simple", 54.6384},
+		{"B2o", 229, 1048576, "tree ll128", 64.7301},
 	} {
 		m := machines[c.machine]
 		s := Spec{Op: m.op, Ranks: ranksOf(m.hosts, m.gpus), Bytes: c.bytes, Version: c.version, GPU: GPUCosts(GPU{}),
-			Speeds: Speeds{Intra: m.intra, Inter: m.inter, NVLink: m.gpus > 1, NVSwitch: m.gpus > 1, AMD: m.amd, Generation: m.generation}}
+			Speeds: Speeds{Intra: m.intra, Inter: m.inter, NVLink: m.gpus > 1, NVSwitch: m.gpus > 1, AMD: m.amd, OwnCards: m.own, Generation: m.generation}}
 		if m.gpus == 1 {
 			s.Speeds.NVLink = true // of GPUs that take no part
 		}

@@ -69,6 +69,42 @@ func (s *Spec) searched() (g graph) {
 	return g
 }
 
+// searchedTree is the graph of trees. NCCL searches it with the rings' number of channels, so
+// that cards and chains allow the fastest speed that it finds: of each channel all GPUs but the
+// last one send on, where rings come back to the first. Then it makes what chains carry inside
+// hosts faster, up to about twice what cards do, as far as links allow.
+func (s *Spec) searchedTree() graph {
+	g := s.searched()
+	hosts := len(hostsOf(s.Ranks))
+	if hosts == 1 {
+		return g
+	}
+	gpus, ports := len(s.Ranks)/hosts, max(s.ports(), 1)
+	perPort, chains := (g.channels+ports-1)/ports, g.channels-g.channels/gpus
+	carries := func(v float64) bool { return float64(chains)*v <= s.Speeds.Intra || gpus == 1 }
+	speeds := s.speeds(false)
+	for k, v := range speeds {
+		if !carries(v) || float64(perPort)*v > s.Speeds.Inter/float64(ports) {
+			continue
+		}
+		g.inter = v
+		for k > 0 && speeds[k] < 2*v && carries(speeds[k-1]) {
+			k--
+		}
+		g.intra = speeds[k]
+		break
+	}
+	return g
+}
+
+// simpleTree reports whether NCCL finds no balanced trees between hosts (BALANCED_TREE in
+// src/graph/search.cc), which two GPUs of a host hand on, but such as begin and end at one
+// (TREE): where hosts have one, and from Hopper on where no other GPU is as near to a card.
+func (s *Spec) simpleTree() bool {
+	hosts := len(hostsOf(s.Ranks))
+	return hosts > 1 && (hosts == len(s.Ranks) || s.Speeds.Generation >= Hopper && s.Speeds.OwnCards)
+}
+
 // switched is the graph of NVLS: each GPU of a host is the head of a channel, and each one's
 // links carry as much of every other head as of their own.
 func (s *Spec) switched() (g graph) {
@@ -125,10 +161,17 @@ func (s *Spec) graph(a Algorithm) graph {
 	switch {
 	case a == NVLS || a == NVLSTree:
 		return s.switched()
-	case s.onGPUs() && (s.Speeds.NVLink || len(hostsOf(s.Ranks)) == len(s.Ranks)):
+	case s.searches() && a == Tree:
+		return s.searchedTree()
+	case s.searches():
 		return s.searched()
 	}
 	return s.plain(a)
+}
+
+// searches reports whether graphs follow from NCCL's search here.
+func (s *Spec) searches() bool {
+	return s.onGPUs() && (s.Speeds.NVLink || len(hostsOf(s.Ranks)) == len(s.Ranks))
 }
 
 // onGPUs reports whether ranks are GPUs.
@@ -155,6 +198,9 @@ func (s *Spec) channels(a Algorithm) int {
 		return s.nvlsChannels()
 	}
 	g := s.graph(a)
+	if s.searches() {
+		g = s.searched() // the rings', as trees have no other number
+	}
 	hosts := len(hostsOf(s.Ranks))
 	if !s.onGPUs() || !s.Speeds.NVLink && hosts > 1 && hosts < len(s.Ranks) {
 		return min(s.Env.bounded(g.channels), MaxChannels)

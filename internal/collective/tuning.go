@@ -15,6 +15,7 @@ type Speeds struct {
 	NVSwitch     bool    // joins them
 	AMD          bool    // processors of AMD's, whose network overhead and bounds of LL differ
 	Generation   Generation
+	OwnCards     bool // no two GPUs of a host are as near to one card as the nearest
 }
 
 // Constants of NCCL's model (src/graph/tuning.cc, alike from 2.18 to 2.29): latencies in
@@ -149,6 +150,9 @@ func (s *Spec) Bandwidth(a Algorithm, p Protocol) float64 {
 		bus = min(bus*part, limit.ring128*width)
 	}
 	if a == Tree {
+		if s.simpleTree() && s.onGPUs() {
+			bus *= .85
+		}
 		return bus / 2
 	}
 	return bus * float64(n) / float64(all)

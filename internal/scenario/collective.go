@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -196,7 +197,29 @@ func (r *resolver) speeds(ranks []collective.Rank) collective.Speeds {
 		out.AMD = t.Devices[root].Chip == server.AMD
 	}
 	out.Generation = generation(t.Devices[gpus[0]].Chip)
+	out.OwnCards = ownCards(t)
 	return out
+}
+
+// ownCards reports whether no two GPUs are as near to one card as the nearest pair of a GPU and
+// a card is.
+func ownCards(t *server.Tree) bool {
+	nearest, sharers := server.Class(math.MaxUint8), 0
+	for _, net := range t.Nets {
+		for _, gpu := range t.GPUs() {
+			nearest = min(nearest, t.Class(gpu, net.Card))
+		}
+	}
+	for _, net := range t.Nets {
+		n := 0
+		for _, gpu := range t.GPUs() {
+			if t.Class(gpu, net.Card) == nearest {
+				n++
+			}
+		}
+		sharers = max(sharers, n)
+	}
+	return sharers == 1
 }
 
 // generation is the row of NCCL's tables for a GPU: by compute capability 80, 90 and 100

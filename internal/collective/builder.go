@@ -24,10 +24,11 @@ type builder struct {
 	inside   map[string]uint16 // of steps that send inside their host, by what they do
 	members  map[int][]int     // ranks by host; made when needed
 	proxies  map[*Rank]int16
-	peers    peers        // of point-to-point operations
-	used     map[int]bool // their channels that have data
-	works    int          // transfers that share a thread block, each with warps of its own
-	turns    []turn       // of proxies, until their times are known
+	peers    peers         // of point-to-point operations
+	used     map[int]bool  // their channels that have data
+	works    int           // transfers that share a thread block, each with warps of its own
+	turns    []turn        // of proxies, until their times are known
+	called   []workload.Op // the last calls of each rank's thread
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -101,7 +102,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	for range s.Iterations {
 		b.launch()
 		b.iteration()
-		info.Last = append(info.Last, b.ends())
+		info.Last = append(info.Last, append(b.ends(), b.hostCalls()...))
 	}
 	if s.Algorithm == Pairwise {
 		info.Channels = len(b.used)

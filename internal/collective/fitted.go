@@ -30,7 +30,7 @@ func (s *Spec) fitted() fitted {
 // Proxy are the costs of the thread that posts and polls for a GPU, fitted likewise.
 type Proxy struct {
 	Post, Poll, Repost units.Time // of a message, on a core of its own
-	// A round over its connections in use takes Turn and Each for every one; a message
+	// A round takes Turn, and Each for every connection by which it receives; a message
 	// waits for SendTurns or ReceiveTurns of them.
 	Turn, Each              units.Time
 	SendTurns, ReceiveTurns float64

@@ -36,7 +36,7 @@ func GPUCosts(g GPU) []Cost {
 		{"flag", "flag to the peer", g.Link, "a store over the same links"},
 		{"host_flag", "flag to the proxy", 400 * ns, "assumed: a store over PCIe to the memory of the host"},
 		{"proxy_poll", proxyTurn, 0, "turns over all connections that the proxy has: 200 ns and 100 ns for each, fitted"},
-		{"post", "post", 200 * ns, "assumed: ibv_post_send"},
+		{"post", "post", 0, "stands in what the proxy's core takes to post a message"},
 		{"entry", "completion entry", 300 * ns, "assumed: a card's write of 64 B to the memory of the host"},
 		{"flush", "flush", 0, "not needed from Hopper on (NCCL, ncclTopoNeedFlush)"},
 		{"host_poll", "poll of host memory", 1350 * ns, "assumed: one and a half reads over PCIe of 900 ns"},
@@ -93,9 +93,24 @@ func (s *Spec) steps() Costs {
 // channels of a server with NVSwitch.
 const llBlocks = 24
 
-// llRound is what the 512 threads of a block carry in one round of LL, 8 B each: no more
-// than that takes latency alone.
+// llRound is what the 512 threads of a block carry in one round of LL, 8 B each. Up to that each
+// warp loads and stores once, 64 B per cycle each way between an SM and the second-level cache
+// (Jia et al., arXiv:1804.06826, table 3.1; Luo et al., arXiv:2402.13499), and what more there is
+// waits for the rounds before.
 const llRound = 512 * 8
+
+// smRate is the payload of LL that an SM so loads and stores: half of 64 B, one after the other,
+// at the clock of the generation.
+func (s *Spec) smRate() units.Rate {
+	clock := 1.41 // GHz, A100
+	switch s.Speeds.Generation {
+	case Hopper:
+		clock = 1.755
+	case Blackwell:
+		clock = 1.85
+	}
+	return gigabytes(64.0 / 2 / 2 * clock)
+}
 
 // blockRate is what a thread block of a GPU takes in and hands on at most: what NCCL's
 // model gives a channel in one host, with Simple that of trees.
@@ -129,6 +144,9 @@ func (b *builder) blockTime(bytes units.Bytes, sends bool) units.Time {
 		timed = max(0, bytes-llRound)
 	}
 	work := b.blockRate().TxTimeLong(timed)
+	if b.onGPUs() {
+		work += b.smRate().TxTimeLong(bytes - timed)
+	}
 	if b.Algorithm != Pairwise || !b.onGPUs() {
 		return work
 	}

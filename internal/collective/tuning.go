@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -245,6 +246,10 @@ func (s *Spec) choose() error {
 		}
 		return nil
 	}
+	if only := s.Env.Protocols; len(only) == 1 && only[0] == LL128 && s.Protocol == AutoProtocol && s.onGPUs() && !s.enablesLL128() {
+		return errors.New("NCCL_PROTO leaves ll128 alone, which NCCL does not enable here, as no NVLink joins the GPUs of a host or they are older than Ampere: " +
+			"data could be corrupted; allow Simple or LL")
+	}
 	best := -1.0
 	algorithm, protocol := s.Algorithm, s.Protocol
 	for _, a := range s.Op.algorithms() {
@@ -261,10 +266,29 @@ func (s *Spec) choose() error {
 		}
 	}
 	if best < 0 {
-		return fmt.Errorf("no algorithm of %s is left with what NCCL_ALGO and NCCL_PROTO allow (NCCL: \"no algorithm/protocol available\"); nvls and nvlstree have protocol simple alone", s.Op)
+		return s.noneLeft()
 	}
 	s.Algorithm, s.Protocol = algorithm, protocol
 	return nil
+}
+
+// noneLeft says why nothing is left to choose.
+func (s *Spec) noneLeft() error {
+	why := "nvls and nvlstree have protocol simple alone, and others the operations that they have"
+	switched := slices.Contains(s.Env.Algorithms, NVLS) || slices.Contains(s.Env.Algorithms, NVLSTree)
+	switch {
+	case switched && s.Env.NoNVLS:
+		why = "NCCL_NVLS_ENABLE is 0"
+	case switched && s.switched().channels == 0:
+		why = "nvls and nvlstree need NVSwitch and Hopper or newer"
+	case switched && !allows(s.Env.Protocols, Simple):
+		why = "nvls and nvlstree have protocol simple alone"
+	case switched:
+		why = "nvls is for one host, nvlstree for several, both for allreduce"
+	case s.Op != AllReduce:
+		why = s.Op.String() + " has ring alone"
+	}
+	return fmt.Errorf("no algorithm of %s is left with what NCCL_ALGO and NCCL_PROTO allow (NCCL: \"no algorithm/protocol available\"): %s", s.Op, why)
 }
 
 // allows reports whether a list, if there is any, has an element.
@@ -277,7 +301,12 @@ func (s *Spec) takes(p Protocol) bool {
 	if len(s.Env.Protocols) > 0 {
 		return slices.Contains(s.Env.Protocols, p)
 	}
-	return p != LL128 || s.Speeds.NVLink && (len(hostsOf(s.Ranks)) == 1 || s.Speeds.Generation >= Ampere)
+	return p != LL128 || s.enablesLL128()
+}
+
+// enablesLL128 reports whether NCCL takes LL128 by itself.
+func (s *Spec) enablesLL128() bool {
+	return s.Speeds.NVLink && (len(hostsOf(s.Ranks)) == 1 || s.Speeds.Generation >= Ampere)
 }
 
 // offers reports whether an algorithm is one that NCCL considers here.

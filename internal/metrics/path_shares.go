@@ -16,7 +16,7 @@ type PathPart uint8
 
 // Parts of a critical path.
 const (
-	PathLaunch  PathPart = iota // of kernels
+	PathLaunch  PathPart = iota // of kernels, and the calls before it
 	PathSteps                   // what steps take beside their data: polls, fences, flags
 	PathCopies                  // data inside servers, over NVLink, PCIe and memories
 	PathHosts                   // proxies, cores, and cards beside their data
@@ -68,7 +68,7 @@ func partOf(kind string, s *record.CriticalStage) PathPart {
 			return PathHosts
 		}
 		return PathNetwork
-	case kind == record.KindLaunch:
+	case kind == record.KindLaunch, kind == record.KindCalls:
 		return PathLaunch
 	case strings.HasPrefix(kind, record.KindProxy):
 		return PathHosts

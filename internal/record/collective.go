@@ -63,7 +63,9 @@ const (
 	// news that a slot of a buffer is free.
 	KindMessage = "message"
 	KindSlot    = "free slot"
-	// KindLaunch is the begin of each rank, and KindProxy how the names of what proxies do begin.
+	// KindLaunch is the begin of each rank, KindCalls what the thread that calls NCCL takes, and
+	// KindProxy how the names of what proxies do begin.
 	KindLaunch = "launch"
+	KindCalls  = "calls"
 	KindProxy  = "proxy "
 )

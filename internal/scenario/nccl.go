@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,19 +20,40 @@ type ncclSettings struct {
 }
 
 // versions lists what `version` may be, oldest first.
-func versions() (words []string, values []int) {
+func versions() (words []string) {
 	for v := collective.OldestVersion; v <= collective.NewestVersion; v++ {
-		words, values = append(words, "2."+strconv.Itoa(v-200)), append(values, v)
+		words = append(words, "2."+strconv.Itoa(v-200))
 	}
-	return words, values
+	return words
 }
 
 // ncclKeys are the keys of the section.
 func ncclKeys(s *ncclSettings) []key {
-	words, values := versions()
+	words := versions()
 	return []key{
-		choiceKey("version", &s.version, words, values, "Whose rules hold; the [model](../models/collectives.md) lists what versions changed."),
+		textKey("version", quoted(words), wordsOf(words...), s.readVersion, "Whose rules hold; the [model](../models/collectives.md) lists what versions changed. A patch level, as in `2.26.2`, changes nothing.").otherwise("`2.26`"),
 		sectionKey("env", envKeys(s), "NCCL's environment variables, with or without `NCCL_` before them. A workload's own keys win.").in(&s.said),
+	}
+}
+
+// readVersion reads a version, whose patch level decides nothing.
+func (s *ncclSettings) readVersion(o object, text string) {
+	parts := strings.Split(text, ".")
+	minor := 0
+	if len(parts) >= 2 {
+		minor, _ = strconv.Atoi(parts[1])
+	}
+	v := 200 + minor
+	words := versions()
+	switch first, last := words[0], words[len(words)-1]; {
+	case len(parts) < 2 || len(parts) > 3 || parts[0] != "2" || minor <= 0:
+		o.fail("version", "%q is no version of NCCL that is known; give one from %s to %s, such as 2.%d", text, first, last, collective.DefaultVersion-200)
+	case v < collective.OldestVersion:
+		o.fail("version", "%q is older than %s, the oldest version whose rules are known; did you mean %q?", text, first, first)
+	case v > collective.NewestVersion:
+		o.fail("version", "%q is newer than %s, the newest version whose rules are known; did you mean %q?", text, last, last)
+	default:
+		s.version = v
 	}
 }
 
@@ -66,8 +88,16 @@ func envKeys(s *ncclSettings) []key {
 			}
 		}),
 		zeroOne("NVLS_ENABLE", &nvls, "`0`: neither NVLS nor NVLSTree.").otherwise("1").check(func(object) { e.NoNVLS = !nvls }),
-		variableBytesKey("BUFFSIZE", &e.Buffer, "Buffer of a connection with Simple.").otherwise("4194304"),
-		variableBytesKey("P2P_NET_CHUNKSIZE", &e.PeerChunk, "Chunk of a transfer between two ranks over the network.").otherwise("131072"),
+		variableBytesKey("BUFFSIZE", &e.Buffer, "Buffer of a connection with Simple.").otherwise("4194304").check(func(o object) {
+			if e.Buffer < leastBuffer {
+				o.fail("BUFFSIZE", "%v leaves less than the 16 bytes that a thread moves at a time for each of a connection's 8 slots; give at least %d, such as 4194304", e.Buffer, leastBuffer)
+			}
+		}),
+		variableBytesKey("P2P_NET_CHUNKSIZE", &e.PeerChunk, "Chunk of a transfer between two ranks over the network.").otherwise("131072").check(func(o object) {
+			if e.PeerChunk < leastBuffer/8 {
+				o.fail("P2P_NET_CHUNKSIZE", "%v is less than the 16 bytes that a thread moves at a time; give at least 16, such as 131072", e.PeerChunk)
+			}
+		}),
 		variableBytesKey("P2P_LL_THRESHOLD", &e.PeerLL, "Up to how much for each channel such transfers go with LL; `0`: never.").otherwise("16384").check(func(object) {
 			if e.PeerLL == 0 {
 				e.PeerLL = -1
@@ -81,9 +111,15 @@ func envKeys(s *ncclSettings) []key {
 	return keys
 }
 
+// leastBuffer is 16 B for each of NCCL's 8 slots.
+const leastBuffer = 8 * 16 * units.Byte
+
 // variableBytesKey is a number of bytes as variables have it, with or without a unit.
 func variableBytesKey(name string, dst *units.Bytes, text string) key {
 	parse := func(s string) (units.Bytes, error) {
+		if strings.HasPrefix(s, "-") {
+			return 0, fmt.Errorf("%q is negative; give bytes, as NCCL's variables have them", s)
+		}
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			s = strconv.FormatInt(n, 10) + "B"
 		}
@@ -101,6 +137,10 @@ func listOfWords[T comparable](name, text string, words []string, values []T, ds
 		var named []T
 		for _, w := range strings.Split(rest, ",") {
 			k := slices.IndexFunc(words, func(x string) bool { return strings.EqualFold(x, strings.TrimSpace(w)) })
+			if strings.ContainsAny(list, ":;") {
+				o.fail(name, "%q has entries for single functions, which are not read; give words for all, such as %s, and algorithm and protocol in each collective", list, words[0])
+				return
+			}
 			if k < 0 {
 				o.fail(name, "%q is none of %s; give words with commas, such as %s,%s, or ^%s", strings.TrimSpace(w), strings.Join(words, ", "), words[0], words[1], words[0])
 				return
@@ -123,8 +163,22 @@ func listOfWords[T comparable](name, text string, words []string, values []T, ds
 func (r *resolver) readNCCL(o object) {
 	r.nccl = ncclSettings{version: collective.DefaultVersion}
 	if env := o.n.get("nccl").get("env"); env != nil {
+		seen := map[string]string{}
 		for i := range env.fields {
-			env.fields[i].key = strings.TrimPrefix(env.fields[i].key, "NCCL_")
+			f := &env.fields[i]
+			said := f.key
+			f.key = strings.TrimPrefix(f.key, "NCCL_")
+			switch f.key { // newer names
+			case "MIN_CTAS":
+				f.key = "MIN_NCHANNELS"
+			case "MAX_CTAS":
+				f.key = "MAX_NCHANNELS"
+			}
+			if first, twice := seen[f.key]; twice {
+				r.d.fail(f.pos, "nccl.env: %s and %s are the same variable; keep one", first, said)
+				return
+			}
+			seen[f.key] = said
 		}
 	}
 	keys := ncclKeys(&r.nccl)
@@ -134,6 +188,9 @@ func (r *resolver) readNCCL(o object) {
 		return
 	}
 	r.warnIdle(s, keys)
+	if e := &r.nccl.env; r.nccl.said.n != nil && e.MaxChannels > 0 && e.MinChannels > e.MaxChannels {
+		r.nccl.said.fail("MIN_NCHANNELS", "%d is more than MAX_NCHANNELS: %d; give at most that, or leave one out", e.MinChannels, e.MaxChannels)
+	}
 }
 
 // tellServers gives servers what NCCL's version and variables say, where they say nothing
@@ -154,7 +211,8 @@ func (r *resolver) tellServers() {
 	}
 }
 
-// warnEnv says where keys of a collective win over NCCL's variables.
+// warnEnv says where keys of a collective win over NCCL's variables, and which of these say
+// nothing of its operation.
 func (r *resolver) warnEnv(o object, s *collective.Spec) {
 	for _, c := range []struct {
 		key       string
@@ -171,5 +229,19 @@ func (r *resolver) warnEnv(o object, s *collective.Spec) {
 				r.warn("nccl env "+v, "%s: %s: %s stands over nccl.env.%s: %s", o.path, c.key, o.text(c.key), v, r.nccl.said.text(v))
 			}
 		}
+	}
+	pairs := s.Op == collective.AllToAll || s.Op == collective.SendRecv
+	for _, v := range []struct {
+		name  string
+		pairs bool // it speaks of transfers between two ranks alone, or of all else
+	}{{"ALGO", false}, {"PROTO", false}, {"NVLS_ENABLE", false}, {"NCHANNELS_PER_NET_PEER", true}, {"P2P_NET_CHUNKSIZE", true}, {"P2P_LL_THRESHOLD", true}} {
+		if r.nccl.said.n == nil || !r.nccl.said.has(v.name) || v.pairs == pairs {
+			continue
+		}
+		why := "whose ranks have no transfers of their own with each other"
+		if pairs {
+			why = "which is made of transfers between two ranks, without a choice of algorithm; LL ends at P2P_LL_THRESHOLD"
+		}
+		r.warn("nccl env "+v.name+s.Op.String(), "nccl.env.%s: %s has no effect on %s, %s", v.name, r.nccl.said.text(v.name), s.Op, why)
 	}
 }

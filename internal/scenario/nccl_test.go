@@ -26,6 +26,8 @@ func TestNCCL(t *testing.T) {
 		{"nccl: {env: {ALGO: '^nvlstree,Tree'}}", "", "ring ll128", ""},
 		{"nccl: {env: {ALGO: Tree, PROTO: 'LL,Simple'}}", "", "tree simple", ""},
 		{"nccl: {env: {ALGO: Ring}}", ", algorithm: tree", "tree ll128", "algorithm: tree stands over nccl.env.ALGO: Ring"},
+		{"nccl: {version: 2.26.2-1}", "", "nvlstree simple", ""},
+		{"nccl: {env: {P2P_LL_THRESHOLD: 0}}", "", "nvlstree simple", "nccl.env.P2P_LL_THRESHOLD: 0 has no effect on allreduce"},
 		{"nccl: {env: {IB_TC: 106}}", "", "nvlstree simple", "nccl.env.IB_TC has no effect: it is not modelled"},
 	} {
 		got, warned, err := choice(c.nccl, c.more)
@@ -34,12 +36,21 @@ func TestNCCL(t *testing.T) {
 		}
 	}
 	for nccl, want := range map[string]string{
-		"nccl: {version: 2.17}":                           "s.yaml:3:17: nccl.version: ",
-		"nccl: {env: {ALGO: Ringo}}":                      `s.yaml:3:20: nccl.env.ALGO: "Ringo" is none of Ring, Tree, NVLS, NVLSTree;`,
-		"nccl: {env: {ALGO: '^Ring,Tree,NVLS,NVLSTree'}}": `s.yaml:3:20: nccl.env.ALGO: "^Ring,Tree,NVLS,NVLSTree" leaves none`,
-		"nccl: {env: {ALGOS: Ring}}":                      `s.yaml:3:14: unknown key "ALGOS" in nccl.env; did you mean "ALGO"?`,
-		"nccl: {env: {ALGO: NVLSTree, PROTO: LL}}":        "s.yaml:4:25: workload[0].collective: no algorithm of allreduce is left with what NCCL_ALGO and NCCL_PROTO allow",
-		"nccl: {env: {MAX_NCHANNELS: 65}}":                "s.yaml:3:29: nccl.env.MAX_NCHANNELS: ",
+		"nccl: {version: 2.17}":                                `s.yaml:3:17: nccl.version: "2.17" is older than 2.18, the oldest version whose rules are known; did you mean "2.18"?`,
+		"nccl: {version: 2.99}":                                `s.yaml:3:17: nccl.version: "2.99" is newer than 2.30,`,
+		"nccl: {version: two}":                                 `s.yaml:3:17: nccl.version: "two" is no version of NCCL`,
+		"nccl: {env: {MIN_NCHANNELS: 8, MAX_NCHANNELS: 4}}":    "s.yaml:3:29: nccl.env.MIN_NCHANNELS: 8 is more than MAX_NCHANNELS: 4;",
+		"nccl: {env: {NCCL_MIN_CTAS: 4, MIN_NCHANNELS: 4}}":    "s.yaml:3:32: nccl.env: NCCL_MIN_CTAS and MIN_NCHANNELS are the same variable; keep one",
+		"nccl: {env: {BUFFSIZE: 1}}":                           "s.yaml:3:24: nccl.env.BUFFSIZE: 1B leaves less than the 16 bytes",
+		"nccl: {env: {BUFFSIZE: -4096}}":                       `s.yaml:3:24: nccl.env.BUFFSIZE: "-4096" is negative;`,
+		"nccl: {env: {P2P_NET_CHUNKSIZE: 3}}":                  "s.yaml:3:33: nccl.env.P2P_NET_CHUNKSIZE: 3B is less than the 16 bytes",
+		"nccl: {env: {ALGO: 'allreduce:Tree'}}":                `s.yaml:3:20: nccl.env.ALGO: "allreduce:Tree" has entries for single functions`,
+		"nccl: {env: {ALGO: 'NVLS,NVLSTree', NVLS_ENABLE: 0}}": `s.yaml:4:25: workload[0].collective: no algorithm of allreduce is left with what NCCL_ALGO and NCCL_PROTO allow (NCCL: "no algorithm/protocol available"): NCCL_NVLS_ENABLE is 0`,
+		"nccl: {env: {ALGO: Ringo}}":                           `s.yaml:3:20: nccl.env.ALGO: "Ringo" is none of Ring, Tree, NVLS, NVLSTree;`,
+		"nccl: {env: {ALGO: '^Ring,Tree,NVLS,NVLSTree'}}":      `s.yaml:3:20: nccl.env.ALGO: "^Ring,Tree,NVLS,NVLSTree" leaves none`,
+		"nccl: {env: {ALGOS: Ring}}":                           `s.yaml:3:14: unknown key "ALGOS" in nccl.env; did you mean "ALGO"?`,
+		"nccl: {env: {ALGO: NVLSTree, PROTO: LL}}":             "s.yaml:4:25: workload[0].collective: no algorithm of allreduce is left with what NCCL_ALGO and NCCL_PROTO allow",
+		"nccl: {env: {MAX_NCHANNELS: 65}}":                     "s.yaml:3:29: nccl.env.MAX_NCHANNELS: ",
 	} {
 		if _, _, err := choice(nccl, ""); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", nccl, err, want)
@@ -51,5 +62,28 @@ func TestNCCL(t *testing.T) {
 	}
 	if s := v.NICs[v.Graph.HostOf(0)].Server; s.DirectLevel != server.Level("PHB") || s.OldTies || v.Plan.Collectives[0].Channels != 32 {
 		t.Errorf("level %v, old ties %v, %d channels", s.DirectLevel, s.OldTies, v.Plan.Collectives[0].Channels)
+	}
+}
+
+// Where no NVLink joins GPUs NCCL does not enable LL128, so that variables that leave nothing else
+// are refused; transfers between two ranks have no algorithm, and say so.
+func TestForbidden(t *testing.T) {
+	parse := func(op, server, env string) ([]string, error) {
+		v, err := Parse("s.yaml", []byte("server: "+server+"\nnccl: {env: {"+env+"}}\nworkload: [collective: {op: "+op+", size: 1MiB}]\n"), nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return v.Warnings, nil
+	}
+	const plain = "{preset: dgx-h100, nvswitch: off}"
+	if _, err := parse("allreduce", plain, "ALGO: Tree, PROTO: LL128"); err == nil || !strings.HasPrefix(err.Error(), "s.yaml:3:25: workload[0].collective: NCCL_PROTO leaves ll128 alone, which NCCL does not enable here") {
+		t.Errorf("LL128 alone without NVLink: %v", err)
+	}
+	if _, err := parse("allreduce", "dgx-h100", "ALGO: Tree, PROTO: LL128"); err != nil {
+		t.Errorf("LL128 with NVLink: %v", err)
+	}
+	warned, err := parse("alltoall", "dgx-h100", "ALGO: Tree")
+	if err != nil || !strings.Contains(strings.Join(warned, "\n"), "nccl.env.ALGO: Tree has no effect on alltoall") {
+		t.Errorf("algorithm of alltoall: %q, %v", warned, err)
 	}
 }

@@ -126,8 +126,7 @@ func (s *Spec) blockRate() units.Rate {
 	case LL128:
 		rate = l.ring128
 	}
-	if s.Algorithm == Pairwise {
-		f := s.fitted()
+	if f := s.fitted(); s.Algorithm == Pairwise || s.Protocol == Simple {
 		rate *= f.peerShare
 		if s.Protocol == Simple && f.peerRate > 0 {
 			rate = f.peerRate

@@ -25,7 +25,8 @@ func ncclTables() map[string][]string {
 	var links []string
 	for rail := range 8 {
 		for host := range 2 {
-			links = append(links, fmt.Sprintf("{between: [h%d, group1-rail%d], rate: %dMbps}", host, rail+1, []int{373900, 329300}[rail/4]))
+			rate := []int{373900, 329300}[rail/4]
+			links = append(links, fmt.Sprintf("{between: [h%d, group1-rail%d], rate: %dMbps}", host, rail+1, rate))
 		}
 	}
 	b200 := append(several("hgx-b200", 2), "topology.links=["+strings.Join(links, ", ")+"]")

@@ -39,8 +39,10 @@ func (b *builder) hostCalls() (ends []workload.Op) {
 			remote = 1
 		}
 		calls := units.Time(peers)*peerCalls + units.Time(remote)*proxyCalls
-		label := b.plan.AddLabel("calls", workload.Part{Name: "sends and receives", Time: calls}, workload.Part{Name: "kernel launch", Time: launch})
-		op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: label, Start: b.Start, From: workload.NoDevice, To: workload.NoDevice})
+		label := b.plan.AddLabel("calls", workload.Part{Name: "sends and receives", Time: calls},
+			workload.Part{Name: "kernel launch", Time: launch})
+		op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: label, Start: b.Start,
+			From: workload.NoDevice, To: workload.NoDevice})
 		if len(b.called) > i {
 			b.plan.After(op, b.called[i], workload.Completed)
 		}

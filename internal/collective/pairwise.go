@@ -102,8 +102,9 @@ type peers struct {
 // SendRecv, whose ranks have one peer, are all for that.
 func (s *Spec) peers() peers {
 	hosts, n := hostsOf(s.Ranks), len(s.Ranks)
-	p := peers{channels: s.channels(Ring), ranks: n, all: s.Channels > 0 && s.Op == SendRecv, network: len(hosts) > 1, step: min(cmp.Or(s.Env.PeerChunk, networkChunk), s.Env.buffer()/steps),
-		ll: s.Protocol == LL, halved: s.rules().halvedMost}
+	p := peers{channels: s.channels(Ring), ranks: n, all: s.Channels > 0 && s.Op == SendRecv, network: len(hosts) > 1,
+		step: min(cmp.Or(s.Env.PeerChunk, networkChunk), s.Env.buffer()/steps),
+		ll:   s.Protocol == LL, halved: s.rules().halvedMost}
 	if !p.network && s.Speeds.NVLink {
 		p.step = min(nvlinkChunk, s.Env.buffer()/steps)
 	}

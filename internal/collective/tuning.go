@@ -246,9 +246,10 @@ func (s *Spec) choose() error {
 		}
 		return nil
 	}
-	if only := s.Env.Protocols; len(only) == 1 && only[0] == LL128 && s.Protocol == AutoProtocol && s.onGPUs() && !s.enablesLL128() {
-		return errors.New("NCCL_PROTO leaves ll128 alone, which NCCL does not enable here, as no NVLink joins the GPUs of a host or they are older than Ampere: " +
-			"data could be corrupted; allow Simple or LL")
+	only := s.Env.Protocols
+	if len(only) == 1 && only[0] == LL128 && s.Protocol == AutoProtocol && s.onGPUs() && !s.enablesLL128() {
+		return errors.New("NCCL_PROTO leaves ll128 alone, which NCCL does not enable here, as no NVLink joins the GPUs " +
+			"of a host or they are older than Ampere: data could be corrupted; allow Simple or LL")
 	}
 	best := -1.0
 	algorithm, protocol := s.Algorithm, s.Protocol
@@ -288,7 +289,8 @@ func (s *Spec) noneLeft() error {
 	case s.Op != AllReduce:
 		why = s.Op.String() + " has ring alone"
 	}
-	return fmt.Errorf("no algorithm of %s is left with what NCCL_ALGO and NCCL_PROTO allow (NCCL: \"no algorithm/protocol available\"): %s", s.Op, why)
+	return fmt.Errorf("no algorithm of %s is left with what NCCL_ALGO and NCCL_PROTO allow "+
+		"(NCCL: \"no algorithm/protocol available\"): %s", s.Op, why)
 }
 
 // allows reports whether a list, if there is any, has an element.

@@ -99,7 +99,8 @@ func whatHelps(path []record.CriticalGroup) string {
 	case len(shares) == 0:
 		return "only a faster way, or another algorithm, helps"
 	case fixed >= latencyBound:
-		return strings.Join(words, ", ") + ": fewer steps or shorter ones, such as by another algorithm, help, a faster way does not"
+		return strings.Join(words, ", ") +
+			": fewer steps or shorter ones, such as by another algorithm, help, a faster way does not"
 	}
 	return strings.Join(words, ", ") + ": only a faster way, or another algorithm, helps"
 }

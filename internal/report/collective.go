@@ -40,7 +40,8 @@ func (t *text) collectives() {
 			column{title: "channels\n", right: true})
 	}
 	c := &t.r.Collectives[0]
-	alone := sweep && !slices.ContainsFunc(t.r.Collectives, func(x record.Collective) bool { return x.Workload != c.Workload })
+	others := func(x record.Collective) bool { return x.Workload != c.Workload }
+	alone := sweep && !slices.ContainsFunc(t.r.Collectives, others)
 	if alone { // its name stands above
 		t.prose(fmt.Sprintf("%s: %s over %d ranks, out of place", c.Workload, c.Op, c.Ranks), t.paint.bold)
 		tab.columns = tab.columns[1:]

@@ -31,7 +31,8 @@ func versions() (words []string) {
 func ncclKeys(s *ncclSettings) []key {
 	words := versions()
 	return []key{
-		textKey("version", quoted(words), wordsOf(words...), s.readVersion, "Whose rules hold; the [model](../models/collectives.md) lists what versions changed. A patch level, as in `2.26.2`, changes nothing.").otherwise("`2.26`"),
+		textKey("version", quoted(words), wordsOf(words...), s.readVersion, "Whose rules hold; the "+
+			"[model](../models/collectives.md) lists what versions changed. A patch level, as in `2.26.2`, changes nothing.").otherwise("`2.26`"),
 		sectionKey("env", envKeys(s), "NCCL's environment variables, with or without `NCCL_` before them. A workload's own keys win.").in(&s.said),
 	}
 }
@@ -47,9 +48,11 @@ func (s *ncclSettings) readVersion(o object, text string) {
 	words := versions()
 	switch first, last := words[0], words[len(words)-1]; {
 	case len(parts) < 2 || len(parts) > 3 || parts[0] != "2" || minor <= 0:
-		o.fail("version", "%q is no version of NCCL that is known; give one from %s to %s, such as 2.%d", text, first, last, collective.DefaultVersion-200)
+		o.fail("version", "%q is no version of NCCL that is known; give one from %s to %s, such as 2.%d", text, first, last,
+			collective.DefaultVersion-200)
 	case v < collective.OldestVersion:
-		o.fail("version", "%q is older than %s, the oldest version whose rules are known; did you mean %q?", text, first, first)
+		o.fail("version", "%q is older than %s, the oldest version whose rules are known; did you mean %q?", text, first,
+			first)
 	case v > collective.NewestVersion:
 		o.fail("version", "%q is newer than %s, the newest version whose rules are known; did you mean %q?", text, last, last)
 	default:
@@ -88,14 +91,18 @@ func envKeys(s *ncclSettings) []key {
 			}
 		}),
 		zeroOne("NVLS_ENABLE", &nvls, "`0`: neither NVLS nor NVLSTree.").otherwise("1").check(func(object) { e.NoNVLS = !nvls }),
-		variableBytesKey("BUFFSIZE", &e.Buffer, "Buffer of a connection with Simple.").otherwise("4194304").check(func(o object) {
-			if e.Buffer < leastBuffer {
-				o.fail("BUFFSIZE", "%v leaves less than the 16 bytes that a thread moves at a time for each of a connection's 8 slots; give at least %d, such as 4194304", e.Buffer, leastBuffer)
-			}
-		}),
-		variableBytesKey("P2P_NET_CHUNKSIZE", &e.PeerChunk, "Chunk of a transfer between two ranks over the network.").otherwise("131072").check(func(o object) {
+		variableBytesKey("BUFFSIZE", &e.Buffer, "Buffer of a connection with Simple.").otherwise("4194304").
+			check(func(o object) {
+				if e.Buffer < leastBuffer {
+					o.fail("BUFFSIZE", "%v leaves less than the 16 bytes that a thread moves at a time for each of a "+
+						"connection's 8 slots; give at least %d, such as 4194304", e.Buffer, leastBuffer)
+				}
+			}),
+		variableBytesKey("P2P_NET_CHUNKSIZE", &e.PeerChunk, "Chunk of a transfer between two ranks over the network.").
+			otherwise("131072").check(func(o object) {
 			if e.PeerChunk < leastBuffer/8 {
-				o.fail("P2P_NET_CHUNKSIZE", "%v is less than the 16 bytes that a thread moves at a time; give at least 16, such as 131072", e.PeerChunk)
+				o.fail("P2P_NET_CHUNKSIZE", "%v is less than the 16 bytes that a thread moves at a time; give at least 16, "+
+					"such as 131072", e.PeerChunk)
 			}
 		}),
 		variableBytesKey("P2P_LL_THRESHOLD", &e.PeerLL, "Up to how much for each channel such transfers go with LL; `0`: never.").otherwise("16384").check(func(object) {
@@ -138,7 +145,8 @@ func listOfWords[T comparable](name, text string, words []string, values []T, ds
 		for _, w := range strings.Split(rest, ",") {
 			k := slices.IndexFunc(words, func(x string) bool { return strings.EqualFold(x, strings.TrimSpace(w)) })
 			if strings.ContainsAny(list, ":;") {
-				o.fail(name, "%q has entries for single functions, which are not read; give words for all, such as %s, and algorithm and protocol in each collective", list, words[0])
+				o.fail(name, "%q has entries for single functions, which are not read; give words for all, such as %s, "+
+					"and algorithm and protocol in each collective", list, words[0])
 				return
 			}
 			if k < 0 {
@@ -189,7 +197,8 @@ func (r *resolver) readNCCL(o object) {
 	}
 	r.warnIdle(s, keys)
 	if e := &r.nccl.env; r.nccl.said.n != nil && e.MaxChannels > 0 && e.MinChannels > e.MaxChannels {
-		r.nccl.said.fail("MIN_NCHANNELS", "%d is more than MAX_NCHANNELS: %d; give at most that, or leave one out", e.MinChannels, e.MaxChannels)
+		r.nccl.said.fail("MIN_NCHANNELS", "%d is more than MAX_NCHANNELS: %d; give at most that, or leave one out",
+			e.MinChannels, e.MaxChannels)
 	}
 }
 
@@ -234,7 +243,8 @@ func (r *resolver) warnEnv(o object, s *collective.Spec) {
 	for _, v := range []struct {
 		name  string
 		pairs bool // it speaks of transfers between two ranks alone, or of all else
-	}{{"ALGO", false}, {"PROTO", false}, {"NVLS_ENABLE", false}, {"NCHANNELS_PER_NET_PEER", true}, {"P2P_NET_CHUNKSIZE", true}, {"P2P_LL_THRESHOLD", true}} {
+	}{{"ALGO", false}, {"PROTO", false}, {"NVLS_ENABLE", false},
+		{"NCHANNELS_PER_NET_PEER", true}, {"P2P_NET_CHUNKSIZE", true}, {"P2P_LL_THRESHOLD", true}} {
 		if r.nccl.said.n == nil || !r.nccl.said.has(v.name) || v.pairs == pairs {
 			continue
 		}
@@ -242,6 +252,7 @@ func (r *resolver) warnEnv(o object, s *collective.Spec) {
 		if pairs {
 			why = "which is made of transfers between two ranks, without a choice of algorithm; LL ends at P2P_LL_THRESHOLD"
 		}
-		r.warn("nccl env "+v.name+s.Op.String(), "nccl.env.%s: %s has no effect on %s, %s", v.name, r.nccl.said.text(v.name), s.Op, why)
+		r.warn("nccl env "+v.name+s.Op.String(), "nccl.env.%s: %s has no effect on %s, %s", v.name,
+			r.nccl.said.text(v.name), s.Op, why)
 	}
 }

@@ -53,15 +53,17 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 		if m.Workload != c.Workload && m.Workload != c.Workload+" slots" || m.Account.IsZero() {
 			continue
 		}
-		d := x.dominant(m, true)
-		if d.TimePS == 0 || d.Cause.Kind == catalog.CauseLine || d.Cause.Kind == catalog.CauseEarlier || d.Cause.Kind == catalog.CauseApplication {
+		d := x.ownCause(m)
+		if d == nil {
 			continue
 		}
-		key := at{d.Cause, m.Src, m.QP}
+		cause := d.Cause
+		cause.Then = nil
+		key := at{cause, m.Src, m.QP}
 		stop := m.StartPS + m.Life()
 		spans[key] = append(spans[key], span{max(m.StartPS, stop-d.TimePS), stop})
-		if d.TimePS > longest[d.Cause] {
-			longest[d.Cause], first[d.Cause] = d.TimePS, i
+		if d.TimePS > longest[cause] {
+			longest[cause], first[cause] = d.TimePS, i
 		}
 	}
 	most := units.Time(0)
@@ -82,8 +84,33 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 	if out.Cause.Milli*lineShare < 1000 {
 		return out, false
 	}
-	out.How = x.dominant(&r.Messages[out.Message], true).How
+	x.thorough = true
+	m := &r.Messages[out.Message]
+	out.How = x.told(m, x.ownCause(m), true).How
 	return out, true
+}
+
+// ownCause is what took most of a message's own time that could be taken away: not what it waited for
+// messages before it, which are of the same collective; nil: nothing did.
+func (x *index) ownCause(f *record.Message) (most *Dominant) {
+	x.causes = x.causes[:0]
+	for _, t := range x.stages.read(f.Account) {
+		k := &x.stages.known[t.number]
+		if s := (spell{of: f, number: t.number, time: t.time}); !k.line && k.base != catalog.StageEarlierWork {
+			x.book(s, x.causeOf(s))
+		}
+	}
+	for i := range x.causes {
+		d := &x.causes[i]
+		switch d.Cause.Kind {
+		case catalog.CauseLine, catalog.CauseEarlier, catalog.CauseApplication:
+			continue
+		}
+		if d.TimePS > 0 && (most == nil || d.TimePS > most.TimePS) {
+			most = d
+		}
+	}
+	return most
 }
 
 // span is a time from one instant to another.

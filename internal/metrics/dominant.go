@@ -34,20 +34,23 @@ type spell struct {
 func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	x.causes = x.causes[:0]
 	var way spell // the longest of those that are the line's, each for itself
+	inherent := units.Time(0)
 	for _, s := range x.spells(f) {
 		k := &x.stages.known[s.number]
 		switch {
 		case waiting && !s.behind && k.stage.Is(catalog.Sent):
 		case s.behind || !k.line:
 			x.book(s, x.causeOf(s))
-		case s.time > way.time:
-			way = s
+		default:
+			if inherent += s.time; s.time > way.time {
+				way = s
+			}
 		}
 	}
 	if way.time > 0 {
 		x.book(way, x.causeOf(way))
 	}
-	best := x.strongest(f.Life())
+	best := x.strongest(f.Life(), inherent)
 	if best == nil {
 		return Dominant{}
 	}
@@ -78,8 +81,9 @@ func (x *index) book(s spell, cause Cause) {
 	x.causes[n].add(stage, s)
 }
 
-// strongest is the cause that took most of a time; the first of those that took as much.
-func (x *index) strongest(total units.Time) *Dominant {
+// strongest is the cause that took most of a time, of which so much is inherent; the first of those that
+// took as much.
+func (x *index) strongest(total, inherent units.Time) *Dominant {
 	var line, cause *Dominant
 	all := units.Time(0) // of what could be taken away
 	for i := range x.causes {
@@ -93,7 +97,7 @@ func (x *index) strongest(total units.Time) *Dominant {
 			*best = &x.causes[i]
 		}
 	}
-	if line == nil || cause != nil && (cause.TimePS > line.TimePS || all*lineShare >= total) {
+	if line == nil || cause != nil && (cause.TimePS > max(inherent, line.TimePS) || all*lineShare >= total) {
 		return cause
 	}
 	return line

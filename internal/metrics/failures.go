@@ -87,6 +87,18 @@ func (x *index) failureAt(port record.PortID, f *record.Message) *record.Failure
 	return x.failed(f, func(link record.Place) bool { return link.Ends(port) })
 }
 
+// failedBefore is the latest failure that had come when a message ended, though the link may have worked
+// again when it was posted: tables and those who send again take their time.
+func (x *index) failedBefore(f *record.Message) (latest *record.Failure) {
+	for i := range x.r.Failures {
+		k := &x.r.Failures[i]
+		if k.DownPS <= f.StartPS+f.Life() && (latest == nil || k.DownPS > latest.DownPS) {
+			latest = k
+		}
+	}
+	return latest
+}
+
 // failed is the latest failure of some links that had not passed when message f was
 // posted and had come when it ended.
 func (x *index) failed(f *record.Message, of func(link record.Place) bool) (latest *record.Failure) {

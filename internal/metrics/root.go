@@ -286,7 +286,11 @@ func (x *index) sayLoss(stage catalog.Stage, own *Cause, q *record.QP, of *recor
 	}
 	p, drop := x.dropped(q)
 	if p == nil || linkFailed(drop.Cause) { // answers take another way, and tables change
-		if f := x.failed(of, func(record.Place) bool { return true }); f != nil {
+		f := x.failed(of, func(record.Place) bool { return true })
+		if f == nil && p != nil {
+			f = x.failedBefore(of)
+		}
+		if f != nil {
 			return failed(f), how + "; " + x.sayFailure(f)
 		}
 	}
@@ -317,7 +321,7 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	if linkFailed(most.Cause) {
 		k := x.failureAt(at, f)
 		if k == nil { // there was no way on from that switch
-			k = x.failureOn(q, f)
+			k = cmp.Or(x.failureOn(q, f), x.failedBefore(f))
 		}
 		if k != nil {
 			return failed(k), x.sayFailure(k)

@@ -198,6 +198,7 @@ func (n *Net) limits(i int, c uint8) (l record.PortLimits) {
 	}
 	if lossless == nil {
 		l.EgressDrop = approach(sw.memory.NearestDrop(int(p.local), int(c)))
+		l.QueueBytes = sw.memory.QueueAlone(int(p.local), int(c))
 	} else if pfc {
 		l.XOFF = approach(m.NearestXOFF(lossless))
 	}

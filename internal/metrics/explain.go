@@ -445,6 +445,10 @@ func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit catalog.Ca
 			return Cause{Kind: limit, Place: q.Place()}, how + butMore
 		}
 		return cause, how
+	} else if m, wait := x.longestWait(f); known && m != nil && x.busyWay(f, q, x.heldBy(f, limit)) &&
+		!x.limitSaves(f, q, x.metPort(m), x.heldBy(f, limit)) {
+		cause, because = x.sayWait(f, q, m, wait)
+		return cause, how + ", which took longer, as " + because
 	} else if known {
 		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
 	}

@@ -177,7 +177,7 @@ func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, 
 		return false
 	}
 	s := x.newSeries(f, k)
-	if 2*(s.total-s.left(0, 0)) >= held {
+	if 2*s.spare(q) >= held {
 		return true
 	}
 	if q.Is(catalog.Streams) {
@@ -188,11 +188,28 @@ func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, 
 		if p.cause.Kind != catalog.CausePort || p.cause.Place.PortID() != port {
 			continue
 		}
+		lets := x.lets(f, k, s, i)
+		if at := x.ports[portClass{port, q.Limits.Class}]; at != nil && at.Limits.QueueBytes > 0 && lets > at.Limits.QueueBytes {
+			return false // it would be dropped
+		}
 		takes := func(bytes int64) units.Time { return units.Time(mulDiv(bytes, 8*int64(units.Second), int64(p.rate))) }
-		saves := s.total - takes(s.bytes+x.lets(f, k, s, i))
+		saves := s.total - takes(s.bytes+lets)
 		return 2*saves >= held && 4*saves >= 3*(s.total-takes(s.bytes))
 	}
 	return false
+}
+
+// spare is for how much of a message's time, less an idle round trip, the place of its way that was busiest
+// had nothing to do: what a limit of the queue pair costs at most, whatever made it bind.
+func (s *series) spare(q *record.QP) units.Time {
+	return max(0, s.total-q.Limits.BaseRTTPS-s.left(0, 0))
+}
+
+// busyWay reports whether the busiest place of a message's way had so much to do that a limit which held the
+// message for so long would save less than half of that.
+func (x *index) busyWay(f *record.Message, q *record.QP, held units.Time) bool {
+	k, ok := x.sender(f)
+	return x.thorough && ok && Completed(f) && 2*x.newSeries(f, k).spare(q) < held
 }
 
 // lets is what others send by place i of a message's way beside it if it sends all at once: what they may

@@ -296,6 +296,21 @@ func (m *Memory) NearestDrop(port, class int) (use, threshold int64, at units.Ti
 	return m.nearest(a)
 }
 
+// QueueAlone returns the most that the queue of an egress port and priority may hold while nothing else is
+// in its part of the memory, in bytes; 0: as much as that holds. With a dynamic threshold, alpha times what
+// is free, that is alpha / (1 + alpha) of the part (Choudhury and Hahne 1998, equation 3 with one queue).
+func (m *Memory) QueueAlone(port, class int) int64 {
+	k := &m.queues[class*m.ports+port]
+	switch {
+	case !k.Limited():
+		return 0
+	case k.limit.alpha == 0:
+		return m.Bytes(k.limit.fixed + k.reserved)
+	}
+	alpha := int64(k.limit.alpha)
+	return m.Bytes(int32(int64(k.pool.size)*alpha/(1<<16+alpha)) + k.reserved)
+}
+
 func (m *Memory) nearest(a *approach) (use, threshold int64, at units.Time, ok bool) {
 	if a.margin == math.MaxInt64 {
 		return 0, 0, 0, false

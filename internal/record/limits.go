@@ -31,6 +31,8 @@ type PortLimits struct {
 	// EgressDrop is the nearest approach of a lossy queue, with the arriving
 	// frame, to its dynamic threshold; negative room is a drop.
 	EgressDrop *Approach `json:"egress_drop,omitempty"`
+	// QueueBytes is the most that a lossy queue may hold while nothing else is in the buffer.
+	QueueBytes int64 `json:"queue_bytes,omitempty"`
 	// Credits is the most of the peer's input buffer that was in use or promised,
 	// and all of it; nil where the link has no credits.
 	Credits *Approach `json:"credits,omitempty"`

@@ -173,6 +173,12 @@ func (n *Net) aheadClock(i int, c uint8) units.Time {
 	return 0
 }
 
+// Far is the global number of the port at the other end of port i's link.
+func (n *Net) Far(i int) uint32 {
+	p := &n.ports[i]
+	return n.peers[p.peerPart].ports[p.peerPort].id
+}
+
 // Evidence appends what was written down of port i.
 func (n *Net) Evidence(i int, to *record.Evidence) {
 	k := &n.cold[i]

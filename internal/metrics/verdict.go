@@ -309,47 +309,57 @@ func singular(n int) string {
 	return ""
 }
 
-// unused lists the ports of the same rate beside p, from switch to switch, that nobody takes
-// in its class and that lead to the same places: to the node at its far end, or to one with a
-// link to each node that what leaves by p goes to next.
+// unused lists the ports beside p, from switch to switch, that nobody takes in its class and that lead to
+// the same places: from whose far ends it is as far to all hosts that p's data go to. Those whose link
+// failed are none.
 func (x *index) unused(p *record.Port) (out []record.PortID) {
-	if x.hosts[p.Node] || x.hosts[p.Peer.Node] {
+	e := x.r.Evidence
+	if e == nil || len(e.Far) < len(e.Ports) || x.hosts[p.Node] || x.hosts[p.Peer.Node] {
 		return nil
 	}
-	next := x.after(p)
-	if len(next) == 0 {
-		return nil
-	}
-	links := map[[2]string]bool{}
-	for i := range x.r.Ports {
-		o := &x.r.Ports[i]
-		links[[2]string{o.Node, o.Peer.Node}] = true
-	}
-	for i := range x.r.Ports {
-		o := &x.r.Ports[i]
-		if o.Node != p.Node || o.Class != p.Class || o.RateBps != p.RateBps || x.hosts[o.Peer.Node] || o.ID() == p.ID() ||
-			o.TxPackets > 0 && x.users(o) > 0 {
-			continue
+	neighbours := map[string][]string{}
+	var beside []uint32
+	for i := range e.Ports {
+		o, far := e.Ports[i], e.Ports[e.Far[i]].Node
+		neighbours[o.Node] = append(neighbours[o.Node], far)
+		if o.Node == p.Node && o != p.ID() && !x.hosts[far] && len(x.class(x.out(o), p.Class)) == 0 && x.failureAt(o, nil) == nil {
+			beside = append(beside, uint32(i))
 		}
-		same := o.Peer.Node == p.Peer.Node || !slices.ContainsFunc(next, func(to string) bool {
-			return !links[[2]string{o.Peer.Node, to}]
-		})
-		if same {
-			out = append(out, o.ID())
-		}
+	}
+	for _, host := range x.reached(p) {
+		away := distances(neighbours, host)
+		beside = slices.DeleteFunc(beside, func(i uint32) bool { return away[e.Ports[e.Far[i]].Node] != away[p.Peer.Node] })
+	}
+	for _, i := range beside {
+		out = append(out, e.Ports[i])
 	}
 	return out
 }
 
-// after lists the nodes that what leaves by a port goes to from its far end.
-func (x *index) after(p *record.Port) (nodes []string) {
+// mostReached is how many hosts are looked at that a port's data go to.
+const mostReached = 64
+
+// reached lists hosts that the data of a port go to.
+func (x *index) reached(p *record.Port) (hosts []string) {
 	for _, i := range x.class(x.out(p.ID()), p.Class) {
 		path := x.r.QPs[i].Limits.Path
-		for k := range path[:len(path)-1] {
-			if path[k].Port == p.ID() && !slices.Contains(nodes, path[k+1].Peer.Node) {
-				nodes = append(nodes, path[k+1].Peer.Node)
+		if to := path[len(path)-1].Peer.Node; !slices.Contains(hosts, to) && len(hosts) < mostReached {
+			hosts = append(hosts, to)
+		}
+	}
+	return hosts
+}
+
+// distances is how many links it is from each node to one.
+func distances(neighbours map[string][]string, to string) map[string]int {
+	far := map[string]int{to: 1}
+	for queue := []string{to}; len(queue) > 0; queue = queue[1:] {
+		for _, n := range neighbours[queue[0]] {
+			if far[n] == 0 {
+				far[n] = far[queue[0]] + 1
+				queue = append(queue, n)
 			}
 		}
 	}
-	return nodes
+	return far
 }

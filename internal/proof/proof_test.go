@@ -37,7 +37,7 @@ func TestProof(t *testing.T) {
 	}
 	var total tally
 	for k := range n {
-		s := score(context.Background(), k, runtime.GOMAXPROCS(0))
+		s := score(context.Background(), numberOf(k), runtime.GOMAXPROCS(0))
 		if s.err != nil {
 			t.Error(s.err)
 			continue

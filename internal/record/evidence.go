@@ -59,6 +59,7 @@ func (m *Met) During(from, to units.Time) {
 // Evidence is what a run wrote down beside its counters.
 type Evidence struct {
 	Ports    []PortID `json:"ports"` // by global number
+	Far      []uint32 `json:"far"`   // likewise, the port at the other end of the link
 	Fills    []Filled `json:"fills,omitempty"`
 	Shut     []Shut   `json:"shut,omitempty"` // when ports might not send
 	Ahead    []Ahead  `json:"ahead,omitempty"`

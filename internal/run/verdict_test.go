@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,46 @@ workload: [{flow: {from: h0, to: h2, size: 4MB}}, {flow: {from: h1, to: h3, size
 	}
 	if !found {
 		t.Error("no seed puts both flows on one uplink")
+	}
+}
+
+// At the edge of a fat tree uplinks lead to different switches, which lead to different ones again, and to
+// the same hosts: of four flows to another pod that the hashes put on one uplink the other is named.
+func TestVerdictOnEdges(t *testing.T) {
+	const scenario = `
+stack: rocev2
+topology: {fat_tree: {k: 4, link: 100Gbps}}
+workload:
+  - {flow: {from: h0, to: h12, size: 4MB}}
+  - {flow: {from: h1, to: h13, size: 4MB}}
+`
+	found, even := false, false
+	for seed := range 16 {
+		r := runText(t, fmt.Sprintf("seed: %d%s", seed+1, scenario))
+		edge := ""
+		uplinks := map[string]int{}
+		for i := range r.Ports {
+			p := &r.Ports[i]
+			if p.Peer.Node == "h0" {
+				edge = p.Node
+			}
+		}
+		for i := range r.Ports {
+			if p := &r.Ports[i]; p.Node == edge && !strings.HasPrefix(p.Peer.Node, "h") && p.TxBytes > 1e6 {
+				uplinks[p.ID().String()]++
+			}
+		}
+		v := metrics.Summarise(r).Verdict
+		uneven := v != nil && v.Kind == catalog.VerdictUplinks && v.Cause.Place.Node == edge
+		if uneven != (len(uplinks) == 1) {
+			t.Errorf("seed %d: uplinks in use of %s %v, verdict %+v", seed+1, edge, uplinks, v)
+		}
+		if found, even = found || uneven, even || len(uplinks) == 2; uneven && (len(v.Unused) != 1 || v.Unused[0].Node != edge) {
+			t.Errorf("seed %d: %+v", seed+1, v)
+		}
+	}
+	if !found || !even {
+		t.Errorf("one uplink: %v, two: %v", found, even)
 	}
 }
 

@@ -91,12 +91,17 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 }
 
 // ownCause is what took most of a message's own time that could be taken away: not what it waited for
-// messages before it, which are of the same collective; nil: nothing did.
+// messages before it, which are of the same collective; nil: nothing took a fifth of its own time.
 func (x *index) ownCause(f *record.Message) (most *Dominant) {
 	x.causes = x.causes[:0]
+	own := units.Time(0)
 	for _, t := range x.stages.read(f.Account) {
 		k := &x.stages.known[t.number]
-		if s := (spell{of: f, number: t.number, time: t.time}); !k.line && k.base != catalog.StageEarlierWork {
+		if k.base == catalog.StageEarlierWork {
+			continue
+		}
+		own += t.time
+		if s := (spell{of: f, number: t.number, time: t.time}); !k.line {
 			x.book(s, x.causeOf(s))
 		}
 	}
@@ -109,6 +114,9 @@ func (x *index) ownCause(f *record.Message) (most *Dominant) {
 		if d.TimePS > 0 && (most == nil || d.TimePS > most.TimePS) {
 			most = d
 		}
+	}
+	if most == nil || most.TimePS*lineShare < own {
+		return nil
 	}
 	return most
 }

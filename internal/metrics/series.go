@@ -254,9 +254,10 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how 
 		return ""
 	}
 	alone, next, least, most := -1, -1, (took+1)/2, units.Time(0)
+	wide := cause.Kind != catalog.CauseInside // else what is inside the host is narrower than a port that it shares
 	for i := range s.places {
 		p := &s.places[i].cause
-		if g := s.gain(i); p.Kind == catalog.CausePort && !x.hosts[p.Place.Node] && g >= least {
+		if g := s.gain(i); wide && p.Kind == catalog.CausePort && !x.hosts[p.Place.Node] && g >= least {
 			alone, least = i, g+1
 		}
 		if g := s.gain(at, i); i != at && 2*g >= took && g > most {

@@ -59,16 +59,22 @@ func TestFiguresAreThoseOfJSON(t *testing.T) {
 	} {
 		r := simulate(t, c.name, "", c.set...)
 		html, doc := written(t, r)
-		list := audit.Elements(html)
-		if len(list) < c.least {
-			t.Errorf("%s: the page has %d figures, want at least %d", c.name, len(list), c.least)
+		compareAll(t, c.name, html, doc, c.least)
+	}
+}
+
+// compareAll compares the figures of a page with their places, at least so many.
+func compareAll(t *testing.T, name, html string, doc *audit.Document, least int) {
+	t.Helper()
+	list := audit.Elements(html)
+	if len(list) < least {
+		t.Errorf("%s: the page has %d figures, want at least %d", name, len(list), least)
+	}
+	for i, s := range audit.Check(doc, list) {
+		if i == 20 {
+			break
 		}
-		for i, s := range audit.Check(doc, list) {
-			if i == 20 {
-				break
-			}
-			t.Errorf("%s: %s", c.name, s)
-		}
+		t.Errorf("%s: %s", name, s)
 	}
 }
 
@@ -143,16 +149,7 @@ func check(t *testing.T, p *page.Page, data []byte, least int) {
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	list := audit.Elements(b.String())
-	if len(list) < least {
-		t.Errorf("the page has %d figures, want at least %d", len(list), least)
-	}
-	for i, s := range audit.Check(doc, list) {
-		if i == 20 {
-			break
-		}
-		t.Error(s)
-	}
+	compareAll(t, p.Title, b.String(), doc, least)
 }
 
 // The same of what changes of a scenario come to, and of a diagnosis; their pages have a figure for

@@ -21,6 +21,9 @@ func (b *builder) messages() {
 	if len(b.s.Entries) > 0 {
 		blocks = append(blocks, Block{Table: b.workloads()})
 	}
+	if len(b.s.Calls) > 0 {
+		blocks = append(blocks, Block{Table: b.calls()})
+	}
 	if t := b.messageTable(); t != nil {
 		blocks = append(blocks, Block{Table: t})
 	}
@@ -124,9 +127,6 @@ func (b *builder) ports() {
 	if d := b.drops(); d != nil {
 		blocks = append(blocks, Block{Table: d})
 	}
-	if f := b.failures(); f != nil {
-		blocks = append(blocks, Block{Table: f})
-	}
 	b.add("ports", "Ports", blocks...)
 }
 
@@ -150,29 +150,6 @@ func (b *builder) drops() *Table {
 	}
 	if len(t.Rows) == 0 {
 		return nil
-	}
-	return t
-}
-
-// failures are the links that failed.
-func (b *builder) failures() *Table {
-	if len(b.r.Failures) == 0 {
-		return nil
-	}
-	t := &Table{ID: "failures", Title: "Links that failed", Columns: []Column{{Title: "Link"}, {"Down", true}, {"Up",
-		true}, {"Noticed", true}, {"Rerouted", true}, {"Frames lost", true}}}
-	for i := range b.r.Failures {
-		f := &b.r.Failures[i]
-		at := func(field string) string { return figure.Pointer("failures", i, field) }
-		when := func(v units.Time, field string) Figure {
-			if v <= 0 {
-				return Figure{Text: none, Class: "none"}
-			}
-			return b.instant(v, at(field))
-		}
-		t.Rows = append(t.Rows, Cells{name(f.Link.String(), at("link")+"/name"), b.instant(f.DownPS, at("down_ps")),
-			when(f.UpPS, "up_ps"), when(f.NoticedPS, "noticed_ps"),
-			when(f.ReroutedPS, "rerouted_ps"), count(f.LostFrames, at("lost_frames"))})
 	}
 	return t
 }

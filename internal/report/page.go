@@ -42,6 +42,11 @@ func OnCollectives(r *record.Run, s *metrics.Summary) []string {
 	return said(r, s, false, (*text).collectives)
 }
 
+// OnFailures says how the first link that failed was taken out, and how many flows moved.
+func OnFailures(r *record.Run, s *metrics.Summary) []string {
+	return said(r, s, false, (*text).failures)
+}
+
 // OnHeld says which messages a pause tree held.
 func OnHeld(r *record.Run, s *metrics.Summary, tree *metrics.PauseTree) []string {
 	return said(r, s, false, func(t *text) { t.victims(tree) })

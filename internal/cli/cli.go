@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/typo"
@@ -48,11 +49,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeli
 		return exitOK
 	}
 	if msg := oneLine(err.Error()); msg != "" {
-		fmt.Fprintln(stderr, "hopscope: "+msg)
+		fmt.Fprintln(stderr, "hopscope: "+report.Visible(msg))
 	}
 	var wrong *scenario.Error
 	if _, ok := terminal(stderr); ok && errors.As(err, &wrong) {
-		fmt.Fprint(stderr, excerpt(wrong))
+		fmt.Fprint(stderr, report.Visible(excerpt(wrong)))
 	}
 	var s *status
 	if errors.As(err, &s) {

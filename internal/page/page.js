@@ -233,6 +233,7 @@
     tools.append(input, left);
     t.closest(".scroll").before(tools);
     all("thead th", t).forEach((th, k) => {
+      if (!th.textContent) return;
       const b = make("button", { type: "button" }, th.textContent);
       th.textContent = "";
       th.append(b);

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -117,7 +116,7 @@ func (b *builder) ports() {
 			{Text: p.Peer.String(), Path: at("peer", "node") + " " + at("peer", "port"), Kind: kindSentence},
 			{Text: strconv.Itoa(p.Class), Path: at("class"), Kind: kindCount}, rate(p.RateBps, at("rate_bps")),
 			share(p.Utilisation, at("utilisation")), size(p.PeakQueueBytes, at("peak_queue_bytes")),
-			{Text: metrics.FormatBytes(int64(math.Round(p.MeanQueueBytes))), Path: at("mean_queue_bytes"), Kind: kindBytes},
+			{Text: metrics.FormatBytes(int64(p.MeanQueueBytes)), Path: at("mean_queue_bytes"), Kind: kindBytes},
 			size(p.PeakIngress, at("peak_ingress_bytes")), count(p.Marked, at("marked")), count(p.PausesSent,
 				at("pauses_sent")),
 			count(p.PausesReceived, at("pauses_received")), duration(p.HeldPS, at("held_ps")), duration(p.PausedPS,

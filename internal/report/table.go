@@ -204,6 +204,7 @@ func (t *table) join(cells []string, widths []int, keep []bool) string {
 			b.WriteString(gap)
 		}
 		first = false
+		cell = Visible(cell)
 		pad := strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0))
 		if t.columns[i].right {
 			b.WriteString(pad + cell)
@@ -223,7 +224,7 @@ func wrap(s string, width int) []string { return hang(s, width, 0) }
 func hang(s string, width, indent int) []string {
 	var out []string
 	line := ""
-	for _, word := range glued(s) {
+	for _, word := range glued(Visible(s)) {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			if len(out) == 0 {
 				width -= indent

@@ -3,16 +3,25 @@ package rows
 import (
 	"encoding/csv"
 	"io"
+	"strconv"
+	"strings"
+	"unicode"
 )
 
 // CSV writes the header and all rows of t (RFC 4180, lines end in LF).
 func CSV(w io.Writer, t *Table) error {
 	c := csv.NewWriter(w)
 	err := c.Write(t.Header)
+	var safe []string
 	put := func(cells ...string) {
-		if err == nil {
-			err = c.Write(cells)
+		if err != nil {
+			return
 		}
+		safe = safe[:0]
+		for _, cell := range cells {
+			safe = append(safe, plain(cell))
+		}
+		err = c.Write(safe)
 	}
 	for i := 0; i < t.N && err == nil; i++ {
 		t.Cells(i, put)
@@ -22,4 +31,31 @@ func CSV(w io.Writer, t *Table) error {
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// plain is a cell that neither acts as a formula where a spreadsheet opens the file (OWASP, CSV
+// injection: an apostrophe goes before what begins one and is no number) nor as an escape
+// sequence on a terminal.
+func plain(cell string) string {
+	if cell == "" {
+		return cell
+	}
+	for i := 0; i < len(cell); i++ {
+		if c := cell[i]; (c < ' ' || c == 0x7f) && c != '\n' && c != '\t' {
+			cell = strings.Map(func(r rune) rune {
+				if (r < ' ' || r == 0x7f) && r != '\n' && r != '\t' {
+					return unicode.ReplacementChar
+				}
+				return r
+			}, cell)
+			break
+		}
+	}
+	if strings.IndexByte("=+-@\t", cell[0]) < 0 {
+		return cell
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return cell
+	}
+	return "'" + cell
 }

@@ -156,7 +156,7 @@ func inspect(t *testing.T, m made) {
 	var loaded float64
 	var shown string
 	err = chromedp.Run(ctx, log.Enable(), network.Enable(), runtime.Enable(), chromedp.EmulateViewport(1280, 900),
-		chromedp.Navigate("file://"+m.html),
+		chromedp.Navigate("file://"+m.html), chromedp.Reload(), // the first also starts the browser
 		chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].loadEventStart`, &loaded),
 		chromedp.Evaluate(elements, &list),
 		chromedp.Evaluate(`(document.getElementById("data") || {textContent: ""}).textContent`, &shown))

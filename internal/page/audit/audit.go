@@ -197,6 +197,9 @@ func same(e Element, want float64) error {
 	if e.Kind == "floor" { // the number is at most what it stands for
 		v, want = v+slack, want+1e-12
 	}
+	if e.Kind == "bytes" { // of means whole ones
+		want = math.Floor(want)
+	}
 	if math.Abs(v*by-want) > slack {
 		return fmt.Errorf("want %g", want)
 	}

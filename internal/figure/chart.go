@@ -18,7 +18,7 @@ const (
 	panelHeight = 132.0
 	titleHeight = 26.0
 	axisHeight  = 42.0
-	legendWidth = 190.0
+	legendWidth = 236.0
 	legendLine  = 14.5
 	fontSize    = 11
 	// Inside a panel a pixel has so many units, so that paths need no decimals.

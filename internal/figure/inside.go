@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -43,23 +44,25 @@ func Inside(r *record.Run, k int) *Figure {
 	for _, pair := range t.order {
 		a, b := &t.list[pair[0]], &t.list[pair[1]]
 		for side, row := range t.joins[pair] {
-			x1, y1, x2, y2 := a.x, a.y, b.x, b.y
+			length := math.Max(math.Hypot(b.x-a.x, b.y-a.y), 1)
 			off := apart * float64(1-2*side)
+			dx, dy := off*(a.y-b.y)/length, off*(b.x-a.x)/length
+			x1, y1, x2, y2 := a.x+dx, a.y+dy, b.x+dx, b.y+dy
 			if row < 0 {
-				p.line(x1+off, y1, x2+off, y2, "way l0")
+				p.line(x1, y1, x2, y2, "way l0")
 				continue
 			}
 			l := &s.Links[row]
 			use := float64(l.BusyPS) / span
 			at := fmt.Sprintf("/servers/%d/links/%d/", k, row)
-			p.open("path", "class", "way "+loadClass(use), "d", segment(x1+off, y1, x2+off, y2), "data-path", at+"busy_ps",
+			p.open("path", "class", "way "+loadClass(use), "d", segment(x1, y1, x2, y2), "data-path", at+"busy_ps",
 				"data-value", strconv.FormatInt(int64(l.BusyPS), 10))
 			p.element("title", Clean(fmt.Sprintf("%s, %s: busy for %s, %.1f %% of the time; %s of payload; waited %s", l.Name,
 				l.Kind,
 				metrics.FormatTime(l.BusyPS), 100*use, metrics.FormatBytes(l.PayloadBytes), metrics.FormatTime(l.WaitedPS))))
 			p.close("path")
 			if wait := float64(l.WaitedPS) / span; wait > 0.05 {
-				p.empty("circle", "class", "held", "cx", num((x1+x2)/2+off), "cy", num((y1+y2)/2), "r",
+				p.empty("circle", "class", "held", "cx", num((x1+x2)/2), "cy", num((y1+y2)/2), "r",
 					num(3+3*math.Sqrt(math.Min(wait, 1))),
 					"data-path", at+"waited_ps", "data-value", strconv.FormatInt(int64(l.WaitedPS), 10))
 			}
@@ -176,18 +179,18 @@ func (t *insideTree) place() (height float64) {
 	return 20 + float64(deepest)*80 + 60
 }
 
-// BusiestInside are the rows of the record's servers, those that waited longest inside first,
-// at most n.
+// BusiestInside are the rows of the record's servers, those with the busiest links first, at most n,
+// in their order.
 func BusiestInside(r *record.Run, n int) []int {
-	waited := make([]units.Time, len(r.Servers))
+	busy := make([]units.Time, len(r.Servers))
 	order := make([]int, len(r.Servers))
 	for i := range r.Servers {
 		order[i] = i
 		for k := range r.Servers[i].Links {
-			waited[i] += r.Servers[i].Links[k].WaitedPS
+			busy[i] = max(busy[i], r.Servers[i].Links[k].BusyPS)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(min(1, max(-1, waited[b]-waited[a]))) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(busy[b], busy[a]) })
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
 	return order

@@ -178,7 +178,7 @@ func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, by, div flo
 // CurveName is how a legend names a curve.
 func CurveName(c *record.TimeCurve) string {
 	if c.Quantity.PerPort() {
-		return fmt.Sprintf("%s → %s, class %d", record.PortName(c.Node, c.Port), record.NodeOf(c.Peer), c.Class)
+		return fmt.Sprintf("%s → %s (%d)", record.PortName(c.Node, c.Port), record.NodeOf(c.Peer), c.Class)
 	}
 	return fmt.Sprintf("%s qp %d → %s", c.Node, c.QP, c.Peer)
 }

@@ -202,7 +202,7 @@ func (b *builder) network() {
 	}
 	if more := len(b.r.Servers) - mostInside; more > 0 {
 		blocks = append(blocks,
-			remark("The insides of %d more hosts, in which less waited, are not drawn; the JSON has them.", more))
+			remark("The insides of %d more hosts, whose links were less busy, are not drawn; the JSON has them.", more))
 	}
 	b.add("network", "Network", blocks...)
 }
@@ -296,10 +296,17 @@ func (b *builder) waterfall(i int, label string, bars []report.Bar) Block {
 			Path: strings.Join(paths, " ")})
 	}
 	fold := &Fold{ID: "message-" + strconv.Itoa(i), Title: "Message " + label}
+	before := ""
 	for k := range b.doc.Sentences {
-		if s := &b.doc.Sentences[k]; s.Message == i && s.About != "collective" {
+		s := &b.doc.Sentences[k]
+		if s.Message != i || s.About == "collective" {
+			continue
+		}
+		// What kept it from the best rate is often what most of its time went to, in the same words.
+		if _, how, _ := strings.Cut(s.Text, ": "); before == "" || how == "" || !strings.HasSuffix(before, how) {
 			fold.Blocks = append(fold.Blocks, said(s.Text, fmt.Sprintf("/sentences/%d/text", k)))
 		}
+		before = s.Text
 	}
 	fold.Blocks = append(fold.Blocks, b.drawing(figure.Waterfall("waterfall-"+strconv.Itoa(i),
 		"Where the time of message "+label+" went", drawn), "")...)

@@ -188,7 +188,7 @@ func (p *DCQCNParams) Notes() []record.Note {
 	add("preset", p.Name, src)
 	add("clamp_tgt_rate", strconv.FormatBool(p.ClampTargetRate), src)
 	add("clamp_tgt_rate_after_time_inc", strconv.FormatBool(p.ClampTargetRateAfterTimeInc), src)
-	add("rpg_time_reset", timeText(p.RPGTimeReset), src)
+	add("rpg_time_reset", p.RPGTimeReset.String(), src)
 	add("rpg_byte_reset", strconv.FormatInt(p.RPGByteReset, 10), src)
 	add("rpg_byte_reset_unit", fmt.Sprintf("%d B", p.RPGByteResetUnit), p.unitSource(src))
 	add("rpg_threshold", strconv.Itoa(p.RPGThreshold), src)
@@ -200,16 +200,16 @@ func (p *DCQCNParams) Notes() []record.Note {
 	add("rpg_min_rate", rateText(p.RPGMinRate), src)
 	add("rate_to_set_on_first_cnp", rateText(p.RateToSetOnFirstCNP), src)
 	add("dce_tcp_g", fmt.Sprintf("%d/%d", p.DCETCPG, 1<<p.DCETCPGBits), src)
-	add("dce_tcp_rtt", timeText(p.DCETCPRTT), src)
-	add("rate_reduce_monitor_period", timeText(p.RateReduceMonitorPeriod), src)
+	add("dce_tcp_rtt", p.DCETCPRTT.String(), src)
+	add("rate_reduce_monitor_period", p.RateReduceMonitorPeriod.String(), src)
 	add("initial_alpha", fmt.Sprintf("%d/1024", p.InitialAlpha), src)
-	add("min_time_between_cnps", timeText(p.MinTimeBetweenCNPs), src)
+	add("min_time_between_cnps", p.MinTimeBetweenCNPs.String(), src)
 	add("cnp_limiter", p.CNPLimiter.String(), p.scopeSource(src))
 	add("cnp_coalesce", p.CNPCoalesce.String(), src)
-	add("cnp_delay", timeText(p.CNPDelay), p.delaySource(src))
-	add("cnp_reaction_delay", timeText(p.CNPReactionDelay), p.delaySource(src))
+	add("cnp_delay", p.CNPDelay.String(), p.delaySource(src))
+	add("cnp_reaction_delay", p.CNPReactionDelay.String(), p.delaySource(src))
 	add("release_at_max_rate", strconv.FormatBool(p.ReleaseAtMaxRate), src)
-	add("monitor_offset", timeText(p.MonitorOffset), src)
+	add("monitor_offset", p.MonitorOffset.String(), src)
 	add("count_before_test", strconv.FormatBool(p.CountBeforeTest), src)
 	add("hai_times_stage", strconv.FormatBool(p.HAITimesStage), src)
 	add("halve_separately", strconv.FormatBool(p.HalveSeparately), src)
@@ -249,16 +249,6 @@ func (p *DCQCNParams) gapSource(src string) string {
 		return src
 	}
 	return "assumed: a shaper that is given another rate in place; no vendor states it"
-}
-
-func timeText(t units.Time) string {
-	if t%units.Microsecond == 0 {
-		return fmt.Sprintf("%dus", t/units.Microsecond)
-	}
-	if t%units.Nanosecond == 0 {
-		return fmt.Sprintf("%dns", t/units.Nanosecond)
-	}
-	return fmt.Sprintf("%dps", t)
 }
 
 func rateText(r units.Rate) string {

@@ -89,8 +89,8 @@ func (x *index) answers(t Totals) []Answer {
 func notLost(m Mechanism) bool { return m.Mechanism == catalog.RetransRNR }
 
 // SlowReceivers lists the ports of hosts whose receive buffers filled up, because of
-// links inside them, to where they pause, drop or hold back credits: no incast, though the
-// network shows what it shows of one. What bounds each is its Limits.Inside.
+// links inside them, to where they pause, drop or hold back credits, if that cost anything: no
+// incast, though the network shows what it shows of one. What bounds each is its Limits.Inside.
 func SlowReceivers(r *record.Run) (out []*record.Port) {
 	for i := range r.Ports {
 		p := &r.Ports[i]
@@ -102,7 +102,7 @@ func SlowReceivers(r *record.Run) (out []*record.Port) {
 		for _, d := range p.DropCauses {
 			full = full || d.Cause == catalog.DropReceive && d.Count > 0
 		}
-		if full {
+		if full && !negligible(r, p) {
 			out = append(out, p)
 		}
 	}
@@ -134,6 +134,21 @@ func (x *index) receiverHosts() (out []string) {
 		}
 	}
 	return out
+}
+
+// leastHeld is the part of a run, one in so many, for which a port must have been held to be worth
+// a sentence on who held it.
+const leastHeld = 50
+
+// negligible reports whether a receive buffer that filled up cost next to nothing: it dropped
+// nothing, and the port that leads to it was hardly ever held with a frame waiting.
+func negligible(r *record.Run, p *record.Port) bool {
+	for i := range r.Ports {
+		if to := &r.Ports[i]; to.ID() == p.Peer && to.Class == p.Class {
+			return p.Dropped == 0 && to.HeldPS*leastHeld < r.EndPS-r.FirstPost()
+		}
+	}
+	return false
 }
 
 // sharedLink says what went over a link inside a host in the run, and how much of it

@@ -5,13 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
-// FailureSteps says how long after a failure it was noticed and rerouted, and what
-// that time was made of: "noticed after 1 ms, rerouted after 11 ms (1 ms
-// detection, 10 ms convergence)".
-func FailureSteps(f *record.Failure) string {
+// FailureSteps says how long after a failure it was noticed and no table led over the link any
+// more, and what that time was made of: "noticed after 1 ms, converged after 11 ms (1 ms
+// detection, 10 ms convergence)". Whether another way was left is not part of it.
+func FailureSteps(f *record.Failure) string { return failureSteps(f, "the run") }
+
+// failureSteps is FailureSteps up to the end of what it names.
+func failureSteps(f *record.Failure, until string) string {
 	switch {
 	case f.Silent && f.UpPS > 0:
 		return fmt.Sprintf("a black hole for %s, which nobody noticed", FormatTime(f.UpPS-f.DownPS))
@@ -20,17 +25,17 @@ func FailureSteps(f *record.Failure) string {
 	case f.NoticedPS < 0 && f.UpPS > 0:
 		return fmt.Sprintf("over after %s, before it was noticed", FormatTime(f.UpPS-f.DownPS))
 	case f.NoticedPS < 0:
-		return "not noticed before the run ended"
+		return "not noticed before " + until + " ended"
 	}
 	said := "noticed after " + FormatTime(f.NoticedPS-f.DownPS)
 	if f.ReroutedPS < 0 {
-		return said + ", not rerouted everywhere before the run ended"
+		return said + ", not converged before " + until + " ended"
 	}
 	var parts []string
 	for _, p := range f.Phases {
 		parts = append(parts, FormatTime(p.PS)+" "+p.Name)
 	}
-	said = fmt.Sprintf("%s, rerouted after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
+	said = fmt.Sprintf("%s, converged after %s (%s)", said, FormatTime(f.ReroutedPS-f.DownPS), strings.Join(parts, ", "))
 	if f.UpPS > 0 && f.UpPS < f.ReroutedPS {
 		said += fmt.Sprintf(", %s after the link worked again", FormatTime(f.ReroutedPS-f.UpPS))
 	}
@@ -40,7 +45,7 @@ func FailureSteps(f *record.Failure) string {
 // sayFailure tells of a failure, in words that follow a semicolon.
 func (x *index) sayFailure(f *record.Failure) string {
 	x.tells |= tellsDrops
-	told, ended := *f, "before the run ended"
+	told, until := *f, "the run"
 	if to := x.known.to; to > 0 { // what came later is not part of what is told
 		if told.NoticedPS > to {
 			told.NoticedPS = -1
@@ -51,10 +56,7 @@ func (x *index) sayFailure(f *record.Failure) string {
 		if told.UpPS > to {
 			told.UpPS = 0
 		}
-	}
-	steps := FailureSteps(&told)
-	if x.known.to > 0 {
-		steps = strings.Replace(steps, ended, "before the message ended", 1)
+		until = "the message"
 	}
 	with := ""
 	switch {
@@ -63,7 +65,7 @@ func (x *index) sayFailure(f *record.Failure) string {
 	case f.LostFrom != "":
 		with = " for what " + f.LostFrom + " sends"
 	}
-	return fmt.Sprintf("the link %s failed%s at %s, %s", f.Link, with, FormatTime(f.DownPS-x.r.FirstPost()), steps)
+	return fmt.Sprintf("the link %s failed%s at %s, %s", f.Link, with, FormatTime(f.DownPS-x.r.FirstPost()), failureSteps(&told, until))
 }
 
 // failureOn is the latest failure that a message met on the way of its queue pair's
@@ -130,7 +132,45 @@ func whyNotRerouted(r *record.Run) string {
 	if f.Switches == 0 {
 		return said + "; no table of a switch had to change for it"
 	}
-	return fmt.Sprintf("%s; %s changed, but no packet met another path there", said, plural(int64(f.Switches), "switch table"))
+	tables := plural(int64(f.Switches), "switch table")
+	if at, frames := noRoute(r); frames > 0 {
+		return fmt.Sprintf("%s; %s changed, but no other way was left: %s then dropped %s", said, tables, at,
+			plural(frames, "frame"))
+	}
+	return fmt.Sprintf("%s; %s changed, but no packet met another path there", said, tables)
+}
+
+// noRoute is where the most frames were dropped that came in by it and had no route on, and how many
+// such there were in all.
+func noRoute(r *record.Run) (at record.Place, frames int64) {
+	most := int64(0)
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			if d.Cause != catalog.DropNoRoute {
+				continue
+			}
+			if frames += d.Count; d.Count > most {
+				most, at = d.Count, r.Ports[i].Place()
+			}
+		}
+	}
+	return at, frames
+}
+
+// FirstLoss is when the first frame was lost on a link that failed, from then on; false: none was.
+func FirstLoss(r *record.Run, f *record.Failure) (at units.Time, any bool) {
+	for i := range r.Ports {
+		p := &r.Ports[i]
+		if !f.Link.Ends(p.ID()) {
+			continue
+		}
+		for _, d := range p.DropCauses {
+			if linkFailed(d.Cause) && d.Last >= f.DownPS && (!any || d.First < at) {
+				at, any = max(d.First, f.DownPS), true
+			}
+		}
+	}
+	return at, any
 }
 
 // failurePlaces are the links that failed; the acts are the tables that changed.

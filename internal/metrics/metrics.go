@@ -22,6 +22,8 @@ type Summary struct {
 	Totals   Totals     `json:"totals"`
 	// Verdict is what dominates the run; nil: nothing does.
 	Verdict *Verdict `json:"verdict,omitempty"`
+	// Waits are what messages waited for that nothing else shows, where it was more than a tenth of their time.
+	Waits []Wait `json:"waits,omitempty"`
 	// Pauses are the trees in which pauses, or waits for credits, spread.
 	Pauses []PauseTree `json:"pause_trees,omitempty"`
 	// Control are sentences on what the settings of congestion control meant; see Control.
@@ -79,7 +81,13 @@ func Summarise(r *record.Run) *Summary {
 	s.Control = Control(r)
 	s.Collectives = Collectives(r)
 	s.Pauses = x.pauseTrees()
-	s.Verdict = x.verdict(s.Pauses)
+	j := x.judge()
+	s.Verdict = x.verdict(j, s.Pauses)
+	slowest := -1
+	if len(s.Worst) > 0 {
+		slowest = s.Worst[0]
+	}
+	s.Waits = x.waits(j, s.Verdict, slowest)
 	return s
 }
 

@@ -89,8 +89,8 @@ func TestReasonOfPlace(t *testing.T) {
 		{"pauses after the peak", pausedLater, catalog.ECNMark, "sw:4 prio 3", "only 81.3 KB passed in all", "PFC"},
 		{"pauses before the peak", pausedLater, catalog.ECNMark, "sw:5 prio 3", "PFC stopped its senders first, with XOFF at 204 KB of ingress", ""},
 		{"cuts after the peak", cutLater, catalog.XOFFCross, "sw:1 prio 3", "only 20.3 KB arrived in all", "cut"},
-		{"data in another priority", otherPriority, catalog.XOFFCross, "", "off: PFC is on for priority 3; no data travels there", "PFC is off"},
-		{"no class of the data is lossless", otherPriority, catalog.HeadroomDrop, "", "off: PFC is on for priority 3; no data travels there", "no lossless class"},
+		{"data in another priority", otherPriority, catalog.XOFFCross, "", "off: PFC is off for priority 5, where the data travel, and on for priority 3", "PFC is off at"},
+		{"no class of the data is lossless", otherPriority, catalog.HeadroomDrop, "", "off: PFC is off for priority 5, where the data travel, and on for priority 3", "no lossless class"},
 		{"windows admit all at once", unpaced, catalog.Pacing, "", "off: TCP sends what its windows admit at once (tcp.pacing: true", "spreads no segments"},
 		{"still waiting", linkDown, catalog.AckTimeout, "h0 qp 0", "it has waited 80.2 us for an ACK or NAK so far", "brought progress"},
 	} {
@@ -136,9 +136,9 @@ func TestCutsBeforeThePeak(t *testing.T) {
 	}
 }
 
-// "PFC is off" holds of no run in which a priority has it.
+// "PFC is off" is said of the priority that carries the data.
 func TestHeldInAnotherPriority(t *testing.T) {
-	for set, want := range map[string]string{"stack=rocev2": "PFC is on for priority 3; no data travels there", "stack=rocev2-none": "PFC is off"} {
+	for set, want := range map[string]string{"stack=rocev2": "PFC is off for priority 5, where the data travel, and on for priority 3", "stack=rocev2-none": "PFC is off for priority 5, where the data travel"} {
 		for _, a := range metrics.Summarise(simulate(t, otherPriority, set)).Answers {
 			if a.Question == catalog.Held && a.Why != want {
 				t.Errorf("%s: %q, want %q", set, a.Why, want)
@@ -206,7 +206,7 @@ nic: {timeout: 7}
 workload: [flow: {from: h0, to: h1, size: 1MB}]
 `)
 	d := metrics.DominantStage(r, 0)
-	if !strings.Contains(d.How, "failed at 20.0 us, noticed after 10.0 us, rerouted after 30.0 us (10.0 us detection, 20.0 us convergence)") {
+	if !strings.Contains(d.How, "failed at 20.0 us, noticed after 10.0 us, converged after 30.0 us (10.0 us detection, 20.0 us convergence)") {
 		t.Errorf("%s %s: %s", d.Stage, d.Where, d.How)
 	}
 	if s := stateOf(t, r, catalog.Rerouting); s.Armed != 2 || s.Fired != 2 {

@@ -323,6 +323,9 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		if k == nil { // there was no way on from that switch
 			k = cmp.Or(x.failureOn(q, f), x.failedBefore(f))
 		}
+		if k != nil && most.Cause == catalog.DropNoRoute && (k.ReroutedPS < 0 || most.Acts.Total().Last > k.ReroutedPS) {
+			return failed(k), x.sayFailure(k) + "; " + at.Node + " had no other way to send it"
+		}
 		if k != nil {
 			return failed(k), x.sayFailure(k)
 		}

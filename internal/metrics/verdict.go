@@ -53,8 +53,16 @@ type judgement struct {
 	places   []record.Place // of a reason inside hosts
 }
 
+// tally is what the explanations of messages come to.
+type tally struct {
+	top   *judgement // took most of their time
+	of    int        // messages that were looked at
+	total units.Time // theirs
+	waits []waited
+}
+
 // verdict is what dominates the run; nil: nothing does.
-func (x *index) verdict(trees []PauseTree) *Verdict {
+func (x *index) verdict(j *tally, trees []PauseTree) *Verdict {
 	if len(x.r.Cycle) > 0 {
 		v := &Verdict{Kind: catalog.VerdictDeadlock, Ports: len(x.r.Cycle), Of: len(x.r.Messages), Messages: x.r.OpenMessages}
 		v.Cause = x.circle()
@@ -62,22 +70,21 @@ func (x *index) verdict(trees []PauseTree) *Verdict {
 			plural(int64(x.r.OpenMessages), "message"))
 		return v
 	}
-	top, of, total := x.judge()
-	if top == nil || 2*top.blaming <= total || int64(top.time) < mulDiv(int64(total), dominates, 1000) {
-		return x.busyCoreVerdict(of)
+	top := j.top
+	if top == nil || 2*top.blaming <= j.total || int64(top.time) < mulDiv(int64(j.total), dominates, 1000) {
+		return x.busyCoreVerdict(j.of)
 	}
-	v := &Verdict{Cause: top.cause, Messages: top.messages, Of: of}
-	v.Cause.Milli = mulDiv(int64(top.time), 1000, int64(total))
+	v := &Verdict{Cause: top.cause, Messages: top.messages, Of: j.of}
+	v.Cause.Milli = mulDiv(int64(top.time), 1000, int64(j.total))
 	x.pass(v, top, trees)
 	if v.Kind == catalog.NoVerdict {
-		return x.busyCoreVerdict(of)
+		return x.busyCoreVerdict(j.of)
 	}
 	return v
 }
 
-// judge adds up what the explanations of messages blame, and returns the cause that took most
-// of their time together.
-func (x *index) judge() (top *judgement, of int, total units.Time) {
+// judge adds up what the explanations of messages blame.
+func (x *index) judge() *tally {
 	type key struct {
 		kind  catalog.Cause
 		place record.Place
@@ -85,6 +92,7 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 	}
 	at := map[key]int{}
 	var all []judgement
+	out := &tally{waits: waitKinds()}
 	e := &Explainer{x}
 	defer func(was bool) { x.thorough, x.sliced = was, 0 }(x.thorough)
 	x.thorough, x.sliced = true, mostSliced
@@ -95,7 +103,8 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 			continue
 		}
 		d := x.dominant(f, false)
-		of, total = of+1, total+f.Life()
+		x.waitsOf(f, out.waits)
+		out.of, out.total = out.of+1, out.total+f.Life()
 		if d.Stage == catalog.NoStage {
 			continue
 		}
@@ -129,11 +138,11 @@ func (x *index) judge() (top *judgement, of int, total units.Time) {
 			}
 		}
 	}
-	if len(all) == 0 {
-		return nil, of, total
+	if len(all) > 0 {
+		most := slices.MaxFunc(all, func(a, b judgement) int { return cmp.Compare(a.time, b.time) })
+		out.top = &most
 	}
-	most := slices.MaxFunc(all, func(a, b judgement) int { return cmp.Compare(a.time, b.time) })
-	return &most, of, total
+	return out
 }
 
 // judged is the message that is looked at k-th. Of many they are spread so that they fall in with no

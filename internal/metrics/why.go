@@ -155,10 +155,15 @@ func whyNotHeld(r *record.Run, t Totals, states []State) string {
 		return fmt.Sprintf("%s pauses were sent, but no paused port had a frame waiting", FormatCount(t.PausesSent))
 	}
 	if isOff(r, states, catalog.XOFFCross) {
-		return cmp.Or(pfcElsewhere(r), "PFC is off")
+		return cmp.Or(pfcOff(r), "PFC is off")
+	}
+	also := ""
+	if off := pfcOff(r); off != "" && t.Dropped > 0 {
+		also = "; " + off
 	}
 	if m := nearest(states, catalog.XOFFCross); m != nil {
-		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s", FormatBytes(m.Value), FormatBytes(m.Threshold), m.Where, m.Why)
+		return fmt.Sprintf("no ingress buffer reached XOFF: the nearest held %s of %s (%s), because %s%s", FormatBytes(m.Value),
+			FormatBytes(m.Threshold), m.Where, m.Why, also)
 	}
 	p := deepest(r.Ports, func(p *record.Port) int64 { return p.PeakIngress })
 	if p == nil {
@@ -176,22 +181,41 @@ func whyNotStarved(states []State) string {
 	return "no frame waited for credits"
 }
 
-// pfcElsewhere says for which priorities PFC is on when none of the data travels
-// in one of them; else it is empty.
-func pfcElsewhere(r *record.Run) string {
-	if len(r.PauseClasses) == 0 {
-		return ""
-	}
-	on := make([]string, len(r.PauseClasses))
-	for k, class := range r.PauseClasses {
-		on[k] = strconv.Itoa(class)
-	}
+// pfcOff says for which priorities PFC is off though data travel there, and for which it is on; "" where
+// it is on for all that do.
+func pfcOff(r *record.Run) string {
+	carry := map[int]bool{}
 	for i := range r.QPs {
-		if slices.Contains(r.PauseClasses, r.QPs[i].Limits.Class) {
-			return ""
+		if q := &r.QPs[i]; q.Layer == catalog.Ethernet && q.SentPackets > 0 && !slices.Contains(r.PauseClasses, q.Limits.Class) {
+			carry[q.Limits.Class] = true
 		}
 	}
-	return fmt.Sprintf("PFC is on for priority %s; no data travels there", strings.Join(on, ", "))
+	var off []int
+	for class := range 8 {
+		if carry[class] {
+			off = append(off, class)
+		}
+	}
+	if len(off) == 0 {
+		return ""
+	}
+	said := fmt.Sprintf("PFC is off for %s, where the data travel", listPriorities(off))
+	if len(r.PauseClasses) > 0 {
+		said += ", and on for " + listPriorities(r.PauseClasses)
+	}
+	return said
+}
+
+// listPriorities names priorities.
+func listPriorities(classes []int) string {
+	names := make([]string, len(classes))
+	for k, class := range classes {
+		names[k] = strconv.Itoa(class)
+	}
+	if len(names) == 1 {
+		return "priority " + names[0]
+	}
+	return "priorities " + strings.Join(names, ", ")
 }
 
 func whyNotRecovered(r *record.Run, t Totals, detected Answer) string {

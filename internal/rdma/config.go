@@ -276,13 +276,10 @@ func retryText(n uint8) string {
 	return strconv.Itoa(int(n))
 }
 
-// durationText prints a time in nanoseconds, exactly.
+// durationText prints a time exactly.
 func durationText(t units.Time) string {
 	if t == 0 {
 		return "none"
 	}
-	if t%units.Nanosecond == 0 {
-		return fmt.Sprintf("%dns", t/units.Nanosecond)
-	}
-	return fmt.Sprintf("%dps", t)
+	return t.String()
 }

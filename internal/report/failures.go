@@ -18,7 +18,7 @@ func (t *text) failures() {
 	}
 	t.section()
 	tab := &table{columns: []column{
-		{title: "Link that failed"}, {title: "When", right: true}, {title: "Noticed", right: true}, {title: "Rerouted",
+		{title: "Link that failed"}, {title: "When", right: true}, {title: "Noticed", right: true}, {title: "Converged",
 			right: true},
 		{title: "Works again", right: true, drop: 2}, {title: "Tables", right: true, drop: 1}, {title: "Lost on it",
 			right: true},
@@ -46,7 +46,11 @@ func (t *text) failures() {
 	if n := len(all) - listedFailures; n > 0 && !t.opt.Verbose {
 		t.prose(fmt.Sprintf("and %d more", n), plain)
 	}
-	t.prose(fmt.Sprintf("%s: %s", all[0].Link, metrics.FailureSteps(&all[0])), plain)
+	first := ""
+	if at, any := metrics.FirstLoss(t.r, &all[0]); any {
+		first = "; the first frame was lost on it at " + t.at(at)
+	}
+	t.prose(fmt.Sprintf("%s: %s%s", all[0].Link, metrics.FailureSteps(&all[0]), first), plain)
 	t.prose(fmt.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)",
 		metrics.FormatCount(int64(t.r.FlowsMoved))), plain)
 }

@@ -47,9 +47,15 @@ func TestCPUBill(t *testing.T) {
 // fullest, each link once, and counts the others.
 func TestReceiverHosts(t *testing.T) {
 	r := &record.Run{EndPS: units.Millisecond, Ledger: []record.Entry{{Question: catalog.Detected, Mechanism: catalog.XOFFCross, Act: record.Act{Count: 1}}}}
-	for i := range 5 {
+	for i := range 6 { // the last, whose buffer is fullest, held nothing for long
+		held := units.Millisecond / 50
+		if i == 5 {
+			held--
+		}
+		to := record.Port{Node: "sw", Port: i + 1, HeldPS: held}
+		r.Ports = append(r.Ports, to)
 		for range 2 { // classes
-			r.Ports = append(r.Ports, record.Port{Node: fmt.Sprintf("h%d", i), Port: 1, RateBps: 400 * units.Gbps, Limits: record.PortLimits{
+			r.Ports = append(r.Ports, record.Port{Node: fmt.Sprintf("h%d", i), Port: 1, Peer: to.ID(), RateBps: 400 * units.Gbps, Limits: record.PortLimits{
 				Receive: &record.Approach{Value: 2, Threshold: 1}, ReceivePeak: int64(i),
 				Inside: &record.InsideLimit{Link: "nic0 to cpu0", Kind: "PCIe", Bps: units.Rate(300+50*i) * units.Gbps}}})
 		}
@@ -79,7 +85,7 @@ func TestReceiverHostShares(t *testing.T) {
 		QPs: []record.QP{{Host: "h0", DeliveredBytes: 8_000_000}, {Host: "h1", DeliveredBytes: 1_000_000}},
 		Servers: []record.Server{{Host: "h0", Links: []record.ServerLink{
 			{Name: "cpu0 to nic0", PayloadBytes: 1}, {Name: "nic0 to cpu0", PayloadBytes: 20_000_000, BusyPS: 900 * units.Microsecond}}}},
-		Ports: []record.Port{{Node: "h0", Port: 1, RateBps: 200 * units.Gbps, Limits: record.PortLimits{
+		Ports: []record.Port{{Node: "sw", Port: 1, HeldPS: units.Millisecond}, {Node: "h0", Port: 1, Peer: record.PortID{Node: "sw", Port: 1}, RateBps: 200 * units.Gbps, Limits: record.PortLimits{
 			Receive: &record.Approach{Value: 2, Threshold: 1}, Inside: &record.InsideLimit{Host: "h0", Link: "nic0 to cpu0", Kind: "PCIe", Bps: 208 * units.Gbps}}}}}
 	var b strings.Builder
 	if err := Text(&b, r, TextOptions{Width: 300}); err != nil {

@@ -18,10 +18,14 @@ const (
 	seldomHeld = 50
 )
 
-// verdict writes what dominates the run, if something does. The header tells of a deadlock.
+// verdict writes what dominates the run, if something does, and what messages waited for that
+// nothing else shows. The header tells of a deadlock.
 func (t *text) verdict() {
 	if v := t.s.Verdict; v != nil && v.Kind != catalog.VerdictDeadlock {
 		t.prose("Verdict: "+v.Text, t.paint.bold)
+	}
+	for i := range t.s.Waits {
+		t.prose("Waits: "+t.s.Waits[i].Text, plain)
 	}
 }
 

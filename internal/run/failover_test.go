@@ -160,8 +160,8 @@ func TestShortOutage(t *testing.T) {
 	}{
 		{"49us", "over after 49.0 us, before it was noticed", false},
 		{"50us", "over after 50.0 us, before it was noticed", false},
-		{"51us", "noticed after 50.0 us, rerouted after 150 us (50.0 us detection, 100 us convergence), 99.0 us after the link worked again", true},
-		{"200us", "noticed after 50.0 us, rerouted after 150 us (50.0 us detection, 100 us convergence)", true},
+		{"51us", "noticed after 50.0 us, converged after 150 us (50.0 us detection, 100 us convergence), 99.0 us after the link worked again", true},
+		{"200us", "noticed after 50.0 us, converged after 150 us (50.0 us detection, 100 us convergence)", true},
 	} {
 		r := simulate(t, parse(t, `
 topology:

@@ -186,7 +186,7 @@ func whyNotStarved(states []State) string {
 func pfcOff(r *record.Run) string {
 	carry := map[int]bool{}
 	for i := range r.QPs {
-		if q := &r.QPs[i]; q.Layer == catalog.Ethernet && q.SentPackets > 0 && !slices.Contains(r.PauseClasses, q.Limits.Class) {
+		if q := &r.QPs[i]; q.Layer.Vocabulary().Fill == catalog.XOFFCross && q.SentPackets > 0 && !slices.Contains(r.PauseClasses, q.Limits.Class) {
 			carry[q.Limits.Class] = true
 		}
 	}

@@ -186,7 +186,9 @@ func whyNotStarved(states []State) string {
 func pfcOff(r *record.Run) string {
 	carry := map[int]bool{}
 	for i := range r.QPs {
-		if q := &r.QPs[i]; q.Layer.Vocabulary().Fill == catalog.XOFFCross && q.SentPackets > 0 && !slices.Contains(r.PauseClasses, q.Limits.Class) {
+		q := &r.QPs[i]
+		fill := q.Layer.Vocabulary().Fill
+		if fill == catalog.XOFFCross && q.SentPackets > 0 && !slices.Contains(r.PauseClasses, q.Limits.Class) {
 			carry[q.Limits.Class] = true
 		}
 	}

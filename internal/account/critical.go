@@ -14,10 +14,16 @@ func (a *Book) Collectives() (out []record.Collective) {
 		return nil
 	}
 	w := pathfinder{Book: a, before: predecessors(plan)}
+	slots := map[int]string{}
+	for i := range plan.Conns {
+		if c := &plan.Conns[i]; c.Slots {
+			slots[c.Entry] = plan.SlotsName(c.Entry)
+		}
+	}
 	for i := range plan.Collectives {
 		c := &plan.Collectives[i]
 		rec := record.Collective{
-			Workload: plan.Entries[c.Entry], Op: c.Op, Algorithm: c.Algorithm, Protocol: c.Protocol, Ranks: c.Ranks, Channels: c.Channels,
+			Workload: plan.Entries[c.Entry], Slots: slots[c.Entry], Op: c.Op, Algorithm: c.Algorithm, Protocol: c.Protocol, Ranks: c.Ranks, Channels: c.Channels,
 			Chunk: int64(c.Chunk), Bytes: int64(c.Bytes), Count: c.Count, Type: "float", RedOp: "none", Root: c.Root, StartPS: c.Start,
 		}
 		if c.Reduces {

@@ -197,12 +197,12 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject) {
 	for i := range r.Collectives {
 		if w := r.Collectives[i].Workload; kind != "message" && kind != "workload" && (w == name || name == "collective" &&
 			kind == "") {
-			s.Name, s.Collective, s.Message = "collective "+w, w, slowestOf(r, w)
+			s.Name, s.Collective, s.Message = "collective "+w, w, slowestOf(r, r.Collectives[i].Has)
 			return s
 		}
 	}
 	if slices.Contains(l.Valid.Plan.Entries, name) && (kind == "" || kind == "workload") {
-		s.Message = slowestOf(r, name)
+		s.Message = slowestOf(r, func(f *record.Message) bool { return f.Workload == name })
 		s.Name, s.Workload = "slowest of workload "+name, name
 		return s
 	}
@@ -218,8 +218,8 @@ func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject) {
 	return s
 }
 
-// slowestOf is the message of an entry that took longest; -1: it has none.
-func slowestOf(r *record.Run, entry string) int {
+// slowestOf is the message of some that took longest; -1: there is none.
+func slowestOf(r *record.Run, of func(*record.Message) bool) int {
 	slowest, most := -1, units.Time(-1)
 	for i := range r.Messages {
 		f := &r.Messages[i]
@@ -227,7 +227,7 @@ func slowestOf(r *record.Run, entry string) int {
 		if took < 0 {
 			took = units.Never
 		}
-		if (f.Workload == entry || f.Workload == entry+" slots") && took > most {
+		if of(f) && took > most {
 			slowest, most = i, took
 		}
 	}

@@ -46,6 +46,10 @@ func (h Hash) Choose(hash uint32, salt uint64, again, n uint32) uint32 {
 // Choose is what a switch of parameters p chooses.
 func (p *SwitchParams) Choose(hash uint32, n uint32) uint32 { return p.Hash.Choose(hash, p.Salt, 0, n) }
 
+// ByOwnHash reports whether the switch chooses among equal ports by a hash of its own, which differs from
+// seed to seed.
+func (p *SwitchParams) ByOwnHash() bool { return p.Spreading == ByHash && p.Hash.Kind == HashOwn }
+
 func (h Hash) crc(table *crc32.Table, hash uint32) uint32 {
 	b := [4]byte{byte(hash >> 24), byte(hash >> 16), byte(hash >> 8), byte(hash)}
 	return crc32.Update(h.Seed, table, b[:])

@@ -38,7 +38,7 @@ func (x *index) sayAck(s *stageKnown, where string, f *record.Message, q *record
 		}
 		return cause, how + ", because " + because
 	case catalog.StageReceiveBuffer:
-		cause, how = x.sayReceiveBuffer(s.port(), back)
+		cause, how = x.sayReceiveBuffer("it waited", s.port(), back)
 		return cause, "the ACK: " + how
 	}
 	return own, fmt.Sprintf("the ACK's %s at %s", s.base, where)

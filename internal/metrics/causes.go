@@ -33,7 +33,7 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 		}
 	}
 	if p.TxBytes <= limit {
-		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed in all")
+		causes = append(causes, "only "+FormatBytes(p.TxBytes)+" passed "+x.byTheEnd())
 	}
 	if len(qps) == 0 {
 		return causes
@@ -73,13 +73,21 @@ func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 		}
 	}
 	if n := x.sentFrames(qps); n <= limit && len(causes) == 0 {
-		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
+		causes = append(causes, "only "+FormatBytes(n)+" arrived "+x.byTheEnd())
 	}
 	if x.strayed() {
 		return appendNonEmpty(causes, x.windowCause(qps, limit), x.cutCause(qps, near.At))
 	}
 	causes = appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out), x.cutCause(qps, near.At))
 	return causes
+}
+
+// byTheEnd follows an amount: that it is all there was, or all until the run was cut off.
+func (x *index) byTheEnd() string {
+	if x.r.OpenMessages > 0 && x.r.StillPS == 0 {
+		return "before the run ended, with " + plural(int64(x.r.OpenMessages), "message") + " still open"
+	}
+	return "in all"
 }
 
 func appendNonEmpty(to []string, more ...string) []string {

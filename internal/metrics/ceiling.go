@@ -25,6 +25,8 @@ type Ceiling struct {
 	// not succeed or reached the best.
 	Cause NamedCause `json:"cause,omitzero"`
 	How   string     `json:"how,omitempty"`
+	// Placed: How names the place already.
+	Placed bool `json:"-"`
 	// Of is Cause with its place.
 	Of Cause `json:"-"`
 	// Shared says which port of the path was shared most, by how many flows at the same
@@ -72,15 +74,30 @@ func NewExplainer(r *record.Run, workers int) *Explainer {
 // Fork returns an explainer for another goroutine.
 func (e *Explainer) Fork() *Explainer { return &Explainer{e.x.fork()} }
 
+// Of a run of more messages than allFollowed, what is missing follows earlier work through so many
+// accounts that all messages together look at about mostFollowed, and no ports in series are looked for.
+const (
+	allFollowed  = 256
+	mostFollowed = 1 << 19
+)
+
 // Ceiling returns the ceiling of message i; nil where the record knows no path, and of a
 // message without payload. Messages of the same queue pair and size share Limits.
 func (e *Explainer) Ceiling(i int) *Ceiling {
-	f := &e.x.r.Messages[i]
-	k, ok := e.x.sender(f)
+	x := e.x
+	f := &x.r.Messages[i]
+	k, ok := x.sender(f)
 	if !ok {
 		return nil
 	}
-	return e.x.ceiling(f, &e.x.r.QPs[k])
+	defer func(thorough, single bool, sliced int) {
+		x.thorough, x.single, x.sliced = thorough, single, sliced
+	}(x.thorough, x.single, x.sliced)
+	x.thorough = true
+	if n := len(x.r.Messages); n > allFollowed {
+		x.single, x.sliced = true, 1+mostFollowed/n
+	}
+	return x.ceiling(f, &x.r.QPs[k])
 }
 
 // Stages calls yield with the account of message i, in order: a number that stands for stage
@@ -136,7 +153,7 @@ func (x *index) ceiling(f *record.Message, q *record.QP) *Ceiling {
 		d.Cause, d.How = x.sayWay(f, q)
 		d.Where = x.nameOf(&d.Cause)
 	}
-	c.Of, c.How = d.Cause, d.How
+	c.Of, c.How, c.Placed = d.Cause, d.How, d.tells&tellsPlace != 0
 	c.Of.Milli = share(d.TimePS, f)
 	c.Cause = NamedCause{c.Of.Kind, d.Where, c.Of.Milli}
 	if full := x.sayFullCores(f, q); full != "" && d.tells&tellsCores == 0 {

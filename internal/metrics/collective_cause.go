@@ -50,7 +50,7 @@ func CollectiveCause(r *record.Run, k int) (out HeldUp, ok bool) {
 	first := make(map[Cause]int)
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if m.Workload != c.Workload && m.Workload != c.Workload+" slots" || m.Account.IsZero() {
+		if !c.Has(m) || m.Account.IsZero() {
 			continue
 		}
 		d := x.ownCause(m)

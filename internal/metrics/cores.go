@@ -148,4 +148,5 @@ type tells uint8
 const (
 	tellsDrops tells = 1 << iota // which port dropped, or link failed
 	tellsCores                   // which cores were full
+	tellsPlace                   // where it was, and no more
 )

@@ -117,7 +117,7 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
 	}
-	if x.thorough && best.Cause.Then == nil && !Open(f) { // of one that is open nobody knows what is left
+	if x.thorough && !x.single && best.Cause.Then == nil {
 		best.How += x.inSeries(f, &best.Cause, best.TimePS)
 	}
 	best.Where = x.nameOf(&best.Cause)
@@ -277,7 +277,7 @@ func (x *index) before(f *record.Message) *record.Message {
 // queue pair are the same work, none of which can be taken away.
 func (x *index) collective(f *record.Message) bool {
 	return slices.ContainsFunc(x.r.Collectives, func(c record.Collective) bool {
-		return f.Workload == c.Workload || f.Workload == c.Workload+" slots"
+		return c.Has(f)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -179,7 +178,7 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageQueue:
 		return x.sayQueue(s.port(), f, q)
 	case catalog.StageReceiveBuffer:
-		return x.sayReceiveBuffer(s.port(), q)
+		return x.sayReceiveBuffer("it waited", s.port(), q)
 	case catalog.StageResending, catalog.StageLoss:
 		return x.sayLoss(s.base, &own, q, f)
 	}
@@ -260,7 +259,7 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 	case catalog.StageInOrder:
 		return "all of it was answered, but completions keep the order of posting and an earlier READ was not complete"
 	case catalog.StageAwaitAck:
-		if strings.HasPrefix(f.Status, "REM_") {
+		if f.Refused() {
 			return fmt.Sprintf("%s had sent all of it, and %s refused it: %s", me, record.HostOf(f.Dst), f.Status)
 		}
 		if f.Status == "WR_FLUSH_ERR" {
@@ -282,14 +281,18 @@ func (x *index) sayOwn(on catalog.Stage, where string, at record.PortID, f *reco
 	case catalog.StageBeyond:
 		return "its way had more hops than the record holds"
 	case catalog.StageLatency:
+		x.tells |= tellsPlace
 		return "a packet takes that long through the pipeline of " + where
 	case catalog.StageJitter:
 		return "noise brought a packet from " + where + " that much later into the switch ahead (docs/models/noise.md)"
 	case catalog.StagePropagation:
+		x.tells |= tellsPlace
 		return "a signal takes that long along the cable " + where
 	case catalog.StageSerialisation:
+		x.tells |= tellsPlace
 		return x.saySerialisation(where, q)
 	}
+	x.tells |= tellsPlace
 	return on.String() + " at " + where
 }
 
@@ -457,7 +460,8 @@ func (x *index) sayOutstanding(f *record.Message, q *record.QP, limit catalog.Ca
 		return Cause{Kind: limit, Place: q.Place()}, how + ", " + FormatTime(q.Limits.BaseRTTPS) + " when idle"
 	}
 	name := deepest.ID()
-	return atPort(deepest), strings.TrimSuffix(fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name, FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q)), ",")
+	return atPort(deepest), fmt.Sprintf("%s, which the queue of %s stretched (%s on average)%s", how, name,
+		FormatBytes(int64(deepest.MeanQueueBytes)), x.sharedBy(name, q))
 }
 
 // stretched is the port whose queue made the round trip of a message so long that a limit
@@ -489,11 +493,11 @@ func (x *index) sharedBy(port record.PortID, q *record.QP) string {
 	case n == 0:
 		return ""
 	case mine:
-		return fmt.Sprintf(", shared with %s,", plural(n, "other queue pair"))
+		return fmt.Sprintf(", shared with %s", plural(n, "other queue pair"))
 	case n == 1:
-		return ", which this message does not take but 1 other queue pair does,"
+		return ", which this message does not take but 1 other queue pair does"
 	default:
-		return fmt.Sprintf(", which this message does not take but %s do,", plural(n, "other queue pair"))
+		return fmt.Sprintf(", which this message does not take but %s do", plural(n, "other queue pair"))
 	}
 }
 

@@ -45,7 +45,8 @@ type index struct {
 	duplex   duplex
 	series   series // of newSeries
 	kernel   map[hostCore]bool
-	sliced   int // how many accounts of earlier messages may still be looked at, and 1; 0: all
+	single   bool // no ports in series are looked for
+	sliced   int  // how many accounts of earlier messages may still be looked at, and 1; 0: all
 }
 
 // asked is who requested a message: the queue pair k, an index into QPs.

@@ -466,7 +466,7 @@ func (x *index) whyNotReceive(p *record.Port) string {
 		causes = append(causes, fmt.Sprintf("the host takes %s, as fast as the link brings it", FormatRate(p.Limits.DrainBps)))
 	}
 	if n := x.sentFrames(qps); n <= a.Threshold {
-		causes = append(causes, "only "+FormatBytes(n)+" arrived in all")
+		causes = append(causes, "only "+FormatBytes(n)+" arrived "+x.byTheEnd())
 	}
 	return x.because(appendNonEmpty(causes, x.windowCause(qps, a.Threshold), x.cutCause(qps, a.At)), qps)
 }

@@ -3,7 +3,6 @@ package metrics
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -245,8 +244,7 @@ func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait uni
 	}
 	switch {
 	case port.Node == taker:
-		cause, how = x.sayReceiveBuffer(port, q)
-		how = strings.Replace(how, "it waited", each, 1)
+		cause, how = x.sayReceiveBuffer(each, port, q)
 	case m.Held > m.Wait:
 		held, root, host := x.walk(port, int(m.Class))
 		at, because := x.sayRoot(held, root, host, q)
@@ -255,6 +253,7 @@ func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait uni
 		}
 		how += ", because " + because
 	default:
+		x.tells |= tellsPlace
 		cause, how = x.portCause(port, q), fmt.Sprintf("%s in the queue of %s%s", each, port, x.sayAhead(m, q))
 		if m.Ahead*2 > m.Wait && x.strictAhead(m) {
 			cause.Kind = catalog.CauseClass

@@ -156,7 +156,7 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 	case x.inCircle(held):
 		return x.circle(), fmt.Sprintf("%d ports wait for each other in a circle: a deadlock", len(x.r.Cycle))
 	case root != nil:
-		return atPort(root), fmt.Sprintf("%s%s could not send as fast as it was fed", root.ID(), x.sharedBy(root.ID(), q))
+		return atPort(root), fmt.Sprintf("%s%s could not send as fast as it was fed", root.ID(), closed(x.sharedBy(root.ID(), q)))
 	case host != "":
 		if stall := x.mostlyStalled(host); stall != "" {
 			return cachesOf(host), "the NIC of " + host + " " + stall
@@ -171,6 +171,14 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 		return x.bufferOf(host), fmt.Sprintf("%s takes data%s", host, rate)
 	}
 	return Cause{}, "; the record does not show what filled the buffer behind it"
+}
+
+// closed ends, with a comma, words that were put into a sentence behind one; "" stays.
+func closed(words string) string {
+	if words == "" {
+		return ""
+	}
+	return words + ","
 }
 
 // inCircle reports whether one of some ports is in the circle of a deadlock.
@@ -193,19 +201,20 @@ func (x *index) sayQueue(port record.PortID, f *record.Message, q *record.QP) (c
 		if x.strictAhead(&at) {
 			cause.Kind = catalog.CauseClass
 		}
-		return cause, strings.TrimSuffix(how, ",") + x.sayAhead(&at, q)
+		return cause, how + x.sayAhead(&at, q)
 	}
 	if p := x.ports[portClass{port, q.Limits.Class}]; p != nil && x.heldLong(p, f, false) {
 		held, root, host := x.walk(port, q.Limits.Class)
 		if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
-			how = strings.TrimSuffix(how, ",") + ", held by " + p.Layer.English().Holder
+			how += ", held by " + p.Layer.English().Holder
 			if len(held) > 1 {
 				how += " as were " + listPorts(held[1:])
 			}
 			return at, how + ", because " + because
 		}
 	}
-	return x.orFailed(x.portCause(port, q), strings.TrimSuffix(how, ","), f)
+	x.tells |= tellsPlace
+	return x.orFailed(x.portCause(port, q), how, f)
 }
 
 // heldLong reports whether a port was held for a good part of the time that a message's packets
@@ -538,9 +547,9 @@ func (x *index) findStalled(host string) string {
 
 // sayReceiveBuffer tells what kept a packet in the receive buffer of a port: the
 // rate at which the host takes data, or the misses of the card's caches.
-func (x *index) sayReceiveBuffer(port record.PortID, q *record.QP) (cause Cause, how string) {
+func (x *index) sayReceiveBuffer(waited string, port record.PortID, q *record.QP) (cause Cause, how string) {
 	host := port.Node
-	how = "it waited in the receive buffer of " + port.String()
+	how = waited + " in the receive buffer of " + port.String()
 	if stall := x.mostlyStalled(host); stall != "" {
 		return cachesOf(host), how + ": the NIC " + stall
 	}

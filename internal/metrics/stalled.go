@@ -47,7 +47,7 @@ func (x *index) wait(u *unposted, f *record.Message) {
 		list = &u.replies
 	}
 	for k := range x.r.Collectives {
-		if w := x.r.Collectives[k].Workload; f.Workload == w || f.Workload == w+" slots" {
+		if x.r.Collectives[k].Has(f) {
 			list = &u.steps
 		}
 	}

@@ -46,7 +46,7 @@ func whyNotDetected(r *record.Run, states []State) string {
 func refused(r *record.Run) string {
 	for i := range r.Messages {
 		f := &r.Messages[i]
-		if strings.HasPrefix(f.Status, "REM_") {
+		if f.Refused() {
 			return fmt.Sprintf("no congestion, but %s refused a request of %s (%s); ", f.Dst, f.Src, f.Status)
 		}
 	}

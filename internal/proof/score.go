@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -151,7 +150,7 @@ func choose(l *whatif.Lab, n int) (out []int) {
 	slowest := -1
 	for i := range l.Run.Messages {
 		f := &l.Run.Messages[i]
-		if !metrics.Completed(f) || strings.HasSuffix(f.Workload, " slots") {
+		if !metrics.Completed(f) || l.Run.IsSlots(f) {
 			continue
 		}
 		done = append(done, i)

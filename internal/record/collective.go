@@ -9,7 +9,8 @@ import (
 // after the other.
 type Collective struct {
 	Workload  string `json:"workload"`
-	Op        string `json:"op"` // "allreduce"
+	Slots     string `json:"slots_workload,omitempty"` // of the messages that say which slots of its buffers are free
+	Op        string `json:"op"`                       // "allreduce"
 	Algorithm string `json:"algorithm"`
 	Protocol  string `json:"protocol"`
 	Ranks     int    `json:"ranks"`
@@ -28,6 +29,21 @@ type Collective struct {
 	// of a kind together, in the order in which the kinds first come. Its times add up
 	// to that time.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
+}
+
+// Has reports whether a message is part of the collective.
+func (c *Collective) Has(m *Message) bool {
+	return m.Workload == c.Workload || m.Workload == c.Slots && c.Slots != ""
+}
+
+// IsSlots reports whether a message only says that slots of a collective's buffers are free.
+func (r *Run) IsSlots(m *Message) bool {
+	for i := range r.Collectives {
+		if r.Collectives[i].Slots == m.Workload && m.Workload != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // CriticalGroup is the operations of one kind on a critical path.

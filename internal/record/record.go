@@ -192,6 +192,16 @@ func (m *Message) Life() units.Time {
 	return max(m.CompletionPS, 0)
 }
 
+// Refused reports whether the responder answered a message with a NAK for what it asks: an error that it names
+// (IBTA 9.7.5.2).
+func (m *Message) Refused() bool {
+	switch m.Status {
+	case "REM_INV_REQ_ERR", "REM_ACCESS_ERR", "REM_OP_ERR":
+		return true
+	}
+	return false
+}
+
 // Is reports whether the service of a message has all the traits.
 func (m *Message) Is(t catalog.Traits) bool { return m.Service.Is(t) }
 
@@ -435,6 +445,8 @@ type Run struct {
 	Faults     []Fault   `json:"faults,omitempty"` // of cards, by host and time
 	Storms     []Storm   `json:"storms,omitempty"` // that PFC watchdogs found, by time
 	FlowsMoved int       `json:"flows_moved,omitempty"`
+	// HashedFlows is for how many connections a hash that depends on the seed chose among several ways.
+	HashedFlows int `json:"hashed_flows,omitempty"`
 	// FrameHeader is the frame bytes around the payload of a data packet, RETH
 	// what the first packet of an RDMA WRITE adds, MinFrame what shorter frames
 	// are padded to.

@@ -260,7 +260,7 @@ func (t *text) critical(c *record.Collective) {
 	t.table(tab)
 	for _, g := range c.Critical {
 		for _, s := range g.Stages {
-			if s.Stage == catalog.StageRate {
+			if s.Stage == catalog.StageRate && s.TimePS*100 >= total {
 				t.prose("rate: "+metrics.WhyRate(t.r, s.Where), plain)
 			}
 		}

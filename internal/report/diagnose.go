@@ -45,34 +45,26 @@ type DiagnosedSize struct {
 
 // Text writes the diagnosis for reading. Width 0 means 100 columns.
 func (d *Diagnosis) Text(w io.Writer, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
+	t := blank(opt)
+	t.prose(d.Subject, t.paint.bold)
+	for _, n := range d.Notes {
+		t.prose(n, t.paint.warn)
 	}
-	width, p := max(opt.Width, minWidth), paint(opt.Colour)
-	var b strings.Builder
-	put := func(style func(string) string, lines []string) {
-		for _, l := range lines {
-			b.WriteString(style(strings.TrimRight(l, " ")) + "\n")
+	t.section()
+	t.table(d.suspects())
+	t.section()
+	t.table(d.sizes())
+	t.section()
+	t.prose(d.Verdict, t.paint.bold)
+	for i, c := range d.Checks {
+		for _, l := range hang(fmt.Sprintf("%2d. %s", i+1, c), t.width, 4) {
+			t.line(l)
 		}
 	}
-	put(p.bold, hang(d.Subject, width, 2))
-	for _, n := range d.Notes {
-		put(p.warn, hang(n, width, 2))
-	}
-	b.WriteString("\n")
-	put(plain, d.suspects().lines(width, p))
-	b.WriteString("\n")
-	put(plain, d.sizes().lines(width, p))
-	b.WriteString("\n")
-	put(p.bold, hang(d.Verdict, width, 0))
-	for i, c := range d.Checks {
-		put(plain, hang(fmt.Sprintf("%2d. %s", i+1, c), width, 4))
-	}
 	if len(d.Untried) > 0 {
-		put(p.dim, hang("Nothing to see here, or not in such a scenario: "+strings.Join(d.Untried, "; ")+".", width, 2))
+		t.prose("Nothing to see here, or not in such a scenario: "+strings.Join(d.Untried, "; ")+".", t.paint.dim)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return t.end(w)
 }
 
 // suspects is the table of faults.

@@ -397,6 +397,14 @@ func TestLoadRefuses(t *testing.T) {
 		{"metadata of another program", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"else"}`), 0o644)
 		}, "not written by hopscope"},
+		{"metadata edited", func(dir string) error {
+			file := filepath.Join(dir, MetaFile)
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(file, bytes.Replace(data, []byte(`"seed": `), []byte(`"seed": 1`), 1), 0o644)
+		}, "changed or cut short"},
 		{"metadata gone", func(dir string) error { return os.Remove(filepath.Join(dir, MetaFile)) }, "not a run directory"},
 		{"an earlier version", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":1}`), 0o644)
@@ -406,7 +414,7 @@ func TestLoadRefuses(t *testing.T) {
 		}, "version 9, of a newer program; this one reads version 2"},
 		{"no result listed", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, MetaFile), []byte(`{"format":"`+runFormat+`","version":2}`), 0o644)
-		}, "not a hopscope result"},
+		}, "cut short"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")

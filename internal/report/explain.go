@@ -379,7 +379,7 @@ func (t *text) ceiling(c *metrics.Ceiling) {
 		if c.How != "" {
 			line += "; what is missing: "
 		}
-		if !strings.HasSuffix(c.How, c.Cause.Place) { // else it is no more than the place
+		if !c.Placed {
 			line += c.Cause.Place + ": "
 		}
 		line += c.How

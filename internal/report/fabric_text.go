@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/subnet"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -24,10 +23,7 @@ const (
 
 // Text writes the report for reading.
 func (r *Fabric) Text(w io.Writer, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	t := blank(opt)
 	r.head(t)
 	r.paths(t)
 	r.faults(t)
@@ -35,8 +31,7 @@ func (r *Fabric) Text(w io.Writer, opt TextOptions) error {
 	r.loops(t)
 	r.failure(t)
 	r.lids(t)
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // numbered writes a number with its noun.

@@ -51,8 +51,7 @@ func FidelityCase(w io.Writer, c *cases.CaseResult, opt TextOptions) error {
 		t.prose(label+s, t.paint.dim)
 	}
 	t.line("")
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // wideText is an empty text, 120 columns wide unless opt says otherwise.
@@ -60,7 +59,7 @@ func wideText(opt TextOptions) *text {
 	if opt.Width == 0 {
 		opt.Width = compareWidth
 	}
-	return &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	return blank(opt)
 }
 
 // verdict is the first column.
@@ -103,8 +102,7 @@ func FidelityEnd(w io.Writer, r *cases.Result, opt TextOptions) error {
 	t.prose(fmt.Sprintf("%s figures of %s cases, %s missed", metrics.FormatCount(int64(figures)),
 		metrics.FormatCount(int64(cases)),
 		metrics.FormatCount(int64(missed))), t.paint.bold)
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // leftOut groups what was not run by its reason.
@@ -141,8 +139,7 @@ func FidelityList(w io.Writer, infos []cases.Info, opt TextOptions) error {
 		tab.addNote(i.Title, i.Name, yes(i.Long), yes(i.Data))
 	}
 	t.table(tab)
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // FidelityJSON encodes r, indented, with a newline at the end. The text holds no

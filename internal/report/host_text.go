@@ -16,10 +16,7 @@ import (
 // Text writes the server for reading: its tree, the class of every GPU with every card,
 // which card each GPU should use, and what the ways allow.
 func (h *Host) Text(w io.Writer, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	t := &text{r: &record.Run{Notes: h.Notes}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	t := newText(&record.Run{Notes: h.Notes}, opt)
 	h.head(t)
 	h.draw(t)
 	h.classes(t)
@@ -32,8 +29,7 @@ func (h *Host) Text(w io.Writer, opt TextOptions) error {
 			t.prose(fmt.Sprintf("%s %s: %s", n.Key, n.Value, n.Source), plain)
 		}
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // head counts the devices and repeats the warnings.

@@ -5,17 +5,13 @@ import (
 	"io"
 
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Text writes the path for reading: the ways side by side, the hops of the first (with
 // Verbose of all), and where its time goes.
 func (p *Path) Text(w io.Writer, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	t := blank(opt)
 	head := fmt.Sprintf("%s: %s to %s, %s alone", p.Scenario, p.From, p.To, metrics.FormatBytes(p.Bytes))
 	if p.Like != "" {
 		head += fmt.Sprintf(", on the path of entry %q", p.Like)
@@ -30,8 +26,7 @@ func (p *Path) Text(w io.Writer, opt TextOptions) error {
 		p.hops(t, &p.Ways[i])
 		p.account(t, i)
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // sideBySide is a row per way.

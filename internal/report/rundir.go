@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,7 +38,38 @@ type Meta struct {
 	Set      []string `json:"set,omitempty"`   // --set key=value, in order
 	Seed     uint64   `json:"seed"`            // the one that was used
 	Files    []Digest `json:"files,omitempty"` // the other files
+	Own      string   `json:"sha256"`          // of this file, with nothing in the place of this digest
 	Source   []byte   `json:"-"`               // of the scenario file, as Load read it
+}
+
+// encode is run.json, with the digest of itself.
+func (m *Meta) encode() ([]byte, error) {
+	m.Own = ""
+	bare, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", MetaFile, err)
+	}
+	sum := sha256.Sum256(bare)
+	m.Own = hex.EncodeToString(sum[:])
+	whole, err := json.MarshalIndent(m, "", " ")
+	return append(whole, '\n'), err
+}
+
+// decodeMeta reads run.json. Another byte than encode wrote is an error.
+func decodeMeta(data []byte) (*Meta, error) {
+	var m Meta
+	if err := json.Unmarshal(data, &m); err != nil || m.Format != runFormat {
+		return nil, errors.New("not written by hopscope, or cut short; run the scenario again with --out")
+	}
+	if m.Version != Version {
+		return nil, versionError{"run directory", m.Version}
+	}
+	own := m.Own
+	again, err := m.encode()
+	if err != nil || m.Own != own || !bytes.Equal(again, data) {
+		return nil, errors.New("changed or cut short since the run wrote it; run the scenario again with --out")
+	}
+	return &m, nil
 }
 
 // Digest is a file of the directory and the SHA-256 of its bytes.
@@ -154,11 +186,11 @@ func (d *RunDir) Save(r *record.Run, source []byte, meta Meta, workers int) erro
 	if err := add(ScenarioFile, func(w io.Writer) error { return put(w, source) }); err != nil {
 		return err
 	}
-	described, err := json.MarshalIndent(meta, "", " ")
+	described, err := meta.encode()
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", MetaFile, err)
+		return err
 	}
-	err = d.write(set, MetaFile, func(w io.Writer) error { return put(w, append(described, '\n')) })
+	err = d.write(set, MetaFile, func(w io.Writer) error { return put(w, described) })
 	if err != nil {
 		return err
 	}
@@ -274,14 +306,11 @@ func readMeta(dir string) (*Meta, error) {
 		}
 		return nil, fmt.Errorf("%s: not a run directory (no %s); name one that run --out wrote", dir, MetaFile)
 	}
-	var meta Meta
-	if err := json.Unmarshal(data, &meta); err != nil || meta.Format != runFormat {
-		return nil, fmt.Errorf("%s: not written by hopscope, or cut short; run the scenario again with --out", path)
+	meta, err := decodeMeta(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if meta.Version != Version {
-		return nil, fmt.Errorf("%s: %w", path, versionError{"run directory", meta.Version})
-	}
-	return &meta, nil
+	return meta, nil
 }
 
 // readDigested lets read read a file that run.json names, and checks all of it. Only plain

@@ -17,30 +17,19 @@ import (
 // Seeds writes what came of a scenario with several seeds: of each figure the median, the
 // least and the largest. c has one column. Width 0 means 100 columns.
 func Seeds(w io.Writer, c *compare.Comparison, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	width, p := max(opt.Width, minWidth), paint(opt.Colour)
-	var b strings.Builder
-	put := func(style func(string) string, lines []string) {
-		for _, l := range lines {
-			b.WriteString(style(strings.TrimRight(l, " ")) + "\n")
-		}
-	}
-	plain := func(s string) string { return s }
+	t := blank(opt)
 	s := &c.Stacks[0]
-	put(p.bold, hang(seedsTitle(c), width, 2))
+	t.prose(seedsTitle(c), t.paint.bold)
 	if c.Description != "" {
-		put(p.dim, wrap(c.Description, width))
+		t.prose(c.Description, t.paint.dim)
 	}
-	b.WriteString("\n")
-	put(plain, seedsTable(s).lines(width, p))
-	put(plain, hang(lotteryText(s), width, 2))
-	for _, text := range s.Warnings {
-		put(p.warn, hang("warning: "+text, width, 2))
+	t.section()
+	t.table(seedsTable(s))
+	t.prose(lotteryText(s), plain)
+	for _, warning := range s.Warnings {
+		t.prose("warning: "+warning, t.paint.warn)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return t.end(w)
 }
 
 // seedsTitle names the scenario, the stack and the seeds.

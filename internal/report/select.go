@@ -205,8 +205,7 @@ func (t *text) explainedTable(messages []int) {
 func Details(w io.Writer, r *record.Run, opt TextOptions) error {
 	t := newText(r, opt)
 	t.details()
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // details are the parts of a report that are written only when asked for.

@@ -19,10 +19,7 @@ type Sheet struct {
 
 // Sheets writes parameters with their sources, a table per sheet.
 func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = compareWidth
-	}
-	t := &text{r: &record.Run{}, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	t := wideText(opt)
 	for i, s := range sheets {
 		if i > 0 {
 			t.section()
@@ -35,23 +32,18 @@ func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
 		}
 		t.everyParameter(titles)
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // SheetNames lists sheets without their parameters.
 func SheetNames(w io.Writer, sheets []Sheet, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = compareWidth
-	}
-	t := &text{opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth)}
+	t := wideText(opt)
 	tab := &table{columns: []column{{title: "Name"}, {title: "Kind"}, {title: "What it is"}}}
 	for _, s := range sheets {
 		tab.addNote(s.Summary, s.Name, s.Kind)
 	}
 	t.table(tab)
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // SheetsJSON encodes sheets, indented, with a newline at the end.

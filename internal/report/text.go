@@ -67,8 +67,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	if !opt.Brief {
 		t.parameters()
 	}
-	_, err := io.WriteString(w, t.b.String())
-	return err
+	return t.end(w)
 }
 
 // text is a report under construction.
@@ -92,6 +91,15 @@ func newText(r *record.Run, opt TextOptions) *text {
 		opt.Width = DefaultWidth
 	}
 	return &text{r: r, opt: opt, paint: paint(opt.Colour), width: max(opt.Width, minWidth), base: r.FirstPost()}
+}
+
+// blank is an empty text that is about no run.
+func blank(opt TextOptions) *text { return newText(&record.Run{}, opt) }
+
+// end writes the text.
+func (t *text) end(w io.Writer) error {
+	_, err := io.WriteString(w, t.b.String())
+	return err
 }
 
 // at writes an instant: the time since the first post, with a plus sign when

@@ -18,14 +18,18 @@ const (
 	seldomHeld = 50
 )
 
-// verdict writes what dominates the run, if something does, and what messages waited for that
-// nothing else shows. The header tells of a deadlock.
+// verdict writes what dominates the run, if something does, what messages waited for that nothing
+// else shows, and what the seed decided. The header tells of a deadlock.
 func (t *text) verdict() {
 	if v := t.s.Verdict; v != nil && v.Kind != catalog.VerdictDeadlock {
 		t.prose("Verdict: "+v.Text, t.paint.bold)
 	}
 	for i := range t.s.Waits {
 		t.prose("Waits: "+t.s.Waits[i].Text, plain)
+	}
+	if n := t.r.HashedFlows; n > 1 {
+		t.prose(fmt.Sprintf("Seed: hashes chose the ways of %s flows among several; with another seed than %d they choose otherwise, "+
+			"so that this run is one draw of many (run --seeds 10 shows their range)", metrics.FormatCount(int64(n)), t.r.Seed), plain)
 	}
 }
 

@@ -68,40 +68,32 @@ func (s *Gains) GainText(row int) string { return gainText(s, &s.Rows[row]) }
 
 // Text writes the gains for reading. Width 0 means 100 columns.
 func (s *Gains) Text(w io.Writer, opt TextOptions) error {
-	if opt.Width == 0 {
-		opt.Width = DefaultWidth
-	}
-	width, p := max(opt.Width, minWidth), paint(opt.Colour)
-	var b strings.Builder
-	put := func(style func(string) string, lines []string) {
-		for _, l := range lines {
-			b.WriteString(style(strings.TrimRight(l, " ")) + "\n")
-		}
-	}
-	plain := func(s string) string { return s }
-	put(p.bold, hang(s.Subject+": "+took(s.TookPS, s.Extra), width, 2))
+	t := blank(opt)
+	t.prose(s.Subject+": "+took(s.TookPS, s.Extra), t.paint.bold)
 	if s.Said != "" {
-		put(plain, hang(s.Said, width, 2))
+		t.prose(s.Said, plain)
 	}
-	b.WriteString("\n")
-	t := &table{columns: []column{{title: "change", wrap: true}, {title: "completion", right: true}, {title: ""},
+	t.section()
+	tab := &table{columns: []column{{title: "change", wrap: true}, {title: "completion", right: true}, {title: ""},
 		{title: "gain", right: true}, {title: ""}}}
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		note := r.Note
-		if r.Named {
-			note = strings.TrimPrefix(note+"; what the report names", "; ")
+		var notes []string
+		if r.Note != "" {
+			notes = append(notes, r.Note)
 		}
-		t.add(r.Text, took(r.TookPS, ""), r.Extra, gainText(s, r), note)
+		if r.Named {
+			notes = append(notes, "what the report names")
+		}
+		tab.add(r.Text, took(r.TookPS, ""), r.Extra, gainText(s, r), strings.Join(notes, "; "))
 	}
-	put(plain, t.lines(width, p))
-	b.WriteString("\n")
-	put(plain, hang(s.Verdict, width, 0))
+	t.table(tab)
+	t.section()
+	t.prose(s.Verdict, plain)
 	if s.Left > 0 {
-		put(p.dim, hang(fmt.Sprintf("%d runs; %d more were not made.", s.Runs, s.Left), width, 0))
+		t.prose(fmt.Sprintf("%d runs; %d more were not made.", s.Runs, s.Left), t.paint.dim)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return t.end(w)
 }
 
 // took is a time, or that there is none.

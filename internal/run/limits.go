@@ -19,6 +19,9 @@ func (r *runner) recordPaths(out *record.Run, rows *qpRows) {
 	for i := range r.Valid.Plan.Conns {
 		c := &r.Valid.Plan.Conns[i]
 		there, back := r.Path(i)
+		if c.Path == nil && r.hashed(c.Dst, there) {
+			out.HashedFlows++
+		}
 		to := r.Responders[i]
 		along := func(node int, qp uint32, path []topology.Hop, receiver int) {
 			q := rows.find(node, qp)
@@ -45,6 +48,18 @@ func (r *runner) recordPaths(out *record.Run, rows *qpRows) {
 			along(dst, to.QP, back, src)
 		}
 	}
+}
+
+// hashed reports whether a switch on a way to an endpoint chose by a hash that depends on the seed
+// among several ports.
+func (r *runner) hashed(to int, way []topology.Hop) bool {
+	for _, h := range way {
+		if r.Valid.Graph.Nodes[h.Node].Kind == topology.Switch && r.Valid.Switches[h.Node].ByOwnHash() &&
+			len(r.Valid.Routes.Lookup(h.Node, to)) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // qpRows finds the rows of queue pairs, which stand host by host in order of their numbers.

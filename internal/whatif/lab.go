@@ -54,9 +54,12 @@ type Outcome struct {
 	took [][]units.Time
 	// Collectives are how fast they were, in the order of the workload.
 	Collectives []metrics.Collective
-	Drops       int64  // frames
-	Stopped     string // why the run ended; see record.Run
-	Err         error  // the changed scenario cannot be run
+	Drops       int64 // frames
+	Marks       int64 // packets
+	Timeouts    int64
+	HeldPS      units.Time // of all ports together, by pauses or for want of credits, with a frame waiting
+	Stopped     string     // why the run ended; see record.Run
+	Err         error      // the changed scenario cannot be run
 }
 
 // Open runs a scenario as it is. With an error of ctx there is no Lab.
@@ -175,6 +178,11 @@ func outcomeOf(v *scenario.Valid, r *record.Run) *Outcome {
 	}
 	for i := range r.Ports {
 		o.Drops += r.Ports[i].Dropped
+		o.Marks += r.Ports[i].Marked
+		o.HeldPS += r.Ports[i].HeldPS
+	}
+	for i := range r.QPs {
+		o.Timeouts += r.QPs[i].Timeouts
 	}
 	return o
 }
@@ -214,4 +222,18 @@ func (l *Lab) Refusal(o *Outcome) string {
 		return fmt.Sprintf("drops %d", o.Drops)
 	}
 	return ""
+}
+
+// WhyLonger is what a change brought about that made its subject slower, in words.
+func (l *Lab) WhyLonger(o *Outcome) string {
+	b := l.base
+	switch {
+	case o.Timeouts > b.Timeouts:
+		return fmt.Sprintf("slower: %d timeouts, %d before", o.Timeouts, b.Timeouts)
+	case o.Marks*100 > b.Marks*102:
+		return fmt.Sprintf("slower: %d packets marked, %d before", o.Marks, b.Marks)
+	case o.HeldPS*100 > b.HeldPS*102:
+		return fmt.Sprintf("slower: ports held for %s in all, %s before", metrics.FormatTime(o.HeldPS), metrics.FormatTime(b.HeldPS))
+	}
+	return "slower: others then meet it more"
 }

@@ -23,6 +23,12 @@ func (l *Lab) AloneWith(i int) Change { return Change{Kind: Alone, Conn: l.keys[
 // Named is what takes away the cause that a report names for a subject, and the sentence in
 // which it does; none where it names none that can be taken away.
 func (l *Lab) Named(s Subject) (changes []Change, said string) {
+	for k := range l.Run.Collectives {
+		if s.Collective == l.Run.Collectives[k].Workload {
+			c := l.collectiveClaim(k)
+			return c.Changes, c.Text
+		}
+	}
 	claims := l.Claims(s.Message)
 	if len(claims) == 0 {
 		return nil, ""
@@ -148,15 +154,20 @@ func (l *Lab) failureOf(at *record.Place) []Change {
 // CollectiveClaims are what a report says of the collectives.
 func (l *Lab) CollectiveClaims() (out []Claim) {
 	for k := range l.Run.Collectives {
-		held, ok := metrics.CollectiveCause(l.Run, k)
-		c := Claim{Kind: catalog.CauseLine.String(), Line: true, Text: held.Sentence(ok)}
-		if ok {
-			c = l.claim(held.Message, &held.Cause)
-			c.Share, c.Text = float64(held.Cause.Milli)/1000, held.Sentence(ok)
-		}
-		c.Subject = Subject{Collective: l.Run.Collectives[k].Workload, Message: held.Message}
-		c.Group = "collective"
-		out = append(out, c)
+		out = append(out, l.collectiveClaim(k))
 	}
 	return out
+}
+
+// collectiveClaim is what a report says of collective k.
+func (l *Lab) collectiveClaim(k int) Claim {
+	held, ok := metrics.CollectiveCause(l.Run, k)
+	c := Claim{Kind: catalog.CauseLine.String(), Line: true, Text: held.Sentence(ok)}
+	if ok {
+		c = l.claim(held.Message, &held.Cause)
+		c.Share, c.Text = float64(held.Cause.Milli)/1000, held.Sentence(ok)
+	}
+	c.Subject = Subject{Collective: l.Run.Collectives[k].Workload, Message: held.Message}
+	c.Group = "collective"
+	return c
 }

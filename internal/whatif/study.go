@@ -159,6 +159,9 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	if r.TookPS == units.Never && r.Note == "" {
 		r.Note = "ends by " + o.Stopped
 	}
+	if r.Note == "" && r.Gain <= -even {
+		r.Note = l.WhyLonger(o)
+	}
 	r.Named = len(changes) == 1 && slices.ContainsFunc(named, changes[0].Same)
 	return r
 }

@@ -208,7 +208,10 @@ func (p *Plan) Ends(m *Message) (from, to int) {
 func (p *Plan) EntryName(i int) string {
 	c := &p.Conns[i]
 	if c.Slots {
-		return p.Entries[c.Entry] + " slots"
+		return p.SlotsName(c.Entry)
 	}
 	return p.Entries[c.Entry]
 }
+
+// SlotsName is how reports call what a collective, an entry of the workload, says of its buffers.
+func (p *Plan) SlotsName(entry int) string { return p.Entries[entry] + " slots" }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
@@ -94,7 +95,7 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 	if err := f.pics.checkBeside(f.json); err != nil {
 		return err
 	}
-	src := whatif.Source{Scenario: args[0], Set: f.set}
+	src := whatif.Source{Scenario: args[0], Set: f.set, Timeline: f.pics.wanted()}
 	if c.Flags().Changed("seed") {
 		src.Seed = &f.seed
 	}
@@ -132,14 +133,40 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 	study := lab.Ask(bounded, subject, named, whatif.Budget{Runs: f.runs, Workers: f.workers}, func(done, of int) {
 		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", done+1, of+1) })
 	})
+	found := gains(study, said)
+	if f.pics.wanted() {
+		found.Compared = f.compared(bounded, lab, study)
+	}
 	settle()
-	if err := f.write(c, lab, gains(study, said)); err != nil {
+	if err := f.write(c, lab, found); err != nil {
 		return failure(err)
 	}
 	if ctx.Err() != nil {
 		return interrupted(ctx, fmt.Errorf("interrupted; above is what %d runs came to", study.Runs))
 	}
 	return nil
+}
+
+// mostCompared is how many changes a page has beside the scenario as it is.
+const mostCompared = 3
+
+// compared runs the best changes once more, for what a page shows of each; nil: there is none.
+func (f *whatifFlags) compared(ctx context.Context, lab *whatif.Lab, s *whatif.Study) *compare.Comparison {
+	names, runs := []string{"as the scenario is"}, []*record.Run{lab.Run}
+	for i := range s.Rows {
+		if len(runs) > mostCompared || s.Rows[i].TookPS == units.Never {
+			break
+		}
+		r, err := lab.Again(ctx, f.workers, s.Rows[i].Changes...)
+		if err != nil {
+			break
+		}
+		names, runs = append(names, s.Rows[i].Text), append(runs, r)
+	}
+	if len(runs) == 1 {
+		return nil
+	}
+	return compare.Of(names, runs)
 }
 
 // write writes the gains to everything that was asked for.

@@ -276,6 +276,20 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 		return outcome{}, fmt.Errorf("data: %d messages differ, which is a fault of this program; the first: %s",
 			r.Data.Differ, r.Data.Faults[0])
 	}
+	return outcomeOf(r), nil
+}
+
+// Of compares runs that were made already, each under a name.
+func Of(names []string, runs []*record.Run) *Comparison {
+	all := make([]outcome, len(runs))
+	for i, r := range runs {
+		all[i] = outcomeOf(r)
+	}
+	return assemble(names, all)
+}
+
+// outcomeOf is what a comparison keeps of a run.
+func outcomeOf(r *record.Run) outcome {
 	s := metrics.Summarise(r)
 	o := outcome{run: *r, base: r.FirstPost(), summary: s, figures: figuresOf(r, s), words: Sentence(r)}
 	o.of, o.account = metrics.WorstAccount(r)
@@ -283,7 +297,7 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 	o.run.Timeline, o.run.Network, o.run.Places = nil, nil, nil
 	o.run.Collectives = nil
 	o.run.Messages, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
-	return o, nil
+	return o
 }
 
 // assemble groups outcomes by stack; stacks vary fastest.

@@ -204,7 +204,7 @@ func (c *canvas) legend(curves []curve, top float64) {
 		if curves[i].title != "" {
 			c.element("title", Clean(curves[i].title))
 		}
-		c.text(x+22, y+4, "label", short(curves[i].name, 26))
+		c.text(x+22, y+4, "label", short(curves[i].name, 34))
 		c.close("g")
 	}
 }

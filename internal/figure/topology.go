@@ -47,6 +47,9 @@ type Part struct {
 // mostParts bounds the parts that can be opened, and what a page takes for them.
 const mostParts = 64
 
+// mostNodes bounds the nodes in them.
+const mostNodes = 4096
+
 // Topology draws the network with what was used, held and dropped on its links. If it has too
 // many, nodes are folded into boxes, and parts are what these hold; left is how many of them
 // there are beyond. Nil: the record has no network.
@@ -62,9 +65,10 @@ func Topology(r *record.Run) (f *Figure, parts []Part, left int) {
 	}
 	p = n.folded()
 	refs := map[int]string{}
+	drawn := 0
 	for part := range n.parts {
-		if part == mostParts {
-			left = n.parts - mostParts
+		if part == mostParts || drawn > mostNodes {
+			left = n.parts - part
 			break
 		}
 		refs[part] = "part-" + strconv.Itoa(part)
@@ -75,6 +79,7 @@ func Topology(r *record.Run) (f *Figure, parts []Part, left int) {
 				own = append(own, i)
 			}
 		}
+		drawn += len(own)
 		name := "topology-" + strconv.Itoa(part)
 		parts = append(parts, Part{ID: refs[part], Label: n.parted(own), Figure: o.draw(name,
 			"Part of the network: "+n.parted(own), r, nil)})

@@ -14,13 +14,15 @@ import (
 // comparing makes the page of a comparison.
 type comparing struct {
 	Page
-	c *compare.Comparison
+	c  *compare.Comparison
+	at string // its place in the JSON: "stacks" below it
+	of string // what is compared
 }
 
 // Comparison makes the page of a comparison: what the page of a run shows, stack by stack along
 // the same axes.
 func Comparison(c *compare.Comparison, meta Meta) *Page {
-	b := &comparing{c: c}
+	b := &comparing{c: c, at: "stacks", of: "Stack"}
 	b.Title, b.Program, b.Source = c.Scenario, meta.Program, "hopscope compare --json"
 	for i, s := range report.CompareOpening(c) {
 		f := Figure{Text: s, Path: "/seeds/0", Kind: kindSentence}
@@ -29,12 +31,10 @@ func Comparison(c *compare.Comparison, meta Meta) *Page {
 		}
 		b.Lead = append(b.Lead, f)
 	}
-	b.add("sentences", "What happened", b.sentences()...)
-	b.add("figures", "Figures", b.figures()...)
-	b.add("timeline", "Over time", b.timeline()...)
+	b.happened()
 	b.add("messages", "Completion times", b.distribution()...)
-	b.add("accounts", "Where the time went", b.accounts()...)
-	b.add("answers", "Who did what", b.answers()...)
+	b.went()
+	b.Data = map[string]any{"stacks": b.data()}
 	b.add("notes", "Notes", append(sentences(report.CompareLegend(c), ""), sentences(report.CompareWarnings(c),
 		"/stacks")...)...)
 	if len(meta.Scenario) > 0 {
@@ -43,14 +43,41 @@ func Comparison(c *compare.Comparison, meta Meta) *Page {
 	return &b.Page
 }
 
-func (b *comparing) stack(i int, field string) string { return figure.Pointer("stacks", i, field) }
+// happened is what happened, in words and over time.
+func (b *comparing) happened() {
+	b.add("sentences", "What happened", b.sentences()...)
+	b.add("figures", "Figures", b.figures()...)
+	b.add("timeline", "Over time", b.timeline()...)
+}
+
+// went is where the time went, and who did what.
+func (b *comparing) went() {
+	b.add("accounts", "Where the time went", b.accounts()...)
+	b.add("answers", "Who did what", b.answers()...)
+}
+
+func (b *comparing) stack(i int, field string) string { return figure.Pointer(b.at, i, field) }
+
+// held is what a script has of a stack.
+type held struct {
+	Timeline any `json:"timeline"`
+}
+
+// data is what a script has of all stacks.
+func (b *comparing) data() []held {
+	out := make([]held, len(b.c.Stacks))
+	for i := range b.c.Stacks {
+		out[i].Timeline = b.c.Stacks[i].Timeline
+	}
+	return out
+}
 
 // sentences are one per stack.
 func (b *comparing) sentences() (out []Block) {
 	for i := range b.c.Stacks {
 		s := &b.c.Stacks[i]
 		block := said(s.Sentence, b.stack(i, "sentence"))
-		block.Label = s.Stack
+		block.Label = s.Stack + ":"
 		out = append(out, block)
 	}
 	return out
@@ -70,7 +97,7 @@ func spread[T cmp.Ordered](v compare.Spread[T], path string, write func(v T, pat
 
 // figures are a row per stack. With several seeds the range stands in rows below.
 func (b *comparing) figures() []Block {
-	t := &Table{ID: "figure-table", Columns: []Column{{Title: "Stack"}, {Title: ""}, {"Completed", true}, {"p50", true},
+	t := &Table{ID: "figure-table", Columns: []Column{{Title: b.of}, {Title: ""}, {"Completed", true}, {"p50", true},
 		{"p99", true},
 		{"Slowest", true}, {"Goodput", true}, {"Jain", true}, {"Peak queue", true}, {"Marks", true}, {"Pauses", true},
 		{"Held", true},
@@ -112,7 +139,7 @@ func ratio(v float64, path string) Figure { return number(v, 4, path) }
 
 // collectives are a row per stack and collective.
 func (b *comparing) collectives() []Block {
-	t := &Table{ID: "collective-table", Title: "Collectives", Columns: []Column{{Title: "Stack"}, {Title: "Collective"},
+	t := &Table{ID: "collective-table", Title: "Collectives", Columns: []Column{{Title: b.of}, {Title: "Collective"},
 		{"Done", true},
 		{"Time", true}, {"busbw GB/s", true}}}
 	for i := range b.c.Stacks {
@@ -134,20 +161,14 @@ func (b *comparing) collectives() []Block {
 // timeline draws of each stack the curve that stands for it.
 func (b *comparing) timeline() []Block {
 	var list []figure.Timeline
-	type held struct {
-		Timeline any `json:"timeline"`
-	}
-	data := make([]held, len(b.c.Stacks))
 	for i := range b.c.Stacks {
 		s := &b.c.Stacks[i]
-		data[i] = held{s.Timeline}
 		if s.Timeline != nil {
 			list = append(list, figure.Timeline{Name: s.Stack, Place: b.stack(i, "timeline"), Timeline: s.Timeline})
 		}
 	}
-	b.Data = map[string]any{"stacks": data}
 	out := b.drawing(figure.Timelines(list),
-		"Of each stack the deepest queue, the port paused longest and the queue pair of "+
+		"Of each the deepest queue, the port paused longest and the queue pair of "+
 			"the slowest message, along one axis. Drag, or use + and -, to look closer; arrows move, 0 shows all.")
 	last := units.Time(0)
 	for _, t := range list {
@@ -193,12 +214,12 @@ func (b *comparing) accounts() []Block {
 		}
 	}
 	return b.drawing(figure.Stacked("accounts", "Where the time went, stack by stack", rows),
-		"The time of each stack's slowest message, or of its collective's critical path, by what it went to, along one axis.")
+		"The time of the slowest message, or of the collective's critical path, of each by what it went to, along one axis.")
 }
 
 // answers are those of every stack to the six questions.
 func (b *comparing) answers() []Block {
-	t := &Table{ID: "answers-table", Filter: true, Columns: []Column{{Title: "Stack"}, {Title: "Question"},
+	t := &Table{ID: "answers-table", Filter: true, Columns: []Column{{Title: b.of}, {Title: "Question"},
 		{Title: "Who first"},
 		{Title: "By"}, {"When", true}, {"How often", true}, {"Held", true}, {Title: "Why not"}}}
 	for i := range b.c.Stacks {

@@ -25,6 +25,13 @@ func Gains(g *report.Gains, meta Meta) *Page {
 	p.Verdict = &Figure{Text: g.Verdict, Path: "/verdict", Kind: kindText}
 	p.add("changes", "Changes", p.changes(g)...)
 	p.add("messages", "Completion times of all messages", p.completions(g)...)
+	if g.Compared != nil {
+		b := &comparing{Page: *p, c: g.Compared, at: "compared/stacks", of: "Change"}
+		b.happened()
+		b.went()
+		b.Data = map[string]any{"compared": map[string]any{"stacks": b.data()}}
+		p = &b.Page
+	}
 	if len(meta.Scenario) > 0 {
 		p.add("scenario", "Scenario", Block{Text: string(meta.Scenario)})
 	}

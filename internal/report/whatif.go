@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -25,6 +26,8 @@ type Gains struct {
 	// Completions are the completion times of all messages as the scenario is, sorted, of many
 	// every so many.
 	Completions []units.Time `json:"completions_ps,omitempty"`
+	// Compared is the scenario as it is beside the best changes, for a page.
+	Compared *compare.Comparison `json:"compared,omitempty"`
 }
 
 // Gain is what one set of changes came to.

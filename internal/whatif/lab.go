@@ -22,6 +22,8 @@ type Source struct {
 	Stack    string   // over the scenario's own; "": as it says
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // likewise
+	// Timeline asks for the samples of a page, of the scenario as it is.
+	Timeline bool
 	// Check, if not nil, may refuse the scenario before it runs.
 	Check func(*scenario.Valid) error
 }
@@ -82,7 +84,7 @@ func Open(ctx context.Context, src Source, workers int, progress func(run.Progre
 	}
 	l := &Lab{src: src, Valid: v, ways: newWays(w)}
 	l.frame = largestFrame(v)
-	l.Run = run.Simulate(ctx, w, run.Options{Workers: workers, Progress: progress})
+	l.Run = run.Simulate(ctx, w, run.Options{Workers: workers, Progress: progress, Timeline: src.Timeline})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -108,20 +110,9 @@ func largestFrame(v *scenario.Valid) int64 {
 
 // Try runs the scenario with changes, on one core.
 func (l *Lab) Try(ctx context.Context, changes ...Change) *Outcome {
-	v, err := l.src.load(without(l.ways, changes))
+	v, r, err := l.simulate(ctx, changes, run.Options{Workers: 1})
 	if err != nil {
 		return &Outcome{Err: err}
-	}
-	for _, c := range changes {
-		c.apply(v, l.ways)
-	}
-	w, err := build.New(v, build.Options{Workers: 1})
-	if err != nil {
-		return &Outcome{Err: err}
-	}
-	r := run.Simulate(ctx, w, run.Options{Workers: 1})
-	if ctx.Err() != nil {
-		return &Outcome{Err: ctx.Err()}
 	}
 	out := outcomeOf(v, r)
 	for _, c := range changes {
@@ -130,6 +121,29 @@ func (l *Lab) Try(ctx context.Context, changes ...Change) *Outcome {
 		}
 	}
 	return out
+}
+
+// Again runs the scenario with changes once more, with the samples of a page.
+func (l *Lab) Again(ctx context.Context, workers int, changes ...Change) (*record.Run, error) {
+	_, r, err := l.simulate(ctx, changes, run.Options{Workers: workers, Timeline: true})
+	return r, err
+}
+
+// simulate runs the scenario with changes.
+func (l *Lab) simulate(ctx context.Context, changes []Change, opt run.Options) (*scenario.Valid, *record.Run, error) {
+	v, err := l.src.load(without(l.ways, changes))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range changes {
+		c.apply(v, l.ways)
+	}
+	w, err := build.New(v, build.Options{Workers: opt.Workers})
+	if err != nil {
+		return nil, nil, err
+	}
+	r := run.Simulate(ctx, w, opt)
+	return v, r, ctx.Err()
 }
 
 // TryAll runs the scenario once for each set of changes, workers at a time, and calls done,

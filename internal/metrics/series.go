@@ -81,6 +81,10 @@ func (x *index) newSeries(f *record.Message, k int) *series {
 		in := x.ofItsTime(&q.Limits.Inside[i])
 		add(Cause{Kind: catalog.CauseInside, Place: record.HostAt(in.Host), Why: in.Why}, in.Bps, x.over(in))
 	}
+	if n := len(q.Limits.Path); n > 0 && q.Is(catalog.Streams) {
+		last := q.Limits.Path[n-1]
+		add(coresAt(last.Peer.Node), x.coreRate(f, q, last.Port), x.out(last.Port))
+	}
 	end, curves := f.StartPS+f.CompletionPS, x.trafficOf().curves
 	for _, i := range s.room {
 		bytes := curves[i].within(f.StartPS, end)
@@ -92,6 +96,24 @@ func (x *index) newSeries(f *record.Message, k int) *series {
 		}
 	}
 	return s
+}
+
+// coreRate is the rate at which the busiest core of the receiving end of a connection took in what came by
+// its port while a message was under way and it was busy; 0: it was not.
+func (x *index) coreRate(f *record.Message, q *record.QP, port record.PortID) units.Rate {
+	k, ok := x.peer(q)
+	if !ok || x.r.QPs[k].Cores() == nil {
+		return 0
+	}
+	defer x.restore(x.known.from, x.known.to)
+	x.during(f)
+	p := &x.r.QPs[k]
+	busy := max(x.busyFor(p.Host, p.Cores().Application), x.busyFor(p.Host, p.Cores().Softirq))
+	bytes := int64(0)
+	for _, i := range x.out(port) {
+		bytes += x.trafficOf().curves[i].within(f.StartPS, f.StartPS+f.CompletionPS)
+	}
+	return RateOf(bytes, units.Time(busy*float64(f.CompletionPS)))
 }
 
 // passed are the places of the way at hand that a queue pair's data pass, valid if epoch is the current.
@@ -254,7 +276,8 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how 
 		return ""
 	}
 	alone, next, least, most := -1, -1, (took+1)/2, units.Time(0)
-	wide := cause.Kind != catalog.CauseInside // else what is inside the host is narrower than a port that it shares
+	// What is inside a host, cores too, is narrower than a port that it shares.
+	wide := cause.Kind != catalog.CauseInside && cause.Kind != catalog.CauseCore
 	for i := range s.places {
 		p := &s.places[i].cause
 		if g := s.gain(i); wide && p.Kind == catalog.CausePort && !x.hosts[p.Place.Node] && g >= least {
@@ -275,6 +298,8 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how 
 		switch other.Kind {
 		case catalog.CauseInside:
 			name = "what is inside " + name
+		case catalog.CauseCore:
+			name = "the cores of " + name
 		case catalog.CauseReceiver, catalog.CauseBuffer:
 			name = "the " + name
 		}

@@ -62,3 +62,34 @@ workload: [{flow: {from: h0/gpu0, to: h1/gpu0, size: 4MB}}]
 		t.Errorf("%+v", d)
 	}
 }
+
+// A core that is busy nearly all the time and a port that is hide each other: both are named. With a core
+// that takes no time it is the port or a window.
+func TestSeriesCores(t *testing.T) {
+	const text = `
+stack: tcp
+host: {preset: linux-xeon, cores: 1, steering: rss}
+topology: {star: {hosts: 4, link: {rate: 25Gbps, length: 5m}}}
+workload:
+  - {flow: {from: h1, to: h0, size: 1MB}}
+  - {flow: {from: h2, to: h0, size: 1MB}}
+  - {flow: {from: h3, to: h0, size: 1MB}}
+`
+	named := 0
+	r := simulate(t, text)
+	for i := range r.Messages {
+		d := metrics.DominantStage(r, i)
+		if d.Cause.Kind == catalog.CauseCore && d.Cause.Then != nil && d.Cause.Then.Place.PortID().String() == "sw:1" {
+			named++
+		}
+	}
+	if named == 0 {
+		t.Error("no message is told of both the core and the port")
+	}
+	r = simulate(t, text, "host.preset=free")
+	for i := range r.Messages {
+		if d := metrics.DominantStage(r, i); d.Cause.Kind == catalog.CauseCore {
+			t.Errorf("without cores that take time: %+v", d)
+		}
+	}
+}

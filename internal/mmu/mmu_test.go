@@ -369,3 +369,18 @@ func TestFramesTakeWholeCells(t *testing.T) {
 		}
 	}
 }
+
+// What a queue may hold alone, as it is told, is what it holds when a frame is refused that fills it while
+// nothing leaves: alpha / (1 + alpha) of the pool, with its reserve, to a cell.
+func TestQueueAlone(t *testing.T) {
+	for _, alpha := range [][2]int64{{1, 16}, {1, 2}, {1, 1}, {8, 1}} {
+		p := box(4, 1, 100, 1<<40, 0, GroupProfile{Limit: Threshold{Num: 1 << 14, Den: 1}},
+			QueueProfile{Reserved: 1000, Limit: Threshold{Num: alpha[0], Den: alpha[1]}})
+		p.Ingress[0].Shared, p.Egress[0].Shared, p.Size = 1_000_000, 1_000_000, 2_000_000
+		m := open(t, p)
+		_, drop, _ := fill(m, m.Group(0, 3), m.Queue(m.Group(0, 3), 1))
+		if got, held := m.QueueAlone(1, 3), int64(drop-1)*100; got < held-100 || got > held+100 {
+			t.Errorf("alpha %v: told %d, it held %d", alpha, got, held)
+		}
+	}
+}

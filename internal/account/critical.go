@@ -13,7 +13,10 @@ func (a *Book) Collectives() (out []record.Collective) {
 	if len(plan.Collectives) == 0 {
 		return nil
 	}
-	w := pathfinder{Book: a, before: predecessors(plan)}
+	w := pathfinder{Book: a}
+	if plan.Graph != nil {
+		w.before = predecessors(plan)
+	}
 	slots := map[int]string{}
 	for i := range plan.Conns {
 		if c := &plan.Conns[i]; c.Slots {
@@ -28,6 +31,11 @@ func (a *Book) Collectives() (out []record.Collective) {
 		}
 		if c.Reduces {
 			rec.RedOp = "sum"
+		}
+		if c.Program > 0 {
+			a.sum(&rec, c.Program-1)
+			out = append(out, rec)
+			continue
 		}
 		last := 0
 		for _, ends := range c.Last {

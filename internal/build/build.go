@@ -4,6 +4,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/dma"
@@ -390,6 +391,7 @@ func (b *builder) buildHosts(singly bool) {
 		b.connect(specs, i)
 	}
 	b.sequence(specs)
+	b.programs(specs)
 	b.lendKeys()
 	triggers := nic.NewTriggers(plan)
 	b.Messages = make([]nic.Message, plan.Len())
@@ -415,10 +417,7 @@ func (b *builder) buildHosts(singly bool) {
 			spec.Ending++
 		}
 	}
-	placing := false
-	for node := range specs {
-		placing = placing || specs[node].Server != nil
-	}
+	placing := slices.ContainsFunc(b.Servers, func(e *dma.Engine) bool { return e != nil })
 	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
 	payloads := b.payloads()
 	for node, nd := range b.g.Nodes {

@@ -24,6 +24,16 @@ func (b *builder) registerRegions() {
 		s := &plan.Series[i]
 		b.regionSize[s.Conn] = max(b.regionSize[s.Conn], plan.Conns[s.Conn].Region, s.Reach())
 	}
+	for _, p := range plan.Programs {
+		for k := range p.Edges {
+			if e := &p.Edges[k]; e.Conn >= 0 {
+				b.regionSize[e.Conn] = e.Most
+			}
+			if e := &p.Edges[k]; e.Back >= 0 {
+				b.regionSize[e.Back] = p.SlotBytes
+			}
+		}
+	}
 	for i := range plan.Conns {
 		c := &plan.Conns[i]
 		m := &b.memory[b.g.Endpoints[c.Dst].Node]

@@ -43,6 +43,7 @@ type lane struct {
 
 // edge is a connection from rank to rank.
 type edge struct {
+	ends     [2]int32 // numbers of the ranks
 	from, to *Rank
 	via      *Rank // whose network port it leaves by; from, or another GPU of its server
 	local    bool  // inside one host
@@ -89,7 +90,12 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	if (s.Algorithm == NVLS || s.Algorithm == NVLSTree) && s.Chunk == 0 {
 		b.chunk = s.nvlsChunk(s.Bytes / units.Bytes(s.Channels))
 	}
-	if err := b.checkRoom(); err != nil {
+	lazily := b.lazily()
+	most := units.Bytes(workload.MaxLocals)
+	if lazily {
+		most = workload.MaxProgramSteps
+	}
+	if err := b.checkRoom(most); err != nil {
 		return err
 	}
 	b.startProxies()
@@ -98,6 +104,12 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 		Reduces: s.Op == AllReduce || s.Op == ReduceScatter, Start: s.Start}
 	if s.Op == Broadcast {
 		info.Root = s.Root
+	}
+	if lazily {
+		b.program()
+		info.Program = len(plan.Programs)
+		plan.Collectives = append(plan.Collectives, info)
+		return nil
 	}
 	for range s.Iterations {
 		b.launch()
@@ -142,24 +154,28 @@ func (s *Spec) transfer() units.Bytes {
 	return s.Bytes
 }
 
-// checkRoom refuses a collective that needs more messages than a plan can have,
-// before any is made. It counts steps by their chunks.
-func (b *builder) checkRoom() error {
+// checkRoom refuses a collective that takes more steps than a run can have, before any is
+// made.
+func (b *builder) checkRoom(most units.Bytes) error {
+	if n := b.steps() * units.Bytes(b.Iterations); n > most {
+		return fmt.Errorf("%s of %s over %d ranks takes about %d steps, more than the %d that a run can have; use a larger chunk, fewer channels or iterations",
+			b.Op, b.Bytes, len(b.Ranks), int64(n), int64(most))
+	}
+	return nil
+}
+
+// steps is about how many an iteration takes, by their chunks.
+func (b *builder) steps() units.Bytes {
 	n := units.Bytes(len(b.Ranks))
 	per := b.Bytes / units.Bytes(b.Channels)
 	loops := per / max(b.chunk, 1)
-	units64 := n * 2 * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops + 1)
-	if b.Algorithm == Ring || b.Algorithm == SingleRing {
-		units64 = 2 * n * n * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops/n + 1)
+	switch {
+	case b.Op == AllToAll:
+		return 2 * n * n * (b.Bytes/n/b.chunk + 1)
+	case b.Algorithm == Ring || b.Algorithm == SingleRing:
+		return 2 * n * n * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops/n + 1)
 	}
-	if b.Op == AllToAll {
-		units64 = 2 * n * n * (b.Bytes/n/b.chunk + 1)
-	}
-	if units64*units.Bytes(b.Iterations) > workload.MaxLocals {
-		return fmt.Errorf("%s of %s over %d ranks takes about %d steps, more than the %d that a run can have; use a larger chunk, fewer channels or iterations",
-			b.Op, b.Bytes, n, int64(units64)*int64(b.Iterations), workload.MaxLocals)
-	}
-	return nil
+	return n * 2 * units.Bytes(b.slices) * units.Bytes(b.Channels) * (loops + 1)
 }
 
 // launch starts the kernel of each rank: once its kernel before is over, or at the
@@ -225,7 +241,7 @@ func (b *builder) edge(from, to, via int) *edge {
 	key := edgeKey{b.channel, from, to, via}
 	e := b.edges[key]
 	if e == nil {
-		e = &edge{from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via], conn: noConn, back: noConn}
+		e = &edge{ends: [2]int32{int32(from), int32(to)}, from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via], conn: noConn, back: noConn}
 		e.local, e.memory = e.from.Host == e.to.Host, workload.NoDevice
 		if e.local && b.Between != nil {
 			e.memory = b.Between(e.from, e.to)

@@ -125,7 +125,8 @@ type Spec struct {
 	// the same server; workload.NoDevice: none. nil: none for all.
 	Between func(from, to *Rank) int16
 	// Inline: the news of a free slot stands in the work request.
-	Inline bool
+	Inline  bool
+	Records Records // what is kept of its operations
 }
 
 // Costs are the parts of a step beside its transfers. Each is a chain of named

@@ -138,20 +138,26 @@ func (s *Spec) blockRate() units.Rate {
 // blockTime is what a step's bytes take a block. Transfers that share one, each in its
 // warps, share its rate.
 func (b *builder) blockTime(bytes units.Bytes, sends bool) units.Time {
-	timed := bytes
-	if b.Protocol == LL {
-		timed = max(0, bytes-llRound)
-	}
-	work := b.blockRate().TxTimeLong(timed)
-	if b.onGPUs() {
-		work += b.smRate().TxTimeLong(bytes - timed)
-	}
+	work := b.blockWork(b.blockRate(), bytes)
 	if b.Algorithm != Pairwise || !b.onGPUs() {
 		return work
 	}
 	work *= units.Time(max(b.works, 1))
 	if b.Protocol == Simple && sends && bytes > 0 {
 		work += b.fitted().peerChunk * units.Time(bytes) / units.Time(b.chunk)
+	}
+	return work
+}
+
+// blockWork is what bytes take a block of a rate.
+func (s *Spec) blockWork(rate units.Rate, bytes units.Bytes) units.Time {
+	timed := bytes
+	if s.Protocol == LL {
+		timed = max(0, bytes-llRound)
+	}
+	work := rate.TxTimeLong(timed)
+	if s.onGPUs() {
+		work += s.smRate().TxTimeLong(bytes - timed)
 	}
 	return work
 }

@@ -29,43 +29,62 @@ func (b *builder) turned(r *Rank, text string, parts []workload.Part, a arrival,
 	return arrival{op, workload.Completed}
 }
 
-// settleTurns gives the operations of proxies their times. In a turn a proxy polls each connection
-// by which it receives, as receives are posted ahead; of those by which it sends only the few that
-// have something under way, which are left out.
-func (b *builder) settleTurns() {
-	conns := make(map[*Rank]int)
+// turns are the labels of what proxies do, by the connections that one has. In a turn a proxy polls
+// each connection by which it receives, as receives are posted ahead; of those by which it sends
+// only the few that have something under way, which are left out.
+type turns struct {
+	*builder
+	conns  map[*Rank]int
+	labels map[turnKind]uint16
+}
+
+type turnKind struct {
+	text  string
+	conns int
+}
+
+// newTurns counts the connections of all edges.
+func (b *builder) newTurns() *turns {
+	t := &turns{builder: b, conns: make(map[*Rank]int), labels: make(map[turnKind]uint16)}
 	for _, e := range b.all {
 		if !e.local {
-			conns[e.to]++
+			t.conns[e.to]++
 		}
+	}
+	return t
+}
+
+// label is that of what a rank's proxy does, which waits for its turn.
+func (t *turns) label(r *Rank, text string, parts []workload.Part, receives bool) uint16 {
+	k := turnKind{text, t.conns[r]}
+	label, known := t.labels[k]
+	if known {
+		return label
 	}
 	proxy := DefaultProxy()
-	type kind struct {
-		text  string
-		conns int
+	n := proxy.SendTurns
+	if receives {
+		n = proxy.ReceiveTurns
 	}
-	labels := make(map[kind]uint16)
+	wait := units.Time(n * float64(proxy.Turn+proxy.Each*units.Time(k.conns)))
+	own := make([]workload.Part, len(parts))
+	for j, p := range parts {
+		if p.Name == proxyTurn && p.Time == 0 { // not what the scenario says
+			p.Time = wait
+		}
+		own[j] = p
+	}
+	label = t.plan.AddLabel(text, own...)
+	t.labels[k] = label
+	return label
+}
+
+// settleTurns gives the operations of proxies their times.
+func (b *builder) settleTurns() {
+	labels := b.newTurns()
 	for i := range b.turns {
 		t := &b.turns[i]
-		k := kind{t.text, conns[t.rank]}
-		label, known := labels[k]
-		if !known {
-			turns := proxy.SendTurns
-			if t.receives {
-				turns = proxy.ReceiveTurns
-			}
-			wait := units.Time(turns * float64(proxy.Turn+proxy.Each*units.Time(k.conns)))
-			parts := make([]workload.Part, len(t.parts))
-			for j, p := range t.parts {
-				if p.Name == proxyTurn && p.Time == 0 { // not what the scenario says
-					p.Time = wait
-				}
-				parts[j] = p
-			}
-			label = b.plan.AddLabel(t.text, parts...)
-			labels[k] = label
-		}
-		b.plan.Locals[t.local].Label = label
+		b.plan.Locals[t.local].Label = labels.label(t.rank, t.text, t.parts, t.receives)
 	}
 	b.turns = nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // loop is a ring of the channel at hand.
@@ -85,52 +86,77 @@ func (b *builder) next(l *loop, p int) *edge {
 	return b.edge(l.ranks[p], to, via)
 }
 
-// before is the edge into position p.
-func (b *builder) before(l *loop, p int) *edge {
-	n := len(l.ranks)
-	return b.next(l, (p+n-1)%n)
-}
-
 // ring appends AllReduce, ReduceScatter or AllGather of the channel's part of the
 // data, as NCCL's ring kernels loop over it.
 func (b *builder) ring(bytes units.Bytes) {
 	l := b.loop()
-	n := units.Bytes(len(l.ranks))
-	for _, part := range b.pieces(bytes, n*b.chunk) {
-		b.round(&l, part)
+	rounds := b.rounds(len(l.ranks), bytes)
+	for r := range rounds.count {
+		b.round(&l, rounds.of(r))
 	}
 }
 
-// round appends one round of the ring over n chunks. In step s the rank at position
-// p sends chunk p-1-s.
-func (b *builder) round(l *loop, bytes units.Bytes) {
-	n := len(l.ranks)
-	last := n - 1 // step in which nothing is sent on
-	if b.Op == AllReduce {
-		last = 2*n - 2
-	}
-	slices := b.slicesOf(share(bytes, n, 0))
-	lanes, edges := make([]*lane, n), make([]*edge, n)
+// round appends one round of the ring over n chunks.
+func (b *builder) round(l *loop, r round) {
+	lanes, edges := make([]*lane, r.n), make([]*edge, r.n)
 	for p, rank := range l.ranks {
 		lanes[p], edges[p] = b.lane(rank, 0), b.next(l, p)
 	}
-	for s := range last + 1 {
-		label := b.ringLabel(s, n)
-		for p := range n {
-			chunk := share(bytes, n, ((p-1-s)%n+n)%n)
-			before := (p + n - 1) % n
-			for q := range slices {
-				st := step{lane: lanes[p], label: label, bytes: share(chunk, slices, q)}
+	for s := range r.last + 1 {
+		for p := range r.n {
+			before := (p + r.n - 1) % r.n
+			for q := range r.slices {
+				st := step{lane: lanes[p], label: b.Op.ringWord(s, r.n).String(), bytes: r.bytes(p, s, q)}
 				if s > 0 {
 					st.from = edges[before : before+1]
 				}
-				if s < last {
+				if s < r.last {
 					st.to = edges[p : p+1]
 				}
 				b.add(st)
 			}
 		}
 	}
+}
+
+// rounds are those of a ring over n ranks, each over as much as all chunks hold.
+type rounds struct {
+	*builder
+	n, count   int
+	data, most units.Bytes // in all, and of a round
+}
+
+func (b *builder) rounds(n int, bytes units.Bytes) rounds {
+	r := rounds{builder: b, n: n, data: bytes, most: units.Bytes(n) * b.chunk}
+	r.count = int((bytes + r.most - 1) / r.most)
+	return r
+}
+
+// of is round k. Over TCP, whose messages on a connection are alike, all are of the same
+// length, else all but the last.
+func (r *rounds) of(k int) round {
+	data := min(r.data-units.Bytes(k)*r.most, r.most)
+	if r.opt.Service == workload.TCP {
+		data = share(r.data, r.count, k)
+	}
+	last := r.n - 1
+	if r.Op == AllReduce {
+		last = 2*r.n - 2
+	}
+	return round{data, r.n, last, r.slicesOf(share(data, r.n, 0))}
+}
+
+// round is one of a ring over n ranks: steps 0 to last, of so many slices each. In the last
+// nothing is sent on.
+type round struct {
+	data            units.Bytes
+	n, last, slices int
+}
+
+// bytes is what slice q of step s carries at position p of the ring: part of chunk p-1-s.
+func (r *round) bytes(p, s, q int) units.Bytes {
+	chunk := share(r.data, r.n, ((p-1-s)%r.n+r.n)%r.n)
+	return share(chunk, r.slices, q)
 }
 
 // slicesOf is into how many messages a chunk is cut.
@@ -141,46 +167,74 @@ func (b *builder) slicesOf(chunk units.Bytes) int {
 	return b.slices
 }
 
-// ringLabel says what step s of n ranks does.
-func (b *builder) ringLabel(s, n int) string {
+// ringWord is what a step of a ring does.
+type ringWord uint8
+
+// What steps of rings do.
+const (
+	ringSend ringWord = iota
+	ringReduceAndSend
+	ringCopyAndSend
+	ringReduceLast
+	ringReceive
+	ringWords
+)
+
+func (w ringWord) String() string {
+	return [...]string{"send", "reduce and send", "copy and send", "reduce the last", "receive"}[w]
+}
+
+// sends reports whether the step passes something on.
+func (w ringWord) sends() bool { return w <= ringCopyAndSend }
+
+// ringWord is what step s of n ranks does.
+func (o Op) ringWord(s, n int) ringWord {
 	switch {
 	case s == 0:
-		return "send"
-	case s == n-1 && b.Op == ReduceScatter:
-		return "reduce the last"
-	case s == n-1 && b.Op == AllGather, s == 2*n-2:
-		return "receive"
-	case b.Op == AllGather || s > n-1:
-		return "copy and send"
+		return ringSend
+	case s == n-1 && o == ReduceScatter:
+		return ringReduceLast
+	case s == n-1 && o == AllGather, s == 2*n-2:
+		return ringReceive
+	case o == AllGather || s > n-1:
+		return ringCopyAndSend
 	}
-	return "reduce and send"
+	return ringReduceAndSend
 }
 
 // chain appends Broadcast: along the ring from its root.
 func (b *builder) chain(bytes units.Bytes) {
 	l := b.loop()
+	l.turnTo(b.Root)
 	n := len(l.ranks)
-	first := 0
-	for p, rank := range l.ranks {
-		if rank == b.Root {
-			first = p
-		}
-	}
 	for _, part := range b.pieces(bytes, b.chunk) {
-		for k := range n {
-			p := (first + k) % n
-			st := step{lane: b.lane(l.ranks[p], 0), label: "copy and send", bytes: part}
-			if k > 0 {
-				st.from = []*edge{b.before(&l, p)}
-			} else {
-				st.label = "send"
+		for p := range n {
+			st := step{lane: b.lane(l.ranks[p], 0), label: chainWord(p, n).String(), bytes: part}
+			if p > 0 {
+				st.from = []*edge{b.next(&l, p-1)}
 			}
-			if k < n-1 {
+			if p < n-1 {
 				st.to = []*edge{b.next(&l, p)}
-			} else {
-				st.label = "receive"
 			}
 			b.add(st)
 		}
 	}
+}
+
+// turnTo has the ring begin at a rank.
+func (l *loop) turnTo(rank int) {
+	k := slices.Index(l.ranks, rank)
+	l.ranks = slices.Concat(l.ranks[k:], l.ranks[:k])
+	l.via = slices.Concat(l.via[k:], l.via[:k])
+}
+
+// chainWord is what the steps at position p of a chain of n ranks do.
+func chainWord(p, n int) ringWord {
+	switch p {
+	case 0:
+		return ringSend
+	case n - 1:
+		return ringReceive
+	}
+	return ringCopyAndSend
 }

@@ -119,6 +119,7 @@ func newIndex(r *record.Run) *index {
 	for i := range r.Messages {
 		x.noteVerb(&r.Messages[i])
 	}
+	x.noteSummed()
 	for i := range r.Processors {
 		p := &r.Processors[i]
 		x.queued[p.Host] = x.queued[p.Host] || p.FramesIn > 0 || p.RingDrops > 0
@@ -149,6 +150,21 @@ func (x *index) noteVerb(f *record.Message) {
 	x.pairs.roles[k] |= roleReads
 	if k, ok := x.sender(f); ok {
 		x.pairs.roles[k] |= roleServes
+	}
+}
+
+// noteSummed notes which queue pairs send the data of collectives whose messages were not kept.
+func (x *index) noteSummed() {
+	for i := range x.r.Collectives {
+		c := &x.r.Collectives[i]
+		if c.Sums == nil {
+			continue
+		}
+		for k := range x.r.QPs {
+			if q := &x.r.QPs[k]; q.SentBytes > 0 && (q.Workload == c.Workload || q.Workload == c.Workload+" slots") {
+				x.pairs.roles[k] |= roleWrites
+			}
+		}
 	}
 }
 

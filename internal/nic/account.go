@@ -309,7 +309,7 @@ func (a *account) timedOut(now, armed units.Time) {
 func (h *Host) posted(now units.Time, s *qpSlot, id uint32, verb rdma.Verb) {
 	a := s.accounted(now)
 	h.cpu.Progressed()
-	h.messages[id].Verb = verb
+	h.message(id).Verb = verb
 	a.posted++
 	a.queue = append(a.queue, id)
 	if k := len(a.queue) - 1; a.unsent == k {
@@ -351,7 +351,7 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 	if !last {
 		if pk.Opcode == rdma.OpReadRequest {
 			h.askedPart(now, s, pk)
-		} else if sampled(pk.PSN) {
+		} else if sampled(pk.PSN) && !s.summed {
 			h.sample(now, s, pk)
 		}
 		return
@@ -406,6 +406,9 @@ func (h *Host) responseArrived(now units.Time, s *qpSlot, pk *packet.Packet) {
 
 // stamp has a packet carry where its time goes.
 func (h *Host) stamp(now units.Time, s *qpSlot, pk *packet.Packet) {
+	if s.summed {
+		return
+	}
 	h.net.AddStamps(pk)
 	h.net.StampIn(now, h.ports[s.port].fabricPort, pk)
 }
@@ -442,7 +445,7 @@ func (h *Host) closed(now units.Time, s *qpSlot, id uint32, ack *packet.Packet) 
 	h.noteMet(s, replies, 0, id, 1)
 	if ack == nil {
 		all := a.sum.minus(&m.base)
-		if (h.messages[id].Status != rdma.Success || h.placing) && m.begun && m.Start != units.Never {
+		if (h.message(id).Status != rdma.Success || h.placing) && m.begun && m.Start != units.Never {
 			m.Rest = h.newTimes()
 			*m.Rest = all.minus(&m.Before)
 		} else {

@@ -122,12 +122,16 @@ func (h *Host) acknowledge(now units.Time, q uint32, ack *packet.Packet, held bo
 	ack.VA = uint64(now)
 	a := &h.qps[q].taken
 	covered := ack.AETH & (1<<24 - 1) // messages accepted, modulo 2^24
-	for ; a.unacked < len(a.accepted) && int32((covered-uint32(a.unacked))<<8) > 0; a.unacked++ {
+	for ; a.unacked < len(a.accepted) && int32((covered-a.dropped-uint32(a.unacked))<<8) > 0; a.unacked++ {
 		read := units.Time(0)
 		if held && h.path != nil {
 			read = h.path.qps[q].answer
 		}
 		a.firstAcked(a.unacked, now, held, read)
+	}
+	if h.qps[q].summed && a.unacked == len(a.accepted) {
+		a.dropped += uint32(a.unacked)
+		a.accepted, a.inside, a.unacked = a.accepted[:0], a.inside[:0], 0
 	}
 }
 

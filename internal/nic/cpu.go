@@ -156,7 +156,7 @@ func (h *Host) finish(now units.Time, t *task) {
 		}
 		h.postOne(now, &t.post)
 	case taskPoll:
-		h.messages[t.id].Polled = now
+		h.message(t.id).Polled = now
 		h.completed(now, t.id)
 	case taskReceive:
 		if h.cpu.reposts {

@@ -125,7 +125,7 @@ func (h *Host) pathTimer(now units.Time, low uint32) {
 	case donePlaced:
 		h.messagePlaced(now, q)
 	case doneEntry:
-		h.work(now, &task{kind: taskPoll, qp: h.messages[q].QP, id: q})
+		h.work(now, &task{kind: taskPoll, qp: h.message(q).QP, id: q})
 	case doneReceived:
 		h.work(now, &task{kind: taskReceive, qp: q})
 	case doneCopied:

@@ -52,16 +52,16 @@ func (h *Host) ended(now units.Time, op int, end workload.End) {
 
 // beginLocal starts local operation l, whose delay begins.
 func (h *Host) beginLocal(now units.Time, l uint32) {
-	run := &h.triggers.runs[l]
+	run := h.localRun(l)
 	run.Due = now
 	h.running++
-	d := h.triggers.delays[run.label]
+	d := h.delay(run.label)
 	h.timer(now+d, d, timerLocal, l)
 }
 
 // local goes on with local operation l, one part of which is over.
 func (h *Host) local(now units.Time, l uint32) {
-	run := &h.triggers.runs[l]
+	run := h.localRun(l)
 	if run.Due == units.Never { // it waited for nothing but its time
 		h.running--
 		h.beginLocal(now, l)
@@ -87,7 +87,7 @@ func (h *Host) local(now units.Time, l uint32) {
 	run.Done = now
 	h.running--
 	h.net.Part().NoteWork()
-	h.ended(now, len(h.triggers.starts)+int(l), workload.Completed)
+	h.localEnded(now, l)
 }
 
 // move moves what is left of a local operation, and returns when all its data have left, or

@@ -158,6 +158,10 @@ func (h *Host) noteMet(s *qpSlot, list int, q, k, n uint32) {
 	for i := first; i != 0; i = x.slots[i-1].next {
 		count, last = count+1, i
 	}
+	if s.summed {
+		x.slots[last-1].next, x.unused = x.unused, first
+		return
+	}
 	notes.number(uint64(count))
 	for i := first; i != 0; i = x.slots[i-1].next {
 		m := &x.slots[i-1]

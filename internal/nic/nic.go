@@ -12,6 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // Kinds of timer, in the order in which they run at equal times and causes.
@@ -70,6 +71,8 @@ type Post struct {
 // memory. Hosts ask at the same time, each for its own messages.
 type Requests interface {
 	Post(message uint32) Post
+	// Make makes that of a message of a program, which has a number of the host's own.
+	Make(id uint32, m *workload.Message) Post
 }
 
 // Message is the fate of a work request; the slice is shared by all hosts, each
@@ -91,6 +94,7 @@ type qpSlot struct {
 	*life              // nil until it is used
 	scheduled  bool    // in the run queue or the pacing heap
 	watched    bool    // messages of Accepting are still to come
+	summed     bool    // its messages are a program's, of which no records are kept
 	connected  bool    // the application has set the connection up
 	registered bool    // and registered its region
 	port       uint8
@@ -172,6 +176,7 @@ type Host struct {
 
 	meetings meetings
 
+	programs  programs
 	triggers  *Triggers
 	triggered []Post   // what triggers started at this instant
 	posting   []Post   // what postTriggered hands over; they take turns
@@ -224,9 +229,13 @@ type Spec struct {
 	Posts    []uint32 // messages that the host posts by time, in order
 	Requests Requests // makes their work requests
 	Messages []Message
-	Accounts []Noted   // as many as Messages, shared like them
-	Triggers *Triggers // nil: none
-	Locals   []uint32  // operations of Triggers that start here by time
+	Accounts []Noted       // as many as Messages, shared like them
+	Triggers *Triggers     // nil: none
+	Locals   []uint32      // operations of Triggers that start here by time
+	Programs *Programs     // nil: none
+	Ranks    []ProgramRank // of Programs, that are here
+	// Chains are the ways between the devices of Server, by both, as far as Programs need them.
+	Chains []*dma.Chain
 	// Singly has every turn of a copy over NVLink be an event, as tests compare it.
 	Singly  bool
 	Receive ReceiveSpec
@@ -257,9 +266,15 @@ func New(s Spec) *Host {
 	h.card, h.faults = s.Card, s.Faults
 	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
+	h.programs = programs{Programs: s.Programs, own: s.Ranks, chains: s.Chains}
+	if s.Server != nil {
+		h.programs.devices = len(s.Server.Tree().Devices)
+	}
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
-		h.qps[i] = qpSlot{port: uint8(s.QPs[i].Port), class: s.QPs[i].Data.Class, watched: s.QPs[i].Accepting != nil}
+		q := &s.QPs[i]
+		h.qps[i] = qpSlot{port: uint8(q.Port), class: q.Data.Class, watched: q.Accepting != nil,
+			summed: q.Accepting != nil && q.Accepting.summed || q.Posting != nil && q.Posting.summed}
 	}
 	h.blocks.singly = s.Singly
 	h.ports = make([]port, len(s.Ports))
@@ -277,7 +292,7 @@ func New(s Spec) *Host {
 // port i. It schedules the first post.
 func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 	h.net, h.index = net, index
-	if h.path != nil && h.triggers != nil {
+	if h.path != nil && (h.triggers != nil || h.programs.Programs != nil) {
 		h.path.Before(func() { h.takeTurns(net.Part().Now()) })
 	}
 	for i, f := range fabricPorts {
@@ -293,6 +308,7 @@ func (h *Host) Attach(net *fabric.Net, index int, fabricPorts []int) {
 	}
 	h.running = len(h.locals)
 	h.scheduleFaults()
+	h.startPrograms()
 }
 
 // Open counts the messages without a completion, future ones included. Those of
@@ -356,7 +372,7 @@ func (h *Host) post(now units.Time) {
 
 // due has the application post a work request.
 func (h *Host) due(now units.Time, p *Post) {
-	h.messages[p.WR.ID].Due = now
+	h.message(p.WR.ID).Due = now
 	connect, register := h.prepare(p)
 	if connect+register > 0 {
 		h.prepared[p.WR.ID] = [2]units.Time{connect, register}
@@ -366,7 +382,7 @@ func (h *Host) due(now units.Time, p *Post) {
 
 // postOne hands one work request to its queue pair.
 func (h *Host) postOne(now units.Time, p *Post) {
-	m := &h.messages[p.WR.ID]
+	m := h.message(p.WR.ID)
 	m.QP, m.Posted = p.QP, now
 	s := h.qp(now, p.QP)
 	h.settle(now, s)
@@ -603,7 +619,7 @@ func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
 	h.rcq.Clear()
 	s, read := &h.qps[q], false
 	for _, c := range h.cq.Entries {
-		m := &h.messages[c.ID]
+		m := h.message(c.ID)
 		m.Done, m.Status = now, c.Status
 		if c.Status != rdma.Success || ack == nil {
 			h.closed(now, s, c.ID, nil)

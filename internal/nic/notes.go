@@ -153,9 +153,9 @@ type Noted uint64
 // had none.
 func (h *Host) noteOf(a *account, k int) *MessageAccount {
 	id := a.queue[k]
-	if h.accounts[id] == 0 {
-		m := h.newNote(id)
-		m.Posted, m.Start, m.Done, m.Verb = h.messages[id].Posted, units.Never, units.Never, h.messages[id].Verb
+	if *h.noted(id) == 0 {
+		m, of := h.newNote(id), h.message(id)
+		m.Posted, m.Start, m.Done, m.Verb = of.Posted, units.Never, units.Never, of.Verb
 		m.Ordinal = a.posted - uint32(len(a.queue)-k)
 		return m
 	}
@@ -164,7 +164,7 @@ func (h *Host) noteOf(a *account, k int) *MessageAccount {
 
 // note is the account of message id, which is open.
 func (h *Host) note(id uint32) *MessageAccount {
-	at := h.accounts[id]
+	at := *h.noted(id)
 	if at&1 == 0 {
 		h.net.Part().Bug("%s: the account of message %d is closed, or has not begun", h.Name, id)
 	}
@@ -183,7 +183,7 @@ func (h *Host) newNote(id uint32) *MessageAccount {
 	last := len(h.unused) - 1
 	k := h.unused[last]
 	h.unused = h.unused[:last]
-	h.accounts[id] = Noted(k)<<1 | 1
+	*h.noted(id) = Noted(k)<<1 | 1
 	*h.open[k] = MessageAccount{}
 	return h.open[k]
 }
@@ -200,6 +200,10 @@ const (
 // packNote packs the account of message id, which is over. One that tells of rewinds,
 // errors or parts of a READ stays as it is: they are few.
 func (h *Host) packNote(id uint32) {
+	if id&programIDs != 0 {
+		h.sumNote(id)
+		return
+	}
 	at := h.accounts[id]
 	if at&1 == 0 {
 		return
@@ -322,6 +326,7 @@ type acceptances struct {
 	accepted []accepted
 	inside   []inside // see accepted
 	unacked  int      // first of accepted that no ACK has covered
+	dropped  uint32   // how many are left out before those, as nobody asks for them
 }
 
 // inside is what happened inside the host to a message that was accepted.

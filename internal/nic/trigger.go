@@ -63,6 +63,12 @@ func NewTriggers(p *workload.Plan) *Triggers {
 // later where they are in different partitions: an entry is never written and
 // read in the same window.
 type Sequence struct {
+	// Of a program the messages of a connection are the units of an edge in turn, or the news
+	// of its slots, and nothing is written here.
+	summed        bool
+	news          bool
+	program, edge int32
+
 	ids      []uint32 // the n-th message posted; unposted: not yet
 	posted   int      // the sender's
 	accepted int      // the receiver's
@@ -79,6 +85,12 @@ func NewSequence(n int) *Sequence {
 		s.ids[i] = unposted
 	}
 	return s
+}
+
+// ProgramSequence is the sequence of the connection of a program's edge: of its units, or of
+// the news of slots.
+func ProgramSequence(program, edge int32, news bool) *Sequence {
+	return &Sequence{summed: true, program: program, edge: edge, news: news}
 }
 
 // Add says that host posts a message when its trigger, or what it is after, starts
@@ -105,6 +117,10 @@ func (t *Triggers) activate(now units.Time, id int) {
 
 // completed starts what waits for message id to complete at its requester, here.
 func (h *Host) completed(now units.Time, id uint32) {
+	if id&programIDs != 0 {
+		h.programCompleted(now, id)
+		return
+	}
 	if h.triggers != nil {
 		h.triggers.activate(now, int(h.triggers.sendDone[id]))
 		h.ended(now, int(id), workload.Completed)
@@ -134,7 +150,7 @@ func (h *Host) postTriggered(now units.Time) {
 
 // sequence notes that message id is the next of those posted to q.
 func (h *Host) sequence(q, id uint32) {
-	if s := h.specs[q].Posting; s != nil {
+	if s := h.specs[q].Posting; s != nil && !s.summed {
 		s.ids[s.posted] = id
 		s.posted++
 	}
@@ -153,6 +169,13 @@ func (h *Host) accepted(now units.Time, q uint32) {
 		n = h.path.qps[q].messages - seq.accepted
 	default:
 		n = int((s.qp.MSN() - uint32(seq.accepted)) & msnMask)
+	}
+	if seq.summed {
+		for range n {
+			seq.accepted++
+			h.programReceived(now, seq)
+		}
+		return
 	}
 	for range n {
 		id := seq.ids[seq.accepted]

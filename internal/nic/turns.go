@@ -101,7 +101,7 @@ func (h *Host) awaitTurns(now units.Time, l uint32, x *turning) {
 // turned is what the timer of local operation l does.
 func (h *Host) turned(now units.Time, l uint32) {
 	h.takeTurns(now)
-	run := &h.triggers.runs[l]
+	run := h.localRun(l)
 	x := &h.blocks.copies[run.turning-1]
 	if x.left > 0 {
 		h.awaitTurns(now, l, x)

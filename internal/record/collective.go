@@ -29,6 +29,44 @@ type Collective struct {
 	// of a kind together, in the order in which the kinds first come. Its times add up
 	// to that time.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
+	// Sums, of a collective of more operations than a run keeps, are in place of its messages
+	// and its critical path; nil: each operation was kept.
+	Sums *CollectiveSums `json:"sums,omitempty"`
+}
+
+// CollectiveSums adds up what the operations of a collective took.
+type CollectiveSums struct {
+	Operations       int64      `json:"operations"`         // messages and local operations
+	FirstPostPS      units.Time `json:"first_post_ps"`      // of the first message; -1: there was none
+	LastCompletionPS units.Time `json:"last_completion_ps"` // of the last
+	Kinds            []KindSum  `json:"kinds"`              // messages come last
+}
+
+// KindSum is about the operations of one kind. Its times are sums over operations that ran side
+// by side, not parts of the collective's time.
+type KindSum struct {
+	Kind      string     `json:"kind"` // as in CriticalGroup
+	Count     int64      `json:"count"`
+	TimePS    units.Time `json:"time_ps"`             // from when they could begin to their end
+	WaitedPS  units.Time `json:"waited_ps,omitempty"` // of steps, how long their thread block had nothing to do before
+	LongestPS units.Time `json:"longest_ps"`          // of one
+	Failed    int64      `json:"failed,omitempty"`    // messages that ended in error
+	Stages    []StageSum `json:"stages,omitempty"`    // add up to TimePS
+}
+
+// StageSum is what operations spent on a stage.
+type StageSum struct {
+	Stage  catalog.Stage `json:"stage,omitempty"` // of a message's account, or of data that move
+	Label  string        `json:"label,omitempty"` // else what local operations, or messages, do
+	TimePS units.Time    `json:"time_ps"`
+}
+
+// Name is the stage's, or the part's.
+func (s *StageSum) Name() string {
+	if s.Label != "" {
+		return s.Label
+	}
+	return s.Stage.String()
 }
 
 // Has reports whether a message is part of the collective.

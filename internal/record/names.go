@@ -49,6 +49,11 @@ func (r *Run) LastCompletion() (last units.Time) {
 		}
 		last = max(last, f.StartPS+f.CompletionPS)
 	}
+	for i := range r.Collectives {
+		if s := r.Collectives[i].Sums; s != nil {
+			last = max(last, s.LastCompletionPS)
+		}
+	}
 	if last == 0 {
 		return r.EndPS
 	}
@@ -57,12 +62,17 @@ func (r *Run) LastCompletion() (last units.Time) {
 
 // FirstPost is the earliest post; 0 without messages.
 func (r *Run) FirstPost() units.Time {
-	if len(r.Messages) == 0 {
-		return 0
-	}
-	first := r.Messages[0].StartPS
+	first := units.Never
 	for i := range r.Messages {
 		first = min(first, r.Messages[i].StartPS)
+	}
+	for i := range r.Collectives {
+		if s := r.Collectives[i].Sums; s != nil && s.FirstPostPS >= 0 {
+			first = min(first, s.FirstPostPS)
+		}
+	}
+	if first == units.Never {
+		return 0
 	}
 	return first
 }

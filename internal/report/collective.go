@@ -78,6 +78,10 @@ func (t *text) collectives() {
 		t.prose(fmt.Sprintf("%s: %s over %d ranks, %s, %s, %s of at most %s, %s done", name, c.Op, c.Ranks,
 			c.Algorithm, c.Protocol,
 			howMany(c.Channels, "channel")+", steps", metrics.FormatBytes(c.Chunk), howMany(figures[i].Done, "time")), plain)
+		if c.Sums != nil {
+			t.sums(c)
+			continue
+		}
 		if figures[i].Done > 0 {
 			held, ok := metrics.CollectiveCause(t.r, i)
 			t.prose(name+": "+held.Sentence(ok), plain)

@@ -130,6 +130,9 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 		s := &w.Valid.Plan.Series[i]
 		r.total += int64(s.Bytes) * int64(s.Count)
 	}
+	for _, p := range w.Valid.Plan.Programs {
+		r.total += int64(p.Bytes)
+	}
 	if opt.TracePauses {
 		for _, n := range r.Nets {
 			n.TracePauses()
@@ -549,6 +552,9 @@ func (r *runner) firstPost(end units.Time) units.Time {
 		if l := &r.Valid.Plan.Locals[i]; !l.Awaits {
 			first = min(first, l.Start)
 		}
+	}
+	for _, p := range r.Valid.Plan.Programs {
+		first = min(first, p.Start)
 	}
 	if first >= end {
 		return 0

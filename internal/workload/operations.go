@@ -147,7 +147,10 @@ type Collective struct {
 	Root      int   // -1: none
 	Reduces   bool
 	Start     units.Time
-	// Last lists, by iteration, the operations with which its ranks end.
+	// Program is its number in Plan.Programs, from 1, where its operations are made as it runs;
+	// 0: they are the plan's.
+	Program int
+	// Last lists, by iteration, the operations with which its ranks end; not of programs.
 	Last [][]Op
 }
 

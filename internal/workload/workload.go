@@ -186,6 +186,8 @@ type Plan struct {
 	Labels   []Label // what local operations do
 	// Collectives are those that the operations belong to.
 	Collectives []Collective
+	// Programs are the collectives whose operations are made as they run.
+	Programs []*Program
 	// Graph is what messages and local operations wait for; filled in by Finish,
 	// nil when none does.
 	Graph *Graph

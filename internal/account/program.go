@@ -1,0 +1,76 @@
+package account
+
+import (
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/nic"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// sum fills in what hosts kept of a program: when its iterations ended, and sums.
+func (a *Book) sum(c *record.Collective, program int) {
+	p := a.Valid.Plan.Programs[program]
+	total := nic.NewProgramSums(len(a.Valid.Plan.Labels), p.Iterations)
+	for _, h := range a.Hosts {
+		if h == nil {
+			continue
+		}
+		if s := h.ProgramSums(program); s != nil {
+			total.Add(s)
+		}
+	}
+	for _, e := range total.Ends {
+		if e.Ranks < len(p.Ranks) {
+			e.At = -1
+		}
+		c.EndPS = append(c.EndPS, e.At)
+	}
+	c.Sums = &record.CollectiveSums{FirstPostPS: -1}
+	if first := min(total.Messages.First, total.News.First); first != units.Never {
+		c.Sums.FirstPostPS, c.Sums.LastCompletionPS = first, max(total.Messages.Last, total.News.Last)
+	}
+	for i := range total.Kinds {
+		if k := &total.Kinds[i]; k.Count > 0 {
+			c.Sums.Operations += k.Count
+			c.Sums.Kinds = append(c.Sums.Kinds, a.localSum(&a.Valid.Plan.Labels[i], k))
+		}
+	}
+	for _, m := range []struct {
+		kind string
+		sum  *nic.MessageSum
+	}{{record.KindMessage, &total.Messages}, {record.KindSlot, &total.News}} {
+		if m.sum.Count > 0 {
+			c.Sums.Operations += m.sum.Count
+			c.Sums.Kinds = append(c.Sums.Kinds, messageSum(m.kind, m.sum))
+		}
+	}
+}
+
+// localSum is about the local operations with a label.
+func (a *Book) localSum(label *workload.Label, k *nic.KindSum) record.KindSum {
+	out := record.KindSum{Kind: label.Text, Count: k.Count, TimePS: k.Delay + k.Moving, WaitedPS: k.Waited, LongestPS: k.Longest}
+	for _, p := range label.Parts {
+		if p.Time > 0 {
+			out.Stages = append(out.Stages, record.StageSum{Label: p.Name, TimePS: p.Time * units.Time(k.Count)})
+		}
+	}
+	if k.Moving > 0 {
+		out.Stages = append(out.Stages, record.StageSum{Stage: catalog.StageCopy, TimePS: k.Moving})
+	}
+	return out
+}
+
+// messageSum is about messages of a kind.
+func messageSum(kind string, m *nic.MessageSum) record.KindSum {
+	out := record.KindSum{Kind: kind, Count: m.Count, TimePS: m.Time, LongestPS: m.Longest, Failed: m.Failed}
+	out.Stages = append(out.Stages, record.StageSum{Stage: catalog.StageCPU, TimePS: m.Posting}, record.StageSum{Stage: catalog.StageEarlierWork, TimePS: m.Earlier})
+	for s, d := range m.Before {
+		out.Stages = append(out.Stages, record.StageSum{Stage: stageNames[s], TimePS: d})
+	}
+	out.Stages = append(out.Stages, record.StageSum{Label: "on the way, and acknowledged", TimePS: m.Rest}, record.StageSum{Stage: catalog.StageEntry, TimePS: m.Polling})
+	out.Stages = slices.DeleteFunc(out.Stages, func(s record.StageSum) bool { return s.TimePS == 0 })
+	return out
+}

@@ -1,0 +1,142 @@
+package collective
+
+import (
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// Records says what a run keeps of the operations of a collective: the steps, their messages,
+// and what took place beside them.
+type Records uint8
+
+// Records. By AutoRecords each operation is kept of collectives of up to MostRecords, and sums
+// of those that have more.
+const (
+	AutoRecords Records = iota
+	EachRecord
+	SumRecords
+)
+
+// RecordKinds lists what may be kept as scenarios write it, in its order.
+func RecordKinds() []string { return []string{"auto", "messages", "sums"} }
+
+// MostRecords is how many operations a collective has at most whose operations are all kept: a
+// million take about 400 MB.
+const MostRecords = 1 << 20
+
+// lazily reports whether the collective's steps are made as it runs. The rings and chains
+// are, over connections whose messages end at both ends.
+func (b *builder) lazily() bool {
+	switch {
+	case b.Algorithm != Ring && b.Algorithm != SingleRing, b.opt.Service != workload.RC, b.slots > workload.MaxProgramSlots:
+		return false
+	case b.Records == AutoRecords:
+		return b.operations() > MostRecords
+	}
+	return b.Records == SumRecords
+}
+
+// operations is about how many a collective has: of each unit that is passed on a step, and
+// of one that leaves a host what proxies do at both ends, a message and the news of its slot.
+func (b *builder) operations() units.Bytes {
+	n, hosts := units.Bytes(len(b.Ranks)), units.Bytes(len(hostsOf(b.Ranks)))
+	if hosts == 1 {
+		return b.steps() * units.Bytes(b.Iterations)
+	}
+	return b.steps() * (n + 5*hosts) / n * units.Bytes(b.Iterations)
+}
+
+// program appends the collective as a program.
+func (b *builder) program() {
+	p := &workload.Program{Entry: b.entry, Collective: len(b.plan.Collectives), Iterations: b.Iterations, Start: b.Start, PerRank: b.Channels,
+		Launch: b.label("launch", b.Costs.Launch), Slots: b.slots, Verb: b.opt.Verb, SlotVerb: b.slotVerb(), SlotBytes: SlotMessage}
+	for i := range b.Ranks {
+		p.Ranks = append(p.Ranks, workload.ProgramRank{Host: b.Ranks[i].Host, Device: b.Ranks[i].Device})
+	}
+	rule := b.ringRule()
+	p.Rule, p.Orders = rule, rule.orders
+	for i, e := range b.all {
+		x := b.programEdge(e)
+		x.Units = rule.units(int32(i))
+		if !x.Local {
+			sum, most := rule.carried(int32(i))
+			x.Most, p.Bytes = most, p.Bytes+sum*units.Bytes(b.Iterations)
+		}
+		p.Edges = append(p.Edges, x)
+	}
+	b.join(p, rule.channels)
+	b.labelEdges(p)
+	b.plan.AddProgram(p)
+}
+
+// programEdge is an edge without its labels and connections.
+func (b *builder) programEdge(e *edge) workload.ProgramEdge {
+	out := workload.ProgramEdge{From: e.ends[0], To: e.ends[1], Local: e.local, Conn: noConn, Back: noConn, Next: workload.NoDevice, Memory: e.memory,
+		Copy: workload.NoLabel, Read: workload.NoLabel, Post: workload.NoLabel, Arrive: workload.NoLabel, Clear: workload.NoLabel}
+	if e.local || e.via != e.from {
+		out.Next = e.next()
+	}
+	return out
+}
+
+// join makes the connections of edges between hosts, in the order in which their first
+// messages are made: those of a channel's data, and for the news of slots when there are as
+// many units.
+func (b *builder) join(p *workload.Program, channels []ringChannel) {
+	for it, missing := 0, true; it < b.Iterations && missing; it++ {
+		missing = false
+		for c := range channels {
+			for k := channels[c].first; k < channels[c].first+channels[c].edges && it == 0; k++ {
+				if e := b.all[k]; !e.local {
+					p.Edges[k].Conn = int32(b.connect(e.via, e.to))
+				}
+			}
+			for k := channels[c].first; k < channels[c].first+channels[c].edges; k++ {
+				switch e, x := b.all[k], &p.Edges[k]; {
+				case e.local || x.Back != noConn:
+				case x.Units*(it+1) > b.slots:
+					x.Back = int32(b.connectSlots(e.to, e.via))
+				default:
+					missing = true
+				}
+			}
+		}
+	}
+}
+
+// labelEdges names what is done beside the steps.
+func (b *builder) labelEdges(p *workload.Program) {
+	turns := b.newTurns()
+	label := func(text string, parts []workload.Part) uint16 {
+		if len(parts) == 0 {
+			return workload.NoLabel
+		}
+		return b.label(text, parts)
+	}
+	turned := func(r *Rank, text string, parts []workload.Part, receives bool) uint16 {
+		if b.GPU == nil {
+			return label(text, parts)
+		}
+		return turns.label(r, text, parts, receives)
+	}
+	for i, e := range b.all {
+		x := &p.Edges[i]
+		if x.Next != workload.NoDevice {
+			x.Copy = b.label("copy", nil)
+		}
+		if x.Memory != workload.NoDevice {
+			x.Read = b.label("read from the host's memory", nil)
+		}
+		if e.local {
+			continue
+		}
+		x.Post, x.Clear = turned(e.via, "proxy posts", b.Costs.Post, false), label("proxy clears a slot", b.Costs.Clear)
+		switch {
+		case len(b.Costs.Arrive) == 0:
+		case b.Protocol == Simple:
+			x.Arrive = turned(e.to, "proxy tells the GPU", b.Costs.Arrive, true)
+		default:
+			x.Arrive = label("GPU notices", b.Costs.Arrive)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// sums writes what was added up of a collective's operations.
+func (t *text) sums(c *record.Collective) {
+	t.prose(fmt.Sprintf("%s: its %s operations were added up by kind as it ran; records: messages keeps each, and shows what held it up and its critical path",
+		c.Workload, metrics.FormatCount(c.Sums.Operations)), plain)
+	tab := &table{columns: []column{{title: "Operations of\n" + c.Workload}, {title: "\nNumber", right: true}, {title: "Mean\ntime", right: true},
+		{title: "\nLongest", right: true}, {title: "Mean wait\nbefore", right: true}, {title: "Most of it\n"}}}
+	for i := range c.Sums.Kinds {
+		k := &c.Sums.Kinds[i]
+		n := units.Time(max(k.Count, 1))
+		wait := "-"
+		if k.WaitedPS > 0 {
+			wait = metrics.FormatTimeDigits(k.WaitedPS/n, 4)
+		}
+		tab.add(k.Kind, metrics.FormatCount(k.Count), metrics.FormatTimeDigits(k.TimePS/n, 4), metrics.FormatTimeDigits(k.LongestPS, 4), wait, mostOf(k))
+	}
+	t.section()
+	t.table(tab)
+	t.prose("these ran side by side: their times do not add up to the collective's; the wait is that of a thread block between two steps", t.paint.dim)
+}
+
+// mostOf names the stage that took most of the time of a kind of operations.
+func mostOf(k *record.KindSum) string {
+	var most *record.StageSum
+	for i := range k.Stages {
+		if s := &k.Stages[i]; most == nil || s.TimePS > most.TimePS {
+			most = s
+		}
+	}
+	if most == nil || k.TimePS == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%s %.0f %%", most.Name(), 100*float64(most.TimePS)/float64(k.TimePS))
+}

@@ -1,0 +1,104 @@
+package workload
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Program is a collective whose steps are made when a rank reaches them. A plan lists the
+// operations of others one by one, and what they wait for; of a program it has the ranks, the
+// connections and a rule that says what step k of a thread block does. What takes memory while
+// it runs is what is under way.
+type Program struct {
+	Entry      int // workload entry it belongs to
+	Collective int // in Plan.Collectives
+	Iterations int // one after the other
+	Start      units.Time
+	Launch     uint16 // label of the start of a rank's kernel
+	Ranks      []ProgramRank
+	// PerRank is how many lanes, thread blocks or parts of one, each rank has: lane l is one
+	// of rank l / PerRank.
+	PerRank int
+	Edges   []ProgramEdge
+	Slots   int // units in flight on an edge, at most: 1 to MaxProgramSlots
+	Rule    ProgramRule
+	// Orders is how many places an iteration has in the order of operations; see
+	// ProgramStep.Order.
+	Orders uint64
+	// Bytes is what its messages carry in all iterations.
+	Bytes units.Bytes
+	// Verb is that of its data, SlotVerb that of the news that slots are free, of SlotBytes.
+	Verb, SlotVerb Verb
+	SlotBytes      units.Bytes
+}
+
+// MaxProgramSteps bounds the steps of a program. They take no memory, but each about a
+// microsecond of the processor: twenty hours.
+const MaxProgramSteps = 1 << 36
+
+// MaxProgramSlots bounds the units in flight on an edge of a program.
+const MaxProgramSlots = 64
+
+// ProgramRank is a member of a program.
+type ProgramRank struct {
+	Host   int   // node index
+	Device int16 // of its server; NoDevice: it is the host itself
+}
+
+// NoLabel stands for no operation where one might have a label.
+const NoLabel = ^uint16(0)
+
+// ProgramEdge leads from one rank of a program to another. Units pass over it in order: a step
+// puts one on it, and one of the other rank takes it.
+type ProgramEdge struct {
+	From, To int32 // ranks
+	// Local: inside one host. Else a message carries each unit, over connection Conn, and
+	// others, over Back, the news that its slot is free.
+	Local      bool
+	Conn, Back int32
+	// Next is the device to which a unit is copied that is not put there by the step itself,
+	// NoDevice: none; Memory that of the host's memory in which it lies then, NoDevice: it
+	// is where it belongs.
+	Next, Memory int16
+	// Labels of what proxies do at either end, and of the copies before: NoLabel: nothing.
+	Copy, Read, Post, Arrive, Clear uint16
+	Units                           int         // of an iteration
+	Most                            units.Bytes // on the wire, of one
+}
+
+// ProgramStep is what a lane does next.
+type ProgramStep struct {
+	// Order is its place in the order of all operations of an iteration, which decides what
+	// comes first of what falls due at one host at one time. Behind it are SubOrders places
+	// for each edge that it puts a unit on.
+	Order    uint64
+	Label    uint16
+	From, To int16 // devices that its own data move between
+	Bytes    units.Bytes
+	Work     units.Time
+	Wire     units.Bytes // of a unit that it puts on an edge, on the wire
+	Folded   bool        // it moves that to the edge's next device itself
+	Takes    []int32     // edges
+	Puts     []int32
+}
+
+// Places behind a step's order for what follows from a unit that it puts on an edge.
+const (
+	OrderCopy = 1 + iota
+	OrderRead
+	OrderPost
+	OrderClear
+	OrderArrive
+	SubOrders = iota
+)
+
+// ProgramRule makes the steps of a program. It is asked by all hosts at the same time.
+type ProgramRule interface {
+	// Steps is how many a lane has in an iteration; 0: it is not used.
+	Steps(lane int32) int
+	// Step fills in step k of a lane, from 0. The room of s.Takes and s.Puts is used again.
+	Step(lane int32, k int, s *ProgramStep)
+	// Unit is the order of the step that puts unit k of an iteration on an edge, which of its
+	// edges that is, and what the unit takes on the wire.
+	Unit(edge int32, k int) (order uint64, put int, wire units.Bytes)
+}
+
+// AddProgram adds a program to the plan.
+func (p *Plan) AddProgram(g *Program) { p.Programs = append(p.Programs, g) }

@@ -23,7 +23,7 @@ func (a *Book) sum(c *record.Collective, program int) {
 		}
 	}
 	for _, e := range total.Ends {
-		if e.Ranks < len(p.Ranks) {
+		if e.Ranks < len(p.Ranks)+len(p.Calls) {
 			e.At = -1
 		}
 		c.EndPS = append(c.EndPS, e.At)
@@ -31,6 +31,10 @@ func (a *Book) sum(c *record.Collective, program int) {
 	c.Sums = &record.CollectiveSums{FirstPostPS: -1}
 	if first := min(total.Messages.First, total.News.First); first != units.Never {
 		c.Sums.FirstPostPS, c.Sums.LastCompletionPS = first, max(total.Messages.Last, total.News.Last)
+	}
+	if p := &total.Pairs; p.Made > 0 {
+		c.Sums.QueuePairs = &record.PairSum{Made: p.Made, Most: p.Most, SentPackets: p.SentPackets, SentBytes: p.SentBytes,
+			Retransmitted: p.Retransmitted, CNPsReceived: p.CNPsReceived, NAKsSent: p.NAKsSent, Timeouts: p.Timeouts}
 	}
 	for i := range total.Kinds {
 		if k := &total.Kinds[i]; k.Count > 0 {
@@ -51,7 +55,8 @@ func (a *Book) sum(c *record.Collective, program int) {
 
 // localSum is about the local operations with a label.
 func (a *Book) localSum(label *workload.Label, k *nic.KindSum) record.KindSum {
-	out := record.KindSum{Kind: label.Text, Count: k.Count, TimePS: k.Delay + k.Moving, WaitedPS: k.Waited, LongestPS: k.Longest}
+	out := record.KindSum{Kind: label.Text, Count: k.Count, TimePS: k.Delay + k.Moving, WaitedPS: k.Waited,
+		LongestPS: k.Longest}
 	for _, p := range label.Parts {
 		if p.Time > 0 {
 			out.Stages = append(out.Stages, record.StageSum{Label: p.Name, TimePS: p.Time * units.Time(k.Count)})
@@ -66,11 +71,13 @@ func (a *Book) localSum(label *workload.Label, k *nic.KindSum) record.KindSum {
 // messageSum is about messages of a kind.
 func messageSum(kind string, m *nic.MessageSum) record.KindSum {
 	out := record.KindSum{Kind: kind, Count: m.Count, TimePS: m.Time, LongestPS: m.Longest, Failed: m.Failed}
-	out.Stages = append(out.Stages, record.StageSum{Stage: catalog.StageCPU, TimePS: m.Posting}, record.StageSum{Stage: catalog.StageEarlierWork, TimePS: m.Earlier})
+	out.Stages = append(out.Stages, record.StageSum{Stage: catalog.StageCPU, TimePS: m.Posting},
+		record.StageSum{Stage: catalog.StageEarlierWork, TimePS: m.Earlier})
 	for s, d := range m.Before {
 		out.Stages = append(out.Stages, record.StageSum{Stage: stageNames[s], TimePS: d})
 	}
-	out.Stages = append(out.Stages, record.StageSum{Label: "on the way, and acknowledged", TimePS: m.Rest}, record.StageSum{Stage: catalog.StageEntry, TimePS: m.Polling})
+	out.Stages = append(out.Stages, record.StageSum{Label: "on the way, and acknowledged", TimePS: m.Rest},
+		record.StageSum{Stage: catalog.StageEntry, TimePS: m.Polling})
 	out.Stages = slices.DeleteFunc(out.Stages, func(s record.StageSum) bool { return s.TimePS == 0 })
 	return out
 }

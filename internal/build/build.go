@@ -79,6 +79,7 @@ type builder struct {
 	lifetimes  bool                        // some switch has lifetime limits
 	reactions  map[[2]int]*congestion.IBCC // by global port and service level, where queue pairs share them
 	kinds      map[nic.QPKind]*nic.QPKind  // for queue pairs to share
+	pairKinds  [][]pairKinds               // by program and rank
 	// By connection, of those of TCP; nil without any.
 	streamEnds   []nic.StreamEnds
 	streamSizes  [][2]int64 // of each message, in bytes: there and back; 0: none
@@ -510,6 +511,20 @@ func (b *builder) connect(specs []nic.Spec, i int) {
 	there := b.template(c, i, c.Src, c.Dst, qd)
 	back := b.template(c, i, c.Dst, c.Src, qs)
 	back.Flags |= packet.Reverse
+	req, rsp := b.ends(c, i, b.regionSize[i], there, back)
+	specs[src.Node].QPs = append(specs[src.Node].QPs, b.queuePair(req, &there, dst.Node))
+	specs[dst.Node].QPs = append(specs[dst.Node].QPs, b.queuePair(rsp, &back, src.Node))
+	if c.Service == workload.UD {
+		data := req.Data
+		data.Hash, data.Dst, data.Conn, data.DestQP = there.Hash, there.Dst, there.Conn, qd
+		b.handle(i, data)
+	}
+}
+
+// ends are the kinds of the queue pairs of a connection, the i-th or like it: of the one that posts
+// and of its peer. region is the memory of its messages, there and back templates of packets.
+func (b *builder) ends(c *workload.Conn, i int, region units.Bytes, there, back packet.Packet) (req, rsp *nic.QPKind) {
+	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]
 	line := func(e topology.Endpoint) units.Rate { return b.g.LinkAt(e.Node, e.Port).Rate }
 	attrs := rdma.Attrs{Access: access(c), Receives: int64(c.Receives), MaxRdAtomic: b.rdAtomic(c), MaxDestRdAtomic: b.v.NICs[dst.Node].MaxDestRdAtomic,
 		MaxInline: b.v.NICs[src.Node].MaxInline, ReceiveSize: c.ReceiveSize}
@@ -517,9 +532,9 @@ func (b *builder) connect(specs []nic.Spec, i int) {
 		attrs.Window = b.v.Windows[i]
 	}
 	entry := b.v.Plan.EntryName(i)
-	req := nic.QPKind{Thread: int(c.SrcThread), Region: b.regionSize[i], Inline: c.Inline, Port: src.Port, Entry: entry}
+	req = &nic.QPKind{Thread: int(c.SrcThread), Region: region, Inline: c.Inline, Port: src.Port, Entry: entry}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
-	rsp := nic.QPKind{Thread: int(c.DstThread), Port: dst.Port, Entry: entry}
+	rsp = &nic.QPKind{Thread: int(c.DstThread), Port: dst.Port, Entry: entry}
 	if b.Carried != nil {
 		attrs.Inbox = b.Carried.Inboxes[i].Inbox
 	}
@@ -543,26 +558,34 @@ func (b *builder) connect(specs []nic.Spec, i int) {
 	if c.SRQ > 0 {
 		rsp.Setup.SRQ = b.srqs[c.SRQ-1]
 	}
-	specs[src.Node].QPs = append(specs[src.Node].QPs, b.queuePair(&req, &there, dst.Node))
-	specs[dst.Node].QPs = append(specs[dst.Node].QPs, b.queuePair(&rsp, &back, src.Node))
-	if c.Service == workload.UD {
-		data := req.Data
-		data.Hash, data.Dst, data.Conn, data.DestQP = there.Hash, there.Dst, there.Conn, qd
-		b.handle(i, data)
-	}
+	return req, rsp
+}
+
+// kindsOf are those of a connection that a program makes, in place of the i-th.
+func (b *builder) kindsOf(c *workload.Conn, i int, region units.Bytes) (req, rsp *nic.QPKind) {
+	there, back := b.template(c, i, c.Src, c.Dst, 0), b.template(c, i, c.Dst, c.Src, 0)
+	back.Flags |= packet.Reverse
+	req, rsp = b.ends(c, i, region, there, back)
+	return b.shared(req), b.shared(rsp)
 }
 
 // queuePair is a queue pair of a kind towards a peer; p is a template of its packets.
 func (b *builder) queuePair(kind *nic.QPKind, p *packet.Packet, peer int) nic.QPSpec {
+	return nic.QPSpec{QPKind: b.shared(kind), PeerHost: b.g.Nodes[peer].Name, PeerQP: p.DestQP, Hash: p.Hash,
+		Dst: p.Dst, Conn: p.Conn}
+}
+
+// shared is the one of a kind that all have.
+func (b *builder) shared(kind *nic.QPKind) *nic.QPKind {
 	if b.kinds == nil {
 		b.kinds = make(map[nic.QPKind]*nic.QPKind)
 	}
 	same := b.kinds[*kind]
 	if same == nil {
-		same = new(*kind)
+		same = kind
 		b.kinds[*same] = same
 	}
-	return nic.QPSpec{QPKind: same, PeerHost: b.g.Nodes[peer].Name, PeerQP: p.DestQP, Hash: p.Hash, Dst: p.Dst, Conn: p.Conn}
+	return same
 }
 
 // notification is the notification point that the queue pairs of a port share, all or

@@ -108,6 +108,9 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	if lazily {
 		b.program()
 		info.Program = len(plan.Programs)
+		if b.Op == AllToAll {
+			info.Channels = len(b.used)
+		}
 		plan.Collectives = append(plan.Collectives, info)
 		return nil
 	}
@@ -241,7 +244,8 @@ func (b *builder) edge(from, to, via int) *edge {
 	key := edgeKey{b.channel, from, to, via}
 	e := b.edges[key]
 	if e == nil {
-		e = &edge{ends: [2]int32{int32(from), int32(to)}, from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via], conn: noConn, back: noConn}
+		e = &edge{ends: [2]int32{int32(from), int32(to)}, from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via],
+			conn: noConn, back: noConn}
 		e.local, e.memory = e.from.Host == e.to.Host, workload.NoDevice
 		if e.local && b.Between != nil {
 			e.memory = b.Between(e.from, e.to)
@@ -426,9 +430,12 @@ func (b *builder) slotVerb() workload.Verb {
 }
 
 // connect makes a connection between the network ports of two ranks.
-func (b *builder) connect(from, to *Rank) int {
-	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
-	conn := &b.plan.Conns[c]
+func (b *builder) connect(from, to *Rank) int { return b.connectIn(b.plan, from, to) }
+
+// connectIn makes it in a plan.
+func (b *builder) connectIn(plan *workload.Plan, from, to *Rank) int {
+	c := plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
+	conn := &plan.Conns[c]
 	conn.SrcDevice, conn.SrcStaged = from.Device, from.Staged
 	conn.DstDevice, conn.DstStaged = to.Device, to.Staged
 	conn.SrcThread, conn.DstThread = b.proxies[from], b.proxies[to]
@@ -438,9 +445,12 @@ func (b *builder) connect(from, to *Rank) int {
 // connectSlots makes a connection for news of free slots, which lie in the memory of
 // hosts. Proxies post them with their receives, whose costs have them, and read the news
 // where they lie.
-func (b *builder) connectSlots(from, to *Rank) int {
-	c := b.plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
-	conn := &b.plan.Conns[c]
+func (b *builder) connectSlots(from, to *Rank) int { return b.connectSlotsIn(b.plan, from, to) }
+
+// connectSlotsIn makes it in a plan.
+func (b *builder) connectSlotsIn(plan *workload.Plan, from, to *Rank) int {
+	c := plan.Connect(b.entry, from.Endpoint, to.Endpoint, b.opt)
+	conn := &plan.Conns[c]
 	conn.Slots, conn.Inline = true, b.Inline
 	return c
 }

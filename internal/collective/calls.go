@@ -23,24 +23,8 @@ func (b *builder) hostCalls() (ends []workload.Op) {
 	if b.Algorithm != Pairwise || !b.onGPUs() {
 		return nil
 	}
-	var launch units.Time
-	for _, c := range b.GPU {
-		if c.Key == "launch" {
-			launch = c.Time
-		}
-	}
 	for i := range b.Ranks {
-		r := &b.Ranks[i]
-		peers, remote := 1, 0
-		if b.Op == AllToAll {
-			peers = len(b.Ranks)
-			remote = peers - len(b.membersOf(i))
-		} else if b.Ranks[(i+1)%len(b.Ranks)].Host != r.Host {
-			remote = 1
-		}
-		calls := units.Time(peers)*peerCalls + units.Time(remote)*proxyCalls
-		label := b.plan.AddLabel("calls", workload.Part{Name: "sends and receives", Time: calls},
-			workload.Part{Name: "kernel launch", Time: launch})
+		r, label := &b.Ranks[i], b.callLabel(i)
 		op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: label, Start: b.Start,
 			From: workload.NoDevice, To: workload.NoDevice})
 		if len(b.called) > i {
@@ -50,4 +34,24 @@ func (b *builder) hostCalls() (ends []workload.Op) {
 	}
 	b.called = ends
 	return ends
+}
+
+// callLabel is the label of the calls of a rank.
+func (b *builder) callLabel(i int) uint16 {
+	var launch units.Time
+	for _, c := range b.GPU {
+		if c.Key == "launch" {
+			launch = c.Time
+		}
+	}
+	peers, remote := 1, 0
+	if b.Op == AllToAll {
+		peers = len(b.Ranks)
+		remote = peers - len(b.membersOf(i))
+	} else if b.Ranks[(i+1)%len(b.Ranks)].Host != b.Ranks[i].Host {
+		remote = 1
+	}
+	calls := units.Time(peers)*peerCalls + units.Time(remote)*proxyCalls
+	return b.plan.AddLabel("calls", workload.Part{Name: "sends and receives", Time: calls},
+		workload.Part{Name: "kernel launch", Time: launch})
 }

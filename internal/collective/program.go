@@ -1,6 +1,8 @@
 package collective
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -28,7 +30,15 @@ const MostRecords = 1 << 20
 // are, over connections whose messages end at both ends.
 func (b *builder) lazily() bool {
 	switch {
-	case b.Algorithm != Ring && b.Algorithm != SingleRing, b.opt.Service != workload.RC, b.slots > workload.MaxProgramSlots:
+	case b.Op == AllToAll:
+		if p := b.partners(); p.local == 0 || b.opt.Path != nil || b.opt.Receives >= 0 {
+			return false
+		}
+	case b.Algorithm != Ring && b.Algorithm != SingleRing:
+		return false
+	}
+	switch {
+	case b.opt.Service != workload.RC, b.slots > workload.MaxProgramSlots:
 		return false
 	case b.Records == AutoRecords:
 		return b.operations() > MostRecords
@@ -40,6 +50,9 @@ func (b *builder) lazily() bool {
 // of one that leaves a host what proxies do at both ends, a message and the news of its slot.
 func (b *builder) operations() units.Bytes {
 	n, hosts := units.Bytes(len(b.Ranks)), units.Bytes(len(hostsOf(b.Ranks)))
+	if b.Op == AllToAll {
+		hosts = n // every rank sends to those of others
+	}
 	if hosts == 1 {
 		return b.steps() * units.Bytes(b.Iterations)
 	}
@@ -48,10 +61,17 @@ func (b *builder) operations() units.Bytes {
 
 // program appends the collective as a program.
 func (b *builder) program() {
-	p := &workload.Program{Entry: b.entry, Collective: len(b.plan.Collectives), Iterations: b.Iterations, Start: b.Start, PerRank: b.Channels,
-		Launch: b.label("launch", b.Costs.Launch), Slots: b.slots, Verb: b.opt.Verb, SlotVerb: b.slotVerb(), SlotBytes: SlotMessage}
+	p := &workload.Program{Entry: b.entry, Collective: len(b.plan.Collectives), Iterations: b.Iterations,
+		Start: b.Start, PerRank: b.Channels,
+		Launch: b.label("launch", b.Costs.Launch), Slots: b.slots, Verb: b.opt.Verb, SlotVerb: b.slotVerb(),
+		SlotBytes: SlotMessage}
 	for i := range b.Ranks {
 		p.Ranks = append(p.Ranks, workload.ProgramRank{Host: b.Ranks[i].Host, Device: b.Ranks[i].Device})
+	}
+	defer b.plan.AddProgram(p)
+	if b.Op == AllToAll {
+		b.pairs(p)
+		return
 	}
 	rule := b.ringRule()
 	p.Rule, p.Orders = rule, rule.orders
@@ -66,13 +86,48 @@ func (b *builder) program() {
 	}
 	b.join(p, rule.channels)
 	b.labelEdges(p)
-	b.plan.AddProgram(p)
+}
+
+// pairs completes a program of an exchange between all pairs. In the plan one connection of each
+// rank stands for all: what depends on whose threads and ports are used is found by them.
+func (b *builder) pairs(p *workload.Program) {
+	r := b.pairRule()
+	p.Rule, p.Pairs, p.Orders, p.PerRank, p.Conns = r, r, r.orders+uint64(r.n), 2*len(r.items),
+		r.batches[len(r.batches)-1].conn
+	p.Bytes = b.Bytes * units.Bytes(len(b.Ranks)-r.local) * units.Bytes(b.Iterations)
+	p.Most, p.Memories = b.onWire(r.pieces[0][0]), make(map[int][]int16)
+	for i := range b.Ranks {
+		p.Endpoints = append(p.Endpoints, b.Ranks[i].Endpoint)
+		for _, m := range r.memory[i] {
+			if m != workload.NoDevice && !slices.Contains(p.Memories[b.Ranks[i].Host], m) {
+				p.Memories[b.Ranks[i].Host] = append(p.Memories[b.Ranks[i].Host], m)
+			}
+		}
+	}
+	for k := range r.used {
+		b.used[k] = true
+	}
+	if b.onGPUs() {
+		for i := range b.Ranks {
+			p.Calls = append(p.Calls, b.callLabel(i))
+		}
+	}
+	p.Conn = len(b.plan.Conns)
+	if len(r.hosts) == 1 {
+		return
+	}
+	for m := range b.Ranks { // to a rank of its number, of one host after the other
+		to := r.to(m, r.local*(1+m%(len(r.hosts)-1)))
+		b.connect(&b.Ranks[r.via(m, to)], &b.Ranks[to])
+	}
 }
 
 // programEdge is an edge without its labels and connections.
 func (b *builder) programEdge(e *edge) workload.ProgramEdge {
-	out := workload.ProgramEdge{From: e.ends[0], To: e.ends[1], Local: e.local, Conn: noConn, Back: noConn, Next: workload.NoDevice, Memory: e.memory,
-		Copy: workload.NoLabel, Read: workload.NoLabel, Post: workload.NoLabel, Arrive: workload.NoLabel, Clear: workload.NoLabel}
+	out := workload.ProgramEdge{From: e.ends[0], To: e.ends[1], Local: e.local, Conn: noConn, Back: noConn,
+		Next: workload.NoDevice, Memory: e.memory,
+		Copy: workload.NoLabel, Read: workload.NoLabel, Post: workload.NoLabel, Arrive: workload.NoLabel,
+		Clear: workload.NoLabel}
 	if e.local || e.via != e.from {
 		out.Next = e.next()
 	}

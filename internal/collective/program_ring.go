@@ -32,7 +32,8 @@ const ringPlaces = 1 + workload.SubOrders
 
 // ringRule makes the rings of all channels, and their edges.
 func (b *builder) ringRule() *ringRule {
-	r := &ringRule{builder: b, chain: b.Op == Broadcast, rate: b.blockRate(), channels: make([]ringChannel, b.Channels), orders: uint64(len(b.Ranks))}
+	r := &ringRule{builder: b, chain: b.Op == Broadcast, rate: b.blockRate(), channels: make([]ringChannel,
+		b.Channels), orders: uint64(len(b.Ranks))}
 	n := len(b.Ranks)
 	for b.channel = range b.Channels {
 		c := &r.channels[b.channel]
@@ -199,5 +200,6 @@ func (r *ringRule) carried(edge int32) (sum, most units.Bytes) {
 		}
 		return sum
 	}
-	return units.Bytes(c.rounds.count-1)*of(&c.whole) + of(&c.rest), r.onWire(share(share(c.whole.data, c.whole.n, 0), c.whole.slices, 0))
+	return units.Bytes(c.rounds.count-1)*of(&c.whole) + of(&c.rest), r.onWire(share(share(c.whole.data, c.whole.n,
+		0), c.whole.slices, 0))
 }

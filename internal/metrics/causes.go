@@ -42,11 +42,20 @@ func (x *index) queueCauses(p *record.Port, limit int64) []string {
 	return appendNonEmpty(causes, x.windowCause(qps, limit), x.inputCause(out), x.startCause(out))
 }
 
-// strayed reports whether each packet took a way of its own: then who passes a port is not
-// known from the ways that the record has.
+// unlisted reports whether there were queue pairs that the record does not list.
+func (x *index) unlisted() bool {
+	return slices.ContainsFunc(x.r.Collectives, func(c record.Collective) bool {
+		return c.Sums != nil &&
+			c.Sums.QueuePairs != nil
+	})
+}
+
+// strayed reports whether each packet took a way of its own, or queue pairs are not listed: then
+// who passes a port is not known from the ways that the record has.
 func (x *index) strayed() bool {
 	e := x.r.Evidence
-	return e != nil && slices.ContainsFunc(e.Detours, func(d record.Detour) bool { return d.Why != record.DetourTables })
+	return x.unlisted() || e != nil && slices.ContainsFunc(e.Detours,
+		func(d record.Detour) bool { return d.Why != record.DetourTables })
 }
 
 // ingressCauses says why the ingress buffer behind port p came no nearer to XOFF
@@ -54,7 +63,7 @@ func (x *index) strayed() bool {
 func (x *index) ingressCauses(p *record.Port, near *record.Approach) []string {
 	limit := near.Threshold
 	qps := x.class(x.in(p.ID()), p.Class)
-	if x.strayed() && !x.hosts[p.Peer.Node] {
+	if x.unlisted() || x.strayed() && !x.hosts[p.Peer.Node] {
 		return nil
 	}
 	if len(qps) == 0 {

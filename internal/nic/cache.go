@@ -48,10 +48,14 @@ type landing struct {
 // (Guo et al., SIGCOMM 2016, 5.4: the slow-receiver symptom).
 func (h *Host) stall(pk *packet.Packet) units.Time {
 	c := &h.caches
-	if !c.on() || int(pk.DestQP) >= len(h.qps) {
+	if !c.on() {
 		return 0
 	}
-	s := h.used(pk.DestQP)
+	q, here := h.meant(pk)
+	if !here || int(q) >= len(h.qps) {
+		return 0
+	}
+	s := h.used(q)
 	misses := int64(0)
 	if c.Contexts > 0 && !c.contexts.Touch(uint64(pk.DestQP)) {
 		s.contextMisses++
@@ -79,12 +83,12 @@ func (h *Host) fetch(now units.Time, q uint32) units.Time {
 		return 0
 	}
 	misses := int64(0)
-	if c.Contexts > 0 && !c.contexts.Touch(uint64(q)) {
+	if c.Contexts > 0 && !c.contexts.Touch(uint64(h.number(q))) {
 		s.contextMisses++
 		misses++
 	}
 	if va, n := s.qp.Upcoming(); c.Translations > 0 && n > 0 && !h.specs[q].Inline {
-		pages := c.pages(q, va, uint64(n))
+		pages := c.pages(h.number(q), va, uint64(n))
 		s.translationMisses += pages
 		misses += pages
 	}
@@ -131,7 +135,8 @@ func (h *Host) translate(s *qpSlot, pk *packet.Packet) (misses int64) {
 		s.landing = landing{pk.PSN, 0}
 		va = 0
 	default:
-		mtu := uint64(h.specs[pk.DestQP].Config.MTU)
+		q, _ := h.slotOf(pk.DestQP)
+		mtu := uint64(h.specs[q].Config.MTU)
 		va = s.landing.va + uint64((pk.PSN-s.landing.psn)&(1<<24-1))*mtu
 	}
 	if n == 0 && pk.DMALen == 0 {

@@ -59,8 +59,13 @@ func (h *Host) passed(now units.Time, low uint32) {
 		h.net.Kick(now, h.ports[i].fabricPort)
 	case laterNAK:
 		h.replies.N, h.replies.CNPAfter = 0, 0
-		h.deliverAnswer(now, pk.DestQP, pk)
-		h.reply(now, int(h.qps[pk.DestQP].port), slot)
+		q, here := h.slotOf(pk.DestQP)
+		if !here {
+			part.Free(slot)
+			return
+		}
+		h.deliverAnswer(now, q, pk)
+		h.reply(now, int(h.qps[q].port), slot)
 	}
 }
 
@@ -151,7 +156,7 @@ func (h *Host) takesLater(now units.Time, q uint32) bool {
 	at := max(now, c.idle)
 	c.idle = at + h.card.Gap
 	if at > now {
-		h.pend(now, at, doneTurn, q)
+		h.pend(now, at, doneTurn, h.number(q))
 	}
 	return at > now
 }

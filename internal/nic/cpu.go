@@ -23,6 +23,9 @@ type task struct {
 	post Post       // taskPost
 	prep units.Time // taskPost: connecting and registering before it
 	id   uint32     // taskPoll: the message
+	// of is the kind of a queue pair that a program makes: it has still to be made, or may be
+	// over when the task is done. nil: qp is there.
+	of *QPKind
 }
 
 // processors are a host's cores with the tasks they have not finished.
@@ -69,7 +72,10 @@ func (h *Host) work(now units.Time, t *task) {
 	c := &h.cpu
 	x := host.Task{Kind: uint8(t.kind)}
 	core := 0
-	q := h.specs[t.qp].QPKind
+	q := t.of
+	if q == nil {
+		q = h.specs[t.qp].QPKind
+	}
 	if q.Thread > 0 {
 		core = c.Application(q.Thread - 1)
 	}
@@ -90,9 +96,11 @@ func (h *Host) work(now units.Time, t *task) {
 		h.charge(t, &x, &core)
 	}
 
-	s := h.used(t.qp)
-	s.tasks[t.kind]++
-	s.busy += x.Cost()
+	if t.of == nil {
+		s := h.used(t.qp)
+		s.tasks[t.kind]++
+		s.busy += x.Cost()
+	}
 	x.Arg = c.put(t)
 	if c.Submit(now, core, host.Process, &x) {
 		c.take(x.Arg)
@@ -106,7 +114,7 @@ func (h *Host) charge(t *task, x *host.Task, core *int) {
 	c := &h.cpu
 	switch t.kind {
 	case taskPost:
-		if h.specs[t.qp].Stream != nil {
+		if t.of == nil && h.specs[t.qp].Stream != nil {
 			x.Add(host.Post, t.prep)
 			*core = c.Application(int(t.qp))
 		} else {
@@ -150,7 +158,10 @@ func (h *Host) finished(now units.Time, source uint32) {
 func (h *Host) finish(now units.Time, t *task) {
 	switch t.kind {
 	case taskPost:
-		if h.specs[t.qp].Stream != nil {
+		if t.of != nil {
+			t.post.QP = h.connected(t.post.QP)
+		}
+		if h.specs[t.post.QP].Stream != nil {
 			h.write(now, &t.post)
 			return
 		}
@@ -159,7 +170,7 @@ func (h *Host) finish(now units.Time, t *task) {
 		h.message(t.id).Polled = now
 		h.completed(now, t.id)
 	case taskReceive:
-		if h.cpu.reposts {
+		if h.cpu.reposts && t.of == nil {
 			h.qps[t.qp].qp.PostReceive(1)
 		}
 	}

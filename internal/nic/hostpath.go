@@ -114,8 +114,21 @@ func (h *Host) pend(now, at units.Time, what, low uint32) {
 func (h *Host) pathTimer(now units.Time, low uint32) {
 	h.restless--
 	h.net.Part().NoteWork()
+	what := low &^ (1<<doneShift - 1)
 	q := low & (1<<doneShift - 1)
-	switch low &^ (1<<doneShift - 1) {
+	switch {
+	case what == doneEntry: // whose number is a message's
+	case what == doneReceived && q&programQPs != 0: // it may be over
+		h.work(now, &task{kind: taskReceive, of: h.kindOf(q, false)})
+		return
+	default:
+		local, here := h.slotOf(q)
+		if !here {
+			return
+		}
+		q = local
+	}
+	switch what {
 	case doneWork:
 		if !h.takesLater(now, q) {
 			h.workHere(now, q)
@@ -125,7 +138,7 @@ func (h *Host) pathTimer(now units.Time, low uint32) {
 	case donePlaced:
 		h.messagePlaced(now, q)
 	case doneEntry:
-		h.work(now, &task{kind: taskPoll, qp: h.message(q).QP, id: q})
+		h.poll1(now, q)
 	case doneReceived:
 		h.work(now, &task{kind: taskReceive, qp: q})
 	case doneCopied:
@@ -163,7 +176,7 @@ func (h *Host) ring(now units.Time, q uint32, wr *rdma.WorkRequest) {
 	}
 	x.rung++
 	x.here = max(x.here, at)
-	h.pend(now, x.here, doneWork, q)
+	h.pend(now, x.here, doneWork, h.number(q))
 }
 
 // workHere lets queue pair q go on: the card has its next work request.
@@ -201,7 +214,7 @@ func (h *Host) writeEntry(now units.Time, q, id uint32, status rdma.Status) {
 	at := h.entry(now, q)
 	h.pend(now, at, doneEntry, id)
 	if m.Placed > at { // the copy into a GPU of what a READ brought
-		h.pend(now, m.Placed, doneRead, q)
+		h.pend(now, m.Placed, doneRead, h.number(q))
 	}
 }
 

@@ -72,7 +72,11 @@ type Post struct {
 type Requests interface {
 	Post(message uint32) Post
 	// Make makes that of a message of a program, which has a number of the host's own.
-	Make(id uint32, m *workload.Message) Post
+	Make(program int, id uint32, m *workload.Message) Post
+	// Pair describes the queue pair of a connection that a program makes, at either end, and
+	// says how many messages that posts or takes.
+	Pair(program int, conn int32, requester bool) (s QPSpec, messages int)
+	PairKind(program int, conn int32, requester bool) *QPKind
 }
 
 // Message is the fate of a work request; the slice is shared by all hosts, each
@@ -121,7 +125,7 @@ type life struct {
 func (h *Host) used(q uint32) *qpSlot {
 	s := &h.qps[q]
 	if s.life == nil {
-		s.life = &life{armed: units.Never}
+		s.life = h.newLife()
 		if h.path != nil { // which looks at the account of all that it moves data for
 			s.accounted(0)
 		}
@@ -329,13 +333,15 @@ func (h *Host) Timer(now units.Time, kind uint8, low uint32) {
 		}
 		h.post(now)
 	case timerQP:
+		q, here := h.slotOf(low &^ (lateCNP | lateReaction))
 		switch {
+		case !here: // it is over
 		case low >= lateCNP:
-			h.sendLateCNP(now, low-lateCNP)
+			h.sendLateCNP(now, q)
 		case low >= lateReaction:
-			h.hear(now, low-lateReaction)
+			h.hear(now, q)
 		default:
-			h.expire(now, low)
+			h.expire(now, q)
 		}
 	case timerTriggered:
 		h.postTriggered(now)
@@ -377,7 +383,7 @@ func (h *Host) due(now units.Time, p *Post) {
 	if connect+register > 0 {
 		h.prepared[p.WR.ID] = [2]units.Time{connect, register}
 	}
-	h.work(now, &task{kind: taskPost, qp: p.QP, post: *p, prep: connect + register})
+	h.work(now, &task{kind: taskPost, qp: p.QP, of: h.kindOf(p.QP, true), post: *p, prep: connect + register})
 }
 
 // postOne hands one work request to its queue pair.
@@ -405,7 +411,7 @@ func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	if s.qp == nil {
 		h.used(q)
 		sp := &h.specs[q]
-		s.qp = new(rdma.QP)
+		s.qp = h.newQP()
 		s.qp.ConnectAs(&sp.Setup, &rdma.Own{Dst: sp.Dst, Conn: sp.Conn, Hash: sp.Hash, DestQP: sp.PeerQP, QPN: q, CQ: &h.cq, ReceiveCQ: &h.rcq}, now)
 	}
 	return s
@@ -441,7 +447,7 @@ func (h *Host) arm(now units.Time, q uint32) {
 	s := &h.qps[q]
 	if d := s.qp.Deadline(); d < s.armed {
 		s.armed = d
-		h.timer(d, d-s.qp.Armed(now), timerQP, q)
+		h.timer(d, d-s.qp.Armed(now), timerQP, h.number(q))
 	}
 }
 
@@ -472,7 +478,12 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 		h.deliverSegment(now, i, slot)
 		return
 	}
-	q := pk.DestQP
+	q, here := h.meant(pk)
+	if !here { // for one that is over: a notification, or an answer that another has overtaken
+		h.net.FreeSides(pk)
+		part.Free(slot)
+		return
+	}
 	if int(q) >= len(h.qps) {
 		part.Bug("%s: packet for queue pair %d of %d", h.Name, q, len(h.qps))
 	}
@@ -490,7 +501,7 @@ func (h *Host) deliver(now units.Time, i int, slot uint32) {
 		h.accepted(now, q)
 	}
 	if d := h.replies.CNPAfter; d > 0 {
-		h.timer(now+d, d, timerQP, q|lateCNP)
+		h.timer(now+d, d, timerQP, h.number(q)|lateCNP)
 	}
 	h.reply(now, i, slot)
 }
@@ -611,9 +622,9 @@ func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
 		switch {
 		case h.rcq.Entries[i].Status != rdma.Success:
 		case h.path != nil:
-			h.pend(now, h.entry(now, q), doneReceived, q)
+			h.pend(now, h.entry(now, q), doneReceived, h.number(q))
 		default:
-			h.work(now, &task{kind: taskReceive, qp: q})
+			h.work(now, &task{kind: taskReceive, qp: q, of: h.kindOf(h.number(q), false)})
 		}
 	}
 	h.rcq.Clear()
@@ -634,12 +645,19 @@ func (h *Host) complete(now units.Time, q uint32, ack *packet.Packet) {
 		if h.path != nil {
 			h.writeEntry(now, q, c.ID, c.Status)
 			h.packNote(c.ID)
+			h.pairDone(q)
 			continue
 		}
 		h.packNote(c.ID)
-		h.work(now, &task{kind: taskPoll, qp: m.QP, id: c.ID})
+		h.pairDone(q)
+		h.poll1(now, c.ID)
 	}
 	h.cq.Clear()
+}
+
+// poll1 has the application poll the completion of message id.
+func (h *Host) poll1(now units.Time, id uint32) {
+	h.work(now, &task{kind: taskPoll, qp: h.message(id).QP, of: h.kindPosted(id), id: id})
 }
 
 // queueControl appends an ACK, NAK or CNP to the queue of its class.

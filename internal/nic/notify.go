@@ -36,7 +36,7 @@ func (h *Host) hearsLater(now units.Time, q, slot uint32) bool {
 	if d == 0 {
 		return false
 	}
-	h.timer(now+d, d, timerQP, q|lateReaction)
+	h.timer(now+d, d, timerQP, h.number(q)|lateReaction)
 	h.meet(now, h.used(q), replies, h.net.Part().Rec(slot))
 	h.net.FreeSides(h.net.Part().Rec(slot))
 	h.net.Part().Free(slot)

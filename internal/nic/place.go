@@ -122,7 +122,7 @@ func (h *Host) placedAt(now units.Time, q uint32) (landed, placed units.Time) {
 func (h *Host) pendPlaced(now units.Time, q, n uint32) {
 	_, at := h.placedAt(now, q)
 	for range n {
-		h.pend(now, at, donePlaced, q)
+		h.pend(now, at, donePlaced, h.number(q))
 	}
 }
 

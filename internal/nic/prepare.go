@@ -28,6 +28,9 @@ func (h *Host) Prepared(id uint32) (connect, register units.Time) {
 // prepare returns what connecting and registering take before p can be posted.
 // A payload that stands in the work request needs no registered memory.
 func (h *Host) prepare(p *Post) (connect, register units.Time) {
+	if p.QP&programQPs != 0 { // made when it is posted to, as nothing is to be prepared
+		return 0, 0
+	}
 	s, c := &h.qps[p.QP], &h.preparation
 	if !s.connected && h.specs[p.QP].Service != rdma.UD { // datagrams need no connection
 		s.connected = true

@@ -14,6 +14,8 @@ import (
 type Programs struct {
 	list   []program
 	delays []units.Time // by label
+	// Lossy: packets may be lost, so that queue pairs may have to answer again.
+	Lossy bool
 	// first is the number of their first operation: those of the plan come before.
 	first uint32
 }
@@ -22,9 +24,10 @@ type Programs struct {
 type program struct {
 	*workload.Program
 	base  uint64 // its first place in the order of operations
+	conn  uint32 // number of the first connection that it makes
 	lanes []programLane
 	ranks []programRank
-	out   []outEdge
+	out   []outEdge // nil: hosts make those that they use
 	in    []inEdge
 }
 
@@ -69,11 +72,15 @@ func NewPrograms(p *workload.Plan) *Programs {
 	for i := range p.Labels {
 		x.delays = append(x.delays, p.Labels[i].Delay())
 	}
-	base := uint64(0)
+	base, conn := uint64(0), uint32(0)
 	for _, g := range p.Programs {
-		x.list = append(x.list, program{Program: g, base: base, lanes: make([]programLane, len(g.Ranks)*g.PerRank), ranks: make([]programRank, len(g.Ranks)),
-			out: make([]outEdge, len(g.Edges)), in: make([]inEdge, len(g.Edges))})
-		base += g.Orders * uint64(g.Iterations)
+		y := program{Program: g, base: base, conn: conn, lanes: make([]programLane, len(g.Ranks)*g.PerRank),
+			ranks: make([]programRank, len(g.Ranks))}
+		if g.Pairs == nil {
+			y.out, y.in = make([]outEdge, len(g.Edges)), make([]inEdge, len(g.Edges))
+		}
+		x.list = append(x.list, y)
+		base, conn = base+g.Orders*uint64(g.Iterations), conn+uint32(g.Conns)
 	}
 	return x
 }
@@ -93,6 +100,7 @@ type programs struct {
 	over    workload.ProgramStep // that a lane has taken
 	told    []slotNews           // to be posted
 	sums    []ProgramSums
+	pairs   pairs
 }
 
 // ProgramRank is a rank of a program that is at a host.
@@ -101,6 +109,7 @@ type ProgramRank struct{ Program, Rank int32 }
 // What an operation of a program is.
 const (
 	opLaunch = iota // the start of a rank's kernel
+	opCall          // what its thread calls
 	opStep          // of a lane
 	opCopy          // of a unit to an edge's next device
 	opRead          // of a unit out of the host's memory
@@ -125,7 +134,8 @@ type programPost struct {
 	noted Noted
 	of    int32 // program
 	edge  int32
-	news  bool // of a free slot
+	news  bool    // of a free slot
+	kind  *QPKind // of the queue pair, where the program makes it
 }
 
 // programIDs is set in the numbers of messages of programs, which are a host's own.
@@ -154,6 +164,7 @@ func (h *Host) startPrograms() {
 		return
 	}
 	x.index = make(map[uint32]uint32)
+	x.pairs = newPairs(x.Programs, uint32(len(h.qps)))
 	x.sums = newSums(x.Programs)
 	for _, r := range x.own {
 		p := &x.list[r.Program]
@@ -161,12 +172,25 @@ func (h *Host) startPrograms() {
 		op.label = p.Launch
 		h.timer(p.Start, p.Start, timerLocal, op.number)
 		h.running++
+		if p.Calls != nil {
+			h.timer(p.Start, p.Start, timerLocal, h.newCall(r.Program, r.Rank, 0).number)
+			h.running++
+		}
 		for lane := r.Rank * int32(p.PerRank); lane < (r.Rank+1)*int32(p.PerRank); lane++ {
 			if p.Rule.Steps(lane) > 0 {
 				h.left++
 			}
 		}
 	}
+}
+
+// newCall makes the operation of what a rank's thread calls for an iteration.
+func (h *Host) newCall(of, rank int32, iteration int) *programOp {
+	p := &h.programs.list[of]
+	op := h.newOp(p.number(iteration, p.Orders-uint64(len(p.Ranks))+uint64(rank), h.programs.first), opCall, of,
+		rank, iteration)
+	op.label = p.Calls[rank]
+	return op
 }
 
 // number is that of an operation by its place in the order of an iteration. Numbers decide
@@ -237,6 +261,11 @@ func (h *Host) localEnded(now units.Time, l uint32) {
 	switch op.kind {
 	case opLaunch:
 		h.launched(now, op.of, op.at)
+	case opCall:
+		x.sums[op.of].ended(op.unit, now)
+		if op.unit+1 < p.Iterations {
+			h.beginLocal(now, h.newCall(op.of, op.at, op.unit+1).number)
+		}
 	case opStep:
 		h.stepOver(now, op.of, op.at)
 	case opCopy:
@@ -244,7 +273,7 @@ func (h *Host) localEnded(now units.Time, l uint32) {
 	case opRead:
 		h.sendUnit(now, op.of, op.at, op.unit)
 	case opPost:
-		p.out[op.at].ready |= 1 << (op.unit % 64)
+		h.out(p, op.at).ready |= 1 << (op.unit % 64)
 		h.postUnits(now, op.of, op.at)
 	case opClear:
 		h.postSlot(now, op.of, op.at)
@@ -280,14 +309,14 @@ func (h *Host) reach(now units.Time, of, lane int32) {
 	l.since, l.needs = now, 0
 	p.Rule.Step(lane, l.k, &x.next)
 	for _, e := range x.next.Takes {
-		if in := &p.in[e]; in.here>>(in.taken%64)&1 == 0 {
+		if in := h.in(p, e); in.here>>(in.taken%64)&1 == 0 {
 			in.waiter = lane + 1
 			l.needs++
 		}
 	}
 	for _, e := range x.next.Puts {
-		if !p.room(e) {
-			p.out[e].waiter = lane + 1
+		if !h.hasRoom(p, e) {
+			h.out(p, e).waiter = lane + 1
 			l.needs++
 		}
 	}
@@ -296,12 +325,12 @@ func (h *Host) reach(now units.Time, of, lane int32) {
 	}
 }
 
-// room reports whether a slot is free for the next unit on an edge: inside a host when the
+// hasRoom reports whether a slot is free for the next unit on an edge: inside a host when the
 // step that took the unit in it before is over, else when the message has left it.
-func (p *program) room(e int32) bool {
-	out := &p.out[e]
-	if p.Edges[e].Local {
-		return out.sent-p.in[e].done < p.Slots
+func (h *Host) hasRoom(p *program, e int32) bool {
+	out := h.out(p, e)
+	if h.edge(p, e).Local {
+		return out.sent-h.in(p, e).done < p.Slots
 	}
 	return out.sent-out.done < p.Slots
 }
@@ -324,7 +353,7 @@ func (h *Host) beginStep(now units.Time, of, lane int32) {
 	x := &h.programs
 	p, s := &x.list[of], &x.next
 	for _, e := range s.Takes {
-		in := &p.in[e]
+		in := h.in(p, e)
 		in.here &^= 1 << (in.taken % 64)
 		in.taken++
 	}
@@ -347,14 +376,15 @@ func (h *Host) stepOver(now units.Time, of, lane int32) {
 	}
 	x.told = x.told[:0]
 	for _, e := range s.Takes {
-		in := &p.in[e]
+		in := h.in(p, e)
 		in.done++
-		switch out := &p.out[e]; {
-		case !p.Edges[e].Local:
+		switch out := h.out(p, e); {
+		case !h.edge(p, e).Local:
 			h.clearSlot(now, of, e, in.done-1+p.Slots)
-		case out.waiter != 0 && p.room(e):
+		case out.waiter != 0 && h.hasRoom(p, e):
 			h.came(now, of, &out.waiter)
 		}
+		h.forgetIn(p, e, in)
 	}
 	for _, news := range x.told {
 		h.postSlot(now, of, news.edge)
@@ -394,7 +424,7 @@ func (h *Host) laneOver(now units.Time, of, lane int32) {
 // put puts the next unit on an edge, after a step which is in h.programs.over.
 func (h *Host) put(now units.Time, of, e int32) {
 	p := &h.programs.list[of]
-	edge, out := &p.Edges[e], &p.out[e]
+	edge, out := h.edge(p, e), h.out(p, e)
 	unit := out.sent
 	out.sent++
 	if edge.Copy == workload.NoLabel || h.programs.over.Folded {
@@ -409,9 +439,10 @@ func (h *Host) put(now units.Time, of, e int32) {
 func (h *Host) beside(now units.Time, of, e int32, unit int, kind uint8, label uint16) {
 	x := &h.programs
 	p := &x.list[of]
-	edge := &p.Edges[e]
+	edge := h.edge(p, e)
 	order, put, wire := p.Rule.Unit(e, unit%edge.Units)
-	op := h.newOp(p.number(unit/edge.Units, order+uint64(put*workload.SubOrders)+placeOf(kind), x.first), kind, of, e, unit)
+	op := h.newOp(p.number(unit/edge.Units, order+uint64(put*workload.SubOrders)+placeOf(kind), x.first), kind, of,
+		e, unit)
 	op.label = label
 	switch kind {
 	case opCopy:
@@ -424,12 +455,13 @@ func (h *Host) beside(now units.Time, of, e int32, unit int, kind uint8, label u
 
 // placeOf is that of an operation behind the step that it follows from.
 func placeOf(kind uint8) uint64 {
-	return [...]uint64{opCopy: workload.OrderCopy, opRead: workload.OrderRead, opPost: workload.OrderPost, opClear: workload.OrderClear, opArrive: workload.OrderArrive}[kind]
+	return [...]uint64{opCopy: workload.OrderCopy, opRead: workload.OrderRead, opPost: workload.OrderPost,
+		opClear: workload.OrderClear, opArrive: workload.OrderArrive}[kind]
 }
 
 // readUnit goes on with a unit that is at its edge's next device.
 func (h *Host) readUnit(now units.Time, of, e int32, unit int) {
-	edge := &h.programs.list[of].Edges[e]
+	edge := h.edge(&h.programs.list[of], e)
 	if edge.Read == workload.NoLabel {
 		h.sendUnit(now, of, e, unit)
 		return
@@ -440,12 +472,12 @@ func (h *Host) readUnit(now units.Time, of, e int32, unit int) {
 // sendUnit goes on with a unit that is where it is taken inside the host, or leaves it from.
 func (h *Host) sendUnit(now units.Time, of, e int32, unit int) {
 	p := &h.programs.list[of]
-	edge := &p.Edges[e]
+	edge := h.edge(p, e)
 	switch {
 	case edge.Local:
 		h.unitHere(now, of, e, unit)
 	case edge.Post == workload.NoLabel:
-		p.out[e].ready |= 1 << (unit % 64)
+		h.out(p, e).ready |= 1 << (unit % 64)
 		h.postUnits(now, of, e)
 	default:
 		h.beside(now, of, e, unit, opPost, edge.Post)
@@ -456,7 +488,7 @@ func (h *Host) sendUnit(now units.Time, of, e int32, unit int) {
 func (h *Host) postUnits(now units.Time, of, e int32) {
 	x := &h.programs
 	p := &x.list[of]
-	out, edge := &p.out[e], &p.Edges[e]
+	out, edge := h.out(p, e), h.edge(p, e)
 	for out.ready>>(out.posted%64)&1 != 0 && (out.posted < p.Slots || out.posted-p.Slots < out.news) {
 		unit := out.posted
 		out.ready &^= 1 << (unit % 64)
@@ -477,7 +509,7 @@ type slotNews struct {
 func (h *Host) clearSlot(now units.Time, of, e int32, unit int) {
 	x := &h.programs
 	p := &x.list[of]
-	edge := &p.Edges[e]
+	edge := h.edge(p, e)
 	if unit >= edge.Units*p.Iterations {
 		return
 	}
@@ -497,7 +529,7 @@ func (h *Host) clearSlot(now units.Time, of, e int32, unit int) {
 // postSlot posts the news of a free slot.
 func (h *Host) postSlot(now units.Time, of, e int32) {
 	p := &h.programs.list[of]
-	h.postOf(now, of, e, true, p.Edges[e].Back, &workload.Message{Verb: p.SlotVerb, Bytes: p.SlotBytes})
+	h.postOf(now, of, e, true, h.edge(p, e).Back, &workload.Message{Verb: p.SlotVerb, Bytes: p.SlotBytes})
 }
 
 // postOf posts a message of an edge.
@@ -512,10 +544,16 @@ func (h *Host) postOf(now units.Time, of, e int32, news bool, conn int32, m *wor
 	}
 	k := x.spare[len(x.spare)-1]
 	x.spare = x.spare[:len(x.spare)-1]
-	*x.posts[k] = programPost{Message: Message{Done: units.Never, Due: units.Never, Posted: units.Never, Polled: units.Never}, of: of, edge: e, news: news}
+	*x.posts[k] = programPost{Message: Message{Done: units.Never, Due: units.Never, Posted: units.Never,
+		Polled: units.Never}, of: of, edge: e, news: news}
 	m.Conn = int(conn)
 	h.left++
-	h.trigger(now, h.requests.Make(k|programIDs, m))
+	post := h.requests.Make(int(of), k|programIDs, m)
+	if p := &x.list[of]; p.Pairs != nil {
+		post.QP = programQPs | (p.conn + uint32(conn))
+		x.posts[k].kind = h.kindOf(post.QP, true)
+	}
+	h.trigger(now, post)
 }
 
 // programCompleted goes on after message id, of a program, has completed at its requester.
@@ -524,13 +562,18 @@ func (h *Host) programCompleted(now units.Time, id uint32) {
 	m := x.posts[id&^programIDs]
 	x.sums[m.of].message(m)
 	x.spare = append(x.spare, id&^programIDs)
+	delete(h.prepared, id)
 	if m.news {
 		return
 	}
 	p := &x.list[m.of]
-	out := &p.out[m.edge]
+	out := h.out(p, m.edge)
 	out.done++
-	if out.waiter != 0 && p.room(m.edge) {
+	if out.done == h.edge(p, m.edge).Units*p.Iterations {
+		h.forgetOut(p, m.edge)
+		return
+	}
+	if out.waiter != 0 && h.hasRoom(p, m.edge) {
 		h.came(now, m.of, &out.waiter)
 	}
 }
@@ -540,11 +583,11 @@ func (h *Host) programCompleted(now units.Time, id uint32) {
 func (h *Host) programReceived(now units.Time, s *Sequence) {
 	p := &h.programs.list[s.program]
 	if s.news {
-		p.out[s.edge].news++
+		h.out(p, s.edge).news++
 		h.postUnits(now, s.program, s.edge)
 		return
 	}
-	in, edge := &p.in[s.edge], &p.Edges[s.edge]
+	in, edge := h.in(p, s.edge), h.edge(p, s.edge)
 	unit := in.came
 	in.came++
 	if edge.Arrive == workload.NoLabel {
@@ -556,7 +599,7 @@ func (h *Host) programReceived(now units.Time, s *Sequence) {
 
 // unitHere lets a unit be taken.
 func (h *Host) unitHere(now units.Time, of, e int32, unit int) {
-	in := &h.programs.list[of].in[e]
+	in := h.in(&h.programs.list[of], e)
 	in.here |= 1 << (unit % 64)
 	if in.waiter != 0 && unit == in.taken {
 		h.came(now, of, &in.waiter)

@@ -7,6 +7,7 @@ type ProgramSums struct {
 	Kinds          []KindSum // of local operations, by label
 	Messages, News MessageSum
 	Ends           []IterationEnd // by iteration
+	Pairs          PairSums
 }
 
 // KindSum is about local operations of one label.
@@ -35,10 +36,12 @@ type MessageSum struct {
 func (s *ProgramSums) Add(of *ProgramSums) {
 	for i := range s.Kinds {
 		k, x := &s.Kinds[i], &of.Kinds[i]
-		k.Count, k.Delay, k.Moving, k.Waited, k.Longest = k.Count+x.Count, k.Delay+x.Delay, k.Moving+x.Moving, k.Waited+x.Waited, max(k.Longest, x.Longest)
+		k.Count, k.Delay, k.Moving, k.Waited, k.Longest = k.Count+x.Count, k.Delay+x.Delay, k.Moving+x.Moving,
+			k.Waited+x.Waited, max(k.Longest, x.Longest)
 	}
 	s.Messages.add(&of.Messages)
 	s.News.add(&of.News)
+	s.Pairs.add(&of.Pairs)
 	for i := range s.Ends {
 		e, x := &s.Ends[i], &of.Ends[i]
 		e.Ranks, e.At = e.Ranks+x.Ranks, max(e.At, x.At)
@@ -48,13 +51,15 @@ func (s *ProgramSums) Add(of *ProgramSums) {
 func (m *MessageSum) add(x *MessageSum) {
 	m.Count, m.Failed, m.Longest = m.Count+x.Count, m.Failed+x.Failed, max(m.Longest, x.Longest)
 	m.First, m.Last = min(m.First, x.First), max(m.Last, x.Last)
-	m.Time, m.Posting, m.Earlier, m.Rest, m.Polling = m.Time+x.Time, m.Posting+x.Posting, m.Earlier+x.Earlier, m.Rest+x.Rest, m.Polling+x.Polling
+	m.Time, m.Posting, m.Earlier, m.Rest, m.Polling = m.Time+x.Time, m.Posting+x.Posting, m.Earlier+x.Earlier,
+		m.Rest+x.Rest, m.Polling+x.Polling
 	for i, d := range x.Before {
 		m.Before[i] += d
 	}
 }
 
-// IterationEnd is how many ranks have ended an iteration, and when the last of them did.
+// IterationEnd is how many ranks, and threads that call, have ended an iteration, and when the last of
+// them did.
 type IterationEnd struct {
 	Ranks int
 	At    units.Time
@@ -145,5 +150,6 @@ func (h *Host) ProgramSums(k int) *ProgramSums {
 	if h.programs.Programs == nil {
 		return nil
 	}
+	h.endPairs()
 	return &h.programs.sums[k]
 }

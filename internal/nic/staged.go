@@ -44,7 +44,7 @@ func (h *Host) ringCopied(now units.Time, q uint32) {
 		if at > now {
 			if at != units.Never && at != x.timer { // else what is acknowledged makes room
 				x.timer = at
-				h.pend(now, at, doneCopied, q)
+				h.pend(now, at, doneCopied, h.number(q))
 			}
 			return
 		}

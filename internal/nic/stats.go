@@ -87,7 +87,7 @@ func (h *Host) Delivered() int64 { return h.delivered }
 
 // Used counts the queue pairs that were used.
 func (h *Host) Used() (n int) {
-	for i := range h.qps {
+	for i := range h.programs.pairs.listed(len(h.qps)) {
 		if s := &h.qps[i]; s.qp != nil || s.stream != nil {
 			n++
 		}
@@ -122,7 +122,7 @@ func (h *Host) QPs(now units.Time) []record.QP { return h.AppendQPs(nil, now) }
 
 // AppendQPs appends what QPs returns to a list.
 func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
-	for i := range h.qps {
+	for i := range h.programs.pairs.listed(len(h.qps)) {
 		s := &h.qps[i]
 		if s.stream != nil {
 			out = append(out, h.streamQP(i))
@@ -210,7 +210,8 @@ func discards(qp *rdma.QP, s rdma.Service) (catalog.Service, *record.Discards) {
 // Ledger returns the acts of the queue pairs. lossy has a bit per connection of which
 // something was dropped: what the others sent again after NAKs was never lost.
 func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
-	for i := range h.qps {
+	h.endPairs()
+	for i := range h.programs.pairs.listed(len(h.qps)) {
 		s := &h.qps[i]
 		if s.stream != nil {
 			out = append(out, h.streamLedger(i)...)
@@ -218,49 +219,56 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 		if s.qp == nil {
 			continue
 		}
-		a, d, reads := s.qp.Acts(), s.qp.Dropped(), s.qp.ReadActs()
-		cuts, increases, events, _, _ := s.qp.Slowed()
-		onAck, afterNAK := catalog.CEOnAck, catalog.RetransNAK
-		if conn := h.specs[i].Conn; lossy[conn/64]>>(conn%64)&1 == 0 {
-			afterNAK = catalog.RetransReordered
-		}
-		if _, ok := s.qp.PeakCCTI(); ok {
-			onAck = catalog.BECNOnAck
-		}
-		for _, e := range []struct {
-			q catalog.Question
-			m catalog.Mechanism
-			a record.Act
-		}{
-			{catalog.Detected, catalog.SequenceGap, a.SequenceGap},
-			{catalog.Detected, catalog.Reordering, s.qp.Reordered()},
-			{catalog.Detected, catalog.RNR, a.RNR},
-			{catalog.Detected, catalog.AckTimeout, a.AckTimeout},
-			{catalog.Detected, catalog.NoReceiveDrop, d.NoReceive},
-			{catalog.Detected, catalog.TooLongDrop, d.TooLong},
-			{catalog.Detected, catalog.BadQKeyDrop, d.BadQKey},
-			{catalog.Detected, catalog.RefusedDrop, d.Refused},
-			{catalog.Detected, catalog.BrokenDrop, d.Broken},
-			{catalog.Detected, catalog.CCLog, events},
-			{catalog.FedBack, catalog.CNPSent, a.CNPSent},
-			{catalog.FedBack, onAck, a.CEOnAck},
-			{catalog.FedBack, catalog.NAKSent, a.NAKSent},
-			{catalog.FedBack, catalog.AskedAgain, reads.AskedAgain},
-			{catalog.FedBack, catalog.NAKRefused, a.Refused},
-			{catalog.Slowed, catalog.RateCut, cuts},
-			{catalog.Slowed, catalog.CCTIIncrease, increases},
-			{catalog.Slowed, catalog.SlowRestart, s.qp.SlowRestarts()},
-			{catalog.Recovered, afterNAK, a.RetransNAK},
-			{catalog.Recovered, catalog.RetransTimer, a.RetransTimer},
-			{catalog.Recovered, catalog.RetransRNR, a.RetransRNR},
-			{catalog.Recovered, catalog.RetransMissing, reads.RetransMissing},
-			{catalog.Recovered, catalog.RetransRead, a.RetransRead},
-		} {
-			if e.a.Count > 0 {
-				actor := record.QPAt(catalog.RC, h.Name, i)
-				out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: actor, Act: e.a})
-			}
+		conn := h.specs[i].Conn
+		actsOf(s.qp, lossy[conn/64]>>(conn%64)&1 != 0, func(q catalog.Question, m catalog.Mechanism, a record.Act) {
+			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: record.QPAt(catalog.RC, h.Name, i), Act: a})
+		})
+	}
+	return h.programs.pairs.ledger(h.Name, out)
+}
+
+// actsOf tells of the acts of a queue pair; lossy: something was dropped of its connection.
+func actsOf(qp *rdma.QP, lossy bool, tell func(catalog.Question, catalog.Mechanism, record.Act)) {
+	a, d, reads := qp.Acts(), qp.Dropped(), qp.ReadActs()
+	cuts, increases, events, _, _ := qp.Slowed()
+	onAck, afterNAK := catalog.CEOnAck, catalog.RetransNAK
+	if !lossy {
+		afterNAK = catalog.RetransReordered
+	}
+	if _, ok := qp.PeakCCTI(); ok {
+		onAck = catalog.BECNOnAck
+	}
+	for _, e := range [...]struct {
+		q catalog.Question
+		m catalog.Mechanism
+		a record.Act
+	}{
+		{catalog.Detected, catalog.SequenceGap, a.SequenceGap},
+		{catalog.Detected, catalog.Reordering, qp.Reordered()},
+		{catalog.Detected, catalog.RNR, a.RNR},
+		{catalog.Detected, catalog.AckTimeout, a.AckTimeout},
+		{catalog.Detected, catalog.NoReceiveDrop, d.NoReceive},
+		{catalog.Detected, catalog.TooLongDrop, d.TooLong},
+		{catalog.Detected, catalog.BadQKeyDrop, d.BadQKey},
+		{catalog.Detected, catalog.RefusedDrop, d.Refused},
+		{catalog.Detected, catalog.BrokenDrop, d.Broken},
+		{catalog.Detected, catalog.CCLog, events},
+		{catalog.FedBack, catalog.CNPSent, a.CNPSent},
+		{catalog.FedBack, onAck, a.CEOnAck},
+		{catalog.FedBack, catalog.NAKSent, a.NAKSent},
+		{catalog.FedBack, catalog.AskedAgain, reads.AskedAgain},
+		{catalog.FedBack, catalog.NAKRefused, a.Refused},
+		{catalog.Slowed, catalog.RateCut, cuts},
+		{catalog.Slowed, catalog.CCTIIncrease, increases},
+		{catalog.Slowed, catalog.SlowRestart, qp.SlowRestarts()},
+		{catalog.Recovered, afterNAK, a.RetransNAK},
+		{catalog.Recovered, catalog.RetransTimer, a.RetransTimer},
+		{catalog.Recovered, catalog.RetransRNR, a.RetransRNR},
+		{catalog.Recovered, catalog.RetransMissing, reads.RetransMissing},
+		{catalog.Recovered, catalog.RetransRead, a.RetransRead},
+	} {
+		if e.a.Count > 0 {
+			tell(e.q, e.m, e.a)
 		}
 	}
-	return out
 }

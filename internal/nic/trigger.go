@@ -144,6 +144,9 @@ func (h *Host) postTriggered(now units.Time) {
 	due := h.triggered
 	h.triggered, h.posting = h.posting[:0], due
 	for i := range due {
+		if h.preparation.Connect > 0 || h.preparation.Base > 0 || h.preparation.PerPage > 0 {
+			due[i].QP = h.connected(due[i].QP)
+		}
 		h.due(now, &due[i])
 	}
 }
@@ -173,6 +176,7 @@ func (h *Host) accepted(now units.Time, q uint32) {
 	if seq.summed {
 		for range n {
 			seq.accepted++
+			h.pairDone(q)
 			h.programReceived(now, seq)
 		}
 		return

@@ -36,10 +36,24 @@ type Collective struct {
 
 // CollectiveSums adds up what the operations of a collective took.
 type CollectiveSums struct {
-	Operations       int64      `json:"operations"`         // messages and local operations
-	FirstPostPS      units.Time `json:"first_post_ps"`      // of the first message; -1: there was none
-	LastCompletionPS units.Time `json:"last_completion_ps"` // of the last
-	Kinds            []KindSum  `json:"kinds"`              // messages come last
+	Operations       int64      `json:"operations"`            // messages and local operations
+	FirstPostPS      units.Time `json:"first_post_ps"`         // of the first message; -1: there was none
+	LastCompletionPS units.Time `json:"last_completion_ps"`    // of the last
+	Kinds            []KindSum  `json:"kinds"`                 // messages come last
+	QueuePairs       *PairSum   `json:"queue_pairs,omitempty"` // those that have no rows of their own; nil: all have
+}
+
+// PairSum is about the queue pairs of a collective that made them as they were first used, and has
+// no rows for them.
+type PairSum struct {
+	Made          int64 `json:"made"` // both ends of each connection
+	Most          int64 `json:"most"` // that a host had at a time
+	SentPackets   int64 `json:"sent_packets"`
+	SentBytes     int64 `json:"sent_bytes"` // payload, retransmissions included
+	Retransmitted int64 `json:"retransmitted_packets"`
+	CNPsReceived  int64 `json:"cnps_received"`
+	NAKsSent      int64 `json:"naks_sent"`
+	Timeouts      int64 `json:"timeouts"`
 }
 
 // KindSum is about the operations of one kind. Its times are sums over operations that ran side

@@ -10,9 +10,17 @@ import (
 
 // sums writes what was added up of a collective's operations.
 func (t *text) sums(c *record.Collective) {
-	t.prose(fmt.Sprintf("%s: its %s operations were added up by kind as it ran; records: messages keeps each, and shows what held it up and its critical path",
+	t.prose(fmt.Sprintf("%s: its %s operations were added up by kind as it ran; records: messages keeps each, "+
+		"and shows what held it up and its critical path",
 		c.Workload, metrics.FormatCount(c.Sums.Operations)), plain)
-	tab := &table{columns: []column{{title: "Operations of\n" + c.Workload}, {title: "\nNumber", right: true}, {title: "Mean\ntime", right: true},
+	if q := c.Sums.QueuePairs; q != nil {
+		t.prose(fmt.Sprintf("%s queue pairs were made as they were first used, at most %s at a time on a host; "+
+			"they sent %s packets, %s of them again",
+			metrics.FormatCount(q.Made), metrics.FormatCount(q.Most), metrics.FormatCount(q.SentPackets),
+			metrics.FormatCount(q.Retransmitted)), plain)
+	}
+	tab := &table{columns: []column{{title: "Operations of\n" + c.Workload}, {title: "\nNumber", right: true},
+		{title: "Mean\ntime", right: true},
 		{title: "\nLongest", right: true}, {title: "Mean wait\nbefore", right: true}, {title: "Most of it\n"}}}
 	for i := range c.Sums.Kinds {
 		k := &c.Sums.Kinds[i]
@@ -21,11 +29,13 @@ func (t *text) sums(c *record.Collective) {
 		if k.WaitedPS > 0 {
 			wait = metrics.FormatTimeDigits(k.WaitedPS/n, 4)
 		}
-		tab.add(k.Kind, metrics.FormatCount(k.Count), metrics.FormatTimeDigits(k.TimePS/n, 4), metrics.FormatTimeDigits(k.LongestPS, 4), wait, mostOf(k))
+		tab.add(k.Kind, metrics.FormatCount(k.Count), metrics.FormatTimeDigits(k.TimePS/n, 4),
+			metrics.FormatTimeDigits(k.LongestPS, 4), wait, mostOf(k))
 	}
 	t.section()
 	t.table(tab)
-	t.prose("these ran side by side: their times do not add up to the collective's; the wait is that of a thread block between two steps", t.paint.dim)
+	t.prose("these ran side by side: their times do not add up to the collective's; the wait is that of a "+
+		"thread block between two steps", t.paint.dim)
 }
 
 // mostOf names the stage that took most of the time of a kind of operations.

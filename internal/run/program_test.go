@@ -34,6 +34,9 @@ func TestProgramsAreLikePlans(t *testing.T) {
 			}
 			checkSums(t, text, want, r.Collectives[0].Sums)
 		}
+		if strings.Contains(text, "alltoall") {
+			continue // its queue pairs are used again
+		}
 		for i := range want.QPs {
 			if a, b := &want.QPs[i], &got.QPs[i]; a.Host != b.Host || a.QP != b.QP || a.SentPackets != b.SentPackets || a.DeliveredBytes != b.DeliveredBytes || a.Posts != b.Posts {
 				t.Fatalf("%s: queue pair %d is %+v, want %+v", text, i, b, a)
@@ -78,13 +81,21 @@ func randomCollective(rnd *rand.Rand) string {
 		"topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: %d, link: 100Gbps}}\n")
 	hosts := 2 + rnd.IntN(3)
 	gpus := strings.Contains(head, "server")
-	op := pick("allreduce", "allreduce", "reducescatter", "allgather", "broadcast")
+	op := pick("allreduce", "reducescatter", "allgather", "broadcast", "alltoall", "alltoall")
 	keys := []string{"op: " + op, fmt.Sprintf("size: %dB", 8*32*105*(1+rnd.IntN(1<<(1+rnd.IntN(9)))))}
+	if op == "alltoall" {
+		keys[1] = fmt.Sprintf("size: %dB", 8*32*105*(1+rnd.IntN(1<<(1+rnd.IntN(7)))))
+	}
 	if gpus {
-		keys = append(keys, "algorithm: ring")
+		if op != "alltoall" {
+			keys = append(keys, "algorithm: ring")
+		}
 		head = fmt.Sprintf(head, hosts)
 	} else {
-		keys = append(keys, "algorithm: "+pick("ring", "single-ring"), "overhead: "+pick("1us", "300ns"))
+		if op != "alltoall" {
+			keys = append(keys, "algorithm: "+pick("ring", "single-ring"))
+		}
+		keys = append(keys, "overhead: "+pick("1us", "300ns"))
 		head = fmt.Sprintf(head, hosts/2+1)
 	}
 	if rnd.IntN(2) == 0 {

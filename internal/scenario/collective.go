@@ -50,7 +50,9 @@ func (r *resolver) collectiveKeys(s *collectiveEntry, e *entryOptions) []key {
 			}
 		}),
 		numberKey("slices", &s.Slices, 1, collective.MaxSlices, "Messages into which a chunk above 32KiB is cut.").otherwise("2 (ring, `simple`), 1"),
-		countedKey("records", &s.Records, collective.RecordKinds(), "What is kept of the operations: `messages`, each of them; `sums`, times added up by kind, in little memory and without a critical path (rings and `broadcast`).").
+		countedKey("records", &s.Records, collective.RecordKinds(),
+			"What is kept of the operations: `messages`, each of them; `sums`, times added up by kind, in little "+
+				"memory and without a critical path (rings, `broadcast` and `alltoall`).").
 			otherwise("`messages` up to 1,048,576 operations, then `sums`"),
 		numberKey("count", &s.Iterations, 1, collective.MaxIterations, "How often, one after the other."),
 		numberKey("root", &s.Root, 0, collective.MaxRanks-1, "Rank that has the data of `broadcast`.").unless(func() string {

@@ -13,12 +13,24 @@ type Program struct {
 	Start      units.Time
 	Launch     uint16 // label of the start of a rank's kernel
 	Ranks      []ProgramRank
+	// Calls are the labels, by rank, of what its thread takes beside the kernels to call for an
+	// iteration, one after the other; nil: nothing. Their orders are the last of an iteration.
+	Calls []uint16
 	// PerRank is how many lanes, thread blocks or parts of one, each rank has: lane l is one
 	// of rank l / PerRank.
 	PerRank int
-	Edges   []ProgramEdge
-	Slots   int // units in flight on an edge, at most: 1 to MaxProgramSlots
-	Rule    ProgramRule
+	// Edges lists the edges; nil: they are too many, and Pairs makes them and their connections
+	// when they are first used.
+	Edges []ProgramEdge
+	Pairs ProgramPairs
+	// Conns is how many connections Pairs make, and Conn the first of those in the plan that
+	// stand for them.
+	Conns, Conn int
+	Most        units.Bytes     // of Pairs: in a message
+	Endpoints   []int           // of Pairs: by rank
+	Memories    map[int][]int16 // of Pairs: by host, memories through which units pass inside it
+	Slots       int             // units in flight on an edge, at most: 1 to MaxProgramSlots
+	Rule        ProgramRule
 	// Orders is how many places an iteration has in the order of operations; see
 	// ProgramStep.Order.
 	Orders uint64
@@ -51,6 +63,7 @@ type ProgramEdge struct {
 	From, To int32 // ranks
 	// Local: inside one host. Else a message carries each unit, over connection Conn, and
 	// others, over Back, the news that its slot is free.
+	// Of Pairs the connections are numbers of theirs.
 	Local      bool
 	Conn, Back int32
 	// Next is the device to which a unit is copied that is not put there by the step itself,
@@ -98,6 +111,20 @@ type ProgramRule interface {
 	// Unit is the order of the step that puts unit k of an iteration on an edge, which of its
 	// edges that is, and what the unit takes on the wire.
 	Unit(edge int32, k int) (order uint64, put int, wire units.Bytes)
+}
+
+// ProgramPairs makes the edges of a program each of whose ranks sends to every other, when
+// they are used, and connections of their own. It is asked by all hosts at the same time.
+type ProgramPairs interface {
+	// Edge fills in an edge.
+	Edge(edge int32, e *ProgramEdge)
+	// Carrier is what a connection is for: an edge, or the news of its slots; and the ranks
+	// between whose network ports it is.
+	Carrier(conn int32) (edge int32, news bool, from, to int32)
+	// Conn is that of a rank to another for data, or for news, but for its source port, which
+	// Port says; with its ends for all of the same rank.
+	Conn(from, to int32, news bool) Conn
+	Port(conn int32) uint16
 }
 
 // AddProgram adds a program to the plan.

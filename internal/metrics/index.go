@@ -161,7 +161,7 @@ func (x *index) noteSummed() {
 			continue
 		}
 		for k := range x.r.QPs {
-			if q := &x.r.QPs[k]; q.SentBytes > 0 && (q.Workload == c.Workload || q.Workload == c.Workload+" slots") {
+			if q := &x.r.QPs[k]; q.SentBytes > 0 && (q.Workload == c.Workload || q.Workload == c.Slots) {
 				x.pairs.roles[k] |= roleWrites
 			}
 		}

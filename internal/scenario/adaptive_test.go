@@ -44,11 +44,11 @@ func TestAdaptiveNotes(t *testing.T) {
 		got[n.Key] = [2]string{n.Value, n.Source}
 	}
 	for key, want := range map[string][2]string{
-		"transport.adaptive_timeout.min":      {"128000ns", fromScenario},
+		"transport.adaptive_timeout.min":      {"128us", fromScenario},
 		"transport.adaptive_timeout.retries":  {"1", "as in Lumina, SIGCOMM 2023 (to be confirmed)"},
 		"transport.adaptive_timeout.decrease": {"to 1/2", "assumed"},
 		"transport.slow_restart.window":       {"1 packet after a timeout", "RFC 5681; NVIDIA publishes no rule"},
-		"transport.slow_restart.idle":         {"1000000ns", fromScenario},
+		"transport.slow_restart.idle":         {"1ms", fromScenario},
 	} {
 		if got[key] != want {
 			t.Errorf("%s: %q, want %q", key, got[key], want)

@@ -168,6 +168,7 @@ type picture struct {
 	groups  []group
 	bundles []bundle
 	of      []int // of a node: its group; -1: none
+	spacing map[int]float64
 }
 
 // arrange puts nodes into groups by key, in order of appearance; those without a key are left
@@ -352,7 +353,11 @@ func (p *picture) place(width, gap float64) (height float64) {
 		b := &p.bundles[i]
 		joined[b.a], joined[b.b] = append(joined[b.a], b.b), append(joined[b.b], b.a)
 	}
-	y := 24.0
+	p.spacing = map[int]float64{}
+	for t, row := range rows {
+		p.spacing[t] = width / float64(len(row))
+	}
+	y := 24.0 + p.above(highest)
 	depth := map[int]float64{}
 	for t := highest; t >= 0; t-- {
 		if len(rows[t]) > 0 {
@@ -375,6 +380,25 @@ func (p *picture) place(width, gap float64) (height float64) {
 		}
 	}
 	return y - gap + 40
+}
+
+// bow is how far the links between two groups of a tier go up, so that they pass above those
+// between them.
+func (p *picture) bow(a, b *group) float64 {
+	if a.tier != b.tier || math.Abs(a.x-b.x) < 1.5*p.spacing[a.tier] {
+		return 0
+	}
+	return 18 + 0.05*math.Abs(a.x-b.x)
+}
+
+// above is what a tier's bows may take.
+func (p *picture) above(tier int) float64 {
+	for i := range p.bundles {
+		if b := &p.bundles[i]; p.groups[b.a].tier == tier && p.groups[b.b].tier == tier && len(p.groups) > 2 {
+			return 18 + 0.05*chartWidth/2
+		}
+	}
+	return 0
 }
 
 // middle is where the groups below a tier are, on average.

@@ -149,19 +149,20 @@ func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {
 			off -= shift
 		}
 		x1, y1, x2, y2 = x1+nx*off, y1+ny*off, x2+nx*off, y2+ny*off
+		up := p.bow(from, to)
+		d, at := bowed(x1, y1, x2, y2, up)
 		w := p.most(b, side)
 		if w.use == nil {
-			pen.open("path", "class", "way l0", "d", segment(x1, y1, x2, y2))
+			pen.open("path", "class", "way l0", "d", d)
 			pen.element("title", fmt.Sprintf("%s → %s: nothing was sent", Clean(from.label), Clean(to.label)))
 			pen.close("path")
 			continue
 		}
-		pen.open("path", "class", "way "+loadClass(w.use.use), "d", segment(x1, y1, x2, y2), "data-path",
+		pen.open("path", "class", "way "+loadClass(w.use.use), "d", d, "data-path",
 			pointers(w.use.rows, "utilisation"),
 			"data-value", strconv.FormatFloat(w.use.use, 'g', -1, 64))
 		pen.element("title", Clean(wayTitle(w, len(b.links))))
 		pen.close("path")
-		at := func(t float64) (x, y float64) { return x1 + (x2-x1)*t, y1 + (y2-y1)*t }
 		clear := math.Min(0.4, 20/length) // of the box
 		if v := w.held; v != nil {
 			x, y := at(clear + 0.06)
@@ -178,6 +179,20 @@ func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {
 			pen.element("title", Clean(wayTitle(w, len(b.links))))
 			pen.close("path")
 		}
+	}
+}
+
+// bowed is a path that goes up by so much on its way, 0: straight, and where it is after a part
+// of it.
+func bowed(x1, y1, x2, y2, up float64) (d string, at func(t float64) (x, y float64)) {
+	if math.Abs(up) < 10 {
+		return segment(x1, y1, x2, y2), func(t float64) (x, y float64) { return x1 + (x2-x1)*t, y1 + (y2-y1)*t }
+	}
+	cx, cy := (x1+x2)/2, (y1+y2)/2-2*up // a quadratic curve goes half way to its control point
+	d = fmt.Sprintf("M%s %sQ%s %s %s %s", num(x1), num(y1), num(cx), num(cy), num(x2), num(y2))
+	return d, func(t float64) (x, y float64) {
+		r := 1 - t
+		return r*r*x1 + 2*r*t*cx + t*t*x2, r*r*y1 + 2*r*t*cy + t*t*y2
 	}
 }
 

@@ -253,9 +253,7 @@ func (b *builder) accounts() (out []Block) {
 	if len(b.r.Messages) <= mostWaterfalls {
 		list = nil
 		for i := range b.r.Messages {
-			if metrics.Completed(&b.r.Messages[i]) {
-				list = append(list, i)
-			}
+			list = append(list, i) // an open one has an account too, up to the end
 		}
 	}
 	var rows []figure.Row

@@ -124,5 +124,13 @@ func (c *Curve) fold(n int) {
 // Changes is how many changes of its value a curve holds.
 func (c *Curve) Changes() int { return len(c.at) }
 
+// LastChange is the last sample at which a curve changed; 0: it never did.
+func (c *Curve) LastChange() int {
+	if len(c.at) == 0 {
+		return 0
+	}
+	return int(c.at[len(c.at)-1])
+}
+
 // Nonzero reports whether a curve is ever above 0.
 func (c *Curve) Nonzero() bool { return len(c.at) > 0 }

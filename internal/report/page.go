@@ -81,9 +81,9 @@ type Bar struct {
 
 // Waterfall is a message's account as the text shows it.
 func Waterfall(m *record.Message) (out []Bar) {
-	account := m.Account.Stages()
+	account := m.Account.Stages() // of an open message up to the end of the run
 	at := units.Time(0)
-	for _, b := range mergeShort(mergeRepeated(mergeAck(barsOf(account))), m.CompletionPS) {
+	for _, b := range mergeShort(mergeRepeated(mergeAck(barsOf(account))), account.Total()) {
 		longest := b.rows[0]
 		for _, i := range b.rows {
 			if account[i].Time > account[longest].Time {

@@ -122,6 +122,7 @@ type sampler struct {
 	out     record.Series
 	limit   int // samples
 	changes int
+	still   *record.Series // as it was before pairs became one and after which nothing changed; nil: something did
 	ports   []portProbe
 	conns   []connProbe
 }
@@ -284,6 +285,7 @@ func (s *sampler) sample(now units.Time) {
 	note := func(curve int, v int64) {
 		if curve >= 0 && s.out.Curves[curve].Add(n, v) {
 			s.changes++
+			s.still = nil
 		}
 	}
 	for i := range s.ports {
@@ -340,6 +342,7 @@ func (s *sampler) series(end units.Time) *record.Series {
 	if s == nil {
 		return nil
 	}
+	s.cutStill()
 	out := s.out
 	out.Curves = nil
 	for _, q := range slices.Concat(record.Quantities[:], []record.Quantity{record.SeriesPaused}) {

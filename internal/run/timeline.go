@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -29,6 +31,11 @@ func (s *sampler) foldFull() {
 	if s.out.Samples%2 == 0 || s.out.Samples < s.opt.fold && s.changes < timelineChanges {
 		return
 	}
+	if s.still == nil && s.calm() {
+		before := s.out // folding leaves its curves as they are
+		before.Curves = slices.Clone(s.out.Curves)
+		s.still = &before
+	}
 	s.out.Fold()
 	s.next = s.out.FromPS + units.Time(s.out.Samples)*s.out.EveryPS
 	s.changes = 0
@@ -38,6 +45,27 @@ func (s *sampler) foldFull() {
 	if s.changes >= timelineChanges { // every sample changes nearly all: so many are all there can be
 		s.opt.fold = max(s.out.Samples, 3)
 	}
+}
+
+// calm reports whether nothing changed in the later half of the samples.
+func (s *sampler) calm() bool {
+	for i := range s.out.Curves {
+		if s.out.Curves[i].LastChange() > s.out.Samples/2 {
+			return false
+		}
+	}
+	return true
+}
+
+// cutStill leaves out the time at the end in which nothing changed, if it is so long that what
+// came before could not be seen beside it: a deadlock's timers run for a thousand times as long.
+func (s *sampler) cutStill() {
+	if s.still == nil {
+		return
+	}
+	end := s.still.FromPS + units.Time(s.still.Samples)*s.still.EveryPS
+	s.out = *s.still
+	s.leaveOut("everything from %v on: nothing changed any more", end)
 }
 
 // network is the topology as it stands in a record.

@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // The samples of a page change nothing of a run, are the same whatever the number of workers and
@@ -54,5 +55,38 @@ func TestTimeline(t *testing.T) {
 	}
 	if paused < all*8/10 || paused > all {
 		t.Errorf("pauses sum up to %d ps, want most of %d", paused, all)
+	}
+}
+
+// What came before a deadlock is seen as closely as it was sampled, although timers run on for a
+// thousand times as long.
+func TestTimelineOfDeadlock(t *testing.T) {
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: "ring", Workers: 1, Timeline: true, Text: []byte(`
+stack: rocev2-pfc-only
+topology:
+  hosts: [a, b, c]
+  switches: [s1, s2, s3]
+  links:
+    - {between: [a, s1], rate: 100Gbps}
+    - {between: [b, s2], rate: 100Gbps}
+    - {between: [c, s3], rate: 100Gbps}
+    - {between: [s1, s2], rate: 100Gbps}
+    - {between: [s2, s3], rate: 100Gbps}
+    - {between: [s3, s1], rate: 100Gbps}
+switch: {buffer: 1MB}
+workload:
+  - flow: {from: a, to: c, size: 20MB, path: [a, s1, s2, s3, c]}
+  - flow: {from: b, to: a, size: 20MB, path: [b, s2, s3, s1, a]}
+  - flow: {from: c, to: b, size: 20MB, path: [c, s3, s1, s2, b]}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := r.Timeline
+	if r.Stopped != "deadlock" || r.EndPS < 60*units.Millisecond {
+		t.Fatalf("%s at %v", r.Stopped, r.EndPS)
+	}
+	if line.EveryPS > r.StillPS/100 || line.Time(line.Samples-1) < r.StillPS || len(line.LeftOut) == 0 {
+		t.Errorf("a sample every %v, %d of them, of what moved until %v; left out: %v", line.EveryPS, line.Samples, r.StillPS, line.LeftOut)
 	}
 }

@@ -31,7 +31,8 @@ type Bar struct {
 }
 
 // Waterfall draws a message's time stage by stage: each bar begins where the one before ended.
-func Waterfall(name, title string, bars []Bar) *Figure {
+// whole is the place of all of it in the JSON.
+func Waterfall(name, title, whole string, bars []Bar) *Figure {
 	total := units.Time(0)
 	for _, b := range bars {
 		total += b.PS
@@ -56,7 +57,8 @@ func Waterfall(name, title string, bars []Bar) *Figure {
 		p.close("rect")
 		p.text(chartWidth-timeWidth+64, y+13, "label", metrics.FormatTimeDigits(b.PS, 4), "text-anchor", "end", "data-path",
 			b.Path, "data-kind", "ps")
-		p.text(chartWidth-8, y+13, "muted", percent(b.PS, total), "text-anchor", "end")
+		p.text(chartWidth-8, y+13, "muted", percent(b.PS, total), "text-anchor", "end", "data-path", b.Path,
+			"data-of", whole, "data-kind", "share")
 	}
 	return &Figure{Name: name, Title: title, W: chartWidth, H: h + 26, body: p.b.String()}
 }

@@ -40,7 +40,7 @@ type Figure struct {
 func (f *Figure) Inline() string {
 	p := &pen{}
 	p.open("svg", append([]string{"class", "figure " + f.Name, "viewBox", fmt.Sprintf("0 0 %s %s", num(f.W), num(f.H)),
-		"style", fmt.Sprintf("max-width:%spx", num(f.W)), "role", "img", "aria-label", f.Title}, f.attrs...)...)
+		"style", fmt.Sprintf("max-width:%spx", num(f.W)), "role", "group", "aria-label", f.Title}, f.attrs...)...)
 	p.b.WriteString(f.body)
 	p.close("svg")
 	return p.b.String()

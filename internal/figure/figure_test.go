@@ -179,7 +179,8 @@ func TestBarsHaveTheirLengths(t *testing.T) {
 	if a, b, c := width(file, "/a"), width(file, "/b"), width(file, "/c"); a/b < 2.99 || a/b > 3.01 || a/c < 1.49 || a/c > 1.51 {
 		t.Errorf("bars of 3000, 1000 and 2000 ps are %g, %g and %g long", a, b, c)
 	}
-	file = string(figure.Waterfall("w", "t", []figure.Bar{{PS: 500, Path: "/a"}, {From: 500, PS: 1500, Path: "/b"}}).File())
+	file = string(figure.Waterfall("w", "t", "/w", []figure.Bar{{PS: 500, Path: "/a"}, {From: 500, PS: 1500,
+		Path: "/b"}}).File())
 	if a, b := width(file, "/a"), width(file, "/b"); b/a < 2.99 || b/a > 3.01 {
 		t.Errorf("bars of 500 and 1500 ps are %g and %g long", a, b)
 	}

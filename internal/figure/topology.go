@@ -287,7 +287,8 @@ func (p *picture) box(pen *pen, g *group, refs map[int]string) {
 	pen.close("rect")
 	switch {
 	case !p.upright(g):
-		pen.text(g.x, g.y+4, "name", p.fitting(g), "text-anchor", "middle")
+		pen.text(g.x, g.y+4, "name", p.fitting(g), "text-anchor", "middle", "data-path", "/network/nodes",
+			"data-kind", "sentence")
 	case h > boxHeight && g.w >= 9:
 		pen.text(0, 0, "name", short(g.label, 8), "transform", fmt.Sprintf("translate(%s %s) rotate(90)", num(g.x-4),
 			num(top+4)))

@@ -52,7 +52,8 @@ func PauseTree(r *record.Run, t *metrics.PauseTree, k int) *Figure {
 	}
 	h := 30 + float64(len(list))*rowHeight
 	if more := len(t.Branches) - len(list); more > 0 {
-		p.text(20, h+8, "muted", fmt.Sprintf("and %d more ports", more))
+		p.text(20, h+8, "muted", fmt.Sprintf("and %d more ports", more), "data-path",
+			Pointer("summary/pause_trees", k, "branches"), "data-kind", "sentence")
 		h += 18
 	}
 	return &Figure{Name: "pauses-" + strconv.Itoa(k), Title: t.Title() + " from " + t.Root.Place.String(), W: chartWidth,

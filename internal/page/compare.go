@@ -175,7 +175,7 @@ func (b *comparing) timeline() []Block {
 		last = max(last, t.Time(t.Samples-1))
 	}
 	if until := figure.Until(list); until < last {
-		out = append(out, remark("Shown are the first %s, in which most stacks end; the last goes on for %s.",
+		out = append(out, remark("/"+b.at, "Shown are the first %s, in which most stacks end; the last goes on for %s.",
 			metrics.FormatTime(until), metrics.FormatTime(last)))
 	}
 	return out

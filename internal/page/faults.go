@@ -76,9 +76,10 @@ func (b *builder) cards() *Table {
 
 // storms are those that watchdogs found.
 func (b *builder) storms() *Table {
-	t := &Table{ID: "storms", Title: "Storms that watchdogs found", Columns: []Column{{Title: "Port"}, {"Class", true},
-		{"Found", true},
-		{"Restored", true}, {Title: "Action"}, {"Frames dropped", true}}}
+	t := &Table{ID: "storms", Path: "/storms", Title: "Storms that watchdogs found",
+		Columns: []Column{{Title: "Port"}, {"Class", true},
+			{"Found", true},
+			{"Restored", true}, {Title: "Action"}, {"Frames dropped", true}}}
 	list := b.r.Storms
 	if len(list) > mostPorts {
 		t.Title = fmt.Sprintf("The first %d of %d storms that watchdogs found", mostPorts, len(list))
@@ -115,11 +116,12 @@ func (b *builder) hosts() []Block {
 	for i := range b.r.Processors {
 		rows[b.r.Processors[i].Host] = i
 	}
-	t := &Table{ID: "host-table", Title: title, Filter: true, Columns: []Column{{Title: "Host"}, {"Core time", true},
-		{"Cores busy", true},
-		{"Busiest core", true}, {"Copied", true}, {"System calls", true}, {"Interrupts", true}, {"Frames in", true},
-		{"Frames out", true},
-		{"Ring drops", true}}}
+	t := &Table{ID: "host-table", Path: "/summary/cpu", Title: title, Filter: true,
+		Columns: []Column{{Title: "Host"}, {"Core time", true},
+			{"Cores busy", true},
+			{"Busiest core", true}, {"Copied", true}, {"System calls", true}, {"Interrupts", true}, {"Frames in", true},
+			{"Frames out", true},
+			{"Ring drops", true}}}
 	for _, i := range list {
 		c := &b.s.CPU[i]
 		at := fmt.Sprintf("/summary/cpu/%d/", i)

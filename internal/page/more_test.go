@@ -11,7 +11,8 @@ func TestFiguresOfTheRest(t *testing.T) {
 		name string
 		set  []string
 	}{
-		{"link-failure", nil}, {"gpu-incast", nil}, {"mixed-traffic", nil}, {"allreduce-8x8", []string{"workload[0].collective.size=1MiB"}},
+		{"link-failure", nil}, {"gpu-incast", nil}, {"mixed-traffic", nil}, {"allreduce-8x8",
+			[]string{"workload[0].collective.size=1MiB"}},
 	} {
 		r := simulate(t, c.name, "", c.set...)
 		html, doc := written(t, r)

@@ -55,6 +55,7 @@ type Cells []Figure
 type Table struct {
 	ID      string
 	Title   string
+	Path    string // what the title counts, in the JSON; "": nothing
 	Columns []Column
 	Rows    []Cells
 	Filter  bool // a script offers to filter and to sort it
@@ -96,6 +97,7 @@ type Block struct {
 // Fold is what is hidden until it is opened.
 type Fold struct {
 	ID, Title string
+	Path      string // of what it is about, in the JSON
 	Blocks    []Block
 }
 
@@ -181,8 +183,8 @@ func sentences(list []string, path string) (out []Block) {
 }
 
 // remark is a sentence of the page's own, on what it leaves out.
-func remark(format string, args ...any) Block {
-	return Block{Sentence: &Figure{Text: fmt.Sprintf(format, args...)}}
+func remark(path, format string, args ...any) Block {
+	return Block{Sentence: &Figure{Text: fmt.Sprintf(format, args...), Path: path, Kind: kindSentence}}
 }
 
 // said is a block of a sentence that stands in the JSON.

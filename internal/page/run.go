@@ -187,22 +187,25 @@ func (b *builder) network() {
 		"Each link has two directions; a direction's traffic keeps to the right. Colour and "+
 			"width: how much of the time it sends. Dashed boxes stand for several nodes and lead to them below.")
 	for _, p := range parts {
-		blocks = append(blocks, Block{Open: &Fold{ID: p.ID, Title: p.Label, Blocks: b.drawing(p.Figure, "")}})
+		blocks = append(blocks, Block{Open: &Fold{ID: p.ID, Title: p.Label, Path: "/network/nodes",
+			Blocks: b.drawing(p.Figure, "")}})
 	}
 	if left > 0 {
 		blocks = append(blocks,
-			remark("%d more parts are not drawn; the table of ports has the busiest, the JSON all.", left))
+			remark("/network/nodes", "%d more parts are not drawn; the table of ports has the busiest, the JSON all.", left))
 	}
 	for _, k := range figure.BusiestInside(b.r, mostInside) {
 		s := &b.r.Servers[k]
 		if d := b.drawing(figure.Inside(b.r, k), ""); d != nil {
-			blocks = append(blocks, Block{Open: &Fold{ID: "inside-" + strconv.Itoa(k), Title: "Inside " + s.Host + ", " +
+			blocks = append(blocks, Block{Open: &Fold{ID: "inside-" + strconv.Itoa(k), Path: figure.Pointer("servers",
+				k), Title: "Inside " + s.Host + ", " +
 				s.Server, Blocks: d}})
 		}
 	}
 	if more := len(b.r.Servers) - mostInside; more > 0 {
 		blocks = append(blocks,
-			remark("The insides of %d more hosts, whose links were less busy, are not drawn; the JSON has them.", more))
+			remark("/servers", "The insides of %d more hosts, whose links were less busy, are not drawn; the JSON "+
+				"has them.", more))
 	}
 	b.add("network", "Network", blocks...)
 }
@@ -217,9 +220,10 @@ func (b *builder) timeline() {
 	}
 	line := []figure.Timeline{{Place: "/timeline", Timeline: t}}
 	blocks := b.drawing(figure.Timelines(line),
-		fmt.Sprintf("A sample every %s. Queues: the most since the sample before. Paused: the part of that time. "+
-			"Drag, or use + and -, to look closer; arrows move, 0 shows all.",
-			metrics.FormatTime(t.EveryPS)))
+		"Queues: the most since the sample before. Paused: the part of that time. Drag, or use + and -, to look closer; "+
+			"arrows move, 0 shows all.")
+	blocks = append(blocks, Block{Sentence: &Figure{Text: "A sample every " + metrics.FormatTime(t.EveryPS) + ".",
+		Path: "/timeline/every_ps", Kind: kindTime}})
 	for _, q := range []record.Quantity{record.SeriesQueue, record.SeriesPaused, record.SeriesRate, record.SeriesWindow,
 		record.SeriesGoodput} {
 		if f := figure.Timelines(line, q); f != nil {
@@ -293,7 +297,7 @@ func (b *builder) waterfall(i int, label string, bars []report.Bar) Block {
 		drawn = append(drawn, figure.Bar{From: v.FromPS, PS: v.PS, Part: v.Part, Name: v.Name, Where: v.Where,
 			Path: strings.Join(paths, " ")})
 	}
-	fold := &Fold{ID: "message-" + strconv.Itoa(i), Title: "Message " + label}
+	fold := &Fold{ID: "message-" + strconv.Itoa(i), Title: "Message " + label, Path: figure.Pointer("messages", i)}
 	before := ""
 	for k := range b.doc.Sentences {
 		s := &b.doc.Sentences[k]
@@ -306,8 +310,12 @@ func (b *builder) waterfall(i int, label string, bars []report.Bar) Block {
 		}
 		before = s.Text
 	}
+	whole := figure.Pointer("messages", i, "completion_ps")
+	if metrics.Open(&b.r.Messages[i]) {
+		whole = figure.Pointer("messages", i, "open_ps")
+	}
 	fold.Blocks = append(fold.Blocks, b.drawing(figure.Waterfall("waterfall-"+strconv.Itoa(i),
-		"Where the time of message "+label+" went", drawn), "")...)
+		"Where the time of message "+label+" went", whole, drawn), "")...)
 	return Block{Open: fold}
 }
 

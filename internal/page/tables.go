@@ -69,9 +69,10 @@ func (b *builder) messageTable() *Table {
 	if len(list) == 0 {
 		return nil
 	}
-	t := &Table{ID: "message-table", Title: title, Filter: true, Columns: []Column{{"Row", true}, {Title: "From"},
-		{Title: "To"}, {"QP", true}, {Title: "Workload"}, {Title: "Verb"},
-		{"Size", true}, {"Start", true}, {"Completion", true}, {"Goodput", true}, {Title: "Status"}}}
+	t := &Table{ID: "message-table", Path: "/summary/messages/messages", Title: title, Filter: true,
+		Columns: []Column{{"Row", true}, {Title: "From"},
+			{Title: "To"}, {"QP", true}, {Title: "Workload"}, {Title: "Verb"},
+			{"Size", true}, {"Start", true}, {"Completion", true}, {"Goodput", true}, {Title: "Status"}}}
 	for _, i := range list {
 		m := &b.r.Messages[i]
 		at := func(field string) string { return figure.Pointer("messages", i, field) }
@@ -79,7 +80,8 @@ func (b *builder) messageTable() *Table {
 		if m.CompletionPS >= 0 {
 			took = duration(m.CompletionPS, at("completion_ps"))
 		}
-		t.Rows = append(t.Rows, Cells{word(strconv.Itoa(i)), name(m.Src, at("src")), name(m.Dst, at("dst")),
+		t.Rows = append(t.Rows, Cells{{Text: strconv.Itoa(i), Path: figure.Pointer("messages", i),
+			Kind: kindSentence}, name(m.Src, at("src")), name(m.Dst, at("dst")),
 			Figure{Text: strconv.Itoa(m.QP), Path: at("qp"), Kind: kindCount},
 			name(m.Workload, at("workload")), name(m.Verb, at("verb")), size(m.Bytes, at("bytes")), b.instant(m.StartPS,
 				at("start_ps")), took,
@@ -105,8 +107,9 @@ func (b *builder) ports() {
 	if len(list) == 0 {
 		return
 	}
-	t := &Table{ID: "port-table", Title: title, Filter: true, Columns: []Column{{Title: "Port"}, {Title: "To"}, {"Class",
-		true}, {"Rate", true}, {"Sends", true}, {"Peak queue", true}, {"Mean queue", true},
+	t := &Table{ID: "port-table", Path: "/ports", Title: title, Filter: true, Columns: []Column{{Title: "Port"},
+		{Title: "To"}, {"Class",
+			true}, {"Rate", true}, {"Sends", true}, {"Peak queue", true}, {"Mean queue", true},
 		{"Ingress peak", true}, {"Marked", true}, {"Pauses sent", true}, {"received", true}, {"Held", true}, {"Paused",
 			true}, {"Drops", true}}}
 	for _, i := range list {
@@ -183,7 +186,7 @@ func (b *builder) queuePairs() {
 			count(q.RateCuts, at("rate_cuts")), rate(q.MinRateBps, at("min_rate_bps")),
 			count(q.NAKsSent, at("naks_sent")), count(q.Timeouts, at("timeouts"))})
 	}
-	b.add("qps", "Queue pairs", Block{Open: &Fold{ID: "qp-fold", Title: title, Blocks: []Block{{Table: t}}}})
+	b.add("qps", "Queue pairs", Block{Open: &Fold{ID: "qp-fold", Title: title, Path: "/qps", Blocks: []Block{{Table: t}}}})
 }
 
 // trouble orders queue pairs for the table.

@@ -139,7 +139,7 @@ func listen(ctx context.Context) *complaints {
 
 // elements reads every element that names its place in the JSON.
 const elements = `[...document.querySelectorAll("[data-path]")].map(e => ({path: e.dataset.path, kind: e.dataset.kind || "",
-	from: e.dataset.from || "", value: e.dataset.value || "", text: [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join("")}))`
+	from: e.dataset.from || "", of: e.dataset.of || "", value: e.dataset.value || "", text: [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join("")}))`
 
 // inspect opens a page and holds it against its JSON.
 func inspect(t *testing.T, m made) {

@@ -18,6 +18,7 @@ type Element struct {
 	Path  string `json:"path"`  // JSON pointers with spaces between them
 	Kind  string `json:"kind"`  // what the text is of the value
 	From  string `json:"from"`  // pointer to what the value is counted from
+	Of    string `json:"of"`    // pointer to what the value is a part of
 	Value string `json:"value"` // of a mark without text
 	Text  string `json:"text"`
 }
@@ -41,6 +42,8 @@ func Elements(page string) (out []Element) {
 				e.Kind = v
 			case "data-from":
 				e.From = v
+			case "data-of":
+				e.Of = v
 			case "data-value":
 				e.Value = v
 			}
@@ -161,6 +164,13 @@ func (d *Document) check(e Element) error {
 		}
 		want -= from
 	}
+	if e.Of != "" {
+		of, err := d.number(e.Of)
+		if err != nil {
+			return err
+		}
+		want /= of
+	}
 	return same(e, want)
 }
 
@@ -179,6 +189,7 @@ func same(e Element, want float64) error {
 		return err
 	}
 	unit, _, _ := strings.Cut(strings.TrimSpace(e.Text[at[1]:]), " ")
+	unit = strings.TrimRight(unit, ".,;:")
 	if _, plain := units[e.Kind][""]; plain {
 		unit = ""
 	}
@@ -199,6 +210,9 @@ func same(e Element, want float64) error {
 	}
 	if e.Kind == "bytes" { // of means whole ones
 		want = math.Floor(want)
+	}
+	if strings.HasPrefix(e.Text, "<") && want > 0 { // less than so much
+		want = math.Max(want, v*by-slack)
 	}
 	if math.Abs(v*by-want) > slack {
 		return fmt.Errorf("want %g", want)

@@ -25,7 +25,7 @@ var english = []Words{
 		HeldTree: "Pause tree", HeldStorm: "pause storm"},
 	InfiniBand: {Class: "VL", ClassLong: "VL", ClassTitle: "VL", HeldTitle: "No\ncredits", Limit: "the FECN threshold",
 		Message: "BECN",
-		Holder:  "the want of credits", Control: "congestion control", HeldAck: "the ACK waited for credits at",
+		Holder:  "lack of credits", Control: "congestion control", HeldAck: "the ACK waited for credits at",
 		Unheld: "nobody waited for credits", HeldUp: "%s waited for credits",
 		HeldTree: "Credit waits", HeldStorm: "waits for credits spread"},
 }

@@ -266,7 +266,7 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	if len(cut) < len(qps) {
 		who += " of " + FormatCount(int64(len(qps)))
 	}
-	return fmt.Sprintf("%s from Kmin %s on slowed %s first", plural(cuts, what), FormatBytes(kmin), who)
+	return fmt.Sprintf("%s slowed %s first, as marks begin at Kmin, %s", plural(cuts, what), who, FormatBytes(kmin))
 }
 
 func plural(n int64, what string) string {
@@ -344,19 +344,19 @@ func (x *index) becauseOf(causes []string, qps []int32, limit int64) string {
 		q := &x.r.QPs[i]
 		for _, h := range q.Limits.Path {
 			if p := x.ports[portClass{h.Port, q.Limits.Class}]; p != nil && p.PausedPS > 0 {
-				return fmt.Sprintf(p.Layer.English().HeldUp+" on the way before more had gathered", h.Port)
+				return fmt.Sprintf(p.Layer.English().HeldUp+" on the way before more had queued up", h.Port)
 			}
 		}
 	}
 	if x.strayed() {
-		return "what met there ended before more had gathered"
+		return "the traffic that met there was over before more had queued up"
 	}
 	n, span := x.sentFrames(qps), EndOf(x.r)-x.r.FirstPost()
 	if limit > 0 && n > 2*limit && span > 0 && !x.anyDropped(qps) {
-		return fmt.Sprintf("no more came at a time than left again but for moments: %s from %s in all, %s on average",
+		return fmt.Sprintf("as much left as came, except for moments: %s from %s in all, %s on average",
 			FormatBytes(n), x.who(qps), FormatRate(units.Rate(mulDiv(8*n, int64(units.Second), int64(span)))))
 	}
-	ended := fmt.Sprintf("what met there ended before more had gathered: %s from %s in all", FormatBytes(n), x.who(qps))
+	ended := fmt.Sprintf("the traffic that met there was over before more had queued up: %s from %s in all", FormatBytes(n), x.who(qps))
 	for _, i := range qps {
 		if p, d := x.firstDropped(&x.r.QPs[i]); p != nil {
 			return fmt.Sprintf("%s, of which %s dropped %s (%s)", ended, p.ID(), plural(d.Count, "frame"), d.Cause)

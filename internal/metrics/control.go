@@ -50,7 +50,8 @@ func sharedLimiters(r *record.Run) (out []string) {
 		if l.to != "" {
 			per = "to " + l.to
 		}
-		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears one per %s at most, on average (min_time_between_cnps %s, cnp_limiter %s); the least was sent %s CNPs, the most %s; %s got none",
+		out = append(out, fmt.Sprintf("%s: %s CNP/s %s, each of %d %s hears at most one per %s on average "+
+			"(min_time_between_cnps %s, cnp_limiter %s); each was sent %s to %s CNPs, and %s got none",
 			l.Port, FormatCount(int64(units.Second/l.IntervalPS)), per, l.pairs, l.who(), microseconds(units.Time(l.pairs)*l.IntervalPS),
 			microseconds(l.IntervalPS), l.Scope, FormatCount(l.least), FormatCount(l.most), plural(l.limited, "marked packet")))
 	}

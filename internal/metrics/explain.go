@@ -309,7 +309,7 @@ func (x *index) saySerialisation(port string, q *record.QP) string {
 // its path marked, if one did.
 func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	cause = Cause{Kind: catalog.CauseRate, Place: q.Place()}
-	goodput := Goodput(f)
+	goodput := x.ownRate(f)
 	if goodput == 0 {
 		goodput = q.FinalRateBps
 	}
@@ -345,6 +345,21 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		return cause, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
 	}
 	return cause, "pacing held " + me
+}
+
+// ownRate is the payload of a message over the time from when its queue pair came to it; 0 of one that did
+// not succeed.
+func (x *index) ownRate(f *record.Message) units.Rate {
+	if Goodput(f) == 0 {
+		return 0
+	}
+	took := took(f)
+	for _, t := range x.stages.read(f.Account) {
+		if s := &x.stages.known[t.number]; s.base == catalog.StageEarlierWork && !s.ack && !s.response {
+			took -= t.time
+		}
+	}
+	return RateOf(f.Bytes, took)
 }
 
 // notified reports whether congestion control had slowed a queue pair by the end of the time

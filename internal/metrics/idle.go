@@ -35,7 +35,7 @@ func idleLine(r *record.Run) []string {
 	if says == "" {
 		return nil
 	}
-	says += ", for DCQCN held back what was to leave by it"
+	says += ", because DCQCN held back what was to leave by it"
 	if worst.Limits.EgressDrop != nil {
 		return []string{says + "; what fills it fills its queue, and this class drops what finds no room there (docs/models/dcqcn.md)"}
 	}

@@ -103,7 +103,7 @@ func (x *index) heldMarks(p *record.Port, f *record.Message) bool {
 func (x *index) sayMarkedHeld(p *record.Port, q *record.QP, said string) (cause Cause, how string) {
 	held, root, host := x.walk(p.ID(), p.Class)
 	if at, because := x.sayRoot(held, root, host, q); at != (Cause{}) {
-		return at, fmt.Sprintf("%s, held by %s, because %s", said, p.Layer.English().Holder, because)
+		return at, fmt.Sprintf("%s and was held by %s, because %s", said, p.Layer.English().Holder, because)
 	}
 	return atPort(p), said + x.filledBy(p)
 }

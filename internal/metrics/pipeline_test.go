@@ -64,7 +64,7 @@ func TestResponsible(t *testing.T) {
 		{"all waits stem from a slow host", "slow-receiver", []string{"stack=rocev2-pfc-only"}, 0, "receive buffer of h3",
 			[]string{"h3 takes data only at 40.0 Gb/s"}, nil},
 		{"credits end at a slow host", "virtual-lanes", nil, 1, "receive buffer of h2",
-			[]string{"the want of credits held h0:1, behind it sw:3, because h2 takes data only at 10.0 Gb/s"}, []string{"PFC"}},
+			[]string{"lack of credits held h0:1, behind it sw:3, because h2 takes data only at 10.0 Gb/s"}, []string{"PFC"}},
 		{"a full receive buffer drops", "slow-receiver", []string{"stack=rocev2-none"}, 0, "receive buffer of h3",
 			[]string{"h3:1 dropped", "NIC receive buffer full", "h3 takes data at 40.0 Gb/s"}, nil},
 		{"the hop that dropped", "incast-4to1", []string{"stack=rocev2-none"}, 3, "sw:5", []string{"sw:5 dropped 23,928 frames of its connection (egress threshold)"}, nil},
@@ -160,9 +160,9 @@ func TestReasonsAreTrue(t *testing.T) {
 		says      string
 		never     string
 	}{
-		{"another class feeds the port too", twoClasses, nil, catalog.XOFFCross, false, "what met there ended before more had gathered: 5.08 MB from h1 qp 0 in all", "one port feeds"},
+		{"another class feeds the port too", twoClasses, nil, catalog.XOFFCross, false, "the traffic that met there was over before more had queued up: 5.08 MB from h1 qp 0 in all", "one port feeds"},
 		{"drops kept the queue below Kmin", "incast-4to1", ecn, catalog.ECNMark, false, "61,389 frames dropped there at the egress threshold kept the queue short", "ended"},
-		{"a steady load below the line", steadyLoad, nil, catalog.ECNMark, false, "no more came at a time than left again but for moments: ", "ended"},
+		{"a steady load below the line", steadyLoad, nil, catalog.ECNMark, false, "as much left as came, except for moments: ", "ended"},
 		{"a queue drops before XOFF", "incast-4to1", []string{"workload[0].incast.size=4MB", "switch.memory.profiles.egress_lossless_profile.static_th=1MB"}, catalog.XOFFCross, false,
 			"frames before (egress threshold)", "arrived in all"},
 		{"without PFC a slow host sends no XOFF", "slow-receiver", []string{"stack=rocev2-none"}, catalog.ReceiveXOFF, false,

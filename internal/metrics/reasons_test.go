@@ -126,7 +126,7 @@ func TestCutsBeforeThePeak(t *testing.T) {
 		},
 		Ledger: []record.Entry{cut(record.QPAt(catalog.RC, "h0", 0), 3, 40), cut(record.QPAt(catalog.RC, "h0", 1), 4, 60)},
 	}
-	const want = "3 rate cuts from Kmin 5.00 KB on slowed h0 qp 0 of 2 first"
+	const want = "3 rate cuts slowed h0 qp 0 of 2 first, as marks begin at Kmin, 5.00 KB"
 	if got := stateOf(t, r, catalog.XOFFCross).Why; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

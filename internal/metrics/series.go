@@ -290,7 +290,7 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how 
 	switch {
 	case alone >= 0:
 		*cause = s.places[alone].cause
-		return ", and at " + x.nameOf(cause) + " it would have waited as long: more was to leave by that port in its time"
+		return ", and without that it would have waited as long at " + x.nameOf(cause) + ", to which more came than it sends"
 	case next >= 0:
 		other := s.places[next].cause
 		cause.Then = &other

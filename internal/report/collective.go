@@ -148,7 +148,14 @@ func (t *text) overlaps() {
 			continue
 		}
 		if last := c.EndPS[len(c.EndPS)-1]; last < 0 || last > next.StartPS {
-			t.prose(fmt.Sprintf("%s: %d B were not over when the next size began, so that both took longer; give each a run of its own", c.Workload, c.Bytes), t.paint.warn)
+			t.prose(
+				fmt.Sprintf(
+					"%s: %d B were not over when the next size began, so that both took longer; give each a run of its own",
+					c.Workload,
+					c.Bytes,
+				),
+				t.paint.warn,
+			)
 		}
 	}
 }
@@ -211,7 +218,9 @@ func collectiveTable(r *record.Run) *rows.Table {
 		c, x := &r.Collectives[i], &figures[i]
 		return []string{c.Workload, c.Op, c.Algorithm, c.Protocol, integer(c.Ranks), integer(c.Channels), integer(c.Chunk),
 			integer(c.Bytes),
-			integer(c.Count), c.Type, c.RedOp, integer(c.Root), integer(c.StartPS), integer(x.Done), integer(x.TimePS), decimal(x.AlgBW), decimal(x.BusBW)}
+			integer(
+				c.Count,
+			), c.Type, c.RedOp, integer(c.Root), integer(c.StartPS), integer(x.Done), integer(x.TimePS), decimal(x.AlgBW), decimal(x.BusBW)}
 	})
 }
 

@@ -66,7 +66,9 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 		p := &ports[i]
 		return []string{p.Node, integer(p.Port), p.Peer.String(), integer(p.Class), p.Layer.String(), integer(p.RateBps),
 			integer(p.PeakQueueBytes),
-			integer(p.PeakQueuePS), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
+			integer(
+				p.PeakQueuePS,
+			), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
 			integer(p.HeldPS), integer(p.PausedPS), integer(p.Dropped), integer(p.DroppedBytes)}
@@ -97,10 +99,14 @@ func qpTable(qps []record.QP) *rows.Table {
 		}
 		return append([]string{q.Host, integer(q.QP), q.Peer.String(), q.Workload, q.Layer.String(), q.Service.String(),
 			q.State, integer(q.SentPackets), integer(q.SentBytes),
-			integer(q.DeliveredBytes), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
+			integer(
+				q.DeliveredBytes,
+			), integer(q.Retransmitted), integer(q.RetransmittedBytes), integer(q.CNPsSent), integer(q.CNPsReceived),
 			integer(q.RateCuts), integer(q.NAKsSent), integer(q.Timeouts), integer(q.FinalRateBps),
 			integer(q.MinRateBps), integer(q.MeasuredBytes), integer(q.Posts), integer(q.Polls), integer(q.Receives),
-			integer(q.Reposts), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total()), integer(q.RefusedPS),
+			integer(
+				q.Reposts,
+			), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total()), integer(q.RefusedPS),
 			integer(q.CNPsLimited), integer(q.AtMinRatePS)}, last...)
 	})
 	t.Value = func(i int) any { return &qps[i] }

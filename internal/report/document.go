@@ -59,7 +59,10 @@ func sentences(r *record.Run, messages []int) []Sentence {
 	if len(r.Collectives) <= mostSentences {
 		for k := range r.Collectives {
 			if held, ok := metrics.CollectiveCause(r, k); ok {
-				out = append(out, Sentence{Message: held.Message, About: "collective", Collective: &k, Cause: held.Cause, Text: held.Sentence(ok)})
+				out = append(
+					out,
+					Sentence{Message: held.Message, About: "collective", Collective: &k, Cause: held.Cause, Text: held.Sentence(ok)},
+				)
 			}
 		}
 	}
@@ -325,7 +328,12 @@ type messageRow struct {
 
 // readMessages reads the list of messages, which is the last field, and what ends the
 // document. Accounts name places.
-func readMessages(in *bufio.Reader, workers int, names record.PlaceNames, known *record.KnownMeetings) (messages []record.Message, err error) {
+func readMessages(
+	in *bufio.Reader,
+	workers int,
+	names record.PlaceNames,
+	known *record.KnownMeetings,
+) (messages []record.Message, err error) {
 	messages = []record.Message{}
 	if _, err := in.ReadString(':'); err != nil {
 		return nil, err

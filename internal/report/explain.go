@@ -281,7 +281,8 @@ func firstPlace(bars []bar) string {
 
 // isAckWay reports whether a stage belongs to the way of the ACK.
 func isAckWay(s catalog.Stage) bool {
-	return s.Leg() == catalog.LegAck && s != catalog.StageAckLost && s != catalog.StageAckOvertaken && s != catalog.StageCoalesce
+	return s.Leg() == catalog.LegAck && s != catalog.StageAckLost && s != catalog.StageAckOvertaken &&
+		s != catalog.StageCoalesce
 }
 
 // mergeRepeated adds up stages that came again after rewinds, at the place of

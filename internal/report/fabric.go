@@ -217,7 +217,10 @@ func (r *Fabric) Fail(before, now *subnet.Tables, dead []bool, timing subnet.Tim
 	last := -1
 	for _, c := range before.Changes(now) {
 		r.Failure.Entries++
-		r.Failure.Changes = append(r.Failure.Changes, FabricChange{f.Nodes[c.Node].Name, int(c.LID), f.Name(f.Endports[now.Owner[c.LID]]), int(c.Old), int(c.New)})
+		r.Failure.Changes = append(
+			r.Failure.Changes,
+			FabricChange{f.Nodes[c.Node].Name, int(c.LID), f.Name(f.Endports[now.Owner[c.LID]]), int(c.Old), int(c.New)},
+		)
 		if c.Node != last {
 			last = c.Node
 			r.Failure.Switches++

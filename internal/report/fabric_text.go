@@ -165,9 +165,14 @@ func (r *Fabric) loops(t *text) {
 			numbered(int64(r.Deps), "dependency", "dependencies")), plain)
 		return
 	}
-	t.prose(fmt.Sprintf("Credit loops: %s; frames that fill such a circle wait for ever. Use updn, or --sls to spread paths over service levels.",
-		numbered(int64(len(r.Knots)), "group of channels waits in a circle",
-			"groups of channels wait in circles")), t.paint.fail)
+	t.prose(
+		fmt.Sprintf(
+			"Credit loops: %s; frames that fill such a circle wait for ever. Use updn, or --sls to spread paths over service levels.",
+			numbered(int64(len(r.Knots)), "group of channels waits in a circle",
+				"groups of channels wait in circles"),
+		),
+		t.paint.fail,
+	)
 	for i, k := range r.Knots {
 		if i == listedKnots && !t.opt.Verbose {
 			t.prose(fmt.Sprintf("and %d more: --verbose", len(r.Knots)-i), plain)
@@ -225,8 +230,16 @@ func (r *Fabric) split(t *text, s *FabricSplit) {
 			t.paint.fail)
 		return
 	case len(s.Switches) > 0:
-		t.prose(fmt.Sprintf("The subnet is split: the subnet manager at %s reaches %d of %d switches. The others keep their tables: %s.",
-			s.Manager, s.Left, s.Left+len(s.Switches), list(s.Switches)), t.paint.fail)
+		t.prose(
+			fmt.Sprintf(
+				"The subnet is split: the subnet manager at %s reaches %d of %d switches. The others keep their tables: %s.",
+				s.Manager,
+				s.Left,
+				s.Left+len(s.Switches),
+				list(s.Switches),
+			),
+			t.paint.fail,
+		)
 	}
 	if len(s.Others) > 0 {
 		t.prose(fmt.Sprintf("Out of its reach: %s.", list(s.Others)), t.paint.fail)

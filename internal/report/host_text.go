@@ -221,9 +221,26 @@ func (h *Host) nvlinks() (out []string) {
 		switch {
 		case len(peers) == 0:
 		case hub && same:
-			out = append(out, fmt.Sprintf("%s: %s with %s each, %s each way", t.Devices[d].Name, span(peers), numbered(int64(count), "NVLink", "NVLinks"), perSecond(rate)))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"%s: %s with %s each, %s each way",
+					t.Devices[d].Name,
+					span(peers),
+					numbered(int64(count), "NVLink", "NVLinks"),
+					perSecond(rate),
+				),
+			)
 		default:
-			out = append(out, fmt.Sprintf("%s to others: %s, %s each way per link", t.Devices[d].Name, strings.Join(counted, ", "), perSecond(rate/units.Rate(count))))
+			out = append(
+				out,
+				fmt.Sprintf(
+					"%s to others: %s, %s each way per link",
+					t.Devices[d].Name,
+					strings.Join(counted, ", "),
+					perSecond(rate/units.Rate(count)),
+				),
+			)
 		}
 	}
 	return out
@@ -285,8 +302,19 @@ func (h *Host) find(memory, card string) *HostPair {
 
 // flowColumns are the columns that flowCells fills.
 func flowColumns(first ...column) []column {
-	return append(first, column{title: "Send\nGB/s", right: true}, column{title: "\nset by"}, column{title: "64 B\nafter", right: true},
-		column{title: "Receive\nGB/s", right: true}, column{title: "\nset by", drop: 1}, column{title: "64 B\nafter", right: true}, column{title: "Both ways\nGB/s each", right: true, drop: 2})
+	return append(
+		first,
+		column{title: "Send\nGB/s", right: true},
+		column{title: "\nset by"},
+		column{title: "64 B\nafter", right: true},
+		column{
+			title: "Receive\nGB/s",
+			right: true,
+		},
+		column{title: "\nset by", drop: 1},
+		column{title: "64 B\nafter", right: true},
+		column{title: "Both ways\nGB/s each", right: true, drop: 2},
+	)
 }
 
 func flowCells(p *HostPair, first ...string) []string {
@@ -340,7 +368,13 @@ func (h *Host) cards(t *text) {
 		}
 	}
 	if len(far) > 0 {
-		t.prose(fmt.Sprintf("No card is on the NUMA node of %s: all that they send and receive crosses the interconnect.", strings.Join(far, ", ")), t.paint.warn)
+		t.prose(
+			fmt.Sprintf(
+				"No card is on the NUMA node of %s: all that they send and receive crosses the interconnect.",
+				strings.Join(far, ", "),
+			),
+			t.paint.warn,
+		)
 	}
 }
 
@@ -392,7 +426,10 @@ func (h *Host) ways(t *text) {
 		return
 	}
 	t.section()
-	t.prose("GPUDirect with nothing else on the way, payload. Send: the card reads memory; receive: it writes.", t.paint.dim)
+	t.prose(
+		"GPUDirect with nothing else on the way, payload. Send: the card reads memory; receive: it writes.",
+		t.paint.dim,
+	)
 	if t.opt.Verbose {
 		tab := &table{columns: flowColumns(column{title: "Memory"}, column{title: "Card"}, column{title: "Class"})}
 		for i := range h.Pairs {
@@ -437,7 +474,16 @@ func (h *Host) hops(t *text) {
 
 func (h *Host) hopTable(t *text, p *HostPair) {
 	t.prose(fmt.Sprintf("%s to %s (%s), what each hop allows and adds to 64 B:", p.Memory, p.Card, p.Class), t.paint.bold)
-	tab := &table{columns: []column{{title: "Hop"}, {title: "What"}, {title: "Send GB/s", right: true}, {title: "adds", right: true}, {title: "Receive GB/s", right: true}, {title: "adds", right: true}}}
+	tab := &table{
+		columns: []column{
+			{title: "Hop"},
+			{title: "What"},
+			{title: "Send GB/s", right: true},
+			{title: "adds", right: true},
+			{title: "Receive GB/s", right: true},
+			{title: "adds", right: true},
+		},
+	}
 	rate := func(bps int64) string {
 		if bps == 0 {
 			return ""
@@ -453,6 +499,13 @@ func (h *Host) hopTable(t *text, p *HostPair) {
 	for _, x := range p.Hops {
 		tab.add(x.Hop, x.What, rate(x.SendRate), adds(x.Send), rate(x.ReceiveRate), adds(x.Receive))
 	}
-	tab.add("in all", "", gigabytes(p.Send.Rate), metrics.FormatTime(units.Time(p.Send.Latency)), gigabytes(p.Receive.Rate), metrics.FormatTime(units.Time(p.Receive.Latency)))
+	tab.add(
+		"in all",
+		"",
+		gigabytes(p.Send.Rate),
+		metrics.FormatTime(units.Time(p.Send.Latency)),
+		gigabytes(p.Receive.Rate),
+		metrics.FormatTime(units.Time(p.Receive.Latency)),
+	)
 	t.table(tab)
 }

@@ -104,7 +104,13 @@ func (x *PathWay) fill(w *record.PathWay, n int64) {
 	var ceiling *metrics.Ceiling
 	if w.Run != nil {
 		f := &w.Run.Messages[0]
-		x.Completion, x.Entry, x.Goodput, x.Account = int64(f.CompletionPS), int64(f.EntryPS), int64(metrics.Goodput(f)), f.Account.Stages()
+		x.Completion, x.Entry, x.Goodput, x.Account = int64(
+			f.CompletionPS,
+		), int64(
+			f.EntryPS,
+		), int64(
+			metrics.Goodput(f),
+		), f.Account.Stages()
 		ceiling = metrics.CeilingOf(w.Run, 0)
 	}
 	if ceiling != nil {
@@ -239,7 +245,11 @@ func (h *PathHop) loadLink(r *record.Run) {
 // over the rate at which it is served. That rate is the share of the wire in use, less
 // what frames take beyond their bytes.
 func meanWait(x *record.Port, overhead int) int64 {
-	served := x.Utilisation * float64(x.RateBps) / 8e12 * float64(x.TxBytes) // bytes per picosecond, times bytes on the wire
+	served := x.Utilisation * float64(
+		x.RateBps,
+	) / 8e12 * float64(
+		x.TxBytes,
+	) // bytes per picosecond, times bytes on the wire
 	if served <= 0 {
 		return 0
 	}

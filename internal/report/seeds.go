@@ -108,8 +108,11 @@ func addSpread[T comparableNumber](t *table, name string, s compare.Spread[T], f
 func lotteryText(s *compare.Column) string {
 	text := lotteryOf(s)
 	if open := s.Figures.Open; open.Max > 0 {
-		text += fmt.Sprintf(" Messages that were open as a run ended, %s of %s at most, are in no completion time and no goodput.",
-			metrics.FormatCount(open.Max), metrics.FormatCount(s.Figures.Messages.Max))
+		text += fmt.Sprintf(
+			" Messages that were open as a run ended, %s of %s at most, are in no completion time and no goodput.",
+			metrics.FormatCount(open.Max),
+			metrics.FormatCount(s.Figures.Messages.Max),
+		)
 	}
 	return text
 }
@@ -130,14 +133,20 @@ func lotteryOf(s *compare.Column) string {
 		if len(judged) == 0 {
 			return ranges + "Whether it is a lottery nobody can tell: no message was completed in any run, and queues, time held and counts are not judged."
 		}
-		return ranges + fmt.Sprintf("No lottery: no %s has a range of more than half the median. Queues, time held and counts may vary more and are not judged.", oneOf(judged))
+		return ranges + fmt.Sprintf(
+			"No lottery: no %s has a range of more than half the median. Queues, time held and counts may vary more and are not judged.",
+			oneOf(judged),
+		)
 	}
 	verb := "is"
 	if len(s.Lottery) > 1 {
 		verb = "are"
 	}
-	return fmt.Sprintf("A lottery: %s %s decided by the seed, with a range of more than half the median; no single run stands for the others.",
-		strings.Join(s.Lottery, ", "), verb)
+	return fmt.Sprintf(
+		"A lottery: %s %s decided by the seed, with a range of more than half the median; no single run stands for the others.",
+		strings.Join(s.Lottery, ", "),
+		verb,
+	)
 }
 
 // oneOf lists alternatives: "a, b or c".
@@ -178,8 +187,12 @@ func seedRows(c *compare.Comparison) *rows.Table {
 		r := &s.Runs[i]
 		out := []string{fmt.Sprint(r.Seed), r.Stopped, r.Fingerprint, integer(r.Messages), integer(r.Completed),
 			integer(r.Lost), integer(r.Failed), integer(r.Open),
-			nonzero(r.P50PS), nonzero(r.P99PS), nonzero(r.MaxPS), nonzero(r.CallP50PS), nonzero(r.CallP99PS), nonzero(units.Time(r.GoodputBps)), "",
-			integer(r.PeakQueue), integer(r.HeldPS), integer(r.Pauses), integer(r.Marked), integer(r.Dropped), integer(r.Resent), integer(r.Timeouts),
+			nonzero(
+				r.P50PS,
+			), nonzero(r.P99PS), nonzero(r.MaxPS), nonzero(r.CallP50PS), nonzero(r.CallP99PS), nonzero(units.Time(r.GoodputBps)), "",
+			integer(
+				r.PeakQueue,
+			), integer(r.HeldPS), integer(r.Pauses), integer(r.Marked), integer(r.Dropped), integer(r.Resent), integer(r.Timeouts),
 			fmt.Sprint(c.SeedsAsked), fmt.Sprint(c.SeedsFinished)}
 		if r.Jain > 0 {
 			out[14] = decimal(r.Jain)

@@ -209,16 +209,33 @@ func seriesColumns(q record.Quantity) []SeriesColumn {
 		{"workload", "", "entry of the scenario"}}
 	switch q {
 	case record.SeriesQueue:
-		return append(port, SeriesColumn{"queue_bytes", "bytes", "frame bytes that wait in the egress queue, the frame on the wire apart"})
+		return append(
+			port,
+			SeriesColumn{"queue_bytes", "bytes", "frame bytes that wait in the egress queue, the frame on the wire apart"},
+		)
 	case record.SeriesPause:
 		return append(port, SeriesColumn{"paused", "", "1 while the peer has paused this class of the port, else 0"})
 	case record.SeriesRate:
-		return append(qp, SeriesColumn{"rate_bps", "bit/s", "rate that congestion control allows (the line's without); 0 before the first post"})
+		return append(
+			qp,
+			SeriesColumn{
+				"rate_bps",
+				"bit/s",
+				"rate that congestion control allows (the line's without); 0 before the first post",
+			},
+		)
 	}
 	if q == record.SeriesWindow {
 		return append(qp, SeriesColumn{"window_bytes", "bytes", "payload that may be unacknowledged; 0: nothing limits it"})
 	}
-	return append(qp, SeriesColumn{"goodput_bps", "bit/s", "payload accepted in order by the responder since the sample before, over that time"})
+	return append(
+		qp,
+		SeriesColumn{
+			"goodput_bps",
+			"bit/s",
+			"payload accepted in order by the responder since the sample before, over that time",
+		},
+	)
 }
 
 // seriesValue is what the files show of a curve's value.
@@ -285,7 +302,13 @@ func seriesParquet(w io.Writer, s *record.Series, q record.Quantity, meta *Serie
 }
 
 // parquetRows writes one row per sample and curve, in batches.
-func parquetRows[R any](to io.Writer, s *record.Series, q record.Quantity, meta *SeriesMeta, row func(at, v int64, c *record.Curve) R) error {
+func parquetRows[R any](
+	to io.Writer,
+	s *record.Series,
+	q record.Quantity,
+	meta *SeriesMeta,
+	row func(at, v int64, c *record.Curve) R,
+) error {
 	w := parquet.NewGenericWriter[R](to, append(parquetMeta(meta, q), parquet.Compression(&snappy.Codec{}))...)
 	var failed error
 	batch := make([]R, 0, 4096)

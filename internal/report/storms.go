@@ -72,6 +72,11 @@ func (t *text) stormLoop(all []record.Storm) {
 		}
 	}
 	again := times[most] - 1
-	t.prose(fmt.Sprintf("%s prio %d was restored and found in a storm again %s times, every %s on average", most.port,
-		most.class, metrics.FormatCount(int64(again)), metrics.FormatTime((last.FromPS-first.FromPS)/units.Time(again))), plain)
+	t.prose(fmt.Sprintf(
+		"%s prio %d was restored and found in a storm again %s times, every %s on average",
+		most.port,
+		most.class,
+		metrics.FormatCount(int64(again)),
+		metrics.FormatTime((last.FromPS-first.FromPS)/units.Time(again)),
+	), plain)
 }

@@ -64,7 +64,8 @@ func (t *text) superSegments(hosts []int) {
 	most := -1
 	for _, i := range hosts {
 		// Acknowledgements are frames of their own: more than half again are super-segments.
-		if p := &t.r.Processors[i]; 2*p.FramesOut > 3*p.SegmentsOut && (most < 0 || p.FramesOut > t.r.Processors[most].FramesOut) {
+		if p := &t.r.Processors[i]; 2*p.FramesOut > 3*p.SegmentsOut &&
+			(most < 0 || p.FramesOut > t.r.Processors[most].FramesOut) {
 			most = i
 		}
 	}
@@ -91,8 +92,20 @@ func (t *text) superSegments(hosts []int) {
 	if p.GSOFrames > 0 { // which costs something for each frame too
 		how, alone = "software cut", "; with tso the card would cut them"
 	}
-	t.prose(fmt.Sprintf("super-segments: %s sent %s frames, which %s off %s segments, %.1f each: output cost its cores %s, %.3f ns per byte%s",
-		p.Host, metrics.FormatCount(p.FramesOut), how, metrics.FormatCount(p.SegmentsOut), each, metrics.FormatTime(spent), perByte, alone), plain)
+	t.prose(
+		fmt.Sprintf(
+			"super-segments: %s sent %s frames, which %s off %s segments, %.1f each: output cost its cores %s, %.3f ns per byte%s",
+			p.Host,
+			metrics.FormatCount(p.FramesOut),
+			how,
+			metrics.FormatCount(p.SegmentsOut),
+			each,
+			metrics.FormatTime(spent),
+			perByte,
+			alone,
+		),
+		plain,
+	)
 }
 
 // cores writes what the cores that work for message i did in the whole run.

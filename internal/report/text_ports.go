@@ -106,8 +106,14 @@ func (t *text) portScope(listed []int) {
 		sent, received, refreshes = sent+p.PausesSent, received+p.PausesReceived, refreshes+p.RefreshesSent
 	}
 	if received > sent && refreshes > 0 {
-		t.prose(fmt.Sprintf("Pauses sent leaves out %s refreshes; pauses received counts %s of them that came after the pause had lapsed and stopped the port anew",
-			metrics.FormatCount(refreshes), metrics.FormatCount(received-sent)), plain)
+		t.prose(
+			fmt.Sprintf(
+				"Pauses sent leaves out %s refreshes; pauses received counts %s of them that came after the pause had lapsed and stopped the port anew",
+				metrics.FormatCount(refreshes),
+				metrics.FormatCount(received-sent),
+			),
+			plain,
+		)
 	}
 }
 
@@ -134,9 +140,25 @@ func (t *text) portTable(index []int) *table {
 	}}
 	for _, i := range index {
 		p := &t.r.Ports[i]
-		tab.add(p.Name(), p.Peer.String(), integer(p.Class), size(t.peak(p)), size(int64(p.MeanQueueBytes+0.5)),
-			t.minimum(p), count(p.Marked), count(p.PausesSent), count(p.PausesReceived), duration(p.HeldPS), duration(p.PausedPS),
-			count(p.Dropped), share(p.Utilisation), size(p.PeakIngress), size(p.PeakHeadroom))
+		tab.add(
+			p.Name(),
+			p.Peer.String(),
+			integer(p.Class),
+			size(t.peak(p)),
+			size(int64(p.MeanQueueBytes+0.5)),
+			t.minimum(
+				p,
+			),
+			count(p.Marked),
+			count(p.PausesSent),
+			count(p.PausesReceived),
+			duration(p.HeldPS),
+			duration(p.PausedPS),
+			count(p.Dropped),
+			share(p.Utilisation),
+			size(p.PeakIngress),
+			size(p.PeakHeadroom),
+		)
 	}
 	return tab
 }

@@ -59,7 +59,13 @@ func (t *text) servers() {
 	for _, l := range all {
 		wait, longest, at := "-", "-", "-"
 		if l.PeakPS > 0 {
-			wait, longest, at = metrics.FormatTime(l.WaitedPS/units.Time(l.Transfers)), metrics.FormatTime(l.PeakPS), metrics.FormatTime(l.PeakAtPS)
+			wait, longest, at = metrics.FormatTime(
+				l.WaitedPS/units.Time(l.Transfers),
+			), metrics.FormatTime(
+				l.PeakPS,
+			), metrics.FormatTime(
+				l.PeakAtPS,
+			)
 		}
 		tab.add(l.host, l.Name, l.Kind, orDash(l.PayloadBytes), percentOf(float64(min(l.BusyPS, span))/float64(span)), wait,
 			longest, at)
@@ -78,8 +84,18 @@ func (t *text) iommus() {
 		s := &t.r.Servers[i]
 		for k := range s.IOMMUs {
 			m := &s.IOMMUs[k]
-			t.prose(fmt.Sprintf("IOMMU of %s in %s: %s of %s pages were not in its IOTLB, a walk of %s each; transfers waited %s in all",
-				m.Root, s.Host, metrics.FormatCount(m.Misses), metrics.FormatCount(m.Pages), metrics.FormatTime(m.WalkPS), metrics.FormatTime(m.WaitedPS)), plain)
+			t.prose(
+				fmt.Sprintf(
+					"IOMMU of %s in %s: %s of %s pages were not in its IOTLB, a walk of %s each; transfers waited %s in all",
+					m.Root,
+					s.Host,
+					metrics.FormatCount(m.Misses),
+					metrics.FormatCount(m.Pages),
+					metrics.FormatTime(m.WalkPS),
+					metrics.FormatTime(m.WaitedPS),
+				),
+				plain,
+			)
 		}
 	}
 }

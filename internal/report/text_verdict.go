@@ -28,8 +28,15 @@ func (t *text) verdict() {
 		t.prose("Waits: "+t.s.Waits[i].Text, plain)
 	}
 	if n := t.r.HashedFlows; n > 1 {
-		t.prose(fmt.Sprintf("Seed: hashes chose the ways of %s flows among several; with another seed than %d they choose otherwise, "+
-			"so that this run is one draw of many (run --seeds 10 shows their range)", metrics.FormatCount(int64(n)), t.r.Seed), plain)
+		t.prose(
+			fmt.Sprintf(
+				"Seed: hashes chose the ways of %s flows among several; with another seed than %d they choose otherwise, "+
+					"so that this run is one draw of many (run --seeds 10 shows their range)",
+				metrics.FormatCount(int64(n)),
+				t.r.Seed,
+			),
+			plain,
+		)
 	}
 }
 
@@ -86,7 +93,7 @@ func (t *text) pauseTree(p *metrics.PauseTree) {
 // victims says which messages were held and do not go to the root.
 func (t *text) victims(p *metrics.PauseTree) {
 	if len(p.Victims) == 0 {
-		t.prose(fmt.Sprintf("held: %s, all bound for there", counted(p.Through, "message")), plain)
+		t.prose(fmt.Sprintf("held: %s, bound for it", counted(p.Through, "message")), plain)
 		return
 	}
 	list := p.Victims
@@ -100,6 +107,6 @@ func (t *text) victims(p *metrics.PauseTree) {
 	if n := len(p.Victims) - len(list); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
 	}
-	t.prose(fmt.Sprintf("held: %s bound for there; victims, bound for elsewhere: %s", counted(p.Through, "message"),
+	t.prose(fmt.Sprintf("held: %s bound for it; victims, which go elsewhere: %s", counted(p.Through, "message"),
 		strings.Join(names, ", ")), plain)
 }

@@ -108,9 +108,9 @@ workload:
 		}
 		says := strings.Join(metrics.Control(r), "\n")
 		for want, when := range map[string]bool{
-			"h0:1: 100,000 CNP/s per port, each of 12 queue pairs hears one per 120 us at most, on average": scope == "port",
-			"h0:1: 100,000 CNP/s to h1, each of 8 queue pairs hears one per 80 us at most, on average":      scope == "destination",
-			"h0:1: 100,000 CNP/s to h2, each of 4 queue pairs hears one per 40 us at most, on average":      scope == "destination",
+			"h0:1: 100,000 CNP/s per port, each of 12 queue pairs hears at most one per 120 us on average": scope == "port",
+			"h0:1: 100,000 CNP/s to h1, each of 8 queue pairs hears at most one per 80 us on average":      scope == "destination",
+			"h0:1: 100,000 CNP/s to h2, each of 4 queue pairs hears at most one per 40 us on average":      scope == "destination",
 		} {
 			if strings.Contains(says, want) != when {
 				t.Errorf("%s: said\n%s\n%q: %v", scope, says, want, when)

@@ -149,5 +149,5 @@ const stackBranches = 2
 // fall.
 const (
 	maxColumns = 120
-	longLines  = 1121
+	longLines  = 1077
 )

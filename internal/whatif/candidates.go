@@ -58,7 +58,8 @@ func (l *Lab) Candidates(i int) (out []Change) {
 		add(Change{Kind: Pauses})
 	}
 	l.cures(add)
-	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil }) && c.Profile == 0 {
+	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil }) &&
+		c.Profile == 0 {
 		add(Change{Kind: Control})
 	}
 	if c.SrcStaged || c.DstStaged {
@@ -163,7 +164,10 @@ func (l *Lab) portChanges(h topology.Hop, conn int, add func(Change)) {
 
 // lossy reports whether links lose frames at random.
 func (l *Lab) lossy() bool {
-	return slices.ContainsFunc(l.Valid.Graph.Links, func(k topology.Link) bool { return k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 })
+	return slices.ContainsFunc(
+		l.Valid.Graph.Links,
+		func(k topology.Link) bool { return k.Loss > 0 || k.BER > 0 || k.DropEvery > 0 },
+	)
 }
 
 // severalClasses reports whether more than one class sent data through one port.
@@ -255,7 +259,8 @@ func (l *Lab) rivals(i int, places []topology.Hop, n int) (out []int) {
 	f := &l.Run.Messages[i]
 	for k, m := range plan.All() {
 		o := &l.Run.Messages[k]
-		if shared[m.Conn] && plan.Conns[m.Conn].Entry != plan.Conns[conn].Entry && overlap(f.StartPS, f.CompletionPS, o.StartPS, o.CompletionPS) {
+		if shared[m.Conn] && plan.Conns[m.Conn].Entry != plan.Conns[conn].Entry &&
+			overlap(f.StartPS, f.CompletionPS, o.StartPS, o.CompletionPS) {
 			bytes[plan.Conns[m.Conn].Entry] += int64(m.Bytes)
 		}
 	}

@@ -85,7 +85,8 @@ type Change struct {
 // Same reports whether two changes are the same.
 func (c Change) Same(d Change) bool {
 	return c.Kind == d.Kind && c.Node == d.Node && c.Port == d.Port && c.Conn == d.Conn && c.Entry == d.Entry && c.Link == d.Link &&
-		c.Count == d.Count && slices.Equal(c.Path, d.Path)
+		c.Count == d.Count &&
+		slices.Equal(c.Path, d.Path)
 }
 
 // fixedText is what changes do that need no names.

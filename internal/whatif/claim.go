@@ -22,7 +22,18 @@ type Claim struct {
 // PCIe link, a core, a failure, loss, a class or a limit.
 func (k Kind) Specific() bool {
 	switch k {
-	case Receiver, PCIe, Core, Failure, Loss, Classes, Window, SendBuffer, ReceiveWindow, CongestionWindow, ReadDepth, Receives:
+	case Receiver,
+		PCIe,
+		Core,
+		Failure,
+		Loss,
+		Classes,
+		Window,
+		SendBuffer,
+		ReceiveWindow,
+		CongestionWindow,
+		ReadDepth,
+		Receives:
 		return true
 	}
 	return false
@@ -102,7 +113,10 @@ const (
 //
 // gain is that of a set of changes, and ok whether it could be tried and ended; others are the
 // changes that may matter to the message. Instead is what saves more, where something does.
-func (c *Claim) Judge(others []Change, gain func(...Change) (g float64, ok bool)) (v Verdict, saved float64, instead Change) {
+func (c *Claim) Judge(
+	others []Change,
+	gain func(...Change) (g float64, ok bool),
+) (v Verdict, saved float64, instead Change) {
 	if c.None {
 		return NoCause, 0, instead
 	}

@@ -247,7 +247,11 @@ func (l *Lab) WhyLonger(o *Outcome) string {
 	case o.Marks*100 > b.Marks*102:
 		return fmt.Sprintf("slower: %d packets marked, %d before", o.Marks, b.Marks)
 	case o.HeldPS*100 > b.HeldPS*102:
-		return fmt.Sprintf("slower: ports held for %s in all, %s before", metrics.FormatTime(o.HeldPS), metrics.FormatTime(b.HeldPS))
+		return fmt.Sprintf(
+			"slower: ports held for %s in all, %s before",
+			metrics.FormatTime(o.HeldPS),
+			metrics.FormatTime(b.HeldPS),
+		)
 	}
 	return "slower: others then meet it more"
 }

@@ -117,7 +117,14 @@ func (l *Lab) own(s *Subject, c Change) bool {
 }
 
 // series tries sets of changes and adds their rows.
-func (l *Lab) series(ctx context.Context, out *Study, sets [][]Change, named []Change, budget Budget, show func(done int)) {
+func (l *Lab) series(
+	ctx context.Context,
+	out *Study,
+	sets [][]Change,
+	named []Change,
+	budget Budget,
+	show func(done int),
+) {
 	room := max(budget.Runs-out.Runs, 0)
 	out.Left += max(len(sets)-room, 0)
 	sets = sets[:min(len(sets), room)]
@@ -157,7 +164,10 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	r.TookPS, r.Extra = l.value(&s.Subject, o)
 	r.Gain, r.Note = gain(s.TookPS, r.TookPS), l.Refusal(o)
 	if r.TookPS == units.Never && r.Note == "" {
-		r.Note = "ends by " + o.Stopped
+		r.Note = "still open when the run ends, by " + o.Stopped
+		if o.Stopped == l.Run.Stopped && l.Run.OpenMessages == 0 {
+			r.Note = "fails as well"
+		}
 	}
 	if r.Note == "" && r.Gain <= -even {
 		r.Note = l.WhyLonger(o)
@@ -198,7 +208,8 @@ func (s *Study) pairs(ports []Change) (out [][]Change) {
 		}
 	}
 	for i := range s.Rows {
-		if k := s.Rows[i].Changes[0].Kind; first >= 0 && i != first && k != Line && k != s.Rows[first].Changes[0].Kind && s.Rows[i].Gain > -1 {
+		if k := s.Rows[i].Changes[0].Kind; first >= 0 && i != first && k != Line && k != s.Rows[first].Changes[0].Kind &&
+			s.Rows[i].Gain > -1 {
 			add(first, i)
 		}
 	}
@@ -233,17 +244,23 @@ func (s *Study) Verdict() string {
 	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never:
 		return "What lets it end: " + s.Rows[best].Text + "."
 	case s.TookPS == units.Never:
-		return "With no change that was tried does it end before the run does, so what they save is not known; a later stop may tell."
+		return "No change that was tried lets it end before the run does, so what each saves is not known; a later stop may tell."
 	case s.Rows[best].Gain < even:
 		text = "No single change that was tried saves 2 %."
 	case named < 0:
 		text = "The best single change: " + s.Rows[best].Text + ", which saves " + percent(best) + "."
 	case named != best && s.Rows[named].Gain >= s.Rows[best].Gain-even:
-		text = "No single change saves much more than what the report names: " + s.Rows[named].Text + " saves " + percent(named) + "."
+		text = "No single change saves much more than what the report names: " + s.Rows[named].Text + " saves " + percent(
+			named,
+		) + "."
 	case named == best:
 		text = "What the report names is the best single change: " + s.Rows[named].Text + " saves " + percent(named) + "."
 	default:
-		text = "What the report names saves " + percent(named) + "; the best single change, " + s.Rows[best].Text + ", saves " + percent(best) + "."
+		text = "What the report names saves " + percent(
+			named,
+		) + "; the best single change, " + s.Rows[best].Text + ", saves " + percent(
+			best,
+		) + "."
 	}
 	if pair >= 0 && s.Rows[pair].Gain > s.Rows[best].Gain+more {
 		text += " Together more: " + s.Rows[pair].Text + " save " + percent(pair) + "."

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -91,5 +92,5 @@ func excerpt(e *scenario.Error) string {
 		}
 		return ' '
 	}, shown[:min(mark, len(shown))])
-	return number + shown + "\n" + strings.Repeat(" ", len(number)-2) + "| " + indent + "^\n"
+	return number + report.Visible(shown) + "\n" + strings.Repeat(" ", len(number)-2) + "| " + indent + "^\n"
 }

@@ -80,8 +80,9 @@ func failure(err error) error {
 	return &status{exitFailure, err}
 }
 
-// oneLine joins the lines of messages that others wrote.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine joins the lines of messages that others wrote. They may quote files, which no
+// terminal is to obey.
+func oneLine(s string) string { return report.Visible(strings.Join(strings.Fields(s), " ")) }
 
 func newRoot(p Pipeline) *cobra.Command {
 	root := &cobra.Command{

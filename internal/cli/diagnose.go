@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime"
 	"slices"
 	"time"
 
 	"github.com/hopscope/hopscope/internal/diagnose"
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/ncclog"
 	"github.com/hopscope/hopscope/internal/page"
@@ -67,28 +67,15 @@ const maxLog = 64 << 20
 
 // readLog reads a log of nccl-tests.
 func readLog(name string) (*ncclog.Log, error) {
-	file, err := os.Open(name)
+	text, err := files.Read(name, maxLog)
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w; name a log of nccl-tests", name, reason(err))
+		return nil, fmt.Errorf("%s: cannot be read: %w; name a log of nccl-tests", name, files.Reason(err))
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxLog+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: cannot be read: %w; name a log of nccl-tests", name, reason(err))
-	case len(text) > maxLog:
-		return nil, fmt.Errorf("%s: is longer than %d MiB; no log of nccl-tests is", name, maxLog>>20)
+	log, err := ncclog.Parse(name, text)
+	if other := foreign.Instead(text, "a log of nccl-tests", foreign.NCCLTests); err != nil && other != "" {
+		return nil, fmt.Errorf("%s: %s", name, other)
 	}
-	return ncclog.Parse(name, text)
-}
-
-// reason is an error without the path, which stands before it.
-func reason(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
+	return log, err
 }
 
 func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {

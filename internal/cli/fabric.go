@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -128,6 +129,13 @@ func (f *fabricFlags) run(c *cobra.Command, args []string) error {
 	return failure(r.Text(c.OutOrStdout(), opt))
 }
 
+// Bounds of files in bytes: tens of thousands of nodes, and the tables of a thousand
+// switches with two thousand LIDs each.
+const (
+	maxFabric = 16 << 20
+	maxTables = 128 << 20
+)
+
 // read takes the network from a file of ibnetdiscover or from a scenario.
 func (f *fabricFlags) read(args []string) (*subnet.Fabric, string, error) {
 	if len(args) == 0 {
@@ -139,7 +147,11 @@ func (f *fabricFlags) read(args []string) (*subnet.Fabric, string, error) {
 	}
 	text := opt.Text
 	if text == nil {
-		text, err = os.ReadFile(opt.Scenario)
+		text, err = files.Read(opt.Scenario, maxFabric)
+	}
+	var long *files.TooLongError
+	if errors.As(err, &long) {
+		return nil, "", fmt.Errorf("%s cannot be read: %w; no subnet is", opt.Scenario, err)
 	}
 	if err == nil && subnet.IsDiscovery(text) {
 		if len(f.in.set) > 0 {
@@ -173,13 +185,13 @@ func foreignFabric(name string, text []byte) error {
 	case subnet.IsLFTs(text):
 		return fmt.Errorf("%s holds forwarding tables, as dump_lfts prints them, which do not name the links; give output of ibnetdiscover and --tables %s", name, name)
 	}
+	if other := foreign.Instead(text, "a network", foreign.Discovery, foreign.Scenario); other != "" {
+		return fmt.Errorf("%s: %s; %s", name, other, reads)
+	}
 	return fmt.Errorf("%s is neither of what it should be: %s", name, reads)
 }
 
 func (f *fabricFlags) readDiscovery(name string, text []byte) (*subnet.Fabric, string, error) {
-	if len(text) > maxScenario {
-		return nil, "", fmt.Errorf("%s is longer than %d MiB; no subnet is", name, maxScenario>>20)
-	}
 	fabric, err := subnet.Parse(text, subnet.ParseOptions{Partial: f.partial})
 	var at *subnet.Error
 	if errors.As(err, &at) {
@@ -242,9 +254,12 @@ func (f *fabricFlags) fill(fabric *subnet.Fabric, opt subnet.Options) (*subnet.T
 	if f.tables == "" {
 		return subnet.Route(fabric, opt)
 	}
-	text, err := os.ReadFile(f.tables)
+	text, err := files.Read(f.tables, maxTables)
 	if err != nil {
-		return nil, fmt.Errorf("--tables %s cannot be read: %w", f.tables, errors.Unwrap(err))
+		return nil, fmt.Errorf("--tables %s cannot be read: %w", f.tables, files.Reason(err))
+	}
+	if other := foreign.Instead(text, "output of dump_lfts", foreign.Tables); other != "" {
+		return nil, fmt.Errorf("--tables %s: %s", f.tables, other)
 	}
 	tables, err := subnet.ReadLFTs(fabric, text)
 	var at *subnet.Error

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/server"
@@ -89,25 +92,27 @@ func readServer(name string) (*server.Tree, error) {
 	if slices.Contains(server.Presets(), name) {
 		return server.Preset(name)
 	}
-	from := io.Reader(os.Stdin)
+	var text []byte
+	var err error
 	if name == "-" {
 		name = "stdin"
+		text, err = files.ReadFrom(os.Stdin, maxServer)
 	} else {
-		file, err := os.Open(name)
-		if err != nil {
+		text, err = files.Read(name, maxServer)
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s is neither a preset nor a file that can be read (%w); %s", name, cause(err), oneOf(name, server.Presets()))
 		}
-		defer file.Close()
-		from = file
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxServer+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s cannot be read: %w", name, cause(err))
-	case len(text) > maxServer:
-		return nil, fmt.Errorf("%s is longer than %d MiB; no description of a server is", name, maxServer>>20)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w; name a server's topology", name, cause(err))
 	}
 	tree, err := server.Read(name, text)
+	if err != nil {
+		other := foreign.Instead(text, "a server's topology", foreign.NCCLTopology, foreign.NVIDIAMatrix)
+		if other != "" {
+			return nil, &scenario.Error{File: name, Msg: other}
+		}
+	}
 	var at *server.Error
 	if errors.As(err, &at) {
 		return nil, &scenario.Error{File: name, Line: at.Line, Col: at.Col, Msg: at.Msg}

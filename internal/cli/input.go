@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/pflag"
 )
@@ -67,12 +68,13 @@ const maxScenario = 16 << 20
 
 // readStandard reads a scenario from standard input.
 func readStandard(from io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(from, maxScenario+1))
+	text, err := files.ReadFrom(from, maxScenario)
+	var long *files.TooLongError
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("standard input cannot be read: %w", err)
-	case len(text) > maxScenario:
+	case errors.As(err, &long):
 		return nil, fmt.Errorf("standard input is longer than %d MiB; no scenario is", maxScenario>>20)
+	case err != nil:
+		return nil, fmt.Errorf("standard input cannot be read: %w", cause(err))
 	case len(text) == 0:
 		return nil, errors.New("standard input is empty; it needs to hold a scenario")
 	}

@@ -115,8 +115,9 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 }
 
 // untilInterrupt returns a context that the first SIGINT, SIGTERM or SIGHUP ends, after
-// which say is called and a second one kills. quiet must be called when the work
-// is done: a notice that was begun is then over. Under nohup SIGHUP stays ignored.
+// which say is called and a second one kills. quiet must be called when the work is done: a
+// notice that was begun is then over, and the next signal kills, for what is written is
+// whole or not there. Under nohup SIGHUP stays ignored.
 func untilInterrupt(parent context.Context, say func()) (ctx context.Context, stop, quiet func()) {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -130,7 +131,9 @@ func untilInterrupt(parent context.Context, say func()) (ctx context.Context, st
 		close(said)
 	})
 	return ctx, stop, func() {
-		if !ignore() {
+		if ignore() {
+			signal.Reset(signals...)
+		} else {
 			<-said
 		}
 	}

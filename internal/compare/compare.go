@@ -269,6 +269,9 @@ func runOne(ctx context.Context, opt Options, j Job) (outcome, error) {
 		return outcome{}, nil // runAll says so
 	}
 	r, err := opt.Do(ctx, j)
+	if r == nil && ctx.Err() != nil {
+		return outcome{}, nil // it had not begun
+	}
 	if err != nil || r == nil {
 		return outcome{}, err
 	}

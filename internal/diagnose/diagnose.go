@@ -149,19 +149,25 @@ var errUnfinished = errors.New("a size was not over at the end of the run")
 
 // curve runs the scenario with changes.
 func (l *Lab) curve(ctx context.Context, set []string) (c Curve, err error) {
-	v, err := scenario.LoadSweep(l.src.Scenario, l.src.Text, slices.Concat(l.src.Set, set), l.src.Seed, l.sweep)
+	w, err := run.Unless(ctx, func() (*build.World, error) {
+		v, err := scenario.LoadSweep(l.src.Scenario, l.src.Text, slices.Concat(l.src.Set, set), l.src.Seed, l.sweep)
+		if err != nil {
+			return nil, err
+		}
+		w, err := build.New(v, build.Options{Workers: 1})
+		if err != nil {
+			return nil, &scenario.Error{File: l.src.Scenario, Msg: err.Error()}
+		}
+		return w, nil
+	})
 	if err != nil {
 		return c, err
-	}
-	w, err := build.New(v, build.Options{Workers: 1})
-	if err != nil {
-		return c, &scenario.Error{File: l.src.Scenario, Msg: err.Error()}
 	}
 	r := run.Simulate(ctx, w, run.Options{Workers: 1})
 	if ctx.Err() != nil {
 		return c, ctx.Err()
 	}
-	name := v.Plan.Entries[l.sweep.Entry]
+	name := w.Valid.Plan.Entries[l.sweep.Entry]
 	for i, x := range metrics.Collectives(r) {
 		if r.Collectives[i].Workload != name {
 			continue

@@ -79,8 +79,22 @@ func (s *Set) Commit() error {
 		if err := w.temp.Close(); err != nil {
 			return fmt.Errorf("cannot write %s: %w", w.to, Reason(err))
 		}
+		if dir := filepath.Dir(w.to); len(s.waiting) == 0 || filepath.Dir(s.waiting[0].to) != dir {
+			SyncDir(dir)
+		}
 	}
 	return nil
+}
+
+// SyncDir has the names that a directory holds reach the disk, where a directory can be asked
+// for that: a name that was given outlasts a loss of power. The data did so before.
+func SyncDir(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	_ = d.Sync() // some file systems refuse; they have no better
 }
 
 // Discard removes what has not got its name. After Commit it does nothing.
@@ -189,14 +203,16 @@ func checkDirectory(dir string) error {
 	return nil
 }
 
-// try makes and removes a temporary file for path.
+// try makes a temporary file for path with a block of data, which a full disk refuses, and
+// removes it.
 func try(path string) error {
 	f, err := createTemp(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return os.Remove(f.Name())
+	_, err = f.Write(make([]byte, 4096))
+	return errors.Join(err, os.Remove(f.Name()))
 }
 
 // target is where a file of a set really goes.

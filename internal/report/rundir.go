@@ -164,6 +164,9 @@ func (d *RunDir) settle() error {
 			return fmt.Errorf("cannot write %s: %w", filepath.Join(d.dir, name), files.Reason(err))
 		}
 	}
+	if counts {
+		files.SyncDir(d.dir)
+	}
 	return nil
 }
 

@@ -50,28 +50,60 @@ type Progress struct {
 	Completed, Messages        int
 }
 
-// Do loads, builds and runs a scenario. Errors are the user's (*scenario.Error).
-// A run that ctx cancels ends at a consistent cut and returns what there is.
+// Do loads, builds and runs a scenario. Errors are the user's (*scenario.Error), or ctx's
+// where it ended before the run began. A run that ctx cancels ends at a consistent cut and
+// returns what there is.
 func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) {
-	v, err := Load(opt)
+	w, err := Unless(ctx, func() (*build.World, error) {
+		v, err := Load(opt)
+		if err != nil {
+			return nil, err
+		}
+		if opt.Series != nil {
+			if err := opt.Series.check(v); err != nil {
+				return nil, err
+			}
+		}
+		if opt.Check != nil {
+			if err := opt.Check(v); err != nil {
+				return nil, err
+			}
+		}
+		w, err := build.New(v, build.Options{Workers: opt.Workers, Partitions: opt.Partitions})
+		if err != nil {
+			return nil, &scenario.Error{Msg: err.Error()}
+		}
+		return w, nil
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if opt.Series != nil {
-		if err := opt.Series.check(v); err != nil {
-			return nil, v, err
-		}
+	return Simulate(ctx, w, opt), w.Valid, nil
+}
+
+// Unless returns what work returns, or ctx's error as soon as ctx ends: reading and building
+// cannot be broken off everywhere, as in a library or while a pipe is silent. What work
+// then still does is lost.
+func Unless[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
 	}
-	if opt.Check != nil {
-		if err := opt.Check(v); err != nil {
-			return nil, v, err
-		}
+	if ctx.Done() == nil {
+		return work()
 	}
-	w, err := build.New(v, build.Options{Workers: opt.Workers, Partitions: opt.Partitions})
-	if err != nil {
-		return nil, v, &scenario.Error{Msg: err.Error()}
+	over := make(chan result, 1) // so that work can end though nobody waits
+	go func() {
+		value, err := work()
+		over <- result{value, err}
+	}()
+	select {
+	case r := <-over:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
 	}
-	return Simulate(ctx, w, opt), v, nil
 }
 
 // Load reads the scenario that opt names, in whatever form. The error is the

@@ -38,7 +38,7 @@ func TestBadInput(t *testing.T) {
 		{"two shapes", "topology: {star: {hosts: 2, link: 1Gbps}, rail: {servers: 2, rails: 1, link: 1Gbps}}\nworkload: []\n", `s.yaml:1:12: topology gives star and rail; give one of star, leaf_spine, fat_tree, clos, rail, or hosts, switches and links`},
 		{"no shape", "topology: {}\nworkload: []\n", `s.yaml:1:11: topology gives nothing; give one of star, leaf_spine, fat_tree, clos, rail, or hosts, switches and links`},
 		{"missing link", "topology: {star: {hosts: 3}}\n", `s.yaml:1:19: topology.star has no link; give a rate such as link: 400Gbps`},
-		{"missing hosts", "topology: {star: {link: 1Gbps}}\n", `s.yaml:1:19: topology.star has no hosts; give a whole number from 2 to 262144`},
+		{"missing hosts", "topology: {star: {link: 1Gbps}}\n", `s.yaml:1:19: topology.star has no hosts; give a whole number from 1 to 262144`},
 		{"bad unit", "topology: {star: {hosts: 3, link: 400Gbit}}\n", `s.yaml:1:35: topology.star.link: "400Gbit" has the unknown unit "Gbit"; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
 		{"no unit", "topology: {star: {hosts: 3, link: 400}}\n", `s.yaml:1:35: topology.star.link: "400" has no unit; a rate ends in one of bps, Kbps, Mbps, Gbps, Tbps`},
 		{"outages overlap", strings.Replace(outages, "%", "down: [{at: 1ms, until: 3ms}, {at: 2ms}]", 1),
@@ -70,7 +70,7 @@ func TestBadInput(t *testing.T) {
 		{"absurd delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2s}}\n", `s.yaml:1:51: topology.star.delay: a cable with a delay of 2s is absurd; the longest accepted is 100ms`},
 		{"length and delay", "topology: {star: {hosts: 3, link: 400Gbps, delay: 2us, length: 3m}}\n", `s.yaml:1:51: topology.star.delay: a link has a length or a delay; keep one`},
 		{"zero rate", "topology: {star: {hosts: 3, link: 0Gbps}}\n", `s.yaml:1:35: topology.star.link: a link of 0bps is not simulated; give 1Mbps to 100Tbps`},
-		{"one host", "topology: {star: {hosts: 1, link: 1Gbps}}\n", `s.yaml:1:26: topology.star.hosts: "1" is not a whole number from 2 to 262144`},
+		{"no host", "topology: {star: {hosts: 0, link: 1Gbps}}\n", `s.yaml:1:26: topology.star.hosts: "0" is not a whole number from 1 to 262144`},
 		{"odd k", "topology: {fat_tree: {k: 3, link: 1Gbps}}\n", `s.yaml:1:23: fat-tree: k 3 must be an even number from 2 to 128`},
 		{"ratio", "topology: {leaf_spine: {leaves: 2, hosts_per_leaf: 3, oversubscription: 2:1, link: 1Gbps}}\n", `s.yaml:1:73: topology.leaf_spine.oversubscription: leaf-spine: 3 hosts at 1Gbps per leaf with oversubscription 2:1 do not need a whole number of 1Gbps uplinks; change hosts per leaf, rates or ratio`},
 		{"no spines", "topology: {leaf_spine: {leaves: 2, hosts_per_leaf: 3, link: 1Gbps}}\n", `s.yaml:1:25: topology.leaf_spine: the number of spines is missing; give spines, or oversubscription such as 2:1`},
@@ -263,5 +263,39 @@ func TestBadSet(t *testing.T) {
 		if got := errText(err); got != c.want {
 			t.Errorf("%s:\n got  %s\n want %s", c.set, got, c.want)
 		}
+	}
+}
+
+// What would take the parser minutes or gigabytes is refused before it begins. The lines of a
+// text in a block, such as a list of flows, are one value.
+func TestLargeFiles(t *testing.T) {
+	const head = "topology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n"
+	for _, tt := range []struct{ name, src, want string }{
+		{"values", head + strings.Repeat("  - flow: {from: h0, to: h1, size: 1KB}\n", 60000), "s.yaml:50001:1: more than 125000 values up to here"},
+		{"keys", strings.Repeat("a: b\n", 30000), "s.yaml:20001:1: more than 20000 keys in one mapping"},
+		{"colons", strings.Repeat("a: ", 100), "s.yaml:1:1: not YAML: more than 64 colons in one value"},
+		{"a list of flows", head + "  - flows:\n      rows: |\n        from,to,size\n" + strings.Repeat("        h0,h1,1KB\n", 60000) + "x: 1\n", `s.yaml:60006:1: unknown key "x"`},
+	} {
+		_, err := Parse("s.yaml", []byte(tt.src), nil, nil)
+		if got := errText(err); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// One host is a network where all that is sent stays inside it, and needs no link then.
+func TestOneHost(t *testing.T) {
+	const inside = "topology: {star: {hosts: 1}}\nserver: dgx-h100\nworkload:\n  - collective: {op: allreduce, size: 1MiB}\n"
+	v, err := Parse("s.yaml", []byte(inside), nil, nil)
+	if err != nil || v.Graph.NumEndpoints() != 1 {
+		t.Errorf("%v", err)
+	}
+	_, err = Parse("s.yaml", []byte(strings.Replace(inside, "collective: {op: allreduce, size: 1MiB}", "permutation: {size: 1MB}", 1)), nil, nil)
+	if got := errText(err); !strings.Contains(got, "permutation needs at least two endpoints and has 1") {
+		t.Error(got)
+	}
+	_, err = Parse("s.yaml", []byte(strings.Replace(inside, "hosts: 1", "hosts: 2", 1)), nil, nil)
+	if got := errText(err); !strings.Contains(got, "topology.star has no link; give a rate such as link: 400Gbps") {
+		t.Error(got)
 	}
 }

@@ -1,11 +1,12 @@
 package scenario
 
 import (
-	"os"
+	"bytes"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -15,7 +16,7 @@ import (
 // of scenario files. Each element of set is a --set argument over that
 // scenario. The error is always an *Error.
 func LoadHTSim(topo, cm string, set []string, seed *uint64) (*Valid, error) {
-	root, bad := htsimTree(topo, cm, os.ReadFile)
+	root, bad := htsimTree(topo, cm, readInput)
 	if bad != nil {
 		return nil, bad
 	}
@@ -34,25 +35,34 @@ func htsimTree(topo, cm string, readFile func(string) ([]byte, error)) (*node, *
 	root.add("name", text(htsimName(cm)))
 	root.add("description", text("imported from htsim's "+filepath.Base(topo)+" and "+filepath.Base(cm)))
 	t := &htsimTopo{d: d, header: map[string]ns3Word{}}
-	t.read(d.htsimRows(topo, "topology (.topo)"))
+	t.read(d.htsimRows(topo, "topology (.topo)", foreign.HTSimTopology))
 	root.add("noise", text("off"))
 	root.add("topology", t.tree())
 	m := &htsimMatrix{d: d, hosts: t.number("nodes", 2, 1<<18), link: "pod0-agg0, core0"}
 	if len(t.tiers) == 2 {
 		m.link = "leaf1, spine1"
 	}
-	m.read(d.htsimRows(cm, "connection matrix (.cm)"))
+	m.read(d.htsimRows(cm, "connection matrix (.cm)", foreign.HTSimMatrix))
 	m.addTo(root)
 	return root, d.err
 }
 
 // htsimRows reads a file named on the command line.
-func (d *decoder) htsimRows(path, what string) *ns3Rows {
+func (d *decoder) htsimRows(path, what string, kind foreign.Kind) *ns3Rows {
+	if d.err != nil {
+		return &ns3Rows{d: d, file: path}
+	}
 	src, err := d.readFile(path)
 	if err != nil {
 		d.fail(pos{file: path}, "cannot be read: %v; name a %s of htsim", rootCause(err), what)
 	}
-	return &ns3Rows{d: d, file: path, rows: splitRows(path, string(src))}
+	if n := bytes.Count(src, []byte("\n")); n > maxTraceRows {
+		d.fail(pos{file: path}, "has more than %d lines; give fewer connections", maxTraceRows)
+	}
+	if other := foreign.Instead(src, "a "+what+" of htsim", kind); other != "" {
+		d.fail(pos{file: path}, "%s", other)
+	}
+	return &ns3Rows{d: d, file: path, rest: string(src)}
 }
 
 func htsimName(cm string) string { return strings.TrimSuffix(filepath.Base(cm), filepath.Ext(cm)) }
@@ -74,8 +84,7 @@ type htsimTier struct {
 // read takes a key and a value per line; # begins a comment.
 func (t *htsimTopo) read(f *ns3Rows) {
 	t.end = f.end()
-	for _, row := range f.rows {
-		w := row.words
+	for w, ok := f.take(); ok; w, ok = f.take() {
 		if strings.HasPrefix(w[0].text, "#") || t.d.err != nil {
 			continue
 		}

@@ -30,8 +30,7 @@ func htsimColumns() []string {
 func (m *htsimMatrix) read(f *ns3Rows) {
 	m.counts, m.ids = map[string]ns3Word{}, map[string]bool{}
 	m.triggers = &node{kind: mappingNode, pos: pos{f.file, 1, 1}}
-	for _, row := range f.rows {
-		w := row.words
+	for w, ok := f.take(); ok; w, ok = f.take() {
 		if m.d.err != nil {
 			return
 		}

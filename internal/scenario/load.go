@@ -2,8 +2,6 @@ package scenario
 
 import (
 	"errors"
-	"github.com/hopscope/hopscope/internal/collective"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,7 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -71,9 +72,10 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 			return nameOrFile, src, nil
 		}
 	}
-	src, err := readLimited(nameOrFile)
+	src, err := files.Read(nameOrFile, maxFile)
+	var long *files.TooLongError
 	switch {
-	case err == nil && len(src) > maxFile:
+	case errors.As(err, &long):
 		return "", nil, pos{file: nameOrFile}.errorf("is longer than %d MiB; no scenario is: put long lists of flows into a trace file", maxFile>>20)
 	case err == nil:
 		return nameOrFile, src, nil
@@ -89,15 +91,12 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 // maxFile bounds a scenario file in bytes.
 const maxFile = 16 << 20
 
-// readLimited reads a file up to a little more than maxFile bytes.
-func readLimited(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
-}
+// maxInput bounds the files that a scenario or the command line names in bytes: a million
+// flows have some 40.
+const maxInput = 64 << 20
+
+// readInput reads such a file.
+func readInput(path string) ([]byte, error) { return files.Read(path, maxInput) }
 
 func rootCause(err error) error {
 	var p *fs.PathError
@@ -134,8 +133,10 @@ func LoadColumn(nameOrFile string, src []byte, stack string, stacks, set []strin
 // parseChanged is Parse with what the command line changes.
 func parseChanged(file string, src []byte, c changes) (*Valid, error) {
 	root, bad := parseTree(file, src)
-	if kind := foreign(src); kind != "" && (bad != nil || root.kind != mappingNode) {
-		return nil, pos{file: file}.errorf("%s", kind)
+	if bad != nil || root.get("topology") == nil || root.get("workload") == nil {
+		if other := foreign.Instead(src, "a scenario", foreign.Scenario); other != "" {
+			return nil, pos{file: file}.errorf("%s", other)
+		}
 	}
 	if bad != nil {
 		return nil, bad
@@ -203,7 +204,8 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	if bad := c.apply(root); bad != nil {
 		return nil, bad
 	}
-	r := &resolver{d: &decoder{file: file, readFile: os.ReadFile}, v: &Valid{Wire: wire.Ethernet}, compared: c.stack != "", without: c.without}
+	r := &resolver{d: &decoder{file: file, readFile: readInput}, v: &Valid{Wire: wire.Ethernet},
+		compared: c.stack != "", without: c.without}
 	inlined := r.d.inlineTraces(root)
 	inlined = r.d.inlineServers(root) || inlined
 	r.resolve(root)

@@ -1,11 +1,16 @@
 package scenario
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/hopscope/hopscope/internal/units"
@@ -19,16 +24,22 @@ import (
 // files. Each element of set is KEY=value and replaces that key. The error is
 // always an *Error.
 func LoadNS3(config string, set []string, seed *uint64) (*Valid, error) {
-	src, err := os.ReadFile(config)
+	src, err := files.Read(config, maxConfig)
 	if err != nil {
 		return nil, pos{file: config}.errorf("cannot be read: %v; name a config file of the ns-3 RDMA simulators", rootCause(err))
 	}
-	v, bad := parseNS3(config, src, os.ReadFile, set, seed)
+	if other := foreign.Instead(src, "a config file of the ns-3 RDMA simulators", foreign.NS3Config); other != "" {
+		return nil, pos{file: config}.errorf("%s", other)
+	}
+	v, bad := parseNS3(config, src, readInput, set, seed)
 	if bad != nil {
 		return nil, bad
 	}
 	return v, nil
 }
+
+// maxConfig bounds a config file in bytes; those of the simulators have two thousand.
+const maxConfig = 1 << 20
 
 // ns3Config is the config file: the words after each key.
 type ns3Config struct {
@@ -148,12 +159,50 @@ func (c *ns3Config) number(key, otherwise string, lo, hi int64) int64 {
 
 func (c *ns3Config) flag(key, otherwise string) bool { return c.number(key, otherwise, 0, 1) == 1 }
 
-// path resolves a file name against the folder of the config file.
-func (c *ns3Config) path(w ns3Word) string {
-	if filepath.IsAbs(w.text) {
-		return w.text
+// places are where a file that the config file names may be: as given, as the simulators
+// take it, then from the folder of the config file, then by its name alone in that folder,
+// for files that were moved together.
+func (c *ns3Config) places(name string) []string {
+	dir := filepath.Dir(c.file)
+	out := []string{filepath.Clean(name)}
+	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, filepath.Base(name))} {
+		if !contains(out, path) && !(filepath.IsAbs(name) && path == filepath.Join(dir, name)) {
+			out = append(out, path)
+		}
 	}
-	return filepath.Join(filepath.Dir(c.file), w.text)
+	return out
+}
+
+// ns3Open opens a file that the config file names. It says so where that is not the one
+// that the name would mean at first sight.
+func (r *resolver) ns3Open(c *ns3Config, key string, name ns3Word, what string, kinds ...foreign.Kind) *ns3Rows {
+	places := c.places(name.text)
+	var first error
+	for i, path := range places {
+		src, err := r.d.readFile(path)
+		if err != nil {
+			if first == nil || !errors.Is(err, fs.ErrNotExist) {
+				first = err
+			}
+			continue
+		}
+		if other := foreign.Instead(src, what, kinds...); other != "" {
+			r.d.fail(pos{file: path}, "%s", other)
+		}
+		switch beside := filepath.Join(filepath.Dir(c.file), name.text); {
+		case i == 0 && len(places) > 1 && places[1] == beside:
+			if other, err := r.d.readFile(beside); err == nil && !bytes.Equal(src, other) {
+				r.warn(key, "%s %s: there is also %s beside the config file, which differs; the first is read, "+
+					"as those simulators do", key, name.text, beside)
+			}
+		case i > 0 && path != beside:
+			r.warn(key, "%s %s is not there; %s is read", key, name.text, path)
+		}
+		return &ns3Rows{d: r.d, file: path, rest: string(src)}
+	}
+	r.d.fail(name.pos, "%s %s cannot be read: %v; name an existing file, as given or relative to the config file",
+		key, name.text, rootCause(first))
+	return &ns3Rows{d: r.d, file: name.text}
 }
 
 // rateMap reads KMAX_MAP and its like: n, then n pairs of rate in bit/s and value.
@@ -191,10 +240,14 @@ func (r *resolver) resolveNS3(c *ns3Config) {
 	if r.d.err != nil {
 		return
 	}
-	r.readNS3Topology(c.path(topo), topo.pos, errorRate)
+	const wanted = "a topology of the ns-3 RDMA simulators"
+	f := r.ns3Open(c, "TOPOLOGY_FILE", topo, wanted, foreign.NS3Topology, foreign.SimAITopology)
+	r.readNS3Topology(f, errorRate)
 	r.ns3LinkDown(c)
 	r.ns3Routes(topo)
-	r.readNS3Flows(c.path(flows), flows.pos)
+	if r.d.err == nil {
+		r.readNS3Flows(r.ns3Open(c, "FLOW_FILE", flows, "a flow file of the ns-3 RDMA simulators", foreign.NS3Flows))
+	}
 	r.ns3Devices(c)
 }
 
@@ -211,7 +264,12 @@ func (r *resolver) ns3Header(c *ns3Config) {
 	}
 	c.refuseUnbuilt()
 	r.mtu = units.Bytes(c.number("PACKET_PAYLOAD_SIZE", "1000", 64, 9000))
-	r.v.Stop = r.d.seconds(c.word("SIMULATOR_STOP_TIME", "4.0"), "SIMULATOR_STOP_TIME")
+	stop := c.word("SIMULATOR_STOP_TIME", "4.0")
+	if v, err := strconv.ParseFloat(stop.text, 64); err == nil && v > float64(units.Never/units.Second) && v <= 1e15 {
+		r.v.Stop = units.Never // SimAI's files say 4e13 where they mean no end
+		return
+	}
+	r.v.Stop = r.d.seconds(stop, "SIMULATOR_STOP_TIME")
 }
 
 // ns3Devices fills switches and hosts once topology and flows are known.
@@ -271,6 +329,15 @@ func (r *resolver) ns3Notes(c *ns3Config) {
 	r.note("time_quantum", "1ns, truncated", src)
 	r.note("switch.buffer", r.ns3Buffer(c).String(), "BUFFER_SIZE in MiB")
 	r.note("switch.pfc", "alpha 1/8 at the NICs' rate, doubled per doubling of rate; headroom 3*rate*delay; reserve 4096 B; XON offset 3072 B; no pause timer", src)
+	var monitors []string
+	for _, key := range ns3Monitors() {
+		if c.keys[key] != nil {
+			monitors = append(monitors, key)
+		}
+	}
+	if len(monitors) > 0 {
+		r.note("monitors", strings.Join(monitors, ", ")+": ignored", "hopscope run --series samples queues, rates and pauses")
+	}
 	if r.v.DCQCN == nil {
 		r.note("dcqcn", "none, and no ECN", "ENABLE_QCN 0")
 	}

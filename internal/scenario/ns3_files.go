@@ -10,13 +10,14 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// ns3Rows reads a file of whitespace-separated rows. Blank lines are skipped;
-// each row keeps its line and each word its column.
+// ns3Rows reads a file of whitespace-separated rows, one at a time, for there may be
+// millions. Blank lines are skipped; each row keeps its line and each word its column.
 type ns3Rows struct {
 	d    *decoder
 	file string
-	rows []ns3Row
-	next int
+	rest string // what was not read yet
+	line int    // of what was read last
+	last int    // the line of the row that was taken last
 }
 
 type ns3Row struct {
@@ -29,31 +30,53 @@ type ns3Word struct {
 	pos  pos
 }
 
-// readRows opens a file that another one names at place from.
-func (d *decoder) readRows(path string, from pos, key string) *ns3Rows {
-	src, err := d.readFile(path)
-	if err != nil {
-		d.fail(from, "%s %s cannot be read: %v; name an existing file, relative to the config file", key, path, rootCause(err))
-		return &ns3Rows{d: d, file: path}
+// maxRowWords bounds the words of a row: the longest lists all switches of a topology.
+const maxRowWords = topology.MaxNodes
+
+// peek is the next row that is not empty, whose words nobody has taken; ok is false at the
+// end of the file.
+func (r *ns3Rows) peek() (words []ns3Word, ok bool) {
+	for r.rest != "" && r.d.err == nil {
+		text, rest, _ := strings.Cut(r.rest, "\n")
+		if words = splitWords(r.file, r.line+1, text, maxRowWords); len(words) > maxRowWords {
+			r.d.fail(words[maxRowWords].pos, "more than %d words in a line; no row has so many", maxRowWords)
+			return nil, false
+		}
+		if len(words) > 0 {
+			return words, true
+		}
+		r.rest, r.line = rest, r.line+1
 	}
-	return &ns3Rows{d: d, file: path, rows: splitRows(path, string(src))}
+	return nil, false
 }
 
+// take is peek and goes on.
+func (r *ns3Rows) take() (words []ns3Word, ok bool) {
+	if words, ok = r.peek(); ok {
+		_, r.rest, _ = strings.Cut(r.rest, "\n")
+		r.line++
+		r.last = r.line
+	}
+	return words, ok
+}
+
+// splitRows reads all rows of a text.
 func splitRows(file, src string) []ns3Row {
 	var rows []ns3Row
 	line := 0
 	for text := range strings.SplitSeq(src, "\n") {
 		line++
-		if words := splitWords(file, line, text); len(words) > 0 {
+		if words := splitWords(file, line, text, len(text)); len(words) > 0 {
 			rows = append(rows, ns3Row{line, words})
 		}
 	}
 	return rows
 }
 
-func splitWords(file string, line int, text string) []ns3Word {
+// splitWords splits a line into words, at most one more than most.
+func splitWords(file string, line int, text string, most int) []ns3Word {
 	var words []ns3Word
-	for i := 0; i < len(text); {
+	for i := 0; i < len(text) && len(words) <= most; {
 		if isSpace(text[i]) {
 			i++
 			continue
@@ -75,34 +98,29 @@ func (r *ns3Rows) row(what string, counts ...int) []ns3Word {
 	if r.d.err != nil {
 		return nil
 	}
-	if r.next >= len(r.rows) {
+	words, ok := r.take()
+	if !ok {
 		r.d.fail(r.end(), "the file ends where %s should stand; add it, or lower the count above", what)
 		return nil
 	}
-	row := r.rows[r.next]
-	r.next++
 	for _, n := range counts {
-		if len(row.words) == n {
-			return row.words
+		if len(words) == n {
+			return words
 		}
 	}
-	r.d.fail(row.words[0].pos, "%d words where %s should stand; give %d", len(row.words), what, counts[0])
+	r.d.fail(words[0].pos, "%d words where %s should stand; give %d", len(words), what, counts[0])
 	return nil
 }
 
-// end is the place just after the last row.
-func (r *ns3Rows) end() pos {
-	line := 1
-	if len(r.rows) > 0 {
-		line = r.rows[len(r.rows)-1].line + 1
-	}
-	return pos{r.file, line, 1}
-}
+// end is the place just after the row that was taken last.
+func (r *ns3Rows) end() pos { return pos{r.file, r.last + 1, 1} }
 
-// finish refuses rows beyond the announced count.
-func (r *ns3Rows) finish(what string, n int) {
-	if r.d.err == nil && r.next < len(r.rows) {
-		r.d.fail(r.rows[r.next].words[0].pos, "a row after the last of %d %s; raise the count in the first row, or remove it", n, what)
+// finishRows warns of what stands beyond the announced count, which the simulators do not read:
+// further rows, or prose.
+func (r *resolver) finishRows(f *ns3Rows, what string, n int) {
+	if words, ok := f.peek(); ok {
+		r.warn(f.file, "%s:%d: what stands behind the last of %d %s is not read; the first row counts them",
+			f.file, words[0].pos.line, n, what)
 	}
 }
 
@@ -174,75 +192,110 @@ func (d *decoder) ns3Rate(w ns3Word, what string) units.Rate {
 	return v
 }
 
-// readNS3Topology reads "nodes switches links", the switch ids, and a row per
-// link: src dst rate delay error_rate. Node ids become node indices.
-func (r *resolver) readNS3Topology(path string, from pos, errorRate float64) {
-	f := r.d.readRows(path, from, "TOPOLOGY_FILE")
-	head := f.row("the counts of nodes, switches and links", 3)
+// ns3Counts are the first row of a topology. SimAI's has six words: nodes, GPUs per server,
+// NVSwitches, switches, links, kind of GPU; its nodes are GPUs, each with a card of its own.
+type ns3Counts struct{ nodes, perServer, nvswitches, switches, links int64 }
+
+func (r *resolver) readNS3Counts(f *ns3Rows) (n ns3Counts, at pos) {
+	head := f.row("the counts of nodes, switches and links", 3, 6)
 	if head == nil {
-		return
+		return n, at
 	}
-	nodes := r.d.number(head[0], "node count", 2, topology.MaxNodes)
-	switches := r.d.number(head[1], "switch count", 0, nodes)
-	links := r.d.number(head[2], "link count", 1, 1<<24)
-	isSwitch := r.readSwitchIDs(f, nodes, switches)
+	n.nodes = r.d.number(head[0], "node count", 2, topology.MaxNodes)
+	rest := head[1:]
+	if len(head) == 6 {
+		n.perServer = r.d.number(head[1], "count of GPUs per server", 1, n.nodes)
+		n.nvswitches = r.d.number(head[2], "NVSwitch count", 0, n.nodes)
+		rest = head[3:]
+	}
+	n.switches = r.d.number(rest[0], "switch count", 0, n.nodes)
+	n.links = r.d.number(rest[1], "link count", 1, 1<<24)
+	return n, head[0].pos
+}
+
+// Kinds of nodes of a topology file.
+const (
+	ns3HostNode uint8 = iota
+	ns3SwitchNode
+	ns3NVSwitchNode
+)
+
+// readNS3Topology reads "nodes switches links", the switch ids, and a row per
+// link: src dst rate delay error_rate. Node ids become node indices. SimAI's NVSwitches,
+// which stand before its switches (its common.h), keep their numbers without their links.
+func (r *resolver) readNS3Topology(f *ns3Rows, errorRate float64) {
+	n, at := r.readNS3Counts(f)
+	kinds := r.readSwitchIDs(f, n)
 	g := new(topology.Graph)
-	for id := range isSwitch {
+	for id, kind := range kinds {
 		if r.d.err != nil {
 			return
 		}
 		err := error(nil)
-		if isSwitch[id] {
-			_, err = g.AddSwitch("s"+strconv.Itoa(id), 0)
-		} else {
+		if kind == ns3HostNode {
 			_, err = g.AddHost("h" + strconv.Itoa(id))
+		} else { // an NVSwitch without links keeps the numbers of the others
+			_, err = g.AddSwitch("s"+strconv.Itoa(id), 0)
 		}
 		if err != nil {
-			r.d.fail(head[0].pos, "%v", err)
+			r.d.fail(at, "%v", err)
 		}
 	}
-	for i := int64(0); i < links && r.d.err == nil; i++ {
-		r.readNS3Link(f, g, nodes, errorRate)
+	for i := int64(0); i < n.links && r.d.err == nil; i++ {
+		r.readNS3Link(f, g, kinds, errorRate)
 	}
-	f.finish("links", int(links))
+	r.finishRows(f, "links", int(n.links))
+	if n.perServer > 1 && n.nvswitches > 0 {
+		r.perServer = int(n.perServer)
+		r.warn("nvlink", "NVSwitches and NVLink are left out: flows run from card to card, and within a server "+
+			"of %d GPUs none can", n.perServer)
+	}
 	if r.d.err != nil {
 		return
 	}
 	err := g.Finish()
-	r.graph(head[0].pos, g, err)
+	r.graph(at, g, err)
 }
 
-// readSwitchIDs reads the ids of the switches, which may fill several rows.
-func (r *resolver) readSwitchIDs(f *ns3Rows, nodes, switches int64) []bool {
+// readSwitchIDs reads the ids of the NVSwitches, then of the switches, which may fill several
+// rows, and returns what each node is.
+func (r *resolver) readSwitchIDs(f *ns3Rows, n ns3Counts) []uint8 {
 	if r.d.err != nil {
 		return nil
 	}
-	isSwitch := make([]bool, nodes)
-	for n := int64(0); n < switches && r.d.err == nil; {
-		if f.next >= len(f.rows) {
-			r.d.fail(f.end(), "the file ends after %d of %d switch ids; add the rest", n, switches)
-			return isSwitch
+	kinds := make([]uint8, n.nodes)
+	all := n.nvswitches + n.switches
+	for got := int64(0); got < all && r.d.err == nil; {
+		row, ok := f.take()
+		if !ok {
+			r.d.fail(f.end(), "the file ends after %d of %d switch ids; add the rest", got, all)
+			return kinds
 		}
-		row := f.rows[f.next].words
-		f.next++
 		for _, w := range row {
-			id := r.d.number(w, "switch id", 0, nodes-1)
-			if r.d.err == nil && (isSwitch[id] || n == switches) {
-				r.d.fail(w.pos, "switch id %d is one too many or stands twice; the first row announces %d switches", id, switches)
+			id := r.d.number(w, "switch id", 0, n.nodes-1)
+			if r.d.err == nil && (kinds[id] != ns3HostNode || got == all) {
+				r.d.fail(w.pos, "switch id %d is one too many or stands twice; the first row announces %d switches", id, all)
 			}
-			isSwitch[id] = true
-			n++
+			if r.d.err != nil {
+				return kinds
+			}
+			kinds[id] = ns3SwitchNode
+			if got < n.nvswitches {
+				kinds[id] = ns3NVSwitchNode
+			}
+			got++
 		}
 	}
-	return isSwitch
+	return kinds
 }
 
-func (r *resolver) readNS3Link(f *ns3Rows, g *topology.Graph, nodes int64, errorRate float64) {
+func (r *resolver) readNS3Link(f *ns3Rows, g *topology.Graph, kinds []uint8, errorRate float64) {
 	w := f.row("a link (src dst rate delay error_rate)", 5)
 	if w == nil {
 		return
 	}
-	a, b := r.d.number(w[0], "link end", 0, nodes-1), r.d.number(w[1], "link end", 0, nodes-1)
+	last := int64(len(kinds)) - 1
+	a, b := r.d.number(w[0], "link end", 0, last), r.d.number(w[1], "link end", 0, last)
 	spec := topology.LinkSpec{Rate: r.d.ns3Rate(w[2], "link rate")}
 	if r.d.err != nil {
 		return
@@ -254,6 +307,9 @@ func (r *resolver) readNS3Link(f *ns3Rows, g *topology.Graph, nodes int64, error
 	spec.Delay, spec.Loss = delay, r.d.decimal(w[4], "error rate", 1)
 	if spec.Loss == 0 {
 		spec.Loss = errorRate
+	}
+	if kinds[a] == ns3NVSwitchNode || kinds[b] == ns3NVSwitchNode {
+		return
 	}
 	for i, end := range []int64{a, b} {
 		n := &g.Nodes[end]
@@ -271,11 +327,7 @@ func (r *resolver) readNS3Link(f *ns3Rows, g *topology.Graph, nodes int64, error
 
 // readNS3Flows reads the number of flows and a row per flow, sorted by start
 // time: src dst pg dport bytes start_s, or the same without dport.
-func (r *resolver) readNS3Flows(path string, from pos) {
-	if r.d.err != nil {
-		return
-	}
-	f := r.d.readRows(path, from, "FLOW_FILE")
+func (r *resolver) readNS3Flows(f *ns3Rows) {
 	head := f.row("the number of flows", 1)
 	if head == nil {
 		return
@@ -295,7 +347,7 @@ func (r *resolver) readNS3Flows(path string, from pos) {
 		columns = []int{len(w)}
 		last = r.readNS3Flow(w, entry, last, perPair)
 	}
-	f.finish("flows", int(count))
+	r.finishRows(f, "flows", int(count))
 	if r.d.err != nil {
 		return
 	}
@@ -310,6 +362,10 @@ func (r *resolver) readNS3Flow(w []ns3Word, entry int, last units.Time, perPair 
 	dst := r.ns3Host(w[1], "destination")
 	if d.err == nil && src == dst {
 		d.fail(w[1].pos, "flow from host %s to itself; name two hosts", w[0].text)
+	}
+	if n := r.perServer; d.err == nil && n > 0 && src/n == dst/n {
+		d.fail(w[1].pos, "flow from %d to %d, GPUs of one server, whose NVLink is left out; name GPUs of two servers",
+			src, dst)
 	}
 	pg := d.number(w[2], "priority group", 0, 7)
 	dport := int64(0)

@@ -53,7 +53,16 @@ func ns3Declared() (section, elsewhere []key) {
 		QLEN_MON_FILE QLEN_MON_START QLEN_MON_END ENABLE_TRACE ERROR_RATE_PER_LINK DATA_RATE LINK_DELAY LINK_DOWN`) {
 		elsewhere = append(elsewhere, one(name, "Of config files only."))
 	}
+	for _, name := range ns3Monitors() {
+		elsewhere = append(elsewhere, one(name, "Of config files only: what SimAI monitors."))
+	}
 	return section, elsewhere
+}
+
+// ns3Monitors are keys of SimAI's config files that say what to write while it runs.
+func ns3Monitors() []string {
+	return strings.Fields(`BW_MON_FILE RATE_MON_FILE CNP_MON_FILE MON_START MON_END QP_MON_INTERVAL QLEN_MON_INTERVAL
+		BW_MON_INTERVAL`)
 }
 
 // ns3Keys are the keys of the section.

@@ -21,15 +21,18 @@ type resolver struct {
 	ofStack           Stack       // see stack
 	compared          bool        // the stack stands beside others, over the scenario's own
 	mtu               units.Bytes // path MTU
+	perServer         int         // GPUs of a server whose NVLink a file of SimAI left out; 0: none
 	switches          []switchSettings
 	nics              []nicSettings // both by node index
 	hostObj           object        // the sections host, nic and switch
 	nicObj, switchObj object
-	ends              []bool       // where TCP connections end, by node; while warnings are given
-	base              hostSettings // what it comes to, before what single hosts have of their own
-	workload          *node        // the list of entries
-	entryKeys         []key        // the kinds of entry, each a section
-	classes           uint8        // priorities that the workload's data uses
+	ends              []bool          // where TCP connections end, by node; while warnings are given
+	base              hostSettings    // what it comes to, before what single hosts have of their own
+	workload          *node           // the list of entries
+	entries           map[string]bool // their names; looked up, never iterated
+	numbered          map[string]int  // the last number of a kind of entry; likewise
+	entryKeys         []key           // the kinds of entry, each a section
+	classes           uint8           // priorities that the workload's data uses
 	warned            []warning
 
 	baseDSCP    [64]uint8      // the switch section's DSCP map

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/server"
 )
 
@@ -76,6 +77,11 @@ func (r *resolver) readServerFile(o object, s *serverSettings) {
 	at := o.n.get("text").pos
 	t, err := server.Read(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), []byte(text))
 	var bad *server.Error
+	other := foreign.Instead([]byte(text), "a server's topology", foreign.NCCLTopology, foreign.NVIDIAMatrix)
+	if err != nil && other != "" {
+		r.d.fail(pos{file: orFile(at.file, name)}, "%s", other)
+		return
+	}
 	if errors.As(err, &bad) {
 		r.d.fail(pos{orFile(at.file, name), bad.Line, bad.Col}, "%s", bad.Msg)
 		return

@@ -140,13 +140,23 @@ func neededNumber(name string, dst *int, lo, hi int, text string) key {
 	return numberKey(name, dst, lo, hi, text).otherwise("").need(fmt.Sprintf("give a whole number from %d to %d", lo, hi))
 }
 
+// unusedLink is the rate of a link that nothing crosses.
+const unusedLink = 400 * units.Gbps
+
 func (r *resolver) star() generator {
 	hosts, link := 0, new(topology.LinkSpec)
 	return generator{"star", "Hosts h0, h1, ... at one switch, sw.",
-		[]key{neededNumber("hosts", &hosts, 2, topology.MaxNodes, "Number of hosts.")},
+		[]key{neededNumber("hosts", &hosts, 1, topology.MaxNodes, "Number of hosts. One is enough where all that is sent "+
+			"stays inside it; it then needs no `link`.")},
 		func() []key { return append(r.tierKeys("link"), grouped("link", r.linkKeys(link)[1:])...) },
 		func(s object, graph func(*topology.Graph, error)) {
-			if spec := r.tier(s, "link", r.readLink(s, *link)); r.d.err == nil {
+			spec := r.readLink(s, *link)
+			if hosts == 1 && !s.has("link") {
+				spec.Rate = unusedLink
+			} else {
+				spec = r.tier(s, "link", spec)
+			}
+			if r.d.err == nil {
 				graph(topology.Star(hosts, spec))
 			}
 		}}

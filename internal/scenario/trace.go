@@ -3,6 +3,8 @@ package scenario
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/hopscope/hopscope/internal/foreign"
 )
 
 // maxTraceRows bounds a trace; each row becomes a list item.
@@ -49,6 +51,10 @@ func (d *decoder) inlineTrace(flows *node) {
 		d.fail(name.pos, "flows.file %s cannot be read: %v; name an existing file, relative to the scenario", path, rootCause(err))
 		return
 	}
+	if other := foreign.Instead(src, "a trace of flows", foreign.Trace); other != "" {
+		d.fail(pos{file: path}, "%s", other)
+		return
+	}
 	text := strings.TrimRight(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")
 	for i := range flows.fields {
 		if flows.fields[i].key == "file" {
@@ -76,6 +82,10 @@ func (d *decoder) traceRows(rows *node, known []string) []*node {
 	if at == (pos{}) { // a text of one line, or one with escapes
 		at = rows.pos
 	}
+	if n := strings.Count(rows.text, "\n"); n > maxTraceRows {
+		d.fail(at, "more than %d flows; split the trace", maxTraceRows)
+		return nil
+	}
 	var list []*node
 	var columns []string
 	line := at.line - 1
@@ -83,6 +93,10 @@ func (d *decoder) traceRows(rows *node, known []string) []*node {
 		line++
 		if strings.TrimSpace(text) == "" {
 			continue
+		}
+		if n := strings.Count(text, ","); n > len(known) {
+			d.fail(pos{at.file, line, at.col}, "%d cells in a row; a trace has the columns %s", n+1, strings.Join(known, ","))
+			return nil
 		}
 		cells := splitCells(pos{at.file, line, at.col}, text)
 		if columns == nil {
@@ -103,10 +117,6 @@ func (d *decoder) traceRows(rows *node, known []string) []*node {
 			}
 		}
 		list = append(list, item)
-		if len(list) > maxTraceRows {
-			d.fail(item.pos, "more than %d flows; split the trace", maxTraceRows)
-			return nil
-		}
 	}
 	if len(list) == 0 {
 		d.fail(at, "the trace is empty; begin with the header from,to,size,start and give a row per flow")

@@ -56,6 +56,9 @@ func parseTree(file string, src []byte) (*node, *Error) {
 	if bad := checkNesting(file, src); bad != nil {
 		return nil, bad
 	}
+	if bad := checkTokens(file, src); bad != nil {
+		return nil, bad
+	}
 	src = bytes.TrimPrefix(src, []byte("\ufeff")) // the byte order mark of some editors
 	f, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -93,6 +96,68 @@ func checkNesting(file string, src []byte) *Error {
 		}
 		if max(depth, dashes) > 4*maxDepth {
 			return pos{file, line, col}.errorf("nested more than %d levels deep; no scenario value is", maxDepth)
+		}
+	}
+	return nil
+}
+
+// maxTokens bounds how many pieces the parser makes of a file, each of which takes it some
+// 600 bytes.
+const maxTokens = 500_000
+
+// The time that the parser takes grows with the square of the keys of a mapping (20,000: 3 s)
+// and of the colons of a value.
+const (
+	maxKeys   = 20_000
+	maxColons = 64
+)
+
+// checkTokens counts what ends a piece of YAML, except in the lines of a block text such as a
+// list of flows, which is one piece.
+func checkTokens(file string, src []byte) *Error {
+	tokens, line, block := 0, 0, -1 // block: the indentation of the line that begins the text
+	var keys [256]int               // lines with a key, by indentation
+	for text := range bytes.Lines(src) {
+		line++
+		trimmed := bytes.TrimSpace(text)
+		indent := len(text) - len(bytes.TrimLeft(text, " "))
+		if block >= 0 && (len(trimmed) == 0 || indent > block) {
+			continue
+		}
+		if block = -1; len(trimmed) == 0 || trimmed[0] == '#' {
+			continue
+		}
+		tokens++
+		colons := 0 // since the last piece ended
+		for _, c := range trimmed {
+			switch c {
+			case ',', '[', ']', '{', '}':
+				colons = 0
+				tokens++
+			case ':':
+				colons++
+				tokens++
+			case '-':
+				tokens++
+			}
+			if colons > maxColons {
+				return pos{file, line, 1}.errorf("not YAML: more than %d colons in one value; put it in quotes", maxColons)
+			}
+		}
+		at := min(indent, len(keys)-1)
+		clear(keys[at+1:])
+		if trimmed[0] != '-' {
+			keys[at]++
+		}
+		if keys[at] > maxKeys {
+			return pos{file, line, 1}.errorf("more than %d keys in one mapping; no scenario has", maxKeys)
+		}
+		if end := trimmed[len(trimmed)-1]; end == '|' || end == '>' || bytes.HasSuffix(trimmed, []byte("|-")) {
+			block = indent
+		}
+		if tokens > maxTokens {
+			return pos{file, line, 1}.errorf("more than %d values up to here; no scenario has: put long lists of flows into a "+
+				"trace file", maxTokens/4)
 		}
 	}
 	return nil

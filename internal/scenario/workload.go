@@ -159,8 +159,12 @@ func (r *resolver) readPattern(p object, kind string) {
 func (r *resolver) addEntry(kind string, o object) int {
 	name, ok := o.scalar("name")
 	if !ok {
-		name = uniqueName(kind, r.v.Plan.Entries)
+		name = r.uniqueName(kind)
 	}
+	if r.entries == nil {
+		r.entries = map[string]bool{}
+	}
+	r.entries[name] = true
 	return r.v.Plan.AddEntry(name)
 }
 
@@ -177,12 +181,19 @@ func suggestList(words []string) string {
 }
 
 // uniqueName numbers a pattern that occurs more than once: incast, incast 2.
-func uniqueName(kind string, taken []string) string {
-	name := kind
-	for n := 2; contains(taken, name); n++ {
-		name = fmt.Sprintf("%s %d", kind, n)
+func (r *resolver) uniqueName(kind string) string {
+	if !r.entries[kind] {
+		return kind
 	}
-	return name
+	if r.numbered == nil {
+		r.numbered = map[string]int{}
+	}
+	for n := max(2, r.numbered[kind]+1); ; n++ {
+		if name := fmt.Sprintf("%s %d", kind, n); !r.entries[name] {
+			r.numbered[kind] = n
+			return name
+		}
+	}
 }
 
 func (r *resolver) readPath(o object) []int {

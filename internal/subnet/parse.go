@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Error is what is wrong with a file: where, and what would be right.
@@ -37,6 +38,9 @@ func IsDiscovery(text []byte) bool {
 		case "Chassis", "Non-Chassis":
 			return true
 		}
+		if _, ok := ibsimKind(word); ok {
+			return isIBSim(text)
+		}
 		key, _, isKey := strings.Cut(word, "=")
 		return isKey && isHeaderKey(key) || word[0] == '[' && strings.Contains(word, "]")
 	}
@@ -52,13 +56,16 @@ func isHeaderKey(key string) bool {
 }
 
 // Parse reads output of ibnetdiscover: the topology form (no option) or the form
-// of one line per port (-p). LIDs are those of the file; endports without one get
+// of one line per port (-p), or a net file of ibsim. LIDs are those of the file; endports without one get
 // the lowest that are free. An error is an *Error.
 func Parse(text []byte, opt ParseOptions) (*Fabric, error) {
 	r := &reader{opt: opt, guid: map[GUID]int{}, ports: map[GUID]place{}}
-	if r.byPort = isPortForm(text); r.byPort {
+	switch r.byPort = isPortForm(text); {
+	case r.byPort:
 		r.portForm(text)
-	} else {
+	case isIBSim(text):
+		r.ibsimForm(text)
+	default:
 		r.topologyForm(text)
 	}
 	if r.err == nil {
@@ -258,7 +265,18 @@ func (c *cursor) quoted(what string) string {
 	}
 	text := c.s[c.i : c.i+end]
 	c.i += end + 1
-	return strings.TrimSpace(text)
+	return visible(text)
+}
+
+// visible is a description without blanks around, and with a question mark for each character
+// that would steer a terminal.
+func visible(text string) string {
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\t' {
+			return '?'
+		}
+		return c
+	}, text))
 }
 
 // end wants nothing but blanks.

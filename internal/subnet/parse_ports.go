@@ -153,7 +153,7 @@ func (c *cursor) singleQuoted(what string) string {
 	}
 	text := c.s[c.i : c.i+end]
 	c.i += end + 1
-	return strings.TrimSpace(text)
+	return visible(text)
 }
 
 // portOf notes what a line says of a node and returns its record.

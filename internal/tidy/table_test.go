@@ -40,6 +40,7 @@ var rules = map[string]rule{
 	"internal/typo":    {level: levelBase},
 	"internal/files":   {level: levelBase, std: []string{"os", "syscall"}},
 	"internal/mmu":     {level: levelBase + 1},
+	"internal/foreign": {level: levelBase},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},

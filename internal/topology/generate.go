@@ -80,7 +80,7 @@ type count struct {
 // Star joins hosts h0 to h<hosts-1> by one switch called sw; port i+1 of sw leads
 // to h<i>.
 func Star(hosts int, spec LinkSpec) (*Graph, error) {
-	if err := checkCounts(hosts, hosts, count{"star: hosts", hosts, 2}); err != nil {
+	if err := checkCounts(hosts, hosts, count{"star: hosts", hosts, 1}); err != nil {
 		return nil, err
 	}
 	b := builder{g: new(Graph)}

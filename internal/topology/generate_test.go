@@ -118,8 +118,8 @@ func TestGeneratorErrors(t *testing.T) {
 		make func() (*Graph, error)
 		want string
 	}{
-		{func() (*Graph, error) { return Star(1, s) }, "star: hosts 1 must be from 2 to 262144"},
-		{func() (*Graph, error) { return Star(1<<62, s) }, "star: hosts 4611686018427387904 must be from 2 to 262144"},
+		{func() (*Graph, error) { return Star(0, s) }, "star: hosts 0 must be from 1 to 262144"},
+		{func() (*Graph, error) { return Star(1<<62, s) }, "star: hosts 4611686018427387904 must be from 1 to 262144"},
 		{func() (*Graph, error) { return Star(70000, s) }, "link h65535 to sw: sw has more than 65535 ports; spread the links over more switches"},
 		{func() (*Graph, error) { return Star(2, LinkSpec{}) }, "link h0 to sw: rate 0bps must be above 0 and at most 100Tbps"},
 		{func() (*Graph, error) {

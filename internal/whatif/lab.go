@@ -33,6 +33,27 @@ func (s *Source) load(w scenario.Without) (*scenario.Valid, error) {
 	return scenario.LoadWithout(s.Scenario, s.Text, s.Stack, s.Set, s.Seed, w)
 }
 
+// build makes the world of the scenario as it is.
+func (s *Source) build(workers int) (*build.World, error) {
+	v, err := s.load(scenario.Without{})
+	if err != nil {
+		return nil, err
+	}
+	if len(v.Plan.Conns) == 0 || v.Plan.Len() == 0 {
+		return nil, &scenario.Error{Msg: "the workload sends no message; an experiment needs one whose time can change"}
+	}
+	if s.Check != nil {
+		if err := s.Check(v); err != nil {
+			return nil, err
+		}
+	}
+	w, err := build.New(v, build.Options{Workers: workers})
+	if err != nil {
+		return nil, &scenario.Error{Msg: err.Error()}
+	}
+	return w, nil
+}
+
 // Lab is a scenario that ran as it is, ready for experiments. Several may be made at once.
 type Lab struct {
 	Run   *record.Run
@@ -66,22 +87,11 @@ type Outcome struct {
 
 // Open runs a scenario as it is. With an error of ctx there is no Lab.
 func Open(ctx context.Context, src Source, workers int, progress func(run.Progress)) (*Lab, error) {
-	v, err := src.load(scenario.Without{})
+	w, err := run.Unless(ctx, func() (*build.World, error) { return src.build(workers) })
 	if err != nil {
 		return nil, err
 	}
-	if len(v.Plan.Conns) == 0 || v.Plan.Len() == 0 {
-		return nil, &scenario.Error{Msg: "the workload sends no message; an experiment needs one whose time can change"}
-	}
-	if src.Check != nil {
-		if err := src.Check(v); err != nil {
-			return nil, err
-		}
-	}
-	w, err := build.New(v, build.Options{Workers: workers})
-	if err != nil {
-		return nil, &scenario.Error{Msg: err.Error()}
-	}
+	v := w.Valid
 	l := &Lab{src: src, Valid: v, ways: newWays(w)}
 	l.frame = largestFrame(v)
 	l.Run = run.Simulate(ctx, w, run.Options{Workers: workers, Progress: progress, Timeline: src.Timeline})
@@ -131,19 +141,21 @@ func (l *Lab) Again(ctx context.Context, workers int, changes ...Change) (*recor
 
 // simulate runs the scenario with changes.
 func (l *Lab) simulate(ctx context.Context, changes []Change, opt run.Options) (*scenario.Valid, *record.Run, error) {
-	v, err := l.src.load(without(l.ways, changes))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, c := range changes {
-		c.apply(v, l.ways)
-	}
-	w, err := build.New(v, build.Options{Workers: opt.Workers})
+	w, err := run.Unless(ctx, func() (*build.World, error) {
+		v, err := l.src.load(without(l.ways, changes))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			c.apply(v, l.ways)
+		}
+		return build.New(v, build.Options{Workers: opt.Workers})
+	})
 	if err != nil {
 		return nil, nil, err
 	}
 	r := run.Simulate(ctx, w, opt)
-	return v, r, ctx.Err()
+	return w.Valid, r, ctx.Err()
 }
 
 // TryAll runs the scenario once for each set of changes, workers at a time, and calls done,

@@ -44,6 +44,8 @@ func catalogue() []kase {
 		{Info: Info{Name: "F10", Title: "PFC headroom over all phases"}, run: (*checker).headroom},
 		{Info: Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, run: (*checker).portFairness},
 		{Info: Info{Name: "F12", Title: "victim flow of an incast"}, run: (*checker).victim},
+		{Info: Info{Name: "F13", Title: "a routing loop under PFC: where it deadlocks"}, run: (*checker).loop},
+		{Info: Info{Name: "F15", Title: "PFC watchdog: a storm found, cut off and restored"}, run: (*checker).watchdog},
 		{Info: Info{Name: "F16", Title: "dynamic buffer threshold"}, run: (*checker).dynamicThreshold},
 		{Info: Info{Name: "F17", Title: "DCTCP: the queue's saw tooth, alpha"}, run: (*checker).dctcp},
 		{Info: Info{Name: "F22", Title: "InfiniBand: credits per loop, weights of virtual lanes"}, run: (*checker).credits},

@@ -115,7 +115,7 @@ func (n *Net) obey(now units.Time, i int, slot uint32) {
 	opened := false
 	for v := uint8(word) & p.pfc; v != 0; v &= v - 1 {
 		c := uint8(bits.TrailingZeros8(v))
-		if s := n.pauses.use(c, i, len(n.ports)); !n.deaf(p) {
+		if s := n.pauses.use(c, i, len(n.ports)); !n.deaf(now, p) {
 			s.frames++
 		}
 		if p.stormed>>c&1 != 0 {

@@ -21,7 +21,7 @@ type WatchdogRule uint8
 // Rules, by what SONiC calls the platform.
 const (
 	// WatchBroadcom: PFC frames came, no pause ended, and the queue was paused at this poll and
-	// the one before. Two polls must agree, however short the detection time.
+	// the one before.
 	WatchBroadcom WatchdogRule = iota
 	// WatchTomahawk4 is WatchBroadcom on Tomahawk 4 and later, which count no PFC frames once
 	// all lossless priorities of the port are in a storm (sonic-buildimage issue 29203).
@@ -53,6 +53,7 @@ type watchdog struct {
 	next   units.Time // when it polls next
 	awake  bool       // an event keeps the run alive until then
 	active int        // queues in a storm whose pauses are ignored
+	acted  units.Time // when the latest was found
 	plain  []bool     // of the switch's ports, as they are without a storm
 	storms []record.Storm
 }
@@ -134,12 +135,17 @@ func (n *Net) awaken(now units.Time, p *Port) {
 }
 
 // deaf reports whether the ASIC of port p's switch counts no PFC frames now.
-func (n *Net) deaf(p *Port) bool {
+func (n *Net) deaf(now units.Time, p *Port) bool {
 	if p.stormed == 0 || p.stormed != p.pfc {
 		return false
 	}
-	return n.switches[p.node].watchdog.Rule == WatchTomahawk4
+	w := n.switches[p.node].watchdog
+	return w.Rule == WatchTomahawk4 && now >= w.acted+min(react, w.Poll/20)
 }
+
+// react is what a switch's software takes from finding a storm to setting the hardware, up to which
+// PFC frames are counted: milliseconds; this many are assumed.
+const react = 5 * units.Millisecond
 
 // poll looks at all lossless queues of a switch.
 func (n *Net) poll(now units.Time, sw *swtch) {
@@ -210,10 +216,7 @@ func (w *watchdog) matches(from, to *watched, waiting bool) bool {
 
 // charge is what a poll that matches takes off the detection time that is left.
 func (w *watchdog) charge() units.Time {
-	switch w.Rule {
-	case WatchBroadcom, WatchTomahawk4:
-		return min(w.Poll, w.Detection-units.Microsecond) // never all of it: two polls must agree
-	case WatchMellanox:
+	if w.Rule == WatchMellanox {
 		return w.Poll + w.Detection/100
 	}
 	return w.Poll
@@ -234,6 +237,7 @@ func (n *Net) storm(now units.Time, sw *swtch, q *watched) {
 		return
 	}
 	n.stir(now)
+	w.acted = now
 	if w.active++; w.active == 1 {
 		for k := range w.plain {
 			n.ports[sw.base+k].plain = false // the plain path knows nothing of storms

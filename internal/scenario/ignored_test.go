@@ -42,7 +42,7 @@ func TestIdleAndEndless(t *testing.T) {
 		{"a watchdog without PFC", starOf2 + oneFlow, []string{"switch.watchdog=drop", "stack=rocev2-ecn-only"},
 			"switch.watchdog has no effect: the stack rocev2-ecn-only runs without PFC", []string{"stack=rocev2"}},
 		{"a watchdog that polls too seldom", starOf2 + oneFlow, []string{"switch.watchdog={detection: 200ms, poll: 400ms}"},
-			"sw: the watchdog polls every 400ms, longer than its detection time of 200ms; a storm is found after 2 that agree all the same", []string{"switch.watchdog.poll=200ms"}},
+			"sw: the watchdog polls every 400ms, longer than its detection time of 200ms; a storm is found at the first poll that looks like one, up to 800ms after it began", []string{"switch.watchdog.poll=200ms"}},
 		{"a watchdog that comes too late", starOf2 + oneFlow, []string{"switch.watchdog=alert", "stop=150ms"},
 			"sw: the run stops at 150ms, before the watchdog can find a storm: that takes 200ms", []string{"stop=300ms"}},
 		{"a watchdog as nobody has it", starOf2 + oneFlow, []string{"switch.watchdog={poll: 1ms}"},

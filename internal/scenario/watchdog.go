@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/fabric"
@@ -107,7 +106,7 @@ func (r *resolver) warnWatchdog(n int, p *fabric.WatchdogParams) {
 	name := r.v.Graph.Nodes[n].Name
 	if p.Poll > p.Detection {
 		r.warn("watchdog poll", "%s: the watchdog polls every %v, longer than its detection time of %v; "+
-			"a storm is found %s all the same", name, p.Poll, p.Detection, pollsOf(p))
+			"a storm is found at the first poll that looks like one, up to %v after it began", name, p.Poll, p.Detection, 2*p.Poll)
 	}
 	if r.v.Stop != units.Never && r.v.Stop <= p.Detection {
 		r.warn("watchdog stop", "%s: the run stops at %v, before the watchdog can find a storm: that takes %v",
@@ -127,13 +126,4 @@ func (r *resolver) warnWatchdog(n int, p *fabric.WatchdogParams) {
 				name, x.name, x.t, x.min, x.to)
 		}
 	}
-}
-
-// pollsOf says how many polls find a storm where they are longer than the detection time.
-func pollsOf(p *fabric.WatchdogParams) string {
-	polls := 1
-	if p.Rule == fabric.WatchBroadcom || p.Rule == fabric.WatchTomahawk4 {
-		polls = 2
-	}
-	return fmt.Sprintf("after %d that agree", polls)
 }

@@ -118,7 +118,7 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
 	}
 	if x.thorough && !x.single && best.Cause.Then == nil {
-		best.How += x.inSeries(f, &best.Cause, best.TimePS)
+		best.How += x.inSeries(f, &best.Cause, best.TimePS, k.base)
 	}
 	best.Where = x.nameOf(&best.Cause)
 	if waiting { // a ceiling asks for no more

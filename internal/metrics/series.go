@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -195,7 +196,8 @@ func (s *series) is(i int, c *Cause) bool {
 // and the congestion windows of TCP share the port whatever else they may send.
 func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, held units.Time) bool {
 	k, ok := x.sender(f)
-	if !x.thorough || !ok || !Completed(f) || !q.Is(catalog.Streams) && q.Limits.BitmapPackets == 0 {
+	on := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
+	if !x.thorough || !ok || !on || !Completed(f) || !q.Is(catalog.Streams) && q.Limits.BitmapPackets == 0 {
 		return false
 	}
 	s := x.newSeries(f, k)
@@ -260,7 +262,7 @@ const butMore = ", but with more outstanding it would have had more of it"
 
 // inSeries says of a cause that took some time of a message, without which it would be held as
 // long elsewhere, where: then the two together are what holds it, or that other place alone.
-func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how string) {
+func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage catalog.Stage) (how string) {
 	k, ok := x.sender(f)
 	if !ok || !Completed(f) {
 		return ""
@@ -276,8 +278,9 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time) (how 
 		return ""
 	}
 	alone, next, least, most := -1, -1, (took+1)/2, units.Time(0)
-	// What is inside a host, cores too, is narrower than a port that it shares.
-	wide := cause.Kind != catalog.CauseInside && cause.Kind != catalog.CauseCore
+	// What is inside a host, cores too, is narrower than a port that it shares; and what passed before the
+	// message at its host's port would do so whatever another port does.
+	wide := cause.Kind != catalog.CauseInside && cause.Kind != catalog.CauseCore && stage != catalog.StageOther
 	for i := range s.places {
 		p := &s.places[i].cause
 		if g := s.gain(i); wide && p.Kind == catalog.CausePort && !x.hosts[p.Place.Node] && g >= least {

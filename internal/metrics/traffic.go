@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -49,6 +50,7 @@ func (c *cards) side(write bool) []mover {
 func (x *index) trafficOf() *traffic {
 	t := &x.together.traffic
 	t.once.Do(func() {
+		var list record.Account
 		t.curves, t.inside = make([]curve, len(x.r.QPs)), map[string]*cards{}
 		for i := range x.r.Messages {
 			f := &x.r.Messages[i]
@@ -57,7 +59,7 @@ func (x *index) trafficOf() *traffic {
 				continue
 			}
 			_, bytes := x.messageBytes(f, &x.r.QPs[k].Limits)
-			took := max(f.Life(), 1)
+			took := max(f.Life()-x.wayBack(f, &list), 1)
 			rate := float64(bytes) / float64(took)
 			t.curves[k] = append(t.curves[k], knee{f.StartPS, 0, rate}, knee{f.StartPS + took, 0, -rate})
 		}
@@ -81,6 +83,24 @@ func (x *index) trafficOf() *traffic {
 			}
 		}
 	})
+	return t
+}
+
+// mostTraced is up to how many messages what their acknowledgements took is left out of the time in which
+// they are taken to be sent.
+const mostTraced = 1 << 14
+
+// wayBack is how long a message waited for its acknowledgement after all of it had arrived.
+func (x *index) wayBack(f *record.Message, list *record.Account) (t units.Time) {
+	if len(x.r.Messages) > mostTraced || f.Account.IsZero() {
+		return 0
+	}
+	*list = f.Account.Append((*list)[:0])
+	for i := range *list {
+		if s := &(*list)[i]; s.Stage.Leg() == catalog.LegAck {
+			t += s.Time
+		}
+	}
 	return t
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/hopscope/hopscope/internal/page/audit"
@@ -27,7 +28,8 @@ import (
 
 var shots = flag.String("shots", "", "write screenshots of every page at 390, 1280 and 1920 pixels, light and dark, to `DIR`")
 
-// interactive is how long a page may take until it can be used.
+// interactive is how long a page may take until it can be used, of the browser's own time: how
+// busy the machine is does not count.
 const interactive = 2 * time.Second
 
 // made is a page with the JSON of the same command.
@@ -153,18 +155,26 @@ func inspect(t *testing.T, m made) {
 		t.Errorf("the page has %d bytes, want at most %d", info.Size(), m.largest)
 	}
 	var list []audit.Element
-	var loaded float64
+	var loaded, worked float64
 	var shown string
-	err = chromedp.Run(ctx, log.Enable(), network.Enable(), runtime.Enable(), chromedp.EmulateViewport(1280, 900),
-		chromedp.Navigate("file://"+m.html), chromedp.Reload(), // the first also starts the browser
+	err = chromedp.Run(ctx, performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks), log.Enable(), network.Enable(), runtime.Enable(), chromedp.EmulateViewport(1280, 900),
+		chromedp.Navigate("file://"+m.html), chromedp.ActionFunc(func(ctx context.Context) error {
+			metrics, err := performance.GetMetrics().Do(ctx)
+			for _, v := range metrics {
+				if v.Name == "TaskDuration" {
+					worked = v.Value
+				}
+			}
+			return err
+		}),
 		chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].loadEventStart`, &loaded),
 		chromedp.Evaluate(elements, &list),
 		chromedp.Evaluate(`(document.getElementById("data") || {textContent: ""}).textContent`, &shown))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Duration(loaded * float64(time.Millisecond)); took > interactive {
-		t.Errorf("it can be used after %v, want %v", took, interactive)
+	if took := time.Duration(worked * float64(time.Second)); took > interactive || took == 0 {
+		t.Errorf("it can be used after %v of work, want %v", took, interactive)
 	}
 	data, err := os.ReadFile(m.json)
 	if err != nil {
@@ -182,7 +192,7 @@ func inspect(t *testing.T, m made) {
 		}
 		t.Error(w)
 	}
-	t.Logf("%s: %d figures, %d KB, used after %.0f ms", m.name, len(list), info.Size()/1000, loaded)
+	t.Logf("%s: %d figures, %d KB, used after %.0f ms, %.0f of them work", m.name, len(list), info.Size()/1000, loaded, 1000*worked)
 	sameData(t, shown, doc)
 	layout(t, ctx, m.name)
 	use(t, ctx)

@@ -189,7 +189,7 @@ func TestPartsOfSteps(t *testing.T) {
 	}
 	base := end("")
 	for _, part := range []struct{ key, name string }{{"launch", "kernel launch"}, {"start", "kernel start"}, {"poll", "flag poll"}, {"load", "first load"}, {"barrier", "barriers"},
-		{"fence", "fence"}, {"host_flag", "flag to the proxy"}, {"post", "post"}, {"entry", "completion entry"},
+		{"fence", "fence"}, {"host_flag", "flag to the proxy"}, {"entry", "completion entry"},
 		{"flush", "flush"}, {"host_poll", "poll of host memory"}} {
 		took, times := units.Time(0), units.Time(0)
 		for _, g := range base.Critical {

@@ -47,12 +47,15 @@ func TestDeterminism(t *testing.T) {
 }
 
 // shipped is a shipped scenario as tests run it many times: a collective of 16 channels has
-// two of them, an eighth of the work.
+// two of them, an eighth of the work, and a storm lasts for 4 ms of a second.
 func shipped(t *testing.T, name string) *scenario.Valid {
 	t.Helper()
 	var set []string
-	if name == "allreduce-8x8" {
+	switch name {
+	case "allreduce-8x8":
 		set = []string{"workload[0].collective.channels=2"}
+	case "pause-storm":
+		set = []string{"hosts.h5.faults=[{pauses: {from: 200us, until: 4ms}}]", "switch.watchdog={detection: 1ms, restoration: 1ms, poll: 1ms}", "nic.timeout=7"}
 	}
 	v, err := scenario.Load(name, set, nil)
 	if err != nil {

@@ -21,7 +21,10 @@ import (
 )
 
 // Info names a shipped scenario.
-type Info struct{ Name, Description string }
+type Info struct {
+	Name, Description string
+	Symptoms          []Symptom
+}
 
 // List returns the shipped scenarios in alphabetical order.
 func List() []Info {
@@ -36,6 +39,9 @@ func List() []Info {
 		if root, bad := parseTree(e.Name(), src); bad == nil {
 			if d := root.get("description"); d != nil {
 				info.Description = d.text
+			}
+			if y := root.get("symptoms"); y != nil {
+				info.Symptoms = symptomsOf(y)
 			}
 		}
 		out = append(out, info)
@@ -371,6 +377,7 @@ func (r *resolver) headerKeys() []key {
 	return []key{
 		lineKey("name", &v.Name, "Name in reports.").otherwise("the file's"),
 		lineKey("description", &v.Description, "One sentence, for people.").otherwise("empty"),
+		r.symptomsKey(),
 		textKey("seed", "0 to 2^64-1", jsonSchema{"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+$"}, func(o object, text string) {
 			n, err := strconv.ParseUint(text, 10, 64)
 			if err != nil {

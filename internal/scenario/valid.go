@@ -20,6 +20,7 @@ import (
 // Valid is a checked scenario: all that build needs and nothing it must judge.
 type Valid struct {
 	Name, Description string
+	Symptoms          []Symptom
 	Stack             string
 	Seed              uint64
 	TimeQuantum       units.Time // times of the wire and of pacing are truncated to this; 0: picoseconds, rounded up

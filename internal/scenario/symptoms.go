@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+)
+
+// Symptom is what somebody sees of a scenario on his own machines, in a few words, and the
+// reason for it there, in one line.
+type Symptom struct{ Name, Reason string }
+
+// symptomsKey reads what a scenario looks like from outside.
+func (r *resolver) symptomsKey() key {
+	return otherKey("symptoms", "mapping of symptoms to reasons", []jsonSchema{mapOf(jsonSchema{"type": "string"})}, func(o object, name string) bool {
+		v := o.n.get(name)
+		if v.kind != mappingNode {
+			o.fail(name, "is %s; it maps symptoms to their reasons, such as {low busbw: a cable loses frames}", v.kind)
+			return false
+		}
+		for _, f := range v.fields {
+			if _, err := plainText(f.value.text); f.value.kind != scalarNode || err != nil {
+				o.d.fail(f.value.pos, "%s.%s: is %s; give a reason in a line of text", o.join(name), f.key, f.value.kind)
+				return false
+			}
+		}
+		r.v.Symptoms = symptomsOf(v)
+		return true
+	}, "What one sees on machines in such a state, each with its reason, in a line; `hopscope scenarios --symptom WORDS` finds them.").otherwise("none")
+}
+
+func symptomsOf(n *node) (out []Symptom) {
+	for _, f := range n.fields {
+		out = append(out, Symptom{f.key, f.value.text})
+	}
+	return out
+}
+
+// Found is a symptom of a shipped scenario.
+type Found struct {
+	Scenario string
+	Symptom
+}
+
+// FindSymptom returns the symptoms of the scenarios that have as many words of the query as any
+// has, at least half of them, in the order of the list. Words match by their stems and by
+// what else they are called; those of the symptom itself count before those of its reason.
+func FindSymptom(list []Info, query string) []Found {
+	words := stems(query)
+	if len(words) == 0 {
+		return nil
+	}
+	var out []Found
+	best := (2*len(words) + 1) / 2 // half of the words, where one of a symptom's own counts two
+	for _, s := range list {
+		for _, y := range s.Symptoms {
+			own, reason, score := stems(y.Name), stems(y.Reason), 0
+			for _, w := range words {
+				switch {
+				case slices.Contains(own, w):
+					score += 2
+				case slices.Contains(reason, w):
+					score++
+				}
+			}
+			if score > best {
+				best, out = score, nil
+			}
+			if score == best {
+				out = append(out, Found{s.Name, y})
+			}
+		}
+	}
+	return out
+}
+
+// Symptoms are all that the scenarios have, each once, in alphabetical order.
+func Symptoms(list []Info) (out []string) {
+	for _, s := range list {
+		for _, y := range s.Symptoms {
+			out = append(out, y.Name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// idle are words that tell no symptom from another.
+const idle = " a an and are at but by for from has have in is it its my no not of on or our so that the there to was we with "
+
+// sameAs are words that are used for each other, by stem.
+var sameAs = map[string]string{
+	"slow": "low", "bad": "low", "poor": "low", "half": "low", "bandwidth": "busbw", "throughput": "busbw", "algbw": "busbw", "goodput": "busbw",
+	"pfc": "pause", "xoff": "pause", "loss": "drop", "lost": "drop", "discard": "drop", "los": "drop", "hung": "hang", "stuck": "hang", "stall": "hang", "freez": "hang",
+	"retransmission": "retry", "retransmit": "retry", "resend": "retry", "timeout": "retry", "tail": "latency", "jitter": "latency",
+	"deadlock": "hang", "collision": "imbalance", "uneven": "imbalance", "unbalanc": "imbalance", "neighbor": "neighbour",
+}
+
+// stems are the words of a text without case, endings and what says nothing.
+func stems(s string) (out []string) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c < 0x80 }) {
+		if strings.Contains(idle, " "+w+" ") {
+			continue
+		}
+		out = append(out, same(stem(w)))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// same is the word that stands for all that are used as w is.
+func same(w string) string {
+	if other, ok := sameAs[w]; ok {
+		return stem(other)
+	}
+	return w
+}
+
+// stem takes the commonest endings off a word of four letters or more.
+func stem(w string) string {
+	for _, end := range []string{"ing", "ies", "ed", "es", "s"} {
+		rest, cut := strings.CutSuffix(w, end)
+		if !cut || len(rest) < 3 || strings.HasSuffix(w, "ss") {
+			continue
+		}
+		switch {
+		case end == "ies":
+			return rest + "y"
+		case end != "s" && rest[len(rest)-1] == rest[len(rest)-2] && !strings.HasSuffix(rest, "s") && !strings.HasSuffix(rest, "l"): // dropped
+			return rest[:len(rest)-1]
+		}
+		return strings.TrimSuffix(rest, "e")
+	}
+	return strings.TrimSuffix(w, "e")
+}

@@ -34,7 +34,8 @@ func newScenarios(p Pipeline) *cobra.Command {
 			return failure(err)
 		},
 	}
-	c.Flags().StringVar(&symptom, "symptom", "", `list what may look like "WORDS" on your machines, such as "low busbw", with the reason in each scenario`)
+	c.Flags().StringVar(&symptom, "symptom", "",
+		`list what may look like "WORDS" on your machines, such as "low busbw", with the reason in each scenario`)
 	complete(c, "symptom", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return matching(typed, scenario.Symptoms(p.List())), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -46,7 +47,8 @@ func findSymptom(c *cobra.Command, p Pipeline, words string) error {
 	list := p.List()
 	found := scenario.FindSymptom(list, words)
 	if len(found) == 0 {
-		return fmt.Errorf("no scenario shows the symptom %q; known ones: %s", words, strings.Join(scenario.Symptoms(list), ", "))
+		known := strings.Join(scenario.Symptoms(list), ", ")
+		return fmt.Errorf("no scenario shows the symptom %q; known ones: %s", words, known)
 	}
 	rows := make([][3]string, len(found))
 	for i, f := range found {

@@ -11,7 +11,8 @@ type Symptom struct{ Name, Reason string }
 
 // symptomsKey reads what a scenario looks like from outside.
 func (r *resolver) symptomsKey() key {
-	return otherKey("symptoms", "mapping of symptoms to reasons", []jsonSchema{mapOf(jsonSchema{"type": "string"})}, func(o object, name string) bool {
+	text := jsonSchema{"type": "string"}
+	return otherKey("symptoms", "mapping of symptoms to reasons", []jsonSchema{mapOf(text)}, func(o object, name string) bool {
 		v := o.n.get(name)
 		if v.kind != mappingNode {
 			o.fail(name, "is %s; it maps symptoms to their reasons, such as {low busbw: a cable loses frames}", v.kind)
@@ -25,7 +26,8 @@ func (r *resolver) symptomsKey() key {
 		}
 		r.v.Symptoms = symptomsOf(v)
 		return true
-	}, "What one sees on machines in such a state, each with its reason, in a line; `hopscope scenarios --symptom WORDS` finds them.").otherwise("none")
+	}, "What one sees on machines in such a state, each with its reason, in a line; "+
+		"`hopscope scenarios --symptom WORDS` finds them.").otherwise("none")
 }
 
 func symptomsOf(n *node) (out []Symptom) {
@@ -85,19 +87,13 @@ func Symptoms(list []Info) (out []string) {
 }
 
 // idle are words that tell no symptom from another.
-const idle = " a an and are at but by for from has have in is it its my no not of on or our so that the there to was we with "
-
-// sameAs are words that are used for each other, by stem.
-var sameAs = map[string]string{
-	"slow": "low", "bad": "low", "poor": "low", "half": "low", "bandwidth": "busbw", "throughput": "busbw", "algbw": "busbw", "goodput": "busbw",
-	"pfc": "pause", "xoff": "pause", "loss": "drop", "lost": "drop", "discard": "drop", "los": "drop", "hung": "hang", "stuck": "hang", "stall": "hang", "freez": "hang",
-	"retransmission": "retry", "retransmit": "retry", "resend": "retry", "timeout": "retry", "tail": "latency", "jitter": "latency",
-	"deadlock": "hang", "collision": "imbalance", "uneven": "imbalance", "unbalanc": "imbalance", "neighbor": "neighbour",
-}
+const idle = " a an and are at but by for from has have in is it its my no not of on or our so that the there to was " +
+	"we with "
 
 // stems are the words of a text without case, endings and what says nothing.
 func stems(s string) (out []string) {
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c < 0x80 }) {
+	between := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c < 0x80 }
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), between) {
 		if strings.Contains(idle, " "+w+" ") {
 			continue
 		}
@@ -107,10 +103,27 @@ func stems(s string) (out []string) {
 	return slices.Compact(out)
 }
 
-// same is the word that stands for all that are used as w is.
+// same is the word that stands for all that are used as w, a stem, is.
 func same(w string) string {
-	if other, ok := sameAs[w]; ok {
-		return stem(other)
+	switch w {
+	case "slow", "bad", "poor", "half":
+		return "low"
+	case "bandwidth", "throughput", "algbw", "goodput":
+		return "busbw"
+	case "pfc", "xoff":
+		return stem("pause")
+	case "loss", "lost", "los", "discard":
+		return "drop"
+	case "hung", "stuck", "stall", "freez", "deadlock":
+		return "hang"
+	case "retransmission", "retransmit", "resend", "timeout":
+		return "retry"
+	case "tail", "jitter", "spik":
+		return "latency"
+	case "collision", "uneven", "unbalanc":
+		return stem("imbalance")
+	case "neighbor":
+		return "neighbour"
 	}
 	return w
 }
@@ -122,10 +135,11 @@ func stem(w string) string {
 		if !cut || len(rest) < 3 || strings.HasSuffix(w, "ss") {
 			continue
 		}
+		last := rest[len(rest)-1]
 		switch {
 		case end == "ies":
 			return rest + "y"
-		case end != "s" && rest[len(rest)-1] == rest[len(rest)-2] && !strings.HasSuffix(rest, "s") && !strings.HasSuffix(rest, "l"): // dropped
+		case end != "s" && last == rest[len(rest)-2] && last != 's' && last != 'l': // dropped
 			return rest[:len(rest)-1]
 		}
 		return strings.TrimSuffix(rest, "e")

@@ -23,6 +23,8 @@ import (
 type diagnoseFlags struct {
 	set     []string
 	largest int
+	runs    int
+	time    time.Duration
 	json    string
 	pics    pictures
 	workers int
@@ -54,6 +56,9 @@ func newDiagnose() *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, "change a value of the scenario, `KEY=VALUE`; may be given several times")
 	flags.IntVar(&f.largest, "largest", diagnose.DefaultLargest>>20, "run sizes up to so many `MiB`; beyond, time "+
 		"grows by bandwidth alone")
+	flags.IntVar(&f.runs, "runs", 0, "make at most `N` runs in all, the scenario as it is among them (default: no limit)")
+	flags.DurationVar(&f.time, "time", 0, "begin no run after this `TIME`, such as 20s, and break off what is under way "+
+		"(default: no limit)")
 	flags.StringVar(&f.json, "json", "",
 		"write the diagnosis as JSON to `FILE` (-: to standard output, instead of the text)")
 	f.pics.flags(flags, "the diagnosis")
@@ -82,6 +87,10 @@ func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
 	switch {
 	case f.largest < 1 || f.largest > 16<<10:
 		return fmt.Errorf("--largest %d: give 1 to %d MiB", f.largest, 16<<10)
+	case c.Flags().Changed("runs") && f.runs < 2:
+		return fmt.Errorf("--runs %d is less than a comparison: give at least 2, the scenario as it is and one fault", f.runs)
+	case c.Flags().Changed("time") && f.time <= 0:
+		return fmt.Errorf("--time %v: give a time above 0, such as 20s", f.time)
 	case !c.Flags().Changed("workers"):
 		f.workers = runtime.GOMAXPROCS(0)
 	case f.workers < 1:
@@ -106,14 +115,18 @@ func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.run(c, lab); err != nil {
+	stopped, err := f.run(c, lab)
+	if err != nil {
 		return err
 	}
 	d, err := lab.Judge(logs...)
 	if err != nil {
 		return err
 	}
-	return failure(f.write(c, diagnosis(lab, d, names, logs), scenario))
+	if err := f.write(c, diagnosis(lab, d, names, logs), scenario); err != nil {
+		return failure(err)
+	}
+	return stopped
 }
 
 // write writes the diagnosis to everything that was asked for.
@@ -138,8 +151,9 @@ func (f *diagnoseFlags) write(c *cobra.Command, d *report.Diagnosis, scenario st
 	return d.Text(c.OutOrStdout(), textOptions(c))
 }
 
-// run runs all hypotheses, with progress.
-func (f *diagnoseFlags) run(c *cobra.Command, lab *diagnose.Lab) error {
+// run runs the hypotheses within the budget, with progress; stopped is the exit's error where the
+// user ended it, and what is over can be judged.
+func (f *diagnoseFlags) run(c *cobra.Command, lab *diagnose.Lab) (stopped, err error) {
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
 	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
@@ -147,18 +161,30 @@ func (f *diagnoseFlags) run(c *cobra.Command, lab *diagnose.Lab) error {
 		fmt.Fprintln(stderr, "hopscope: stopping; once more to stop at once")
 	})
 	defer stop()
-	err := lab.Run(ctx, f.workers, func(n, of int) {
+	bounded := ctx
+	if f.time > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = context.WithTimeout(ctx, f.time)
+		defer cancel()
+	}
+	runs := 0
+	err = lab.Run(bounded, diagnose.Budget{Workers: f.workers, Runs: f.runs}, func(n, of int) {
+		runs = max(runs, n)
 		meter.draw(func(time.Duration) string { return fmt.Sprintf("%d of %d runs done", n, of) })
 	})
 	quiet()
 	meter.clear()
-	if errors.Is(err, context.Canceled) {
-		return interrupted(ctx, errors.New("interrupted before all hypotheses had run"))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("--time %v is less than the scenario alone takes; give more", f.time)
+	case errors.Is(err, context.Canceled):
+		return nil, interrupted(ctx, errors.New("interrupted before the scenario had run as it is"))
+	case err != nil:
+		return nil, noRun(ctx, err)
+	case ctx.Err() != nil:
+		return interrupted(ctx, fmt.Errorf("interrupted; above is what %d runs came to", runs)), nil
 	}
-	if err != nil {
-		return noRun(ctx, err)
-	}
-	return nil
+	return nil, nil
 }
 
 // diagnosis is what was found, as reports write it.
@@ -167,7 +193,7 @@ func diagnosis(lab *diagnose.Lab, d *diagnose.Diagnosis, names []string, logs []
 		names = []string{names[1], names[0]}
 		logs = []*ncclog.Log{logs[1], logs[0]}
 	}
-	out := &report.Diagnosis{Untried: lab.Untried}
+	out := &report.Diagnosis{Untried: lab.Untried, Left: lab.Left}
 	out.Subject = fmt.Sprintf("%s: %s over %d ranks, %d sizes from %s to %s", names[0], lab.Op, lab.Ranks, len(d.Sizes),
 		metrics.FormatBytes(int64(d.Sizes[0])), metrics.FormatBytes(int64(d.Sizes[len(d.Sizes)-1])))
 	if d.Good != nil {

@@ -10,8 +10,9 @@ type fitted struct {
 	peerStart units.Time // what point-to-point kernels take longer
 	flag      units.Time // to a peer's memory; 0: the way there
 	peerChunk units.Time // of each chunk of a point-to-point transfer with Simple
-	peerShare float64    // of a block's rate that point-to-point transfers reach
-	peerRate  float64    // GB/s of a block with Simple there; 0: by the share
+	peerShare float64    // of a block's rate that point-to-point transfers reach with LL and LL128
+	share     float64    // of it that all reach with Simple
+	rate      float64    // GB/s of a block with Simple; 0: by the share
 	scatter   float64    // GB/s of a block that copies for NVLS
 	reduce    float64    // GB/s of a block that reads sums through the switches and writes them
 	reduceNet float64    // the same where it does one of the two
@@ -19,10 +20,10 @@ type fitted struct {
 
 // fitted is the set of the spec's GPUs. Hopper's stands for older ones, but for their flags.
 func (s *Spec) fitted() fitted {
-	f := fitted{start: 3 * units.Microsecond, peerStart: 1500 * units.Nanosecond, peerChunk: 4500 * units.Nanosecond, peerShare: .58,
+	f := fitted{start: 3 * units.Microsecond, peerStart: 1500 * units.Nanosecond, peerChunk: 4500 * units.Nanosecond, peerShare: .58, share: .65,
 		scatter: 17.5, reduce: 2.5, reduceNet: 6}
 	if s.Speeds.Generation == Blackwell {
-		f.start, f.flag, f.peerRate, f.scatter = 4500*units.Nanosecond, 900*units.Nanosecond, 28, 15
+		f.start, f.flag, f.rate, f.scatter = 4500*units.Nanosecond, 900*units.Nanosecond, 28, 15
 	}
 	return f
 }

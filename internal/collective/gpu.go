@@ -126,11 +126,13 @@ func (s *Spec) blockRate() units.Rate {
 	case LL128:
 		rate = l.ring128
 	}
-	if f := s.fitted(); s.Algorithm == Pairwise || s.Protocol == Simple {
+	switch f := s.fitted(); {
+	case s.Protocol == Simple && f.rate > 0:
+		rate = f.rate
+	case s.Protocol == Simple:
+		rate *= f.share
+	case s.Algorithm == Pairwise:
 		rate *= f.peerShare
-		if s.Protocol == Simple && f.peerRate > 0 {
-			rate = f.peerRate
-		}
 	}
 	return gigabytes(rate)
 }

@@ -56,6 +56,7 @@ type Faults struct {
 	Healthy Curve
 	Tried   []Fault
 	Untried []string // names of hypotheses whose keys the scenario does not take, and that change nothing
+	Left    []string // names of those that were not run, for want of budget or because the user stopped
 }
 
 // Fault is a hypothesis with its curve.
@@ -180,52 +181,72 @@ func (l *Lab) curve(ctx context.Context, set []string) (c Curve, err error) {
 	return c, nil
 }
 
-// Run runs all hypotheses, so many at a time; done hears of each that is over. The error is
-// that of the scenario as it is, or of ctx.
-func (l *Lab) Run(ctx context.Context, workers int, done func(n, of int)) error {
+// Budget bounds what Run does.
+type Budget struct {
+	Workers int // runs at a time, at least 1
+	Runs    int // in all, the scenario as it is among them; 0: no limit
+}
+
+// Run runs the scenario as it is, and then the hypotheses in their order until all are over, the
+// budget is used up or ctx ends: those that were not reached are in Left. done hears of each that
+// is over. The error is that of the scenario as it is, or of ctx where that ended before.
+func (l *Lab) Run(ctx context.Context, budget Budget, done func(n, of int)) error {
 	v, err := scenario.LoadSweep(l.src.Scenario, l.src.Text, l.src.Set, l.src.Seed, l.sweep)
 	if err != nil {
 		return err
 	}
-	all := append([]Hypothesis{{}}, hypotheses(v, l.sweep.Entry, l.Ranks)...)
+	all := hypotheses(v, l.sweep.Entry, l.Ranks)
+	if l.Healthy, err = l.curve(ctx, nil); err != nil {
+		return err
+	}
+	of := len(all) + 1
+	if budget.Runs > 0 {
+		of = min(of, max(budget.Runs, 1))
+	}
+	done(1, of)
 	curves, errs := make([]Curve, len(all)), make([]error, len(all))
+	for i := range errs {
+		errs[i] = errNotReached
+	}
 	next := make(chan int)
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	over := 0
-	for range max(1, min(workers, len(all))) {
+	over := 1
+	for range max(1, min(budget.Workers, len(all))) {
 		group.Go(func() {
 			for i := range next {
-				curves[i], errs[i] = l.curve(ctx, all[i].Set)
+				c, err := l.curve(ctx, all[i].Set)
+				if ctx.Err() != nil {
+					continue
+				}
+				curves[i], errs[i] = c, err
 				mu.Lock()
 				over++
-				done(over, len(all))
+				done(over, of)
 				mu.Unlock()
 			}
 		})
 	}
-	for i := range all {
+	for i := range all[:of-1] {
 		next <- i
 	}
 	close(next)
 	group.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if errs[0] != nil {
-		return errs[0]
-	}
-	l.Healthy = curves[0]
-	for i := range all[1:] {
-		h, c, err := all[i+1], curves[i+1], errs[i+1]
-		if err != nil || farthest(&c, &l.Healthy, l.Healthy.Bytes).By < noEffect {
+	for i, h := range all {
+		switch c, err := curves[i], errs[i]; {
+		case errors.Is(err, errNotReached):
+			l.Left = append(l.Left, h.Name)
+		case err != nil || farthest(&c, &l.Healthy, l.Healthy.Bytes).By < noEffect:
 			l.Untried = append(l.Untried, h.Name)
-			continue
+		default:
+			l.add(Fault{h, c})
 		}
-		l.add(Fault{h, c})
 	}
 	return nil
 }
+
+// errNotReached is that of a hypothesis that was not run to its end.
+var errNotReached = errors.New("not reached")
 
 // add adds a fault, to that whose curve nothing tells from its own if there is one.
 func (l *Lab) add(f Fault) {

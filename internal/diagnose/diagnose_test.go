@@ -79,7 +79,7 @@ func TestSynthetic(t *testing.T) {
 	var all rates
 	for k, text := range of {
 		lab := open(t, text, nil, largest)
-		if err := lab.Run(context.Background(), 2, func(int, int) {}); err != nil {
+		if err := lab.Run(context.Background(), diagnose.Budget{Workers: 2}, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
 		rng := rand.New(rand.NewPCG(uint64(k), 15))
@@ -181,5 +181,36 @@ func TestCurve(t *testing.T) {
 		if got := c.At(at); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v B: %v us, want %v", at, got, want)
 		}
+	}
+}
+
+// A budget of three runs makes the scenario as it is and two hypotheses, and names the others;
+// so does a context that ends, once the scenario has run as it is.
+func TestBudget(t *testing.T) {
+	const text = "noise: off\ntopology: {rail: {servers: 2, rails: 8, link: 400Gbps}}\nserver: dgx-h100\nworkload: [collective: {op: allreduce, size: 1MiB}]\n"
+	lab := open(t, text, nil, 1<<20)
+	ran := 0
+	if err := lab.Run(context.Background(), diagnose.Budget{Workers: 2, Runs: 3}, func(n, of int) { ran = max(ran, n) }); err != nil {
+		t.Fatal(err)
+	}
+	all := len(lab.Tried) + len(lab.Untried) + len(lab.Left)
+	if ran != 3 || len(lab.Left) != all-2 || len(lab.Healthy.US) == 0 {
+		t.Errorf("%d runs, %d hypotheses of %d left", ran, len(lab.Left), all)
+	}
+	cut := open(t, text, nil, 1<<20)
+	ctx, stop := context.WithCancel(context.Background())
+	if err := cut.Run(ctx, diagnose.Budget{Workers: 1}, func(n, of int) {
+		if n == 2 {
+			stop()
+		}
+	}); err != nil || len(cut.Healthy.US) == 0 || len(cut.Left) == 0 || len(cut.Left) >= all {
+		t.Errorf("stopped after two runs: %v, %d of %d left", err, len(cut.Left), all)
+	}
+	if d, err := cut.Judge(sizesOf(1024, 1<<20)); err != nil || len(d.Sizes) == 0 {
+		t.Errorf("what had run is not judged: %v", err)
+	}
+	stop()
+	if err := open(t, text, nil, 1<<20).Run(ctx, diagnose.Budget{Workers: 1}, func(int, int) {}); err == nil {
+		t.Error("nothing had run, and no error")
 	}
 }

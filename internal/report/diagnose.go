@@ -17,6 +17,7 @@ type Diagnosis struct {
 	Verdict string          `json:"verdict"`
 	Checks  []string        `json:"checks"`  // what to look at on the machine, in order
 	Untried []string        `json:"untried"` // faults that change nothing here, or that the scenario cannot have
+	Left    []string        `json:"left"`    // faults that were not run: the budget was used up, or the user stopped
 }
 
 // JSON encodes the diagnosis, indented, with a newline at the end.
@@ -60,6 +61,9 @@ func (d *Diagnosis) Text(w io.Writer, opt TextOptions) error {
 		for _, l := range hang(fmt.Sprintf("%2d. %s", i+1, c), t.width, 4) {
 			t.line(l)
 		}
+	}
+	if len(d.Left) > 0 {
+		t.prose("Not run, so that any of them may fit better: "+strings.Join(d.Left, "; ")+".", t.paint.warn)
 	}
 	if len(d.Untried) > 0 {
 		t.prose("Nothing to see here, or not in such a scenario: "+strings.Join(d.Untried, "; ")+".", t.paint.dim)

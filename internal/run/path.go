@@ -74,12 +74,15 @@ type pather struct {
 	// like is the workload's connection of the same kind between the ends (RDMA or TCP),
 	// and other that of the other kind.
 	like, other *workload.Conn
+	verb        workload.Verb // of like's messages
+	maxInline   units.Bytes   // what the sender's card takes inside a work request
 }
 
 // load reads the scenario with the message in its workload's place.
 func (p *pather) load(stack string, staged *bool) (*scenario.Valid, error) {
 	o := p.opt
-	m := scenario.Single{From: o.From, To: o.To, Size: o.Size, Staged: staged, Like: p.like, Graph: p.graph}
+	m := scenario.Single{From: o.From, To: o.To, Size: o.Size, Staged: staged, Like: p.like, Graph: p.graph,
+		Verb: p.verb, MaxInline: p.maxInline}
 	switch {
 	case stack == "":
 		stack = o.Stack
@@ -101,10 +104,25 @@ func (p *pather) follow(own *scenario.Valid, c *workload.Conn) {
 		}
 		if same := (x.Service == workload.TCP) == (c.Service == workload.TCP); same && p.like == nil {
 			p.like, p.out.Like = x, own.Plan.Entries[x.Entry]
+			p.verb, p.maxInline = pushing(own.Plan, i), own.NICs[own.Graph.HostOf(x.Src)].MaxInline
 		} else if !same && p.other == nil {
 			p.other = x
 		}
 	}
+}
+
+// pushing is the verb of a connection's first message, of those that carry data from its source;
+// a WRITE else.
+func pushing(plan *workload.Plan, conn int) workload.Verb {
+	for i := range plan.Series {
+		if m := &plan.Series[i].Message; m.Conn == conn {
+			if m.Verb == workload.Send || m.Verb == workload.WriteImm {
+				return m.Verb
+			}
+			break
+		}
+	}
+	return workload.Write
 }
 
 // ways tries every way: first that of the scenario's stack, then TCP, or of TCP's the

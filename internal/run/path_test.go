@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -374,6 +375,30 @@ func TestPathBareHost(t *testing.T) {
 		want := ends[0] + " to " + ends[1] + ": both are in h0; name the place in it, such as h0/dram0 or h0/gpu1, or another host"
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// What path says of a message is what a run with that message alone takes, to the picosecond: of
+// random sizes, verbs, classes, cards and ends, inside the work request or not.
+func TestPathAgreesWithRun(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 3))
+	pick := func(words ...string) string { return words[rng.IntN(len(words))] }
+	for range 24 {
+		size, inline, dev := 1+rng.IntN(220), rng.IntN(2) == 0, pick("", "/gpu0", "/gpu3")
+		if !inline && rng.IntN(2) == 0 {
+			size = 1 + rng.IntN(100000)
+		}
+		text := fmt.Sprintf("name: p\nnoise: off\nnic: {preset: %s}\nserver: dgx-h100\ntopology: {rail: {servers: 2, rails: 8, link: 400Gbps}}\n"+
+			"workload: [flow: {from: h0%s, to: h1%s, size: %dB, verb: %s, class: %s, inline: %v}]\n",
+			pick("connectx-7", "connectx-6-dx", "ideal"), dev, dev, size, pick("write", "send", "write-imm"), pick("0", "3", "4"), inline)
+		r, _, err := Do(context.Background(), Options{Scenario: "p", Text: []byte(text), Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		way := pathOf(t, text, "h0"+dev, "h1"+dev, units.Bytes(size), false).Ways[0].Run
+		if got, want := way.Messages[0].CompletionPS, r.Messages[0].CompletionPS; got != want {
+			t.Errorf("path: %v, run: %v of\n%s", got, want, text)
 		}
 	}
 }

@@ -19,6 +19,10 @@ type Single struct {
 	// entries have by default. Graph names the nodes of its path.
 	Like  *workload.Conn
 	Graph *topology.Graph
+	// Verb is that of Like's messages, and MaxInline the longest that its card takes inside a work
+	// request. As Like's messages are, so is this one, if it is short enough.
+	Verb      workload.Verb
+	MaxInline units.Bytes
 	// OtherStack says that Like is of another stack, whose classes mean nothing here.
 	OtherStack bool
 }
@@ -69,6 +73,12 @@ func (m *Single) apply(root *node) *Error {
 		if !m.OtherStack {
 			put("class", "path", strconv.Itoa(int(c.Class)))
 			put("dscp", "path", strconv.Itoa(int(c.DSCP)))
+		}
+		if c.Service != workload.TCP && !m.OtherStack {
+			put("verb", "path", workload.VerbNames()[m.Verb])
+			if c.Inline && m.Size <= m.MaxInline {
+				put("inline", "path", "true")
+			}
 		}
 		if c.Path != nil {
 			way := &node{kind: sequenceNode, pos: flow.pos}

@@ -176,7 +176,9 @@ func (l *Lab) curve(ctx context.Context, set []string) (c Curve, err error) {
 		if x.Done == 0 {
 			return c, errUnfinished
 		}
-		c.Bytes, c.US = append(c.Bytes, float64(r.Collectives[i].Bytes)), append(c.US, float64(x.TimePS)/1e6)
+		of := &r.Collectives[i]
+		c.Bytes, c.US = append(c.Bytes, float64(of.Bytes)), append(c.US, float64(x.TimePS)/1e6)
+		c.Choice = append(c.Choice, of.Algorithm+" "+of.Protocol)
 	}
 	return c, nil
 }
@@ -307,7 +309,12 @@ func (f *Faults) Judge(logs ...*ncclog.Log) (*Diagnosis, error) {
 	if d.Good != nil {
 		sd, model = noise*math.Sqrt2, alike
 	}
-	w := newWeight(d.Sizes, sd, model)
+	w := newWeight(d.Sizes, sd, model, func(bytes float64) float64 {
+		if d.Good == nil && f.Healthy.switches(bytes) {
+			return switching
+		}
+		return 0
+	})
 	misfit := func(c *Curve) float64 {
 		r := make([]float64, len(d.Sizes))
 		for i, s := range d.Sizes {

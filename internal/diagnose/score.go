@@ -14,16 +14,22 @@ const (
 	reach     = 3.0
 	// alike is what is left of that in the ratio of two logs of like machines.
 	alike = 0.05
+	// switching is what the two sizes have in addition between which NCCL takes another algorithm
+	// or protocol: its estimates of both are often within a few percent there, less than what
+	// the graphs that it found, a card's rate or a patch level move them by, so that the switch may
+	// lie a size earlier or later, with a step of that order.
+	switching = 0.2
 )
 
 // weight judges how far times are from predictions: residuals are taken to be Gaussian with
-// covariance noise^2 for each and constants^2 exp(-(d/reach)^2/2) for two sizes d doublings
+// covariance noise^2 for each (more at switches) and constants^2 exp(-(d/reach)^2/2) for two sizes d doublings
 // apart, a Gaussian process of the model's discrepancy (Kennedy and O'Hagan, Bayesian
 // calibration of computer models, J. R. Statist. Soc. B 63, 2001).
 type weight struct{ lower [][]float64 } // Cholesky factor of the covariance
 
-// newWeight makes the weight for sizes in bytes, above 0 and each other.
-func newWeight(sizes []float64, noise, constants float64) *weight {
+// newWeight makes the weight for sizes in bytes, above 0 and each other; at those that unsure
+// names what is added to noise.
+func newWeight(sizes []float64, noise, constants float64, unsure func(bytes float64) float64) *weight {
 	n := len(sizes)
 	w := &weight{lower: make([][]float64, n)}
 	for i := range n {
@@ -32,7 +38,8 @@ func newWeight(sizes []float64, noise, constants float64) *weight {
 			d := math.Log2(sizes[i]/sizes[j]) / reach
 			sum := constants * constants * math.Exp(-d*d/2)
 			if i == j {
-				sum += noise * noise
+				more := unsure(sizes[i])
+				sum += noise*noise + more*more
 			}
 			for k := range j {
 				sum -= w.lower[i][k] * w.lower[j][k]
@@ -66,6 +73,19 @@ func (w *weight) misfit(r []float64) (sum float64) {
 type Curve struct {
 	Bytes []float64 // rising
 	US    []float64
+	// Choice is the algorithm and protocol of each; nil: they are not known.
+	Choice []string
+}
+
+// switches reports whether a size lies beside or between two of the curve at which NCCL takes
+// something else.
+func (c *Curve) switches(bytes float64) bool {
+	for i := 1; i < len(c.Choice); i++ {
+		if c.Choice[i] != c.Choice[i-1] && bytes > c.Bytes[i-1]/1.5 && bytes < c.Bytes[i]*1.5 {
+			return true
+		}
+	}
+	return false
 }
 
 // At is the time of a size: between two of the curve by logarithms, beyond its largest, where

@@ -1,13 +1,17 @@
 package run_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -16,9 +20,14 @@ import (
 // plan lists one by one: the same frames at the same times, the same ends, whatever the shape,
 // on any partitions.
 func TestProgramsAreLikePlans(t *testing.T) {
+	const slowRail = "name: c\ntopology: {rail: {servers: 2, rails: 8, link: 4Gbps}}\nserver: dgx-h100\n" +
+		"workload: [{collective: {records: RECORDS, op: broadcast, size: 256KiB, chunk: 4KiB, channels: 1, algorithm: ring}}]\n"
 	rnd := rand.New(rand.NewPCG(15, 24))
-	for range 16 {
+	for i := range 16 {
 		text := randomCollective(rnd)
+		if i == 0 {
+			text = slowRail // one GPU after the other runs out of slots
+		}
 		each, sums := loadCollective(t, text, "messages"), loadCollective(t, text, "sums")
 		if sums.Plan.Len() > 0 || len(sums.Plan.Programs) == 0 {
 			t.Fatalf("%s: %d messages are listed", text, sums.Plan.Len())
@@ -78,8 +87,11 @@ func checkSums(t *testing.T, name string, want *record.Run, sums *record.Collect
 func randomCollective(rnd *rand.Rand) string {
 	pick := func(words ...string) string { return words[rnd.IntN(len(words))] }
 	head := pick("topology: {rail: {servers: %d, rails: 8, link: 400Gbps}}\nserver: dgx-h100\n",
-		"topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: %d, link: 100Gbps}}\n")
+		"topology: {rail: {servers: %d, rails: 8, link: 4Gbps}}\nserver: dgx-h100\n", // slots inside run out
+		"topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: %d, link: 100Gbps}}\n",
+		"topology: {star: {hosts: %d, link: 100Gbps}, links: [{between: [h2, sw], rate: 2Gbps}]}\n") // and those of h1
 	hosts := 2 + rnd.IntN(3)
+	slow := strings.Contains(head, " 4Gbps") || strings.Contains(head, " 2Gbps")
 	gpus := strings.Contains(head, "server")
 	op := pick("allreduce", "reducescatter", "allgather", "broadcast", "alltoall", "alltoall")
 	keys := []string{"op: " + op, fmt.Sprintf("size: %dB", 8*32*105*(1+rnd.IntN(1<<(1+rnd.IntN(9)))))}
@@ -96,7 +108,7 @@ func randomCollective(rnd *rand.Rand) string {
 			keys = append(keys, "algorithm: "+pick("ring", "single-ring"))
 		}
 		keys = append(keys, "overhead: "+pick("1us", "300ns"))
-		head = fmt.Sprintf(head, hosts/2+1)
+		head = fmt.Sprintf(head, hosts/2+2)
 	}
 	if rnd.IntN(2) == 0 {
 		keys = append(keys, "protocol: "+pick("simple", "ll", "ll128"))
@@ -104,7 +116,11 @@ func randomCollective(rnd *rand.Rand) string {
 	if rnd.IntN(2) == 0 {
 		keys = append(keys, fmt.Sprintf("channels: %d", 1+rnd.IntN(5)))
 	}
-	if rnd.IntN(3) == 0 {
+	switch {
+	case slow:
+		keys[1] = fmt.Sprintf("size: %dB", 8*32*105*(1+rnd.IntN(20)))
+		keys = append(keys, fmt.Sprintf("chunk: %dB", 4*(100+rnd.IntN(1000))))
+	case rnd.IntN(3) == 0:
 		keys = append(keys, fmt.Sprintf("chunk: %dB", 4*(500+rnd.IntN(20000))), fmt.Sprintf("slices: %d", 1+rnd.IntN(4)))
 	}
 	if rnd.IntN(3) == 0 {
@@ -124,4 +140,51 @@ func loadCollective(t *testing.T, text, records string) *scenario.Valid {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return v
+}
+
+// What a program takes beside the network, its operations, edges, queue pairs and their
+// connections, is at most 20 KB for each rank and channel, whatever it carries (issue Servers).
+func TestProgramMemory(t *testing.T) {
+	const ranks, text = 64, `
+topology: {rail: {servers: 8, rails: 8, link: 400Gbps}}
+server: dgx-h100
+workload: [{collective: {records: RECORDS, %s}}]
+`
+	idle := programHeap(t, fmt.Sprintf(text, "op: broadcast, size: 4B, algorithm: ring, channels: 1"))
+	for _, c := range []struct {
+		spec     string
+		channels int
+	}{
+		{"op: allreduce, size: 4MiB, algorithm: ring, channels: 16", 16},
+		{"op: allreduce, size: 256KiB, algorithm: ring, channels: 1, count: 8", 1},
+		{"op: alltoall, size: 2MiB, channels: 16", 16},
+	} {
+		per := (programHeap(t, fmt.Sprintf(text, c.spec)) - idle) / int64(ranks*c.channels)
+		t.Logf("%s: %d B for each rank and channel", c.spec, per)
+		if per > 20_000 {
+			t.Errorf("%s: %d B for each rank and channel, want at most 20000", c.spec, per)
+		}
+	}
+}
+
+// programHeap is what a world takes after its run, with what that leaves behind, but without its record.
+func programHeap(t *testing.T, text string) int64 {
+	t.Helper()
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	w, err := build.New(loadCollective(t, text, "sums"), build.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run.Simulate(context.Background(), w, run.Options{Workers: 1}); r.Stopped != "quiescence" {
+		t.Fatalf("%s: %s", text, r.Stopped)
+	}
+	after := heap()
+	runtime.KeepAlive(w)
+	return after - before
 }

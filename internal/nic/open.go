@@ -3,11 +3,12 @@ package nic
 import "github.com/hopscope/hopscope/internal/units"
 
 // Close writes the notes of all that is open when the run ends: where the time of each message went up to then,
-// and what the responder of a READ has done for it. Nothing happens after it.
+// and what the responder of a READ has done for it. Nothing happens after it. Of messages that are added up those
+// that are open are left out.
 func (h *Host) Close(end units.Time) {
 	for i := range h.qps {
 		s := &h.qps[i]
-		if s.life == nil || s.account == nil {
+		if s.life == nil || s.account == nil || s.summed {
 			continue
 		}
 		h.settle(end, s)

@@ -54,6 +54,19 @@ func TestProgramsAreLikePlans(t *testing.T) {
 	}
 }
 
+// A program that is cut off is as a plan is: the same frames, and an end that has not come.
+func TestProgramStopped(t *testing.T) {
+	for _, spec := range []string{"op: allreduce, size: 8MiB, algorithm: ring", "op: alltoall, size: 8MiB"} {
+		text := "topology: {rail: {servers: 3, rails: 8, link: 400Gbps}}\nserver: dgx-h100\nstop: 90us\n" +
+			"workload: [{collective: {records: RECORDS, " + strings.Replace(spec, "8MiB", "7864320B", 1) + "}}]\n"
+		want, got := runOf(t, loadCollective(t, text, "messages")), runOf(t, loadCollective(t, text, "sums"))
+		if got.Fingerprint != want.Fingerprint || got.Stopped != "stop time" || got.OpenMessages == 0 || got.Collectives[0].EndPS[0] != -1 {
+			t.Errorf("%s: fingerprint %s, want %s; %s with %d open, ends %v", spec, got.Fingerprint, want.Fingerprint, got.Stopped,
+				got.OpenMessages, got.Collectives[0].EndPS)
+		}
+	}
+}
+
 // checkSums holds what was added up against the operations of a run that kept each.
 func checkSums(t *testing.T, name string, want *record.Run, sums *record.CollectiveSums) {
 	t.Helper()

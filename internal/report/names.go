@@ -121,7 +121,7 @@ const (
 // unknown is the error of what names nothing.
 func (n *Names) unknown(what, prefix, name string) error {
 	if n.Messages == 0 {
-		return fmt.Errorf("%s: the scenario has no messages", what)
+		return fmt.Errorf("%s: no message is kept to be explained; of a collective records: messages keeps them", what)
 	}
 	if _, err := strconv.Atoi(name); err == nil && prefix != prefixWorkload && prefix != prefixOfGroups {
 		return fmt.Errorf("%s: there is no such message; they are numbered 0 to %d", what, n.Messages-1)

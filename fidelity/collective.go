@@ -44,8 +44,7 @@ func (c *checker) serverAllReduce() {
 	if !c.long("64 H100 with 1 and 8 GiB") {
 		return
 	}
-	f := c.near("64 H100, 1 GiB, bus bandwidth, GB/s", 349, bus("f29-h100", "workload[0].collective.size=1GiB"), 0.08, h100)
-	c.because(f, "here a slice of 512 KiB takes a thread block 14 us and the card 22, and with four slots the cards never wait, at 384 GB/s beside their ACKs; the published shares are the network's time and some 0.6 ms, as if none of what steps take were hidden, and what keeps the cards waiting is not known")
+	c.near("64 H100, 1 GiB, bus bandwidth, GB/s", 349, bus("f29-h100", "workload[0].collective.size=1GiB"), 0.08, h100)
 	c.near("64 H100, 8 GiB, bus bandwidth, GB/s", 372, bus("f29-h100", "workload[0].collective.size=8GiB"), 0.08, h100)
 }
 

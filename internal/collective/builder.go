@@ -91,6 +91,10 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 		b.chunk = s.nvlsChunk(s.Bytes / units.Bytes(s.Channels))
 	}
 	lazily := b.lazily()
+	if s.Records == SumRecords && !lazily {
+		return fmt.Errorf("records: sums stands with rings, broadcast, and alltoall over hosts with as many ranks each, " +
+			"over RC; use messages")
+	}
 	most := units.Bytes(workload.MaxLocals)
 	if lazily {
 		most = workload.MaxProgramSteps

@@ -86,6 +86,13 @@ func (r *resolver) readCollective(o object) {
 	if r.d.err != nil {
 		return
 	}
+	if r.v.CarryData { // which are compared message by message
+		if s.Records == collective.SumRecords {
+			o.fail("records", "sums stands with carry_data, which looks at each message; use messages")
+			return
+		}
+		s.Records = collective.EachRecord
+	}
 	if s.Start > workload.MaxStart {
 		o.fail("start", "%s is later than %s, the latest possible", s.Start, units.Time(workload.MaxStart))
 		return

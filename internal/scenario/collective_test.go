@@ -107,3 +107,17 @@ func TestCollectivesHaveNoNagle(t *testing.T) {
 		}
 	}
 }
+
+// Sums in place of messages are refused where a collective has none.
+func TestSumsRefused(t *testing.T) {
+	const rail = "topology: {rail: {servers: 2, rails: 8, link: 400Gbps}}\nserver: dgx-h100\n"
+	for _, c := range []struct{ text, want string }{
+		{rail + "workload: [{collective: {op: allreduce, size: 1MiB, algorithm: tree, records: sums}}]", "records: sums stands with rings"},
+		{rail + "carry_data: true\nworkload: [{collective: {op: allreduce, size: 1MiB, algorithm: ring, records: sums}}]", "carry_data"},
+		{rail + "workload: [{collective: {op: allreduce, size: 1MiB, records: none}}]", "records"},
+	} {
+		if _, err := Parse("c", []byte("name: c\n"+c.text+"\n"), nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+	}
+}

@@ -10,10 +10,38 @@ import (
 )
 
 // Control says what the settings of DCQCN meant for this run: where queue pairs shared
-// a limiter of CNPs, how rarely each could hear; where rates left a line idle, what
-// fills it and what that costs. Empty where there is nothing of the kind.
+// a limiter of CNPs, how rarely each could hear; whose CNPs were lost; where rates left a line idle,
+// what fills it and what that costs. Empty where there is nothing of the kind.
 func Control(r *record.Run) []string {
-	return append(sharedLimiters(r), idleLine(r)...)
+	return slices.Concat(sharedLimiters(r), lostCNPs(r), idleLine(r))
+}
+
+// lostCNPs names the hosts of which a tenth of the CNPs or more did not reach the senders they
+// were for; fewer may still have been on their way.
+func lostCNPs(r *record.Run) (out []string) {
+	received := map[record.Place]int64{} // looked up, never iterated
+	for i := range r.QPs {
+		received[r.QPs[i].Place()] += r.QPs[i].CNPsReceived
+	}
+	var hosts []string
+	sent, lost := map[string]int64{}, map[string]int64{} // looked up, never iterated
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		if _, known := sent[q.Host]; !known {
+			hosts = append(hosts, q.Host)
+		}
+		sent[q.Host] += q.CNPsSent
+		if n, known := received[q.Peer]; known {
+			lost[q.Host] += max(0, q.CNPsSent-n)
+		}
+	}
+	for _, host := range hosts {
+		if n := lost[host]; n*10 >= sent[host] && n > 1 {
+			out = append(out, fmt.Sprintf("%s of the %s that %s sent did not reach senders, which went on at their rates: "+
+				"look at drops of the class that CNPs travel in (nic.cnp_class)", FormatCount(n), plural(sent[host], "CNP"), host))
+		}
+	}
+	return out
 }
 
 // listedLimiters is how many limiters have a sentence of their own.

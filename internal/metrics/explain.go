@@ -330,6 +330,9 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		case p != nil:
 			return x.sayMarked(p, &met, q, how)
 		case known:
+			if at, because := x.lostWhere(f, q, false); because != "" && words.Message == "CNP" {
+				return at, how + ", sent for losses: " + because
+			}
 			return cause, how
 		}
 		if p := x.firstMarked(q); x.heldMarks(p, f) {

@@ -345,6 +345,16 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	}
 	x.tells |= tellsDrops
 	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
+	switch {
+	case most.Cause.Sign() == catalog.BufferDrop && p.Class != q.Limits.Class: // by a map of DSCPs or PCPs
+		because += fmt.Sprintf(", in priority %d, where %s puts what %s sends in priority %d", p.Class, p.Node, q.Host,
+			q.Limits.Class)
+	case most.Cause == catalog.DropStorm:
+		held, port, host := x.walk(at, p.Class)
+		if c, root := x.sayRoot(held, port, host, q); c != (Cause{}) {
+			return c, because + ", which took it for a storm, because " + root
+		}
+	}
 	return x.droppedBy(p, most.Cause), because + x.drainAfter(p, most.Cause)
 }
 

@@ -260,12 +260,39 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 		if len(t.Victims) == 1 {
 			do = "does"
 		}
-		v.Text = fmt.Sprintf("%s: from %s (%s) on, %s held %s, %s in all; %s that it held %s not go there: %s",
+		v.Text = fmt.Sprintf("%s: from %s (%s) on, %s held %s, %s in all%s; %s that it held %s not go there: %s",
 			layer.English().HeldStorm, root, t.Why, layer.English().Holder, plural(int64(v.Ports), "port"),
-			FormatTime(v.HeldPS), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
+			FormatTime(v.HeldPS), x.cutOff(t), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
 		return true
 	}
 	return false
+}
+
+// cutOff says that PFC watchdogs cut ports of a pause tree off, the first of them the one nearest
+// the root, in words that follow; "": none did.
+func (x *index) cutOff(t *PauseTree) string {
+	var first *record.Storm
+	n := int64(0)
+	for i := range t.Branches {
+		b := &t.Branches[i].Port
+		k := slices.IndexFunc(x.r.Storms, func(s record.Storm) bool {
+			return s.Action != record.WatchdogAlert && s.Port == b.PortID() && s.Class == int(b.Class)
+		})
+		if k < 0 {
+			continue
+		}
+		if n++; first == nil {
+			first = &x.r.Storms[k]
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == 1:
+		return fmt.Sprintf(", until the PFC watchdog of %s took it for a storm at %s", first.Port, FormatTime(first.FromPS))
+	}
+	return fmt.Sprintf(", until PFC watchdogs took %s for storms, %s at %s", plural(n, "queue"), first.Port,
+		FormatTime(first.FromPS))
 }
 
 // passPort tells of a port to which more came than it sends: whether others lead there as

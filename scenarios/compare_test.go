@@ -44,7 +44,7 @@ func printed(t *testing.T, c *compare.Comparison, width int) []byte {
 }
 
 // Every shipped scenario compares as its compare.txt says, and fits terminals of any
-// usual width. README shows what its command prints.
+// usual width. docs/report.md shows what its command prints.
 func TestCompareGolden(t *testing.T) {
 	for _, s := range run.List() {
 		t.Run(s.Name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/hopscope/hopscope/internal/scenario"
 )
 
-var update = flag.Bool("update", false, "write golden.txt and README's sample from what the program prints")
+var update = flag.Bool("update", false, "write golden.txt and the samples of docs from what the program prints")
 
 // reportOf runs a shipped scenario and returns what `hopscope run` prints where
 // there is no terminal: 100 columns, no colour.
@@ -72,16 +72,16 @@ func firstDifference(want, got string) (line int, a, b string) {
 	return min(len(w), len(g)) + 1, "", ""
 }
 
-// The output in README is what its command prints.
+// The output in docs/report.md is what its command prints.
 func TestReadmeSample(t *testing.T) {
 	readmeShows(t, "$ go run ./cmd/hopscope run incast-4to1\n", string(reportOf(t, "incast-4to1")))
 }
 
-// readmeShows holds that README shows what a command printed, in a fenced block
+// readmeShows holds that docs/report.md shows what a command printed, in a fenced block
 // after the command's line; with -update it writes it there.
 func readmeShows(t *testing.T, command, printed string) {
 	t.Helper()
-	shows(t, "../README.md", command, printed)
+	shows(t, "../docs/report.md", command, printed)
 }
 
 // shows holds the same of any page.

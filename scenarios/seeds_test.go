@@ -43,8 +43,8 @@ func seedsOf(t *testing.T, name string) []byte {
 	return b.Bytes()
 }
 
-// README's first sample and each scenario's page show the range of its figures over 12
-// seeds. The short form runs the one of README's sample; HOPSCOPE_LONG or -update all.
+// The first sample of docs/report.md and each scenario's page show the range of its figures over 12
+// seeds. The short form runs the one of that sample; HOPSCOPE_LONG or -update all.
 func TestSeeds(t *testing.T) {
 	for _, s := range run.List() {
 		if s.Name != "incast-4to1" && os.Getenv("HOPSCOPE_LONG") == "" && !*update {

@@ -3,6 +3,8 @@ package scenarios_test
 import (
 	"bytes"
 	"context"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,5 +39,37 @@ func TestReadmeIncidents(t *testing.T) {
 			printed = c.from + part
 		}
 		shows(t, "../docs/incidents.md", "$ "+c.command+"\n", printed)
+	}
+}
+
+// Reports of others: each command of the table prints what stands beside it in quotes, and not
+// what it says that it does not.
+func TestReports(t *testing.T) {
+	page, err := os.ReadFile("../docs/incidents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "<!-- reports: ")
+	quoted := regexp.MustCompile("(and not )?`([^`]+)`")
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 || !strings.Contains(cells[3], "`hopscope ") {
+			continue
+		}
+		rows++
+		command := strings.Trim(cells[3], " `")
+		words := strings.Fields(strings.ReplaceAll(command, " docs/", " ../docs/"))[1:]
+		var out, errs bytes.Buffer
+		cli.Main(context.Background(), words, &out, &errs, cli.Pipeline{Do: run.Do, List: run.List}) // a deadlock has a status of its own
+		printed := strings.Join(strings.Fields(out.String()+errs.String()), " ")
+		for _, q := range quoted.FindAllStringSubmatch(cells[4], -1) {
+			if strings.Contains(printed, q[2]) == (q[1] != "") {
+				t.Errorf("%s: the page says %s: %s", command, q[0], printed[:min(len(printed), 1200)])
+			}
+		}
+	}
+	if rows < 10 {
+		t.Errorf("%d reports", rows)
 	}
 }

@@ -190,8 +190,7 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 		}
 	case catalog.CauseReceiver, catalog.CauseCaches, catalog.CauseFault:
 		v.Kind = catalog.VerdictReceiver
-		v.Text = fmt.Sprintf("%s %s: %s went to that, and a faster network would not help", v.Cause.Place.Node,
-			x.slowTaker(v.Cause.Place.Node), share)
+		v.Text = fmt.Sprintf("%s: %s went to that, and a faster network would not help", x.slowTaker(v.Cause.Place.Node), share)
 	case catalog.CauseInside:
 		v.Kind = catalog.VerdictInside
 		v.Text = fmt.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(&v.Cause), share)
@@ -212,18 +211,18 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 	}
 }
 
-// slowTaker says why a host takes no more.
+// slowTaker names a host and says why it takes no more.
 func (x *index) slowTaker(host string) string {
 	if stall := x.mostlyStalled(host); stall != "" {
-		return "its card " + stall
+		return host + "'s card " + stall
 	}
 	if f := x.faultOf(host); f != nil {
-		return "its card " + SayFault(f)
+		return host + "'s card " + SayFault(f)
 	}
 	if d := x.drain(host); d != nil {
-		return "takes data only at " + drainRate(d)
+		return host + " takes data only at " + drainRate(d)
 	}
-	return "does not take data as fast as they come"
+	return host + " does not take data as fast as they come"
 }
 
 // insideOf says what is special about the way inside a host that limits it, in words that

@@ -314,6 +314,9 @@ func (x *index) passPort(v *Verdict, where, share string) {
 	if n < 2 {
 		who = "one sender fills it"
 	}
+	if all := x.out(p.ID()); n == 0 && len(all) > 0 {
+		who = fmt.Sprintf("%s puts in priority %d what is sent in %d", p.Node, p.Class, x.r.QPs[all[0]].Limits.Class)
+	}
 	if p.Utilisation >= fullLine {
 		v.Kind = catalog.VerdictFull
 		v.Text = fmt.Sprintf("%s to %s is full, %.0f %% of the time: %s, and only a faster port or less traffic to it gains "+

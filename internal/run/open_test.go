@@ -25,6 +25,7 @@ func TestOpenAccountsTile(t *testing.T) {
 		{"failing queue pairs", harsh},
 		{"READs", func(uint64) string { return lossyReadsText }},
 		{"TCP", func(seed uint64) string { return drawStreams(seed).text }},
+		{"a slow receiver", func(seed uint64) string { return slowReceiverText }},
 		{"InfiniBand", func(seed uint64) string { return drawInfiniBand(seed).text }},
 	}
 	for _, kind := range kinds {
@@ -65,6 +66,15 @@ func TestOpenAccountsTile(t *testing.T) {
 	}
 	t.Log(seen)
 }
+
+// slowReceiverText is an incast to a host that takes little, behind which messages to others wait paused.
+const slowReceiverText = `
+topology: {star: {hosts: 4, link: 100Gbps}}
+stack: rocev2-pfc-only
+switch: {buffer: 1MB}
+hosts: {h3: {drain_rate: 5Gbps}}
+workload: [incast: {to: h3, size: 500KB}, flow: {from: h0, to: h1, size: 500KB}]
+`
 
 // longerThan says which stage of a message's own queue pair took longer in a run that was cut off than in the whole;
 // nothing if none did. Where something was lost, what is known of a wait only afterwards is not compared, nor are READs:

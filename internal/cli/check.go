@@ -19,14 +19,23 @@ func newCheck() *cobra.Command {
 		Use:   "check SCENARIO|FILE",
 		Short: "Read a scenario without running it and say what it amounts to",
 		Long: "check reads a scenario as run would. It prints one line that begins with ok and a\n" +
-			"line per warning, or one line that says where it is wrong and what would be right;\n" +
-			"the exit status is then 2.",
+			"line per warning, or a line for each thing that is wrong, with its place and what would\n" +
+			"be right; the exit status is then 2.",
 		RunE: func(c *cobra.Command, args []string) error {
 			opt, err := in.options("check", args)
 			if err != nil {
 				return err
 			}
 			v, err := run.Load(opt)
+			if err != nil && !in.isForeign() {
+				all := scenario.Errors(opt.Scenario, opt.Text, opt.Set, opt.Seed)
+				for i := 0; i+1 < len(all); i++ {
+					say(c.ErrOrStderr(), all[i])
+				}
+				if len(all) > 0 {
+					return all[len(all)-1]
+				}
+			}
 			if err != nil {
 				return err
 			}

@@ -48,18 +48,24 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeli
 	if err == nil {
 		return exitOK
 	}
-	if msg := oneLine(err.Error()); msg != "" {
-		fmt.Fprintln(stderr, "hopscope: "+report.Visible(msg))
-	}
-	var wrong *scenario.Error
-	if _, ok := terminal(stderr); ok && errors.As(err, &wrong) {
-		fmt.Fprint(stderr, report.Visible(excerpt(wrong)))
-	}
+	say(stderr, err)
 	var s *status
 	if errors.As(err, &s) {
 		return s.code
 	}
 	return exitUser // what is not wrapped comes from the command line itself
+}
+
+// say writes an error on a line, and below it on a terminal the line of the file that it
+// points at.
+func say(stderr io.Writer, err error) {
+	if msg := oneLine(err.Error()); msg != "" {
+		fmt.Fprintln(stderr, "hopscope: "+msg)
+	}
+	var wrong *scenario.Error
+	if _, ok := terminal(stderr); ok && errors.As(err, &wrong) {
+		fmt.Fprint(stderr, report.Visible(excerpt(wrong)))
+	}
 }
 
 // status is an error with an exit status of its own.

@@ -19,6 +19,13 @@ func Control(r *record.Run) []string {
 // lostCNPs names the hosts of which a tenth of the CNPs or more did not reach the senders they
 // were for; fewer may still have been on their way.
 func lostCNPs(r *record.Run) (out []string) {
+	var all, heard int64
+	for i := range r.QPs {
+		all, heard = all+r.QPs[i].CNPsSent, heard+r.QPs[i].CNPsReceived
+	}
+	if all-heard < 2 {
+		return nil
+	}
 	received := map[record.Place]int64{} // looked up, never iterated
 	for i := range r.QPs {
 		received[r.QPs[i].Place()] += r.QPs[i].CNPsReceived

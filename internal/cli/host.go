@@ -85,7 +85,7 @@ func (f *hostFlags) run(c *cobra.Command, args []string) error {
 }
 
 // maxServer bounds a file that describes a server, in bytes.
-const maxServer = 4 << 20
+const maxServer = 16 << 20
 
 // readServer reads a server from a preset, a file, or standard input.
 func readServer(name string) (*server.Tree, error) {

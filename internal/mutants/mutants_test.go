@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -36,6 +39,20 @@ func TestHandful(t *testing.T) {
 		}
 		for _, m := range survivors {
 			t.Errorf("no test of %v notices %s", o.packages, m)
+		}
+	}
+}
+
+// The table follows the code: every entry stands once in its file.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	for _, c := range table {
+		source, err := os.ReadFile(filepath.Join("..", "..", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), c.before); n != 1 {
+			t.Errorf("%s has %q %d times, want once", c.file, c.before, n)
 		}
 	}
 }

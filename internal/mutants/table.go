@@ -4,7 +4,7 @@ package main
 // stand for faults which cost somebody a day.
 var table = []change{
 	{"internal/fabric/switch.go", "pk.TTL <= 1", "pk.TTL < 1"},
-	{"internal/fabric/switch.go", "q.bytes+size > q.kmin", "q.bytes > q.kmin"},
+	{"internal/fabric/switch.go", "sw.markAtEnqueue && q.bytes+size > q.kmin", "sw.markAtEnqueue && q.bytes > q.kmin"},
 	{"internal/fabric/credit.go", "max(k.waitFrom, k.dataEnd)", "k.waitFrom"},
 	{"internal/congestion/dcqcn.go", "d.target = r", ""},
 	{"internal/congestion/cubic.go", "c.epoch += idle", ""},
@@ -18,9 +18,10 @@ var table = []change{
 	{"internal/nic/cache.go", "s.fetched = misses > 0", ""},
 	{"internal/nic/kernel.go", "st.kernel.full = n < want", ""},
 	{"internal/dma/chain.go", "gain * units.Time(1000-permille) / 1000", "gain"},
-	{"internal/dma/track.go", "max(at, t.behind(to))", "at"},
-	{"internal/collective/tuning.go", "log > 21", "log >= 21"},
-	{"internal/collective/tuning.go", "latency *= 1.9", "latency *= 1.4"},
+	{"internal/dma/track.go", "max(x.at, at)", "at"},
+	{"internal/collective/tuning.go", "return n, hosts", "return n - 1, hosts"},
+	{"internal/collective/tuning.go", "log > 22", "log >= 22"},
+	{"internal/collective/tuning.go", "plateau = 1.9", "plateau = 1.4"},
 	{"internal/collective/pairwise.go", "bytes < 8*p.step", "bytes <= 8*p.step"},
 	{"internal/collective/ring.go", "b.Ranks[m].Distance < b.Ranks[heads[k]].Distance", "b.Ranks[m].Distance <= b.Ranks[heads[k]].Distance"},
 	{"internal/metrics/ceiling.go", "(l.WindowBytes + mtu - 1) / mtu * mtu", "l.WindowBytes"},

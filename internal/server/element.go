@@ -22,6 +22,15 @@ func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Col, 
 // servers have three bridges in a row.
 const maxDepth = 64
 
+// maxElements, maxAttrs and maxValue bound what a file makes: NCCL takes 256 elements of 16
+// attributes of 255 bytes (NCCL_TOPO_XML_MAX_NODES, MAX_ATTR_COUNT and MAX_STR_LEN in
+// src/graph/xml.h).
+const (
+	maxElements = 8192
+	maxAttrs    = 64
+	maxValue    = 255
+)
+
 // element is an XML element with its place in the file.
 type element struct {
 	name      string
@@ -127,6 +136,7 @@ func parseElements(text []byte) (*element, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	var root *element
 	var open []*element
+	elements := 0
 	for {
 		line, col := d.InputPos()
 		from := d.InputOffset()
@@ -143,6 +153,9 @@ func parseElements(text []byte) (*element, error) {
 			if err := admit(e, root, open); err != nil {
 				return nil, err
 			}
+			if elements++; elements > maxElements {
+				return nil, e.errorf("element %d of this file; the topology of one server has no more than %d", elements, maxElements)
+			}
 			if root == nil {
 				root = e
 			} else {
@@ -152,7 +165,16 @@ func parseElements(text []byte) (*element, error) {
 			open = append(open, e)
 		case xml.EndElement:
 			open = open[:len(open)-1]
+		case xml.Directive:
+			if at := bytes.Index(text[from:d.InputOffset()], []byte("<!ENTITY")); at >= 0 {
+				line, col = advance(line, col, text[from:int(from)+at])
+				return nil, &Error{line, col, "an entity is declared; NCCL's topology has none: write what it stands for"}
+			}
 		case xml.CharData:
+			if at := bytes.IndexByte(text[from:d.InputOffset()], '&'); at >= 0 && len(bytes.TrimSpace(x)) == 0 {
+				line, col = advance(line, col, text[from:int(from)+at])
+				return nil, &Error{line, col, "a reference between elements; NCCL's topology has only elements and attributes"}
+			}
 			if stray := bytes.TrimSpace(x); len(stray) > 0 {
 				skipped := bytes.Index(x, stray[:1])
 				line, col = advance(line, col, x[:skipped])
@@ -184,8 +206,14 @@ func admit(e, root *element, open []*element) error {
 		return e.errorf("a second root element <%s>; the whole topology stands in one <%s>", clip(e.name), clip(root.name))
 	case len(open) >= maxDepth:
 		return e.errorf("elements are nested more than %d deep; no server's PCIe tree is", maxDepth)
+	case len(e.attrs) > maxAttrs:
+		return e.errorf("<%s> has %d attributes; none of a topology has more than %d", clip(e.name), len(e.attrs), maxAttrs)
 	}
 	for i := range e.attrs {
+		if n := len(e.attrs[i].Value); n > maxValue {
+			name := e.attrs[i].Name.Local
+			return e.attrErrorf(name, "%s has %d bytes; no attribute of a topology has more than %d", clip(name), n, maxValue)
+		}
 		for j := range i {
 			if e.attrs[i].Name == e.attrs[j].Name {
 				return e.errorf("<%s> has %s twice; XML allows an attribute once", clip(e.name), clip(e.attrs[i].Name.Local))

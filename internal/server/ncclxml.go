@@ -44,6 +44,7 @@ type xmlReader struct {
 	warnings
 	cpus  []cpuNode
 	nodes []pciNode      // in the order of the file
+	gpus  int            // of them
 	at    map[string]int // index in nodes by bus number
 	named []namedPeer
 	peers []peerLink
@@ -217,6 +218,9 @@ func (r *xmlReader) readPCI(e *element, parent int) error {
 		return nil
 	}
 	self := len(r.nodes)
+	if err := r.admit(&n); err != nil {
+		return err
+	}
 	if _, twice := r.at[n.bus]; !twice {
 		r.at[n.bus] = self
 	}
@@ -231,6 +235,28 @@ func (r *xmlReader) readPCI(e *element, parent int) error {
 		if err := r.readPCI(c, self); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// maxGPUs and maxDevices bound a server: those sold have up to 16 GPUs (DGX-2), those composed
+// over PCIe switches up to 32, and some 30 devices.
+const (
+	maxGPUs    = 32
+	maxDevices = 256
+)
+
+// admit refuses a device more than a server has. A file with more GPUs is of a rack or of
+// several servers.
+func (r *xmlReader) admit(n *pciNode) error {
+	if len(r.nodes) == maxDevices {
+		return n.el.errorf("more than %d devices; no server has as many", maxDevices)
+	}
+	if n.kind != GPU {
+		return nil
+	}
+	if r.gpus++; r.gpus > maxGPUs {
+		return n.el.errorf("more than %d GPUs; no server has as many: give a file of one server", maxGPUs)
 	}
 	return nil
 }

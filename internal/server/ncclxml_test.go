@@ -114,6 +114,40 @@ const smallest = `<system version="1">
 </system>
 `
 
+// lines are that many lines of a <cpu>, each with its number in two places if it has them.
+func lines(format string, n int) string {
+	var b strings.Builder
+	b.WriteString(`<system version="1"><cpu numaid="0">` + "\n")
+	for i := range n {
+		if strings.Contains(format, "%") {
+			fmt.Fprintf(&b, format, i/32, i%32)
+		} else {
+			b.WriteString(format)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String() + "</cpu></system>"
+}
+
+func manyGPUs(n int) string { return lines(`<pci busid="0000:%02x:%02x.0" class="0x030200"/>`, n) }
+
+func attributes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `a%d="1" `, i)
+	}
+	return b.String()
+}
+
+// laughs would be 3 GB if they were taken for what they stand for.
+var laughs = func() string {
+	s := "<!DOCTYPE a [\n<!ENTITY lol \"lol\">\n"
+	for i := range 9 {
+		s += fmt.Sprintf("<!ENTITY lol%d %q>\n", i+1, strings.Repeat(fmt.Sprintf("&lol%s;", strings.TrimPrefix(fmt.Sprint(i), "0")), 10))
+	}
+	return s + "]>\n"
+}()
+
 // TestBadXML: what is wrong is said with its place and what would be right.
 func TestBadXML(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
@@ -154,6 +188,15 @@ func TestBadXML(t *testing.T) {
 		{`sm="80"/>`, `sm="80"><nvlink target="0000:09:00.0" count="99"/></gpu>`, "4:58: count=99; a GPU has 1 to 72 such links"},
 		{`sm="80"/>`, `sm="80"><c2c bw="0" count="1"/></gpu>`, "4:33: bw=0 MB/s; a link between a GPU and its CPU has 1 to 1000000"},
 		{`link_width="16"/>`, `link_width="16"><nic><net speed="99999999"/></nic></pci>`, "6:95: speed=99999999 Mb/s; no port has more than 10 Tb/s"},
+		{smallest, manyGPUs(64), "34:1: more than 32 GPUs; no server has as many: give a file of one server"},
+		{smallest, lines(`<pci busid="0000:%02x:%02x.0" class="0x020000"/>`, 300), "258:1: more than 256 devices; no server has as many"},
+		{smallest, lines(`<fan/>`, 9000), "8192:1: element 8193 of this file; the topology of one server has no more than 8192"},
+		{`sm="80"`, attributes(10_000), "4:7: <gpu> has 10001 attributes; none of a topology has more than 64"},
+		{`<system version`, laughs + `<system version`, "2:1: an entity is declared; NCCL's topology has none"},
+		{`<system version`, "<!DOCTYPE a [" + strings.Repeat("<!ENTITY b \"c\">\n", 700_000) + "]><system version", "1:14: an entity is declared"},
+		{`sm="80"`, `sm="` + strings.Repeat("&amp;", 1<<21) + `"`, "4:20: sm has 2097152 bytes; no attribute of a topology has more than 255"},
+		{"<gpu", strings.Repeat("&#32;", 100) + "<gpu", "4:7: a reference between elements"},
+		{`sm="80"`, `sm="&lol9;"`, "4:30: not XML: invalid character entity &lol9;"},
 		{smallest, `<system version="1">` + strings.Repeat("<pci>", 70), "1:336: elements are nested more than 64 deep"},
 	} {
 		text := strings.Replace(smallest, c.old, c.new, 1)
@@ -167,6 +210,13 @@ func TestBadXML(t *testing.T) {
 		} else if !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q for %q:\n%v, want\n%s", c.new, c.old, err, c.want)
 		}
+	}
+}
+
+// Thirty-two GPUs are read.
+func TestManyGPUs(t *testing.T) {
+	if tree, err := ParseXML("x", []byte(manyGPUs(maxGPUs))); err != nil || len(tree.GPUs()) != maxGPUs {
+		t.Error(err)
 	}
 }
 

@@ -37,9 +37,6 @@ func (c Cell) String() string {
 	return c.Class.String()
 }
 
-// maxMatrix bounds the devices of a matrix: a server has some 30.
-const maxMatrix = 256
-
 // escapes are the sequences of a terminal: nvidia-smi underlines its header.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
@@ -139,8 +136,8 @@ func headerOf(words []field, number int) (names int, affinity bool, err error) {
 				return 0, false, &Error{number, words[names].col, before.text + " stands twice in the header; every device has one column"}
 			}
 		}
-		if names++; names > maxMatrix {
-			return 0, false, &Error{number, words[names-1].col, fmt.Sprintf("more than %d devices; no server has as many", maxMatrix)}
+		if names++; names > maxDevices {
+			return 0, false, &Error{number, words[names-1].col, fmt.Sprintf("more than %d devices; no server has as many", maxDevices)}
 		}
 	}
 	return names, names < len(words), nil

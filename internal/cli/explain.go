@@ -91,9 +91,9 @@ func namesOf(v *scenario.Valid) *report.Names {
 
 // print writes the report to standard output, or if it is to be quiet only what was asked
 // for beside it. What names nothing in the run is an error, and nothing is printed.
-func (d *details) print(c *cobra.Command, r *record.Run, verbose, quiet bool, seriesDir string) error {
+func (d *details) print(c *cobra.Command, r *record.Run, verbose, quiet bool) error {
 	opt := textOptions(c)
-	opt.Verbose, opt.Brief, opt.Mechanisms, opt.SeriesDir = verbose, d.brief, d.mechanisms, seriesDir
+	opt.Verbose, opt.Brief, opt.Mechanisms = verbose, d.brief, d.mechanisms
 	if d.explain != "" {
 		s, err := report.Select(r, d.explain)
 		if err != nil {

@@ -55,7 +55,7 @@ func newReport() *cobra.Command {
 			if pics.html == "-" {
 				return nil
 			}
-			return d.print(c, r, verbose, false, "")
+			return d.print(c, r, verbose, false)
 		},
 	}
 	c.Flags().SortFlags = false

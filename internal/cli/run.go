@@ -319,19 +319,32 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		errs = append(errs, f.pictures.write(c, page.Run(r, meta)))
 	}
 	if r.Series != nil {
-		errs = append(errs, report.WriteSeries(f.series.dir, r, version()))
+		errs = append(errs, f.writeSeries(c, r))
 	}
 	if f.json != "" {
 		errs = append(errs, f.writeJSON(c, r, opt.Workers))
 	}
 	var printed error
 	if f.json != "-" && f.pictures.html != "-" {
-		printed = f.details.print(c, r, f.verbose, f.quiet, f.series.dir)
+		printed = f.details.print(c, r, f.verbose, f.quiet)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return failure(err)
 	}
 	return printed
+}
+
+// writeSeries writes the samples, and says so beside the report, which a kept run repeats without them.
+func (f *runFlags) writeSeries(c *cobra.Command, r *record.Run) error {
+	if err := report.WriteSeries(f.series.dir, r, version()); err != nil {
+		return err
+	}
+	if !f.quiet {
+		for _, note := range report.SeriesNotes(f.series.dir, r) {
+			fmt.Fprintln(c.ErrOrStderr(), note)
+		}
+	}
+	return nil
 }
 
 // writeNCCL writes what nccl-tests would print.

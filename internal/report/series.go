@@ -146,12 +146,10 @@ func WriteSeries(dir string, r *record.Run, program string) error {
 	return set.Commit()
 }
 
-// series says in a few lines what WriteSeries wrote to dir, and what the run
-// left out.
-func (t *text) series() {
-	r := t.r
-	if r.Series == nil || t.opt.SeriesDir == "" {
-		return
+// SeriesNotes says in a few lines what WriteSeries wrote to dir, and what the run left out; none without series.
+func SeriesNotes(dir string, r *record.Run) (notes []string) {
+	if r.Series == nil {
+		return nil
 	}
 	var parts []string
 	for _, q := range r.Series.Quantities {
@@ -161,13 +159,12 @@ func (t *text) series() {
 		}
 		parts = append(parts, fmt.Sprintf("%s of %s", q, counted(len(r.Series.Of(q)), what)))
 	}
-	t.line("")
-	t.prose(fmt.Sprintf("series in %s: %s; %s, one every %s", t.opt.SeriesDir, strings.Join(parts, ", "),
-		counted(r.Series.Samples, "sample"),
-		metrics.FormatTime(r.Series.EveryPS)), plain)
+	notes = append(notes, fmt.Sprintf("series in %s: %s; %s, one every %s", dir, strings.Join(parts, ", "),
+		counted(r.Series.Samples, "sample"), metrics.FormatTime(r.Series.EveryPS)))
 	for _, l := range r.Series.LeftOut {
-		t.prose("left out: "+l, t.paint.warn)
+		notes = append(notes, "left out: "+l)
 	}
+	return notes
 }
 
 // counted is a number of things: "1 port", "2 ports", "no port".

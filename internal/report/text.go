@@ -40,7 +40,6 @@ type TextOptions struct {
 
 	Mechanisms bool       // what every mechanism did
 	Explain    *Selection // where the time of these went; nil: nobody asked
-	SeriesDir  string     // where the run's series are
 }
 
 // Text writes the report of r for reading.
@@ -63,7 +62,6 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.control()
 	t.warnings()
 	t.details()
-	t.series()
 	if !opt.Brief {
 		t.parameters()
 	}

@@ -330,7 +330,7 @@ func assemble(stacks []string, all []outcome) *Comparison {
 			col.Sentence = "the same as " + c.Stacks[k].Stack + ", packet for packet."
 		}
 		col.Figures = spreads(mine)
-		col.Lottery = lottery(&col.Figures)
+		col.Lottery = lottery(&col.Figures, mine)
 		c.Stacks = append(c.Stacks, col)
 	}
 	return c

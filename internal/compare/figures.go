@@ -36,7 +36,8 @@ type figures struct {
 	totals          metrics.Totals
 	peak            int64
 	jain            float64
-	compared        bool // jain holds
+	over            int  // queue pairs that jain compares, at least 2
+	compared        bool // jain and over hold
 	wire, delivered int64
 	core            units.Time
 	copied          int64
@@ -56,7 +57,7 @@ func figuresOf(r *record.Run, s *metrics.Summary) figures {
 		f.copied += r.Processors[i].CopiedBytes
 	}
 	if len(s.Fairness) > 0 && s.Fairness[0].Workload == "" {
-		f.jain, f.compared = s.Fairness[0].Jain, true
+		f.jain, f.over, f.compared = s.Fairness[0].Jain, s.Fairness[0].Over, true
 	}
 	return f
 }

@@ -61,9 +61,10 @@ func rowOf(o *outcome) Row {
 const lotteryFrom = 0.5
 
 // lottery names the headline figures of which no single seed stands for the others: the
-// largest lies above the least by more than half the median. What is counted, such as
+// largest lies above the least by more than half the median. Fairness is judged by its
+// evenness. What is counted, such as
 // marks and drops, may vary more and mean little; such figures are left out.
-func lottery(f *Figures) (out []string) {
+func lottery(f *Figures, runs []*outcome) (out []string) {
 	add := func(name string, wide bool) {
 		if wide {
 			out = append(out, name)
@@ -79,11 +80,23 @@ func lottery(f *Figures) (out []string) {
 		add(fmt.Sprintf("time of %s", c.Workload), isWide(c.TimePS))
 	}
 	add("goodput", isWide(f.GoodputBps))
-	add("fairness", isWide(f.Jain))
+	even := collect(runs, func(f *figures) (float64, bool) { return evenness(f.jain, f.over), f.compared })
+	add("fairness", isWide(even) && even.Max-even.Min > evennessFrom)
 	return out
 }
 
 func isWide[T ~int64 | ~float64](s Spread[T]) bool { return Range(s) > lotteryFrom }
+
+// evennessFrom is the range of evenness, of the whole that it may have, below which fairness
+// is no lottery however low its median: runs in which one flow has nearly everything agree.
+const evennessFrom = 0.1
+
+// evenness is Jain's index of n flows on a scale from 0, where one has everything, to 1. The
+// index itself begins at 1/n, so that of two flows no range exceeds half of what it may be.
+func evenness(jain float64, n int) float64 {
+	least := 1 / float64(n)
+	return (jain - least) / (1 - least)
+}
 
 // Range is how far the largest lies above the least, as a part of the median: 0 where all
 // seeds agree or none has a value, infinite where only the median is 0.

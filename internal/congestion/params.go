@@ -144,6 +144,7 @@ func (p *DCQCNParams) Validate() error {
 		{p.RPGGD < 10 || p.RPGGD > 20, "rpg_gd", "10 to 20", p.RPGGD},
 		{p.RPGMinDecFac < 0 || p.RPGMinDecFac > 100, "rpg_min_dec_fac", "0 to 100 percent", p.RPGMinDecFac},
 		{p.RPGMinRate < 1 || p.RPGMinRate > maxRate, "rpg_min_rate", "1 bit/s to 10 Tb/s", p.RPGMinRate},
+		{p.RPGMaxRate > 0 && p.RPGMinRate > p.RPGMaxRate, "rpg_min_rate", fmt.Sprintf("no more than rpg_max_rate %v", p.RPGMaxRate), p.RPGMinRate},
 		{p.RateToSetOnFirstCNP < 0 || p.RateToSetOnFirstCNP > maxRate, "rate_to_set_on_first_cnp", "0 (unchanged) to 10 Tb/s", p.RateToSetOnFirstCNP},
 		{p.DCETCPGBits < 1 || p.DCETCPGBits > 20, "dce_tcp_g bits", "1 to 20", p.DCETCPGBits},
 		{p.DCETCPG < 0 || p.DCETCPG > 1<<p.DCETCPGBits, "dce_tcp_g", "0 to 2^bits", p.DCETCPG},

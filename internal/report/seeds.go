@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/compare"
@@ -142,11 +143,15 @@ func lotteryOf(s *compare.Column) string {
 	if len(s.Lottery) > 1 {
 		verb = "are"
 	}
-	return fmt.Sprintf(
+	text := fmt.Sprintf(
 		"A lottery: %s %s decided by the seed, with a range of more than half the median; no single run stands for the others.",
 		strings.Join(s.Lottery, ", "),
 		verb,
 	)
+	if slices.Contains(s.Lottery, "fairness") {
+		text += " Fairness is judged by what it lies above 1/n, its value where one of n flows has everything."
+	}
+	return text
 }
 
 // oneOf lists alternatives: "a, b or c".

@@ -27,6 +27,9 @@ func TestLotteryText(t *testing.T) {
 	if got := lotteryText(judged(0, 4)); strings.Contains(got, "No lottery") || !strings.Contains(got, "no message was completed in any run") || !strings.Contains(got, "4 of 4 at most") {
 		t.Error(got)
 	}
+	if got := lotteryText(&compare.Column{Lottery: []string{"fairness"}}); !strings.Contains(got, "above 1/n, its value where one of n flows") {
+		t.Error(got)
+	}
 	if got := lotteryText(&compare.Column{Lottery: []string{"p99", "slowest"}}); !strings.HasPrefix(got, "A lottery: p99, slowest are decided by the seed") {
 		t.Error(got)
 	}

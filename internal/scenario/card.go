@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -25,7 +26,25 @@ func cardPresetKey(s *nicSettings) key {
 	k := wordKey("preset", &s.card.Name, card.Presets(), "What kind of card it is, with the PCIe link that it sits on unless the host has a `server` or a `drain_rate`: "+
 		"`hopscope show connectx-7` lists the constants with their sources, [cards](../models/nic.md#cards) compares them. Keys given beside it change it.").
 		check(func(object) { s.takeCard(s.card.Name) })
-	return elsewhere(k, host.Presets(), "is a host; give it to the section host")
+	return elsewhere(allOnOffer(k, card.Presets()), host.Presets(), "is a host; give it to the section host")
+}
+
+// allOnOffer has a key name every word that it takes, beside the nearest: who asks for a card
+// that is not there (connectx-8) seldom means the one that is spelled most like it.
+func allOnOffer(k key, words []string) key {
+	parse := k.parse
+	k.parse = func(o object, name string) bool {
+		if text, ok := o.scalar(name); ok && !slices.Contains(words, text) {
+			nearest := ""
+			if w := typo.Nearest(text, words); w != "" {
+				nearest = fmt.Sprintf("did you mean %q? ", w)
+			}
+			o.fail(name, "%q is not known; %sthere are %s", text, nearest, strings.Join(words, ", "))
+			return false
+		}
+		return o.d.err == nil && parse(o, name)
+	}
+	return k
 }
 
 // elsewhere has a preset's key say where presets of another kind belong.

@@ -13,7 +13,7 @@ import (
 // what would be right.
 func TestBadCards(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
-		{"nic: {preset: connectx-8}\n", `s.yaml:6:15: nic.preset: "connectx-8" is not known; did you mean "connectx-5"?`},
+		{"nic: {preset: connectx-8}\n", `s.yaml:6:15: nic.preset: "connectx-8" is not known; did you mean "connectx-5"? there are ` + strings.Join(card.Presets(), ", ")},
 		{"nic: {preset: linux-xeon}\n", `s.yaml:6:15: nic.preset: linux-xeon is a host; give it to the section host`},
 		{"host: {preset: e810}\n", `s.yaml:6:16: host.preset: e810 is a card; give it to the section nic`},
 		{"hosts: {h0: {preset: connectx7}}\n", `s.yaml:6:22: hosts.h0.preset: "connectx7" is neither a card nor a host; did you mean "connectx-7"?`},

@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -173,14 +174,14 @@ func poolKeys(p *poolSettings) []key {
 // profileKeys are the keys of a profile.
 func profileKeys(p *profileSettings) []key {
 	limit := func(o object) {
-		given := 0
+		var given []string
 		for _, name := range []string{"alpha", "dynamic_th", "static_th"} {
 			if o.has(name) {
-				given++
+				given = append(given, name)
 			}
 		}
-		if given > 1 {
-			o.fail("static_th", "alpha, dynamic_th and static_th are three ways to say the threshold; keep one")
+		if last := len(given) - 1; last > 0 {
+			o.fail(given[last], "%s say one threshold in different ways; keep one", strings.Join(given, " and "))
 		}
 		p.limited = true
 	}

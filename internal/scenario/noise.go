@@ -33,19 +33,20 @@ func defaultNoise() noiseSettings {
 // noiseKey is the section.
 func (r *resolver) noiseKey() key {
 	s := &r.noise
-	limited := func(k key) key {
-		return k.within(0, int64(fabric.MaxNoise), fmt.Sprintf("is more than anything measured; give at most %v, such as 150ns", units.Time(fabric.MaxNoise)))
+	limited := func(k key, usual string) key {
+		return k.within(0, int64(fabric.MaxNoise), fmt.Sprintf("is more than anything measured; give at most %v, such as %s",
+			units.Time(fabric.MaxNoise), usual))
 	}
 	const maxClocks = 1000
 	return sectionKey("noise", []key{
-		limited(timeKey("pipeline", &s.Pipeline, "A switch takes up to this longer than `latency` for a frame: uniform from 0, in order per ingress port.")).
+		limited(timeKey("pipeline", &s.Pipeline, "A switch takes up to this longer than `latency` for a frame: uniform from 0, in order per ingress port."), "150ns").
 			otherwise("150ns; `infiniband`: 0").check(func(object) { s.pipelineGiven = true }),
-		limited(timeKey("card", &s.Card, "A card takes up to this longer to bring a frame to the wire: uniform from 0, in order.")),
+		limited(timeKey("card", &s.Card, "A card takes up to this longer to bring a frame to the wire: uniform from 0, in order."), "70ns"),
 		numberKey("clocks", &s.Clocks, 0, maxClocks, "The clock of each card and switch is off by up to so many parts per million, drawn once.").
 			unless(func() string {
 				return when(r.v.TimeQuantum > 0, "time_quantum truncates all times on the wire")
 			}),
-		limited(timeKey("host", &s.Host, "An interrupt or a wakeup reaches an idle core up to this late: uniform from 0; hosts that poll or cost nothing have none.")).unless(r.nobodyWakes),
+		limited(timeKey("host", &s.Host, "An interrupt or a wakeup reaches an idle core up to this late: uniform from 0; hosts that poll or cost nothing have none."), "2us").unless(r.nobodyWakes),
 		eitherKey("arbitration", &s.Arbitration, "arrival", "random", "Of the frames that find no room in a lossy queue until the next frame leaves it, a random one gets "+
 			"the room; `arrival`: they are dropped as they come.").unless(r.noEthernet).unless(r.losslessOnly),
 	}, "What varies at random in real networks: `off` for closed forms. See the [model](../models/noise.md).").

@@ -111,7 +111,11 @@ func (q *quantityOf) panel(list []Timeline, by float64) (p panel, ok bool) {
 		for i := range t.Curves {
 			if c := &t.Curves[i]; c.Quantity == q.of {
 				ok = true
-				largest = max(largest, q.value(t.Timeline, c.Most()))
+				most := q.value(t.Timeline, c.Most())
+				if line := float64(c.LineBps); q.of == record.SeriesGoodput && line > 0 {
+					most = min(most, line)
+				}
+				largest = max(largest, most)
 			}
 		}
 	}
@@ -154,11 +158,12 @@ func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, by, div flo
 	y []float64) {
 	now := func(sample int) float64 { return float64(t.Time(max(0, sample))) / by }
 	if q.of == record.SeriesPaused || q.of == record.SeriesGoodput {
-		bin := max(1, (t.Samples-1)/bins)
-		for s := 0; s < t.Samples; s += bin {
-			n, sum := 0, int64(0)
-			c.Values(s, min(s+bin, t.Samples), func(v int64) { n, sum = n+1, sum+v })
-			x, y = append(x, now(s-1)), append(y, q.value(t, sum)/float64(n)/div)
+		line := 0.0
+		if q.of == record.SeriesGoodput {
+			line = float64(c.LineBps)
+		}
+		for _, b := range q.averages(t, c, line) {
+			x, y = append(x, now(b.from-1)), append(y, b.value(q, t)/div)
 		}
 		return append(x, now(t.Samples-1)), append(y, y[len(y)-1])
 	}
@@ -173,6 +178,33 @@ func (q *quantityOf) points(t *record.Timeline, c *record.TimeCurve, by, div flo
 		x, y = append(x, now(int(at)+shift)), append(y, last)
 	}
 	return append(x, now(t.Samples-1)), append(y, last)
+}
+
+// average is what n samples from one on come to together.
+type average struct {
+	from, n int
+	sum     int64
+}
+
+func (a *average) value(q *quantityOf, t *record.Timeline) float64 {
+	return q.value(t, a.sum) / float64(a.n)
+}
+
+// averages are of parts of the time. When a gap closes, what came in behind it is released in order at
+// once: such a part is as long as that took to come in at the rate of the line; 0: none is known.
+func (q *quantityOf) averages(t *record.Timeline, c *record.TimeCurve, line float64) (out []average) {
+	bin := max(1, (t.Samples-1)/bins)
+	for s := 0; s < t.Samples; s += bin {
+		a := average{from: s}
+		c.Values(s, min(s+bin, t.Samples), func(v int64) { a.n, a.sum = a.n+1, a.sum+v })
+		for line > 0 && len(out) > 0 && a.value(q, t) > line {
+			before := out[len(out)-1]
+			out = out[:len(out)-1]
+			a = average{before.from, before.n + a.n, before.sum + a.sum}
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // CurveName is how a legend names a curve.

@@ -169,7 +169,8 @@ func (b *comparing) timeline() []Block {
 	}
 	out := b.drawing(figure.Timelines(list),
 		"Of each the deepest queue, the port paused longest and the queue pair of "+
-			"the slowest message, along one axis. Drag, or use + and -, to look closer; arrows move, 0 shows all.")
+			"the slowest message, along one axis. Goodput: payload released in order; what a gap held back, averaged over "+
+			"the time it takes at the rate of the line. Drag, or use + and -, to look closer; arrows move, 0 shows all.")
 	last := units.Time(0)
 	for _, t := range list {
 		last = max(last, t.Time(t.Samples-1))

@@ -60,6 +60,24 @@
       }
       return low ? c.value[low - 1] : 0;
     };
+    // Bins of the samples from one to another. What is released in order at once when a gap closes, more than the
+    // line carries, is averaged over as long as it took to come in.
+    const averages = (t, c, first, end, bin) => {
+      const out = [], line = c.quantity === "goodput" && c.line_bps || Infinity;
+      for (let s = line < Infinity ? first % bin : first; s <= end; s += bin) {
+        let b = { s, n: Math.min(bin, end + 1 - s), v: 0 };
+        for (let k = s; k < s + b.n; k++) {
+          const one = valueAt(c, k);
+          b.v = sums(c) ? b.v + one : c.quantity === "queue" ? Math.max(b.v, one) : one;
+        }
+        while (out.length && level(t, c, b.v, b.n) > line) {
+          const before = out.pop();
+          b = { s: before.s, n: before.n + b.n, v: before.v + b.v };
+        }
+        out.push(b);
+      }
+      return out;
+    };
     // One point per bin: of what is summed the sum, of queues the most, else the last.
     const path = (p, t, c) => {
       const first = Math.max(0, Math.floor(sampleAt(t, view[0])) - 1), end = Math.min(t.samples - 1,
@@ -68,13 +86,7 @@
       const x = (sample) => Math.round((when(t, sample) - view[0]) / (view[1] - view[0]) * p.w * FINE);
       const y = (v) => Math.round(p.h * FINE * (1 - v / p.top));
       let d = "";
-      for (let s = first; s <= end; s += bin) {
-        const n = Math.min(bin, end + 1 - s);
-        let v = 0;
-        for (let k = s; k < s + n; k++) {
-          const one = valueAt(c, k);
-          v = sums(c) ? v + one : c.quantity === "queue" ? Math.max(v, one) : one;
-        }
+      for (const { s, n, v } of averages(t, c, first, end, bin)) {
         const shift = interval(c) ? -1 : 0;
         d += (d ? "H" + x(Math.max(s + shift, 0)) + "V" : "M" + x(Math.max(s + shift, 0)) + " ") + y(level(t, c, v, n));
         if (s + n > end) d += "H" + x(s + n + shift);
@@ -121,7 +133,9 @@
           if (old) old.remove();
           if (!seen) continue;
           const s = sampleAt(l.t, instant), v = valueAt(l.curve, interval(l.curve) ? Math.ceil(s) : Math.floor(s));
-          label.append(draw("tspan", { class: "now", dx: 6 }, text(l.curve, level(l.t, l.curve, v, 1))));
+          const b = l.curve.line_bps && averages(l.t, l.curve, 0, l.t.samples - 1, 1).findLast((b) => b.s - 1 <= s);
+          label.append(draw("tspan", { class: "now", dx: 6 }, text(l.curve, b ? level(l.t, l.curve, b.v,
+        b.n) : level(l.t, l.curve, v, 1))));
         }
       }
     };

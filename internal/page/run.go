@@ -220,7 +220,8 @@ func (b *builder) timeline() {
 	}
 	line := []figure.Timeline{{Place: "/timeline", Timeline: t}}
 	blocks := b.drawing(figure.Timelines(line),
-		"Queues: the most since the sample before. Paused: the part of that time. Drag, or use + and -, to look closer; "+
+		"Queues: the most since the sample before. Paused: the part of that time. Goodput: payload released in order; what a gap "+
+			"held back, averaged over the time it takes at the rate of the line. Drag, or use + and -, to look closer; "+
 			"arrows move, 0 shows all.")
 	blocks = append(blocks, Block{Sentence: &Figure{Text: "A sample every " + metrics.FormatTime(t.EveryPS) + ".",
 		Path: "/timeline/every_ps", Kind: kindTime}})

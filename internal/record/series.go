@@ -10,7 +10,7 @@ const (
 	SeriesQueue   Quantity = "queue"   // bytes that wait in an egress queue, the frame on the wire apart
 	SeriesPause   Quantity = "pause"   // 1 while the peer has paused a class of a port, else 0
 	SeriesRate    Quantity = "rate"    // bit/s a queue pair may send at; 0 before its first post
-	SeriesGoodput Quantity = "goodput" // payload bytes accepted in order since the sample before
+	SeriesGoodput Quantity = "goodput" // payload bytes released in order since the sample before, of a closed gap all at once
 	SeriesWindow  Quantity = "window"  // payload bytes that may be unacknowledged; 0: nothing limits them
 	// SeriesPaused is of a Timeline only: the picoseconds since the sample before in which the
 	// peer had paused a class of a port, or it had no credits.

@@ -30,8 +30,10 @@ type TimeCurve struct {
 	QP       int      `json:"qp,omitempty"`       // queue pairs only: the requester's number at the node
 	Workload string   `json:"workload,omitempty"` // queue pairs only
 	Peer     string   `json:"peer"`               // "h4:1" of a port, "h4 qp 3" of a queue pair
-	At       []uint32 `json:"at"`                 // samples at which the value changed; 0 before the first
-	Value    []int64  `json:"value"`              // to what
+	// LineBps is the rate of the slowest link that a queue pair sends over, or of a slower receiver; 0: of none.
+	LineBps units.Rate `json:"line_bps,omitempty"`
+	At      []uint32   `json:"at"`    // samples at which the value changed; 0 before the first
+	Value   []int64    `json:"value"` // to what
 }
 
 // Time is when a sample was taken, after the first post.

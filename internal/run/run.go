@@ -512,6 +512,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.Storms, out.Faults = r.storms(), r.faults(end)
 	r.recordPaths(out, rows)
 	r.recordInside(out)
+	lines(out)
 	out.Data = r.checkData()
 	return out
 }

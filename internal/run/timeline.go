@@ -84,3 +84,31 @@ func (r *runner) network() *record.Network {
 	}
 	return out
 }
+
+// lines notes of each queue pair's curves the rate of the slowest link of its path, or that of a receiver slower still.
+func lines(out *record.Run) {
+	if out.Timeline == nil {
+		return
+	}
+	type end struct {
+		host string
+		qp   int
+	}
+	slowest := make(map[end]units.Rate)
+	for i := range out.QPs {
+		q := &out.QPs[i]
+		for _, h := range q.Limits.Path {
+			at := end{q.Host, q.QP}
+			for _, rate := range [...]units.Rate{h.RateBps, q.Limits.DrainBps} {
+				if least := slowest[at]; rate > 0 && (least == 0 || rate < least) {
+					slowest[at] = rate
+				}
+			}
+		}
+	}
+	for i := range out.Timeline.Curves {
+		if c := &out.Timeline.Curves[i]; !c.Quantity.PerPort() {
+			c.LineBps = slowest[end{c.Node, c.QP}]
+		}
+	}
+}

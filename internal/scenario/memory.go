@@ -192,7 +192,7 @@ func profileKeys(p *profileSettings) []key {
 			check(func(o object) { p.num, p.den, p.static = 1<<max(exponent, 0), 1<<max(-exponent, 0), 0; limit(o) }),
 		ratioKey("alpha", &p.num, &p.den, "The same as a ratio, such as 1/8.").otherwise("by the pool's `mode`").check(func(o object) { p.static = 0; limit(o) }),
 		sizeKey("static_th", &p.static, "A fixed threshold; 0: none but the pool's end.").otherwise("by the pool's `mode`").check(func(o object) { p.num, p.den = 0, 0; limit(o) }),
-		listedKey("by_cable", func() []key { return cableKeys(new(cableRow)) }, p.readRows, "Rows by rate and length of cable, as SONiC's pg_profile_lookup.ini has them: a port takes the row of its rate with the least length not below its own."),
+		listedKey("by_cable", func() []key { return cableKeys(new(cableRow)) }, p.readRows, "Rows by rate and length of cable, as SONiC's pg_profile_lookup.ini has them: a port takes the row of its rate with the least length not below its own. Sizes given without rows, beside a preset that has some, hold for all cables."),
 	}...)
 }
 
@@ -265,6 +265,7 @@ func (m *memorySettings) readProfiles(o object, name string) bool {
 		return profileKeys(m.profile(name))
 	}, func(name string, at pos, inner object) {
 		p := m.profile(name)
+		p.fillRows(inner)
 		if p.at = inner; p.pool == "" {
 			o.d.fail(at, "%s has no pool; name one of its pools, such as pool: %s", inner.path, losslessPool)
 		}
@@ -286,10 +287,31 @@ func items(o object, name string, read func(item *node, path string)) bool {
 	return true
 }
 
+// fillRows has what a section says hold for all cables: rows that it does not give itself, as
+// those of a preset, would have the last word otherwise.
+func (p *profileSettings) fillRows(o object) {
+	if o.has("by_cable") {
+		return
+	}
+	p.rows = slices.Clone(p.rows) // other switches may have them too
+	for i := range p.rows {
+		row := &p.rows[i]
+		for _, m := range []struct {
+			key      string
+			to, from *units.Bytes
+		}{{"reserved", &row.reserved, &p.reserved}, {"headroom", &row.headroom, &p.headroom},
+			{"xon", &row.xon, &p.xon}, {"xon_offset", &row.xonOffset, &p.xonOffset}} {
+			if o.has(m.key) {
+				*m.to = *m.from
+			}
+		}
+	}
+}
+
 func (p *profileSettings) readRows(o object, name string) bool {
 	p.rows = nil
 	return items(o, name, func(item *node, path string) {
-		row := cableRow{reserved: p.reserved, headroom: notGiven, xon: p.xon, xonOffset: p.xonOffset}
+		row := cableRow{reserved: p.reserved, headroom: p.headroom, xon: p.xon, xonOffset: p.xonOffset}
 		keys := cableKeys(&row)
 		row.at = o.d.object(item, path, keys)
 		row.at.read(keys)

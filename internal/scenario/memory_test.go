@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +195,45 @@ func TestLosslessQueueThatDrops(t *testing.T) {
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.memory, got)
 		}
+	}
+}
+
+// A headroom pool that its ports can overrun is named, by what holds of them, in each part.
+func TestSharedHeadroomTooSmall(t *testing.T) {
+	const star = "topology: {star: {hosts: %s}}\nworkload: [{incast: {to: h0, size: 1MB}}]\nswitch: {memory: %s}\n"
+	for _, c := range []struct{ hosts, memory, want string }{
+		{"5, link: 100Gbps", "{size: 4MB, pools: {ingress_lossless_pool: {size: 3MB, xoff: 50KB}}}", "sw: the shared headroom of 50KB (xoff of ingress_lossless_pool) holds the headroom of 1 of 5 ports"},
+		{"5, link: 100Gbps", "{size: 4MB, pools: {ingress_lossless_pool: {size: 3MB, xoff: 500KB}}}", ""},
+		{"33, link: 400Gbps, length: 5m", "trident3", "shared headroom of 1584KiB (xoff of ingress_lossless_pool) holds the headroom of 5 of 33 ports"},
+		{"8, link: 100Gbps", "{preset: tomahawk, pools: {ingress_lossless_pool: {xoff: 700KB}}}", "shared headroom of 175KB in each part of the memory (xoff of ingress_lossless_pool) holds the headroom of 1 of 2 ports"},
+		{"8, link: 100Gbps", "tomahawk", ""}, {"8, link: 100Gbps", "azure", ""}, {"8, link: 100Gbps", "spectrum4", ""},
+	} {
+		got := ""
+		for _, w := range parse(t, fmt.Sprintf(star, c.hosts, c.memory)).Warnings {
+			if strings.Contains(w, "shared headroom") {
+				got += w
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s: %q", c.hosts, c.memory, got)
+		}
+	}
+}
+
+// Sizes of a profile beside a preset's rows hold for all cables, and rows take what they do
+// not say from their profile.
+func TestSizesBesideRows(t *testing.T) {
+	v := parse(t, memoryBase+"    preset: tomahawk\n    profiles: {pg_lossless_profile: {headroom: 1KB, xon: 4160B}}\n")
+	g := switchNamed(t, v, "sw").Memory.Groups[0][3]
+	if g.Headroom != 1000 || g.XON != 4160 || g.Reserved != 1248 || g.XONOffset != 2288 {
+		t.Errorf("beside a preset: %+v", g)
+	}
+	if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.Contains(w, "headroom 1KB is short for the cable") }) {
+		t.Errorf("warnings are %q", v.Warnings)
+	}
+	const rows = "    size: 40MB\n    profiles: {pg_lossless_profile: {headroom: 70KB, by_cable: [{rate: 100Gbps, length: 500m}, {rate: 100Gbps, length: 1m, headroom: 60KB}]}}\n"
+	if g := switchNamed(t, parse(t, memoryBase+rows), "sw").Memory.Groups[0][3]; g.Headroom != 70_000 {
+		t.Errorf("a row that says nothing of headroom: %+v", g)
 	}
 }
 

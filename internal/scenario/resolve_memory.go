@@ -189,7 +189,7 @@ func (k *memoryMaker) group(port, c int) {
 	cable := k.r.cableAt(k.n, port)
 	if row, longest := p.rowFor(cable.rate, cable.length); row != nil {
 		margins = *row
-		if longest && k.lossless(c) {
+		if longest && k.lossless(c) && (row.headroom != p.headroom || row.headroom < 0) {
 			k.r.warn("row"+p.name, "%s port %d: a cable of %v is longer than any row of %s for %v; the row of %v is taken", k.name(), port+1, cable.length, p.name, cable.rate, row.length)
 		}
 	} else if len(p.rows) > 0 && k.lossless(c) && p.headroom < 0 {
@@ -431,6 +431,45 @@ func (k *memoryMaker) check() {
 			if g.Lossless {
 				k.losslessDrops(port, c, q, frames[c], holds[c])
 			}
+		}
+	}
+	for i := range k.out.Ingress {
+		k.sharedHeadroom(i, frames)
+	}
+}
+
+// sharedHeadroom warns of a headroom pool that holds, in one part of the memory, less than may
+// arrive at its ports when all of them have stopped their peers: of each priority that carries
+// data the headroom, or less where the cable needs less.
+func (k *memoryMaker) sharedHeadroom(number int, frames [mmu.Classes]units.Bytes) {
+	pool := &k.out.Ingress[number]
+	if pool.Headroom == 0 {
+		return
+	}
+	ports, has := len(k.out.Groups), pool.Headroom/units.Bytes(k.out.Parts)
+	for part := range k.out.Parts {
+		need, held, of := units.Bytes(0), 0, 0
+		for port := range ports {
+			own := units.Bytes(0)
+			for c := range mmu.Classes {
+				g := &k.out.Groups[port][c]
+				if port*k.out.Parts/ports == part && g.Lossless && g.Pool == number && frames[c] > 0 {
+					own += min(g.Headroom, physicalHeadroom(k.r.cableAt(k.n, port)))
+				}
+			}
+			if own == 0 {
+				continue
+			}
+			of++
+			if need += own; need <= has {
+				held++
+			}
+		}
+		if need > has {
+			where := map[bool]string{true: "", false: " in each part of the memory"}[k.out.Parts == 1]
+			k.r.warn(fmt.Sprint("shared headroom", number, has, of), "%s: the shared headroom of %v%s (xoff of %s) holds the "+
+				"headroom of %d of %d ports, which need %v; frames may be dropped when more are paused at once; give a larger xoff",
+				k.name(), has, where, pool.Name, held, of, need)
 		}
 	}
 }

@@ -259,7 +259,7 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 		if len(t.Victims) == 1 {
 			do = "does"
 		}
-		v.Text = fmt.Sprintf("%s: from %s (%s) on, %s held %s, %s in all%s; %s that it held %s not go there: %s",
+		v.Text = fmt.Sprintf("%s from %s (%s): %s held %s, %s in all%s; %s that it held %s not go there: %s",
 			layer.English().HeldStorm, root, t.Why, layer.English().Holder, plural(int64(v.Ports), "port"),
 			FormatTime(v.HeldPS), x.cutOff(t), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
 		return true

@@ -260,6 +260,28 @@ func (x *index) lets(f *record.Message, k int, s *series, i int) (bytes int64) {
 // butMore follows what made the round trip long where a limit holds more than that.
 const butMore = ", but with more outstanding it would have had more of it"
 
+// soonest is how long message f, of queue pair k, would have taken to pass place i without those that pass place
+// without, if the others had sent when they did: the least time in which its bytes pass together with
+// those that come within it.
+func (s *series) soonest(f *record.Message, k, i, without int) (took units.Time) {
+	const rounds = 16 // halve what is missing each time where half of the place is others'
+	curves := s.x.trafficOf().curves
+	for range rounds {
+		bytes := s.bytes
+		for _, n := range s.room {
+			if p := s.x.passed[n].places; int(n) != k && p&(1<<i) != 0 && p&(1<<without) == 0 {
+				bytes += curves[n].within(f.StartPS, f.StartPS+took)
+			}
+		}
+		next := units.Time(mulDiv(bytes, 8*int64(units.Second), int64(s.places[i].rate)))
+		if next <= took {
+			break
+		}
+		took = min(next, s.total)
+	}
+	return took
+}
+
 // inSeries says of a cause that took some time of a message, without which it would be held as
 // long elsewhere, where: then the two together are what holds it, or that other place alone.
 func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage catalog.Stage) (how string) {
@@ -283,6 +305,10 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage
 	wide := cause.Kind != catalog.CauseInside && cause.Kind != catalog.CauseCore && stage != catalog.StageOther
 	for i := range s.places {
 		p := &s.places[i].cause
+		if stage == catalog.StageOther && p.Kind == catalog.CausePort && i != at &&
+			2*(s.total-s.soonest(f, k, i, at)) >= took {
+			continue // much of what passed there came later than the message would have, had it left at once
+		}
 		if g := s.gain(i); wide && p.Kind == catalog.CausePort && !x.hosts[p.Place.Node] && g >= least {
 			alone, least = i, g+1
 		}

@@ -86,7 +86,9 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 		return at(PCIe)
 	case catalog.CauseCore, catalog.CauseApplication, catalog.CauseSetUp:
 		return at(Core)
-	case catalog.CausePort, catalog.CauseAck:
+	case catalog.CausePort:
+		return l.atPort(conn, &cause.Place)
+	case catalog.CauseAck:
 		return append(l.atPort(conn, &cause.Place), at(Core)...)
 	case catalog.CauseClass:
 		return []Change{{Kind: Classes}}

@@ -68,7 +68,7 @@ type Study struct {
 	Subject Subject
 	TookPS  units.Time // as the scenario is
 	Extra   string
-	Rows    []Row // the largest gain first
+	Rows    []Row // the largest gain first, of equal ones the shortest time
 	Runs    int   // that ended, the first among them
 	Left    int   // that were not made, for want of budget or because the user stopped
 	// Completions are those of the scenario as it is.
@@ -111,9 +111,16 @@ func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget,
 // pairs is how many pairs are tried at most.
 const pairs = 3
 
-// own reports whether a change takes away the subject itself.
+// own reports whether a change takes away the subject itself, or part of it.
 func (l *Lab) own(s *Subject, c Change) bool {
-	return c.Kind == Entry && c.Entry == l.Valid.Plan.Conns[l.keys[s.Message].conn].Entry
+	of := func(conn int) int { return l.Valid.Plan.Conns[conn].Entry }
+	entry := of(l.keys[s.Message].conn)
+	if c.Kind == Others && s.Workload+s.Collective != "" {
+		return slices.ContainsFunc(l.ways.through(c.Node, c.Port), func(conn int) bool {
+			return conn != c.Conn && !l.ways.bound[conn] && of(conn) == entry
+		})
+	}
+	return c.Kind == Entry && c.Entry == entry
 }
 
 // series tries sets of changes and adds their rows.
@@ -139,7 +146,10 @@ func (l *Lab) series(
 			out.Rows = append(out.Rows, l.row(out, sets[i], o, named))
 		}
 	}
-	slices.SortStableFunc(out.Rows, func(a, b Row) int { return cmp.Compare(b.Gain, a.Gain) })
+	slices.SortStableFunc(out.Rows, func(a, b Row) int {
+		// What never ended as it is gains the same by whatever lets it end.
+		return cmp.Or(cmp.Compare(b.Gain, a.Gain), cmp.Compare(a.TookPS, b.TookPS))
+	})
 }
 
 // completions are the times of the messages that completed in an outcome.

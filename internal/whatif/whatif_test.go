@@ -1,6 +1,7 @@
 package whatif_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -210,6 +211,46 @@ workload:
 	s := l.Ask(context.Background(), whatif.Subject{Message: 0}, nil, whatif.Budget{Runs: 20, Workers: 2}, func(int, int) {})
 	if s.TookPS != units.Never || s.Rows[0].Gain != 1 || s.Rows[0].TookPS == units.Never {
 		t.Errorf("%v before; the best change: %q, %v", s.TookPS, s.Rows[0].Text, s.Rows[0].TookPS)
+	}
+	byTime := func(a, b whatif.Row) int { return cmp.Compare(a.TookPS, b.TookPS) }
+	if !slices.IsSortedFunc(s.Rows, byTime) {
+		t.Errorf("changes with which it ends are not in the order of its time: %+v", s.Rows)
+	}
+}
+
+// TestOwnTraffic: an entry whose flows are all that goes through a port has no other traffic there that
+// could be taken away.
+func TestOwnTraffic(t *testing.T) {
+	l := open(t, "stack: tcp\ntopology: {star: {hosts: 4, link: 25Gbps}}\nworkload: [incast: {to: h3, size: 500KB}]\n")
+	s := whatif.Subject{Workload: "incast"}
+	named, _ := l.Named(s)
+	study := l.Ask(context.Background(), s, named, whatif.Budget{Runs: 20, Workers: 2}, func(int, int) {})
+	for _, r := range study.Rows {
+		if r.TookPS == units.Never || r.Changes[0].Kind == whatif.Others {
+			t.Errorf("%s: %v, %s", r.Text, r.TookPS, r.Note)
+		}
+	}
+}
+
+// TestNamedPort: a host's port that a report names is taken away as a port, not with the host's cores; and
+// nothing is in a row with it that would not hold the message without it.
+func TestNamedPort(t *testing.T) {
+	l, err := whatif.Open(context.Background(), whatif.Source{Scenario: "rail-all-to-all"}, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slowest := 0
+	for i := range l.Run.Messages {
+		if l.Run.Messages[i].CompletionPS > l.Run.Messages[slowest].CompletionPS {
+			slowest = i
+		}
+	}
+	claim := l.Claims(slowest)[0]
+	if len(claim.Changes) != 1 || claim.Changes[0].Kind != whatif.Others {
+		t.Fatalf("%s: %+v", claim.Text, claim.Changes)
+	}
+	if g := l.Gain(l.Try(context.Background(), claim.Changes...), slowest); g < 0.5 || claim.Next != nil {
+		t.Errorf("%q, but without it %.2f of its time is saved", claim.Text, g)
 	}
 }
 

@@ -282,6 +282,32 @@ func TestNarrowThresholds(t *testing.T) {
 	}
 }
 
+// TCP's senders that find room for less than two first windows are warned of, if there are two.
+func TestFewTCPFrames(t *testing.T) {
+	const star = "topology: {star: {hosts: 3, link: 100Gbps}}\nstack: tcp\nworkload:\n  - flow: {from: h0, to: h2, size: 1MB}\n"
+	const second = "  - flow: {from: h1, to: h2, size: 1MB}\n"
+	const pool = "switch: {memory: {size: 4MB, pools: {egress_lossy_pool: {size: %s}}, profiles: {egress_lossy_profile: {static_th: 0}}}}\n"
+	for _, c := range []struct{ text, want string }{
+		{star + second + fmt.Sprintf(pool, "100KB"), "sw port 1: the 100KB that priority 0 may use hold 11 of the largest TCP frames (9.018KB), fewer than the 20"},
+		{star + second + fmt.Sprintf(pool, "180KB"), "hold 19 of"},
+		{star + second + fmt.Sprintf(pool, "181KB"), ""},
+		{"tcp: {mtu: 1500}\n" + star + second + fmt.Sprintf(pool, "100KB"), ""},
+		{star + fmt.Sprintf(pool, "100KB"), ""},
+		{star + second + "switch: {memory: {profiles: {ingress_lossy_profile: {static_th: 50KB}}}}\n", "hold 5 of"},
+		{star + second, ""},
+	} {
+		got := ""
+		for _, w := range parse(t, c.text).Warnings {
+			if strings.Contains(w, "largest TCP frames") {
+				got += w
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q", c.text, got)
+		}
+	}
+}
+
 // Traffic that cannot be marked in a class that marks is named, with what WRED does to it; by
 // default only classes with ECN-capable data mark.
 func TestNotECTIsNamed(t *testing.T) {

@@ -172,6 +172,7 @@ func (r *resolver) warnings() {
 	r.warnLoss()
 	r.warnShortTimeouts()
 	r.warnUnmarked()
+	r.warnFewFrames()
 	r.warnReordered()
 	r.warnNotECT()
 	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {

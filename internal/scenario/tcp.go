@@ -476,3 +476,37 @@ func (r *resolver) warnUnmarked() {
 		}
 	}
 }
+
+// twoWindows is the first windows of two senders, in full segments (RFC 6928: 10 each).
+const twoWindows = 20
+
+// warnFewFrames looks for lossy queues that take less than what two senders begin with: whole
+// windows are lost then, of which no acknowledgement tells, and each timeout doubles the next.
+func (r *resolver) warnFewFrames() {
+	var connections [fabric.Classes]int
+	for i := range r.v.Plan.Conns {
+		if c := &r.v.Plan.Conns[i]; c.Profile > 0 {
+			connections[c.Class]++
+		}
+	}
+	frame := r.tcpFrame()
+	for n := range r.v.Switches {
+		m := r.v.Switches[n].Memory
+		for p := range r.v.Switches[n].Ports {
+			for c, count := range connections {
+				if count < 2 || m.Groups[p][c].Lossless {
+					continue
+				}
+				q, g, parts := &m.Queues[p][c], &m.Groups[p][c], units.Bytes(m.Parts)
+				most := min(highest(q.Reserved, q.Limit, m.Egress[q.Pool].Shared/parts),
+					highest(g.Reserved, g.Limit, m.Ingress[g.Pool].Shared/parts))
+				if frames := most / frame; frames >= 1 && frames < twoWindows { // below a frame all are lost
+					r.warn("few frames", "%s port %d: the %v that priority %d may use hold %d of the largest "+
+						"TCP frames (%v), fewer than the %d with which two senders begin: whole windows are lost, "+
+						"and a sender that times out again and again may starve; "+
+						"give it more memory, or lower tcp.mtu", r.v.Graph.Nodes[n].Name, p+1, most, c, frames, frame, twoWindows)
+				}
+			}
+		}
+	}
+}

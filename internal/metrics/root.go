@@ -349,6 +349,8 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	case most.Cause.Sign() == catalog.BufferDrop && p.Class != q.Limits.Class: // by a map of DSCPs or PCPs
 		because += fmt.Sprintf(", in priority %d, where %s puts what %s sends in priority %d", p.Class, p.Node, q.Host,
 			q.Limits.Class)
+	case most.Cause == catalog.DropHeadroom:
+		because += shortHeadroom(p, q)
 	case most.Cause == catalog.DropStorm:
 		held, port, host := x.walk(at, p.Class)
 		if c, root := x.sayRoot(held, port, host, q); c != (Cause{}) {
@@ -356,6 +358,16 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		}
 	}
 	return x.droppedBy(p, most.Cause), because + x.drainAfter(p, most.Cause)
+}
+
+// shortHeadroom says, in words that follow, that a port's headroom was too small for what came after its
+// pause; "": it had room for another packet of the queue pair, so that a pool that others share was full.
+func shortHeadroom(p *record.Port, q *record.QP) string {
+	const headers = 100 // at most, of a packet
+	if p.Limits.HeadroomBytes == 0 || p.PeakHeadroom+q.Limits.MTUBytes+headers <= p.Limits.HeadroomBytes {
+		return ""
+	}
+	return fmt.Sprintf(": more came after its pause than its headroom of %s holds", FormatBytes(p.Limits.HeadroomBytes))
 }
 
 // linkFailed reports whether frames are dropped so because a link failed.

@@ -131,24 +131,9 @@ func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
 
 // write writes the diagnosis to everything that was asked for.
 func (f *diagnoseFlags) write(c *cobra.Command, d *report.Diagnosis, scenario string) error {
-	if f.pics.wanted() {
-		if err := f.pics.write(c, page.Diagnosis(d, pageMeta(run.Options{Scenario: scenario, Set: f.set}))); err != nil {
-			return err
-		}
-	}
-	if f.json != "" {
-		data, err := d.JSON()
-		if err == nil {
-			err = putJSON(c, f.json, data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if f.json == "-" || f.pics.html == "-" {
-		return nil
-	}
-	return d.Text(c.OutOrStdout(), textOptions(c))
+	return writeStudy(c, d, f.json, &f.pics, func() *page.Page {
+		return page.Diagnosis(d, pageMeta(run.Options{Scenario: scenario, Set: f.set}))
+	})
 }
 
 // run runs the hypotheses within the budget, with progress; stopped is the exit's error where the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"slices"
 	"strings"
@@ -172,25 +173,38 @@ func (f *whatifFlags) compared(ctx context.Context, lab *whatif.Lab, s *whatif.S
 // write writes the gains to everything that was asked for.
 func (f *whatifFlags) write(c *cobra.Command, lab *whatif.Lab, g *report.Gains) error {
 	g.Scenario = lab.Run.Scenario
-	if f.pics.wanted() {
-		made := page.Gains(g, page.Meta{Program: "hopscope " + version(), Scenario: lab.Valid.Source})
-		if err := f.pics.write(c, made); err != nil {
+	return writeStudy(c, g, f.json, &f.pics, func() *page.Page {
+		return page.Gains(g, page.Meta{Program: "hopscope " + version(), Scenario: lab.Valid.Source})
+	})
+}
+
+// study is what several runs of a scenario came to.
+type study interface {
+	JSON() ([]byte, error)
+	Text(w io.Writer, opt report.TextOptions) error
+}
+
+// writeStudy writes a study to everything that was asked for: pictures of the page that made
+// makes, a file of JSON, and text unless one of these goes to standard output.
+func writeStudy(c *cobra.Command, s study, json string, pics *pictures, made func() *page.Page) error {
+	if pics.wanted() {
+		if err := pics.write(c, made()); err != nil {
 			return err
 		}
 	}
-	if f.json != "" {
-		data, err := g.JSON()
+	if json != "" {
+		data, err := s.JSON()
 		if err == nil {
-			err = putJSON(c, f.json, data)
+			err = putJSON(c, json, data)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if f.json == "-" || f.pics.html == "-" {
+	if json == "-" || pics.html == "-" {
 		return nil
 	}
-	return g.Text(c.OutOrStdout(), textOptions(c))
+	return s.Text(c.OutOrStdout(), textOptions(c))
 }
 
 // checkSubject refuses what names no one message, workload or collective of a scenario.

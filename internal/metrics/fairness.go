@@ -11,7 +11,7 @@ import (
 type Fairness struct {
 	Workload string  `json:"workload"` // "": over all workload entries
 	Jain     float64 `json:"jain"`
-	Over     int     `json:"over"` // queue pairs compared, at least 2
+	Over     int     `json:"over"` // queue pairs compared, at least 2, which share ports of their paths
 	// StartPS is when their messages were posted. With a measure window it is
 	// the start of the window, and the goodputs are those within it.
 	StartPS  units.Time `json:"start_ps"`
@@ -21,20 +21,22 @@ type Fairness struct {
 // fairness compares queue pairs over the whole run and, when there are several
 // workload entries, within each that is not the whole. Compared is the largest set that posted at the
 // same instant, since flows that start at different times do not compete
-// alike; with a measure window, what each responder received within it.
-func fairness(r *record.Run) []Fairness {
-	out := []Fairness{}
-	over := func(workload string, flows []record.Message, qps []record.QP) {
-		f, ok := startFairness(flows)
+// alike; with a measure window, what each responder received within it. Of them compared is the largest
+// set that ports of their paths join: those of others have no part in what one gets. Where the record does not tell
+// a path, it is taken to be joined with others of which that holds.
+func fairness(x *index) []Fairness {
+	r, out := x.r, []Fairness{}
+	over := func(workload string, flows []record.Message, of func(q *record.QP) bool) {
+		f, ok := x.startFairness(flows)
 		if r.MeasureTo > r.MeasureFrom {
-			f, ok = windowFairness(qps, r.MeasureFrom)
+			f, ok = x.windowFairness(of)
 		}
 		if ok && (len(out) == 0 || f.Over < out[0].Over) { // else the same set again
 			f.Workload = workload
 			out = append(out, f)
 		}
 	}
-	over("", r.Messages, r.QPs)
+	over("", r.Messages, func(*record.QP) bool { return true })
 	entries := groupBy(r.Messages, func(f *record.Message) string { return f.Workload })
 	if len(entries) < 2 {
 		return out
@@ -45,29 +47,71 @@ func fairness(r *record.Run) []Fairness {
 		for _, i := range entry {
 			flows = append(flows, r.Messages[i])
 		}
-		over(name, flows, qpsOf(r.QPs, name))
+		over(name, flows, func(q *record.QP) bool { return q.Workload == name })
 	}
 	return out
 }
 
-func qpsOf(qps []record.QP, workload string) []record.QP {
-	var out []record.QP
-	for i := range qps {
-		if qps[i].Workload == workload {
-			out = append(out, qps[i])
+// portion is what a queue pair got.
+type portion struct {
+	sender int // of the data, in QPs; -1: unknown
+	got    int64
+}
+
+// rivals are what those of the largest set got that ports of the data's paths join; of several as large, the first.
+func (x *index) rivals(shares []portion) (got []int64) {
+	group := make([]int, len(shares)) // one of the same set, itself for one of each
+	root := func(i int) int {
+		for group[i] != i {
+			group[i] = group[group[i]]
+			i = group[i]
+		}
+		return i
+	}
+	at := map[record.PortID]int{} // one whose data leave by a port
+	unknown := -1
+	for i, s := range shares {
+		group[i] = i
+		if s.sender < 0 || len(x.r.QPs[s.sender].Limits.Path) == 0 { // the record does not tell
+			if unknown < 0 {
+				unknown = i
+			}
+			group[root(i)] = root(unknown)
+			continue
+		}
+		for _, h := range x.r.QPs[s.sender].Limits.Path {
+			if k, shared := at[h.Port]; shared {
+				group[root(i)] = root(k)
+			} else {
+				at[h.Port] = i
+			}
 		}
 	}
-	return out
+	size, largest := make([]int, len(shares)), 0
+	for i := range shares {
+		size[root(i)]++
+		largest = max(largest, size[root(i)])
+	}
+	of := -1
+	for i, s := range shares {
+		if of < 0 && size[root(i)] == largest {
+			of = root(i)
+		}
+		if root(i) == of {
+			got = append(got, s.got)
+		}
+	}
+	return got
 }
 
 // startFairness compares the largest set of queue pairs that posted at the same
 // instant and completed.
-func startFairness(flows []record.Message) (best Fairness, ok bool) {
+func (x *index) startFairness(flows []record.Message) (best Fairness, ok bool) {
 	for _, same := range groupBy(flows, func(f *record.Message) units.Time { return f.StartPS }) {
 		if len(same) <= best.Over {
 			continue
 		}
-		goodputs := pairGoodputs(flows, same)
+		goodputs := x.rivals(x.pairGoodputs(flows, same))
 		if len(goodputs) >= 2 && len(goodputs) > best.Over {
 			best = Fairness{Jain: Jain(goodputs), Over: len(goodputs), StartPS: flows[same[0]].StartPS}
 		}
@@ -77,14 +121,15 @@ func startFairness(flows []record.Message) (best Fairness, ok bool) {
 
 // pairGoodputs returns the goodput of each queue pair among the completed flows
 // that index names: messages posted together on one pair count as one.
-func pairGoodputs(flows []record.Message, index []int) []int64 {
+func (x *index) pairGoodputs(flows []record.Message, index []int) []portion {
 	type pair struct {
 		src, dst string
 		qp       int
 	}
 	type total struct {
-		bytes int64
-		took  units.Time
+		bytes  int64
+		took   units.Time
+		sender int
 	}
 	at := map[pair]int{}
 	var totals []total
@@ -98,28 +143,37 @@ func pairGoodputs(flows []record.Message, index []int) []int64 {
 		if !seen {
 			n = len(totals)
 			at[k] = n
-			totals = append(totals, total{})
+			sender, known := x.sender(f)
+			if !known {
+				sender = -1
+			}
+			totals = append(totals, total{sender: sender})
 		}
 		totals[n].bytes += f.Bytes
 		totals[n].took = max(totals[n].took, took(f))
 	}
-	goodputs := make([]int64, len(totals))
+	goodputs := make([]portion, len(totals))
 	for n, t := range totals {
-		goodputs[n] = int64(RateOf(t.bytes, t.took))
+		goodputs[n] = portion{t.sender, int64(RateOf(t.bytes, t.took))}
 	}
 	return goodputs
 }
 
 // windowFairness compares what responders received in the measure window. One
 // that received something outside it only was starved, and counts.
-func windowFairness(qps []record.QP, from units.Time) (Fairness, bool) {
-	var got []int64
-	for i := range qps {
-		if q := &qps[i]; q.DeliveredBytes > 0 || q.MeasuredBytes > 0 {
-			got = append(got, q.MeasuredBytes)
+func (x *index) windowFairness(of func(q *record.QP) bool) (Fairness, bool) {
+	var shares []portion
+	for i := range x.r.QPs {
+		if q := &x.r.QPs[i]; of(q) && (q.DeliveredBytes > 0 || q.MeasuredBytes > 0) {
+			sender, known := x.peer(q)
+			if !known {
+				sender = -1
+			}
+			shares = append(shares, portion{sender, q.MeasuredBytes})
 		}
 	}
-	return Fairness{Jain: Jain(got), Over: len(got), StartPS: from, Measured: true}, len(got) >= 2
+	got := x.rivals(shares)
+	return Fairness{Jain: Jain(got), Over: len(got), StartPS: x.r.MeasureFrom, Measured: true}, len(got) >= 2
 }
 
 // Jain returns Jain's fairness index of v; 0 when v is empty or all zero.

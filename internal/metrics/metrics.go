@@ -74,7 +74,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Messages = messages(r.Messages)
 	s.Entries = entries(r.Messages)
 	s.Calls = calls(r)
-	s.Fairness = fairness(r)
+	s.Fairness = fairness(x)
 	s.Work = work(x)
 	s.CPU = hostCPU(r)
 	s.Worst = worst(r.Messages)

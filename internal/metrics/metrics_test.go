@@ -208,9 +208,26 @@ func TestFairness(t *testing.T) {
 		flow("b", "x", 100, 5*us, 10*us, "success"), // same queue pair: 200 bytes by 20 us, as fast as a
 		flow("open", "x", 100, 5*us, -1, "open"),
 	}}
+	to := func(host string, qp int, hops ...string) record.QP {
+		q := record.QP{Host: host, QP: qp, Workload: "x"}
+		for _, h := range append([]string{host}, hops...) {
+			q.Limits.Path = append(q.Limits.Path, &record.PathHop{Port: record.PortID{Node: h, Port: 1}})
+		}
+		return q
+	}
+	r.QPs = []record.QP{to("early", 1, "sw"), to("a", 1, "sw"), to("b", 1, "sw"), to("c", 1, "sw"), to("far", 1, "other")}
 	want := []Fairness{{Jain: 1, Over: 2, StartPS: 5 * us}}
-	if got := fairness(r); !reflect.DeepEqual(got, want) {
+	if got := fairness(newIndex(r)); !reflect.DeepEqual(got, want) {
 		t.Errorf("one entry: got %+v, want %+v", got, want)
+	}
+	// What shares no port with others has no part in it, and two that share none are not compared.
+	r.Messages = append(r.Messages, flow("far", "x", 9000, 5*us, 10*us, "success"))
+	if got := fairness(newIndex(r)); !reflect.DeepEqual(got, want) {
+		t.Errorf("with one apart: got %+v, want %+v", got, want)
+	}
+	apart := &record.Run{Messages: []record.Message{r.Messages[1], r.Messages[5]}, QPs: r.QPs}
+	if got := fairness(newIndex(apart)); len(got) != 0 {
+		t.Errorf("two that share no port: got %+v, want none", got)
 	}
 	// A second entry of one flow that has everything its rivals lack: 200
 	// against 80 and 80 Mb/s.
@@ -219,21 +236,22 @@ func TestFairness(t *testing.T) {
 		{Jain: Jain([]int64{80, 80, 200}), Over: 3, StartPS: 5 * us},
 		{Workload: "x", Jain: 1, Over: 2, StartPS: 5 * us},
 	}
-	if got := fairness(r); !reflect.DeepEqual(got, want) {
+	if got := fairness(newIndex(r)); !reflect.DeepEqual(got, want) {
 		t.Errorf("two entries: got %+v, want %+v", got, want)
 	}
 	r.MeasureFrom, r.MeasureTo = us, 2*us
-	r.QPs = []record.QP{
-		{Host: "d", Workload: "x", DeliveredBytes: 10, MeasuredBytes: 10},
-		{Host: "d", Workload: "x", DeliveredBytes: 30}, // starved in the window
-		{Host: "a", Workload: "x", SentBytes: 10},
-		{Host: "d", Workload: "y", DeliveredBytes: 20, MeasuredBytes: 10},
-	}
+	of := func(host string, qp int) record.Place { return record.QPAt(catalog.RC, host, qp) }
+	r.QPs = append(r.QPs, []record.QP{
+		{Host: "d", QP: 1, Peer: of("a", 1), Workload: "x", DeliveredBytes: 10, MeasuredBytes: 10},
+		{Host: "d", QP: 2, Peer: of("b", 1), Workload: "x", DeliveredBytes: 30}, // starved in the window
+		{Host: "d", QP: 3, Peer: of("c", 1), Workload: "y", DeliveredBytes: 20, MeasuredBytes: 10},
+		{Host: "e", QP: 1, Peer: of("far", 1), Workload: "x", DeliveredBytes: 90, MeasuredBytes: 90}, // apart
+	}...)
 	want = []Fairness{
 		{Jain: Jain([]int64{1, 0, 1}), Over: 3, StartPS: us, Measured: true},
 		{Workload: "x", Jain: 0.5, Over: 2, StartPS: us, Measured: true},
 	}
-	if got := fairness(r); !reflect.DeepEqual(got, want) {
+	if got := fairness(newIndex(r)); !reflect.DeepEqual(got, want) {
 		t.Errorf("measured: got %+v, want %+v", got, want)
 	}
 }

@@ -457,7 +457,7 @@ func TestMeasuredWindow(t *testing.T) {
 	for _, want := range []string{
 		"Received from 1.000 ms to 2.000 ms  QP  Workload  Payload   Goodput",
 		"h4 <- h3                             4  incast    12.5 MB  100 Gb/s",
-		"fairness (Jain) 1.0000 over what 4 flows received in the measured window",
+		"fairness (Jain) 1.0000 over what 4 flows that share ports received in the measured window",
 		"   Min  ", "  401 KB  310 KB    0 B  48,211", // the peak of the window, not of the run
 		"Peak, mean and least queue and Used: from 1.000 ms to 2.000 ms; all other columns: the whole run",
 	} {

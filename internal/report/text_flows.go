@@ -243,9 +243,10 @@ func (t *text) fairnessLine(f metrics.Fairness) string {
 		head = "within " + f.Workload
 	}
 	if f.Measured {
-		return fmt.Sprintf("%s %.4f over what %s received in the measured window", head, floor4(f.Jain), who)
+		return fmt.Sprintf("%s %.4f over what %s that share ports received in the measured window", head, floor4(f.Jain), who)
 	}
-	return fmt.Sprintf("%s %.4f over the goodput of %s that started at %s", head, floor4(f.Jain), who, t.at(f.StartPS))
+	return fmt.Sprintf("%s %.4f over the goodput of %s that share ports and started at %s", head, floor4(f.Jain), who,
+		t.at(f.StartPS))
 }
 
 // floor4 rounds down to four digits, so that 1.0000 means equal.

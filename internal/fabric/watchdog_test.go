@@ -152,7 +152,7 @@ func TestWatchdogActions(t *testing.T) {
 		case arrived+dropped != frames:
 			t.Errorf("%s: %d frames arrived and %d were dropped of %d", c.action, arrived, dropped, frames)
 		case c.action == record.WatchdogDrop && (early > 0 || dropped == 0),
-			c.action == record.WatchdogForward && (early != frames-arrived+early || dropped > 0 || early == 0),
+			c.action == record.WatchdogForward && (arrived != frames || early == 0),
 			c.action == record.WatchdogAlert && (early > 0 || dropped > 0):
 			t.Errorf("%s: %d frames arrived within the storm, %d were dropped", c.action, early, dropped)
 		}

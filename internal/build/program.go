@@ -43,6 +43,9 @@ func (b *builder) programs(specs []nic.Spec) {
 		for k := range p.Edges {
 			b.programEdge(specs, p, int32(i), int32(k))
 		}
+		for _, m := range p.Moves {
+			b.programChain(&specs[m.Host], m.Host, m.From, m.To)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ type builder struct {
 	works    int           // transfers that share a thread block, each with warps of its own
 	turns    []turn        // of proxies, until their times are known
 	called   []workload.Op // the last calls of each rank's thread
+	cells    *cellRule     // which records what would be appended; nil: it is
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -38,11 +39,13 @@ type laneKey struct{ channel, rank, kind int }
 // lane is a thread block, or a part of one: it takes one step after the other.
 type lane struct {
 	rank int
+	nr   int // among all, in the order in which they were first used
 	last workload.Op
 }
 
 // edge is a connection from rank to rank.
 type edge struct {
+	nr       int32    // among all, in the order in which they were first used
 	ends     [2]int32 // numbers of the ranks
 	from, to *Rank
 	via      *Rank // whose network port it leaves by; from, or another GPU of its server
@@ -92,8 +95,8 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	}
 	lazily := b.lazily()
 	if s.Records == SumRecords && !lazily {
-		return fmt.Errorf("records: sums stands with rings, broadcast, and alltoall over hosts with as many ranks each, " +
-			"over RC; use messages")
+		return fmt.Errorf("records: sums stands with collectives over RC, and with alltoall where hosts have as many " +
+			"ranks each; use messages")
 	}
 	most := units.Bytes(workload.MaxLocals)
 	if lazily {
@@ -112,7 +115,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	if lazily {
 		b.program()
 		info.Program = len(plan.Programs)
-		if b.Op == AllToAll {
+		if s.Algorithm == Pairwise {
 			info.Channels = len(b.used)
 		}
 		plan.Collectives = append(plan.Collectives, info)
@@ -235,7 +238,7 @@ func (b *builder) lane(rank, kind int) *lane {
 	key := laneKey{b.channel, rank, kind}
 	l := b.lanes[key]
 	if l == nil {
-		l = &lane{rank: rank, last: b.launched[rank]}
+		l = &lane{rank: rank, nr: len(b.order), last: b.launched[rank]}
 		b.lanes[key] = l
 		b.order = append(b.order, l)
 	}
@@ -248,8 +251,8 @@ func (b *builder) edge(from, to, via int) *edge {
 	key := edgeKey{b.channel, from, to, via}
 	e := b.edges[key]
 	if e == nil {
-		e = &edge{ends: [2]int32{int32(from), int32(to)}, from: &b.Ranks[from], to: &b.Ranks[to], via: &b.Ranks[via],
-			conn: noConn, back: noConn}
+		e = &edge{nr: int32(len(b.all)), ends: [2]int32{int32(from), int32(to)}, from: &b.Ranks[from], to: &b.Ranks[to],
+			via: &b.Ranks[via], conn: noConn, back: noConn}
 		e.local, e.memory = e.from.Host == e.to.Host, workload.NoDevice
 		if e.local && b.Between != nil {
 			e.memory = b.Between(e.from, e.to)
@@ -282,22 +285,70 @@ func (b *builder) add(s step) workload.Op {
 	if rank.Device != workload.NoDevice {
 		local.Work = b.blockTime(s.bytes, len(s.to) > 0)
 	}
-	op := b.plan.AddLocal(local)
-	b.plan.After(op, s.lane.last, workload.Completed)
+	op := b.begin(s.lane, local)
 	if s.after != nil {
-		b.plan.After(op, *s.after, workload.Completed)
+		b.awaits(op, *s.after)
 	}
 	for _, e := range s.from {
-		a := e.arrivals[len(e.taken)]
-		b.plan.After(op, a.op, a.end)
-		e.taken = append(e.taken, op)
+		b.takes(op, e)
 	}
 	for _, e := range s.to {
-		b.reserve(e, op)
-		b.send(e, op, s.bytes, e == folded)
+		b.puts(op, e, s.bytes, e == folded)
 	}
-	s.lane.last = op
 	return op
+}
+
+// begin appends the next operation of a lane, behind the one before in it.
+func (b *builder) begin(l *lane, o workload.Local) workload.Op {
+	if b.cells != nil {
+		return b.cells.begin(l, &o)
+	}
+	op := b.plan.AddLocal(o)
+	b.plan.After(op, l.last, workload.Completed)
+	l.last = op
+	return op
+}
+
+// awaits has an operation wait for one of another lane at its host.
+func (b *builder) awaits(op, other workload.Op) {
+	if b.cells != nil {
+		b.cells.awaits(other)
+		return
+	}
+	b.plan.After(op, other, workload.Completed)
+}
+
+// takes has an operation wait for the next unit on an edge, which it takes.
+func (b *builder) takes(op workload.Op, e *edge) {
+	if b.cells != nil {
+		b.cells.take(e)
+		return
+	}
+	a := e.arrivals[len(e.taken)]
+	b.plan.After(op, a.op, a.end)
+	e.taken = append(e.taken, op)
+}
+
+// puts has an operation wait for a slot of an edge, and put a unit on it, which it has moved
+// already where it folds.
+func (b *builder) puts(op workload.Op, e *edge, bytes units.Bytes, folded bool) {
+	if b.cells != nil {
+		b.cells.put(e, bytes, folded)
+		return
+	}
+	b.reserve(e, op)
+	b.send(e, op, bytes, folded)
+}
+
+// repeat appends a cell, the steps of a piece of a channel's data, for each of its pieces.
+func (b *builder) repeat(bytes, most units.Bytes, cell func(piece units.Bytes)) {
+	if b.cells != nil {
+		b.cells.record(bytes, most, cell)
+		return
+	}
+	for _, piece := range b.pieces(bytes, most) {
+		cell(piece)
+	}
 }
 
 // stepLabel is the label of a step by what it does and where it sends.

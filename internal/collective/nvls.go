@@ -52,7 +52,7 @@ func (b *builder) nvls(bytes units.Bytes) {
 	hosts := hostsOf(b.Ranks)
 	heads := len(hosts[0])
 	t := hostTree(len(hosts), b.channel%2)
-	for _, part := range b.pieces(bytes, units.Bytes(heads)*b.chunk) {
+	b.repeat(bytes, units.Bytes(heads)*b.chunk, func(part units.Bytes) {
 		scattered := make([][]workload.Op, len(hosts))
 		written := make([][]workload.Op, len(hosts))
 		for h, members := range hosts {
@@ -68,11 +68,11 @@ func (b *builder) nvls(bytes units.Bytes) {
 			for _, m := range members {
 				op := b.blockCopy(m, gathering, "gather", b.Costs.Receive, part)
 				for _, w := range written[h] {
-					b.plan.After(op, w, workload.Completed)
+					b.awaits(op, w)
 				}
 			}
 		}
-	}
+	})
 }
 
 // switchTree is a tree over hosts.
@@ -109,15 +109,13 @@ func (b *builder) sumsUp(t *switchTree, hosts [][]int, head int, bytes units.Byt
 		}
 		op := b.through(m, hosts[h], head, reducing, bytes, len(hosts) == 1, label)
 		for _, s := range scattered[h] {
-			b.plan.After(op, s, workload.Completed)
+			b.awaits(op, s)
 		}
 		for _, c := range t.children[h] {
 			b.takes(op, b.edge(hosts[c][head], m, hosts[c][head]))
 		}
 		if up != none {
-			e := b.edge(m, hosts[up][head], m)
-			b.reserve(e, op)
-			b.send(e, op, bytes, false)
+			b.puts(op, b.edge(m, hosts[up][head], m), bytes, false)
 		}
 		sums[h] = op
 	}
@@ -137,22 +135,13 @@ func (b *builder) resultsDown(t *switchTree, hosts [][]int, head int, bytes unit
 		if up != none {
 			b.takes(op, b.edge(hosts[up][head], m, hosts[up][head]))
 		} else {
-			b.plan.After(op, sums[h], workload.Completed)
+			b.awaits(op, sums[h])
 		}
 		for _, c := range t.children[h] {
-			e := b.edge(m, hosts[c][head], m)
-			b.reserve(e, op)
-			b.send(e, op, bytes, false)
+			b.puts(op, b.edge(m, hosts[c][head], m), bytes, false)
 		}
 		written[h] = append(written[h], op)
 	}
-}
-
-// takes has an operation wait for the next unit on an edge.
-func (b *builder) takes(op workload.Op, e *edge) {
-	a := e.arrivals[len(e.taken)]
-	b.plan.After(op, a.op, a.end)
-	e.taken = append(e.taken, op)
 }
 
 // through appends a head's pass through the switches as one transfer over its links: of n
@@ -169,11 +158,9 @@ func (b *builder) through(m int, members []int, head, kind int, bytes units.Byte
 		work = b.fitted().reduce
 	}
 	lane, r := b.lane(m, kind), &b.Ranks[m]
-	op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: label, From: b.Ranks[members[(head+1)%n]].Device, To: r.Device,
+	return b.begin(lane, workload.Local{Host: r.Host, Entry: b.entry, Label: label,
+		From: b.Ranks[members[(head+1)%n]].Device, To: r.Device,
 		Bytes: units.Bytes(float64(bytes) * halves / 2 / b.nvlsEfficiency()), Work: gigabytes(work).TxTimeLong(bytes)})
-	b.plan.After(op, lane.last, workload.Completed)
-	lane.last = op
-	return op
 }
 
 // nvlsEfficiency is the part of its links' rate that NVLS reaches (nvlsEfficiency in
@@ -188,9 +175,6 @@ func (s *Spec) nvlsEfficiency() float64 {
 // blockCopy appends a copy by a block's warps inside their GPU.
 func (b *builder) blockCopy(m, kind int, text string, parts []workload.Part, bytes units.Bytes) workload.Op {
 	lane, r := b.lane(m, kind), &b.Ranks[m]
-	op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: b.label(text, parts), From: r.Device, To: r.Device, Bytes: bytes,
-		Work: gigabytes(b.fitted().scatter).TxTimeLong(bytes)})
-	b.plan.After(op, lane.last, workload.Completed)
-	lane.last = op
-	return op
+	return b.begin(lane, workload.Local{Host: r.Host, Entry: b.entry, Label: b.label(text, parts), From: r.Device,
+		To: r.Device, Bytes: bytes, Work: gigabytes(b.fitted().scatter).TxTimeLong(bytes)})
 }

@@ -56,14 +56,14 @@ func (b *builder) exchange(pairs [][2]int, base int, bytes units.Bytes) {
 		if b.onGPUs() { // each has warps of its own (src/device/sendrecv.h)
 			b.works = max(1, len(pairs)/len(b.Ranks))
 		}
-		for _, chunk := range b.pieces(share(bytes, parts, k), b.chunk) {
+		b.repeat(share(bytes, parts, k), b.chunk, func(chunk units.Bytes) {
 			for i, pair := range pairs {
 				b.add(step{lane: b.lane(pair[0], sending+2*b.work(i)), label: "send", bytes: chunk, to: []*edge{b.pair(pair[0], pair[1])}})
 			}
 			for i, pair := range pairs {
 				b.add(step{lane: b.lane(pair[1], receiving+2*b.work(i)), label: "receive", bytes: chunk, from: []*edge{b.pair(pair[0], pair[1])}})
 			}
-		}
+		})
 	}
 }
 

@@ -26,16 +26,13 @@ func RecordKinds() []string { return []string{"auto", "messages", "sums"} }
 // million take about 400 MB.
 const MostRecords = 1 << 20
 
-// lazily reports whether the collective's steps are made as it runs. The rings and chains
-// are, over connections whose messages end at both ends.
+// lazily reports whether the collective's steps are made as it runs, over connections whose
+// messages end at both ends.
 func (b *builder) lazily() bool {
-	switch {
-	case b.Op == AllToAll:
+	if b.Op == AllToAll {
 		if p := b.partners(); p.local == 0 || b.opt.Path != nil || b.opt.Receives >= 0 {
 			return false
 		}
-	case b.Algorithm != Ring && b.Algorithm != SingleRing:
-		return false
 	}
 	switch {
 	case b.opt.Service != workload.RC, b.slots > workload.MaxProgramSlots:
@@ -73,8 +70,17 @@ func (b *builder) program() {
 		b.pairs(p)
 		return
 	}
-	rule := b.ringRule()
-	p.Rule, p.Orders = rule, rule.orders
+	var rule edgeRule
+	if b.ringed() {
+		r := b.ringRule()
+		rule, p.Orders = r, r.orders
+	} else {
+		r := b.cellRule()
+		p.PerRank, p.Moves = r.settle()
+		rule, p.Orders = r, r.orders
+		b.calls(p)
+	}
+	p.Rule = rule
 	for i, e := range b.all {
 		x := b.programEdge(e)
 		x.Units = rule.units(int32(i))
@@ -84,16 +90,45 @@ func (b *builder) program() {
 		}
 		p.Edges = append(p.Edges, x)
 	}
-	b.join(p, rule.channels)
+	b.join(p, rule.spans())
 	b.labelEdges(p)
+}
+
+// edgeRule is a rule whose edges the builder has.
+type edgeRule interface {
+	workload.ProgramRule
+	// units is how many pass an edge in an iteration.
+	units(edge int32) int
+	// carried is what they bring on the wire, and the most that one does.
+	carried(edge int32) (sum, most units.Bytes)
+	// spans are the edges by channel.
+	spans() []span
+}
+
+// span is a number of edges that follow each other.
+type span struct{ first, edges int }
+
+// ringed reports whether the steps are those of rings, which pass chunks on round after round.
+func (b *builder) ringed() bool {
+	return (b.Algorithm == Ring || b.Algorithm == SingleRing) && b.Op != Broadcast
+}
+
+// calls adds what threads take to call for each rank, last in an iteration.
+func (b *builder) calls(p *workload.Program) {
+	if b.Algorithm != Pairwise || !b.onGPUs() {
+		return
+	}
+	for i := range b.Ranks {
+		p.Calls = append(p.Calls, b.callLabel(i))
+	}
+	p.Orders += uint64(len(b.Ranks))
 }
 
 // pairs completes a program of an exchange between all pairs. In the plan one connection of each
 // rank stands for all: what depends on whose threads and ports are used is found by them.
 func (b *builder) pairs(p *workload.Program) {
 	r := b.pairRule()
-	p.Rule, p.Pairs, p.Orders, p.PerRank, p.Conns = r, r, r.orders+uint64(r.n), 2*len(r.items),
-		r.batches[len(r.batches)-1].conn
+	p.Rule, p.Pairs, p.Orders, p.PerRank, p.Conns = r, r, r.orders, 2*len(r.items), r.batches[len(r.batches)-1].conn
 	p.Bytes = b.Bytes * units.Bytes(len(b.Ranks)-r.local) * units.Bytes(b.Iterations)
 	p.Most, p.Memories = b.onWire(r.pieces[0][0]), make(map[int][]int16)
 	for i := range b.Ranks {
@@ -107,11 +142,7 @@ func (b *builder) pairs(p *workload.Program) {
 	for k := range r.used {
 		b.used[k] = true
 	}
-	if b.onGPUs() {
-		for i := range b.Ranks {
-			p.Calls = append(p.Calls, b.callLabel(i))
-		}
-	}
+	b.calls(p)
 	p.Conn = len(b.plan.Conns)
 	if len(r.hosts) == 1 {
 		return
@@ -137,7 +168,7 @@ func (b *builder) programEdge(e *edge) workload.ProgramEdge {
 // join makes the connections of edges between hosts, in the order in which their first
 // messages are made: those of a channel's data, and for the news of slots when there are as
 // many units.
-func (b *builder) join(p *workload.Program, channels []ringChannel) {
+func (b *builder) join(p *workload.Program, channels []span) {
 	for it, missing := 0, true; it < b.Iterations && missing; it++ {
 		missing = false
 		for c := range channels {

@@ -211,8 +211,8 @@ func (r *pairRule) Step(lane int32, k int, s *workload.ProgramStep) {
 	i := r.items[l/2][k]
 	bytes := r.pieces[i.part][i.piece]
 	device := r.Ranks[rank].Device
-	s.Takes, s.Puts = s.Takes[:0], s.Puts[:0]
-	s.From, s.To, s.Bytes, s.Wire, s.Folded = device, device, bytes, r.onWire(bytes), false
+	s.Takes, s.Puts, s.After = s.Takes[:0], s.Puts[:0], s.After[:0]
+	s.From, s.To, s.Bytes, s.Folded = device, device, bytes, false
 	if l%2 == 1 {
 		from := r.from(rank, int(i.round))
 		s.Takes, s.Label, s.Order = append(s.Takes, r.edge(i.round, i.part, from)), r.labels.receive, r.order(i, from,
@@ -225,7 +225,7 @@ func (r *pairRule) Step(lane int32, k int, s *workload.ProgramStep) {
 			s.Label = r.labels.inside
 		}
 		if next := r.next(rank, to); next != workload.NoDevice {
-			s.To, s.Bytes, s.Folded = next, s.Wire, true
+			s.To, s.Bytes, s.Folded = next, r.onWire(bytes), true
 		}
 	}
 	s.Work = 0

@@ -5,12 +5,10 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// ringRule makes the steps of rings, and of chains along them. Lane l is channel l mod
-// channels of rank l / channels.
+// ringRule makes the steps of rings. Lane l is channel l mod channels of rank l / channels.
 type ringRule struct {
 	*builder
 	channels                  []ringChannel
-	chain                     bool
 	rate                      units.Rate // of a block
 	inside, outside, receives [ringWords]uint16
 	orders                    uint64
@@ -20,11 +18,11 @@ type ringRule struct {
 // positions.
 type ringChannel struct {
 	loop
-	first, edges int
-	position     []int32 // by rank
-	order        uint64  // of its first step
-	rounds       rounds  // of a chain, whose chunks are alike, each has one step of a rank
-	whole, rest  round   // all rounds but the last, and that
+	span
+	position    []int32 // by rank
+	order       uint64  // of its first step
+	rounds      rounds
+	whole, rest round // all rounds but the last, and that
 }
 
 // ringPlaces is how many places in the order of operations a step has.
@@ -32,29 +30,20 @@ const ringPlaces = 1 + workload.SubOrders
 
 // ringRule makes the rings of all channels, and their edges.
 func (b *builder) ringRule() *ringRule {
-	r := &ringRule{builder: b, chain: b.Op == Broadcast, rate: b.blockRate(), channels: make([]ringChannel,
+	r := &ringRule{builder: b, rate: b.blockRate(), channels: make([]ringChannel,
 		b.Channels), orders: uint64(len(b.Ranks))}
 	n := len(b.Ranks)
 	for b.channel = range b.Channels {
 		c := &r.channels[b.channel]
 		bytes := share(b.Bytes, b.Channels, b.channel)
 		c.loop, c.first, c.edges, c.order = b.loop(), len(b.all), n, r.orders
-		if r.chain {
-			c.turnTo(b.Root)
-			c.edges = n - 1
-			c.rounds = rounds{builder: b, n: 1, count: int((bytes + b.chunk - 1) / b.chunk), data: bytes, most: b.chunk}
-			r.orders += uint64(c.rounds.count*n) * ringPlaces
-		} else {
-			c.rounds = b.rounds(n, bytes)
-			c.whole, c.rest = c.rounds.of(0), c.rounds.of(c.rounds.count-1)
-			r.orders += uint64((c.rounds.count-1)*c.whole.steps()+c.rest.steps()) * uint64(n) * ringPlaces
-		}
+		c.rounds = b.rounds(n, bytes)
+		c.whole, c.rest = c.rounds.of(0), c.rounds.of(c.rounds.count-1)
+		r.orders += uint64((c.rounds.count-1)*c.whole.steps()+c.rest.steps()) * uint64(n) * ringPlaces
 		c.position = make([]int32, n)
 		for p, rank := range c.ranks {
 			c.position[rank] = int32(p)
-			if p < c.edges {
-				b.next(&c.loop, p)
-			}
+			b.next(&c.loop, p)
 		}
 	}
 	for w := range ringWords {
@@ -77,9 +66,6 @@ func (r *round) units() int { return r.last * r.slices }
 // Steps implements workload.ProgramRule.
 func (r *ringRule) Steps(lane int32) int {
 	c := &r.channels[int(lane)%len(r.channels)]
-	if r.chain {
-		return c.rounds.count
-	}
 	return (c.rounds.count-1)*c.whole.steps() + c.rest.steps()
 }
 
@@ -87,23 +73,15 @@ func (r *ringRule) Steps(lane int32) int {
 func (r *ringRule) Step(lane int32, k int, s *workload.ProgramStep) {
 	rank, c := int(lane)/len(r.channels), &r.channels[int(lane)%len(r.channels)]
 	p, n := int(c.position[rank]), len(c.ranks)
-	s.Takes, s.Puts = s.Takes[:0], s.Puts[:0]
-	var word ringWord
-	var bytes units.Bytes
-	takes := p > 0
-	if r.chain {
-		word, bytes, s.Order = chainWord(p, n), c.piece(k), c.chainOrder(p, k)
-	} else {
-		turn, x := k/c.whole.steps(), &c.whole
-		if turn >= c.rounds.count-1 {
-			turn, x = c.rounds.count-1, &c.rest
-		}
-		k -= turn * c.whole.steps()
-		at, slice := k/x.slices, k%x.slices
-		takes = at > 0
-		word, bytes, s.Order = r.Op.ringWord(at, n), x.bytes(p, at, slice), c.ringOrder(p, turn, at, slice, x)
+	turn, x := k/c.whole.steps(), &c.whole
+	if turn >= c.rounds.count-1 {
+		turn, x = c.rounds.count-1, &c.rest
 	}
-	if takes {
+	k -= turn * c.whole.steps()
+	at, slice := k/x.slices, k%x.slices
+	word, bytes := r.Op.ringWord(at, n), x.bytes(p, at, slice)
+	s.Takes, s.Puts, s.After, s.Order = s.Takes[:0], s.Puts[:0], s.After[:0], c.ringOrder(p, turn, at, slice, x)
+	if at > 0 {
 		s.Takes = append(s.Takes, int32(c.first+(p+n-1)%n))
 	}
 	var to *edge
@@ -116,7 +94,7 @@ func (r *ringRule) Step(lane int32, k int, s *workload.ProgramStep) {
 
 // move completes a step that carries bytes to an edge; nil: to none.
 func (r *ringRule) move(s *workload.ProgramStep, rank *Rank, word ringWord, bytes units.Bytes, to *edge) {
-	s.From, s.To, s.Bytes, s.Work, s.Wire, s.Folded = rank.Device, rank.Device, bytes, 0, r.onWire(bytes), false
+	s.From, s.To, s.Bytes, s.Work, s.Folded = rank.Device, rank.Device, bytes, 0, false
 	switch {
 	case to == nil:
 		s.Label = r.receives[word]
@@ -126,24 +104,14 @@ func (r *ringRule) move(s *workload.ProgramStep, rank *Rank, word ringWord, byte
 		s.Label = r.outside[word]
 	}
 	if to != nil && (to.local || to.via != to.from) {
-		s.To, s.Bytes, s.Folded = to.next(), s.Wire, true
+		s.To, s.Bytes, s.Folded = to.next(), r.onWire(bytes), true
 	}
 	if rank.Device != workload.NoDevice {
 		s.Work = r.blockWork(r.rate, bytes)
 	}
 }
 
-// piece is chunk k of a chain.
-func (c *ringChannel) piece(k int) units.Bytes {
-	return min(c.rounds.data-units.Bytes(k)*c.rounds.most, c.rounds.most)
-}
-
-// chainOrder is the place of step k at position p: a chunk goes along the chain, then the next.
-func (c *ringChannel) chainOrder(p, k int) uint64 {
-	return c.order + uint64(k*len(c.ranks)+p)*ringPlaces
-}
-
-// ringOrder is that of a slice of a step in a round: all positions take a step, then the next.
+// ringOrder is the place of a slice of a step in a round: all positions take a step, then the next.
 func (c *ringChannel) ringOrder(p, turn, at, slice int, x *round) uint64 {
 	n := len(c.ranks)
 	return c.order + uint64(turn*c.whole.steps()*n+(at*n+p)*x.slices+slice)*ringPlaces
@@ -153,9 +121,6 @@ func (c *ringChannel) ringOrder(p, turn, at, slice int, x *round) uint64 {
 func (r *ringRule) Unit(edge int32, k int) (order uint64, put int, wire units.Bytes) {
 	c := r.channelOf(edge)
 	p := int(edge) - c.first
-	if r.chain {
-		return c.chainOrder(p, k), 0, r.onWire(c.piece(k))
-	}
 	turn, x := 0, &c.rest
 	if c.rounds.count > 1 {
 		turn, x = k/c.whole.units(), &c.whole
@@ -173,24 +138,23 @@ func (r *ringRule) channelOf(edge int32) *ringChannel {
 	return &r.channels[int(edge)/r.channels[0].edges]
 }
 
-// units is how many pass an edge in an iteration.
+// spans implements edgeRule.
+func (r *ringRule) spans() (out []span) {
+	for k := range r.channels {
+		out = append(out, r.channels[k].span)
+	}
+	return out
+}
+
+// units implements edgeRule.
 func (r *ringRule) units(edge int32) int {
 	c := r.channelOf(edge)
-	if r.chain {
-		return c.rounds.count
-	}
 	return (c.rounds.count-1)*c.whole.units() + c.rest.units()
 }
 
-// carried is what units bring over an edge in an iteration, on the wire, and the most that one
-// does.
+// carried implements edgeRule.
 func (r *ringRule) carried(edge int32) (sum, most units.Bytes) {
 	c := r.channelOf(edge)
-	if r.chain {
-		n := units.Bytes(c.rounds.count)
-		most = r.onWire(c.piece(0))
-		return (n-1)*most + r.onWire(c.piece(int(n)-1)), most
-	}
 	p := int(edge) - c.first
 	of := func(x *round) (sum units.Bytes) {
 		for at := range x.last {

@@ -207,7 +207,7 @@ func (b *builder) chain(bytes units.Bytes) {
 	l := b.loop()
 	l.turnTo(b.Root)
 	n := len(l.ranks)
-	for _, part := range b.pieces(bytes, b.chunk) {
+	b.repeat(bytes, b.chunk, func(part units.Bytes) {
 		for p := range n {
 			st := step{lane: b.lane(l.ranks[p], 0), label: chainWord(p, n).String(), bytes: part}
 			if p > 0 {
@@ -218,7 +218,7 @@ func (b *builder) chain(bytes units.Bytes) {
 			}
 			b.add(st)
 		}
-	}
+	})
 }
 
 // turnTo has the ring begin at a rank.

@@ -106,10 +106,10 @@ func (b *builder) treeDepth() int {
 func (b *builder) tree(bytes units.Bytes) {
 	f := b.family()
 	chunk := b.treeChunk(bytes, b.treeDepth())
-	for _, part := range b.pieces(bytes, chunk) {
+	b.repeat(bytes, chunk, func(part units.Bytes) {
 		top := b.reduceUp(&f, part)
 		b.handDown(&f, part, top)
-	}
+	})
 }
 
 // treeChunk shrinks chunks of LL128, and with Simple by 2.18, until they fill the tree, the

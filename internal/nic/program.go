@@ -34,8 +34,16 @@ type program struct {
 // programLane is what a lane has come to.
 type programLane struct {
 	k     int        // its step in this iteration
+	over  int        // steps that it is through with, of all iterations
 	since units.Time // when it came to it
-	needs int8       // what that still waits for
+	needs int16      // what that still waits for
+	after []laneWait // what waits for it
+}
+
+// laneWait is a lane that waits until another one is through with so many steps.
+type laneWait struct {
+	lane int32
+	over int
 }
 
 // programRank is what a rank has come to.
@@ -320,6 +328,17 @@ func (h *Host) reach(now units.Time, of, lane int32) {
 			l.needs++
 		}
 	}
+	iteration := int(p.ranks[lane/int32(p.PerRank)].iteration)
+	for _, a := range x.next.After {
+		other, over := &p.lanes[a.Lane], a.Steps
+		if iteration > 0 {
+			over += iteration * p.Rule.Steps(a.Lane)
+		}
+		if other.over < over {
+			other.after = append(other.after, laneWait{lane, over})
+			l.needs++
+		}
+	}
 	if l.needs == 0 {
 		h.beginStep(now, of, lane)
 	}
@@ -335,10 +354,15 @@ func (h *Host) hasRoom(p *program, e int32) bool {
 	return out.sent-out.done < p.Slots
 }
 
-// came notes that one of the things that a lane waits for has come.
-func (h *Host) came(now units.Time, of int32, waiter *int32) {
+// awoken notes that what the lane waits for has come that a waiter names, from 1.
+func (h *Host) awoken(now units.Time, of int32, waiter *int32) {
 	lane := *waiter - 1
 	*waiter = 0
+	h.came(now, of, lane)
+}
+
+// came notes that one of the things that a lane waits for has come.
+func (h *Host) came(now units.Time, of, lane int32) {
 	x := &h.programs
 	p := &x.list[of]
 	l := &p.lanes[lane]
@@ -382,19 +406,34 @@ func (h *Host) stepOver(now units.Time, of, lane int32) {
 		case !h.edge(p, e).Local:
 			h.clearSlot(now, of, e, in.done-1+p.Slots)
 		case out.waiter != 0 && h.hasRoom(p, e):
-			h.came(now, of, &out.waiter)
+			h.awoken(now, of, &out.waiter)
 		}
 		h.forgetIn(p, e, in)
 	}
 	for _, news := range x.told {
 		h.postSlot(now, of, news.edge)
 	}
+	l.over++
+	h.awaken(now, of, l)
 	l.k++
 	if l.k < p.Rule.Steps(lane) {
 		h.reach(now, of, lane)
 		return
 	}
 	h.laneOver(now, of, lane)
+}
+
+// awaken tells the lanes that wait for as many steps as a lane is now through with.
+func (h *Host) awaken(now units.Time, of int32, l *programLane) {
+	waiting := l.after
+	l.after = waiting[:0]
+	for _, w := range waiting {
+		if w.over <= l.over {
+			h.came(now, of, w.lane)
+		} else {
+			l.after = append(l.after, w)
+		}
+	}
 }
 
 // laneOver ends a lane's iteration. When all lanes of a rank are through with it, so is its
@@ -574,7 +613,7 @@ func (h *Host) programCompleted(now units.Time, id uint32) {
 		return
 	}
 	if out.waiter != 0 && h.hasRoom(p, m.edge) {
-		h.came(now, m.of, &out.waiter)
+		h.awoken(now, m.of, &out.waiter)
 	}
 }
 
@@ -602,6 +641,6 @@ func (h *Host) unitHere(now units.Time, of, e int32, unit int) {
 	in := h.in(&h.programs.list[of], e)
 	in.here |= 1 << (unit % 64)
 	if in.waiter != 0 && unit == in.taken {
-		h.came(now, of, &in.waiter)
+		h.awoken(now, of, &in.waiter)
 	}
 }

@@ -23,7 +23,8 @@ func TestProgramsAreLikePlans(t *testing.T) {
 	const slowRail = "name: c\ntopology: {rail: {servers: 2, rails: 8, link: 4Gbps}}\nserver: dgx-h100\n" +
 		"workload: [{collective: {records: RECORDS, op: broadcast, size: 256KiB, chunk: 4KiB, channels: 1, algorithm: ring}}]\n"
 	rnd := rand.New(rand.NewPCG(15, 24))
-	for i := range 16 {
+	drawn := ""
+	for i := range 28 {
 		text := randomCollective(rnd)
 		if i == 0 {
 			text = slowRail // one GPU after the other runs out of slots
@@ -32,6 +33,7 @@ func TestProgramsAreLikePlans(t *testing.T) {
 		if sums.Plan.Len() > 0 || len(sums.Plan.Programs) == 0 {
 			t.Fatalf("%s: %d messages are listed", text, sums.Plan.Len())
 		}
+		drawn += strings.ReplaceAll(text, "}", ",")
 		want, got, parted := runOf(t, each), runOf(t, sums), simulate(t, sums, 4, 2)
 		for _, r := range []*record.Run{got, parted} {
 			if r.Fingerprint != want.Fingerprint || r.Events != want.Events || r.Stopped != want.Stopped || r.EndPS != want.EndPS || r.OpenMessages != 0 {
@@ -50,6 +52,11 @@ func TestProgramsAreLikePlans(t *testing.T) {
 			if a, b := &want.QPs[i], &got.QPs[i]; a.Host != b.Host || a.QP != b.QP || a.SentPackets != b.SentPackets || a.DeliveredBytes != b.DeliveredBytes || a.Posts != b.Posts {
 				t.Fatalf("%s: queue pair %d is %+v, want %+v", text, i, b, a)
 			}
+		}
+	}
+	for _, word := range []string{"ring", "tree", "nvls", "nvlstree", "single-ring", "alltoall", "sendrecv", "broadcast"} {
+		if !strings.Contains(drawn, ": "+word+",") {
+			t.Errorf("no collective with %s was drawn", word)
 		}
 	}
 }
@@ -100,31 +107,47 @@ func checkSums(t *testing.T, name string, want *record.Run, sums *record.Collect
 func randomCollective(rnd *rand.Rand) string {
 	pick := func(words ...string) string { return words[rnd.IntN(len(words))] }
 	head := pick("topology: {rail: {servers: %d, rails: 8, link: 400Gbps}}\nserver: dgx-h100\n",
+		"topology: {rail: {servers: %d, rails: 8, link: 100Gbps}}\nserver: dgx-h100\n",
+		"topology: {rail: {servers: 1, rails: 8, link: 100Gbps}}\nserver: dgx-h100\n",
 		"topology: {rail: {servers: %d, rails: 8, link: 4Gbps}}\nserver: dgx-h100\n", // slots inside run out
 		"topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: %d, link: 100Gbps}}\n",
 		"topology: {star: {hosts: %d, link: 100Gbps}, links: [{between: [h2, sw], rate: 2Gbps}]}\n") // and those of h1
 	hosts := 2 + rnd.IntN(3)
 	slow := strings.Contains(head, " 4Gbps") || strings.Contains(head, " 2Gbps")
 	gpus := strings.Contains(head, "server")
-	op := pick("allreduce", "reducescatter", "allgather", "broadcast", "alltoall", "alltoall")
+	op := pick("allreduce", "allreduce", "allreduce", "reducescatter", "allgather", "broadcast", "alltoall", "alltoall", "sendrecv")
+	one := strings.Contains(head, "servers: 1,")
 	keys := []string{"op: " + op, fmt.Sprintf("size: %dB", 8*32*105*(1+rnd.IntN(1<<(1+rnd.IntN(9)))))}
 	if op == "alltoall" {
 		keys[1] = fmt.Sprintf("size: %dB", 8*32*105*(1+rnd.IntN(1<<(1+rnd.IntN(7)))))
 	}
+	peers, protocol := op == "alltoall" || op == "sendrecv", pick("simple", "ll", "ll128")
+	algorithm := "ring"
+	switch {
+	case op == "allreduce" && gpus:
+		algorithm = pick("ring", "tree", "nvlstree")
+		if one {
+			algorithm = pick("ring", "tree", "nvls")
+		}
+	case op == "allreduce":
+		algorithm = pick("ring", "single-ring", "tree", "tree")
+	case !gpus:
+		algorithm = pick("ring", "single-ring")
+	}
+	if !peers {
+		keys = append(keys, "algorithm: "+algorithm)
+	}
+	if strings.HasPrefix(algorithm, "nvls") && !peers {
+		protocol = "simple"
+	}
 	if gpus {
-		if op != "alltoall" {
-			keys = append(keys, "algorithm: ring")
-		}
-		head = fmt.Sprintf(head, hosts)
+		head = strings.Replace(head, "%d", fmt.Sprint(hosts), 1)
 	} else {
-		if op != "alltoall" {
-			keys = append(keys, "algorithm: "+pick("ring", "single-ring"))
-		}
 		keys = append(keys, "overhead: "+pick("1us", "300ns"))
-		head = fmt.Sprintf(head, hosts/2+2)
+		head = strings.Replace(head, "%d", fmt.Sprint(hosts/2+2), 1)
 	}
 	if rnd.IntN(2) == 0 {
-		keys = append(keys, "protocol: "+pick("simple", "ll", "ll128"))
+		keys = append(keys, "protocol: "+protocol)
 	}
 	if rnd.IntN(2) == 0 {
 		keys = append(keys, fmt.Sprintf("channels: %d", 1+rnd.IntN(5)))
@@ -171,6 +194,9 @@ workload: [{collective: {records: RECORDS, %s}}]
 		{"op: allreduce, size: 4MiB, algorithm: ring, channels: 16", 16},
 		{"op: allreduce, size: 256KiB, algorithm: ring, channels: 1, count: 8", 1},
 		{"op: alltoall, size: 2MiB, channels: 16", 16},
+		{"op: allreduce, size: 32MiB, algorithm: tree, channels: 16", 16},
+		{"op: allreduce, size: 32MiB, algorithm: nvlstree", 16},
+		{"op: sendrecv, size: 8MiB, channels: 16", 16},
 	} {
 		per := (programHeap(t, fmt.Sprintf(text, c.spec)) - idle) / int64(ranks*c.channels)
 		t.Logf("%s: %d B for each rank and channel", c.spec, per)

@@ -23,6 +23,7 @@ type Program struct {
 	// when they are first used.
 	Edges []ProgramEdge
 	Pairs ProgramPairs
+	Moves []ProgramMove
 	// Conns is how many connections Pairs make, and Conn the first of those in the plan that
 	// stand for them.
 	Conns, Conn int
@@ -86,10 +87,23 @@ type ProgramStep struct {
 	From, To int16 // devices that its own data move between
 	Bytes    units.Bytes
 	Work     units.Time
-	Wire     units.Bytes // of a unit that it puts on an edge, on the wire
-	Folded   bool        // it moves that to the edge's next device itself
-	Takes    []int32     // edges
+	Folded   bool    // it moves the unit that it puts on an edge to that one's next device itself
+	Takes    []int32 // edges
 	Puts     []int32
+	After    []ProgramAfter
+}
+
+// ProgramAfter says that a step waits until another lane of its host is through with so many
+// steps of the iteration.
+type ProgramAfter struct {
+	Lane  int32
+	Steps int
+}
+
+// ProgramMove is a way between devices of a host that steps move data over beside those of edges.
+type ProgramMove struct {
+	Host     int // node index
+	From, To int16
 }
 
 // Places behind a step's order for what follows from a unit that it puts on an edge.
@@ -106,7 +120,7 @@ const (
 type ProgramRule interface {
 	// Steps is how many a lane has in an iteration; 0: it is not used.
 	Steps(lane int32) int
-	// Step fills in step k of a lane, from 0. The room of s.Takes and s.Puts is used again.
+	// Step fills in step k of a lane, from 0. The room of the lists in s is used again.
 	Step(lane int32, k int, s *ProgramStep)
 	// Unit is the order of the step that puts unit k of an iteration on an edge, which of its
 	// edges that is, and what the unit takes on the wire.

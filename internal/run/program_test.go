@@ -22,12 +22,16 @@ import (
 func TestProgramsAreLikePlans(t *testing.T) {
 	const slowRail = "name: c\ntopology: {rail: {servers: 2, rails: 8, link: 4Gbps}}\nserver: dgx-h100\n" +
 		"workload: [{collective: {records: RECORDS, op: broadcast, size: 256KiB, chunk: 4KiB, channels: 1, algorithm: ring}}]\n"
+	const inside = "name: c\nserver: dgx-h100\nworkload: [{collective: {records: RECORDS, op: allreduce, size: 3MiB, algorithm: nvls, count: 2}}]\n"
 	rnd := rand.New(rand.NewPCG(15, 24))
 	drawn := ""
-	for i := range 28 {
+	for i := range 26 {
 		text := randomCollective(rnd)
-		if i == 0 {
+		switch i {
+		case 0:
 			text = slowRail // one GPU after the other runs out of slots
+		case 1:
+			text = inside
 		}
 		each, sums := loadCollective(t, text, "messages"), loadCollective(t, text, "sums")
 		if sums.Plan.Len() > 0 || len(sums.Plan.Programs) == 0 {

@@ -23,7 +23,8 @@ const (
 	ECMPChange  // after its switch withdrew a port or learned of a failure; actor: a switch; count: flows
 	LFTChange   // after the subnet manager wrote new forwarding tables; likewise
 	Spraying    // actor: switch; count: packets that left by another port than the hash of their flow says
-	Adaptive    // likewise, by the port that would start them first
+	Adaptive    // likewise, by load
+	Flowlets    // likewise, as their flow had paused
 
 	// Of queue pairs.
 	SequenceGap  // actor: responder
@@ -163,6 +164,7 @@ var mechanisms = []mechanism{
 	LFTChange:   {name: "LFT change", question: Rerouted, noun: "flow", role: RoleReroute},
 	Spraying:    {name: "spraying", question: Rerouted, noun: "packet"},
 	Adaptive:    {name: "adaptive routing", question: Rerouted, noun: "packet"},
+	Flowlets:    {name: "flowlet switching", question: Rerouted, noun: "packet"},
 
 	SequenceGap: {name: "sequence gap", question: Detected, noun: "gap", family: FamilyTransports},
 	RNR:         {name: "receiver not ready", question: Detected, noun: "time", family: FamilyQueuePairs},

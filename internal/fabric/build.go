@@ -143,11 +143,14 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		markAtEnqueue: p.MarkAtEnqueue, markAny: p.MarkAny, cutThrough: p.CutThrough, maxFrame: p.MaxFrame,
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"), wred: rng.New(s.Seed, s.Name+"/wred"),
-		spreading: p.Spreading, spray: rng.New(s.Seed, s.Name+"/spray"),
 		arbitration: p.Arbitration, draw: rng.New(s.Seed, s.Name+"/arbitration"),
 		moves: newMoves(&s, len(n.pins)),
 	})
 	sw := &n.switches[len(n.switches)-1]
+	if p.Balancing != nil {
+		rnd := rng.New(s.Seed, s.Name+"/spray")
+		sw.balancing, sw.balancer = p.Balancing, p.Balancing.New(s.Ports, &rnd)
+	}
 	if p.Memory != nil {
 		sw.memory = n.newMemory(s.Name, p.Memory)
 	}

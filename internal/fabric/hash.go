@@ -48,7 +48,7 @@ func (p *SwitchParams) Choose(hash uint32, n uint32) uint32 { return p.Hash.Choo
 
 // ByOwnHash reports whether the switch chooses among equal ports by a hash of its own, which differs from
 // seed to seed.
-func (p *SwitchParams) ByOwnHash() bool { return p.Spreading == ByHash && p.Hash.Kind == HashOwn }
+func (p *SwitchParams) ByOwnHash() bool { return p.Balancing == nil && p.Hash.Kind == HashOwn }
 
 func (h Hash) crc(table *crc32.Table, hash uint32) uint32 {
 	b := [4]byte{byte(hash >> 24), byte(hash >> 16), byte(hash >> 8), byte(hash)}

@@ -63,6 +63,7 @@ type Net struct {
 	end        units.Time // of the run, once it is over
 	lossy      []uint64   // a bit per connection; see noteLoss
 	rooms      rooms
+	candidates candidates             // see balance
 	walks      []waiting              // room for fillOf
 	walksOn    []uint32               // likewise: those that have frames left
 	lossesOf   map[uint32]*flowLosses // by flowBit; looked up, never iterated

@@ -57,7 +57,7 @@ type SwitchParams struct {
 	MaxFrame   uint32 // larger ones are dropped as they arrive; 0: none is too large
 	Salt       uint64 // of the ECMP hash
 	Hash       Hash
-	Spreading  Spreading // among equal ports
+	Balancing  Balancing // among equal ports; nil: by hash, so that a flow keeps its port
 	DSCPToPrio [64]uint8 // priority by DSCP, unless TrustPCP
 	TrustPCP   bool      // classify by the VLAN tag
 	PCPToPrio  [8]uint8

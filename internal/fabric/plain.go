@@ -39,7 +39,7 @@ func (s *swtch) isPlain() bool {
 }
 
 // hashes reports whether its own hash chooses among equal ports.
-func (s *swtch) hashes() bool { return s.spreading == ByHash && s.hash.Kind == HashOwn }
+func (s *swtch) hashes() bool { return s.balancer == nil && s.hash.Kind == HashOwn }
 
 // isDirect reports whether frames may go straight through a switch whose links have
 // credits.

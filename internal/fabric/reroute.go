@@ -215,8 +215,8 @@ func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 		return false
 	}
 	w := &m.ways[k]
-	if sw.spreading != ByHash {
-		return n.spreadMoved(sw, pk, w)
+	if sw.balancer != nil {
+		return n.balanceMoved(sw, pk, w)
 	}
 	port := w.now.port(pk.Hash, sw.hash, sw.salt)
 	if port < 0 {
@@ -229,9 +229,9 @@ func (n *Net) routeMoved(sw *swtch, pk *packet.Packet, k uint32) bool {
 	return true
 }
 
-// spreadMoved is routeMoved of a switch whose flows have no port of their own: all
+// balanceMoved is routeMoved of a switch whose flows have no port of their own: all
 // that go where the ports have changed have moved.
-func (n *Net) spreadMoved(sw *swtch, pk *packet.Packet, w *way) bool {
+func (n *Net) balanceMoved(sw *swtch, pk *packet.Packet, w *way) bool {
 	ports, m := w.now[len(w.now)-1], sw.moves
 	if len(ports) == 0 {
 		return false
@@ -243,7 +243,7 @@ func (n *Net) spreadMoved(sw *swtch, pk *packet.Packet, w *way) bool {
 		m.note(n.part.Now(), pk)
 	}
 	if len(ports) > 1 {
-		n.spreadOff(sw, pk, ports, byHash)
+		n.balance(sw, pk, ports, byHash)
 		return true
 	}
 	pk.Out = ports[0]
@@ -280,12 +280,7 @@ func (n *Net) Moved(flows []uint64) (out []record.Entry) {
 	for k := range n.switches {
 		sw := &n.switches[k]
 		if sw.strays.Count > 0 {
-			mechanism := catalog.Spraying
-			if sw.spreading == Adaptive {
-				mechanism = catalog.Adaptive
-			}
-			at := record.SwitchAt(sw.name)
-			out = append(out, record.Entry{Question: catalog.Rerouted, Mechanism: mechanism, Actor: at, Act: sw.strays})
+			out = append(out, sw.strayed())
 		}
 		if sw.moves == nil {
 			continue
@@ -313,11 +308,7 @@ func (n *Net) Detours(to *record.Evidence) {
 			to.Detours = append(to.Detours, record.Detour{Node: sw.name, Packets: sw.moves.packets, Flows: sw.moves.moved.Count})
 		}
 		if sw.strays.Count > 0 {
-			why := record.DetourSpray
-			if sw.spreading == Adaptive {
-				why = record.DetourAdaptive
-			}
-			to.Detours = append(to.Detours, record.Detour{Node: sw.name, Why: why, Packets: sw.strays})
+			to.Detours = append(to.Detours, record.Detour{Node: sw.name, By: sw.balancing.Mechanism(), Packets: sw.strays})
 		}
 	}
 }

@@ -34,11 +34,10 @@ type swtch struct {
 	arbitration            bool       // see candidate
 	draw                   rng.Stream // among candidates
 	waiting                uint32     // candidates at all ports
-	spreading              Spreading
-	turn                   uint32     // see spread
-	spray                  rng.Stream // likewise
+	balancing              Balancing  // nil: by hash
+	balancer               Balancer   // likewise
 	moves                  *moves     // nil: the tables never change
-	strays                 record.Act // packets that left by another port than their hash says; see spreadOff
+	strays                 record.Act // packets that left by another port than their hash says; see balance
 	watchdog               *watchdog  // nil: none
 	plain                  bool       // its ports may take the plain path
 	direct                 bool       // likewise plainCredited
@@ -107,8 +106,8 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 	case 1:
 		pk.Out = sw.members[g>>8]
 	default:
-		if sw.spreading != ByHash {
-			n.spreadOff(sw, pk, sw.members[g>>8:g>>8+k], int(sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]))
+		if sw.balancer != nil {
+			n.balance(sw, pk, sw.members[g>>8:g>>8+k], int(sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]))
 			return true
 		}
 		pk.Out = sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]

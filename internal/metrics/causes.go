@@ -55,7 +55,7 @@ func (x *index) unlisted() bool {
 func (x *index) strayed() bool {
 	e := x.r.Evidence
 	return x.unlisted() || e != nil && slices.ContainsFunc(e.Detours,
-		func(d record.Detour) bool { return d.Why != record.DetourTables })
+		func(d record.Detour) bool { return d.By != catalog.NoMechanism })
 }
 
 // ingressCauses says why the ingress buffer behind port p came no nearer to XOFF

@@ -5,15 +5,44 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// Control says what the settings of DCQCN meant for this run: where queue pairs shared
+// Control says what the settings of DCQCN and of routing meant for this run: where queue pairs shared
 // a limiter of CNPs, how rarely each could hear; whose CNPs were lost; where rates left a line idle,
-// what fills it and what that costs. Empty where there is nothing of the kind.
+// what fills it and what that costs; what receivers held of packets that overtook others. Empty
+// where there is nothing of the kind.
 func Control(r *record.Run) []string {
-	return slices.Concat(sharedLimiters(r), lostCNPs(r), idleLine(r))
+	return slices.Concat(sharedLimiters(r), lostCNPs(r), idleLine(r), resequenced(r))
+}
+
+// resequenced says what receivers of packets in any order had to hold, and for how long messages waited for
+// packets that others had overtaken.
+func resequenced(r *record.Run) []string {
+	late := int64(0)
+	for i := range r.Ledger {
+		if e := &r.Ledger[i]; e.Mechanism == catalog.Reordering {
+			late += e.Count
+		}
+	}
+	most := -1
+	for i := range r.QPs {
+		if q := &r.QPs[i]; q.PeakAhead > 0 && (most < 0 || q.PeakAhead > r.QPs[most].PeakAhead) {
+			most = i
+		}
+	}
+	if late == 0 || most < 0 {
+		return nil
+	}
+	q := &r.QPs[most]
+	bitmap := ""
+	if n := q.Limits.BitmapPackets; n > 0 {
+		bitmap = fmt.Sprintf(" of a bitmap of %s", FormatCount(n))
+	}
+	return []string{fmt.Sprintf("%s came behind later ones; %s held at most %s%s until an earlier one came",
+		plural(late, "packet"), q.Place(), plural(q.PeakAhead, "packet"), bitmap)}
 }
 
 // lostCNPs names the hosts of which a tenth of the CNPs or more did not reach the senders they

@@ -152,6 +152,7 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 		}
 		r.Service, r.Discards = discards(s.qp, sp.Service)
 		r.PeakCCTI, _ = s.qp.PeakCCTI()
+		r.PeakAhead = s.qp.PeakAhead()
 		if cc := s.qp.CC(); cc != nil {
 			r.AtMinRatePS = cc.AtFloor(now)
 			r.Limits.CNPLimiter = h.cnpLimiter(i, &c)

@@ -50,6 +50,14 @@ func (q *QP) Reordered() (a record.Act) {
 	return a
 }
 
+// PeakAhead is the most requests, in packets, that were held at a time until an earlier one came.
+func (q *QP) PeakAhead() int64 {
+	if q.cold.reorder == nil {
+		return 0
+	}
+	return int64(q.cold.reorder.peak)
+}
+
 // rare returns the extras of the queue pair, which come to life on first use.
 func (q *QP) rare() *extras {
 	if q.cold.extras == nil {

@@ -93,6 +93,7 @@ type reorder struct {
 	slot []held
 	side []packet.SideCopy // beside slot; nil until a packet has one
 	end  uint32            // PSN after the highest held
+	peak uint32            // most that were held at a time
 }
 
 func newReorder(packets int) *reorder {
@@ -213,6 +214,7 @@ func (q *QP) aheadSelective(now units.Time, p *packet.Packet, side *packet.Side,
 		rx.put(p, side)
 		rx.mark(p.PSN, n, true)
 		q.held += n
+		rx.peak = max(rx.peak, q.held)
 	}
 	if q.rspState == rspRNR {
 		return // the requester waits; it will send the expected packet again

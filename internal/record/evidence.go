@@ -322,23 +322,14 @@ type Lost struct {
 // Detour is the packets that a switch sent another way than by the port that the hash of
 // their flow, or else the first table of the run, says.
 type Detour struct {
-	Node    string       `json:"node"`
-	Why     DetourReason `json:"why"`
-	Packets Act          `json:"packets"`
+	Node string `json:"node"`
+	// By is what chose the way, packet by packet; none: the switch had new tables, or withdrew a port.
+	By      catalog.Mechanism `json:"by,omitempty"`
+	Packets Act               `json:"packets"`
 	// Flows counts those that left by another port after tables had changed: the packets of
 	// a connection, one way. Where each packet has a way of its own it is 0.
 	Flows int64 `json:"flows,omitempty"`
 }
-
-// DetourReason is why a packet took another way.
-type DetourReason uint8
-
-// Reasons.
-const (
-	DetourTables   DetourReason = iota // its switch had new tables, or withdrew a port
-	DetourSpray                        // packets take any of the equal ports
-	DetourAdaptive                     // or the one that would start them first
-)
 
 // FilledAt is what was seen of an ingress port and class; nil: it never stopped its peer.
 func (e *Evidence) FilledAt(port uint32, class uint8) *Filled {

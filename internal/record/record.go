@@ -155,6 +155,8 @@ type QP struct {
 	// context, and of translations of the pages it writes to and reads from.
 	ContextMisses     int64 `json:"context_misses,omitempty"`
 	TranslationMisses int64 `json:"translation_misses,omitempty"`
+	// PeakAhead is the most packets of requests that this responder held at a time until an earlier one came.
+	PeakAhead int64 `json:"peak_ahead_packets,omitempty"`
 	// Discards are the messages that this responder of UC or UD threw away; nil: none.
 	Discards *Discards `json:"messages_dropped,omitempty"`
 	// TCP is what only the end of a TCP connection has; nil for a queue pair.

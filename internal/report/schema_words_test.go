@@ -54,7 +54,6 @@ var plainFields = map[string]string{
 	"recovered":        "loss was recovered",
 	"rerouted":         "traffic moved to another path",
 	"why":              "reason for which it happened, or did not",
-	"Detour.why":       "reason for which the packets left their path",
 	"text":             "the sentence, in English",
 	"Cause.kind":       "of the cause",
 	"NamedCause.kind":  "of the cause",

@@ -343,8 +343,8 @@ workload:
 `
 	for _, c := range []struct {
 		routing string
-		why     record.DetourReason
-	}{{"spray", record.DetourSpray}, {"adaptive", record.DetourAdaptive}} {
+		by      catalog.Mechanism
+	}{{"spray", catalog.Spraying}, {"adaptive", catalog.Adaptive}} {
 		r := simulate(t, parse(t, fmt.Sprintf(text, c.routing)), 0, 1)
 		var d record.Detour
 		for _, x := range r.Evidence.Detours {
@@ -358,7 +358,7 @@ workload:
 				sent += p.TxPackets
 			}
 		}
-		if d.Why != c.why || d.Packets.Count < sent*65/100 || d.Packets.Count > sent*85/100 || d.Packets.First > 10*units.Microsecond {
+		if d.By != c.by || d.Packets.Count < sent*65/100 || d.Packets.Count > sent*85/100 || d.Packets.First > 10*units.Microsecond {
 			t.Errorf("%s: %+v of %d packets", c.routing, d, sent)
 		}
 	}
@@ -383,7 +383,7 @@ workload:
 `
 	r := simulate(t, parse(t, text), 0, 1)
 	for _, d := range r.Evidence.Detours {
-		if d.Why != record.DetourTables || d.Flows == 0 || d.Packets.Count < 10*d.Flows || d.Packets.First < 110*units.Microsecond {
+		if d.By != catalog.NoMechanism || d.Flows == 0 || d.Packets.Count < 10*d.Flows || d.Packets.First < 110*units.Microsecond {
 			t.Errorf("%+v", d)
 		}
 	}

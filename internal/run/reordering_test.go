@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -79,6 +80,27 @@ func TestReordering(t *testing.T) {
 			if resent["any order"] != 0 || resent["selective"] < 100e3 || resent["go-back-n"] < resent["selective"] {
 				t.Errorf("%s %s: bytes sent again %v", stack, verb, resent)
 			}
+		}
+	}
+}
+
+// TestPeakAhead: packets of 4,178 bytes on the wire take two ways in turn, of which one is 4.95 us longer. While one
+// of the longer way is under way, 14.8 come behind it, every second one by the short way: 7 or 8 are held.
+func TestPeakAhead(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(longWay, "rocev2-pfc-only", "out_of_order: true", "write"), "adaptive", "round-robin", 1)
+	for routing, most := range map[string][2]int64{"round-robin": {7, 8}, "ecmp": {}, "{flowlet: {gap: 1us}}": {}} {
+		r := simulate(t, parse(t, strings.Replace(text, "round-robin", routing, 1)), 0, 1)
+		peak, late := int64(0), int64(0)
+		for i := range r.QPs {
+			peak = max(peak, r.QPs[i].PeakAhead)
+		}
+		late, _ = sumOf(r, catalog.Reordering)
+		if peak < most[0] || peak > most[1] || (late > 0) != (peak > 0) {
+			t.Errorf("%s: at most %d packets held, %d came late, want %v", routing, peak, late, most)
+		}
+		said := strings.Join(metrics.Control(r), "\n")
+		if want := fmt.Sprintf("held at most %d packets of a bitmap of 512 until an earlier one came", peak); (peak > 0) != strings.Contains(said, want) {
+			t.Errorf("%s: %q", routing, said)
 		}
 	}
 }

@@ -335,7 +335,7 @@ func (r *resolver) counting(c *fabric.CreditParams, n int) *fabric.CreditParams 
 func (r *resolver) resolveInfiniBandSwitch(n int) {
 	s, ib := &r.switches[n], &r.ib
 	out := fabric.SwitchParams{Latency: s.latency, CutThrough: s.cutThrough, Salt: r.salt(n), Hash: r.hashOf(n),
-		Spreading: r.spreading, SL2VL: ib.sl2vl, HOQLife: fabric.Lifetime(ib.hoqLife), PacketLife: fabric.Lifetime(ib.packetLife)}
+		Balancing: r.balancing, SL2VL: ib.sl2vl, HOQLife: fabric.Lifetime(ib.hoqLife), PacketLife: fabric.Lifetime(ib.packetLife)}
 	ports := len(r.v.Graph.Nodes[n].Ports)
 	fecn := r.fecn()
 	out.MarkAtEnqueue = fecn != nil

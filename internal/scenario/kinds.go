@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/param"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -81,6 +83,21 @@ func probabilityKey(name string, dst *float64, text string) key {
 		forms: []jsonSchema{{"type": []string{"string", "number"}, "minimum": 0, "maximum": 1}},
 		parse: func(o object, name string) bool { return read(o, name, dst, units.ParseProbability) },
 		now:   func() string { return strconv.FormatFloat(*dst, 'g', -1, 64) }}
+}
+
+// realKey is a number.
+func realKey(name string, dst *float64, text string) key {
+	return key{name: name, text: text, values: []string{"number"}, forms: []jsonSchema{{"type": "number"}},
+		parse: func(o object, name string) bool {
+			return read(o, name, dst, func(text string) (float64, error) {
+				v, err := strconv.ParseFloat(text, 64)
+				if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+					return 0, fmt.Errorf("%q is not a number such as 0.95", text)
+				}
+				return v, nil
+			})
+		},
+		now: func() string { return strconv.FormatFloat(*dst, 'g', -1, 64) }}
 }
 
 // ratioKey is a positive ratio such as 1/8, 2 or 0.5.
@@ -242,6 +259,38 @@ func listedKey(name string, keys func() []key, parse func(o object, name string)
 
 // readLater is the parse function of a section that is read when what it depends on is known.
 func readLater(object, string) bool { return true }
+
+// paramKey is the key of a declared parameter.
+func paramKey(p param.Param) key {
+	text := p.Text + " " + strings.ToUpper(p.Source[:1]) + p.Source[1:] + "."
+	var k key
+	switch v := p.Value.(type) {
+	case *units.Time:
+		k = timeKey(p.Name, v, text)
+	case *units.Rate:
+		k = rateKey(p.Name, v, text)
+	case *units.Bytes:
+		k = sizeKey(p.Name, v, text)
+	case *int:
+		if !p.Bounded() {
+			p.Max = 1 << 31
+		}
+		return numberKey(p.Name, v, int(p.Min), int(p.Max), text)
+	case *bool:
+		return flagKey(p.Name, v, text)
+	case *float64:
+		k = realKey(p.Name, v, text)
+	}
+	if p.Bounded() {
+		limits := p
+		k = k.check(func(o object) {
+			if n, _ := limits.Number(); n < limits.Min || n > limits.Max {
+				o.fail(limits.Name, "%s is out of range; give %s", limits.String(), limits.Range())
+			}
+		})
+	}
+	return k
+}
 
 // quoted lists words as code: `a`, `b` or `c`.
 func quoted(words []string) string {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/collective"
-	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/record"
@@ -393,12 +392,7 @@ func (r *resolver) headerKeys() []key {
 			}
 		}, "What the network is: `rocev2` (PFC, ECN, DCQCN), `rocev2-pfc-only` (PFC alone), `rocev2-ecn-only` (ECN and DCQCN, no PFC), `rocev2-none`, `rocev2-lossy` (as "+
 			"`rocev2-ecn-only`, with selective repeat), `rocev2-irn`, `infiniband`, `tcp` or `dctcp`; see [compare](../compare.md).").otherwise("`rocev2`"),
-		spokenKey("routing", &r.spreading, []fabric.Spreading{fabric.ByHash, fabric.Adaptive, fabric.Spray},
-			"Of all shortest paths `ecmp` chooses by a five-tuple hash with a salt per switch, `adaptive` the port that would start each packet first, `spray` any of them "+
-				"for each packet ([model](../models/ethernet.md#routing-per-packet)), on InfiniBand too, where `ecmp` leaves the choice to `infiniband.routing`. `path` in a "+
-				"workload entry pins a flow.").unless(func() string {
-			return when(r.stack().Credits && r.spreading == fabric.ByHash && !r.compared, "InfiniBand switches have forwarding tables; see infiniband.routing")
-		}),
+		r.routingKey(),
 		byteCountKey("mtu", &r.mtu, "256, 512, 1024, 2048, 4096", "Path MTU, the payload of a full packet in bytes.",
 			func(v int) bool { return v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096 },
 			"is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)"),

@@ -173,6 +173,7 @@ func (r *resolver) warnings() {
 	r.warnShortTimeouts()
 	r.warnUnmarked()
 	r.warnFewFrames()
+	r.noteBalancing()
 	r.warnReordered()
 	r.warnNotECT()
 	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {

@@ -45,7 +45,8 @@ type resolver struct {
 	tcp           tcpSettings
 	failover      failoverSettings
 	noise         noiseSettings
-	spreading     fabric.Spreading // the key routing
+	balancing     fabric.Balancing // the key routing; nil: ecmp
+	routingKeys   object           // likewise
 	unselective   string           // see cardThatGoesBack
 	ib            infinibandSettings
 	latencySource string // of InfiniBand switches that give no latency
@@ -188,7 +189,7 @@ func (r *resolver) resolveSwitch(n int) {
 		return
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough,
-		Salt: r.salt(n), Hash: r.hashOf(n), Spreading: r.spreading,
+		Salt: r.salt(n), Hash: r.hashOf(n), Balancing: r.balancing,
 		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration, Watchdog: r.watchdogOf(n)}
 	if s.drops {
 		out.MaxFrame = uint32(s.mtu) + ethernetLen(r.vlan)

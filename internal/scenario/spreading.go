@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/hopscope/hopscope/internal/balance"
 	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -10,11 +12,88 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
+// routingKey chooses among equal ports; its words and sections come from the table of balancers.
+func (r *resolver) routingKey() key {
+	var sections []key
+	words := []string{"ecmp"}
+	text := []string{"`ecmp` has a flow keep the port that a five-tuple hash with a salt per switch says"}
+	type choice struct {
+		name string
+		make func() fabric.Balancing
+	}
+	var choices []choice
+	for _, k := range balance.All() {
+		params, make := k.Make()
+		words, text = append(words, k.Name), append(text, "`"+k.Name+"`: "+k.Text)
+		choices = append(choices, choice{k.Name, make})
+		if len(params) > 0 {
+			var keys []key
+			for _, p := range params {
+				keys = append(keys, paramKey(p))
+			}
+			sections = append(sections, sectionKey(k.Name, keys, strings.ToUpper(k.Text[:1])+k.Text[1:]+".").
+				check(func(object) { r.balancing = make() }))
+		}
+	}
+	out := sectionKey("routing", sections, "How packets take one of all shortest paths. "+strings.Join(text, "; ")+
+		" ([model](../models/ethernet.md#routing-per-packet)). On InfiniBand `ecmp` leaves the choice to "+
+		"`infiniband.routing`. `path` in a workload entry pins a flow.").otherwise("`ecmp`").or("ecmp", func() { r.balancing = nil })
+	for _, c := range choices {
+		out = out.or(c.name, func() { r.balancing = c.make() })
+	}
+	return out.finish(func(o object) {
+		if len(o.n.fields) != 1 {
+			r.d.fail(o.n.pos, "%s is one of %s, or one of them with parameters, such as {flowlet: {gap: 50us}}", o.path,
+				strings.Join(words, ", "))
+			return
+		}
+		r.checkBalancing(o)
+	}).in(&r.routingKeys).unless(func() string {
+		return when(r.stack().Credits && r.balancing == nil && !r.compared,
+			"InfiniBand switches have forwarding tables; see infiniband.routing")
+	})
+}
+
+// noteBalancing lists the parameters of what the key routing says.
+func (r *resolver) noteBalancing() {
+	for _, k := range balance.All() {
+		if k.Name != r.routing() {
+			continue
+		}
+		params, _ := k.Make()
+		for _, p := range params {
+			value, source := p.String(), p.Source
+			if given := r.routingKeys.n.get(k.Name).get(p.Name); given != nil {
+				value, source = given.text, fromScenario
+			}
+			r.note("routing."+k.Name+"."+p.Name, value, source)
+		}
+	}
+}
+
+// checkBalancing refuses parameters that contradict each other.
+func (r *resolver) checkBalancing(o object) {
+	if d, ok := r.balancing.(balance.DLB); ok && d.Min >= d.Max {
+		r.d.fail(o.at("dlb"), "%s.dlb: min %d is not below max %d", o.path, d.Min, d.Max)
+	}
+}
+
+// routing is what the key routing says.
+func (r *resolver) routing() string {
+	if r.balancing == nil {
+		return "ecmp"
+	}
+	return r.balancing.String()
+}
+
+// ordered reports whether the packets of a flow stay in order on their way.
+func (r *resolver) ordered() bool { return r.balancing == nil || r.balancing.KeepsOrder() }
+
 // spreads reports whether InfiniBand switches choose a port per packet, among all
 // on shortest paths, in place of the one that the subnet manager's tables have. What
 // such tables promise, and their change after a failure, is not to be had with it.
 func (r *resolver) spreads(o object) bool {
-	if r.spreading == fabric.ByHash {
+	if r.balancing == nil {
 		return false
 	}
 	ib := r.ib.obj
@@ -35,11 +114,11 @@ func (r *resolver) spreads(o object) bool {
 		if ib.has("routing") && r.ib.subnet.engine != "minhop" {
 			at = ib.at("routing")
 		}
-		r.d.fail(at, "routing: "+text, r.spreading, why)
+		r.d.fail(at, "routing: "+text, r.routing(), why)
 		return true
 	}
-	r.warn("spreading", text+"; the tables are used", r.spreading, why)
-	r.spreading = fabric.ByHash
+	r.warn("spreading", text+"; the tables are used", r.routing(), why)
+	r.balancing = nil
 	return false
 }
 
@@ -48,16 +127,16 @@ func (r *resolver) spreads(o object) bool {
 // neither queues nor links drop, receivers that take packets in any order. Elsewhere a
 // gap may be a loss, of which only a timer would tell: there receivers NAK gaps.
 func (r *resolver) reorder(s *nicSettings, given bool) {
-	if r.spreading == fabric.ByHash {
+	if r.ordered() {
 		return
 	}
 	if s.recovery == goBackN && !given && r.unselective == "" {
 		s.recovery = selectiveRepeat
-		r.note("nic.recovery", s.recovery, "routing: "+r.spreading.String()+", which go-back-n would take for losses")
+		r.note("nic.recovery", s.recovery, "routing: "+r.routing()+", which go-back-n would take for losses")
 	}
 	if st := r.stack(); r.keepsNothing(s) == "" && !s.outOfOrder && !s.ordered && (st.PFC || st.Credits) && !r.losesPackets() {
 		s.outOfOrder = true
-		r.note("nic.out_of_order", "true", "routing: "+r.spreading.String())
+		r.note("nic.out_of_order", "true", "routing: "+r.routing())
 	}
 }
 
@@ -75,16 +154,16 @@ func (r *resolver) cardThatGoesBack() string {
 // warnReordered says what becomes of packets that overtake each other where a
 // receiver, or a sender of TCP, takes a gap for a loss.
 func (r *resolver) warnReordered() {
-	if r.spreading == fabric.ByHash || r.v.Routes.MaxGroupSize() < 2 {
+	if r.ordered() || r.v.Routes.MaxGroupSize() < 2 {
 		return
 	}
 	if r.anyTCP() {
 		r.warn("reordered TCP", "routing: %s lets packets overtake each other, which TCP takes for losses until it has seen it often (RACK, RFC 8985 6.2): "+
-			"it sends again what was only late and cuts its window; routing: ecmp keeps each connection on one path", r.spreading)
+			"it sends again what was only late and cuts its window; routing: ecmp keeps each connection on one path", r.routing())
 	}
 	if slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Service == workload.UC }) {
 		r.warn("reordered UC", "routing: %s lets packets overtake each other, and a UC receiver gives up each message of which a packet came late; "+
-			"give service: rc, or routing: ecmp", r.spreading)
+			"give service: rc, or routing: ecmp", r.routing())
 	}
 	if !slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Service == workload.RC && c.Profile == 0 }) {
 		return
@@ -94,7 +173,7 @@ func (r *resolver) warnReordered() {
 			continue
 		}
 		if why := r.resends(&r.nics[n]); why != "" {
-			r.warn("reordered", "routing: %s lets packets overtake each other, and %s", r.spreading, why)
+			r.warn("reordered", "routing: %s lets packets overtake each other, and %s", r.routing(), why)
 			return
 		}
 	}
@@ -126,7 +205,7 @@ func (r *resolver) resends(s *nicSettings) string {
 // fitReordered makes bitmaps that nobody chose reach two round trips ahead, so that a
 // connection that may not wait for order is not held to less than the line by it.
 func (r *resolver) fitReordered() {
-	if r.spreading == fabric.ByHash || r.d.err != nil {
+	if r.ordered() || r.d.err != nil {
 		return
 	}
 	need := int64(0)

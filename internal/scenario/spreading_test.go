@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/balance"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 )
@@ -18,14 +19,14 @@ workload:
   - flow: {from: h0, to: h1, size: 1MB}
 `
 	for _, stack := range []string{"rocev2", "infiniband"} {
-		for word, want := range map[string]fabric.Spreading{"ecmp": fabric.ByHash, "adaptive": fabric.Adaptive, "spray": fabric.Spray} {
+		for word, want := range map[string]fabric.Balancing{"ecmp": nil, "adaptive": balance.Adaptive{}, "spray": balance.Spray{}} {
 			v := parse(t, text+"stack: "+stack+"\nrouting: "+word+"\nnic: {recovery: selective-repeat, out_of_order: true}\n")
-			if got := switchNamed(t, v, "leaf1").Spreading; got != want || !v.Transports[0].OutOfOrder {
+			if got := switchNamed(t, v, "leaf1").Balancing; got != want || !v.Transports[0].OutOfOrder {
 				t.Errorf("%s, %s: %v", stack, word, got)
 			}
 			leaf, _ := v.Graph.NodeByName("leaf1")
 			ways := v.Routes.Group[leaf][1] & 0xff
-			if alone := stack == "infiniband" && want == fabric.ByHash; (ways == 1) != alone {
+			if alone := stack == "infiniband" && want == nil; (ways == 1) != alone {
 				t.Errorf("%s, %s: %d ports towards h1", stack, word, ways)
 			}
 		}
@@ -35,7 +36,11 @@ workload:
 		t.Errorf("go-back-n: %q", v.Warnings)
 	}
 	for _, c := range []struct{ keys, want string }{
-		{"routing: random", `routing: "random" is not known; use one of ecmp, adaptive, spray`},
+		{"routing: random", `routing: "random" is not known; give ecmp, adaptive, spray, round-robin, drill, flowlet or dlb, or a mapping`},
+		{"routing: {}", "routing is one of ecmp, adaptive"},
+		{"routing: {dlb: {min: 80}}", "routing.dlb: min 80 is not below max 80"},
+		{"routing: {flowlet: {gap: 0}}", "routing.flowlet.gap: 0s is out of range; give 1ns to 1s"},
+		{"routing: {flowlet: {}, drill: {}}", "routing is one of ecmp"},
 		{"stack: infiniband\nrouting: adaptive\ninfiniband: {routing: updn, roots: [spine1]}", "infiniband.routing: adaptive sends each packet along any shortest path, which does not go with infiniband.routing: updn"},
 		{"stack: infiniband\nrouting: spray\ninfiniband: {sls: 2}", "spray sends each packet along any shortest path, which does not go with infiniband.sls on InfiniBand"},
 	} {
@@ -46,7 +51,7 @@ workload:
 	}
 	// A comparison goes on with the tables.
 	v, err := ParseStack("s.yaml", []byte(text+"routing: adaptive\ninfiniband: {routing: updn, roots: [spine1, spine2]}\n"), stackInfiniBand, nil, nil)
-	if err != nil || switchNamed(t, v, "leaf1").Spreading != fabric.ByHash || !strings.Contains(strings.Join(v.Warnings, "\n"), "the tables are used") {
+	if err != nil || switchNamed(t, v, "leaf1").Balancing != nil || !strings.Contains(strings.Join(v.Warnings, "\n"), "the tables are used") {
 		t.Errorf("compared: %v", err)
 	}
 }

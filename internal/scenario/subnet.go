@@ -105,7 +105,7 @@ func (r *resolver) warnSpreadLoop() {
 	if err != nil {
 		return // no subnet: the graph's own routes carry it all the same
 	}
-	r.warnLoop(f, f.ShortestPathLoops(), "the shortest paths of routing: "+r.spreading.String(), "infiniband.routing: updn in its place has none")
+	r.warnLoop(f, f.ShortestPathLoops(), "the shortest paths of routing: "+r.routing(), "infiniband.routing: updn in its place has none")
 }
 
 // assignSLs gives every connection the service level on which its path closes no

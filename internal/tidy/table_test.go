@@ -48,6 +48,7 @@ var rules = map[string]rule{
 	"internal/topology":   {level: levelModel},
 	"internal/workload":   {level: levelModel},
 	"internal/congestion": {level: levelModel + 1},
+	"internal/param":      {level: levelBase + 1},
 	"internal/collective": {level: levelModel + 1},
 	"internal/roce":       {level: levelModel + 1},
 	"internal/subnet":     {level: levelModel + 1},
@@ -57,10 +58,11 @@ var rules = map[string]rule{
 	"internal/rdma":       {level: levelModel + 2},
 	"internal/tcp":        {level: levelModel + 2},
 
-	"internal/dma":    {level: levelDevice},
-	"internal/fabric": {level: levelDevice},
-	"internal/host":   {level: levelDevice},
-	"internal/nic":    {level: levelDevice + 1},
+	"internal/dma":     {level: levelDevice},
+	"internal/fabric":  {level: levelDevice},
+	"internal/balance": {level: levelDevice + 1},
+	"internal/host":    {level: levelDevice},
+	"internal/nic":     {level: levelDevice + 1},
 
 	"scenarios":         {level: levelBase},
 	"internal/scenario": {level: levelScenario, thirdParty: []string{"github.com/goccy/go-yaml"}, std: []string{"os"}},

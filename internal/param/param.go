@@ -1,0 +1,105 @@
+// Package param declares the parameters of algorithms that a scenario can choose: what a key of the scenario
+// is called, what it means, where its default comes from and where its value goes.
+package param
+
+import (
+	"fmt"
+
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Param is one parameter. The reader of scenarios, the JSON Schema, the tables of the docs and the report of
+// parameters come from it.
+type Param struct {
+	Name   string // the key, in lower case with underscores
+	Text   string // what it means, in Markdown
+	Source string // where the default comes from; "assumed" and why, where nobody says
+	// Value points to where the value goes, which holds the default: *units.Time, *units.Rate, *units.Bytes, *int,
+	// *float64 or *bool.
+	Value any
+	// Min and Max bound a number, in the unit of its type (ps, bit/s, bytes); where both are 0 nothing does.
+	Min, Max float64
+}
+
+// Check reports a declaration that is not in order: a name that is no key, a type that no key has, a default
+// out of its own bounds, no source.
+func (p Param) Check() error {
+	for _, r := range p.Name {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' {
+			return fmt.Errorf("parameter %q: a name has lower-case letters, digits and underscores", p.Name)
+		}
+	}
+	if p.Name == "" || p.Text == "" || p.Source == "" {
+		return fmt.Errorf("parameter %q: it needs a name, a text and a source", p.Name)
+	}
+	v, ok := p.Number()
+	switch {
+	case !ok:
+		return fmt.Errorf("parameter %s: no key has a value of type %T", p.Name, p.Value)
+	case p.Min > p.Max:
+		return fmt.Errorf("parameter %s: its least value, %g, is above its largest, %g", p.Name, p.Min, p.Max)
+	case p.Bounded() && (v < p.Min || v > p.Max):
+		return fmt.Errorf("parameter %s: its default, %g, is not from %g to %g", p.Name, v, p.Min, p.Max)
+	}
+	return nil
+}
+
+// Bounded reports whether there are bounds.
+func (p Param) Bounded() bool { return p.Min != 0 || p.Max != 0 }
+
+// Number is the present value, a flag's as 0 or 1; ok is false where the type is none of those that a key has.
+func (p Param) Number() (v float64, ok bool) {
+	switch x := p.Value.(type) {
+	case *units.Time:
+		return float64(*x), true
+	case *units.Rate:
+		return float64(*x), true
+	case *units.Bytes:
+		return float64(*x), true
+	case *int:
+		return float64(*x), true
+	case *float64:
+		return *x, true
+	case *bool:
+		if *x {
+			return 1, true
+		}
+		return 0, true
+	}
+	return 0, false
+}
+
+// Range is the bounds as a scenario writes them: "1us to 1s".
+func (p Param) Range() string {
+	at := func(x float64) string {
+		switch p.Value.(type) {
+		case *units.Time:
+			return units.Time(x).String()
+		case *units.Rate:
+			return units.Rate(x).String()
+		case *units.Bytes:
+			return units.Bytes(x).String()
+		}
+		return fmt.Sprint(x)
+	}
+	return at(p.Min) + " to " + at(p.Max)
+}
+
+// String is the present value as a scenario writes it.
+func (p Param) String() string {
+	switch x := p.Value.(type) {
+	case *units.Time:
+		return x.String()
+	case *units.Rate:
+		return x.String()
+	case *units.Bytes:
+		return x.String()
+	case *int:
+		return fmt.Sprint(*x)
+	case *float64:
+		return fmt.Sprint(*x)
+	case *bool:
+		return fmt.Sprint(*x)
+	}
+	return ""
+}

@@ -28,13 +28,18 @@ func makeDLB() ([]param.Param, func() fabric.Balancing) {
 	const juniper = "egress-quantization of Junos: its default, or the example of its page"
 	second := float64(units.Second)
 	return []param.Param{
-		{Name: "weight", Value: &d.Weight, Max: 100, Text: "What the load counts, in per cent; the queue counts the rest.", Source: juniper},
-		{Name: "min", Value: &d.Min, Max: 99, Text: "Up to this load, in per cent of the link's rate, a port is in the best band.", Source: juniper},
-		{Name: "max", Value: &d.Max, Min: 1, Max: 100, Text: "Above this load a port is in the worst band; more than `min`.", Source: juniper},
-		{Name: "sample", Value: &d.Sample, Min: 1e6, Max: second, Text: "How often loads are measured; half of each stays from before.", Source: "assumed: not published"},
-		{Name: "deep", Value: &d.Deep, Min: 1e3, Max: second, Text: "What takes longer to drain than this is the longest queue.", Source: "assumed: not published"},
-		{Name: "gap", Value: &d.Gap, Max: second, Text: "The pause of a flow after which it may take another port (16us to 32ms on such chips); 0: each packet may.",
-			Source: "the per-packet mode of Junos"},
+		{Name: "weight", Value: &d.Weight, Max: 100, Source: juniper,
+			Text: "What the load counts, in per cent; the queue counts the rest."},
+		{Name: "min", Value: &d.Min, Max: 99, Source: juniper,
+			Text: "Up to this load, in per cent of the link's rate, a port is in the best band."},
+		{Name: "max", Value: &d.Max, Min: 1, Max: 100, Source: juniper,
+			Text: "Above this load a port is in the worst band; more than `min`."},
+		{Name: "sample", Value: &d.Sample, Min: 1e6, Max: second, Source: "assumed: not published",
+			Text: "How often loads are measured; half of each stays from before."},
+		{Name: "deep", Value: &d.Deep, Min: 1e3, Max: second, Source: "assumed: not published",
+			Text: "What takes longer to drain than this is the longest queue."},
+		{Name: "gap", Value: &d.Gap, Max: second, Source: "the per-packet mode of Junos",
+			Text: "The pause of a flow after which it may take another port (16us to 32ms on such chips); 0: each packet may."},
 	}, func() fabric.Balancing { return d }
 }
 

@@ -17,9 +17,10 @@ type Flowlet struct {
 
 func makeFlowlet() ([]param.Param, func() fabric.Balancing) {
 	f := Flowlet{Gap: 100 * units.Microsecond}
-	return []param.Param{{Name: "gap", Value: &f.Gap, Min: 1e3, Max: float64(units.Second),
+	params := []param.Param{{Name: "gap", Value: &f.Gap, Min: 1e3, Max: float64(units.Second),
 		Text:   "The pause of a flow after which it may take another port. Order is kept where the ways differ by less.",
-		Source: "LetFlow as the ConWeave artefact has it; the paper took 500us (NSDI 2017)"}}, func() fabric.Balancing { return f }
+		Source: "LetFlow as the ConWeave artefact has it; the paper took 500us (NSDI 2017)"}}
+	return params, func() fabric.Balancing { return f }
 }
 
 // String is "flowlet".

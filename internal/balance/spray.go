@@ -62,8 +62,9 @@ type Drill struct {
 
 func makeDrill() ([]param.Param, func() fabric.Balancing) {
 	d := Drill{Samples: 2}
-	return []param.Param{{Name: "samples", Value: &d.Samples, Min: 1, Max: 16,
-		Text: "How many ports are drawn for each packet.", Source: "DRILL(2, 1) of the paper (SIGCOMM 2017)"}}, func() fabric.Balancing { return d }
+	params := []param.Param{{Name: "samples", Value: &d.Samples, Min: 1, Max: 16,
+		Text: "How many ports are drawn for each packet.", Source: "DRILL(2, 1) of the paper (SIGCOMM 2017)"}}
+	return params, func() fabric.Balancing { return d }
 }
 
 // String is "drill".

@@ -134,5 +134,6 @@ func (n *Net) queued(i int) (bytes int32) {
 
 // strayed is what the ledger says of packets that took another port than their flow's hash says.
 func (s *swtch) strayed() record.Entry {
-	return record.Entry{Question: catalog.Rerouted, Mechanism: s.balancing.Mechanism(), Actor: record.SwitchAt(s.name), Act: s.strays}
+	return record.Entry{Question: catalog.Rerouted, Mechanism: s.balancing.Mechanism(),
+		Actor: record.SwitchAt(s.name), Act: s.strays}
 }

@@ -112,7 +112,6 @@ func TestCollectivesHaveNoNagle(t *testing.T) {
 func TestSumsRefused(t *testing.T) {
 	const rail = "topology: {rail: {servers: 2, rails: 8, link: 400Gbps}}\nserver: dgx-h100\n"
 	for _, c := range []struct{ text, want string }{
-		{rail + "workload: [{collective: {op: allreduce, size: 1MiB, algorithm: tree, records: sums}}]", "records: sums stands with rings"},
 		{rail + "carry_data: true\nworkload: [{collective: {op: allreduce, size: 1MiB, algorithm: ring, records: sums}}]", "carry_data"},
 		{rail + "workload: [{collective: {op: allreduce, size: 1MiB, records: none}}]", "records"},
 	} {

@@ -167,9 +167,11 @@ func (r *resolver) recoveryKeys(s *nicSettings) []key {
 		numberKey("min_rnr_timer", &s.minRNR, 0, 31, "RNR NAK timer code (12: 640 us)."),
 		wordKey("recovery", &s.recovery, recoveries(), "`go-back-n`; `selective-repeat`: what is lost alone again; `irn`: the same by IRN's rules, with `window: 1 bdp` and timeouts "+
 			"of 100 and 320 us unless given; `go-back-0`: each loss sends the whole message again, so that a long one may never complete. Both ends of a connection "+
-			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's; `selective-repeat` in place of `go-back-n` where `routing` lets packets overtake each other and all cards can"),
+			"must be selective, or neither ([rc](../models/rc.md)).").otherwise("the stack's; `selective-repeat` in place of `go-back-n` where `routing` lets packets " +
+			"overtake each other and all cards can"),
 		numberKey("bitmap", &s.bitmap, 1, rdma.MaxBitmap, "With selective repeat: packets that the responder keeps ahead of a missing one; a sender has no more outstanding, so that a "+
-			"window must fit.").otherwise("512, or more for a larger window, or for two round trips where `routing` lets packets overtake each other").unless(notKept),
+			"window must fit.").otherwise("512, or more for a larger window, or for two round trips where `routing` lets packets " +
+			"overtake each other").unless(notKept),
 		flagKey("out_of_order", &s.outOfOrder, "With selective repeat: packets are expected in any order, so that a gap is no loss and brings no NAK; the timer alone tells of "+
 			"losses. For a `routing` that lets packets overtake each other.").
 			otherwise("`false`; `true` with such a `routing` where neither queues nor links drop").

@@ -93,7 +93,7 @@ const fromNS3 = "reference run of the ns-3 RDMA simulator"
 func (c *checker) deterministic(name string) {
 	ref, err := readReference(c.reference(name))
 	c.must(err)
-	r := c.do(run.Options{NS3: filepath.Join(c.reference(name), "config.txt")})
+	r := c.do(run.Options{Files: map[string]string{"ns3": filepath.Join(c.reference(name), "config.txt")}})
 	fct := c.completions(r)
 	if len(fct) != len(ref.Flows) {
 		c.abort("%d flows completed, %d in the reference", len(fct), len(ref.Flows))
@@ -159,7 +159,7 @@ func (c *checker) incast(r randomRun) {
 	}
 	var runs [][]float64
 	for seed := uint64(1); seed <= seeds; seed++ {
-		got := c.do(run.Options{NS3: filepath.Join(c.reference(folder), "config.txt"), Set: r.set, Seed: &seed})
+		got := c.do(run.Options{Files: map[string]string{"ns3": filepath.Join(c.reference(folder), "config.txt")}, Set: r.set, Seed: &seed})
 		var fct []float64
 		for _, f := range got.Messages {
 			if f.Status != "success" {
@@ -232,7 +232,7 @@ func (c *checker) fatTree(name string) {
 	names, figures := slowdowns(ref, func(f referenceFlow) float64 { return float64(f.FCT) })
 	var runs [][]float64
 	for seed := uint64(1); seed <= seeds; seed++ {
-		fct := c.completions(c.do(run.Options{NS3: filepath.Join(c.reference(name), "config.txt"), Seed: &seed}))
+		fct := c.completions(c.do(run.Options{Files: map[string]string{"ns3": filepath.Join(c.reference(name), "config.txt")}, Seed: &seed}))
 		_, got := slowdowns(ref, func(f referenceFlow) float64 {
 			v, ok := fct[f.key()]
 			if !ok {

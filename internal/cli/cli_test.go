@@ -178,7 +178,7 @@ func TestRunOptions(t *testing.T) {
 		t.Errorf("options %+v", o)
 	}
 	call(t, &f, "run", "--ns3", "c.txt")
-	if o := f.got; o.NS3 != "c.txt" || o.Scenario != "" || o.Seed != nil || o.Workers < 1 {
+	if o := f.got; o.Files["ns3"] != "c.txt" || o.Scenario != "" || o.Seed != nil || o.Workers < 1 {
 		t.Errorf("options %+v", o)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/compare"
+	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
@@ -127,7 +128,7 @@ func (f *compareFlags) read(args []string) (run.Options, error) {
 	if err != nil {
 		return opt, err
 	}
-	return run.Options{Scenario: "the scenario of " + f.given(), Text: v.Source, Set: f.set}, nil
+	return run.Options{Scenario: "the scenario of " + importers.Given(opt.Files), Text: v.Source, Set: f.set}, nil
 }
 
 // columns lists all columns of a scenario, or those shown by default. What is wrong

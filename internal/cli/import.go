@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/cobra"
 )
@@ -20,16 +19,11 @@ func newImport() *cobra.Command {
 			"  hopscope import --topo net.topo --cm load.cm -o scenario.yaml",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 || !in.isForeign() {
-				return errors.New("import needs --ns3 CONFIG, or --topo FILE --cm FILE, and nothing else")
+				return fmt.Errorf("import needs %s, and nothing else", importers.Usage())
 			}
 			opt, err := in.options("import", args)
 			if err != nil {
 				return err
-			}
-			for _, s := range in.set {
-				if in.ns3 != "" && strings.HasPrefix(s, "seed=") {
-					return fmt.Errorf("--set %s: a config file of ns-3 has no seed; give it to hopscope run as --seed, or write it into the scenario", s)
-				}
 			}
 			if err := checkFile("-o", out); err != nil {
 				return err

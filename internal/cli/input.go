@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/spf13/pflag"
 )
@@ -15,15 +16,31 @@ import (
 // input is what a command reads: a scenario, or files of other simulators in
 // its place.
 type input struct {
-	ns3, topo, cm string
-	set           []string
+	files map[string]*string // of other simulators by flag
+	set   []string
 }
 
 // foreign adds the flags that name files of other simulators.
 func (in *input) foreign(flags *pflag.FlagSet) {
-	flags.StringVar(&in.ns3, "ns3", "", "an ns-3 RDMA simulator's `CONFIG` instead of a scenario")
-	flags.StringVar(&in.topo, "topo", "", "htsim's topology `FILE` instead of a scenario; with --cm")
-	flags.StringVar(&in.cm, "cm", "", "htsim's connection matrix `FILE`; with --topo")
+	in.files = map[string]*string{}
+	for _, i := range importers.All() {
+		for _, f := range i.Flags {
+			in.files[f.Name] = flags.String(f.Name, "", f.Text)
+		}
+	}
+}
+
+// given are the files of other simulators that are named, by flag.
+func (in *input) given() map[string]string {
+	given := map[string]string{}
+	for _, i := range importers.All() {
+		for _, f := range i.Flags {
+			if name := in.files[f.Name]; name != nil && *name != "" {
+				given[f.Name] = *name
+			}
+		}
+	}
+	return given
 }
 
 // changes adds --set.
@@ -32,24 +49,23 @@ func (in *input) changes(flags *pflag.FlagSet) {
 }
 
 // isForeign reports whether files of another simulator are named.
-func (in *input) isForeign() bool { return in.ns3 != "" || in.topo != "" || in.cm != "" }
+func (in *input) isForeign() bool { return len(in.given()) > 0 }
 
 // options checks that exactly one thing to read is named.
 func (in *input) options(command string, args []string) (run.Options, error) {
-	opt := run.Options{NS3: in.ns3, Topo: in.topo, CM: in.cm, Set: in.set}
+	opt := run.Options{Files: in.given(), Set: in.set}
+	if in.isForeign() {
+		if err := importers.Check(opt.Files); err != nil {
+			return opt, err
+		}
+	}
 	switch {
-	case in.ns3 != "" && (in.topo != "" || in.cm != ""):
-		return opt, errors.New("give --ns3 or --topo and --cm, not both")
-	case in.topo != "" && in.cm == "":
-		return opt, errors.New("--topo needs --cm FILE, htsim's connection matrix")
-	case in.cm != "" && in.topo == "":
-		return opt, errors.New("--cm needs --topo FILE, htsim's topology")
 	case len(args) > 1:
 		return opt, fmt.Errorf("%s takes one scenario, not %d (%s)", command, len(args), strings.Join(args, ", "))
 	case len(args) == 1 && in.isForeign():
-		return opt, fmt.Errorf("give either a scenario (%s) or %s, not both", args[0], in.given())
+		return opt, fmt.Errorf("give either a scenario (%s) or %s, not both", args[0], importers.Given(opt.Files))
 	case len(args) == 0 && !in.isForeign():
-		return opt, fmt.Errorf("%s needs a scenario: a file (-: standard input), a name that hopscope scenarios lists, --ns3 CONFIG, or --topo FILE --cm FILE", command)
+		return opt, fmt.Errorf("%s needs a scenario: a file (-: standard input), a name that hopscope scenarios lists, %s", command, importers.Usage())
 	case len(args) == 1:
 		opt.Scenario = args[0]
 	}
@@ -79,12 +95,4 @@ func readStandard(from io.Reader) ([]byte, error) {
 		return nil, errors.New("standard input is empty; it needs to hold a scenario")
 	}
 	return text, nil
-}
-
-// given repeats the flags that name foreign files.
-func (in *input) given() string {
-	if in.ns3 != "" {
-		return "--ns3 " + in.ns3
-	}
-	return "--topo " + in.topo + " --cm " + in.cm
 }

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/hopscope/hopscope/internal/counters"
 	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/record"
@@ -198,7 +201,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		}
 	}
 	for _, out := range f.outFiles() {
-		for _, in := range append([]string{f.ns3, f.topo, f.cm}, args...) {
+		for _, in := range append(slices.Sorted(maps.Values(f.given())), args...) {
 			if sameFile(out.path, in) {
 				return nil, fmt.Errorf("%s %s: would replace what is run; name another file", out.flag, out.path)
 			}
@@ -291,7 +294,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if dir != nil {
 		meta := report.Meta{Program: version(), Scenario: opt.Scenario, Set: f.set, Seed: r.Seed}
 		if f.isForeign() {
-			meta.Scenario = f.given()
+			meta.Scenario = importers.Given(f.given())
 		}
 		var source []byte
 		if v != nil {

@@ -14,7 +14,7 @@ import (
 // pfc.txt.
 func ns3Rows(t *testing.T, config string, opt run.Options) (fct, pfc []string) {
 	t.Helper()
-	opt.NS3, opt.TracePauses = config, true
+	opt.Files, opt.TracePauses = map[string]string{"ns3": config}, true
 	if opt.Workers == 0 {
 		opt.Workers = 1
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -21,13 +22,14 @@ import (
 type Options struct {
 	Scenario string   // name of a shipped scenario, or a file
 	Text     []byte   // a scenario's text, which Scenario then only names
-	NS3      string   // config file of an ns-3 RDMA simulator, instead of Scenario
 	Stack    string   // over the scenario's own; "": as the scenario says
 	Stacks   []string // all that Stack is compared with, itself among them; nil: it runs alone
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // over the scenario's own
-	Topo, CM string   // topology and connection matrix of htsim, instead of Scenario
-	Workers  int      // goroutines; at least 1. Results do not depend on it
+	// Files are those of another program instead of Scenario, by the flag that names each on the
+	// command line (package importers): {"ns3": "config.txt"}.
+	Files    map[string]string
+	Workers  int // goroutines; at least 1. Results do not depend on it
 	Progress func(Progress)
 
 	// Check, if not nil, may refuse the scenario before it is built and run; its error is what Do returns.
@@ -110,10 +112,12 @@ func Unless[T any](ctx context.Context, work func() (T, error)) (T, error) {
 // user's (*scenario.Error).
 func Load(opt Options) (*scenario.Valid, error) {
 	switch {
-	case opt.NS3 != "":
-		return scenario.LoadNS3(opt.NS3, opt.Set, opt.Seed)
-	case opt.Topo != "" || opt.CM != "":
-		return scenario.LoadHTSim(opt.Topo, opt.CM, opt.Set, opt.Seed)
+	case len(opt.Files) > 0:
+		made, err := importers.Read(opt.Files, opt.Set)
+		if err != nil {
+			return nil, err
+		}
+		return scenario.FromImport(made, opt.Seed)
 	case opt.Stacks != nil:
 		return scenario.LoadColumn(opt.Scenario, opt.Text, opt.Stack, opt.Stacks, opt.Set, opt.Seed)
 	case opt.Text != nil:

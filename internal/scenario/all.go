@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/hopscope/hopscope/internal/tree"
 )
 
 // mostErrors bounds how many errors are listed.
@@ -22,14 +24,14 @@ func Errors(nameOrFile string, src []byte, set []string, seed *uint64) []*Error 
 			return []*Error{bad}
 		}
 	}
-	whole, bad := parseTree(file, src)
+	whole, bad := tree.Parse(file, src)
 	if bad != nil {
 		return []*Error{bad}
 	}
 	var entries []pos // of the workload, that are left
-	if w := whole.get("workload"); w != nil {
-		for _, item := range w.items {
-			entries = append(entries, item.pos)
+	if w := whole.Get("workload"); w != nil {
+		for _, item := range w.Items {
+			entries = append(entries, item.Pos)
 		}
 	}
 	left := make([]int, len(entries)) // their numbers in the file
@@ -40,15 +42,15 @@ func Errors(nameOrFile string, src []byte, set []string, seed *uint64) []*Error 
 	var out []pos     // what was taken out
 	thin := []pos{{}} // sections that something was taken out of
 	for len(found) < mostErrors {
-		root, _ := parseTree(file, src)
+		root, _ := tree.Parse(file, src)
 		for _, at := range out {
-			root.takeOut(at)
+			root.TakeOut(at)
 		}
 		bad := wrong(file, root, src, set, seed)
 		if bad == nil {
 			break
 		}
-		at := pos{bad.File, bad.Line, bad.Col}
+		at := pos{File: bad.File, Line: bad.Line, Col: bad.Col}
 		if !slices.Contains(thin, at) {
 			bad.Msg = renumbered(bad.Msg, left)
 			found = append(found, bad)
@@ -57,12 +59,12 @@ func Errors(nameOrFile string, src []byte, set []string, seed *uint64) []*Error 
 			set = slices.Delete(slices.Clone(set), i, i+1)
 			continue
 		}
-		shapeless := root.get("topology").at(at)
-		section, ok := root.takeOut(at)
-		if i := slices.Index(entries, at); i >= 0 && section == root.get("workload").pos {
+		shapeless := root.Get("topology").Begins(at)
+		section, ok := root.TakeOut(at)
+		if i := slices.Index(entries, at); i >= 0 && section == root.Get("workload").Pos {
 			entries, left = slices.Delete(entries, i, i+1), slices.Delete(left, i, i+1)
 		}
-		if !ok || shapeless || root.get("topology") == nil || root.get("workload") == nil {
+		if !ok || shapeless || root.Get("topology") == nil || root.Get("workload") == nil {
 			break // what is left says nothing of the file
 		}
 		out, thin = append(out, at), append(thin, section)
@@ -85,24 +87,6 @@ func renumbered(msg string, left []int) string {
 	})
 }
 
-// at reports whether a section or a list in it, or an item of one, begins at a place. Of the
-// topology: without it nothing else would be judged as it is.
-func (n *node) at(place pos) bool {
-	if n == nil {
-		return false
-	}
-	if n.kind != scalarNode && n.pos == place {
-		return true
-	}
-	for i := range n.fields {
-		f := &n.fields[i]
-		if f.pos == place && f.value != nil && f.value.kind != scalarNode || f.value.at(place) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(n.items, func(item *node) bool { return item.pos == place || item.at(place) })
-}
-
 // setOf is the argument of an error that a --set caused.
 func setOf(file string) string {
 	const before = "--set "
@@ -114,39 +98,11 @@ func setOf(file string) string {
 
 // wrong is what parseChanged says of a tree.
 func wrong(file string, root *node, src []byte, set []string, seed *uint64) *Error {
-	if root.kind != mappingNode || root.get("topology") == nil || root.get("workload") == nil {
+	if root.Kind != mappingNode || root.Get("topology") == nil || root.Get("workload") == nil {
 		_, err := ParseStack(file, src, "", set, seed)
 		bad, _ := err.(*Error)
 		return bad
 	}
 	_, bad := resolveTree(file, root, src, changes{set: set, seed: seed})
 	return bad
-}
-
-// takeOut removes the innermost field or item that begins at a place, or whose value does,
-// and returns where the section that had it begins.
-func (n *node) takeOut(at pos) (section pos, ok bool) {
-	if n == nil {
-		return pos{}, false
-	}
-	for i := range n.fields {
-		f := &n.fields[i]
-		if section, ok = f.value.takeOut(at); ok {
-			return section, true
-		}
-		if f.pos == at || f.value != nil && f.value.pos == at {
-			n.fields = slices.Delete(n.fields, i, i+1)
-			return n.pos, true
-		}
-	}
-	for i, item := range n.items {
-		if section, ok = item.takeOut(at); ok {
-			return section, true
-		}
-		if item.pos == at {
-			n.items = slices.Delete(n.items, i, i+1)
-			return n.pos, true
-		}
-	}
-	return pos{}, false
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/typo"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -73,7 +74,7 @@ func eitherPreset(own key, others []string) key {
 		case !ok, slices.Contains(others, text):
 			return false
 		case !slices.Contains(words, text):
-			o.fail(name, "%q is neither a card nor a host; %s", text, suggest(text, words))
+			o.fail(name, "%q is neither a card nor a host; %s", text, tree.Suggest(text, words))
 			return false
 		}
 		return parse(o, name)

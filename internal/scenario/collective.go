@@ -100,7 +100,7 @@ func (r *resolver) readCollective(o object) {
 	first := len(r.v.Plan.Conns)
 	for _, s.Bytes = range s.all() {
 		if err := collective.Build(r.v.Plan, entry, s.Spec, e.Options); err != nil {
-			r.d.fail(o.n.pos, "%s: %v", o.path, err)
+			r.d.fail(o.n.Pos, "%s: %v", o.path, err)
 			return
 		}
 		s.Start += s.apart()
@@ -124,12 +124,12 @@ func indexOf(word string, words []string) int {
 // where there is none every host by its first port.
 func (r *resolver) readRanks(o object, s *collective.Spec) {
 	staged := r.readGPUDirect(o)
-	v := o.n.get("ranks")
+	v := o.n.Get("ranks")
 	word := ""
 	if v == nil {
 		word = "all"
-	} else if v.kind == scalarNode {
-		word = v.text
+	} else if v.Kind == scalarNode {
+		word = v.Text
 	}
 	var places []int
 	switch {

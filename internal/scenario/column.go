@@ -80,9 +80,9 @@ func (v *Valid) DataInGPUs() bool {
 // setColumn puts a column's stack, and the way of its data, in place of the scenario's
 // own.
 func setColumn(root *node, name string) *Error {
-	at := pos{file: "--stacks"}
+	at := pos{File: "--stacks"}
 	if msg := CheckColumn(name); msg != "" {
-		return at.errorf("%s", msg)
+		return at.Errorf("%s", msg)
 	}
 	stack, staged := splitColumn(name)
 	if bad := setStack(root, stack); bad != nil {
@@ -90,22 +90,22 @@ func setColumn(root *node, name string) *Error {
 	}
 	switch {
 	case staged:
-		root.put("gpudirect", at, &node{kind: scalarNode, text: "off", pos: at})
+		root.Put("gpudirect", at, &node{Kind: scalarNode, Text: "off", Pos: at})
 	case hasServers(root):
-		root.put("gpudirect", at, &node{kind: scalarNode, text: "on", pos: at})
+		root.Put("gpudirect", at, &node{Kind: scalarNode, Text: "on", Pos: at})
 	default:
-		root.remove("gpudirect")
+		root.Remove("gpudirect")
 	}
 	return nil
 }
 
 // hasServers reports whether any hosts have an inside.
 func hasServers(root *node) bool {
-	if root.get("server") != nil {
+	if root.Get("server") != nil {
 		return true
 	}
-	hosts := root.get("hosts")
-	return hosts != nil && slices.ContainsFunc(hosts.fields, func(f field) bool { return f.value.get("server") != nil })
+	hosts := root.Get("hosts")
+	return hosts != nil && slices.ContainsFunc(hosts.Fields, func(f field) bool { return f.Value.Get("server") != nil })
 }
 
 // gpuDirectKey is `gpudirect` of the scenario or of an entry.

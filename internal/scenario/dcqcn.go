@@ -42,13 +42,13 @@ func (s *dcqcnSettings) take() {
 // readDCQCN reads a preset's name, or a mapping that changes one, or none. InfiniBand has
 // congestion control of its own (ibccKey).
 func (r *resolver) readDCQCN(o object) {
-	n := o.n.get("dcqcn")
+	n := o.n.Get("dcqcn")
 	if r.d.err != nil {
 		return
 	}
 	if !r.stack().CC && !r.stack().Credits {
-		if n != nil && (n.kind != scalarNode || n.text != "none") {
-			r.d.fail(n.pos, "dcqcn: the stack %s runs without congestion control; take the stack rocev2, or leave dcqcn out", r.v.Stack)
+		if n != nil && (n.Kind != scalarNode || n.Text != "none") {
+			r.d.fail(n.Pos, "dcqcn: the stack %s runs without congestion control; take the stack rocev2, or leave dcqcn out", r.v.Stack)
 		}
 		return
 	}
@@ -73,12 +73,12 @@ func (r *resolver) dcqcnKey(s *dcqcnSettings) key {
 
 // dcqcnKeyAt finds the place of the key that a validation error is about.
 func dcqcnKeyAt(o object, msg string) pos {
-	for _, f := range o.n.fields {
-		if strings.Contains(msg, " "+f.key+" ") {
-			return f.value.pos
+	for _, f := range o.n.Fields {
+		if strings.Contains(msg, " "+f.Key+" ") {
+			return f.Value.Pos
 		}
 	}
-	return o.n.pos
+	return o.n.Pos
 }
 
 // keys are the keys of the section; the defaults are those of the preset.

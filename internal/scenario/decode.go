@@ -3,6 +3,8 @@ package scenario
 import (
 	"strconv"
 	"strings"
+
+	"github.com/hopscope/hopscope/internal/tree"
 )
 
 // decoder reads a tree into Go values and keeps the first error. After an
@@ -17,9 +19,9 @@ type decoder struct {
 func (d *decoder) fail(p pos, format string, args ...any) {
 	if d.err == nil {
 		if p == (pos{}) {
-			p = pos{d.file, 1, 1}
+			p = pos{File: d.file, Line: 1, Col: 1}
 		}
-		d.err = p.errorf(format, args...)
+		d.err = p.Errorf(format, args...)
 	}
 }
 
@@ -37,22 +39,22 @@ func (d *decoder) object(n *node, path string, keys []key) object {
 	if n == nil {
 		n = &node{}
 	}
-	switch n.kind {
+	switch n.Kind {
 	case mappingNode:
-		for _, f := range n.fields {
-			k := find(keys, f.key)
+		for _, f := range n.Fields {
+			k := find(keys, f.Key)
 			switch {
 			case k == nil:
-				d.fail(f.pos, "unknown key %q in %s; %s", f.key, orScenario(path), suggest(f.key, keyNames(keys)))
+				d.fail(f.Pos, "unknown key %q in %s; %s", f.Key, orScenario(path), tree.Suggest(f.Key, keyNames(keys)))
 			case k.renamed != "":
 				o := object{path: path}
-				d.fail(f.pos, "%s is %s now", o.join(f.key), o.join(k.renamed))
+				d.fail(f.Pos, "%s is %s now", o.join(f.Key), o.join(k.renamed))
 			}
 		}
 	case nullNode:
 	default:
-		d.fail(n.pos, "%s is %s; it is a mapping with the keys %s", orScenario(path), n.kind, strings.Join(keyNames(keys), ", "))
-		n = &node{pos: n.pos}
+		d.fail(n.Pos, "%s is %s; it is a mapping with the keys %s", orScenario(path), n.Kind, strings.Join(keyNames(keys), ", "))
+		n = &node{Pos: n.Pos}
 	}
 	return object{d: d, n: n, path: path}
 }
@@ -84,17 +86,17 @@ func (o object) join(key string) string {
 	return o.path + "." + key
 }
 
-func (o object) has(key string) bool { return o.n.get(key) != nil }
+func (o object) has(key string) bool { return o.n.Get(key) != nil }
 
 // at is the place of the key's value, or of the object when the key is absent.
 func (o object) at(key string) pos {
-	if v := o.n.get(key); v != nil {
-		return v.pos
+	if v := o.n.Get(key); v != nil {
+		return v.Pos
 	}
 	if o.n == nil {
 		return pos{}
 	}
-	return o.n.pos
+	return o.n.Pos
 }
 
 func (o object) fail(key, format string, args ...any) {
@@ -103,21 +105,21 @@ func (o object) fail(key, format string, args ...any) {
 
 // object returns the mapping under key.
 func (o object) object(name string, keys []key) object {
-	return o.d.object(o.n.get(name), o.join(name), keys)
+	return o.d.object(o.n.Get(name), o.join(name), keys)
 }
 
 // scalar returns the text under key; ok is false when the key is absent or an
 // error was found.
 func (o object) scalar(key string) (text string, ok bool) {
-	v := o.n.get(key)
+	v := o.n.Get(key)
 	if v == nil || o.d.err != nil {
 		return "", false
 	}
-	if v.kind != scalarNode {
-		o.fail(key, "is %s; one value is needed", v.kind)
+	if v.Kind != scalarNode {
+		o.fail(key, "is %s; one value is needed", v.Kind)
 		return "", false
 	}
-	return v.text, true
+	return v.Text, true
 }
 
 // read parses the text under key into dst, which stays as it is when the key
@@ -138,31 +140,31 @@ func read[T any](o object, key string, dst *T, parse func(string) (T, error)) bo
 
 // list returns the items under key; a single value counts as a list of one.
 func (o object) list(key string) []*node {
-	v := o.n.get(key)
+	v := o.n.Get(key)
 	switch {
-	case v == nil || o.d.err != nil || v.kind == nullNode:
+	case v == nil || o.d.err != nil || v.Kind == nullNode:
 		return nil
-	case v.kind == sequenceNode:
-		return v.items
+	case v.Kind == sequenceNode:
+		return v.Items
 	}
 	return []*node{v}
 }
 
 // priorities reads a list of priorities 0 to 7 into a mask.
 func (o object) priorities(key string, dst *uint8) bool {
-	v := o.n.get(key)
+	v := o.n.Get(key)
 	if v == nil || o.d.err != nil {
 		return false
 	}
-	if v.kind == scalarNode && v.text == "none" {
+	if v.Kind == scalarNode && v.Text == "none" {
 		*dst = 0
 		return true
 	}
 	var mask uint8
 	for _, item := range o.list(key) {
-		p, err := strconv.ParseUint(item.text, 10, 8)
-		if item.kind != scalarNode || err != nil || p > 7 {
-			o.d.fail(item.pos, "%s: %q is not a priority from 0 to 7", o.join(key), item.text)
+		p, err := strconv.ParseUint(item.Text, 10, 8)
+		if item.Kind != scalarNode || err != nil || p > 7 {
+			o.d.fail(item.Pos, "%s: %q is not a priority from 0 to 7", o.join(key), item.Text)
 			return false
 		}
 		mask |= 1 << p
@@ -196,3 +198,10 @@ func parseFraction(text string) (num, den int64, ok bool) {
 
 // indexed names a list item as --set addresses it.
 func indexed(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// keep keeps the first error.
+func (d *decoder) keep(bad *Error) {
+	if d.err == nil && bad != nil {
+		d.err = bad
+	}
+}

@@ -50,8 +50,8 @@ func (r *resolver) readFaults(s *nicSettings, o object, name string) bool {
 		keys := faultKeys(&f)
 		in := r.d.object(item, indexed(o.join(name), i), keys)
 		if r.d.err == nil {
-			if n := len(in.n.fields); n != 1 {
-				r.d.fail(item.pos, "%s gives %d kinds of fault; give one of hang, pauses, slow", in.path, n)
+			if n := len(in.n.Fields); n != 1 {
+				r.d.fail(item.Pos, "%s gives %d kinds of fault; give one of hang, pauses, slow", in.path, n)
 			}
 		}
 		in.read(keys)
@@ -60,7 +60,7 @@ func (r *resolver) readFaults(s *nicSettings, o object, name string) bool {
 		}
 		for _, g := range s.faults {
 			if g.From < f.To && f.From < g.To && (g.Kind == record.FaultPauses) == (f.Kind == record.FaultPauses) {
-				r.d.fail(item.pos, "%s overlaps another fault of the card that begins at %v; let one end before the other begins",
+				r.d.fail(item.Pos, "%s overlaps another fault of the card that begins at %v; let one end before the other begins",
 					in.path, g.From)
 				return false
 			}

@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/internal/importer"
+	"github.com/hopscope/hopscope/internal/importer/htsim"
+	"github.com/hopscope/hopscope/internal/importer/ns3"
 )
 
 // checkResult holds what every input must give: a scenario or an *Error of one
@@ -90,19 +94,18 @@ func FuzzNS3(f *testing.F) {
 		if digits(topo) > 4 {
 			t.Skip()
 		}
-		files := map[string]string{"topology.txt": topo, "flow.txt": flow}
+		files := map[string]string{"config.txt": config, "topology.txt": topo, "flow.txt": flow}
 		read := func(path string) ([]byte, error) {
 			if text, ok := files[filepath.Base(path)]; ok {
 				return []byte(text), nil
 			}
 			return nil, fs.ErrNotExist
 		}
-		v, bad := parseNS3("config.txt", []byte(config), read, nil, nil)
-		if bad != nil {
-			checkResult(t, nil, bad)
+		v, err := imported(ns3.Importer(), importer.Request{Files: []string{"config.txt"}, ReadFile: read}, nil)
+		checkResult(t, v, err)
+		if err != nil {
 			return
 		}
-		checkResult(t, v, nil)
 		if _, err := Parse("s.yaml", v.Source, nil, nil); err != nil {
 			t.Fatalf("its own source: %v\n%s", err, v.Source)
 		}
@@ -121,17 +124,11 @@ func FuzzHTSim(f *testing.F) {
 		read := func(path string) ([]byte, error) {
 			return map[string][]byte{"a.topo": []byte(topo), "b.cm": []byte(cm)}[path], nil
 		}
-		root, bad := htsimTree("a.topo", "b.cm", read)
-		if bad != nil {
-			checkResult(t, nil, bad)
+		v, err := imported(htsim.Importer(), importer.Request{Files: []string{"a.topo", "b.cm"}, ReadFile: read}, nil)
+		checkResult(t, v, err)
+		if err != nil {
 			return
 		}
-		v, bad := resolveTree("b.cm", root, nil, changes{})
-		if bad != nil {
-			checkResult(t, nil, bad)
-			return
-		}
-		checkResult(t, v, nil)
 		if _, err := Parse("s.yaml", v.Source, nil, nil); err != nil {
 			t.Fatalf("its own source: %v\n%s", err, v.Source)
 		}

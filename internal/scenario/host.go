@@ -170,7 +170,7 @@ func (r *resolver) tcpEnds() []bool {
 // hostNotes lists what the host section says; with a preset all that hosts are
 // like, as far as one has nothing else of its own.
 func (r *resolver) hostNotes(o object) {
-	section := object{d: r.d, n: orEmpty(o.n.get("host")), path: "host"}
+	section := object{d: r.d, n: orEmpty(o.n.Get("host")), path: "host"}
 	said := flatten(section, nil)
 	for i := range said {
 		switch said[i].Key {
@@ -258,12 +258,12 @@ func (s *hostSettings) lists(key string) bool {
 
 // flatten lists the values of an object and of those in it.
 func flatten(o object, to []record.Note) []record.Note {
-	for _, f := range o.n.fields {
-		switch f.value.kind {
+	for _, f := range o.n.Fields {
+		switch f.Value.Kind {
 		case scalarNode:
-			to = append(to, record.Note{Key: o.path + "." + f.key, Value: f.value.text, Source: fromScenario})
+			to = append(to, record.Note{Key: o.path + "." + f.Key, Value: f.Value.Text, Source: fromScenario})
 		case mappingNode:
-			to = flatten(object{d: o.d, n: f.value, path: o.path + "." + f.key}, to)
+			to = flatten(object{d: o.d, n: f.Value, path: o.path + "." + f.Key}, to)
 		}
 	}
 	return to

@@ -49,7 +49,7 @@ func idleIn(o object, keys []key, to []idleKey) []idleKey {
 		}
 		if why := k.useless(); why != "" {
 			to = append(to, idleKey{o, k.name, why})
-		} else if v := o.n.get(k.name); k.many == oneSection && k.inner != nil && v.kind == mappingNode {
+		} else if v := o.n.Get(k.name); k.many == oneSection && k.inner != nil && v.Kind == mappingNode {
 			to = idleIn(object{d: o.d, n: v, path: o.join(k.name)}, k.inner, to)
 		}
 	}
@@ -79,7 +79,7 @@ func (r *resolver) warnIdleDevices() {
 // their own; nodes without stand for each other.
 func (r *resolver) warnIdleSection(all object, kind topology.Kind, own func(n int) object, keys func(n int) []key) {
 	var idle []idleKey
-	seen, first, given := false, true, all.n != nil && len(all.n.fields) > 0
+	seen, first, given := false, true, all.n != nil && len(all.n.Fields) > 0
 	for n := range r.v.Graph.Nodes {
 		o := own(n)
 		has := o.n != nil && o.n != all.n

@@ -81,7 +81,7 @@ func (s *hostSettings) settle(o object) {
 	}
 	s.lacks(o, "moderation", "interrupt moderation", o.has("moderation") && !s.has().Moderation && s.Moderation != (host.Moderation{}))
 	if err := s.Spec.Check(); err != nil && o.d.err == nil {
-		o.d.fail(o.n.pos, "%v", err)
+		o.d.fail(o.n.Pos, "%v", err)
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *hostSettings) moderationKey() key {
 		opening(func(object) { s.Moderation = host.Moderation{} }).
 		finish(func(o object) {
 			if s.Moderation.Time == 0 && s.Moderation.Frames > 1 {
-				o.d.fail(o.n.pos, "%s: interrupts after %d frames and no time leave the last frames for ever; give a time such as 16us", o.path, s.Moderation.Frames)
+				o.d.fail(o.n.Pos, "%s: interrupts after %d frames and no time leave the last frames for ever; give a time such as 16us", o.path, s.Moderation.Frames)
 			}
 		})
 }

@@ -168,12 +168,12 @@ func find(keys []key, name string) *key {
 func (o object) read(keys []key) {
 	for i := range keys {
 		k := &keys[i]
-		v := o.n.get(k.name)
+		v := o.n.Get(k.name)
 		switch {
 		case o.d.err != nil:
 			return
 		case v == nil && k.needed != "":
-			o.d.fail(o.n.pos, "%s has no %s; %s", o.path, k.name, k.needed)
+			o.d.fail(o.n.Pos, "%s has no %s; %s", o.path, k.name, k.needed)
 		case v != nil && k.renamed == "":
 			k.read(o, v)
 		}
@@ -191,22 +191,22 @@ func (k *key) read(o object, v *node) {
 
 // take reads what stands under the key; false: nothing more is to be done about it.
 func (k *key) take(o object, v *node) bool {
-	if v.kind == scalarNode {
+	if v.Kind == scalarNode {
 		for _, w := range k.words {
-			if v.text == w.text {
+			if v.Text == w.text {
 				w.set()
 				return false
 			}
 		}
 	}
 	switch {
-	case len(k.words) > 0 && k.inner != nil && k.short == "" && k.parse == nil && v.kind == scalarNode:
-		o.fail(k.name, "%q is not known; give %s, or a mapping with the keys %s", v.text, strings.ReplaceAll(quoted(k.wordTexts()), "`", ""), strings.Join(keyNames(k.inner), ", "))
+	case len(k.words) > 0 && k.inner != nil && k.short == "" && k.parse == nil && v.Kind == scalarNode:
+		o.fail(k.name, "%q is not known; give %s, or a mapping with the keys %s", v.Text, strings.ReplaceAll(quoted(k.wordTexts()), "`", ""), strings.Join(keyNames(k.inner), ", "))
 		return false
-	case k.short != "" && v.kind == scalarNode:
-		long := object{o.d, &node{kind: mappingNode, pos: v.pos, fields: []field{{k.short, v.pos, v}}}, o.join(k.name), true}
+	case k.short != "" && v.Kind == scalarNode:
+		long := object{o.d, &node{Kind: mappingNode, Pos: v.Pos, Fields: []field{{Key: k.short, Pos: v.Pos, Value: v}}}, o.join(k.name), true}
 		k.readSection(long)
-	case k.inner != nil && k.many == oneSection && (k.parse == nil || v.kind != scalarNode):
+	case k.inner != nil && k.many == oneSection && (k.parse == nil || v.Kind != scalarNode):
 		k.readSection(o.object(k.name, k.inner))
 	case k.parse != nil:
 		return k.parse(o, k.name)

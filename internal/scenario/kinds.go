@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/param"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -153,7 +154,7 @@ func choiceKey[T comparable](name string, dst *T, words []string, values []T, te
 					return true
 				}
 			}
-			o.fail(name, "%q is not known; %s", text, suggest(text, words))
+			o.fail(name, "%q is not known; %s", text, tree.Suggest(text, words))
 			return false
 		},
 		now: func() string {

@@ -12,8 +12,10 @@ import (
 	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/foreign"
+	"github.com/hopscope/hopscope/internal/importer"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/scenarios"
 	"github.com/hopscope/hopscope/wire"
@@ -35,11 +37,11 @@ func List() []Info {
 			continue
 		}
 		info := Info{Name: e.Name()}
-		if root, bad := parseTree(e.Name(), src); bad == nil {
-			if d := root.get("description"); d != nil {
-				info.Description = d.text
+		if root, bad := tree.Parse(e.Name(), src); bad == nil {
+			if d := root.Get("description"); d != nil {
+				info.Description = d.Text
 			}
-			if y := root.get("symptoms"); y != nil {
+			if y := root.Get("symptoms"); y != nil {
 				info.Symptoms = symptomsOf(y)
 			}
 		}
@@ -81,35 +83,20 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 	var long *files.TooLongError
 	switch {
 	case errors.As(err, &long):
-		return "", nil, pos{file: nameOrFile}.errorf("is longer than %d MiB; no scenario is: put long lists of flows into a trace file", maxFile>>20)
+		return "", nil, pos{File: nameOrFile}.Errorf("is longer than %d MiB; no scenario is: put long lists of flows into a trace file", maxFile>>20)
 	case err == nil:
 		return nameOrFile, src, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, pos{file: nameOrFile}.errorf("no such file and no shipped scenario of that name; %s", suggest(filepath.Base(nameOrFile), names))
+		return "", nil, pos{File: nameOrFile}.Errorf("no such file and no shipped scenario of that name; %s", tree.Suggest(filepath.Base(nameOrFile), names))
 	}
 	if info, e := os.Stat(nameOrFile); e == nil && info.IsDir() {
-		return "", nil, pos{file: nameOrFile}.errorf("is a folder; name a scenario file")
+		return "", nil, pos{File: nameOrFile}.Errorf("is a folder; name a scenario file")
 	}
-	return "", nil, pos{file: nameOrFile}.errorf("cannot be read: %v; name a readable scenario file", rootCause(err))
+	return "", nil, pos{File: nameOrFile}.Errorf("cannot be read: %v; name a readable scenario file", importer.Cause(err))
 }
 
 // maxFile bounds a scenario file in bytes.
 const maxFile = 16 << 20
-
-// maxInput bounds the files that a scenario or the command line names in bytes: a million
-// flows have some 40.
-const maxInput = 64 << 20
-
-// readInput reads such a file.
-func readInput(path string) ([]byte, error) { return files.Read(path, maxInput) }
-
-func rootCause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
 
 // Parse checks the text of a scenario; file is its name in errors.
 func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) {
@@ -137,22 +124,34 @@ func LoadColumn(nameOrFile string, src []byte, stack string, stacks, set []strin
 
 // parseChanged is Parse with what the command line changes.
 func parseChanged(file string, src []byte, c changes) (*Valid, error) {
-	root, bad := parseTree(file, src)
-	if bad != nil || root.get("topology") == nil || root.get("workload") == nil {
+	root, bad := tree.Parse(file, src)
+	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil {
 		if other := foreign.Instead(src, "a scenario", foreign.Scenario); other != "" {
-			return nil, pos{file: file}.errorf("%s", other)
+			return nil, pos{File: file}.Errorf("%s", other)
 		}
 	}
 	if bad != nil {
 		return nil, bad
 	}
-	if root.kind != mappingNode {
-		return nil, root.pos.errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.kind)
+	if root.Kind != mappingNode {
+		return nil, root.Pos.Errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.Kind)
 	}
 	v, bad := resolveTree(file, root, src, c)
 	if bad != nil {
 		return nil, bad
 	}
+	return v, nil
+}
+
+// FromImport checks a scenario that an importer made of other files; seed, when not nil,
+// replaces its own. The error is always an *Error.
+func FromImport(in *importer.Scenario, seed *uint64) (*Valid, error) {
+	v, bad := resolveTree(in.File, in.Root, nil, changes{set: in.Set, seed: seed})
+	if bad != nil {
+		return nil, bad
+	}
+	v.Warnings = append(slices.Clone(in.Warnings), v.Warnings...)
+	v.Notes = append(slices.Clone(in.Notes), v.Notes...)
 	return v, nil
 }
 
@@ -178,8 +177,8 @@ func (c changes) apply(root *node) *Error {
 			return bad
 		}
 	}
-	if c.stack != "" && root.get("ns3") != nil {
-		return pos{file: "--stacks"}.errorf("an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack, so there are none to compare; vary its keys with hopscope run, such as --set ns3.ENABLE_QCN=0")
+	if c.stack != "" && root.Get("ns3") != nil {
+		return pos{File: "--stacks"}.Errorf("an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack, so there are none to compare; vary its keys with hopscope run, such as --set ns3.ENABLE_QCN=0")
 	}
 	if c.stack != "" {
 		if bad := setColumn(root, c.stack); bad != nil {
@@ -198,8 +197,8 @@ func (c changes) apply(root *node) *Error {
 		}
 	}
 	if c.seed != nil {
-		at := pos{file: "--seed"}
-		root.put("seed", at, &node{kind: scalarNode, text: strconv.FormatUint(*c.seed, 10), pos: at})
+		at := pos{File: "--seed"}
+		root.Put("seed", at, &node{Kind: scalarNode, Text: strconv.FormatUint(*c.seed, 10), Pos: at})
 	}
 	return nil
 }
@@ -209,7 +208,7 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	if bad := c.apply(root); bad != nil {
 		return nil, bad
 	}
-	r := &resolver{d: &decoder{file: file, readFile: readInput}, v: &Valid{Wire: wire.Ethernet},
+	r := &resolver{d: &decoder{file: file, readFile: importer.ReadFile}, v: &Valid{Wire: wire.Ethernet},
 		compared: c.stack != "", without: c.without}
 	inlined := r.d.inlineTraces(root)
 	inlined = r.d.inlineServers(root) || inlined
@@ -223,7 +222,7 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	}
 	r.v.Source = src
 	if src == nil || c.any() || inlined {
-		r.v.Source = render(root)
+		r.v.Source = tree.Render(root)
 	}
 	return r.v, nil
 }
@@ -232,9 +231,9 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 // what is kept of a scenario lies in a file of another name. A text that cannot
 // begin with another key is given up.
 func named(name string, root *node, src []byte) []byte {
-	root.fields = append([]field{{key: "name", value: text(name)}}, root.fields...)
-	out := append([]byte("name: "+renderText(name)+"\n"), src...)
-	if again, bad := parseTree("", out); src == nil || bad != nil || again.get("topology") == nil {
+	root.Fields = append([]field{{Key: "name", Value: tree.Text(name)}}, root.Fields...)
+	out := append([]byte("name: "+tree.RenderText(name)+"\n"), src...)
+	if again, bad := tree.Parse("", out); src == nil || bad != nil || again.Get("topology") == nil {
 		return nil
 	}
 	return out
@@ -290,8 +289,8 @@ func (r *resolver) rootKeys() []key {
 
 // text is the text of a single value; "": none is given.
 func (o object) text(name string) string {
-	if v := o.n.get(name); v != nil && v.kind == scalarNode {
-		return v.text
+	if v := o.n.Get(name); v != nil && v.Kind == scalarNode {
+		return v.Text
 	}
 	return ""
 }
@@ -323,7 +322,7 @@ func (r *resolver) warnIdleScenario() {
 
 // resolve reads the sections in the order in which they depend on each other.
 func (r *resolver) resolve(root *node) {
-	if root.get("ns3") != nil {
+	if root.Get("ns3") != nil {
 		r.resolveNS3Scenario(root)
 		return
 	}
@@ -332,7 +331,7 @@ func (r *resolver) resolve(root *node) {
 	o := r.d.object(root, "", r.keys)
 	r.readHeader(o)
 	r.readNoise(o)
-	r.readTopology(root.get("topology"), root.get("server"))
+	r.readTopology(root.Get("topology"), root.Get("server"))
 	if r.d.err == nil {
 		r.without.neverFail(r.v.Graph)
 	}
@@ -343,7 +342,7 @@ func (r *resolver) resolve(root *node) {
 	r.readDCQCN(o)
 	r.readTCP(o)
 	r.readTriggerList(o)
-	r.readWorkload(root.get("workload"))
+	r.readWorkload(root.Get("workload"))
 	r.readHosts()
 	if r.d.err != nil {
 		return
@@ -481,7 +480,7 @@ func (r *resolver) readDevices(o object) {
 	if r.stack().Credits {
 		sw.latency, sw.cutThrough = -1, true // by rate: see cutThrough
 	}
-	r.readSwitch(o.n.get("switch"), "switch", &sw)
+	r.readSwitch(o.n.Get("switch"), "switch", &sw)
 	r.switchObj, r.baseDSCP = sw.obj, sw.dscp
 	nic := defaultNIC(sw.pfc)
 	keys := r.nicKeys(&nic)
@@ -541,31 +540,31 @@ func (r *resolver) withoutPFC(settings ...*pfcSettings) {
 
 // overrides applies the sections of named nodes.
 func (r *resolver) overrides(o object, key string, kind topology.Kind, apply func(n int, v *node, path string)) {
-	v := o.n.get(key)
+	v := o.n.Get(key)
 	if v == nil || r.d.err != nil {
 		return
 	}
-	if v.kind != mappingNode {
-		o.fail(key, "is %s; it maps names to settings", v.kind)
+	if v.Kind != mappingNode {
+		o.fail(key, "is %s; it maps names to settings", v.Kind)
 		return
 	}
-	for _, f := range v.fields {
-		n, ok := r.v.Graph.NodeByName(f.key)
+	for _, f := range v.Fields {
+		n, ok := r.v.Graph.NodeByName(f.Key)
 		if !ok {
-			r.d.fail(f.pos, "%s: there is no %s %q; %s", key, kind, f.key, suggestOf(r.v.Graph, kind, f.key))
+			r.d.fail(f.Pos, "%s: there is no %s %q; %s", key, kind, f.Key, suggestOf(r.v.Graph, kind, f.Key))
 			return
 		}
 		if got := r.v.Graph.Nodes[n].Kind; got != kind {
-			r.d.fail(f.pos, "%s: %s is a %s; put it under %s", key, f.key, got, map[topology.Kind]string{topology.Host: "hosts", topology.Switch: "switches"}[got])
+			r.d.fail(f.Pos, "%s: %s is a %s; put it under %s", key, f.Key, got, map[topology.Kind]string{topology.Host: "hosts", topology.Switch: "switches"}[got])
 			return
 		}
-		apply(n, f.value, key+"."+f.key)
+		apply(n, f.Value, key+"."+f.Key)
 	}
 }
 
 // checkPairs makes sure that every connection has a route.
 func (r *resolver) checkPairs(o object) {
-	list := o.n.get("workload")
+	list := o.n.Get("workload")
 	for i := range r.v.Plan.Conns {
 		c := &r.v.Plan.Conns[i]
 		if r.initialRate > 0 && c.InitialRate == 0 {
@@ -578,7 +577,7 @@ func (r *resolver) checkPairs(o object) {
 			err = r.v.Routes.CheckPair(r.v.Graph, c.Src, c.Dst)
 		}
 		if err != nil {
-			r.d.fail(list.items[c.Entry].pos, "workload[%d]: %v%s", c.Entry, err, r.railHint(c))
+			r.d.fail(list.Items[c.Entry].Pos, "workload[%d]: %v%s", c.Entry, err, r.railHint(c))
 			return
 		}
 	}

@@ -231,19 +231,19 @@ func assignmentKeys(a *assignment, ports func(o object, name string) bool) []key
 
 // sections calls read with each section under a name, in order.
 func sections(o object, name string, keys func(name string) []key, read func(name string, at pos, inner object)) bool {
-	v := o.n.get(name)
-	if v.kind != mappingNode {
-		o.fail(name, "is %s; it maps names to settings", v.kind)
+	v := o.n.Get(name)
+	if v.Kind != mappingNode {
+		o.fail(name, "is %s; it maps names to settings", v.Kind)
 		return false
 	}
-	for _, f := range v.fields {
-		table := keys(f.key)
-		inner := o.d.object(f.value, o.join(name)+"."+f.key, table)
+	for _, f := range v.Fields {
+		table := keys(f.Key)
+		inner := o.d.object(f.Value, o.join(name)+"."+f.Key, table)
 		inner.read(table)
 		if o.d.err != nil {
 			return false
 		}
-		read(f.key, f.pos, inner)
+		read(f.Key, f.Pos, inner)
 	}
 	return true
 }
@@ -274,12 +274,12 @@ func (m *memorySettings) readProfiles(o object, name string) bool {
 
 // items calls read with each section of a list, in order.
 func items(o object, name string, read func(item *node, path string)) bool {
-	v := o.n.get(name)
-	if v.kind != sequenceNode {
-		o.fail(name, "is %s; it is a list of sections", v.kind)
+	v := o.n.Get(name)
+	if v.Kind != sequenceNode {
+		o.fail(name, "is %s; it is a list of sections", v.Kind)
 		return false
 	}
-	for i, item := range v.items {
+	for i, item := range v.Items {
 		if read(item, indexed(o.join(name), i)); o.d.err != nil {
 			return false
 		}
@@ -324,9 +324,9 @@ func (m *memorySettings) readAssignments(o object, name string, to *[]assignment
 		a := assignment{priorities: 255}
 		keys := assignmentKeys(&a, func(o object, name string) bool {
 			for _, p := range o.list(name) {
-				n, err := strconv.ParseUint(p.text, 10, 16)
-				if p.kind != scalarNode || err != nil || n == 0 {
-					o.d.fail(p.pos, "%s: %q is not the number of a port, from 1", o.join(name), p.text)
+				n, err := strconv.ParseUint(p.Text, 10, 16)
+				if p.Kind != scalarNode || err != nil || n == 0 {
+					o.d.fail(p.Pos, "%s: %q is not the number of a port, from 1", o.join(name), p.Text)
 					return false
 				}
 				a.ports = append(a.ports, int(n)-1)

@@ -170,23 +170,23 @@ func listOfWords[T comparable](name, text string, words []string, values []T, ds
 // readNCCL reads the section and tells servers what follows.
 func (r *resolver) readNCCL(o object) {
 	r.nccl = ncclSettings{version: collective.DefaultVersion}
-	if env := o.n.get("nccl").get("env"); env != nil {
+	if env := o.n.Get("nccl").Get("env"); env != nil {
 		seen := map[string]string{}
-		for i := range env.fields {
-			f := &env.fields[i]
-			said := f.key
-			f.key = strings.TrimPrefix(f.key, "NCCL_")
-			switch f.key { // newer names
+		for i := range env.Fields {
+			f := &env.Fields[i]
+			said := f.Key
+			f.Key = strings.TrimPrefix(f.Key, "NCCL_")
+			switch f.Key { // newer names
 			case "MIN_CTAS":
-				f.key = "MIN_NCHANNELS"
+				f.Key = "MIN_NCHANNELS"
 			case "MAX_CTAS":
-				f.key = "MAX_NCHANNELS"
+				f.Key = "MAX_NCHANNELS"
 			}
-			if first, twice := seen[f.key]; twice {
-				r.d.fail(f.pos, "nccl.env: %s and %s are the same variable; keep one", first, said)
+			if first, twice := seen[f.Key]; twice {
+				r.d.fail(f.Pos, "nccl.env: %s and %s are the same variable; keep one", first, said)
 				return
 			}
-			seen[f.key] = said
+			seen[f.Key] = said
 		}
 	}
 	keys := ncclKeys(&r.nccl)

@@ -25,7 +25,7 @@ func (r *resolver) notes(o object) {
 	} else {
 		r.note("mtu", fmt.Sprintf("%dB", int64(r.mtu)), sourceOf(o, "mtu", "IBTA path MTU, the largest"))
 	}
-	sw := o.n.get("switch")
+	sw := o.n.Get("switch")
 	s := object{d: r.d, n: orEmpty(sw), path: "switch"}
 	first := -1
 	for n := range r.v.Graph.Nodes {
@@ -97,7 +97,7 @@ func (r *resolver) switchNotes(s object, set *switchSettings) {
 		r.note("switch.pfc", "none", from)
 		return
 	}
-	p := object{d: r.d, n: orEmpty(s.n.get("pfc")), path: "switch.pfc"}
+	p := object{d: r.d, n: orEmpty(s.n.Get("pfc")), path: "switch.pfc"}
 	r.note("switch.pfc.enabled", "priorities "+maskText(set.pfc.enabled), sourceOf(p, "enabled", "RoCEv2 deployments: one lossless class, priority 3"))
 	if set.pfc.xoff > 0 {
 		r.note("switch.pfc.xoff", set.pfc.xoff.String(), fromScenario)
@@ -127,14 +127,14 @@ func maskText(mask uint8) string {
 // transportNotes lists one profile; keys that the nic section gives are the
 // scenario's.
 func (r *resolver) transportNotes(o object, i int) {
-	nic := object{d: r.d, n: orEmpty(o.n.get("nic")), path: "nic"}
+	nic := object{d: r.d, n: orEmpty(o.n.Get("nic")), path: "nic"}
 	for _, n := range r.v.Transports[i].Notes() {
 		key := strings.TrimPrefix(n.Key, "transport.")
 		if key == "retry_count" {
 			key = "retry"
 		}
 		switch {
-		case nic.n.kind == mappingNode && nic.gives(key), key == "mtu" && o.has("mtu"):
+		case nic.n.Kind == mappingNode && nic.gives(key), key == "mtu" && o.has("mtu"):
 			n.Source = fromScenario
 		}
 		if i > 0 {
@@ -150,8 +150,8 @@ func (o object) gives(key string) bool {
 	if !nested {
 		return o.has(key)
 	}
-	n := o.n.get(section)
-	return n != nil && n.kind == mappingNode && n.get(inner) != nil
+	n := o.n.Get(section)
+	return n != nil && n.Kind == mappingNode && n.Get(inner) != nil
 }
 
 // warnings collects what is legal but risky.

@@ -21,17 +21,17 @@ const (
 	ns3Classes17 = 0xfe
 )
 
-func (r *resolver) ns3Routes(topo ns3Word) {
+func (r *resolver) ns3Routes(topo word) {
 	if r.d.err != nil {
 		return
 	}
 	routes, err := topology.ComputeRoutes(r.v.Graph)
 	if err != nil {
-		r.d.fail(topo.pos, "%v", err)
+		r.d.fail(topo.Pos, "%v", err)
 		return
 	}
 	r.v.Routes = routes
-	r.resolveFailover(topo.pos) // at once: those simulators compute all routes anew as a link goes down
+	r.resolveFailover(topo.Pos) // at once: those simulators compute all routes anew as a link goes down
 }
 
 // ns3DCQCN fills the reaction point from the config file. RP_TIMER and
@@ -133,7 +133,7 @@ func (r *resolver) ns3Switches(c *ns3Config) {
 			sw.Ports = append(sw.Ports, pp)
 		}
 		if r.d.err == nil && shared <= 0 {
-			r.d.fail(c.word("BUFFER_SIZE", "").pos, "BUFFER_SIZE %v is smaller than the reserves and headrooms of switch %d, %v in all; give more",
+			r.d.fail(c.word("BUFFER_SIZE", "").Pos, "BUFFER_SIZE %v is smaller than the reserves and headrooms of switch %d, %v in all; give more",
 				buffer, n, buffer-shared)
 		}
 		memory.Size += shared

@@ -4,15 +4,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/importer/ns3"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 	"github.com/hopscope/hopscope/wire"
 )
 
-// ns3Declared declares the keys of the simulators' config files: those of an ns3 section, then
-// those for names of files, monitors, and what links say themselves.
-func ns3Declared() (section, elsewhere []key) {
+// ns3Keys declares the keys of an ns3 section, which are those of the simulators' config files
+// but for names of files, monitors, and what links say themselves (ns3.Section).
+func ns3Keys() (section []key) {
 	one := func(name, text string) key {
 		return otherKey(name, "as in config files", []jsonSchema{numberOrText()}, readLater, text)
 	}
@@ -49,47 +49,7 @@ func ns3Declared() (section, elsewhere []key) {
 		SAMPLE_FEEDBACK PINT_LOG_BASE PINT_PROB PAUSE_TIME`) {
 		section = append(section, one(name, "Known and without effect with `CC_MODE: 1`, as there."))
 	}
-	for _, name := range strings.Fields(`TOPOLOGY_FILE FLOW_FILE TRACE_FILE TRACE_OUTPUT_FILE FCT_OUTPUT_FILE PFC_OUTPUT_FILE
-		QLEN_MON_FILE QLEN_MON_START QLEN_MON_END ENABLE_TRACE ERROR_RATE_PER_LINK DATA_RATE LINK_DELAY LINK_DOWN`) {
-		elsewhere = append(elsewhere, one(name, "Of config files only."))
-	}
-	for _, name := range ns3Monitors() {
-		elsewhere = append(elsewhere, one(name, "Of config files only: what SimAI monitors."))
-	}
-	return section, elsewhere
-}
-
-// ns3Monitors are keys of SimAI's config files that say what to write while it runs.
-func ns3Monitors() []string {
-	return strings.Fields(`BW_MON_FILE RATE_MON_FILE CNP_MON_FILE MON_START MON_END QP_MON_INTERVAL QLEN_MON_INTERVAL
-		BW_MON_INTERVAL`)
-}
-
-// ns3Keys are the keys of the section.
-func ns3Keys() []key {
-	section, _ := ns3Declared()
 	return section
-}
-
-// ns3Names are all keys of config files.
-func ns3Names() []string {
-	section, elsewhere := ns3Declared()
-	return keyNames(joinKeys(section, elsewhere))
-}
-
-// ns3Words tells the number of words that follow each key in config files; -1 for maps, which
-// begin with their length.
-func ns3Words() map[string]int {
-	section, elsewhere := ns3Declared()
-	words := map[string]int{}
-	for _, k := range joinKeys(section, elsewhere) {
-		words[k.name] = 1
-		if k.forms[0]["type"] == "object" {
-			words[k.name] = -1
-		}
-	}
-	words["LINK_DOWN"] = 3
-	return words
 }
 
 // resolveNS3Scenario reads a scenario whose ns3 section puts the rules of the
@@ -99,9 +59,9 @@ func (r *resolver) resolveNS3Scenario(root *node) {
 		"ns3"}
 	r.setDefaults()
 	r.keys = r.rootKeys()
-	for _, f := range root.fields {
-		if find(r.keys, f.key) != nil && !contains(allowed, f.key) {
-			r.d.fail(f.pos, "%s: beside ns3 the rules are those of the ns-3 RDMA simulators; leave it out, or change keys of ns3", f.key)
+	for _, f := range root.Fields {
+		if find(r.keys, f.Key) != nil && !contains(allowed, f.Key) {
+			r.d.fail(f.Pos, "%s: beside ns3 the rules are those of the ns-3 RDMA simulators; leave it out, or change keys of ns3", f.Key)
 		}
 	}
 	o := r.d.object(root, "", r.keys)
@@ -113,15 +73,15 @@ func (r *resolver) resolveNS3Scenario(root *node) {
 	}
 	r.failover = failoverSettings{} // routes change at once
 	r.v.Wire, r.v.TimeQuantum = wire.NS3, units.Nanosecond
-	c := r.ns3Section(root.get("ns3"))
+	c := r.ns3Section(root.Get("ns3"))
 	r.ns3Header(c)
-	r.readTopology(root.get("topology"), nil)
+	r.readTopology(root.Get("topology"), nil)
 	r.readTriggerList(o)
-	r.readNS3Workload(root.get("workload"))
+	r.readNS3Workload(root.Get("workload"))
 	if r.d.err != nil {
 		return
 	}
-	r.ns3Routes(ns3Word{pos: o.at("topology")})
+	r.ns3Routes(word{Pos: o.at("topology")})
 	if r.d.err == nil {
 		r.checkPairs(o)
 	}
@@ -149,161 +109,64 @@ func (r *resolver) readNS3Workload(n *node) {
 // ns3Section reads the section as if it were a config file. Maps by rate are
 // written as mappings.
 func (r *resolver) ns3Section(n *node) *ns3Config {
-	c := &ns3Config{d: r.d, file: r.d.file, keys: map[string][]ns3Word{}, at: map[string]pos{}}
+	c := &ns3Config{d: r.d, file: r.d.file, keys: map[string][]word{}, at: map[string]pos{}}
 	o := r.d.object(n, "ns3", ns3Keys())
-	known := ns3Words()
-	for _, f := range o.n.fields {
-		c.at[f.key] = f.pos
+	for _, f := range o.n.Fields {
+		c.at[f.Key] = f.Pos
 		switch {
-		case f.value.kind == scalarNode && known[f.key] == 1:
-			c.keys[f.key] = []ns3Word{{f.value.text, f.value.pos}}
-		case f.value.kind == mappingNode && known[f.key] < 0:
-			words := []ns3Word{{strconv.Itoa(len(f.value.fields)), f.pos}}
-			for _, g := range f.value.fields {
-				words = append(words, ns3Word{g.key, g.pos}, ns3Word{g.value.text, g.value.pos})
+		case f.Value.Kind == scalarNode && !ns3.IsMap(f.Key):
+			c.keys[f.Key] = []word{{Text: f.Value.Text, Pos: f.Value.Pos}}
+		case f.Value.Kind == mappingNode && ns3.IsMap(f.Key):
+			words := []word{{Text: strconv.Itoa(len(f.Value.Fields)), Pos: f.Pos}}
+			for _, g := range f.Value.Fields {
+				words = append(words, word{Text: g.Key, Pos: g.Pos}, word{Text: g.Value.Text, Pos: g.Value.Pos})
 			}
-			c.keys[f.key] = words
-		case known[f.key] < 0:
-			r.d.fail(f.value.pos, "ns3.%s is %s; it maps rates in bit/s to values, such as {100000000000: 400}", f.key, f.value.kind)
+			c.keys[f.Key] = words
+		case ns3.IsMap(f.Key):
+			r.d.fail(f.Value.Pos, "ns3.%s is %s; it maps rates in bit/s to values, such as {100000000000: 400}", f.Key, f.Value.Kind)
 		default:
-			r.d.fail(f.value.pos, "ns3.%s is %s; one value is needed", f.key, f.value.kind)
+			r.d.fail(f.Value.Pos, "ns3.%s is %s; one value is needed", f.Key, f.Value.Kind)
 		}
 	}
 	return c
 }
 
-// ns3Tree writes what the three files say as a scenario that needs no other
-// file and runs the same.
-func (r *resolver) ns3Tree(c *ns3Config, seed *uint64) *node {
-	root := &node{kind: mappingNode}
-	root.add("name", text(r.v.Name))
-	root.add("description", text(r.v.Description))
-	if seed != nil {
-		root.add("seed", text(strconv.FormatUint(*seed, 10)))
+// number reads a whole number within a range.
+func (d *decoder) number(w word, what string, lo, hi int64) int64 {
+	if d.err != nil {
+		return lo
 	}
-	root.add("topology", explicitTree(r.v.Graph))
-	section := root.add("ns3", &node{kind: mappingNode})
-	for _, key := range keyNames(ns3Keys()) {
-		words := c.keys[key]
-		switch {
-		case len(words) == 1:
-			section.add(key, text(words[0].text))
-		case len(words) > 1:
-			m := section.add(key, &node{kind: mappingNode})
-			for w := words; len(w) >= 3; w = w[2:] {
-				if m.get(w[1].text) == nil { // the first entry of a rate counts
-					m.add(w[1].text, text(w[2].text))
-				}
-			}
-		}
-	}
-	flows := &node{kind: mappingNode}
-	flows.add("flows", r.flowsTree())
-	root.add("workload", &node{kind: sequenceNode, items: []*node{flows}})
-	return root
+	v, bad := w.Number(what, lo, hi)
+	d.keep(bad)
+	return v
 }
 
-// add appends a field and returns its value.
-func (n *node) add(key string, value *node) *node {
-	n.fields = append(n.fields, field{key: key, value: value})
-	return value
+// decimal reads a number from 0 to hi.
+func (d *decoder) decimal(w word, what string, hi float64) (v float64) {
+	if d.err != nil {
+		return 0
+	}
+	v, bad := w.Decimal(what, hi)
+	d.keep(bad)
+	return v
 }
 
-// text is a scalar.
-func text(s string) *node { return &node{kind: scalarNode, text: s} }
-
-// texts is a list of scalars.
-func texts(list []string) *node {
-	n := &node{kind: sequenceNode}
-	for _, s := range list {
-		n.items = append(n.items, text(s))
+// seconds reads a time as the ns-3 RDMA simulators do.
+func (d *decoder) seconds(w word, what string) units.Time {
+	if d.err != nil {
+		return 0
 	}
-	return n
-}
-
-// explicitTree writes a graph node by node and link by link. The order of the
-// nodes is kept, and with it the course of the run.
-func explicitTree(g *topology.Graph) *node {
-	var hosts, switches, order []string
-	sorted := true // hosts, then switches
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		order = append(order, n.Name)
-		if n.Kind == topology.Host {
-			hosts = append(hosts, n.Name)
-			sorted = sorted && len(switches) == 0
-		} else {
-			switches = append(switches, n.Name)
-		}
-	}
-	t := &node{kind: mappingNode}
-	t.add("hosts", texts(hosts))
-	t.add("switches", texts(switches))
-	if !sorted {
-		t.add("order", texts(order))
-	}
-	links := t.add("links", &node{kind: sequenceNode})
-	for i := range g.Links {
-		k := &g.Links[i]
-		l := &node{kind: mappingNode}
-		l.add("between", texts([]string{g.Nodes[k.A].Name, g.Nodes[k.B].Name}))
-		l.add("rate", text(k.Rate.String()))
-		l.add("delay", text(k.Delay.String()))
-		if k.Loss > 0 {
-			l.add("loss", text(strconv.FormatFloat(k.Loss, 'f', -1, 64)))
-		}
-		if at := k.FailsAt(); at != units.Never {
-			l.add("down_at", text(at.String()))
-		}
-		links.items = append(links.items, l)
-	}
+	t, bad := ns3.Seconds(w, what)
+	d.keep(bad)
 	return t
 }
 
-// flowsTree writes the plan, which is one entry of single messages, as rows.
-// What all flows share stands above them.
-func (r *resolver) flowsTree() *node {
-	plan, g := r.v.Plan, r.v.Graph
-	first := &plan.Conns[0]
-	class, src, dst := true, true, true
-	for i := range plan.Conns {
-		k := &plan.Conns[i]
-		class = class && k.Class == first.Class
-		src = src && k.SrcPort == first.SrcPort
-		dst = dst && k.DstPort == first.DstPort
+// ns3Rate reads a data rate of those simulators.
+func (d *decoder) ns3Rate(w word, what string) units.Rate {
+	if d.err != nil {
+		return 0
 	}
-	n := &node{kind: mappingNode}
-	number := func(v int) string { return strconv.Itoa(v) }
-	header := "from,to,size,start"
-	for _, c := range []struct {
-		key   string
-		same  bool
-		value int
-	}{
-		{"class", class, int(first.Class)}, {"dscp", class, int(first.DSCP)},
-		{"src_port", src, int(first.SrcPort)}, {"dst_port", dst, int(first.DstPort)},
-	} {
-		if c.same {
-			n.add(c.key, text(number(c.value)))
-		} else {
-			header += "," + c.key
-		}
-	}
-	var b strings.Builder
-	b.WriteString(header)
-	for _, m := range plan.All() {
-		k := &plan.Conns[m.Conn]
-		b.WriteString("\n" + g.EndpointName(k.Src) + "," + g.EndpointName(k.Dst) + "," + m.Bytes.String() + "," + m.Start.String())
-		if !class {
-			b.WriteString("," + number(int(k.Class)) + "," + number(int(k.DSCP)))
-		}
-		if !src {
-			b.WriteString("," + number(int(k.SrcPort)))
-		}
-		if !dst {
-			b.WriteString("," + number(int(k.DstPort)))
-		}
-	}
-	n.add("rows", text(b.String()))
-	return n
+	v, bad := ns3.Rate(w, what)
+	d.keep(bad)
+	return v
 }

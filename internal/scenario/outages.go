@@ -96,7 +96,7 @@ func (x *outageReader) readList(o object, name string) bool {
 		if x.r.d.err != nil {
 			return false
 		}
-		x.r.noteDownAt(out.Down, item.pos)
+		x.r.noteDownAt(out.Down, item.Pos)
 		x.list = append(x.list, out)
 	}
 	if len(x.list) > maxOutages {
@@ -194,7 +194,7 @@ func (r *resolver) addOutages(l object, k *topology.Link, more []topology.Outage
 	}
 	all := append(slices.Clone(k.Outages), more...)
 	if len(all) > maxOutages {
-		r.d.fail(l.n.pos, "%s: the link fails %d times; %d at most are simulated", l.path, len(all), maxOutages)
+		r.d.fail(l.n.Pos, "%s: the link fails %d times; %d at most are simulated", l.path, len(all), maxOutages)
 		return
 	}
 	slices.SortStableFunc(all, func(a, b topology.Outage) int { return cmp.Compare(a.Down, b.Down) })
@@ -221,7 +221,7 @@ func (r *resolver) readSwitchOutages(s *switchSettings, o object, name string) b
 		if r.d.err != nil {
 			return false
 		}
-		r.noteDownAt(out.Down, item.pos)
+		r.noteDownAt(out.Down, item.Pos)
 		s.outages = append(s.outages, out)
 	}
 	s.outages = r.inOrder(s.outagesAt, o.join(name), s.outages)

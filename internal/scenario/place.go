@@ -72,12 +72,12 @@ func (r *resolver) inServer(o object, key string, item *node, host, device strin
 	s := r.nics[n].server
 	t := s.inside()
 	if t == nil {
-		r.d.fail(item.pos, "%s: %s has no server, so no %q; give server: dgx-h100 for all hosts, or hosts: {%s: {server: ..}}", o.join(key), name, device, name)
+		r.d.fail(item.Pos, "%s: %s has no server, so no %q; give server: dgx-h100 for all hosts, or hosts: {%s: {server: ..}}", o.join(key), name, device, name)
 		return 0
 	}
 	dev := t.Find(device)
 	if dev < 0 || t.Devices[dev].Kind != server.GPU && t.Devices[dev].Kind != server.DRAM {
-		r.d.fail(item.pos, "%s: %s, a %s, has no GPU or memory %q; it has %s", o.join(key), name, t.Name, device, memories(t))
+		r.d.fail(item.Pos, "%s: %s, a %s, has no GPU or memory %q; it has %s", o.join(key), name, t.Name, device, memories(t))
 		return 0
 	}
 	port := r.v.Graph.Endpoints[ep].Port
@@ -87,7 +87,7 @@ func (r *resolver) inServer(o object, key string, item *node, host, device strin
 		}
 	}
 	if _, err := t.Path(dev, t.Nets[port].Card); err != nil {
-		r.d.fail(item.pos, "%s: data cannot get from %s of %s to a network card: %v", o.join(key), device, name, err)
+		r.d.fail(item.Pos, "%s: data cannot get from %s of %s to a network card: %v", o.join(key), device, name, err)
 		return 0
 	}
 	return r.numberOf(place{r.v.Graph.First[n] + port, int16(dev)})
@@ -131,7 +131,7 @@ func (r *resolver) gpus(o object, key string, item *node, host string) (out []in
 		if host != "" {
 			of = fmt.Sprintf("%s a server with GPUs", host)
 		}
-		r.d.fail(item.pos, "%s: there are no GPUs; give %s, such as server: dgx-h100", o.join(key), of)
+		r.d.fail(item.Pos, "%s: there are no GPUs; give %s, such as server: dgx-h100", o.join(key), of)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -104,7 +105,7 @@ func (k *memoryMaker) checkUnused() {
 			continue
 		}
 		if !slices.Contains(k.m.poolNames(), p.pool) {
-			k.r.d.fail(k.at(p, "pool"), "%s draws on %q, which is no pool; %s", k.path(p), p.pool, suggest(p.pool, k.m.poolNames()))
+			k.r.d.fail(k.at(p, "pool"), "%s draws on %q, which is no pool; %s", k.path(p), p.pool, tree.Suggest(p.pool, k.m.poolNames()))
 			return
 		}
 		k.r.warn(fmt.Sprint("profile", p.name), "%s has no effect: no priority group or queue of %s takes it; name it under groups or queues", k.path(p), k.name())
@@ -144,7 +145,7 @@ func (k *memoryMaker) profileOf(list []assignment, port, c int, egress bool, los
 	}
 	name, from := assigned(list, port, c, name)
 	if p = k.m.profile(name); p == nil {
-		d.fail(from.at.at("profile"), "%s: there is no profile %q; %s", from.at.path, name, suggest(name, k.m.profileNames()))
+		d.fail(from.at.at("profile"), "%s: there is no profile %q; %s", from.at.path, name, tree.Suggest(name, k.m.profileNames()))
 		return nil, 0
 	}
 	for i := range k.m.pools {
@@ -159,7 +160,7 @@ func (k *memoryMaker) profileOf(list []assignment, port, c int, egress bool, los
 		}
 		return p, i
 	}
-	d.fail(k.at(p, "pool"), "%s draws on %q, which is no pool; %s", k.path(p), p.pool, suggest(p.pool, k.m.poolNames()))
+	d.fail(k.at(p, "pool"), "%s draws on %q, which is no pool; %s", k.path(p), p.pool, tree.Suggest(p.pool, k.m.poolNames()))
 	return nil, 0
 }
 

@@ -235,7 +235,7 @@ func (r *resolver) lossyNotes(n int, m *mmu.Params) {
 	if r.stack().PFC || s.memory.obj.n != nil {
 		return
 	}
-	l := object{d: r.d, n: orEmpty(orEmpty(s.obj.n).get("lossy")), path: "switch.lossy"}
+	l := object{d: r.d, n: orEmpty(orEmpty(s.obj.n).Get("lossy")), path: "switch.lossy"}
 	if s.lossyDen == 0 {
 		r.note("switch.lossy", "unlimited: up to the memory", fromScenario)
 		return

@@ -61,7 +61,7 @@ func (r *resolver) readCalls(o object) {
 		return
 	}
 	if err := r.v.Plan.RPC(entry, placed{r}, client, server, c.RPC, c.Options); err != nil {
-		r.d.fail(o.n.pos, "%s: %v", o.path, err)
+		r.d.fail(o.n.Pos, "%s: %v", o.path, err)
 	}
 	r.settlePlaces(first, way)
 	r.warnGPUDirect(o, first)
@@ -73,7 +73,7 @@ func (r *resolver) readBetween(o object) (client, server int) {
 		return 0, 0
 	}
 	if !o.has("between") {
-		r.d.fail(o.n.pos, "%s has no between; name the client and the server such as between: [h0, h4]", o.path)
+		r.d.fail(o.n.Pos, "%s has no between; name the client and the server such as between: [h0, h4]", o.path)
 		return 0, 0
 	}
 	items := o.list("between")
@@ -86,7 +86,7 @@ func (r *resolver) readBetween(o object) (client, server int) {
 		return 0, 0
 	}
 	if host := (placed{r}).HostOf(client); host == (placed{r}).HostOf(server) {
-		r.d.fail(items[1].pos, "%s: client and server are the same host, %s; give two", o.join("between"), r.v.Graph.Nodes[host].Name)
+		r.d.fail(items[1].Pos, "%s: client and server are the same host, %s; give two", o.join("between"), r.v.Graph.Nodes[host].Name)
 	}
 	return client, server
 }
@@ -113,7 +113,7 @@ func (r *resolver) checkCallSizes(o object, c *calls) {
 		switch {
 		case r.d.err != nil:
 		case !o.has(key):
-			r.d.fail(o.n.pos, "%s has no %s; give the bytes of both messages such as size: 2KB, or request and reply apart", o.path, m.key)
+			r.d.fail(o.n.Pos, "%s has no %s; give the bytes of both messages such as size: 2KB, or request and reply apart", o.path, m.key)
 		case m.size < 1:
 			o.fail(key, "a %s of %v asks or tells nothing; give at least 1B", m.key, m.size)
 		case m.size > workload.MaxBytes:

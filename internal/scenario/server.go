@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -121,14 +122,14 @@ func (s *serverSettings) said(keys []key, prefix string) []key {
 // readServer reads `server` of the scenario or of one host, over what hosts have
 // otherwise.
 func (r *resolver) readServer(parent object, base *serverSettings) *serverSettings {
-	v := parent.n.get("server")
+	v := parent.n.Get("server")
 	if v == nil {
 		return base
 	}
-	if v.kind == scalarNode {
-		s := &serverSettings{obj: object{d: r.d, n: &node{pos: v.pos}, path: parent.join("server")}}
-		if v.text != noServer {
-			s.take(parent, "server", v.text)
+	if v.Kind == scalarNode {
+		s := &serverSettings{obj: object{d: r.d, n: &node{Pos: v.Pos}, path: parent.join("server")}}
+		if v.Text != noServer {
+			s.take(parent, "server", v.Text)
 		}
 		return s
 	}
@@ -143,7 +144,7 @@ func (r *resolver) readServer(parent object, base *serverSettings) *serverSettin
 	}
 	r.readServerFile(o, s)
 	if r.d.err == nil && s.tree == nil {
-		r.d.fail(o.n.pos, "%s names no server; give preset: with one of %s, or file:", o.path, suggestList(server.Presets()))
+		r.d.fail(o.n.Pos, "%s names no server; give preset: with one of %s, or file:", o.path, suggestList(server.Presets()))
 	}
 	if r.d.err != nil {
 		return s
@@ -151,7 +152,7 @@ func (r *resolver) readServer(parent object, base *serverSettings) *serverSettin
 	o.read(r.serverKeys(s))
 	if r.d.err == nil {
 		if err := s.tree.Check(); err != nil {
-			r.d.fail(o.n.pos, "%s: %v", o.path, err)
+			r.d.fail(o.n.Pos, "%s: %v", o.path, err)
 		}
 	}
 	return s
@@ -177,7 +178,7 @@ func (s *serverSettings) copy() *serverSettings {
 func (s *serverSettings) take(o object, key, name string) {
 	t, err := server.Preset(name)
 	if err != nil {
-		hint := suggest(name, server.Presets())
+		hint := tree.Suggest(name, server.Presets())
 		o.fail(key, "there is no server %q; %s", name, hint)
 		return
 	}
@@ -214,23 +215,23 @@ func (s *serverSettings) say(key, value string) {
 
 // readLinks changes single links, each named after the device below it, or all of a kind.
 func (s *serverSettings) readLinks(o object, name string) bool {
-	links := o.n.get(name)
-	if links.kind != mappingNode {
-		o.fail(name, "is %s; it maps devices to what their links are like, as in {nic0: {gen: 4, width: 8}}", links.kind)
+	links := o.n.Get(name)
+	if links.Kind != mappingNode {
+		o.fail(name, "is %s; it maps devices to what their links are like, as in {nic0: {gen: 4, width: 8}}", links.Kind)
 		return false
 	}
-	for _, f := range links.fields {
-		at := s.linksOf(f.key)
+	for _, f := range links.Fields {
+		at := s.linksOf(f.Key)
 		if len(at) == 0 {
-			o.d.fail(f.pos, "%s has no link of %q; name a device such as nic0, or interconnect, nvlink, hbm; %s", s.tree.Name, f.key, suggestName(s.deviceNames(), f.key))
+			o.d.fail(f.Pos, "%s has no link of %q; name a device such as nic0, or interconnect, nvlink, hbm; %s", s.tree.Name, f.Key, suggestName(s.deviceNames(), f.Key))
 			return false
 		}
 		change := linkInside{latency: -1, nvlinks: -1}
 		keys := linkInsideKeys(&change)
-		one := o.d.object(f.value, o.join(name)+"."+f.key, keys)
+		one := o.d.object(f.Value, o.join(name)+"."+f.Key, keys)
 		one.read(keys)
 		if change.nvlinks >= 0 {
-			s.changeNVLinks(one, change.nvlinks, f.key)
+			s.changeNVLinks(one, change.nvlinks, f.Key)
 		}
 		s.changeLinks(one, &change, at)
 	}

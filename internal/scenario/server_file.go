@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/foreign"
+	"github.com/hopscope/hopscope/internal/importer"
 	"github.com/hopscope/hopscope/internal/server"
 )
 
@@ -20,47 +21,47 @@ func isServerFile(text string) bool {
 // any.
 func (d *decoder) inlineServers(root *node) bool {
 	found := d.inlineServer(root)
-	if hosts := root.get("hosts"); hosts != nil {
-		for _, f := range hosts.fields {
-			found = d.inlineServer(f.value) || found
+	if hosts := root.Get("hosts"); hosts != nil {
+		for _, f := range hosts.Fields {
+			found = d.inlineServer(f.Value) || found
 		}
 	}
 	return found
 }
 
 func (d *decoder) inlineServer(parent *node) bool {
-	s := parent.get("server")
+	s := parent.Get("server")
 	if s == nil || d.err != nil {
 		return false
 	}
-	if s.kind == scalarNode && isServerFile(s.text) {
+	if s.Kind == scalarNode && isServerFile(s.Text) {
 		name := *s
-		*s = node{kind: mappingNode, pos: name.pos, fields: []field{{"file", name.pos, &name}}}
+		*s = node{Kind: mappingNode, Pos: name.Pos, Fields: []field{{Key: "file", Pos: name.Pos, Value: &name}}}
 	}
-	for i := range s.fields { // the short form refined by --set
-		if f := &s.fields[i]; f.key == "preset" && f.value.kind == scalarNode && isServerFile(f.value.text) {
-			f.key = "file"
+	for i := range s.Fields { // the short form refined by --set
+		if f := &s.Fields[i]; f.Key == "preset" && f.Value.Kind == scalarNode && isServerFile(f.Value.Text) {
+			f.Key = "file"
 		}
 	}
-	name := s.get("file")
-	if name == nil || name.kind != scalarNode || s.get("text") != nil {
+	name := s.Get("file")
+	if name == nil || name.Kind != scalarNode || s.Get("text") != nil {
 		return false
 	}
-	path := name.text
+	path := name.Text
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(d.file), path)
 	}
 	src, err := d.readFile(path)
 	switch {
 	case err != nil:
-		d.fail(name.pos, "server file %s cannot be read: %v; name an existing file, relative to the scenario, or a preset: %s", path, rootCause(err), suggestList(server.Presets()))
+		d.fail(name.Pos, "server file %s cannot be read: %v; name an existing file, relative to the scenario, or a preset: %s", path, importer.Cause(err), suggestList(server.Presets()))
 		return false
 	case len(src) > maxFile:
-		d.fail(name.pos, "server file %s is longer than %d MiB; no server is", path, maxFile>>20)
+		d.fail(name.Pos, "server file %s is longer than %d MiB; no server is", path, maxFile>>20)
 		return false
 	}
 	text := strings.ReplaceAll(string(src), "\r\n", "\n")
-	s.fields = append(s.fields, field{"text", name.pos, &node{kind: scalarNode, text: text, pos: pos{path, 1, 1}}})
+	s.Fields = append(s.Fields, field{Key: "text", Pos: name.Pos, Value: &node{Kind: scalarNode, Text: text, Pos: pos{File: path, Line: 1, Col: 1}}})
 	return true
 }
 
@@ -74,16 +75,16 @@ func (r *resolver) readServerFile(o object, s *serverSettings) {
 	case name == "":
 		name = "server"
 	}
-	at := o.n.get("text").pos
+	at := o.n.Get("text").Pos
 	t, err := server.Read(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), []byte(text))
 	var bad *server.Error
 	other := foreign.Instead([]byte(text), "a server's topology", foreign.NCCLTopology, foreign.NVIDIAMatrix)
 	if err != nil && other != "" {
-		r.d.fail(pos{file: orFile(at.file, name)}, "%s", other)
+		r.d.fail(pos{File: orFile(at.File, name)}, "%s", other)
 		return
 	}
 	if errors.As(err, &bad) {
-		r.d.fail(pos{orFile(at.file, name), bad.Line, bad.Col}, "%s", bad.Msg)
+		r.d.fail(pos{File: orFile(at.File, name), Line: bad.Line, Col: bad.Col}, "%s", bad.Msg)
 		return
 	}
 	for _, w := range t.Warnings {

@@ -234,22 +234,22 @@ func checkRED(o object, r fabric.RED) {
 
 // readPerRate reads the curves by rate.
 func (e *ecnSettings) readPerRate(o object, name string) bool {
-	v := o.n.get(name)
-	if v.kind != mappingNode {
-		o.fail(name, "is %s; it maps link rates to curves, such as {100Gbps: {kmin: 400KB, kmax: 1600KB, pmax: 0.2}}", v.kind)
+	v := o.n.Get(name)
+	if v.Kind != mappingNode {
+		o.fail(name, "is %s; it maps link rates to curves, such as {100Gbps: {kmin: 400KB, kmax: 1600KB, pmax: 0.2}}", v.Kind)
 		return false
 	}
-	for _, f := range v.fields {
-		rate, err := units.ParseRate(f.key)
+	for _, f := range v.Fields {
+		rate, err := units.ParseRate(f.Key)
 		if err != nil {
-			o.d.fail(f.pos, "%s: %v", o.join(name), err)
+			o.d.fail(f.Pos, "%s: %v", o.join(name), err)
 			return false
 		}
 		row := ratedRED{rate, fabric.RED{PMax: 1}, fromScenario}
 		keys := redKeys(&row)
-		inner := o.d.object(f.value, o.join(name)+"."+f.key, keys)
+		inner := o.d.object(f.Value, o.join(name)+"."+f.Key, keys)
 		if o.d.err == nil && (!inner.has("kmin") || !inner.has("kmax")) {
-			o.d.fail(f.pos, "%s: kmin and kmax are needed", inner.path)
+			o.d.fail(f.Pos, "%s: kmin and kmax are needed", inner.path)
 		}
 		inner.read(keys)
 		checkRED(inner, row.red)
@@ -280,20 +280,20 @@ func lossyKeys(s *switchSettings) []key {
 // priorityMapKey says which priority a switch gives each code point of one kind.
 func priorityMapKey(name, kind string, prio []uint8, text string) key {
 	return otherKey(name, "mapping to 0 to 7", []jsonSchema{mapOf(wholeNumber(0, 7))}, func(o object, name string) bool {
-		v := o.n.get(name)
-		if v.kind != mappingNode {
-			o.fail(name, "is %s; it maps %ss to priorities, such as {%d: 3}", v.kind, kind, min(26, len(prio)-2))
+		v := o.n.Get(name)
+		if v.Kind != mappingNode {
+			o.fail(name, "is %s; it maps %ss to priorities, such as {%d: 3}", v.Kind, kind, min(26, len(prio)-2))
 			return false
 		}
-		for _, f := range v.fields {
-			d, err := strconv.ParseUint(f.key, 10, 8)
+		for _, f := range v.Fields {
+			d, err := strconv.ParseUint(f.Key, 10, 8)
 			if err != nil || d >= uint64(len(prio)) {
-				o.d.fail(f.pos, "%s: %q is not a %s from 0 to %d", o.join(name), f.key, kind, len(prio)-1)
+				o.d.fail(f.Pos, "%s: %q is not a %s from 0 to %d", o.join(name), f.Key, kind, len(prio)-1)
 				return false
 			}
-			p, err := strconv.ParseUint(f.value.text, 10, 8)
-			if f.value.kind != scalarNode || err != nil || p > 7 {
-				o.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.value.text)
+			p, err := strconv.ParseUint(f.Value.Text, 10, 8)
+			if f.Value.Kind != scalarNode || err != nil || p > 7 {
+				o.d.fail(f.Value.Pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.Value.Text)
 				return false
 			}
 			prio[d] = uint8(p)
@@ -305,20 +305,20 @@ func priorityMapKey(name, kind string, prio []uint8, text string) key {
 // schedulerKey says how a port shares its link.
 func schedulerKey(strict *uint8, weight *[fabric.Classes]uint8) key {
 	weights := otherKey("weights", "mapping to 1 to 255", []jsonSchema{mapOf(wholeNumber(1, 255))}, func(o object, name string) bool {
-		v := o.n.get(name)
-		if v.kind != mappingNode {
-			o.fail(name, "is %s; it maps priorities to weights, such as {0: 1, 3: 3}", v.kind)
+		v := o.n.Get(name)
+		if v.Kind != mappingNode {
+			o.fail(name, "is %s; it maps priorities to weights, such as {0: 1, 3: 3}", v.Kind)
 			return false
 		}
-		for _, f := range v.fields {
-			p, err := strconv.ParseUint(f.key, 10, 8)
+		for _, f := range v.Fields {
+			p, err := strconv.ParseUint(f.Key, 10, 8)
 			if err != nil || p > 7 {
-				o.d.fail(f.pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.key)
+				o.d.fail(f.Pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.Key)
 				return false
 			}
-			w, err := strconv.ParseUint(f.value.text, 10, 8)
-			if f.value.kind != scalarNode || err != nil || w == 0 {
-				o.d.fail(f.value.pos, "%s: %q is not a weight from 1 to 255", o.join(name), f.value.text)
+			w, err := strconv.ParseUint(f.Value.Text, 10, 8)
+			if f.Value.Kind != scalarNode || err != nil || w == 0 {
+				o.d.fail(f.Value.Pos, "%s: %q is not a weight from 1 to 255", o.join(name), f.Value.Text)
 				return false
 			}
 			weight[p] = uint8(w)

@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -69,11 +70,11 @@ func Show(name string, set []string) ([]Sheet, error) {
 	}
 	if section, key := cutLast(name); len(found) == 0 && section != "" {
 		if k := keyAt(allKeys(), section); k != nil && k.keys() != nil {
-			return nil, &Error{Msg: fmt.Sprintf("%q is no key of %s; %s", key, section, suggest(key, keyNames(k.keys())))}
+			return nil, &Error{Msg: fmt.Sprintf("%q is no key of %s; %s", key, section, tree.Suggest(key, keyNames(k.keys())))}
 		}
 	}
 	if len(found) == 0 {
-		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset or key of scenarios; %s", name, suggest(name, names))}
+		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset or key of scenarios; %s", name, tree.Suggest(name, names))}
 	}
 	return found, nil
 }

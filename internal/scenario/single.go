@@ -51,16 +51,16 @@ func LoadSingle(nameOrFile string, src []byte, stack string, set []string, seed 
 // apply puts the message in the workload's place. What is wrong with it is reported
 // under the name of the argument that it came from.
 func (m *Single) apply(root *node) *Error {
-	if root.get("ns3") != nil {
-		return pos{file: "path"}.errorf("an ns3 section has its own flows; look at them with hopscope run --explain")
+	if root.Get("ns3") != nil {
+		return pos{File: "path"}.Errorf("an ns3 section has its own flows; look at them with hopscope run --explain")
 	}
 	for _, key := range []string{"triggers", "measure", "stop"} {
-		root.remove(key)
+		root.Remove(key)
 	}
-	flow := &node{kind: mappingNode, pos: pos{file: "path"}}
+	flow := &node{Kind: mappingNode, Pos: pos{File: "path"}}
 	put := func(key, argument, value string) {
-		at := pos{file: argument}
-		flow.put(key, at, &node{kind: scalarNode, text: value, pos: at})
+		at := pos{File: argument}
+		flow.Put(key, at, &node{Kind: scalarNode, Text: value, Pos: at})
 	}
 	put("from", "SRC", m.From)
 	put("to", "DST", m.To)
@@ -81,16 +81,16 @@ func (m *Single) apply(root *node) *Error {
 			}
 		}
 		if c.Path != nil {
-			way := &node{kind: sequenceNode, pos: flow.pos}
+			way := &node{Kind: sequenceNode, Pos: flow.Pos}
 			for _, n := range c.Path {
-				way.items = append(way.items, &node{kind: scalarNode, text: m.Graph.Nodes[n].Name, pos: flow.pos})
+				way.Items = append(way.Items, &node{Kind: scalarNode, Text: m.Graph.Nodes[n].Name, Pos: flow.Pos})
 			}
-			flow.put("path", flow.pos, way)
+			flow.Put("path", flow.Pos, way)
 		}
 	}
-	root.put("noise", flow.pos, &node{kind: scalarNode, text: "off", pos: flow.pos})
-	entry := &node{kind: mappingNode, pos: flow.pos}
-	entry.put("flow", flow.pos, flow)
-	root.put("workload", flow.pos, &node{kind: sequenceNode, pos: flow.pos, items: []*node{entry}})
+	root.Put("noise", flow.Pos, &node{Kind: scalarNode, Text: "off", Pos: flow.Pos})
+	entry := &node{Kind: mappingNode, Pos: flow.Pos}
+	entry.Put("flow", flow.Pos, flow)
+	root.Put("workload", flow.Pos, &node{Kind: sequenceNode, Pos: flow.Pos, Items: []*node{entry}})
 	return nil
 }

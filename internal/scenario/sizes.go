@@ -34,7 +34,7 @@ func (s *collectiveEntry) checkSizes(o object) {
 	switch {
 	case o.d.err != nil:
 	case !o.has("size") && !o.has("sizes"):
-		o.d.fail(o.n.pos, "%s has no size; give the bytes of the operation, as nccl-tests does, such as size: 64MB, or sizes: {from: 8B, to: 1GiB}", o.path)
+		o.d.fail(o.n.Pos, "%s has no size; give the bytes of the operation, as nccl-tests does, such as size: 64MB, or sizes: {from: 8B, to: 1GiB}", o.path)
 	case o.has("size") && o.has("sizes"):
 		o.fail("sizes", "stands beside size; keep one")
 	case !o.has("sizes"):

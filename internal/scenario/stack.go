@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hopscope/hopscope/internal/tree"
 )
 
 // Stack is what one name after `stack:` switches on. All of them have the
@@ -76,7 +78,7 @@ func CheckStack(name string) string {
 		last := len(built) - 1
 		return fmt.Sprintf("%q is not built yet; use %s or %s", name, strings.Join(built[:last], ", "), built[last])
 	}
-	return fmt.Sprintf("%q is not a stack; %s", name, suggest(name, built))
+	return fmt.Sprintf("%q is not a stack; %s", name, tree.Suggest(name, built))
 }
 
 // stack is the one that the scenario runs; the default while the name is wrong.
@@ -101,17 +103,17 @@ func (s Stack) without() string { return "stack " + s.Name }
 // says of congestion control left out when that stack has none: a comparison
 // runs one file over several stacks.
 func setStack(root *node, name string) *Error {
-	at := pos{file: "--stacks"}
+	at := pos{File: "--stacks"}
 	if msg := CheckStack(name); msg != "" {
-		return at.errorf("%s", msg)
+		return at.Errorf("%s", msg)
 	}
-	root.put("stack", at, &node{kind: scalarNode, text: name, pos: at})
+	root.Put("stack", at, &node{Kind: scalarNode, Text: name, Pos: at})
 	for _, s := range Stacks() {
 		if s.Name != name {
 			continue
 		}
 		if !s.CC {
-			root.remove("dcqcn")
+			root.Remove("dcqcn")
 		}
 	}
 	return nil
@@ -123,14 +125,14 @@ func hostsAlike(root *node, stacks []string) {
 	if len(stacks) == 0 || !slices.ContainsFunc(stacks, OverTCP) && !entriesOverTCP(root) {
 		return
 	}
-	at := pos{file: "--stacks"}
-	h := root.get("host")
-	if h == nil || h.kind == nullNode {
-		h = &node{kind: mappingNode, pos: at}
-		root.put("host", at, h)
+	at := pos{File: "--stacks"}
+	h := root.Get("host")
+	if h == nil || h.Kind == nullNode {
+		h = &node{Kind: mappingNode, Pos: at}
+		root.Put("host", at, h)
 	}
-	if h.kind == mappingNode && h.get("preset") == nil {
-		h.put("preset", at, &node{kind: scalarNode, text: tcpHost, pos: at})
+	if h.Kind == mappingNode && h.Get("preset") == nil {
+		h.Put("preset", at, &node{Kind: scalarNode, Text: tcpHost, Pos: at})
 	}
 }
 
@@ -143,13 +145,13 @@ func OverTCP(stack string) bool {
 // entriesOverTCP reports whether an entry of the workload has a stack of TCP of its
 // own.
 func entriesOverTCP(root *node) bool {
-	list := root.get("workload")
+	list := root.Get("workload")
 	if list == nil {
 		return false
 	}
-	for _, item := range list.items {
-		for _, f := range item.fields {
-			if s := f.value.get("stack"); s != nil && OverTCP(s.text) {
+	for _, item := range list.Items {
+		for _, f := range item.Fields {
+			if s := f.Value.Get("stack"); s != nil && OverTCP(s.Text) {
 				return true
 			}
 		}

@@ -169,9 +169,9 @@ func (r *resolver) subnetOptions(f *subnet.Fabric) (opt subnet.Options, at pos, 
 	s := &r.ib.subnet
 	opt.Engine = s.engine
 	for _, item := range s.roots {
-		n, ok := f.NodeByName(item.text)
-		if item.kind != scalarNode || !ok || f.Nodes[n].Kind != subnet.Switch {
-			return opt, item.pos, fmt.Errorf("infiniband.roots: %q is no switch of the topology; name switches", item.text)
+		n, ok := f.NodeByName(item.Text)
+		if item.Kind != scalarNode || !ok || f.Nodes[n].Kind != subnet.Switch {
+			return opt, item.Pos, fmt.Errorf("infiniband.roots: %q is no switch of the topology; name switches", item.Text)
 		}
 		opt.Roots = append(opt.Roots, n)
 	}

@@ -27,22 +27,22 @@ func LoadSweep(nameOrFile string, src []byte, set []string, seed *uint64, s Swee
 
 // apply changes the tree.
 func (s *Sweep) apply(root *node) *Error {
-	entries := root.get("workload")
-	if entries == nil || s.Entry >= len(entries.items) {
-		return root.pos.errorf("workload has no item [%d]; sizes are those of a collective", s.Entry)
+	entries := root.Get("workload")
+	if entries == nil || s.Entry >= len(entries.Items) {
+		return root.Pos.Errorf("workload has no item [%d]; sizes are those of a collective", s.Entry)
 	}
-	c := entries.items[s.Entry].get("collective")
-	if c == nil || c.kind != mappingNode {
-		return entries.items[s.Entry].pos.errorf("workload[%d] is no collective; sizes are those of one", s.Entry)
+	c := entries.Items[s.Entry].Get("collective")
+	if c == nil || c.Kind != mappingNode {
+		return entries.Items[s.Entry].Pos.Errorf("workload[%d] is no collective; sizes are those of one", s.Entry)
 	}
-	at := c.pos
-	value := func(s string) *node { return &node{kind: scalarNode, text: s, pos: at} }
+	at := c.Pos
+	value := func(s string) *node { return &node{Kind: scalarNode, Text: s, Pos: at} }
 	size := func(n units.Bytes) *node { return value(strconv.FormatInt(int64(n), 10) + "B") }
-	sizes := &node{kind: mappingNode, pos: at}
-	sizes.put("from", at, size(s.From))
-	sizes.put("to", at, size(s.To))
-	sizes.put("factor", at, value(strconv.Itoa(s.Factor)))
-	c.remove("size")
-	c.put("sizes", at, sizes)
+	sizes := &node{Kind: mappingNode, Pos: at}
+	sizes.Put("from", at, size(s.From))
+	sizes.Put("to", at, size(s.To))
+	sizes.Put("factor", at, value(strconv.Itoa(s.Factor)))
+	c.Remove("size")
+	c.Put("sizes", at, sizes)
 	return nil
 }

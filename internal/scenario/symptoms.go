@@ -13,14 +13,14 @@ type Symptom struct{ Name, Reason string }
 func (r *resolver) symptomsKey() key {
 	text := jsonSchema{"type": "string"}
 	return otherKey("symptoms", "mapping of symptoms to reasons", []jsonSchema{mapOf(text)}, func(o object, name string) bool {
-		v := o.n.get(name)
-		if v.kind != mappingNode {
-			o.fail(name, "is %s; it maps symptoms to their reasons, such as {low busbw: a cable loses frames}", v.kind)
+		v := o.n.Get(name)
+		if v.Kind != mappingNode {
+			o.fail(name, "is %s; it maps symptoms to their reasons, such as {low busbw: a cable loses frames}", v.Kind)
 			return false
 		}
-		for _, f := range v.fields {
-			if _, err := plainText(f.value.text); f.value.kind != scalarNode || err != nil {
-				o.d.fail(f.value.pos, "%s.%s: is %s; give a reason in a line of text", o.join(name), f.key, f.value.kind)
+		for _, f := range v.Fields {
+			if _, err := plainText(f.Value.Text); f.Value.Kind != scalarNode || err != nil {
+				o.d.fail(f.Value.Pos, "%s.%s: is %s; give a reason in a line of text", o.join(name), f.Key, f.Value.Kind)
 				return false
 			}
 		}
@@ -31,8 +31,8 @@ func (r *resolver) symptomsKey() key {
 }
 
 func symptomsOf(n *node) (out []Symptom) {
-	for _, f := range n.fields {
-		out = append(out, Symptom{f.key, f.value.text})
+	for _, f := range n.Fields {
+		out = append(out, Symptom{f.Key, f.Value.Text})
 	}
 	return out
 }

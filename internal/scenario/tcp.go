@@ -232,7 +232,7 @@ func (p *tcpProfile) settle(o object) {
 		}
 	}
 	if err := p.Validate(); err != nil {
-		o.d.fail(o.n.pos, "%v", err)
+		o.d.fail(o.n.Pos, "%v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -68,7 +69,7 @@ func explicitLinkKeys(x *linkItem) []key {
 // A server without a topology is one host, with a port that its collectives do not need.
 func (r *resolver) readTopology(n, server *node) {
 	if n == nil && server != nil {
-		alone, bad := parseTree(r.d.file, []byte("rail: {servers: 1, rails: 1, link: 400Gbps}"))
+		alone, bad := tree.Parse(r.d.file, []byte("rail: {servers: 1, rails: 1, link: 400Gbps}"))
 		if bad != nil {
 			r.d.err = bad
 			return
@@ -83,7 +84,7 @@ func (r *resolver) readTopology(n, server *node) {
 		r.d.fail(pos{}, "topology is missing; the shortest is topology: {star: {hosts: 5, link: 400Gbps}}")
 		return
 	}
-	r.topologyAt = o.n.pos
+	r.topologyAt = o.n.Pos
 	var shapes []string
 	var shape generator
 	var names []string
@@ -101,7 +102,7 @@ func (r *resolver) readTopology(n, server *node) {
 		if len(shapes) > 0 {
 			what = strings.Join(shapes, " and ")
 		}
-		r.d.fail(o.n.pos, "topology gives %s; give one of %s, or hosts, switches and links", what, strings.Join(names, ", "))
+		r.d.fail(o.n.Pos, "topology gives %s; give one of %s, or hosts, switches and links", what, strings.Join(names, ", "))
 		return
 	}
 	if shape.name == "" {
@@ -131,7 +132,7 @@ func (r *resolver) generate(o object, shape generator) {
 	s := o.object(shape.name, joinKeys(shape.keys, shape.links()))
 	s.read(shape.keys)
 	if r.d.err == nil {
-		shape.build(s, func(g *topology.Graph, err error) { r.graph(s.n.pos, g, err) })
+		shape.build(s, func(g *topology.Graph, err error) { r.graph(s.n.Pos, g, err) })
 	}
 }
 
@@ -182,7 +183,7 @@ func (r *resolver) leafSpine() generator {
 					s.fail("oversubscription", "%v", err)
 				}
 			} else if p.Spines == 0 {
-				r.d.fail(s.n.pos, "%s: the number of spines is missing; give spines, or oversubscription such as 2:1", s.path)
+				r.d.fail(s.n.Pos, "%s: the number of spines is missing; give spines, or oversubscription such as 2:1", s.path)
 			}
 			if r.d.err == nil {
 				graph(topology.LeafSpine(p))
@@ -258,7 +259,7 @@ func (r *resolver) tierKey(name string, spec *topology.LinkSpec) key {
 		opening(func(l object) { startLink(l, spec) }).
 		finish(func(l object) {
 			if spec.Rate == 0 {
-				r.d.fail(l.n.pos, "%s: has no rate; give one such as rate: 400Gbps", l.path)
+				r.d.fail(l.n.Pos, "%s: has no rate; give one such as rate: 400Gbps", l.path)
 			}
 		})
 }
@@ -419,7 +420,7 @@ func (r *resolver) readExplicit(o object) {
 		a, b := r.between(l)
 		spec := r.readLink(l, topology.LinkSpec{})
 		if r.d.err == nil && !l.has("rate") {
-			r.d.fail(l.n.pos, "%s has no rate; give one such as rate: 400Gbps", path)
+			r.d.fail(l.n.Pos, "%s has no rate; give one such as rate: 400Gbps", path)
 		}
 		for range x.parallel {
 			if r.d.err != nil {
@@ -436,7 +437,7 @@ func (r *resolver) readExplicit(o object) {
 		return
 	}
 	err := g.Finish()
-	r.graph(o.n.pos, g, err)
+	r.graph(o.n.Pos, g, err)
 }
 
 // addNodes adds hosts, then switches, or all of them as `order` lists them:
@@ -461,15 +462,15 @@ func (r *resolver) addNodes(o object, g *topology.Graph) {
 	total := 0
 	for i, k := range kinds {
 		for _, item := range k.items {
-			kindOf[item.text] = i
+			kindOf[item.Text] = i
 			total++
 		}
 	}
 	order := o.list("order")
 	for _, item := range order {
-		kind, ok := kindOf[item.text]
+		kind, ok := kindOf[item.Text]
 		if !ok {
-			r.d.fail(item.pos, "topology.order names %q, which is neither among hosts nor among switches", item.text)
+			r.d.fail(item.Pos, "topology.order names %q, which is neither among hosts nor among switches", item.Text)
 			return
 		}
 		r.addNode(item, kinds[kind].add)
@@ -483,12 +484,12 @@ func (r *resolver) addNode(item *node, add func(string) error) {
 	if r.d.err != nil {
 		return
 	}
-	if item.kind != scalarNode {
-		r.d.fail(item.pos, "a node is a name, and this is %s", item.kind)
+	if item.Kind != scalarNode {
+		r.d.fail(item.Pos, "a node is a name, and this is %s", item.Kind)
 		return
 	}
-	if err := add(item.text); err != nil {
-		r.d.fail(item.pos, "%v", err)
+	if err := add(item.Text); err != nil {
+		r.d.fail(item.Pos, "%v", err)
 	}
 }
 
@@ -498,11 +499,11 @@ func (r *resolver) between(l object) (a, b string) {
 	if r.d.err != nil {
 		return "", ""
 	}
-	if len(ends) != 2 || ends[0].kind != scalarNode || ends[1].kind != scalarNode {
+	if len(ends) != 2 || ends[0].Kind != scalarNode || ends[1].Kind != scalarNode {
 		r.d.fail(l.at("between"), "%s: between names the two nodes of a link, such as [h0, leaf1]", l.path)
 		return "", ""
 	}
-	return ends[0].text, ends[1].text
+	return ends[0].Text, ends[1].Text
 }
 
 // itemOfLinks reads what an item of links says beside the link's own keys.

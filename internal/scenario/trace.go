@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/foreign"
+	"github.com/hopscope/hopscope/internal/importer"
+	"github.com/hopscope/hopscope/internal/tree"
 )
 
 // maxTraceRows bounds a trace; each row becomes a list item.
@@ -14,14 +16,14 @@ const maxTraceRows = 1 << 20
 // that the file holds, so that the scenario kept with a run needs no other
 // file. It reports whether there was any.
 func (d *decoder) inlineTraces(root *node) bool {
-	work := root.get("workload")
+	work := root.Get("workload")
 	if work == nil {
 		return false
 	}
 	found := false
-	for _, item := range work.items {
-		flows := item.get("flows")
-		if flows == nil || flows.get("file") == nil || d.err != nil {
+	for _, item := range work.Items {
+		flows := item.Get("flows")
+		if flows == nil || flows.Get("file") == nil || d.err != nil {
 			continue
 		}
 		found = true
@@ -31,35 +33,35 @@ func (d *decoder) inlineTraces(root *node) bool {
 }
 
 func (d *decoder) inlineTrace(flows *node) {
-	name := flows.get("file")
-	if name.kind != scalarNode {
-		d.fail(name.pos, "flows.file is %s; it is the name of a file", name.kind)
+	name := flows.Get("file")
+	if name.Kind != scalarNode {
+		d.fail(name.Pos, "flows.file is %s; it is the name of a file", name.Kind)
 		return
 	}
 	for _, other := range []string{"list", "rows"} {
-		if flows.get(other) != nil {
-			d.fail(name.pos, "flows has %s and a file; keep one", map[string]string{"list": "a list", "rows": "rows"}[other])
+		if flows.Get(other) != nil {
+			d.fail(name.Pos, "flows has %s and a file; keep one", map[string]string{"list": "a list", "rows": "rows"}[other])
 			return
 		}
 	}
-	path := name.text
+	path := name.Text
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(d.file), path)
 	}
 	src, err := d.readFile(path)
 	if err != nil {
-		d.fail(name.pos, "flows.file %s cannot be read: %v; name an existing file, relative to the scenario", path, rootCause(err))
+		d.fail(name.Pos, "flows.file %s cannot be read: %v; name an existing file, relative to the scenario", path, importer.Cause(err))
 		return
 	}
 	if other := foreign.Instead(src, "a trace of flows", foreign.Trace); other != "" {
-		d.fail(pos{file: path}, "%s", other)
+		d.fail(pos{File: path}, "%s", other)
 		return
 	}
 	text := strings.TrimRight(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")
-	for i := range flows.fields {
-		if flows.fields[i].key == "file" {
-			at := pos{path, 1, 1}
-			flows.fields[i] = field{"rows", name.pos, &node{kind: scalarNode, text: text, pos: at, textAt: at}}
+	for i := range flows.Fields {
+		if flows.Fields[i].Key == "file" {
+			at := pos{File: path, Line: 1, Col: 1}
+			flows.Fields[i] = field{Key: "rows", Pos: name.Pos, Value: &node{Kind: scalarNode, Text: text, Pos: at, TextAt: at}}
 		}
 	}
 }
@@ -78,27 +80,27 @@ func (r *resolver) traceColumnNames() (names []string) {
 // traceRows reads comma-separated rows under a header that names the columns,
 // in any order, with units as in the scenario. An empty cell leaves its key out.
 func (d *decoder) traceRows(rows *node, known []string) []*node {
-	at := rows.textAt
+	at := rows.TextAt
 	if at == (pos{}) { // a text of one line, or one with escapes
-		at = rows.pos
+		at = rows.Pos
 	}
-	if n := strings.Count(rows.text, "\n"); n > maxTraceRows {
+	if n := strings.Count(rows.Text, "\n"); n > maxTraceRows {
 		d.fail(at, "more than %d flows; split the trace", maxTraceRows)
 		return nil
 	}
 	var list []*node
 	var columns []string
-	line := at.line - 1
-	for text := range strings.SplitSeq(rows.text, "\n") {
+	line := at.Line - 1
+	for text := range strings.SplitSeq(rows.Text, "\n") {
 		line++
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		if n := strings.Count(text, ","); n > len(known) {
-			d.fail(pos{at.file, line, at.col}, "%d cells in a row; a trace has the columns %s", n+1, strings.Join(known, ","))
+			d.fail(pos{File: at.File, Line: line, Col: at.Col}, "%d cells in a row; a trace has the columns %s", n+1, strings.Join(known, ","))
 			return nil
 		}
-		cells := splitCells(pos{at.file, line, at.col}, text)
+		cells := tree.Cells(pos{File: at.File, Line: line, Col: at.Col}, text)
 		if columns == nil {
 			columns = d.traceColumns(cells, known)
 			if d.err != nil {
@@ -107,13 +109,13 @@ func (d *decoder) traceRows(rows *node, known []string) []*node {
 			continue
 		}
 		if len(cells) != len(columns) {
-			d.fail(cells[0].pos, "%d cells where the header has %d columns (%s); give one each", len(cells), len(columns), strings.Join(columns, ","))
+			d.fail(cells[0].Pos, "%d cells where the header has %d columns (%s); give one each", len(cells), len(columns), strings.Join(columns, ","))
 			return nil
 		}
-		item := &node{kind: mappingNode, pos: cells[0].pos}
+		item := &node{Kind: mappingNode, Pos: cells[0].Pos}
 		for i, c := range cells {
-			if c.text != "" {
-				item.fields = append(item.fields, field{columns[i], c.pos, &node{kind: scalarNode, text: c.text, pos: c.pos}})
+			if c.Text != "" {
+				item.Fields = append(item.Fields, field{Key: columns[i], Pos: c.Pos, Value: &node{Kind: scalarNode, Text: c.Text, Pos: c.Pos}})
 			}
 		}
 		list = append(list, item)
@@ -124,27 +126,16 @@ func (d *decoder) traceRows(rows *node, known []string) []*node {
 	return list
 }
 
-// splitCells splits a line that begins at the given place.
-func splitCells(at pos, text string) []ns3Word {
-	var cells []ns3Word
-	for cell := range strings.SplitSeq(text, ",") {
-		trimmed := strings.TrimSpace(cell)
-		cells = append(cells, ns3Word{trimmed, pos{at.file, at.line, at.col + strings.Index(cell, trimmed)}})
-		at.col += len(cell) + 1
-	}
-	return cells
-}
-
-func (d *decoder) traceColumns(cells []ns3Word, known []string) []string {
+func (d *decoder) traceColumns(cells []word, known []string) []string {
 	var columns []string
 	for _, c := range cells {
-		if !contains(known, c.text) {
-			d.fail(c.pos, "the header names a column %q; name %s", c.text, strings.Join(known, ", "))
+		if !contains(known, c.Text) {
+			d.fail(c.Pos, "the header names a column %q; name %s", c.Text, strings.Join(known, ", "))
 		}
-		if contains(columns, c.text) {
-			d.fail(c.pos, "the header names %q twice; keep one", c.text)
+		if contains(columns, c.Text) {
+			d.fail(c.Pos, "the header names %q twice; keep one", c.Text)
 		}
-		columns = append(columns, c.text)
+		columns = append(columns, c.Text)
 	}
 	return columns
 }

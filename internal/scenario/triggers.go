@@ -16,33 +16,33 @@ type trigger struct {
 // readTriggerList reads the names, kinds and counts that workload entries refer
 // to.
 func (r *resolver) readTriggerList(o object) {
-	v := o.n.get("triggers")
+	v := o.n.Get("triggers")
 	if v == nil || r.d.err != nil {
 		return
 	}
-	if v.kind != mappingNode {
-		o.fail("triggers", "is %s; it maps names to kinds, such as {t1: {kind: barrier, count: 4}}", v.kind)
+	if v.Kind != mappingNode {
+		o.fail("triggers", "is %s; it maps names to kinds, such as {t1: {kind: barrier, count: 4}}", v.Kind)
 		return
 	}
-	if len(v.fields) > workload.MaxTriggers {
-		o.fail("triggers", "%d are more than the %d that a run can have", len(v.fields), workload.MaxTriggers)
+	if len(v.Fields) > workload.MaxTriggers {
+		o.fail("triggers", "%d are more than the %d that a run can have", len(v.Fields), workload.MaxTriggers)
 		return
 	}
-	r.triggerNumber = make(map[string]int, len(v.fields))
-	for _, f := range v.fields {
-		one := trigger{name: f.key, pos: f.pos}
+	r.triggerNumber = make(map[string]int, len(v.Fields))
+	for _, f := range v.Fields {
+		one := trigger{name: f.Key, pos: f.Pos}
 		keys := triggerKeys(&one)
-		t := r.d.object(f.value, "triggers."+f.key, keys)
+		t := r.d.object(f.Value, "triggers."+f.Key, keys)
 		t.read(keys)
 		if r.d.err != nil {
 			return
 		}
 		if isBarrier := one.kind == workload.Barrier; isBarrier != t.has("count") {
-			r.d.fail(f.pos, "%s: a barrier, and nothing else, has a count, the activations it waits for", t.path)
+			r.d.fail(f.Pos, "%s: a barrier, and nothing else, has a count, the activations it waits for", t.path)
 			return
 		}
 		r.triggers = append(r.triggers, one)
-		r.triggerNumber[f.key] = len(r.triggers)
+		r.triggerNumber[f.Key] = len(r.triggers)
 	}
 }
 

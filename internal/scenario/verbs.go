@@ -32,8 +32,8 @@ func (r *resolver) checkInline() {
 
 // entryPos is the place of a workload entry.
 func (r *resolver) entryPos(entry int) pos {
-	if w := r.workload; w != nil && entry < len(w.items) {
-		return w.items[entry].pos
+	if w := r.workload; w != nil && entry < len(w.Items) {
+		return w.Items[entry].Pos
 	}
 	return pos{}
 }
@@ -84,9 +84,9 @@ func rightsKey(opt *workload.Options) key {
 	return otherKey("remote_access", "list of `write`, `read`, `atomic`", []jsonSchema{wordsOf(names...), listOf(wordsOf(names...))}, func(o object, name string) bool {
 		opt.Denied = all
 		for _, item := range o.list(name) {
-			at := indexOf(item.text, names)
-			if item.kind != scalarNode || names[at] != item.text {
-				o.d.fail(item.pos, "%s: %q is no right; give all, none, or a list of write, read and atomic", o.join(name), item.text)
+			at := indexOf(item.Text, names)
+			if item.Kind != scalarNode || names[at] != item.Text {
+				o.d.fail(item.Pos, "%s: %q is no right; give all, none, or a list of write, read and atomic", o.join(name), item.Text)
 				return false
 			}
 			opt.Denied &^= 1 << at
@@ -114,7 +114,7 @@ func (r *resolver) readSize(o object, e *entryOptions) {
 		}
 		e.size = workload.AtomicSize
 	case !o.has("size"):
-		r.d.fail(o.n.pos, "%s has no size; give the bytes of a message such as size: 64MB", o.path)
+		r.d.fail(o.n.Pos, "%s has no size; give the bytes of a message such as size: 64MB", o.path)
 	case e.size > workload.MaxBytes && e.Service != workload.UD:
 		o.fail("size", "%v is longer than any message; give 0B to %v (2^31 bytes, IBTA), and count for more", e.size, units.Bytes(workload.MaxBytes))
 	}

@@ -65,16 +65,16 @@ func (r *resolver) readWorkload(n *node) {
 	if r.d.err != nil {
 		return
 	}
-	if n == nil || n.kind != sequenceNode || len(n.items) == 0 {
+	if n == nil || n.Kind != sequenceNode || len(n.Items) == 0 {
 		at := pos{}
 		if n != nil {
-			at = n.pos
+			at = n.Pos
 		}
 		r.d.fail(at, "workload has no entries; give a list such as - incast: {from: [h0, h1], to: h4, size: 64MB}")
 		return
 	}
 	r.v.Plan, r.workload, r.entryKeys = &workload.Plan{}, n, r.patternKeys()
-	for i, item := range n.items {
+	for i, item := range n.Items {
 		r.readEntry(item, i)
 	}
 	if r.d.err != nil {
@@ -86,10 +86,10 @@ func (r *resolver) readWorkload(n *node) {
 	}
 	r.addTriggers()
 	if err := r.v.Plan.Finish(r.v.Graph); err != nil {
-		at := n.pos
+		at := n.Pos
 		var e *workload.EntryError
-		if errors.As(err, &e) && e.Entry < len(n.items) {
-			at = n.items[e.Entry].pos
+		if errors.As(err, &e) && e.Entry < len(n.Items) {
+			at = n.Items[e.Entry].Pos
 		}
 		r.d.fail(at, "%v", err)
 	}
@@ -105,11 +105,11 @@ func (r *resolver) readEntry(item *node, i int) {
 	if r.d.err != nil {
 		return
 	}
-	if len(o.n.fields) != 1 {
-		r.d.fail(o.n.pos, "%s has %d patterns; give one of %s per list item", path, len(o.n.fields), suggestList(keyNames(r.entryKeys)))
+	if len(o.n.Fields) != 1 {
+		r.d.fail(o.n.Pos, "%s has %d patterns; give one of %s per list item", path, len(o.n.Fields), suggestList(keyNames(r.entryKeys)))
 		return
 	}
-	kind := o.n.fields[0].key
+	kind := o.n.Fields[0].Key
 	p := o.object(kind, find(r.entryKeys, kind).keys())
 	mark := r.v.Plan.Mark()
 	switch kind {
@@ -146,7 +146,7 @@ func (r *resolver) readPattern(p object, kind string) {
 	}
 	first, way := len(r.v.Plan.Conns), r.readGPUDirect(p)
 	if err := r.addPattern(kind, p, entry, e); err != nil {
-		r.d.fail(p.n.pos, "%s: %v", p.path, err)
+		r.d.fail(p.n.Pos, "%s: %v", p.path, err)
 	}
 	r.settlePlaces(first, way)
 	r.warnGPUDirect(p, first)
@@ -199,9 +199,9 @@ func (r *resolver) uniqueName(kind string) string {
 func (r *resolver) readPath(o object) []int {
 	var path []int
 	for _, item := range o.list("path") {
-		i, ok := r.v.Graph.NodeByName(item.text)
-		if item.kind != scalarNode || !ok {
-			r.d.fail(item.pos, "%s: there is no node %q; %s", o.join("path"), item.text, suggestNode(r.v.Graph, item.text))
+		i, ok := r.v.Graph.NodeByName(item.Text)
+		if item.Kind != scalarNode || !ok {
+			r.d.fail(item.Pos, "%s: there is no node %q; %s", o.join("path"), item.Text, suggestNode(r.v.Graph, item.Text))
 			return nil
 		}
 		path = append(path, i)
@@ -253,18 +253,18 @@ func (r *resolver) endpoint(o object, key string, item *node) int {
 	if r.d.err != nil {
 		return 0
 	}
-	if item.kind != scalarNode {
-		r.d.fail(item.pos, "%s: a host is a name, and this is %s", o.join(key), item.kind)
+	if item.Kind != scalarNode {
+		r.d.fail(item.Pos, "%s: a host is a name, and this is %s", o.join(key), item.Kind)
 		return 0
 	}
-	if host, device, inside := strings.Cut(item.text, "/"); inside {
+	if host, device, inside := strings.Cut(item.Text, "/"); inside {
 		return r.inServer(o, key, item, host, device)
 	}
-	ep, ok := r.hostEndpoint(o, key, item, item.text)
+	ep, ok := r.hostEndpoint(o, key, item, item.Text)
 	if !ok {
 		return 0
 	}
-	if node := r.v.Graph.HostOf(ep); item.text == r.v.Graph.Nodes[node].Name && len(r.v.Graph.Nodes[node].Ports) > 1 {
+	if node := r.v.Graph.HostOf(ep); item.Text == r.v.Graph.Nodes[node].Name && len(r.v.Graph.Nodes[node].Ports) > 1 {
 		r.bareHosts = append(r.bareHosts, node)
 	}
 	return ep
@@ -278,7 +278,7 @@ func (r *resolver) hostEndpoint(o object, key string, item *node, name string) (
 		if _, known := r.v.Graph.NodeByName(name); !known {
 			hint = "; " + suggestOf(r.v.Graph, topology.Host, name)
 		}
-		r.d.fail(item.pos, "%s: %v%s", o.join(key), err, hint)
+		r.d.fail(item.Pos, "%s: %v%s", o.join(key), err, hint)
 		return 0, false
 	}
 	return ep, true
@@ -286,9 +286,9 @@ func (r *resolver) hostEndpoint(o object, key string, item *node, name string) (
 
 // one reads a single host that must be given.
 func (r *resolver) one(o object, key string) int {
-	v := o.n.get(key)
+	v := o.n.Get(key)
 	if v == nil {
-		r.d.fail(o.n.pos, "%s has no %s; name a host", o.path, key)
+		r.d.fail(o.n.Pos, "%s has no %s; name a host", o.path, key)
 		return 0
 	}
 	return r.endpoint(o, key, v)
@@ -296,19 +296,19 @@ func (r *resolver) one(o object, key string) int {
 
 // many reads a list of hosts; absent or "all" means every host port.
 func (r *resolver) many(o object, key string) []int {
-	v := o.n.get(key)
+	v := o.n.Get(key)
 	var eps []int
-	if v == nil || v.kind == scalarNode && v.text == "all" {
+	if v == nil || v.Kind == scalarNode && v.Text == "all" {
 		for ep := range r.v.Graph.Endpoints {
 			eps = append(eps, ep)
 		}
 		return eps
 	}
 	for _, item := range o.list(key) {
-		host, inside, _ := strings.Cut(item.text, "/")
+		host, inside, _ := strings.Cut(item.Text, "/")
 		switch {
 		case r.d.err != nil:
-		case item.text == "gpus":
+		case item.Text == "gpus":
 			eps = append(eps, r.gpus(o, key, item, "")...)
 		case inside == "gpus":
 			eps = append(eps, r.gpus(o, key, item, host)...)
@@ -335,7 +335,7 @@ func (r *resolver) addPattern(kind string, o object, entry int, e *entryOptions)
 		if r.d.err != nil {
 			return nil
 		}
-		if v := o.n.get("from"); v == nil || v.kind == scalarNode {
+		if v := o.n.Get("from"); v == nil || v.Kind == scalarNode {
 			from = otherHosts(g, from, to)
 		}
 		return plan.Incast(entry, from, to, size, opt)
@@ -372,7 +372,7 @@ func otherHosts(g workload.Network, eps []int, to int) []int {
 // the list.
 func (r *resolver) addFlows(o object, entry int, all *entryOptions) {
 	items, path := o.list("list"), o.path+".list"
-	if rows := o.n.get("rows"); rows != nil {
+	if rows := o.n.Get("rows"); rows != nil {
 		if o.has("list") {
 			o.fail("rows", "flows has a list and rows; keep one")
 		}
@@ -381,7 +381,7 @@ func (r *resolver) addFlows(o object, entry int, all *entryOptions) {
 		}
 	}
 	if r.d.err == nil && len(items) == 0 {
-		r.d.fail(o.n.pos, "%s has no list, rows or file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
+		r.d.fail(o.n.Pos, "%s has no list, rows or file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
 	}
 	one := *all
 	own := usedBy(r.optionKeys(&one), perFlow)
@@ -416,6 +416,6 @@ func (r *resolver) addFlow(f object, entry int, e *entryOptions, keys []key) {
 		}
 	}()
 	if err := r.v.Plan.Flow(entry, from, to, e.size, e.Options); err != nil {
-		r.d.fail(f.n.pos, "%s: %v", f.path, err)
+		r.d.fail(f.n.Pos, "%s: %v", f.path, err)
 	}
 }

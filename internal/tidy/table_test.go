@@ -41,6 +41,7 @@ var rules = map[string]rule{
 	"internal/files":   {level: levelBase, std: []string{"os", "syscall"}},
 	"internal/mmu":     {level: levelBase + 1},
 	"internal/foreign": {level: levelBase},
+	"internal/tree":    {level: levelBase + 1, thirdParty: []string{"github.com/goccy/go-yaml"}},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},
@@ -64,8 +65,13 @@ var rules = map[string]rule{
 	"internal/host":    {level: levelDevice},
 	"internal/nic":     {level: levelDevice + 1},
 
+	"internal/importer":       {level: levelScenario - 3}, // what importers say of themselves
+	"internal/importer/ns3":   {level: levelScenario - 2},
+	"internal/importer/htsim": {level: levelScenario - 2},
+	"internal/importers":      {level: levelScenario - 1}, // their table
+
 	"scenarios":         {level: levelBase},
-	"internal/scenario": {level: levelScenario, thirdParty: []string{"github.com/goccy/go-yaml"}, std: []string{"os"}},
+	"internal/scenario": {level: levelScenario, std: []string{"os"}},
 	"internal/build":    {level: levelScenario + 1},
 	"internal/account":  {level: levelScenario + 2},
 

@@ -1,4 +1,4 @@
-package scenario
+package tree
 
 import (
 	"fmt"
@@ -26,20 +26,21 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", file, e.Line, e.Col, e.Msg)
 }
 
-// pos is a place in a file; line 0 means the file as a whole.
-type pos struct {
-	file      string
-	line, col int
+// Pos is a place in a file; line 0 means the file as a whole.
+type Pos struct {
+	File      string
+	Line, Col int
 }
 
-func (p pos) errorf(format string, args ...any) *Error {
+// Errorf is an error at the place.
+func (p Pos) Errorf(format string, args ...any) *Error {
 	msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	return &Error{File: p.file, Line: p.line, Col: p.col, Msg: msg}
+	return &Error{File: p.File, Line: p.Line, Col: p.Col, Msg: msg}
 }
 
-// suggest words the second half of an error about an unknown word: the nearest
+// Suggest words the second half of an error about an unknown word: the nearest
 // right one, or all of them.
-func suggest(s string, words []string) string {
+func Suggest(s string, words []string) string {
 	if w := typo.Nearest(s, words); w != "" {
 		return fmt.Sprintf("did you mean %q?", w)
 	}

@@ -1,4 +1,4 @@
-package scenario
+package tree
 
 import (
 	"strconv"
@@ -9,44 +9,44 @@ import (
 // be written over several.
 const flowWidth = 100
 
-// render writes a tree as YAML that reads back as the same tree: a line per
+// Render writes a tree as YAML that reads back as the same tree: a line per
 // key, short values in flow style, texts of several lines as blocks.
-func render(root *node) []byte {
+func Render(root *Node) []byte {
 	var b strings.Builder
-	blockFields(&b, root.fields, "", "")
+	blockFields(&b, root.Fields, "", "")
 	return []byte(b.String())
 }
 
 // blockFields writes a mapping's fields, the first after the indentation first,
 // the others after indent.
-func blockFields(b *strings.Builder, fields []field, first, indent string) {
+func blockFields(b *strings.Builder, fields []Field, first, indent string) {
 	for i, f := range fields {
 		if i > 0 {
 			first = indent
 		}
-		b.WriteString(first + renderText(f.key) + ":")
-		blockValue(b, f.value, indent)
+		b.WriteString(first + RenderText(f.Key) + ":")
+		blockValue(b, f.Value, indent)
 	}
 }
 
 // blockValue writes what follows a key, or a dash, at the given indentation.
-func blockValue(b *strings.Builder, n *node, indent string) {
+func blockValue(b *strings.Builder, n *Node, indent string) {
 	inner := indent + "  "
 	switch {
-	case n.kind == scalarNode && literal(n.text):
+	case n.Kind == Scalar && literal(n.Text):
 		b.WriteString(" |\n")
-		for line := range strings.SplitSeq(n.text, "\n") {
+		for line := range strings.SplitSeq(n.Text, "\n") {
 			if line != "" {
 				line = inner + line
 			}
 			b.WriteString(line + "\n")
 		}
-	case n.kind == mappingNode && len(n.fields) > 0 && spread(n, indent):
+	case n.Kind == Mapping && len(n.Fields) > 0 && spread(n, indent):
 		b.WriteString("\n")
-		blockFields(b, n.fields, inner, inner)
-	case n.kind == sequenceNode && len(n.items) > 0 && spread(n, indent):
+		blockFields(b, n.Fields, inner, inner)
+	case n.Kind == Sequence && len(n.Items) > 0 && spread(n, indent):
 		b.WriteString("\n")
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			b.WriteString(inner + "-")
 			blockItem(b, item, inner)
 		}
@@ -58,11 +58,11 @@ func blockValue(b *strings.Builder, n *node, indent string) {
 }
 
 // blockItem writes an item of a list after its dash.
-func blockItem(b *strings.Builder, n *node, indent string) {
+func blockItem(b *strings.Builder, n *Node, indent string) {
 	switch {
-	case n.kind == mappingNode && len(n.fields) == 1 || n.kind == mappingNode && len(n.fields) > 0 && wide(n):
-		blockFields(b, n.fields, " ", indent+"  ")
-	case n.kind == sequenceNode && wide(n):
+	case n.Kind == Mapping && len(n.Fields) == 1 || n.Kind == Mapping && len(n.Fields) > 0 && wide(n):
+		blockFields(b, n.Fields, " ", indent+"  ")
+	case n.Kind == Sequence && wide(n):
 		blockValue(b, n, indent)
 	default:
 		b.WriteString(" ")
@@ -73,29 +73,29 @@ func blockItem(b *strings.Builder, n *node, indent string) {
 
 // spread reports whether a list or mapping takes several lines: the sections of
 // the scenario always, values below them only when they are long.
-func spread(n *node, indent string) bool { return indent == "" || wide(n) }
+func spread(n *Node, indent string) bool { return indent == "" || wide(n) }
 
 // wide reports whether a value is too long for one line, or holds a text of
 // several.
-func wide(n *node) bool {
+func wide(n *Node) bool {
 	room := flowWidth
 	return !fits(n, &room)
 }
 
 // fits takes the length of n in flow style off room, and reports whether there
 // was enough.
-func fits(n *node, room *int) bool {
-	if n.kind == scalarNode && literal(n.text) {
+func fits(n *Node, room *int) bool {
+	if n.Kind == Scalar && literal(n.Text) {
 		return false
 	}
-	*room -= len(n.text) + 2
-	for _, f := range n.fields {
-		*room -= len(f.key) + 2
-		if *room < 0 || !fits(f.value, room) {
+	*room -= len(n.Text) + 2
+	for _, f := range n.Fields {
+		*room -= len(f.Key) + 2
+		if *room < 0 || !fits(f.Value, room) {
 			return false
 		}
 	}
-	for _, item := range n.items {
+	for _, item := range n.Items {
 		if *room < 0 || !fits(item, room) {
 			return false
 		}
@@ -117,25 +117,25 @@ func literal(s string) bool {
 	return !strings.Contains(s, " \n") && !strings.HasSuffix(s, " ")
 }
 
-func flow(b *strings.Builder, n *node) {
-	switch n.kind {
-	case nullNode:
+func flow(b *strings.Builder, n *Node) {
+	switch n.Kind {
+	case Null:
 		b.WriteString("null")
-	case scalarNode:
-		b.WriteString(renderText(n.text))
-	case mappingNode:
+	case Scalar:
+		b.WriteString(RenderText(n.Text))
+	case Mapping:
 		b.WriteString("{")
-		for i, f := range n.fields {
+		for i, f := range n.Fields {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(renderText(f.key) + ": ")
-			flow(b, f.value)
+			b.WriteString(RenderText(f.Key) + ": ")
+			flow(b, f.Value)
 		}
 		b.WriteString("}")
-	case sequenceNode:
+	case Sequence:
 		b.WriteString("[")
-		for i, item := range n.items {
+		for i, item := range n.Items {
 			if i > 0 {
 				b.WriteString(", ")
 			}
@@ -145,8 +145,8 @@ func flow(b *strings.Builder, n *node) {
 	}
 }
 
-// renderText quotes what is not a plain word or number.
-func renderText(s string) string {
+// RenderText quotes what is not a plain word or number.
+func RenderText(s string) string {
 	plain := s != "" && s != "null" && s != "~"
 	for _, c := range s {
 		ok := c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '.' || c == '/' || c == '-'

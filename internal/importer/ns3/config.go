@@ -24,13 +24,7 @@ func readConfig(r *importer.Reader, file string, src []byte, set []string) *conf
 	c.read(rowsOf(file, string(src)))
 	for _, s := range set {
 		at := pos{File: "--set " + s}
-		key, value, ok := strings.Cut(s, "=")
-		switch {
-		case !ok:
-			r.Fail(at, "no value; write --set KEY=value, such as --set BUFFER_SIZE=4")
-		case key == "seed":
-			r.Fail(at, "a config file of ns-3 has no seed; give it to hopscope run as --seed, or write it into the scenario")
-		}
+		key, value, _ := strings.Cut(s, "=")
 		words := tree.Words("", 0, key+" "+value, len(s))
 		for i := range words {
 			words[i].Pos = at
@@ -38,6 +32,19 @@ func readConfig(r *importer.Reader, file string, src []byte, set []string) *conf
 		c.read(words)
 	}
 	return c
+}
+
+// checkSet looks at arguments of --set before any file is read.
+func checkSet(r *importer.Reader, set []string) {
+	for _, s := range set {
+		at := pos{File: "--set " + s}
+		switch key, _, ok := strings.Cut(s, "="); {
+		case !ok:
+			r.Fail(at, "no value; write --set KEY=value, such as --set BUFFER_SIZE=4")
+		case key == "seed":
+			r.Fail(at, "a config file of ns-3 has no seed; give it to hopscope run as --seed, or write it into the scenario")
+		}
+	}
 }
 
 // rowsOf are all words of a text.

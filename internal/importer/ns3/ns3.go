@@ -43,6 +43,7 @@ const maxConfig = 1 << 20
 func read(q importer.Request) (*importer.Scenario, *tree.Error) {
 	r := importer.NewReader(q)
 	r.File = q.Files[0]
+	checkSet(r, q.Set)
 	src := r.Load(r.File, "a config file of the ns-3 RDMA simulators", foreign.NS3Config)
 	if len(src) > maxConfig {
 		r.Fail(pos{File: r.File}, "is longer than %d MiB; no config file is", maxConfig>>20)

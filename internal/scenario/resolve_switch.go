@@ -21,7 +21,6 @@ type resolver struct {
 	ofStack           Stack       // see stack
 	compared          bool        // the stack stands beside others, over the scenario's own
 	mtu               units.Bytes // path MTU
-	perServer         int         // GPUs of a server whose NVLink a file of SimAI left out; 0: none
 	switches          []switchSettings
 	nics              []nicSettings // both by node index
 	hostObj           object        // the sections host, nic and switch

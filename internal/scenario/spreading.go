@@ -42,8 +42,8 @@ func (r *resolver) routingKey() key {
 		out = out.or(c.name, func() { r.balancing = c.make() })
 	}
 	return out.finish(func(o object) {
-		if len(o.n.fields) != 1 {
-			r.d.fail(o.n.pos, "%s is one of %s, or one of them with parameters, such as {flowlet: {gap: 50us}}", o.path,
+		if len(o.n.Fields) != 1 {
+			r.d.fail(o.n.Pos, "%s is one of %s, or one of them with parameters, such as {flowlet: {gap: 50us}}", o.path,
 				strings.Join(words, ", "))
 			return
 		}
@@ -63,8 +63,8 @@ func (r *resolver) noteBalancing() {
 		params, _ := k.Make()
 		for _, p := range params {
 			value, source := p.String(), p.Source
-			if given := r.routingKeys.n.get(k.Name).get(p.Name); given != nil {
-				value, source = given.text, fromScenario
+			if given := r.routingKeys.n.Get(k.Name).Get(p.Name); given != nil {
+				value, source = given.Text, fromScenario
 			}
 			r.note("routing."+k.Name+"."+p.Name, value, source)
 		}

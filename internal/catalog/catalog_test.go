@@ -19,6 +19,8 @@ func TestNames(t *testing.T) {
 		"part":      count(t, parts, func(k int) textual { p := Part(k); return &p }),
 		"place":     count(t, placeKinds, func(k int) textual { p := PlaceKind(k); return &p }),
 		"cause":     count(t, causes, func(k int) textual { c := Cause(k); return &c }),
+		"reason":    count(t, reasons, func(k int) textual { r := Reason(k); return &r }),
+		"verdict":   count(t, verdicts, func(k int) textual { v := Verdict(k); return &v }),
 	} {
 		if n < 2 {
 			t.Errorf("%d of %s", n, what)

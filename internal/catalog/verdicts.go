@@ -5,20 +5,28 @@ type Verdict uint8
 
 // Verdicts. The zero one: nothing dominates.
 const (
-	NoVerdict       Verdict = iota
-	VerdictDeadlock         // ports wait for each other in a circle
-	VerdictStorm            // pauses or waits for credits from one place held what does not go there
-	VerdictUplinks          // several share one of several ways that lead to the same place
-	VerdictFull             // a line is full: nothing else is to be gained
-	VerdictPort             // more came to a port than it sends, which is not busy all the time
-	VerdictReceiver         // a host took data more slowly than they came
-	VerdictInside           // a link, memory or credit limit inside a host
-	VerdictCore             // a core of a host
-	VerdictFailure          // a link that failed
+	NoVerdict        Verdict = iota
+	VerdictDeadlock          // ports wait for each other in a circle
+	VerdictStorm             // pauses or waits for credits from one place held what does not go there
+	VerdictUplinks           // several share one of several ways that lead to the same place
+	VerdictFull              // a line is full: nothing else is to be gained
+	VerdictPort              // more came to a port than it sends, which is not busy all the time
+	VerdictReceiver          // a host took data more slowly than they came
+	VerdictInside            // a link, memory or credit limit inside a host
+	VerdictCore              // a core of a host
+	VerdictFailure           // a link that failed
+	VerdictLoss              // a link that loses or damages frames
+	VerdictHeadroom          // lossless frames that found no room after a pause was sent
+	VerdictMap               // a map of DSCPs or PCPs that differs at one hop
+	VerdictOversize          // a switch that takes no packets as large as hosts send
+	VerdictPolarised         // two tiers of switches that hash alike
+	VerdictUnmarked          // pauses that came before marks
+	VerdictLostCNPs          // CNPs that did not arrive
 )
 
 var verdicts = []string{"none", "deadlock", "pause storm", "uneven uplinks", "full line", "congested port", "receiver",
-	"inside a host", "core", "failure"}
+	"inside a host", "core", "failure", "lossy link", "short headroom", "priority map", "MTU mismatch", "polarised ECMP",
+	"PFC before ECN", "lost CNPs"}
 
 func (v Verdict) String() string {
 	return nameOf(verdicts, int(v), func(s *string) string { return *s }, "verdict")

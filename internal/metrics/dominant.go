@@ -78,6 +78,7 @@ func (x *index) book(s spell, cause Cause) {
 	if x.causes[n].Cause.Then == nil {
 		x.causes[n].Cause.Then = cause.Then
 	}
+	x.causes[n].Cause.Why = max(x.causes[n].Cause.Why, cause.Why)
 	x.causes[n].add(stage, s)
 }
 

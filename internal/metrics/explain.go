@@ -328,7 +328,7 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		p, met, known := x.marked(f)
 		switch {
 		case p != nil:
-			return x.sayMarked(p, &met, q, how)
+			return x.sayMarked(p, &met, f, q, how)
 		case known:
 			if at, because := x.lostWhere(f, q, false); because != "" && words.Message == "CNP" {
 				return at, how + ", sent for losses: " + because

@@ -85,12 +85,12 @@ func (x *index) marked(f *record.Message) (most *record.Port, at record.Met, kno
 
 // sayMarked tells of the port that marked most of a message's packets: where these waited
 // for a pause or credits a third of the time or more, what held it made the queue.
-func (x *index) sayMarked(p *record.Port, m *record.Met, q *record.QP, how string) (cause Cause, said string) {
-	said = fmt.Sprintf("%s; %s marked %d of its packets", how, p.ID(), m.Marks)
+func (x *index) sayMarked(p *record.Port, m *record.Met, f *record.Message, q *record.QP, how string) (Cause, string) {
+	said := fmt.Sprintf("%s; %s marked %d of its packets", how, p.ID(), m.Marks)
 	if m.Held > 0 && m.Held*2 >= m.Wait {
 		return x.sayMarkedHeld(p, q, said)
 	}
-	return atPort(p), said + x.filledBy(p)
+	return x.orMoved(atPort(p), said+x.filledBy(p), f)
 }
 
 // heldMarks reports whether a port that marked was paused for a third of a message's time: then
@@ -258,6 +258,7 @@ func (x *index) sayWait(f *record.Message, q *record.QP, m *record.Met, wait uni
 		if m.Ahead*2 > m.Wait && x.strictAhead(m) {
 			cause.Kind = catalog.CauseClass
 		}
+		return x.orMoved(cause, how, f)
 	}
 	return cause, how
 }

@@ -139,9 +139,47 @@ func (x *index) orFailed(cause Cause, how string, f *record.Message) (Cause, str
 	}
 	failure := x.failureAt(cause.Place.PortID(), f)
 	if failure == nil || !repeats(f.Account.Stages()) {
-		return cause, how
+		return x.orMoved(cause, how, f)
 	}
 	return failed(failure), how + "; " + x.sayFailure(failure)
+}
+
+// orMoved blames a failure in place of a port that is overfed only for what new tables moved there: by the
+// ways as they were at the start no more came to it, or to the port that a packet would have taken, than it
+// sends.
+func (x *index) orMoved(cause Cause, how string, f *record.Message) (Cause, string) {
+	k, ok := x.sender(f)
+	if len(x.r.Failures) == 0 || cause.Kind != catalog.CausePort || !ok {
+		return cause, how
+	}
+	at := cause.Place.PortID()
+	failure := cmp.Or(x.failureOn(&x.r.QPs[k], f), x.failedBefore(f))
+	if failure == nil || failure.Silent || failure.NoticedPS < 0 || !x.moved(at.Node, f) {
+		return cause, how
+	}
+	before := at
+	for _, h := range x.r.QPs[k].Limits.Path {
+		if h.Port.Node == at.Node {
+			before = h.Port
+		}
+	}
+	p := x.ports[portClass{before, int(cause.Place.Class)}]
+	if p == nil {
+		return cause, how
+	}
+	if _, rate := x.feeds(p); rate > p.RateBps {
+		return cause, how
+	}
+	how += ", to which new tables sent what another way took; " + x.sayFailure(failure)
+	return failed(failure), how
+}
+
+// moved reports whether new tables had a switch send packets another way in a message's time.
+func (x *index) moved(node string, f *record.Message) bool {
+	end := f.StartPS + f.Life()
+	return x.r.Evidence != nil && slices.ContainsFunc(x.r.Evidence.Detours, func(d record.Detour) bool {
+		return d.Node == node && d.By == catalog.NoMechanism && d.Packets.First <= end && d.Packets.Last >= f.StartPS
+	})
 }
 
 // sayRoot tells what ended a walk over held ports; there is no cause when the record does
@@ -345,19 +383,29 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	}
 	x.tells |= tellsDrops
 	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
+	cause = x.droppedBy(p, most.Cause)
 	switch {
 	case most.Cause.Sign() == catalog.BufferDrop && p.Class != q.Limits.Class: // by a map of DSCPs or PCPs
 		because += fmt.Sprintf(", in priority %d, where %s puts what %s sends in priority %d", p.Class, p.Node, q.Host,
 			q.Limits.Class)
+		cause.Why = catalog.ReasonMap
+	case most.Cause == catalog.DropOversize:
+		cause.Why = catalog.ReasonOversize
 	case most.Cause == catalog.DropHeadroom:
-		because += shortHeadroom(p, q)
+		if short := shortHeadroom(p, q); short != "" {
+			because += short
+			if p.Limits.HeadroomNeed > 0 {
+				because += fmt.Sprintf(", and the cable can need %s", FormatBytes(p.Limits.HeadroomNeed))
+				cause.Why = catalog.ReasonHeadroom
+			}
+		}
 	case most.Cause == catalog.DropStorm:
 		held, port, host := x.walk(at, p.Class)
 		if c, root := x.sayRoot(held, port, host, q); c != (Cause{}) {
 			return c, because + ", which took it for a storm, because " + root
 		}
 	}
-	return x.droppedBy(p, most.Cause), because + x.drainAfter(p, most.Cause)
+	return cause, because + x.drainAfter(p, most.Cause)
 }
 
 // shortHeadroom says, in words that follow, that a port's headroom was too small for what came after its

@@ -102,7 +102,7 @@ func (x *index) sayCwnd(f *record.Message, q *record.QP, own Cause) (cause Cause
 		return cause, how + "; " + because
 	}
 	if p, at, _ := x.marked(f); p != nil {
-		return x.sayMarked(p, &at, q, how)
+		return x.sayMarked(p, &at, f, q, how)
 	}
 	return x.sayTrip(f, q, own, how, "too little for")
 }

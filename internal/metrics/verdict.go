@@ -59,6 +59,7 @@ type tally struct {
 	of    int        // messages that were looked at
 	total units.Time // theirs
 	waits []waited
+	defects
 }
 
 // verdict is what dominates the run; nil: nothing does.
@@ -70,15 +71,23 @@ func (x *index) verdict(j *tally, trees []PauseTree) *Verdict {
 			plural(int64(x.r.OpenMessages), "message"))
 		return v
 	}
+	if v := x.defectVerdict(x.dominating(j, trees), j); v != nil {
+		return v
+	}
+	return x.busyCoreVerdict(j.of)
+}
+
+// dominating is the verdict on the cause that most messages blame; nil: none dominates.
+func (x *index) dominating(j *tally, trees []PauseTree) *Verdict {
 	top := j.top
 	if top == nil || 2*top.blaming <= j.total || int64(top.time) < mulDiv(int64(j.total), dominates, 1000) {
-		return x.busyCoreVerdict(j.of)
+		return nil
 	}
 	v := &Verdict{Cause: top.cause, Messages: top.messages, Of: j.of}
 	v.Cause.Milli = mulDiv(int64(top.time), 1000, int64(j.total))
 	x.pass(v, top, trees)
 	if v.Kind == catalog.NoVerdict {
-		return x.busyCoreVerdict(j.of)
+		return nil
 	}
 	return v
 }
@@ -104,6 +113,7 @@ func (x *index) judge() *tally {
 		}
 		d := x.dominant(f, false)
 		x.waitsOf(f, out.waits)
+		x.addDefects(&out.defects, f)
 		out.of, out.total = out.of+1, out.total+f.Life()
 		if d.Stage == catalog.NoStage {
 			continue
@@ -207,8 +217,38 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 		v.Text = fmt.Sprintf("%s: %s went to that, and not to the network", x.worksAt(v.Cause.Place.Node), share)
 	case catalog.CauseFailure:
 		v.Kind = catalog.VerdictFailure
-		v.Text = fmt.Sprintf("%s failed: %s went to that", where, share)
+		v.Text = fmt.Sprintf("%s failed%s: %s went to that", where, x.outages(v.Cause.Place), share)
 	}
+}
+
+// outages says when a link failed and for how long, in words that follow; of several times the first.
+func (x *index) outages(link record.Place) string {
+	var first *record.Failure
+	n := int64(0)
+	for i := range x.r.Failures {
+		if f := &x.r.Failures[i]; f.Link == link {
+			if n++; first == nil {
+				first = f
+			}
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	said := " at " + FormatTime(first.DownPS-x.r.FirstPost())
+	if n > 1 {
+		said = fmt.Sprintf(" %d times, first%s", n, said)
+	}
+	if first.SwitchDown != "" {
+		said += " with the switch " + first.SwitchDown
+	}
+	if first.UpPS > 0 {
+		said += " for " + FormatTime(first.UpPS-first.DownPS)
+	}
+	if first.Silent {
+		said += ", which nobody noticed"
+	}
+	return said
 }
 
 // slowTaker names a host and says why it takes no more.

@@ -28,6 +28,8 @@ type PortLimits struct {
 	// while XON.
 	XOFF          *Approach `json:"xoff,omitempty"`
 	HeadroomBytes int64     `json:"headroom_bytes,omitempty"`
+	// HeadroomNeed is what the cable can need, where that is more than there is.
+	HeadroomNeed int64 `json:"headroom_need_bytes,omitempty"`
 	// EgressDrop is the nearest approach of a lossy queue, with the arriving
 	// frame, to its dynamic threshold; negative room is a drop.
 	EgressDrop *Approach `json:"egress_drop,omitempty"`

@@ -15,6 +15,9 @@ type NetworkNode struct {
 	// a switch too where the topology does not say.
 	Tier   int  `json:"tier"`
 	Switch bool `json:"switch,omitempty"` // else it is a host
+	// Alike are the switches below whose hashes go together with this one's: what comes up from one of
+	// them by one link is spread over a part of the links up from here alone.
+	Alike []string `json:"hashes_alike,omitempty"`
 }
 
 // NetworkLink is a link between two ports.

@@ -15,6 +15,7 @@ import (
 	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -541,7 +542,11 @@ func (r *runner) recordPorts(out *record.Run, active, window units.Time) {
 		}
 		for c := range uint8(fabric.Classes) {
 			if n.Active(place.Index, c) {
-				out.Ports = append(out.Ports, n.Port(place.Index, c, active, window))
+				p := n.Port(place.Index, c, active, window)
+				if p.Limits.HeadroomBytes > 0 {
+					p.Limits.HeadroomNeed = int64(r.Valid.ShortHeadroom[topology.Hop{Node: place.Node, Port: place.Local}])
+				}
+				out.Ports = append(out.Ports, p)
 			}
 			out.Ledger = n.AppendLedger(out.Ledger, place.Index, c)
 		}

@@ -77,6 +77,10 @@ func (r *runner) network() *record.Network {
 		n := &g.Nodes[i]
 		out.Nodes[i] = record.NetworkNode{Name: n.Name, Tier: n.Tier, Switch: n.Kind == topology.Switch}
 	}
+	for _, pair := range r.Valid.Alike {
+		n := &out.Nodes[pair[1]]
+		n.Alike = append(n.Alike, g.Nodes[pair[0]].Name)
+	}
 	for i := range g.Links {
 		l := &g.Links[i]
 		out.Links[i] = record.NetworkLink{RateBps: l.Rate, A: record.PortID{Node: g.Nodes[l.A].Name, Port: l.PortA + 1},

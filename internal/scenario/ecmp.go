@@ -86,6 +86,7 @@ func (r *resolver) warnPolarised() {
 		crc := ha.Kind == fabric.HashCRC32 || ha.Kind == fabric.HashCRC32C
 		switch {
 		case ha.Kind != hb.Kind || ha.Kind == fabric.HashOwn || alike < 2:
+			continue
 		case ha.Seed == hb.Seed:
 			r.warn("polarised", "%s and %s choose by the same hash and seed: of the %d links up of %s, flows that come from %s "+
 				"take 1 in %d; give one of the two another seed of ecmp: {hash: mix}, or another polynomial", g.Nodes[a].Name, g.Nodes[b].Name,
@@ -95,7 +96,10 @@ func (r *resolver) warnPolarised() {
 				"links up of %s, flows that come from %s take 1 in %d; give one of the two another polynomial, or "+
 				"ecmp: {hash: mix} with another seed",
 				g.Nodes[a].Name, g.Nodes[b].Name, m2, g.Nodes[b].Name, g.Nodes[a].Name, alike)
+		default:
+			continue
 		}
+		r.v.Alike = append(r.v.Alike, [2]int{a, b})
 	}
 }
 

@@ -172,6 +172,10 @@ func (r *resolver) headroomAt(n, port int, given units.Bytes) units.Bytes {
 		node := &r.v.Graph.Nodes[n]
 		r.warn(fmt.Sprint("headroom", given, c), "%s port %d: headroom %v is short for the cable: %v over %v can need %v; frames may be dropped",
 			node.Name, port+1, given, c.rate, c.length, bound)
+		if r.v.ShortHeadroom == nil {
+			r.v.ShortHeadroom = map[topology.Hop]units.Bytes{}
+		}
+		r.v.ShortHeadroom[topology.Hop{Node: n, Port: port}] = bound
 	}
 	return given
 }

@@ -49,7 +49,13 @@ type Valid struct {
 	// Windows is the send window of each connection of Plan, for transports that
 	// have one relative to the path's bandwidth-delay product; nil: as Transports
 	// say.
-	Windows  []units.Bytes
+	Windows []units.Bytes
+	// Alike are pairs of switches whose hashes go together, by node: the second leads up, and what comes to it
+	// by one link of the first is spread over a part of its links alone.
+	Alike [][2]int
+	// ShortHeadroom is what the cable at a port can need, where its headroom is less.
+	ShortHeadroom map[topology.Hop]units.Bytes
+
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory

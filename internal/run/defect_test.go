@@ -1,0 +1,137 @@
+package run_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/metrics"
+)
+
+// What is set wrong or broken is the verdict, and the same run without it never says so: each defect beside
+// what takes it away, or what only looks like it.
+func TestVerdictOnDefects(t *testing.T) {
+	const (
+		far = `
+stack: rocev2-pfc-only
+topology: {star: {hosts: 4, link: 100Gbps, length: LENGTH}}
+nic: {adaptive_timeout: true}
+switch: {buffer: 4MB, pfc: {headroom: ROOM}}
+workload: [incast: {to: h3, size: 1MB}]
+`
+		tree = `
+topology: {fat_tree: {k: 4, link: 100Gbps}}
+switch: {ecmp: ECMP}
+workload: [permutation: {size: 250KB, qps: 8}]
+`
+		ring = `
+topology: {star: {hosts: 4, link: 100Gbps}, links: [{between: [h3, sw], LOSS}]}
+nic: {preset: connectx-6-dx}
+workload: [collective: {op: allreduce, size: 4MB, algorithm: ring}]
+`
+		many = `
+topology: {star: {hosts: 12, link: 100Gbps}}
+switch: {buffer: BUFFER, ecn: {kmin: KMIN, kmax: 1600KB, pmax: 20%}}
+workload:
+  - incast: {from: [h0, h1], to: h8, size: 1MB}
+  - incast: {from: [h2, h3], to: h9, size: 1MB}
+  - incast: {from: [h4, h5], to: h10, size: 1MB}
+  - incast: {from: [h6, h7], to: h11, size: 1MB}
+`
+		flap = `
+seed: SEED
+topology:
+  leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: 100Gbps}
+  links: [{between: [leaf1, spine1], DOWN}]
+failover: {detect: 100us, converge: 400us}
+workload:
+  - flows: {size: 10MB, list: [{from: h0, to: h2}, {from: h1, to: h3}, {from: h2, to: h0}, {from: h3, to: h1}]}
+`
+		twice = "flap: {from: 200us, every: 1ms, down_for: 600us, times: 2}"
+		cnps  = `
+topology: {star: {hosts: 4, link: 100Gbps}, links: [{between: [h3, sw], LOSS}]}
+switch: {buffer: 4MB}
+workload: [incast: {to: h3, size: 2MB}]
+`
+		dscp = `
+stack: rocev2-pfc-only
+topology: {star: {hosts: 4, link: 100Gbps}}
+nic: {adaptive_timeout: true}
+switch: {buffer: 4MB, dscp_to_priority: {26: PRIO}}
+workload: [incast: {to: h3, size: 4MB}]
+`
+		mtu = `
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 2, link: 100Gbps}}
+nic: {timeout: 5, retry: 1}
+switches: {spine1: {mtu: SIZE, oversize: drop}}
+workload: [flow: {from: h0, to: h2, size: 64KB}]
+`
+	)
+	for _, c := range []struct {
+		name, text string
+		set        []string // old, new, ...
+		kind       catalog.Verdict
+		words      string
+	}{
+		{"short headroom", far, []string{"LENGTH", "300m", "ROOM", "40KB"}, catalog.VerdictHeadroom,
+			"headroom of 40.0 KB is less than the 79.1 KB that the cable can need"},
+		{"shorter yet, longer yet", far, []string{"LENGTH", "1km", "ROOM", "60KB"}, catalog.VerdictHeadroom,
+			"(and so at 2 ports more)"},
+		{"headroom by rule", far, []string{"LENGTH", "300m", "ROOM", "auto"}, catalog.NoVerdict, ""},
+		{"headroom that the cable has", far, []string{"LENGTH", "2m", "ROOM", "44KB"}, catalog.NoVerdict, ""},
+
+		{"polarised", tree, []string{"ECMP", "{hash: crc32}"}, catalog.VerdictPolarised,
+			"another polynomial or a mixing hash"},
+		{"another seed of the CRC", tree, []string{"ECMP", "{tiers: [{hash: crc32, seed: 1}, {hash: crc32, seed: 99}]}"},
+			catalog.VerdictPolarised, ""},
+		{"another polynomial", tree, []string{"ECMP", "{tiers: [{hash: crc32}, {hash: crc32c}]}"}, catalog.NoVerdict, ""},
+		{"own hashes", tree, []string{"ECMP", "{hash: own}"}, catalog.NoVerdict, ""},
+
+		{"lossy cable", ring, []string{"LOSS", "loss: 0.5%"}, catalog.VerdictLoss,
+			"the link h3:1 - sw:4 loses frames (link loss)"},
+		{"bit errors", ring, []string{"LOSS", "ber: 1e-7"}, catalog.VerdictLoss, "(bit error)"},
+		{"clean cable", ring, []string{"LOSS", "length: 5m"}, catalog.NoVerdict, ""},
+
+		{"PFC before ECN", many, []string{"BUFFER", "3MB", "KMIN", "400KB"}, catalog.VerdictUnmarked,
+			"8 ingress ports of sw, which share its buffer"},
+		{"marks that cannot be met", many, []string{"BUFFER", "6MB", "KMIN", "1500KB"}, catalog.VerdictUnmarked,
+			"marks begin at Kmin, 1.50 MB"},
+		{"marks first", many, []string{"BUFFER", "3MB", "KMIN", "20KB"}, catalog.NoVerdict, ""},
+		{"a larger buffer", many, []string{"BUFFER", "32MB", "KMIN", "400KB"}, catalog.NoVerdict, ""},
+		{"no marks at all", "stack: rocev2-pfc-only\n" + many, []string{"BUFFER", "3MB", "KMIN", "400KB"},
+			catalog.NoVerdict, ""},
+
+		{"flaps", flap, []string{"SEED", "4", "DOWN", twice}, catalog.VerdictFailure,
+			"failed 2 times, first at 200 us for 600 us"},
+		{"down once", flap, []string{"SEED", "4", "DOWN", "down: [{at: 200us}]"}, catalog.VerdictFailure,
+			"leaf1:3 - spine1:1 failed at 200 us:"},
+		{"two flows by one link, whatever flaps", flap, []string{"SEED", "3", "DOWN", twice},
+			catalog.VerdictUplinks, "none on leaf2:3"},
+		{"holds", flap, []string{"SEED", "4", "DOWN", "length: 5m"}, catalog.NoVerdict, ""},
+
+		{"CNPs lost", cnps, []string{"LOSS", "loss: 100%, loss_priorities: [6]"},
+			catalog.VerdictLostCNPs, "0 arrived"},
+		{"CNPs that arrive", cnps, []string{"LOSS", "length: 5m"}, catalog.NoVerdict, ""},
+
+		{"map to a lossy priority", dscp, []string{"PRIO", "1"}, catalog.VerdictMap,
+			"sw puts in priority 1 what hosts send in another"},
+		{"map to the right one", dscp, []string{"PRIO", "3"}, catalog.NoVerdict, ""},
+
+		{"MTU", mtu, []string{"SIZE", "1500"}, catalog.VerdictOversize, "spine1:1 dropped"},
+		{"MTU that fits", mtu, []string{"SIZE", "9000"}, catalog.NoVerdict, ""},
+	} {
+		v := metrics.Summarise(runText(t, strings.NewReplacer(c.set...).Replace(c.text))).Verdict
+		if v == nil {
+			v = &metrics.Verdict{}
+		}
+		if c.kind == catalog.NoVerdict {
+			if v.Kind >= catalog.VerdictFailure {
+				t.Errorf("%s: %v: %s", c.name, v.Kind, v.Text)
+			}
+			continue
+		}
+		if v.Kind != c.kind || !strings.Contains(v.Text, c.words) {
+			t.Errorf("%s: %v, not %v: %s; want %q", c.name, v.Kind, c.kind, v.Text, c.words)
+		}
+	}
+}

@@ -194,9 +194,9 @@ func diagnosis(lab *diagnose.Lab, d *diagnose.Diagnosis, names []string, logs []
 	best := d.Healthy
 	for i, f := range d.Findings {
 		if i == 0 {
-			best, out.Best = f, f.Name
+			best, out.Best = f, f.Names()
 		}
-		out.Rows = append(out.Rows, report.Suspect{Name: f.Name, Misfit: f.Misfit, Evidence: f.Evidence})
+		out.Rows = append(out.Rows, report.Suspect{Name: f.Names(), Misfit: f.Misfit, Evidence: f.Evidence})
 	}
 	for i, s := range d.Sizes {
 		row := report.DiagnosedSize{Bytes: int64(s), US: d.US[i], HealthyUS: lab.Healthy.At(s), SuspectUS: best.Curve.At(s)}
@@ -223,31 +223,37 @@ func verdict(d *diagnose.Diagnosis) (text string, checks []string) {
 		}
 		return text, nil
 	}
-	text = "Found: " + named[0].Name + "."
+	text = "Found: " + named[0].Names() + "."
 	if named[0].Evidence < diagnose.Strong {
-		text = "Perhaps: " + named[0].Name + "; the evidence is weak."
+		text = "Perhaps: " + named[0].Names() + "; the evidence is weak."
+	}
+	for i := range named[0].Like {
+		other := &named[0].Like[i]
+		text += fmt.Sprintf(" This log could not tell it from %s; %s would.", other.Name, apart(&named[0].Fault, other))
 	}
 	if named[0].Misfit > poor {
 		text += " It fits best, and yet not well: there may be another fault, or the scenario is not the machine's."
 	}
 	for i := range named[1:] {
 		other := &named[i+1]
-		apart := diagnose.Apart(&named[0], other)
-		text += fmt.Sprintf(" It fits like %s; what tells them apart", other.Name)
-		if apart.By > 0.1 {
-			at := apart.Bytes
-			text += fmt.Sprintf(" is a size of %.0f B, %.1f us and %.1f, or", at, named[0].Curve.At(at), other.Curve.At(at))
-		} else {
-			text += " is"
-		}
-		text += " what to check:"
+		text += fmt.Sprintf(" It fits like %s; %s would tell them apart.", other.Names(), apart(&named[0].Fault, &other.Fault))
 	}
 	for _, f := range named {
-		for _, check := range f.Checks {
-			if !slices.Contains(checks, check) {
-				checks = append(checks, check)
+		for _, fault := range append([]diagnose.Fault{f.Fault}, f.Like...) {
+			for _, check := range fault.Checks {
+				if !slices.Contains(checks, check) {
+					checks = append(checks, check)
+				}
 			}
 		}
 	}
 	return text, checks
+}
+
+// apart is what tells two faults apart: a size, if any does by a tenth, and what to check.
+func apart(a, b *diagnose.Fault) string {
+	if at := diagnose.Apart(a, b); at.By > 0.1 {
+		return fmt.Sprintf("a size of %.0f B, %.1f us and %.1f, or what to check,", at.Bytes, a.Curve.At(at.Bytes), b.Curve.At(at.Bytes))
+	}
+	return "what to check"
 }

@@ -264,6 +264,15 @@ func (l *Lab) add(f Fault) {
 	l.Tried = append(l.Tried, f)
 }
 
+// Names are those of the finding's faults.
+func (f *Finding) Names() string {
+	name := f.Name
+	for _, l := range f.Like {
+		name += ", or " + l.Name
+	}
+	return name
+}
+
 // Distance is at how many bytes two curves are farthest apart, and by how much: the logarithm
 // of the ratio.
 type Distance struct{ Bytes, By float64 }
@@ -281,6 +290,7 @@ func farthest(a, b *Curve, sizes []float64) (d Distance) {
 // Finding is how well a curve fits.
 type Finding struct {
 	Fault
+	Like   []Fault // faults that fit no better, and that this log could not tell from it
 	Misfit float64 // for each size; of the truth about 1
 	// Evidence is twice the logarithm of the odds against a healthy machine, where a healthy
 	// one is as likely beforehand as all faults together, and these are alike.
@@ -305,16 +315,17 @@ func (f *Faults) Judge(logs ...*ncclog.Log) (*Diagnosis, error) {
 	if len(d.Sizes) == 0 {
 		return nil, errors.New("the two logs have no size in common; give logs of the same sizes")
 	}
-	sd, model := noise, constants
-	if d.Good != nil {
-		sd, model = noise*math.Sqrt2, alike
-	}
-	w := newWeight(d.Sizes, sd, model, func(bytes float64) float64 {
-		if d.Good == nil && f.Healthy.switches(bytes) {
+	of := spread{noise: noise, model: constants, beyond: f.Healthy.beyond, unsure: func(bytes float64) float64 {
+		if f.Healthy.switches(bytes) {
 			return switching
 		}
 		return 0
-	})
+	}}
+	if d.Good != nil { // what is unsure of one machine is so of the other
+		none := func(float64) float64 { return 0 }
+		of = spread{noise: noise * math.Sqrt2, model: alike, beyond: none, unsure: none}
+	}
+	w := newWeight(d.Sizes, of)
 	misfit := func(c *Curve) float64 {
 		r := make([]float64, len(d.Sizes))
 		for i, s := range d.Sizes {
@@ -329,12 +340,36 @@ func (f *Faults) Judge(logs ...*ncclog.Log) (*Diagnosis, error) {
 	base := misfit(&f.Healthy)
 	d.Healthy = Finding{Fault: Fault{Curve: f.Healthy}, Misfit: base / n}
 	prior := 2 * math.Log(float64(max(len(f.Tried), 1)))
+	var all []Finding
 	for _, t := range f.Tried {
 		m := misfit(&t.Curve)
-		d.Findings = append(d.Findings, Finding{t, m / n, base - m - prior})
+		all = append(all, Finding{Fault: t, Misfit: m / n, Evidence: base - m - prior})
 	}
-	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.Evidence, a.Evidence) })
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(b.Evidence, a.Evidence) })
+	for _, a := range all {
+		d.addSuspect(w, a)
+	}
 	return d, nil
+}
+
+// addSuspect adds a finding, to the first with all of whose faults this log could not tell its own
+// apart: were one true, the evidence against the other would be below Positive on average.
+func (d *Diagnosis) addSuspect(w *weight, f Finding) {
+	tells := func(o *Fault) bool {
+		r := make([]float64, len(d.Sizes))
+		for i, s := range d.Sizes {
+			r[i] = math.Log(f.Curve.At(s) / o.Curve.At(s))
+		}
+		return w.misfit(r) >= Positive
+	}
+	for i := range d.Findings {
+		other := &d.Findings[i]
+		if !tells(&other.Fault) && !slices.ContainsFunc(other.Like, func(l Fault) bool { return tells(&l) }) {
+			other.Like = append(other.Like, f.Fault)
+			return
+		}
+	}
+	d.Findings = append(d.Findings, f)
 }
 
 // take puts the times of a log side by side, or of two those of the sizes that both have, the
@@ -379,4 +414,4 @@ func (d *Diagnosis) Named() (out []Finding) {
 }
 
 // Apart is the size that tells two faults apart best, of those that were run.
-func Apart(a, b *Finding) Distance { return farthest(&a.Curve, &b.Curve, a.Curve.Bytes) }
+func Apart(a, b *Fault) Distance { return farthest(&a.Curve, &b.Curve, a.Curve.Bytes) }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/diagnose"
@@ -65,8 +66,51 @@ func measured(rng *rand.Rand, c *diagnose.Curve) *ncclog.Log {
 	return l
 }
 
-// rates count what was found.
-type rates struct{ faults, first, second, named, healthy, clean int }
+// rates count what was found; alone are faults that come first by themselves, first those among
+// the first suspect's, which the log could not tell apart.
+type rates struct{ faults, alone, first, second, named, suspects, healthy, clean int }
+
+// count counts what was found in a log with a fault; "": it has none.
+func (r *rates) count(t *testing.T, d *diagnose.Diagnosis, fault string) {
+	t.Helper()
+	best, named := &d.Findings[0], d.Named()
+	if fault == "" {
+		r.healthy++
+		if len(named) == 0 {
+			r.clean++
+		} else {
+			t.Logf("healthy: %s, %.1f", best.Names(), best.Evidence)
+		}
+		return
+	}
+	r.faults++
+	r.suspects += 1 + len(best.Like)
+	if len(named) > 0 {
+		r.named++
+	}
+	has := func(f *diagnose.Finding) bool {
+		return f.Name == fault || slices.ContainsFunc(f.Like, func(l diagnose.Fault) bool { return l.Name == fault })
+	}
+	if best.Name == fault {
+		r.alone++
+	}
+	switch {
+	case has(best):
+		r.first++
+		r.second++
+	case len(d.Findings) > 1 && has(&d.Findings[1]):
+		r.second++
+	default:
+		t.Logf("%s: first %s, %.1f", fault, best.Names(), best.Evidence)
+	}
+}
+
+// String has the rates as parts of a hundred.
+func (r *rates) String() string {
+	return fmt.Sprintf("%d faults: %d %% with the first suspect (of %.2f faults), %d %% its first, %d %% with the first two, %d %% named; "+
+		"nothing found in %d of %d healthy logs", r.faults, 100*r.first/r.faults, float64(r.suspects)/float64(r.faults),
+		100*r.alone/r.faults, 100*r.second/r.faults, 100*r.named/r.faults, r.clean, r.healthy)
+}
 
 // Faults that were put into synthetic logs come first, and healthy logs have nothing found:
 // constants are drawn within 15 %, noise is 5 %, half of the sizes are missing. The long form
@@ -89,7 +133,7 @@ func TestSynthetic(t *testing.T) {
 			all.draw(t, lab, rng, set, &lab.Tried[rng.IntN(len(lab.Tried))].Hypothesis)
 		}
 	}
-	t.Logf("%d faults: %d first, %d among the first two, %d named; of %d healthy logs %d with nothing found", all.faults, all.first, all.second, all.named, all.healthy, all.clean)
+	t.Log(all.String())
 	if 10*all.first < 8*all.faults || 20*all.second < 19*all.faults {
 		t.Errorf("the fault is first in %d of %d, want 8 of 10, and among the first two in %d, want 19 of 20", all.first, all.faults, all.second)
 	}
@@ -112,32 +156,14 @@ func (r *rates) draw(t *testing.T, lab *diagnose.Lab, rng *rand.Rand, set []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	best, next, named := d.Findings[0], d.Findings[1], d.Named()
-	if fault == nil {
-		r.healthy++
-		if len(named) == 0 {
-			r.clean++
-		} else {
-			t.Logf("healthy: %s, %.1f", best.Name, best.Evidence)
-		}
-		return
+	name := ""
+	if fault != nil {
+		name = fault.Name
 	}
-	r.faults++
-	if len(named) > 0 {
-		r.named++
-	}
-	if best.Name == fault.Name {
-		r.first++
-	}
-	if best.Name == fault.Name || next.Name == fault.Name {
-		r.second++
-	}
-	if best.Name != fault.Name || len(named) == 0 {
-		t.Logf("%s: first %s, %.1f, then %s, %.1f", fault.Name, best.Name, best.Evidence, next.Name, next.Evidence)
-	}
+	r.count(t, d, name)
 }
 
-// What no log can tell apart is one suspect, and what fits alike is named together.
+// What a log could not tell apart is one suspect, and what fits alike is named together.
 func TestAlike(t *testing.T) {
 	curve := func(us ...float64) diagnose.Curve {
 		return diagnose.Curve{Bytes: []float64{1 << 10, 1 << 15, 1 << 20}, US: us}
@@ -145,7 +171,8 @@ func TestAlike(t *testing.T) {
 	fault := func(name string, us ...float64) diagnose.Fault {
 		return diagnose.Fault{Hypothesis: diagnose.Hypothesis{Name: name}, Curve: curve(us...)}
 	}
-	f := diagnose.Faults{Healthy: curve(10, 20, 40), Tried: []diagnose.Fault{fault("a", 40, 80, 160), fault("b", 40, 80, 170), fault("c", 10, 20, 160)}}
+	f := diagnose.Faults{Healthy: curve(10, 20, 40), Tried: []diagnose.Fault{fault("a", 40, 80, 160), fault("b", 40, 80, 210),
+		fault("c", 10, 20, 160), fault("d", 40, 80, 170)}}
 	log := func(us ...float64) *ncclog.Log {
 		return &ncclog.Log{Rows: []ncclog.Row{{Bytes: 1 << 10, US: us[0]}, {Bytes: 1 << 15, US: us[1]}, {Bytes: 1 << 20, US: us[2]}}}
 	}
@@ -157,9 +184,9 @@ func TestAlike(t *testing.T) {
 		return d
 	}
 	d := judge(log(40, 80, 160))
-	if n := d.Named(); len(n) != 2 || n[0].Name != "a" || n[1].Name != "b" {
-		t.Errorf("named %v, want a and b", n)
-	} else if at := diagnose.Apart(&n[0], &n[1]); at.Bytes != 1<<20 || math.Abs(at.By-math.Log(17.0/16)) > 1e-9 {
+	if n := d.Named(); len(n) != 2 || n[0].Names() != "a, or d" || n[1].Names() != "b" {
+		t.Errorf("named %v, want a and d together, and b", n)
+	} else if at := diagnose.Apart(&n[0].Fault, &n[1].Fault); at.Bytes != 1<<20 || math.Abs(at.By-math.Log(21.0/16)) > 1e-9 {
 		t.Errorf("apart at %v", at)
 	}
 	if n := judge(log(11, 22, 44)).Named(); n != nil {
@@ -171,6 +198,37 @@ func TestAlike(t *testing.T) {
 		if n := d.Named(); len(n) != 1 || n[0].Name != "c" || d.US[2] != 320 || d.Good[2] != 80 {
 			t.Errorf("against good nodes: %v", n)
 		}
+	}
+}
+
+// Beyond the largest size that was run a log says no more than the rate there is sure: one that had not
+// settled bears no verdict on larger sizes, one that had does.
+func TestBeyond(t *testing.T) {
+	sizes := []float64{1 << 20, 2 << 20, 4 << 20, 8 << 20}
+	slow := func(us ...float64) diagnose.Curve {
+		c := diagnose.Curve{Bytes: sizes}
+		for _, u := range us {
+			c.US = append(c.US, 2*u)
+		}
+		return c
+	}
+	named := func(us ...float64) int {
+		f := diagnose.Faults{Healthy: diagnose.Curve{Bytes: sizes, US: us}, Tried: []diagnose.Fault{{Hypothesis: diagnose.Hypothesis{Name: "slow"}, Curve: slow(us...)}}}
+		log := &ncclog.Log{}
+		for _, b := range []float64{1 << 28, 1 << 30} {
+			log.Rows = append(log.Rows, ncclog.Row{Bytes: int64(b), US: 2 * f.Healthy.At(b)})
+		}
+		d, err := f.Judge(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(d.Named())
+	}
+	if named(20, 30, 50, 90) != 1 {
+		t.Error("twice as slow above the sizes that were run, at a steady rate: nothing is named")
+	}
+	if named(20, 30, 50, 150) != 0 {
+		t.Error("the rate had changed by 2.5 over the last doubling, and twice as slow beyond is named")
 	}
 }
 

@@ -21,25 +21,31 @@ const (
 	switching = 0.2
 )
 
-// weight judges how far times are from predictions: residuals are taken to be Gaussian with
-// covariance noise^2 for each (more at switches) and constants^2 exp(-(d/reach)^2/2) for two sizes d doublings
-// apart, a Gaussian process of the model's discrepancy (Kennedy and O'Hagan, Bayesian
-// calibration of computer models, J. R. Statist. Soc. B 63, 2001).
+// spread is how far a log may be from the curve of the machine's true state: residuals of
+// logarithms are taken to be Gaussian with covariance noise^2 for each (more where unsure says so)
+// and model^2 exp(-(d/reach)^2/2) for two sizes d doublings apart, a Gaussian process of the
+// model's discrepancy (Kennedy and O'Hagan, Bayesian calibration of computer models, J. R. Statist.
+// Soc. B 63, 2001). Beyond the largest size that was run all times move together by beyond.
+type spread struct {
+	noise, model   float64
+	unsure, beyond func(bytes float64) float64
+}
+
+// weight judges how far times are from predictions.
 type weight struct{ lower [][]float64 } // Cholesky factor of the covariance
 
-// newWeight makes the weight for sizes in bytes, above 0 and each other; at those that unsure
-// names what is added to noise.
-func newWeight(sizes []float64, noise, constants float64, unsure func(bytes float64) float64) *weight {
+// newWeight makes the weight for sizes in bytes, above 0 and each other.
+func newWeight(sizes []float64, of spread) *weight {
 	n := len(sizes)
 	w := &weight{lower: make([][]float64, n)}
 	for i := range n {
 		w.lower[i] = make([]float64, i+1)
 		for j := range i + 1 {
 			d := math.Log2(sizes[i]/sizes[j]) / reach
-			sum := constants * constants * math.Exp(-d*d/2)
+			sum := of.model*of.model*math.Exp(-d*d/2) + of.beyond(sizes[i])*of.beyond(sizes[j])
 			if i == j {
-				more := unsure(sizes[i])
-				sum += noise*noise + more*more
+				more := of.unsure(sizes[i])
+				sum += of.noise*of.noise + more*more
 			}
 			for k := range j {
 				sum -= w.lower[i][k] * w.lower[j][k]
@@ -86,6 +92,24 @@ func (c *Curve) switches(bytes float64) bool {
 		}
 	}
 	return false
+}
+
+// beyond is how unsure the time of a size above the curve's largest is, as a standard deviation of
+// its logarithm: the straight line goes on with the rate between the curve's last two sizes, which is
+// as unsure as that rate still changed over the two doublings before; 0 up to the largest.
+func (c *Curve) beyond(bytes float64) float64 {
+	last := len(c.Bytes) - 1
+	if bytes <= c.Bytes[last] {
+		return 0
+	}
+	unsure := 0.0
+	for k := max(last-1, 2); k <= last; k++ {
+		if a, b := c.US[k-1]-c.US[k-2], c.US[k]-c.US[k-1]; a > 0 && b > 0 {
+			change := math.Log(b / (c.Bytes[k] - c.Bytes[k-1]) * (c.Bytes[k-1] - c.Bytes[k-2]) / a)
+			unsure = max(unsure, math.Abs(change))
+		}
+	}
+	return unsure * max(0, 1-c.US[last]/c.At(bytes))
 }
 
 // At is the time of a size: between two of the curve by logarithms, beyond its largest, where

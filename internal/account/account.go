@@ -56,7 +56,7 @@ func placesOf(r *build.World) (p places) {
 			delay: g.LinkAt(at.Node, at.Local).Delay, ofHost: nd.Kind == topology.Host}
 		if g.Nodes[to].Kind == topology.Switch {
 			x.latency = r.Valid.Switches[to].Latency
-			x.noisy = r.Valid.Noise.Pipeline > 0 || x.ofHost && r.Valid.Noise.Card > 0
+			x.noisy = r.Valid.NoiseAt(to).Pipeline > 0 || x.ofHost && r.Valid.Noise.Card > 0
 		}
 		p.ports = append(p.ports, x)
 	}

@@ -51,13 +51,13 @@ func newRig(t *testing.T, in, out int, b fabric.Balancing, pins []fabric.Pin) *r
 	r := &rig{engine: sim.New[packet.Packet](1, units.Microsecond), in: in}
 	part := r.engine.Parts()[0]
 	part.SetCell(part.AddCell())
-	r.net = fabric.NewNet(part, wire.Ethernet, 0, pins)
+	r.net = fabric.NewNet(part, 0, pins)
 	spec := fabric.SwitchSpec{Name: "sw", Ports: n, Params: params, Seed: 1, Group: []uint32{uint32(out)}}
 	for i := range out {
 		spec.Members = append(spec.Members, uint16(in+i))
 	}
 	node := r.net.AddSwitch(spec)
-	port := fabric.PortSpec{Rate: lineRate, Delay: delay, Params: &fabric.PortParams{}}
+	port := fabric.PortSpec{Wire: &wire.Ethernet, Rate: lineRate, Delay: delay, Params: &fabric.PortParams{}}
 	for i := range n {
 		s := port
 		s.ID, s.Source, s.Node, s.Local, s.NodePorts, s.PeerPort = uint32(i), uint32(i), "sw", i, n, n+i

@@ -19,6 +19,7 @@ import (
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // World is everything that runs.
@@ -107,7 +108,7 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 	b.layOut(opt)
 	pins := b.pins()
 	for i := range b.Engine.Parts() {
-		net := fabric.NewNet(b.Engine.Parts()[i], v.Wire, v.TimeQuantum, pins)
+		net := fabric.NewNet(b.Engine.Parts()[i], v.TimeQuantum, pins)
 		net.Warming, net.Slow = len(b.Place) >= warmPorts, opt.Slow
 		b.Nets = append(b.Nets, net)
 	}
@@ -158,7 +159,7 @@ func (b *builder) layOut(opt Options) {
 	zero := make([]bool, len(b.g.Links))
 	for l := range b.g.Links {
 		k := &b.g.Links[l]
-		ahead[l] = k.Delay + b.shortest(max(k.RateFrom(b.g, k.A), k.RateFrom(b.g, k.B)))
+		ahead[l] = k.Delay + b.shortest(b.v.WireAt(k.A, k.PortA), max(k.RateFrom(b.g, k.A), k.RateFrom(b.g, k.B)))
 		zero[l] = ahead[l] < sim.MinLookahead
 	}
 	joined := triggerGroups(b.v.Plan, b.g)
@@ -217,8 +218,7 @@ func cellLoad(total int) int { return 2*total/(sim.MaxCells-1) + 1 }
 // shortest is the least time from the start of a transmission to its event at
 // the peer: that of the shortest frame, or of the header that a cut-through
 // switch acts on, which has no gap behind it.
-func (b *builder) shortest(r units.Rate) units.Time {
-	w := b.v.Wire
+func (b *builder) shortest(w *wire.Profile, r units.Rate) units.Time {
 	bytes := min(min(w.Control, w.Ack, w.CNP)+w.Overhead, w.Preamble+w.Header)
 	t := units.Time(int64(bytes) * 8e12 / int64(r))
 	if ppm := b.v.Noise.Clocks; ppm > 0 {
@@ -297,7 +297,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 	place := b.Place[b.port[end.Peer]+end.PeerPort]
 	s.ID = uint32(b.port[node] + local)
 	s.Source = b.source[node] + uint32(local)
-	s.Local = local
+	s.Local, s.Wire = local, b.v.WireAt(node, local)
 	s.Peer = record.PortID{Node: peer.Name, Port: end.PeerPort + 1}
 	s.Rate, s.Nominal, s.Delay = link.RateFrom(b.g, node), link.Rate, link.Delay
 	s.Lanes = link.Width()

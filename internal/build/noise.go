@@ -17,7 +17,7 @@ func (b *builder) noise(node, peer int, link *topology.Link) fabric.Noise {
 		n.Dispatch = v.Card
 	}
 	if b.g.Nodes[peer].Kind == topology.Switch && len(link.Outages) == 0 {
-		n.Pipeline = v.Pipeline
+		n.Pipeline = b.v.NoiseAt(peer).Pipeline
 	}
 	return n
 }

@@ -121,13 +121,14 @@ func (w *World) oneWay(hops []topology.Hop, frame units.Bytes) (t units.Time) {
 // start at the next.
 func (w *World) overHop(hops []topology.Hop, k int, frame units.Bytes) (t units.Time) {
 	v, h := w.Valid, hops[k]
-	n := frame + units.Bytes(v.Wire.Overhead)
+	sizes := v.WireAt(h.Node, h.Port)
+	n := frame + units.Bytes(sizes.Overhead)
 	link := v.Graph.LinkAt(h.Node, h.Port)
 	if k+1 < len(hops) {
 		peer := v.Graph.Nodes[h.Node].Ports[h.Port].Peer
 		next := v.Graph.LinkAt(hops[k+1].Node, hops[k+1].Port)
 		if v.Switches[peer].CutThrough && next.RateFrom(v.Graph, peer) <= link.RateFrom(v.Graph, h.Node) {
-			n = min(n, units.Bytes(v.Wire.Preamble+v.Wire.Header))
+			n = min(n, units.Bytes(sizes.Preamble+sizes.Header))
 		}
 		t = v.Switches[peer].Latency
 	}

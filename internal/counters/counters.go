@@ -24,21 +24,22 @@ type File struct {
 func Files(r *record.Run) (out []File) {
 	b := boxesOf(r)
 	for _, n := range b.nodes {
-		ports := b.of[n]
-		host := b.hosts[n]
-		switch {
-		case ports[0].Layer == catalog.InfiniBand:
-			out = append(out, File{n + ".perfquery.txt", b.perfquery(n)})
-			if host {
-				out = append(out, File{n + ".rdma.txt", b.rdma(n)})
+		all := b.of[n]
+		for _, layer := range []catalog.Layer{catalog.InfiniBand, catalog.Ethernet} { // a host may have ports of both
+			b.of[n] = slices.DeleteFunc(slices.Clone(all), func(p *record.Port) bool { return p.Layer != layer })
+			switch {
+			case len(b.of[n]) == 0:
+			case layer == catalog.InfiniBand:
+				out = append(out, File{n + ".perfquery.txt", b.perfquery(n)})
+			case b.hosts[n]:
+				out = append(out, File{n + ".ethtool.txt", b.ethtool(n)})
+			default:
+				out = append(out, File{n + ".sonic.txt", b.sonic(n)})
 			}
-		case host:
-			out = append(out, File{n + ".ethtool.txt", b.ethtool(n)})
-			if b.verbs[n] {
-				out = append(out, File{n + ".rdma.txt", b.rdma(n)})
-			}
-		default:
-			out = append(out, File{n + ".sonic.txt", b.sonic(n)})
+		}
+		b.of[n] = all
+		if b.hosts[n] && (b.verbs[n] || all[0].Layer == catalog.InfiniBand) {
+			out = append(out, File{n + ".rdma.txt", b.rdma(n)})
 		}
 	}
 	for i := range out {

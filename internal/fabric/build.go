@@ -19,6 +19,7 @@ import (
 type portCold struct {
 	name                        string // "leaf1:3"
 	node                        string
+	wire                        *wire.Profile // of its link
 	peer                        record.PortID
 	pfc                         PFCParams
 	updateInterval              units.Time // of credits
@@ -83,9 +84,10 @@ type SwitchSpec struct {
 
 // PortSpec is what a Net needs to build a port.
 type PortSpec struct {
-	ID          uint32 // global port number
-	Source      uint32 // global order number; see Sources
-	Node        string // name: "leaf1"
+	ID          uint32        // global port number
+	Source      uint32        // global order number; see Sources
+	Node        string        // name: "leaf1"
+	Wire        *wire.Profile // of the link; shared, read only
 	Peer        record.PortID
 	Local       int
 	NodePorts   int
@@ -122,8 +124,8 @@ type Outage struct {
 func Sources(n int) int { return 3*n + HostKinds }
 
 // NewNet returns an empty fabric on a partition. pins is shared and read-only.
-func NewNet(part *Part, profile wire.Profile, quantum units.Time, pins []Pin) *Net {
-	n := &Net{part: part, wire: profile, quantum: quantum, pins: pins, tables: make(map[*uint32]routes)}
+func NewNet(part *Part, quantum units.Time, pins []Pin) *Net {
+	n := &Net{part: part, quantum: quantum, pins: pins, tables: make(map[*uint32]routes)}
 	part.Handler = n
 	n.SetPeers([]*Net{n})
 	return n
@@ -189,15 +191,15 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 		peerPart: int32(s.PeerPart), peerPort: uint32(s.PeerPort), peerCell: uint32(s.PeerCell),
 		source: s.Source, ports: uint16(s.NodePorts), local: uint16(s.Local),
 		node: node, pfc: s.Params.PFC.Enabled, id: s.ID, wakeAt: noWake,
-		jittered: s.Noise.Dispatch > 0 || s.Noise.Pipeline > 0,
+		jittered: s.Noise.Dispatch > 0 || s.Noise.Pipeline > 0, overhead: uint16(s.Wire.Overhead),
 	}
 	if n.quantum == 0 {
 		p.psByte = bytePicos(s.Rate, s.Noise.Slow)
 	}
 	if s.PeerCut {
-		p.header = n.txTime(&p, uint32(n.wire.Preamble+n.wire.Header))
+		p.header = n.txTime(&p, uint32(s.Wire.Preamble+s.Wire.Header))
 	}
-	c := portCold{node: s.Node, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
+	c := portCold{node: s.Node, wire: s.Wire, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
 		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate), lanes: cmp.Or(s.Lanes, 4)}
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
@@ -300,7 +302,7 @@ func (n *Net) Rate(i int) units.Rate { return n.ports[i].rate }
 
 // SerialisationTime is the time of a frame on the wire of port i.
 func (n *Net) SerialisationTime(i int, frame uint32) units.Time {
-	return n.txTime(&n.ports[i], frame+uint32(n.wire.Overhead))
+	return n.txTime(&n.ports[i], frame+uint32(n.ports[i].overhead))
 }
 
 // ArrivalTime is how long after the start of its transmission by port i a frame has arrived
@@ -323,7 +325,7 @@ func (n *Net) FrameOf(i int, t units.Time) uint32 {
 		hi, lo = bits.Mul64(uint64(t), 1<<byteScale)
 		b, _ = bits.Div64(hi, lo+p.psByte/2, p.psByte)
 	}
-	return uint32(b) - uint32(n.wire.Overhead)
+	return uint32(b) - uint32(p.overhead)
 }
 
 func portName(node string, local int) string {

@@ -331,7 +331,7 @@ func (n *Net) creditFrame(now units.Time, i int) uint32 {
 	n.linkFrames++
 	slot := n.part.Alloc()
 	*n.part.Rec(slot) = packet.Packet{
-		Kind: packet.Credit, Class: c, Frame: uint32(n.wire.Control), Flags: flags,
+		Kind: packet.Credit, Class: c, Frame: uint32(n.cold[i].wire.Control), Flags: flags,
 		Payload: uint32(s.sent) | uint32(s.told)<<12,
 	}
 	return slot
@@ -401,6 +401,7 @@ func (n *Net) countWait(now units.Time, i int, p *Port) {
 func (n *Net) setCredits(i int, own, peer *CreditParams) {
 	n.cold[i].updateInterval = UpdateInterval(n.cold[i].nominal, n.cold[i].lanes)
 	for c := range n.credits {
+		n.credits[c] = append(n.credits[c], make([]creditState, i-len(n.credits[c]))...) // of ports of other networks
 		s := creditState{size: own.Blocks[c], update: own.Update[c], limit: min(peer.Blocks[c], MaxCredits), endless: own.Endless, free: peer.Endless}
 		s.told, s.least = s.grant(), s.limit
 		n.credits[c] = append(n.credits[c], s)
@@ -414,7 +415,7 @@ func (n *Net) Untold() (ports int) {
 		return 0
 	}
 	for i := range n.ports {
-		if p := &n.ports[i]; p.armed || p.want != 0 || p.impaired && n.disagree(i) {
+		if p := &n.ports[i]; p.credited && (p.armed || p.want != 0 || p.impaired && n.disagree(i)) {
 			ports++
 		}
 	}
@@ -447,6 +448,9 @@ func (n *Net) checkCredits() {
 	for c := range n.credits {
 		for i := range n.credits[c] {
 			s, p := &n.credits[c][i], &n.ports[i]
+			if !p.credited {
+				continue
+			}
 			if s.occupied != 0 {
 				n.part.Bug("%s VL %d: %d blocks in its input buffer but no packet is alive", n.cold[i].name, c, s.occupied)
 			}

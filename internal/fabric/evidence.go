@@ -132,7 +132,7 @@ type aheadOf struct {
 // NoteAhead notes that a frame of class c of port i starts now, while the others of those in
 // avail might have: bytes is its length.
 func (n *Net) NoteAhead(now units.Time, i int, c, avail uint8, bytes uint32) {
-	d := n.txTime(&n.ports[i], bytes+uint32(n.wire.Overhead))
+	d := n.txTime(&n.ports[i], bytes+uint32(n.ports[i].overhead))
 	a := n.cold[i].ahead
 	if a == nil {
 		a = &take(&n.rooms.ahead, 1)[0]

@@ -8,7 +8,6 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/wire"
 )
 
 // Part is the partition a Net lives on.
@@ -18,7 +17,6 @@ type Part = sim.Part[packet.Packet]
 // flat arrays, and the handler of its events.
 type Net struct {
 	part     *Part
-	wire     wire.Profile
 	quantum  units.Time
 	ports    []Port
 	queues   [Classes][]queue       // per class, then per port: the classes in use lie dense
@@ -135,7 +133,8 @@ type Port struct {
 	stormed     uint8 // classes whose pauses the switch's watchdog has it ignore
 	id          uint32
 	peerCell    uint32
-	_           [16]byte // to two cache lines
+	overhead    uint16   // see wire.Profile
+	_           [14]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -418,7 +417,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 		n.part.Bug("port %d starts a frame %d ps before it is free", p.id, p.freeAt-now)
 	}
 	pk := n.part.Rec(slot)
-	tx := n.txTime(p, pk.Frame+uint32(n.wire.Overhead))
+	tx := n.txTime(p, pk.Frame+uint32(p.overhead))
 	if mutantFast {
 		tx -= tx / 16
 	}

@@ -77,7 +77,7 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 	n.linkFrames++
 	slot := n.part.Alloc()
 	*n.part.Rec(slot) = packet.Packet{
-		Kind: packet.Pause, Frame: uint32(n.wire.Control),
+		Kind: packet.Pause, Frame: uint32(n.cold[i].wire.Control),
 		Payload: uint32(vector) | uint32(vector&p.told)<<8, DMALen: uint32(n.cold[i].pfc.Quanta),
 	}
 	return slot

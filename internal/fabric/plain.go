@@ -158,7 +158,7 @@ func (n *Net) plainWake(now units.Time, i int, p *Port) bool {
 // plainTransmit is transmit for a port of a plain switch.
 func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, slot uint32) {
 	var tx units.Time
-	if b := pk.Frame + uint32(n.wire.Overhead); p.psByte != 0 {
+	if b := pk.Frame + uint32(p.overhead); p.psByte != 0 {
 		tx = timeOf(b, p.psByte)
 	} else {
 		tx = n.txTime(p, b)

@@ -153,7 +153,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw rigSwitch, ports []rigPort)
 	r := &rig{t: t, engine: sim.New[packet.Packet](1, units.Microsecond)}
 	part := r.engine.Parts()[0]
 	part.SetCell(part.AddCell())
-	r.net = NewNet(part, profile, 0, nil)
+	r.net = NewNet(part, 0, nil)
 	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: sw.params(ports), Seed: 1}
 	for i := range ports {
 		spec.Group = append(spec.Group, uint32(i)<<8|1)
@@ -166,7 +166,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw rigSwitch, ports []rigPort)
 		s := rigSpec(p, uint32(i))
 		s.Node, s.Local, s.NodePorts, s.Source = "sw", i, n, uint32(i)
 		s.PeerPort = n + i
-		s.Params, s.PeerCredit = &p.sw, p.host.Credit
+		s.Params, s.PeerCredit, s.Wire = &p.sw, p.host.Credit, &profile
 		s.Lifetimes = sw.HOQLife+sw.PacketLife > 0
 		r.net.AddPort(node, s)
 	}
@@ -178,7 +178,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw rigSwitch, ports []rigPort)
 		s := rigSpec(p, uint32(n+i))
 		s.Node, s.NodePorts, s.Source = "h"+itoa(i), 1, h.source-3
 		s.PeerPort, s.PeerLatency, s.PeerCut = i, sw.Latency, sw.CutThrough
-		s.Params, s.PeerCredit = &p.host, p.sw.Credit
+		s.Params, s.PeerCredit, s.Wire = &p.host, p.sw.Credit, &profile
 		s.Lifetimes = sw.HOQLife+sw.PacketLife > 0
 		r.net.AddPort(id, s)
 		r.hosts = append(r.hosts, h)

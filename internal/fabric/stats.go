@@ -243,7 +243,7 @@ func (n *Net) utilisation(p *Port, to, from Sent, d, unsent units.Time) float64 
 	if d <= 0 || packets == 0 {
 		return 0
 	}
-	bytes := to.Bytes - from.Bytes + packets*int64(n.wire.Overhead)
+	bytes := to.Bytes - from.Bytes + packets*int64(p.overhead)
 	busy := float64(bytes) * 8e12 / float64(p.rate)
 	if n.quantum > 0 {
 		busy = float64(packets) * float64(n.txTime(p, uint32(bytes/packets)))
@@ -366,7 +366,7 @@ func (n *Net) LongestPause() (d units.Time) {
 func (n *Net) LongestControl() (d units.Time) {
 	for i := range n.ports {
 		p := &n.ports[i]
-		frames := n.txTime(p, maxFrame) + n.txTime(p, uint32(n.wire.Control+n.wire.Overhead))
+		frames := n.txTime(p, maxFrame) + n.txTime(p, uint32(n.cold[i].wire.Control)+uint32(p.overhead))
 		d = max(d, frames+p.delay+n.cold[i].pfc.Response)
 	}
 	return d

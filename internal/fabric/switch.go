@@ -69,8 +69,9 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 	}
 	if sw.cutThrough && n.ports[sw.base+int(pk.Out)].rate > p.rate {
 		// A faster egress would run dry: wait for the last bit.
-		wire := pk.Frame + uint32(n.wire.Overhead)
-		rest := n.txTime(p, wire) - n.txTime(p, min(wire, uint32(n.wire.Preamble+n.wire.Header)))
+		w := n.cold[i].wire
+		wire := pk.Frame + uint32(w.Overhead)
+		rest := n.txTime(p, wire) - n.txTime(p, min(wire, uint32(w.Preamble+w.Header)))
 		n.part.At(now+rest, sim.Order(rest, p.source), sim.MakeRef(evWhole|uint32(i), slot))
 		return
 	}

@@ -191,7 +191,7 @@ func TestBadInput(t *testing.T) {
 		{"path elsewhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spine1, leaf2, h2]}\n", `s.yaml:6:5: workload flow: the path does not begin at the host of h0 and end at the host of h3`},
 		{"path through nowhere", base + "  - flow: {from: h0, to: h3, size: 1B, path: [h0, leaf1, spin1, leaf2, h3]}\n", `s.yaml:6:58: workload[1].flow.path: there is no node "spin1"; did you mean "spine1"?`},
 		{"stack of an entry", base + "  - flow: {from: h0, to: h3, size: 1B, stack: rocev2-irn}\n", `s.yaml:6:47: workload[1].flow.stack: "rocev2-irn" beside "rocev2": a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here`},
-		{"TCP on InfiniBand", "stack: infiniband\n" + base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:7:47: workload[1].flow.stack: "tcp" needs Ethernet, and the stack infiniband has none; take an RoCEv2 stack`},
+		{"TCP on InfiniBand", "stack: infiniband\n" + base + "  - flow: {from: h0, to: h3, size: 1B, stack: tcp}\n", `s.yaml:7:47: workload[1].flow.stack: "tcp" needs Ethernet, and the stack infiniband has none; give its hosts ports on a network of their own, or take an RoCEv2 stack`},
 		{"a call to oneself", base + "  - rpc: {between: [h0, h0], size: 2KB}\n", `s.yaml:6:25: workload[1].rpc.between: client and server are the same host, h0; give two`},
 		{"a call among three", base + "  - rpc: {between: [h0, h1, h2], size: 2KB}\n", `s.yaml:6:20: workload[1].rpc.between: names 3 hosts; give two, the client and the server, such as [h0, h4]`},
 		{"a call to nobody", base + "  - rpc: {size: 2KB}\n", `s.yaml:6:11: workload[1].rpc has no between; name the client and the server such as between: [h0, h4]`},

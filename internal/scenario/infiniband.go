@@ -289,7 +289,15 @@ func (r *resolver) cutThrough() {
 		return
 	}
 	for n := range r.v.Graph.Nodes {
-		if r.v.Graph.Nodes[n].Kind != topology.Switch || r.switches[n].latency >= 0 {
+		s := &r.switches[n]
+		if r.v.Graph.Nodes[n].Kind != topology.Switch {
+			continue
+		}
+		if !r.onCredits(n) {
+			r.asEthernet(s)
+			continue
+		}
+		if s.latency >= 0 {
 			continue
 		}
 		fastest := units.Rate(0)
@@ -298,7 +306,7 @@ func (r *resolver) cutThrough() {
 		}
 		for _, l := range portToPort() {
 			if fastest <= l.upTo {
-				r.switches[n].latency, r.latencySource = l.latency, l.source
+				s.latency, r.latencySource = l.latency, l.source
 				break
 			}
 		}
@@ -353,8 +361,12 @@ func (r *resolver) resolveHCA(s *nicSettings, out *NIC, n int) {
 	out.AckClass, out.AckDSCP = sameAsData, sameAsData
 	out.CNPClass = sameAsData // the lane and service level of what was marked
 	credit := r.counting(r.ib.hcaPort, n)
-	for range r.v.Graph.Nodes[n].Ports {
-		out.Ports = append(out.Ports, fabric.PortParams{Credit: credit, VLArb: r.ib.arbitration})
+	for port := range r.v.Graph.Nodes[n].Ports {
+		if r.creditsAt(n, port) {
+			out.Ports = append(out.Ports, fabric.PortParams{Credit: credit, VLArb: r.ib.arbitration})
+			continue
+		}
+		out.Ports = append(out.Ports, fabric.PortParams{Strict: s.strict, Weight: s.weight, DWRRQuantum: r.maxFrame()})
 	}
 	if s.drain > 0 {
 		r.note(s.obj.path+".drain_rate", s.drain.String()+", out of the input buffers", fromScenario)

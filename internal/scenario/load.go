@@ -213,6 +213,10 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 	inlined := r.d.inlineTraces(root)
 	inlined = r.d.inlineServers(root) || inlined
 	r.resolve(root)
+	if r.allInfiniBand {
+		r = &resolver{d: r.d, v: &Valid{Wire: wire.Ethernet}, compared: true, without: c.without, allInfiniBand: true}
+		r.resolve(root)
+	}
 	if r.d.err != nil {
 		return nil, r.d.err
 	}
@@ -344,7 +348,9 @@ func (r *resolver) resolve(root *node) {
 	r.readTriggerList(o)
 	r.readWorkload(root.Get("workload"))
 	r.readHosts()
-	if r.d.err != nil {
+	r.splitNetworks(o)
+	r.cutThrough()
+	if r.d.err != nil || r.allInfiniBand && r.anyTCP() {
 		return
 	}
 	r.readInfiniBand(o)
@@ -514,7 +520,6 @@ func (r *resolver) readDevices(o object) {
 	})
 	r.cardServers()
 	r.checkServers()
-	r.cutThrough()
 }
 
 // oneHostKeys are the keys of a single host.

@@ -58,6 +58,7 @@ func (r *resolver) noiseKey() key {
 func (r *resolver) readNoise(o object) {
 	s := &r.noise
 	o.read([]key{r.noiseKey()})
+	r.v.BesideNoise = s.Noise
 	if r.stack().Credits {
 		if !s.pipelineGiven {
 			s.Pipeline = 0

@@ -20,9 +20,7 @@ func (r *resolver) resolveDevices() {
 	nodes := r.v.Graph.Nodes
 	r.unselective = r.cardThatGoesBack()
 	r.v.Switches, r.v.NICs = make([]fabric.SwitchParams, len(nodes)), make([]NIC, len(nodes))
-	if !r.stack().Credits {
-		r.checkPortMTUs()
-	}
+	r.checkPortMTUs()
 	if r.d.err != nil {
 		return
 	}
@@ -55,9 +53,15 @@ func ethernetLen(vlan bool) uint32 {
 // of Ethernet.
 func (r *resolver) checkPortMTUs() {
 	need := r.maxFrame() - units.Bytes(ethernetLen(r.vlan))
+	if r.stack().Credits { // packets of path MTU stay on InfiniBand
+		need = units.Bytes(r.tcp.mtu)
+	}
 	first, firstMTU := "", units.Bytes(0)
 	for n := range r.v.Graph.Nodes {
 		node := &r.v.Graph.Nodes[n]
+		if !r.ethernetAt(n) {
+			continue
+		}
 		mtu, o := r.switches[n].mtu, r.switches[n].obj
 		if node.Kind == topology.Host {
 			mtu, o = r.nics[n].mtu, r.nics[n].obj

@@ -20,6 +20,7 @@ type resolver struct {
 	without           Without     // what an experiment removes
 	ofStack           Stack       // see stack
 	compared          bool        // the stack stands beside others, over the scenario's own
+	allInfiniBand     bool        // of a comparison: its TCP shares a network with InfiniBand, and runs over that
 	mtu               units.Bytes // path MTU
 	switches          []switchSettings
 	nics              []nicSettings // both by node index
@@ -150,7 +151,7 @@ func (r *resolver) cableAt(n, port int) cable {
 	return cable{rate: link.Rate, delay: link.Delay, response: r.pfcOf(peer).responseAt(link.Rate), latency: s.latency,
 		frame: r.maxFrame(), pfcWire: units.Bytes(r.v.Wire.Control + r.v.Wire.Overhead), length: length,
 		portMTU: s.mtu, pathMTU: r.mtu, cell: s.pfc.cell, taken: s.memory.cell,
-		jitter: r.v.Noise.Pipeline + r.v.Noise.Card, fast: r.v.Noise.Clocks}
+		jitter: r.v.NoiseAt(n).Pipeline + r.v.Noise.Card, fast: r.v.Noise.Clocks}
 }
 
 // headroomAt is the headroom of a lossless priority group of a port: given, or by rule where
@@ -183,7 +184,7 @@ func (r *resolver) headroomAt(n, port int, given units.Bytes) units.Bytes {
 // resolveSwitch fills the parameters of switch n.
 func (r *resolver) resolveSwitch(n int) {
 	s, node := &r.switches[n], &r.v.Graph.Nodes[n]
-	if r.stack().Credits {
+	if r.onCredits(n) {
 		r.resolveInfiniBandSwitch(n)
 		return
 	}
@@ -193,7 +194,7 @@ func (r *resolver) resolveSwitch(n int) {
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough,
 		Salt: r.salt(n), Hash: r.hashOf(n), Balancing: r.balancing,
-		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.Noise.Arbitration, Watchdog: r.watchdogOf(n)}
+		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.NoiseAt(n).Arbitration, Watchdog: r.watchdogOf(n)}
 	if s.drops {
 		out.MaxFrame = uint32(s.mtu) + ethernetLen(r.vlan)
 	}

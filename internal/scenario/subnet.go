@@ -41,6 +41,7 @@ func (r *resolver) route(o object) {
 	if r.stack().Credits {
 		spreads := r.spreads(o)
 		if !spreads && r.routeSubnet(o) {
+			r.besideRoutes(o)
 			return
 		}
 		if spreads && r.d.err == nil {

@@ -259,10 +259,13 @@ func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 		case text == r.v.Stack:
 		case !isTCP:
 			o.fail("stack", "%q beside %q: a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here", text, r.v.Stack)
+		case r.stack().Credits && r.severalNetworks() && !r.allInfiniBand:
+			name = text // on a network of its own: see splitNetworks
 		case r.stack().Credits && r.compared: // the others have both, and this has one
 			r.warn("entry stack", "%s runs over %s: TCP needs Ethernet", o.path, r.v.Stack)
 		case r.stack().Credits:
-			o.fail("stack", "%q needs Ethernet, and the stack %s has none; take an RoCEv2 stack", text, r.v.Stack)
+			o.fail("stack", "%q needs Ethernet, and the stack %s has none; give its hosts ports on a network of their own, "+
+				"or take an RoCEv2 stack", text, r.v.Stack)
 		default:
 			name = text
 		}
@@ -299,6 +302,14 @@ func (r *resolver) noteClasses() {
 	}
 }
 
+// besideTCP are the priorities of RDMA on networks that TCP may share.
+func (r *resolver) besideTCP() uint8 {
+	if r.stack().Credits {
+		return 0
+	}
+	return r.tcp.rdma
+}
+
 // anyTCP reports whether the workload has TCP connections, and onlyTCP whether it
 // has nothing else.
 func (r *resolver) anyTCP() bool  { return r.tcp.used[plainTCP] || r.tcp.used[dataCenterTCP] }
@@ -324,7 +335,7 @@ func (r *resolver) resolveTCP() {
 		return
 	}
 	r.v.TCP, r.v.Handshake, r.v.Close = t.profiles[:], t.handshake, t.closes
-	if shared := t.classes[dataCenterTCP] & t.rdma; shared != 0 {
+	if shared := t.classes[dataCenterTCP] & r.besideTCP(); shared != 0 {
 		r.warn("dctcp class", "priority %s carries DCTCP and RDMA, and switches mark both by one curve, that of RDMA; give DCTCP a class of its own", maskText(shared))
 	}
 }
@@ -395,7 +406,7 @@ func dctcpRED(rate units.Rate) ratedRED {
 
 // marks is the marking curve of each class of a port, zero where it has none.
 func (r *resolver) marks(s *switchSettings, rate units.Rate) (out [fabric.Classes]fabric.RED) {
-	step := r.tcp.classes[dataCenterTCP] &^ r.tcp.rdma
+	step := r.tcp.classes[dataCenterTCP] &^ r.besideTCP()
 	mask := step
 	switch {
 	case s.ecn.priorities >= 0:
@@ -492,6 +503,9 @@ func (r *resolver) warnFewFrames() {
 	frame := r.tcpFrame()
 	for n := range r.v.Switches {
 		m := r.v.Switches[n].Memory
+		if m == nil {
+			continue // InfiniBand's drops nothing
+		}
 		for p := range r.v.Switches[n].Ports {
 			for c, count := range connections {
 				if count < 2 || m.Groups[p][c].Lossless {

@@ -32,12 +32,16 @@ type Valid struct {
 	Routes            *topology.Routes
 	// Tables replace Routes switch by switch as links fail, by time, then node. With
 	// Resilient, flows whose port is left in a group stay on it.
-	Tables     []topology.Tables
-	Resilient  bool
-	Failover   topology.Failover // when the ends of a failed link notice it; not on InfiniBand
-	Failures   []record.Failure  // the links that fail, and when that is noticed and rerouted
-	Noise      Noise
-	Wire       wire.Profile
+	Tables      []topology.Tables
+	Resilient   bool
+	Failover    topology.Failover // when the ends of a failed link notice it; not on InfiniBand
+	Failures    []record.Failure  // the links that fail, and when that is noticed and rerouted
+	Noise       Noise
+	BesideNoise Noise        // of the switches in Beside
+	BesideWire  wire.Profile // of their links
+	Wire        wire.Profile
+	// Beside are the switches of Ethernet networks beside an InfiniBand subnet, by node index; nil: there are none.
+	Beside     []bool
 	Switches   []fabric.SwitchParams   // by node index; zero for hosts
 	NICs       []NIC                   // by node index; zero for switches
 	Transports []rdma.Config           // referred to by NIC.Transport; usually one
@@ -59,6 +63,22 @@ type Valid struct {
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
+}
+
+// WireAt is what frames take of the link at a port of a node.
+func (v *Valid) WireAt(node, port int) *wire.Profile {
+	if v.Beside != nil && (v.Beside[node] || v.Beside[v.Graph.Nodes[node].Ports[port].Peer]) {
+		return &v.BesideWire
+	}
+	return &v.Wire
+}
+
+// NoiseAt is what varies at a switch.
+func (v *Valid) NoiseAt(n int) *Noise {
+	if v.Beside != nil && v.Beside[n] {
+		return &v.BesideNoise
+	}
+	return &v.Noise
 }
 
 // Noise is what varies at random where a closed form has it exact; the zero value: nothing.

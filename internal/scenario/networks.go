@@ -69,7 +69,7 @@ func (r *resolver) splitNetworks(o object) {
 			}
 		}
 	}
-	list := o.n.get("workload")
+	list := o.n.Get("workload")
 	for i := range r.v.Plan.Conns {
 		c := &r.v.Plan.Conns[i]
 		k := network(c.Src)
@@ -80,8 +80,8 @@ func (r *resolver) splitNetworks(o object) {
 			r.allInfiniBand = true
 			return
 		}
-		r.d.fail(list.items[c.Entry].pos, "workload[%d]: TCP needs Ethernet, and %s to %s go over InfiniBand; give them ports on a network "+
-			"of their own, or take an RoCEv2 stack", c.Entry, g.Nodes[g.HostOf(c.Src)].Name, g.Nodes[g.HostOf(c.Dst)].Name)
+		r.d.fail(list.Items[c.Entry].Pos, "workload[%d]: TCP needs Ethernet, and %s to %s go over InfiniBand; give them "+
+			"ports on a network of their own, or take an RoCEv2 stack", c.Entry, g.Nodes[g.HostOf(c.Src)].Name, g.Nodes[g.HostOf(c.Dst)].Name)
 		return
 	}
 	r.v.Beside, r.v.BesideWire = make([]bool, len(g.Nodes)), wire.Ethernet

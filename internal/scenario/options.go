@@ -64,8 +64,9 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 			also(perFlow | ofCalls | ofCollectives),
 		sizeKey("size", &e.size, "Bytes of a message, up to 2^31 (IBTA); an atomic has none, it works on 8 bytes.").also(perFlow),
 		textKey("stack", quoted(StackNames()), wordsOf(StackNames()...), func(object, string) {}, // see readEntryStack
-			"`tcp` or `dctcp` beside an RDMA stack: on Ethernet connections in a class of their own, 0 unless given, see [tcp](#tcp); "+
-				"beside `infiniband` on a network of their own, [which no switch joins to the subnet](../models/infiniband.md#ethernet-beside-it).").
+			"`tcp` or `dctcp` beside an RDMA stack: on Ethernet connections in a class of their own, 0 unless "+
+				"given, see [tcp](#tcp); beside `infiniband` on a network of their own, "+
+				"[which no switch joins to the subnet](../models/infiniband.md#ethernet-beside-it).").
 			otherwise("the scenario's").also(ofCalls | ofCollectives),
 		timeKey("start", &e.Start, "When the first message is posted.").otherwise("0").also(perFlow | ofCalls | ofCollectives),
 		countKey("count", &e.Count, "Messages per queue pair.").also(ofCalls),

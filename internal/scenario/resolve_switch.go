@@ -194,7 +194,8 @@ func (r *resolver) resolveSwitch(n int) {
 	}
 	out := fabric.SwitchParams{TrustPCP: s.trustPCP, PCPToPrio: s.pcp, Latency: s.latency, CutThrough: s.cutThrough,
 		Salt: r.salt(n), Hash: r.hashOf(n), Balancing: r.balancing,
-		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.NoiseAt(n).Arbitration, Watchdog: r.watchdogOf(n)}
+		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.NoiseAt(n).Arbitration,
+		Watchdog: r.watchdogOf(n)}
 	if s.drops {
 		out.MaxFrame = uint32(s.mtu) + ethernetLen(r.vlan)
 	}

@@ -47,7 +47,7 @@ func badInputs() []struct {
 			{goodStar + goodFlow + "stack: tpc\n", `did you mean "tcp"?`}, {goodStar + goodFlow + "mtu: 9000\n", "is not a path MTU"},
 			{goodStar + "workload:\n  - flow: {from: h0, to: h9, size: 1MB}\n", `there is no host "h9"`},
 			{goodStar + "workload:\n  - flow: {from: h0, to: h1, size: 1}\n", "has no unit"},
-			{goodStar + goodFlow + "name: \"a\\eb\"\n", "control character U+001B"}, {strings.Repeat("a: ", 99), "more than 64 colons"},
+			{goodStar + goodFlow + "name: a\x1bb\n", "control character U+001B"}, {strings.Repeat("a: ", 99), "more than 64 colons"},
 			{"{\"BUFFER_POOL\": {}}", "is a configuration of SONiC"}, {"num_ranks 2\n", "is a schedule in GOAL"},
 		}},
 		{"trace", "run s.yaml", map[string]string{"s.yaml": goodStar + "workload:\n  - flows: {file: X}\n"}, []badInput{

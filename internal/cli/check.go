@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
-	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/visible"
 	"github.com/spf13/cobra"
 )
 
@@ -92,14 +92,9 @@ func excerpt(e *scenario.Error) string {
 	const before, width = 60, 100
 	from := max(0, e.Col-1-before) // a long line is cut on both sides
 	mark := min(max(e.Col-1-from, 0), len(line)-min(from, len(line)))
-	shown := line[min(from, len(line)):]
+	shown := strings.ReplaceAll(line[min(from, len(line)):], "\t", " ")
 	shown = shown[:min(len(shown), width)]
 	number := fmt.Sprintf("%5d | ", e.Line)
-	indent := strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return r
-		}
-		return ' '
-	}, shown[:min(mark, len(shown))])
-	return number + report.Visible(shown) + "\n" + strings.Repeat(" ", len(number)-2) + "| " + indent + "^\n"
+	indent := strings.Repeat(" ", visible.Width(visible.Text(shown[:min(mark, len(shown))])))
+	return number + visible.Text(shown) + "\n" + strings.Repeat(" ", len(number)-2) + "| " + indent + "^\n"
 }

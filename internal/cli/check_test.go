@@ -23,7 +23,7 @@ func TestExcerpt(t *testing.T) {
 		want string
 	}{
 		{scenario.Error{File: file, Line: 1, Col: 7}, "    1 | name: a\n      |       ^\n"},
-		{scenario.Error{File: file, Line: 2, Col: 2}, "    2 | \tbad: 1\n      | \t^\n"},
+		{scenario.Error{File: file, Line: 2, Col: 2}, "    2 |  bad: 1\n      |  ^\n"},
 		{scenario.Error{File: file, Line: 1, Col: 8}, "    1 | name: a\n      |        ^\n"},
 		{scenario.Error{File: file, Line: 1, Col: 90}, "    1 | \n      | ^\n"},
 		{scenario.Error{File: file, Line: 9, Col: 1}, ""},

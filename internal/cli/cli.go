@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
-	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/typo"
+	"github.com/hopscope/hopscope/internal/visible"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -64,7 +64,7 @@ func say(stderr io.Writer, err error) {
 	}
 	var wrong *scenario.Error
 	if _, ok := terminal(stderr); ok && errors.As(err, &wrong) {
-		fmt.Fprint(stderr, report.Visible(excerpt(wrong)))
+		fmt.Fprint(stderr, excerpt(wrong))
 	}
 }
 
@@ -88,7 +88,7 @@ func failure(err error) error {
 
 // oneLine joins the lines of messages that others wrote. They may quote files, which no
 // terminal is to obey.
-func oneLine(s string) string { return report.Visible(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return visible.Text(strings.Join(strings.Fields(s), " ")) }
 
 func newRoot(p Pipeline) *cobra.Command {
 	root := &cobra.Command{

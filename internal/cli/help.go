@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/visible"
 	"github.com/spf13/cobra"
 )
 
@@ -83,7 +83,7 @@ func twoColumns(b *strings.Builder, rows [][2]string, indent, width int) {
 	const gap, least = 2, 24
 	names := 0
 	for _, r := range rows {
-		names = max(names, utf8.RuneCountInString(r[0]))
+		names = max(names, visible.Width(r[0]))
 	}
 	left := indent + names + gap
 	below := width-left < least
@@ -110,7 +110,7 @@ func twoColumns(b *strings.Builder, rows [][2]string, indent, width int) {
 func wrapWords(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if line != "" && visible.Width(line)+1+visible.Width(word) > width {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/units"
@@ -24,10 +26,20 @@ func (f *seriesFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.series, "series", nil, "sample quantities over time, `LIST` of queue, pause, rate, goodput, window; with --series-out")
 	flags.StringVar(&f.dir, "series-out", "", "write the samples to `DIR`, as CSV and as Parquet")
 	flags.StringVar(&f.every, "every", "1us", "`TIME` between two samples")
-	flags.StringSliceVar(&f.ports, "series-ports", nil, "ports to sample, `LIST` such as leaf1:3,leaf2 or all (default: those that queue or pause most)")
-	flags.StringSliceVar(&f.qps, "series-qps", nil, "queue pairs that post to sample, `LIST` such as h2:0,h3 or all (default: those slowed most)")
+	flags.Var((*nameList)(&f.ports), "series-ports", "ports to sample, `LIST` such as leaf1:3,leaf2 or all (default: those that queue or pause most)")
+	flags.Var((*nameList)(&f.qps), "series-qps", "queue pairs that post to sample, `LIST` such as h2:0,h3 or all (default: those slowed most)")
 	flags.IntVar(&f.top, "series-top", 16, "the default keeps at most `N` curves of each quantity")
 }
+
+// nameList is a flag of names of nodes, ports or queue pairs with commas between them.
+type nameList []string
+
+func (l *nameList) Set(text string) error {
+	*l = append(*l, names.List(text)...)
+	return nil
+}
+func (l *nameList) String() string { return strings.Join(*l, ",") }
+func (l *nameList) Type() string   { return "list" }
 
 // options checks the flags; nil when no series is wanted.
 func (f *seriesFlags) options(c *cobra.Command) (*run.SeriesOptions, error) {

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // File is what one command prints on one box.
@@ -22,40 +24,54 @@ type File struct {
 
 // Files are what all boxes of a run print that carried anything, by box.
 func Files(r *record.Run) (out []File) {
-	b := boxesOf(r)
+	b, taken := boxesOf(r), fileNames{}
 	for _, n := range b.nodes {
-		all := b.of[n]
+		all, file := b.of[n], taken.of(n)
 		for _, layer := range []catalog.Layer{catalog.InfiniBand, catalog.Ethernet} { // a host may have ports of both
 			b.of[n] = slices.DeleteFunc(slices.Clone(all), func(p *record.Port) bool { return p.Layer != layer })
 			switch {
 			case len(b.of[n]) == 0:
 			case layer == catalog.InfiniBand:
-				out = append(out, File{n + ".perfquery.txt", b.perfquery(n)})
+				out = append(out, File{file + ".perfquery.txt", b.perfquery(n)})
 			case b.hosts[n]:
-				out = append(out, File{n + ".ethtool.txt", b.ethtool(n)})
+				out = append(out, File{file + ".ethtool.txt", b.ethtool(n)})
 			default:
-				out = append(out, File{n + ".sonic.txt", b.sonic(n)})
+				out = append(out, File{file + ".sonic.txt", b.sonic(n)})
 			}
 		}
 		b.of[n] = all
 		if b.hosts[n] && (b.verbs[n] || all[0].Layer == catalog.InfiniBand) {
-			out = append(out, File{n + ".rdma.txt", b.rdma(n)})
+			out = append(out, File{file + ".rdma.txt", b.rdma(n)})
 		}
-	}
-	for i := range out {
-		out[i].Name = fileName(out[i].Name)
 	}
 	return out
 }
 
-// fileName is a name that any file system takes and that leads to no other directory.
-func fileName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if strings.ContainsRune(`/\\:*?"<>|`, c) || c < ' ' {
+// longest is the most bytes of a box's name in a file's, for which systems have 255.
+const longest = 200
+
+// fileNames are names of boxes that any file system takes, that lead to no other directory, and
+// of which no two are alike, capitals or not.
+type fileNames map[string]bool
+
+// of is the name for the files of the next box.
+func (taken fileNames) of(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if strings.ContainsRune(`/\\:*?"<>|`, c) {
 			return '_'
 		}
 		return c
-	}, name)
+	}, visible.Text(name))
+	for len(name) > longest {
+		_, last := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-last]
+	}
+	alone := name
+	for i := 2; taken[strings.ToLower(alone)]; i++ {
+		alone = fmt.Sprintf("%s_%d", name, i)
+	}
+	taken[strings.ToLower(alone)] = true
+	return alone
 }
 
 // boxes are the nodes of a run with their ports, and what joins them.

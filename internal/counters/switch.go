@@ -6,6 +6,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // sonic is what SONiC's show commands print at a switch.
@@ -13,7 +14,8 @@ func (b *boxes) sonic(node string) string {
 	numbers := b.numbers(node)
 	var t strings.Builder
 	fmt.Fprintf(&t, "# SONiC's show commands; port N of the scenario is Ethernet4*(N-1), so that %s:1 is Ethernet0\n"+
-		"# left out: multicast queues, pool and headroom pool watermarks, counters per port other than PFC's\n", node)
+		"# left out: multicast queues, pool and headroom pool watermarks, counters per port other than PFC's\n",
+		visible.Text(node))
 	pfc := func(title string, count func(id record.PortID, c int) int64) {
 		tab := grid{head: []string{title}}
 		for c := range classes {
@@ -149,7 +151,7 @@ func (b *boxes) perfquery(node string) string {
 		if c.Node != node {
 			continue
 		}
-		fmt.Fprintf(&l, "# Port extended counters: %s port %d\n", node, c.Port)
+		fmt.Fprintf(&l, "# Port extended counters: %s port %d\n", visible.Text(node), c.Port)
 		line := func(name string, v int64) {
 			fmt.Fprintf(&l, "%s%s%d\n", name+":", strings.Repeat(".", 32-len(name)), v)
 		}

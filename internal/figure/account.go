@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Measures of accounts in pixels.
@@ -53,7 +54,7 @@ func Waterfall(name, title, whole string, bars []Bar) *Figure {
 		p.open("rect", "x", num(at(b.From)), "y", num(y+3), "width", num(math.Max(at(b.From+b.PS)-at(b.From), 1)), "height",
 			num(rowHeight-5),
 			"class", PartClass(b.Part), "data-path", b.Path, "data-value", strconv.FormatInt(int64(b.PS), 10))
-		p.element("title", Clean(fmt.Sprintf("%s %s: %s", b.Name, b.Where, metrics.FormatTimeDigits(b.PS, 4))))
+		p.element("title", visible.Text(fmt.Sprintf("%s %s: %s", b.Name, b.Where, metrics.FormatTimeDigits(b.PS, 4))))
 		p.close("rect")
 		p.text(chartWidth-timeWidth+64, y+13, "label", metrics.FormatTimeDigits(b.PS, 4), "text-anchor", "end", "data-path",
 			b.Path, "data-kind", "ps")
@@ -128,7 +129,7 @@ func Stacked(name, title string, rows []Row) *Figure {
 			p.open("rect", "x", num(x), "y", num(y+2), "width", num(math.Max(wide*float64(s.PS)/float64(most), 0.3)), "height",
 				num(step-4),
 				"class", PartClass(s.Part), "data-path", s.Path, "data-value", strconv.FormatInt(int64(s.PS), 10))
-			p.element("title", Clean(fmt.Sprintf("%s: %s %s", r.Name, s.Part, metrics.FormatTimeDigits(s.PS, 4))))
+			p.element("title", visible.Text(fmt.Sprintf("%s: %s %s", r.Name, s.Part, metrics.FormatTimeDigits(s.PS, 4))))
 			p.close("rect")
 			at += s.PS
 			paths += " " + s.Path

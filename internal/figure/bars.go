@@ -3,6 +3,8 @@ package figure
 import (
 	"math"
 	"strconv"
+
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Measure is a bar beside others.
@@ -43,7 +45,7 @@ func Measures(name, title string, list []Measure, against float64) *Figure {
 			class = "f1"
 		}
 		p.open("g")
-		p.element("title", Clean(m.Name+": "+m.Text))
+		p.element("title", visible.Text(m.Name+": "+m.Text))
 		p.text(left-10, y+13, "label", short(m.Name, 68), "text-anchor", "end")
 		w := math.Max(wide*math.Min(m.Value/end, 1), 0.5)
 		p.rect(left, y+2, w, rowHeight-3, class, "data-path", m.Path, "data-value", strconv.FormatFloat(m.Value, 'g', -1, 64))

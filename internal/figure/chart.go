@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/visible"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
@@ -202,7 +203,7 @@ func (c *canvas) legend(curves []curve, top float64) {
 		c.open("g", "class", "entry", "data-curve", strconv.Itoa(i))
 		c.line(x, y, x+16, y, class)
 		if curves[i].title != "" {
-			c.element("title", Clean(curves[i].title))
+			c.element("title", visible.Text(curves[i].title))
 		}
 		c.text(x+22, y+4, "label", short(curves[i].name, 34))
 		c.close("g")

@@ -11,7 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 //go:embed figure.css
@@ -56,7 +57,7 @@ func (f *Figure) File() []byte {
 	p.b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
 	p.open("svg", "xmlns", "http://www.w3.org/2000/svg", "viewBox", fmt.Sprintf("0 0 %s %s", num(f.W), num(f.H)),
 		"width", num(f.W), "height", num(f.H))
-	p.element("title", Clean(f.Title))
+	p.element("title", visible.Text(f.Title))
 	p.element("style", variable.ReplaceAllString(Style(), "$1"))
 	p.empty("rect", "class", "paper", "width", num(f.W), "height", num(f.H))
 	p.b.WriteString(f.body)
@@ -72,7 +73,7 @@ func (p *pen) start(tag string, attrs []string) {
 	p.b.WriteString("<" + tag)
 	for i := 0; i < len(attrs); i += 2 {
 		if attrs[i+1] != "" {
-			p.b.WriteString(" " + attrs[i] + `="` + html.EscapeString(Clean(attrs[i+1])) + `"`)
+			p.b.WriteString(" " + attrs[i] + `="` + html.EscapeString(visible.Text(attrs[i+1])) + `"`)
 		}
 	}
 }
@@ -97,7 +98,7 @@ func (p *pen) element(tag, text string, attrs ...string) {
 }
 
 func (p *pen) text(x, y float64, class, text string, attrs ...string) {
-	p.element("text", Clean(text), append([]string{"x", num(x), "y", num(y), "class", class}, attrs...)...)
+	p.element("text", visible.Text(text), append([]string{"x", num(x), "y", num(y), "class", class}, attrs...)...)
 }
 
 func (p *pen) line(x1, y1, x2, y2 float64, class string, attrs ...string) {
@@ -113,23 +114,21 @@ func (p *pen) rect(x, y, w, h float64, class string, attrs ...string) {
 // num writes a coordinate to a tenth of a pixel.
 func num(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// Clean makes control characters and what is no UTF-8 visible: XML has no place for them.
-func Clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\uFFFE' || r == '\uFFFF' {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-// short cuts a name in the middle to at most n characters.
+// short cuts a name in the middle to at most n columns.
 func short(s string, n int) string {
-	r := []rune(Clean(s))
-	if len(r) <= n {
-		return string(r)
+	s = visible.Text(s)
+	if visible.Width(s) <= n {
+		return s
 	}
-	return string(r[:n/2]) + "…" + string(r[len(r)-(n-n/2-1):])
+	var head, tail string
+	r := []rune(s)
+	for i := 0; visible.Width(head+string(r[i])) <= n/2; i++ {
+		head += string(r[i])
+	}
+	for i := len(r) - 1; visible.Width(string(r[i])+tail) <= n-n/2-1; i-- {
+		tail = string(r[i]) + tail
+	}
+	return head + "…" + tail
 }
 
 // Pointer is a JSON pointer to a field below a list's row.

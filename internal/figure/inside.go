@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // within is a device inside a server, and where it is drawn.
@@ -57,7 +58,8 @@ func Inside(r *record.Run, k int) *Figure {
 			at := fmt.Sprintf("/servers/%d/links/%d/", k, row)
 			p.open("path", "class", "way "+loadClass(use), "d", segment(x1, y1, x2, y2), "data-path", at+"busy_ps",
 				"data-value", strconv.FormatInt(int64(l.BusyPS), 10))
-			p.element("title", Clean(fmt.Sprintf("%s, %s: busy for %s, %.1f %% of the time; %s of payload; waited %s", l.Name,
+			p.element("title", visible.Text(fmt.Sprintf(
+				"%s, %s: busy for %s, %.1f %% of the time; %s of payload; waited %s", l.Name,
 				l.Kind,
 				metrics.FormatTime(l.BusyPS), 100*use, metrics.FormatBytes(l.PayloadBytes), metrics.FormatTime(l.WaitedPS))))
 			p.close("path")

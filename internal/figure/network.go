@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // MostElements is how many marks the topology has at most before anything is opened.
@@ -376,7 +377,7 @@ func (p *picture) place(width, gap float64) (height float64) {
 		room := width / float64(len(row))
 		for i, g := range row {
 			p.groups[g].x, p.groups[g].y = (float64(i)+0.5)*room, depth[t]
-			p.groups[g].w = math.Min(room-4, math.Max(26, 8+6.4*float64(len([]rune(short(p.groups[g].label, 30))))))
+			p.groups[g].w = math.Min(room-4, math.Max(26, 8+6.4*float64(visible.Width(short(p.groups[g].label, 30)))))
 		}
 	}
 	return y - gap + 40

@@ -5,10 +5,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Measures of topologies in pixels.
@@ -154,14 +156,14 @@ func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {
 		w := p.most(b, side)
 		if w.use == nil {
 			pen.open("path", "class", "way l0", "d", d)
-			pen.element("title", fmt.Sprintf("%s → %s: nothing was sent", Clean(from.label), Clean(to.label)))
+			pen.element("title", fmt.Sprintf("%s → %s: nothing was sent", visible.Text(from.label), visible.Text(to.label)))
 			pen.close("path")
 			continue
 		}
 		pen.open("path", "class", "way "+loadClass(w.use.use), "d", d, "data-path",
 			pointers(w.use.rows, "utilisation"),
 			"data-value", strconv.FormatFloat(w.use.use, 'g', -1, 64))
-		pen.element("title", Clean(wayTitle(w, len(b.links))))
+		pen.element("title", visible.Text(wayTitle(w, len(b.links))))
 		pen.close("path")
 		clear := math.Min(0.4, 20/length) // of the box
 		if v := w.held; v != nil {
@@ -169,14 +171,14 @@ func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {
 			size := 3 + 5*math.Sqrt(math.Min(1, float64(v.held)/float64(span)))
 			pen.open("circle", "class", "held", "cx", num(x), "cy", num(y), "r", num(size), "data-path", pointers(v.rows,
 				"held_ps"), "data-value", strconv.FormatInt(v.held, 10))
-			pen.element("title", Clean(wayTitle(w, len(b.links))))
+			pen.element("title", visible.Text(wayTitle(w, len(b.links))))
 			pen.close("circle")
 		}
 		if v := w.drops; v != nil {
 			x, y := at(clear + 0.16)
 			pen.open("path", "class", "drops", "d", fmt.Sprintf("M%s %sl8 8m0 -8l-8 8", num(x-4), num(y-4)), "data-path",
 				pointers(v.rows, "dropped"), "data-value", strconv.FormatInt(v.drops, 10))
-			pen.element("title", Clean(wayTitle(w, len(b.links))))
+			pen.element("title", visible.Text(wayTitle(w, len(b.links))))
 			pen.close("path")
 		}
 	}
@@ -237,19 +239,22 @@ func wayTitle(w worst, of int) string {
 }
 
 func (p *picture) upright(g *group) bool {
-	return g.w < upright || len(g.nodes) == 1 && g.w < 7.0*float64(len([]rune(g.label)))
+	return g.w < upright || len(g.nodes) == 1 && g.w < 7.0*float64(visible.Width(g.label))
 }
 
 // fitting is a group's label, or as much of it as its box has room for.
 func (p *picture) fitting(g *group) string {
 	room := max(3, int(g.w/6.2))
-	if len([]rune(g.label)) <= room || len(g.nodes) == 1 {
+	if visible.Width(g.label) <= room || len(g.nodes) == 1 {
 		return short(g.label, room)
 	}
 	first, last := p.nodes[g.nodes[0]].Name, p.nodes[g.nodes[len(g.nodes)-1]].Name
 	k := 0
 	for k < min(len(first), len(last)) && first[k] == last[k] {
 		k++
+	}
+	for k > 0 && !utf8.ValidString(first[:k]) {
+		k--
 	}
 	of := strings.TrimRight(first[:k], "0123456789")
 	if len(of) < 2 { // "h" says less than that they are hosts
@@ -283,7 +288,7 @@ func (p *picture) box(pen *pen, g *group, refs map[int]string) {
 	}
 	top := g.y - boxHeight/2
 	pen.open("rect", "x", num(g.x-g.w/2), "y", num(top), "width", num(g.w), "height", num(h), "rx", "3", "class", class)
-	pen.element("title", Clean(g.label))
+	pen.element("title", visible.Text(g.label))
 	pen.close("rect")
 	switch {
 	case !p.upright(g):
@@ -304,7 +309,7 @@ func (p *picture) legend(pen *pen, y float64) {
 	entry := func(class, text string) {
 		pen.line(x, y, x+22, y, class)
 		pen.text(x+27, y+4, "muted", text)
-		x += 40 + 5.8*float64(len([]rune(text)))
+		x += 40 + 5.8*float64(visible.Width(text))
 	}
 	entry("way l0", "nothing sent")
 	for k := range loads {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/figure"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 //go:embed page.html page.css page.js
@@ -136,7 +137,7 @@ func text(name string) string {
 
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error {
-	t, err := template.New("page").Funcs(template.FuncMap{"clean": figure.Clean,
+	t, err := template.New("page").Funcs(template.FuncMap{"clean": visible.Text,
 		"lines": cleanLines}).Parse(text("page.html"))
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -149,11 +150,11 @@ func (p *Page) Write(w io.Writer) error {
 	return err
 }
 
-// cleanLines is figure.Clean for each line of a text.
+// cleanLines is visible.Text for each line of a text.
 func cleanLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i := range lines {
-		lines[i] = figure.Clean(strings.ReplaceAll(lines[i], "\t", "        "))
+		lines[i] = visible.Text(strings.ReplaceAll(lines[i], "\t", "        "))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,8 +1,7 @@
 package record
 
 import (
-	"strings"
-
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -29,14 +28,12 @@ func (a Act) Merge(b Act) Act {
 
 // NodeOf is the node of a port's name: "h4" of "h4:1", and of "h4".
 func NodeOf(port string) string {
-	node, _, _ := strings.Cut(port, ":")
-	return node
+	return names.Node(port)
 }
 
 // HostOf is the host of a message's end: "h4" of "h4", "h4:1" and "h4:1/gpu3".
 func HostOf(end string) string {
-	host, _, _ := strings.Cut(end, "/")
-	return NodeOf(host)
+	return names.Node(end)
 }
 
 // LastCompletion is when the last message ended; the end of the run while one is open,

@@ -7,12 +7,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Layout of a comparison.
@@ -132,7 +132,7 @@ func (t *comparison) sentences() {
 }
 
 func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-utf8.RuneCountInString(s), 0))
+	return s + strings.Repeat(" ", max(width-visible.Width(s), 0))
 }
 
 // blocks shares the stacks out evenly over as few blocks as fit the width.

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Widths of the waterfall's bar.
@@ -68,25 +69,13 @@ func slowest(r *record.Run) (index int) {
 	return index
 }
 
-// pairIn divides "h2->h4" or "h4 <- h2" into where the data comes from and goes to;
-// both are empty where there is no arrow.
-func pairIn(which string) (src, dst string) {
-	src, dst, there := strings.Cut(which, "->")
-	if !there {
-		dst, src, there = strings.Cut(which, "<-")
-	}
-	if !there {
-		return "", ""
-	}
-	return strings.TrimSpace(src), strings.TrimSpace(dst)
-}
-
 // isEnd reports whether an end "h4:2/gpu1" is what was asked for: itself, its port, its
 // host, or the GPU by whatever port, "h4/gpu1".
 func isEnd(end, asked string) bool {
-	port, inside, _ := strings.Cut(end, "/")
-	host := record.HostOf(end)
-	return end == asked || port == asked || host == asked || inside != "" && host+"/"+inside == asked
+	port, inside := names.Inside(end)
+	host := names.Node(end)
+	return end == asked || port == asked || host == asked || host == names.Quoted(asked) ||
+		inside != "" && host+"/"+inside == asked
 }
 
 // delivery tells what became of a message of a service without acknowledgements,
@@ -205,7 +194,7 @@ func (t *text) waterfall(f *record.Message) {
 func (t *text) barWidth(bars []bar) int {
 	names, places := 0, 0
 	for _, b := range bars {
-		names, places = max(names, utf8.RuneCountInString(b.name)), max(places, utf8.RuneCountInString(b.where))
+		names, places = max(names, visible.Width(b.name)), max(places, visible.Width(b.where))
 	}
 	return min(max(t.width-min(names, nameMin)-places-numbers, barMin), barMax)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/typo"
 )
@@ -102,7 +103,7 @@ func (n *Names) message(name string) bool {
 // namesPair reports whether a name, "h2->h4", "h4 <- h2" or a pattern of such, is that of a
 // message whose data go from one end to another.
 func namesPair(name, from, to string) bool {
-	src, dst := pairIn(name)
+	src, dst := names.Pair(name)
 	switch {
 	case src == "" || dst == "":
 		return isPattern(name) && matches(name, from+"->"+to)
@@ -128,7 +129,7 @@ func (n *Names) unknown(what, prefix, name string) error {
 	}
 	var pairs, among []string // among: what may have been meant, of messages those that share an end
 	seen := map[string]bool{}
-	src, dst := pairIn(name)
+	src, dst := names.Pair(name)
 	for from, to := range n.Pairs {
 		if pair := arrow(from, to); !seen[pair] {
 			seen[pair] = true
@@ -171,7 +172,7 @@ func (n *Names) unknown(what, prefix, name string) error {
 	return fmt.Errorf("%s: there is no such %s; the scenario has %s", what, noun, strings.Join(there, "; "))
 }
 
-// arrow joins two ends as pairIn divides them.
+// arrow joins two ends as names.Pair divides them.
 func arrow(src, dst string) string {
 	if src+dst == "" {
 		return ""

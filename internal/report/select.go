@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -90,7 +91,7 @@ func isMessage(name string) bool {
 
 // find looks for messages.
 func (s *Selection) find(r *record.Run, name string) {
-	src, dst := pairIn(name)
+	src, dst := names.Pair(name)
 	switch {
 	case name == explainAll:
 		s.named(r, func(*record.Message) bool { return true })
@@ -140,13 +141,13 @@ func matches(asked, name string) bool {
 		return asked == name
 	}
 	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(asked))
-	is, err := regexp.MatchString("^"+pattern+"$", name)
+	is, err := regexp.MatchString("(?s)^"+pattern+"$", name)
 	return is && err == nil
 }
 
 // endMatches is isEnd with patterns: "h4:2/gpu1" by itself, its port or its host.
 func endMatches(asked, end string) bool {
-	port, _, _ := strings.Cut(end, "/")
+	port, _ := names.Inside(end)
 	return isEnd(end, asked) || matches(asked, end) || matches(asked, port) || matches(asked, record.HostOf(end))
 }
 

@@ -2,7 +2,8 @@ package report
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // gap separates columns.
@@ -37,9 +38,12 @@ type table struct {
 	rows    []row
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, row{cells: cells}) }
+func (t *table) add(cells ...string) { t.addNote("", cells...) }
 
 func (t *table) addNote(note string, cells ...string) {
+	for i := range cells {
+		cells[i] = visible.Text(cells[i])
+	}
 	t.rows = append(t.rows, row{cells: cells, note: note})
 }
 
@@ -111,12 +115,12 @@ func (t *table) widths() []int {
 	widths := make([]int, len(t.columns))
 	for i, c := range t.columns {
 		for _, line := range strings.Split(c.title, "\n") {
-			widths[i] = max(widths[i], utf8.RuneCountInString(line))
+			widths[i] = max(widths[i], visible.Width(line))
 		}
 	}
 	for _, r := range t.rows {
 		for i, cell := range r.cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], visible.Width(cell))
 		}
 	}
 	return widths
@@ -165,7 +169,7 @@ func (t *table) line(r row, widths []int, keep []bool, width int) []string {
 	head := t.join(r.cells, widths, keep)
 	indent := total(widths[:len(r.cells)], keep[:len(r.cells)]) + len(gap)
 	notes := wrap(r.note, max(width-indent, 20))
-	out := []string{head + strings.Repeat(" ", indent-utf8.RuneCountInString(head)) + notes[0]}
+	out := []string{head + strings.Repeat(" ", indent-visible.Width(head)) + notes[0]}
 	for _, n := range notes[1:] {
 		out = append(out, strings.Repeat(" ", indent)+n)
 	}
@@ -175,7 +179,7 @@ func (t *table) line(r row, widths []int, keep []bool, width int) []string {
 // wrapped is a row whose wrapping cell may need several lines.
 func (t *table) wrapped(cells []string, widths []int, keep []bool) []string {
 	for i, cell := range cells {
-		if !t.columns[i].wrap || utf8.RuneCountInString(cell) <= widths[i] {
+		if !t.columns[i].wrap || visible.Width(cell) <= widths[i] {
 			continue
 		}
 		var out []string
@@ -204,8 +208,7 @@ func (t *table) join(cells []string, widths []int, keep []bool) string {
 			b.WriteString(gap)
 		}
 		first = false
-		cell = Visible(cell)
-		pad := strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(cell), 0))
+		pad := strings.Repeat(" ", max(widths[i]-visible.Width(cell), 0))
 		if t.columns[i].right {
 			b.WriteString(pad + cell)
 		} else {
@@ -215,7 +218,7 @@ func (t *table) join(cells []string, widths []int, keep []bool) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// wrap breaks s at spaces into lines of at most width runes; a longer word has
+// wrap breaks s at spaces into lines of at most width columns; a longer word has
 // a line of its own. A unit stays with its number. It returns at least one
 // line.
 func wrap(s string, width int) []string { return hang(s, width, 0) }
@@ -224,8 +227,8 @@ func wrap(s string, width int) []string { return hang(s, width, 0) }
 func hang(s string, width, indent int) []string {
 	var out []string
 	line := ""
-	for _, word := range glued(Visible(s)) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+	for _, word := range glued(visible.Text(s)) {
+		if line != "" && visible.Width(line)+1+visible.Width(word) > width {
 			if len(out) == 0 {
 				width -= indent
 			}

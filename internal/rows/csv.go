@@ -5,7 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // CSV writes the header and all rows of t (RFC 4180, lines end in LF).
@@ -40,18 +41,8 @@ func plain(cell string) string {
 	if cell == "" {
 		return cell
 	}
-	for i := 0; i < len(cell); i++ {
-		if c := cell[i]; (c < ' ' || c == 0x7f) && c != '\n' && c != '\t' {
-			cell = strings.Map(func(r rune) rune {
-				if (r < ' ' || r == 0x7f) && r != '\n' && r != '\t' {
-					return unicode.ReplacementChar
-				}
-				return r
-			}, cell)
-			break
-		}
-	}
-	if strings.IndexByte("=+-@\t", cell[0]) < 0 {
+	cell = visible.Text(cell)
+	if strings.IndexByte("=+-@", cell[0]) < 0 {
 		return cell
 	}
 	if _, err := strconv.ParseFloat(cell, 64); err == nil {

@@ -99,9 +99,9 @@ type splitter struct {
 
 // next appends the next row to a buffer; it reports false behind the list's bracket.
 func (s *splitter) next(to *[]byte) (more bool, err error) {
-	c, err := visible(s.in)
+	c, err := solid(s.in)
 	if err == nil && c == ',' && s.any {
-		c, err = visible(s.in)
+		c, err = solid(s.in)
 	} else if err == nil && c == ']' {
 		return false, nil
 	} else if err == nil && s.any {
@@ -156,8 +156,8 @@ func (o *object) end(data []byte) int {
 	return len(data)
 }
 
-// visible returns the next byte that is no space.
-func visible(in *bufio.Reader) (byte, error) {
+// solid returns the next byte that is no space.
+func solid(in *bufio.Reader) (byte, error) {
 	for {
 		c, err := in.ReadByte()
 		if err != nil {
@@ -179,7 +179,7 @@ func short(err error) error {
 
 // expect reads a byte that must come.
 func expect(in *bufio.Reader, want byte) error {
-	c, err := visible(in)
+	c, err := solid(in)
 	if err == nil && c != want {
 		err = fmt.Errorf("%q where %q is expected", c, want)
 	}

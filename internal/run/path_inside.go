@@ -3,10 +3,10 @@ package run
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/account"
 	"github.com/hopscope/hopscope/internal/dma"
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/server"
@@ -55,9 +55,8 @@ func (p *pather) checkBare(v *scenario.Valid, fromOK, toOK bool) error {
 	if toOK {
 		bare, device = p.opt.From, p.opt.To
 	}
-	host, _, _ := strings.Cut(device, "/")
-	host, _, _ = strings.Cut(host, ":")
-	if name, _, _ := strings.Cut(bare, ":"); fromOK == toOK || name != host {
+	host := names.Node(device)
+	if fromOK == toOK || names.Node(bare) != host {
 		return nil
 	}
 	return &scenario.Error{Msg: fmt.Sprintf("%s to %s: both are in %s; name the place in it, such as %s/dram0 or %s/gpu1, or another host", p.opt.From, p.opt.To, host, host, host)}
@@ -76,10 +75,9 @@ func copyHops(t *server.Tree, host string, from, to int) []record.WayHop {
 
 // deviceNamed finds a place inside a server: "h0/gpu3", "h0:2/gpu3".
 func deviceNamed(v *scenario.Valid, end string) (node, device int, ok bool) {
-	host, name, inside := strings.Cut(end, "/")
-	host, _, _ = strings.Cut(host, ":")
-	node, known := v.Graph.NodeByName(host)
-	if !inside || !known || v.Graph.Nodes[node].Kind != topology.Host || v.NICs[node].Server == nil {
+	_, name := names.Inside(end)
+	node, known := v.Graph.NodeByName(names.Node(end))
+	if name == "" || !known || v.Graph.Nodes[node].Kind != topology.Host || v.NICs[node].Server == nil {
 		return 0, 0, false
 	}
 	t := v.NICs[node].Server

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -88,7 +88,7 @@ func partsOf(v *scenario.Valid) (ports, requesters []part) {
 
 // wrongPart says what is wrong with a name that means no part.
 func wrongPart(g *topology.Graph, name, what string, parts []part) error {
-	node, _, _ := strings.Cut(name, ":")
+	node := names.Node(name)
 	if _, ok := g.NodeByName(node); !ok {
 		return &scenario.Error{Msg: fmt.Sprintf("series: there is no node %q; name a %s as %v, all of a node as %s, or all", node, what, parts[0], parts[0].node)}
 	}
@@ -104,14 +104,13 @@ func wrongPart(g *topology.Graph, name, what string, parts []part) error {
 	return &scenario.Error{Msg: fmt.Sprintf("series: %s is no %s; %s has %d, from %s to %s", name, what, node, len(there), there[0], there[len(there)-1])}
 }
 
-// named reports whether one of names means one of parts.
-func named(names []string, parts []part) bool {
-	for _, p := range parts {
-		if slices.Contains(names, all) || slices.Contains(names, p.node) || slices.Contains(names, p.String()) {
-			return true
-		}
-	}
-	return false
+// named reports whether one of what was asked for means one of parts.
+func named(asked []string, parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool {
+		return slices.ContainsFunc(asked, func(a string) bool {
+			return a == all || a == p.node || a == p.String() || names.Quoted(a) == p.node
+		})
+	})
 }
 
 // sampler takes samples of one run.

@@ -186,9 +186,18 @@ func (r *resolver) addOutages(l object, k *topology.Link, more []topology.Outage
 	if len(more) == 0 {
 		return
 	}
-	for _, o := range more {
-		if a, b := r.v.Graph.Nodes[k.A].Name, r.v.Graph.Nodes[k.B].Name; o.Sender != "" && o.Sender != a && o.Sender != b {
-			r.d.fail(r.downAt[o.Down], "%s: lost_from %q is neither of the link's nodes; give %s or %s", l.path, o.Sender, a, b)
+	more = slices.Clone(more)
+	for i := range more {
+		o, a, b := &more[i], &r.v.Graph.Nodes[k.A], &r.v.Graph.Nodes[k.B]
+		switch {
+		case o.Sender == "":
+		case a.Is(o.Sender):
+			o.Sender = a.Name
+		case b.Is(o.Sender):
+			o.Sender = b.Name
+		default:
+			r.d.fail(r.downAt[o.Down], "%s: lost_from %q is neither of the link's nodes; give %s or %s", l.path, o.Sender,
+				a.Name, b.Name)
 			return
 		}
 	}

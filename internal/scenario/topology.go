@@ -37,7 +37,8 @@ func (r *resolver) topologyKeys() (keys []key) {
 		return joinKeys(explicitLinkKeys(new(linkItem)), grouped("link", r.linkKeys(new(topology.LinkSpec))))
 	}
 	return append(keys,
-		names("hosts", "Names of the hosts of an explicit topology."),
+		names("hosts", "Names of the hosts of an explicit topology, which may hold anything: "+
+			"`\"fe80::1\":2` is a port of one with a colon, a slash or an arrow."),
 		names("switches", "Names of its switches."),
 		names("order", "All hosts and switches, when their numbers matter: they break ties between events of one instant, and salt the ECMP hash. Without it hosts come first."),
 		listedKey("links", links, readLater, "The links of an explicit topology; or changes to single links of a shape."))
@@ -532,8 +533,8 @@ func (r *resolver) changeLinks(o object) {
 		found := 0
 		for j := range g.Links {
 			k := &g.Links[j]
-			from, to := g.Nodes[k.A].Name, g.Nodes[k.B].Name
-			if from == a && to == b || from == b && to == a {
+			from, to := &g.Nodes[k.A], &g.Nodes[k.B]
+			if from.Is(a) && to.Is(b) || from.Is(b) && to.Is(a) {
 				found++
 				if x.nth == 0 || x.nth == found {
 					r.changeLink(l, k)
@@ -557,7 +558,7 @@ func (r *resolver) speedUp(l object, k *topology.Link, g *topology.Graph, x *lin
 	}
 	k.Speedup = [2]int{}
 	for end, node := range [2]int{k.A, k.B} {
-		if g.Nodes[node].Name == x.faster {
+		if g.Nodes[node].Is(x.faster) {
 			k.Speedup[end] = times
 			if g.Nodes[node].Kind == topology.Host {
 				l.fail("speedup_of", "%s is a host, whose line rate stays as it is; name a switch, or give another rate", x.faster)

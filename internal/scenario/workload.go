@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/typo"
@@ -257,17 +257,26 @@ func (r *resolver) endpoint(o object, key string, item *node) int {
 		r.d.fail(item.Pos, "%s: a host is a name, and this is %s", o.join(key), item.Kind)
 		return 0
 	}
-	if host, device, inside := strings.Cut(item.Text, "/"); inside {
+	if host, device := r.divided(item.Text); device != "" {
 		return r.inServer(o, key, item, host, device)
 	}
 	ep, ok := r.hostEndpoint(o, key, item, item.Text)
 	if !ok {
 		return 0
 	}
-	if node := r.v.Graph.HostOf(ep); item.Text == r.v.Graph.Nodes[node].Name && len(r.v.Graph.Nodes[node].Ports) > 1 {
+	if node := r.v.Graph.HostOf(ep); r.v.Graph.Nodes[node].Is(item.Text) && len(r.v.Graph.Nodes[node].Ports) > 1 {
 		r.bareHosts = append(r.bareHosts, node)
 	}
 	return ep
+}
+
+// divided is what names a place inside a host, "h0:2/gpu3", as "h0:2" and "gpu3"; the name of a
+// node has nothing inside, whatever it holds.
+func (r *resolver) divided(text string) (host, inside string) {
+	if _, is := r.v.Graph.NodeByName(text); is {
+		return text, ""
+	}
+	return names.Inside(text)
 }
 
 // hostEndpoint looks up a host's port by its name.
@@ -305,7 +314,7 @@ func (r *resolver) many(o object, key string) []int {
 		return eps
 	}
 	for _, item := range o.list(key) {
-		host, inside, _ := strings.Cut(item.Text, "/")
+		host, inside := r.divided(item.Text)
 		switch {
 		case r.d.err != nil:
 		case item.Text == "gpus":

@@ -38,6 +38,8 @@ var rules = map[string]rule{
 	"internal/pcie":    {level: levelBase + 1},
 	"internal/lru":     {level: levelBase + 1},
 	"internal/typo":    {level: levelBase},
+	"internal/names":   {level: levelBase},
+	"internal/visible": {level: levelBase, thirdParty: []string{"github.com/rivo/uniseg"}},
 	"internal/files":   {level: levelBase, std: []string{"os", "syscall"}},
 	"internal/mmu":     {level: levelBase + 1},
 	"internal/foreign": {level: levelBase},

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
+	"github.com/hopscope/hopscope/internal/names"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -36,7 +36,8 @@ type LinkSpec struct {
 	Speedup   int          // how much faster the ports of switches send than Rate, up to MaxSpeedup; 0: as fast
 }
 
-// AddHost adds a host and returns its node index.
+// AddHost adds a host, whose name may hold anything and is kept as names.Quoted writes it, and
+// returns its node index.
 func (g *Graph) AddHost(name string) (int, error) { return g.addNode(name, Host, 0) }
 
 // AddSwitch adds a switch of a tier (1 leaf, 2 aggregation or spine, 3 core) and
@@ -44,12 +45,10 @@ func (g *Graph) AddHost(name string) (int, error) { return g.addNode(name, Host,
 func (g *Graph) AddSwitch(name string, tier int) (int, error) { return g.addNode(name, Switch, tier) }
 
 func (g *Graph) addNode(name string, kind Kind, tier int) (int, error) {
-	if name == "" || strings.ContainsAny(name, ": \t\n") {
-		return 0, fmt.Errorf("node name %q is not usable; give each node a name without spaces and colons", name)
+	if name == "" {
+		return 0, fmt.Errorf("a %s has no name; give it one that no other node has", kind)
 	}
-	if kind == Host && strings.Contains(name, "/") {
-		return 0, fmt.Errorf("host name %q is not usable; what follows a slash is a place inside a host, as in h0/gpu3", name)
-	}
+	name = names.Quoted(name)
 	if i, ok := g.byName[name]; ok {
 		return 0, fmt.Errorf("%s %q has the name of another %s; names must be unique", kind, name, g.Nodes[i].Kind)
 	}
@@ -64,11 +63,18 @@ func (g *Graph) addNode(name string, kind Kind, tier int) (int, error) {
 	return len(g.Nodes) - 1, nil
 }
 
-// NodeByName returns the index of the node called name.
+// NodeByName returns the index of the node called name, which may be written as its name was
+// given or as it is kept.
 func (g *Graph) NodeByName(name string) (int, bool) {
+	if i, ok := g.byName[names.Quoted(name)]; ok {
+		return i, true
+	}
 	i, ok := g.byName[name]
 	return i, ok
 }
+
+// Is reports whether a node is called name, as NodeByName takes it.
+func (n *Node) Is(name string) bool { return n.Name == name || n.Name == names.Quoted(name) }
 
 // AddLink joins nodes a and b with a cable; each gets one more port. Parallel
 // links are added one by one.
@@ -104,11 +110,11 @@ func (g *Graph) AddLink(a, b int, spec LinkSpec) error {
 
 // AddLinkByName is AddLink for node names.
 func (g *Graph) AddLinkByName(a, b string, spec LinkSpec) error {
-	ia, ok := g.byName[a]
+	ia, ok := g.NodeByName(a)
 	if !ok {
 		return fmt.Errorf("link %s to %s: there is no node %q; declare it first", a, b, a)
 	}
-	ib, ok := g.byName[b]
+	ib, ok := g.NodeByName(b)
 	if !ok {
 		return fmt.Errorf("link %s to %s: there is no node %q; declare it first", a, b, b)
 	}
@@ -235,17 +241,23 @@ func (g *Graph) EndpointName(ep int) string {
 // EndpointByName is the inverse of EndpointName; a host's bare name means its
 // first port.
 func (g *Graph) EndpointByName(name string) (int, error) {
-	host, port, hasPort := strings.Cut(name, ":")
-	i, ok := g.byName[host]
+	host := name
+	i, ok := g.NodeByName(name)
 	if !ok {
-		return 0, fmt.Errorf("there is no host %q", host)
+		if port, inside := names.Inside(name); inside == "" && port == name {
+			host = names.Node(name)
+		}
+		if i, ok = g.NodeByName(host); !ok {
+			return 0, fmt.Errorf("there is no host %q", host)
+		}
 	}
 	if g.Nodes[i].Kind != Host {
 		return 0, fmt.Errorf("%s is a switch; name a host", host)
 	}
-	if !hasPort {
+	if name == host {
 		return g.First[i], nil
 	}
+	port := name[len(host)+1:]
 	p, err := strconv.Atoi(port)
 	if err != nil || p < 1 || p > len(g.Nodes[i].Ports) {
 		return 0, fmt.Errorf("%s has no port %q; its ports are 1 to %d", host, port, len(g.Nodes[i].Ports))

@@ -55,9 +55,9 @@ func TestAddErrors(t *testing.T) {
 		{"host named like switch", func(g *Graph) error { _, err := g.AddHost("s"); return err },
 			`host "s" has the name of another switch; names must be unique`},
 		{"empty name", func(g *Graph) error { _, err := g.AddSwitch("", 1); return err },
-			`node name "" is not usable; give each node a name without spaces and colons`},
-		{"colon", func(g *Graph) error { _, err := g.AddHost("h:1"); return err },
-			`node name "h:1" is not usable; give each node a name without spaces and colons`},
+			`a switch has no name; give it one that no other node has`},
+		{"twice", func(g *Graph) error { g.AddHost("h:1"); _, err := g.AddSwitch("h:1", 0); return err },
+			`switch "\"h:1\"" has the name of another host; names must be unique`},
 		{"self link", func(g *Graph) error { return g.AddLinkByName("a", "a", good) },
 			`link a to a: a link must join two different nodes`},
 		{"unknown node", func(g *Graph) error { return g.AddLinkByName("a", "x", good) },
@@ -122,6 +122,41 @@ func TestAddErrors(t *testing.T) {
 		if err := c.do(g); err == nil || err.Error() != c.want {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
+	}
+}
+
+// A node is found by its name, whatever it holds, and by what it is called in reports; so are
+// ports.
+func TestAnyName(t *testing.T) {
+	names := []string{"a:7", "a", "b/gpu0", "x->y", "数 据", " c", "\"d\"", "e\nf", "<svg onload=x>"}
+	g := new(Graph)
+	g.AddSwitch("s:1/2", 0)
+	for i, name := range names {
+		if n, err := g.AddHost(name); err != nil || n != i+1 {
+			t.Fatalf("%q: %d, %v", name, n, err)
+		}
+		for range 2 {
+			if err := g.AddLinkByName(name, "s:1/2", LinkSpec{Rate: units.Gbps}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := g.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if ep, err := g.EndpointByName(name); err != nil || ep != 2*i {
+			t.Errorf("%q is endpoint %d, %v; want %d", name, ep, err, 2*i)
+		}
+		for port := range 2 {
+			called := g.EndpointName(2*i + port)
+			if ep, err := g.EndpointByName(called); err != nil || ep != 2*i+port {
+				t.Errorf("%q is endpoint %d, %v; want %d", called, ep, err, 2*i+port)
+			}
+		}
+	}
+	if _, err := g.EndpointByName("a:3"); err == nil || !strings.Contains(err.Error(), `a has no port "3"`) {
+		t.Errorf("a:3: %v", err)
 	}
 }
 

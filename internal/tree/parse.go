@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -24,6 +25,9 @@ func Parse(file string, src []byte) (*Node, *Error) {
 	if bad := checkTokens(file, src); bad != nil {
 		return nil, bad
 	}
+	if bad := checkCharacters(file, src); bad != nil {
+		return nil, bad
+	}
 	src = bytes.TrimPrefix(src, []byte("\ufeff")) // the byte order mark of some editors
 	f, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -37,6 +41,27 @@ func Parse(file string, src []byte) (*Node, *Error) {
 		return nil, start.Errorf("the file holds %d YAML documents; a scenario is one", len(f.Docs))
 	}
 	return convert(file, f.Docs[0].Body, 0)
+}
+
+// checkCharacters refuses what YAML does not take as it is (YAML 1.2.2, 5.1), where the parser
+// takes some of it.
+func checkCharacters(file string, src []byte) *Error {
+	line, col := 1, 0
+	for len(src) > 0 {
+		c, size := utf8.DecodeRune(src)
+		src = src[size:]
+		col++
+		switch {
+		case c == '\n':
+			line, col = line+1, 0
+		case c == utf8.RuneError && size == 1:
+			return Pos{file, line, col}.Errorf("not YAML: a byte that is no UTF-8; save the file as UTF-8")
+		case c == 0xFFFE || c == 0xFFFF || unicode.IsControl(c) && c != '\t' && c != '\r' && c != '\u0085':
+			return Pos{file, line, col}.Errorf("not YAML: the control character U+%04X; in double quotes write it as \"\\u%04x\", "+
+				"or leave it out", c, c)
+		}
+	}
+	return nil
 }
 
 // checkNesting bounds open brackets and list dashes before the parser sees
@@ -165,9 +190,10 @@ func convert(file string, n ast.Node, depth int) (*Node, *Error) {
 	case *ast.NullNode:
 		return &Node{Kind: Null, Pos: at}, nil
 	case *ast.StringNode:
-		return &Node{Kind: Scalar, Text: n.Value, Pos: at}, noControls(at, n.Value)
+		return &Node{Kind: Scalar, Text: n.Value, Pos: at}, nil
 	case *ast.LiteralNode:
-		return &Node{Kind: Scalar, Text: strings.TrimRight(n.Value.Value, "\n"), Pos: at, TextAt: literalStart(at, n)}, noControls(at, n.Value.Value)
+		s := strings.TrimRight(n.Value.Value, "\n")
+		return &Node{Kind: Scalar, Text: s, Pos: at, TextAt: literalStart(at, n)}, nil
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return &Node{Kind: Scalar, Text: n.GetToken().Value, Pos: at}, nil
 	case *ast.MappingNode:
@@ -191,17 +217,6 @@ func convert(file string, n ast.Node, depth int) (*Node, *Error) {
 	return nil, at.Errorf("YAML %s is not used in scenarios; write the value out", strings.ToLower(n.Type().String()))
 }
 
-// noControls refuses characters that would steer the terminal a name is printed
-// to. Tabs and ends of lines are text.
-func noControls(at Pos, s string) *Error {
-	for _, c := range s {
-		if unicode.IsControl(c) && c != '\t' && c != '\n' && c != '\r' {
-			return at.Errorf("holds the control character U+%04X; leave it out", c)
-		}
-	}
-	return nil
-}
-
 // literalStart is the place of a block's first character: the line after the
 // bar, at the block's indentation.
 func literalStart(bar Pos, n *ast.LiteralNode) Pos {
@@ -223,9 +238,6 @@ func convertMapping(file string, at Pos, values []*ast.MappingValueNode, depth i
 			return nil, k.Errorf("a key must be a plain word")
 		}
 		name := key.GetToken().Value
-		if bad := noControls(k, name); bad != nil {
-			return nil, bad
-		}
 		if seen[name] {
 			return nil, k.Errorf("%q stands here twice; keep one", name)
 		}

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Element is one that names its place in the JSON.
@@ -141,7 +142,7 @@ func (d *Document) check(e Element) error {
 		return nil
 	case e.Kind == "text":
 		v, err := d.At(e.Path)
-		if s, ok := v.(string); err == nil && (!ok || shown(s) != e.Text) {
+		if s, ok := v.(string); err == nil && (!ok || visible.Text(s) != e.Text) {
 			return fmt.Errorf("want %q", v)
 		}
 		return err
@@ -218,14 +219,4 @@ func same(e Element, want float64) error {
 		return fmt.Errorf("want %g", want)
 	}
 	return nil
-}
-
-// shown is a text as a page writes it.
-func shown(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }

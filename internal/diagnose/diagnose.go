@@ -39,6 +39,7 @@ type Source struct {
 	Text     []byte // what it says; nil: as Scenario names
 	Set      []string
 	Seed     *uint64
+	Known    scenario.Known
 }
 
 // Lab is a scenario and what its faults come to. Its methods may not be called at a time.
@@ -68,7 +69,7 @@ type Fault struct {
 // Open reads a scenario, and checks that the logs are of its collective. Errors of the
 // scenario are *scenario.Error, those of a log *ncclog.Error; logs are named by names.
 func Open(src Source, largest int64, names []string, logs ...*ncclog.Log) (*Lab, error) {
-	v, err := run.Load(run.Options{Scenario: src.Scenario, Text: src.Text, Set: src.Set, Seed: src.Seed})
+	v, err := run.Load(run.Options{Scenario: src.Scenario, Text: src.Text, Set: src.Set, Seed: src.Seed, Known: src.Known})
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,7 @@ var errUnfinished = errors.New("a size was not over at the end of the run")
 // curve runs the scenario with changes.
 func (l *Lab) curve(ctx context.Context, set []string) (c Curve, err error) {
 	w, err := run.Unless(ctx, func() (*build.World, error) {
-		v, err := scenario.LoadSweep(l.src.Scenario, l.src.Text, slices.Concat(l.src.Set, set), l.src.Seed, l.sweep)
+		v, err := scenario.Read(l.source(set...))
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +194,7 @@ type Budget struct {
 // budget is used up or ctx ends: those that were not reached are in Left. done hears of each that
 // is over. The error is that of the scenario as it is, or of ctx where that ended before.
 func (l *Lab) Run(ctx context.Context, budget Budget, done func(n, of int)) error {
-	v, err := scenario.LoadSweep(l.src.Scenario, l.src.Text, l.src.Set, l.src.Seed, l.sweep)
+	v, err := scenario.Read(l.source())
 	if err != nil {
 		return err
 	}
@@ -415,3 +416,9 @@ func (d *Diagnosis) Named() (out []Finding) {
 
 // Apart is the size that tells two faults apart best, of those that were run.
 func Apart(a, b *Fault) Distance { return farthest(&a.Curve, &b.Curve, a.Curve.Bytes) }
+
+// source is the scenario at the sizes of the sweep, with changes over its own.
+func (l *Lab) source(set ...string) scenario.Source {
+	return scenario.Source{Name: l.src.Scenario, Text: l.src.Text, Set: slices.Concat(l.src.Set, set), Seed: l.src.Seed,
+		Sweep: &l.sweep, Known: l.src.Known}
+}

@@ -91,7 +91,9 @@ func (p *pather) load(stack string, staged *bool) (*scenario.Valid, error) {
 	default:
 		m.OtherStack = true
 	}
-	return scenario.LoadSingle(o.Scenario, o.Text, stack, o.Set, o.Seed, m)
+	src := o.source()
+	src.Stack, src.Stacks, src.Single = stack, nil, &m
+	return scenario.Read(src)
 }
 
 // follow finds the workload's first connections between the message's ends.

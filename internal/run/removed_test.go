@@ -186,7 +186,8 @@ func TestEnabled(t *testing.T) {
 				t.Errorf("%s is off and sends %s", kind, r.Messages[i].Dst)
 			}
 		}
-		w, err := scenario.LoadWithout("off", []byte(text), "", []string{"noise=off"}, nil, scenario.Without{Entries: []int{entry}})
+		w, err := scenario.Read(scenario.Source{Name: "off", Text: []byte(text), Set: []string{"noise=off"},
+			Without: scenario.Without{Entries: []int{entry}}})
 		if err != nil {
 			t.Fatal(err)
 		}

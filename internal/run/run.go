@@ -30,7 +30,8 @@ type Options struct {
 	// Files are those of another program instead of Scenario, by the flag that names each on the
 	// command line (package importers): {"ns3": "config.txt"}.
 	Files    map[string]string
-	Workers  int // goroutines; at least 1. Results do not depend on it
+	Known    scenario.Known // what scenarios may name beside what the program has
+	Workers  int            // goroutines; at least 1. Results do not depend on it
 	Progress func(Progress)
 
 	// Check, if not nil, may refuse the scenario before it is built and run; its error is what Do returns.
@@ -112,19 +113,21 @@ func Unless[T any](ctx context.Context, work func() (T, error)) (T, error) {
 // Load reads the scenario that opt names, in whatever form. The error is the
 // user's (*scenario.Error).
 func Load(opt Options) (*scenario.Valid, error) {
-	switch {
-	case len(opt.Files) > 0:
+	src := opt.source()
+	if len(opt.Files) > 0 {
 		made, err := importers.Read(opt.Files, opt.Set)
 		if err != nil {
 			return nil, err
 		}
-		return scenario.FromImport(made, opt.Seed)
-	case opt.Stacks != nil:
-		return scenario.LoadColumn(opt.Scenario, opt.Text, opt.Stack, opt.Stacks, opt.Set, opt.Seed)
-	case opt.Text != nil:
-		return scenario.ParseStack(opt.Scenario, opt.Text, opt.Stack, opt.Set, opt.Seed)
+		src.Imported = made
 	}
-	return scenario.LoadStack(opt.Scenario, opt.Stack, opt.Set, opt.Seed)
+	return scenario.Read(src)
+}
+
+// source is the scenario that opt names, unless importers make it.
+func (o *Options) source() scenario.Source {
+	return scenario.Source{Name: o.Scenario, Text: o.Text, Stack: o.Stack, Stacks: o.Stacks, Set: o.Set, Seed: o.Seed,
+		Known: o.Known}
 }
 
 // List returns the shipped scenarios.

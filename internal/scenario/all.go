@@ -96,13 +96,13 @@ func setOf(file string) string {
 	return ""
 }
 
-// wrong is what parseChanged says of a tree.
+// wrong is what Read says of a tree.
 func wrong(file string, root *node, src []byte, set []string, seed *uint64) *Error {
 	if root.Kind != mappingNode || root.Get("topology") == nil || root.Get("workload") == nil {
-		_, err := ParseStack(file, src, "", set, seed)
+		_, err := Parse(file, src, set, seed)
 		bad, _ := err.(*Error)
 		return bad
 	}
-	_, bad := resolveTree(file, root, src, changes{set: set, seed: seed})
+	_, bad := Source{Name: file, Text: src, Set: set, Seed: seed}.resolve(root)
 	return bad
 }

@@ -36,7 +36,7 @@ func TestColumnsOfHostPaths(t *testing.T) {
 		if c.column != "" {
 			columns = []string{c.column}
 		}
-		v, err := LoadColumn("s.yaml", []byte(c.text), c.column, columns, nil, nil)
+		v, err := loadColumn("s.yaml", []byte(c.text), c.column, columns, nil, nil)
 		if err != nil {
 			t.Errorf("%q of %s: %v", c.column, c.text, err)
 			continue
@@ -81,7 +81,7 @@ func TestColumnNames(t *testing.T) {
 // Without data in GPUs nothing is staged: a column is refused, the key is warned of.
 func TestNothingToStage(t *testing.T) {
 	text := strings.ReplaceAll(gpuFlow, "/gpu0", "")
-	_, err := LoadColumn("s.yaml", []byte(text), "rocev2 staged", []string{"rocev2 staged"}, nil, nil)
+	_, err := loadColumn("s.yaml", []byte(text), "rocev2 staged", []string{"rocev2 staged"}, nil, nil)
 	if want := `--stacks: "rocev2 staged" stages data of GPUs, and no data that cross the network lie in a GPU; name ends such as h0/gpu0, of hosts with a server`; err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
@@ -89,7 +89,7 @@ func TestNothingToStage(t *testing.T) {
 	if len(v.Warnings) != 1 || !strings.HasPrefix(v.Warnings[0], "gpudirect has no effect: no data that cross") {
 		t.Errorf("%v", v.Warnings)
 	}
-	if v, err = LoadColumn("s.yaml", []byte(text+"gpudirect: off\n"), "rocev2", []string{"rocev2"}, nil, nil); err != nil || len(v.Warnings) > 0 {
+	if v, err = loadColumn("s.yaml", []byte(text+"gpudirect: off\n"), "rocev2", []string{"rocev2"}, nil, nil); err != nil || len(v.Warnings) > 0 {
 		t.Errorf("%v", err)
 	}
 }

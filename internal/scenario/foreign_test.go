@@ -21,7 +21,7 @@ func TestForeignFiles(t *testing.T) {
 }
 
 func TestStacksBesideNS3(t *testing.T) {
-	_, err := ParseStack("s.yaml", []byte("ns3: {CC_MODE: 1}\n"), "rocev2", nil, nil)
+	_, err := parseStack("s.yaml", []byte("ns3: {CC_MODE: 1}\n"), "rocev2", nil, nil)
 	if got := errText(err); !strings.HasPrefix(got, "--stacks: an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack") || !strings.Contains(got, "hopscope run, such as --set ns3.ENABLE_QCN=0") {
 		t.Error(got)
 	}

@@ -20,7 +20,7 @@ workload:
   - flow: {from: h0, to: h1, size: 1KB, verb: send}
 `
 	for _, stack := range StackNames() {
-		v, err := ParseStack("s.yaml", []byte(text), stack, nil, nil)
+		v, err := parseStack("s.yaml", []byte(text), stack, nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", stack, err)
 			continue
@@ -62,7 +62,7 @@ func TestHostsOfTCPHaveCosts(t *testing.T) {
 		{mixed + "host: {preset: free}\n", "1 1 1 1 1", fromScenario},
 		{hosts + "workload: [flow: {from: h0, to: h1, size: 1KB}]\n", "1 1 1 1 1", ""},
 	} {
-		v, err := ParseStack("s.yaml", []byte(c.text), "", nil, nil)
+		v, err := parseStack("s.yaml", []byte(c.text), "", nil, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -97,7 +97,7 @@ func TestFreeHostsAreNamed(t *testing.T) {
 		{"hosts: {h1: {preset: free}, h2: {preset: free}, h3: {preset: free}}\n", "host.free", "h1 and 2 more " + nothing},
 		{"host: {preset: free}\nhosts: {h1: {preset: linux-xeon}}\n", "host.free", "h0 and 2 more " + nothing},
 	} {
-		v, err := ParseStack("s.yaml", []byte(text+c.host), "", nil, nil)
+		v, err := parseStack("s.yaml", []byte(text+c.host), "", nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -172,7 +172,7 @@ func TestIdleAndEndless(t *testing.T) {
 // What one of several stacks compared does not use is no mistake.
 func TestComparedStacksAreNotWarned(t *testing.T) {
 	for stack, want := range map[string]int{"": 1, "rocev2-pfc-only": 0} {
-		v, err := ParseStack("test.yaml", []byte("stack: rocev2-pfc-only\n"+starOf2+oneFlow), stack, []string{"switch.ecn.kmin=8KB"}, nil)
+		v, err := parseStack("test.yaml", []byte("stack: rocev2-pfc-only\n"+starOf2+oneFlow), stack, []string{"switch.ecn.kmin=8KB"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

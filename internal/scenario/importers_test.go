@@ -15,7 +15,7 @@ func imported(i importer.Importer, q importer.Request, seed *uint64) (*Valid, er
 	if bad != nil {
 		return nil, bad
 	}
-	return FromImport(s, seed)
+	return Read(Source{Imported: s, Seed: seed})
 }
 
 // LoadNS3 and LoadHTSim read files by name.

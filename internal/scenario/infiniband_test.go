@@ -168,7 +168,7 @@ func TestInfiniBandIgnored(t *testing.T) {
 		if !strings.Contains(strings.Join(v.Warnings, "\n"), c.want) {
 			t.Errorf("%s\nwarns %q, want %s", c.text, v.Warnings, c.want)
 		}
-		v, err := ParseStack("s.yaml", []byte(c.text), stackPFCOnly, nil, nil)
+		v, err := parseStack("s.yaml", []byte(c.text), stackPFCOnly, nil, nil)
 		if err != nil || strings.Contains(strings.Join(v.Warnings, "\n"), "infiniband") {
 			t.Errorf("compared: %v, %q", err, v.Warnings)
 		}

@@ -10,7 +10,7 @@ import (
 
 // What a host section says reaches the host, over the preset and for one host.
 func TestKernelKeys(t *testing.T) {
-	v, err := ParseStack("s.yaml", []byte(base+`host:
+	v, err := parseStack("s.yaml", []byte(base+`host:
   preset: linux-xeon
   cores: 8
   numa: {sockets: 2, application: remote}
@@ -77,7 +77,7 @@ func TestBadHost(t *testing.T) {
 		{"moderation: {time: 11ms}", `s.yaml:6:27: host.moderation.time: 11ms is longer than any card holds an interrupt back; give at most 10ms, such as 16us`},
 		{"costs: {syscal: 1us}", `s.yaml:6:16: unknown key "syscal" in host.costs; did you mean "syscall"?`},
 	} {
-		_, err := ParseStack("s.yaml", []byte(base+"host: {"+c.keys+"}\n"), "", nil, nil)
+		_, err := parseStack("s.yaml", []byte(base+"host: {"+c.keys+"}\n"), "", nil, nil)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.keys, err, c.want)
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/balance"
 	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/foreign"
@@ -50,21 +51,88 @@ func List() []Info {
 	return out
 }
 
+// Source is a scenario, and what is put over it.
+type Source struct {
+	Name string // of a shipped scenario, or a file; of Text, its name in errors
+	Text []byte // the scenario's text; nil: Name is opened
+	// Imported, made of files of another program, stands in place of both; nil: it was not.
+	Imported *importer.Scenario
+
+	// Stack stands in place of the scenario's own, of which sections that no other can use are left out; or a column,
+	// "rocev2 staged". "": the scenario's own.
+	Stack string
+	// Stacks are all that Stack is compared with, nil: it runs alone. So that host CPU compares like with like, hosts
+	// that name no preset have in all columns that of TCP if one of them runs TCP.
+	Stacks  []string
+	Set     []string // path=value
+	Seed    *uint64
+	Single  *Single // in place of the workload; nil: the scenario's
+	Sweep   *Sweep  // of a collective; nil: the scenario's sizes
+	Without Without // what an experiment removes
+	Known   Known   // what it may name beside what the program has
+}
+
+// Known is what scenarios may name beside what the program itself has.
+type Known struct {
+	Balancers []balance.Kind // under routing
+}
+
 // Load reads a scenario: the name of a shipped one or a file. Each element of
 // set is a --set argument, path=value; seed, when not nil, replaces the
 // scenario's. The error is always an *Error.
 func Load(nameOrFile string, set []string, seed *uint64) (*Valid, error) {
-	return LoadStack(nameOrFile, "", set, seed)
+	return Read(Source{Name: nameOrFile, Set: set, Seed: seed})
 }
 
-// LoadStack is Load with the scenario's stack replaced unless stack is "":
-// sections that only the scenario's own stack can use are left out.
-func LoadStack(nameOrFile, stack string, set []string, seed *uint64) (*Valid, error) {
-	file, src, bad := open(nameOrFile)
+// Parse checks the text of a scenario; file is its name in errors.
+func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) {
+	return Read(Source{Name: file, Text: src, Set: set, Seed: seed})
+}
+
+// Read reads a scenario. The error is always an *Error.
+func Read(s Source) (*Valid, error) {
+	if s.Imported != nil {
+		return s.imported()
+	}
+	if s.Text == nil {
+		var bad *Error
+		if s.Name, s.Text, bad = open(s.Name); bad != nil {
+			return nil, bad
+		}
+	}
+	root, bad := tree.Parse(s.Name, s.Text)
+	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil {
+		if other := foreign.Instead(s.Text, "a scenario", foreign.Scenario); other != "" {
+			return nil, pos{File: s.Name}.Errorf("%s", other)
+		}
+	}
 	if bad != nil {
 		return nil, bad
 	}
-	return ParseStack(file, src, stack, set, seed)
+	if root.Kind != mappingNode {
+		return nil, root.Pos.Errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.Kind)
+	}
+	v, bad := s.resolve(root)
+	if bad != nil {
+		if s.Single != nil && bad.Line == 0 { // the entry is nothing that the user wrote
+			bad.Msg = withoutEntry(bad.Msg)
+		}
+		return nil, bad
+	}
+	return v, nil
+}
+
+// imported checks a scenario that an importer made of other files.
+func (s Source) imported() (*Valid, error) {
+	in := s.Imported
+	s.Name, s.Text, s.Set = in.File, nil, in.Set
+	v, bad := s.resolve(in.Root)
+	if bad != nil {
+		return nil, bad
+	}
+	v.Warnings = append(slices.Clone(in.Warnings), v.Warnings...)
+	v.Notes = append(slices.Clone(in.Notes), v.Notes...)
+	return v, nil
 }
 
 // open finds the text of a scenario.
@@ -98,123 +166,57 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 // maxFile bounds a scenario file in bytes.
 const maxFile = 16 << 20
 
-// Parse checks the text of a scenario; file is its name in errors.
-func Parse(file string, src []byte, set []string, seed *uint64) (*Valid, error) {
-	return ParseStack(file, src, "", set, seed)
+// changed reports whether anything is put over the text.
+func (s *Source) changed() bool {
+	return s.Stack != "" || len(s.Set) > 0 || s.Seed != nil || s.Single != nil || s.Sweep != nil
 }
 
-// ParseStack is Parse with the stack replaced as by LoadStack.
-func ParseStack(file string, src []byte, stack string, set []string, seed *uint64) (*Valid, error) {
-	return parseChanged(file, src, changes{stack: stack, set: set, seed: seed})
-}
-
-// LoadColumn is LoadStack for one of the columns of a comparison. So that host CPU
-// compares like with like, hosts that name no preset have in all its columns that
-// of TCP if one of them runs TCP. A src other than nil is the scenario's text.
-func LoadColumn(nameOrFile string, src []byte, stack string, stacks, set []string, seed *uint64) (*Valid, error) {
-	file := nameOrFile
-	if src == nil {
-		var bad *Error
-		if file, src, bad = open(nameOrFile); bad != nil {
-			return nil, bad
-		}
-	}
-	return parseChanged(file, src, changes{stack: stack, stacks: stacks, set: set, seed: seed})
-}
-
-// parseChanged is Parse with what the command line changes.
-func parseChanged(file string, src []byte, c changes) (*Valid, error) {
-	root, bad := tree.Parse(file, src)
-	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil {
-		if other := foreign.Instead(src, "a scenario", foreign.Scenario); other != "" {
-			return nil, pos{File: file}.Errorf("%s", other)
-		}
-	}
-	if bad != nil {
-		return nil, bad
-	}
-	if root.Kind != mappingNode {
-		return nil, root.Pos.Errorf("a scenario is a mapping with the keys topology and workload; this is %s", root.Kind)
-	}
-	v, bad := resolveTree(file, root, src, c)
-	if bad != nil {
-		return nil, bad
-	}
-	return v, nil
-}
-
-// FromImport checks a scenario that an importer made of other files; seed, when not nil,
-// replaces its own. The error is always an *Error.
-func FromImport(in *importer.Scenario, seed *uint64) (*Valid, error) {
-	v, bad := resolveTree(in.File, in.Root, nil, changes{set: in.Set, seed: seed})
-	if bad != nil {
-		return nil, bad
-	}
-	v.Warnings = append(slices.Clone(in.Warnings), v.Warnings...)
-	v.Notes = append(slices.Clone(in.Notes), v.Notes...)
-	return v, nil
-}
-
-// changes are what the command line puts over a scenario.
-type changes struct {
-	stack  string   // or a column, "rocev2 staged"; "": the scenario's own
-	stacks []string // all that stack is compared with; nil: it runs alone
-	set    []string // path=value
-	seed   *uint64
-	single *Single // in place of the workload; nil: the scenario's
-	sweep  *Sweep  // of a collective; nil: the scenario's sizes
-	// without is what an experiment removes.
-	without Without
-}
-
-func (c changes) any() bool {
-	return c.stack != "" || len(c.set) > 0 || c.seed != nil || c.single != nil || c.sweep != nil
-}
-
-func (c changes) apply(root *node) *Error {
-	for _, s := range c.set {
-		if bad := applySet(root, s); bad != nil {
+// apply puts it over the tree.
+func (s *Source) apply(root *node) *Error {
+	for _, set := range s.Set {
+		if bad := applySet(root, set); bad != nil {
 			return bad
 		}
 	}
-	if c.stack != "" && root.Get("ns3") != nil {
+	if s.Stack != "" && root.Get("ns3") != nil {
 		return pos{File: "--stacks"}.Errorf("an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack, so there are none to compare; vary its keys with hopscope run, such as --set ns3.ENABLE_QCN=0")
 	}
-	if c.stack != "" {
-		if bad := setColumn(root, c.stack); bad != nil {
+	if s.Stack != "" {
+		if bad := setColumn(root, s.Stack); bad != nil {
 			return bad
 		}
 	}
-	hostsAlike(root, c.stacks)
-	if c.single != nil {
-		if bad := c.single.apply(root); bad != nil {
+	hostsAlike(root, s.Stacks)
+	if s.Single != nil {
+		if bad := s.Single.apply(root); bad != nil {
 			return bad
 		}
 	}
-	if c.sweep != nil {
-		if bad := c.sweep.apply(root); bad != nil {
+	if s.Sweep != nil {
+		if bad := s.Sweep.apply(root); bad != nil {
 			return bad
 		}
 	}
-	if c.seed != nil {
+	if s.Seed != nil {
 		at := pos{File: "--seed"}
-		root.Put("seed", at, &node{Kind: scalarNode, Text: strconv.FormatUint(*c.seed, 10), Pos: at})
+		root.Put("seed", at, &node{Kind: scalarNode, Text: strconv.FormatUint(*s.Seed, 10), Pos: at})
 	}
 	return nil
 }
 
-// resolveTree checks a scenario after changes. src is its text if it has one.
-func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error) {
-	if bad := c.apply(root); bad != nil {
+// resolve checks a tree after the changes.
+func (s Source) resolve(root *node) (*Valid, *Error) {
+	file, src := s.Name, s.Text
+	if bad := s.apply(root); bad != nil {
 		return nil, bad
 	}
 	r := &resolver{d: &decoder{file: file, readFile: importer.ReadFile}, v: &Valid{Wire: wire.Ethernet},
-		compared: c.stack != "", without: c.without}
+		compared: s.Stack != "", without: s.Without, known: s.Known}
 	inlined := r.d.inlineTraces(root)
 	inlined = r.d.inlineServers(root) || inlined
 	r.resolve(root)
 	if r.allInfiniBand {
-		r = &resolver{d: r.d, v: &Valid{Wire: wire.Ethernet}, compared: true, without: c.without, allInfiniBand: true}
+		r = &resolver{d: r.d, v: &Valid{Wire: wire.Ethernet}, compared: true, without: s.Without, known: s.Known, allInfiniBand: true}
 		r.resolve(root)
 	}
 	if r.d.err != nil {
@@ -225,7 +227,7 @@ func resolveTree(file string, root *node, src []byte, c changes) (*Valid, *Error
 		src = named(r.v.Name, root, src)
 	}
 	r.v.Source = src
-	if src == nil || c.any() || inlined {
+	if src == nil || s.changed() || inlined {
 		r.v.Source = tree.Render(root)
 	}
 	return r.v, nil

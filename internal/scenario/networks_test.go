@@ -64,7 +64,7 @@ func TestTCPWithinTheSubnet(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:17:5: "+c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
-		v, err := ParseStack("s.yaml", []byte(text), stackInfiniBand, nil, nil)
+		v, err := parseStack("s.yaml", []byte(text), stackInfiniBand, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

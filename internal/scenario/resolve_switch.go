@@ -18,6 +18,7 @@ type resolver struct {
 	d                 *decoder
 	v                 *Valid
 	without           Without     // what an experiment removes
+	known             Known       // see Source
 	ofStack           Stack       // see stack
 	compared          bool        // the stack stands beside others, over the scenario's own
 	allInfiniBand     bool        // of a comparison: its TCP shares a network with InfiniBand, and runs over that

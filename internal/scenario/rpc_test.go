@@ -41,7 +41,7 @@ workload:
 // alone that is a mistake.
 func TestTCPEntryCompared(t *testing.T) {
 	text := base + "  - rpc: {between: [h0, h1], size: 2KB, stack: tcp}\n"
-	v, err := ParseStack("s.yaml", []byte(text), "infiniband", nil, nil)
+	v, err := parseStack("s.yaml", []byte(text), "infiniband", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (s Stack) notes() []record.Note {
 		note("ecn", onOff(s.ECN), from),
 		note("dcqcn", onOff(s.CC), from),
 	}
-	v, err := ParseStack("stack", []byte(least), s.Name, nil, nil)
+	v, err := Read(Source{Name: "stack", Text: []byte(least), Stack: s.Name})
 	if err != nil { // the scenario above is checked by a test
 		return notes
 	}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
@@ -10,7 +9,8 @@ import (
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
-// Single is one message in place of a scenario's workload.
+// Single is one message in place of a scenario's workload, posted at 0 on an idle network: without noise, triggers, a
+// measure window and a stop time.
 type Single struct {
 	From, To string // ends, as entries of a workload name them: "h0", "h0:2", "h0/gpu3"
 	Size     units.Bytes
@@ -27,25 +27,12 @@ type Single struct {
 	OtherStack bool
 }
 
-// LoadSingle is LoadStack with a single message posted at 0, on an idle network: without
-// the workload, noise, triggers, a measure window and a stop time. A src other than nil is the
-// scenario's text. A stack other than "" is set as in a comparison.
-func LoadSingle(nameOrFile string, src []byte, stack string, set []string, seed *uint64, m Single) (*Valid, error) {
-	file := nameOrFile
-	if src == nil {
-		var bad *Error
-		if file, src, bad = open(nameOrFile); bad != nil {
-			return nil, bad
-		}
+// withoutEntry takes the name of the message's entry off an error, as nobody wrote that.
+func withoutEntry(message string) string {
+	for _, entry := range []string{"workload[0].flow.from: ", "workload[0].flow.to: ", "workload[0].flow.size: ", "workload flow: "} {
+		message = strings.TrimPrefix(message, entry)
 	}
-	v, err := parseChanged(file, src, changes{stack: stack, set: set, seed: seed, single: &m})
-	var bad *Error
-	if errors.As(err, &bad) && bad.Line == 0 { // the entry is nothing that the user wrote
-		for _, entry := range []string{"workload[0].flow.from: ", "workload[0].flow.to: ", "workload[0].flow.size: ", "workload flow: "} {
-			bad.Msg = strings.TrimPrefix(bad.Msg, entry)
-		}
-	}
-	return v, err
+	return message
 }
 
 // apply puts the message in the workload's place. What is wrong with it is reported

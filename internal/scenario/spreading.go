@@ -22,7 +22,7 @@ func (r *resolver) routingKey() key {
 		make func() fabric.Balancing
 	}
 	var choices []choice
-	for _, k := range balance.All() {
+	for _, k := range r.balancers() {
 		params, make := k.Make()
 		words, text = append(words, k.Name), append(text, "`"+k.Name+"`: "+k.Text)
 		choices = append(choices, choice{k.Name, make})
@@ -56,7 +56,7 @@ func (r *resolver) routingKey() key {
 
 // noteBalancing lists the parameters of what the key routing says.
 func (r *resolver) noteBalancing() {
-	for _, k := range balance.All() {
+	for _, k := range r.balancers() {
 		if k.Name != r.routing() {
 			continue
 		}
@@ -221,3 +221,6 @@ func (r *resolver) fitReordered() {
 		}
 	}
 }
+
+// balancers are the ways that the key routing knows beside the hash.
+func (r *resolver) balancers() []balance.Kind { return append(balance.All(), r.known.Balancers...) }

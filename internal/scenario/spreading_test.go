@@ -50,7 +50,7 @@ workload:
 		}
 	}
 	// A comparison goes on with the tables.
-	v, err := ParseStack("s.yaml", []byte(text+"routing: adaptive\ninfiniband: {routing: updn, roots: [spine1, spine2]}\n"), stackInfiniBand, nil, nil)
+	v, err := parseStack("s.yaml", []byte(text+"routing: adaptive\ninfiniband: {routing: updn, roots: [spine1, spine2]}\n"), stackInfiniBand, nil, nil)
 	if err != nil || switchNamed(t, v, "leaf1").Balancing != nil || !strings.Contains(strings.Join(v.Warnings, "\n"), "the tables are used") {
 		t.Errorf("compared: %v", err)
 	}

@@ -111,7 +111,7 @@ func TestStackWithoutPFCOverrides(t *testing.T) {
 func TestParseStack(t *testing.T) {
 	src := "stack: rocev2\ndcqcn: {preset: paper}\n" + base
 	for _, s := range Stacks() {
-		v, err := ParseStack("s.yaml", []byte(src), s.Name, nil, nil)
+		v, err := parseStack("s.yaml", []byte(src), s.Name, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestParseStack(t *testing.T) {
 			t.Errorf("%s: DCQCN %s", s.Name, v.DCQCN.Name)
 		}
 	}
-	if _, err := ParseStack("s.yaml", []byte(src), "rocev3", nil, nil); errText(err) != `--stacks: "rocev3" is not a stack; did you mean "rocev2"?` {
+	if _, err := parseStack("s.yaml", []byte(src), "rocev3", nil, nil); errText(err) != `--stacks: "rocev3" is not a stack; did you mean "rocev2"?` {
 		t.Error(err)
 	}
 }
@@ -249,7 +249,7 @@ func TestHostsAlikeInAllColumns(t *testing.T) {
 		{flow + "host: {preset: free}\n", []string{"rocev2", "tcp"}, 1},
 		{flow + "hosts: {h0: {preset: free}}\n", []string{"rocev2", "tcp"}, 1},
 	} {
-		v, err := LoadColumn("s.yaml", []byte(c.text), "rocev2", c.stacks, nil, nil)
+		v, err := loadColumn("s.yaml", []byte(c.text), "rocev2", c.stacks, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,4 +261,14 @@ func TestHostsAlikeInAllColumns(t *testing.T) {
 			t.Errorf("%s%v: reads back as %+v", c.text, c.stacks, again.NICs[0].Host)
 		}
 	}
+}
+
+// parseStack is Parse with another stack.
+func parseStack(file string, src []byte, stack string, set []string, seed *uint64) (*Valid, error) {
+	return Read(Source{Name: file, Text: src, Stack: stack, Set: set, Seed: seed})
+}
+
+// loadColumn is parseStack for a column beside others.
+func loadColumn(file string, src []byte, stack string, stacks, set []string, seed *uint64) (*Valid, error) {
+	return Read(Source{Name: file, Text: src, Stack: stack, Stacks: stacks, Set: set, Seed: seed})
 }

@@ -128,7 +128,7 @@ func TestSubnetErrors(t *testing.T) {
 	}
 	stack := "infiniband"
 	wide = strings.TrimPrefix(wide, "stack: infiniband\n")
-	v, err := ParseStack("s.yaml", []byte(wide), stack, nil, nil)
+	v, err := parseStack("s.yaml", []byte(wide), stack, nil, nil)
 	if err != nil || !strings.Contains(strings.Join(v.Warnings, "\n"), "no InfiniBand subnet is like this") {
 		t.Errorf("in a comparison: %v", err)
 	}

@@ -13,18 +13,6 @@ type Sweep struct {
 	Factor   int
 }
 
-// LoadSweep is LoadStack, and parses src unless that is nil, with other sizes of a collective.
-func LoadSweep(nameOrFile string, src []byte, set []string, seed *uint64, s Sweep) (*Valid, error) {
-	file := nameOrFile
-	if src == nil {
-		var bad *Error
-		if file, src, bad = open(nameOrFile); bad != nil {
-			return nil, bad
-		}
-	}
-	return parseChanged(file, src, changes{set: set, seed: seed, sweep: &s})
-}
-
 // apply changes the tree.
 func (s *Sweep) apply(root *node) *Error {
 	entries := root.Get("workload")

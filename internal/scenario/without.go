@@ -12,18 +12,6 @@ type Without struct {
 	Messages func(conn int) int
 }
 
-// LoadWithout is LoadStack, and parses src unless that is nil, without something.
-func LoadWithout(nameOrFile string, src []byte, stack string, set []string, seed *uint64, w Without) (*Valid, error) {
-	file := nameOrFile
-	if src == nil {
-		var bad *Error
-		if file, src, bad = open(nameOrFile); bad != nil {
-			return nil, bad
-		}
-	}
-	return parseChanged(file, src, changes{stack: stack, set: set, seed: seed, without: w})
-}
-
 // neverFail takes the outages of links away.
 func (w *Without) neverFail(g *topology.Graph) {
 	for _, l := range w.Failures {

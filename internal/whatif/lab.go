@@ -17,11 +17,12 @@ import (
 
 // Source says which scenario experiments are made with.
 type Source struct {
-	Scenario string   // name of a shipped scenario, or a file
-	Text     []byte   // its text, which Scenario then only names; nil: it is read
-	Stack    string   // over the scenario's own; "": as it says
-	Set      []string // key=value, over the scenario's own values
-	Seed     *uint64  // likewise
+	Scenario string         // name of a shipped scenario, or a file
+	Text     []byte         // its text, which Scenario then only names; nil: it is read
+	Stack    string         // over the scenario's own; "": as it says
+	Set      []string       // key=value, over the scenario's own values
+	Seed     *uint64        // likewise
+	Known    scenario.Known // what the scenario may name beside what the program has
 	// Timeline asks for the samples of a page, of the scenario as it is.
 	Timeline bool
 	// Check, if not nil, may refuse the scenario before it runs.
@@ -30,7 +31,8 @@ type Source struct {
 
 // load reads the scenario, without something.
 func (s *Source) load(w scenario.Without) (*scenario.Valid, error) {
-	return scenario.LoadWithout(s.Scenario, s.Text, s.Stack, s.Set, s.Seed, w)
+	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Set: s.Set, Seed: s.Seed,
+		Without: w, Known: s.Known})
 }
 
 // build makes the world of the scenario as it is.

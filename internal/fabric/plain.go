@@ -5,6 +5,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -51,8 +52,7 @@ func (s *swtch) isDirect() bool {
 // where the slow path must look: the frame has no hops left, as those of a link's own have
 // none, its route is pinned, or there is none.
 func (s *swtch) way(pk *packet.Packet) (local uint16, ok bool) {
-	group := s.routes.to(pk.Dst)
-	member, ways := group>>8, group&0xff
+	member, ways := topology.Unpack(s.routes.to(pk.Dst))
 	if pk.TTL <= 1 || pk.Flags&packet.Pinned != 0 || ways == 0 {
 		return 0, false
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -21,8 +22,8 @@ type Tables struct {
 
 // of returns the local ports by which t sends to endpoint ep.
 func (t *Tables) of(ep int) []uint16 {
-	g := t.Group[ep]
-	return t.Members[g>>8 : g>>8+g&0xff]
+	offset, n := topology.Unpack(t.Group[ep])
+	return t.Members[offset : offset+n]
 }
 
 // What an evLink event says in its low word.
@@ -146,6 +147,9 @@ func (c choice) next(list []uint16, resilient bool) choice {
 	if slices.Equal(last, list) {
 		return c
 	}
+	if resilient && len(list) > 0 && len(c) == 1 && repeats(last) {
+		return choice{refill(last, list)}
+	}
 	for _, p := range list {
 		if !resilient || !slices.Contains(last, p) {
 			return choice{list}
@@ -153,6 +157,48 @@ func (c choice) next(list []uint16, resilient bool) choice {
 	}
 	return append(c[:len(c):len(c)], list)
 }
+
+// repeats reports whether a list is a table of slots, in which a port stands as often as it weighs.
+func repeats(list []uint16) bool {
+	for i, p := range list {
+		if slices.Contains(list[:i], p) {
+			return true
+		}
+	}
+	return false
+}
+
+// refill is a table of slots after its ports have got the weights that they have in list: as few slots
+// as can be change hands, as in Linux's resilient groups.
+func refill(table, list []uint16) []uint16 {
+	var ports []uint16
+	var weights []uint64
+	for _, p := range list {
+		if k := slices.Index(ports, p); k >= 0 {
+			weights[k]++
+		} else {
+			ports, weights = append(ports, p), append(weights, 1)
+		}
+	}
+	out := slices.Clone(table)
+	due := topology.Slots(ports, weights, len(table)) // a port for each slot that is to be its own
+	for i, p := range table {
+		if k := slices.Index(due, p); k >= 0 {
+			due = slices.Delete(due, k, k+1)
+		} else {
+			out[i] = vacant
+		}
+	}
+	for i := range out {
+		if out[i] == vacant {
+			out[i], due = due[0], due[1:]
+		}
+	}
+	return out
+}
+
+// vacant is no port: a node has fewer.
+const vacant = 1<<16 - 1
 
 func newMoves(s *SwitchSpec, conns int) *moves {
 	if len(s.Changes) == 0 {
@@ -169,6 +215,7 @@ func (sw *swtch) replaceTables(k int) {
 	ways := []way{{}}
 	known := map[uint64]uint32{} // new word by the two that make it; looked up, never iterated
 	var members []uint16
+	// Words are those of topology.Pack; a way's has its number and no members.
 	words := make([]uint32, len(now.Group))
 	for ep := range words {
 		before := sw.routes.to(uint32(ep))
@@ -177,10 +224,10 @@ func (sw *swtch) replaceTables(k int) {
 		if !ok {
 			w := sw.moves.after(sw, before, now.of(ep))
 			if len(w.now) == 1 && slices.Equal(w.first, w.now[0]) {
-				word = pack(len(members), len(w.first))
+				word = topology.Pack(len(members), len(w.first))
 				members = append(members, w.first...)
 			} else {
-				word = pack(len(ways), 0)
+				word = topology.Pack(len(ways), 0)
 				ways = append(ways, w)
 			}
 			known[key] = word
@@ -191,14 +238,10 @@ func (sw *swtch) replaceTables(k int) {
 	sw.routes = compact(words)
 }
 
-// pack is a word of routes.groups: an offset into members and how many, or the
-// number of a way and 0.
-func pack(index, count int) uint32 { return uint32(index)<<8 | uint32(count) }
-
 // after returns the way to a destination whose word was before, once its ports are
 // list.
 func (m *moves) after(sw *swtch, before uint32, list []uint16) way {
-	index, count := before>>8, before&0xff
+	index, count := topology.Unpack(before)
 	if count > 0 || index == 0 {
 		ports := sw.members[index : index+count]
 		return way{ports, choice{ports}.next(list, m.resilient)}

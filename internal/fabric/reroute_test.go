@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -115,6 +116,40 @@ func TestGroupThatShrinksTwice(t *testing.T) {
 			t.Fatalf("port %d once links are back", back.port(hash, Hash{}, 9))
 		case back.next(all, true).port(hash, Hash{}, 9) != first.port(hash, Hash{}, 9):
 			t.Fatal("not as at the start once all links are back")
+		}
+	}
+}
+
+// TestRefill: of a table of 64 slots as few change hands as weights ask for: 11 as two equal ports come to
+// weigh 2:1, 16 as one of four goes, which 48 of its flows' slots do not notice.
+func TestRefill(t *testing.T) {
+	even := func(ports []uint16, weights ...uint64) []uint16 { return topology.Slots(ports, weights, 64) }
+	for _, c := range []struct {
+		name    string
+		from    []uint16
+		to      []uint16
+		changed int
+	}{
+		{"two thirds", even([]uint16{1, 2}, 1, 1), even([]uint16{1, 2}, 2, 1), 11},
+		{"one of four", even([]uint16{1, 2, 3, 4}, 1, 1, 1, 1),
+			slices.DeleteFunc(even([]uint16{1, 2, 3, 4}, 1, 1, 1, 1), func(p uint16) bool { return p == 3 }), 16},
+		{"the same", even([]uint16{1, 2}, 3, 1), even([]uint16{2, 1}, 1, 3), 0},
+	} {
+		got := choice{c.from}.next(c.to, true)
+		if len(got) != 1 || len(got[0]) != 64 {
+			t.Fatalf("%s: %v", c.name, got)
+		}
+		n := 0
+		for i, p := range got[0] {
+			if p != c.from[i] {
+				n++
+			}
+			if !slices.Contains(c.to, p) {
+				t.Errorf("%s: slot %d leads to port %d, which is gone", c.name, i, p)
+			}
+		}
+		if n != c.changed {
+			t.Errorf("%s: %d slots changed hands, not %d", c.name, n, c.changed)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
@@ -156,7 +157,7 @@ func newRigOf(t *testing.T, profile wire.Profile, sw rigSwitch, ports []rigPort)
 	r.net = NewNet(part, 0, nil)
 	spec := SwitchSpec{Name: "sw", Ports: len(ports), Params: sw.params(ports), Seed: 1}
 	for i := range ports {
-		spec.Group = append(spec.Group, uint32(i)<<8|1)
+		spec.Group = append(spec.Group, topology.Pack(i, 1))
 		spec.Members = append(spec.Members, uint16(i))
 	}
 	node := r.net.AddSwitch(spec)

@@ -6,7 +6,7 @@ package fabric
 type routes struct {
 	first  uint32   // the destinations from here on have an entry in within
 	within []uint16 // index into groups
-	groups []uint32 // ECMP groups: offset<<8|count into members; the first is that of all others
+	groups []uint32 // ECMP groups, as topology.Pack has them; the first is that of all others
 }
 
 // to returns the group of a destination.

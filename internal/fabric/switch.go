@@ -7,6 +7,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/sim"
+	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -100,18 +101,18 @@ func (n *Net) route(sw *swtch, pk *packet.Packet) bool {
 	if pk.Flags&packet.Pinned != 0 {
 		return n.pinned(pk)
 	}
-	g := sw.routes.to(pk.Dst)
-	switch k := g & 0xff; k {
+	switch at, k := topology.Unpack(sw.routes.to(pk.Dst)); k {
 	case 0:
-		return sw.moves != nil && n.routeMoved(sw, pk, g>>8)
+		return sw.moves != nil && n.routeMoved(sw, pk, at)
 	case 1:
-		pk.Out = sw.members[g>>8]
+		pk.Out = sw.members[at]
 	default:
+		by := sw.members[at+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]
 		if sw.balancer != nil {
-			n.balance(sw, pk, sw.members[g>>8:g>>8+k], int(sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]))
+			n.balance(sw, pk, sw.members[at:at+k], int(by))
 			return true
 		}
-		pk.Out = sw.members[g>>8+sw.hash.Choose(pk.Hash, sw.salt, 0, k)]
+		pk.Out = by
 	}
 	return true
 }

@@ -42,6 +42,27 @@ func failureSteps(f *record.Failure, until string) string {
 	return said
 }
 
+// SayLoop tells of a forwarding loop, in words that follow what went round in it.
+func SayLoop(l *record.Loop) string {
+	when := "from " + FormatTime(l.FromPS) + " on"
+	if l.ToPS >= 0 {
+		when = fmt.Sprintf("for %s from %s on, until all of them had new tables", FormatTime(l.ToPS-l.FromPS),
+			FormatTime(l.FromPS))
+	}
+	return fmt.Sprintf("went round in a loop of %s %s", strings.Join(l.Nodes, " and "), when)
+}
+
+// loopAt is the loop that packets which ended their TTL at a switch went round in, the one in which most
+// did; nil: none is known.
+func (x *index) loopAt(node string) (most *record.Loop) {
+	for i := range x.r.Loops {
+		if l := &x.r.Loops[i]; slices.Contains(l.Nodes, node) && l.Expired > 0 && (most == nil || l.Expired > most.Expired) {
+			most = l
+		}
+	}
+	return most
+}
+
 // sayFailure tells of a failure, in words that follow a semicolon.
 func (x *index) sayFailure(f *record.Failure) string {
 	x.tells |= tellsDrops

@@ -373,6 +373,10 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		if k != nil && most.Cause == catalog.DropNoRoute && (k.ReroutedPS < 0 || most.Acts.Total().Last > k.ReroutedPS) {
 			return failed(k), x.sayFailure(k) + "; " + at.Node + " had no other way to send it"
 		}
+		if l := x.loopAt(at.Node); k != nil && l != nil && most.Cause == catalog.DropTTL {
+			return failed(k), fmt.Sprintf("%s; %s of its connection %s, and ended their TTL", x.sayFailure(k),
+				plural(count, "frame"), SayLoop(l))
+		}
 		if k != nil {
 			return failed(k), x.sayFailure(k)
 		}

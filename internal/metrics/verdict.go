@@ -218,6 +218,10 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 	case catalog.CauseFailure:
 		v.Kind = catalog.VerdictFailure
 		v.Text = fmt.Sprintf("%s failed%s: %s went to that", where, x.outages(v.Cause.Place), share)
+		if k := slices.IndexFunc(x.r.Loops, func(l record.Loop) bool { return l.Expired > 0 }); k >= 0 {
+			l := &x.r.Loops[k]
+			v.Text += fmt.Sprintf("; packets %s, and %s ended their TTL", SayLoop(l), plural(l.Expired, "frame"))
+		}
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 // Parts of the time from a link's failure to new tables, as Phase.Name holds them.
 const (
 	PhaseDetection   = "detection"   // until the ends of the link know, or the subnet manager
-	PhaseConvergence = "convergence" // until all other switches do
+	PhaseConvergence = "convergence" // until all other switches do, or but for the next
+	PhaseFanOut      = "fan-out"     // until news have reached the last switch, and it has written its tables
 	PhaseWaiting     = "waiting"     // the subnet manager was busy with an earlier failure
 	PhaseSweep       = "sweep"       // the subnet manager looks at the whole subnet
 	PhaseComputation = "computation" // of new forwarding tables

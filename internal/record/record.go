@@ -357,6 +357,17 @@ type Failure struct {
 	LostBytes  int64 `json:"lost_bytes"`
 }
 
+// Loop is a circle of switches that sent packets to each other for a while, because some had new tables
+// and others old ones.
+type Loop struct {
+	Nodes  []string   `json:"nodes"`   // in the order in which packets passed them
+	To     string     `json:"to"`      // the first host that packets went to
+	FromPS units.Time `json:"from_ps"` // when it began
+	ToPS   units.Time `json:"to_ps"`   // when it was over; -1: not before the run ended
+	// Expired are the frames that ended their TTL at the switches of the loop.
+	Expired int64 `json:"expired"`
+}
+
 // Fault is something that went wrong with the card of a host for a while.
 type Fault struct {
 	Node    string     `json:"node"`
@@ -399,7 +410,7 @@ const (
 
 // Phase is a part of the time that it takes to reroute.
 type Phase struct {
-	Name string     `json:"name"` // "detection", "convergence", "sweep", "computation", "programming"
+	Name string     `json:"name"` // "detection", "convergence", "fan-out", "sweep", "computation", "programming"
 	PS   units.Time `json:"ps"`
 }
 
@@ -444,6 +455,7 @@ type Run struct {
 	// Failures are the links that failed, by time; FlowsMoved is how many flows (the
 	// packets of a connection, one way) took another path for it.
 	Failures   []Failure `json:"failures,omitempty"`
+	Loops      []Loop    `json:"loops,omitempty"`  // that packets took as tables changed one by one, by time
 	Faults     []Fault   `json:"faults,omitempty"` // of cards, by host and time
 	Storms     []Storm   `json:"storms,omitempty"` // that PFC watchdogs found, by time
 	FlowsMoved int       `json:"flows_moved,omitempty"`

@@ -53,7 +53,19 @@ func (t *text) failures() {
 	t.prose(fmt.Sprintf("%s: %s%s", all[0].Link, metrics.FailureSteps(&all[0]), first), plain)
 	t.prose(fmt.Sprintf("flows that took another path: %s (a queue pair's data and the answers to it count apart)",
 		metrics.FormatCount(int64(t.r.FlowsMoved))), plain)
+	for i := range t.r.Loops {
+		if l := &t.r.Loops[i]; i < listedLoops || t.opt.Verbose {
+			t.prose(fmt.Sprintf("packets, to %s the first, %s; %s frames ended their TTL in it", l.To, metrics.SayLoop(l),
+				metrics.FormatCount(l.Expired)), plain)
+		}
+	}
+	if n := len(t.r.Loops) - listedLoops; n > 0 && !t.opt.Verbose {
+		t.prose(fmt.Sprintf("and %d more loops", n), plain)
+	}
 }
+
+// listedLoops is how many forwarding loops a report lists unless it is verbose.
+const listedLoops = 4
 
 // when is a time, or - for one that did not come.
 func (t *text) when(at units.Time) string {

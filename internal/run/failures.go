@@ -79,12 +79,47 @@ func (r *runner) switchesChanged(f *record.Failure, end units.Time) (n int) {
 	changed := make([]bool, len(r.Valid.Graph.Nodes))
 	for i := range r.Valid.Tables {
 		t := &r.Valid.Tables[i]
-		if r.Valid.Wire.Block == 0 && t.At != f.NoticedPS && t.At != last {
+		if r.Valid.Wire.Block == 0 && !r.Valid.Failover.FansOut() && t.At != f.NoticedPS && t.At != last {
 			continue // on account of another failure
 		}
 		if t.At >= f.NoticedPS && t.At <= min(last, end) && !changed[t.Node] {
 			changed[t.Node] = true
 			n++
+		}
+	}
+	return n
+}
+
+// recordLoops writes down the forwarding loops that the run came to, and what ended its TTL in each.
+func (r *runner) recordLoops(out *record.Run) {
+	g := r.Valid.Graph
+	for _, l := range r.Valid.Loops {
+		if l.From > out.EndPS {
+			continue
+		}
+		loop := record.Loop{To: g.Nodes[g.HostOf(l.Endpoint)].Name, FromPS: l.From, ToPS: l.To}
+		if l.To > out.EndPS {
+			loop.ToPS = -1
+		}
+		for k, n := range l.Nodes {
+			loop.Nodes = append(loop.Nodes, g.Nodes[n].Name)
+			before := l.Nodes[(k+len(l.Nodes)-1)%len(l.Nodes)]
+			loop.Expired += expired(out, g.Nodes[n].Name, g.Nodes[before].Name, l.From)
+		}
+		out.Loops = append(out.Loops, loop)
+	}
+}
+
+// expired counts the frames that came from a peer to a switch and had no hops left there, if some did
+// after an instant.
+func expired(out *record.Run, node, peer string, after units.Time) (n int64) {
+	for i := range out.Ports {
+		if p := &out.Ports[i]; p.Node == node && p.Peer.Node == peer {
+			for _, d := range p.DropCauses {
+				if d.Cause == catalog.DropTTL && d.Last >= after {
+					n += d.Count
+				}
+			}
 		}
 	}
 	return n

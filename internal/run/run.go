@@ -517,6 +517,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		out.Ledger = append(out.Ledger, n.Moved(moved)...)
 	}
 	r.recordFailures(out, moved)
+	r.recordLoops(out)
 	out.Storms, out.Faults = r.storms(), r.faults(end)
 	r.recordPaths(out, rows)
 	r.recordInside(out)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/fabric"
@@ -10,9 +11,13 @@ import (
 // ecmpSettings is the `ecmp` section of a switch.
 type ecmpSettings struct {
 	fabric.Hash
-	tiers []fabric.Hash
-	obj   object
+	tiers  []fabric.Hash
+	shares topology.Shares
+	obj    object
 }
+
+// defaultSlots is a common size of weighted groups.
+const defaultSlots = 64
 
 // hashKinds are the names of the kinds of hashes.
 var hashKinds = []string{"own", "mix", "crc32", "crc32c"}
@@ -30,9 +35,57 @@ func (r *resolver) ecmpKey(s *switchSettings) key {
 				e.tiers = append(e.tiers, h)
 			}
 			return r.d.err == nil
-		}, "The same by tier of switches, leaves first, over what stands beside it."))
+		}, "The same by tier of switches, leaves first, over what stands beside it."),
+		countedKey("weights", &e.shares.By, []string{"equal", "link", "path"},
+			"Shares of equal ports: `link` by the rates of their links, `path` by what their links and all behind them can "+
+				"carry to the destination, so that they follow when a link fails, or one of several parallel ones "+
+				"([model](../models/ethernet.md#weights)).").unless(r.noEthernet),
+		numberKey("slots", &e.shares.Slots, 2, topology.MaxGroup, "Slots of the table that ports with weights share.").
+			otherwise(strconv.Itoa(defaultSlots)).unless(func() string {
+			return when(e.shares.By == topology.Equal, "ports with equal shares have no table; give weights: path")
+		}))
 	return sectionKey("ecmp", keys, "How a switch chooses among equal ports by a flow's five-tuple "+
 		"([model](../models/ethernet.md#ecmp)).").in(&e.obj)
+}
+
+// rules are those by which switches find their paths.
+func (r *resolver) rules() (x topology.Rules) {
+	if r.stack().Credits {
+		return x
+	}
+	x.UpDown = r.upDown
+	if r.upDown {
+		r.note("paths", pathsUpDown, fromScenario)
+	}
+	for n := range r.switches {
+		if s := r.switches[n].ecmp.shares; s.By != topology.Equal && r.v.Graph.Nodes[n].Kind == topology.Switch {
+			if x.Shares == nil {
+				x.Shares = make([]topology.Shares, len(r.switches))
+			}
+			s.Slots = cmp.Or(s.Slots, defaultSlots)
+			x.Shares[n] = s
+			by := "by " + [...]string{"", "link", "path"}[s.By]
+			r.note("switch.ecmp.weights", by+", "+strconv.Itoa(s.Slots)+" slots", fromScenario)
+		}
+	}
+	return x
+}
+
+// Words of the key paths.
+const (
+	pathsShortest = "shortest"
+	pathsUpDown   = "up-down"
+)
+
+// pathsKey says which paths packets take.
+func (r *resolver) pathsKey() key {
+	return eitherKey("paths", &r.upDown, pathsShortest, pathsUpDown,
+		"Which paths there are: `up-down` has none that goes up after it came down, so that pauses close no circle. Up is "+
+			"towards the higher tier, in an explicit topology towards the switch named first "+
+			"([model](../models/ethernet.md#up-and-down)).").unless(func() string {
+		return when(r.stack().Credits && !r.compared,
+			"InfiniBand switches have forwarding tables; give infiniband.routing: updn")
+	})
 }
 
 // hashKeys are the keys of a hash.

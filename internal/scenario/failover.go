@@ -49,6 +49,10 @@ func (r *resolver) failoverKeys() []key {
 			"takes milliseconds (RFC 7938, 7.1), BFD three intervals (900 ms at the usual 300 ms).").or("never", func() { s.Detect = units.Never }),
 		timeKey("converge", &s.Converge, "From then until all other switches have tables without the link; `never`: they keep theirs. An assumption to vary.").
 			otherwise("10ms; InfiniBand: what the sweep takes").or("never", func() { s.Converge = units.Never }),
+		timeKey("per_hop", &s.PerHop, "What news take on from each switch to its neighbours: the ends of the link have new "+
+			"tables after `converge`, switches n hops from them n times this later. Meanwhile packets may go round in loops "+
+			"([model](../models/ethernet.md#news-that-spread-slowly)).").otherwise("0: all at once").unless(r.noEthernet).
+			within(0, int64(10*units.Second), "is no time for news to take; give at most 10s"),
 		eitherKey("hashing", &s.resilient, hashThreshold, hashResilient,
 			"Flows stay where their link is left; or the group is hashed anew (RFC 2992).").unless(func() string {
 			return when(r.stack().Credits && !r.compared, "InfiniBand's tables have one port per destination")
@@ -84,9 +88,13 @@ func (r *resolver) resolveFailover(at pos) {
 	if r.ib.subnet.tables != nil {
 		err = r.sweeps()
 	} else {
+		r.programming()
 		r.v.Failover, r.v.Resilient = s.Failover, s.resilient
 		r.v.Tables, err = s.Changes(r.v.Graph, r.v.Routes)
 		r.ethernetFailures()
+		if err == nil && s.FansOut() {
+			r.v.Loops = topology.Loops(r.v.Graph, r.v.Routes, r.v.Tables)
+		}
 	}
 	if err != nil {
 		var sweep *subnet.SweepError
@@ -97,6 +105,19 @@ func (r *resolver) resolveFailover(at pos) {
 		return
 	}
 	r.failoverNotes()
+}
+
+// programming gathers what switches take to write their tables.
+func (r *resolver) programming() {
+	for n := range r.switches {
+		if t := r.switches[n].programming; t > 0 {
+			if r.failover.Programming == nil {
+				r.failover.Programming = make([]units.Time, len(r.switches))
+			}
+			r.failover.Programming[n] = t
+			r.note("switch.programming", t.String(), fromScenario)
+		}
+	}
 }
 
 // ethernetFailures notes when each failure is noticed and rerouted.
@@ -110,6 +131,10 @@ func (r *resolver) ethernetFailures() {
 			if s.Converge != units.Never {
 				f.ReroutedPS = f.NoticedPS + s.Converge
 				f.Phases = append(f.Phases, record.Phase{Name: record.PhaseConvergence, PS: s.Converge})
+				if last := slices.Max(s.Delays(r.v.Graph, x.link)); last > 0 {
+					f.ReroutedPS += last
+					f.Phases = append(f.Phases, record.Phase{Name: record.PhaseFanOut, PS: last})
+				}
 			}
 		}
 		r.v.Failures = append(r.v.Failures, f)
@@ -285,6 +310,9 @@ func (r *resolver) failoverNotes() {
 		return
 	}
 	r.note("failover.converge", timeOrNever(s.Converge), sourceOf(s.obj, "converge", fromConvergence))
+	if s.PerHop > 0 {
+		r.note("failover.per_hop", s.PerHop.String(), fromScenario)
+	}
 	hashing := hashResilient
 	if !s.resilient {
 		hashing = hashThreshold
@@ -338,7 +366,7 @@ func (r *resolver) warnDown() {
 	if !failing {
 		return
 	}
-	left, err := topology.RoutesWithout(g, dead)
+	left, err := r.failover.Rules.Without(g, dead)
 	if err != nil {
 		return
 	}

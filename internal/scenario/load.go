@@ -400,6 +400,7 @@ func (r *resolver) headerKeys() []key {
 		}, "What the network is: `rocev2` (PFC, ECN, DCQCN), `rocev2-pfc-only` (PFC alone), `rocev2-ecn-only` (ECN and DCQCN, no PFC), `rocev2-none`, `rocev2-lossy` (as "+
 			"`rocev2-ecn-only`, with selective repeat), `rocev2-irn`, `infiniband`, `tcp` or `dctcp`; see [compare](../compare.md).").otherwise("`rocev2`"),
 		r.routingKey(),
+		r.pathsKey(),
 		byteCountKey("mtu", &r.mtu, "256, 512, 1024, 2048, 4096", "Path MTU, the payload of a full packet in bytes.",
 			func(v int) bool { return v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096 },
 			"is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)"),

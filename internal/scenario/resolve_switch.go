@@ -48,6 +48,7 @@ type resolver struct {
 	noise         noiseSettings
 	balancing     fabric.Balancing // the key routing; nil: ecmp
 	routingKeys   object           // likewise
+	upDown        bool             // the key paths
 	unselective   string           // see cardThatGoesBack
 	ib            infinibandSettings
 	latencySource string // of InfiniBand switches that give no latency

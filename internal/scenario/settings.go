@@ -59,6 +59,7 @@ type switchSettings struct {
 	pfc                pfcSettings
 	watchdog           watchdogSettings
 	ecmp               ecmpSettings
+	programming        units.Time        // of new tables
 	outages            []topology.Outage // of all its links: it is down
 	outagesAt          pos
 	ecn                ecnSettings
@@ -125,6 +126,10 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 			otherwise("the same number").unless(r.noEthernet).unless(func() string { return r.trustsDSCP(s) }),
 		schedulerKey(&s.strict, &s.weight).unless(r.noEthernet),
 		r.ecmpKey(s),
+		timeKey("programming", &s.programming,
+			"How long it takes to write new tables after a link failed or came back, once it knows how.").otherwise("0").
+			within(0, int64(10*units.Second), "is no time to write tables; give at most 10s").unless(r.noEthernet).
+			unless(func() string { return when(!r.compared && !r.anyDown(), "no link has a down_at") }),
 		listedKey("down", func() []key { return switchOutageKeys(new(topology.Outage)) }, func(o object, name string) bool {
 			return r.readSwitchOutages(s, o, name)
 		}, "When it is down, as when it dies or reboots, such as `[{at: 1ms, until: 60ms}]`: all of its links fail then, and what it holds is lost."),

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/subnet"
-	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -48,7 +47,8 @@ func (r *resolver) route(o object) {
 			r.warnSpreadLoop()
 		}
 	}
-	routes, err := topology.ComputeRoutes(r.v.Graph)
+	r.failover.Rules = r.rules()
+	routes, err := r.failover.Rules.Without(r.v.Graph, nil)
 	if err != nil {
 		r.d.fail(o.at("topology"), "%v", err)
 		return

@@ -36,6 +36,7 @@ type Valid struct {
 	Resilient   bool
 	Failover    topology.Failover // when the ends of a failed link notice it; not on InfiniBand
 	Failures    []record.Failure  // the links that fail, and when that is noticed and rerouted
+	Loops       []topology.Loop   // that packets take while some switches have new tables and others have not
 	Noise       Noise
 	BesideNoise Noise        // of the switches in Beside
 	BesideWire  wire.Profile // of their links

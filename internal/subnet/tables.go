@@ -138,7 +138,7 @@ func (t *Tables) Routes(offset int) (*topology.Routes, error) {
 		r.Group[n] = make([]uint32, len(lids))
 		for ep, lid := range lids {
 			if port := t.Lookup(n, lid); port != NoPort && port > 0 {
-				r.Group[n][ep] = uint32(port-1)<<8 | 1
+				r.Group[n][ep] = topology.Pack(int(port-1), 1)
 			}
 		}
 	}

@@ -3,15 +3,21 @@ package topology
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Failover is how fast an Ethernet network notices that a link failed, or came
-// back.
+// back, and by which rules it routes then.
 type Failover struct {
 	Detect   units.Time // from the event until the switches at both ends know; units.Never: they never do
-	Converge units.Time // from then until all other switches know; units.Never likewise
+	Converge units.Time // from then until they have new tables, and all others but for PerHop; units.Never likewise
+	// PerHop is what news take from a switch to its neighbours.
+	PerHop units.Time
+	// Programming is what each node takes to write its new tables; nil: no time.
+	Programming []units.Time
+	Rules       Rules
 }
 
 // Notices reports whether the switches at both ends come to know of an outage: it must
@@ -34,15 +40,20 @@ type sight struct {
 	link  int
 	local bool // at the ends of the link alone
 	down  bool
+	node  int // that alone comes to know; everyone: all do
 }
+
+const everyone = -1
 
 // Changes lists the tables that the failures of a graph's links bring, by time,
 // then node. A switch at an end of a failed link withdraws its port once it has
 // detected the failure, from every group of equal-cost paths; it has no other
 // paths then than those of the same length. Once the network has converged all
-// switches have the shortest paths of what is left.
+// switches have the paths of what is left; as long as some have and others have
+// not, they may send packets to each other in a loop.
 func (f Failover) Changes(g *Graph, routes *Routes) ([]Tables, error) {
-	w := &withdrawal{g: g, base: routes, local: make([]bool, len(g.Links)), global: make([]bool, len(g.Links))}
+	w := &withdrawal{g: g, rules: f.Rules, local: make([]bool, len(g.Links)), known: make([][]int, len(g.Nodes)),
+		recent: []routesWithout{{"", routes}}}
 	for n := range g.Nodes {
 		w.last = append(w.last, Tables{Group: routes.Group[n], Members: routes.Members[n]})
 	}
@@ -60,6 +71,40 @@ func (f Failover) Changes(g *Graph, routes *Routes) ([]Tables, error) {
 	return w.out, nil
 }
 
+// FansOut reports whether switches get new tables one after the other.
+func (f Failover) FansOut() bool {
+	return f.PerHop > 0 || slices.ContainsFunc(f.Programming, func(t units.Time) bool { return t > 0 })
+}
+
+// Delays are what each node takes longer than the ends of a link to have tables without it; -1: a
+// host, or a switch that no news reach.
+func (f Failover) Delays(g *Graph, link int) []units.Time {
+	delay := make([]units.Time, len(g.Nodes))
+	for n := range delay {
+		delay[n] = -1
+	}
+	var queue []int
+	for _, end := range []int{g.Links[link].A, g.Links[link].B} {
+		if g.Nodes[end].Kind == Switch {
+			delay[end], queue = 0, append(queue, end)
+		}
+	}
+	for i := 0; i < len(queue); i++ {
+		for _, p := range g.Nodes[queue[i]].Ports {
+			if p.Link != link && g.Nodes[p.Peer].Kind == Switch && delay[p.Peer] < 0 {
+				delay[p.Peer] = delay[queue[i]] + f.PerHop
+				queue = append(queue, p.Peer)
+			}
+		}
+	}
+	for n := range delay {
+		if f.Programming != nil && delay[n] >= 0 {
+			delay[n] += f.Programming[n]
+		}
+	}
+	return delay
+}
+
 // sights lists what switches come to know, by time.
 func (f Failover) sights(g *Graph) []sight {
 	var seen []sight
@@ -67,9 +112,17 @@ func (f Failover) sights(g *Graph) []sight {
 		if at == units.Never {
 			return
 		}
-		seen = append(seen, sight{at + f.Detect, link, true, down})
-		if f.Converge != units.Never {
-			seen = append(seen, sight{at + f.Detect + f.Converge, link, false, down})
+		seen = append(seen, sight{at + f.Detect, link, true, down, everyone})
+		switch at += f.Detect + f.Converge; {
+		case f.Converge == units.Never:
+		case !f.FansOut():
+			seen = append(seen, sight{at, link, false, down, everyone})
+		default:
+			for n, delay := range f.Delays(g, link) {
+				if delay >= 0 {
+					seen = append(seen, sight{at + delay, link, false, down, n})
+				}
+			}
 		}
 	}
 	for i := range g.Links {
@@ -86,54 +139,97 @@ func (f Failover) sights(g *Graph) []sight {
 
 // withdrawal is the state of Changes.
 type withdrawal struct {
-	g             *Graph
-	base          *Routes  // without the links in global
-	local, global []bool   // by link: known to be down at its ends; everywhere
-	last          []Tables // by node
-	out           []Tables
+	g      *Graph
+	rules  Rules
+	local  []bool          // by link: known to be down at its ends
+	known  [][]int         // by node: the links that it has routes without, in order
+	recent []routesWithout // the latest that were computed
+	last   []Tables        // by node
+	out    []Tables
 }
+
+// routesWithout are the routes without some links, which key names.
+type routesWithout struct {
+	key    string
+	routes *Routes
+}
+
+// mostRecent is how many routes are kept: as news spread, few sets of links are known at once.
+const mostRecent = 16
 
 // learn takes in what becomes known at one instant and notes the tables that
 // change with it.
 func (w *withdrawal) learn(seen []sight) error {
-	global := false
+	touched := make([]bool, len(w.g.Nodes))
 	for _, s := range seen {
 		if s.local {
 			w.local[s.link] = s.down
-		} else {
-			w.global[s.link] = s.down
-			global = true
-		}
-	}
-	if global {
-		routes, err := RoutesWithout(w.g, w.global)
-		if err != nil {
-			return err
-		}
-		w.base = routes
-	}
-	for node := range w.g.Nodes {
-		if w.g.Nodes[node].Kind != Switch || !global && !w.ends(node, seen) {
+			touched[w.g.Links[s.link].A], touched[w.g.Links[s.link].B] = true, true
 			continue
 		}
-		w.note(seen[0].at, node)
+		for n := range touched {
+			if s.node == everyone || s.node == n {
+				w.known[n] = with(w.known[n], s.link, s.down)
+				touched[n] = true
+			}
+		}
+	}
+	for node, yes := range touched {
+		if !yes || w.g.Nodes[node].Kind != Switch {
+			continue
+		}
+		if err := w.note(seen[0].at, node); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// ends reports whether a link that was seen ends at node.
-func (w *withdrawal) ends(node int, seen []sight) bool {
-	return slices.ContainsFunc(seen, func(s sight) bool {
-		return w.g.Links[s.link].A == node || w.g.Links[s.link].B == node
-	})
+// with is an ordered list of links with one more, or one less.
+func with(list []int, link int, down bool) []int {
+	k, there := slices.BinarySearch(list, link)
+	switch {
+	case there == down:
+		return list
+	case down:
+		return slices.Insert(slices.Clip(list), k, link)
+	}
+	return slices.Delete(slices.Clone(list), k, k+1)
+}
+
+// routes are those without some links.
+func (w *withdrawal) routes(without []int) (*Routes, error) {
+	key := ""
+	for _, link := range without {
+		key += strconv.Itoa(link) + " "
+	}
+	if k := slices.IndexFunc(w.recent, func(r routesWithout) bool { return r.key == key }); k >= 0 {
+		return w.recent[k].routes, nil
+	}
+	dead := make([]bool, len(w.g.Links))
+	for _, link := range without {
+		dead[link] = true
+	}
+	routes, err := w.rules.Without(w.g, dead)
+	if err != nil {
+		return nil, err
+	}
+	if w.recent = append(w.recent, routesWithout{key, routes}); len(w.recent) > mostRecent {
+		w.recent = slices.Delete(w.recent, 0, 1)
+	}
+	return routes, nil
 }
 
 // note adds the tables of a switch at an instant, if they differ from those before.
-func (w *withdrawal) note(at units.Time, node int) {
-	now := Tables{At: at, Node: node, Group: w.base.Group[node], Members: w.base.Members[node]}
+func (w *withdrawal) note(at units.Time, node int) error {
+	base, err := w.routes(w.known[node])
+	if err != nil {
+		return err
+	}
+	now := Tables{At: at, Node: node, Group: base.Group[node], Members: base.Members[node]}
 	var dead []uint16
 	for port, p := range w.g.Nodes[node].Ports {
-		if w.local[p.Link] && !w.global[p.Link] {
+		if w.local[p.Link] && !slices.Contains(w.known[node], p.Link) {
 			dead = append(dead, uint16(port))
 		}
 	}
@@ -144,12 +240,12 @@ func (w *withdrawal) note(at units.Time, node int) {
 		w.last[node] = now
 		w.out = append(w.out, now)
 	}
+	return nil
 }
 
 // Of returns the local ports by which t sends to endpoint ep.
 func (t *Tables) Of(ep int) []uint16 {
-	g := t.Group[ep]
-	return t.Members[g>>8 : g>>8+g&0xff]
+	return of(t.Members, t.Group[ep])
 }
 
 func (t *Tables) same(o *Tables) bool {
@@ -170,12 +266,12 @@ func withoutPorts(group []uint32, members, ports []uint16) ([]uint32, []uint16) 
 		small, ok := left[g]
 		if !ok {
 			at := len(kept)
-			for _, m := range members[g>>8 : g>>8+g&0xff] {
+			for _, m := range of(members, g) {
 				if !slices.Contains(ports, m) {
 					kept = append(kept, m)
 				}
 			}
-			small = uint32(at)<<8 | uint32(len(kept)-at)
+			small = Pack(at, len(kept)-at)
 			left[g] = small
 		}
 		out[ep] = small

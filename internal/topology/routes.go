@@ -1,30 +1,47 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Routes holds, for every switch and destination endpoint, the set of egress
 // ports on shortest paths (ECMP group). Groups are shared.
 type Routes struct {
-	// Group[node] is nil for hosts, else one entry per endpoint: offset<<8 | n
-	// into Members[node]; n = 0: unreachable. Switches may share a table.
+	// Group[node] is nil for hosts, else one entry per endpoint: Pack(offset, n)
+	// into Members[node]; n = 0: unreachable. Switches may share a table. A port
+	// with a weight is a member as often as it has slots.
 	Group   [][]uint32
 	Members [][]uint16
 }
 
 // Limits of the packed form of a group.
 const (
-	MaxGroup   = 255     // ports of one ECMP group
-	maxOffset  = 1 << 24 // members of all groups of one switch
-	maxEntries = 1 << 28 // switches x endpoints: 1 GiB of tables
+	GroupBits  = 10                    // of a packed group that count its members
+	MaxGroup   = 1<<GroupBits - 1      // ports of one ECMP group, or slots of a weighted one
+	maxOffset  = 1 << (32 - GroupBits) // members of all groups of one switch
+	maxEntries = 1 << 28               // switches x endpoints: 1 GiB of tables
 )
+
+// Pack packs where the members of a group begin and how many there are.
+func Pack(offset, n int) uint32 { return uint32(offset)<<GroupBits | uint32(n) }
+
+// Unpack is the reverse of Pack.
+func Unpack(group uint32) (offset, n uint32) { return group >> GroupBits, group & MaxGroup }
+
+// of returns the members of a group.
+func of(members []uint16, group uint32) []uint16 {
+	offset, n := Unpack(group)
+	return members[offset : offset+n]
+}
 
 // Lookup returns the candidate local egress ports of switch node for endpoint ep.
 func (r *Routes) Lookup(node, ep int) []uint16 {
-	g := r.Group[node][ep]
-	return r.Members[node][g>>8 : g>>8+g&0xff]
+	return of(r.Members[node], r.Group[node][ep])
 }
 
 // ComputeRoutes fills the tables with all shortest paths, counted in hops, from
@@ -38,12 +55,16 @@ func ComputeRoutes(g *Graph) (*Routes, error) { return RoutesWithout(g, nil) }
 // holds an entry per link of the graph, or is nil. ECMP groups shrink by the dead
 // ports, longer paths take over where no shortest one is left, and endpoints that
 // nothing reaches any more have empty groups.
-func RoutesWithout(g *Graph, dead []bool) (*Routes, error) {
+func RoutesWithout(g *Graph, dead []bool) (*Routes, error) { return Rules{}.Without(g, dead) }
+
+// Without is RoutesWithout for paths by rules.
+func (x Rules) Without(g *Graph, dead []bool) (*Routes, error) {
 	if dead != nil && len(dead) != len(g.Links) {
 		return nil, fmt.Errorf("%d links are marked dead or alive, of %d", len(dead), len(g.Links))
 	}
 	b := newRouteBuilder(g)
 	b.dead = dead
+	b.follow(x)
 	if n := len(b.switches) * len(g.Endpoints); n > maxEntries {
 		return nil, fmt.Errorf("the routing tables of %d switches and %d endpoints would need %d entries, more than %d; make the topology smaller",
 			len(b.switches), len(g.Endpoints), n, maxEntries)
@@ -91,6 +112,25 @@ type routeBuilder struct {
 	members  []uint16
 	key      []byte
 	shared   []map[string]uint32 // by node: member list -> group; looked up, never iterated
+
+	// Of Rules.
+	order     []int        // by node: see Graph.Order; nil: all shortest paths
+	downwards []int        // the switches in that order
+	falls     []bool       // by node: the current leaf lies all the way down
+	shares    []Shares     // by node; nil: equal
+	carries   []units.Rate // by node: to the current leaf
+}
+
+// follow has b keep to rules.
+func (b *routeBuilder) follow(x Rules) {
+	if x.UpDown {
+		b.order, b.falls = b.g.Order(), make([]bool, len(b.g.Nodes))
+		b.downwards = slices.Clone(b.switches)
+		slices.SortFunc(b.downwards, func(m, n int) int { return cmp.Compare(b.order[m], b.order[n]) })
+	}
+	if slices.ContainsFunc(x.Shares, func(s Shares) bool { return s.By != Equal }) {
+		b.shares, b.carries = x.Shares, make([]units.Rate, len(b.g.Nodes))
+	}
 }
 
 func newRouteBuilder(g *Graph) *routeBuilder {
@@ -122,7 +162,14 @@ func newRouteBuilder(g *Graph) *routeBuilder {
 
 // towards routes every switch to the endpoints behind leaf.
 func (b *routeBuilder) towards(leaf int) error {
-	b.search(leaf)
+	if b.order != nil {
+		b.searchUpDown(leaf)
+	} else {
+		b.search(leaf)
+	}
+	if b.carries != nil {
+		b.carries[leaf] = math.MaxInt64 / 2 // each of its hosts has a link of its own
+	}
 	for _, ep := range b.behind[leaf] {
 		e := b.g.Endpoints[ep]
 		port := b.g.Nodes[e.Node].Ports[e.Port]
@@ -138,10 +185,11 @@ func (b *routeBuilder) towards(leaf int) error {
 	for _, s := range b.queue[1:] {
 		b.members = b.members[:0]
 		for port, p := range b.g.Nodes[s].Ports {
-			if b.g.Nodes[p.Peer].Kind == Switch && b.dist[p.Peer] == b.dist[s]-1 && b.alive(p) {
+			if b.follows(s, p) {
 				b.members = append(b.members, uint16(port))
 			}
 		}
+		b.divide(s)
 		group, err := b.group(s, b.members)
 		if err != nil {
 			return err
@@ -195,7 +243,7 @@ func (b *routeBuilder) group(node int, members []uint16) (uint32, error) {
 		return 0, fmt.Errorf("%s needs more than %d group members; make the topology smaller", b.g.Nodes[node].Name, maxOffset)
 	}
 	b.routes.Members[node] = append(b.routes.Members[node], members...)
-	group := uint32(offset)<<8 | uint32(len(members))
+	group := Pack(offset, len(members))
 	b.shared[node][string(b.key)] = group
 	return group, nil
 }
@@ -209,7 +257,7 @@ func (r *Routes) CheckPair(g *Graph, src, dst int) error {
 	}
 	p := g.Nodes[s.Node].Ports[s.Port]
 	direct := p.Peer == d.Node && p.PeerPort == d.Port
-	if direct || r.Group[p.Peer] != nil && r.Group[p.Peer][dst]&0xff != 0 {
+	if direct || r.Group[p.Peer] != nil && len(r.Lookup(p.Peer, dst)) > 0 {
 		return nil
 	}
 	return fmt.Errorf("no path leads from %s to %s; hosts do not forward, so join them by switches",
@@ -222,7 +270,7 @@ func (r *Routes) CheckPair(g *Graph, src, dst int) error {
 func (r *Routes) Check(g *Graph) error {
 	complete := make([]bool, len(g.Nodes)) // switches that know every endpoint
 	for i, groups := range r.Group {
-		complete[i] = groups != nil && !slices.ContainsFunc(groups, func(group uint32) bool { return group&0xff == 0 })
+		complete[i] = groups != nil && !slices.ContainsFunc(groups, func(group uint32) bool { return group&MaxGroup == 0 })
 	}
 	for src, s := range g.Endpoints {
 		if complete[g.Nodes[s.Node].Ports[s.Port].Peer] {
@@ -245,7 +293,7 @@ func (r *Routes) MaxGroupSize() int {
 	most := uint32(0)
 	for _, groups := range r.Group {
 		for _, group := range groups {
-			most = max(most, group&0xff)
+			most = max(most, group&MaxGroup)
 		}
 	}
 	return int(most)

@@ -218,7 +218,7 @@ func TestGroupTooLarge(t *testing.T) {
 		t.Errorf("a group of %d has %d members", MaxGroup, r.MaxGroupSize())
 	}
 	g.AddLink(2, 3, spec(units.Gbps))
-	want := "b has 256 equal-cost ports to one destination; an ECMP group holds at most 255"
+	want := "b has 1024 equal-cost ports to one destination; an ECMP group holds at most 1023"
 	if _, err := ComputeRoutes(g); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

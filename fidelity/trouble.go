@@ -35,6 +35,29 @@ func (c *checker) loop() {
 	}
 }
 
+// bounce, case F14: two flows that come down to a leaf and go up again close a circle, and once others
+// share its links nothing moves any more. With a second lossless class after the bounce all
+// complete, and the link that carries most is full: 42 MB at 40 Gb/s.
+func (c *checker) bounce() {
+	const source = "Tagger (CoNEXT 2017): one class deadlocks, a second one after a bounce reaches the full rate"
+	r := c.scenario("f14-bounce")
+	open := 0.0
+	if r.Stopped == "deadlock" {
+		open = float64(r.OpenMessages)
+	}
+	c.within("one class: messages in a deadlock", 4, open, 0, source)
+	r = c.scenario("f14-bounce", "switch.bounce={3: 4}", "switch.pfc.enabled=[3, 4]")
+	c.within("a class after the bounce: messages open", 0, float64(r.OpenMessages), 0, source)
+	c.within("frames dropped", 0, dropped(r), 0, source)
+	last := units.Time(0)
+	for i := range r.Messages {
+		last = max(last, r.Messages[i].StartPS+r.Messages[i].CompletionPS)
+	}
+	const frames = 2*4883 + 489 // of MTU 4096
+	line := float64((40 * units.Gbps).TxTimeLong(frames * (4096 + 62 + 20)))
+	c.within("until all are through, over what the line takes", 1, float64(last)/line, 0.005, source)
+}
+
 // watchdog, case F15: a storm is found after 200 to 400 ms and restored as long after its end, and
 // who does not go there gets on.
 func (c *checker) watchdog() {

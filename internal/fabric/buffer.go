@@ -6,13 +6,13 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// charge asks the memory of a switch for room for a frame of class c that came in at port i
-// and goes out at port e, and charges it. It reports the answer, and whether the peer of
-// port i is to stop now.
-func (n *Net) charge(now units.Time, sw *swtch, i, e int, c uint8, size uint32) (v mmu.Verdict, due bool) {
+// charge asks the memory of a switch for room for a frame that came in at port i in class in
+// and goes out at port e in class c, and charges it. It reports the answer, and whether the peer
+// of port i is to stop now.
+func (n *Net) charge(now units.Time, sw *swtch, i, e int, in, c uint8, size uint32) (v mmu.Verdict, due bool) {
 	m := &sw.memory
-	g := m.Group(i-sw.base, int(c))
-	k := m.Queue(g, e-sw.base)
+	g := m.Group(i-sw.base, int(in))
+	k := m.Queue(m.Group(i-sw.base, int(c)), e-sw.base)
 	cells := m.Cells(size)
 	if !g.Lossless() && k.Limited() {
 		m.NoteQueue(now, k, cells)
@@ -25,11 +25,11 @@ func (n *Net) charge(now units.Time, sw *swtch, i, e int, c uint8, size uint32) 
 	if g.Lossless() && !stopped && v == mmu.Admitted {
 		m.Note(now, g)
 	}
-	if n.ports[i].pfc>>c&1 == 0 {
+	if n.ports[i].pfc>>in&1 == 0 {
 		return v, false // there is nobody to stop
 	}
 	if due {
-		n.cold[i].xoff[c].Add(now, m.Using(g))
+		n.cold[i].xoff[in].Add(now, m.Using(g))
 	}
 	return v, due
 }
@@ -42,8 +42,9 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 		return
 	}
 	m := &sw.memory
-	g := m.Group(int(pk.In), int(c))
-	k := m.Queue(g, e-sw.base)
+	in := sw.cameIn(pk)
+	g := m.Group(int(pk.In), int(in))
+	k := m.Queue(m.Group(int(pk.In), int(c)), e-sw.base)
 	xon := m.Release(g, k, m.Cells(pk.Frame))
 	if s := m.Broken(g, k); s != "" {
 		n.part.Bug("%s, port %d to %d, class %d: %s", sw.name, pk.In+1, e-sw.base+1, c, s)
@@ -55,7 +56,7 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 		return
 	}
 	i := sw.base + int(pk.In)
-	n.ports[i].wantPause(c, false)
+	n.ports[i].wantPause(in, false)
 	if i != e {
 		n.kick(now, i)
 	}

@@ -146,7 +146,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"), wred: rng.New(s.Seed, s.Name+"/wred"),
 		arbitration: p.Arbitration, draw: rng.New(s.Seed, s.Name+"/arbitration"),
-		moves: newMoves(&s, len(n.pins)),
+		moves: newMoves(&s, len(n.pins)), bounce: p.Bounce,
 	})
 	sw := &n.switches[len(n.switches)-1]
 	if p.Balancing != nil {

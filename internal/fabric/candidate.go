@@ -45,7 +45,7 @@ func (n *Net) candidate(now units.Time, sw *swtch, e int, c uint8, v mmu.Verdict
 		slot, r.slot = r.slot, slot
 	}
 	if slot != 0 {
-		n.refuse(now, sw.base+int(n.part.Rec(slot).In), e, c, r.why, slot)
+		n.refuse(now, sw.base+int(n.part.Rec(slot).In), e, c, c, r.why, slot)
 	}
 	return true
 }
@@ -60,14 +60,14 @@ func (n *Net) admitCandidate(now units.Time, sw *swtch, e int, c uint8) {
 	}
 	r := &n.rivals[c][e]
 	pk := n.part.Rec(slot)
-	v, _ := n.charge(now, sw, sw.base+int(pk.In), e, c, pk.Frame)
+	v, _ := n.charge(now, sw, sw.base+int(pk.In), e, c, c, pk.Frame)
 	if v != mmu.Admitted && n.queues[c][e].head != 0 {
 		return
 	}
 	r.slot = 0
 	sw.waiting--
 	if v != mmu.Admitted {
-		n.refuse(now, sw.base+int(pk.In), e, c, v, slot)
+		n.refuse(now, sw.base+int(pk.In), e, c, c, v, slot)
 		return
 	}
 	n.place(now, sw, e, c, pk, slot, true)

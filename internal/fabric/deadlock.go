@@ -1,9 +1,6 @@
 package fabric
 
-import (
-	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/record"
-)
+import "github.com/hopscope/hopscope/internal/record"
 
 // Queue names the queue of one class of port Port of the partition Part.
 type Queue struct {
@@ -35,21 +32,14 @@ func (n *Net) Behind(i int, c uint8) (out []Queue) {
 // holds reports whether the queue of a class of port e has a frame that came in by
 // a port, in class c.
 func (n *Net) holds(e int, class uint8, port uint16, c uint8) bool {
+	sw := &n.switches[n.ports[e].node]
 	for slot := n.queues[class][e].head; slot != 0; slot = n.part.Rec(slot).Next {
 		pk := n.part.Rec(slot)
-		if pk.In == port && n.cameIn(e, pk) == c {
+		if pk.In == port && sw.cameIn(pk) == c {
 			return true
 		}
 	}
 	return false
-}
-
-// cameIn is the class in which a frame that waits at port e came in.
-func (n *Net) cameIn(e int, pk *packet.Packet) uint8 {
-	if n.ports[e].credited {
-		return pk.VL()
-	}
-	return pk.Class
 }
 
 // PortName is how reports name port i.

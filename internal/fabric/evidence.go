@@ -80,7 +80,7 @@ func (n *Net) fillOf(now units.Time, sw *swtch, i int, c uint8) record.Fill {
 	walks, on := n.walks[:0], n.walksOn[:0]
 	for e := sw.base; e < sw.base+sw.nports; e++ {
 		ready := n.ports[e].ready
-		if !sw.credited {
+		if !sw.credited && sw.bounce == nil {
 			ready &= 1 << c
 		}
 		for ; ready != 0; ready &= ready - 1 {
@@ -95,7 +95,7 @@ func (n *Net) fillOf(now units.Time, sw *swtch, i int, c uint8) record.Fill {
 		for _, k := range on {
 			w := &walks[k]
 			pk := n.part.Rec(w.slot)
-			if pk.In == in && (!sw.credited || pk.VL() == c) {
+			if pk.In == in && sw.cameIn(pk) == c {
 				w.bytes += int64(pk.Frame)
 			}
 			if w.slot = pk.Next; w.slot != 0 {

@@ -74,5 +74,6 @@ type SwitchParams struct {
 	// the switch, before it is discarded; 0: for ever. See Lifetime.
 	HOQLife, PacketLife units.Time
 	Watchdog            *WatchdogParams // shared, read only; nil: none
+	Bounce              *BounceParams   // read only; nil: frames stay in their class
 	Ports               []PortParams    // per local port
 }

@@ -36,7 +36,7 @@ import (
 // isPlain reports whether frames may take the plain path through a switch.
 func (s *swtch) isPlain() bool {
 	return !s.credited && !s.cutThrough && s.maxFrame == 0 && !s.markAtEnqueue && s.hashes() && s.moves == nil &&
-		s.hoqLife == 0 && s.packetLife == 0
+		s.bounce == nil && s.hoqLife == 0 && s.packetLife == 0
 }
 
 // hashes reports whether its own hash chooses among equal ports.

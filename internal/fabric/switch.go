@@ -40,8 +40,9 @@ type swtch struct {
 	moves                  *moves     // nil: the tables never change
 	strays                 record.Act // packets that left by another port than their hash says; see balance
 	watchdog               *watchdog  // nil: none
-	plain                  bool       // its ports may take the plain path
-	direct                 bool       // likewise plainCredited
+	bounce                 *BounceParams
+	plain                  bool // its ports may take the plain path
+	direct                 bool // likewise plainCredited
 }
 
 // forward routes a frame that arrived at port i of a switch.
@@ -67,6 +68,9 @@ func (n *Net) forward(now units.Time, i int, pk *packet.Packet, slot uint32) {
 		pk.Class = sw.outVL(pk.In, pk.Out, pk.SL())
 	} else {
 		pk.Class = sw.class(pk)
+		if sw.bounce != nil {
+			sw.bounce.lift(pk)
+		}
 	}
 	if sw.cutThrough && n.ports[sw.base+int(pk.Out)].rate > p.rate {
 		// A faster egress would run dry: wait for the last bit.
@@ -139,14 +143,14 @@ func (n *Net) pinned(pk *packet.Packet) bool {
 	return true
 }
 
-// refuse drops a frame of class c from port i to port e for which there is no room, at the
-// port whose account has none.
-func (n *Net) refuse(now units.Time, i, e int, c uint8, v mmu.Verdict, slot uint32) {
+// refuse drops a frame from port i, in class in there, to port e, in class c, for which there is no
+// room, at the port whose account has none.
+func (n *Net) refuse(now units.Time, i, e int, in, c uint8, v mmu.Verdict, slot uint32) {
 	switch v {
 	case mmu.HeadroomEnd:
-		n.drop(now, i, c, catalog.DropHeadroom, slot)
+		n.drop(now, i, in, catalog.DropHeadroom, slot)
 	case mmu.IngressEnd:
-		n.drop(now, i, c, catalog.DropIngress, slot)
+		n.drop(now, i, in, catalog.DropIngress, slot)
 	case mmu.PoolEnd:
 		n.drop(now, e, c, catalog.DropPool, slot)
 	default:
@@ -158,10 +162,11 @@ func (n *Net) refuse(now units.Time, i, e int, c uint8, v mmu.Verdict, slot uint
 // or not, mark or not; then it waits in the egress queue.
 func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot uint32) {
 	c := pk.Class & (Classes - 1)
+	in := sw.cameIn(pk)
 	e := sw.base + int(pk.Out)
 	size := int32(pk.Frame)
 	q := &n.queues[c][e]
-	if sw.watchdog != nil && n.stormDrops(now, sw, i, e, c, slot) {
+	if sw.watchdog != nil && n.stormDrops(now, sw, i, e, in, c, slot) {
 		return
 	}
 	if q.bytes+size > q.kmin && n.early(sw, e, c, q.bytes+size, pk) {
@@ -170,19 +175,19 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 	}
 	xoff := false
 	switch {
-	case sw.unaccounted>>c&1 != 0 || sw.credited: // credits have made room for it
+	case sw.credited || sw.unaccounted>>c&1 != 0: // credits have made room for it
 	default:
 		v := mmu.EgressEnd
 		if n.rivals.of(c, e).slot == 0 {
-			v, xoff = n.charge(now, sw, i, e, c, pk.Frame)
+			v, xoff = n.charge(now, sw, i, e, in, c, pk.Frame)
 		}
 		if v != mmu.Admitted {
 			if !n.candidate(now, sw, e, c, v, slot) {
-				n.refuse(now, i, e, c, v, slot)
+				n.refuse(now, i, e, in, c, v, slot)
 			}
 			if xoff {
-				n.noteFill(now, sw, i, c)
-				n.setPause(now, i, c, true)
+				n.noteFill(now, sw, i, in)
+				n.setPause(now, i, in, true)
 			}
 			return
 		}
@@ -191,8 +196,8 @@ func (n *Net) admit(now units.Time, i int, sw *swtch, pk *packet.Packet, slot ui
 		return
 	}
 	if xoff {
-		n.noteFill(now, sw, i, c)
-		n.setPause(now, i, c, true)
+		n.noteFill(now, sw, i, in)
+		n.setPause(now, i, in, true)
 	}
 	n.startOrWait(now, e, &n.ports[e])
 }

@@ -287,16 +287,16 @@ func (w *watchdog) restored(now units.Time, q *watched) {
 	q.storm, q.left = false, w.Detection
 }
 
-// stormDrops drops a frame of class c from port i to port e if a watchdog has it do so: what
-// goes to a queue in a storm, and what comes from the one that is held responsible for it, in
-// the same class. It reports whether it did.
-func (n *Net) stormDrops(now units.Time, sw *swtch, i, e int, c uint8, slot uint32) bool {
+// stormDrops drops a frame from port i, in class in there, to port e, in class c, if a watchdog has
+// it do so: what goes to a queue in a storm, and what comes from the one that is held responsible
+// for it, in the same class. It reports whether it did.
+func (n *Net) stormDrops(now units.Time, sw *swtch, i, e int, in, c uint8, slot uint32) bool {
 	w := sw.watchdog
-	if w.active == 0 || w.Action != record.WatchdogDrop || (n.ports[i].stormed|n.ports[e].stormed)>>c&1 == 0 {
+	if w.active == 0 || w.Action != record.WatchdogDrop || (n.ports[i].stormed>>in|n.ports[e].stormed>>c)&1 == 0 {
 		return false
 	}
 	for k := range w.queues {
-		if q := &w.queues[k]; q.storm && q.class == c && (q.port == e || q.port == i) {
+		if q := &w.queues[k]; q.storm && (q.port == e && q.class == c || q.port == i && q.class == in) {
 			if q.port == i {
 				w.storms[q.current].FromPeer++
 			}

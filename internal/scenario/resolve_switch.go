@@ -204,6 +204,7 @@ func (r *resolver) resolveSwitch(n int) {
 	if out.Memory = r.memoryOf(n); r.d.err != nil {
 		return
 	}
+	out.Bounce = r.bounceOf(n)
 	out.Ports = make([]fabric.PortParams, len(node.Ports))
 	for port := range node.Ports {
 		out.Ports[port] = r.switchPort(s, r.v.Graph.LinkAt(n, port).Rate)

@@ -62,6 +62,8 @@ type switchSettings struct {
 	programming        units.Time        // of new tables
 	outages            []topology.Outage // of all its links: it is down
 	outagesAt          pos
+	bounce             [8]uint8 // priority by that of frames that go up after they came down, plus 1; 0: the same
+	bounceAt           pos
 	ecn                ecnSettings
 	lossyNum, lossyDen int64
 	lossyPool          units.Bytes // 0: 7/12 of the buffer
@@ -130,6 +132,7 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 			"How long it takes to write new tables after a link failed or came back, once it knows how.").otherwise("0").
 			within(0, int64(10*units.Second), "is no time to write tables; give at most 10s").unless(r.noEthernet).
 			unless(func() string { return when(!r.compared && !r.anyDown(), "no link has a down_at") }),
+		r.bounceKey(s),
 		listedKey("down", func() []key { return switchOutageKeys(new(topology.Outage)) }, func(o object, name string) bool {
 			return r.readSwitchOutages(s, o, name)
 		}, "When it is down, as when it dies or reboots, such as `[{at: 1ms, until: 60ms}]`: all of its links fail then, and what it holds is lost."),

@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -27,6 +28,7 @@ func (l *Lab) Candidates(i int) (out []Change) {
 			out = append(out, c)
 		}
 	}
+	l.cures(add)
 	conn, g := l.keys[i].conn, l.Valid.Graph
 	c := &l.Valid.Plan.Conns[conn]
 	ends := [2]int{g.HostOf(c.Dst), g.HostOf(c.Src)}
@@ -57,7 +59,7 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if l.anyPauses() {
 		add(Change{Kind: Pauses})
 	}
-	l.cures(add)
+	l.settingsOf(conn, add)
 	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil }) &&
 		c.Profile == 0 {
 		add(Change{Kind: Control})
@@ -180,15 +182,24 @@ func (l *Lab) severalClasses() bool {
 	return false
 }
 
-// cures adds what breaks a circle of waits: where links have credits a lifetime, else a watchdog.
-func (l *Lab) cures(add func(Change)) {
-	switch {
-	case len(l.Run.Cycle) == 0:
-	case l.Run.Cycle[0].Layer == catalog.InfiniBand:
-		add(Change{Kind: Lifetime})
-	default:
-		add(Change{Kind: Watchdog})
-		add(Change{Kind: Watchdog, Count: 1})
+// settingsOf adds settings of switches that may be wrong for a connection: a DSCP map, headroom that
+// frames found full, hashes that chose among several ways.
+func (l *Lab) settingsOf(conn int, add func(Change)) {
+	c := &l.Valid.Plan.Conns[conn]
+	for _, h := range l.ways.data(conn) {
+		if s := l.Valid.Graph.Nodes[h.Node]; s.Kind == topology.Switch && l.Valid.Wire.Block == 0 {
+			if p := &l.Valid.Switches[h.Node]; !p.TrustPCP && p.Bounce == nil && p.DSCPToPrio[c.DSCP&63] != c.Class {
+				add(Change{Kind: Map, Node: h.Node, Conn: conn})
+			}
+		}
+	}
+	if slices.ContainsFunc(l.Run.Ports, func(p record.Port) bool {
+		return slices.ContainsFunc(p.DropCauses, func(d record.Drop) bool { return d.Cause == catalog.DropHeadroom && d.Count > 0 })
+	}) {
+		add(Change{Kind: Headroom})
+	}
+	if l.Run.HashedFlows > 0 && len(l.ways.others(conn, 1)) > 0 && l.Valid.Wire.Block == 0 {
+		add(Change{Kind: Hash})
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
-	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -52,8 +51,13 @@ const (
 	GPUDirect                    // data of GPUs go straight to the card
 	Order                        // Conn: no message waits for the order of those before it: no fence, no Nagle's rule
 	Alone                        // Conn: no other connection sends anything
+	Headroom                     // lossless groups have Faster times the headroom
+	Hash                         // switches choose among equal ports by hashes that go together less
+	Map                          // Node, Conn: a switch puts what the connection sends in its sender's class
 	Watchdog                     // Count: switches have a PFC watchdog that drops (0) or forwards (1); a cure, not a cause
 	Lifetime                     // packets at the head of a queue live for a while; likewise
+	UpDown                       // no path goes up after it came down, pinned ones neither; likewise
+	SecondClass                  // Class: frames of it that go up after they came down go on in another; likewise
 	Cables                       // every cable is half a metre longer: a control that should save nothing
 	numKinds
 )
@@ -68,7 +72,8 @@ const Everywhere = -1
 func (k Kind) String() string {
 	return [...]string{"receiver", "card fault", "PCIe", "core", "card", "port", "others", "workload", "earlier messages",
 		"class order", "failure", "loss", "pauses", "credits", "window", "send buffer", "receive window", "congestion window",
-		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "watchdog", "lifetime", "cables"}[k]
+		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "headroom", "hash",
+		"DSCP map", "watchdog", "lifetime", "up/down paths", "second class", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -79,13 +84,14 @@ type Change struct {
 	Entry      int   // index into Plan.Entries
 	Link       int   // index into the graph's links
 	Count      int   // messages
+	Class      int   // priority, or virtual lane
 	Path       []int // nodes from the connection's source to its destination
 }
 
 // Same reports whether two changes are the same.
 func (c Change) Same(d Change) bool {
 	return c.Kind == d.Kind && c.Node == d.Node && c.Port == d.Port && c.Conn == d.Conn && c.Entry == d.Entry && c.Link == d.Link &&
-		c.Count == d.Count &&
+		c.Count == d.Count && c.Class == d.Class &&
 		slices.Equal(c.Path, d.Path)
 }
 
@@ -104,6 +110,7 @@ var fixedText = [numKinds]string{
 	Order:            "no fence, and no small segment held back",
 	Alone:            "without any other traffic",
 	Lifetime:         "a lifetime of packets at the head of a queue",
+	UpDown:           "paths that never go up after they came down",
 	Cables:           "every cable half a metre longer",
 }
 
@@ -149,6 +156,21 @@ func (c Change) Text(v *scenario.Valid) string {
 		return "the way through " + names(g, c.Path[1:len(c.Path)-1])
 	case Line:
 		return fmt.Sprintf("all ports of its way at %d times their rates", Faster)
+	case Headroom:
+		return fmt.Sprintf("%d times the headroom", Faster)
+	case Hash:
+		if ownHashes(v) {
+			return "another draw of the hashes"
+		}
+		return "a hash of its own at each switch"
+	case Map:
+		conn := &v.Plan.Conns[c.Conn]
+		return fmt.Sprintf("DSCP %d in priority %d at %s", conn.DSCP, conn.Class, node())
+	case SecondClass:
+		if v.Wire.Block > 0 {
+			return fmt.Sprintf("a second virtual lane, %d, after a bounce", second(v, c.Class))
+		}
+		return fmt.Sprintf("a second lossless class, %d, after a bounce", second(v, c.Class))
 	case Watchdog:
 		return "a PFC watchdog that " + [...]string{"drops", "forwards"}[c.Count]
 	}
@@ -259,7 +281,14 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		for i := range v.Plan.Conns {
 			v.Plan.Conns[i].SrcStaged, v.Plan.Conns[i].DstStaged = false, false
 		}
-	case Watchdog, Lifetime:
+	case Headroom:
+		ampleHeadroom(v)
+	case Hash:
+		otherHashes(v)
+	case Map:
+		conn := &v.Plan.Conns[c.Conn]
+		v.Switches[c.Node].DSCPToPrio[conn.DSCP&63] = conn.Class
+	case Watchdog, Lifetime, UpDown, SecondClass:
 		c.cure(v)
 	case Cables:
 		for i := range v.Graph.Links {
@@ -269,28 +298,6 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		c.unbind(v)
 	}
 }
-
-// cure has all switches break circles of waits.
-func (c Change) cure(v *scenario.Valid) {
-	for i := range v.Switches {
-		s := &v.Switches[i]
-		switch {
-		case c.Kind == Lifetime:
-			s.HOQLife = fabric.Lifetime(hoqLife)
-		case s.Watchdog == nil:
-			s.Watchdog = watchdog([...]record.WatchdogAction{record.WatchdogDrop, record.WatchdogForward}[c.Count])
-		}
-	}
-}
-
-// watchdog is SONiC's as it is started by default on switches of 32 ports and fewer.
-func watchdog(action record.WatchdogAction) *fabric.WatchdogParams {
-	const t = 200 * units.Millisecond
-	return &fabric.WatchdogParams{Action: action, Detection: t, Restoration: t, Poll: t}
-}
-
-// hoqLife is the code of OpenSM's default of head_of_queue_lifetime, 1.07 s.
-const hoqLife = 0x12
 
 // endless has the input buffers of a port take whatever comes.
 func endless(p *fabric.PortParams) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hopscope/hopscope/internal/build"
@@ -29,9 +30,9 @@ type Source struct {
 	Check func(*scenario.Valid) error
 }
 
-// load reads the scenario, without something.
-func (s *Source) load(w scenario.Without) (*scenario.Valid, error) {
-	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Set: s.Set, Seed: s.Seed,
+// load reads the scenario, without something and with more keys set.
+func (s *Source) load(w scenario.Without, set ...string) (*scenario.Valid, error) {
+	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Set: slices.Concat(s.Set, set), Seed: s.Seed,
 		Without: w, Known: s.Known})
 }
 
@@ -85,6 +86,7 @@ type Outcome struct {
 	HeldPS      units.Time // of all ports together, by pauses or for want of credits, with a frame waiting
 	Stopped     string     // why the run ended; see record.Run
 	Err         error      // the changed scenario cannot be run
+	ways, links int        // ways of connections at the start, and the links that they have together
 }
 
 // Open runs a scenario as it is. With an error of ctx there is no Lab.
@@ -144,7 +146,7 @@ func (l *Lab) Again(ctx context.Context, workers int, changes ...Change) (*recor
 // simulate runs the scenario with changes.
 func (l *Lab) simulate(ctx context.Context, changes []Change, opt run.Options) (*scenario.Valid, *record.Run, error) {
 	w, err := run.Unless(ctx, func() (*build.World, error) {
-		v, err := l.src.load(without(l.ways, changes))
+		v, err := l.src.load(without(l.ways, changes), settings(l.Valid, changes)...)
 		if err != nil {
 			return nil, err
 		}
@@ -211,6 +213,8 @@ func outcomeOf(v *scenario.Valid, r *record.Run) *Outcome {
 	}
 	for i := range r.QPs {
 		o.Timeouts += r.QPs[i].Timeouts
+		o.links += len(r.QPs[i].Limits.Path)
+		o.ways += min(len(r.QPs[i].Limits.Path), 1)
 	}
 	return o
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -182,6 +183,11 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	if r.Note == "" && r.Gain <= -even {
 		r.Note = l.WhyLonger(o)
 	}
+	for _, c := range changes {
+		if cost := l.cost(c, o); cost != "" {
+			r.Note = strings.TrimPrefix(r.Note+"; "+cost, "; ")
+		}
+	}
 	r.Named = len(changes) == 1 && slices.ContainsFunc(named, changes[0].Same)
 	return r
 }
@@ -252,7 +258,7 @@ func (s *Study) Verdict() string {
 	case best < 0:
 		return "No change was tried."
 	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never:
-		return "What lets it end: " + s.Rows[best].Text + "."
+		return "What lets it end: " + s.Rows[best].Text + "." + s.cures()
 	case s.TookPS == units.Never:
 		return "No change that was tried lets it end before the run does, so what each saves is not known; a later stop may tell."
 	case s.Rows[best].Gain < even:
@@ -276,6 +282,20 @@ func (s *Study) Verdict() string {
 		text += " Together more: " + s.Rows[pair].Text + " save " + percent(pair) + "."
 	}
 	return text
+}
+
+// cures lists the cures of a deadlock that were tried, the fastest first, in words that follow.
+func (s *Study) cures() string {
+	var all []string
+	for i := range s.Rows {
+		if r := &s.Rows[i]; len(r.Changes) == 1 && r.Changes[0].Kind.Cure() && r.TookPS != units.Never {
+			all = append(all, r.Text+" ("+metrics.FormatTime(r.TookPS)+")")
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " What cures the circle, with all that is sent: " + strings.Join(all, ", ") + "."
 }
 
 // more is by how much a pair must save more than the best single change to be worth a word.

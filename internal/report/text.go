@@ -280,10 +280,12 @@ func (t *text) namedHosts(all []string, of string) []string {
 // for everything else.
 func howLong(m metrics.Mechanism) string {
 	switch {
-	case m.Mechanism.Holds():
+	case m.Mechanism.Holds(), m.Mechanism == catalog.Storm:
 		return metrics.FormatTime(units.Time(m.Sum)) + " in all"
 	case m.Count == 1:
 		return "once"
+	case m.Last == m.First:
+		return "at once"
 	default:
 		return "over " + metrics.FormatTime(m.Last-m.First)
 	}

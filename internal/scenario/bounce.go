@@ -11,21 +11,21 @@ import (
 func (r *resolver) bounceKey(s *switchSettings) key {
 	return otherKey("bounce", "mapping of 0 to 7 to 0 to 7", []jsonSchema{mapOf(wholeNumber(0, 7))}, func(o object, name string) bool {
 		s.bounce, s.bounceAt = [8]uint8{}, o.at(name)
-		v := o.n.get(name)
-		if v.kind != mappingNode {
-			o.fail(name, "is %s; it maps priorities to those of frames that go up after they came down, such as {3: 4}", v.kind)
+		v := o.n.Get(name)
+		if v.Kind != mappingNode {
+			o.fail(name, "is %s; it maps priorities to those of frames that go up after they came down, such as {3: 4}", v.Kind)
 			return false
 		}
-		for _, f := range v.fields {
-			from, err := strconv.ParseUint(f.key, 10, 8)
-			to, bad := strconv.ParseUint(f.value.text, 10, 8)
+		for _, f := range v.Fields {
+			from, err := strconv.ParseUint(f.Key, 10, 8)
+			to, bad := strconv.ParseUint(f.Value.Text, 10, 8)
 			switch {
 			case err != nil || from > 7:
-				r.d.fail(f.pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.key)
-			case f.value.kind != scalarNode || bad != nil || to > 7:
-				r.d.fail(f.value.pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.value.text)
+				r.d.fail(f.Pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.Key)
+			case f.Value.Kind != scalarNode || bad != nil || to > 7:
+				r.d.fail(f.Value.Pos, "%s: %q is not a priority from 0 to 7", o.join(name), f.Value.Text)
 			case from == to:
-				r.d.fail(f.value.pos, "%s: %d stays %d anyway; give another priority, or leave it out", o.join(name), from, to)
+				r.d.fail(f.Value.Pos, "%s: %d stays %d anyway; give another priority, or leave it out", o.join(name), from, to)
 			default:
 				s.bounce[from] = uint8(to) + 1
 				continue

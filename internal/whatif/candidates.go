@@ -36,6 +36,7 @@ func (l *Lab) Candidates(i int) (out []Change) {
 		l.hostLimits(n, add)
 	}
 	l.failures(i, add)
+	l.settingsOf(conn, add)
 	roots := l.roots(slices.Concat(l.ways.data(conn), l.ways.answers(conn)))
 	for _, h := range roots {
 		if peer := g.Nodes[h.Node].Ports[h.Port].Peer; g.Nodes[peer].Kind == topology.Host {
@@ -59,7 +60,6 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if l.anyPauses() {
 		add(Change{Kind: Pauses})
 	}
-	l.settingsOf(conn, add)
 	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil }) &&
 		c.Profile == 0 {
 		add(Change{Kind: Control})
@@ -198,7 +198,7 @@ func (l *Lab) settingsOf(conn int, add func(Change)) {
 	}) {
 		add(Change{Kind: Headroom})
 	}
-	if l.Run.HashedFlows > 0 && len(l.ways.others(conn, 1)) > 0 && l.Valid.Wire.Block == 0 {
+	if (l.Run.HashedFlows > 0 || !ownHashes(l.Valid)) && len(l.ways.others(conn, 1)) > 0 && l.Valid.Wire.Block == 0 {
 		add(Change{Kind: Hash})
 	}
 }

@@ -87,6 +87,9 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 	case catalog.CauseCore, catalog.CauseApplication, catalog.CauseSetUp:
 		return at(Core)
 	case catalog.CausePort:
+		if wrong := l.setWrong(conn, cause); wrong != nil {
+			return wrong
+		}
 		return l.atPort(conn, &cause.Place)
 	case catalog.CauseAck:
 		return append(l.atPort(conn, &cause.Place), at(Core)...)
@@ -125,6 +128,17 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 				return []Change{{Kind: Entry, Entry: e}}
 			}
 		}
+	}
+	return nil
+}
+
+// setWrong are the changes that set right what is set wrong at a port.
+func (l *Lab) setWrong(conn int, cause *metrics.Cause) []Change {
+	switch n, ok := l.Valid.Graph.NodeByName(cause.Place.Node); {
+	case cause.Why == catalog.ReasonHeadroom:
+		return []Change{{Kind: Headroom}}
+	case cause.Why == catalog.ReasonMap && ok:
+		return []Change{{Kind: Map, Node: n, Conn: conn}}
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package whatif
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -44,12 +46,7 @@ func withHeadroom(was *mmu.Params) *mmu.Params {
 
 // ownHashes reports whether each switch has a hash of its own.
 func ownHashes(v *scenario.Valid) bool {
-	for i := range v.Switches {
-		if v.Switches[i].Hash.Kind != fabric.HashOwn {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.Switches, func(s fabric.SwitchParams) bool { return s.Hash.Kind != fabric.HashOwn })
 }
 
 // otherHashes gives each switch a hash of its own, or where it has one another.

@@ -174,11 +174,12 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	}
 	r.TookPS, r.Extra = l.value(&s.Subject, o)
 	r.Gain, r.Note = gain(s.TookPS, r.TookPS), l.Refusal(o)
-	if r.TookPS == units.Never && r.Note == "" {
-		r.Note = "still open when the run ends, by " + o.Stopped
-		if o.Stopped == l.Run.Stopped && l.Run.OpenMessages == 0 {
-			r.Note = "fails as well"
+	if r.TookPS == units.Never && o.Err == nil {
+		why := "still open when the run ends, by " + o.Stopped
+		if o.Stopped == quiescence {
+			why = "fails"
 		}
+		r.Note = strings.TrimSuffix(why+"; "+r.Note, "; ")
 	}
 	if r.Note == "" && r.Gain <= -even {
 		r.Note = l.WhyLonger(o)
@@ -191,6 +192,9 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	r.Named = len(changes) == 1 && slices.ContainsFunc(named, changes[0].Same)
 	return r
 }
+
+// quiescence is why a run ends in which nothing is left to do.
+const quiescence = "quiescence"
 
 // pairs are what is tried together: ports in a row, where the whole way at a higher rate saves
 // more than any one of them; else what is named, or the best, with each of the next.

@@ -175,7 +175,7 @@ func (l *Lab) row(s *Study, changes []Change, o *Outcome, named []Change) Row {
 	r.TookPS, r.Extra = l.value(&s.Subject, o)
 	r.Gain, r.Note = gain(s.TookPS, r.TookPS), l.Refusal(o)
 	if r.TookPS == units.Never && o.Err == nil {
-		why := "still open when the run ends, by " + o.Stopped
+		why := "open at the end"
 		if o.Stopped == quiescence {
 			why = "fails"
 		}

@@ -280,25 +280,69 @@ workload:
 `
 	kinds := func(l *whatif.Lab) (cures []whatif.Change) {
 		for _, c := range l.Candidates(0) {
-			if c.Kind == whatif.Watchdog || c.Kind == whatif.Lifetime {
+			if c.Kind.Cure() {
 				cures = append(cures, c)
 			}
 		}
 		return cures
 	}
 	l := open(t, "stack: rocev2-pfc-only\nswitch: {buffer: 2MB, pfc: {xoff: 40KB}}\n"+circle)
-	if l.Run.Stopped != "deadlock" || len(kinds(l)) != 2 {
+	if l.Run.Stopped != "deadlock" || len(kinds(l)) != 4 {
 		t.Fatalf("stopped by %s, cures %v", l.Run.Stopped, kinds(l))
 	}
 	for _, c := range kinds(l) {
 		if o := l.Try(context.Background(), c); o.Err != nil || o.Stopped != "quiescence" {
 			t.Errorf("%s: %+v", c.Text(l.Valid), o)
+		} else if lossless := c.Kind == whatif.UpDown || c.Kind == whatif.SecondClass; lossless && o.Drops > 0 {
+			t.Errorf("%s: %d drops", c.Text(l.Valid), o.Drops)
 		}
 	}
 	if l = open(t, "stack: rocev2-pfc-only\n"+strings.Replace(circle, "2MB", "1KB", 3)); len(kinds(l)) != 0 {
 		t.Errorf("cures of nothing: %v", kinds(l))
 	}
-	if l = open(t, "stack: infiniband\n"+circle); l.Run.Stopped == "deadlock" && (len(kinds(l)) != 1 || kinds(l)[0].Kind != whatif.Lifetime) {
-		t.Errorf("cures with credits: %v", kinds(l))
+	l = open(t, "stack: infiniband\n"+circle)
+	if l.Run.Stopped != "deadlock" || len(kinds(l)) != 3 {
+		t.Fatalf("with credits: stopped by %s, cures %v", l.Run.Stopped, kinds(l))
+	}
+	for _, c := range kinds(l) {
+		if o := l.Try(context.Background(), c); o.Err != nil || o.Stopped != "quiescence" {
+			t.Errorf("with credits, %s: %+v", c.Text(l.Valid), o)
+		}
+	}
+}
+
+// TestSettings: what is set wrong is set right: headroom and a map of DSCPs, without which nothing is
+// dropped, and hashes that go together, without which a message is faster.
+func TestSettings(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		kind whatif.Kind
+	}{
+		{"stack: rocev2-pfc-only\ntopology: {star: {hosts: 4, link: 100Gbps, length: 300m}}\nnic: {timeout: 5}\n" +
+			"switch: {buffer: 4MB, pfc: {headroom: 40KB}}\nworkload: [incast: {to: h3, size: 2MB}]\n", whatif.Headroom},
+		{"stack: rocev2-pfc-only\ntopology: {star: {hosts: 3, link: 100Gbps}}\nnic: {timeout: 5}\n" +
+			"switch: {buffer: 1MB, dscp_to_priority: {26: 1}}\nworkload: [incast: {to: h2, size: 2MB}]\n", whatif.Map},
+		{"topology: {fat_tree: {k: 4, link: 100Gbps}}\nswitch: {ecmp: {hash: crc32}}\n" +
+			"workload: [permutation: {size: 200KB, qps: 8}]\n", whatif.Hash},
+	} {
+		l := open(t, c.text)
+		k := slices.IndexFunc(l.Candidates(0), func(x whatif.Change) bool { return x.Kind == c.kind })
+		if k < 0 {
+			t.Errorf("%s is not tried", c.kind)
+			continue
+		}
+		o := l.Try(context.Background(), l.Candidates(0)[k])
+		if c.kind == whatif.Hash {
+			if slowest := func(o *whatif.Outcome) (t units.Time) {
+				for i := range l.Run.Messages {
+					t = max(t, l.Took(o, i))
+				}
+				return t
+			}; slowest(o) >= slowest(l.Try(context.Background())) {
+				t.Errorf("%s: %v", c.kind, slowest(o))
+			}
+		} else if o.Err != nil || o.Drops > 0 {
+			t.Errorf("%s: %+v", c.kind, o)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func catalogue() []kase {
 		{Info: Info{Name: "F11", Title: "PFC shares by port, DCQCN by flow"}, run: (*checker).portFairness},
 		{Info: Info{Name: "F12", Title: "victim flow of an incast"}, run: (*checker).victim},
 		{Info: Info{Name: "F13", Title: "a routing loop under PFC: where it deadlocks"}, run: (*checker).loop},
-		{Info: Info{Name: "F14", Title: "paths that bounce under PFC: a deadlock, and a second class after the bounce"}, run: (*checker).bounce},
+		{Info: Info{Name: "F14", Title: "paths that bounce under PFC, with one class and two"}, run: (*checker).bounce},
 		{Info: Info{Name: "F15", Title: "PFC watchdog: a storm found, cut off and restored"}, run: (*checker).watchdog},
 		{Info: Info{Name: "F16", Title: "dynamic buffer threshold"}, run: (*checker).dynamicThreshold},
 		{Info: Info{Name: "F17", Title: "DCTCP: the queue's saw tooth, alpha"}, run: (*checker).dctcp},

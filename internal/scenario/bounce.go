@@ -9,7 +9,8 @@ import (
 
 // bounceKey says in which priority frames go on that bounce.
 func (r *resolver) bounceKey(s *switchSettings) key {
-	return otherKey("bounce", "mapping of 0 to 7 to 0 to 7", []jsonSchema{mapOf(wholeNumber(0, 7))}, func(o object, name string) bool {
+	forms := []jsonSchema{mapOf(wholeNumber(0, 7))}
+	return otherKey("bounce", "mapping of 0 to 7 to 0 to 7", forms, func(o object, name string) bool {
 		s.bounce, s.bounceAt = [8]uint8{}, o.at(name)
 		v := o.n.Get(name)
 		if v.Kind != mappingNode {
@@ -33,8 +34,8 @@ func (r *resolver) bounceKey(s *switchSettings) key {
 			return false
 		}
 		return true
-	}, "Priority in which frames go on that go up after they came down, by that in which they came, such as `{3: 4}`, and "+
-		"the DSCP that says so to the next switch: a second lossless class, in which waits close no circle "+
+	}, "Priority in which frames go on that go up after they came down, by that in which they came, such as "+
+		"`{3: 4}`, and the DSCP that says so to the next switch: a second lossless class, in which waits close no circle "+
 		"([model](../models/ethernet.md#a-second-class-after-a-bounce)).").
 		otherwise("none").unless(r.noEthernet).
 		unless(func() string { return when(!r.stack().PFC && !r.compared, "the stack "+r.v.Stack+" has no pauses") })
@@ -47,7 +48,8 @@ func (r *resolver) bounceOf(n int) *fabric.BounceParams {
 		return nil
 	}
 	if r.vlan {
-		r.d.fail(s.bounceAt, "bounce: frames have VLAN tags, whose priority would have to change as well; leave out vlan, or bounce")
+		r.d.fail(s.bounceAt, "bounce: frames have VLAN tags, whose priority would have to change as well; leave out one of "+
+			"vlan and bounce")
 		return nil
 	}
 	order := g.Order()
@@ -76,11 +78,12 @@ func (r *resolver) lift(s *switchSettings, b *fabric.BounceParams, from, to uint
 			"dscp_to_priority", to)
 		return false
 	case pfc>>from&1 == 0:
-		r.d.fail(s.bounceAt, "bounce: priority %d is lossy, and waits for nobody; give one of pfc.enabled, %s", from, maskText(pfc))
+		r.d.fail(s.bounceAt, "bounce: priority %d is lossy, and waits for nobody; give one of pfc.enabled, %s", from,
+			maskText(pfc))
 		return false
 	case pfc>>to&1 == 0:
-		r.d.fail(s.bounceAt, "bounce: priority %d is lossy, and would lose what priority %d must not; give pfc: {enabled: [%d, %d]}",
-			to, from, from, to)
+		r.d.fail(s.bounceAt, "bounce: priority %d is lossy, and would lose what priority %d must not; give "+
+			"pfc: {enabled: [%d, %d]}", to, from, from, to)
 		return false
 	}
 	b.To[from], b.DSCP[from] = to, uint8(dscp)

@@ -194,7 +194,9 @@ func (l *Lab) settingsOf(conn int, add func(Change)) {
 		}
 	}
 	if slices.ContainsFunc(l.Run.Ports, func(p record.Port) bool {
-		return slices.ContainsFunc(p.DropCauses, func(d record.Drop) bool { return d.Cause == catalog.DropHeadroom && d.Count > 0 })
+		return slices.ContainsFunc(p.DropCauses, func(d record.Drop) bool {
+			return d.Cause == catalog.DropHeadroom && d.Count > 0
+		})
 	}) {
 		add(Change{Kind: Headroom})
 	}

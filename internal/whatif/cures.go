@@ -170,7 +170,8 @@ func (l *Lab) cost(c Change, o *Outcome) string {
 	switch {
 	case o.Err != nil:
 	case c.Kind == UpDown && l.base.links > 0:
-		return fmt.Sprintf("ways of %.3g links, %.3g before", float64(o.links)/float64(o.ways), float64(l.base.links)/float64(l.base.ways))
+		mean := func(o *Outcome) float64 { return float64(o.links) / float64(o.ways) }
+		return fmt.Sprintf("ways of %.3g links, %.3g before", mean(o), mean(l.base))
 	case c.Kind == SecondClass:
 		room := units.Bytes(0)
 		for i := range l.Valid.Switches {

@@ -32,8 +32,8 @@ type Source struct {
 
 // load reads the scenario, without something and with more keys set.
 func (s *Source) load(w scenario.Without, set ...string) (*scenario.Valid, error) {
-	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Set: slices.Concat(s.Set, set), Seed: s.Seed,
-		Without: w, Known: s.Known})
+	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Set: slices.Concat(s.Set, set),
+		Seed: s.Seed, Without: w, Known: s.Known})
 }
 
 // build makes the world of the scenario as it is.

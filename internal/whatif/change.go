@@ -281,13 +281,8 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		for i := range v.Plan.Conns {
 			v.Plan.Conns[i].SrcStaged, v.Plan.Conns[i].DstStaged = false, false
 		}
-	case Headroom:
-		ampleHeadroom(v)
-	case Hash:
-		otherHashes(v)
-	case Map:
-		conn := &v.Plan.Conns[c.Conn]
-		v.Switches[c.Node].DSCPToPrio[conn.DSCP&63] = conn.Class
+	case Headroom, Hash, Map:
+		c.setRight(v)
 	case Watchdog, Lifetime, UpDown, SecondClass:
 		c.cure(v)
 	case Cables:

@@ -8,6 +8,19 @@ import (
 	"github.com/hopscope/hopscope/internal/scenario"
 )
 
+// setRight changes a setting of switches that may be wrong.
+func (c Change) setRight(v *scenario.Valid) {
+	switch c.Kind {
+	case Headroom:
+		ampleHeadroom(v)
+	case Hash:
+		otherHashes(v)
+	case Map:
+		conn := &v.Plan.Conns[c.Conn]
+		v.Switches[c.Node].DSCPToPrio[conn.DSCP&63] = conn.Class
+	}
+}
+
 // ampleHeadroom gives the lossless groups of all switches Faster times the headroom that they have, and
 // as much more memory.
 func ampleHeadroom(v *scenario.Valid) {

@@ -3,7 +3,6 @@ package scenario
 import (
 	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/units"
-	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // sizeRange is the section `sizes` of a collective.
@@ -12,6 +11,9 @@ type sizeRange struct {
 	factor   int
 }
 
+// largestSize bounds sizes far above what one run can have in operations.
+const largestSize units.Bytes = 1 << 40
+
 // maxFactor bounds the factor from size to size.
 const maxFactor = 1 << 20
 
@@ -19,7 +21,7 @@ const maxFactor = 1 << 20
 func (s *sizeRange) keys() []key {
 	s.factor = 2
 	size := func(name string, dst *units.Bytes, text string) key {
-		return sizeKey(name, dst, text).otherwise("").within(1, int64(workload.MaxBytes), "is not from 1B to "+units.Bytes(workload.MaxBytes).String())
+		return sizeKey(name, dst, text).otherwise("").within(1, int64(largestSize), "is not from 1B to "+largestSize.String())
 	}
 	return []key{
 		size("from", &s.from, "The smallest size.").need("give the smallest size, such as from: 8B"),

@@ -38,10 +38,22 @@ func TestSizes(t *testing.T) {
 		"op: allreduce, sizes: {from: 16B, to: 8B}":            "workload[0].collective.sizes: from 16B is more than to 8B",
 		"op: alltoall, sizes: {from: 8B, to: 1KB}":             "workload[0].collective.sizes: from 8B is less than an element of 4B for each of 16 ranks; give at least 64B",
 		"op: allreduce, sizes: {from: 8B, to: 16B, factor: 1}": "workload[0].collective.sizes.factor: ",
+		"op: allreduce, sizes: {from: 8B, to: 2TiB}":           "workload[0].collective.sizes.to: 2TiB is not from 1B to 1TiB",
 		"op: allreduce, sizes: {from: 8B}":                     "workload[0].collective.sizes has no to; give the largest size, such as to: 1GiB",
 	} {
 		if _, err := Parse("s.yaml", []byte(two+spec+"}]\n"), nil, nil); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", spec, err, want)
 		}
+	}
+}
+
+// nccl-tests goes to sizes above what one message may have.
+func TestLargeSizes(t *testing.T) {
+	v, err := Parse("s.yaml", []byte("server: dgx-h100\nworkload: [collective: {op: sendrecv, sizes: {from: 2GiB, to: 8GiB}}]\n"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := v.Plan.Collectives; len(all) != 3 || all[2].Bytes != 8<<30 {
+		t.Errorf("%d sizes, want 2, 4 and 8 GiB", len(all))
 	}
 }

@@ -176,7 +176,7 @@ func (r *resolver) stagedByNCCL(p place, entry hostPath) bool {
 	}
 	n := r.v.Graph.HostOf(p.endpoint)
 	s := r.nics[n].server
-	if p.device == workload.NoDevice || entry != asServer || s.staged || s.direct {
+	if p.device == workload.NoDevice || entry != asServer || s.staged || s.direct || r.alone {
 		return false
 	}
 	staged, why := s.tree.Staged(int(p.device), r.v.Graph.Endpoints[p.endpoint].Port)

@@ -14,6 +14,7 @@ import (
 // resolver turns settings into the parameters of a Valid.
 type resolver struct {
 	keys              []key  // of the scenario
+	alone             bool   // it has a server and no topology
 	header            object // where the keys of the whole scenario stand
 	d                 *decoder
 	v                 *Valid

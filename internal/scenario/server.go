@@ -365,6 +365,10 @@ func (r *resolver) checkServers() {
 			continue
 		}
 		s := r.nics[n].server
+		if len(s.tree.Nets) == 0 && r.alone {
+			s.tree.AddCard()
+			s.notes = append(s.notes, note("server.nic0", "a card that the server lacks", "assumed: every host has a port, which nothing here uses"))
+		}
 		nets := s.tree.Nets
 		if len(node.Ports) > len(nets) {
 			r.d.fail(s.obj.at(""), "%s has %d ports and its server, %s, has %s; port i of a host is port i of its cards: take fewer ports or another server",

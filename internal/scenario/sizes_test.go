@@ -57,3 +57,24 @@ func TestLargeSizes(t *testing.T) {
 		t.Errorf("%d sizes, want 2, 4 and 8 GiB", len(all))
 	}
 }
+
+// A server without cards stands alone, and the same with a network is refused.
+func TestNoCards(t *testing.T) {
+	const cardless = "server: {text: \"\\tGPU0\\tGPU1\\nGPU0\\t X \\tPHB\\nGPU1\\tPHB\\t X \\n\"}\nworkload: [collective: {op: allreduce, size: 1MiB}]\n"
+	v, err := Parse("s.yaml", []byte(cardless), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Plan.Conns) != 0 || len(v.Plan.Collectives) != 1 {
+		t.Errorf("%d connections for %d collectives, want none for one", len(v.Plan.Conns), len(v.Plan.Collectives))
+	}
+	for _, w := range v.Warnings {
+		if strings.Contains(w, "nic0") {
+			t.Errorf("a warning about a card that is not there: %s", w)
+		}
+	}
+	_, err = Parse("s.yaml", []byte("topology: {star: {hosts: 2, link: 100Gbps}}\n"+cardless), nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "its server, server, has no network card") {
+		t.Errorf("with a network: %v", err)
+	}
+}

@@ -75,7 +75,7 @@ func (r *resolver) readTopology(n, server *node) {
 			r.d.err = bad
 			return
 		}
-		n = alone
+		n, r.alone = alone, true
 	}
 	o := r.d.object(n, "topology", r.topologyKeys())
 	if r.d.err != nil {

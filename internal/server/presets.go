@@ -142,6 +142,13 @@ func (m *maker) nic(numa, upper int, port units.Rate) {
 	m.pci(upper, n)
 }
 
+// AddCard hangs a card with a port of an unknown rate at the first root complex: hosts have ports, and
+// a server whose GPUs are all that matters may have no card.
+func (t *Tree) AddCard() {
+	m := maker{t: t, gen: 5, bridge: len(t.Links)}
+	m.nic(t.Devices[t.kind(Root)[0]].NUMA, t.kind(Root)[0], 0)
+}
+
 // group adds a switch below a root complex with GPUs and as many cards.
 func (m *maker) group(root, pairs int, chip string, memory, port units.Rate) {
 	numa := m.t.Devices[root].NUMA

@@ -130,14 +130,21 @@ func headerOf(words []field, number int) (names int, affinity bool, err error) {
 	if !isDeviceName(words[0].text) || len(words) > 1 && words[1].text == "X" {
 		return 0, false, nil
 	}
+	gpus := 0
 	for names < len(words) && words[names].text != "CPU" && words[names].text != "NUMA" {
 		for _, before := range words[:names] {
 			if before.text == words[names].text {
 				return 0, false, &Error{number, words[names].col, before.text + " stands twice in the header; every device has one column"}
 			}
 		}
+		if isGPUName(words[names].text) {
+			gpus++
+		}
 		if names++; names > maxDevices {
 			return 0, false, &Error{number, words[names-1].col, fmt.Sprintf("more than %d devices; no server has as many", maxDevices)}
+		}
+		if gpus > maxGPUs {
+			return 0, false, &Error{number, words[names-1].col, fmt.Sprintf("more than %d GPUs; no server has as many: give the matrix of one server", maxGPUs)}
 		}
 	}
 	return names, names < len(words), nil

@@ -208,6 +208,7 @@ func TestBadMatrix(t *testing.T) {
 		{"PIX\tPHB\t0-7\nGPU1\tPHB\t X \tPHB\tPIX\t0-7\nNIC0\tPIX", "NV4\tPHB\t0-7\nGPU1\tPHB\t X \tPHB\tPIX\t0-7\nNIC0\tNV4", "4:6: NIC0 to GPU0 is NV4; NVLink joins GPUs"},
 		{"PIX\tPHB\t0-7\nGPU1\tPHB\t X \tPHB\tPIX\t0-7\nNIC0\tPIX", "NV0\tPHB\t0-7\nGPU1\tPHB\t X \tPHB\tPIX\t0-7\nNIC0\tNV0", `2:14: "NV0" is no class`},
 		{good, "\tGPU0\tNIC0\tNIC1\nGPU0\tX\tPIX\tPIX\nNIC0\tPIX\tX\tSYS\nNIC1\tPIX\tSYS\tX\n", "4:10: no tree has these classes: NIC1 to NIC0 is SYS, but GPU0 is PIX from the one and PIX from the other"},
+		{good, "\t" + gpuNames(33) + "\n", "1:184: more than 32 GPUs; no server has as many: give the matrix of one server"},
 		{good, "\tNIC0\n", "2:1: the row of NIC0 is missing; the matrix has 1 columns and 0 rows"},
 	} {
 		text := strings.Replace(good, c.old, c.new, 1)
@@ -217,6 +218,15 @@ func TestBadMatrix(t *testing.T) {
 			t.Errorf("%q for %q:\n%v, want\n%s", c.new, c.old, err, c.want)
 		}
 	}
+}
+
+// gpuNames are the names of n GPUs in a header.
+func gpuNames(n int) string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("GPU", i)
+	}
+	return strings.Join(names, "\t")
 }
 
 // TestMatricesOfTrees: devices placed at random on NUMA nodes, host bridges, root ports

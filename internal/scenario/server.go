@@ -367,7 +367,8 @@ func (r *resolver) checkServers() {
 		s := r.nics[n].server
 		if len(s.tree.Nets) == 0 && r.alone {
 			s.tree.AddCard()
-			s.notes = append(s.notes, note("server.nic0", "a card that the server lacks", "assumed: every host has a port, which nothing here uses"))
+			s.notes = append(s.notes, note("server.nic0", "a card that the server lacks",
+				"assumed: every host has a port, which nothing here uses"))
 		}
 		nets := s.tree.Nets
 		if len(node.Ports) > len(nets) {

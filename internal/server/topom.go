@@ -144,7 +144,8 @@ func headerOf(words []field, number int) (names int, affinity bool, err error) {
 			return 0, false, &Error{number, words[names-1].col, fmt.Sprintf("more than %d devices; no server has as many", maxDevices)}
 		}
 		if gpus > maxGPUs {
-			return 0, false, &Error{number, words[names-1].col, fmt.Sprintf("more than %d GPUs; no server has as many: give the matrix of one server", maxGPUs)}
+			return 0, false, &Error{number, words[names-1].col,
+				fmt.Sprintf("more than %d GPUs; no server has as many: give the matrix of one server", maxGPUs)}
 		}
 	}
 	return names, names < len(words), nil

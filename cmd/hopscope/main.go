@@ -4,13 +4,18 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
-	"github.com/hopscope/hopscope/internal/cli"
-	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope"
+	"github.com/hopscope/hopscope/command"
 )
 
 func main() {
-	pipeline := cli.Pipeline{Do: run.Do, List: run.List}
-	os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr, pipeline))
+	lib, err := hopscope.New()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(command.Main(context.Background(), os.Args[1:], os.Stdout, os.Stderr, lib))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newCheck() *cobra.Command {
+func newCheck(p Pipeline) *cobra.Command {
 	var in input
 	c := &cobra.Command{
 		Use:   "check SCENARIO|FILE",
@@ -28,7 +28,7 @@ func newCheck() *cobra.Command {
 			}
 			v, err := run.Load(opt)
 			if err != nil && !in.isForeign() {
-				all := scenario.Errors(opt.Scenario, opt.Text, opt.Set, opt.Seed)
+				all := scenario.Source{Name: opt.Scenario, Text: opt.Text, Set: opt.Set, Seed: opt.Seed, Known: opt.Known}.Errors()
 				for i := 0; i+1 < len(all); i++ {
 					say(c.ErrOrStderr(), all[i])
 				}
@@ -44,8 +44,8 @@ func newCheck() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	in.changes(flags)
-	in.foreign(flags)
+	in.changes(flags, p)
+	in.foreign(flags, p)
 	return c
 }
 

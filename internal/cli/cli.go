@@ -35,6 +35,8 @@ type Pipeline struct {
 	// interrupted or deadlocked run is returned like any other.
 	Do   func(context.Context, run.Options) (*record.Run, *scenario.Valid, error)
 	List func() []scenario.Info // shipped scenarios
+	// Known is what scenarios may name beside what the program has.
+	Known scenario.Known
 }
 
 // Main runs the command line args (without the program's name) and returns the
@@ -107,7 +109,8 @@ func newRoot(p Pipeline) *cobra.Command {
 	root.PersistentFlags().Var(&when, "color", "`WHEN` text has colour: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = writeHelp(c) }) // who closes the pipe has read enough
-	root.AddCommand(newRun(p), newCompare(p), newShow(), newReport(), newScenarios(p), newCheck(), newSchema(), newWhatif(), newDiagnose(), newImport(), newFabric(), newHost(), newPath(), newFidelity(), newVersion())
+	root.AddCommand(newRun(p), newCompare(p), newShow(p), newReport(), newScenarios(p), newCheck(p), newSchema(p), newWhatif(p),
+		newDiagnose(p), newImport(p), newFabric(p), newHost(), newPath(p), newFidelity(), newVersion())
 	completions(root, p)
 	return root
 }

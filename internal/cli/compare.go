@@ -53,7 +53,7 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
-	f.foreign(flags)
+	f.foreign(flags, p)
 	flags.StringVar(&f.json, "json", "", "write the comparison as JSON to `FILE` (-: to standard output, instead of the table)")
 	f.pics.flags(flags, "the comparison")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all cores)")
@@ -128,7 +128,8 @@ func (f *compareFlags) read(args []string) (run.Options, error) {
 	if err != nil {
 		return opt, err
 	}
-	return run.Options{Scenario: "the scenario of " + importers.Given(opt.Files), Text: v.Source, Set: f.set}, nil
+	of := "the scenario of " + importers.Given(opt.Files)
+	return run.Options{Scenario: of, Text: v.Source, Set: f.set, Known: f.known}, nil
 }
 
 // columns lists all columns of a scenario, or those shown by default. What is wrong

@@ -30,7 +30,9 @@ func completions(root *cobra.Command, p Pipeline) {
 		case "path":
 			c.ValidArgsFunction = completePath(scenarios)
 		case "show":
-			c.ValidArgsFunction = first(func() []string { return append(sheetChoices(), append(keyChoices(""), scenarios()...)...) })
+			c.ValidArgsFunction = first(func() []string {
+				return append(sheetChoices(p), append(keyChoices(p, ""), scenarios()...)...)
+			})
 		case "host":
 			c.ValidArgsFunction = first(server.Presets)
 		case "diagnose":
@@ -45,16 +47,16 @@ func completions(root *cobra.Command, p Pipeline) {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
 		}
-		completeFlags(c)
+		completeFlags(c, p)
 	}
 	offer(root, "color", "always", "never", "auto")
 }
 
 // completeFlags offers the values of those flags that take words.
-func completeFlags(c *cobra.Command) {
+func completeFlags(c *cobra.Command, p Pipeline) {
 	stacks := scenario.StackNames()
 	if c.Flag("set") != nil {
-		complete(c, "set", completeSet)
+		complete(c, "set", completeSet(p))
 	}
 	offer(c, "stack", stacks...)
 	offer(c, "engine", subnet.Engines()...)
@@ -124,8 +126,8 @@ func scenarioChoices(p Pipeline) (out []string) {
 
 // sheetChoices are stacks, presets and tables: by name, of a name that several kinds have by
 // both.
-func sheetChoices() (out []string) {
-	sheets := scenario.Sheets()
+func sheetChoices(p Pipeline) (out []string) {
+	sheets := p.Known.Sheets()
 	count := map[string]int{}
 	for i := range sheets {
 		count[sheets[i].Name]++
@@ -141,8 +143,8 @@ func sheetChoices() (out []string) {
 }
 
 // keyChoices are all keys of scenarios, with end after those that hold a value.
-func keyChoices(end string) (out []string) {
-	for _, k := range scenario.Keys() {
+func keyChoices(p Pipeline, end string) (out []string) {
+	for _, k := range p.Known.Keys() {
 		name := k.Path
 		if !k.Section {
 			name += end
@@ -155,17 +157,19 @@ func keyChoices(end string) (out []string) {
 }
 
 // completeSet offers key= , and after it the words that the key takes.
-func completeSet(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	const quiet = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	path, _, valued := strings.Cut(typed, "=")
-	if !valued {
-		return matching(typed, keyChoices("=")), quiet
+func completeSet(p Pipeline) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		const quiet = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		path, _, valued := strings.Cut(typed, "=")
+		if !valued {
+			return matching(typed, keyChoices(p, "=")), quiet
+		}
+		var out []string
+		for _, w := range p.Known.Words(path) {
+			out = append(out, path+"="+w)
+		}
+		return matching(typed, out), cobra.ShellCompDirectiveNoFileComp
 	}
-	var out []string
-	for _, w := range scenario.Words(path) {
-		out = append(out, path+"="+w)
-	}
-	return matching(typed, out), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completePath offers scenarios, then the hosts of the one that was named.

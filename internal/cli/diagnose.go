@@ -31,7 +31,7 @@ type diagnoseFlags struct {
 	quiet   bool
 }
 
-func newDiagnose() *cobra.Command {
+func newDiagnose(p Pipeline) *cobra.Command {
 	var f diagnoseFlags
 	c := &cobra.Command{
 		Use:   "diagnose LOG [LOG] SCENARIO|FILE",
@@ -49,7 +49,7 @@ func newDiagnose() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return runDiagnose(c, args, &f) },
+		RunE: func(c *cobra.Command, args []string) error { return runDiagnose(c, args, &f, p) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
@@ -83,7 +83,7 @@ func readLog(name string) (*ncclog.Log, error) {
 	return log, err
 }
 
-func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
+func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags, p Pipeline) error {
 	switch {
 	case f.largest < 1 || f.largest > 16<<10:
 		return fmt.Errorf("--largest %d: give 1 to %d MiB", f.largest, 16<<10)
@@ -111,7 +111,8 @@ func runDiagnose(c *cobra.Command, args []string, f *diagnoseFlags) error {
 		}
 		logs = append(logs, l)
 	}
-	lab, err := diagnose.Open(diagnose.Source{Scenario: scenario, Set: f.set}, int64(f.largest)<<20, names, logs...)
+	src := diagnose.Source{Scenario: scenario, Set: f.set, Known: p.Known}
+	lab, err := diagnose.Open(src, int64(f.largest)<<20, names, logs...)
 	if err != nil {
 		return err
 	}

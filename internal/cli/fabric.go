@@ -31,7 +31,7 @@ type fabricFlags struct {
 	verbose, relabel      bool
 }
 
-func newFabric() *cobra.Command {
+func newFabric(p Pipeline) *cobra.Command {
 	var f fabricFlags
 	c := &cobra.Command{
 		Use:   "fabric FILE|SCENARIO",
@@ -67,7 +67,7 @@ func newFabric() *cobra.Command {
 	flags.BoolVar(&f.partial, "partial", false, "take a file that is an excerpt")
 	flags.StringVar(&f.json, "json", "", "write as JSON to `FILE` (-: to standard output, instead of the text)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every LID, channel and credit loop")
-	f.in.changes(flags)
+	f.in.changes(flags, p)
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newImport() *cobra.Command {
+func newImport(p Pipeline) *cobra.Command {
 	var in input
 	var out string
 	c := &cobra.Command{
@@ -41,8 +41,8 @@ func newImport() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
-	in.foreign(flags)
-	in.changes(flags)
+	in.foreign(flags, p)
+	in.changes(flags, p)
 	flags.StringVarP(&out, "output", "o", "", "write the scenario to `FILE` (-, and without it: to standard output)")
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/spf13/pflag"
 )
 
@@ -18,10 +19,12 @@ import (
 type input struct {
 	files map[string]*string // of other simulators by flag
 	set   []string
+	known scenario.Known // what scenarios may name beside what the program has
 }
 
 // foreign adds the flags that name files of other simulators.
-func (in *input) foreign(flags *pflag.FlagSet) {
+func (in *input) foreign(flags *pflag.FlagSet, p Pipeline) {
+	in.known = p.Known
 	in.files = map[string]*string{}
 	for _, i := range importers.All() {
 		for _, f := range i.Flags {
@@ -44,7 +47,8 @@ func (in *input) given() map[string]string {
 }
 
 // changes adds --set.
-func (in *input) changes(flags *pflag.FlagSet) {
+func (in *input) changes(flags *pflag.FlagSet, p Pipeline) {
+	in.known = p.Known
 	flags.StringArrayVar(&in.set, "set", nil, "set a scenario value, `key=value`: topology.star.hosts=9; may be repeated")
 }
 
@@ -53,7 +57,7 @@ func (in *input) isForeign() bool { return len(in.given()) > 0 }
 
 // options checks that exactly one thing to read is named.
 func (in *input) options(command string, args []string) (run.Options, error) {
-	opt := run.Options{Files: in.given(), Set: in.set}
+	opt := run.Options{Files: in.given(), Set: in.set, Known: in.known}
 	if in.isForeign() {
 		if err := importers.Check(opt.Files); err != nil {
 			return opt, err

@@ -22,7 +22,7 @@ type pathFlags struct {
 	workers     int
 }
 
-func newPath() *cobra.Command {
+func newPath(p Pipeline) *cobra.Command {
 	var f pathFlags
 	c := &cobra.Command{
 		Use:   "path SCENARIO SRC DST",
@@ -43,7 +43,7 @@ func newPath() *cobra.Command {
 	flags.StringVar(&f.size, "size", "64KB", "`SIZE` of the message")
 	flags.BoolVar(&f.load, "load", false, "run the scenario's workload and show what it does to each hop")
 	flags.StringVar(&f.stack, "stack", "", "look at `STACK` instead of the scenario's own")
-	f.in.changes(flags)
+	f.in.changes(flags, p)
 	flags.StringVar(&f.json, "json", "", "write as JSON to `FILE` (-: to standard output, instead of the text)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print hops and account of every way, and every stage")
 	flags.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "goroutines; results do not depend on it")

@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/spf13/cobra"
 )
 
-func newSchema() *cobra.Command {
+func newSchema(p Pipeline) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenario files, for editors that complete and check them",
@@ -14,7 +13,7 @@ func newSchema() *cobra.Command {
 			"  # yaml-language-server: $schema=hopscope.schema.json",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := c.OutOrStdout().Write(scenario.Schema())
+			_, err := c.OutOrStdout().Write(p.Known.Schema())
 			return failure(err)
 		},
 	}

@@ -5,11 +5,10 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/report"
-	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/spf13/cobra"
 )
 
-func newShow() *cobra.Command {
+func newShow(p Pipeline) *cobra.Command {
 	var json string
 	var in input
 	c := &cobra.Command{
@@ -21,14 +20,15 @@ func newShow() *cobra.Command {
 			"  hopscope show incast-4to1\n" +
 			"  hopscope show incast-4to1 --set topology.star.hosts=17 --set switch.memory=spectrum4\n" +
 			"  hopscope show dcqcn.ns3 --json -",
-		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, in.set, json) },
+		RunE: func(c *cobra.Command, args []string) error { return runShow(c, args, in, json) },
 	}
-	in.changes(c.Flags())
+	in.changes(c.Flags(), p)
 	c.Flags().StringVar(&json, "json", "", "write as JSON to `FILE` (-: to standard output, instead of the text)")
 	return c
 }
 
-func runShow(c *cobra.Command, args, set []string, json string) error {
+func runShow(c *cobra.Command, args []string, in input, json string) error {
+	set := in.set
 	if len(args) > 1 {
 		return fmt.Errorf("show takes one stack or preset, not %d; hopscope show lists them", len(args))
 	}
@@ -38,10 +38,10 @@ func runShow(c *cobra.Command, args, set []string, json string) error {
 	if len(set) > 0 && len(args) == 0 {
 		return errors.New("--set changes a scenario, and none is named: hopscope show SCENARIO --set key=value")
 	}
-	found := scenario.Sheets()
+	found := in.known.Sheets()
 	if len(args) == 1 {
 		var err error
-		if found, err = scenario.Show(args[0], set); err != nil {
+		if found, err = in.known.Show(args[0], set); err != nil {
 			return err
 		}
 	}

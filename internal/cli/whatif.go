@@ -38,7 +38,7 @@ type whatifFlags struct {
 // changes and pairs.
 const defaultRuns = 1 + whatif.MostCandidates + 3
 
-func newWhatif() *cobra.Command {
+func newWhatif(p Pipeline) *cobra.Command {
 	var f whatifFlags
 	c := &cobra.Command{
 		Use:   "whatif SCENARIO|FILE [MESSAGE|COLLECTIVE|WORKLOAD]",
@@ -55,7 +55,7 @@ func newWhatif() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return runWhatif(c, args, &f) },
+		RunE: func(c *cobra.Command, args []string) error { return runWhatif(c, args, &f, p) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
@@ -86,7 +86,7 @@ func (f *whatifFlags) check(c *cobra.Command) error {
 	return nil
 }
 
-func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
+func runWhatif(c *cobra.Command, args []string, f *whatifFlags, p Pipeline) error {
 	if err := f.check(c); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func runWhatif(c *cobra.Command, args []string, f *whatifFlags) error {
 	if err := f.pics.checkBeside(f.json); err != nil {
 		return err
 	}
-	src := whatif.Source{Scenario: args[0], Set: f.set, Timeline: f.pics.wanted()}
+	src := whatif.Source{Scenario: args[0], Set: f.set, Known: p.Known, Timeline: f.pics.wanted()}
 	if c.Flags().Changed("seed") {
 		src.Seed = &f.seed
 	}

@@ -39,6 +39,7 @@ type Options struct {
 	TracePauses bool           // list every pause and resumption in the record
 	Series      *SeriesOptions // what to sample; nil: nothing
 	Timeline    bool           // take the samples that a page shows
+	Watch       *SeriesOptions // samples that are shown as they are taken; nil: none
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -63,8 +64,11 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 		if err != nil {
 			return nil, err
 		}
-		if opt.Series != nil {
-			if err := opt.Series.check(v); err != nil {
+		for _, s := range []*SeriesOptions{opt.Series, opt.Watch} {
+			if s == nil {
+				continue
+			}
+			if err := s.check(v); err != nil {
 				return nil, err
 			}
 		}
@@ -144,6 +148,7 @@ type runner struct {
 	cut     units.Time // everything before has happened
 	series  *sampler   // nil: no series
 	page    *sampler   // nil: no timeline
+	watch   *sampler   // nil: nobody watches
 
 	calls []bool      // see callers
 	ends  [][2]string // by connection; see endNames
@@ -178,7 +183,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 			n.TracePauses()
 		}
 	}
-	r.series, r.page = r.newSampler(opt.Series), r.newSampler(opt.timeline())
+	r.series, r.page, r.watch = r.newSampler(opt.Series), r.newSampler(opt.timeline()), r.newSampler(opt.Watch)
 	started := time.Now()
 	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid

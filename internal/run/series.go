@@ -25,6 +25,9 @@ type SeriesOptions struct {
 	Ports, QPs []string
 	Top        int
 	fold       int // most samples, of which pairs then become one; 0: sampling ends
+	// Watch, unless nil, is shown each sample, in the order of curves, and none is kept. It is called between
+	// two windows of the run, and may keep neither slice.
+	Watch func(now units.Time, curves []record.Curve, values []int64)
 }
 
 // Bounds of what a run samples, so that memory and files stay small.
@@ -121,6 +124,7 @@ type sampler struct {
 	out     record.Series
 	limit   int // samples
 	changes int
+	latest  []int64        // by curve, for Watch
 	still   *record.Series // as it was before pairs became one and after which nothing changed; nil: something did
 	ports   []portProbe
 	conns   []connProbe
@@ -171,6 +175,9 @@ func (r *runner) newSampler(opt *SeriesOptions) *sampler {
 	s.addConns()
 	if len(opt.Ports)+len(opt.QPs) > 0 {
 		s.limit = min(s.limit, maxValues/max(1, len(s.out.Curves)))
+	}
+	if opt.Watch != nil {
+		s.latest = make([]int64, len(s.out.Curves))
 	}
 	s.next = r.firstPost(units.Never) / opt.Every * opt.Every
 	s.out.Quantities, s.out.EveryPS, s.out.FromPS = opt.Quantities, opt.Every, s.next
@@ -262,7 +269,7 @@ func (s *sampler) due() units.Time {
 // samples, so that a deadlock ends at the same time and with the same counts.
 func (r *runner) sampleTo(limit units.Time) {
 	for {
-		next := min(r.series.due(), r.page.due())
+		next := min(r.series.due(), r.page.due(), r.watch.due())
 		if r.stopped != "" || next > min(limit, r.Valid.Stop) || next == units.Never || r.Engine.Next() == units.Never {
 			return
 		}
@@ -270,7 +277,7 @@ func (r *runner) sampleTo(limit units.Time) {
 			return
 		}
 		r.advance(next)
-		for _, s := range [...]*sampler{r.series, r.page} {
+		for _, s := range [...]*sampler{r.series, r.page, r.watch} {
 			if s.due() == next && (r.stopped == "" || r.stopped == quiescent) {
 				s.sample(next)
 			}
@@ -282,7 +289,9 @@ func (r *runner) sampleTo(limit units.Time) {
 func (s *sampler) sample(now units.Time) {
 	n := s.out.Samples
 	note := func(curve int, v int64) {
-		if curve >= 0 && s.out.Curves[curve].Add(n, v) {
+		if curve >= 0 && s.latest != nil {
+			s.latest[curve] = v
+		} else if curve >= 0 && s.out.Curves[curve].Add(n, v) {
 			s.changes++
 			s.still = nil
 		}
@@ -321,6 +330,10 @@ func (s *sampler) sample(now units.Time) {
 	}
 	s.out.Samples++
 	s.next += s.out.EveryPS
+	if s.latest != nil {
+		s.opt.Watch(now, s.out.Curves, s.latest)
+		return
+	}
 	if s.opt.fold > 0 {
 		s.foldFull()
 		return

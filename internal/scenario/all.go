@@ -14,17 +14,15 @@ const mostErrors = 50
 
 // Errors lists what is wrong with a scenario, in the order of the file: what Load says first,
 // and what it says once that is taken out, and so on, as far as that leaves something to read.
-// What is only missing because it was taken out is not listed. A src other than nil is the
-// scenario's text, which nameOrFile then only names.
-func Errors(nameOrFile string, src []byte, set []string, seed *uint64) []*Error {
-	file := nameOrFile
-	if src == nil {
+// What is only missing because it was taken out is not listed.
+func (s Source) Errors() []*Error {
+	if s.Text == nil {
 		var bad *Error
-		if file, src, bad = open(nameOrFile); bad != nil {
+		if s.Name, s.Text, bad = open(s.Name); bad != nil {
 			return []*Error{bad}
 		}
 	}
-	whole, bad := tree.Parse(file, src)
+	whole, bad := tree.Parse(s.Name, s.Text)
 	if bad != nil {
 		return []*Error{bad}
 	}
@@ -42,11 +40,11 @@ func Errors(nameOrFile string, src []byte, set []string, seed *uint64) []*Error 
 	var out []pos     // what was taken out
 	thin := []pos{{}} // sections that something was taken out of
 	for len(found) < mostErrors {
-		root, _ := tree.Parse(file, src)
+		root, _ := tree.Parse(s.Name, s.Text)
 		for _, at := range out {
 			root.TakeOut(at)
 		}
-		bad := wrong(file, root, src, set, seed)
+		bad := s.wrong(root)
 		if bad == nil {
 			break
 		}
@@ -55,8 +53,8 @@ func Errors(nameOrFile string, src []byte, set []string, seed *uint64) []*Error 
 			bad.Msg = renumbered(bad.Msg, left)
 			found = append(found, bad)
 		}
-		if i := slices.Index(set, setOf(bad.File)); i >= 0 {
-			set = slices.Delete(slices.Clone(set), i, i+1)
+		if i := slices.Index(s.Set, setOf(bad.File)); i >= 0 {
+			s.Set = slices.Delete(slices.Clone(s.Set), i, i+1)
 			continue
 		}
 		shapeless := root.Get("topology").Begins(at)
@@ -97,12 +95,12 @@ func setOf(file string) string {
 }
 
 // wrong is what Read says of a tree.
-func wrong(file string, root *node, src []byte, set []string, seed *uint64) *Error {
+func (s Source) wrong(root *node) *Error {
 	if root.Kind != mappingNode || root.Get("topology") == nil || root.Get("workload") == nil {
-		_, err := Parse(file, src, set, seed)
+		_, err := Read(s)
 		bad, _ := err.(*Error)
 		return bad
 	}
-	_, bad := Source{Name: file, Text: src, Set: set, Seed: seed}.resolve(root)
+	_, bad := s.resolve(root)
 	return bad
 }

@@ -48,7 +48,7 @@ workload:
 		}},
 	} {
 		var got []string
-		for _, bad := range Errors("s.yaml", []byte(tt.src), tt.set, nil) {
+		for _, bad := range (Source{Name: "s.yaml", Text: []byte(tt.src), Set: tt.set}.Errors()) {
 			got = append(got, bad.Error())
 		}
 		if !slices.Equal(got, tt.want) {

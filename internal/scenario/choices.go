@@ -11,7 +11,7 @@ type Key struct {
 
 // Keys lists the keys of scenarios, each section before its keys. Keys of single hosts and
 // switches are left out: they are those of all, under names that a scenario chooses.
-func Keys() []Key { return appendKeys(nil, allKeys(), "") }
+func (x Known) Keys() []Key { return appendKeys(nil, allKeys(x), "") }
 
 func appendKeys(out []Key, keys []key, above string) []Key {
 	for i := range keys {
@@ -34,8 +34,8 @@ func appendKeys(out []Key, keys []key, above string) []Key {
 
 // Words lists the words that may stand under a key, such as the names of its presets; nil:
 // it takes none, or there is no such key.
-func Words(path string) (words []string) {
-	k := keyAt(allKeys(), path)
+func (x Known) Words(path string) (words []string) {
+	k := keyAt(allKeys(x), path)
 	if k == nil {
 		return nil
 	}

@@ -121,7 +121,7 @@ func TestDCQCNWithInfiniBand(t *testing.T) {
 
 // What the sheet of the stack shows of latency is said to follow the speed.
 func TestShowLatencyBySpeed(t *testing.T) {
-	sheets, err := Show("infiniband", nil)
+	sheets, err := (Known{}).Show("infiniband", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ type key struct {
 	group   string          // keys that several sections share: their table in docs
 	renamed string          // the key's present name: it is known for the sake of the error alone
 	one     bool            // exactly one of its section's keys is given
+	choice  bool            // likewise, or a word, which stands for one with what holds without more
 	uses    use             // which entries of the workload take it
 }
 
@@ -99,6 +100,9 @@ func (k key) unless(why func() string) key { k.idle = append(k.idle, why); retur
 
 // exactlyOne says that its section has one key.
 func (k key) exactlyOne() key { k.one = true; return k }
+
+// choices says that its section has one key, and that words stand for such a section.
+func (k key) choices() key { k.choice = true; return k }
 
 // in keeps the section that stands under the key.
 func (k key) in(o *object) key { k.into = o; return k }

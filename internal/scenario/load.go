@@ -174,7 +174,7 @@ func (s *Source) changed() bool {
 // apply puts it over the tree.
 func (s *Source) apply(root *node) *Error {
 	for _, set := range s.Set {
-		if bad := applySet(root, set); bad != nil {
+		if bad := applySet(root, set, s.Known); bad != nil {
 			return bad
 		}
 	}

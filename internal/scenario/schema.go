@@ -36,8 +36,8 @@ func mapOf(value jsonSchema) jsonSchema {
 // Schema returns the JSON Schema of scenario files, for editors and other
 // programs. What it lets pass may still be refused for reasons that a schema
 // cannot say, such as a name that no host has.
-func Schema() []byte {
-	doc := sectionSchema(allKeys(), false)
+func (x Known) Schema() []byte {
+	doc := sectionSchema(allKeys(x), false)
 	doc["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	doc["title"] = "hopscope scenario"
 	var b bytes.Buffer
@@ -51,8 +51,8 @@ func Schema() []byte {
 }
 
 // allKeys are the keys of a scenario with what holds without them.
-func allKeys() []key {
-	r := &resolver{d: &decoder{}, v: &Valid{}}
+func allKeys(x Known) []key {
+	r := &resolver{d: &decoder{}, v: &Valid{}, known: x}
 	r.setDefaults()
 	return r.rootKeys()
 }

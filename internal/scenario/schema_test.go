@@ -13,7 +13,7 @@ import (
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader((Known{}).Schema()))
 	if err != nil {
 		t.Fatal(err)
 	}

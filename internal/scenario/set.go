@@ -10,7 +10,7 @@ import (
 
 // applySet edits the tree by one --set argument, path=value. Everything it
 // touches is from then on reported under the text of the argument.
-func applySet(root *node, arg string) *Error {
+func applySet(root *node, arg string, known Known) *Error {
 	at := pos{File: "--set " + arg}
 	path, value, ok := strings.Cut(arg, "=")
 	if !ok || path == "" {
@@ -28,7 +28,7 @@ func applySet(root *node, arg string) *Error {
 		return at.Errorf("%s", err.Msg)
 	}
 	relocate(v, at)
-	return descend(root, steps, path, at, v)
+	return descend(root, steps, path, at, v, known)
 }
 
 // step is one part of a --set path: a key or a list index.
@@ -61,8 +61,8 @@ func splitPath(path string) (steps []step, bad string) {
 
 // descend sets a value. The short form of a section on the way, as in `link: 400Gbps`, is
 // written out first, so that --set topology.star.link.length=5m refines it.
-func descend(n *node, steps []step, path string, at pos, v *node) *Error {
-	keys, names := allKeys(), false // names: the next step is one that the scenario has chosen
+func descend(n *node, steps []step, path string, at pos, v *node, known Known) *Error {
+	keys, names := allKeys(known), false // names: the next step is one that the scenario has chosen
 	for i, s := range steps {
 		last := i == len(steps)-1
 		if s.index >= 0 {
@@ -105,6 +105,9 @@ func descend(n *node, steps []step, path string, at pos, v *node) *Error {
 		if k.short != "" && next.Kind == scalarNode {
 			inner := *next
 			*next = node{Kind: mappingNode, Pos: inner.Pos, Fields: []field{{Key: k.short, Pos: inner.Pos, Value: &inner}}}
+		}
+		if k.choice && next.Kind == scalarNode { // what is set stands in its place
+			*next = node{Kind: mappingNode, Pos: at}
 		}
 		keys, names = k.keys(), k.many == namedSections
 	}

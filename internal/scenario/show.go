@@ -23,7 +23,7 @@ type Sheet struct {
 }
 
 // Sheets lists everything that Show knows, stacks first.
-func Sheets() []Sheet {
+func (x Known) Sheets() []Sheet {
 	var out []Sheet
 	for _, s := range Stacks() {
 		out = append(out, Sheet{"stack", s.Name, s.Summary, s.notes()})
@@ -45,16 +45,16 @@ func Sheets() []Sheet {
 // "dcqcn.nvidia": presets of several kinds may share a name. A scenario's name or file
 // gives all that its run would note, with set, elements of --set, applied to it; of the rest
 // nothing can be set. The error is an *Error.
-func Show(name string, set []string) ([]Sheet, error) {
+func (x Known) Show(name string, set []string) ([]Sheet, error) {
 	if len(set) > 0 {
 		if !isScenario(name) {
 			return nil, &Error{Msg: fmt.Sprintf("--set changes a scenario, and %q is none; hopscope scenarios lists those that are shipped", name)}
 		}
-		return showScenario(name, set)
+		return x.showScenario(name, set)
 	}
 	var found []Sheet
 	var names []string
-	for _, s := range Sheets() {
+	for _, s := range x.Sheets() {
 		if s.Name == name || s.Kind+"."+s.Name == name {
 			found = append(found, s)
 		}
@@ -62,14 +62,14 @@ func Show(name string, set []string) ([]Sheet, error) {
 			names = append(names, s.Name)
 		}
 	}
-	if sheet, ok := keySheet(strings.TrimPrefix(name, "key.")); ok && len(found) == 0 {
+	if sheet, ok := x.keySheet(strings.TrimPrefix(name, "key.")); ok && len(found) == 0 {
 		return []Sheet{sheet}, nil
 	}
 	if len(found) == 0 && isScenario(name) {
-		return showScenario(name, nil)
+		return x.showScenario(name, nil)
 	}
 	if section, key := cutLast(name); len(found) == 0 && section != "" {
-		if k := keyAt(allKeys(), section); k != nil && k.keys() != nil {
+		if k := keyAt(allKeys(x), section); k != nil && k.keys() != nil {
 			return nil, &Error{Msg: fmt.Sprintf("%q is no key of %s; %s", key, section, tree.Suggest(key, keyNames(k.keys())))}
 		}
 	}
@@ -79,8 +79,8 @@ func Show(name string, set []string) ([]Sheet, error) {
 	return found, nil
 }
 
-func showScenario(name string, set []string) ([]Sheet, error) {
-	v, err := Load(name, set, nil)
+func (x Known) showScenario(name string, set []string) ([]Sheet, error) {
+	v, err := Read(Source{Name: name, Set: set, Known: x})
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func cutLast(path string) (section, key string) {
 }
 
 // keySheet is what is known of a key of scenarios and of those in its section.
-func keySheet(path string) (Sheet, bool) {
-	k := keyAt(allKeys(), path)
+func (x Known) keySheet(path string) (Sheet, bool) {
+	k := keyAt(allKeys(x), path)
 	if k == nil || k.renamed != "" {
 		return Sheet{}, false
 	}

@@ -48,7 +48,7 @@ func (r *resolver) routingKey() key {
 			return
 		}
 		r.checkBalancing(o)
-	}).in(&r.routingKeys).unless(func() string {
+	}).in(&r.routingKeys).choices().unless(func() string {
 		return when(r.stack().Credits && r.balancing == nil && !r.compared,
 			"InfiniBand switches have forwarding tables; see infiniband.routing")
 	})

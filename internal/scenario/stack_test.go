@@ -131,7 +131,7 @@ func TestParseStack(t *testing.T) {
 // Every parameter shown has a value and a source, and a sheet's keys differ.
 func TestSheets(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range Sheets() {
+	for _, s := range (Known{}).Sheets() {
 		if name := s.Kind + "." + s.Name; seen[name] || s.Summary == "" {
 			t.Errorf("%s: twice or without summary", name)
 		} else {
@@ -152,17 +152,17 @@ func TestSheets(t *testing.T) {
 		}
 	}
 	for _, name := range append(StackNames(), "nvidia", "paper", "strawman", "nic", "go-back-0", "selective-repeat", "irn", "ethernet", "buffer", "ecn", "headroom", "pfc-response") {
-		if got, err := Show(name, nil); err != nil || len(got) != 1 {
+		if got, err := (Known{}).Show(name, nil); err != nil || len(got) != 1 {
 			t.Errorf("%s: %d sheets, %v", name, len(got), err)
 		}
 	}
-	if got, _ := Show("ns3", nil); len(got) != 3 {
+	if got, _ := (Known{}).Show("ns3", nil); len(got) != 3 {
 		t.Errorf("ns3: %d sheets", len(got))
 	}
-	if got, _ := Show("wire.ns3", nil); len(got) != 1 {
+	if got, _ := (Known{}).Show("wire.ns3", nil); len(got) != 1 {
 		t.Errorf("wire.ns3: %d sheets", len(got))
 	}
-	if _, err := Show("ethernot", nil); err == nil || !strings.Contains(err.Error(), `did you mean "ethernet"?`) {
+	if _, err := (Known{}).Show("ethernot", nil); err == nil || !strings.Contains(err.Error(), `did you mean "ethernet"?`) {
 		t.Error(err)
 	}
 }
@@ -170,7 +170,7 @@ func TestSheets(t *testing.T) {
 // Of a scenario what is shown is what runs with --set; of the rest nothing is set, and an
 // empty value sets nothing.
 func TestShowWithChanges(t *testing.T) {
-	got, err := Show("incast-4to1", []string{"noise=off", "switch.memory=spectrum4"})
+	got, err := (Known{}).Show("incast-4to1", []string{"noise=off", "switch.memory=spectrum4"})
 	if err != nil || len(got) != 1 {
 		t.Fatal(len(got), err)
 	}
@@ -180,11 +180,11 @@ func TestShowWithChanges(t *testing.T) {
 		}
 	}
 	for set, want := range map[string]string{"switch.memory=": "has no value", "noise=": "has no value", "nose=off": `did you mean "noise"?`} {
-		if _, err := Show("incast-4to1", []string{set}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := (Known{}).Show("incast-4to1", []string{set}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", set, err)
 		}
 	}
-	if _, err := Show("rocev2", []string{"noise=off"}); err == nil || !strings.Contains(err.Error(), `"rocev2" is none`) {
+	if _, err := (Known{}).Show("rocev2", []string{"noise=off"}); err == nil || !strings.Contains(err.Error(), `"rocev2" is none`) {
 		t.Error(err)
 	}
 }
@@ -193,7 +193,7 @@ func TestShowWithChanges(t *testing.T) {
 func TestSheetsAreTheDefaults(t *testing.T) {
 	v := parse(t, base) // 100 Gb/s
 	shown := map[string]string{}
-	sheets, _ := Show("rocev2", nil)
+	sheets, _ := (Known{}).Show("rocev2", nil)
 	for _, n := range sheets[0].Notes {
 		shown[n.Key] = n.Value
 	}
@@ -213,7 +213,7 @@ func TestSheetsAreTheDefaults(t *testing.T) {
 
 // A stack's sheet has what its NICs and frames are, once.
 func TestStackSheetIsWhole(t *testing.T) {
-	sheets, err := Show("rocev2", nil)
+	sheets, err := (Known{}).Show("rocev2", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

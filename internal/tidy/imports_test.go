@@ -20,10 +20,10 @@ func TestImportLevels(t *testing.T) {
 			continue
 		}
 		for _, imported := range p.imports {
-			below, own := strings.CutPrefix(imported, module)
-			if !own {
+			if !strings.HasPrefix(imported+"/", module) {
 				continue
 			}
+			below := ownPath(imported)
 			if to := rules[below]; to.level >= r.level {
 				t.Errorf("%s (level %d) imports %s (level %d); imports run downwards only", p.path, r.level, below, to.level)
 			}
@@ -62,7 +62,7 @@ func TestForeignImports(t *testing.T) {
 		for _, imported := range p.imports {
 			first, _, _ := strings.Cut(imported, "/")
 			switch {
-			case strings.HasPrefix(imported, module):
+			case strings.HasPrefix(imported+"/", module):
 			case strings.Contains(first, "."):
 				if !slices.ContainsFunc(r.thirdParty, func(m string) bool { return within(imported, m) }) {
 					t.Errorf("%s imports %s, which the table does not give it", p.path, imported)

@@ -79,7 +79,7 @@ func loadTree() (*tree, error) {
 	t := &tree{fset: token.NewFileSet()}
 	imp := importer.ForCompiler(t.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
 	for _, l := range own {
-		p := &pkg{path: strings.TrimPrefix(l.ImportPath, module), imports: l.Imports}
+		p := &pkg{path: ownPath(l.ImportPath), imports: l.Imports}
 		for _, f := range l.GoFiles {
 			file, err := parser.ParseFile(t.fset, filepath.Join(l.Dir, f), nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
@@ -136,4 +136,12 @@ func tracked(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// ownPath is an import path below the module; "." is the module's own.
+func ownPath(imported string) string {
+	if imported+"/" == module {
+		return "."
+	}
+	return strings.TrimPrefix(imported, module)
 }

@@ -71,13 +71,15 @@ const (
 	CauseAck               // the way back of acknowledgements
 	CauseSetUp             // connections, registration, handshakes
 	CauseFault             // a host's card hung, paused its switch for no reason, or took data slowly for a while
+	CauseStaged            // without GPUDirect, copies of a GPU's data through the memory of hosts
+	CauseMessages          // the rate at which a card takes up the work requests of one queue pair
 	CauseLine              // sending, serialisation, propagation: only a faster way helps
 )
 
 var causes = []string{"", "receiver", "inside", "card caches", "core", "application", "port", "class order",
 	"failure", "loss", "window",
 	"congestion window", "receive window", "send buffer", "bitmap", "read depth", "receives", "input buffer", "rate limit", "order",
-	"earlier work", "workload", "acknowledgement", "set-up", "card fault", "line"}
+	"earlier work", "workload", "acknowledgement", "set-up", "card fault", "staged copies", "message rate", "line"}
 
 func (c Cause) String() string {
 	return nameOf(causes, int(c), func(s *string) string { return *s }, "kind of cause")

@@ -15,6 +15,8 @@ const (
 	VerdictInside            // a link, memory or credit limit inside a host
 	VerdictCore              // a core of a host
 	VerdictFailure           // a link that failed
+	VerdictMessages          // the rate at which a card takes up the work requests of one queue pair
+	VerdictStaged            // without GPUDirect, copies of GPUs' data through the memory of hosts
 	VerdictLoss              // a link that loses or damages frames
 	VerdictHeadroom          // lossless frames that found no room after a pause was sent
 	VerdictMap               // a map of DSCPs or PCPs that differs at one hop
@@ -24,9 +26,9 @@ const (
 	VerdictLostCNPs          // CNPs that did not arrive
 )
 
-var verdicts = []string{"none", "deadlock", "pause storm", "uneven uplinks", "full line", "congested port", "receiver",
-	"inside a host", "core", "failure", "lossy link", "short headroom", "priority map", "MTU mismatch", "polarised ECMP",
-	"PFC before ECN", "lost CNPs"}
+var verdicts = []string{"none", "deadlock", "pause storm", "uneven uplinks", "full line", "congested port",
+	"receiver", "inside a host", "core", "failure", "message rate", "staged copies", "lossy link", "short headroom",
+	"priority map", "MTU mismatch", "polarised ECMP", "PFC before ECN", "lost CNPs"}
 
 func (v Verdict) String() string {
 	return nameOf(verdicts, int(v), func(s *string) string { return *s }, "verdict")

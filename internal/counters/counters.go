@@ -1,6 +1,6 @@
 // Package counters writes what each box of a run would print of itself: ethtool, rdma and
-// perfquery at hosts, SONiC's show commands and perfquery at switches, in their units and
-// layouts. A counter that no part of the model feeds is left out, and the file says which.
+// perfquery at hosts, SONiC's show commands and perfquery at switches, and ibdiagnet of a whole fabric, in their
+// units and layouts. A counter that no part of the model feeds is left out, and the file says which.
 package counters
 
 import (
@@ -43,6 +43,9 @@ func Files(r *record.Run) (out []File) {
 		if b.hosts[n] && (b.verbs[n] || all[0].Layer == catalog.InfiniBand) {
 			out = append(out, File{file + ".rdma.txt", b.rdma(n)})
 		}
+	}
+	if len(r.Counters) > 0 {
+		out = append(out, File{taken.of("fabric") + ".ibdiagnet.txt", b.ibdiagnet()})
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/build"
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/counters"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
@@ -124,16 +125,80 @@ func TestBothEnds(t *testing.T) {
 // TestInfiniBand: hosts and switches print perfquery, whose numbers are the record's.
 func TestInfiniBand(t *testing.T) {
 	r := simulate(t, "topology: {star: {hosts: 3, link: EDR}}\nstack: infiniband\nworkload: [incast: {to: h2, size: 1MB}]\n")
+	text := map[string]string{}
 	for _, f := range counters.Files(r) {
-		if f.Name != "sw.perfquery.txt" {
+		text[f.Name] = f.Text
+	}
+	waited := false
+	for _, c := range r.Counters {
+		number := func(n int64) string { return strconv.FormatInt(n, 10) }
+		waited = waited || c.PortXmitWait > 0
+		if c.Node == "sw" && !strings.Contains(text["sw.perfquery.txt"], "PortXmitWait:...................."+number(c.PortXmitWait)+"\n") {
+			t.Errorf("no PortXmitWait of %d in\n%s", c.PortXmitWait, text["sw.perfquery.txt"])
+		}
+		// ibdiagnet has every port, under the GUID that its node has there.
+		all := text["fabric.ibdiagnet.txt"]
+		node := regexp.MustCompile(`"` + c.Node + `",[0-9]+,[12],(0x[0-9a-f]{16})\n`).FindStringSubmatch(all)
+		if node == nil || !strings.Contains(all, "\n"+node[1]+","+strings.Join([]string{strconv.Itoa(c.Port), number(c.PortRcvErrors),
+			number(c.PortXmitDiscards), number(c.PortXmitWait), number(c.PortXmitData), number(c.PortRcvData), number(c.PortXmitPkts),
+			number(c.PortRcvPkts)}, ",")+"\n") {
+			t.Errorf("no %s port %d in\n%s", c.Node, c.Port, all)
+		}
+	}
+	if !waited {
+		t.Error("no port waited")
+	}
+}
+
+// TestInterfaces: frames dropped as too large, for want of room, and as damaged stand in columns of their own.
+func TestInterfaces(t *testing.T) {
+	r := simulate(t, "topology: {star: {hosts: 4, link: 100Gbps}, links: [{between: [h1, sw], ber: 1e-6}]}\nstack: rocev2-none\n"+
+		"mtu: 4096\nnic: {timeout: 5, retry: 1}\nswitch: {buffer: 200KB, lossy: unlimited}\nworkload:\n"+
+		"  - incast: {to: h3, size: 400KB}\nstop: 200us\n")
+	var damaged, dropped int64
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			switch {
+			case d.Cause == catalog.DropBitError && r.Ports[i].Node == "h1":
+				damaged += d.Count
+			case d.Cause == catalog.DropPool && r.Ports[i].Node == "sw":
+				dropped += d.Count
+			}
+		}
+	}
+	for _, f := range counters.Files(r) {
+		if f.Name != "sw.sonic.txt" {
 			continue
 		}
-		for _, c := range r.Counters {
-			if c.Node == "sw" && !strings.Contains(f.Text, "PortXmitWait:...................."+strconv.FormatInt(c.PortXmitWait, 10)+"\n") {
-				t.Errorf("no PortXmitWait of %d in\n%s", c.PortXmitWait, f.Text)
-			}
+		crc, out := column(t, f.Text, "RX_ERR", "Ethernet4"), column(t, f.Text, "TX_DRP", "Ethernet12")
+		if damaged == 0 || dropped == 0 || crc != damaged || out != dropped {
+			t.Errorf("RX_ERR %d of %d, TX_DRP %d of %d", crc, damaged, out, dropped)
 		}
 		return
 	}
 	t.Error("no file of the switch")
+}
+
+// column is a value of show interfaces counters.
+func column(t *testing.T, text, name, row string) int64 {
+	t.Helper()
+	_, text, _ = strings.Cut(text, "$ show interfaces counters\n")
+	head := strings.Fields(text[:strings.Index(text, "\n")])
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) != len(head) || words[0] != row {
+			continue
+		}
+		for i := range head {
+			if head[i] == name {
+				n, err := strconv.ParseInt(strings.ReplaceAll(words[i], ",", ""), 10, 64)
+				if err != nil {
+					t.Error(err)
+				}
+				return n
+			}
+		}
+	}
+	t.Errorf("no %s of %s", name, row)
+	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/visible"
@@ -14,8 +15,8 @@ func (b *boxes) sonic(node string) string {
 	numbers := b.numbers(node)
 	var t strings.Builder
 	fmt.Fprintf(&t, "# SONiC's show commands; port N of the scenario is Ethernet4*(N-1), so that %s:1 is Ethernet0\n"+
-		"# left out: multicast queues, pool and headroom pool watermarks, counters per port other than PFC's\n",
-		visible.Text(node))
+		"# left out: multicast queues, pool and headroom pool watermarks\n", visible.Text(node))
+	b.interfaces(&t, node, numbers)
 	pfc := func(title string, count func(id record.PortID, c int) int64) {
 		tab := grid{head: []string{title}}
 		for c := range classes {
@@ -50,6 +51,46 @@ func (b *boxes) sonic(node string) string {
 	b.queueCounters(&t, node, numbers)
 	b.storms(&t, node)
 	return t.String()
+}
+
+// interfaces writes what ports took in and sent, and what of it they dropped. RX_ERR is what came in damaged,
+// RX_OVR what was larger than the MTU, RX_DRP what else was dropped on its way in, TX_DRP on its way out.
+func (b *boxes) interfaces(t *strings.Builder, node string, numbers []int) {
+	tab := grid{head: []string{"IFACE", "STATE", "RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
+		"TX_OK", "TX_BPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"}}
+	for _, n := range numbers {
+		id := record.PortID{Node: node, Port: n}
+		var in, out, crc, dropIn, dropOut, large int64
+		for c := range classes {
+			own, far := b.row(id, c), b.facing(id, c)
+			in, out = in+b.received(id, c).packets, out+own.TxPackets
+			for _, d := range far.DropCauses {
+				if d.Cause == catalog.DropBitError {
+					crc += d.Count
+				}
+			}
+			for _, d := range own.DropCauses {
+				switch {
+				case d.Cause == catalog.DropOversize:
+					large += d.Count
+				case d.Cause.Arriving():
+					dropIn += d.Count
+				case !d.Cause.OnLink() && !d.Cause.BySender():
+					dropOut += d.Count
+				}
+			}
+		}
+		row := []string{ethernet(n), "U"}
+		for _, v := range [...]int64{in, -1, -1, crc, dropIn, large, out, -1, -1, -1, dropOut, -1} {
+			if v < 0 {
+				row = append(row, "N/A")
+			} else {
+				row = append(row, metrics.FormatCount(v))
+			}
+		}
+		tab.rows = append(tab.rows, row)
+	}
+	fmt.Fprintf(t, "\n$ show interfaces counters\n%s", tab.String())
 }
 
 // ethernet is SONiC's name of a port.
@@ -145,7 +186,8 @@ func (b *boxes) storms(t *strings.Builder, node string) {
 // perfquery is what `perfquery -x` prints of the ports of an InfiniBand node.
 func (b *boxes) perfquery(node string) string {
 	var l lines
-	l.WriteString("# perfquery -x; left out: unicast and multicast apart, and errors of links that the model does not tell apart\n")
+	l.WriteString("# perfquery of all ports in turn; left out: unicast and multicast apart, and errors of links that the " +
+		"model does not tell apart\n\n$ perfquery -x -l\n")
 	for i := range b.r.Counters {
 		c := &b.r.Counters[i]
 		if c.Node != node {
@@ -164,6 +206,40 @@ func (b *boxes) perfquery(node string) string {
 		line("PortXmitDiscards", c.PortXmitDiscards)
 		line("PortXmitWait", c.PortXmitWait)
 	}
+	return l.String()
+}
+
+// ibdiagnet is what `ibdiagnet --pc` writes of all InfiniBand ports into its database of comma-separated values.
+func (b *boxes) ibdiagnet() string {
+	var l lines
+	l.WriteString("# ibdiagnet --pc; node N of the record, from 1, has the GUID N\n" +
+		"# left out: all other sections, and counters of errors of links that the model does not tell apart\n\n" +
+		"$ cat ibdiagnet2.db_csv\n" +
+		"START_NODES\nNodeDesc,NumPorts,NodeType,NodeGUID\n")
+	guid, ports := map[string]int{}, map[string]int{} // looked up, never iterated
+	for i := range b.r.Counters {
+		ports[b.r.Counters[i].Node]++
+	}
+	for _, n := range b.nodes {
+		if ports[n] == 0 {
+			continue
+		}
+		guid[n] = len(guid) + 1
+		kind := 2 // a switch
+		if b.hosts[n] {
+			kind = 1 // a channel adapter
+		}
+		name := strings.ReplaceAll(visible.Text(n), `"`, `""`)
+		fmt.Fprintf(&l, "\"%s\",%d,%d,%#016x\n", name, ports[n], kind, guid[n])
+	}
+	l.WriteString("END_NODES\n\nSTART_PM_INFO\nNodeGUID,PortNumber,PortRcvErrors,PortXmitDiscards,PortXmitWait," +
+		"PortXmitDataExtended,PortRcvDataExtended,PortXmitPktsExtended,PortRcvPktsExtended\n")
+	for i := range b.r.Counters {
+		c := &b.r.Counters[i]
+		fmt.Fprintf(&l, "%#016x,%d,%d,%d,%d,%d,%d,%d,%d\n", guid[c.Node], c.Port, c.PortRcvErrors, c.PortXmitDiscards,
+			c.PortXmitWait, c.PortXmitData, c.PortRcvData, c.PortXmitPkts, c.PortRcvPkts)
+	}
+	l.WriteString("END_PM_INFO\n")
 	return l.String()
 }
 

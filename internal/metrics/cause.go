@@ -35,6 +35,10 @@ func (x *index) nameOf(c *Cause) string {
 		return limitBitmap
 	case catalog.CauseReads:
 		return limitReads
+	case catalog.CauseStaged:
+		return "copies without GPUDirect"
+	case catalog.CauseMessages:
+		return "message rate of " + c.Place.String()
 	}
 	switch c.Place.Kind {
 	case catalog.AtPortClass:

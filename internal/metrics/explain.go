@@ -139,8 +139,11 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 // itself is a stage as its own cause.
 func (x *index) itself(s *stageKnown, q *record.QP) Cause {
 	own := Cause{Kind: s.stage.Cause(), Place: q.Place()}
+	if own.Kind == catalog.CauseStaged && q.Is(catalog.Streams) { // which has no GPUDirect
+		own.Kind = catalog.CauseInside
+	}
 	switch {
-	case s.at == nil:
+	case s.at == nil, own.Kind == catalog.CauseStaged: // of both ends together
 	case own.Kind == catalog.CausePort: // with its class, as where more is known
 		own = x.portCause(s.port(), q)
 	default:
@@ -178,6 +181,10 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageQueue:
 		return x.sayQueue(s.port(), f, q)
 	case catalog.StageReceiveBuffer:
+		if l := x.stagedIn(f, q, true); l != nil {
+			how = fmt.Sprintf("it waited in the receive buffer of %s: %s", s.port(), staging(l))
+			return Cause{Kind: catalog.CauseStaged, Place: q.Place()}, how
+		}
 		return x.sayReceiveBuffer("it waited", s.port(), q)
 	case catalog.StageResending, catalog.StageLoss:
 		return x.sayLoss(s.base, &own, q, f)
@@ -188,6 +195,9 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 	case catalog.StageRead:
 		return x.sayRead(f, q, own)
 	case catalog.StageWorkFetch:
+		if taken := x.takenUp(f, q); taken != "" {
+			return Cause{Kind: catalog.CauseMessages, Place: q.Place()}, taken
+		}
 		if l := x.insideLimit(q, false); l != nil { // the same way
 			own = insideCause(l)
 		}

@@ -36,6 +36,7 @@ type index struct {
 	shut     map[portClass]record.Stretches // when ports might not send
 	busy     map[hostCore]*record.CoreTimes
 	stalls   map[string]string             // what mostlyStalled said, by host
+	taken    map[qpKey]taken               // messages of requesters; nil: not added up
 	posted   map[qpKey]int64               // payload of all messages of a requester; nil: not added up
 	bound    map[boundsKey]Ceiling         // what bounds found
 	loops    map[portClass]*record.PathHop // hops over links with credits

@@ -30,6 +30,13 @@ func (x *index) sayInside(f *record.Message, where string, stage catalog.Stage, 
 // that is hardly slower than the line holds up only who shares it with others; where the receiver
 // could not take much more than it got, its links are next.
 func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause, how string) {
+	if taken := x.takenUp(f, q); taken != "" {
+		return Cause{Kind: catalog.CauseMessages, Place: q.Place()}, taken
+	}
+	if l := x.stagedIn(f, q, false); l != nil {
+		how = fmt.Sprintf("payload of %s was still being read from memory: %s", qpActor(q), staging(l))
+		return Cause{Kind: catalog.CauseStaged, Place: q.Place()}, how
+	}
 	l := x.insideLimit(q, false)
 	how = "payload of " + qpActor(q) + " was still being read from memory" + overLink(f, q, l)
 	if l == nil || len(q.Limits.Path) == 0 || f.Bytes <= q.Limits.MTUBytes {
@@ -65,6 +72,68 @@ func (x *index) sayRead(f *record.Message, q *record.QP, own Cause) (cause Cause
 		how += fmt.Sprintf("; then %s of %s", w, w.Host)
 	}
 	return cause, how
+}
+
+// stagedIn is what bounds the data between a card and the memory of its host that stands in for a GPU's, where
+// that is hardly slower than the line: what they wait for is then the copies, which take the same links; nil: it is
+// not so.
+func (x *index) stagedIn(f *record.Message, q *record.QP, write bool) *record.InsideLimit {
+	end, to := DataEnds(f)
+	if write {
+		end = to
+	}
+	l := x.insideLimit(q, write)
+	if l == nil || !strings.Contains(end, "/gpu") || strings.HasPrefix(l.Memory, "gpu") || q.Is(catalog.Streams) ||
+		l.Bps+l.Bps/10 < q.Limits.LineBps {
+		return nil
+	}
+	return l
+}
+
+// staging says what is copied at an end.
+func staging(l *record.InsideLimit) string {
+	return fmt.Sprintf("without GPUDirect data of GPUs are copied through %s of %s, over the links that the card takes "+
+		"as well", l.Memory, l.Host)
+}
+
+// Bounds of what is said of a card's message rate.
+const (
+	fewTaken   = 8 // work requests of a queue pair at least
+	mostlyTook = 4 // less than one in so many parts of the time from the first to the last is left to other things
+)
+
+// takenUp says that a queue pair's card takes up its work requests one after another, if their number by the
+// least time between two is most of the time that they took in all, and more than the line takes for one; else "".
+func (x *index) takenUp(f *record.Message, q *record.QP) string {
+	gap := q.Limits.MessageGapPS
+	if gap == 0 || Reads(f) || gap <= slowest(&q.Limits).TxTime(units.Bytes(f.Bytes)) {
+		return ""
+	}
+	if x.taken == nil {
+		x.taken = map[qpKey]taken{}
+		for i := range x.r.Messages {
+			m := &x.r.Messages[i]
+			t, known := x.taken[flowQP(m)]
+			if !known {
+				t.from = m.StartPS
+			}
+			t.n, t.from, t.to = t.n+1, min(t.from, m.StartPS), max(t.to, m.StartPS+m.Life())
+			x.taken[flowQP(m)] = t
+		}
+	}
+	t := x.taken[qpKey{q.Host, q.QP}]
+	if left := t.to - t.from - units.Time(t.n)*gap; t.n < fewTaken || left*mostlyTook > t.to-t.from {
+		return ""
+	}
+	return fmt.Sprintf("the card of %s takes up the work requests of one queue pair every %s, %s of %s each, however "+
+		"fast its line; more queue pairs, or larger messages, bring more", q.Host, FormatTime(gap),
+		FormatRate(RateOf(f.Bytes, gap)), FormatBytes(f.Bytes))
+}
+
+// taken is how many messages a queue pair posted, and from when to when these were under way.
+type taken struct {
+	n        int
+	from, to units.Time
 }
 
 // insideCause is what bounds the data between a memory and a card as a cause.

@@ -120,7 +120,7 @@ func (x *index) judge() *tally {
 		}
 		k := key{d.Cause.Kind, d.Cause.Place, d.Cause.Why}
 		switch {
-		case k.kind == catalog.CauseLine: // whatever its place
+		case k.kind == catalog.CauseLine || k.kind == catalog.CauseStaged: // whatever its place
 			k.place = record.Place{}
 		case k.kind != catalog.CauseInside: // its place says it all
 			k.why = catalog.NoReason
@@ -131,7 +131,7 @@ func (x *index) judge() *tally {
 		if !known {
 			n = len(all)
 			place := d.Cause.Place
-			if k.kind == catalog.CauseLine {
+			if k.kind == catalog.CauseLine || k.kind == catalog.CauseStaged {
 				place = record.Place{}
 			}
 			at[k], all = n, append(all, judgement{cause: Cause{Kind: k.kind, Place: place, Why: d.Cause.Why}, first: int32(i)})
@@ -215,6 +215,15 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 	case catalog.CauseCore:
 		v.Kind = catalog.VerdictCore
 		v.Text = fmt.Sprintf("%s: %s went to that, and not to the network", x.worksAt(v.Cause.Place.Node), share)
+	case catalog.CauseStaged:
+		v.Kind = catalog.VerdictStaged
+		v.Text = "without GPUDirect data of GPUs are copied through the memory of their hosts: " + share + " went to that"
+	case catalog.CauseMessages:
+		f := &x.r.Messages[top.first]
+		if k, ok := x.sender(f); ok {
+			v.Kind = catalog.VerdictMessages
+			v.Text = fmt.Sprintf("%s (%s went to that)", x.takenUp(f, &x.r.QPs[k]), share)
+		}
 	case catalog.CauseFailure:
 		v.Kind = catalog.VerdictFailure
 		v.Text = fmt.Sprintf("%s failed%s: %s went to that", where, x.outages(v.Cause.Place), share)
@@ -367,9 +376,26 @@ func (x *index) passPort(v *Verdict, where, share string) {
 			"anything (%s went to that)", where, p.Peer.Node, 100*p.Utilisation, who, share)
 		return
 	}
+	dropped := int64(0)
+	for _, d := range p.DropCauses {
+		if d.Cause.Sign() == catalog.BufferDrop && !d.Cause.Arriving() {
+			dropped += d.Count
+		}
+	}
+	if dropped > 0 {
+		who += fmt.Sprintf(", %s found no room", plural(dropped, "frame"))
+	}
 	v.Kind = catalog.VerdictPort
-	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %.0f %% of the time, and %s went to that",
-		where, p.Peer.Node, who, 100*p.Utilisation, share)
+	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %s of the time, and %s went to that",
+		where, p.Peer.Node, who, percent(p.Utilisation), share)
+}
+
+// percent is a share in words: small ones are not none.
+func percent(share float64) string {
+	if share < 0.01 {
+		return "less than 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // sharedBehind says that a card shares a port among several devices of its host, or the port at the far

@@ -145,6 +145,7 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 			FinalRateBps: rate, MinRateBps: least,
 			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
 		}
+		r.Limits.MessageGapPS = h.card.QPGap
 		r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
 		r.Receives = s.tasks[taskReceive]
 		if h.cpu.reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so

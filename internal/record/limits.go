@@ -109,6 +109,8 @@ type QPLimits struct {
 	// that held the requester.
 	SlowRestart   bool       `json:"slow_restart,omitempty"`
 	SlowRestartPS units.Time `json:"slow_restart_ps,omitempty"`
+	// MessageGapPS is the least time between two of its work requests that its card takes up; 0: none.
+	MessageGapPS units.Time `json:"message_gap_ps,omitempty"`
 	// Receives counts the receive work requests posted at this responder; -1:
 	// always enough.
 	Receives     int64 `json:"receives"`

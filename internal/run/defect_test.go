@@ -66,6 +66,19 @@ nic: {timeout: 5, retry: 1}
 switches: {spine1: {mtu: SIZE, oversize: drop}}
 workload: [flow: {from: h0, to: h2, size: 64KB}]
 `
+		gpus = `
+topology: {star: {hosts: 2, link: 400Gbps}}
+server: dgx-h100
+gpudirect: DIRECT
+workload:
+  - flow: {from: h0/gpu0, to: h1/gpu0, size: 4MB}
+  - flow: {from: h1/gpu0, to: h0/gpu0, size: 4MB}
+`
+		queues = `
+topology: {star: {hosts: 2, link: 400Gbps}}
+nic: {preset: connectx-7}
+workload: [flow: {from: h0, to: h1, size: SIZE, count: 100, qps: QPS}]
+`
 	)
 	for _, c := range []struct {
 		name, text string
@@ -116,6 +129,14 @@ workload: [flow: {from: h0, to: h2, size: 64KB}]
 		{"map to a lossy priority", dscp, []string{"PRIO", "1"}, catalog.VerdictMap,
 			"sw puts in priority 1 what hosts send in another"},
 		{"map to the right one", dscp, []string{"PRIO", "3"}, catalog.NoVerdict, ""},
+
+		{"no GPUDirect", gpus, []string{"DIRECT", "off"}, catalog.VerdictStaged, "copied through the memory of their hosts"},
+		{"GPUDirect", gpus, []string{"DIRECT", "on"}, catalog.NoVerdict, ""},
+
+		{"one queue pair", queues, []string{"SIZE", "4KB", "QPS", "1"}, catalog.VerdictMessages,
+			"work requests of one queue pair every 205 ns, 156 Gb/s of 4.00 KB each"},
+		{"eight queue pairs", queues, []string{"SIZE", "4KB", "QPS", "8"}, catalog.NoVerdict, ""},
+		{"larger messages", queues, []string{"SIZE", "64KB", "QPS", "1"}, catalog.NoVerdict, ""},
 
 		{"MTU", mtu, []string{"SIZE", "1500"}, catalog.VerdictOversize, "spine1:1 dropped"},
 		{"MTU that fits", mtu, []string{"SIZE", "9000"}, catalog.NoVerdict, ""},

@@ -86,6 +86,10 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 		return at(PCIe)
 	case catalog.CauseCore, catalog.CauseApplication, catalog.CauseSetUp:
 		return at(Core)
+	case catalog.CauseStaged:
+		return []Change{{Kind: GPUDirect}}
+	case catalog.CauseMessages:
+		return at(Card)
 	case catalog.CausePort:
 		if wrong := l.setWrong(conn, cause); wrong != nil {
 			return wrong

@@ -3,10 +3,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -42,11 +45,12 @@ type Pipeline struct {
 // Main runs the command line args (without the program's name) and returns the
 // exit status.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeline) int {
-	root := newRoot(p)
+	var unwritten error
+	root := newRoot(p, &unwritten)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := unfilled(stdout, cmp.Or(root.ExecuteContext(ctx), unwritten))
 	if err == nil {
 		return exitOK
 	}
@@ -56,6 +60,16 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeli
 		return s.code
 	}
 	return exitUser // what is not wrapped comes from the command line itself
+}
+
+// unfilled is err, or a failure in the same words for all commands when it is that standard
+// output could not be written.
+func unfilled(stdout io.Writer, err error) error {
+	var bad *fs.PathError
+	if out, is := stdout.(*os.File); is && errors.As(err, &bad) && err.Error() == bad.Error() && bad.Path == out.Name() {
+		return failure(cannotWrite(bad))
+	}
+	return err
 }
 
 // say writes an error on a line, and below it on a terminal the line of the file that it
@@ -92,7 +106,8 @@ func failure(err error) error {
 // terminal is to obey.
 func oneLine(s string) string { return visible.Text(strings.Join(strings.Fields(s), " ")) }
 
-func newRoot(p Pipeline) *cobra.Command {
+// newRoot is the command line; unwritten becomes what kept help from being written.
+func newRoot(p Pipeline, unwritten *error) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hopscope",
 		Short: "Simulate RDMA networks packet by packet and say what congestion did",
@@ -108,7 +123,7 @@ func newRoot(p Pipeline) *cobra.Command {
 	when := colourAuto
 	root.PersistentFlags().Var(&when, "color", "`WHEN` text has colour: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { _ = writeHelp(c) }) // who closes the pipe has read enough
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { *unwritten = writeHelp(c) })
 	root.AddCommand(newRun(p), newCompare(p), newShow(p), newReport(), newScenarios(p), newCheck(p), newSchema(p), newWhatif(p),
 		newDiagnose(p), newImport(p), newFabric(p), newHost(), newPath(p), newFidelity(), newVersion())
 	completions(root, p)

@@ -122,6 +122,8 @@ func TestExitStatus(t *testing.T) {
 		{"report", 2, "one run directory, not 0"},
 		{"report " + filepath.Dir(file), 2, "not a run directory"},
 		{"report " + filepath.Join(filepath.Dir(file), "none"), 2, "no such directory"},
+		{"report " + file, 2, "is a file; name the directory"},
+		{"report " + filepath.Join(file, "x"), 2, "not a directory"},
 		{"compare done", 0, ""},
 		{"compare wrong", 2, `wrong.yaml:3:5: unknown key "hots"`},
 		{"compare broken", 1, "out of memory or worse"},
@@ -266,10 +268,12 @@ func TestClosedPipe(t *testing.T) {
 		t.Skip("no /dev/full here")
 	}
 	defer full.Close()
-	errs.Reset()
-	code = Main(context.Background(), []string{"run", "done", "--json", "-"}, full, &errs, (&fake{}).pipeline())
-	if want := "hopscope: cannot write standard output: no space left on device\n"; code != exitFailure || errs.String() != want {
-		t.Errorf("status %d, %q", code, errs.String())
+	for _, command := range []string{"run done --json -", "run done", "--help", "run --help", "--version", "completion bash", "show", "scenarios"} {
+		errs.Reset()
+		code = Main(context.Background(), strings.Fields(command), full, &errs, (&fake{}).pipeline())
+		if want := "hopscope: cannot write standard output: no space left on device\n"; code != exitFailure || errs.String() != want {
+			t.Errorf("%s: status %d, %q", command, code, errs.String())
+		}
 	}
 }
 

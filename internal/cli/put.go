@@ -35,6 +35,10 @@ func putTo(c *cobra.Command, file string, fill func(io.Writer) error) error {
 	case errors.Is(err, syscall.EPIPE):
 		return &status{exitPipe, errors.New("standard output was closed before all of the result was written")}
 	}
+	return cannotWrite(err)
+}
+
+func cannotWrite(err error) error {
 	return fmt.Errorf("cannot write standard output: %w", files.Reason(err))
 }
 

@@ -99,7 +99,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	watchHeap()
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
-	opt.Progress, opt.Check = meter.show, f.checkNames
+	opt.Progress, opt.Check = meter.show, f.checkScenario
 	ctx, stop, quiet := untilInterrupt(c.Context(), func() {
 		meter.clear()
 		fmt.Fprintln(stderr, "hopscope: stopping at a consistent point; once more to stop at once")
@@ -234,6 +234,14 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 	return dir, nil
 }
 
+// checkScenario refuses before the run what its scenario has nothing for.
+func (f *runFlags) checkScenario(v *scenario.Valid) error {
+	if f.ncclOut != "" && len(v.Plan.Collectives) == 0 {
+		return &status{exitUser, fmt.Errorf("--nccl-out %s: the scenario has no collective", f.ncclOut)}
+	}
+	return f.checkNames(v)
+}
+
 // directories are the flags that name directories.
 func (f *runFlags) directories() []output {
 	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--counters", f.counters}, {"--series-out", f.series.dir}, {"--svg", f.pictures.svg}}
@@ -352,9 +360,6 @@ func (f *runFlags) writeSeries(c *cobra.Command, r *record.Run) error {
 
 // writeNCCL writes what nccl-tests would print.
 func writeNCCL(c *cobra.Command, file string, r *record.Run) error {
-	if len(r.Collectives) == 0 {
-		return errors.New("--nccl-out: the scenario has no collective")
-	}
 	return putJSON(c, file, report.NCCLTests(r))
 }
 

@@ -304,8 +304,13 @@ func readMeta(dir string) (*Meta, error) {
 	path := filepath.Join(dir, MetaFile)
 	data, err := readMetaFile(dir)
 	if err != nil {
-		if info, e := os.Stat(dir); e != nil || !info.IsDir() {
+		switch info, e := os.Stat(dir); {
+		case errors.Is(e, fs.ErrNotExist):
 			return nil, fmt.Errorf("%s: no such directory; name one that run --out wrote", dir)
+		case e != nil:
+			return nil, fmt.Errorf("%s: %w; name a directory that run --out wrote", dir, files.Reason(e))
+		case !info.IsDir():
+			return nil, fmt.Errorf("%s: is a file; name the directory that run --out wrote", dir)
 		}
 		return nil, fmt.Errorf("%s: not a run directory (no %s); name one that run --out wrote", dir, MetaFile)
 	}

@@ -33,6 +33,10 @@ const (
 	NCCLTests           // a log of nccl-tests
 	NCCLGraph           // XML of NCCL_GRAPH_DUMP_FILE
 	Graphviz            // a graph in the DOT language
+	GML                 // a graph in the Graph Modelling Language
+	GraphML             // a graph in XML
+	GEXF                // a graph in Gephi's XML
+	NodeLink            // a graph in JSON, as NetworkX and D3 write it
 	Chakra              // an execution trace
 	SimAIWorkload       // a workload of SimAI or ASTRA-sim
 	SimAIBandwidth      // busbw.yaml of SimAI
@@ -47,6 +51,7 @@ const (
 // words says what a kind is, and what to do with it.
 func (k Kind) words() (is, use string) {
 	const none = "no command reads it yet"
+	const graph = none + "; a scenario lists hosts, switches and links under topology"
 	switch k {
 	case Scenario:
 		return "a scenario", "hopscope run runs it"
@@ -85,7 +90,15 @@ func (k Kind) words() (is, use string) {
 		return "a dump of NCCL's graphs (NCCL_GRAPH_DUMP_FILE)",
 			none + "; hopscope host reads the topology, NCCL_TOPO_DUMP_FILE"
 	case Graphviz:
-		return "a graph in Graphviz's language", none + "; a scenario lists hosts, switches and links under topology"
+		return "a graph in Graphviz's language", graph
+	case GML:
+		return "a graph in GML", graph
+	case GraphML:
+		return "a graph in GraphML", graph
+	case GEXF:
+		return "a graph in GEXF", graph
+	case NodeLink:
+		return "a graph in JSON (nodes and links)", graph
 	case Chakra:
 		return "an execution trace of Chakra", none
 	case SimAIWorkload:
@@ -97,7 +110,7 @@ func (k Kind) words() (is, use string) {
 	case SONiCProfiles:
 		return "a table of headroom by cable of SONiC", none + "; its rows are what switch.memory has as by_cable"
 	case Containerlab:
-		return "a topology of containerlab", none + "; a scenario lists hosts, switches and links under topology"
+		return "a topology of containerlab", graph
 	case GOAL:
 		return "a schedule in GOAL", none
 	case Compressed:
@@ -154,7 +167,7 @@ func isChakra(text []byte) bool {
 	return size > 2 && size < 32 && uint64(size) < length && regexp.MustCompile(`^[0-9]+(\.[0-9]+)+`).Match(version)
 }
 
-// byXML tells files of NCCL by their outermost element.
+// byXML tells files of NCCL and graphs by their outermost element.
 func byXML(text []byte) Kind {
 	m := regexp.MustCompile(`^(?:\s|<\?[^>]*\?>|(?s:<!--.*?-->))*<([a-zA-Z]+)[\s>]`).FindSubmatch(text)
 	if m == nil {
@@ -165,6 +178,10 @@ func byXML(text []byte) Kind {
 		return NCCLTopology
 	case "graphs":
 		return NCCLGraph
+	case "graphml":
+		return GraphML
+	case "gexf":
+		return GEXF
 	}
 	return Unknown
 }
@@ -193,6 +210,8 @@ func byJSON(text []byte) Kind {
 		return SONiC
 	case has("nccl_version", "nccl-tests") || has("results") && has("busbw", "out_of_place"):
 		return NCCLTests
+	case has("nodes") && (has("links", "edges") && has("source") && has("target") || has("directed") && has("multigraph")):
+		return NodeLink
 	}
 	return Unknown
 }
@@ -213,6 +232,9 @@ func lines(text []byte, most int) (out []string) {
 func byFirstLine(text []byte) Kind {
 	if regexp.MustCompile(`(?m)^#\s*(nccl-tests version|nThread \d+ nGpus|Collective test starting)`).Match(text) {
 		return NCCLTests
+	}
+	if regexp.MustCompile(`^\s*((#.*|[A-Za-z]+\s+("[^"]*"|[-0-9.]+))\s*\n\s*)*graph\s*\[`).Match(text) { // after a comment, Creator and Version
+		return GML
 	}
 	if regexp.MustCompile(`(?m)^#\s*PG lossless profiles`).Match(text) {
 		return SONiCProfiles

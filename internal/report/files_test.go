@@ -1,6 +1,8 @@
 package report
 
 import (
+	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -13,20 +15,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rows"
 )
 
-// saverDir names, in the environment of this test program, the directory that it is to
-// save runs in until it is killed.
+// saverDir names, in the environment of this test program, the directory in which it is to
+// write the outputs of runs until it is killed.
 const saverDir = "HOPSCOPE_TEST_SAVER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(saverDir); dir != "" {
 		for n := uint64(1); ; n++ {
-			r := manyFlows()
-			r.Seed = n
-			if err := save(dir, r, "name: x\n", Meta{Seed: n}); err != nil {
+			if err := saveAll(dir, n); err != nil {
 				os.Stderr.WriteString(err.Error())
 				os.Exit(1)
 			}
@@ -35,15 +36,33 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A program that is killed while it writes a run directory leaves a whole result there,
-// the old or the new one, and the next may write it again.
+// saveAll writes what run --out, --csv and --json write of a run with n for its seed.
+func saveAll(dir string, n uint64) error {
+	r := manyFlows()
+	r.Seed = n
+	if err := save(filepath.Join(dir, "run"), r, "name: x\n", Meta{Seed: n}); err != nil {
+		return err
+	}
+	if err := WriteCSV(filepath.Join(dir, "csv"), r); err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(dir, "run.json"), func(w io.Writer) error { return WriteJSON(w, r, 1) })
+}
+
+// A program that is killed while it writes its outputs leaves each of them whole, the old or the
+// new one, and the next may write them again and clears what the killed one left. HOPSCOPE_LONG=1
+// kills a thousand times.
 func TestKilledWhileSaving(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	if err := save(dir, manyFlows(), "name: x\n", Meta{}); err != nil {
+	dir := t.TempDir()
+	if err := saveAll(dir, 0); err != nil {
 		t.Fatal(err)
 	}
+	kills := 25
+	if os.Getenv("HOPSCOPE_LONG") != "" {
+		kills = 1000
+	}
 	states := map[string]bool{}
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+	for range kills {
 		saver := exec.Command(os.Args[0])
 		saver.Env = append(os.Environ(), saverDir+"="+dir)
 		var said strings.Builder
@@ -51,28 +70,56 @@ func TestKilledWhileSaving(t *testing.T) {
 		if err := saver.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(10+rand.IntN(40)) * time.Millisecond)
+		time.Sleep(time.Duration(10+rand.IntN(70)) * time.Millisecond)
 		_ = saver.Process.Kill()
 		_ = saver.Wait()
 		if said.Len() > 0 {
 			t.Fatal(said.String())
 		}
-		states[entries(t, dir)] = true
-		r, meta, err := Load(dir, Reading{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if meta.Seed != 0 && r.Seed != meta.Seed {
-			t.Fatalf("result of seed %d beside run.json of seed %d", r.Seed, meta.Seed)
-		}
+		states[entries(t, filepath.Join(dir, "run"))+entries(t, filepath.Join(dir, "csv"))+entries(t, dir)] = true
+		wholeOutputs(t, dir)
 	}
 	if len(states) < 2 {
 		t.Log("no kill came while a result was being written")
 	}
-	if err := save(dir, oneFlow(), "", Meta{}); err != nil {
+	if err := saveAll(dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	onlyFiles(t, dir, ResultFile, MetaFile, ScenarioFile)
+	onlyFiles(t, filepath.Join(dir, "run"), ResultFile, MetaFile, ScenarioFile)
+	onlyFiles(t, dir, "csv", "run", "run.json")
+	if left := entries(t, filepath.Join(dir, "csv")); strings.Contains(left, "tmp") {
+		t.Errorf("what was killed left %s", left)
+	}
+}
+
+// wholeOutputs reads all that saveAll writes.
+func wholeOutputs(t *testing.T, dir string) {
+	t.Helper()
+	r, meta, err := Load(filepath.Join(dir, "run"), Reading{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Seed != meta.Seed {
+		t.Fatalf("result of seed %d beside run.json of seed %d", r.Seed, meta.Seed)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "run.json")); err != nil || !json.Valid(data) {
+		t.Fatalf("run.json of %d bytes is cut short: %v", len(data), err)
+	}
+	for _, sheet := range sheetsOf(r) {
+		f, err := os.Open(filepath.Join(dir, "csv", sheet.Name+".csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := csv.NewReader(f).ReadAll()
+		f.Close()
+		least := 1
+		if sheet.Name != "accounts" && sheet.Name != "cpu" && sheet.Name != "mechanisms" { // whose rows have several lines
+			least += sheet.N
+		}
+		if err != nil || len(got) < least {
+			t.Fatalf("%s.csv has %d lines of %d: %v", sheet.Name, len(got), least, err)
+		}
+	}
 }
 
 func entries(t *testing.T, dir string) string {

@@ -50,8 +50,6 @@ const (
 
 // words says what a kind is, and what to do with it.
 func (k Kind) words() (is, use string) {
-	const none = "no command reads it yet"
-	const graph = none + "; a scenario lists hosts, switches and links under topology"
 	switch k {
 	case Scenario:
 		return "a scenario", "hopscope run runs it"
@@ -86,6 +84,19 @@ func (k Kind) words() (is, use string) {
 		return "forwarding tables (dump_lfts)", "hopscope fabric NETWORK --tables FILE judges them"
 	case NCCLTests:
 		return "a log of nccl-tests", "hopscope diagnose FILE SCENARIO reads it"
+	case Compressed:
+		return "compressed (gzip)", "unpack it first"
+	case Binary:
+		return "no text", "name a text file"
+	}
+	return k.unread()
+}
+
+// unread is words of what no command reads.
+func (k Kind) unread() (is, use string) {
+	const none = "no command reads it yet"
+	const graph = none + "; a scenario lists hosts, switches and links under topology"
+	switch k {
 	case NCCLGraph:
 		return "a dump of NCCL's graphs (NCCL_GRAPH_DUMP_FILE)",
 			none + "; hopscope host reads the topology, NCCL_TOPO_DUMP_FILE"
@@ -113,10 +124,6 @@ func (k Kind) words() (is, use string) {
 		return "a topology of containerlab", graph
 	case GOAL:
 		return "a schedule in GOAL", none
-	case Compressed:
-		return "compressed (gzip)", "unpack it first"
-	case Binary:
-		return "no text", "name a text file"
 	}
 	return "", ""
 }

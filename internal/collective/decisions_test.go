@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"math"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -120,6 +121,37 @@ func TestPeerProtocol(t *testing.T) {
 		s.Bytes = c.bytes
 		if s.choose(); s.Protocol != c.want {
 			t.Errorf("%d hosts, %v: %v, want %v", c.hosts, c.bytes, s.Protocol, c.want)
+		}
+	}
+}
+
+// What NCCL expects of NVLS changed (src/graph/tuning.cc of the tags): by 2.20 it begins with 23 us, then
+// 25; in 2.18 NVLSTree passes 19 us from host to host along all of them and has 0.7 n/(2(n-1)) of the
+// graph's bandwidth, from 2.19 on 14 us up and down a tree and 5/6, of half the cards' from 3 hosts on.
+func TestOldNVLS(t *testing.T) {
+	for _, c := range []struct {
+		version, hosts int
+		a              Algorithm
+		latency, width float64 // width: of a channel's 40 GB/s inside and 48 between
+	}{
+		{218, 1, NVLS, 23, 40 * 5. / 6},
+		{220, 1, NVLS, 23, 40 * 5. / 6},
+		{221, 1, NVLS, 25, 40 * 5. / 6},
+		{218, 2, NVLSTree, 23 + 2*19, 40 * .7},
+		{219, 2, NVLSTree, 23 + 2*14, 40 * 5. / 6},
+		{221, 2, NVLSTree, 25 + 2*14, 40 * 5. / 6},
+		{218, 8, NVLSTree, 23 + 2*7*19, 48 * .4},
+		{220, 8, NVLSTree, 23 + 2*3*14, 24 * 5. / 6},
+		{226, 8, NVLSTree, 25 + 2*3*14, 24 * 5. / 6},
+	} {
+		s := gpusOf(AllReduce, c.hosts, Hopper)
+		s.Version = c.version
+		g := s.graph(c.a)
+		if got := s.Latency(c.a, Simple); got != c.latency {
+			t.Errorf("%d, %d hosts: %v us, want %v", c.version, c.hosts, got, c.latency)
+		}
+		if got := s.Bandwidth(c.a, Simple) / float64(g.channels); math.Abs(got-c.width) > 1e-9 {
+			t.Errorf("%d, %d hosts: %v GB/s for each of %d channels (%v inside, %v between), want %v", c.version, c.hosts, got, g.channels, g.intra, g.inter, c.width)
 		}
 	}
 }

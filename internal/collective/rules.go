@@ -16,7 +16,9 @@ type rules struct {
 	exposed       bool    // one GPU per host has the latencies of trees, and LL128 its whole bandwidth
 	halvedByDepth bool    // chunks of Simple trees
 	halvedMost    bool    // most channels of a peer
+	nvlsInside    float64 // latency of NVLS inside a host, us
 	nvlsLatency   float64 // of a step of NVLSTree between hosts, us
+	nvlsChain     bool    // NVLSTree is estimated as if hosts were a chain
 	nvlsBounds    bool    // bandwidth of NVLS by what GPUs reach
 	blackwell     limits3 // the row of Blackwell
 }
@@ -32,7 +34,7 @@ func (s *Spec) rules() rules {
 		v = DefaultVersion
 	}
 	r := rules{maxChannels: 32, traffic: v >= 222, ringSteps: v >= 223, exposed: v >= 223, halvedByDepth: v < 220, halvedMost: v < 220,
-		nvlsLatency: 14, nvlsBounds: v >= 228, blackwell: hopperLimits()}
+		nvlsInside: 25, nvlsLatency: 14, nvlsBounds: v >= 228, blackwell: hopperLimits()}
 	switch {
 	case v >= 228:
 		r.nvlsLatency = 20.9
@@ -47,6 +49,12 @@ func (s *Spec) rules() rules {
 	}
 	if v >= 225 {
 		r.maxChannels = 64
+	}
+	if v <= 220 {
+		r.nvlsInside = 23
+	}
+	if v == 218 {
+		r.nvlsLatency, r.nvlsChain = 19, true
 	}
 	return r
 }

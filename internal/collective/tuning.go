@@ -49,9 +49,6 @@ func protocolIndex(p Protocol) int {
 	return map[Protocol]int{LL: 0, LL128: 1, Simple: 2}[p]
 }
 
-// nvlsLatency is NCCL's for what NVLS takes inside a host, in microseconds.
-const nvlsLatency = 25
-
 // Latency is the model's latency of a collective without data, in microseconds.
 func (s *Spec) Latency(a Algorithm, p Protocol) float64 {
 	n, hosts := len(s.Ranks), len(hostsOf(s.Ranks))
@@ -61,9 +58,13 @@ func (s *Spec) Latency(a Algorithm, p Protocol) float64 {
 	}
 	switch a {
 	case NVLS:
-		return nvlsLatency
+		return s.rules().nvlsInside
 	case NVLSTree:
-		return nvlsLatency + 2*float64(log2(hosts))*s.rules().nvlsLatency
+		steps := log2(hosts)
+		if s.rules().nvlsChain {
+			steps = hosts - 1
+		}
+		return s.rules().nvlsInside + 2*float64(steps)*s.rules().nvlsLatency
 	}
 	intra, inter := pcieLatency()[row][k], networkLatency()[row][k]
 	if s.Speeds.NVLink {
@@ -117,8 +118,11 @@ func (s *Spec) Bandwidth(a Algorithm, p Protocol) float64 {
 	width := float64(g.channels)
 	if a == NVLS || a == NVLSTree {
 		ratio := 5.0 / 6
-		if s.rules().nvlsBounds {
+		switch {
+		case s.rules().nvlsBounds:
 			ratio = float64(n) / float64(all)
+		case s.rules().nvlsChain && a == NVLSTree:
+			ratio = .7 * float64(hosts) / float64(2*(hosts-1))
 		}
 		return width * s.nvlsBandwidth(a, g, hosts) * ratio
 	}
@@ -177,6 +181,10 @@ func (s *Spec) nvlsBandwidth(a Algorithm, g graph, hosts int) float64 {
 			bw = min(bw, bound[min(hosts, 3)-1])
 		}
 		return bw
+	case a == NVLSTree && s.rules().nvlsChain && hosts > 2:
+		return g.inter
+	case a == NVLSTree && s.rules().nvlsChain:
+		return g.intra
 	case a == NVLSTree && hosts > 2:
 		return min(g.intra, g.inter/2)
 	}

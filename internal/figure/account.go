@@ -99,9 +99,10 @@ type Row struct {
 	Segments []Segment
 }
 
-// Stacked draws where the time of several went along one axis, and what the colours stand for.
+// Stacked draws where the time of several went along one axis, and what the colours stand for. A
+// bar of several times most others is cut off, with all of its time beside it.
 func Stacked(name, title string, rows []Row) *Figure {
-	most := units.Time(0)
+	var sums []units.Time
 	used := map[catalog.Part]bool{}
 	for _, r := range rows {
 		sum := units.Time(0)
@@ -109,8 +110,9 @@ func Stacked(name, title string, rows []Row) *Figure {
 			sum += s.PS
 			used[s.Part] = true
 		}
-		most = max(most, sum)
+		sums = append(sums, sum)
 	}
+	most := shown(sums)
 	if most <= 0 {
 		return nil
 	}
@@ -125,16 +127,19 @@ func Stacked(name, title string, rows []Row) *Figure {
 		at := units.Time(0)
 		paths := ""
 		for _, s := range r.Segments {
-			x := left + wide*float64(at)/float64(most)
-			p.open("rect", "x", num(x), "y", num(y+2), "width", num(math.Max(wide*float64(s.PS)/float64(most), 0.3)), "height",
-				num(step-4),
+			from, to := wide*float64(min(at, most))/float64(most), wide*float64(min(at+s.PS, most))/float64(most)
+			p.open("rect", "x", num(left+from), "y", num(y+2), "width", num(math.Max(to-from, 0.3)), "height", num(step-4),
 				"class", PartClass(s.Part), "data-path", s.Path, "data-value", strconv.FormatInt(int64(s.PS), 10))
 			p.element("title", visible.Text(fmt.Sprintf("%s: %s %s", r.Name, s.Part, metrics.FormatTimeDigits(s.PS, 4))))
 			p.close("rect")
 			at += s.PS
 			paths += " " + s.Path
 		}
-		p.text(left+wide*float64(at)/float64(most)+6, y+14, "label", metrics.FormatTimeDigits(at, 4), "data-path", paths,
+		if at > most {
+			p.line(left+wide-14, y+step, left+wide-8, y, "cut")
+		}
+		p.text(left+wide*float64(min(at, most))/float64(most)+6, y+14, "label", metrics.FormatTimeDigits(at, 4),
+			"data-path", paths,
 			"data-kind", "ps")
 	}
 	x, y := left, h+34

@@ -205,7 +205,7 @@ func (c *canvas) legend(curves []curve, top float64) {
 		if curves[i].title != "" {
 			c.element("title", visible.Text(curves[i].title))
 		}
-		c.text(x+22, y+4, "label", short(curves[i].name, 34))
+		c.text(x+22, y+4, "label", short(curves[i].name, 32))
 		c.close("g")
 	}
 }

@@ -377,7 +377,8 @@ func (p *picture) place(width, gap float64) (height float64) {
 		room := width / float64(len(row))
 		for i, g := range row {
 			p.groups[g].x, p.groups[g].y = (float64(i)+0.5)*room, depth[t]
-			p.groups[g].w = math.Min(room-4, math.Max(26, 8+6.4*float64(visible.Width(short(p.groups[g].label, 30)))))
+			width := 8 + characterWidth*float64(visible.Width(short(p.groups[g].label, 30)))
+			p.groups[g].w = math.Min(room-4, math.Max(26, width))
 		}
 	}
 	return y - gap + 40

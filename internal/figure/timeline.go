@@ -87,12 +87,18 @@ func Until(list []Timeline) units.Time {
 			ends = append(ends, t.Time(t.Samples-1))
 		}
 	}
-	if len(ends) == 0 {
+	return shown(ends)
+}
+
+// shown is how long an axis is on which times stand beside each other: where one is several times
+// as long as most, only so long that these can be seen.
+func shown(times []units.Time) units.Time {
+	if len(times) == 0 {
 		return 0
 	}
-	slices.Sort(ends)
-	most, last := ends[(len(ends)-1)*3/4], ends[len(ends)-1]
-	if last > 4*most {
+	times = slices.Sorted(slices.Values(times))
+	most, last := times[(len(times)-1)*3/4], times[len(times)-1]
+	if last > 4*most && most > 0 {
 		return most + most/2
 	}
 	return last

@@ -239,12 +239,21 @@ func wayTitle(w worst, of int) string {
 }
 
 func (p *picture) upright(g *group) bool {
-	return g.w < upright || len(g.nodes) == 1 && g.w < 7.0*float64(visible.Width(g.label))
+	room := min(visible.Width(g.label), uprightRoom+1)
+	return g.w < upright || len(g.nodes) == 1 && g.w < characterWidth*float64(room)
 }
 
-// fitting is a group's label, or as much of it as its box has room for.
+// uprightRoom is how many characters an upright label has.
+const uprightRoom = 8
+
+// characterWidth is that of the fonts that browsers take where the first ones of the style are
+// missing, on average, in pixels.
+const characterWidth = 6.8
+
+// fitting is a group's label, or what says as much of it as its box has room for: "8 pod0-agg",
+// "8 agg", "8 switches".
 func (p *picture) fitting(g *group) string {
-	room := max(3, int(g.w/6.2))
+	room := max(3, int(g.w/characterWidth))
 	if visible.Width(g.label) <= room || len(g.nodes) == 1 {
 		return short(g.label, room)
 	}
@@ -263,7 +272,11 @@ func (p *picture) fitting(g *group) string {
 			of = "hosts"
 		}
 	}
-	return short(fmt.Sprintf("%d %s", len(g.nodes), of), room)
+	label := fmt.Sprintf("%d %s", len(g.nodes), of)
+	if last := strings.LastIndexByte(of, '-'); visible.Width(label) > room && last >= 0 {
+		label = fmt.Sprintf("%d %s", len(g.nodes), of[last+1:])
+	}
+	return short(label, room)
 }
 
 // box draws a group.
@@ -295,8 +308,9 @@ func (p *picture) box(pen *pen, g *group, refs map[int]string) {
 		pen.text(g.x, g.y+4, "name", p.fitting(g), "text-anchor", "middle", "data-path", "/network/nodes",
 			"data-kind", "sentence")
 	case h > boxHeight && g.w >= 9:
-		pen.text(0, 0, "name", short(g.label, 8), "transform", fmt.Sprintf("translate(%s %s) rotate(90)", num(g.x-4),
-			num(top+4)))
+		pen.text(0, 0, "name", short(g.label, uprightRoom), "transform",
+			fmt.Sprintf("translate(%s %s) rotate(90)", num(g.x-4),
+				num(top+4)))
 	}
 	if ref != "" {
 		pen.close("a")

@@ -17,6 +17,18 @@ type comparing struct {
 	c  *compare.Comparison
 	at string // its place in the JSON: "stacks" below it
 	of string // what is compared
+
+	opening []Block // before what is said of each
+}
+
+// ofAll says how many changes the sections below are about, where they are not about all.
+func (b *comparing) ofAll(changes int) []Block {
+	detailed := len(b.c.Stacks) - 1 // the first is the scenario as it is
+	if detailed >= changes {
+		return nil
+	}
+	return []Block{remark("/"+b.at+" /changes", "From here on: the scenario as it is and the best %d of %d changes.",
+		detailed, changes)}
 }
 
 // Comparison makes the page of a comparison: what the page of a run shows, stack by stack along
@@ -45,7 +57,7 @@ func Comparison(c *compare.Comparison, meta Meta) *Page {
 
 // happened is what happened, in words and over time.
 func (b *comparing) happened() {
-	b.add("sentences", "What happened", b.sentences()...)
+	b.add("sentences", "What happened", append(b.opening, b.sentences()...)...)
 	b.add("figures", "Figures", b.figures()...)
 	b.add("timeline", "Over time", b.timeline()...)
 }
@@ -131,7 +143,7 @@ func (b *comparing) figures() []Block {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	out := []Block{{Table: t}}
+	out := []Block{{Table: t.dense()}}
 	return append(out, b.collectives()...)
 }
 
@@ -215,12 +227,13 @@ func (b *comparing) accounts() []Block {
 		}
 	}
 	return b.drawing(figure.Stacked("accounts", "Where the time went, stack by stack", rows),
-		"The time of the slowest message, or of the collective's critical path, of each by what it went to, along one axis.")
+		"The time of the slowest message, or of the collective's critical path, of each by what it went to, along one axis. "+
+			"A bar that is several times as long as most is cut off.")
 }
 
 // answers are those of every stack to the six questions.
 func (b *comparing) answers() []Block {
-	t := &Table{ID: "answers-table", Filter: true, Columns: []Column{{Title: b.of}, {Title: "Question"},
+	t := &Table{ID: "answers-table", Filter: true, Cards: true, Columns: []Column{{Title: b.of}, {Title: "Question"},
 		{Title: "Who first"},
 		{Title: "By"}, {"When", true}, {"How often", true}, {"Held", true}, {Title: "Why not"}}}
 	for i := range b.c.Stacks {

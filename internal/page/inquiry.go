@@ -27,6 +27,7 @@ func Gains(g *report.Gains, meta Meta) *Page {
 	p.add("messages", "Completion times of all messages", p.completions(g)...)
 	if g.Compared != nil {
 		b := &comparing{Page: *p, c: g.Compared, at: "compared/stacks", of: "Change"}
+		b.opening = b.ofAll(len(g.Rows))
 		b.happened()
 		b.went()
 		b.Data = map[string]any{"compared": map[string]any{"stacks": b.data()}}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/figure"
@@ -60,6 +61,22 @@ type Table struct {
 	Columns []Column
 	Rows    []Cells
 	Filter  bool // a script offers to filter and to sort it
+	Cards   bool // on a narrow screen each row is a block of its own
+}
+
+// dense is the table without the columns, other than the first, in which no row has anything.
+func (t *Table) dense() *Table {
+	for i := len(t.Columns) - 1; i > 0; i-- {
+		empty := func(row Cells) bool { return row[i].Text == "" || row[i].Text == none }
+		if slices.ContainsFunc(t.Rows, func(row Cells) bool { return !empty(row) }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for k := range t.Rows {
+			t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
+		}
+	}
+	return t
 }
 
 // Rest is how many columns the last cell of a row fills.

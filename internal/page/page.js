@@ -276,6 +276,8 @@
       tools.append(b);
     }
     svg.closest("figure").prepend(tools);
+    const scroll = svg.closest(".scroll");
+    scroll.scrollLeft = (scroll.scrollWidth - scroll.clientWidth) / 2;
   };
 
   const reveal = () => {

@@ -135,7 +135,7 @@ func TestFiguresOfComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, page.Comparison(c, page.Meta{}), data, 140)
+	check(t, page.Comparison(c, page.Meta{}), data, 110)
 }
 
 // check compares the figures of a page with a JSON document.

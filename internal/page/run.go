@@ -148,8 +148,9 @@ func deepest(r *record.Run) int {
 
 // answers are those to the six questions.
 func (b *builder) answers() []Block {
-	t := &Table{ID: "answers-table", Columns: []Column{{Title: "Question"}, {Title: "Who first"}, {Title: "By"}, {"When",
-		true}, {"How often", true}, {"Actors", true}, {Title: "How long"}}}
+	t := &Table{ID: "answers-table", Cards: true, Columns: []Column{{Title: "Question"}, {Title: "Who first"},
+		{Title: "By"}, {"When",
+			true}, {"How often", true}, {"Actors", true}, {Title: "How long"}}}
 	for i := range b.s.Answers {
 		a := &b.s.Answers[i]
 		at := "/answers/" + a.Question.String() + "/"

@@ -531,6 +531,9 @@ func (b *builder) ends(c *workload.Conn, i int, region units.Bytes, there, back 
 	if b.v.Windows != nil {
 		attrs.Window = b.v.Windows[i]
 	}
+	if b.v.BaseRTTs != nil {
+		attrs.BaseRTT = b.v.BaseRTTs[i]
+	}
 	entry := b.v.Plan.EntryName(i)
 	req = &nic.QPKind{Thread: int(c.SrcThread), Region: region, Inline: c.Inline, Port: src.Port, Entry: entry}
 	req.Setup = b.setup(src.Node, there, line(src), c.InitialRate, attrs)
@@ -591,11 +594,12 @@ func (b *builder) shared(kind *nic.QPKind) *nic.QPKind {
 // notification is the notification point that the queue pairs of a port share, all or
 // those with the same port at the other end; nil: each has its own, or none.
 func (b *builder) notification(at, peer topology.Endpoint, c *rdma.Config) *congestion.NP {
-	if c.CC == nil || c.CC.CNPLimiter == congestion.PerQueuePair {
+	cc := c.Notification()
+	if cc == nil || cc.CNPLimiter == congestion.PerQueuePair {
 		return nil
 	}
 	key := [2]int{b.port[at.Node] + at.Port, -1}
-	if c.CC.CNPLimiter == congestion.PerDestination {
+	if cc.CNPLimiter == congestion.PerDestination {
 		key[1] = b.port[peer.Node] + peer.Port
 	}
 	if b.notifications == nil {

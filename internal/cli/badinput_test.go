@@ -57,7 +57,7 @@ func badInputs() []struct {
 			{"from,to,size\n" + strings.Repeat(",", 99) + "\n", "100 cells in a row"}, {"\x07\x0a\x050.0.4", "is an execution trace of Chakra"},
 		}},
 		{"ns-3 config", "run --ns3 X", map[string]string{"t.txt": goodNS3, "f.txt": "1\n0 1 3 100 1000 2\n"}, []badInput{
-			{"", "TOPOLOGY_FILE is missing"}, {goodConfig + "CC_MOED 1\n", "did you mean CC_MODE?"}, {goodConfig + "CC_MODE 3\n", "HPCC"},
+			{"", "TOPOLOGY_FILE is missing"}, {goodConfig + "CC_MOED 1\n", "did you mean CC_MODE?"}, {goodConfig + "CC_MODE 10\n", "HPCC-PINT"},
 			{goodConfig + "BUFFER_SIZE 0\n", "from 1 to 1024"}, {goodConfig + "ENABLE_QCN 1\n", "stands in line 1 as well"},
 			{strings.Replace(goodConfig, "t.txt", "no.txt", 1), "no.txt cannot be read"}, {goodConfig + "RP_TIMER x\n", "is not a whole number"},
 			{goodConfig + "KMAX_MAP 9 1\n", "needs 19 values"}, {goodConfig + "SIMULATOR_STOP_TIME x\n", "is not a time"},

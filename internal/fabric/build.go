@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/mmu"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -29,6 +30,7 @@ type portCold struct {
 	repeating                   bool // flow-control packets are repeated
 	red                         [Classes]redCurve
 	fecn                        *FECNParams
+	intRate                     uint8 // what stands for the port's rate in telemetry
 	victim                      bool
 	eligible                    [Classes]uint32 // see markFECN
 	marks                       [Classes]record.Act
@@ -146,7 +148,7 @@ func (n *Net) AddSwitch(s SwitchSpec) int32 {
 		credited: p.SL2VL != nil, sl2vl: p.SL2VL, hoqLife: p.HOQLife, packetLife: p.PacketLife,
 		trustPCP: p.TrustPCP, prio: prio, rnd: rng.New(s.Seed, s.Name+"/mark"), wred: rng.New(s.Seed, s.Name+"/wred"),
 		arbitration: p.Arbitration, draw: rng.New(s.Seed, s.Name+"/arbitration"),
-		moves: newMoves(&s, len(n.pins)), bounce: p.Bounce,
+		moves: newMoves(&s, len(n.pins)), bounce: p.Bounce, intScale: p.INTScale,
 	})
 	sw := &n.switches[len(n.switches)-1]
 	if p.Balancing != nil {
@@ -201,6 +203,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	}
 	c := portCold{node: s.Node, wire: s.Wire, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
 		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate), lanes: cmp.Or(s.Lanes, 4)}
+	c.intRate, _ = congestion.INTRateCode(c.nominal)
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
 		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency, fec: fecOf(&s), spared: s.Spared,

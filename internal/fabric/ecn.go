@@ -29,7 +29,7 @@ func (n *Net) mark(now units.Time, sw *swtch, i int, c uint8, q int32, pk *packe
 		n.markFECN(now, i, c, pk)
 		return
 	}
-	if pk.ECN == packet.CE || !sw.markAny && (pk.ECN == packet.NotECT || pk.Kind == packet.Ack) {
+	if pk.ECN == packet.CE || !sw.markAny && (pk.ECN == packet.NotECT || pk.Kind == packet.Ack || pk.Kind == packet.Probe) {
 		return
 	}
 	if !n.cold[i].red[c].hits(int64(q), &sw.rnd) {

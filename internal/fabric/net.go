@@ -49,6 +49,7 @@ type Net struct {
 	records    slab[sideRecord] // what stamped packets number
 	stamps     slab[Stamps]
 	sides      slab[packet.SideCopy]
+	told       slab[packet.Telemetry]
 	sideOut    [2][]sideBox // by parity of the window, then partition
 	linkFrames int64        // PFC frames or flow-control packets sent less received: negative where more arrive than leave
 	repeats    int64        // flow-control packets among them that say nothing new
@@ -448,8 +449,7 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	}
 	side := uint32(0)
 	if pk.DSCP&packet.Stamped != 0 {
-		n.StampOut(now, i, pk)
-		side = n.post(int(p.peerPart), pk)
+		side = n.leave(now, i, p, pk)
 	}
 	n.part.Send(int(p.peerPart), p.peerCell, now+d, order, evArrive|p.peerPort, slot, side)
 }

@@ -73,7 +73,10 @@ type SwitchParams struct {
 	// How long a packet may stand at the head of a queue, and how long it may be in
 	// the switch, before it is discarded; 0: for ever. See Lifetime.
 	HOQLife, PacketLife units.Time
-	Watchdog            *WatchdogParams // shared, read only; nil: none
-	Bounce              *BounceParams   // read only; nil: frames stay in their class
-	Ports               []PortParams    // per local port
+	// INTScale has the switch write telemetry into packets that ask for it, in units of so many
+	// times 128 and 80 bytes; 0: it writes none. See congestion.HopRecord.
+	INTScale int
+	Watchdog *WatchdogParams // shared, read only; nil: none
+	Bounce   *BounceParams   // read only; nil: frames stay in their class
+	Ports    []PortParams    // per local port
 }

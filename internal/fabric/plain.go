@@ -174,8 +174,7 @@ func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, s
 	n.plainHops++
 	side := uint32(0)
 	if pk.DSCP&packet.Stamped != 0 {
-		n.StampOut(now, i, pk)
-		side = n.post(int(p.peerPart), pk)
+		side = n.leave(now, i, p, pk)
 	}
 	n.part.Send(int(p.peerPart), p.peerCell, now+d, sim.Order(d, p.source), evArrive|p.peerPort, slot, side)
 }

@@ -15,6 +15,7 @@ type sideRecord struct {
 	stamps uint32 // in the slab of stamps; 0: none
 	side   uint32 // in the slab of sides; 0: none
 	mark   uint32 // the site that marked it, and one; 0: none did
+	told   uint32 // in the slab of telemetry; 0: none
 }
 
 // slab holds records by number, from 1, in blocks that never move; freed numbers are
@@ -60,6 +61,7 @@ type sideBox struct {
 	sent   []sentSide
 	stamps []stamp
 	sides  []packet.Side // their payload is in data
+	told   []packet.Telemetry
 	data   []byte
 }
 
@@ -70,6 +72,7 @@ type sentSide struct {
 	first      int // where its stamps are
 	mark       uint32
 	side       int // in sides; -1: none
+	told       int // in told; -1: none
 	data, size int // where its payload is, how much; size -1: nil
 }
 
@@ -80,6 +83,7 @@ func (n *Net) SetPeers(nets []*Net) {
 		n.sideOut[i] = make([]sideBox, len(nets))
 	}
 	n.records, n.stamps, n.sides = newSlab[sideRecord](), newSlab[Stamps](), newSlab[packet.SideCopy]()
+	n.told = newSlab[packet.Telemetry]()
 }
 
 // record returns the side record of pk, a new one if it has none.
@@ -114,6 +118,27 @@ func (n *Net) AddSide(pk *packet.Packet, side *packet.Side) {
 		return
 	}
 	n.sides.at(r.side).Set(side)
+}
+
+// AddTelemetry has pk carry a copy of t.
+func (n *Net) AddTelemetry(pk *packet.Packet, t *packet.Telemetry) {
+	r := n.record(pk)
+	if r.told == 0 {
+		r.told = n.told.alloc()
+	}
+	*n.told.at(r.told) = *t
+}
+
+// TelemetryOf returns what pk carries for its sender's congestion control, nil if nothing; valid until
+// FreeSides.
+func (n *Net) TelemetryOf(pk *packet.Packet) *packet.Telemetry {
+	if pk.DSCP&packet.Stamped == 0 {
+		return nil
+	}
+	if i := n.records.at(pk.Stamp()).told; i != 0 {
+		return n.told.at(i)
+	}
+	return nil
 }
 
 // AddSample is AddStamps for a packet that is picked to tell what others like it meet.
@@ -195,6 +220,9 @@ func (n *Net) releaseRecord(i uint32) {
 	if r.side != 0 {
 		n.sides.release(r.side)
 	}
+	if r.told != 0 {
+		n.told.release(r.told)
+	}
 	n.records.release(i)
 }
 
@@ -214,9 +242,9 @@ func (n *Net) post(dst int, pk *packet.Packet) uint32 {
 	window := n.part.Window()
 	box := &n.sideOut[window&1][dst]
 	if box.window != window {
-		*box = sideBox{window, box.sent[:0], box.stamps[:0], box.sides[:0], box.data[:0]}
+		*box = sideBox{window, box.sent[:0], box.stamps[:0], box.sides[:0], box.told[:0], box.data[:0]}
 	}
-	out := sentSide{side: -1, size: -1}
+	out := sentSide{side: -1, told: -1, size: -1}
 	out.mark = n.records.at(pk.Stamp()).mark
 	if s := n.stampsOf(pk); s != nil {
 		out.stamped, out.first, out.way = true, len(box.stamps), s.progress
@@ -232,6 +260,10 @@ func (n *Net) post(dst int, pk *packet.Packet) uint32 {
 			out.data, out.size = len(box.data), len(s.Data)
 			box.data = append(box.data, s.Data...)
 		}
+	}
+	if t := n.TelemetryOf(pk); t != nil {
+		out.told = len(box.told)
+		box.told = append(box.told, *t)
 	}
 	box.sent = append(box.sent, out)
 	n.releaseRecord(pk.Stamp())
@@ -254,6 +286,9 @@ func (n *Net) Adopt(from, parity int, side, i uint32) {
 	}
 	if in.mark != 0 {
 		n.record(pk).mark = in.mark
+	}
+	if in.told >= 0 {
+		n.AddTelemetry(pk, &box.told[in.told])
 	}
 	if in.side >= 0 {
 		s := box.sides[in.side]

@@ -94,7 +94,7 @@ func (n *Net) CheckEmpty() {
 			n.part.Bug("%s: %s holds something but no packet is alive", sw.name, what)
 		}
 	}
-	if r, st, s := n.records.inUse(), n.stamps.inUse(), n.sides.inUse(); r != 0 || st != 0 || s != 0 {
+	if r, st, s := n.records.inUse(), n.stamps.inUse(), n.sides.inUse()+n.told.inUse(); r != 0 || st != 0 || s != 0 {
 		n.part.Bug("%d side records, %d of them with stamps, %d with sides, but no packet is alive", r, st, s)
 	}
 }

@@ -39,6 +39,7 @@ type swtch struct {
 	balancer               Balancer   // likewise
 	moves                  *moves     // nil: the tables never change
 	strays                 record.Act // packets that left by another port than their hash says; see balance
+	intScale               int        // see SwitchParams.INTScale
 	watchdog               *watchdog  // nil: none
 	bounce                 *BounceParams
 	plain                  bool // its ports may take the plain path

@@ -193,11 +193,12 @@ type Host struct {
 	prepared    map[uint32][2]units.Time // see Prepared
 	times       []Times                  // room for MessageAccount.Rest
 
-	ends     []StreamEnds  // by connection; of those of TCP
-	payloads [][]byte      // see Spec
-	failures []uint32      // slots of TCP connections that failed here
-	restless int           // see Restless
-	heard    packet.Packet // the CNP that reaches its reaction point now
+	ends     []StreamEnds     // by connection; of those of TCP
+	payloads [][]byte         // see Spec
+	failures []uint32         // slots of TCP connections that failed here
+	restless int              // see Restless
+	told     packet.Telemetry // what the latest request carried, for its acknowledgement
+	heard    packet.Packet    // the CNP that reaches its reaction point now
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -438,6 +439,9 @@ func (h *Host) expire(now units.Time, q uint32) {
 		h.complete(now, q, nil)
 		h.changed(now, s)
 		h.schedule(now, q)
+		if s.qp.Steered() {
+			h.probe(now, q)
+		}
 	}
 	h.arm(now, q)
 }
@@ -522,7 +526,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		h.receiveAndStore(now, q, pk)
 	}
 	h.delivered += s.qp.Delivered() - taken
-	way, stamped, sample := Way(0), false, false
+	way, stamped, sample, told := Way(0), false, false, (*packet.Telemetry)(nil)
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
 	answers := s.answering || s.qp.Responding()
 	if pk.DSCP&packet.Stamped != 0 {
@@ -532,6 +536,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 			way = h.keep(stamps)
 		}
 		h.meet(now, s, requests, pk)
+		told = h.echo(now, s, pk)
 	}
 	h.accept(now, q, way, n)
 	if h.path != nil {
@@ -542,6 +547,10 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		ack := &h.replies.P[k]
 		if ack.Kind != packet.Ack {
 			continue
+		}
+		if told != nil {
+			h.net.AddTelemetry(ack, told)
+			s.qp.Echoes()
 		}
 		switch {
 		case stamped:
@@ -572,6 +581,9 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	if pk.Kind == packet.Response {
 		read = s.qp.ReadBytes()
 	}
+	if s.qp.Steered() {
+		s.qp.Heard(h.net.TelemetryOf(pk))
+	}
 	s.qp.ReceiveWith(now, pk, h.net.SideOf(pk), &h.replies)
 	took := pk.Kind == packet.Response && s.qp.ReadBytes() > read
 	if took {
@@ -593,6 +605,9 @@ func (h *Host) deliverAnswer(now units.Time, q uint32, pk *packet.Packet) {
 	h.changed(now, s)
 	h.arm(now, q)
 	h.schedule(now, q)
+	if s.qp.Steered() {
+		h.probe(now, q)
+	}
 }
 
 // reply sends the replies of the last packet, the first of them in its slot.

@@ -46,6 +46,9 @@ func (h *Host) hold(now units.Time, i int, slot uint32) bool {
 		h.net.DropReceived(now, h.ports[i].fabricPort, slot)
 		return false
 	}
+	if pk.DSCP&packet.Stamped != 0 {
+		h.noteArrival(now, pk)
+	}
 	if pk.DSCP&packet.Stamped != 0 && (h.receivePipeline() == 0 || pk.Kind == packet.Segment) { // else it did as it came in
 		h.net.StampIn(now, h.ports[i].fabricPort, pk)
 	}

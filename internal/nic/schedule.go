@@ -1,6 +1,8 @@
 package nic
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
@@ -57,6 +59,21 @@ func (p *port) pushPaced(e paced) {
 	p.paced[i] = e
 }
 
+// hasten moves a waiting queue pair forward to at, if it waits longer than that.
+func (p *port) hasten(qp uint32, at units.Time) bool {
+	i := slices.IndexFunc(p.paced, func(e paced) bool { return e.qp == qp })
+	if i < 0 || p.paced[i].at <= at {
+		return false
+	}
+	e := paced{at, qp}
+	for i > 0 && e.before(p.paced[(i-1)/2]) {
+		p.paced[i] = p.paced[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	p.paced[i] = e
+	return true
+}
+
 func (p *port) popPaced() paced {
 	top := p.paced[0]
 	n := len(p.paced) - 1
@@ -90,6 +107,9 @@ func (h *Host) schedule(now units.Time, q uint32) {
 	if s.scheduled {
 		if h.path != nil && h.path.qps[q].rewinds != s.account.rewinds {
 			h.gate(now, q)
+		}
+		if s.qp.Steered() {
+			h.hasten(now, q)
 		}
 		return
 	}
@@ -254,6 +274,9 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 		}
 		h.changed(now, s)
 		h.arm(now, q)
+		if s.qp.Steered() {
+			h.steered(now, q, pk)
+		}
 		return slot
 	case rdma.RateLimit:
 		h.ready(now, q, until)

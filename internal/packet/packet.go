@@ -16,6 +16,7 @@ const (
 	Pause                // an IEEE 802.1Qbb priority flow control frame
 	Credit               // an InfiniBand flow-control packet
 	Segment              // a TCP segment, with or without data
+	Probe                // a probe of the round trip, or its answer, as the opcode says
 )
 
 // Link reports whether frames of the kind belong to one link: they are built at
@@ -76,6 +77,20 @@ type Side struct {
 	// Data is the payload, as many bytes as Packet.Payload says; nil unless the
 	// run carries data.
 	Data []byte
+}
+
+// Telemetry is what a packet carries for the congestion control of its sender beside its headers, and
+// what its acknowledgement takes back. Times are in ps.
+type Telemetry struct {
+	Start, Out int64 // the packet's first and last bit left the sender's port
+	Arrived    int64 // the receiver's port had it
+	Replied    int64 // the receiver made the acknowledgement
+	// INT says that switches are to write a record each; Wrote is how many did, of which as many as
+	// Hop has room for stand there.
+	INT   bool
+	Wrote uint8
+	Hops  uint8 // switches passed, by the TTL
+	Hop   [5]uint64
 }
 
 // SACKBlock is a range of TCP sequence numbers, Right behind its last.
@@ -154,5 +169,5 @@ type Packet struct {
 	Opcode  uint8  // BTH opcode
 	Hop     uint8  // pinned route: switches passed
 	Out     uint16 // egress port, set with In
-	VA      uint64 // RETH; ACK: when it was made, in ps
+	VA      uint64 // RETH; ACK: when it was made, in ps; Probe: when the probe was
 }

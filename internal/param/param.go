@@ -19,6 +19,7 @@ type Param struct {
 	Value any
 	// Min and Max bound a number, in the unit of its type (ps, bit/s, bytes); where both are 0 nothing does.
 	Min, Max float64
+	Zero     string // what 0 stands for, in words, which is then in order beside the bounds; "": nothing of its own
 }
 
 // Check reports a declaration that is not in order: a name that is no key, a type that no key has, a default
@@ -38,7 +39,7 @@ func (p Param) Check() error {
 		return fmt.Errorf("parameter %s: no key has a value of type %T", p.Name, p.Value)
 	case p.Min > p.Max:
 		return fmt.Errorf("parameter %s: its least value, %g, is above its largest, %g", p.Name, p.Min, p.Max)
-	case p.Bounded() && (v < p.Min || v > p.Max):
+	case !p.InRange():
 		return fmt.Errorf("parameter %s: its default, %g, is not from %g to %g", p.Name, v, p.Min, p.Max)
 	}
 	return nil
@@ -46,6 +47,30 @@ func (p Param) Check() error {
 
 // Bounded reports whether there are bounds.
 func (p Param) Bounded() bool { return p.Min != 0 || p.Max != 0 }
+
+// InRange reports whether the value is one that it may have.
+func (p Param) InRange() bool {
+	v, _ := p.Number()
+	return !p.Bounded() || v == 0 && p.Zero != "" || v >= p.Min && v <= p.Max
+}
+
+// Set sets the value, in the unit of its type; a flag is false at 0.
+func (p Param) Set(v float64) {
+	switch x := p.Value.(type) {
+	case *units.Time:
+		*x = units.Time(v)
+	case *units.Rate:
+		*x = units.Rate(v)
+	case *units.Bytes:
+		*x = units.Bytes(v)
+	case *int:
+		*x = int(v)
+	case *float64:
+		*x = v
+	case *bool:
+		*x = v != 0
+	}
+}
 
 // Number is the present value, a flag's as 0 or 1; ok is false where the type is none of those that a key has.
 func (p Param) Number() (v float64, ok bool) {
@@ -82,7 +107,11 @@ func (p Param) Range() string {
 		}
 		return fmt.Sprint(x)
 	}
-	return at(p.Min) + " to " + at(p.Max)
+	r := at(p.Min) + " to " + at(p.Max)
+	if p.Zero != "" && p.Min > 0 {
+		r += ", or 0"
+	}
+	return r
 }
 
 // String is the present value as a scenario writes it.

@@ -74,7 +74,7 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	c := q.cfg
 	l := record.QPLimits{
 		Class: int(q.setup.Data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
-		ECT: c.ECT || q.hasIB, CNP: q.hasCC && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB,
+		ECT: c.ECT || q.hasIB, CNP: q.notifies() && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB || q.steered,
 		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
 	if q.service == RC { // the others have nothing to wait for
@@ -179,7 +179,7 @@ func (q *QP) AckNext() bool {
 // would have been: a retransmission timer moves with every ACK. now stands for
 // an RNR timer, which is never moved.
 func (q *QP) Armed(now units.Time) units.Time {
-	if q.rtoAt < q.rnrUntil {
+	if q.rtoAt < q.rnrUntil && (!q.steered || q.rtoAt < q.cold.extras.steer.askAt) {
 		return q.rtoAt - q.rto
 	}
 	return now

@@ -111,6 +111,11 @@ type Config struct {
 	Wire wire.Profile
 	// CC configures the reaction point; nil: none, always at the line's rate.
 	CC *congestion.DCQCNParams
+	// Control is the congestion control of queue pairs that run another than DCQCN; nil: none. Not
+	// with CC or IBCC.
+	Control *congestion.Control
+	// Gap is what becomes of gaps when a controller changes the rate; not for CC and IBCC.
+	Gap GapRule
 	// IBCC configures InfiniBand's congestion control, of all services: a marked
 	// packet (FECN) is answered by BECN, on the next acknowledgement or, where none
 	// goes back, on a CNP. nil: none. Not with CC.
@@ -209,6 +214,8 @@ func (c *Config) Validate() error {
 			c.Bitmap, int64(c.WindowBytes), c.WindowPackets(c.WindowBytes), int64(c.MTU))
 	}
 	switch {
+	case c.Control != nil && (c.CC != nil || c.IBCC != nil):
+		return fmt.Errorf("transport: %s and another congestion control are both on, want one of them", c.Control.Title)
 	case c.CC != nil && c.IBCC != nil:
 		return fmt.Errorf("transport: DCQCN and InfiniBand's congestion control are both on, want one of them")
 	case c.CC != nil:

@@ -16,7 +16,7 @@ func (q *QP) congested(now units.Time, out *Replies) {
 	switch {
 	case q.hasIB:
 		q.becnDue = true
-	case q.cfg.SendCNP && q.hasCC:
+	case q.cfg.SendCNP && q.notifies():
 		q.notify(now, out)
 	}
 }
@@ -27,7 +27,7 @@ func (q *QP) congestedResponse(now units.Time, out *Replies) {
 	switch {
 	case q.hasIB:
 		q.sendCNP(now, out)
-	case q.hasCC && (q.cfg.SendCNP || q.cfg.CNPOnAck):
+	case q.notifies() && (q.cfg.SendCNP || q.cfg.CNPOnAck):
 		q.notify(now, out)
 	}
 }
@@ -41,10 +41,24 @@ func (q *QP) setBECN(now units.Time, p *packet.Packet) {
 	q.noted().counters.CNPsSent++
 }
 
+// notifies reports whether marked packets are to be told of by CNPs.
+func (q *QP) notifies() bool { return q.hasCC || q.steered && q.cold.extras.steer.needs.CNP }
+
+// Notification is how CNPs are sent and heard; nil: none are.
+func (c *Config) Notification() *congestion.DCQCNParams {
+	switch {
+	case c.CC != nil:
+		return c.CC
+	case c.Control != nil && c.Control.Settings.Needs().CNP:
+		return c.Control.Notification
+	}
+	return nil
+}
+
 // notify answers a CE-marked packet with a CNP, at once or CNPDelay later, at most one
 // per interval if the notification point coalesces.
 func (q *QP) notify(now units.Time, out *Replies) {
-	cc := q.cfg.CC
+	cc := q.cfg.Notification()
 	np := q.setup.Notification
 	if np == nil {
 		np = &q.np
@@ -63,7 +77,7 @@ func (q *QP) notify(now units.Time, out *Replies) {
 // notifyLoss has the NAK of a gap bring a CNP along, as cards do whose slow restart is on;
 // the packet that showed the gap may have brought one, ce, by its mark.
 func (q *QP) notifyLoss(now units.Time, ce bool, out *Replies) {
-	if q.cfg.NAKNotifies && q.hasCC && q.cfg.SendCNP && !ce {
+	if q.cfg.NAKNotifies && q.notifies() && q.cfg.SendCNP && !ce {
 		q.notify(now, out)
 	}
 }
@@ -94,10 +108,10 @@ func (q *QP) noteCNP(now units.Time) {
 // ReactionDelay is how long a CNP that has arrived is under way to the reaction point:
 // Receive is to be called so much later.
 func (q *QP) ReactionDelay() units.Time {
-	if !q.hasCC {
+	if !q.notifies() {
 		return 0
 	}
-	return q.cfg.CC.CNPReactionDelay
+	return q.cfg.Notification().CNPReactionDelay
 }
 
 // receiveCNP handles a congestion notification.
@@ -115,12 +129,16 @@ func (q *QP) receiveCNP(now units.Time) {
 		}
 		return
 	}
-	if !q.hasCC {
+	if !q.notifies() {
 		return
 	}
-	cc := q.cfg.CC
+	cc := q.cfg.Notification()
 	if cc.CNPCoalesce == congestion.AtSender && !q.cold.rp.OnCE(cc.MinTimeBetweenCNPs, now) {
 		q.noted().counters.CNPsIgnored++
+		return
+	}
+	if q.steered {
+		q.hear(now, congestion.Notified, congestion.Marked, 0)
 		return
 	}
 	q.cc.OnCNP(cc, now)
@@ -141,6 +159,11 @@ func (q *QP) Slowed() (cuts, increases, events record.Act, least units.Rate, ok 
 	switch {
 	case q.hasCC:
 		return q.cc.Cuts, increases, events, q.cc.MinRate, true
+	case q.steered:
+		for i := range q.cold.extras.steer.slowed {
+			cuts = cuts.And(q.cold.extras.steer.slowed[i])
+		}
+		return cuts, increases, events, q.cold.extras.steer.least, true
 	case !q.hasIB:
 		return cuts, increases, events, q.line, false
 	case q.cold.extras.reports:

@@ -32,6 +32,8 @@ type extras struct {
 	late    record.Act      // see cameLate
 	// adaptive is the adaptive timer and the slow restart; see QP.adapts.
 	adaptive adaptive
+	// steer is the congestion controller of a steered queue pair; nil: it is none.
+	steer *steering
 }
 
 // cameLate counts request p, which comes behind later ones, if it was not sent

@@ -86,6 +86,7 @@ type QP struct {
 	need           uint32 // packets to be sent again alone; nxt is then the next new one
 	maxOut         uint32 // packets that may be outstanding
 	peakPackets    uint32 // most packets outstanding, with selective repeat only
+	steered        bool   // by a congestion.RateController in extras.steer
 	line           units.Rate
 	window         int64 // bytes; 0: none
 	winNow         int64 // the window at winRate
@@ -222,6 +223,9 @@ func (q *QP) ConnectAs(s *Setup, own *Own, now units.Time) {
 	q.startAdapting()
 	if q.hasCC {
 		q.cc.Init(s.Config.CC, s.Line, s.Initial, now)
+	}
+	if reliable && s.Config.Control != nil {
+		q.startSteering(s, now)
 	}
 	if s.Config.IBCC != nil {
 		x := s.Reaction
@@ -388,6 +392,8 @@ func (q *QP) ReceiveWith(now units.Time, p *packet.Packet, side *packet.Side, ou
 		q.receiveAck(now, p, side)
 	case packet.CNP:
 		q.receiveCNP(now)
+	case packet.Probe:
+		q.receiveProbe(now, p, out)
 	default:
 		q.discard()
 	}
@@ -398,7 +404,12 @@ func (q *QP) discard() {
 }
 
 // Deadline is the earliest time at which Expire has something to do.
-func (q *QP) Deadline() units.Time { return min(q.rtoAt, q.rnrUntil) }
+func (q *QP) Deadline() units.Time {
+	if q.steered {
+		return min(q.rtoAt, q.rnrUntil, q.cold.extras.steer.askAt)
+	}
+	return min(q.rtoAt, q.rnrUntil)
+}
 
 // Expire runs the timers due at or before now.
 func (q *QP) Expire(now units.Time) {
@@ -408,6 +419,9 @@ func (q *QP) Expire(now units.Time) {
 	}
 	if q.rnrUntil <= now {
 		q.endRNR()
+	}
+	if q.steered && q.cold.extras.steer.askAt <= now {
+		q.decide(now)
 	}
 	if q.rtoAt <= now {
 		q.timeout(now)
@@ -434,6 +448,9 @@ func (q *QP) Rate(now units.Time) units.Rate {
 	}
 	if q.hasIB {
 		return q.cold.extras.ib.Rate(now)
+	}
+	if q.steered {
+		return q.cold.extras.steer.allowed(q.line)
 	}
 	return q.line
 }

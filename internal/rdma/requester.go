@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
@@ -51,6 +52,9 @@ func (q *QP) Post(now units.Time, r WorkRequest) error {
 	}
 	if bad {
 		q.failLocal(now)
+	}
+	if q.steered {
+		q.ask(now)
 	}
 	return nil
 }
@@ -316,6 +320,9 @@ func (q *QP) pace(now units.Time, wireBytes uint32) {
 		rate = q.cc.Rate(q.cfg.CC, now)
 	} else if q.hasIB {
 		rate = q.cold.extras.ib.Rate(now)
+	} else if q.steered {
+		q.paceSteered(now, wireBytes)
+		return
 	}
 	if wireBytes != q.gapBytes || rate != q.gapRate {
 		q.gapBytes, q.gapRate = wireBytes, rate
@@ -379,8 +386,11 @@ func (q *QP) sent(now units.Time, n uint64, payload, bytes uint32, last bool) bo
 		q.adjustTimer()
 	}
 	q.sinceAck++
-	if last || int(q.sinceAck) >= q.cfg.AckEvery || q.windowFull() {
+	if last || int(q.sinceAck) >= q.cfg.AckEvery || q.windowFull() || q.steered && q.cold.extras.steer.ackNow {
 		q.sinceAck = 0
+		if q.steered {
+			q.cold.extras.steer.ackNow = false
+		}
 		return true
 	}
 	return false
@@ -442,6 +452,7 @@ func (q *QP) receiveAck(now units.Time, p *packet.Packet, side *packet.Side) {
 		q.discard()
 		return
 	}
+	before := q.unaBytes
 	syndrome := uint8(p.AETH >> 24)
 	seq := uint64(int64(q.una) + psnDiff(p.PSN, uint32(q.una)))
 	switch syndrome >> 5 {
@@ -455,6 +466,12 @@ func (q *QP) receiveAck(now units.Time, p *packet.Packet, side *packet.Side) {
 		q.negative(now, seq, p)
 	default:
 		q.discard()
+	}
+	if q.steered {
+		if q.state != Err {
+			q.hearAck(now, p, before)
+		}
+		return
 	}
 	if p.Flags&packet.CNPFlag != 0 && (q.Open() > 0 || q.hasIB) && q.state != Err {
 		q.receiveCNP(now) // after the acknowledgement: a finished flow of ns-3 reacts no more
@@ -566,6 +583,9 @@ func (q *QP) timeout(now units.Time) {
 		q.cold.extras.adaptive.restart.narrow(q, now, 1)
 	}
 	q.rewind(ByTimer)
+	if q.steered {
+		q.hear(now, congestion.TimedOut, congestion.Lost, 0)
+	}
 }
 
 // mayRetry reports whether there may be another try after a timeout.

@@ -10,6 +10,9 @@ func (q *QP) RateAt(now units.Time) (rate, least units.Rate) {
 		rate = ib.Rate(now)
 		return rate, ib.MinRate
 	}
+	if q.steered {
+		return q.cold.extras.steer.allowed(q.line), q.cold.extras.steer.least
+	}
 	if !q.hasCC {
 		return q.line, q.line
 	}

@@ -242,6 +242,9 @@ type Attrs struct {
 	SQPSN, RQPSN uint32
 	// Window is this connection's window in bytes; 0: Config.WindowBytes.
 	Window units.Bytes
+	// BaseRTT is the round trip of a full packet and its acknowledgement on the idle path; only
+	// congestion controllers look at it. 0: the packet's time on the wire.
+	BaseRTT units.Time
 }
 
 // Acts is the ledger of one queue pair.
@@ -313,6 +316,9 @@ const (
 	OpSendOnlyInv    = uint8(wire.RCSendOnlyInv)
 	OpCNP            = uint8(wire.CNPOpcode)
 	OpIBCNP          = uint8(wire.IBCNPOpcode)
+
+	// Of probes of the round trip, among those that IBTA leaves to manufacturers.
+	OpProbe, OpProbeAnswer = uint8(0xc0), uint8(0xc1)
 )
 
 // AETH syndromes that this package sends.

@@ -30,6 +30,17 @@ func (a *Act) Add(now units.Time, value int64) {
 	a.Sum += value
 }
 
+// And is a with the acts of b as well.
+func (a Act) And(b Act) Act {
+	switch {
+	case b.Count == 0:
+		return a
+	case a.Count == 0:
+		return b
+	}
+	return Act{First: min(a.First, b.First), Last: max(a.Last, b.Last), Count: a.Count + b.Count, Sum: a.Sum + b.Sum}
+}
+
 // Entry is one line of the ledger.
 type Entry struct {
 	Question  catalog.Question  `json:"question"`

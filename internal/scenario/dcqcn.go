@@ -55,6 +55,10 @@ func (r *resolver) readDCQCN(o object) {
 	s := newDCQCN()
 	s.onAck, s.whole = r.cnpsOnAcks, r.wholeQuanta
 	o.read([]key{r.dcqcnKey(s)})
+	if r.v.Control != nil {
+		r.initialRate = s.initial
+		return
+	}
 	if r.d.err == nil && !s.off && !r.stack().Credits {
 		r.v.DCQCN, r.initialRate, r.dcqcn, r.dcqcnGiven = &s.DCQCNParams, s.initial, s, s.obj
 	}

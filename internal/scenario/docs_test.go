@@ -158,3 +158,19 @@ func TestKeysHaveMeanings(t *testing.T) {
 		t.Errorf("only %d keys", n)
 	}
 }
+
+// Every algorithm has the page that its declaration gives.
+func TestControllersAreDocumented(t *testing.T) {
+	all := new(resolver).registry().All()
+	for i := range all {
+		path := "../../docs/models/controllers/" + all[i].Name + ".md"
+		page, err := os.ReadFile(path)
+		if want := all[i].Page(); err != nil || string(page) != want {
+			if !*update {
+				t.Errorf("%s is not what the algorithm declares; go test ./internal/scenario -run Documented -update writes it again", path)
+			} else if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -141,7 +141,7 @@ func (r *resolver) warnFirstPorts() {
 
 // warnStarts looks for flows that should start faster than their port.
 func (r *resolver) warnStarts() {
-	if r.v.DCQCN == nil {
+	if !r.controlled() {
 		return
 	}
 	for i := range r.v.Plan.Conns {

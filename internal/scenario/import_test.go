@@ -78,7 +78,7 @@ func TestBadNS3Section(t *testing.T) {
 		{"ns3.BUFFER_SIZE=many", `--set ns3.BUFFER_SIZE=many: BUFFER_SIZE "many" is not a whole number from 1 to 1024`},
 		{"ns3.KMAX_MAP=4", `--set ns3.KMAX_MAP=4: ns3.KMAX_MAP is a single value; it maps rates in bit/s to values, such as {100000000000: 400}`},
 		{"ns3.RP_TIMER=[1]", `--set ns3.RP_TIMER=[1]: ns3.RP_TIMER is a list; one value is needed`},
-		{"ns3.CC_MODE=3", `--set ns3.CC_MODE=3: CC_MODE 3 (HPCC) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none`},
+		{"ns3.CC_MODE=10", `--set ns3.CC_MODE=10: CC_MODE 10 (HPCC-PINT) is not built yet; use 1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 (DCTCP), or ENABLE_QCN 0 for none`},
 		{"switch.buffer=4MB", `--set switch.buffer=4MB: switch: beside ns3 the rules are those of the ns-3 RDMA simulators; leave it out, or change keys of ns3`},
 	} {
 		_, err := Parse("s.yaml", v.Source, []string{c.set}, nil)

@@ -276,16 +276,19 @@ func paramKey(p param.Param) key {
 		if !p.Bounded() {
 			p.Max = 1 << 31
 		}
-		return numberKey(p.Name, v, int(p.Min), int(p.Max), text)
+		return numberKey(p.Name, v, int(p.Min), int(p.Max), text) // none has a 0 of its own beside its bounds
 	case *bool:
 		return flagKey(p.Name, v, text)
 	case *float64:
 		k = realKey(p.Name, v, text)
 	}
+	if n, _ := p.Number(); n == 0 && p.Zero != "" {
+		k = k.otherwise(p.Zero)
+	}
 	if p.Bounded() {
 		limits := p
 		k = k.check(func(o object) {
-			if n, _ := limits.Number(); n < limits.Min || n > limits.Max {
+			if !limits.InRange() {
 				o.fail(limits.Name, "%s is out of range; give %s", limits.String(), limits.Range())
 			}
 		})

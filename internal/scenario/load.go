@@ -274,6 +274,7 @@ func (r *resolver) rootKeys() []key {
 		r.dcqcnKey(newDCQCN()).unless(func() string {
 			return when(r.stack().Credits && !r.compared && r.header.text("dcqcn") != "none", "InfiniBand has congestion control of its own: see infiniband.congestion_control")
 		}),
+		r.controllerKey(),
 		readElsewhere("tcp", func() []key { return r.tcpKeys(r.newProfile(plainTCP)) }, "What the ends of TCP connections do.").unless(func() string {
 			return when(!r.anyTCP() && !r.compared, "no connection runs over TCP; take the stack tcp or dctcp, or give it to a workload entry")
 		}),
@@ -345,6 +346,7 @@ func (r *resolver) resolve(root *node) {
 	r.hostPath = r.readGPUDirect(o)
 	r.readNCCL(o)
 	r.tellServers()
+	r.readController(o)
 	r.readDCQCN(o)
 	r.readTCP(o)
 	r.readTriggerList(o)
@@ -370,6 +372,7 @@ func (r *resolver) resolve(root *node) {
 	r.checkPairs(o)
 	r.resolveTCP()
 	r.resolveDevices()
+	r.checkController(o)
 	r.notes(o)
 	r.resolveFailover(o.at("topology"))
 	r.checkCarried(o)

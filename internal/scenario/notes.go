@@ -51,6 +51,7 @@ func (r *resolver) notes(o object) {
 	r.noiseNotes()
 	r.hostNotes(o)
 	r.serverNotes()
+	r.controllerNotes()
 	if r.v.DCQCN == nil {
 		return
 	}
@@ -163,11 +164,13 @@ func (r *resolver) warnings() {
 	r.warnClasses()
 	r.warnPFC()
 	switch {
-	case r.v.DCQCN == nil || r.anyMarking(r.classes) || len(r.v.Plan.Conns) == 0: // a collective inside one server sends nothing
+	case !r.marked() || r.anyMarking(r.classes) || len(r.v.Plan.Conns) == 0: // inside one server nothing is sent
 	case len(r.v.Graph.Nodes) == r.hosts():
-		r.warn("noecn", "DCQCN runs but no switch joins the hosts, so nothing marks: it will never hear of congestion; give dcqcn: none")
+		r.warn("noecn", "%s runs but no switch joins the hosts, so nothing marks: it will never hear of congestion; give dcqcn: none",
+			r.controlTitle())
 	default:
-		r.warn("noecn", "DCQCN runs but no switch marks the data's class: it will never hear of congestion; give switch.ecn thresholds, or dcqcn: none")
+		r.warn("noecn", "%s runs but no switch marks the data's class: it will never hear of congestion; "+
+			"give switch.ecn thresholds, or dcqcn: none", r.controlTitle())
 	}
 	r.warnLoss()
 	r.warnShortTimeouts()
@@ -324,7 +327,7 @@ func (r *resolver) warnNotECT() {
 			if p.AckClass != sameAsData && r.tcp.rdma&^(1<<p.AckClass) != 0 {
 				acks |= 1 << p.AckClass
 			}
-			if p.CNPClass != sameAsData && r.v.DCQCN != nil {
+			if p.CNPClass != sameAsData && (r.v.DCQCN != nil || r.needs().CNP) {
 				cnps |= 1 << p.CNPClass
 			}
 		}
@@ -339,7 +342,7 @@ func (r *resolver) warnNotECT() {
 	if r.tcp.used[plainTCP] && r.tcp.profiles[plainTCP].ECN == tcp.ECNOff {
 		say(r.tcp.classes[plainTCP], "TCP's packets", "give tcp.ecn: classic, a class of their own, or switch.ecn.priorities")
 	}
-	if r.v.DCQCN == nil {
+	if !r.marked() {
 		say(r.tcp.rdma, "RDMA packets", "give the stack DCQCN, another class, or switch.ecn.priorities")
 	}
 	say(acks, "acknowledgements", "give nic.ack_class a class that marks nothing, or leave it out")

@@ -66,15 +66,7 @@ func (c *ns3Config) lookup(key string, rows []ns3Rated, rate units.Rate) ns3Rate
 
 // ns3Header reads what neither topology nor devices say.
 func (r *resolver) ns3Header(c *ns3Config) {
-	mode := c.number("CC_MODE", "1", 0, 1000)
-	if r.d.err == nil && mode != 1 {
-		names := map[int64]string{3: "HPCC", 7: "TIMELY", 8: "DCTCP", 10: "HPCC-PINT"}
-		if name, known := names[mode]; known {
-			r.d.fail(c.word("CC_MODE", "").Pos, "CC_MODE %d (%s) is not built yet; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode, name)
-		} else {
-			r.d.fail(c.word("CC_MODE", "").Pos, "CC_MODE %d is no mode of those simulators; use 1 (DCQCN), or ENABLE_QCN 0 for none", mode)
-		}
-	}
+	r.ns3ModeOf(c)
 	c.refuseUnbuilt()
 	r.mtu = units.Bytes(c.number("PACKET_PAYLOAD_SIZE", "1000", 64, 9000))
 	stop := c.word("SIMULATOR_STOP_TIME", "4.0")
@@ -88,6 +80,7 @@ func (r *resolver) ns3Header(c *ns3Config) {
 // ns3Devices fills switches and hosts once topology and flows are known.
 func (r *resolver) ns3Devices(c *ns3Config) {
 	r.ns3DCQCN(c)
+	r.ns3Controller(c)
 	r.ns3Switches(c)
 	r.ns3NICs(c)
 	r.ns3Notes(c)
@@ -113,11 +106,12 @@ func (r *resolver) ns3Notes(c *ns3Config) {
 		return
 	}
 	const src = "ns-3 RDMA simulators"
-	r.note("wire", r.v.Wire.Name+": no preamble, gap or FCS", src)
+	r.note("wire", r.v.Wire.Name+": no preamble, gap or FCS"+r.ns3Told(), src)
 	r.note("time_quantum", "1ns, truncated", src)
 	r.note("switch.buffer", r.ns3Buffer(c).String(), "BUFFER_SIZE in MiB")
 	r.note("switch.pfc", "alpha 1/8 at the NICs' rate, doubled per doubling of rate; headroom 3*rate*delay; reserve 4096 B; XON offset 3072 B; no pause timer", src)
-	if r.v.DCQCN == nil {
+	r.controllerNotes()
+	if !r.controlled() {
 		r.note("dcqcn", "none, and no ECN", "ENABLE_QCN 0")
 	}
 	for i := range r.v.Transports {

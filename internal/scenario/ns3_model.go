@@ -48,7 +48,8 @@ func (r *resolver) ns3DCQCN(c *ns3Config) {
 	}
 	p.DCETCPRTT = c.microseconds("ALPHA_RESUME_INTERVAL", "55")
 	p.RateReduceMonitorPeriod = c.microseconds("RATE_DECREASE_INTERVAL", "4")
-	if on {
+	own := r.ns3ModeOf(c).number == 1
+	if on && own {
 		c.need("RP_TIMER", "300")
 		c.need("EWMA_GAIN", "0.00390625")
 	}
@@ -59,7 +60,7 @@ func (r *resolver) ns3DCQCN(c *ns3Config) {
 	p.RPGHAIRate = r.d.ns3Rate(c.word("RATE_HAI", "50Mb/s"), "RATE_HAI")
 	p.RPGMinRate = r.d.ns3Rate(c.word("MIN_RATE", "100Mb/s"), "MIN_RATE")
 	p.ClampTargetRate = c.flag("CLAMP_TARGET_RATE", "0")
-	if r.d.err != nil || !on {
+	if r.d.err != nil || !on || !own {
 		return
 	}
 	if err := p.Validate(); err != nil {
@@ -101,7 +102,7 @@ func (r *resolver) ns3Switches(c *ns3Config) {
 	r.v.Switches = make([]fabric.SwitchParams, len(g.Nodes))
 	buffer := r.ns3Buffer(c)
 	var kmin, kmax, pmax []ns3Rated
-	if r.v.DCQCN != nil {
+	if r.controlled() {
 		kmin = c.rateMap("KMIN_MAP", "1 100000000000 400", 1e9)
 		kmax = c.rateMap("KMAX_MAP", "1 100000000000 1600", 1e9)
 		pmax = c.rateMap("PMAX_MAP", "1 100000000000 0.2", 1)
@@ -124,7 +125,8 @@ func (r *resolver) ns3Switches(c *ns3Config) {
 			// Reserves and headrooms of all classes: those simulators take one per port off the pool.
 			memory.Size += fabric.Classes * (headroom + ns3Reserve)
 			pp := ns3Port()
-			if r.v.DCQCN != nil {
+			sw.INTScale = r.needs().INTScale
+			if r.controlled() {
 				red := c.ns3RED(kmin, kmax, pmax, link.Rate)
 				for class := 1; class < fabric.Classes; class++ {
 					pp.RED[class] = red
@@ -193,6 +195,7 @@ func (r *resolver) ns3NICs(c *ns3Config) {
 		return
 	}
 	t.MTU, t.Wire, t.TimeQuantum, t.CC = r.mtu, r.v.Wire, r.v.TimeQuantum, r.v.DCQCN
+	t.Control, t.Gap = r.v.Control, r.ns3Gap
 	if c.flag("HAS_WIN", "0") {
 		t.Window = rdma.WindowBytes
 		if c.flag("VAR_WIN", "0") {

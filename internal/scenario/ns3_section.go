@@ -21,7 +21,7 @@ func ns3Keys() (section []key) {
 	}
 	section = []key{
 		one("ENABLE_QCN", "0: no ECN and no congestion control.").otherwise("1"),
-		one("CC_MODE", "Congestion control; 1 is DCQCN, others are not built yet.").otherwise("1"),
+		one("CC_MODE", "Congestion control: 1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 (DCTCP).").otherwise("1"),
 		one("PACKET_PAYLOAD_SIZE", "Payload of a full packet in bytes.").otherwise("1000"),
 		one("SIMULATOR_STOP_TIME", "End of the run in seconds; it begins at 2.").otherwise("4.0"),
 		one("ALPHA_RESUME_INTERVAL", "Period of the update of DCQCN's alpha in microseconds.").otherwise("55"),
@@ -33,6 +33,13 @@ func ns3Keys() (section []key) {
 		one("RATE_AI", "Step of active increase.").otherwise("5Mb/s"),
 		one("RATE_HAI", "Step of hyper increase.").otherwise("50Mb/s"),
 		one("MIN_RATE", "Lowest rate of a flow.").otherwise("100Mb/s"),
+		one("U_TARGET", "HPCC's eta: the utilisation that the busiest hop is aimed at.").otherwise("0.95"),
+		one("MI_THRESH", "HPCC's round trips that may only add before the next one multiplies.").otherwise("5"),
+		one("FAST_REACT", "1: with HPCC every ACK sets the rate.").otherwise("1"),
+		one("INT_MULTI", "HPCC's telemetry counts bytes in so many times 128 and 80.").otherwise("1"),
+		one("MULTI_RATE", "1: HPCC keeps a rate per hop.").otherwise("1"),
+		one("SAMPLE_FEEDBACK", "1: within a round trip HPCC looks at hops with a queue only.").otherwise("0"),
+		one("DCTCP_RATE_AI", "DCTCP's step.").otherwise("1000Mb/s"),
 		byRate("KMAX_MAP", "Queue in kB above which everything is marked, for every link rate of the topology."),
 		byRate("KMIN_MAP", "Queue in kB up to which nothing is marked."),
 		byRate("PMAX_MAP", "Probability of a mark at `KMAX_MAP`."),
@@ -45,9 +52,8 @@ func ns3Keys() (section []key) {
 		one("RATE_BOUND", "Only 1: hosts pace."),
 		one("L2_ACK_INTERVAL", "Not 0, which would never acknowledge."),
 	}
-	for _, name := range strings.Fields(`USE_DYNAMIC_PFC_THRESHOLD DCTCP_RATE_AI L2_CHUNK_SIZE FAST_REACT U_TARGET MI_THRESH INT_MULTI MULTI_RATE
-		SAMPLE_FEEDBACK PINT_LOG_BASE PINT_PROB PAUSE_TIME`) {
-		section = append(section, one(name, "Known and without effect with `CC_MODE: 1`, as there."))
+	for _, name := range strings.Fields(`USE_DYNAMIC_PFC_THRESHOLD L2_CHUNK_SIZE PINT_LOG_BASE PINT_PROB PAUSE_TIME`) {
+		section = append(section, one(name, "Known and without effect with these `CC_MODE`s, as there."))
 	}
 	return section
 }

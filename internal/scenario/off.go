@@ -20,8 +20,9 @@ func (r *resolver) marksNothing(e *ecnSettings) string {
 	case r.compared:
 	case !r.marking():
 		return "the stack " + r.v.Stack + " marks nothing"
-	case e.priorities < 0 && r.v.DCQCN == nil && r.tcp.rdma != 0 && !r.anyMarking(255):
-		return "without DCQCN no data is ECN-capable; give switch.ecn.priorities to have WRED drop what cannot be marked"
+	case e.priorities < 0 && !r.marked() && r.tcp.rdma != 0 && !r.anyMarking(255):
+		return "without a congestion control that hears of marks no data is ECN-capable; give switch.ecn.priorities " +
+			"to have WRED drop what cannot be marked"
 	}
 	return ""
 }
@@ -41,7 +42,8 @@ func (r *resolver) pfcOff(p *pfcSettings) string {
 
 // noCNP is the reason where no congestion control runs.
 func (r *resolver) noCNP() string {
-	return when(!r.compared && r.v.DCQCN == nil, "without congestion control no CNP is sent")
+	return when(!r.compared && r.v.DCQCN == nil && !r.needs().CNP,
+		"without congestion control no CNP is sent")
 }
 
 // noRDMA is the reason for what only queue pairs have.

@@ -153,7 +153,7 @@ func (r *resolver) atLineRate(e *entryOptions) string {
 		return e.Service.String() + " has no congestion control" + so
 	case !r.stack().CC:
 		return "the stack " + r.v.Stack + " runs without congestion control" + so
-	case r.v.DCQCN == nil:
+	case !r.controlled():
 		return "dcqcn: none leaves no congestion control" + so
 	}
 	return ""

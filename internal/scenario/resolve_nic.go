@@ -249,7 +249,14 @@ func (r *resolver) transport(s *nicSettings) rdma.Config {
 	c.OutOfOrder = s.outOfOrder && c.Selective()
 	c.RNRRetry, c.MinRNRTimer = uint8(s.rnrRetry), uint8(s.minRNR)
 	c.CC, c.NAKNotifies = r.congestionOf(s), s.card.NAKNotifies
-	c.SendCNP, c.ECT = c.CC != nil, c.CC != nil
+	c.SendCNP, c.ECT = c.CC != nil, r.marked()
+	if c.Control = r.v.Control; c.Control != nil {
+		needs := r.needs()
+		c.SendCNP, c.CNPOnAck = needs.CNP, needs.Echo
+		if needs.EveryAck {
+			c.AckEvery = 1
+		}
+	}
 	if r.stack().Credits && r.ib.cc.on {
 		c.IBCC = &r.ib.cc.params
 	}

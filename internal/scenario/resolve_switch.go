@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/mmu"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
@@ -41,6 +43,9 @@ type resolver struct {
 	initialRate units.Rate     // dcqcn.initial_rate; 0: the port's
 	dcqcn       *dcqcnSettings // nil: none
 	dcqcnGiven  object
+	controllers *congestion.Registry // nil: those of package congestion
+	controlObj  object
+	ns3Gap      rdma.GapRule
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
 
@@ -199,6 +204,9 @@ func (r *resolver) resolveSwitch(n int) {
 		Salt: r.salt(n), Hash: r.hashOf(n), Balancing: r.balancing,
 		DSCPToPrio: s.dscp, MarkAtEnqueue: s.ecn.atEnqueue, Arbitration: r.v.NoiseAt(n).Arbitration,
 		Watchdog: r.watchdogOf(n)}
+	if needs := r.needs(); needs.INT && !s.silent {
+		out.INTScale = max(1, needs.INTScale)
+	}
 	if s.drops {
 		out.MaxFrame = uint32(s.mtu) + ethernetLen(r.vlan)
 	}

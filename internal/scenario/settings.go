@@ -56,6 +56,7 @@ type switchSettings struct {
 	cutThrough         bool
 	mtu                units.Bytes // largest IP packet of a port
 	drops              bool        // what is larger; else the scenario is refused
+	silent             bool        // it writes no telemetry
 	pfc                pfcSettings
 	watchdog           watchdogSettings
 	ecmp               ecmpSettings
@@ -111,6 +112,10 @@ func (r *resolver) switchKeys(s *switchSettings) []key {
 		portMTUKey(&s.mtu).unless(r.noEthernet),
 		eitherKey("oversize", &s.drops, "refuse", "drop", "Of packets larger than `mtu`: the scenario is refused, or the switch drops them "+
 			"as one whose MTU was forgotten does.").unless(r.noEthernet),
+		eitherKey("telemetry", &s.silent, "on", "off", "Whether the switch writes telemetry (INT) into packets that ask for it.").
+			unless(func() string {
+				return when(!r.compared && !r.needs().INT, "no congestion control asks for telemetry; give controller: hpcc")
+			}),
 		sectionKey("pfc", r.shortKeys(r.pfcKeys(&s.pfc, true), s), "Priority flow control; `none` switches it off.").
 			or("none", func() { s.pfc.enabled = 0 }).in(&s.pfc.obj).unless(r.noEthernet),
 		r.watchdogKey(s),

@@ -16,7 +16,7 @@ import (
 // Sheet is one named set of parameters: a stack, a preset, a table of
 // defaults, or a key of scenarios.
 type Sheet struct {
-	Kind    string        `json:"kind"` // stack, dcqcn, congestion_control, transport, tcp, wire, switch, memory, nic, host, server, workload, key or scenario
+	Kind    string        `json:"kind"` // stack, dcqcn, controller, congestion_control, transport, tcp, wire, switch, memory, nic, host, server, workload, key or scenario
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
@@ -29,6 +29,7 @@ func (x Known) Sheets() []Sheet {
 		out = append(out, Sheet{"stack", s.Name, s.Summary, s.notes()})
 	}
 	out = append(out, dcqcnSheets()...)
+	out = append(out, controllerSheets(new(resolver).registry())...)
 	out = append(out, ibccSheets()...)
 	out = append(out, transportSheets()...)
 	out = append(out, tcpSheets()...)

@@ -407,11 +407,14 @@ func dctcpRED(rate units.Rate) ratedRED {
 // marks is the marking curve of each class of a port, zero where it has none.
 func (r *resolver) marks(s *switchSettings, rate units.Rate) (out [fabric.Classes]fabric.RED) {
 	step := r.tcp.classes[dataCenterTCP] &^ r.besideTCP()
+	if r.needs().Step {
+		step |= r.tcp.rdma
+	}
 	mask := step
 	switch {
 	case s.ecn.priorities >= 0:
 		mask = uint8(s.ecn.priorities)
-	case r.stack().ECN && r.v.DCQCN != nil:
+	case r.stack().ECN && r.marked():
 		mask |= r.tcp.rdma // what is not ECN-capable would be dropped where others are marked
 	}
 	if r.tcp.profiles[plainTCP].ECN != tcp.ECNOff && r.tcp.used[plainTCP] && s.ecn.priorities < 0 {

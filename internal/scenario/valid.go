@@ -47,6 +47,7 @@ type Valid struct {
 	NICs       []NIC                   // by node index; zero for switches
 	Transports []rdma.Config           // referred to by NIC.Transport; usually one
 	DCQCN      *congestion.DCQCNParams // nil: no congestion control
+	Control    *congestion.Control     // another congestion control in its place; nil: none
 	TCP        []tcp.Config            // by workload.Conn.Profile, from 1; nil without TCP
 	Handshake  bool                    // the run opens TCP connections; else they are open when it begins
 	Close      bool                    // and closes each when its last message is written; else they stay open
@@ -60,7 +61,9 @@ type Valid struct {
 	Alike [][2]int
 	// ShortHeadroom is what the cable at a port can need, where its headroom is less.
 	ShortHeadroom map[topology.Hop]units.Bytes
-
+	// BaseRTTs is the round trip of a full packet and its acknowledgement on the idle path of each
+	// connection of Plan; nil without Control.
+	BaseRTTs []units.Time
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory

@@ -19,6 +19,11 @@ func sameAgain(t *testing.T, name string, v *Valid) {
 	}
 	want, got := *v, *again
 	want.Source, got.Source = nil, nil
+	for _, c := range []*congestion.Control{v.Control, again.Control} {
+		if c != nil {
+			c.New = nil // functions differ
+		}
+	}
 	for i := range reflect.TypeOf(want).NumField() {
 		a, b := reflect.ValueOf(want).Field(i).Interface(), reflect.ValueOf(got).Field(i).Interface()
 		if !reflect.DeepEqual(a, b) {

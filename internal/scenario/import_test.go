@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"github.com/hopscope/hopscope/internal/congestion"
 	"os"
 	"path/filepath"
 	"reflect"

@@ -3,7 +3,6 @@ package scenario
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/rdma"

@@ -69,7 +69,7 @@ func TestReports(t *testing.T) {
 			}
 		}
 	}
-	if rows < 10 {
+	if rows < 28 {
 		t.Errorf("%d reports", rows)
 	}
 }

@@ -198,7 +198,15 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 			v.Text = fmt.Sprintf("%d of %d messages are as fast as their way allows: only a faster link would gain anything",
 				top.reached, v.Of)
 		}
-	case catalog.CauseReceiver, catalog.CauseCaches, catalog.CauseFault:
+	case catalog.CauseCaches:
+		if host := v.Cause.Place.Node; x.mostlyStalled(host) == "" { // as a sender
+			v.Kind = catalog.VerdictReceiver
+			v.Text = fmt.Sprintf("%s's card fetched contexts and translations that its caches did not hold before it sent: %s went "+
+				"to that, and a faster network would not help", host, share)
+			break
+		}
+		fallthrough
+	case catalog.CauseReceiver, catalog.CauseFault:
 		v.Kind = catalog.VerdictReceiver
 		v.Text = fmt.Sprintf("%s: %s went to that, and a faster network would not help", x.slowTaker(v.Cause.Place.Node), share)
 	case catalog.CauseInside:

@@ -191,6 +191,9 @@ func (l *Lab) settingsOf(conn int, add func(Change)) {
 			if p := &l.Valid.Switches[h.Node]; !p.TrustPCP && p.Bounce == nil && p.DSCPToPrio[c.DSCP&63] != c.Class {
 				add(Change{Kind: Map, Node: h.Node, Conn: conn})
 			}
+			if l.Valid.Switches[h.Node].MaxFrame > 0 {
+				add(Change{Kind: MTU})
+			}
 		}
 	}
 	if slices.ContainsFunc(l.Run.Ports, func(p record.Port) bool {

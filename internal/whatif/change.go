@@ -53,6 +53,7 @@ const (
 	Alone                        // Conn: no other connection sends anything
 	Headroom                     // lossless groups have Faster times the headroom
 	Hash                         // switches choose among equal ports by hashes that go together less
+	MTU                          // no switch drops packets as too large
 	Map                          // Node, Conn: a switch puts what the connection sends in its sender's class
 	Watchdog                     // Count: switches have a PFC watchdog that drops (0) or forwards (1); a cure, not a cause
 	Lifetime                     // packets at the head of a queue live for a while; likewise
@@ -73,7 +74,7 @@ func (k Kind) String() string {
 	return [...]string{"receiver", "card fault", "PCIe", "core", "card", "port", "others", "workload", "earlier messages",
 		"class order", "failure", "loss", "pauses", "credits", "window", "send buffer", "receive window", "congestion window",
 		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "headroom", "hash",
-		"DSCP map", "watchdog", "lifetime", "up/down paths", "second class", "cables"}[k]
+		"MTU", "DSCP map", "watchdog", "lifetime", "up/down paths", "second class", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -109,6 +110,7 @@ var fixedText = [numKinds]string{
 	GPUDirect:        "GPUDirect on",
 	Order:            "no fence, and no small segment held back",
 	Alone:            "without any other traffic",
+	MTU:              "no switch drops packets as too large",
 	Lifetime:         "a lifetime of packets at the head of a queue",
 	UpDown:           "paths that never go up after they came down",
 	Cables:           "every cable half a metre longer",
@@ -281,7 +283,7 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		for i := range v.Plan.Conns {
 			v.Plan.Conns[i].SrcStaged, v.Plan.Conns[i].DstStaged = false, false
 		}
-	case Headroom, Hash, Map:
+	case Headroom, Hash, MTU, Map:
 		c.setRight(v)
 	case Watchdog, Lifetime, UpDown, SecondClass:
 		c.cure(v)

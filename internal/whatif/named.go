@@ -102,6 +102,9 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 	case catalog.CauseFailure:
 		return l.failureOf(&cause.Place)
 	case catalog.CauseLoss:
+		if wrong := l.setWrong(conn, cause); wrong != nil {
+			return wrong
+		}
 		return []Change{{Kind: Loss}}
 	case catalog.CauseWindow, catalog.CauseBitmap:
 		return of(Window)
@@ -141,6 +144,8 @@ func (l *Lab) setWrong(conn int, cause *metrics.Cause) []Change {
 	switch n, ok := l.Valid.Graph.NodeByName(cause.Place.Node); {
 	case cause.Why == catalog.ReasonHeadroom:
 		return []Change{{Kind: Headroom}}
+	case cause.Why == catalog.ReasonOversize:
+		return []Change{{Kind: MTU}}
 	case cause.Why == catalog.ReasonMap && ok:
 		return []Change{{Kind: Map, Node: n, Conn: conn}}
 	}

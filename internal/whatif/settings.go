@@ -15,6 +15,10 @@ func (c Change) setRight(v *scenario.Valid) {
 		ampleHeadroom(v)
 	case Hash:
 		otherHashes(v)
+	case MTU:
+		for i := range v.Switches {
+			v.Switches[i].MaxFrame = 0
+		}
 	case Map:
 		conn := &v.Plan.Conns[c.Conn]
 		v.Switches[c.Node].DSCPToPrio[conn.DSCP&63] = conn.Class

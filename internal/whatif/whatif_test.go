@@ -322,6 +322,8 @@ func TestSettings(t *testing.T) {
 			"switch: {buffer: 4MB, pfc: {headroom: 40KB}}\nworkload: [incast: {to: h3, size: 2MB}]\n", whatif.Headroom},
 		{"stack: rocev2-pfc-only\ntopology: {star: {hosts: 3, link: 100Gbps}}\nnic: {timeout: 5}\n" +
 			"switch: {buffer: 1MB, dscp_to_priority: {26: 1}}\nworkload: [incast: {to: h2, size: 2MB}]\n", whatif.Map},
+		{"topology: {star: {hosts: 2, link: 100Gbps}}\nnic: {timeout: 5, retry: 1}\nswitch: {mtu: 1500, oversize: drop}\n" +
+			"workload: [flow: {from: h0, to: h1, size: 64KB}]\n", whatif.MTU},
 		{"topology: {fat_tree: {k: 4, link: 100Gbps}}\nswitch: {ecmp: {hash: crc32}}\n" +
 			"workload: [permutation: {size: 200KB, qps: 8}]\n", whatif.Hash},
 	} {

@@ -77,6 +77,9 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 		}
 		return []Change{{Kind: k, Node: n}}
 	}
+	if wrong := l.setWrong(conn, cause); wrong != nil {
+		return wrong
+	}
 	switch cause.Kind {
 	case catalog.CauseReceiver, catalog.CauseCaches:
 		return at(Receiver)
@@ -91,9 +94,6 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 	case catalog.CauseMessages:
 		return at(Card)
 	case catalog.CausePort:
-		if wrong := l.setWrong(conn, cause); wrong != nil {
-			return wrong
-		}
 		return l.atPort(conn, &cause.Place)
 	case catalog.CauseAck:
 		return append(l.atPort(conn, &cause.Place), at(Core)...)
@@ -102,9 +102,6 @@ func (l *Lab) removals(i int, cause *metrics.Cause) []Change {
 	case catalog.CauseFailure:
 		return l.failureOf(&cause.Place)
 	case catalog.CauseLoss:
-		if wrong := l.setWrong(conn, cause); wrong != nil {
-			return wrong
-		}
 		return []Change{{Kind: Loss}}
 	case catalog.CauseWindow, catalog.CauseBitmap:
 		return of(Window)

@@ -25,7 +25,7 @@ func TestProgramsAreLikePlans(t *testing.T) {
 	const inside = "name: c\nserver: dgx-h100\nworkload: [{collective: {records: RECORDS, op: allreduce, size: 3MiB, algorithm: nvls, count: 2}}]\n"
 	rnd := rand.New(rand.NewPCG(15, 24))
 	drawn := ""
-	for i := range 26 {
+	for i := range 40 {
 		text := randomCollective(rnd)
 		switch i {
 		case 0:

@@ -10,7 +10,7 @@ type window struct {
 	size  units.Bytes
 	used  units.Bytes
 	at    units.Time // when the room that was taken so far became free
-	holds [maxHolds]hold
+	holds []hold     // a ring; as long as was needed, so that it stays in the cache
 	first uint16
 	n     uint16
 }
@@ -22,8 +22,12 @@ type hold struct {
 	from, to units.Time
 }
 
-// maxHolds is the number of writes in a receiver's buffer at most.
-const maxHolds = 128
+// maxHolds is the number of writes in a receiver's buffer at most; the ring has room for
+// leastHolds, and doubles. Both are powers of two.
+const (
+	leastHolds = 8
+	maxHolds   = 128
+)
 
 // forget drops what gave its room back by now; nobody asks for an earlier time.
 func (w *window) forget(now units.Time) {
@@ -34,7 +38,7 @@ func (w *window) forget(now units.Time) {
 
 func (w *window) pop() {
 	w.used -= w.holds[w.first].bytes
-	w.first = (w.first + 1) % maxHolds
+	w.first = (w.first + 1) & uint16(len(w.holds)-1)
 	w.n--
 }
 
@@ -65,7 +69,18 @@ func (w *window) room(n units.Bytes) units.Time {
 // hold takes room for n bytes, which is given back from one time to another; room
 // must have been asked for before.
 func (w *window) hold(n units.Bytes, from, to units.Time) {
-	w.holds[(w.first+w.n)%maxHolds] = hold{n, from, to}
+	if int(w.n) == len(w.holds) {
+		w.grow()
+	}
+	w.holds[(w.first+w.n)&uint16(len(w.holds)-1)] = hold{n, from, to}
 	w.n++
 	w.used += n
+}
+
+// grow doubles the ring.
+func (w *window) grow() {
+	holds := make([]hold, max(leastHolds, 2*len(w.holds)))
+	n := copy(holds, w.holds[w.first:])
+	copy(holds[n:], w.holds[:w.first])
+	w.holds, w.first = holds, 0
 }

@@ -28,7 +28,13 @@ func (a *Book) sum(c *record.Collective, program int) {
 		}
 		c.EndPS = append(c.EndPS, e.At)
 	}
-	c.Sums = &record.CollectiveSums{FirstPostPS: -1}
+	c.Sums = &record.CollectiveSums{FirstPostPS: -1, LastRank: -1}
+	if last := len(c.EndPS) - 1; c.EndPS[last] >= 0 {
+		c.Sums.LastRank = int(total.Ends[last].Last)
+		if path := total.Path(); path != nil {
+			c.Critical = a.pathOf(path, c.EndPS[last]-c.StartPS)
+		}
+	}
 	if first := min(total.Messages.First, total.News.First); first != units.Never {
 		c.Sums.FirstPostPS, c.Sums.LastCompletionPS = first, max(total.Messages.Last, total.News.Last)
 	}
@@ -51,6 +57,49 @@ func (a *Book) sum(c *record.Collective, program int) {
 			c.Sums.Kinds = append(c.Sums.Kinds, messageSum(m.kind, m.sum))
 		}
 	}
+}
+
+// pathOf is a critical path of which a program kept what its operations took by kind, in the order
+// of labels. It must add up to that of the collective.
+func (a *Book) pathOf(p *nic.Path, all units.Time) (out []record.CriticalGroup) {
+	for i := range p.Kinds {
+		k, label := &p.Kinds[i], &a.Valid.Plan.Labels[i]
+		if k.Count == 0 {
+			continue
+		}
+		g := record.CriticalGroup{Kind: label.Text, Count: int(k.Count), TimePS: k.Time}
+		for _, part := range label.Parts {
+			if part.Time > 0 {
+				g.Stages = append(g.Stages, record.CriticalStage{Label: part.Name, Count: g.Count,
+					TimePS: part.Time * units.Time(k.Count)})
+			}
+		}
+		if moving := k.Time - label.Delay()*units.Time(k.Count); moving > 0 {
+			g.Stages = append(g.Stages, record.CriticalStage{Stage: catalog.StageCopy, TimePS: moving})
+		}
+		out = append(out, g)
+	}
+	if m := &p.Messages; m.Count > 0 {
+		g := record.CriticalGroup{Kind: record.KindMessage, Count: int(m.Count), TimePS: m.Time + p.Placing}
+		for _, s := range messageSum(g.Kind, m).Stages {
+			g.Stages = append(g.Stages, record.CriticalStage{Stage: s.Stage, Label: s.Label, TimePS: s.TimePS})
+		}
+		if p.Placing > 0 {
+			g.Stages = append(g.Stages, record.CriticalStage{Stage: catalog.StagePlace, TimePS: p.Placing})
+		}
+		out = append(out, g)
+	}
+	if n := &p.News; n.Count > 0 {
+		out = append(out, record.CriticalGroup{Kind: record.KindSlot, Count: int(n.Count), TimePS: n.Time,
+			Stages: []record.CriticalStage{{Label: "posted, and on the way", Count: int(n.Count), TimePS: n.Time}}})
+	}
+	for i := range out {
+		all -= out[i].TimePS
+	}
+	if all != 0 {
+		panic("account: BUG: a critical path that was kept by kind does not add up")
+	}
+	return out
 }
 
 // localSum is about the local operations with a label.

@@ -63,7 +63,7 @@ func (b *builder) programEdge(specs []nic.Spec, p *workload.Program, program, ed
 			continue
 		}
 		conn, at := &b.v.Plan.Conns[c.conn], &b.Responders[c.conn]
-		sequence := nic.ProgramSequence(program, edge, c.news)
+		sequence := nic.ProgramSequence(program, edge, c.news, p.Slots)
 		specs[b.g.Endpoints[conn.Src].Node].QPs[at.Requester].Posting = sequence
 		specs[at.Node].QPs[at.QP].Accepting = sequence
 	}
@@ -162,7 +162,7 @@ func (b *builder) Pair(program int, conn int32, requester bool) (s nic.QPSpec, m
 	for _, before := range b.v.Plan.Programs[:program] {
 		number += uint32(before.Conns)
 	}
-	kinds, sequence := b.pairKinds[program], nic.ProgramSequence(int32(program), edge, news)
+	kinds, sequence := b.pairKinds[program], nic.ProgramSequence(int32(program), edge, news, 0)
 	src, dst, port := p.Endpoints[from], p.Endpoints[to], p.Pairs.Port(conn)
 	s = nic.QPSpec{QPKind: kinds[from].posts[index(news)], Posting: sequence}
 	if !requester {

@@ -107,8 +107,8 @@ func (r *cellRule) begin(l *lane, o *workload.Local) workload.Op {
 		r.lanes = append(r.lanes, cellLane{cell: int32(len(r.cells) - 1)})
 	}
 	x, at := &r.lanes[l.nr], len(c.steps)
-	c.steps = append(c.steps, cellStep{lane: int32(l.nr), turn: int32(len(x.steps)), label: o.Label, from: o.From, to: o.To,
-		sizes: [2]cellSize{size}})
+	c.steps = append(c.steps, cellStep{lane: int32(l.nr), turn: int32(len(x.steps)), label: o.Label, from: o.From,
+		to: o.To, sizes: [2]cellSize{size}})
 	x.steps = append(x.steps, int32(at))
 	return workload.OpOfLocal(at)
 }

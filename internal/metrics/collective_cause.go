@@ -121,6 +121,37 @@ func (x *index) ownCause(f *record.Message) (most *Dominant) {
 	return most
 }
 
+// SumsSentence is what is known of what held a collective up whose operations were added up: the stage
+// of its messages that took most of its critical path and is none of an undisturbed one.
+func SumsSentence(c *record.Collective) string {
+	switch done := len(c.EndPS) > 0 && c.EndPS[len(c.EndPS)-1] >= 0; {
+	case !done:
+		return "it was not over at the end of the run, so that it has no critical path"
+	case len(c.Critical) == 0:
+		return "its transfers run side by side, and which of them the last step waited for was not kept, so that it has " +
+			"no critical path"
+	}
+	var most *record.CriticalStage
+	all := units.Time(0)
+	for i := range c.Critical {
+		g := &c.Critical[i]
+		all += g.TimePS
+		for k := range g.Stages {
+			s := &g.Stages[k]
+			held := g.Kind == record.KindMessage && s.Stage.Is(catalog.Own) && s.Stage.Cause() != catalog.CauseLine
+			if held && (most == nil || s.TimePS > most.TimePS) {
+				most = s
+			}
+		}
+	}
+	if most != nil && most.TimePS*lineShare >= all {
+		return fmt.Sprintf("held up for %.0f %% of its critical path: %s, before its messages were sent; where was not kept",
+			100*float64(most.TimePS)/float64(all), most.Name())
+	}
+	return "nothing holds its messages for a fifth of its critical path before they are sent; what they met on the " +
+		"way was not kept; " + whatHelps(c.Critical)
+}
+
 // span is a time from one instant to another.
 type span struct{ from, to units.Time }
 

@@ -360,6 +360,9 @@ func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool
 	m := h.note(id)
 	m.Start = now
 	m.Before = a.sum.minus(&m.base)
+	if id&programIDs != 0 {
+		h.programs.posts[id&^programIDs].left(m)
+	}
 	if a.unsent < len(a.queue) && a.queue[a.unsent] == id {
 		a.unsent++
 		a.refusals.count = 0

@@ -121,6 +121,9 @@ func (h *Host) placedAt(now units.Time, q uint32) (landed, placed units.Time) {
 // pendPlaced waits until n messages that queue pair q has just accepted are placed.
 func (h *Host) pendPlaced(now units.Time, q, n uint32) {
 	_, at := h.placedAt(now, q)
+	if s := h.specs[q].Accepting; s != nil && s.summed {
+		h.takeOver(now, s, int(n))
+	}
 	for range n {
 		h.pend(now, at, donePlaced, h.number(q))
 	}

@@ -107,6 +107,9 @@ type programs struct {
 	next    workload.ProgramStep // that a lane is about to take
 	over    workload.ProgramStep // that a lane has taken
 	told    []slotNews           // to be posted
+	path    path                 // that ends with the event at hand
+	paths   path                 // room for more
+	spent   []*programPost       // to be used again by takeOver
 	sums    []ProgramSums
 	pairs   pairs
 }
@@ -129,6 +132,7 @@ const (
 // programOp is an operation under way.
 type programOp struct {
 	LocalRun
+	path   path   // to its begin; nil: none is kept
 	number uint32 // among the host's operations
 	kind   uint8
 	of     int32 // program
@@ -144,6 +148,10 @@ type programPost struct {
 	edge  int32
 	news  bool    // of a free slot
 	kind  *QPKind // of the queue pair, where the program makes it
+	// path is that to when it was due, and then with what of its account is known, of such a
+	// length; nil: none is kept. The receiver takes over both.
+	path   path
+	onPath units.Time
 }
 
 // programIDs is set in the numbers of messages of programs, which are a host's own.
@@ -172,6 +180,7 @@ func (h *Host) startPrograms() {
 		return
 	}
 	x.index = make(map[uint32]uint32)
+	x.path = make(path, 2*len(x.delays)+pathPlaces)
 	x.pairs = newPairs(x.Programs, uint32(len(h.qps)))
 	x.sums = newSums(x.Programs)
 	for _, r := range x.own {
@@ -224,7 +233,13 @@ func (h *Host) newOp(number uint32, kind uint8, of, at int32, unit int) *program
 	x.unused = x.unused[:len(x.unused)-1]
 	x.index[number] = k
 	op := x.ops[k]
-	*op = programOp{number: number, kind: kind, of: of, at: at, unit: unit}
+	*op = programOp{number: number, kind: kind, of: of, at: at, unit: unit, path: op.path}
+	if x.list[of].Pairs == nil {
+		if op.path == nil {
+			op.path = x.newPath()
+		}
+		copy(op.path, x.path)
+	}
 	op.Due, op.Moved, op.Done = units.Never, units.Never, units.Never
 	return op
 }
@@ -262,15 +277,18 @@ func (h *Host) localEnded(now units.Time, l uint32) {
 	x := &h.programs
 	k := x.index[l]
 	op := *x.ops[k]
+	p := &x.list[op.of]
+	if p.Pairs == nil {
+		x.endPath(x.ops[k], op.Done-op.Due)
+	}
 	delete(x.index, l)
 	x.unused = append(x.unused, k)
 	x.sums[op.of].local(&op.LocalRun)
-	p := &x.list[op.of]
 	switch op.kind {
 	case opLaunch:
 		h.launched(now, op.of, op.at)
 	case opCall:
-		x.sums[op.of].ended(op.unit, now)
+		x.sums[op.of].ended(op.unit, op.at, now, x.pathOf(p))
 		if op.unit+1 < p.Iterations {
 			h.beginLocal(now, h.newCall(op.of, op.at, op.unit+1).number)
 		}
@@ -450,7 +468,7 @@ func (h *Host) laneOver(now units.Time, of, lane int32) {
 	if r.busy--; r.busy > 0 {
 		return
 	}
-	x.sums[of].ended(int(r.iteration), now)
+	x.sums[of].ended(int(r.iteration), number, now, x.pathOf(p))
 	if last {
 		return
 	}
@@ -583,14 +601,21 @@ func (h *Host) postOf(now units.Time, of, e int32, news bool, conn int32, m *wor
 	}
 	k := x.spare[len(x.spare)-1]
 	x.spare = x.spare[:len(x.spare)-1]
-	*x.posts[k] = programPost{Message: Message{Done: units.Never, Due: units.Never, Posted: units.Never,
-		Polled: units.Never}, of: of, edge: e, news: news}
+	p, at := &x.list[of], x.posts[k]
+	*at = programPost{Message: Message{Done: units.Never, Due: units.Never, Posted: units.Never,
+		Polled: units.Never}, of: of, edge: e, news: news, path: at.path}
 	m.Conn = int(conn)
 	h.left++
 	post := h.requests.Make(int(of), k|programIDs, m)
-	if p := &x.list[of]; p.Pairs != nil {
+	if p.Pairs != nil {
 		post.QP = programQPs | (p.conn + uint32(conn))
-		x.posts[k].kind = h.kindOf(post.QP, true)
+		at.kind = h.kindOf(post.QP, true)
+	} else {
+		if at.path == nil {
+			at.path = x.newPath()
+		}
+		copy(at.path, x.path)
+		h.specs[post.QP].Posting.tell(at)
 	}
 	h.trigger(now, post)
 }
@@ -599,6 +624,7 @@ func (h *Host) postOf(now units.Time, of, e int32, news bool, conn int32, m *wor
 func (h *Host) programCompleted(now units.Time, id uint32) {
 	x := &h.programs
 	m := x.posts[id&^programIDs]
+	x.followPath(now, m, pathPolling)
 	x.sums[m.of].message(m)
 	x.spare = append(x.spare, id&^programIDs)
 	delete(h.prepared, id)
@@ -621,6 +647,11 @@ func (h *Host) programCompleted(now units.Time, id uint32) {
 // has received.
 func (h *Host) programReceived(now units.Time, s *Sequence) {
 	p := &h.programs.list[s.program]
+	if len(s.came) > 0 {
+		h.programs.followPath(now, s.came[0], pathPlacing)
+		h.programs.spent = append(h.programs.spent, s.came[0])
+		s.came = slices.Delete(s.came, 0, 1)
+	}
 	if s.news {
 		h.out(p, s.edge).news++
 		h.postUnits(now, s.program, s.edge)

@@ -8,6 +8,7 @@ type ProgramSums struct {
 	Messages, News MessageSum
 	Ends           []IterationEnd // by iteration
 	Pairs          PairSums
+	path           path // to the end of the last iteration
 }
 
 // KindSum is about local operations of one label.
@@ -44,7 +45,14 @@ func (s *ProgramSums) Add(of *ProgramSums) {
 	s.Pairs.add(&of.Pairs)
 	for i := range s.Ends {
 		e, x := &s.Ends[i], &of.Ends[i]
-		e.Ranks, e.At = e.Ranks+x.Ranks, max(e.At, x.At)
+		e.Ranks += x.Ranks
+		if x.At <= e.At {
+			continue
+		}
+		e.At, e.Last = x.At, x.Last
+		if i == len(s.Ends)-1 {
+			s.path = of.path
+		}
 	}
 }
 
@@ -63,6 +71,7 @@ func (m *MessageSum) add(x *MessageSum) {
 type IterationEnd struct {
 	Ranks int
 	At    units.Time
+	Last  int32 // that rank
 }
 
 func newSums(x *Programs) []ProgramSums {
@@ -90,13 +99,6 @@ func (s *ProgramSums) local(r *LocalRun) {
 
 // waited adds what a step waited for.
 func (s *ProgramSums) waited(label uint16, d units.Time) { s.Kinds[label].Waited += d }
-
-// ended notes that a rank has ended an iteration.
-func (s *ProgramSums) ended(iteration int, now units.Time) {
-	e := &s.Ends[iteration]
-	e.Ranks++
-	e.At = max(e.At, now)
-}
 
 // message adds a message whose completion was polled.
 func (s *ProgramSums) message(p *programPost) {

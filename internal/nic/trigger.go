@@ -68,6 +68,12 @@ type Sequence struct {
 	summed        bool
 	news          bool
 	program, edge int32
+	// sent are the messages posted last, whose paths the receiver takes over as they come, before
+	// it acknowledges them; none: those of pairs, whose ends do not share one. came are those that are
+	// still on their way into its memory.
+	sent []*programPost
+	took int
+	came []*programPost
 
 	ids      []uint32 // the n-th message posted; unposted: not yet
 	posted   int      // the sender's
@@ -88,9 +94,20 @@ func NewSequence(n int) *Sequence {
 }
 
 // ProgramSequence is the sequence of the connection of a program's edge: of its units, or of
-// the news of slots.
-func ProgramSequence(program, edge int32, news bool) *Sequence {
-	return &Sequence{summed: true, program: program, edge: edge, news: news}
+// the news of slots. At most so many messages are posted before the first of them is received; 0:
+// its ends have one each.
+func ProgramSequence(program, edge int32, news bool, most int) *Sequence {
+	s := &Sequence{summed: true, program: program, edge: edge, news: news}
+	if most > 0 {
+		s.sent = make([]*programPost, most)
+	}
+	return s
+}
+
+// tell notes the next message of a program that is posted.
+func (s *Sequence) tell(p *programPost) {
+	s.sent[s.posted%len(s.sent)] = p
+	s.posted++
 }
 
 // Add says that host posts a message when its trigger, or what it is after, starts
@@ -174,6 +191,9 @@ func (h *Host) accepted(now units.Time, q uint32) {
 		n = int((s.qp.MSN() - uint32(seq.accepted)) & msnMask)
 	}
 	if seq.summed {
+		if h.path == nil {
+			h.takeOver(now, seq, n)
+		}
 		for range n {
 			seq.accepted++
 			h.pairDone(q)

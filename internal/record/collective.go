@@ -27,10 +27,12 @@ type Collective struct {
 	EndPS   []units.Time `json:"end_ps"`
 	// Critical is the critical path from the first start to the last end, operations
 	// of a kind together, in the order in which the kinds first come. Its times add up
-	// to that time.
+	// to that time. With Sums it was added up as it ran: it has no places, the number of operations
+	// that had a stage is 0 where it was not counted, and kinds stand in no particular order. It is empty
+	// of AllToAll with Sums.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
-	// Sums, of a collective of more operations than a run keeps, are in place of its messages
-	// and its critical path; nil: each operation was kept.
+	// Sums, of a collective of more operations than a run keeps, are in place of its messages;
+	// nil: each operation was kept.
 	Sums *CollectiveSums `json:"sums,omitempty"`
 }
 
@@ -39,6 +41,7 @@ type CollectiveSums struct {
 	Operations       int64      `json:"operations"`            // messages and local operations
 	FirstPostPS      units.Time `json:"first_post_ps"`         // of the first message; -1: there was none
 	LastCompletionPS units.Time `json:"last_completion_ps"`    // of the last
+	LastRank         int        `json:"last_rank"`             // that ended the last iteration; -1: it is not over
 	Kinds            []KindSum  `json:"kinds"`                 // messages come last
 	QueuePairs       *PairSum   `json:"queue_pairs,omitempty"` // those that have no rows of their own; nil: all have
 }

@@ -243,7 +243,11 @@ func criticalTable(r *record.Run) *rows.Table {
 func (t *text) critical(c *record.Collective) {
 	t.section()
 	total, ops := criticalTotal(c)
-	if ops == 0 {
+	switch {
+	case ops == 0 && c.Sums != nil:
+		t.prose(c.Workload+": "+metrics.SumsSentence(c), t.paint.bold)
+		return
+	case ops == 0:
 		t.prose(c.Workload+": not over at the end of the run, so that it has no critical path", t.paint.bold)
 		return
 	}
@@ -264,7 +268,7 @@ func (t *text) critical(c *record.Collective) {
 			if s.Places > 1 {
 				where += fmt.Sprintf(" (%d)", s.Places)
 			}
-			tab.add(name, s.Name(), metrics.FormatCount(int64(s.Count)), metrics.FormatTimeDigits(s.TimePS, 4),
+			tab.add(name, s.Name(), countOf(s.Count), metrics.FormatTimeDigits(s.TimePS, 4),
 				shareOf(s.TimePS, total), where)
 			name = ""
 		}
@@ -278,6 +282,14 @@ func (t *text) critical(c *record.Collective) {
 			}
 		}
 	}
+}
+
+// countOf is how many operations had a stage, where that was counted.
+func countOf(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return metrics.FormatCount(int64(n))
 }
 
 // criticalTotal adds up a critical path.

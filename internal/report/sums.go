@@ -10,9 +10,13 @@ import (
 
 // sums writes what was added up of a collective's operations.
 func (t *text) sums(c *record.Collective) {
-	t.prose(fmt.Sprintf("%s: its %s operations were added up by kind as it ran; records: messages keeps each, "+
-		"and shows what held it up and its critical path",
-		c.Workload, metrics.FormatCount(c.Sums.Operations)), plain)
+	t.prose(c.Workload+": "+metrics.SumsSentence(c), plain)
+	last := ""
+	if c.Sums.LastRank >= 0 {
+		last = fmt.Sprintf("; rank %d ended last", c.Sums.LastRank)
+	}
+	t.prose(fmt.Sprintf("its %s operations were added up by kind as it ran%s; records: messages keeps each, and with "+
+		"it where and why messages were held", metrics.FormatCount(c.Sums.Operations), last), plain)
 	if q := c.Sums.QueuePairs; q != nil {
 		t.prose(fmt.Sprintf("%s queue pairs were made as they were first used, at most %s at a time on a host; "+
 			"they sent %s packets, %s of them again",

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -48,6 +49,7 @@ func TestProgramsAreLikePlans(t *testing.T) {
 				t.Fatalf("%s: ends %v, want %v", text, r.Collectives[0].EndPS, want.Collectives[0].EndPS)
 			}
 			checkSums(t, text, want, r.Collectives[0].Sums)
+			checkPath(t, text, &want.Collectives[0], &r.Collectives[0])
 		}
 		if strings.Contains(text, "alltoall") {
 			continue // its queue pairs are used again
@@ -104,6 +106,35 @@ func checkSums(t *testing.T, name string, want *record.Run, sums *record.Collect
 	}
 	if total != sums.Operations || sums.FirstPostPS != want.FirstPost() && len(want.Messages) > 0 {
 		t.Errorf("%s: %d operations of %d in all, first post at %v, want %v", name, total, sums.Operations, sums.FirstPostPS, want.FirstPost())
+	}
+}
+
+// checkPath holds the critical path that was kept by kind against that of a run that kept each
+// operation. Along a chain a block and the one before it end at one time, so that either may be the
+// cause: steps count together.
+func checkPath(t *testing.T, name string, want, got *record.Collective) {
+	t.Helper()
+	if got.Op == "alltoall" {
+		return
+	}
+	type sum struct {
+		count int
+		time  units.Time
+	}
+	sums := func(c *record.Collective) map[string]sum {
+		out := map[string]sum{}
+		for _, g := range c.Critical {
+			kind := g.Kind
+			if strings.Contains(kind, "send") || strings.Contains(kind, "re") { // reduce and receive
+				kind = "steps"
+			}
+			s := out[kind]
+			out[kind] = sum{s.count + g.Count, s.time + g.TimePS}
+		}
+		return out
+	}
+	if w, g := sums(want), sums(got); !maps.Equal(w, g) {
+		t.Errorf("%s: critical path %v, want %v", name, g, w)
 	}
 }
 

@@ -119,12 +119,17 @@ func (p *picture) draw(name, title string, r *record.Run, refs map[int]string) *
 	}
 	span := max(1, int64(metrics.EndOf(r)-r.FirstPost()))
 	pen.open("g", "class", "links")
-	seen := map[[2]int]int{}
+	pair := func(b *bundle) [2]int { return [2]int{min(b.a, b.b), max(b.a, b.b)} }
+	all, seen := map[[2]int]int{}, map[[2]int]int{}
+	for i := range p.bundles {
+		all[pair(&p.bundles[i])]++
+	}
 	for i := range p.bundles {
 		b := &p.bundles[i]
-		pair := [2]int{min(b.a, b.b), max(b.a, b.b)}
-		p.bundle(pen, b, float64(seen[pair])*4*apart, span)
-		seen[pair]++
+		gaps := float64(all[pair(b)] - 1)
+		shift := (float64(seen[pair(b)]) - gaps/2) * math.Min(4*apart, widest/math.Max(gaps, 1))
+		p.bundle(pen, b, shift, span)
+		seen[pair(b)]++
 	}
 	pen.close("g")
 	for g := range p.groups {
@@ -133,6 +138,9 @@ func (p *picture) draw(name, title string, r *record.Run, refs map[int]string) *
 	p.legend(pen, bottom+10)
 	return &Figure{Name: name, Title: title, W: chartWidth, H: bottom + 34, body: pen.b.String()}
 }
+
+// widest is how far apart the outermost of parallel links are at most.
+const widest = 36
 
 // bundle draws the two directions of a bundle, beside those of the same groups before it.
 func (p *picture) bundle(pen *pen, b *bundle, shift float64, span int64) {

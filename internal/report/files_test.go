@@ -237,3 +237,20 @@ func TestOneRunPerDirectory(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// What has no end is no part of a run directory: neither is it read for ever, nor into memory.
+func TestEndlessFiles(t *testing.T) {
+	for _, name := range []string{MetaFile, ResultFile} {
+		dir := t.TempDir()
+		if err := save(dir, oneFlow(), "name: x\n", Meta{}); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.Remove(path), os.Symlink("/dev/zero", path)); err != nil {
+			t.Skip(err)
+		}
+		if _, _, err := Load(dir, Reading{}); err == nil || !strings.Contains(err.Error(), name+": is no plain file; ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

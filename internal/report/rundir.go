@@ -284,12 +284,27 @@ func sizeOf(dir string, list []Digest) (all int64) {
 // steps of Save, under the name that it was about to lose.
 func openFile(dir, name string) (*os.File, error) {
 	if _, err := os.Stat(filepath.Join(dir, MetaFile+nextEnd)); err == nil {
-		if f, err := os.Open(filepath.Join(dir, name+nextEnd)); err == nil {
+		if f, err := openPlain(filepath.Join(dir, name+nextEnd)); err == nil {
 			return f, nil
 		}
 	}
-	return os.Open(filepath.Join(dir, name))
+	return openPlain(filepath.Join(dir, name))
 }
+
+// openPlain opens what has an end: no device, no pipe.
+func openPlain(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is no plain file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// mostMeta is the longest run.json that is read, in bytes.
+const mostMeta = 16 << 20
 
 func readMetaFile(dir string) ([]byte, error) {
 	f, err := openFile(dir, MetaFile)
@@ -297,7 +312,7 @@ func readMetaFile(dir string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return files.ReadFrom(f, mostMeta)
 }
 
 func readMeta(dir string) (*Meta, error) {
@@ -311,6 +326,9 @@ func readMeta(dir string) (*Meta, error) {
 			return nil, fmt.Errorf("%s: %w; name a directory that run --out wrote", dir, files.Reason(e))
 		case !info.IsDir():
 			return nil, fmt.Errorf("%s: is a file; name the directory that run --out wrote", dir)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w; name a directory that run --out wrote", path, files.Reason(err))
 		}
 		return nil, fmt.Errorf("%s: not a run directory (no %s); name one that run --out wrote", dir, MetaFile)
 	}

@@ -48,7 +48,7 @@ func ReadList[T any](in *bufio.Reader, workers int, decode func(row []byte) (T, 
 		}
 		return b.err
 	}
-	s := splitter{in: in}
+	s := splitter{in: in, most: mostRow}
 	for more := true; more; {
 		b := &batch[T]{}
 		if n := len(spare); n > 0 {
@@ -93,9 +93,14 @@ func (b *batch[T]) decode(row func([]byte) (T, error)) {
 
 // splitter cuts a list into its rows.
 type splitter struct {
-	in  *bufio.Reader
-	any bool // a row was read
+	in   *bufio.Reader
+	most int  // bytes of a row
+	any  bool // a row was read
 }
+
+// mostRow is the longest row that is read, in bytes: that of a message with two million stages or
+// losses.
+const mostRow = 256 << 20
 
 // next appends the next row to a buffer; it reports false behind the list's bracket.
 func (s *splitter) next(to *[]byte) (more bool, err error) {
@@ -115,13 +120,16 @@ func (s *splitter) next(to *[]byte) (more bool, err error) {
 	}
 	s.any = true
 	*to = append(*to, c)
+	begun := len(*to)
 	for o := (object{depth: 1}); o.depth > 0; {
 		if _, err := s.in.Peek(1); err != nil {
 			return false, short(err)
 		}
 		data, _ := s.in.Peek(s.in.Buffered())
 		n := o.end(data)
-		*to = append(*to, data[:n]...)
+		if *to = append(*to, data[:n]...); len(*to)-begun > s.most {
+			return false, fmt.Errorf("a row of more than %d MiB, which no run has", s.most>>20)
+		}
 		if _, err := s.in.Discard(n); err != nil {
 			return false, err
 		}

@@ -89,3 +89,22 @@ func TestReadListRefuses(t *testing.T) {
 		t.Errorf("%d rows before the first that is wrong: %v", len(list), err)
 	}
 }
+
+// A row without an end is refused before it fills the memory.
+func TestReadEndlessRow(t *testing.T) {
+	s := splitter{in: bufio.NewReader(io.MultiReader(strings.NewReader(`{"a": "`), forever{})), most: 1 << 20}
+	var row []byte
+	if _, err := s.next(&row); err == nil || err.Error() != "a row of more than 1 MiB, which no run has" || len(row) > 2<<20 {
+		t.Errorf("%d bytes were read: %v", len(row), err)
+	}
+}
+
+// forever is the letter x without end.
+type forever struct{}
+
+func (forever) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}

@@ -10,4 +10,6 @@ type Fault struct {
 	Kind     record.FaultKind
 	From, To units.Time // To: Never if it does not end
 	Rate     units.Rate // of record.FaultSlow
+	// Lapses are when record.FaultPauses lets go for a moment, in order, each before To.
+	Lapses []units.Time
 }

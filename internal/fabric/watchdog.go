@@ -43,7 +43,9 @@ const (
 type WatchdogParams struct {
 	Rule                         WatchdogRule
 	Detection, Restoration, Poll units.Time // all above 0
-	Action                       record.WatchdogAction
+	// Reaction is what software takes from finding a storm to having the hardware act.
+	Reaction units.Time
+	Action   record.WatchdogAction
 }
 
 // watchdog is the state of a switch's.
@@ -68,6 +70,7 @@ type watched struct {
 	frames, ended int64
 	sent          int64
 	pausedFor     units.Time
+	acts          bool       // the storm has been acted on
 	left          units.Time // of the detection time, or in a storm of the restoration time
 	current       int        // the storm, in storms
 }
@@ -91,11 +94,16 @@ func (n *Net) startWatchdog(sw *swtch) {
 const (
 	watchPoll  uint32 = iota // look at the queues
 	watchAwake               // nothing: it keeps the run alive until the next poll
+	watchAct                 // act on the storm of the first queue; the next numbers are of the next queues
 )
 
 func (n *Net) watch(now units.Time, i int, what uint32) {
-	if what == watchPoll {
-		n.poll(now, &n.switches[n.ports[i].node])
+	sw := &n.switches[n.ports[i].node]
+	switch {
+	case what == watchPoll:
+		n.poll(now, sw)
+	case what >= watchAct:
+		n.actOn(now, sw, &sw.watchdog.queues[what-watchAct])
 	}
 }
 
@@ -175,7 +183,7 @@ func (n *Net) poll(now units.Time, sw *swtch) {
 			q.left -= w.charge()
 			alive = true
 		default:
-			n.storm(now, sw, q)
+			n.storm(now, sw, k)
 		}
 	}
 	n.nextPoll(now, sw, alive)
@@ -227,17 +235,33 @@ func (w *watchdog) quiet(from, to *watched) bool {
 	return to.frames == from.frames
 }
 
-// storm begins a storm.
-func (n *Net) storm(now units.Time, sw *swtch, q *watched) {
-	w, p := sw.watchdog, &n.ports[q.port]
+// storm begins a storm of the k-th queue.
+func (n *Net) storm(now units.Time, sw *swtch, k int) {
+	w := sw.watchdog
+	q := &w.queues[k]
+	p := &n.ports[q.port]
 	q.storm, q.left, q.current = true, w.Restoration, len(w.storms)
 	w.storms = append(w.storms, record.Storm{Port: n.PortName(q.port), Class: int(q.class), FromPS: now, ToPS: -1,
 		Action: w.Action})
-	if w.Action == record.WatchdogAlert {
+	switch {
+	case w.Action == record.WatchdogAlert:
+	case w.Reaction > 0:
+		n.part.At(now+w.Reaction, sim.Order(w.Reaction, p.source+2*uint32(p.ports)),
+			sim.MakeRef(evWatch|uint32(sw.base), watchAct+uint32(k)))
+	default:
+		n.actOn(now, sw, q)
+	}
+}
+
+// actOn has the hardware act on the storm of a queue, if that is not over: ignore its pauses, and drop
+// or send what waits there.
+func (n *Net) actOn(now units.Time, sw *swtch, q *watched) {
+	w, p := sw.watchdog, &n.ports[q.port]
+	if !q.storm || q.acts || now < w.storms[q.current].FromPS+w.Reaction {
 		return
 	}
 	n.stir(now)
-	w.acted = now
+	q.acts, w.acted = true, now
 	if w.active++; w.active == 1 {
 		for k := range w.plain {
 			n.ports[sw.base+k].plain = false // the plain path knows nothing of storms
@@ -273,6 +297,10 @@ func (n *Net) restore(now units.Time, sw *swtch, q *watched) {
 	w := sw.watchdog
 	w.restored(now, q)
 	n.stir(now)
+	if !q.acts {
+		return
+	}
+	q.acts = false
 	n.ports[q.port].stormed &^= 1 << q.class
 	if w.active--; w.active == 0 {
 		for k, plain := range w.plain {
@@ -296,7 +324,7 @@ func (n *Net) stormDrops(now units.Time, sw *swtch, i, e int, in, c uint8, slot 
 		return false
 	}
 	for k := range w.queues {
-		if q := &w.queues[k]; q.storm && (q.port == e && q.class == c || q.port == i && q.class == in) {
+		if q := &w.queues[k]; q.acts && (q.port == e && q.class == c || q.port == i && q.class == in) {
 			if q.port == i {
 				w.storms[q.current].FromPeer++
 			}

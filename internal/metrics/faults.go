@@ -44,6 +44,9 @@ func SayFault(f *record.Fault) string {
 	case record.FaultHang:
 		return "hung " + when
 	case record.FaultPauses:
+		if f.Lapses > 0 {
+			when += ", but for " + plural(int64(f.Lapses), "lapse")
+		}
 		return "paused its switch for no reason of its own " + when
 	}
 	return fmt.Sprintf("took data only at %s %s", FormatRate(f.RateBps), when)

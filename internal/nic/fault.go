@@ -6,11 +6,12 @@ import (
 )
 
 // scheduleFaults has the card begin and end its faults. What a timer is for stands in low: 1 + 2k
-// for the beginning of fault k, 2 + 2k for its end.
+// for the beginning of fault k, 2 + 2k for its end, and with lapseBegins or lapseEnds for a lapse.
 func (h *Host) scheduleFaults() {
 	for k, f := range h.faults {
 		if f.Kind == record.FaultPauses {
 			h.timer(f.From, f.From, timerPost, uint32(1+2*k))
+			h.nextLapse(k)
 		}
 		if f.To != units.Never && f.Kind != record.FaultSlow {
 			h.timer(f.To, f.To, timerPost, uint32(2+2*k))
@@ -18,10 +19,38 @@ func (h *Host) scheduleFaults() {
 	}
 }
 
-// fault begins or ends a fault.
+// Bits of low.
+const (
+	lapseBegins = 1 << 16
+	lapseEnds   = 1 << 17
+)
+
+// lapseLasts is how long a lapse takes: what makes a generator late for a refresh, such as collecting
+// garbage, takes some milliseconds of software. It only has to end a pause.
+const lapseLasts = units.Millisecond
+
+// nextLapse schedules the next lapse of fault k.
+func (h *Host) nextLapse(k int) {
+	if list := h.faults[k].Lapses; h.lapses[k] < len(list) {
+		at := list[h.lapses[k]]
+		h.lapses[k]++
+		h.timer(at, at, timerPost, lapseBegins|uint32(1+2*k))
+	}
+}
+
+// fault begins or ends a fault, or a lapse of one, in which it is over for a moment.
 func (h *Host) fault(now units.Time, low uint32) {
-	begins := low%2 == 1
-	pauses := h.faults[(low-1)/2].Kind == record.FaultPauses
+	lapse := low &^ (1<<16 - 1)
+	low &= 1<<16 - 1
+	k := int(low-1) / 2
+	begins := low%2 == 1 && lapse != lapseBegins
+	pauses := h.faults[k].Kind == record.FaultPauses
+	switch {
+	case lapse == lapseBegins && now+lapseLasts < h.faults[k].To:
+		h.timer(now+lapseLasts, now+lapseLasts, timerPost, lapseEnds|uint32(1+2*k))
+	case lapse == lapseEnds:
+		h.nextLapse(k)
+	}
 	if pauses {
 		h.pausing = begins
 	}

@@ -146,7 +146,8 @@ func (s *qpSlot) accounted(now units.Time) *account {
 // Host is one server's network card with all its ports.
 type Host struct {
 	faults  []card.Fault
-	pausing bool // a fault pauses the switch
+	pausing bool  // a fault pauses the switch
+	lapses  []int // of each fault, how many have been scheduled
 	// What every frame touches stands first: a host has a few frames in a window, and finds
 	// hardly anything of itself in a cache.
 	net       *fabric.Net
@@ -268,7 +269,7 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, requests: s.Requests, left: s.Ending, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
-	h.card, h.faults = s.Card, s.Faults
+	h.card, h.faults, h.lapses = s.Card, s.Faults, make([]int, len(s.Faults))
 	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
 	h.programs = programs{Programs: s.Programs, own: s.Ranks, chains: s.Chains}

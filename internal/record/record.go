@@ -386,6 +386,7 @@ type Fault struct {
 	FromPS  units.Time `json:"from_ps"`            // when that begins
 	ToPS    units.Time `json:"to_ps"`              // when it was over; -1: not before the run ended
 	RateBps units.Rate `json:"rate_bps,omitempty"` // of slow: what the host took
+	Lapses  int        `json:"lapses,omitempty"`   // of pauses: how often they let go for a moment
 }
 
 // FaultKind is what a card does wrong.

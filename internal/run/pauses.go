@@ -54,6 +54,7 @@ func (r *runner) faults(end units.Time) (all []record.Fault) {
 			if f.To > end {
 				x.ToPS = -1
 			}
+			x.Lapses, _ = slices.BinarySearch(f.Lapses, end)
 			all = append(all, x)
 		}
 	}

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -77,5 +78,41 @@ func TestWatchdogOff(t *testing.T) {
 	without, with := simulate(t, parse(t, text), 1, 1), simulate(t, parse(t, text, "switch.watchdog=drop"), 1, 1)
 	if without.Fingerprint != with.Fingerprint || without.EndPS != with.EndPS || len(with.Storms) > 0 {
 		t.Errorf("fingerprint %s at %v without, %s at %v and %d storms with", without.Fingerprint, without.EndPS, with.Fingerprint, with.EndPS, len(with.Storms))
+	}
+}
+
+// TestStormLoop: on Tomahawk 4 and later a storm of all lossless priorities that never stops is restored
+// and found again. It lasts two polls, or three where software takes longer than one to act. With lapses
+// every tau a poll sees none with probability exp(-P/tau), and a pause as it begins. The first after the
+// restoration compares with when the storm was found, and up to the reaction lapses were seen.
+func TestStormLoop(t *testing.T) {
+	const text = `
+stack: rocev2-pfc-only
+noise: off
+topology: {star: {hosts: 2, link: 10Gbps}}
+hosts: {h1: {faults: [{pauses: {from: 1ms, until: 300s, lapse: 200ms}}]}}
+switch: {watchdog: {action: drop, rule: tomahawk4, detection: 200ms, restoration: 200ms, poll: 200ms}}
+workload: [flow: {from: h0, to: h1, size: 4KB, service: uc, count: 300, every: 1s}]
+`
+	const poll, tau = 200 * units.Millisecond, 200 * units.Millisecond
+	for reaction, lasts := range map[units.Time]units.Time{0: 2 * poll, 300 * units.Millisecond: 3 * poll} {
+		r := simulate(t, parse(t, text, "switch.watchdog.reaction="+reaction.String()), 1, 1)
+		n := len(r.Storms) - 1
+		for _, s := range r.Storms[:n] {
+			if s.ToPS-s.FromPS != lasts {
+				t.Errorf("reaction %v: a storm of %v, not %v", reaction, s.ToPS-s.FromPS, lasts)
+			}
+		}
+		period := float64(r.Storms[n].FromPS-r.Storms[0].FromPS) / float64(n)
+		free := math.Exp(-float64(poll)/float64(tau)) * 200 / 201
+		first := free * math.Exp(-float64(reaction)/float64(tau))
+		want := float64(lasts) + float64(poll)*(1+(1-first)/free)
+		// Three standard errors of the mean of a geometric distribution.
+		if off := math.Abs(period - want); off > 3*float64(poll)*math.Sqrt(1-free)/free/math.Sqrt(float64(n)) {
+			t.Errorf("reaction %v: a cycle every %.4g s in %d, not %.4g", reaction, period/1e12, n, want/1e12)
+		}
+		if f := r.Faults[0]; f.Lapses < 1200 || f.Lapses > 1800 {
+			t.Errorf("%d lapses in 300 s", f.Lapses)
+		}
 	}
 }

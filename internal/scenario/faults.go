@@ -2,10 +2,12 @@ package scenario
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -14,13 +16,13 @@ const maxFaults = 1000
 
 // faultsKey is what goes wrong with a card for a while.
 func (r *resolver) faultsKey(s *nicSettings) key {
-	return listedKey("faults", func() []key { return faultKeys(new(card.Fault)) }, func(o object, name string) bool {
+	return listedKey("faults", func() []key { return faultKeys(new(card.Fault), new(units.Time)) }, func(o object, name string) bool {
 		return r.readFaults(s, o, name)
 	}, "What goes wrong with the card for a while, each a section of its own, such as `[{hang: {from: 1ms, until: 51ms}}]`.")
 }
 
 // faultKeys are the keys of an item: one of the kinds of fault.
-func faultKeys(f *card.Fault) []key {
+func faultKeys(f *card.Fault, lapse *units.Time) []key {
 	section := func(kind record.FaultKind, text string, more ...key) key {
 		return sectionKey(string(kind), append([]key{
 			timeKey("from", &f.From, "When it begins.").otherwise("0s"),
@@ -36,7 +38,14 @@ func faultKeys(f *card.Fault) []key {
 		section(record.FaultHang, "The card takes nothing out of its receive buffer and sends nothing; "+
 			"the buffer fills, and then its port pauses the switch."),
 		section(record.FaultPauses, "The card pauses its switch in all lossless priorities, whatever its receive buffer holds: "+
-			"a pause storm."),
+			"a pause storm.", timeKey("lapse", lapse, "How far apart on average the pauses let go for 1 ms, at random, as of a generator "+
+			"in software that is late for a refresh now and then.").otherwise("never").
+			within(int64(2*units.Millisecond), int64(60*units.Second), "is no time between lapses; give 2ms to 60s").
+			check(func(o object) {
+				if f.To == units.Never {
+					o.fail("lapse", "goes on for ever, so that the run would; say until when the card pauses")
+				}
+			})),
 		section(record.FaultSlow, "The host takes data at `rate` at most.", rateKey("rate", &f.Rate, "What it takes.").
 			need("say what the host takes such as rate: 1Gbps").nonzero("takes nothing; that is hang")),
 	}
@@ -46,8 +55,8 @@ func faultKeys(f *card.Fault) []key {
 func (r *resolver) readFaults(s *nicSettings, o object, name string) bool {
 	s.faults = nil
 	for i, item := range o.list(name) {
-		f := card.Fault{To: units.Never}
-		keys := faultKeys(&f)
+		f, lapse := card.Fault{To: units.Never}, units.Time(0)
+		keys := faultKeys(&f, &lapse)
 		in := r.d.object(item, indexed(o.join(name), i), keys)
 		if r.d.err == nil {
 			if n := len(in.n.Fields); n != 1 {
@@ -65,6 +74,7 @@ func (r *resolver) readFaults(s *nicSettings, o object, name string) bool {
 				return false
 			}
 		}
+		f.Lapses = r.drawLapses(in, &f, lapse)
 		s.faults = append(s.faults, f)
 	}
 	if len(s.faults) > maxFaults {
@@ -72,6 +82,28 @@ func (r *resolver) readFaults(s *nicSettings, o object, name string) bool {
 	}
 	slices.SortStableFunc(s.faults, func(a, b card.Fault) int { return cmp.Compare(a.From, b.From) })
 	return r.d.err == nil
+}
+
+// mostLapses bounds the lapses of a fault.
+const mostLapses = 1_000_000
+
+// drawLapses draws when pauses lapse: at random, so that it is the same at any time how long it takes to
+// the next one (a Poisson process), by a stream of the section's own.
+func (r *resolver) drawLapses(o object, f *card.Fault, mean units.Time) (all []units.Time) {
+	if mean == 0 || r.d.err != nil {
+		return nil
+	}
+	rnd := rng.New(r.v.Seed, "lapse/"+o.path)
+	for at := f.From; ; at += units.Millisecond {
+		at += units.Time(-math.Log(1-rnd.Float64()) * float64(mean))
+		if at >= f.To {
+			return all
+		}
+		if all = append(all, at); len(all) > mostLapses {
+			o.fail("pauses", "lapses more than %d times; give an earlier end, or lapses further apart", mostLapses)
+			return nil
+		}
+	}
 }
 
 // checkFaults refuses what a host cannot do wrong, and warns of what will not be seen.

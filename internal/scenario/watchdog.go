@@ -14,6 +14,7 @@ type watchdogSettings struct {
 	rule                         fabric.WatchdogRule
 	ruleGiven                    bool
 	detection, restoration, poll units.Time // 0: by the number of ports
+	reaction                     units.Time
 	action                       record.WatchdogAction
 	obj                          object
 }
@@ -50,6 +51,8 @@ func (r *resolver) watchdogKey(s *switchSettings) key {
 		interval("detection", &w.detection, byPorts, "For so long polls must agree that the queue is in a storm."),
 		interval("restoration", &w.restoration, byPorts, "For so long no PFC frame may come until the queue is restored."),
 		interval("poll", &w.poll, byPorts+", 1s at most", "From one poll to the next."),
+		timeKey("reaction", &w.reaction, "What software takes from finding a storm to having the hardware act on it.").
+			otherwise("0").within(0, int64(10*units.Second), "is no time to act; give at most 10s"),
 	}, "PFC watchdog of lossless queues, as SONiC's `pfcwd`; `none`: there is none.").shortFor("action").otherwise("`none`").
 		or("none", func() { w.on = false }).in(&w.obj).opening(func(object) { w.on = true }).
 		unless(r.noEthernet).unless(func() string { return r.pfcOff(&s.pfc) })
@@ -65,7 +68,7 @@ func (r *resolver) watchdogOf(n int) *fabric.WatchdogParams {
 	// pfcwd start_default: 200 ms times ((ports - 1) div 32 + 1).
 	byPorts := 200 * units.Millisecond * units.Time((len(r.v.Graph.Nodes[n].Ports)-1)/32+1)
 	p := &fabric.WatchdogParams{Rule: w.rule, Action: w.action,
-		Detection: w.detection, Restoration: w.restoration, Poll: w.poll}
+		Detection: w.detection, Restoration: w.restoration, Poll: w.poll, Reaction: w.reaction}
 	const from = "SONiC's pfcwd start_default, by ports"
 	rule := fromScenario
 	if !w.ruleGiven {
@@ -83,6 +86,9 @@ func (r *resolver) watchdogOf(n int) *fabric.WatchdogParams {
 	def("detection", &p.Detection, byPorts)
 	def("restoration", &p.Restoration, byPorts)
 	def("poll", &p.Poll, min(byPorts, mostPoll))
+	if p.Reaction > 0 {
+		r.note("switch.watchdog.reaction", p.Reaction.String(), fromScenario)
+	}
 	r.warnWatchdog(n, p)
 	return p
 }

@@ -31,6 +31,7 @@ const (
 	Interrupt               // taking interrupts, and leaving the idle state for them
 	Wakeup                  // waking and switching to the application
 	Pin                     // of user pages for MSG_ZEROCOPY; page cache of sendfile
+	Map                     // of received pages into the application, and out of it
 	Completion              // notifications of MSG_ZEROCOPY
 	Post                    // of RDMA work requests, and what prepares them
 	Poll                    // of RDMA completions
@@ -40,7 +41,8 @@ const (
 )
 
 func (c Cause) String() string {
-	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "completion", "post", "poll", "doorbell", "busy poll"}[c]
+	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "mapping", "completion",
+		"post", "poll", "doorbell", "busy poll"}[c]
 }
 
 // Times is core time in ps by direction and cause.

@@ -35,6 +35,7 @@ type Costs struct {
 	PinPage      units.Time // per page: pinning and releasing
 	ZeroCopyDone units.Time // per notification, on top of two system calls
 	FilePage     units.Time // per page of the page cache that sendfile sends
+	MapPage      units.Time // per received page: mapping it into the application, and later out of it
 
 	Post, Poll, Repost units.Time // RDMA: see package nic
 	Doorbell           units.Time // per write to the card's doorbell
@@ -48,10 +49,10 @@ func (c *Costs) Kernel() bool {
 	return k != Costs{}
 }
 
-// pageSize is that of buffers and page cache.
-const pageSize = 4096
+// PageSize is that of buffers, page cache and mappings, in bytes.
+const PageSize = 4096
 
-func pages(n units.Bytes) int64 { return int64((n + pageSize - 1) / pageSize) }
+func pages(n units.Bytes) int64 { return int64((n + PageSize - 1) / PageSize) }
 
 // Send says how an application's data gets to the socket.
 type Send uint8
@@ -82,7 +83,11 @@ type Options struct {
 	Send         Send
 	Segmentation Segmentation
 	GRO          units.Bytes // longest segment that frames are merged to; 0: off
-	NoDDIO       bool        // the card writes to DRAM, not into the last-level cache
+	// MapIn: applications map received pages (TCP_ZEROCOPY_RECEIVE) and copy only what fills none.
+	// That needs cards that split headers off, and frames whose payload is whole pages: Uneven ones
+	// cost the call that maps nothing beside the copy.
+	MapIn, Uneven bool
+	NoDDIO        bool // the card writes to DRAM, not into the last-level cache
 	BusyPoll     bool        // applications poll the card: no interrupts, no wakeups, no idle cores
 	FlowSteering bool        // aRFS: frames go to the application's core; else to that of their hash (RSS)
 	Moderation   Moderation
@@ -158,7 +163,23 @@ func (h *Host) Read(t *Task, core int, n units.Bytes) {
 	t.Direction = Receive
 	t.Add(Syscall, c.Syscall)
 	h.bill.Syscalls++
+	if h.spec.MapIn {
+		if n = h.mapTask(t, n); n == 0 {
+			return
+		}
+		t.Add(Syscall, c.Syscall)
+		h.bill.Syscalls++
+	}
 	h.copyTask(t, core, n, h.spec.Evicted())
+}
+
+// mapTask makes t map the whole pages of n bytes into the application, and returns what is left to copy.
+func (h *Host) mapTask(t *Task, n units.Bytes) (left units.Bytes) {
+	if h.spec.Uneven {
+		return n
+	}
+	t.Add(Map, units.Time(n/PageSize)*h.spec.Costs.MapPage)
+	return n % PageSize
 }
 
 // Close charges t with closing a socket; found says that a read which found the end of

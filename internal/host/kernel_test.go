@@ -267,3 +267,40 @@ func TestMemoryOfServer(t *testing.T) {
 		t.Errorf("%.2f Gb/s through a memory of 40 Gb/s, want %.2f", bound, want)
 	}
 }
+
+// TestReceiveZeroCopy: a read maps the whole pages of what it takes and copies the rest in another call;
+// where frames hold no whole pages all is copied, after a call in vain. Of 1 MiB in calls of 128 KiB a
+// core takes 46.4 us, 45.5 with tcp_mmap over 40 Gb/s, where copies took 116 to 129 us and take 100 here
+// (Linux, commit 93ab6cc69162).
+func TestReceiveZeroCopy(t *testing.T) {
+	s := preset(t)
+	c := s.Costs
+	cost := func(mapped, uneven bool, n units.Bytes) units.Time {
+		x := s
+		x.MapIn, x.Uneven = mapped, uneven
+		h := New(x)
+		var r Task
+		h.Read(&r, 0, n)
+		if want := map[bool]units.Bytes{true: n % PageSize, false: n}[mapped && !uneven]; r.copied != want {
+			t.Errorf("%d bytes: %d are copied, not %d", n, r.copied, want)
+		}
+		return r.Cost()
+	}
+	const call = 128 * units.KiB
+	if got, want := cost(true, false, call), c.Syscall+32*c.MapPage; got != want {
+		t.Errorf("32 pages: %v, want %v", got, want)
+	}
+	if got, want := cost(true, false, call+100), c.Syscall+32*c.MapPage+cost(false, false, 100); got != want {
+		t.Errorf("32 pages and 100 bytes: %v, want %v", got, want)
+	}
+	if got, want := cost(true, true, call), c.Syscall+cost(false, false, call); got != want {
+		t.Errorf("frames without whole pages: %v, want %v", got, want)
+	}
+	mib := func(mapped bool) float64 { return float64(8*cost(mapped, false, call)) / float64(units.Microsecond) }
+	if got := mib(true); got < 0.95*45.5 || got > 1.05*45.5 {
+		t.Errorf("a MiB is mapped in %.1f us, not 45.5", got)
+	}
+	if got := mib(false); got < 0.75*122 || got > 1.25*122 {
+		t.Errorf("a MiB is copied in %.1f us, not 122", got)
+	}
+}

@@ -32,6 +32,7 @@ func Preset(name string) (Spec, error) {
 		RxFrame: 208 * units.Nanosecond, RxPage: 66 * units.Nanosecond, Input: 1050 * units.Nanosecond,
 		Interrupt: 600 * units.Nanosecond, IdleExit: 2 * units.Microsecond, Wakeup: 400 * units.Nanosecond,
 		ZeroCopyCall: 53 * units.Nanosecond, PinPage: 80 * units.Nanosecond, ZeroCopyDone: 186 * units.Nanosecond,
+		MapPage: 175 * units.Nanosecond,
 		FilePage: 40 * units.Nanosecond,
 		Post:     100 * units.Nanosecond, Poll: 100 * units.Nanosecond, Repost: 100 * units.Nanosecond, Doorbell: 200 * units.Nanosecond,
 	}
@@ -44,6 +45,7 @@ type Card struct {
 	ScatterGather bool // sends from pages where they are: MSG_ZEROCOPY and sendfile need it
 	FlowSteering  bool // aRFS: filters that choose the receive queue of a flow
 	Moderation    bool // interrupts after a time or a number of frames
+	HeaderSplit   bool // payload lies in pages of its own, which applications can map
 }
 
 // Cards lists the names that CardOf knows.
@@ -54,7 +56,7 @@ func Cards() []string { return []string{"connectx-5", "plain"} }
 func CardOf(name string) (Card, error) {
 	switch name {
 	case "connectx-5":
-		return Card{TSO: true, ScatterGather: true, FlowSteering: true, Moderation: true}, nil
+		return Card{TSO: true, ScatterGather: true, FlowSteering: true, Moderation: true, HeaderSplit: true}, nil
 	case "plain":
 		return Card{}, nil
 	}

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -158,5 +159,37 @@ func TestNoSuperSegmentsWithoutOffloads(t *testing.T) {
 	}
 	if reads, want := of("hosts: {h1: {offloads: plain, moderation: off}}\n"), of("hosts: {h1: {moderation: off}}\n"); reads != want {
 		t.Errorf("fingerprint %s with a plain card at the reader, %s with another", reads, want)
+	}
+}
+
+// TestReceiveZeroCopyRun: with frames of one page and header split the receiving core maps what it would
+// copy: 175 ns for each page of the message, and nothing is copied. An MTU of 9000 has no whole pages.
+func TestReceiveZeroCopyRun(t *testing.T) {
+	const text = "stack: tcp\nnoise: off\ntopology: {star: {hosts: 2, link: 100Gbps}}\nworkload: [flow: {from: h0, to: h1, size: 64MiB}]\n"
+	for _, c := range []struct {
+		mtu    string
+		mapped units.Time
+		copied int64
+	}{{"4148", 64 * 256 * 175 * units.Nanosecond, 0}, {"8244", 64 * 256 * 175 * units.Nanosecond, 0}, {"9000", 0, 64 << 20}} {
+		v := parse(t, text, "host.receive=zerocopy", "tcp.mtu="+c.mtu)
+		r := simulate(t, v, 1, 1)
+		for i := range r.Processors {
+			p := &r.Processors[i]
+			if p.Host != "h1" {
+				continue
+			}
+			mapped := units.Time(0)
+			for _, x := range p.Times {
+				if x.Cause == "mapping" {
+					mapped += x.PS
+				}
+			}
+			if mapped != c.mapped || p.CopiedBytes != c.copied {
+				t.Errorf("MTU %s: %v of mapping and %d bytes copied, not %v and %d", c.mtu, mapped, p.CopiedBytes, c.mapped, c.copied)
+			}
+		}
+		if warned := strings.Contains(strings.Join(v.Warnings, "\n"), "maps nothing"); warned != (c.mapped == 0) {
+			t.Errorf("MTU %s: warnings %q", c.mtu, v.Warnings)
+		}
 	}
 }

@@ -16,7 +16,8 @@ const maxFaults = 1000
 
 // faultsKey is what goes wrong with a card for a while.
 func (r *resolver) faultsKey(s *nicSettings) key {
-	return listedKey("faults", func() []key { return faultKeys(new(card.Fault), new(units.Time)) }, func(o object, name string) bool {
+	keys := func() []key { return faultKeys(new(card.Fault), new(units.Time)) }
+	return listedKey("faults", keys, func(o object, name string) bool {
 		return r.readFaults(s, o, name)
 	}, "What goes wrong with the card for a while, each a section of its own, such as `[{hang: {from: 1ms, until: 51ms}}]`.")
 }
@@ -38,8 +39,8 @@ func faultKeys(f *card.Fault, lapse *units.Time) []key {
 		section(record.FaultHang, "The card takes nothing out of its receive buffer and sends nothing; "+
 			"the buffer fills, and then its port pauses the switch."),
 		section(record.FaultPauses, "The card pauses its switch in all lossless priorities, whatever its receive buffer holds: "+
-			"a pause storm.", timeKey("lapse", lapse, "How far apart on average the pauses let go for 1 ms, at random, as of a generator "+
-			"in software that is late for a refresh now and then.").otherwise("never").
+			"a pause storm.", timeKey("lapse", lapse, "How far apart on average the pauses let go for 1 ms, at random, as of a "+
+			"generator in software that is late for a refresh now and then.").otherwise("never").
 			within(int64(2*units.Millisecond), int64(60*units.Second), "is no time between lapses; give 2ms to 60s").
 			check(func(o object) {
 				if f.To == units.Never {

@@ -56,6 +56,11 @@ func processorKeys(s *hostSettings, why func() string) []key {
 			check(func(o object) {
 				s.lacks(o, "send", "scatter-gather, without which data are copied", s.Send != host.SendCopy && !s.has().ScatterGather)
 			}),
+		eitherKey("receive", &s.MapIn, "copy", "zerocopy", "How data get from TCP's sockets: by a copy, or as pages that "+
+			"are mapped into the application (TCP_ZEROCOPY_RECEIVE), which takes frames whose payload is whole pages, such as "+
+			"`tcp.mtu: 4148`, and a card that splits headers off.").check(func(o object) {
+			s.lacks(o, "receive", "header split, without which data are copied", s.MapIn && !s.has().HeaderSplit)
+		}),
 		flagKey("busy_poll", &s.BusyPoll, "Applications poll the card: no interrupts, no wakeups, no idle core."),
 		eitherKey("steering", &s.FlowSteering, "rss", "arfs", "Whether frames go to the core of their flow's hash, or of their application.").otherwise("`arfs`").
 			check(func(o object) { s.lacks(o, "steering", "filters for aRFS", s.FlowSteering && !s.has().FlowSteering) }),
@@ -100,6 +105,7 @@ func (s *hostSettings) takeCard() {
 	if !c.ScatterGather {
 		s.Segmentation, s.Send = host.NoSegmentation, host.SendCopy
 	}
+	s.MapIn = s.MapIn && c.HeaderSplit
 	if !c.Moderation {
 		s.Moderation = host.Moderation{}
 	}
@@ -173,6 +179,7 @@ func kernelCosts(s *hostSettings) []key {
 		kernelCost("zerocopy_call", &s.ZeroCopyCall, "a call with MSG_ZEROCOPY, beside a plain one"),
 		kernelCost("pin_page", &s.PinPage, "pinning a page for it"),
 		kernelCost("zerocopy_done", &s.ZeroCopyDone, "telling the application that its pages are free"),
+		kernelCost("map_page", &s.MapPage, "mapping a received page into the application, and out of it"),
 		kernelCost("file_page", &s.FilePage, "handing a page of a file to sendfile"),
 		rateKey("copy_llc", &s.CopyLLC, "Rate at which a core copies from the last-level cache.").otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),
 		rateKey("copy_dram", &s.CopyDRAM, "Rate at which a core copies from DRAM.").otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),

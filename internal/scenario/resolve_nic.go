@@ -111,6 +111,7 @@ func (r *resolver) resolveNIC(n int) {
 	out.MaxRdAtomic, out.MaxDestRdAtomic, out.MaxInline = uint8(s.maxRd), uint8(s.maxDestRd), s.maxInline
 	out.MTTCache, out.QPCCache, out.CacheMiss = s.mtt, s.qpc, s.miss
 	out.Host, out.Server, out.Card = s.host.Host, s.server.inside(), s.card
+	out.Host.Uneven = out.Host.MapIn && r.uneven()
 	for port := range node.Ports {
 		if s.drain == 0 && s.cached() && out.Server == nil { // the pipeline takes what the wire brings, but for misses
 			out.DrainRate = max(out.DrainRate, r.v.Graph.LinkAt(n, port).Rate)

@@ -340,6 +340,28 @@ func (r *resolver) resolveTCP() {
 	}
 }
 
+// uneven reports whether full segments carry no whole pages, which then cannot be mapped, and warns of it.
+func (r *resolver) uneven() bool {
+	for k := range r.tcp.profiles {
+		c, options := &r.tcp.profiles[k], 0
+		if c.Timestamps {
+			options = timestampOption
+		}
+		payload := c.MSS - options
+		if r.tcp.used[k] && payload%host.PageSize != 0 {
+			whole := max(1, payload/host.PageSize) * host.PageSize
+			r.warn("uneven pages", "host.receive: zerocopy maps nothing, as full segments carry %d B, no whole pages of %d B: "+
+				"all is copied, after a call in vain; give tcp.mtu: %d", payload, host.PageSize,
+				whole+options+wire.IPv4Len+wire.TCPLen)
+			return true
+		}
+	}
+	return false
+}
+
+// timestampOption is what timestamps take of a segment, padding included (RFC 7323).
+const timestampOption = 12
+
 // checkSegmentation refuses super-segments, when asked for, at hosts where nothing
 // can cut them: TCP then makes segments of one frame.
 func (r *resolver) checkSegmentation() {

@@ -88,13 +88,13 @@ type Options struct {
 	// cost the call that maps nothing beside the copy.
 	MapIn, Uneven bool
 	NoDDIO        bool // the card writes to DRAM, not into the last-level cache
-	BusyPoll     bool        // applications poll the card: no interrupts, no wakeups, no idle cores
-	FlowSteering bool        // aRFS: frames go to the application's core; else to that of their hash (RSS)
-	Moderation   Moderation
-	Budget       int // NAPI: frames per poll; 64 in Linux
-	RoundBudget  int // frames per stretch of softirqs, before processes get the core; 300 in Linux
-	RoundTime    units.Time
-	Ring         int // frames that a receive queue holds
+	BusyPoll      bool // applications poll the card: no interrupts, no wakeups, no idle cores
+	FlowSteering  bool // aRFS: frames go to the application's core; else to that of their hash (RSS)
+	Moderation    Moderation
+	Budget        int // NAPI: frames per poll; 64 in Linux
+	RoundBudget   int // frames per stretch of softirqs, before processes get the core; 300 in Linux
+	RoundTime     units.Time
+	Ring          int // frames that a receive queue holds
 }
 
 func (o *Options) check() error {

@@ -15,7 +15,7 @@ import (
 // what fills it and what that costs; what receivers held of packets that overtook others. Empty
 // where there is nothing of the kind.
 func Control(r *record.Run) []string {
-	return slices.Concat(sharedLimiters(r), lostCNPs(r), idleLine(r), resequenced(r))
+	return slices.Concat(sharedLimiters(r), coalescedTwice(r), lostCNPs(r), idleLine(r), resequenced(r))
 }
 
 // resequenced says what receivers of packets in any order had to hold, and for how long messages waited for
@@ -76,6 +76,35 @@ func lostCNPs(r *record.Run) (out []string) {
 			out = append(out, fmt.Sprintf("%s of the %s that %s sent did not reach senders, which went on at their rates: "+
 				"look at drops of the class that CNPs travel in (nic.cnp_class)", FormatCount(n), plural(sent[host], "CNP"), host))
 		}
+	}
+	return out
+}
+
+// coalescedTwice tells of CNPs that the receiver's card keeps apart and the sender's card does again, so that
+// of those that came some had no effect: by the hosts that ignored them.
+func coalescedTwice(r *record.Run) (out []string) {
+	limits := map[record.Place]string{} // who keeps apart what it sends, by whom that is for; looked up, never iterated
+	for i := range r.QPs {
+		if q := &r.QPs[i]; q.Limits.CNPLimiter != nil && q.CNPsSent > 0 {
+			limits[q.Peer] = fmt.Sprintf("%s sends at most one per %s", q.Host, microseconds(q.Limits.CNPLimiter.IntervalPS))
+		}
+	}
+	done := map[string]bool{} // likewise
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		says := limits[q.Place()]
+		if says == "" || q.CNPsIgnored == 0 || done[q.Host] {
+			continue
+		}
+		done[q.Host] = true
+		ignored, came := int64(0), int64(0)
+		for k := range r.QPs {
+			if o := &r.QPs[k]; o.Host == q.Host {
+				ignored, came = ignored+o.CNPsIgnored, came+o.CNPsReceived
+			}
+		}
+		out = append(out, fmt.Sprintf("CNPs are kept apart twice: %s, and %s ignores what comes as soon after one that it took: "+
+			"%s of the %s that came had no effect (nic.cnp_coalesce)", says, q.Host, FormatCount(ignored), plural(came, "CNP")))
 	}
 	return out
 }

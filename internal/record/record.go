@@ -144,6 +144,9 @@ type QP struct {
 	// CNPsLimited are the marked packets that it answered with no CNP because one had
 	// been sent within the interval.
 	CNPsLimited int64 `json:"cnps_limited,omitempty"`
+	// CNPsIgnored are those that came so soon after one that it took that they had no effect, where the
+	// sender keeps CNPs apart.
+	CNPsIgnored int64 `json:"cnps_ignored,omitempty"`
 	// AtMinRatePS is for how long its rate was the least that DCQCN allows.
 	AtMinRatePS   units.Time `json:"at_min_rate_ps,omitempty"`
 	RateCuts      int64      `json:"rate_cuts"`

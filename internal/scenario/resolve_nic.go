@@ -349,6 +349,9 @@ func (r *resolver) congestionOf(s *nicSettings) *congestion.DCQCNParams {
 		own.CNPCoalesce = congestion.AtSender
 	}
 	r.cardDCQCN(s, &own)
+	if s.cnpInterval >= 0 {
+		own.MinTimeBetweenCNPs = s.cnpInterval
+	}
 	if own == *base {
 		return base
 	}

@@ -103,8 +103,8 @@ func coalescedTwice(r *record.Run) (out []string) {
 				ignored, came = ignored+o.CNPsIgnored, came+o.CNPsReceived
 			}
 		}
-		out = append(out, fmt.Sprintf("CNPs are kept apart twice: %s, and %s ignores what comes as soon after one that it took: "+
-			"%s of the %s that came had no effect (nic.cnp_coalesce)", says, q.Host, FormatCount(ignored), plural(came, "CNP")))
+		out = append(out, fmt.Sprintf("CNPs are kept apart twice: %s, and %s ignores what comes as soon after one that it took"+
+			": %s of the %s that came had no effect (nic.cnp_coalesce)", says, q.Host, FormatCount(ignored), plural(came, "CNP")))
 	}
 	return out
 }

@@ -338,7 +338,8 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		p, met, known := x.marked(f)
 		switch {
 		case p != nil:
-			return x.sayMarked(p, &met, f, q, how)
+			cause, how = x.sayMarked(p, &met, f, q, how)
+			return cause, how + x.missing(f, q)
 		case known:
 			if at, because := x.lostWhere(f, q, false); because != "" && words.Message == "CNP" {
 				return at, how + ", sent for losses: " + because
@@ -358,6 +359,30 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		return cause, fmt.Sprintf("%s may send %s at most", me, FormatRate(q.Limits.MaxBps))
 	}
 	return cause, "pacing held " + me
+}
+
+// missing says that notifications of congestion for a message's connection were dropped on their way back, in
+// words that follow; "": none was. They travel in a class that its data and the acknowledgements of them do not.
+func (x *index) missing(f *record.Message, q *record.QP) string {
+	var most *record.Lost
+	lost := x.lost(f)
+	for i := range lost {
+		l := &lost[i]
+		if l.Answer && int(l.Class) != q.Limits.Class && (most == nil || l.Acts.Total().Count > most.Acts.Total().Count) {
+			most = l
+		}
+	}
+	k, ok := x.peer(q)
+	if most == nil || !ok || x.r.QPs[k].CNPsSent <= q.CNPsReceived {
+		return ""
+	}
+	words, n := q.Layer.English(), most.Acts.Total().Count
+	what := plural(n, words.Message)
+	if n > x.r.QPs[k].CNPsSent-q.CNPsReceived { // acknowledgements that have a class of their own
+		what = plural(n, "frame") + ", " + words.Message + "s among them,"
+	}
+	return fmt.Sprintf("; on the way back %s dropped %s in priority %d, so that it was told late or not at all",
+		x.metPort(&record.Met{Port: most.Port}), what, most.Class)
 }
 
 // ownRate is the payload of a message over the time from when its queue pair came to it; 0 of one that did

@@ -128,6 +128,9 @@ func (x *index) sayPaused(port record.PortID, f *record.Message, q *record.QP) (
 	if cause == (Cause{}) {
 		return x.portCause(port, q), how + because
 	}
+	if root != nil {
+		because += x.missing(f, q)
+	}
 	return x.orFailed(cause, how+", because "+because, f)
 }
 

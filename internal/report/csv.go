@@ -84,7 +84,7 @@ func qpTable(qps []record.QP) *rows.Table {
 		"retransmitted_packets", "retransmitted_bytes", "cnps_sent", "cnps_received", "rate_cuts", "naks_sent", "timeouts",
 		"final_rate_bps", "min_rate_bps", "measured_bytes", "posts", "polls", "receive_polls", "receive_posts", "cpu_ps",
 		"context_misses", "translation_misses", "peak_ccti", "messages_dropped", "refused_since_ps",
-		"cnps_limited", "at_min_rate_ps", "peak_ahead_packets"}
+		"cnps_limited", "at_min_rate_ps", "peak_ahead_packets", "cnps_ignored"}
 	for _, c := range tcpColumns(&record.TCP{}) {
 		header = append(header, c.name)
 	}
@@ -107,7 +107,8 @@ func qpTable(qps []record.QP) *rows.Table {
 			integer(
 				q.Reposts,
 			), integer(q.CPUPS), integer(q.ContextMisses), integer(q.TranslationMisses), integer(q.PeakCCTI), integer(q.Discards.Total()), integer(q.RefusedPS),
-			integer(q.CNPsLimited), integer(q.AtMinRatePS), integer(q.PeakAhead)}, last...)
+			integer(q.CNPsLimited), integer(q.AtMinRatePS), integer(q.PeakAhead),
+			integer(q.CNPsIgnored)}, last...)
 	})
 	t.Value = func(i int) any { return &qps[i] }
 	return t

@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -41,5 +42,32 @@ workload: [incast: {to: h4, size: 40MB}]
 	}
 	if said := strings.Join(metrics.Control(r), "\n"); !strings.Contains(said, "CNPs are kept apart twice: h4 sends at most one per 50 us, and h0 ") {
 		t.Errorf("the report says nothing of it: %s", said)
+	}
+}
+
+// TestMissingCNPs: where the link to a sender loses CNPs, the explanation of its message says how many, and
+// those of others do not.
+func TestMissingCNPs(t *testing.T) {
+	v := parse(t, `
+topology:
+  star: {hosts: 4, link: 100Gbps}
+  links: [{between: [h0, sw], loss: 0.5, loss_priorities: [6]}]
+workload: [incast: {to: h3, size: 8MB}]
+`)
+	r := simulate(t, v, 1, 1)
+	sent, received := int64(0), int64(0)
+	for i := range r.QPs {
+		if q := &r.QPs[i]; q.Host == "h0" {
+			received = q.CNPsReceived
+		} else if q.Peer.Node == "h0" {
+			sent = q.CNPsSent
+		}
+	}
+	for i := range r.Messages {
+		d, _ := metrics.Explain(r, i)
+		want := fmt.Sprintf("on the way back sw:1 dropped %d CNPs in priority 6", sent-received)
+		if says := strings.Contains(d.How, want); says != (r.Messages[i].Src == "h0") {
+			t.Errorf("message %d: %s; %d of %d CNPs did not arrive", i, d.How, sent-received, sent)
+		}
 	}
 }

@@ -89,8 +89,8 @@ const (
 // performance tests set them.
 func defaultNIC(pfc pfcSettings) nicSettings {
 	ideal, _ := card.Preset(card.Ideal)
-	return nicSettings{card: ideal, ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, cnpInterval: -1, rxXON: -1,
-		pfc: pfc, timeout: -1, retry: 7, rnrRetry: 7, minRNR: 12,
+	return nicSettings{card: ideal, ackEvery: 1, ackClass: -1, ackDSCP: -1, cnpClass: cnpClass, cnpDSCP: -1, cnpInterval: -1,
+		rxXON: -1, pfc: pfc, timeout: -1, retry: 7, rnrRetry: 7, minRNR: 12,
 		mtu: 9216, strict: 1<<6 | 1<<7, ttl: 64, rxBuffer: units.MB, miss: cacheMiss,
 		maxRd: rdma.DefaultRdAtomic, maxDestRd: rdma.DefaultRdAtomic, maxInline: defaultInline, host: defaultHost()}
 }
@@ -149,9 +149,9 @@ func (r *resolver) answerKeys(s *nicSettings) []key {
 		numberKey("cnp_dscp", &s.cnpDSCP, 0, 63, "DSCP of CNPs.").otherwise("8 * `cnp_class`").unless(r.noEthernet),
 		wordKey("cnp_coalesce", &s.coalesce, coalescers(), "Which end keeps CNPs apart: `receiver` (first-generation cards) or `sender` (later ones).").
 			otherwise("as the DCQCN preset").unless(r.noEthernet),
-		timeKey("cnp_interval", &s.cnpInterval, "Least time between two CNPs that this card sends, or with `cnp_coalesce: sender` "+
-			"heeds, over `dcqcn.min_time_between_cnps`. Where a receiver that sends few meets a sender that heeds few, CNPs are kept "+
-			"apart twice ([model](../models/dcqcn.md#the-limiter-of-cnps)).").otherwise("as `dcqcn` or the card has it").
+		timeKey("cnp_interval", &s.cnpInterval, "Least time between two CNPs that this card sends, or with "+
+			"`cnp_coalesce: sender` heeds, over `dcqcn.min_time_between_cnps`. Where a receiver that sends few meets a sender "+
+			"that heeds few, CNPs are kept apart twice ([model](../models/dcqcn.md#the-limiter-of-cnps)).").otherwise("as `dcqcn` or the card has it").
 			unless(r.noEthernet),
 	}, r.noCNP))
 }

@@ -72,6 +72,7 @@ func (r *resolver) readCollective(o object) {
 	keys := r.collectiveKeys(s, e)
 	o.read(keys)
 	r.settleClass(o, e)
+	r.ncclClass(o, e)
 	e.Verb = workload.WriteImm // NCCL's, net_ib.cc: the responder must know of the end
 	if e.Profile > 0 {
 		e.Service, e.Verb = workload.TCP, workload.Send

@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/server"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // ncclSettings is the section `nccl`: how collectives decide.
@@ -16,6 +17,7 @@ type ncclSettings struct {
 	version               int // 2.26 is 226
 	env                   collective.Env
 	directLevel, p2pLevel server.Class // 0: NCCL's rules
+	trafficClass, level   int          // IB_TC and IB_SL
 	said                  object       // env, as the scenario has it
 }
 
@@ -62,7 +64,7 @@ func (s *ncclSettings) readVersion(o object, text string) {
 
 // unmodelled are variables that NCCL knows and that change nothing here.
 func unmodelled() []string {
-	return []string{"CROSS_NIC", "PXN_DISABLE", "IB_QPS_PER_CONNECTION", "IB_SPLIT_DATA_ON_QPS", "IB_TC", "IB_SL", "IB_AR_THRESHOLD", "IB_ADAPTIVE_ROUTING",
+	return []string{"CROSS_NIC", "PXN_DISABLE", "IB_QPS_PER_CONNECTION", "IB_SPLIT_DATA_ON_QPS", "IB_AR_THRESHOLD", "IB_ADAPTIVE_ROUTING",
 		"IB_HCA", "IB_GID_INDEX", "IB_TIMEOUT", "IB_RETRY_CNT", "SOCKET_IFNAME", "DEBUG", "DEBUG_SUBSYS", "TOPO_FILE", "NET_GDR_READ", "COLLNET_ENABLE", "NTHREADS"}
 }
 
@@ -111,11 +113,43 @@ func envKeys(s *ncclSettings) []key {
 			}
 		}),
 	}
+	keys = append(keys,
+		numberKey("IB_TC", &s.trafficClass, 0, 255, "Traffic class of RoCE: four times the `dscp` of a collective, and two bits of ECN.").
+			otherwise("the stack's"),
+		numberKey("IB_SL", &s.level, 0, serviceLevels-1, "Service level of InfiniBand: the `class` of a collective.").
+			otherwise("0"))
 	for _, name := range unmodelled() {
 		keys = append(keys, textKey(name, "text", anyScalar(), func(object, string) {}, "Not modelled: changes nothing.").otherwise("NCCL's").
 			unless(func() string { return "it is not modelled" }))
 	}
 	return keys
+}
+
+// ncclClass gives a collective's connections the priority that IB_TC or IB_SL has, where its own keys
+// give none. InfiniBand has service levels; what switches of Ethernet sort by is the DSCP.
+func (r *resolver) ncclClass(o object, e *entryOptions) {
+	for _, v := range []struct{ name, key, why string }{
+		{"IB_TC", "dscp", "on InfiniBand, where IB_SL has the service level"},
+		{"IB_SL", "class", "on RoCE, whose switches sort by IB_TC"},
+	} {
+		if r.nccl.said.n == nil || !r.nccl.said.has(v.name) {
+			continue
+		}
+		value := r.nccl.said.text(v.name)
+		switch own := firstOf2(o, "dscp", "class"); {
+		case e.Service != workload.RC:
+			r.warn("nccl env "+v.name, "nccl.env.%s: %s has no effect on %s", v.name, value, e.Service)
+		case (v.name == "IB_SL") != r.stack().Credits:
+			r.warn("nccl env "+v.name, "nccl.env.%s: %s has no effect %s", v.name, value, v.why)
+		case o.has(own):
+			r.warn("nccl env "+v.name, "%s: %s: %s stands over nccl.env.%s: %s", o.path, own, o.text(own), v.name, value)
+		case v.name == "IB_SL":
+			e.Class = uint8(r.nccl.level)
+		default:
+			e.DSCP = uint8(r.nccl.trafficClass / 4)
+			e.Class = r.baseDSCP[e.DSCP]
+		}
+	}
 }
 
 // leastBuffer is 16 B for each of NCCL's 8 slots.

@@ -28,7 +28,7 @@ func TestNCCL(t *testing.T) {
 		{"nccl: {env: {ALGO: Ring}}", ", algorithm: tree", "tree ll128", "algorithm: tree stands over nccl.env.ALGO: Ring"},
 		{"nccl: {version: 2.26.2-1}", "", "nvlstree simple", ""},
 		{"nccl: {env: {P2P_LL_THRESHOLD: 0}}", "", "nvlstree simple", "nccl.env.P2P_LL_THRESHOLD: 0 has no effect on allreduce"},
-		{"nccl: {env: {IB_TC: 106}}", "", "nvlstree simple", "nccl.env.IB_TC has no effect: it is not modelled"},
+		{"nccl: {env: {IB_TIMEOUT: 22}}", "", "nvlstree simple", "nccl.env.IB_TIMEOUT has no effect: it is not modelled"},
 	} {
 		got, warned, err := choice(c.nccl, c.more)
 		if all := strings.Join(warned, "\n"); err != nil || got != c.want || c.warns == "" && all != "" || !strings.Contains(all, c.warns) {
@@ -85,5 +85,35 @@ func TestForbidden(t *testing.T) {
 	warned, err := parse("alltoall", "dgx-h100", "ALGO: Tree")
 	if err != nil || !strings.Contains(strings.Join(warned, "\n"), "nccl.env.ALGO: Tree has no effect on alltoall") {
 		t.Errorf("algorithm of alltoall: %q, %v", warned, err)
+	}
+}
+
+// IB_TC is the traffic class of RoCE, whose upper six bits are the DSCP, and IB_SL the service level of
+// InfiniBand; a collective's own keys win, and what the other network has says that it does nothing.
+func TestNCCLClass(t *testing.T) {
+	for _, c := range []struct {
+		stack, env, more, warns string
+		class, dscp             uint8
+	}{
+		{"rocev2", "IB_TC: 106", "", "", 3, 26},
+		{"rocev2", "IB_TC: 184", "", "", 5, 46},
+		{"rocev2", "IB_TC: 184", ", dscp: 26", "dscp: 26 stands over nccl.env.IB_TC: 184", 3, 26},
+		{"rocev2", "IB_SL: 2", "", "nccl.env.IB_SL: 2 has no effect on RoCE", 3, 26},
+		{"infiniband", "IB_SL: 2", "", "", 2, 26},
+		{"infiniband", "IB_TC: 106", "", "nccl.env.IB_TC: 106 has no effect on InfiniBand", 0, 0},
+	} {
+		v, err := Parse("s.yaml", []byte("stack: "+c.stack+"\ntopology: {star: {hosts: 2, link: 100Gbps}}\nnccl: {env: {"+c.env+
+			"}}\nworkload: [collective: {op: allreduce, size: 1MiB"+c.more+"}]\n"), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := &v.Plan.Conns[0]
+		warned := strings.Join(v.Warnings, "\n")
+		if conn.Class != c.class || c.stack == "rocev2" && conn.DSCP != c.dscp {
+			t.Errorf("%s, %s: class %d and DSCP %d, want %d and %d", c.stack, c.env, conn.Class, conn.DSCP, c.class, c.dscp)
+		}
+		if c.warns == "" && strings.Contains(warned, "IB_") || !strings.Contains(warned, c.warns) {
+			t.Errorf("%s, %s: warnings %q, want %q", c.stack, c.env, warned, c.warns)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -77,53 +78,72 @@ func (r *resolver) traceColumnNames() (names []string) {
 	return names
 }
 
-// traceRows reads comma-separated rows under a header that names the columns,
-// in any order, with units as in the scenario. An empty cell leaves its key out.
-func (d *decoder) traceRows(rows *node, known []string) []*node {
+// traceRows are comma-separated rows under a header that names the columns, in any order, with
+// units as in the scenario, one by one: a trace may have a million. An empty cell leaves its key out.
+func (d *decoder) traceRows(rows *node, known []string) iter.Seq[*node] {
 	at := rows.TextAt
 	if at == (pos{}) { // a text of one line, or one with escapes
 		at = rows.Pos
 	}
-	if n := strings.Count(rows.Text, "\n"); n > maxTraceRows {
-		d.fail(at, "more than %d flows; split the trace", maxTraceRows)
+	return func(yield func(*node) bool) {
+		if n := strings.Count(rows.Text, "\n"); n > maxTraceRows {
+			d.fail(at, "more than %d flows; split the trace", maxTraceRows)
+			return
+		}
+		t := traceReader{d: d, at: at, known: known}
+		any := false
+		for text := range strings.SplitSeq(rows.Text, "\n") {
+			item := t.row(text)
+			if d.err != nil {
+				return
+			}
+			if item != nil {
+				if any = true; !yield(item) {
+					return
+				}
+			}
+			t.at.Line++
+		}
+		if !any {
+			d.fail(at, "the trace is empty; begin with the header from,to,size,start and give a row per flow")
+		}
+	}
+}
+
+// traceReader reads the lines of a trace.
+type traceReader struct {
+	d              *decoder
+	at             pos // of the next line
+	known, columns []string
+}
+
+// row is what a line gives; nil: it is empty, or the header.
+func (t *traceReader) row(text string) *node {
+	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	var list []*node
-	var columns []string
-	line := at.Line - 1
-	for text := range strings.SplitSeq(rows.Text, "\n") {
-		line++
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		if n := strings.Count(text, ","); n > len(known) {
-			d.fail(pos{File: at.File, Line: line, Col: at.Col}, "%d cells in a row; a trace has the columns %s", n+1, strings.Join(known, ","))
-			return nil
-		}
-		cells := tree.Cells(pos{File: at.File, Line: line, Col: at.Col}, text)
-		if columns == nil {
-			columns = d.traceColumns(cells, known)
-			if d.err != nil {
-				return nil
-			}
-			continue
-		}
-		if len(cells) != len(columns) {
-			d.fail(cells[0].Pos, "%d cells where the header has %d columns (%s); give one each", len(cells), len(columns), strings.Join(columns, ","))
-			return nil
-		}
-		item := &node{Kind: mappingNode, Pos: cells[0].Pos}
-		for i, c := range cells {
-			if c.Text != "" {
-				item.Fields = append(item.Fields, field{Key: columns[i], Pos: c.Pos, Value: &node{Kind: scalarNode, Text: c.Text, Pos: c.Pos}})
-			}
-		}
-		list = append(list, item)
+	if n := strings.Count(text, ","); n > len(t.known) {
+		t.d.fail(t.at, "%d cells in a row; a trace has the columns %s", n+1, strings.Join(t.known, ","))
+		return nil
 	}
-	if len(list) == 0 {
-		d.fail(at, "the trace is empty; begin with the header from,to,size,start and give a row per flow")
+	cells := tree.Cells(t.at, text)
+	if t.columns == nil {
+		t.columns = t.d.traceColumns(cells, t.known)
+		return nil
 	}
-	return list
+	if len(cells) != len(t.columns) {
+		t.d.fail(cells[0].Pos, "%d cells where the header has %d columns (%s); give one each", len(cells), len(t.columns),
+			strings.Join(t.columns, ","))
+		return nil
+	}
+	item := &node{Kind: mappingNode, Pos: cells[0].Pos}
+	for i, c := range cells {
+		if c.Text != "" {
+			value := &node{Kind: scalarNode, Text: c.Text, Pos: c.Pos}
+			item.Fields = append(item.Fields, field{Key: t.columns[i], Pos: c.Pos, Value: value})
+		}
+	}
+	return item
 }
 
 func (d *decoder) traceColumns(cells []word, known []string) []string {

@@ -380,7 +380,8 @@ func otherHosts(g workload.Network, eps []int, to int) []int {
 // addFlows appends an explicit list; an item may override what stands beside
 // the list.
 func (r *resolver) addFlows(o object, entry int, all *entryOptions) {
-	items, path := o.list("list"), o.path+".list"
+	list := o.list("list")
+	items, path := slices.Values(list), o.path+".list"
 	if rows := o.n.Get("rows"); rows != nil {
 		if o.has("list") {
 			o.fail("rows", "flows has a list and rows; keep one")
@@ -389,18 +390,20 @@ func (r *resolver) addFlows(o object, entry int, all *entryOptions) {
 			items, path = r.d.traceRows(rows, r.traceColumnNames()), o.path+".rows"
 		}
 	}
-	if r.d.err == nil && len(items) == 0 {
+	if r.d.err == nil && len(list) == 0 && !o.has("rows") {
 		r.d.fail(o.n.Pos, "%s has no list, rows or file; give items such as {from: h0, to: h4, size: 1MB, start: 5us}", o.path)
 	}
 	one := *all
 	own := usedBy(r.optionKeys(&one), perFlow)
 	keys := r.flowKeys()
-	for i, item := range items {
+	i := 0
+	for item := range items {
 		one = *all
 		r.addFlow(r.d.object(item, indexed(path, i), keys), entry, &one, own)
 		if r.d.err != nil {
 			return
 		}
+		i++
 	}
 }
 

@@ -26,5 +26,21 @@ func (r *runner) warnings(end units.Time, measured bool) []string {
 			}
 		}
 	}
+	return append(out, r.unseen(end)...)
+}
+
+// unseen warns of failures of links that the run ended before, the first of them.
+func (r *runner) unseen(end units.Time) (out []string) {
+	n := 0
+	for _, f := range r.Valid.Failures {
+		if f.DownPS > end && (r.Valid.Stop == units.Never || f.DownPS < r.Valid.Stop) {
+			if n++; n == 1 {
+				out = []string{fmt.Sprintf("the failure of %s at %v was never seen: the run ended at %v", f.Link, f.DownPS, end)}
+			}
+		}
+	}
+	if n > 1 {
+		out[0] += fmt.Sprintf(" (and %d more like it)", n-1)
+	}
 	return out
 }

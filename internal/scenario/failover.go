@@ -354,11 +354,16 @@ func (r *resolver) warnDown() {
 		failing = true
 		dead[i] = !k.ComesBack()
 		a, b := g.Nodes[k.A].Name, g.Nodes[k.B].Name
+		r.warnOutages(a, b, k)
+		silent := !slices.ContainsFunc(k.Outages, func(o topology.Outage) bool { return !o.Silent })
 		switch {
 		case r.failover.Detect == units.Never:
 			r.warn("down", "the link %s to %s fails at %v and nobody notices (failover.detect: never): what takes it is lost, even where another path is left", a, b, k.FailsAt())
 		case r.stack().Credits && r.failover.Converge == units.Never:
 			r.warn("down", "the link %s to %s fails at %v, and the subnet manager notices but never writes new tables (failover.converge: never): what takes it is lost, even where another path is left", a, b, k.FailsAt())
+		case silent && (g.Nodes[k.A].Kind == topology.Host || g.Nodes[k.B].Kind == topology.Host):
+			r.warn("hole", "the link %s to %s is a black hole from %v on and the only one to that port of a host: "+
+				"what takes it is lost, and nobody notices", a, b, k.FailsAt())
 		case g.Nodes[k.A].Kind == topology.Host || g.Nodes[k.B].Kind == topology.Host:
 			r.warn("downhost", "the link %s to %s fails at %v: no other leads to that port of a host, so nothing can be rerouted", a, b, k.FailsAt())
 		}
@@ -376,6 +381,21 @@ func (r *resolver) warnDown() {
 			r.warnPinned(c.Src, c.Dst, c.Path)
 		} else if left.CheckPair(g, c.Src, c.Dst) != nil {
 			r.warn("cutoff", "the links that fail leave no path from %s to %s", g.EndpointName(c.Src), g.EndpointName(c.Dst))
+		}
+	}
+}
+
+// warnOutages says which failures of a link between a and b the run does not come to, and which are over
+// before anybody notices.
+func (r *resolver) warnOutages(a, b string, k *topology.Link) {
+	for _, o := range k.Outages {
+		switch lasts := o.Up - o.Down; {
+		case r.v.Stop != units.Never && o.Down >= r.v.Stop:
+			r.warn("down after stop", "the link %s to %s fails at %v, which is never seen: the run stops at %v", a, b,
+				o.Down, r.v.Stop)
+		case o.Up != units.Never && !o.Silent && r.failover.Detect != units.Never && lasts <= r.failover.Detect:
+			r.warn("unnoticed", "the link %s to %s fails at %v for %v, no longer than failover.detect, %v: nobody notices, "+
+				"nothing is rerouted, and what takes it meanwhile is lost", a, b, o.Down, lasts, r.failover.Detect)
 		}
 	}
 }

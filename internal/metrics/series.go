@@ -282,6 +282,45 @@ func (s *series) soonest(f *record.Message, k, i, without int) (took units.Time)
 	return took
 }
 
+// nearlyAs is the part, in quarters, of what one place has to send that another must have to stand in for it.
+const nearlyAs = 3
+
+// marksNext is the port of a message's way that would mark its packets in place of port at, which did: it is no
+// faster, has nearly as much to send, and has that as well without what else takes that port, or is slower than
+// the message's own line; -1: there is none.
+func (s *series) marksNext(f *record.Message, at int) int {
+	if s.places[at].cause.Kind != catalog.CausePort {
+		return -1
+	}
+	line := units.Rate(0)
+	if k, ok := s.x.sender(f); ok {
+		line = s.x.r.QPs[k].Limits.LineBps
+	}
+	for i := range s.places {
+		p := &s.places[i]
+		if i == at || p.cause.Kind != catalog.CausePort || p.rate > s.places[at].rate || s.x.hosts[p.cause.Place.Node] {
+			continue
+		}
+		const none = 0
+		least := nearlyAs * s.passing(at, none) / 4
+		if s.passing(i, none) >= least && (s.passing(i, 1<<at) >= least || p.rate < line) {
+			return i
+		}
+	}
+	return -1
+}
+
+// passing is what passes a place in a message's time, without the others that pass some places, a bit each.
+func (s *series) passing(place int, without uint64) (bytes int64) {
+	bytes = s.bytes
+	for _, o := range s.others {
+		if o.places>>place&1 != 0 && o.places&without == 0 {
+			bytes += o.bytes
+		}
+	}
+	return bytes
+}
+
 // inSeries says of a cause that took some time of a message, without which it would be held as
 // long elsewhere, where: then the two together are what holds it, or that other place alone.
 func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage catalog.Stage) (how string) {
@@ -294,6 +333,14 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage
 	for i := range s.places {
 		if at < 0 && s.is(i, cause) {
 			at = i
+		}
+	}
+	if at >= 0 && stage == catalog.StageRate {
+		if next := s.marksNext(f, at); next >= 0 {
+			other := s.places[next].cause
+			cause.Then = &other
+			return ", and " + x.nameOf(cause.Then) + ", which is no faster and has as much to send, would mark in its place: either " +
+				"alone gains little"
 		}
 	}
 	if at < 0 || 2*s.gain(at) >= took {

@@ -93,3 +93,33 @@ workload:
 		}
 	}
 }
+
+// Two links in a row of one rate, slower than the sender's: without the one that marks the other would, and both are
+// named. Where the second is as fast as the sender it is the first alone.
+func TestSeriesMarks(t *testing.T) {
+	const text = `
+seed: 26
+stack: rocev2-ecn-only
+topology:
+  hosts: [h0, h6, h7]
+  switches: [leaf1, leaf3, spine1]
+  links:
+    - {between: [h0, leaf1], rate: 400Gbps, length: 30m}
+    - {between: [h6, leaf3], rate: 400Gbps, length: 30m}
+    - {between: [h7, leaf3], rate: 400Gbps, length: 30m}
+    - {between: [leaf1, spine1], rate: 200Gbps, length: 30m}
+    - {between: [leaf3, spine1], rate: 200Gbps, length: 30m}
+workload:
+  - {flow: {from: h6, to: h0, size: 4MB}}
+  - {flow: {from: h7, to: h0, size: 8MB}}
+`
+	d := metrics.DominantStage(simulate(t, text), 1)
+	if d.Cause.Place.PortID().String() != "leaf3:3" || d.Cause.Then == nil || d.Cause.Then.Place.PortID().String() != "spine1:1" ||
+		!strings.Contains(d.How, "spine1:1, which is no faster and has as much to send") {
+		t.Errorf("%+v", d)
+	}
+	d = metrics.DominantStage(simulate(t, text, "topology.links[3].rate=400Gbps"), 1)
+	if d.Cause.Place.PortID().String() != "leaf3:3" || d.Cause.Then != nil {
+		t.Errorf("with a faster second link: %+v", d)
+	}
+}

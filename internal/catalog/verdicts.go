@@ -18,6 +18,7 @@ const (
 	VerdictMessages          // the rate at which a card takes up the work requests of one queue pair
 	VerdictStaged            // without GPUDirect, copies of GPUs' data through the memory of hosts
 	VerdictLoss              // a link that loses or damages frames
+	VerdictSlowLink          // a link that is slower than others like it
 	VerdictHeadroom          // lossless frames that found no room after a pause was sent
 	VerdictMap               // a map of DSCPs or PCPs that differs at one hop
 	VerdictOversize          // a switch that takes no packets as large as hosts send
@@ -27,8 +28,8 @@ const (
 )
 
 var verdicts = []string{"none", "deadlock", "pause storm", "uneven uplinks", "full line", "congested port",
-	"receiver", "inside a host", "core", "failure", "message rate", "staged copies", "lossy link", "short headroom",
-	"priority map", "MTU mismatch", "polarised ECMP", "PFC before ECN", "lost CNPs"}
+	"receiver", "inside a host", "core", "failure", "message rate", "staged copies", "lossy link", "slow link",
+	"short headroom", "priority map", "MTU mismatch", "polarised ECMP", "PFC before ECN", "lost CNPs"}
 
 func (v Verdict) String() string {
 	return nameOf(verdicts, int(v), func(s *string) string { return *s }, "verdict")

@@ -40,6 +40,7 @@ type defects struct {
 	all    []defect
 	latest *record.Message // the slowest of the messages that were looked at
 	known  map[portClass]*hashedAlike
+	beside map[record.PortID]units.Rate // what slowLink found
 }
 
 // add looks for defects among the causes of a message, which have just been found.
@@ -94,6 +95,9 @@ func (x *index) defectOf(all *defects, c *Dominant) (kind catalog.Verdict, p *re
 	case catalog.CauseLoss:
 		return catalog.VerdictLoss, p, c.TimePS
 	case catalog.CausePort:
+		if x.slowLink(all, p) > 0 {
+			return catalog.VerdictSlowLink, p, c.TimePS
+		}
 		if x.alike(all, p) != nil {
 			return catalog.VerdictPolarised, p, c.TimePS
 		}
@@ -171,6 +175,9 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 	case catalog.VerdictLoss:
 		v.Cause.Kind = catalog.CauseLoss
 		return x.sayLossy(d)
+	case catalog.VerdictSlowLink:
+		return fmt.Sprintf("the link %s - %s gives %s, and others of %s like it %s%s", p.ID(), p.Peer,
+			FormatRate(p.RateBps), p.Node, FormatRate(x.slowLink(all, p)), andMore(len(d.links())-1, "link"))
 	case catalog.VerdictPolarised:
 		return x.sayPolarised(v, d, all)
 	case catalog.VerdictLostCNPs:
@@ -200,18 +207,22 @@ func (x *index) sayDrops(p *record.Port, why catalog.Drop) string {
 	return fmt.Sprintf("%s dropped %s", p.ID(), FormatCount(n))
 }
 
+// links are those of the ports where it showed.
+func (d *defect) links() (all []record.Place) {
+	for i := range d.at {
+		p := d.at[i].port
+		if !slices.ContainsFunc(all, func(l record.Place) bool { return l.Ends(p.ID()) }) {
+			all = append(all, record.LinkAt(p.Node, p.Port, p.Peer.Node, p.Peer.Port))
+		}
+	}
+	return all
+}
+
 // sayLossy names the link that loses, both ways together.
 func (x *index) sayLossy(d *defect) string {
 	p := d.at[0].port
 	lost, sent, by := int64(0), int64(0), ""
-	links := []record.Place{}
-	for i := range d.at {
-		o := d.at[i].port
-		link := record.LinkAt(o.Node, o.Port, o.Peer.Node, o.Peer.Port)
-		if !slices.ContainsFunc(links, func(l record.Place) bool { return l.Ends(o.ID()) }) {
-			links = append(links, link)
-		}
-	}
+	links := d.links()
 	for i := range x.r.Ports {
 		o := &x.r.Ports[i]
 		if !links[0].Ends(o.ID()) {
@@ -227,6 +238,44 @@ func (x *index) sayLossy(d *defect) string {
 	return fmt.Sprintf("the link %s - %s loses frames (%s): %s of the %s that it carried, %.2g %%, each of which "+
 		"costs a NAK, a timeout or a cut of the rate%s", p.ID(), p.Peer, by, FormatCount(lost), FormatCount(sent),
 		100*float64(lost)/float64(max(sent, 1)), andMore(len(links)-1, "link"))
+}
+
+// slower is how much faster, in quarters, other links of a switch are than one that is slow beside them.
+const slower = 5
+
+// slowLink is the rate of the fastest link of a switch to switches of the same tier as a port leads to, if that
+// port is slow beside it; 0: it is not.
+func (x *index) slowLink(all *defects, p *record.Port) units.Rate {
+	if x.r.Network == nil || x.hosts[p.Peer.Node] || x.hosts[p.Node] {
+		return 0
+	}
+	if best, known := all.beside[p.ID()]; known {
+		return best
+	}
+	if all.beside == nil {
+		all.beside = map[record.PortID]units.Rate{}
+	}
+	tiers := map[string]int{}
+	for _, n := range x.r.Network.Nodes {
+		tiers[n.Name] = n.Tier
+	}
+	best := units.Rate(0)
+	for _, l := range x.r.Network.Links {
+		far := l.B
+		if l.B.Node == p.Node {
+			far = l.A
+		} else if l.A.Node != p.Node {
+			continue
+		}
+		if tier := tiers[far.Node]; tier > 0 && tier == tiers[p.Peer.Node] {
+			best = max(best, l.RateBps)
+		}
+	}
+	if 4*best < slower*p.RateBps {
+		best = 0
+	}
+	all.beside[p.ID()] = best
+	return best
 }
 
 // hashedAlike is what is known of a port up from a switch whose hash goes together with those below it.

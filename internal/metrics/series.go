@@ -339,8 +339,8 @@ func (x *index) inSeries(f *record.Message, cause *Cause, took units.Time, stage
 		if next := s.marksNext(f, at); next >= 0 {
 			other := s.places[next].cause
 			cause.Then = &other
-			return ", and " + x.nameOf(cause.Then) + ", which is no faster and has as much to send, would mark in its place: either " +
-				"alone gains little"
+			return ", and " + x.nameOf(cause.Then) + ", which is no faster and has as much to send, would mark in its place: " +
+				"either alone gains little"
 		}
 	}
 	if at < 0 || 2*s.gain(at) >= took {

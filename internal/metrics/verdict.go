@@ -201,8 +201,8 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 	case catalog.CauseCaches:
 		if host := v.Cause.Place.Node; x.mostlyStalled(host) == "" { // as a sender
 			v.Kind = catalog.VerdictReceiver
-			v.Text = fmt.Sprintf("%s's card fetched contexts and translations that its caches did not hold before it sent: %s went "+
-				"to that, and a faster network would not help", host, share)
+			v.Text = fmt.Sprintf("%s's card fetched contexts and translations that its caches did not hold before it sent: "+
+				"%s went to that, and a faster network would not help", host, share)
 			break
 		}
 		fallthrough
@@ -372,7 +372,10 @@ func (x *index) passPort(v *Verdict, where, share string) {
 		return
 	}
 	who := plural(int64(n), "sender") + " share it" + x.sharedBehind(v, p)
-	if n < 2 {
+	switch {
+	case x.movedTo(p.Node):
+		who = "new tables led there what another way took"
+	case n < 2:
 		who = "one sender fills it"
 	}
 	if all := x.out(p.ID()); n == 0 && len(all) > 0 {
@@ -396,6 +399,13 @@ func (x *index) passPort(v *Verdict, where, share string) {
 	v.Kind = catalog.VerdictPort
 	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %s of the time, and %s went to that",
 		where, p.Peer.Node, who, percent(p.Utilisation), share)
+}
+
+// movedTo reports whether new tables had a switch send packets another way in the run.
+func (x *index) movedTo(node string) bool {
+	return x.r.Evidence != nil && slices.ContainsFunc(x.r.Evidence.Detours, func(d record.Detour) bool {
+		return d.Node == node && d.By == catalog.NoMechanism && d.Packets.Count > 0
+	})
 }
 
 // percent is a share in words: small ones are not none.

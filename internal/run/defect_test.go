@@ -86,6 +86,8 @@ workload: [flow: {from: h0, to: h1, size: SIZE, count: 100, qps: QPS}]
 		kind       catalog.Verdict
 		words      string
 	}{
+		{"slow link", flap, []string{"SEED", "4", "DOWN", "rate: 40Gbps"}, catalog.VerdictSlowLink,
+			"gives 40.0 Gb/s, and others of "},
 		{"short headroom", far, []string{"LENGTH", "300m", "ROOM", "40KB"}, catalog.VerdictHeadroom,
 			"headroom of 40.0 KB is less than the 79.1 KB that the cable can need"},
 		{"shorter yet, longer yet", far, []string{"LENGTH", "1km", "ROOM", "60KB"}, catalog.VerdictHeadroom,

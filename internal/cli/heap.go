@@ -11,7 +11,7 @@ import (
 // costs little time: each collection looks at what lives, and while a heap grows there
 // are log 2 / log 1.5 = 1.7 times as many.
 const (
-	largeHeap    = 1 << 30 // bytes that live
+	largeHeap    = 1 << 28 // bytes that live
 	largePercent = 50
 )
 

@@ -136,23 +136,29 @@ func (t *Task) Cost() (d units.Time) {
 	return d
 }
 
-// fifo holds tasks in order.
+// fifo holds tasks in order, in a ring whose length is a power of two.
 type fifo struct {
-	tasks []Task
-	head  int
+	tasks   []Task
+	head, n int
 }
 
-func (f *fifo) len() int { return len(f.tasks) - f.head }
+func (f *fifo) len() int { return f.n }
 
-func (f *fifo) push(t *Task) { f.tasks = append(f.tasks, *t) }
+func (f *fifo) push(t *Task) {
+	if f.n == len(f.tasks) {
+		tasks := make([]Task, max(4, 2*f.n))
+		copy(tasks[copy(tasks, f.tasks[f.head:]):], f.tasks[:f.head])
+		f.tasks, f.head = tasks, 0
+	}
+	f.tasks[(f.head+f.n)&(len(f.tasks)-1)] = *t
+	f.n++
+}
 
 func (f *fifo) pop(t *Task) {
 	*t = f.tasks[f.head]
-	f.head++
-	if f.head == len(f.tasks) {
-		f.tasks, f.head = f.tasks[:0], 0
-	} else if f.head >= 64 && f.head >= len(f.tasks)/2 {
-		f.tasks, f.head = f.tasks[:copy(f.tasks, f.tasks[f.head:])], 0
+	f.head = (f.head + 1) & (len(f.tasks) - 1)
+	if f.n--; f.n == 0 {
+		f.head = 0 // the place that the cache has
 	}
 }
 

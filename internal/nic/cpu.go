@@ -33,7 +33,7 @@ type processors struct {
 	*host.Host
 	reposts bool
 	kernel  bool   // the kernel's work takes time, or goes through a server
-	tasks   []task // by number
+	tasks   []*[taskBlock]task // by number
 	free    []uint32
 }
 
@@ -48,22 +48,31 @@ func newProcessors(s *Spec) processors {
 	return processors{Host: host.New(spec), reposts: s.Reposts, kernel: spec.Kernel() || s.Server != nil}
 }
 
+// taskBlock is how many tasks are made room for at a time.
+const taskBlock = 32
+
+// at is a task by its number.
+func (c *processors) at(k uint32) *task { return &c.tasks[k/taskBlock][k%taskBlock] }
+
 // put numbers a task.
 func (c *processors) put(t *task) uint64 {
-	if n := len(c.free); n > 0 {
-		k := c.free[n-1]
-		c.free = c.free[:n-1]
-		c.tasks[k] = *t
-		return uint64(k)
+	n := len(c.free)
+	if n == 0 {
+		for k := range uint32(taskBlock) {
+			c.free = append(c.free, uint32(len(c.tasks)+1)*taskBlock-1-k)
+		}
+		c.tasks, n = append(c.tasks, new([taskBlock]task)), taskBlock
 	}
-	c.tasks = append(c.tasks, *t)
-	return uint64(len(c.tasks) - 1)
+	k := c.free[n-1]
+	c.free = c.free[:n-1]
+	*c.at(k) = *t
+	return uint64(k)
 }
 
 // take returns a numbered task, whose number is free then.
 func (c *processors) take(k uint64) task {
 	c.free = append(c.free, uint32(k))
-	return c.tasks[k]
+	return *c.at(uint32(k))
 }
 
 // work gives the application something to do, which falls due now. One that is

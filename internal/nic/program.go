@@ -23,6 +23,7 @@ type Programs struct {
 // program is one of them.
 type program struct {
 	*workload.Program
+	nr    uint32
 	base  uint64 // its first place in the order of operations
 	conn  uint32 // number of the first connection that it makes
 	lanes []programLane
@@ -82,7 +83,7 @@ func NewPrograms(p *workload.Plan) *Programs {
 	}
 	base, conn := uint64(0), uint32(0)
 	for _, g := range p.Programs {
-		y := program{Program: g, base: base, conn: conn, lanes: make([]programLane, len(g.Ranks)*g.PerRank),
+		y := program{Program: g, nr: uint32(len(x.list)), base: base, conn: conn, lanes: make([]programLane, len(g.Ranks)*g.PerRank),
 			ranks: make([]programRank, len(g.Ranks))}
 		if g.Pairs == nil {
 			y.out, y.in = make([]outEdge, len(g.Edges)), make([]inEdge, len(g.Edges))

@@ -31,8 +31,8 @@ type pairs struct {
 	through []uint32          // slots that are, oldest first
 	qps     []*rdma.QP        // to be used again
 	lives   []*life
-	out     map[edgeKey]*outEdge
-	in      map[edgeKey]*inEdge
+	out     map[uint64]*outEdge // by program and edge
+	in      map[uint64]*inEdge
 	outs    []*outEdge // to be used again
 	ins     []*inEdge
 	edges   [32]workload.ProgramEdge // those looked at last
@@ -42,10 +42,7 @@ type pairs struct {
 }
 
 // edgeKey names an edge of a program.
-type edgeKey struct {
-	of   *workload.Program
-	edge int32
-}
+func (p *program) edgeKey(e int32) uint64 { return uint64(p.nr)<<32 | uint64(uint32(e)) }
 
 // PairSums is what queue pairs did that a program made.
 type PairSums struct {
@@ -54,7 +51,7 @@ type PairSums struct {
 }
 
 func newPairs(x *Programs, static uint32) pairs {
-	return pairs{static: static, slot: map[uint32]uint32{}, out: map[edgeKey]*outEdge{}, in: map[edgeKey]*inEdge{},
+	return pairs{static: static, slot: map[uint32]uint32{}, out: map[uint64]*outEdge{}, in: map[uint64]*inEdge{},
 		keep: x.Lossy}
 }
 
@@ -269,7 +266,7 @@ func (h *Host) out(p *program, e int32) *outEdge {
 	if p.out != nil {
 		return &p.out[e]
 	}
-	x, key := &h.programs.pairs, edgeKey{p.Program, e}
+	x, key := &h.programs.pairs, p.edgeKey(e)
 	out := x.out[key]
 	if out == nil {
 		if n := len(x.outs); n > 0 {
@@ -288,7 +285,7 @@ func (h *Host) in(p *program, e int32) *inEdge {
 	if p.in != nil {
 		return &p.in[e]
 	}
-	x, key := &h.programs.pairs, edgeKey{p.Program, e}
+	x, key := &h.programs.pairs, p.edgeKey(e)
 	in := x.in[key]
 	if in == nil {
 		if n := len(x.ins); n > 0 {
@@ -307,7 +304,7 @@ func (h *Host) forgetOut(p *program, e int32) {
 	if p.out != nil {
 		return
 	}
-	x, key := &h.programs.pairs, edgeKey{p.Program, e}
+	x, key := &h.programs.pairs, p.edgeKey(e)
 	x.outs = append(x.outs, x.out[key])
 	delete(x.out, key)
 }
@@ -327,7 +324,7 @@ func (h *Host) forgetIn(p *program, e int32, in *inEdge) {
 	}
 	x := &h.programs.pairs
 	x.ins = append(x.ins, in)
-	delete(x.in, edgeKey{p.Program, e})
+	delete(x.in, p.edgeKey(e))
 }
 
 // count adds what a queue pair counted.

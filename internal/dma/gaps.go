@@ -42,9 +42,6 @@ func (g *gaps) all() []gap { return g.buffer[g.from:g.to] }
 func (g *gaps) push(now, from, to units.Time) {
 	g.condense()
 	g.forget(now)
-	if g.from == g.to { // back to places that the cache has
-		g.from, g.to = uint16(len(g.buffer)/4), uint16(len(g.buffer)/4)
-	}
 	n := int(g.to)
 	if n == len(g.buffer) {
 		g.makeRoom()

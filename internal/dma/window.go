@@ -39,9 +39,7 @@ func (w *window) forget(now units.Time) {
 func (w *window) pop() {
 	w.used -= w.holds[w.first].bytes
 	w.first = (w.first + 1) & uint16(len(w.holds)-1)
-	if w.n--; w.n == 0 {
-		w.first = 0 // the place that the cache has
-	}
+	w.n--
 }
 
 // room makes room for n bytes and says since when there is. It is not before the

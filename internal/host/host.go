@@ -157,9 +157,7 @@ func (f *fifo) push(t *Task) {
 func (f *fifo) pop(t *Task) {
 	*t = f.tasks[f.head]
 	f.head = (f.head + 1) & (len(f.tasks) - 1)
-	if f.n--; f.n == 0 {
-		f.head = 0 // the place that the cache has
-	}
+	f.n--
 }
 
 // core is one processor core.

@@ -32,7 +32,7 @@ type task struct {
 type processors struct {
 	*host.Host
 	reposts bool
-	kernel  bool   // the kernel's work takes time, or goes through a server
+	kernel  bool               // the kernel's work takes time, or goes through a server
 	tasks   []*[taskBlock]task // by number
 	free    []uint32
 }

@@ -37,6 +37,16 @@ type World struct {
 	Servers    []*dma.Engine  // insides of hosts by node index; nil where there is none
 }
 
+// Fault is what a congestion controller did that none may, the first of several; nil: none did.
+func (w *World) Fault() (first *congestion.Fault) {
+	for _, n := range w.Nets {
+		if f := n.Fault(); f != nil && (first == nil || f.Before(first)) {
+			first = f
+		}
+	}
+	return first
+}
+
 // Responder is the queue pair that answers a connection's requests.
 type Responder struct {
 	Node      int

@@ -20,6 +20,8 @@ type Algorithm struct {
 	Presets []ValueSet
 	// New returns settings with the values of a preset; "" is the default one.
 	New func(preset string) Settings
+
+	foreign bool // it is not of this package
 }
 
 // ValueSet is a named set of values.
@@ -50,6 +52,22 @@ type Control struct {
 	Preset string
 	// Notification is how receivers send CNPs, if Needs asks for them.
 	Notification *DCQCNParams
+}
+
+// Start returns a controller for a queue pair; one that is not of this package is watched.
+func (c *Control) Start(l *Link) RateController {
+	if !c.foreign {
+		return c.Settings.Start(l)
+	}
+	g := Guard(nil, l.Line)
+	func() {
+		defer g.caught()
+		g.ctl = c.Settings.Start(l)
+	}()
+	if g.ctl == nil && g.fault == "" {
+		g.fault = "started as nil"
+	}
+	return g
 }
 
 // NewControl returns an algorithm with the values of a preset; "" is the default.
@@ -157,6 +175,7 @@ func NewRegistry(more ...Algorithm) (*Registry, error) {
 			return nil, fmt.Errorf("controller %s: there is one of that name already; give another name", a.Name)
 		}
 		r.rows = append(r.rows, *a)
+		r.rows[len(r.rows)-1].foreign = true
 	}
 	return r, nil
 }

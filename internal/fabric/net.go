@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/sim"
@@ -50,14 +51,15 @@ type Net struct {
 	stamps     slab[Stamps]
 	sides      slab[packet.SideCopy]
 	told       slab[packet.Telemetry]
-	sideOut    [2][]sideBox // by parity of the window, then partition
-	linkFrames int64        // PFC frames or flow-control packets sent less received: negative where more arrive than leave
-	repeats    int64        // flow-control packets among them that say nothing new
-	received   int64        // frames that arrived at hosts
-	dropped    int64        // frames dropped on links and in switches, frames of a link's own apart
-	arrived    units.Time   // latest arrival of such a frame in the current cell, or one before it
-	moved      units.Time   // last arrival or drop of a frame that is not the link's own, up to the current cell
-	stirred    units.Time   // last event that may make something move: PFC frames, refreshes and expiries apart
+	fault      *congestion.Fault // see StopFor
+	sideOut    [2][]sideBox      // by parity of the window, then partition
+	linkFrames int64             // PFC frames or flow-control packets sent less received: negative where more arrive than leave
+	repeats    int64             // flow-control packets among them that say nothing new
+	received   int64             // frames that arrived at hosts
+	dropped    int64             // frames dropped on links and in switches, frames of a link's own apart
+	arrived    units.Time        // latest arrival of such a frame in the current cell, or one before it
+	moved      units.Time        // last arrival or drop of a frame that is not the link's own, up to the current cell
+	stirred    units.Time        // last event that may make something move: PFC frames, refreshes and expiries apart
 	measuring  bool
 	end        units.Time // of the run, once it is over
 	lossy      []uint64   // a bit per connection; see noteLoss

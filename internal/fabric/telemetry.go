@@ -6,6 +6,16 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
+// StopFor notes that a run is to end for what a controller did; the first of several counts.
+func (n *Net) StopFor(f *congestion.Fault) {
+	if n.fault == nil || f.Before(n.fault) {
+		n.fault = f
+	}
+}
+
+// Fault is why the run is to end, nil if it is not.
+func (n *Net) Fault() *congestion.Fault { return n.fault }
+
 // leave notes that a stamped packet starts on its way out of port i: its stamps, what the switch
 // writes into it, and, where the peer lives in another partition, the number of all that in the mailbox.
 func (n *Net) leave(now units.Time, i int, p *Port, pk *packet.Packet) uint32 {

@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -42,6 +43,9 @@ func (h *Host) probe(now units.Time, q uint32) {
 func (h *Host) queueProbe(now units.Time, q uint32) bool {
 	var p packet.Packet
 	s := &h.qps[q]
+	if what := s.qp.ControlFault(); what != "" {
+		h.net.StopFor(&congestion.Fault{Name: h.specs[q].Config.Control.Name, What: what, At: now, Host: h.Name, QP: int(q)})
+	}
 	if !s.qp.TakeProbe(now, &p) {
 		return false
 	}

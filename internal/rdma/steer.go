@@ -43,6 +43,7 @@ type steering struct {
 	carries        packet.Telemetry
 	heard          *packet.Telemetry // what the packet that is being received brought back
 	probe          bool              // one is to be sent
+	fault          string            // what the controller did that none may; "": nothing
 	ackNow         bool
 	// What changes lowered, by their cause; the sum is bit/s taken off.
 	slowed    [congestion.NumCauses]record.Act
@@ -66,19 +67,22 @@ func (q *QP) startSteering(s *Setup, now units.Time) {
 	if l.BaseRTT <= 0 {
 		l.BaseRTT = s.Line.TxTime(full)
 	}
-	x := &steering{ctl: c.Settings.Start(&l), needs: c.Settings.Needs(), rate: s.Line, rtt: l.BaseRTT,
+	x := &steering{ctl: c.Start(&l), needs: c.Settings.Needs(), rate: s.Line, rtt: l.BaseRTT,
 		again: units.Never, askAt: units.Never, least: s.Line}
 	q.rare().steer, q.steered = x, true
-	x.take(c.Name, now, x.ctl.Decide(now), s.Line)
+	x.take(now, x.ctl.Decide(now), s.Line)
 	x.least = x.allowed(q.line)
 	q.fitWindow()
 }
 
 // take puts a decision into place. It stops a controller that asks for what cannot be.
-func (x *steering) take(name string, now units.Time, d congestion.Decision, line units.Rate) {
+func (x *steering) take(now units.Time, d congestion.Decision, line units.Rate) {
 	if d.Again <= now {
-		panic(congestion.Fault{Name: name, What: "asked at " + now.String() + " to be asked again at " + d.Again.String() +
-			", which is not later"})
+		x.fault = "wants to be asked again at " + d.Again.Human() + ", which is not later"
+		d.Again = units.Never
+	}
+	if g, watched := x.ctl.(*congestion.Guarded); watched && x.fault == "" {
+		x.fault = g.Fault()
 	}
 	x.rate, x.window, x.gap, x.again = min(max(d.Rate, 1), line), d.Window, d.Gap, d.Again
 	x.probe = x.probe || d.Probe && x.needs.Probes
@@ -106,7 +110,7 @@ func (q *QP) decide(now units.Time) {
 	rate, window, gap := x.rate, x.window, x.gap
 	d := x.ctl.Decide(now)
 	was := x.allowed(q.line)
-	x.take(q.cfg.Control.Name, now, d, q.line)
+	x.take(now, d, q.line)
 	if x.rate < rate || x.window < window || x.gap > gap {
 		is := x.allowed(q.line)
 		x.slowed[d.Cause].Add(now, int64(max(0, was-is)))
@@ -301,6 +305,9 @@ func (q *QP) receiveProbe(now units.Time, p *packet.Packet, out *Replies) {
 		q.decide(now)
 	}
 }
+
+// ControlFault is what the queue pair's controller did that none may; "": nothing. Only of a steered one.
+func (q *QP) ControlFault() string { return q.cold.extras.steer.fault }
 
 // Slowdowns are the changes of a steered queue pair's controller that took something off, by cause;
 // nil: it has none.

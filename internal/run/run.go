@@ -86,7 +86,11 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return Simulate(ctx, w, opt), w.Valid, nil
+	r := Simulate(ctx, w, opt)
+	if f := w.Fault(); f != nil {
+		return nil, nil, f
+	}
+	return r, w.Valid, nil
 }
 
 // Unless returns what work returns, or ctx's error as soon as ctx ends: reading and building
@@ -298,7 +302,7 @@ func (r *runner) advance(limit units.Time) {
 // finished notes why the run is over, if it is.
 func (r *runner) finished() bool {
 	switch {
-	case r.ctx.Err() != nil:
+	case r.ctx.Err() != nil || r.Valid.Control != nil && r.Fault() != nil:
 		r.stopped = interrupted
 	case int64(r.Engine.Alive()) == r.repeats() && r.open() == 0 && r.paused() == 0 && r.untold() == 0 && r.working() == 0 && r.restless() == 0:
 		r.atRest()

@@ -77,9 +77,19 @@ func valueKeys(c *congestion.Control) (keys []key) {
 // registry is the algorithms that the scenario may name.
 func (r *resolver) registry() *congestion.Registry {
 	if r.controllers == nil {
-		r.controllers, _ = congestion.NewRegistry() // of this package alone: their names differ, which a test holds
+		r.controllers = r.known.controllers()
 	}
 	return r.controllers
+}
+
+// controllers are the algorithms that x knows; those that are in the way of others, or not in order, are left
+// out, as the program was told when it brought them.
+func (x Known) controllers() *congestion.Registry {
+	all, err := congestion.NewRegistry(x.Controllers...)
+	if err != nil {
+		all, _ = congestion.NewRegistry()
+	}
+	return all
 }
 
 // readController reads the section, and what it asks of the stack.

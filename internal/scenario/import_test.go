@@ -1,12 +1,13 @@
 package scenario
 
 import (
-	"github.com/hopscope/hopscope/internal/congestion"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/hopscope/hopscope/internal/congestion"
 )
 
 // sameAgain parses what was kept of a scenario made from foreign files and

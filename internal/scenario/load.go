@@ -11,6 +11,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/balance"
 	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/importer"
@@ -74,7 +75,8 @@ type Source struct {
 
 // Known is what scenarios may name beside what the program itself has.
 type Known struct {
-	Balancers []balance.Kind // under routing
+	Balancers   []balance.Kind         // under routing
+	Controllers []congestion.Algorithm // under controller
 }
 
 // Load reads a scenario: the name of a shipped one or a file. Each element of

@@ -29,7 +29,7 @@ func (x Known) Sheets() []Sheet {
 		out = append(out, Sheet{"stack", s.Name, s.Summary, s.notes()})
 	}
 	out = append(out, dcqcnSheets()...)
-	out = append(out, controllerSheets(new(resolver).registry())...)
+	out = append(out, controllerSheets(x.controllers())...)
 	out = append(out, ibccSheets()...)
 	out = append(out, transportSheets()...)
 	out = append(out, tcpSheets()...)

@@ -119,7 +119,7 @@ func TestBadController(t *testing.T) {
 	t.Parallel()
 	for bad, want := range map[string]string{
 		"panics": "panicked: runtime error: index out of range [1000] with length 0",
-		"hoards": "holds more than 1.049MB of memory for one queue pair, after ",
+		"hoards": "holds more than 1MiB of memory for one queue pair, after ",
 		"past":   "wants to be asked again at ",
 	} {
 		lib, err := hopscope.New(hopscope.WithControllers(ownControl("mine", bad)))

@@ -41,6 +41,10 @@ func (m Mechanism) English() (did, noun string) {
 		did = "set BECN on"
 	case CEOnAck:
 		did = "flagged"
+	case StampOnAck:
+		did = "returned time stamps on"
+	case INTOnAck:
+		did = "returned telemetry on"
 	default:
 		did = "sent"
 	}

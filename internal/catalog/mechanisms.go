@@ -39,6 +39,14 @@ const (
 	AskedAgain   // actor: requester that missed responses; count: READ requests sent again for them
 	NAKRefused   // actor: responder. A protocol or access error, no congestion
 	RateCut      // actor: requester; sum: bit/s taken off
+	DelayCut     // likewise, by a controller that found round trips too long
+	LoadCut      // likewise, by one that read of a busy port in telemetry
+	LossCut      // likewise, by one that heard of a loss
+	DelayRise    // actor: requester; count: times that its controller found round trips too long, and cut
+	LoadRise     // actor: requester; count: times that telemetry told of a port busier than its controller wants
+	StampOnAck   // actor: responder; count: acknowledgements that took back a time stamp
+	INTOnAck     // likewise, with telemetry
+	ProbeAnswer  // actor: responder; count: probes of the round trip answered
 	CCTIIncrease // actor: requester, or the first of those that share an index; sum: bit/s taken off
 	SlowRestart  // actor: requester; count: windows made small
 	RetransNAK   // actor: requester; count: packets; sum: payload bytes
@@ -180,6 +188,17 @@ var mechanisms = []mechanism{
 	NAKRefused: {name: "NAK (request refused)", question: FedBack, noun: "NAK", family: FamilyQueuePairs},
 	RateCut: {name: "rate cut", question: Slowed, unit: UnitRate, noun: "cut",
 		family: FamilyQueuePairs, role: RoleSlow},
+	DelayCut: {name: "rate cut by delay", question: Slowed, unit: UnitRate, noun: "cut",
+		family: FamilyQueuePairs, role: RoleSlow},
+	LoadCut: {name: "rate cut by telemetry", question: Slowed, unit: UnitRate, noun: "cut",
+		family: FamilyQueuePairs, role: RoleSlow},
+	LossCut: {name: "rate cut after loss", question: Slowed, unit: UnitRate, noun: "cut",
+		family: FamilyQueuePairs, role: RoleSlow},
+	DelayRise:   {name: "delay too long or growing", question: Detected, noun: "time", family: FamilyQueuePairs},
+	LoadRise:    {name: "load above target", question: Detected, noun: "time", family: FamilyQueuePairs},
+	StampOnAck:  {name: "time stamp on ACK", question: FedBack, noun: "ACK", family: FamilyQueuePairs, role: RoleTell},
+	INTOnAck:    {name: "telemetry on ACK", question: FedBack, noun: "ACK", family: FamilyQueuePairs, role: RoleTell},
+	ProbeAnswer: {name: "probe answer", question: FedBack, noun: "answer", family: FamilyQueuePairs, role: RoleTell},
 	CCTIIncrease: {name: "CCTI increase", question: Slowed, unit: UnitRate, noun: "increase",
 		family: FamilyQueuePairs, role: RoleSlow},
 	SlowRestart: {name: "slow restart", question: Slowed, noun: "restart", family: FamilyQueuePairs},

@@ -29,6 +29,7 @@ const maxSeeds = 1000
 type compareFlags struct {
 	input
 	stacks  []string
+	control []string // in place of the stack's congestion control, in turn
 	seeds   int
 	seed    uint64
 	json    string
@@ -44,12 +45,14 @@ func newCompare(p Pipeline) *cobra.Command {
 		Short: "Run a scenario over several stacks and set what happened side by side",
 		Example: "  hopscope compare incast-4to1\n" +
 			"  hopscope compare incast-4to1 --stacks rocev2,rocev2-pfc-only --seeds 5\n" +
+			"  hopscope compare incast-4to1 --controllers dcqcn,hpcc,swift,timely,dctcp\n" +
 			"  hopscope compare my.yaml --set switch.buffer=8MB --json result.json",
 		RunE: func(c *cobra.Command, args []string) error { return runCompare(c, args, f, p) },
 	}
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.stacks, "stacks", nil, "stacks to compare, `a,b`; hopscope show lists them. Of data in GPUs also \"rocev2 staged\" and the like; all: every column (default: all stacks, of data in GPUs a selection)")
+	flags.StringSliceVar(&f.control, "controllers", nil, "congestion controls to compare, `a,b`, each in place of the scenario's own: dcqcn, hpcc, timely, swift, dctcp, rtt-probe")
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
@@ -66,7 +69,9 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	if err != nil {
 		return err
 	}
-	if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
+	if c.Flags().Changed("controllers") {
+		f.stacks = f.controlled(c, base)
+	} else if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
 		f.stacks = columns(c, base, len(f.stacks) == 1)
 	}
 	opt, err := f.compared(c)
@@ -132,6 +137,24 @@ func (f *compareFlags) read(args []string) (run.Options, error) {
 	return run.Options{Scenario: of, Text: v.Source, Set: f.set, Known: f.known}, nil
 }
 
+// controlled lists the columns of a comparison of congestion controls: each over each stack that is named, or
+// the scenario's own.
+func (f *compareFlags) controlled(c *cobra.Command, base run.Options) (names []string) {
+	stacks := f.stacks
+	if !c.Flags().Changed("stacks") {
+		stacks = []string{scenario.DefaultStack}
+		if v, err := run.Load(base); err == nil {
+			stacks[0] = v.Stack
+		}
+	}
+	for _, s := range stacks {
+		for _, control := range f.control {
+			names = append(names, s+" "+control)
+		}
+	}
+	return names
+}
+
 // columns lists all columns of a scenario, or those shown by default. What is wrong
 // with the scenario its runs say, of each stack what is wrong there.
 func columns(c *cobra.Command, base run.Options, all bool) []string {
@@ -178,7 +201,7 @@ func (f *compareFlags) compared(c *cobra.Command) (compare.Options, error) {
 		return opt, fmt.Errorf("--stacks names no stack; give some of %s", strings.Join(scenario.StackNames(), ", "))
 	}
 	for i, s := range f.stacks {
-		if msg := scenario.CheckColumn(s); msg != "" {
+		if msg := f.known.CheckColumn(s); msg != "" {
 			return opt, fmt.Errorf("--stacks: %s", msg)
 		}
 		if slices.Contains(f.stacks[:i], s) {

@@ -128,6 +128,9 @@ func (x *index) windowCause(qps []int32, limit int64) string {
 	for _, i := range qps {
 		q := &x.r.QPs[i]
 		w := q.Limits.WindowBytes
+		if q.Limits.Windowed { // which moves: it never let out more than this
+			w = q.Limits.PeakOutstanding
+		}
 		if w == 0 {
 			return ""
 		}
@@ -243,11 +246,10 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	cuts, kmin, what := int64(0), int64(0), ""
 	var cut []int32
 	for _, i := range qps {
-		slow, of := x.r.QPs[i].Layer.Vocabulary().Slow, "rate cut"
+		a, of := x.slowed(&x.r.QPs[i]), "rate cut"
 		if x.r.QPs[i].Is(catalog.Streams) {
-			slow, of = catalog.CutECE, "window cut"
+			a, of = x.actOf(catalog.CutECE, &x.r.QPs[i]), "window cut"
 		}
-		a := x.actOf(slow, &x.r.QPs[i])
 		if a.Count == 0 || a.First >= peak {
 			continue
 		}
@@ -265,6 +267,9 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	who := x.who(cut)
 	if len(cut) < len(qps) {
 		who += " of " + FormatCount(int64(len(qps)))
+	}
+	if says := x.cutsBy(&x.r.QPs[cut[0]]); says != "" {
+		return fmt.Sprintf("%s of %s slowed %s first, as %s", plural(cuts, what), x.r.QPs[cut[0]].Limits.Control, who, says)
 	}
 	return fmt.Sprintf("%s slowed %s first, as marks begin at Kmin, %s", plural(cuts, what), who, FormatBytes(kmin))
 }

@@ -330,6 +330,12 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		if goodput < q.MinRateBps { // of a message that mostly waited for others
 			at = "back"
 		}
+		if says := x.cutsBy(q); says != "" {
+			return x.sayControlled(f, q, fmt.Sprintf("%s held %s %s, as %s", q.Limits.Control, me, at, says), cause)
+		}
+		if q.Limits.Control != "" {
+			words.Control = q.Limits.Control
+		}
 		how = fmt.Sprintf("%s held %s %s after %ss from %s", words.Control, me, at, words.Message, peerHost(q))
 		if x.known.to == 0 { // of the queue pair's life
 			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s from %s", words.Control, me, at, FormatRate(q.MinRateBps),
@@ -403,10 +409,16 @@ func (x *index) ownRate(f *record.Message) units.Rate {
 // notified reports whether congestion control had slowed a queue pair by the end of the time
 // that is asked about.
 func (x *index) notified(q *record.QP) bool {
-	if slow := q.Layer.Vocabulary().Slow; x.actOf(slow, q).Count > 0 {
-		return x.done(slow, q.Place())
+	known := false
+	for _, m := range x.slowing(q) {
+		if x.actOf(m, q).Count > 0 {
+			known = true
+			if x.done(m, q.Place()) {
+				return true
+			}
+		}
 	}
-	return q.CNPsReceived > 0
+	return !known && q.CNPsReceived > 0
 }
 
 // sayEarlier tells what the messages of a queue pair, of which one waited for
@@ -441,6 +453,13 @@ type spentAt struct {
 // window bind.
 func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	l := &q.Limits
+	if l.Windowed {
+		how = fmt.Sprintf("%s's window let %s send no more per round trip", l.Control, me)
+		if says := x.cutsBy(q); says != "" && x.notified(q) {
+			return x.sayControlled(f, q, how+", and had become small, as "+says, Cause{Kind: catalog.CauseWindow, Place: q.Place()})
+		}
+		return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
+	}
 	how = fmt.Sprintf("the window of %s let %s send no more than that per round trip", FormatBytes(l.WindowBytes), me)
 	return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
 }

@@ -80,7 +80,7 @@ func (x *index) mechanisms(places int) []State {
 		v := l.Vocabulary()
 		out = append(out, x.state(v.Mark, "marking is off at every port that carried data", x.markPlaces(l)),
 			x.state(v.Tell, "no responder sends "+l.English().Message+"s: there is no congestion control", x.cnpPlaces(l)),
-			x.state(v.Slow, "no sender has congestion control", x.cutPlaces(l)))
+			x.state(v.Slow, x.marksUnheard(), x.cutPlaces(l)))
 	}
 	out = append(out,
 		x.state(catalog.Pacing, pacingOff(r), x.pacingPlaces()),
@@ -211,8 +211,18 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
 				plural(q.CNPsReceived, message), FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs)
+		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs) && (q.Limits.Control == "" || q.Limits.ECT)
 	})
+}
+
+// marksUnheard says why no sender cuts its rate for marks.
+func (x *index) marksUnheard() string {
+	for i := range x.r.QPs {
+		if c := x.r.QPs[i].Limits.Control; c != "" {
+			return c + " does not go by marks"
+		}
+	}
+	return "no sender has congestion control"
 }
 
 // pacingOff says why no sender spreads what it sends.

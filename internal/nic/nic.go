@@ -551,7 +551,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		}
 		if told != nil {
 			h.net.AddTelemetry(ack, told)
-			s.qp.Echoes()
+			s.qp.Echoes(now)
 		}
 		switch {
 		case stamped:

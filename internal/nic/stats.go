@@ -233,6 +233,12 @@ func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 func actsOf(qp *rdma.QP, lossy bool, tell func(catalog.Question, catalog.Mechanism, record.Act)) {
 	a, d, reads := qp.Acts(), qp.Dropped(), qp.ReadActs()
 	cuts, increases, events, _, _ := qp.Slowed()
+	var delay, load, loss record.Act
+	if by := qp.Slowdowns(); by != nil {
+		delay, load, loss = by[congestion.ByDelay], by[congestion.ByTelemetry], by[congestion.ByLoss]
+		cuts = by[congestion.NoCause].And(by[congestion.ByMark]).And(by[congestion.ByProgress])
+	}
+	stamps, telemetry := qp.Echoed()
 	onAck, afterNAK := catalog.CEOnAck, catalog.RetransNAK
 	if !lossy {
 		afterNAK = catalog.RetransReordered
@@ -255,12 +261,20 @@ func actsOf(qp *rdma.QP, lossy bool, tell func(catalog.Question, catalog.Mechani
 		{catalog.Detected, catalog.RefusedDrop, d.Refused},
 		{catalog.Detected, catalog.BrokenDrop, d.Broken},
 		{catalog.Detected, catalog.CCLog, events},
+		{catalog.Detected, catalog.DelayRise, delay},
+		{catalog.Detected, catalog.LoadRise, load},
 		{catalog.FedBack, catalog.CNPSent, a.CNPSent},
 		{catalog.FedBack, onAck, a.CEOnAck},
 		{catalog.FedBack, catalog.NAKSent, a.NAKSent},
 		{catalog.FedBack, catalog.AskedAgain, reads.AskedAgain},
 		{catalog.FedBack, catalog.NAKRefused, a.Refused},
+		{catalog.FedBack, catalog.StampOnAck, stamps},
+		{catalog.FedBack, catalog.INTOnAck, telemetry},
+		{catalog.FedBack, catalog.ProbeAnswer, qp.ProbesAnswered()},
 		{catalog.Slowed, catalog.RateCut, cuts},
+		{catalog.Slowed, catalog.DelayCut, delay},
+		{catalog.Slowed, catalog.LoadCut, load},
+		{catalog.Slowed, catalog.LossCut, loss},
 		{catalog.Slowed, catalog.CCTIIncrease, increases},
 		{catalog.Slowed, catalog.SlowRestart, qp.SlowRestarts()},
 		{catalog.Recovered, afterNAK, a.RetransNAK},

@@ -77,6 +77,10 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 		ECT: c.ECT || q.hasIB, CNP: q.notifies() && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB || q.steered,
 		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
+	if q.steered {
+		l.Control, l.Windowed, l.InitialBps = c.Control.Title, q.cold.extras.steer.window > 0, q.setup.Initial
+		l.ControlBytes = q.cold.extras.steer.telemetry
+	}
 	if q.service == RC { // the others have nothing to wait for
 		l.TimeoutPS = c.Timeout
 	}

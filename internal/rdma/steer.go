@@ -47,6 +47,8 @@ type steering struct {
 	ackNow         bool
 	// What changes lowered, by their cause; the sum is bit/s taken off.
 	slowed    [congestion.NumCauses]record.Act
+	echoed    record.Act // acknowledgements with Telemetry
+	answered  record.Act // probes
 	least     units.Rate
 	sending   congestion.Sending
 	feedback  congestion.Feedback
@@ -209,11 +211,32 @@ func (q *QP) Telemetry() *packet.Telemetry {
 // that call. Only of a steered queue pair, as TakeProbe.
 func (q *QP) Heard(t *packet.Telemetry) { q.cold.extras.steer.heard = t }
 
-// Echoes counts an acknowledgement that takes telemetry back.
-func (q *QP) Echoes() {
+// Echoes counts an acknowledgement that takes back what its request carried.
+func (q *QP) Echoes(now units.Time) {
 	if q.steered {
-		q.cold.extras.steer.telemetry += int64(q.cold.extras.steer.needs.WireBytes())
+		x := q.cold.extras.steer
+		x.telemetry += int64(x.needs.WireBytes())
+		x.echoed.Add(now, 1)
 	}
+}
+
+// Echoed are the acknowledgements that took back time stamps, and those that took back telemetry.
+func (q *QP) Echoed() (stamps, telemetry record.Act) {
+	switch {
+	case !q.steered:
+		return stamps, telemetry
+	case q.cold.extras.steer.needs.INT:
+		return stamps, q.cold.extras.steer.echoed
+	}
+	return q.cold.extras.steer.echoed, telemetry
+}
+
+// ProbesAnswered are the probes of the round trip that this responder answered.
+func (q *QP) ProbesAnswered() (a record.Act) {
+	if q.cold.extras != nil && q.cold.extras.steer != nil {
+		a = q.cold.extras.steer.answered
+	}
+	return a
 }
 
 // hear tells the controller of an event; bytes of payload were acknowledged with it.
@@ -294,6 +317,10 @@ func (q *QP) receiveProbe(now units.Time, p *packet.Packet, out *Replies) {
 		out.N++
 		q.address(a, &q.setup.Ack, packet.Probe)
 		a.Opcode, a.Frame, a.VA = OpProbeAnswer, q.probeFrame(), p.VA
+		if q.steered {
+			q.cold.extras.steer.answered.Add(now, 1)
+			q.cold.extras.steer.telemetry += congestion.ProbeBytes
+		}
 	case q.steered:
 		q.cold.extras.steer.heard = nil
 		f := &q.cold.extras.steer.feedback
@@ -316,12 +343,4 @@ func (q *QP) Slowdowns() *[congestion.NumCauses]record.Act {
 		return nil
 	}
 	return &q.cold.extras.steer.slowed
-}
-
-// ControlBytes is what this queue pair has sent for its controller: time stamps, telemetry, probes.
-func (q *QP) ControlBytes() int64 {
-	if !q.steered {
-		return 0
-	}
-	return q.cold.extras.steer.telemetry
 }

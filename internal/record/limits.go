@@ -82,6 +82,13 @@ type QPLimits struct {
 	InitialBps  units.Rate `json:"initial_bps,omitempty"` // where DCQCN starts; 0: the line's rate
 	MaxBps      units.Rate `json:"max_bps,omitempty"`     // DCQCN's cap, or what CCTI_Min leaves; 0: the line's rate
 	WindowBytes int64      `json:"window_bytes,omitempty"`
+	// Control is the title of the congestion control, where that is one of the registry.
+
+	Control string `json:"control,omitempty"`
+	// Windowed says that the controller keeps a window.
+	Windowed bool `json:"control_window,omitempty"`
+	// ControlBytes is what the queue pair has sent for it, in frame bytes: time stamps, telemetry, probes.
+	ControlBytes int64 `json:"control_bytes,omitempty"`
 	// PeakOutstanding is the most payload in flight, with a window only.
 	PeakOutstanding int64 `json:"peak_outstanding_bytes,omitempty"`
 	// BitmapPackets is the receive bitmap of selective repeat, which bounds the

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/server"
+	"github.com/hopscope/hopscope/internal/tree"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // A column of a comparison is a stack or, where data lie in GPUs, a stack with GPUDirect
-// or one with staging: "rocev2" and "rocev2 staged".
+// or one with staging: "rocev2" and "rocev2 staged". A congestion control may follow the stack: "rocev2 hpcc".
 
 // stagedSuffix ends the name of a column whose data are staged.
 const stagedSuffix = " staged"
@@ -28,15 +29,23 @@ const (
 )
 
 // splitColumn takes a column's name apart.
-func splitColumn(name string) (stack string, staged bool) {
-	return strings.CutSuffix(name, stagedSuffix)
+func splitColumn(name string) (stack, controller string, staged bool) {
+	name, staged = strings.CutSuffix(name, stagedSuffix)
+	stack, controller, _ = strings.Cut(name, " ")
+	return stack, controller, staged
 }
 
 // CheckColumn says in one line what is wrong with a column's name, or nothing.
-func CheckColumn(name string) string {
-	stack, staged := splitColumn(name)
+func (x Known) CheckColumn(name string) string {
+	stack, controller, staged := splitColumn(name)
 	if msg := CheckStack(stack); msg != "" {
 		return msg
+	}
+	if known := append([]string{dcqcnName}, x.controllers().Names()...); controller != "" && !contains(known, controller) {
+		return fmt.Sprintf("%q is no congestion control; %s", controller, tree.Suggest(controller, known))
+	}
+	if controller != "" && !controlled(stack) {
+		return fmt.Sprintf("%q: the stack %s has no congestion control that another could stand in for; say %s", name, stack, stack)
 	}
 	if staged && OverTCP(stack) {
 		return fmt.Sprintf("%q: TCP always copies data of GPUs through the host's memory; say %s", name, stack)
@@ -79,14 +88,24 @@ func (v *Valid) DataInGPUs() bool {
 
 // setColumn puts a column's stack, and the way of its data, in place of the scenario's
 // own.
-func setColumn(root *node, name string) *Error {
+func setColumn(root *node, name string, known Known) *Error {
 	at := pos{File: "--stacks"}
-	if msg := CheckColumn(name); msg != "" {
+	if msg := known.CheckColumn(name); msg != "" {
 		return at.Errorf("%s", msg)
 	}
-	stack, staged := splitColumn(name)
+	stack, controller, staged := splitColumn(name)
 	if bad := setStack(root, stack); bad != nil {
 		return bad
+	}
+	switch controller {
+	case "":
+	case dcqcnName:
+		root.Remove("controller")
+	default: // with the scenario's values, where it has some for this one
+		if own := root.Get("controller"); own == nil || own.Kind != mappingNode || own.Get(controller) == nil {
+			root.Put("controller", at, &node{Kind: scalarNode, Text: controller, Pos: at})
+		}
+		root.Remove("dcqcn")
 	}
 	switch {
 	case staged:
@@ -97,6 +116,11 @@ func setColumn(root *node, name string) *Error {
 		root.Remove("gpudirect")
 	}
 	return nil
+}
+
+// controlled reports whether a stack has a congestion control of RoCEv2.
+func controlled(stack string) bool {
+	return slices.ContainsFunc(Stacks(), func(s Stack) bool { return s.Name == stack && s.CC })
 }
 
 // hasServers reports whether any hosts have an inside.

@@ -63,16 +63,18 @@ func TestColumnNames(t *testing.T) {
 		t.Errorf("%d columns, want %d: %v", len(all), want, all)
 	}
 	for _, name := range append(DefaultColumns(v), all...) {
-		if msg := CheckColumn(name); msg != "" || !contains(all, name) {
+		if msg := (Known{}).CheckColumn(name); msg != "" || !contains(all, name) {
 			t.Errorf("%s: %s", name, msg)
 		}
 	}
 	for name, want := range map[string]string{
 		"tcp staged":    `"tcp staged": TCP always copies data of GPUs through the host's memory; say tcp`,
 		"rocev3 staged": `"rocev3" is not a stack; did you mean "rocev2"?`,
+		"rocev2 hpc":    `"hpc" is no congestion control; did you mean "hpcc"?`,
+		"tcp hpcc":      `"tcp hpcc": the stack tcp has no congestion control that another could stand in for; say tcp`,
 		"staged":        `"staged" is not a stack; use one of `,
 	} {
-		if got := CheckColumn(name); !strings.HasPrefix(got, want) {
+		if got := (Known{}).CheckColumn(name); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

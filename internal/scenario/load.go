@@ -184,7 +184,7 @@ func (s *Source) apply(root *node) *Error {
 		return pos{File: "--stacks"}.Errorf("an ns3 section puts the rules of the ns-3 RDMA simulators in place of any stack, so there are none to compare; vary its keys with hopscope run, such as --set ns3.ENABLE_QCN=0")
 	}
 	if s.Stack != "" {
-		if bad := setColumn(root, s.Stack); bad != nil {
+		if bad := setColumn(root, s.Stack, s.Known); bad != nil {
 			return bad
 		}
 	}

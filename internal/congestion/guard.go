@@ -71,7 +71,8 @@ func (g *Guarded) weigh() {
 	w := weighing{seen: map[uintptr]bool{}}
 	w.add(reflect.ValueOf(g.ctl))
 	if w.bytes > maxHeld {
-		g.fault = fmt.Sprintf("holds more than %v of memory for one queue pair, after %d calls", units.Bytes(maxHeld), g.calls)
+		g.fault = fmt.Sprintf("holds more than %v of memory for one queue pair, after %d calls",
+			units.Bytes(maxHeld), g.calls)
 	}
 }
 

@@ -53,7 +53,7 @@ type Net struct {
 	told       slab[packet.Telemetry]
 	fault      *congestion.Fault // see StopFor
 	sideOut    [2][]sideBox      // by parity of the window, then partition
-	linkFrames int64             // PFC frames or flow-control packets sent less received: negative where more arrive than leave
+	linkFrames int64             // PFC frames or flow-control packets sent less received: may be negative
 	repeats    int64             // flow-control packets among them that say nothing new
 	received   int64             // frames that arrived at hosts
 	dropped    int64             // frames dropped on links and in switches, frames of a link's own apart

@@ -62,5 +62,6 @@ func (x *index) sayControlled(f *record.Message, q *record.QP, how string, cause
 	if worst == nil {
 		return cause, how
 	}
-	return x.orMoved(atPort(worst), how+fmt.Sprintf("; on its way %s had the longest queue", worst.ID())+x.filledBy(worst), f)
+	how += fmt.Sprintf("; on its way %s had the longest queue", worst.ID())
+	return x.orMoved(atPort(worst), how+x.filledBy(worst), f)
 }

@@ -456,7 +456,8 @@ func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cau
 	if l.Windowed {
 		how = fmt.Sprintf("%s's window let %s send no more per round trip", l.Control, me)
 		if says := x.cutsBy(q); says != "" && x.notified(q) {
-			return x.sayControlled(f, q, how+", and had become small, as "+says, Cause{Kind: catalog.CauseWindow, Place: q.Place()})
+			return x.sayControlled(f, q, how+", and had become small, as "+says,
+				Cause{Kind: catalog.CauseWindow, Place: q.Place()})
 		}
 		return x.sayOutstanding(f, q, catalog.CauseWindow, how, l.WindowBytes)
 	}

@@ -83,7 +83,6 @@ type QPLimits struct {
 	MaxBps      units.Rate `json:"max_bps,omitempty"`     // DCQCN's cap, or what CCTI_Min leaves; 0: the line's rate
 	WindowBytes int64      `json:"window_bytes,omitempty"`
 	// Control is the title of the congestion control, where that is one of the registry.
-
 	Control string `json:"control,omitempty"`
 	// Windowed says that the controller keeps a window.
 	Windowed bool `json:"control_window,omitempty"`

@@ -45,7 +45,8 @@ func (x Known) CheckColumn(name string) string {
 		return fmt.Sprintf("%q is no congestion control; %s", controller, tree.Suggest(controller, known))
 	}
 	if controller != "" && !controlled(stack) {
-		return fmt.Sprintf("%q: the stack %s has no congestion control that another could stand in for; say %s", name, stack, stack)
+		return fmt.Sprintf("%q: the stack %s has no congestion control that another could stand in for; say %s",
+			name, stack, stack)
 	}
 	if staged && OverTCP(stack) {
 		return fmt.Sprintf("%q: TCP always copies data of GPUs through the host's memory; say %s", name, stack)

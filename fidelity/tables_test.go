@@ -2,8 +2,12 @@ package fidelity
 
 import (
 	"context"
+	"flag"
+	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,13 +21,15 @@ func TestPublishedTables(t *testing.T) {
 		t.Skip("HOPSCOPE_DATA has no tables, or the test is short")
 	}
 	c := &checker{book: book{name: "tables"}, ctx: context.Background(), opt: &opt, watch: &watch{opt: &opt}}
-	points := slices.DeleteFunc(c.tablePoints(opt.tablesPath()), func(p point) bool { return p.size > 16<<20 })
+	points := slices.DeleteFunc(c.tablePoints(opt.tablesPath()), func(p point) bool { return p.size > 16<<20 && !*updateTables })
 	if len(points) < 90 {
 		t.Fatalf("%d rows", len(points))
 	}
+	page := readTablesPage(t)
 	for i := range points {
 		p := &points[i]
 		c.predict(p)
+		page.hold(t, p)
 		t.Logf("%s %d B: %.2f us, measured %.2f, %.2f times (%s)", p.table, p.size, p.predicted, p.measured, p.predicted/p.measured, p.choice)
 	}
 	for k, v := range judge(points) {
@@ -36,5 +42,64 @@ func TestPublishedTables(t *testing.T) {
 				t.Errorf("%s is more than 40 %% off", far)
 			}
 		}
+	}
+}
+
+// tablesPage is the page of docs that has the rows of the tables, and which of its lines has each.
+type tablesPage struct {
+	lines []string
+	at    map[string]int // by table and size
+}
+
+const tablesPagePath = "../docs/nccl-tables.md"
+
+var updateTables = flag.Bool("update", false, "write docs/nccl-tables.md anew, with all rows")
+
+func readTablesPage(t *testing.T) *tablesPage {
+	t.Helper()
+	text, err := os.ReadFile(tablesPagePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := &tablesPage{lines: strings.Split(string(text), "\n"), at: make(map[string]int)}
+	table := ""
+	for i, line := range page.lines {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			table = name
+		} else if cells := strings.Split(line, " | "); len(cells) == 6 {
+			page.at[table+strings.TrimPrefix(cells[0], "|")] = i
+		}
+	}
+	if *updateTables {
+		t.Cleanup(func() {
+			if err := os.WriteFile(tablesPagePath, []byte(strings.Join(page.lines, "\n")), 0o644); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return page
+}
+
+// hold sees that the page has what is predicted of a point, within a percent, or puts it there.
+func (page *tablesPage) hold(t *testing.T, p *point) {
+	t.Helper()
+	i, ok := page.at[fmt.Sprintf("%s %d", p.table, p.size)]
+	if !ok {
+		t.Errorf("%s has no row of %s with %d B", tablesPagePath, p.table, p.size)
+		return
+	}
+	cells := strings.Split(page.lines[i], " | ")
+	if *updateTables {
+		digits := map[bool]int{true: 2}[p.predicted < 100] + map[bool]int{true: 1}[p.predicted >= 100 && p.predicted < 1000]
+		fields := strings.Fields(p.choice)
+		cells[2], cells[3] = strconv.FormatFloat(p.predicted, 'f', digits, 64), fmt.Sprintf("%.2f", p.predicted/p.measured)
+		cells[4] = fmt.Sprintf("%s %s, %s", fields[0], fields[1], fields[2])
+		page.lines[i] = strings.Join(cells, " | ")
+		return
+	}
+	us, err := strconv.ParseFloat(cells[2], 64)
+	if err != nil || math.Abs(us/p.predicted-1) > .01 || strings.ReplaceAll(cells[4], ",", "") != p.choice {
+		t.Errorf("%s has %s us and %s of %s with %d B; it is %.2f and %s (-update writes it anew)", tablesPagePath, cells[2], cells[4],
+			p.table, p.size, p.predicted, p.choice)
 	}
 }

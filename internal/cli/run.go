@@ -66,7 +66,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.json, "json", "", "write the result as JSON to `FILE` (-: to standard output, instead of the report)")
-	flags.StringVar(&f.csv, "csv", "", "write messages.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv, mechanisms.csv and cpu.csv to `DIR`, and of collectives collectives.csv and critical.csv")
+	flags.StringVar(&f.csv, "csv", "", "write messages.csv, accounts.csv, slowdowns.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv, mechanisms.csv and cpu.csv to `DIR`, and of collectives collectives.csv and critical.csv")
 	flags.StringVar(&f.out, "out", "", "keep result and scenario in the run directory `DIR`, for hopscope report")
 	f.pictures.flags(flags, "the run")
 	f.changes(flags, p)

@@ -12,14 +12,16 @@ import (
 // Summary is everything a report says about a run, beyond the records
 // themselves.
 type Summary struct {
-	Answers  []Answer   `json:"-"` // in the order of Questions
-	Messages Messages   `json:"messages"`
-	Entries  []Entry    `json:"workloads"`      // in the order the flows first name them
-	Calls    []Calls    `json:"rpcs,omitempty"` // of the entries that have remote procedure calls, in the same order
-	Fairness []Fairness `json:"fairness"`
-	Work     []Work     `json:"work"`          // of applications, per workload entry in the same order
-	CPU      []HostCPU  `json:"cpu,omitempty"` // of hosts whose cores did anything that costs time
-	Totals   Totals     `json:"totals"`
+	Answers  []Answer `json:"-"` // in the order of Questions
+	Messages Messages `json:"messages"`
+	Entries  []Entry  `json:"workloads"` // in the order the flows first name them
+	// Slowdowns are those of all messages by size, the smallest first.
+	Slowdowns []Slowdown `json:"slowdowns,omitempty"`
+	Calls     []Calls    `json:"rpcs,omitempty"` // of the entries that have remote procedure calls, in the same order
+	Fairness  []Fairness `json:"fairness"`
+	Work      []Work     `json:"work"`          // of applications, per workload entry in the same order
+	CPU       []HostCPU  `json:"cpu,omitempty"` // of hosts whose cores did anything that costs time
+	Totals    Totals     `json:"totals"`
 	// Verdict is what dominates the run; nil: nothing does.
 	Verdict *Verdict `json:"verdict,omitempty"`
 	// Waits are what messages waited for that nothing else shows, where it was more than a tenth of their time.
@@ -73,6 +75,7 @@ func Summarise(r *record.Run) *Summary {
 	s.Answers = x.answers(s.Totals)
 	s.Messages = messages(r.Messages)
 	s.Entries = entries(r.Messages)
+	s.Slowdowns = Slowdowns(r.Messages)
 	s.Calls = calls(r)
 	s.Fairness = fairness(x)
 	s.Work = work(x)

@@ -50,6 +50,19 @@ func callTable(r *record.Run) *rows.Table {
 	})
 }
 
+// slowdownTable has a row per range of sizes; slowdowns are in thousandths.
+func slowdownTable(r *record.Run) *rows.Table {
+	all := metrics.Slowdowns(r.Messages)
+	header := []string{"from_bytes", "to_bytes", "messages", "best_milli", "p50_milli", "p95_milli", "p99_milli",
+		"worst_milli", "mean_milli"}
+	return lines("slowdowns", header, len(all), func(i int) []string {
+		s := &all[i]
+		q := &s.SlowdownMilli
+		return []string{integer(s.FromBytes), integer(s.ToBytes), integer(q.N), integer(q.Best), integer(q.P50), integer(q.P95),
+			integer(q.P99), integer(q.Worst), integer(q.Mean)}
+	})
+}
+
 // portTable leaves the extremes of the measure window empty when there is none.
 func portTable(ports []record.Port, measured bool) *rows.Table {
 	inWindow := func(n int64) string {

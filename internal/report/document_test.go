@@ -276,7 +276,8 @@ func TestCSV(t *testing.T) {
 			}
 		}
 	}
-	onlyFiles(t, dir, "accounts.csv", "cpu.csv", "ledger.csv", "mechanisms.csv", "messages.csv", "ports.csv", "qps.csv", "rpcs.csv")
+	onlyFiles(t, dir, "accounts.csv", "cpu.csv", "ledger.csv", "mechanisms.csv", "messages.csv", "ports.csv", "qps.csv", "rpcs.csv",
+		"slowdowns.csv")
 }
 
 // onlyFiles fails unless dir holds the named files (in order) and nothing else.

@@ -10,7 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/rows"
 )
 
-// WriteCSV writes messages.csv, accounts.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
+// WriteCSV writes messages.csv, accounts.csv, slowdowns.csv, rpcs.csv, ports.csv, qps.csv, ledger.csv,
 // mechanisms.csv and cpu.csv, of collectives collectives.csv and critical.csv, and of
 // hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes,
 // bps (bit/s).
@@ -30,7 +30,7 @@ func WriteCSV(dir string, r *record.Run) error {
 
 // sheetsOf are the tables of a run that have a CSV file.
 func sheetsOf(r *record.Run) []*rows.Table {
-	out := []*rows.Table{messageTable(r, 1), stageTable(r.Messages), callTable(r),
+	out := []*rows.Table{messageTable(r, 1), stageTable(r.Messages), slowdownTable(r), callTable(r),
 		portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
 		qpTable(r.QPs), ledgerTable(r.Ledger), placeTable(r), cpuTable(r.Processors)}
 	if len(r.Servers) > 0 {

@@ -23,6 +23,7 @@ func (t *text) flows() {
 		t.table(t.flowTable(everyFlow(t.r.Messages), "Message"))
 	} else {
 		t.percentiles()
+		t.slowdowns()
 		if len(t.s.Worst) > 0 {
 			t.section()
 			t.table(t.flowTable(t.s.Worst, "Slowest messages"))
@@ -152,6 +153,27 @@ func (t *text) percentiles() {
 	if t.s.Messages.MessageGoodputBps.N > 0 {
 		t.prose("p95 of goodput: 95 % of the messages reached at least that", t.paint.dim)
 	}
+}
+
+// slowdowns writes the slowdowns by size, where sizes differ enough to tell.
+func (t *text) slowdowns() {
+	if len(t.s.Slowdowns) < 2 {
+		return
+	}
+	t.section()
+	tab := &table{columns: []column{
+		{title: "Slowdown of messages"}, {title: "Messages", right: true}, {title: "Best", right: true, drop: 2},
+		{title: "p50", right: true}, {title: "p95", right: true}, {title: "p99", right: true}, {title: "Worst", right: true},
+		{title: "Mean", right: true, drop: 1},
+	}}
+	for i := range t.s.Slowdowns {
+		s := &t.s.Slowdowns[i]
+		q, name := s.SlowdownMilli, "up to "+metrics.FormatBytes(s.ToBytes)
+		tab.add(name, metrics.FormatCount(int64(q.N)), times(q.Best), times(q.P50), times(q.P95), times(q.P99),
+			times(q.Worst), times(q.Mean))
+	}
+	t.table(tab)
+	t.prose("slowdown: completion over that of the same message alone on the same way", t.paint.dim)
 }
 
 func addQuantiles(tab *table, name string, m metrics.Messages) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -150,9 +151,25 @@ func properties() []property {
 		{"bytes into a switch leave it or are dropped", conserved},
 		{"no port above its rate", withinRate},
 		{"no message faster than its wire time", wireTime},
+		{"no message is faster than alone", notFasterThanAlone},
 		{"times and queues are ordered", ordered},
 		{"each pause sent is received", pausesArrive},
 	}
+}
+
+// notFasterThanAlone: nor is the time alone, where a formula gives it, another than that of a run.
+func notFasterThanAlone(v *scenario.Valid, _ draw, r *record.Run) string {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; metrics.SlowdownMilli(f) > 0 && metrics.SlowdownMilli(f) < 990 {
+			return fmt.Sprintf("message %d from %s to %s took %v, and alone %v", i, f.Src, f.Dst, f.CompletionPS, f.IdealPS)
+		}
+	}
+	w, err := build.New(v, build.Options{})
+	if err != nil {
+		return err.Error()
+	}
+	_, wrong := run.OffIdeal(w, 2)
+	return wrong
 }
 
 func everyMessageEnds(_ *scenario.Valid, d draw, r *record.Run) string {

@@ -40,6 +40,7 @@ type Options struct {
 	Series      *SeriesOptions // what to sample; nil: nothing
 	Timeline    bool           // take the samples that a page shows
 	Watch       *SeriesOptions // samples that are shown as they are taken; nil: none
+	alone       bool           // it is run for what a message takes alone
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -631,6 +632,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 	a := account.New(r.Ends, lossy)
 	out.Places = a.Places()
 	out.Messages = make([]record.Message, 0, v.Plan.Len())
+	ideals := r.newIdeals()
 	for i, m := range v.Plan.All() {
 		start := m.Start
 		if m.Waits() { // when it was to be posted, or the end if it never was
@@ -641,6 +643,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			Src: src, Dst: dst, Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), Number: int32(i), StartPS: start, CompletionPS: -1, Status: "open",
+			IdealPS: ideals.of(m),
 		}
 		if r.Is(m.Conn, catalog.Streams) {
 			a.Stream(&f, i)

@@ -76,6 +76,7 @@ var rules = map[string]rule{
 	"internal/scenario": {level: levelScenario, std: []string{"os"}},
 	"internal/build":    {level: levelScenario + 1},
 	"internal/account":  {level: levelScenario + 2},
+	"internal/ideal":    {level: levelScenario + 2},
 
 	"internal/run":      {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics":  {level: levelRun, std: []string{"sync"}},

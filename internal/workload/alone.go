@@ -1,0 +1,76 @@
+package workload
+
+// Alone is a plan of nothing but one message of p, posted at 0, or of a remote procedure call of
+// nothing but the call. It is not finished. number is the message's place in it, and conns are those
+// of p that it has.
+func (p *Plan) Alone(m *Message) (one *Plan, number int, conns []int) {
+	one = &Plan{Entries: p.Entries, SRQs: p.SRQs, Labels: p.Labels}
+	add := func(m Message) Op {
+		conns = append(conns, m.Conn)
+		one.Conns = append(one.Conns, p.Conns[m.Conn])
+		m.Start, m.Trigger, m.SendDone, m.RecvDone, m.Awaits = 0, 0, 0, 0, false
+		m.Conn = len(one.Conns) - 1
+		return one.AddMessage(m)
+	}
+	other, at := p.other(m)
+	if other == nil {
+		single := *m
+		single.Call, single.Reply = 0, false
+		add(single)
+		return one, 0, conns
+	}
+	request, reply := m, other
+	if m.Reply {
+		request, reply, number = other, m, 1
+	}
+	asks, answers := add(*request), add(*reply)
+	if reply.Back { // over one connection
+		one.Conns, conns = one.Conns[:1], conns[:1]
+		one.Series[answers].Conn = 0
+	}
+	if m.Reply {
+		at = Op(p.placeOf(m))
+	}
+	one.thinks(p, at, asks, answers)
+	return one, number, conns
+}
+
+// thinks has a reply follow a request as reply at does in p.
+func (p *Plan) thinks(from *Plan, at, request, reply Op) {
+	for _, e := range from.edges {
+		if e.to != at {
+			continue
+		}
+		if e.from >= 0 {
+			p.After(reply, request, Received)
+			continue
+		}
+		think := p.AddLocal(from.Locals[^e.from])
+		p.After(think, request, Received)
+		p.After(reply, think, Completed)
+	}
+}
+
+// other is the other message of a call, and its name; nil: m belongs to none.
+func (p *Plan) other(m *Message) (*Message, Op) {
+	if m.Call == 0 {
+		return nil, 0
+	}
+	for i, o := range p.All() {
+		if o.Call == m.Call && o.Reply != m.Reply {
+			found := *o
+			return &found, Op(i)
+		}
+	}
+	return nil, 0
+}
+
+// placeOf is the place of a message of a call.
+func (p *Plan) placeOf(m *Message) int {
+	for i, o := range p.All() {
+		if o.Call == m.Call && o.Reply == m.Reply {
+			return i
+		}
+	}
+	return -1
+}

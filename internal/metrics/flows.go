@@ -207,19 +207,10 @@ func mean(v []int64) int64 {
 	return whole + rest/n
 }
 
-// worst returns the slowest completed messages: by slowdown when every
-// completed message has one (so that sizes compare), else by completion time.
+// worst returns the completed messages that took longest.
 func worst(flows []record.Message) []int {
-	bySlowdown := true
-	for i := range flows {
-		bySlowdown = bySlowdown && (!Completed(&flows[i]) || flows[i].IdealPS > 0)
-	}
-	slower := func(i, j int) int {
-		a, b := &flows[j], &flows[i] // swapped: slowest first
-		if bySlowdown {
-			return cmp.Or(cmp.Compare(SlowdownMilli(a), SlowdownMilli(b)), cmp.Compare(a.CompletionPS, b.CompletionPS))
-		}
-		return cmp.Compare(a.CompletionPS, b.CompletionPS)
+	slower := func(i, j int) int { // swapped: slowest first
+		return cmp.Compare(flows[j].CompletionPS, flows[i].CompletionPS)
 	}
 	out := make([]int, 0, WorstMessages+1)
 	for i := range flows {

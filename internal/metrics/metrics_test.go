@@ -259,13 +259,9 @@ func TestFairness(t *testing.T) {
 func TestWorst(t *testing.T) {
 	flows := []record.Message{
 		{CompletionPS: 100, IdealPS: 100, Status: "success"},
-		{CompletionPS: 50, IdealPS: 10, Status: "success"}, // five times slower than it need be
+		{CompletionPS: 50, IdealPS: 10, Status: "success"}, // slower against what it takes alone, but over sooner
 		{CompletionPS: 900, Status: "remote access error"},
 	}
-	if got := worst(flows); !reflect.DeepEqual(got, []int{1, 0}) {
-		t.Errorf("by slowdown: %v", got)
-	}
-	flows[0].IdealPS = 0 // not comparable by slowdown any more
 	if got := worst(flows); !reflect.DeepEqual(got, []int{0, 1}) {
 		t.Errorf("by completion: %v", got)
 	}

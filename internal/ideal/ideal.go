@@ -49,6 +49,7 @@ type way struct {
 	there, back []station // nil: the formula says nothing
 	mtu         units.Bytes
 	window      int // packets that may be outstanding; 0: any number
+	carries     int // bytes of packets and acknowledgements that are congestion control's
 	// grant is the least time between packets where links have credits: the longest of their loops
 	// over the packets that an input buffer grants.
 	grant units.Time
@@ -83,11 +84,12 @@ func (f *Formula) time(y *way, m *workload.Message) units.Time {
 	c := &v.Plan.Conns[m.Conn]
 	src, dst := &v.NICs[v.Graph.HostOf(c.Src)], &v.NICs[v.Graph.HostOf(c.Dst)]
 	t := src.Host.Post + registration(&src.Host, m) + src.Card.Send
+	data, ack := v.Wire.Data+y.carries, v.Wire.Ack+y.carries
 	head, tail := 0, 0 // beyond what all data packets have: of the first packet, and of the last
 	switch m.Verb {
 	case workload.Read:
 		ask := one(f.frame(v.Wire.Data + v.Wire.RETH))
-		answer := f.packets(m.Bytes, y.mtu, wire.AETHLen, wire.AETHLen)
+		answer := f.packets(m.Bytes, y.mtu, data, wire.AETHLen, wire.AETHLen)
 		asking := f.pass(y.there, ask) + dst.Card.Receive + dst.Card.Send
 		return t + asking + f.within(y, y.back, answer, asking+src.Card.Receive) + src.Card.Receive
 	case workload.CompareSwap, workload.FetchAdd:
@@ -105,12 +107,12 @@ func (f *Formula) time(y *way, m *workload.Message) units.Time {
 	if c.Service == workload.UD {
 		head = wire.DETHLen
 	}
-	p := f.packets(m.Bytes, y.mtu, head, tail)
+	p := f.packets(m.Bytes, y.mtu, data, head, tail)
 	if c.Service != workload.RC { // complete when the last bit has left; the gap behind it counts no more
 		port := y.there[0]
 		return t + f.pass([]station{{rate: port.rate}}, p) - port.rate.TxTime(units.Bytes(v.Wire.Overhead-v.Wire.Preamble))
 	}
-	answering := dst.Card.Receive + dst.Card.Send + f.pass(y.back, one(f.frame(v.Wire.Ack))) + src.Card.Receive
+	answering := dst.Card.Receive + dst.Card.Send + f.pass(y.back, one(f.frame(ack))) + src.Card.Receive
 	return t + f.within(y, y.there, p, answering) + answering
 }
 
@@ -172,9 +174,9 @@ type packets struct {
 // one is a single packet.
 func one(frame units.Bytes) packets { return packets{n: 1, first: frame} }
 
-// packets cuts a message; the first packet has head and the last tail more bytes than others.
-func (f *Formula) packets(bytes, mtu units.Bytes, head, tail int) packets {
-	data := f.w.Valid.Wire.Data
+// packets cuts a message. Packets have data bytes beside their payload, the first head more and the
+// last tail.
+func (f *Formula) packets(bytes, mtu units.Bytes, data, head, tail int) packets {
 	n := max(int((bytes+mtu-1)/mtu), 1)
 	rest := f.padded(bytes-units.Bytes(n-1)*mtu) + data + tail
 	if n == 1 {
@@ -253,6 +255,9 @@ func (f *Formula) way(i int) way {
 	t := &v.Transports[v.NICs[src].Transport]
 	if c.Service == workload.RC {
 		y.window = window(v, t, i)
+		if t.Control != nil {
+			y.carries = t.Control.Settings.Needs().WireBytes()
+		}
 	}
 	y.exact = !slices.ContainsFunc(data, func(s station) bool { return s.rate < data[0].rate }) &&
 		(y.window == 0 || t.AckEvery == 1) && !held(t.CC, c.InitialRate, data[0].rate)

@@ -105,7 +105,13 @@ const (
 // takenUp says that a queue pair's card takes up its work requests one after another, if their number by the
 // least time between two is most of the time that they took in all, and more than the line takes for one; else "".
 func (x *index) takenUp(f *record.Message, q *record.QP) string {
-	gap := q.Limits.MessageGapPS
+	if len(q.Limits.Path) == 0 {
+		return ""
+	}
+	gap := units.Time(0)
+	if p := x.ports[portClass{q.Limits.Path[0].Port, q.Limits.Class}]; p != nil {
+		gap = p.Limits.MessageGapPS
+	}
 	if gap == 0 || Reads(f) || gap <= slowest(&q.Limits).TxTime(units.Bytes(f.Bytes)) {
 		return ""
 	}

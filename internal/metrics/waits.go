@@ -101,7 +101,7 @@ func (x *index) waits(all *tally, v *Verdict, slowest int) []Wait {
 	for i := range all.waits {
 		w := &all.waits[i]
 		milli := mulDiv(int64(w.time), 1000, int64(max(all.total, 1)))
-		told := v != nil && (v.Cause.Kind == w.kind || v.Kind == catalog.VerdictFailure && w.kind == catalog.CauseLoss)
+		told := v != nil && (v.Cause.Kind == w.kind && v.Kind != catalog.VerdictLoss || v.Kind == catalog.VerdictFailure && w.kind == catalog.CauseLoss)
 		if told || max(milli, last[i].slowest)*mostWaited <= 1000 {
 			continue
 		}

@@ -57,6 +57,7 @@ func (h *Host) SentFrames(i int, class uint8) fabric.Sent { return h.ports[i].se
 // ReceiveLimits implements fabric.Host.
 func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
 	rx := &h.ports[i].rx
+	l.MessageGapPS = h.card.QPGap
 	if !rx.used {
 		return l
 	}
@@ -145,7 +146,6 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 			FinalRateBps: rate, MinRateBps: least,
 			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
 		}
-		r.Limits.MessageGapPS = h.card.QPGap
 		r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
 		r.Receives = s.tasks[taskReceive]
 		if h.cpu.reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so

@@ -50,6 +50,9 @@ type PortLimits struct {
 	// StalledPS is the time that the receiving pipeline waited for queue pair
 	// contexts and translations that the card's caches did not hold.
 	StalledPS units.Time `json:"stalled_ps,omitempty"`
+	// MessageGapPS, of a host port, is the least time between two work requests of one queue pair that its
+	// card takes up; 0: none.
+	MessageGapPS units.Time `json:"message_gap_ps,omitempty"`
 }
 
 // Near is how near the port came to what a mechanism acts on; nil where it has no such limit.
@@ -115,8 +118,6 @@ type QPLimits struct {
 	// that held the requester.
 	SlowRestart   bool       `json:"slow_restart,omitempty"`
 	SlowRestartPS units.Time `json:"slow_restart_ps,omitempty"`
-	// MessageGapPS is the least time between two of its work requests that its card takes up; 0: none.
-	MessageGapPS units.Time `json:"message_gap_ps,omitempty"`
 	// Receives counts the receive work requests posted at this responder; -1:
 	// always enough.
 	Receives     int64 `json:"receives"`

@@ -13,8 +13,8 @@ func (h *Host) Held() (frames int) {
 		}
 	}
 	for q := range h.qps {
-		if st := h.qps[q].stream; st != nil && st.path != nil {
-			frames += int(st.path.came.n)
+		if h.qps[q].opened {
+			frames += h.end(uint32(q)).held(uint32(q))
 		}
 	}
 	return frames + h.cpu.Held() + h.passing

@@ -123,10 +123,9 @@ func (h *Host) charge(t *task, x *host.Task, core *int) {
 	c := &h.cpu
 	switch t.kind {
 	case taskPost:
-		if t.of == nil && h.specs[t.qp].Stream != nil {
-			x.Add(host.Post, t.prep)
-			*core = c.Application(int(t.qp))
-		} else {
+		if t.of == nil {
+			h.end(t.qp).postCost(t, x, core)
+		} else { // a program's, which has no slot yet
 			c.PostWork(x, t.prep)
 		}
 	case taskPoll:
@@ -170,11 +169,7 @@ func (h *Host) finish(now units.Time, t *task) {
 		if t.of != nil {
 			t.post.QP = h.connected(t.post.QP)
 		}
-		if h.specs[t.post.QP].Stream != nil {
-			h.write(now, &t.post)
-			return
-		}
-		h.postOne(now, &t.post)
+		h.end(t.post.QP).post(now, &t.post)
 	case taskPoll:
 		h.message(t.id).Polled = now
 		h.completed(now, t.id)

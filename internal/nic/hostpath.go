@@ -66,7 +66,7 @@ type hostQP struct {
 	staged
 }
 
-func newHostPath(s *Spec) *hostPath {
+func newHostPath(s *Spec, ends [numEnds]endpoint) *hostPath {
 	if s.Server == nil {
 		return nil
 	}
@@ -75,9 +75,9 @@ func newHostPath(s *Spec) *hostPath {
 	p.pinned = s.CPU.Send != host.SendCopy
 	cached := make(map[*QPKind]bool) // connections share their kind, and so the ways
 	for i := range s.QPs {
-		if q := &s.QPs[i]; q.Stream != nil && !cached[q.QPKind] {
+		if q := &s.QPs[i]; !cached[q.QPKind] {
 			cached[q.QPKind] = true
-			p.socketChains(&q.Memory, &s.CPU)
+			ends[kindOf(q)].ways(p, &q.Memory, &s.CPU)
 		}
 	}
 	for i := range p.cards {

@@ -95,10 +95,12 @@ type Message struct {
 type qpSlot struct {
 	qp         *rdma.QP
 	stream     *stream // of a TCP connection, in place of qp
+	kind       uint8   // of endpoint
 	*life              // nil until it is used
 	scheduled  bool    // in the run queue or the pacing heap
 	watched    bool    // messages of Accepting are still to come
 	summed     bool    // its messages are a program's, of which no records are kept
+	opened     bool    // its end exists
 	connected  bool    // the application has set the connection up
 	registered bool    // and registered its region
 	port       uint8
@@ -181,6 +183,7 @@ type Host struct {
 
 	meetings meetings
 
+	kinds     [numEnds]endpoint
 	programs  programs
 	triggers  *Triggers
 	triggered []Post   // what triggers started at this instant
@@ -269,9 +272,9 @@ type Spec struct {
 // New returns a host; Attach must follow.
 func New(s Spec) *Host {
 	h := &Host{Name: s.Name, source: s.Source, specs: s.QPs, posts: s.Posts, requests: s.Requests, left: s.Ending, ends: s.StreamEnds, payloads: s.Payloads, messages: s.Messages, accounts: s.Accounts, triggers: s.Triggers, locals: s.Locals, placing: s.Placing}
-	h.card, h.faults, h.lapses = s.Card, s.Faults, make([]int, len(s.Faults))
+	h.card, h.faults, h.lapses, h.kinds = s.Card, s.Faults, make([]int, len(s.Faults)), newEndpoints(h)
 	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
-	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s)
+	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s, h.kinds)
 	h.programs = programs{Programs: s.Programs, own: s.Ranks, chains: s.Chains}
 	if s.Server != nil {
 		h.programs.devices = len(s.Server.Tree().Devices)
@@ -279,7 +282,7 @@ func New(s Spec) *Host {
 	h.qps = make([]qpSlot, len(s.QPs))
 	for i := range h.qps {
 		q := &s.QPs[i]
-		h.qps[i] = qpSlot{port: uint8(q.Port), class: q.Data.Class, watched: q.Accepting != nil,
+		h.qps[i] = qpSlot{kind: kindOf(q), port: uint8(q.Port), class: q.Data.Class, watched: q.Accepting != nil,
 			summed: q.Accepting != nil && q.Accepting.summed || q.Posting != nil && q.Posting.summed}
 	}
 	h.blocks.singly = s.Singly
@@ -388,63 +391,24 @@ func (h *Host) due(now units.Time, p *Post) {
 	h.work(now, &task{kind: taskPost, qp: p.QP, of: h.kindOf(p.QP, true), post: *p, prep: connect + register})
 }
 
-// postOne hands one work request to its queue pair.
-func (h *Host) postOne(now units.Time, p *Post) {
-	m := h.message(p.WR.ID)
-	m.QP, m.Posted = p.QP, now
-	s := h.qp(now, p.QP)
-	h.settle(now, s)
-	h.posted(now, s, p.WR.ID, p.WR.Verb)
-	h.sequence(p.QP, p.WR.ID)
-	if h.path != nil {
-		h.postWork(now, p.QP, &p.WR)
-	}
-	if err := s.qp.Post(now, p.WR); err != nil {
-		h.net.Part().Bug("%s: post of message %d: %v", h.Name, p.WR.ID, err)
-	}
-	h.complete(now, p.QP, nil)
-	h.changed(now, s)
-	h.schedule(now, p.QP)
-}
-
 // qp returns queue pair number q, connecting it on first use.
 func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
-	if s.qp == nil {
+	if !s.opened {
 		h.used(q)
 		sp := &h.specs[q]
-		s.qp = h.newQP()
+		s.qp, s.opened = h.newQP(), true
 		s.qp.ConnectAs(&sp.Setup, &rdma.Own{Dst: sp.Dst, Conn: sp.Conn, Hash: sp.Hash, DestQP: sp.PeerQP, QPN: q, CQ: &h.cq, ReceiveCQ: &h.rcq}, now)
 	}
 	return s
 }
 
-// expire runs a queue pair's timer, or sets it again when the deadline moved.
+// expire runs the timers of slot q, unless an earlier one has.
 func (h *Host) expire(now units.Time, q uint32) {
-	s := &h.qps[q]
-	if s.armed != now {
-		return // superseded by an earlier one
+	if s := &h.qps[q]; s.armed == now { // else superseded by an earlier one
+		s.armed = units.Never
+		h.end(q).expire(now, q)
 	}
-	s.armed = units.Never
-	if s.stream != nil {
-		h.expireStream(now, q)
-		return
-	}
-	if s.qp.Deadline() <= now {
-		h.settle(now, s)
-		armed, timeouts := s.qp.Armed(now), s.qp.Timeouts()
-		s.qp.Expire(now)
-		if s.qp.Timeouts() > timeouts {
-			s.accounted(now).timedOut(now, armed)
-		}
-		h.complete(now, q, nil)
-		h.changed(now, s)
-		h.schedule(now, q)
-		if s.qp.Steered() {
-			h.probe(now, q)
-		}
-	}
-	h.arm(now, q)
 }
 
 // arm makes sure that a timer runs when the queue pair's deadline comes.
@@ -475,40 +439,9 @@ func (h *Host) receive(now units.Time, i int, slot uint32) {
 	h.deliver(now, i, slot)
 }
 
-// deliver gives a frame to its queue pair and sends what that answers.
+// deliver gives a frame to the end that it is for.
 func (h *Host) deliver(now units.Time, i int, slot uint32) {
-	part := h.net.Part()
-	pk := part.Rec(slot)
-	if pk.Kind == packet.Segment {
-		h.deliverSegment(now, i, slot)
-		return
-	}
-	q, here := h.meant(pk)
-	if !here { // for one that is over: a notification, or an answer that another has overtaken
-		h.net.FreeSides(pk)
-		part.Free(slot)
-		return
-	}
-	if int(q) >= len(h.qps) {
-		part.Bug("%s: packet for queue pair %d of %d", h.Name, q, len(h.qps))
-	}
-	s := h.qp(now, q)
-	h.replies.N, h.replies.CNPAfter = 0, 0
-	if pk.Kind == packet.CNP && h.hearsLater(now, q, slot) || h.heedsLater(now, slot) {
-		return
-	}
-	if pk.Kind == packet.Data {
-		h.deliverRequest(now, q, pk)
-	} else {
-		h.deliverAnswer(now, q, pk)
-	}
-	if s.watched && h.path == nil { // else when it is placed
-		h.accepted(now, q)
-	}
-	if d := h.replies.CNPAfter; d > 0 {
-		h.timer(now+d, d, timerQP, h.number(q)|lateCNP)
-	}
-	h.reply(now, i, slot)
+	h.kinds[kindTaking(h.net.Part().Rec(slot).Kind)].deliver(now, i, slot)
 }
 
 // giveBack returns the room of a packet in the input buffer of its lane.

@@ -3,8 +3,6 @@ package nic
 import (
 	"slices"
 
-	"github.com/hopscope/hopscope/internal/packet"
-	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -152,14 +150,7 @@ func (h *Host) Next(now units.Time, i int, open uint8) (slot uint32, again units
 	}
 	for len(p.paced) > 0 && p.paced[0].at <= now {
 		q := p.popPaced().qp
-		if h.qps[q].stream != nil {
-			h.paceOver(now, q)
-			continue
-		}
-		since := h.qps[q].since
-		h.ready(now, q, now)
-		h.qps[q].since = since
-		h.look(now, &h.qps[q])
+		h.end(q).paced(now, q)
 	}
 	for {
 		avail := (p.ctlReady | p.runReady) & open
@@ -202,7 +193,8 @@ func (h *Host) HeadFrame(i int, class uint8) uint32 {
 	case p.ctlReady>>class&1 != 0:
 		return h.net.Part().Rec(p.control[class].head).Frame
 	case p.runReady>>class&1 != 0:
-		return h.qps[p.run[class].at(0)].qp.NextFrame()
+		q := p.run[class].at(0)
+		return h.end(q).nextFrame(q)
 	}
 	return 0
 }
@@ -227,67 +219,7 @@ func (h *Host) poll(now units.Time, p *port, c uint8) uint32 {
 	s := &h.qps[q]
 	s.scheduled = false
 	h.settle(now, s)
-	if s.stream != nil {
-		if h.path != nil && !h.mayCut(now, q) {
-			return 0
-		}
-		return h.frame(now, p, q)
-	}
-	if h.path != nil && !h.mayPoll(now, q) {
-		return 0
-	}
-	if wait := h.fetch(now, q); wait > 0 {
-		h.ready(now, q, now+wait)
-		return 0
-	}
-	part := h.net.Part()
-	slot := part.Alloc()
-	pk := part.Rec(slot)
-	bound := ^uint32(0)
-	if p.credited {
-		bound = s.qp.NextFrame()
-	}
-	why, until := s.qp.Poll(now, pk)
-	switch why {
-	case rdma.Sent:
-		if pk.Frame > bound {
-			part.Bug("%s qp %d: a packet of %d B where %d were expected", h.Name, q, pk.Frame, bound)
-		}
-		end := now + h.net.SerialisationTime(p.fabricPort, pk.Frame)
-		h.sentOne(now, end, until, q)
-		if pk.Kind == packet.Ack { // the memory of a READ is gone: a NAK, in place of its response
-			h.heldAck(now, q, slot)
-			h.heldAcks(now, q)
-			h.changed(now, s)
-			h.arm(now, q)
-			return 0
-		}
-		p.latest = q
-		if side := s.qp.PolledSide(); side != nil {
-			h.net.AddSide(pk, side)
-		}
-		if pk.Kind == packet.Response {
-			h.responded(now, end, s, pk)
-			h.heldAcks(now, q)
-		} else {
-			h.sent(now, end, s, pk, s.qp.PolledLast())
-		}
-		h.changed(now, s)
-		h.arm(now, q)
-		if s.qp.Steered() {
-			h.steered(now, q, pk)
-		}
-		return slot
-	case rdma.RateLimit:
-		h.ready(now, q, until)
-	}
-	part.Free(slot)
-	if h.completions() { // a local error took it to SQE, or a refusal that waited to ERR
-		h.complete(now, q, nil)
-		h.changed(now, s)
-	}
-	h.noteResponding(s) // it may have left out what was asked for again
-	return 0
+	return h.kinds[s.kind].poll(now, p, q)
 }
 
 // sentOne lets queue pair q, which has sent a packet that ends at end, come back when

@@ -18,7 +18,7 @@ func (h *Host) Measure(from bool) {
 	}
 	for i := range h.qps {
 		if s := &h.qps[i]; s.life != nil { // else it has not taken anything
-			s.measured[k] = s.payload()
+			s.measured[k] = h.DeliveredTo(uint32(i))
 		}
 	}
 }
@@ -71,25 +71,13 @@ func (h *Host) ReceiveLimits(i int, class uint8) (l record.PortLimits) {
 	return l
 }
 
-// payload is what the queue pair took in order: as responder, and of READ
-// responses as requester. Of a TCP connection it is what the application read.
-func (s *qpSlot) payload() int64 {
-	switch {
-	case s.stream != nil:
-		return s.stream.took
-	case s.qp != nil:
-		return s.qp.Delivered() + s.qp.ReadBytes()
-	}
-	return 0
-}
-
 // Delivered sums the payload taken in order by all queue pairs.
 func (h *Host) Delivered() int64 { return h.delivered }
 
 // Used counts the queue pairs that were used.
 func (h *Host) Used() (n int) {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		if s := &h.qps[i]; s.qp != nil || s.stream != nil {
+		if h.qps[i].opened {
 			n++
 		}
 	}
@@ -107,13 +95,8 @@ func (h *Host) EndNotes() {
 // made from stays: what was accepted and answered, and what was sent again.
 func (h *Host) Retire() {
 	for i := range h.qps {
-		s := &h.qps[i]
-		if s.qp == nil {
-			continue
-		}
-		s.qp = nil
-		if a := s.account; a != nil && a.log == nil && a.resends == nil && a.serving == nil {
-			s.account = nil
+		if h.qps[i].opened {
+			h.end(uint32(i)).retire(uint32(i))
 		}
 	}
 }
@@ -124,50 +107,9 @@ func (h *Host) QPs(now units.Time) []record.QP { return h.AppendQPs(nil, now) }
 // AppendQPs appends what QPs returns to a list.
 func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		s := &h.qps[i]
-		if s.stream != nil {
-			out = append(out, h.streamQP(i))
+		if q := uint32(i); h.qps[i].opened {
+			out = append(out, h.end(q).record(now, q))
 		}
-		if s.qp == nil {
-			continue
-		}
-		c, sp := s.qp.Counters(), &h.specs[i]
-		rate := s.qp.Rate(now) // lets the timers up to now run
-		cuts, increases, _, least, ok := s.qp.Slowed()
-		if !ok {
-			least = rate
-		}
-		r := record.QP{
-			Host: h.Name, QP: i, Layer: h.net.Layer(h.ports[s.port].fabricPort), Peer: record.QPAt(catalog.RC, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
-			SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: s.payload(),
-			Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
-			CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived, CNPsLimited: c.CNPsLimited, CNPsIgnored: c.CNPsIgnored,
-			RateCuts: cuts.Count + increases.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
-			FinalRateBps: rate, MinRateBps: least,
-			MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
-		}
-		r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
-		r.Receives = s.tasks[taskReceive]
-		if h.cpu.reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so
-			r.Reposts = r.Receives
-		}
-		r.Service, r.Discards = discards(s.qp, sp.Service)
-		r.PeakCCTI, _ = s.qp.PeakCCTI()
-		r.PeakAhead = s.qp.PeakAhead()
-		if cc := s.qp.CC(); cc != nil {
-			r.AtMinRatePS = cc.AtFloor(now)
-			r.Limits.CNPLimiter = h.cnpLimiter(i, &c)
-		}
-		if since := h.InVain(uint32(i)); since != units.Never {
-			r.RefusedPS = since
-		}
-		r.ContextMisses, r.TranslationMisses = s.contextMisses, s.translationMisses
-		if a := s.account; a != nil {
-			r.Limits.WindowPS, r.Limits.RatePS = a.sum[Window], a.sum[Rate]
-			r.Limits.SlowRestartPS = a.sum[SlowRestart]
-			r.Limits.BitmapPS, r.Limits.ReadsPS = a.sum[Bitmap], a.sum[Reads]
-		}
-		out = append(out, r)
 	}
 	return out
 }
@@ -214,17 +156,9 @@ func discards(qp *rdma.QP, s rdma.Service) (catalog.Service, *record.Discards) {
 func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
 	h.endPairs()
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		s := &h.qps[i]
-		if s.stream != nil {
-			out = append(out, h.streamLedger(i)...)
+		if h.qps[i].opened {
+			out = h.end(uint32(i)).ledger(out, uint32(i), lossy)
 		}
-		if s.qp == nil {
-			continue
-		}
-		conn := h.specs[i].Conn
-		actsOf(s.qp, lossy[conn/64]>>(conn%64)&1 != 0, func(q catalog.Question, m catalog.Mechanism, a record.Act) {
-			out = append(out, record.Entry{Question: q, Mechanism: m, Actor: record.QPAt(catalog.RC, h.Name, i), Act: a})
-		})
 	}
 	return h.programs.pairs.ledger(h.Name, out)
 }

@@ -108,12 +108,12 @@ type Arrival struct {
 // stream returns the connection in slot q, opening it on first use.
 func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
-	if s.stream != nil {
+	if s.opened {
 		return s
 	}
 	spec := h.specs[q].Stream
 	h.used(q).accounted(0)
-	s.stream = &stream{iss: spec.ISS}
+	s.stream, s.opened = &stream{iss: spec.ISS}, true
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	if h.path != nil {
 		s.stream.path = new(streamPath)
@@ -344,8 +344,8 @@ func (h *Host) armStream(now units.Time, q uint32) {
 	}
 }
 
-// deliverSegment gives a segment that came in at port i to its connection.
-func (h *Host) deliverSegment(now units.Time, i int, slot uint32) {
+// deliverSegment gives a segment that came in to its connection.
+func (h *Host) deliverSegment(now units.Time, slot uint32) {
 	pk := h.net.Part().Rec(slot)
 	ends := h.ends[pk.Conn]
 	q := ends.Passive

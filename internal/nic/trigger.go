@@ -114,7 +114,7 @@ func (s *Sequence) tell(p *programPost) {
 // it; p.At is not looked at.
 func (t *Triggers) Add(host *Host, p Post) {
 	t.starts[p.WR.ID] = start{host, p}
-	if host.specs[p.QP].Stream == nil { // TCP's count where they are read
+	if host.end(p.QP).completes() { // others count where they are read
 		host.left++
 	}
 }
@@ -179,17 +179,8 @@ func (h *Host) sequence(q, id uint32) {
 // accepted starts what waits for the messages that queue pair q has now received
 // whole and in order, those of TCP read by its application.
 func (h *Host) accepted(now units.Time, q uint32) {
-	const msnMask = 1<<24 - 1
 	s, seq := &h.qps[q], h.specs[q].Accepting
-	var n int
-	switch {
-	case s.stream != nil:
-		n = s.stream.reads - seq.accepted
-	case h.path != nil:
-		n = h.path.qps[q].messages - seq.accepted
-	default:
-		n = int((s.qp.MSN() - uint32(seq.accepted)) & msnMask)
-	}
+	n := h.end(q).whole(q, seq.accepted)
 	if seq.summed {
 		if h.path == nil {
 			h.takeOver(now, seq, n)

@@ -1,0 +1,81 @@
+package nic
+
+import (
+	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// endpoint is what the card asks of the ends of connections of one kind: it gives them frames, asks them for
+// frames in their turn, runs their timers, and has them write what they did. All else of the card, its ports,
+// classes, turns, buffers and records, knows no kind: a new one implements this, and has a row in each function
+// below. q is the slot of an end among those of the host, of this kind.
+type endpoint interface {
+	// ways adds to the ways of data inside a host with a server those that ends with memory m have of their own.
+	ways(p *hostPath, m *MemoryPath, cpu *host.Spec)
+	// post hands over a work request that the application has posted.
+	post(now units.Time, p *Post)
+	// postCost adds to a task what posting costs, and may move it to another core.
+	postCost(t *task, x *host.Task, core *int)
+	// deliver takes over a frame that came in at port i and is through the card's pipeline.
+	deliver(now units.Time, i int, slot uint32)
+	// poll returns the next frame of q, whose turn it is, for port p; 0: it has none now.
+	poll(now units.Time, p *port, q uint32) uint32
+	// nextFrame is the size of what poll would return first, or a bound of it.
+	nextFrame(q uint32) uint32
+	// paced ends a wait of q in its port's heap.
+	paced(now units.Time, q uint32)
+	// expire runs the timers of q that are due.
+	expire(now units.Time, q uint32)
+	// completes reports whether messages end where they are posted, by a completion; else where they are read.
+	completes() bool
+	// waiting is the number of receive work requests of q that no message has taken; negative: always enough.
+	waiting(q uint32) int64
+	// whole counts the messages that have arrived at q whole and in order, of which so many were counted before.
+	whole(q uint32, before int) int
+	// taken is the payload that q took in order.
+	taken(q uint32) int64
+	// rate is that of q now and the lowest so far, and window what it may have unacknowledged; 0: no limit.
+	rate(now units.Time, q uint32) (rate, least units.Rate)
+	window(q uint32) int64
+	// held counts the frames that q holds and has not yet taken in.
+	held(q uint32) int
+	// record is what q did, up to now.
+	record(now units.Time, q uint32) record.QP
+	// ledger appends the acts of q; lossy has a bit per connection of which something was dropped.
+	ledger(out []record.Entry, q uint32, lossy []uint64) []record.Entry
+	// retire gives back what is not needed once the record is made.
+	retire(q uint32)
+}
+
+// Kinds of endpoints.
+const (
+	verbsEnd   uint8 = iota // a queue pair: RC, UC or UD
+	socketsEnd              // a TCP connection
+	numEnds
+)
+
+// kindOf is the kind of an end.
+func kindOf(s *QPSpec) uint8 {
+	if s.Stream != nil {
+		return socketsEnd
+	}
+	return verbsEnd
+}
+
+// kindTaking is the kind whose ends take frames of a kind.
+func kindTaking(k packet.Kind) uint8 {
+	if k == packet.Segment {
+		return socketsEnd
+	}
+	return verbsEnd
+}
+
+// newEndpoints makes the kinds for a host.
+func newEndpoints(h *Host) [numEnds]endpoint {
+	return [...]endpoint{verbsEnd: verbs{h}, socketsEnd: sockets{h}}
+}
+
+// end is what slot q is an end of.
+func (h *Host) end(q uint32) endpoint { return h.kinds[h.qps[q].kind] }

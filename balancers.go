@@ -44,6 +44,11 @@ func WithBalancers(kinds ...BalancerKind) Option {
 			if err := checkBalancer(k, append(balance.All(), l.known.Balancers...)); err != nil {
 				return err
 			}
+			own := k.Make
+			k.Make = func() ([]Param, func() Balancing) {
+				params, of := own()
+				return params, func() Balancing { return guardedBalancing{of()} }
+			}
 			l.known.Balancers = append(l.known.Balancers, k)
 		}
 		return nil

@@ -32,6 +32,9 @@ type (
 	Needs = congestion.Needs
 	// Cause is why a controller changed its mind.
 	Cause = congestion.Cause
+	// FeedbackKind is what a Feedback tells of, and Fate what became of the packet.
+	FeedbackKind = congestion.Kind
+	Fate         = congestion.Fate
 )
 
 // What a Feedback tells of, and what became of its packet.
@@ -57,6 +60,15 @@ const (
 	ByLoss      = congestion.ByLoss      // something was lost, or did not come in order
 	ByProgress  = congestion.ByProgress  // nothing spoke against more
 )
+
+// Algorithms lists the congestion controls that hopscope has under controller; DCQCN has a section of its own.
+func Algorithms() []Algorithm {
+	r, err := congestion.NewRegistry()
+	if err != nil {
+		return nil // their names differ, which a test holds
+	}
+	return r.All()
+}
 
 // WithControllers adds congestion controls, which scenarios then name under controller. One that panics, holds
 // more than 1 MiB for a queue pair or wants to be asked again in the past ends its run with an error that

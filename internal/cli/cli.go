@@ -44,7 +44,17 @@ type Pipeline struct {
 
 // Main runs the command line args (without the program's name) and returns the
 // exit status.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeline) int {
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeline) (code int) {
+	defer func() {
+		switch f := recover().(type) {
+		case nil:
+		case run.Fault:
+			say(stderr, f)
+			code = exitFailure
+		default:
+			panic(f)
+		}
+	}()
 	var unwritten error
 	root := newRoot(p, &unwritten)
 	root.SetArgs(args)

@@ -132,3 +132,15 @@ func (p Param) String() string {
 	}
 	return ""
 }
+
+// Fault is what stops a run because an algorithm did what none may. It is thrown, and reaches who ran the
+// scenario as an error.
+type Fault struct {
+	Kind, Name string // "balancer", and its name
+	What       string // it did, without a subject: "panicked: ..."
+}
+
+func (f Fault) Error() string { return f.Kind + " " + f.Name + " " + f.What }
+
+// EndsRun marks it as a sim.Fault.
+func (Fault) EndsRun() {}

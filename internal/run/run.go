@@ -15,9 +15,13 @@ import (
 	"github.com/hopscope/hopscope/internal/importers"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/sim"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 )
+
+// Fault ends a run because something that another program brought did what none may; see sim.Fault.
+type Fault = sim.Fault
 
 // Options say what to run and how.
 type Options struct {
@@ -57,9 +61,9 @@ type Progress struct {
 }
 
 // Do loads, builds and runs a scenario. Errors are the user's (*scenario.Error), or ctx's
-// where it ended before the run began. A run that ctx cancels ends at a consistent cut and
+// where it ended before the run began, or the Fault that ended it. A run that ctx cancels ends at a consistent cut and
 // returns what there is.
-func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) {
+func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err error) {
 	w, err := Unless(ctx, func() (*build.World, error) {
 		v, err := Load(opt)
 		if err != nil {
@@ -87,7 +91,16 @@ func Do(ctx context.Context, opt Options) (*record.Run, *scenario.Valid, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	r := Simulate(ctx, w, opt)
+	defer func() {
+		switch f := recover().(type) {
+		case nil:
+		case Fault:
+			r, v, err = nil, nil, f
+		default:
+			panic(f)
+		}
+	}()
+	r = Simulate(ctx, w, opt)
 	if f := w.Fault(); f != nil {
 		return nil, nil, f
 	}

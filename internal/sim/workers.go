@@ -13,6 +13,8 @@ type workers struct {
 	jobs int
 	do   func(job int)
 
+	fault atomic.Pointer[Fault] // that a job has ended with
+
 	next     atomic.Int64 // next job of the window; jobs or more: none is left
 	finished atomic.Int64 // jobs
 	quit     atomic.Bool
@@ -48,8 +50,9 @@ func (w *workers) start(helpers, jobs int, do func(job int)) (stop func()) {
 func (w *workers) run(shared bool) {
 	if !shared {
 		for i := range w.jobs {
-			w.do(i)
+			w.try(i)
 		}
+		w.stopAtFault()
 		return
 	}
 	w.finished.Store(0)
@@ -67,6 +70,35 @@ func (w *workers) run(shared bool) {
 			<-w.done
 		}
 	}
+	w.stopAtFault()
+}
+
+// Fault is a panic that ends a run in order: something that the program itself is not to blame for, as it was
+// brought by another. It reaches who called Engine.Run, whichever goroutine it came up in.
+type Fault interface {
+	error
+	EndsRun()
+}
+
+// try does a job, and keeps the fault that it ends with.
+func (w *workers) try(i int) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case Fault:
+			w.fault.CompareAndSwap(nil, &r)
+		default:
+			panic(r)
+		}
+	}()
+	w.do(i)
+}
+
+// stopAtFault ends Engine.Run with the fault of a job.
+func (w *workers) stopAtFault() {
+	if f := w.fault.Load(); f != nil {
+		panic(*f)
+	}
 }
 
 // work does jobs until none is left to take.
@@ -76,7 +108,7 @@ func (w *workers) work() {
 		if i >= w.jobs {
 			return
 		}
-		w.do(i)
+		w.try(i)
 		if w.finished.Add(1) == int64(w.jobs) && w.waiting.CompareAndSwap(true, false) {
 			w.done <- struct{}{}
 		}

@@ -1,6 +1,6 @@
 // Package hopscope runs scenarios of RDMA and TCP networks, packet by packet, inside other programs: it loads
-// and runs them, gives typed results, shows a run as it goes, and takes in ways to balance load that are not
-// its own.
+// and runs them, gives typed results, shows a run as it goes, and takes in congestion controls and ways to
+// balance load that are not its own.
 //
 //	lib, err := hopscope.New()
 //	s, err := lib.Load("incast-4to1", hopscope.Set("topology.star.hosts", "9"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hopscope/hopscope"
 	"github.com/hopscope/hopscope/command"
+	"github.com/hopscope/hopscope/conformance"
 )
 
 // twoWays has a leaf that may take two spines.
@@ -156,6 +157,46 @@ func TestBadBalancers(t *testing.T) {
 		if _, err := hopscope.New(hopscope.WithBalancers(kinds...)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// wild chooses a port that there is not.
+func wild() hopscope.BalancerKind {
+	return hopscope.BalancerKind{Name: "wild", Text: "they take no port that there is",
+		Make: func() ([]hopscope.Param, func() hopscope.Balancing) {
+			return nil, func() hopscope.Balancing { return wildly{} }
+		}}
+}
+
+type wildly struct{ alternate }
+
+func (wildly) String() string                                      { return "wild" }
+func (w wildly) New(int, *hopscope.Random) hopscope.Balancer       { return w }
+func (wildly) Choose(_ hopscope.Arrival, ports hopscope.Ports) int { return ports.Len() }
+
+// A balancer that chooses a port that there is not ends the run with its name, whoever runs it.
+func TestBalancersAreStopped(t *testing.T) {
+	t.Parallel()
+	lib, err := hopscope.New(hopscope.WithBalancers(wild()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := lib.Parse("two-ways.yaml", fmt.Appendf(nil, twoWays, "wild"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{1, 4} {
+		if _, err := s.Run(context.Background(), hopscope.Workers(workers)); err == nil || err.Error() != "balancer wild chose port 2 of 2" {
+			t.Errorf("a port that there is not: %v", err)
+		}
+	}
+}
+
+// hopscope's own controllers stand the test that it exports.
+func TestOwnStandConformance(t *testing.T) {
+	for _, a := range hopscope.Algorithms() {
+		a.Name += "-again"
+		conformance.Controller(t, a)
 	}
 }
 

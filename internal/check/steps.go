@@ -23,7 +23,7 @@ var raced = [][]string{
 
 // modules are the folders with a go.mod of their own beside the root, the tools
 // apart, which have no code here.
-var modules = []string{"oracle"}
+var modules = []string{"oracle", "examples/own-controller"}
 
 // format demands that every Go file is as gofmt writes it.
 func (c *check) format() error {
@@ -89,13 +89,16 @@ const slowest = "^Test(Fidelity|CompareGolden|Determinism|SteadyStateAllocatesNo
 	"Properties|StreamProperties|InfiniBandProperties|HarshStreams|HarshInfiniBand|AccountsTile|ServersAccountsTile|" +
 	"Handful|WeakTests)$"
 
-// test runs the tests of this module.
+// test runs the tests of this module, and those of the example of a program that embeds it.
 func (c *check) test() error {
 	args := []string{"test", limit}
 	if c.quick {
 		args = append(args, "-short", "-skip="+slowest)
 	}
-	return c.command(".", nil, "go", append(args, "./...")...)
+	if err := c.command(".", nil, "go", append(args, "./...")...); err != nil || c.quick {
+		return err
+	}
+	return c.command("examples/own-controller", nil, "go", "test", limit, "./...")
 }
 
 // race runs the short tests of the packages with goroutines under the race

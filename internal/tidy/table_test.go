@@ -95,7 +95,8 @@ var rules = map[string]rule{
 
 	"internal/cli": {level: levelFrontEnd, thirdParty: []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		std: []string{"context", "os", "os/signal", "runtime", "runtime/debug", "sync", "syscall", "time"}},
-	".":            {level: levelRun + 5, std: []string{"context", "runtime"}},
+	".":            {level: levelRun + 5, std: []string{"context", "runtime", "runtime/metrics"}},
+	"conformance":  {level: levelRun + 6, std: []string{"context", "math/rand/v2"}}, // for tests of other programs
 	"command":      {level: levelFrontEnd + 1, std: []string{"context"}},
 	"cmd/hopscope": {level: levelTopmost, std: []string{"context", "os"}},
 

@@ -55,8 +55,8 @@ func (g *guard) end(before uint64) {
 	metrics.Read(g.sample[:])
 	g.allocated += g.sample[0].Value.Uint64() - before
 	if g.allocated > guardBytes/guardEvery {
-		panic(param.Fault{Kind: g.kind, Name: g.name, What: fmt.Sprintf("allocates without bound: about %d bytes in each of %d calls",
-			g.allocated*guardEvery/g.calls, g.calls)})
+		what := fmt.Sprintf("allocates without bound: about %d bytes in each of %d calls", g.allocated*guardEvery/g.calls, g.calls)
+		panic(param.Fault{Kind: g.kind, Name: g.name, What: what})
 	}
 }
 

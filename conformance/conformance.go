@@ -87,7 +87,8 @@ func runs(t *testing.T, lib *hopscope.Library, name, preset string) {
 			t.Fatal(err)
 		}
 		if r.Stopped != "quiescence" || r.OpenMessages > 0 {
-			t.Fatalf("the run ends by %s with %d messages open: wake-ups do not end, or nothing may be sent", r.Stopped, r.OpenMessages)
+			t.Fatalf("the run ends by %s with %d messages open: wake-ups do not end, or nothing may be sent",
+				r.Stopped, r.OpenMessages)
 		}
 		for i := range r.QPs {
 			q := &r.QPs[i]
@@ -175,9 +176,10 @@ func decide(t *testing.T, c hopscope.RateController, now hopscope.Time) {
 }
 
 // random is an event that a network may bring, or may not.
-func random(rnd *rand.Rand, needs hopscope.Needs, now hopscope.Time, acked, sent uint64, hops []hopscope.HopRecord) *hopscope.Feedback {
-	f := &hopscope.Feedback{Kind: hopscope.FeedbackKind(rnd.IntN(int(hopscope.TimedOut) + 1)), Fate: hopscope.Fate(rnd.IntN(int(hopscope.Lost) + 1)),
-		Now: now, Acked: acked, Sent: sent, Bytes: int64(rnd.IntN(9000)), Hops: rnd.IntN(6)}
+func random(rnd *rand.Rand, needs hopscope.Needs, now hopscope.Time, acked, sent uint64,
+	hops []hopscope.HopRecord) *hopscope.Feedback {
+	f := &hopscope.Feedback{Kind: hopscope.FeedbackKind(rnd.IntN(int(hopscope.TimedOut) + 1)),
+		Fate: hopscope.Fate(rnd.IntN(int(hopscope.Lost) + 1)), Now: now, Acked: acked, Sent: sent, Bytes: int64(rnd.IntN(9000)), Hops: rnd.IntN(6)}
 	if needs.Stamps || needs.Probes {
 		out := now - hopscope.Time(rnd.Int64N(int64(now)+1))
 		f.Stamps = hopscope.Stamps{Start: out, Out: out, Arrived: out + (now-out)/2, Replied: out + (now-out)/2}

@@ -45,9 +45,12 @@ type settings struct {
 
 func (s *settings) Parameters() []hopscope.Param {
 	return []hopscope.Param{
-		{Name: "target", Value: &s.target, Min: 0.1, Max: 1, Text: "What part of its rate the busiest link is to carry.", Source: "assumed"},
-		{Name: "step", Value: &s.step, Min: 64, Max: 1e6, Text: "What the window grows by in a round trip.", Source: "assumed: a packet"},
-		{Name: "patience", Value: &s.patience, Min: 1.1, Max: 100, Text: "Round trips of so many base ones halve the window.", Source: "assumed"},
+		{Name: "target", Value: &s.target, Min: 0.1, Max: 1, Source: "assumed",
+			Text: "What part of its rate the busiest link is to carry."},
+		{Name: "step", Value: &s.step, Min: 64, Max: 1e6, Source: "assumed: a packet",
+			Text: "What the window grows by in a round trip."},
+		{Name: "patience", Value: &s.patience, Min: 1.1, Max: 100, Source: "assumed",
+			Text: "Round trips of so many base ones halve the window."},
 	}
 }
 

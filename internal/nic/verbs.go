@@ -192,7 +192,8 @@ func (h verbs) record(now units.Time, q uint32) record.QP {
 		least = rate
 	}
 	r := record.QP{
-		Host: h.Name, QP: int(q), Layer: h.net.Layer(h.ports[s.port].fabricPort), Peer: record.QPAt(catalog.RC, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
+		Host: h.Name, QP: int(q), Layer: h.net.Layer(h.ports[s.port].fabricPort),
+		Peer: record.QPAt(catalog.RC, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
 		SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: h.taken(q),
 		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
 		CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived, CNPsLimited: c.CNPsLimited, CNPsIgnored: c.CNPsIgnored,
@@ -226,8 +227,9 @@ func (h verbs) record(now units.Time, q uint32) record.QP {
 
 func (h verbs) ledger(out []record.Entry, q uint32, lossy []uint64) []record.Entry {
 	conn := h.specs[q].Conn
-	actsOf(h.qps[q].qp, lossy[conn/64]>>(conn%64)&1 != 0, func(question catalog.Question, m catalog.Mechanism, a record.Act) {
-		out = append(out, record.Entry{Question: question, Mechanism: m, Actor: record.QPAt(catalog.RC, h.Name, int(q)), Act: a})
+	lost, at := lossy[conn/64]>>(conn%64)&1 != 0, record.QPAt(catalog.RC, h.Name, int(q))
+	actsOf(h.qps[q].qp, lost, func(question catalog.Question, m catalog.Mechanism, a record.Act) {
+		out = append(out, record.Entry{Question: question, Mechanism: m, Actor: at, Act: a})
 	})
 	return out
 }

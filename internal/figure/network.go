@@ -371,7 +371,9 @@ func (p *picture) place(width, gap float64) (height float64) {
 		if len(row) == 0 {
 			continue
 		}
-		if t > 0 { // above the middle of what is below
+		if t == 0 { // hosts of a switch beside each other
+			slices.SortStableFunc(row, func(a, b int) int { return cmp.Compare(first(joined[a]), first(joined[b])) })
+		} else { // above the middle of what is below
 			slices.SortStableFunc(row, func(a, b int) int { return cmp.Compare(p.middle(joined[a], t), p.middle(joined[b], t)) })
 		}
 		room := width / float64(len(row))
@@ -401,6 +403,14 @@ func (p *picture) above(tier int) float64 {
 		}
 	}
 	return 0
+}
+
+// first is the least of some groups.
+func first(of []int) int {
+	if len(of) == 0 {
+		return 0
+	}
+	return slices.Min(of)
 }
 
 // middle is where the groups below a tier are, on average.

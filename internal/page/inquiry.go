@@ -157,7 +157,7 @@ func (p *Page) sizes(d *report.Diagnosis) []Block {
 	}
 	size := func(v float64) string { return metrics.FormatBytes(int64(v)) }
 	took := func(v float64) string { return metrics.FormatTimeDigits(units.Time(v), 3) }
-	return append(p.drawing(figure.Sizes(drawn, size, took), ""), Block{Table: t})
+	return append(p.drawing(figure.Sizes(drawn, size, took), ""), Block{Table: t.dense()})
 }
 
 // suspects are the faults by how well they fit.

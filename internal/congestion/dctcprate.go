@@ -11,13 +11,14 @@ import (
 //	rate  = rate (1 - alpha/2) at a mark, at most once per window
 //	rate  = rate + step once per window without a cut
 //
-// A step takes the place of TCP's packet: what it adds to a window is step * RTT.
+// Beside the rate stands a window of rate * RTT, so that a queue slows what makes it at once. A step takes the
+// place of TCP's packet: what it adds to a window is step * RTT.
 func dctcpRate() Algorithm {
 	return Algorithm{
 		Name: "dctcp", Title: "DCTCP", Source: "ns-3 RDMA simulators, CC_MODE 8; DCTCP, SIGCOMM 2010",
 		Text: "Every ACK says whether its packet was marked, and rates shrink by the share of marks.",
 		New: func(string) Settings {
-			return &dctcpSettings{g: 1. / 16, step: 1000 * units.Mbps, minRate: 100 * units.Mbps}
+			return &dctcpSettings{g: 1. / 16, step: 1000 * units.Mbps, minRate: 100 * units.Mbps, window: true}
 		},
 	}
 }
@@ -25,6 +26,7 @@ func dctcpRate() Algorithm {
 type dctcpSettings struct {
 	g             float64
 	step, minRate units.Rate
+	window        bool
 }
 
 func (s *dctcpSettings) Parameters() []param.Param {
@@ -32,6 +34,7 @@ func (s *dctcpSettings) Parameters() []param.Param {
 		{Name: "g", Value: &s.g, Min: 1e-6, Max: 1, Text: "Weight of the latest window in alpha.", Source: "RFC 8257 4.2"},
 		{Name: "ai_rate", Value: &s.step, Min: 1e6, Max: 1e11, Text: "Step of an increase, once per window."},
 		{Name: "min_rate", Value: &s.minRate, Min: 1e6, Max: 1e11, Text: "Lowest rate."},
+		{Name: "window", Value: &s.window, Text: "A window of rate * RTT, the idle path's, beside the rate."},
 	}
 }
 
@@ -40,7 +43,7 @@ func (s *dctcpSettings) Check() (key, message string) { return "", "" }
 func (s *dctcpSettings) Needs() Needs { return Needs{Echo: true, Step: true, EveryAck: true} }
 
 func (s *dctcpSettings) Start(l *Link) RateController {
-	return &dctcpFlow{p: s, line: l.Line, mtu: uint64(l.MTU), rate: l.Initial, alpha: 1}
+	return &dctcpFlow{p: s, line: l.Line, mtu: uint64(l.MTU), rate: l.Initial, alpha: 1, bdp: max(l.BDP(), int64(l.MTU))}
 }
 
 // dctcpFlow is the state of one queue pair.
@@ -50,6 +53,7 @@ type dctcpFlow struct {
 	mtu    uint64
 	rate   units.Rate
 	alpha  float64
+	bdp    int64
 	marked uint64 // acknowledgements of this window that told of a mark
 	acks   uint64 // that it has in all
 	end    uint64 // payload sent when it began
@@ -94,5 +98,9 @@ func (c *dctcpFlow) OnFeedback(f *Feedback) {
 }
 
 func (c *dctcpFlow) Decide(units.Time) Decision {
-	return Decision{Rate: c.rate, Again: units.Never, Cause: c.cause}
+	d := Decision{Rate: c.rate, Again: units.Never, Cause: c.cause}
+	if c.p.window {
+		d.Window = max(1, scaled(c.bdp, int64(c.rate), int64(c.line)))
+	}
+	return d
 }

@@ -65,7 +65,7 @@ func (s *timelySettings) Parameters() []param.Param {
 			Text: "Step after `hai_after` increases in a row."},
 		{Name: "hai_after", Value: &s.after, Min: 1, Max: 1000, Text: "Increases in a row before the step grows."},
 		{Name: "segment", Value: &s.segment, Min: 256, Max: 1e6, Zero: "one round trip",
-			Text: "Payload between two samples; the paper has 16 to 64 KB."},
+			Text: "Payload between two samples, which are `min_rtt` apart at least; the paper has 16 to 64 KB."},
 		{Name: "min_rate", Value: &s.minRate, Min: 1e5, Max: 1e11, Text: "Lowest rate."},
 		{Name: "patched", Value: &s.patched,
 			Text: "Between the thresholds the form with one fixed point.", Source: "ECN or Delay, CoNEXT 2016"},
@@ -103,6 +103,7 @@ type timelyFlow struct {
 	hyper  units.Rate
 	diff   float64 // of round trips, smoothed, in ps
 	before units.Time
+	at     units.Time // of the latest sample
 	begun  bool
 	next   uint64 // payload acknowledged from which the next sample is taken
 	stage  int
@@ -115,6 +116,10 @@ func (c *timelyFlow) OnFeedback(f *Feedback) {
 	if f.Kind != Acked && f.Kind != Nacked || f.Stamps.Start == f.Stamps.Out || f.Acked <= c.next {
 		return
 	}
+	if c.begun && c.p.segment > 0 && f.Now-c.at < c.p.minRTT {
+		return // "ECN or Delay": a sample per segment, at most one per min_rtt
+	}
+	c.at = f.Now
 	rtt := f.Stamps.RTT(f.Now)
 	if c.p.serialised {
 		rtt = f.Now - f.Stamps.Start

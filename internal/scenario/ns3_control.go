@@ -126,6 +126,7 @@ func (r *resolver) ns3TIMELY(c *ns3Config, p *congestion.Control) {
 
 func (r *resolver) ns3DCTCP(c *ns3Config, p *congestion.Control) {
 	p.Set("ai_rate", float64(r.d.ns3Rate(c.word("DCTCP_RATE_AI", "1000Mb/s"), "DCTCP_RATE_AI")))
+	p.Set("window", 0) // HAS_WIN and VAR_WIN say it
 	p.Set("g", r.d.decimal(c.word("EWMA_GAIN", "0.00390625"), "EWMA_GAIN", 1))
 }
 

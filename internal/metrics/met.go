@@ -90,7 +90,21 @@ func (x *index) sayMarked(p *record.Port, m *record.Met, f *record.Message, q *r
 	if m.Held > 0 && m.Held*2 >= m.Wait {
 		return x.sayMarkedHeld(p, q, said)
 	}
+	if host := p.Peer.Node; x.onlyPaused(p) {
+		cause, because := x.sayRoot(nil, nil, host, q)
+		return cause, fmt.Sprintf("%s, fed no faster than it sends, but %s paused it: %s", said, host, because)
+	}
 	return x.orMoved(atPort(p), said+x.filledBy(p), f)
+}
+
+// onlyPaused reports whether pauses of a host are all that can have made the queue of the port to it: what feeds the
+// port brings no more than it sends.
+func (x *index) onlyPaused(p *record.Port) bool {
+	if !x.hosts[p.Peer.Node] || p.PausesReceived == 0 || x.strayed() || len(x.r.Failures) > 0 {
+		return false
+	}
+	n, rate := x.feeds(p)
+	return n > 0 && rate <= p.RateBps
 }
 
 // heldMarks reports whether a port that marked was paused for a third of a message's time: then

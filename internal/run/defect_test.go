@@ -74,6 +74,11 @@ workload:
   - flow: {from: h0/gpu0, to: h1/gpu0, size: 4MB}
   - flow: {from: h1/gpu0, to: h0/gpu0, size: 4MB}
 `
+		host = `
+topology: {star: {hosts: 2, link: 400Gbps}}
+server: {preset: dgx-h100, iommu: STATE}
+workload: [flow: {from: h0, to: h1, size: 16MB}]
+`
 		queues = `
 topology: {star: {hosts: 2, link: 400Gbps}}
 nic: {preset: connectx-7}
@@ -131,6 +136,10 @@ workload: [flow: {from: h0, to: h1, size: SIZE, count: 100, qps: QPS}]
 		{"map to a lossy priority", dscp, []string{"PRIO", "1"}, catalog.VerdictMap,
 			"sw puts in priority 1 what hosts send in another"},
 		{"map to the right one", dscp, []string{"PRIO", "3"}, catalog.NoVerdict, ""},
+
+		{"marks that pauses of the only receiver made", host, []string{"STATE", "on"}, catalog.VerdictInside,
+			"receiver host h1: PCIe gen5 x16, nic0 to switch0, 416 Gb/s, less what misses of the IOTLB cost"},
+		{"no IOMMU", host, []string{"STATE", "off"}, catalog.NoVerdict, ""},
 
 		{"no GPUDirect", gpus, []string{"DIRECT", "off"}, catalog.VerdictStaged, "copied through the memory of their hosts"},
 		{"GPUDirect", gpus, []string{"DIRECT", "on"}, catalog.NoVerdict, ""},

@@ -167,8 +167,10 @@ func (n *Net) plainTransmit(now units.Time, i int, p *Port, pk *packet.Packet, s
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
 	d := tx + p.lead
-	if p.header != 0 || p.jittered {
+	if p.header != 0 {
 		d = n.way(now, i, p, tx)
+	} else if p.jittered {
+		d = n.jitters[i].late(now, tx, d, 0)
 	}
 	n.hops++
 	n.plainHops++

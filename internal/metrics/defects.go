@@ -41,6 +41,7 @@ type defects struct {
 	latest *record.Message // the slowest of the messages that were looked at
 	known  map[portClass]*hashedAlike
 	beside map[record.PortID]units.Rate // what slowLink found
+	tiers  map[string]int               // of switches
 }
 
 // add looks for defects among the causes of a message, which have just been found.
@@ -253,11 +254,10 @@ func (x *index) slowLink(all *defects, p *record.Port) units.Rate {
 		return best
 	}
 	if all.beside == nil {
-		all.beside = map[record.PortID]units.Rate{}
-	}
-	tiers := map[string]int{}
-	for _, n := range x.r.Network.Nodes {
-		tiers[n.Name] = n.Tier
+		all.beside, all.tiers = map[record.PortID]units.Rate{}, map[string]int{}
+		for _, n := range x.r.Network.Nodes {
+			all.tiers[n.Name] = n.Tier
+		}
 	}
 	best := units.Rate(0)
 	for _, l := range x.r.Network.Links {
@@ -267,7 +267,7 @@ func (x *index) slowLink(all *defects, p *record.Port) units.Rate {
 		} else if l.A.Node != p.Node {
 			continue
 		}
-		if tier := tiers[far.Node]; tier > 0 && tier == tiers[p.Peer.Node] {
+		if tier := all.tiers[far.Node]; tier > 0 && tier == all.tiers[p.Peer.Node] {
 			best = max(best, l.RateBps)
 		}
 	}

@@ -392,6 +392,8 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
 	cause = x.droppedBy(p, most.Cause)
 	switch {
+	case p.Class != q.Limits.Class && most.Answer != Reads(f): // acknowledgements may have a class of their own
+		because += fmt.Sprintf(", in priority %d, in which acknowledgements travel", p.Class)
 	case most.Cause.Sign() == catalog.BufferDrop && p.Class != q.Limits.Class: // by a map of DSCPs or PCPs
 		because += fmt.Sprintf(", in priority %d, where %s puts what %s sends in priority %d", p.Class, p.Node, q.Host,
 			q.Limits.Class)

@@ -53,6 +53,14 @@ topology: {star: {hosts: 4, link: 100Gbps}, links: [{between: [h3, sw], LOSS}]}
 switch: {buffer: 4MB}
 workload: [incast: {to: h3, size: 2MB}]
 `
+		acks = `
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 4, link: 100Gbps}}
+nic: {ack_class: 0, adaptive_timeout: true}
+switch: {buffer: 8MB, ecn: {priorities: 3}}
+workload:
+  - flow: {from: h0, to: h4, size: 4MB}
+  - flows: {class: 0, service: uc, size: 32KB, count: 300, list: [{from: h5, to: h1}, {from: h6, to: h2}]}
+`
 		dscp = `
 stack: rocev2-pfc-only
 topology: {star: {hosts: 4, link: 100Gbps}}
@@ -135,6 +143,7 @@ workload: [flow: {from: h0, to: h1, size: SIZE, count: 100, qps: QPS}]
 
 		{"map to a lossy priority", dscp, []string{"PRIO", "1"}, catalog.VerdictMap,
 			"sw puts in priority 1 what hosts send in another"},
+		{"acknowledgements in a class of their own", acks, nil, catalog.NoVerdict, ""},
 		{"map to the right one", dscp, []string{"PRIO", "3"}, catalog.NoVerdict, ""},
 
 		{"marks that pauses of the only receiver made", host, []string{"STATE", "on"}, catalog.VerdictInside,

@@ -382,10 +382,15 @@ func (x *index) sayUnmarked(d *defect) string {
 			xoff = o.Limits.XOFF.Threshold
 		}
 	}
-	return fmt.Sprintf("PFC came before ECN: %s of %s, which share its buffer, sent pauses from %s each on, while the "+
-		"queue of %s, of which they hold the parts, came to %s and marks begin at Kmin, %s%s",
-		plural(int64(paused), "ingress port"), p.Node, FormatBytes(xoff), p.ID(), FormatBytes(p.PeakQueueBytes),
-		FormatBytes(p.Limits.KMinBytes), andMore(len(d.at)-1, "port"))
+	said := fmt.Sprintf("PFC came before ECN: %s of %s, which share its buffer, sent pauses from %s each on",
+		plural(int64(paused), "ingress port"), p.Node, FormatBytes(xoff))
+	more := andMore(len(d.at)-1, "port")
+	if mark := x.acts[actKey{p.Layer.Vocabulary().Mark, p.Place()}]; mark.Count > 0 {
+		return fmt.Sprintf("%s, and %s, where marks begin at Kmin, %s, marked from %s on only%s", said, p.ID(),
+			FormatBytes(p.Limits.KMinBytes), FormatTime(mark.First-x.r.FirstPost()), more)
+	}
+	return fmt.Sprintf("%s, while the queue of %s, of which they hold the parts, came to %s and marks begin at Kmin, %s%s",
+		said, p.ID(), FormatBytes(p.PeakQueueBytes), FormatBytes(p.Limits.KMinBytes), more)
 }
 
 // cnpsTo counts the CNPs for what passes a port, and those of them that arrived.

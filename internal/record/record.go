@@ -88,6 +88,21 @@ type Drop struct {
 	Act
 }
 
+// Load is what an entry whose messages come at random offered, and what of it was carried.
+type Load struct {
+	Workload string `json:"workload"` // the entry's name
+	Sizes    string `json:"sizes"`    // the distribution of sizes, or the one size
+	// AskedShare is the share of the senders' links that was asked for, in payload.
+	AskedShare float64    `json:"asked_share"`
+	FromPS     units.Time `json:"from_ps"`   // messages were posted from then on
+	ToPS       units.Time `json:"to_ps"`     // and before
+	LinksBps   units.Rate `json:"links_bps"` // rates of the senders' links together
+	// OfferedBytes is the payload posted from FromPS to ToPS, and CarriedBytes what of it had got
+	// through by then, of messages underway as if they did so evenly.
+	OfferedBytes int64 `json:"offered_bytes"`
+	CarriedBytes int64 `json:"carried_bytes"` // see OfferedBytes
+}
+
 // Message is one message: from post to completion entry.
 type Message struct {
 	Src      string          `json:"src"` // the requester; the data of a READ goes from Dst to Src
@@ -492,6 +507,8 @@ type Run struct {
 	// Places are those that accounts may name, each once; nil: what the accounts name.
 	Places   []*Place  `json:"places,omitempty"`
 	Messages []Message `json:"messages"`
+	// Loads are those of entries whose messages come at random, in their order.
+	Loads []Load `json:"loads,omitempty"`
 	// Collectives are those of the workload, in its order.
 	Collectives []Collective `json:"collectives,omitempty"`
 	QPs         []QP         `json:"qps"`

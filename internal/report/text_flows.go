@@ -31,8 +31,20 @@ func (t *text) flows() {
 		t.notCompleted()
 	}
 	t.prose(messageLine(t.s.Messages, t.r), plain)
+	for i := range t.r.Loads {
+		t.prose(loadLine(&t.r.Loads[i]), plain)
+	}
 	t.calls()
 	t.fairness()
+}
+
+// loadLine says what of a load was offered and carried.
+func loadLine(l *record.Load) string {
+	all := float64(l.LinksBps) / 8 * float64(l.ToPS-l.FromPS) / float64(units.Second)
+	return fmt.Sprintf("load of %s (%s): of %s of links offered %.1f %% (asked for "+
+		"%.3g %%), carried %.1f %%, from %s to %s",
+		l.Workload, l.Sizes, metrics.FormatRate(l.LinksBps), 100*float64(l.OfferedBytes)/all, 100*l.AskedShare,
+		100*float64(l.CarriedBytes)/all, metrics.FormatTime(l.FromPS), metrics.FormatTime(l.ToPS))
 }
 
 // calls writes a row per workload entry with remote procedure calls.

@@ -680,6 +680,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		out.Messages = append(out.Messages, f)
 	}
 	out.Collectives = a.Collectives()
+	out.Loads = loads(v.Plan, out.Messages)
 	out.Evidence = a.Evidence()
 }
 

@@ -216,6 +216,7 @@ func (s Source) resolve(root *node) (*Valid, *Error) {
 		compared: s.Stack != "", without: s.Without, known: s.Known}
 	inlined := r.d.inlineTraces(root)
 	inlined = r.d.inlineServers(root) || inlined
+	inlined = r.d.inlineSizes(root) || inlined
 	r.resolve(root)
 	if r.allInfiniBand {
 		r = &resolver{d: r.d, v: &Valid{Wire: wire.Ethernet}, compared: true, without: s.Without, known: s.Known, allInfiniBand: true}

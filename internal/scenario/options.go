@@ -71,6 +71,23 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 		timeKey("start", &e.Start, "When the first message is posted.").otherwise("0").also(perFlow | ofCalls | ofCollectives),
 		countKey("count", &e.Count, "Messages per queue pair.").also(ofCalls),
 		timeKey("every", &e.Every, "Time from post to post.").otherwise("0").also(ofCalls),
+		numberKey("depth", &e.Depth, 1, workload.MaxMessages, "A closed loop: so many messages of a queue pair are underway "+
+			"at most, and the next is posted when one is complete.").otherwise("all that are due").check(func(o object) {
+			for _, key := range []string{"every", "trigger"} {
+				if o.has(key) {
+					o.fail("depth", "posts a message when one is complete, and %s says when as well; keep one", key)
+				}
+			}
+			if !o.has("count") {
+				o.fail("depth", "without count there is only one message; give count as well")
+			}
+		}),
+		timeKey("think", &e.Think, "From the completion of a message to the post of the next, with `depth`.").otherwise("0").
+			check(func(o object) {
+				if !o.has("depth") {
+					o.fail("think", "stands with depth, the messages underway of a closed loop; give it as well")
+				}
+			}),
 		numberKey("qps", &e.QPs, 1, 65536, "Queue pairs per pair of ends.").also(ofCalls),
 		flagKey("split", &e.Split, "Each message is divided over the queue pairs."),
 		r.classKey(e).also(perFlow | ofCalls | ofCollectives),

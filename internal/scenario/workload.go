@@ -35,6 +35,9 @@ func (r *resolver) patterns() []pattern {
 			listedKey("list", flows, readLater, "The flows, each with what differs from the options beside the list."),
 			textKey("rows", "table", anyScalar(), func(object, string) {}, "The same but for `path` as a table of comma-separated values under a header that names the columns."),
 			textKey("file", "name of a file", anyScalar(), func(object, string) {}, "Such a table beside the scenario."))},
+		{"poisson", "Messages that come at random at each host, see [poisson](#poisson).", func() []key {
+			return r.arrivalKeys(r.newArrivals())
+		}},
 		{"rpc", "Remote procedure calls, see [rpc](#rpc).", func() []key {
 			return r.callKeys(&calls{entryOptions: *r.newCallOptions(), RPC: workload.RPC{NoDelay: true}})
 		}},
@@ -115,6 +118,8 @@ func (r *resolver) readEntry(item *node, i int) {
 	switch kind {
 	case "rpc":
 		r.readCalls(p)
+	case "poisson":
+		r.readArrivals(p)
 	case "collective":
 		r.readCollective(p)
 	default:
@@ -134,6 +139,7 @@ func (r *resolver) readPattern(p object, kind string) {
 		r.readSize(p, e)
 	}
 	r.asStream(&e.Options)
+	e.HostOf = r.v.Graph.HostOf
 	if e.Place.Order == workload.Random {
 		stream := rng.New(r.v.Seed, "workload/"+r.v.Plan.Entries[entry]+"/offset")
 		e.Place.Stream = &stream

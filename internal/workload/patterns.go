@@ -64,6 +64,12 @@ type Options struct {
 	Start units.Time // post of the first message
 	Count int        // messages per QP, at least 1 (0 counts as 1)
 	Every units.Time // from post to post; 0: all are posted at Start
+	// Depth, when positive, is how many of a QP's messages are underway at most: the next is posted
+	// Think after one is complete.
+	Depth int
+	Think units.Time
+	// HostOf is the node of an endpoint, whose application thinks; needed with Think.
+	HostOf func(ep int) int
 	// Trigger starts the messages instead of Start; see Message for all three.
 	Trigger, SendDone, RecvDone int
 }
@@ -144,9 +150,34 @@ func (p *Plan) Flow(entry, from, to int, size units.Bytes, o Options) error {
 		if o.Trigger > 0 {
 			s.Start, s.Every = units.Never, 0
 		}
+		if o.Depth > 0 && o.Depth < o.Count {
+			p.loop(entry, from, s, o)
+			continue
+		}
 		p.add(s)
 	}
 	return nil
+}
+
+// loop appends the messages of a series, which an endpoint posts, as a closed loop.
+func (p *Plan) loop(entry, poster int, s Series, o Options) {
+	underway := make([]Op, 0, s.Count)
+	var m Message
+	for k := range s.Count {
+		s.put(&m, k)
+		op := p.AddMessage(m)
+		switch {
+		case k < o.Depth:
+		case o.Think == 0:
+			p.After(op, underway[k-o.Depth], Completed)
+		default:
+			think := p.AddLocal(Local{Host: o.HostOf(poster), Entry: entry, Label: p.AddLabel("think", Part{"think", o.Think}),
+				From: NoDevice, To: NoDevice})
+			p.After(think, underway[k-o.Depth], Completed)
+			p.After(op, think, Completed)
+		}
+		underway = append(underway, op)
+	}
 }
 
 // Incast appends a Flow from every endpoint of from to one endpoint.

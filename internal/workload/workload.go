@@ -192,8 +192,9 @@ type Plan struct {
 	// nil when none does.
 	Graph *Graph
 	edges []edge
-	Calls int // remote procedure calls
-	total int // messages
+	Loads []Load // what entries of arrivals ask for
+	Calls int    // remote procedure calls
+	total int    // messages
 	order *order
 }
 

@@ -181,7 +181,7 @@ func TestBadInput(t *testing.T) {
 		{"flow to nobody", base + "  - flow: {from: h0, to: h9, size: 1MB}\n", `s.yaml:6:26: workload[1].flow.to: there is no host "h9"; did you mean "h0"?`},
 		{"no size", base + "  - flow: {from: h0, to: h1}\n", `s.yaml:6:12: workload[1].flow has no size; give the bytes of a message such as size: 64MB`},
 		{"message too long", base + "  - flow: {from: h0, to: h1, size: 3GB}\n", `s.yaml:6:36: workload[1].flow.size: 3GB is longer than any message; give 0B to 2GiB (2^31 bytes, IBTA), and count for more`},
-		{"two patterns", base + "  - {flow: {from: h0, to: h1, size: 1B}, incast: {to: h0, size: 1B}}\n", `s.yaml:6:6: workload[1] has 2 patterns; give one of incast, permutation, flow, all_to_all, flows, rpc or collective per list item`},
+		{"two patterns", base + "  - {flow: {from: h0, to: h1, size: 1B}, incast: {to: h0, size: 1B}}\n", `s.yaml:6:6: workload[1] has 2 patterns; give one of incast, permutation, flow, all_to_all, flows, poisson, rpc or collective per list item`},
 		{"unknown pattern", base + "  - incst: {to: h0, size: 1B}\n", `s.yaml:6:5: unknown key "incst" in workload[1]; did you mean "incast"?`},
 		{"every alone", base + "  - flow: {from: h0, to: h1, size: 1B, every: 1us}\n", `s.yaml:6:47: workload[1].flow.every: without count there is only one message; give count as well`},
 		{"times that overflow", base + "  - flow: {from: h0, to: h1, size: 1B, every: 9000000s, count: 1000}\n", `s.yaml:6:12: workload[1].flow: 1000 messages every 9000000s end later than 4611686.018427387903s, the latest possible; use fewer`},

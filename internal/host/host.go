@@ -136,7 +136,7 @@ func (t *Task) Cost() (d units.Time) {
 	return d
 }
 
-// fifo holds tasks in order, in a ring whose length is a power of two.
+// fifo holds tasks in order, in a ring.
 type fifo struct {
 	tasks   []Task
 	head, n int
@@ -146,17 +146,23 @@ func (f *fifo) len() int { return f.n }
 
 func (f *fifo) push(t *Task) {
 	if f.n == len(f.tasks) {
-		tasks := make([]Task, max(4, 2*f.n))
+		tasks := make([]Task, max(4, f.n+f.n/4+1)) // hosts with many messages have thousands
 		copy(tasks[copy(tasks, f.tasks[f.head:]):], f.tasks[:f.head])
 		f.tasks, f.head = tasks, 0
 	}
-	f.tasks[(f.head+f.n)&(len(f.tasks)-1)] = *t
+	at := f.head + f.n
+	if at >= len(f.tasks) {
+		at -= len(f.tasks)
+	}
+	f.tasks[at] = *t
 	f.n++
 }
 
 func (f *fifo) pop(t *Task) {
 	*t = f.tasks[f.head]
-	f.head = (f.head + 1) & (len(f.tasks) - 1)
+	if f.head++; f.head == len(f.tasks) {
+		f.head = 0
+	}
 	f.n--
 }
 

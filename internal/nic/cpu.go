@@ -32,8 +32,9 @@ type task struct {
 type processors struct {
 	*host.Host
 	reposts bool
-	kernel  bool               // the kernel's work takes time, or goes through a server
-	tasks   []*[taskBlock]task // by number
+	kernel  bool                   // the kernel's work takes time, or goes through a server
+	tasks   []*[taskBlock]keptTask // by number
+	posts   []*Post                // to be used again by those that post
 	free    []uint32
 }
 
@@ -48,11 +49,20 @@ func newProcessors(s *Spec) processors {
 	return processors{Host: host.New(spec), reposts: s.Reposts, kernel: spec.Kernel() || s.Server != nil}
 }
 
+// keptTask is a task that waits, with its post apart: most have none.
+type keptTask struct {
+	kind   taskKind
+	qp, id uint32
+	prep   units.Time
+	of     *QPKind
+	post   *Post
+}
+
 // taskBlock is how many tasks are made room for at a time.
 const taskBlock = 32
 
 // at is a task by its number.
-func (c *processors) at(k uint32) *task { return &c.tasks[k/taskBlock][k%taskBlock] }
+func (c *processors) at(k uint32) *keptTask { return &c.tasks[k/taskBlock][k%taskBlock] }
 
 // put numbers a task.
 func (c *processors) put(t *task) uint64 {
@@ -61,18 +71,42 @@ func (c *processors) put(t *task) uint64 {
 		for k := range uint32(taskBlock) {
 			c.free = append(c.free, uint32(len(c.tasks)+1)*taskBlock-1-k)
 		}
-		c.tasks, n = append(c.tasks, new([taskBlock]task)), taskBlock
+		c.tasks, n = append(c.tasks, new([taskBlock]keptTask)), taskBlock
 	}
 	k := c.free[n-1]
 	c.free = c.free[:n-1]
-	*c.at(k) = *t
+	x := keptTask{kind: t.kind, qp: t.qp, id: t.id, prep: t.prep, of: t.of}
+	if t.kind == taskPost {
+		x.post = c.newPost()
+		*x.post = t.post
+	}
+	*c.at(k) = x
 	return uint64(k)
+}
+
+// newPost makes room for a post.
+func (c *processors) newPost() *Post {
+	if len(c.posts) == 0 {
+		block := make([]Post, taskBlock)
+		for k := range block {
+			c.posts = append(c.posts, &block[k])
+		}
+	}
+	p := c.posts[len(c.posts)-1]
+	c.posts = c.posts[:len(c.posts)-1]
+	return p
 }
 
 // take returns a numbered task, whose number is free then.
 func (c *processors) take(k uint64) task {
 	c.free = append(c.free, uint32(k))
-	return *c.at(uint32(k))
+	x := c.at(uint32(k))
+	t := task{kind: x.kind, qp: x.qp, id: x.id, prep: x.prep, of: x.of}
+	if x.post != nil {
+		t.post = *x.post
+		c.posts, x.post = append(c.posts, x.post), nil
+	}
+	return t
 }
 
 // work gives the application something to do, which falls due now. One that is

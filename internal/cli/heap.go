@@ -7,12 +7,12 @@ import (
 )
 
 // By default a heap may grow by its own size until it is collected. Of a large one that is
-// what a machine has not got: with a million queue pairs 4 GB would become 8. Less
+// what a machine has not got: with a million queue pairs 4 GB would become 8. Half of it
 // costs little time: each collection looks at what lives, and while a heap grows there
-// are log 2 / log 1.3 = 2.6 times as many.
+// are log 2 / log 1.5 = 1.7 times as many.
 const (
 	largeHeap    = 1 << 28 // bytes that live
-	largePercent = 30
+	largePercent = 50
 )
 
 // heapWatch is dead as soon as it is set, so that each collection comes upon it.

@@ -13,7 +13,7 @@ func TestHeapWatch(t *testing.T) {
 	for _, c := range []struct {
 		large        uint64
 		before, want int
-	}{{0, 100, largePercent}, {1 << 40, 100, 100}, {0, 20, 20}} {
+	}{{0, 100, largePercent}, {1 << 40, 100, 100}, {0, 40, 40}} {
 		debug.SetGCPercent(c.before)
 		w := &heapWatch{large: c.large}
 		w.collected()

@@ -89,13 +89,13 @@ func (n *Net) fillOf(now units.Time, sw *swtch, i int, c uint8) record.Fill {
 		}
 	}
 	n.walks, n.walksOn = walks, on
-	in := uint16(i - sw.base)
+	in, lifted := uint16(i-sw.base), sw.credited || sw.bounce != nil // see cameIn
 	for len(on) > 0 {
 		left := on[:0]
 		for _, k := range on {
 			w := &walks[k]
 			pk := n.part.Rec(w.slot)
-			if pk.In == in && sw.cameIn(pk) == c {
+			if pk.In == in && (!lifted || pk.VL() == c) {
 				w.bytes += int64(pk.Frame)
 			}
 			if w.slot = pk.Next; w.slot != 0 {

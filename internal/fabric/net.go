@@ -436,7 +436,11 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	if pk.Kind.Link() {
 		d = tx + p.delay
 	} else {
-		d = n.way(now, i, p, tx)
+		if d = tx + p.lead; p.header != 0 {
+			d = n.way(now, i, p, tx)
+		} else if p.jittered {
+			d = n.jitters[i].late(now, tx, d, 0)
+		}
 		n.hops++
 	}
 	if p.credited {

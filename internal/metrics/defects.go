@@ -37,11 +37,11 @@ type defectAt struct {
 
 // defects are those that a run's messages met.
 type defects struct {
-	all    []defect
-	latest *record.Message // the slowest of the messages that were looked at
-	known  map[portClass]*hashedAlike
-	beside map[record.PortID]units.Rate // what slowLink found
-	tiers  map[string]int               // of switches
+	all     []defect
+	latest  *record.Message // the slowest of the messages that were looked at
+	known   map[portClass]*hashedAlike
+	tiers   map[string]int // see fastest
+	fastest map[towards]units.Rate
 }
 
 // add looks for defects among the causes of a message, which have just been found.
@@ -250,32 +250,35 @@ func (x *index) slowLink(all *defects, p *record.Port) units.Rate {
 	if x.r.Network == nil || x.hosts[p.Peer.Node] || x.hosts[p.Node] {
 		return 0
 	}
-	if best, known := all.beside[p.ID()]; known {
+	if all.tiers == nil {
+		all.tiers, all.fastest = x.fastest()
+	}
+	if best := all.fastest[towards{p.Node, all.tiers[p.Peer.Node]}]; 4*best >= slower*p.RateBps {
 		return best
 	}
-	if all.beside == nil {
-		all.beside, all.tiers = map[record.PortID]units.Rate{}, map[string]int{}
-		for _, n := range x.r.Network.Nodes {
-			all.tiers[n.Name] = n.Tier
-		}
+	return 0
+}
+
+// towards is where some links of a switch lead: to a tier of others.
+type towards struct {
+	node string
+	tier int
+}
+
+// fastest are the tiers of switches that have some, and the rates of the fastest links to each.
+func (x *index) fastest() (tiers map[string]int, rates map[towards]units.Rate) {
+	tiers, rates = map[string]int{}, map[towards]units.Rate{}
+	for _, n := range x.r.Network.Nodes {
+		tiers[n.Name] = n.Tier
 	}
-	best := units.Rate(0)
 	for _, l := range x.r.Network.Links {
-		far := l.B
-		if l.B.Node == p.Node {
-			far = l.A
-		} else if l.A.Node != p.Node {
-			continue
-		}
-		if tier := all.tiers[far.Node]; tier > 0 && tier == all.tiers[p.Peer.Node] {
-			best = max(best, l.RateBps)
+		for _, at := range [2]towards{{l.A.Node, tiers[l.B.Node]}, {l.B.Node, tiers[l.A.Node]}} {
+			if at.tier > 0 {
+				rates[at] = max(rates[at], l.RateBps)
+			}
 		}
 	}
-	if 4*best < slower*p.RateBps {
-		best = 0
-	}
-	all.beside[p.ID()] = best
-	return best
+	return tiers, rates
 }
 
 // hashedAlike is what is known of a port up from a switch whose hash goes together with those below it.

@@ -94,13 +94,12 @@ func (n *Net) plainArrive(now units.Time, i int, p *Port, slot uint32) bool {
 		n.StampIn(now, e, pk)
 	}
 	if out.ready|out.shut&(1<<c) == 0 && !out.control && out.idle(now) {
-		// It joins the queue and leaves it in one instant.
+		// It joins the queue and leaves it in one instant. That the queue is empty has been noted.
 		q.last = now
 		if size > q.peak {
 			q.peak = size
 			n.cold[e].peakAt[c] = now
 		}
-		q.least = min(q.least, 0)
 		q.sent.Packets++
 		q.sent.Bytes += int64(size)
 		n.plainTransmit(now, e, out, pk, slot)
@@ -216,7 +215,6 @@ func (n *Net) plainCredited(now units.Time, i int, p *Port, pk *packet.Packet, s
 		q.peak = size
 		n.cold[e].peakAt[c] = now
 	}
-	q.least = min(q.least, 0)
 	q.sent.Add(pk)
 	n.leaveInput(now, sw, e, c, pk)
 	again := out.control // something of the link's own behind it

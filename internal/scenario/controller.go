@@ -2,11 +2,13 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // The key controller: a congestion control of the registry in place of DCQCN. Its keys, their docs,
@@ -148,11 +150,19 @@ func (r *resolver) checkController(o object) {
 		return
 	}
 	needs := c.Settings.Needs()
+	if !needs.CNP && slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Reads }) {
+		r.warn("reads", "%s hears nothing of READ responses, which are not acknowledged: they are sent at the line's rate; "+
+			"take dcqcn or rtt-probe for READs", c.Title)
+	}
 	r.v.BaseRTTs = make([]units.Time, len(r.v.Plan.Conns))
 	type pair struct{ src, dst int }
 	known := map[pair]units.Time{} // looked up, never iterated
 	for i := range r.v.Plan.Conns {
 		e := &r.v.Plan.Conns[i]
+		if n := len(e.Path) - 2; needs.INT && n > congestion.MaxINT {
+			r.tooManyHops(o, e.Src, e.Dst, n)
+			return
+		}
 		p := pair{e.Src, e.Dst}
 		if t, ok := known[p]; ok {
 			r.v.BaseRTTs[i] = t
@@ -179,9 +189,7 @@ func (r *resolver) checkTelemetry(o object, src, dst int) {
 	c, name := r.v.Control, func(n int) string { return r.v.Graph.Nodes[n].Name }
 	at := o.at("controller")
 	if n := len(hops) - 1; n > congestion.MaxINT {
-		r.d.fail(at, "controller: %s has room for the telemetry of %d switches in a packet, and from %s to %s there "+
-			"are %d; take another controller, or fewer tiers",
-			c.Name, congestion.MaxINT, name(hops[0].Node), name(r.v.Graph.HostOf(dst)), n)
+		r.tooManyHops(o, src, dst, n)
 		return
 	}
 	for i := range r.v.Graph.Nodes {
@@ -202,6 +210,13 @@ func (r *resolver) checkTelemetry(o object, src, dst int) {
 			}
 		}
 	}
+}
+
+// tooManyHops refuses a path of n switches.
+func (r *resolver) tooManyHops(o object, src, dst, n int) {
+	name := func(endpoint int) string { return r.v.Graph.Nodes[r.v.Graph.HostOf(endpoint)].Name }
+	r.d.fail(o.at("controller"), "controller: %s has room for the telemetry of %d switches in a packet, and from %s to %s "+
+		"there are %d; take another controller, or fewer tiers", r.v.Control.Name, congestion.MaxINT, name(src), name(dst), n)
 }
 
 func rateList(rates []units.Rate) string {

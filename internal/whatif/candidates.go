@@ -60,7 +60,7 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if l.anyPauses() {
 		add(Change{Kind: Pauses})
 	}
-	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil }) &&
+	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil || t.Control != nil }) &&
 		c.Profile == 0 {
 		add(Change{Kind: Control})
 	}

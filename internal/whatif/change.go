@@ -352,7 +352,7 @@ func (c Change) unbind(v *scenario.Valid) {
 		conn.Receives, conn.SRQ = -1, 0
 	case Control:
 		for i := range v.Transports {
-			v.Transports[i].CC, v.Transports[i].IBCC = nil, nil
+			v.Transports[i].CC, v.Transports[i].IBCC, v.Transports[i].Control = nil, nil, nil
 		}
 		for i := range v.Plan.Conns {
 			v.Plan.Conns[i].InitialRate = 0

@@ -129,6 +129,27 @@ func (n *Net) AddTelemetry(pk *packet.Packet, t *packet.Telemetry) {
 	*n.told.at(r.told) = *t
 }
 
+// TakeTelemetry takes what pk carries for its sender's congestion control off it, and returns its number; 0:
+// nothing. It is to be given to another packet.
+func (n *Net) TakeTelemetry(pk *packet.Packet) uint32 {
+	if pk.DSCP&packet.Stamped == 0 {
+		return 0
+	}
+	r := n.records.at(pk.Stamp())
+	i := r.told
+	r.told = 0
+	return i
+}
+
+// GiveTelemetry has pk, which carries none, carry what has number i; without pk it is given up.
+func (n *Net) GiveTelemetry(pk *packet.Packet, i uint32) {
+	if pk == nil {
+		n.told.release(i)
+		return
+	}
+	n.record(pk).told = i
+}
+
 // TelemetryOf returns what pk carries for its sender's congestion control, nil if nothing; valid until
 // FreeSides.
 func (n *Net) TelemetryOf(pk *packet.Packet) *packet.Telemetry {

@@ -197,12 +197,11 @@ type Host struct {
 	prepared    map[uint32][2]units.Time // see Prepared
 	times       []Times                  // room for MessageAccount.Rest
 
-	ends     []StreamEnds     // by connection; of those of TCP
-	payloads [][]byte         // see Spec
-	failures []uint32         // slots of TCP connections that failed here
-	restless int              // see Restless
-	told     packet.Telemetry // what the latest request carried, for its acknowledgement
-	heard    packet.Packet    // the CNP that reaches its reaction point now
+	ends     []StreamEnds  // by connection; of those of TCP
+	payloads [][]byte      // see Spec
+	failures []uint32      // slots of TCP connections that failed here
+	restless int           // see Restless
+	heard    packet.Packet // the CNP that reaches its reaction point now
 }
 
 // port is one port of the card; what every frame touches stands first.
@@ -460,7 +459,7 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		h.receiveAndStore(now, q, pk)
 	}
 	h.delivered += s.qp.Delivered() - taken
-	way, stamped, sample, told := Way(0), false, false, (*packet.Telemetry)(nil)
+	way, stamped, sample, told := Way(0), false, false, uint32(0)
 	n := (s.qp.MSN() - msn) & (1<<24 - 1)
 	answers := s.answering || s.qp.Responding()
 	if pk.DSCP&packet.Stamped != 0 {
@@ -482,9 +481,10 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 		if ack.Kind != packet.Ack {
 			continue
 		}
-		if told != nil {
-			h.net.AddTelemetry(ack, told)
+		if told != 0 {
+			h.net.GiveTelemetry(ack, told)
 			s.qp.Echoes(now)
+			told = 0
 		}
 		switch {
 		case stamped:
@@ -493,6 +493,9 @@ func (h *Host) deliverRequest(now units.Time, q uint32, pk *packet.Packet) {
 			h.net.AddSample(ack)
 		}
 		h.acknowledge(now, q, ack, false)
+	}
+	if told != 0 {
+		h.net.GiveTelemetry(nil, told)
 	}
 	if h.completions() {
 		h.settle(now, s)

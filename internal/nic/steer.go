@@ -63,17 +63,16 @@ func (h *Host) noteArrival(now units.Time, pk *packet.Packet) {
 	}
 }
 
-// echo is what request pk brought for its sender's congestion control, as its acknowledgement takes it
-// back now; nil: nothing.
-func (h *Host) echo(now units.Time, s *qpSlot, pk *packet.Packet) *packet.Telemetry {
+// echo is the number of what request pk brought for its sender's congestion control, as its acknowledgement
+// takes it back now; 0: nothing.
+func (h *Host) echo(now units.Time, s *qpSlot, pk *packet.Packet) uint32 {
 	t := h.net.TelemetryOf(pk)
 	if t == nil {
-		return nil
+		return 0
 	}
-	h.told = *t
-	if h.told.Arrived == 0 {
-		h.told.Arrived = int64(now)
+	if t.Arrived == 0 {
+		t.Arrived = int64(now)
 	}
-	h.told.Replied, h.told.Hops, h.told.INT = int64(now), s.qp.Hops(pk), false // only data asks for records
-	return &h.told
+	t.Replied, t.Hops, t.INT = int64(now), s.qp.Hops(pk), false // only data asks for records
+	return h.net.TakeTelemetry(pk)
 }

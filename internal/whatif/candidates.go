@@ -60,7 +60,8 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if l.anyPauses() {
 		add(Change{Kind: Pauses})
 	}
-	if slices.ContainsFunc(l.Valid.Transports, func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil || t.Control != nil }) &&
+	controlled := func(t rdma.Config) bool { return t.CC != nil || t.IBCC != nil || t.Control != nil }
+	if slices.ContainsFunc(l.Valid.Transports, controlled) &&
 		c.Profile == 0 {
 		add(Change{Kind: Control})
 	}

@@ -216,7 +216,8 @@ func (r *resolver) checkTelemetry(o object, src, dst int) {
 func (r *resolver) tooManyHops(o object, src, dst, n int) {
 	name := func(endpoint int) string { return r.v.Graph.Nodes[r.v.Graph.HostOf(endpoint)].Name }
 	r.d.fail(o.at("controller"), "controller: %s has room for the telemetry of %d switches in a packet, "+
-		"and from %s to %s there are %d; take another controller, or fewer tiers", r.v.Control.Name, congestion.MaxINT, name(src), name(dst), n)
+		"and from %s to %s there are %d; take another controller, or fewer tiers",
+		r.v.Control.Name, congestion.MaxINT, name(src), name(dst), n)
 }
 
 func rateList(rates []units.Rate) string {

@@ -47,8 +47,6 @@ func TestBadNS3(t *testing.T) {
 		{"fewer links than the count", "2 3 100Gbps 1us 0.0\n", "", `topology.txt:5:1: the file ends where a link (src dst rate delay error_rate) should stand; add it, or lower the count above`},
 		{"truncated link", "1us 0.0\n", "1us\n", `topology.txt:5:1: 4 words where a link (src dst rate delay error_rate) should stand; give 5`},
 		{"switch id twice", "4 1 3\n3\n", "4 2 3\n3 3\n", `topology.txt:2:3: switch id 3 is one too many or stands twice; the first row announces 2 switches`},
-		{"switch id missing", "4 1 3\n3\n", "4 2 3\n3\n", `topology.txt:3:3: switch id 3 is one too many or stands twice; the first row announces 2 switches`},
-		{"second link of a host", "2 3 100Gbps", "1 3 100Gbps", `topology.txt:5:1: host 1 has a second link; these files describe hosts with one`},
 		{"link to itself", "1 3 100Gbps", "3 3 100Gbps", `topology.txt:4:1: link s3 to s3: a link must join two different nodes`},
 		{"flow to itself", "1 0 3 100 5500 2.000000000", "1 1 3 100 5500 2.000000000", `flow.txt:2:3: flow from host 1 to itself; name two hosts`},
 		{"flow to a switch", "1 0 3 100 5500 2.000000000", "1 3 3 100 5500 2.000000000", `flow.txt:2:3: destination 3 is a switch; flows run between hosts`},

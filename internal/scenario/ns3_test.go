@@ -3,6 +3,7 @@ package scenario
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -155,5 +156,38 @@ func TestNS3RealFiles(t *testing.T) {
 		case v.Plan.Len() == 0:
 			t.Errorf("%s: no messages", name)
 		}
+	}
+}
+
+// Hosts with two links, fewer switch ids than announced, and keys of conweave's simulator are read; what
+// is left out is said once.
+func TestNS3AsTheyAre(t *testing.T) {
+	const topo = "6 3 6\n4 5\n0 4 100Gbps 1us 0\n0 5 100Gbps 1us 0\n1 4 100Gbps 1us 0\n1 5 100Gbps 1us 0\n" +
+		"2 4 100Gbps 1us 0\n3 5 100Gbps 1us 0\n"
+	const flows = "2\n0 1 3 100 5500 2\n0 1 3 100 5500 2.1\n"
+	config := ns3ConfigText + "LB_MODE 9\nENABLE_PFC 0\nENABLE_IRN 1\nRANDOM_SEED 5\nLOAD 50\nVOQ_MON_FILE a\nCONN_MON_FILE b\n"
+	v, err := LoadNS3(filepath.Join(writeNS3(t, config, topo, flows), "config.txt"), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(v.Warnings, "\n")
+	for _, want := range []string{"LB_MODE 9 (ConWeave) is left out", "ENABLE_PFC 0 is left out", "ENABLE_IRN 1 is left out",
+		"announces 3 switches, and 2 stand here", "host 0 has 2 links"} {
+		if strings.Count(said, want) != 1 {
+			t.Errorf("%q is not said once in %q", want, v.Warnings)
+		}
+	}
+	a, b := v.Plan.At(0), v.Plan.At(1)
+	if x, y := v.Plan.Conns[a.Conn], v.Plan.Conns[b.Conn]; x.Src == y.Src || x.Dst == y.Dst || v.Seed != 5 {
+		t.Errorf("flows from endpoints %d and %d to %d and %d, seed %d; want two ports of each host and 5", x.Src, y.Src, x.Dst, y.Dst, v.Seed)
+	}
+	sameAgainApart(t, v)
+}
+
+// sameAgainApart is that the scenario kept of an import loads.
+func sameAgainApart(t *testing.T, v *Valid) {
+	t.Helper()
+	if _, err := Parse("again", v.Source, nil, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package htsim
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ type matrix struct {
 	triggers *node
 	classes  uint8
 	failures int
+	endless  int             // line of the first connection that has no end; 0: none
 	link     string          // two nodes that a link of the topology joins
 	ids      map[string]bool // of connections; looked up, never iterated
 }
@@ -83,9 +85,19 @@ func (m *matrix) checkCounts(f *importer.Rows) {
 				strings.ToUpper(c.key[:1])+c.key[1:], c.got)
 			return
 		}
-		if n := m.d.Number(w, c.key, 0, 1<<24); m.d.Err == nil && int(n) != c.got {
+		n := m.d.Number(w, c.key, 0, 1<<24)
+		if c.key == "nodes" && m.d.Err == nil && int(n) < c.got {
+			m.d.Warn(fmt.Sprintf("%s:%d: of the %d hosts of the topology the matrix uses %d", f.File, w.Pos.Line, c.got, n))
+			continue
+		}
+		if m.d.Err == nil && int(n) != c.got {
 			m.d.Fail(w.Pos, "%s %d, but there are %d %s; make them agree", c.key, n, c.got, c.what)
 		}
+	}
+	if m.endless > 0 {
+		m.d.Warn(fmt.Sprintf("%s:%d: connections without a size, or of 0, never end in htsim; here they send %s, "+
+			"the longest message",
+			f.File, m.endless, workload.MaxBytes))
 	}
 	if m.d.Err == nil && len(m.flows) == 0 {
 		m.d.Fail(f.End(), "the matrix has no connection; add a line such as 0->1 start 0 size 2000000")
@@ -135,11 +147,17 @@ func (m *matrix) connection(w []word) {
 func (m *matrix) fields(n *node, values map[string]word) {
 	d := m.d
 	size, ok := values["size"]
-	if !ok {
-		d.Fail(n.Pos, "the connection has no size; add one such as size 2000000")
-		return
+	bytes := workload.MaxBytes
+	if ok {
+		bytes = units.Bytes(d.Number(size, "size", 0, int64(workload.MaxBytes)))
 	}
-	n.Add("size", size.At(units.Bytes(d.Number(size, "size", 1, int64(workload.MaxBytes))).String()))
+	if !ok || bytes == 0 { // it sends for ever
+		bytes = workload.MaxBytes
+		if size.Pos = n.Pos; m.endless == 0 {
+			m.endless = n.Pos.Line
+		}
+	}
+	n.Add("size", size.At(bytes.String()))
 	start, timed := values["start"]
 	trigger, triggered := values["trigger"]
 	switch {

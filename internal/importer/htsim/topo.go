@@ -215,7 +215,7 @@ func (t *tier) checkOversubscription(d *importer.Reader, down, up word) {
 		at, ratio = w, d.Number(w, "oversubscribed", 1, 1000)
 	}
 	n, m := d.Number(down, "radix_down", 1, 1<<18), d.Number(up, "radix_up", 1, 1<<18)
-	if d.Err == nil && n != ratio*m {
+	if d.Err == nil && n/m != ratio {
 		d.Fail(at.Pos, "Oversubscribed %d, but %d links down and %d up; say Oversubscribed %s, or change a radix",
 			ratio, n, m,
 			strconv.FormatFloat(float64(n)/float64(m), 'g', 4, 64))

@@ -118,7 +118,8 @@ func (f *flows) tree() *node {
 		for ; line < one.line; line++ {
 			b.WriteByte('\n')
 		}
-		b.WriteString(f.name(int64(one.src)) + "," + f.name(int64(one.dst)) + "," + one.size.String() + "," + one.start.String())
+		b.WriteString(f.port(int64(one.src), i) + "," + f.port(int64(one.dst), i) + "," +
+			one.size.String() + "," + one.start.String())
 		for _, value := range columns {
 			b.WriteString("," + strconv.Itoa(value(one)))
 		}

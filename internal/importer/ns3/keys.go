@@ -15,13 +15,21 @@ func Section() []string {
 func elsewhere() []string {
 	return append(strings.Fields(`TOPOLOGY_FILE FLOW_FILE TRACE_FILE TRACE_OUTPUT_FILE FCT_OUTPUT_FILE PFC_OUTPUT_FILE
 		QLEN_MON_FILE QLEN_MON_START QLEN_MON_END ENABLE_TRACE ERROR_RATE_PER_LINK DATA_RATE LINK_DELAY LINK_DOWN`),
-		monitors()...)
+		append(monitors(), conweave()...)...)
 }
 
-// monitors are keys of SimAI's config files that say what to write while it runs.
+// monitors are keys of SimAI's and conweave's config files that say what to write while it runs.
 func monitors() []string {
 	return strings.Fields(`BW_MON_FILE RATE_MON_FILE CNP_MON_FILE MON_START MON_END QP_MON_INTERVAL QLEN_MON_INTERVAL
-		BW_MON_INTERVAL`)
+		BW_MON_INTERVAL FLOW_INPUT_FILE CNP_OUTPUT_FILE EST_ERROR_MON_FILE VOQ_MON_FILE VOQ_MON_DETAIL_FILE
+		UPLINK_MON_FILE CONN_MON_FILE SW_MONITORING_INTERVAL`)
+}
+
+// conweave are the keys that the simulator of conweave has beyond those.
+func conweave() []string {
+	return strings.Fields(`LB_MODE ENABLE_PFC ENABLE_IRN FLOWGEN_START_TIME FLOWGEN_STOP_TIME LOAD RANDOM_SEED
+		CONWEAVE_TX_EXPIRY_TIME CONWEAVE_REPLY_TIMEOUT_EXTRA CONWEAVE_PATH_PAUSE_TIME CONWEAVE_EXTRA_VOQ_FLUSH_TIME
+		CONWEAVE_DEFAULT_VOQ_WAITING_TIME`)
 }
 
 // valuesOf is the number of words that follow a key; -1 of maps, which begin with their length, and

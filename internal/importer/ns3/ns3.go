@@ -54,16 +54,21 @@ func read(q importer.Request) (*importer.Scenario, *tree.Error) {
 	c := readConfig(r, r.File, src, q.Set)
 	topoFile, flowFile := c.need("TOPOLOGY_FILE", "topology.txt"), c.need("FLOW_FILE", "flow.txt")
 	t := &topo{config: c}
-	t.read(c.openFile("TOPOLOGY_FILE", topoFile, "a topology of the ns-3 RDMA simulators", foreign.NS3Topology, foreign.SimAITopology))
+	t.read(c.openFile("TOPOLOGY_FILE", topoFile, "a topology of the ns-3 RDMA simulators", foreign.NS3Topology,
+		foreign.SimAITopology))
 	f := &flows{topo: t, perPair: map[[2]int]int{}}
 	f.read(c.openFile("FLOW_FILE", flowFile, "a flow file of the ns-3 RDMA simulators", foreign.NS3Flows))
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	c.noteMonitors()
+	c.readConweave()
 	root := &node{Kind: tree.Mapping, Pos: c.begin()}
 	root.Add("name", tree.Text(nameOf(c.file)))
 	root.Add("description", tree.Text("imported from an ns-3 RDMA simulator's files"))
+	if w := c.keys["RANDOM_SEED"]; w != nil {
+		root.Add("seed", w[0].At(w[0].Text))
+	}
 	root.Add("topology", t.tree())
 	root.Add("ns3", c.section())
 	root.Add("workload", f.tree())

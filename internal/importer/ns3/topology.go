@@ -50,6 +50,7 @@ func (t *topo) read(f *importer.Rows) {
 		t.Fail(cut.at, "LINK_DOWN: there is no link between %d and %d; name a link of the topology", cut.a, cut.b)
 	}
 	t.finish(f, "links", int(n.links))
+	t.sayDualHomed()
 	if n.perServer > 1 && n.nvswitches > 0 {
 		t.perServer = n.perServer
 		t.Warn(fmt.Sprintf("NVSwitches and NVLink are left out: flows run from card to card, and within a server "+
@@ -84,11 +85,17 @@ func (t *topo) readSwitches(f *importer.Rows, n counts) {
 	t.kinds = make([]uint8, n.nodes)
 	all := n.nvswitches + n.switches
 	for got := int64(0); got < all && t.Err == nil; {
-		row, ok := f.Take()
+		row, ok := f.Peek()
 		if !ok {
 			t.Fail(f.End(), "the file ends after %d of %d switch ids; add the rest", got, all)
 			return
 		}
+		if shortOfSwitches(row) {
+			t.Warn(fmt.Sprintf("%s:%d: the first row announces %d switches, and %d stand here; the others are taken for hosts",
+				f.File, row[0].Pos.Line, all, got))
+			return
+		}
+		f.Take()
 		for _, w := range row {
 			id := t.Number(w, "switch id", 0, n.nodes-1)
 			if t.Err == nil && (t.kinds[id] != hostNode || got == all) {
@@ -146,11 +153,8 @@ func (t *topo) readLink(f *importer.Rows, errorRate float64, cut *cut) {
 	if t.Err != nil || t.kinds[a] == nvswitchNode || t.kinds[b] == nvswitchNode {
 		return
 	}
-	for i, end := range []int64{a, b} {
-		if t.ends[end]++; t.kinds[end] == hostNode && t.ends[end] > 1 {
-			t.Fail(w[i].Pos, "host %d has a second link; these files describe hosts with one", end)
-		}
-	}
+	t.ends[a]++
+	t.ends[b]++
 	l := &node{Kind: tree.Mapping, Pos: w[0].Pos}
 	ends := &node{Kind: tree.Sequence, Pos: w[0].Pos, Items: []*node{w[0].At(t.name(a)), w[1].At(t.name(b))}}
 	l.Put("between", w[0].Pos, ends)

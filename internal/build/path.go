@@ -11,12 +11,15 @@ import (
 // Path is the way of connection i's packets, from its source host's port on:
 // the pinned one, or what ECMP chooses at each switch. back is the way of what
 // answers them. Both are nil where the routes end.
-func (w *World) Path(i int) (there, back []topology.Hop) {
+func (w *World) Path(i int) (there, back []topology.Hop) { return w.AppendPath(nil, nil, i) }
+
+// AppendPath is Path into room that there is.
+func (w *World) AppendPath(there, back []topology.Hop, i int) (t, b []topology.Hop) {
 	c := &w.Valid.Plan.Conns[i]
 	if c.Path != nil {
 		return w.pinnedPath(c.Src, c.Dst, c.Path), w.pinnedPath(c.Dst, c.Src, reversed(c.Path))
 	}
-	return w.hashedPath(c.Src, c.Dst, c.SrcPort), w.hashedPath(c.Dst, c.Src, c.SrcPort)
+	return w.hashedPath(there, c.Src, c.Dst, c.SrcPort), w.hashedPath(back, c.Dst, c.Src, c.SrcPort)
 }
 
 func (w *World) pinnedPath(src, dst int, nodes []int) (hops []topology.Hop) {
@@ -30,11 +33,11 @@ func (w *World) pinnedPath(src, dst int, nodes []int) (hops []topology.Hop) {
 	return hops
 }
 
-func (w *World) hashedPath(src, dst int, srcPort uint16) []topology.Hop {
+func (w *World) hashedPath(hops []topology.Hop, src, dst int, srcPort uint16) []topology.Hop {
 	g := w.Valid.Graph
 	hash := fiveTuple(src, dst, srcPort)
 	at := topology.Hop{Node: g.Endpoints[src].Node, Port: g.Endpoints[src].Port}
-	hops := []topology.Hop{at}
+	hops = append(hops[:0], at)
 	for len(hops) <= len(g.Nodes) {
 		node := g.Nodes[at.Node].Ports[at.Port].Peer
 		if g.Nodes[node].Kind == topology.Host {

@@ -26,12 +26,19 @@ import (
 // Formula computes ideal times of a world's messages.
 type Formula struct {
 	w    *build.World
-	ways []way // by connection, empty until asked for
+	ways []way        // of the connections that were asked for last, by their remainder
+	free []units.Time // room for pass
+	// there and back are room for follow.
+	there, back []topology.Hop
 }
+
+// kept is how many ways are kept: messages come by connection, or those of many connections in turn. A way for each of
+// a million connections would take more than their rows.
+const kept = 4096
 
 // New is the formula of a world.
 func New(w *build.World) *Formula {
-	return &Formula{w: w, ways: make([]way, len(w.Valid.Plan.Conns))}
+	return &Formula{w: w, ways: make([]way, min(kept, len(w.Valid.Plan.Conns)))}
 }
 
 // station is a port on the way of a message.
@@ -44,7 +51,7 @@ type station struct {
 
 // way is what the packets of a connection pass.
 type way struct {
-	known       bool
+	conn        int32     // whose it is, and one; 0: nobody's
 	exact       bool      // nothing on it is slower than the sender
 	there, back []station // nil: the formula says nothing
 	mtu         units.Bytes
@@ -64,9 +71,9 @@ type way struct {
 // its own way, since what it passes is slower than its sender: then no run of it is faster. It is 0
 // where the formula says nothing: through servers, and of TCP.
 func (f *Formula) Time(m *workload.Message) (t units.Time, exact bool) {
-	y := &f.ways[m.Conn]
-	if !y.known {
-		*y = f.way(m.Conn)
+	y := &f.ways[m.Conn%len(f.ways)]
+	if y.conn != int32(m.Conn)+1 {
+		f.follow(y, m.Conn)
 	}
 	if y.there == nil {
 		return 0, false
@@ -161,8 +168,8 @@ func (f *Formula) Way(conn int) string {
 	if there == nil || back == nil {
 		return ""
 	}
-	return fmt.Sprint(f.stations(there, v.NICs[v.Graph.HostOf(c.Dst)].DrainRate),
-		f.stations(back, v.NICs[v.Graph.HostOf(c.Src)].DrainRate))
+	return fmt.Sprint(f.stations(nil, there, v.NICs[v.Graph.HostOf(c.Dst)].DrainRate),
+		f.stations(nil, back, v.NICs[v.Graph.HostOf(c.Src)].DrainRate))
 }
 
 // packets are those of a message, by what each takes of the wire.
@@ -202,7 +209,8 @@ func (f *Formula) frame(n int) units.Bytes {
 // pass is from when the first of packets may be served at the first station until the last has left
 // the last one.
 func (f *Formula) pass(row []station, p packets) (t units.Time) {
-	free := make([]units.Time, len(row)) // when each station has served what came
+	f.free = append(f.free[:0], make([]units.Time, len(row))...) // when each station has served what came
+	free := f.free
 	send := func(frame units.Bytes) (at units.Time) {
 		for k := range row {
 			s := &row[k]
@@ -229,20 +237,23 @@ func (f *Formula) pass(row []station, p packets) (t units.Time) {
 	return t
 }
 
-// way follows a connection.
-func (f *Formula) way(i int) way {
+// follow has y be the way of a connection.
+func (f *Formula) follow(y *way, i int) {
 	v := f.w.Valid
 	c := &v.Plan.Conns[i]
 	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
 	if c.Service == workload.TCP || v.NICs[src].Server != nil || v.NICs[dst].Server != nil {
-		return way{known: true}
+		*y = way{conn: int32(i) + 1}
+		return
 	}
-	there, back := f.w.Path(i)
+	there, back := f.w.AppendPath(f.there, f.back, i)
 	if there == nil || back == nil {
-		return way{known: true}
+		*y = way{conn: int32(i) + 1}
+		return
 	}
-	y := way{known: true, mtu: v.Transports[v.NICs[src].Transport].MTU,
-		there: f.stations(there, v.NICs[dst].DrainRate), back: f.stations(back, v.NICs[src].DrainRate)}
+	f.there, f.back = there, back
+	*y = way{conn: int32(i) + 1, mtu: v.Transports[v.NICs[src].Transport].MTU,
+		there: f.stations(y.there[:0], there, v.NICs[dst].DrainRate), back: f.stations(y.back[:0], back, v.NICs[src].DrainRate)}
 	data, hops := y.there, there
 	if c.Reads {
 		data, hops = y.back, back
@@ -261,7 +272,6 @@ func (f *Formula) way(i int) way {
 	}
 	y.exact = !slices.ContainsFunc(data, func(s station) bool { return s.rate < data[0].rate }) &&
 		(y.window == 0 || t.AckEvery == 1) && !held(t.CC, c.InitialRate, data[0].rate)
-	return y
 }
 
 // held reports whether congestion control begins below the line's rate or ends there.
@@ -284,8 +294,8 @@ func window(v *scenario.Valid, t *rdma.Config, conn int) (packets int) {
 	return packets
 }
 
-// stations are the ports of a way, and the drain at its end.
-func (f *Formula) stations(hops []topology.Hop, drain units.Rate) (row []station) {
+// stations appends the ports of a way, and the drain at its end.
+func (f *Formula) stations(row []station, hops []topology.Hop, drain units.Rate) []station {
 	v := f.w.Valid
 	for k, h := range hops {
 		link := v.Graph.LinkAt(h.Node, h.Port)

@@ -128,7 +128,7 @@ func (x *index) windowCause(qps []int32, limit int64) string {
 	for _, i := range qps {
 		q := &x.r.QPs[i]
 		w := q.Limits.WindowBytes
-		if q.Limits.Windowed { // which moves: it never let out more than this
+		if q.Limits.Windowed() { // which moves: it never let out more than this
 			w = q.Limits.PeakOutstanding
 		}
 		if w == 0 {
@@ -269,7 +269,7 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 		who += " of " + FormatCount(int64(len(qps)))
 	}
 	if says := x.cutsBy(&x.r.QPs[cut[0]]); says != "" {
-		return fmt.Sprintf("%s of %s slowed %s first, as %s", plural(cuts, what), x.r.QPs[cut[0]].Limits.Control, who, says)
+		return fmt.Sprintf("%s of %s slowed %s first, as %s", plural(cuts, what), x.r.QPs[cut[0]].Limits.Control(), who, says)
 	}
 	return fmt.Sprintf("%s slowed %s first, as marks begin at Kmin, %s", plural(cuts, what), who, FormatBytes(kmin))
 }

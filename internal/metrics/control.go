@@ -42,7 +42,7 @@ func resequenced(r *record.Run) []string {
 		bitmap = fmt.Sprintf(" of a bitmap of %s", FormatCount(n))
 	}
 	return []string{fmt.Sprintf("%s came behind later ones; %s held at most %s%s until an earlier one came",
-		plural(late, "packet"), q.Place(), plural(q.PeakAhead, "packet"), bitmap)}
+		plural(late, "packet"), q.Place(), plural(int64(q.PeakAhead), "packet"), bitmap)}
 }
 
 // lostCNPs names the hosts of which a tenth of the CNPs or more did not reach the senders they

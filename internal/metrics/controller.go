@@ -13,7 +13,7 @@ import (
 // slowing are the mechanisms by which a queue pair's congestion control slows it.
 func (x *index) slowing(q *record.QP) []catalog.Mechanism {
 	slow := q.Layer.Vocabulary().Slow
-	if q.Limits.Control == "" {
+	if q.Limits.Control() == "" {
 		return []catalog.Mechanism{slow}
 	}
 	return []catalog.Mechanism{slow, catalog.DelayCut, catalog.LoadCut, catalog.LossCut}
@@ -30,7 +30,7 @@ func (x *index) slowed(q *record.QP) (a record.Act) {
 // cutsBy says what made a controller slow a queue pair most often; "" where that is marks, or there is no
 // controller of the registry.
 func (x *index) cutsBy(q *record.QP) string {
-	if q.Limits.Control == "" {
+	if q.Limits.Control() == "" {
 		return ""
 	}
 	most, says := x.actOf(q.Layer.Vocabulary().Slow, q).Count, ""

@@ -331,10 +331,10 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 			at = "back"
 		}
 		if says := x.cutsBy(q); says != "" {
-			return x.sayControlled(f, q, fmt.Sprintf("%s held %s %s, as %s", q.Limits.Control, me, at, says), cause)
+			return x.sayControlled(f, q, fmt.Sprintf("%s held %s %s, as %s", q.Limits.Control(), me, at, says), cause)
 		}
-		if q.Limits.Control != "" {
-			words.Control = q.Limits.Control
+		if q.Limits.Control() != "" {
+			words.Control = q.Limits.Control()
 		}
 		how = fmt.Sprintf("%s held %s %s after %ss from %s", words.Control, me, at, words.Message, peerHost(q))
 		if x.known.to == 0 { // of the queue pair's life
@@ -453,8 +453,8 @@ type spentAt struct {
 // window bind.
 func (x *index) sayWindow(f *record.Message, q *record.QP, me string) (cause Cause, how string) {
 	l := &q.Limits
-	if l.Windowed {
-		how = fmt.Sprintf("%s's window let %s send no more per round trip", l.Control, me)
+	if l.Windowed() {
+		how = fmt.Sprintf("%s's window let %s send no more per round trip", l.Control(), me)
 		if says := x.cutsBy(q); says != "" && x.notified(q) {
 			return x.sayControlled(f, q, how+", and had become small, as "+says,
 				Cause{Kind: catalog.CauseWindow, Place: q.Place()})

@@ -211,14 +211,14 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
 				plural(q.CNPsReceived, message), FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs) && (q.Limits.Control == "" || q.Limits.ECT)
+		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs) && (q.Limits.Control() == "" || q.Limits.ECT)
 	})
 }
 
 // marksUnheard says why no sender cuts its rate for marks.
 func (x *index) marksUnheard() string {
 	for i := range x.r.QPs {
-		if c := x.r.QPs[i].Limits.Control; c != "" {
+		if c := x.r.QPs[i].Limits.Control(); c != "" {
 			return c + " does not go by marks"
 		}
 	}

@@ -157,9 +157,14 @@ func (h *Host) charge(t *task, x *host.Task, core *int) {
 	c := &h.cpu
 	switch t.kind {
 	case taskPost:
-		if t.of == nil {
-			h.end(t.qp).postCost(t, x, core)
-		} else { // a program's, which has no slot yet
+		on, calls := 0, false
+		if t.of == nil { // else a program's, which has no slot yet
+			on, calls = h.end(t.qp).callsOn(t.qp)
+		}
+		if calls {
+			x.Add(host.Post, t.prep)
+			*core = on
+		} else {
 			c.PostWork(x, t.prep)
 		}
 	case taskPoll:
@@ -203,7 +208,7 @@ func (h *Host) finish(now units.Time, t *task) {
 		if t.of != nil {
 			t.post.QP = h.connected(t.post.QP)
 		}
-		h.end(t.post.QP).post(now, &t.post)
+		h.end(t.post.QP).post(now, t.post)
 	case taskPoll:
 		h.message(t.id).Polled = now
 		h.completed(now, t.id)

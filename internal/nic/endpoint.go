@@ -15,9 +15,10 @@ type endpoint interface {
 	// ways adds to the ways of data inside a host with a server those that ends with memory m have of their own.
 	ways(p *hostPath, m *MemoryPath, cpu *host.Spec)
 	// post hands over a work request that the application has posted.
-	post(now units.Time, p *Post)
-	// postCost adds to a task what posting costs, and may move it to another core.
-	postCost(t *task, x *host.Task, core *int)
+	post(now units.Time, p Post)
+	// callsOn is the core on which an application posts by a call of the kernel, whose account has its cost; ok is
+	// false where it posts by itself. (What goes through an interface by pointer would lie on the heap.)
+	callsOn(q uint32) (core int, ok bool)
 	// deliver takes over a frame that came in at port i and is through the card's pipeline.
 	deliver(now units.Time, i int, slot uint32)
 	// poll returns the next frame of q, whose turn it is, for port p; 0: it has none now.

@@ -95,7 +95,6 @@ type Message struct {
 type qpSlot struct {
 	qp         *rdma.QP
 	stream     *stream // of a TCP connection, in place of qp
-	kind       uint8   // of endpoint
 	*life              // nil until it is used
 	scheduled  bool    // in the run queue or the pacing heap
 	watched    bool    // messages of Accepting are still to come
@@ -105,6 +104,7 @@ type qpSlot struct {
 	registered bool    // and registered its region
 	port       uint8
 	class      uint8
+	kind       uint8 // of endpoint
 }
 
 // life is what a queue pair or TCP connection has from its first use on.

@@ -12,13 +12,9 @@ type sockets struct{ *Host }
 // ways are those between the sockets' buffers and the memory of messages.
 func (h sockets) ways(p *hostPath, m *MemoryPath, cpu *host.Spec) { p.socketChains(m, cpu) }
 
-func (h sockets) post(now units.Time, p *Post) { h.write(now, p) }
+func (h sockets) post(now units.Time, p Post) { h.write(now, &p) }
 
-// postCost leaves the system call to the kernel's account: it is made on the application's core.
-func (h sockets) postCost(t *task, x *host.Task, core *int) {
-	x.Add(host.Post, t.prep)
-	*core = h.cpu.Application(int(t.qp))
-}
+func (h sockets) callsOn(q uint32) (core int, ok bool) { return h.cpu.Application(int(q)), true }
 
 func (h sockets) deliver(now units.Time, _ int, slot uint32) { h.deliverSegment(now, slot) }
 

@@ -15,7 +15,7 @@ type verbs struct{ *Host }
 func (h verbs) ways(*hostPath, *MemoryPath, *host.Spec) {}
 
 // post hands one work request to its queue pair.
-func (h verbs) post(now units.Time, p *Post) {
+func (h verbs) post(now units.Time, p Post) {
 	m := h.message(p.WR.ID)
 	m.QP, m.Posted = p.QP, now
 	s := h.qp(now, p.QP)
@@ -33,7 +33,7 @@ func (h verbs) post(now units.Time, p *Post) {
 	h.schedule(now, p.QP)
 }
 
-func (h verbs) postCost(t *task, x *host.Task, _ *int) { h.cpu.PostWork(x, t.prep) }
+func (h verbs) callsOn(uint32) (core int, ok bool) { return 0, false }
 
 // deliver gives a frame to its queue pair and sends what that answers.
 func (h verbs) deliver(now units.Time, i int, slot uint32) {
@@ -207,8 +207,8 @@ func (h verbs) record(now units.Time, q uint32) record.QP {
 		r.Reposts = r.Receives
 	}
 	r.Service, r.Discards = discards(s.qp, sp.Service)
-	r.PeakCCTI, _ = s.qp.PeakCCTI()
-	r.PeakAhead = s.qp.PeakAhead()
+	ccti, _ := s.qp.PeakCCTI()
+	r.PeakCCTI, r.PeakAhead = int32(ccti), int32(s.qp.PeakAhead())
 	if cc := s.qp.CC(); cc != nil {
 		r.AtMinRatePS = cc.AtFloor(now)
 		r.Limits.CNPLimiter = h.cnpLimiter(int(q), &c)

@@ -78,8 +78,9 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
 	if q.steered {
-		l.Control, l.Windowed, l.InitialBps = c.Control.Title, q.cold.extras.steer.window > 0, q.setup.Initial
-		l.ControlBytes = q.cold.extras.steer.telemetry
+		steer := q.cold.extras.steer
+		l.Controller = &record.Controller{Title: c.Control.Title, Windowed: steer.window > 0, Bytes: steer.telemetry}
+		l.InitialBps = q.setup.Initial
 	}
 	if q.service == RC { // the others have nothing to wait for
 		l.TimeoutPS = c.Timeout

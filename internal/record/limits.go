@@ -77,6 +77,26 @@ type CNPLimiter struct {
 	IntervalPS units.Time `json:"interval_ps"` // the least time between two
 }
 
+// Controller is a congestion control of the registry at one queue pair.
+type Controller struct {
+	// Title is what the control is called.
+	Title    string `json:"title"`
+	Windowed bool   `json:"window,omitempty"` // it keeps a window
+	// Bytes is what the queue pair has sent for it, in frame bytes: time stamps, telemetry, probes.
+	Bytes int64 `json:"bytes,omitempty"`
+}
+
+// Control is the title of the congestion control, where that is one of the registry; "": it is not.
+func (l *QPLimits) Control() string {
+	if l.Controller == nil {
+		return ""
+	}
+	return l.Controller.Title
+}
+
+// Windowed reports whether such a control keeps a window.
+func (l *QPLimits) Windowed() bool { return l.Controller != nil && l.Controller.Windowed }
+
 // QPLimits is what limits one queue pair, and how near it came to each limit.
 type QPLimits struct {
 	Class       int        `json:"class"`
@@ -85,12 +105,8 @@ type QPLimits struct {
 	InitialBps  units.Rate `json:"initial_bps,omitempty"` // where DCQCN starts; 0: the line's rate
 	MaxBps      units.Rate `json:"max_bps,omitempty"`     // DCQCN's cap, or what CCTI_Min leaves; 0: the line's rate
 	WindowBytes int64      `json:"window_bytes,omitempty"`
-	// Control is the title of the congestion control, where that is one of the registry.
-	Control string `json:"control,omitempty"`
-	// Windowed says that the controller keeps a window.
-	Windowed bool `json:"control_window,omitempty"`
-	// ControlBytes is what the queue pair has sent for it, in frame bytes: time stamps, telemetry, probes.
-	ControlBytes int64 `json:"control_bytes,omitempty"`
+	// Controller is the congestion control, where that is one of the registry; nil: it is not.
+	Controller *Controller `json:"controller,omitempty"`
 	// PeakOutstanding is the most payload in flight, with a window only.
 	PeakOutstanding int64 `json:"peak_outstanding_bytes,omitempty"`
 	// BitmapPackets is the receive bitmap of selective repeat, which bounds the
@@ -107,6 +123,10 @@ type QPLimits struct {
 	ECT           bool       `json:"ect"`                // data packets are ECN-capable
 	CNP           bool       `json:"cnp"`                // answers marks with CNPs or the flag on ACKs
 	CC            bool       `json:"congestion_control"` // has a reaction point
+	// SlowRestart: the window is small after a timeout.
+	SlowRestart bool `json:"slow_restart,omitempty"`
+	// Shared: its receives are those of a shared receive queue.
+	Shared bool `json:"shared_receives,omitempty"`
 	// CNPLimiter is what limits the CNPs that it sends; nil where it sent none and left
 	// none out.
 	CNPLimiter *CNPLimiter `json:"cnp_limiter,omitempty"`
@@ -114,9 +134,7 @@ type QPLimits struct {
 	// something outstanding and no progress, in picoseconds.
 	TimeoutPS   units.Time `json:"timeout_ps,omitempty"`
 	NearTimeout *Approach  `json:"near_timeout,omitempty"`
-	// SlowRestart: the window is small after a timeout. SlowRestartPS is how long
-	// that held the requester.
-	SlowRestart   bool       `json:"slow_restart,omitempty"`
+	// SlowRestartPS is how long SlowRestart held the requester.
 	SlowRestartPS units.Time `json:"slow_restart_ps,omitempty"`
 	// Receives counts the receive work requests posted at this responder; -1:
 	// always enough.
@@ -126,8 +144,6 @@ type QPLimits struct {
 	// posted anew at a time, of how many; of a shared receive queue those of all its
 	// queue pairs. nil: always enough.
 	ReceivesPeak *Approach `json:"receives_peak,omitempty"`
-	// Shared: they are those of a shared receive queue.
-	Shared bool `json:"shared_receives,omitempty"`
 	// Time of the requester in the stages that hold it back by rule.
 	WindowPS units.Time `json:"window_ps,omitempty"`
 	RatePS   units.Time `json:"rate_ps,omitempty"`

@@ -163,14 +163,16 @@ type QP struct {
 	// sender keeps CNPs apart.
 	CNPsIgnored int64 `json:"cnps_ignored,omitempty"`
 	// AtMinRatePS is for how long its rate was the least that DCQCN allows.
-	AtMinRatePS   units.Time `json:"at_min_rate_ps,omitempty"`
-	RateCuts      int64      `json:"rate_cuts"`
-	NAKsSent      int64      `json:"naks_sent"`
-	Timeouts      int64      `json:"timeouts"`
-	FinalRateBps  units.Rate `json:"final_rate_bps"`
-	MinRateBps    units.Rate `json:"min_rate_bps"`
-	PeakCCTI      int        `json:"peak_ccti,omitempty"`      // highest index into InfiniBand's congestion control table
-	MeasuredBytes int64      `json:"measured_bytes,omitempty"` // payload delivered within the measure window
+	AtMinRatePS  units.Time `json:"at_min_rate_ps,omitempty"`
+	RateCuts     int64      `json:"rate_cuts"`
+	NAKsSent     int64      `json:"naks_sent"`
+	Timeouts     int64      `json:"timeouts"`
+	FinalRateBps units.Rate `json:"final_rate_bps"`
+	MinRateBps   units.Rate `json:"min_rate_bps"`
+	// PeakAhead is the most packets of requests that this responder held at a time until an earlier one came.
+	PeakAhead     int32 `json:"peak_ahead_packets,omitempty"`
+	PeakCCTI      int32 `json:"peak_ccti,omitempty"`      // highest index into InfiniBand's congestion control table
+	MeasuredBytes int64 `json:"measured_bytes,omitempty"` // payload delivered within the measure window
 	// What this queue pair gave its host's application to do, and the time that
 	// takes where the scenario states a cost.
 	Posts int64 `json:"posts"` // work requests posted to the send queue
@@ -184,8 +186,6 @@ type QP struct {
 	// context, and of translations of the pages it writes to and reads from.
 	ContextMisses     int64 `json:"context_misses,omitempty"`
 	TranslationMisses int64 `json:"translation_misses,omitempty"`
-	// PeakAhead is the most packets of requests that this responder held at a time until an earlier one came.
-	PeakAhead int64 `json:"peak_ahead_packets,omitempty"`
 	// Discards are the messages that this responder of UC or UD threw away; nil: none.
 	Discards *Discards `json:"messages_dropped,omitempty"`
 	// TCP is what only the end of a TCP connection has; nil for a queue pair.

@@ -17,7 +17,7 @@ func lines(name string, header []string, n int, row func(i int) []string) *rows.
 }
 
 // integer writes any of the integer types of the records in base 10.
-func integer[T ~int | ~int64](v T) string { return strconv.FormatInt(int64(v), 10) }
+func integer[T ~int | ~int32 | ~int64](v T) string { return strconv.FormatInt(int64(v), 10) }
 
 // decimal writes v with as many digits as it takes to read it back exactly.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

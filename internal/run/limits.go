@@ -16,9 +16,10 @@ func (r *runner) recordPaths(out *record.Run, rows *qpRows) {
 	g := r.Valid.Graph
 	reads, both, first := r.reads(), bothWays(r.Valid.Plan), r.firstAsked()
 	hops := hops{runner: r, known: map[hopKey]*record.PathHop{}}
+	var there, back []topology.Hop // room for them
 	for i := range r.Valid.Plan.Conns {
 		c := &r.Valid.Plan.Conns[i]
-		there, back := r.Path(i)
+		there, back = r.AppendPath(there, back, i)
 		if c.Path == nil && r.hashed(c.Dst, there) {
 			out.HashedFlows++
 		}

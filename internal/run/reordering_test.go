@@ -92,7 +92,7 @@ func TestPeakAhead(t *testing.T) {
 		r := simulate(t, parse(t, strings.Replace(text, "round-robin", routing, 1)), 0, 1)
 		peak, late := int64(0), int64(0)
 		for i := range r.QPs {
-			peak = max(peak, r.QPs[i].PeakAhead)
+			peak = max(peak, int64(r.QPs[i].PeakAhead))
 		}
 		late, _ = sumOf(r, catalog.Reordering)
 		if peak < most[0] || peak > most[1] || (late > 0) != (peak > 0) {

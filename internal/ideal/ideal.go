@@ -55,8 +55,9 @@ type way struct {
 	exact       bool      // nothing on it is slower than the sender
 	there, back []station // nil: the formula says nothing
 	mtu         units.Bytes
-	window      int // packets that may be outstanding; 0: any number
-	carries     int // bytes of packets and acknowledgements that are congestion control's
+	window      int         // packets that may be outstanding; 0: any number
+	fits        units.Bytes // longest frame that all switches take; 0: any
+	carries     int         // bytes of packets and acknowledgements that are congestion control's
 	// grant is the least time between packets where links have credits: the longest of their loops
 	// over the packets that an input buffer grants.
 	grant units.Time
@@ -115,6 +116,9 @@ func (f *Formula) time(y *way, m *workload.Message) units.Time {
 		head = wire.DETHLen
 	}
 	p := f.packets(m.Bytes, y.mtu, data, head, tail)
+	if y.fits > 0 && max(p.first, p.middle)-units.Bytes(v.Wire.Overhead) > y.fits {
+		return 0 // a switch drops it
+	}
 	if c.Service != workload.RC { // complete when the last bit has left; the gap behind it counts no more
 		port := y.there[0]
 		return t + f.pass([]station{{rate: port.rate}}, p) - port.rate.TxTime(units.Bytes(v.Wire.Overhead-v.Wire.Preamble))
@@ -257,6 +261,11 @@ func (f *Formula) follow(y *way, i int) {
 	data, hops := y.there, there
 	if c.Reads {
 		data, hops = y.back, back
+	}
+	for _, h := range there[1:] {
+		if most := units.Bytes(v.Switches[h.Node].MaxFrame); most > 0 && (y.fits == 0 || most < y.fits) {
+			y.fits = most
+		}
 	}
 	for k := range hops {
 		if loop, n := f.w.CreditLoop(i, hops, k); n > 0 {

@@ -58,12 +58,14 @@ func (x *index) sayLoop(held record.PortID, class int, root *record.Port, host s
 	bound := RateOf(granted, h.CreditLoopPS)
 	d := x.drain(host)
 	switch {
-	case root == nil && host == "" && bound >= h.RateBps:
-		return Cause{}, "" // of what filled it there is no trace
+	case root == nil && bound >= h.RateBps:
+		return Cause{}, "" // of what filled it there is no trace, or the host did not take it
 	case root != nil && (bound >= h.RateBps || x.waitedFor(root, h.Peer, class) > granted/2):
 		return Cause{}, "" // packets waited there
 	case d != nil && bound >= min(d.DrainBps, h.RateBps):
 		return Cause{}, "" // the host is slower
+	case host != "" && x.faultOf(host) != nil:
+		return Cause{}, "" // its card took less, or nothing, for a while
 	}
 	at := record.Place{Kind: catalog.AtInputBuffer, Node: h.Peer.Node, Port: int32(h.Peer.Port)}
 	return Cause{Kind: catalog.CauseBuffer, Place: at}, fmt.Sprintf("the input buffer of %s takes %s in a credit loop of %s, no more than %s",

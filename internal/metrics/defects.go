@@ -77,6 +77,18 @@ func (x *index) addDefects(all *defects, f *record.Message) {
 
 // defectOf is the defect behind a cause of a message, at which port, and how much of its time that took.
 func (x *index) defectOf(all *defects, c *Dominant) (kind catalog.Verdict, p *record.Port, took units.Time) {
+	switch c.Cause.Kind {
+	case catalog.CauseFault:
+		if p = x.portTo(c.Cause.Place.Node); p != nil {
+			return catalog.VerdictReceiver, p, c.TimePS
+		}
+		return catalog.NoVerdict, nil, 0
+	case catalog.CauseFailure:
+		if p = x.portAt(c.Cause.Place); p != nil {
+			return catalog.VerdictFailure, p, c.TimePS
+		}
+		return catalog.NoVerdict, nil, 0
+	}
 	if c.Cause.Place.Kind != catalog.AtPortClass {
 		return catalog.NoVerdict, nil, 0
 	}
@@ -156,6 +168,26 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	return v
 }
 
+// portTo is a port that leads to a host; nil: there is none.
+func (x *index) portTo(host string) *record.Port {
+	for i := range x.r.Ports {
+		if p := &x.r.Ports[i]; p.Peer.Node == host {
+			return p
+		}
+	}
+	return nil
+}
+
+// portAt is a port of a link that sent something; nil: there is none.
+func (x *index) portAt(link record.Place) *record.Port {
+	for i := range x.r.Ports {
+		if p := &x.r.Ports[i]; link.Joins(p.ID(), p.Peer) {
+			return p
+		}
+	}
+	return nil
+}
+
 // sayDefect completes the verdict on a defect, in words that what it took follows.
 func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 	p := d.at[0].port
@@ -179,6 +211,12 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 	case catalog.VerdictSlowLink:
 		return fmt.Sprintf("the link %s - %s gives %s, and others of %s like it %s%s", p.ID(), p.Peer,
 			FormatRate(p.RateBps), p.Node, FormatRate(x.slowLink(all, p)), andMore(len(d.links())-1, "link"))
+	case catalog.VerdictReceiver:
+		v.Cause = ofCard(p.Peer.Node)
+		return x.slowTaker(p.Peer.Node) + andMore(len(d.at)-1, "card")
+	case catalog.VerdictFailure:
+		v.Cause = Cause{Kind: catalog.CauseFailure, Place: d.links()[0]}
+		return x.sayFailed(v, d)
 	case catalog.VerdictPolarised:
 		return x.sayPolarised(v, d, all)
 	case catalog.VerdictLostCNPs:

@@ -144,6 +144,8 @@ func (x *index) itself(s *stageKnown, q *record.QP) Cause {
 	}
 	switch {
 	case s.at == nil, own.Kind == catalog.CauseStaged: // of both ends together
+	case own.Kind == catalog.CauseFault:
+		own = ofCard(s.at.Node)
 	case own.Kind == catalog.CausePort: // with its class, as where more is known
 		own = x.portCause(s.port(), q)
 	default:

@@ -89,6 +89,26 @@ func (x *index) sayFailure(f *record.Failure) string {
 	return fmt.Sprintf("the link %s failed%s at %s, %s", f.Link, with, FormatTime(f.DownPS-x.r.FirstPost()), failureSteps(&told, until))
 }
 
+// sayFailed names the switch that failed, if all links did with it that took time of messages, or the link that
+// took most.
+func (x *index) sayFailed(v *Verdict, d *defect) string {
+	with := ""
+	for n, link := range d.links() {
+		k := slices.IndexFunc(x.r.Failures, func(f record.Failure) bool { return f.Link.Ends(link.PortID()) })
+		if k < 0 || x.r.Failures[k].SwitchDown == "" || n > 0 && x.r.Failures[k].SwitchDown != with {
+			with = ""
+			break
+		}
+		if with = x.r.Failures[k].SwitchDown; n == 0 {
+			v.Cause.Place = x.r.Failures[k].Link
+		}
+	}
+	if with == "" {
+		return x.nameOf(&v.Cause) + " failed" + x.outages(v.Cause.Place) + andMore(len(d.links())-1, "link")
+	}
+	return "the switch " + with + " failed" + strings.Replace(x.outages(v.Cause.Place), " with the switch "+with, "", 1)
+}
+
 // failureOn is the latest failure that a message met on the way of its queue pair's
 // packets, as that was at the start, or else on that of its peer's; nil: it met none.
 func (x *index) failureOn(q *record.QP, f *record.Message) *record.Failure {

@@ -8,8 +8,8 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 )
 
-// faultOf is the fault of a host's card that lasted longest within the time asked about; nil:
-// there was none.
+// faultOf is the fault of a host's card that lasted longest within the time asked about, of those that took
+// something from it; nil: there was none.
 func (x *index) faultOf(host string) (longest *record.Fault) {
 	from, to := units.Time(0), x.r.EndPS
 	if x.known.to > 0 {
@@ -22,11 +22,57 @@ func (x *index) faultOf(host string) (longest *record.Fault) {
 		if end < 0 {
 			end = x.r.EndPS
 		}
-		if d := min(end, to) - max(f.FromPS, from); f.Node == host && d > most {
+		if d := min(end, to) - max(f.FromPS, from); f.Node == host && d > most && !x.harmless(f) {
 			longest, most = f, d
 		}
 	}
 	return longest
+}
+
+// harmless reports whether a card that is slow for a while takes as much as its host does, or its link brings,
+// without that.
+func (x *index) harmless(f *record.Fault) bool {
+	if f.Kind != record.FaultSlow {
+		return false
+	}
+	if d := x.drains[f.Node]; d != nil && d.DrainBps <= f.RateBps {
+		return true
+	}
+	fastest := units.Rate(0)
+	for i := range x.r.Ports {
+		if p := &x.r.Ports[i]; p.Peer.Node == f.Node {
+			fastest = max(fastest, p.RateBps)
+		}
+	}
+	return fastest <= f.RateBps
+}
+
+// hungFor is the fault of a card at either end of a connection that hung for at least half of the time that a
+// message spent in a stage; nil: none did.
+func (x *index) hungFor(f *record.Message, q *record.QP, stage catalog.Stage) *record.Fault {
+	if len(x.r.Faults) == 0 {
+		return nil
+	}
+	spent := units.Time(0)
+	for _, t := range x.stages.read(f.Account) {
+		if x.stages.known[t.number].base == stage {
+			spent += t.time
+		}
+	}
+	for _, host := range [...]string{q.Host, q.Peer.Node} {
+		fault := x.faultOf(host)
+		if fault == nil || fault.Kind != record.FaultHang {
+			continue
+		}
+		end := fault.ToPS
+		if end < 0 {
+			end = x.r.EndPS
+		}
+		if hung := min(end, f.StartPS+f.Life()) - max(fault.FromPS, f.StartPS); 2*hung >= spent {
+			return fault
+		}
+	}
+	return nil
 }
 
 // ofCard is the card of a host as a cause.

@@ -188,6 +188,15 @@ func (x *index) metByLast(f *record.Message) (list []record.Met) {
 // filledWith is the egress port for which most of what filled an ingress port waited, in the
 // time that is asked about; nil where the record does not tell.
 func (x *index) filledWith(ingress record.PortID, class int) *record.Port {
+	if all := x.fillers(ingress, class); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// fillers are the egress ports for which what filled an ingress port waited in the time that is asked about,
+// that of the most first.
+func (x *index) fillers(ingress record.PortID, class int) (all []*record.Port) {
 	f, k := x.filledAt(ingress, class), &x.known
 	if f == nil {
 		return nil
@@ -198,10 +207,10 @@ func (x *index) filledWith(ingress record.PortID, class int) *record.Port {
 	}
 	for _, by := range f.By(k.from, to) {
 		if p := x.ports[portClass{x.metPort(&record.Met{Port: by.Port}), class}]; p != nil {
-			return p
+			all = append(all, p)
 		}
 	}
-	return nil
+	return all
 }
 
 // filledAt is what was seen of an ingress port and class that stopped its peer; nil where the record does

@@ -36,7 +36,14 @@ func (x *index) walk(port record.PortID, class int) (held []record.PortID, root 
 		if next == nil {
 			return held, nil, ""
 		}
-		if paused := x.paused(next); paused == 0 || paused < x.paused(p)/counts {
+		paused := x.paused(next)
+		if paused == 0 {
+			return held, next, ""
+		}
+		if 2*paused < x.paused(p) {
+			next = x.longestHeld(next, p, class)
+		}
+		if x.paused(next) < x.paused(p)/counts {
 			return held, next, ""
 		}
 		p = next
@@ -44,12 +51,35 @@ func (x *index) walk(port record.PortID, class int) (held []record.PortID, root 
 	return held, nil, ""
 }
 
+// longestHeld is, of the egress ports that filled what stopped port p, the one that was held longest, if that
+// is at least half as long as p was, which the one that filled most was not: one fill that lasts weighs more
+// than many that are soon over.
+func (x *index) longestHeld(most, p *record.Port, class int) *record.Port {
+	longest := x.paused(p) / 2
+	for _, o := range x.fillers(p.Peer, class) {
+		if paused := x.paused(o); paused > longest {
+			most, longest = o, paused
+		}
+	}
+	return most
+}
+
 // paused is how long a port might not send in the time that is asked about.
 func (x *index) paused(p *record.Port) units.Time {
 	if x.known.to == 0 || !x.witnessed() {
-		return p.PausedPS
+		return p.PausedPS + x.lasting(p, 0, x.r.EndPS)
 	}
-	return x.shut[portClass{p.ID(), p.Class}].Within(x.known.from, x.known.to)
+	return x.shut[portClass{p.ID(), p.Class}].Within(x.known.from, x.known.to) + x.lasting(p, x.known.from, x.known.to)
+}
+
+// lasting is how long of a time a port might not send after all had come to rest in a run that deadlocked,
+// which what ports were paused does not count; 0: it might send then.
+func (x *index) lasting(p *record.Port, from, to units.Time) units.Time {
+	seen := x.shut[portClass{p.ID(), p.Class}]
+	if still := x.r.StillPS; still > 0 && len(seen) > 0 && seen[len(seen)-1].To >= still {
+		return max(0, to-max(from, still))
+	}
+	return 0
 }
 
 // fullest is the egress port for which most of what filled an ingress port waited as that

@@ -14,6 +14,12 @@ import (
 func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Cause) (cause Cause, how string) {
 	me := qpActor(q)
 	switch s.base {
+	case catalog.StageSendBuffer, catalog.StageCwnd, catalog.StageReceiveWindow, catalog.StageDetection, catalog.StageTimeout:
+		if hung := x.hungFor(f, q, s.base); hung != nil {
+			return ofCard(hung.Node), fmt.Sprintf("nothing came back: the NIC of %s %s", hung.Node, SayFault(hung))
+		}
+	}
+	switch s.base {
 	case catalog.StageHandshake:
 		return own, fmt.Sprintf("%s opened its connection first", me)
 	case catalog.StageSendBuffer:

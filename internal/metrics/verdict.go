@@ -322,10 +322,28 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 		}
 		v.Text = fmt.Sprintf("%s from %s (%s): %s held %s, %s in all%s; %s that it held %s not go there: %s",
 			layer.English().HeldStorm, root, t.Why, layer.English().Holder, plural(int64(v.Ports), "port"),
-			FormatTime(v.HeldPS), x.cutOff(t), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
+			FormatTime(v.HeldPS), x.toTheEnd(t)+x.cutOff(t), plural(int64(v.Victims), "message"), do, strings.Join(names, ", "))
 		return true
 	}
 	return false
+}
+
+// toTheEnd says how many ports of a pause tree were held when all had come to rest, in words that follow; "":
+// none was.
+func (x *index) toTheEnd(t *PauseTree) string {
+	n := 0
+	for i := range t.Branches {
+		if x.lasting(t.Branches[i].port, 0, x.r.EndPS) > 0 {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n == len(t.Branches):
+		return " until nothing moved, and then to the end"
+	}
+	return fmt.Sprintf(" until nothing moved, and then %d of them to the end", n)
 }
 
 // cutOff says that PFC watchdogs cut ports of a pause tree off, the first of them the one nearest

@@ -31,8 +31,8 @@ const shortMilli = 5
 // Find returns the index of the message that a name, which Names.Check has let pass, stands for:
 // "slowest", a number (the rows of messages.csv, from 0), "h2->h4" or, as reports write a READ,
 // "h4 <- h2": the way the data goes. Of several between two hosts it is the slowest, and among is
-// how many there are. Where none succeeded the slowest is the one that took longest to fail, or
-// was open longest.
+// how many there are. Where some failed, or nothing moves them on, the slowest is the one of these
+// that took longest to fail, or was open longest.
 func Find(r *record.Run, which string) (index, among int) {
 	if which == explainSlowest {
 		return slowest(r), 1
@@ -55,18 +55,34 @@ func Find(r *record.Run, which string) (index, among int) {
 	return index, among
 }
 
-// slowest is the message that took longest: of those that succeeded, else of those
-// that failed or are open.
+// slowest is the message that took longest: of those that failed or that nothing moves on, else of
+// those that succeeded, else of those that are open.
 func slowest(r *record.Run) (index int) {
+	index = -1
+	for i := range r.Messages {
+		f := &r.Messages[i]
+		if !metrics.Completed(f) && !cutShort(r, f) && (index < 0 || f.Life() > r.Messages[index].Life()) {
+			index = i
+		}
+	}
+	if index >= 0 {
+		return index
+	}
 	if worst := metrics.Summarise(r).Worst; len(worst) > 0 {
 		return worst[0]
 	}
+	index = 0
 	for i := range r.Messages {
 		if r.Messages[i].Life() > r.Messages[index].Life() {
 			index = i
 		}
 	}
 	return index
+}
+
+// cutShort reports whether a message is open for no other reason than that the run was to end.
+func cutShort(r *record.Run, f *record.Message) bool {
+	return metrics.Open(f) && (f.OpenPS == 0 || r.Stopped == "stop time" || r.Stopped == "interrupted")
 }
 
 // isEnd reports whether an end "h4:2/gpu1" is what was asked for: itself, its port, its

@@ -73,6 +73,7 @@ func (n *Net) Finish(now units.Time) {
 			n.queues[c][i].integrate(now)
 			if n.ports[i].shut>>c&1 != 0 {
 				n.bookGate(now, i, c)
+				n.gates[c][i].log.End(n.gates[c][i].from, now)
 			}
 		}
 	}

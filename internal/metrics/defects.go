@@ -168,10 +168,10 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	return v
 }
 
-// portTo is a port that leads to a host; nil: there is none.
+// portTo is a port by which queue pairs send to a host; nil: there is none.
 func (x *index) portTo(host string) *record.Port {
 	for i := range x.r.Ports {
-		if p := &x.r.Ports[i]; p.Peer.Node == host {
+		if p := &x.r.Ports[i]; p.Peer.Node == host && x.users(p) > 0 {
 			return p
 		}
 	}

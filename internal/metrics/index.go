@@ -111,6 +111,9 @@ func newIndex(r *record.Run) *index {
 		if i == 0 || r.QPs[i-1].Host != q.Host {
 			x.hosts[q.Host] = true
 		}
+		if q.Peer.Node != "" && (i == 0 || r.QPs[i-1].Peer.Node != q.Peer.Node) { // nothing may have come to it
+			x.hosts[q.Peer.Node] = true
+		}
 		for _, h := range q.Limits.Path {
 			if h.CreditPackets > 0 {
 				x.loops[portClass{h.Port, q.Limits.Class}] = h

@@ -208,7 +208,8 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 		fallthrough
 	case catalog.CauseReceiver, catalog.CauseFault:
 		v.Kind = catalog.VerdictReceiver
-		v.Text = fmt.Sprintf("%s: %s went to that, and a faster network would not help", x.slowTaker(v.Cause.Place.Node), share)
+		v.Text = fmt.Sprintf("%s: %s went to that%s, and a faster network would not help", x.slowTaker(v.Cause.Place.Node), share,
+			x.sharedTaker(v.Cause.Place.Node))
 	case catalog.CauseInside:
 		v.Kind = catalog.VerdictInside
 		v.Text = fmt.Sprintf("%s%s: %s went to that, and not to the network", where, x.insideOf(&v.Cause), share)
@@ -286,6 +287,21 @@ func (x *index) slowTaker(host string) string {
 	return host + " does not take data as fast as they come"
 }
 
+// sharedTaker says of a card that was slow for a while that senders would wait for each other without that,
+// too, as they send more to it than its link carries, in words that follow; "": they would not. What n bytes
+// take at the card's rate R is L/R times what they take on the link of rate L, so that 1 - R/L is what is saved.
+func (x *index) sharedTaker(host string) string {
+	f, p := x.faultOf(host), x.portTo(host)
+	if f == nil || f.Kind != record.FaultSlow || p == nil || x.users(p) < 2 {
+		return ""
+	}
+	if _, rate := x.feeds(p); rate <= p.RateBps {
+		return ""
+	}
+	return fmt.Sprintf(" and to the %d senders that share the %s to it, of which a card that keeps up saves no more than "+
+		"%.0f %% of the time", x.users(p), FormatRate(p.RateBps), 100*(1-float64(f.RateBps)/float64(p.RateBps)))
+}
+
 // insideOf says what is special about the way inside a host that limits it, in words that
 // follow.
 func (x *index) insideOf(c *Cause) string {
@@ -337,10 +353,10 @@ func (x *index) toTheEnd(t *PauseTree) string {
 			n++
 		}
 	}
-	switch {
-	case n == 0:
+	switch n {
+	case 0:
 		return ""
-	case n == len(t.Branches):
+	case len(t.Branches):
 		return " until nothing moved, and then to the end"
 	}
 	return fmt.Sprintf(" until nothing moved, and then %d of them to the end", n)

@@ -48,6 +48,13 @@ type StretchLog struct {
 	Seen Stretches
 }
 
+// End writes the last one down, which the run ended.
+func (l *StretchLog) End(from, to units.Time) {
+	if n := len(l.Seen); to > from && (n == 0 || l.Seen[n-1].To < to) {
+		l.Seen = append(l.Seen, Stretch{from, to, l.sum})
+	}
+}
+
 // long is the part of the time so far, one in so many, from which on each stretch is written down.
 const long = 16
 

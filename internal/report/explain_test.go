@@ -158,6 +158,26 @@ func TestSlowestOfFailures(t *testing.T) {
 	}
 }
 
+// What failed comes before what succeeded, however long that took; what was cut short by the end of the run
+// does not.
+func TestFailedComesFirst(t *testing.T) {
+	r := incast()
+	r.Messages[0].Status, r.Messages[0].CompletionPS = "RETRY_EXC_ERR", 1
+	if i, _ := Find(r, "slowest"); i != 0 {
+		t.Errorf("%d; want the failed message 0", i)
+	}
+	r = incast()
+	r.Messages[1].Status, r.Messages[1].CompletionPS, r.Messages[1].OpenPS = "open", -1, 1
+	r.Stopped = "stalled"
+	if i, _ := Find(r, "slowest"); i != 1 {
+		t.Errorf("%d; want the open message 1", i)
+	}
+	r.Stopped = "stop time"
+	if i, _ := Find(r, "slowest"); i != 3 {
+		t.Errorf("%d; want 3, the slowest success", i)
+	}
+}
+
 // Every mechanism has a line, and what is off says why; the table fits.
 func TestMechanismTable(t *testing.T) {
 	r := lossy()

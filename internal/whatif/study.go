@@ -261,6 +261,8 @@ func (s *Study) Verdict() string {
 	switch {
 	case best < 0:
 		return "No change was tried."
+	case s.TookPS == units.Never && named >= 0 && s.Rows[named].TookPS != units.Never:
+		return "What lets it end: " + s.Rows[named].Text + "." + s.cures()
 	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never:
 		return "What lets it end: " + s.Rows[best].Text + "." + s.cures()
 	case s.TookPS == units.Never:

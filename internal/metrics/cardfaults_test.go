@@ -33,7 +33,8 @@ func TestFaultsAreNamed(t *testing.T) {
 			"hosts: {h5: {faults: [{pauses: {from: 0s}}]}}\n", 1,
 			[]string{"pause storm from the NIC of h5"}, []string{"the NIC of h5 paused its switch"}},
 		{"one fault after the other", "stack: rocev2-pfc-only\n" + twoLeaves + "workload:\n" +
-			"  - flow: {from: h0, to: h3, size: 5MB}\n  - flow: {from: h1, to: h4, size: 5MB}\n  - flow: {from: h2, to: h5, size: 20MB}\n",
+			"  - flow: {from: h0, to: h3, size: 5MB}\n  - flow: {from: h1, to: h4, size: 5MB}\n" +
+			"  - flow: {from: h2, to: h5, size: 20MB}\n",
 			"hosts: {h3: {faults: [{pauses: {from: 50us, until: 1ms}}]}, h5: {faults: [{hang: {from: 1ms, until: 12ms}}]}}\n", 2,
 			[]string{"pause storm from the NIC of h5 (its card hung from 1.00 ms to 12.0 ms)"}, []string{"the NIC of h5 hung"}},
 		{"a hung card of InfiniBand", "stack: infiniband\n" + twoLeaves + bystander,
@@ -98,7 +99,8 @@ func TestSlowCardOfIncast(t *testing.T) {
 	const fault = "name: incast\ntopology: {star: {hosts: 4, link: 100Gbps}}\n" +
 		"hosts: {h3: {faults: [{slow: {from: 0s, rate: 60Gbps}}]}}\nworkload:\n"
 	const shares = "3 senders that share the 100 Gb/s to it, of which a card that keeps up saves no more than 40 %"
-	if said := verdictText(simulate(t, fault+"  - incast: {from: [h0, h1, h2], to: h3, size: 4MB}\n")); !strings.Contains(said, shares) {
+	said := verdictText(simulate(t, fault+"  - incast: {from: [h0, h1, h2], to: h3, size: 4MB}\n"))
+	if !strings.Contains(said, shares) {
 		t.Errorf("%q", said)
 	}
 	one := verdictText(simulate(t, fault+"  - flow: {from: h0, to: h3, size: 12MB}\n"))

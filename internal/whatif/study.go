@@ -261,9 +261,10 @@ func (s *Study) Verdict() string {
 	switch {
 	case best < 0:
 		return "No change was tried."
-	case s.TookPS == units.Never && named >= 0 && s.Rows[named].TookPS != units.Never:
+	case s.TookPS == units.Never && named >= 0 && s.Rows[named].Changes[0].Kind == Fault &&
+		s.Rows[named].TookPS != units.Never:
 		return "What lets it end: " + s.Rows[named].Text + "." + s.cures()
-	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never:
+	case s.TookPS == units.Never && s.Rows[best].TookPS != units.Never: // a broken card, as above, is mended first
 		return "What lets it end: " + s.Rows[best].Text + "." + s.cures()
 	case s.TookPS == units.Never:
 		return "No change that was tried lets it end before the run does, so what each saves is not known; a later stop may tell."

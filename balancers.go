@@ -3,7 +3,6 @@ package hopscope
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/balance"
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -41,13 +40,11 @@ const (
 func WithBalancers(kinds ...BalancerKind) Option {
 	return func(l *Library) error {
 		for _, k := range kinds {
+			if own := k.Make; own != nil {
+				k.Make = func() ([]Param, func() Balancing) { return guardedMake(k.Name, own) }
+			}
 			if err := checkBalancer(k, append(balance.All(), l.known.Balancers...)); err != nil {
 				return err
-			}
-			own := k.Make
-			k.Make = func() ([]Param, func() Balancing) {
-				params, of := own()
-				return params, func() Balancing { return guardedBalancing{of()} }
 			}
 			l.known.Balancers = append(l.known.Balancers, k)
 		}
@@ -58,26 +55,22 @@ func WithBalancers(kinds ...BalancerKind) Option {
 // checkBalancer says what is wrong with the declaration of a balancer.
 func checkBalancer(k BalancerKind, known []BalancerKind) error {
 	switch {
-	case !properName(k.Name):
-		return fmt.Errorf("balancer %q: a name has small letters, digits and hyphens, such as my-spray", k.Name)
+	case !param.ProperName(k.Name):
+		return fmt.Errorf("balancer %q: a name has small letters, digits and hyphens, from a letter on, such as my-spray", k.Name)
 	case k.Name == "ecmp" || slices.ContainsFunc(known, func(o BalancerKind) bool { return o.Name == k.Name }):
 		return fmt.Errorf("balancer %s: there is one of that name already; give another name", k.Name)
 	case k.Text == "" || k.Make == nil:
 		return fmt.Errorf("balancer %s: it needs a text and Make", k.Name)
 	}
 	params, make := k.Make()
-	for _, p := range params {
-		if err := p.Check(); err != nil {
-			return fmt.Errorf("balancer %s: %w", k.Name, err)
-		}
+	if err := param.CheckAll(params); err != nil {
+		return fmt.Errorf("balancer %s: %w", k.Name, err)
+	}
+	if make == nil {
+		return fmt.Errorf("balancer %s: Make returns no function that makes it", k.Name)
 	}
 	if b := make(); b == nil || b.String() != k.Name || b.Mechanism() == 0 {
 		return fmt.Errorf("balancer %s: what it makes must have that name, and a mechanism", k.Name)
 	}
 	return nil
-}
-
-// properName reports whether scenarios can name something so.
-func properName(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && !strings.HasPrefix(s, "-")
 }

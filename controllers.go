@@ -1,8 +1,6 @@
 package hopscope
 
 import (
-	"fmt"
-
 	"github.com/hopscope/hopscope/internal/congestion"
 )
 
@@ -59,6 +57,7 @@ const (
 	ByTelemetry = congestion.ByTelemetry // what switches wrote
 	ByLoss      = congestion.ByLoss      // something was lost, or did not come in order
 	ByProgress  = congestion.ByProgress  // nothing spoke against more
+	NumCauses   = congestion.NumCauses   // how many causes there are
 )
 
 // Algorithms lists the congestion controls that hopscope has under controller; DCQCN has a section of its own.
@@ -78,14 +77,6 @@ func WithControllers(algorithms ...Algorithm) Option {
 		all := append(l.known.Controllers, algorithms...)
 		if _, err := congestion.NewRegistry(all...); err != nil {
 			return err
-		}
-		for i := range algorithms {
-			c := algorithms[i].NewControl("")
-			for _, p := range c.Parameters() {
-				if err := p.Check(); err != nil {
-					return fmt.Errorf("controller %s: %w", c.Name, err)
-				}
-			}
 		}
 		l.known.Controllers = all
 		return nil

@@ -53,8 +53,22 @@ func (c *aimdFlow) OnFeedback(f *hopscope.Feedback) {
 
 func (c *aimdFlow) Decide(now hopscope.Time) hopscope.Decision {
 	d := hopscope.Decision{Rate: c.rate, Again: hopscope.Never, Cause: c.cause}
-	if c.p.Bad == "past" && c.next > 100_000 {
+	if c.next <= 100_000 {
+		return d
+	}
+	switch c.p.Bad {
+	case "past":
 		d.Again = now - 1
+	case "zeno":
+		d.Again = now + 1
+	case "still":
+		d.Rate = 0
+	case "backward":
+		d.Window = -1
+	case "waits":
+		d.Gap = hopscope.Never
+	case "cause":
+		d.Cause = 77
 	}
 	return d
 }
@@ -118,9 +132,14 @@ func TestOwnController(t *testing.T) {
 func TestBadController(t *testing.T) {
 	t.Parallel()
 	for bad, want := range map[string]string{
-		"panics": "panicked: runtime error: index out of range [1000] with length 0",
-		"hoards": "holds more than 1MiB of memory for one queue pair, after ",
-		"past":   "wants to be asked again at ",
+		"panics":   "panicked: runtime error: index out of range [1000] with length 0",
+		"hoards":   "holds more than 1MiB of memory for one queue pair, after ",
+		"past":     "wants to be asked again at ",
+		"zeno":     "wants to be asked again without end: 65536 times within ",
+		"still":    "decides a rate of 0 bit/s; the least is 1",
+		"backward": "decides a window of -1 bytes; the least is 0, for none",
+		"waits":    "decides a gap of 9223372036854775807 ps, which does not end; give 0 or more",
+		"cause":    "gives the cause 77; there are 0 to 5",
 	} {
 		lib, err := hopscope.New(hopscope.WithControllers(ownControl("mine", bad)))
 		if err != nil {
@@ -153,5 +172,96 @@ func TestControllerNames(t *testing.T) {
 	}
 	if _, err = hopscope.New(hopscope.WithControllers(ownControl("hpcc", ""))); err == nil {
 		t.Error("a second hpcc is taken")
+	}
+}
+
+// odd is a control that declares something that cannot be used, or panics where it is asked to declare.
+type odd struct {
+	aimd
+	params  []hopscope.Param
+	refuses string
+	needs   hopscope.Needs
+	panics  string
+}
+
+func (o *odd) Parameters() []hopscope.Param {
+	if o.panics == "Parameters" {
+		panic("oh")
+	}
+	return append(o.aimd.Parameters(), o.params...)
+}
+
+func (o *odd) Check() (key, message string) {
+	if o.panics == "Check" || o.panics == "Check later" && o.Target != 20e6 {
+		panic("oh")
+	}
+	return "target", o.refuses
+}
+
+func (o *odd) Needs() hopscope.Needs {
+	if o.panics == "Needs" {
+		panic("oh")
+	}
+	return o.needs
+}
+
+// What cannot be used is refused when it is registered, in one line that names it.
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	var x float64
+	one := hopscope.Param{Name: "gain", Value: &x, Text: "Gain.", Source: "this test"}
+	key := one
+	key.Name = "preset"
+	twice := []hopscope.ValueSet{{Name: "x"}, {Name: "x"}}
+	for _, c := range []struct {
+		name string
+		of   odd
+		with func(*hopscope.Algorithm)
+		want string
+	}{
+		{name: "null", want: `controller "null": a name has small letters`},
+		{name: "true", want: `controller "true": a name has`},
+		{name: "5", want: `controller "5": a name has`},
+		{name: "-x", want: `controller "-x": a name has`},
+		{of: odd{params: []hopscope.Param{one, one}}, want: "controller mine: parameter gain: there is one of that name already"},
+		{of: odd{params: []hopscope.Param{key}}, want: "controller mine: parameter preset: that key chooses a preset"},
+		{of: odd{refuses: "it is wrong"}, want: "controller mine: the values that it begins with are refused, for target: it is wrong"},
+		{of: odd{needs: hopscope.Needs{Step: true}}, want: "controller mine: Needs: Step asks for marks"},
+		{of: odd{needs: hopscope.Needs{INT: true, INTScale: -5}}, want: "controller mine: Needs: INTScale is -5"},
+		{with: func(a *hopscope.Algorithm) { a.Presets = twice }, want: "controller mine: preset x: there is one of that name already"},
+		{with: func(a *hopscope.Algorithm) { a.Title = "" }, want: "controller mine: it needs a title, a text and a source"},
+		{with: func(a *hopscope.Algorithm) { a.New = nil }, want: "controller mine: it has no settings; give New"},
+		{with: func(a *hopscope.Algorithm) { a.New = func(string) hopscope.Settings { panic("oh") } },
+			want: "controller mine panicked in New: oh"},
+		{of: odd{panics: "Parameters"}, want: "controller mine panicked in Parameters: oh"},
+		{of: odd{panics: "Check"}, want: "controller mine panicked in Check: oh"},
+		{of: odd{panics: "Needs"}, want: "controller mine panicked in Needs: oh"},
+	} {
+		a := ownControl("mine", "")
+		if c.name != "" {
+			a.Name = c.name
+		}
+		a.New = func(string) hopscope.Settings { s := c.of; s.Target = 20e6; return &s }
+		if c.with != nil {
+			c.with(&a)
+		}
+		if _, err := hopscope.New(hopscope.WithControllers(a)); err == nil || !strings.HasPrefix(err.Error(), "hopscope: "+c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+// A panic where a scenario is read is an error that names the controller, too.
+func TestPanicWhileReading(t *testing.T) {
+	t.Parallel()
+	a := ownControl("mine", "")
+	a.New = func(string) hopscope.Settings { return &odd{aimd: aimd{Target: 20e6}, panics: "Check later"} }
+	lib, err := hopscope.New(hopscope.WithControllers(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lib.Parse("x.yaml", fmt.Appendf(nil, threeToOne, "{mine: {target: 30us}}")); err == nil ||
+		err.Error() != "controller mine panicked in Check: oh" {
+		t.Errorf("got %v", err)
 	}
 }

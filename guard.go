@@ -28,15 +28,7 @@ func newGuard(kind, name string) *guard {
 }
 
 // caught turns a panic into the fault that ends the run.
-func (g *guard) caught() {
-	switch r := recover().(type) {
-	case nil:
-	case param.Fault:
-		panic(r)
-	default:
-		panic(param.Fault{Kind: g.kind, Name: g.name, What: fmt.Sprintf("panicked: %v", r)})
-	}
-}
+func (g *guard) caught() { param.Recovered(recover(), g.kind, g.name, "") }
 
 // begin notes, in some calls, what the program has allocated so far.
 func (g *guard) begin() uint64 {
@@ -60,13 +52,31 @@ func (g *guard) end(before uint64) {
 	}
 }
 
+// guardedMake calls what makes a balancing of the program's, under guard.
+func guardedMake(name string, own func() ([]Param, func() Balancing)) ([]Param, func() Balancing) {
+	defer func() { param.Recovered(recover(), "balancer", name, " in Make") }()
+	params, of := own()
+	if of == nil {
+		return params, nil
+	}
+	return params, func() Balancing {
+		defer func() { param.Recovered(recover(), "balancer", name, " in Make") }()
+		if b := of(); b != nil {
+			return guardedBalancing{b}
+		}
+		return nil
+	}
+}
+
 // guardedBalancing is a balancing of the program's, under guard.
 type guardedBalancing struct{ Balancing }
 
 func (b guardedBalancing) New(ports int, rnd *Random) Balancer {
 	g := &guardedBalancer{guard: newGuard("balancer", b.String())}
-	defer g.caught()
-	g.of = b.Balancing.New(ports, rnd)
+	defer func() { param.Recovered(recover(), g.kind, g.name, " in New") }()
+	if g.of = b.Balancing.New(ports, rnd); g.of == nil {
+		panic(param.Fault{Kind: g.kind, Name: g.name, What: "has no balancer: New returned nil"})
+	}
 	return g
 }
 

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/hopscope/hopscope/internal/param"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -32,7 +33,7 @@ type Option func(*Library) error
 func New(options ...Option) (*Library, error) {
 	l := new(Library)
 	for _, add := range options {
-		if err := add(l); err != nil {
+		if err := param.Caught(func() error { return add(l) }); err != nil {
 			return nil, fmt.Errorf("hopscope: %w", err)
 		}
 	}

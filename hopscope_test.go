@@ -153,11 +153,59 @@ func TestBadBalancers(t *testing.T) {
 				return p, of
 			}
 		})},
+		`balancer "null": a name has`:                  {with(func(k *hopscope.BalancerKind) { k.Name = "null" })},
+		"balancer alternate panicked in Make: oh":      {with(func(k *hopscope.BalancerKind) { k.Make = panics })},
+		"balancer alternate: Make returns no function": {with(func(k *hopscope.BalancerKind) { k.Make = makesNothing })},
 	} {
 		if _, err := hopscope.New(hopscope.WithBalancers(kinds...)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+}
+
+func panics() ([]hopscope.Param, func() hopscope.Balancing)       { panic("oh") }
+func makesNothing() ([]hopscope.Param, func() hopscope.Balancing) { return nil, nil }
+
+// A balancing whose New panics, or returns nothing, ends the run with its name, wherever the world is built.
+func TestBalancersThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		of   hopscope.Balancing
+		want string
+	}{
+		{startsBadly{panics: true}, "balancer alternate panicked in New: oh"},
+		{startsBadly{}, "balancer alternate has no balancer: New returned nil"},
+	} {
+		k := alternateKind()
+		k.Make = func() ([]hopscope.Param, func() hopscope.Balancing) {
+			return nil, func() hopscope.Balancing { return c.of }
+		}
+		lib, err := hopscope.New(hopscope.WithBalancers(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := lib.Parse("two-ways.yaml", fmt.Appendf(nil, twoWays, "alternate"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		if _, err := s.Run(ctx); err == nil || err.Error() != c.want {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+		stop()
+	}
+}
+
+type startsBadly struct {
+	alternate
+	panics bool
+}
+
+func (s startsBadly) New(int, *hopscope.Random) hopscope.Balancer {
+	if s.panics {
+		panic("oh")
+	}
+	return nil
 }
 
 // wild chooses a port that there is not.

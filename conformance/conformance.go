@@ -165,8 +165,11 @@ func decide(t *testing.T, c hopscope.RateController, now hopscope.Time) {
 	if d.Again <= now {
 		t.Fatalf("at %v it asks to be asked again at %v, which is not later", now, d.Again)
 	}
-	if d.Rate < 0 || d.Window < 0 || d.Gap < 0 || d.Rate == 0 && d.Window == 0 {
+	if d.Rate < 1 || d.Window < 0 || d.Gap < 0 {
 		t.Fatalf("at %v it decides %+v: nothing may be sent, or less than nothing", now, d)
+	}
+	if d.Cause >= hopscope.NumCauses {
+		t.Fatalf("at %v it gives the cause %d; there are 0 to %d", now, d.Cause, hopscope.NumCauses-1)
 	}
 	again := c.Decide(now)
 	again.Probe, d.Probe = false, false

@@ -52,8 +52,8 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.stacks, "stacks", nil, "stacks to compare, `a,b`; hopscope show lists them. Of data in GPUs also \"rocev2 staged\" and the like; all: every column (default: all stacks, of data in GPUs a selection)")
-	flags.StringSliceVar(&f.control, "controllers", nil,
-		"congestion controls to compare, `a,b`, each in place of the scenario's own: dcqcn, hpcc, timely, swift, dctcp, rtt-probe")
+	flags.StringSliceVar(&f.control, "controllers", nil, "congestion controls to compare, `a,b`, each in place of the scenario's own: "+
+		strings.Join(p.Known.Controls(), ", ")+", or one with a preset, such as hpcc-ns3")
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
@@ -71,6 +71,9 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 		return err
 	}
 	if c.Flags().Changed("controllers") {
+		if err := f.checkControls(); err != nil {
+			return err
+		}
 		f.stacks = f.controlled(c, base)
 	} else if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
 		f.stacks = columns(c, base, len(f.stacks) == 1)
@@ -136,6 +139,22 @@ func (f *compareFlags) read(args []string) (run.Options, error) {
 	}
 	of := "the scenario of " + importers.Given(opt.Files)
 	return run.Options{Scenario: of, Text: v.Source, Set: f.set, Known: f.known}, nil
+}
+
+// checkControls checks what --controllers names.
+func (f *compareFlags) checkControls() error {
+	if len(f.control) == 0 {
+		return fmt.Errorf("--controllers names none; give some of %s", strings.Join(f.known.Controls(), ", "))
+	}
+	for i, name := range f.control {
+		if msg := f.known.CheckController(name); msg != "" {
+			return fmt.Errorf("--controllers: %s", msg)
+		}
+		if slices.Contains(f.control[:i], name) {
+			return fmt.Errorf("--controllers names %s twice; once is enough", name)
+		}
+	}
+	return nil
 }
 
 // controlled lists the columns of a comparison of congestion controls: each over each stack that is named, or

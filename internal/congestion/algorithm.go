@@ -164,30 +164,24 @@ type Registry struct{ rows []Algorithm }
 func NewRegistry(more ...Algorithm) (*Registry, error) {
 	r := &Registry{rows: algorithms()}
 	for i := range more {
-		a := &more[i]
-		if !properName(a.Name) {
-			return nil, fmt.Errorf("controller %q: a name has small letters, digits and hyphens, such as my-control", a.Name)
-		}
-		if a.New == nil || a.New("") == nil {
-			return nil, fmt.Errorf("controller %s: it has no settings; give New", a.Name)
+		a := watched(more[i])
+		if !param.ProperName(a.Name) && a.Name != "none" {
+			return nil, fmt.Errorf("controller %q: a name has small letters, digits and hyphens, from a letter on, such as my-control",
+				a.Name)
 		}
 		if r.Find(a.Name) != nil || a.Name == "dcqcn" || a.Name == "none" {
 			return nil, fmt.Errorf("controller %s: there is one of that name already; give another name", a.Name)
 		}
-		r.rows = append(r.rows, *a)
-		r.rows[len(r.rows)-1].foreign = true
+		var wrong error
+		if err := param.Caught(func() error { wrong = declared(&a); return nil }); err != nil {
+			return nil, err
+		}
+		if wrong != nil {
+			return nil, fmt.Errorf("controller %s: %w", a.Name, wrong)
+		}
+		r.rows = append(r.rows, a)
 	}
 	return r, nil
-}
-
-// properName reports whether scenarios can name an algorithm so.
-func properName(s string) bool {
-	for _, c := range s {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // All lists the algorithms, those of this package first.

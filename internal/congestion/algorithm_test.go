@@ -44,7 +44,7 @@ func TestRegistryRefuses(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"hpcc", "controller hpcc: there is one of that name already; give another name"},
 		{"dcqcn", "controller dcqcn: there is one of that name already; give another name"},
-		{"My Control", `controller "My Control": a name has small letters, digits and hyphens, such as my-control`},
+		{"My Control", `controller "My Control": a name has small letters, digits and hyphens, from a letter on, such as my-control`},
 	} {
 		own.Name = c.name
 		if _, err := NewRegistry(own); err == nil || err.Error() != c.want {

@@ -16,8 +16,18 @@ const maxHeld = 1 << 20
 // why, and the sender is no longer limited.
 func Guard(c RateController, line units.Rate) *Guarded { return &Guarded{ctl: c, line: line, look: 1} }
 
+// A controller that asks to be asked again every few picoseconds holds up the run as one that never ends: so many
+// wake-ups may not come within a nanosecond each, which no packet of any link is as short as.
+const (
+	wakes    = 1 << 16
+	wakeTime = wakes * units.Nanosecond
+)
+
 // Guarded is a watched controller.
 type Guarded struct {
+	told        bool // of something, since it was asked
+	woken       int  // how often it was asked because it wanted to be, from since on
+	since       units.Time
 	ctl         RateController
 	line        units.Rate
 	calls, look int
@@ -31,6 +41,7 @@ func (g *Guarded) Fault() string { return g.fault }
 func (g *Guarded) OnSend(s *Sending) {
 	if g.fault == "" {
 		defer g.caught()
+		g.told = true
 		g.ctl.OnSend(s)
 		g.weigh()
 	}
@@ -40,6 +51,7 @@ func (g *Guarded) OnSend(s *Sending) {
 func (g *Guarded) OnFeedback(f *Feedback) {
 	if g.fault == "" {
 		defer g.caught()
+		g.told = true
 		g.ctl.OnFeedback(f)
 		g.weigh()
 	}
@@ -50,9 +62,49 @@ func (g *Guarded) Decide(now units.Time) (d Decision) {
 	d = Decision{Rate: g.line, Again: units.Never}
 	if g.fault == "" {
 		defer g.caught()
+		g.wake(now)
+		if g.fault != "" {
+			return d
+		}
 		d = g.ctl.Decide(now)
+		g.judge(&d, now)
 	}
 	return d
+}
+
+// judge stops a controller that decides what cannot be, and puts the line's rate in place of that.
+func (g *Guarded) judge(d *Decision, now units.Time) {
+	switch {
+	case d.Rate < 1:
+		g.fault = fmt.Sprintf("decides a rate of %d bit/s; the least is 1", int64(d.Rate))
+	case d.Window < 0:
+		g.fault = fmt.Sprintf("decides a window of %d bytes; the least is 0, for none", d.Window)
+	case d.Gap < 0 || d.Gap >= units.Never-now:
+		g.fault = fmt.Sprintf("decides a gap of %d ps, which does not end; give 0 or more", int64(d.Gap))
+	case d.Cause >= NumCauses:
+		g.fault = fmt.Sprintf("gives the cause %d; there are 0 to %d", d.Cause, NumCauses-1)
+	default:
+		return
+	}
+	*d = Decision{Rate: g.line, Again: units.Never}
+}
+
+// wake stops a controller that is asked because it wanted to be so often that time stands still.
+func (g *Guarded) wake(now units.Time) {
+	if g.told {
+		g.told = false
+		return
+	}
+	if g.woken == 0 {
+		g.since = now
+	}
+	if g.woken++; g.woken < wakes {
+		return
+	}
+	if now-g.since < wakeTime {
+		g.fault = fmt.Sprintf("wants to be asked again without end: %d times within %s", g.woken, (now - g.since).Human())
+	}
+	g.woken = 0
 }
 
 func (g *Guarded) caught() {

@@ -57,7 +57,6 @@ type way struct {
 	mtu         units.Bytes
 	window      int         // packets that may be outstanding; 0: any number
 	fits        units.Bytes // longest frame that all switches take; 0: any
-	carries     int         // bytes of packets and acknowledgements that are congestion control's
 	// grant is the least time between packets where links have credits: the longest of their loops
 	// over the packets that an input buffer grants.
 	grant units.Time
@@ -92,8 +91,8 @@ func (f *Formula) time(y *way, m *workload.Message) units.Time {
 	c := &v.Plan.Conns[m.Conn]
 	src, dst := &v.NICs[v.Graph.HostOf(c.Src)], &v.NICs[v.Graph.HostOf(c.Dst)]
 	t := src.Host.Post + registration(&src.Host, m) + src.Card.Send
-	data, ack := v.Wire.Data+y.carries, v.Wire.Ack+y.carries
-	head, tail := 0, 0 // beyond what all data packets have: of the first packet, and of the last
+	data, ack := v.Wire.Data, v.Wire.Ack // with what congestion control has packets carry
+	head, tail := 0, 0                   // beyond what all data packets have: of the first packet, and of the last
 	switch m.Verb {
 	case workload.Read:
 		ask := one(f.frame(v.Wire.Data + v.Wire.RETH))
@@ -275,9 +274,6 @@ func (f *Formula) follow(y *way, i int) {
 	t := &v.Transports[v.NICs[src].Transport]
 	if c.Service == workload.RC {
 		y.window = window(v, t, i)
-		if t.Control != nil {
-			y.carries = t.Control.Settings.Needs().WireBytes()
-		}
 	}
 	y.exact = !slices.ContainsFunc(data, func(s station) bool { return s.rate < data[0].rate }) &&
 		(y.window == 0 || t.AckEvery == 1) && !held(t.CC, c.InitialRate, data[0].rate)

@@ -4,6 +4,7 @@ package param
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -20,6 +21,34 @@ type Param struct {
 	// Min and Max bound a number, in the unit of its type (ps, bit/s, bytes); where both are 0 nothing does.
 	Min, Max float64
 	Zero     string // what 0 stands for, in words, which is then in order beside the bounds; "": nothing of its own
+}
+
+// ProperName reports whether scenarios can name an algorithm so: in small letters, digits and hyphens, from a letter
+// on, and by no word that YAML takes for something else.
+func ProperName(s string) bool {
+	switch s {
+	case "null", "true", "false", "yes", "no", "on", "off", "none":
+		return false
+	}
+	for _, c := range s {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return s != "" && s[0] >= 'a' && s[0] <= 'z'
+}
+
+// CheckAll reports the first of several declarations that is not in order, or that has the name of one before it.
+func CheckAll(all []Param) error {
+	for i, p := range all {
+		if err := p.Check(); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all[:i], func(o Param) bool { return o.Name == p.Name }) {
+			return fmt.Errorf("parameter %s: there is one of that name already; give another name", p.Name)
+		}
+	}
+	return nil
 }
 
 // Check reports a declaration that is not in order: a name that is no key, a type that no key has, a default
@@ -141,6 +170,32 @@ type Fault struct {
 }
 
 func (f Fault) Error() string { return f.Kind + " " + f.Name + " " + f.What }
+
+// Recovered throws what a function of an algorithm panicked with as its Fault; r is what recover returned, and nil
+// does nothing.
+func Recovered(r any, kind, name, what string) {
+	if r == nil {
+		return
+	}
+	if f, ok := r.(Fault); ok {
+		panic(f)
+	}
+	panic(Fault{Kind: kind, Name: name, What: fmt.Sprintf("panicked%s: %v", what, r)})
+}
+
+// Caught runs f, and returns the Fault that it ends with as an error.
+func Caught(f func() error) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case Fault:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
+	return f()
+}
 
 // EndsRun marks it as a sim.Fault.
 func (Fault) EndsRun() {}

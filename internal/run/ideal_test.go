@@ -41,6 +41,31 @@ func OffIdeal(w *build.World, most int) (held int, wrong string) {
 	return held, ""
 }
 
+// What a controller has packets carry is in the ideal time once: a message alone takes no less than that.
+func TestIdealWithTelemetry(t *testing.T) {
+	t.Parallel()
+	for _, control := range []string{"hpcc", "swift", "timely", "dctcp"} {
+		for _, mtu := range []string{"256", "1024"} {
+			text := "name: one\nnoise: off\nmtu: " + mtu + "\ncontroller: " + control +
+				"\ntopology: {star: {hosts: 3, link: {rate: 100Gbps, delay: 1us}}}\nworkload:\n  - flow: {from: h0, to: h1, size: 48000B}\n"
+			r, v, err := Do(context.Background(), Options{Text: []byte(text), Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := build.New(v, build.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range v.Plan.All() {
+				ideal, _ := ideal.New(w).Time(m)
+				if got := r.Messages[0].CompletionPS; ideal <= 0 || got < ideal*99/100 || control != "hpcc" && got > ideal*101/100 {
+					t.Errorf("%s, MTU %s: completion %d ps, ideal %d ps", control, mtu, got, ideal)
+				}
+			}
+		}
+	}
+}
+
 // On every shipped scenario what the formula says of a message is what a run of it alone takes.
 func TestIdealOfScenarios(t *testing.T) {
 	t.Parallel()

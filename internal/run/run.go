@@ -116,11 +116,11 @@ func Unless[T any](ctx context.Context, work func() (T, error)) (T, error) {
 		err   error
 	}
 	if ctx.Done() == nil {
-		return work()
+		return caught(work)
 	}
 	over := make(chan result, 1) // so that work can end though nobody waits
 	go func() {
-		value, err := work()
+		value, err := caught(work)
 		over <- result{value, err}
 	}()
 	select {
@@ -135,6 +135,24 @@ func Unless[T any](ctx context.Context, work func() (T, error)) (T, error) {
 // Load reads the scenario that opt names, in whatever form. The error is the
 // user's (*scenario.Error).
 func Load(opt Options) (*scenario.Valid, error) {
+	return caught(func() (*scenario.Valid, error) { return load(opt) })
+}
+
+// caught returns what work returns, or the Fault that it ends with.
+func caught[T any](work func() (T, error)) (value T, err error) {
+	defer func() {
+		switch f := recover().(type) {
+		case nil:
+		case Fault:
+			err = f
+		default:
+			panic(f)
+		}
+	}()
+	return work()
+}
+
+func load(opt Options) (*scenario.Valid, error) {
 	src := opt.source()
 	if len(opt.Files) > 0 {
 		made, err := importers.Read(opt.Files, opt.Set)

@@ -41,8 +41,8 @@ func (x Known) CheckColumn(name string) string {
 	if msg := CheckStack(stack); msg != "" {
 		return msg
 	}
-	if known := append([]string{dcqcnName}, x.controllers().Names()...); controller != "" && !contains(known, controller) {
-		return fmt.Sprintf("%q is no congestion control; %s", controller, tree.Suggest(controller, known))
+	if msg := x.CheckController(controller); controller != "" && msg != "" {
+		return msg
 	}
 	if controller != "" && !controlled(stack) {
 		return fmt.Sprintf("%q: the stack %s has no congestion control that another could stand in for; say %s",
@@ -52,6 +52,30 @@ func (x Known) CheckColumn(name string) string {
 		return fmt.Sprintf("%q: TCP always copies data of GPUs through the host's memory; say %s", name, stack)
 	}
 	return ""
+}
+
+// CheckController says in one line what is wrong with the name of a congestion control, or of one with a preset such as
+// hpcc-ns3, or nothing.
+func (x Known) CheckController(name string) string {
+	if a, _ := x.preset(name); a != "" || contains(x.Controls(), name) {
+		return ""
+	}
+	return fmt.Sprintf("%q is no congestion control; %s", name, tree.Suggest(name, x.Controls()))
+}
+
+// Controls lists the names of congestion controls of RoCEv2 that scenarios may have.
+func (x Known) Controls() []string { return append([]string{dcqcnName}, x.controllers().Names()...) }
+
+// preset takes the name of a control with a preset apart; "": it is none.
+func (x Known) preset(name string) (algorithm, preset string) {
+	all := x.controllers().All()
+	for i := range all {
+		p, found := strings.CutPrefix(name, all[i].Name+"-")
+		if found && contains(all[i].PresetNames(), p) {
+			return all[i].Name, p
+		}
+	}
+	return "", ""
 }
 
 // Columns lists all columns that a comparison of v has, each stack with every way that
@@ -98,9 +122,16 @@ func setColumn(root *node, name string, known Known) *Error {
 	if bad := setStack(root, stack); bad != nil {
 		return bad
 	}
-	switch controller {
-	case "":
-	case dcqcnName:
+	of, preset := known.preset(controller)
+	switch {
+	case controller == "":
+	case of != "" && !contains(known.Controls(), controller): // a preset, with its values alone
+		values, choice := &node{Kind: mappingNode, Pos: at}, &node{Kind: mappingNode, Pos: at}
+		values.Put("preset", at, &node{Kind: scalarNode, Text: preset, Pos: at})
+		choice.Put(of, at, values)
+		root.Put("controller", at, choice)
+		root.Remove("dcqcn")
+	case controller == dcqcnName:
 		root.Remove("controller")
 	default: // with the scenario's values, where it has some for this one
 		if own := root.Get("controller"); own == nil || own.Kind != mappingNode || own.Get(controller) == nil {

@@ -2,6 +2,7 @@ package whatif
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/card"
@@ -10,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -68,7 +70,7 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if c.SrcStaged || c.DstStaged {
 		add(Change{Kind: GPUDirect})
 	}
-	if len(l.ways.data(conn)) > 2 {
+	if way := l.ways.data(conn); len(way) > 2 && !slices.ContainsFunc(way, func(h topology.Hop) bool { return !l.tellsFaster(h) }) {
 		add(Change{Kind: Line, Conn: conn})
 	}
 	for _, way := range l.ways.others(conn, 2) {
@@ -145,7 +147,7 @@ func (l *Lab) places(conn int, roots []topology.Hop) (out []topology.Hop) {
 // WayPorts lists the ports of switches on the way of message i's data, each at a higher rate.
 func (l *Lab) WayPorts(i int) (out []Change) {
 	for _, h := range l.ways.data(l.keys[i].conn) {
-		if l.Valid.Graph.Nodes[h.Node].Kind == topology.Switch {
+		if l.Valid.Graph.Nodes[h.Node].Kind == topology.Switch && l.tellsFaster(h) {
 			out = append(out, Change{Kind: Port, Node: h.Node, Port: h.Port})
 		}
 	}
@@ -154,7 +156,7 @@ func (l *Lab) WayPorts(i int) (out []Change) {
 
 // portChanges adds what takes a port away as a cause.
 func (l *Lab) portChanges(h topology.Hop, conn int, add func(Change)) {
-	if l.Valid.Graph.Nodes[h.Node].Kind == topology.Switch {
+	if l.Valid.Graph.Nodes[h.Node].Kind == topology.Switch && l.tellsFaster(h) {
 		add(Change{Kind: Port, Node: h.Node, Port: h.Port})
 	}
 	if slices.ContainsFunc(l.ways.through(h.Node, h.Port), func(c int) bool { return c != conn }) {
@@ -164,6 +166,35 @@ func (l *Lab) portChanges(h topology.Hop, conn int, add func(Change)) {
 		add(Change{Kind: Credits, Node: h.Node, Port: h.Port})
 	}
 }
+
+// tellsFaster reports whether a port that is Faster can write its rate into telemetry, if the congestion control
+// needs any.
+func (l *Lab) tellsFaster(h topology.Hop) bool {
+	if c := l.Valid.Control; c == nil || !c.Settings.Needs().INT {
+		return true
+	}
+	return coded(Faster * l.Valid.Graph.LinkAt(h.Node, h.Port).Rate)
+}
+
+// untold is why congestion control would be told wrong rates by telemetry; nil: it is not.
+func untold(v *scenario.Valid) error {
+	if v.Control == nil || !v.Control.Settings.Needs().INT {
+		return nil
+	}
+	for n := range v.Graph.Nodes {
+		if v.Graph.Nodes[n].Kind != topology.Switch {
+			continue
+		}
+		for i := range v.Graph.Nodes[n].Ports {
+			if rate := v.Graph.LinkAt(n, i).Rate; !coded(rate) {
+				return fmt.Errorf("the telemetry header of %s has no code for a link of %s", v.Control.Title, rate.Human())
+			}
+		}
+	}
+	return nil
+}
+
+func coded(r units.Rate) bool { _, ok := congestion.INTRateCode(r); return ok }
 
 // lossy reports whether links lose frames at random.
 func (l *Lab) lossy() bool {

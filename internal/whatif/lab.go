@@ -153,6 +153,9 @@ func (l *Lab) simulate(ctx context.Context, changes []Change, opt run.Options) (
 		for _, c := range changes {
 			c.apply(v, l.ways)
 		}
+		if err := untold(v); err != nil {
+			return nil, err
+		}
 		return build.New(v, build.Options{Workers: opt.Workers})
 	})
 	if err != nil {

@@ -203,7 +203,7 @@ func (n *Net) AddPort(node int32, s PortSpec) int {
 	}
 	c := portCold{node: s.Node, wire: s.Wire, name: portName(s.Node, s.Local), peer: s.Peer, pfc: s.Params.PFC,
 		fecn: s.Params.FECN, victim: s.Params.Victim, nominal: cmp.Or(s.Nominal, s.Rate), lanes: cmp.Or(s.Lanes, 4)}
-	c.intRate, _ = congestion.INTRateCode(c.nominal)
+	c.intRate, _ = congestion.INTRateCode(s.Rate)
 	if s.Loss > 0 || s.BER > 0 || s.DropEvery > 0 || len(s.Outages) > 0 {
 		p.impaired = true
 		c.impair = &impairment{rnd: rng.New(s.Seed, "link/"+c.name), loss: s.Loss, ber: s.BER, every: s.DropEvery, late: s.Latency, fec: fecOf(&s), spared: s.Spared,

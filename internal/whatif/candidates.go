@@ -168,9 +168,9 @@ func (l *Lab) portChanges(h topology.Hop, conn int, add func(Change)) {
 }
 
 // tellsFaster reports whether a port that is Faster can write its rate into telemetry, if the congestion control
-// needs any.
+// needs any; hosts write none, and keep their rate.
 func (l *Lab) tellsFaster(h topology.Hop) bool {
-	if c := l.Valid.Control; c == nil || !c.Settings.Needs().INT {
+	if c := l.Valid.Control; c == nil || l.Valid.Graph.Nodes[h.Node].Kind != topology.Switch || !c.Settings.Needs().INT {
 		return true
 	}
 	return coded(Faster * l.Valid.Graph.LinkAt(h.Node, h.Port).Rate)
@@ -186,7 +186,7 @@ func untold(v *scenario.Valid) error {
 			continue
 		}
 		for i := range v.Graph.Nodes[n].Ports {
-			if rate := v.Graph.LinkAt(n, i).Rate; !coded(rate) {
+			if rate := v.Graph.LinkAt(n, i).RateFrom(v.Graph, n); !coded(rate) {
 				return fmt.Errorf("the telemetry header of %s has no code for a link of %s", v.Control.Title, rate.Human())
 			}
 		}

@@ -111,6 +111,25 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
+// TestRatesWithoutCode: no port is made faster than telemetry has a code for, and one that is asked for says why not.
+func TestRatesWithoutCode(t *testing.T) {
+	const text = "topology: {star: {hosts: 3, link: %s}}\ncontroller: hpcc\nworkload:\n  - incast: {to: h0, size: 100KB}\n"
+	for rate, want := range map[string]bool{"400Gbps": false, "25Gbps": true} { // 16 times as fast: 6.4 Tb/s, 400 Gb/s
+		l, tried := open(t, fmt.Sprintf(text, rate)), false
+		for _, c := range append(l.Candidates(0), l.WayPorts(0)...) {
+			tried = tried || c.Kind == whatif.Port || c.Kind == whatif.Line
+		}
+		if tried != want {
+			t.Errorf("%s: faster ports are tried: %v, want %v", rate, tried, want)
+		}
+		sw, _ := l.Valid.Graph.NodeByName("sw")
+		o := l.Try(context.Background(), whatif.Change{Kind: whatif.Port, Node: sw})
+		if (o.Err == nil) != want {
+			t.Errorf("%s: %v", rate, o.Err)
+		}
+	}
+}
+
 // TestFailureNeverHappens: a failure is taken away as if the scenario had none.
 func TestFailureNeverHappens(t *testing.T) {
 	text := "topology: {star: {hosts: 2, link: 100Gbps}, links: [{between: [h1, sw], %s}]}\nworkload:\n  - flow: {from: h0, to: h1, size: 4MB}\n"

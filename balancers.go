@@ -56,7 +56,8 @@ func WithBalancers(kinds ...BalancerKind) Option {
 func checkBalancer(k BalancerKind, known []BalancerKind) error {
 	switch {
 	case !param.ProperName(k.Name):
-		return fmt.Errorf("balancer %q: a name has small letters, digits and hyphens, from a letter on, such as my-spray", k.Name)
+		return fmt.Errorf("balancer %q: a name has small letters, digits and hyphens, from a letter on, such as my-spray",
+			k.Name)
 	case k.Name == "ecmp" || slices.ContainsFunc(known, func(o BalancerKind) bool { return o.Name == k.Name }):
 		return fmt.Errorf("balancer %s: there is one of that name already; give another name", k.Name)
 	case k.Text == "" || k.Make == nil:

@@ -52,8 +52,9 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.stacks, "stacks", nil, "stacks to compare, `a,b`; hopscope show lists them. Of data in GPUs also \"rocev2 staged\" and the like; all: every column (default: all stacks, of data in GPUs a selection)")
-	flags.StringSliceVar(&f.control, "controllers", nil, "congestion controls to compare, `a,b`, each in place of the scenario's own: "+
-		strings.Join(p.Known.Controls(), ", ")+", or one with a preset, such as hpcc-ns3")
+	flags.StringSliceVar(&f.control, "controllers", nil,
+		"congestion controls to compare, `a,b`, each in place of the scenario's own: "+
+			strings.Join(p.Known.Controls(), ", ")+", or one with a preset, such as hpcc-ns3")
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")

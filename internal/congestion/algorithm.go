@@ -166,8 +166,8 @@ func NewRegistry(more ...Algorithm) (*Registry, error) {
 	for i := range more {
 		a := watched(more[i])
 		if !param.ProperName(a.Name) && a.Name != "none" {
-			return nil, fmt.Errorf("controller %q: a name has small letters, digits and hyphens, from a letter on, such as my-control",
-				a.Name)
+			return nil, fmt.Errorf("controller %q: a name has small letters, digits and hyphens, from a letter on, "+
+				"such as my-control", a.Name)
 		}
 		if r.Find(a.Name) != nil || a.Name == "dcqcn" || a.Name == "none" {
 			return nil, fmt.Errorf("controller %s: there is one of that name already; give another name", a.Name)

@@ -20,7 +20,8 @@ func declared(a *Algorithm) error {
 	presets := a.PresetNames()
 	for i, name := range presets {
 		if !param.ProperName(name) {
-			return fmt.Errorf("preset %q: a name has small letters, digits and hyphens, from a letter on, such as as-published", name)
+			return fmt.Errorf("preset %q: a name has small letters, digits and hyphens, from a letter on, such as as-published",
+				name)
 		}
 		if slices.Contains(presets[:i], name) {
 			return fmt.Errorf("preset %s: there is one of that name already; give another name", name)

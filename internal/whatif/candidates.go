@@ -70,7 +70,8 @@ func (l *Lab) Candidates(i int) (out []Change) {
 	if c.SrcStaged || c.DstStaged {
 		add(Change{Kind: GPUDirect})
 	}
-	if way := l.ways.data(conn); len(way) > 2 && !slices.ContainsFunc(way, func(h topology.Hop) bool { return !l.tellsFaster(h) }) {
+	slow := func(h topology.Hop) bool { return !l.tellsFaster(h) }
+	if way := l.ways.data(conn); len(way) > 2 && !slices.ContainsFunc(way, slow) {
 		add(Change{Kind: Line, Conn: conn})
 	}
 	for _, way := range l.ways.others(conn, 2) {

@@ -178,6 +178,7 @@ func (r *resolver) warnings() {
 	r.warnFewFrames()
 	r.noteBalancing()
 	r.warnReordered()
+	r.warnGap()
 	r.warnNotECT()
 	if mask := r.tcp.classes[dataCenterTCP]; r.tcp.used[dataCenterTCP] && !r.anyMarking(mask) {
 		r.warn("dctcp unmarked", "DCTCP runs but no switch marks its class: it cuts after losses only, as Reno does; give switch.ecn thresholds, or take the stack tcp")

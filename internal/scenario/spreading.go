@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/topology"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
 
@@ -149,6 +150,40 @@ func (r *resolver) cardThatGoesBack() string {
 		}
 	}
 	return ""
+}
+
+// warnGap says that a flow may overtake itself where it changes ports after a gap shorter than what a queue takes to
+// drain that ECN lets stand: the port that the flow leaves may have that queue, and the one it goes to none.
+func (r *resolver) warnGap() {
+	gap, key := units.Time(0), ""
+	switch b := r.balancing.(type) {
+	case balance.Flowlet:
+		gap, key = b.Gap, "flowlet.gap"
+	case balance.DLB:
+		gap, key = b.Gap, "dlb.gap"
+	}
+	minds := r.anyTCP()
+	for n := range r.nics {
+		minds = minds || r.v.Graph.Nodes[n].Kind == topology.Host && r.resends(&r.nics[n]) != ""
+	}
+	if gap == 0 || !minds || r.v.Routes.MaxGroupSize() < 2 {
+		return
+	}
+	for n := range r.v.Switches {
+		for port, p := range r.v.Switches[n].Ports {
+			if peer := r.v.Graph.Nodes[n].Ports[port].Peer; r.v.Graph.Nodes[peer].Kind != topology.Switch {
+				continue
+			}
+			for _, red := range p.RED {
+				if drain := r.v.Graph.LinkAt(n, port).Rate.TxTime(red.KMin); red.KMax > 0 && drain > gap {
+					r.warn("gap", "routing.%s: %v is shorter than the %s that %s port %d takes for a queue of Kmin, %v, which stands "+
+						"without a mark: packets of a flow may overtake each other; give a longer gap, or a lower switch.ecn.kmin",
+						key, gap, drain.Human(), r.v.Graph.Nodes[n].Name, port+1, red.KMin)
+					return
+				}
+			}
+		}
+	}
 }
 
 // warnReordered says what becomes of packets that overtake each other where a

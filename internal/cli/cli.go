@@ -60,6 +60,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, p Pipeli
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	helpAndCompletion(root) // which keep where they write
 	err := unfilled(stdout, cmp.Or(root.ExecuteContext(ctx), unwritten))
 	if err == nil {
 		return exitOK
@@ -160,6 +161,54 @@ func knownCommand(c *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("there is no command %s; hopscope --help lists the commands", args[0])
+}
+
+// noArgument refuses words behind a command that takes none, and says what shows a scenario
+// that was named.
+func noArgument(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	for _, s := range scenario.List() {
+		if s.Name == args[0] {
+			return fmt.Errorf("%s takes no argument, and %q is one; hopscope show %s prints that scenario",
+				c.Name(), args[0], args[0])
+		}
+	}
+	return fmt.Errorf("%s takes no argument, and %q is one; leave it out", c.Name(), args[0])
+}
+
+// helpAndCompletion makes these two commands of the library, and has them refuse a word that they
+// do not know as the others do.
+func helpAndCompletion(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, _ := root.Find(args); found != root { // of commands below it
+					return nil
+				}
+				return knownCommand(root, args)
+			}
+		case "completion":
+			c.RunE = func(c *cobra.Command, _ []string) error { return writeHelp(c) }
+			c.Args = func(c *cobra.Command, args []string) error {
+				var shells []string
+				for _, sub := range c.Commands() {
+					shells = append(shells, sub.Name())
+				}
+				if len(args) == 0 {
+					return nil
+				}
+				return fmt.Errorf("completion has no shell %q; %s", args[0], oneOf(args[0], shells))
+			}
+			for _, sub := range c.Commands() {
+				sub.Args = noArgument
+			}
+		}
+	}
 }
 
 // oneOf ends an error about a word that is not in a list: the one that was probably meant, or

@@ -130,7 +130,7 @@ func TestExitStatus(t *testing.T) {
 		{"compare deadlock", 0, ""}, // one stack may deadlock: that is a result
 		{"show", 0, ""},
 		{"rum", 2, "there is no command rum; did you mean run?"},
-		{"version now", 2, "unknown command"},
+		{"version now", 2, "takes no argument"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			_, stderr, code := call(t, &fake{}, strings.Fields(tt.args)...)

@@ -37,7 +37,8 @@ func (p *pictures) check() error {
 
 // checkBeside is check of a command whose only other output is JSON.
 func (p *pictures) checkBeside(json string) error {
-	if err := checkApart([]output{{"--json", json}, {"--html", p.html}}, output{"--svg", p.svg}); err != nil {
+	single := []output{{flag: "--json", path: json}, {flag: "--html", path: p.html}}
+	if err := checkApart(single, output{"--svg", p.svg, []string{"*.svg"}}); err != nil {
 		return err
 	}
 	return p.check()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/hopscope/hopscope/internal/files"
@@ -60,13 +61,25 @@ func checkFile(flag, path string) error {
 	return nil
 }
 
-// output is a flag that names a file or standard output, and its value.
-type output struct{ flag, path string }
+// output is a flag that names a file, standard output or a directory, and its value.
+type output struct {
+	flag, path string
+	makes      []string // patterns of the names that its files have in a directory
+}
 
 // checkApart refuses outputs that would be written over each other: two files to standard
-// output, two to one name, or a file and a directory. One directory may take several flags'
-// files, whose names differ.
+// output, two to one name, a file and a directory, or one that has the name of a file that
+// another makes in its directory. One directory may take several flags' files, whose names
+// differ.
 func checkApart(files []output, dirs ...output) error {
+	for _, a := range slices.Concat(files, dirs) {
+		for _, d := range dirs {
+			if name := a.replaces(d); name != "" {
+				return fmt.Errorf("%s %s: would be written over the %s of %s %s; name another",
+					a.flag, a.path, name, d.flag, d.path)
+			}
+		}
+	}
 	for i, a := range files {
 		for _, b := range files[:i] {
 			switch {
@@ -84,6 +97,24 @@ func checkApart(files []output, dirs ...output) error {
 		}
 	}
 	return nil
+}
+
+// replaces is the name of the file in the directory d that a would be written over, or "".
+func (a output) replaces(d output) string {
+	if a.path == "" || a.path == "-" || d.path == "" {
+		return ""
+	}
+	path := a.path
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	for _, pattern := range d.makes {
+		name := filepath.Base(path)
+		if is, _ := filepath.Match(pattern, name); is && samePath(filepath.Dir(path), d.path) {
+			return name
+		}
+	}
+	return ""
 }
 
 // samePath reports whether two names lead to one file, which need not exist yet.

@@ -244,12 +244,19 @@ func (f *runFlags) checkScenario(v *scenario.Valid) error {
 
 // directories are the flags that name directories.
 func (f *runFlags) directories() []output {
-	return []output{{"--csv", f.csv}, {"--out", f.out}, {"--ns3-out", f.ns3Out}, {"--counters", f.counters}, {"--series-out", f.series.dir}, {"--svg", f.pictures.svg}}
+	return []output{
+		{"--csv", f.csv, []string{"*.csv"}},
+		{"--out", f.out, []string{report.MetaFile, report.ResultFile, report.ScenarioFile}},
+		{"--ns3-out", f.ns3Out, []string{"fct.txt", "pfc.txt"}},
+		{"--counters", f.counters, []string{"*.txt"}},
+		{"--series-out", f.series.dir, []string{"*.csv", "*.parquet", "series.json"}},
+		{"--svg", f.pictures.svg, []string{"*.svg"}},
+	}
 }
 
 // outFiles are the flags that name files.
 func (f *runFlags) outFiles() []output {
-	return []output{{"--json", f.json}, {"--html", f.pictures.html}, {"--nccl-out", f.ncclOut}}
+	return []output{{"--json", f.json, nil}, {"--html", f.pictures.html, nil}, {"--nccl-out", f.ncclOut, nil}}
 }
 
 // sameFile reports whether both paths name one existing file.

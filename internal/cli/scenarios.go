@@ -15,7 +15,7 @@ func newScenarios(p Pipeline) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scenarios",
 		Short: "List the shipped scenarios",
-		Args:  cobra.NoArgs,
+		Args:  noArgument,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("symptom") {
 				return findSymptom(c, p, symptom)

@@ -11,7 +11,7 @@ func newSchema(p Pipeline) *cobra.Command {
 		Example: "  hopscope schema > hopscope.schema.json\n" +
 			"  # first line of a scenario, for the YAML language server:\n" +
 			"  # yaml-language-server: $schema=hopscope.schema.json",
-		Args: cobra.NoArgs,
+		Args: noArgument,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := c.OutOrStdout().Write(p.Known.Schema())
 			return failure(err)

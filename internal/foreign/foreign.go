@@ -44,6 +44,10 @@ const (
 	SONiCProfiles       // pg_profile_lookup.ini
 	Containerlab        // a topology of containerlab
 	GOAL                // a schedule of LogGOPSim
+	Page                // an HTML page that --html wrote
+	Report              // the text that run prints
+	Drawing             // SVG
+	Rows                // a table that --csv wrote
 	Compressed          // gzip
 	Binary              // bytes that are no text
 )
@@ -84,6 +88,14 @@ func (k Kind) words() (is, use string) {
 		return "forwarding tables (dump_lfts)", "hopscope fabric NETWORK --tables FILE judges them"
 	case NCCLTests:
 		return "a log of nccl-tests", "hopscope diagnose FILE SCENARIO reads it"
+	case Page:
+		return "a page that --html wrote", "a browser shows it"
+	case Report:
+		return "a report of hopscope", "it is text to read; hopscope run takes the scenario that it names"
+	case Drawing:
+		return "a drawing (SVG)", "a browser shows it"
+	case Rows:
+		return "a table that --csv wrote", "spreadsheets and scripts read it"
 	case Compressed:
 		return "compressed (gzip)", "unpack it first"
 	case Binary:
@@ -174,13 +186,19 @@ func isChakra(text []byte) bool {
 	return size > 2 && size < 32 && uint64(size) < length && regexp.MustCompile(`^[0-9]+(\.[0-9]+)+`).Match(version)
 }
 
-// byXML tells files of NCCL and graphs by their outermost element.
+// byXML tells files of NCCL, graphs and drawings by their outermost element, own pages by
+// their title.
 func byXML(text []byte) Kind {
+	if regexp.MustCompile(`(?is)^\s*<!doctype html>.*<title>[^<]*\bhopscope</title>`).Match(text) {
+		return Page
+	}
 	m := regexp.MustCompile(`^(?:\s|<\?[^>]*\?>|(?s:<!--.*?-->))*<([a-zA-Z]+)[\s>]`).FindSubmatch(text)
 	if m == nil {
 		return Unknown
 	}
 	switch string(m[1]) {
+	case "svg":
+		return Drawing
 	case "system":
 		return NCCLTopology
 	case "graphs":
@@ -217,6 +235,9 @@ func byJSON(text []byte) Kind {
 		return SONiC
 	case has("nccl_version", "nccl-tests") || has("results") && has("busbw", "out_of_place"):
 		return NCCLTests
+	case regexp.MustCompile(`"schema"\s*:\s*"[0-9.]+-chakra`).Match(text),
+		regexp.MustCompile(`"type"\s*:\s*"(METADATA|MEM_LOAD|MEM_STORE|COMP|COMM_(SEND|RECV|COLL))_NODE"`).Match(text):
+		return Chakra // of PyTorch, or Chakra's protobuf as JSON
 	case has("nodes") && (has("links", "edges") && has("source") && has("target") || has("directed") && has("multigraph")):
 		return NodeLink
 	}
@@ -237,7 +258,8 @@ func lines(text []byte, most int) (out []string) {
 
 // byFirstLine tells what a single line at the beginning shows.
 func byFirstLine(text []byte) Kind {
-	if regexp.MustCompile(`(?m)^#\s*(nccl-tests version|nThread \d+ nGpus|Collective test starting)`).Match(text) {
+	if regexp.MustCompile(`(?m)^#\s*(nccl-tests version|nThread \d+ nGpus|Collective test starting)`).Match(text) ||
+		regexp.MustCompile(`(?m)^#\s*size\s+count\b.*\salgbw\s+busbw\b`).Match(text) {
 		return NCCLTests
 	}
 	if regexp.MustCompile(`^\s*((#.*|[A-Za-z]+\s+("[^"]*"|[-0-9.]+))\s*\n\s*)*graph\s*\[`).Match(text) { // after a comment, Creator and Version
@@ -262,6 +284,8 @@ func byFirstLine(text []byte) Kind {
 		{Graphviz, `^(strict\s+)?(di)?graph\b[^{:]*\{`},
 		{GOAL, `^num_ranks\s+\d+`},
 		{NVIDIAMatrix, `^(\x1b\[[0-9;]*m)*GPU0\b.*(GPU1|NIC0|CPU Affinity|mlx5_)`},
+		{Report, `^\S.*, fingerprint [0-9a-f]{16}$`},
+		{Rows, `^(src,dst,qp,workload,|node,port,peer,class,)`},
 		{Trace, `^(from|src)\s*,\s*(to|dst)\s*,`},
 	} {
 		if regexp.MustCompile(k.pattern).MatchString(line) {

@@ -53,7 +53,15 @@ func TestRecognise(t *testing.T) {
 		{"empty", "", Unknown},
 		{"a number", "7\n", Unknown},
 		{"CSV", "a,b\n1,2\n", Unknown},
-		{"other XML", "<svg onload=alert(1)>", Unknown},
+		{"other XML", "<body onload=alert(1)>", Unknown},
+		{"a drawing", "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\">", Drawing},
+		{"a page", "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>incast-4to1 – hopscope</title>\n", Page},
+		{"another's page", "<!DOCTYPE html>\n<title>a network</title>\n", Unknown},
+		{"a report", "victim-flow: rocev2-pfc-only, done at 4.085 ms, fingerprint 806c149cf62d68c4\n", Report},
+		{"rows", "src,dst,qp,workload,verb,service,bytes,start_ps\n", Rows},
+		{"nccl-tests without its head", "#  size  count  type redop root  time algbw busbw #wrong\n", NCCLTests},
+		{"Chakra of PyTorch", `{"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [{"id": 1}]}`, Chakra},
+		{"Chakra as JSON", "{ \"version\": \"0.0.4\" }\n{\"id\": \"1\", \"name\": \"x\", \"type\": \"COMP_NODE\"}\n", Chakra},
 	} {
 		if got := Recognise([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s is told as %d, want %d", tt.name, got, tt.want)

@@ -139,6 +139,9 @@ func (s Source) imported() (*Valid, error) {
 
 // open finds the text of a scenario.
 func open(nameOrFile string) (file string, src []byte, bad *Error) {
+	if nameOrFile == "" {
+		return "", nil, pos{}.Errorf("the name is empty; name a scenario or a file")
+	}
 	var names []string
 	for _, i := range List() {
 		names = append(names, i.Name)
@@ -160,6 +163,9 @@ func open(nameOrFile string) (file string, src []byte, bad *Error) {
 		return "", nil, pos{File: nameOrFile}.Errorf("no such file and no shipped scenario of that name; %s", tree.Suggest(filepath.Base(nameOrFile), names))
 	}
 	if info, e := os.Stat(nameOrFile); e == nil && info.IsDir() {
+		if _, e := os.Stat(filepath.Join(nameOrFile, "run.json")); e == nil {
+			return "", nil, pos{File: nameOrFile}.Errorf("is a run directory; hopscope report prints it")
+		}
 		return "", nil, pos{File: nameOrFile}.Errorf("is a folder; name a scenario file")
 	}
 	return "", nil, pos{File: nameOrFile}.Errorf("cannot be read: %v; name a readable scenario file", importer.Cause(err))

@@ -81,6 +81,9 @@ func descend(n *node, steps []step, path string, at pos, v *node, known Known) *
 			n.Kind, n.Pos = mappingNode, at
 		case mappingNode:
 		default:
+			if _, err := strconv.Atoi(s.key); err == nil && i > 0 && n.Kind == sequenceNode {
+				return at.Errorf("%s is a list, and its items are counted in brackets; write %[1]s[%s]", steps[i-1].key, s.key)
+			}
 			return at.Errorf("%q is %s and has no key %q", strings.TrimSuffix(path, "."+s.key), n.Kind, s.key)
 		}
 		if last {

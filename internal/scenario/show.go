@@ -74,8 +74,14 @@ func (x Known) Show(name string, set []string) ([]Sheet, error) {
 			return nil, &Error{Msg: fmt.Sprintf("%q is no key of %s; %s", key, section, tree.Suggest(key, keyNames(k.keys())))}
 		}
 	}
+	if name == "" {
+		return nil, &Error{Msg: "the name is empty; name a stack, a preset, a key or a scenario"}
+	}
 	if len(found) == 0 {
-		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset or key of scenarios; %s", name, tree.Suggest(name, names))}
+		for _, shipped := range List() {
+			names = append(names, shipped.Name)
+		}
+		return nil, &Error{Msg: fmt.Sprintf("%q is no stack, preset, key or scenario; %s", name, tree.Suggest(name, names))}
 	}
 	return found, nil
 }

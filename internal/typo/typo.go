@@ -22,6 +22,17 @@ func Nearest(s string, words []string) string {
 			best = w
 		}
 	}
+	if best != "" {
+		return best
+	}
+	bestDist = len(s)/4 + 1 // of a beginning, as "incst" is of incast-4to1
+	for _, w := range words {
+		if head := firstPart(w); head != w {
+			if d := editDistance(strings.ToLower(s), strings.ToLower(head)); d < bestDist {
+				best, bestDist = w, d
+			}
+		}
+	}
 	return best
 }
 
@@ -31,6 +42,12 @@ func initials(name string) (out string) {
 		out += part[:1]
 	}
 	return out
+}
+
+// firstPart is a name up to its first dash.
+func firstPart(name string) string {
+	head, _, _ := strings.Cut(name, "-")
+	return head
 }
 
 // editDistance is the fewest letters put in, left out, replaced or swapped with their

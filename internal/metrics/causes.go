@@ -271,6 +271,9 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	if says := x.cutsBy(&x.r.QPs[cut[0]]); says != "" {
 		return fmt.Sprintf("%s of %s slowed %s first, as %s", plural(cuts, what), x.r.QPs[cut[0]].Limits.Control(), who, says)
 	}
+	if kmin == 0 { // no switch on the way marked anything
+		return fmt.Sprintf("%s slowed %s first, %s", plural(cuts, what), who, x.unmarkedCuts(&x.r.QPs[cut[0]]))
+	}
 	return fmt.Sprintf("%s slowed %s first, as marks begin at Kmin, %s", plural(cuts, what), who, FormatBytes(kmin))
 }
 

@@ -338,10 +338,14 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		if q.Limits.Control() != "" {
 			words.Control = q.Limits.Control()
 		}
-		how = fmt.Sprintf("%s held %s %s after %ss from %s", words.Control, me, at, words.Message, peerHost(q))
+		if q.CNPsReceived == 0 && q.Limits.Control() != "" {
+			return x.sayControlled(f, q, fmt.Sprintf("%s held %s %s, %s", words.Control, me, at, ownReasons), cause)
+		}
+		notice, on := x.notice(q)
+		how = fmt.Sprintf("%s held %s %s after %ss%s from %s", words.Control, me, at, notice, on, peerHost(q))
 		if x.known.to == 0 { // of the queue pair's life
-			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s from %s", words.Control, me, at, FormatRate(q.MinRateBps),
-				plural(q.CNPsReceived, words.Message), peerHost(q))
+			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s%s from %s", words.Control, me, at, FormatRate(q.MinRateBps),
+				plural(q.CNPsReceived, notice), on, peerHost(q))
 		}
 		p, met, known := x.marked(f)
 		switch {
@@ -381,7 +385,7 @@ func (x *index) missing(f *record.Message, q *record.QP) string {
 		}
 	}
 	k, ok := x.peer(q)
-	if most == nil || !ok || x.r.QPs[k].CNPsSent <= q.CNPsReceived {
+	if most == nil || !ok || x.r.QPs[k].Limits.CEOnAck || x.r.QPs[k].CNPsSent <= q.CNPsReceived {
 		return ""
 	}
 	words, n := q.Layer.English(), most.Acts.Total().Count

@@ -79,9 +79,10 @@ func (x *index) mechanisms(places int) []State {
 	for _, l := range Layers(r) {
 		v := l.Vocabulary()
 		out = append(out, x.state(v.Mark, "marking is off at every port that carried data", x.markPlaces(l)),
-			x.state(v.Tell, "no responder sends "+l.English().Message+"s: there is no congestion control", x.cnpPlaces(l)),
+			x.state(x.telling(l), x.untold(l), x.cnpPlaces(l)),
 			x.state(v.Slow, x.marksUnheard(), x.cutPlaces(l)))
 	}
+	out = append(out, x.controllerStates()...)
 	out = append(out,
 		x.state(catalog.Pacing, pacingOff(r), x.pacingPlaces()),
 		x.state(catalog.WindowHeld, "no connection has a window", x.windowPlaces()),
@@ -201,15 +202,15 @@ func (x *index) cnpPlaces(l catalog.Layer) *places {
 }
 
 func (x *index) cutPlaces(l catalog.Layer) *places {
-	message := l.English().Message
 	return x.onQPsOf(l, l.Vocabulary().Slow, func(q *record.QP, place *Place) bool {
 		place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
 		place.reason = func() string {
+			notice, on := x.notice(q)
 			if q.CNPsReceived == 0 {
-				return "no " + message + " reached it"
+				return "no " + notice + on + " reached it"
 			}
-			return fmt.Sprintf("%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
-				plural(q.CNPsReceived, message), FormatRate(q.MinRateBps))
+			return fmt.Sprintf("%s%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
+				plural(q.CNPsReceived, notice), on, FormatRate(q.MinRateBps))
 		}
 		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs) && (q.Limits.Control() == "" || q.Limits.ECT)
 	})
@@ -217,10 +218,8 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 
 // marksUnheard says why no sender cuts its rate for marks.
 func (x *index) marksUnheard() string {
-	for i := range x.r.QPs {
-		if c := x.r.QPs[i].Limits.Control(); c != "" {
-			return c + " does not go by marks"
-		}
+	if c := x.controller(); c != "" {
+		return c + " does not go by marks"
 	}
 	return "no sender has congestion control"
 }

@@ -23,7 +23,7 @@ func (x *index) why(q catalog.Question, t Totals, before []Answer, states []Stat
 		return whyNotFedBack(r, t, before[0])
 	case catalog.Slowed:
 		if allOff(r, states, func(v catalog.Vocabulary) catalog.Mechanism { return v.Slow }) {
-			return "no sender has congestion control"
+			return cmp.Or(x.neverCut(), "no sender has congestion control")
 		}
 		return whyNotSlowed(r, before[1])
 	case catalog.Held:

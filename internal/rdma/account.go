@@ -77,6 +77,7 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 		ECT: c.ECT || q.hasIB, CNP: q.notifies() && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB || q.steered,
 		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
+	l.CEOnAck = c.CNPOnAck && !q.hasIB
 	if q.steered {
 		steer := q.cold.extras.steer
 		l.Controller = &record.Controller{Title: c.Control.Title, Windowed: steer.window > 0, Bytes: steer.telemetry}

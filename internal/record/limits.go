@@ -120,9 +120,10 @@ type QPLimits struct {
 	PeakReads     int64      `json:"peak_reads,omitempty"`
 	ReadRTTPS     units.Time `json:"read_rtt_ps,omitempty"` // idle, of the first one's request and its response, one packet at most
 	ReadPartBytes int64      `json:"read_part_bytes,omitempty"`
-	ECT           bool       `json:"ect"`                // data packets are ECN-capable
-	CNP           bool       `json:"cnp"`                // answers marks with CNPs or the flag on ACKs
-	CC            bool       `json:"congestion_control"` // has a reaction point
+	ECT           bool       `json:"ect"`                 // data packets are ECN-capable
+	CNP           bool       `json:"cnp"`                 // answers marks with CNPs or the flag on ACKs
+	CEOnAck       bool       `json:"ce_on_ack,omitempty"` // by the flag on ACKs
+	CC            bool       `json:"congestion_control"`  // has a reaction point
 	// SlowRestart: the window is small after a timeout.
 	SlowRestart bool `json:"slow_restart,omitempty"`
 	// Shared: its receives are those of a shared receive queue.

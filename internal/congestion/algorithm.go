@@ -5,6 +5,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/param"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Algorithm is a row of the registry: everything that is said of a congestion control. Scenario
@@ -42,6 +43,13 @@ type Settings interface {
 	Needs() Needs
 	// Start returns a controller for a queue pair. The link is valid during the call.
 	Start(l *Link) RateController
+}
+
+// Targeted is what Settings may have besides: round trips that take longer, even without a queue, lower the
+// rate again and again.
+type Targeted interface {
+	// Target is the longest round trip that lowers nothing, over hops switches, and the key that says so.
+	Target(hops int) (key string, t units.Time)
 }
 
 // Control is an algorithm with its settings, as a scenario has it.

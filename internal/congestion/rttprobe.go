@@ -138,3 +138,6 @@ func (c *probeFlow) Decide(now units.Time) Decision {
 	d.Again = c.expires
 	return d
 }
+
+// Target is the base round trip.
+func (s *probeSettings) Target(int) (key string, t units.Time) { return "base_rtt", s.base }

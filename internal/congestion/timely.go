@@ -179,3 +179,6 @@ func (c *timelyFlow) lower(factor float64) {
 func (c *timelyFlow) Decide(units.Time) Decision {
 	return Decision{Rate: c.rate, Again: units.Never, Cause: c.cause}
 }
+
+// Target is the upper threshold: between both the slope of round trips counts, which is 0 on an idle path.
+func (s *timelySettings) Target(int) (key string, t units.Time) { return "high", s.high }

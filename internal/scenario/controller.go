@@ -24,12 +24,12 @@ func (r *resolver) controllerKey() key {
 	k := sectionKey("controller", inner, "Congestion control of RoCEv2 in place of `dcqcn`, by name or as a "+
 		"section of one key; "+
 		"see [controllers](../models/controllers.md).").otherwise("`dcqcn`").in(&r.controlObj).
-		finish(func(o object) {
-			if len(o.n.Fields) > 1 {
-				r.d.fail(o.n.Fields[1].Pos, "controller: %s and %s are two congestion controls; keep one", o.n.Fields[0].Key,
-					o.n.Fields[1].Key)
-			}
-		})
+		choices().finish(func(o object) {
+		if len(o.n.Fields) > 1 {
+			r.d.fail(o.n.Fields[1].Pos, "controller: %s and %s are two congestion controls; keep one", o.n.Fields[0].Key,
+				o.n.Fields[1].Key)
+		}
+	})
 	k = k.or(dcqcnName, func() {})
 	for i := range all {
 		k = k.or(all[i].Name, func() { r.v.Control = all[i].NewControl("") })
@@ -110,7 +110,7 @@ func (r *resolver) readController(o object) {
 		}
 		r.v.Control = nil
 		return
-	case o.has("dcqcn") && o.text("dcqcn") != "none":
+	case o.has("dcqcn") && o.n.Get("dcqcn").Kind != nullNode && o.text("dcqcn") != "none":
 		r.d.fail(at, "controller: %s and dcqcn are two congestion controls; keep one", c.Name)
 		return
 	case needs.Marks() && !s.ECN:
@@ -150,6 +150,7 @@ func (r *resolver) checkController(o object) {
 		return
 	}
 	needs := c.Settings.Needs()
+	r.warnUngoverned()
 	if !needs.CNP && slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Reads }) {
 		r.warn("reads", "%s hears nothing of READ responses, which are not acknowledged: they are sent at the line's rate; "+
 			"take dcqcn or rtt-probe for READs", c.Title)
@@ -157,6 +158,7 @@ func (r *resolver) checkController(o object) {
 	r.v.BaseRTTs = make([]units.Time, len(r.v.Plan.Conns))
 	type pair struct{ src, dst int }
 	known := map[pair]units.Time{} // looked up, never iterated
+	var over overTarget
 	for i := range r.v.Plan.Conns {
 		e := &r.v.Plan.Conns[i]
 		if n := len(e.Path) - 2; needs.INT && n > congestion.MaxINT {
@@ -173,11 +175,14 @@ func (r *resolver) checkController(o object) {
 			r.d.fail(o.at("controller"), "controller: %v", err)
 			return
 		}
+		rtt += r.delays(e.Src, e.Dst)
 		r.v.BaseRTTs[i], known[p] = rtt, rtt
+		over.look(r, e.Src, e.Dst)
 		if needs.INT {
 			r.checkTelemetry(o, e.Src, e.Dst)
 		}
 	}
+	over.warn(r)
 }
 
 // checkTelemetry makes sure that the header of telemetry serves a path.

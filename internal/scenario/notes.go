@@ -164,7 +164,7 @@ func (r *resolver) warnings() {
 	r.warnClasses()
 	r.warnPFC()
 	switch {
-	case !r.marked() || r.anyMarking(r.classes) || len(r.v.Plan.Conns) == 0: // inside one server nothing is sent
+	case !r.marked() || r.anyMarking(r.classes) || !r.anyVerbs(): // of TCP and inside one server nothing is told
 	case len(r.v.Graph.Nodes) == r.hosts():
 		r.warn("noecn", "%s runs but no switch joins the hosts, so nothing marks: it will never hear of congestion; give dcqcn: none",
 			r.controlTitle())

@@ -401,6 +401,11 @@ func (r *resolver) resolveWindows() {
 // baseRTT is the time from the start of a full frame to the end of its ACK on
 // an idle shortest path, and the path's lowest rate.
 func (r *resolver) baseRTT(src, dst int) (units.Time, units.Rate, error) {
+	return r.idleRTT(src, dst, r.maxFrame(), units.Bytes(r.v.Wire.Ack))
+}
+
+// idleRTT is baseRTT of frames of any length there and back.
+func (r *resolver) idleRTT(src, dst int, there, back units.Bytes) (units.Time, units.Rate, error) {
 	hops, err := r.v.Routes.Path(r.v.Graph, src, dst)
 	if err != nil {
 		return 0, 0, err
@@ -409,7 +414,7 @@ func (r *resolver) baseRTT(src, dst int) (units.Time, units.Rate, error) {
 	over := units.Bytes(r.v.Wire.Overhead)
 	for i, h := range hops {
 		rate := r.v.Graph.LinkAt(h.Node, h.Port).Rate
-		rtt += rate.TxTime(r.maxFrame()+over) + rate.TxTime(units.Bytes(r.v.Wire.Ack)+over)
+		rtt += rate.TxTime(there+over) + rate.TxTime(back+over)
 		if i > 0 {
 			rtt += 2 * r.switches[h.Node].latency
 		}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,21 @@ func applySet(root *node, arg string, known Known) *Error {
 		return at.Errorf("%s", err.Msg)
 	}
 	relocate(v, at)
+	if steps[0].key == "controller" && v.Kind != nullNode && v.Text != dcqcnName && root.Get("controller") == nil {
+		standAside(root)
+	}
 	return descend(root, steps, path, at, v, known)
+}
+
+// standAside takes out a file's section dcqcn, whose place a controller takes that is set; what is set
+// of DCQCN as well stays, and is found to be in conflict.
+func standAside(root *node) {
+	set := func(n *node) bool { return strings.HasPrefix(n.Pos.File, "--set ") }
+	n := root.Get("dcqcn")
+	if n == nil || set(n) || slices.ContainsFunc(n.Fields, func(f field) bool { return set(f.Value) }) {
+		return
+	}
+	root.Remove("dcqcn")
 }
 
 // step is one part of a --set path: a key or a list index.

@@ -117,7 +117,7 @@ func (c *swiftFlow) OnFeedback(f *Feedback) {
 		c.adapt(&c.network, &c.cutNetwork, c.rtt-host, c.target(), packets, f.Now)
 		c.adapt(&c.receiver, &c.cutReceiver, host, c.p.host, packets, f.Now)
 		c.cause = ByProgress
-		if w := c.window(); w < was || w < 1 && float64(c.rtt)/w > float64(rtt)/was { // a window, or the pace of one packet
+		if w := c.window(); w < was || w < 1 && float64(c.rtt)/w > float64(rtt)/was { // a longer gap below one packet
 			c.cause = ByDelay
 		}
 	case Nacked: // one decrease per round trip, by the most

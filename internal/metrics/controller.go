@@ -92,12 +92,11 @@ func (x *index) notice(q *record.QP) (noun, on string) {
 	return q.Layer.English().Message, ""
 }
 
-// telling is the mechanism by which receivers tell senders of marks: on Ethernet that of the first one.
+// telling is the mechanism by which receivers tell senders of marks: flags on acknowledgements where any has them.
 func (x *index) telling(l catalog.Layer) catalog.Mechanism {
-	for i := range x.r.QPs {
-		if q := &x.r.QPs[i]; q.Layer == l && q.Limits.CNP && q.Limits.CEOnAck {
-			return catalog.CEOnAck
-		}
+	flag := func(q *record.QP, _ *Place) bool { return q.Limits.CNP && q.Limits.CEOnAck }
+	if x.onQPsOf(l, catalog.CEOnAck, flag).Armed > 0 {
+		return catalog.CEOnAck
 	}
 	return l.Vocabulary().Tell
 }

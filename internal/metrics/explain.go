@@ -344,8 +344,8 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		notice, on := x.notice(q)
 		how = fmt.Sprintf("%s held %s %s after %ss%s from %s", words.Control, me, at, notice, on, peerHost(q))
 		if x.known.to == 0 { // of the queue pair's life
-			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s%s from %s", words.Control, me, at, FormatRate(q.MinRateBps),
-				plural(q.CNPsReceived, notice), on, peerHost(q))
+			how = fmt.Sprintf("%s held %s %s (lowest rate %s) after %s%s from %s", words.Control, me, at,
+				FormatRate(q.MinRateBps), plural(q.CNPsReceived, notice), on, peerHost(q))
 		}
 		p, met, known := x.marked(f)
 		switch {

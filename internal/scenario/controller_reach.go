@@ -20,14 +20,14 @@ func (r *resolver) anyVerbs() bool {
 func (r *resolver) warnUngoverned() {
 	c := r.v.Control
 	if len(r.v.Plan.Conns) > 0 && !r.anyVerbs() {
-		r.warn("ungoverned", "%s governs nothing: all connections run over TCP; leave controller out, or give an entry the "+
-			"stack rocev2", c.Title)
+		r.warn("ungoverned", "%s governs nothing: all connections run over TCP; leave controller out, or give an "+
+			"entry the stack rocev2", c.Title)
 		return
 	}
 	silent := func(c workload.Conn) bool { return c.Service == workload.UC || c.Service == workload.UD }
 	if !c.Settings.Needs().CNP && slices.ContainsFunc(r.v.Plan.Conns, silent) {
-		r.warn("ungoverned", "%s hears nothing of UC and UD, which are not acknowledged: they are sent at the line's rate; "+
-			"take dcqcn or rtt-probe for them", c.Title)
+		r.warn("ungoverned", "%s hears nothing of UC and UD, which are not acknowledged: they are sent at the line's "+
+			"rate; take dcqcn or rtt-probe for them", c.Title)
 	}
 }
 
@@ -85,7 +85,7 @@ func (x *overTarget) warn(r *resolver) {
 		return
 	}
 	c, name := r.v.Control, func(endpoint int) string { return r.v.Graph.Nodes[r.v.Graph.HostOf(endpoint)].Name }
-	r.warn("over target", "with %s every round trip of more than %v lowers the rate, and the idle path from %s to %s takes %s: even "+
-		"a flow alone is slowed again and again; give controller.%s.%s a longer time", c.Title, x.target, name(x.src), name(x.dst),
-		x.rtt.Human(), c.Name, x.key)
+	r.warn("over target", "with %s every round trip of more than %v lowers the rate, and the idle path "+
+		"from %s to %s takes %s: even a flow alone is slowed again and again; give controller.%s.%s a longer time",
+		c.Title, x.target, name(x.src), name(x.dst), x.rtt.Human(), c.Name, x.key)
 }

@@ -140,8 +140,9 @@ func (w *World) overHop(hops []topology.Hop, k int, frame units.Bytes) (t units.
 
 // CreditLoop is the idle time from when a packet of connection i starts at the k-th of
 // hops, of a link with credits, to when its credits are back; and how many such packets,
-// of the path MTU, the input buffer at the other end grants at once. 0 without credits.
-func (w *World) CreditLoop(i int, hops []topology.Hop, k int) (loop units.Time, packets int64) {
+// of the path MTU, the input buffer at the other end grants at once, and as how many are freed there
+// before the sender is told. 0 without credits.
+func (w *World) CreditLoop(i int, hops []topology.Hop, k int) (loop units.Time, packets, untold int64) {
 	v, c, h := w.Valid, &w.Valid.Plan.Conns[i], hops[k]
 	end := v.Graph.Nodes[h.Node].Ports[h.Port]
 	var port *fabric.PortParams
@@ -151,12 +152,14 @@ func (w *World) CreditLoop(i int, hops []topology.Hop, k int) (loop units.Time, 
 		port = &v.NICs[end.Peer].Ports[end.PeerPort]
 	}
 	if port.Credit == nil {
-		return 0, 0
+		return 0, 0, 0
 	}
 	src := v.Graph.Endpoints[c.Src].Node
 	frame := units.Bytes(v.Wire.Data) + v.Transports[v.NICs[src].Transport].MTU
 	granted := min(uint32(port.Credit.Blocks[c.Class]), fabric.MaxCredits)
 	link := v.Graph.LinkAt(h.Node, h.Port)
 	back := link.Rate.TxTime(units.Bytes(v.Wire.Control+v.Wire.Overhead)) + link.Delay
-	return w.overHop(hops, k, frame) + back, int64(granted / fabric.Blocks(uint32(frame)))
+	blocks := fabric.Blocks(uint32(frame))
+	untold = int64((uint32(port.Credit.Update[c.Class]) + blocks - 1) / blocks)
+	return w.overHop(hops, k, frame) + back, int64(granted / blocks), untold
 }

@@ -62,6 +62,9 @@ func (c *check) vet() error {
 	if err := c.command(".", nil, "go", "vet", "./..."); err != nil || c.quick {
 		return err
 	}
+	if err := c.command(".", nil, "go", "vet", "-tags", "mutant", "./internal/fabric", "./internal/rdma", "./internal/tcp"); err != nil {
+		return err
+	}
 	for _, m := range modules {
 		if err := c.command(m, nil, "go", "vet", "./..."); err != nil {
 			return err

@@ -48,7 +48,7 @@ func (n *Net) mutateAdmitted(now units.Time, sw *swtch, e int, c uint8, slot uin
 	case mutantDuplicate && psn%64 == 63:
 		again := n.part.Alloc()
 		*n.part.Rec(again) = *n.part.Rec(slot)
-		n.charge(now, sw, sw.base+int(n.part.Rec(slot).In), e, c, n.part.Rec(slot).Frame)
+		n.charge(now, sw, sw.base+int(n.part.Rec(slot).In), e, n.part.Rec(slot).Class, c, n.part.Rec(slot).Frame)
 		n.enqueue(now, e, &n.ports[e], q, n.part.Rec(again), again)
 	case mutantLose && psn%64 == 63:
 		n.release(now, sw, e, c, n.part.Rec(slot))

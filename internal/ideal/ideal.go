@@ -52,14 +52,11 @@ type station struct {
 // way is what the packets of a connection pass.
 type way struct {
 	conn        int32     // whose it is, and one; 0: nobody's
-	exact       bool      // nothing on it is slower than the sender
+	exact       bool      // nothing on it is slower than the sender, or lacks credits for it
 	there, back []station // nil: the formula says nothing
 	mtu         units.Bytes
 	window      int         // packets that may be outstanding; 0: any number
 	fits        units.Bytes // longest frame that all switches take; 0: any
-	// grant is the least time between packets where links have credits: the longest of their loops
-	// over the packets that an input buffer grants.
-	grant units.Time
 
 	// The message that was asked for last.
 	bytes units.Bytes
@@ -68,8 +65,8 @@ type way struct {
 }
 
 // Time is that from post to completion of a message of the plan. It is exact unless the message is in
-// its own way, since what it passes is slower than its sender: then no run of it is faster. It is 0
-// where the formula says nothing: through servers, and of TCP.
+// its own way, since what it passes is slower than its sender or grants it too few credits: then it is what
+// the slowest station takes. It is 0 where the formula says nothing: through servers, and of TCP.
 func (f *Formula) Time(m *workload.Message) (t units.Time, exact bool) {
 	y := &f.ways[m.Conn%len(f.ways)]
 	if y.conn != int32(m.Conn)+1 {
@@ -126,24 +123,20 @@ func (f *Formula) time(y *way, m *workload.Message) units.Time {
 	return t + f.within(y, y.there, p, answering) + answering
 }
 
-// within is pass where a window or credits let a sender have only so much underway: of a window
-// that is smaller than what the loop of a packet and its answer holds, a whole one goes each loop.
-// rest is what the loop has beside the packet's way.
-func (f *Formula) within(y *way, row []station, p packets, rest units.Time) (t units.Time) {
-	slowest := f.slowest(row, p.middle)
-	if p.n > 1 && y.grant > slowest {
-		t, slowest = units.Time(p.n-1)*(y.grant-slowest), y.grant
-	}
+// within is pass where a window lets a sender have only so much underway: of one that is smaller than
+// what the loop of a packet and its answer holds, a whole one goes each loop. rest is what the loop
+// has beside the packet's way.
+func (f *Formula) within(y *way, row []station, p packets, rest units.Time) units.Time {
 	loop := f.pass(row, one(p.middle)) + rest
-	if y.window == 0 || p.n <= y.window || units.Time(y.window)*slowest >= loop {
-		return t + f.pass(row, p)
+	if y.window == 0 || p.n <= y.window || units.Time(y.window)*f.slowest(row, p.middle) >= loop {
+		return f.pass(row, p)
 	}
 	loops := (p.n - 1) / y.window
 	last := packets{(p.n-1)%y.window + 1, p.middle, p.middle, p.last}
 	if last.n == 1 {
 		last.first = p.last
 	}
-	return t + units.Time(loops)*loop + f.pass(row, last)
+	return units.Time(loops)*loop + f.pass(row, last)
 }
 
 // slowest is the longest that a packet is served.
@@ -266,17 +259,25 @@ func (f *Formula) follow(y *way, i int) {
 			y.fits = most
 		}
 	}
-	for k := range hops {
-		if loop, n := f.w.CreditLoop(i, hops, k); n > 0 {
-			y.grant = max(y.grant, loop/units.Time(n))
-		}
-	}
 	t := &v.Transports[v.NICs[src].Transport]
 	if c.Service == workload.RC {
 		y.window = window(v, t, i)
 	}
 	y.exact = !slices.ContainsFunc(data, func(s station) bool { return s.rate < data[0].rate }) &&
-		(y.window == 0 || t.AckEvery == 1) && !held(t.CC, c.InitialRate, data[0].rate)
+		!f.starved(i, hops, data, f.frame(v.Wire.Data+int(y.mtu))) &&
+		(y.window == 0 || t.AckEvery == 1 && !c.Reads) && // a window has READs ask in parts
+		!held(t.CC, c.InitialRate, data[0].rate)
+}
+
+// starved reports whether an input buffer on a way grants fewer credits than keep its slowest station busy.
+func (f *Formula) starved(conn int, hops []topology.Hop, row []station, frame units.Bytes) bool {
+	for k := range hops {
+		loop, packets, untold := f.w.CreditLoop(conn, hops, k)
+		if loop > 0 && loop > units.Time(packets-untold)*f.slowest(row, frame) {
+			return true
+		}
+	}
+	return false
 }
 
 // held reports whether congestion control begins below the line's rate or ends there.

@@ -116,7 +116,7 @@ func alike(nics []scenario.NIC) []int {
 // alone runs one message of a scenario by itself, on its way, with its cards and hosts, where nothing
 // fails, is lost or varies, the connection is open, memory registered and caches hold what it needs.
 // It returns the time to its completion, 0 if it has none, and whether anything was sent again.
-func alone(ctx context.Context, v *scenario.Valid, m *workload.Message) (t units.Time, again bool) {
+func alone(ctx context.Context, v *scenario.Valid, m *workload.Message) (t units.Time, lost bool) {
 	one := *v
 	one.Noise, one.Handshake, one.Close = scenario.Noise{}, false, false
 	one.Stop, one.MeasureFrom, one.MeasureTo = units.Never, units.Never, units.Never
@@ -157,7 +157,7 @@ func alone(ctx context.Context, v *scenario.Valid, m *workload.Message) (t units
 		return 0, false
 	}
 	for i := range r.QPs {
-		again = again || r.QPs[i].Retransmitted > 0
+		lost = lost || r.QPs[i].Retransmitted > 0
 	}
-	return r.Messages[number].CompletionPS, again
+	return r.Messages[number].CompletionPS, lost
 }

@@ -97,7 +97,7 @@ func (h *hops) appendTo(list []*record.PathHop, i int, path []topology.Hop) []*r
 	list = slices.Grow(list, len(path))
 	for k := range path {
 		key := hopKey{at: path[k]}
-		key.loop, key.packets = h.CreditLoop(i, path, k)
+		key.loop, key.packets, _ = h.CreditLoop(i, path, k)
 		hop := h.known[key]
 		if hop == nil {
 			hop = h.pathHop(path[k])

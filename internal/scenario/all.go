@@ -22,7 +22,7 @@ func (s Source) Errors() []*Error {
 			return []*Error{bad}
 		}
 	}
-	whole, bad := tree.Parse(s.Name, s.Text)
+	whole, bad := s.parse()
 	if bad != nil {
 		return []*Error{bad}
 	}

@@ -102,12 +102,7 @@ func Read(s Source) (*Valid, error) {
 			return nil, bad
 		}
 	}
-	root, bad := tree.Parse(s.Name, s.Text)
-	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil {
-		if other := foreign.Instead(s.Text, "a scenario", foreign.Scenario); other != "" {
-			return nil, pos{File: s.Name}.Errorf("%s", other)
-		}
-	}
+	root, bad := s.parse()
 	if bad != nil {
 		return nil, bad
 	}
@@ -135,6 +130,17 @@ func (s Source) imported() (*Valid, error) {
 	v.Warnings = append(slices.Clone(in.Warnings), v.Warnings...)
 	v.Notes = append(slices.Clone(in.Notes), v.Notes...)
 	return v, nil
+}
+
+// parse reads the text as YAML, and says of another kind of file what it is.
+func (s Source) parse() (*node, *Error) {
+	root, bad := tree.Parse(s.Name, s.Text)
+	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil {
+		if other := foreign.Instead(s.Text, "a scenario", foreign.Scenario); other != "" {
+			return nil, pos{File: s.Name}.Errorf("%s", other)
+		}
+	}
+	return root, bad
 }
 
 // open finds the text of a scenario.

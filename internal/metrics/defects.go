@@ -157,6 +157,10 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	if milli < least && (dominating != nil || share(d.slowest, j.defects.latest) < defectSlowest) {
 		return dominating
 	}
+	// Other defects may be why the port is full; these two are causes beside it, and the larger is told.
+	if (d.kind == catalog.VerdictFailure || d.kind == catalog.VerdictReceiver) && dominating != nil && milli < dominating.Cause.Milli {
+		return dominating
+	}
 	first := d.at[0].port
 	v := &Verdict{Kind: d.kind, Messages: d.of, Of: j.of, Cause: atPort(first)}
 	v.Cause.Milli = milli

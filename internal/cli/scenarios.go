@@ -47,8 +47,11 @@ func findSymptom(c *cobra.Command, p Pipeline, words string) error {
 	list := p.List()
 	found := scenario.FindSymptom(list, words)
 	if len(found) == 0 {
-		known := strings.Join(scenario.Symptoms(list), ", ")
-		return fmt.Errorf("no scenario shows the symptom %q; known ones: %s", words, known)
+		near := scenario.NearSymptoms(list, words)
+		if len(near) == 0 {
+			return fmt.Errorf("no scenario shows the symptom %q, or one like it; hopscope scenarios lists them all", words)
+		}
+		return fmt.Errorf("no scenario shows the symptom %q; the nearest known: %s", words, strings.Join(near, ", "))
 	}
 	rows := make([][3]string, len(found))
 	for i, f := range found {

@@ -99,6 +99,10 @@ func TestBothEnds(t *testing.T) {
 			t.Errorf("%s received nothing", host)
 		}
 	}
+	// Time asked for is from the pause to the end of it (operators' counters: what tx_ has, whether the peer obeys or not).
+	if d := value(t, text["h3.ethtool.txt"], "tx_prio3_pause_duration"); d < 4899 || d > 4901 {
+		t.Errorf("h3 asked for %d us of pause, want 4.9 ms", d)
+	}
 	// A pause of 65535 quanta lasts 1.342 ms at 25 Gb/s and is refreshed at half of that: in 4.9 ms
 	// a pause, 7 refreshes and the end of it.
 	if n := value(t, text["h3.ethtool.txt"], "tx_prio3_pause"); n != 9 {
@@ -152,14 +156,20 @@ func TestInfiniBand(t *testing.T) {
 
 // TestInterfaces: frames dropped as too large, for want of room, and as damaged stand in columns of their own.
 func TestInterfaces(t *testing.T) {
-	r := simulate(t, "topology: {star: {hosts: 4, link: 100Gbps}, links: [{between: [h1, sw], ber: 1e-6}]}\nstack: rocev2-none\n"+
+	interfaces(t, "ber: 1e-6")
+	interfaces(t, "loss: 0.5%") // a lossy cable: what it loses comes in damaged
+}
+
+func interfaces(t *testing.T, cable string) {
+	t.Helper()
+	r := simulate(t, "topology: {star: {hosts: 4, link: 100Gbps}, links: [{between: [h1, sw], "+cable+"}]}\nstack: rocev2-none\n"+
 		"mtu: 4096\nnic: {timeout: 5, retry: 1}\nswitch: {buffer: 200KB, lossy: unlimited}\nworkload:\n"+
 		"  - incast: {to: h3, size: 400KB}\nstop: 200us\n")
 	var damaged, dropped int64
 	for i := range r.Ports {
 		for _, d := range r.Ports[i].DropCauses {
 			switch {
-			case d.Cause == catalog.DropBitError && r.Ports[i].Node == "h1":
+			case (d.Cause == catalog.DropBitError || d.Cause == catalog.DropLoss) && r.Ports[i].Node == "h1":
 				damaged += d.Count
 			case d.Cause == catalog.DropPool && r.Ports[i].Node == "sw":
 				dropped += d.Count

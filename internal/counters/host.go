@@ -26,7 +26,7 @@ func (b *boxes) ethtool(host string) string {
 			pauses.packets += pauseFrames(&far) - lostPauses(&far)
 			pausesSent.packets += pauseFrames(&own)
 			for _, d := range far.DropCauses {
-				if d.Cause == catalog.DropBitError {
+				if d.Cause.Damages() {
 					crc += d.Count
 				}
 			}
@@ -56,7 +56,7 @@ func (b *boxes) ethtool(host string) string {
 			l.add(fmt.Sprintf("rx_prio%d_pause", c), pauseFrames(&far)-lostPauses(&far))
 			l.add(fmt.Sprintf("rx_prio%d_pause_duration", c), us(own.PausedPS))
 			l.add(fmt.Sprintf("tx_prio%d_pause", c), pauseFrames(&own))
-			l.add(fmt.Sprintf("tx_prio%d_pause_duration", c), us(far.PausedPS))
+			l.add(fmt.Sprintf("tx_prio%d_pause_duration", c), us(own.AskedPS))
 			l.add(fmt.Sprintf("rx_prio%d_pause_transition", c), own.PausesReceived)
 		}
 	}

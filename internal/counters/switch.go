@@ -65,7 +65,7 @@ func (b *boxes) interfaces(t *strings.Builder, node string, numbers []int) {
 			own, far := b.row(id, c), b.facing(id, c)
 			in, out = in+b.received(id, c).packets, out+own.TxPackets
 			for _, d := range far.DropCauses {
-				if d.Cause == catalog.DropBitError {
+				if d.Cause.Damages() {
 					crc += d.Count
 				}
 			}

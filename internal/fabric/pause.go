@@ -21,6 +21,8 @@ type pauseState struct {
 	resumes  int64
 	frames   int64 // PFC frames received that name the class, whatever they say
 	ended    int64 // pauses that ended: resumed or run out
+	// For how long the port asked its peer to pause, up to askedAt, when it did so last.
+	asked, askedAt units.Time
 }
 
 // setPause notes that class c of port i wants its peer paused or not, and
@@ -60,6 +62,10 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 	for v := vector; v != 0; v &= v - 1 {
 		c := bits.TrailingZeros8(v)
 		s := n.pauses.use(uint8(c), i, len(n.ports))
+		if p.told>>c&1 != 0 {
+			s.asked += n.lasted(now, i, s)
+		}
+		s.askedAt = now
 		switch {
 		case p.want>>c&1 == 0:
 			s.resumes++
@@ -81,6 +87,24 @@ func (n *Net) pauseFrame(now units.Time, i int) uint32 {
 		Payload: uint32(vector) | uint32(vector&p.told)<<8, DMALen: uint32(n.cold[i].pfc.Quanta),
 	}
 	return slot
+}
+
+// lasted is how much of the pause that port i asked for last has passed.
+func (n *Net) lasted(now units.Time, i int, s *pauseState) units.Time {
+	d := max(0, now-s.askedAt)
+	if q := n.cold[i].pfc.Quanta; q > 0 {
+		d = min(d, n.pauseTime(i, q))
+	}
+	return d
+}
+
+// askedFor is for how long port i asked its peer to pause class c, in a run that lasted to end.
+func (n *Net) askedFor(end units.Time, i int, c uint8) units.Time {
+	s := n.pauses.of(c, i)
+	if n.ports[i].told>>c&1 != 0 {
+		s.asked += n.lasted(end, i, &s)
+	}
+	return s.asked
 }
 
 // refreshPauses sends pauses that are still needed again before they run out.

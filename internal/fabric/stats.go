@@ -113,7 +113,7 @@ func (n *Net) Port(i int, c uint8, end, window units.Time) record.Port {
 		Utilisation: n.utilisation(p, sent, Sent{}, end, n.unsent(n.end, p, c)),
 		Marked:      cold.marks[c].Count,
 		PausesSent:  s.sent.Count, PausesReceived: s.received.Count, RefreshesSent: s.refresh, ResumesSent: s.resumes,
-		HeldPS: units.Time(shut.held.Sum), PausedPS: shut.paused,
+		HeldPS: units.Time(shut.held.Sum), PausedPS: shut.paused, AskedPS: n.askedFor(end, i, c),
 	}
 	if m, g := n.losslessGroup(i, c); g != nil {
 		r.PeakIngress, r.PeakHeadroom = m.Peaks(g)
@@ -307,7 +307,11 @@ func (n *Net) Counters(i int) (r record.IBCounters, ok bool) {
 		d := n.drops(i, c)
 		r.PortXmitDiscards += d[catalog.DropHOQ].Count + d[catalog.DropLifetime].Count + d[catalog.DropLinkDown].Count
 		if in := cold.drops[c]; in != nil {
-			r.PortRcvErrors += in[catalog.DropLoss].Count + in[catalog.DropBitError].Count + in[catalog.DropEvery].Count
+			for cause := range in {
+				if catalog.Drop(cause).Damages() {
+					r.PortRcvErrors += in[cause].Count
+				}
+			}
 		}
 	}
 	words := func(s Sent) int64 { return (s.Bytes - s.Packets*wire.VCRCLen) / 4 }

@@ -73,11 +73,32 @@ func lostCNPs(r *record.Run) (out []string) {
 	}
 	for _, host := range hosts {
 		if n := lost[host]; n*10 >= sent[host] && n > 1 {
-			out = append(out, fmt.Sprintf("%s of the %s that %s sent did not reach senders, which went on at their rates: "+
-				"look at drops of the class that CNPs travel in (nic.cnp_class)", FormatCount(n), plural(sent[host], "CNP"), host))
+			out = append(out, fmt.Sprintf("%s of the %s that %s sent did not reach senders, which went on at their rates: %s",
+				FormatCount(n), plural(sent[host], "CNP"), host, tookCNPs(r)))
 		}
 	}
 	return out
+}
+
+// tookCNPs says where lost CNPs are to be looked for: on links, if no buffer dropped anything.
+func tookCNPs(r *record.Run) string {
+	var most *record.Port
+	by, frames := catalog.NoDrop, int64(0)
+	for i := range r.Ports {
+		for _, d := range r.Ports[i].DropCauses {
+			switch {
+			case d.Cause.Sign() != catalog.NoMechanism, d.Cause == catalog.DropStorm:
+				return "look at drops of the class that CNPs travel in (nic.cnp_class)"
+			case (d.Cause.OnLink() || d.Cause == catalog.DropPortDown) && d.Count > frames:
+				most, by, frames = &r.Ports[i], d.Cause, d.Count
+			}
+		}
+	}
+	if most == nil {
+		return "look at drops of the class that CNPs travel in (nic.cnp_class)"
+	}
+	return fmt.Sprintf("no buffer dropped any; look at the link %s - %s, which lost %s (%s)", most.ID(), most.Peer,
+		plural(frames, "frame"), by)
 }
 
 // coalescedTwice tells of CNPs that the receiver's card keeps apart and the sender's card does again, so that

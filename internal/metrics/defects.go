@@ -278,9 +278,17 @@ func (x *index) sayLossy(d *defect) string {
 			}
 		}
 	}
-	return fmt.Sprintf("the link %s - %s loses frames (%s): %s of the %s that it carried, %.2g %%, each of which "+
+	return fmt.Sprintf("the link %s - %s loses frames (%s): %s of the %s that it carried, %s, each of which "+
 		"costs a NAK, a timeout or a cut of the rate%s", p.ID(), p.Peer, by, FormatCount(lost), FormatCount(sent),
-		100*float64(lost)/float64(max(sent, 1)), andMore(len(links)-1, "link"))
+		lossShare(float64(lost)/float64(max(sent, 1))), andMore(len(links)-1, "link"))
+}
+
+// lossShare is a share of frames in words, two digits of small ones.
+func lossShare(share float64) string {
+	if share >= 0.1 {
+		return fmt.Sprintf("%.0f %%", 100*share)
+	}
+	return fmt.Sprintf("%.2g %%", 100*share)
 }
 
 // slower is how much faster, in quarters, other links of a switch are than one that is slow beside them.

@@ -75,9 +75,11 @@ type Port struct {
 	ResumesSent    int64         `json:"resumes_sent"`
 	HeldPS         units.Time    `json:"held_ps"`   // paused with a frame waiting
 	PausedPS       units.Time    `json:"paused_ps"` // all paused time
-	Dropped        int64         `json:"dropped"`   // frames, any cause
-	DroppedBytes   int64         `json:"dropped_bytes"`
-	DropCauses     []Drop        `json:"drop_causes,omitempty"`
+	// AskedPS is the time for which the port asked its peer to pause, whether that heard it or not.
+	AskedPS      units.Time `json:"asked_pause_ps,omitempty"`
+	Dropped      int64      `json:"dropped"` // frames, any cause
+	DroppedBytes int64      `json:"dropped_bytes"`
+	DropCauses   []Drop     `json:"drop_causes,omitempty"`
 	// Limits is how near this port and class came to each mechanism.
 	Limits PortLimits `json:"limits"`
 }

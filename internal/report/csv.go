@@ -74,7 +74,7 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 	header := []string{"node", "port", "peer", "class", "link_layer", "rate_bps", "peak_queue_bytes", "peak_queue_at_ps",
 		"mean_queue_bytes", "min_queue_bytes", "max_queue_bytes", "peak_ingress_bytes", "peak_headroom_bytes", "tx_packets", "tx_bytes",
 		"utilisation", "marked", "pauses_sent", "pauses_received", "refreshes_sent", "resumes_sent",
-		"held_ps", "paused_ps", "dropped", "dropped_bytes"}
+		"held_ps", "paused_ps", "asked_pause_ps", "dropped", "dropped_bytes"}
 	t := lines("ports", header, len(ports), func(i int) []string {
 		p := &ports[i]
 		return []string{p.Node, integer(p.Port), p.Peer.String(), integer(p.Class), p.Layer.String(), integer(p.RateBps),
@@ -84,7 +84,7 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 			), decimal(p.MeanQueueBytes), inWindow(p.MinQueueBytes), inWindow(p.MaxQueueBytes), integer(p.PeakIngress),
 			integer(p.PeakHeadroom), integer(p.TxPackets), integer(p.TxBytes), decimal(p.Utilisation), integer(p.Marked),
 			integer(p.PausesSent), integer(p.PausesReceived), integer(p.RefreshesSent), integer(p.ResumesSent),
-			integer(p.HeldPS), integer(p.PausedPS), integer(p.Dropped), integer(p.DroppedBytes)}
+			integer(p.HeldPS), integer(p.PausedPS), integer(p.AskedPS), integer(p.Dropped), integer(p.DroppedBytes)}
 	})
 	t.Value = func(i int) any { return &ports[i] }
 	return t

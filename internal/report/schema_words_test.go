@@ -152,6 +152,7 @@ var plainFields = map[string]string{
 	"pauses_sent":      "PFC frames that asked for a pause",
 	"pauses_received":  "PFC frames that asked for a pause and arrived",
 	"refreshes_sent":   "PFC frames that asked for a pause that was already on",
+	"asked_pause_ps":   "for which the port asked its peer to pause, whether the peer heard it or not",
 	"resumes_sent":     "PFC frames that ended a pause",
 	"dropped":          "packets dropped",
 	"dropped_bytes":    "frame bytes dropped",

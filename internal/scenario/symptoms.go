@@ -1,8 +1,11 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/hopscope/hopscope/internal/typo"
 )
 
 // Symptom is what somebody sees of a scenario on his own machines, in a few words, and the
@@ -43,6 +46,53 @@ type Found struct {
 	Symptom
 }
 
+// matches is how many words of a query a symptom has; its own count two, those of its reason one.
+func matches(words []string, y *Symptom) (score int) {
+	own, reason := stems(y.Name), stems(y.Reason)
+	for _, w := range words {
+		switch {
+		case slices.Contains(own, w):
+			score += 2
+		case slices.Contains(reason, w):
+			score++
+		}
+	}
+	return score
+}
+
+// mostNear is how many symptoms NearSymptoms names.
+const mostNear = 6
+
+// NearSymptoms are those that have some word of the query, or one that it could be a slip of; the nearest first.
+func NearSymptoms(list []Info, query string) (names []string) {
+	type near struct {
+		name  string
+		score int
+	}
+	var all []near
+	words, known := stems(query), stems(strings.Join(Symptoms(list), " "))
+	for k, w := range words {
+		if !slices.Contains(known, w) && len(w) > 2 {
+			words[k] = cmp.Or(typo.Nearest(w, known), w)
+		}
+	}
+	for _, s := range list {
+		for i := range s.Symptoms {
+			y := &s.Symptoms[i]
+			if score := matches(words, y); score > 0 {
+				all = append(all, near{y.Name, score})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b near) int { return cmp.Compare(b.score, a.score) })
+	for _, n := range all {
+		if !slices.Contains(names, n.name) && len(names) < mostNear {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
 // FindSymptom returns the symptoms of the scenarios that have as many words of the query as any
 // has, at least half of them, in the order of the list. Words match by their stems and by
 // what else they are called; those of the symptom itself count before those of its reason.
@@ -55,15 +105,7 @@ func FindSymptom(list []Info, query string) []Found {
 	best := (2*len(words) + 1) / 2 // half of the words, where one of a symptom's own counts two
 	for _, s := range list {
 		for _, y := range s.Symptoms {
-			own, reason, score := stems(y.Name), stems(y.Reason), 0
-			for _, w := range words {
-				switch {
-				case slices.Contains(own, w):
-					score += 2
-				case slices.Contains(reason, w):
-					score++
-				}
-			}
+			score := matches(words, &y)
 			if score > best {
 				best, out = score, nil
 			}
@@ -88,12 +130,13 @@ func Symptoms(list []Info) (out []string) {
 
 // idle are words that tell no symptom from another.
 const idle = " a an and are at but by for from has have in is it its my no not of on or our so that the there to was " +
-	"we with "
+	"we with ns us ms s sec second seconds minute minutes "
 
 // stems are the words of a text without case, endings and what says nothing.
 func stems(s string) (out []string) {
 	between := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c < 0x80 }
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), between) {
+	s = strings.NewReplacer("all-reduce", "allreduce", "all reduce", "allreduce", "all-to-all", "alltoall").Replace(strings.ToLower(s))
+	for _, w := range strings.FieldsFunc(s, between) {
 		if strings.Contains(idle, " "+w+" ") {
 			continue
 		}
@@ -106,7 +149,7 @@ func stems(s string) (out []string) {
 // same is the word that stands for all that are used as w, a stem, is.
 func same(w string) string {
 	switch w {
-	case "slow", "bad", "poor", "half":
+	case "slow", "slower", "bad", "poor", "half":
 		return "low"
 	case "bandwidth", "throughput", "algbw", "goodput":
 		return "busbw"
@@ -122,6 +165,8 @@ func same(w string) string {
 		return "latency"
 	case "collision", "uneven", "unbalanc":
 		return stem("imbalance")
+	case "err":
+		return "error"
 	case "neighbor":
 		return "neighbour"
 	}

@@ -24,6 +24,24 @@ func TestFindSymptom(t *testing.T) {
 		{"no CNPs", []string{"pfc-before-ecn"}},
 		{"flapping", []string{"flapping-link"}},
 		{"the noisy neighbor", []string{"two-jobs"}},
+		{"a NIC that hung for 50 ms", []string{"pause-storm"}},
+		{"pause frames at night", []string{"pause-storm"}},
+		{"watchdog fires", []string{"pause-storm"}},
+		{"tx_pause_storm_warning_events", []string{"pause-storm"}},
+		{"black hole", []string{"link-failure"}},
+		{"packets vanish", []string{"link-failure"}},
+		{"switch reboot", []string{"link-failure"}},
+		{"local_ack_timeout_err", []string{"link-failure"}},
+		{"packet_seq_err", []string{"lossy-cable"}},
+		{"FEC", []string{"lossy-cable"}},
+		{"SymbolErrorCounter", []string{"lossy-cable"}},
+		{"stragglers", []string{"lossy-cable"}},
+		{"all-reduce slow", []string{"lossy-cable", "two-jobs"}},
+		{"training step slower when another job runs", []string{"two-jobs"}},
+		{"IBV_WC_RETRY_EXC_ERR", []string{"mtu-mismatch"}},
+		{"error 12", []string{"mtu-mismatch"}},
+		{"jumbo frames", []string{"mtu-mismatch"}},
+		{"credit starvation", []string{"ib-slow-receiver"}},
 	} {
 		var got []string
 		for _, f := range FindSymptom(list, c.words) {
@@ -39,6 +57,23 @@ func TestFindSymptom(t *testing.T) {
 		if got := FindSymptom(list, none); got != nil {
 			t.Errorf("%q finds %v", none, got)
 		}
+	}
+}
+
+// What no scenario shows has neighbours that share a word with it or nearly so, and no list of everything.
+func TestNearSymptoms(t *testing.T) {
+	list := List()
+	for _, words := range []string{"rx_discards_phy on one host", "stragler hosts at the far end of the row"} {
+		near := NearSymptoms(list, words)
+		if len(near) == 0 || len(near) > mostNear {
+			t.Errorf("%q is near %v", words, near)
+		}
+	}
+	if near := NearSymptoms(list, "stragler"); len(near) == 0 || near[0] != "stragglers" {
+		t.Errorf("a slip of stragglers is near %v", near)
+	}
+	if near := NearSymptoms(list, "xyzzyqqqq"); near != nil {
+		t.Errorf("nothing is near %v", near)
 	}
 }
 

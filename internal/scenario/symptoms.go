@@ -72,7 +72,7 @@ func NearSymptoms(list []Info, query string) (names []string) {
 	var all []near
 	words, known := stems(query), stems(strings.Join(Symptoms(list), " "))
 	for k, w := range words {
-		if !slices.Contains(known, w) && len(w) > 2 {
+		if !slices.Contains(known, w) && len(w) > 4 { // shorter ones are slips of too many
 			words[k] = cmp.Or(typo.Nearest(w, known), w)
 		}
 	}

@@ -183,7 +183,8 @@ func (d Drop) String() string {
 // have others.
 func (d Drop) OnLink() bool { return drops[d].onLink }
 
-// Damages reports whether the far end of a link takes such frames for damaged, by their check sums: a lossy cable's too.
+// Damages reports whether the far end of a link takes such frames for damaged, by their check sums: also a lossy
+// cable's.
 func (d Drop) Damages() bool { return d == DropLoss || d == DropBitError || d == DropEvery }
 
 // BySender reports whether the far end of a link notices such drops, which belong to the port

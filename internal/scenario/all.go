@@ -12,6 +12,16 @@ import (
 // mostErrors bounds how many errors are listed.
 const mostErrors = 50
 
+// standIns are values that most keys take. One stands in for a wrong value that a section
+// cannot do without, so that the rest of the section is read.
+func standIns() []string { return []string{"100Gbps", "1MB", "1us", "2"} }
+
+// mend is a wrong value: taken out of its section, or with another text in its place.
+type mend struct {
+	at, section pos
+	text        string
+}
+
 // Errors lists what is wrong with a scenario, in the order of the file: what Load says first,
 // and what it says once that is taken out, and so on, as far as that leaves something to read.
 // What is only missing because it was taken out is not listed.
@@ -37,19 +47,19 @@ func (s Source) Errors() []*Error {
 		left[i] = i
 	}
 	var found []*Error
-	var out []pos     // what was taken out
-	thin := []pos{{}} // sections that something was taken out of
+	var mends []mend
 	for len(found) < mostErrors {
-		root, _ := tree.Parse(s.Name, s.Text)
-		for _, at := range out {
-			root.TakeOut(at)
-		}
+		root := s.mended(mends)
 		bad := s.wrong(root)
 		if bad == nil {
 			break
 		}
 		at := pos{File: bad.File, Line: bad.Line, Col: bad.Col}
-		if !slices.Contains(thin, at) {
+		thin := slices.IndexFunc(mends, func(m mend) bool { return m.section == at })
+		if thin >= 0 && s.standIn(mends, thin) {
+			continue
+		}
+		if thin < 0 && at != (pos{}) {
 			bad.Msg = renumbered(bad.Msg, left)
 			found = append(found, bad)
 		}
@@ -65,12 +75,49 @@ func (s Source) Errors() []*Error {
 		if !ok || shapeless || root.Get("topology") == nil || root.Get("workload") == nil {
 			break // what is left says nothing of the file
 		}
-		out, thin = append(out, at), append(thin, section)
+		mends = append(mends, mend{at: at, section: section})
 	}
 	slices.SortStableFunc(found, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	return found
+}
+
+// mended is the file's tree with what was wrong taken out or replaced.
+func (s Source) mended(mends []mend) *node {
+	root, _ := tree.Parse(s.Name, s.Text)
+	for _, m := range mends {
+		if m.text == "" {
+			root.TakeOut(m.at)
+		} else {
+			root.PutText(m.at, m.text)
+		}
+	}
+	return root
+}
+
+// standIn looks for a value in place of what was taken out of a section that now lacks it, and
+// reports whether the section is read further with one.
+func (s Source) standIn(mends []mend, i int) bool {
+	m := &mends[i]
+	if m.text != "" {
+		return false
+	}
+	value, ok := s.mended(nil).PutText(m.at, "")
+	if !ok {
+		return false // no single value
+	}
+	for _, m.text = range standIns() {
+		bad := s.wrong(s.mended(mends))
+		if bad == nil {
+			return true
+		}
+		if at := (pos{File: bad.File, Line: bad.Line, Col: bad.Col}); !slices.Contains([]pos{m.at, m.section, value}, at) {
+			return true
+		}
+	}
+	m.text = ""
+	return false
 }
 
 // renumbered puts the numbers of the file in place of those that entries have once others

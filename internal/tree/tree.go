@@ -129,3 +129,30 @@ func (n *Node) TakeOut(at Pos) (section Pos, ok bool) {
 	}
 	return Pos{}, false
 }
+
+// PutText gives the single value at a place, or the one whose key begins there, another text.
+// It returns the value's own place, and whether there is one.
+func (n *Node) PutText(at Pos, text string) (value Pos, ok bool) {
+	if n == nil {
+		return Pos{}, false
+	}
+	if n.Kind == Scalar && n.Pos == at {
+		n.Text = text
+		return at, true
+	}
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		if value, ok = f.Value.PutText(at, text); ok {
+			return value, true
+		}
+		if f.Pos == at && f.Value != nil && f.Value.Kind == Scalar {
+			return f.Value.PutText(f.Value.Pos, text)
+		}
+	}
+	for _, item := range n.Items {
+		if value, ok = item.PutText(at, text); ok {
+			return value, true
+		}
+	}
+	return Pos{}, false
+}

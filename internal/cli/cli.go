@@ -83,9 +83,16 @@ func unfilled(stdout io.Writer, err error) error {
 	return err
 }
 
-// say writes an error on a line, and below it on a terminal the line of the file that it
+// say writes an error on a line, of several each on its own, and below it on a terminal the line of the file that it
 // points at.
 func say(stderr io.Writer, err error) {
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) && err.Error() == errors.Join(several.Unwrap()...).Error() {
+		for _, e := range several.Unwrap() {
+			say(stderr, e)
+		}
+		return
+	}
 	if msg := oneLine(err.Error()); msg != "" {
 		fmt.Fprintln(stderr, "hopscope: "+msg)
 	}

@@ -2,10 +2,7 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/hopscope/hopscope/internal/figure"
 	"github.com/hopscope/hopscope/internal/files"
@@ -67,13 +64,15 @@ func (p *pictures) write(c *cobra.Command, made *page.Page) error {
 
 // putDrawings writes a file each.
 func putDrawings(dir string, list []*figure.Figure) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	set, err := files.NewSetIn(dir)
+	if err != nil {
+		return err
 	}
+	defer set.Discard()
 	for _, f := range list {
-		if err := files.Put(filepath.Join(dir, f.Name+".svg"), f.File()); err != nil {
+		if err := set.Put(f.Name+".svg", f.File()); err != nil {
 			return err
 		}
 	}
-	return nil
+	return set.Commit()
 }

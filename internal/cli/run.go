@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -374,13 +373,13 @@ const countersText = "write to `DIR` what each box would print: ethtool -S, rdma
 
 // writeCounters writes a file for each box and command.
 func writeCounters(dir string, r *record.Run) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	set, err := files.NewSetIn(dir)
+	if err != nil {
+		return err
 	}
-	set := files.NewSet(dir)
 	defer set.Discard()
 	for _, f := range counters.Files(r) {
-		if err := set.Write(f.Name, func(w io.Writer) error { _, err := io.WriteString(w, f.Text); return err }); err != nil {
+		if err := set.Put(f.Name, []byte(f.Text)); err != nil {
 			return err
 		}
 	}
@@ -389,13 +388,18 @@ func writeCounters(dir string, r *record.Run) error {
 
 // writeNS3 writes the files that scripts for the ns-3 RDMA simulators read.
 func writeNS3(dir string, r *record.Run, v *scenario.Valid) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	set, err := files.NewSetIn(dir)
+	if err != nil {
 		return err
 	}
-	if err := files.Put(filepath.Join(dir, "fct.txt"), v.NS3FCT(r)); err != nil {
+	defer set.Discard()
+	if err := set.Put("fct.txt", v.NS3FCT(r)); err != nil {
 		return err
 	}
-	return files.Put(filepath.Join(dir, "pfc.txt"), v.NS3PFC(r))
+	if err := set.Put("pfc.txt", v.NS3PFC(r)); err != nil {
+		return err
+	}
+	return set.Commit()
 }
 
 func (f *runFlags) writeJSON(c *cobra.Command, r *record.Run, workers int) error {

@@ -21,6 +21,7 @@ import (
 // the data go at once, as there is nothing to rename.
 type Set struct {
 	dir     string
+	made    []string // directories that were made for it, the outermost first
 	waiting []waiting
 }
 
@@ -33,6 +34,23 @@ type waiting struct {
 
 // NewSet begins a group of files in dir, which must exist.
 func NewSet(dir string) *Set { return &Set{dir: dir} }
+
+// NewSetIn begins a group of files in dir, which is made if need be, and goes again when no file
+// got its name there.
+func NewSetIn(dir string) (*Set, error) {
+	s := NewSet(dir)
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil || filepath.Dir(d) == d {
+			break
+		}
+		s.made = append([]string{d}, s.made...)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		s.Discard()
+		return nil, fmt.Errorf("cannot make %s: %w", dir, Reason(err))
+	}
+	return s, nil
+}
 
 // bufferSize is how much is gathered for one call of the operating system, in bytes.
 const bufferSize = 1 << 18
@@ -97,13 +115,17 @@ func SyncDir(dir string) {
 	_ = d.Sync() // some file systems refuse; they have no better
 }
 
-// Discard removes what has not got its name. After Commit it does nothing.
+// Discard removes what has not got its name, and directories that were made for it and are
+// empty. After Commit it does nothing.
 func (s *Set) Discard() {
 	for _, w := range s.waiting {
 		_ = os.Remove(w.temp.Name()) // what cannot be removed the next writer tries again
 		_ = w.temp.Close()
 	}
 	s.waiting = nil
+	for i := len(s.made) - 1; i >= 0; i-- {
+		_ = os.Remove(s.made[i]) // fails where something is in it
+	}
 }
 
 // Write writes one file as a Set does.
@@ -114,6 +136,14 @@ func Write(path string, fill func(io.Writer) error) error {
 		return err
 	}
 	return s.Commit()
+}
+
+// Put adds the file of the given name with these data.
+func (s *Set) Put(name string, data []byte) error {
+	return s.Write(name, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
 }
 
 // Put writes data to a file as a Set does.

@@ -262,3 +262,36 @@ func TestCheck(t *testing.T) {
 		t.Error("/proc/self/x can be written to")
 	}
 }
+
+// Directories that were made for files that did not come to be go again; those that were there,
+// or hold something, stay.
+func TestDirectoriesOfNothing(t *testing.T) {
+	top := t.TempDir()
+	s, err := NewSetIn(filepath.Join(top, "a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write("x", func(io.Writer) error { return syscall.ENOSPC }); err == nil {
+		t.Fatal("a file that could not be filled was written")
+	}
+	s.Discard()
+	if _, err := os.Lstat(filepath.Join(top, "a")); err == nil {
+		t.Error("the empty directories stayed")
+	}
+	if s, err = NewSetIn(filepath.Join(top, "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Put("x", []byte("1")), s.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	s.Discard()
+	if got, err := os.ReadFile(filepath.Join(top, "a", "b", "x")); string(got) != "1" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+	if err := os.WriteFile(filepath.Join(top, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewSetIn(filepath.Join(top, "file", "d")); err == nil {
+		t.Error("a directory in a file was made")
+	}
+}

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/record"
@@ -15,10 +13,10 @@ import (
 // hosts with an inside servers.csv, into dir, which it makes if need be. Every header names its unit: ps, bytes,
 // bps (bit/s).
 func WriteCSV(dir string, r *record.Run) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	set, err := files.NewSetIn(dir)
+	if err != nil {
+		return err
 	}
-	set := files.NewSet(dir)
 	defer set.Discard()
 	for _, t := range sheetsOf(r) {
 		if err := set.Write(t.Name+".csv", func(w io.Writer) error { return rows.CSV(w, t) }); err != nil {

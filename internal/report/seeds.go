@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -166,10 +165,10 @@ func oneOf(words []string) string {
 // WriteSeedsCSV writes seeds.csv, a row per seed of a comparison's only column, into dir,
 // which it makes if need be. Every header names its unit.
 func WriteSeedsCSV(dir string, c *compare.Comparison) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	set, err := files.NewSetIn(dir)
+	if err != nil {
+		return err
 	}
-	set := files.NewSet(dir)
 	defer set.Discard()
 	if err := set.Write("seeds.csv", func(w io.Writer) error { return rows.CSV(w, seedRows(c)) }); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,11 +105,11 @@ type (
 // quantity a CSV and a Parquet file with the same rows, curve by curve in order
 // of time, and series.json, which describes them.
 func WriteSeries(dir string, r *record.Run, program string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make %s: %w", dir, files.Reason(err))
+	set, err := files.NewSetIn(dir)
+	if err != nil {
+		return err
 	}
 	meta := seriesMeta(r, program)
-	set := files.NewSet(dir)
 	defer set.Discard()
 	for _, q := range record.Quantities {
 		if !slices.Contains(r.Series.Quantities, q) {

@@ -25,8 +25,15 @@ func completions(root *cobra.Command, p Pipeline) {
 	scenarios := func() []string { return scenarioChoices(p) }
 	for _, c := range root.Commands() {
 		switch c.Name() {
-		case "run", "compare", "check", "fabric", "whatif":
+		case "run", "compare", "check", "fabric":
 			c.ValidArgsFunction = first(scenarios)
+		case "whatif":
+			c.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+				if len(args) == 0 {
+					return matching(typed, scenarios()), cobra.ShellCompDirectiveDefault
+				}
+				return matching(typed, explained(args, false)), cobra.ShellCompDirectiveNoFileComp
+			}
 		case "path":
 			c.ValidArgsFunction = completePath(scenarios)
 		case "show":
@@ -60,7 +67,14 @@ func completeFlags(c *cobra.Command, p Pipeline) {
 	}
 	offer(c, "stack", stacks...)
 	offer(c, "engine", subnet.Engines()...)
-	offer(c, "explain", "slowest", "all", "collective")
+	if c.Flag("explain") != nil {
+		complete(c, "explain", func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if c.Name() == "report" {
+				args = nil // a run directory, which may be large
+			}
+			return matching(typed, explained(args, true)), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
 	offerList(c, "stacks", stacks)
 	offerList(c, "series", quantityNames())
 	for _, dir := range []string{"csv", "out", "ns3-out", "series-out"} {
@@ -100,6 +114,46 @@ func offerList(c *cobra.Command, flag string, words []string) {
 		}
 		return matching(typed, out), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
+}
+
+// mostOffered is how many pairs of hosts are offered: a screen full.
+const mostOffered = 40
+
+// explained are what can be asked about in the scenario that the first argument names: words that hold
+// in any, if they are wanted, then collectives, workloads and the ends of messages.
+func explained(args []string, words bool) (out []string) {
+	if words {
+		out = []string{
+			described("slowest", "the message that took longest; those that failed or are open come first"),
+			described("all", "all messages together"), described("collective", "the slowest collective"),
+		}
+	}
+	if len(args) == 0 {
+		return out
+	}
+	v, err := run.Load(run.Options{Scenario: args[0]})
+	if err != nil {
+		return out
+	}
+	names := namesOf(v)
+	for _, name := range names.Collectives {
+		out = append(out, described(name, "collective"))
+	}
+	for _, name := range names.Workloads {
+		out = append(out, described(name, "workload"))
+	}
+	seen := map[string]bool{} // looked up, never iterated
+	for from, to := range names.Pairs {
+		pair := from + "->" + to
+		if seen[pair] {
+			continue
+		}
+		if seen[pair] = true; len(seen) > mostOffered {
+			break
+		}
+		out = append(out, described(pair, "message"))
+	}
+	return out
 }
 
 // matching are the choices that begin with what was typed, each name once.

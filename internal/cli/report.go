@@ -22,6 +22,8 @@ func newReport() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the report of a run directory that run --out wrote",
+		Long: "The same bytes as run printed, if it is given the same of the flags below: a run directory keeps\n" +
+			"the run, not how it was looked at.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("report needs one run directory, not %d", len(args))

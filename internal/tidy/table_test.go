@@ -87,6 +87,8 @@ var rules = map[string]rule{
 	"internal/whatif":   {level: levelRun + 1, std: []string{"context", "sync", "time"}},
 	"fidelity":          {level: levelRun + 1, std: []string{"context", "os", "sync"}},
 	"internal/counters": {level: levelRun + 1},
+	"internal/headline": {level: levelRun + 1},
+	"internal/batch":    {level: levelRun + 2, std: []string{"context", "sync", "time"}},
 	"internal/rows":     {level: levelRun, std: []string{"sync"}},
 	"internal/report":   {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 

@@ -26,6 +26,7 @@ func TestReadmeTables(t *testing.T) {
 		file, name string
 		rows       func(*testing.T) []string
 	}{
+		{"../docs/compare.md", "layers", layersTable},
 		{"../docs/models/dcqcn.md", "presets", presetTable},
 		{"../docs/models/dcqcn.md", "byte-reset", byteResetTable},
 		{"../docs/models/headroom.md", "headroom", headroomTable},
@@ -54,6 +55,15 @@ func TestReadmeTables(t *testing.T) {
 			}
 		})
 	}
+}
+
+// layersTable is every stack's API, transports and fabric.
+func layersTable(*testing.T) []string {
+	rows := []string{"| stack | API | transport | fabric |", "|---|---|---|---|"}
+	for _, s := range scenario.Stacks() {
+		rows = append(rows, fmt.Sprintf("| `%s` | %v | %s | %v |", s.Name, s.Layers.API, s.Layers.TransportNames(), s.Layers.Fabric))
+	}
+	return rows
 }
 
 // presetTable is every parameter of every DCQCN preset, as runs print them.

@@ -30,6 +30,8 @@ type compareFlags struct {
 	input
 	stacks  []string
 	control []string // in place of the stack's congestion control, in turn
+	view    string   // stacks that differ in one layer
+	about   string   // of the view
 	seeds   int
 	seed    uint64
 	json    string
@@ -46,6 +48,7 @@ func newCompare(p Pipeline) *cobra.Command {
 		Example: "  hopscope compare incast-4to1\n" +
 			"  hopscope compare incast-4to1 --stacks rocev2,rocev2-pfc-only --seeds 5\n" +
 			"  hopscope compare incast-4to1 --controllers dcqcn,hpcc,swift,timely,dctcp\n" +
+			"  hopscope compare incast-4to1 --view fabric\n" +
 			"  hopscope compare my.yaml --set switch.buffer=8MB --json result.json",
 		RunE: func(c *cobra.Command, args []string) error { return runCompare(c, args, f, p) },
 	}
@@ -55,6 +58,8 @@ func newCompare(p Pipeline) *cobra.Command {
 	flags.StringSliceVar(&f.control, "controllers", nil,
 		"congestion controls to compare, `a,b`, each in place of the scenario's own: "+
 			strings.Join(p.Known.Controls(), ", ")+", or one with a preset, such as hpcc-ns3")
+	flags.StringVar(&f.view, "view", "", "compare stacks that differ in one layer, `NAME`: "+viewsAbout()+
+		". --stacks chooses among them, --controllers replaces the congestion control of those that have one")
 	flags.IntVar(&f.seeds, "seeds", 1, "run each stack with `N` seeds and show median and range")
 	flags.Uint64Var(&f.seed, "seed", 0, "the first seed (default: the scenario's)")
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all stacks, `key=value`; may be repeated")
@@ -75,6 +80,12 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 		if err := f.checkControls(); err != nil {
 			return err
 		}
+	}
+	if c.Flags().Changed("view") {
+		if err := f.viewed(); err != nil {
+			return err
+		}
+	} else if len(f.control) > 0 {
 		f.stacks = f.controlled(c, base)
 	} else if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
 		f.stacks = columns(c, base, len(f.stacks) == 1)
@@ -176,6 +187,31 @@ func (f *compareFlags) controlled(c *cobra.Command, base run.Options) (names []s
 	return names
 }
 
+// viewed puts the columns of a view in place of --stacks.
+func (f *compareFlags) viewed() error {
+	v, err := scenario.FindView(f.view)
+	if err != nil {
+		return err
+	}
+	for _, s := range f.stacks {
+		if msg := f.known.CheckColumn(s); msg != "" {
+			return fmt.Errorf("--stacks: %s", msg)
+		}
+	}
+	f.about = v.About
+	f.stacks, err = v.Narrow(f.stacks, f.control)
+	return err
+}
+
+// viewsAbout lists the views for a help text.
+func viewsAbout() string {
+	var all []string
+	for _, v := range scenario.Views() {
+		all = append(all, v.Name+", "+v.About)
+	}
+	return strings.Join(all, "; ")
+}
+
 // columns lists all columns of a scenario, or those shown by default. What is wrong
 // with the scenario its runs say, of each stack what is wrong there.
 func columns(c *cobra.Command, base run.Options, all bool) []string {
@@ -265,6 +301,7 @@ func checkSeeds(n int, first uint64, given bool) error {
 
 func (f *compareFlags) write(c *cobra.Command, base run.Options, result *compare.Comparison) error {
 	var errs []error
+	result.View = f.about
 	if f.json != "" {
 		data, err := report.CompareJSON(result)
 		if err == nil {

@@ -25,6 +25,7 @@ type Comparison struct {
 	Version     int      `json:"version"`
 	Scenario    string   `json:"scenario"`
 	Description string   `json:"description,omitempty"`
+	View        string   `json:"view,omitempty"` // what the stacks share and in what they differ, where a view chose them
 	Seeds       []uint64 `json:"seeds"`
 	// How many seeds and stacks were asked for, and how many seeds finished, with all stacks
 	// that are here: less where it was interrupted.
@@ -37,6 +38,8 @@ type Comparison struct {
 // Column is one stack.
 type Column struct {
 	Stack string `json:"stack"`
+	// Layers are the APIs, transports and fabrics of what it carried.
+	Layers []catalog.Layering `json:"layers,omitempty"`
 	// Sentence says in plain words what happened, with the first seed; or which
 	// stack before it took the very same course (the same fingerprint).
 	Sentence string   `json:"sentence"`
@@ -313,7 +316,8 @@ func assemble(stacks []string, all []outcome) *Comparison {
 		if name == "" { // the scenario's own
 			name = all[n].run.Stack
 		}
-		col := Column{Stack: name, Sentence: all[n].words, AccountOf: all[n].of, Account: all[n].account,
+		col := Column{Stack: name, Layers: all[n].run.Layers, Sentence: all[n].words, AccountOf: all[n].of,
+			Account:  all[n].account,
 			Warnings: append([]string{}, all[n].run.Warnings...), Completions: all[n].drawn.completions,
 			Timeline: all[n].drawn.timeline}
 		var mine []*outcome

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/figure"
@@ -43,6 +44,7 @@ func Comparison(c *compare.Comparison, meta Meta) *Page {
 		}
 		b.Lead = append(b.Lead, f)
 	}
+	b.add("layers", "Layers", b.layers()...)
 	b.happened()
 	b.add("messages", "Completion times", b.distribution()...)
 	b.went()
@@ -145,6 +147,27 @@ func (b *comparing) figures() []Block {
 	}
 	out := []Block{{Table: t.dense()}}
 	return append(out, b.collectives()...)
+}
+
+// layers are the API, transport and fabric of each column, a row for each that it carried.
+func (b *comparing) layers() []Block {
+	t := &Table{ID: "layer-table", Columns: []Column{{Title: b.of}, {Title: "API"}, {Title: "Transport"},
+		{Title: "Fabric"}}}
+	for i := range b.c.Stacks {
+		for k := range b.c.Stacks[i].Layers {
+			l := &b.c.Stacks[i].Layers[k]
+			at := b.stack(i, "layers") + "/" + strconv.Itoa(k)
+			for n, service := range l.Transports {
+				row := Cells{word(""), name(l.API.String(), at+"/api"),
+					name(service.String(), at+"/transports/"+strconv.Itoa(n)), name(l.Fabric.String(), at+"/fabric")}
+				if k+n == 0 {
+					row[0] = name(b.c.Stacks[i].Stack, b.stack(i, "stack"))
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	}
+	return []Block{{Table: t}}
 }
 
 func ratio(v float64, path string) Figure { return number(v, 4, path) }

@@ -474,6 +474,8 @@ type Run struct {
 	PFCFrame     int `json:"pfc_frame_bytes"`
 	// PauseClasses are the priorities for which PFC is on at switches.
 	PauseClasses []int `json:"pause_classes,omitempty"`
+	// Layers are the APIs, transports and fabrics of what the run carried, those alike together.
+	Layers []catalog.Layering `json:"layers,omitempty"`
 	// Control is how DCQCN was set; nil: there is none.
 	Control *Control `json:"control,omitempty"`
 	// StillPS is since when nothing moved in a run that deadlocked: the last arrival or

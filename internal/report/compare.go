@@ -105,6 +105,11 @@ func (t *comparison) header() {
 			t.line(t.paint.dim(l))
 		}
 	}
+	if t.c.View != "" {
+		for _, l := range wrap("Compared: "+t.c.View+".", t.width) {
+			t.line(l)
+		}
+	}
 }
 
 // sentences writes what happened, a paragraph per stack beside its name.
@@ -155,6 +160,7 @@ func (t *comparison) block(stacks []compare.Column) {
 		names[i] = stacks[i].Stack
 	}
 	t.row(true, "", names, room)
+	t.layers(stacks, room)
 	for q := range catalog.Questions {
 		t.question(q, stacks, room)
 	}
@@ -171,6 +177,44 @@ func (t *comparison) block(stacks []compare.Column) {
 		}
 	}
 	t.accounts(stacks, room)
+}
+
+// layers writes what the columns carried, a row per layer; nothing where none carried anything.
+func (t *comparison) layers(stacks []compare.Column, room int) {
+	if !slices.ContainsFunc(stacks, func(s compare.Column) bool { return len(s.Layers) > 0 }) {
+		return
+	}
+	for _, l := range layerRows() {
+		cells := make([]string, len(stacks))
+		for i := range stacks {
+			cells[i] = layerCell(&stacks[i], l.of)
+		}
+		t.row(false, l.label, cells, room)
+	}
+	t.line("")
+}
+
+// layerRow is one of the three layers that a comparison keeps apart.
+type layerRow struct {
+	label string
+	of    func(*catalog.Layering) string
+}
+
+func layerRows() []layerRow {
+	return []layerRow{
+		{"API", func(l *catalog.Layering) string { return l.API.String() }},
+		{"transport", (*catalog.Layering).TransportNames},
+		{"fabric", func(l *catalog.Layering) string { return l.Fabric.String() }},
+	}
+}
+
+// layerCell is a layer of all that a column carried.
+func layerCell(s *compare.Column, of func(*catalog.Layering) string) string {
+	var parts []string
+	for i := range s.Layers {
+		parts = append(parts, of(&s.Layers[i]))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // accounts writes where the time of the slowest went, a row per part that any of the

@@ -223,7 +223,7 @@ func TestSpreadText(t *testing.T) {
 }
 
 func TestSheets(t *testing.T) {
-	sheets := []Sheet{{"wire", "ethernet", "frames", []record.Note{{Key: "wire.ack", Value: "66 B", Source: "IBTA"}, {Key: "wire.cnp", Value: "78 B", Source: "IBTA"}}}}
+	sheets := []Sheet{{"wire", "ethernet", "frames", []record.Note{{Key: "wire.ack", Value: "66 B", Source: "IBTA"}, {Key: "wire.cnp", Value: "78 B", Source: "IBTA"}}, nil}}
 	var text, names bytes.Buffer
 	if err := Sheets(&text, sheets, TextOptions{}); err != nil {
 		t.Fatal(err)

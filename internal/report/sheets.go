@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 )
 
@@ -15,6 +16,8 @@ type Sheet struct {
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
+	// Layers, of a stack, are its API, transports and fabric.
+	Layers *catalog.Layering `json:"layers,omitempty"`
 }
 
 // Sheets writes parameters with their sources, a table per sheet.
@@ -38,9 +41,19 @@ func Sheets(w io.Writer, sheets []Sheet, opt TextOptions) error {
 // SheetNames lists sheets without their parameters.
 func SheetNames(w io.Writer, sheets []Sheet, opt TextOptions) error {
 	t := wideText(opt)
+	stacks := &table{columns: []column{{title: "Stack"}, {title: "API"}, {title: "Transport"}, {title: "Fabric"},
+		{title: "What it is"}}}
 	tab := &table{columns: []column{{title: "Name"}, {title: "Kind"}, {title: "What it is"}}}
 	for _, s := range sheets {
+		if l := s.Layers; l != nil {
+			stacks.addNote(s.Summary, s.Name, l.API.String(), l.TransportNames(), l.Fabric.String())
+			continue
+		}
 		tab.addNote(s.Summary, s.Name, s.Kind)
+	}
+	if len(stacks.rows) > 0 {
+		t.table(stacks)
+		t.section()
 	}
 	t.table(tab)
 	return t.end(w)

@@ -516,7 +516,7 @@ func (r *runner) usedQPs() (n int) {
 func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Run {
 	v := r.Valid
 	out := &record.Run{
-		Scenario: v.Name, Description: v.Description, Stack: v.Stack, Seed: v.Seed,
+		Scenario: v.Name, Description: v.Description, Stack: v.Stack, Layers: v.Layers(), Seed: v.Seed,
 		EndPS: end, Stopped: r.stopped, OpenMessages: r.open(), Events: r.Engine.Events(),
 		Notes: v.Notes, Warnings: r.warnings(end, measured),
 	}

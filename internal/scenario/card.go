@@ -232,7 +232,7 @@ func some(names []string) string {
 func cardSheets() (out []Sheet) {
 	for _, name := range card.Presets() {
 		if c, err := card.Preset(name); err == nil && name != card.Ideal {
-			out = append(out, Sheet{"nic", name, card.About(name), c.Notes()})
+			out = append(out, Sheet{"nic", name, card.About(name), c.Notes(), nil})
 		}
 	}
 	return out

@@ -239,14 +239,14 @@ func controllerSheets(r *congestion.Registry) (out []Sheet) {
 	for i := range all {
 		a := &all[i]
 		if len(a.Presets) == 0 {
-			out = append(out, Sheet{"controller", a.Name + "-default", a.Text, a.NewControl("").Notes()})
+			out = append(out, Sheet{"controller", a.Name + "-default", a.Text, a.NewControl("").Notes(), nil})
 		}
 		for _, p := range a.Presets {
 			name, text := a.Name+"-"+p.Name, a.Text
 			if p.Text != "" {
 				text += " " + p.Text
 			}
-			out = append(out, Sheet{"controller", name, text, a.NewControl(p.Name).Notes()})
+			out = append(out, Sheet{"controller", name, text, a.NewControl(p.Name).Notes(), nil})
 		}
 	}
 	return out

@@ -185,7 +185,7 @@ func ibccSheets() (out []Sheet) {
 		if p, err := congestion.IBCCPreset(name); err == nil {
 			s := newIBCC()
 			s.params = p
-			out = append(out, Sheet{"congestion_control", name, "InfiniBand's congestion control as Mellanox OFED sets it up", s.notes(fabric.MaxCredits * 64)})
+			out = append(out, Sheet{"congestion_control", name, "InfiniBand's congestion control as Mellanox OFED sets it up", s.notes(fabric.MaxCredits * 64), nil})
 		}
 	}
 	return out

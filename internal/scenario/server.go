@@ -442,7 +442,7 @@ func serverSheets() (out []Sheet) {
 		"two-socket": "a server with two sockets and one card"}
 	for _, name := range server.Presets() {
 		if t, err := server.Preset(name); err == nil {
-			out = append(out, Sheet{"server", name, about[name], t.Notes})
+			out = append(out, Sheet{"server", name, about[name], t.Notes, nil})
 		}
 	}
 	return out

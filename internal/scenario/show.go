@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -20,13 +21,15 @@ type Sheet struct {
 	Name    string        `json:"name"`
 	Summary string        `json:"summary"`
 	Notes   []record.Note `json:"parameters"`
+	// Layers, of a stack, are its API, transports and fabric.
+	Layers *catalog.Layering `json:"layers,omitempty"`
 }
 
 // Sheets lists everything that Show knows, stacks first.
 func (x Known) Sheets() []Sheet {
 	var out []Sheet
 	for _, s := range Stacks() {
-		out = append(out, Sheet{"stack", s.Name, s.Summary, s.notes()})
+		out = append(out, Sheet{Kind: "stack", Name: s.Name, Summary: s.Summary, Notes: s.notes(), Layers: &s.Layers})
 	}
 	out = append(out, dcqcnSheets()...)
 	out = append(out, controllerSheets(x.controllers())...)
@@ -39,7 +42,7 @@ func (x Known) Sheets() []Sheet {
 	out = append(out, cardSheets()...)
 	out = append(out, hostSheets()...)
 	out = append(out, serverSheets()...)
-	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes()})
+	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes(), nil})
 }
 
 // Show returns the sheets of a name, "nvidia", or of a kind and name,
@@ -91,7 +94,7 @@ func (x Known) showScenario(name string, set []string) ([]Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Sheet{{"scenario", v.Name, v.Description, v.Notes}}, nil
+	return []Sheet{{"scenario", v.Name, v.Description, v.Notes, nil}}, nil
 }
 
 // isScenario reports whether a name is that of a shipped scenario or of a file.
@@ -125,7 +128,7 @@ func (x Known) keySheet(path string) (Sheet, bool) {
 			list = append(list, inner.note(path+"."+inner.name))
 		}
 	}
-	return Sheet{"key", path, "what may stand there, what holds without it and what it means", list}, true
+	return Sheet{"key", path, "what may stand there, what holds without it and what it means", list, nil}, true
 }
 
 // note says what may stand under a key, what holds without it, and what it means.
@@ -143,6 +146,9 @@ func (s Stack) notes() []record.Note {
 	const least = "topology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n"
 	const from = "what the stack is"
 	notes := []record.Note{
+		note("api", s.Layers.API.String(), from),
+		note("transport", s.Layers.TransportNames(), from+"; `service` of an entry takes one"),
+		note("fabric", s.Layers.Fabric.String(), from),
 		note("pfc", onOff(s.PFC), from),
 		note("ecn", onOff(s.ECN), from),
 		note("dcqcn", onOff(s.CC), from),
@@ -192,7 +198,7 @@ func dcqcnSheets() (out []Sheet) {
 		"strawman": "the paper's counter-example: unfair", "ns3": "DCQCN of the ns-3 RDMA simulators"}
 	for _, name := range congestion.Presets() {
 		if p, err := congestion.Preset(name); err == nil {
-			out = append(out, Sheet{"dcqcn", name, about[name], p.Notes()})
+			out = append(out, Sheet{"dcqcn", name, about[name], p.Notes(), nil})
 		}
 	}
 	return out
@@ -207,7 +213,7 @@ func hostSheets() (out []Sheet) {
 		}
 		s := hostSettings{}
 		s.take(name)
-		out = append(out, Sheet{"host", name, "processors, memory and kernel of a server with Xeons and Linux", s.notes()})
+		out = append(out, Sheet{"host", name, "processors, memory and kernel of a server with Xeons and Linux", s.notes(), nil})
 	}
 	return out
 }
@@ -218,7 +224,7 @@ func transportSheets() (out []Sheet) {
 		"selective-repeat": "what is lost alone again, as newer NICs do", "irn": "selective repeat by the rules of IRN: BDP window, two timeouts"}
 	for _, name := range rdma.Presets() {
 		if c, err := rdma.Preset(name); err == nil {
-			out = append(out, Sheet{"transport", name, about[name], c.Notes()})
+			out = append(out, Sheet{"transport", name, about[name], c.Notes(), nil})
 		}
 	}
 	return out
@@ -250,7 +256,7 @@ func wireSheets() (out []Sheet) {
 		{wire.InfiniBandGRH, "the same with a GRH in every packet", global},
 		{wire.NS3, "frames of the ns-3 RDMA simulators", ns3},
 	} {
-		out = append(out, Sheet{"wire", p.profile.Name, p.summary, wireNotes(p.profile, p.from)})
+		out = append(out, Sheet{"wire", p.profile.Name, p.summary, wireNotes(p.profile, p.from), nil})
 	}
 	return out
 }
@@ -273,11 +279,11 @@ func switchSheets() []Sheet {
 	s := defaultSwitch()
 	return []Sheet{
 		{"switch", "buffer", "packet buffer by the rate of the fastest port", append(bufferNotes(), lossyPoolNote(),
-			note("switch.lossy.alpha", fmt.Sprintf("%d/%d of the free pool", s.lossyNum, s.lossyDen), fromAzure))},
-		{"switch", "ecn", "marking thresholds by link rate", ecnNotes()},
-		{"switch", "headroom", "what a lossless class keeps above XOFF", headroomNotes()},
-		{"switch", "pfc-response", "time to obey a PFC frame by link rate", responseNotes()},
-		{"nic", "classes", "priorities, code points and buffers of a NIC", nicNotes()},
+			note("switch.lossy.alpha", fmt.Sprintf("%d/%d of the free pool", s.lossyNum, s.lossyDen), fromAzure)), nil},
+		{"switch", "ecn", "marking thresholds by link rate", ecnNotes(), nil},
+		{"switch", "headroom", "what a lossless class keeps above XOFF", headroomNotes(), nil},
+		{"switch", "pfc-response", "time to obey a PFC frame by link rate", responseNotes(), nil},
+		{"nic", "classes", "priorities, code points and buffers of a NIC", nicNotes(), nil},
 	}
 }
 
@@ -286,7 +292,7 @@ func memorySheets() (out []Sheet) {
 	for _, p := range memoryPresets() {
 		m := p.memory()
 		m.preset = p.name
-		out = append(out, Sheet{"memory", p.name, p.about, m.notes()})
+		out = append(out, Sheet{"memory", p.name, p.about, m.notes(), nil})
 	}
 	return out
 }

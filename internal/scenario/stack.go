@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/tree"
 )
 
@@ -19,6 +20,8 @@ type Stack struct {
 	// Recovery is how NICs recover from loss unless the scenario says.
 	Recovery string
 	Credits  bool // InfiniBand: no frame is sent that there is no room for
+	// Layers are its API, its transports and its fabric.
+	Layers catalog.Layering
 }
 
 // Stacks that exist now, the default first.
@@ -45,17 +48,36 @@ const (
 // Stacks lists the stacks that `stack:` and compare take, in the order of a
 // comparison's columns.
 func Stacks() []Stack {
+	lossless, lossy := verbsOver(catalog.LosslessEthernet), verbsOver(catalog.LossyEthernet)
+	sockets := catalog.Layering{API: catalog.SocketsAPI, Transports: []catalog.Service{catalog.TCP},
+		Fabric: catalog.LossyEthernet}
 	return []Stack{
-		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true, goBackN, false},
-		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control", true, false, false, goBackN, false},
-		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers", false, true, true, goBackN, false},
-		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers", false, false, false, goBackN, false},
-		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers", false, true, true, selectiveRepeat, false},
-		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat recovers", false, false, false, irn, false},
-		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; congestion control if asked for", false, false, false, goBackN, true},
-		{stackTCP, "TCP as Linux has it: CUBIC, SACK and RACK-TLP over a class that drops; no marks, no PFC", false, false, false, goBackN, false},
-		{stackDCTCP, "DCTCP: switches mark from a threshold on, and windows shrink by the share of marks; no PFC", false, true, false, goBackN, false},
+		{stackRoCEv2, "RoCEv2 with PFC, ECN and DCQCN", true, true, true, goBackN, false, lossless},
+		{stackPFCOnly, "RoCEv2 with PFC alone: no marks, no congestion control",
+			true, false, false, goBackN, false, lossless},
+		{stackECNOnly, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, go-back-N recovers",
+			false, true, true, goBackN, false, lossy},
+		{stackNone, "RoCEv2 with neither PFC nor ECN: full queues drop, go-back-N recovers",
+			false, false, false, goBackN, false, lossy},
+		{stackLossy, "RoCEv2 with ECN and DCQCN but no PFC: full queues drop, selective repeat recovers",
+			false, true, true, selectiveRepeat, false, lossy},
+		{stackIRN, "RoCEv2 with neither PFC nor ECN: IRN's window of one BDP, full queues drop, its selective repeat " +
+			"recovers",
+			false, false, false, irn, false, lossy},
+		{stackInfiniBand, "InfiniBand with credits per virtual lane: nothing is sent without room for it; " +
+			"congestion control if asked for",
+			false, false, false, goBackN, true, verbsOver(catalog.CreditedFabric)},
+		{stackTCP, "TCP as Linux has it: CUBIC, SACK and RACK-TLP over a class that drops; no marks, no PFC",
+			false, false, false, goBackN, false, sockets},
+		{stackDCTCP, "DCTCP: switches mark from a threshold on, and windows shrink by the share of marks; no PFC",
+			false, true, false, goBackN, false, sockets},
 	}
+}
+
+// verbsOver are the layers of RDMA's own transports over a fabric.
+func verbsOver(f catalog.Fabric) catalog.Layering {
+	return catalog.Layering{API: catalog.VerbsAPI, Transports: []catalog.Service{catalog.RC, catalog.UC, catalog.UD},
+		Fabric: f}
 }
 
 // StackNames lists the names of Stacks.

@@ -488,7 +488,7 @@ func tcpSheets() (out []Sheet) {
 		for i := range notes {
 			notes[i].Key = "tcp." + strings.TrimPrefix(notes[i].Key, "tcp.")
 		}
-		out = append(out, Sheet{"tcp", name, summary[name], notes})
+		out = append(out, Sheet{"tcp", name, summary[name], notes, nil})
 	}
 	return out
 }

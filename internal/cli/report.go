@@ -18,7 +18,7 @@ func newReport() *cobra.Command {
 	var verbose bool
 	var d details
 	var pics pictures
-	var countersDir string
+	var countersDir, perfettoFile string
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the report of a run directory that run --out wrote",
@@ -35,6 +35,9 @@ func newReport() *cobra.Command {
 				return err
 			}
 			if err := checkDir("--counters", countersDir); err != nil {
+				return err
+			}
+			if err := checkBinary("--perfetto", perfettoFile); err != nil {
 				return err
 			}
 			meter := newMeter(c.ErrOrStderr(), false)
@@ -54,6 +57,11 @@ func newReport() *cobra.Command {
 					return failure(err)
 				}
 			}
+			if perfettoFile != "" {
+				if err := writePerfetto(c, perfettoFile, r, false); err != nil {
+					return failure(err)
+				}
+			}
 			if pics.html == "-" {
 				return nil
 			}
@@ -64,6 +72,7 @@ func newReport() *cobra.Command {
 	d.flags(c.Flags())
 	pics.flags(c.Flags(), "the run")
 	c.Flags().StringVar(&countersDir, "counters", "", countersText)
+	c.Flags().StringVar(&perfettoFile, "perfetto", "", perfettoText)
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
 }

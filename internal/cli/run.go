@@ -34,6 +34,7 @@ type runFlags struct {
 	ns3Out         string
 	ncclOut        string
 	counters       string
+	perfetto       string
 	series         seriesFlags
 	pictures       pictures
 	seed           uint64
@@ -77,6 +78,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
 	flags.StringVar(&f.counters, "counters", "", countersText)
 	flags.StringVar(&f.ncclOut, "nccl-out", "", "write the collectives to `FILE` as nccl-tests prints them (-: to standard output as well)")
+	flags.StringVar(&f.perfetto, "perfetto", "", perfettoText)
 	f.series.add(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
@@ -164,6 +166,7 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 		return opt, err
 	}
 	opt.TracePauses, opt.Workers, opt.Timeline = f.ns3Out != "", f.workers, f.pictures.wanted()
+	opt.Trace = f.perfetto != ""
 	if opt.Series, err = f.series.options(c); err != nil {
 		return opt, err
 	}
@@ -194,7 +197,8 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 	if err := f.details.check(); err != nil {
 		return nil, err
 	}
-	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "counters", "nccl-out", "series-out"} {
+	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "counters", "nccl-out", "perfetto",
+		"series-out"} {
 		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
 			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
 		}
@@ -216,6 +220,9 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, err
 	}
 	if err := checkFile("--nccl-out", f.ncclOut); err != nil {
+		return nil, err
+	}
+	if err := checkBinary("--perfetto", f.perfetto); err != nil {
 		return nil, err
 	}
 	for _, d := range f.directories() {
@@ -255,7 +262,8 @@ func (f *runFlags) directories() []output {
 
 // outFiles are the flags that name files.
 func (f *runFlags) outFiles() []output {
-	return []output{{"--json", f.json, nil}, {"--html", f.pictures.html, nil}, {"--nccl-out", f.ncclOut, nil}}
+	return []output{{"--json", f.json, nil}, {"--html", f.pictures.html, nil}, {"--nccl-out", f.ncclOut, nil},
+		{"--perfetto", f.perfetto, nil}}
 }
 
 // sameFile reports whether both paths name one existing file.
@@ -327,6 +335,9 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	}
 	if f.ncclOut != "" {
 		errs = append(errs, writeNCCL(c, f.ncclOut, r))
+	}
+	if f.perfetto != "" {
+		errs = append(errs, writePerfetto(c, f.perfetto, r, f.quiet))
 	}
 	if f.pictures.wanted() {
 		meta := page.Meta{Program: "hopscope " + version()}

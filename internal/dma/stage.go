@@ -1,6 +1,9 @@
 package dma
 
-import "github.com/hopscope/hopscope/internal/units"
+import (
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
 
 // Without GPUDirect, data of a GPU go through pinned buffers in the host's memory. The
 // application copies a chunk out of the GPU, and hands it to the network when it knows
@@ -33,6 +36,7 @@ func (s *staging) copy(at units.Time, n units.Bytes) (known units.Time) {
 	s.engine.copied += n
 	s.engine.copies++
 	s.engine.busy += s.engine.free - start
+	s.engine.trace.Add(start, s.engine.free, 0)
 	return done + c.CopySync
 }
 
@@ -61,6 +65,7 @@ type copyEngine struct {
 	busy   units.Time // with copies
 	copied units.Bytes
 	copies int64
+	trace  *record.SliceLog // nil: nobody asked
 }
 
 // CopyUse is what a copy engine has done.
@@ -70,6 +75,7 @@ type CopyUse struct {
 	Copied units.Bytes
 	Copies int64
 	Busy   units.Time
+	Seen   *record.SliceLog // when it copied; nil: Trace was not called
 }
 
 // Copies lists the copy engines that have copied anything, by GPU, out of it before into
@@ -77,7 +83,7 @@ type CopyUse struct {
 func (e *Engine) Copies() (out []CopyUse) {
 	for i := range e.engines {
 		if x := &e.engines[i]; x.copies > 0 {
-			out = append(out, CopyUse{GPU: i / 2, In: i%2 == 1, Copied: x.copied, Copies: x.copies, Busy: x.busy})
+			out = append(out, CopyUse{GPU: i / 2, In: i%2 == 1, Copied: x.copied, Copies: x.copies, Busy: x.busy, Seen: x.trace})
 		}
 	}
 	return out

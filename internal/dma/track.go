@@ -19,7 +19,7 @@ type track struct {
 	turned, placed units.Time // when the last posted write that was booked is through, and when the last that came this way to a root complex is in memory
 	posted         *window    // of the buffer at its end; nil: no bound
 	outs           [maxOuts]out
-	_              [5]int64
+	_              [4]int64
 }
 
 // beside is what else most tracks never carry: bulk copies. Those that want all of the track
@@ -77,6 +77,7 @@ type Carried struct {
 	Peak      units.Time  // longest wait, for either
 	PeakAt    units.Time  // when it began
 	Transfers int64       // number of transfers
+	trace     *workLog    // nil: nobody asked
 }
 
 // reserve books work of a stream, asked for now, that could begin at a time, and says when it
@@ -170,6 +171,9 @@ func (c *Carried) note(at, start units.Time, x *cost, payload units.Bytes) {
 	c.Bytes += x.bytes
 	c.Busy += x.work
 	c.Transfers++
+	if c.trace != nil {
+		c.trace.add(start, x.work)
+	}
 	if start > at {
 		c.wait(at, start)
 	}

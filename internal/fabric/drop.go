@@ -40,6 +40,9 @@ func (n *Net) countDrop(now units.Time, i int, c uint8, cause catalog.Drop, pk *
 		n.moved = max(n.moved, now)
 		n.noteLoss(pk.Conn)
 		n.noteDrop(now, i, c, cause, pk)
+		if n.timeline != nil {
+			n.noteEnd(now, i, c, cause, pk)
+		}
 	}
 	k := &n.cold[i].drops[c]
 	if *k == nil {

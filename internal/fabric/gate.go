@@ -61,7 +61,11 @@ func (n *Net) bookGate(now units.Time, i int, c uint8) {
 	if p.node < 0 {
 		since = n.hosts[^p.node].WaitingSince(now, int(p.local), c)
 	}
-	if since = max(since, g.from, g.clear); since < now {
+	since = max(since, g.from, g.clear)
+	if n.timeline != nil {
+		n.noteShut(i, c, g.from, now, since)
+	}
+	if since < now {
 		if mutantHeldEarly {
 			since = g.from - units.Nanosecond
 		}

@@ -69,6 +69,7 @@ type Net struct {
 	walksOn    []uint32               // likewise: those that have frames left
 	lossesOf   map[uint32]*flowLosses // by flowBit; looked up, never iterated
 	trace      *pauseTrace            // nil: pauses are counted but not listed
+	timeline   *timeline              // nil: likewise what a timeline shows
 }
 
 // Host is a network card as the fabric sees it: it takes frames that arrive

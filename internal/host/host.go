@@ -198,6 +198,7 @@ type Host struct {
 	bill   Bill
 	late   []stretch           // see Progressed
 	busy   []record.StretchLog // by core
+	trace  []record.SliceLog   // likewise; nil: nobody asked
 	rnd    rng.Quick
 }
 
@@ -243,6 +244,17 @@ func (h *Host) Expire(now units.Time, source uint32) {
 		h.interrupt(now, int(source)-len(h.cores))
 	}
 }
+
+// Trace has the host list from now on when each core is busy, up to so many slices.
+func (h *Host) Trace(most int) {
+	h.trace = make([]record.SliceLog, len(h.cores))
+	for i := range h.trace {
+		h.trace[i].Most = most
+	}
+}
+
+// Traces is when each core was busy, as far as it is idle again; nil: Trace was not called.
+func (h *Host) Traces() []record.SliceLog { return h.trace }
 
 // socket is the socket of a core.
 func (h *Host) socket(core int) int { return core * h.spec.Sockets / h.spec.Cores }
@@ -340,6 +352,9 @@ func (h *Host) next(now units.Time, core int) {
 		c.idleSince, c.polled = now, 0
 		h.late = append(h.late, stretch{core, c.busySince, now})
 		h.busy[core].Add(c.busySince, now)
+		if h.trace != nil {
+			h.trace[core].Add(c.busySince, now, 0)
+		}
 	}
 }
 

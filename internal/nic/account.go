@@ -3,6 +3,7 @@ package nic
 import (
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -65,7 +66,8 @@ type account struct {
 	refusals refusals
 	resends  []Resend
 	posted   uint32
-	response units.Time // as requester of READs: when the latest response was taken
+	response units.Time       // as requester of READs: when the latest response was taken
+	trace    *record.SliceLog // of what sum adds up; nil: none
 	*serving
 }
 
@@ -144,39 +146,46 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 	t := a.at
 	a.at = now
 	if a.sendEnd > t {
-		end := min(now, a.sendEnd)
+		end, stage := min(now, a.sendEnd), Sending
 		if a.resending {
-			a.sum[Resending] += end - t
-		} else {
-			a.sum[Sending] += end - t
+			stage = Resending
 		}
+		a.spend(stage, t, end)
 		if t = end; t == now {
 			return
 		}
 	}
 	switch a.blocked {
 	case Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads:
-		a.sum[a.blocked] += now - t
+		a.spend(a.blocked, t, now)
 		return
 	case RNRWait:
 		if a.rnrUntil > t {
 			end := min(now, a.rnrUntil)
-			a.sum[RNRWait] += end - t
+			a.spend(RNRWait, t, end)
 			t = end
 		}
 	}
 	if a.rateUntil > t {
 		end := min(now, a.rateUntil)
-		a.sum[Rate] += end - t
+		a.spend(Rate, t, end)
 		t = end
 	}
 	if a.fetchUntil > t {
 		end := min(now, a.fetchUntil)
-		a.sum[a.fetchStage] += end - t
+		a.spend(a.fetchStage, t, end)
 		t = end
 	}
 	if t < now {
 		h.settleReady(t, now, s)
+	}
+}
+
+// spend books the time from one instant to another for a stage.
+func (a *account) spend(stage Stage, from, to units.Time) {
+	a.sum[stage] += to - from
+	if a.trace != nil {
+		a.trace.Add(from, to, uint8(stage))
 	}
 }
 
@@ -202,14 +211,14 @@ func (h *Host) settleReady(t, now units.Time, s *qpSlot) {
 	}
 	paused = min(paused, now-t)
 	control = max(0, min(control, now-t-paused))
+	hung := units.Time(0)
 	if h.faults != nil {
-		hung := min(h.hungWithin(t, now), now-t-paused-control)
-		a.sum[Hung] += hung
-		a.sum[Other] -= hung
+		hung = min(h.hungWithin(t, now), now-t-paused-control)
 	}
-	a.sum[Paused] += paused
-	a.sum[Control] += control
-	a.sum[Other] += now - t - paused - control
+	a.spend(Paused, t, t+paused) // in this order, as the clocks do not say when
+	a.spend(Control, t+paused, t+paused+control)
+	a.spend(Hung, t+paused+control, t+paused+control+hung)
+	a.spend(Other, t+paused+control+hung, now)
 }
 
 // overlap is the length of what [a, b) and [c, d) have in common.
@@ -278,6 +287,7 @@ func (h *Host) wentBack(now units.Time, s *qpSlot, n uint32) {
 	a.since = now
 	by := s.qp.RewoundBy()
 	a.log = append(a.log, Rewind{now, by, a.sum[RNRWait]})
+	h.noteMoment(s, Moment{At: now, By: by})
 	if !s.qp.Selective() {
 		h.rewound(now, a)
 		a.rewinds = n
@@ -302,6 +312,7 @@ func (a *account) timedOut(now, armed units.Time) {
 		d := max(0, now-max(a.since, armed, a.sendEnd))
 		a.sum[a.blocked] -= d
 		a.sum[Lost] += d
+		a.trace.Rebook(uint8(a.blocked), uint8(Lost), d)
 	}
 }
 
@@ -344,6 +355,9 @@ func (a *account) sumAt(end units.Time) Times {
 func (h *Host) sent(now, end units.Time, s *qpSlot, pk *packet.Packet, last bool) {
 	a := s.account
 	a.sendEnd, a.resending = end, pk.Flags&packet.Retrans != 0
+	if a.resending {
+		h.noteMoment(s, Moment{At: now, Sent: true, PSN: pk.PSN, Payload: pk.Payload})
+	}
 	if n, again := s.qp.PolledAgain(); again {
 		h.sentAgain(now, s, pk, n)
 		return

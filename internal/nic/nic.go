@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -121,6 +122,7 @@ type life struct {
 	measured                         [2]int64            // delivered bytes at the measured window's ends
 	tasks                            [numTaskKinds]int64 // what it gave the application to do
 	busy                             units.Time          // the time that takes
+	traced                           *pairLog            // nil: nobody asked
 }
 
 // used returns slot q, which is used from now on if it was not before.
@@ -128,6 +130,9 @@ func (h *Host) used(q uint32) *qpSlot {
 	s := &h.qps[q]
 	if s.life == nil {
 		s.life = h.newLife()
+		if h.traced > 0 {
+			s.traced = &pairLog{spent: record.SliceLog{Most: h.traced}}
+		}
 		if h.path != nil { // which looks at the account of all that it moves data for
 			s.accounted(0)
 		}
@@ -140,6 +145,9 @@ func (h *Host) used(q uint32) *qpSlot {
 func (s *qpSlot) accounted(now units.Time) *account {
 	if s.account == nil {
 		s.account = &account{at: now}
+		if s.traced != nil {
+			s.account.trace = &s.traced.spent
+		}
 		s.account.sum[Idle] = now
 	}
 	return s.account
@@ -201,6 +209,7 @@ type Host struct {
 	payloads [][]byte      // see Spec
 	failures []uint32      // slots of TCP connections that failed here
 	restless int           // see Restless
+	traced   int           // see Trace; 0: nothing is listed
 	heard    packet.Packet // the CNP that reaches its reaction point now
 }
 

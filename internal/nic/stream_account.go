@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/tcp"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -71,12 +72,14 @@ func (h *Host) noteLosses(now units.Time, s *qpSlot, silent bool) {
 	case acts.RTO.Count != st.rtos:
 		st.rtos = acts.RTO.Count
 		st.timeouts = append(st.timeouts, now)
+		h.noteMoment(s, Moment{At: now, By: rdma.ByTimer})
 		h.waitedFor(Timeout, s)
 	case silent && (n != st.losses || acts.CutLoss.Count != st.cuts):
 		h.waitedFor(Detection, s)
 	}
 	st.cuts = acts.CutLoss.Count
 	if n != st.losses {
+		h.noteMoment(s, Moment{At: now, By: rdma.ByNAK})
 		st.losses = n
 		st.lost = round{at: now, sum: s.account.sum}
 	}
@@ -87,6 +90,11 @@ func (h *Host) noteLosses(now units.Time, s *qpSlot, silent bool) {
 // noted in between follows, so that differences to it stay what they were in sum.
 func (h *Host) waitedFor(stage Stage, s *qpSlot) {
 	a, from := s.account, &s.stream.progress
+	if a.trace != nil {
+		for _, w := range waits {
+			a.trace.Rebook(uint8(w), uint8(stage), a.sum[w]-from[w])
+		}
+	}
 	a.sum.rebook(from, stage)
 	s.stream.lastSum.rebook(from, stage)
 	s.stream.lost.sum.rebook(from, stage)
@@ -95,10 +103,13 @@ func (h *Host) waitedFor(stage Stage, s *qpSlot) {
 	}
 }
 
+// waits are the stages that may turn out to be waits for what tells of a loss.
+var waits = [...]Stage{Handshake, SendBuffer, Window, ReceiveWindow, Nagle}
+
 // rebook moves to a stage the waits for windows, room and acknowledgements that t has
 // more of than from.
 func (t *Times) rebook(from *Times, to Stage) {
-	for _, s := range [...]Stage{Handshake, SendBuffer, Window, ReceiveWindow, Nagle} {
+	for _, s := range waits {
 		if d := t[s] - from[s]; d > 0 {
 			t[s] -= d
 			t[to] += d
@@ -115,6 +126,7 @@ func (h *Host) sentFrame(now, end units.Time, s *qpSlot, pk *packet.Packet) {
 	case pk.Payload == 0:
 		h.sampleFrame(now, s, pk, replies)
 	case a.resending:
+		h.noteMoment(s, Moment{At: now, Sent: true, PSN: pk.PSN, Payload: pk.Payload})
 		h.sentAgainFrame(now, s, pk)
 	default:
 		h.cpu.Progressed()

@@ -528,6 +528,8 @@ type Run struct {
 	Pauses []PauseEvent `json:"-"`
 	// Evidence is what causes are told apart by.
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Trace is what a timeline in detail shows; nil: the run was not asked for it.
+	Trace *Trace `json:"-"`
 	// Series are the samples that the run was asked to take; nil: none.
 	Series *Series `json:"-"`
 	// Network is the topology that it ran on.

@@ -15,14 +15,18 @@ const (
 	// SeriesPaused is of a Timeline only: the picoseconds since the sample before in which the
 	// peer had paused a class of a port, or it had no credits.
 	SeriesPaused Quantity = "paused"
+	// SeriesBuffer is of a Trace only: the bytes that all that waits in a switch takes of its memory.
+	SeriesBuffer Quantity = "buffer"
 )
 
 // Quantities lists them in the order of files.
 var Quantities = [...]Quantity{SeriesQueue, SeriesPause, SeriesRate, SeriesGoodput, SeriesWindow}
 
-// PerPort reports whether the quantity belongs to a port and class rather than
+// PerPort reports whether the quantity belongs to a port and class, or to a switch, rather than
 // to a queue pair.
-func (q Quantity) PerPort() bool { return q == SeriesQueue || q == SeriesPause || q == SeriesPaused }
+func (q Quantity) PerPort() bool {
+	return q == SeriesQueue || q == SeriesPause || q == SeriesPaused || q == SeriesBuffer
+}
 
 // Series are samples of a run, all taken at the same times: FromPS, and every
 // EveryPS after it. A sample at t shows the state when everything before t has

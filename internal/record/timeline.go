@@ -93,7 +93,7 @@ func (s *Series) Fold() {
 // join is what two samples in a row come to.
 func (q Quantity) join(a, b int64) int64 {
 	switch q {
-	case SeriesQueue, SeriesPause:
+	case SeriesQueue, SeriesPause, SeriesBuffer:
 		return max(a, b)
 	case SeriesGoodput, SeriesPaused:
 		return a + b

@@ -43,6 +43,7 @@ type Options struct {
 	TracePauses bool           // list every pause and resumption in the record
 	Series      *SeriesOptions // what to sample; nil: nothing
 	Timeline    bool           // take the samples that a page shows
+	Trace       bool           // list what a timeline in detail shows, and take its samples
 	Watch       *SeriesOptions // samples that are shown as they are taken; nil: none
 	alone       bool           // it is run for what a message takes alone
 
@@ -184,6 +185,7 @@ type runner struct {
 	cut     units.Time // everything before has happened
 	series  *sampler   // nil: no series
 	page    *sampler   // nil: no timeline
+	trace   *sampler   // nil: no trace
 	watch   *sampler   // nil: nobody watches
 
 	calls []bool      // see callers
@@ -220,6 +222,9 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 		}
 	}
 	r.series, r.page, r.watch = r.newSampler(opt.Series), r.newSampler(opt.timeline()), r.newSampler(opt.Watch)
+	if r.trace = r.newSampler(opt.trace()); r.trace != nil {
+		r.StartTrace()
+	}
 	started := time.Now()
 	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid
@@ -549,7 +554,10 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	r.recordFlows(out, lossy)
 	out.Pauses = r.pauses()
 	out.Series, out.Timeline = r.series.series(end), r.page.series(end).Timeline(out.FirstPost())
-	out.Network = r.network()
+	if out.Network = r.network(); r.trace != nil {
+		out.Trace = r.Trace()
+		out.Trace.Counters = r.trace.series(end).Timeline(out.FirstPost())
+	}
 	moved := make([]uint64, (2*len(v.Plan.Conns)+63)/64)
 	r.recordPorts(out, active, window)
 	rows := r.recordHosts(out, end, lossy)

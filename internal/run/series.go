@@ -128,6 +128,7 @@ type sampler struct {
 	still   *record.Series // as it was before pairs became one and after which nothing changed; nil: something did
 	ports   []portProbe
 	conns   []connProbe
+	boxes   []boxProbe
 }
 
 // portProbe is a port and class that is sampled; the indices are into the
@@ -137,6 +138,12 @@ type portProbe struct {
 	class                uint8
 	queue, pause, paused int
 	clock                units.Time // paused at the sample before
+}
+
+// boxProbe is a switch that is sampled.
+type boxProbe struct {
+	place int // of one of its ports, a global number
+	curve int
 }
 
 // connProbe is a connection that is sampled.
@@ -201,6 +208,11 @@ func (s *sampler) addPorts() {
 	}
 	for id, place := range s.Place {
 		node := &s.Valid.Graph.Nodes[place.Node]
+		if node.Kind == topology.Switch && place.Local == 0 {
+			if k := s.curve(record.Curve{Quantity: record.SeriesBuffer, Node: node.Name}); k >= 0 {
+				s.boxes = append(s.boxes, boxProbe{id, k})
+			}
+		}
 		if len(s.opt.Ports) > 0 && !named(s.opt.Ports, []part{{node.Name, place.Local + 1}}) {
 			continue
 		}
@@ -269,7 +281,7 @@ func (s *sampler) due() units.Time {
 // samples, so that a deadlock ends at the same time and with the same counts.
 func (r *runner) sampleTo(limit units.Time) {
 	for {
-		next := min(r.series.due(), r.page.due(), r.watch.due())
+		next := min(r.series.due(), r.page.due(), r.trace.due(), r.watch.due())
 		if r.stopped != "" || next > min(limit, r.Valid.Stop) || next == units.Never || r.Engine.Next() == units.Never {
 			return
 		}
@@ -277,7 +289,7 @@ func (r *runner) sampleTo(limit units.Time) {
 			return
 		}
 		r.advance(next)
-		for _, s := range [...]*sampler{r.series, r.page, r.watch} {
+		for _, s := range [...]*sampler{r.series, r.page, r.trace, r.watch} {
 			if s.due() == next && (r.stopped == "" || r.stopped == quiescent) {
 				s.sample(next)
 			}
@@ -313,6 +325,10 @@ func (s *sampler) sample(now units.Time) {
 			note(p.paused, int64(clock-p.clock))
 			p.clock = clock
 		}
+	}
+	for i := range s.boxes {
+		place := s.Place[s.boxes[i].place]
+		note(s.boxes[i].curve, s.Nets[place.Part].HeldBytes(place.Index))
 	}
 	for i := range s.conns {
 		c := &s.conns[i]
@@ -357,7 +373,7 @@ func (s *sampler) series(end units.Time) *record.Series {
 	s.cutStill()
 	out := s.out
 	out.Curves = nil
-	for _, q := range slices.Concat(record.Quantities[:], []record.Quantity{record.SeriesPaused}) {
+	for _, q := range slices.Concat(record.Quantities[:], []record.Quantity{record.SeriesPaused, record.SeriesBuffer}) {
 		var curves []int
 		for i := range s.out.Curves {
 			if s.out.Curves[i].Quantity == q {
@@ -399,7 +415,7 @@ func (s *sampler) most(q record.Quantity, curves []int, end units.Time) []int {
 // weights returns how much a curve of quantity q says.
 func (s *sampler) weights(q record.Quantity, end units.Time) func(curve int) int64 {
 	switch q {
-	case record.SeriesQueue:
+	case record.SeriesQueue, record.SeriesBuffer:
 		return func(i int) int64 { return s.out.Curves[i].Max() }
 	case record.SeriesPause:
 		return func(i int) int64 { return int64(s.out.Curves[i].Above(s.out.Samples)) }

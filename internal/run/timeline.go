@@ -25,6 +25,18 @@ func (o *Options) timeline() *SeriesOptions {
 		record.SeriesQueue, record.SeriesPaused, record.SeriesRate, record.SeriesWindow, record.SeriesGoodput}}
 }
 
+// traceCurves is how many curves of each quantity a trace has.
+const traceCurves = 64
+
+// trace is what to sample for a timeline in detail; nil: nothing.
+func (o *Options) trace() *SeriesOptions {
+	if !o.Trace {
+		return nil
+	}
+	return &SeriesOptions{Every: timelineEvery, Top: traceCurves, fold: 4 * timelineSamples, Quantities: []record.Quantity{
+		record.SeriesQueue, record.SeriesBuffer, record.SeriesRate, record.SeriesWindow, record.SeriesGoodput}}
+}
+
 // foldFull makes one sample of two when there are as many as wanted, and samples half as often
 // from then on. An odd number leaves no half of a pair.
 func (s *sampler) foldFull() {

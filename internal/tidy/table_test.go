@@ -31,19 +31,20 @@ var restricted = []string{"context", "crypto/rand", "math/rand", "math/rand/v2",
 
 // rules has a row for every package.
 var rules = map[string]rule{
-	"internal/units":   {level: levelBase},
-	"internal/rng":     {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
-	"wire":             {level: levelBase},
-	"internal/catalog": {level: levelBase + 1},
-	"internal/pcie":    {level: levelBase + 1},
-	"internal/lru":     {level: levelBase + 1},
-	"internal/typo":    {level: levelBase},
-	"internal/names":   {level: levelBase},
-	"internal/visible": {level: levelBase, thirdParty: []string{"github.com/rivo/uniseg"}},
-	"internal/files":   {level: levelBase, std: []string{"os", "syscall"}},
-	"internal/mmu":     {level: levelBase + 1},
-	"internal/foreign": {level: levelBase},
-	"internal/tree":    {level: levelBase + 1, thirdParty: []string{"github.com/goccy/go-yaml"}},
+	"internal/units":    {level: levelBase},
+	"internal/rng":      {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
+	"wire":              {level: levelBase},
+	"internal/catalog":  {level: levelBase + 1},
+	"internal/pcie":     {level: levelBase + 1},
+	"internal/lru":      {level: levelBase + 1},
+	"internal/typo":     {level: levelBase},
+	"internal/names":    {level: levelBase},
+	"internal/visible":  {level: levelBase, thirdParty: []string{"github.com/rivo/uniseg"}},
+	"internal/files":    {level: levelBase, std: []string{"os", "syscall"}},
+	"internal/perfetto": {level: levelBase + 1, thirdParty: []string{"google.golang.org/protobuf/encoding/protowire"}},
+	"internal/mmu":      {level: levelBase + 1},
+	"internal/foreign":  {level: levelBase},
+	"internal/tree":     {level: levelBase + 1, thirdParty: []string{"github.com/goccy/go-yaml"}},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
 	"internal/packet":     {level: levelModel},
@@ -91,6 +92,8 @@ var rules = map[string]rule{
 	"internal/batch":    {level: levelRun + 2, std: []string{"context", "sync", "time"}},
 	"internal/rows":     {level: levelRun, std: []string{"sync"}},
 	"internal/report":   {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
+
+	"internal/timeline": {level: levelRun + 2},
 
 	"internal/figure": {level: levelRun + 3, thirdParty: []string{"gonum.org/v1/plot"}},
 	"internal/page":   {level: levelRun + 4},

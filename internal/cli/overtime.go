@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/timeline"
+	"github.com/spf13/cobra"
+)
+
+// Outputs of a run over its time, for programs that show such.
+
+const perfettoText = "write the run moment by moment to `FILE`, a trace for ui.perfetto.dev"
+
+// checkBinary refuses a file of a format that is no text and cannot be written there.
+func checkBinary(flag, path string) error {
+	if path == "-" {
+		return fmt.Errorf("%s -: is no text for standard output; name a file", flag)
+	}
+	return checkFile(flag, path)
+}
+
+// writePerfetto writes the timeline of a run, and says what it leaves out.
+func writePerfetto(c *cobra.Command, file string, r *record.Run, quiet bool) error {
+	var left []string
+	err := files.Write(file, func(w io.Writer) (err error) {
+		left, err = timeline.Write(w, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	sayLeftOut(c, "--perfetto", left, quiet)
+	return nil
+}
+
+// mostLeftOut is how many things that were left out are said.
+const mostLeftOut = 3
+
+// sayLeftOut says what an output leaves out.
+func sayLeftOut(c *cobra.Command, flag string, left []string, quiet bool) {
+	if quiet {
+		return
+	}
+	for i, what := range left {
+		if i == mostLeftOut && len(left) > mostLeftOut+1 {
+			more := many(len(left)-mostLeftOut, "such part", "s")
+			fmt.Fprintf(c.ErrOrStderr(), "hopscope: %s leaves out %s more\n", flag, more)
+			return
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "hopscope: %s leaves out %s\n", flag, what)
+	}
+}

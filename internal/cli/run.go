@@ -309,7 +309,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	var errs []error
 	// What simulated may go, and what outputs of every message leave behind stays small beside
 	// a result of millions.
-	if dir != nil || f.csv != "" || f.ns3Out != "" || f.json != "" {
+	if dir != nil || f.csv != "" || f.ns3Out != "" || f.json != "" || f.perfetto != "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(outputGC))
 		runtime.GC()
 	}

@@ -181,7 +181,11 @@ func compareICRC(have, want uint32) error {
 // Tagged choose the headers. Types, lengths, IP protocol, IPv4 checksum,
 // destination port, pad count and ICRC are computed; the UDP checksum is written
 // as it stands, 0 for none, as RoCEv2 allows. On error b comes back as it was.
-func (f *Frame) Append(b []byte) ([]byte, error) {
+func (f *Frame) Append(b []byte) ([]byte, error) { return f.AppendHead(b, f.Len()) }
+
+// AppendHead is Append for the first most bytes of the packet alone: what lies behind
+// them is neither copied nor checked.
+func (f *Frame) AppendHead(b []byte, most int) ([]byte, error) {
 	if err := f.Transport.check(); err != nil {
 		return b, err
 	}
@@ -199,12 +203,16 @@ func (f *Frame) Append(b []byte) ([]byte, error) {
 	u := f.UDP
 	u.DstPort, u.Length = RoCEv2Port, uint16(datagram)
 	b = u.Append(b)
-	b = f.Transport.append(b)
-	crc, err := ICRC(b[start:])
-	if err != nil {
-		return whole, err
+	end := len(whole) + min(most, f.Len())
+	b = f.Transport.append(b, end-len(b))
+	if most > f.Len()-ICRCLen {
+		crc, err := ICRC(b[start:])
+		if err != nil {
+			return whole, err
+		}
+		b = binary.LittleEndian.AppendUint32(b, crc)
 	}
-	return binary.LittleEndian.AppendUint32(b, crc), nil
+	return b[:end], nil
 }
 
 func (f *Frame) appendEthernet(b []byte) []byte {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// allOpcodes lists the opcodes that the standard gives to RC, UC and UD, and
-// the CNP, with the bytes of their extended headers (IBTA 9.2.1, 9.3).
+// allOpcodes lists the opcodes that the standard gives to RC, UC and UD, the CNP and
+// our probes, with the bytes of their extended headers (IBTA 9.2.1, 9.3).
 func allOpcodes() map[Opcode]int {
-	m := map[Opcode]int{UDSendOnly: 8, UDSendOnlyImm: 12, CNPOpcode: 16, IBCNPOpcode: 0,
+	m := map[Opcode]int{UDSendOnly: 8, UDSendOnlyImm: 12, CNPOpcode: 16, IBCNPOpcode: 0, ProbeOpcode: 16, ProbeAnswerOpcode: 16,
 		RCReadRequest: 16, RCReadRespFirst: 4, RCReadRespMiddle: 0, RCReadRespLast: 4, RCReadRespOnly: 4,
 		RCAcknowledge: 4, RCAtomicAck: 12, RCCmpSwap: 28, RCFetchAdd: 28, RCSendLastInv: 4, RCSendOnlyInv: 4}
 	for op, n := range map[Opcode]int{0: 0, 1: 0, 2: 0, 3: 4, 4: 0, 5: 4, 6: 16, 7: 0, 8: 0, 9: 4, 10: 16, 11: 20} {
@@ -36,8 +36,8 @@ func TestOpcodes(t *testing.T) {
 		if known == strings.HasPrefix(op.String(), "opcode") {
 			t.Errorf("0x%02x is called %q", i, op)
 		}
-		// Those without payload: READ request, acknowledgements, atomics, CNP.
-		if none := i >= 0x11 && i <= 0x14 || i == 0x0c || i == 0x80 || i == 0x81; known && op.HasPayload() == none {
+		// Those without payload: READ request, acknowledgements, atomics, CNP, probes.
+		if none := i >= 0x11 && i <= 0x14 || i == 0x0c || i == 0x80 || i == 0x81 || i>>1 == 0x60; known && op.HasPayload() == none {
 			t.Errorf("%v has payload: %v", op, op.HasPayload())
 		}
 	}
@@ -392,5 +392,33 @@ func BenchmarkDecodeFrame(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		DecodeFrame(data)
+	}
+}
+
+// The head of a packet is what Append writes up to there, whatever its length.
+func TestAppendHead(t *testing.T) {
+	payload := make([]byte, 45)
+	for i := range payload {
+		payload[i] = byte(i + 1)
+	}
+	for _, op := range []Opcode{RCWriteOnlyImm, RCAcknowledge, CNPOpcode, UDSendOnly} {
+		transport := Transport{BTH: BTH{Opcode: op, PKey: DefaultPKey, DestQP: 7, PSN: 9}}
+		if op.HasPayload() {
+			transport.Payload = payload
+		}
+		f := Frame{Tagged: true, IPVersion: 6, Transport: transport}
+		p := InfiniBandPacket{LRH: LRH{LNH: LNHGlobal}, Transport: transport}
+		for name, head := range map[string]func(b []byte, most int) ([]byte, error){"Ethernet": f.AppendHead, "InfiniBand": p.AppendHead} {
+			whole, err := head(nil, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for most := range len(whole) + 3 {
+				got, err := head([]byte("before"), most)
+				if want := append([]byte("before"), whole[:min(most, len(whole))]...); err != nil || !bytes.Equal(got, want) {
+					t.Fatalf("%s, %v, the first %d bytes: %x, %v, want %x", name, op, most, got, err, want)
+				}
+			}
+		}
 	}
 }

@@ -103,7 +103,11 @@ const maxPktLen = 0x7ff * 4
 // LRH.LNH (LNHLocal or LNHGlobal) chooses the headers. Versions, lengths, next
 // header, pad count and both CRCs are computed. On error b comes back as it
 // was.
-func (p *InfiniBandPacket) Append(b []byte) ([]byte, error) {
+func (p *InfiniBandPacket) Append(b []byte) ([]byte, error) { return p.AppendHead(b, p.Len()) }
+
+// AppendHead is Append for the first most bytes of the packet alone: what lies behind
+// them is neither copied nor checked.
+func (p *InfiniBandPacket) AppendHead(b []byte, most int) ([]byte, error) {
 	if err := p.Transport.check(); err != nil {
 		return b, err
 	}
@@ -122,11 +126,15 @@ func (p *InfiniBandPacket) Append(b []byte) ([]byte, error) {
 		g.PayLen, g.NxtHdr = uint16(p.Transport.Len()), NextHeaderBTH
 		b = g.Append(b)
 	}
-	b = p.Transport.append(b)
-	crc, err := ICRCInfiniBand(b[start:])
-	if err != nil {
-		return whole, err
+	end := start + min(most, p.Len())
+	b = p.Transport.append(b, end-len(b))
+	if most > p.Len()-VCRCLen-ICRCLen {
+		crc, err := ICRCInfiniBand(b[start:])
+		if err != nil {
+			return whole, err
+		}
+		b = binary.LittleEndian.AppendUint32(b, crc)
+		b = binary.LittleEndian.AppendUint16(b, VCRC(b[start:]))
 	}
-	b = binary.LittleEndian.AppendUint32(b, crc)
-	return binary.LittleEndian.AppendUint16(b, VCRC(b[start:])), nil
+	return b[:end], nil
 }

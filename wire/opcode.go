@@ -61,6 +61,13 @@ const (
 // ends with its BTH (annex A10; so the Linux driver hfi1 sends it).
 const IBCNPOpcode Opcode = 0x80
 
+// Opcodes of probes of the round trip, among those that IBTA leaves to manufacturers: of as many bytes as
+// a CNP.
+const (
+	ProbeOpcode       Opcode = 0xc0
+	ProbeAnswerOpcode Opcode = 0xc1
+)
+
 // Ext is a set of extended transport headers.
 type Ext uint8
 
@@ -73,7 +80,7 @@ const (
 	ExtAtomicAckETH
 	ExtImmDt
 	ExtIETH
-	ExtCNP // the reserved bytes of a CNP
+	ExtCNP // the reserved bytes of a CNP or a probe
 )
 
 // opcodeInfo is a row of the table of opcodes in IBTA 9.2.1.
@@ -125,10 +132,13 @@ var opcodes = [256]opcodeInfo{
 	UDSendOnlyImm: {"UD SEND Only with Immediate", ExtDETH | ExtImmDt, true},
 	CNPOpcode:     {"CNP", ExtCNP, false},
 	IBCNPOpcode:   {"CNP (InfiniBand)", 0, false},
+
+	ProbeOpcode:       {"probe", ExtCNP, false},
+	ProbeAnswerOpcode: {"answer to a probe", ExtCNP, false},
 }
 
-// Known reports whether this package knows the opcode's headers: RC, UC, UD
-// and CNP.
+// Known reports whether this package knows the opcode's headers: RC, UC, UD,
+// CNPs and probes.
 func (o Opcode) Known() bool { return opcodes[o].name != "" }
 
 // Ext is the set of extended transport headers that follow the BTH.

@@ -76,7 +76,10 @@ func (t *Transport) decodeHeaders(b []byte) (rest []byte, err error) {
 		t.IETH, rest, err = ParseIETH(rest)
 	}
 	if ext&ExtCNP != 0 && err == nil {
-		_, rest, err = ParseCNP(b)
+		if len(b) < CNPLen {
+			return rest, truncated(t.BTH.Opcode.String(), CNPLen, b)
+		}
+		rest = b[CNPLen:]
 	}
 	return rest, err
 }
@@ -101,9 +104,9 @@ func (t *Transport) check() error {
 	return nil
 }
 
-// append writes from BTH to padding: all but the ICRC. The pad count follows
-// from the payload.
-func (t *Transport) append(b []byte) []byte {
+// append writes from BTH to padding: all but the ICRC, and no more payload and padding than
+// room, in bytes, has place for behind the headers. The pad count follows from the payload.
+func (t *Transport) append(b []byte, room int) []byte {
 	h, ext := t.BTH, t.BTH.Opcode.Ext()
 	h.PadCnt = uint8(padding(len(t.Payload)))
 	b = h.Append(b)
@@ -131,6 +134,7 @@ func (t *Transport) append(b []byte) []byte {
 	if ext&ExtCNP != 0 {
 		b = append(b, make([]byte, cnpReserved)...)
 	}
-	b = append(b, t.Payload...)
-	return append(b, make([]byte, h.PadCnt)...)
+	room = max(0, room-t.BTH.Opcode.HeaderLen())
+	b = append(b, t.Payload[:min(room, len(t.Payload))]...)
+	return append(b, make([]byte, min(int(h.PadCnt), max(0, room-len(t.Payload))))...)
 }

@@ -36,6 +36,7 @@ type runFlags struct {
 	counters       string
 	perfetto       string
 	series         seriesFlags
+	pcap           pcapFlags
 	pictures       pictures
 	seed           uint64
 	seeds          int
@@ -54,6 +55,7 @@ func newRun(p Pipeline) *cobra.Command {
 			"  hopscope run incast-4to1 --mechanisms --explain slowest\n" +
 			"  hopscope run my.yaml --out results && hopscope report results\n" +
 			"  hopscope run incast-4to1 --series queue,rate --every 1us --series-out series\n" +
+			"  hopscope run lossy-incast --pcap lossy.pcapng --pcap-ports sw:17,h0\n" +
 			"  hopscope run --ns3 mix/config.txt --ns3-out mix\n" +
 			"  hopscope run --topo net.topo --cm load.cm",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -80,6 +82,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.ncclOut, "nccl-out", "", "write the collectives to `FILE` as nccl-tests prints them (-: to standard output as well)")
 	flags.StringVar(&f.perfetto, "perfetto", "", perfettoText)
 	f.series.add(flags)
+	f.pcap.add(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
@@ -97,6 +100,11 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if dir != nil {
 		defer dir.Close()
 	}
+	capture, err := f.pcap.begin(c, f.quiet, &opt)
+	if err != nil {
+		return err
+	}
+	defer capture.discard()
 	watchHeap()
 	stderr := c.ErrOrStderr()
 	meter := newMeter(stderr, f.quiet)
@@ -112,7 +120,7 @@ func runScenario(c *cobra.Command, args []string, f runFlags, p Pipeline) error 
 	if r == nil {
 		return noRun(ctx, err)
 	}
-	if e := f.write(c, r, v, opt, dir); e != nil && err == nil {
+	if e := errors.Join(failure(capture.finish()), f.write(c, r, v, opt, dir)); e != nil && err == nil {
 		err = e
 	}
 	return outcome(ctx, r, err)
@@ -198,7 +206,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, err
 	}
 	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "counters", "nccl-out", "perfetto",
-		"series-out"} {
+		"series-out", "pcap"} {
 		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
 			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
 		}
@@ -223,6 +231,9 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, err
 	}
 	if err := checkBinary("--perfetto", f.perfetto); err != nil {
+		return nil, err
+	}
+	if err := checkFile("--pcap", f.pcap.file); err != nil {
 		return nil, err
 	}
 	for _, d := range f.directories() {
@@ -263,7 +274,7 @@ func (f *runFlags) directories() []output {
 // outFiles are the flags that name files.
 func (f *runFlags) outFiles() []output {
 	return []output{{"--json", f.json, nil}, {"--html", f.pictures.html, nil}, {"--nccl-out", f.ncclOut, nil},
-		{"--perfetto", f.perfetto, nil}}
+		{"--perfetto", f.perfetto, nil}, {"--pcap", f.pcap.file, nil}}
 }
 
 // sameFile reports whether both paths name one existing file.
@@ -353,7 +364,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		errs = append(errs, f.writeJSON(c, r, opt.Workers))
 	}
 	var printed error
-	if f.json != "-" && f.pictures.html != "-" {
+	if f.json != "-" && f.pictures.html != "-" && f.pcap.file != "-" {
 		printed = f.details.print(c, r, f.verbose, f.quiet)
 	}
 	if err := errors.Join(errs...); err != nil {

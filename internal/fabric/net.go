@@ -70,6 +70,7 @@ type Net struct {
 	lossesOf   map[uint32]*flowLosses // by flowBit; looked up, never iterated
 	trace      *pauseTrace            // nil: pauses are counted but not listed
 	timeline   *timeline              // nil: likewise what a timeline shows
+	taps       *taps                  // nil: nothing is looked at
 }
 
 // Host is a network card as the fabric sees it: it takes frames that arrive
@@ -135,10 +136,11 @@ type Port struct {
 	direct      bool  // frames may go straight through: see plainCredited
 	jittered    bool  // see Net.jitters
 	stormed     uint8 // classes whose pauses the switch's watchdog has it ignore
+	tapped      bool  // see Net.Tap
 	id          uint32
 	peerCell    uint32
 	overhead    uint16   // see wire.Profile
-	_           [14]byte // to two cache lines
+	_           [13]byte // to two cache lines
 }
 
 // noWake stands for no pending wake-up.
@@ -303,6 +305,9 @@ func (n *Net) arrive(now units.Time, i int, slot uint32) {
 		n.part.Free(slot)
 		return
 	}
+	if p.tapped {
+		n.tap(now, p, pk, false)
+	}
 	if p.direct && n.plainCredited(now, i, p, pk, slot) {
 		return
 	}
@@ -324,12 +329,16 @@ func (n *Net) arriveLink(now units.Time, i int, p *Port, pk *packet.Packet, slot
 	if !repeat {
 		n.fingerprint += arrivalHash(now, p.id, pk.Frame)
 	}
-	switch {
-	case p.impaired && n.lost(now, i, pk):
+	if p.impaired && n.lost(now, i, pk) {
 		n.part.Free(slot)
-	case pk.Kind == packet.Credit:
+		return
+	}
+	if p.tapped {
+		n.tap(now, p, pk, false)
+	}
+	if pk.Kind == packet.Credit {
 		n.receiveCredit(now, i, slot)
-	default:
+	} else {
 		n.receivePause(now, i, slot)
 	}
 }
@@ -428,6 +437,9 @@ func (n *Net) transmit(now units.Time, i int, p *Port, slot uint32) {
 	p.startAt = now
 	p.freeAt = now + tx
 	p.lastClass = pk.Class
+	if p.tapped {
+		n.tap(now, p, pk, true)
+	}
 	if p.node < 0 {
 		if p.lastControl = !pk.Kind.CarriesData(); p.lastControl {
 			n.cold[i].bookControl(tx, p.shut)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Set is a group of files of one directory that get their names together. Each is
@@ -342,11 +341,7 @@ func fillBuffered(f *os.File, fill func(io.Writer) error) error {
 
 // writeThrough lets fill write into whatever path names.
 func writeThrough(path string, fill func(io.Writer) error) error {
-	// Opening a FIFO waits for its reader, and no signal ends that: without one it fails here.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, newFileMode)
-	if errors.Is(err, syscall.ENXIO) {
-		return &fs.PathError{Op: "open", Path: path, Err: errors.New("nobody reads from it")}
-	}
+	f, err := openThrough(path)
 	if err != nil {
 		return err
 	}

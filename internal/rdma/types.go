@@ -317,8 +317,8 @@ const (
 	OpCNP            = uint8(wire.CNPOpcode)
 	OpIBCNP          = uint8(wire.IBCNPOpcode)
 
-	// Of probes of the round trip, among those that IBTA leaves to manufacturers.
-	OpProbe, OpProbeAnswer = uint8(0xc0), uint8(0xc1)
+	OpProbe       = uint8(wire.ProbeOpcode)
+	OpProbeAnswer = uint8(wire.ProbeAnswerOpcode)
 )
 
 // AETH syndromes that this package sends.

@@ -83,6 +83,8 @@ func kind(op wire.Opcode) packet.Kind {
 		return packet.Ack
 	case wire.CNPOpcode, wire.IBCNPOpcode:
 		return packet.CNP
+	case wire.ProbeOpcode, wire.ProbeAnswerOpcode:
+		return packet.Probe
 	}
 	return packet.Data
 }

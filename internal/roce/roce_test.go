@@ -101,8 +101,8 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	if opcodes != 23+12+2+1 {
-		t.Errorf("%d opcodes, want those of RC, UC, UD and CNP", opcodes)
+	if opcodes != 23+12+2+1+2 {
+		t.Errorf("%d opcodes, want those of RC, UC, UD, CNP and probes", opcodes)
 	}
 }
 

@@ -45,6 +45,7 @@ type Options struct {
 	Timeline    bool           // take the samples that a page shows
 	Trace       bool           // list what a timeline in detail shows, and take its samples
 	Watch       *SeriesOptions // samples that are shown as they are taken; nil: none
+	Capture     *Capture       // frames that are written as they pass; nil: none
 	alone       bool           // it is run for what a message takes alone
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
@@ -82,6 +83,9 @@ func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err
 			if err := opt.Check(v); err != nil {
 				return nil, err
 			}
+		}
+		if err := opt.Capture.begin(v); err != nil {
+			return nil, err
 		}
 		w, err := build.New(v, build.Options{Workers: opt.Workers, Partitions: opt.Partitions})
 		if err != nil {
@@ -225,6 +229,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 	if r.trace = r.newSampler(opt.trace()); r.trace != nil {
 		r.StartTrace()
 	}
+	r.tap()
 	started := time.Now()
 	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid
@@ -305,6 +310,7 @@ func (r *runner) advance(limit units.Time) {
 		stuck, vain := false, false
 		r.Engine.Run(min(bound, r.verdict), max(1, r.opt.Workers), func(upTo units.Time) bool {
 			r.cut = upTo
+			r.writeTapped()
 			r.progress(upTo)
 			stuck = r.stuck()
 			vain = r.suspect(upTo)
@@ -413,6 +419,7 @@ func (r *runner) resolve(bound units.Time) bool {
 	until := last + r.grace() + 1
 	r.Engine.Run(min(bound, until), 1, func(upTo units.Time) bool {
 		r.cut = upTo
+		r.writeTapped()
 		return r.ctx.Err() == nil && r.lastMove() == last
 	})
 	switch {

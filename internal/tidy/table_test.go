@@ -78,6 +78,7 @@ var rules = map[string]rule{
 	"internal/build":    {level: levelScenario + 1},
 	"internal/account":  {level: levelScenario + 2},
 	"internal/ideal":    {level: levelScenario + 2},
+	"internal/capture":  {level: levelScenario + 2, thirdParty: []string{"github.com/gopacket/gopacket"}, std: []string{"time"}},
 
 	"internal/run":      {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics":  {level: levelRun, std: []string{"sync"}},

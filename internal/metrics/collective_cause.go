@@ -102,7 +102,7 @@ func (x *index) ownCause(f *record.Message) (most *Dominant) {
 		}
 		own += t.time
 		if s := (spell{of: f, number: t.number, time: t.time}); !k.line {
-			x.book(s, x.causeOf(s))
+			x.bookCause(s, k.stage)
 		}
 	}
 	for i := range x.causes {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -154,13 +155,6 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 			return dominating
 		}
 	}
-	if milli < least && (dominating != nil || share(d.slowest, j.defects.latest) < defectSlowest) {
-		return dominating
-	}
-	// Other defects may be why the port is full; these two are causes beside it, and the larger is told.
-	if (d.kind == catalog.VerdictFailure || d.kind == catalog.VerdictReceiver) && dominating != nil && milli < dominating.Cause.Milli {
-		return dominating
-	}
 	first := d.at[0].port
 	v := &Verdict{Kind: d.kind, Messages: d.of, Of: j.of, Cause: atPort(first)}
 	v.Cause.Milli = milli
@@ -168,8 +162,29 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	if milli < defectTells {
 		went = fmt.Sprintf("%.0f %% of the slowest message's time", float64(share(d.slowest, j.defects.latest))/10)
 	}
+	// Other defects may be why the port is full; these two are causes beside it, and the larger is told.
+	broken := d.kind == catalog.VerdictFailure || d.kind == catalog.VerdictReceiver
+	if dominating != nil && broken && milli < dominating.Cause.Milli ||
+		milli < least && (dominating != nil || share(d.slowest, j.defects.latest) < defectSlowest) {
+		if dominating != nil && milli >= defectTells {
+			dominating.Text += "; " + x.besides(dominating, v, &d, &j.defects) + ": " + went + " went to that"
+		}
+		return dominating
+	}
 	v.Text = x.sayDefect(v, &d, &j.defects) + ": " + went + " went to that"
+	if d.kind == catalog.VerdictFailure {
+		v.Text += x.after()
+	}
 	return v
+}
+
+// besides tells of a defect beside what dominates, whose words may have named a link that failed.
+func (x *index) besides(dominating, v *Verdict, d *defect, all *defects) string {
+	said := x.sayDefect(v, d, all)
+	if d.kind == catalog.VerdictFailure && strings.Contains(dominating.Text, x.nameOf(&v.Cause)) {
+		return "and to what the failure itself held up"
+	}
+	return "besides, " + said
 }
 
 // portTo is a port by which queue pairs send to a host; nil: there is none.

@@ -40,7 +40,7 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 		switch {
 		case waiting && !s.behind && k.stage.Is(catalog.Sent):
 		case s.behind || !k.line:
-			x.book(s, x.causeOf(s))
+			x.bookCause(s, k.stage)
 		default:
 			if inherent += s.time; s.time > way.time {
 				way = s
@@ -48,7 +48,7 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 		}
 	}
 	if way.time > 0 {
-		x.book(way, x.causeOf(way))
+		x.bookCause(way, x.stages.known[way.number].stage)
 	}
 	best := x.strongest(f.Life(), inherent)
 	if best == nil {
@@ -57,9 +57,20 @@ func (x *index) dominant(f *record.Message, waiting bool) Dominant {
 	return x.told(f, best, waiting)
 }
 
-// book adds a spell to the others of its cause. What is inherent stands for itself, stage by stage.
-func (x *index) book(s spell, cause Cause) {
-	stage := x.stages.known[s.number].stage
+// bookCause adds a spell to the others of its cause, and what of it packets waited that were sent again to that of
+// the loss; but what fails for a while takes no longer for those.
+func (x *index) bookCause(s spell, stage catalog.Stage) {
+	cause := x.causeOf(s)
+	if cause.Kind != catalog.CauseFault && cause.Kind != catalog.CauseFailure {
+		if again, ok := x.again(&s); ok {
+			x.book(again, stage, x.causeOf(again))
+		}
+	}
+	x.book(s, stage, cause)
+}
+
+// book adds a spell in a stage to the others of its cause. What is inherent stands for itself, stage by stage.
+func (x *index) book(s spell, stage catalog.Stage, cause Cause) {
 	if s.behind {
 		stage = catalog.StageEarlierWork.On(stage.Leg())
 	}
@@ -80,6 +91,39 @@ func (x *index) book(s spell, cause Cause) {
 	}
 	x.causes[n].Cause.Why = max(x.causes[n].Cause.Why, cause.Why)
 	x.causes[n].add(stage, s)
+}
+
+// waitsToSend are the stages in which a queue pair has something to send and may not.
+var waitsToSend = [...]catalog.Stage{
+	catalog.StageRate, catalog.StageWindow, catalog.StageBitmap, catalog.StagePaused, catalog.StageCredits,
+	catalog.StageOther,
+}
+
+// again takes out of a spell, in which a queue pair might not send, what it waited with packets that it had sent
+// before: of that time it is as much as of the time on the wire. It stands as a spell of resending, whose cause is
+// that of the loss. false: nothing of it was sent again.
+func (x *index) again(s *spell) (again spell, ok bool) {
+	k := x.stages.known[s.number]
+	if !k.own || !slices.Contains(waitsToSend[:], k.base) {
+		return spell{}, false
+	}
+	sent, resent := units.Time(0), units.Time(0)
+	again = spell{of: s.of, behind: s.behind}
+	for _, t := range x.stages.read(s.of.Account) {
+		switch o := &x.stages.known[t.number]; {
+		case o.stage.Leg() != k.stage.Leg():
+		case o.base == catalog.StageSending:
+			sent += t.time
+		case o.base == catalog.StageResending:
+			resent, again.number = resent+t.time, t.number
+		}
+	}
+	if resent == 0 {
+		return spell{}, false
+	}
+	again.time = units.Time(mulDiv(int64(s.time), int64(resent), int64(sent+resent)))
+	s.time -= again.time
+	return again, again.time > 0
 }
 
 // strongest is the cause that took most of a time, of which so much is inherent; the first of those that
@@ -117,6 +161,10 @@ func (x *index) told(f *record.Message, strongest *Dominant, waiting bool) Domin
 	slices.SortStableFunc(best.Parts, func(a, b Part) int { return cmp.Compare(b.TimePS, a.TimePS) })
 	if best.Stage = best.Parts[0].Stage; best.Stage.Base() == catalog.StageEarlierWork && best.Stage != k.stage {
 		best.How = "earlier messages of " + qpActor(x.packetsOf(f, k)) + " were not sent yet: " + best.How
+	}
+	waits := func(p Part) bool { return slices.Contains(waitsToSend[:], p.Stage.Base()) }
+	if k.base == catalog.StageResending && slices.ContainsFunc(best.Parts, waits) {
+		best.How += "; what was sent again had to wait for its turn again"
 	}
 	if x.thorough && !x.single && best.Cause.Then == nil {
 		best.How += x.inSeries(f, &best.Cause, best.TimePS, k.base)

@@ -86,7 +86,23 @@ func (x *index) sayFailure(f *record.Failure) string {
 	case f.LostFrom != "":
 		with = " for what " + f.LostFrom + " sends"
 	}
-	return fmt.Sprintf("the link %s failed%s at %s, %s", f.Link, with, FormatTime(f.DownPS-x.r.FirstPost()), failureSteps(&told, until))
+	return fmt.Sprintf("the link %s failed%s%s at %s, %s", f.Link, with, x.timesUpTo(f),
+		FormatTime(f.DownPS-x.r.FirstPost()), failureSteps(&told, until))
+}
+
+// timesUpTo counts the failures of a link in the time that is asked about of which one is the last, in words that
+// follow "failed"; "": it is the only one.
+func (x *index) timesUpTo(last *record.Failure) string {
+	n := 0
+	for i := range x.r.Failures {
+		if f := &x.r.Failures[i]; f.Link == last.Link && f.DownPS <= last.DownPS && (f.UpPS == 0 || f.UpPS > x.known.from) {
+			n++
+		}
+	}
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" %d times, the last", n)
 }
 
 // sayFailed names the switch that failed, if all links did with it that took time of messages, or the link that

@@ -164,55 +164,19 @@ func (x *index) sayPaused(port record.PortID, f *record.Message, q *record.QP) (
 	return x.orFailed(cause, how+", because "+because, f)
 }
 
-// orFailed blames the link in place of a port, if the port sends onto one that failed and
-// something of the message was lost: what held it there is that.
+// orFailed blames the link in place of a port that was held, if it sends onto one that failed and something of
+// the message was lost: credits and ends of pauses were, too. A port that was not held sends onto a link that
+// failed as fast as ever.
 func (x *index) orFailed(cause Cause, how string, f *record.Message) (Cause, string) {
 	if cause.Kind != catalog.CausePort {
 		return cause, how
 	}
 	failure := x.failureAt(cause.Place.PortID(), f)
-	if failure == nil || !repeats(f.Account.Stages()) {
+	p := x.ports[portClass{cause.Place.PortID(), int(cause.Place.Class)}]
+	if failure == nil || p == nil || x.paused(p) == 0 || !repeats(f.Account.Stages()) {
 		return x.orMoved(cause, how, f)
 	}
 	return failed(failure), how + "; " + x.sayFailure(failure)
-}
-
-// orMoved blames a failure in place of a port that is overfed only for what new tables moved there: by the
-// ways as they were at the start no more came to it, or to the port that a packet would have taken, than it
-// sends.
-func (x *index) orMoved(cause Cause, how string, f *record.Message) (Cause, string) {
-	k, ok := x.sender(f)
-	if len(x.r.Failures) == 0 || cause.Kind != catalog.CausePort || !ok {
-		return cause, how
-	}
-	at := cause.Place.PortID()
-	failure := cmp.Or(x.failureOn(&x.r.QPs[k], f), x.failedBefore(f))
-	if failure == nil || failure.Silent || failure.NoticedPS < 0 || !x.moved(at.Node, f) {
-		return cause, how
-	}
-	before := at
-	for _, h := range x.r.QPs[k].Limits.Path {
-		if h.Port.Node == at.Node {
-			before = h.Port
-		}
-	}
-	p := x.ports[portClass{before, int(cause.Place.Class)}]
-	if p == nil {
-		return cause, how
-	}
-	if _, rate := x.feeds(p); rate > p.RateBps {
-		return cause, how
-	}
-	how += ", to which new tables sent what another way took; " + x.sayFailure(failure)
-	return failed(failure), how
-}
-
-// moved reports whether new tables had a switch send packets another way in a message's time.
-func (x *index) moved(node string, f *record.Message) bool {
-	end := f.StartPS + f.Life()
-	return x.r.Evidence != nil && slices.ContainsFunc(x.r.Evidence.Detours, func(d record.Detour) bool {
-		return d.Node == node && d.By == catalog.NoMechanism && d.Packets.First <= end && d.Packets.Last >= f.StartPS
-	})
 }
 
 // sayRoot tells what ended a walk over held ports; there is no cause when the record does

@@ -235,11 +235,7 @@ func (x *index) pass(v *Verdict, top *judgement, trees []PauseTree) {
 		}
 	case catalog.CauseFailure:
 		v.Kind = catalog.VerdictFailure
-		v.Text = fmt.Sprintf("%s failed%s: %s went to that", where, x.outages(v.Cause.Place), share)
-		if k := slices.IndexFunc(x.r.Loops, func(l record.Loop) bool { return l.Expired > 0 }); k >= 0 {
-			l := &x.r.Loops[k]
-			v.Text += fmt.Sprintf("; packets %s, and %s ended their TTL", SayLoop(l), plural(l.Expired, "frame"))
-		}
+		v.Text = fmt.Sprintf("%s failed%s: %s went to that%s", where, x.outages(v.Cause.Place), share, x.after())
 	}
 }
 
@@ -406,9 +402,9 @@ func (x *index) passPort(v *Verdict, where, share string) {
 		return
 	}
 	who := plural(int64(n), "sender") + " share it" + x.sharedBehind(v, p)
-	switch {
-	case x.movedTo(p.Node):
-		who = "new tables led there what another way took"
+	switch moved := x.movedTo(p); {
+	case moved != nil:
+		who = fmt.Sprintf("%s failed%s, and new tables led there what took another way", moved.Link, x.outages(moved.Link))
 	case n < 2:
 		who = "one sender fills it"
 	}
@@ -433,13 +429,6 @@ func (x *index) passPort(v *Verdict, where, share string) {
 	v.Kind = catalog.VerdictPort
 	v.Text = fmt.Sprintf("more came to %s than it sends to %s: %s, it sends %s of the time, and %s went to that",
 		where, p.Peer.Node, who, percent(p.Utilisation), share)
-}
-
-// movedTo reports whether new tables had a switch send packets another way in the run.
-func (x *index) movedTo(node string) bool {
-	return x.r.Evidence != nil && slices.ContainsFunc(x.r.Evidence.Detours, func(d record.Detour) bool {
-		return d.Node == node && d.By == catalog.NoMechanism && d.Packets.Count > 0
-	})
 }
 
 // percent is a share in words: small ones are not none.
@@ -469,9 +458,9 @@ func singular(n int) string {
 	return ""
 }
 
-// unused lists the ports beside p, from switch to switch, that nobody takes in its class and that lead to
-// the same places: from whose far ends it is as far to all hosts that p's data go to. Those whose link
-// failed are none.
+// unused lists the ports beside p, from switch to switch, that nobody takes in its class, that carried hardly
+// any data beside what p did, and that lead to the same places: from whose far ends it is as far to all hosts
+// that p's data go to. Those whose link failed are none.
 func (x *index) unused(p *record.Port) (out []record.PortID) {
 	e := x.r.Evidence
 	if e == nil || len(e.Far) < len(e.Ports) || x.hosts[p.Node] || x.hosts[p.Peer.Node] {
@@ -482,7 +471,8 @@ func (x *index) unused(p *record.Port) (out []record.PortID) {
 	for i := range e.Ports {
 		o, far := e.Ports[i], e.Ports[e.Far[i]].Node
 		neighbours[o.Node] = append(neighbours[o.Node], far)
-		if o.Node == p.Node && o != p.ID() && !x.hosts[far] && len(x.class(x.out(o), p.Class)) == 0 && x.failureAt(o, nil) == nil {
+		if o.Node == p.Node && o != p.ID() && !x.hosts[far] && len(x.class(x.out(o), p.Class)) == 0 &&
+			x.failureAt(o, nil) == nil && !x.shares(o, p) {
 			beside = append(beside, uint32(i))
 		}
 	}
@@ -494,6 +484,12 @@ func (x *index) unused(p *record.Port) (out []record.PortID) {
 		out = append(out, e.Ports[i])
 	}
 	return out
+}
+
+// shares reports whether a port carried at least a tenth of the data that another did in its class.
+func (x *index) shares(o record.PortID, p *record.Port) bool {
+	beside := x.ports[portClass{o, p.Class}]
+	return beside != nil && carried(beside) > 0 && 10*carried(beside) >= carried(p)
 }
 
 // mostReached is how many hosts are looked at that a port's data go to.

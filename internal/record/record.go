@@ -4,6 +4,8 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -397,6 +399,16 @@ type Loop struct {
 	ToPS   units.Time `json:"to_ps"`   // when it was over; -1: not before the run ended
 	// Expired are the frames that ended their TTL at the switches of the loop.
 	Expired int64 `json:"expired"`
+}
+
+// Beside names the switches of a loop that come behind one of its own and before it; "": it has no such one.
+func (l *Loop) Beside(node string) (after, before string) {
+	n := len(l.Nodes)
+	k := slices.Index(l.Nodes, node)
+	if k < 0 {
+		return "", ""
+	}
+	return l.Nodes[(k+1)%n], l.Nodes[(k+n-1)%n]
 }
 
 // Fault is something that went wrong with the card of a host for a while.

@@ -67,17 +67,41 @@ func (x *looper) change(tables []Tables) {
 	for _, t := range tables { // a new loop passes a switch that has changed
 		for _, ep := range x.ends {
 			seen := make([]bool, len(x.g.Nodes))
-			nodes := x.back(t.Node, t.Node, ep, seen)
-			if nodes == nil {
-				continue
-			}
-			first := slices.Index(nodes, slices.Min(nodes))
-			nodes = append(slices.Clone(nodes[first:]), nodes[:first]...)
-			if !slices.ContainsFunc(x.open, func(l Loop) bool { return slices.Equal(l.Nodes, nodes) }) {
-				x.open = append(x.open, Loop{Nodes: nodes, Endpoint: ep, From: at, To: units.Never})
+			for _, p := range x.now[t.Node].Of(ep) {
+				x.add(x.from(t.Node, p, ep, seen), ep, at)
 			}
 		}
 	}
+}
+
+// add notes a loop that is not open yet.
+func (x *looper) add(nodes []int, ep int, at units.Time) {
+	if nodes == nil {
+		return
+	}
+	first := slices.Index(nodes, slices.Min(nodes))
+	nodes = append(slices.Clone(nodes[first:]), nodes[:first]...)
+	if !slices.ContainsFunc(x.open, func(l Loop) bool { return slices.Equal(l.Nodes, nodes) }) {
+		x.open = append(x.open, Loop{Nodes: nodes, Endpoint: ep, From: at, To: units.Never})
+	}
+}
+
+// from is a loop that begins with one of the ports of a switch; nil: none does. What it passes is no longer seen,
+// as loops by other ports may pass that as well.
+func (x *looper) from(node int, port uint16, ep int, seen []bool) []int {
+	seen[node] = true
+	next := x.g.Nodes[node].Ports[port].Peer
+	if x.g.Nodes[next].Kind != Switch || seen[next] {
+		return nil
+	}
+	rest := x.back(next, node, ep, seen)
+	if rest == nil {
+		return nil
+	}
+	for _, n := range rest {
+		seen[n] = false
+	}
+	return append([]int{node}, rest...)
 }
 
 // holds reports whether packets still go round a loop.

@@ -317,7 +317,7 @@ func (b *builder) describePort(s *fabric.PortSpec, node, local int) {
 		s.PeerLatency = b.v.Switches[end.Peer].Latency
 		s.PeerCut = b.v.Switches[end.Peer].CutThrough
 	}
-	s.Noise = b.noise(node, end.Peer, link)
+	s.Noise = b.noise(node, end.Peer)
 	s.PeerCredit, s.Lifetimes = b.portParams(end.Peer, end.PeerPort).Credit, b.lifetimes
 	if b.g.Nodes[node].Kind == topology.Switch {
 		s.Params = &b.v.Switches[node].Ports[local]

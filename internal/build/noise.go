@@ -7,16 +7,14 @@ import (
 	"github.com/hopscope/hopscope/internal/topology"
 )
 
-// noise is what the times of frames vary by that a node sends to peer. Where a link fails,
-// what is lost is told from when a frame arrives (fabric.impairment), so that the pipeline
-// behind such a link keeps its time.
-func (b *builder) noise(node, peer int, link *topology.Link) fabric.Noise {
+// noise is what the times of frames vary by that a node sends to peer.
+func (b *builder) noise(node, peer int) fabric.Noise {
 	v := &b.v.Noise
 	n := fabric.Noise{Slow: b.clock(node)}
 	if b.g.Nodes[node].Kind == topology.Host {
 		n.Dispatch = v.Card
 	}
-	if b.g.Nodes[peer].Kind == topology.Switch && len(link.Outages) == 0 {
+	if b.g.Nodes[peer].Kind == topology.Switch {
 		n.Pipeline = b.v.NoiseAt(peer).Pipeline
 	}
 	return n

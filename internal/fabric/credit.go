@@ -269,7 +269,7 @@ func (n *Net) leaveInput(now units.Time, sw *swtch, i int, c uint8, pk *packet.P
 
 // tellLater makes sure that the peer of port i hears of a change within 65,536
 // symbol times. A link that may lose flow-control packets repeats them from its
-// first change on, for ever: that keeps no run alive.
+// first change on (one that fails: from then on), for ever: that keeps no run alive.
 func (n *Net) tellLater(now units.Time, i int) {
 	p := &n.ports[i]
 	if p.armed {
@@ -277,7 +277,14 @@ func (n *Net) tellLater(now units.Time, i int) {
 	}
 	p.armed = true
 	n.creditTimer(now, i, creditNews, 0)
-	if k := &n.cold[i]; p.impaired && !k.repeating {
+	if p.impaired && n.cold[i].impair.loses() {
+		n.repeatCredits(now, i)
+	}
+}
+
+// repeatCredits has port i repeat its flow-control packets from now on.
+func (n *Net) repeatCredits(now units.Time, i int) {
+	if k := &n.cold[i]; !k.repeating {
 		k.repeating = true
 		n.creditTimer(now, i, creditRepeat, sim.Background)
 	}
@@ -364,8 +371,9 @@ func (n *Net) creditGone(pk *packet.Packet) {
 	}
 }
 
-// releaseDown lets what waits at a port whose link has gone down go, to be lost.
+// releaseDown lets what waits at a port whose link has gone down go, to be lost, as flow-control packets are.
 func (n *Net) releaseDown(now units.Time, i int) {
+	n.repeatCredits(now, i)
 	if n.reopen(now, i) {
 		n.kick(now, i)
 	}

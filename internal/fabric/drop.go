@@ -82,7 +82,9 @@ type impairment struct {
 	fec    *correction // nil: none
 	every  int
 	seen   int
-	late   units.Time // pipeline of the switch that notices: an arrival comes that much after the last bit
+	// late is the pipeline of the switch that notices: an arrival comes that much after the last bit. By what noise
+	// adds to it a frame counts as longer on the link.
+	late units.Time
 
 	outages []Outage
 	first   int          // those before are over for everything that is still to arrive
@@ -90,6 +92,9 @@ type impairment struct {
 	known   bool         // the node knows that the link is down
 	lost    []record.Act // of each outage, in bytes
 }
+
+// loses reports whether the link may lose frames while it is up.
+func (im *impairment) loses() bool { return im.loss > 0 || im.ber > 0 || im.every > 0 }
 
 // down reports whether what was on the link at an instant not before since is lost by
 // an outage. since never goes back.

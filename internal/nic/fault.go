@@ -109,6 +109,17 @@ func (h *Host) drainedAt(t units.Time, rate units.Rate, size units.Bytes) units.
 	}
 }
 
+// soundAt reports whether a frame that has come in by port i finds a card that takes it at once, as one does that
+// has no faults: nothing waits, and none is at hand.
+func (h *Host) soundAt(now units.Time, i int) bool {
+	rx := &h.ports[i].rx
+	if h.path != nil || rx.DrainRate > 0 || rx.queue.head != 0 {
+		return false
+	}
+	r, _ := h.takes(now, 0)
+	return r == unlimited
+}
+
 // unlimited is the rate of a host that keeps up.
 const unlimited = units.Rate(1<<63 - 1)
 

@@ -432,7 +432,7 @@ func (h *Host) arm(now units.Time, q uint32) {
 func (h *Host) receive(now units.Time, i int, slot uint32) {
 	p := &h.ports[i]
 	switch {
-	case !p.rx.used:
+	case !p.rx.used || h.soundAt(now, i):
 	case h.path != nil:
 		h.land(now, i, slot)
 		return

@@ -98,3 +98,34 @@ func TestFaultIsNamed(t *testing.T) {
 		t.Errorf("faults %+v", f)
 	}
 }
+
+// TestFaultAfterTheEnd: what would go wrong after the last message has ended leaves the run as it is, to the last
+// arrival, on any number of partitions; the same within it does not.
+func TestFaultAfterTheEnd(t *testing.T) {
+	const text = `
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 3, link: 100Gbps}}
+workload: [permutation: {size: 1MB}, incast: {from: [h1, h2, h3], to: h5, size: 500KB}]
+`
+	for _, stack := range []string{"rocev2", "rocev2-pfc-only", "infiniband", "tcp"} {
+		never := simulate(t, parse(t, text, "stack="+stack), 1, 1)
+		for _, fault := range []string{
+			"topology.links=[{between: [leaf1, spine1], down: [{at: WHEN, until: 3s}]}]",
+			"topology.links=[{between: [h5, leaf2], flap: {from: WHEN, every: 1ms, down_for: 200us, times: 2, silent: true}}]",
+			"switches.leaf2={down: [{at: WHEN}]}",
+			"hosts.h5={faults: [{slow: {from: WHEN, rate: 1Gbps}}]}",
+			"hosts.h5={faults: [{hang: {from: WHEN, until: 3s}}]}",
+		} {
+			late := parse(t, text, "stack="+stack, strings.Replace(fault, "WHEN", "2s", 1))
+			for _, n := range [][2]int{{1, 1}, {4, 2}} {
+				if r := simulate(t, late, n[0], n[1]); r.Fingerprint != never.Fingerprint || r.EndPS != never.EndPS {
+					t.Errorf("%s, %s: ends at %v, %s; without it at %v, %s", stack, fault, r.EndPS, r.Fingerprint, never.EndPS,
+						never.Fingerprint)
+				}
+			}
+			within := parse(t, text, "stack="+stack, strings.Replace(fault, "WHEN", "20us", 1), "stop=10ms")
+			if r := simulate(t, within, 1, 1); r.Fingerprint == never.Fingerprint {
+				t.Errorf("%s, %s: changes nothing within the run", stack, fault)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Do makes one run; see run.Do.
@@ -42,7 +44,10 @@ type Result struct {
 	Fingerprint string          // of the course that packets took; see record.Run
 	Warnings    []string        // about the scenario and the run
 	Figures     headline.Values // none where it is invalid or failed
-	Wall        time.Duration   // that it took; no part of what is compared
+	Collectives []string        // of the workload, in its order
+	// Completions are the completion times of messages, sorted, or of many an even choice; see metrics.Thin.
+	Completions []units.Time
+	Wall        time.Duration // that it took; no part of what is compared
 }
 
 // One makes a run and keeps what is kept of it. ok is false where ctx ended before the run did.
@@ -62,13 +67,21 @@ func One(ctx context.Context, do Do, opt run.Options) (result Result, ok bool) {
 	var wrong *scenario.Error
 	switch {
 	case errors.As(err, &wrong):
-		return Result{Status: Invalid, Error: err.Error()}, true
+		return Result{Status: Invalid, Error: wordsOf(wrong)}, true
 	case err != nil:
 		return Result{Status: Failed, Error: err.Error()}, true
 	case r == nil:
 		return Result{Status: Failed, Error: "the run brought no result"}, true
 	}
 	return resultOf(r), true
+}
+
+// wordsOf says what is wrong with a scenario; who made the run knows what it has set.
+func wordsOf(wrong *scenario.Error) string {
+	if strings.HasPrefix(wrong.File, "--set ") {
+		return wrong.Msg
+	}
+	return wrong.Error()
 }
 
 // resultOf is what is kept of a run that ended.
@@ -86,6 +99,15 @@ func resultOf(r *record.Run) Result {
 		out.Status = Stalled
 	}
 	out.Figures = headline.Of(r, metrics.Summarise(r))
+	for i := range r.Collectives {
+		out.Collectives = append(out.Collectives, r.Collectives[i].Workload)
+	}
+	for i := range r.Messages {
+		if metrics.Completed(&r.Messages[i]) {
+			out.Completions = append(out.Completions, r.Messages[i].CompletionPS)
+		}
+	}
+	out.Completions = metrics.Thin(out.Completions)
 	return out
 }
 

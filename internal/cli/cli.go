@@ -142,7 +142,7 @@ func newRoot(p Pipeline, unwritten *error) *cobra.Command {
 	root.PersistentFlags().Var(&when, "color", "`WHEN` text has colour: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { *unwritten = writeHelp(c) })
-	root.AddCommand(newRun(p), newCompare(p), newShow(p), newReport(), newScenarios(p), newCheck(p), newSchema(p), newWhatif(p),
+	root.AddCommand(newRun(p), newCompare(p), newSweep(p), newShow(p), newReport(), newScenarios(p), newCheck(p), newSchema(p), newWhatif(p),
 		newDiagnose(p), newImport(p), newFabric(p), newHost(), newPath(p), newFidelity(), newVersion())
 	completions(root, p)
 	return root

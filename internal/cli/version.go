@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -33,4 +37,27 @@ func version() string {
 		}
 	}
 	return v
+}
+
+// identity is the version, and of a program that was built from a tree with changes, or from none, also a hash of
+// itself: results of equal identities come from the same code.
+func identity() string {
+	v := version()
+	if !strings.Contains(v, "dirty") && !strings.Contains(v, "devel") {
+		return v
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return v
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return v
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return v
+	}
+	return fmt.Sprintf("%s program %x", v, h.Sum(nil)[:6])
 }

@@ -198,6 +198,15 @@ func ofCollective(i int, workload string) (time, busbw Figure) {
 		Figure{fmt.Sprintf("collective_%d_busbw_gbyte_s", i), workload + " busbw", Bandwidth, Higher}
 }
 
+// OfCollectives lists the figures of collectives, which are called as given.
+func OfCollectives(workloads []string) (out []Figure) {
+	for i, w := range workloads {
+		time, busbw := ofCollective(i, w)
+		out = append(out, time, busbw)
+	}
+	return out
+}
+
 // Of reads the figures of a run. s is its summary.
 func Of(r *record.Run, s *metrics.Summary) Values {
 	from := &run{r, s, metrics.CallLatency(r)}

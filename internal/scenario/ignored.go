@@ -19,6 +19,7 @@ func (r *resolver) ignored(o object, key, format string, args ...any) {
 		return
 	}
 	path, why := o.join(key), fmt.Sprintf(format, args...)
+	r.v.Idle = append(r.v.Idle, Idle{path, why})
 	kind := "ignored " + path
 	if why == passesBy {
 		kind = why // of which there may be many

@@ -66,7 +66,14 @@ type Valid struct {
 	BaseRTTs []units.Time
 	Notes    []record.Note // presets and derived values, with source
 	Warnings []string
+	Idle     []Idle // keys that are given and have no effect, of which warnings tell
 	Source   []byte // the scenario as given, with --set and --seed applied, for the run directory
+}
+
+// Idle is a key of a scenario that is given and has no effect.
+type Idle struct {
+	Key string // its path, such as switch.pfc.alpha; of a section it holds for all keys in it
+	Why string
 }
 
 // WireAt is what frames take of the link at a port of a node.

@@ -91,8 +91,11 @@ var rules = map[string]rule{
 	"internal/counters": {level: levelRun + 1},
 	"internal/headline": {level: levelRun + 1},
 	"internal/batch":    {level: levelRun + 2, std: []string{"context", "sync", "time"}},
+	"internal/vary":     {level: levelBase + 1},
+	"internal/sweep":    {level: levelRun + 2},
+	"internal/campaign": {level: levelRun + 3, std: []string{"context", "os", "os/exec", "sync", "time"}},
 	"internal/rows":     {level: levelRun, std: []string{"sync"}},
-	"internal/report":   {level: levelRun + 2, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
+	"internal/report":   {level: levelRun + 3, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 
 	"internal/timeline": {level: levelRun + 2},
 

@@ -1,0 +1,238 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/headline"
+	"github.com/hopscope/hopscope/internal/sweep"
+	"github.com/hopscope/hopscope/internal/vary"
+)
+
+// Limits of the text of a sweep.
+const (
+	sweepPointsShown = 40
+	sweepShown       = 6 // figures
+	sweepJudged      = 3 // of those, best and worst
+)
+
+// sweepFirst are the figures that a sweep shows unless others are named, the most telling first.
+func sweepFirst() []string {
+	return []string{"completion_p99_ps", "slowdown_p99", "collective_0_busbw_gbyte_s", "rpc_p99_ps", "goodput_bps",
+		"peak_queue_bytes", "marked", "held_ps", "dropped", "timeouts", "completion_p50_ps", "makespan_ps"}
+}
+
+// SweepFigures lists the figures of a sweep that are shown, by their number in the table: those that are named, or the
+// most telling ones that differ among the points.
+func SweepFigures(t *sweep.Table, named []string) (out []int) {
+	at := func(name string) int {
+		return slices.IndexFunc(t.Figures, func(f headline.Figure) bool { return f.Name == name })
+	}
+	for _, name := range named {
+		if k := at(name); k >= 0 {
+			out = append(out, k)
+		}
+	}
+	if len(named) > 0 {
+		return out
+	}
+	for _, name := range sweepFirst() {
+		if k := at(name); k >= 0 && t.Varies(k) && len(out) < sweepShown {
+			out = append(out, k)
+		}
+	}
+	if len(out) == 0 { // nothing differs
+		for _, name := range sweepFirst()[:6] {
+			if k := at(name); k >= 0 {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// Sweep writes what came of a sweep: of each point the median and range of the figures named. Width 0 means 100 columns.
+func Sweep(w io.Writer, t *sweep.Table, named []string, opt TextOptions) error {
+	x := blank(opt)
+	x.prose(SweepTitle(t), x.paint.bold)
+	shown := SweepFigures(t, named)
+	if made, failed := t.Made(); made > failed {
+		x.section()
+		x.table(sweepTable(t, shown))
+	}
+	x.section()
+	for _, s := range SweepSentences(t, shown) {
+		x.prose(s, plain)
+	}
+	for _, s := range SweepFailures(t) {
+		x.prose(s, x.paint.warn)
+	}
+	return x.end(w)
+}
+
+// SweepTitle says what was swept.
+func SweepTitle(t *sweep.Table) string {
+	title := t.Scenario + ": " + t.String()
+	if n := len(t.Seeds); n == 1 {
+		title += fmt.Sprintf(", seed %d", t.Seeds[0])
+	} else if t.Seeds[n-1]-t.Seeds[0] == uint64(n-1) {
+		title += fmt.Sprintf(", seeds %d to %d", t.Seeds[0], t.Seeds[n-1])
+	}
+	if made, _ := t.Made(); made < t.Runs() {
+		title += fmt.Sprintf("; %d of them made", made)
+	}
+	return title
+}
+
+// keyTitle is a key over two lines.
+func keyTitle(key string) string {
+	if i := strings.LastIndexByte(key, '.'); i >= 0 {
+		return key[:i+1] + "\n" + key[i+1:]
+	}
+	return key
+}
+
+// sweepTable has a row per point.
+func sweepTable(t *sweep.Table, shown []int) *table {
+	tab := &table{}
+	if len(t.Stacks) > 0 {
+		tab.columns = append(tab.columns, column{title: "stack"})
+	}
+	for _, a := range t.Axes {
+		tab.columns = append(tab.columns, column{title: keyTitle(a.Key), right: a.Kind != vary.Words})
+	}
+	if len(t.Axes) == 0 && len(t.Stacks) == 0 {
+		tab.columns = append(tab.columns, column{title: ""})
+	}
+	for k, f := range shown {
+		tab.columns = append(tab.columns, column{title: t.Figures[f].Title, right: true, drop: k})
+		if len(t.Seeds) > 1 {
+			tab.columns = append(tab.columns, column{title: "least to largest", drop: k})
+		}
+	}
+	all := t.Outcomes()
+	for i := range min(len(all), sweepPointsShown) {
+		tab.add(sweepCells(t, &all[i], shown)...)
+	}
+	return tab
+}
+
+// sweepCells are those of a point.
+func sweepCells(t *sweep.Table, o *sweep.Outcome, shown []int) (cells []string) {
+	if len(t.Stacks) > 0 {
+		cells = append(cells, o.Stack)
+	}
+	for _, v := range o.Values {
+		cells = append(cells, v.Text)
+	}
+	if len(cells) == 0 {
+		cells = append(cells, t.Scenario)
+	}
+	for _, k := range shown {
+		s, f := o.Spreads[k], t.Figures[k]
+		median, around := "-", ""
+		if s.N > 0 {
+			median, around = f.Unit.Format(s.Median), Between(f.Unit, s.Min, s.Max)
+		} else if o.Status != "" && o.Done == 0 {
+			median = o.Status
+		}
+		cells = append(cells, median)
+		if len(t.Seeds) > 1 {
+			cells = append(cells, around)
+		}
+	}
+	return cells
+}
+
+// Between writes a range, with its unit once where both ends have the same: "1.20 to 1.31 ms".
+func Between(u headline.Unit, low, high float64) string {
+	if low == high {
+		return ""
+	}
+	a, b := u.Format(low), u.Format(high)
+	x, unit, _ := strings.Cut(a, " ")
+	if y, other, _ := strings.Cut(b, " "); unit == other {
+		return strings.TrimSpace(x + " to " + y + " " + unit)
+	}
+	return a + " to " + b
+}
+
+// SweepSentences say what the figures shown come to.
+func SweepSentences(t *sweep.Table, shown []int) (out []string) {
+	all := t.Outcomes()
+	if n := len(all) - sweepPointsShown; n > 0 {
+		out = append(out, fmt.Sprintf("%d more points are in %s.", n, SweepPoints))
+	}
+	judged := 0
+	for _, k := range shown {
+		best, worst, ok := t.Best(k)
+		if !ok || judged == sweepJudged {
+			continue
+		}
+		judged++
+		f, b, w := t.Figures[k], &all[best], &all[worst]
+		s := fmt.Sprintf("%s: best %s%s at %s; worst %s%s at %s.", f.Title, f.Unit.Format(b.Spreads[k].Median),
+			sure(f, b.Spreads[k]), t.Name(b), f.Unit.Format(w.Spreads[k].Median), sure(f, w.Spreads[k]), t.Name(w))
+		out = append(out, s+apart(b.Spreads[k], w.Spreads[k]))
+	}
+	if idle := t.Idle(); len(idle) > 0 {
+		verb := "changes"
+		if len(idle) > 1 {
+			verb = "change"
+		}
+		out = append(out, fmt.Sprintf("%s %s nothing here: runs that differ in nothing else take the same course, packet for packet.",
+			strings.Join(idle, " and "), verb))
+	}
+	switch n := len(t.Seeds); {
+	case n == 1:
+		out = append(out, "One seed tells nothing of the spread; give --seeds 6 or more for 95 % confidence intervals of medians.")
+	case n < 6:
+		out = append(out, fmt.Sprintf("%d seeds give medians and ranges; it takes 6 for 95 %% confidence intervals of medians.", n))
+	}
+	return out
+}
+
+// sure is the confidence interval of a median.
+func sure(f headline.Figure, s sweep.Spread) string {
+	if !s.Sure || s.Low == s.High {
+		return ""
+	}
+	return fmt.Sprintf(" (95 %% confidence: %s)", Between(f.Unit, s.Low, s.High))
+}
+
+// apart says whether two medians are known to differ.
+func apart(a, b sweep.Spread) string {
+	switch {
+	case !a.Sure || !b.Sure:
+		return ""
+	case a.High < b.Low || b.High < a.Low:
+		return " The intervals do not overlap."
+	}
+	return " The intervals overlap: more seeds would tell."
+}
+
+// SweepFailures say which runs did not come to their end, with the first error of each kind.
+func SweepFailures(t *sweep.Table) (out []string) {
+	counts, first := map[string]int{}, map[string]string{}
+	var kinds []string
+	for i, r := range t.Rows {
+		if r == nil || r.OK() {
+			continue
+		}
+		if counts[r.Status] == 0 {
+			kinds = append(kinds, r.Status)
+			point, seed := t.RunAt(i)
+			first[r.Status] = fmt.Sprintf("%s, seed %d", t.Name(&t.Outcomes()[point]), seed)
+			if r.Error != "" {
+				first[r.Status] += ": " + r.Error
+			}
+		}
+		counts[r.Status]++
+	}
+	for _, k := range kinds {
+		out = append(out, fmt.Sprintf("%d of %d runs: %s, and in no median; the first: %s", counts[k], t.Runs(), k, first[k]))
+	}
+	return out
+}

@@ -11,8 +11,8 @@ import (
 
 // rowOf is what is kept of run i.
 func (c *Campaign) rowOf(i int, r *batch.Result) *sweep.Row {
-	row := &sweep.Row{ID: c.ID(c.Identity, i), Status: string(r.Status), Stopped: r.Stopped, Error: r.Error, Stack: r.Stack,
-		Fingerprint: r.Fingerprint, Warnings: len(r.Warnings), Collectives: r.Collectives,
+	row := &sweep.Row{ID: c.ID(c.Identity, i), Status: string(r.Status), Stopped: r.Stopped, Error: r.Error,
+		Stack: r.Stack, Fingerprint: r.Fingerprint, Warnings: len(r.Warnings), Collectives: r.Collectives,
 		CompletionPS: sweep.Quantiles(r.Completions)}
 	if len(r.Figures) > 0 {
 		row.Figures = make(map[string]float64, len(r.Figures))
@@ -43,8 +43,8 @@ const (
 	rowBytes  = 4000 // of a run of many messages, in all files
 )
 
-// Estimate tries some of the missing runs, the first, one in the middle and the last, for a short while. Those that come
-// to their end need not be made again.
+// Estimate tries some of the missing runs, the first, one in the middle and the last, for a short while. Those
+// that come to their end need not be made again.
 func (c *Campaign) Estimate(ctx context.Context, missing []int, workers int) (*Estimate, error) {
 	e := &Estimate{made: map[int]*sweep.Row{}, Bytes: rowBytes * int64(c.Runs())}
 	if len(missing) == 0 {
@@ -101,7 +101,8 @@ func fraction(p run.Progress) float64 {
 
 // Run makes the missing runs and adds them to the store. shown is called as each ends, with how many are made of those.
 // The end of ctx is an error, and nothing that ended before is lost.
-func (c *Campaign) Run(ctx context.Context, s *Store, missing []int, e *Estimate, workers int, shown func(made int)) error {
+func (c *Campaign) Run(ctx context.Context, s *Store, missing []int, e *Estimate, workers int,
+	shown func(made int)) error {
 	made := 0
 	var rest []int
 	for _, i := range missing {

@@ -286,7 +286,8 @@ func (s *Store) take(file string, own bool) error {
 		}
 	}
 	if foreign > 0 {
-		return fmt.Errorf("%s: holds %s that this sweep does not have, of other values or seeds, or of files that have changed; "+
+		return fmt.Errorf("%s: holds %s that this sweep does not have, of other values or seeds, or of files "+
+			"that have changed; "+
 			"give all values, or name another directory with --out", file, many(foreign, "run"))
 	}
 	if own && !clean {

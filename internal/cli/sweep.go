@@ -69,9 +69,12 @@ func newSweep(p Pipeline) *cobra.Command {
 	flags.IntVar(&f.sample, "sample", 0, "take `N` points of a Latin hypercube in place of all combinations")
 	flags.BoolVar(&f.compare, "compare", false, "sweep the stacks too: those that hopscope compare shows")
 	flags.StringSliceVar(&f.stacks, "stacks", nil, "sweep these stacks, `a,b`, in place of the scenario's own")
-	flags.StringVar(&f.out, "out", "", "keep rows, tables and drawings in the directory `DIR` (default: the scenario's name and .sweep)")
-	flags.StringSliceVar(&f.figures, "figures", nil, "show these figures, `a,b`, such as p99,goodput,peak_queue_bytes (default: the most telling that differ)")
-	flags.StringVar(&f.shard, "shard", "", "make shard `K/N` of the runs alone, K from 0; the command without it puts shards together")
+	flags.StringVar(&f.out, "out", "", "keep rows, tables and drawings in the directory `DIR` (default: the "+
+		"scenario's name and .sweep)")
+	flags.StringSliceVar(&f.figures, "figures", nil, "show these figures, `a,b`, such as "+
+		"p99,goodput,peak_queue_bytes (default: the most telling that differ)")
+	flags.StringVar(&f.shard, "shard", "", "make shard `K/N` of the runs alone, K from 0; the command without "+
+		"it puts shards together")
 	flags.StringSliceVar(&f.merge, "merge", nil, "take in what shards left in other directories, `DIR,...`")
 	flags.BoolVar(&f.yes, "yes", false, fmt.Sprintf("do not ask before more than %s runs", metrics.FormatCount(askAbove)))
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all runs, `key=value`; may be repeated")
@@ -127,7 +130,8 @@ func fileName(s string) string {
 // setup checks the flags.
 func (f *sweepFlags) setup(c *cobra.Command, args []string) (s campaign.Setup, shard campaign.Shard, err error) {
 	if len(args) > 1 {
-		return s, shard, fmt.Errorf("sweep takes one scenario, not %d (%s); put values with spaces into quotes, and name stacks with --stacks",
+		return s, shard, fmt.Errorf("sweep takes one scenario, not %d (%s); put values with spaces into quotes, "+
+			"and name stacks with --stacks",
 			len(args), strings.Join(args, ", "))
 	}
 	if s.Base, err = f.options("sweep", args); err != nil {
@@ -222,8 +226,9 @@ func apartKeys(of, flag, a, b string) error {
 
 // checkStacks finds the stacks that are swept.
 func (f *sweepFlags) checkStacks(c *cobra.Command, s *campaign.Setup) error {
+	stacked := f.compare || len(s.Stacks) > 0
 	for _, set := range f.set {
-		if key, _, _ := strings.Cut(set, "="); key == "stack" && (f.compare || len(s.Stacks) > 0) || key == "seed" && s.Seeds != nil {
+		if key, _, _ := strings.Cut(set, "="); key == "stack" && stacked || key == "seed" && s.Seeds != nil {
 			return fmt.Errorf("--set %s: the sweep sets it itself; leave one of them out", set)
 		}
 	}
@@ -373,7 +378,8 @@ func (s *sweeping) kept(why string) string {
 	if why != "" {
 		why += "; "
 	}
-	return fmt.Sprintf("%s%d of %s are kept in %s, and the same command makes the rest", why, made, many(s.Runs(), "run", "s"), s.dir)
+	return fmt.Sprintf("%s%d of %s are kept in %s, and the same command makes the rest", why, made,
+		many(s.Runs(), "run", "s"), s.dir)
 }
 
 // sweepLine is the line of progress.

@@ -53,7 +53,8 @@ func SweepFigures(t *sweep.Table, named []string) (out []int) {
 	return out
 }
 
-// Sweep writes what came of a sweep: of each point the median and range of the figures named. Width 0 means 100 columns.
+// Sweep writes what came of a sweep: of each point the median and range of the figures named. Width 0 means
+// 100 columns.
 func Sweep(w io.Writer, t *sweep.Table, named []string, opt TextOptions) error {
 	x := blank(opt)
 	x.prose(SweepTitle(t), x.paint.bold)
@@ -182,14 +183,17 @@ func SweepSentences(t *sweep.Table, shown []int) (out []string) {
 		if len(idle) > 1 {
 			verb = "change"
 		}
-		out = append(out, fmt.Sprintf("%s %s nothing here: runs that differ in nothing else take the same course, packet for packet.",
+		out = append(out, fmt.Sprintf("%s %s nothing here: runs that differ in nothing else take the same "+
+			"course, packet for packet.",
 			strings.Join(idle, " and "), verb))
 	}
 	switch n := len(t.Seeds); {
 	case n == 1:
-		out = append(out, "One seed tells nothing of the spread; give --seeds 6 or more for 95 % confidence intervals of medians.")
+		out = append(out, "One seed tells nothing of the spread; give --seeds 6 or more for 95 % confidence "+
+			"intervals of medians.")
 	case n < 6:
-		out = append(out, fmt.Sprintf("%d seeds give medians and ranges; it takes 6 for 95 %% confidence intervals of medians.", n))
+		out = append(out, fmt.Sprintf("%d seeds give medians and ranges; it takes 6 for 95 %% confidence "+
+			"intervals of medians.", n))
 	}
 	return out
 }

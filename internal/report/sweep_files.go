@@ -95,9 +95,15 @@ func sweepRuns(t *sweep.Table) *sheet {
 	add("point", cellWhole, func(i int, _ *sweep.Row) cell { p, _ := t.RunAt(i); return whole1(int64(p)) })
 	add("stack", cellText, func(i int, _ *sweep.Row) cell { p, _ := t.RunAt(i); return text1(t.StackOf(p)) })
 	for k, a := range t.Axes {
-		add(axisName(a), axisKind(a), func(i int, _ *sweep.Row) cell { p, _ := t.RunAt(i); return axisCell(a, t.Point(p).Values[k]) })
+		add(axisName(a), axisKind(a), func(i int, _ *sweep.Row) cell {
+			p, _ := t.RunAt(i)
+			return axisCell(a, t.Point(p).Values[k])
+		})
 	}
-	add("seed", cellText, func(i int, _ *sweep.Row) cell { _, seed := t.RunAt(i); return text1(strconv.FormatUint(seed, 10)) })
+	add("seed", cellText, func(i int, _ *sweep.Row) cell {
+		_, seed := t.RunAt(i)
+		return text1(strconv.FormatUint(seed, 10))
+	})
 	add("status", cellText, func(_ int, r *sweep.Row) cell {
 		if r == nil {
 			return text1("missing")
@@ -168,7 +174,8 @@ func sheetParquet(w io.Writer, s *sheet, program string) error {
 			Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", c.name+",optional"))}
 	}
 	row := reflect.StructOf(fields)
-	to := parquet.NewGenericWriter[any](w, parquet.SchemaOf(reflect.New(row).Interface()), parquet.Compression(&snappy.Codec{}),
+	to := parquet.NewGenericWriter[any](w, parquet.SchemaOf(reflect.New(row).Interface()),
+		parquet.Compression(&snappy.Codec{}),
 		parquet.KeyValueMetadata("hopscope.format", "hopscope sweep"), parquet.KeyValueMetadata("hopscope.program", program))
 	batch := make([]any, 0, parquetBatch)
 	for i := range s.n {

@@ -49,7 +49,8 @@ func Parse(arg string) (*Axis, error) {
 	key, given, found := strings.Cut(arg, "=")
 	key = strings.TrimSpace(key)
 	if !found || key == "" {
-		return nil, errors.New("write key=values, such as switch.ecn.kmin=100KB,200KB or \"switch.ecn.kmin=100KB..1MB step 100KB\"")
+		return nil, errors.New("write key=values, such as switch.ecn.kmin=100KB,200KB or " +
+			"\"switch.ecn.kmin=100KB..1MB step 100KB\"")
 	}
 	a := &Axis{Key: key, Given: strings.TrimSpace(given)}
 	parts, err := split(a.Given)
@@ -129,7 +130,8 @@ func (a *Axis) item(s string) (item, error) {
 	case len(words) <= 3 && (words[1] == "linear" || words[1] == "log"):
 		return a.spaced(s, r, words[1:])
 	default:
-		return r, fmt.Errorf("%s: behind a range stands step and a step, or linear or log and a number of values, as in %s..%s step %s, not %q",
+		return r, fmt.Errorf("%s: behind a range stands step and a step, or linear or log and a number of "+
+			"values, as in %s..%s step %s, not %q",
 			s, from, words[0], a.Kind.example(), strings.Join(words[1:], " "))
 	}
 	r.n = (r.b-r.a)/r.step + 1
@@ -171,7 +173,8 @@ func (a *Axis) spaced(s string, r item, words []string) (item, error) {
 	}
 	n, err := strconv.ParseInt(words[1], 10, 64)
 	if err != nil || n < 2 || n > mostSpaced {
-		return r, fmt.Errorf("%s: %s is followed by how many values there are, 2 to %d; %q is not", s, words[0], mostSpaced, words[1])
+		return r, fmt.Errorf("%s: %s is followed by how many values there are, 2 to %d; %q is not", s,
+			words[0], mostSpaced, words[1])
 	}
 	r.n = n
 	return r, nil
@@ -216,7 +219,8 @@ func (a *Axis) Expand() error {
 		}
 	}
 	if len(a.Values) == 0 {
-		return fmt.Errorf("%s: %s says where values lie and not which; give \"%s step %s\" or \"%s log 5\", or take samples with --sample",
+		return fmt.Errorf("%s: %s says where values lie and not which; give \"%s step %s\" or \"%s log 5\", or "+
+			"take samples with --sample",
 			a.Key, a.Given, strings.Fields(a.Given)[0], a.Kind.example(), strings.Fields(a.Given)[0])
 	}
 	return nil

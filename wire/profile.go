@@ -29,7 +29,9 @@ type Profile struct {
 	CNP  int // whole CNP frame
 	// Block is the unit of credits, to which each packet's buffer is rounded up;
 	// 0 where links have none.
-	Block int
+	Block  int
+	Tagged bool // frames carry an 802.1Q tag
+	IPv6   bool // the IP header is that of IPv6
 }
 
 // Ethernet is RoCEv2 over IPv4 without VLAN tag on Ethernet (models.md 4.1,
@@ -47,7 +49,24 @@ const roceLen = EthernetLen + IPv4Len + UDPLen + BTHLen + ICRCLen + FCSLen
 // control frames stay untagged.
 var EthernetVLAN = Profile{Name: "ethernet-vlan", Overhead: PreambleLen + GapLen, Preamble: PreambleLen,
 	MinFrame: MinFrameLen, Control: PFCFrameLen + FCSLen, Header: 64,
-	Data: roceLen + VLANLen, RETH: RETHLen, Pad: 4, Ack: roceLen + VLANLen + AETHLen, CNP: roceLen + VLANLen + cnpReserved}
+	Data: roceLen + VLANLen, RETH: RETHLen, Pad: 4, Ack: roceLen + VLANLen + AETHLen, CNP: roceLen + VLANLen + cnpReserved,
+	Tagged: true}
+
+// EthernetIPv6 and EthernetVLANIPv6 are the same over IPv6: each frame that has an IP header is 20 bytes longer.
+var (
+	EthernetIPv6     = Ethernet.overIPv6()
+	EthernetVLANIPv6 = EthernetVLAN.overIPv6()
+)
+
+// IPv6More is what the header of IPv6 is longer than that of IPv4, in bytes.
+const IPv6More = IPv6Len - IPv4Len
+
+func (p Profile) overIPv6() Profile {
+	p.Name += "-ipv6"
+	p.Data, p.Ack, p.CNP, p.IPv6 = p.Data+IPv6More, p.Ack+IPv6More, p.CNP+IPv6More, true
+	p.Header += IPv6More // to see as much of the packet as with IPv4
+	return p
+}
 
 // NS3 is the frame layout of the ns-3 RDMA simulators (peers.md B1 2.2):
 // no preamble, gap, FCS or padding.

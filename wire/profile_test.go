@@ -8,13 +8,16 @@ func TestProfilesMatchFrames(t *testing.T) {
 	for _, c := range []struct {
 		profile        Profile
 		tagged         bool
+		version        uint8
 		data, ack, cnp int
 	}{
-		{Ethernet, false, 62, 66, 78},
-		{EthernetVLAN, true, 66, 70, 82},
+		{Ethernet, false, 4, 62, 66, 78},
+		{EthernetVLAN, true, 4, 66, 70, 82},
+		{EthernetIPv6, false, 6, 82, 86, 98},
+		{EthernetVLANIPv6, true, 6, 86, 90, 102},
 	} {
 		size := func(op Opcode, payload int) int {
-			f := sampleFrame(op, payload, 4, c.tagged)
+			f := sampleFrame(op, payload, c.version, c.tagged)
 			b, err := f.Append(nil)
 			if err != nil {
 				t.Fatal(err)

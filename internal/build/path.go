@@ -82,10 +82,7 @@ func (w *World) BaseRTT(i int, there, back []topology.Hop) units.Time {
 // segmentFrames are the frames of a full segment and of an acknowledgement.
 func (w *World) segmentFrames(c *workload.Conn) (data, ack units.Bytes) {
 	cfg := &w.Valid.TCP[c.Profile-1]
-	n := wire.EthernetLen + wire.IPv4Len + wire.TCPLen + wire.FCSLen
-	if cfg.Tag {
-		n += wire.VLANLen
-	}
+	n := cfg.FrameOverhead() + wire.TCPLen
 	data, ack = units.Bytes(n+cfg.MSS), units.Bytes(n)
 	if cfg.Timestamps {
 		ack += timestamps

@@ -99,10 +99,7 @@ func (b *builder) sizeStreams() {
 // handshakeRTT is the idle round trip of connection i's SYN.
 func (b *builder) handshakeRTT(i int) units.Time {
 	there, back := b.Path(i)
-	syn := units.Bytes(wire.EthernetLen + wire.IPv4Len + wire.TCPLen + wire.FCSLen + synOptions)
-	if b.v.TCP[b.v.Plan.Conns[i].Profile-1].Tag {
-		syn += wire.VLANLen
-	}
+	syn := units.Bytes(b.v.TCP[b.v.Plan.Conns[i].Profile-1].FrameOverhead() + wire.TCPLen + synOptions)
 	return b.oneWay(there, syn) + b.oneWay(back, syn)
 }
 

@@ -40,7 +40,7 @@ func (m *framer) append(b []byte, most int, t Tap, f *fabric.Tapped) (out []byte
 	case pk.Kind == packet.Segment:
 		w := wayOf(m.v, pk)
 		b = tcp.AppendFrame(b, &tcp.Endpoints{SrcMAC: src, DstMAC: dst, Src: IPv4(w.src), Dst: IPv4(w.dst),
-			SrcPort: w.srcPort, DstPort: w.dstPort, Tagged: tagged(profile)}, pk, side)
+			Src6: IPv6(w.src), Dst6: IPv6(w.dst), SrcPort: w.srcPort, DstPort: w.dstPort, Tagged: profile.Tagged, IPv6: profile.IPv6}, pk, side)
 		length = len(b) - start
 	default:
 		if err := m.fill(src, dst, profile, pk, side); err != nil {
@@ -67,14 +67,16 @@ func (m *framer) ends(t Tap) (src, dst wire.MAC) {
 	return there, here
 }
 
-func tagged(p *wire.Profile) bool { return p.Data-wire.Ethernet.Data == wire.VLANLen }
-
 // fill makes m.frame that of a RoCE packet.
 func (m *framer) fill(src, dst wire.MAC, profile *wire.Profile, pk *packet.Packet, side *packet.Side) error {
 	w, f := wayOf(m.v, pk), &m.frame
-	*f = wire.Frame{IPVersion: 4, Tagged: tagged(profile), Ethernet: wire.EthernetHeader{Src: src, Dst: dst},
+	*f = wire.Frame{IPVersion: 4, Tagged: profile.Tagged, Ethernet: wire.EthernetHeader{Src: src, Dst: dst},
 		UDP: wire.UDP{SrcPort: w.srcPort}}
+	if profile.IPv6 {
+		f.IPVersion = 6
+	}
 	f.IPv4.Src, f.IPv4.Dst, f.IPv4.DF = IPv4(w.src), IPv4(w.dst), true
+	f.IPv6.Src, f.IPv6.Dst = IPv6(w.src), IPv6(w.dst)
 	f.BTH.PKey = wire.DefaultPKey
 	p, s := numbered(pk, side)
 	if err := m.roce.Fill(f, &p, s); err != nil {
@@ -126,7 +128,7 @@ func (m *framer) infiniband(b []byte, most int, profile *wire.Profile, pk *packe
 	side *packet.Side) ([]byte, int, error) {
 	w, f := wayOf(m.v, pk), &m.ib
 	*f = wire.InfiniBandPacket{LRH: wire.LRH{LNH: wire.LNHLocal, SLID: lid(w.src), DLID: lid(w.dst)}}
-	if profile.Data == wire.InfiniBandGRH.Data {
+	if profile.Name == wire.InfiniBandGRH.Name {
 		f.LRH.LNH, f.GRH.SGID, f.GRH.DGID = wire.LNHGlobal, gid(w.src), gid(w.dst)
 	}
 	f.BTH.PKey = wire.DefaultPKey

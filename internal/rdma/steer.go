@@ -298,14 +298,16 @@ func (q *QP) TakeProbe(now units.Time, p *packet.Packet) bool {
 	if q.state != RTS && q.state != SQD {
 		return false
 	}
-	q.cold.extras.steer.telemetry += congestion.ProbeBytes
+	q.cold.extras.steer.telemetry += int64(q.probeFrame())
 	q.address(p, &q.setup.Data, packet.Probe)
 	p.ECN, p.Opcode, p.Frame, p.VA = q.ecn(), OpProbe, q.probeFrame(), uint64(now)
 	return true
 }
 
 // probeFrame is the frame of a probe and of its answer.
-func (q *QP) probeFrame() uint32 { return uint32(max(congestion.ProbeBytes, q.cfg.Wire.MinFrame)) }
+func (q *QP) probeFrame() uint32 {
+	return uint32(max(congestion.ProbeBytes, q.cfg.Wire.CNP, q.cfg.Wire.MinFrame))
+}
 
 // receiveProbe answers a probe, or takes the answer to one.
 func (q *QP) receiveProbe(now units.Time, p *packet.Packet, out *Replies) {
@@ -319,7 +321,7 @@ func (q *QP) receiveProbe(now units.Time, p *packet.Packet, out *Replies) {
 		a.Opcode, a.Frame, a.VA = OpProbeAnswer, q.probeFrame(), p.VA
 		if q.steered {
 			q.cold.extras.steer.answered.Add(now, 1)
-			q.cold.extras.steer.telemetry += congestion.ProbeBytes
+			q.cold.extras.steer.telemetry += int64(q.probeFrame())
 		}
 	case q.steered:
 		q.cold.extras.steer.heard = nil

@@ -57,6 +57,26 @@ topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 2, link: {rate: 10
 workload:
   - incast: {to: h0, size: 200KB}
   - flow: {from: h1, to: h2, size: 5B, verb: send-imm}`,
+	"ipv6": `
+ip: v6
+vlan: true
+topology: {star: {hosts: 3, link: {rate: 100Gbps, length: 5m}}}
+workload:
+  - incast: {to: h0, size: 100KB, class: 5}
+  - flow: {from: h0, to: h1, size: 50KB, verb: read}`,
+	"tcp-ipv6": `
+stack: tcp
+ip: v6
+switch: {buffer: 100KB}
+topology: {star: {hosts: 4, link: {rate: 10Gbps, length: 5m}}}
+workload:
+  - incast: {to: h0, size: 200KB}`,
+	"probes": `
+controller: rtt-probe
+ip: v6
+topology: {star: {hosts: 3, link: {rate: 100Gbps, length: 5m}}}
+workload:
+  - incast: {to: h0, size: 100KB}`,
 	"telemetry": `
 controller: hpcc
 topology: {star: {hosts: 3, link: {rate: 100Gbps, length: 5m}}}
@@ -168,10 +188,13 @@ func checkCapture(t *testing.T, file []byte, r *record.Run, v *scenario.Valid, n
 				t.Fatal(err)
 			}
 			told := v.Wire.Data - wire.Ethernet.Data // telemetry
-			if padding := len(f.Trailer); len(b) > 60 && padding > 0 && (told < 42 || padding > told) || name == "telemetry" && padding == 0 {
+			if f.IPVersion == 6 != v.Wire.IPv6 {
+				t.Fatalf("%v: IP version %d", f.BTH.Opcode, f.IPVersion)
+			}
+			if padding := len(f.Trailer); len(b) > 60 && padding > 0 && (told < 42 || padding > told) || v.Wire.IPv6 && len(b) > 60 && padding > 0 || name == "telemetry" && padding == 0 {
 				t.Fatalf("%v: %d bytes behind the packet", f.BTH.Opcode, padding)
 			}
-			if f.Tagged != (name == "tagged") || f.Tagged && f.VLAN.PCP == 0 {
+			if f.Tagged != (name == "tagged" || name == "ipv6") || f.Tagged && f.VLAN.PCP == 0 {
 				t.Fatalf("%v: tagged %v, priority %d", f.BTH.Opcode, f.Tagged, f.VLAN.PCP)
 			}
 			seen[f.BTH.Opcode]++
@@ -180,11 +203,15 @@ func checkCapture(t *testing.T, file []byte, r *record.Run, v *scenario.Valid, n
 			pauses++
 			left[i.Name]++
 		default:
-			_, rest, err := wire.ParseIPv4(b[wire.EthernetLen:])
-			if err != nil {
-				t.Fatal(err)
+			segment, sum := b[wire.EthernetLen:], uint16(0)
+			if f.IPVersion == 6 {
+				segment = segment[wire.IPv6Len:][:f.IPv6.PayloadLen]
+				sum = wire.TCPChecksumIPv6(f.IPv6.Src, f.IPv6.Dst, segment)
+			} else {
+				segment = segment[:f.IPv4.TotalLen][wire.IPv4Len:]
+				sum = wire.TCPChecksumIPv4(f.IPv4.Src, f.IPv4.Dst, segment)
 			}
-			if h, _, err := wire.ParseTCP(rest); err != nil || wire.TCPChecksumIPv4(f.IPv4.Src, f.IPv4.Dst, rest[:int(f.IPv4.TotalLen)-20]) != h.Checksum {
+			if h, _, err := wire.ParseTCP(segment); err != nil || sum != h.Checksum {
 				t.Fatalf("a segment's checksum is wrong, or %v", err)
 			}
 			segments++
@@ -207,13 +234,14 @@ func checkCapture(t *testing.T, file []byte, r *record.Run, v *scenario.Valid, n
 		"one-sided": {wire.RCWriteFirst, wire.RCWriteMiddle, wire.RCWriteLast, wire.RCReadRequest, wire.RCReadRespFirst, wire.RCCmpSwap, wire.RCFetchAdd,
 			wire.RCAtomicAck, wire.RCAcknowledge, wire.RCSendLastInv, wire.RCWriteOnlyImm, wire.UDSendOnlyImm, wire.UCWriteFirst, wire.CNPOpcode},
 		"infiniband": {wire.RCWriteFirst, wire.RCSendOnlyImm, wire.RCAcknowledge}, "tagged": {wire.RCWriteFirst},
+		"probes": {wire.ProbeOpcode, wire.ProbeAnswerOpcode}, "ipv6": {wire.RCReadRequest, wire.RCAcknowledge},
 	}
 	for _, op := range wanted[name] {
 		if seen[op] == 0 {
 			t.Errorf("no %v", op)
 		}
 	}
-	if name == "pauses" && pauses == 0 || name == "tcp" && segments == 0 {
+	if name == "pauses" && pauses == 0 || strings.HasPrefix(name, "tcp") && segments == 0 {
 		t.Errorf("%d pauses, %d segments", pauses, segments)
 	}
 }

@@ -209,7 +209,7 @@ func TestBadInput(t *testing.T) {
 		{"a call by datagram", base + "  - rpc: {between: [h0, h1], size: 2KB, service: ud}\n", `s.yaml:6:50: workload[1].rpc.service: UD may lose a message, and then a call never ends; use service: rc`},
 		{"a call over an unknown stack", base + "  - rpc: {between: [h0, h1], size: 2KB, stack: tpc}\n", `s.yaml:6:48: workload[1].rpc.stack: "tpc" is not a stack; did you mean "tcp"?`},
 		{"a call that triggers", base + "  - rpc: {between: [h0, h1], size: 2KB, recv_done: t}\n", `s.yaml:6:41: unknown key "recv_done" in workload[1].rpc; use one of between, size, request, reply, think, nodelay, name, enabled, stack, start, count, every, qps, class, dscp, path, src_port, dst_port, gpudirect, verb, service, inline, initial_rate`},
-		{"MSS above the MTU", base + "tcp: {mtu: 1500, mss: 1461}\n", `s.yaml:6:23: tcp.mss: 1461 does not fit the MTU of 1500 B; give at most 1460, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu`},
+		{"MSS above the MTU", base + "tcp: {mtu: 1500, mss: 1461}\n", `s.yaml:6:23: tcp.mss: 1461 does not fit the MTU of 1500 B; give at most 1460, which leaves room for the headers of IP and TCP, or raise tcp.mtu`},
 		{"no send buffer", base + "tcp: {sndbuf: 0B}\n", `s.yaml:6:15: tcp.sndbuf: 0B is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB`},
 		{"no receive buffer", base + "tcp: {rcvbuf: 0B}\n", `s.yaml:6:15: tcp.rcvbuf: 0B is no socket buffer; give 1B to 1GiB (RFC 7323 2.3) of payload, such as 4MB`},
 		{"closing when", base + "tcp: {close: always}\n", `s.yaml:6:14: tcp.close: "always" is not known; use one of never, last-message`},

@@ -424,8 +424,13 @@ func (r *resolver) headerKeys() []key {
 			"is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)"),
 		r.payloadKey(),
 		flagKey("vlan", &r.vlan, "Every frame but PFC's carries an 802.1Q tag, 4 bytes, with the sender's priority as PCP.").
-			check(func(object) { r.useVLAN() }).
+			check(func(object) { r.useHeaders() }).
 			unless(func() string { return when(r.stack().Credits && !r.compared, "InfiniBand has no VLAN tags") }),
+		eitherKey("ip", &r.ipv6, "v4", "v6", "What carries RoCEv2 and TCP: IPv4, or IPv6, whose header is 20 bytes longer.").
+			check(func(object) { r.useHeaders() }).
+			unless(func() string {
+				return when(r.stack().Credits && !r.compared && !r.anyTCP(), "InfiniBand packets have no IP header")
+			}),
 		timeKey("stop", &v.Stop, "End of the run; without it the run ends when all is done.").otherwise("`never`").or("never", func() { v.Stop = units.Never }).
 			nonzero("ends before anything happens; give a later time, or leave stop out to run until all is done"),
 		timeKey("time_quantum", &v.TimeQuantum, "Truncate wire and pacing times to this; 0: picoseconds, rounded up.").otherwise("0"),
@@ -458,13 +463,28 @@ func (r *resolver) readHeader(o object) {
 	}
 }
 
-// useVLAN gives frames a tag, where they can have one.
-func (r *resolver) useVLAN() {
+// useHeaders gives frames a tag, where they can have one, and IPv6.
+func (r *resolver) useHeaders() {
 	if r.stack().Credits {
 		r.vlan = false
-	} else if r.vlan {
-		r.v.Wire = wire.EthernetVLAN
+		return
 	}
+	switch {
+	case r.vlan && r.ipv6:
+		r.v.Wire = wire.EthernetVLANIPv6
+	case r.vlan:
+		r.v.Wire = wire.EthernetVLAN
+	case r.ipv6:
+		r.v.Wire = wire.EthernetIPv6
+	}
+}
+
+// ipLen is the length of the IP header.
+func (r *resolver) ipLen() int {
+	if r.ipv6 {
+		return wire.IPv6Len
+	}
+	return wire.IPv4Len
 }
 
 func plainText(s string) (string, error) {

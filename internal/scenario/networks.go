@@ -85,6 +85,9 @@ func (r *resolver) splitNetworks(o object) {
 		return
 	}
 	r.v.Beside, r.v.BesideWire = make([]bool, len(g.Nodes)), wire.Ethernet
+	if r.ipv6 {
+		r.v.BesideWire = wire.EthernetIPv6
+	}
 	noted := make([]bool, networks)
 	for n, k := range of {
 		if r.v.Beside[n] = k >= 0 && eth[k]; r.v.Beside[n] && !noted[k] {

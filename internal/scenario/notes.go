@@ -82,6 +82,9 @@ func (r *resolver) switchNotes(s object, set *switchSettings) {
 	if r.vlan {
 		r.note("vlan", "802.1Q tag on every frame, 4 B", fromScenario)
 	}
+	if r.ipv6 {
+		r.note("ip", "v6: 20 B more in every frame than with IPv4", fromScenario)
+	}
 	if set.trustPCP {
 		r.note("switch.trust", "pcp: priority by the VLAN tag", fromScenario)
 	}

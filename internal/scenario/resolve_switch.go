@@ -48,6 +48,7 @@ type resolver struct {
 	ns3Gap      rdma.GapRule
 	topologyAt  pos
 	vlan        bool // frames carry an 802.1Q tag
+	ipv6        bool // and the header of IPv6
 
 	tcp           tcpSettings
 	failover      failoverSettings

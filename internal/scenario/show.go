@@ -237,6 +237,11 @@ func wireSheets() (out []Sheet) {
 		"Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4", ibta, ibta}
 	tagged := ethernet
 	tagged[4] += ", 802.1Q tag 4"
+	ipv6 := ethernet
+	ipv6[3] += " with IPv4, and 20 more"
+	ipv6[4] = "Ethernet 14, IPv6 40, UDP 8, BTH 12, ICRC 4, FCS 4"
+	taggedIPv6 := ipv6
+	taggedIPv6[4] += ", 802.1Q tag 4"
 	infiniband := [7]string{"IBTA volume 2: a delimiter before and behind", "no minimum", "IBTA 7.9.4: a flow-control packet", "IBTA 7.7: the LRH",
 		"LRH 8, BTH 12, ICRC 4, VCRC 2", "IBTA chapter 9", "IBTA chapter 9"}
 	global := infiniband
@@ -252,6 +257,8 @@ func wireSheets() (out []Sheet) {
 	}{
 		{wire.Ethernet, "RoCEv2 over IPv4 on Ethernet; the default", ethernet},
 		{wire.EthernetVLAN, "the same with an 802.1Q tag", tagged},
+		{wire.EthernetIPv6, "RoCEv2 over IPv6 on Ethernet, with ip: v6", ipv6},
+		{wire.EthernetVLANIPv6, "the same with an 802.1Q tag", taggedIPv6},
 		{wire.InfiniBand, "InfiniBand packets within a subnet", infiniband},
 		{wire.InfiniBandGRH, "the same with a GRH in every packet", global},
 		{wire.NS3, "frames of the ns-3 RDMA simulators", ns3},

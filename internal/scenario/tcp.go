@@ -64,7 +64,7 @@ func (r *resolver) takePreset(p *tcpProfile) {
 	if err != nil {
 		panic("scenario: BUG: " + err.Error())
 	}
-	c.Tag, c.MSS = r.vlan, r.largestMSS()
+	c.Tag, c.IPv6, c.MSS = r.vlan, r.ipv6, r.largestMSS()
 	p.Config = c
 	p.sndbuf, p.rcvbuf = units.Bytes(c.Send.Max), units.Bytes(c.Receive.Max)
 	p.tuned = c.Send.Max > c.Send.Initial
@@ -79,7 +79,7 @@ func (p *tcpProfile) startWindow() {
 }
 
 // largestMSS is the payload of a packet of the MTU.
-func (r *resolver) largestMSS() int { return r.tcp.mtu - wire.IPv4Len - wire.TCPLen }
+func (r *resolver) largestMSS() int { return r.tcp.mtu - r.ipLen() - wire.TCPLen }
 
 // readTCP reads the tcp section, once for each profile.
 func (r *resolver) readTCP(root object) {
@@ -134,10 +134,11 @@ func (r *resolver) profileKeys(p *tcpProfile) []key {
 		wordKey("preset", &p.preset, []string{"linux", "reno"}, "`linux`, or `reno`: the RFCs without options; the stack `dctcp` has a preset of its own.").
 			unless(own).check(func(object) { r.takePreset(p) }),
 		congestionControl,
-		numberKey("mss", &p.MSS, tcp.MinMSS, tcp.MaxMSS, "Payload of a full segment, before the 12 bytes that timestamps take.").otherwise("`mtu` - 40").
+		numberKey("mss", &p.MSS, tcp.MinMSS, tcp.MaxMSS, "Payload of a full segment, before the 12 bytes that timestamps take.").
+			otherwise("`mtu` - 40, with `ip: v6` - 60").
 			check(func(o object) {
 				if p.MSS > r.largestMSS() {
-					o.fail("mss", "%d does not fit the MTU of %d B; give at most %d, which leaves room for the headers of IPv4 and TCP, or raise tcp.mtu",
+					o.fail("mss", "%d does not fit the MTU of %d B; give at most %d, which leaves room for the headers of IP and TCP, or raise tcp.mtu",
 						p.MSS, r.tcp.mtu, r.largestMSS())
 				}
 				p.startWindow()
@@ -352,7 +353,7 @@ func (r *resolver) uneven() bool {
 			whole := max(1, payload/host.PageSize) * host.PageSize
 			r.warn("uneven pages", "host.receive: zerocopy maps nothing, as full segments carry %d B, no whole pages of %d B: "+
 				"all is copied, after a call in vain; give tcp.mtu: %d", payload, host.PageSize,
-				whole+options+wire.IPv4Len+wire.TCPLen)
+				whole+options+r.ipLen()+wire.TCPLen)
 			return true
 		}
 	}

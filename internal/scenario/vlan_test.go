@@ -37,3 +37,18 @@ func TestVLANPortMTU(t *testing.T) {
 		}
 	}
 }
+
+// The header of IPv6 is a part of the IP packet, and so 20 bytes of the port's MTU.
+func TestIPv6PortMTU(t *testing.T) {
+	v := parse(t, base+"ip: v6\nswitch: {mtu: 4176}\nnic: {mtu: 4176}\n")
+	if v.Wire != wire.EthernetIPv6 || v.Transports[0].Wire != wire.EthernetIPv6 {
+		t.Errorf("wire %q and %q, want %q", v.Wire.Name, v.Transports[0].Wire.Name, wire.EthernetIPv6.Name)
+	}
+	if v := parse(t, base+"vlan: true\nip: v6\n"); v.Wire != wire.EthernetVLANIPv6 {
+		t.Errorf("with a tag the wire is %q, want %q", v.Wire.Name, wire.EthernetVLANIPv6.Name)
+	}
+	_, err := Parse("s.yaml", []byte(base+"ip: v6\nswitch: {mtu: 4175}\n"), nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "4176 B long and does not fit the port MTU 4175") {
+		t.Errorf("%v", err)
+	}
+}

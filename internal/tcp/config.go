@@ -11,6 +11,7 @@ import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 )
 
 // Recovery is how losses are detected.
@@ -64,7 +65,7 @@ type Config struct {
 	// Name is the preset the values come from.
 	Name string
 	// MSS is the payload of a full segment before options, in bytes: MTU minus
-	// 40 for IPv4 and TCP headers; 88 (RFC 9293's least) to 65495. Timestamps
+	// 40 for IPv4 and TCP headers, 60 with IPv6; 88 (RFC 9293's least) to 65495. Timestamps
 	// take 12 of it.
 	MSS int
 	// TSO is the most payload one Poll puts into a super-segment, for hardware or
@@ -134,6 +135,8 @@ type Config struct {
 	TimeWait units.Time
 	// Tag: segments carry an 802.1Q tag, four bytes more per frame.
 	Tag bool
+	// IPv6 has them carry its header in place of that of IPv4.
+	IPv6 bool
 }
 
 // Presets lists the names Preset knows.
@@ -268,4 +271,16 @@ func (c *Config) Notes() []record.Note {
 		notes[i] = record.Note{Key: "tcp." + p[0], Value: p[1], Source: src}
 	}
 	return notes
+}
+
+// FrameOverhead is the frame bytes around a TCP header and its data.
+func (c *Config) FrameOverhead() int {
+	n := frameLen
+	if c.Tag {
+		n += wire.VLANLen
+	}
+	if c.IPv6 {
+		n += wire.IPv6More
+	}
+	return n
 }

@@ -13,6 +13,8 @@ type Endpoints struct {
 	SrcPort, DstPort uint16
 	ID               uint16 // IPv4 identification
 	Tagged           bool   // with an 802.1Q tag, whose priority is the packet's PCP
+	IPv6             bool   // over IPv6 and between these addresses
+	Src6, Dst6       [16]byte
 }
 
 // AppendFrame writes the Ethernet frame that the segment p stands for behind b,
@@ -22,6 +24,9 @@ func AppendFrame(b []byte, e *Endpoints, p *packet.Packet, side *packet.Side) []
 	h := Header(p, side)
 	h.SrcPort, h.DstPort = e.SrcPort, e.DstPort
 	etherType := wire.TypeIPv4
+	if e.IPv6 {
+		etherType = wire.TypeIPv6
+	}
 	eth := wire.EthernetHeader{Dst: e.DstMAC, Src: e.SrcMAC, Type: etherType}
 	if e.Tagged {
 		eth.Type = wire.TypeVLAN
@@ -30,10 +35,7 @@ func AppendFrame(b []byte, e *Endpoints, p *packet.Packet, side *packet.Side) []
 	if e.Tagged {
 		b = wire.VLAN{PCP: p.PCP(), Type: etherType}.Append(b)
 	}
-	ip := wire.IPv4{DSCP: p.DSCP &^ packet.Stamped, ECN: p.ECN, TotalLen: uint16(wire.IPv4Len + h.Len() + int(p.Payload)), ID: e.ID, DF: true,
-		TTL: p.TTL, Protocol: wire.ProtocolTCP, Src: e.Src, Dst: e.Dst}
-	ip.Checksum = ip.HeaderChecksum()
-	b = ip.Append(b)
+	b = e.appendIP(b, p, h.Len()+int(p.Payload))
 	start := len(b)
 	b = h.Append(b)
 	if side != nil && side.Data != nil {
@@ -42,6 +44,22 @@ func AppendFrame(b []byte, e *Endpoints, p *packet.Packet, side *packet.Side) []
 		b = append(b, make([]byte, p.Payload)...)
 	}
 	sum := wire.TCPChecksumIPv4(e.Src, e.Dst, b[start:])
+	if e.IPv6 {
+		sum = wire.TCPChecksumIPv6(e.Src6, e.Dst6, b[start:])
+	}
 	b[start+16], b[start+17] = byte(sum>>8), byte(sum)
 	return b
+}
+
+// appendIP writes the IP header of a segment of n bytes.
+func (e *Endpoints) appendIP(b []byte, p *packet.Packet, n int) []byte {
+	dscp := p.DSCP &^ packet.Stamped
+	if e.IPv6 {
+		return wire.IPv6{DSCP: dscp, ECN: p.ECN, PayloadLen: uint16(n), NextHeader: wire.ProtocolTCP, HopLimit: p.TTL,
+			Src: e.Src6, Dst: e.Dst6}.Append(b)
+	}
+	ip := wire.IPv4{DSCP: dscp, ECN: p.ECN, TotalLen: uint16(wire.IPv4Len + n), ID: e.ID, DF: true,
+		TTL: p.TTL, Protocol: wire.ProtocolTCP, Src: e.Src, Dst: e.Dst}
+	ip.Checksum = ip.HeaderChecksum()
+	return ip.Append(b)
 }

@@ -421,7 +421,7 @@ func (c *Conn) fillAt(now units.Time, p *packet.Packet, flags uint8, seq uint64,
 	if n > c.mss {
 		p.DestQP = uint32(c.mss) << 16
 	}
-	setFrame(p, c.cfg.Tag)
+	setFrame(p, c.cfg.FrameOverhead()-frameLen)
 }
 
 // headerLen is the length of a TCP header without options.
@@ -487,7 +487,7 @@ func (c *Conn) emitSYN(now units.Time, p *packet.Packet) {
 	if c.ecnOK && c.cfg.ECN == ECNDCTCP {
 		p.ECN = packet.ECT0
 	}
-	setFrame(p, c.cfg.Tag)
+	setFrame(p, c.cfg.FrameOverhead()-frameLen)
 	c.counters.SentSegments++
 }
 
@@ -499,7 +499,7 @@ func (c *Conn) emitReset(p *packet.Packet) {
 		p.AETH = 0
 	}
 	p.DMALen = headerLen << segLenShift
-	setFrame(p, c.cfg.Tag)
+	setFrame(p, c.cfg.FrameOverhead()-frameLen)
 	c.rst.pending = false
 	c.counters.SentSegments++
 }

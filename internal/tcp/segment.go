@@ -88,7 +88,7 @@ func SetHeader(p *packet.Packet, side *packet.Side, h *wire.TCP, payload int) {
 			side.SACK[i] = packet.SACKBlock{Left: b.Left, Right: b.Right}
 		}
 	}
-	setFrame(p, false)
+	setFrame(p, 0)
 }
 
 // HeaderLen is the length of p's TCP header with options, in bytes.
@@ -99,13 +99,10 @@ func HeaderLen(p *packet.Packet) int { return int(p.DMALen>>segLenShift) & 0xff 
 func SegmentSize(p *packet.Packet) int { return int(p.DestQP >> 16) }
 
 // setFrame sets the length of the frame. Super-segments have one as if they were
-// frames; what goes on the wire is what they are cut into.
-func setFrame(p *packet.Packet, tag bool) {
-	n := frameLen + HeaderLen(p) + int(p.Payload)
-	if tag {
-		n += wire.VLANLen
-	}
-	p.Frame = uint32(max(n, wire.MinFrameLen))
+// frames; what goes on the wire is what they are cut into. more is what their headers have beyond
+// frameLen: a tag, and what IPv6 takes more.
+func setFrame(p *packet.Packet, more int) {
+	p.Frame = uint32(max(frameLen+more+HeaderLen(p)+int(p.Payload), wire.MinFrameLen))
 }
 
 // Segments is how many segments on the wire p is.
@@ -144,6 +141,5 @@ func Cut(p *packet.Packet, i int, out *packet.Packet) {
 	if i < n-1 {
 		out.Opcode &^= PSH | FIN
 	}
-	tag := int(p.Frame)-HeaderLen(p)-int(p.Payload)-frameLen == wire.VLANLen
-	setFrame(out, tag)
+	setFrame(out, int(p.Frame)-HeaderLen(p)-int(p.Payload)-frameLen)
 }

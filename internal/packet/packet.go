@@ -3,6 +3,8 @@
 // bytes, and no pointers, so that a hand-over is one copy of one cache line.
 package packet
 
+import "github.com/hopscope/hopscope/wire"
+
 // Kind tells the fabric and the NIC what a frame is before any transport looks
 // at its opcode.
 type Kind uint8
@@ -17,6 +19,7 @@ const (
 	Credit               // an InfiniBand flow-control packet
 	Segment              // a TCP segment, with or without data
 	Probe                // a probe of the round trip, or its answer, as the opcode says
+	Framed               // a TCP segment of an iWARP connection, with or without an FPDU
 )
 
 // Link reports whether frames of the kind belong to one link: they are built at
@@ -27,7 +30,7 @@ func (k Kind) Link() bool { return k == Pause || k == Credit }
 // pair: requests (a READ's own is one) and READ responses, as against what
 // acknowledges, notifies or pauses. All segments of a TCP connection do, as they
 // share its class.
-func (k Kind) CarriesData() bool { return k <= Response || k == Segment }
+func (k Kind) CarriesData() bool { return k <= Response || k == Segment || k == Framed }
 
 // Flags of a packet.
 const (
@@ -74,6 +77,10 @@ type Side struct {
 	// option holds, the latest first (RFC 2018, 2883).
 	SACK  [4]SACKBlock
 	SACKs uint8
+	// ULPDU is the length of the ULPDU, 0 for none, that an FPDU holds whose header is DDP, where an iWARP segment
+	// begins with one and its bytes are not in Data.
+	ULPDU uint16
+	DDP   wire.DDP
 	// Data is the payload, as many bytes as Packet.Payload says; nil unless the
 	// run carries data.
 	Data []byte

@@ -75,7 +75,6 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	l := record.QPLimits{
 		Class: int(q.setup.Data.Class), MTUBytes: int64(c.MTU), LineBps: q.line, WindowBytes: q.window, PeakOutstanding: q.peakOut,
 		ECT: c.ECT || q.hasIB, CNP: q.notifies() && c.SendCNP || c.CNPOnAck || q.hasIB, CC: q.hasCC || q.hasIB || q.steered,
-		Receives: q.ReceivesWaiting(), ReceivesUsed: q.ReceivesUsed(),
 	}
 	l.CEOnAck = c.CNPOnAck && !q.hasIB
 	if q.steered {
@@ -105,15 +104,7 @@ func (q *QP) Limits(now units.Time) record.QPLimits {
 	if q.hasCC {
 		l.InitialBps, l.MaxBps = q.setup.Initial, c.CC.RPGMaxRate
 	}
-	if l.Receives >= 0 {
-		l.Receives += l.ReceivesUsed
-		r := q.cold.reception
-		if r.has {
-			l.Receives++
-		}
-		most, of := r.queue.Used()
-		l.Shared, l.ReceivesPeak = r.shared, &record.Approach{Value: most, Threshold: of}
-	}
+	q.cold.reception.Limits(&l)
 	return l
 }
 

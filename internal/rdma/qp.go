@@ -110,7 +110,7 @@ type cold struct {
 	discarded uint32     // Counters.Discarded
 	longAt    units.Time // end of the longest wait for progress
 	bytes     uint64     // payload posted
-	reception *reception // nil: always enough receives, and no one looks
+	reception *Reception // nil: always enough receives, and no one looks
 	noted     *noted     // nil: there is nothing
 }
 
@@ -208,7 +208,7 @@ func (q *QP) ConnectAs(s *Setup, own *Own, now units.Time) {
 	if q.selective {
 		q.maxOut = uint32(s.Config.Bitmap)
 	}
-	q.startReceives(s, own.ReceiveCQ)
+	q.cold.reception = NewReception(s, own.Conn, own.ReceiveCQ)
 	start := uint64(s.Attrs.SQPSN & psnMask)
 	q.una, q.nxt, q.high, q.end, q.cold.posted = start, start, start, start, start
 	q.epsn = s.Attrs.RQPSN & psnMask
@@ -308,7 +308,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 	switch {
 	case to == Err:
 		q.flush(now)
-		q.flushReceives(now)
+		q.cold.reception.Flush(now)
 	case to == Reset:
 		q.head, q.cur, q.tail = 0, 0, 0
 		q.reading, q.answering, q.cold.reads, q.cold.answers = false, false, nil, nil
@@ -317,7 +317,7 @@ func (q *QP) Modify(to State, now units.Time) error {
 		q.need, q.held, q.cold.score, q.cold.reorder = 0, 0, nil, nil
 		q.una, q.nxt, q.high, q.end = q.cold.posted, q.cold.posted, q.cold.posted, q.cold.posted
 		q.unaBytes, q.nxtBytes = q.cold.bytes, q.cold.bytes
-		q.forgetReceives()
+		q.cold.reception.forget()
 		q.startAdapting()
 	case to == SQD && from == RTS:
 		q.end = q.startedEnd()

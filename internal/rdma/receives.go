@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"github.com/hopscope/hopscope/internal/packet"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
 
@@ -61,34 +62,38 @@ func (r *ReceiveQueue) take() (id uint32, ok bool) {
 	return r.taken - 1, true
 }
 
-// reception is what a responder keeps where receive work requests, or the
-// completions of received messages, count.
-type reception struct {
+// Reception is what a responder keeps where receive work requests, or the
+// completions of received messages, count. nil: there are always enough.
+type Reception struct {
 	queue  *ReceiveQueue // nil: always enough
 	shared bool
 	cq     *CompletionQueue // nil: none
-	id     uint32           // of the receive work request that the current message has taken
+	room   units.Bytes      // of each; 0: for any message
+	conn   uint32
+	id     uint32 // of the receive work request that the current message has taken
 	has    bool
 	used   int64 // taken by messages that are complete
 	next   uint32
 }
 
-// startReceives sets up what Setup says of receives.
-func (q *QP) startReceives(s *Setup, cq *CompletionQueue) {
+// NewReception sets up what Setup says of receives, of a connection.
+func NewReception(s *Setup, conn uint32, cq *CompletionQueue) *Reception {
 	if s.Attrs.Receives < 0 && s.SRQ == nil && cq == nil && s.Attrs.ReceiveSize == 0 {
-		return
+		return nil
 	}
-	r := &reception{queue: s.SRQ, shared: s.SRQ != nil, cq: cq}
+	r := &Reception{queue: s.SRQ, shared: s.SRQ != nil, cq: cq, room: s.Attrs.ReceiveSize, conn: conn}
 	if r.queue == nil && s.Attrs.Receives >= 0 {
 		r.queue = NewReceiveQueue(s.Attrs.Receives, s.Attrs.ReceiveSize)
 	}
-	q.cold.reception = r
+	if r.queue != nil {
+		r.room = r.queue.room
+	}
+	return r
 }
 
-// takeReceive takes a receive work request for the current message, unless it
-// has one, and reports whether there was one.
-func (q *QP) takeReceive() bool {
-	r := q.cold.reception
+// Take takes a receive work request for the current message, unless it has one, and
+// reports whether there was one.
+func (r *Reception) Take() bool {
 	if r == nil || r.has {
 		return true
 	}
@@ -101,54 +106,75 @@ func (q *QP) takeReceive() bool {
 	return r.has
 }
 
-// room reports whether n bytes fit the receive work requests.
-func (q *QP) room(n uint32) bool {
-	most := q.setup.Attrs.ReceiveSize
-	if r := q.cold.reception; r != nil && r.queue != nil {
-		most = r.queue.room
-	}
-	return most == 0 || units.Bytes(n) <= most
-}
+// Fits reports whether a message of n bytes fits the receive work requests.
+func (r *Reception) Fits(n uint32) bool { return r == nil || r.room == 0 || units.Bytes(n) <= r.room }
 
-// received completes the receive work request that the current message took, n
-// bytes long. side has the immediate data or the key it invalidated.
-func (q *QP) received(now units.Time, verb Verb, n uint32, side *packet.Side, status Status) {
-	r := q.cold.reception
+// Complete completes the receive work request that the current message took, n bytes
+// long; imm is its immediate data or the key that it invalidated.
+func (r *Reception) Complete(now units.Time, verb Verb, n, imm uint32, status Status) {
 	if r == nil || !r.has {
 		return
 	}
 	r.has = false
 	r.used++
-	if r.cq == nil {
-		return
+	if r.cq != nil {
+		r.cq.Entries = append(r.cq.Entries, Completion{ID: r.id, Conn: r.conn, Status: status, Time: now, Receive: true,
+			Verb: verb, Bytes: units.Bytes(n), Imm: imm})
 	}
-	c := Completion{ID: r.id, Conn: q.conn, Status: status, Time: now, Receive: true, Verb: verb, Bytes: units.Bytes(n)}
-	if side != nil && verb != Send {
-		c.Imm = side.Imm
-	}
-	r.cq.Entries = append(r.cq.Entries, c)
 }
 
-// flushReceives completes the receive work request of a message that will not
-// end, and those of a queue of its own that no message has taken.
-func (q *QP) flushReceives(now units.Time) {
-	r := q.cold.reception
+// Flush completes the receive work request of a message that will not end, and
+// those of a queue of its own that no message has taken.
+func (r *Reception) Flush(now units.Time) {
+	r.Complete(now, Send, 0, 0, WRFlush)
+	if r == nil || r.shared || r.queue == nil || r.cq == nil {
+		return
+	}
+	for r.Take() {
+		r.Complete(now, Send, 0, 0, WRFlush)
+	}
+}
+
+// Post adds n receive work requests; without effect where there are always enough.
+func (r *Reception) Post(n int64) {
+	if r != nil && r.queue != nil {
+		r.queue.Post(n)
+	}
+}
+
+// Waiting is the number of receive work requests that no message has taken;
+// negative: always enough.
+func (r *Reception) Waiting() int64 {
+	if r == nil || r.queue == nil {
+		return -1
+	}
+	return r.queue.waiting
+}
+
+// Used counts the receive work requests that messages have used up, where they count.
+func (r *Reception) Used() int64 {
 	if r == nil {
-		return
+		return 0
 	}
-	q.received(now, Send, 0, nil, WRFlush)
-	if r.shared || r.queue == nil || r.cq == nil {
-		return
-	}
-	for q.takeReceive() {
-		q.received(now, Send, 0, nil, WRFlush)
-	}
+	return r.used
 }
 
-// forgetReceives removes, without completions, what flushReceives completes (IBTA
-// 10.3.1).
-func (q *QP) forgetReceives() {
-	r := q.cold.reception
+// Limits adds to what limits a queue pair how near it came to the end of its receives.
+func (r *Reception) Limits(l *record.QPLimits) {
+	l.Receives, l.ReceivesUsed = r.Waiting(), r.Used()
+	if l.Receives < 0 {
+		return
+	}
+	l.Receives += l.ReceivesUsed
+	if r.has {
+		l.Receives++
+	}
+	most, of := r.queue.Used()
+	l.Shared, l.ReceivesPeak = r.shared, &record.Approach{Value: most, Threshold: of}
+}
+
+// forget removes, without completions, what Flush completes (IBTA 10.3.1).
+func (r *Reception) forget() {
 	if r == nil {
 		return
 	}
@@ -158,32 +184,27 @@ func (q *QP) forgetReceives() {
 	}
 }
 
+// received completes the receive work request that the current message took, n
+// bytes long. side has the immediate data or the key it invalidated.
+func (q *QP) received(now units.Time, verb Verb, n uint32, side *packet.Side, status Status) {
+	imm := uint32(0)
+	if side != nil && verb != Send {
+		imm = side.Imm
+	}
+	q.cold.reception.Complete(now, verb, n, imm, status)
+}
+
 // PostReceive adds n receive work requests; without effect where there are
 // always enough.
-func (q *QP) PostReceive(n int64) {
-	if r := q.cold.reception; r != nil && r.queue != nil {
-		r.queue.Post(n)
-	}
-}
+func (q *QP) PostReceive(n int64) { q.cold.reception.Post(n) }
 
 // ReceivesWaiting is the number of receive work requests that no message has
 // taken; negative: always enough.
-func (q *QP) ReceivesWaiting() int64 {
-	r := q.cold.reception
-	if r == nil || r.queue == nil {
-		return -1
-	}
-	return r.queue.waiting
-}
+func (q *QP) ReceivesWaiting() int64 { return q.cold.reception.Waiting() }
 
 // ReceivesUsed counts the receive work requests that messages of this queue pair
 // have used up, where they count.
-func (q *QP) ReceivesUsed() int64 {
-	if r := q.cold.reception; r != nil {
-		return r.used
-	}
-	return 0
-}
+func (q *QP) ReceivesUsed() int64 { return q.cold.reception.Used() }
 
 // receivedVerb is the verb that the last packet of a message which takes a receive work
 // request tells.

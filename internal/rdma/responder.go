@@ -115,11 +115,11 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 		}
 		q.msgWrite, q.msgFirst, q.msgBytes, q.remaining = write, p.PSN, 0, p.DMALen
 	}
-	if f&opReceive != 0 && !q.takeReceive() {
+	if f&opReceive != 0 && !q.cold.reception.Take() {
 		q.sendRNR(now, ce, out)
 		return false
 	}
-	if !write && !q.room(q.msgBytes+p.Payload) { // responder class C (IBTA 9.9.3)
+	if !write && !q.cold.reception.Fits(q.msgBytes+p.Payload) { // responder class C (IBTA 9.9.3)
 		q.received(now, Send, 0, nil, LocLen)
 		q.refuse(now, SynNAKInv, ce, out)
 		return false
@@ -143,7 +143,7 @@ func (q *QP) take(now units.Time, p *packet.Packet, side *packet.Side, ce bool, 
 func (q *QP) admit(p *packet.Packet, write bool) uint8 {
 	a := &q.setup.Attrs
 	if !write {
-		if !q.takeReceive() {
+		if !q.cold.reception.Take() {
 			return SynRNR
 		}
 		return SynACK

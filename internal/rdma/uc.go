@@ -117,7 +117,7 @@ func (q *QP) goesOn(now units.Time, p *packet.Packet, at ucPlace) bool {
 // receivePosted reports whether there is a receive work request, and counts that
 // there is none.
 func (q *QP) receivePosted(now units.Time) bool {
-	if !q.takeReceive() {
+	if !q.cold.reception.Take() {
 		q.cold.extras.dropped.NoReceive.Add(now, 0)
 		return false
 	}
@@ -127,7 +127,7 @@ func (q *QP) receivePosted(now units.Time) bool {
 // fits reports whether n bytes fit a receive work request, and counts that they
 // do not.
 func (q *QP) fits(now units.Time, n uint32) bool {
-	if !q.room(n) {
+	if !q.cold.reception.Fits(n) {
 		q.cold.extras.dropped.TooLong.Add(now, 0)
 		return false
 	}

@@ -297,6 +297,6 @@ func dcqcnBench() congestion.DCQCNParams {
 func (q *QP) setReceives(n int64) {
 	q.cold.reception = nil
 	if n >= 0 {
-		q.cold.reception = &Reception{queue: NewReceiveQueue(n, q.setup.Attrs.ReceiveSize), room: q.setup.Attrs.ReceiveSize}
+		q.cold.reception = &Reception{queue: NewReceiveQueue(n, q.setup.Attrs.ReceiveSize), room: q.setup.Attrs.ReceiveSize, conn: q.conn}
 	}
 }

@@ -49,7 +49,7 @@ func TestMixedVerbs(t *testing.T) {
 		cfg := anyRecovery(t, seed)
 		received := new(CompletionQueue)
 		l := newLoop(t, cfg, a, b)
-		l.qp[1].cold.reception = &Reception{cq: received}
+		l.qp[1].cold.reception = &Reception{cq: received, conn: l.qp[1].conn}
 		if seed%5 == 2 { // receives come slowly
 			l.qp[1].cold.reception.queue = NewReceiveQueue(2, 0)
 		}

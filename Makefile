@@ -5,7 +5,7 @@ GO       ?= go
 BASE     ?= HEAD~1
 PAIRS    ?= 5
 FUZZTIME ?= 10s
-PKG      ?= ./internal/sim ./internal/fabric ./internal/congestion ./internal/rdma ./internal/tcp ./internal/nic ./internal/dma \
+PKG      ?= ./internal/sim ./internal/fabric ./internal/congestion ./internal/rdma ./internal/tcp ./internal/iwarp ./internal/nic ./internal/dma \
             ./internal/collective ./internal/metrics
 SAMPLE   ?= 0
 WITH     ?=

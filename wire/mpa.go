@@ -158,11 +158,13 @@ func (f Framing) Append(b []byte, at int64, ulpdu ...[]byte) []byte {
 		n += len(p)
 	}
 	w := markerWriter{b: b, at: at, markers: f.Markers, start: -1}
-	w.write([]byte{uint8(n >> 8), uint8(n)})
+	length := [MPALengthLen]byte{uint8(n >> 8), uint8(n)}
+	w.write(length[:])
 	for _, p := range ulpdu {
 		w.write(p)
 	}
-	w.write(make([]byte, pad(n)))
+	var zero [3]byte
+	w.write(zero[:pad(n)])
 	w.marker()
 	var crc [MPACRCLen]byte
 	if f.CRC {

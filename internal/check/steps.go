@@ -62,7 +62,7 @@ func (c *check) vet() error {
 	if err := c.command(".", nil, "go", "vet", "./..."); err != nil || c.quick {
 		return err
 	}
-	if err := c.command(".", nil, "go", "vet", "-tags", "mutant", "./internal/fabric", "./internal/rdma", "./internal/tcp"); err != nil {
+	if err := c.command(".", nil, "go", "vet", "-tags", "mutant", "./internal/fabric", "./internal/rdma", "./internal/tcp", "./internal/iwarp"); err != nil {
 		return err
 	}
 	for _, m := range modules {

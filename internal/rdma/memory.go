@@ -167,6 +167,13 @@ func (m *Memory) Local(pd PD, lkey uint32, va, n uint64, need Access) *Region {
 	return m.find(pd, lkey, va, n, need)
 }
 
+// Fits reports whether a key names a region of a domain that has a right, whatever the address: what is refused
+// nevertheless lies outside of it.
+func (m *Memory) Fits(pd PD, key uint32, need Access) bool {
+	e := m.entry(key)
+	return e != nil && e.state == regionValid && e.PD == pd && e.Access&need == need
+}
+
 // entry returns the entry that key names, nil if the key does not fit.
 func (m *Memory) entry(key uint32) *region {
 	if m == nil || key>>keyBits >= uint32(len(m.regions)) {

@@ -58,6 +58,16 @@ func (c *Conn) Connect(now units.Time, iss uint32, active bool, peer Peer) {
 // InOrder is the payload that has arrived in order so far, in bytes.
 func (c *Conn) InOrder() int64 { return c.counters.Delivered }
 
+// ReceivedAt is where in the peer's stream the payload of a segment begins, from 0, and SentAt where in this side's
+// that of a segment polled does.
+func (c *Conn) ReceivedAt(p *packet.Packet) int64 { return int64(unwrap(p.PSN, c.rcvNxt) - c.irs - 1) }
+
+// SentAt: see ReceivedAt.
+func (c *Conn) SentAt(p *packet.Packet) int64 { return int64(unwrap(p.PSN, c.una) - c.iss - 1) }
+
+// CameAhead counts the segments that came ahead of a missing one and were kept.
+func (c *Conn) CameAhead() int64 { return c.counters.OutOfOrder }
+
 // Losses counts how often segments were taken for lost so far: by acknowledgements,
 // by time and by expiries of the retransmission timer.
 func (c *Conn) Losses() int64 {

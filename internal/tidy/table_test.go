@@ -61,6 +61,7 @@ var rules = map[string]rule{
 	"internal/card":       {level: levelModel + 2},
 	"internal/rdma":       {level: levelModel + 2},
 	"internal/tcp":        {level: levelModel + 2},
+	"internal/iwarp":      {level: levelModel + 3},
 
 	"internal/dma":     {level: levelDevice},
 	"internal/fabric":  {level: levelDevice},
@@ -129,6 +130,7 @@ var never = map[string][]string{
 	"internal/congestion": {"internal/sim", "internal/packet", "internal/topology", "internal/workload"},
 	"internal/rdma":       {"internal/sim", "internal/topology", "internal/workload"},
 	"internal/tcp":        {"internal/sim", "internal/topology", "internal/workload"},
+	"internal/iwarp":      {"internal/sim", "internal/topology", "internal/workload"},
 	"internal/scenario":   {"internal/sim", "internal/nic"},
 	"internal/packet":     {"internal/units"},
 }

@@ -29,7 +29,6 @@ type unit struct {
 	msg     uint32
 	kind    unitKind
 	last    bool // of its message
-	inline  bool
 }
 
 // unitRing holds units from head, the oldest that is not acknowledged, over written, the first that is not given to

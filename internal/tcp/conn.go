@@ -37,6 +37,7 @@ type Conn struct {
 	finQueued, finSent bool
 	blocked, starved   bool   // a Write found too little room, a Read too little data
 	override           bool   // a window too small is used all the same
+	hasSide            bool   // side is that of the latest segment
 	end                uint64 // what was written
 	read               uint64 // what the application has read
 	sndBuf, rcvBuf     int64
@@ -61,17 +62,17 @@ type Conn struct {
 	limited      bool    // the congestion window limited the latest flight
 	cwrQueued    bool    // CWR goes out with the next new data (RFC 3168 6.1.2)
 	atOnce       bool    // the next retransmission waits for no window (RFC 5681 3.2, step 3)
+	probe        bool    // a tail loss probe is due
+	tlpRetrans   bool    // the outstanding probe was a retransmission
+	seenAt       uint8   // of seen
 	dupAcks      int64   // in a row
 	dupBytes     int64   // without SACK: what duplicate ACKs say has left the network
 	seen         [4]span // SACK blocks taken before, so that they are not walked again
-	seenAt       uint8
-	prrDelivered int64 // RFC 6937
+	prrDelivered int64   // RFC 6937
 	prrOut       int64
 	recoverFS    int64
 	rack         rack
 	undo         undo
-	probe        bool   // a tail loss probe is due
-	tlpRetrans   bool   // the outstanding probe was a retransmission
 	tlpEnd       uint64 // SND.NXT when it went out; 0: none is outstanding
 
 	// Timers: one for retransmission and what excludes it, one for ACKs.
@@ -101,10 +102,9 @@ type Conn struct {
 	ceState     bool   // DCTCP: the latest segment had CE
 	tsRecent    uint32 // RFC 7323 4.3
 
-	tmpl    packet.Packet
-	rst     rstReply
-	side    packet.Side // of the latest segment, if hasSide
-	hasSide bool
+	tmpl packet.Packet
+	rst  rstReply
+	side packet.Side
 
 	acts     Acts
 	counters Counters

@@ -92,7 +92,7 @@ type cable struct {
 // Where the memory is given out in cells, what is in flight may be frames that waste most:
 // the smallest, or those a byte longer than a cell, each with its preamble and gap.
 func physicalHeadroom(c cable) units.Bytes {
-	inFlight := bytesIn(c.rate+c.rate*units.Rate(c.fast)/1_000_000, 2*c.delay+c.response+c.latency+c.jitter)
+	inFlight := bytesIn(fastest(c), 2*c.delay+c.response+c.latency+c.jitter)
 	if c.taken <= 1 {
 		return inFlight + 3*c.frame + c.pfcWire
 	}
@@ -102,6 +102,9 @@ func physicalHeadroom(c cable) units.Bytes {
 	worst := max(scaleUp(inFlight, cells(least), least+between), scaleUp(inFlight, cells(wasteful), wasteful+between), inFlight)
 	return cells(worst) + 3*cells(c.frame) + cells(c.pfcWire)
 }
+
+// fastest is the rate of a peer whose clock is as fast as it may be.
+func fastest(c cable) units.Rate { return c.rate + c.rate*units.Rate(c.fast)/1_000_000 }
 
 // scaleUp returns b*num/den, rounded up.
 func scaleUp(b, num, den units.Bytes) units.Bytes { return (b*num + den - 1) / den }
@@ -151,10 +154,15 @@ func spectrumHeadroom(c cable) units.Bytes {
 func spectrumXOFF(c cable) float64 {
 	wire := 2 * float64(c.length) / 1000 * float64(c.rate) / 8 / 1.98e8
 	delay := float64(c.portMTU) + wire + 0.8*float64(kib) + float64(responseQuanta(c.rate)*quantumBits/8)
-	if c.cell == spectrum4Cell {
-		delay += float64(c.rate/units.Mbps) / 1000 * 120 / 8
+	return float64(c.pathMTU) + (delay+spectrumTile(c))*cellFactor(c.cell)
+}
+
+// spectrumTile is 120 ns of the line on Spectrum-4 and -5, in bytes.
+func spectrumTile(c cable) float64 {
+	if c.cell != spectrum4Cell {
+		return 0
 	}
-	return float64(c.pathMTU) + delay*cellFactor(c.cell)
+	return float64(c.rate/units.Mbps) / 1000 * 120 / 8
 }
 
 // spectrumXON is the pipeline's latency in bytes, below which a group lets its peer go on;

@@ -71,6 +71,8 @@ type Source struct {
 	Sweep   *Sweep  // of a collective; nil: the scenario's sizes
 	Without Without // what an experiment removes
 	Known   Known   // what it may name beside what the program has
+
+	look func(*resolver) // after it was read; nil: nobody does
 }
 
 // Known is what scenarios may name beside what the program itself has.
@@ -244,6 +246,9 @@ func (s Source) resolve(root *node) (*Valid, *Error) {
 	r.v.Source = src
 	if src == nil || s.changed() || inlined {
 		r.v.Source = tree.Render(root)
+	}
+	if s.look != nil {
+		s.look(r)
 	}
 	return r.v, nil
 }

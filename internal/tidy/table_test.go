@@ -100,6 +100,9 @@ var rules = map[string]rule{
 
 	"internal/timeline": {level: levelRun + 2},
 
+	"internal/calc": {level: levelRun + 4},
+	"internal/diff": {level: levelRun + 4},
+
 	"internal/figure": {level: levelRun + 3, thirdParty: []string{"gonum.org/v1/plot"}},
 	"internal/page":   {level: levelRun + 4},
 

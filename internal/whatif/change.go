@@ -10,6 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/card"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/tcp"
@@ -56,7 +57,7 @@ const (
 	MTU                          // no switch drops packets as too large
 	Map                          // Node, Conn: a switch puts what the connection sends in its sender's class
 	Watchdog                     // Count: switches have a PFC watchdog that drops (0) or forwards (1); a cure, not a cause
-	Lifetime                     // packets at the head of a queue live for a while; likewise
+	Lifetime                     // Count: the code of how long packets at the head of a queue live; likewise
 	UpDown                       // no path goes up after it came down, pinned ones neither; likewise
 	SecondClass                  // Class: frames of it that go up after they came down go on in another; likewise
 	Cables                       // every cable is half a metre longer: a control that should save nothing
@@ -111,7 +112,6 @@ var fixedText = [numKinds]string{
 	Order:            "no fence, and no small segment held back",
 	Alone:            "without any other traffic",
 	MTU:              "no switch drops packets as too large",
-	Lifetime:         "a lifetime of packets at the head of a queue",
 	UpDown:           "paths that never go up after they came down",
 	Cables:           "every cable half a metre longer",
 }
@@ -173,6 +173,9 @@ func (c Change) Text(v *scenario.Valid) string {
 			return fmt.Sprintf("a second virtual lane, %d, after a bounce", second(v, c.Class))
 		}
 		return fmt.Sprintf("a second lossless class, %d, after a bounce", second(v, c.Class))
+	case Lifetime:
+		return fmt.Sprintf("packets live %s at the head of a queue (hoq_life %d)", metrics.FormatTime(fabric.Lifetime(c.Count)),
+			c.Count)
 	case Watchdog:
 		return "a PFC watchdog that " + [...]string{"drops", "forwards"}[c.Count]
 	}

@@ -29,7 +29,9 @@ func (l *Lab) cures(add func(Change)) {
 		add(Change{Kind: SecondClass, Class: first.Class})
 	}
 	if l.Run.Cycle[0].Layer == catalog.InfiniBand {
-		add(Change{Kind: Lifetime})
+		code := l.hoqLife()
+		add(Change{Kind: Lifetime, Count: code})
+		add(Change{Kind: Lifetime, Count: max(code-4, 0)})
 		return
 	}
 	add(Change{Kind: Watchdog})
@@ -124,7 +126,7 @@ func (c Change) cure(v *scenario.Valid) {
 		s := &v.Switches[i]
 		switch {
 		case c.Kind == Lifetime:
-			s.HOQLife = fabric.Lifetime(hoqLife)
+			s.HOQLife = fabric.Lifetime(c.Count)
 		case s.Watchdog == nil:
 			s.Watchdog = watchdog([...]record.WatchdogAction{record.WatchdogDrop, record.WatchdogForward}[c.Count])
 		}
@@ -162,8 +164,30 @@ func watchdog(action record.WatchdogAction) *fabric.WatchdogParams {
 	return &fabric.WatchdogParams{Action: action, Detection: t, Restoration: t, Poll: t}
 }
 
-// hoqLife is the code of OpenSM's default of head_of_queue_lifetime, 1.07 s.
-const hoqLife = 0x12
+// hoqLife is the code of the longest lifetime, OpenSM's default (0x12, 1.07 s) at most, by which all that the input
+// buffers of the circle hold is gone, one after the other, before a sender's first timeout. With longer ones senders
+// send again into the circle, and may give up in the end. A sixteenth of it is tried, too, as circles may form anew.
+func (l *Lab) hoqLife() int {
+	const openSM = 0x12
+	v, vl := l.Valid, l.Run.Cycle[0].Class
+	first, mtu := units.Never, units.Bytes(0)
+	for i := range v.Plan.Conns {
+		t := &v.Transports[v.NICs[v.Graph.HostOf(v.Plan.Conns[i].Src)].Transport]
+		if mtu = max(mtu, units.Bytes(t.MTU)); t.Timeout > 0 {
+			first = min(first, t.Timeout)
+		}
+	}
+	if first == units.Never || mtu == 0 {
+		return openSM
+	}
+	packets := units.Time(len(l.Run.Cycle)) * max(1, units.Time(l.room(vl)/mtu))
+	for code := openSM; code > 0; code-- {
+		if packets*fabric.Lifetime(code) < first {
+			return code
+		}
+	}
+	return 0
+}
 
 // cost is what a cure costs beside time and frames, in words; "": nothing.
 func (l *Lab) cost(c Change, o *Outcome) string {
@@ -173,21 +197,26 @@ func (l *Lab) cost(c Change, o *Outcome) string {
 		mean := func(o *Outcome) float64 { return float64(o.links) / float64(o.ways) }
 		return fmt.Sprintf("ways of %.3g links, %.3g before", mean(o), mean(l.base))
 	case c.Kind == SecondClass:
-		room := units.Bytes(0)
-		for i := range l.Valid.Switches {
-			s := &l.Valid.Switches[i]
-			for p := range s.Ports {
-				if s.Memory != nil {
-					room = max(room, s.Memory.Groups[p][c.Class].Headroom)
-				} else if b := s.Ports[p].Credit; b != nil {
-					room = max(room, units.Bytes(b.Blocks[c.Class])*units.Bytes(l.Valid.Wire.Block))
-				}
-			}
-		}
+		room := l.room(c.Class)
 		if l.Valid.Wire.Block > 0 {
 			return "takes a lane's input buffer, " + metrics.FormatBytes(int64(room)) + " a port"
 		}
 		return "takes " + metrics.FormatBytes(int64(room)) + " more of headroom a port"
 	}
 	return ""
+}
+
+// room is the most that a port keeps for a class: headroom, or the input buffer of a lane.
+func (l *Lab) room(class int) (room units.Bytes) {
+	for i := range l.Valid.Switches {
+		s := &l.Valid.Switches[i]
+		for p := range s.Ports {
+			if s.Memory != nil {
+				room = max(room, s.Memory.Groups[p][class].Headroom)
+			} else if b := s.Ports[p].Credit; b != nil {
+				room = max(room, units.Bytes(b.Blocks[class])*units.Bytes(l.Valid.Wire.Block))
+			}
+		}
+	}
+	return room
 }

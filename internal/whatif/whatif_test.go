@@ -320,12 +320,52 @@ workload:
 		t.Errorf("cures of nothing: %v", kinds(l))
 	}
 	l = open(t, "stack: infiniband\n"+circle)
-	if l.Run.Stopped != "deadlock" || len(kinds(l)) != 3 {
+	if l.Run.Stopped != "deadlock" || len(kinds(l)) != 4 {
 		t.Fatalf("with credits: stopped by %s, cures %v", l.Run.Stopped, kinds(l))
 	}
 	for _, c := range kinds(l) {
 		if o := l.Try(context.Background(), c); o.Err != nil || o.Stopped != "quiescence" {
 			t.Errorf("with credits, %s: %+v", c.Text(l.Valid), o)
+		}
+	}
+}
+
+// TestLifetimes: of the lifetimes that are offered against a circle of credits one ends it, whatever senders' timers and
+// the input buffers; OpenSM's default outlasts the retries of the first.
+func TestLifetimes(t *testing.T) {
+	const circle = `
+stack: infiniband
+topology:
+  hosts: [a, b, c, d]
+  switches: [s0, s1, s2, s3]
+  links: [{between: [a, s0], rate: RATE}, {between: [b, s1], rate: RATE}, {between: [c, s2], rate: RATE}, {between: [d, s3], rate: RATE},
+    {between: [s0, s1], rate: RATE}, {between: [s1, s2], rate: RATE}, {between: [s2, s3], rate: RATE}, {between: [s3, s0], rate: RATE}]
+nic: {timeout: TIMER}
+infiniband: {buffer: ROOM}
+workload:
+  - flow: {from: a, to: c, size: 1MB, path: [a, s0, s1, s2, c]}
+  - flow: {from: b, to: d, size: 1MB, path: [b, s1, s2, s3, d]}
+  - flow: {from: c, to: a, size: 1MB, path: [c, s2, s3, s0, a]}
+  - flow: {from: d, to: b, size: 1MB, path: [d, s3, s0, s1, b]}
+`
+	for _, set := range [][]string{{"100Gbps", "14", "128KB"}, {"100Gbps", "10", "128KB"}, {"50Gbps", "13", "64KB"}} {
+		l := open(t, strings.NewReplacer("RATE", set[0], "TIMER", set[1], "ROOM", set[2]).Replace(circle))
+		if l.Run.Stopped != "deadlock" {
+			t.Fatalf("%v: stopped by %s", set, l.Run.Stopped)
+		}
+		tried, ended := 0, false
+		for _, c := range l.Candidates(0) {
+			if c.Kind == whatif.Lifetime {
+				o := l.Try(context.Background(), c)
+				tried++
+				ended = ended || l.Took(o, 0) < units.Never
+			}
+		}
+		if tried != 2 || !ended {
+			t.Errorf("%v: %d lifetimes tried, and one ends it: %v", set, tried, ended)
+		}
+		if o := l.Try(context.Background(), whatif.Change{Kind: whatif.Lifetime, Count: 0x12}); l.Took(o, 0) < units.Never {
+			t.Errorf("%v: OpenSM's default ends it, so that this test shows nothing", set)
 		}
 	}
 }

@@ -25,11 +25,12 @@ const (
 	VerdictPolarised         // two tiers of switches that hash alike
 	VerdictUnmarked          // pauses that came before marks
 	VerdictLostCNPs          // CNPs that did not arrive
+	VerdictJobs              // a collective takes longer than alone, for what others send
 )
 
 var verdicts = []string{"none", "deadlock", "pause storm", "uneven uplinks", "full line", "congested port",
 	"receiver", "inside a host", "core", "failure", "message rate", "staged copies", "lossy link", "slow link",
-	"short headroom", "priority map", "MTU mismatch", "polarised ECMP", "PFC before ECN", "lost CNPs"}
+	"short headroom", "priority map", "MTU mismatch", "polarised ECMP", "PFC before ECN", "lost CNPs", "jobs"}
 
 func (v Verdict) String() string {
 	return nameOf(verdicts, int(v), func(s *string) string { return *s }, "verdict")

@@ -71,7 +71,7 @@ func (x *index) verdict(j *tally, trees []PauseTree) *Verdict {
 			plural(int64(x.r.OpenMessages), "message"))
 		return v
 	}
-	if v := x.defectVerdict(x.dominating(j, trees), j); v != nil {
+	if v := x.otherJobs(x.defectVerdict(x.dominating(j, trees), j), j.of); v != nil {
 		return v
 	}
 	return x.busyCoreVerdict(j.of)

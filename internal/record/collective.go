@@ -25,6 +25,9 @@ type Collective struct {
 	// it was not.
 	StartPS units.Time   `json:"start_ps"`
 	EndPS   []units.Time `json:"end_ps"`
+	// AlonePS is what it takes from start to end with nothing else in the network: it was run again so, as it shared
+	// ports at which packets waited with others. 0: it did not, or it is too large for that.
+	AlonePS units.Time `json:"alone_ps,omitempty"`
 	// Critical is the critical path from the first start to the last end, operations
 	// of a kind together, in the order in which the kinds first come. Its times add up
 	// to that time. With Sums it was added up as it ran: it has no places, the number of operations
@@ -84,6 +87,14 @@ func (s *StageSum) Name() string {
 		return s.Label
 	}
 	return s.Stage.String()
+}
+
+// TookPS is the time from the start of a collective to its last end; 0: it is not over.
+func (c *Collective) TookPS() units.Time {
+	if n := len(c.EndPS); n > 0 && c.EndPS[n-1] >= 0 {
+		return c.EndPS[n-1] - c.StartPS
+	}
+	return 0
 }
 
 // Has reports whether a message is part of the collective.

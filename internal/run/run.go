@@ -46,7 +46,7 @@ type Options struct {
 	Trace       bool           // list what a timeline in detail shows, and take its samples
 	Watch       *SeriesOptions // samples that are shown as they are taken; nil: none
 	Capture     *Capture       // frames that are written as they pass; nil: none
-	alone       bool           // it is run for what a message takes alone
+	alone       bool           // it is run for what a message, or a job, takes alone
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -577,6 +577,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	out.Storms, out.Faults = r.storms(), r.faults(end)
 	r.recordPaths(out, rows)
 	r.recordInside(out)
+	r.jobsAlone(out)
 	lines(out)
 	out.Data = r.checkData()
 	return out

@@ -74,3 +74,64 @@ func (p *Plan) placeOf(m *Message) int {
 	}
 	return -1
 }
+
+// Only is a plan of what one entry of p, which is finished, sends and does. Connections are those of p, so that they
+// keep their numbers, ports and hashes. It is not finished. nil: the entry's operations are started by others, or say
+// when they end in a way that does not outlast the sorting.
+func (p *Plan) Only(entry int) *Plan {
+	one := &Plan{Entries: p.Entries, Conns: p.Conns, SRQs: p.SRQs, Labels: p.Labels}
+	ops := make([]Op, p.total)
+	kept := make([]bool, p.total+len(p.Locals))
+	for i, m := range p.All() {
+		if p.Conns[m.Conn].Entry != entry {
+			continue
+		}
+		if m.Trigger != 0 || m.SendDone != 0 || m.RecvDone != 0 {
+			return nil
+		}
+		ops[i], kept[i] = one.AddMessage(*m), true
+	}
+	locals := make([]Op, len(p.Locals))
+	for i, l := range p.Locals {
+		if l.Entry == entry {
+			locals[i], kept[p.total+i] = one.AddLocal(l), true
+		}
+	}
+	place := func(op Op) (was int, is Op) {
+		if op < 0 {
+			return p.total + int(^op), locals[^op]
+		}
+		return int(op), ops[op]
+	}
+	for _, e := range p.edges {
+		from, newFrom := place(e.from)
+		to, newTo := place(e.to)
+		if kept[from] != kept[to] {
+			return nil
+		}
+		if kept[to] {
+			one.edges = append(one.edges, edge{newFrom, newTo, e.end})
+		}
+	}
+	for _, c := range p.Collectives {
+		if c.Entry != entry {
+			continue
+		}
+		if c.Program > 0 {
+			one.AddProgram(p.Programs[c.Program-1])
+			c.Program = len(one.Programs)
+		}
+		last := make([][]Op, len(c.Last))
+		for i, ends := range c.Last {
+			for _, op := range ends {
+				if op >= 0 {
+					return nil
+				}
+				last[i] = append(last[i], locals[^op])
+			}
+		}
+		c.Last = last
+		one.Collectives = append(one.Collectives, c)
+	}
+	return one
+}

@@ -218,6 +218,11 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 			FormatBytes(p.Limits.HeadroomBytes), FormatBytes(p.Limits.HeadroomNeed), andMore(len(d.at)-1, "port"))
 	case catalog.VerdictMap:
 		v.Cause.Why = catalog.ReasonMap
+		if to := x.overrunBy(p); to != nil {
+			return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in %d, so that pauses of %s do not stop "+
+				"it, and %s frames of it%s", p.Node, p.Class, to.Class, to.Node, x.sayDrops(to, catalog.DropHeadroom),
+				andMore(len(d.at)-1, "port"))
+		}
 		return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in another, and %s frames "+
 			"of it%s", p.Node, p.Class, x.sayDrops(p, catalog.NoDrop), andMore(len(d.at)-1, "port"))
 	case catalog.VerdictOversize:
@@ -244,6 +249,22 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 			"that DCQCN should have slowed", plural(sent, "CNP"), p.ID(), FormatCount(arrived))
 	}
 	return x.sayUnmarked(d)
+}
+
+// overrunBy is the port and class at the other end of port p whose headroom was full of what p sends in another class;
+// nil: there is none, or p drops it itself.
+func (x *index) overrunBy(p *record.Port) *record.Port {
+	if p.Dropped > 0 {
+		return nil
+	}
+	for i := range x.r.Ports {
+		o := &x.r.Ports[i]
+		full := func(d record.Drop) bool { return d.Cause == catalog.DropHeadroom }
+		if o.Peer == p.ID() && o.Class != p.Class && slices.ContainsFunc(o.DropCauses, full) && x.remapped(o) == p {
+			return o
+		}
+	}
+	return nil
 }
 
 // andMore counts further ones, in words that follow.

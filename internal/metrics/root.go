@@ -394,6 +394,11 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		cause.Why = catalog.ReasonMap
 	case most.Cause == catalog.DropOversize:
 		cause.Why = catalog.ReasonOversize
+	case most.Cause == catalog.DropHeadroom && x.remapped(p) != nil:
+		o := x.remapped(p)
+		cause, because = atPort(o), because+fmt.Sprintf(": %s sends in priority %d what %s pauses in priority %d", o.Node, o.Class,
+			p.Node, p.Class)
+		cause.Why = catalog.ReasonMap
 	case most.Cause == catalog.DropHeadroom:
 		if short := shortHeadroom(p, q); short != "" {
 			because += short
@@ -409,6 +414,24 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		}
 	}
 	return cause, because + x.drainAfter(p, most.Cause)
+}
+
+// remapped is the port and class of a switch that sends to port p what p has in another class, so that its pauses do
+// not stop that: none of that class was to be sent there, and none in the class of p was; nil: there is none.
+func (x *index) remapped(p *record.Port) *record.Port {
+	if x.hosts[p.Peer.Node] {
+		return nil
+	}
+	if own := x.ports[portClass{p.Peer, p.Class}]; own != nil && carried(own) > 0 {
+		return nil
+	}
+	for i := range x.r.Ports {
+		o := &x.r.Ports[i]
+		if o.ID() == p.Peer && o.Class != p.Class && carried(o) > 0 && x.users(o) == 0 {
+			return o
+		}
+	}
+	return nil
 }
 
 // shortHeadroom says, in words that follow, that a port's headroom was too small for what came after its

@@ -68,6 +68,17 @@ nic: {adaptive_timeout: true}
 switch: {buffer: 4MB, dscp_to_priority: {26: PRIO}}
 workload: [incast: {to: h3, size: 4MB}]
 `
+		beyond = `
+stack: rocev2-pfc-only
+seed: SEED
+topology: {leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 6, link: 100Gbps}}
+nic: {timeout: 8}
+switch: {buffer: 8MB}
+switches: {spine1: {dscp_to_priority: {26: PRIO}}}
+workload:
+  - incast: {from: [h0, h1, h2, h3, h4], to: h6, size: 1MB}
+  - flow: {from: h5, to: h7, size: 1MB}
+`
 		mtu = `
 topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 2, link: 100Gbps}}
 nic: {timeout: 5, retry: 1}
@@ -145,6 +156,11 @@ workload: [flow: {from: h0, to: h1, size: SIZE, count: 100, qps: QPS}]
 			"sw puts in priority 1 what hosts send in another"},
 		{"acknowledgements in a class of their own", acks, nil, catalog.NoVerdict, ""},
 		{"map to the right one", dscp, []string{"PRIO", "3"}, catalog.NoVerdict, ""},
+
+		{"map to a priority that pauses do not stop", beyond, []string{"SEED", "1", "PRIO", "6"}, catalog.VerdictMap,
+			"spine1 puts in priority 6 what hosts send in 3, so that pauses of leaf2 do not stop it, and leaf2:7 dropped "},
+		{"and to another", beyond, []string{"SEED", "1", "PRIO", "4"}, catalog.VerdictMap, "spine1 puts in priority 4"},
+		{"map to what leaf2 pauses", beyond, []string{"SEED", "1", "PRIO", "3"}, catalog.NoVerdict, ""},
 
 		{"marks that pauses of the only receiver made", host, []string{"STATE", "on"}, catalog.VerdictInside,
 			"receiver host h1: PCIe gen5 x16, nic0 to switch0, 416 Gb/s, less what misses of the IOTLB cost"},

@@ -458,7 +458,11 @@ func outcome(ctx context.Context, r *record.Run, err error) error {
 		return failure(fmt.Errorf("data: %d of %s differ, which is a fault of this program; the first: %s",
 			r.Data.Differ, many(r.Data.Messages+r.Data.Refused, "message", "s"), r.Data.Faults[0]))
 	case r.Stopped == "deadlock":
-		return failure(fmt.Errorf("deadlock at %s with %s open; the report names the ports that hold",
+		what := "deadlock"
+		if metrics.HeldByCard(r) {
+			what = "standstill"
+		}
+		return failure(fmt.Errorf("%s at %s with %s open; the report names the ports that hold", what,
 			metrics.FormatTimeDigits(metrics.EndOf(r), 4), many(r.OpenMessages, "message", "s")))
 	case r.Stopped == "stalled":
 		return failure(fmt.Errorf("stalled at %s with %s open: %s",

@@ -43,6 +43,7 @@ type defects struct {
 	known   map[portClass]*hashedAlike
 	tiers   map[string]int // see fastest
 	fastest map[towards]units.Rate
+	hosts   units.Rate // see hostRate
 }
 
 // add looks for defects among the causes of a message, which have just been found.
@@ -207,6 +208,36 @@ func (x *index) portAt(link record.Place) *record.Port {
 	return nil
 }
 
+// fewCNPs is how many CNPs are too few to tell of a loss of them.
+const fewCNPs = 8
+
+// lostNotices is the verdict where no time dominates, on notifications of which more than a quarter did not arrive and
+// pauses that came in their place; nil: there is none.
+func (x *index) lostNotices(of int) *Verdict {
+	for i := range x.r.Ports {
+		p := &x.r.Ports[i]
+		if p.Marked == 0 {
+			continue
+		}
+		sent, arrived := x.cnpsTo(p)
+		if sent < fewCNPs || 4*arrived >= 3*sent {
+			continue
+		}
+		pauses := int64(0)
+		for k := range x.r.Ports {
+			if o := &x.r.Ports[k]; o.Node == p.Node && o.Class == p.Class {
+				pauses += o.PausesSent
+			}
+		}
+		if pauses > 0 {
+			return &Verdict{Kind: catalog.VerdictLostCNPs, Of: of, Cause: atPort(p), Text: fmt.Sprintf("lost CNPs: of %s that "+
+				"receivers behind %s sent, %s arrived, so that %s had to send %s to senders that DCQCN should have slowed",
+				plural(sent, "CNP"), p.ID(), FormatCount(arrived), p.Node, plural(pauses, "pause"))}
+		}
+	}
+	return nil
+}
+
 // sayDefect completes the verdict on a defect, in words that what it took follows.
 func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 	p := d.at[0].port
@@ -233,8 +264,12 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 		v.Cause.Kind = catalog.CauseLoss
 		return x.sayLossy(d)
 	case catalog.VerdictSlowLink:
-		return fmt.Sprintf("the link %s - %s gives %s, and others of %s like it %s%s", p.ID(), p.Peer,
-			FormatRate(p.RateBps), p.Node, FormatRate(x.slowLink(all, p)), andMore(len(d.links())-1, "link"))
+		others := "others of " + p.Node + " like it"
+		if x.hosts[p.Peer.Node] {
+			others = "those of other hosts"
+		}
+		return fmt.Sprintf("the link %s - %s gives %s, and %s %s%s", p.ID(), p.Peer, FormatRate(p.RateBps), others,
+			FormatRate(x.slowLink(all, p)), andMore(len(d.links())-1, "link"))
 	case catalog.VerdictReceiver:
 		v.Cause = ofCard(p.Peer.Node)
 		return x.slowTaker(p.Peer.Node) + andMore(len(d.at)-1, "card")
@@ -330,14 +365,21 @@ func lossShare(share float64) string {
 // slower is how much faster, in quarters, other links of a switch are than one that is slow beside them.
 const slower = 5
 
-// slowLink is the rate of the fastest link of a switch to switches of the same tier as a port leads to, if that
-// port is slow beside it; 0: it is not.
+// slowLink is the rate of the fastest link of a switch to switches of the same tier as a port leads to, or that of
+// most links to hosts if it leads to one, if that port is slow beside it; 0: it is not.
 func (x *index) slowLink(all *defects, p *record.Port) units.Rate {
-	if x.r.Network == nil || x.hosts[p.Peer.Node] || x.hosts[p.Node] {
+	if x.r.Network == nil || x.hosts[p.Node] {
 		return 0
 	}
 	if all.tiers == nil {
 		all.tiers, all.fastest = x.fastest()
+		all.hosts = x.hostRate()
+	}
+	if x.hosts[p.Peer.Node] {
+		if 4*all.hosts >= slower*p.RateBps {
+			return all.hosts
+		}
+		return 0
 	}
 	if best := all.fastest[towards{p.Node, all.tiers[p.Peer.Node]}]; 4*best >= slower*p.RateBps {
 		return best
@@ -365,6 +407,25 @@ func (x *index) fastest() (tiers map[string]int, rates map[towards]units.Rate) {
 		}
 	}
 	return tiers, rates
+}
+
+// hostRate is a rate that at least half of the links to hosts have, or more; 0: there is none.
+func (x *index) hostRate() units.Rate {
+	tiers := map[string]int{}
+	for _, n := range x.r.Network.Nodes {
+		tiers[n.Name] = n.Tier
+	}
+	var rates []units.Rate
+	for _, l := range x.r.Network.Links {
+		if (tiers[l.A.Node] == 0) != (tiers[l.B.Node] == 0) {
+			rates = append(rates, l.RateBps)
+		}
+	}
+	if len(rates) == 0 {
+		return 0
+	}
+	slices.Sort(rates)
+	return rates[(len(rates)-1)/2]
 }
 
 // hashedAlike is what is known of a port up from a switch whose hash goes together with those below it.

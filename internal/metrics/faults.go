@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
@@ -27,6 +28,12 @@ func (x *index) faultOf(host string) (longest *record.Fault) {
 		}
 	}
 	return longest
+}
+
+// HeldByCard reports whether a run came to rest in no circle, but behind a card with a fault that did not end.
+func HeldByCard(r *record.Run) bool {
+	return r.Stopped == "deadlock" && len(r.Cycle) == 0 &&
+		slices.ContainsFunc(r.Faults, func(f record.Fault) bool { return f.ToPS < 0 && f.Kind != record.FaultSlow })
 }
 
 // harmless reports whether a card that is slow for a while takes as much as its host does, or its link brings,

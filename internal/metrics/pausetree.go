@@ -91,8 +91,12 @@ func (x *index) treeRoot(held []record.PortID, class int, root *record.Port, hos
 		if n != 1 {
 			share = "share"
 		}
-		return atPort(root), fmt.Sprintf("%s %s its %s to %s, and it sends %.0f %% of the time", plural(int64(n), "sender"),
-			share, FormatRate(root.RateBps), root.Peer.Node, 100*root.Utilisation)
+		share += " its " + FormatRate(root.RateBps)
+		if others := x.slowLink(&defects{}, root); others > 0 {
+			share += fmt.Sprintf(" (others like it have %s)", FormatRate(others))
+		}
+		return atPort(root), fmt.Sprintf("%s %s to %s, and it sends %.0f %% of the time", plural(int64(n), "sender"),
+			share, root.Peer.Node, 100*root.Utilisation)
 	}
 	if stall := x.mostlyStalled(host); stall != "" {
 		return cachesOf(host), "its card " + stall

@@ -197,7 +197,7 @@ func (x *index) sayRoot(held []record.PortID, root *record.Port, host string, q 
 			return cachesOf(host), "the NIC of " + host + " " + stall
 		}
 		if f := x.faultOf(host); f != nil {
-			return ofCard(host), "the NIC of " + host + " " + SayFault(f)
+			return ofCard(host), "the NIC of " + host + " " + SayFault(f) + x.keepsUp(host)
 		}
 		rate := ""
 		if d := x.drain(host); d != nil {
@@ -650,7 +650,7 @@ func (x *index) sayReceiveBuffer(waited string, port record.PortID, q *record.QP
 		return cachesOf(host), how + ": the NIC " + stall
 	}
 	if f := x.faultOf(host); f != nil {
-		return ofCard(host), how + ": the NIC " + SayFault(f)
+		return ofCard(host), how + ": the NIC " + SayFault(f) + x.keepsUp(host)
 	}
 	rate := FormatRate(q.Limits.DrainBps)
 	if l := x.drain(host); l != nil {

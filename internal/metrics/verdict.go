@@ -74,7 +74,10 @@ func (x *index) verdict(j *tally, trees []PauseTree) *Verdict {
 	if v := x.otherJobs(x.defectVerdict(x.dominating(j, trees), j), j.of); v != nil {
 		return v
 	}
-	return x.busyCoreVerdict(j.of)
+	if v := x.busyCoreVerdict(j.of); v != nil {
+		return v
+	}
+	return x.lostNotices(j.of)
 }
 
 // dominating is the verdict on the cause that most messages blame; nil: none dominates.
@@ -284,18 +287,38 @@ func (x *index) slowTaker(host string) string {
 }
 
 // sharedTaker says of a card that was slow for a while that senders would wait for each other without that,
-// too, as they send more to it than its link carries, in words that follow; "": they would not. What n bytes
-// take at the card's rate R is L/R times what they take on the link of rate L, so that 1 - R/L is what is saved.
+// too, as they send more to it than its link carries, in words that follow; "": they would not.
 func (x *index) sharedTaker(host string) string {
-	f, p := x.faultOf(host), x.portTo(host)
-	if f == nil || f.Kind != record.FaultSlow || p == nil || x.users(p) < 2 {
-		return ""
-	}
-	if _, rate := x.feeds(p); rate <= p.RateBps {
+	n, rate, saves := x.sharedCardOf(host)
+	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" and to the %d senders that share the %s to it, of which a card that keeps up saves no more than "+
-		"%.0f %% of the time", x.users(p), FormatRate(p.RateBps), 100*(1-float64(f.RateBps)/float64(p.RateBps)))
+		"%.0f %% of the time", n, FormatRate(rate), saves)
+}
+
+// keepsUp says the same in the explanation of a message.
+func (x *index) keepsUp(host string) string {
+	n, rate, saves := x.sharedCardOf(host)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d senders share the %s to it, so that a card that keeps up saves no more than %.0f %% of the time",
+		n, FormatRate(rate), saves)
+}
+
+// sharedCardOf is how many senders share the link to a host whose card was slow for a while, its rate, and up to how
+// much of the time a card that keeps up saves, in hundredths; 0: they bring no more than the link carries. What n
+// bytes take at the card's rate R is L/R times what they take on the link of rate L, so that 1 - R/L is saved.
+func (x *index) sharedCardOf(host string) (n int, rate units.Rate, saves float64) {
+	f, p := x.faultOf(host), x.portTo(host)
+	if f == nil || f.Kind != record.FaultSlow || p == nil || x.users(p) < 2 {
+		return 0, 0, 0
+	}
+	if _, rate := x.feeds(p); rate <= p.RateBps {
+		return 0, 0, 0
+	}
+	return x.users(p), p.RateBps, 100 * (1 - float64(f.RateBps)/float64(p.RateBps))
 }
 
 // insideOf says what is special about the way inside a host that limits it, in words that
@@ -322,11 +345,16 @@ func (x *index) storm(v *Verdict, trees []PauseTree) bool {
 			root = "the NIC of " + t.Root.Place.Node
 		}
 		var names []string
-		for _, k := range t.Victims[:min(len(t.Victims), listedNobody)] {
-			names = append(names, Arrow(&x.r.Messages[k]))
-		}
-		if len(t.Victims) > listedNobody {
-			names = append(names, "...")
+		for _, k := range t.Victims {
+			name := Arrow(&x.r.Messages[k])
+			if slices.Contains(names, name) {
+				continue
+			}
+			if len(names) == listedNobody {
+				names = append(names, "...")
+				break
+			}
+			names = append(names, name)
 		}
 		do := "do"
 		if len(t.Victims) == 1 {

@@ -143,7 +143,11 @@ func (t *text) header() {
 		t.prose(r.Description, t.paint.dim)
 	}
 	if r.Stopped == "deadlock" {
-		t.prose(fmt.Sprintf("DEADLOCK: %s, and nothing left that could move one on%s", open(r.OpenMessages), cycleText(r)),
+		what := "DEADLOCK"
+		if metrics.HeldByCard(r) {
+			what = "STANDSTILL"
+		}
+		t.prose(fmt.Sprintf("%s: %s, and nothing left that could move one on%s", what, open(r.OpenMessages), cycleText(r)),
 			t.paint.fail)
 	}
 	if r.Stopped == "stalled" {
@@ -197,6 +201,13 @@ func (t *text) data() {
 func (t *text) ending() string {
 	r := t.r
 	end := metrics.EndOf(r)
+	if r.Stopped == "deadlock" { // who waits for what is held may give up later
+		for i := range r.Messages {
+			if f := &r.Messages[i]; f.CompletionPS >= 0 {
+				end = max(end, f.StartPS+f.CompletionPS)
+			}
+		}
+	}
 	at := "at " + metrics.FormatTimeDigits(end, 4)
 	if t.base > 0 && end >= t.base {
 		at = fmt.Sprintf("%s after the first post at %s", metrics.FormatTimeDigits(end-t.base, 4),
@@ -206,6 +217,9 @@ func (t *text) ending() string {
 	case "quiescence":
 		return "done " + at
 	case "deadlock":
+		if metrics.HeldByCard(r) {
+			return "stood still " + at
+		}
 		return "deadlocked " + at
 	case "stalled":
 		return "stalled " + at

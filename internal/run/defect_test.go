@@ -79,6 +79,18 @@ workload:
   - incast: {from: [h0, h1, h2, h3, h4], to: h6, size: 1MB}
   - flow: {from: h5, to: h7, size: 1MB}
 `
+		slowHost = `
+topology: {star: {hosts: 5, link: 100Gbps}, links: [{between: [h3, sw], RATE}]}
+workload: [permutation: {size: 1MB}]
+`
+		notices = `
+topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 4, link: 100Gbps}}
+nic: {cnp_class: CLASS}
+switch: {buffer: 8MB, ecn: {priorities: 3}}
+workload:
+  - incast: {from: [h0, h1, h2], to: h4, size: 3MB}
+  - flows: {class: 0, service: uc, size: 32KB, count: 250, list: [{from: h5, to: h1}, {from: h6, to: h2}, {from: h7, to: h3}]}
+`
 		mtu = `
 topology: {leaf_spine: {leaves: 2, spines: 1, hosts_per_leaf: 2, link: 100Gbps}}
 nic: {timeout: 5, retry: 1}
@@ -161,6 +173,15 @@ workload: [flow: {from: h0, to: h1, size: SIZE, count: 100, qps: QPS}]
 			"spine1 puts in priority 6 what hosts send in 3, so that pauses of leaf2 do not stop it, and leaf2:7 dropped "},
 		{"and to another", beyond, []string{"SEED", "1", "PRIO", "4"}, catalog.VerdictMap, "spine1 puts in priority 4"},
 		{"map to what leaf2 pauses", beyond, []string{"SEED", "1", "PRIO", "3"}, catalog.NoVerdict, ""},
+
+		{"slow link of a host", slowHost, []string{"RATE", "rate: 25Gbps"}, catalog.VerdictSlowLink,
+			"the link sw:4 - h3:1 gives 25.0 Gb/s, and those of other hosts 100 Gb/s"},
+		{"under pauses", "stack: rocev2-pfc-only\n" + slowHost, []string{"RATE", "rate: 10Gbps"}, catalog.VerdictSlowLink, "gives 10.0 Gb/s"},
+		{"a link of a host like the others", slowHost, []string{"RATE", "rate: 100Gbps"}, catalog.NoVerdict, ""},
+
+		{"CNPs lost that cost pauses and hardly any time", notices, []string{"CLASS", "0"}, catalog.VerdictLostCNPs,
+			"so that leaf1 had to send "},
+		{"CNPs in a class of their own", notices, []string{"CLASS", "6"}, catalog.NoVerdict, ""},
 
 		{"marks that pauses of the only receiver made", host, []string{"STATE", "on"}, catalog.VerdictInside,
 			"receiver host h1: PCIe gen5 x16, nic0 to switch0, 416 Gb/s, less what misses of the IOTLB cost"},

@@ -35,6 +35,9 @@ workload: [{flow: {from: h0, to: h3, size: 4MB}}]`,
 		{"storm", "stack: rocev2-pfc-only" + threeHosts + `hosts: {h3: {rx_buffer: 256KB, drain_rate: 10Gbps}}
 workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size: 2MB}}]`,
 			catalog.VerdictStorm, "receive buffer of h3", "1 message that it held does not go there: h0 -> h2"},
+		{"storm over several messages", "stack: rocev2-pfc-only" + threeHosts + `hosts: {h3: {rx_buffer: 256KB, drain_rate: 10Gbps}}
+workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size: 1MB, count: 2}}]`,
+			catalog.VerdictStorm, "receive buffer of h3", "2 messages that it held do not go there: h0 -> h2"},
 		{"stopped storm", "stop: 2ms\nstack: rocev2-pfc-only" + threeHosts + `hosts: {h3: {rx_buffer: 256KB, drain_rate: 10Gbps}}
 workload: [{flow: {from: h0, to: h3, size: 8MB}}, {flow: {from: h0, to: h2, size: 2MB}}]`,
 			catalog.VerdictStorm, "receive buffer of h3", "1 message that it held does not go there: h0 -> h2"},
@@ -50,6 +53,9 @@ workload: [{flow: {from: h0, to: h3, size: 4MB}}]`, catalog.NoVerdict, "", ""},
 		}
 		if v.Kind != tt.kind || v.Cause.Place.String() != tt.place || !strings.Contains(v.Text, tt.words) {
 			t.Errorf("%s: %s at %q: %q; want %s at %q: %q", tt.name, v.Kind, v.Cause.Place, v.Text, tt.kind, tt.place, tt.words)
+		}
+		if strings.Count(v.Text, "h0 -> h2") > 1 {
+			t.Errorf("%s: names a pair twice: %s", tt.name, v.Text)
 		}
 		if v.Kind == catalog.NoVerdict {
 			continue

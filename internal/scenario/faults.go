@@ -117,10 +117,29 @@ func (r *resolver) checkFaults(n int) {
 				"give slow on a host without, or hang", node.Name)
 		case f.Kind == record.FaultPauses && (s.pfc.enabled == 0 || r.stack().Credits):
 			r.warn("fault without PFC", "%s: the fault pauses has no effect: no priority of its port has PFC", node.Name)
+		case f.Kind == record.FaultSlow:
+			r.warnQuickFault(n, f.Rate)
 		}
 		if r.v.Stop != units.Never && f.From >= r.v.Stop {
 			r.warn("fault after stop", "%s: the fault %s from %v is never seen: the run stops at %v",
 				node.Name, f.Kind, f.From, r.v.Stop)
 		}
+	}
+}
+
+// warnQuickFault tells of a card that is slow for a while and yet takes all that comes to it.
+func (r *resolver) warnQuickFault(n int, rate units.Rate) {
+	s, node := &r.nics[n], &r.v.Graph.Nodes[n]
+	if s.drain > 0 && rate >= s.drain {
+		r.warn("quick fault", "%s: the fault slow at %v has no effect: drain_rate lets it take no more than %v", node.Name, rate,
+			s.drain)
+		return
+	}
+	fastest := units.Rate(0)
+	for port := range node.Ports {
+		fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
+	}
+	if rate >= fastest {
+		r.warn("quick fault", "%s: the fault slow at %v has no effect: its link brings no more than %v", node.Name, rate, fastest)
 	}
 }

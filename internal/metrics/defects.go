@@ -250,8 +250,8 @@ func (x *index) sayDefect(v *Verdict, d *defect, all *defects) string {
 	case catalog.VerdictMap:
 		v.Cause.Why = catalog.ReasonMap
 		if to := x.overrunBy(p); to != nil {
-			return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in %d, so that pauses of %s do not stop "+
-				"it, and %s frames of it%s", p.Node, p.Class, to.Class, to.Node, x.sayDrops(to, catalog.DropHeadroom),
+			return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in %d, so that pauses of %s do not "+
+				"stop it, and %s frames of it%s", p.Node, p.Class, to.Class, to.Node, x.sayDrops(to, catalog.DropHeadroom),
 				andMore(len(d.at)-1, "port"))
 		}
 		return fmt.Sprintf("wrong priority map: %s puts in priority %d what hosts send in another, and %s frames "+

@@ -75,8 +75,8 @@ func (x *index) sayHindered(c *record.Collective) (said string, at Cause) {
 			ports = append(ports, p)
 		}
 	}
-	times := fmt.Sprintf("%s takes %.1f times what it takes alone, %s", c.Workload, float64(c.TookPS())/float64(c.AlonePS),
-		FormatTime(c.AlonePS))
+	times := fmt.Sprintf("%s takes %.1f times what it takes alone, %s", c.Workload,
+		float64(c.TookPS())/float64(c.AlonePS), FormatTime(c.AlonePS))
 	if len(ports) == 0 {
 		return times, Cause{}
 	}

@@ -396,8 +396,8 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		cause.Why = catalog.ReasonOversize
 	case most.Cause == catalog.DropHeadroom && x.remapped(p) != nil:
 		o := x.remapped(p)
-		cause, because = atPort(o), because+fmt.Sprintf(": %s sends in priority %d what %s pauses in priority %d", o.Node, o.Class,
-			p.Node, p.Class)
+		because += fmt.Sprintf(": %s sends in priority %d what %s pauses in priority %d", o.Node, o.Class, p.Node, p.Class)
+		cause = atPort(o)
 		cause.Why = catalog.ReasonMap
 	case most.Cause == catalog.DropHeadroom:
 		if short := shortHeadroom(p, q); short != "" {

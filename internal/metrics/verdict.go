@@ -303,8 +303,8 @@ func (x *index) keepsUp(host string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d senders share the %s to it, so that a card that keeps up saves no more than %.0f %% of the time",
-		n, FormatRate(rate), saves)
+	return fmt.Sprintf("; %d senders share the %s to it, so that a card that keeps up saves no more than %.0f %% of the "+
+		"time", n, FormatRate(rate), saves)
 }
 
 // sharedCardOf is how many senders share the link to a host whose card was slow for a while, its rate, and up to how

@@ -84,8 +84,8 @@ func (b *builder) opening() {
 		switch {
 		case s == strings.Join(strings.Fields(b.r.Description), " "):
 			f.Path, f.Class = "/description", "description"
-		case b.r.Stopped == "deadlock" && (strings.HasPrefix(s, "DEADLOCK") || strings.HasPrefix(s, "STANDSTILL")), b.r.Stopped == "stalled" && strings.HasPrefix(s,
-			"STALLED"):
+		case b.r.Stopped == "deadlock" && (strings.HasPrefix(s, "DEADLOCK") || strings.HasPrefix(s, "STANDSTILL")),
+			b.r.Stopped == "stalled" && strings.HasPrefix(s, "STALLED"):
 			f.Path, f.Class = "/open_messages", "bad"
 		case b.r.Data != nil && !strings.HasPrefix(s, b.r.Scenario):
 			f.Path = "/data/messages"

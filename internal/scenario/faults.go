@@ -131,8 +131,8 @@ func (r *resolver) checkFaults(n int) {
 func (r *resolver) warnQuickFault(n int, rate units.Rate) {
 	s, node := &r.nics[n], &r.v.Graph.Nodes[n]
 	if s.drain > 0 && rate >= s.drain {
-		r.warn("quick fault", "%s: the fault slow at %v has no effect: drain_rate lets it take no more than %v", node.Name, rate,
-			s.drain)
+		r.warn("quick fault", "%s: the fault slow at %v has no effect: drain_rate lets it take no more than %v", node.Name,
+			rate, s.drain)
 		return
 	}
 	fastest := units.Rate(0)
@@ -140,6 +140,7 @@ func (r *resolver) warnQuickFault(n int, rate units.Rate) {
 		fastest = max(fastest, r.v.Graph.LinkAt(n, port).Rate)
 	}
 	if rate >= fastest {
-		r.warn("quick fault", "%s: the fault slow at %v has no effect: its link brings no more than %v", node.Name, rate, fastest)
+		r.warn("quick fault", "%s: the fault slow at %v has no effect: its link brings no more than %v", node.Name, rate,
+			fastest)
 	}
 }

@@ -174,8 +174,8 @@ func (c Change) Text(v *scenario.Valid) string {
 		}
 		return fmt.Sprintf("a second lossless class, %d, after a bounce", second(v, c.Class))
 	case Lifetime:
-		return fmt.Sprintf("packets live %s at the head of a queue (hoq_life %d)", metrics.FormatTime(fabric.Lifetime(c.Count)),
-			c.Count)
+		return fmt.Sprintf("packets live %s at the head of a queue (hoq_life %d)",
+			metrics.FormatTime(fabric.Lifetime(c.Count)), c.Count)
 	case Watchdog:
 		return "a PFC watchdog that " + [...]string{"drops", "forwards"}[c.Count]
 	}

@@ -77,6 +77,7 @@ var rules = map[string]rule{
 	"scenarios":         {level: levelBase},
 	"internal/scenario": {level: levelScenario, std: []string{"os"}},
 	"internal/build":    {level: levelScenario + 1},
+	"internal/deploy":   {level: levelScenario + 1},
 	"internal/account":  {level: levelScenario + 2},
 	"internal/ideal":    {level: levelScenario + 2},
 	"internal/capture":  {level: levelScenario + 2, thirdParty: []string{"github.com/gopacket/gopacket"}, std: []string{"time"}},
@@ -102,6 +103,7 @@ var rules = map[string]rule{
 
 	"internal/calc": {level: levelRun + 4},
 	"internal/diff": {level: levelRun + 4},
+	"internal/tune": {level: levelRun + 4, thirdParty: []string{"gonum.org/v1/gonum"}, std: []string{"context", "sync"}},
 
 	"internal/figure": {level: levelRun + 3, thirdParty: []string{"gonum.org/v1/plot"}},
 	"internal/page":   {level: levelRun + 4},

@@ -1,0 +1,308 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Tuning is what a search for better values of keys came to.
+type Tuning struct {
+	Version     int               `json:"version"`
+	Scenario    string            `json:"scenario"`
+	Stack       string            `json:"stack"`
+	Objective   string            `json:"objective"` // in words
+	Figure      string            `json:"figure"`    // its name, which ends with its unit
+	Better      string            `json:"better"`    // lower or higher
+	Constraints []string          `json:"constraints"`
+	Params      []TuneParam       `json:"params"`
+	Budget      int               `json:"budget"` // runs of the search, and as many of random search
+	Runs        int               `json:"runs"`   // that were made in all
+	TrainSeeds  []uint64          `json:"train_seeds"`
+	ListSeeds   []uint64          `json:"shortlist_seeds"` // that the best of each search were tried with as well
+	FreshSeeds  []uint64          `json:"fresh_seeds"`
+	Candidates  []TuneCandidate   `json:"candidates"` // as the scenario is, the search's best, random search's best
+	Best        int               `json:"best"`       // which of them is to be set
+	Sensitivity []TuneSensitivity `json:"sensitivity"`
+	Trials      []TuneTrial       `json:"trials"`
+	SONiC       string            `json:"sonic,omitempty"` // the best one in words of switches
+	MLX5        string            `json:"mlx5,omitempty"`  // and of cards; see package deploy
+	Notes       []string          `json:"notes"`
+
+	Format func(float64) string `json:"-"` // of the objective's values
+}
+
+// TuneParam is a key that was tuned.
+type TuneParam struct {
+	Key     string   `json:"key"`
+	Now     string   `json:"now"` // what the scenario has
+	Lo      string   `json:"lo,omitempty"`
+	Hi      string   `json:"hi,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+}
+
+// TuneSpread is a median with the least and the largest value.
+type TuneSpread struct {
+	Median float64 `json:"median"`
+	Least  float64 `json:"least"`
+	Most   float64 `json:"most"`
+}
+
+// TuneCandidate is a setting that was judged with fresh seeds.
+type TuneCandidate struct {
+	Name   string     `json:"name"`
+	Search string     `json:"search,omitempty"` // that found it
+	Values []string   `json:"values"`           // by param
+	Fresh  []float64  `json:"fresh"`            // the objective by fresh seed
+	Spread TuneSpread `json:"spread"`
+	Broken []string   `json:"broken"` // constraints that it breaks with some fresh seed
+}
+
+// TuneSensitivity is what moving one parameter of the best setting alone changes.
+type TuneSensitivity struct {
+	Key    string     `json:"key"`
+	From   string     `json:"from"`
+	To     string     `json:"to"`
+	Change []float64  `json:"change"` // of the objective by fresh seed: 0.1 is a tenth more
+	Spread TuneSpread `json:"spread"`
+	Broken []string   `json:"broken"`
+}
+
+// TuneTrial is one setting that was tried.
+type TuneTrial struct {
+	Search string    `json:"search"`
+	Values []string  `json:"values"`
+	Seeds  []float64 `json:"seeds"` // the objective by training seed
+	Mean   float64   `json:"mean"`
+	Broken []string  `json:"broken"`
+}
+
+// JSON encodes the tuning, indented, with a newline at the end.
+func (s *Tuning) JSON() ([]byte, error) {
+	out := *s
+	out.Version = pageVersion
+	out.Trials = make([]TuneTrial, len(s.Trials))
+	for i, tr := range s.Trials {
+		tr.Seeds, tr.Mean = orMinus(tr.Seeds), number(tr.Mean)
+		out.Trials[i] = tr
+	}
+	out.Candidates = make([]TuneCandidate, len(s.Candidates))
+	for i, c := range s.Candidates {
+		c.Fresh = orMinus(c.Fresh)
+		c.Spread = TuneSpread{number(c.Spread.Median), number(c.Spread.Least), number(c.Spread.Most)}
+		out.Candidates[i] = c
+	}
+	return indented(&out)
+}
+
+// number is -1 for what a run has no value of: no objective is below 0.
+func number(v float64) float64 {
+	if math.IsNaN(v) {
+		return -1
+	}
+	return v
+}
+
+func orMinus(list []float64) []float64 {
+	out := make([]float64, len(list))
+	for i, v := range list {
+		out[i] = number(v)
+	}
+	return out
+}
+
+// gain is by what share of the first a second value is better.
+func (s *Tuning) gain(from, to float64) float64 {
+	if s.Better == "higher" {
+		return to/from - 1
+	}
+	return 1 - to/from
+}
+
+// wins is with how many fresh seeds candidate b is better than a.
+func (s *Tuning) wins(a, b int) (n int) {
+	for i := range s.Candidates[b].Fresh {
+		if s.gain(s.Candidates[a].Fresh[i], s.Candidates[b].Fresh[i]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Verdict says in sentences what to do.
+func (s *Tuning) Verdict() []string {
+	now, found, random := &s.Candidates[0], &s.Candidates[1], &s.Candidates[2]
+	b := &s.Candidates[s.Best]
+	n := len(s.FreshSeeds)
+	var out []string
+	if s.Best == 0 {
+		out = append(
+			out,
+			fmt.Sprintf(
+				"Nothing was found that is better than what the scenario has: %s %s, the search's best %s over %d fresh seeds.",
+				s.Objective,
+				s.Format(now.Spread.Median),
+				s.Format(found.Spread.Median),
+				n,
+			),
+		)
+	} else {
+		out = append(out, fmt.Sprintf("%s %s instead of %s, %.3g %% better in the median of %d fresh seeds, better with "+
+			"%d of them: %s.", s.Objective, s.Format(b.Spread.Median), s.Format(now.Spread.Median),
+			100*s.gain(now.Spread.Median, b.Spread.Median), n, s.wins(0, s.Best), b.Name))
+	}
+	against := s.gain(random.Spread.Median, found.Spread.Median)
+	switch {
+	case len(random.Broken) > 0 && len(found.Broken) == 0:
+		out = append(out, "Random search with as many runs found nothing that keeps the constraints with fresh seeds.")
+	case len(found.Broken) > 0 && len(random.Broken) == 0:
+		out = append(out, "The search's best breaks a constraint with fresh seeds, and random search's does not.")
+	default:
+		word := "better"
+		if against < 0 {
+			word = "worse"
+		}
+		out = append(
+			out,
+			fmt.Sprintf("Random search with as many runs came to %s: the search was %.3g %% %s.", s.Format(random.Spread.Median),
+				100*math.Abs(against), word),
+		)
+	}
+	if len(b.Broken) > 0 {
+		out = append(out, "It breaks with some fresh seeds: "+strings.Join(b.Broken, ", ")+".")
+	}
+	return out
+}
+
+// Text writes the tuning for reading. Width 0 means 100 columns.
+func (s *Tuning) Text(w io.Writer, opt TextOptions) error {
+	t := blank(opt)
+	t.prose(
+		fmt.Sprintf("%s: %s, %s tuned for %s %s", s.Scenario, s.Stack, plural(len(s.Params), "key"), s.Better, s.Objective),
+		t.paint.bold,
+	)
+	t.prose(
+		fmt.Sprintf(
+			"%d runs: %d searched and %d at random with seeds %s, judged with %d other seeds",
+			s.Runs,
+			s.Budget,
+			s.Budget,
+			seedList(s.TrainSeeds),
+			len(s.FreshSeeds),
+		),
+		plain,
+	)
+	if len(s.Constraints) > 0 {
+		t.prose("Constraints: "+strings.Join(s.Constraints, ", "), plain)
+	}
+	t.section()
+	for _, line := range s.Verdict() {
+		t.prose(line, t.paint.bold)
+	}
+	t.section()
+	s.settings(t)
+	t.section()
+	s.sensitive(t)
+	for i, part := range []string{s.SONiC, s.MLX5} {
+		if part == "" {
+			continue
+		}
+		t.section()
+		t.prose(
+			[]string{"SONiC, CONFIG_DB (name the profile in QUEUE and BUFFER_PG of the ports)", "Cards of the mlx5 driver"}[i],
+			t.paint.bold,
+		)
+		for line := range strings.Lines(part) {
+			t.line(strings.TrimRight(line, "\n"))
+		}
+	}
+	for _, n := range s.Notes {
+		t.prose("note: "+n, plain)
+	}
+	return t.end(w)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+func seedList(seeds []uint64) string {
+	var out []string
+	for _, s := range seeds {
+		out = append(out, fmt.Sprint(s))
+	}
+	return strings.Join(out, ", ")
+}
+
+// settings are the candidates side by side.
+func (s *Tuning) settings(t *text) {
+	tab := &table{columns: []column{{title: "Key"}, {title: "From"}, {title: "To"}}}
+	for _, c := range s.Candidates {
+		tab.columns = append(
+			tab.columns,
+			column{
+				title: strings.ReplaceAll(strings.Replace(c.Name, " ", "\n", 1), "\nthe scenario", "\nthe scenario"),
+				right: true,
+			},
+		)
+	}
+	for i, p := range s.Params {
+		row := []string{p.Key, p.Lo, p.Hi}
+		if p.Choices != nil {
+			row[1], row[2] = strings.Join(p.Choices[:1], ""), p.Choices[len(p.Choices)-1]
+		}
+		for _, c := range s.Candidates {
+			row = append(row, dashed(c.Values[i]))
+		}
+		tab.add(row...)
+	}
+	for _, line := range []struct {
+		name string
+		of   func(c *TuneCandidate) string
+	}{
+		{s.Objective + ", median", func(c *TuneCandidate) string { return s.Format(c.Spread.Median) }},
+		{"  least", func(c *TuneCandidate) string { return s.Format(c.Spread.Least) }},
+		{"  largest", func(c *TuneCandidate) string { return s.Format(c.Spread.Most) }},
+		{"breaks", func(c *TuneCandidate) string {
+			if len(c.Broken) == 0 {
+				return "nothing"
+			}
+			return strings.Join(c.Broken, ", ")
+		}},
+	} {
+		row := []string{line.name, "", ""}
+		for i := range s.Candidates {
+			row = append(row, line.of(&s.Candidates[i]))
+		}
+		tab.add(row...)
+	}
+	t.table(tab)
+}
+
+// sensitive is what each parameter does around the best setting.
+func (s *Tuning) sensitive(t *text) {
+	tab := &table{columns: []column{{title: "Moved alone"}, {title: "From", right: true}, {title: "To", right: true},
+		{
+			title: s.Objective + ",\nmedian",
+			right: true,
+		}, {title: "Least", right: true}, {title: "Largest", right: true}, {title: "Breaks", wrap: true}}}
+	last := ""
+	for _, m := range s.Sensitivity {
+		key, from := m.Key, m.From
+		if key == last {
+			key, from = "", ""
+		}
+		last = m.Key
+		percent := func(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
+		row := []string{key, from, m.To, "-", "-", "-"}
+		if len(m.Change) > 0 {
+			row = []string{key, from, m.To, percent(m.Spread.Median), percent(m.Spread.Least), percent(m.Spread.Most)}
+		}
+		tab.add(append(row, strings.Join(m.Broken, ", "))...)
+	}
+	t.table(tab)
+}

@@ -1,0 +1,202 @@
+package tune
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/rng"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+const small = `
+topology: {star: {hosts: 4, link: 100Gbps}}
+switch: {buffer: 2MB}
+workload:
+  - incast: {to: h3, size: 60KB}
+`
+
+func options(params ...string) Options {
+	return Options{Run: run.Options{Scenario: "small", Text: []byte(small)}, Do: run.Do, Objective: "makespan", Params: params,
+		Budget: 60, Train: 1, Fresh: 3, Workers: 2, Bounds: map[string]string{}}
+}
+
+// known is a run that takes as long as the valley's walls are high where its keys are: 1 us at
+// Kmin 50 KB, Kmax 1 MB and an increase of 40 Mb/s, and mark at enqueue, and more by the square of
+// the distance, in powers of e, with a seed's own 2 %.
+func known(ctx context.Context, o run.Options) (*record.Run, *scenario.Valid, error) {
+	kmin, kmax, rate, at := 400*units.KB, 1600*units.KB, 5*units.Mbps, "dequeue"
+	for _, s := range o.Set {
+		key, value, _ := strings.Cut(s, "=")
+		switch key {
+		case "switch.ecn.kmin":
+			kmin, _ = units.ParseBytes(value)
+		case "switch.ecn.kmax":
+			kmax, _ = units.ParseBytes(value)
+		case "dcqcn.rpg_ai_rate":
+			rate, _ = units.ParseRate(value)
+		case "switch.ecn.at":
+			at = value
+		}
+	}
+	far := func(v int64, best float64) float64 { return math.Pow(math.Log(float64(v)/best), 2) }
+	took := 1 + far(int64(kmin), 50e3) + 2*far(int64(kmax), 1e6) + far(int64(rate), 40e6)
+	if at != "enqueue" {
+		took += 3
+	}
+	stream := rng.New(*o.Seed, "test")
+	took *= 1 + 0.02*(stream.Float64()-0.5)
+	r := &record.Run{Scenario: "small", Stopped: "quiescence", Seed: *o.Seed, Messages: []record.Message{{Status: "success", Bytes: 1000,
+		Src: "a", Dst: "b", CompletionPS: units.Time(took * 1e6)}}}
+	return r, nil, nil
+}
+
+// On a valley with a known bottom, and seeds that scatter, CMA-ES comes nearer to it than random
+// search with as many runs, and halving finds the word that is best.
+func TestFindsTheBottom(t *testing.T) {
+	for _, words := range []bool{false, true} {
+		o := options("switch.ecn.kmin", "switch.ecn.kmax", "dcqcn.rpg_ai_rate")
+		o.Do, o.Budget, o.Constraints = known, 300, []string{}
+		if !words {
+			o.Run.Set = []string{"switch.ecn.at=enqueue"}
+		}
+		if words {
+			o.Params = append(o.Params, "switch.ecn.at")
+		}
+		found, _, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		searched, drawn := found.Candidates[1].Spread.Median, found.Candidates[2].Spread.Median
+		if searched > 1.15e6 || searched > drawn || found.Best != 1 || !words && found.Candidates[0].Spread.Median < 5e6 {
+			t.Errorf("words %v: the search came to %.4g us (%v), random search to %.4g us; the bottom is at 1", words, searched/1e6,
+				found.Candidates[1].Values, drawn/1e6)
+		}
+		if words && found.Candidates[1].Values[3] != "enqueue" {
+			t.Errorf("switch.ecn.at %s", found.Candidates[1].Values[3])
+		}
+		tried := map[string]int{}
+		for _, tr := range found.Trials {
+			tried[tr.Search]++
+		}
+		if tried[randomSearch] != tried[cmaSearch]+tried[halvingSearch] || tried[randomSearch] > o.Budget {
+			t.Errorf("settings tried: %v of %d", tried, o.Budget)
+		}
+	}
+}
+
+// The same results on any number of workers, of real runs.
+func TestWorkers(t *testing.T) {
+	var first []byte
+	for _, workers := range []int{1, 3} {
+		o := options("switch.ecn.kmin", "switch.ecn.kmax", "switch.ecn.at")
+		o.Workers, o.Budget, o.Fresh = workers, 30, 2
+		found, v, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := found.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v == nil || found.Runs == 0 {
+			t.Error("no scenario comes back")
+		}
+		if first == nil {
+			first = data
+		}
+		if !bytes.Equal(first, data) {
+			t.Errorf("%d workers find something else", workers)
+		}
+	}
+}
+
+// Wherever a search goes, Kmin is at most Kmax, all values are within bounds, and the reader of
+// scenarios takes them.
+func TestValuesStayInBounds(t *testing.T) {
+	for _, params := range [][]string{{"switch.ecn.kmin", "switch.ecn.kmax"}, {"switch.ecn.kmax", "switch.pfc.alpha", "switch.ecn.kmin"},
+		{"switch.ecn.kmin"}, {"switch.ecn.kmax"}, {"dcqcn.rpg_threshold", "dcqcn.rpg_time_reset", "switch.ecn.pmax"}} {
+		tn := &tuner{Options: options(params...)}
+		if err := tn.prepare(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stream := rng.New(1, "test")
+		for range 60 {
+			x := point{at: make([]float64, tn.continuous())}
+			for i := range x.at {
+				x.at[i] = 4 * (stream.Float64() - 0.5)
+			}
+			for i := range tn.params {
+				if p := &tn.params[i]; p.enumeration() {
+					x.words = append(x.words, stream.IntN(len(p.words)))
+				}
+			}
+			values, texts := tn.values(x), tn.texts(x)
+			for i := range tn.params {
+				p := &tn.params[i]
+				if !p.enumeration() && (values[i] < p.lo || values[i] > p.hi) {
+					t.Fatalf("%s %v is not from %v to %v", p.Path, values[i], p.lo, p.hi)
+				}
+			}
+			o := tn.Run
+			o.Set = tn.setOf(texts)
+			if _, err := run.Load(o); err != nil {
+				t.Fatalf("%v: %v", texts, err)
+			}
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(o *Options)
+		want string
+	}{
+		{"objective", func(o *Options) { o.Objective = "p98 slowdown" }, `--objective "p98 slowdown" is no figure of runs; those that there are: completed,`},
+		{"direction", func(o *Options) { o.Objective = "marks" }, `--objective "marks": neither less nor more of it is better`},
+		{"none has it", func(o *Options) { o.Objective = "RPC p99" }, `--objective "RPC p99": a run of this scenario has none; it has: `},
+		{"key", func(o *Options) { o.Params = []string{"switch.ecn.kmim"} }, `--params: there is no key switch.ecn.kmim in scenarios; did you mean "kmin"?`},
+		{"section", func(o *Options) { o.Params = []string{"switch.ecn"} }, `--params: switch.ecn is no number or choice`},
+		{"twice", func(o *Options) { o.Params = append(o.Params, o.Params[0]) }, `names switch.ecn.kmin twice`},
+		{"no effect", func(o *Options) {
+			o.Run.Set = []string{"stack=rocev2-pfc-only"}
+			o.Bounds["switch.ecn.kmin"] = "1KB..2KB"
+		}, `switch.ecn.kmin has no effect: the stack rocev2-pfc-only marks nothing`},
+		{"budget", func(o *Options) { o.Budget = 5 }, `--budget 5 is less than a search takes: three generations of 4 settings, each with 1 seeds; give at least 13`},
+		{"bounds", func(o *Options) { o.Bounds["switch.ecn.kmin"] = "5MB..1MB" }, `--bounds switch.ecn.kmin: 5MB to 1MB is no range`},
+		{"unit", func(o *Options) { o.Bounds["switch.ecn.kmin"] = "5..10" }, `--bounds switch.ecn.kmin: "5" has no unit`},
+		{"form", func(o *Options) { o.Bounds["switch.ecn.kmin"] = "5MB" }, `--bounds switch.ecn.kmin=5MB: write LO..HI`},
+		{"strange bounds", func(o *Options) { o.Bounds["switch.ecn.pmax"] = "1%..2%" }, `--bounds switch.ecn.pmax: --params does not name it`},
+		{"crossed", func(o *Options) { o.Bounds["switch.ecn.kmin"] = "3MB..5MB" }, `switch.ecn.kmin cannot lie from 3MB to 1.6MB beside kmax 1.6MB`},
+		{"nothing to begin from", func(o *Options) { o.Params = []string{"dcqcn.rate_to_set_on_first_cnp"} }, `has no value above 0 in this scenario to begin from`},
+		{"scenario", func(o *Options) { o.Run.Set = []string{"seed=x"} }, `--set seed=x`},
+	} {
+		o := options("switch.ecn.kmin")
+		c.make(&o)
+		_, _, err := Run(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestBrokenConstraintsComeLast(t *testing.T) {
+	tn := &tuner{sign: 1}
+	good := tn.judge([]outcome{{value: 1e12}})
+	bad := tn.judge([]outcome{{value: 1, broken: []string{NoDrop}}})
+	worse := tn.judge([]outcome{{value: 1, broken: []string{NoDrop, Headroom}}})
+	none := tn.judge([]outcome{{value: math.NaN(), broken: []string{"ended: deadlock", NoDrop}}})
+	if good.rank >= bad.rank || bad.rank >= worse.rank || bad.rank >= none.rank || math.IsNaN(none.rank) {
+		t.Error(good.rank, bad.rank, worse.rank, none.rank)
+	}
+	tn.sign = -1
+	if a, b := tn.judge([]outcome{{value: 5}}), tn.judge([]outcome{{value: 4}}); a.rank >= b.rank {
+		t.Error("more is to be better")
+	}
+}

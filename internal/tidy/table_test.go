@@ -86,6 +86,7 @@ var rules = map[string]rule{
 	"internal/metrics":  {level: levelRun, std: []string{"sync"}},
 	"internal/cases":    {level: levelRun},
 	"internal/ncclog":   {level: levelScenario},
+	"internal/claims":   {level: levelRun + 1, std: []string{"context", "sync"}},
 	"internal/compare":  {level: levelRun + 1, std: []string{"context", "sync"}},
 	"internal/diagnose": {level: levelRun + 1, std: []string{"context", "sync"}},
 	"internal/whatif":   {level: levelRun + 1, std: []string{"context", "sync", "time"}},

@@ -1,0 +1,175 @@
+package claims
+
+import "slices"
+
+// Statement is one of the 112 that the article makes, with what answers it: claims, or words where no run can.
+type Statement struct {
+	Number int
+	About  Text
+	Words  Text // where no claim shows it, or what claims leave out
+}
+
+// NumStatements is how many statements the article makes.
+const NumStatements = 112
+
+// Claims are the numbers of the claims that show a statement.
+func (s *Statement) Claims(all []Claim) (numbers []int) {
+	for i := range all {
+		if slices.Contains(all[i].Article, s.Number) {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+// notBuilt begins the words on what is not simulated yet.
+func notBuilt(en, zh string) Text { return Text{"not simulated: " + en, "未仿真：" + zh} }
+
+// Statements lists what the article states, in its order.
+func Statements() []Statement {
+	out := slices.Clone(statements)
+	for i := range out {
+		out[i].Number = i + 1
+	}
+	return out
+}
+
+var statements = []Statement{
+	{About: Text{"The whole way at one look, from switch to GPU memory", "一张全景图：从交换机到 GPU 显存"},
+		Words: Text{"`hopscope path hbm-to-hbm h0/gpu0 h1/gpu0` lists every hop of it.", "`hopscope path hbm-to-hbm h0/gpu0 h1/gpu0` 列出途中每一跳。"}},
+	{About: Text{"Hundreds of GPUs send one way, and the egress queue rises at once", "数百 GPU 涌向一处，出口队列立刻上涨"}},
+	{About: Text{"Who detects first", "谁最先发现"}},
+	{About: Text{"Who feeds back", "谁反馈"}},
+	{About: Text{"Who slows down", "谁降速"}},
+	{About: Text{"Who pauses upstream", "谁暂停上游"}},
+	{About: Text{"Who sends again", "谁重传"}},
+	{About: Text{"Who chooses another path", "谁换路"}},
+	{About: Text{"Which of it is hardware, which software", "哪些由硬件做，哪些由软件做"}},
+	{About: Text{"First rule: whose memory and whose bus do the data cross", "第一原则：数据经过谁的内存、谁的总线"}},
+	{About: Text{"400G or 800G is not the question", "问题不在 400G 还是 800G"}},
+	{About: Text{"Sockets are a byte stream", "Socket 是字节流"}},
+	{About: Text{"Verbs: memory is registered and pinned", "verbs：内存要注册、锁页"}},
+	{About: Text{"Verbs: queue pairs are set up", "verbs：要建立 QP"}},
+	{About: Text{"SEND, READ and WRITE work requests", "SEND、READ、WRITE 工作请求"}},
+	{About: Text{"CAS and other atomics", "CAS 等原子操作"}},
+	{About: Text{"Keys and rights guard remote memory", "密钥与权限保护远端内存"}},
+	{About: Text{"TCP/IP is kernel software on CPUs", "TCP/IP 是跑在 CPU 上的内核软件"}},
+	{About: Text{"RDMA's transports: RC, UC, UD", "RDMA 传输：RC、UC、UD"}},
+	{About: Text{"RDMA over InfiniBand", "InfiniBand 上的 RDMA"}},
+	{About: Text{"RDMA over UDP/IP crosses routers", "UDP/IP 上的 RDMA 可跨三层"}},
+	{About: Text{"RDMA over TCP: iWARP", "TCP 上的 RDMA：iWARP"},
+		Words: notBuilt("iWARP comes later. It is verbs over TCP, offloaded to the card (RFC 5040 to 5044), and crosses lossy networks without PFC.",
+			"iWARP 稍后提供。它是由网卡卸载的 TCP 之上的 verbs（RFC 5040 至 5044），无需 PFC 即可跑在有损网络上。")},
+	{About: Text{"RDMA is not InfiniBand", "RDMA 不等于 InfiniBand"}},
+	{About: Text{"Ethernet is lossy, or lossless with PFC", "以太网：有损，或用 PFC 做成无损"}},
+	{About: Text{"InfiniBand is lossless by nature", "InfiniBand 天生无损"}},
+	{About: Text{"API, transport and fabric are separate layers", "API、传输、网络是不同的层"},
+		Words: Text{"`hopscope show` and `compare` keep the three apart; `compare --view host` and `--view fabric` change one of them.",
+			"`hopscope show` 与 `compare` 将三者分列；`compare --view host` 与 `--view fabric` 每次只改变其中一层。"}},
+	{About: Text{"TCP against RDMA is about the host path", "TCP 与 RDMA 之争在主机路径"}},
+	{About: Text{"Ethernet against InfiniBand is about flow control", "以太网与 InfiniBand 之争在流控"}},
+	{About: Text{"Four times 400G into 400G: a queue must grow", "4 x 400G 进 400G：必然排队"}},
+	{About: Text{"... with AllGather as the load", "……以 AllGather 为负载"}},
+	{About: Text{"At which queue length does what act", "队列到多长时谁动作"}},
+	{About: Text{"ECN marks above a threshold", "超过阈值打 ECN 标记"}},
+	{About: Text{"The receiver's card makes CNPs", "接收端网卡产生 CNP"}},
+	{About: Text{"The sender's card slows by DCQCN", "发送端网卡按 DCQCN 降速"}},
+	{About: Text{"ECN is the throttle, PFC the emergency brake", "ECN 是油门，PFC 是急刹"}},
+	{About: Text{"PFC is hop by hop", "PFC 逐跳"}},
+	{About: Text{"PFC pauses one priority only", "PFC 只暂停一个优先级"}},
+	{About: Text{"PFC prevents loss in bursts", "PFC 防突发丢包"}},
+	{About: Text{"To which neighbour a pause goes", "暂停发给哪个邻居"}},
+	{About: Text{"Pauses spread up the tree", "暂停沿树向上蔓延"}},
+	{About: Text{"The congestion tree: root, branches, victims", "拥塞树：根、枝、受害者"}},
+	{About: Text{"Head-of-line blocking", "队头阻塞"}},
+	{About: Text{"PFC deadlock", "PFC 死锁"}},
+	{About: Text{"Bad settings cause it (headroom, class)", "配置不当引发（余量、优先级）"}},
+	{About: Text{"Watchdogs and storms", "看门狗与风暴"}},
+	{About: Text{"RoCE without PFC", "不用 PFC 的 RoCE"}},
+	{About: Text{"... by RTT-based control", "……靠基于 RTT 的控制"}},
+	{About: Text{"... by hardware telemetry", "……靠硬件遥测"}},
+	{About: Text{"... by selective retransmission", "……靠选择性重传"}},
+	{About: Text{"InfiniBand sends only with credits", "InfiniBand 有信用才发"}},
+	{About: Text{"Without credits it waits at the sender", "没有信用就在发送端等"}},
+	{About: Text{"Virtual lanes isolate", "虚拟通道隔离"}},
+	{About: Text{"The subnet manager", "子网管理器"}},
+	{About: Text{"LID routing", "LID 路由"}},
+	{About: Text{"InfiniBand needs no patchwork of layers", "InfiniBand 无需层层打补丁"}},
+	{About: Text{"The reactive loop beside preventive credits", "事后反应与事前信用"}},
+	{About: Text{"The socket path, step by step", "Socket 路径逐步看"}},
+	{About: Text{"System calls and mode switches", "系统调用与态切换"}},
+	{About: Text{"Sequence numbers and ACKs", "序号与 ACK"}},
+	{About: Text{"Copies", "拷贝"}},
+	{About: Text{"At 400/800G the CPU is the limit", "400/800G 下 CPU 成为瓶颈"}},
+	{About: Text{"TSO, GSO and GRO help", "TSO、GSO、GRO 有帮助"}},
+	{About: Text{"MSG_ZEROCOPY", "MSG_ZEROCOPY"}},
+	{About: Text{"sendfile", "sendfile"}},
+	{About: Text{"TCP does not force copies", "TCP 并不必然拷贝"}},
+	{About: Text{"Hard and soft interrupts", "硬中断与软中断"}},
+	{About: Text{"RDMA: zero copy", "RDMA：零拷贝"}},
+	{About: Text{"RDMA: kernel bypass", "RDMA：绕过内核"}},
+	{About: Text{"RDMA: offload of segmentation, ACKs and retransmission", "RDMA：分段、ACK、重传卸载"},
+		Words: notBuilt("what a card's own CRC costs: its pipeline has a time, not a cost.", "网卡计算 CRC 的开销：只有流水线时延，没有单独计费。")},
+	{About: Text{"RDMA: remote memory without recv()", "RDMA：无需 recv() 访问远端内存"}},
+	{About: Text{"Queue pairs and completion queues", "QP 与 CQ"}},
+	{About: Text{"How long the two host paths are", "两条主机路径各有多长"}},
+	{About: Text{"Tensors in HBM; traffic of TP, PP and EP", "HBM 里的张量；TP、PP、EP 流量"},
+		Words: notBuilt("a training step with its model shape; its collectives are run one by one.", "带模型形状的完整训练步；集合通信可逐个运行。")},
+	{About: Text{"The staged path, hop by hop", "中转路径逐跳看"}},
+	{About: Text{"Staging eats DRAM and PCIe", "中转吃掉 DRAM 与 PCIe 带宽"}},
+	{About: Text{"GPU pipeline bubbles", "GPU 流水线气泡"},
+		Words: notBuilt("a training step and its idle shares come later; nothing here computes.", "训练步与其空闲占比稍后提供；这里还没有计算。")},
+	{About: Text{"The GPUDirect path by PCIe peer to peer", "GPUDirect 的 PCIe P2P 路径"}},
+	{About: Text{"CPU and DRAM are bypassed", "绕过 CPU 与 DRAM"}},
+	{About: Text{"From tens of microseconds to 2 to 5", "从几十微秒降到 2 到 5 us"}},
+	{About: Text{"Near-linear scaling to 10,000 GPUs", "近线性扩展到一万 GPU"},
+		Words: notBuilt("ten thousand GPUs packet by packet; shown on 16 and 32.", "一万 GPU 的逐包仿真；这里用 16 与 32 个 GPU 展示。")},
+	{About: Text{"The trunk is the PCIe switch or root complex", "主干是 PCIe 交换芯片或根复合体"}},
+	{About: Text{"NVLink and NVSwitch stay inside a node", "NVLink/NVSwitch 只在机内"}},
+	{About: Text{"HBM joined to the network card", "HBM 直连网卡"}},
+	{About: Text{"RDMA does not mean the end of TCP", "有了 RDMA 也离不开 TCP"}},
+	{About: Text{"Matrix: typical position", "矩阵：典型定位"},
+		Words: notBuilt("a judgement. TCP: everywhere and the control plane; RoCEv2: data planes on Ethernet; InfiniBand: clusters for training and HPC.",
+			"属于判断。TCP：通用与控制面；RoCEv2：以太网上的数据面；InfiniBand：训练与 HPC 集群。")},
+	{About: Text{"Matrix: what the fabric needs", "矩阵：网络基础"},
+		Words: notBuilt("what must be bought. RoCEv2 needs switches with PFC and ECN and cards with RDMA, InfiniBand its own switches, cards and cables.",
+			"采购清单。RoCEv2 需要支持 PFC/ECN 的交换机与 RDMA 网卡；InfiniBand 需要专用交换机、网卡与线缆。")},
+	{About: Text{"Matrix: flow control", "矩阵：流控"}},
+	{About: Text{"Matrix: CPU", "矩阵：CPU 占用"}},
+	{About: Text{"Matrix: GPUDirect", "矩阵：GPUDirect"}},
+	{About: Text{"Matrix: tools for TCP", "矩阵：TCP 的工具"},
+		Words: notBuilt("tools of the kernel. tcpdump and Wireshark see every packet of TCP, and none of RDMA's that the card handles by itself.",
+			"内核工具。tcpdump 与 Wireshark 能看到 TCP 的每个包，却看不到网卡自行处理的 RDMA 报文。")},
+	{About: Text{"Matrix: tools for RoCE", "矩阵：RoCE 的工具"}},
+	{About: Text{"Matrix: tools for InfiniBand", "矩阵：InfiniBand 的工具"}},
+	{About: Text{"Matrix: total cost", "矩阵：总成本"},
+		Words: notBuilt("prices are the reader's own.", "价格以读者自己的为准。")},
+	{About: Text{"The matrix filled from one's own workload", "按自己的负载填矩阵"},
+		Words: Text{"`hopscope compare MY.yaml` fills flow control, CPU and GPUDirect; the rest is not simulated.", "`hopscope compare MY.yaml` 给出流控、CPU 与 GPUDirect；其余未仿真。"}},
+	{About: Text{"Two planes", "两个平面"}},
+	{About: Text{"Advice 1: the control plane on TCP", "建议一：控制面用 TCP"}},
+	{About: Text{"... storage metadata, Kubernetes, REST, metrics", "……存储元数据、K8s、REST、监控"}},
+	{About: Text{"InfiniBand data plane with a TCP control plane", "InfiniBand 数据面配 TCP 控制面"}},
+	{About: Text{"Advice 2: RoCE, with thresholds tuned", "建议二：RoCE，调好阈值"}},
+	{About: Text{"... and monitored", "……并做监控"}},
+	{About: Text{"Storage as data plane", "存储作为数据面"}},
+	{About: Text{"Advice 3: a new cluster of ten thousand: InfiniBand is most predictable", "建议三：新建万卡集群，InfiniBand 最可预测"},
+		Words: notBuilt("ten thousand cards; shown on five.", "万卡规模；这里用五台主机展示。")},
+	{About: Text{"The two-minute answer", "两分钟回答"},
+		Words: Text{"not simulated: a summary. Its parts are the claims on layers, congestion, host and GPU.", "未仿真：这是总结，各部分见分层、拥塞、主机与 GPU 的论断。"}},
+	{About: Text{"Direct, in microseconds", "直达，微秒级"}},
+	{About: Text{"The whole path derived, HBM to HBM", "推导整条路径：HBM 到 HBM"},
+		Words: Text{"`hopscope path` derives it for any server.", "`hopscope path` 可对任意服务器推导。"}},
+	{About: Text{"TCP carries bytes to a process, RDMA moves memory", "TCP 把字节送给进程，RDMA 搬内存"}},
+	{About: Text{"RoCEv2 does not need PFC", "RoCEv2 不一定要 PFC"}},
+	{About: Text{"The eight references", "八条参考文献"},
+		Words: Text{"not simulated: docs/sources.md lists sources.", "未仿真：来源见 docs/sources.md。"}},
+	{About: Text{"The article's order, as a tour", "按文章顺序的导览"},
+		Words: Text{"not simulated: the claims stand in the article's order.", "未仿真：论断按文章顺序排列。"}},
+	{About: Text{"In Chinese", "中文"},
+		Words: Text{"not simulated: `hopscope claims --lang zh`.", "未仿真：`hopscope claims --lang zh`。"}},
+	{About: Text{"Claims as experiments with a verdict", "把论断做成有结论的实验"},
+		Words: Text{"not simulated: this list.", "未仿真：就是本清单。"}},
+	{About: Text{"Six figures as pictures", "六张图"},
+		Words: Text{"not simulated: `--svg` draws runs, see docs/page.md.", "未仿真：`--svg` 可画出运行结果，见 docs/page.md。"}},
+}

@@ -138,8 +138,10 @@ var statements = []Statement{
 	{About: Text{"Matrix: CPU", "矩阵：CPU 占用"}},
 	{About: Text{"Matrix: GPUDirect", "矩阵：GPUDirect"}},
 	{About: Text{"Matrix: tools for TCP", "矩阵：TCP 的工具"},
-		Words: notBuilt("tools of the kernel. tcpdump and Wireshark see every packet of TCP, and none of RDMA's that the card handles by itself.",
-			"内核工具。tcpdump 与 Wireshark 能看到 TCP 的每个包，却看不到网卡自行处理的 RDMA 报文。")},
+		Words: Text{"`hopscope run --pcap` writes frames that Wireshark and tshark read, RDMA's too. On machines tcpdump sees all of " +
+			"TCP and nothing of what a card handles by itself; that is not simulated.",
+			"`hopscope run --pcap`写出 Wireshark 与 tshark 可读的帧，包括 RDMA。真机上 tcpdump 能看到全部 TCP，却看不到网卡自行处理的报文，" +
+				"这一点未仿真。"}},
 	{About: Text{"Matrix: tools for RoCE", "矩阵：RoCE 的工具"}},
 	{About: Text{"Matrix: tools for InfiniBand", "矩阵：InfiniBand 的工具"}},
 	{About: Text{"Matrix: total cost", "矩阵：总成本"},

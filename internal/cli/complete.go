@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/claims"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/server"
@@ -76,6 +77,12 @@ func completeFlags(c *cobra.Command, p Pipeline) {
 		})
 	}
 	offerList(c, "stacks", stacks)
+	var views []string
+	for _, v := range scenario.Views() {
+		views = append(views, v.Name)
+	}
+	offer(c, "view", views...)
+	offer(c, "lang", string(claims.English), string(claims.Chinese))
 	offerList(c, "series", quantityNames())
 	for _, dir := range []string{"csv", "out", "ns3-out", "series-out"} {
 		if c.Flag(dir) != nil {

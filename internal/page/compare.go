@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/figure"
@@ -39,7 +40,10 @@ func Comparison(c *compare.Comparison, meta Meta) *Page {
 	b.Title, b.Program, b.Source = c.Scenario, meta.Program, "hopscope compare --json"
 	for i, s := range report.CompareOpening(c) {
 		f := Figure{Text: s, Path: "/seeds/0", Kind: kindSentence}
-		if i > 0 {
+		switch {
+		case i > 0 && c.View != "" && strings.Contains(s, c.View):
+			f.Path = "/view"
+		case i > 0:
 			f.Path, f.Class = "/description", "description"
 		}
 		b.Lead = append(b.Lead, f)

@@ -131,6 +131,7 @@ func TestFiguresOfComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.View = "the same wire"
 	data, err := report.CompareJSON(c)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,8 @@
 // Package claims holds what is said of TCP, RoCEv2, InfiniBand and GPUDirect as experiments: a statement, the runs that
 // show it, the figure that is read from them, and the comparison, with its margin, that would refute it. A verdict is
 // that comparison's and nobody's opinion: it turns when the mechanism behind it is taken away, and stays as it is when
-// seed, link rate and size change within the range that a claim states. Nothing here runs anything: what does is handed in.
+// seed, link rate and size change within the range that a claim states. Nothing here runs anything: what does is
+// handed in.
 package claims
 
 import (
@@ -204,7 +205,8 @@ func (c *Claim) spec(v *Variant, p Point) Spec {
 
 // Shown is the setup with the point's rate and size.
 func (c *Claim) Shown(p Point, l Lang) string {
-	return strings.NewReplacer("{rate}", Pretty(or(p.Rate, c.Rate)), "{size}", Pretty(or(p.Size, c.Size))).Replace(c.Setup.In(l))
+	return strings.NewReplacer("{rate}", Pretty(or(p.Rate, c.Rate)), "{size}", Pretty(or(p.Size,
+		c.Size))).Replace(c.Setup.In(l))
 }
 
 // Pretty is a rate or size as text has it: "400 Gb/s" for 400Gbps.
@@ -260,7 +262,8 @@ func (c *Claim) variant(key string) *Variant {
 
 // All lists the claims in the article's order. A claim's number is its place, from 1.
 func All() []Claim {
-	all := slices.Concat(switchesClaims(), layersClaims(), congestionClaims(), deadlockClaims(), lossyClaims(), creditClaims(),
+	all := slices.Concat(switchesClaims(), layersClaims(), congestionClaims(), deadlockClaims(), lossyClaims(),
+		creditClaims(),
 		hostClaims(), verbsClaims(), gpuClaims(), choosingClaims(), operatingClaims())
 	slices.SortStableFunc(all, func(a, b Claim) int { return int(a.Chapter) - int(b.Chapter) })
 	return all
@@ -268,7 +271,8 @@ func All() []Claim {
 
 // Find finds a claim by its number as somebody writes it.
 func Find(all []Claim, word string) (number int, err error) {
-	if _, err := fmt.Sscanf(word, "%d", &number); err != nil || fmt.Sprint(number) != word || number < 1 || number > len(all) {
+	if _, err := fmt.Sscanf(word, "%d",
+		&number); err != nil || fmt.Sprint(number) != word || number < 1 || number > len(all) {
 		return 0, fmt.Errorf("%q is no claim; there are 1 to %d, which hopscope claims lists", word, len(all))
 	}
 	return number, nil

@@ -142,14 +142,15 @@ func lost() *Figure {
 
 // ended counts the messages with a completion status.
 func ended(status string) *Figure {
-	return always(Text{"messages that ended with " + status, "以 " + status + " 结束的消息数"}, Count, func(o *Outcome) (n float64) {
-		for i := range o.run.Messages {
-			if o.run.Messages[i].Status == status {
-				n++
+	return always(Text{"messages that ended with " + status, "以 " + status + " 结束的消息数"}, Count,
+		func(o *Outcome) (n float64) {
+			for i := range o.run.Messages {
+				if o.run.Messages[i].Status == status {
+					n++
+				}
 			}
-		}
-		return n
-	})
+			return n
+		})
 }
 
 func posted() *Figure {
@@ -227,7 +228,8 @@ func resent() *Figure {
 
 // held is the time for which ports could not send though they had something to.
 func held() *Figure {
-	return total(Text{"time held, over all ports", "各端口被阻塞的总时间"}, Time, func(t *metrics.Totals) int64 { return int64(t.HeldPS) })
+	return total(Text{"time held, over all ports", "各端口被阻塞的总时" +
+		"间"}, Time, func(t *metrics.Totals) int64 { return int64(t.HeldPS) })
 }
 
 // count is how often a mechanism acted.
@@ -367,7 +369,8 @@ func posts() *Figure {
 }
 
 func sentPackets() *Figure {
-	return ofQPs("", Text{"packets that the cards made of them", "网卡发出的报文数"}, func(q *record.QP) int64 { return q.SentPackets })
+	return ofQPs("", Text{"packets that the cards made of them", "网卡发出的报文数"},
+		func(q *record.QP) int64 { return q.SentPackets })
 }
 
 // perByte adds up over the links inside servers and divides by the payload delivered; false without servers.

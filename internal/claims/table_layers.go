@@ -20,13 +20,15 @@ func layersClaims() []Claim {
 
 // service is a variant that sends over a service.
 func service(name string) Variant {
-	return with(name, name, name, "workload=[{flow: {from: h0, to: h1, verb: send, size: 2KB, count: 300, service: "+name+"}}]")
+	return with(name, name, name, "workload=[{flow: {from: h0, to: h1, verb: send, size: 2KB, count: 300, service: "+
+		""+name+"}}]")
 }
 
 func rdmaIsNotInfiniBand() Claim {
 	return Claim{
 		Chapter: Layers, Article: []int{20, 23, 26},
-		Says: Text{"RDMA is not InfiniBand: the same verbs, work request by work request, run over RoCEv2 and over InfiniBand.",
+		Says: Text{"RDMA is not InfiniBand: the same verbs, work request by work request, run over RoCEv2 and over " +
+			"InfiniBand.",
 			"RDMA 不等于 InfiniBand：同样的 verbs、同样的工作请求，既能跑在 RoCEv2 上，也能跑在 InfiniBand 上。"},
 		Setup: Text{"One host sends 16 messages of {size} to another, at {rate}.", "一台主机向另一台发送 16 条 {size} 的消息，链路 {rate}。"},
 		Base:  "incast-4to1", Set: []string{star("2"), "workload=[{flow: {from: h0, to: h1, size: {size}, count: 16}}]"},
@@ -35,7 +37,8 @@ func rdmaIsNotInfiniBand() Claim {
 			over(posts(), "roce", 1, posts(), "ib"), atLeast(posts(), "ib", 16), over(completed(), "roce", 1, completed(), "ib"),
 			under(slowest(), "roce", 1.5, slowest(), "ib"),
 		},
-		Off:   Removal{What: Text{"verbs (sockets instead)", "不用 verbs，改用 socket"}, Only: "roce", Set: []string{stack("tcp")}},
+		Off: Removal{What: Text{"verbs (sockets instead)", "不用 verbs，改用 socket"}, Only: "roce",
+			Set: []string{stack("tcp")}},
 		Range: Range{seeds, allRates, []string{"4KB", "64KB", "1MB"}},
 		Note:  Text{"iWARP, the third carrier, is not simulated yet.", "第三种承载 iWARP 尚未仿真。"},
 	}
@@ -63,7 +66,8 @@ func whatServicesPromise() Claim {
 		Chapter: Layers, Article: []int{19},
 		Says: Text{"RC delivers what a link loses; UC and UD do not, and nobody tells their sender.",
 			"链路丢包时，RC 会补上；UC 与 UD 不会，发送方也无从得知。"},
-		Setup: Text{"One host sends 300 messages of 2 KB over each of RC, UC and UD, on a cable that loses one frame in fifty, at {rate}.",
+		Setup: Text{"One host sends 300 messages of 2 KB over each of RC, UC and UD, on a cable that loses one frame in " +
+			"fifty, at {rate}.",
 			"一台主机分别用 RC、UC、UD 发送 300 条 2 KB 消息，线缆丢包率 2%，链路 {rate}。"},
 		Base: "incast-4to1", Rate: "100Gbps", Set: []string{cable("2%"), "nic.timeout=6"},
 		Variants: []Variant{service("rc"), service("uc"), service("ud")},
@@ -94,27 +98,31 @@ func keysGuardMemory() Claim {
 		},
 		Off:   Removal{What: Text{"the wrong key", "换回正确的 rkey"}, Set: []string{single}},
 		Range: Range{seeds, allRates, []string{"64KB", "1MB"}},
-		Note:  Text{"IBTA volume 1, 9.7.5.2: the responder's NAK 0x62, remote access error.", "IBTA 卷 1 第 9.7.5.2 节：应答方以 NAK 0x62（远端访问错误）拒绝。"},
+		Note: Text{"IBTA volume 1, 9.7.5.2: the responder's NAK 0x62, remote access error.",
+			"IBTA 卷 1 第 9.7.5.2 节：应答方以 NAK 0x62（远端访问错误）拒绝。"},
 	}
 }
 
 func registrationCosts() Claim {
 	return Claim{
 		Chapter: Layers, Article: []int{13},
-		Says: Text{"Registering memory pins its pages and costs as much as sending it, or more: applications do it ahead of time.",
+		Says: Text{"Registering memory pins its pages and costs as much as sending it, or more: applications do it " +
+			"ahead of time.",
 			"注册内存要锁页，开销不亚于把数据发出去，所以应用都提前注册。"},
 		Setup: Text{"One host writes 8 messages of {size}, at {rate}; registration costs 10 us and 200 ns per page of 4 KB.",
 			"一台主机写 8 条 {size} 的消息，链路 {rate}；注册一次 10 us，每个 4 KB 页 200 ns。"},
 		Base: "incast-4to1", Rate: "400Gbps", Size: "256KB",
-		Set: []string{star("2"), "workload=[{flow: {from: h0, to: h1, size: {size}, count: 8, depth: 1}}]", "host.registration.base=10us",
+		Set: []string{star("2"), "workload=[{flow: {from: h0, to: h1, size: {size}, count: 8, depth: 1}}]",
+			"host.registration.base=10us",
 			"host.registration.per_page=200ns"},
 		Variants: []Variant{
 			with("ahead", "registered ahead", "提前注册", "host.register=ahead"),
 			with("each", "registered per message", "每条消息注册", "host.register=per-message"),
 		},
 		Checks: []Check{over(median(), "each", 1.8, median(), "ahead")},
-		Off:    Removal{What: Text{"what registration costs", "注册不计开销"}, Set: []string{"host.registration.base=0s", "host.registration.per_page=0s"}},
-		Range:  Range{seeds, allRates, []string{"16KB", "64KB", "256KB"}},
+		Off: Removal{What: Text{"what registration costs", "注册不计开销"}, Set: []string{"host.registration.base=0s",
+			"host.registration.per_page=0s"}},
+		Range: Range{seeds, allRates, []string{"16KB", "64KB", "256KB"}},
 		Note: Text{"The costs are of the order that Frey and Alonso (ICDCS 2009) measured; they are set, and 0 by default.",
 			"开销的量级见 Frey 与 Alonso（ICDCS 2009）；数值由场景给定，默认为 0。"},
 	}
@@ -148,7 +156,8 @@ func roceIsRouted() Claim {
 		Setup: Text{"One host writes {size} to another over leaf, spine and leaf at {rate}, with TTL 64 and with TTL 2.",
 			"一台主机经叶、脊、叶向另一台写入 {size}，链路 {rate}，TTL 分别为 64 与 2。"},
 		Base: "incast-4to1", Rate: "100Gbps", Size: "64KB",
-		Set: []string{"topology={leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, host_link: {rate}, uplink: {rate}}}", single,
+		Set: []string{"topology={leaf_spine: {leaves: 2, spines: 2, hosts_per_leaf: 1, host_link: {rate}, uplink: {rate}}}",
+			single,
 			"nic.timeout=4", "nic.retry=1"},
 		Variants: []Variant{with("full", "TTL 64", "TTL 64"), with("short", "TTL 2", "TTL 2", "nic.ttl=2")},
 		Checks: []Check{
@@ -156,16 +165,19 @@ func roceIsRouted() Claim {
 		},
 		Off:   Removal{What: Text{"the routers (one switch)", "去掉路由器，只有一台交换机"}, Set: []string{star("2")}},
 		Range: Range{seeds, allRates, []string{"64KB", "1MB"}},
-		Note:  Text{"IBTA annex A17: UDP port 4791 over IP. RoCEv1, which no router forwards, is not modelled.", "IBTA 附录 A17：IP 之上的 UDP 4791 端口。RoCEv1 不能跨路由器，未建模。"},
+		Note: Text{"IBTA annex A17: UDP port 4791 over IP. RoCEv1, which no router forwards, is not modelled.",
+			"IBTA 附录 A17：IP 之上的 UDP 4791 端口。RoCEv1 不能跨路由器，未建模。"},
 	}
 }
 
 func lossUnlessStopped() Claim {
 	return Claim{
 		Chapter: Layers, Article: []int{24, 25, 38},
-		Says: Text{"Ethernet drops when a buffer is full unless PFC stops the sender in time; InfiniBand never sends what has no room.",
+		Says: Text{"Ethernet drops when a buffer is full unless PFC stops the sender in time; InfiniBand never sends " +
+			"what has no room.",
 			"以太网缓冲满了就丢，除非 PFC 及时叫停发送方；InfiniBand 从不发送没有空间接收的数据。"},
-		Setup: fiveHosts, Base: "incast-4to1", Set: []string{star("5"), incast, "switch.buffer=4MB", "nic.adaptive_timeout=true"},
+		Setup: fiveHosts, Base: "incast-4to1", Set: []string{star("5"), incast, "switch.buffer=4MB",
+			"nic.adaptive_timeout=true"},
 		Rate: "400Gbps", Size: "2MB",
 		Variants: []Variant{named("none", "rocev2-none"), named("pfc", "rocev2-pfc-only"), named("ib", "infiniband")},
 		Checks:   []Check{atLeast(drops(), "none", 1), atMost(drops(), "pfc", 0), atMost(drops(), "ib", 0)},
@@ -177,11 +189,12 @@ func lossUnlessStopped() Claim {
 func tcpIsHostPath() Claim {
 	return Claim{
 		Chapter: Layers, Article: []int{18, 27, 61},
-		Says: Text{"TCP against RDMA is about the path through the host: over the same wire one stream has a fraction of RDMA's rate, " +
-			"and its receiver's core is what is full.",
+		Says: Text{"TCP against RDMA is about the path through the host: over the same wire one stream has a fraction " +
+			"of RDMA's rate, and its receiver's core is what is full.",
 			"TCP 与 RDMA 之争在于主机路径：同一根线上，单条 TCP 流只有 RDMA 的一小部分速率，而跑满的是接收端的 CPU 核。"},
-		Setup: Text{"One host with a Xeon and Linux sends {size} to another, at {rate}.", "一台 Xeon + Linux 主机向另一台发送 {size}，链路 {rate}。"},
-		Base:  "incast-4to1", Set: []string{star("2"), single, linux}, Rate: "400Gbps", Size: "32MB",
+		Setup: Text{"One host with a Xeon and Linux sends {size} to another, at {rate}.",
+			"一台 Xeon + Linux 主机向另一台发送 {size}，链路 {rate}。"},
+		Base: "incast-4to1", Set: []string{star("2"), single, linux}, Rate: "400Gbps", Size: "32MB",
 		Variants: []Variant{named("tcp", "tcp"), named("rdma", "rocev2-pfc-only")},
 		Checks:   []Check{under(goodput(), "tcp", 0.6, goodput(), "rdma"), atLeast(busiest("h1"), "tcp", 0.8)},
 		Off:      Removal{What: Text{"what the kernel and its copies cost", "去掉内核与拷贝的开销"}, Set: []string{freeHost}},
@@ -192,13 +205,15 @@ func tcpIsHostPath() Claim {
 func fabricIsFlowControl() Claim {
 	return Claim{
 		Chapter: Layers, Article: []int{28, 55, 87},
-		Says: Text{"Ethernet against InfiniBand is about flow control: where PFC pauses a port, credits hold it, and messages end at the " +
-			"same time.",
+		Says: Text{"Ethernet against InfiniBand is about flow control: where PFC pauses a port, credits hold it, and " +
+			"messages end at the same time.",
 			"以太网与 InfiniBand 之争在于流控：PFC 靠暂停端口，InfiniBand 靠信用让端口等待，而消息完成的时间相差无几。"},
-		Setup: fiveHosts, Base: "incast-4to1", Set: []string{star("5"), incast, "switch.buffer=4MB"}, Rate: "400Gbps", Size: "2MB",
+		Setup: fiveHosts, Base: "incast-4to1", Set: []string{star("5"), incast, "switch.buffer=4MB"}, Rate: "400Gbps",
+		Size:     "2MB",
 		Variants: []Variant{named("pfc", "rocev2-pfc-only"), named("ib", "infiniband")},
 		Checks: []Check{
-			atLeast(count(catalog.PFCPause, Text{"ports paused", "端口被暂停的次数"}), "pfc", 1), atLeast(count(catalog.CreditWait, Text{"waits for credits", "等待信用的次数"}), "ib", 1),
+			atLeast(count(catalog.PFCPause, Text{"ports paused", "端口被暂停的次数"}), "pfc", 1), atLeast(count(catalog.CreditWait,
+				Text{"waits for credits", "等待信用的次数"}), "ib", 1),
 			under(slowest(), "pfc", 1.1, slowest(), "ib"), under(slowest(), "ib", 1.1, slowest(), "pfc"),
 		},
 		Off:   Removal{What: Text{"flow control on Ethernet", "关闭以太网的流控"}, Only: "pfc", Set: []string{stack("rocev2-none")}},

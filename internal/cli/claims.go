@@ -62,7 +62,8 @@ func (f *claimsFlags) jobs(c *cobra.Command, args []string) ([]claims.Job, error
 		point.Seed = &f.seed
 	}
 	if len(args) != 1 && (f.rate != "" || f.size != "") {
-		return nil, errors.New("--rate and --size are for one claim, as each is stated for some of its own: hopscope claims N --rate 100Gbps")
+		return nil, errors.New("--rate and --size are for one claim, as each is stated for some of its own: " +
+			"hopscope claims N --rate 100Gbps")
 	}
 	var numbers []int
 	for _, word := range args {

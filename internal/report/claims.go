@@ -15,7 +15,8 @@ import (
 type claimWords struct {
 	claim, setup, command, figures, outside, verdict, without, refuted, refutes, stays, note, article, seeds string
 	atLeast, atMost, times, none, yes, no, inAll                                                             string
-	colon, comma, list, part, stop                                                                           string // punctuation
+	// Punctuation.
+	colon, comma, list, part, stop string
 }
 
 func claimWordsOf(l claims.Lang) claimWords {
@@ -28,10 +29,12 @@ func claimWordsOf(l claims.Lang) claimWords {
 	}
 	return claimWords{claim: "claim", setup: "setup", command: "command", figures: "figures",
 		outside: "the same where the condition is not met", verdict: "verdict",
-		without: "taken away", refuted: "refuted if", stays: "does not turn for", note: "note", article: "article", seeds: "seeds",
+		without: "taken away", refuted: "refuted if", stays: "does not turn for", note: "note", article: "article",
+		seeds:   "seeds",
 		refutes: "a comparison above is false. Without the mechanism, %s, one must be: hopscope claims %d --off",
 		atLeast: "at least ", atMost: "at most ", times: "%s x ", none: "none", yes: "yes", no: "no",
-		inAll: "%d claims: %d hold, %d hold under a condition, %d do not.", colon: ": ", comma: ", ", list: ", ", part: "; ", stop: "."}
+		inAll: "%d claims: %d hold, %d hold under a condition, %d do not.", colon: ": ", comma: ", ", list: ", ",
+		part: "; ", stop: "."}
 }
 
 // verdictText is the verdict with its condition.
@@ -106,7 +109,8 @@ func Claims(w io.Writer, results []claims.Result, l claims.Lang, opt TextOptions
 		t.claimLine(r, l)
 	}
 	t.line("")
-	t.wide(fmt.Sprintf(words.inAll, len(results), counts[claims.Holds], counts[claims.HoldsWhen], counts[claims.DoesNot]), 0, plain)
+	t.wide(fmt.Sprintf(words.inAll, len(results), counts[claims.Holds], counts[claims.HoldsWhen],
+		counts[claims.DoesNot]), 0, plain)
 	return t.end(w)
 }
 
@@ -213,8 +217,8 @@ func (t *text) wide(s string, indent int, style func(string) string) {
 	}
 }
 
-// wideLines wraps prose that may be Chinese: between words as usual, and before or after wide characters, though no line
-// begins with a mark that closes.
+// wideLines wraps prose that may be Chinese: between words as usual, and before or after wide characters, though no
+// line begins with a mark that closes.
 func wideLines(s string, width int) (out []string) {
 	line, gap := "", ""
 	for _, word := range strings.Fields(visible.Text(s)) {

@@ -89,7 +89,8 @@ func claimOf(r *claims.Result) claimJSON {
 	c := r.Claim
 	out := claimJSON{Number: r.Number, Chapter: c.Chapter.Title(), Statement: c.Says, Article: c.Article,
 		Setup:    claims.Text{EN: c.Shown(r.Point, claims.English), ZH: c.Shown(r.Point, claims.Chinese)},
-		Scenario: c.Base, Verdict: r.Verdict, Off: r.Point.Off, Mechanism: c.Off.What, Rates: c.Range.Rates, Sizes: c.Range.Sizes,
+		Scenario: c.Base, Verdict: r.Verdict, Off: r.Point.Off, Mechanism: c.Off.What,
+		Rates: c.Range.Rates, Sizes: c.Range.Sizes,
 		Seeds: c.Range.Seeds, Checks: claimChecks(r.Checks), Outside: claimChecks(r.Outside)}
 	for i := range c.Variants {
 		v := &c.Variants[i]
@@ -165,8 +166,8 @@ hopscope claims 1 --rate 100Gbps --seed 3
 [中文](claims.zh.md)
 
 Each of these is a sentence about TCP, RoCEv2, InfiniBand or GPUDirect with the experiment that would refute it: runs, a
-figure, a comparison and its margin, all declared in ` + "`internal/claims`" + `. The verdict is the comparison's. It must turn
-when the mechanism behind it is taken away, and must not when seed, link rate and message size change within the range
+figure, a comparison and its margin, all declared in ` + "`internal/claims`" + `. The verdict is the comparison's.
+It must turn when the mechanism behind it is taken away, and must not when seed, link rate and message size change within the range
 stated; tests hold both. This page is made from the declarations and the runs, and a test keeps it true.
 
 ` + "```" + `

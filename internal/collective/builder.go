@@ -11,25 +11,26 @@ import (
 type builder struct {
 	*Spec
 	shape
-	plan     *workload.Plan
-	entry    int
-	opt      workload.Options
-	channel  int               // whose edges are at hand
-	edges    map[edgeKey]*edge // looked up, never iterated
-	all      []*edge           // in the order in which they were first used
-	lanes    map[laneKey]*lane
-	order    []*lane // in the order in which they were first used
-	launched []workload.Op
-	labels   map[string]uint16
-	inside   map[string]uint16 // of steps that send inside their host, by what they do
-	members  map[int][]int     // ranks by host; made when needed
-	proxies  map[*Rank]int16
-	peers    peers         // of point-to-point operations
-	used     map[int]bool  // their channels that have data
-	works    int           // transfers that share a thread block, each with warps of its own
-	turns    []turn        // of proxies, until their times are known
-	called   []workload.Op // the last calls of each rank's thread
-	cells    *cellRule     // which records what would be appended; nil: it is
+	plan      *workload.Plan
+	entry     int
+	opt       workload.Options
+	channel   int               // whose edges are at hand
+	edges     map[edgeKey]*edge // looked up, never iterated
+	all       []*edge           // in the order in which they were first used
+	lanes     map[laneKey]*lane
+	order     []*lane // in the order in which they were first used
+	launched  []workload.Op
+	labels    map[string]uint16
+	inside    map[string]uint16 // of steps that send inside their host, by what they do
+	members   map[int][]int     // ranks by host; made when needed
+	proxies   map[*Rank]int16
+	peers     peers         // of point-to-point operations
+	used      map[int]bool  // their channels that have data
+	works     int           // transfers that share a thread block, each with warps of its own
+	turns     []turn        // of proxies, until their times are known
+	lastCalls []workload.Op // the last calls of each rank's thread
+	called    bool          // by a job
+	cells     *cellRule     // which records what would be appended; nil: it is
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -70,15 +71,27 @@ const noConn = -1
 // Build appends the operations of s, which belongs to an entry of the plan, whose
 // messages take the options' service, class and ports. Errors are the user's.
 func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
+	_, err := build(plan, entry, s, opt, false)
+	return err
+}
+
+// Call appends a collective that operations of a job call, as many times as it has iterations, and
+// returns the program that it is. It needs connections over RC.
+func Call(plan *workload.Plan, entry int, s Spec, opt workload.Options) (*workload.Program, error) {
+	s.Records = SumRecords
+	return build(plan, entry, s, opt, true)
+}
+
+func build(plan *workload.Plan, entry int, s Spec, opt workload.Options, called bool) (*workload.Program, error) {
 	s.Iterations = max(s.Iterations, 1)
 	if s.Algorithm == Hierarchical {
 		s.Algorithm = Ring
 	}
 	if err := s.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.choose(); err != nil {
-		return err
+		return nil, err
 	}
 	if s.GPU != nil {
 		s.Costs = s.steps()
@@ -86,7 +99,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	peers := s.peers()
 	s.Channels = s.fewerChannels(s.worth(s.channels(s.Algorithm)))
 	b := &builder{Spec: &s, shape: s.shapeOf(), peers: peers, used: map[int]bool{}, plan: plan, entry: entry, opt: opt,
-		edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}, inside: map[string]uint16{}}
+		called: called, edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}, inside: map[string]uint16{}}
 	if s.Algorithm == Pairwise && s.GPU != nil && s.Protocol == Simple && s.Chunk == 0 {
 		b.chunk = peers.chunk(s.transfer())
 	}
@@ -95,7 +108,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	}
 	lazily := b.lazily()
 	if s.Records == SumRecords && !lazily {
-		return fmt.Errorf("records: sums stands with collectives over RC, and with alltoall where hosts have as many " +
+		return nil, fmt.Errorf("records: sums stands with collectives over RC, and with alltoall where hosts have as many " +
 			"ranks each; use messages")
 	}
 	most := units.Bytes(workload.MaxLocals)
@@ -103,7 +116,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 		most = workload.MaxProgramSteps
 	}
 	if err := b.checkRoom(most); err != nil {
-		return err
+		return nil, err
 	}
 	b.startProxies()
 	info := workload.Collective{Entry: entry, Op: s.Op.String(), Algorithm: s.Algorithm.String(), Protocol: s.Protocol.String(),
@@ -118,8 +131,13 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 		if s.Algorithm == Pairwise {
 			info.Channels = len(b.used)
 		}
+		p := plan.Programs[len(plan.Programs)-1]
+		if called {
+			p.Called, p.Collective = true, -1
+			return p, nil
+		}
 		plan.Collectives = append(plan.Collectives, info)
-		return nil
+		return p, nil
 	}
 	for range s.Iterations {
 		b.launch()
@@ -131,7 +149,7 @@ func Build(plan *workload.Plan, entry int, s Spec, opt workload.Options) error {
 	}
 	b.settleTurns()
 	plan.Collectives = append(plan.Collectives, info)
-	return b.checkStream()
+	return nil, b.checkStream()
 }
 
 // startProxies gives each GPU a proxy, a thread of its host, which posts and polls

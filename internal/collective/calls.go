@@ -27,12 +27,12 @@ func (b *builder) hostCalls() (ends []workload.Op) {
 		r, label := &b.Ranks[i], b.callLabel(i)
 		op := b.plan.AddLocal(workload.Local{Host: r.Host, Entry: b.entry, Label: label, Start: b.Start,
 			From: workload.NoDevice, To: workload.NoDevice})
-		if len(b.called) > i {
-			b.plan.After(op, b.called[i], workload.Completed)
+		if len(b.lastCalls) > i {
+			b.plan.After(op, b.lastCalls[i], workload.Completed)
 		}
 		ends = append(ends, op)
 	}
-	b.called = ends
+	b.lastCalls = ends
 	return ends
 }
 

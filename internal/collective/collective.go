@@ -127,6 +127,8 @@ type Spec struct {
 	// Inline: the news of a free slot stands in the work request.
 	Inline  bool
 	Records Records // what is kept of its operations
+	// OneWay: of SendRecv over two ranks, only the first one sends.
+	OneWay bool
 }
 
 // Costs are the parts of a step beside its transfers. Each is a chain of named

@@ -40,7 +40,9 @@ func (b *builder) sendRecv() {
 	n := len(b.Ranks)
 	var batch [][2]int
 	for from := range n {
-		batch = append(batch, [2]int{from, (from + 1) % n})
+		if from == 0 || !b.OneWay {
+			batch = append(batch, [2]int{from, (from + 1) % n})
+		}
 	}
 	b.exchange(batch, 1, b.Bytes)
 }

@@ -29,7 +29,7 @@ const MostRecords = 1 << 20
 // lazily reports whether the collective's steps are made as it runs, over connections whose
 // messages end at both ends.
 func (b *builder) lazily() bool {
-	if b.Op == AllToAll {
+	if b.Op == AllToAll && !b.called {
 		if p := b.partners(); p.local == 0 || b.opt.Path != nil || b.opt.Receives >= 0 {
 			return false
 		}
@@ -66,7 +66,7 @@ func (b *builder) program() {
 		p.Ranks = append(p.Ranks, workload.ProgramRank{Host: b.Ranks[i].Host, Device: b.Ranks[i].Device})
 	}
 	defer b.plan.AddProgram(p)
-	if b.Op == AllToAll {
+	if b.Op == AllToAll && !b.called { // which keeps no critical path
 		b.pairs(p)
 		return
 	}
@@ -115,7 +115,7 @@ func (b *builder) ringed() bool {
 
 // calls adds what threads take to call for each rank, last in an iteration.
 func (b *builder) calls(p *workload.Program) {
-	if b.Algorithm != Pairwise || !b.onGPUs() {
+	if b.Algorithm != Pairwise || !b.onGPUs() || b.called {
 		return
 	}
 	for i := range b.Ranks {

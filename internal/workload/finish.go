@@ -27,7 +27,7 @@ func (e *EntryError) Error() string { return "workload " + e.Name + ": " + e.Msg
 // Finish checks a plan against the network and sorts its messages by (Start,
 // entry, order of appending). Errors are *EntryError where an entry is to blame.
 func (p *Plan) Finish(net Network) error {
-	if p.total == 0 && len(p.Locals) == 0 && len(p.Programs) == 0 {
+	if p.total == 0 && len(p.Locals) == 0 && len(p.Programs) == 0 && len(p.Jobs) == 0 {
 		return errors.New("the workload has no message; add at least one flow")
 	}
 	if len(p.Conns) > MaxConns || p.total > MaxMessages {

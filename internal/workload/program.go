@@ -11,6 +11,9 @@ type Program struct {
 	Collective int // in Plan.Collectives
 	Iterations int // one after the other
 	Start      units.Time
+	// Called: an operation of a job starts each iteration of a rank, in place of the clock and of
+	// the end of the one before. Collective is -1 then.
+	Called bool
 	Launch     uint16 // label of the start of a rank's kernel
 	Ranks      []ProgramRank
 	// Calls are the labels, by rank, of what its thread takes beside the kernels to call for an

@@ -103,18 +103,18 @@ func (p *Plan) add(s Series) {
 }
 
 // Mark is how far a plan has come that is being made.
-type Mark struct{ series, edges, locals, collectives, programs, calls, total int }
+type Mark struct{ series, edges, locals, collectives, programs, jobs, calls, total int }
 
 // Mark notes how far the plan has come.
 func (p *Plan) Mark() Mark {
-	return Mark{len(p.Series), len(p.edges), len(p.Locals), len(p.Collectives), len(p.Programs), p.Calls, p.total}
+	return Mark{len(p.Series), len(p.edges), len(p.Locals), len(p.Collectives), len(p.Programs), len(p.Jobs), p.Calls, p.total}
 }
 
 // Drop takes all operations away that were added since m, of a plan that is not finished.
 // Connections stay, so that those of others keep their numbers, ports and hashes.
 func (p *Plan) Drop(m Mark) {
 	p.Series, p.edges, p.Locals, p.Collectives = p.Series[:m.series], p.edges[:m.edges], p.Locals[:m.locals], p.Collectives[:m.collectives]
-	p.Programs = p.Programs[:m.programs]
+	p.Programs, p.Jobs = p.Programs[:m.programs], p.Jobs[:m.jobs]
 	p.Calls, p.total = m.calls, m.total
 }
 

@@ -188,6 +188,7 @@ type Plan struct {
 	Collectives []Collective
 	// Programs are the collectives whose operations are made as they run.
 	Programs []*Program
+	Jobs     []*Job
 	// Graph is what messages and local operations wait for; filled in by Finish,
 	// nil when none does.
 	Graph *Graph

@@ -1,0 +1,218 @@
+package job
+
+import (
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// Place knows where ranks are, and joins them.
+type Place interface {
+	// Rank is where a rank is, and how many multiprocessors its GPU has; 0: not known.
+	Rank(r int) (workload.ProgramRank, int32)
+	// Call appends a collective over ranks that is called so often.
+	Call(ranks []int32, op collective.Op, bytes units.Bytes, root int, oneWay bool, times int) (*workload.Program, error)
+}
+
+// callKey is what a call of a rank's list is made from once: a collective on a communicator, or a
+// message to the same peer, as a number or so many ranks on.
+type callKey struct {
+	kind     Kind
+	coll     collective.Op
+	on, peer int
+	relative bool
+	bytes    units.Bytes
+	root     int
+}
+
+// programKey is that of a program: of a group, or of a pair of ranks.
+type programKey struct {
+	callKey
+	a, b int32
+}
+
+// Build appends a job that has passed Check to a plan. Bytes are rounded up to what divides into
+// equal parts of whole elements.
+func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
+	b := builder{Spec: s, plan: plan, place: place, calls: make(map[callKey]int32), programs: make(map[programKey]int32)}
+	b.job = &workload.Job{Entry: entry, Name: s.Name, Start: s.Start, Steps: s.Steps, List: s.Of, Begin: plan.AddLabel("begin")}
+	for r := range s.Ranks {
+		rank, n := place.Rank(r)
+		b.job.Ranks, b.job.Processors = append(b.job.Ranks, rank), append(b.job.Processors, n)
+	}
+	b.countCalls()
+	waits := s.waits()
+	for l := range s.Lists {
+		b.list(l, waits[l])
+	}
+	for i := range b.keys {
+		if err := b.seat(i); err != nil {
+			return err
+		}
+	}
+	plan.AddJob(b.job)
+	return nil
+}
+
+type builder struct {
+	*Spec
+	plan     *workload.Plan
+	place    Place
+	job      *workload.Job
+	calls    map[callKey]int32 // in job.Calls; looked up, never iterated
+	keys     []callKey         // of job.Calls
+	times    [][]int32         // by call and list: how often in a step
+	programs map[programKey]int32
+	labels   int
+}
+
+// key is what the call of an operation is known by.
+func (o *Op) key(s *Spec) callKey {
+	if o.Kind == Collective {
+		return callKey{kind: Collective, coll: o.Coll, on: o.On, bytes: o.Bytes, root: o.Root}
+	}
+	return callKey{kind: o.Kind, peer: o.Peer, relative: o.Relative, bytes: o.Bytes}
+}
+
+// countCalls finds what is called, and how often each list does so.
+func (b *builder) countCalls() {
+	for l := range b.Lists {
+		for k := range b.Lists[l].Ops {
+			o := &b.Lists[l].Ops[k]
+			if o.Kind != Collective && o.Kind != Send && o.Kind != Recv {
+				continue
+			}
+			key := o.key(b.Spec)
+			n, known := b.calls[key]
+			if !known {
+				n = int32(len(b.keys))
+				b.calls[key] = n
+				b.keys, b.times = append(b.keys, key), append(b.times, make([]int32, len(b.Lists)))
+			}
+			b.times[n][l]++
+		}
+	}
+}
+
+// list makes the operations of a list.
+func (b *builder) list(l int, waits [][]int32) {
+	ops := make([]workload.JobOp, len(waits))
+	var names []string
+	known := make(map[string]int32)
+	for k := range ops {
+		o := &b.Lists[l].Ops[k]
+		name := o.Name
+		if name == "" {
+			name = b.describe(int32(l), k)
+		}
+		n, is := known[name]
+		if !is {
+			n = int32(len(names))
+			known[name], names = n, append(names, name)
+		}
+		x := workload.JobOp{Kind: workload.JobMark, Name: n}
+		switch o.Kind {
+		case Compute:
+			x.Kind, x.Time, x.Label = workload.JobCompute, o.Time, b.label(o)
+		case Collective, Send, Recv:
+			x.Kind, x.Call = workload.JobCalls, b.calls[o.key(b.Spec)]
+		}
+		ops[k] = x
+	}
+	b.job.Lists = append(b.job.Lists, workload.NewJobList(ops, names, waits))
+}
+
+// label is that of a computation; beyond MostLabels all have one.
+func (b *builder) label(o *Op) uint16 {
+	text := o.Label
+	if text == "" {
+		text = "compute"
+	}
+	before := len(b.plan.Labels)
+	if b.labels >= MostLabels && !slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Text == text }) {
+		text = "other computations"
+	}
+	n := b.plan.AddLabel(text)
+	b.labels += len(b.plan.Labels) - before
+	return n
+}
+
+// seat gives each rank its place in the programs of a call, which are made when they are first met:
+// a message is the same program for who sends and who receives it.
+func (b *builder) seat(call int) error {
+	key := b.keys[call]
+	c := workload.JobCall{Name: b.callName(&key), Bytes: key.bytes, Seats: make([]workload.JobSeat, b.Ranks)}
+	for r := range c.Seats {
+		c.Seats[r].Program = -1
+		times := int(b.times[call][b.Of[r]]) * b.Steps
+		if times == 0 {
+			continue
+		}
+		members, place := []int32(nil), int32(0)
+		p := programKey{callKey: callKey{kind: key.kind, coll: key.coll, on: key.on, bytes: key.bytes, root: key.root}}
+		o := Op{Peer: key.peer, Relative: key.relative}
+		switch key.kind {
+		case Collective:
+			at := b.Comms[key.on].of[r]
+			members, place, p.a = b.Comms[key.on].Groups[at.group], at.place, at.group
+		case Send:
+			p.a, p.b = int32(r), int32(o.peer(r))
+			members = []int32{p.a, p.b}
+		default:
+			p.kind, p.a, p.b, place = Send, int32(o.peer(r)), int32(r), 1
+			members = []int32{p.a, p.b}
+		}
+		if len(members) < 2 {
+			continue
+		}
+		n, known := b.programs[p]
+		if !known {
+			coll := key.coll
+			if key.kind != Collective {
+				coll, times = collective.SendRecv, b.sends(p.a, p.b, key.bytes)*b.Steps
+			}
+			bytes := wholeParts(coll, key.bytes, len(members))
+			if _, err := b.place.Call(members, coll, bytes, key.root, key.kind != Collective, times); err != nil {
+				return err
+			}
+			n = int32(len(b.plan.Programs) - 1)
+			b.programs[p] = n
+		}
+		c.Seats[r] = workload.JobSeat{Program: n, Rank: place}
+	}
+	b.job.Calls = append(b.job.Calls, c)
+	return nil
+}
+
+// sends is how many messages of a size a rank sends to another in a step.
+func (b *builder) sends(from, to int32, bytes units.Bytes) (n int) {
+	ops := b.Lists[b.Of[from]].Ops
+	for k := range ops {
+		if o := &ops[k]; o.Kind == Send && o.Bytes == bytes && o.peer(int(from)) == int(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// callName is how accounts call a call.
+func (b *builder) callName(key *callKey) string {
+	switch key.kind {
+	case Collective:
+		return key.coll.String() + " on " + b.Comms[key.on].Name
+	case Send:
+		return "send"
+	}
+	return "receive"
+}
+
+// wholeParts rounds up to a size that divides into equal parts of whole elements.
+func wholeParts(op collective.Op, bytes units.Bytes, n int) units.Bytes {
+	unit := collective.Element
+	if op == collective.ReduceScatter || op == collective.AllGather || op == collective.AllToAll {
+		unit *= units.Bytes(n)
+	}
+	return (bytes + unit - 1) / unit * unit
+}

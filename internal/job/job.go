@@ -1,0 +1,83 @@
+// Package job is about programs that ranks run, such as steps of training: computations, collectives
+// and messages from rank to rank, in streams, with what each waits for. It checks that ranks meet
+// in the same order and that everything can start, and turns a job into the programs of package collective.
+package job
+
+import (
+	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// Kind says what an operation does.
+type Kind uint8
+
+// Kinds of operations.
+const (
+	Compute    Kind = iota
+	Collective      // over a communicator
+	Send            // to a rank, which receives it
+	Recv
+	Mark // nothing: others wait for it, and it has a time
+)
+
+func (k Kind) String() string { return [...]string{"compute", "collective", "send", "recv", "mark"}[k] }
+
+// Spec is a job.
+type Spec struct {
+	Name  string
+	Start units.Time
+	Steps int // how often ranks run their lists, one after the other; at least 1
+	Ranks int
+	Comms []Comm
+	Lists []List
+	Of    []int32 // by rank: its list
+}
+
+// Comm is a family of communicators that have one purpose: each rank is in one group at most.
+type Comm struct {
+	Name   string    // "tp"
+	Groups [][]int32 // ranks, in the order of their ring
+	of     []member  // by rank
+}
+
+// member is a rank's group, and its place there; group -1: it has none.
+type member struct{ group, place int32 }
+
+// List is what ranks run. Operations of a stream run one after the other, in the order of the list,
+// and so do those of a communicator and messages between two ranks.
+type List struct{ Ops []Op }
+
+// Op is an operation of a list.
+type Op struct {
+	Kind   Kind
+	Name   string // which operation it is: "forward of layer 3"; may be empty
+	Label  string // of computations: what times are added up by: "forward"
+	Stream string
+	// Time is what a computation takes with all multiprocessors of its GPU, Flops how many floating-point
+	// operations of the model it does; 0: not known.
+	Time  units.Time
+	Flops float64
+	Coll  collective.Op
+	On    int         // of collectives: the communicator, in Spec.Comms
+	Bytes units.Bytes // as nccl-tests counts them, or of a message
+	Root  int         // of broadcast: place in its group
+	// Peer is the other rank of a message: that rank, or if Relative is set so many after the own one.
+	Peer     int
+	Relative bool
+	After    []int32 // operations of the list that it waits for
+}
+
+// peer is the other rank of a message of a rank's.
+func (o *Op) peer(rank int) int {
+	if o.Relative {
+		return rank + o.Peer
+	}
+	return o.Peer
+}
+
+// MostLabels bounds the labels of a job's computations, by which times are added up.
+const MostLabels = 64
+
+// MostOperations bounds what a run keeps of a job: operations of all ranks in all steps, which take 16
+// bytes each.
+const MostOperations = 1 << 28

@@ -30,6 +30,13 @@ func (b *builder) programs(specs []nic.Spec) {
 	if shared != nil {
 		shared.Lossy = b.mayLose()
 	}
+	for i, j := range plan.Jobs {
+		for r := range j.Ranks {
+			s := &specs[j.Ranks[r].Host]
+			s.Programs = shared
+			s.JobRanks = append(s.JobRanks, nic.JobRank{Job: int32(i), Rank: int32(r)})
+		}
+	}
 	b.pairKinds = make([][]pairKinds, len(plan.Programs))
 	for i, p := range plan.Programs {
 		if p.Pairs != nil {

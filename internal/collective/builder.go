@@ -133,7 +133,10 @@ func build(plan *workload.Plan, entry int, s Spec, opt workload.Options, called 
 		}
 		p := plan.Programs[len(plan.Programs)-1]
 		if called {
-			p.Called, p.Collective = true, -1
+			p.Called, p.Collective, p.Blocks = true, -1, s.Channels
+			if s.Algorithm == Pairwise {
+				p.Blocks = len(b.used)
+			}
 			return p, nil
 		}
 		plan.Collectives = append(plan.Collectives, info)

@@ -6,6 +6,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/units"
@@ -207,6 +208,9 @@ func (s *Spec) checkAlgorithm() error {
 	}
 	return nil
 }
+
+// Has reports whether an operation has an algorithm.
+func (o Op) Has(a Algorithm) bool { return a == Hierarchical || slices.Contains(o.algorithms(), a) }
 
 // algorithms are those of an operation.
 func (o Op) algorithms() []Algorithm {

@@ -12,8 +12,9 @@ import (
 type Place interface {
 	// Rank is where a rank is, and how many multiprocessors its GPU has; 0: not known.
 	Rank(r int) (workload.ProgramRank, int32)
-	// Call appends a collective over ranks that is called so often.
-	Call(ranks []int32, op collective.Op, bytes units.Bytes, root int, oneWay bool, times int) (*workload.Program, error)
+	// Call appends a collective over ranks that is called so often; comm is the communicator, in Spec.Comms, or
+	// below 0 that of a message from the first rank to the second.
+	Call(ranks []int32, op collective.Op, bytes units.Bytes, root, comm, times int) (*workload.Program, error)
 }
 
 // callKey is what a call of a rank's list is made from once: a collective on a communicator, or a
@@ -169,12 +170,12 @@ func (b *builder) seat(call int) error {
 		}
 		n, known := b.programs[p]
 		if !known {
-			coll := key.coll
+			coll, comm := key.coll, key.on
 			if key.kind != Collective {
-				coll, times = collective.SendRecv, b.sends(p.a, p.b, key.bytes)*b.Steps
+				coll, comm, times = collective.SendRecv, -1, b.sends(p.a, p.b, key.bytes)*b.Steps
 			}
 			bytes := wholeParts(coll, key.bytes, len(members))
-			if _, err := b.place.Call(members, coll, bytes, key.root, key.kind != Collective, times); err != nil {
+			if _, err := b.place.Call(members, coll, bytes, key.root, comm, times); err != nil {
 				return err
 			}
 			n = int32(len(b.plan.Programs) - 1)

@@ -81,3 +81,18 @@ const MostLabels = 64
 // MostOperations bounds what a run keeps of a job: operations of all ranks in all steps, which take 16
 // bytes each.
 const MostOperations = 1 << 28
+
+// Strided are the groups of so many ranks each, from one to the next of which it is stride.
+func Strided(ranks, size, stride int) (groups [][]int32) {
+	for first := range ranks {
+		if first/stride%size != 0 {
+			continue
+		}
+		group := make([]int32, size)
+		for k := range group {
+			group[k] = int32(first + k*stride)
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}

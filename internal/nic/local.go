@@ -68,6 +68,10 @@ func (h *Host) local(now units.Time, l uint32) {
 		return
 	}
 	if run.turning != 0 {
+		if run.turning == computes {
+			h.computed(now, l)
+			return
+		}
 		h.turned(now, l)
 		return
 	}

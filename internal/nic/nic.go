@@ -251,6 +251,7 @@ type Spec struct {
 	Locals   []uint32      // operations of Triggers that start here by time
 	Programs *Programs     // nil: none
 	Ranks    []ProgramRank // of Programs, that are here
+	JobRanks []JobRank     // and of jobs
 	// Chains are the ways between the devices of Server, by both, as far as Programs need them.
 	Chains []*dma.Chain
 	// Singly has every turn of a copy over NVLink be an event, as tests compare it.
@@ -283,7 +284,7 @@ func New(s Spec) *Host {
 	h.card, h.faults, h.lapses, h.kinds = s.Card, s.Faults, make([]int, len(s.Faults)), newEndpoints(h)
 	h.notes, h.prepared = newNotes(), make(map[uint32][2]units.Time)
 	h.cpu, h.preparation, h.caches, h.path = newProcessors(&s), s.Prepare, newCaches(s.Cache), newHostPath(&s, h.kinds)
-	h.programs = programs{Programs: s.Programs, own: s.Ranks, chains: s.Chains}
+	h.programs = programs{Programs: s.Programs, own: s.Ranks, ownJobs: s.JobRanks, chains: s.Chains}
 	if s.Server != nil {
 		h.programs.devices = len(s.Server.Tree().Devices)
 	}

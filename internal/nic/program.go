@@ -13,6 +13,7 @@ import (
 // devices, the near ends of edges.
 type Programs struct {
 	list   []program
+	jobs   []job
 	delays []units.Time // by label
 	// Lossy: packets may be lost, so that queue pairs may have to answer again.
 	Lossy bool
@@ -30,6 +31,10 @@ type program struct {
 	ranks []programRank
 	out   []outEdge // nil: hosts make those that they use
 	in    []inEdge
+	// Of a program that operations of jobs call: by rank who did, and how many multiprocessors its kernel
+	// holds.
+	callers []jobCaller
+	held    int32
 }
 
 // programLane is what a lane has come to.
@@ -74,7 +79,7 @@ type inEdge struct {
 
 // NewPrograms are those of a plan; nil: it has none.
 func NewPrograms(p *workload.Plan) *Programs {
-	if len(p.Programs) == 0 {
+	if len(p.Programs) == 0 && len(p.Jobs) == 0 {
 		return nil
 	}
 	x := &Programs{first: uint32(len(p.Locals))}
@@ -88,8 +93,17 @@ func NewPrograms(p *workload.Plan) *Programs {
 		if g.Pairs == nil {
 			y.out, y.in = make([]outEdge, len(g.Edges)), make([]inEdge, len(g.Edges))
 		}
+		if g.Called {
+			y.callers, y.held = make([]jobCaller, len(g.Ranks)), int32(g.Blocks)
+		}
 		x.list = append(x.list, y)
 		base, conn = base+g.Orders*uint64(g.Iterations), conn+uint32(g.Conns)
+	}
+	for _, j := range p.Jobs {
+		x.jobs = append(x.jobs, job{Job: j, base: base, ranks: make([]jobRank, len(j.Ranks))})
+		for _, l := range j.List {
+			base += uint64(len(j.Lists[l].Ops))
+		}
 	}
 	return x
 }
@@ -98,6 +112,8 @@ func NewPrograms(p *workload.Plan) *Programs {
 type programs struct {
 	*Programs
 	own     []ProgramRank
+	ownJobs []JobRank
+	ends    []JobEnd     // by job
 	chains  []*dma.Chain // of the host's server, by both devices
 	devices int
 	ops     []*programOp
@@ -120,14 +136,16 @@ type ProgramRank struct{ Program, Rank int32 }
 
 // What an operation of a program is.
 const (
-	opLaunch = iota // the start of a rank's kernel
-	opCall          // what its thread calls
-	opStep          // of a lane
-	opCopy          // of a unit to an edge's next device
-	opRead          // of a unit out of the host's memory
-	opPost          // what a proxy does before a unit's message
-	opClear         // and before the news that its slot is free
-	opArrive        // what is done when a message has arrived
+	opLaunch  = iota // the start of a rank's kernel
+	opCall           // what its thread calls
+	opStep           // of a lane
+	opCopy           // of a unit to an edge's next device
+	opRead           // of a unit out of the host's memory
+	opPost           // what a proxy does before a unit's message
+	opClear          // and before the news that its slot is free
+	opArrive         // what is done when a message has arrived
+	opJob            // the begin of a job's rank: of is the job, at the rank
+	opCompute        // a computation of such a rank
 )
 
 // programOp is an operation under way.
@@ -183,9 +201,18 @@ func (h *Host) startPrograms() {
 	x.index = make(map[uint32]uint32)
 	x.path = make(path, 2*len(x.delays)+pathPlaces)
 	x.pairs = newPairs(x.Programs, uint32(len(h.qps)))
-	x.sums = newSums(x.Programs)
+	x.sums = newSums(x.Programs, x.own)
+	h.startJobs()
 	for _, r := range x.own {
 		p := &x.list[r.Program]
+		for lane := r.Rank * int32(p.PerRank); lane < (r.Rank+1)*int32(p.PerRank); lane++ {
+			if p.Rule.Steps(lane) > 0 {
+				h.left++
+			}
+		}
+		if p.Called {
+			continue
+		}
 		op := h.newOp(p.number(0, uint64(r.Rank), x.first), opLaunch, r.Program, r.Rank, 0)
 		op.label = p.Launch
 		h.timer(p.Start, p.Start, timerLocal, op.number)
@@ -193,11 +220,6 @@ func (h *Host) startPrograms() {
 		if p.Calls != nil {
 			h.timer(p.Start, p.Start, timerLocal, h.newCall(r.Program, r.Rank, 0).number)
 			h.running++
-		}
-		for lane := r.Rank * int32(p.PerRank); lane < (r.Rank+1)*int32(p.PerRank); lane++ {
-			if p.Rule.Steps(lane) > 0 {
-				h.left++
-			}
 		}
 	}
 }
@@ -235,7 +257,7 @@ func (h *Host) newOp(number uint32, kind uint8, of, at int32, unit int) *program
 	x.index[number] = k
 	op := x.ops[k]
 	*op = programOp{number: number, kind: kind, of: of, at: at, unit: unit, path: op.path}
-	if x.list[of].Pairs == nil {
+	if kind >= opJob || x.list[of].Pairs == nil {
 		if op.path == nil {
 			op.path = x.newPath()
 		}
@@ -278,6 +300,13 @@ func (h *Host) localEnded(now units.Time, l uint32) {
 	x := &h.programs
 	k := x.index[l]
 	op := *x.ops[k]
+	if op.kind >= opJob {
+		x.endPath(x.ops[k], op.Done-op.Due)
+		delete(x.index, l)
+		x.unused = append(x.unused, k)
+		h.jobOpEnded(now, &op)
+		return
+	}
 	p := &x.list[op.of]
 	if p.Pairs == nil {
 		x.endPath(x.ops[k], op.Done-op.Due)
@@ -470,10 +499,16 @@ func (h *Host) laneOver(now units.Time, of, lane int32) {
 		return
 	}
 	x.sums[of].ended(int(r.iteration), number, now, x.pathOf(p))
+	if !last {
+		r.iteration++
+	}
+	if p.Called {
+		h.called(now, p, number)
+		return
+	}
 	if last {
 		return
 	}
-	r.iteration++
 	op := h.newOp(p.number(int(r.iteration), uint64(number), x.first), opLaunch, of, number, 0)
 	op.label = p.Launch
 	h.beginLocal(now, op.number)

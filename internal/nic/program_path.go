@@ -128,15 +128,18 @@ func (h *Host) takeOver(now units.Time, s *Sequence, n int) {
 
 // Path is the path to the end of a program's last iteration; nil: it is not over here, or none was
 // kept.
-func (s *ProgramSums) Path() *Path {
-	if s.path == nil {
+func (s *ProgramSums) Path() *Path { return pathFrom(s.path, len(s.Kinds)) }
+
+// pathFrom is a path by kind, of so many labels; nil: there is none.
+func pathFrom(p path, labels int) *Path {
+	if p == nil {
 		return nil
 	}
 	out := &Path{}
-	for k := range s.Kinds {
-		out.Kinds = append(out.Kinds, PathKind{int64(s.path[2*k]), s.path[2*k+1]})
+	for k := range labels {
+		out.Kinds = append(out.Kinds, PathKind{int64(p[2*k]), p[2*k+1]})
 	}
-	o := s.path.others()
+	o := p.others()
 	m := &out.Messages
 	out.News, m.Count = PathKind{int64(o[pathNews]), o[pathNewsTime]}, int64(o[pathMessages])
 	m.Posting, m.Earlier, m.Rest, m.Polling = o[pathPosting], o[pathEarlier], o[pathRest], o[pathPolling]

@@ -74,10 +74,13 @@ type IterationEnd struct {
 	Last  int32 // that rank
 }
 
-func newSums(x *Programs) []ProgramSums {
+// newSums are those of the programs of which a host has ranks.
+func newSums(x *Programs, own []ProgramRank) []ProgramSums {
 	out := make([]ProgramSums, len(x.list))
-	for i := range out {
-		out[i] = NewProgramSums(len(x.delays), x.list[i].Iterations)
+	for _, r := range own {
+		if s := &out[r.Program]; s.Kinds == nil {
+			*s = NewProgramSums(len(x.delays), x.list[r.Program].Iterations)
+		}
 	}
 	return out
 }
@@ -149,7 +152,7 @@ func (h *Host) sumNote(id uint32) {
 // ProgramSums is what the host keeps of a program, by its number in Plan.Programs from 0; nil:
 // it has none.
 func (h *Host) ProgramSums(k int) *ProgramSums {
-	if h.programs.Programs == nil {
+	if h.programs.Programs == nil || h.programs.sums[k].Kinds == nil {
 		return nil
 	}
 	h.endPairs()

@@ -137,7 +137,7 @@ func (s Source) imported() (*Valid, error) {
 // parse reads the text as YAML, and says of another kind of file what it is.
 func (s Source) parse() (*node, *Error) {
 	root, bad := tree.Parse(s.Name, s.Text)
-	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil {
+	if bad != nil || root.Get("topology") == nil || root.Get("workload") == nil && root.Get("jobs") == nil {
 		if other := foreign.Instead(s.Text, "a scenario", foreign.Scenario); other != "" {
 			return nil, pos{File: s.Name}.Errorf("%s", other)
 		}
@@ -309,7 +309,8 @@ func (r *resolver) rootKeys() []key {
 			return when(len(r.v.Plan.Collectives) == 0 && !r.compared, "there is no collective")
 		}),
 		namedKey("triggers", func() []key { return triggerKeys(new(trigger)) }, readLater, "What starts messages when others end, by name."),
-		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").need("give one").exactlyOne(),
+		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").otherwise("with `jobs`: nothing else").exactlyOne(),
+		r.jobsKey(),
 		readElsewhere("ns3", ns3Keys, "The rules of the ns-3 RDMA simulators in place of all device settings, see [files](#files-of-the-ns-3-rdma-simulators)."),
 	})
 }
@@ -370,7 +371,7 @@ func (r *resolver) resolve(root *node) {
 	r.readDCQCN(o)
 	r.readTCP(o)
 	r.readTriggerList(o)
-	r.readWorkload(root.Get("workload"))
+	r.readWorkload(root.Get("workload"), root.Get("jobs"))
 	r.readHosts()
 	r.splitNetworks(o)
 	r.cutThrough()

@@ -99,7 +99,7 @@ func (r *resolver) readNS3Workload(n *node) {
 	for d := range r.baseDSCP {
 		r.baseDSCP[d] = uint8(d / 8)
 	}
-	r.readWorkload(n)
+	r.readWorkload(n, nil)
 	if r.d.err != nil {
 		return
 	}

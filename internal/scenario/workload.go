@@ -64,11 +64,13 @@ func (r *resolver) patternKeys() (keys []key) {
 }
 
 // readWorkload builds the plan.
-func (r *resolver) readWorkload(n *node) {
+func (r *resolver) readWorkload(n, jobs *node) {
 	if r.d.err != nil {
 		return
 	}
-	if n == nil || n.Kind != sequenceNode || len(n.Items) == 0 {
+	if n == nil && jobs != nil {
+		n = &node{Kind: sequenceNode, Pos: jobs.Pos, Items: []*node{}}
+	} else if n == nil || n.Kind != sequenceNode || len(n.Items) == 0 {
 		at := pos{}
 		if n != nil {
 			at = n.Pos
@@ -80,6 +82,7 @@ func (r *resolver) readWorkload(n *node) {
 	for i, item := range n.Items {
 		r.readEntry(item, i)
 	}
+	r.readJobs(jobs)
 	if r.d.err != nil {
 		return
 	}

@@ -14,8 +14,9 @@ type Program struct {
 	// Called: an operation of a job starts each iteration of a rank, in place of the clock and of
 	// the end of the one before. Collective is -1 then.
 	Called bool
-	Launch     uint16 // label of the start of a rank's kernel
-	Ranks      []ProgramRank
+	Blocks int    // thread blocks of a rank's kernel, each of which holds a multiprocessor
+	Launch uint16 // label of the start of a rank's kernel
+	Ranks  []ProgramRank
 	// Calls are the labels, by rank, of what its thread takes beside the kernels to call for an
 	// iteration, one after the other; nil: nothing. Their orders are the last of an iteration.
 	Calls []uint16

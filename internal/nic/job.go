@@ -1,0 +1,278 @@
+package nic
+
+import (
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
+)
+
+// job is a job of the plan, and what its ranks have come to. All hosts share it; each writes
+// what is its ranks'.
+type job struct {
+	*workload.Job
+	base  uint64 // its first place in the order of operations
+	ranks []jobRank
+}
+
+// jobRank is what a rank of a job has come to.
+type jobRank struct {
+	need      []int32 // by operation of its list: how many others it waits for
+	left      int     // operations of this step that are not over
+	step      int
+	taken     int32 // multiprocessors that kernels of calls hold
+	computing []computing
+	since     units.Time // when what they have still to do was last brought up to date
+	runs      []JobRun   // by step, and operation of its list
+}
+
+// JobRun is when an operation of a job began, all that it waits for being over, and ended; Never: not yet.
+type JobRun struct{ Begin, End units.Time }
+
+// computing is a computation under way. Those of one GPU share what kernels of calls leave of its
+// multiprocessors in equal parts.
+type computing struct {
+	op     int32  // of the list
+	number uint32 // of its operation
+	rest   int64  // what is still to be done, in ps of one multiprocessor
+	due    units.Time
+	at     units.Time // for which a timer is set; Never: none
+}
+
+// JobRank is a rank of a job that is at a host.
+type JobRank struct{ Job, Rank int32 }
+
+// jobCaller is who called the iteration of a program that a rank is in.
+type jobCaller struct{ job, rank, op int32 }
+
+// JobEnd is when the last rank of a job at a host was through with it, and how it came to that.
+type JobEnd struct {
+	At   units.Time
+	Rank int32
+	path path
+}
+
+// Path is the critical path to that end.
+func (e *JobEnd) Path(labels int) *Path { return pathFrom(e.path, labels) }
+
+// startJobs sets the timers of the ranks of jobs at this host.
+func (h *Host) startJobs() {
+	x := &h.programs
+	x.ends = make([]JobEnd, len(x.jobs))
+	for _, r := range x.ownJobs {
+		j := &x.jobs[r.Job]
+		list := &j.Lists[j.List[r.Rank]]
+		if len(list.Ops) == 0 {
+			continue
+		}
+		s := &j.ranks[r.Rank]
+		s.need, s.left = slices.Clone(list.Need), len(list.Ops)
+		s.runs = make([]JobRun, j.Steps*len(list.Ops))
+		for i := range s.runs {
+			s.runs[i] = JobRun{units.Never, units.Never}
+		}
+		op := h.newOp(x.jobNumber(r.Job, r.Rank, 0), opJob, r.Job, r.Rank, 0)
+		op.label = j.Begin
+		h.timer(j.Start, j.Start, timerLocal, op.number)
+		h.running++
+		h.left++
+	}
+}
+
+// jobNumber is the number of an operation of a job, of those of its ranks' lists one after the other.
+func (x *programs) jobNumber(of, rank int32, op int) uint32 {
+	j := &x.jobs[of]
+	most := 1
+	for l := range j.Lists {
+		most = max(most, len(j.Lists[l].Ops))
+	}
+	return x.first + uint32((j.base+uint64(rank)*uint64(most)+uint64(op))%uint64(^uint32(0)-x.first))
+}
+
+// stepJob begins a step of a rank.
+func (h *Host) stepJob(now units.Time, of, rank int32) {
+	j := &h.programs.jobs[of]
+	list := &j.Lists[j.List[rank]]
+	for k := range list.Ops {
+		if list.Need[k] == 0 {
+			h.beginJobOp(now, of, rank, int32(k))
+		}
+	}
+}
+
+// beginJobOp begins an operation of a rank.
+func (h *Host) beginJobOp(now units.Time, of, rank, op int32) {
+	j := &h.programs.jobs[of]
+	s, list := &j.ranks[rank], &j.Lists[j.List[rank]]
+	s.runs[s.step*len(list.Ops)+int(op)].Begin = now
+	o := &list.Ops[op]
+	switch {
+	case o.Kind == workload.JobCompute && o.Time > 0:
+		h.compute(now, of, rank, op)
+	case o.Kind == workload.JobCalls && j.Calls[o.Call].Seats[rank].Program >= 0:
+		h.launchCall(now, of, rank, op)
+	default:
+		h.jobOpOver(now, of, rank, op)
+	}
+}
+
+// launchCall launches the kernel of a rank for an iteration of a program.
+func (h *Host) launchCall(now units.Time, of, rank, op int32) {
+	x := &h.programs
+	j := &x.jobs[of]
+	seat := j.Calls[j.Lists[j.List[rank]].Ops[op].Call].Seats[rank]
+	p := &x.list[seat.Program]
+	p.callers[seat.Rank] = jobCaller{of, rank, op}
+	h.occupy(now, of, rank, p.held)
+	r := &p.ranks[seat.Rank]
+	launch := h.newOp(p.number(int(r.iteration), uint64(seat.Rank), x.first), opLaunch, seat.Program, seat.Rank, 0)
+	launch.label = p.Launch
+	h.beginLocal(now, launch.number)
+}
+
+// called goes on after a rank's kernel of a call is over.
+func (h *Host) called(now units.Time, p *program, rank int32) {
+	c := p.callers[rank]
+	h.occupy(now, c.job, c.rank, -p.held)
+	h.jobOpOver(now, c.job, c.rank, c.op)
+}
+
+// jobOpEnded goes on after the begin of a rank, or a computation.
+func (h *Host) jobOpEnded(now units.Time, op *programOp) {
+	if op.kind == opJob {
+		h.stepJob(now, op.of, op.at)
+		return
+	}
+	h.jobOpOver(now, op.of, op.at, int32(op.unit))
+}
+
+// jobOpOver starts what waits for an operation of a rank.
+func (h *Host) jobOpOver(now units.Time, of, rank, op int32) {
+	x := &h.programs
+	j := &x.jobs[of]
+	s, list := &j.ranks[rank], &j.Lists[j.List[rank]]
+	s.runs[s.step*len(list.Ops)+int(op)].End = now
+	s.left--
+	for _, next := range list.Released(int(op)) {
+		if s.need[next]--; s.need[next] == 0 {
+			h.beginJobOp(now, of, rank, next)
+		}
+	}
+	if s.left > 0 || s.step >= j.Steps {
+		return
+	}
+	if s.step++; s.step < j.Steps {
+		copy(s.need, list.Need)
+		s.left = len(list.Ops)
+		h.stepJob(now, of, rank)
+		return
+	}
+	h.left--
+	if e := &x.ends[of]; e.path == nil || now > e.At {
+		e.At, e.Rank, e.path = now, rank, append(e.path[:0], x.path...)
+	}
+}
+
+// compute begins a computation.
+func (h *Host) compute(now units.Time, of, rank, op int32) {
+	x := &h.programs
+	j := &x.jobs[of]
+	s, o := &j.ranks[rank], &j.Lists[j.List[rank]].Ops[op]
+	h.progress(now, of, rank)
+	run := h.newOp(x.jobNumber(of, rank, int(op)), opCompute, of, rank, int(op))
+	run.label, run.Due, run.Moved, run.turning = o.Label, now, now, computes
+	h.running++
+	s.computing = append(s.computing, computing{op: op, number: run.number, rest: int64(o.Time) * int64(max(1, j.Processors[rank])),
+		at: units.Never})
+	h.share(now, of, rank)
+}
+
+// computes is the mark of a computation in LocalRun.turning.
+const computes = -1
+
+// occupy gives multiprocessors of a rank's GPU to a kernel of a call, or with n below 0 back.
+func (h *Host) occupy(now units.Time, of, rank, n int32) {
+	j := &h.programs.jobs[of]
+	if s := &j.ranks[rank]; j.Processors[rank] > 0 && n != 0 {
+		h.progress(now, of, rank)
+		s.taken += n
+		h.share(now, of, rank)
+	}
+}
+
+// free is what kernels of calls leave of a rank's multiprocessors, at least one.
+func (j *job) free(rank int32) int64 {
+	if n := j.Processors[rank]; n > 0 {
+		return int64(max(1, n-j.ranks[rank].taken))
+	}
+	return 1
+}
+
+// progress brings what computations of a rank have still to do up to now.
+func (h *Host) progress(now units.Time, of, rank int32) {
+	j := &h.programs.jobs[of]
+	s := &j.ranks[rank]
+	if d := int64(now - s.since); d > 0 && len(s.computing) > 0 {
+		for i := range s.computing {
+			c := &s.computing[i]
+			c.rest = max(0, c.rest-d*j.free(rank)/int64(len(s.computing)))
+		}
+	}
+	s.since = now
+}
+
+// share sets the timers of the computations of a rank, each for when it will be over if nothing
+// changes. A timer that comes too early sets another one.
+func (h *Host) share(now units.Time, of, rank int32) {
+	j := &h.programs.jobs[of]
+	s := &j.ranks[rank]
+	for i := range s.computing {
+		c := &s.computing[i]
+		free, n := j.free(rank), int64(len(s.computing))
+		c.due = now + units.Time((c.rest*n+free-1)/free)
+		if c.due < c.at {
+			c.at = c.due
+			h.timer(c.due, c.due-now, timerLocal, c.number)
+		}
+	}
+}
+
+// computed goes on with a computation whose timer has come.
+func (h *Host) computed(now units.Time, number uint32) {
+	x := &h.programs
+	op := x.ops[x.index[number]]
+	s := &x.jobs[op.of].ranks[op.at]
+	i := slices.IndexFunc(s.computing, func(c computing) bool { return c.number == number })
+	c := &s.computing[i]
+	switch {
+	case now != c.at: // a later one was set before, which has been overtaken
+		return
+	case now < c.due:
+		c.at = c.due
+		h.timer(c.due, c.due-now, timerLocal, c.number)
+		return
+	}
+	h.progress(now, op.of, op.at)
+	s.computing = slices.Delete(s.computing, i, i+1)
+	op.turning, op.Done = 0, now
+	h.running--
+	h.net.Part().NoteWork()
+	h.share(now, op.of, op.at)
+	h.localEnded(now, number)
+}
+
+// JobRuns is when the operations of a rank's list ran, by step; nil: it is not here, or has none.
+func (h *Host) JobRuns(of, rank int) []JobRun {
+	if h.programs.Programs == nil {
+		return nil
+	}
+	return h.programs.jobs[of].ranks[rank].runs
+}
+
+// JobEnd is the end of the host's last rank of a job.
+func (h *Host) JobEnd(of int) *JobEnd {
+	if h.programs.Programs == nil || h.programs.ends[of].path == nil {
+		return nil
+	}
+	return &h.programs.ends[of]
+}

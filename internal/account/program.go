@@ -75,7 +75,11 @@ func (a *Book) pathOf(p *nic.Path, all units.Time) (out []record.CriticalGroup) 
 			}
 		}
 		if moving := k.Time - label.Delay()*units.Time(k.Count); moving > 0 {
-			g.Stages = append(g.Stages, record.CriticalStage{Stage: catalog.StageCopy, TimePS: moving})
+			s := record.CriticalStage{Stage: catalog.StageCopy, TimePS: moving}
+			if label.Computes {
+				s = record.CriticalStage{Label: "computing", Count: g.Count, TimePS: moving}
+			}
+			g.Stages = append(g.Stages, s)
 		}
 		out = append(out, g)
 	}

@@ -132,10 +132,10 @@ func (b *builder) label(o *Op) uint16 {
 		text = "compute"
 	}
 	before := len(b.plan.Labels)
-	if b.labels >= MostLabels && !slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Text == text }) {
+	if b.labels >= MostLabels && !slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Computes && l.Text == text }) {
 		text = "other computations"
 	}
-	n := b.plan.AddLabel(text)
+	n := b.plan.AddComputation(text)
 	b.labels += len(b.plan.Labels) - before
 	return n
 }
@@ -144,7 +144,7 @@ func (b *builder) label(o *Op) uint16 {
 // a message is the same program for who sends and who receives it.
 func (b *builder) seat(call int) error {
 	key := b.keys[call]
-	c := workload.JobCall{Name: b.callName(&key), Bytes: key.bytes, Seats: make([]workload.JobSeat, b.Ranks)}
+	c := workload.JobCall{Name: b.callName(&key), Message: key.kind != Collective, Bytes: key.bytes, Seats: make([]workload.JobSeat, b.Ranks)}
 	for r := range c.Seats {
 		c.Seats[r].Program = -1
 		times := int(b.times[call][b.Of[r]]) * b.Steps

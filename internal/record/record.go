@@ -527,6 +527,7 @@ type Run struct {
 	Loads []Load `json:"loads,omitempty"`
 	// Collectives are those of the workload, in its order.
 	Collectives []Collective `json:"collectives,omitempty"`
+	Jobs        []Job        `json:"jobs,omitempty"` // likewise
 	QPs         []QP         `json:"qps"`
 	Ports       []Port       `json:"ports"`
 	// Processors are those of the hosts whose cores did anything that costs time.

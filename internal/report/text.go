@@ -53,6 +53,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.storms()
 	t.flows()
 	t.collectives()
+	t.jobs()
 	t.measured()
 	t.cpu()
 	t.hosts()

@@ -713,7 +713,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		}
 		out.Messages = append(out.Messages, f)
 	}
-	out.Collectives = a.Collectives()
+	out.Collectives, out.Jobs = a.Collectives(), a.Jobs(out.EndPS)
 	out.Loads = loads(v.Plan, out.Messages)
 	out.Evidence = a.Evidence()
 }

@@ -22,9 +22,11 @@ type Job struct {
 
 // JobCall is a collective, or a message from one rank to another, that operations call.
 type JobCall struct {
-	Name  string
-	Bytes units.Bytes // as nccl-tests counts them
-	Seats []JobSeat   // by rank
+	Name string
+	// Message: from one rank to another, of which this is one end.
+	Message bool
+	Bytes   units.Bytes // as nccl-tests counts them
+	Seats   []JobSeat   // by rank
 }
 
 // JobSeat is a rank's place in the program of a call; Program is -1 where it has none.

@@ -86,8 +86,9 @@ func (p *Plan) Grow(since Size, n int) {
 // Label is what local operations have in common: what they do, and what takes them
 // time before their data move, or in all.
 type Label struct {
-	Text  string
-	Parts []Part
+	Text     string
+	Parts    []Part
+	Computes bool // of a job's computations, which move no data
 }
 
 // Part is a named part of a local operation's time.
@@ -107,11 +108,22 @@ func (l *Label) Delay() (d units.Time) {
 // AddLabel returns the number of a label of local operations.
 func (p *Plan) AddLabel(text string, parts ...Part) uint16 {
 	for i := range p.Labels {
-		if l := &p.Labels[i]; l.Text == text && slices.Equal(l.Parts, parts) {
+		if l := &p.Labels[i]; l.Text == text && !l.Computes && slices.Equal(l.Parts, parts) {
 			return uint16(i)
 		}
 	}
-	p.Labels = append(p.Labels, Label{text, parts})
+	p.Labels = append(p.Labels, Label{Text: text, Parts: parts})
+	return uint16(len(p.Labels) - 1)
+}
+
+// AddComputation returns the number of the label of computations of a name.
+func (p *Plan) AddComputation(text string) uint16 {
+	for i := range p.Labels {
+		if l := &p.Labels[i]; l.Text == text && l.Computes {
+			return uint16(i)
+		}
+	}
+	p.Labels = append(p.Labels, Label{Text: text, Computes: true})
 	return uint16(len(p.Labels) - 1)
 }
 

@@ -1,0 +1,51 @@
+package record
+
+import "github.com/hopscope/hopscope/internal/units"
+
+// Job is a program that ranks ran.
+type Job struct {
+	Workload string     `json:"workload"`
+	Ranks    int        `json:"ranks"`
+	StartPS  units.Time `json:"start_ps"`
+	// EndPS is by step when its last rank was through with it; -1: it was not. LastRank is that rank.
+	EndPS    []units.Time `json:"end_ps"`
+	LastRank []int        `json:"last_rank"`
+	// Times are those of each rank, one after the other: of a rank they add up to the time from the start to
+	// the last step's end, or to the end of the run.
+	Times []JobTime `json:"times"`
+	Calls []JobCall `json:"calls,omitempty"`
+	// Critical is the critical path from the start to the last end; see Collective.Critical.
+	Critical []CriticalGroup `json:"critical_path,omitempty"`
+}
+
+// Where the time of a rank of a job goes.
+const (
+	JobComputes = "compute"       // a computation runs
+	JobExposed  = "communication" // none does, and data of a call move
+	JobMessage  = "bubble"        // none does, and the other rank of a message has not come to it
+	JobWaits    = "wait"          // none does, and a rank of a collective has not come to it
+	JobIdle     = "over"          // all of its operations of the step are over, and other ranks' are not
+	JobStuck    = "unstarted"     // nothing runs, and something is still to come
+)
+
+// JobTime is how long a rank did something in all steps.
+type JobTime struct {
+	Rank   int        `json:"rank"`
+	Kind   string     `json:"kind"`
+	What   string     `json:"what,omitempty"` // the label of a computation, or the name of a call
+	TimePS units.Time `json:"time_ps"`
+}
+
+// JobCall is what ranks call: a collective on a communicator, or a message.
+type JobCall struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"` // as nccl-tests counts them
+	Count int64  `json:"count"` // by groups, in all steps
+	// TimePS is a sum over them of the time from when the last rank had come to it until it was over at all;
+	// WaitPS of that from the first rank's coming to the last's.
+	TimePS    units.Time `json:"time_ps"`
+	WaitPS    units.Time `json:"wait_ps"`
+	LongestPS units.Time `json:"longest_ps"` // of TimePS
+	LastRank  int        `json:"last_rank"`  // who came last most often; -1: nobody did more than others
+	LastCount int64      `json:"last_count"` // how often
+}

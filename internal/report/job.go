@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// jobs writes what came of jobs.
+func (t *text) jobs() {
+	for i := range t.r.Jobs {
+		t.job(&t.r.Jobs[i])
+	}
+}
+
+func (t *text) job(j *record.Job) {
+	t.section()
+	t.prose(stepLine(j), t.paint.bold)
+	total := metrics.JobTotal(j)
+	tab := &table{columns: []column{{title: "Where ranks' time goes"}, {title: "Mean", right: true}, {title: "Share", right: true},
+		{title: "Least", right: true, drop: 2}, {title: "Rank", right: true, drop: 2}, {title: "Most", right: true, drop: 1}, {title: "Rank", right: true, drop: 1}}}
+	for _, s := range metrics.JobShares(j) {
+		least := "-"
+		if s.LeastRank >= 0 {
+			least = integer(s.LeastRank)
+		}
+		tab.add(shareName(&s), metrics.FormatTimeDigits(s.Mean, 4), shareOf(s.Mean, total), metrics.FormatTimeDigits(s.Least, 4), least,
+			metrics.FormatTimeDigits(s.Most, 4), integer(s.MostOf))
+	}
+	t.table(tab)
+	t.jobCalls(j)
+	t.jobPath(j)
+}
+
+// stepLine is how long the steps of a job took.
+func stepLine(j *record.Job) string {
+	steps := metrics.StepTimes(j)
+	out := fmt.Sprintf("%s: %s over %s", j.Workload, howMany(len(j.EndPS), "step"), howMany(j.Ranks, "rank"))
+	switch {
+	case len(steps) == 0:
+		return out + ", none over at the end of the run"
+	case len(j.EndPS) == 1:
+		return out + fmt.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0])
+	}
+	out += fmt.Sprintf(", %s each in the mean (%s to %s)", metrics.FormatTimeDigits(mean(steps), 4),
+		metrics.FormatTimeDigits(slices.Min(steps), 4), metrics.FormatTimeDigits(slices.Max(steps), 4))
+	if missing := len(j.EndPS) - len(steps); missing > 0 {
+		out += fmt.Sprintf("; %d not over at the end of the run", missing)
+	}
+	return out
+}
+
+func mean(list []units.Time) (sum units.Time) {
+	for _, d := range list {
+		sum += d
+	}
+	return sum / units.Time(len(list))
+}
+
+// shareName says in words what a rank did.
+func shareName(s *metrics.JobShare) string {
+	switch s.Kind {
+	case record.JobComputes:
+		return "computes: " + s.What
+	case record.JobExposed:
+		return "exposed communication: " + s.What
+	case record.JobWaits:
+		return "waits for other ranks: " + s.What
+	case record.JobMessage:
+		return "bubble, other rank has not come: " + s.What
+	case record.JobIdle:
+		return "step over, others are not"
+	}
+	return "nothing runs"
+}
+
+// jobCalls writes what ranks call.
+func (t *text) jobCalls(j *record.Job) {
+	if len(j.Calls) == 0 {
+		return
+	}
+	t.section()
+	tab := &table{columns: []column{{title: "Calls"}, {title: "Size", right: true}, {title: "Times", right: true},
+		{title: "Mean", right: true}, {title: "Longest", right: true, drop: 1}, {title: "Waited for the last", right: true, drop: 2},
+		{title: "Last most often", right: true, drop: 3}}}
+	for i := range j.Calls {
+		c := &j.Calls[i]
+		last := "-"
+		if c.LastRank >= 0 {
+			last = fmt.Sprintf("rank %d (%s)", c.LastRank, metrics.FormatCount(c.LastCount))
+		}
+		tab.add(c.Name, metrics.FormatBytes(c.Bytes), metrics.FormatCount(c.Count), metrics.FormatTimeDigits(c.TimePS/units.Time(c.Count), 4),
+			metrics.FormatTimeDigits(c.LongestPS, 4), metrics.FormatTimeDigits(c.WaitPS/units.Time(c.Count), 4), last)
+	}
+	t.table(tab)
+}
+
+// jobPath writes the critical path of a job.
+func (t *text) jobPath(j *record.Job) {
+	if len(j.Critical) == 0 {
+		return
+	}
+	t.critical(&record.Collective{Workload: j.Workload, StartPS: j.StartPS, Critical: j.Critical})
+}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/collective"
@@ -42,6 +43,14 @@ func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
 	for r := range s.Ranks {
 		rank, n := place.Rank(r)
 		b.job.Ranks, b.job.Processors = append(b.job.Ranks, rank), append(b.job.Processors, n)
+	}
+	if s.Ideal {
+		for r := range b.job.Ranks {
+			if b.job.Ranks[r].Host != b.job.Ranks[0].Host {
+				return fmt.Errorf("an ideal network joins the ranks of one host, and ranks 0 and %d are on two", r)
+			}
+		}
+		b.job.Ideal = &workload.Ideal{Delay: s.Delay, Label: plan.AddComputation("ideal network")}
 	}
 	b.countCalls()
 	waits := s.waits()
@@ -174,11 +183,16 @@ func (b *builder) seat(call int) error {
 			if key.kind != Collective {
 				coll, comm, times = collective.SendRecv, -1, b.sends(p.a, p.b, key.bytes)*b.Steps
 			}
-			bytes := wholeParts(coll, key.bytes, len(members))
-			if _, err := b.place.Call(members, coll, bytes, key.root, comm, times); err != nil {
-				return err
+			if ideal := b.job.Ideal; ideal != nil {
+				n = int32(len(ideal.Members))
+				ideal.Members = append(ideal.Members, int32(len(members)))
+			} else {
+				bytes := wholeParts(coll, key.bytes, len(members))
+				if _, err := b.place.Call(members, coll, bytes, key.root, comm, times); err != nil {
+					return err
+				}
+				n = int32(len(b.plan.Programs) - 1)
 			}
-			n = int32(len(b.plan.Programs) - 1)
 			b.programs[p] = n
 		}
 		c.Seats[r] = workload.JobSeat{Program: n, Rank: place}

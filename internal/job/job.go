@@ -31,6 +31,10 @@ type Spec struct {
 	Comms []Comm
 	Lists []List
 	Of    []int32 // by rank: its list
+	// Ideal: in place of the network and NVLink, calls take Delay and nothing else, where all ranks
+	// are on one host.
+	Ideal bool
+	Delay units.Time
 }
 
 // Comm is a family of communicators that have one purpose: each rank is in one group at most.

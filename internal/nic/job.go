@@ -13,6 +13,13 @@ type job struct {
 	*workload.Job
 	base  uint64 // its first place in the order of operations
 	ranks []jobRank
+	ideal []idealGroup
+}
+
+// idealGroup is what ranks of an ideal group, or pair, have come to.
+type idealGroup struct {
+	here []jobCaller  // who waits for the others, or of a pair the receiver
+	sent []units.Time // of a pair: when what is not received yet was sent
 }
 
 // jobRank is what a rank of a job has come to.
@@ -110,6 +117,10 @@ func (h *Host) beginJobOp(now units.Time, of, rank, op int32) {
 	case o.Kind == workload.JobCompute && o.Time > 0:
 		h.compute(now, of, rank, op)
 	case o.Kind == workload.JobCalls && j.Calls[o.Call].Seats[rank].Program >= 0:
+		if j.Ideal != nil {
+			h.meetIdeally(now, of, rank, op)
+			return
+		}
 		h.launchCall(now, of, rank, op)
 	default:
 		h.jobOpOver(now, of, rank, op)
@@ -128,6 +139,48 @@ func (h *Host) launchCall(now units.Time, of, rank, op int32) {
 	launch := h.newOp(p.number(int(r.iteration), uint64(seat.Rank), x.first), opLaunch, seat.Program, seat.Rank, 0)
 	launch.label = p.Launch
 	h.beginLocal(now, launch.number)
+}
+
+// meetIdeally has a rank come to a call of an ideal network.
+func (h *Host) meetIdeally(now units.Time, of, rank, op int32) {
+	j := &h.programs.jobs[of]
+	c := &j.Calls[j.Lists[j.List[rank]].Ops[op].Call]
+	seat := c.Seats[rank]
+	g := &j.ideal[seat.Program]
+	switch {
+	case !c.Message:
+		if g.here = append(g.here, jobCaller{of, rank, op}); len(g.here) < int(j.Ideal.Members[seat.Program]) {
+			return
+		}
+		all := g.here
+		g.here = nil
+		for _, m := range all {
+			h.ideally(now, now+j.Ideal.Delay, m)
+		}
+	case seat.Rank == 0:
+		if len(g.here) > 0 {
+			to := g.here[0]
+			g.here = g.here[:0]
+			h.ideally(now, now+j.Ideal.Delay, to)
+		} else {
+			g.sent = append(g.sent, now)
+		}
+		h.jobOpOver(now, of, rank, op)
+	case len(g.sent) > 0:
+		at := g.sent[0] + j.Ideal.Delay
+		g.sent = g.sent[1:]
+		h.ideally(now, max(now, at), jobCaller{of, rank, op})
+	default:
+		g.here = append(g.here, jobCaller{of, rank, op})
+	}
+}
+
+// ideally ends a rank's call at a time.
+func (h *Host) ideally(now, at units.Time, c jobCaller) {
+	x := &h.programs
+	op := h.newOp(x.jobNumber(c.job, c.rank, int(c.op)), opIdeal, c.job, c.rank, int(c.op))
+	op.label, op.work = x.jobs[c.job].Ideal.Label, at-now
+	h.beginLocal(now, op.number)
 }
 
 // called goes on after a rank's kernel of a call is over.

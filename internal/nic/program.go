@@ -100,7 +100,11 @@ func NewPrograms(p *workload.Plan) *Programs {
 		base, conn = base+g.Orders*uint64(g.Iterations), conn+uint32(g.Conns)
 	}
 	for _, j := range p.Jobs {
-		x.jobs = append(x.jobs, job{Job: j, base: base, ranks: make([]jobRank, len(j.Ranks))})
+		y := job{Job: j, base: base, ranks: make([]jobRank, len(j.Ranks))}
+		if j.Ideal != nil {
+			y.ideal = make([]idealGroup, len(j.Ideal.Members))
+		}
+		x.jobs = append(x.jobs, y)
 		for _, l := range j.List {
 			base += uint64(len(j.Lists[l].Ops))
 		}
@@ -146,6 +150,7 @@ const (
 	opArrive         // what is done when a message has arrived
 	opJob            // the begin of a job's rank: of is the job, at the rank
 	opCompute        // a computation of such a rank
+	opIdeal          // a call of such a rank, with an ideal network
 )
 
 // programOp is an operation under way.

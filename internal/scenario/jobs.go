@@ -20,6 +20,8 @@ const maxSteps = 1 << 20
 type jobEntry struct {
 	collectiveEntry
 	steps int
+	ideal bool
+	delay units.Time
 	comms []commSettings
 	byOp  [][]jobOp // by rank: what it runs, before ranks that run the same share a list
 }
@@ -57,6 +59,10 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 	})
 	return joinKeys([]key{
 		numberKey("steps", &j.steps, 1, maxSteps, "How often ranks run their operations, one after the other."),
+		eitherKey("network", &j.ideal, "simulated", "ideal", "`ideal`: in place of the network and NVLink calls take `delay` and nothing else, where all ranks are on one host: what remains is "+
+			"the order of the operations."),
+		timeKey("delay", &j.delay, "What a call takes on an ideal network.").otherwise("0").within(0, int64(job.MostTime), "is longer than anything in a step; give at most 3600s").
+			unless(func() string { return when(!j.ideal, "the network is simulated; give network: ideal") }),
 		namedKey("communicators", func() []key { return commKeys(new(commSettings)) }, readLater,
 			"Groups of ranks that carry out collectives, by name: `{tp: {size: 8}, dp: {size: 2, stride: 8}}`. "+
 				"Each rank is in one group of a name at most.").otherwise("none"),
@@ -175,7 +181,7 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 		o.d.fail(o.n.Pos, "%s: carry_data compares messages one by one, which jobs do not keep; leave it out", o.path)
 		return
 	}
-	spec := job.Spec{Name: r.v.Plan.Entries[entry], Start: j.Start, Steps: j.steps, Ranks: len(j.Ranks)}
+	spec := job.Spec{Name: r.v.Plan.Entries[entry], Start: j.Start, Steps: j.steps, Ranks: len(j.Ranks), Ideal: j.ideal, Delay: j.delay}
 	r.readComms(o, j, &spec)
 	r.readOperations(o, j, &spec)
 	items := j.share(&spec)

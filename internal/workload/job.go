@@ -18,6 +18,17 @@ type Job struct {
 	List       []int32 // by rank: which it runs
 	Calls      []JobCall
 	Steps      int // how often ranks run their lists, one after the other; at least 1
+	// Ideal, when not nil, stands for the network and NVLink.
+	Ideal *Ideal
+}
+
+// Ideal is a network without cost, inside one host: a collective is over for all its ranks when the last
+// one has come to it, a message when it was sent and its receiver waits for it. Both take Delay; who
+// sends goes on at once.
+type Ideal struct {
+	Delay   units.Time
+	Label   uint16
+	Members []int32 // by group or pair, which stand for programs in JobCall.Seats: how many ranks it has
 }
 
 // JobCall is a collective, or a message from one rank to another, that operations call.

@@ -298,7 +298,7 @@ func (h *Host) computed(now units.Time, number uint32) {
 	i := slices.IndexFunc(s.computing, func(c computing) bool { return c.number == number })
 	c := &s.computing[i]
 	switch {
-	case now != c.at: // a later one was set before, which has been overtaken
+	case now != c.at: // another one has been set since
 		return
 	case now < c.due:
 		c.at = c.due

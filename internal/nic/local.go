@@ -62,6 +62,9 @@ func (h *Host) beginLocal(now units.Time, l uint32) {
 // local goes on with local operation l, one part of which is over.
 func (h *Host) local(now units.Time, l uint32) {
 	run := h.localRun(l)
+	if run == nil {
+		return
+	}
 	if run.Due == units.Never { // it waited for nothing but its time
 		h.running--
 		h.beginLocal(now, l)

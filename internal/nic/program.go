@@ -280,12 +280,16 @@ func (h *Host) moves(op *programOp, from, to int16, bytes units.Bytes) {
 	}
 }
 
-// localRun is local operation l.
+// localRun is local operation l; nil: it is over, and what came is a timer that was overtaken.
 func (h *Host) localRun(l uint32) *LocalRun {
 	if h.triggers != nil && int(l) < len(h.triggers.runs) {
 		return &h.triggers.runs[l]
 	}
-	return &h.programs.ops[h.programs.index[l]].LocalRun
+	k, is := h.programs.index[l]
+	if !is {
+		return nil
+	}
+	return &h.programs.ops[k].LocalRun
 }
 
 // delay is that of local operations with a label.

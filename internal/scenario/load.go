@@ -616,7 +616,6 @@ func (r *resolver) overrides(o object, key string, kind topology.Kind, apply fun
 
 // checkPairs makes sure that every connection has a route.
 func (r *resolver) checkPairs(o object) {
-	list := o.n.Get("workload")
 	for i := range r.v.Plan.Conns {
 		c := &r.v.Plan.Conns[i]
 		if r.initialRate > 0 && c.InitialRate == 0 {
@@ -629,10 +628,26 @@ func (r *resolver) checkPairs(o object) {
 			err = r.v.Routes.CheckPair(r.v.Graph, c.Src, c.Dst)
 		}
 		if err != nil {
-			r.d.fail(list.Items[c.Entry].Pos, "workload[%d]: %v%s", c.Entry, err, r.railHint(c))
+			at, path := r.entryAt(o, c.Entry)
+			r.d.fail(at, "%s: %v%s", path, err, r.railHint(c))
 			return
 		}
 	}
+}
+
+// entryAt is where an entry of the plan stands, and its path: of the workload, or behind those a job.
+func (r *resolver) entryAt(o object, entry int) (pos, string) {
+	for _, key := range []string{"workload", "jobs"} {
+		list := o.n.Get(key)
+		if list == nil {
+			continue
+		}
+		if entry < len(list.Items) {
+			return list.Items[entry].Pos, indexed(key, entry)
+		}
+		entry -= len(list.Items)
+	}
+	return o.n.Pos, "workload"
 }
 
 func note(key, value, source string) record.Note {

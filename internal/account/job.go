@@ -46,6 +46,9 @@ func (x *jobBook) record() record.Job {
 	for r := range x.Ranks {
 		x.runs = append(x.runs, x.Hosts[x.Ranks[r].Host].JobRuns(x.nr, r))
 	}
+	for _, l := range x.List {
+		out.Flops += x.Lists[l].Flops
+	}
 	x.stepEnds(&out)
 	order := x.meet()
 	out.Calls = x.calls(order)
@@ -239,7 +242,14 @@ func (x *jobBook) ended(rank int) []units.Time {
 
 // does says what a rank does from an instant on: the first of the computations that run, or else of the
 // calls.
-func (x *jobBook) does(rank int, list *workload.JobList, active []int, keys map[int]meetingKey, now units.Time, ended []units.Time) timeKey {
+func (x *jobBook) does(
+	rank int,
+	list *workload.JobList,
+	active []int,
+	keys map[int]meetingKey,
+	now units.Time,
+	ended []units.Time,
+) timeKey {
 	call := -1
 	for _, k := range active {
 		o := &list.Ops[k%len(list.Ops)]

@@ -99,7 +99,8 @@ func build(plan *workload.Plan, entry int, s Spec, opt workload.Options, called 
 	peers := s.peers()
 	s.Channels = s.fewerChannels(s.worth(s.channels(s.Algorithm)))
 	b := &builder{Spec: &s, shape: s.shapeOf(), peers: peers, used: map[int]bool{}, plan: plan, entry: entry, opt: opt,
-		called: called, edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{}, inside: map[string]uint16{}}
+		called: called, edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{},
+		inside: map[string]uint16{}}
 	if s.Algorithm == Pairwise && s.GPU != nil && s.Protocol == Simple && s.Chunk == 0 {
 		b.chunk = peers.chunk(s.transfer())
 	}
@@ -119,12 +120,7 @@ func build(plan *workload.Plan, entry int, s Spec, opt workload.Options, called 
 		return nil, err
 	}
 	b.startProxies()
-	info := workload.Collective{Entry: entry, Op: s.Op.String(), Algorithm: s.Algorithm.String(), Protocol: s.Protocol.String(),
-		Ranks: len(s.Ranks), Channels: s.Channels, Chunk: b.chunk, Bytes: s.Bytes, Count: s.Count(), Root: -1,
-		Reduces: s.Op == AllReduce || s.Op == ReduceScatter, Start: s.Start}
-	if s.Op == Broadcast {
-		info.Root = s.Root
-	}
+	info := b.info()
 	if lazily {
 		b.program()
 		info.Program = len(plan.Programs)
@@ -153,6 +149,17 @@ func build(plan *workload.Plan, entry int, s Spec, opt workload.Options, called 
 	b.settleTurns()
 	plan.Collectives = append(plan.Collectives, info)
 	return nil, b.checkStream()
+}
+
+// info is what a run has to know of the collective.
+func (b *builder) info() workload.Collective {
+	info := workload.Collective{Entry: b.entry, Op: b.Op.String(), Algorithm: b.Algorithm.String(),
+		Protocol: b.Protocol.String(), Ranks: len(b.Ranks), Channels: b.Channels, Chunk: b.chunk, Bytes: b.Bytes,
+		Count: b.Count(), Root: -1, Reduces: b.Op == AllReduce || b.Op == ReduceScatter, Start: b.Start}
+	if b.Op == Broadcast {
+		info.Root = b.Root
+	}
+	return info
 }
 
 // startProxies gives each GPU a proxy, a thread of its host, which posts and polls

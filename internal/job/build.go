@@ -38,8 +38,21 @@ type programKey struct {
 // Build appends a job that has passed Check to a plan. Bytes are rounded up to what divides into
 // equal parts of whole elements.
 func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
-	b := builder{Spec: s, plan: plan, place: place, calls: make(map[callKey]int32), programs: make(map[programKey]int32)}
-	b.job = &workload.Job{Entry: entry, Name: s.Name, Start: s.Start, Steps: s.Steps, List: s.Of, Begin: plan.AddLabel("begin")}
+	b := builder{
+		Spec:     s,
+		plan:     plan,
+		place:    place,
+		calls:    make(map[callKey]int32),
+		programs: make(map[programKey]int32),
+	}
+	b.job = &workload.Job{
+		Entry: entry,
+		Name:  s.Name,
+		Start: s.Start,
+		Steps: s.Steps,
+		List:  s.Of,
+		Begin: plan.AddLabel("begin"),
+	}
 	for r := range s.Ranks {
 		rank, n := place.Rank(r)
 		b.job.Ranks, b.job.Processors = append(b.job.Ranks, rank), append(b.job.Processors, n)
@@ -131,7 +144,11 @@ func (b *builder) list(l int, waits [][]int32) {
 		}
 		ops[k] = x
 	}
-	b.job.Lists = append(b.job.Lists, workload.NewJobList(ops, names, waits))
+	out := workload.NewJobList(ops, names, waits)
+	for k := range ops {
+		out.Flops += b.Lists[l].Ops[k].Flops
+	}
+	b.job.Lists = append(b.job.Lists, out)
 }
 
 // label is that of a computation; beyond MostLabels all have one.
@@ -141,7 +158,8 @@ func (b *builder) label(o *Op) uint16 {
 		text = "compute"
 	}
 	before := len(b.plan.Labels)
-	if b.labels >= MostLabels && !slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Computes && l.Text == text }) {
+	if b.labels >= MostLabels &&
+		!slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Computes && l.Text == text }) {
 		text = "other computations"
 	}
 	n := b.plan.AddComputation(text)
@@ -153,7 +171,12 @@ func (b *builder) label(o *Op) uint16 {
 // a message is the same program for who sends and who receives it.
 func (b *builder) seat(call int) error {
 	key := b.keys[call]
-	c := workload.JobCall{Name: b.callName(&key), Message: key.kind != Collective, Bytes: key.bytes, Seats: make([]workload.JobSeat, b.Ranks)}
+	c := workload.JobCall{
+		Name:    b.callName(&key),
+		Message: key.kind != Collective,
+		Bytes:   key.bytes,
+		Seats:   make([]workload.JobSeat, b.Ranks),
+	}
 	for r := range c.Seats {
 		c.Seats[r].Program = -1
 		times := int(b.times[call][b.Of[r]]) * b.Steps
@@ -161,7 +184,9 @@ func (b *builder) seat(call int) error {
 			continue
 		}
 		members, place := []int32(nil), int32(0)
-		p := programKey{callKey: callKey{kind: key.kind, coll: key.coll, on: key.on, bytes: key.bytes, root: key.root}}
+		p := programKey{
+			callKey: callKey{kind: key.kind, coll: key.coll, on: key.on, bytes: key.bytes, root: key.root},
+		}
 		o := Op{Peer: key.peer, Relative: key.relative}
 		switch key.kind {
 		case Collective:

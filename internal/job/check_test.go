@@ -21,7 +21,15 @@ func recv(from int, bytes units.Bytes, after ...int32) Op {
 }
 
 func reduce(on int, bytes units.Bytes, after ...int32) Op {
-	return Op{Kind: Collective, Name: "reduce", Stream: "comm", Coll: collective.AllReduce, On: on, Bytes: bytes, After: after}
+	return Op{
+		Kind:   Collective,
+		Name:   "reduce",
+		Stream: "comm",
+		Coll:   collective.AllReduce,
+		On:     on,
+		Bytes:  bytes,
+		After:  after,
+	}
 }
 
 func relative(o Op) Op { o.Relative = true; return o }
@@ -47,7 +55,10 @@ func TestCheck(t *testing.T) {
 	twice := spec([]Op{compute("a")})
 	twice.Comms[0].Groups = [][]int32{{0}, {0}}
 	long := spec([]Op{{Kind: Compute, Time: 2 * MostTime}})
-	root := spec([]Op{{Kind: Collective, Coll: collective.Broadcast, Bytes: kb, Root: 2, Stream: "x"}}, []Op{{Kind: Collective, Coll: collective.Broadcast, Bytes: kb, Root: 2, Stream: "x"}})
+	root := spec(
+		[]Op{{Kind: Collective, Coll: collective.Broadcast, Bytes: kb, Root: 2, Stream: "x"}},
+		[]Op{{Kind: Collective, Coll: collective.Broadcast, Bytes: kb, Root: 2, Stream: "x"}},
+	)
 	for _, c := range []struct {
 		name string
 		s    *Spec

@@ -18,7 +18,14 @@ type JobShare struct {
 
 // jobKinds is the order in which shares are told.
 func jobKinds() []string {
-	return []string{record.JobComputes, record.JobExposed, record.JobWaits, record.JobMessage, record.JobIdle, record.JobStuck}
+	return []string{
+		record.JobComputes,
+		record.JobExposed,
+		record.JobWaits,
+		record.JobMessage,
+		record.JobIdle,
+		record.JobStuck,
+	}
 }
 
 // JobShares adds up what the ranks of a job did, computations first. A rank that did not do something
@@ -35,7 +42,13 @@ func JobShares(j *record.Job) []JobShare {
 		if !known {
 			n = len(out)
 			index[k] = n
-			out, seen = append(out, JobShare{Kind: t.Kind, What: t.What, Least: t.TimePS, LeastRank: t.Rank, MostOf: t.Rank}), append(seen, 0)
+			out, seen = append(
+				out,
+				JobShare{Kind: t.Kind, What: t.What, Least: t.TimePS, LeastRank: t.Rank, MostOf: t.Rank},
+			), append(
+				seen,
+				0,
+			)
 		}
 		s := &out[n]
 		seen[n]++

@@ -6,14 +6,16 @@ import "github.com/hopscope/hopscope/internal/units"
 type Job struct {
 	Workload string     `json:"workload"`
 	Ranks    int        `json:"ranks"`
-	StartPS  units.Time `json:"start_ps"`
-	// EndPS is by step when its last rank was through with it; -1: it was not. LastRank is that rank.
+	StartPS  units.Time `json:"start_ps"` // when its ranks began
+	// EndPS is by step when its last rank was through with it; -1: it was not.
 	EndPS    []units.Time `json:"end_ps"`
-	LastRank []int        `json:"last_rank"`
+	LastRank []int        `json:"last_rank"` // by step, that rank; -1: the step is not over
+	// Flops are the floating-point operations of the model that all ranks do in a step; 0: not known.
+	Flops float64 `json:"flops,omitempty"`
 	// Times are those of each rank, one after the other: of a rank they add up to the time from the start to
 	// the last step's end, or to the end of the run.
 	Times []JobTime `json:"times"`
-	Calls []JobCall `json:"calls,omitempty"`
+	Calls []JobCall `json:"calls,omitempty"` // what ranks called
 	// Critical is the critical path from the start to the last end; see Collective.Critical.
 	Critical []CriticalGroup `json:"critical_path,omitempty"`
 }
@@ -30,21 +32,23 @@ const (
 
 // JobTime is how long a rank did something in all steps.
 type JobTime struct {
-	Rank   int        `json:"rank"`
+	Rank int `json:"rank"` // from 0
+	// Kind is "compute" (a computation runs), "communication" (none does, and data of a call move), "wait" (none
+	// does, and a rank of a collective has not come to it), "bubble" (none does, and the other rank of a message has
+	// not come to it), "over" (its operations of the step are over, and others' are not) or "unstarted".
 	Kind   string     `json:"kind"`
-	What   string     `json:"what,omitempty"` // the label of a computation, or the name of a call
+	What   string     `json:"what,omitempty"` // the name of a computation, or a call
 	TimePS units.Time `json:"time_ps"`
 }
 
 // JobCall is what ranks call: a collective on a communicator, or a message.
 type JobCall struct {
-	Name  string `json:"name"`
+	Name  string `json:"name"`  // "allreduce on dp"
 	Bytes int64  `json:"bytes"` // as nccl-tests counts them
 	Count int64  `json:"count"` // by groups, in all steps
-	// TimePS is a sum over them of the time from when the last rank had come to it until it was over at all;
-	// WaitPS of that from the first rank's coming to the last's.
+	// TimePS is a sum over them of the time from when the last rank had come to it until it was over at all.
 	TimePS    units.Time `json:"time_ps"`
-	WaitPS    units.Time `json:"wait_ps"`
+	WaitPS    units.Time `json:"wait_ps"`    // sum of that from the first rank's coming to the last's
 	LongestPS units.Time `json:"longest_ps"` // of TimePS
 	LastRank  int        `json:"last_rank"`  // who came last most often; -1: nobody did more than others
 	LastCount int64      `json:"last_count"` // how often

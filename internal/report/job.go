@@ -20,15 +20,35 @@ func (t *text) job(j *record.Job) {
 	t.section()
 	t.prose(stepLine(j), t.paint.bold)
 	total := metrics.JobTotal(j)
-	tab := &table{columns: []column{{title: "Where ranks' time goes"}, {title: "Mean", right: true}, {title: "Share", right: true},
-		{title: "Least", right: true, drop: 2}, {title: "Rank", right: true, drop: 2}, {title: "Most", right: true, drop: 1}, {title: "Rank", right: true, drop: 1}}}
+	tab := &table{
+		columns: []column{
+			{title: "Where ranks' time goes"},
+			{title: "Mean", right: true},
+			{title: "Share", right: true},
+			{
+				title: "Least",
+				right: true,
+				drop:  2,
+			},
+			{title: "Rank", right: true, drop: 2},
+			{title: "Most", right: true, drop: 1},
+			{title: "Rank", right: true, drop: 1},
+		},
+	}
 	for _, s := range metrics.JobShares(j) {
 		least := "-"
 		if s.LeastRank >= 0 {
 			least = integer(s.LeastRank)
 		}
-		tab.add(shareName(&s), metrics.FormatTimeDigits(s.Mean, 4), shareOf(s.Mean, total), metrics.FormatTimeDigits(s.Least, 4), least,
-			metrics.FormatTimeDigits(s.Most, 4), integer(s.MostOf))
+		tab.add(
+			shareName(&s),
+			metrics.FormatTimeDigits(s.Mean, 4),
+			shareOf(s.Mean, total),
+			metrics.FormatTimeDigits(s.Least, 4),
+			least,
+			metrics.FormatTimeDigits(s.Most, 4),
+			integer(s.MostOf),
+		)
 	}
 	t.table(tab)
 	t.jobCalls(j)
@@ -43,14 +63,24 @@ func stepLine(j *record.Job) string {
 	case len(steps) == 0:
 		return out + ", none over at the end of the run"
 	case len(j.EndPS) == 1:
-		return out + fmt.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0])
+		return out + fmt.Sprintf(", %s, rank %d last", metrics.FormatTimeDigits(steps[0], 4), j.LastRank[0]) +
+			utilisation(j, steps)
 	}
 	out += fmt.Sprintf(", %s each in the mean (%s to %s)", metrics.FormatTimeDigits(mean(steps), 4),
 		metrics.FormatTimeDigits(slices.Min(steps), 4), metrics.FormatTimeDigits(slices.Max(steps), 4))
 	if missing := len(j.EndPS) - len(steps); missing > 0 {
 		out += fmt.Sprintf("; %d not over at the end of the run", missing)
 	}
-	return out
+	return out + utilisation(j, steps)
+}
+
+// utilisation is what ranks compute of the model in a second.
+func utilisation(j *record.Job, steps []units.Time) string {
+	if j.Flops == 0 {
+		return ""
+	}
+	second := float64(mean(steps)) / float64(units.Second)
+	return fmt.Sprintf(", %.4g TFLOP/s per rank", j.Flops/float64(j.Ranks)/second/1e12)
 }
 
 func mean(list []units.Time) (sum units.Time) {
@@ -84,7 +114,10 @@ func (t *text) jobCalls(j *record.Job) {
 	}
 	t.section()
 	tab := &table{columns: []column{{title: "Calls"}, {title: "Size", right: true}, {title: "Times", right: true},
-		{title: "Mean", right: true}, {title: "Longest", right: true, drop: 1}, {title: "Waited for the last", right: true, drop: 2},
+		{
+			title: "Mean",
+			right: true,
+		}, {title: "Longest", right: true, drop: 1}, {title: "Waited for the last", right: true, drop: 2},
 		{title: "Last most often", right: true, drop: 3}}}
 	for i := range j.Calls {
 		c := &j.Calls[i]
@@ -92,8 +125,15 @@ func (t *text) jobCalls(j *record.Job) {
 		if c.LastRank >= 0 {
 			last = fmt.Sprintf("rank %d (%s)", c.LastRank, metrics.FormatCount(c.LastCount))
 		}
-		tab.add(c.Name, metrics.FormatBytes(c.Bytes), metrics.FormatCount(c.Count), metrics.FormatTimeDigits(c.TimePS/units.Time(c.Count), 4),
-			metrics.FormatTimeDigits(c.LongestPS, 4), metrics.FormatTimeDigits(c.WaitPS/units.Time(c.Count), 4), last)
+		tab.add(
+			c.Name,
+			metrics.FormatBytes(c.Bytes),
+			metrics.FormatCount(c.Count),
+			metrics.FormatTimeDigits(c.TimePS/units.Time(c.Count), 4),
+			metrics.FormatTimeDigits(c.LongestPS, 4),
+			metrics.FormatTimeDigits(c.WaitPS/units.Time(c.Count), 4),
+			last,
+		)
 	}
 	t.table(tab)
 }

@@ -54,6 +54,7 @@ var rules = map[string]rule{
 	"internal/congestion": {level: levelModel + 1},
 	"internal/param":      {level: levelBase + 1},
 	"internal/collective": {level: levelModel + 1},
+	"internal/job":        {level: levelModel + 2},
 	"internal/roce":       {level: levelModel + 1},
 	"internal/subnet":     {level: levelModel + 1},
 	"internal/server":     {level: levelModel + 1},

@@ -66,6 +66,7 @@ type JobOp struct {
 type JobList struct {
 	Ops   []JobOp
 	Names []string
+	Flops float64 // floating-point operations of the model that it does
 	Need  []int32 // by operation: how many others it waits for
 	first []int32 // by operation: where its list begins in then; one more at the end
 	then  []int32

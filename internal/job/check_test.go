@@ -34,8 +34,6 @@ func reduce(on int, bytes units.Bytes, after ...int32) Op {
 
 func relative(o Op) Op { o.Relative = true; return o }
 
-func stream(name string, o Op) Op { o.Stream = name; return o }
-
 // spec is a job in which each rank has a list of its own, and two communicators of all ranks.
 func spec(lists ...[]Op) *Spec {
 	s := &Spec{Name: "job", Steps: 1, Ranks: len(lists)}

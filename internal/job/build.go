@@ -25,6 +25,7 @@ type callKey struct {
 	coll     collective.Op
 	on, peer int
 	relative bool
+	tag      int
 	bytes    units.Bytes
 	root     int
 }
@@ -96,7 +97,7 @@ func (o *Op) key(s *Spec) callKey {
 	if o.Kind == Collective {
 		return callKey{kind: Collective, coll: o.Coll, on: o.On, bytes: o.Bytes, root: o.Root}
 	}
-	return callKey{kind: o.Kind, peer: o.Peer, relative: o.Relative, bytes: o.Bytes}
+	return callKey{kind: o.Kind, peer: o.Peer, relative: o.Relative, tag: o.Tag, bytes: o.Bytes}
 }
 
 // countCalls finds what is called, and how often each list does so.
@@ -184,9 +185,8 @@ func (b *builder) seat(call int) error {
 			continue
 		}
 		members, place := []int32(nil), int32(0)
-		p := programKey{
-			callKey: callKey{kind: key.kind, coll: key.coll, on: key.on, bytes: key.bytes, root: key.root},
-		}
+		p := programKey{callKey: key}
+		p.peer, p.relative = 0, false
 		o := Op{Peer: key.peer, Relative: key.relative}
 		switch key.kind {
 		case Collective:
@@ -206,7 +206,7 @@ func (b *builder) seat(call int) error {
 		if !known {
 			coll, comm := key.coll, key.on
 			if key.kind != Collective {
-				coll, comm, times = collective.SendRecv, -1, b.sends(p.a, p.b, key.bytes)*b.Steps
+				coll, comm, times = collective.SendRecv, -1, b.sends(&p)*b.Steps
 			}
 			if ideal := b.job.Ideal; ideal != nil {
 				n = int32(len(ideal.Members))
@@ -226,11 +226,11 @@ func (b *builder) seat(call int) error {
 	return nil
 }
 
-// sends is how many messages of a size a rank sends to another in a step.
-func (b *builder) sends(from, to int32, bytes units.Bytes) (n int) {
-	ops := b.Lists[b.Of[from]].Ops
+// sends is how many messages of a size and tag a rank sends to another in a step.
+func (b *builder) sends(p *programKey) (n int) {
+	ops := b.Lists[b.Of[p.a]].Ops
 	for k := range ops {
-		if o := &ops[k]; o.Kind == Send && o.Bytes == bytes && o.peer(int(from)) == int(to) {
+		if o := &ops[k]; o.Kind == Send && o.Bytes == p.bytes && o.Tag == p.tag && o.peer(int(p.a)) == int(p.b) {
 			n++
 		}
 	}

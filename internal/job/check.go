@@ -174,7 +174,7 @@ func (s *Spec) waits() [][][]int32 {
 	for l := range s.Lists {
 		ops := s.Lists[l].Ops
 		out[l] = make([][]int32, len(ops))
-		streams, comms := make(map[string]int32), make(map[[3]int]int32) // looked up, never iterated
+		streams, comms := make(map[string]int32), make(map[[4]int]int32) // looked up, never iterated
 		for k := range ops {
 			o := &ops[k]
 			list := slices.Clone(o.After)
@@ -197,18 +197,18 @@ func (s *Spec) waits() [][][]int32 {
 
 // meeting is what ranks order their operations by: a communicator, or the messages to a rank, or
 // from it.
-func (o *Op) meeting() (key [3]int, is bool) {
+func (o *Op) meeting() (key [4]int, is bool) {
 	relative := 0
 	if o.Relative {
 		relative = 1
 	}
 	switch o.Kind {
 	case Collective:
-		return [3]int{0, o.On, 0}, true
+		return [4]int{0, o.On, 0, 0}, true
 	case Send:
-		return [3]int{1, o.Peer, relative}, true
+		return [4]int{1, o.Peer, relative, o.Tag}, true
 	case Recv:
-		return [3]int{2, o.Peer, relative}, true
+		return [4]int{2, o.Peer, relative, o.Tag}, true
 	}
 	return key, false
 }
@@ -343,36 +343,42 @@ func (s *Spec) checkComm(c int) error {
 	return nil
 }
 
+// pairKey is a rank that sends to another, and the tag of its messages.
+type pairKey struct {
+	from, to int32
+	tag      int
+}
+
 // checkMessages refuses messages that are not received as they are sent.
 func (s *Spec) checkMessages() error {
-	sends := make(map[[2]int32][]int32) // operations of the sender; looked up, never iterated
-	recvs := make(map[[2]int32][]int32)
+	sends := make(map[pairKey][]int32) // operations of the sender; looked up, never iterated
+	recvs := make(map[pairKey][]int32)
 	for r, l := range s.Of {
 		for k := range s.Lists[l].Ops {
 			switch o := &s.Lists[l].Ops[k]; o.Kind {
 			case Send:
-				key := [2]int32{int32(r), int32(o.peer(r))}
+				key := pairKey{int32(r), int32(o.peer(r)), o.Tag}
 				sends[key] = append(sends[key], int32(k))
 			case Recv:
-				key := [2]int32{int32(o.peer(r)), int32(r)}
+				key := pairKey{int32(o.peer(r)), int32(r), o.Tag}
 				recvs[key] = append(recvs[key], int32(k))
 			}
 		}
 	}
-	seen := make(map[[2]int32]int)
+	seen := make(map[pairKey]int)
 	for r, l := range s.Of {
 		for k := range s.Lists[l].Ops {
 			o := &s.Lists[l].Ops[k]
 			if o.Kind != Send && o.Kind != Recv {
 				continue
 			}
-			key, own, others := [2]int32{int32(r), int32(o.peer(r))}, "receives", recvs
+			key, own, others := pairKey{int32(r), int32(o.peer(r)), o.Tag}, "receives", recvs
 			if o.Kind == Recv {
-				key, own, others = [2]int32{int32(o.peer(r)), int32(r)}, "sends", sends
+				key, own, others = pairKey{int32(o.peer(r)), int32(r), o.Tag}, "sends", sends
 			}
-			turn := [2]int32{key[0], key[1]}
+			turn := key
 			if o.Kind == Recv {
-				turn = [2]int32{^key[0], key[1]}
+				turn.from = ^key.from
 			}
 			i := seen[turn]
 			seen[turn]++

@@ -68,6 +68,7 @@ type Op struct {
 	// Peer is the other rank of a message: that rank, or if Relative is set so many after the own one.
 	Peer     int
 	Relative bool
+	Tag      int     // messages of a pair are in order among those of a tag
 	After    []int32 // operations of the list that it waits for
 }
 

@@ -10,7 +10,7 @@ type walk struct {
 	started [][]bool
 	over    [][]bool
 	met     map[meeting]*met // looked up, never iterated
-	turn    []map[[3]int]int // by rank: how many operations of a meeting it has started
+	turn    []map[[4]int]int // by rank: how many operations of a meeting it has started
 	todo    []rankOp
 }
 
@@ -22,6 +22,7 @@ type rankOp struct {
 // meeting is one time that ranks meet: in a call of a group, or in a message from a rank to another.
 type meeting struct {
 	comm, a, b int32 // -1, from, to: a message; else the communicator and the group
+	tag        int
 	turn       int32
 }
 
@@ -33,7 +34,7 @@ type met struct {
 
 // checkProgress refuses jobs in which operations can never start or end.
 func (s *Spec) checkProgress(waits [][][]int32) error {
-	w := walk{Spec: s, met: make(map[meeting]*met), turn: make([]map[[3]int]int, s.Ranks)}
+	w := walk{Spec: s, met: make(map[meeting]*met), turn: make([]map[[4]int]int, s.Ranks)}
 	for l := range s.Lists {
 		then := make([][]int32, len(waits[l]))
 		for k, list := range waits[l] {
@@ -61,7 +62,7 @@ func (s *Spec) checkProgress(waits [][][]int32) error {
 			w.over,
 			make([]bool, n),
 		)
-		w.turn[r] = make(map[[3]int]int)
+		w.turn[r] = make(map[[4]int]int)
 	}
 	for len(w.todo) > 0 {
 		at := w.todo[len(w.todo)-1]
@@ -86,9 +87,9 @@ func (w *walk) meetingOf(at rankOp) (m meeting, ranks int) {
 		group := w.Comms[o.On].of[at.rank].group
 		return meeting{comm: int32(o.On), a: group}, len(w.Comms[o.On].Groups[group])
 	case Send:
-		return meeting{comm: -1, a: at.rank, b: int32(o.peer(int(at.rank)))}, 2
+		return meeting{comm: -1, a: at.rank, b: int32(o.peer(int(at.rank))), tag: o.Tag}, 2
 	}
-	return meeting{comm: -1, a: int32(o.peer(int(at.rank))), b: at.rank}, 2
+	return meeting{comm: -1, a: int32(o.peer(int(at.rank))), b: at.rank, tag: o.Tag}, 2
 }
 
 // start starts an operation, which ends when those that meet in it have come.
@@ -117,7 +118,7 @@ func (w *walk) start(at rankOp) {
 }
 
 // keyOf is what a rank counts its operations by that meet others: see Op.meeting.
-func (w *walk) keyOf(at rankOp) (key [3]int, is bool) {
+func (w *walk) keyOf(at rankOp) (key [4]int, is bool) {
 	o := &w.Lists[w.Of[at.rank]].Ops[at.op]
 	key, is = o.meeting()
 	if o.Kind != Collective {
@@ -218,7 +219,7 @@ func (w *walk) next(rank int32, at rankOp) rankOp {
 	o := &w.Lists[w.Of[at.rank]].Ops[at.op]
 	for k := range w.Lists[w.Of[rank]].Ops {
 		x := &w.Lists[w.Of[rank]].Ops[k]
-		if w.started[rank][k] {
+		if w.started[rank][k] || x.Tag != o.Tag {
 			continue
 		}
 		switch {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,14 +96,10 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 		namedKey("communicators", func() []key { return commKeys(new(commSettings)) }, readLater,
 			"Groups of ranks that carry out collectives, by name: `{tp: {size: 8}, dp: {size: 2, stride: 8}}`. "+
 				"Each rank is in one group of a name at most.").otherwise("none"),
-		listedKey(
-			"operations",
-			jobOpKeys,
-			readLater,
-			"What ranks do, in order: a list of operations, one each. Those of a stream run one after the "+
-				"other, and so do those on a communicator.",
-		).need("give a list such as - compute: {name: forward, time: 1ms}").
-			exactlyOne(),
+		sectionKey("model", modelKeys(newModel()), "A training step by the shape of its model and how it is spread, "+
+			"in place of operations; [model](../models/training.md)."),
+		listedKey("operations", jobOpKeys, readLater, "What ranks do, in order: a list of operations, one each. Those of "+
+			"a stream run one after the other, and so do those on a communicator.").otherwise("`model`").exactlyOne(),
 	}, shared)
 }
 
@@ -166,7 +163,7 @@ type opSettings struct {
 	time             units.Time
 	flops            float64
 	size             units.Bytes
-	root             int
+	root, tag        int
 }
 
 // opKeys are the keys of an operation of a kind.
@@ -224,6 +221,7 @@ func opKeys(kind string, s *opSettings) []key {
 				"The receiver: a rank, or with a sign so many ranks on.",
 			).need("name a rank, or with a sign so many ranks on, such as to: +8"),
 			sizeKey("size", &s.size, "Bytes.").need("give the bytes"),
+			numberKey("tag", &s.tag, 0, math.MaxInt32, "Messages of a pair meet in the order of those of a tag."),
 		)
 	case "recv":
 		keys = append(
@@ -236,6 +234,7 @@ func opKeys(kind string, s *opSettings) []key {
 				"The sender, likewise.",
 			).need("name a rank, or with a sign so many ranks on, such as from: -8"),
 			sizeKey("size", &s.size, "Bytes.").need("give the bytes"),
+			numberKey("tag", &s.tag, 0, math.MaxInt32, "Messages of a pair meet in the order of those of a tag."),
 		)
 	case "mark":
 	default:
@@ -316,15 +315,27 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 		Ideal: j.ideal,
 		Delay: j.delay,
 	}
-	r.readComms(o, j, &spec)
-	r.readOperations(o, j, &spec)
-	items := j.share(&spec)
+	var items [][]int
+	switch {
+	case o.has("model") == o.has("operations"):
+		r.d.fail(o.n.Pos, "%s has no operations; give a list such as - compute: {name: forward, time: 1ms}, or a model: "+
+			"one of both", o.path)
+	case o.has("model"):
+		if o.has("communicators") {
+			o.fail("communicators", "stands with operations; a model has its own")
+		}
+		r.readModel(o, j, &spec)
+	default:
+		r.readComms(o, j, &spec)
+		r.readOperations(o, j, &spec)
+		items = j.share(&spec)
+	}
 	if r.d.err != nil {
 		return
 	}
 	at := func(err error) pos {
 		var bad *job.Error
-		if errors.As(err, &bad) {
+		if errors.As(err, &bad) && items != nil {
 			return o.n.Get("operations").Items[items[bad.List][bad.Op]].Pos
 		}
 		return o.n.Pos
@@ -500,6 +511,7 @@ func (r *resolver) jobOp(p object, kind string, s *opSettings, spec *job.Spec) j
 		Flops:  s.flops,
 		Bytes:  s.size,
 		Root:   s.root,
+		Tag:    s.tag,
 	}
 	if op.Name == "" {
 		op.Name, op.Label = kind, kind

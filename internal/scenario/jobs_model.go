@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/job"
+	"github.com/hopscope/hopscope/internal/training"
+)
+
+// modelSettings is the section of a job that describes a training step.
+type modelSettings struct {
+	training.Step
+	gpu         string
+	efficiency  float64
+	attention   float64
+	sequenceOff bool
+	noOverlap   bool
+	tied        bool
+}
+
+func newModel() *modelSettings {
+	return &modelSettings{Step: training.Step{TP: 1, CP: 1, PP: 1, EP: 1, Chunks: 1, MicroBatch: 1, GradientBytes: 4}}
+}
+
+// modelKeys are the keys of a description of a step.
+func modelKeys(m *modelSettings) []key {
+	const most = 1 << 24
+	size := func(name string, dst *int, text string) key { return numberKey(name, dst, 1, most, text) }
+	var gpus []string
+	for _, g := range training.GPUs() {
+		gpus = append(gpus, g.Name)
+	}
+	return []key{
+		size("layers", &m.Layers, "Layers of the transformer.").need("give their number"),
+		size("hidden", &m.Hidden, "Width of an activation.").need("give the width of an activation"),
+		size("heads", &m.Heads, "Heads of attention.").need("give their number"),
+		size("kv_heads", &m.KVHeads, "Heads of keys and values (grouped-query attention).").otherwise("as `heads`"),
+		size("ffn", &m.FFN, "Width of the feed-forward part, of one expert.").otherwise("4 times `hidden`"),
+		flagKey("gated", &m.Gated, "The feed-forward part has three matrices (SwiGLU), not two."),
+		size("sequence", &m.Sequence, "Tokens of a sequence.").need("give its tokens"),
+		size("vocabulary", &m.Vocabulary, "Tokens of the vocabulary.").need("give its size"),
+		size("experts", &m.Experts, "Experts of each layer (MoE).").otherwise("none"),
+		size("top_k", &m.TopK, "Experts that a token goes to.").otherwise("none"),
+		numberKey("tp", &m.TP, 1, 1024, "Ranks of tensor parallelism, next to each other."),
+		numberKey("pp", &m.PP, 1, 1024, "Stages of the pipeline."),
+		numberKey("cp", &m.CP, 1, 1024, "Ranks over which sequences are divided (context parallelism)."),
+		numberKey("ep", &m.EP, 1, 1024, "Ranks over which experts are divided, a part of the data-parallel ones."),
+		numberKey("chunks", &m.Chunks, 1, 1024, "Chunks of a stage, in the interleaved schedule; 1: 1F1B."),
+		size("micro_batch", &m.MicroBatch, "Sequences of a micro-batch."),
+		size("batch", &m.Batch, "Sequences of a step, of all ranks.").need("give the sequences of a step"),
+		eitherKey("sequence_parallel", &m.sequenceOff, "on", "off", "Norms work on a part of the sequence at each rank of tp, with AllGather and ReduceScatter in place of AllReduce."),
+		countedKey("recompute", &m.Recompute, training.Recomputes(), "Activations that are computed again backward: of attention's core (`selective`) or all (`full`)."),
+		countedKey("precision", &m.Precision, training.Precisions(), "In which matrices are multiplied."),
+		numberKey("zero", &m.Zero, 0, 3, "Stage of ZeRO: 0: gradients are added up everywhere; 1, 2: a rank has a part of the optimizer's state; 3: of the parameters too (FSDP)."),
+		numberKey("gradient_bytes", &m.GradientBytes, 2, 4, "Bytes of a gradient on the wire."),
+		eitherKey("overlap", &m.noOverlap, "on", "off", "Gradients are reduced in buckets while the last micro-batch goes backward, or after it."),
+		eitherKey("attention", &m.Unfused, "fused", "unfused", "Whether scores stay in the GPU, as with FlashAttention, or go through memory."),
+		flagKey("tied", &m.tied, "The first and the last stage share the embedding, whose gradients they add up."),
+		wordKey("gpu", &m.gpu, gpus, "Peaks, bandwidth and efficiencies of computations.").otherwise("that of the server"),
+		realKey("efficiency", &m.efficiency, "Share of the peak that large matrices reach.").otherwise("the GPU's").check(func(o object) {
+			if m.efficiency <= 0 || m.efficiency > 1 {
+				o.fail("efficiency", "%v is not above 0 and at most 1", m.efficiency)
+			}
+		}),
+		realKey("attention_efficiency", &m.attention, "Likewise of the core of attention.").otherwise("the GPU's").check(func(o object) {
+			if m.attention <= 0 || m.attention > 1 {
+				o.fail("attention_efficiency", "%v is not above 0 and at most 1", m.attention)
+			}
+		}),
+		timeKey("forward", &m.Forward, "What a layer takes forward for a micro-batch, in place of what the GPU's peak says.").otherwise("by the roofline").
+			check(func(o object) {
+				if !o.has("backward") {
+					o.fail("forward", "stands with backward; give both")
+				}
+			}),
+		timeKey("backward", &m.Backward, "Likewise backward, without recomputation.").otherwise("by the roofline").
+			check(func(o object) {
+				if !o.has("forward") {
+					o.fail("backward", "stands with forward; give both")
+				}
+			}),
+	}
+}
+
+// readModel makes a job of the description of a step.
+func (r *resolver) readModel(o object, j *jobEntry, spec *job.Spec) {
+	m := newModel()
+	keys := modelKeys(m)
+	s := o.object("model", keys)
+	s.read(keys)
+	if r.d.err != nil {
+		return
+	}
+	m.SequenceParallel, m.Overlap, m.TieEmbeddings = !m.sequenceOff && m.TP > 1, !m.noOverlap, m.tied
+	m.GPU = r.modelGPU(s, m, j.Ranks)
+	if r.d.err != nil {
+		return
+	}
+	one := m.TP * m.CP * m.PP
+	if len(j.Ranks)%one != 0 {
+		r.d.fail(s.n.Pos, "%s: tp %d, cp %d and pp %d make %d ranks, of which the job's %d are no multiple", s.path, m.TP, m.CP, m.PP, one,
+			len(j.Ranks))
+		return
+	}
+	m.DP = len(j.Ranks) / one
+	if err := m.Check(); err != nil {
+		r.d.fail(s.n.Pos, "%s: %v", s.path, err)
+		return
+	}
+	made := m.Job(spec.Name, spec.Start, spec.Steps)
+	spec.Comms, spec.Lists, spec.Of = made.Comms, made.Lists, made.Of
+	for range spec.Comms {
+		j.comms = append(j.comms, commSettings{})
+	}
+	r.noteModel(s.path, m)
+}
+
+// modelGPU is what the computations run on.
+func (r *resolver) modelGPU(s object, m *modelSettings, ranks []collective.Rank) (out training.GPU) {
+	name := m.gpu
+	if name == "" {
+		t := r.rankServer(ranks)
+		if t != nil {
+			switch multiprocessors(t.Devices[ranks[0].Device].Chip) {
+			case 108:
+				name = "a100"
+			case 132:
+				name = "h100"
+			case 148:
+				name = "b200"
+			}
+		}
+	}
+	for _, g := range training.GPUs() {
+		if g.Name == name {
+			out = g
+		}
+	}
+	if out.Name == "" {
+		r.d.fail(s.n.Pos, "%s has no gpu, and that of the server is none of a100, h100 and b200; give gpu, or ranks that are such GPUs", s.path)
+	}
+	if m.efficiency > 0 {
+		out.Gemm = m.efficiency
+	}
+	if m.attention > 0 {
+		out.Attention = m.attention
+	}
+	return out
+}
+
+// noteModel notes what was assumed.
+func (r *resolver) noteModel(path string, m *modelSettings) {
+	add := func(key, value, source string) { r.note(path+"."+key, value, source) }
+	add("dp", strconv.Itoa(m.DP), "ranks / (tp cp pp)")
+	add("micro_batches", strconv.Itoa(m.MicroBatches()), "batch / (dp micro_batch)")
+	add("gpu", strings.ToUpper(m.GPU.Name), "NVIDIA's datasheet: peak and bandwidth")
+	source := m.GPU.GemmSource
+	if m.efficiency > 0 {
+		source = fromScenario
+	}
+	add("efficiency", strconv.FormatFloat(m.GPU.Gemm, 'g', -1, 64), source)
+}

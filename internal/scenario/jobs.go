@@ -98,6 +98,8 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 				"Each rank is in one group of a name at most.").otherwise("none"),
 		sectionKey("model", modelKeys(newModel()), "A training step by the shape of its model and how it is spread, "+
 			"in place of operations; [model](../models/training.md)."),
+		textKey("file", "name of a file", anyScalar(), func(object, string) {}, "A workload file of SimAI beside the "+
+			"scenario, in place of operations; [model](../models/training.md#files-of-simai)."),
 		listedKey("operations", jobOpKeys, readLater, "What ranks do, in order: a list of operations, one each. Those of "+
 			"a stream run one after the other, and so do those on a communicator.").otherwise("`model`").exactlyOne(),
 	}, shared)
@@ -317,18 +319,19 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 	}
 	var items [][]int
 	switch {
-	case o.has("model") == o.has("operations"):
-		r.d.fail(o.n.Pos, "%s has no operations; give a list such as - compute: {name: forward, time: 1ms}, or a model: "+
-			"one of both", o.path)
-	case o.has("model"):
-		if o.has("communicators") {
-			o.fail("communicators", "stands with operations; a model has its own")
-		}
-		r.readModel(o, j, &spec)
-	default:
+	case !onlyOne(o, "model", "operations", "file"):
+		r.d.fail(o.n.Pos, "%s has no operations; give a list such as - compute: {name: forward, time: 1ms}, or a model "+
+			"or a file: one of the three", o.path)
+	case o.has("operations"):
 		r.readComms(o, j, &spec)
 		r.readOperations(o, j, &spec)
 		items = j.share(&spec)
+	case o.has("communicators"):
+		o.fail("communicators", "stands with operations; models and files have their own")
+	case o.has("model"):
+		r.readModel(o, j, &spec)
+	default:
+		r.readJobFile(o, j, &spec)
 	}
 	if r.d.err != nil {
 		return
@@ -347,6 +350,17 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 	if err := job.Build(r.v.Plan, entry, &spec, &jobPlace{r, j, e, entry}); err != nil {
 		r.d.fail(at(err), "%s: %v", o.path, err)
 	}
+}
+
+// onlyOne reports whether a section has one of some keys.
+func onlyOne(o object, keys ...string) bool {
+	n := 0
+	for _, k := range keys {
+		if o.has(k) {
+			n++
+		}
+	}
+	return n == 1
 }
 
 // readComms reads the communicators of a job.

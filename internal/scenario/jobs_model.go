@@ -1,11 +1,14 @@
 package scenario
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/collective"
+	"github.com/hopscope/hopscope/internal/foreign"
 	"github.com/hopscope/hopscope/internal/job"
+	"github.com/hopscope/hopscope/internal/simai"
 	"github.com/hopscope/hopscope/internal/training"
 )
 
@@ -161,4 +164,43 @@ func (r *resolver) noteModel(path string, m *modelSettings) {
 		source = fromScenario
 	}
 	add("efficiency", strconv.FormatFloat(m.GPU.Gemm, 'g', -1, 64), source)
+}
+
+// readJobFile makes a job of a workload file of another program.
+func (r *resolver) readJobFile(o object, j *jobEntry, spec *job.Spec) {
+	name, _ := o.scalar("file")
+	if r.d.err != nil {
+		return
+	}
+	data, err := r.d.readFile(name)
+	if err != nil {
+		o.fail("file", "%v", err)
+		return
+	}
+	f, bad := simai.Read(name, data)
+	if bad != nil {
+		if other := foreign.Instead(data, "a workload of SimAI", foreign.SimAIWorkload); other != "" {
+			o.fail("file", "%s %s", name, other)
+			return
+		}
+		r.d.keep(bad)
+		return
+	}
+	made, err := f.Job(spec.Name, spec.Start, spec.Steps, len(j.Ranks))
+	if err != nil {
+		o.fail("file", "%v", err)
+		return
+	}
+	spec.Comms, spec.Lists, spec.Of = made.Comms, made.Lists, made.Of
+	for range spec.Comms {
+		j.comms = append(j.comms, commSettings{})
+	}
+	for _, text := range f.Notes {
+		r.v.Warnings = append(r.v.Warnings, o.join("file")+": "+text)
+	}
+	var sums []string
+	for _, s := range f.Collectives() {
+		sums = append(sums, fmt.Sprintf("%d %s of %s", s.Count, s.What, s.Bytes))
+	}
+	r.note(o.join("file"), strings.Join(sums, "; "), "what a rank of the first stage carries out in a step; sizes are whole tensors")
 }

@@ -35,3 +35,17 @@ func schedule(p, stage, m, v int) []slot {
 	}
 	return out
 }
+
+// Turn is a turn of a stage: a micro-batch forward or backward.
+type Turn struct {
+	Backward bool
+	Micro    int
+}
+
+// OneFOneB is what a stage of p does with m micro-batches.
+func OneFOneB(p, stage, m int) (out []Turn) {
+	for _, t := range schedule(p, stage, m, 1) {
+		out = append(out, Turn{t.backward, t.micro})
+	}
+	return out
+}

@@ -139,7 +139,7 @@ func (b *builder) list(l int, waits [][]int32) {
 		x := workload.JobOp{Kind: workload.JobMark, Name: n}
 		switch o.Kind {
 		case Compute:
-			x.Kind, x.Time, x.Label = workload.JobCompute, o.Time, b.label(o)
+			x.Kind, x.Time, x.Label, x.Host = workload.JobCompute, o.Time, b.label(o), o.Host
 		case Collective, Send, Recv:
 			x.Kind, x.Call = workload.JobCalls, b.calls[o.key(b.Spec)]
 		}

@@ -61,6 +61,7 @@ type Op struct {
 	// operations of the model it does; 0: not known.
 	Time  units.Time
 	Flops float64
+	Host  bool // the computation runs on the host, and takes its time whatever the GPU does
 	Coll  collective.Op
 	On    int         // of collectives: the communicator, in Spec.Comms
 	Bytes units.Bytes // as nccl-tests counts them, or of a message

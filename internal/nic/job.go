@@ -114,6 +114,8 @@ func (h *Host) beginJobOp(now units.Time, of, rank, op int32) {
 	s.runs[s.step*len(list.Ops)+int(op)].Begin = now
 	o := &list.Ops[op]
 	switch {
+	case o.Kind == workload.JobCompute && o.Host && o.Time > 0:
+		h.passes(now, now+o.Time, o.Label, jobCaller{of, rank, op})
 	case o.Kind == workload.JobCompute && o.Time > 0:
 		h.compute(now, of, rank, op)
 	case o.Kind == workload.JobCalls && j.Calls[o.Call].Seats[rank].Program >= 0:
@@ -177,9 +179,14 @@ func (h *Host) meetIdeally(now units.Time, of, rank, op int32) {
 
 // ideally ends a rank's call at a time.
 func (h *Host) ideally(now, at units.Time, c jobCaller) {
+	h.passes(now, at, h.programs.jobs[c.job].Ideal.Label, c)
+}
+
+// passes ends a rank's operation at a time.
+func (h *Host) passes(now, at units.Time, label uint16, c jobCaller) {
 	x := &h.programs
-	op := h.newOp(x.jobNumber(c.job, c.rank, int(c.op)), opIdeal, c.job, c.rank, int(c.op))
-	op.label, op.work = x.jobs[c.job].Ideal.Label, at-now
+	op := h.newOp(x.jobNumber(c.job, c.rank, int(c.op)), opPass, c.job, c.rank, int(c.op))
+	op.label, op.work = label, at-now
 	h.beginLocal(now, op.number)
 }
 

@@ -150,7 +150,7 @@ const (
 	opArrive         // what is done when a message has arrived
 	opJob            // the begin of a job's rank: of is the job, at the rank
 	opCompute        // a computation of such a rank
-	opIdeal          // a call of such a rank, with an ideal network
+	opPass           // what takes such a rank a time of its own: on the host, or with an ideal network
 )
 
 // programOp is an operation under way.

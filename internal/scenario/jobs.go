@@ -23,6 +23,7 @@ type jobEntry struct {
 	steps int
 	ideal bool
 	delay units.Time
+	files jobFile
 	comms []commSettings
 	byOp  [][]jobOp // by rank: what it runs, before ranks that run the same share a list
 }
@@ -98,8 +99,12 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 				"Each rank is in one group of a name at most.").otherwise("none"),
 		sectionKey("model", modelKeys(newModel()), "A training step by the shape of its model and how it is spread, "+
 			"in place of operations; [model](../models/training.md)."),
-		textKey("file", "name of a file", anyScalar(), func(object, string) {}, "A workload file of SimAI beside the "+
-			"scenario, in place of operations; [model](../models/training.md#files-of-simai)."),
+		textKey("file", "name of a file", anyScalar(), func(object, string) {}, "In place of operations a workload file of "+
+			"SimAI, or traces of Chakra, a file for each rank: `trace.%d.et`; [model](../models/training.md#files)."),
+		lineKey("communicators_file", &j.files.groups, "Communicators of traces, as JSON such as `{\"1\": [0, 1]}`.").
+			otherwise("one of all ranks"),
+		eitherKey("sizes", &j.files.share, "whole", "share", "Whether the size of an AllGather in traces is that of the whole "+
+			"tensor, or what each rank has."),
 		listedKey("operations", jobOpKeys, readLater, "What ranks do, in order: a list of operations, one each. Those of "+
 			"a stream run one after the other, and so do those on a communicator.").otherwise("`model`").exactlyOne(),
 	}, shared)

@@ -5,11 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hopscope/hopscope/internal/chakra"
 	"github.com/hopscope/hopscope/internal/collective"
 	"github.com/hopscope/hopscope/internal/foreign"
+	"github.com/hopscope/hopscope/internal/importer"
 	"github.com/hopscope/hopscope/internal/job"
 	"github.com/hopscope/hopscope/internal/simai"
 	"github.com/hopscope/hopscope/internal/training"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // modelSettings is the section of a job that describes a training step.
@@ -124,24 +127,9 @@ func (r *resolver) readModel(o object, j *jobEntry, spec *job.Spec) {
 func (r *resolver) modelGPU(s object, m *modelSettings, ranks []collective.Rank) (out training.GPU) {
 	name := m.gpu
 	if name == "" {
-		t := r.rankServer(ranks)
-		if t != nil {
-			switch multiprocessors(t.Devices[ranks[0].Device].Chip) {
-			case 108:
-				name = "a100"
-			case 132:
-				name = "h100"
-			case 148:
-				name = "b200"
-			}
-		}
+		name = r.gpuName(ranks)
 	}
-	for _, g := range training.GPUs() {
-		if g.Name == name {
-			out = g
-		}
-	}
-	if out.Name == "" {
+	if out = gpuOf(name); out.Name == "" {
 		r.d.fail(s.n.Pos, "%s has no gpu, and that of the server is none of a100, h100 and b200; give gpu, or ranks that are such GPUs", s.path)
 	}
 	if m.efficiency > 0 {
@@ -149,6 +137,28 @@ func (r *resolver) modelGPU(s object, m *modelSettings, ranks []collective.Rank)
 	}
 	if m.attention > 0 {
 		out.Attention = m.attention
+	}
+	return out
+}
+
+// gpuName is the model of the ranks' GPUs; "": they are none that is known.
+func (r *resolver) gpuName(ranks []collective.Rank) string {
+	if t := r.rankServer(ranks); t != nil {
+		for _, g := range training.GPUs() {
+			if g.Processors == multiprocessors(t.Devices[ranks[0].Device].Chip) {
+				return g.Name
+			}
+		}
+	}
+	return ""
+}
+
+// gpuOf is a GPU by its name; without one, it is none.
+func gpuOf(name string) (out training.GPU) {
+	for _, g := range training.GPUs() {
+		if g.Name == name {
+			out = g
+		}
 	}
 	return out
 }
@@ -166,34 +176,50 @@ func (r *resolver) noteModel(path string, m *modelSettings) {
 	add("efficiency", strconv.FormatFloat(m.GPU.Gemm, 'g', -1, 64), source)
 }
 
-// readJobFile makes a job of a workload file of another program.
+// jobFile is what a job says of files.
+type jobFile struct {
+	groups string
+	share  bool
+}
+
+// readJobFile makes a job of workload files of another program.
 func (r *resolver) readJobFile(o object, j *jobEntry, spec *job.Spec) {
 	name, _ := o.scalar("file")
 	if r.d.err != nil {
 		return
 	}
+	made := r.readSimAI
+	if strings.Contains(name, "%d") || strings.HasSuffix(name, ".et") || strings.HasSuffix(name, ".json") {
+		made = r.readChakra
+	}
+	out := made(o, name, j, spec)
+	if out == nil || r.d.err != nil {
+		return
+	}
+	spec.Comms, spec.Lists, spec.Of = out.Comms, out.Lists, out.Of
+	j.comms = make([]commSettings, len(spec.Comms))
+}
+
+// readSimAI reads a workload file of SimAI.
+func (r *resolver) readSimAI(o object, name string, j *jobEntry, spec *job.Spec) *job.Spec {
 	data, err := r.d.readFile(name)
 	if err != nil {
 		o.fail("file", "%v", err)
-		return
+		return nil
 	}
 	f, bad := simai.Read(name, data)
 	if bad != nil {
 		if other := foreign.Instead(data, "a workload of SimAI", foreign.SimAIWorkload); other != "" {
 			o.fail("file", "%s %s", name, other)
-			return
+			return nil
 		}
 		r.d.keep(bad)
-		return
+		return nil
 	}
 	made, err := f.Job(spec.Name, spec.Start, spec.Steps, len(j.Ranks))
 	if err != nil {
 		o.fail("file", "%v", err)
-		return
-	}
-	spec.Comms, spec.Lists, spec.Of = made.Comms, made.Lists, made.Of
-	for range spec.Comms {
-		j.comms = append(j.comms, commSettings{})
+		return nil
 	}
 	for _, text := range f.Notes {
 		r.v.Warnings = append(r.v.Warnings, o.join("file")+": "+text)
@@ -202,5 +228,104 @@ func (r *resolver) readJobFile(o object, j *jobEntry, spec *job.Spec) {
 	for _, s := range f.Collectives() {
 		sums = append(sums, fmt.Sprintf("%d %s of %s", s.Count, s.What, s.Bytes))
 	}
-	r.note(o.join("file"), strings.Join(sums, "; "), "what a rank of the first stage carries out in a step; sizes are whole tensors")
+	r.note(o.join("file"), strings.Join(sums, "; "), "what a rank of the first stage carries out in a step; sizes are "+
+		"whole tensors")
+	return made
+}
+
+// readChakra reads execution traces, a file for each rank.
+func (r *resolver) readChakra(o object, name string, j *jobEntry, spec *job.Spec) *job.Spec {
+	opt := chakra.Options{Name: spec.Name, Start: spec.Start, Steps: spec.Steps, Share: j.files.share}
+	g := gpuOf(r.gpuName(j.Ranks))
+	opt.Flops, opt.HBM = g.Flops*g.Gemm, g.HBM*g.MemoryShare
+	if j.files.groups != "" {
+		var err error
+		if opt.Groups, err = r.d.readFile(j.files.groups); err != nil {
+			o.fail("communicators_file", "%v", err)
+			return nil
+		}
+	}
+	traces := r.readTraces(o, name, len(j.Ranks))
+	if r.d.err != nil {
+		return nil
+	}
+	made, notes, err := chakra.Job(traces, opt)
+	if err != nil {
+		o.fail("file", "%v", err)
+		return nil
+	}
+	for _, text := range notes {
+		r.v.Warnings = append(r.v.Warnings, o.join("file")+": "+text)
+	}
+	rule := "sizes are whole tensors (sizes: whole)"
+	if opt.Share {
+		rule = "of allgather a size is what each rank has (sizes: share)"
+	}
+	r.note(o.join("file"), strings.Join(sumsOf(made), "; "), rule)
+	return made
+}
+
+// readTraces reads the trace of each rank.
+func (r *resolver) readTraces(o object, name string, ranks int) []*chakra.Trace {
+	several := strings.Contains(name, "%d")
+	if ranks > 1 && !several {
+		o.fail("file", "%s is the trace of one rank, and the job has %d; put %%d in place of the rank's number", name, ranks)
+		return nil
+	}
+	path := func(rank int) string { return strings.Replace(name, "%d", strconv.Itoa(rank), 1) }
+	traces := make([]*chakra.Trace, ranks)
+	for rank := range traces {
+		data, err := r.d.readFile(path(rank))
+		if err == nil {
+			traces[rank], err = chakra.Read(data)
+		}
+		if err != nil {
+			o.fail("file", "%s, of rank %d: %v", path(rank), rank, importer.Cause(err))
+			return nil
+		}
+	}
+	if several {
+		if _, err := r.d.readFile(path(ranks)); err == nil {
+			o.fail("file", "there is %s as well: the job has %d ranks, and the traces are of more", path(ranks), ranks)
+		}
+	}
+	return traces
+}
+
+// mostSums bounds how many kinds of calls a note tells of.
+const mostSums = 40
+
+// sumsOf adds up the collectives and messages of a job by communicator, for all ranks.
+func sumsOf(s *job.Spec) (out []string) {
+	index := map[string]int{} // looked up, never iterated
+	var names []string
+	var counts []int
+	var bytes []units.Bytes
+	for _, l := range s.Of {
+		for k := range s.Lists[l].Ops {
+			o := &s.Lists[l].Ops[k]
+			name := "send"
+			switch o.Kind {
+			case job.Collective:
+				name = o.Coll.String() + " on " + s.Comms[o.On].Name
+			case job.Send:
+			default:
+				continue
+			}
+			n, known := index[name]
+			if !known {
+				n = len(names)
+				index[name], names, counts, bytes = n, append(names, name), append(counts, 0), append(bytes, 0)
+			}
+			counts[n]++
+			bytes[n] += o.Bytes
+		}
+	}
+	for n, name := range names {
+		if n == mostSums {
+			return append(out, fmt.Sprintf("and %d more", len(names)-mostSums))
+		}
+		out = append(out, fmt.Sprintf("%d %s, %s", counts[n], name, bytes[n]))
+	}
+	return out
 }

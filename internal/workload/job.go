@@ -56,6 +56,7 @@ const (
 // JobOp is an operation of a list.
 type JobOp struct {
 	Kind  JobKind
+	Host  bool       // a computation on the host, which shares nothing
 	Label uint16     // of computations
 	Time  units.Time // of computations
 	Call  int32      // in Job.Calls

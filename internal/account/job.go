@@ -241,35 +241,28 @@ func (x *jobBook) ended(rank int) []units.Time {
 }
 
 // does says what a rank does from an instant on: the first of the computations that run, or else of the
-// calls.
-func (x *jobBook) does(
-	rank int,
-	list *workload.JobList,
-	active []int,
-	keys map[int]meetingKey,
-	now units.Time,
-	ended []units.Time,
-) timeKey {
-	call := -1
+// calls whose data move, or else of those that wait for others.
+func (x *jobBook) does(rank int, list *workload.JobList, active []int, keys map[int]meetingKey, now units.Time,
+	ended []units.Time) timeKey {
+	waits := timeKey{}
 	for _, k := range active {
-		o := &list.Ops[k%len(list.Ops)]
-		if o.Kind == workload.JobCompute {
+		if o := &list.Ops[k%len(list.Ops)]; o.Kind == workload.JobCompute {
 			return timeKey{record.JobComputes, x.Valid.Plan.Labels[o.Label].Text}
 		}
-		if call < 0 {
-			call = k
+	}
+	for _, k := range active {
+		c := &x.Calls[list.Ops[k%len(list.Ops)].Call]
+		switch m := x.met[keys[k]]; {
+		case m == nil || now >= m.last:
+			return timeKey{record.JobExposed, c.Name}
+		case waits.kind == "" && c.Message:
+			waits = timeKey{record.JobMessage, c.Name}
+		case waits.kind == "":
+			waits = timeKey{record.JobWaits, c.Name}
 		}
 	}
-	if call >= 0 {
-		o := &list.Ops[call%len(list.Ops)]
-		name, m := x.Calls[o.Call].Name, x.met[keys[call]]
-		switch {
-		case m == nil || now >= m.last:
-			return timeKey{record.JobExposed, name}
-		case x.message(o):
-			return timeKey{record.JobMessage, name}
-		}
-		return timeKey{record.JobWaits, name}
+	if waits.kind != "" {
+		return waits
 	}
 	for s, at := range ended {
 		if now >= at && now < x.ends[s] {
@@ -278,6 +271,3 @@ func (x *jobBook) does(
 	}
 	return timeKey{record.JobStuck, ""}
 }
-
-// message reports whether an operation is one end of a message.
-func (x *jobBook) message(o *workload.JobOp) bool { return x.Calls[o.Call].Message }

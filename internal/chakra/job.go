@@ -37,10 +37,16 @@ func Job(traces []*Trace, opt Options) (*job.Spec, []string, error) {
 		}
 	}
 	if m.dropped > 0 {
-		m.notes = append(m.notes, fmt.Sprintf("%d dependencies on nodes that their file does not have are left out", m.dropped))
+		m.notes = append(
+			m.notes,
+			fmt.Sprintf("%d dependencies on nodes that their file does not have are left out", m.dropped),
+		)
 	}
 	if m.hosts > 0 {
-		m.notes = append(m.notes, fmt.Sprintf("%d nodes of type 7 on the host's side count as host work: they launch the kernels", m.hosts))
+		m.notes = append(
+			m.notes,
+			fmt.Sprintf("%d nodes of type 7 on the host's side count as host work: they launch the kernels", m.hosts),
+		)
 	}
 	return m.Spec, m.notes, nil
 }
@@ -76,7 +82,12 @@ func (m *maker) groups() error {
 	for _, name := range names {
 		for _, r := range file[name] {
 			if r < 0 || int(r) >= m.Ranks {
-				return fmt.Errorf("communicator %s has rank %d, and the files are of ranks 0 to %d", name, r, m.Ranks-1)
+				return fmt.Errorf(
+					"communicator %s has rank %d, and the files are of ranks 0 to %d",
+					name,
+					r,
+					m.Ranks-1,
+				)
 			}
 		}
 		m.comms[name] = len(m.Comms)
@@ -109,8 +120,11 @@ func (m *maker) rank(rank int, t *Trace) error {
 		if order, err = m.order(t, control); err != nil {
 			return err
 		}
-		m.notes = append(m.notes, fmt.Sprintf("rank %d: control dependencies are the tree of calls, which leads back to what came before; "+
-			"those of data alone count", rank))
+		m.notes = append(
+			m.notes,
+			fmt.Sprintf("rank %d: control dependencies are the tree of calls, which leads back to what came before; "+
+				"those of data alone count", rank),
+		)
 	}
 	place := make(map[uint64]int32, len(order))
 	devices := make(map[string]int32) // the last operation of a stream that was traced
@@ -244,8 +258,11 @@ func (m *maker) collective(rank int, n *Node, o job.Op) (job.Op, error) {
 	}
 	op, known := collectiveOf(kind)
 	if !known {
-		return o, fmt.Errorf("comm_type %d is no collective that is carried out: AllReduce 0, AllGather 2, Broadcast 5, AllToAll 6, "+
-			"ReduceScatter 7", kind)
+		return o, fmt.Errorf(
+			"comm_type %d is no collective that is carried out: AllReduce 0, AllGather 2, Broadcast 5, AllToAll 6, "+
+				"ReduceScatter 7",
+			kind,
+		)
 	}
 	name := n.texts["pg_name"]
 	if v, is := n.ints["pg_name"]; is && name == "" && v != 0 {

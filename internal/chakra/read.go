@@ -249,11 +249,21 @@ func (t *Trace) check() error {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		if n.Type > typeCollective {
-			return fmt.Errorf("node %d (%s) is of type %d, and types are 1 to %d", n.ID, n.Name, n.Type, typeCollective)
+			return fmt.Errorf(
+				"node %d (%s) is of type %d, and types are 1 to %d",
+				n.ID,
+				n.Name,
+				n.Type,
+				typeCollective,
+			)
 		}
 		if n.Type == typeSend && len(n.Name) > 9 && n.Name[:9] == "COMP_NODE" {
-			return fmt.Errorf("node %d (%s) is a computation of type 5: a schema from before mid-2023, whose types had other "+
-				"numbers; convert the trace again", n.ID, n.Name)
+			return fmt.Errorf(
+				"node %d (%s) is a computation of type 5: a schema from before mid-2023, whose types had other "+
+					"numbers; convert the trace again",
+				n.ID,
+				n.Name,
+			)
 		}
 	}
 	return nil
@@ -290,16 +300,26 @@ func readJSON(data []byte) (*Trace, error) {
 	}
 	switch {
 	case file.Nodes != nil:
-		return nil, fmt.Errorf("is a host trace of PyTorch (schema %s), which has no times of GPUs; convert it with chakra_converter, "+
-			"together with the trace of its kernels", file.Schema)
+		return nil, fmt.Errorf(
+			"is a host trace of PyTorch (schema %s), which has no times of GPUs; convert it with chakra_converter, "+
+				"together with the trace of its kernels",
+			file.Schema,
+		)
 	case file.Graph == nil:
 		return nil, fmt.Errorf("is JSON without workload_graph; give what Chakra's feeder writes, or a .et file")
 	}
 	t := &Trace{Schema: "json"}
 	for i := range file.Graph {
 		j := &file.Graph[i]
-		x := Node{Name: j.Name, Type: j.NodeType, Ctrl: append(j.CtrlDeps, j.CtrlDepsToo...), Data: j.DataDeps, Duration: j.Runtime,
-			ints: map[string]int64{}, texts: map[string]string{}}
+		x := Node{
+			Name:     j.Name,
+			Type:     j.NodeType,
+			Ctrl:     append(j.CtrlDeps, j.CtrlDepsToo...),
+			Data:     j.DataDeps,
+			Duration: j.Runtime,
+			ints:     map[string]int64{},
+			texts:    map[string]string{},
+		}
 		switch {
 		case j.ID != nil:
 			x.ID = *j.ID

@@ -223,7 +223,7 @@ func columns(c *cobra.Command, base run.Options, all bool) []string {
 	if all {
 		names = scenario.Columns(v)
 	}
-	if len(v.Plan.Collectives) == 0 {
+	if len(v.Plan.Collectives)+len(v.Plan.Jobs) == 0 {
 		return names
 	}
 	return withoutTCP(c, base, names)

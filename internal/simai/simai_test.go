@@ -29,7 +29,8 @@ func TestPipeline(t *testing.T) {
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	if f.TP != 2 || f.PP != 2 || f.GA != 2 || f.GPUs != 8 || f.Boundary != 6291456 || f.blocks != 2 || len(f.block) != 3 {
+	if f.TP != 2 || f.PP != 2 || f.GA != 2 || f.GPUs != 8 || f.Boundary != 6291456 || f.blocks != 2 ||
+		len(f.block) != 3 {
 		t.Errorf("read %+v", f)
 	}
 	j, err := f.Job("j", 0, 1, 8)
@@ -88,7 +89,8 @@ func TestBadFiles(t *testing.T) {
 		{change("all_gpus: 8", "all_gpus: 7"), "do not divide the 7 GPUs"},
 		{change("REDUCESCATTER	0	910000	NONE	0", "ALLGATHER	1000	910000	REDUCESCATTER	90000000"), "the unit of these sizes is not known"},
 	} {
-		if _, bad := Read("f.txt", []byte(c.text)); bad == nil || !strings.Contains(bad.Error(), c.want) || strings.Contains(bad.Error(), "\n") {
+		if _, bad := Read("f.txt", []byte(c.text)); bad == nil || !strings.Contains(bad.Error(), c.want) ||
+			strings.Contains(bad.Error(), "\n") {
 			t.Errorf("got %v, want %s", bad, c.want)
 		}
 	}
@@ -99,7 +101,8 @@ func TestBadFiles(t *testing.T) {
 	if f, bad = Read("f.txt", []byte(small)); bad != nil {
 		t.Fatal(bad)
 	}
-	if _, err := f.Job("j", 0, 1, 16); err == nil || !strings.Contains(err.Error(), "for 8 GPUs (all_gpus), and the job has 16 ranks") {
+	if _, err := f.Job("j", 0, 1, 16); err == nil ||
+		!strings.Contains(err.Error(), "for 8 GPUs (all_gpus), and the job has 16 ranks") {
 		t.Errorf("16 ranks: %v", err)
 	}
 }
@@ -143,7 +146,15 @@ func TestPublishedFiles(t *testing.T) {
 			if s.What == c.what {
 				found = true
 				if s.Count != c.count || s.Bytes/mib != c.bytes/mib {
-					t.Errorf("%s: %d %s of %d MiB, want %d of %d", c.file, s.Count, s.What, s.Bytes/mib, c.count, c.bytes/mib)
+					t.Errorf(
+						"%s: %d %s of %d MiB, want %d of %d",
+						c.file,
+						s.Count,
+						s.What,
+						s.Bytes/mib,
+						c.count,
+						c.bytes/mib,
+					)
 				}
 			}
 		}

@@ -108,7 +108,12 @@ func (s *Step) feed() part {
 func (s *Step) head() part {
 	t, h, v := s.tokens(), float64(s.Hidden), float64(s.Vocabulary)/float64(s.TP)
 	memory := s.moved(4 * 4 * t * v) // logits in FP32, read for the loss and its gradient
-	return part{forward: s.gemm(t, v, h) + memory, input: s.gemm(t, h, v), weight: s.gemm(h, v, t), flops: 2 * t * h * v}
+	return part{
+		forward: s.gemm(t, v, h) + memory,
+		input:   s.gemm(t, h, v),
+		weight:  s.gemm(h, v, t),
+		flops:   2 * t * h * v,
+	}
 }
 
 // parameters of a layer at a rank: those that all ranks of dp have, and those of its experts.

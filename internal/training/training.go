@@ -85,10 +85,28 @@ func GPUs() []GPU {
 	return []GPU{
 		{Name: "a100", Flops: 312e12, HBM: 2.039e12, Processors: 108, Gemm: 0.80, Attention: 0.60, MemoryShare: 0.8,
 			GemmSource: "Megatron's 1.7B of SC'21, table 1"},
-		{Name: "h100", Flops: 989e12, FP8: 1979e12, HBM: 3.35e12, Processors: 132, Gemm: 0.70, Attention: 0.45, MemoryShare: 0.8,
-			GemmSource: "large matrices on H100, 0.65 to 0.75"},
-		{Name: "b200", Flops: 2250e12, FP8: 4500e12, HBM: 8e12, Processors: 148, Gemm: 0.70, Attention: 0.45, MemoryShare: 0.8,
-			GemmSource: "as H100's, assumed"},
+		{
+			Name:        "h100",
+			Flops:       989e12,
+			FP8:         1979e12,
+			HBM:         3.35e12,
+			Processors:  132,
+			Gemm:        0.70,
+			Attention:   0.45,
+			MemoryShare: 0.8,
+			GemmSource:  "large matrices on H100, 0.65 to 0.75",
+		},
+		{
+			Name:        "b200",
+			Flops:       2250e12,
+			FP8:         4500e12,
+			HBM:         8e12,
+			Processors:  148,
+			Gemm:        0.70,
+			Attention:   0.45,
+			MemoryShare: 0.8,
+			GemmSource:  "as H100's, assumed",
+		},
 	}
 }
 

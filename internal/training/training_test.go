@@ -9,8 +9,20 @@ import (
 )
 
 func step(change func(*Step)) *Step {
-	s := &Step{Model: Model{Layers: 8, Hidden: 1024, Heads: 16, Sequence: 1024, Vocabulary: 32000}, TP: 1, CP: 1, PP: 1, DP: 1, EP: 1,
-		Chunks: 1, MicroBatch: 1, Batch: 8, GradientBytes: 4, Overlap: true, GPU: GPUs()[0]}
+	s := &Step{
+		Model:         Model{Layers: 8, Hidden: 1024, Heads: 16, Sequence: 1024, Vocabulary: 32000},
+		TP:            1,
+		CP:            1,
+		PP:            1,
+		DP:            1,
+		EP:            1,
+		Chunks:        1,
+		MicroBatch:    1,
+		Batch:         8,
+		GradientBytes: 4,
+		Overlap:       true,
+		GPU:           GPUs()[0],
+	}
 	if change != nil {
 		change(s)
 	}
@@ -138,7 +150,8 @@ func TestJobs(t *testing.T) {
 					total += o.Time
 				}
 			}
-			if want := units.Time(s.Layers/s.PP*s.MicroBatches()) * 3 * units.Millisecond; total < want-units.Microsecond || total > want+units.Microsecond {
+			if want := units.Time(s.Layers/s.PP*s.MicroBatches()) * 3 * units.Millisecond; total < want-units.Microsecond ||
+				total > want+units.Microsecond {
 				t.Errorf("%s: the first stage computes %v, want %v", c.name, total, want)
 			}
 		}
@@ -166,7 +179,9 @@ func TestTraffic(t *testing.T) {
 		t.Errorf("tp: %d collectives of %v in all, want %d of %d", n, got, 8*s.Layers*s.MicroBatches(), activation)
 	}
 	parameters := float64(s.Layers)*(12*1024*1024/4+4*1024) + 2*32000*1024/4
-	if got, _ := bytesOf(j, 0, "dp"); math.Abs(float64(got)-6*parameters) > 100 { // gradients in FP32, parameters in BF16
+	if got, _ := bytesOf(j, 0, "dp"); math.Abs(
+		float64(got)-6*parameters,
+	) > 100 { // gradients in FP32, parameters in BF16
 		t.Errorf("dp: %v, want %.0f", got, 6*parameters)
 	}
 	p := step(func(s *Step) { s.PP, s.Chunks, s.TP, s.SequenceParallel = 2, 2, 2, true }).Job("j", 0, 1)
@@ -207,7 +222,8 @@ func TestGemm(t *testing.T) {
 	if got := share(16384, 12288, 12288); math.Abs(got-s.GPU.Gemm) > 1e-9 {
 		t.Errorf("a large product reaches %v of the peak, want %v", got, s.GPU.Gemm)
 	}
-	if got := share(128, 256*109, 8192); got > s.GPU.Gemm*0.51 || got < s.GPU.Gemm*0.49 { // a wave, and one tile of another
+	if got := share(128, 256*109, 8192); got > s.GPU.Gemm*0.51 ||
+		got < s.GPU.Gemm*0.49 { // a wave, and one tile of another
 		t.Errorf("one tile more than a wave: %v of the peak, want half of %v", got, s.GPU.Gemm)
 	}
 	if m, k := 16384.0, 16.0; math.Abs(s.gemm(m, m, k)-(2*m*k*2+2*m*m)/(s.GPU.HBM*s.GPU.MemoryShare)) > 1e-12 {

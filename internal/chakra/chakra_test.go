@@ -55,10 +55,8 @@ func message(id uint64, name string, kind int, deps []uint64, duration uint64, a
 }
 
 func metadata(version string) []byte {
-	return protowire.AppendBytes(
-		nil,
-		protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), version),
-	)
+	return protowire.AppendBytes(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType),
+		version))
 }
 
 func file(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
@@ -67,33 +65,13 @@ func file(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 func rank(r int) []byte {
 	peer := 1 - r
 	out := [][]byte{metadata("0.0.4"),
-		message(
-			30,
-			"AllGather",
-			typeCollective,
-			[]uint64{10},
-			0,
-			attr{"is_cpu_op", 27, 0},
-			attr{"comm_type", 9, 2},
-			attr{"comm_size", 9, 4096},
-			attr{"pg_name", 29, "1"},
-		),
+		message(30, "AllGather", typeCollective, []uint64{10}, 0, attr{"is_cpu_op", 27, 0}, attr{"comm_type", 9, 2},
+			attr{"comm_size", 9, 4096}, attr{"pg_name", 29, "1"}),
 		message(10, "matmul", typeCompute, nil, 100, attr{"is_cpu_op", 27, 0}),
 		message(20, "c10d::allgather_", typeCollective, nil, 7, attr{"is_cpu_op", 27, 1})}
 	if r == 0 {
-		out = append(
-			out,
-			message(
-				40,
-				"send",
-				typeSend,
-				[]uint64{30},
-				0,
-				attr{"comm_dst", 11, peer},
-				attr{"comm_tag", 11, 5},
-				attr{"comm_size", 13, 8192},
-			),
-		)
+		out = append(out, message(40, "send", typeSend, []uint64{30}, 0, attr{"comm_dst", 11, peer}, attr{"comm_tag", 11,
+			5}, attr{"comm_size", 13, 8192}))
 	} else {
 		out = append(out, message(40, "recv", typeRecv, []uint64{30}, 0, attr{"comm_src", 7, peer}, attr{"comm_tag", 7, 5}, attr{"comm_size", 13, 8192}))
 	}

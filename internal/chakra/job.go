@@ -1,6 +1,7 @@
 package chakra
 
 import (
+	"bytes"
 	"container/heap"
 	"encoding/json"
 	"fmt"
@@ -37,16 +38,12 @@ func Job(traces []*Trace, opt Options) (*job.Spec, []string, error) {
 		}
 	}
 	if m.dropped > 0 {
-		m.notes = append(
-			m.notes,
-			fmt.Sprintf("%d dependencies on nodes that their file does not have are left out", m.dropped),
-		)
+		m.notes = append(m.notes, fmt.Sprintf("%d dependencies on nodes that their file does not have are left out",
+			m.dropped))
 	}
 	if m.hosts > 0 {
-		m.notes = append(
-			m.notes,
-			fmt.Sprintf("%d nodes of type 7 on the host's side count as host work: they launch the kernels", m.hosts),
-		)
+		m.notes = append(m.notes,
+			fmt.Sprintf("%d nodes of type 7 on the host's side count as host work: they launch the kernels", m.hosts))
 	}
 	return m.Spec, m.notes, nil
 }
@@ -70,42 +67,39 @@ func (m *maker) groups() error {
 		m.Comms = []job.Comm{{Name: "all", Groups: [][]int32{all}}}
 		return nil
 	}
-	var file map[string][]int32
-	if err := json.Unmarshal(m.Groups, &file); err != nil {
+	d := json.NewDecoder(bytes.NewReader(m.Groups))
+	wrong := func(err error) error {
 		return fmt.Errorf(`the communicators are no JSON such as {"1": [0, 1]}: %v`, err)
 	}
-	var names []string
-	for name := range file {
-		names = append(names, name)
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return wrong(err)
 	}
-	slices.SortFunc(names, func(a, b string) int { return numberOf(a) - numberOf(b) })
-	for _, name := range names {
-		for _, r := range file[name] {
+	for d.More() {
+		key, err := d.Token()
+		var ranks []int32
+		if err == nil {
+			err = d.Decode(&ranks)
+		}
+		if err != nil {
+			return wrong(err)
+		}
+		name := fmt.Sprint(key)
+		for _, r := range ranks {
 			if r < 0 || int(r) >= m.Ranks {
-				return fmt.Errorf(
-					"communicator %s has rank %d, and the files are of ranks 0 to %d",
-					name,
-					r,
-					m.Ranks-1,
-				)
+				return fmt.Errorf("communicator %s has rank %d, and the files are of ranks 0 to %d", name, r, m.Ranks-1)
 			}
 		}
+		if len(ranks) == 0 {
+			return fmt.Errorf("communicator %s has no rank", name)
+		}
 		m.comms[name] = len(m.Comms)
-		m.Comms = append(m.Comms, job.Comm{Name: name, Groups: [][]int32{file[name]}})
+		m.Comms = append(m.Comms, job.Comm{Name: name, Groups: [][]int32{ranks}})
 	}
 	if _, is := m.comms[""]; !is {
 		m.comms[""] = len(m.Comms)
 		m.Comms = append(m.Comms, job.Comm{Name: "all", Groups: [][]int32{all}})
 	}
 	return nil
-}
-
-func numberOf(name string) int {
-	n, err := strconv.Atoi(name)
-	if err != nil {
-		return 1 << 30
-	}
-	return n
 }
 
 // rank makes the list of a rank.
@@ -120,11 +114,9 @@ func (m *maker) rank(rank int, t *Trace) error {
 		if order, err = m.order(t, control); err != nil {
 			return err
 		}
-		m.notes = append(
-			m.notes,
+		m.notes = append(m.notes,
 			fmt.Sprintf("rank %d: control dependencies are the tree of calls, which leads back to what came before; "+
-				"those of data alone count", rank),
-		)
+				"those of data alone count", rank))
 	}
 	place := make(map[uint64]int32, len(order))
 	devices := make(map[string]int32) // the last operation of a stream that was traced
@@ -258,11 +250,9 @@ func (m *maker) collective(rank int, n *Node, o job.Op) (job.Op, error) {
 	}
 	op, known := collectiveOf(kind)
 	if !known {
-		return o, fmt.Errorf(
-			"comm_type %d is no collective that is carried out: AllReduce 0, AllGather 2, Broadcast 5, AllToAll 6, "+
-				"ReduceScatter 7",
-			kind,
-		)
+		return o,
+			fmt.Errorf("comm_type %d is no collective that is carried out: AllReduce 0, AllGather 2, Broadcast 5, AllToAll 6, "+
+				"ReduceScatter 7", kind)
 	}
 	name := n.texts["pg_name"]
 	if v, is := n.ints["pg_name"]; is && name == "" && v != 0 {

@@ -249,21 +249,11 @@ func (t *Trace) check() error {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		if n.Type > typeCollective {
-			return fmt.Errorf(
-				"node %d (%s) is of type %d, and types are 1 to %d",
-				n.ID,
-				n.Name,
-				n.Type,
-				typeCollective,
-			)
+			return fmt.Errorf("node %d (%s) is of type %d, and types are 1 to %d", n.ID, n.Name, n.Type, typeCollective)
 		}
 		if n.Type == typeSend && len(n.Name) > 9 && n.Name[:9] == "COMP_NODE" {
-			return fmt.Errorf(
-				"node %d (%s) is a computation of type 5: a schema from before mid-2023, whose types had other "+
-					"numbers; convert the trace again",
-				n.ID,
-				n.Name,
-			)
+			return fmt.Errorf("node %d (%s) is a computation of type 5: a schema from before mid-2023, whose types had other "+
+				"numbers; convert the trace again", n.ID, n.Name)
 		}
 	}
 	return nil
@@ -300,11 +290,9 @@ func readJSON(data []byte) (*Trace, error) {
 	}
 	switch {
 	case file.Nodes != nil:
-		return nil, fmt.Errorf(
-			"is a host trace of PyTorch (schema %s), which has no times of GPUs; convert it with chakra_converter, "+
-				"together with the trace of its kernels",
-			file.Schema,
-		)
+		return nil,
+			fmt.Errorf("is a host trace of PyTorch (schema %s), which has no times of GPUs; convert it with chakra_converter, "+
+				"together with the trace of its kernels", file.Schema)
 	case file.Graph == nil:
 		return nil, fmt.Errorf("is JSON without workload_graph; give what Chakra's feeder writes, or a .et file")
 	}
@@ -334,10 +322,13 @@ func readJSON(data []byte) (*Trace, error) {
 				x.ints["is_cpu_op"] = 1
 			}
 		}
-		for key, v := range map[string]*int64{"comm_type": j.CommType, "comm_size": j.CommSize, "comm_src": j.CommSrc,
-			"comm_dst": j.CommDst, "comm_tag": j.CommTag, "num_ops": j.NumOps, "tensor_size": j.TensorSize} {
-			if v != nil {
-				x.ints[key] = *v
+		for _, a := range []struct {
+			key string
+			v   *int64
+		}{{"comm_type", j.CommType}, {"comm_size", j.CommSize}, {"comm_src", j.CommSrc}, {"comm_dst", j.CommDst},
+			{"comm_tag", j.CommTag}, {"num_ops", j.NumOps}, {"tensor_size", j.TensorSize}} {
+			if a.v != nil {
+				x.ints[a.key] = *a.v
 			}
 		}
 		if j.Group != "" {

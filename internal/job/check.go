@@ -70,11 +70,8 @@ func (s *Spec) checkRanks() error {
 	case total == 0:
 		return fmt.Errorf("no rank has an operation; give at least one")
 	case total > MostOperations:
-		return fmt.Errorf(
-			"%d operations of all ranks and steps are more than the %d that a run can keep; use fewer steps",
-			total,
-			MostOperations,
-		)
+		return fmt.Errorf("%d operations of all ranks and steps are more than the %d that a run can keep; use fewer steps",
+			total, MostOperations)
 	}
 	for c := range s.Comms {
 		comm := &s.Comms[c]
@@ -102,13 +99,7 @@ func (s *Spec) checkOp(l int32, k int) error {
 	o := &s.Lists[l].Ops[k]
 	for _, a := range o.After {
 		if a < 0 || int(a) >= len(s.Lists[l].Ops) || int(a) == k {
-			return wrong(
-				l,
-				k,
-				"%s waits for operation %d of its list, which is none of the others",
-				s.describe(l, k),
-				a,
-			)
+			return wrong(l, k, "%s waits for operation %d of its list, which is none of the others", s.describe(l, k), a)
 		}
 	}
 	switch o.Kind {
@@ -239,14 +230,9 @@ func (s *Spec) checkCircle(l int32, waits [][]int32) error {
 						circle = append(circle, s.describe(l, int(c)))
 					}
 					rank := slices.Index(s.Of, l)
-					return wrong(
-						l,
-						int(k),
+					return wrong(l, int(k),
 						"operations of rank %d wait for each other in a circle: %s; those of a stream and of a communicator "+
-							"run in the order of the list",
-						rank,
-						strings.Join(circle, ", which waits for "),
-					)
+							"run in the order of the list", rank, strings.Join(circle, ", which waits for "))
 				}
 				if state[a] == unseen {
 					next = a
@@ -313,28 +299,14 @@ func (s *Spec) checkComm(c int) error {
 						less, more, list = r, group[0], a
 					}
 					k := int(calls[list][i])
-					return wrong(
-						list,
-						k,
-						"%s is call %d on %s, and rank %d has only %d; all ranks of a group call the same",
-						s.ofRank(int(more), k),
-						i+1,
-						s.Comms[c].Name,
-						less,
-						i,
-					)
+					return wrong(list, k, "%s is call %d on %s, and rank %d has only %d; all ranks of a group call the same",
+						s.ofRank(int(more), k), i+1, s.Comms[c].Name, less, i)
 				}
 				x, y := &s.Lists[a].Ops[calls[a][i]], &s.Lists[b].Ops[calls[b][i]]
 				if x.Coll != y.Coll || x.Bytes != y.Bytes || x.Root != y.Root {
-					return wrong(
-						b,
-						int(calls[b][i]),
-						"call %d on %s: %s, and %s; all ranks of a group call the same in the same order",
-						i+1,
-						s.Comms[c].Name,
-						s.ofRank(int(group[0]), int(calls[a][i])),
-						s.ofRank(int(r), int(calls[b][i])),
-					)
+					return wrong(b, int(calls[b][i]),
+						"call %d on %s: %s, and %s; all ranks of a group call the same in the same order", i+1, s.Comms[c].Name,
+						s.ofRank(int(group[0]), int(calls[a][i])), s.ofRank(int(r), int(calls[b][i])))
 				}
 			}
 			same[[2]int32{a, b}] = true
@@ -388,13 +360,7 @@ func (s *Spec) checkMessages() error {
 					s.ofRank(r, k), ordinal(i+1), peer, own, len(others[key]))
 			}
 			if other := &s.Lists[s.Of[peer]].Ops[others[key][i]]; other.Bytes != o.Bytes {
-				return wrong(
-					l,
-					k,
-					"%s meets %s; both have the same size",
-					s.ofRank(r, k),
-					s.ofRank(peer, int(others[key][i])),
-				)
+				return wrong(l, k, "%s meets %s; both have the same size", s.ofRank(r, k), s.ofRank(peer, int(others[key][i])))
 			}
 		}
 	}

@@ -52,16 +52,8 @@ func (s *Spec) checkProgress(waits [][][]int32) error {
 				w.todo = append(w.todo, rankOp{int32(r), int32(k)})
 			}
 		}
-		w.left, w.started, w.over = append(
-			w.left,
-			left,
-		), append(
-			w.started,
-			make([]bool, n),
-		), append(
-			w.over,
-			make([]bool, n),
-		)
+		w.left, w.started, w.over = append(w.left, left), append(w.started, make([]bool, n)), append(w.over, make([]bool,
+			n))
 		w.turn[r] = make(map[[4]int]int)
 	}
 	for len(w.todo) > 0 {

@@ -42,13 +42,8 @@ func JobShares(j *record.Job) []JobShare {
 		if !known {
 			n = len(out)
 			index[k] = n
-			out, seen = append(
-				out,
-				JobShare{Kind: t.Kind, What: t.What, Least: t.TimePS, LeastRank: t.Rank, MostOf: t.Rank},
-			), append(
-				seen,
-				0,
-			)
+			out, seen = append(out, JobShare{Kind: t.Kind, What: t.What, Least: t.TimePS, LeastRank: t.Rank,
+				MostOf: t.Rank}), append(seen, 0)
 		}
 		s := &out[n]
 		seen[n]++

@@ -242,11 +242,8 @@ func (h *Host) compute(now units.Time, of, rank, op int32) {
 	run := h.newOp(x.jobNumber(of, rank, int(op)), opCompute, of, rank, int(op))
 	run.label, run.Due, run.Moved, run.turning = o.Label, now, now, computes
 	h.running++
-	s.computing = append(
-		s.computing,
-		computing{op: op, number: run.number, rest: int64(o.Time) * int64(max(1, j.Processors[rank])),
-			at: units.Never},
-	)
+	s.computing = append(s.computing, computing{op: op, number: run.number, rest: int64(o.Time) * int64(max(1,
+		j.Processors[rank])), at: units.Never})
 	h.share(now, of, rank)
 }
 

@@ -40,15 +40,8 @@ func (t *text) job(j *record.Job) {
 		if s.LeastRank >= 0 {
 			least = integer(s.LeastRank)
 		}
-		tab.add(
-			shareName(&s),
-			metrics.FormatTimeDigits(s.Mean, 4),
-			shareOf(s.Mean, total),
-			metrics.FormatTimeDigits(s.Least, 4),
-			least,
-			metrics.FormatTimeDigits(s.Most, 4),
-			integer(s.MostOf),
-		)
+		tab.add(shareName(&s), metrics.FormatTimeDigits(s.Mean, 4), shareOf(s.Mean, total),
+			metrics.FormatTimeDigits(s.Least, 4), least, metrics.FormatTimeDigits(s.Most, 4), integer(s.MostOf))
 	}
 	t.table(tab)
 	t.jobCalls(j)
@@ -125,15 +118,9 @@ func (t *text) jobCalls(j *record.Job) {
 		if c.LastRank >= 0 {
 			last = fmt.Sprintf("rank %d (%s)", c.LastRank, metrics.FormatCount(c.LastCount))
 		}
-		tab.add(
-			c.Name,
-			metrics.FormatBytes(c.Bytes),
-			metrics.FormatCount(c.Count),
-			metrics.FormatTimeDigits(c.TimePS/units.Time(c.Count), 4),
-			metrics.FormatTimeDigits(c.LongestPS, 4),
-			metrics.FormatTimeDigits(c.WaitPS/units.Time(c.Count), 4),
-			last,
-		)
+		tab.add(c.Name, metrics.FormatBytes(c.Bytes), metrics.FormatCount(c.Count),
+			metrics.FormatTimeDigits(c.TimePS/units.Time(c.Count), 4), metrics.FormatTimeDigits(c.LongestPS, 4),
+			metrics.FormatTimeDigits(c.WaitPS/units.Time(c.Count), 4), last)
 	}
 	t.table(tab)
 }

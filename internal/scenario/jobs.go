@@ -78,22 +78,14 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 	})
 	return joinKeys([]key{
 		numberKey("steps", &j.steps, 1, maxSteps, "How often ranks run their operations, one after the other."),
-		eitherKey(
-			"network",
-			&j.ideal,
-			"simulated",
-			"ideal",
+		eitherKey("network", &j.ideal, "simulated", "ideal",
 			"`ideal`: in place of the network and NVLink calls take `delay` and nothing else, where all ranks are on "+
-				"one host: what remains is "+
-				"the order of the operations.",
-		),
-		timeKey(
-			"delay",
-			&j.delay,
-			"What a call takes on an ideal network.",
-		).otherwise("0").
-			within(0, int64(job.MostTime), "is longer than anything in a step; give at most 3600s").
-			unless(func() string { return when(!j.ideal, "the network is simulated; give network: ideal") }),
+				"one host: what remains is "+"the order of the operations."),
+		timeKey("delay", &j.delay, "What a call takes on an ideal network.").otherwise("0").within(0, int64(job.MostTime),
+			"is longer than anything in a step; give at most 3600s").unless(func() string {
+			return when(!j.ideal,
+				"the network is simulated; give network: ideal")
+		}),
 		namedKey("communicators", func() []key { return commKeys(new(commSettings)) }, readLater,
 			"Groups of ranks that carry out collectives, by name: `{tp: {size: 8}, dp: {size: 2, stride: 8}}`. "+
 				"Each rank is in one group of a name at most.").otherwise("none"),
@@ -114,33 +106,15 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 func commKeys(c *commSettings) []key {
 	return []key{
 		numberKey("size", &c.size, 1, collective.MaxRanks, "Ranks of a group.").otherwise("`groups`"),
-		numberKey(
-			"stride",
-			&c.stride,
-			1,
-			collective.MaxRanks,
-			"From a rank of a group to the next: with size 2 and stride 8 the groups are 0 and 8, 1 and 9, ...",
-		).otherwise("1"),
-		listKey(
-			"groups",
-			"list of lists of ranks",
-			readLater,
-			"The groups one by one, such as `[[0, 3], [1, 2]]`, in place of `size`.",
-		),
-		countedKey(
-			"algorithm",
-			&c.algorithm,
-			collective.Algorithms(),
-			"Of its collectives, as in [collective](#collective); those that do not have it take `auto`.",
-		),
+		numberKey("stride", &c.stride, 1, collective.MaxRanks,
+			"From a rank of a group to the next: with size 2 and stride 8 the groups are 0 and 8, 1 and 9, ...").otherwise("1"),
+		listKey("groups", "list of lists of ranks", readLater,
+			"The groups one by one, such as `[[0, 3], [1, 2]]`, in place of `size`."),
+		countedKey("algorithm", &c.algorithm, collective.Algorithms(),
+			"Of its collectives, as in [collective](#collective); those that do not have it take `auto`."),
 		countedKey("protocol", &c.protocol, collective.Protocols(), "NCCL's protocol; `auto`: by its tuning model."),
-		numberKey(
-			"channels",
-			&c.channels,
-			1,
-			collective.MaxChannels,
-			"Parts of the data, each with thread blocks of its own.",
-		).otherwise("as NCCL would"),
+		numberKey("channels", &c.channels, 1, collective.MaxChannels,
+			"Parts of the data, each with thread blocks of its own.").otherwise("as NCCL would"),
 	}
 }
 
@@ -176,95 +150,40 @@ type opSettings struct {
 // opKeys are the keys of an operation of a kind.
 func opKeys(kind string, s *opSettings) []key {
 	keys := grouped("operation", []key{
-		lineKey(
-			"name",
-			&s.name,
-			"Name, for `after` and in reports. Times of computations are added up by it.",
-		).otherwise("the kind"),
-		listKey(
-			"ranks",
-			"`all`, rank, range or list",
-			readLater,
-			"Who does it: numbers and ranges such as `[0, 8..15]`.",
-		).otherwise("`all`"),
-		lineKey(
-			"stream",
-			&s.stream,
-			"Operations of one stream run one after the other.",
-		).otherwise("`compute`, the communicator's name, `send`, `recv`, `mark`"),
-		listKey(
-			"after",
-			"list of names",
-			readLater,
+		lineKey("name", &s.name,
+			"Name, for `after` and in reports. Times of computations are added up by it.").otherwise("the kind"),
+		listKey("ranks", "`all`, rank, range or list", readLater,
+			"Who does it: numbers and ranges such as `[0, 8..15]`.").otherwise("`all`"),
+		lineKey("stream", &s.stream,
+			"Operations of one stream run one after the other.").otherwise("`compute`, the communicator's name, `send`, `recv`, `mark`"),
+		listKey("after", "list of names", readLater,
 			"Operations of the same rank that must be over: the latest of that name before this one, or else the "+
-				"first after it.",
-		),
+				"first after it."),
 	})
 	switch kind {
 	case "compute":
-		keys = append(
-			keys,
-			timeKey(
-				"time",
-				&s.time,
-				"What it takes with the GPU to itself. Kernels of collectives take multiprocessors away, as many as "+
-					"they have channels.",
-			).
-				need("give the time, such as time: 1ms"),
-			realKey(
-				"flops",
-				&s.flops,
-				"Floating-point operations of the model that it does, for utilisation (MFU).",
-			).otherwise("not known"),
-		)
+		keys = append(keys, timeKey("time", &s.time,
+			"What it takes with the GPU to itself. Kernels of collectives take multiprocessors away, as many as "+
+				"they have channels.").need("give the time, such as time: 1ms"), realKey("flops", &s.flops,
+			"Floating-point operations of the model that it does, for utilisation (MFU).").otherwise("not known"))
 	case "send":
-		keys = append(
-			keys,
-			textKey(
-				"to",
-				"rank, `+8`, `-8`",
-				anyScalar(),
-				func(object, string) {},
-				"The receiver: a rank, or with a sign so many ranks on.",
-			).need("name a rank, or with a sign so many ranks on, such as to: +8"),
-			sizeKey("size", &s.size, "Bytes.").need("give the bytes"),
-			numberKey("tag", &s.tag, 0, math.MaxInt32, "Messages of a pair meet in the order of those of a tag."),
-		)
+		keys = append(keys, textKey("to", "rank, `+8`, `-8`", anyScalar(), func(object, string) {},
+			"The receiver: a rank, or with a sign so many ranks on.").need("name a rank, or with a sign so many ranks on, such as to: +8"),
+			sizeKey("size", &s.size, "Bytes.").need("give the bytes"), numberKey("tag", &s.tag, 0, math.MaxInt32,
+				"Messages of a pair meet in the order of those of a tag."))
 	case "recv":
-		keys = append(
-			keys,
-			textKey(
-				"from",
-				"rank, `+8`, `-8`",
-				anyScalar(),
-				func(object, string) {},
-				"The sender, likewise.",
-			).need("name a rank, or with a sign so many ranks on, such as from: -8"),
-			sizeKey("size", &s.size, "Bytes.").need("give the bytes"),
-			numberKey("tag", &s.tag, 0, math.MaxInt32, "Messages of a pair meet in the order of those of a tag."),
-		)
+		keys = append(keys, textKey("from", "rank, `+8`, `-8`", anyScalar(), func(object, string) {},
+			"The sender, likewise.").need("name a rank, or with a sign so many ranks on, such as from: -8"), sizeKey("size",
+			&s.size, "Bytes.").need("give the bytes"), numberKey("tag", &s.tag, 0, math.MaxInt32,
+			"Messages of a pair meet in the order of those of a tag."))
 	case "mark":
 	default:
-		keys = append(
-			keys,
-			lineKey("on", &s.on, "The communicator.").need("name a communicator"),
-			sizeKey(
-				"size",
-				&s.size,
-				"Bytes, as in [collective](#collective); rounded up to equal parts of whole elements.",
-			).need("give the bytes"),
-		)
+		keys = append(keys, lineKey("on", &s.on, "The communicator.").need("name a communicator"), sizeKey("size",
+			&s.size,
+			"Bytes, as in [collective](#collective); rounded up to equal parts of whole elements.").need("give the bytes"))
 		if kind == "broadcast" {
-			keys = append(
-				keys,
-				numberKey(
-					"root",
-					&s.root,
-					0,
-					collective.MaxRanks-1,
-					"Place in its group of the rank that has the data.",
-				),
-			)
+			keys = append(keys, numberKey("root", &s.root, 0, collective.MaxRanks-1,
+				"Place in its group of the rank that has the data."))
 		}
 	}
 	return keys
@@ -295,12 +214,8 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 	r.ncclClass(o, e)
 	e.Verb = workload.WriteImm // NCCL's, net_ib.cc
 	if OverTCP(r.v.Stack) {
-		o.d.fail(
-			o.n.Pos,
-			"%s: operations of jobs go over queue pairs, and the stack is %s; take an RDMA stack",
-			o.path,
-			r.v.Stack,
-		)
+		o.d.fail(o.n.Pos, "%s: operations of jobs go over queue pairs, and the stack is %s; take an RDMA stack", o.path,
+			r.v.Stack)
 	}
 	r.warnIdle(o, keys)
 	j.Version, j.Env = r.nccl.version, r.nccl.env
@@ -405,13 +320,9 @@ func (r *resolver) readComms(o object, j *jobEntry, spec *job.Spec) {
 		case c.size == 0:
 			r.d.fail(f.Pos, "%s has neither size nor groups; give one, such as size: 8", s.path)
 		case spec.Ranks%(c.size*c.stride) != 0:
-			s.fail(
-				"size",
-				"%d ranks do not divide into groups of %d with stride %d; size times stride must divide the ranks",
-				spec.Ranks,
-				c.size,
-				c.stride,
-			)
+			s.fail("size",
+				"%d ranks do not divide into groups of %d with stride %d; size times stride must divide the ranks", spec.Ranks,
+				c.size, c.stride)
 		default:
 			comm.Groups = job.Strided(spec.Ranks, c.size, c.stride)
 		}
@@ -591,14 +502,8 @@ func (r *resolver) awaits(p object, name *node, list []jobOp, i, rank int) {
 				names = append(names, list[k].Name)
 			}
 		}
-		r.d.fail(
-			name.Pos,
-			"%s: rank %d has no operation %q; %s",
-			p.join("after"),
-			rank,
-			name.Text,
-			suggestName(names, name.Text),
-		)
+		r.d.fail(name.Pos, "%s: rank %d has no operation %q; %s", p.join("after"), rank, name.Text, suggestName(names,
+			name.Text))
 		return
 	}
 	list[own].After = append(slices.Clone(list[own].After), int32(found))

@@ -31,13 +31,12 @@ func newModel() *modelSettings {
 }
 
 // modelKeys are the keys of a description of a step.
-func modelKeys(m *modelSettings) []key {
+func modelKeys(m *modelSettings) []key { return joinKeys(shapeKeys(m), layoutKeys(m), computeKeys(m)) }
+
+// shapeKeys are the shape of the model.
+func shapeKeys(m *modelSettings) []key {
 	const most = 1 << 24
 	size := func(name string, dst *int, text string) key { return numberKey(name, dst, 1, most, text) }
-	var gpus []string
-	for _, g := range training.GPUs() {
-		gpus = append(gpus, g.Name)
-	}
 	return []key{
 		size("layers", &m.Layers, "Layers of the transformer.").need("give their number"),
 		size("hidden", &m.Hidden, "Width of an activation.").need("give the width of an activation"),
@@ -49,6 +48,14 @@ func modelKeys(m *modelSettings) []key {
 		size("vocabulary", &m.Vocabulary, "Tokens of the vocabulary.").need("give its size"),
 		size("experts", &m.Experts, "Experts of each layer (MoE).").otherwise("none"),
 		size("top_k", &m.TopK, "Experts that a token goes to.").otherwise("none"),
+	}
+}
+
+// layoutKeys say how a step is spread over ranks.
+func layoutKeys(m *modelSettings) []key {
+	const most = 1 << 24
+	size := func(name string, dst *int, text string) key { return numberKey(name, dst, 1, most, text) }
+	return []key{
 		numberKey("tp", &m.TP, 1, 1024, "Ranks of tensor parallelism, next to each other."),
 		numberKey("pp", &m.PP, 1, 1024, "Stages of the pipeline."),
 		numberKey("cp", &m.CP, 1, 1024, "Ranks over which sequences are divided (context parallelism)."),
@@ -56,49 +63,31 @@ func modelKeys(m *modelSettings) []key {
 		numberKey("chunks", &m.Chunks, 1, 1024, "Chunks of a stage, in the interleaved schedule; 1: 1F1B."),
 		size("micro_batch", &m.MicroBatch, "Sequences of a micro-batch."),
 		size("batch", &m.Batch, "Sequences of a step, of all ranks.").need("give the sequences of a step"),
-		eitherKey(
-			"sequence_parallel",
-			&m.sequenceOff,
-			"on",
-			"off",
-			"Norms work on a part of the sequence at each rank of tp, with AllGather and ReduceScatter in place of AllReduce.",
-		),
-		countedKey(
-			"recompute",
-			&m.Recompute,
-			training.Recomputes(),
-			"Activations that are computed again backward: of attention's core (`selective`) or all (`full`).",
-		),
+		eitherKey("sequence_parallel", &m.sequenceOff, "on", "off",
+			"Norms work on a part of the sequence at each rank of tp, with AllGather and ReduceScatter in place of AllReduce."),
+		countedKey("recompute", &m.Recompute, training.Recomputes(),
+			"Activations that are computed again backward: of attention's core (`selective`) or all (`full`)."),
 		countedKey("precision", &m.Precision, training.Precisions(), "In which matrices are multiplied."),
-		numberKey(
-			"zero",
-			&m.Zero,
-			0,
-			3,
-			"Stage of ZeRO: 0: gradients are added up everywhere; 1, 2: a rank has a part of the optimizer's state; 3: of the parameters too (FSDP).",
-		),
+		numberKey("zero", &m.Zero, 0, 3,
+			"Stage of ZeRO: 0: gradients are added up everywhere; 1, 2: a rank has a part of the optimizer's state; 3: of the parameters too (FSDP)."),
 		numberKey("gradient_bytes", &m.GradientBytes, 2, 4, "Bytes of a gradient on the wire."),
-		eitherKey(
-			"overlap",
-			&m.noOverlap,
-			"on",
-			"off",
-			"Gradients are reduced in buckets while the last micro-batch goes backward, or after it.",
-		),
-		eitherKey(
-			"attention",
-			&m.Unfused,
-			"fused",
-			"unfused",
-			"Whether scores stay in the GPU, as with FlashAttention, or go through memory.",
-		),
+		eitherKey("overlap", &m.noOverlap, "on", "off",
+			"Gradients are reduced in buckets while the last micro-batch goes backward, or after it."),
+		eitherKey("attention", &m.Unfused, "fused", "unfused",
+			"Whether scores stay in the GPU, as with FlashAttention, or go through memory."),
 		flagKey("tied", &m.tied, "The first and the last stage share the embedding, whose gradients they add up."),
-		wordKey(
-			"gpu",
-			&m.gpu,
-			gpus,
-			"Peaks, bandwidth and efficiencies of computations.",
-		).otherwise("that of the server"),
+	}
+}
+
+// computeKeys say what computations take.
+func computeKeys(m *modelSettings) []key {
+	var gpus []string
+	for _, g := range training.GPUs() {
+		gpus = append(gpus, g.Name)
+	}
+	return []key{
+		wordKey("gpu", &m.gpu, gpus,
+			"Peaks, bandwidth and efficiencies of computations.").otherwise("that of the server"),
 		realKey(
 			"efficiency",
 			&m.efficiency,
@@ -154,16 +143,8 @@ func (r *resolver) readModel(o object, j *jobEntry, spec *job.Spec) {
 	}
 	one := m.TP * m.CP * m.PP
 	if len(j.Ranks)%one != 0 {
-		r.d.fail(
-			s.n.Pos,
-			"%s: tp %d, cp %d and pp %d make %d ranks, of which the job's %d are no multiple",
-			s.path,
-			m.TP,
-			m.CP,
-			m.PP,
-			one,
-			len(j.Ranks),
-		)
+		r.d.fail(s.n.Pos, "%s: tp %d, cp %d and pp %d make %d ranks, of which the job's %d are no multiple", s.path, m.TP,
+			m.CP, m.PP, one, len(j.Ranks))
 		return
 	}
 	m.DP = len(j.Ranks) / one
@@ -186,11 +167,9 @@ func (r *resolver) modelGPU(s object, m *modelSettings, ranks []collective.Rank)
 		name = r.gpuName(ranks)
 	}
 	if out = gpuOf(name); out.Name == "" {
-		r.d.fail(
-			s.n.Pos,
+		r.d.fail(s.n.Pos,
 			"%s has no gpu, and that of the server is none of a100, h100 and b200; give gpu, or ranks that are such GPUs",
-			s.path,
-		)
+			s.path)
 	}
 	if m.efficiency > 0 {
 		out.Gemm = m.efficiency
@@ -288,12 +267,8 @@ func (r *resolver) readSimAI(o object, name string, j *jobEntry, spec *job.Spec)
 	for _, s := range f.Collectives() {
 		sums = append(sums, fmt.Sprintf("%d %s of %s", s.Count, s.What, s.Bytes))
 	}
-	r.note(
-		o.join("file"),
-		strings.Join(sums, "; "),
-		"what a rank of the first stage carries out in a step; sizes are "+
-			"whole tensors",
-	)
+	r.note(o.join("file"), strings.Join(sums, "; "),
+		"what a rank of the first stage carries out in a step; sizes are "+"whole tensors")
 	return made
 }
 
@@ -333,12 +308,8 @@ func (r *resolver) readChakra(o object, name string, j *jobEntry, spec *job.Spec
 func (r *resolver) readTraces(o object, name string, ranks int) []*chakra.Trace {
 	several := strings.Contains(name, "%d")
 	if ranks > 1 && !several {
-		o.fail(
-			"file",
-			"%s is the trace of one rank, and the job has %d; put %%d in place of the rank's number",
-			name,
-			ranks,
-		)
+		o.fail("file", "%s is the trace of one rank, and the job has %d; put %%d in place of the rank's number", name,
+			ranks)
 		return nil
 	}
 	path := func(rank int) string { return strings.Replace(name, "%d", strconv.Itoa(rank), 1) }
@@ -355,12 +326,7 @@ func (r *resolver) readTraces(o object, name string, ranks int) []*chakra.Trace 
 	}
 	if several {
 		if _, err := r.d.readFile(path(ranks)); err == nil {
-			o.fail(
-				"file",
-				"there is %s as well: the job has %d ranks, and the traces are of more",
-				path(ranks),
-				ranks,
-			)
+			o.fail("file", "there is %s as well: the job has %d ranks, and the traces are of more", path(ranks), ranks)
 		}
 	}
 	return traces

@@ -26,11 +26,7 @@ func (f *File) Job(name string, start units.Time, steps, ranks int) (*job.Spec, 
 	case ranks%(f.TP*f.PP) != 0:
 		return nil, fmt.Errorf("tensor parallelism of %d and %d stages do not divide the %d ranks", f.TP, f.PP, ranks)
 	case ranks/(f.TP*f.PP)%f.EP != 0:
-		return nil, fmt.Errorf(
-			"ep %d does not divide the %d ranks of dp, of which it is a part",
-			f.EP,
-			ranks/(f.TP*f.PP),
-		)
+		return nil, fmt.Errorf("ep %d does not divide the %d ranks of dp, of which it is a part", f.EP, ranks/(f.TP*f.PP))
 	}
 	dp := ranks / (f.TP * f.PP)
 	out := &job.Spec{Name: name, Start: start, Steps: steps, Ranks: ranks, Comms: []job.Comm{
@@ -178,10 +174,8 @@ func (m *maker) pass(r *row, p int) error {
 		m.silent++
 		return nil
 	}
-	m.last = m.add(
-		job.Op{Kind: job.Collective, Name: r.name, Stream: "collectives", Coll: op, On: on, Bytes: max(x.bytes, 4)},
-		m.last,
-	)
+	m.last = m.add(job.Op{Kind: job.Collective, Name: r.name, Stream: "collectives", Coll: op, On: on,
+		Bytes: max(x.bytes, 4)}, m.last)
 	return nil
 }
 
@@ -194,11 +188,8 @@ func (m *maker) message(kind job.Kind, is bool, stages int) {
 	if (kind == job.Recv) == (stages > 0) {
 		tag = 1
 	}
-	at := m.add(
-		job.Op{Kind: kind, Stream: fmt.Sprint(kind, " ", tag), Peer: stages * m.inner, Relative: true, Tag: tag,
-			Bytes: max(m.Boundary, 4)},
-		m.last,
-	)
+	at := m.add(job.Op{Kind: kind, Stream: fmt.Sprint(kind, " ", tag), Peer: stages * m.inner, Relative: true,
+		Tag: tag, Bytes: max(m.Boundary, 4)}, m.last)
 	if kind == job.Recv {
 		m.last = at
 	}

@@ -62,11 +62,7 @@ func Read(name string, data []byte) (*File, *tree.Error) {
 	}
 	count, err := strconv.Atoi(strings.TrimSpace(string(lines[1])))
 	if err != nil || count < 1 || count > 1<<20 {
-		return nil, at.Errorf(
-			"%q is not the number of rows, from 1 to %d",
-			strings.TrimSpace(string(lines[1])),
-			1<<20,
-		)
+		return nil, at.Errorf("%q is not the number of rows, from 1 to %d", strings.TrimSpace(string(lines[1])), 1<<20)
 	}
 	var rows []row
 	for i, line := range lines[2:] {
@@ -82,17 +78,10 @@ func Read(name string, data []byte) (*File, *tree.Error) {
 	}
 	switch {
 	case len(rows) < count:
-		return nil, at.Errorf(
-			"line 2 announces %d rows, and the file has %d; it is cut short, or the number is wrong",
-			count,
-			len(rows),
-		)
+		return nil, at.Errorf("line 2 announces %d rows, and the file has %d; it is cut short, or the number is wrong",
+			count, len(rows))
 	case len(rows) > count:
-		f.note(
-			"the file has %d rows and line 2 announces %d: the others are left out, as SimAI does",
-			len(rows),
-			count,
-		)
+		f.note("the file has %d rows and line 2 announces %d: the others are left out, as SimAI does", len(rows), count)
 		rows = rows[:count]
 	}
 	if bad := f.cut(rows); bad != nil {
@@ -118,10 +107,7 @@ func (f *File) header(name, line string) *tree.Error {
 			File: name,
 			Line: 1,
 			Col:  1,
-		}.Errorf(
-			"the first line is empty; it names the policy, such as %s",
-			policies()[0],
-		)
+		}.Errorf("the first line is empty; it names the policy, such as %s", policies()[0])
 	}
 	f.Micro = words[0].Text == "MICRO"
 	if p := words[0]; p.Text != policies()[0] && p.Text != policies()[1] && !f.Micro {
@@ -158,10 +144,7 @@ func (f *File) header(name, line string) *tree.Error {
 		case "pp_comm":
 			f.Boundary = units.Bytes(v)
 		case "vpp":
-			f.note(
-				"vpp %d is left out: aicb writes the layers of a stage there, and SimAI takes them for chunks",
-				int(v),
-			)
+			f.note("vpp %d is left out: aicb writes the layers of a stage there, and SimAI takes them for chunks", int(v))
 		case "checkpoints", "checkpoint_initiates":
 			if v > 0 {
 				f.note("%s is left out: recomputation is not read", key)
@@ -175,12 +158,7 @@ func (f *File) header(name, line string) *tree.Error {
 		}
 	}
 	if f.GPUs > 0 && f.GPUs%(f.TP*f.PP) != 0 {
-		return words[0].Pos.Errorf(
-			"tensor parallelism of %d and %d stages do not divide the %d GPUs",
-			f.TP,
-			f.PP,
-			f.GPUs,
-		)
+		return words[0].Pos.Errorf("tensor parallelism of %d and %d stages do not divide the %d GPUs", f.TP, f.PP, f.GPUs)
 	}
 	if f.PP > 1 && f.Boundary == 0 {
 		f.note("pp is %d and pp_comm is not given: stages pass on messages of 4 bytes", f.PP)
@@ -191,10 +169,9 @@ func (f *File) header(name, line string) *tree.Error {
 // row reads a row of eleven or twelve words: of the update time nothing is made.
 func (f *File) row(words []tree.Word) (r row, bad *tree.Error) {
 	if len(words) < 11 || len(words) > 13 {
-		return r, words[0].Pos.Errorf(
-			"%d words where a row has 12: name, dependency, three times a time, a collective and its size, update time",
-			len(words),
-		)
+		return r,
+			words[0].Pos.Errorf("%d words where a row has 12: name, dependency, three times a time, a collective and its size, update time",
+				len(words))
 	}
 	r.name, r.pos = words[0].Text, words[0].Pos
 	for p := range r.pass {
@@ -210,11 +187,9 @@ func (f *File) row(words []tree.Word) (r row, bad *tree.Error) {
 		x := &r.pass[p]
 		*x = pass{time: units.Time(ns) * units.Nanosecond, kind: kind.Text, bytes: units.Bytes(bytes)}
 		if _, _, known := opOf(x.kind); !known && x.kind != "NONE" {
-			return r, kind.Pos.Errorf(
-				"collective %q is not known; use NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, "+
-					"of TP and DP, or with _EP or _DP_EP",
-				x.kind,
-			)
+			return r,
+				kind.Pos.Errorf("collective %q is not known; use NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, "+
+					"of TP and DP, or with _EP or _DP_EP", x.kind)
 		}
 		if p == forward && x.kind != "NONE" && x.bytes > 0 && x.bytes < leastForward {
 			x.bytes = leastForward
@@ -225,12 +200,9 @@ func (f *File) row(words []tree.Word) (r row, bad *tree.Error) {
 			strings.HasPrefix(w.kind, "REDUCESCATTER") &&
 			r.pass[input].bytes > 0 &&
 			r.pass[input].bytes < w.bytes/1000 {
-			return r, words[7].Pos.Errorf(
-				"ALLGATHER of %d beside REDUCESCATTER of %d: parameters that are gathered are as many as their "+
-					"gradients; the unit of these sizes is not known",
-				r.pass[input].bytes,
-				w.bytes,
-			)
+			return r,
+				words[7].Pos.Errorf("ALLGATHER of %d beside REDUCESCATTER of %d: parameters that are gathered are as many as their "+
+					"gradients; the unit of these sizes is not known", r.pass[input].bytes, w.bytes)
 		}
 	}
 	return r, nil
@@ -268,10 +240,8 @@ func (f *File) cut(rows []row) *tree.Error {
 	if f.Micro || len(starts) == 0 || len(starts) != f.GA || (end-starts[0])%len(starts) != 0 {
 		f.block, f.blocks, f.tail = rows, 1, nil
 		if !f.Micro && f.PP > 1 {
-			return rows[0].pos.Errorf(
-				"the rows are not ga %d times those of a micro-batch, each from an embedding_layer on, which a pipeline needs",
-				f.GA,
-			)
+			return rows[0].pos.Errorf("the rows are not ga %d times those of a micro-batch, each from an embedding_layer on, which a pipeline needs",
+				f.GA)
 		}
 		return nil
 	}

@@ -146,15 +146,7 @@ func TestPublishedFiles(t *testing.T) {
 			if s.What == c.what {
 				found = true
 				if s.Count != c.count || s.Bytes/mib != c.bytes/mib {
-					t.Errorf(
-						"%s: %d %s of %d MiB, want %d of %d",
-						c.file,
-						s.Count,
-						s.What,
-						s.Bytes/mib,
-						c.count,
-						c.bytes/mib,
-					)
+					t.Errorf("%s: %d %s of %d MiB, want %d of %d", c.file, s.Count, s.What, s.Bytes/mib, c.count, c.bytes/mib)
 				}
 			}
 		}

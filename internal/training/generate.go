@@ -159,20 +159,14 @@ func (g *generator) receive(tag, stages int, before int32) int32 {
 	if g.Chunks > 1 {
 		before = none
 	}
-	return g.add(
-		job.Op{Kind: job.Recv, Stream: fmt.Sprint("recv ", tag), Peer: stages * g.inner, Relative: true, Tag: tag,
-			Bytes: g.boundary()},
-		before,
-	)
+	return g.add(job.Op{Kind: job.Recv, Stream: fmt.Sprint("recv ", tag), Peer: stages * g.inner, Relative: true,
+		Tag: tag, Bytes: g.boundary()}, before)
 }
 
 func (g *generator) send(tag, stages int, after int32) {
 	if stages != 0 {
-		g.add(
-			job.Op{Kind: job.Send, Stream: fmt.Sprint("send ", tag), Peer: stages * g.inner, Relative: true, Tag: tag,
-				Bytes: g.boundary()},
-			after,
-		)
+		g.add(job.Op{Kind: job.Send, Stream: fmt.Sprint("send ", tag), Peer: stages * g.inner, Relative: true, Tag: tag,
+			Bytes: g.boundary()}, after)
 	}
 }
 

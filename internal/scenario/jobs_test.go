@@ -10,7 +10,7 @@ func TestBadJobs(t *testing.T) {
 	const head = "topology: {rail: {servers: 2, rails: 8, spines: 1, link: 400Gbps}}\nserver: dgx-h100\njobs:\n  - "
 	const ops = "operations: [compute: {time: 1ms}]"
 	for _, c := range []struct{ text, want string }{
-		{"{}", `s.yaml:4:5: jobs[0] has no operations; give a list such as - compute: {name: forward, time: 1ms}`},
+		{"{}", `s.yaml:4:5: jobs[0] has no operations; give a list such as - compute: {name: forward, time: 1ms}, or a model`},
 		{"{operations: []}", `s.yaml:4:18: jobs[0].operations: is no list with operations;`},
 		{"{operations: [comput: {time: 1ms}]}", `s.yaml:4:19: unknown key "comput" in jobs[0].operations[0]; did you mean "compute"?`},
 		{"{operations: [compute: {}]}", `s.yaml:4:28: jobs[0].operations[0].compute has no time; give the time, such as time: 1ms`},

@@ -104,18 +104,6 @@ func goodput() *Figure {
 	}, nil}
 }
 
-// goodputOf is that of an entry of the workload.
-func goodputOf(entry string, name Text) *Figure {
-	return &Figure{name, Rate, func(o *Outcome) (float64, bool) {
-		for i := range o.sum.Entries {
-			if e := &o.sum.Entries[i]; e.Workload == entry {
-				return float64(e.GoodputBps), e.Completed > 0
-			}
-		}
-		return 0, false
-	}, nil}
-}
-
 func completed() *Figure {
 	return always(Text{"messages completed", "完成的消息数"}, Count, func(o *Outcome) float64 {
 		return float64(o.sum.Messages.Completed)

@@ -358,3 +358,36 @@ func TestFilesCount(t *testing.T) {
 		t.Errorf("%s, then %s", before, after)
 	}
 }
+
+// Without Slurm nothing begins, and one that fails says why in a line.
+func TestNoSlurm(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	one(t, FindSlurm(), "there is no sbatch here")
+	fake := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fake("sbatch", "echo 'sbatch: error: Unable to contact slurm controller\n(connect failure)' >&2; exit 1\n")
+	fake("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1\n")
+	if err := FindSlurm(); err != nil {
+		t.Error(err)
+	}
+	c := opened(t, run.Do, setup(t, small, 2, "switch.ecn.kmin=20KB,40KB"))
+	s, err := c.OpenStore(filepath.Join(dir, "out"), Shard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l := &Slurm{Shards: 2, Command: []string{"it's", "x"}, Shown: func(int, string) {}, poll: time.Millisecond, patience: time.Millisecond}
+	one(t, l.Run(context.Background(), s), "Unable to contact slurm controller (connect failure)")
+	fake("sbatch", "echo 4711\n") // it takes the job, and loses it
+	one(t, l.Run(context.Background(), s), "Slurm job 4711 is over, and shards 0, 1 did not come to the end: 4 runs are missing")
+	fake("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1\n")
+	one(t, l.Run(context.Background(), s), "Unable to contact")
+	script, err := os.ReadFile(filepath.Join(dir, "out", slurmScript))
+	if err != nil || !strings.Contains(string(script), `exec 'it'\''s' 'x' --workers`) {
+		t.Errorf("%s, %v", script, err)
+	}
+}

@@ -153,7 +153,7 @@ func (c *check) install(packages ...string) error {
 // that have them.
 var others = [][2]string{
 	{"tshark", "tshark"}, {"opensm", "opensm"}, {"ibsim", "ibsim-utils"}, {"ibsim-run", "ibsim-utils"}, {"ibnetdiscover", "infiniband-diags"},
-	{"chromium", "chromium"}, {"protoc", "protobuf-compiler"},
+	{"chromium", "chromium"}, {"protoc", "protobuf-compiler"}, {"sbatch", "slurm-wlm"}, {"munge", "munge"},
 }
 
 // oracle runs the tests against programs of others, in their short form with -quick,
@@ -170,7 +170,7 @@ func (c *check) oracle() error {
 	if c.quick {
 		args = []string{"test", "-count=1", "-short", limit}
 	}
-	return c.command("oracle", nil, "go", append(args, "./tshark", "./netstack", "./opensm", "./chromium", "./perfetto")...)
+	return c.command("oracle", nil, "go", append(args, "./tshark", "./netstack", "./opensm", "./chromium", "./perfetto", "./slurm", "./kubernetes")...)
 }
 
 // missingPackages lists what others need and this machine has not.

@@ -41,6 +41,11 @@ type sweepFlags struct {
 	out     string
 	merge   []string
 	shard   string
+	on      string
+	shards  int
+	sbatch  string
+	image   string
+	claim   string
 	yes     bool
 	workers int
 	quiet   bool
@@ -75,6 +80,14 @@ func newSweep(p Pipeline) *cobra.Command {
 		"p99,goodput,peak_queue_bytes (default: the most telling that differ)")
 	flags.StringVar(&f.shard, "shard", "", "make shard `K/N` of the runs alone, K from 0; the command without "+
 		"it puts shards together")
+	flags.StringVar(&f.on, "on", "", "have shards made elsewhere: `slurm` submits a job array and waits for it, "+
+		"kubernetes writes the manifest of an Indexed Job")
+	flags.IntVar(&f.shards, "shards", 0, "how many shards `N` with --on (default: a minute or more of runs "+
+		"each, at most 100)")
+	flags.StringVar(&f.sbatch, "sbatch", "", "further `OPTIONS` of sbatch, such as \"--partition=long --time=60\"")
+	flags.StringVar(&f.image, "image", "", "container `IMAGE` whose entry point is hopscope, for --on kubernetes")
+	flags.StringVar(&f.claim, "claim", "hopscope", "PersistentVolumeClaim `NAME` that all pods write to, for "+
+		"--on kubernetes")
 	flags.StringSliceVar(&f.merge, "merge", nil, "take in what shards left in other directories, `DIR,...`")
 	flags.BoolVar(&f.yes, "yes", false, fmt.Sprintf("do not ask before more than %s runs", metrics.FormatCount(askAbove)))
 	flags.StringArrayVar(&f.set, "set", nil, "set a scenario value for all runs, `key=value`; may be repeated")
@@ -164,8 +177,10 @@ func (f *sweepFlags) setup(c *cobra.Command, args []string) (s campaign.Setup, s
 	if err := f.checkFigures(); err != nil {
 		return s, shard, err
 	}
-	shard, err = parseShard(f.shard, c.Flags().Changed("shard"))
-	return s, shard, err
+	if shard, err = parseShard(f.shard, c.Flags().Changed("shard")); err != nil {
+		return s, shard, err
+	}
+	return s, shard, f.checkOn(c)
 }
 
 // axes reads --vary. A stack or seed that is varied is swept as --stacks and --seeds do it.
@@ -346,10 +361,18 @@ func (s *sweeping) do(ctx context.Context) error {
 	if err := store.Begin(); err != nil {
 		return failure(err)
 	}
+	if s.f.on == onKubernetes && len(missing) > 0 {
+		return s.kubernetes(store, s.shardsOf(missing, estimate))
+	}
 	began := time.Now()
-	err = s.Run(ctx, store, missing, estimate, s.f.workers, func(made int) {
-		s.meter.draw(func(time.Duration) string { return sweepLine(made, len(missing), time.Since(began)) })
-	})
+	shown := func(made int, more string) {
+		s.meter.draw(func(time.Duration) string { return sweepLine(made, len(missing), time.Since(began)) + more })
+	}
+	if s.f.on == onSlurm && len(missing) > 0 {
+		err = s.slurm(ctx, store, s.shardsOf(missing, estimate), shown)
+	} else {
+		err = s.Run(ctx, store, missing, estimate, s.f.workers, func(made int) { shown(made, "") })
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/campaign"
+	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/headline"
 	"github.com/hopscope/hopscope/internal/metrics"
+	"github.com/hopscope/hopscope/internal/page"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/sweep"
@@ -472,6 +474,9 @@ func (s *sweeping) write() error {
 	if err := report.WriteSweep(s.dir, t, s.Identity.Program); err != nil {
 		return failure(err)
 	}
+	if err := s.draw(t); err != nil {
+		return failure(err)
+	}
 	if !s.f.quiet {
 		if err := report.Sweep(s.c.OutOrStdout(), t, s.f.figures, textOptions(s.c)); err != nil {
 			return failure(err)
@@ -482,4 +487,32 @@ func (s *sweeping) write() error {
 			filepath.Join(s.dir, report.SweepRuns)))
 	}
 	return nil
+}
+
+// Files of a sweep that are looked at.
+const (
+	sweepPage     = "index.html"
+	sweepDrawings = "drawings"
+)
+
+// draw writes the page, its drawings and the JSON that it names its figures in.
+func (s *sweeping) draw(t *sweep.Table) error {
+	drawn := page.SweepDrawn(t, s.f.figures)
+	data, err := report.NewSweepDocument(t, s.Identity.Program, drawn).JSON()
+	if err != nil {
+		return err
+	}
+	made := page.Sweep(t, s.f.figures, drawn, page.Meta{Program: "hopscope " + version(), Scenario: s.Source})
+	set := files.NewSet(s.dir)
+	defer set.Discard()
+	if err := set.Put(report.SweepJSON, data); err != nil {
+		return err
+	}
+	if err := set.Write(sweepPage, made.Write); err != nil {
+		return err
+	}
+	if err := set.Commit(); err != nil {
+		return err
+	}
+	return putDrawings(filepath.Join(s.dir, sweepDrawings), made.Drawings)
 }

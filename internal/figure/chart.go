@@ -47,6 +47,10 @@ type curve struct {
 	colour     int
 	dashed     bool
 	dots       bool // mark the points
+	bare       bool // and nothing else
+	// Between low and high lies a band; nil: there is none.
+	low, high []float64
+	notes     []string // what the points say
 }
 
 // panel is a plot area with its curves.
@@ -155,16 +159,64 @@ func (l *lines) Plot(dc draw.Canvas, p *plot.Plot) {
 		if v.dashed || v.colour >= colours {
 			class += " dashed"
 		}
-		c.empty("path", append([]string{"class", class, "d", pathOf(len(v.x), v.step, at), "data-path", v.path},
-			v.attrs...)...)
+		if v.low != nil {
+			c.band(v, func(x, y float64) (int, int) {
+				px, py := c.at(vg.Point{X: tx(x), Y: ty(y)})
+				return int(math.Round((px - x0) * fine)), int(math.Round((py - y0) * fine))
+			})
+		}
+		if !v.bare {
+			c.empty("path", append([]string{"class", class, "d", pathOf(len(v.x), v.step, at), "data-path", v.path},
+				v.attrs...)...)
+		}
 		if v.dots {
 			for k := range v.x {
 				x, y := at(k)
-				c.empty("path", "class", "dot s"+strconv.Itoa(v.colour%colours), "d", fmt.Sprintf("M%d %dh0", x, y))
+				c.dot(v, k, x, y)
 			}
 		}
 	}
 	c.close("svg")
+}
+
+// dot marks a point of a curve.
+func (c *canvas) dot(v *curve, k, x, y int) {
+	class, d := "dot s"+strconv.Itoa(v.colour%colours), fmt.Sprintf("M%d %dh0", x, y)
+	if v.notes == nil {
+		c.empty("path", "class", class, "d", d)
+		return
+	}
+	c.open("path", "class", class, "d", d)
+	c.element("title", visible.Text(v.notes[k]))
+	c.close("path")
+}
+
+// band fills what lies between the ends of the ranges of a curve, or draws each range where nothing joins the points.
+func (c *canvas) band(v *curve, at func(x, y float64) (int, int)) {
+	n := len(v.x)
+	if v.bare || n == 1 {
+		for k := range v.x {
+			x, low := at(v.x[k], v.low[k])
+			_, high := at(v.x[k], v.high[k])
+			c.empty("path", "class", "line s"+strconv.Itoa(v.colour%colours), "d", fmt.Sprintf("M%d %dV%d", x, low, high))
+		}
+		return
+	}
+	d := ""
+	for k := range 2 * n {
+		x, y := 0, 0
+		letter := "L"
+		if k < n {
+			x, y = at(v.x[k], v.low[k])
+		} else {
+			x, y = at(v.x[2*n-1-k], v.high[2*n-1-k])
+		}
+		if k == 0 {
+			letter = "M"
+		}
+		d += fmt.Sprintf("%s%d %d", letter, x, y)
+	}
+	c.empty("path", "class", "around f"+strconv.Itoa(v.colour%colours), "d", d+"Z")
 }
 
 // pathOf joins n points by a path of relative steps.
@@ -195,6 +247,9 @@ func pathOf(n int, step bool, at func(k int) (x, y int)) string {
 func (c *canvas) legend(curves []curve, top float64) {
 	x := c.w - legendWidth + 14
 	for i := range curves {
+		if curves[i].name == "" {
+			continue
+		}
 		y := top + 6 + float64(i)*legendLine
 		class := "key s" + strconv.Itoa(curves[i].colour%colours)
 		if curves[i].dashed || curves[i].colour >= colours {
@@ -224,7 +279,7 @@ func steps(min, max float64, n int) (out []float64, step float64) {
 		}
 	}
 	for v := math.Ceil(min/step-1e-9) * step; v <= max+step*1e-6; v += step {
-		out = append(out, v)
+		out = append(out, v+0) // which is no negative zero
 	}
 	return out, step
 }

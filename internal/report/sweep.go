@@ -108,9 +108,9 @@ func sweepTable(t *sweep.Table, shown []int) *table {
 		tab.columns = append(tab.columns, column{title: ""})
 	}
 	for k, f := range shown {
-		tab.columns = append(tab.columns, column{title: t.Figures[f].Title, right: true, drop: k})
+		tab.columns = append(tab.columns, column{title: t.Figures[f].Title, right: true, drop: 2 * k})
 		if len(t.Seeds) > 1 {
-			tab.columns = append(tab.columns, column{title: "least to largest", drop: k})
+			tab.columns = append(tab.columns, column{title: "least to largest", drop: 2*k + 1})
 		}
 	}
 	all := t.Outcomes()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/headline"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // Table is what came of a sweep.
@@ -190,4 +191,15 @@ func (t *Table) Best(figure int) (best, worst int, ok bool) {
 		}
 	}
 	return best, worst, best >= 0 && t.points[best].Spreads[figure].Median != t.points[worst].Spreads[figure].Median
+}
+
+// Completions are the completion times of messages of all runs of a point together, sorted.
+func (t *Table) Completions(point int) (out []units.Time) {
+	for _, r := range t.of(point) {
+		if r.OK() {
+			out = append(out, r.CompletionPS...)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -341,6 +341,19 @@ func TestComparisons(t *testing.T) {
 	t.Run("seeds", func(t *testing.T) {
 		inspect(t, command(t, "seeds", 500*kilo, "run", "-q", "incast-4to1", "--seeds", "3", "--set", "workload[0].incast.size=4MB"))
 	})
+	t.Run("sweep", func(t *testing.T) {
+		bin, err := program()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "swept")
+		c := exec.Command(bin, "sweep", "-q", "incast-4to1", "--set", "workload[0].incast.size=1MB", "--seeds", "6", "--out", dir,
+			"--vary", "switch.ecn.kmin=50KB..800KB log 5", "--vary", "switch.ecn.kmax=400KB,1600KB,3200KB")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		inspect(t, made{"sweep", filepath.Join(dir, "index.html"), filepath.Join(dir, "points.json"), 500 * kilo})
+	})
 	t.Run("whatif", func(t *testing.T) {
 		inspect(t, command(t, "whatif", 500*kilo, "whatif", "-q", "victim-flow", "--runs", "6"))
 	})

@@ -255,10 +255,8 @@ func TestFullDisk(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	made := 0
-	do := func(ctx context.Context, o run.Options) (*record.Run, *scenario.Valid, error) {
-		return run.Do(ctx, o)
-	}
-	c := opened(t, do, setup(t, small, 10, "switch.ecn.kmin=20KB,40KB"))
+	c := opened(t, run.Do, setup(t, small, 10, "switch.ecn.kmin=20KB,40KB"))
+	c.patience = time.Minute
 	s, err := c.OpenStore(dir, Shard{})
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +296,7 @@ func TestEstimateOfLongRuns(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	e, err := c.Estimate(ctx, []int{0, 1, 2, 3}, 2)
-	if err != nil || e.Least || e.Each < 10*time.Second || e.Each > 100*time.Second {
+	if err != nil || e.Least || e.Each < 5*time.Second || e.Each > 1000*time.Second {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

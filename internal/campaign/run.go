@@ -117,7 +117,12 @@ func (c *Campaign) Run(ctx context.Context, s *Store, missing []int, e *Estimate
 		made++
 	}
 	shown(made)
-	return batch.Run(ctx, c.do, len(rest), workers, func(k int) run.Options { return c.job(rest[k]) },
+	each := max(1, workers/max(1, len(rest))) // of few runs each has several
+	return batch.Run(ctx, c.do, len(rest), workers, func(k int) run.Options {
+		o := c.job(rest[k])
+		o.Workers = each
+		return o
+	},
 		func(k int, r batch.Result) error {
 			if err := s.Add(rest[k], c.rowOf(rest[k], &r)); err != nil {
 				return err

@@ -66,6 +66,9 @@ func completeFlags(c *cobra.Command, p Pipeline) {
 	if c.Flag("set") != nil {
 		complete(c, "set", completeSet(p))
 	}
+	if c.Flag("vary") != nil {
+		complete(c, "vary", completeSet(p))
+	}
 	offer(c, "stack", stacks...)
 	offer(c, "engine", subnet.Engines()...)
 	if c.Flag("explain") != nil {
@@ -84,6 +87,8 @@ func completeFlags(c *cobra.Command, p Pipeline) {
 	offer(c, "view", views...)
 	offer(c, "lang", string(claims.English), string(claims.Chinese))
 	offerList(c, "series", quantityNames())
+	offerList(c, "figures", figureNames())
+	offer(c, "on", onSlurm, onKubernetes)
 	for _, dir := range []string{"csv", "out", "ns3-out", "series-out"} {
 		if c.Flag(dir) != nil {
 			complete(c, dir, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

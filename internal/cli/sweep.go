@@ -337,10 +337,6 @@ type sweeping struct {
 }
 
 func (s *sweeping) do(ctx context.Context) error {
-	if s.Runs() > askAbove && !s.f.yes && !s.canAsk() {
-		return fmt.Errorf("%s are more than %s, and there is no terminal to ask; give --yes",
-			s.String(), metrics.FormatCount(askAbove))
-	}
 	store, err := s.OpenStore(s.dir, s.shard)
 	if err != nil {
 		return err
@@ -353,6 +349,10 @@ func (s *sweeping) do(ctx context.Context) error {
 		}
 	}
 	missing := store.Missing(s.shard)
+	if len(missing) > askAbove && !s.f.yes && !s.canAsk() {
+		return fmt.Errorf("%s are more than %s, and there is no terminal to ask; give --yes",
+			s.String(), metrics.FormatCount(askAbove))
+	}
 	estimate, err := s.Estimate(ctx, missing, s.f.workers)
 	if err != nil {
 		return err
@@ -515,4 +515,12 @@ func (s *sweeping) draw(t *sweep.Table) error {
 		return err
 	}
 	return putDrawings(filepath.Join(s.dir, sweepDrawings), made.Drawings)
+}
+
+// figureNames lists the headline figures by the names of their columns.
+func figureNames() (names []string) {
+	for _, f := range headline.Figures() {
+		names = append(names, f.Name)
+	}
+	return names
 }

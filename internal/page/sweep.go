@@ -269,7 +269,8 @@ func (b *swept) pair() (x, y int, ok bool) {
 		}
 	}
 	slices.SortStableFunc(axes, func(i, j int) int { return len(b.values(j)) - len(b.values(i)) })
-	if len(axes) < 2 || b.t.Samples > 0 || len(b.values(axes[0]))*len(b.values(axes[1])) > sweptCells {
+	many := b.t.Samples > 0 || b.t.Points() > report.MostPoints
+	if len(axes) < 2 || many || len(b.values(axes[0]))*len(b.values(axes[1])) > sweptCells {
 		return 0, 0, false
 	}
 	return axes[0], axes[1], true
@@ -372,7 +373,7 @@ func (b *swept) intervals() (out []Block) {
 // even choice of the others.
 func SweepDrawn(t *sweep.Table, named []string) (out []int) {
 	for i, o := range t.Outcomes() {
-		if o.Done > 0 {
+		if o.Done > 0 && i < report.MostPoints {
 			out = append(out, i)
 		}
 	}
@@ -381,7 +382,7 @@ func SweepDrawn(t *sweep.Table, named []string) (out []int) {
 	}
 	var chosen []int
 	if shown := report.SweepFigures(t, named); len(shown) > 0 {
-		if best, worst, ok := t.Best(shown[0]); ok {
+		if best, worst, ok := t.Best(shown[0]); ok && max(best, worst) < report.MostPoints {
 			chosen = append(chosen, best, worst)
 		}
 	}

@@ -64,13 +64,23 @@ func Sweep(w io.Writer, t *sweep.Table, named []string, opt TextOptions) error {
 		x.table(sweepTable(t, shown))
 	}
 	x.section()
-	for _, s := range SweepSentences(t, shown) {
+	for _, s := range append(sweepAbsent(t, named), SweepSentences(t, shown)...) {
 		x.prose(s, plain)
 	}
 	for _, s := range SweepFailures(t) {
 		x.prose(s, x.paint.warn)
 	}
 	return x.end(w)
+}
+
+// sweepAbsent says which of the figures named no run has.
+func sweepAbsent(t *sweep.Table, named []string) (out []string) {
+	for _, name := range named {
+		if !slices.ContainsFunc(t.Figures, func(f headline.Figure) bool { return f.Name == name }) {
+			out = append(out, "No run has a figure "+name+".")
+		}
+	}
+	return out
 }
 
 // SweepTitle says what was swept.

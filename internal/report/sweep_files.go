@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/hopscope/hopscope/internal/files"
@@ -100,9 +101,13 @@ func sweepRuns(t *sweep.Table) *sheet {
 			return axisCell(a, t.Point(p).Values[k])
 		})
 	}
-	add("seed", cellText, func(i int, _ *sweep.Row) cell {
+	seeds := cellWhole
+	if slices.Max(t.Seeds) > maxExact { // which no double holds
+		seeds = cellText
+	}
+	add("seed", seeds, func(i int, _ *sweep.Row) cell {
 		_, seed := t.RunAt(i)
-		return text1(strconv.FormatUint(seed, 10))
+		return cell{text: strconv.FormatUint(seed, 10), x: float64(seed)}
 	})
 	add("status", cellText, func(_ int, r *sweep.Row) cell {
 		if r == nil {
@@ -161,6 +166,9 @@ func sheetCSV(s *sheet) *rows.Table {
 		return out
 	})
 }
+
+// maxExact is the largest number up to which a double holds all whole ones.
+const maxExact = 1 << 53
 
 // parquetBatch is how many rows are encoded at a time.
 const parquetBatch = 256

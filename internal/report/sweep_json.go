@@ -14,6 +14,9 @@ const SweepVersion = 1
 // SweepJSON is the file of a SweepDocument.
 const SweepJSON = "points.json"
 
+// MostPoints is how many points a SweepDocument has at most; the tables have all.
+const MostPoints = 5000
+
 // SweepDocument is what came of the points of a sweep, as JSON.
 type SweepDocument struct {
 	Version  int          `json:"version"`
@@ -59,6 +62,9 @@ func NewSweepDocument(t *sweep.Table, program string, drawn []int) *SweepDocumen
 		d.Keys = append(d.Keys, a.Key)
 	}
 	for i, o := range t.Outcomes() {
+		if i == MostPoints {
+			break
+		}
 		p := SweepPoint{Stack: t.StackOf(i), Values: []string{}, Status: o.Status, Error: o.Error, Done: o.Done,
 			Figures: map[string]SweepSpread{}}
 		for _, v := range o.Values {

@@ -14,8 +14,8 @@ import (
 	"github.com/hopscope/hopscope/internal/vary"
 )
 
-// MostRuns bounds a sweep, of which every row is in memory once.
-const MostRuns = 1_000_000
+// MostRuns bounds a sweep, of which every row, some 3 KB, is in memory once.
+const MostRuns = 200_000
 
 // Plan is what is run: every point with every seed.
 type Plan struct {

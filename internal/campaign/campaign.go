@@ -4,12 +4,15 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hopscope/hopscope/internal/batch"
@@ -117,10 +120,11 @@ func (c *Campaign) job(i int) run.Options {
 	return c.options(c.Point(point), &seed)
 }
 
-// Bounds of the survey: how many values of an axis, and how many points, are looked at.
+// Bounds of the survey: how many values of an axis, of words and of numbers, and how many points are looked at.
 const (
-	mostValues = 64
-	mostPoints = 64
+	mostWords   = 64
+	mostNumbers = 12
+	mostPoints  = 64
 )
 
 // surveyed is a scenario that was read, with what of it can matter.
@@ -129,30 +133,69 @@ type surveyed struct {
 	err error
 }
 
-// survey reads the scenario with every value of every axis, as far as these are not very many.
+// survey reads the scenario with the values of every axis, as far as these are not very many.
 func (c *Campaign) survey() error {
 	anchor := c.Point(0)
 	for k, a := range c.Axes {
 		values := c.valuesOf(k)
-		var fine []surveyed
-		for _, v := range values {
-			s := c.with(anchor, k, v)
-			if s.err != nil {
-				s = c.somewhere(k, v, s)
+		errs, content := make([]error, len(values)), make([]string, len(values))
+		same := newAlike(a.Key)
+		c.each(len(values), func(i int) {
+			l := c.look(anchor, k, values[i])
+			errs[i], content[i] = l.err, l.content
+			if l.err == nil {
+				same.add(l.surveyed)
 			}
-			if s.err != nil {
-				return named(s.err)
+		})
+		for i, err := range errs {
+			if err != nil {
+				return named(err)
 			}
-			fine = append(fine, s)
-			if a.Kind == vary.Words {
-				c.Identity.Content[a.Key+"="+v.Text] = c.alone(a.Key, v)
+			if content[i] != "" {
+				c.Identity.Content[a.Key+"="+values[i].Text] = content[i]
 			}
 		}
-		if err := c.matters(k, values, fine); err != nil {
+		if err := c.matters(k, values, same); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// look is what became of a scenario with a value.
+type look struct {
+	surveyed
+	content string // see alone; of words
+}
+
+// look reads the scenario with a value of axis k, at the first point or where it can be had.
+func (c *Campaign) look(anchor sweep.Point, k int, v vary.Value) (l look) {
+	l.surveyed = c.with(anchor, k, v)
+	if l.err != nil {
+		l.surveyed = c.somewhere(k, v, l.surveyed)
+	}
+	if l.err == nil && c.Axes[k].Kind == vary.Words {
+		l.content = c.alone(c.Axes[k].Key, v)
+	}
+	return l
+}
+
+// each calls do with 0 to n-1, as many at a time as there are processors.
+func (c *Campaign) each(n int, do func(i int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
 }
 
 // valuesOf lists values of axis k, of many an even choice with the first and the last.
@@ -163,17 +206,13 @@ func (c *Campaign) valuesOf(k int) []vary.Value {
 		for i := range c.Samples {
 			values = append(values, c.Point(i).Values[k])
 		}
-		slices.SortStableFunc(values, func(a, b vary.Value) int { return int(b2i(a.X > b.X) - b2i(a.X < b.X)) })
+		slices.SortStableFunc(values, func(a, b vary.Value) int { return cmp.Compare(a.X, b.X) })
 		values = slices.CompactFunc(values, func(a, b vary.Value) bool { return a.Text == b.Text })
 	}
-	return evenly(values, mostValues)
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
+	if c.Axes[k].Kind == vary.Words {
+		return evenly(values, mostWords)
 	}
-	return 0
+	return evenly(values, mostNumbers)
 }
 
 // evenly is an even choice of at most n, with the first and the last.
@@ -237,11 +276,10 @@ func (c *Campaign) somewhere(k int, v vary.Value, at surveyed) surveyed {
 	return at
 }
 
-// matters refuses axis k if no two of its values differ in anything that a run depends on, at any point. fine are the
-// scenarios with its values at the first point, or where else they can be had.
-func (c *Campaign) matters(k int, values []vary.Value, fine []surveyed) error {
-	a := c.Axes[k]
-	if c.differ(k, fine) {
+// matters refuses axis k if no two of its values differ in anything that a run depends on, at any point. same has looked
+// at its values at the first point, or where else they can be had.
+func (c *Campaign) matters(k int, values []vary.Value, same *alike) error {
+	if same.differ {
 		return nil
 	}
 	all := make([]int, c.Points())
@@ -249,38 +287,48 @@ func (c *Campaign) matters(k int, values []vary.Value, fine []surveyed) error {
 		all[i] = i
 	}
 	for _, i := range evenly(all, mostPoints) {
-		var there []surveyed
+		there := newAlike(c.Axes[k].Key)
 		for _, v := range evenly(values, 3) {
 			if s := c.with(c.Point(i), k, v); s.err == nil {
-				there = append(there, s)
+				there.add(s)
 			}
 		}
-		if c.differ(k, there) {
+		if there.differ {
 			return nil
 		}
 	}
-	for _, s := range fine {
-		if why := idle(s.v, a.Key); why != "" {
-			return fmt.Errorf("--vary %s has no effect in any run: %s", a.Key, why)
-		}
-	}
-	if len(values) == 1 {
+	switch {
+	case same.why != "":
+		return fmt.Errorf("--vary %s has no effect in any run: %s", c.Axes[k].Key, same.why)
+	case len(values) == 1:
 		return nil // as good as set
 	}
-	return fmt.Errorf("--vary %s has no effect in any run: all values come to the same scenario", a.Key)
+	return fmt.Errorf("--vary %s has no effect in any run: all values come to the same scenario", c.Axes[k].Key)
 }
 
-// differ reports whether some of the scenarios differ in more than a key without effect.
-func (c *Campaign) differ(k int, list []surveyed) bool {
-	for i, s := range list {
-		if idle(s.v, c.Axes[k].Key) != "" {
-			continue
-		}
-		if i > 0 && !reflect.DeepEqual(s.v, list[0].v) {
-			return true
-		}
+// alike looks whether scenarios with values of a key differ in more than a key without effect. Whatever their order, it
+// comes to the same; it keeps one.
+type alike struct {
+	mu     sync.Mutex
+	key    string
+	first  *scenario.Valid // in which the key has an effect, as far as the reader knows
+	differ bool
+	why    string // it has none, where it has none
+}
+
+func newAlike(key string) *alike { return &alike{key: key} }
+
+func (a *alike) add(s surveyed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch why := idle(s.v, a.key); {
+	case why != "":
+		a.why = why
+	case a.first == nil:
+		a.first = s.v
+	case !reflect.DeepEqual(s.v, a.first):
+		a.differ = true
 	}
-	return false
 }
 
 // idle says why a key that is given has no effect; "": it has one.

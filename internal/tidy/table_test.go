@@ -100,7 +100,7 @@ var rules = map[string]rule{
 	"internal/batch":    {level: levelRun + 2, std: []string{"context", "sync", "time"}},
 	"internal/vary":     {level: levelBase + 1},
 	"internal/sweep":    {level: levelRun + 2},
-	"internal/campaign": {level: levelRun + 3, std: []string{"context", "os", "os/exec", "sync", "time"}},
+	"internal/campaign": {level: levelRun + 3, std: []string{"context", "os", "os/exec", "runtime", "sync", "time"}},
 	"internal/rows":     {level: levelRun, std: []string{"sync"}},
 	"internal/report":   {level: levelRun + 3, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 

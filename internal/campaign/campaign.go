@@ -276,7 +276,8 @@ func (c *Campaign) somewhere(k int, v vary.Value, at surveyed) surveyed {
 	return at
 }
 
-// matters refuses axis k if no two of its values differ in anything that a run depends on, at any point. same has looked
+// matters refuses axis k if no two of its values differ in anything that a run depends on, at any point. same
+// has looked
 // at its values at the first point, or where else they can be had.
 func (c *Campaign) matters(k int, values []vary.Value, same *alike) error {
 	if same.differ {

@@ -167,8 +167,8 @@ hopscope claims 1 --rate 100Gbps --seed 3
 
 Each of these is a sentence about TCP, RoCEv2, InfiniBand or GPUDirect with the experiment that would refute it: runs, a
 figure, a comparison and its margin, all declared in ` + "`internal/claims`" + `. The verdict is the comparison's.
-It must turn when the mechanism behind it is taken away, and must not when seed, link rate and message size change within the range
-stated; tests hold both. This page is made from the declarations and the runs, and a test keeps it true.
+It must turn when the mechanism behind it is taken away, and must not when seed, link rate and message size change within
+the range stated; tests hold both. This page is made from the declarations and the runs, and a test keeps it true.
 
 ` + "```" + `
 hopscope claims                  # run all, a few lines each

@@ -91,11 +91,13 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 				"Each rank is in one group of a name at most.").otherwise("none"),
 		sectionKey("model", modelKeys(newModel()), "A training step by the shape of its model and how it is spread, "+
 			"in place of operations; [model](../models/training.md)."),
-		textKey("file", "name of a file", anyScalar(), func(object, string) {}, "In place of operations a workload file of "+
+		textKey("file", "name of a file", anyScalar(), func(object, string) {}, "In place of operations a workload "+
+			"file of "+
 			"SimAI, or traces of Chakra, a file for each rank: `trace.%d.et`; [model](../models/training.md#files)."),
 		lineKey("communicators_file", &j.files.groups, "Communicators of traces, as JSON such as `{\"1\": [0, 1]}`.").
 			otherwise("one of all ranks"),
-		eitherKey("sizes", &j.files.share, "whole", "share", "Whether the size of an AllGather in traces is that of the whole "+
+		eitherKey("sizes", &j.files.share, "whole", "share", "Whether the size of an AllGather in traces is that of "+
+			"the whole "+
 			"tensor, or what each rank has."),
 		listedKey("operations", jobOpKeys, readLater, "What ranks do, in order: a list of operations, one each. Those of "+
 			"a stream run one after the other, and so do those on a communicator.").otherwise("`model`").exactlyOne(),
@@ -107,7 +109,8 @@ func commKeys(c *commSettings) []key {
 	return []key{
 		numberKey("size", &c.size, 1, collective.MaxRanks, "Ranks of a group.").otherwise("`groups`"),
 		numberKey("stride", &c.stride, 1, collective.MaxRanks,
-			"From a rank of a group to the next: with size 2 and stride 8 the groups are 0 and 8, 1 and 9, ...").otherwise("1"),
+			"From a rank of a group to the next: with size 2 and stride 8 the groups are 0 and 8, 1 and 9, "+
+				"...").otherwise("1"),
 		listKey("groups", "list of lists of ranks", readLater,
 			"The groups one by one, such as `[[0, 3], [1, 2]]`, in place of `size`."),
 		countedKey("algorithm", &c.algorithm, collective.Algorithms(),
@@ -155,7 +158,8 @@ func opKeys(kind string, s *opSettings) []key {
 		listKey("ranks", "`all`, rank, range or list", readLater,
 			"Who does it: numbers and ranges such as `[0, 8..15]`.").otherwise("`all`"),
 		lineKey("stream", &s.stream,
-			"Operations of one stream run one after the other.").otherwise("`compute`, the communicator's name, `send`, `recv`, `mark`"),
+			"Operations of one stream run one after the other.").otherwise("`compute`, the communicator's name, `send`, " +
+			"`recv`, `mark`"),
 		listKey("after", "list of names", readLater,
 			"Operations of the same rank that must be over: the latest of that name before this one, or else the "+
 				"first after it."),
@@ -168,7 +172,8 @@ func opKeys(kind string, s *opSettings) []key {
 			"Floating-point operations of the model that it does, for utilisation (MFU).").otherwise("not known"))
 	case "send":
 		keys = append(keys, textKey("to", "rank, `+8`, `-8`", anyScalar(), func(object, string) {},
-			"The receiver: a rank, or with a sign so many ranks on.").need("name a rank, or with a sign so many ranks on, such as to: +8"),
+			"The receiver: a rank, or with a sign so many ranks on.").need("name a rank, or with a sign so many ranks on, "+
+			"such as to: +8"),
 			sizeKey("size", &s.size, "Bytes.").need("give the bytes"), numberKey("tag", &s.tag, 0, math.MaxInt32,
 				"Messages of a pair meet in the order of those of a tag."))
 	case "recv":

@@ -64,12 +64,14 @@ func layoutKeys(m *modelSettings) []key {
 		size("micro_batch", &m.MicroBatch, "Sequences of a micro-batch."),
 		size("batch", &m.Batch, "Sequences of a step, of all ranks.").need("give the sequences of a step"),
 		eitherKey("sequence_parallel", &m.sequenceOff, "on", "off",
-			"Norms work on a part of the sequence at each rank of tp, with AllGather and ReduceScatter in place of AllReduce."),
+			"Norms work on a part of the sequence at each rank of tp, with AllGather and ReduceScatter in place of "+
+				"AllReduce."),
 		countedKey("recompute", &m.Recompute, training.Recomputes(),
 			"Activations that are computed again backward: of attention's core (`selective`) or all (`full`)."),
 		countedKey("precision", &m.Precision, training.Precisions(), "In which matrices are multiplied."),
 		numberKey("zero", &m.Zero, 0, 3,
-			"Stage of ZeRO: 0: gradients are added up everywhere; 1, 2: a rank has a part of the optimizer's state; 3: of the parameters too (FSDP)."),
+			"Stage of ZeRO: 0: gradients are added up everywhere; 1, 2: a rank has a part of the optimizer's state; 3: of "+
+				"the parameters too (FSDP)."),
 		numberKey("gradient_bytes", &m.GradientBytes, 2, 4, "Bytes of a gradient on the wire."),
 		eitherKey("overlap", &m.noOverlap, "on", "off",
 			"Gradients are reduced in buckets while the last micro-batch goes backward, or after it."),

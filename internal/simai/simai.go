@@ -170,7 +170,8 @@ func (f *File) header(name, line string) *tree.Error {
 func (f *File) row(words []tree.Word) (r row, bad *tree.Error) {
 	if len(words) < 11 || len(words) > 13 {
 		return r,
-			words[0].Pos.Errorf("%d words where a row has 12: name, dependency, three times a time, a collective and its size, update time",
+			words[0].Pos.Errorf("%d words where a row has 12: name, dependency, three times a time, a collective and its "+
+				"size, update time",
 				len(words))
 	}
 	r.name, r.pos = words[0].Text, words[0].Pos
@@ -188,7 +189,8 @@ func (f *File) row(words []tree.Word) (r row, bad *tree.Error) {
 		*x = pass{time: units.Time(ns) * units.Nanosecond, kind: kind.Text, bytes: units.Bytes(bytes)}
 		if _, _, known := opOf(x.kind); !known && x.kind != "NONE" {
 			return r,
-				kind.Pos.Errorf("collective %q is not known; use NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or BROADCAST, "+
+				kind.Pos.Errorf("collective %q is not known; use NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL or "+
+					"BROADCAST, "+
 					"of TP and DP, or with _EP or _DP_EP", x.kind)
 		}
 		if p == forward && x.kind != "NONE" && x.bytes > 0 && x.bytes < leastForward {
@@ -201,7 +203,8 @@ func (f *File) row(words []tree.Word) (r row, bad *tree.Error) {
 			r.pass[input].bytes > 0 &&
 			r.pass[input].bytes < w.bytes/1000 {
 			return r,
-				words[7].Pos.Errorf("ALLGATHER of %d beside REDUCESCATTER of %d: parameters that are gathered are as many as their "+
+				words[7].Pos.Errorf("ALLGATHER of %d beside REDUCESCATTER of %d: parameters that are gathered are as many as "+
+					"their "+
 					"gradients; the unit of these sizes is not known", r.pass[input].bytes, w.bytes)
 		}
 	}
@@ -233,14 +236,16 @@ func (f *File) cut(rows []row) *tree.Error {
 		}
 	}
 	end := len(rows)
-	for end > 0 && (strings.HasPrefix(rows[end-1].name, "cross_entropy") || strings.HasPrefix(rows[end-1].name, "optimizer")) {
+	for end > 0 && (strings.HasPrefix(rows[end-1].name, "cross_entropy") || strings.HasPrefix(rows[end-1].name,
+		"optimizer")) {
 		end--
 	}
 	f.tail = rows[end:]
 	if f.Micro || len(starts) == 0 || len(starts) != f.GA || (end-starts[0])%len(starts) != 0 {
 		f.block, f.blocks, f.tail = rows, 1, nil
 		if !f.Micro && f.PP > 1 {
-			return rows[0].pos.Errorf("the rows are not ga %d times those of a micro-batch, each from an embedding_layer on, which a pipeline needs",
+			return rows[0].pos.Errorf("the rows are not ga %d times those of a micro-batch, each from an embedding_layer "+
+				"on, which a pipeline needs",
 				f.GA)
 		}
 		return nil

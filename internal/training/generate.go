@@ -447,7 +447,8 @@ func (g *generator) finish() {
 		g.reduce()
 	}
 	if g.TieEmbeddings && g.PP > 1 && (g.stage == 0 || g.stage == g.PP-1) {
-		if at := g.call(collective.AllReduce, commEmbeddings, float64(g.GradientBytes)*g.embedding(), g.reduced...); at != none {
+		if at := g.call(collective.AllReduce, commEmbeddings, float64(g.GradientBytes)*g.embedding(),
+			g.reduced...); at != none {
 			g.reduced = append(g.reduced, at)
 		}
 	}

@@ -107,7 +107,8 @@ type Mark struct{ series, edges, locals, collectives, programs, jobs, calls, tot
 
 // Mark notes how far the plan has come.
 func (p *Plan) Mark() Mark {
-	return Mark{len(p.Series), len(p.edges), len(p.Locals), len(p.Collectives), len(p.Programs), len(p.Jobs), p.Calls, p.total}
+	return Mark{len(p.Series), len(p.edges), len(p.Locals), len(p.Collectives), len(p.Programs),
+		len(p.Jobs), p.Calls, p.total}
 }
 
 // Drop takes all operations away that were added since m, of a plan that is not finished.

@@ -545,8 +545,11 @@ func (x *index) sayUnmarked(d *defect) string {
 
 // cnpsTo counts the CNPs for what passes a port, and those of them that arrived.
 func (x *index) cnpsTo(p *record.Port) (sent, arrived int64) {
-	for _, i := range x.class(x.out(p.ID()), p.Class) {
+	for _, i := range x.out(p.ID()) {
 		q := &x.r.QPs[i]
+		if q.Limits.Class != p.Class {
+			continue
+		}
 		arrived += q.CNPsReceived
 		if k, ok := x.peer(q); ok {
 			sent += x.r.QPs[k].CNPsSent

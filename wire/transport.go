@@ -20,25 +20,37 @@ type Transport struct {
 
 // decode reads from the BTH to the last byte of the ICRC: exactly b.
 func (t *Transport) decode(b []byte) error {
+	_, err := t.DecodeCut(b, len(b))
+	return err
+}
+
+// DecodeCut reads a packet of length bytes from BTH to ICRC of which only the first are at hand, as
+// a capture keeps them: b, all of it or less. It returns the length of the payload in bytes; Payload
+// is what there is of that, and ICRC 0 where it was cut off. Headers that are cut are an error.
+func (t *Transport) DecodeCut(b []byte, length int) (payload int, err error) {
 	rest, err := t.decodeHeaders(b)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	op := t.BTH.Opcode
+	left := length - (len(b) - len(rest))
 	tail := int(t.BTH.PadCnt) + ICRCLen
-	if len(rest) < tail {
-		return truncated(op.String()+", padding and ICRC", tail, rest)
+	if left < tail {
+		return 0, truncated(op.String()+", padding and ICRC", tail, rest)
 	}
-	n := len(rest) - tail
-	if len(b)%4 != 0 {
-		return badValue(op.String(), "length", len(b), "a multiple of 4")
+	if length%4 != 0 {
+		return 0, badValue(op.String(), "length", length, "a multiple of 4")
 	}
-	if !op.HasPayload() && len(rest) != ICRCLen {
-		return badValue(op.String(), "payload length", len(rest)-ICRCLen, "0")
+	if !op.HasPayload() && left != ICRCLen {
+		return 0, badValue(op.String(), "payload length", left-ICRCLen, "0")
 	}
-	t.Payload = rest[:n:n]
-	t.ICRC = binary.LittleEndian.Uint32(rest[len(rest)-ICRCLen:])
-	return nil
+	payload = left - tail
+	there := min(payload, len(rest))
+	t.Payload, t.ICRC = rest[:there:there], 0
+	if len(rest) == left {
+		t.ICRC = binary.LittleEndian.Uint32(rest[left-ICRCLen:])
+	}
+	return payload, nil
 }
 
 // decodeHeaders reads BTH and extended headers and returns the bytes after

@@ -80,6 +80,9 @@ const (
 	RetransRTO  // likewise
 	RetransTLP  // likewise
 
+	// RetransUnseen is of captures, which do not always show why; count: packets; sum: payload bytes.
+	RetransUnseen
+
 	// Those of the report of mechanisms that stand in no ledger, or there under other names.
 	Rerouting
 	HeadroomDrop
@@ -240,6 +243,9 @@ var mechanisms = []mechanism{
 	RetransRTO: {name: "retransmission after RTO", question: Recovered, unit: UnitBytes, noun: "segment",
 		family: FamilySockets},
 	RetransTLP: {name: "tail loss probe", question: Recovered, unit: UnitBytes, noun: "segment", family: FamilySockets},
+
+	RetransUnseen: {name: "retransmission", question: Recovered, unit: UnitBytes, noun: "packet",
+		family: FamilyTransports},
 
 	Rerouting:         {name: "rerouting", noun: "table"},
 	HeadroomDrop:      {name: "headroom drop", noun: "frame"},

@@ -141,6 +141,7 @@ func newRoot(p Pipeline, unwritten *error) *cobra.Command {
 	root.AddCommand(newClaims(p))
 	when := colourAuto
 	root.PersistentFlags().Var(&when, "color", "`WHEN` text has colour: always, never, or auto: on a terminal, unless NO_COLOR is set")
+	root.AddCommand(newDecode())
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { *unwritten = writeHelp(c) })
 	root.AddCommand(newRun(p), newCompare(p), newSweep(p), newShow(p), newReport(), newScenarios(p), newCheck(p), newSchema(p), newWhatif(p),

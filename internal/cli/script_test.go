@@ -30,7 +30,8 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": exitStatus, "refused": refused},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": exitStatus, "refused": refused,
+			"unhex": unhex},
 	})
 }
 

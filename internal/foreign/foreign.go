@@ -48,6 +48,7 @@ const (
 	Report              // the text that run prints
 	Drawing             // SVG
 	Rows                // a table that --csv wrote
+	Capture             // of packets: pcap or pcapng
 	Compressed          // gzip
 	Binary              // bytes that are no text
 )
@@ -96,6 +97,8 @@ func (k Kind) words() (is, use string) {
 		return "a drawing (SVG)", "a browser shows it"
 	case Rows:
 		return "a table that --csv wrote", "spreadsheets and scripts read it"
+	case Capture:
+		return "a capture of packets", "hopscope decode reads it"
 	case Compressed:
 		return "compressed (gzip)", "unpack it first"
 	case Binary:
@@ -161,6 +164,8 @@ func Recognise(text []byte) Kind {
 	switch {
 	case bytes.HasPrefix(text, []byte("\x1f\x8b")):
 		return Compressed
+	case isCapture(text):
+		return Capture
 	case isChakra(text):
 		return Chakra
 	case bytes.IndexByte(text, 0) >= 0:
@@ -172,6 +177,17 @@ func Recognise(text []byte) Kind {
 		}
 	}
 	return Unknown
+}
+
+// isCapture looks for the magic numbers of pcap, in either byte order, and of pcapng.
+func isCapture(text []byte) bool {
+	for _, magic := range []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c\x4d", "\x4d\x3c\xb2\xa1",
+		"\x0a\x0d\x0d\x0a"} {
+		if bytes.HasPrefix(text, []byte(magic)) {
+			return true
+		}
+	}
+	return false
 }
 
 // isChakra looks for the first message of an execution trace: its length, then field 1 of

@@ -64,7 +64,7 @@ func (x *index) answers(t Totals) []Answer {
 	out := make([]Answer, 0, len(catalog.Questions))
 	var states []State
 	for _, q := range catalog.Questions {
-		a := answer(q, r.Ledger)
+		a := AnswerTo(q, r.Ledger)
 		if !a.Happened {
 			if states == nil {
 				states = x.mechanisms(1)
@@ -176,8 +176,8 @@ func sharedLink(r *record.Run, in *record.InsideLimit) string {
 	return ""
 }
 
-// answer aggregates the ledger's lines on question q.
-func answer(q catalog.Question, ledger []record.Entry) Answer {
+// AnswerTo aggregates the ledger's lines on question q.
+func AnswerTo(q catalog.Question, ledger []record.Entry) Answer {
 	a := Answer{Question: q, Mechanisms: []Mechanism{}, Top: []Actor{}}
 	var last units.Time
 	for i := range ledger {

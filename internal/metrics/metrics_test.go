@@ -24,7 +24,7 @@ func TestAnswer(t *testing.T) {
 		entry(catalog.Held, catalog.PFCPause, "often", 9, 50, 60, 100),
 		entry(catalog.Held, catalog.PFCPause, "long", 1, 40, 40, 5000),
 	}
-	a := answer(catalog.Detected, ledger)
+	a := AnswerTo(catalog.Detected, ledger)
 	if want := (First{Actor: record.HostAt("b"), Mechanism: catalog.ECNMark, TimePS: 300}); a.First == nil || *a.First != want {
 		t.Errorf("first %+v, want %+v", a.First, want)
 	}
@@ -41,11 +41,11 @@ func TestAnswer(t *testing.T) {
 	if a.Top[0].Actor.Node != "c" || a.Top[1].Actor.Node != "b" || len(a.Top) != 3 {
 		t.Errorf("top %+v", a.Top)
 	}
-	held := answer(catalog.Held, ledger)
+	held := AnswerTo(catalog.Held, ledger)
 	if held.HeldPS != 5100 || held.First.Actor.Node != "long" || held.Top[0].Actor.Node != "long" {
 		t.Errorf("held %+v", held)
 	}
-	if a := answer(catalog.Slowed, ledger); a.Happened || a.First != nil || a.Count != 0 {
+	if a := AnswerTo(catalog.Slowed, ledger); a.Happened || a.First != nil || a.Count != 0 {
 		t.Errorf("slowed %+v", a)
 	}
 }
@@ -55,7 +55,7 @@ func TestTopActorsAreFew(t *testing.T) {
 	for i := range 20 {
 		ledger = append(ledger, entry(catalog.Slowed, catalog.RateCut, string(rune('a'+i)), int64(i+1), 0, 1, 0))
 	}
-	a := answer(catalog.Slowed, ledger)
+	a := AnswerTo(catalog.Slowed, ledger)
 	if len(a.Top) != TopActors || a.Top[0].Actor.Node != "t" || a.Count != 210 {
 		t.Errorf("%d actors, first %s, count %d", len(a.Top), a.Top[0].Actor, a.Count)
 	}

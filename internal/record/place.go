@@ -114,8 +114,13 @@ func (p Place) Ends(at PortID) bool {
 	return at == p.PortID() || at == PortID{p.To, int(p.ToPort)}
 }
 
-// PortName is how reports name a port of a node, from 1: "leaf1:3".
-func PortName(node string, port int) string { return node + ":" + strconv.Itoa(port) }
+// PortName is how reports name a port of a node, from 1: "leaf1:3"; of port 0 only the node is known.
+func PortName(node string, port int) string {
+	if port == 0 {
+		return node
+	}
+	return node + ":" + strconv.Itoa(port)
+}
 
 // Ptr returns a pointer to a place, for accounts.
 func (p Place) Ptr() *Place { return &p }

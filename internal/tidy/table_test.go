@@ -44,6 +44,7 @@ var rules = map[string]rule{
 	"internal/perfetto": {level: levelBase + 1, thirdParty: []string{"google.golang.org/protobuf/encoding/protowire"}},
 	"internal/mmu":      {level: levelBase + 1},
 	"internal/foreign":  {level: levelBase},
+	"internal/pcap":     {level: levelBase + 1, thirdParty: []string{"github.com/gopacket/gopacket"}, std: []string{"net/netip", "time"}},
 	"internal/tree":     {level: levelBase + 1, thirdParty: []string{"github.com/goccy/go-yaml"}},
 
 	"internal/sim":        {level: levelModel, std: []string{"runtime", "sync/atomic"}},
@@ -89,6 +90,7 @@ var rules = map[string]rule{
 	"internal/run":      {level: levelRun, std: []string{"context", "time"}},
 	"internal/metrics":  {level: levelRun, std: []string{"sync"}},
 	"internal/cases":    {level: levelRun},
+	"internal/decode":   {level: levelRun, std: []string{"net/netip"}},
 	"internal/ncclog":   {level: levelScenario},
 	"internal/claims":   {level: levelRun + 1, std: []string{"context", "sync"}},
 	"internal/compare":  {level: levelRun + 1, std: []string{"context", "sync"}},

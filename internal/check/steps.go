@@ -153,7 +153,7 @@ func (c *check) install(packages ...string) error {
 // that have them.
 var others = [][2]string{
 	{"tshark", "tshark"}, {"opensm", "opensm"}, {"ibsim", "ibsim-utils"}, {"ibsim-run", "ibsim-utils"}, {"ibnetdiscover", "infiniband-diags"},
-	{"chromium", "chromium"}, {"protoc", "protobuf-compiler"}, {"sbatch", "slurm-wlm"}, {"munge", "munge"},
+	{"chromium", "chromium"}, {"protoc", "protobuf-compiler"}, {"sbatch", "slurm-wlm"}, {"munge", "munge"}, {"promtool", "prometheus"},
 }
 
 // oracle runs the tests against programs of others, in their short form with -quick,
@@ -170,7 +170,9 @@ func (c *check) oracle() error {
 	if c.quick {
 		args = []string{"test", "-count=1", "-short", limit}
 	}
-	return c.command("oracle", nil, "go", append(args, "./tshark", "./netstack", "./opensm", "./chromium", "./perfetto", "./slurm", "./kubernetes")...)
+	args = append(args, "./tshark", "./netstack", "./opensm", "./chromium", "./perfetto", "./slurm", "./kubernetes",
+		"./prometheus")
+	return c.command("oracle", nil, "go", args...)
 }
 
 // missingPackages lists what others need and this machine has not.

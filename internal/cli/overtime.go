@@ -5,8 +5,11 @@ import (
 	"io"
 
 	"github.com/hopscope/hopscope/internal/files"
+	"github.com/hopscope/hopscope/internal/openmetrics"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/timeline"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/spf13/cobra"
 )
 
@@ -33,6 +36,44 @@ func writePerfetto(c *cobra.Command, file string, r *record.Run, quiet bool) err
 		return err
 	}
 	sayLeftOut(c, "--perfetto", left, quiet)
+	return nil
+}
+
+const openmetricsText = "write counters over time, sampled --every TIME, to `FILE` as OpenMetrics under the names of " +
+	"node_exporter and of SONiC's exporters (-: to standard output, instead of the report)"
+
+// openMetrics is the output of counters over time.
+type openMetrics struct {
+	file     string
+	every    units.Time
+	recorder *openmetrics.Recorder
+}
+
+// options are the snapshots that it needs; nil when it is not wanted.
+func (o *openMetrics) options(every string) (*run.SnapshotOptions, error) {
+	if o.file == "" {
+		return nil, nil
+	}
+	apart, err := interval(every)
+	if err != nil {
+		return nil, err
+	}
+	o.begin(apart)
+	return &run.SnapshotOptions{Every: o.every, Take: o.recorder.Take}, nil
+}
+
+// begin makes it ready for a run that is sampled so often.
+func (o *openMetrics) begin(every units.Time) {
+	o.every, o.recorder = every, openmetrics.NewRecorder(every)
+}
+
+// write writes the counters of a run, and says what is left out.
+func (o *openMetrics) write(c *cobra.Command, r *record.Run, quiet bool) error {
+	o.recorder.Finish(r)
+	if err := putTo(c, o.file, o.recorder.Write); err != nil {
+		return err
+	}
+	sayLeftOut(c, "--openmetrics", o.recorder.LeftOut(o.every), quiet)
 	return nil
 }
 

@@ -9,35 +9,33 @@ import (
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/page"
+	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
+// reportFlags are the flags of hopscope report.
+type reportFlags struct {
+	details
+	pictures pictures
+	counters string
+	perfetto string
+	metrics  openMetrics
+	verbose  bool
+}
+
 func newReport() *cobra.Command {
-	var verbose bool
-	var d details
-	var pics pictures
-	var countersDir, perfettoFile string
+	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Print the report of a run directory that run --out wrote",
-		Long: "The same bytes as run printed, if it is given the same of the flags below: a run directory keeps\n" +
-			"the run, not how it was looked at.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("report needs one run directory, not %d", len(args))
 			}
-			if err := d.check(); err != nil {
-				return err
-			}
-			if err := pics.check(); err != nil {
-				return err
-			}
-			if err := checkDir("--counters", countersDir); err != nil {
-				return err
-			}
-			if err := checkBinary("--perfetto", perfettoFile); err != nil {
+			if err := f.checkTargets(); err != nil {
 				return err
 			}
 			meter := newMeter(c.ErrOrStderr(), false)
@@ -46,35 +44,62 @@ func newReport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if pics.wanted() {
-				made := page.Run(r, page.Meta{Program: "hopscope " + version(), Scenario: meta.Source})
-				if err := pics.write(c, made); err != nil {
-					return failure(err)
-				}
-			}
-			if countersDir != "" {
-				if err := writeCounters(countersDir, r); err != nil {
-					return failure(err)
-				}
-			}
-			if perfettoFile != "" {
-				if err := writePerfetto(c, perfettoFile, r, false); err != nil {
-					return failure(err)
-				}
-			}
-			if pics.html == "-" {
-				return nil
-			}
-			return d.print(c, r, verbose, false)
+			return f.write(c, r, meta)
 		},
 	}
 	c.Flags().SortFlags = false
-	d.flags(c.Flags())
-	pics.flags(c.Flags(), "the run")
-	c.Flags().StringVar(&countersDir, "counters", "", countersText)
-	c.Flags().StringVar(&perfettoFile, "perfetto", "", perfettoText)
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print every message, port and parameter with its source")
+	f.details.flags(c.Flags())
+	f.pictures.flags(c.Flags(), "the run")
+	c.Flags().StringVar(&f.counters, "counters", "", countersText)
+	c.Flags().StringVar(&f.perfetto, "perfetto", "", perfettoText)
+	c.Flags().StringVar(&f.metrics.file, "openmetrics", "", openmetricsText)
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print every message, port and parameter with its source")
 	return c
+}
+
+// checkTargets refuses what could not be written.
+func (f *reportFlags) checkTargets() error {
+	single := []output{{"--html", f.pictures.html, nil}, {"--perfetto", f.perfetto, nil},
+		{"--openmetrics", f.metrics.file, nil}}
+	dirs := []output{{"--svg", f.pictures.svg, []string{"*.svg"}}, {"--counters", f.counters, []string{"*.txt"}}}
+	for _, err := range []error{f.details.check(), checkApart(single, dirs...), f.pictures.check(),
+		checkDir("--counters", f.counters), checkBinary("--perfetto", f.perfetto),
+		checkFile("--openmetrics", f.metrics.file)} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a run to everything that was asked for.
+func (f *reportFlags) write(c *cobra.Command, r *record.Run, meta *report.Meta) error {
+	if f.pictures.wanted() {
+		made := page.Run(r, page.Meta{Program: "hopscope " + version(), Scenario: meta.Source})
+		if err := f.pictures.write(c, made); err != nil {
+			return failure(err)
+		}
+	}
+	if f.counters != "" {
+		if err := writeCounters(f.counters, r); err != nil {
+			return failure(err)
+		}
+	}
+	if f.perfetto != "" {
+		if err := writePerfetto(c, f.perfetto, r, false); err != nil {
+			return failure(err)
+		}
+	}
+	if f.metrics.file != "" {
+		f.metrics.begin(units.Microsecond)
+		if err := f.metrics.write(c, r, false); err != nil {
+			return failure(err)
+		}
+	}
+	if f.pictures.html == "-" || f.metrics.file == "-" {
+		return nil
+	}
+	return f.details.print(c, r, f.verbose, false)
 }
 
 // maxWidth is the widest text that still reads well.

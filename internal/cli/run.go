@@ -35,6 +35,7 @@ type runFlags struct {
 	ncclOut        string
 	counters       string
 	perfetto       string
+	openmetrics    openMetrics
 	series         seriesFlags
 	pcap           pcapFlags
 	pictures       pictures
@@ -81,6 +82,7 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.StringVar(&f.counters, "counters", "", countersText)
 	flags.StringVar(&f.ncclOut, "nccl-out", "", "write the collectives to `FILE` as nccl-tests prints them (-: to standard output as well)")
 	flags.StringVar(&f.perfetto, "perfetto", "", perfettoText)
+	flags.StringVar(&f.openmetrics.file, "openmetrics", "", openmetricsText)
 	f.series.add(flags)
 	f.pcap.add(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no report and no progress")
@@ -178,6 +180,9 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	if opt.Series, err = f.series.options(c); err != nil {
 		return opt, err
 	}
+	if opt.Snapshots, err = f.openmetrics.options(f.series.every); err != nil {
+		return opt, err
+	}
 	if c.Flags().Changed("seed") {
 		opt.Seed = &f.seed
 	}
@@ -206,7 +211,7 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, err
 	}
 	for _, flag := range []string{"json", "html", "svg", "csv", "out", "ns3-out", "counters", "nccl-out", "perfetto",
-		"series-out", "pcap"} {
+		"openmetrics", "series-out", "pcap"} {
 		if c.Flags().Changed(flag) && c.Flags().Lookup(flag).Value.String() == "" {
 			return nil, fmt.Errorf("--%s: the name is empty; name where to write", flag)
 		}
@@ -234,6 +239,9 @@ func (f *runFlags) checkTargets(c *cobra.Command, args []string) (*report.RunDir
 		return nil, err
 	}
 	if err := checkFile("--pcap", f.pcap.file); err != nil {
+		return nil, err
+	}
+	if err := checkFile("--openmetrics", f.openmetrics.file); err != nil {
 		return nil, err
 	}
 	for _, d := range f.directories() {
@@ -274,7 +282,8 @@ func (f *runFlags) directories() []output {
 // outFiles are the flags that name files.
 func (f *runFlags) outFiles() []output {
 	return []output{{"--json", f.json, nil}, {"--html", f.pictures.html, nil}, {"--nccl-out", f.ncclOut, nil},
-		{"--perfetto", f.perfetto, nil}, {"--pcap", f.pcap.file, nil}}
+		{"--perfetto", f.perfetto, nil}, {"--openmetrics", f.openmetrics.file, nil},
+		{"--pcap", f.pcap.file, nil}}
 }
 
 // sameFile reports whether both paths name one existing file.
@@ -350,6 +359,9 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 	if f.perfetto != "" {
 		errs = append(errs, writePerfetto(c, f.perfetto, r, f.quiet))
 	}
+	if f.openmetrics.file != "" {
+		errs = append(errs, f.openmetrics.write(c, r, f.quiet))
+	}
 	if f.pictures.wanted() {
 		meta := page.Meta{Program: "hopscope " + version()}
 		if v != nil {
@@ -364,7 +376,7 @@ func (f *runFlags) write(c *cobra.Command, r *record.Run, v *scenario.Valid, opt
 		errs = append(errs, f.writeJSON(c, r, opt.Workers))
 	}
 	var printed error
-	if f.json != "-" && f.pictures.html != "-" && f.pcap.file != "-" {
+	if f.json != "-" && f.pictures.html != "-" && f.pcap.file != "-" && f.openmetrics.file != "-" {
 		printed = f.details.print(c, r, f.verbose, f.quiet)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -46,7 +46,7 @@ func runSeeds(c *cobra.Command, args []string, f runFlags, p Pipeline) error {
 // checkSeeds refuses what is about one run only.
 func (f *runFlags) checkSeeds(c *cobra.Command) error {
 	for _, name := range []string{"out", "series", "series-out", "explain", "mechanisms", "brief",
-		"ns3-out", "nccl-out", "counters", "perfetto", "verbose",
+		"ns3-out", "nccl-out", "counters", "perfetto", "openmetrics", "verbose",
 		"pcap", "pcap-ports", "pcap-snaplen", "pcap-max"} {
 		if c.Flags().Changed(name) {
 			return fmt.Errorf("--%s is about one run, and --seeds makes a run for each seed; leave one of them out", name)

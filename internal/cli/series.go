@@ -25,7 +25,7 @@ type seriesFlags struct {
 func (f *seriesFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.series, "series", nil, "sample quantities over time, `LIST` of queue, pause, rate, goodput, window; with --series-out")
 	flags.StringVar(&f.dir, "series-out", "", "write the samples to `DIR`, as CSV and as Parquet")
-	flags.StringVar(&f.every, "every", "1us", "`TIME` between two samples")
+	flags.StringVar(&f.every, "every", "1us", "`TIME` between two samples, of --openmetrics as well")
 	flags.Var((*nameList)(&f.ports), "series-ports", "ports to sample, `LIST` such as leaf1:3,leaf2 or all (default: those that queue or pause most)")
 	flags.Var((*nameList)(&f.qps), "series-qps", "queue pairs that post to sample, `LIST` such as h2:0,h3 or all (default: those slowed most)")
 	flags.IntVar(&f.top, "series-top", 16, "the default keeps at most `N` curves of each quantity")
@@ -45,7 +45,11 @@ func (l *nameList) Type() string   { return "list" }
 func (f *seriesFlags) options(c *cobra.Command) (*run.SeriesOptions, error) {
 	if len(f.series) == 0 {
 		for _, name := range []string{"series-out", "every", "series-ports", "series-qps", "series-top"} {
-			if c.Flags().Changed(name) {
+			if c.Flags().Changed(name) && (name != "every" || !c.Flags().Changed("openmetrics")) {
+				if name == "every" {
+					return nil, errors.New("--every is for series and metrics; say which series with --series, " +
+						"such as --series queue,rate, or give --openmetrics")
+				}
 				return nil, fmt.Errorf("--%s is for series; say which with --series, such as --series queue,rate", name)
 			}
 		}
@@ -64,18 +68,27 @@ func (f *seriesFlags) options(c *cobra.Command) (*run.SeriesOptions, error) {
 			opt.Quantities = append(opt.Quantities, q)
 		}
 	}
-	every, err := units.ParseTime(f.every)
+	every, err := interval(f.every)
 	if err != nil {
-		return nil, fmt.Errorf("--every %s: %w", f.every, err)
-	}
-	if every < units.Nanosecond {
-		return nil, fmt.Errorf("--every %s: give at least 1ns", f.every)
+		return nil, err
 	}
 	opt.Every = every
 	if f.top < 1 {
 		return nil, fmt.Errorf("--series-top %d: give at least 1", f.top)
 	}
 	return opt, nil
+}
+
+// interval is the time between two samples.
+func interval(text string) (units.Time, error) {
+	every, err := units.ParseTime(text)
+	if err != nil {
+		return 0, fmt.Errorf("--every %s: %w", text, err)
+	}
+	if every < units.Nanosecond {
+		return 0, fmt.Errorf("--every %s: give at least 1ns", text)
+	}
+	return every, nil
 }
 
 func quantityNames() (names []string) {

@@ -77,14 +77,20 @@ func (taken fileNames) of(name string) string {
 	return alone
 }
 
-// boxes are the nodes of a run with their ports, and what joins them.
+// boxes are the nodes of a run with their ports, and what joins them. Maps are looked up, never iterated.
 type boxes struct {
-	r     *record.Run
-	nodes []string // hosts, then switches, in the order of the record
-	of    map[string][]*record.Port
-	at    map[key]*record.Port // looked up, never iterated
-	hosts map[string]bool      // likewise
-	verbs map[string]bool      // likewise: hosts with queue pairs other than TCP's
+	r       *record.Run
+	nodes   []string // hosts, then switches, in the order of the record
+	of      map[string][]*record.Port
+	at      map[key]*record.Port
+	hosts   map[string]bool
+	verbs   map[string]bool // hosts with queue pairs other than TCP's
+	peers   map[record.PortID]record.PortID
+	ports   map[string][]int     // by node, see numbers
+	met     map[string]*[8]int64 // by host, see hardware
+	nothing record.Port          // what a class of a port did that carried nothing
+	// counted are the counters of InfiniBand ports; nil until Points asks for them.
+	counted map[record.PortID]*record.IBCounters
 }
 
 // key is a class of a port.
@@ -94,7 +100,8 @@ type key struct {
 }
 
 func boxesOf(r *record.Run) *boxes {
-	b := &boxes{r: r, of: map[string][]*record.Port{}, at: map[key]*record.Port{}, hosts: map[string]bool{}, verbs: map[string]bool{}}
+	b := &boxes{r: r, of: map[string][]*record.Port{}, at: map[key]*record.Port{}, hosts: map[string]bool{},
+		verbs: map[string]bool{}, peers: map[record.PortID]record.PortID{}, ports: map[string][]int{}}
 	for i := range r.QPs {
 		b.hosts[r.QPs[i].Host] = true
 		if r.QPs[i].TCP == nil {
@@ -108,11 +115,24 @@ func boxesOf(r *record.Run) *boxes {
 		}
 		b.of[p.Node] = append(b.of[p.Node], p)
 		b.at[key{p.ID(), p.Class}] = p
+		b.join(p.ID(), p.Peer)
+		b.join(p.Peer, p.ID())
+	}
+	for _, n := range b.nodes {
+		slices.Sort(b.ports[n])
 	}
 	slices.SortStableFunc(b.nodes, func(a, c string) int {
 		return cmp.Compare(number(b.hosts[c]), number(b.hosts[a]))
 	})
 	return b
+}
+
+// join notes which port a port faces.
+func (b *boxes) join(id, peer record.PortID) {
+	if _, known := b.peers[id]; !known {
+		b.peers[id] = peer
+		b.ports[id.Node] = append(b.ports[id.Node], id.Port)
+	}
 }
 
 func number(b bool) int {
@@ -123,48 +143,22 @@ func number(b bool) int {
 }
 
 // numbers are the ports of a node that carried anything, and those that faced them.
-func (b *boxes) numbers(node string) (out []int) {
-	for _, p := range b.of[node] {
-		out = append(out, p.Port)
-	}
-	for i := range b.r.Ports {
-		if p := &b.r.Ports[i]; p.Peer.Node == node {
-			out = append(out, p.Peer.Port)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
+func (b *boxes) numbers(node string) []int { return b.ports[node] }
 
 // row is class c of a port, zero if it carried nothing.
-func (b *boxes) row(id record.PortID, c int) record.Port {
+func (b *boxes) row(id record.PortID, c int) *record.Port {
 	if p := b.at[key{id, c}]; p != nil {
-		return *p
+		return p
 	}
-	return record.Port{Node: id.Node, Port: id.Port}
+	return &b.nothing
 }
 
 // facing is class c of the port at the other end of a link, zero if it carried nothing.
-func (b *boxes) facing(id record.PortID, c int) record.Port {
-	if peer, ok := b.peer(id); ok {
+func (b *boxes) facing(id record.PortID, c int) *record.Port {
+	if peer, ok := b.peers[id]; ok {
 		return b.row(peer, c)
 	}
-	return record.Port{}
-}
-
-// peer is the port at the other end of a link.
-func (b *boxes) peer(id record.PortID) (record.PortID, bool) {
-	for c := range classes {
-		if p := b.at[key{id, c}]; p != nil {
-			return p.Peer, true
-		}
-	}
-	for i := range b.r.Ports {
-		if p := &b.r.Ports[i]; p.Peer == id {
-			return p.ID(), true
-		}
-	}
-	return record.PortID{}, false
+	return &b.nothing
 }
 
 // classes is the number of priorities.
@@ -193,16 +187,6 @@ func lostPauses(p *record.Port) (n int64) {
 	for _, d := range p.DropCauses {
 		if d.Cause == catalog.DropPFC {
 			n += d.Count
-		}
-	}
-	return n
-}
-
-// ledger adds up a mechanism at a host.
-func (b *boxes) ledger(host string, m catalog.Mechanism) (n int64) {
-	for i := range b.r.Ledger {
-		if e := &b.r.Ledger[i]; e.Mechanism == m && e.Actor.Node == host {
-			n += e.Count
 		}
 	}
 	return n

@@ -35,12 +35,12 @@ func (b *boxes) sonic(node string) string {
 	t.WriteString("\n$ show pfc counters\n")
 	pfc("Port Rx", func(id record.PortID, c int) int64 {
 		far := b.facing(id, c)
-		return pauseFrames(&far) - lostPauses(&far)
+		return pauseFrames(far) - lostPauses(far)
 	})
 	t.WriteString("\n")
 	pfc("Port Tx", func(id record.PortID, c int) int64 {
 		own := b.row(id, c)
-		return pauseFrames(&own)
+		return pauseFrames(own)
 	})
 	b.watermark(&t, node, numbers, "PG", "show priority-group watermark shared", "Ingress shared pool occupancy per PG:",
 		func(p *record.Port) int64 { return p.PeakIngress - p.PeakHeadroom })
@@ -59,29 +59,10 @@ func (b *boxes) interfaces(t *strings.Builder, node string, numbers []int) {
 	tab := grid{head: []string{"IFACE", "STATE", "RX_OK", "RX_BPS", "RX_UTIL", "RX_ERR", "RX_DRP", "RX_OVR",
 		"TX_OK", "TX_BPS", "TX_UTIL", "TX_ERR", "TX_DRP", "TX_OVR"}}
 	for _, n := range numbers {
-		id := record.PortID{Node: node, Port: n}
-		var in, out, crc, dropIn, dropOut, large int64
-		for c := range classes {
-			own, far := b.row(id, c), b.facing(id, c)
-			in, out = in+b.received(id, c).packets, out+own.TxPackets
-			for _, d := range far.DropCauses {
-				if d.Cause.Damages() {
-					crc += d.Count
-				}
-			}
-			for _, d := range own.DropCauses {
-				switch {
-				case d.Cause == catalog.DropOversize:
-					large += d.Count
-				case d.Cause.Arriving():
-					dropIn += d.Count
-				case !d.Cause.OnLink() && !d.Cause.BySender():
-					dropOut += d.Count
-				}
-			}
-		}
+		c := b.interfaceOf(record.PortID{Node: node, Port: n})
 		row := []string{ethernet(n), "U"}
-		for _, v := range [...]int64{in, -1, -1, crc, dropIn, large, out, -1, -1, -1, dropOut, -1} {
+		for _, v := range [...]int64{c.in.packets, -1, -1, c.damaged, c.dropIn, c.large,
+			c.out.packets, -1, -1, -1, c.dropOut, -1} {
 			if v < 0 {
 				row = append(row, "N/A")
 			} else {
@@ -91,6 +72,43 @@ func (b *boxes) interfaces(t *strings.Builder, node string, numbers []int) {
 		tab.rows = append(tab.rows, row)
 	}
 	fmt.Fprintf(t, "\n$ show interfaces counters\n%s", tab.String())
+}
+
+// iface are the counters of one port of a switch, in frames.
+type iface struct {
+	in, out                         traffic
+	damaged, dropIn, dropOut, large int64
+}
+
+// interfaceOf are those of a port.
+func (b *boxes) interfaceOf(id record.PortID) (x iface) {
+	for c := range classes {
+		own, far, in := b.row(id, c), b.facing(id, c), b.received(id, c)
+		x.in.packets, x.in.bytes = x.in.packets+in.packets, x.in.bytes+in.bytes
+		x.out.packets, x.out.bytes = x.out.packets+own.TxPackets, x.out.bytes+own.TxBytes
+		x.damaged += damaged(far)
+		for _, d := range own.DropCauses {
+			switch {
+			case d.Cause == catalog.DropOversize:
+				x.large += d.Count
+			case d.Cause.Arriving():
+				x.dropIn += d.Count
+			case !d.Cause.OnLink() && !d.Cause.BySender():
+				x.dropOut += d.Count
+			}
+		}
+	}
+	return x
+}
+
+// queueDrops are the frames that a class of a port dropped from its queue, or had no room for there.
+func queueDrops(p *record.Port) (t traffic) {
+	for _, d := range p.DropCauses {
+		if !d.Cause.OnLink() && !d.Cause.Arriving() && !d.Cause.BySender() {
+			t.packets, t.bytes = t.packets+d.Count, t.bytes+d.Sum
+		}
+	}
+	return t
 }
 
 // ethernet is SONiC's name of a port.
@@ -106,7 +124,7 @@ func (b *boxes) watermark(t *strings.Builder, node string, numbers []int, column
 		row := []string{ethernet(n)}
 		for c := range classes {
 			p := b.row(record.PortID{Node: node, Port: n}, c)
-			row = append(row, fmt.Sprint(peak(&p)))
+			row = append(row, fmt.Sprint(peak(p)))
 		}
 		tab.rows = append(tab.rows, row)
 	}
@@ -123,14 +141,9 @@ func (b *boxes) queueCounters(t *strings.Builder, node string, numbers []int) {
 		tab := grid{head: []string{"Port", "TxQ", "Counter/pkts", "Counter/bytes", "Drop/pkts", "Drop/bytes"}}
 		for c := range classes {
 			p := b.row(record.PortID{Node: node, Port: n}, c)
-			var packets, bytes int64
-			for _, d := range p.DropCauses {
-				if !d.Cause.OnLink() && !d.Cause.Arriving() && !d.Cause.BySender() {
-					packets, bytes = packets+d.Count, bytes+d.Sum
-				}
-			}
+			drops := queueDrops(p)
 			tab.rows = append(tab.rows, []string{ethernet(n), fmt.Sprintf("UC%d", c), metrics.FormatCount(p.TxPackets),
-				metrics.FormatCount(p.TxBytes), metrics.FormatCount(packets), metrics.FormatCount(bytes)})
+				metrics.FormatCount(p.TxBytes), metrics.FormatCount(drops.packets), metrics.FormatCount(drops.bytes)})
 		}
 		t.WriteString(tab.String())
 	}

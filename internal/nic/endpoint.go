@@ -42,6 +42,8 @@ type endpoint interface {
 	window(q uint32) int64
 	// held counts the frames that q holds and has not yet taken in.
 	held(q uint32) int
+	// counted is what q has counted so far. It changes nothing.
+	counted(q uint32) record.QP
 	// record is what q did, up to now.
 	record(now units.Time, q uint32) record.QP
 	// ledger appends the acts of q; lossy has a bit per connection of which something was dropped.

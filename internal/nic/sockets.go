@@ -57,6 +57,8 @@ func (h sockets) held(q uint32) int {
 	return 0
 }
 
+func (h sockets) counted(q uint32) record.QP { return h.streamQP(int(q)) }
+
 func (h sockets) record(_ units.Time, q uint32) record.QP { return h.streamQP(int(q)) }
 
 func (h sockets) ledger(out []record.Entry, q uint32, _ []uint64) []record.Entry {

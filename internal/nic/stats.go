@@ -114,6 +114,17 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 	return out
 }
 
+// AppendCounted appends to a list what the queue pairs that are in use have counted so far. Unlike AppendQPs it changes
+// nothing.
+func (h *Host) AppendCounted(out []record.QP) []record.QP {
+	for i := range h.programs.pairs.listed(len(h.qps)) {
+		if q := uint32(i); h.qps[i].opened {
+			out = append(out, h.end(q).counted(q))
+		}
+	}
+	return out
+}
+
 // cnpLimiter is what limits the CNPs of queue pair i, which has those counts; nil where
 // it had none to send, or the senders limit them.
 func (h *Host) cnpLimiter(i int, c *rdma.Counters) *record.CNPLimiter {
@@ -153,14 +164,19 @@ func discards(qp *rdma.QP, s rdma.Service) (catalog.Service, *record.Discards) {
 
 // Ledger returns the acts of the queue pairs. lossy has a bit per connection of which
 // something was dropped: what the others sent again after NAKs was never lost.
-func (h *Host) Ledger(lossy []uint64) (out []record.Entry) {
+func (h *Host) Ledger(lossy []uint64) []record.Entry {
 	h.endPairs()
+	return h.programs.pairs.ledger(h.Name, h.AppendActs(nil, lossy))
+}
+
+// AppendActs appends to a list the acts so far of the queue pairs that there are. See Ledger.
+func (h *Host) AppendActs(out []record.Entry, lossy []uint64) []record.Entry {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
 		if h.qps[i].opened {
 			out = h.end(uint32(i)).ledger(out, uint32(i), lossy)
 		}
 	}
-	return h.programs.pairs.ledger(h.Name, out)
+	return out
 }
 
 // actsOf tells of the acts of a queue pair; lossy: something was dropped of its connection.

@@ -182,6 +182,20 @@ func (h verbs) window(q uint32) int64 { return h.qps[q].qp.WindowNow() }
 
 func (h verbs) held(uint32) int { return 0 }
 
+// counted is what the counters of a queue pair say.
+func (h verbs) counted(q uint32) record.QP {
+	s, sp := &h.qps[q], &h.specs[q]
+	c := s.qp.Counters()
+	return record.QP{
+		Host: h.Name, QP: int(q), Layer: h.net.Layer(h.ports[s.port].fabricPort),
+		Peer: record.QPAt(catalog.RC, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
+		SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: h.taken(q),
+		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
+		CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived, CNPsLimited: c.CNPsLimited, CNPsIgnored: c.CNPsIgnored,
+		NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
+	}
+}
+
 // record is what a queue pair did.
 func (h verbs) record(now units.Time, q uint32) record.QP {
 	s := &h.qps[q]
@@ -191,16 +205,9 @@ func (h verbs) record(now units.Time, q uint32) record.QP {
 	if !ok {
 		least = rate
 	}
-	r := record.QP{
-		Host: h.Name, QP: int(q), Layer: h.net.Layer(h.ports[s.port].fabricPort),
-		Peer: record.QPAt(catalog.RC, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: s.qp.State().String(),
-		SentPackets: c.SentPackets, SentBytes: c.SentBytes, DeliveredBytes: h.taken(q),
-		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransmittedBytes,
-		CNPsSent: c.CNPsSent, CNPsReceived: c.CNPsReceived, CNPsLimited: c.CNPsLimited, CNPsIgnored: c.CNPsIgnored,
-		RateCuts: cuts.Count + increases.Count, NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
-		FinalRateBps: rate, MinRateBps: least,
-		MeasuredBytes: s.measured[1] - s.measured[0], Limits: s.qp.Limits(now),
-	}
+	r := h.counted(q)
+	r.RateCuts, r.FinalRateBps, r.MinRateBps = cuts.Count+increases.Count, rate, least
+	r.MeasuredBytes, r.Limits = s.measured[1]-s.measured[0], s.qp.Limits(now)
 	r.Posts, r.Polls, r.CPUPS = s.tasks[taskPost], s.tasks[taskPoll], s.busy
 	r.Receives = s.tasks[taskReceive]
 	if h.cpu.reposts || sp.Attrs.Receives < 0 && sp.SRQ == nil { // always enough: the application keeps it so

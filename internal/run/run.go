@@ -40,13 +40,14 @@ type Options struct {
 
 	// Check, if not nil, may refuse the scenario before it is built and run; its error is what Do returns.
 	Check       func(*scenario.Valid) error
-	TracePauses bool           // list every pause and resumption in the record
-	Series      *SeriesOptions // what to sample; nil: nothing
-	Timeline    bool           // take the samples that a page shows
-	Trace       bool           // list what a timeline in detail shows, and take its samples
-	Watch       *SeriesOptions // samples that are shown as they are taken; nil: none
-	Capture     *Capture       // frames that are written as they pass; nil: none
-	alone       bool           // it is run for what a message, or a job, takes alone
+	TracePauses bool             // list every pause and resumption in the record
+	Series      *SeriesOptions   // what to sample; nil: nothing
+	Timeline    bool             // take the samples that a page shows
+	Trace       bool             // list what a timeline in detail shows, and take its samples
+	Watch       *SeriesOptions   // samples that are shown as they are taken; nil: none
+	Capture     *Capture         // frames that are written as they pass; nil: none
+	Snapshots   *SnapshotOptions // when to look at all counters; nil: at the end only
+	alone       bool             // it is run for what a message, or a job, takes alone
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -191,6 +192,7 @@ type runner struct {
 	page    *sampler   // nil: no timeline
 	trace   *sampler   // nil: no trace
 	watch   *sampler   // nil: nobody watches
+	shots   *snapshots // nil: none
 
 	calls []bool      // see callers
 	ends  [][2]string // by connection; see endNames
@@ -230,6 +232,7 @@ func Simulate(ctx context.Context, w *build.World, opt Options) *record.Run {
 		r.StartTrace()
 	}
 	r.tap()
+	r.shots = r.newSnapshots()
 	started := time.Now()
 	r.Engine.Clock = func() int64 { return int64(time.Since(started)) }
 	v := w.Valid

@@ -281,7 +281,7 @@ func (s *sampler) due() units.Time {
 // samples, so that a deadlock ends at the same time and with the same counts.
 func (r *runner) sampleTo(limit units.Time) {
 	for {
-		next := min(r.series.due(), r.page.due(), r.trace.due(), r.watch.due())
+		next := min(r.series.due(), r.page.due(), r.trace.due(), r.watch.due(), r.shots.due())
 		if r.stopped != "" || next > min(limit, r.Valid.Stop) || next == units.Never || r.Engine.Next() == units.Never {
 			return
 		}
@@ -293,6 +293,9 @@ func (r *runner) sampleTo(limit units.Time) {
 			if s.due() == next && (r.stopped == "" || r.stopped == quiescent) {
 				s.sample(next)
 			}
+		}
+		if r.shots.due() == next && (r.stopped == "" || r.stopped == quiescent) {
+			r.shots.take()
 		}
 	}
 }

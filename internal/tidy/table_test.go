@@ -106,7 +106,8 @@ var rules = map[string]rule{
 	"internal/rows":     {level: levelRun, std: []string{"sync"}},
 	"internal/report":   {level: levelRun + 3, thirdParty: []string{"github.com/parquet-go/parquet-go"}, std: []string{"os"}},
 
-	"internal/timeline": {level: levelRun + 2},
+	"internal/openmetrics": {level: levelRun + 2},
+	"internal/timeline":    {level: levelRun + 2},
 
 	"internal/calc": {level: levelRun + 4},
 	"internal/diff": {level: levelRun + 4},

@@ -144,8 +144,23 @@ func (t *text) explained(i, among int) {
 			t.prose(d.Core, plain)
 		}
 	}
+	t.firstLost(i)
 	t.cores(i)
 	t.ceiling(c)
+}
+
+// firstLost says when the first frame of a message's connection was lost, and when its sender first sent again, to the
+// picosecond and in the run's own time, so that both can be found in a capture and on a timeline.
+func (t *text) firstLost(i int) {
+	l, lost := metrics.FirstLostOf(t.r, i)
+	if !lost {
+		return
+	}
+	said := fmt.Sprintf("in the time of the run: the first frame of its connection was lost at %v (%v, %v)", l.At, l.Where, l.Cause)
+	if l.Again >= 0 {
+		said += fmt.Sprintf("; %v first sent again at %v", l.By, l.Again)
+	}
+	t.prose(said, plain)
 }
 
 // dominantLine says what took most of a message's time. Stages of one cause are

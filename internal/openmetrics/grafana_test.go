@@ -57,9 +57,7 @@ func TestDashboard(t *testing.T) {
 				}
 				used = append(used, metrics[k])
 			}
-			for _, name := range named.FindAllString(pattern.ReplaceAllString(expr, ""), -1) {
-				used = append(used, name)
-			}
+			used = append(used, named.FindAllString(pattern.ReplaceAllString(expr, ""), -1)...)
 			if len(used) == 0 {
 				t.Errorf("%s: %s names no metric", p.Title, q.Expr)
 			}

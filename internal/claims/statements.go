@@ -122,7 +122,9 @@ var statements = []Statement{
 	{About: Text{"The staged path, hop by hop", "中转路径逐跳看"}},
 	{About: Text{"Staging eats DRAM and PCIe", "中转吃掉 DRAM 与 PCIe 带宽"}},
 	{About: Text{"GPU pipeline bubbles", "GPU 流水线气泡"},
-		Words: notBuilt("a training step and its idle shares come later; nothing here computes.", "训练步与其空闲占比稍后提供；这里还没有计算。")},
+		Words: Text{"shown by a run of docs/models/training/two-stages.yaml, whose report says what share of a step is the " +
+			"pipeline's bubble; no claim with a margin yet.",
+			"运行 docs/models/training/two-stages.yaml 即可看到：报告给出一个训练步中流水线气泡所占的比例；尚无带判据的论断。"}},
 	{About: Text{"The GPUDirect path by PCIe peer to peer", "GPUDirect 的 PCIe P2P 路径"}},
 	{About: Text{"CPU and DRAM are bypassed", "绕过 CPU 与 DRAM"}},
 	{About: Text{"From tens of microseconds to 2 to 5", "从几十微秒降到 2 到 5 us"}},

@@ -10,6 +10,7 @@ import (
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/visible"
+	"github.com/hopscope/hopscope/internal/workload"
 	"github.com/spf13/cobra"
 )
 
@@ -63,12 +64,32 @@ func printCheck(w io.Writer, v *scenario.Valid) error {
 	_, err := fmt.Fprintf(w, "ok: %s: %s, %s, %s; %s, %s; %s\n", oneLine(v.Name), many(hosts, "host", "s"),
 		many(len(v.Graph.Nodes)-hosts, "switch", "es"), many(len(v.Graph.Links), "link", "s"),
 		many(v.Plan.Len(), "message", "s"), metrics.FormatBytes(bytes), many(len(v.Warnings), "warning", "s"))
+	for _, j := range v.Plan.Jobs {
+		if err == nil {
+			_, err = fmt.Fprintln(w, jobLine(v, j))
+		}
+	}
 	for _, text := range v.Warnings {
 		if err == nil {
 			_, err = fmt.Fprintln(w, "warning: "+oneLine(text))
 		}
 	}
 	return err
+}
+
+// jobLine says how much a job has its ranks do.
+func jobLine(v *scenario.Valid, j *workload.Job) string {
+	operations, calls := 0, 0
+	for _, l := range j.List {
+		operations += len(j.Lists[l].Ops) * j.Steps
+	}
+	for _, p := range v.Plan.Programs {
+		if p.Entry == j.Entry {
+			calls += p.Iterations
+		}
+	}
+	return fmt.Sprintf("job: %s: %s, %s, %s, %s", oneLine(v.Plan.Entries[j.Entry]), many(len(j.Ranks), "rank", "s"),
+		many(j.Steps, "step", "s"), many(operations, "operation", "s"), many(calls, "call", "s"))
 }
 
 // many counts things in words: "1 host", "1,024 hosts", "no warnings".

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -61,11 +62,13 @@ type TuneCandidate struct {
 
 // TuneSensitivity is what moving one parameter of the best setting alone changes.
 type TuneSensitivity struct {
-	Key    string     `json:"key"`
-	From   string     `json:"from"`
-	To     string     `json:"to"`
-	Change []float64  `json:"change"` // of the objective by fresh seed: 0.1 is a tenth more
-	Spread TuneSpread `json:"spread"`
+	Key    string    `json:"key"`
+	From   string    `json:"from"`
+	To     string    `json:"to"`
+	Values []float64 `json:"values"` // of the objective by fresh seed
+	// Change is by what share of what the best setting has, 0.1 a tenth more; none where that has 0.
+	Change []float64  `json:"change"`
+	Spread TuneSpread `json:"spread"` // of the changes, or else of the values
 	Broken []string   `json:"broken"`
 }
 
@@ -86,6 +89,12 @@ func (s *Tuning) JSON() ([]byte, error) {
 	for i, tr := range s.Trials {
 		tr.Seeds, tr.Mean = orMinus(tr.Seeds), number(tr.Mean)
 		out.Trials[i] = tr
+	}
+	out.Sensitivity = make([]TuneSensitivity, len(s.Sensitivity))
+	for i, m := range s.Sensitivity {
+		m.Values = orMinus(m.Values)
+		m.Spread = TuneSpread{number(m.Spread.Median), number(m.Spread.Least), number(m.Spread.Most)}
+		out.Sensitivity[i] = m
 	}
 	out.Candidates = make([]TuneCandidate, len(s.Candidates))
 	for i, c := range s.Candidates {
@@ -114,10 +123,14 @@ func orMinus(list []float64) []float64 {
 
 // gain is by what share of the first a second value is better.
 func (s *Tuning) gain(from, to float64) float64 {
-	if s.Better == "higher" {
-		return to/from - 1
+	gain := to - from
+	if s.Better == "lower" {
+		gain = -gain
 	}
-	return 1 - to/from
+	if from == 0 { // there is no share of nothing
+		return float64(cmp.Compare(gain, 0))
+	}
+	return gain / from
 }
 
 // wins is with how many fresh seeds candidate b is better than a.
@@ -136,21 +149,26 @@ func (s *Tuning) Verdict() []string {
 	b := &s.Candidates[s.Best]
 	n := len(s.FreshSeeds)
 	var out []string
-	if s.Best == 0 {
+	if len(now.Broken) > 0 {
+		out = append(out, "As it is the scenario breaks with some fresh seeds: "+strings.Join(now.Broken, ", ")+".")
+	}
+	medians := fmt.Sprintf("%s %s instead of %s", s.Objective, s.Format(b.Spread.Median), s.Format(now.Spread.Median))
+	gain := s.gain(now.Spread.Median, b.Spread.Median)
+	switch {
+	case s.Best == 0:
 		out = append(
 			out,
-			fmt.Sprintf(
-				"Nothing was found that is better than what the scenario has: %s %s, the search's best %s over %d fresh seeds.",
-				s.Objective,
-				s.Format(now.Spread.Median),
-				s.Format(found.Spread.Median),
-				n,
-			),
+			fmt.Sprintf("Nothing was found that is better than what the scenario has: %s %s, the search's best "+
+				"%s over %d fresh seeds.", s.Objective, s.Format(now.Spread.Median), s.Format(found.Spread.Median), n),
 		)
-	} else {
-		out = append(out, fmt.Sprintf("%s %s instead of %s, %.3g %% better in the median of %d fresh seeds, better with "+
-			"%d of them: %s.", s.Objective, s.Format(b.Spread.Median), s.Format(now.Spread.Median),
-			100*s.gain(now.Spread.Median, b.Spread.Median), n, s.wins(0, s.Best), b.Name))
+	case now.Spread.Median == 0 || gain < 0: // it keeps the constraints, at a price
+		out = append(out, fmt.Sprintf("%s in the median of %d fresh seeds: %s.", medians, n, b.Name))
+	default:
+		out = append(
+			out,
+			fmt.Sprintf("%s, %.3g %% better in the median of %d fresh seeds, better with %d of them: %s.", medians,
+				100*gain, n, s.wins(0, s.Best), b.Name),
+		)
 	}
 	against := s.gain(random.Spread.Median, found.Spread.Median)
 	switch {
@@ -158,16 +176,15 @@ func (s *Tuning) Verdict() []string {
 		out = append(out, "Random search with as many runs found nothing that keeps the constraints with fresh seeds.")
 	case len(found.Broken) > 0 && len(random.Broken) == 0:
 		out = append(out, "The search's best breaks a constraint with fresh seeds, and random search's does not.")
+	case against == 0:
+		out = append(out, "Random search with as many runs came to the same.")
 	default:
 		word := "better"
 		if against < 0 {
 			word = "worse"
 		}
-		out = append(
-			out,
-			fmt.Sprintf("Random search with as many runs came to %s: the search was %.3g %% %s.", s.Format(random.Spread.Median),
-				100*math.Abs(against), word),
-		)
+		out = append(out, fmt.Sprintf("Random search with as many runs came to %s: the search was %.3g %% %s.",
+			s.Format(random.Spread.Median), 100*math.Abs(against), word))
 	}
 	if len(b.Broken) > 0 {
 		out = append(out, "It breaks with some fresh seeds: "+strings.Join(b.Broken, ", ")+".")
@@ -297,11 +314,11 @@ func (s *Tuning) sensitive(t *text) {
 			key, from = "", ""
 		}
 		last = m.Key
-		percent := func(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
-		row := []string{key, from, m.To, "-", "-", "-"}
-		if len(m.Change) > 0 {
-			row = []string{key, from, m.To, percent(m.Spread.Median), percent(m.Spread.Least), percent(m.Spread.Most)}
+		text := func(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
+		if len(m.Change) == 0 {
+			text = func(x float64) string { return "to " + s.Format(x) }
 		}
+		row := []string{key, from, m.To, text(m.Spread.Median), text(m.Spread.Least), text(m.Spread.Most)}
 		tab.add(append(row, strings.Join(m.Broken, ", "))...)
 	}
 	t.table(tab)

@@ -133,7 +133,10 @@ func (t *tuner) sensitivity(ctx context.Context, at *candidate, out *report.Tuni
 				row.Change = append(row.Change, v/was-1)
 			}
 		}
-		row.Spread = spreadOf(row.Change)
+		row.Values, row.Spread = m.score.values, spreadOf(row.Change)
+		if len(row.Change) < len(row.Values) { // of nothing there is no share
+			row.Change, row.Spread = []float64{}, spreadOf(row.Values)
+		}
 		out.Sensitivity = append(out.Sensitivity, row)
 	}
 	return nil

@@ -153,7 +153,12 @@ func (t *tuner) bound(p *param) error {
 		}
 	}
 	if p.hi <= p.lo {
-		return wrong("%s can be %s alone; leave it out, or give bounds, as in --bounds %s=LO..HI", p.Path, p.text(p.lo), p.Path)
+		return wrong(
+			"%s can be %s alone; leave it out, or give bounds, as in --bounds %s=LO..HI",
+			p.Path,
+			p.text(p.lo),
+			p.Path,
+		)
 	}
 	return nil
 }

@@ -89,7 +89,9 @@ func Run(ctx context.Context, o Options) (*report.Tuning, *scenario.Valid, error
 			least,
 		)
 	}
-	t.planned = t.made + 2*halving*t.Train + generations*size*t.Train*2 + (3+2*listed)*t.Fresh + 2*listed*t.Train + 2*len(t.params)*t.Fresh
+	t.planned = t.made + 2*halving*t.Train + generations*size*t.Train*2 + (3+2*listed)*t.Fresh + 2*listed*t.Train + 2*len(
+		t.params,
+	)*t.Fresh
 	from := t.now()
 	if halving > 0 {
 		b, err := t.halving(ctx, halving)
@@ -227,7 +229,12 @@ func (t *tuner) tryAsItIs(ctx context.Context) error {
 				names = append(names, f.Title)
 			}
 		}
-		return wrong("--objective %q: a run of this scenario has none; it has: %s", t.Objective, strings.Join(names, ", "))
+		ended := ""
+		if o.status != batch.Done {
+			ended = " (" + string(o.status) + ")"
+		}
+		return wrong("--objective %q: a run of this scenario%s has none; it has: %s", t.Objective, ended,
+			strings.Join(names, ", "))
 	}
 	return nil
 }

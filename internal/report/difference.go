@@ -3,10 +3,12 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/visible"
 )
 
 // Difference is what tells two runs apart, A and B.
@@ -131,15 +133,45 @@ func (d *Difference) keys(t *text) {
 		return
 	}
 	tab := &table{columns: []column{{title: "Parameter"}, {title: "A"}, {title: "B"}, {title: ""}}}
+	alone := map[string]map[string]int{"A": {}, "B": {}} // what follows in one run only, by section
+	var sections, long []string
 	for i := range d.Parameters {
 		p := &d.Parameters[i]
-		follows := ""
-		if p.Follows {
-			follows = "follows"
+		switch {
+		case p.Follows && (p.A == "" || p.B == ""):
+			section, _, _ := strings.Cut(p.Key, ".")
+			side := "A"
+			if p.A == "" {
+				side = "B"
+			}
+			if alone[side][section]++; !slices.Contains(sections, section) {
+				sections = append(sections, section)
+			}
+		case visible.Width(p.Key+p.A+p.B) > t.width-15: // would not fit side by side
+			long = append(long, p.Key+": A "+dashed(p.A)+"; B "+dashed(p.B))
+		case p.Follows:
+			tab.add(p.Key, dashed(p.A), dashed(p.B), "follows")
+		default:
+			tab.add(p.Key, dashed(p.A), dashed(p.B), "")
 		}
-		tab.add(p.Key, dashed(p.A), dashed(p.B), follows)
 	}
-	t.table(tab)
+	if len(tab.rows) > 0 {
+		t.table(tab)
+	}
+	for _, l := range long {
+		t.prose(l, plain)
+	}
+	for _, side := range []string{"A", "B"} {
+		var parts []string
+		for _, section := range sections {
+			if n := alone[side][section]; n > 0 {
+				parts = append(parts, fmt.Sprintf("%s (%d)", section, n))
+			}
+		}
+		if len(parts) > 0 {
+			t.prose(fmt.Sprintf("Parameters of %s alone, which follow: %s; --json lists them", side, strings.Join(parts, ", ")), plain)
+		}
+	}
 }
 
 func dashed(s string) string {

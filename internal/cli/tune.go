@@ -140,7 +140,6 @@ func (f *tuneFlags) options(c *cobra.Command, args []string, p Pipeline) (o tune
 		Train:     f.train,
 		Fresh:     f.fresh,
 		Workers:   f.workers,
-		Seed:      f.seed,
 		Bounds:    map[string]string{},
 	}
 	for _, b := range f.bounds {

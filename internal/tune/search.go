@@ -65,7 +65,7 @@ func (t *tuner) arms() (out [][]int) {
 // at. most bounds the settings tried.
 func (t *tuner) halving(ctx context.Context, most int) (*trial, error) {
 	arms := t.arms()
-	stream := rng.New(t.Seed, "tune: places of halving")
+	stream := rng.New(t.drawn, "tune: places of halving")
 	bestOf := make([]*trial, len(arms))
 	left := make([]int, len(arms))
 	for i := range left {
@@ -121,8 +121,14 @@ func (t *tuner) continuous() (n int) {
 	return n
 }
 
-// stepSize is the standard deviation of the first samples, as a share of each scale.
-const stepSize = 0.35
+// The first samples scatter by firstSpread, as a share of each scale. Every few generations CMA-ES
+// begins anew around the best settings so far, closer by a factor: gonum's (v0.17) adapts the shape
+// of its samples, and hardly their size, within the few generations that runs allow.
+const (
+	firstSpread = 0.35
+	closer      = 0.6
+	inRound     = 3 // generations
+)
 
 // population is how many settings a generation has: Hansen's 4 + 3 ln n.
 func population(n int) int { return 4 + int(3*math.Log(float64(n))) }
@@ -131,16 +137,32 @@ func population(n int) int { return 4 + int(3*math.Log(float64(n))) }
 // of which each is run whole before the next is drawn, so that nothing depends on which run ends
 // first.
 func (t *tuner) cma(ctx context.Context, from point, generations int) error {
+	stream := rng.New(t.drawn, "tune: CMA-ES")
+	begin, spread := len(t.trials), firstSpread
+	for generations > 0 {
+		n := min(inRound, generations)
+		if err := t.round(ctx, from, spread, n, &stream); err != nil {
+			return err
+		}
+		generations -= n
+		from.at = middle(t.trials[begin:])
+		spread *= closer
+	}
+	_, err := t.try(ctx, cmaSearch, []point{from}, t.trainSeeds)
+	return err
+}
+
+// round is some generations of CMA-ES.
+func (t *tuner) round(ctx context.Context, from point, spread float64, generations int, stream *rng.Stream) error {
 	n := len(from.at)
 	size := population(n)
-	stream := rng.New(t.Seed, "tune: CMA-ES")
-	spread := mat.NewSymDense(n, nil)
+	shape := mat.NewSymDense(n, nil)
 	for i := range n {
-		spread.SetSym(i, i, stepSize*stepSize)
+		shape.SetSym(i, i, spread*spread)
 	}
 	var chol mat.Cholesky
-	chol.Factorize(spread)
-	method := &optimize.CmaEsChol{InitStepSize: stepSize, Population: size, InitCholesky: &chol, Src: &stream}
+	chol.Factorize(shape)
+	method := &optimize.CmaEsChol{InitStepSize: 1, Population: size, InitCholesky: &chol, StopLogDet: math.NaN(), Src: stream}
 	method.Init(n, size)
 	tasks := make([]optimize.Task, size)
 	for i := range tasks {
@@ -148,62 +170,55 @@ func (t *tuner) cma(ctx context.Context, from point, generations int) error {
 	}
 	asked, told := make(chan optimize.Task), make(chan optimize.Task)
 	go method.Run(asked, told, tasks)
-	// stop ends the method, which then closes what it asks by.
-	stop := func() {
-		told <- optimize.Task{Op: optimize.PostIteration}
-		close(told)
-		for range asked {
-		}
-	}
-	var got []trial
-	for range generations {
-		batch := make([]optimize.Task, size)
-		xs := make([]point, size)
+	var failed error
+	for g := range generations {
+		batch, xs := make([]optimize.Task, size), make([]point, size)
 		for i := range batch {
 			batch[i] = <-asked
 			xs[i] = point{slices.Clone(batch[i].X), from.words}
 		}
-		var err error
-		got, err = t.try(ctx, cmaSearch, xs, t.trainSeeds)
+		var got []trial
+		got, failed = t.try(ctx, cmaSearch, xs, t.trainSeeds)
 		for i := range batch {
-			if err == nil {
+			if failed == nil {
 				batch[i].F = got[i].score.rank
 			}
 			told <- batch[i]
 		}
 		end := <-asked
-		if err != nil || end.Op == optimize.MethodDone {
-			stop()
-			return err
+		if failed != nil || end.Op == optimize.MethodDone || g == generations-1 {
+			break
 		}
 		told <- end
 	}
-	// The next generation was drawn and is thrown away.
-	for range size {
-		<-asked
+	told <- optimize.Task{Op: optimize.PostIteration}
+	close(told)
+	for range asked { // until it has closed
 	}
-	stop()
-	_, err := t.try(ctx, cmaSearch, []point{{middle(got), from.words}}, t.trainSeeds)
-	return err
+	return failed
 }
 
-// middle is the mean place of the better half of a generation: where runs scatter it is often
-// better than any of them.
-func middle(generation []trial) []float64 {
-	slices.SortStableFunc(generation, func(a, b trial) int { return cmp.Compare(a.score.rank, b.score.rank) })
-	half := generation[:(len(generation)+1)/2]
-	at := make([]float64, len(half[0].x.at))
-	for _, tr := range half {
+// middle is the mean place of the best few of some trials: where runs scatter it is often better
+// than any of them.
+func middle(trials []trial) []float64 {
+	sorted := slices.Clone(trials)
+	slices.SortStableFunc(sorted, func(a, b trial) int { return cmp.Compare(a.score.rank, b.score.rank) })
+	sorted = sorted[:min(len(sorted), bestFew)]
+	at := make([]float64, len(sorted[0].x.at))
+	for _, tr := range sorted {
 		for i, x := range tr.x.at {
-			at[i] += fold(x) / float64(len(half))
+			at[i] += fold(x) / float64(len(sorted))
 		}
 	}
 	return at
 }
 
+// bestFew is how many settings say where the next samples are drawn.
+const bestFew = 4
+
 // random tries settings drawn anywhere.
 func (t *tuner) random(ctx context.Context, n int) error {
-	stream := rng.New(t.Seed, "tune: random search")
+	stream := rng.New(t.drawn, "tune: random search")
 	xs := make([]point, n)
 	for i := range xs {
 		xs[i].at = t.somewhere(&stream)

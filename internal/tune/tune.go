@@ -33,7 +33,6 @@ type Options struct {
 	// Constraints that settings must keep; nil: those that the scenario's stack promises.
 	Constraints []string
 	Workers     int
-	Seed        uint64                  // of what searches draw
 	Progress    func(made, planned int) // may be nil
 }
 
@@ -54,6 +53,7 @@ type tuner struct {
 	listSeeds   []uint64 // of the shortlists
 	freshSeeds  []uint64
 	trials      []trial
+	drawn       uint64 // the seed of what searches draw
 	made        int
 	planned     int
 }
@@ -179,6 +179,7 @@ func (t *tuner) prepare(ctx context.Context) error {
 	if t.Run.Seed != nil {
 		first = *t.Run.Seed
 	}
+	t.drawn = first
 	for i := range t.Train {
 		t.trainSeeds = append(t.trainSeeds, first+uint64(i))
 	}

@@ -73,7 +73,7 @@ func TestFindsTheBottom(t *testing.T) {
 			t.Fatal(err)
 		}
 		searched, drawn := found.Candidates[1].Spread.Median, found.Candidates[2].Spread.Median
-		if searched > 1.15e6 || searched > drawn || found.Best != 1 || !words && found.Candidates[0].Spread.Median < 5e6 {
+		if searched > 1.02e6 || searched > drawn || found.Best != 1 || !words && found.Candidates[0].Spread.Median < 5e6 {
 			t.Errorf("words %v: the search came to %.4g us (%v), random search to %.4g us; the bottom is at 1", words, searched/1e6,
 				found.Candidates[1].Values, drawn/1e6)
 		}

@@ -169,7 +169,8 @@ func (d *Difference) keys(t *text) {
 			}
 		}
 		if len(parts) > 0 {
-			t.prose(fmt.Sprintf("Parameters of %s alone, which follow: %s; --json lists them", side, strings.Join(parts, ", ")), plain)
+			t.prose(fmt.Sprintf("Parameters of %s alone, which follow: %s; --json lists them", side,
+				strings.Join(parts, ", ")), plain)
 		}
 	}
 }

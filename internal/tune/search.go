@@ -162,7 +162,8 @@ func (t *tuner) round(ctx context.Context, from point, spread float64, generatio
 	}
 	var chol mat.Cholesky
 	chol.Factorize(shape)
-	method := &optimize.CmaEsChol{InitStepSize: 1, Population: size, InitCholesky: &chol, StopLogDet: math.NaN(), Src: stream}
+	method := &optimize.CmaEsChol{InitStepSize: 1, Population: size, InitCholesky: &chol,
+		StopLogDet: math.NaN(), Src: stream}
 	method.Init(n, size)
 	tasks := make([]optimize.Task, size)
 	for i := range tasks {

@@ -164,7 +164,7 @@ func (a *Book) account(i int) record.Account {
 			return a.datagram(i, taken)
 		}
 		return a.toCompletion(i)
-	case m.Verb < rdma.Read:
+	case m.Verb < rdma.Read && !a.Untold(i):
 		return a.received(i)
 	}
 	a.toCompletion(i)
@@ -185,6 +185,11 @@ func (a *Book) toCompletion(i int) record.Account {
 		if a.at != m.Done {
 			panic(fmt.Sprintf("account: BUG: message %d ended at %d ps, accounted up to %d: %v", i, m.Done, a.at, a.out))
 		}
+	case a.Untold(i):
+		a.times(&m.Before, port)
+		a.until(catalog.StageAwaitAck, nil, m.Done)
+	case m.Verb == rdma.Read && a.Is(a.conn(i), catalog.Segments):
+		a.readOverTCP(i, port)
 	case m.Verb == rdma.Read:
 		a.read(i, port)
 	default:
@@ -200,6 +205,7 @@ func (a *Book) toCompletion(i int) record.Account {
 // to it, and returns the port that it leaves by.
 func (a *Book) opening(i int) (port *port) {
 	m := a.note(i)
+	a.speak(a.conn(i))
 	src := a.Valid.Graph.Endpoints[a.Valid.Plan.Conns[a.conn(i)].Src].Node
 	a.out, a.at = a.out[:0], a.Messages[i].Due
 	host := &a.nodes[src]
@@ -209,6 +215,14 @@ func (a *Book) opening(i int) (port *port) {
 	a.until(catalog.StageCPU, host, m.Posted)
 	a.until(catalog.StageEarlierWork, nil, m.After)
 	return &a.ports[a.Hosts[src].GlobalPort(a.Messages[i].QP)]
+}
+
+// speak has stages go by the names that those of connection conn, of queue pairs, have.
+func (a *Book) speak(conn int) {
+	a.names, a.loss, a.reordered = stageNames, catalog.StageLoss, catalog.StageReordered
+	if a.Is(conn, catalog.Segments) {
+		a.names, a.loss, a.reordered = offloadNames(), catalog.StageDetection, catalog.StageReassembly
+	}
 }
 
 // unknown stands for the time of a transmission that is not known.

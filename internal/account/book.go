@@ -2,6 +2,7 @@ package account
 
 import (
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -32,6 +33,9 @@ func (a *Book) End(f *record.Message, i int, end units.Time) {
 	}
 	f.CompletionPS, f.Status = at-f.StartPS, a.Messages[i].Status.String()
 	a.check(f, i, a.account(i))
+	if a.Messages[i].Status == rdma.Success && a.Untold(i) {
+		f.DeliveredPS = -1
+	}
 	if polled := a.Messages[i].Polled; a.Placing(&a.Valid.Plan.Conns[a.Valid.Plan.At(i).Conn]) && polled != units.Never {
 		f.EntryPS = polled - f.StartPS
 	}

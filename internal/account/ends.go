@@ -79,7 +79,8 @@ func requestsOf(p *workload.Plan) []int {
 }
 
 // services are what records call the services of a plan.
-var services = [...]catalog.Service{workload.RC: catalog.RC, workload.UC: catalog.UC, workload.UD: catalog.UD, workload.TCP: catalog.TCP}
+var services = [...]catalog.Service{workload.RC: catalog.RC, workload.UC: catalog.UC, workload.UD: catalog.UD, workload.TCP: catalog.TCP,
+	workload.IWARP: catalog.IWARP}
 
 // Ordinal is the place of message i among those that its queue pair has begun; the
 // highest number: it has not come to it.
@@ -102,6 +103,17 @@ func (e *Ends) Received(f *record.Message, i int, end units.Time) units.Time {
 		return -1
 	}
 	return placed - f.StartPS
+}
+
+// Untold reports whether message i, which succeeded, is one of iWARP that its responder refused: TCP had acknowledged
+// its bytes, which completes it, before the requester heard of the Terminate message.
+func (e *Ends) Untold(i int) bool {
+	conn := e.Valid.Plan.At(i).Conn
+	if !e.Is(conn, catalog.Segments|catalog.Verbs) {
+		return false
+	}
+	to := e.Responders[conn]
+	return e.Ordinal(i) >= e.Hosts[to.Node].Accepted(to.QP)
 }
 
 // Requester is the host that posted message i.

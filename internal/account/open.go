@@ -107,7 +107,7 @@ func (a *Book) openRequest(i int) {
 	port := a.opening(i)
 	switch {
 	case a.at >= a.still.end:
-	case m.Verb == rdma.Read:
+	case m.Verb == rdma.Read && !a.Is(a.conn(i), catalog.Segments):
 		a.openRead(i, port)
 	case m.Start == units.Never || !a.Is(a.conn(i), catalog.Acknowledges):
 		a.failed(i, port, unknown)
@@ -137,6 +137,10 @@ func (a *Book) openSent(i int, port *port) {
 	taken, way := a.acceptance(i)
 	a.failed(i, port, startOf(way))
 	a.decisive(i, port, way, taken.At)
+	if m.Verb == rdma.Read {
+		a.until(catalog.StageResponses, nil, a.still.end)
+		return
+	}
 	stage := catalog.StageCoalesce
 	if taken.Held {
 		stage = catalog.StageHeldAck

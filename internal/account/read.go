@@ -36,6 +36,26 @@ func (a *Book) read(i int, port *port) {
 	a.until(catalog.StageInOrder, nil, m.Done)
 }
 
+// readOverTCP books a READ of a queue pair that TCP carries: as a message up to its acceptance, then the responder's
+// time and the way of the segment with which all of the response was there. That may be one sent again of an earlier
+// READ's, behind which this one's had come.
+func (a *Book) readOverTCP(i int, port *port) {
+	m := a.note(i)
+	taken, way := a.acceptance(i)
+	a.decisive(i, port, way, taken.At)
+	to := a.Responders[a.conn(i)]
+	responder := a.Hosts[to.Node]
+	back := a.wayOf(a.Hosts[a.Requester(i)], m.Ack)
+	if answer := answerAt(responder, to.QP, startOf(back)); answer != nil && answer.Taken == taken.At && m.By == nic.Answered {
+		a.until(catalog.StageEarlierWork.On(catalog.LegResponse), nil, answer.After)
+		a.timesUpTo(catalog.LegResponse, &answer.Before, &a.ports[responder.GlobalPort(to.QP)], answer.Start)
+		a.way(catalog.LegResponse, back, m.Done)
+	} else if m.By == nic.Answered {
+		a.until(catalog.StageReassembly.On(catalog.LegResponse), nil, m.Done)
+	}
+	a.until(catalog.StageInOrder, nil, m.Done)
+}
+
 // answerAt is the note of the response that was sent at start; nil: there is none.
 func answerAt(responder *nic.Host, q uint32, start units.Time) *nic.Answer {
 	n := responder.Answers(q)

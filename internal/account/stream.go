@@ -39,6 +39,14 @@ func streamNames() [nic.NumStages]catalog.Stage {
 	return names
 }
 
+// offloadNames are the stages of a queue pair's time that TCP carries: those of a connection, and those of verbs.
+func offloadNames() [nic.NumStages]catalog.Stage {
+	names := streamNames()
+	names[nic.Fenced], names[nic.Reads] = catalog.StageFence, catalog.StageReads
+	names[nic.SendBuffer], names[nic.PeerWindow] = catalog.StageCardBuffer, catalog.StageReceiveWindow
+	return names
+}
+
 // stream returns where the time of message i, of TCP, went, which ended at done:
 // the connection's time up to the first transmission of its last byte; then that
 // segment's way, or the wait for the one sent again that completed the message,

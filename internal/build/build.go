@@ -511,8 +511,12 @@ func (b *builder) makeRoom(specs []nic.Spec) {
 // connect adds connection i's two queue pairs to their hosts.
 func (b *builder) connect(specs []nic.Spec, i int) {
 	c := &b.v.Plan.Conns[i]
-	if c.Service == workload.TCP {
+	switch c.Service {
+	case workload.TCP:
 		b.connectStream(specs, i)
+		return
+	case workload.IWARP:
+		b.connectOffload(specs, i)
 		return
 	}
 	src, dst := b.g.Endpoints[c.Src], b.g.Endpoints[c.Dst]

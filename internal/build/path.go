@@ -66,7 +66,7 @@ func (w *World) BaseRTT(i int, there, back []topology.Hop) units.Time {
 	c := &v.Plan.Conns[i]
 	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
 	data, ack := units.Bytes(max(v.Wire.Data+int(v.Transports[v.NICs[src].Transport].MTU), v.Wire.MinFrame)), units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame))
-	if c.Service == workload.TCP {
+	if c.Profile > 0 {
 		data, ack = w.segmentFrames(c)
 	}
 	rtt := w.oneWay(there, data) + w.oneWay(back, ack)

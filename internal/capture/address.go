@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/hopscope/hopscope/internal/nic"
@@ -63,10 +64,13 @@ type way struct {
 	srcPort, dstPort uint16
 }
 
+// noPort is the destination port of TCP where a scenario gives none (key dst_port).
+const noPort = 4791
+
 // wayOf is that of a packet. The source port of RoCE is the connection's in both directions.
 func wayOf(v *scenario.Valid, pk *packet.Packet) way {
 	to := int(pk.Dst)
-	if pk.Kind != packet.Segment && pk.DestQP&nic.PairNumber(0) != 0 {
+	if pk.Kind != packet.Segment && pk.Kind != packet.Framed && pk.DestQP&nic.PairNumber(0) != 0 {
 		conn := pk.DestQP &^ nic.PairNumber(0)
 		for _, p := range v.Plan.Programs {
 			if conn >= uint32(p.Conns) {
@@ -78,8 +82,8 @@ func wayOf(v *scenario.Valid, pk *packet.Packet) way {
 		}
 	}
 	c := &v.Plan.Conns[pk.Conn]
-	w := way{src: other(to, c.Src, c.Dst), dst: to, srcPort: c.SrcPort, dstPort: c.DstPort}
-	if pk.Kind == packet.Segment && to == c.Src {
+	w := way{src: other(to, c.Src, c.Dst), dst: to, srcPort: c.SrcPort, dstPort: cmp.Or(c.DstPort, noPort)}
+	if (pk.Kind == packet.Segment || pk.Kind == packet.Framed) && to == c.Src {
 		w.srcPort, w.dstPort = w.dstPort, w.srcPort
 	}
 	return w

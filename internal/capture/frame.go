@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/iwarp"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/roce"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -19,6 +20,8 @@ type framer struct {
 	roce  roce.Writer
 	frame wire.Frame
 	ib    wire.InfiniBandPacket
+	fpdu  []byte
+	side  packet.Side // with fpdu
 }
 
 // append writes the first most bytes of a frame behind b, and returns the length of the whole, without
@@ -37,7 +40,10 @@ func (m *framer) append(b []byte, most int, t Tap, f *fabric.Tapped) (out []byte
 		length = len(b) - start
 	case profile.Block > 0:
 		return m.extensible(b, most, f.At, profile, pk, side)
-	case pk.Kind == packet.Segment:
+	case pk.Kind == packet.Segment, pk.Kind == packet.Framed:
+		if pk.Kind == packet.Framed {
+			side = m.framed(side)
+		}
 		w := wayOf(m.v, pk)
 		b = tcp.AppendFrame(b, &tcp.Endpoints{SrcMAC: src, DstMAC: dst, Src: IPv4(w.src), Dst: IPv4(w.dst),
 			Src6: IPv6(w.src), Dst6: IPv6(w.dst), SrcPort: w.srcPort, DstPort: w.dstPort, Tagged: profile.Tagged, IPv6: profile.IPv6}, pk, side)
@@ -65,6 +71,18 @@ func (m *framer) ends(t Tap) (src, dst wire.MAC) {
 		return here, there
 	}
 	return there, here
+}
+
+// framed is the side record of a segment of iWARP with its payload: an FPDU whose payload nobody looks at has zeros
+// there.
+func (m *framer) framed(side *packet.Side) *packet.Side {
+	if side == nil || side.Data != nil || side.ULPDU == 0 {
+		return side
+	}
+	m.fpdu = iwarp.AppendFPDU(m.fpdu[:0], side)
+	m.side = *side
+	m.side.Data = m.fpdu
+	return &m.side
 }
 
 // fill makes m.frame that of a RoCE packet.

@@ -142,7 +142,7 @@ func messagesOf(v *scenario.Valid) traffic {
 
 // payload is what a full packet of a connection carries.
 func payload(v *scenario.Valid, c *workload.Conn) int64 {
-	if c.Service == workload.TCP {
+	if c.Profile > 0 {
 		return int64(max(v.TCP[c.Profile-1].MSS-40, 1)) // less all options
 	}
 	return int64(max(v.Transports[v.NICs[v.Graph.Endpoints[c.Src].Node].Transport].MTU, 1))

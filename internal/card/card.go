@@ -51,8 +51,9 @@ type Spec struct {
 	CNPScope    congestion.Scope
 	CNPInterval units.Time
 
-	// EthernetOnly cards have no ports of InfiniBand.
+	// EthernetOnly cards have no ports of InfiniBand, and IWARP cards run TCP with MPA, DDP and RDMAP.
 	EthernetOnly bool
+	IWARP        bool
 
 	notes []record.Note
 }
@@ -66,14 +67,14 @@ const Ideal = "ideal"
 
 // Presets lists the names that Preset knows.
 func Presets() []string {
-	return []string{Ideal, "connectx-5", "connectx-6", "connectx-6-dx", "connectx-7", "e810", "bcm57508"}
+	return []string{Ideal, "connectx-5", "connectx-6", "connectx-6-dx", "connectx-7", "e810", "bcm57508", "chelsio-t6"}
 }
 
 // Preset returns a card by name.
 func Preset(name string) (Spec, error) {
 	switch name {
 	case Ideal:
-		return Spec{Name: Ideal, BlueFlame: InlineOnly}, nil
+		return Spec{Name: Ideal, BlueFlame: InlineOnly, IWARP: true}, nil
 	case "connectx-5":
 		return connectX5(), nil
 	case "connectx-6":
@@ -86,6 +87,8 @@ func Preset(name string) (Spec, error) {
 		return e810(), nil
 	case "bcm57508":
 		return bcm57508(), nil
+	case "chelsio-t6":
+		return chelsioT6(), nil
 	}
 	return Spec{}, fmt.Errorf("card: unknown preset %q, want one of %s", name, strings.Join(Presets(), ", "))
 }
@@ -93,7 +96,8 @@ func Preset(name string) (Spec, error) {
 // About says in a few words what a preset is.
 func About(name string) string {
 	return map[string]string{Ideal: "a card that takes no time; the default", "connectx-5": "NVIDIA ConnectX-5", "connectx-6": "NVIDIA ConnectX-6",
-		"connectx-6-dx": "NVIDIA ConnectX-6 Dx", "connectx-7": "NVIDIA ConnectX-7", "e810": "Intel E810", "bcm57508": "Broadcom BCM57508 (NetXtreme-E)"}[name]
+		"connectx-6-dx": "NVIDIA ConnectX-6 Dx", "connectx-7": "NVIDIA ConnectX-7", "e810": "Intel E810", "bcm57508": "Broadcom BCM57508 (NetXtreme-E)",
+		"chelsio-t6": "Chelsio T6 (iWARP)"}[name]
 }
 
 // Notes lists what a card is like, with sources. A source that begins with "disputed" names

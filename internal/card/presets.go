@@ -91,7 +91,7 @@ func connectX7() Spec {
 
 func e810() Spec {
 	const none = "assumed: nothing is published"
-	s := Spec{Name: "e810", EthernetOnly: true, PCIeGen: 4, Port: 100 * units.Gbps, Send: 220 * units.Nanosecond, Receive: 220 * units.Nanosecond,
+	s := Spec{Name: "e810", EthernetOnly: true, IWARP: true, PCIeGen: 4, Port: 100 * units.Gbps, Send: 220 * units.Nanosecond, Receive: 220 * units.Nanosecond,
 		BlueFlame: 256, Limits: true, CNPScope: congestion.PerQueuePair, CNPInterval: 50 * units.Microsecond,
 		NAKDelay: 2 * units.Microsecond, NAKReaction: 4 * units.Microsecond}
 	s.explain(&sources{
@@ -121,6 +121,22 @@ func bcm57508() Spec {
 		qpRate:    none, rate: none, nakDelay: none, nakReaction: none, nakCNP: none,
 		adaptive: none, slow: none, bitmap: none,
 		limiter: "NetXtreme-E user guide, p. 110: rates rise and fall per queue pair; the interval is assumed as NVIDIA's",
+	})
+	return s
+}
+
+func chelsioT6() Spec {
+	const none = "assumed: nothing is published"
+	const iwarp = "iWARP has none: losses are TCP's"
+	s := Spec{Name: "chelsio-t6", EthernetOnly: true, IWARP: true, PCIeGen: 3, Port: 100 * units.Gbps,
+		Send: 475 * units.Nanosecond, Receive: 475 * units.Nanosecond}
+	s.explain(&sources{
+		pcie: "data sheet: generation 3",
+		pipeline: "the vendor's about 1.5 us from end to end with T5 (chelsio.com, RDMA - iWARP), less 530 ns of doorbell, PCIe " +
+			"and memory and the wire, halved; assumed for T6",
+		blueFlame: "assumed: rdma-core providers/cxgb4 writes work requests of 64 B along with the doorbell, which is not modelled",
+		qpRate:    none, rate: none, nakDelay: iwarp, nakReaction: iwarp, nakCNP: iwarp, adaptive: iwarp, slow: iwarp, bitmap: iwarp,
+		limiter: iwarp,
 	})
 	return s
 }

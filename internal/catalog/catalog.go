@@ -67,10 +67,11 @@ type Service uint8
 
 // Services. RC is the zero one.
 const (
-	RC  Service = iota // reliable connected
-	UC                 // unreliable connected
-	UD                 // unreliable datagram
-	TCP                // a byte stream
+	RC    Service = iota // reliable connected
+	UC                   // unreliable connected
+	UD                   // unreliable datagram
+	TCP                  // a byte stream
+	IWARP                // reliable connected, carried by TCP
 )
 
 // service is what is known of a service.
@@ -90,13 +91,16 @@ const (
 	Verbs                           // queue pairs, with work requests and completions
 	Datagrams                       // each packet says to whom it goes
 	Delivers                        // that a message has arrived is told apart from that it is complete
+	Segments                        // TCP carries it: sequence numbers, windows and losses are its
 )
 
 var services = []service{
 	RC:  {"RC", Acknowledges | Orders | Verbs},
 	UC:  {"UC", Orders | Verbs | Delivers},
 	UD:  {"UD", Verbs | Datagrams | Delivers},
-	TCP: {"TCP", Acknowledges | Orders | Streams | Delivers},
+	TCP: {"TCP", Acknowledges | Orders | Streams | Delivers | Segments},
+
+	IWARP: {"iWARP", Acknowledges | Orders | Verbs | Segments},
 }
 
 func (s Service) String() string {

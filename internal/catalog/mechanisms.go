@@ -38,6 +38,7 @@ const (
 	NAKSent      // actor: responder
 	AskedAgain   // actor: requester that missed responses; count: READ requests sent again for them
 	NAKRefused   // actor: responder. A protocol or access error, no congestion
+	Terminated   // actor: the end of an iWARP stream that ended it and told the other so; no congestion
 	RateCut      // actor: requester; sum: bit/s taken off
 	DelayCut     // likewise, by a controller that found round trips too long
 	LoadCut      // likewise, by one that read of a busy port in telemetry
@@ -189,6 +190,7 @@ var mechanisms = []mechanism{
 	NAKSent:    {name: "NAK", question: FedBack, noun: "NAK", family: FamilyQueuePairs},
 	AskedAgain: {name: "READ asked for again", question: FedBack, noun: "request", family: FamilyQueuePairs},
 	NAKRefused: {name: "NAK (request refused)", question: FedBack, noun: "NAK", family: FamilyQueuePairs},
+	Terminated: {name: "Terminate", question: FedBack, noun: "message", family: FamilySockets},
 	RateCut: {name: "rate cut", question: Slowed, unit: UnitRate, noun: "cut",
 		family: FamilyQueuePairs, role: RoleSlow},
 	DelayCut: {name: "rate cut by delay", question: Slowed, unit: UnitRate, noun: "cut",

@@ -39,6 +39,7 @@ const (
 	StageReordered     // packets sent before the last one arrived after it
 	StageHandshake     // of TCP: the connection was not open yet
 	StageSendBuffer    // the socket had no room for what was to be written
+	StageCardBuffer    // the card that runs TCP had no room for more of the stream
 	StageCwnd          // the congestion window was full
 	StageReceiveWindow // the peer's receive window was full
 	StagePacing        // the connection spreads its segments
@@ -196,6 +197,7 @@ var stages = []stage{
 	StageReordered:     {"earlier packets on their way", PartLost, false, 0, CausePort},
 	StageHandshake:     {"handshake", PartCores, false, Own, CauseSetUp},
 	StageSendBuffer:    {"send buffer", PartCores, false, Own | Blames, CauseSendBuffer},
+	StageCardBuffer:    {"card's send buffer", PartSlowed, false, Own | Blames, CauseSendBuffer},
 	StageCwnd:          {"congestion window", PartSlowed, false, Own | Blames, CauseCwnd},
 	StageReceiveWindow: {"receive window", PartPeer, false, Own | Blames, CausePeerWindow},
 	StagePacing:        {"pacing", PartSlowed, false, Own, CauseRate},

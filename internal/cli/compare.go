@@ -223,18 +223,17 @@ func columns(c *cobra.Command, base run.Options, all bool) []string {
 	if all {
 		names = scenario.Columns(v)
 	}
-	if len(v.Plan.Collectives)+len(v.Plan.Jobs) == 0 {
-		return names
+	if len(v.Plan.Collectives)+len(v.Plan.Jobs) > 0 {
+		names = without(c, base, names, "TCP", scenario.OverTCP)
 	}
-	return withoutTCP(c, base, names)
+	return without(c, base, names, "iWARP", scenario.Narrow)
 }
 
-// withoutTCP leaves out, of columns that nobody named, those of TCP that cannot run
-// a scenario's collectives, and says why.
-func withoutTCP(c *cobra.Command, base run.Options, names []string) []string {
+// without leaves out, of columns that nobody named, those of some stacks that cannot run the scenario, and says why.
+func without(c *cobra.Command, base run.Options, names []string, what string, of func(string) bool) []string {
 	left := ""
 	out := slices.DeleteFunc(slices.Clone(names), func(s string) bool {
-		if !scenario.OverTCP(s) {
+		if !of(s) {
 			return false
 		}
 		one := base
@@ -246,7 +245,7 @@ func withoutTCP(c *cobra.Command, base run.Options, names []string) []string {
 		return err != nil
 	})
 	if left != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "hopscope: without TCP: %s\n", left)
+		fmt.Fprintf(c.ErrOrStderr(), "hopscope: without %s: %s\n", what, left)
 	}
 	return out
 }

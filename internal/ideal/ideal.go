@@ -238,7 +238,7 @@ func (f *Formula) follow(y *way, i int) {
 	v := f.w.Valid
 	c := &v.Plan.Conns[i]
 	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
-	if c.Service == workload.TCP || v.NICs[src].Server != nil || v.NICs[dst].Server != nil {
+	if c.Profile > 0 || v.NICs[src].Server != nil || v.NICs[dst].Server != nil {
 		*y = way{conn: int32(i) + 1}
 		return
 	}

@@ -239,7 +239,7 @@ func (q *QP) response(now units.Time, d *wire.DDP, payload []byte, n uint32, pla
 	if !d.Last {
 		return 0
 	}
-	w.done = true
+	w.finish(now)
 	q.whole = true
 	q.answered++
 	q.got = 0

@@ -50,6 +50,10 @@ type QP struct {
 	begun           bool // a message is planned in part: of the send queue if own
 	known           uint32
 
+	planned, released int64  // payload of SENDs and WRITEs
+	peakReads         int    // most READs outstanding
+	late              []bool // see Late
+
 	units  unitRing
 	wrote  int64 // bytes given to TCP
 	allow  int64 // FPDUs that may be given to TCP, in all
@@ -83,7 +87,11 @@ type wqe struct {
 	fence      bool
 	fault      bool // its own buffer is not what it should be
 	done       bool
+	doneAt     units.Time
 }
+
+// finish notes that a work request is done, at the given time.
+func (w *wqe) finish(now units.Time) { w.done, w.doneAt = true, now }
 
 func (w *wqe) at(off uint32) uint64 { return w.va + uint64(off) }
 
@@ -177,6 +185,7 @@ func (q *QP) grow() {
 }
 
 func (q *QP) complete(now units.Time, id uint32, s rdma.Status) {
+	q.late = append(q.late, false)
 	q.cq.Entries = append(q.cq.Entries, rdma.Completion{ID: id, Conn: q.number, Status: s, Time: now})
 }
 
@@ -184,6 +193,7 @@ func (q *QP) complete(now units.Time, id uint32, s rdma.Status) {
 func (q *QP) completeDone(now units.Time) {
 	for q.head != q.tail && q.at(q.head).done {
 		q.complete(now, q.at(q.head).id, rdma.Success)
+		q.late[len(q.late)-1] = q.at(q.head).doneAt < now
 		q.head++
 	}
 	q.failLocal(now)
@@ -298,6 +308,19 @@ func (q *QP) Conn() *tcp.Conn { return &q.conn }
 
 // Open is the number of work requests not completed.
 func (q *QP) Open() int { return int(q.tail - q.head) }
+
+// Late reports whether the k-th completion since TakeLate was last called was only waited for by order: what it tells
+// of had been done before.
+func (q *QP) Late(k int) bool { return k < len(q.late) && q.late[k] }
+
+// TakeLate forgets the completions so far.
+func (q *QP) TakeLate() { q.late = q.late[:0] }
+
+// PeakReads is the most READs that were outstanding.
+func (q *QP) PeakReads() int { return q.peakReads }
+
+// Markers reports whether the peer's stream has them.
+func (q *QP) Markers() bool { return q.rx.Markers }
 
 // Counters returns the counters so far.
 func (q *QP) Counters() Counters { return q.counters }

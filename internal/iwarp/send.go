@@ -14,7 +14,7 @@ type Polled struct {
 	// ID is the work request of Request, Serial the number of the READ of Response (see Answering).
 	ID, Serial uint32
 	Payload    uint32 // of RDMAP
-	First      bool   // a segment begins here whose FPDU is sent a first time
+	Fresh      bool   // an FPDU begins here that Plan made and that is sent a first time
 	Last       bool   // it ends the message
 }
 
@@ -76,6 +76,12 @@ func (q *QP) feed(now units.Time) Reason {
 		return Nothing
 	}
 	if q.units.planned() == 0 {
+		if q.bounded && q.state == Operating { // the card plans
+			if why := q.next(); why != Sent && q.answers.empty() {
+				return why
+			}
+			return Ahead
+		}
 		if _, why := q.Plan(); why != Sent {
 			return why
 		}
@@ -117,8 +123,8 @@ func (q *QP) feed(now units.Time) Reason {
 	return Nothing
 }
 
-// counts reports whether units of a kind need leave (see Allow): those of messages.
-func (k unitKind) counts() bool { return k == unitWork || k == unitRead || k == unitAnswer }
+// counts reports whether units of a kind need leave (see Allow): those that Plan makes.
+func (k unitKind) counts() bool { return k != unitStart && k != unitTerm }
 
 // Plan decides which FPDU comes next after those planned, and returns the payload that it takes from memory, or says
 // why there is none: Nothing, Starting, Fence, ReadLimit, Ahead or InError. READ responses and the send queue take
@@ -181,6 +187,7 @@ func (q *QP) planWork() uint32 {
 			q.oldest, q.got = q.cur, 0
 		}
 		q.reads++
+		q.peakReads = max(q.peakReads, q.reads)
 		w.msn = q.readMSN
 		q.readMSN++
 		q.units.plan(unit{kind: unitRead, msg: q.cur, last: true, payload: wire.ReadRequestLen,
@@ -204,6 +211,7 @@ func (q *QP) planWork() uint32 {
 	}
 	q.size(u, w.bytes-q.off)
 	q.off += u.payload
+	q.planned += int64(u.payload)
 	if q.begun = !u.last; u.last {
 		q.cur, q.off = q.cur+1, 0
 	}
@@ -253,14 +261,17 @@ func (q *QP) attach(p *packet.Packet) {
 		return
 	}
 	if at == u.at {
-		q.side.DDP, q.side.ULPDU = u.ddp, uint16(u.ddp.Len())+uint16(u.payload)
+		q.side.DDP, q.side.ULPDU, q.side.Unchecked = u.ddp, uint16(u.ddp.Len())+uint16(u.payload), !q.tx.CRC
+		if q.tx.Markers {
+			q.side.Marker = uint16(wire.MPAMarkerGap - (u.at-q.tx.base)&(wire.MPAMarkerGap-1))
+		}
 	}
 }
 
 // note says what a segment is part of.
 func (q *QP) note(p *packet.Packet, u *unit, at int64) {
 	x := &q.polled
-	x.First = at == u.at && p.Flags&packet.Retrans == 0
+	x.Fresh = at == u.at && p.Flags&packet.Retrans == 0 && u.kind.counts()
 	x.Last = u.last && at+int64(p.Payload) == u.at+int64(u.length)
 	x.Payload = u.payload
 	switch u.kind {
@@ -326,15 +337,27 @@ func (q *QP) acknowledged(now units.Time) {
 		if u.at+int64(u.length) > acked {
 			break
 		}
-		if u.kind == unitWork && u.last && q.state == Operating {
-			q.at(u.msg).done = true
+		if u.kind != unitWork {
+			continue
+		}
+		q.released += int64(u.payload)
+		if u.last && q.state == Operating {
+			q.at(u.msg).finish(now)
 		}
 	}
 	q.completeDone(now)
 }
 
-// Reach bounds what Plan looks at to the first n work requests ever posted: the card has no others yet.
+// Reach bounds what Plan looks at to the first n work requests ever posted: the card has no others yet. From the first
+// call on FPDUs are planned by Plan alone.
 func (q *QP) Reach(n uint32) { q.bounded, q.known = true, n }
+
+// Planned is the payload of SENDs and WRITEs that Plan has planned so far, and Released that of those that will not be
+// sent again, in bytes.
+func (q *QP) Planned() int64 { return q.planned }
+
+// Released: see Planned.
+func (q *QP) Released() int64 { return q.released }
 
 // Allow lets n more FPDUs be given to TCP, of those planned: the card has their payload. Before the first call there
 // is no bound. Terminate messages and frames of the start-up need no leave.

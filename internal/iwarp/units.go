@@ -110,3 +110,17 @@ func (a *answers) push(x answer) {
 	a.tail++
 	a.waiting++
 }
+
+// OldestAnswer is the number of the first READ whose response is not acknowledged whole; one behind the latest: there
+// is none.
+func (q *QP) OldestAnswer() uint32 {
+	for i := q.units.head; i != q.units.tail; i++ {
+		if u := q.units.at(i); u.kind == unitAnswer {
+			return u.msg
+		}
+	}
+	if !q.answers.empty() {
+		return q.answers.at(q.answers.head).serial
+	}
+	return q.serial + 1
+}

@@ -247,7 +247,7 @@ func (x *index) cutCause(qps []int32, peak units.Time) string {
 	var cut []int32
 	for _, i := range qps {
 		a, of := x.slowed(&x.r.QPs[i]), "rate cut"
-		if x.r.QPs[i].Is(catalog.Streams) {
+		if x.r.QPs[i].Is(catalog.Segments) {
 			a, of = x.actOf(catalog.CutECE, &x.r.QPs[i]), "window cut"
 		}
 		if a.Count == 0 || a.First >= peak {

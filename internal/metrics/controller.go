@@ -74,7 +74,7 @@ const ownReasons = "for reasons of its own"
 func (x *index) unmarkedCuts(q *record.QP) string {
 	notice, on := x.notice(q)
 	switch {
-	case q.Is(catalog.Streams):
+	case q.Is(catalog.Segments):
 		return "although no switch on the way marked anything"
 	case q.CNPsReceived == 0:
 		return ownReasons

@@ -108,7 +108,7 @@ func (x *index) blame(f *record.Message, q *record.QP, stage int32) Cause {
 	if !s.elsewhere {
 		return x.itself(s, q)
 	}
-	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || q.Is(catalog.Streams) || slices.Contains(ofItsTime[:], s.base) ||
+	if len(x.r.Failures) > 0 || len(x.met(f)) > 0 || q.Is(catalog.Segments) || slices.Contains(ofItsTime[:], s.base) ||
 		s.base == catalog.StageRead && f.Bytes > q.Limits.MTUBytes {
 		cause, _ := x.say(f, q, s)
 		return cause
@@ -204,7 +204,7 @@ func (x *index) say(f *record.Message, q *record.QP, s *stageKnown) (cause Cause
 			own = insideCause(l)
 		}
 	}
-	if q.Is(catalog.Streams) {
+	if q.Is(catalog.Segments) {
 		if cause, how := x.sayStream(f, q, s, own); how != "" {
 			return cause, how
 		}

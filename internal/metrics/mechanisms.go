@@ -212,7 +212,7 @@ func (x *index) cutPlaces(l catalog.Layer) *places {
 			return fmt.Sprintf("%s%s reached it and left its rate at %s: it was at the minimum rate already, or the run ended first",
 				plural(q.CNPsReceived, notice), on, FormatRate(q.MinRateBps))
 		}
-		return q.Limits.CC && x.sends(q) && q.Is(catalog.Verbs) && (q.Limits.Control() == "" || q.Limits.ECT)
+		return q.Limits.CC && x.sends(q) && !q.Is(catalog.Segments) && (q.Limits.Control() == "" || q.Limits.ECT)
 	})
 }
 
@@ -235,11 +235,11 @@ func pacingOff(r *record.Run) string {
 func (x *index) pacingPlaces() *places {
 	return x.onQPs(catalog.Pacing, func(q *record.QP, place *Place) bool {
 		place.HeldPS = q.Limits.RatePS
-		if q.Is(catalog.Verbs) {
+		if !q.Is(catalog.Segments) {
 			place.Value, place.Threshold, place.Unit = int64(q.MinRateBps), int64(q.Limits.LineBps), InRate
 		}
 		place.reason = func() string {
-			if q.Is(catalog.Streams) {
+			if q.Is(catalog.Segments) {
 				return "its window was full before its segments would have had to wait"
 			}
 			if q.MinRateBps >= q.Limits.LineBps {
@@ -247,7 +247,7 @@ func (x *index) pacingPlaces() *places {
 			}
 			return "its port was busy, or it had nothing to send, for longer than its rate asks"
 		}
-		return q.Limits.CC && x.sends(q) && (q.Is(catalog.Verbs) || paced(q))
+		return q.Limits.CC && x.sends(q) && (!q.Is(catalog.Segments) || paced(q))
 	})
 }
 

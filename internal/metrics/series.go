@@ -197,14 +197,14 @@ func (s *series) is(i int, c *Cause) bool {
 func (x *index) limitSaves(f *record.Message, q *record.QP, port record.PortID, held units.Time) bool {
 	k, ok := x.sender(f)
 	on := slices.ContainsFunc(q.Limits.Path, func(h *record.PathHop) bool { return h.Port == port })
-	if !x.thorough || !ok || !on || !Completed(f) || !q.Is(catalog.Streams) && q.Limits.BitmapPackets == 0 {
+	if !x.thorough || !ok || !on || !Completed(f) || !q.Is(catalog.Segments) && q.Limits.BitmapPackets == 0 {
 		return false
 	}
 	s := x.newSeries(f, k)
 	if 2*s.spare(q) >= held {
 		return true
 	}
-	if q.Is(catalog.Streams) {
+	if q.Is(catalog.Segments) {
 		return false
 	}
 	for i := range s.places {

@@ -14,7 +14,8 @@ import (
 func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Cause) (cause Cause, how string) {
 	me := qpActor(q)
 	switch s.base {
-	case catalog.StageSendBuffer, catalog.StageCwnd, catalog.StageReceiveWindow, catalog.StageDetection, catalog.StageTimeout:
+	case catalog.StageSendBuffer, catalog.StageCardBuffer, catalog.StageCwnd, catalog.StageReceiveWindow,
+		catalog.StageDetection, catalog.StageTimeout:
 		if hung := x.hungFor(f, q, s.base); hung != nil {
 			return ofCard(hung.Node), fmt.Sprintf("nothing came back: the NIC of %s %s", hung.Node, SayFault(hung))
 		}
@@ -23,7 +24,10 @@ func (x *index) sayStream(f *record.Message, q *record.QP, s *stageKnown, own Ca
 	case catalog.StageHandshake:
 		return own, fmt.Sprintf("%s opened its connection first", me)
 	case catalog.StageSendBuffer:
-		how = fmt.Sprintf("the socket of %s had no room for what was to be written: its buffer holds %s until that is acknowledged",
+		how = "the socket of %s had no room for what was to be written: its buffer holds %s until that is acknowledged"
+		return x.sayTrip(f, q, own, fmt.Sprintf(how, me, FormatBytes(q.TCP.SendBuffer)), "too little for")
+	case catalog.StageCardBuffer:
+		how = fmt.Sprintf("the card had no room for more of %s: it holds %s of a stream until that is acknowledged",
 			me, FormatBytes(q.TCP.SendBuffer))
 		return x.sayTrip(f, q, own, how, "too little for")
 	case catalog.StageCwnd:
@@ -77,7 +81,7 @@ func (x *index) sayReceiveWindow(f *record.Message, q *record.QP, own Cause) (ca
 		return own, how + qpActor(q) + " had to wait for its persist timer"
 	}
 	k, ok := x.peer(q)
-	if !ok || !x.r.QPs[k].Is(catalog.Streams) {
+	if !ok || !x.r.QPs[k].Is(catalog.Segments) {
 		return own, how + ": its application reads too slowly, or its buffer is too small for the path"
 	}
 	p := &x.r.QPs[k]

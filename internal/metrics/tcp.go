@@ -14,7 +14,7 @@ import (
 // streams says whether connections of TCP, and whether queue pairs took part.
 func streams(r *record.Run) (tcp, rdma bool) {
 	for i := range r.QPs {
-		if r.QPs[i].Is(catalog.Streams) {
+		if r.QPs[i].Is(catalog.Segments) {
 			tcp = true
 		} else {
 			rdma = true
@@ -26,7 +26,7 @@ func streams(r *record.Run) (tcp, rdma bool) {
 // onStreams makes a place of each end of a TCP connection for which fill returns
 // true.
 func (x *index) onStreams(m catalog.Mechanism, fill func(q *record.QP, place *Place) bool) *places {
-	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.Is(catalog.Streams) && fill(q, place) })
+	return x.onQPs(m, func(q *record.QP, place *Place) bool { return q.Is(catalog.Segments) && fill(q, place) })
 }
 
 // sendsStream reports whether the end of a TCP connection writes.
@@ -84,7 +84,7 @@ func (x *index) lossPlaces(m catalog.Mechanism) *places {
 
 // updatesLost is how many updates of the window that bounds q were lost.
 func (x *index) updatesLost(q *record.QP) int64 {
-	if p, ok := x.peer(q); ok && x.r.QPs[p].Is(catalog.Streams) {
+	if p, ok := x.peer(q); ok && x.r.QPs[p].Is(catalog.Segments) {
 		return x.r.QPs[p].TCP.UpdatesLost
 	}
 	return 0

@@ -75,12 +75,26 @@ func NotDelivered(r *record.Run) string {
 			lost -= n
 		}
 	}
+	if refused := refusedByStreams(r); refused > 0 {
+		parts = append(parts, FormatCount(refused)+" refused, as TCP had acknowledged them")
+		lost -= refused
+	}
 	if lost > 0 && len(parts) > 0 {
 		parts = append(parts, FormatCount(lost)+" lost on the way")
 	} else if lost > 0 {
 		parts = []string{"lost on the way"}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// refusedByStreams counts messages of iWARP that succeeded for their requester and that the responder refused.
+func refusedByStreams(r *record.Run) (n int64) {
+	for i := range r.Messages {
+		if f := &r.Messages[i]; f.Is(catalog.Acknowledges) && Lost(f) {
+			n++
+		}
+	}
+	return n
 }
 
 // unreliable names the services without acknowledgements that carried something:

@@ -46,9 +46,17 @@ func Arrow(f *record.Message) string {
 // and in every one beside that (IBTA 9.2).
 type headers struct{ first, last, only, every int64 }
 
+// fpduMore is what a segment of iWARP with a tagged FPDU has beyond a frame of RoCEv2: that FPDU's own, and the header
+// of TCP with time stamps in place of UDP, BTH and ICRC.
+const fpduMore = wire.MPALengthLen + wire.DDPTaggedLen + wire.MPACRCLen + 32 -
+	(wire.UDPLen + wire.BTHLen + wire.ICRCLen)
+
 func (x *index) headersOf(f *record.Message) (h headers) {
 	if x.r.RETH == 0 && f.Verb == verbWrite {
 		return h // the frames of a simulator that has none
+	}
+	if f.Is(catalog.Verbs | catalog.Segments) {
+		return headers{every: fpduMore}
 	}
 	if f.Is(catalog.Datagrams) {
 		h.every = wire.DETHLen

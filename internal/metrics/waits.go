@@ -125,6 +125,9 @@ func (x *index) sayWaited(w *Wait, of int) string {
 		what = "behind classes that are served first, most of it at " + w.Place.String()
 	default:
 		what = "for a NAK, or a timeout, to tell of a loss"
+		if onlyStreams(x.r) {
+			what = "for duplicate acknowledgements, or a timeout, to tell of a loss"
+		}
 		timeouts := int64(0)
 		for i := range x.r.QPs {
 			timeouts += x.r.QPs[i].Timeouts

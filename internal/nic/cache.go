@@ -48,7 +48,7 @@ type landing struct {
 // (Guo et al., SIGCOMM 2016, 5.4: the slow-receiver symptom).
 func (h *Host) stall(pk *packet.Packet) units.Time {
 	c := &h.caches
-	if !c.on() {
+	if !c.on() || pk.Kind == packet.Framed { // what carries TCP is kept whole
 		return 0
 	}
 	q, here := h.meant(pk)

@@ -214,7 +214,7 @@ func (h *Host) finish(now units.Time, t *task) {
 		h.completed(now, t.id)
 	case taskReceive:
 		if h.cpu.reposts && t.of == nil {
-			h.qps[t.qp].qp.PostReceive(1)
+			h.end(t.qp).repost(t.qp)
 		}
 	}
 }

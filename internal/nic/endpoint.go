@@ -31,6 +31,10 @@ type endpoint interface {
 	expire(now units.Time, q uint32)
 	// completes reports whether messages end where they are posted, by a completion; else where they are read.
 	completes() bool
+	// worked lets q go on, where the host has a server: the card has its next work request.
+	worked(now units.Time, q uint32)
+	// repost posts a receive work request anew.
+	repost(q uint32)
 	// waiting is the number of receive work requests of q that no message has taken; negative: always enough.
 	waiting(q uint32) int64
 	// whole counts the messages that have arrived at q whole and in order, of which so many were counted before.
@@ -44,6 +48,10 @@ type endpoint interface {
 	held(q uint32) int
 	// counted is what q has counted so far. It changes nothing.
 	counted(q uint32) record.QP
+	// oldest is the first READ, by its number, that q may still answer.
+	oldest(q uint32) uint32
+	// timeouts are when its retransmission timer expired, of what is carried by TCP.
+	timeouts(q uint32) []units.Time
 	// record is what q did, up to now.
 	record(now units.Time, q uint32) record.QP
 	// ledger appends the acts of q; lossy has a bit per connection of which something was dropped.
@@ -54,30 +62,37 @@ type endpoint interface {
 
 // Kinds of endpoints.
 const (
-	verbsEnd   uint8 = iota // a queue pair: RC, UC or UD
-	socketsEnd              // a TCP connection
+	verbsEnd    uint8 = iota // a queue pair: RC, UC or UD
+	socketsEnd               // a TCP connection
+	offloadsEnd              // a queue pair that is carried by TCP, which the card runs
 	numEnds
 )
 
 // kindOf is the kind of an end.
 func kindOf(s *QPSpec) uint8 {
-	if s.Stream != nil {
+	switch {
+	case s.Stream != nil:
 		return socketsEnd
+	case s.Offload != nil:
+		return offloadsEnd
 	}
 	return verbsEnd
 }
 
 // kindTaking is the kind whose ends take frames of a kind.
 func kindTaking(k packet.Kind) uint8 {
-	if k == packet.Segment {
+	switch k {
+	case packet.Segment:
 		return socketsEnd
+	case packet.Framed:
+		return offloadsEnd
 	}
 	return verbsEnd
 }
 
 // newEndpoints makes the kinds for a host.
 func newEndpoints(h *Host) [numEnds]endpoint {
-	return [...]endpoint{verbsEnd: verbs{h}, socketsEnd: sockets{h}}
+	return [...]endpoint{verbsEnd: verbs{h}, socketsEnd: sockets{h}, offloadsEnd: offloads{h}}
 }
 
 // end is what slot q is an end of.

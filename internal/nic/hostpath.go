@@ -100,6 +100,7 @@ const (
 	doneRead                                // all that a READ brought is in a GPU
 	doneTurn                                // its turn among those of the port has come
 	doneCopied                              // the first part of a message of a queue pair is out of the GPU
+	doneAhead                               // the card has payload of a queue pair that is carried by TCP
 
 	doneShift = 29
 )
@@ -143,6 +144,8 @@ func (h *Host) pathTimer(now units.Time, low uint32) {
 		h.work(now, &task{kind: taskReceive, qp: q})
 	case doneCopied:
 		h.ringCopied(now, q)
+	case doneAhead:
+		h.end(q).worked(now, q)
 	}
 }
 
@@ -187,7 +190,7 @@ func (h *Host) workHere(now units.Time, q uint32) {
 	if s.account.fetchUntil == units.Never {
 		s.account.fetchUntil = now
 	}
-	h.schedule(now, q)
+	h.end(q).worked(now, q)
 	h.look(now, s)
 }
 

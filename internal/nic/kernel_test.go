@@ -30,6 +30,7 @@ func TestWriterWaitsForRoom(t *testing.T) {
 		{false, 12000, 5000, false},
 	} {
 		st := stream{calls: []call{{left: x.write}}}
+		st.conn = &st.tcp
 		st.conn.Init(&cfg, packet.Packet{})
 		st.conn.Connect(0, 1, true, tcp.Peer{Config: &cfg, ISS: 2, RTT: units.Millisecond})
 		st.kernel.full = x.was

@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/iwarp"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
@@ -43,6 +44,8 @@ type QPSpec struct {
 	// Stream makes the slot the end of a TCP connection: of Setup only the class
 	// of Data matters then.
 	Stream *StreamSpec
+	// Offload makes it the end of a queue pair that is carried by TCP, which the card runs.
+	Offload *iwarp.Spec
 }
 
 // QPKind is what queue pairs of a host share that differ in their peers alone.
@@ -95,14 +98,15 @@ type Message struct {
 // qpSlot is a queue pair and what the scheduler knows of it.
 type qpSlot struct {
 	qp         *rdma.QP
-	stream     *stream // of a TCP connection, in place of qp
-	*life              // nil until it is used
-	scheduled  bool    // in the run queue or the pacing heap
-	watched    bool    // messages of Accepting are still to come
-	summed     bool    // its messages are a program's, of which no records are kept
-	opened     bool    // its end exists
-	connected  bool    // the application has set the connection up
-	registered bool    // and registered its region
+	stream     *stream    // of a TCP connection, in place of qp
+	offloaded  *offloaded // likewise of a queue pair that is carried by TCP
+	*life                 // nil until it is used
+	scheduled  bool       // in the run queue or the pacing heap
+	watched    bool       // messages of Accepting are still to come
+	summed     bool       // its messages are a program's, of which no records are kept
+	opened     bool       // its end exists
+	connected  bool       // the application has set the connection up
+	registered bool       // and registered its region
 	port       uint8
 	class      uint8
 	kind       uint8 // of endpoint

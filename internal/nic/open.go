@@ -17,7 +17,7 @@ func (h *Host) Close(end units.Time) {
 			h.stillUnsent(end, a, a.queue[k])
 		}
 		if a.serving != nil {
-			h.stillAnswering(end, s)
+			h.stillAnswering(end, uint32(i))
 		}
 	}
 }
@@ -37,12 +37,12 @@ func (h *Host) stillUnsent(end units.Time, a *account, id uint32) {
 }
 
 // stillAnswering notes the READs that were not answered whole as if the last response to each began at the end.
-func (h *Host) stillAnswering(end units.Time, s *qpSlot) {
-	a := s.account
+func (h *Host) stillAnswering(end units.Time, q uint32) {
+	a, oldest := h.qps[q].account, h.end(q).oldest(q)
 	last := a.turn // of the READ that the request before belongs to
 	for i := range a.requests {
 		r := &a.requests[i]
-		if !r.begun && r.serial < s.qp.OldestAnswer() {
+		if !r.begun && r.serial < oldest {
 			continue
 		}
 		if !r.begun && r.goesOn {

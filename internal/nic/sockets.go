@@ -1,6 +1,7 @@
 package nic
 
 import (
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -62,7 +63,15 @@ func (h sockets) counted(q uint32) record.QP { return h.streamQP(int(q)) }
 func (h sockets) record(_ units.Time, q uint32) record.QP { return h.streamQP(int(q)) }
 
 func (h sockets) ledger(out []record.Entry, q uint32, _ []uint64) []record.Entry {
-	return append(out, h.streamLedger(int(q))...)
+	return append(out, h.segmentsLedger(int(q), h.qps[q].stream.conn, catalog.TCP)...)
 }
+
+func (h sockets) repost(uint32) {}
+
+func (h sockets) worked(units.Time, uint32) {}
+
+func (h sockets) oldest(uint32) uint32 { return 0 }
+
+func (h sockets) timeouts(q uint32) []units.Time { return h.qps[q].stream.timeouts }
 
 func (h sockets) retire(uint32) {}

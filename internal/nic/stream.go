@@ -43,45 +43,52 @@ type StreamSpec struct {
 // opened it, and of the other.
 type StreamEnds struct{ Active, Passive uint32 }
 
+// segments is what a connection, and a queue pair that is carried by one, notes of TCP for accounts and records.
+type segments struct {
+	conn     *tcp.Conn
+	waits    []Stage  // that may turn out to be waits for what tells of a loss
+	lastSum  Times    // of its account, at lastEnd
+	peak     int64    // most payload outstanding
+	losses   int64    // what tcp.Conn.Losses said
+	lost     round    // when that last rose
+	rtos     int64    // expiries of the retransmission timer, and
+	cuts     int64    // cuts for a loss, when losses were last looked for
+	followed [2]uint8 // frames sent first and without payload, modulo what is to one sample
+	// progress is the connection's time until something new was last acknowledged,
+	// selectively too, or sent while nothing was outstanding.
+	progress Times
+	out      int64        // what tcp.Conn.Outstanding said
+	timeouts []units.Time // when the retransmission timer expired
+	restless bool         // counted in Host.restless
+}
+
 // stream is one end of a TCP connection and its socket's application.
 type stream struct {
-	conn tcp.Conn
+	tcp tcp.Conn
+	segments
 	// seg is cut into frames, of which so many are made; the connection is asked
 	// for the next when all are.
 	seg         packet.Packet
 	frames, cut int
-	lastSum     Times      // of its account, at lastEnd
 	why         tcp.Reason // what the connection said when it had no segment
 	until       units.Time // when pacing lets it have one
 	inHeap      bool       // it waits for that in the port's heap
-	restless    bool       // counted in Host.restless
 
 	side    packet.SideCopy // of seg, where the kernel costs time
 	hasSide bool
 	kernel  kernelEnd
 	path    *streamPath // nil: the host has no server
 
-	iss      uint32
-	calls    []call // writes not finished, in order; those before first are
-	first    int
-	ends     []int64  // where the messages of account.queue end in the stream
-	wrote    int64    // payload taken by the socket
-	sent     int64    // payload sent a first time
-	peak     int64    // most payload outstanding
-	over     bool     // the peer sends no more
-	closed   bool     // the application has closed its end
-	followed [2]uint8 // frames sent first and without payload, modulo what is to one sample
-	losses   int64    // what tcp.Conn.Losses said
-	lost     round    // when that last rose
-	rtos     int64    // expiries of the retransmission timer, and
-	cuts     int64    // cuts for a loss, when losses were last looked for
-	// progress is the connection's time until something new was last acknowledged,
-	// selectively too, or sent while nothing was outstanding.
-	progress Times
-	out      int64        // what tcp.Conn.Outstanding said
-	timeouts []units.Time // when the retransmission timer expired
-	failed   tcp.Events
-	ended    units.Time // when it failed
+	iss    uint32
+	calls  []call // writes not finished, in order; those before first are
+	first  int
+	ends   []int64 // where the messages of account.queue end in the stream
+	wrote  int64   // payload taken by the socket
+	sent   int64   // payload sent a first time
+	over   bool    // the peer sends no more
+	closed bool    // the application has closed its end
+	failed tcp.Events
+	ended  units.Time // when it failed
 
 	took     int64 // payload read by the application
 	arrivals []Arrival
@@ -118,7 +125,8 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	if h.path != nil {
 		s.stream.path = new(streamPath)
 	}
-	c := &s.stream.conn
+	s.stream.conn, s.stream.waits = &s.stream.tcp, waits[:]
+	c := s.stream.conn
 	c.Init(spec.Config, spec.Segment)
 	c.SetNoDelay(spec.NoDelay)
 	if spec.Carry {
@@ -331,7 +339,7 @@ func (h *Host) expireStream(now units.Time, q uint32) {
 	s := &h.qps[q]
 	h.settle(now, s)
 	s.stream.conn.Expire(now)
-	h.noteLosses(now, s, true)
+	h.noteLosses(now, s, &s.stream.segments, true)
 	h.serve(now, q)
 }
 
@@ -372,7 +380,7 @@ func (h *Host) take(now units.Time, q uint32, f *host.Frame) {
 	h.settle(now, s)
 	probing, out := st.conn.Probing(), st.conn.Outstanding()
 	st.conn.Receive(now, pk, h.net.SideOf(pk), h.specs[q].Stream.ISS)
-	h.noteLosses(now, s, probing)
+	h.noteLosses(now, s, &st.segments, probing)
 	if st.conn.Outstanding() < out {
 		st.progress = s.account.sum
 	}
@@ -513,7 +521,7 @@ func (h *Host) abandon(now units.Time, s *qpSlot) {
 func (h *Host) Restless() int { return h.restless }
 
 // noteRest keeps the count of restless connections. One in TIME-WAIT only waits.
-func (h *Host) noteRest(st *stream) {
+func (h *Host) noteRest(st *segments) {
 	restless := (st.conn.Unacked() > 0 || st.conn.Deadline() != units.Never) && st.conn.State() != tcp.TimeWait
 	if restless == st.restless {
 		return
@@ -526,13 +534,12 @@ func (h *Host) noteRest(st *stream) {
 	}
 }
 
-// Timeouts lists when the retransmission timer of the TCP connection in slot q expired;
-// none for a queue pair.
+// Timeouts lists when the retransmission timer of slot q expired, of what is carried by TCP.
 func (h *Host) Timeouts(q uint32) []units.Time {
-	if st := h.qps[q].stream; st != nil {
-		return st.timeouts
+	if !h.qps[q].opened {
+		return nil
 	}
-	return nil
+	return h.end(q).timeouts(q)
 }
 
 // Failures lists the slots of the TCP connections that failed at this end.
@@ -563,28 +570,39 @@ func (h *Host) StreamOf(q uint32) (out Stream) {
 func (h *Host) streamQP(q int) record.QP {
 	s, sp := &h.qps[q], &h.specs[q]
 	st := s.stream
-	c, acts, info := st.conn.Counters(), st.conn.Acts(), st.conn.Info()
+	r := h.segmentsQP(s, sp, &st.segments, sp.Stream.Config, q, catalog.TCP)
+	r.State, r.DeliveredBytes = st.conn.State().String(), st.took
+	if h.cpu.kernel {
+		r.TCP.Cores = &record.StreamCores{Application: st.kernel.application, Softirq: h.receiveQueue(uint32(q))}
+	}
+	return r
+}
+
+// segmentsQP describes one end of what is carried by TCP, of a service, as a queue pair's record, as far as TCP knows.
+func (h *Host) segmentsQP(s *qpSlot, sp *QPSpec, st *segments, cfg *tcp.Config, q int, service catalog.Service) record.QP {
+	c, acts, info, sum := st.conn.Counters(), st.conn.Acts(), st.conn.Info(), &s.account.sum
 	r := record.QP{
-		Host: h.Name, QP: q, Layer: h.net.Layer(h.ports[s.port].fabricPort), Service: catalog.TCP, Peer: record.QPAt(catalog.TCP, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry, State: info.State.String(),
-		SentPackets: c.SentSegments, SentBytes: c.SentBytes, DeliveredBytes: st.took,
+		Host: h.Name, QP: q, Layer: h.net.Layer(h.ports[s.port].fabricPort), Service: service,
+		Peer: record.QPAt(service, sp.PeerHost, int(sp.PeerQP)), Workload: sp.Entry,
+		SentPackets: c.SentSegments, SentBytes: c.SentBytes,
 		Retransmitted: c.Retransmitted, RetransmittedBytes: c.RetransBytes,
 		RateCuts: acts.CutLoss.Count + acts.CutECE.Count + acts.CutRTO.Count, Timeouts: acts.RTO.Count,
 		MeasuredBytes: s.measured[1] - s.measured[0],
 	}
 	line := h.net.Rate(h.ports[s.port].fabricPort)
 	r.FinalRateBps = windowRate(info.Cwnd, info.SRTT, line)
-	r.Limits = record.QPLimits{Class: int(s.class), MTUBytes: int64(info.MSS), LineBps: line, ECT: sp.Stream.Config.ECN != tcp.ECNOff,
-		CC: true, Receives: -1, WindowPS: s.account.sum[Window], RatePS: s.account.sum[Rate], PeakOutstanding: st.peak}
-	r.TCP = &record.TCP{CC: sp.Stream.Config.CC.Algorithm.String(), Pacing: sp.Stream.Config.Pacing, CwndBytes: info.Cwnd, SsthreshBytes: ssthresh(info.Ssthresh), SRTT: info.SRTT, MinRTT: info.MinRTT,
-		InitialCwnd: int64(sp.Stream.Config.CC.InitialWindow) * int64(info.MSS), RTO: info.RTO, SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
-		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs, ZeroWindows: c.ZeroWindows,
-		Persists: c.Persists, UpdatesLost: c.UpdatesLost,
-		HandshakePS: s.account.sum[Handshake], ReceiveWindowPS: s.account.sum[ReceiveWindow], SendBufferPS: s.account.sum[SendBuffer], NaglePS: s.account.sum[Nagle],
-		DetectionPS: s.account.sum[Detection], TimeoutPS: s.account.sum[Timeout], Unscaled: info.State != tcp.Closed && info.State != tcp.Listen && !st.conn.Scaled()}
-	if h.cpu.kernel {
-		r.TCP.Cores = &record.StreamCores{Application: st.kernel.application, Softirq: h.receiveQueue(uint32(q))}
-	}
-	if sp.Stream.Config.ECN == tcp.ECNDCTCP {
+	r.Limits = record.QPLimits{Class: int(s.class), MTUBytes: int64(info.MSS), LineBps: line, ECT: cfg.ECN != tcp.ECNOff,
+		CC: true, Receives: -1, WindowPS: sum[Window], RatePS: sum[Rate], PeakOutstanding: st.peak}
+	r.TCP = &record.TCP{CC: cfg.CC.Algorithm.String(), Pacing: cfg.Pacing, CwndBytes: info.Cwnd,
+		SsthreshBytes: ssthresh(info.Ssthresh), SRTT: info.SRTT, MinRTT: info.MinRTT,
+		InitialCwnd: int64(cfg.CC.InitialWindow) * int64(info.MSS), RTO: info.RTO,
+		SendBuffer: info.SendBuffer, ReceiveBuffer: info.ReceiveBuffer,
+		PureAcks: c.PureAcks, OutOfOrder: c.OutOfOrder, Duplicates: c.Duplicates, TLPs: c.TLPs,
+		ZeroWindows: c.ZeroWindows, Persists: c.Persists, UpdatesLost: c.UpdatesLost,
+		HandshakePS: sum[Handshake], ReceiveWindowPS: sum[ReceiveWindow], SendBufferPS: sum[SendBuffer],
+		NaglePS: sum[Nagle], DetectionPS: sum[Detection], TimeoutPS: sum[Timeout],
+		Unscaled: info.State != tcp.Closed && info.State != tcp.Listen && !st.conn.Scaled()}
+	if cfg.ECN == tcp.ECNDCTCP {
 		r.TCP.Alpha = float64(st.conn.Alpha()) / (1 << 20)
 	}
 	return r
@@ -611,9 +629,9 @@ func windowRate(n int64, rtt units.Time, line units.Rate) units.Rate {
 	return units.Rate(bps)
 }
 
-// streamLedger is the ledger of one end of a TCP connection.
-func (h *Host) streamLedger(q int) (out []record.Entry) {
-	a := h.qps[q].stream.conn.Acts()
+// segmentsLedger is the ledger of one end of what is carried by TCP, of a service.
+func (h *Host) segmentsLedger(q int, conn *tcp.Conn, service catalog.Service) (out []record.Entry) {
+	a := conn.Acts()
 	for _, e := range []struct {
 		q catalog.Question
 		m catalog.Mechanism
@@ -634,7 +652,7 @@ func (h *Host) streamLedger(q int) (out []record.Entry) {
 		{catalog.Recovered, catalog.RetransTLP, a.RetransTLP},
 	} {
 		if e.a.Count > 0 {
-			out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: record.QPAt(catalog.TCP, h.Name, q), Act: e.a})
+			out = append(out, record.Entry{Question: e.q, Mechanism: e.m, Actor: record.QPAt(service, h.Name, q), Act: e.a})
 		}
 	}
 	return out

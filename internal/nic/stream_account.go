@@ -53,29 +53,33 @@ func (h *Host) streamChanged(now units.Time, s *qpSlot) {
 	default:
 		a.blocked = Idle
 	}
-	h.noteRest(st)
+	h.noteRest(&st.segments)
+	st.noteOut(a)
+	h.look(now, s)
+}
+
+// noteOut notes how much is outstanding.
+func (st *segments) noteOut(a *account) {
 	out := st.conn.Outstanding()
 	if st.out == 0 && out > 0 {
 		st.progress = a.sum
 	}
 	st.out = out
-	h.look(now, s)
 }
 
 // noteLosses notes that the connection has just taken segments for lost, or found that
 // a probe replaced one. silent says that a timer told, or what answers the probe that a
 // timer sent: what the connection waited since its last progress, it waited for that.
-func (h *Host) noteLosses(now units.Time, s *qpSlot, silent bool) {
-	st := s.stream
+func (h *Host) noteLosses(now units.Time, s *qpSlot, st *segments, silent bool) {
 	n, acts := st.conn.Losses(), st.conn.Acts()
 	switch {
 	case acts.RTO.Count != st.rtos:
 		st.rtos = acts.RTO.Count
 		st.timeouts = append(st.timeouts, now)
 		h.noteMoment(s, Moment{At: now, By: rdma.ByTimer})
-		h.waitedFor(Timeout, s)
+		h.waitedFor(Timeout, s, st)
 	case silent && (n != st.losses || acts.CutLoss.Count != st.cuts):
-		h.waitedFor(Detection, s)
+		h.waitedFor(Detection, s, st)
 	}
 	st.cuts = acts.CutLoss.Count
 	if n != st.losses {
@@ -88,18 +92,21 @@ func (h *Host) noteLosses(now units.Time, s *qpSlot, silent bool) {
 // waitedFor books what held the connection since its last progress as the wait for
 // what told of a loss: without the loss an acknowledgement would have come. What was
 // noted in between follows, so that differences to it stay what they were in sum.
-func (h *Host) waitedFor(stage Stage, s *qpSlot) {
-	a, from := s.account, &s.stream.progress
+func (h *Host) waitedFor(stage Stage, s *qpSlot, st *segments) {
+	a, from := s.account, &st.progress
 	if a.trace != nil {
-		for _, w := range waits {
+		for _, w := range st.waits {
 			a.trace.Rebook(uint8(w), uint8(stage), a.sum[w]-from[w])
 		}
 	}
-	a.sum.rebook(from, stage)
-	s.stream.lastSum.rebook(from, stage)
-	s.stream.lost.sum.rebook(from, stage)
+	a.sum.rebook(from, st.waits, stage)
+	st.lastSum.rebook(from, st.waits, stage)
+	st.lost.sum.rebook(from, st.waits, stage)
 	if a.unsent < len(a.queue) {
-		h.noteOf(a, a.unsent).base.rebook(from, stage)
+		h.noteOf(a, a.unsent).base.rebook(from, st.waits, stage)
+	}
+	if a.serving != nil {
+		a.serving.rebook(from, st.waits, stage)
 	}
 }
 
@@ -108,12 +115,22 @@ var waits = [...]Stage{Handshake, SendBuffer, Window, ReceiveWindow, Nagle}
 
 // rebook moves to a stage the waits for windows, room and acknowledgements that t has
 // more of than from.
-func (t *Times) rebook(from *Times, to Stage) {
+func (t *Times) rebook(from *Times, waits []Stage, to Stage) {
 	for _, s := range waits {
 		if d := t[s] - from[s]; d > 0 {
 			t[s] -= d
 			t[to] += d
 		}
+	}
+}
+
+// rebook does so with what a responder of READs noted of its time.
+func (a *serving) rebook(from *Times, waits []Stage, to Stage) {
+	a.answerSum.rebook(from, waits, to)
+	a.turn.base.rebook(from, waits, to)
+	for i := range a.requests {
+		a.requests[i].sum.rebook(from, waits, to)
+		a.requests[i].base.rebook(from, waits, to)
 	}
 }
 

@@ -195,6 +195,13 @@ func (h verbs) counted(q uint32) record.QP {
 		NAKsSent: c.NAKsSent, Timeouts: c.Timeouts,
 	}
 }
+func (h verbs) worked(now units.Time, q uint32) { h.schedule(now, q) }
+
+func (h verbs) repost(q uint32) { h.qps[q].qp.PostReceive(1) }
+
+func (h verbs) oldest(q uint32) uint32 { return h.qps[q].qp.OldestAnswer() }
+
+func (h verbs) timeouts(uint32) []units.Time { return nil }
 
 // record is what a queue pair did.
 func (h verbs) record(now units.Time, q uint32) record.QP {

@@ -80,7 +80,11 @@ type Side struct {
 	// ULPDU is the length of the ULPDU, 0 for none, that an FPDU holds whose header is DDP, where an iWARP segment
 	// begins with one and its bytes are not in Data.
 	ULPDU uint16
-	DDP   wire.DDP
+	// Unchecked says that the CRC of that FPDU is not used, and Marker, where the stream has markers, how far before
+	// the next multiple of their distance it begins, from 1 on; 0: it has none.
+	Unchecked bool
+	Marker    uint16
+	DDP       wire.DDP
 	// Data is the payload, as many bytes as Packet.Payload says; nil unless the
 	// run carries data.
 	Data []byte

@@ -192,8 +192,10 @@ type QP struct {
 	TranslationMisses int64 `json:"translation_misses,omitempty"`
 	// Discards are the messages that this responder of UC or UD threw away; nil: none.
 	Discards *Discards `json:"messages_dropped,omitempty"`
-	// TCP is what only the end of a TCP connection has; nil for a queue pair.
+	// TCP is what only the end of a TCP connection has, or of a queue pair that is carried by one; else nil.
 	TCP *TCP `json:"tcp,omitempty"`
+	// IWARP is what only the end of such a queue pair has.
+	IWARP *IWARP `json:"iwarp,omitempty"`
 	// RefusedPS is since when a requester of RC that retries without end tries in vain at
 	// the end of the run: when the 16th RNR NAK in a row came that let no message end or
 	// begin; 0: it does not.
@@ -266,6 +268,18 @@ func (p *Port) ID() PortID { return PortID{p.Node, p.Port} }
 
 // Place is the port's class, as an actor.
 func (p *Port) Place() Place { return ClassAt(p.Node, p.Port, p.Class, p.Layer) }
+
+// IWARP is what one end of an iWARP queue pair did beside TCP and its completions.
+type IWARP struct {
+	FPDUs       int64 `json:"fpdus"`        // sent a first time
+	PlacedAhead int64 `json:"placed_ahead"` // FPDUs that were written to memory ahead of a missing one
+	// KeptAhead are those that came ahead and had to wait: SENDs, whose receive work request was not known yet.
+	KeptAhead int64      `json:"kept_ahead"`
+	Markers   bool       `json:"markers,omitempty"`  // in the stream that this end receives
+	Ended     string     `json:"ended,omitempty"`    // how the stream ended, if it did before the run's end
+	EndedPS   units.Time `json:"ended_ps,omitempty"` // when
+	Reason    string     `json:"reason,omitempty"`   // what the Terminate message said; empty: there was none
+}
 
 // TCP is one end of a TCP connection at the end of the run. Sizes are bytes.
 type TCP struct {

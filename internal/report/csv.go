@@ -90,7 +90,7 @@ func portTable(ports []record.Port, measured bool) *rows.Table {
 	return t
 }
 
-// qpTable leaves the columns of TCP empty for queue pairs.
+// qpTable leaves the columns of TCP and iWARP empty for others.
 func qpTable(qps []record.QP) *rows.Table {
 	header := []string{"host", "qp", "peer", "workload", "link_layer", "service", "state", "sent_packets", "sent_bytes",
 		"delivered_bytes",
@@ -101,11 +101,20 @@ func qpTable(qps []record.QP) *rows.Table {
 	for _, c := range tcpColumns(&record.TCP{}) {
 		header = append(header, c.name)
 	}
+	for _, c := range iwarpColumns(&record.IWARP{}) {
+		header = append(header, c.name)
+	}
 	t := lines("qps", header, len(qps), func(i int) []string {
 		q := &qps[i]
 		var last []string
 		for _, c := range tcpColumns(cmp.Or(q.TCP, &record.TCP{})) {
-			if !q.Is(catalog.Streams) {
+			if !q.Is(catalog.Segments) {
+				c.value = ""
+			}
+			last = append(last, c.value)
+		}
+		for _, c := range iwarpColumns(cmp.Or(q.IWARP, &record.IWARP{})) {
+			if q.IWARP == nil {
 				c.value = ""
 			}
 			last = append(last, c.value)
@@ -125,6 +134,13 @@ func qpTable(qps []record.QP) *rows.Table {
 	})
 	t.Value = func(i int) any { return &qps[i] }
 	return t
+}
+
+// iwarpColumns are those of qps.csv that only iWARP fills.
+func iwarpColumns(w *record.IWARP) []tcpColumn {
+	return []tcpColumn{{"fpdus", integer(w.FPDUs)}, {"placed_ahead", integer(w.PlacedAhead)},
+		{"kept_ahead", integer(w.KeptAhead)}, {"markers", strconv.FormatBool(w.Markers)}, {"ended", w.Ended},
+		{"ended_ps", integer(w.EndedPS)}, {"end_reason", w.Reason}}
 }
 
 // tcpColumn is a column of qps.csv that only TCP fills.

@@ -304,10 +304,10 @@ func TestCSVCoversRecords(t *testing.T) {
 		table  *rows.Table
 		other  int // fields that are no column of their own, or columns that are no field
 	}{
-		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1 - 1 - 1},        // goodput_bps is derived; accounts.csv has the stages, which add up to open_ps; its number is its place
-		{record.Port{}, portTable(nil, true), -2},                                 // drop_causes are ledger lines, limits are in mechanisms.csv
-		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField()}, // limits likewise; TCP's fields have a column each, its cores two
-		{record.Entry{}, ledgerTable(nil), 5 - 1 + 1},                             // Act is embedded: one field, four columns and the unit of one; an actor's node has one of its own
+		{record.Message{}, messageTable(&record.Run{}, 1), +1 - 1 - 1 - 1},                                                        // goodput_bps is derived; accounts.csv has the stages, which add up to open_ps; its number is its place
+		{record.Port{}, portTable(nil, true), -2},                                                                                 // drop_causes are ledger lines, limits are in mechanisms.csv
+		{record.QP{}, qpTable(nil), -1 + reflect.TypeOf(record.TCP{}).NumField() + reflect.TypeOf(record.IWARP{}).NumField() - 1}, // limits likewise; the fields of TCP and iWARP have a column each, TCP's cores two
+		{record.Entry{}, ledgerTable(nil), 5 - 1 + 1},                                                                             // Act is embedded: one field, four columns and the unit of one; an actor's node has one of its own
 	} {
 		fields := reflect.TypeOf(tt.record).NumField()
 		columns := len(tt.table.Header)

@@ -228,6 +228,32 @@ func messageLine(m metrics.Messages, r *record.Run) string {
 	if m.Open > 0 {
 		s += fmt.Sprintf("; %s open at the end", metrics.FormatCount(int64(m.Open)))
 	}
+	return s + streamsEnded(r)
+}
+
+// streamsEnded tells of the first stream of iWARP that ended before the run did.
+func streamsEnded(r *record.Run) string {
+	var first *record.QP
+	n := 0
+	for i := range r.QPs {
+		q := &r.QPs[i]
+		if q.IWARP == nil || q.IWARP.Ended == "" {
+			continue
+		}
+		if n++; first == nil || q.IWARP.EndedPS < first.IWARP.EndedPS {
+			first = q
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	s := fmt.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(first.IWARP.EndedPS))
+	if s += ": " + first.IWARP.Ended; first.IWARP.Reason != "" {
+		s += ", " + first.IWARP.Reason
+	}
+	if n > 2 { // both ends of it, and more
+		s += fmt.Sprintf(" (the first of %d ends of streams)", n)
+	}
 	return s
 }
 

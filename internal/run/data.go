@@ -52,6 +52,8 @@ func (r *runner) checkData() *record.Data {
 		case refusedBy(status):
 			d.refused(i)
 		case status != rdma.Success || m.Bytes == 0:
+		case r.Untold(i):
+			d.out.Lost++
 		case c.Dest == nil:
 			if part, here := inboxes[i]; here {
 				d.same(i, part)
@@ -166,8 +168,7 @@ func (d *dataCheck) inboxes() map[int][]byte {
 		slices.SortFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(d.Ordinal(a), d.Ordinal(b)), cmp.Compare(a, b)) })
 		placed, data := d.placed(conn, k%2 == 1)
 		rest := data[:min(placed, uint64(len(data)))]
-		room, service := d.GRHRoom(conn), plan.Conns[conn].Service
-		reliable := service == workload.RC || service == workload.TCP
+		room, reliable := d.GRHRoom(conn), plan.Conns[conn].Service.Reliable()
 		taken := uint64(0)
 		for _, i := range list {
 			from := min(room, len(rest))

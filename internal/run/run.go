@@ -690,7 +690,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 		}
 		src, dst := r.endNames(m)
 		f := record.Message{
-			Src: src, Dst: dst, Call: int(m.Call), Reply: m.Reply,
+			Src: src, Dst: dst, Service: r.Service(m.Conn), Call: int(m.Call), Reply: m.Reply,
 			QP: int(r.Messages[i].QP), Workload: v.Plan.EntryName(m.Conn), Verb: m.Verb.String(),
 			Bytes: int64(m.Bytes), Number: int32(i), StartPS: start, CompletionPS: -1, Status: "open",
 			IdealPS: ideals.of(m),
@@ -701,7 +701,7 @@ func (r *runner) recordFlows(out *record.Run, lossy []uint64) {
 			continue
 		}
 		if !r.Is(m.Conn, catalog.Acknowledges) {
-			f.Service, f.DeliveredPS = r.Service(m.Conn), -1
+			f.DeliveredPS = -1
 			if at := a.Delivered(i); at != units.Never {
 				f.DeliveredPS = at - start
 			}

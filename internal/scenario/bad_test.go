@@ -81,7 +81,6 @@ func TestBadInput(t *testing.T) {
 		{"link without rate", "topology: {hosts: [a, b], switches: [s], links: [{between: [a, s]}]}\n", `s.yaml:1:51: topology.links[0] has no rate; give one such as rate: 400Gbps`},
 		{"disconnected pair", "topology: {hosts: [a, b], switches: [s, u], links: [{between: [a, s], rate: 1Gbps}, {between: [b, u], rate: 1Gbps}]}\n", `s.yaml:1:12: hosts a and b are not connected; add the missing links`},
 		{"changed link that is none", "topology: {star: {hosts: 3, link: 1Gbps}, links: [{between: [h0, h1], loss: 1%}]}\n", `s.yaml:1:61: topology.links[0]: there is no link between h0 and h1; name two neighbours`},
-		{"stack later", "stack: iwarp\n" + base, `s.yaml:1:8: stack: "iwarp" is not built yet; use rocev2, rocev2-pfc-only, rocev2-ecn-only, rocev2-none, rocev2-lossy, rocev2-irn, infiniband, tcp or dctcp`},
 		{"initials", "dcqcn: {cnp_limiter: qp}\n" + base, `s.yaml:1:22: dcqcn.cnp_limiter: "qp" is not known; did you mean "queue-pair"?`},
 		{"stack unknown", "stack: rocev3\n" + base, `s.yaml:1:8: stack: "rocev3" is not a stack; did you mean "rocev2"?`},
 		{"bad seed", "seed: -1\n" + base, `s.yaml:1:7: seed: "-1" is not a whole number from 0 to 2^64-1`},

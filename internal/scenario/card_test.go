@@ -65,7 +65,7 @@ func TestCardsWithoutInfiniBand(t *testing.T) {
 	for _, name := range card.Presets() {
 		for _, stack := range []string{"infiniband", "rocev2"} {
 			v := parse(t, base+"stack: "+stack+"\nhosts:\n  h1: {preset: "+name+"}\n")
-			want := stack == "infiniband" && (name == "e810" || name == "bcm57508" || name == "connectx-6-dx")
+			want := stack == "infiniband" && (name == "e810" || name == "bcm57508" || name == "connectx-6-dx" || name == "chelsio-t6")
 			if said := strings.Join(v.Warnings, "\n"); strings.Contains(said, "has no InfiniBand (h1)") != want {
 				t.Errorf("%s, %s: warnings %q", name, stack, said)
 			}

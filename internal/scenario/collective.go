@@ -74,8 +74,11 @@ func (r *resolver) readCollective(o object) {
 	r.settleClass(o, e)
 	r.ncclClass(o, e)
 	e.Verb = workload.WriteImm // NCCL's, net_ib.cc: the responder must know of the end
-	if e.Profile > 0 {
+	switch {
+	case e.sockets():
 		e.Service, e.Verb = workload.TCP, workload.Send
+	case e.Profile > 0: // which has no immediate data
+		e.Service, e.Verb = workload.IWARP, workload.Send
 	}
 	r.warnIdle(o, keys)
 	s.Version, s.Env = r.nccl.version, r.nccl.env

@@ -99,7 +99,7 @@ func DefaultColumns(v *Valid) []string {
 		return StackNames()
 	}
 	return []string{stackRoCEv2, stackRoCEv2 + stagedSuffix, stackPFCOnly, stackLossy,
-		stackInfiniBand, stackInfiniBand + stagedSuffix, stackTCP, stackDCTCP}
+		stackInfiniBand, stackInfiniBand + stagedSuffix, stackTCP, stackDCTCP, stackIWARP}
 }
 
 // DataInGPUs reports whether any data of the workload that cross the network lie in a

@@ -103,7 +103,7 @@ func (r *resolver) readController(o object) {
 	}
 	at, s, needs := o.at("controller"), r.stack(), c.Settings.Needs()
 	switch {
-	case s.Credits || OverTCP(s.Name):
+	case s.Credits || carriedByTCP(s.Name):
 		if !r.compared {
 			r.d.fail(at, "controller: %s is for RoCEv2, and the stack is %s; take the stack rocev2, or leave controller out",
 				c.Name, s.Name)

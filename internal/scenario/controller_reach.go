@@ -12,7 +12,7 @@ import (
 
 // anyVerbs reports whether anything but TCP is sent from host to host.
 func (r *resolver) anyVerbs() bool {
-	return slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Service != workload.TCP })
+	return slices.ContainsFunc(r.v.Plan.Conns, func(c workload.Conn) bool { return c.Profile == 0 })
 }
 
 // warnUngoverned tells of connections that the controller leaves alone. Without acknowledgements only CNPs

@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/topology"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/internal/workload"
 )
 
 // hostSettings is the `host` section, and what `hosts` overrides of it.
@@ -154,13 +155,13 @@ func (s *hostSettings) takeProcessors(from *hostSettings) {
 func (r *resolver) tcpEnds() []bool {
 	ends := make([]bool, len(r.v.Graph.Nodes))
 	for n := range ends {
-		ends[n] = r.onlyTCP()
+		ends[n] = r.onlySockets()
 	}
 	if r.v.Plan == nil {
 		return ends
 	}
 	for i := range r.v.Plan.Conns {
-		if c := &r.v.Plan.Conns[i]; c.Profile > 0 {
+		if c := &r.v.Plan.Conns[i]; c.Service == workload.TCP {
 			ends[r.v.Graph.HostOf(c.Src)], ends[r.v.Graph.HostOf(c.Dst)] = true, true
 		}
 	}
@@ -213,7 +214,7 @@ func (s *hostSettings) notes() []record.Note {
 
 // presetSource says that a preset came by default, and where from.
 func (r *resolver) presetSource(source string) string {
-	if r.onlyTCP() {
+	if r.onlySockets() {
 		return "the default of hosts that run TCP: " + source
 	}
 	return "the default of hosts that run TCP, others cost nothing: " + source
@@ -221,7 +222,7 @@ func (r *resolver) presetSource(source string) string {
 
 // freeNotes points at hosts that run TCP and cost nothing.
 func (r *resolver) freeNotes() {
-	if !r.anyTCP() {
+	if !r.anySockets() {
 		return
 	}
 	ends, runs := r.tcpEnds(), 0

@@ -27,7 +27,7 @@ workload:
 		}
 		all := Host{Register: RegisterOnce, RegisterBase: units.Microsecond, RegisterPage: 10 * units.Nanosecond, PageSize: 2 * units.MiB}
 		all.Spec, _ = host.Preset("free")
-		if _, isTCP := profileOf(stack); isTCP {
+		if OverTCP(stack) {
 			all.Spec, _ = host.Preset("linux-xeon")
 		}
 		all.Post = 200 * units.Nanosecond

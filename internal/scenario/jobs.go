@@ -218,9 +218,13 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 	r.settleClass(o, e)
 	r.ncclClass(o, e)
 	e.Verb = workload.WriteImm // NCCL's, net_ib.cc
-	if OverTCP(r.v.Stack) {
+	switch {
+	case OverTCP(r.v.Stack):
 		o.d.fail(o.n.Pos, "%s: operations of jobs go over queue pairs, and the stack is %s; take an RDMA stack", o.path,
 			r.v.Stack)
+	case Narrow(r.v.Stack):
+		o.d.fail(o.n.Pos, "%s: operations of jobs are writes with immediate data, which iWARP has none of before RFC 7306; "+
+			"take another RDMA stack", o.path)
 	}
 	r.warnIdle(o, keys)
 	j.Version, j.Env = r.nccl.version, r.nccl.env

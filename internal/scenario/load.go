@@ -298,6 +298,9 @@ func (r *resolver) rootKeys() []key {
 		readElsewhere("tcp", func() []key { return r.tcpKeys(r.newProfile(plainTCP)) }, "What the ends of TCP connections do.").unless(func() string {
 			return when(!r.anyTCP() && !r.compared, "no connection runs over TCP; take the stack tcp or dctcp, or give it to a workload entry")
 		}),
+		readElsewhere("iwarp", func() []key { return r.iwarpKeys() }, "What the stack `iwarp` has beyond `tcp`.").unless(func() string {
+			return when(!r.tcp.used[offloadedTCP] && !r.compared, "nothing runs over iWARP; give stack: iwarp")
+		}),
 		readElsewhere("infiniband", r.infinibandKeys, "What the stack infiniband has beyond the others.").unless(func() string {
 			return when(!r.stack().Credits && !r.compared, "the stack "+r.v.Stack+" has no credits; give stack: infiniband")
 		}),
@@ -369,6 +372,7 @@ func (r *resolver) resolve(root *node) {
 	r.tellServers()
 	r.readController(o)
 	r.readDCQCN(o)
+	r.readIWARP(o)
 	r.readTCP(o)
 	r.readTriggerList(o)
 	r.readWorkload(root.Get("workload"), root.Get("jobs"))
@@ -422,7 +426,7 @@ func (r *resolver) headerKeys() []key {
 				o.fail("stack", "%s", msg)
 			}
 		}, "What the network is: `rocev2` (PFC, ECN, DCQCN), `rocev2-pfc-only` (PFC alone), `rocev2-ecn-only` (ECN and DCQCN, no PFC), `rocev2-none`, `rocev2-lossy` (as "+
-			"`rocev2-ecn-only`, with selective repeat), `rocev2-irn`, `infiniband`, `tcp` or `dctcp`; see [compare](../compare.md).").otherwise("`rocev2`"),
+			"`rocev2-ecn-only`, with selective repeat), `rocev2-irn`, `infiniband`, `tcp`, `dctcp` or `iwarp`; see [compare](../compare.md).").otherwise("`rocev2`"),
 		r.routingKey(),
 		r.pathsKey(),
 		byteCountKey("mtu", &r.mtu, "256, 512, 1024, 2048, 4096", "Path MTU, the payload of a full packet in bytes.",

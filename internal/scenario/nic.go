@@ -133,6 +133,13 @@ func (r *resolver) nicKeys(s *nicSettings) []key {
 		"max_dest_rd_atomic"} {
 		k := find(keys, name)
 		k.idle = append([]func() string{r.noRDMA}, k.idle...)
+		if !strings.HasSuffix(name, "rd_atomic") {
+			k.idle = append([]func() string{r.repairedByTCP}, k.idle...)
+		}
+	}
+	for _, name := range []string{"mtt_cache", "qpc_cache"} {
+		k := find(keys, name)
+		k.idle = append(k.idle, r.uncached)
 	}
 	return keys
 }

@@ -48,8 +48,26 @@ func (r *resolver) noCNP() string {
 
 // noRDMA is the reason for what only queue pairs have.
 func (r *resolver) noRDMA() string {
-	return when(!r.compared && r.onlyTCP(), "the workload is TCP's alone, which has no queue pairs: see tcp")
+	return when(!r.compared && r.onlySockets(), "the workload is TCP's alone, which has no queue pairs: see tcp")
 }
+
+// repairedByTCP is the reason for what acknowledges and repairs queue pairs that have sequence numbers of packets.
+func (r *resolver) repairedByTCP() string {
+	return when(!r.compared && r.onlyIWARP(), "TCP acknowledges what iWARP sends, and repairs its losses: see tcp")
+}
+
+// wholeFPDUs is the reason for what makes segments larger or waits for that.
+func (r *resolver) wholeFPDUs() string {
+	return when(!r.compared && r.onlyIWARP(), "a segment of iWARP holds one FPDU, and is sent at once")
+}
+
+// uncached is the reason for caches of cards.
+func (r *resolver) uncached() string {
+	return when(!r.compared && r.onlyIWARP(), "caches are not modelled for iWARP")
+}
+
+// onlyIWARP reports whether all queue pairs are carried by TCP, and there are some.
+func (r *resolver) onlyIWARP() bool { return r.onlyTCP() && r.tcp.used[offloadedTCP] }
 
 // undrained is the reason for a receive buffer in which nothing waits.
 func (r *resolver) undrained(s *nicSettings) string {

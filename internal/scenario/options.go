@@ -109,7 +109,7 @@ func (r *resolver) optionKeys(e *entryOptions) []key {
 func (r *resolver) verbKeys(e *entryOptions) []key {
 	rdma := func(why func() string) func() string {
 		return func() string {
-			if e.Profile > 0 {
+			if e.sockets() {
 				return ""
 			}
 			return why()
@@ -158,7 +158,7 @@ func (r *resolver) verbKeys(e *entryOptions) []key {
 		rateKey("initial_rate", &e.InitialRate, "Where congestion control starts.").otherwise("`dcqcn.initial_rate`").also(ofCalls).
 			nonzero("would never send; give a rate such as 5Gbps").unless(rdma(func() string { return r.atLineRate(e) })),
 	}, func() string {
-		return when(e.Profile > 0 && !r.compared, "TCP carries a stream of bytes from `from` to `to`")
+		return when(e.sockets() && !r.compared, "TCP carries a stream of bytes from `from` to `to`")
 	})
 }
 
@@ -211,6 +211,7 @@ func (r *resolver) readOptions(o object, e *entryOptions, keys []key) {
 		return
 	}
 	r.settleClass(o, e)
+	r.settleIWARP(o, e)
 	e.settleVerb(o)
 	checkTrigger(o)
 	r.warnIdle(o, keys)
@@ -221,7 +222,7 @@ func (e *entryOptions) settleVerb(o object) {
 	switch {
 	case !e.Service.Allows(e.Verb):
 		o.fail("service", "%s carries no %s, only %s; use service: rc", e.Service, e.Verb, suggestList(allowedVerbs(e.Service)))
-	case e.Fence && e.Service != workload.RC:
+	case e.Fence && e.Service != workload.RC && e.Service != workload.IWARP:
 		o.fail("fence", "waits for READs and atomics, which %s has none of; use service: rc", e.Service)
 	case e.Inline && (e.Verb == workload.Read || e.Verb.Atomic()):
 		o.fail("inline", "a %s carries no payload to put into the work request; use write or send", e.Verb)

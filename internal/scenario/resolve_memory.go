@@ -575,7 +575,7 @@ func (k *memoryMaker) losslessDrops(port, c int, q *mmu.QueueProfile, frame, hol
 
 // framesByClass is the largest frame that the workload sends in every class; 0: none.
 func (r *resolver) framesByClass() (frames [mmu.Classes]units.Bytes) {
-	tcp := r.tcp.classes[0] | r.tcp.classes[1]
+	tcp := r.tcp.classes[0] | r.tcp.classes[1] | r.tcp.classes[2]
 	for c := range frames {
 		switch {
 		case r.classes>>c&1 == 0:

@@ -51,6 +51,7 @@ type resolver struct {
 	ipv6        bool // and the header of IPv6
 
 	tcp           tcpSettings
+	iwarp         iwarpSettings
 	failover      failoverSettings
 	noise         noiseSettings
 	balancing     fabric.Balancing // the key routing; nil: ecmp

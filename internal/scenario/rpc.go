@@ -36,7 +36,7 @@ func (r *resolver) callKeys(c *calls) []key {
 		timeKey("think", &c.Think, "From the request's arrival to the post of the reply.").otherwise("0"),
 		flagKey("nodelay", &c.NoDelay, "`TCP_NODELAY`, which RPC libraries set; `false` leaves [tcp](#tcp)'s `nagle` on: with it a small request waits until the one before is acknowledged, "+
 			"by its reply as a rule.").unless(func() string {
-			return when(c.Profile == 0 && !r.compared, "queue pairs have no Nagle's rule")
+			return when(!c.sockets() && !r.compared, "queue pairs have no Nagle's rule")
 		}),
 	}, options)
 }
@@ -53,7 +53,7 @@ func (r *resolver) readCalls(o object) {
 	if c.Verb == workload.Read || c.Verb.Atomic() {
 		o.fail("verb", "a %s brings the other side nothing that it could answer; use send, send-imm, send-inv, write or write-imm", c.Verb)
 	}
-	if c.Service != workload.RC && c.Service != workload.TCP {
+	if !c.Service.Reliable() {
 		o.fail("service", "%s may lose a message, and then a call never ends; use service: rc", c.Service)
 	}
 	first, way := len(r.v.Plan.Conns), r.readGPUDirect(o)

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/tree"
@@ -37,6 +36,8 @@ const (
 
 	stackTCP   = "tcp"
 	stackDCTCP = "dctcp"
+
+	stackIWARP = "iwarp"
 )
 
 // Names of the stacks that look at TCP and at RDMA where a scenario runs the other.
@@ -71,6 +72,9 @@ func Stacks() []Stack {
 			false, false, false, goBackN, false, sockets},
 		{stackDCTCP, "DCTCP: switches mark from a threshold on, and windows shrink by the share of marks; no PFC",
 			false, true, false, goBackN, false, sockets},
+		{stackIWARP, "iWARP: verbs over TCP, which the card runs: no kernel, no copies; full queues drop, TCP recovers; no marks, no PFC",
+			false, false, false, goBackN, false,
+			catalog.Layering{API: catalog.VerbsAPI, Transports: []catalog.Service{catalog.IWARP}, Fabric: catalog.LossyEthernet}},
 	}
 }
 
@@ -94,11 +98,6 @@ func CheckStack(name string) string {
 	built := StackNames()
 	if contains(built, name) {
 		return ""
-	}
-	planned := []string{"iwarp"}
-	if contains(planned, name) {
-		last := len(built) - 1
-		return fmt.Sprintf("%q is not built yet; use %s or %s", name, strings.Join(built[:last], ", "), built[last])
 	}
 	return fmt.Sprintf("%q is not a stack; %s", name, tree.Suggest(name, built))
 }
@@ -158,10 +157,16 @@ func hostsAlike(root *node, stacks []string) {
 	}
 }
 
-// OverTCP reports whether a stack, or the column of a comparison, runs TCP.
+// OverTCP reports whether a stack, or the column of a comparison, runs sockets over TCP.
 func OverTCP(stack string) bool {
-	_, ok := profileOf(stack)
-	return ok
+	profile, ok := profileOf(stack)
+	return ok && profile != offloadedTCP
+}
+
+// Narrow reports whether a stack, or the column of a comparison, has verbs and not all of those that RC has.
+func Narrow(stack string) bool {
+	name, _, _ := splitColumn(stack)
+	return name == stackIWARP
 }
 
 // entriesOverTCP reports whether an entry of the workload has a stack of TCP of its

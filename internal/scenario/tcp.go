@@ -21,9 +21,9 @@ type tcpSettings struct {
 	mtu       int  // IP packet of the hosts' ports, bytes
 	handshake bool // connections are opened by the run
 	closes    bool // and closed behind their last message
-	profiles  [2]tcp.Config
-	used      [2]bool
-	classes   [2]uint8 // priorities that connections of each profile use
+	profiles  [3]tcp.Config
+	used      [3]bool
+	classes   [3]uint8 // priorities that connections of each profile use
 	rdma      uint8    // priorities that queue pairs use
 }
 
@@ -31,6 +31,7 @@ type tcpSettings struct {
 const (
 	plainTCP = iota
 	dataCenterTCP
+	offloadedTCP // iWARP's
 )
 
 // defaultTCPMTU is what data centres set where ports carry it; Linux begins with
@@ -40,7 +41,7 @@ const defaultTCPMTU = 9000
 // tcpProfile is a profile while the tcp section is read over it.
 type tcpProfile struct {
 	tcp.Config
-	number         int // plainTCP or dataCenterTCP
+	number         int // plainTCP, dataCenterTCP or offloadedTCP
 	preset         string
 	sndbuf, rcvbuf units.Bytes
 	first          units.Bytes // first_window; 0: what a SYN can say
@@ -61,6 +62,9 @@ func (r *resolver) takePreset(p *tcpProfile) {
 		name = stackDCTCP
 	}
 	c, err := tcp.Preset(name)
+	if p.number == offloadedTCP {
+		c, err = r.iwarp.TCP, nil
+	}
 	if err != nil {
 		panic("scenario: BUG: " + err.Error())
 	}
@@ -89,6 +93,9 @@ func (r *resolver) readTCP(root object) {
 	for i := range r.tcp.profiles {
 		p := r.newProfile(i)
 		o.read(r.profileKeys(p))
+		if i == offloadedTCP {
+			p.TSO = 0 // a segment is an FPDU
+		}
 		if r.d.err == nil {
 			p.settle(o)
 		}
@@ -97,7 +104,14 @@ func (r *resolver) readTCP(root object) {
 }
 
 // tcpKeys are the keys of the tcp section.
-func (r *resolver) tcpKeys(p *tcpProfile) []key { return append(r.tcpEndKeys(), r.profileKeys(p)...) }
+func (r *resolver) tcpKeys(p *tcpProfile) []key {
+	keys := append(r.tcpEndKeys(), r.profileKeys(p)...)
+	for _, name := range []string{"tso", "nagle"} {
+		k := find(keys, name)
+		k.idle = append(k.idle, r.wholeFPDUs)
+	}
+	return keys
+}
 
 // tcpEndKeys are those of all connections.
 func (r *resolver) tcpEndKeys() []key {
@@ -114,8 +128,13 @@ func (r *resolver) tcpEndKeys() []key {
 // profileKeys are those of a profile.
 func (r *resolver) profileKeys(p *tcpProfile) []key {
 	own := func() string {
-		return when(!r.compared && r.tcp.used[dataCenterTCP] && !r.tcp.used[plainTCP],
-			"the stack dctcp has a preset, a congestion control and a use of ECN of its own")
+		switch {
+		case r.compared || r.tcp.used[plainTCP]:
+			return ""
+		case r.tcp.used[dataCenterTCP]:
+			return "the stack dctcp has a preset, a congestion control and a use of ECN of its own"
+		}
+		return "the stack iwarp has a preset, a congestion control and a use of ECN of its own: see iwarp"
 	}
 	cc, ecn := "cubic", "off"
 	congestionControl := wordKey("cc", &cc, []string{"cubic", "reno", "none"}, "Congestion control of the stack `tcp`; with `none` its window never limits what is sent.").unless(own).check(func(object) {
@@ -244,6 +263,8 @@ func profileOf(stack string) (profile int, ok bool) {
 		return plainTCP, true
 	case stackDCTCP:
 		return dataCenterTCP, true
+	case stackIWARP:
+		return offloadedTCP, true
 	}
 	return 0, false
 }
@@ -253,7 +274,7 @@ func profileOf(stack string) (profile int, ok bool) {
 func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 	name := r.v.Stack
 	if text, ok := o.scalar("stack"); ok {
-		_, isTCP := profileOf(text)
+		isTCP := OverTCP(text)
 		switch msg := CheckStack(text); {
 		case msg != "":
 			o.fail("stack", "%s", msg)
@@ -282,7 +303,7 @@ func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 
 // asStream makes the messages of an entry what a byte stream carries.
 func (r *resolver) asStream(opt *workload.Options) {
-	if opt.Profile == 0 {
+	if opt.Profile == 0 || opt.Profile-1 == offloadedTCP {
 		return
 	}
 	opt.Service, opt.Verb, opt.Fence, opt.Inline = workload.TCP, workload.Send, false, false
@@ -311,10 +332,14 @@ func (r *resolver) besideTCP() uint8 {
 	return r.tcp.rdma
 }
 
-// anyTCP reports whether the workload has TCP connections, and onlyTCP whether it
-// has nothing else.
-func (r *resolver) anyTCP() bool  { return r.tcp.used[plainTCP] || r.tcp.used[dataCenterTCP] }
+// anyTCP reports whether TCP carries any of the workload, and onlyTCP whether all of it.
+func (r *resolver) anyTCP() bool  { return r.anySockets() || r.tcp.used[offloadedTCP] }
 func (r *resolver) onlyTCP() bool { return r.anyTCP() && r.tcp.rdma == 0 }
+
+// anySockets reports whether the workload has TCP connections of the kernel, and onlySockets whether it has nothing
+// else.
+func (r *resolver) anySockets() bool  { return r.tcp.used[plainTCP] || r.tcp.used[dataCenterTCP] }
+func (r *resolver) onlySockets() bool { return r.onlyTCP() && !r.tcp.used[offloadedTCP] }
 
 // tcpFrame is the largest frame of a TCP segment.
 func (r *resolver) tcpFrame() units.Bytes {
@@ -335,6 +360,7 @@ func (r *resolver) resolveTCP() {
 	if !r.anyTCP() {
 		return
 	}
+	r.resolveIWARP()
 	r.v.TCP, r.v.Handshake, r.v.Close = t.profiles[:], t.handshake, t.closes
 	if shared := t.classes[dataCenterTCP] & r.besideTCP(); shared != 0 {
 		r.warn("dctcp class", "priority %s carries DCTCP and RDMA, and switches mark both by one curve, that of RDMA; give DCTCP a class of its own", maskText(shared))
@@ -380,7 +406,7 @@ func (r *resolver) checkSegmentation() {
 // tcpNotes lists the profiles in use.
 func (r *resolver) tcpNotes() {
 	t := &r.tcp
-	for i, prefix := range []string{"tcp.", "dctcp."} {
+	for i, prefix := range []string{"tcp.", "dctcp.", "iwarp.tcp."} {
 		if !t.used[i] {
 			continue
 		}
@@ -397,13 +423,19 @@ func (r *resolver) tcpNotes() {
 			r.v.Notes = append(r.v.Notes, n)
 		}
 	}
+	r.iwarpNotes()
 }
 
 // tcpSource is where a value of a profile comes from; preset is the source otherwise.
 func (r *resolver) tcpSource(profile int, key, preset string) string {
 	o := r.tcp.obj
+	own := key == "preset" || key == "cc" || key == "ecn"
 	switch {
-	case profile == dataCenterTCP && (key == "preset" || key == "cc" || key == "ecn"):
+	case profile == offloadedTCP && own && r.iwarp.obj.has(key):
+		return fromScenario
+	case profile == offloadedTCP && key != "mss" && (own || !o.has(key)):
+		return r.iwarp.source(key)
+	case profile != plainTCP && own:
 		return preset // its own, whatever the section says
 	case o.has(key), o.has("autotuning") && (key == "sndbuf" || key == "rcvbuf"):
 		return fromScenario
@@ -429,7 +461,7 @@ func dctcpRED(rate units.Rate) ratedRED {
 
 // marks is the marking curve of each class of a port, zero where it has none.
 func (r *resolver) marks(s *switchSettings, rate units.Rate) (out [fabric.Classes]fabric.RED) {
-	step := r.tcp.classes[dataCenterTCP] &^ r.besideTCP()
+	step := (r.tcp.classes[dataCenterTCP] | r.iwarpMarked(tcp.ECNDCTCP)) &^ r.besideTCP()
 	if r.needs().Step {
 		step |= r.tcp.rdma
 	}
@@ -442,6 +474,9 @@ func (r *resolver) marks(s *switchSettings, rate units.Rate) (out [fabric.Classe
 	}
 	if r.tcp.profiles[plainTCP].ECN != tcp.ECNOff && r.tcp.used[plainTCP] && s.ecn.priorities < 0 {
 		mask |= r.tcp.classes[plainTCP]
+	}
+	if s.ecn.priorities < 0 {
+		mask |= r.iwarpMarked(tcp.ECNClassic)
 	}
 	row := s.ecn.redFor(rate)
 	for c := range out {
@@ -474,7 +509,8 @@ func (e *ecnSettings) gives(rate units.Rate) bool {
 
 // marking reports whether switches mark anything.
 func (r *resolver) marking() bool {
-	return r.stack().ECN || r.tcp.used[dataCenterTCP] || r.tcp.used[plainTCP] && r.tcp.profiles[plainTCP].ECN != tcp.ECNOff
+	return r.stack().ECN || r.tcp.used[dataCenterTCP] || r.tcp.used[plainTCP] && r.tcp.profiles[plainTCP].ECN != tcp.ECNOff ||
+		r.tcp.used[offloadedTCP] && r.tcp.profiles[offloadedTCP].ECN != tcp.ECNOff
 }
 
 // tcpSheets are the presets of TCP.

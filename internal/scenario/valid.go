@@ -7,6 +7,7 @@ import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/host"
+	"github.com/hopscope/hopscope/internal/iwarp"
 	"github.com/hopscope/hopscope/internal/rdma"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/server"
@@ -49,6 +50,7 @@ type Valid struct {
 	DCQCN      *congestion.DCQCNParams // nil: no congestion control
 	Control    *congestion.Control     // another congestion control in its place; nil: none
 	TCP        []tcp.Config            // by workload.Conn.Profile, from 1; nil without TCP
+	IWARP      *iwarp.Config           // over the profile of TCP of its connections; nil without iWARP
 	Handshake  bool                    // the run opens TCP connections; else they are open when it begins
 	Close      bool                    // and closes each when its last message is written; else they stay open
 	Plan       *workload.Plan

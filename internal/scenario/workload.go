@@ -159,7 +159,7 @@ func (r *resolver) readPattern(p object, kind string) {
 	}
 	r.settlePlaces(first, way)
 	r.warnGPUDirect(p, first)
-	if e.srq > 0 && e.Verb.TakesReceive() && e.Profile == 0 && r.d.err == nil {
+	if e.srq > 0 && e.Verb.TakesReceive() && !e.sockets() && r.d.err == nil {
 		r.v.Plan.ShareReceives(r.v.Graph, entry, e.srq)
 	}
 }

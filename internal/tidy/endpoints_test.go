@@ -12,8 +12,9 @@ import (
 // The kinds of endpoints of a card, each with the fields of a slot and of its description that it alone has.
 // A new kind has a row here.
 var endpoints = map[string][]string{
-	"verbs":   {"qp"},
-	"sockets": {"stream", "Stream"},
+	"verbs":    {"qp"},
+	"sockets":  {"stream", "Stream"},
+	"offloads": {"offloaded", "Offload"},
 }
 
 // Nothing in internal/nic asks which endpoint it serves but endpoint.go, which makes them: no condition looks
@@ -73,7 +74,7 @@ func asksKind(p *pkg, c *ast.BinaryExpr) bool {
 				}
 			}
 		}
-		if id, ok := e.(*ast.Ident); ok && (id.Name == "verbsEnd" || id.Name == "socketsEnd") {
+		if id, ok := e.(*ast.Ident); ok && (id.Name == "verbsEnd" || id.Name == "socketsEnd" || id.Name == "offloadsEnd") {
 			return true
 		}
 	}

@@ -288,7 +288,7 @@ func (p *Plan) endsAt(net Network, op Op, end End) (entry, host int, ok bool) {
 // tellsResponder reports whether the responder knows when it has all of the
 // message, which then has arrived for good.
 func (m *Message) tellsResponder(c *Conn) bool {
-	return m.Verb != Read && !m.Verb.Atomic() && (c.Service == RC || c.Service == TCP)
+	return m.Verb != Read && !m.Verb.Atomic() && c.Service.Reliable()
 }
 
 // Waits reports whether a trigger or other operations start the message, not the

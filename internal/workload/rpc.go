@@ -22,7 +22,7 @@ type RPC struct {
 // done (an open loop). Both messages of a call go over one TCP connection; of
 // RDMA, requests and replies each have a queue pair pair of their own.
 func (p *Plan) RPC(entry int, net Network, client, server int, c RPC, o Options) error {
-	if o.Service != TCP && (o.Service != RC || o.Verb == Read || o.Verb.Atomic()) {
+	if !o.Service.Reliable() || o.Service != TCP && (o.Verb == Read || o.Verb.Atomic()) {
 		return fmt.Errorf("%s over %s carries no calls, whose messages both sides must receive; use send, write or one of their kinds over rc", o.Verb, o.Service)
 	}
 	if c.Request < 1 || c.Reply < 1 || c.Think < 0 || c.Think > MaxStart {

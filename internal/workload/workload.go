@@ -71,13 +71,17 @@ type Service uint8
 
 // Services, in the order of rdma.Service.
 const (
-	RC  Service = iota // reliable connection
-	UC                 // unreliable connection
-	UD                 // unreliable datagram
-	TCP                // no service of RDMA: a connection that carries a stream of bytes
+	RC    Service = iota // reliable connection
+	UC                   // unreliable connection
+	UD                   // unreliable datagram
+	TCP                  // no service of RDMA: a connection that carries a stream of bytes
+	IWARP                // reliable connection that TCP carries
 )
 
-func (s Service) String() string { return [...]string{"RC", "UC", "UD", "TCP"}[s] }
+func (s Service) String() string { return [...]string{"RC", "UC", "UD", "TCP", "iWARP"}[s] }
+
+// Reliable reports whether messages arrive once and in order, and the responder knows when they have.
+func (s Service) Reliable() bool { return s == RC || s == TCP || s == IWARP }
 
 // Allows reports whether the service has the verb (ibv_post_send(3): UC has no
 // READ, atomics and invalidation; UD sends only).
@@ -89,6 +93,8 @@ func (s Service) Allows(v Verb) bool {
 		return v == Send || v == SendImm
 	case TCP:
 		return v == Send
+	case IWARP: // RFC 5040; RFC 7306 adds immediate data and atomics
+		return v == Write || v == Send || v == SendInv || v == Read
 	}
 	return true
 }
@@ -125,7 +131,7 @@ type Conn struct {
 	// Slots: it carries no data but the news that slots of a collective's buffers are
 	// free.
 	Slots   bool
-	Profile int  // TCP: which profile of those that a run has, from 1; else 0
+	Profile int  // carried by TCP: which profile of those that a run has, from 1; else 0
 	NoDelay bool // TCP: Nagle's rule is off (TCP_NODELAY)
 	Reads   bool // the messages are READs: the data come from Dst
 	// WrongRKey makes every request to remote memory carry an R_Key the responder

@@ -133,13 +133,17 @@ func (m *framer) extensible(b []byte, most int, at units.Time, profile *wire.Pro
 	if b, length, err = m.infiniband(b, most, profile, pk, side); err != nil {
 		return b, 0, err
 	}
-	h := b[start:]
-	ns := uint64(stamp(at).UnixNano())
-	binary.LittleEndian.PutUint64(h, ns/1e9<<32|(ns%1e9<<32)/1e9)
-	h[8], h[9] = erfInfiniBand, erfFlags
-	binary.BigEndian.PutUint16(h[10:], uint16(len(h)))
-	binary.BigEndian.PutUint16(h[14:], uint16(length))
+	erfHeader(b[start:], at, length)
 	return b, length + erfLen, nil
+}
+
+// erfHeader fills in the header of a record of which length bytes were on the wire.
+func erfHeader(record []byte, at units.Time, length int) {
+	ns := uint64(stamp(at).UnixNano())
+	binary.LittleEndian.PutUint64(record, ns/1e9<<32|(ns%1e9<<32)/1e9)
+	record[8], record[9] = erfInfiniBand, erfFlags
+	binary.BigEndian.PutUint16(record[10:], uint16(len(record)))
+	binary.BigEndian.PutUint16(record[14:], uint16(length))
 }
 
 func (m *framer) infiniband(b []byte, most int, profile *wire.Profile, pk *packet.Packet,

@@ -199,3 +199,23 @@ func (c *Writer) Close() error {
 func stamp(t units.Time) time.Time {
 	return time.Unix(0, int64((t+units.Nanosecond/2)/units.Nanosecond))
 }
+
+// Write writes a capture of one packet, at time 0: of an Ethernet frame without FCS, or an InfiniBand packet.
+func Write(w io.Writer, program, name string, infiniband bool, packet []byte) error {
+	link := linkEthernet
+	if infiniband {
+		link = linkERF
+		packet = append(make([]byte, erfLen), packet...)
+		erfHeader(packet, 0, len(packet)-erfLen)
+	}
+	out, err := pcapgo.NewNgWriterInterface(w, pcapgo.NgInterface{Name: name, LinkType: link, SnapLength: MaxSnap},
+		pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: program}})
+	if err != nil {
+		return err
+	}
+	err = out.WritePacket(gopacket.CaptureInfo{Timestamp: stamp(0), CaptureLength: len(packet), Length: len(packet)}, packet)
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}

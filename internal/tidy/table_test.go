@@ -35,6 +35,7 @@ var rules = map[string]rule{
 	"internal/rng":      {level: levelBase, std: []string{"math/rand/v2"}}, // its PCG generator, always seeded
 	"wire":              {level: levelBase},
 	"internal/catalog":  {level: levelBase + 1},
+	"internal/anatomy":  {level: levelBase + 1, std: []string{"net/netip"}},
 	"internal/pcie":     {level: levelBase + 1},
 	"internal/lru":      {level: levelBase + 1},
 	"internal/typo":     {level: levelBase},

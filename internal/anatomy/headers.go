@@ -44,8 +44,8 @@ func (w *walker) ethernet() {
 const typeRoCEv1 = 0x8915
 
 func etherType(v uint64) string {
-	return map[uint64]string{uint64(wire.TypeIPv4): "IPv4", uint64(wire.TypeIPv6): "IPv6", uint64(wire.TypeVLAN): "802.1Q tag",
-		uint64(wire.TypeMACControl): "MAC control", typeRoCEv1: "RoCE version 1"}[v]
+	return map[uint16]string{wire.TypeIPv4: "IPv4", wire.TypeIPv6: "IPv6", wire.TypeVLAN: "802.1Q tag",
+		wire.TypeMACControl: "MAC control", typeRoCEv1: "RoCE version 1"}[uint16(v)]
 }
 
 func (w *walker) mac(name string) {
@@ -77,7 +77,8 @@ func (w *walker) pfc() {
 
 func (w *walker) dscp() {
 	w.bits("DSCP", 6, nil)
-	w.bits("ECN", 2, named(map[uint64]string{0: "not capable", 1: "ECT(1)", 2: "ECT(0): a switch may mark it", 3: "congestion experienced"}))
+	w.bits("ECN", 2, named(map[uint64]string{0: "not capable", 1: "ECT(1)", 2: "ECT(0): a switch may mark it",
+		3: "congestion experienced"}))
 }
 
 func (w *walker) ipv4() {
@@ -141,7 +142,8 @@ func (w *walker) lrh() {
 	w.bits("link version", 4, nil)
 	w.bits("service level", 4, nil)
 	w.reserved(2)
-	next := w.bits("link next header", 2, named(map[uint64]string{uint64(wire.LNHLocal): "BTH", uint64(wire.LNHGlobal): "GRH"}))
+	next := w.bits("link next header", 2,
+		named(map[uint64]string{uint64(wire.LNHLocal): "BTH", uint64(wire.LNHGlobal): "GRH"}))
 	w.bits("destination LID", 16, nil)
 	w.reserved(5)
 	w.bits("packet length", 11, func(v uint64) string { return fmt.Sprintf("%d words of 4 B, without the VCRC", v) })
@@ -195,7 +197,9 @@ func (w *walker) transport() {
 		}
 	}
 	w.header("ICRC", "IBTA 7.8.1, annex A17")
-	w.bits("invariant CRC", 32, func(uint64) string { return "CRC-32 of what no router changes, least significant byte first" })
+	w.bits("invariant CRC", 32, func(uint64) string {
+		return "CRC-32 of what no router changes, least significant byte first"
+	})
 }
 
 // behind is how much of a packet is behind the ICRC: padding and FCS, or the VCRC.
@@ -281,9 +285,13 @@ func (w *walker) extended(ext wire.Ext) {
 // syndrome is an AETH's (IBTA 9.7.5.2.1).
 func syndrome(v uint64) string {
 	h := wire.AETH{Syndrome: uint8(v)}
-	text := map[uint8]string{wire.SyndromePSNSequence: "NAK: PSN sequence error", wire.SyndromeInvalidRequest: "NAK: invalid request",
-		wire.SyndromeRemoteAccess: "NAK: remote access error", wire.SyndromeRemoteOperational: "NAK: remote operational error",
-		wire.SyndromeNoLimit: "ACK without a count of credits"}[h.Syndrome]
+	text := map[uint8]string{
+		wire.SyndromePSNSequence:       "NAK: PSN sequence error",
+		wire.SyndromeInvalidRequest:    "NAK: invalid request",
+		wire.SyndromeRemoteAccess:      "NAK: remote access error",
+		wire.SyndromeRemoteOperational: "NAK: remote operational error",
+		wire.SyndromeNoLimit:           "ACK without a count of credits",
+	}[h.Syndrome]
 	switch {
 	case text != "":
 	case h.IsRNR():
@@ -330,7 +338,8 @@ func (w *walker) option() {
 		return
 	}
 	n := int(w.rest()[1])
-	w.bits("kind", 8, named(map[uint64]string{2: "maximum segment size", 3: "window scale", 4: "SACK permitted", 5: "SACK", 8: "timestamps"}))
+	w.bits("kind", 8, named(map[uint64]string{2: "maximum segment size", 3: "window scale", 4: "SACK permitted",
+		5: "SACK", 8: "timestamps"}))
 	w.bits("length", 8, unit("B"))
 	switch kind {
 	case 2:

@@ -33,10 +33,17 @@ type operation struct {
 // verbs are the packets of RDMA.
 func verbs() []operation {
 	return []operation{
-		{name: "send", op: wire.RCSendOnly}, {name: "send-first", op: wire.RCSendFirst}, {name: "send-middle", op: wire.RCSendMiddle},
-		{name: "send-last", op: wire.RCSendLast}, {name: "send-imm", op: wire.RCSendOnlyImm}, {name: "send-inv", op: wire.RCSendOnlyInv},
-		{name: "write", op: wire.RCWriteOnly}, {name: "write-first", op: wire.RCWriteFirst}, {name: "write-middle", op: wire.RCWriteMiddle},
-		{name: "write-last", op: wire.RCWriteLast}, {name: "write-imm", op: wire.RCWriteOnlyImm},
+		{name: "send", op: wire.RCSendOnly},
+		{name: "send-first", op: wire.RCSendFirst},
+		{name: "send-middle", op: wire.RCSendMiddle},
+		{name: "send-last", op: wire.RCSendLast},
+		{name: "send-imm", op: wire.RCSendOnlyImm},
+		{name: "send-inv", op: wire.RCSendOnlyInv},
+		{name: "write", op: wire.RCWriteOnly},
+		{name: "write-first", op: wire.RCWriteFirst},
+		{name: "write-middle", op: wire.RCWriteMiddle},
+		{name: "write-last", op: wire.RCWriteLast},
+		{name: "write-imm", op: wire.RCWriteOnlyImm},
 		{name: "read", op: wire.RCReadRequest},
 		{name: "read-response", op: wire.RCReadRespOnly, syndrome: wire.SyndromeNoLimit, answer: true},
 		{name: "read-response-first", op: wire.RCReadRespFirst, syndrome: wire.SyndromeNoLimit, answer: true},
@@ -50,7 +57,8 @@ func verbs() []operation {
 		{name: "nak-access", op: wire.RCAcknowledge, syndrome: wire.SyndromeRemoteAccess, answer: true},
 		{name: "nak-operational", op: wire.RCAcknowledge, syndrome: wire.SyndromeRemoteOperational, answer: true},
 		{name: "rnr", op: wire.RCAcknowledge, syndrome: wire.SyndromeRNR | 12, answer: true},
-		{name: "uc-send", op: wire.UCSendOnly}, {name: "uc-write", op: wire.UCWriteOnly}, {name: "uc-write-imm", op: wire.UCWriteOnlyImm},
+		{name: "uc-send", op: wire.UCSendOnly}, {name: "uc-write", op: wire.UCWriteOnly},
+		{name: "uc-write-imm", op: wire.UCWriteOnlyImm},
 		{name: "ud-send", op: wire.UDSendOnly}, {name: "ud-send-imm", op: wire.UDSendOnlyImm},
 	}
 }
@@ -126,15 +134,17 @@ func routing(stack, op string, o Options) string {
 	case op == "flow-control":
 		return "It crosses no router and no switch: it tells the other end of one link how far it may send."
 	case stack == "rocev1":
-		return "It crosses no router: behind the Ethernet header there is no IP header, and routers do not read a GRH there. " +
-			"RoCE version 1 stays within one Ethernet network."
+		return "It crosses no router: behind the Ethernet header there is no IP header, " +
+			"and routers do not read a GRH there. RoCE version 1 stays within one Ethernet network."
 	case stack == "rocev2":
-		return ip + " and UDP let it cross routers: they look at the addresses, take one from the time to live, mark it by ECN and spread flows " +
-			"by the UDP source port. The destination port 4791 tells the card that RoCEv2 is inside."
+		return ip + " and UDP let it cross routers: they look at the addresses, take one from the time to live, " +
+			"mark it by ECN and spread flows by the UDP source port. The destination port 4791 tells the card that RoCEv2 is inside."
 	case stack == "tcp":
-		return ip + " lets it cross routers: they look at the addresses, take one from the time to live, mark it by ECN and spread flows by the ports."
+		return ip + " lets it cross routers: they look at the addresses, take one from the time to live, " +
+			"mark it by ECN and spread flows by the ports."
 	case o.GRH:
-		return "The GRH lets it cross InfiniBand routers: they look at the GIDs, take one from the hop limit, and write an LRH and a VCRC for the next subnet."
+		return "The GRH lets it cross InfiniBand routers: they look at the GIDs, take one from the hop limit, " +
+			"and write an LRH and a VCRC for the next subnet."
 	}
 	return "It crosses no router: LIDs mean something within their subnet alone, and there is no GRH (--grh adds one)."
 }
@@ -246,14 +256,16 @@ func (s sample) transport(x operation) wire.Transport {
 }
 
 func (s sample) roce(t wire.Transport, answer bool, from, to byte) ([]byte, error) {
-	f := wire.Frame{IPVersion: 4, Tagged: s.VLAN, VLAN: wire.VLAN{PCP: 3}, UDP: wire.UDP{SrcPort: sourcePort}, Transport: t}
+	f := wire.Frame{IPVersion: 4, Tagged: s.VLAN, VLAN: wire.VLAN{PCP: 3}, Transport: t}
+	f.UDP.SrcPort = sourcePort
 	f.Ethernet.Src, f.Ethernet.Dst = s.macs(answer)
 	dscp, ecn := uint8(26), uint8(2)
 	if t.BTH.Opcode == wire.CNPOpcode {
 		dscp, ecn = 48, 0
 	}
 	f.IPv4 = wire.IPv4{DSCP: dscp, ECN: ecn, DF: true, TTL: 64, Src: [4]byte{10, 0, 0, from}, Dst: [4]byte{10, 0, 0, to}}
-	f.IPv6 = wire.IPv6{DSCP: dscp, ECN: ecn, HopLimit: 64, Src: [16]byte{0: 0xfd, 15: from}, Dst: [16]byte{0: 0xfd, 15: to}}
+	f.IPv6 = wire.IPv6{DSCP: dscp, ECN: ecn, HopLimit: 64,
+		Src: [16]byte{0: 0xfd, 15: from}, Dst: [16]byte{0: 0xfd, 15: to}}
 	if s.IPv6 {
 		f.IPVersion = 6
 	}
@@ -288,10 +300,12 @@ func (s sample) tcp(src, dst wire.MAC, op string) []byte {
 	var b []byte
 	if s.IPv6 {
 		b = s.link(nil, src, dst, wire.TypeIPv6)
-		b = wire.IPv6{ECN: 2, PayloadLen: uint16(n), NextHeader: wire.ProtocolTCP, HopLimit: 64, Src: v6[0], Dst: v6[1]}.Append(b)
+		ip := wire.IPv6{ECN: 2, PayloadLen: uint16(n), NextHeader: wire.ProtocolTCP, HopLimit: 64, Src: v6[0], Dst: v6[1]}
+		b = ip.Append(b)
 	} else {
 		b = s.link(nil, src, dst, wire.TypeIPv4)
-		ip := wire.IPv4{ECN: 2, TotalLen: uint16(wire.IPv4Len + n), DF: true, TTL: 64, Protocol: wire.ProtocolTCP, Src: v4[0], Dst: v4[1]}
+		ip := wire.IPv4{ECN: 2, TotalLen: uint16(wire.IPv4Len + n), DF: true, TTL: 64, Protocol: wire.ProtocolTCP,
+			Src: v4[0], Dst: v4[1]}
 		ip.Checksum = ip.HeaderChecksum()
 		b = ip.Append(b)
 	}

@@ -46,7 +46,8 @@ func (m *framer) append(b []byte, most int, t Tap, f *fabric.Tapped) (out []byte
 		}
 		w := wayOf(m.v, pk)
 		b = tcp.AppendFrame(b, &tcp.Endpoints{SrcMAC: src, DstMAC: dst, Src: IPv4(w.src), Dst: IPv4(w.dst),
-			Src6: IPv6(w.src), Dst6: IPv6(w.dst), SrcPort: w.srcPort, DstPort: w.dstPort, Tagged: profile.Tagged, IPv6: profile.IPv6}, pk, side)
+			Src6: IPv6(w.src), Dst6: IPv6(w.dst), SrcPort: w.srcPort, DstPort: w.dstPort,
+			Tagged: profile.Tagged, IPv6: profile.IPv6}, pk, side)
 		length = len(b) - start
 	default:
 		if err := m.fill(src, dst, profile, pk, side); err != nil {

@@ -213,7 +213,8 @@ func Write(w io.Writer, program, name string, infiniband bool, packet []byte) er
 	if err != nil {
 		return err
 	}
-	err = out.WritePacket(gopacket.CaptureInfo{Timestamp: stamp(0), CaptureLength: len(packet), Length: len(packet)}, packet)
+	n := len(packet)
+	err = out.WritePacket(gopacket.CaptureInfo{Timestamp: stamp(0), CaptureLength: n, Length: n}, packet)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ func newPacket() *cobra.Command {
 	flags.BoolVar(&f.IPv6, "ipv6", false, "over IPv6 in place of IPv4")
 	flags.BoolVar(&f.VLAN, "vlan", false, "with an 802.1Q tag")
 	flags.BoolVar(&f.GRH, "grh", false, "with a GRH, on InfiniBand")
-	flags.StringVar(&f.pcap, "pcap", "", "write the packet to `FILE` as pcapng (-: to standard output, instead of the text)")
+	flags.StringVar(&f.pcap, "pcap", "", "write the packet to `FILE` as pcapng "+
+		"(-: to standard output, instead of the text)")
 	c.ValidArgsFunction = completePacket
 	return c
 }

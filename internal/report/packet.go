@@ -11,10 +11,11 @@ import (
 // Packet writes a packet field by field for reading.
 func Packet(w io.Writer, p *anatomy.Packet, opt TextOptions) error {
 	t := blank(opt)
-	t.prose(fmt.Sprintf("%s %s: %s, %d bytes; on the wire %d, with %s", p.Stack, p.Operation, p.Name, len(p.Data), p.WireBytes, p.Wire), t.paint.bold)
+	t.prose(fmt.Sprintf("%s %s: %s, %d bytes; on the wire %d, with %s", p.Stack, p.Operation, p.Name, len(p.Data),
+		p.WireBytes, p.Wire), t.paint.bold)
 	t.line("")
-	tab := &table{columns: []column{{title: "Byte", right: true}, {title: "Size", right: true}, {title: "Field"}, {title: "Bytes or bits"},
-		{title: "Value", wrap: true}}}
+	tab := &table{columns: []column{{title: "Byte", right: true}, {title: "Size", right: true}, {title: "Field"},
+		{title: "Bytes or bits"}, {title: "Value", wrap: true}}}
 	for i := range p.Headers {
 		h := &p.Headers[i]
 		tab.add("", fmt.Sprintf("%d B", h.Bytes), h.Name, "", h.Source)

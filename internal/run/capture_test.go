@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/wire"
 )
 
@@ -243,5 +246,67 @@ func checkCapture(t *testing.T, file []byte, r *record.Run, v *scenario.Valid, n
 	}
 	if name == "pauses" && pauses == 0 || strings.HasPrefix(name, "tcp") && segments == 0 {
 		t.Errorf("%d pauses, %d segments", pauses, segments)
+	}
+}
+
+// The first frame that a capture has at a switch's input and at no output is there when the report says that the
+// first frame was dropped.
+func TestCaptureOfDrops(t *testing.T) {
+	t.Parallel()
+	file, r, _ := captureOf(t, "name: t\n"+captures["one-sided"]+"\n", 1, 1)
+	in, err := pcapgo.NewNgReader(bytes.NewReader(file), pcapgo.DefaultNgReaderOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type frame struct {
+		src, dst [4]byte
+		op       wire.Opcode
+		qp, psn  uint32
+	}
+	came, left := map[frame][]int64{}, map[frame][]int64{}
+	for {
+		b, ci, err := in.ReadPacketData()
+		if err != nil {
+			break
+		}
+		i, err := in.Interface(ci.InterfaceIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := wire.DecodeFrame(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, now := frame{f.IPv4.Src, f.IPv4.Dst, f.BTH.Opcode, f.BTH.DestQP, f.BTH.PSN}, ci.Timestamp.UnixNano()
+		switch {
+		case f.Kind != wire.FrameRoCEv2 || !strings.HasPrefix(i.Name, "sw:"):
+		case strings.HasSuffix(i.Name, "/in"):
+			came[key] = append(came[key], now)
+		default:
+			left[key] = append(left[key], now)
+		}
+	}
+	first, dropped := int64(math.MaxInt64), 0
+	for key, times := range came {
+		for k, at := range times {
+			next := int64(math.MaxInt64)
+			if k+1 < len(times) {
+				next = times[k+1]
+			}
+			if !slices.ContainsFunc(left[key], func(out int64) bool { return at <= out && out < next }) {
+				first, dropped = min(first, at), dropped+1
+			}
+		}
+	}
+	want, count := units.Never, int64(0)
+	for _, p := range r.Ports {
+		for _, d := range p.DropCauses {
+			if p.Node == "sw" && !d.Cause.BySender() {
+				want, count = min(want, d.First), count+d.Count
+			}
+		}
+	}
+	if got := (want + units.Nanosecond/2) / units.Nanosecond; count == 0 || int64(got) != first || int64(dropped) != count {
+		t.Errorf("%d dropped, the first at %d ns; the report has %d, the first at %v", dropped, first, count, want)
 	}
 }

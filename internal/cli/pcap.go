@@ -16,6 +16,8 @@ import (
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hopscope/hopscope/wire"
 )
 
 // pcapFlags are the flags of hopscope run that write a capture.
@@ -113,6 +115,9 @@ func (x *captured) open(v *scenario.Valid, taps []capture.Tap) (*capture.Writer,
 		}
 	}
 	x.note("at most %s, %s", metrics.FormatBytes(limit.Bytes), many(len(taps), "interface", "s"))
+	if v.Wire.Name == wire.NS3.Name {
+		x.note("frames have the headers of RoCEv2, and are longer than those of the ns-3 simulators that the run counts")
+	}
 	var out io.Writer = x.stdout
 	if x.file != nil {
 		out = x.file

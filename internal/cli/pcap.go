@@ -14,10 +14,9 @@ import (
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
+	"github.com/hopscope/hopscope/wire"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/hopscope/hopscope/wire"
 )
 
 // pcapFlags are the flags of hopscope run that write a capture.

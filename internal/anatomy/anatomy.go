@@ -1,10 +1,7 @@
 // Package anatomy takes packets apart: which bytes are which field of which header, and what it says.
 package anatomy
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // Packet is a packet with the fields of its headers: one after the other they make up all of its bytes.
 type Packet struct {
@@ -135,6 +132,3 @@ func named(names map[uint64]string) show {
 		return fmt.Sprint(v)
 	}
 }
-
-// word is a big-endian number at an offset of what has not been taken.
-func (w *walker) word(at int) uint16 { return binary.BigEndian.Uint16(w.rest()[at:]) }

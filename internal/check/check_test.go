@@ -83,7 +83,7 @@ func TestFailingStepEndsTheCheck(t *testing.T) {
 // What is missing is listed once for each package.
 func TestMissingPackages(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if got := strings.Join(missingPackages(), " "); got != "tshark opensm ibsim-utils infiniband-diags chromium protobuf-compiler slurm-wlm munge prometheus" {
+	if got := strings.Join(missingPackages(), " "); got != "tshark python3-scapy opensm ibsim-utils infiniband-diags chromium protobuf-compiler slurm-wlm munge prometheus" {
 		t.Errorf("without any program: %q", got)
 	}
 }

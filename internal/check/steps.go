@@ -152,7 +152,8 @@ func (c *check) install(packages ...string) error {
 // others are programs that the tests of oracle compare with, and the Debian packages
 // that have them.
 var others = [][2]string{
-	{"tshark", "tshark"}, {"opensm", "opensm"}, {"ibsim", "ibsim-utils"}, {"ibsim-run", "ibsim-utils"}, {"ibnetdiscover", "infiniband-diags"},
+	{"tshark", "tshark"}, {"scapy", "python3-scapy"},
+	{"opensm", "opensm"}, {"ibsim", "ibsim-utils"}, {"ibsim-run", "ibsim-utils"}, {"ibnetdiscover", "infiniband-diags"},
 	{"chromium", "chromium"}, {"protoc", "protobuf-compiler"}, {"sbatch", "slurm-wlm"}, {"munge", "munge"},
 	{"promtool", "prometheus"},
 }

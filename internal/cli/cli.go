@@ -146,7 +146,7 @@ func newRoot(p Pipeline, unwritten *error) *cobra.Command {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { *unwritten = writeHelp(c) })
 	root.AddCommand(newRun(p), newCompare(p), newSweep(p), newShow(p), newPacket(), newReport(), newScenarios(p), newCheck(p), newSchema(p), newWhatif(p),
 		newDiagnose(p), newImport(p), newFabric(p), newHost(), newPath(p), newFidelity(), newVersion())
-	root.AddCommand(newTune(p), newDiff(), newHeadroom(p), newECN(p), newBuffer(p))
+	root.AddCommand(newAdvise(p), newTune(p), newDiff(), newHeadroom(p), newECN(p), newBuffer(p))
 	completions(root, p)
 	return root
 }

@@ -26,7 +26,7 @@ func completions(root *cobra.Command, p Pipeline) {
 	scenarios := func() []string { return scenarioChoices(p) }
 	for _, c := range root.Commands() {
 		switch c.Name() {
-		case "run", "compare", "check", "fabric":
+		case "run", "compare", "check", "fabric", "advise":
 			c.ValidArgsFunction = first(scenarios)
 		case "whatif":
 			c.ValidArgsFunction = func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -100,6 +100,7 @@ var rules = map[string]rule{
 	"fidelity":          {level: levelRun + 1, std: []string{"context", "os", "sync"}},
 	"internal/counters": {level: levelRun + 1},
 	"internal/headline": {level: levelRun + 1},
+	"internal/advise":   {level: levelRun + 2},
 	"internal/batch":    {level: levelRun + 2, std: []string{"context", "sync", "time"}},
 	"internal/vary":     {level: levelBase + 1},
 	"internal/sweep":    {level: levelRun + 2},

@@ -1,0 +1,159 @@
+package advise
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/run"
+	"github.com/hopscope/hopscope/internal/units"
+)
+
+// The example can be read, and each way to get prices wrong is one line with its place.
+func TestPrices(t *testing.T) {
+	text, err := os.ReadFile("../../docs/examples/prices.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, bad := ReadPrices("p.yaml", text)
+	if bad != nil || p.Currency != "USD" || p.Ethernet.RDMACard != 1100 ||
+		p.InfiniBand.Cable != 180 || p.Parameter != 100 {
+		t.Fatalf("%+v, %v", p, bad)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"28000 USD", "28000 EUR",
+			"p.yaml:9:11: infiniband.switch is in EUR, and prices above are in USD; give all in one currency"},
+		{"120 USD", "-120 USD", "p.yaml:5:10: ethernet.cable: -120 USD is negative; a price is 0 or more"},
+		{"120 USD", "120", `"120" is no price; write a number and a currency, such as 100 USD`},
+		{"120 USD", "[1, 2]", "ethernet.cable:"},
+		{"120 USD", "99999999999 USD", "is beyond 1000000000"},
+		{"  cable: 180 USD\n", "", "infiniband.cable has no price; give one"},
+		{"  rdma_card", "  rdmacard", `did you mean "rdma_card"?`},
+		{"infiniband:", "infinband:", `did you mean "infiniband"?`},
+		{"core: 150 USD", "", "core has no price"},
+	} {
+		_, bad := ReadPrices("p.yaml", []byte(strings.Replace(string(text), c.old, c.new, 1)))
+		if bad == nil || !strings.Contains(bad.Error(), c.want) || !strings.HasPrefix(bad.Error(), "p.yaml") {
+			t.Errorf("%s for %s: %v, want %s", c.new, c.old, bad, c.want)
+		}
+	}
+}
+
+// seenOf are runs of a stack that takes so long with each seed.
+func seenOf(took ...units.Time) (out []*Seen) {
+	for i, d := range took {
+		out = append(out, &Seen{Seed: uint64(i + 1), Messages: 1, P99: d, Switches: 1, Cables: 2, Cards: 2,
+			Layers: []catalog.Layering{{API: catalog.VerbsAPI}}, over: 1, window: 1})
+	}
+	return out
+}
+
+// Each rule decides where its figure differs, and only where it does with every seed.
+func TestRules(t *testing.T) {
+	prices := &Prices{Currency: "USD", Ethernet: Parts{1000, 10, 100, 200}, InfiniBand: Parts{2000, 10, 300, 0}}
+	base := func() Runs {
+		return Runs{Why: map[string]string{}, Seen: map[string][]*Seen{
+			"tcp": seenOf(200, 210), "rocev2": seenOf(100, 110), "rocev2-lossy": seenOf(100, 120),
+			"infiniband": seenOf(101, 108)}}
+	}
+	for _, c := range []struct {
+		name, want, rule string
+		prices           *Prices
+		change           func(r Runs)
+	}{
+		{"cheapest of those alike", "RoCEv2 (lossless)", "cost", prices, func(r Runs) {
+			r.Seen["rocev2-lossy"][0].Tune[ofSwitches] = 1
+			prices.Parameter = 5
+		}},
+		{"faster with every seed", "InfiniBand", "time", prices, func(r Runs) { r.Seen["infiniband"] = seenOf(80, 85) }},
+		{"faster with one seed alone", "RoCEv2 (lossless)", "cost", prices, func(r Runs) {
+			r.Seen["infiniband"] = seenOf(80, 115)
+			r.Seen["rocev2-lossy"][0].Tune[ofSwitches] = 1
+		}},
+		{"fewest parameters", "InfiniBand", "tuning", nil, func(r Runs) {
+			r.Seen["rocev2"][0].Tune[ofControl], r.Seen["rocev2-lossy"][0].Tune[ofControl] = 9, 9
+		}},
+		{"all others lose", "TCP", "ends", prices, func(r Runs) {
+			for _, s := range []string{"rocev2", "rocev2-lossy", "infiniband"} {
+				r.Seen[s][1].Trouble = "a deadlock"
+			}
+		}},
+	} {
+		runs := base()
+		c.change(runs)
+		a := Of("s", "", runs, c.prices)
+		rules := []string{}
+		for _, s := range a.Data.Steps {
+			rules = append(rules, s.Rule)
+		}
+		if a.Data.Name != c.want || !slices.Contains(rules, c.rule) {
+			t.Errorf("%s: %q by %v, want %q by %s", c.name, a.Data.Name, rules, c.want, c.rule)
+		}
+	}
+	runs := base()
+	for _, list := range runs.Seen {
+		list[0].Trouble = "a stall"
+	}
+	if a := Of("s", "", runs, nil); a.Data.Name != "" {
+		t.Errorf("%q is recommended where nothing ends", a.Data.Name)
+	}
+}
+
+// Cost is counted as the prices say: 1 switch, 2 cables, 2 cards that carry RDMA, 3 parameters, half a core.
+func TestCost(t *testing.T) {
+	p := Prices{Ethernet: Parts{1000, 10, 100, 200}, Core: 50, Parameter: 7}
+	a := Answer{Switches: 1, Cables: 2, Cards: 2, SwitchParameters: 2, ControlParameters: 1, AllCores: Spread{Median: 0.5},
+		choice: Choice{RDMA: true}}
+	if got := p.of(&a); got != 1000+2*10+2*200+3*7+25 {
+		t.Errorf("cost %v", got)
+	}
+}
+
+// Every counter that is to be watched is one that boxes of such a run print, and its threshold follows from the runs.
+func TestWatched(t *testing.T) {
+	for _, c := range []struct{ stack, counter string }{
+		{"tcp", "TX_DRP"}, {"rocev2", "np_cnp_sent"}, {"rocev2-lossy", "np_cnp_sent"},
+		{"infiniband", "PortXmitWait"},
+	} {
+		r, _, err := run.Do(context.Background(), run.Options{Scenario: "incast-4to1", Stack: c.stack, Workers: 1,
+			Set: []string{"workload[0].incast.size=2MB"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Read(r)
+		layer := o.Layers[0]
+		list := watch([]*Seen{o}, layer)
+		want := 0
+		for _, w := range watchList() {
+			if w.concerns(layer) {
+				want++
+			}
+		}
+		if len(list) != want {
+			t.Errorf("%s: %d counters of %d are there: %+v", c.stack, len(list), want, list)
+		}
+		k := slices.IndexFunc(list, func(w Watch) bool { return w.Counter == c.counter })
+		if k < 0 || c.stack != "tcp" && list[k].Most <= 0 {
+			t.Errorf("%s: %s is %+v", c.stack, c.counter, list)
+		}
+		if o.Switches != 1 || o.Cables != 5 || o.Cards != 5 {
+			t.Errorf("%s: %d switches, %d cables, %d cards", c.stack, o.Switches, o.Cables, o.Cards)
+		}
+		if c.stack == "rocev2" { // what the cards sent in all, as one receiver sent it
+			n := o.counts["np_cnp_sent"]
+			if n != o.Totals.CNPsSent {
+				t.Errorf("%d CNPs, want %d", n, o.Totals.CNPsSent)
+			}
+		}
+	}
+	more := []*Seen{seenOf(1)[0], seenOf(1)[0]}
+	for i, n := range []int64{4, 10} {
+		more[i].counts, more[i].over = map[string]int64{"c": n}, units.Millisecond
+	}
+	if w, ok := watchOne(more, watched{}, "c"); !ok || w.Least != 4 || w.Most != 10 || w.Alarm != 16 {
+		t.Errorf("threshold %+v", w)
+	}
+}

@@ -16,7 +16,7 @@ func AdviceJSON(a *advise.Advice) ([]byte, error) { return indented(a) }
 // Advice writes the matrix, the recommendations and what to watch for reading. Width 0 means 100 columns.
 func Advice(w io.Writer, a *advise.Advice, opt TextOptions) error {
 	t := blank(opt)
-	t.prose(fmt.Sprintf("%s: advice from %s", a.Scenario, several(len(a.Seeds), "seed")), t.paint.bold)
+	t.prose(fmt.Sprintf("%s: advice from %s", a.Scenario, numberOf(len(a.Seeds), "seed")), t.paint.bold)
 	if a.About != "" {
 		t.prose(a.About, t.paint.dim)
 	}
@@ -66,7 +66,7 @@ func adviceRows(a *advise.Advice) []adviceRow {
 	return []adviceRow{
 		{"position", adviceLayers},
 		{"to buy", func(o *advise.Answer) string {
-			return fmt.Sprintf("%s, %s, %s", several(o.Switches, "switch"), several(o.Cables, "cable"), several(o.Cards, "card"))
+			return fmt.Sprintf("%s, %s, %s", numberOf(o.Switches, "switch"), numberOf(o.Cables, "cable"), numberOf(o.Cards, "card"))
 		}},
 		{"to tune", func(o *advise.Answer) string {
 			return fmt.Sprintf("%d of switches, %d of congestion control; %d of transports", o.SwitchParameters,
@@ -89,7 +89,7 @@ func adviceRows(a *advise.Advice) []adviceRow {
 		}},
 		{"GPUDirect", adviceGPUDirect},
 		{"to debug", func(o *advise.Answer) string {
-			return fmt.Sprintf("%s; deepest queue %s", several(len(o.Watch), "counter"),
+			return fmt.Sprintf("%s; deepest queue %s", numberOf(len(o.Watch), "counter"),
 				metrics.FormatBytes(int64(o.PeakQueue.Median)))
 		}},
 		{"cost", func(o *advise.Answer) string {
@@ -208,8 +208,8 @@ func watchTable(list []advise.Watch) *table {
 	return tab
 }
 
-// several is a count of things whose plural takes an s, or es behind ch.
-func several(n int, what string) string {
+// numberOf is a count of things whose plural takes an s, or es behind ch.
+func numberOf(n int, what string) string {
 	switch {
 	case n == 1:
 		return "1 " + what

@@ -71,6 +71,15 @@ func (x *index) verdict(j *tally, trees []PauseTree) *Verdict {
 			plural(int64(x.r.OpenMessages), "message"))
 		return v
 	}
+	v := x.unbroken(j, trees)
+	if c := x.brokenCircle(); c != nil {
+		return x.brokenVerdict(c, v)
+	}
+	return v
+}
+
+// unbroken is the verdict where no circle of waits is looked for.
+func (x *index) unbroken(j *tally, trees []PauseTree) *Verdict {
 	if v := x.otherJobs(x.defectVerdict(x.dominating(j, trees), j), j.of); v != nil {
 		return v
 	}

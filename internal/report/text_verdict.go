@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -21,7 +20,7 @@ const (
 // verdict writes what dominates the run, if something does, what messages waited for that nothing
 // else shows, and what the seed decided. The header tells of a deadlock.
 func (t *text) verdict() {
-	if v := t.s.Verdict; v != nil && v.Kind != catalog.VerdictDeadlock {
+	if v := t.s.Verdict; v != nil && len(t.r.Cycle) == 0 { // which stands above
 		t.prose("Verdict: "+v.Text, t.paint.bold)
 	}
 	for i := range t.s.Waits {

@@ -21,14 +21,21 @@ func (k Kind) Cure() bool {
 // cures adds what breaks a circle of waits: paths and classes that close none; where links have credits
 // a lifetime, else a watchdog.
 func (l *Lab) cures(add func(Change)) {
-	if len(l.Run.Cycle) == 0 {
+	circle := l.Run.Cycle
+	if len(circle) == 0 {
+		circle = metrics.BrokenCircle(l.Run)
+	}
+	if len(circle) == 0 {
 		return
 	}
 	add(Change{Kind: UpDown})
-	if first := &l.Run.Cycle[0]; second(l.Valid, first.Class) >= 0 {
+	if first := &circle[0]; second(l.Valid, first.Class) >= 0 {
 		add(Change{Kind: SecondClass, Class: first.Class})
 	}
-	if l.Run.Cycle[0].Layer == catalog.InfiniBand {
+	if len(l.Run.Cycle) == 0 { // a watchdog or a lifetime breaks it as it is
+		return
+	}
+	if circle[0].Layer == catalog.InfiniBand {
 		code := l.hoqLife()
 		add(Change{Kind: Lifetime, Count: code})
 		add(Change{Kind: Lifetime, Count: max(code-4, 0)})

@@ -288,7 +288,7 @@ func (s *Study) Verdict() string {
 	if pair >= 0 && s.Rows[pair].Gain > s.Rows[best].Gain+more {
 		text += " Together more: " + s.Rows[pair].Text + " save " + percent(pair) + "."
 	}
-	return text
+	return text + s.cures()
 }
 
 // cures lists the cures of a deadlock that were tried, the fastest first, in words that follow.

@@ -316,6 +316,16 @@ workload:
 			t.Errorf("%s: %d drops", c.Text(l.Valid), o.Drops)
 		}
 	}
+	// With a watchdog it ends, and what closes no circle is a cure all the same.
+	l = open(t, "stack: rocev2-pfc-only\nswitch: {buffer: 2MB, pfc: {xoff: 40KB}, watchdog: {detection: 10ms, poll: 5ms, restoration: 10ms}}\n"+circle)
+	if got := kinds(l); len(got) != 2 || got[0].Kind != whatif.UpDown || got[1].Kind != whatif.SecondClass {
+		t.Errorf("with a watchdog: cures %v", got)
+	}
+	for _, c := range kinds(l) {
+		if o := l.Try(context.Background(), c); o.Err != nil || o.Drops > 0 || l.Gain(o, 0) < 0.9 {
+			t.Errorf("with a watchdog: %s: %+v", c.Text(l.Valid), o)
+		}
+	}
 	if l = open(t, "stack: rocev2-pfc-only\n"+strings.Replace(circle, "2MB", "1KB", 3)); len(kinds(l)) != 0 {
 		t.Errorf("cures of nothing: %v", kinds(l))
 	}

@@ -163,6 +163,12 @@ func (x *index) defectVerdict(dominating *Verdict, j *tally) *Verdict {
 	if milli < defectTells {
 		went = fmt.Sprintf("%.0f %% of the slowest message's time", float64(share(d.slowest, j.defects.latest))/10)
 	}
+	if dominating != nil && d.kind == catalog.VerdictFailure && milli >= defectTells {
+		if said := x.filledInVain(dominating, d.links()); said != "" {
+			v.Text = x.sayDefect(v, &d, &j.defects) + ": " + went + " went to that, and " + said
+			return v
+		}
+	}
 	// Other defects may be why the port is full; these two are causes beside it, and the larger is told.
 	broken := d.kind == catalog.VerdictFailure || d.kind == catalog.VerdictReceiver
 	if dominating != nil && broken && milli < dominating.Cause.Milli ||

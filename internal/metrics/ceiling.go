@@ -174,7 +174,8 @@ type boundsKey struct {
 	verb     string
 	service  catalog.Service
 	bytes    int64
-	duplex   [2]bool // which of the limits inside hosts are those of both ways at once
+	duplex   [2]bool    // which of the limits inside hosts are those of both ways at once
+	card     units.Rate // see slowCard
 }
 
 // maxBounds is how many bounds are remembered.
@@ -184,7 +185,10 @@ const maxBounds = 1 << 12
 func (x *index) bounds(f *record.Message, q *record.QP) *Ceiling {
 	defer x.restore(x.known.from, x.known.to)
 	x.during(f)
-	key := boundsKey{q, f.Src, f.Dst, f.QP, f.Verb, f.Service, f.Bytes, [2]bool{}}
+	key := boundsKey{q, f.Src, f.Dst, f.QP, f.Verb, f.Service, f.Bytes, [2]bool{}, 0}
+	if fault := x.slowCard(f); fault != nil {
+		key.card = fault.RateBps
+	}
 	for i := range min(len(q.Limits.Inside), len(key.duplex)) {
 		key.duplex[i] = x.ofItsTime(&q.Limits.Inside[i]).Both
 	}
@@ -280,6 +284,9 @@ func (x *index) limitsOf(f *record.Message, q *record.QP) (out []Limit) {
 	if l.DrainBps > 0 {
 		_, to := DataEnds(f)
 		out = append(out, Limit{"receive buffer of " + to, payload(l.DrainBps, frame), "the host takes " + FormatRate(l.DrainBps)})
+	}
+	if fault := x.slowCard(f); fault != nil {
+		out = append(out, Limit{"card of " + fault.Node, payload(fault.RateBps, frame), "it " + SayFault(fault)})
 	}
 	return out
 }

@@ -351,6 +351,9 @@ func (x *index) sayRate(f *record.Message, q *record.QP, me string) (cause Cause
 		switch {
 		case p != nil:
 			cause, how = x.sayMarked(p, &met, f, q, how)
+			if at, because := x.cardBinds(f, q); because != "" {
+				return at, how + because
+			}
 			return cause, how + x.missing(f, q)
 		case known:
 			if at, because := x.lostWhere(f, q, false); because != "" && words.Message == "CNP" {

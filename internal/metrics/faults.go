@@ -82,6 +82,37 @@ func (x *index) hungFor(f *record.Message, q *record.QP, stage catalog.Stage) *r
 	return nil
 }
 
+// slowCard is the fault of the card that takes a message's data, where that was slow all the time that the message was
+// under way; nil: it was not.
+func (x *index) slowCard(f *record.Message) *record.Fault {
+	_, to := DataEnds(f)
+	for i := range x.r.Faults {
+		s := &x.r.Faults[i]
+		if s.Kind == record.FaultSlow && s.Node == record.HostOf(to) && s.FromPS <= f.StartPS && !x.harmless(s) &&
+			(s.ToPS < 0 || s.ToPS >= f.StartPS+f.Life()) {
+			return s
+		}
+	}
+	return nil
+}
+
+// cardBinds says of a message that congestion control held that the card which takes its data was slow all the time
+// and that it came near that, so that the card is the bound however others were marked; "": it is not.
+func (x *index) cardBinds(f *record.Message, q *record.QP) (cause Cause, because string) {
+	const near = 900 // thousandths
+	fault := x.slowCard(f)
+	if fault == nil {
+		return Cause{}, ""
+	}
+	frame, _ := x.messageBytes(f, &q.Limits)
+	best := units.Rate(mulDiv(int64(fault.RateBps), f.Bytes, max(frame, 1)))
+	if reached := mulDiv(int64(Goodput(f)), 1000, int64(max(best, 1))); reached >= near {
+		return ofCard(fault.Node), fmt.Sprintf("; the card of %s %s, of which it reached %.0f %%", fault.Node, SayFault(fault),
+			float64(reached)/10)
+	}
+	return Cause{}, ""
+}
+
 // ofCard is the card of a host as a cause.
 func ofCard(host string) Cause {
 	return Cause{Kind: catalog.CauseFault, Place: record.Place{Kind: catalog.AtHost, Node: host}}

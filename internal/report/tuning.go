@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -45,102 +46,112 @@ type TuneParam struct {
 
 // TuneSpread is a median with the least and the largest value.
 type TuneSpread struct {
-	Median float64 `json:"median"`
-	Least  float64 `json:"least"`
-	Most   float64 `json:"most"`
+	Median TuneValue `json:"median"`
+	Least  TuneValue `json:"least"`
+	Most   TuneValue `json:"most"`
+}
+
+// TuneValue is a value of the objective in its unit, or a share of one. What a run has none of is not a number here
+// and null in JSON.
+type TuneValue float64
+
+// None reports whether there is no value.
+func (v TuneValue) None() bool { return math.IsNaN(float64(v)) }
+
+// MarshalJSON writes the number, or null.
+func (v TuneValue) MarshalJSON() ([]byte, error) {
+	if v.None() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(v))
 }
 
 // TuneCandidate is a setting that was judged with fresh seeds.
 type TuneCandidate struct {
-	Name   string     `json:"name"`
-	Search string     `json:"search,omitempty"` // that found it
-	Values []string   `json:"values"`           // by param
-	Fresh  []float64  `json:"fresh"`            // the objective by fresh seed
-	Spread TuneSpread `json:"spread"`
-	Broken []string   `json:"broken"` // constraints that it breaks with some fresh seed
+	Name   string      `json:"name"`
+	Search string      `json:"search,omitempty"` // that found it
+	Values []string    `json:"values"`           // by param
+	Fresh  []TuneValue `json:"fresh"`            // the objective by fresh seed
+	Spread TuneSpread  `json:"spread"`
+	Broken []string    `json:"broken"` // constraints that it breaks with some fresh seed
+	// Completed of Messages, over all fresh seeds: figures of messages are of those that completed.
+	Completed int64 `json:"completed"`
+	Messages  int64 `json:"messages"`
 }
 
 // TuneSensitivity is what moving one parameter of the best setting alone changes.
 type TuneSensitivity struct {
-	Key    string    `json:"key"`
-	From   string    `json:"from"`
-	To     string    `json:"to"`
-	Values []float64 `json:"values"` // of the objective by fresh seed
+	Key    string      `json:"key"`
+	From   string      `json:"from"`
+	To     string      `json:"to"`
+	Values []TuneValue `json:"values"` // of the objective by fresh seed
 	// Change is by what share of what the best setting has, 0.1 a tenth more; none where that has 0.
-	Change []float64  `json:"change"`
-	Spread TuneSpread `json:"spread"` // of the changes, or else of the values
-	Broken []string   `json:"broken"`
+	Change []TuneValue `json:"change"`
+	Spread TuneSpread  `json:"spread"` // of the changes, or else of the values
+	Broken []string    `json:"broken"`
 }
 
 // TuneTrial is one setting that was tried.
 type TuneTrial struct {
-	Search string    `json:"search"`
-	Values []string  `json:"values"`
-	Seeds  []float64 `json:"seeds"` // the objective by training seed
-	Mean   float64   `json:"mean"`
-	Broken []string  `json:"broken"`
+	Search string      `json:"search"`
+	Values []string    `json:"values"`
+	Seeds  []TuneValue `json:"seeds"` // the objective by training seed
+	Mean   TuneValue   `json:"mean"`
+	Broken []string    `json:"broken"`
 }
 
 // JSON encodes the tuning, indented, with a newline at the end.
 func (s *Tuning) JSON() ([]byte, error) {
 	out := *s
 	out.Version = pageVersion
-	out.Trials = make([]TuneTrial, len(s.Trials))
-	for i, tr := range s.Trials {
-		tr.Seeds, tr.Mean = orMinus(tr.Seeds), number(tr.Mean)
-		out.Trials[i] = tr
-	}
-	out.Sensitivity = make([]TuneSensitivity, len(s.Sensitivity))
-	for i, m := range s.Sensitivity {
-		m.Values = orMinus(m.Values)
-		m.Spread = TuneSpread{number(m.Spread.Median), number(m.Spread.Least), number(m.Spread.Most)}
-		out.Sensitivity[i] = m
-	}
-	out.Candidates = make([]TuneCandidate, len(s.Candidates))
-	for i, c := range s.Candidates {
-		c.Fresh = orMinus(c.Fresh)
-		c.Spread = TuneSpread{number(c.Spread.Median), number(c.Spread.Least), number(c.Spread.Most)}
-		out.Candidates[i] = c
-	}
 	return indented(&out)
 }
 
-// number is -1 for what a run has no value of: no objective is below 0.
-func number(v float64) float64 {
-	if math.IsNaN(v) {
-		return -1
+// value writes a value of the objective.
+func (s *Tuning) value(v TuneValue) string {
+	if v.None() {
+		return "-"
 	}
-	return v
-}
-
-func orMinus(list []float64) []float64 {
-	out := make([]float64, len(list))
-	for i, v := range list {
-		out[i] = number(v)
-	}
-	return out
+	return s.Format(float64(v))
 }
 
 // gain is by what share of the first a second value is better.
-func (s *Tuning) gain(from, to float64) float64 {
-	gain := to - from
+func (s *Tuning) gain(from, to TuneValue) float64 {
+	gain := float64(to - from)
 	if s.Better == "lower" {
 		gain = -gain
 	}
 	if from == 0 { // there is no share of nothing
 		return float64(cmp.Compare(gain, 0))
 	}
-	return gain / from
+	return gain / float64(from)
 }
 
-// wins is with how many fresh seeds candidate b is better than a.
+// wins is with how many fresh seeds candidate b is better than a. A value is better than none.
 func (s *Tuning) wins(a, b int) (n int) {
-	for i := range s.Candidates[b].Fresh {
-		if s.gain(s.Candidates[a].Fresh[i], s.Candidates[b].Fresh[i]) > 0 {
+	for i, to := range s.Candidates[b].Fresh {
+		from := s.Candidates[a].Fresh[i]
+		if from.None() && !to.None() || s.gain(from, to) > 0 {
 			n++
 		}
 	}
 	return n
+}
+
+// survivors says of how many messages a figure of messages is, where that is not all of them.
+func (s *Tuning) survivors() string {
+	ofMessages := strings.HasPrefix(s.Figure, "completion_") || strings.HasPrefix(s.Figure, "slowdown_")
+	all, parts := true, []string{}
+	for i := range s.Candidates {
+		c := &s.Candidates[i]
+		all = all && c.Completed == c.Messages
+		parts = append(parts, fmt.Sprintf("%s %d of %d", c.Name, c.Completed, c.Messages))
+	}
+	if all || !ofMessages {
+		return ""
+	}
+	return s.Objective + " is of the messages that completed, which are not the same ones: " + strings.Join(parts, ", ") +
+		". A setting that completes fewer may seem better; let the scenario run longer."
 }
 
 // Verdict says in sentences what to do.
@@ -152,16 +163,16 @@ func (s *Tuning) Verdict() []string {
 	if len(now.Broken) > 0 {
 		out = append(out, "As it is the scenario breaks with some fresh seeds: "+strings.Join(now.Broken, ", ")+".")
 	}
-	medians := fmt.Sprintf("%s %s instead of %s", s.Objective, s.Format(b.Spread.Median), s.Format(now.Spread.Median))
+	medians := fmt.Sprintf("%s %s instead of %s", s.Objective, s.value(b.Spread.Median), s.value(now.Spread.Median))
 	gain := s.gain(now.Spread.Median, b.Spread.Median)
 	switch {
 	case s.Best == 0:
 		out = append(
 			out,
 			fmt.Sprintf("Nothing was found that is better than what the scenario has: %s %s, the search's best "+
-				"%s over %d fresh seeds.", s.Objective, s.Format(now.Spread.Median), s.Format(found.Spread.Median), n),
+				"%s over %d fresh seeds.", s.Objective, s.value(now.Spread.Median), s.value(found.Spread.Median), n),
 		)
-	case now.Spread.Median == 0 || gain < 0: // it keeps the constraints, at a price
+	case now.Spread.Median == 0 || !(gain >= 0): // nothing to divide by, or it keeps the constraints, at a price
 		out = append(out, fmt.Sprintf("%s in the median of %d fresh seeds: %s.", medians, n, b.Name))
 	default:
 		out = append(
@@ -176,6 +187,9 @@ func (s *Tuning) Verdict() []string {
 		out = append(out, "Random search with as many runs found nothing that keeps the constraints with fresh seeds.")
 	case len(found.Broken) > 0 && len(random.Broken) == 0:
 		out = append(out, "The search's best breaks a constraint with fresh seeds, and random search's does not.")
+	case math.IsNaN(against):
+		out = append(out, fmt.Sprintf("Random search with as many runs came to %s, and the search to %s.",
+			s.value(random.Spread.Median), s.value(found.Spread.Median)))
 	case against == 0:
 		out = append(out, "Random search with as many runs came to the same.")
 	default:
@@ -184,7 +198,10 @@ func (s *Tuning) Verdict() []string {
 			word = "worse"
 		}
 		out = append(out, fmt.Sprintf("Random search with as many runs came to %s: the search was %.3g %% %s.",
-			s.Format(random.Spread.Median), 100*math.Abs(against), word))
+			s.value(random.Spread.Median), 100*math.Abs(against), word))
+	}
+	if few := s.survivors(); few != "" {
+		out = append(out, few)
 	}
 	if len(b.Broken) > 0 {
 		out = append(out, "It breaks with some fresh seeds: "+strings.Join(b.Broken, ", ")+".")
@@ -281,9 +298,9 @@ func (s *Tuning) settings(t *text) {
 		name string
 		of   func(c *TuneCandidate) string
 	}{
-		{s.Objective + ", median", func(c *TuneCandidate) string { return s.Format(c.Spread.Median) }},
-		{"  least", func(c *TuneCandidate) string { return s.Format(c.Spread.Least) }},
-		{"  largest", func(c *TuneCandidate) string { return s.Format(c.Spread.Most) }},
+		{s.Objective + ", median", func(c *TuneCandidate) string { return s.value(c.Spread.Median) }},
+		{"  least", func(c *TuneCandidate) string { return s.value(c.Spread.Least) }},
+		{"  largest", func(c *TuneCandidate) string { return s.value(c.Spread.Most) }},
 		{"breaks", func(c *TuneCandidate) string {
 			if len(c.Broken) == 0 {
 				return "nothing"
@@ -314,9 +331,9 @@ func (s *Tuning) sensitive(t *text) {
 			key, from = "", ""
 		}
 		last = m.Key
-		text := func(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
+		text := func(x TuneValue) string { return fmt.Sprintf("%+.1f %%", 100*x) }
 		if len(m.Change) == 0 {
-			text = func(x float64) string { return "to " + s.Format(x) }
+			text = func(x TuneValue) string { return "to " + s.value(x) }
 		}
 		row := []string{key, from, m.To, text(m.Spread.Median), text(m.Spread.Least), text(m.Spread.Most)}
 		tab.add(append(row, strings.Join(m.Broken, ", "))...)

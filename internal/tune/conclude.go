@@ -41,8 +41,9 @@ func (t *tuner) report(found []candidate, winner int) *report.Tuning {
 		out.Params = append(out.Params, row)
 	}
 	for i := range found {
-		c := report.TuneCandidate{Name: found[i].name, Values: make([]string, len(t.params)), Fresh: found[i].score.values,
-			Broken: append([]string{}, found[i].score.broken...)}
+		sc := &found[i].score
+		c := report.TuneCandidate{Name: found[i].name, Values: make([]string, len(t.params)), Fresh: sc.values,
+			Broken: append([]string{}, sc.broken...), Completed: sc.completed, Messages: sc.messages}
 		for k := range t.params {
 			c.Values[k] = t.valueOf(t.params[k].Path)
 		}
@@ -50,29 +51,40 @@ func (t *tuner) report(found []candidate, winner int) *report.Tuning {
 			c.Values = tr.texts
 			c.Search = tr.search
 		}
-		c.Spread = spreadOf(c.Fresh)
+		c.Spread = t.spreadOf(c.Fresh)
 		out.Candidates = append(out.Candidates, c)
 	}
 	for i := range t.trials {
 		tr := &t.trials[i]
 		out.Trials = append(
 			out.Trials,
-			report.TuneTrial{Search: tr.search, Values: tr.texts, Seeds: tr.score.values, Mean: tr.score.mean,
+			report.TuneTrial{Search: tr.search, Values: tr.texts, Seeds: tr.score.values, Mean: report.TuneValue(tr.score.mean),
 				Broken: append([]string{}, tr.score.broken...)},
 		)
 	}
 	return out
 }
 
-// spreadOf is the median of some values with the least and largest of them.
-func spreadOf(values []float64) report.TuneSpread {
-	v := slices.Clone(values)
+// spreadOf is the median of some values with the least and largest of them. None is worse than any: where that is the
+// median, there is no median.
+func (t *tuner) spreadOf(values []report.TuneValue) report.TuneSpread {
+	v := slices.DeleteFunc(slices.Clone(values), report.TuneValue.None)
 	slices.Sort(v)
-	n := len(v)
-	if n == 0 {
-		return report.TuneSpread{}
+	none := report.TuneValue(math.NaN())
+	if len(v) == 0 {
+		return report.TuneSpread{Median: none, Least: none, Most: none}
 	}
-	return report.TuneSpread{Median: (v[(n-1)/2] + v[n/2]) / 2, Least: v[0], Most: v[n-1]}
+	s := report.TuneSpread{Least: v[0], Most: v[len(v)-1]}
+	for len(v) < len(values) {
+		if t.sign > 0 {
+			v = append(v, none)
+		} else {
+			v = slices.Insert(v, 0, none)
+		}
+	}
+	n := len(v)
+	s.Median = (v[(n-1)/2] + v[n/2]) / 2
+	return s
 }
 
 // apart is the factor by which a parameter is moved, down and up, to see what it does.
@@ -129,13 +141,13 @@ func (t *tuner) sensitivity(ctx context.Context, at *candidate, out *report.Tuni
 			Broken: append([]string{}, m.score.broken...),
 		}
 		for k, v := range m.score.values {
-			if was := at.score.values[k]; was != 0 && !math.IsNaN(v) {
+			if was := at.score.values[k]; was != 0 && !was.None() && !v.None() {
 				row.Change = append(row.Change, v/was-1)
 			}
 		}
-		row.Values, row.Spread = m.score.values, spreadOf(row.Change)
+		row.Values, row.Spread = m.score.values, t.spreadOf(row.Change)
 		if len(row.Change) < len(row.Values) { // of nothing there is no share
-			row.Change, row.Spread = []float64{}, spreadOf(row.Values)
+			row.Change, row.Spread = []report.TuneValue{}, t.spreadOf(row.Values)
 		}
 		out.Sensitivity = append(out.Sensitivity, row)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/batch"
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
 	"github.com/hopscope/hopscope/internal/units"
@@ -28,16 +29,20 @@ type outcome struct {
 	status batch.Status
 	why    string // the error of a run that is refused or failed
 	have   []string
+	// Messages of the run, and those of them that completed.
+	completed, messages int64
 }
 
 // score is a setting over several seeds: the mean of the objective, so that less is better, and
 // what was broken on any of them.
 type score struct {
-	values []float64 // by seed
-	mean   float64   // of values; with broken, not to be compared
-	rank   float64   // by which settings are ordered: less is better
+	values []report.TuneValue // by seed
+	mean   float64            // of values; with broken, not to be compared
+	rank   float64            // by which settings are ordered: less is better
 	broken []string
 	why    string
+	// Over all seeds.
+	completed, messages int64
 }
 
 // ok reports whether all constraints were kept on all seeds.
@@ -124,6 +129,9 @@ func (t *tuner) one(ctx context.Context, set []string, seed uint64) (outcome, bo
 	if x, ok := res.Figures.Get(t.objective.Name); ok {
 		o.value = x
 	}
+	completed, _ := res.Figures.Get("completed")
+	messages, _ := res.Figures.Get("messages")
+	o.completed, o.messages = int64(completed), int64(messages)
 	if res.Status != batch.Done {
 		o.broken = append(o.broken, "ended: "+string(res.Status))
 	} else if math.IsNaN(o.value) {
@@ -165,7 +173,8 @@ func (t *tuner) judge(runs []outcome) score {
 	sum := 0.0
 	for i := range runs {
 		o := &runs[i]
-		s.values = append(s.values, o.value)
+		s.values = append(s.values, report.TuneValue(o.value))
+		s.completed, s.messages = s.completed+o.completed, s.messages+o.messages
 		sum += o.value
 		for _, b := range o.broken {
 			if !slices.Contains(s.broken, b) {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/record"
+	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
@@ -182,6 +184,73 @@ func TestRefusals(t *testing.T) {
 		_, _, err := Run(t.Context(), o)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// open is known, but that with Kmin as it is the second message never completes, and with even seeds the first neither.
+func open(ctx context.Context, o run.Options) (*record.Run, *scenario.Valid, error) {
+	r, v, err := known(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Messages = append(r.Messages, r.Messages[0])
+	if !slices.ContainsFunc(o.Set, func(s string) bool { return strings.HasPrefix(s, "switch.ecn.kmin=") }) {
+		r.Messages[1].Status = "open"
+		r.Messages[0].CompletionPS = 1 // of what little completed, the best of all
+		if *o.Seed%2 == 0 {
+			r.Messages[0].Status = "open"
+		}
+	}
+	return r, v, err
+}
+
+// A seed with which nothing completes is the worst of them, and has no number; quantiles of other sets of messages
+// are said to be that.
+func TestSeedWithoutTheFigure(t *testing.T) {
+	o := options("switch.ecn.kmin")
+	o.Do, o.Objective, o.Constraints, o.Fresh = open, "p99", []string{}, 4
+	found, _, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, best := &found.Candidates[0], &found.Candidates[1]
+	if now.Spread.Least != 1 || now.Spread.Most != 1 || !now.Spread.Median.None() {
+		t.Errorf("as it is: %+v of %v", now.Spread, now.Fresh)
+	}
+	if now.Completed != 2 || now.Messages != 8 || best.Completed != 8 {
+		t.Errorf("completed %d of %d, %d", now.Completed, now.Messages, best.Completed)
+	}
+	if found.Best == 0 {
+		t.Error("what completes nothing with half of the seeds is not the best")
+	}
+	data, err := found.JSON()
+	if err != nil || bytes.Contains(data, []byte("-1")) || !bytes.Contains(data, []byte(`"median": null`)) {
+		t.Errorf("%v %s", err, data)
+	}
+	var text bytes.Buffer
+	if err := found.Text(&text, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Join(strings.Fields(text.String()), " ")
+	for _, want := range []string{" instead of - in the median of 4 fresh seeds", "p99 is of the messages that completed",
+		"as the scenario is 2 of 8, the search's best 8 of 8"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("%q is missing in:\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(words, "-9") || strings.Contains(words, "NaN") {
+		t.Errorf("a number of nothing:\n%s", text.String())
+	}
+}
+
+// With more seeds that have a value than none, the median is one of the values, and none counts as worst.
+func TestSpreadOfSome(t *testing.T) {
+	none := report.TuneValue(math.NaN())
+	for _, c := range []struct{ sign, median float64 }{{1, 3}, {-1, 2}} {
+		tn := &tuner{sign: c.sign}
+		if s := tn.spreadOf([]report.TuneValue{2, none, 3, 1, 4}); float64(s.Median) != c.median || s.Least != 1 || s.Most != 4 {
+			t.Errorf("sign %v: %+v", c.sign, s)
 		}
 	}
 }

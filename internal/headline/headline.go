@@ -63,6 +63,13 @@ type Figure struct {
 	Better Better
 }
 
+// OfCompleted reports whether the figure is of the messages or calls that completed, so that those that were open at
+// the end or failed are not in it.
+func (f Figure) OfCompleted() bool {
+	group, _, _ := strings.Cut(f.Name, "_")
+	return group == "completion" || group == "slowdown" || group == "rpc"
+}
+
 // Value is what a run has of a figure.
 type Value struct {
 	Figure

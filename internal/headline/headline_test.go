@@ -116,3 +116,12 @@ func TestFind(t *testing.T) {
 		seen[f.Name], seen[f.Title] = true, true
 	}
 }
+
+func TestOfCompleted(t *testing.T) {
+	for name, want := range map[string]bool{"p99": true, "p50 slowdown": true, "RPC p99": true, "goodput": false,
+		"open": false, "completed": false, "makespan": false} {
+		if f, ok := headline.Find(name); !ok || f.OfCompleted() != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func Sweep(t *sweep.Table, named []string, drawn []int, meta Meta) *Page {
 
 // said are the sentences of the report.
 func (b *swept) said() (out []Block) {
-	all := append(report.SweepSentences(b.t, b.shown), report.SweepFailures(b.t)...)
+	all := slices.Concat(report.SweepSentences(b.t, b.shown), report.SweepOpen(b.t), report.SweepFailures(b.t))
 	return sentences(all, "/points")
 }
 

@@ -67,7 +67,7 @@ func Sweep(w io.Writer, t *sweep.Table, named []string, opt TextOptions) error {
 	for _, s := range append(sweepAbsent(t, named), SweepSentences(t, shown)...) {
 		x.prose(s, plain)
 	}
-	for _, s := range SweepFailures(t) {
+	for _, s := range append(SweepOpen(t), SweepFailures(t)...) {
 		x.prose(s, x.paint.warn)
 	}
 	return x.end(w)
@@ -186,8 +186,9 @@ func SweepSentences(t *sweep.Table, shown []int) (out []string) {
 		f, b, w := t.Figures[k], &all[best], &all[worst]
 		s := fmt.Sprintf("%s: best %s%s at %s; worst %s%s at %s.", f.Title, f.Unit.Format(b.Spreads[k].Median),
 			sure(f, b.Spreads[k]), t.Name(b), f.Unit.Format(w.Spreads[k].Median), sure(f, w.Spreads[k]), t.Name(w))
-		out = append(out, s+apart(b.Spreads[k], w.Spreads[k]))
+		out = append(out, s+apart(b.Spreads[k], w.Spreads[k])+unlike(f, b, w))
 	}
+	out = append(out, fewer(t, shown)...)
 	if idle := t.Idle(); len(idle) > 0 {
 		verb := "changes"
 		if len(idle) > 1 {
@@ -206,6 +207,84 @@ func SweepSentences(t *sweep.Table, shown []int) (out []string) {
 			"intervals of medians.", n))
 	}
 	return out
+}
+
+// unlike says of which messages the figures of two points are, where that is not all of them.
+func unlike(f headline.Figure, best, worst *sweep.Outcome) string {
+	b, w := &best.Messages, &worst.Messages
+	if !f.OfCompleted() || b.Share() == 1 && w.Share() == 1 {
+		return ""
+	}
+	s := fmt.Sprintf(" That is of the messages that completed: of the best %d of %d, of the worst %d of %d", b.Completed,
+		b.Posted, w.Completed, w.Posted)
+	if b.Share() < w.Share() {
+		return s + "; the best may be so because it completed fewer."
+	}
+	return s + "."
+}
+
+// fewer says which medians are of fewer runs than came to their end, as the others have no value; figures of which the
+// same is to be said together.
+func fewer(t *sweep.Table, shown []int) (out []string) {
+	var titles, said []string
+	for _, k := range shown {
+		var parts []string
+		all := t.Outcomes()
+		for i := range all {
+			if n := all[i].Spreads[k].N; n > 0 && n < all[i].Done {
+				parts = append(parts, fmt.Sprintf("%d of %d runs at %s", n, all[i].Done, t.Name(&all[i])))
+			}
+		}
+		if len(parts) == 0 {
+			continue
+		}
+		s := some(parts)
+		if at := slices.Index(said, s); at >= 0 {
+			titles[at] += ", " + t.Figures[k].Title
+			continue
+		}
+		titles, said = append(titles, t.Figures[k].Title), append(said, s)
+	}
+	for i, s := range said {
+		out = append(out, fmt.Sprintf("%s: the median is of %s; the others have no value.", titles[i], s))
+	}
+	return out
+}
+
+// some joins what is the case at points; of many the first.
+func some(parts []string) string {
+	const most = 4
+	if n := len(parts) - most; n > 0 {
+		parts = append(slices.Clone(parts[:most]), fmt.Sprintf("and at %s", plural(n, "more point")))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// SweepOpen says at which points messages did not all complete.
+func SweepOpen(t *sweep.Table) []string {
+	var parts []string
+	all := t.Outcomes()
+	for i := range all {
+		m := &all[i].Messages
+		if m.Share() == 1 {
+			continue
+		}
+		s := fmt.Sprintf("%d of %d at %s", m.Completed, m.Posted, t.Name(&all[i]))
+		switch {
+		case m.Failed == 0:
+			s += " (the others are open)"
+		case m.Open == 0:
+			s += " (the others failed)"
+		default:
+			s += fmt.Sprintf(" (%d open, %d failed)", m.Open, m.Failed)
+		}
+		parts = append(parts, s)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []string{"Not all messages completed, and completion times and slowdowns are of those that did: " + some(parts) +
+		"."}
 }
 
 // sure is the confidence interval of a median.

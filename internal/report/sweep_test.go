@@ -140,3 +140,37 @@ func TestSweepText(t *testing.T) {
 		}
 	}
 }
+
+// A setting that completes fewer messages does not win in silence, and a median of fewer runs is said to be one.
+func TestSweepOfWhatCompleted(t *testing.T) {
+	table := sweptTable(t)
+	for i, r := range table.Rows {
+		if r == nil || !r.OK() {
+			continue
+		}
+		r.Figures["messages"], r.Figures["completed"] = 4, 4
+		if i < 3 { // the first point
+			r.Figures["completed"], r.Figures["open"], r.Figures["failed"] = 1, 2, 1
+		}
+	}
+	delete(table.Rows[1].Figures, "completion_p99_ps")
+	delete(table.Rows[1].Figures, "jain")
+	var b strings.Builder
+	table = sweep.NewTable(table.Plan, table.Rows)
+	if err := Sweep(&b, table, []string{"completion_p99_ps", "jain"}, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	for _, want := range []string{
+		"of the best 3 of 12, of the worst 12 of 12; the best may be so because it completed fewer.",
+		"p99, fairness (Jain): the median is of 2 of 3 runs at switch.ecn.kmin 100KB, routing ecmp; the others have no value.",
+		"are of those that did: 3 of 12 at switch.ecn.kmin 100KB, routing ecmp (6 open, 3 failed).",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Count(text, "That is of") != 1 {
+		t.Errorf("fairness is not of messages alone:\n%s", b.String())
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/hopscope/hopscope/internal/headline"
 )
 
 // Tuning is what a search for better values of keys came to.
@@ -140,14 +142,13 @@ func (s *Tuning) wins(a, b int) (n int) {
 
 // survivors says of how many messages a figure of messages is, where that is not all of them.
 func (s *Tuning) survivors() string {
-	ofMessages := strings.HasPrefix(s.Figure, "completion_") || strings.HasPrefix(s.Figure, "slowdown_")
 	all, parts := true, []string{}
 	for i := range s.Candidates {
 		c := &s.Candidates[i]
 		all = all && c.Completed == c.Messages
 		parts = append(parts, fmt.Sprintf("%s %d of %d", c.Name, c.Completed, c.Messages))
 	}
-	if all || !ofMessages {
+	if figure := (headline.Figure{Name: s.Figure}); all || !figure.OfCompleted() {
 		return ""
 	}
 	return s.Objective + " is of the messages that completed, which are not the same ones: " + strings.Join(parts, ", ") +

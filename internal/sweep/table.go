@@ -23,6 +23,26 @@ type Outcome struct {
 	Status     string   // of the runs, if all have the same, else "mixed"; "" if none was made
 	Error      string   // of the first run that has one
 	Spreads    []Spread // by figure of the table, over the runs that came to their end
+	Messages   Messages // of the runs that came to their end
+}
+
+// Messages counts what became of messages. Completion times are those of the completed ones alone.
+type Messages struct{ Posted, Completed, Failed, Open int64 }
+
+// add adds those of a run.
+func (m *Messages) add(r *Row) {
+	m.Posted += int64(r.Figures["messages"])
+	m.Completed += int64(r.Figures["completed"])
+	m.Failed += int64(r.Figures["failed"])
+	m.Open += int64(r.Figures["open"])
+}
+
+// Share is the share that completed; of no messages all did.
+func (m *Messages) Share() float64 {
+	if m.Posted == 0 {
+		return 1
+	}
+	return float64(m.Completed) / float64(m.Posted)
 }
 
 // NewTable condenses rows, one for each run of the plan in its order, nil where there is none yet.
@@ -94,6 +114,7 @@ func (t *Table) outcome(point int) Outcome {
 			continue
 		}
 		out.Done++
+		out.Messages.add(r)
 		for k, f := range t.Figures {
 			if x, ok := r.Figures[f.Name]; ok {
 				values[k] = append(values[k], x)

@@ -205,6 +205,14 @@ func (f *tuneFlags) run(c *cobra.Command, args []string, p Pipeline) error {
 	case err != nil:
 		return noRun(ctx, err)
 	}
+	found.Notes = []string{}
+	if !found.Permitted() {
+		f.config = ""
+		if err := f.write(c, found); err != nil {
+			return failure(err)
+		}
+		return failure(errors.New("no setting can be recommended, so that none is written as configuration"))
+	}
 	words := deploy.Of(v)
 	found.SONiC, found.MLX5, found.Notes = words.SONiC, words.MLX5, words.Notes
 	return failure(f.write(c, found))

@@ -75,7 +75,7 @@ type TuneCandidate struct {
 	Values []string    `json:"values"`           // by param
 	Fresh  []TuneValue `json:"fresh"`            // the objective by fresh seed
 	Spread TuneSpread  `json:"spread"`
-	Broken []string    `json:"broken"` // constraints that it breaks with some fresh seed
+	Broken []string    `json:"broken"` // what went wrong with some fresh seed
 	// Completed of Messages, over all fresh seeds: figures of messages are of those that completed.
 	Completed int64 `json:"completed"`
 	Messages  int64 `json:"messages"`
@@ -155,14 +155,45 @@ func (s *Tuning) survivors() string {
 		". A setting that completes fewer may seem better; let the scenario run longer."
 }
 
+// Permitted reports whether the best candidate may be set: nothing went wrong with any fresh seed.
+func (s *Tuning) Permitted() bool { return len(s.Candidates[s.Best].Broken) == 0 }
+
+// Refusal says why none may be set.
+func (s *Tuning) Refusal() []string {
+	var parts []string
+	for i := range s.Candidates {
+		c := &s.Candidates[i]
+		what := "nothing went wrong"
+		if len(c.Broken) > 0 {
+			what = strings.Join(c.Broken, ", ")
+		}
+		parts = append(parts, c.Name+" ("+what+")")
+	}
+	kept := 0
+	for i := range s.Trials {
+		if len(s.Trials[i].Broken) == 0 {
+			kept++
+		}
+	}
+	of := fmt.Sprintf("Of %d settings tried, %d had none of that with the training seeds.", len(s.Trials), kept)
+	if kept == 0 {
+		of = fmt.Sprintf("All %d settings tried went wrong with the training seeds already.", len(s.Trials))
+	}
+	return []string{"No setting can be recommended: what was judged with fresh seeds went wrong with some of them: " +
+		strings.Join(parts, ", ") + ".", of}
+}
+
 // Verdict says in sentences what to do.
 func (s *Tuning) Verdict() []string {
+	if !s.Permitted() {
+		return s.Refusal()
+	}
 	now, found, random := &s.Candidates[0], &s.Candidates[1], &s.Candidates[2]
 	b := &s.Candidates[s.Best]
 	n := len(s.FreshSeeds)
 	var out []string
 	if len(now.Broken) > 0 {
-		out = append(out, "As it is the scenario breaks with some fresh seeds: "+strings.Join(now.Broken, ", ")+".")
+		out = append(out, "As the scenario is, with some fresh seeds: "+strings.Join(now.Broken, ", ")+".")
 	}
 	medians := fmt.Sprintf("%s %s instead of %s", s.Objective, s.value(b.Spread.Median), s.value(now.Spread.Median))
 	gain := s.gain(now.Spread.Median, b.Spread.Median)
@@ -203,9 +234,6 @@ func (s *Tuning) Verdict() []string {
 	}
 	if few := s.survivors(); few != "" {
 		out = append(out, few)
-	}
-	if len(b.Broken) > 0 {
-		out = append(out, "It breaks with some fresh seeds: "+strings.Join(b.Broken, ", ")+".")
 	}
 	return out
 }
@@ -302,7 +330,7 @@ func (s *Tuning) settings(t *text) {
 		{s.Objective + ", median", func(c *TuneCandidate) string { return s.value(c.Spread.Median) }},
 		{"  least", func(c *TuneCandidate) string { return s.value(c.Spread.Least) }},
 		{"  largest", func(c *TuneCandidate) string { return s.value(c.Spread.Most) }},
-		{"breaks", func(c *TuneCandidate) string {
+		{"went wrong", func(c *TuneCandidate) string {
 			if len(c.Broken) == 0 {
 				return "nothing"
 			}
@@ -324,7 +352,7 @@ func (s *Tuning) sensitive(t *text) {
 		{
 			title: s.Objective + ",\nmedian",
 			right: true,
-		}, {title: "Least", right: true}, {title: "Largest", right: true}, {title: "Breaks", wrap: true}}}
+		}, {title: "Least", right: true}, {title: "Largest", right: true}, {title: "Went wrong", wrap: true}}}
 	last := ""
 	for _, m := range s.Sensitivity {
 		key, from := m.Key, m.From

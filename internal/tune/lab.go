@@ -22,10 +22,22 @@ const (
 	NoDrop     = "no drop"
 )
 
+// broken says what a run did that did not keep a constraint.
+func broken(constraint string) string {
+	return map[string]string{MarksFirst: "PFC acted before ECN", Headroom: "headroom was too small",
+		NoDrop: "dropped frames"}[constraint]
+}
+
+// ended says how a run ended that did not come to its end.
+func ended(s batch.Status) string {
+	return map[batch.Status]string{batch.Deadlock: "deadlocked", batch.Stalled: "stalled", batch.Invalid: "was refused",
+		batch.Failed: "failed"}[s]
+}
+
 // outcome is what one run of a setting came to.
 type outcome struct {
 	value  float64  // of the objective; not a number where the run has none
-	broken []string // constraints, and how the run failed
+	broken []string // what the run did that it must not
 	status batch.Status
 	why    string // the error of a run that is refused or failed
 	have   []string
@@ -108,11 +120,11 @@ feed:
 
 // one makes one run.
 func (t *tuner) one(ctx context.Context, set []string, seed uint64) (outcome, bool) {
-	var broken []string
+	var wrongs []string
 	do := func(ctx context.Context, opt run.Options) (*record.Run, *scenario.Valid, error) {
 		r, v, err := t.Do(ctx, opt)
 		if r != nil {
-			broken = violated(r, t.constraints)
+			wrongs = violated(r, t.constraints)
 		}
 		return r, v, err
 	}
@@ -122,7 +134,7 @@ func (t *tuner) one(ctx context.Context, set []string, seed uint64) (outcome, bo
 	if !ok {
 		return outcome{}, false
 	}
-	o := outcome{value: math.NaN(), broken: broken, status: res.Status, why: res.Error}
+	o := outcome{value: math.NaN(), broken: wrongs, status: res.Status, why: res.Error}
 	for i := range res.Figures {
 		o.have = append(o.have, res.Figures[i].Title)
 	}
@@ -133,14 +145,14 @@ func (t *tuner) one(ctx context.Context, set []string, seed uint64) (outcome, bo
 	messages, _ := res.Figures.Get("messages")
 	o.completed, o.messages = int64(completed), int64(messages)
 	if res.Status != batch.Done {
-		o.broken = append(o.broken, "ended: "+string(res.Status))
+		o.broken = append(o.broken, ended(res.Status))
 	} else if math.IsNaN(o.value) {
-		o.broken = append(o.broken, "no "+t.objective.Title)
+		o.broken = append(o.broken, "had no "+t.objective.Title)
 	}
 	return o, true
 }
 
-// violated lists the constraints that a run did not keep.
+// violated says which constraints a run did not keep.
 func violated(r *record.Run, constraints []string) (out []string) {
 	mark, xoff, dropped, short := units.Never, units.Never, int64(0), int64(0)
 	for i := range r.Ledger {
@@ -161,7 +173,7 @@ func violated(r *record.Run, constraints []string) (out []string) {
 	}
 	for _, c := range constraints {
 		if c == MarksFirst && xoff < mark || c == Headroom && short > 0 || c == NoDrop && dropped > 0 {
-			out = append(out, c)
+			out = append(out, broken(c))
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/report"
 	"github.com/hopscope/hopscope/internal/rng"
@@ -244,6 +245,34 @@ func TestSeedWithoutTheFigure(t *testing.T) {
 	}
 }
 
+// Where PFC always acts first, nothing may be recommended, and the text begins with that.
+func TestNothingPermitted(t *testing.T) {
+	o := options("switch.ecn.kmin")
+	o.Do = func(ctx context.Context, opt run.Options) (*record.Run, *scenario.Valid, error) {
+		r, v, err := known(ctx, opt)
+		if err == nil {
+			r.Ledger = []record.Entry{{Mechanism: catalog.ECNMark, Act: record.Act{First: 2}},
+				{Mechanism: catalog.XOFFCross, Act: record.Act{First: 1}}}
+			r.Ports = []record.Port{{Dropped: 1}}
+		}
+		return r, v, err
+	}
+	found, _, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(found.Verdict(), " ")
+	if found.Permitted() || !strings.HasPrefix(all, "No setting can be recommended: ") ||
+		!strings.Contains(all, "the search's best (PFC acted before ECN, dropped frames)") ||
+		!strings.Contains(all, "settings tried went wrong with the training seeds already.") {
+		t.Error(all)
+	}
+	o.Constraints = []string{Headroom}
+	if found, _, err = Run(t.Context(), o); err != nil || !found.Permitted() {
+		t.Error("headroom suffices here", err)
+	}
+}
+
 // With more seeds that have a value than none, the median is one of the values, and none counts as worst.
 func TestSpreadOfSome(t *testing.T) {
 	none := report.TuneValue(math.NaN())
@@ -260,7 +289,7 @@ func TestBrokenConstraintsComeLast(t *testing.T) {
 	good := tn.judge([]outcome{{value: 1e12}})
 	bad := tn.judge([]outcome{{value: 1, broken: []string{NoDrop}}})
 	worse := tn.judge([]outcome{{value: 1, broken: []string{NoDrop, Headroom}}})
-	none := tn.judge([]outcome{{value: math.NaN(), broken: []string{"ended: deadlock", NoDrop}}})
+	none := tn.judge([]outcome{{value: math.NaN(), broken: []string{"deadlocked", NoDrop}}})
 	if good.rank >= bad.rank || bad.rank >= worse.rank || bad.rank >= none.rank || math.IsNaN(none.rank) {
 		t.Error(good.rank, bad.rank, worse.rank, none.rank)
 	}

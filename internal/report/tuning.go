@@ -44,6 +44,7 @@ type TuneParam struct {
 	Lo      string   `json:"lo,omitempty"`
 	Hi      string   `json:"hi,omitempty"`
 	Choices []string `json:"choices,omitempty"`
+	Outside bool     `json:"now_is_outside,omitempty"` // of the bounds that were given, so that it cannot be the best
 }
 
 // TuneSpread is a median with the least and the largest value.
@@ -183,6 +184,21 @@ func (s *Tuning) Refusal() []string {
 		strings.Join(parts, ", ") + ".", of}
 }
 
+// outside says which values of the scenario lie outside of the bounds.
+func (s *Tuning) outside() string {
+	var parts []string
+	for i := range s.Params {
+		if p := &s.Params[i]; p.Outside {
+			parts = append(parts, p.Key+" "+p.Now)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "What the scenario has lies outside of --bounds (" + strings.Join(parts, ", ") +
+		") and is there to compare with; what is to be set lies within."
+}
+
 // Verdict says in sentences what to do.
 func (s *Tuning) Verdict() []string {
 	if !s.Permitted() {
@@ -192,6 +208,9 @@ func (s *Tuning) Verdict() []string {
 	b := &s.Candidates[s.Best]
 	n := len(s.FreshSeeds)
 	var out []string
+	if beyond := s.outside(); beyond != "" {
+		out = append(out, beyond)
+	}
 	if len(now.Broken) > 0 {
 		out = append(out, "As the scenario is, with some fresh seeds: "+strings.Join(now.Broken, ", ")+".")
 	}
@@ -204,8 +223,13 @@ func (s *Tuning) Verdict() []string {
 			fmt.Sprintf("Nothing was found that is better than what the scenario has: %s %s, the search's best "+
 				"%s over %d fresh seeds.", s.Objective, s.value(now.Spread.Median), s.value(found.Spread.Median), n),
 		)
+	case gain < 0 && s.outside() != "":
+		out = append(out, fmt.Sprintf("Within the bounds nothing is better than what the scenario has: %s in the median of %d "+
+			"fresh seeds at the best, which is %s.", medians, n, b.Name))
 	case now.Spread.Median == 0 || !(gain >= 0): // nothing to divide by, or it keeps the constraints, at a price
 		out = append(out, fmt.Sprintf("%s in the median of %d fresh seeds: %s.", medians, n, b.Name))
+	case gain == 0:
+		out = append(out, fmt.Sprintf("%s, no better in the median of %d fresh seeds: %s.", medians, n, b.Name))
 	default:
 		out = append(
 			out,

@@ -32,7 +32,7 @@ func (t *tuner) report(found []candidate, winner int) *report.Tuning {
 	}
 	for i := range t.params {
 		p := &t.params[i]
-		row := report.TuneParam{Key: p.Path, Now: t.valueOf(p.Path)}
+		row := report.TuneParam{Key: p.Path, Now: t.valueOf(p.Path), Outside: p.outside}
 		if p.enumeration() {
 			row.Choices = p.words
 		} else {

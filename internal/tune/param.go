@@ -25,6 +25,7 @@ type param struct {
 	lo, hi, now, step float64
 	words             []string // of an enumeration: what it may be
 	word              string   // and what the scenario has; "": not known
+	outside           bool     // what the scenario has lies outside of the bounds that were given
 	below, above      int      // of thresholds that keep their order: the lower or upper one's number; -1: none
 }
 
@@ -121,6 +122,7 @@ func (t *tuner) bound(p *param) error {
 		p.words, p.word = p.Declared.Words, now
 		if has {
 			p.words = strings.Split(given, "|")
+			p.outside = now != "" && !slices.ContainsFunc(p.words, func(w string) bool { return p.same(w, now) })
 		}
 		if len(p.words) < 2 {
 			return wrong("--bounds %s=%s: give two values or more, as in %s=a|b", p.Path, given, p.Path)
@@ -161,6 +163,20 @@ func (t *tuner) bound(p *param) error {
 		)
 	}
 	return nil
+}
+
+// same reports whether two words are the same value: 100KB and 0.1MB.
+func (p *param) same(a, b string) bool {
+	read := p.parse
+	switch p.Kind {
+	case scenario.RatioKey:
+		read = ratio
+	case scenario.WordKey, scenario.OtherKey:
+		return a == b
+	}
+	x, errA := read(a)
+	y, errB := read(b)
+	return a == b || errA == nil && errB == nil && !(x < y) && !(x > y)
 }
 
 // some is a value of the parameter's kind.
@@ -234,6 +250,7 @@ func (p *param) between(given string) (err error) {
 	if p.now == 0 {
 		p.now = math.Sqrt(p.lo * p.hi)
 	}
+	p.outside = p.now < p.lo || p.now > p.hi
 	p.now = min(max(p.now, p.lo), p.hi)
 	return nil
 }
@@ -257,6 +274,8 @@ func (t *tuner) powers(p *param, given string, has bool, now string) error {
 		if !ok || errA != nil || errB != nil || lo <= 0 || hi < lo {
 			return wrong("--bounds %s=%s: write LO..HI, such as 1/64..4, or a|b for a choice", p.Path, given)
 		}
+		v, err := ratio(now)
+		p.outside = err == nil && (v < lo || v > hi)
 	} else if v, err := ratio(now); err == nil && v > 0 {
 		lo, hi = v/8, v*8
 	}

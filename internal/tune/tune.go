@@ -278,7 +278,10 @@ func (t *tuner) conclude(ctx context.Context) (*report.Tuning, *scenario.Valid, 
 		}
 	}
 	winner := 0
-	for i := range found {
+	if slices.ContainsFunc(t.params, func(p param) bool { return p.outside }) {
+		winner = 1 // what the scenario has is not allowed
+	}
+	for i := winner; i < len(found); i++ {
 		if found[i].score.rank < found[winner].score.rank {
 			winner = i
 		}

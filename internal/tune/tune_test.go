@@ -273,6 +273,33 @@ func TestNothingPermitted(t *testing.T) {
 	}
 }
 
+// What the scenario has is not recommended where bounds leave it out, be it the better one, and is where they have it
+// in other words.
+func TestOutsideOfBounds(t *testing.T) {
+	for bounds, outside := range map[string]bool{"1MB..1.5MB": true, "1MB|1.2MB": true, "0.4MB..1.5MB": false, "0.4MB|1MB": false} {
+		o := options("switch.ecn.kmin")
+		o.Do, o.Budget, o.Constraints, o.Bounds["switch.ecn.kmin"] = known, 20, []string{}, bounds
+		found, _, err := Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Join(found.Verdict(), " ")
+		if found.Params[0].Outside != outside || outside && found.Best == 0 ||
+			outside != strings.HasPrefix(all, "What the scenario has lies outside of --bounds (switch.ecn.kmin 400KB)") ||
+			outside != strings.Contains(all, "Within the bounds nothing is better than what the scenario has: makespan ") {
+			t.Errorf("%s: candidate %d: %s", bounds, found.Best, all)
+		}
+	}
+	o := options("switch.pfc.alpha")
+	for bounds, outside := range map[string]bool{"1/512..1/256": true, "1/512..64": false, "1/512|1/256": true} {
+		o.Bounds["switch.pfc.alpha"] = bounds
+		tn := &tuner{Options: o}
+		if err := tn.prepare(t.Context()); err != nil || tn.params[0].outside != outside {
+			t.Errorf("alpha %s: %v, %v", bounds, tn.params, err)
+		}
+	}
+}
+
 // With more seeds that have a value than none, the median is one of the values, and none counts as worst.
 func TestSpreadOfSome(t *testing.T) {
 	none := report.TuneValue(math.NaN())

@@ -274,3 +274,28 @@ func TestBadPorts(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// The title says where a value comes from, and that it is short of the bound where it is.
+func TestHeadroomSaysWhence(t *testing.T) {
+	for _, c := range []struct {
+		asic   string
+		rate   units.Rate
+		length units.Length
+		want   string
+	}{
+		{"tomahawk", 100 * units.Gbps, 40 * units.Metre, ": 177,632 B, by the table of tomahawk for cables up to 40m"},
+		{"tomahawk", 400 * units.Gbps, 300 * units.Metre, ", by the physical bound, as tomahawk has no row for this cable"},
+		{"TH", 100 * units.Gbps, 300 * units.Metre, ": 268,736 B, by the table of TH for cables up to 300m"},
+		{"sn5600", 400 * units.Gbps, 5 * units.Metre, ": 234,496 B, by Spectrum's rule for sn5600"},
+		{"trident3", 100 * units.Gbps, 2000 * units.Metre,
+			": 160,000 B, though no row of trident3 is for this cable; short of the bound, 872,192 B"},
+	} {
+		got, err := Headroom(Switch{ASIC: c.asic, Ports: []Ports{{32, c.rate, c.length}}})
+		if err != nil || !strings.HasSuffix(got.Title, c.want) {
+			t.Errorf("%s: %v, want %s", c.asic, err, c.want)
+			if err == nil {
+				t.Error(got.Title)
+			}
+		}
+	}
+}

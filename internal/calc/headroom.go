@@ -22,7 +22,10 @@ func Headroom(s Switch) (*report.Calculation, error) {
 	out := &report.Calculation{Of: "headroom", Title: fmt.Sprintf("Headroom of a lossless priority at %s over %s: %s B",
 		c.Rate.Human(), c.Length.Human(), count(int64(group.Headroom)))}
 	if s.ASIC != "" {
-		out.Title += ", as " + s.ASIC + " has it"
+		out.Title += ", " + whence(s.ASIC, c, group.Headroom)
+	}
+	if bound := c.Physical(); group.Headroom < bound {
+		out.Title += fmt.Sprintf("; short of the bound, %s B", count(int64(bound)))
 	}
 	out.Parts = append(out.Parts, physicalPart(c), spectrumPart(c), shippedPart(c))
 	share, err := b.share(0)
@@ -52,6 +55,23 @@ func Headroom(s Switch) (*report.Calculation, error) {
 			"Without jitter and fast clocks: --set noise=off.",
 	)
 	return out, nil
+}
+
+// whence says where the headroom of an ASIC comes from: its table, or a rule where the table has no such row.
+func whence(asic string, c scenario.Cable, headroom units.Bytes) string {
+	chip, err := asicOf(asic)
+	for _, row := range scenario.ShippedHeadroom(c.Rate, c.Length) {
+		if err == nil && row.Preset == chip.name && row.Headroom == headroom {
+			return fmt.Sprintf("by the table of %s for cables up to %v", asic, row.Length)
+		}
+	}
+	switch headroom {
+	case c.Spectrum():
+		return "by Spectrum's rule for " + asic
+	case c.Physical():
+		return "by the physical bound, as " + asic + " has no row for this cable"
+	}
+	return "though no row of " + asic + " is for this cable"
 }
 
 // physicalPart is the bound of docs/models/headroom.md, term by term. The terms are rounded so

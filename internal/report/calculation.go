@@ -57,6 +57,9 @@ func (c *Calculation) Text(w io.Writer, opt TextOptions) error {
 		if p.Source != "" {
 			t.prose("  ["+p.Source+"]", t.paint.dim)
 		}
+		if len(p.Steps) == 0 {
+			continue
+		}
 		tab := &table{
 			columns: []column{
 				{title: "Term"},

@@ -299,3 +299,30 @@ func TestHeadroomSaysWhence(t *testing.T) {
 		}
 	}
 }
+
+// A curve to begin with has a Kmin of two frames or more, a Pmax only where there is a p, and what cannot work is said.
+func TestCurvesThatCannotWork(t *testing.T) {
+	for _, c := range []struct {
+		rate, rtt   int64 // Gb/s, us
+		pmax, notes bool
+	}{{1, 8, false, false}, {400, 8, true, false}, {400, 1000, true, true}} {
+		got, err := ECN(Switch{Ports: kinds(32, units.Rate(c.rate), 5)}, Flows{16, units.Time(c.rtt) * units.Microsecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kmin := result(t, got, "A curve to begin with", "Kmin"); kmin < 2*4096 {
+			t.Errorf("%d Gb/s: Kmin %v", c.rate, kmin)
+		}
+		pmax := false
+		for _, p := range got.Parts {
+			for _, s := range p.Steps {
+				pmax = pmax || p.Title == "A curve to begin with" && s.Name == "Pmax"
+			}
+		}
+		all := strings.Join(got.Notes, " ")
+		if pmax != c.pmax || strings.Contains(all, "above one port's XOFF") != c.notes ||
+			strings.Contains(all, "more than the switch's memory") != c.notes || strings.Contains(all, "The fixed point is") != c.pmax {
+			t.Errorf("%d Gb/s, %d us: Pmax %v, %s", c.rate, c.rtt, pmax, all)
+		}
+	}
+}

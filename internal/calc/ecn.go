@@ -51,11 +51,19 @@ func ECN(s Switch, f Flows) (*report.Calculation, error) {
 	} else if cc != nil {
 		out.Notes = append(out.Notes, "Increases and cuts of DCQCN balance at no rate of marks: there is no fixed point.")
 	}
-	first := curvePart("A curve to begin with", suggest(bdp, e.p), e, balanced)
+	curve := suggest(bdp, e.p, c.Frame)
+	first := curvePart("A curve to begin with", curve, e, balanced)
 	first.Steps[0].Source = "C * RTT: the queue feeds the line for two round trips when all flows halve their rates"
+	if curve.KMin > bdp {
+		first.Steps[0].Source = "two frames, more than C * RTT: below that nearly every frame that waits is marked"
+	}
 	first.Steps[1].Source = "4 * Kmin, as all rows of the ns-3 simulators and SimAI have it"
-	first.Steps[2].Source = "the first of 1, 2, 5, 10, 20, 50, 100 % from 2 * p on: queues settle in the lower half"
-	before, err := b.before(0, suggest(bdp, e.p).KMin, "worked out above")
+	if balanced {
+		first.Steps[2].Source = "the first of 1, 2, 5, 10, 20, 50, 100 % from 2 * p on: queues settle in the lower half"
+	} else { // there is no p that it could follow from
+		first.Steps = first.Steps[:2]
+	}
+	before, err := b.before(0, curve.KMin, "worked out above")
 	if err != nil {
 		return nil, err
 	}
@@ -78,23 +86,41 @@ func ECN(s Switch, f Flows) (*report.Calculation, error) {
 			"no threshold of marking keeps PFC out of such an incast.",
 			metrics.FormatBytes(burst), metrics.FormatBytes(l.XOFF*b.cell())))
 	}
+	out.Notes = append(out.Notes, cannotWork(curve, l.XOFF*b.cell(), b.memory.Size)...)
+	if !balanced {
+		return out, nil
+	}
 	out.Notes = append(out.Notes,
 		"The fixed point is where flows settle that stay; hopscope tune SCENARIO tries curves on a workload.")
 	return out, nil
 }
 
+// cannotWork says why a curve has no effect in a switch, with XOFF of one port in bytes; below 0: there is none.
+func cannotWork(curve fabric.RED, xoff int64, memory units.Bytes) (out []string) {
+	if xoff >= 0 && int64(curve.KMin) > xoff {
+		out = append(out, fmt.Sprintf("The curve to begin with cannot work here: its Kmin, %s, is above one port's "+
+			"XOFF, %s, so that PFC acts before it marks. A loop this long takes more memory, or another alpha.",
+			metrics.FormatBytes(int64(curve.KMin)), metrics.FormatBytes(xoff)))
+	}
+	if curve.KMax > memory {
+		out = append(out, fmt.Sprintf("The curve to begin with cannot work here: its Kmax, %s, is more than the "+
+			"switch's memory, %s.", metrics.FormatBytes(int64(curve.KMax)), metrics.FormatBytes(int64(memory))))
+	}
+	return out
+}
+
 // betweenFrames is the preamble of a frame and the gap behind it.
 const betweenFrames = 20 * units.Byte
 
-// suggest is a curve by round trip and marking.
-func suggest(bdp units.Bytes, p float64) fabric.RED {
+// suggest is a curve by round trip and marking, from two frames on.
+func suggest(bdp units.Bytes, p float64, frame units.Bytes) fabric.RED {
 	pmax := 1.0
 	for _, nice := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
 		if nice >= 2*p && pmax == 1 {
 			pmax = nice
 		}
 	}
-	kmin := max(bdp, 1)
+	kmin := max(bdp, 2*(frame+betweenFrames))
 	return fabric.RED{KMin: kmin, KMax: 4 * kmin, PMax: pmax}
 }
 

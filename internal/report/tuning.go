@@ -224,8 +224,8 @@ func (s *Tuning) Verdict() []string {
 				"%s over %d fresh seeds.", s.Objective, s.value(now.Spread.Median), s.value(found.Spread.Median), n),
 		)
 	case gain < 0 && s.outside() != "":
-		out = append(out, fmt.Sprintf("Within the bounds nothing is better than what the scenario has: %s in the median of %d "+
-			"fresh seeds at the best, which is %s.", medians, n, b.Name))
+		out = append(out, fmt.Sprintf("Within the bounds nothing is better than what the scenario has: %s in the median "+
+			"of %d fresh seeds at the best, which is %s.", medians, n, b.Name))
 	case now.Spread.Median == 0 || !(gain >= 0): // nothing to divide by, or it keeps the constraints, at a price
 		out = append(out, fmt.Sprintf("%s in the median of %d fresh seeds: %s.", medians, n, b.Name))
 	case gain == 0:

@@ -34,8 +34,8 @@ func Sentence(r *record.Run) string {
 	for _, part := range []struct{ did, not string }{
 		{t.marks(), ""}, {t.notified(), ""}, {t.cuts(), ""}, {t.windowCuts(), ""},
 		{t.holds(), t.noHolds()}, {t.drops(), t.noDrops()}, {t.discards(), ""},
-		{t.naks(), ""}, {t.notReady(), ""}, {t.timeouts(catalog.AckTimeout), ""}, {t.timeouts(catalog.RTO),
-			""}, {t.rerouted(), ""}, {t.resent(), ""},
+		{t.naks(), ""}, {t.terminated(), ""}, {t.notReady(), ""}, {t.timeouts(catalog.AckTimeout), ""},
+		{t.timeouts(catalog.RTO), ""}, {t.rerouted(), ""}, {t.resent(), ""},
 	} {
 		switch {
 		case part.did != "":
@@ -444,6 +444,16 @@ func (t *story) naks() string {
 	}
 	who, first := t.who(g.nodes)
 	return who + " sent " + number(g.Count, "NAK", "NAKs") + t.since(first, g.Act)
+}
+
+// terminated tells of ends of streams that refused what came.
+func (t *story) terminated() string {
+	g := t.by(catalog.Terminated)
+	if g.Count == 0 {
+		return ""
+	}
+	who, first := t.who(g.nodes)
+	return who + " ended " + number(g.Count, "stream", "streams") + " with Terminate" + t.since(first, g.Act)
 }
 
 func (t *story) notReady() string {

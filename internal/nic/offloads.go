@@ -349,7 +349,6 @@ func (h *Host) Offload(q uint32) (out iwarp.Outcome) {
 	return out
 }
 
-// record is what a queue pair did.
 // counted is what the counters of a queue pair say.
 func (h offloads) counted(q uint32) record.QP {
 	s, sp := &h.qps[q], &h.specs[q]
@@ -359,6 +358,7 @@ func (h offloads) counted(q uint32) record.QP {
 	return r
 }
 
+// record is what a queue pair did.
 func (h offloads) record(now units.Time, q uint32) record.QP {
 	s, sp := &h.qps[q], &h.specs[q]
 	x := s.offloaded

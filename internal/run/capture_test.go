@@ -53,6 +53,16 @@ switch: {buffer: 100KB}
 topology: {star: {hosts: 4, link: {rate: 10Gbps, length: 5m}}}
 workload:
   - incast: {to: h0, size: 200KB}`,
+	"iwarp": `
+stack: iwarp
+iwarp: {markers: true}
+tcp: {handshake: first-message}
+switch: {buffer: 100KB}
+topology: {star: {hosts: 4, link: {rate: 10Gbps, length: 5m}}}
+workload:
+  - incast: {to: h0, size: 200KB}
+  - flow: {from: h1, to: h2, size: 50KB, verb: read}
+  - flow: {from: h2, to: h3, size: 10KB, verb: send-inv}`,
 	"infiniband": `
 stack: infiniband
 infiniband: {congestion_control: ofed}

@@ -15,6 +15,7 @@ type index struct {
 	acts     map[actKey]record.Act
 	paths    *paths // requesters by the ports that they leave by and arrive at; nil: not looked up
 	hosts    map[string]bool
+	links    defects         // rates of links by tier, made when a pause tree asks for them
 	queued   map[string]bool // hosts whose cores take frames out of receive queues
 	span     float64         // spanOf
 	pairs    *pairs

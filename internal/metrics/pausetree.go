@@ -92,7 +92,7 @@ func (x *index) treeRoot(held []record.PortID, class int, root *record.Port, hos
 			share = "share"
 		}
 		share += " its " + FormatRate(root.RateBps)
-		if others := x.slowLink(&defects{}, root); others > 0 {
+		if others := x.slowLink(&x.links, root); others > 0 {
 			share += fmt.Sprintf(" (others like it have %s)", FormatRate(others))
 		}
 		return atPort(root), fmt.Sprintf("%s %s to %s, and it sends %.0f %% of the time", plural(int64(n), "sender"),

@@ -53,6 +53,9 @@ func (f *decodeFlags) run(c *cobra.Command, args []string) error {
 	if err := checkJSON(f.json); err != nil {
 		return err
 	}
+	if sameFile(f.json, args[0]) {
+		return fmt.Errorf("--json %s: would replace the capture; name another file", f.json)
+	}
 	var opt decode.Options
 	if f.rate != "" {
 		r, err := units.ParseRate(f.rate)

@@ -23,8 +23,9 @@ type rule struct {
 // dataRules are for the data plane, in order.
 func dataRules(currency string) []rule {
 	last := rule{"tuning", "of those alike, the one with the fewest parameters of switches and congestion control " +
-		"stays, as no prices are given", least(func(a *Answer) float64 { return float64(a.SwitchParameters + a.ControlParameters) },
-		func(x float64) string { return fmt.Sprintf("%.0f parameters", x) })}
+		"stays, as no prices are given",
+		least(func(a *Answer) float64 { return float64(a.SwitchParameters + a.ControlParameters) },
+			func(x float64) string { return fmt.Sprintf("%.0f parameters", x) })}
 	if currency != "" {
 		last = rule{"cost", "of those alike, the cheapest at your prices stays",
 			least(func(a *Answer) float64 { return *a.Cost },

@@ -194,7 +194,8 @@ func (x *index) brokenVerdict(c *brokenCircle, other *Verdict) *Verdict {
 	}
 	v := &Verdict{Kind: catalog.VerdictDeadlock, Ports: len(c.ports), Of: len(x.r.Messages), Messages: n, Text: said}
 	first := &c.ports[0]
-	v.Cause = Cause{Kind: catalog.CausePort, Place: record.ClassAt(first.Port.Node, first.Port.Port, first.Class, first.Layer)}
+	v.Cause = Cause{Kind: catalog.CausePort, Place: record.ClassAt(first.Port.Node, first.Port.Port, first.Class,
+		first.Layer)}
 	v.Cause.Milli = milli
 	return v
 }

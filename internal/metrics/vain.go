@@ -34,7 +34,8 @@ func (x *index) filledInVain(dominating *Verdict, links []record.Place) string {
 	if 2*vain < p.TxPackets || vain == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f %% to %s, which %s packets filled that %s%s sent again for that", float64(dominating.Cause.Milli)/10,
+	return fmt.Sprintf("%.0f %% to %s, which %s packets filled that %s%s sent again for that",
+		float64(dominating.Cause.Milli)/10,
 		x.nameOf(&dominating.Cause), FormatCount(vain), qpActor(most), andMore(len(senders)-1, "queue pair"))
 }
 

@@ -66,7 +66,8 @@ func adviceRows(a *advise.Advice) []adviceRow {
 	return []adviceRow{
 		{"position", adviceLayers},
 		{"to buy", func(o *advise.Answer) string {
-			return fmt.Sprintf("%s, %s, %s", numberOf(o.Switches, "switch"), numberOf(o.Cables, "cable"), numberOf(o.Cards, "card"))
+			return fmt.Sprintf("%s, %s, %s", numberOf(o.Switches, "switch"), numberOf(o.Cables, "cable"), numberOf(o.Cards,
+				"card"))
 		}},
 		{"to tune", func(o *advise.Answer) string {
 			return fmt.Sprintf("%d of switches, %d of congestion control; %d of transports", o.SwitchParameters,

@@ -312,7 +312,8 @@ func (r *resolver) rootKeys() []key {
 			return when(len(r.v.Plan.Collectives) == 0 && !r.compared, "there is no collective")
 		}),
 		namedKey("triggers", func() []key { return triggerKeys(new(trigger)) }, readLater, "What starts messages when others end, by name."),
-		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").otherwise("with `jobs`: nothing else").exactlyOne(),
+		listedKey("workload", r.patternKeys, readLater, "What is sent: a list of patterns, one each.").
+			otherwise("with `jobs`: nothing else").exactlyOne(),
 		r.jobsKey(),
 		readElsewhere("ns3", ns3Keys, "The rules of the ns-3 RDMA simulators in place of all device settings, see [files](#files-of-the-ns-3-rdma-simulators)."),
 	})

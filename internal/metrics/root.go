@@ -383,8 +383,7 @@ func (x *index) lostWhere(f *record.Message, q *record.QP, answer bool) (cause C
 		return Cause{}, ""
 	}
 	x.tells |= tellsDrops
-	because = fmt.Sprintf("%s dropped %s of its connection (%s)%s", at, plural(count, "frame"), most.Cause,
-		firstOf(most.Acts.Total(), f))
+	because = fmt.Sprintf("%s dropped %s of its connection (%s)", at, plural(count, "frame"), most.Cause)
 	cause = x.droppedBy(p, most.Cause)
 	switch {
 	case p.Class != q.Limits.Class && most.Answer != Reads(f): // acknowledgements may have a class of their own
@@ -509,19 +508,6 @@ func (x *index) noticedBy(q *record.QP) string {
 		return ""
 	}
 	return ", by " + strings.Join(by, " or ")
-}
-
-// firstOf says when the first of what was dropped in a message's time was, so finely that it is found in a
-// capture; "" where something before it is counted along.
-func firstOf(dropped record.Act, f *record.Message) string {
-	switch at := FormatTimeDigits(dropped.First, 6); {
-	case dropped.First < f.StartPS:
-		return ""
-	case dropped.Count == 1:
-		return " at " + at
-	default:
-		return ", the first at " + at
-	}
 }
 
 // alsoLost says what a loss had to do with a message whose time went elsewhere;

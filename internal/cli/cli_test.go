@@ -112,6 +112,8 @@ func TestExitStatus(t *testing.T) {
 		{"run a --seed -1", 2, "--seed -1: give a whole number from 0"},
 		{"run a --workers many", 2, "--workers many: give a whole number"},
 		{"run a --workers 0", 2, "at least 1"},
+		{"run a --level fast", 2, "--level fast: there is no such level; one of exact, packets"},
+		{"run a --level=", 2, "one of exact, packets"},
 		{"run a --set stop", 2, "write key=value"},
 		{"run a --set =1", 2, "write key=value"},
 		{"run a --json " + filepath.Dir(file), 2, "is a directory"},

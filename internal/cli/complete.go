@@ -88,6 +88,7 @@ func completeFlags(c *cobra.Command, p Pipeline) {
 	offer(c, "lang", string(claims.English), string(claims.Chinese))
 	offerList(c, "series", quantityNames())
 	offerList(c, "figures", figureNames())
+	offer(c, "level", run.Levels()...)
 	offer(c, "on", onSlurm, onKubernetes)
 	for _, dir := range []string{"csv", "out", "ns3-out", "series-out"} {
 		if c.Flag(dir) != nil {

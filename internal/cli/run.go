@@ -42,6 +42,7 @@ type runFlags struct {
 	seed           uint64
 	seeds          int
 	workers        int
+	level          string
 	quiet, verbose bool
 }
 
@@ -76,6 +77,8 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random streams (default: the scenario's)")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with `N` seeds and print median and range of each figure; --json and --csv get a row per seed")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all idle cores)")
+	flags.StringVar(&f.level, "level", "", "how to come to the result: "+strings.Join(run.Levels(), " or ")+
+		" (`LEVEL`; default: "+run.Levels()[0]+", which runs what is alike once; the result is the same)")
 	f.details.flags(flags)
 	f.foreign(flags, p)
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
@@ -185,6 +188,9 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	}
 	if c.Flags().Changed("seed") {
 		opt.Seed = &f.seed
+	}
+	if opt.Level = run.Level(f.level); !opt.Level.Known() || c.Flags().Changed("level") && f.level == "" {
+		return opt, fmt.Errorf("--level %s: there is no such level; one of %s", f.level, strings.Join(run.Levels(), ", "))
 	}
 	if !c.Flags().Changed("workers") {
 		opt.Workers = defaultWorkers()

@@ -481,6 +481,12 @@ type Control struct {
 	ClampTargetRate bool `json:"clamp_tgt_rate,omitempty"`
 }
 
+// Level is how a run came to its result.
+type Level struct {
+	Name string `json:"name"` // as --level takes it
+	Note string `json:"note"` // what was left out, and why no more
+}
+
 // Run is everything a run wrote down.
 type Run struct {
 	Scenario     string     `json:"scenario"`
@@ -530,10 +536,12 @@ type Run struct {
 	// Events executed, timers that no longer matter included: how many of those
 	// fall into the last window depends on how the network is cut, so the number
 	// is for measuring the program and stands in no result that is compared.
-	Events     int64    `json:"-"`
-	PacketHops int64    `json:"packet_hops"` // packets and ACKs sent by one port
-	Notes      []Note   `json:"parameters"`
-	Warnings   []string `json:"warnings,omitempty"`
+	Events     int64 `json:"-"`
+	PacketHops int64 `json:"packet_hops"` // packets and ACKs sent by one port
+	// Level is how the run came to its result; nil: nobody asked, and every packet was run.
+	Level    *Level   `json:"level,omitempty"`
+	Notes    []Note   `json:"parameters"`
+	Warnings []string `json:"warnings,omitempty"`
 	// Places are those that accounts may name, each once; nil: what the accounts name.
 	Places   []*Place  `json:"places,omitempty"`
 	Messages []Message `json:"messages"`

@@ -61,6 +61,7 @@ func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t.ports()
 	t.pauses()
 	t.control()
+	t.level()
 	t.warnings()
 	t.details()
 	if !opt.Brief {
@@ -338,6 +339,14 @@ func (t *text) control() {
 	t.section()
 	for _, s := range t.s.Control {
 		t.prose(s, plain)
+	}
+}
+
+// level tells how the run came to its result.
+func (t *text) level() {
+	if l := t.r.Level; l != nil {
+		t.section()
+		t.prose("level "+l.Name+": "+l.Note, plain)
 	}
 }
 

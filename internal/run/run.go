@@ -36,6 +36,7 @@ type Options struct {
 	Files    map[string]string
 	Known    scenario.Known // what scenarios may name beside what the program has
 	Workers  int            // goroutines; at least 1. Results do not depend on it
+	Level    Level          // how to come to the result; "": LevelExact
 	Progress func(Progress)
 
 	// Check, if not nil, may refuse the scenario before it is built and run; its error is what Do returns.
@@ -582,7 +583,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	r.recordInside(out)
 	r.jobsAlone(out)
 	lines(out)
-	out.Data = r.checkData()
+	out.Data, out.Level = r.checkData(), r.level()
 	return out
 }
 

@@ -26,7 +26,11 @@ func TestBadIWARP(t *testing.T) {
 		{"a host with a smaller MTU", "stack: iwarp\nhosts: {h1: {mtu: 1500}}\n" + star + flow(""),
 			`s.yaml:2:19: an IP packet of tcp.mtu, 9000 B, does not fit the port MTU 1500 of h1; lower tcp.mtu or raise the port MTU`},
 		{"over InfiniBand", "stack: infiniband\n" + star + flow(", stack: iwarp"),
-			`s.yaml:3:56: workload[0].flow.stack: "iwarp" beside "infiniband": a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here`},
+			`s.yaml:3:56: workload[0].flow.stack: iWARP is carried by TCP, which needs Ethernet, and the stack infiniband has none; give stack: iwarp to the scenario, or leave stack out here`},
+		{"beside RoCEv2", "stack: rocev2\n" + star + flow(", stack: iwarp"),
+			`s.yaml:3:56: workload[0].flow.stack: "iwarp" beside "rocev2": a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here`},
+		{"an MTU of RDMA that there is none of", "stack: iwarp\nmtu: 1500\n" + star + flow(""),
+			`s.yaml:2:6: mtu: "1500": the stack iwarp has no path MTU, and the MTU of its IP packets is tcp.mtu; give tcp: {mtu: 1500}`},
 		{"a card without MPA", "stack: iwarp\nhosts: {h1: {preset: connectx-7}}\n" + star + flow(""),
 			`s.yaml:4:13: workload[0]: the card of h1, NVIDIA ConnectX-7, speaks no MPA, so that the request of h0 for an iWARP connection has no answer; give nic.preset: ideal, e810, chelsio-t6, or an RoCEv2 stack`},
 		{"jobs", "stack: iwarp\ntopology: {rail: {servers: 2, rails: 8, spines: 1, link: 400Gbps}}\nserver: dgx-h100\n" +
@@ -47,12 +51,13 @@ func TestBadIWARP(t *testing.T) {
 // What acknowledges and repairs queue pairs with sequence numbers of packets has no effect on those that TCP carries.
 func TestIdleForIWARP(t *testing.T) {
 	const text = "stack: iwarp\ntopology: {star: {hosts: 2, link: 100Gbps}}\nworkload: [{flow: {from: h0, to: h1, size: 1MB}}]\n"
-	for _, key := range []string{"nic: {retry: 3}", "nic: {qpc_cache: 4}", "nic: {recovery: go-back-n}", "nic: {timeout: 10}"} {
+	for _, key := range []string{"nic: {retry: 3}", "nic: {qpc_cache: 4}", "nic: {recovery: go-back-n}", "nic: {timeout: 10}",
+		"mtu: 1024", "packet_payload: 1000B"} {
 		v, err := Parse("s.yaml", []byte(text+key+"\n"), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.Contains(w, "iWARP") }) {
+		if !slices.ContainsFunc(v.Warnings, func(w string) bool { return strings.Contains(w, "has no effect") }) {
 			t.Errorf("%s: no warning among %q", key, v.Warnings)
 		}
 	}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -430,9 +431,7 @@ func (r *resolver) headerKeys() []key {
 			"`rocev2-ecn-only`, with selective repeat), `rocev2-irn`, `infiniband`, `tcp`, `dctcp` or `iwarp`; see [compare](../compare.md).").otherwise("`rocev2`"),
 		r.routingKey(),
 		r.pathsKey(),
-		byteCountKey("mtu", &r.mtu, "256, 512, 1024, 2048, 4096", "Path MTU, the payload of a full packet in bytes.",
-			func(v int) bool { return v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096 },
-			"is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)"),
+		r.pathMTUKey(),
 		r.payloadKey(),
 		flagKey("vlan", &r.vlan, "Every frame but PFC's carries an 802.1Q tag, 4 bytes, with the sender's priority as PCP.").
 			check(func(object) { r.useHeaders() }).
@@ -505,6 +504,30 @@ func plainText(s string) (string, error) {
 	return s, nil
 }
 
+// pathMTUKey is the path MTU of RDMA's packets. Those of TCP, and so of iWARP, have the IP packet's in the section tcp.
+func (r *resolver) pathMTUKey() key {
+	k := byteCountKey("mtu", &r.mtu, "256, 512, 1024, 2048, 4096", "Path MTU, the payload of a full packet in bytes; "+
+		"of what TCP carries see `tcp.mtu`.",
+		func(v int) bool { return v == 256 || v == 512 || v == 1024 || v == 2048 || v == 4096 },
+		"is not a path MTU that a RoCEv2 packet can have; use 256, 512, 1024, 2048 or 4096 (IBTA)")
+	parse := k.parse
+	k.parse = func(o object, name string) bool {
+		text := o.text(name)
+		n, err := strconv.Atoi(strings.TrimSuffix(text, "B"))
+		if ibta := n >= 256 && n <= 4096 && n&(n-1) == 0; err == nil && !ibta && !r.compared && carriedByTCP(r.v.Stack) {
+			o.fail(name, "%q: the stack %s has no path MTU, and the MTU of its IP packets is tcp.mtu; "+
+				"give tcp: {mtu: %d}", text, r.v.Stack, n)
+		}
+		return parse(o, name)
+	}
+	return k.unless(r.noPathMTU)
+}
+
+// noPathMTU is the reason for the size of RDMA's packets where TCP carries everything.
+func (r *resolver) noPathMTU() string {
+	return when(!r.compared && r.onlyTCP(), fmt.Sprintf("TCP carries everything, in IP packets of tcp.mtu: %d B", r.tcp.mtu))
+}
+
 // payloadKey is how much of the path MTU a packet uses: models that count packets of a round
 // size are met with it.
 func (r *resolver) payloadKey() key {
@@ -516,7 +539,7 @@ func (r *resolver) payloadKey() key {
 			return
 		}
 		r.mtu = v
-	})
+	}).unless(r.noPathMTU)
 }
 
 func (r *resolver) checkMeasure(m object) {

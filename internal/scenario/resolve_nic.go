@@ -89,8 +89,12 @@ func (r *resolver) checkPortMTUs() {
 		case first == "":
 			first, firstMTU = node.Name, mtu
 		case mtu != firstMTU:
-			r.warn("mtu", "port MTUs differ along the path: %s has %d, %s has %d; the path MTU %d fits both, larger ones may not",
-				first, int64(firstMTU), node.Name, int64(mtu), int64(r.mtu))
+			fits := fmt.Sprintf("the path MTU %d", int64(r.mtu))
+			if r.onlyTCP() {
+				fits = fmt.Sprintf("tcp.mtu, %d,", r.tcp.mtu)
+			}
+			r.warn("mtu", "port MTUs differ along the path: %s has %d, %s has %d; %s fits both, larger ones may not",
+				first, int64(firstMTU), node.Name, int64(mtu), fits)
 		}
 	}
 }

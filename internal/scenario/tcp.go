@@ -279,6 +279,9 @@ func (r *resolver) readEntryStack(o object, opt *workload.Options) {
 		case msg != "":
 			o.fail("stack", "%s", msg)
 		case text == r.v.Stack:
+		case text == stackIWARP && r.stack().Credits && !r.compared:
+			o.fail("stack", "iWARP is carried by TCP, which needs Ethernet, and the stack %s has none; "+
+				"give stack: iwarp to the scenario, or leave stack out here", r.v.Stack)
 		case !isTCP:
 			o.fail("stack", "%q beside %q: a fabric is set up for one stack, beside which only tcp and dctcp can run; leave stack out here", text, r.v.Stack)
 		case r.stack().Credits && r.severalNetworks() && !r.allInfiniBand:

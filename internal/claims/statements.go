@@ -58,10 +58,7 @@ var statements = []Statement{
 	{About: Text{"RDMA's transports: RC, UC, UD", "RDMA 传输：RC、UC、UD"}},
 	{About: Text{"RDMA over InfiniBand", "InfiniBand 上的 RDMA"}},
 	{About: Text{"RDMA over UDP/IP crosses routers", "UDP/IP 上的 RDMA 可跨三层"}},
-	{About: Text{"RDMA over TCP: iWARP", "TCP 上的 RDMA：iWARP"},
-		Words: notBuilt("iWARP comes later. It is verbs over TCP, offloaded to the card (RFC 5040 to 5044), and crosses "+
-			"lossy networks without PFC.",
-			"iWARP 稍后提供。它是由网卡卸载的 TCP 之上的 verbs（RFC 5040 至 5044），无需 PFC 即可跑在有损网络上。")},
+	{About: Text{"RDMA over TCP: iWARP", "TCP 上的 RDMA：iWARP"}},
 	{About: Text{"RDMA is not InfiniBand", "RDMA 不等于 InfiniBand"}},
 	{About: Text{"Ethernet is lossy, or lossless with PFC", "以太网：有损，或用 PFC 做成无损"}},
 	{About: Text{"InfiniBand is lossless by nature", "InfiniBand 天生无损"}},

@@ -6,6 +6,7 @@ import "github.com/hopscope/hopscope/internal/catalog"
 func layersClaims() []Claim {
 	return []Claim{
 		rdmaIsNotInfiniBand(),
+		rdmaOverTCP(),
 		streamWithoutBounds(),
 		whatServicesPromise(),
 		keysGuardMemory(),
@@ -27,20 +28,48 @@ func service(name string) Variant {
 func rdmaIsNotInfiniBand() Claim {
 	return Claim{
 		Chapter: Layers, Article: []int{20, 23, 26},
-		Says: Text{"RDMA is not InfiniBand: the same verbs, work request by work request, run over RoCEv2 and over " +
-			"InfiniBand.",
-			"RDMA 不等于 InfiniBand：同样的 verbs、同样的工作请求，既能跑在 RoCEv2 上，也能跑在 InfiniBand 上。"},
+		Says: Text{"RDMA is not InfiniBand: the same verbs, work request by work request, run over InfiniBand, over " +
+			"UDP (RoCEv2) and over TCP (iWARP).",
+			"RDMA 不等于 InfiniBand：同样的 verbs、同样的工作请求，既能跑在 InfiniBand 上，也能跑在 UDP（RoCEv2）和 TCP（iWARP）上。"},
 		Setup: Text{"One host sends 16 messages of {size} to another, at {rate}.", "一台主机向另一台发送 16 条 {size} 的消息，链路 {rate}。"},
 		Base:  "incast-4to1", Set: []string{star("2"), "workload=[{flow: {from: h0, to: h1, size: {size}, count: 16}}]"},
-		Rate: "400Gbps", Size: "64KB", Variants: []Variant{named("roce", "rocev2"), named("ib", "infiniband")},
+		Rate: "400Gbps", Size: "64KB",
+		Variants: []Variant{named("ib", "infiniband"), named("roce", "rocev2"), named("iwarp", "iwarp")},
 		Checks: []Check{
-			over(posts(), "roce", 1, posts(), "ib"), atLeast(posts(), "ib", 16), over(completed(), "roce", 1, completed(), "ib"),
-			under(slowest(), "roce", 1.5, slowest(), "ib"),
+			over(posts(), "roce", 1, posts(), "ib"), over(posts(), "iwarp", 1, posts(), "ib"), atLeast(posts(), "ib", 16),
+			over(completed(), "roce", 1, completed(), "ib"), over(completed(), "iwarp", 1, completed(), "ib"),
+			under(slowest(), "roce", 1.5, slowest(), "ib"), under(slowest(), "iwarp", 1.5, slowest(), "ib"),
 		},
 		Off: Removal{What: Text{"verbs (sockets instead)", "不用 verbs，改用 socket"}, Only: "roce",
 			Set: []string{stack("tcp")}},
 		Range: Range{seeds, allRates, []string{"4KB", "64KB", "1MB"}},
-		Note:  Text{"iWARP, the third carrier, is not simulated yet.", "第三种承载 iWARP 尚未仿真。"},
+	}
+}
+
+// rdmaOverTCP has the two ends behind routers, whose buffers are small and have no PFC.
+func rdmaOverTCP() Claim {
+	return Claim{
+		Chapter: Layers, Article: []int{22},
+		Says: Text{"iWARP is RDMA over TCP: the card runs it, so that nothing is copied and the kernel is not called, and " +
+			"it crosses routers that drop: TCP sends again what they lose, and nobody needs PFC.",
+			"iWARP 是 TCP 之上的 RDMA：TCP 由网卡运行，不拷贝、不调用内核；它能穿过会丢包的路由器：丢了由 TCP 重传，不需要 PFC。"},
+		Setup: Text{"Four hosts with a Xeon and Linux send {size} each at once to a fifth, over leaf and spine at {rate}, " +
+			"with switches of 1 MB.",
+			"四台 Xeon + Linux 主机经叶与脊同时向第五台各发送 {size}，链路 {rate}，交换机缓冲 1 MB。"},
+		Base: "incast-4to1", Rate: "100Gbps", Size: "4MB",
+		Set: []string{"topology={leaf_spine: {leaves: 5, spines: 1, hosts_per_leaf: 1, host_link: {rate}, uplink: {rate}}}",
+			incast, linux, "switch.buffer=1MB"},
+		Variants: []Variant{named("iwarp", "iwarp"), named("tcp", "tcp"), named("pfc", "rocev2-pfc-only")},
+		Checks: []Check{
+			atLeast(posts(), "iwarp", 4), atMost(copied(), "iwarp", 0), atMost(syscalls(), "iwarp", 0),
+			atLeast(copied(), "tcp", 1), atLeast(drops(), "iwarp", 1), atLeast(resent(), "iwarp", 1),
+			atLeast(completed(), "iwarp", 4), atMost(pauses(), "iwarp", 0), atLeast(pauses(), "pfc", 1),
+		},
+		Off: Removal{What: Text{"the offload (the kernel runs TCP, for sockets)", "去掉卸载，改由内核为 socket 运行 TCP"}, Only: "iwarp",
+			Set: []string{stack("tcp")}},
+		Range: Range{seeds, allRates, []string{"2MB", "4MB"}},
+		Note: Text{"RFC 5040, 5041 and 5044. What loss costs it is TCP's: a timeout of a card is 10 ms here, which is assumed.",
+			"RFC 5040、5041 与 5044。丢包的代价就是 TCP 的代价：此处网卡的超时取 10 ms，为假设值。"},
 	}
 }
 

@@ -138,7 +138,7 @@ func newRoot(p Pipeline, unwritten *error) *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return writeHelp(c) },
 	}
 	root.SetVersionTemplate("hopscope {{.Version}}\n")
-	root.AddCommand(newClaims(p))
+	root.AddCommand(newClaims(p), newTour(p))
 	when := colourAuto
 	root.PersistentFlags().Var(&when, "color", "`WHEN` text has colour: always, never, or auto: on a terminal, unless NO_COLOR is set")
 	root.AddCommand(newDecode())

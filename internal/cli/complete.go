@@ -50,6 +50,13 @@ func completions(root *cobra.Command, p Pipeline) {
 				}
 				return matching(typed, scenarios()), cobra.ShellCompDirectiveDefault
 			}
+		case "tour":
+			c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return matching(typed, chapterChoices(c.Flag("lang").Value.String())), cobra.ShellCompDirectiveNoFileComp
+			}
 		case "report":
 			c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 				return nil, cobra.ShellCompDirectiveFilterDirs

@@ -81,6 +81,8 @@ var rules = map[string]rule{
 	"internal/importers":      {level: levelScenario - 1}, // their table
 
 	"scenarios":         {level: levelBase},
+	"docs":              {level: levelBase},
+	"internal/tour":     {level: levelBase + 1},
 	"internal/scenario": {level: levelScenario, std: []string{"os"}},
 	"internal/build":    {level: levelScenario + 1},
 	"internal/deploy":   {level: levelScenario + 1},

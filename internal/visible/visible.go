@@ -65,3 +65,52 @@ func Width(s string) int {
 	}
 	return uniseg.StringWidth(s)
 }
+
+// Wrap cuts s where lines may end (Unicode UAX #14: between Chinese characters but not before their
+// commas; else after blanks only, so that options and paths stay whole) into lines of at most width
+// columns; blanks at their ends do not count, and a word that is longer has a line of its own. A
+// number and its unit stay together. The lines add up to s.
+func Wrap(s string, width int) (lines []string) {
+	line, state := "", -1
+	for len(s) > 0 {
+		var next string
+		for { // pieces until a line may end
+			var piece string
+			piece, s, _, state = uniseg.FirstLineSegmentInString(s, state)
+			next += piece
+			if s == "" || mayEnd(next, s) {
+				break
+			}
+		}
+		if line != "" && Width(line+strings.TrimRight(next, " ")) > width {
+			lines, line = append(lines, line), ""
+		}
+		line += next
+	}
+	return append(lines, line)
+}
+
+// mayEnd reports whether a line may end between two pieces, where Unicode lets it.
+func mayEnd(before, after string) bool {
+	if strings.HasSuffix(before, " ") {
+		return !endsInNumber(before) || !beginsWithUnit(after)
+	}
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(after)
+	return Width(string(last)) > 1 || Width(string(first)) > 1
+}
+
+// endsInNumber reports whether what comes before a blank may be a number.
+func endsInNumber(s string) bool {
+	bare := strings.TrimRight(s, " ")
+	return len(bare) < len(s) && bare != "" && bare[len(bare)-1] >= '0' && bare[len(bare)-1] <= '9'
+}
+
+// beginsWithUnit reports whether the first word is %, or as short as units are.
+func beginsWithUnit(s string) bool {
+	letters := strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII || r != '/' && !unicode.IsLetter(r) })
+	if letters < 0 {
+		letters = len(s)
+	}
+	return s[0] == '%' || letters > 0 && letters <= 4
+}

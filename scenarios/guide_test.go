@@ -155,7 +155,7 @@ var (
 	unitsOf = `ps|ns|us|ms|s|B|KB|MB|GB|KiB|MiB|GiB|b/s|Mb/s|Gb/s|Tb/s|GB/s|TFLOP/s|x|%`
 	number  = regexp.MustCompile(`(?:^|[^\w.,])(\d[\d,]*(?:\.\d+)?)(?:[  ]?(` + unitsOf + `)(?:$|[^\w/]))?`)
 	// named are numbers in names of standards, counted are parts of others in words.
-	named   = regexp.MustCompile(`802\.\d\w*|RFC \d+|H100|A100|400G\b|800G\b|100G\b`)
+	named   = regexp.MustCompile(`[Cc]hapter \d|第 ?\d ?章|802\.\d\w*|RFC \d+|H100|A100|400G\b|800G\b|100G\b`)
 	counted = regexp.MustCompile(`(?i)\b(twice|half|halves|thirds?|quarters?|tenths?|hundredth|thousandth|double[sd]?|` +
 		`(two|three|four|five|six|seven|eight|nine|ten|hundred|thousand) times)\b|一半|[一二三四五六七八九十百千两几]倍|分之`)
 	notText = regexp.MustCompile("(?s)<!--.*?-->|`[^`]*`|!?\\[[^\\]]*\\]\\([^)]*\\)|(?m:^>.*$)|(?m:^#.*$)|(?m:^ *[0-9]+\\. )")

@@ -15,21 +15,26 @@ import (
 // Version is the version of Advice as JSON.
 const Version = 1
 
+// Setting is a stack that the hardware of a column can be set to.
+type Setting struct{ Stack, About string }
+
 // Choice is a column of the matrix.
 type Choice struct {
-	Name, Stack string
-	// Variant is another stack of the same hardware, which answers what would change; "": there is none.
-	Variant, VariantAbout string
-	RDMA, InfiniBand      bool
+	Name     string
+	Settings []Setting // of its hardware, the usual one first
+	// Research is a published design that no card on sale has, so that it is tried and never recommended; nil: none.
+	Research         *Setting
+	RDMA, InfiniBand bool
 }
 
 // Choices are the columns.
 func Choices() []Choice {
 	return []Choice{
-		{"TCP", "tcp", "dctcp", "DCTCP in place of CUBIC", false, false},
-		{"RoCEv2 (lossless)", "rocev2", "rocev2-pfc-only", "PFC alone, without ECN and DCQCN", true, false},
-		{"RoCEv2 (lossy)", "rocev2-lossy", "rocev2-irn", "IRN in place of DCQCN", true, false},
-		{"InfiniBand", "infiniband", "", "", true, true},
+		{"TCP", []Setting{{"tcp", "CUBIC"}, {"dctcp", "DCTCP"}}, nil, false, false},
+		{"RoCEv2 (lossless)", []Setting{{"rocev2", "PFC, ECN and DCQCN"}, {"rocev2-pfc-only", "PFC alone"}}, nil, true,
+			false},
+		{"RoCEv2 (lossy)", []Setting{{"rocev2-lossy", "ECN and DCQCN"}}, &Setting{"rocev2-irn", "IRN"}, true, false},
+		{"InfiniBand", []Setting{{"infiniband", "credits"}}, nil, true, true},
 	}
 }
 
@@ -53,13 +58,15 @@ func spread(seen []*Seen, get func(*Seen) float64) Spread {
 	return Spread{v[(len(v)-1)/2], v[0], v[len(v)-1]}
 }
 
-// Answer is a column filled.
+// Answer is a column filled, with the setting that its rule chose.
 type Answer struct {
-	Name  string `json:"name"`
-	Stack string `json:"stack"`
+	Name    string `json:"name"`
+	Stack   string `json:"stack"`
+	Setting string `json:"setting"`
 	// Out says why it carries this workload not at all; "": it does.
 	Out      string             `json:"out,omitempty"`
 	Layers   []catalog.Layering `json:"layers,omitempty"`
+	Data     catalog.Layering   `json:"data_layers"` // of the data plane
 	Switches int                `json:"switches"`
 	Cables   int                `json:"cables"`
 	Cards    int                `json:"cards"`
@@ -68,7 +75,7 @@ type Answer struct {
 	ControlParameters   int     `json:"congestion_control_parameters"`
 	TransportParameters int     `json:"transport_parameters"`
 	DataPS              Spread  `json:"data_ps"`               // see Advice.Judged
-	CallP99PS           *Spread `json:"rpc_p99_ps,omitempty"`  // nil: no calls
+	CallP99PS           *Spread `json:"rpc_p99_ps,omitempty"`  // beside the data; nil: no calls
 	CallsOver           string  `json:"rpc_over,omitempty"`    // their transport
 	Pauses              Spread  `json:"pauses"`                // PFC
 	HeldPS              Spread  `json:"held_ps"`               // for pauses or credits, over all ports
@@ -80,17 +87,35 @@ type Answer struct {
 	AllCores            Spread  `json:"cores_of_all_hosts"`
 	Copied              Spread  `json:"copied_bytes"`
 	DRAM                Spread  `json:"host_memory_bytes"` // read and written
-	// StagedPS is DataPS where GPUDirect is off; nil: no data lie in GPUs, or the stack always copies.
-	StagedPS *Spread `json:"staged_ps,omitempty"`
-	Copies   bool    `json:"copies_gpu_data"` // data of GPUs go through the hosts' memory
+	Copies              bool    `json:"copies_gpu_data"`   // data of GPUs go through the hosts' memory
+	// StagedPS is DataPS where GPUDirect is off, with the first seed; 0: no data lie in GPUs, or the stack always copies.
+	StagedPS float64 `json:"staged_ps,omitempty"`
+	// Calls is what the calls do without the data; nil: there are none, or data cannot be taken away.
+	Calls *CallsAlone `json:"rpc_alone,omitempty"`
 	// Cost is in Advice.Currency; nil: there are no prices.
-	Cost *float64 `json:"cost,omitempty"`
-	// Beside is what of it goes to an Ethernet network of as many parts for calls that stay on TCP.
-	Beside float64 `json:"second_network_cost,omitempty"`
-	Watch  []Watch `json:"watch,omitempty"`
+	Cost  *Cost   `json:"cost,omitempty"`
+	Watch []Watch `json:"watch,omitempty"`
 
 	choice Choice
-	data   catalog.Layering // of the data plane
+	tried  []Answer // its other settings
+}
+
+// CallsAlone is what remote procedure calls do where nothing else is sent.
+type CallsAlone struct {
+	P99PS Spread `json:"p99_ps"`
+	Cores Spread `json:"cores_of_busiest_host"`
+	all   Spread // cores of all hosts
+}
+
+// Cost is what a column costs, in parts. The data plane has Parts, Cores and Parameters, the control plane CallCores
+// and Second.
+type Cost struct {
+	Parts      float64 `json:"switches_cables_cards"`
+	Cores      float64 `json:"cores"`          // that are kept busy, those of calls apart
+	Parameters float64 `json:"parameters"`     // of switches and congestion control, set and kept
+	CallCores  float64 `json:"rpc_cores"`      // that calls keep busy by themselves
+	Second     float64 `json:"second_network"` // of as many Ethernet parts, for calls that stay on TCP beside InfiniBand
+	Total      float64 `json:"total"`
 }
 
 // Advice is the matrix with what it leads to.
@@ -99,6 +124,10 @@ type Advice struct {
 	Scenario string   `json:"scenario"`
 	About    string   `json:"description,omitempty"`
 	Seeds    []uint64 `json:"seeds"`
+	Messages int      `json:"data_messages"`
+	Programs int      `json:"collectives_and_jobs"`
+	Bytes    int64    `json:"payload_bytes"` // that was completed, of calls too
+	CallsN   int      `json:"rpcs"`
 	Judged   string   `json:"judged_by"` // what DataPS is
 	Currency string   `json:"currency,omitempty"`
 	Answers  []Answer `json:"columns"`
@@ -108,31 +137,35 @@ type Advice struct {
 
 // Verdict is a recommendation for one plane.
 type Verdict struct {
-	Name    string   `json:"recommended"` // of the column; "": nothing carries it
+	Name    string   `json:"recommended"` // of the column whose network it is; "": nothing carries it
 	Text    string   `json:"text"`
-	Steps   []Step   `json:"rules"`   // that took a column away, in their order
-	Changes []string `json:"changes"` // what would change it
+	Steps   []Step   `json:"rules"`             // that took something away, in their order
+	Changes []string `json:"changes"`           // what would change it
+	WhatIf  []string `json:"what_if,omitempty"` // what taking causes away brings, see WhatIf
 }
 
-// Runs are what the columns did, by stack; why is the error of a stack that cannot run the scenario.
+// Runs are what the columns did, by stack; Why is the error of a stack that cannot run the scenario.
 type Runs struct {
-	Seen map[string][]*Seen // looked up
-	Why  map[string]string  // likewise
+	Seen   map[string][]*Seen // looked up
+	Calls  map[string][]*Seen // without the data; likewise
+	Staged map[string]*Seen   // without GPUDirect, of the first seed; likewise
+	Why    map[string]string  // likewise
 	// CallsOver is the transport of the calls where the scenario runs as it is; "": there are none.
 	CallsOver string
 }
 
 // Of fills the matrix and applies the rules. prices may be nil.
 func Of(scenario, about string, runs Runs, prices *Prices) *Advice {
-	a := &Advice{Version: Version, Scenario: scenario, About: about, Judged: "p99 completion of data messages"}
+	a := &Advice{Version: Version, Scenario: scenario, About: about, Judged: "p99 completion time of messages"}
 	if prices != nil {
 		a.Currency = prices.Currency
 	}
-	for _, c := range Choices() {
-		a.Answers = append(a.Answers, answerOf(c, c.Stack, runs, prices))
-		if seen := runs.Seen[c.Stack]; len(seen) > 0 && a.Seeds == nil {
+	a.Answers = columns(runs, prices)
+	for i := range a.Answers {
+		if seen := runs.Seen[a.Answers[i].Stack]; len(seen) > 0 && a.Seeds == nil {
+			a.Messages, a.Programs, a.Bytes, a.CallsN = seen[0].Messages, seen[0].Programs, seen[0].Bytes, seen[0].Calls
 			if seen[0].Whole {
-				a.Judged = "time from the first data message to the last"
+				a.Judged = "time from first to last"
 			}
 			for _, o := range seen {
 				a.Seeds = append(a.Seeds, o.Seed)
@@ -144,33 +177,64 @@ func Of(scenario, about string, runs Runs, prices *Prices) *Advice {
 	return a
 }
 
-// answerOf fills a column from what a stack did.
-func answerOf(c Choice, stack string, runs Runs, prices *Prices) Answer {
-	a := Answer{Name: c.Name, Stack: stack, Out: runs.Why[stack], choice: c}
-	seen := runs.Seen[stack]
+// Columns fills the columns alone, so that more can be run with the settings that it chose.
+func Columns(runs Runs) []Answer { return columns(runs, nil) }
+
+func columns(runs Runs, prices *Prices) (out []Answer) {
+	for _, c := range Choices() {
+		out = append(out, settled(c, runs, prices))
+	}
+	return out
+}
+
+// settled is the column of a choice with the better of its settings: the usual one, unless another beats it as one
+// column beats another, or alone carries the workload.
+func settled(c Choice, runs Runs, prices *Prices) Answer {
+	all := make([]Answer, 0, len(c.Settings))
+	best := 0
+	for i, s := range c.Settings {
+		all = append(all, answerOf(c, s, runs, prices))
+		a, b := &all[best], &all[i]
+		if len(runs.Seen[s.Stack]) == 0 || b.Out != "" || i == best {
+			continue
+		}
+		if alike, _ := slower(dataPS)(a, []*Answer{b}); a.Out != "" || !alike {
+			best = i
+		}
+	}
+	out := all[best]
+	for i := range all {
+		if i != best {
+			out.tried = append(out.tried, all[i])
+		}
+	}
+	if c.Research != nil {
+		out.tried = append(out.tried, answerOf(c, *c.Research, runs, prices))
+	}
+	return out
+}
+
+// answerOf fills a column from what a setting did.
+func answerOf(c Choice, s Setting, runs Runs, prices *Prices) Answer {
+	a := Answer{Name: c.Name, Stack: s.Stack, Setting: s.About, Out: runs.Why[s.Stack], choice: c}
+	seen := runs.Seen[s.Stack]
 	if len(seen) == 0 {
+		if a.Out == "" {
+			a.Out = "it was not run"
+		}
 		return a
 	}
 	for _, o := range seen {
 		if o.Trouble != "" && a.Out == "" {
-			a.Out = fmt.Sprintf("%s, with seed %d", o.Trouble, o.Seed)
+			a.Out = fmt.Sprintf("%s with seed %d", o.Trouble, o.Seed)
 		}
 	}
-	o := seen[0]
-	a.Layers, a.Switches, a.Cables, a.Cards = o.Layers, o.Switches, o.Cables, o.Cards
-	a.data = o.Layers[0]
-	for _, l := range o.Layers {
-		if c.RDMA == (l.API == catalog.VerbsAPI) {
-			a.data = l
-			break
-		}
-	}
-	a.SwitchParameters, a.ControlParameters, a.TransportParameters = o.Tune[ofSwitches], o.Tune[ofControl], o.Tune[ofHosts]
+	a.base(seen[0])
 	of := func(get func(*Seen) float64) Spread { return spread(seen, get) }
 	a.DataPS = of(judged)
-	if o.Calls > 0 {
+	if seen[0].Calls > 0 {
 		s := of(func(o *Seen) float64 { return float64(o.CallP99) })
-		a.CallP99PS, a.CallsOver = &s, o.CallsOver
+		a.CallP99PS, a.CallsOver = &s, seen[0].CallsOver
 	}
 	total := func(get func(t *metrics.Totals) int64) Spread {
 		return of(func(o *Seen) float64 { return float64(get(&o.Totals)) })
@@ -181,25 +245,43 @@ func answerOf(c Choice, stack string, runs Runs, prices *Prices) Answer {
 	a.Marked = total(func(t *metrics.Totals) int64 { return t.Marked })
 	a.Resent = total(func(t *metrics.Totals) int64 { return t.ResentBytes })
 	a.PeakQueue = of(func(o *Seen) float64 { return float64(o.PeakQueue) })
-	a.Cores, a.AllCores = of(func(o *Seen) float64 { return o.Cores }), of(func(o *Seen) float64 { return o.AllCores })
-	a.Copied, a.DRAM = of(func(o *Seen) float64 { return float64(o.Copied) }),
-		of(func(o *Seen) float64 { return float64(o.DRAM) })
-	a.Copies = o.Staged > 0
-	if staged := runs.Seen[Staged(stack)]; len(staged) > 0 {
-		s := spread(staged, judged)
-		a.StagedPS = &s
+	a.Cores, a.AllCores = of(cores), of(allCores)
+	a.Copied = of(func(o *Seen) float64 { return float64(o.Copied) })
+	a.DRAM = of(func(o *Seen) float64 { return float64(o.DRAM) })
+	a.Copies = seen[0].Staged > 0
+	if o := runs.Staged[s.Stack]; o != nil {
+		a.StagedPS = judged(o)
+	}
+	if alone := runs.Calls[s.Stack]; len(alone) > 0 {
+		a.Calls = &CallsAlone{spread(alone, func(o *Seen) float64 { return float64(o.CallP99) }), spread(alone, cores),
+			spread(alone, allCores)}
 	}
 	if prices != nil {
-		cost := prices.of(&a)
-		if runs.CallsOver == tcp && a.CallsOver != tcp {
-			a.Beside = prices.bought(&Answer{Switches: a.Switches, Cables: a.Cables, Cards: a.Cards})
-			cost += a.Beside
+		a.Cost = prices.of(&a)
+		if runs.CallsOver == tcp && a.CallsOver != tcp { // they need a network of their own
+			a.Cost.beside(prices, &a, runs.Calls["tcp"])
 		}
-		a.Cost = &cost
 	}
-	a.Watch = watch(seen, a.data)
+	a.Watch = watch(seen, a.Layers)
 	return a
 }
+
+// base says what a column is made of.
+func (a *Answer) base(o *Seen) {
+	a.Layers, a.Switches, a.Cables, a.Cards = o.Layers, o.Switches, o.Cables, o.Cards
+	a.Data = o.Layers[0]
+	for _, l := range o.Layers {
+		if a.choice.RDMA == (l.API == catalog.VerbsAPI) {
+			a.Data = l
+			break
+		}
+	}
+	a.SwitchParameters, a.ControlParameters, a.TransportParameters = o.Tune[ofSwitches], o.Tune[ofControl], o.Tune[ofHosts]
+}
+
+func cores(o *Seen) float64    { return o.Cores }
+func allCores(o *Seen) float64 { return o.AllCores }
+func dataPS(a *Answer) *Spread { return &a.DataPS }
 
 // judged is the figure by which data planes are compared, in ps.
 func judged(o *Seen) float64 {
@@ -209,10 +291,26 @@ func judged(o *Seen) float64 {
 	return float64(o.P99)
 }
 
-// of is what a column costs: what is bought, cores that are kept busy, and parameters of switches and congestion
-// control that are set and kept.
-func (p *Prices) of(a *Answer) float64 {
-	return p.bought(a) + a.AllCores.Median*p.Core + float64(a.SwitchParameters+a.ControlParameters)*p.Parameter
+// of is what a column costs.
+func (p *Prices) of(a *Answer) *Cost {
+	c := &Cost{Parts: p.bought(a), Cores: a.AllCores.Median * p.Core,
+		Parameters: float64(a.SwitchParameters+a.ControlParameters) * p.Parameter}
+	if a.Calls != nil {
+		c.CallCores = min(a.Calls.all.Median*p.Core, c.Cores)
+		c.Cores -= c.CallCores
+	}
+	c.Total = c.Parts + c.Cores + c.Parameters + c.CallCores
+	return c
+}
+
+// beside adds a second network of as many Ethernet parts, on which calls go over TCP and do what they did alone.
+func (c *Cost) beside(p *Prices, a *Answer, alone []*Seen) {
+	c.Second = p.bought(&Answer{Switches: a.Switches, Cables: a.Cables, Cards: a.Cards})
+	c.Total += c.Second - c.CallCores
+	if c.CallCores = 0; len(alone) > 0 {
+		c.CallCores = spread(alone, allCores).Median * p.Core
+	}
+	c.Total += c.CallCores
 }
 
 // bought is what the switches, cables and cards of a column cost.
@@ -229,3 +327,14 @@ func (p *Prices) bought(a *Answer) float64 {
 
 // ps is a time for people.
 func ps(x float64) string { return metrics.FormatTime(units.Time(x)) }
+
+// CardKind is what a host's card must be.
+func (a *Answer) CardKind() string {
+	switch {
+	case a.choice.InfiniBand:
+		return "InfiniBand"
+	case a.choice.RDMA:
+		return "with RDMA"
+	}
+	return "ordinary"
+}

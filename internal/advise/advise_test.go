@@ -51,9 +51,12 @@ func seenOf(took ...units.Time) (out []*Seen) {
 	return out
 }
 
-// Each rule decides where its figure differs, and only where it does with every seed.
+// Each rule decides where its figure differs, and only where seeds do not make it.
 func TestRules(t *testing.T) {
-	prices := &Prices{Currency: "USD", Ethernet: Parts{1000, 10, 100, 200}, InfiniBand: Parts{2000, 10, 300, 0}}
+	prices := func(parameter float64) *Prices {
+		return &Prices{Currency: "USD", Ethernet: Parts{1000, 10, 100, 200}, InfiniBand: Parts{2000, 10, 300, 0},
+			Parameter: parameter}
+	}
 	base := func() Runs {
 		return Runs{Why: map[string]string{}, Seen: map[string][]*Seen{
 			"tcp": seenOf(200, 210), "rocev2": seenOf(100, 110), "rocev2-lossy": seenOf(100, 120),
@@ -64,19 +67,39 @@ func TestRules(t *testing.T) {
 		prices           *Prices
 		change           func(r Runs)
 	}{
-		{"cheapest of those alike", "RoCEv2 (lossless)", "cost", prices, func(r Runs) {
+		{"cheapest of those alike", "RoCEv2 (lossless) with PFC, ECN and DCQCN", "cost", prices(5), func(r Runs) {
 			r.Seen["rocev2-lossy"][0].Tune[ofSwitches] = 1
-			prices.Parameter = 5
 		}},
-		{"faster with every seed", "InfiniBand", "time", prices, func(r Runs) { r.Seen["infiniband"] = seenOf(80, 85) }},
-		{"faster with one seed alone", "RoCEv2 (lossless)", "cost", prices, func(r Runs) {
+		{"faster with every seed", "InfiniBand", "time", prices(5), func(r Runs) { r.Seen["infiniband"] = seenOf(80, 85) }},
+		{"faster with one seed alone", "RoCEv2 (lossless) with PFC, ECN and DCQCN", "cost", prices(5), func(r Runs) {
 			r.Seen["infiniband"] = seenOf(80, 115)
 			r.Seen["rocev2-lossy"][0].Tune[ofSwitches] = 1
+		}},
+		{"fast with one seed of three alone", "InfiniBand", "time", nil, func(r Runs) { // a median of 200
+			delete(r.Seen, "rocev2")
+			delete(r.Seen, "rocev2-lossy")
+			r.Seen["tcp"], r.Seen["infiniband"] = seenOf(10, 200, 200), seenOf(70, 70, 70)
+			r.Seen["infiniband"][0].Tune[ofControl] = 9
 		}},
 		{"fewest parameters", "InfiniBand", "tuning", nil, func(r Runs) {
 			r.Seen["rocev2"][0].Tune[ofControl], r.Seen["rocev2-lossy"][0].Tune[ofControl] = 9, 9
 		}},
-		{"all others lose", "TCP", "ends", prices, func(r Runs) {
+		{"fewest cores", "InfiniBand", "cores", nil, func(r Runs) {
+			for _, s := range []string{"rocev2", "rocev2-lossy"} {
+				r.Seen[s][0].AllCores, r.Seen[s][1].AllCores = 1, 1
+			}
+		}},
+		{"a setting that is faster", "RoCEv2 (lossless) with PFC alone", "time", nil, func(r Runs) {
+			r.Seen["rocev2-pfc-only"] = seenOf(70, 80)
+		}},
+		{"a setting that alone ends", "RoCEv2 (lossless) with PFC alone", "time", nil, func(r Runs) {
+			r.Seen["rocev2"][0].Trouble = "a deadlock"
+			r.Seen["rocev2-pfc-only"] = seenOf(70, 80)
+		}},
+		{"research is not recommended", "InfiniBand", "time", nil, func(r Runs) {
+			r.Seen["rocev2-irn"], r.Seen["infiniband"] = seenOf(10, 10), seenOf(80, 85)
+		}},
+		{"all others lose", "TCP with CUBIC", "ends", prices(5), func(r Runs) {
 			for _, s := range []string{"rocev2", "rocev2-lossy", "infiniband"} {
 				r.Seen[s][1].Trouble = "a deadlock"
 			}
@@ -89,8 +112,8 @@ func TestRules(t *testing.T) {
 		for _, s := range a.Data.Steps {
 			rules = append(rules, s.Rule)
 		}
-		if a.Data.Name != c.want || !slices.Contains(rules, c.rule) {
-			t.Errorf("%s: %q by %v, want %q by %s", c.name, a.Data.Name, rules, c.want, c.rule)
+		if best := a.Best(); best == nil || best.Full() != c.want || !slices.Contains(rules, c.rule) {
+			t.Errorf("%s: %q by %v, want %q by %s", c.name, a.Data.Text, rules, c.want, c.rule)
 		}
 	}
 	runs := base()
@@ -100,6 +123,55 @@ func TestRules(t *testing.T) {
 	if a := Of("s", "", runs, nil); a.Data.Name != "" {
 		t.Errorf("%q is recommended where nothing ends", a.Data.Name)
 	}
+	runs = base()
+	runs.Seen["infiniband"] = seenOf(60, 130)
+	if a := Of("s", "", runs, nil); !strings.Contains(a.Data.Text, "not firm") {
+		t.Errorf("%q of seeds that choose otherwise", a.Data.Text)
+	}
+}
+
+// called gives runs of a stack calls over a transport that take so long.
+func called(seen []*Seen, over string, p99 units.Time, cores float64) []*Seen {
+	for _, o := range seen {
+		o.Calls, o.CallsOver, o.CallP99, o.AllCores = 1, over, p99, cores
+	}
+	return seen
+}
+
+// Calls share the network of the data while these do not double their p99, and calls over sockets go on a second
+// network beside InfiniBand, which is paid for.
+func TestControlPlane(t *testing.T) {
+	prices := &Prices{Currency: "USD", Ethernet: Parts{1000, 10, 100, 200}, InfiniBand: Parts{2000, 10, 300, 0}, Core: 60}
+	of := func(infiniband, beside units.Time, over string) *Advice {
+		return Of("s", "", Runs{Why: map[string]string{}, CallsOver: over,
+			Seen: map[string][]*Seen{"tcp": called(seenOf(200), over, beside, 2), "rocev2": called(seenOf(100), over, beside, 2),
+				"infiniband": called(seenOf(infiniband), "RC", 2, 2)},
+			Calls: map[string][]*Seen{"tcp": called(seenOf(0), over, 40, 0.5), "rocev2": called(seenOf(0), over, 40, 0.5),
+				"infiniband": called(seenOf(0), "RC", 2, 0.25)}}, prices)
+	}
+	for _, c := range []struct {
+		name               string
+		infiniband, beside units.Time
+		over, want, rule   string
+	}{
+		{"alike", 120, 70, tcp, "RoCEv2 (lossless)", "one network"},
+		{"held up by data", 120, 90, tcp, tcp, "interference"},
+		{"sockets beside InfiniBand", 50, 70, tcp, tcp, "sockets"},
+		{"verbs on InfiniBand", 50, 70, "RC", "InfiniBand", "one network"},
+	} {
+		a := of(c.infiniband, c.beside, c.over)
+		if v := a.Control; v.Name != c.want || v.Steps[0].Rule != c.rule {
+			t.Errorf("%s: %q by %+v, want %q by %s", c.name, v.Text, v.Steps, c.want, c.rule)
+		}
+	}
+	// 1 switch, 2 cables, 2 cards; 2 cores in all, of which calls have half a core where they have the network.
+	a := of(50, 70, tcp)
+	if got, want := *a.column("RoCEv2 (lossless)").Cost, (Cost{1420, 90, 0, 30, 0, 1540}); got != want {
+		t.Errorf("cost of RoCEv2 %+v, want %+v", got, want)
+	}
+	if got, want := *a.column("InfiniBand").Cost, (Cost{2620, 105, 0, 30, 1220, 3975}); got != want {
+		t.Errorf("cost of InfiniBand %+v, want %+v", got, want)
+	}
 }
 
 // Cost is counted as the prices say: 1 switch, 2 cables, 2 cards that carry RDMA, 3 parameters, half a core.
@@ -107,8 +179,32 @@ func TestCost(t *testing.T) {
 	p := Prices{Ethernet: Parts{1000, 10, 100, 200}, Core: 50, Parameter: 7}
 	a := Answer{Switches: 1, Cables: 2, Cards: 2, SwitchParameters: 2, ControlParameters: 1, AllCores: Spread{Median: 0.5},
 		choice: Choice{RDMA: true}}
-	if got := p.of(&a); got != 1000+2*10+2*200+3*7+25 {
-		t.Errorf("cost %v", got)
+	if got := p.of(&a); got.Total != 1000+2*10+2*200+3*7+25 {
+		t.Errorf("cost %+v", got)
+	}
+}
+
+// What causes save is told from the largest on, pairs where they save more than any one does, and that another would be
+// faster only where what is changed does not speed up the recommended one too.
+func TestAsk(t *testing.T) {
+	runs := Runs{Why: map[string]string{}, Seen: map[string][]*Seen{"rocev2": seenOf(100), "infiniband": seenOf(120)}}
+	best := &Inquiry{Subject: "X", TookPS: 1000, Causes: []Cause{{"port", false, 400}, {"core", false, 990},
+		{"port and core", true, 200}, {"card", false, units.Never}}}
+	for _, c := range []struct {
+		cause string
+		want  string
+	}{
+		{"port", "InfiniBand: X takes 1.20 ns. With one change, port: 300 ps."},
+		{"credits", "InfiniBand: X takes 1.20 ns. With one change, credits: 300 ps. So changed, InfiniBand would be faster than " +
+			"RoCEv2 (lossless) is."},
+	} {
+		a := Of("s", "", runs, nil)
+		a.Ask(best, &Inquiry{Subject: "X", TookPS: 1200, Causes: []Cause{{c.cause, false, 300}}})
+		want := []string{"RoCEv2 (lossless) with PFC, ECN and DCQCN: X takes 1.00 ns. With one change, port: 400 ps. With two " +
+			"changes, port and core: 200 ps.", c.want}
+		if !slices.Equal(a.Data.WhatIf, want) {
+			t.Errorf("%q\nwant %q", a.Data.WhatIf, want)
+		}
 	}
 }
 
@@ -125,7 +221,7 @@ func TestWatched(t *testing.T) {
 		}
 		o := Read(r)
 		layer := o.Layers[0]
-		list := watch([]*Seen{o}, layer)
+		list := watch([]*Seen{o}, o.Layers)
 		want := 0
 		for _, w := range watchList() {
 			if w.concerns(layer) {
@@ -155,5 +251,13 @@ func TestWatched(t *testing.T) {
 	}
 	if w, ok := watchOne(more, watched{}, "c"); !ok || w.Least != 4 || w.Most != 10 || w.Alarm != 16 {
 		t.Errorf("threshold %+v", w)
+	}
+	more[0].counts["c"] = 10
+	if w, _ := watchOne(more, watched{}, "c"); w.Alarm != 11 {
+		t.Errorf("threshold of seeds that agree %+v", w)
+	}
+	more[0].counts["c"], more[1].counts["c"] = 980, 980
+	if w, _ := watchOne(more, watched{share: true}, "c"); w.Alarm != 990 {
+		t.Errorf("threshold of microseconds in a millisecond %+v", w)
 	}
 }

@@ -18,9 +18,10 @@ import (
 type Seen struct {
 	Seed     uint64
 	Trouble  string // how the run failed to carry everything: "a deadlock"; "": it did
-	Messages int    // of the data plane
+	Messages int    // of the data plane; 0 of large collectives and of jobs, which keep none
+	Programs int    // collectives and jobs
 	P99      units.Time
-	Span     units.Time // of the data plane, from its first post to its last completion
+	Span     units.Time // of the data plane, from its first post, or start of a job, to its last completion
 	Whole    bool       // Span is what counts, as collectives or jobs wait for all of it
 	Calls    int
 	CallP99  units.Time
@@ -46,7 +47,6 @@ func Read(r *record.Run) *Seen {
 	s := metrics.Summarise(r)
 	o := &Seen{Seed: r.Seed, Totals: s.Totals, Layers: r.Layers, Bytes: s.Totals.Delivered}
 	o.Trouble = trouble(r, s)
-	o.Whole = len(r.Collectives)+len(r.Jobs) > 0
 	o.planes(r)
 	calls := metrics.CallLatency(r)
 	o.Calls, o.CallP99 = calls.N, units.Time(calls.P99)
@@ -100,8 +100,25 @@ func (o *Seen) planes(r *record.Run) {
 	}
 	if len(took) > 0 {
 		slices.Sort(took)
-		o.P99, o.Span = took[(len(took)*99+99)/100-1], last-first // by nearest rank
+		o.P99 = took[(len(took)*99+99)/100-1] // by nearest rank
 	}
+	together := func(start units.Time, ends []units.Time) {
+		o.Programs++
+		first = min(first, start)
+		for _, end := range ends {
+			last = max(last, end)
+			if end < 0 && o.Trouble == "" {
+				o.Trouble = "a collective or job that is not over"
+			}
+		}
+	}
+	for i := range r.Collectives {
+		together(r.Collectives[i].StartPS, r.Collectives[i].EndPS)
+	}
+	for i := range r.Jobs {
+		together(r.Jobs[i].StartPS, r.Jobs[i].EndPS)
+	}
+	o.Whole, o.Span = o.Programs > 0, last-first
 }
 
 // hosts adds up what processors did.

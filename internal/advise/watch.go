@@ -11,13 +11,23 @@ import (
 )
 
 // watched is a counter that tells of trouble on a fabric. Names are those of internal/counters, whose comments have
-// the sources; "N" in a name is each priority that PFC stops.
+// the sources; "N" in a name is each priority that PFC stops, of queues the one that grew most.
 type watched struct {
 	name, command, about string
-	port                 bool // counted at ports, within the measure window
+	of                   measure
 	on                   []catalog.Fabric
 	verbs, sockets       bool // of which APIs
+	share                bool // it counts microseconds
 }
+
+// measure says over what a counter counts.
+type measure int
+
+const (
+	ofRun    measure = iota // by queue pairs, over the whole run
+	ofWindow                // at ports, within the measure window
+	mostEver                // a watermark in bytes, in the window
+)
 
 func watchList() []watched {
 	ethernet := []catalog.Fabric{catalog.LossyEthernet, catalog.LosslessEthernet}
@@ -25,21 +35,29 @@ func watchList() []watched {
 	credits := []catalog.Fabric{catalog.CreditedFabric}
 	all := append(slices.Clone(ethernet), credits...)
 	return []watched{
-		{"rx_prioN_pause_duration", "ethtool -S", "us for which the switch stopped a host", true, lossless, true, false},
-		{"tx_prioN_pause_duration", "ethtool -S", "us for which a slow host stopped its switch", true, lossless, true, false},
-		{"TX_DRP", "show interfaces counters", "frames that found an egress queue full", true, ethernet, true, true},
-		{"RX_DRP", "show interfaces counters", "frames dropped on their way in", true, ethernet, true, true},
-		{"np_cnp_sent", "rdma statistic", "CNPs: marks that reached a receiver", false, ethernet, true, false},
-		{"out_of_sequence", "rdma statistic", "packets that came after a gap", false, all, true, false},
-		{"local_ack_timeout_err", "rdma statistic", "requests that only a timer could save", false, all, true, false},
-		{"rx_discards_phy", "ethtool -S", "frames for which a host had no room", true, ethernet, true, true},
-		{"PortXmitWait", "perfquery -x", "ticks in which a port had data and no credits", true, credits, true, false},
-		{"PortXmitDiscards", "perfquery -x", "packets that waited beyond their lifetime", true, credits, true, false},
+		{"rx_prioN_pause_duration", "ethtool -S", "us for which the switch stopped a host",
+			ofWindow, lossless, true, false, true},
+		{"tx_prioN_pause_duration", "ethtool -S", "us for which a slow host stopped its switch",
+			ofWindow, lossless, true, false, true},
+		{"PGN", "show priority-group watermark headroom", "used of the headroom, which PFC needs so as not to drop",
+			mostEver, lossless, true, false, false},
+		{"UCN", "show queue watermark unicast", "the deepest queue", mostEver, ethernet, true, true, false},
+		{"TX_DRP", "show interfaces counters", "frames that found an egress queue full",
+			ofWindow, ethernet, true, true, false},
+		{"RX_DRP", "show interfaces counters", "frames dropped on their way in", ofWindow, ethernet, true, true, false},
+		{"np_cnp_sent", "rdma statistic", "CNPs: marks that reached a receiver", ofRun, ethernet, true, false, false},
+		{"out_of_sequence", "rdma statistic", "packets that came after a gap", ofRun, all, true, false, false},
+		{"local_ack_timeout_err", "rdma statistic", "requests that only a timer could save", ofRun, all, true, false, false},
+		{"rx_discards_phy", "ethtool -S", "frames for which a host had no room", ofWindow, ethernet, true, true, false},
+		{"PortXmitWait", "perfquery -x", "ticks in which a port had data and no credits",
+			ofWindow, credits, true, false, false},
+		{"PortXmitDiscards", "perfquery -x", "packets that waited beyond their lifetime",
+			ofWindow, credits, true, false, false},
 	}
 }
 
 // concerns reports whether a counter tells of what the layers carry.
-func (w *watched) concerns(l catalog.Layering) bool {
+func (w watched) concerns(l catalog.Layering) bool {
 	return slices.Contains(w.on, l.Fabric) &&
 		(w.verbs && l.API == catalog.VerbsAPI || w.sockets && l.API == catalog.SocketsAPI)
 }
@@ -49,27 +67,27 @@ type Watch struct {
 	Counter string  `json:"counter"`
 	Command string  `json:"command"`
 	About   string  `json:"about"`
-	Least   float64 `json:"least_per_ms"` // of the seeds, each at the box or port that had most
-	Most    float64 `json:"most_per_ms"`
-	// Alarm is the threshold, per millisecond: the most of all seeds, and as much above it as they differ. 0: the
-	// counter stood still in all runs, so that any count is news.
-	Alarm float64 `json:"alarm_above_per_ms"`
+	Unit    string  `json:"unit"`  // "per ms" or "bytes"
+	Least   float64 `json:"least"` // of the seeds, each at the box or port that had most
+	Most    float64 `json:"most"`
+	// Alarm is the threshold: the most of all seeds, and as much above it as they differ, or a tenth if that is more.
+	// 0: the counter stood still in all runs, so that any count is news.
+	Alarm float64 `json:"alarm_above"`
 }
 
-// watch lists what to watch on the fabric that carries the data plane.
-func watch(seen []*Seen, l catalog.Layering) (out []Watch) {
+// Units of Watch.
+const (
+	PerMS = "per ms"
+	Bytes = "bytes"
+)
+
+// watch lists what to watch on the fabrics of a run.
+func watch(seen []*Seen, layers []catalog.Layering) (out []Watch) {
 	for _, w := range watchList() {
-		if !w.concerns(l) {
+		if !slices.ContainsFunc(layers, w.concerns) {
 			continue
 		}
-		names := []string{w.name}
-		if strings.Contains(w.name, "prioN") {
-			names = nil
-			for _, class := range seen[0].Pauses {
-				names = append(names, strings.Replace(w.name, "N", strconv.Itoa(class), 1))
-			}
-		}
-		for _, name := range names {
+		for _, name := range w.names(seen) {
 			if one, ok := watchOne(seen, w, name); ok {
 				out = append(out, one)
 			}
@@ -78,26 +96,68 @@ func watch(seen []*Seen, l catalog.Layering) (out []Watch) {
 	return out
 }
 
+// names are those of a counter with its priorities put in.
+func (w *watched) names(seen []*Seen) (out []string) {
+	with := func(class int) string { return strings.Replace(w.name, "N", strconv.Itoa(class), 1) }
+	switch {
+	case w.name == "UCN":
+		most, best := int64(-1), 0
+		for class := range 8 {
+			if n, there := seen[0].counts[w.key(with(class))]; there && n > most {
+				most, best = n, class
+			}
+		}
+		return []string{with(best)}
+	case strings.Contains(w.name, "prioN") || w.name == "PGN":
+		for _, class := range seen[0].Pauses {
+			out = append(out, with(class))
+		}
+		return out
+	}
+	return []string{w.name}
+}
+
+// key is by what counts has a counter.
+func (w *watched) key(name string) string {
+	if strings.HasPrefix(w.command, "show ") {
+		return w.command + "/" + name
+	}
+	return name
+}
+
 // watchOne is a counter over the seeds; ok is false where the boxes have none of the name.
 func watchOne(seen []*Seen, w watched, name string) (Watch, bool) {
-	var perMS []float64
+	var all []float64
+	unit := PerMS
 	for _, o := range seen {
-		n, ok := o.counts[name]
+		n, ok := o.counts[w.key(name)]
 		if !ok {
 			return Watch{}, false
 		}
-		over := o.over
-		if w.port {
-			over = o.window
+		x := float64(n)
+		switch w.of {
+		case ofRun:
+			x *= float64(units.Millisecond) / float64(o.over)
+		case ofWindow:
+			x *= float64(units.Millisecond) / float64(o.window)
+		case mostEver:
+			unit = Bytes
 		}
-		perMS = append(perMS, float64(n)*float64(units.Millisecond)/float64(over))
+		all = append(all, x)
 	}
-	least, most := slices.Min(perMS), slices.Max(perMS)
-	return Watch{name, w.command, w.about, least, most, most + (most - least)}, true
+	least, most := slices.Min(all), slices.Max(all)
+	alarm := most + max(most-least, most*above)
+	if w.share { // of which there are 1,000 us in a millisecond
+		alarm = min(alarm, (most+1000)/2)
+	}
+	return Watch{name, w.command, w.about, unit, least, most, alarm}, true
 }
 
+// above is by what part an alarm is at least above what was seen. Assumed: a tenth more of the same load is no news.
+const above = 0.1
+
 // countsOf reads the counters that boxes print: the largest of each name. In lines "name: 1", "name:....1" and
-// "link name 1 name 1"; of SONiC's table of interfaces by column.
+// "link name 1 name 1"; of SONiC's tables by command and column.
 func countsOf(files []counters.File) map[string]int64 {
 	out := map[string]int64{}
 	put := func(name, value string) {
@@ -107,17 +167,21 @@ func countsOf(files []counters.File) map[string]int64 {
 		}
 	}
 	for i := range files {
-		var head []string // of a table that is being read
+		command := ""
+		var last, head []string // the line before, and the titles of a table that is being read
 		for line := range strings.Lines(files[i].Text) {
 			words := strings.Fields(strings.NewReplacer(":", " ", "..", "").Replace(line))
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); ok {
+				command = rest
+			}
 			switch {
 			case len(words) == 0:
 				head = nil
-			case words[0] == "IFACE":
-				head = words
+			case strings.HasPrefix(words[0], "---"):
+				head = last
 			case head != nil:
-				for k := range min(len(head), len(words)) {
-					put(head[k], words[k])
+				for k := 1; k <= min(len(head), len(words)); k++ { // from the right, as the first title may have two words
+					put(command+"/"+head[len(head)-k], words[len(words)-k])
 				}
 			case words[0] == "link":
 				for k := 2; k+1 < len(words); k += 2 {
@@ -126,6 +190,7 @@ func countsOf(files []counters.File) map[string]int64 {
 			case len(words) == 2:
 				put(words[0], strings.Trim(words[1], "."))
 			}
+			last = words
 		}
 	}
 	return out

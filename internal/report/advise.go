@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/advise"
@@ -13,186 +14,317 @@ import (
 // AdviceJSON encodes advice, indented, with a newline at the end.
 func AdviceJSON(a *advise.Advice) ([]byte, error) { return indented(a) }
 
-// Advice writes the matrix, the recommendations and what to watch for reading. Width 0 means 100 columns.
+// adviceBlock is a part of a page of advice.
+type adviceBlock struct {
+	head    string
+	text    []string
+	bullets []string
+	table   *table
+}
+
+// Advice writes the page for reading. Width 0 means 100 columns.
 func Advice(w io.Writer, a *advise.Advice, opt TextOptions) error {
 	t := blank(opt)
-	t.prose(fmt.Sprintf("%s: advice from %s", a.Scenario, numberOf(len(a.Seeds), "seed")), t.paint.bold)
-	if a.About != "" {
-		t.prose(a.About, t.paint.dim)
-	}
-	t.section()
-	t.adviceVerdict("Data plane", &a.Data)
-	t.section()
-	t.adviceVerdict("Control plane", &a.Control)
-	t.section()
-	t.table(adviceTable(a, t.width))
-	for i := range a.Answers {
-		if o := &a.Answers[i]; o.Name == a.Data.Name && len(o.Watch) > 0 {
+	t.prose(adviceTitle(a), t.paint.bold)
+	for i, b := range adviceBlocks(a) {
+		if i > 0 {
 			t.section()
-			t.prose("What to watch on "+o.Name+", as counters per millisecond of load, at the box or port that has most:",
-				t.paint.bold)
-			t.table(watchTable(o.Watch))
+		}
+		if b.head != "" {
+			t.prose(b.head, t.paint.bold)
+		}
+		for _, s := range b.text {
+			t.prose(s, plain)
+		}
+		for _, s := range b.bullets {
+			t.prose("- "+s, plain)
+		}
+		if b.table != nil {
+			t.table(b.table)
 		}
 	}
 	return t.end(w)
 }
 
-// adviceVerdict is a recommendation with its rules and what would change it.
-func (t *text) adviceVerdict(plane string, v *advise.Verdict) {
-	t.prose(plane+": "+v.Text+".", t.paint.bold)
+// AdviceMarkdown writes the same page as Markdown.
+func AdviceMarkdown(w io.Writer, a *advise.Advice) error {
+	var b strings.Builder
+	b.WriteString("# " + markdown(adviceTitle(a)) + "\n")
+	for _, p := range adviceBlocks(a) {
+		if p.head != "" {
+			b.WriteString("\n## " + markdown(p.head) + "\n")
+		}
+		for _, s := range p.text {
+			b.WriteString("\n" + markdown(s) + "\n")
+		}
+		if len(p.bullets) > 0 {
+			b.WriteString("\n")
+		}
+		for _, s := range p.bullets {
+			b.WriteString("- " + markdown(s) + "\n")
+		}
+		if p.table != nil {
+			b.WriteString("\n")
+			p.table.markdown(&b)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdown keeps what a scenario is called from being taken for marks.
+func markdown(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`,
+		"_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`, "#", `\#`).Replace(s)
+}
+
+// markdown writes a table as Markdown has them.
+func (t *table) markdown(b *strings.Builder) {
+	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	var titles, rule []string
+	for _, c := range t.columns {
+		titles = append(titles, markdown(strings.ReplaceAll(c.title, "\n", " ")))
+		if c.right {
+			rule = append(rule, "---:")
+		} else {
+			rule = append(rule, "---")
+		}
+	}
+	line(titles)
+	line(rule)
+	for _, r := range t.rows {
+		cells := make([]string, len(t.columns))
+		for i, c := range r.cells {
+			cells[i] = markdown(c)
+		}
+		line(cells)
+	}
+}
+
+func adviceTitle(a *advise.Advice) string { return "Which network for " + a.Scenario }
+
+// adviceBlocks are the parts of the page: what is recommended first, then the figures behind it.
+func adviceBlocks(a *advise.Advice) []adviceBlock {
+	carried := fmt.Sprintf("Simulated with %s, each over every network: ", numberOf(len(a.Seeds), "seed"))
+	if a.Messages > 0 {
+		carried += numberOf(a.Messages, "message") + " of data"
+	} else {
+		carried += numberOf(a.Programs, "collective or job")
+	}
+	if a.CallsN > 0 {
+		carried += " and " + numberOf(a.CallsN, "remote procedure call")
+	}
+	if a.Bytes > 0 {
+		carried += ", " + metrics.FormatBytes(a.Bytes) + " in all"
+	}
+	carried += ". Figures are medians over seeds."
+	top := adviceBlock{text: []string{carried}}
+	if a.About != "" {
+		top.text = []string{a.About, carried}
+	}
+	out := []adviceBlock{top, {head: "Recommended", bullets: []string{"Data plane: " + a.Data.Text + ".",
+		"Control plane: " + a.Control.Text + "."}}}
+	out = append(out, adviceBlock{head: "Data plane", table: adviceTable(a, dataRows(a))},
+		adviceBlock{head: "Why", bullets: adviceSteps(&a.Data)},
+		adviceBlock{head: "What would change it", bullets: a.Data.Changes})
+	if a.Data.WhatIf != nil {
+		out = append(out, adviceBlock{head: "What holds it up", text: []string{"Each is a run with one thing changed, " +
+			"with the first seed."}, bullets: a.Data.WhatIf})
+	}
+	if a.CallsN > 0 {
+		out = append(out, adviceBlock{head: "Control plane", table: adviceTable(a, callRows(a))})
+	}
+	out = append(out, adviceBlock{head: "Why, for the control plane", bullets: adviceSteps(&a.Control)})
+	if len(a.Control.Changes) > 0 {
+		out = append(out, adviceBlock{head: "What would change it, for the control plane", bullets: a.Control.Changes})
+	}
+	if best := a.Best(); best != nil && len(best.Watch) > 0 {
+		out = append(out, adviceBlock{head: "What to watch in production, on " + best.Full(),
+			text: []string{"Counts per millisecond of load, watermarks in bytes, at the box or port that has most. The " +
+				"alarm is above the most of all seeds by as much as seeds differ, or a tenth; of what stood still, any count is news."},
+			table: watchTable(best.Watch)})
+	}
+	return out
+}
+
+// adviceSteps says which rules took what away.
+func adviceSteps(v *advise.Verdict) (out []string) {
 	for _, s := range v.Steps {
-		line := "rule " + s.Rule + ": " + s.States
+		line := "Rule " + s.Rule + ": " + s.States
 		if len(s.Out) > 0 {
 			line += ": " + strings.Join(s.Out, "; ")
 		}
-		t.prose("  "+line+".", plain)
+		out = append(out, line+".")
 	}
-	if len(v.Changes) > 0 {
-		t.prose("What would change it:", plain)
-	}
-	for _, c := range v.Changes {
-		t.prose("- "+c, plain)
-	}
+	return out
 }
 
-// adviceRow is a line of the matrix.
+// adviceRow is a line of a matrix.
 type adviceRow struct {
 	title string
-	cell  func(a *advise.Answer) string
+	cell  func(o *advise.Answer) string
 }
 
-// adviceRows are the lines of the matrix.
-func adviceRows(a *advise.Advice) []adviceRow {
-	return []adviceRow{
-		{"position", adviceLayers},
-		{"to buy", func(o *advise.Answer) string {
-			return fmt.Sprintf("%s, %s, %s", numberOf(o.Switches, "switch"), numberOf(o.Cables, "cable"), numberOf(o.Cards,
-				"card"))
-		}},
-		{"to tune", func(o *advise.Answer) string {
-			return fmt.Sprintf("%d of switches, %d of congestion control; %d of transports", o.SwitchParameters,
-				o.ControlParameters, o.TransportParameters)
-		}},
-		{"flow control", adviceFlowControl},
-		{"data plane", func(o *advise.Answer) string { return advise.TimeText(&o.DataPS) }},
-		{"calls, p99", func(o *advise.Answer) string {
-			if o.CallP99PS == nil {
-				return "no calls"
+// dataRows are the lines of the data plane's matrix.
+func dataRows(a *advise.Advice) []adviceRow {
+	count := func(n func(*advise.Answer) int) func(*advise.Answer) string {
+		return func(o *advise.Answer) string { return metrics.FormatCount(int64(n(o))) }
+	}
+	figure := func(s func(*advise.Answer) *advise.Spread, text func(int64) string) func(*advise.Answer) string {
+		return func(o *advise.Answer) string {
+			if m := s(o).Median; m > 0 {
+				return text(int64(m))
 			}
-			return advise.TimeText(o.CallP99PS) + " over " + o.CallsOver
-		}},
-		{"CPU per host", func(o *advise.Answer) string {
-			text := fmt.Sprintf("%.2f cores at the busiest", o.Cores.Median)
-			if o.Copied.Median > 0 {
-				text += ", " + metrics.FormatBytes(int64(o.Copied.Median)) + " copied in all"
-			}
-			return text
-		}},
+			return "-"
+		}
+	}
+	time := func(n int64) string { return metrics.FormatTime(units.Time(n)) }
+	fastest := 0.0
+	for i := range a.Answers {
+		if o := &a.Answers[i]; o.Out == "" && (fastest == 0 || o.DataPS.Median < fastest) {
+			fastest = o.DataPS.Median
+		}
+	}
+	judged := "p99 completion time"
+	if !strings.HasPrefix(a.Judged, "p99") {
+		judged = "first to last"
+	}
+	rows := []adviceRow{
+		{"position: API", func(o *advise.Answer) string { return o.Data.API.String() }},
+		{"  transport", func(o *advise.Answer) string { return o.Data.TransportNames() }},
+		{"  fabric", func(o *advise.Answer) string { return o.Data.Fabric.String() }},
+		{"  setting", func(o *advise.Answer) string { return o.Setting }},
+		{"to buy: switches", count(func(o *advise.Answer) int { return o.Switches })},
+		{"  cables", count(func(o *advise.Answer) int { return o.Cables })},
+		{"  cards", func(o *advise.Answer) string { return metrics.FormatCount(int64(o.Cards)) + " " + o.CardKind() }},
+		{"to tune: switches", count(func(o *advise.Answer) int { return o.SwitchParameters })},
+		{"  congestion control", count(func(o *advise.Answer) int { return o.ControlParameters })},
+		{"  hosts", count(func(o *advise.Answer) int { return o.TransportParameters })},
+		{judged, func(o *advise.Answer) string { return time(int64(o.DataPS.Median)) }},
+		{"  with other seeds", func(o *advise.Answer) string { return adviceRange(&o.DataPS) }},
+		{"  times the fastest", func(o *advise.Answer) string { return fmt.Sprintf("%.2f", o.DataPS.Median/fastest) }},
+		{"flow control: pauses", figure(func(o *advise.Answer) *advise.Spread { return &o.Pauses }, metrics.FormatCount)},
+		{"  ports held, in all", figure(func(o *advise.Answer) *advise.Spread { return &o.HeldPS }, time)},
+		{"  ECN marks", figure(func(o *advise.Answer) *advise.Spread { return &o.Marked }, metrics.FormatCount)},
+		{"  frames dropped", figure(func(o *advise.Answer) *advise.Spread { return &o.Dropped }, metrics.FormatCount)},
+		{"  bytes sent again", figure(func(o *advise.Answer) *advise.Spread { return &o.Resent }, metrics.FormatBytes)},
+		{"  deepest queue", figure(func(o *advise.Answer) *advise.Spread { return &o.PeakQueue }, metrics.FormatBytes)},
+		{"CPU: cores, busiest host", func(o *advise.Answer) string { return fmt.Sprintf("%.2f", o.Cores.Median) }},
+		{"  copied by cores", figure(func(o *advise.Answer) *advise.Spread { return &o.Copied }, metrics.FormatBytes)},
 		{"GPUDirect", adviceGPUDirect},
-		{"to debug", func(o *advise.Answer) string {
-			return fmt.Sprintf("%s; deepest queue %s", numberOf(len(o.Watch), "counter"),
-				metrics.FormatBytes(int64(o.PeakQueue.Median)))
-		}},
-		{"cost", func(o *advise.Answer) string {
-			if o.Cost == nil {
-				return "no prices"
-			}
-			text := metrics.FormatCount(int64(*o.Cost+0.5)) + " " + a.Currency
-			if o.Beside > 0 {
-				text += fmt.Sprintf(", %s of it a second network for TCP", metrics.FormatCount(int64(o.Beside+0.5)))
-			}
-			return text
-		}},
+		{"to debug: counters", count(func(o *advise.Answer) int { return len(o.Watch) })},
 	}
+	return slices.Concat(rows, costRows(a, []adviceRow{
+		{"cost: what is bought", func(o *advise.Answer) string { return a.Money(o.Cost.Parts) }},
+		{"  cores kept busy", func(o *advise.Answer) string { return a.Money(o.Cost.Cores) }},
+		{"  parameters to keep", func(o *advise.Answer) string { return a.Money(o.Cost.Parameters) }},
+		{"  data plane in all", func(o *advise.Answer) string {
+			return a.Money(o.Cost.Parts + o.Cost.Cores + o.Cost.Parameters)
+		}},
+	}))
 }
 
-func adviceLayers(o *advise.Answer) string {
-	var parts []string
-	for i := range o.Layers {
-		l := &o.Layers[i]
-		parts = append(parts, fmt.Sprintf("%s, %s, %s", l.API, l.TransportNames(), l.Fabric))
+// callRows are the lines of the control plane's matrix.
+func callRows(a *advise.Advice) []adviceRow {
+	rows := []adviceRow{
+		{"calls over", func(o *advise.Answer) string { return o.CallsOver }},
+		{"p99 beside the data", func(o *advise.Answer) string {
+			if o.CallP99PS == nil {
+				return "-"
+			}
+			return metrics.FormatTime(units.Time(o.CallP99PS.Median))
+		}},
+		{"  with other seeds", func(o *advise.Answer) string {
+			if o.CallP99PS == nil {
+				return "-"
+			}
+			return adviceRange(o.CallP99PS)
+		}},
+		{"p99 without data", func(o *advise.Answer) string {
+			if o.Calls == nil {
+				return "-"
+			}
+			return metrics.FormatTime(units.Time(o.Calls.P99PS.Median))
+		}},
+		{"CPU: cores, busiest host", func(o *advise.Answer) string {
+			if o.Calls == nil {
+				return "-"
+			}
+			return fmt.Sprintf("%.2f", o.Calls.Cores.Median)
+		}},
 	}
-	return strings.Join(parts, "; ")
+	return slices.Concat(rows, costRows(a, []adviceRow{
+		{"cost: cores kept busy", func(o *advise.Answer) string { return a.Money(o.Cost.CallCores) }},
+		{"  second network for TCP", func(o *advise.Answer) string {
+			if o.Cost.Second == 0 {
+				return "-"
+			}
+			return a.Money(o.Cost.Second)
+		}},
+		{"  control plane in all", func(o *advise.Answer) string { return a.Money(o.Cost.CallCores + o.Cost.Second) }},
+		{"  both planes", func(o *advise.Answer) string { return a.Money(o.Cost.Total) }},
+	}))
 }
 
-// adviceFlowControl says who held, marked and dropped.
-func adviceFlowControl(o *advise.Answer) string {
-	var parts []string
-	if o.Pauses.Median > 0 {
-		parts = append(parts, metrics.FormatCount(int64(o.Pauses.Median))+" pauses")
+// costRows are rows where there are prices.
+func costRows(a *advise.Advice, rows []adviceRow) []adviceRow {
+	if a.Currency == "" {
+		return nil
 	}
-	if o.HeldPS.Median > 0 {
-		parts = append(parts, "held "+metrics.FormatTime(units.Time(o.HeldPS.Median)))
+	return rows
+}
+
+// adviceRange is the least and the most of all seeds, where they differ.
+func adviceRange(s *advise.Spread) string {
+	least, most := metrics.FormatTime(units.Time(s.Least)), metrics.FormatTime(units.Time(s.Most))
+	if least == most {
+		return "the same"
 	}
-	if o.Marked.Median > 0 {
-		parts = append(parts, metrics.FormatCount(int64(o.Marked.Median))+" marks")
-	}
-	if o.Dropped.Median > 0 {
-		parts = append(parts, metrics.FormatCount(int64(o.Dropped.Median))+" drops")
-	}
-	if o.Resent.Median > 0 {
-		parts = append(parts, metrics.FormatBytes(int64(o.Resent.Median))+" resent")
-	}
-	if len(parts) == 0 {
-		return "nothing held, marked or dropped"
-	}
-	return strings.Join(parts, ", ")
+	return least + " to " + most
 }
 
 // adviceGPUDirect says what the way past the hosts' memory brings.
 func adviceGPUDirect(o *advise.Answer) string {
 	switch {
-	case o.StagedPS != nil:
-		return fmt.Sprintf("on; staged it takes %.2f times as long", o.StagedPS.Median/o.DataPS.Median)
+	case o.StagedPS > 0:
+		return fmt.Sprintf("yes; else %.2f times", o.StagedPS/o.DataPS.Median)
 	case o.Copies:
-		return "none: data are staged in the hosts' memory"
+		return "no: by host memory"
 	}
 	return "no data in GPUs"
 }
 
-// adviceTable lays the matrix out, with cells that wrap in columns of one width.
-func adviceTable(a *advise.Advice, width int) *table {
-	const first = 12
-	each := max(12, (width-first-len(gap)*len(a.Answers))/len(a.Answers))
+// adviceTable lays a matrix out: a column per network, one that cannot carry the workload with the reason below.
+func adviceTable(a *advise.Advice, rows []adviceRow) *table {
 	tab := &table{columns: []column{{}}}
 	for i := range a.Answers {
 		tab.columns = append(tab.columns, column{title: a.Answers[i].Name})
 	}
-	for _, r := range adviceRows(a) {
-		cells := make([][]string, len(a.Answers))
-		height := 0
+	for n, r := range rows {
+		line := []string{r.title}
 		for i := range a.Answers {
 			o, cell := &a.Answers[i], ""
 			switch {
-			case o.Out != "" && r.title == "position":
-				cell = "out: " + o.Out
 			case o.Layers != nil:
 				cell = r.cell(o)
+			case n == 0:
+				cell = "cannot carry it"
 			}
-			cells[i] = wrap(cell, each)
-			height = max(height, len(cells[i]))
+			line = append(line, cell)
 		}
-		for k := range height {
-			line := []string{r.title}
-			if k > 0 {
-				line[0] = ""
-			}
-			for i := range cells {
-				if k < len(cells[i]) {
-					line = append(line, cells[i][k])
-				} else {
-					line = append(line, "")
-				}
-			}
+		if slices.ContainsFunc(line[1:], func(s string) bool { return s != "" && s != "-" }) {
 			tab.add(line...)
 		}
 	}
 	return tab
 }
 
-// perMS is a count per millisecond.
-func perMS(x float64) string {
-	if x >= 1000 {
+// watched is a value of a counter in its unit.
+func watched(w *advise.Watch, x float64) string {
+	switch {
+	case w.Unit == advise.Bytes:
+		return metrics.FormatBytes(int64(x))
+	case x >= 1000 || x == 0:
 		return metrics.FormatCount(int64(x + 0.5))
 	}
 	return fmt.Sprintf("%.3g", x)
@@ -200,11 +332,15 @@ func perMS(x float64) string {
 
 // watchTable has a row per counter.
 func watchTable(list []advise.Watch) *table {
-	tab := &table{columns: []column{{title: "Counter"}, {title: "Command"}, {title: "Seen", right: true},
+	tab := &table{columns: []column{{title: "Command: counter"}, {title: "Seen", right: true},
 		{title: "Alarm above", right: true}, {title: "What it counts", wrap: true}}}
 	for i := range list {
 		w := &list[i]
-		tab.add(w.Counter, w.Command, perMS(w.Most), perMS(w.Alarm), w.About)
+		alarm := watched(w, w.Alarm)
+		if w.Alarm == 0 {
+			alarm = "0: any"
+		}
+		tab.add(w.Command+": "+w.Counter, watched(w, w.Most), alarm, w.About)
 	}
 	return tab
 }

@@ -31,6 +31,7 @@ type Options struct {
 	Stacks   []string // all that Stack is compared with, itself among them; nil: it runs alone
 	Set      []string // key=value, over the scenario's own values
 	Seed     *uint64  // over the scenario's own
+	Without  scenario.Without
 	// Files are those of another program instead of Scenario, by the flag that names each on the
 	// command line (package importers): {"ns3": "config.txt"}.
 	Files    map[string]string
@@ -174,7 +175,7 @@ func load(opt Options) (*scenario.Valid, error) {
 // source is the scenario that opt names, unless importers make it.
 func (o *Options) source() scenario.Source {
 	return scenario.Source{Name: o.Scenario, Text: o.Text, Stack: o.Stack, Stacks: o.Stacks, Set: o.Set, Seed: o.Seed,
-		Known: o.Known}
+		Without: o.Without, Known: o.Known}
 }
 
 // List returns the shipped scenarios.

@@ -21,6 +21,7 @@ type Source struct {
 	Scenario string         // name of a shipped scenario, or a file
 	Text     []byte         // its text, which Scenario then only names; nil: it is read
 	Stack    string         // over the scenario's own; "": as it says
+	Stacks   []string       // all that Stack is compared with, itself among them; nil: it runs alone
 	Set      []string       // key=value, over the scenario's own values
 	Seed     *uint64        // likewise
 	Known    scenario.Known // what the scenario may name beside what the program has
@@ -32,8 +33,8 @@ type Source struct {
 
 // load reads the scenario, without something and with more keys set.
 func (s *Source) load(w scenario.Without, set ...string) (*scenario.Valid, error) {
-	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Set: slices.Concat(s.Set, set),
-		Seed: s.Seed, Without: w, Known: s.Known})
+	return scenario.Read(scenario.Source{Name: s.Scenario, Text: s.Text, Stack: s.Stack, Stacks: s.Stacks,
+		Set: slices.Concat(s.Set, set), Seed: s.Seed, Without: w, Known: s.Known})
 }
 
 // build makes the world of the scenario as it is.

@@ -81,6 +81,8 @@ type Budget struct {
 	Runs    int           // in all, at least 2: the scenario as it is, and one change
 	Time    time.Duration // 0: none
 	Workers int           // runs at a time
+	// Only, if not nil, says which single changes are tried.
+	Only func(Change) bool
 }
 
 // Ask tries what may matter to a subject: named, what a sentence says, first, each change
@@ -96,7 +98,8 @@ func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget,
 	}
 	for _, c := range all {
 		alone := []Change{c}
-		if !slices.ContainsFunc(sets, func(o []Change) bool { return o[0].Same(c) }) && !l.own(&s, c) {
+		if (budget.Only == nil || budget.Only(c)) && !l.own(&s, c) &&
+			!slices.ContainsFunc(sets, func(o []Change) bool { return o[0].Same(c) }) {
 			sets = append(sets, alone)
 		}
 	}

@@ -40,6 +40,8 @@ type walker struct {
 	b       []byte
 	at      int // bits taken
 	headers []Header
+	// streamed: the payload of TCP is iWARP's; markers: its FPDUs have them.
+	streamed, markers bool
 }
 
 // rest is what has not been taken.

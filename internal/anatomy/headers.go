@@ -324,7 +324,10 @@ func (w *walker) tcp() {
 			w.option()
 		}
 	}
-	if n := segment - length; n > 0 {
+	switch n := segment - length; {
+	case n > 0 && w.streamed:
+		w.stream(n)
+	case n > 0:
 		w.header("payload", "")
 		w.bytes("data", n, fmt.Sprintf("%d B", n))
 	}

@@ -14,13 +14,14 @@ type Options struct {
 	IPv6    bool // over IPv6, where there is IP
 	VLAN    bool // with an 802.1Q tag, on Ethernet
 	GRH     bool // with a GRH, on InfiniBand
+	Markers bool // with MPA's markers, of iWARP
 }
 
 // MaxPayload bounds Options.Payload: the largest path MTU.
 const MaxPayload = 4096
 
 // Stacks are those that have samples.
-func Stacks() []string { return []string{"rocev2", "rocev1", "infiniband", "tcp"} }
+func Stacks() []string { return []string{"rocev2", "rocev1", "infiniband", "tcp", "iwarp"} }
 
 // operation is a kind of packet.
 type operation struct {
@@ -68,8 +69,14 @@ func segments() []string { return []string{"syn", "syn-ack", "data", "ack", "sac
 
 // Operations are the packets that a stack has samples of.
 func Operations(stack string) (names []string) {
-	if stack == "tcp" {
+	switch stack {
+	case "tcp":
 		return append(segments(), "pfc")
+	case "iwarp":
+		for _, m := range streamed() {
+			names = append(names, m.name)
+		}
+		return names
 	}
 	for _, v := range verbs() {
 		names = append(names, v.name)
@@ -89,7 +96,7 @@ func Sample(stack, op string, o Options) (p Packet, frame []byte, err error) {
 	switch {
 	case !slices.Contains(Operations(stack), op):
 		return p, nil, fmt.Errorf("%s has no %s", stack, op)
-	case o.IPv6 && stack != "rocev2" && stack != "tcp":
+	case o.IPv6 && (stack == "rocev1" || stack == "infiniband"):
 		return p, nil, fmt.Errorf("%s has no IP header", stack)
 	case o.VLAN && stack == "infiniband":
 		return p, nil, fmt.Errorf("InfiniBand has no VLAN tags")
@@ -97,13 +104,15 @@ func Sample(stack, op string, o Options) (p Packet, frame []byte, err error) {
 		return p, nil, fmt.Errorf("frames of MAC control carry no tag")
 	case o.GRH && (stack != "infiniband" || op == "flow-control"):
 		return p, nil, fmt.Errorf("--grh is for packets of InfiniBand with a BTH")
+	case o.Markers && stack != "iwarp":
+		return p, nil, fmt.Errorf("--markers is for packets of iWARP")
 	}
 	p = Packet{Stack: stack, Operation: op}
 	s := sample{o}
 	if frame, p.Name, err = s.build(stack, op); err != nil {
 		return p, nil, err
 	}
-	w := walker{b: frame}
+	w := walker{b: frame, streamed: stack == "iwarp", markers: o.Markers}
 	switch {
 	case op == "flow-control":
 		w.flowControl()
@@ -139,7 +148,7 @@ func routing(stack, op string, o Options) string {
 	case stack == "rocev2":
 		return ip + " and UDP let it cross routers: they look at the addresses, take one from the time to live, " +
 			"mark it by ECN and spread flows by the UDP source port. The destination port 4791 tells the card that RoCEv2 is inside."
-	case stack == "tcp":
+	case stack == "tcp", stack == "iwarp":
 		return ip + " lets it cross routers: they look at the addresses, take one from the time to live, " +
 			"mark it by ECN and spread flows by the ports."
 	case o.GRH:
@@ -187,8 +196,12 @@ func (s sample) build(stack, op string) (b []byte, name string, err error) {
 	case "flow-control":
 		return wire.FlowControl{FCTBS: 100, VL: 0, FCCL: 2148}.Append(nil), "flow-control packet", nil
 	}
-	if stack == "tcp" {
-		return s.tcp(src, dst, op), "TCP " + op, nil
+	switch stack {
+	case "tcp":
+		return s.tcp(op), "TCP " + op, nil
+	case "iwarp":
+		m := messageNamed(op)
+		return s.iwarp(&m), m.title, nil
 	}
 	x := operation{name: "cnp", op: wire.CNPOpcode, answer: true}
 	if stack == "infiniband" {
@@ -273,7 +286,7 @@ func (s sample) roce(t wire.Transport, answer bool, from, to byte) ([]byte, erro
 }
 
 // tcp is a segment with its options and checksum.
-func (s sample) tcp(src, dst wire.MAC, op string) []byte {
+func (s sample) tcp(op string) []byte {
 	h := wire.TCP{SrcPort: sourcePort, DstPort: 5201, Seq: 1000, Ack: 2000, Flags: wire.TCPAck, Window: 512,
 		Options: wire.TCPOptions{HasTimestamps: true, TSVal: 81, TSEcr: 80}}
 	var data []byte
@@ -295,8 +308,15 @@ func (s sample) tcp(src, dst wire.MAC, op string) []byte {
 	case "fin":
 		h.Flags |= wire.TCPFin
 	}
+	return s.segment(false, &h, data)
+}
+
+// segment is the frame of a TCP segment, of the end that listened if it is an answer.
+func (s sample) segment(answer bool, h *wire.TCP, data []byte) []byte {
 	n := h.Len() + len(data)
-	v4, v6 := [2][4]byte{{10, 0, 0, 1}, {10, 0, 0, 2}}, [2][16]byte{{0: 0xfd, 15: 1}, {0: 0xfd, 15: 2}}
+	src, dst := s.macs(answer)
+	from, to := ends(answer)
+	v4, v6 := [2][4]byte{{10, 0, 0, from}, {10, 0, 0, to}}, [2][16]byte{{0: 0xfd, 15: from}, {0: 0xfd, 15: to}}
 	var b []byte
 	if s.IPv6 {
 		b = s.link(nil, src, dst, wire.TypeIPv6)

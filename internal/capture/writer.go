@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -147,19 +148,21 @@ func (c *Writer) Take(f *fabric.Tapped) {
 	}
 }
 
-// Flush writes what was taken, in order of time, then of interfaces. Frames of one interface are taken in
-// their order.
+// Flush writes what was taken, in order of time, then what came in before what went out, as a card that takes no time
+// answers a frame in the instant in which that comes, then in order of interfaces. Frames of one interface are taken
+// in their order.
 func (c *Writer) Flush() {
 	slices.SortStableFunc(c.batch, func(a, b taken) int {
 		switch {
 		case a.f.At != b.f.At:
-			if a.f.At < b.f.At {
+			return cmp.Compare(a.f.At, b.f.At)
+		case a.f.Out != b.f.Out:
+			if b.f.Out {
 				return -1
 			}
 			return 1
-		default:
-			return a.to - b.to
 		}
+		return a.to - b.to
 	})
 	for i := range c.batch {
 		if c.Err == nil {
@@ -200,23 +203,28 @@ func stamp(t units.Time) time.Time {
 	return time.Unix(0, int64((t+units.Nanosecond/2)/units.Nanosecond))
 }
 
-// Write writes a capture of one packet, at time 0: of an Ethernet frame without FCS, or an InfiniBand packet.
-func Write(w io.Writer, program, name string, infiniband bool, packet []byte) error {
+// Write writes a capture of packets, a microsecond after each other from time 0 on: of Ethernet frames without FCS, or
+// of InfiniBand packets.
+func Write(w io.Writer, program, name string, infiniband bool, packets ...[]byte) error {
 	link := linkEthernet
 	if infiniband {
 		link = linkERF
-		packet = append(make([]byte, erfLen), packet...)
-		erfHeader(packet, 0, len(packet)-erfLen)
 	}
 	out, err := pcapgo.NewNgWriterInterface(w, pcapgo.NgInterface{Name: name, LinkType: link, SnapLength: MaxSnap},
 		pcapgo.NgWriterOptions{SectionInfo: pcapgo.NgSectionInfo{Application: program}})
 	if err != nil {
 		return err
 	}
-	n := len(packet)
-	err = out.WritePacket(gopacket.CaptureInfo{Timestamp: stamp(0), CaptureLength: n, Length: n}, packet)
-	if err != nil {
-		return err
+	for i, b := range packets {
+		at := units.Time(i) * units.Microsecond
+		if infiniband {
+			b = append(make([]byte, erfLen), b...)
+			erfHeader(b, at, len(b)-erfLen)
+		}
+		n := len(b)
+		if err = out.WritePacket(gopacket.CaptureInfo{Timestamp: stamp(at), CaptureLength: n, Length: n}, b); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }

@@ -26,6 +26,7 @@ func newPacket() *cobra.Command {
 			"  hopscope packet rocev2 write\n" +
 			"  hopscope packet rocev2 nak --ipv6 --vlan\n" +
 			"  hopscope packet infiniband ud-send --grh --payload 256\n" +
+			"  hopscope packet iwarp write --markers\n" +
 			"  hopscope packet rocev2 cnp --pcap - | tshark -V -r -",
 		RunE: func(c *cobra.Command, args []string) error { return runPacket(c, args, f) },
 	}
@@ -35,8 +36,9 @@ func newPacket() *cobra.Command {
 	flags.BoolVar(&f.IPv6, "ipv6", false, "over IPv6 in place of IPv4")
 	flags.BoolVar(&f.VLAN, "vlan", false, "with an 802.1Q tag")
 	flags.BoolVar(&f.GRH, "grh", false, "with a GRH, on InfiniBand")
-	flags.StringVar(&f.pcap, "pcap", "", "write the packet to `FILE` as pcapng "+
-		"(-: to standard output, instead of the text)")
+	flags.BoolVar(&f.Markers, "markers", false, "with MPA's markers, of iWARP")
+	flags.StringVar(&f.pcap, "pcap", "", "write the packet to `FILE` as pcapng, of iWARP "+
+		"behind the start-up by which\nWireshark knows it (-: to standard output, instead of the text)")
 	c.ValidArgsFunction = completePacket
 	return c
 }
@@ -71,7 +73,8 @@ func runPacket(c *cobra.Command, args []string, f packetFlags) error {
 	}
 	if f.pcap != "" {
 		err := putTo(c, f.pcap, func(w io.Writer) error {
-			return capture.Write(w, "hopscope "+version(), args[0]+" "+args[1], args[0] == "infiniband", frame)
+			packets := append(anatomy.Before(args[0], args[1], f.Options), frame)
+			return capture.Write(w, "hopscope "+version(), args[0]+" "+args[1], args[0] == "infiniband", packets...)
 		})
 		if err != nil || f.pcap == "-" {
 			return failure(err)

@@ -117,6 +117,10 @@ func (x *captured) open(v *scenario.Valid, taps []capture.Tap) (*capture.Writer,
 	if v.Wire.Name == wire.NS3.Name {
 		x.note("frames have the headers of RoCEv2, and are longer than those of the ns-3 simulators that the run counts")
 	}
+	if v.IWARP != nil && !v.Handshake {
+		x.note("streams of iWARP are open before the run, without whose start-up Wireshark takes them for plain TCP; " +
+			"tcp: {handshake: first-message} has it in the capture")
+	}
 	var out io.Writer = x.stdout
 	if x.file != nil {
 		out = x.file

@@ -306,7 +306,7 @@ func TestRuns(t *testing.T) {
 	need(t)
 	for name := range runs {
 		t.Run(name, func(t *testing.T) {
-			file := captureRun(t, name)
+			file := captureRun(t, runs[name], "all")
 			n := read(t, file)
 			if n < 100 {
 				t.Errorf("%d packets", n)
@@ -316,17 +316,18 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func captureRun(t *testing.T, name string) string {
+// captureRun captures frames at ports of a run.
+func captureRun(t *testing.T, text string, ports ...string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), name+".pcapng")
+	file := filepath.Join(t.TempDir(), "run.pcapng")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	var w *pcap.Writer
-	opt := run.Options{Scenario: "t.yaml", Text: []byte("name: t\n" + runs[name] + "\n"), Workers: 1}
-	opt.Capture = &run.Capture{Ports: []string{"all"}, Open: func(v *scenario.Valid, taps []pcap.Tap) (_ *pcap.Writer, err error) {
+	opt := run.Options{Scenario: "t.yaml", Text: []byte("name: t\n" + text + "\n"), Workers: 1}
+	opt.Capture = &run.Capture{Ports: ports, Open: func(v *scenario.Valid, taps []pcap.Tap) (_ *pcap.Writer, err error) {
 		w, err = pcap.New(f, v, taps, pcap.Options{Snap: pcap.MaxSnap, Program: "test", Limit: pcap.LimitOf(v, taps, pcap.MaxSnap, 0)})
 		return w, err
 	}}
@@ -380,7 +381,7 @@ func TestICRC(t *testing.T) {
 	if with == "" {
 		t.Skip("scapy is missing")
 	}
-	files := []string{captureRun(t, "rocev2"), captureRun(t, "data")}
+	files := []string{captureRun(t, runs["rocev2"], "all"), captureRun(t, runs["data"], "all")}
 	for _, tag := range []bool{false, true} {
 		file := filepath.Join(t.TempDir(), "samples.pcapng")
 		writeSamples(t, file, "rocev2", anatomy.Options{Payload: 13, VLAN: tag})

@@ -187,9 +187,9 @@ func ends(answer bool) (src, dst byte) {
 }
 
 func (s sample) build(stack, op string) (b []byte, name string, err error) {
-	src, dst := s.macs(false)
 	switch op {
 	case "pfc":
+		src, _ := s.macs(false)
 		pause := wire.PFC{Enable: 1 << 3}
 		pause.Time[3] = 0xffff
 		return pause.AppendFrame(nil, src), "priority flow control", nil
@@ -226,7 +226,7 @@ func (s sample) build(stack, op string) (b []byte, name string, err error) {
 		return b, x.op.String(), err
 	}
 	// The ICRC of RoCE version 1 takes ones in place of an LRH, as that of InfiniBand does where there is a GRH.
-	src, dst = s.macs(x.answer)
+	src, dst := s.macs(x.answer)
 	frame := s.link(nil, src, dst, typeRoCEv1)
 	return append(frame, b[wire.LRHLen:len(b)-wire.VCRCLen]...), x.op.String(), nil
 }

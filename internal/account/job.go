@@ -42,7 +42,7 @@ type meeting struct {
 }
 
 func (x *jobBook) record() record.Job {
-	out := record.Job{Workload: x.Valid.Plan.Entries[x.Entry], Ranks: len(x.Ranks), StartPS: x.Start}
+	out := record.Job{Workload: x.Valid.Plan.Entries[x.Entry], Ranks: len(x.Ranks), StartPS: x.Start, Peak: x.Peak}
 	for r := range x.Ranks {
 		x.runs = append(x.runs, x.Hosts[x.Ranks[r].Host].JobRuns(x.nr, r))
 	}

@@ -45,6 +45,7 @@ type Result struct {
 	Warnings    []string        // about the scenario and the run
 	Figures     headline.Values // none where it is invalid or failed
 	Collectives []string        // of the workload, in its order
+	Jobs        []string        // likewise
 	// Completions are the completion times of messages, sorted, or of many an even choice; see metrics.Thin.
 	Completions []units.Time
 	Wall        time.Duration // that it took; no part of what is compared
@@ -101,6 +102,9 @@ func resultOf(r *record.Run) Result {
 	out.Figures = headline.Of(r, metrics.Summarise(r))
 	for i := range r.Collectives {
 		out.Collectives = append(out.Collectives, r.Collectives[i].Workload)
+	}
+	for i := range r.Jobs {
+		out.Jobs = append(out.Jobs, r.Jobs[i].Workload)
 	}
 	for i := range r.Messages {
 		if metrics.Completed(&r.Messages[i]) {

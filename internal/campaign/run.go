@@ -13,6 +13,7 @@ import (
 func (c *Campaign) rowOf(i int, r *batch.Result) *sweep.Row {
 	row := &sweep.Row{ID: c.ID(c.Identity, i), Status: string(r.Status), Stopped: r.Stopped, Error: r.Error,
 		Stack: r.Stack, Fingerprint: r.Fingerprint, Warnings: len(r.Warnings), Collectives: r.Collectives,
+		Jobs:         r.Jobs,
 		CompletionPS: sweep.Quantiles(r.Completions)}
 	if len(r.Figures) > 0 {
 		row.Figures = make(map[string]float64, len(r.Figures))

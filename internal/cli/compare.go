@@ -32,6 +32,7 @@ type compareFlags struct {
 	control []string // in place of the stack's congestion control, in turn
 	view    string   // stacks that differ in one layer
 	about   string   // of the view
+	left    []compare.LeftOut
 	seeds   int
 	seed    uint64
 	json    string
@@ -88,7 +89,10 @@ func runCompare(c *cobra.Command, args []string, f compareFlags, p Pipeline) err
 	} else if len(f.control) > 0 {
 		f.stacks = f.controlled(c, base)
 	} else if !c.Flags().Changed("stacks") || len(f.stacks) == 1 && f.stacks[0] == scenario.AllColumns {
-		f.stacks = columns(c, base, len(f.stacks) == 1)
+		f.stacks, f.left = columns(base, len(f.stacks) == 1)
+	}
+	if f.left == nil {
+		f.stacks, f.left = named(base, f.stacks)
 	}
 	opt, err := f.compared(c)
 	if err != nil {
@@ -212,42 +216,64 @@ func viewsAbout() string {
 	return strings.Join(all, "; ")
 }
 
-// columns lists all columns of a scenario, or those shown by default. What is wrong
+// columns lists all columns of a scenario, or those shown by default, and what was left out. What is wrong
 // with the scenario its runs say, of each stack what is wrong there.
-func columns(c *cobra.Command, base run.Options, all bool) []string {
+func columns(base run.Options, all bool) ([]string, []compare.LeftOut) {
 	v, err := run.Load(base)
 	if err != nil {
-		return scenario.StackNames()
+		return scenario.StackNames(), nil
 	}
 	names := scenario.DefaultColumns(v)
 	if all {
 		names = scenario.Columns(v)
 	}
-	if len(v.Plan.Collectives)+len(v.Plan.Jobs) > 0 {
-		names = without(c, base, names, "TCP", scenario.OverTCP)
-	}
-	return without(c, base, names, "iWARP", scenario.Narrow)
+	return able(base, v, names)
 }
 
-// without leaves out, of columns that nobody named, those of some stacks that cannot run the scenario, and says why.
-func without(c *cobra.Command, base run.Options, names []string, what string, of func(string) bool) []string {
-	left := ""
-	out := slices.DeleteFunc(slices.Clone(names), func(s string) bool {
+// named leaves out of the stacks that were named those that cannot run the jobs of a scenario.
+func named(base run.Options, names []string) ([]string, []compare.LeftOut) {
+	v, err := run.Load(base)
+	if err != nil || len(v.Plan.Jobs) == 0 {
+		return names, nil
+	}
+	return able(base, v, names)
+}
+
+// able leaves out of columns those of stacks that cannot run a scenario; where none is left, all stay.
+func able(base run.Options, v *scenario.Valid, names []string) ([]string, []compare.LeftOut) {
+	var left []compare.LeftOut
+	out := names
+	if len(v.Plan.Collectives)+len(v.Plan.Jobs) > 0 {
+		out = without(base, out, &left, scenario.OverTCP)
+	}
+	if out = without(base, out, &left, scenario.Narrow); len(out) == 0 {
+		return names, nil
+	}
+	return out, left
+}
+
+// without leaves out those of some stacks that cannot run the scenario, and says why.
+func without(base run.Options, names []string, left *[]compare.LeftOut, of func(string) bool) []string {
+	var out compare.LeftOut
+	rest := slices.DeleteFunc(slices.Clone(names), func(s string) bool {
 		if !of(s) {
 			return false
 		}
 		one := base
 		one.Stack, one.Stacks = s, names
 		_, err := run.Load(one)
-		if err != nil && left == "" {
-			left = err.Error()
+		if err == nil {
+			return false
 		}
-		return err != nil
+		if out.Stacks = append(out.Stacks, s); out.Why == "" {
+			out.Why = err.Error()
+		}
+		return true
 	})
-	if left != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "hopscope: without %s: %s\n", what, left)
+	if len(out.Stacks) > 0 {
+		*left = append(*left, out)
 	}
-	return out
+	return rest
 }
 
 // compared checks the other flags before anything runs.
@@ -300,7 +326,7 @@ func checkSeeds(n int, first uint64, given bool) error {
 
 func (f *compareFlags) write(c *cobra.Command, base run.Options, result *compare.Comparison) error {
 	var errs []error
-	result.View = f.about
+	result.View, result.LeftOut = f.about, f.left
 	if f.json != "" {
 		data, err := report.CompareJSON(result)
 		if err == nil {

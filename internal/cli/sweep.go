@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hopscope/hopscope/internal/campaign"
+	"github.com/hopscope/hopscope/internal/compare"
 	"github.com/hopscope/hopscope/internal/files"
 	"github.com/hopscope/hopscope/internal/headline"
 	"github.com/hopscope/hopscope/internal/metrics"
@@ -253,7 +254,11 @@ func (f *sweepFlags) checkStacks(c *cobra.Command, s *campaign.Setup) error {
 		return fmt.Errorf("--stacks names no stack; give some of %s", strings.Join(scenario.StackNames(), ", "))
 	}
 	if len(s.Stacks) == 1 && s.Stacks[0] == scenario.AllColumns || f.compare && len(s.Stacks) == 0 {
-		s.Stacks = columns(c, s.Base, len(s.Stacks) == 1)
+		var left []compare.LeftOut
+		s.Stacks, left = columns(s.Base, len(s.Stacks) == 1)
+		for _, l := range left {
+			fmt.Fprintf(c.ErrOrStderr(), "hopscope: without %s: %s\n", strings.Join(l.Stacks, ", "), l.Why)
+		}
 	}
 	for i, name := range s.Stacks {
 		if msg := f.known.CheckColumn(name); msg != "" {
@@ -289,7 +294,7 @@ func (f *sweepFlags) checkFigures() error {
 		found, ok := headline.Find(name)
 		if !ok {
 			var titles []string
-			for _, x := range headline.Figures() {
+			for _, x := range headline.Named() {
 				titles = append(titles, x.Title)
 			}
 			return fmt.Errorf("--figures: there is no figure %q; %s", name, figureHint(name, titles))

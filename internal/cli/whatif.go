@@ -41,11 +41,11 @@ const defaultRuns = 1 + whatif.MostCandidates + 3
 func newWhatif(p Pipeline) *cobra.Command {
 	var f whatifFlags
 	c := &cobra.Command{
-		Use:   "whatif SCENARIO|FILE [MESSAGE|COLLECTIVE|WORKLOAD]",
-		Short: "Take causes away one at a time and say what a message, collective or workload gains",
+		Use:   "whatif SCENARIO|FILE [MESSAGE|COLLECTIVE|WORKLOAD|JOB]",
+		Short: "Take causes away one at a time and say what a message, collective, workload or step gains",
 		Long: "Each line is a complete run of the scenario with one thing changed: what the report names as\n" +
 			"the cause, limits of both ends, ports on the way, other traffic, failures, pauses, windows.\n" +
-			"MESSAGE is 'h2->h4', a number or slowest (the default); a COLLECTIVE or WORKLOAD is named.",
+			"MESSAGE is 'h2->h4', a number or slowest (the default); a COLLECTIVE, WORKLOAD or JOB is named.",
 		Example: "  hopscope whatif victim-flow\n" +
 			"  hopscope whatif victim-flow 'h1->h5'\n" +
 			"  hopscope whatif allreduce-8x8 --time 20s",
@@ -209,6 +209,11 @@ func writeStudy(c *cobra.Command, s study, json string, pics *pictures, made fun
 
 // checkSubject refuses what names no one message, workload or collective of a scenario.
 func checkSubject(v *scenario.Valid, which string) error {
+	for _, j := range v.Plan.Jobs {
+		if w := v.Plan.Entries[j.Entry]; which == w || which == "job:"+w || which == "job" {
+			return nil
+		}
+	}
 	if report.NamesSeveral(which) {
 		return &status{exitUser, fmt.Errorf("%s: whatif is about one message, workload or collective; name one", which)}
 	}
@@ -218,16 +223,22 @@ func checkSubject(v *scenario.Valid, which string) error {
 	return nil
 }
 
-// subjectOf finds what is asked about: without a name the first collective, or the slowest
-// message.
+// subjectOf finds what is asked about: without a name the first job, the first collective, or the slowest message.
 func subjectOf(l *whatif.Lab, args []string) (s whatif.Subject) {
 	r := l.Run
 	which := "slowest"
 	switch {
 	case len(args) > 0:
 		which = args[0]
+	case len(r.Jobs) > 0:
+		which = r.Jobs[0].Workload
 	case len(r.Collectives) > 0:
 		which = r.Collectives[0].Workload
+	}
+	for i := range r.Jobs {
+		if w := r.Jobs[i].Workload; which == w || which == "job:"+w || which == "job" && i == 0 {
+			return whatif.Subject{Name: "step of " + w, Job: w, Message: -1}
+		}
 	}
 	kind, name := "", which
 	for _, k := range []string{"message", "workload", "collective"} {

@@ -33,6 +33,14 @@ type Comparison struct {
 	SeedsFinished int      `json:"seeds_finished"`
 	StacksAsked   int      `json:"stacks_asked"`
 	Stacks        []Column `json:"stacks"`
+	// LeftOut are stacks that cannot run the scenario.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
+}
+
+// LeftOut are stacks that were to be compared and cannot run the scenario, and why.
+type LeftOut struct {
+	Stacks []string `json:"stacks"`
+	Why    string   `json:"why"`
 }
 
 // Column is one stack.
@@ -111,6 +119,7 @@ type Figures struct {
 	Inside    *Inside         `json:"inside,omitempty"` // of hosts that have one; nil: none has
 	// Collectives are those of the workload, in its order.
 	Collectives []Collective `json:"collectives,omitempty"`
+	Jobs        []JobFigures `json:"jobs,omitempty"` // likewise
 }
 
 // Inside is what went over links and through memories inside hosts, all together.
@@ -301,7 +310,7 @@ func outcomeOf(r *record.Run) outcome {
 	o.of, o.account = metrics.WorstAccount(r)
 	o.drawn = drawnOf(r)
 	o.run.Timeline, o.run.Network, o.run.Places = nil, nil, nil
-	o.run.Collectives = nil
+	o.run.Collectives, o.run.Jobs = nil, nil
 	o.run.Messages, o.run.QPs, o.run.Ports, o.run.Ledger, o.run.Servers = nil, nil, nil, nil, nil
 	return o
 }

@@ -43,12 +43,13 @@ type figures struct {
 	copied          int64
 	inside          *inside
 	collectives     []metrics.Collective
+	jobs            []metrics.JobFigures
 }
 
 func figuresOf(r *record.Run, s *metrics.Summary) figures {
 	f := figures{messages: s.Messages, calls: metrics.CallLatency(r), totals: s.Totals, wire: s.Totals.HostWireBytes,
 		delivered: s.Totals.Delivered,
-		inside:    insideOf(r), collectives: s.Collectives}
+		inside:    insideOf(r), collectives: s.Collectives, jobs: s.Jobs}
 	for i := range r.Ports {
 		f.peak = max(f.peak, r.Ports[i].PeakQueueBytes)
 	}
@@ -88,7 +89,7 @@ func spreads(runs []*outcome) Figures {
 		return collect(runs, func(f *figures) (units.Time, bool) { return units.Time(pick(f.calls)), f.calls.N > 0 })
 	}
 	return Figures{
-		Inside: insides(runs), Collectives: collectives(runs),
+		Inside: insides(runs), Collectives: collectives(runs), Jobs: jobs(runs),
 		Messages:  always(runs, func(f *figures) int64 { return int64(f.messages.Messages) }),
 		Completed: always(runs, func(f *figures) int64 { return int64(f.messages.Completed) }),
 		Lost:      always(runs, func(f *figures) int64 { return int64(f.messages.Lost) }),

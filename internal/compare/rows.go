@@ -31,6 +31,7 @@ type Row struct {
 	Resent      int64       `json:"retransmitted_bytes"`
 	Timeouts    int64       `json:"timeouts"`
 	Collectives []TimeBusBW `json:"collectives,omitempty"`
+	Jobs        []JobRow    `json:"jobs,omitempty"`
 }
 
 // TimeBusBW is what a collective of the workload took with one seed: the mean time of an
@@ -54,6 +55,7 @@ func rowOf(o *outcome) Row {
 		c := &f.Collectives[i]
 		r.Collectives = append(r.Collectives, TimeBusBW{c.Workload, c.TimePS.Median, c.BusBW.Median})
 	}
+	r.Jobs = jobRows(f.Jobs)
 	return r
 }
 
@@ -78,6 +80,9 @@ func lottery(f *Figures, runs []*outcome) (out []string) {
 	for i := range f.Collectives {
 		c := &f.Collectives[i]
 		add(fmt.Sprintf("time of %s", c.Workload), isWide(c.TimePS))
+	}
+	for i := range f.Jobs {
+		add("step time of "+f.Jobs[i].Workload, isWide(f.Jobs[i].StepPS))
 	}
 	add("goodput", isWide(f.GoodputBps))
 	even := collect(runs, func(f *figures) (float64, bool) { return evenness(f.jain, f.over), f.compared })

@@ -503,6 +503,7 @@ func (t *story) outcome() string {
 	var out []string
 	slowest := metrics.FormatTime(units.Time(m.CompletionPS.Worst))
 	switch {
+	case m.Messages == 0 && len(t.s.Jobs) > 0:
 	case m.Messages == 0:
 		out = append(out, "nothing was sent")
 	case m.Completed == 0:
@@ -523,8 +524,7 @@ func (t *story) outcome() string {
 	case m.Lost > 0:
 		out = append(out, fmt.Sprintf("%s of them never delivered", metrics.FormatCount(int64(m.Lost))))
 	}
-	out = append(out, t.collectives()...)
-	out = append(out, t.failures()...)
+	out = slices.Concat(out, t.collectives(), t.jobs(), t.failures())
 	switch open := number(int64(m.Open), "message was", "messages were"); {
 	case t.r.Stopped == "deadlock":
 		out = append(out, fmt.Sprintf("the network deadlocked at %s while %s open", t.at(metrics.EndOf(t.r)), open))

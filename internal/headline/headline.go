@@ -76,7 +76,7 @@ type Value struct {
 	X float64 // in the figure's unit; whole numbers are exact up to 2^53
 }
 
-// Values are all that a run has, in the order of Figures, then those of its collectives.
+// Values are all that a run has, in the order of Figures, then those of its collectives and jobs.
 type Values []Value
 
 // Get returns the value of the figure of a name; ok is false where the run has none.
@@ -159,10 +159,17 @@ func table() []of {
 	}
 }
 
-// makespan is from the first post to the last completion of a message or collective, to the end of the run
+// makespan is from the first post to the last completion of a message, collective or step, to the end of the run
 // where a message is open.
 func makespan(r *run) (int64, int) {
 	n, last := r.Summary.Messages.Completed, r.LastCompletion()
+	for i := range r.Run.Jobs {
+		for _, end := range r.Run.Jobs[i].EndPS {
+			if end >= 0 {
+				n, last = n+1, max(last, end)
+			}
+		}
+	}
 	for i := range r.Run.Collectives {
 		for _, end := range r.Run.Collectives[i].EndPS {
 			if end >= 0 {
@@ -190,10 +197,21 @@ func peakQueue(r *run) (float64, bool) {
 	return float64(peak), true
 }
 
-// Figures lists what any run may have; a run with collectives has two more of each: see ofCollective.
+// Figures lists what any run may have; a run with collectives or jobs has more of each: see ofCollective and ofJob.
 func Figures() (out []Figure) {
 	for _, f := range table() {
 		out = append(out, f.Figure)
+	}
+	return out
+}
+
+// Named lists the figures that Find knows by title: Figures, then those of the first collective and the first job.
+func Named() []Figure {
+	out := Figures()
+	_, busbw := ofCollective(0, "")
+	for _, f := range append([]Figure{busbw}, OfJobs([]string{""})...) {
+		f.Title = strings.TrimSpace(f.Title)
+		out = append(out, f)
 	}
 	return out
 }
@@ -229,11 +247,15 @@ func Of(r *record.Run, s *metrics.Summary) Values {
 			out = append(out, Value{time, float64(c.TimePS)}, Value{busbw, c.BusBW})
 		}
 	}
+	for i := range s.Jobs {
+		out = append(out, jobValues(i, &s.Jobs[i])...)
+	}
 	return out
 }
 
 // Find returns the figure that a name or title means, whatever its case; "busbw" is that of the first
-// collective. ok is false where it means none.
+// collective, "step time", "exposed", "bubble", "idle" and "MFU" are those of the first job. ok is false where it means
+// none.
 func Find(name string) (f Figure, ok bool) {
 	name = strings.Join(strings.Fields(name), " ")
 	for _, f := range Figures() {
@@ -250,5 +272,5 @@ func Find(name string) (f Figure, ok bool) {
 	if strings.EqualFold(name, "busbw") {
 		return busbw, true
 	}
-	return Figure{}, false
+	return findJob(name)
 }

@@ -80,6 +80,31 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// The figures of a job are those of compare, and add up: its one step computes 100 us, and the rest is communication
+// beside nothing, or waiting.
+func TestJobs(t *testing.T) {
+	text := "topology: {star: {hosts: 2, link: 100Gbps}}\njobs:\n  - {name: a, communicators: {dp: {size: 2}}, operations: " +
+		"[{compute: {time: 100us}}, {allreduce: {on: dp, size: 1MB, after: compute}}]}\n"
+	r, _, err := run.Do(context.Background(), run.Options{Scenario: "small", Text: []byte(text), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, got := headline.Of(r, metrics.Summarise(r)), compare.Of([]string{"x"}, []*record.Run{r}).Stacks[0].Runs[0].Jobs[0]
+	for name, want := range map[string]float64{"step time": float64(got.StepPS), "exposed": float64(got.ExposedPS),
+		"job_0_bubble": float64(got.BubblePS), "idle": float64(got.WaitPS + got.OverPS)} {
+		f, ok := headline.Find(name)
+		if x, has := values.Get(f.Name); !ok || !has || x != want {
+			t.Errorf("%s is %v, want %v", name, x, want)
+		}
+	}
+	if got.StepPS != r.Jobs[0].EndPS[0] || got.StepPS-got.ExposedPS-got.WaitPS-got.OverPS-100_000_000 > 3 {
+		t.Errorf("%+v of a step that ended at %d", got, r.Jobs[0].EndPS[0])
+	}
+	if f, ok := headline.Find("job_7_mfu"); !ok || f.Name != "job_7_mfu" {
+		t.Errorf("job_7_mfu is %+v", f)
+	}
+}
+
 // Makespan and slowdown follow from the messages; here by the definition, apart from the code.
 func TestByDefinition(t *testing.T) {
 	r := runOf(t, incast)

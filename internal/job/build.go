@@ -51,6 +51,7 @@ func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
 		Name:  s.Name,
 		Start: s.Start,
 		Steps: s.Steps,
+		Peak:  s.Peak,
 		List:  s.Of,
 		Begin: plan.AddLabel("begin"),
 	}

@@ -35,6 +35,8 @@ type Spec struct {
 	// are on one host.
 	Ideal bool
 	Delay units.Time
+	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
+	Peak float64
 }
 
 // Comm is a family of communicators that have one purpose: each rank is in one group at most.

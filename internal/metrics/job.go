@@ -94,3 +94,60 @@ func StepTimes(j *record.Job) (out []units.Time) {
 	}
 	return out
 }
+
+// JobFigures are how fast the steps of a job are, and where the time of its ranks goes: times behind StepPS are of a step
+// in the mean of ranks, add up to StepPS but for rounding, and are absent where a step was not over.
+type JobFigures struct {
+	Workload  string     `json:"workload"`
+	Ranks     int        `json:"ranks"`
+	Steps     int        `json:"steps"`               // that were asked for
+	Done      int        `json:"done"`                // steps that were over
+	StepPS    units.Time `json:"step_ps"`             // mean of those
+	ComputePS units.Time `json:"compute_ps,omitzero"` // in computations
+	ExposedPS units.Time `json:"exposed_ps,omitzero"` // in communication beside none
+	WaitPS    units.Time `json:"wait_ps,omitzero"`    // waiting for a rank that came late to a collective
+	BubblePS  units.Time `json:"bubble_ps,omitzero"`  // waiting for the other rank of a message
+	OverPS    units.Time `json:"over_ps,omitzero"`    // through with the step, and others not
+	// MFU is the share of the GPUs' peak that the model's own operations take; 0: not known.
+	MFU float64 `json:"mfu,omitzero"`
+}
+
+// Whole reports whether all steps were over.
+func (f *JobFigures) Whole() bool { return f.Done == f.Steps }
+
+// IdlePS is what ranks do nothing in, of a step.
+func (f *JobFigures) IdlePS() units.Time { return f.WaitPS + f.BubblePS + f.OverPS }
+
+// Jobs condenses the jobs of a run.
+func Jobs(r *record.Run) (out []JobFigures) {
+	for i := range r.Jobs {
+		out = append(out, jobFigures(&r.Jobs[i]))
+	}
+	return out
+}
+
+func jobFigures(j *record.Job) JobFigures {
+	steps := StepTimes(j)
+	f := JobFigures{Workload: j.Workload, Ranks: j.Ranks, Steps: len(j.EndPS), Done: len(steps)}
+	if f.Done == 0 {
+		return f
+	}
+	for _, d := range steps {
+		f.StepPS += d
+	}
+	f.StepPS /= units.Time(f.Done)
+	if j.Peak > 0 && f.StepPS > 0 {
+		f.MFU = j.Flops / float64(j.Ranks) / j.Peak / (float64(f.StepPS) / float64(units.Second))
+	}
+	if !f.Whole() {
+		return f
+	}
+	sums := map[string]units.Time{}
+	for i := range j.Times {
+		sums[j.Times[i].Kind] += j.Times[i].TimePS
+	}
+	each := func(kind string) units.Time { return sums[kind] / units.Time(j.Ranks*f.Steps) }
+	f.ComputePS, f.ExposedPS = each(record.JobComputes), each(record.JobExposed)
+	f.WaitPS, f.BubblePS, f.OverPS = each(record.JobWaits), each(record.JobMessage), each(record.JobIdle)
+	return f
+}

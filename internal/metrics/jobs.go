@@ -96,11 +96,19 @@ func (x *index) sayHindered(c *record.Collective) (said string, at Cause) {
 		" takes as well: " + times, atPort(ports[0])
 }
 
+// slotsOf ends the name of the news of slots; see workload.Plan.SlotsName.
+const slotsOf = " slots"
+
 // jobOf is the workload that one belongs to: the collective's of the news of its slots.
 func (x *index) jobOf(workload string) string {
 	for i := range x.r.Collectives {
 		if c := &x.r.Collectives[i]; c.Slots == workload && workload != "" {
 			return c.Workload
+		}
+	}
+	for i := range x.r.Jobs {
+		if j := &x.r.Jobs[i]; j.Workload+slotsOf == workload {
+			return j.Workload
 		}
 	}
 	return workload

@@ -32,6 +32,8 @@ type Summary struct {
 	Control []string `json:"congestion_control,omitempty"`
 	// Collectives are in the order of record.Run.Collectives.
 	Collectives []Collective `json:"collectives,omitempty"`
+	// Jobs are in the order of record.Run.Jobs.
+	Jobs []JobFigures `json:"jobs,omitempty"`
 	// Ports lists indices into record.Run.Ports, the most congested first.
 	Ports []int `json:"-"`
 	// Worst lists indices into record.Run.Messages, the slowest completed message
@@ -82,7 +84,7 @@ func Summarise(r *record.Run) *Summary {
 	s.CPU = hostCPU(r)
 	s.Worst = worst(r.Messages)
 	s.Control = Control(r)
-	s.Collectives = Collectives(r)
+	s.Collectives, s.Jobs = Collectives(r), Jobs(r)
 	s.Pauses = x.pauseTrees()
 	j := x.judge()
 	s.Verdict = x.verdict(j, s.Pauses)

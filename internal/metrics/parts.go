@@ -13,7 +13,7 @@ type AccountPart struct {
 }
 
 // WorstAccount is where the time of a run went that its end depends on: of the first
-// collective, over its critical path, or else of the message that took longest, the
+// collective, over its critical path, of the first job likewise, or else of the message that took longest, the
 // first of those that did. It is empty where none completed. The parts that have any
 // time add up to that of the whole.
 func WorstAccount(r *record.Run) (of string, parts []AccountPart) {
@@ -22,6 +22,12 @@ func WorstAccount(r *record.Run) (of string, parts []AccountPart) {
 		if c := &r.Collectives[i]; len(c.Critical) > 0 {
 			addCritical(times, c.Critical)
 			return c.Workload + ", critical path", ordered(times)
+		}
+	}
+	for i := range r.Jobs {
+		if j := &r.Jobs[i]; len(j.Critical) > 0 {
+			addCritical(times, j.Critical)
+			return j.Workload + ", critical path", ordered(times)
 		}
 	}
 	worst := -1

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hopscope/hopscope/internal/catalog"
 	"github.com/hopscope/hopscope/internal/counters"
+	"github.com/hopscope/hopscope/internal/metrics"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
 )
@@ -189,10 +190,46 @@ func (c *Recorder) Finish(r *record.Run) {
 			}
 		}
 	})
+	c.jobs(r, end)
 	stretch := int64(math.Round(float64(units.Second) / float64(c.every)))
 	c.set(c.first, c.families[timeStretch], "", max(stretch, 1))
 	c.set(c.first, c.families[runInfo], counters.Label("scenario", r.Scenario)+","+counters.Label("stack", r.Stack)+","+
 		counters.Label("seed", fmt.Sprint(r.Seed)), 1)
+}
+
+// jobs tells of the steps of jobs as they end, and at the end where the time of ranks went.
+func (c *Recorder) jobs(r *record.Run, end int64) {
+	figures := metrics.Jobs(r)
+	for i := range r.Jobs {
+		job, f := counters.Label("job", r.Jobs[i].Workload), &figures[i]
+		at := r.Jobs[i].StartPS
+		for n, d := range metrics.StepTimes(&r.Jobs[i]) {
+			at += d
+			k := min(int64(at/c.every)+1, end)
+			c.put(k, c.families[jobSteps], job, int64(n+1))
+			c.put(k, c.families[jobStep], job, int64(d/units.Nanosecond))
+		}
+		for _, x := range []struct {
+			doing string
+			time  units.Time
+		}{{record.JobComputes, f.ComputePS}, {record.JobExposed, f.ExposedPS}, {record.JobWaits, f.WaitPS},
+			{record.JobMessage, f.BubblePS}, {record.JobIdle, f.OverPS}} {
+			if f.Whole() {
+				c.set(end, c.families[jobTime], job+","+counters.Label("doing", x.doing), int64(x.time/units.Nanosecond))
+			}
+		}
+	}
+}
+
+// put is set, which a later value at the same sample replaces.
+func (c *Recorder) put(k int64, f *counters.Family, labels string, n int64) {
+	if v := c.columns[column{f, labels}]; v != nil {
+		if last := len(v.at) - 1; last >= 0 && v.at[last] == k {
+			v.value[last] = n
+			return
+		}
+	}
+	c.set(k, f, labels, n)
 }
 
 // LeftOut says what is not there, in words.

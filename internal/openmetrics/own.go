@@ -16,6 +16,9 @@ const (
 	pairTimeouts
 	timeStretch
 	runInfo
+	jobSteps
+	jobStep
+	jobTime
 	queueBytes
 	memoryBytes
 	pairRate
@@ -33,7 +36,12 @@ var families = [...]counters.Family{
 		Help: "Times that the retransmission timer of a queue pair or connection ended"},
 	timeStretch: {Name: "hopscope_time_stretch_ratio", Type: "gauge", Unit: "ratio",
 		Help: "How many seconds of these time stamps are a second of the run: multiply rates by it"},
-	runInfo: {Name: "hopscope_run_info", Type: "gauge", Help: "The run that all of this is of; always 1"},
+	runInfo:  {Name: "hopscope_run_info", Type: "gauge", Help: "The run that all of this is of; always 1"},
+	jobSteps: {Name: "hopscope_job_steps_total", Type: "counter", Help: "Steps of a job that are over"},
+	jobStep: {Name: "hopscope_job_step_nanoseconds", Type: "gauge", Unit: "nanoseconds",
+		Help: "What the last step of a job that is over took"},
+	jobTime: {Name: "hopscope_job_rank_nanoseconds", Type: "gauge", Unit: "nanoseconds",
+		Help: "What ranks of a job do in a step, in the mean: compute, communication beside none, wait, bubble, over"},
 	queueBytes: {Name: "hopscope_queue_bytes", Type: "gauge", Unit: "bytes",
 		Help: "Bytes that wait in the egress queue of a class of a port"},
 	memoryBytes: {Name: "hopscope_switch_memory_bytes", Type: "gauge", Unit: "bytes",

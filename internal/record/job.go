@@ -12,6 +12,8 @@ type Job struct {
 	LastRank []int        `json:"last_rank"` // by step, that rank; -1: the step is not over
 	// Flops are the floating-point operations of the model that all ranks do in a step; 0: not known.
 	Flops float64 `json:"flops,omitempty"`
+	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
+	Peak float64 `json:"peak_flops_per_s,omitempty"`
 	// Times are those of each rank, one after the other: of a rank they add up to the time from the start to
 	// the last step's end, or to the end of the run.
 	Times []JobTime `json:"times"`
@@ -29,6 +31,9 @@ const (
 	JobIdle     = "over"          // all of its operations of the step are over, and other ranks' are not
 	JobStuck    = "unstarted"     // nothing runs, and something is still to come
 )
+
+// StageComputing is the stage of computations on a critical path.
+const StageComputing = "computing"
 
 // JobTime is how long a rank did something in all steps.
 type JobTime struct {

@@ -227,11 +227,17 @@ func collectiveTable(r *record.Run) *rows.Table {
 // criticalTable has a line per stage of a critical path.
 func criticalTable(r *record.Run) *rows.Table {
 	header := []string{"workload", "operations", "operation_count", "stage", "where", "places", "count", "time_ps"}
-	return &rows.Table{Name: "critical", N: len(r.Collectives), Header: header, Cells: func(i int, put func(...string)) {
-		c := &r.Collectives[i]
-		for _, g := range c.Critical {
+	n := len(r.Collectives)
+	return &rows.Table{Name: "critical", N: n + len(r.Jobs), Header: header, Cells: func(i int, put func(...string)) {
+		workload, path := "", []record.CriticalGroup(nil)
+		if i < n {
+			workload, path = r.Collectives[i].Workload, r.Collectives[i].Critical
+		} else {
+			workload, path = r.Jobs[i-n].Workload, r.Jobs[i-n].Critical
+		}
+		for _, g := range path {
 			for _, s := range g.Stages {
-				put(c.Workload, g.Kind, integer(g.Count), s.Name(), s.Where.String(), integer(s.Places), integer(s.Count),
+				put(workload, g.Kind, integer(g.Count), s.Name(), s.Where.String(), integer(s.Places), integer(s.Count),
 					integer(s.TimePS))
 			}
 		}
@@ -277,8 +283,8 @@ func (t *text) critical(c *record.Collective) {
 	t.table(tab)
 	for _, g := range c.Critical {
 		for _, s := range g.Stages {
-			if s.Stage == catalog.StageRate && s.TimePS*100 >= total {
-				t.prose("rate: "+metrics.WhyRate(t.r, s.Where), plain)
+			if why := metrics.WhyRate(t.r, s.Where); s.Stage == catalog.StageRate && s.TimePS*100 >= total && why != "" {
+				t.prose("rate: "+why, plain)
 			}
 		}
 	}

@@ -129,6 +129,11 @@ func (t *comparison) sentences() {
 			t.line(t.paint.bold(pad(name, indent)) + l)
 		}
 	}
+	for _, left := range t.c.LeftOut {
+		for _, l := range hang("without "+strings.Join(left.Stacks, ", ")+": "+left.Why, t.width, 2) {
+			t.line(t.paint.warn(l))
+		}
+	}
 	if len(t.c.Seeds) > 1 {
 		for _, l := range wrap(fmt.Sprintf("(The sentences are about seed %d.)", t.c.Seeds[0]), t.width) {
 			t.line(t.paint.dim(l))
@@ -167,10 +172,11 @@ func (t *comparison) block(stacks []compare.Column) {
 	t.line("")
 	for _, f := range compareRows() {
 		cells := make([]string, len(stacks))
-		some := !f.rare
+		some := f.when == always || f.when == ofMessages &&
+			slices.ContainsFunc(stacks, func(s compare.Column) bool { return s.Figures.Messages.Max > 0 })
 		for i := range stacks {
 			cells[i] = f.text(&stacks[i])
-			some = some || cells[i] != "-"
+			some = some || f.when == ifAny && cells[i] != "-"
 		}
 		if some {
 			t.row(false, f.label, cells, room)
@@ -366,50 +372,79 @@ type comparableNumber interface {
 // compareRow is one figure.
 type compareRow struct {
 	label string
-	rare  bool // left out when no stack has any
+	when  shown
 	text  func(*compare.Column) string
 }
 
+// shown says when a figure is shown.
+type shown uint8
+
+const (
+	always     shown = iota
+	ifAny            // a stack has any
+	ofMessages       // there are messages
+)
+
 func compareRows() []compareRow {
 	return []compareRow{
-		{"completed", false, completed},
-		{"ended", true, ended},
-		{"p50", false, func(s *compare.Column) string { return spreadText(s.Figures.P50PS, metrics.FormatTime) }},
-		{"p99", false, func(s *compare.Column) string { return spreadText(s.Figures.P99PS, metrics.FormatTime) }},
-		{"slowest", false, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
-		{"RPC p50", true, func(s *compare.Column) string { return spreadText(s.Figures.CallP50PS, metrics.FormatTime) }},
-		{"RPC p99", true, func(s *compare.Column) string { return spreadText(s.Figures.CallP99PS, metrics.FormatTime) }},
-		{"collective", true, func(s *compare.Column) string {
+		{"completed", ofMessages, completed},
+		{"ended", ifAny, ended},
+		{"p50", ofMessages, func(s *compare.Column) string { return spreadText(s.Figures.P50PS, metrics.FormatTime) }},
+		{"p99", ofMessages, func(s *compare.Column) string { return spreadText(s.Figures.P99PS, metrics.FormatTime) }},
+		{"slowest", ofMessages, func(s *compare.Column) string { return spreadText(s.Figures.MaxPS, metrics.FormatTime) }},
+		{"RPC p50", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.CallP50PS, metrics.FormatTime) }},
+		{"RPC p99", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.CallP99PS, metrics.FormatTime) }},
+		{"collective", ifAny, func(s *compare.Column) string {
 			return perCollective(s, func(c *compare.Collective) string { return spreadText(c.TimePS, metrics.FormatTime) })
 		}},
-		{"busbw", true, func(s *compare.Column) string {
+		{"busbw", ifAny, func(s *compare.Column) string {
 			return perCollective(s, func(c *compare.Collective) string {
 				return spreadText(c.BusBW, func(x float64) string { return fmt.Sprintf("%.2f GB/s", x) })
 			})
 		}},
-		{"goodput", false, func(s *compare.Column) string { return spreadText(s.Figures.GoodputBps, metrics.FormatRate) }},
-		{"fairness", true, func(s *compare.Column) string {
+		{"step time", ifAny, func(s *compare.Column) string {
+			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.StepPS, metrics.FormatTime) })
+		}},
+		{"exposed", ifAny, func(s *compare.Column) string {
+			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.ExposedPS, duration) })
+		}},
+		{"bubble", ifAny, func(s *compare.Column) string {
+			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.BubblePS, duration) })
+		}},
+		{"waits", ifAny, func(s *compare.Column) string {
+			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.WaitPS, duration) })
+		}},
+		{"step over", ifAny, func(s *compare.Column) string {
+			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.OverPS, duration) })
+		}},
+		{"MFU", ifAny, func(s *compare.Column) string {
+			return perJob(s, func(j *compare.JobFigures) string { return spreadText(j.MFU, percentOf) })
+		}},
+		{"goodput", ofMessages, func(s *compare.Column) string {
+			return spreadText(s.Figures.GoodputBps, metrics.FormatRate)
+		}},
+		{"fairness", ifAny, func(s *compare.Column) string {
 			return spreadText(s.Figures.Jain, func(j float64) string { return fmt.Sprintf("%.4f", floor4(j)) })
 		}},
-		{"peak queue", false, func(s *compare.Column) string { return spreadText(s.Figures.PeakQueue, size) }},
-		{"marks", true, func(s *compare.Column) string { return spreadText(s.Figures.Marked, count) }},
-		{"pauses", true, func(s *compare.Column) string { return spreadText(s.Figures.Pauses, count) }},
-		{"time held", false, func(s *compare.Column) string { return spreadText(s.Figures.HeldPS, duration) }},
-		{"drops", false, func(s *compare.Column) string { return spreadText(s.Figures.Dropped, count) }},
-		{"timeouts", true, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
-		{"core time", true, func(s *compare.Column) string { return spreadText(s.Figures.CorePS, duration) }},
-		{"copied", true, func(s *compare.Column) string { return spreadText(s.Figures.Copied, size) }},
-		{"staged", true, func(s *compare.Column) string {
+		{"peak queue", always, func(s *compare.Column) string { return spreadText(s.Figures.PeakQueue, size) }},
+		{"marks", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Marked, count) }},
+		{"pauses", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Pauses, count) }},
+		{"time held", always, func(s *compare.Column) string { return spreadText(s.Figures.HeldPS, duration) }},
+		{"drops", always, func(s *compare.Column) string { return spreadText(s.Figures.Dropped, count) }},
+		{"timeouts", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Timeouts, count) }},
+		{"core time", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.CorePS, duration) }},
+		{"copied", ifAny, func(s *compare.Column) string { return spreadText(s.Figures.Copied, size) }},
+		{"staged", ifAny, func(s *compare.Column) string {
 			return insideText(s, func(in *compare.Inside) string { return spreadText(in.Staged, size) })
 		}},
-		{"DRAM", true, func(s *compare.Column) string {
+		{"DRAM", ifAny, func(s *compare.Column) string {
 			return insideText(s, func(in *compare.Inside) string { return spreadText(in.DRAMRatio, perByte) })
 		}},
-		{"PCIe", true, func(s *compare.Column) string {
+		{"PCIe", ifAny, func(s *compare.Column) string {
 			return insideText(s, func(in *compare.Inside) string { return spreadText(in.PCIeRatio, perByte) })
 		}},
-		{"resent", false, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
-		{"wire bytes", false, func(s *compare.Column) string { return spreadText(s.Figures.WireRatio, perByte) }},
+		{"resent", always, func(s *compare.Column) string { return spreadText(s.Figures.Resent, size) }},
+		{"wire bytes", always, func(s *compare.Column) string { return spreadText(s.Figures.WireRatio, perByte) }},
 	}
 }
 
@@ -436,6 +471,25 @@ func perCollective(s *compare.Column, figure func(*compare.Collective) string) s
 		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// perJob is a figure of each job; of several each stands under its name, and what no job has is left out.
+func perJob(s *compare.Column, figure func(*compare.JobFigures) string) string {
+	all := s.Figures.Jobs
+	var parts []string
+	some := false
+	for i := range all {
+		text := figure(&all[i])
+		some = some || text != "-"
+		if len(all) > 1 {
+			text = all[i].Workload + " " + text
+		}
+		parts = append(parts, text)
+	}
+	if !some {
 		return "-"
 	}
 	return strings.Join(parts, ", ")
@@ -487,8 +541,13 @@ func ended(s *compare.Column) string {
 // legend explains the rows whose names are short.
 func (t *comparison) legend() {
 	t.line("")
-	text := "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. " +
-		"time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of payload delivered."
+	text := ""
+	if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return s.Figures.Messages.Max > 0 }) {
+		text = "p50, p99, slowest: completion times of messages that completed. goodput: their payload from the first post " +
+			"to the last completion. fairness: Jain's index of goodputs, 1 when all are equal. "
+	}
+	text += "time held: paused with a frame waiting, added up over ports. wire bytes: all that hosts sent, per byte of " +
+		"payload delivered."
 	for _, more := range []struct {
 		has  func(*compare.Column) bool
 		text string
@@ -498,6 +557,9 @@ func (t *comparison) legend() {
 			" RPC: from the post of a request until its reply is received."},
 		{func(s *compare.Column) bool { return len(s.Figures.Collectives) > 0 },
 			" collective: mean time of one; busbw: as nccl-tests counts it."},
+		{func(s *compare.Column) bool { return len(s.Figures.Jobs) > 0 }, " step time: mean of a job's steps; of it in the " +
+			"mean of ranks exposed: communication beside no computation; bubble: the other rank of a message has not come; " +
+			"waits: a rank of a collective has not; step over: other ranks' is not; the rest computes."},
 		{func(s *compare.Column) bool { return s.Figures.CorePS.Max > 0 },
 			" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."},
 		{func(s *compare.Column) bool { return s.Figures.Inside != nil },
@@ -515,6 +577,9 @@ func (t *comparison) legend() {
 // accountLegend says what the accounts are of.
 func (t *comparison) accountLegend() string {
 	text := " slowest is: where the time of the message that took longest went, or of a collective on its critical path"
+	if slices.ContainsFunc(t.c.Stacks, func(s compare.Column) bool { return len(s.Figures.Jobs) > 0 }) {
+		text = strings.Replace(text, "of a collective on", "of a job on", 1)
+	}
 	if len(t.c.Seeds) > 1 {
 		text += fmt.Sprintf(", with seed %d", t.c.Seeds[0])
 	}

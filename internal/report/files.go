@@ -37,5 +37,11 @@ func sheetsOf(r *record.Run) []*rows.Table {
 	if len(r.Collectives) > 0 {
 		out = append(out, collectiveTable(r), criticalTable(r))
 	}
+	if len(r.Jobs) > 0 {
+		out = append(out, stepTable(r), rankTable(r), jobCallTable(r))
+		if len(r.Collectives) == 0 {
+			out = append(out, criticalTable(r))
+		}
+	}
 	return out
 }

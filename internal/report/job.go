@@ -12,13 +12,18 @@ import (
 // jobs writes what came of jobs.
 func (t *text) jobs() {
 	for i := range t.r.Jobs {
-		t.job(&t.r.Jobs[i])
+		t.job(i)
 	}
 }
 
-func (t *text) job(j *record.Job) {
+// job writes what came of job i.
+func (t *text) job(i int) {
+	j := &t.r.Jobs[i]
 	t.section()
 	t.prose(stepLine(j), t.paint.bold)
+	if c := metrics.JobCauseOf(t.r, i); c.Text != "" {
+		t.prose(j.Workload+": "+c.Text, t.paint.bold)
+	}
 	total := metrics.JobTotal(j)
 	tab := &table{
 		columns: []column{
@@ -73,7 +78,12 @@ func utilisation(j *record.Job, steps []units.Time) string {
 		return ""
 	}
 	second := float64(mean(steps)) / float64(units.Second)
-	return fmt.Sprintf(", %.4g TFLOP/s per rank", j.Flops/float64(j.Ranks)/second/1e12)
+	rate := j.Flops / float64(j.Ranks) / second
+	out := fmt.Sprintf(", %.4g TFLOP/s per rank", rate/1e12)
+	if j.Peak > 0 {
+		out += fmt.Sprintf(", MFU %.1f %% of %.4g TFLOP/s", 100*rate/j.Peak, j.Peak/1e12)
+	}
+	return out
 }
 
 func mean(list []units.Time) (sum units.Time) {

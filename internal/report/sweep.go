@@ -20,8 +20,9 @@ const (
 
 // sweepFirst are the figures that a sweep shows unless others are named, the most telling first.
 func sweepFirst() []string {
-	return []string{"completion_p99_ps", "slowdown_p99", "collective_0_busbw_gbyte_s", "rpc_p99_ps", "goodput_bps",
-		"peak_queue_bytes", "marked", "held_ps", "dropped", "timeouts", "completion_p50_ps", "makespan_ps"}
+	return []string{"completion_p99_ps", "slowdown_p99", "collective_0_busbw_gbyte_s", "job_0_step_time_ps",
+		"job_1_step_time_ps", "job_0_exposed_ps", "job_0_idle_ps", "job_0_mfu", "rpc_p99_ps", "goodput_bps", "peak_queue_bytes",
+		"marked", "held_ps", "dropped", "timeouts", "completion_p50_ps", "makespan_ps"}
 }
 
 // SweepFigures lists the figures of a sweep that are shown, by their number in the table: those that are named, or the
@@ -44,8 +45,8 @@ func SweepFigures(t *sweep.Table, named []string) (out []int) {
 		}
 	}
 	if len(out) == 0 { // nothing differs
-		for _, name := range sweepFirst()[:6] {
-			if k := at(name); k >= 0 {
+		for _, name := range sweepFirst() {
+			if k := at(name); k >= 0 && len(out) < sweepShown {
 				out = append(out, k)
 			}
 		}

@@ -70,7 +70,6 @@ func (r *resolver) jobKeys(j *jobEntry, e *entryOptions) []key {
 				"records",
 				"count",
 				"root",
-				"enabled",
 				"stack",
 			},
 			k.name,
@@ -238,30 +237,7 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 		o.d.fail(o.n.Pos, "%s: carry_data compares messages one by one, which jobs do not keep; leave it out", o.path)
 		return
 	}
-	spec := job.Spec{
-		Name:  r.v.Plan.Entries[entry],
-		Start: j.Start,
-		Steps: j.steps,
-		Ranks: len(j.Ranks),
-		Ideal: j.ideal,
-		Delay: j.delay,
-	}
-	var items [][]int
-	switch {
-	case !onlyOne(o, "model", "operations", "file"):
-		r.d.fail(o.n.Pos, "%s has no operations; give a list such as - compute: {name: forward, time: 1ms}, or a model "+
-			"or a file: one of the three", o.path)
-	case o.has("operations"):
-		r.readComms(o, j, &spec)
-		r.readOperations(o, j, &spec)
-		items = j.share(&spec)
-	case o.has("communicators"):
-		o.fail("communicators", "stands with operations; models and files have their own")
-	case o.has("model"):
-		r.readModel(o, j, &spec)
-	default:
-		r.readJobFile(o, j, &spec)
-	}
+	spec, items := r.jobSpec(o, j, entry)
 	if r.d.err != nil {
 		return
 	}
@@ -276,9 +252,42 @@ func (r *resolver) readJob(o object, keys []key, j *jobEntry, e *entryOptions) {
 		r.d.fail(at(err), "%s: %v", o.path, err)
 		return
 	}
+	mark := r.v.Plan.Mark()
 	if err := job.Build(r.v.Plan, entry, &spec, &jobPlace{r, j, e, entry}); err != nil {
 		r.d.fail(at(err), "%s: %v", o.path, err)
 	}
+	if o.text("enabled") == "false" || slices.Contains(r.without.Entries, entry) {
+		r.v.Plan.Drop(mark)
+	}
+}
+
+// jobSpec reads what ranks of a job do, and where operations stand by list, if the scenario lists them.
+func (r *resolver) jobSpec(o object, j *jobEntry, entry int) (spec job.Spec, items [][]int) {
+	spec = job.Spec{
+		Name:  r.v.Plan.Entries[entry],
+		Start: j.Start,
+		Steps: j.steps,
+		Ranks: len(j.Ranks),
+		Ideal: j.ideal,
+		Delay: j.delay,
+	}
+	switch {
+	case !onlyOne(o, "model", "operations", "file"):
+		r.d.fail(o.n.Pos, "%s has no operations; give a list such as - compute: {name: forward, time: 1ms}, or a model "+
+			"or a file: one of the three", o.path)
+	case o.has("operations"):
+		spec.Peak = gpuOf(r.gpuName(j.Ranks)).Flops
+		r.readComms(o, j, &spec)
+		r.readOperations(o, j, &spec)
+		items = j.share(&spec)
+	case o.has("communicators"):
+		o.fail("communicators", "stands with operations; models and files have their own")
+	case o.has("model"):
+		r.readModel(o, j, &spec)
+	default:
+		r.readJobFile(o, j, &spec)
+	}
+	return spec, items
 }
 
 // onlyOne reports whether a section has one of some keys.

@@ -155,7 +155,7 @@ func (r *resolver) readModel(o object, j *jobEntry, spec *job.Spec) {
 		return
 	}
 	made := m.Job(spec.Name, spec.Start, spec.Steps)
-	spec.Comms, spec.Lists, spec.Of = made.Comms, made.Lists, made.Of
+	spec.Comms, spec.Lists, spec.Of, spec.Peak = made.Comms, made.Lists, made.Of, m.Peak()
 	for range spec.Comms {
 		j.comms = append(j.comms, commSettings{})
 	}
@@ -238,6 +238,7 @@ func (r *resolver) readJobFile(o object, j *jobEntry, spec *job.Spec) {
 		return
 	}
 	spec.Comms, spec.Lists, spec.Of = out.Comms, out.Lists, out.Of
+	spec.Peak = gpuOf(r.gpuName(j.Ranks)).Flops
 	j.comms = make([]commSettings, len(spec.Comms))
 }
 

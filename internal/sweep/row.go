@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/headline"
 	"github.com/hopscope/hopscope/internal/units"
@@ -24,6 +25,8 @@ type Row struct {
 	Figures map[string]float64 `json:"figures,omitempty"`
 	// Collectives names those of the workload, in the order of their numbers in the names of figures.
 	Collectives []string `json:"collectives,omitempty"`
+	// Jobs names those of the scenario, likewise.
+	Jobs []string `json:"jobs,omitempty"`
 	// CompletionPS are completion times, sorted; of many a hundred quantiles from the least to the largest.
 	CompletionPS []units.Time `json:"completion_ps,omitempty"`
 }
@@ -90,9 +93,9 @@ func Quantiles(sorted []units.Time) []units.Time {
 	return out
 }
 
-// figures lists the figures that any row has, in the order of headline.Figures, then those of collectives.
+// figures lists the figures that any row has, in the order of headline.Figures, then those of collectives and jobs.
 func figures(rows []*Row) []headline.Figure {
-	has, names := map[string]bool{}, []string{}
+	has, names, jobs := map[string]bool{}, []string{}, []string{}
 	for _, r := range rows {
 		if r == nil {
 			continue
@@ -103,9 +106,12 @@ func figures(rows []*Row) []headline.Figure {
 		if len(r.Collectives) > len(names) {
 			names = r.Collectives
 		}
+		if len(r.Jobs) > len(jobs) {
+			jobs = r.Jobs
+		}
 	}
 	var out []headline.Figure
-	for _, f := range append(headline.Figures(), headline.OfCollectives(names)...) {
+	for _, f := range slices.Concat(headline.Figures(), headline.OfCollectives(names), headline.OfJobs(jobs)) {
 		if has[f.Name] {
 			out = append(out, f)
 		}

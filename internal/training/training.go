@@ -110,6 +110,14 @@ func GPUs() []GPU {
 	}
 }
 
+// Peak is what the GPU can do in the step's precision, in floating-point operations a second.
+func (s *Step) Peak() float64 {
+	if s.Precision == FP8 {
+		return s.GPU.FP8
+	}
+	return s.GPU.Flops
+}
+
 // Ranks is how many ranks the step has.
 func (s *Step) Ranks() int { return s.TP * s.CP * s.PP * s.DP }
 

@@ -146,7 +146,7 @@ func (t *tuner) prepare(ctx context.Context) error {
 	f, ok := headline.Find(t.Objective)
 	if !ok {
 		var names []string
-		for _, f := range headline.Figures() {
+		for _, f := range headline.Named() {
 			if f.Better != headline.Neither {
 				names = append(names, f.Title)
 			}

@@ -60,6 +60,11 @@ const (
 	Lifetime                     // Count: the code of how long packets at the head of a queue live; likewise
 	UpDown                       // no path goes up after it came down, pinned ones neither; likewise
 	SecondClass                  // Class: frames of it that go up after they came down go on in another; likewise
+	Lines                        // every link is twice as fast
+	Ports                        // Path: ports of switches, nodes and ports in turn, send Faster times as fast
+	Uplinks                      // ports between switches send Faster times as fast
+	Compute                      // Entry: computations of a job take no time
+	Kernels                      // nothing but data takes time in calls: launches, steps, proxies
 	Cables                       // every cable is half a metre longer: a control that should save nothing
 	numKinds
 )
@@ -75,7 +80,8 @@ func (k Kind) String() string {
 	return [...]string{"receiver", "card fault", "PCIe", "core", "card", "port", "others", "workload", "earlier messages",
 		"class order", "failure", "loss", "pauses", "credits", "window", "send buffer", "receive window", "congestion window",
 		"read depth", "receives", "congestion control", "way", "line", "GPUDirect", "order", "alone", "headroom", "hash",
-		"MTU", "DSCP map", "watchdog", "lifetime", "up/down paths", "second class", "cables"}[k]
+		"MTU", "DSCP map", "watchdog", "lifetime", "up/down paths", "second class", "lines", "ports", "uplinks",
+		"computations", "kernels", "cables"}[k]
 }
 
 // Change takes one thing away. Fields that its kind does not name are zero.
@@ -113,6 +119,9 @@ var fixedText = [numKinds]string{
 	Alone:            "without any other traffic",
 	MTU:              "no switch drops packets as too large",
 	UpDown:           "paths that never go up after they came down",
+	Uplinks:          "all ports between switches at 16 times their rates",
+	Lines:            "every link at twice its rate",
+	Kernels:          "kernels of calls and their proxies start and step on in no time",
 	Cables:           "every cable half a metre longer",
 }
 
@@ -143,6 +152,8 @@ func (c Change) Text(v *scenario.Valid) string {
 		return "without other traffic through " + port()
 	case Entry:
 		return "without the workload " + v.Plan.Entries[c.Entry]
+	case Ports, Compute:
+		return c.jobText(v)
 	case Earlier:
 		return fmt.Sprintf("without the %d messages before it", c.Count)
 	case Failure:
@@ -232,17 +243,8 @@ func without(base *ways, changes []Change) (w scenario.Without) {
 
 // apply makes a change to a loaded scenario, as far as it is not loaded without something.
 func (c Change) apply(v *scenario.Valid, base *ways) {
-	if c.Node == Everywhere && c.Kind == Credits {
-		everyPort(v, endless)
-		return
-	}
 	if c.Node == Everywhere {
-		for n := range v.Graph.Nodes {
-			if v.Graph.Nodes[n].Kind == topology.Host {
-				c.Node = n
-				c.apply(v, base)
-			}
-		}
+		c.everywhere(v, base)
 		return
 	}
 	switch c.Kind {
@@ -290,12 +292,34 @@ func (c Change) apply(v *scenario.Valid, base *ways) {
 		c.setRight(v)
 	case Watchdog, Lifetime, UpDown, SecondClass:
 		c.cure(v)
+	case Lines, Ports, Uplinks, Compute, Kernels:
+		c.easeJobs(v)
 	case Cables:
 		for i := range v.Graph.Links {
 			v.Graph.Links[i].Delay += halfMetre.Delay()
 		}
 	default:
 		c.unbind(v)
+	}
+}
+
+// everywhere makes a change at all hosts, connections or ports.
+func (c Change) everywhere(v *scenario.Valid, base *ways) {
+	switch c.Kind {
+	case Credits:
+		everyPort(v, endless)
+	case Window:
+		for i := range v.Plan.Conns {
+			c.Conn = i
+			c.unbind(v)
+		}
+	default:
+		for n := range v.Graph.Nodes {
+			if v.Graph.Nodes[n].Kind == topology.Host {
+				c.Node = n
+				c.apply(v, base)
+			}
+		}
 	}
 }
 

@@ -40,10 +40,15 @@ func (k Kind) Specific() bool {
 }
 
 // AtPort reports whether a change takes a port away as a cause.
-func (k Kind) AtPort() bool { return k == Port || k == Others }
+func (k Kind) AtPort() bool { return k == Port || k == Ports || k == Uplinks || k == Others }
 
 // FasterWay reports whether a change makes a way faster.
-func (k Kind) FasterWay() bool { return k == Port || k == Line }
+func (k Kind) FasterWay() bool {
+	return k == Port || k == Line || k == Lines || k == Ports || k == Uplinks
+}
+
+// wide reports whether a change takes so much away that it says least, however much it saves.
+func (k Kind) wide() bool { return k == Line || k == Lines || k == Compute }
 
 // anyPort reports whether the cause is a port.
 func (c *Claim) anyPort() bool {

@@ -43,7 +43,7 @@ func (s *Source) build(workers int) (*build.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(v.Plan.Conns) == 0 || v.Plan.Len() == 0 {
+	if len(v.Plan.Jobs) == 0 && (len(v.Plan.Conns) == 0 || v.Plan.Len() == 0) {
 		return nil, &scenario.Error{Msg: "the workload sends no message; an experiment needs one whose time can change"}
 	}
 	if s.Check != nil {
@@ -81,6 +81,8 @@ type Outcome struct {
 	took [][]units.Time
 	// Collectives are how fast they were, in the order of the workload.
 	Collectives []metrics.Collective
+	// Jobs are how fast their steps were, in their order.
+	Jobs        []metrics.JobFigures
 	Drops       int64 // frames
 	Marks       int64 // packets
 	Timeouts    int64
@@ -202,7 +204,8 @@ func (l *Lab) TryAll(ctx context.Context, sets [][]Change, workers int, done fun
 
 // outcomeOf is what a run came to.
 func outcomeOf(v *scenario.Valid, r *record.Run) *Outcome {
-	o := &Outcome{took: make([][]units.Time, len(v.Plan.Conns)), Stopped: r.Stopped, Collectives: metrics.Collectives(r)}
+	o := &Outcome{took: make([][]units.Time, len(v.Plan.Conns)), Stopped: r.Stopped, Collectives: metrics.Collectives(r),
+		Jobs: metrics.Jobs(r)}
 	for i, m := range v.Plan.All() {
 		f, took := &r.Messages[i], units.Never
 		if metrics.Completed(f) {

@@ -23,6 +23,11 @@ func (l *Lab) AloneWith(i int) Change { return Change{Kind: Alone, Conn: l.keys[
 // Named is what takes away the cause that a report names for a subject, and the sentence in
 // which it does; none where it names none that can be taken away.
 func (l *Lab) Named(s Subject) (changes []Change, said string) {
+	for k := range l.Run.Jobs {
+		if s.Job == l.Run.Jobs[k].Workload {
+			return l.jobNamed(k)
+		}
+	}
 	for k := range l.Run.Collectives {
 		if s.Collective == l.Run.Collectives[k].Workload {
 			c := l.collectiveClaim(k)

@@ -18,6 +18,8 @@ type Subject struct {
 	Message int // index of the message, or of a slow one among those of the collective or entry
 	// Collective is the name of a collective, whose mean time counts; "": none.
 	Collective string
+	// Job is the name of a job, the mean of whose steps counts; "": none. Message is not used then.
+	Job string
 	// Workload is the name of an entry, of which the slowest message counts; "": none.
 	Workload string
 }
@@ -31,6 +33,13 @@ func (l *Lab) value(s *Subject, o *Outcome) (took units.Time, extra string) {
 		for _, c := range o.Collectives {
 			if c.Workload == s.Collective && c.Done > 0 {
 				return c.TimePS, fmt.Sprintf("%.4g GB/s busbw", c.BusBW)
+			}
+		}
+		return units.Never, ""
+	case s.Job != "":
+		for _, j := range o.Jobs {
+			if j.Workload == s.Job && j.Done > 0 && j.Whole() {
+				return j.StepPS, "exposed " + metrics.FormatTime(j.ExposedPS)
 			}
 		}
 		return units.Never, ""
@@ -92,9 +101,14 @@ func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget,
 	out := &Study{Subject: s, Runs: 1, Completions: l.completions(l.base)}
 	out.TookPS, out.Extra = l.value(&s, l.base)
 	var sets [][]Change
-	all := slices.Concat(named, l.Candidates(s.Message))
-	if s.Collective != "" {
+	var all []Change
+	switch {
+	case s.Job != "":
+		all = slices.Concat(named, l.jobCandidates(&s))
+	case s.Collective != "":
 		all = slices.Concat(named, l.everywhere(), l.Candidates(s.Message))
+	default:
+		all = slices.Concat(named, l.Candidates(s.Message))
 	}
 	for _, c := range all {
 		alone := []Change{c}
@@ -107,7 +121,11 @@ func (l *Lab) Ask(ctx context.Context, s Subject, named []Change, budget Budget,
 	of := len(sets) + pairs
 	l.series(ctx, out, sets, named, budget, func(done int) { show(done, of) })
 	if len(out.Rows) > 1 && ctx.Err() == nil {
-		l.series(ctx, out, out.pairs(l.WayPorts(s.Message)), named, budget, func(done int) { show(done, of) })
+		var ports []Change
+		if s.Job == "" {
+			ports = l.WayPorts(s.Message)
+		}
+		l.series(ctx, out, out.pairs(ports), named, budget, func(done int) { show(done, of) })
 	}
 	return out
 }
@@ -117,6 +135,9 @@ const pairs = 3
 
 // own reports whether a change takes away the subject itself, or part of it.
 func (l *Lab) own(s *Subject, c Change) bool {
+	if s.Job != "" {
+		return c.Kind == Entry && l.Valid.Plan.Entries[c.Entry] == s.Job
+	}
 	of := func(conn int) int { return l.Valid.Plan.Conns[conn].Entry }
 	entry := of(l.keys[s.Message].conn)
 	if c.Kind == Others && s.Workload+s.Collective != "" {
@@ -231,7 +252,7 @@ func (s *Study) pairs(ports []Change) (out [][]Change) {
 		}
 	}
 	for i := range s.Rows {
-		if k := s.Rows[i].Changes[0].Kind; first >= 0 && i != first && k != Line && k != s.Rows[first].Changes[0].Kind &&
+		if k := s.Rows[i].Changes[0].Kind; first >= 0 && i != first && !k.wide() && k != s.Rows[first].Changes[0].Kind &&
 			s.Rows[i].Gain > -1 {
 			add(first, i)
 		}
@@ -247,12 +268,12 @@ func (s *Study) Verdict() string {
 	best, named, pair := -1, -1, -1
 	for i := range s.Rows {
 		r := &s.Rows[i]
-		wide := r.Changes[0].Kind == Line // which says least, however much it saves
+		wide := r.Changes[0].Kind.wide() && !r.Named
 		switch {
 		case len(r.Changes) > 1 && pair < 0:
 			pair = i
 		case len(r.Changes) > 1:
-		case best < 0, s.Rows[best].Changes[0].Kind == Line && !wide && r.Gain >= even:
+		case best < 0, s.Rows[best].Changes[0].Kind.wide() && !s.Rows[best].Named && !wide && r.Gain >= even:
 			best = i
 		}
 		if r.Named && named < 0 {

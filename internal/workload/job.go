@@ -18,6 +18,8 @@ type Job struct {
 	List       []int32 // by rank: which it runs
 	Calls      []JobCall
 	Steps      int // how often ranks run their lists, one after the other; at least 1
+	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
+	Peak float64
 	// Ideal, when not nil, stands for the network and NVLink.
 	Ideal *Ideal
 }

@@ -39,7 +39,7 @@ type Step struct {
 
 // Range is a part of an output: from the first line that begins with From to the first, from
 // there on, that begins with To, with the lines that continue it, which are indented more.
-// Blanks at the beginning of lines do not count.
+// Blanks at the beginning of lines do not count; *text is any line that has the text.
 type Range struct{ From, To string }
 
 var (
@@ -192,7 +192,8 @@ func Excerpt(printed string, ranges []Range) (string, error) {
 	}
 	begins := func(at int, prefix string) int {
 		for ; at < len(bare); at++ {
-			if strings.HasPrefix(strings.TrimLeft(bare[at], " "), prefix) {
+			anywhere, is := strings.CutPrefix(prefix, "*")
+			if is && strings.Contains(bare[at], anywhere) || strings.HasPrefix(strings.TrimLeft(bare[at], " "), prefix) {
 				return at
 			}
 		}

@@ -74,6 +74,7 @@ func TestExcerpt(t *testing.T) {
 		{"...\nb 1\n   more\n...\n", []tour.Range{{"b", ""}}},
 		{"...\nb 1\n   more\nc 2\n...\nf\n", []tour.Range{{"b", "c"}, {"f", ""}}},
 		{"...\nb 1\n   more\nc 2\n...\n", []tour.Range{{"b", ""}, {"c", ""}}},
+		{"a\nb 1\n   more\nc 2\n...\n", []tour.Range{{"a", "* 2"}}},
 		{"...\n\x1b[1md 3\x1b[0m\n  e\n...\n", []tour.Range{{"d", ""}}},
 	} {
 		if got, err := tour.Excerpt(printed, c.lines); err != nil || got != c.want {

@@ -241,17 +241,26 @@ func (x *jobBook) ended(rank int) []units.Time {
 }
 
 // does says what a rank does from an instant on: the first of the computations that run, or else of the
-// calls whose data move, or else of those that wait for others.
+// calls whose data move, or else of copies, of what the host does, or of calls that wait for others.
 func (x *jobBook) does(rank int, list *workload.JobList, active []int, keys map[int]meetingKey, now units.Time,
 	ended []units.Time) timeKey {
-	waits := timeKey{}
+	waits, beside := timeKey{}, timeKey{}
 	for _, k := range active {
-		if o := &list.Ops[k%len(list.Ops)]; o.Kind == workload.JobCompute {
+		switch o := &list.Ops[k%len(list.Ops)]; {
+		case o.Kind == workload.JobCompute && !o.Host:
 			return timeKey{record.JobComputes, x.Valid.Plan.Labels[o.Label].Text}
+		case o.Kind == workload.JobCopies && beside.kind != record.JobCopies:
+			beside = timeKey{record.JobCopies, list.Names[o.Name]}
+		case o.Kind == workload.JobCompute && beside.kind == "":
+			beside = timeKey{record.JobHost, x.Valid.Plan.Labels[o.Label].Text}
 		}
 	}
 	for _, k := range active {
-		c := &x.Calls[list.Ops[k%len(list.Ops)].Call]
+		o := &list.Ops[k%len(list.Ops)]
+		if o.Kind != workload.JobCalls {
+			continue
+		}
+		c := &x.Calls[o.Call]
 		switch m := x.met[keys[k]]; {
 		case m == nil || now >= m.last:
 			return timeKey{record.JobExposed, c.Name}
@@ -260,6 +269,9 @@ func (x *jobBook) does(rank int, list *workload.JobList, active []int, keys map[
 		case waits.kind == "":
 			waits = timeKey{record.JobWaits, c.Name}
 		}
+	}
+	if beside.kind != "" {
+		return beside
 	}
 	if waits.kind != "" {
 		return waits

@@ -76,7 +76,10 @@ func (a *Book) pathOf(p *nic.Path, all units.Time) (out []record.CriticalGroup) 
 		}
 		if moving := k.Time - label.Delay()*units.Time(k.Count); moving > 0 {
 			s := record.CriticalStage{Stage: catalog.StageCopy, TimePS: moving}
-			if label.Computes {
+			switch {
+			case label.Copies:
+				s = record.CriticalStage{Label: record.StageCopying, Count: g.Count, TimePS: moving}
+			case label.Computes:
 				s = record.CriticalStage{Label: record.StageComputing, Count: g.Count, TimePS: moving}
 			}
 			g.Stages = append(g.Stages, s)

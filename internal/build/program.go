@@ -35,6 +35,9 @@ func (b *builder) programs(specs []nic.Spec) {
 			s := &specs[j.Ranks[r].Host]
 			s.Programs = shared
 			s.JobRanks = append(s.JobRanks, nic.JobRank{Job: int32(i), Rank: int32(r)})
+			for _, ways := range j.Ways {
+				b.programChain(s, j.Ranks[r].Host, ways[r].From, ways[r].To)
+			}
 		}
 	}
 	b.pairKinds = make([][]pairKinds, len(plan.Programs))

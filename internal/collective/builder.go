@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
@@ -30,7 +31,9 @@ type builder struct {
 	turns     []turn        // of proxies, until their times are known
 	lastCalls []workload.Op // the last calls of each rank's thread
 	called    bool          // by a job
-	cells     *cellRule     // which records what would be appended; nil: it is
+	records   recorder      // which records what would be appended; nil: it is
+	ownChunk  bool          // chunks of transfers depend on their sizes
+	cells     *cellRule     // that, where pieces are alike; else nil
 }
 
 type edgeKey struct{ channel, from, to, via int }
@@ -102,6 +105,7 @@ func build(plan *workload.Plan, entry int, s Spec, opt workload.Options, called 
 		called: called, edges: map[edgeKey]*edge{}, lanes: map[laneKey]*lane{}, labels: map[string]uint16{},
 		inside: map[string]uint16{}}
 	if s.Algorithm == Pairwise && s.GPU != nil && s.Protocol == Simple && s.Chunk == 0 {
+		b.ownChunk = true
 		b.chunk = peers.chunk(s.transfer())
 	}
 	if (s.Algorithm == NVLS || s.Algorithm == NVLSTree) && s.Chunk == 0 {
@@ -186,6 +190,13 @@ func (s *Spec) fewerChannels(n int) int {
 
 // transfer is what a point-to-point operation carries from a rank to another.
 func (s *Spec) transfer() units.Bytes {
+	if s.Sizes != nil {
+		most := Element
+		for _, row := range s.Sizes {
+			most = max(most, slices.Max(row))
+		}
+		return most
+	}
 	if s.Op == AllToAll {
 		return s.Bytes / units.Bytes(len(s.Ranks))
 	}
@@ -326,10 +337,18 @@ func (b *builder) add(s step) workload.Op {
 	return op
 }
 
+// recorder records steps in place of a plan.
+type recorder interface {
+	begin(l *lane, o *workload.Local) workload.Op
+	awaits(other workload.Op)
+	take(e *edge)
+	put(e *edge, bytes units.Bytes, folded bool)
+}
+
 // begin appends the next operation of a lane, behind the one before in it.
 func (b *builder) begin(l *lane, o workload.Local) workload.Op {
-	if b.cells != nil {
-		return b.cells.begin(l, &o)
+	if b.records != nil {
+		return b.records.begin(l, &o)
 	}
 	op := b.plan.AddLocal(o)
 	b.plan.After(op, l.last, workload.Completed)
@@ -339,8 +358,8 @@ func (b *builder) begin(l *lane, o workload.Local) workload.Op {
 
 // awaits has an operation wait for one of another lane at its host.
 func (b *builder) awaits(op, other workload.Op) {
-	if b.cells != nil {
-		b.cells.awaits(other)
+	if b.records != nil {
+		b.records.awaits(other)
 		return
 	}
 	b.plan.After(op, other, workload.Completed)
@@ -348,8 +367,8 @@ func (b *builder) awaits(op, other workload.Op) {
 
 // takes has an operation wait for the next unit on an edge, which it takes.
 func (b *builder) takes(op workload.Op, e *edge) {
-	if b.cells != nil {
-		b.cells.take(e)
+	if b.records != nil {
+		b.records.take(e)
 		return
 	}
 	a := e.arrivals[len(e.taken)]
@@ -360,8 +379,8 @@ func (b *builder) takes(op workload.Op, e *edge) {
 // puts has an operation wait for a slot of an edge, and put a unit on it, which it has moved
 // already where it folds.
 func (b *builder) puts(op workload.Op, e *edge, bytes units.Bytes, folded bool) {
-	if b.cells != nil {
-		b.cells.put(e, bytes, folded)
+	if b.records != nil {
+		b.records.put(e, bytes, folded)
 		return
 	}
 	b.reserve(e, op)

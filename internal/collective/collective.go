@@ -104,11 +104,14 @@ type Rank struct {
 
 // Spec is one collective.
 type Spec struct {
-	Op         Op
-	Algorithm  Algorithm
-	Protocol   Protocol
-	Ranks      []Rank
-	Bytes      units.Bytes // as nccl-tests counts it: the larger of what a rank sends and has in the end
+	Op        Op
+	Algorithm Algorithm
+	Protocol  Protocol
+	Ranks     []Rank
+	Bytes     units.Bytes // as nccl-tests counts it: the larger of what a rank sends and has in the end
+	// Sizes are, of AllToAll as operations of jobs call it, what each rank sends to each, by sender and receiver; nil:
+	// equal parts of Bytes. What a rank has for itself stays where it is.
+	Sizes      [][]units.Bytes
 	Root       int         // rank of Broadcast's root
 	Channels   int         // 0: as many as the rule of its algorithm gives
 	Chunk      units.Bytes // of one step; 0: the protocol's
@@ -173,7 +176,7 @@ func (s *Spec) check() error {
 
 // divided reports whether each rank has its own part of the size.
 func (s *Spec) divided() bool {
-	return s.Op == ReduceScatter || s.Op == AllGather || s.Op == AllToAll
+	return s.Op == ReduceScatter || s.Op == AllGather || s.Op == AllToAll && s.Sizes == nil
 }
 
 // checkAlgorithm refuses algorithms that an operation does not have.

@@ -31,6 +31,10 @@ func (b *builder) allToAll() {
 				batch = append(batch, [2]int{from, p.to(from, round)})
 			}
 		}
+		if b.Sizes != nil {
+			b.exchangeSizes(batch, p.base(end-1))
+			continue
+		}
 		b.exchange(batch, p.base(end-1), part)
 	}
 }

@@ -71,10 +71,15 @@ func (b *builder) program() {
 		return
 	}
 	var rule edgeRule
-	if b.ringed() {
+	switch {
+	case b.ringed():
 		r := b.ringRule()
 		rule, p.Orders = r, r.orders
-	} else {
+	case b.Sizes != nil:
+		r := b.flatRule()
+		p.PerRank = r.settle()
+		rule, p.Orders = r, r.orders()
+	default:
 		r := b.cellRule()
 		p.PerRank, p.Moves = r.settle()
 		rule, p.Orders = r, r.orders

@@ -1,6 +1,8 @@
 package collective
 
 import (
+	"slices"
+
 	"github.com/hopscope/hopscope/internal/units"
 	"github.com/hopscope/hopscope/internal/workload"
 )
@@ -45,10 +47,23 @@ type cellSize struct {
 	work        units.Time
 }
 
-// cellLane is a lane, and its steps in its cell.
+// cellLane is a lane: its steps in the cells that it has a part in, one cell after the other, and how many it is
+// through with before each.
 type cellLane struct {
+	parts  []cellPart
+	before []int
+	steps  int // in all
+}
+
+// cellPart are a lane's steps in a cell.
+type cellPart struct {
 	cell  int32
 	steps []int32
+}
+
+// in is the number of a lane's part in a cell.
+func (l *cellLane) in(cell int32) int {
+	return slices.IndexFunc(l.parts, func(p cellPart) bool { return p.cell == cell })
 }
 
 // cellPut is a step of a cell, and which of its edges is meant.
@@ -58,9 +73,9 @@ type cellPut struct{ cell, step, put int32 }
 func (b *builder) cellRule() *cellRule {
 	r := &cellRule{builder: b, orders: uint64(len(b.Ranks))}
 	b.launched = make([]workload.Op, len(b.Ranks)) // which lanes begin behind; programs know that
-	b.cells = r
+	b.cells, b.records = r, r
 	b.iteration()
-	b.cells = nil
+	b.cells, b.records = nil, nil
 	return r
 }
 
@@ -104,9 +119,13 @@ func (r *cellRule) begin(l *lane, o *workload.Local) workload.Op {
 		return workload.OpOfLocal(r.at)
 	}
 	if l.nr == len(r.lanes) {
-		r.lanes = append(r.lanes, cellLane{cell: int32(len(r.cells) - 1)})
+		r.lanes = append(r.lanes, cellLane{})
 	}
-	x, at := &r.lanes[l.nr], len(c.steps)
+	own, now, at := &r.lanes[l.nr], int32(len(r.cells)-1), len(c.steps)
+	if n := len(own.parts); n == 0 || own.parts[n-1].cell != now {
+		own.parts = append(own.parts, cellPart{cell: now})
+	}
+	x := &own.parts[len(own.parts)-1]
 	c.steps = append(c.steps, cellStep{lane: int32(l.nr), turn: int32(len(x.steps)), label: o.Label, from: o.From,
 		to: o.To, sizes: [2]cellSize{size}})
 	x.steps = append(x.steps, int32(at))
@@ -157,7 +176,12 @@ func (r *cellRule) settle() (perRank int, moves []workload.ProgramMove) {
 	for k, l := range r.order {
 		to[k] = int32(l.rank*perRank + slots[l.rank])
 		slots[l.rank]++
-		lanes[to[k]] = r.lanes[k]
+		x := r.lanes[k]
+		for _, p := range x.parts {
+			x.before = append(x.before, x.steps)
+			x.steps += r.cells[p.cell].pieces * len(p.steps)
+		}
+		lanes[to[k]] = x
 	}
 	r.lanes = lanes
 	known := make(map[workload.ProgramMove]bool)
@@ -185,26 +209,30 @@ func (r *cellRule) spans() (out []span) {
 
 // Steps implements workload.ProgramRule.
 func (r *cellRule) Steps(lane int32) int {
-	l := &r.lanes[lane]
-	if len(l.steps) == 0 {
-		return 0
-	}
-	return r.cells[l.cell].pieces * len(l.steps)
+	return r.lanes[lane].steps
 }
 
 // Step implements workload.ProgramRule.
 func (r *cellRule) Step(lane int32, k int, s *workload.ProgramStep) {
 	l := &r.lanes[lane]
-	c := &r.cells[l.cell]
-	piece := k / len(l.steps)
-	x := &c.steps[l.steps[k%len(l.steps)]]
+	at := len(l.parts) - 1
+	for l.before[at] > k {
+		at--
+	}
+	p := &l.parts[at]
+	k -= l.before[at]
+	c := &r.cells[p.cell]
+	piece := k / len(p.steps)
+	x := &c.steps[p.steps[k%len(p.steps)]]
 	size := x.size(piece, c)
 	s.Order, s.Label, s.From, s.To = c.order+uint64(piece)*c.places+x.place, x.label, x.from, x.to
 	s.Bytes, s.Work, s.Folded = size.bytes, size.work, x.folded
 	s.Takes, s.Puts, s.After = append(s.Takes[:0], x.takes...), append(s.Puts[:0], x.puts...), s.After[:0]
 	for _, a := range x.after {
 		other := &c.steps[a]
-		steps := piece*len(r.lanes[other.lane].steps) + int(other.turn) + 1
+		own := &r.lanes[other.lane]
+		n := own.in(p.cell)
+		steps := own.before[n] + piece*len(own.parts[n].steps) + int(other.turn) + 1
 		s.After = append(s.After, workload.ProgramAfter{Lane: other.lane, Steps: steps})
 	}
 }

@@ -15,7 +15,11 @@ type Place interface {
 	Rank(r int) (workload.ProgramRank, int32)
 	// Call appends a collective over ranks that is called so often; comm is the communicator, in Spec.Comms, or
 	// below 0 that of a message from the first rank to the second.
-	Call(ranks []int32, op collective.Op, bytes units.Bytes, root, comm, times int) (*workload.Program, error)
+	// Of AllToAll sizes, if not nil, are what each sends to each in place of equal parts.
+	Call(ranks []int32, op collective.Op, bytes units.Bytes, sizes [][]units.Bytes, root, comm, times int) (
+		*workload.Program, error)
+	// Memory is the device of the host that is the memory nearest to a rank's GPU, or that GPU; false: there is none.
+	Memory(r int, host bool) (device int16, ok bool)
 }
 
 // callKey is what a call of a rank's list is made from once: a collective on a communicator, or a
@@ -28,6 +32,7 @@ type callKey struct {
 	tag      int
 	bytes    units.Bytes
 	root     int
+	matrix   int
 }
 
 // programKey is that of a program: of a group, or of a pair of ranks.
@@ -45,6 +50,7 @@ func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
 		place:    place,
 		calls:    make(map[callKey]int32),
 		programs: make(map[programKey]int32),
+		ways:     make(map[[2]Memory]int32),
 	}
 	b.job = &workload.Job{
 		Entry: entry,
@@ -70,7 +76,9 @@ func Build(plan *workload.Plan, entry int, s *Spec, place Place) error {
 	b.countCalls()
 	waits := s.waits()
 	for l := range s.Lists {
-		b.list(l, waits[l])
+		if err := b.list(l, waits[l]); err != nil {
+			return err
+		}
 	}
 	for i := range b.keys {
 		if err := b.seat(i); err != nil {
@@ -90,13 +98,14 @@ type builder struct {
 	keys     []callKey         // of job.Calls
 	times    [][]int32         // by call and list: how often in a step
 	programs map[programKey]int32
+	ways     map[[2]Memory]int32 // in job.Ways; looked up, never iterated
 	labels   int
 }
 
 // key is what the call of an operation is known by.
 func (o *Op) key(s *Spec) callKey {
 	if o.Kind == Collective {
-		return callKey{kind: Collective, coll: o.Coll, on: o.On, bytes: o.Bytes, root: o.Root}
+		return callKey{kind: Collective, coll: o.Coll, on: o.On, bytes: o.Bytes, root: o.Root, matrix: o.matrix}
 	}
 	return callKey{kind: o.Kind, peer: o.Peer, relative: o.Relative, tag: o.Tag, bytes: o.Bytes}
 }
@@ -122,7 +131,7 @@ func (b *builder) countCalls() {
 }
 
 // list makes the operations of a list.
-func (b *builder) list(l int, waits [][]int32) {
+func (b *builder) list(l int, waits [][]int32) (err error) {
 	ops := make([]workload.JobOp, len(waits))
 	var names []string
 	known := make(map[string]int32)
@@ -143,6 +152,11 @@ func (b *builder) list(l int, waits [][]int32) {
 			x.Kind, x.Time, x.Label, x.Host = workload.JobCompute, o.Time, b.label(o), o.Host
 		case Collective, Send, Recv:
 			x.Kind, x.Call = workload.JobCalls, b.calls[o.key(b.Spec)]
+		case Copy:
+			x.Kind, x.Bytes, x.Label = workload.JobCopies, o.Bytes, b.copyLabel(o)
+			if x.Call, err = b.way(int32(l), k); err != nil {
+				return err
+			}
 		}
 		ops[k] = x
 	}
@@ -151,6 +165,7 @@ func (b *builder) list(l int, waits [][]int32) {
 		out.Flops += b.Lists[l].Ops[k].Flops
 	}
 	b.job.Lists = append(b.job.Lists, out)
+	return nil
 }
 
 // label is that of a computation; beyond MostLabels all have one.
@@ -165,6 +180,22 @@ func (b *builder) label(o *Op) uint16 {
 		text = "other computations"
 	}
 	n := b.plan.AddComputation(text)
+	b.labels += len(b.plan.Labels) - before
+	return n
+}
+
+// copyLabel is that of a copy; beyond MostLabels all have one.
+func (b *builder) copyLabel(o *Op) uint16 {
+	text := o.Label
+	if text == "" {
+		text = "copy"
+	}
+	before := len(b.plan.Labels)
+	if b.labels >= MostLabels &&
+		!slices.ContainsFunc(b.plan.Labels, func(l workload.Label) bool { return l.Copies && l.Text == text }) {
+		text = "other copies"
+	}
+	n := b.plan.AddCopy(text)
 	b.labels += len(b.plan.Labels) - before
 	return n
 }
@@ -214,7 +245,7 @@ func (b *builder) seat(call int) error {
 				ideal.Members = append(ideal.Members, int32(len(members)))
 			} else {
 				bytes := wholeParts(coll, key.bytes, len(members))
-				if _, err := b.place.Call(members, coll, bytes, key.root, comm, times); err != nil {
+				if _, err := b.place.Call(members, coll, bytes, b.sizes(key.matrix), key.root, comm, times); err != nil {
 					return err
 				}
 				n = int32(len(b.plan.Programs) - 1)
@@ -238,11 +269,61 @@ func (b *builder) sends(p *programKey) (n int) {
 	return n
 }
 
+// sizes are those of a matrix by its number; nil: there is none.
+func (b *builder) sizes(matrix int) [][]units.Bytes {
+	if matrix == 0 {
+		return nil
+	}
+	return b.matrices[matrix-1]
+}
+
+// way is the number of the ways of a list's copy, by rank, which are found for those that have it.
+func (b *builder) way(list int32, k int) (int32, error) {
+	o := &b.Lists[list].Ops[k]
+	key := [2]Memory{o.From, o.To}
+	n, known := b.ways[key]
+	if !known {
+		n = int32(len(b.job.Ways))
+		b.ways[key] = n
+		b.job.Ways = append(b.job.Ways, make([]workload.JobWay, b.Ranks))
+	}
+	for r, l := range b.Of {
+		if l != list {
+			continue
+		}
+		way := &b.job.Ways[n][r]
+		for _, end := range []struct {
+			of  *Memory
+			dst *int16
+		}{{&o.From, &way.From}, {&o.To, &way.To}} {
+			at := end.of.rank(r)
+			if at >= 0 && b.job.Ranks[at].Host != b.job.Ranks[r].Host {
+				return 0, wrong(list, k, "%s: the GPUs of ranks %d and %d are in two hosts; send and recv carry data between them",
+					b.ofRank(r, k), r, at)
+			}
+			var ok bool
+			whose := at
+			if at < 0 {
+				whose = r
+			}
+			if *end.dst, ok = b.place.Memory(whose, at < 0); !ok {
+				return 0, wrong(list, k, "%s: rank %d is no GPU of a server, and a copy is between memories of one", b.ofRank(r, k),
+					whose)
+			}
+		}
+	}
+	return n, nil
+}
+
 // callName is how accounts call a call.
 func (b *builder) callName(key *callKey) string {
 	switch key.kind {
 	case Collective:
-		return key.coll.String() + " on " + b.Comms[key.on].Name
+		name := key.coll.String()
+		if key.matrix > 0 {
+			name += "v"
+		}
+		return name + " on " + b.Comms[key.on].Name
 	case Send:
 		return "send"
 	}

@@ -49,6 +49,9 @@ func (s *Spec) Check() error {
 			return err
 		}
 	}
+	if err := s.settleSizes(); err != nil {
+		return err
+	}
 	if err := s.checkMessages(); err != nil {
 		return err
 	}
@@ -112,7 +115,10 @@ func (s *Spec) checkOp(l int32, k int) error {
 			return wrong(l, k, "%s has no communicator", s.describe(l, k))
 		}
 	}
-	if (o.Kind == Collective || o.Kind == Send || o.Kind == Recv) &&
+	if o.Kind == Collective && o.uneven() {
+		return nil
+	}
+	if (o.Kind == Collective || o.Kind == Send || o.Kind == Recv || o.Kind == Copy) &&
 		(o.Bytes < collective.Element || o.Bytes > collective.MaxBytes) {
 		return wrong(l, k, "%s; sizes are from %s to %s", s.describe(l, k), collective.Element, collective.MaxBytes)
 	}
@@ -132,8 +138,10 @@ func (s *Spec) describe(l int32, k int) string {
 		if o.On >= 0 && o.On < len(s.Comms) {
 			on = s.Comms[o.On].Name
 		}
-		what = fmt.Sprintf("%s of %s on %s", o.Coll, o.Bytes, on)
-	case Send, Recv:
+		if what = fmt.Sprintf("%s of %s on %s", o.Coll, o.Bytes, on); o.uneven() {
+			what = o.what() + " on " + on
+		}
+	case Send, Recv, Copy:
 		what = fmt.Sprintf("%s of %s", o.Kind, o.Bytes)
 	default:
 		what = o.Kind.String()
@@ -268,6 +276,15 @@ func (s *Spec) checkPeers() error {
 				if p := o.peer(r); p < 0 || p >= s.Ranks || p == r {
 					return wrong(l, k, "%s: ranks are 0 to %d, and none sends to itself", s.ofRank(r, k), s.Ranks-1)
 				}
+			case Copy:
+				from, to := o.From.rank(r), o.To.rank(r)
+				switch {
+				case from >= s.Ranks || to >= s.Ranks || from < -1 || to < -1:
+					return wrong(l, k, "%s is of rank %d; ranks are 0 to %d", s.ofRank(r, k), max(from, to, -min(from, to)), s.Ranks-1)
+				case from == to:
+					return wrong(l, k, "%s begins and ends in the same memory; give from and to, such as from: gpu, to: host",
+						s.ofRank(r, k))
+				}
 			}
 		}
 	}
@@ -303,7 +320,7 @@ func (s *Spec) checkComm(c int) error {
 						s.ofRank(int(more), k), i+1, s.Comms[c].Name, less, i)
 				}
 				x, y := &s.Lists[a].Ops[calls[a][i]], &s.Lists[b].Ops[calls[b][i]]
-				if x.Coll != y.Coll || x.Bytes != y.Bytes || x.Root != y.Root {
+				if x.Coll != y.Coll || x.Bytes != y.Bytes || x.Root != y.Root || x.uneven() != y.uneven() {
 					return wrong(b, int(calls[b][i]),
 						"call %d on %s: %s, and %s; all ranks of a group call the same in the same order", i+1, s.Comms[c].Name,
 						s.ofRank(int(group[0]), int(calls[a][i])), s.ofRank(int(r), int(calls[b][i])))

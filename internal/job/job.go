@@ -18,19 +18,23 @@ const (
 	Send            // to a rank, which receives it
 	Recv
 	Mark // nothing: others wait for it, and it has a time
+	Copy // data between a GPU and its host's memory, or another GPU of the host
 )
 
-func (k Kind) String() string { return [...]string{"compute", "collective", "send", "recv", "mark"}[k] }
+func (k Kind) String() string {
+	return [...]string{"compute", "collective", "send", "recv", "mark", "copy"}[k]
+}
 
 // Spec is a job.
 type Spec struct {
-	Name  string
-	Start units.Time
-	Steps int // how often ranks run their lists, one after the other; at least 1
-	Ranks int
-	Comms []Comm
-	Lists []List
-	Of    []int32 // by rank: its list
+	Name     string
+	Start    units.Time
+	Steps    int // how often ranks run their lists, one after the other; at least 1
+	Ranks    int
+	Comms    []Comm
+	Lists    []List
+	Of       []int32           // by rank: its list
+	matrices [][][]units.Bytes // of sizes, by sender and receiver
 	// Ideal: in place of the network and NVLink, calls take Delay and nothing else, where all ranks
 	// are on one host.
 	Ideal bool
@@ -68,11 +72,54 @@ type Op struct {
 	On    int         // of collectives: the communicator, in Spec.Comms
 	Bytes units.Bytes // as nccl-tests counts them, or of a message
 	Root  int         // of broadcast: place in its group
+	// Of AllToAll, if any is given, what ranks send to each other in place of equal parts of Bytes, as alltoallv has it:
+	// Sizes by sender and receiver, as places in the group; or Sends of the rank that does the operation to each place,
+	// and Receives, if it says so, what it expects of each.
+	Sizes           [][]units.Bytes
+	Sends, Receives []units.Bytes
+	matrix          int    // in Spec.matrices, from 1; 0: none
+	From, To        Memory // of copies
 	// Peer is the other rank of a message: that rank, or if Relative is set so many after the own one.
 	Peer     int
 	Relative bool
 	Tag      int     // messages of a pair are in order among those of a tag
 	After    []int32 // operations of the list that it waits for
+}
+
+// uneven reports whether ranks send parts of different sizes.
+func (o *Op) uneven() bool { return o.Sizes != nil || o.Sends != nil }
+
+// what is the operation in a word.
+func (o *Op) what() string {
+	switch {
+	case o.Kind == Collective && o.uneven():
+		return o.Coll.String() + "v"
+	case o.Kind == Collective:
+		return o.Coll.String()
+	}
+	return o.Kind.String()
+}
+
+// Memory is an end of a copy.
+type Memory struct {
+	Host bool // the memory of the host, nearest to the rank's GPU
+	// Else the GPU of the rank itself, or if Other is set of another one: Peer, or if Relative is set so many on.
+	Other    bool
+	Peer     int
+	Relative bool
+}
+
+// rank is whose GPU an end of a rank's copy is; -1: none's, it is the host's memory.
+func (m *Memory) rank(rank int) int {
+	switch {
+	case m.Host:
+		return -1
+	case !m.Other:
+		return rank
+	case m.Relative:
+		return rank + m.Peer
+	}
+	return m.Peer
 }
 
 // peer is the other rank of a message of a rank's.

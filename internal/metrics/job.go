@@ -21,6 +21,8 @@ func jobKinds() []string {
 	return []string{
 		record.JobComputes,
 		record.JobExposed,
+		record.JobCopies,
+		record.JobHost,
 		record.JobWaits,
 		record.JobMessage,
 		record.JobIdle,
@@ -105,6 +107,8 @@ type JobFigures struct {
 	StepPS    units.Time `json:"step_ps"`             // mean of those
 	ComputePS units.Time `json:"compute_ps,omitzero"` // in computations
 	ExposedPS units.Time `json:"exposed_ps,omitzero"` // in communication beside none
+	CopyPS    units.Time `json:"copy_ps,omitzero"`    // in copies inside the host beside neither
+	HostPS    units.Time `json:"host_ps,omitzero"`    // in work of the host beside none of these
 	WaitPS    units.Time `json:"wait_ps,omitzero"`    // waiting for a rank that came late to a collective
 	BubblePS  units.Time `json:"bubble_ps,omitzero"`  // waiting for the other rank of a message
 	OverPS    units.Time `json:"over_ps,omitzero"`    // through with the step, and others not
@@ -148,6 +152,7 @@ func jobFigures(j *record.Job) JobFigures {
 	}
 	each := func(kind string) units.Time { return sums[kind] / units.Time(j.Ranks*f.Steps) }
 	f.ComputePS, f.ExposedPS = each(record.JobComputes), each(record.JobExposed)
+	f.CopyPS, f.HostPS = each(record.JobCopies), each(record.JobHost)
 	f.WaitPS, f.BubblePS, f.OverPS = each(record.JobWaits), each(record.JobMessage), each(record.JobIdle)
 	return f
 }

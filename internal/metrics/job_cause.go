@@ -18,6 +18,7 @@ const (
 	HoldNone      JobHold = iota // no step was over
 	HoldComputing                // computations
 	HoldPipeline                 // bubbles, and waiting for the end of the step
+	HoldCopies                   // copies inside hosts
 	HoldSlowRank                 // a rank that comes late to collectives
 	HoldControl                  // exposed communication: congestion control holds messages back
 	HoldWindow                   // likewise: a window
@@ -48,15 +49,17 @@ func JobCauseOf(r *record.Run, k int) JobCause {
 	if total == 0 || len(StepTimes(j)) == 0 {
 		return JobCause{}
 	}
-	var sums [4]units.Time // computing, exposed, waits, bubbles
+	var sums [5]units.Time // computing, exposed, waits, bubbles, copies
 	exposed := map[string]units.Time{}
 	for i := range j.Times {
 		switch t := &j.Times[i]; t.Kind {
-		case record.JobComputes:
+		case record.JobComputes, record.JobHost:
 			sums[0] += t.TimePS
 		case record.JobExposed:
 			sums[1] += t.TimePS
 			exposed[t.What] += t.TimePS
+		case record.JobCopies:
+			sums[4] += t.TimePS
 		case record.JobWaits:
 			sums[2] += t.TimePS
 		case record.JobMessage, record.JobIdle:
@@ -80,6 +83,10 @@ func JobCauseOf(r *record.Run, k int) JobCause {
 	case 3:
 		return JobCause{Hold: HoldPipeline, Share: share(3), Text: fmt.Sprintf("bubbles and the wait for the end of the "+
 			"step take %.0f %% of its time: more micro-batches, or chunks of stages, help", 100*share(3))}
+	}
+	if most == 4 {
+		return JobCause{Hold: HoldCopies, Share: share(4), Text: fmt.Sprintf("copies inside hosts, beside no computation, "+
+			"take %.0f %% of its time", 100*share(4))}
 	}
 	what := ""
 	for i := range j.Calls {
@@ -161,7 +168,7 @@ func holdTimes(path []record.CriticalGroup) (of [HoldLine + 1]float64, own float
 func holdOf(g *record.CriticalGroup, s *record.CriticalStage) JobHold {
 	message := g.Kind == record.KindMessage || g.Kind == record.KindSlot
 	switch {
-	case s.Stage == catalog.NoStage && s.Label == record.StageComputing:
+	case s.Stage == catalog.NoStage && (s.Label == record.StageComputing || s.Label == record.StageCopying):
 		return HoldComputing
 	case message && s.Stage == catalog.StageEarlierWork:
 		return HoldNone

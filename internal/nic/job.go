@@ -124,9 +124,23 @@ func (h *Host) beginJobOp(now units.Time, of, rank, op int32) {
 			return
 		}
 		h.launchCall(now, of, rank, op)
+	case o.Kind == workload.JobCopies:
+		h.copies(now, of, rank, op)
 	default:
 		h.jobOpOver(now, of, rank, op)
 	}
+}
+
+// copies begins a copy, which takes turns with all else that moves there.
+func (h *Host) copies(now units.Time, of, rank, op int32) {
+	x := &h.programs
+	j := &x.jobs[of]
+	o := &j.Lists[j.List[rank]].Ops[op]
+	way := &j.Ways[o.Call][rank]
+	run := h.newOp(x.jobNumber(of, rank, int(op)), opMove, of, rank, int(op))
+	run.label, run.sliced = o.Label, true
+	h.moves(run, way.From, way.To, o.Bytes)
+	h.beginLocal(now, run.number)
 }
 
 // launchCall launches the kernel of a rank for an iteration of a program.

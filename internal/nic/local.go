@@ -20,7 +20,11 @@ type LocalRun struct {
 	chain   *dma.Chain // the way of its data; nil: it moves none
 	turning int32      // from 1, its place among those that take turns; 0: it does not
 	label   uint16
+	sliced  bool // it moves its data in slices, so that what else moves there comes in between
 }
+
+// slice is what a copy of a job books of its way at once, as staged copies do (server.Costs.StageChunk).
+const slice = 512 * units.KiB
 
 // Runs is when the local operations of the plan ran, in its order. nil: it has
 // neither triggers nor a graph.
@@ -109,6 +113,9 @@ func (h *Host) move(now units.Time, run *LocalRun) units.Time {
 		pace, _ := run.pace()
 		return max(now+pace, h.path.Rest(now, c, left), run.Moved+run.work)
 	default:
+		if run.sliced && left > slice {
+			run.left, left = left-slice, slice
+		}
 		return max(now+run.work, h.path.Copy(now, c, left), run.Moved+run.work)
 	}
 }

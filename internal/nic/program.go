@@ -150,6 +150,7 @@ const (
 	opArrive         // what is done when a message has arrived
 	opJob            // the begin of a job's rank: of is the job, at the rank
 	opCompute        // a computation of such a rank
+	opMove           // a copy of such a rank
 	opPass           // what takes such a rank a time of its own: on the host, or with an ideal network
 )
 
@@ -357,11 +358,18 @@ func (h *Host) launched(now units.Time, of, rank int32) {
 			r.busy++
 		}
 	}
+	idle := r.busy == 0
 	for lane := first; lane < first+int32(p.PerRank); lane++ {
 		if p.Rule.Steps(lane) > 0 {
 			p.lanes[lane].k = 0
 			h.reach(now, of, lane)
 		}
+	}
+	if idle && p.Called { // of an exchange in which it has no part
+		if int(r.iteration)+1 < p.Iterations {
+			r.iteration++
+		}
+		h.called(now, p, rank)
 	}
 }
 

@@ -212,7 +212,8 @@ func (c *Recorder) jobs(r *record.Run, end int64) {
 		for _, x := range []struct {
 			doing string
 			time  units.Time
-		}{{record.JobComputes, f.ComputePS}, {record.JobExposed, f.ExposedPS}, {record.JobWaits, f.WaitPS},
+		}{{record.JobComputes, f.ComputePS}, {record.JobExposed, f.ExposedPS}, {record.JobCopies, f.CopyPS},
+			{record.JobHost, f.HostPS}, {record.JobWaits, f.WaitPS},
 			{record.JobMessage, f.BubblePS}, {record.JobIdle, f.OverPS}} {
 			if f.Whole() {
 				c.set(end, c.families[jobTime], job+","+counters.Label("doing", x.doing), int64(x.time/units.Nanosecond))

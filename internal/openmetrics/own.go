@@ -41,7 +41,7 @@ var families = [...]counters.Family{
 	jobStep: {Name: "hopscope_job_step_nanoseconds", Type: "gauge", Unit: "nanoseconds",
 		Help: "What the last step of a job that is over took"},
 	jobTime: {Name: "hopscope_job_rank_nanoseconds", Type: "gauge", Unit: "nanoseconds",
-		Help: "What ranks of a job do in a step, in the mean: compute, communication beside none, wait, bubble, over"},
+		Help: "What ranks of a job do in a step, in the mean: compute, communication, copy, host, wait, bubble, over"},
 	queueBytes: {Name: "hopscope_queue_bytes", Type: "gauge", Unit: "bytes",
 		Help: "Bytes that wait in the egress queue of a class of a port"},
 	memoryBytes: {Name: "hopscope_switch_memory_bytes", Type: "gauge", Unit: "bytes",

@@ -26,19 +26,25 @@ type Job struct {
 const (
 	JobComputes = "compute"       // a computation runs
 	JobExposed  = "communication" // none does, and data of a call move
+	JobCopies   = "copy"          // none of these, and data are copied inside the host
+	JobHost     = "host"          // none of these, and the host works
 	JobMessage  = "bubble"        // none does, and the other rank of a message has not come to it
 	JobWaits    = "wait"          // none does, and a rank of a collective has not come to it
 	JobIdle     = "over"          // all of its operations of the step are over, and other ranks' are not
 	JobStuck    = "unstarted"     // nothing runs, and something is still to come
 )
 
-// StageComputing is the stage of computations on a critical path.
-const StageComputing = "computing"
+// Stages of a job's own computations and copies on a critical path.
+const (
+	StageComputing = "computing"
+	StageCopying   = "copying"
+)
 
 // JobTime is how long a rank did something in all steps.
 type JobTime struct {
 	Rank int `json:"rank"` // from 0
-	// Kind is "compute" (a computation runs), "communication" (none does, and data of a call move), "wait" (none
+	// Kind is "compute" (a computation runs), "communication" (none does, and data of a call move), "copy" (neither, and
+	// data are copied inside the host), "host" (none of these, and the host works), "wait" (none
 	// does, and a rank of a collective has not come to it), "bubble" (none does, and the other rank of a message has
 	// not come to it), "over" (its operations of the step are over, and others' are not) or "unstarted".
 	Kind   string     `json:"kind"`

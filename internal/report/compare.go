@@ -559,7 +559,8 @@ func (t *comparison) legend() {
 			" collective: mean time of one; busbw: as nccl-tests counts it."},
 		{func(s *compare.Column) bool { return len(s.Figures.Jobs) > 0 }, " step time: mean of a job's steps; of it in the " +
 			"mean of ranks exposed: communication beside no computation; bubble: the other rank of a message has not come; " +
-			"waits: a rank of a collective has not; step over: other ranks' is not; the rest computes."},
+			"waits: a rank of a collective has not; step over: other ranks' is not; the rest computes, copies or " +
+			"is work of the host."},
 		{func(s *compare.Column) bool { return s.Figures.CorePS.Max > 0 },
 			" core time: of all hosts' processors; if any stack is TCP's, hosts have preset linux-xeon in all columns unless they name one. copied: between user and kernel memory."},
 		{func(s *compare.Column) bool { return s.Figures.Inside != nil },

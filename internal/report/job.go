@@ -100,6 +100,10 @@ func shareName(s *metrics.JobShare) string {
 		return "computes: " + s.What
 	case record.JobExposed:
 		return "exposed communication: " + s.What
+	case record.JobCopies:
+		return "copies: " + s.What
+	case record.JobHost:
+		return "host works: " + s.What
 	case record.JobWaits:
 		return "waits for other ranks: " + s.What
 	case record.JobMessage:

@@ -136,6 +136,9 @@ func jobOpKeys() (keys []key) {
 	}
 	one("send", "A message to another rank, which receives it. It is over when its data have left their buffers.")
 	one("recv", "Receives a message of another rank. The k-th of a pair of ranks is the k-th that was sent.")
+	one("alltoallv", "An AllToAll in which each rank sends each other one as much as `sizes` say.")
+	one("copy", "Data between the GPU and its host's memory, or another GPU of the host.")
+	one("host", "Work of the host, which takes its time whatever the GPU does.")
 	one("mark", "Nothing: other operations wait for it.")
 	return keys
 }
@@ -180,6 +183,22 @@ func opKeys(kind string, s *opSettings) []key {
 			"The sender, likewise.").need("name a rank, or with a sign so many ranks on, such as from: -8"), sizeKey("size",
 			&s.size, "Bytes.").need("give the bytes"), numberKey("tag", &s.tag, 0, math.MaxInt32,
 			"Messages of a pair meet in the order of those of a tag."))
+	case "host":
+		keys = append(keys, timeKey("time", &s.time, "What it takes.").need("give the time, such as time: 1ms"))
+	case "copy":
+		end := func(name, text string) key {
+			return textKey(name, "`gpu`, `host`, rank, `+1`, `-1`", anyScalar(), func(object, string) {}, text)
+		}
+		keys = append(keys, end("from", "Where the data are: `gpu`, that of the rank itself, `host`, the memory of its host "+
+			"nearest to it, or the GPU of another rank in the host.").otherwise("`gpu`"),
+			end("to", "Where they go, likewise.").otherwise("`host`"), sizeKey("size", &s.size, "Bytes.").need("give the bytes"))
+	case "alltoallv":
+		keys = append(keys, lineKey("on", &s.on, "The communicator.").need("name a communicator"),
+			listKey("sizes", "list of sizes, or of such lists", readLater, "What the rank sends to each of its group, itself "+
+				"included, in their order; or such a list for each rank of the group: `[[0, 1MB], [2MB, 0]]`.").need(
+				"give what is sent to each rank"),
+			listKey("receives", "list of sizes", readLater, "What it expects from each: who sends another size is named.").
+				otherwise("what they send"))
 	case "mark":
 	default:
 		keys = append(keys, lineKey("on", &s.on, "The communicator.").need("name a communicator"), sizeKey("size",
@@ -468,6 +487,10 @@ func (r *resolver) jobOp(p object, kind string, s *opSettings, spec *job.Spec) j
 	switch kind {
 	case "compute":
 		op.Kind = job.Compute
+	case "host":
+		op.Kind, op.Host = job.Compute, true
+	case "copy":
+		op.Kind, op.From, op.To = job.Copy, r.copyEnd(p, "from", "gpu"), r.copyEnd(p, "to", "host")
 	case "mark":
 		op.Kind, stream = job.Mark, "mark "+op.Name
 	case "send":
@@ -475,7 +498,11 @@ func (r *resolver) jobOp(p object, kind string, s *opSettings, spec *job.Spec) j
 	case "recv":
 		op.Kind, peer = job.Recv, "from"
 	default:
-		op.Kind, op.Coll, stream = job.Collective, collective.Op(indexOf(kind, collective.Ops())), s.on
+		op.Kind, stream = job.Collective, s.on
+		op.Coll = collective.Op(indexOf(strings.TrimSuffix(kind, "v"), collective.Ops()))
+		if kind == "alltoallv" {
+			r.readSizes(p, &op)
+		}
 		op.On = slices.IndexFunc(spec.Comms, func(c job.Comm) bool { return c.Name == s.on })
 		if op.On < 0 && r.d.err == nil {
 			var names []string
@@ -497,6 +524,61 @@ func (r *resolver) jobOp(p object, kind string, s *opSettings, spec *job.Spec) j
 		op.Peer, op.Relative = n, strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-")
 	}
 	return op
+}
+
+// copyEnd reads an end of a copy.
+func (r *resolver) copyEnd(p object, name, usual string) (m job.Memory) {
+	text, ok := p.scalar(name)
+	if !ok {
+		text = usual
+	}
+	switch text {
+	case "gpu":
+	case "host":
+		m.Host = true
+	default:
+		n, err := strconv.Atoi(text)
+		if err != nil && r.d.err == nil {
+			p.fail(name, "%q is neither gpu, host, a rank nor, with a sign, so many ranks on", text)
+		}
+		m.Other, m.Peer, m.Relative = true, n, strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-")
+	}
+	return m
+}
+
+// readSizes reads what ranks send to each other in an alltoallv.
+func (r *resolver) readSizes(p object, op *job.Op) {
+	row := func(items []*node) (out []units.Bytes) {
+		out = []units.Bytes{}
+		for _, x := range items {
+			b, err := units.ParseBytes(x.Text)
+			if x.Kind != scalarNode || err != nil {
+				r.d.fail(x.Pos, "%s: %q is no size such as 1MB", p.path, x.Text)
+				return nil
+			}
+			out = append(out, b)
+		}
+		return out
+	}
+	items := p.list("sizes")
+	if r.d.err != nil {
+		return
+	}
+	if len(items) > 0 && items[0].Kind == sequenceNode {
+		op.Sizes = [][]units.Bytes{}
+		for _, x := range items {
+			if x.Kind != sequenceNode {
+				r.d.fail(x.Pos, "%s is a list of lists, one for each rank of the group, or one list", p.join("sizes"))
+				return
+			}
+			op.Sizes = append(op.Sizes, row(x.Items))
+		}
+	} else {
+		op.Sends = row(items)
+	}
+	if p.has("receives") {
+		op.Receives = row(p.list("receives"))
+	}
 }
 
 // awaits has operation i of a rank's list wait for the one that a name means there.
@@ -529,11 +611,23 @@ func (r *resolver) awaits(p object, name *node, list []jobOp, i, rank int) {
 
 // share gives ranks that run the same one list, and returns by list where its operations stand.
 func (j *jobEntry) share(spec *job.Spec) (items [][]int) {
+	groups := make([][]int, len(spec.Comms)) // by rank
+	for c := range spec.Comms {
+		groups[c] = make([]int, spec.Ranks)
+		for g, members := range spec.Comms[c].Groups {
+			for _, r := range members {
+				groups[c][r] = g
+			}
+		}
+	}
 	known := make(map[string]int32) // looked up, never iterated
-	for _, ops := range j.byOp {
+	for rank, ops := range j.byOp {
 		var id strings.Builder
 		for _, o := range ops {
 			fmt.Fprint(&id, o.item, ":")
+			if o.Sends != nil && o.On >= 0 { // what its group sends may be another's
+				fmt.Fprint(&id, groups[o.On][rank], ":")
+			}
 		}
 		n, is := known[id.String()]
 		if !is {
@@ -591,6 +685,7 @@ func (p *jobPlace) Call(
 	ranks []int32,
 	op collective.Op,
 	bytes units.Bytes,
+	sizes [][]units.Bytes,
 	root, comm int,
 	times int,
 ) (*workload.Program, error) {
@@ -600,7 +695,7 @@ func (p *jobPlace) Call(
 		s.Ranks = append(s.Ranks, p.Ranks[k])
 	}
 	s.Op, s.Bytes, s.Root, s.Iterations, s.OneWay = op, bytes, root, times, comm < 0
-	s.Speeds = p.speeds(s.Ranks)
+	s.Speeds, s.Sizes = p.speeds(s.Ranks), sizes
 	if comm >= 0 {
 		c := &p.comms[comm]
 		s.Protocol, s.Channels = c.protocol, c.channels
@@ -609,4 +704,14 @@ func (p *jobPlace) Call(
 		}
 	}
 	return collective.Call(p.v.Plan, p.entry, s, p.options.Options)
+}
+
+// Memory implements job.Place.
+func (p *jobPlace) Memory(k int, host bool) (int16, bool) {
+	x := &p.Ranks[k]
+	if x.Device == workload.NoDevice || !host {
+		return x.Device, x.Device != workload.NoDevice
+	}
+	dram := p.nics[x.Host].server.tree.DRAMOf(int(x.Device))
+	return int16(dram), dram >= 0
 }

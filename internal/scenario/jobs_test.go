@@ -28,6 +28,12 @@ func TestBadJobs(t *testing.T) {
 		{"{operations: [{compute: {name: a, time: 1ms, after: b}}, {compute: {name: b, time: 1ms, after: a}}]}", `s.yaml:4:63: jobs[0]: operations of rank 0 wait for each other in a circle: a (compute), which waits for b (compute);`},
 		{"{operations: [send: {to: 1, size: 1MB, ranks: 0}]}", `s.yaml:4:19: jobs[0]: rank 0's send (send of 1MB) to rank 1 is the 1st of that pair, and rank 1 receives 0; give both or neither`},
 		{"{operations: [send: {to: x, size: 1MB, ranks: 0}]}", `s.yaml:4:30: jobs[0].operations[0].send.to: "x" is neither a rank nor, with a sign, so many ranks on`},
+		{"{communicators: {ep: {size: 16}}, operations: [alltoallv: {on: ep, sizes: [1MB]}]}", `s.yaml:4:52: jobs[0]: rank 0's alltoallv (alltoallv on ep) has a list of length 1, and its group has 16 ranks; give a size for each`},
+		{"{communicators: {ep: {size: 2}}, operations: [{alltoallv: {on: ep, ranks: [0, 2..15], sizes: [0, 1MB], receives: [0, 5MB]}}, {alltoallv: {on: ep, ranks: 1, sizes: [2MB, 0]}}]}", `s.yaml:4:52: jobs[0]: rank 0's alltoallv (alltoallv on ep) receives 5MB from rank 1, and rank 1's alltoallv (alltoallv on ep) sends it 2MB; both have the same size`},
+		{"{operations: [copy: {size: 1MB, to: gpu}]}", `s.yaml:4:19: jobs[0]: rank 0's copy (copy of 1MB) begins and ends in the same memory;`},
+		{"{operations: [copy: {size: 1MB, to: +8}]}", `s.yaml:4:19: jobs[0]: rank 8's copy (copy of 1MB) is of rank 16; ranks are 0 to 15`},
+		{"{operations: [copy: {size: 1MB, to: +8, ranks: 0}]}", `s.yaml:4:19: jobs[0]: rank 0's copy (copy of 1MB): the GPUs of ranks 0 and 8 are in two hosts;`},
+		{"{operations: [copy: {size: 1MB, to: disk}]}", `s.yaml:4:41: jobs[0].operations[0].copy.to: "disk" is neither gpu, host, a rank nor, with a sign, so many ranks on`},
 		{"{network: ideal, " + ops + "}", `s.yaml:4:6: jobs[0]: an ideal network joins the ranks of one host, and ranks 0 and 8 are on two`},
 		{"{ranks: [h0/gpu0], operations: [{recv: {from: 0, size: 1MB}}]}", `s.yaml:4:38: jobs[0]: rank 0's recv (recv of 1MB) from rank 0: ranks are 0 to 0, and none sends to itself`},
 	} {

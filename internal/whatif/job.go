@@ -220,7 +220,7 @@ func (l *Lab) jobNamed(k int) (changes []Change, said string) {
 		changes = []Change{{Kind: Window, Node: Everywhere}}
 	case metrics.HoldPaused:
 		changes = append([]Change{{Kind: Pauses}, {Kind: Credits, Node: Everywhere}}, port()...)
-	case metrics.HoldInside:
+	case metrics.HoldInside, metrics.HoldCopies:
 		changes = []Change{{Kind: PCIe, Node: Everywhere}}
 	case metrics.HoldLaunch:
 		changes = []Change{{Kind: Kernels}}

@@ -17,7 +17,8 @@ type Job struct {
 	Lists      []JobList
 	List       []int32 // by rank: which it runs
 	Calls      []JobCall
-	Steps      int // how often ranks run their lists, one after the other; at least 1
+	Ways       [][]JobWay // of copies, by rank
+	Steps      int        // how often ranks run their lists, one after the other; at least 1
 	// Peak is what a rank's GPU can do, in floating-point operations a second; 0: not known.
 	Peak float64
 	// Ideal, when not nil, stands for the network and NVLink.
@@ -42,6 +43,9 @@ type JobCall struct {
 	Seats   []JobSeat   // by rank
 }
 
+// JobWay is between which devices of a host a copy moves data.
+type JobWay struct{ From, To int16 }
+
 // JobSeat is a rank's place in the program of a call; Program is -1 where it has none.
 type JobSeat struct{ Program, Rank int32 }
 
@@ -53,16 +57,18 @@ const (
 	JobCompute JobKind = iota // kernels that take Time with all multiprocessors of the GPU
 	JobCalls                  // a call
 	JobMark                   // nothing
+	JobCopies                 // data between devices of the host
 )
 
 // JobOp is an operation of a list.
 type JobOp struct {
 	Kind  JobKind
-	Host  bool       // a computation on the host, which shares nothing
-	Label uint16     // of computations
-	Time  units.Time // of computations
-	Call  int32      // in Job.Calls
-	Name  int32      // in JobList.Names
+	Host  bool        // a computation on the host, which shares nothing
+	Label uint16      // of computations
+	Time  units.Time  // of computations
+	Call  int32       // in Job.Calls; of copies in Job.Ways
+	Bytes units.Bytes // of copies
+	Name  int32       // in JobList.Names
 }
 
 // JobList is what ranks run. Operations are in an order in which they may start.

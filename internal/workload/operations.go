@@ -89,6 +89,7 @@ type Label struct {
 	Text     string
 	Parts    []Part
 	Computes bool // of a job's computations, which move no data
+	Copies   bool // of a job's copies
 }
 
 // Part is a named part of a local operation's time.
@@ -108,7 +109,7 @@ func (l *Label) Delay() (d units.Time) {
 // AddLabel returns the number of a label of local operations.
 func (p *Plan) AddLabel(text string, parts ...Part) uint16 {
 	for i := range p.Labels {
-		if l := &p.Labels[i]; l.Text == text && !l.Computes && slices.Equal(l.Parts, parts) {
+		if l := &p.Labels[i]; l.Text == text && !l.Computes && !l.Copies && slices.Equal(l.Parts, parts) {
 			return uint16(i)
 		}
 	}
@@ -124,6 +125,17 @@ func (p *Plan) AddComputation(text string) uint16 {
 		}
 	}
 	p.Labels = append(p.Labels, Label{Text: text, Computes: true})
+	return uint16(len(p.Labels) - 1)
+}
+
+// AddCopy returns the number of the label of a job's copies of a name.
+func (p *Plan) AddCopy(text string) uint16 {
+	for i := range p.Labels {
+		if l := &p.Labels[i]; l.Text == text && l.Copies {
+			return uint16(i)
+		}
+	}
+	p.Labels = append(p.Labels, Label{Text: text, Copies: true})
 	return uint16(len(p.Labels) - 1)
 }
 

@@ -264,7 +264,7 @@ func (c *Claim) variant(key string) *Variant {
 func All() []Claim {
 	all := slices.Concat(switchesClaims(), layersClaims(), congestionClaims(), deadlockClaims(), lossyClaims(),
 		creditClaims(),
-		hostClaims(), verbsClaims(), gpuClaims(), choosingClaims(), operatingClaims())
+		hostClaims(), verbsClaims(), gpuClaims(), trainingClaims(), choosingClaims(), operatingClaims())
 	slices.SortStableFunc(all, func(a, b Claim) int { return int(a.Chapter) - int(b.Chapter) })
 	return all
 }

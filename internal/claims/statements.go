@@ -93,10 +93,14 @@ var statements = []Statement{
 	{About: Text{"Without credits it waits at the sender", "没有信用就在发送端等"}},
 	{About: Text{"Virtual lanes isolate", "虚拟通道隔离"}},
 	{About: Text{"The subnet manager", "子网管理器"}},
-	{About: Text{"LID routing", "LID 路由"}},
+	{About: Text{"LID routing", "LID 路由"},
+		Words: Text{"`hopscope fabric leaf-spine-permutation --lfts` lists by which port each switch sends which LID.",
+			"`hopscope fabric leaf-spine-permutation --lfts` 列出每台交换机把哪个 LID 从哪个端口送出。"}},
 	{About: Text{"InfiniBand needs no patchwork of layers", "InfiniBand 无需层层打补丁"}},
 	{About: Text{"The reactive loop beside preventive credits", "事后反应与事前信用"}},
-	{About: Text{"The socket path, step by step", "Socket 路径逐步看"}},
+	{About: Text{"The socket path, step by step", "Socket 路径逐步看"},
+		Words: Text{"`hopscope path incast-4to1 h0 h1 --stack tcp -v` lists its steps with their times.",
+			"`hopscope path incast-4to1 h0 h1 --stack tcp -v` 列出每一步及其耗时。"}},
 	{About: Text{"System calls and mode switches", "系统调用与态切换"}},
 	{About: Text{"Sequence numbers and ACKs", "序号与 ACK"}},
 	{About: Text{"Copies", "拷贝"}},
@@ -113,15 +117,12 @@ var statements = []Statement{
 	{About: Text{"RDMA: remote memory without recv()", "RDMA：无需 recv() 访问远端内存"}},
 	{About: Text{"Queue pairs and completion queues", "QP 与 CQ"}},
 	{About: Text{"How long the two host paths are", "两条主机路径各有多长"}},
-	{About: Text{"Tensors in HBM; traffic of TP, PP and EP", "HBM 里的张量；TP、PP、EP 流量"},
-		Words: notBuilt("a training step with its model shape; its collectives are run one by one.",
-			"带模型形状的完整训练步；集合通信可逐个运行。")},
-	{About: Text{"The staged path, hop by hop", "中转路径逐跳看"}},
+	{About: Text{"Tensors in HBM; traffic of TP, PP and EP", "HBM 里的张量；TP、PP、EP 流量"}},
+	{About: Text{"The staged path, hop by hop", "中转路径逐跳看"},
+		Words: Text{"`hopscope path hbm-to-hbm h0/gpu0 h1/gpu0 -v` lists it beside GPUDirect's.",
+			"`hopscope path hbm-to-hbm h0/gpu0 h1/gpu0 -v` 把它与 GPUDirect 的路径并列给出。"}},
 	{About: Text{"Staging eats DRAM and PCIe", "中转吃掉 DRAM 与 PCIe 带宽"}},
-	{About: Text{"GPU pipeline bubbles", "GPU 流水线气泡"},
-		Words: Text{"shown by a run of docs/models/training/two-stages.yaml, whose report says what share of a step is the " +
-			"pipeline's bubble; no claim with a margin yet.",
-			"运行 docs/models/training/two-stages.yaml 即可看到：报告给出一个训练步中流水线气泡所占的比例；尚无带判据的论断。"}},
+	{About: Text{"GPU pipeline bubbles", "GPU 流水线气泡"}},
 	{About: Text{"The GPUDirect path by PCIe peer to peer", "GPUDirect 的 PCIe P2P 路径"}},
 	{About: Text{"CPU and DRAM are bypassed", "绕过 CPU 与 DRAM"}},
 	{About: Text{"From tens of microseconds to 2 to 5", "从几十微秒降到 2 到 5 us"}},
@@ -132,13 +133,17 @@ var statements = []Statement{
 	{About: Text{"HBM joined to the network card", "HBM 直连网卡"}},
 	{About: Text{"RDMA does not mean the end of TCP", "有了 RDMA 也离不开 TCP"}},
 	{About: Text{"Matrix: typical position", "矩阵：典型定位"},
-		Words: notBuilt("a judgement. TCP: everywhere and the control plane; RoCEv2: data planes on Ethernet; "+
-			"InfiniBand: clusters for training and HPC.",
-			"属于判断。TCP：通用与控制面；RoCEv2：以太网上的数据面；InfiniBand：训练与 HPC 集群。")},
+		Words: Text{"`hopscope advise` says it of one's own workload: API, transport, fabric and setting of each column. What is " +
+			"typical is a judgement: TCP everywhere and for the control plane; RoCEv2 for data planes on Ethernet; InfiniBand " +
+			"for clusters that train or compute.",
+			"`hopscope advise` 按自己的负载列出每种网络的 API、传输、网络与设置。何为典型属于判断：TCP 通用并承担控制面；" +
+				"RoCEv2 用于以太网上的数据面；InfiniBand 用于训练与 HPC 集群。"}},
 	{About: Text{"Matrix: what the fabric needs", "矩阵：网络基础"},
-		Words: notBuilt("what must be bought. RoCEv2 needs switches with PFC and ECN and cards with RDMA, InfiniBand "+
-			"its own switches, cards and cables.",
-			"采购清单。RoCEv2 需要支持 PFC/ECN 的交换机与 RDMA 网卡；InfiniBand 需要专用交换机、网卡与线缆。")},
+		Words: Text{"`hopscope advise` counts what is bought (switches, cables, cards) and what is tuned (parameters of switches, " +
+			"congestion control and hosts) for each network. RoCEv2 needs switches with PFC and ECN and cards with RDMA, " +
+			"InfiniBand its own switches, cards and cables.",
+			"`hopscope advise` 为每种网络统计要买的（交换机、线缆、网卡）与要调的（交换机、拥塞控制、主机的参数）。" +
+				"RoCEv2 需要支持 PFC/ECN 的交换机与 RDMA 网卡；InfiniBand 需要专用交换机、网卡与线缆。"}},
 	{About: Text{"Matrix: flow control", "矩阵：流控"}},
 	{About: Text{"Matrix: CPU", "矩阵：CPU 占用"}},
 	{About: Text{"Matrix: GPUDirect", "矩阵：GPUDirect"}},
@@ -149,7 +154,11 @@ var statements = []Statement{
 	{About: Text{"Matrix: tools for RoCE", "矩阵：RoCE 的工具"}},
 	{About: Text{"Matrix: tools for InfiniBand", "矩阵：InfiniBand 的工具"}},
 	{About: Text{"Matrix: total cost", "矩阵：总成本"},
-		Words: notBuilt("prices are the reader's own.", "价格以读者自己的为准。")},
+		Words: Text{"`hopscope advise MY.yaml --prices FILE` adds up switches, cables, cards, cores kept busy and parameters at " +
+			"the reader's prices, for data and control plane apart; docs/examples/prices.yaml is an example with invented " +
+			"ones. Power, room, licences and support are not in it.",
+			"`hopscope advise MY.yaml --prices FILE` 按读者自己的价格累计交换机、线缆、网卡、占用的 CPU 核与要维护的参数，" +
+				"数据面与控制面分开；docs/examples/prices.yaml 是虚构价格的示例。电力、机房、授权与支持不计入。"}},
 	{About: Text{"The matrix filled from one's own workload", "按自己的负载填矩阵"},
 		Words: Text{"`hopscope advise MY.yaml --prices FILE` fills it from runs, for data and control plane.",
 			"`hopscope advise MY.yaml --prices FILE` 用仿真结果填写，数据面与控制面分开。"}},
@@ -173,11 +182,13 @@ var statements = []Statement{
 	{About: Text{"The eight references", "八条参考文献"},
 		Words: Text{"not simulated: docs/sources.md lists sources.", "未仿真：来源见 docs/sources.md。"}},
 	{About: Text{"The article's order, as a tour", "按文章顺序的导览"},
-		Words: Text{"not simulated: the claims stand in the article's order.", "未仿真：论断按文章顺序排列。"}},
+		Words: Text{"`hopscope tour` goes through docs/guide step by step; chapters and claims stand in the article's order.",
+			"`hopscope tour` 逐步带读 docs/guide；各章与论断都按文章顺序排列。"}},
 	{About: Text{"In Chinese", "中文"},
 		Words: Text{"not simulated: `hopscope claims --lang zh`.", "未仿真：`hopscope claims --lang zh`。"}},
 	{About: Text{"Claims as experiments with a verdict", "把论断做成有结论的实验"},
-		Words: Text{"not simulated: this list.", "未仿真：就是本清单。"}},
+		Words: Text{"`hopscope claims`: this list.", "`hopscope claims`：就是本清单。"}},
 	{About: Text{"Six figures as pictures", "六张图"},
-		Words: Text{"not simulated: `--svg` draws runs, see docs/page.md.", "未仿真：`--svg` 可画出运行结果，见 docs/page.md。"}},
+		Words: Text{"`--svg DIR` draws them from runs; chapters of docs/guide show theirs, and docs/page.md says what each is.",
+			"`--svg DIR` 可由运行结果画出；docs/guide 各章附有其图，docs/page.md 说明每种图。"}},
 }

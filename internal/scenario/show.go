@@ -145,9 +145,13 @@ func (k *key) note(path string) record.Note {
 func (s Stack) notes() []record.Note {
 	const least = "topology: {star: {hosts: 2, link: 100Gbps}}\nworkload:\n  - flow: {from: h0, to: h1, size: 1MB}\n"
 	const from = "what the stack is"
+	transport := from
+	if len(s.Layers.Transports) > 1 {
+		transport += "; `service` of an entry takes one"
+	}
 	notes := []record.Note{
 		note("api", s.Layers.API.String(), from),
-		note("transport", s.Layers.TransportNames(), from+"; `service` of an entry takes one"),
+		note("transport", s.Layers.TransportNames(), transport),
 		note("fabric", s.Layers.Fabric.String(), from),
 		note("pfc", onOff(s.PFC), from),
 		note("ecn", onOff(s.ECN), from),

@@ -133,15 +133,15 @@ var statements = []Statement{
 	{About: Text{"HBM joined to the network card", "HBM 直连网卡"}},
 	{About: Text{"RDMA does not mean the end of TCP", "有了 RDMA 也离不开 TCP"}},
 	{About: Text{"Matrix: typical position", "矩阵：典型定位"},
-		Words: Text{"`hopscope advise` says it of one's own workload: API, transport, fabric and setting of each column. What is " +
-			"typical is a judgement: TCP everywhere and for the control plane; RoCEv2 for data planes on Ethernet; InfiniBand " +
-			"for clusters that train or compute.",
+		Words: Text{"`hopscope advise` says it of one's own workload: API, transport, fabric and setting of each column. " +
+			"What is typical is a judgement: TCP everywhere and for the control plane; RoCEv2 for data planes on " +
+			"Ethernet; InfiniBand for clusters that train or compute.",
 			"`hopscope advise` 按自己的负载列出每种网络的 API、传输、网络与设置。何为典型属于判断：TCP 通用并承担控制面；" +
 				"RoCEv2 用于以太网上的数据面；InfiniBand 用于训练与 HPC 集群。"}},
 	{About: Text{"Matrix: what the fabric needs", "矩阵：网络基础"},
-		Words: Text{"`hopscope advise` counts what is bought (switches, cables, cards) and what is tuned (parameters of switches, " +
-			"congestion control and hosts) for each network. RoCEv2 needs switches with PFC and ECN and cards with RDMA, " +
-			"InfiniBand its own switches, cards and cables.",
+		Words: Text{"`hopscope advise` counts what is bought (switches, cables, cards) and what is tuned (parameters of " +
+			"switches, congestion control and hosts) for each network. RoCEv2 needs switches with PFC and ECN and cards with " +
+			"RDMA, InfiniBand its own switches, cards and cables.",
 			"`hopscope advise` 为每种网络统计要买的（交换机、线缆、网卡）与要调的（交换机、拥塞控制、主机的参数）。" +
 				"RoCEv2 需要支持 PFC/ECN 的交换机与 RDMA 网卡；InfiniBand 需要专用交换机、网卡与线缆。"}},
 	{About: Text{"Matrix: flow control", "矩阵：流控"}},
@@ -154,8 +154,8 @@ var statements = []Statement{
 	{About: Text{"Matrix: tools for RoCE", "矩阵：RoCE 的工具"}},
 	{About: Text{"Matrix: tools for InfiniBand", "矩阵：InfiniBand 的工具"}},
 	{About: Text{"Matrix: total cost", "矩阵：总成本"},
-		Words: Text{"`hopscope advise MY.yaml --prices FILE` adds up switches, cables, cards, cores kept busy and parameters at " +
-			"the reader's prices, for data and control plane apart; docs/examples/prices.yaml is an example with invented " +
+		Words: Text{"`hopscope advise MY.yaml --prices FILE` adds up switches, cables, cards, cores kept busy and " +
+			"parameters at the reader's prices, for data and control plane apart; docs/examples/prices.yaml is an example with invented " +
 			"ones. Power, room, licences and support are not in it.",
 			"`hopscope advise MY.yaml --prices FILE` 按读者自己的价格累计交换机、线缆、网卡、占用的 CPU 核与要维护的参数，" +
 				"数据面与控制面分开；docs/examples/prices.yaml 是虚构价格的示例。电力、机房、授权与支持不计入。"}},
@@ -189,6 +189,7 @@ var statements = []Statement{
 	{About: Text{"Claims as experiments with a verdict", "把论断做成有结论的实验"},
 		Words: Text{"`hopscope claims`: this list.", "`hopscope claims`：就是本清单。"}},
 	{About: Text{"Six figures as pictures", "六张图"},
-		Words: Text{"`--svg DIR` draws them from runs; chapters of docs/guide show theirs, and docs/page.md says what each is.",
+		Words: Text{"`--svg DIR` draws them from runs; chapters of docs/guide show theirs, and docs/page.md says what each " +
+			"is.",
 			"`--svg DIR` 可由运行结果画出；docs/guide 各章附有其图，docs/page.md 说明每种图。"}},
 }

@@ -150,8 +150,8 @@ func runAdvise(c *cobra.Command, args []string, f adviseFlags, p Pipeline) error
 		return err
 	}
 	switch {
-	case own.seen.Messages == 0:
-		f.whatif = 0 // package whatif asks about messages
+	case own.seen.Messages == 0 && len(v.Plan.Jobs) == 0:
+		f.whatif = 0 // a collective that keeps no messages: package whatif has nothing to ask about
 	case !c.Flags().Changed("whatif") && own.events > manyEvents:
 		f.whatif = fewAsked
 	}
@@ -385,8 +385,12 @@ func (a *advisor) inquire(stack string, stacks []string) (*advise.Inquiry, error
 	return q, nil
 }
 
-// dataSubject is what an inquiry is about: the first collective, or the slowest message of the data plane.
+// dataSubject is what an inquiry is about: the first job or collective, or the slowest message of the data plane.
 func dataSubject(r *record.Run) (whatif.Subject, string) {
+	if len(r.Jobs) > 0 {
+		name := r.Jobs[0].Workload
+		return whatif.Subject{Job: name, Message: -1}, "a step of job " + name
+	}
 	if len(r.Collectives) > 0 {
 		c := &r.Collectives[0]
 		return whatif.Subject{Collective: c.Workload, Message: slowestOf(r, c.Has)},

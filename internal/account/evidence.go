@@ -19,7 +19,7 @@ func (a *Book) Evidence() *record.Evidence {
 		e.Ports = append(e.Ports, record.PortID{Node: a.Valid.Graph.Nodes[at.Node].Name, Port: at.Local + 1})
 	}
 	for _, at := range a.Place {
-		e.Far = append(e.Far, a.Nets[at.Part].Far(at.Index))
+		e.Far = append(e.Far, a.Far(at))
 		a.Nets[at.Part].Evidence(at.Index, e)
 	}
 	for _, n := range a.Nets {

@@ -44,7 +44,7 @@ type meeting struct {
 func (x *jobBook) record() record.Job {
 	out := record.Job{Workload: x.Valid.Plan.Entries[x.Entry], Ranks: len(x.Ranks), StartPS: x.Start, Peak: x.Peak}
 	for r := range x.Ranks {
-		x.runs = append(x.runs, x.Hosts[x.Ranks[r].Host].JobRuns(x.nr, r))
+		x.runs = append(x.runs, x.JobRuns(x.nr, r))
 	}
 	for _, l := range x.List {
 		out.Flops += x.Lists[l].Flops

@@ -14,11 +14,8 @@ import (
 func (a *Book) sum(c *record.Collective, program int) {
 	p := a.Valid.Plan.Programs[program]
 	total := nic.NewProgramSums(len(a.Valid.Plan.Labels), p.Iterations)
-	for _, h := range a.Hosts {
-		if h == nil {
-			continue
-		}
-		if s := h.ProgramSums(program); s != nil {
+	for node := range a.Hosts {
+		if s := a.ProgramSums(node, program); s != nil {
 			total.Add(s)
 		}
 	}

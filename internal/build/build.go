@@ -9,6 +9,7 @@ import (
 	"github.com/hopscope/hopscope/internal/congestion"
 	"github.com/hopscope/hopscope/internal/dma"
 	"github.com/hopscope/hopscope/internal/fabric"
+	"github.com/hopscope/hopscope/internal/fold"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/packet"
 	"github.com/hopscope/hopscope/internal/rdma"
@@ -35,6 +36,9 @@ type World struct {
 	Place      []Place        // where each port is, by global number
 	Carried    *Carried       // nil unless the run carries data
 	Servers    []*dma.Engine  // insides of hosts by node index; nil where there is none
+	// Fold, when not nil, says which hosts run for others. Hosts, Servers and Place have those that run in the
+	// place of the others then, each of which does what its own would do.
+	Fold *fold.Fold
 }
 
 // Fault is what a congestion controller did that none may, the first of several; nil: none did.
@@ -66,6 +70,7 @@ type Options struct {
 	Partitions int  // how many instead; 0: as the workers need
 	Singly     bool // every turn of a copy over NVLink is an event, as tests compare it
 	Slow       bool // every port takes the slow path
+	Fold       *fold.Fold
 }
 
 // MaxLookahead is longer than any window between two barriers.
@@ -111,7 +116,7 @@ func New(v *scenario.Valid, opt Options) (*World, error) {
 }
 
 func build(v *scenario.Valid, opt Options) (*builder, error) {
-	b := &builder{World: &World{Valid: v}, v: v, g: v.Graph, lifetimes: haveLifetimes(v.Switches)}
+	b := &builder{World: &World{Valid: v, Fold: opt.Fold}, v: v, g: v.Graph, lifetimes: haveLifetimes(v.Switches)}
 	if err := b.number(); err != nil {
 		return nil, err
 	}
@@ -119,7 +124,7 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 	pins := b.pins()
 	for i := range b.Engine.Parts() {
 		net := fabric.NewNet(b.Engine.Parts()[i], v.TimeQuantum, pins)
-		net.Warming, net.Slow = len(b.Place) >= warmPorts, opt.Slow
+		net.Warming, net.Slow = len(b.Place) >= warmPorts, opt.Slow || opt.Fold != nil
 		b.Nets = append(b.Nets, net)
 	}
 	for _, n := range b.Nets {
@@ -138,6 +143,7 @@ func build(v *scenario.Valid, opt Options) (*builder, error) {
 		b.buildNode(node)
 	}
 	b.Engine.Prime()
+	b.fold()
 	return b, nil
 }
 
@@ -287,14 +293,18 @@ func (b *builder) buildNode(node int) {
 			Group: b.v.Routes.Group[node], Members: b.v.Routes.Members[node], Changes: b.tables(node), Resilient: b.v.Resilient, Seed: b.v.Seed,
 		})
 	} else {
-		id, host = net.AddHost(b.Hosts[node])
+		var card fabric.Host = fabric.Absent{}
+		if b.Fold.Runs(node) {
+			card = b.Hosts[node]
+		}
+		id, host = net.AddHost(card)
 	}
 	ports := make([]int, len(nd.Ports))
 	for local := range nd.Ports {
 		b.describePort(&spec, node, local)
 		ports[local] = net.AddPort(id, spec)
 	}
-	if nd.Kind == topology.Host {
+	if nd.Kind == topology.Host && b.Fold.Runs(node) {
 		b.Hosts[node].Attach(net, host, ports)
 	}
 }
@@ -403,6 +413,7 @@ func (b *builder) buildHosts(singly bool) {
 	}
 	b.sequence(specs)
 	b.programs(specs)
+	b.wire(specs)
 	b.lendKeys()
 	triggers := nic.NewTriggers(plan)
 	b.Messages = make([]nic.Message, plan.Len())
@@ -432,7 +443,7 @@ func (b *builder) buildHosts(singly bool) {
 	b.Hosts = make([]*nic.Host, len(b.g.Nodes))
 	payloads := b.payloads()
 	for node, nd := range b.g.Nodes {
-		if nd.Kind == topology.Host {
+		if nd.Kind == topology.Host && b.Fold.Runs(node) {
 			specs[node].Messages, specs[node].Triggers, specs[node].Placing = b.Messages, triggers, placing
 			specs[node].Accounts, specs[node].Requests, specs[node].StreamEnds, specs[node].Payloads = b.accounts, b, b.streamEnds, payloads
 			b.Hosts[node] = nic.New(specs[node])

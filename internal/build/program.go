@@ -81,7 +81,7 @@ func (b *builder) programEdge(specs []nic.Spec, p *workload.Program, program, ed
 
 // programChain is the way from a device of a host to another.
 func (b *builder) programChain(s *nic.Spec, node int, from, to int16) {
-	if from == workload.NoDevice || to == workload.NoDevice || from == to {
+	if from == workload.NoDevice || to == workload.NoDevice || from == to || !b.Fold.Runs(node) {
 		return
 	}
 	n := len(b.Servers[node].Tree().Devices)

@@ -38,7 +38,7 @@ func (b *builder) buildServers() {
 	b.Servers = make([]*dma.Engine, len(b.g.Nodes))
 	b.insides = make([]inside, len(b.g.Nodes))
 	for node := range b.g.Nodes {
-		if b.hasServer(node) {
+		if b.hasServer(node) && b.Fold.Runs(node) {
 			b.Servers[node] = dma.New(b.v.NICs[node].Server)
 			b.insides[node] = inside{engine: b.Servers[node], chains: make(map[way]*dma.Chain)}
 		}

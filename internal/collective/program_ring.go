@@ -133,6 +133,34 @@ func (r *ringRule) Unit(edge int32, k int) (order uint64, put int, wire units.By
 	return c.ringOrder(p, turn, at, slice, x), 0, r.onWire(x.bytes(p, at, slice))
 }
 
+// Turns implements workload.ProgramTurns: each ring is turned, its chunks are of one size, and no host is
+// turned past the end of the ring in parts.
+func (r *ringRule) Turns(to []int32) (why string) {
+	for k := range r.channels {
+		c := &r.channels[k]
+		n := len(c.ranks)
+		if !c.whole.even() || !c.rest.even() {
+			return "chunks have different sizes"
+		}
+		places := make(map[int]int32) // by host: by how many its ranks are turned
+		for rank := range r.Ranks {
+			p, q := c.position[rank], c.position[to[rank]]
+			if to[c.ranks[(int(p)+1)%n]] != int32(c.ranks[(int(q)+1)%n]) {
+				return "a channel passes servers in another order"
+			}
+			d, known := places[r.Ranks[rank].Host]
+			if known && d != q-p {
+				return "ranks of a server are not next to each other"
+			}
+			places[r.Ranks[rank].Host] = q - p
+		}
+	}
+	return ""
+}
+
+// even reports whether all chunks have the same size.
+func (r *round) even() bool { return share(r.data, r.n, 0) == share(r.data, r.n, r.n-1) }
+
 // channelOf is that of an edge: all have as many.
 func (r *ringRule) channelOf(edge int32) *ringChannel {
 	return &r.channels[int(edge)/r.channels[0].edges]

@@ -17,8 +17,19 @@ func (n *Net) charge(now units.Time, sw *swtch, i, e int, in, c uint8, size uint
 	if !g.Lossless() && k.Limited() {
 		m.NoteQueue(now, k, cells)
 	}
-	stopped := g.Stopped()
+	stopped, before := g.Stopped(), int32(0)
+	if sw.crowd != nil {
+		n.instant(now, sw)
+		before = sw.crowd.Pool(g)
+	}
 	v, due = m.Admit(g, k, cells)
+	if sw.crowd != nil {
+		if v == mmu.Admitted {
+			sw.crowd.Admitted(g, before)
+		} else {
+			sw.crowd.Refuse()
+		}
+	}
 	if s := m.Broken(g, k); s != "" {
 		n.part.Bug("%s, port %d to %d, class %d: %s", sw.name, i-sw.base+1, e-sw.base+1, c, s)
 	}
@@ -45,7 +56,15 @@ func (n *Net) release(now units.Time, sw *swtch, e int, c uint8, pk *packet.Pack
 	in := sw.cameIn(pk)
 	g := m.Group(int(pk.In), int(in))
 	k := m.Queue(m.Group(int(pk.In), int(c)), e-sw.base)
+	before := int32(0)
+	if sw.crowd != nil {
+		n.instant(n.part.Now(), sw)
+		before = sw.crowd.Pool(g)
+	}
 	xon := m.Release(g, k, m.Cells(pk.Frame))
+	if sw.crowd != nil {
+		sw.crowd.Released(g, before)
+	}
 	if s := m.Broken(g, k); s != "" {
 		n.part.Bug("%s, port %d to %d, class %d: %s", sw.name, pk.In+1, e-sw.base+1, c, s)
 	}

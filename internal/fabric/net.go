@@ -71,6 +71,7 @@ type Net struct {
 	trace      *pauseTrace            // nil: pauses are counted but not listed
 	timeline   *timeline              // nil: likewise what a timeline shows
 	taps       *taps                  // nil: nothing is looked at
+	folded     *folded                // nil: every port stands for itself
 }
 
 // Host is a network card as the fabric sees it: it takes frames that arrive

@@ -42,8 +42,9 @@ type swtch struct {
 	intScale               int        // see SwitchParams.INTScale
 	watchdog               *watchdog  // nil: none
 	bounce                 *BounceParams
-	plain                  bool // its ports may take the plain path
-	direct                 bool // likewise plainCredited
+	plain                  bool       // its ports may take the plain path
+	direct                 bool       // likewise plainCredited
+	crowd                  *mmu.Crowd // nil: every port stands for itself
 }
 
 // forward routes a frame that arrived at port i of a switch.

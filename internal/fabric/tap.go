@@ -63,6 +63,12 @@ func (n *Net) tap(now units.Time, p *Port, pk *packet.Packet, out bool) {
 		return
 	}
 	t := n.taps
+	if t == nil { // a port that stands for others is looked at as they would be
+		if !out {
+			n.standIn(now, p, pk)
+		}
+		return
+	}
 	if t.used == len(t.frames) {
 		t.frames = append(t.frames, Tapped{})
 	}

@@ -12,8 +12,8 @@ func (r *runner) checkConserved() {
 		b = b.Add(n.Balance())
 		records -= n.LinkFrames()
 	}
-	for _, h := range r.Hosts {
-		if h != nil {
+	for node, h := range r.Hosts {
+		if h != nil && r.Fold.Runs(node) {
 			records -= int64(h.Held())
 		}
 	}

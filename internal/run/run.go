@@ -69,6 +69,7 @@ type Progress struct {
 // where it ended before the run began, or the Fault that ended it. A run that ctx cancels ends at a consistent cut and
 // returns what there is.
 func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err error) {
+	why := ""
 	w, err := Unless(ctx, func() (*build.World, error) {
 		v, err := Load(opt)
 		if err != nil {
@@ -90,7 +91,9 @@ func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err
 		if err := opt.Capture.begin(v); err != nil {
 			return nil, err
 		}
-		w, err := build.New(v, build.Options{Workers: opt.Workers, Partitions: opt.Partitions})
+		f, no := opt.fold(v)
+		why = no
+		w, err := build.New(v, build.Options{Workers: opt.Workers, Partitions: opt.Partitions, Fold: f})
 		if err != nil {
 			return nil, &scenario.Error{Msg: err.Error()}
 		}
@@ -108,7 +111,11 @@ func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err
 			panic(f)
 		}
 	}()
-	r = Simulate(ctx, w, opt)
+	r, why, err = exactly(ctx, w, opt, why)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Level = opt.level(w, why)
 	if f := w.Fault(); f != nil {
 		return nil, nil, f
 	}
@@ -195,6 +202,7 @@ type runner struct {
 	trace   *sampler   // nil: no trace
 	watch   *sampler   // nil: nobody watches
 	shots   *snapshots // nil: none
+	look    int64      // after how many events differs looks again
 
 	calls []bool      // see callers
 	ends  [][2]string // by connection; see endNames
@@ -350,7 +358,7 @@ func (r *runner) advance(limit units.Time) {
 // finished notes why the run is over, if it is.
 func (r *runner) finished() bool {
 	switch {
-	case r.ctx.Err() != nil || r.Valid.Control != nil && r.Fault() != nil:
+	case r.ctx.Err() != nil || r.Valid.Control != nil && r.Fault() != nil || r.differs():
 		r.stopped = interrupted
 	case int64(r.Engine.Alive()) == r.repeats() && r.open() == 0 && r.paused() == 0 && r.untold() == 0 && r.working() == 0 && r.restless() == 0:
 		r.atRest()
@@ -559,6 +567,9 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		print += n.Fingerprint()
 		out.PacketHops += n.Hops()
 	}
+	if r.Fold != nil {
+		out.PacketHops, out.Events = out.PacketHops*int64(r.Fold.Images), out.Events*int64(r.Fold.Images)
+	}
 	if out.PacketHops > 0 { // without a packet there is no course to tell apart
 		out.Fingerprint = fmt.Sprintf("%016x", print)
 	}
@@ -584,7 +595,7 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 	r.recordInside(out)
 	r.jobsAlone(out)
 	lines(out)
-	out.Data, out.Level = r.checkData(), r.level()
+	out.Data = r.checkData()
 	return out
 }
 
@@ -609,6 +620,7 @@ func (r *runner) recordPorts(out *record.Run, active, window units.Time) {
 		for c := range uint8(fabric.Classes) {
 			if n.Active(place.Index, c) {
 				p := n.Port(place.Index, c, active, window)
+				r.unfoldPort(place, &p)
 				if p.Limits.HeadroomBytes > 0 {
 					p.Limits.HeadroomNeed = int64(r.Valid.ShortHeadroom[topology.Hop{Node: place.Node, Port: place.Local}])
 				}
@@ -630,20 +642,28 @@ func (r *runner) recordHosts(out *record.Run, end units.Time, lossy []uint64) *q
 	}
 	out.QPs = slices.Grow(out.QPs, r.usedQPs())
 	rows := &qpRows{first: make([]int, len(r.Hosts)+1)}
+	pairs := r.foldedPairs(end)
 	for node, h := range r.Hosts {
 		rows.first[node] = len(out.QPs)
 		if h == nil {
 			continue
 		}
-		out.QPs = h.AppendQPs(out.QPs, end)
+		if r.Fold != nil {
+			out.QPs = pairs.append(out.QPs, node)
+		} else {
+			out.QPs = h.AppendQPs(out.QPs, end)
+		}
 		out.Ledger = append(out.Ledger, h.Ledger(lossy)...)
 		if p, any := h.Processors(first, last); any {
 			if m := r.Valid.NICs[node].Host.Moderation; m.Adaptive || m.Time > 0 || m.Frames > 1 {
 				p.Moderation = m.String()
 			}
+			p.Host = r.Valid.Graph.Nodes[node].Name
 			out.Processors = append(out.Processors, p)
 		}
-		h.Retire()
+		if r.Fold == nil {
+			h.Retire()
+		}
 	}
 	rows.all, rows.first[len(r.Hosts)] = out.QPs, len(out.QPs)
 	return rows

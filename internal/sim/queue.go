@@ -37,6 +37,11 @@ func Order(age units.Time, source uint32) uint64 {
 	return (1<<ageBits-1-uint64(age))<<sourceBits | uint64(source)
 }
 
+// Parts are what Order packed: an age, inverted, and a source.
+func Parts(order uint64) (age uint64, source uint32) {
+	return order >> sourceBits, uint32(order & (1<<sourceBits - 1))
+}
+
 // Event is one entry of the queue. It holds no pointers.
 type Event struct {
 	at    units.Time

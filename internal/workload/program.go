@@ -131,6 +131,13 @@ type ProgramRule interface {
 	Unit(edge int32, k int) (order uint64, put int, wire units.Bytes)
 }
 
+// ProgramTurns is a ProgramRule that can tell whether its ranks do the same.
+type ProgramTurns interface {
+	// Turns says why rank to[r] does not do step by step what rank r does, with as many bytes, over the edges
+	// that go on from it as those of r do, and at each host in the same order; "": it does.
+	Turns(to []int32) (why string)
+}
+
 // ProgramPairs makes the edges of a program each of whose ranks sends to every other, when
 // they are used, and connections of their own. It is asked by all hosts at the same time.
 type ProgramPairs interface {

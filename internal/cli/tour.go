@@ -50,7 +50,7 @@ type guide struct {
 }
 
 // phrases are what the tour itself says.
-type phrases struct{ list, run, next, leave, whole, file, end, last string }
+type phrases struct{ list, run, runs, next, leave, whole, file, end, last string }
 
 // phrasesOf are those of a language; there is English where it has none of its own.
 func phrasesOf(lang string) phrases {
@@ -58,6 +58,7 @@ func phrasesOf(lang string) phrases {
 		return phrases{
 			list:  "hopscope tour N --lang zh 逐步走完第 N 章；q 键随时退出。",
 			run:   "回车：运行",
+			runs:  "运行中……",
 			next:  "回车：继续",
 			leave: "q：退出",
 			whole: "a：全部输出",
@@ -69,6 +70,7 @@ func phrasesOf(lang string) phrases {
 	return phrases{
 		list:  "hopscope tour N goes through chapter N step by step; q leaves it.",
 		run:   "Enter: run it",
+		runs:  "running",
 		next:  "Enter: go on",
 		leave: "q: leave",
 		whole: "a: all it printed",
@@ -196,7 +198,9 @@ func (g *guide) step(ctx context.Context, s *tour.Step, p Pipeline) error {
 		words = append(words, "--color=always")
 	}
 	var printed, errs bytes.Buffer
+	g.hint(g.words.runs)
 	code := Main(ctx, words, &printed, &errs, p)
+	g.unhint()
 	if code >= exitHangup { // a signal ended it
 		return &status{code, errors.New("")}
 	}
@@ -224,18 +228,14 @@ func (g *guide) ask(ctx context.Context, hints ...string) (key byte, err error) 
 		return '\r', nil
 	}
 	in := int(os.Stdin.Fd())
-	hint := strings.Join(hints, "   ")
-	if g.opt.Colour {
-		hint = "\x1b[2m" + hint + "\x1b[0m"
-	}
 	before, err := term.MakeRaw(in) // a key acts at once and is not shown
 	if err != nil {
 		return 0, failure(err)
 	}
-	fmt.Fprint(g.out, hint)
+	g.hint(strings.Join(hints, "   "))
 	defer func() {
 		err = errors.Join(err, term.Restore(in, before))
-		fmt.Fprint(g.out, "\r\x1b[K") // the hint goes
+		g.unhint()
 	}()
 	for {
 		switch key := <-pressed(ctx); key {
@@ -246,6 +246,22 @@ func (g *guide) ask(ctx context.Context, hints ...string) (key byte, err error) 
 		case ctrlC:
 			return 0, interrupted(ctx, errors.New(""))
 		}
+	}
+}
+
+// hint writes a line that unhint takes away, where somebody is there to read it.
+func (g *guide) hint(text string) {
+	if g.opt.Colour {
+		text = "\x1b[2m" + text + "\x1b[0m"
+	}
+	if !g.all {
+		fmt.Fprint(g.out, text)
+	}
+}
+
+func (g *guide) unhint() {
+	if !g.all {
+		fmt.Fprint(g.out, "\r\x1b[K")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Text is Markdown as a terminal shows it, in lines of at most width columns: headings, lists,
 // quotations and paragraphs, which is all that chapters have. Comments are left out, of links
-// the text is kept, of a picture what it shows and where it is.
+// the text is kept, of a picture where it is and what it shows.
 func Text(markdown string, width int, colour bool) string {
 	var b strings.Builder
 	for _, block := range blocks(comment.ReplaceAllString(markdown, "")) {
@@ -35,7 +35,9 @@ var (
 	comment = regexp.MustCompile(`(?s)<!--.*?-->\n?`)
 	item    = regexp.MustCompile(`^ *(- |[0-9]+\. )`)
 	picture = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]*)\)`)
-	link    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	// emphasis is *slight*, which is left out; **strong** is not.
+	emphasis = regexp.MustCompile(`(^|[^*])\*([^*\s](?:[^*]*[^*\s])?)\*($|[^*])`)
+	link     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 )
 
 // blocks splits Markdown at blank lines and before items of lists.
@@ -83,9 +85,10 @@ func join(a, b string) string {
 func (p *block) write(b *strings.Builder, width int, colour bool) {
 	text := picture.ReplaceAllStringFunc(p.text, func(s string) string {
 		m := picture.FindStringSubmatch(s)
-		return m[1] + " (" + path.Join("docs/guide/en", m[2]) + ")"
+		return "[" + path.Join("docs/guide/en", m[2]) + ": " + m[1] + "]"
 	})
 	text = link.ReplaceAllString(text, "$1")
+	text = emphasis.ReplaceAllString(text, "$1$2$3")
 	if p.heading {
 		text = "**" + text + "**"
 	}

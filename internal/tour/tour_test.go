@@ -91,7 +91,7 @@ func TestExcerpt(t *testing.T) {
 func TestText(t *testing.T) {
 	const markdown = `## A heading
 
-A paragraph with **strong** words, ` + "`code`" + ` and a
+A *small* paragraph with **strong** words, ` + "`code`" + ` and a
 [link](there.md).
 <!-- check: 1 < 2 -->
 
@@ -109,16 +109,16 @@ A paragraph with **strong** words, ` + "`code`" + ` and a
 `
 	want := `A heading
 
-A paragraph with strong words,
-` + "`code`" + ` and a link.
+A small paragraph with strong
+words, ` + "`code`" + ` and a link.
 
 - one item that goes on
 - another
 
   | A quotation of two lines
 
-Two curves
-(docs/guide/figures/x.svg)
+[docs/guide/figures/x.svg: Two
+curves]
 
 端口只有一个。
 `

@@ -47,6 +47,22 @@ type guide struct {
 	opt   report.TextOptions
 	words phrases
 	out   io.Writer
+	err   error // the first that came of writing
+}
+
+// write writes a text, unless that has failed before.
+func (g *guide) write(text string) {
+	if g.err == nil {
+		_, g.err = io.WriteString(g.out, text)
+	}
+}
+
+// written is what kept the text from being read; a reader who stops is told nothing.
+func (g *guide) written() error {
+	if errors.Is(g.err, syscall.EPIPE) {
+		return &status{exitPipe, errors.New("")}
+	}
+	return failure(g.err)
 }
 
 // phrases are what the tour itself says.
@@ -145,6 +161,7 @@ func (g *guide) through(c *cobra.Command, chapter *tour.Chapter, last int, p Pip
 		return fmt.Errorf("tour waits for Enter between its steps and there is no terminal; hopscope tour %d --all "+
 			"does not wait, and docs/%s is the same as a page", chapter.Number, chapter.File)
 	}
+	signal.Ignore(syscall.SIGPIPE) // whoever reads may stop; the folder goes all the same
 	dir, back, err := guideFolder()
 	if err != nil {
 		return failure(err)
@@ -174,14 +191,14 @@ func (g *guide) through(c *cobra.Command, chapter *tour.Chapter, last int, p Pip
 	if chapter.Number < last {
 		after = fmt.Sprintf(g.words.end, chapter.Number+1)
 	}
-	_, err = io.WriteString(g.out, "\n"+g.words.file+"docs/"+chapter.File+"\n"+after)
-	return failure(err)
+	g.write("\n" + g.words.file + "docs/" + chapter.File + "\n" + after)
+	return g.written()
 }
 
 // prose shows Markdown.
 func (g *guide) prose(markdown string) {
 	if markdown != "" {
-		fmt.Fprint(g.out, "\n"+tour.Text(markdown, g.opt.Width, g.opt.Colour))
+		g.write("\n" + tour.Text(markdown, g.opt.Width, g.opt.Colour))
 	}
 }
 
@@ -189,7 +206,10 @@ func (g *guide) prose(markdown string) {
 // it printed.
 func (g *guide) step(ctx context.Context, s *tour.Step, p Pipeline) error {
 	g.prose(s.Prose)
-	fmt.Fprint(g.out, "\n$ "+s.Command+"\n")
+	g.write("\n$ " + s.Command + "\n")
+	if err := g.written(); err != nil {
+		return err
+	}
 	if _, err := g.ask(ctx, g.words.run, g.words.leave); err != nil {
 		return err
 	}
@@ -209,14 +229,14 @@ func (g *guide) step(ctx context.Context, s *tour.Step, p Pipeline) error {
 	if err != nil { // at another width it may look otherwise
 		part = all
 	}
-	fmt.Fprint(g.out, part)
+	g.write(part)
 	hint := []string{g.words.next, g.words.leave}
 	if part != all {
 		hint = []string{g.words.next, g.words.whole, g.words.leave}
 	}
 	key, err := g.ask(ctx, hint...)
 	if err == nil && key == 'a' && part != all {
-		fmt.Fprint(g.out, "\n"+all)
+		g.write("\n" + all)
 		_, err = g.ask(ctx, g.words.next, g.words.leave)
 	}
 	return err
@@ -255,13 +275,13 @@ func (g *guide) hint(text string) {
 		text = "\x1b[2m" + text + "\x1b[0m"
 	}
 	if !g.all {
-		fmt.Fprint(g.out, text)
+		g.write(text)
 	}
 }
 
 func (g *guide) unhint() {
 	if !g.all {
-		fmt.Fprint(g.out, "\r\x1b[K")
+		g.write("\r\x1b[K")
 	}
 }
 

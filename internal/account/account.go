@@ -104,6 +104,7 @@ type Book struct {
 	lossy           []uint64 // a bit per connection of which something was dropped
 	names           [nic.NumStages]catalog.Stage
 	loss, reordered catalog.Stage  // stages of the waits for what completed a message
+	kernel          bool           // what is accounted is of a queue pair that the kernel runs
 	out             record.Account // reused by the next account
 	message         int            // whose note is at hand, from 1
 	carrier, asker  int            // that message's connection, and the node of its requester
@@ -219,8 +220,9 @@ func (a *Book) opening(i int) (port *port) {
 
 // speak has stages go by the names that those of connection conn, of queue pairs, have.
 func (a *Book) speak(conn int) {
-	a.names, a.loss, a.reordered = stageNames, catalog.StageLoss, catalog.StageReordered
+	a.names, a.loss, a.reordered, a.kernel = stageNames, catalog.StageLoss, catalog.StageReordered, false
 	if a.Is(conn, catalog.Segments) {
+		a.kernel = a.Valid.IWARP != nil && a.Valid.IWARP.Kernel
 		a.names, a.loss, a.reordered = offloadNames(), catalog.StageDetection, catalog.StageReassembly
 	}
 }
@@ -454,7 +456,11 @@ func (a *Book) way(leg catalog.Leg, hops []fabric.Hop, end units.Time) {
 			panic(fmt.Sprintf("account: BUG: a packet is at hop %d of %v at %d ps, not at %d", k, hops, h.In, a.at))
 		}
 		p := &a.ports[h.Port]
-		if k == len(hops)-1 && k > 0 && p.ofHost {
+		if k > 0 && p.ofHost {
+			if a.kernel && k == len(hops)-1 && a.softirq(h) {
+				a.until(catalog.StageSoftirq.On(leg), &a.nodes[a.Place[h.Port].Node], h.Start)
+				continue
+			}
 			a.until(catalog.StagePipeline.On(leg), &p.at, min(h.In+a.pipeline(h, true), h.Start))
 			a.until(catalog.StageReceiveBuffer.On(leg), &p.at, h.Start)
 			continue
@@ -496,6 +502,9 @@ func (a *Book) pipeline(h *fabric.Hop, in bool) units.Time {
 	return n.Card.Send
 }
 
+// softirq reports whether a host's last hop is its kernel's, which takes what a queue pair receives.
+func (a *Book) softirq(h *fabric.Hop) bool { return a.Hosts[a.Place[h.Port].Node].Kernel() }
+
 // endsAtSwitch reports whether a hop's link leads to a switch.
 func (a *Book) endsAtSwitch(h *fabric.Hop) bool {
 	g, at := a.Valid.Graph, a.Place[h.Port]
@@ -506,7 +515,7 @@ func (a *Book) endsAtSwitch(h *fabric.Hop) bool {
 // from a switch to a host: there is no noise. 0: it tells nothing.
 func (a *Book) frameOf(hops []fabric.Hop, end units.Time) uint32 {
 	k := len(hops) - 1
-	if k > 0 && a.ports[hops[k].Port].ofHost { // it waited in the host's receive buffer
+	for k > 0 && a.ports[hops[k].Port].ofHost { // it waited in the host's receive buffer, or for its kernel
 		end, k = hops[k].In, k-1
 	}
 	if k < 1 || a.endsAtSwitch(&hops[k]) || hops[k].Start == end {

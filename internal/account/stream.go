@@ -44,6 +44,7 @@ func offloadNames() [nic.NumStages]catalog.Stage {
 	names := streamNames()
 	names[nic.Fenced], names[nic.Reads] = catalog.StageFence, catalog.StageReads
 	names[nic.SendBuffer], names[nic.PeerWindow] = catalog.StageCardBuffer, catalog.StageReceiveWindow
+	names[nic.HostKernel] = catalog.StageKernel
 	return names
 }
 
@@ -67,7 +68,7 @@ func (a *Book) stream(i int, done units.Time, status string) record.Account {
 // asStream has stages go by the names that those of a TCP connection have, until what it returns is called.
 func (a *Book) asStream() (done func()) {
 	a.names, a.loss, a.reordered = streamNames(), catalog.StageDetection, catalog.StageReassembly
-	a.segments = true
+	a.segments, a.kernel = true, false
 	return func() {
 		a.names, a.loss, a.reordered, a.segments = stageNames, catalog.StageLoss, catalog.StageReordered, false
 	}

@@ -32,6 +32,7 @@ const (
 	Wakeup                  // waking and switching to the application
 	Pin                     // of user pages for MSG_ZEROCOPY; page cache of sendfile
 	Map                     // of received pages into the application, and out of it
+	CRC                     // of FPDUs of iWARP, in software
 	Completion              // notifications of MSG_ZEROCOPY
 	Post                    // of RDMA work requests, and what prepares them
 	Poll                    // of RDMA completions
@@ -41,7 +42,7 @@ const (
 )
 
 func (c Cause) String() string {
-	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "mapping", "completion",
+	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "mapping", "crc", "completion",
 		"post", "poll", "doorbell", "busy poll"}[c]
 }
 

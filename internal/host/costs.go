@@ -35,6 +35,7 @@ type Costs struct {
 	PinPage      units.Time // per page: pinning and releasing
 	ZeroCopyDone units.Time // per notification, on top of two system calls
 	FilePage     units.Time // per page of the page cache that sendfile sends
+	CRC          units.Rate // at which a core works CRC32c out, of iWARP that the kernel runs; 0: in no time
 	MapPage      units.Time // per received page: mapping it into the application, and later out of it
 
 	Post, Poll, Repost units.Time // RDMA: see package nic
@@ -45,7 +46,7 @@ type Costs struct {
 // frames or interrupts.
 func (c *Costs) Kernel() bool {
 	k := *c
-	k.Post, k.Poll, k.Repost, k.Doorbell, k.RemotePermille, k.MissIn, k.MissOut = 0, 0, 0, 0, 0, 0, 0
+	k.Post, k.Poll, k.Repost, k.Doorbell, k.RemotePermille, k.MissIn, k.MissOut, k.CRC = 0, 0, 0, 0, 0, 0, 0, 0
 	return k != Costs{}
 }
 
@@ -240,6 +241,34 @@ func (h *Host) PostWork(t *Task, preparation units.Time) {
 	t.Direction = Transmit
 	t.Add(Post, h.spec.Costs.Post+preparation)
 	t.Add(Doorbell, h.spec.Costs.Doorbell)
+}
+
+// PostCall charges t with posting a work request by a system call, to a kernel that runs the queue pair (siw), after a
+// preparation.
+func (h *Host) PostCall(t *Task, preparation units.Time) {
+	t.Direction = Transmit
+	t.Add(Post, h.spec.Costs.Post+preparation)
+	t.Add(Syscall, h.spec.Costs.Syscall)
+	h.bill.Syscalls++
+}
+
+// Fill charges t with copying n bytes of payload into a segment of so many on a core, and with its CRC.
+func (h *Host) Fill(t *Task, core int, n, segment units.Bytes, crc bool) {
+	h.copyTask(t, core, n, h.spec.Costs.MissOut)
+	h.checksum(t, segment, crc)
+}
+
+// Place charges t with copying what a segment of n bytes brought to where it belongs on a core, and with its CRC.
+func (h *Host) Place(t *Task, core int, n units.Bytes, crc bool) {
+	t.Direction = Receive
+	h.checksum(t, n, crc)
+	h.copyTask(t, core, n, h.spec.Evicted())
+}
+
+func (h *Host) checksum(t *Task, n units.Bytes, crc bool) {
+	if rate := h.spec.Costs.CRC; crc && rate > 0 {
+		t.Add(CRC, rate.TxTimeLong(n))
+	}
 }
 
 // PollWork charges t with polling a completion, of a receive with posting another

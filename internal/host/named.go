@@ -75,6 +75,8 @@ func (s *Spec) Notes(preset string) []record.Note {
 		{Key: "host.costs.miss_out", Value: percent(s.MissOut), Source: cai},
 		{Key: "host.costs.remote", Value: fmt.Sprintf("%g", float64(s.RemotePermille)/1000), Source: derived},
 	}
+	out = append(out, record.Note{Key: "host.costs.crc", Value: s.CRC.String(), Source: "assumed: CRC32c by the " +
+		"processor's instruction, 3 streams interleaved (Gopal et al., Intel 2011: 0.14 cycles a byte), at 2.8 GHz"})
 	for _, x := range s.Named() {
 		out = append(out, record.Note{Key: "host.costs." + x.Name, Value: x.Time.String(), Source: x.source})
 	}

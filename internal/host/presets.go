@@ -33,6 +33,7 @@ func Preset(name string) (Spec, error) {
 		Interrupt: 600 * units.Nanosecond, IdleExit: 2 * units.Microsecond, Wakeup: 400 * units.Nanosecond,
 		ZeroCopyCall: 53 * units.Nanosecond, PinPage: 80 * units.Nanosecond, ZeroCopyDone: 186 * units.Nanosecond,
 		MapPage:  175 * units.Nanosecond,
+		CRC:      160 * units.Gbps,
 		FilePage: 40 * units.Nanosecond,
 		Post:     100 * units.Nanosecond, Poll: 100 * units.Nanosecond, Repost: 100 * units.Nanosecond, Doorbell: 200 * units.Nanosecond,
 	}

@@ -31,6 +31,8 @@ type Config struct {
 	PeerToPeer bool
 	// Revision of MPA, 1 (RFC 5044) or 2 (RFC 6581: the ends tell each other how many READs they have room for).
 	Revision uint8
+	// Kernel says that the host's kernel runs TCP and the rest, as Linux's siw does, not the card.
+	Kernel bool
 	// Timeout is how long an end waits for its peer's frame of the start-up before it gives up; 0: for ever.
 	Timeout units.Time
 }
@@ -39,7 +41,7 @@ type Config struct {
 // for the least).
 const MinMULPDU = 128
 
-// Presets lists the names Preset knows.
+// Presets lists the names Preset knows; siw is the kernel's.
 func Presets() []string { return []string{"offload", "dctcp", "siw"} }
 
 // Preset returns the profile of that name for Ethernet's MTU of 1500 bytes.
@@ -53,13 +55,14 @@ func Preset(name string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	t.TSO, t.Nagle, t.AckOnRead, t.AckOnGrowth = 0, tcp.NagleOff, false, false
+	t.TSO, t.Nagle = 0, tcp.NagleOff
 	c := Config{Name: name, CRC: true, PeerToPeer: true, Revision: 2, Timeout: 60 * units.Second}
 	switch name {
 	case "offload", "dctcp":
 		t.CC = congestion.DefaultWindowParams(congestion.Reno)
 		t.Recovery, t.PRR, t.Undo = tcp.NewReno, false, false
 		t.DelayedAck, t.QuickAcks, t.AckEvery = 0, 0, 1
+		t.AckOnRead, t.AckOnGrowth = false, false
 		t.TimestampTick = units.Microsecond
 		t.MinRTO, t.InitialRTO, t.MinOnVariance = 10*units.Millisecond, 10*units.Millisecond, false
 		t.MaxAckDelay, t.ProbeSlack = 0, 100*units.Microsecond
@@ -70,11 +73,13 @@ func Preset(name string) (Config, error) {
 			t.CC.Algorithm, t.ECN = congestion.DCTCP, tcp.ECNDCTCP
 		}
 	case "siw":
-		c.CRC, c.PeerToPeer, c.RefuseMarkers = false, false, true
+		c.CRC, c.PeerToPeer, c.RefuseMarkers, c.Kernel = false, false, true, true
 	default:
 		return Config{}, fmt.Errorf("iwarp: unknown preset %q, want one of %s", name, strings.Join(Presets(), ", "))
 	}
-	t.Name = name
+	if !c.Kernel { // whose TCP is Linux's
+		t.Name = name
+	}
 	c.TCP = t
 	return c, nil
 }
@@ -127,13 +132,17 @@ const timestamps = 12
 
 // Notes lists the values that are not TCP's, with their source.
 func (c *Config) Notes() []record.Note {
-	source := map[string]string{"offload": cxgb4, "dctcp": cxgb4, "siw": "Linux siw_main.c"}[c.Name]
+	source := map[string]string{"offload": cxgb4, "dctcp": cxgb4, "siw": siw}[c.Name]
 	if source == "" {
 		source = "scenario"
 	}
 	onOff := map[bool]string{true: "on", false: "off"}
+	runs := "the card runs TCP, MPA, DDP and RDMAP"
+	if c.Kernel {
+		runs = "the host's kernel does, as Linux's siw"
+	}
 	return []record.Note{
-		{Key: "iwarp.preset", Value: c.Name, Source: source},
+		{Key: "iwarp.preset", Value: c.Name + ": " + runs, Source: source},
 		{Key: "iwarp.markers", Value: onOff[c.Markers], Source: source},
 		{Key: "iwarp.crc", Value: onOff[c.CRC], Source: source},
 		{Key: "iwarp.mpa_revision", Value: fmt.Sprint(c.Revision), Source: source},
@@ -141,4 +150,7 @@ func (c *Config) Notes() []record.Note {
 	}
 }
 
-const cxgb4 = "Linux iw_cxgb4 (Chelsio T5, T6)"
+const (
+	cxgb4 = "Linux iw_cxgb4 (Chelsio T5, T6)"
+	siw   = "Linux siw_main.c"
+)

@@ -322,6 +322,9 @@ func (q *QP) PeakReads() int { return q.peakReads }
 // Markers reports whether the peer's stream has them.
 func (q *QP) Markers() bool { return q.rx.Markers }
 
+// Checked reports whether FPDUs have a CRC that is checked.
+func (q *QP) Checked() bool { return q.tx.CRC }
+
 // Counters returns the counters so far.
 func (q *QP) Counters() Counters { return q.counters }
 

@@ -156,7 +156,7 @@ func (h *Host) settle(now units.Time, s *qpSlot) {
 		}
 	}
 	switch a.blocked {
-	case Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads:
+	case Idle, AwaitAck, Window, SlowRestart, Bitmap, Lost, Fenced, Reads, Fetching: // the last is HostKernel here
 		a.spend(a.blocked, t, now)
 		return
 	case RNRWait:

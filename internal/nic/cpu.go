@@ -155,16 +155,21 @@ func (h *Host) work(now units.Time, t *task) {
 // charge charges a task by the host's costs.
 func (h *Host) charge(t *task, x *host.Task, core *int) {
 	c := &h.cpu
+	on, by := 0, noCall
+	if t.of == nil { // else a program's, which has no slot yet
+		on, by = h.end(t.qp).callsOn(t.qp)
+	}
+	if by != noCall {
+		*core = on
+	}
 	switch t.kind {
 	case taskPost:
-		on, calls := 0, false
-		if t.of == nil { // else a program's, which has no slot yet
-			on, calls = h.end(t.qp).callsOn(t.qp)
-		}
-		if calls {
+		switch by {
+		case byWrite:
 			x.Add(host.Post, t.prep)
-			*core = on
-		} else {
+		case byVerbs:
+			c.PostCall(x, t.prep)
+		default:
 			c.PostWork(x, t.prep)
 		}
 	case taskPoll:

@@ -16,9 +16,9 @@ type endpoint interface {
 	ways(p *hostPath, m *MemoryPath, cpu *host.Spec)
 	// post hands over a work request that the application has posted.
 	post(now units.Time, p Post)
-	// callsOn is the core on which an application posts by a call of the kernel, whose account has its cost; ok is
-	// false where it posts by itself. (What goes through an interface by pointer would lie on the heap.)
-	callsOn(q uint32) (core int, ok bool)
+	// callsOn is the core on which an application posts by a call of the kernel, and what call that is, if any. (What
+	// goes through an interface by pointer would lie on the heap.)
+	callsOn(q uint32) (core int, by kernelCall)
 	// deliver takes over a frame that came in at port i and is through the card's pipeline.
 	deliver(now units.Time, i int, slot uint32)
 	// poll returns the next frame of q, whose turn it is, for port p; 0: it has none now.
@@ -59,6 +59,16 @@ type endpoint interface {
 	// retire gives back what is not needed once the record is made.
 	retire(q uint32)
 }
+
+// kernelCall is how an application posts through the kernel.
+type kernelCall uint8
+
+// Kinds of kernelCall.
+const (
+	noCall  kernelCall = iota // it posts by itself
+	byWrite                   // it writes to a socket, whose account has what that costs
+	byVerbs                   // it posts, and polls, verbs that the kernel carries out
+)
 
 // Kinds of endpoints.
 const (

@@ -14,7 +14,7 @@ import (
 )
 
 // offloads are the queue pairs of a host that are carried by TCP, which the card runs: iWARP. They are posted to and
-// polled like those of RC, and no kernel has a part in them.
+// polled like those of RC, and no kernel has a part in them. Of those that the kernel runs see offloads_kernel.go.
 //
 // A segment with data waits in the card until its turn comes, and until it is gone no other is made. An
 // acknowledgement alone goes at once, ahead of data, as those of RC do.
@@ -33,12 +33,18 @@ type offloaded struct {
 	why    iwarp.Reason
 	until  units.Time // when pacing lets it go on
 
-	ahead // where the host has a server
+	soft  *soft // where the kernel runs it
+	ahead       // where the host has a server
 }
 
 func (h offloads) ways(*hostPath, *MemoryPath, *host.Spec) {}
 
-func (h offloads) callsOn(uint32) (core int, ok bool) { return 0, false }
+func (h offloads) callsOn(q uint32) (core int, by kernelCall) {
+	if h.byKernel(q) {
+		return h.cpu.Application(int(q)), byVerbs
+	}
+	return 0, noCall
+}
 
 func (h offloads) completes() bool { return true }
 
@@ -94,6 +100,9 @@ func (h offloads) open(now units.Time, q uint32) *qpSlot {
 		x.qp.Reach(0)
 		x.qp.Allow(0)
 	}
+	if h.byKernel(q) {
+		x.soft = &soft{application: h.cpu.Application(int(q))}
+	}
 	h.refill(now, q)
 	h.changed(now, q)
 	h.arm(now, q)
@@ -128,15 +137,25 @@ func (h offloads) goOn(now units.Time, q uint32, way Way) {
 	h.net.Kick(now, h.ports[s.port].fabricPort)
 }
 
-// deliver gives a segment to its queue pair.
+// deliver hands over a segment to its queue pair, or to the kernel that runs it.
 func (h offloads) deliver(now units.Time, _ int, slot uint32) {
-	part := h.net.Part()
-	pk := part.Rec(slot)
+	pk := h.net.Part().Rec(slot)
 	ends := h.ends[pk.Conn]
 	q := ends.Passive
 	if pk.Flags&packet.Reverse != 0 {
 		q = ends.Active
 	}
+	if h.byKernel(q) {
+		h.takeIn(now, q, slot)
+		return
+	}
+	h.take(now, q, slot)
+}
+
+// take gives a segment to its queue pair q.
+func (h offloads) take(now units.Time, q, slot uint32) {
+	part := h.net.Part()
+	pk := part.Rec(slot)
 	s := h.open(now, q)
 	h.settle(now, s)
 	x := s.offloaded
@@ -238,6 +257,10 @@ func (h offloads) refill(now units.Time, q uint32) {
 	if h.path != nil {
 		h.askAhead(now, q)
 	}
+	if x.soft != nil {
+		h.make(now, q)
+		return
+	}
 	for !x.has {
 		x.why, x.until = x.qp.Poll(now, &x.seg)
 		switch {
@@ -250,7 +273,7 @@ func (h offloads) refill(now units.Time, q uint32) {
 		}
 		x.part, x.covers = *x.qp.PolledPart(), len(s.taken.accepted)
 		if x.seg.Payload == 0 && x.seg.Opcode&control == 0 {
-			h.acknowledge(now, q)
+			h.acknowledge(now, q, &x.seg, x.qp.PolledSide(), x.covers)
 			continue
 		}
 		x.has = true
@@ -258,18 +281,18 @@ func (h offloads) refill(now units.Time, q uint32) {
 	}
 }
 
-// acknowledge sends the segment that was just made, which acknowledges alone.
-func (h offloads) acknowledge(now units.Time, q uint32) {
+// acknowledge sends a segment that acknowledges alone, the first messages that were taken. side may be nil.
+func (h offloads) acknowledge(now units.Time, q uint32, seg *packet.Packet, side *packet.Side, messages int) {
 	s := &h.qps[q]
 	x := s.offloaded
 	part := h.net.Part()
 	slot := part.Alloc()
 	pk := part.Rec(slot)
-	*pk = x.seg
-	if side := x.qp.PolledSide(); side != nil {
+	*pk = *seg
+	if side != nil {
 		h.net.AddSide(pk, side)
 	}
-	if h.covered(now, s, x.covers) {
+	if h.covered(now, s, messages) {
 		h.net.AddStamps(pk)
 	} else {
 		if x.followed[replies]++; x.followed[replies] == record.SampleFrames {
@@ -309,7 +332,11 @@ func (h offloads) poll(now units.Time, p *port, q uint32) uint32 {
 	slot := part.Alloc()
 	pk := part.Rec(slot)
 	*pk, x.has = x.seg, false
-	if side := x.qp.PolledSide(); side != nil {
+	side := x.qp.PolledSide()
+	if x.soft != nil {
+		side = x.soft.sent.record()
+	}
+	if side != nil {
 		h.net.AddSide(pk, side)
 	}
 	h.sent(now, now+h.net.SerialisationTime(p.fabricPort, pk.Frame), s, pk)

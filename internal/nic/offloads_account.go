@@ -26,6 +26,8 @@ func (h offloads) changed(now units.Time, q uint32) {
 	switch {
 	case x.has:
 		a.blocked, a.rateUntil = Rate, now
+	case x.soft != nil && (x.soft.making || x.soft.waits):
+		a.blocked = HostKernel
 	case x.why == iwarp.Pacing:
 		a.blocked, a.rateUntil = Rate, x.until
 	case x.why == iwarp.Starting && a.head < len(a.queue):

@@ -15,7 +15,9 @@ func (h sockets) ways(p *hostPath, m *MemoryPath, cpu *host.Spec) { p.socketChai
 
 func (h sockets) post(now units.Time, p Post) { h.write(now, &p) }
 
-func (h sockets) callsOn(q uint32) (core int, ok bool) { return h.cpu.Application(int(q)), true }
+func (h sockets) callsOn(q uint32) (core int, by kernelCall) {
+	return h.cpu.Application(int(q)), byWrite
+}
 
 func (h sockets) deliver(now units.Time, _ int, slot uint32) { h.deliverSegment(now, slot) }
 

@@ -33,7 +33,7 @@ func (h verbs) post(now units.Time, p Post) {
 	h.schedule(now, p.QP)
 }
 
-func (h verbs) callsOn(uint32) (core int, ok bool) { return 0, false }
+func (h verbs) callsOn(uint32) (core int, by kernelCall) { return 0, noCall }
 
 // deliver gives a frame to its queue pair and sends what that answers.
 func (h verbs) deliver(now units.Time, i int, slot uint32) {

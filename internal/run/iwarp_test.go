@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"github.com/hopscope/hopscope/internal/catalog"
+	"github.com/hopscope/hopscope/internal/host"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/rng"
 	"github.com/hopscope/hopscope/internal/run"
 	"github.com/hopscope/hopscope/internal/scenario"
+	"github.com/hopscope/hopscope/internal/units"
 )
 
 // One WRITE fills the wire but for headers: an FPDU in each segment, with 14 bytes of DDP and RDMAP, a length and a
@@ -101,9 +103,10 @@ workload:
 func TestIWARPDataArrives(t *testing.T) {
 	for _, c := range []struct {
 		markers bool
-		cc, ecn string
+		cc, ecn string // and more of the section
 		mtu     int
-	}{{false, "reno", "", 9000}, {true, "reno", ", ecn: classic", 1500}, {false, "dctcp", "", 4200}} {
+	}{{false, "reno", "", 9000}, {true, "reno", ", ecn: classic", 1500}, {false, "dctcp", "", 4200},
+		{false, "cubic", ", preset: siw, crc: true", 9000}} {
 		text := func(carry bool) []byte { return fmt.Appendf(nil, carriedIWARP, carry, c.markers, c.cc, c.ecn, c.mtu) }
 		with := mustRun(t, text(true), run.Options{Partitions: 1})
 		if d := with.Data; d.Messages != len(with.Messages) || d.Differ != 0 || d.Lost != 0 || d.Bytes == 0 {
@@ -161,6 +164,64 @@ func TestIWARPDataCatchesMutants(t *testing.T) {
 	}
 }
 
+// What the kernel takes for a WRITE of n FPDUs, to the picosecond where it does not depend on when frames come: a system
+// call to post it; for each FPDU the stack's way down and, of its payload at the sender and of all of it at the receiver, a
+// copy and a CRC; an interrupt or more, and the stack's way up. A card that runs it takes none of that.
+func TestIWARPByKernel(t *testing.T) {
+	const n, payload, posts = 1000, 8928, 4
+	text := "stack: iwarp\niwarp: {preset: %s, crc: true}\nworkload: [{flow: {from: h0, to: h1, size: %dB, count: %d}}]\n"
+	r := star(t, 2, "100Gbps", fmt.Sprintf(text, "siw", n*payload/posts, posts))
+	cost, err := host.Preset("linux-xeon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A copy is from DRAM as far as the cache misses, from it else. A CRC is over the segment, 20 bytes more than payload.
+	copied := func(bytes units.Bytes, miss int) units.Time {
+		slow := bytes * units.Bytes(miss) / 1000
+		return cost.CopyDRAM.TxTimeLong(slow) + cost.CopyLLC.TxTimeLong(bytes-slow)
+	}
+	for i := range r.Processors {
+		p := &r.Processors[i]
+		for _, c := range []struct {
+			host, direction, cause string
+			want                   units.Time
+		}{
+			{"h0", "transmit", "syscall", posts * cost.Syscall},
+			{"h0", "transmit", "output", n * (cost.Output + cost.TxComplete)},
+			{"h0", "transmit", "copy", n * copied(payload, cost.MissOut)},
+			{"h0", "transmit", "crc", n * cost.CRC.TxTimeLong(payload+20)},
+			{"h1", "receive", "crc", n * cost.CRC.TxTimeLong(payload+20)},
+			{"h1", "receive", "copy", n * copied(payload+20, cost.MissIn)},
+		} {
+			got := units.Time(0)
+			for _, s := range p.Times {
+				if s.Direction == c.direction && s.Cause == c.cause {
+					got += s.PS
+				}
+			}
+			if p.Host == c.host && got != c.want {
+				t.Errorf("%s, %s, %s: %v, want %v", c.host, c.direction, c.cause, got, c.want)
+			}
+		}
+		if p.Interrupts == 0 || p.FramesIn == 0 || p.Host == "h0" && p.Syscalls != posts || p.Host == "h1" && p.Syscalls != 0 {
+			t.Errorf("%s: %d interrupts, %d frames in, %d system calls", p.Host, p.Interrupts, p.FramesIn, p.Syscalls)
+		}
+	}
+	for _, s := range []string{"system calls and output", "interrupt and input", "receive window", "behind earlier work"} {
+		if !slices.ContainsFunc(r.Messages, func(m record.Message) bool {
+			return slices.ContainsFunc(m.Account.Stages(), func(x record.StageTime) bool { return x.Stage.String() == s })
+		}) {
+			t.Errorf("no message has the stage %q", s)
+		}
+	}
+	if len(r.Processors) != 2 {
+		t.Errorf("%d processors", len(r.Processors))
+	}
+	if r = star(t, 2, "100Gbps", fmt.Sprintf(text, "offload", n*payload/posts, posts)); len(r.Processors) > 0 {
+		t.Errorf("a card that runs it keeps %d processors busy", len(r.Processors))
+	}
+}
+
 // What the responder refuses ends the stream: a Terminate message says why, the queue pair goes into error, and all that
 // is open is flushed.
 func TestIWARPTerminates(t *testing.T) {
@@ -199,12 +260,17 @@ func drawIWARP(seed uint64) draw {
 	g.line("switch: {buffer: %dMB, latency: %dns, forwarding: %s, lossy: {alpha: %s, pool: %dKB}}", g.between(6, 12), g.IntN(1000),
 		g.pick("store-and-forward", "cut-through"), g.pick("1/8", "1/2", "2"), g.between(60, 1500))
 	control := g.pick("cc: reno", "cc: reno", "cc: reno, ecn: classic", "cc: dctcp")
-	g.line("iwarp: {markers: %s, crc: %s, %s}", g.pick("true", "false", "false"), g.pick("true", "true", "false"), control)
+	kernel := g.one(3)
+	if kernel {
+		g.line("iwarp: {preset: siw, crc: %s, %s}", g.pick("true", "false"), control)
+	} else {
+		g.line("iwarp: {markers: %s, crc: %s, %s}", g.pick("true", "false", "false"), g.pick("true", "true", "false"), control)
+	}
 	g.line("tcp: {mtu: %d, rto_min: %s, handshake: %s}", g.pickInt(9000, 9000, 1500, 4200, 576), g.pick("10ms", "1ms"), g.pick("ahead", "first-message"))
 	if g.one(3) {
 		g.line("nic: {max_rd_atomic: %d}", g.pickInt(1, 2, 16))
 	}
-	if g.one(5) {
+	if !kernel && g.one(5) {
 		g.line("server: {preset: %s, iommu: %s, costs: {read_tags: %s}}", g.pick("dgx-a100", "dgx-h100"), g.pick("off", "on"), g.pick("2", "32", "256"))
 		for i := range g.hosts {
 			if seed%2 == 0 && g.one(2) {

@@ -155,13 +155,13 @@ func (s *hostSettings) takeProcessors(from *hostSettings) {
 func (r *resolver) tcpEnds() []bool {
 	ends := make([]bool, len(r.v.Graph.Nodes))
 	for n := range ends {
-		ends[n] = r.onlySockets()
+		ends[n] = r.onlySockets() || r.onlyTCP() && r.kernelIWARP()
 	}
 	if r.v.Plan == nil {
 		return ends
 	}
 	for i := range r.v.Plan.Conns {
-		if c := &r.v.Plan.Conns[i]; c.Service == workload.TCP {
+		if c := &r.v.Plan.Conns[i]; c.Service == workload.TCP || c.Service == workload.IWARP && r.iwarp.Kernel {
 			ends[r.v.Graph.HostOf(c.Src)], ends[r.v.Graph.HostOf(c.Dst)] = true, true
 		}
 	}
@@ -214,7 +214,7 @@ func (s *hostSettings) notes() []record.Note {
 
 // presetSource says that a preset came by default, and where from.
 func (r *resolver) presetSource(source string) string {
-	if r.onlySockets() {
+	if r.onlyTCP() && (r.kernelIWARP() || r.onlySockets()) {
 		return "the default of hosts that run TCP: " + source
 	}
 	return "the default of hosts that run TCP, others cost nothing: " + source
@@ -222,7 +222,7 @@ func (r *resolver) presetSource(source string) string {
 
 // freeNotes points at hosts that run TCP and cost nothing.
 func (r *resolver) freeNotes() {
-	if !r.anySockets() {
+	if !r.anySockets() && !r.kernelIWARP() {
 		return
 	}
 	ends, runs := r.tcpEnds(), 0

@@ -15,31 +15,51 @@ import (
 // iwarpSettings is the `iwarp` section. What carries its streams is a profile of the tcp section.
 type iwarpSettings struct {
 	iwarp.Config
-	obj     object
-	cc, ecn string
+	obj             object
+	preset, cc, ecn string
 }
 
-// offloadPreset is the profile of cards that run TCP.
-const offloadPreset = "offload"
+// Presets of iWARP that scenarios have: cards that run TCP, and Linux's driver for those that do not.
+const (
+	offloadPreset = "offload"
+	siwPreset     = "siw"
+)
 
 // newIWARP is what holds without the section.
-func newIWARP() iwarpSettings {
-	c, err := iwarp.Preset(offloadPreset)
+func newIWARP() (s iwarpSettings) {
+	s.preset = offloadPreset
+	s.take()
+	return s
+}
+
+// take makes the settings those of their preset.
+func (s *iwarpSettings) take() {
+	c, err := iwarp.Preset(s.preset)
 	if err != nil {
 		panic("scenario: BUG: " + err.Error())
 	}
-	return iwarpSettings{Config: c, cc: c.TCP.CC.Algorithm.String(), ecn: c.TCP.ECN.String()}
+	s.Config, s.cc, s.ecn = c, c.TCP.CC.Algorithm.String(), c.TCP.ECN.String()
 }
 
 // iwarpKeys are the keys of the section.
 func (r *resolver) iwarpKeys() []key {
 	s := &r.iwarp
 	return []key{
+		wordKey("preset", &s.preset, []string{offloadPreset, siwPreset}, "Who runs it: `offload`, the card, after "+
+			"Chelsio's T5 and T6; `siw`, the host's kernel over a TCP socket, as Linux's driver of that name does for any "+
+			"card: posting is a system call, payload is copied at both ends, and cores take frames, interrupts and CRCs "+
+			"(section `host`).").
+			check(func(object) { s.take() }),
 		flagKey(
 			"markers",
 			&s.Markers,
 			"Each receiver asks for markers: 4 bytes in every 512 of its peer's stream (RFC 5044).",
-		),
+		).check(func(o object) {
+			if s.Markers && s.RefuseMarkers {
+				o.fail("markers", "siw rejects a peer that asks for markers (Linux siw_cm.c); leave markers out, "+
+					"or take preset: offload")
+			}
+		}),
 		flagKey("crc", &s.CRC, "FPDUs are checked by their CRC32c; the field is there in any case."),
 		wordKey("cc", &s.cc, []string{"reno", "cubic", "dctcp", "none"},
 			"Congestion control of the card's TCP; `dctcp` has switches mark its class, as the stack `dctcp` does.").
@@ -152,14 +172,39 @@ func (r *resolver) resolveIWARP() {
 		return
 	}
 	r.checkMPA()
+	r.checkKernel()
 	if r.tcp.closes && !r.compared {
 		r.warn("iwarp close", "tcp.close: last-message has no effect on iWARP, whose connections stay open")
+	}
+}
+
+// kernelIWARP reports whether hosts' kernels run the workload's iWARP.
+func (r *resolver) kernelIWARP() bool { return r.tcp.used[offloadedTCP] && r.iwarp.Kernel }
+
+// checkKernel refuses what the model of a kernel that runs iWARP has not.
+func (r *resolver) checkKernel() {
+	if !r.kernelIWARP() {
+		return
+	}
+	for i := range r.v.Plan.Conns {
+		c := &r.v.Plan.Conns[i]
+		for _, end := range []int{c.Src, c.Dst} {
+			if n := r.v.Graph.HostOf(end); c.Service == workload.IWARP && r.nics[n].server.inside() != nil {
+				r.d.fail(r.iwarp.obj.at("preset"), "iwarp.preset: siw on %s, which has a server: the way of what a kernel "+
+					"receives to memory and GPUs is not modelled for iWARP; leave server out, or take preset: offload",
+					r.v.Graph.Nodes[n].Name)
+				return
+			}
+		}
 	}
 }
 
 // checkMPA refuses connections of cards that speak no MPA: nobody answers their peer's request. A comparison runs
 // such cards nevertheless, and says so.
 func (r *resolver) checkMPA() {
+	if r.iwarp.Kernel {
+		return // which needs nothing of the card
+	}
 	for i := range r.v.Plan.Conns {
 		c := &r.v.Plan.Conns[i]
 		if c.Service != workload.IWARP {
@@ -205,8 +250,19 @@ func iwarpCards() []string {
 	})
 }
 
-// source is where a value of the card's TCP comes from.
-func (s *iwarpSettings) source(key string) string {
+// source is where a value of its TCP comes from; linux is the source of that of Linux.
+func (s *iwarpSettings) source(key, linux string) string {
+	if s.Kernel {
+		switch key {
+		case "preset":
+			return "the kernel's TCP, under siw"
+		case "tso":
+			return "Linux siw_main.c: try_gso is off, \"severly limits siw maximum tx bandwidth\""
+		case "nagle":
+			return "Linux siw_main.c: siw_tcp_nagle is off"
+		}
+		return linux
+	}
 	switch key {
 	case "preset":
 		return "a card that runs TCP, after Chelsio T5 and T6"

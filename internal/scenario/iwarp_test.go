@@ -36,6 +36,10 @@ func TestBadIWARP(t *testing.T) {
 		{"jobs", "stack: iwarp\ntopology: {rail: {servers: 2, rails: 8, spines: 1, link: 400Gbps}}\nserver: dgx-h100\n" +
 			"jobs:\n  - {operations: [{send: {to: 8, size: 1MB, ranks: 0}}, {recv: {from: 0, size: 1MB, ranks: 8}}]}\n",
 			`s.yaml:5:6: jobs[0]: operations of jobs are writes with immediate data, which iWARP has none of before RFC 7306; take another RDMA stack`},
+		{"markers of the kernel", "stack: iwarp\niwarp: {preset: siw, markers: true}\n" + star + flow(""),
+			`s.yaml:2:31: iwarp.markers: siw rejects a peer that asks for markers (Linux siw_cm.c); leave markers out, or take preset: offload`},
+		{"the kernel in a server", "stack: iwarp\niwarp: {preset: siw}\nserver: dgx-h100\n" + star + flow(""),
+			`s.yaml:2:17: iwarp.preset: siw on h0, which has a server: the way of what a kernel receives to memory and GPUs is not modelled for iWARP; leave server out, or take preset: offload`},
 		{"ECN of its own beside DCTCP", "stack: iwarp\niwarp: {cc: dctcp, ecn: classic}\n" + star + flow(""),
 			`s.yaml:2:25: iwarp.ecn: DCTCP has a use of ECN of its own; leave ecn out, or give another cc`},
 		{"a controller of RoCEv2", "stack: iwarp\ncontroller: hpcc\n" + star + flow(""),

@@ -41,6 +41,7 @@ func (x Known) Sheets() []Sheet {
 	out = append(out, memorySheets()...)
 	out = append(out, cardSheets()...)
 	out = append(out, hostSheets()...)
+	out = append(out, iwarpSheets()...)
 	out = append(out, serverSheets()...)
 	return append(out, Sheet{"workload", "verbs", "what messages can be, and what each needs", verbNotes(), nil})
 }
@@ -204,6 +205,31 @@ func dcqcnSheets() (out []Sheet) {
 		if p, err := congestion.Preset(name); err == nil {
 			out = append(out, Sheet{"dcqcn", name, about[name], p.Notes(), nil})
 		}
+	}
+	return out
+}
+
+// iwarpSheets are the presets of who runs iWARP, beyond what they have of TCP.
+func iwarpSheets() (out []Sheet) {
+	about := map[string]string{offloadPreset: "iWARP that the card runs, after Chelsio's T5 and T6; the default of stack iwarp",
+		siwPreset: "iWARP that the host's kernel runs, after Linux's siw"}
+	for _, name := range []string{offloadPreset, siwPreset} {
+		s := iwarpSettings{preset: name}
+		s.take()
+		notes := s.Notes()
+		for _, n := range s.TCP.Notes() {
+			key := strings.TrimPrefix(n.Key, "tcp.")
+			notes = append(notes, note("iwarp."+n.Key, n.Value, s.source(key, n.Source)))
+		}
+		if s.Kernel {
+			notes = append(notes,
+				note("host.preset", tcpHost, "the default where the kernel runs iWARP: hopscope show "+tcpHost),
+				note("post", "a system call", "Linux siw_verbs.c, siw_qp_tx.c: the send queue is served in it"),
+				note("payload sent", "copied", "Linux siw_qp_tx.c: zero copy is for work requests without a completion"),
+				note("payload received", "copied, in the softirq", "Linux siw_qp_rx.c"),
+				note("completion", "when TCP has it acknowledged", "assumed, as with cards: siw has one when TCP has taken it"))
+		}
+		out = append(out, Sheet{"iwarp", name, about[name], notes, nil})
 	}
 	return out
 }

@@ -437,7 +437,7 @@ func (r *resolver) tcpSource(profile int, key, preset string) string {
 	case profile == offloadedTCP && own && r.iwarp.obj.has(key):
 		return fromScenario
 	case profile == offloadedTCP && key != "mss" && (own || !o.has(key)):
-		return r.iwarp.source(key)
+		return r.iwarp.source(key, preset)
 	case profile != plainTCP && own:
 		return preset // its own, whatever the section says
 	case o.has(key), o.has("autotuning") && (key == "sndbuf" || key == "rcvbuf"):

@@ -25,6 +25,8 @@ func (b *builder) connectOffload(specs []nic.Spec, i int) {
 	active, passive := b.queuePair(req, &there, dst.Node), b.queuePair(rsp, &back, src.Node)
 	active.PeerQP, passive.PeerQP = qd, qs
 	cfg := b.v.IWARP
+	own, other := *active.QPKind, *passive.QPKind // which others may share
+	active.QPKind, passive.QPKind = &own, &other
 	active.Offload = &iwarp.Spec{Config: cfg, Segment: there, ISS: b.firstSequence(i, 0), Active: true}
 	passive.Offload = &iwarp.Spec{Config: cfg, Segment: back, ISS: b.firstSequence(i, 1)}
 	if !b.v.Handshake {

@@ -42,8 +42,8 @@ const (
 )
 
 func (c Cause) String() string {
-	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "mapping", "crc", "completion",
-		"post", "poll", "doorbell", "busy poll"}[c]
+	return [...]string{"syscall", "copy", "output", "input", "interrupt", "wakeup", "pinning", "mapping", "crc",
+		"completion", "post", "poll", "doorbell", "busy poll"}[c]
 }
 
 // Times is core time in ps by direction and cause.

@@ -13,7 +13,7 @@ func (h *Host) Held() (frames int) {
 		}
 	}
 	for q := range h.qps {
-		if h.qps[q].opened {
+		if h.qps[q].opened() {
 			frames += h.end(uint32(q)).held(uint32(q))
 		}
 	}

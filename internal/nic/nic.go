@@ -44,8 +44,6 @@ type QPSpec struct {
 	// Stream makes the slot the end of a TCP connection: of Setup only the class
 	// of Data matters then.
 	Stream *StreamSpec
-	// Offload makes it the end of a queue pair that is carried by TCP, which the card runs.
-	Offload *iwarp.Spec
 }
 
 // QPKind is what queue pairs of a host share that differ in their peers alone.
@@ -62,6 +60,8 @@ type QPKind struct {
 	Region units.Bytes // length of the local memory of its messages
 	Inline bool        // payloads stand in the work requests
 	Memory MemoryPath  // where the host has a server
+	// Offload makes it the end of a queue pair that is carried by TCP, which then has a kind of its own.
+	Offload *iwarp.Spec
 }
 
 // Post is a work request and when the application posts it.
@@ -104,13 +104,15 @@ type qpSlot struct {
 	scheduled  bool       // in the run queue or the pacing heap
 	watched    bool       // messages of Accepting are still to come
 	summed     bool       // its messages are a program's, of which no records are kept
-	opened     bool       // its end exists
 	connected  bool       // the application has set the connection up
 	registered bool       // and registered its region
 	port       uint8
 	class      uint8
 	kind       uint8 // of endpoint
 }
+
+// opened reports whether its end exists.
+func (s *qpSlot) opened() bool { return s.qp != nil || s.stream != nil || s.offloaded != nil }
 
 // life is what a queue pair or TCP connection has from its first use on.
 type life struct {
@@ -407,10 +409,10 @@ func (h *Host) due(now units.Time, p *Post) {
 // qp returns queue pair number q, connecting it on first use.
 func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
-	if !s.opened {
+	if !s.opened() {
 		h.used(q)
 		sp := &h.specs[q]
-		s.qp, s.opened = h.newQP(), true
+		s.qp = h.newQP()
 		s.qp.ConnectAs(&sp.Setup, &rdma.Own{Dst: sp.Dst, Conn: sp.Conn, Hash: sp.Hash, DestQP: sp.PeerQP, QPN: q, CQ: &h.cq, ReceiveCQ: &h.rcq}, now)
 	}
 	return s

@@ -87,13 +87,13 @@ func (h offloads) oldest(q uint32) uint32 { return h.qps[q].offloaded.qp.OldestA
 // open returns queue pair q, connecting it on first use.
 func (h offloads) open(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
-	if s.opened {
+	if s.opened() {
 		return s
 	}
 	sp := &h.specs[q]
 	h.used(q).accounted(now)
 	x := new(offloaded)
-	s.offloaded, s.opened = x, true
+	s.offloaded = x
 	x.conn, x.waits = x.qp.Conn(), offloadWaits[:]
 	x.qp.Connect(&sp.Setup, &rdma.Own{Conn: sp.Conn, CQ: &h.cq, ReceiveCQ: &h.rcq}, sp.Offload, now)
 	if h.path != nil {
@@ -402,13 +402,14 @@ func (h offloads) record(now units.Time, q uint32) record.QP {
 	r.Limits.ReadPartBytes = math.MaxUint32                             // a READ request asks for all of it
 	r.TCP.ReceiveWindowPS, r.TCP.NaglePS = s.account.sum[PeerWindow], 0 // whose places others have
 	c, o := x.qp.Counters(), x.qp.Outcome()
-	r.IWARP = &record.IWARP{FPDUs: c.FPDUs, PlacedAhead: c.PlacedAhead, KeptAhead: c.KeptAhead, Markers: x.qp.Markers()}
+	own := &record.IWARP{FPDUs: c.FPDUs, PlacedAhead: c.PlacedAhead, KeptAhead: c.KeptAhead, Markers: x.qp.Markers()}
 	if o.End != iwarp.NotEnded {
-		r.IWARP.Ended, r.IWARP.EndedPS = o.End.String(), o.At
+		own.Ended, own.EndedPS = o.End.String(), o.At
 	}
 	if o.End == iwarp.SentTerm || o.End == iwarp.GotTerm {
-		r.IWARP.Reason = o.Term.Code.String()
+		own.Reason = o.Term.Code.String()
 	}
+	r.TCP.IWARP = own
 	return r
 }
 

@@ -165,7 +165,7 @@ func (h *Host) freeSlot() uint32 {
 // atRest reports whether nothing is to be done any more for a queue pair that is through.
 func (h *Host) atRest(q uint32) bool {
 	s := &h.qps[q]
-	return !s.opened || !s.scheduled && !s.answering && s.qp.Deadline() == units.Never && h.ports[s.port].latest != q
+	return !s.opened() || !s.scheduled && !s.answering && s.qp.Deadline() == units.Never && h.ports[s.port].latest != q
 }
 
 // pairDone notes that one more of what a queue pair has to do is done.
@@ -184,7 +184,7 @@ func (h *Host) endPair(q uint32) {
 	x, s := &h.programs.pairs, &h.qps[q]
 	number := x.numbers[q-x.static]
 	delete(x.slot, number)
-	if !s.opened {
+	if !s.opened() {
 		return
 	}
 	of, _ := h.connectionOf(number)
@@ -199,7 +199,7 @@ func (h *Host) endPair(q uint32) {
 		x.acts = append(x.acts, record.Entry{Question: question, Mechanism: m, Act: a})
 	})
 	x.qps, x.lives = append(x.qps, s.qp), append(x.lives, s.life)
-	s.qp, s.life, s.opened = nil, nil, false
+	s.qp, s.life = nil, nil
 }
 
 // endPairs ends those that there are, after the run.

@@ -115,7 +115,7 @@ func (m *MessageAccount) coalesce(from, to units.Time) {
 // does not.
 func (h *Host) InVain(q uint32) units.Time {
 	s := &h.qps[q]
-	if !s.opened || s.account == nil || s.account.refusals.count == 0 || h.specs[q].Config.RNRRetry != 7 {
+	if !s.opened() || s.account == nil || s.account.refusals.count == 0 || h.specs[q].Config.RNRRetry != 7 {
 		return units.Never
 	}
 	return s.account.refusals.inVain
@@ -127,7 +127,7 @@ func (h *Host) TriedInVain() bool { return h.inVain }
 // ReceivesWaiting is the number of receive work requests of queue pair q that no
 // message has taken; negative: always enough.
 func (h *Host) ReceivesWaiting(q uint32) int64 {
-	if !h.qps[q].opened {
+	if !h.qps[q].opened() {
 		return -1
 	}
 	return h.end(q).waiting(q)

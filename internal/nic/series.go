@@ -6,7 +6,7 @@ import "github.com/hopscope/hopscope/internal/units"
 // while it has not been used. Of a TCP connection it is the congestion window over
 // the smoothed round trip, now. It changes nothing.
 func (h *Host) RateAt(now units.Time, q uint32) (rate, least units.Rate) {
-	if !h.qps[q].opened {
+	if !h.qps[q].opened() {
 		return 0, 0
 	}
 	return h.end(q).rate(now, q)
@@ -15,7 +15,7 @@ func (h *Host) RateAt(now units.Time, q uint32) (rate, least units.Rate) {
 // WindowOf is how many bytes queue pair q, or a TCP connection, may have unacknowledged; 0:
 // nothing limits them, or it has not been used.
 func (h *Host) WindowOf(q uint32) int64 {
-	if !h.qps[q].opened {
+	if !h.qps[q].opened() {
 		return 0
 	}
 	return h.end(q).window(q)
@@ -24,7 +24,7 @@ func (h *Host) WindowOf(q uint32) int64 {
 // DeliveredTo is the payload that queue pair q took in order: as responder, and of READ
 // responses as requester; of a TCP connection what its application read.
 func (h *Host) DeliveredTo(q uint32) int64 {
-	if !h.qps[q].opened {
+	if !h.qps[q].opened() {
 		return 0
 	}
 	return h.end(q).taken(q)

@@ -77,7 +77,7 @@ func (h *Host) Delivered() int64 { return h.delivered }
 // Used counts the queue pairs that were used.
 func (h *Host) Used() (n int) {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		if h.qps[i].opened {
+		if h.qps[i].opened() {
 			n++
 		}
 	}
@@ -95,7 +95,7 @@ func (h *Host) EndNotes() {
 // made from stays: what was accepted and answered, and what was sent again.
 func (h *Host) Retire() {
 	for i := range h.qps {
-		if h.qps[i].opened {
+		if h.qps[i].opened() {
 			h.end(uint32(i)).retire(uint32(i))
 		}
 	}
@@ -107,7 +107,7 @@ func (h *Host) QPs(now units.Time) []record.QP { return h.AppendQPs(nil, now) }
 // AppendQPs appends what QPs returns to a list.
 func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		if q := uint32(i); h.qps[i].opened {
+		if q := uint32(i); h.qps[i].opened() {
 			out = append(out, h.end(q).record(now, q))
 		}
 	}
@@ -118,7 +118,7 @@ func (h *Host) AppendQPs(out []record.QP, now units.Time) []record.QP {
 // nothing.
 func (h *Host) AppendCounted(out []record.QP) []record.QP {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		if q := uint32(i); h.qps[i].opened {
+		if q := uint32(i); h.qps[i].opened() {
 			out = append(out, h.end(q).counted(q))
 		}
 	}
@@ -172,7 +172,7 @@ func (h *Host) Ledger(lossy []uint64) []record.Entry {
 // AppendActs appends to a list the acts so far of the queue pairs that there are. See Ledger.
 func (h *Host) AppendActs(out []record.Entry, lossy []uint64) []record.Entry {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
-		if h.qps[i].opened {
+		if h.qps[i].opened() {
 			out = h.end(uint32(i)).ledger(out, uint32(i), lossy)
 		}
 	}

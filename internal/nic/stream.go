@@ -115,12 +115,12 @@ type Arrival struct {
 // stream returns the connection in slot q, opening it on first use.
 func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	s := &h.qps[q]
-	if s.opened {
+	if s.opened() {
 		return s
 	}
 	spec := h.specs[q].Stream
 	h.used(q).accounted(0)
-	s.stream, s.opened = &stream{iss: spec.ISS}, true
+	s.stream = &stream{iss: spec.ISS}
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	if h.path != nil {
 		s.stream.path = new(streamPath)
@@ -536,7 +536,7 @@ func (h *Host) noteRest(st *segments) {
 
 // Timeouts lists when the retransmission timer of slot q expired, of what is carried by TCP.
 func (h *Host) Timeouts(q uint32) []units.Time {
-	if !h.qps[q].opened {
+	if !h.qps[q].opened() {
 		return nil
 	}
 	return h.end(q).timeouts(q)

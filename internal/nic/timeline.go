@@ -55,7 +55,7 @@ type PairTrace struct {
 func (h *Host) Traces(yield func(PairTrace)) {
 	for i := range h.programs.pairs.listed(len(h.qps)) {
 		s := &h.qps[i]
-		if !s.opened || s.life == nil || s.traced == nil {
+		if !s.opened() || s.life == nil || s.traced == nil {
 			continue
 		}
 		l := s.traced

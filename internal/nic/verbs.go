@@ -252,7 +252,7 @@ func (h verbs) ledger(out []record.Entry, q uint32, lossy []uint64) []record.Ent
 // what was sent again.
 func (h verbs) retire(q uint32) {
 	s := &h.qps[q]
-	s.qp, s.opened = nil, false
+	s.qp = nil
 	if a := s.account; a != nil && a.log == nil && a.resends == nil && a.serving == nil {
 		s.account = nil
 	}

@@ -194,8 +194,6 @@ type QP struct {
 	Discards *Discards `json:"messages_dropped,omitempty"`
 	// TCP is what only the end of a TCP connection has, or of a queue pair that is carried by one; else nil.
 	TCP *TCP `json:"tcp,omitempty"`
-	// IWARP is what only the end of such a queue pair has.
-	IWARP *IWARP `json:"iwarp,omitempty"`
 	// RefusedPS is since when a requester of RC that retries without end tries in vain at
 	// the end of the run: when the 16th RNR NAK in a row came that let no message end or
 	// begin; 0: it does not.
@@ -269,6 +267,14 @@ func (p *Port) ID() PortID { return PortID{p.Node, p.Port} }
 // Place is the port's class, as an actor.
 func (p *Port) Place() Place { return ClassAt(p.Node, p.Port, p.Class, p.Layer) }
 
+// OverTCP is what only the end of an iWARP queue pair has; nil for others.
+func (q *QP) OverTCP() *IWARP {
+	if q.TCP == nil {
+		return nil
+	}
+	return q.TCP.IWARP
+}
+
 // IWARP is what one end of an iWARP queue pair did beside TCP and its completions.
 type IWARP struct {
 	FPDUs       int64 `json:"fpdus"`        // sent a first time
@@ -314,6 +320,9 @@ type TCP struct {
 	Unscaled bool `json:"unscaled,omitempty"`
 	// Cores work for this end; nil where the kernel's work takes no time.
 	Cores *StreamCores `json:"cores,omitempty"`
+	// IWARP is what only the end of a queue pair that TCP carries has; nil for one of sockets. (It stands here as few
+	// queue pairs have it, and a run may have hundreds of thousands.)
+	IWARP *IWARP `json:"iwarp,omitempty"`
 }
 
 // StreamCores are the cores of a host, from 0, that work for one end of a TCP

@@ -113,8 +113,8 @@ func qpTable(qps []record.QP) *rows.Table {
 			}
 			last = append(last, c.value)
 		}
-		for _, c := range iwarpColumns(cmp.Or(q.IWARP, &record.IWARP{})) {
-			if q.IWARP == nil {
+		for _, c := range iwarpColumns(cmp.Or(q.OverTCP(), &record.IWARP{})) {
+			if q.OverTCP() == nil {
 				c.value = ""
 			}
 			last = append(last, c.value)

@@ -237,19 +237,20 @@ func streamsEnded(r *record.Run) string {
 	n := 0
 	for i := range r.QPs {
 		q := &r.QPs[i]
-		if q.IWARP == nil || q.IWARP.Ended == "" {
+		w := q.OverTCP()
+		if w == nil || w.Ended == "" {
 			continue
 		}
-		if n++; first == nil || q.IWARP.EndedPS < first.IWARP.EndedPS {
+		if n++; first == nil || w.EndedPS < first.TCP.IWARP.EndedPS {
 			first = q
 		}
 	}
 	if n == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(first.IWARP.EndedPS))
-	if s += ": " + first.IWARP.Ended; first.IWARP.Reason != "" {
-		s += ", " + first.IWARP.Reason
+	s := fmt.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(first.TCP.IWARP.EndedPS))
+	if s += ": " + first.TCP.IWARP.Ended; first.TCP.IWARP.Reason != "" {
+		s += ", " + first.TCP.IWARP.Reason
 	}
 	if n > 2 { // both ends of it, and more
 		s += fmt.Sprintf(" (the first of %d ends of streams)", n)

@@ -115,8 +115,8 @@ func TestIWARPDataArrives(t *testing.T) {
 		var again, placed, kept, fpdus int64
 		for i := range with.QPs {
 			q := &with.QPs[i]
-			again, placed, kept = again+q.Retransmitted, placed+q.IWARP.PlacedAhead, kept+q.IWARP.KeptAhead
-			fpdus += q.IWARP.FPDUs
+			again, placed, kept = again+q.Retransmitted, placed+q.TCP.IWARP.PlacedAhead, kept+q.TCP.IWARP.KeptAhead
+			fpdus += q.TCP.IWARP.FPDUs
 		}
 		if again == 0 || placed == 0 || kept == 0 || fpdus == 0 {
 			t.Errorf("%+v: %d segments sent again, %d of %d FPDUs placed ahead of others, %d kept: want some of each", c, again, placed, fpdus, kept)
@@ -164,9 +164,9 @@ func TestIWARPDataCatchesMutants(t *testing.T) {
 	}
 }
 
-// What the kernel takes for a WRITE of n FPDUs, to the picosecond where it does not depend on when frames come: a system
-// call to post it; for each FPDU the stack's way down and, of its payload at the sender and of all of it at the receiver, a
-// copy and a CRC; an interrupt or more, and the stack's way up. A card that runs it takes none of that.
+// What the kernel takes for WRITEs of n FPDUs, to the picosecond where it does not depend on when frames come: a system
+// call to post each; for each FPDU the stack's way down and, of its payload at the sender and of all of it at the
+// receiver, a copy and a CRC; an interrupt or more, and the stack's way up. A card that runs it takes none of that.
 func TestIWARPByKernel(t *testing.T) {
 	const n, payload, posts = 1000, 8928, 4
 	text := "stack: iwarp\niwarp: {preset: %s, crc: true}\nworkload: [{flow: {from: h0, to: h1, size: %dB, count: %d}}]\n"
@@ -203,7 +203,8 @@ func TestIWARPByKernel(t *testing.T) {
 				t.Errorf("%s, %s, %s: %v, want %v", c.host, c.direction, c.cause, got, c.want)
 			}
 		}
-		if p.Interrupts == 0 || p.FramesIn == 0 || p.Host == "h0" && p.Syscalls != posts || p.Host == "h1" && p.Syscalls != 0 {
+		calls := map[string]int64{"h0": posts}[p.Host]
+		if p.Interrupts == 0 || p.FramesIn == 0 || p.Syscalls != calls {
 			t.Errorf("%s: %d interrupts, %d frames in, %d system calls", p.Host, p.Interrupts, p.FramesIn, p.Syscalls)
 		}
 	}
@@ -233,8 +234,8 @@ func TestIWARPTerminates(t *testing.T) {
 		r := star(t, 2, "100Gbps", "stack: iwarp\n"+c.rest)
 		ended := map[string]string{}
 		for i := range r.QPs {
-			if q := &r.QPs[i]; q.IWARP != nil && q.IWARP.Ended != "" {
-				ended[q.Host] = q.IWARP.Ended + ": " + q.IWARP.Reason
+			if q := r.QPs[i].OverTCP(); q != nil && q.Ended != "" {
+				ended[r.QPs[i].Host] = q.Ended + ": " + q.Reason
 			}
 		}
 		if ended["h1"] != "sent Terminate: "+c.reason || ended["h0"] != "received Terminate: "+c.reason {
@@ -264,7 +265,8 @@ func drawIWARP(seed uint64) draw {
 	if kernel {
 		g.line("iwarp: {preset: siw, crc: %s, %s}", g.pick("true", "false"), control)
 	} else {
-		g.line("iwarp: {markers: %s, crc: %s, %s}", g.pick("true", "false", "false"), g.pick("true", "true", "false"), control)
+		g.line("iwarp: {markers: %s, crc: %s, %s}", g.pick("true", "false", "false"), g.pick("true", "true", "false"),
+			control)
 	}
 	g.line("tcp: {mtu: %d, rto_min: %s, handshake: %s}", g.pickInt(9000, 9000, 1500, 4200, 576), g.pick("10ms", "1ms"), g.pick("ahead", "first-message"))
 	if g.one(3) {

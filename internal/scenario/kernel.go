@@ -181,7 +181,7 @@ func kernelCosts(s *hostSettings) []key {
 		kernelCost("zerocopy_done", &s.ZeroCopyDone, "telling the application that its pages are free"),
 		kernelCost("map_page", &s.MapPage, "mapping a received page into the application, and out of it"),
 		kernelCost("file_page", &s.FilePage, "handing a page of a file to sendfile"),
-		rateKey("crc", &s.CRC, "Rate at which a core works CRC32c out, for iWARP that the kernel runs (`iwarp.preset: siw`).").
+		rateKey("crc", &s.CRC, "Rate at which a core works CRC32c out, of iWARP that the kernel runs: `iwarp.preset: siw`.").
 			otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),
 		rateKey("copy_llc", &s.CopyLLC, "Rate at which a core copies from the last-level cache.").otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),
 		rateKey("copy_dram", &s.CopyDRAM, "Rate at which a core copies from DRAM.").otherwise("the preset's").within(int64(units.Gbps), int64(units.Never), slow),

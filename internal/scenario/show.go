@@ -211,8 +211,9 @@ func dcqcnSheets() (out []Sheet) {
 
 // iwarpSheets are the presets of who runs iWARP, beyond what they have of TCP.
 func iwarpSheets() (out []Sheet) {
-	about := map[string]string{offloadPreset: "iWARP that the card runs, after Chelsio's T5 and T6; the default of stack iwarp",
-		siwPreset: "iWARP that the host's kernel runs, after Linux's siw"}
+	about := map[string]string{
+		offloadPreset: "iWARP that the card runs, after Chelsio's T5 and T6; the default of stack iwarp",
+		siwPreset:     "iWARP that the host's kernel runs, after Linux's siw"}
 	for _, name := range []string{offloadPreset, siwPreset} {
 		s := iwarpSettings{preset: name}
 		s.take()

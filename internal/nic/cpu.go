@@ -195,7 +195,9 @@ func (h *Host) finished(now units.Time, source uint32) {
 	for ok {
 		var x *host.Task
 		if x, ok = c.Finished(now, core); ok && x.Kind >= uint8(numTaskKinds) {
-			h.finishCall(now, x)
+			if x.Kind != host.KindReceive || x.Segment.Frames > 0 {
+				h.end(x.Conn).ran(now, x)
+			}
 			h.net.Part().NoteWork()
 		} else if ok {
 			t := c.take(x.Arg)

@@ -33,6 +33,9 @@ type endpoint interface {
 	completes() bool
 	// worked lets q go on, where the host has a server: the card has its next work request.
 	worked(now units.Time, q uint32)
+	// ran goes on with what a task is for that a core is through with: one of a kind of its own, or frames that a core
+	// took from a receive queue.
+	ran(now units.Time, t *host.Task)
 	// repost posts a receive work request anew.
 	repost(q uint32)
 	// waiting is the number of receive work requests of q that no message has taken; negative: always enough.

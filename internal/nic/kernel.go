@@ -65,24 +65,12 @@ func (h *Host) arrive(now units.Time, q, slot uint32, came units.Time) {
 
 // receiveQueue is the queue of connection q, and so the core of its softirqs.
 func (h *Host) receiveQueue(q uint32) int {
-	return h.cpu.Queue(h.specs[q].connection()*2654435761>>8, h.cpu.Application(int(q)))
-}
-
-// connection is the number of the connection of what is carried by TCP.
-func (s *QPSpec) connection() uint32 {
-	if s.Stream != nil {
-		return s.Stream.Segment.Conn
-	}
-	return s.Offload.Segment.Conn
+	return h.cpu.Queue(h.specs[q].Conn*2654435761>>8, h.cpu.Application(int(q)))
 }
 
 // received gives the frames of a segment that went through GRO to their connection.
 func (h *Host) received(now units.Time, seg *host.Segment) {
 	q := seg.Conn
-	if h.qps[q].kind == offloadsEnd {
-		offloads{h}.place(now, seg)
-		return
-	}
 	for k := seg.First; k != 0; {
 		var f *host.Frame
 		f, k = h.cpu.Frame(k)
@@ -101,10 +89,6 @@ func (h *Host) finishCall(now units.Time, t *host.Task) {
 		return
 	}
 	q, n := t.Conn, int64(t.Arg)
-	if h.qps[q].kind == offloadsEnd {
-		offloads{h}.finishCall(now, t)
-		return
-	}
 	s := h.stream(now, q)
 	st := s.stream
 	h.settle(now, s)

@@ -112,12 +112,13 @@ type qpSlot struct {
 }
 
 // opened reports whether its end exists.
-func (s *qpSlot) opened() bool { return s.qp != nil || s.stream != nil || s.offloaded != nil }
+func (s *qpSlot) opened() bool { return s.life != nil && s.exists }
 
 // life is what a queue pair or TCP connection has from its first use on.
 type life struct {
 	armed                            units.Time // pending timer; Never: none
 	since                            units.Time // when it became, or becomes, ready to send
+	exists                           bool       // its end does
 	fetched                          bool       // what the next packet needs was fetched for it
 	answering                        bool       // as responder of READs and atomics: something waits to be sent
 	account                          *account   // see accounted
@@ -412,7 +413,7 @@ func (h *Host) qp(now units.Time, q uint32) *qpSlot {
 	if !s.opened() {
 		h.used(q)
 		sp := &h.specs[q]
-		s.qp = h.newQP()
+		s.qp, s.exists = h.newQP(), true
 		s.qp.ConnectAs(&sp.Setup, &rdma.Own{Dst: sp.Dst, Conn: sp.Conn, Hash: sp.Hash, DestQP: sp.PeerQP, QPN: q, CQ: &h.cq, ReceiveCQ: &h.rcq}, now)
 	}
 	return s

@@ -93,7 +93,7 @@ func (h offloads) open(now units.Time, q uint32) *qpSlot {
 	sp := &h.specs[q]
 	h.used(q).accounted(now)
 	x := new(offloaded)
-	s.offloaded = x
+	s.offloaded, s.exists = x, true
 	x.conn, x.waits = x.qp.Conn(), offloadWaits[:]
 	x.qp.Connect(&sp.Setup, &rdma.Own{Conn: sp.Conn, CQ: &h.cq, ReceiveCQ: &h.rcq}, sp.Offload, now)
 	if h.path != nil {

@@ -149,13 +149,15 @@ func (h offloads) placed(now units.Time, seg *host.Segment) {
 	h.cpu.Release(seg)
 }
 
-// finishCall does what a finished task of a queue pair is for.
-func (h offloads) finishCall(now units.Time, t *host.Task) {
-	if t.Kind == callPlace {
+func (h offloads) ran(now units.Time, t *host.Task) {
+	switch t.Kind {
+	case host.KindReceive:
+		h.place(now, &t.Segment)
+	case callPlace:
 		h.placed(now, &t.Segment)
-		return
+	default:
+		h.settle(now, &h.qps[t.Conn])
+		h.outputMade(now, t.Conn)
+		h.goOn(now, t.Conn, 0)
 	}
-	h.settle(now, &h.qps[t.Conn])
-	h.outputMade(now, t.Conn)
-	h.goOn(now, t.Conn, 0)
 }

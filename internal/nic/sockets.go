@@ -68,6 +68,8 @@ func (h sockets) ledger(out []record.Entry, q uint32, _ []uint64) []record.Entry
 	return append(out, h.segmentsLedger(int(q), h.qps[q].stream.conn, catalog.TCP)...)
 }
 
+func (h sockets) ran(now units.Time, t *host.Task) { h.finishCall(now, t) }
+
 func (h sockets) repost(uint32) {}
 
 func (h sockets) worked(units.Time, uint32) {}

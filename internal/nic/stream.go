@@ -120,7 +120,7 @@ func (h *Host) stream(now units.Time, q uint32) *qpSlot {
 	}
 	spec := h.specs[q].Stream
 	h.used(q).accounted(0)
-	s.stream = &stream{iss: spec.ISS}
+	s.stream, s.exists = &stream{iss: spec.ISS}, true
 	s.stream.kernel = kernelEnd{application: h.cpu.Application(int(q)), asleep: true}
 	if h.path != nil {
 		s.stream.path = new(streamPath)

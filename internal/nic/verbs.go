@@ -33,6 +33,8 @@ func (h verbs) post(now units.Time, p Post) {
 	h.schedule(now, p.QP)
 }
 
+func (h verbs) ran(units.Time, *host.Task) {}
+
 func (h verbs) callsOn(uint32) (core int, by kernelCall) { return 0, noCall }
 
 // deliver gives a frame to its queue pair and sends what that answers.
@@ -252,7 +254,7 @@ func (h verbs) ledger(out []record.Entry, q uint32, lossy []uint64) []record.Ent
 // what was sent again.
 func (h verbs) retire(q uint32) {
 	s := &h.qps[q]
-	s.qp = nil
+	s.qp, s.exists = nil, false
 	if a := s.account; a != nil && a.log == nil && a.resends == nil && a.serving == nil {
 		s.account = nil
 	}

@@ -234,6 +234,7 @@ func messageLine(m metrics.Messages, r *record.Run) string {
 // streamsEnded tells of the first stream of iWARP that ended before the run did.
 func streamsEnded(r *record.Run) string {
 	var first *record.QP
+	var own *record.IWARP // of it
 	n := 0
 	for i := range r.QPs {
 		q := &r.QPs[i]
@@ -241,16 +242,16 @@ func streamsEnded(r *record.Run) string {
 		if w == nil || w.Ended == "" {
 			continue
 		}
-		if n++; first == nil || w.EndedPS < first.TCP.IWARP.EndedPS {
-			first = q
+		if n++; first == nil || w.EndedPS < own.EndedPS {
+			first, own = q, w
 		}
 	}
 	if n == 0 {
 		return ""
 	}
-	s := fmt.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(first.TCP.IWARP.EndedPS))
-	if s += ": " + first.TCP.IWARP.Ended; first.TCP.IWARP.Reason != "" {
-		s += ", " + first.TCP.IWARP.Reason
+	s := fmt.Sprintf("; the stream of %s ended at %s", first.Place(), metrics.FormatTime(own.EndedPS))
+	if s += ": " + own.Ended; own.Reason != "" {
+		s += ", " + own.Reason
 	}
 	if n > 2 { // both ends of it, and more
 		s += fmt.Sprintf(" (the first of %d ends of streams)", n)

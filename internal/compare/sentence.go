@@ -452,8 +452,15 @@ func (t *story) terminated() string {
 	if g.Count == 0 {
 		return ""
 	}
+	why := ""
+	for i := range t.r.QPs {
+		if w := t.r.QPs[i].OverTCP(); w != nil && w.Reason != "" && w.EndedPS == g.First {
+			why = " (" + w.Reason + ")"
+			break
+		}
+	}
 	who, first := t.who(g.nodes)
-	return who + " ended " + number(g.Count, "stream", "streams") + " with Terminate" + t.since(first, g.Act)
+	return who + " ended " + number(g.Count, "stream", "streams") + " with Terminate" + why + t.since(first, g.Act)
 }
 
 func (t *story) notReady() string {

@@ -183,6 +183,9 @@ func (r *resolver) hostNotes(o object) {
 	}
 	if r.base.preset != freeHost {
 		for _, n := range r.base.notes() {
+			if n.Key == "host.costs.crc" && !r.kernelIWARP() {
+				continue // which nothing else has
+			}
 			for _, s := range said {
 				if s.Key == n.Key || strings.HasPrefix(s.Key, n.Key+".") {
 					n.Source = fromScenario

@@ -93,7 +93,11 @@ func (f *Formula) time(y *way, m *workload.Message) units.Time {
 	switch m.Verb {
 	case workload.Read:
 		ask := one(f.frame(v.Wire.Data + v.Wire.RETH))
-		answer := f.packets(m.Bytes, y.mtu, data, wire.AETHLen, wire.AETHLen)
+		head = wire.AETHLen // of the first response and of the last, which may be one
+		if m.Bytes <= y.mtu {
+			head = 0
+		}
+		answer := f.packets(m.Bytes, y.mtu, data, head, wire.AETHLen)
 		asking := f.pass(y.there, ask) + dst.Card.Receive + dst.Card.Send
 		return t + asking + f.within(y, y.back, answer, asking+src.Card.Receive) + src.Card.Receive
 	case workload.CompareSwap, workload.FetchAdd:

@@ -17,21 +17,9 @@ func (a *Book) Collectives() (out []record.Collective) {
 	if plan.Graph != nil {
 		w.before = predecessors(plan)
 	}
-	slots := map[int]string{}
-	for i := range plan.Conns {
-		if c := &plan.Conns[i]; c.Slots {
-			slots[c.Entry] = plan.SlotsName(c.Entry)
-		}
-	}
+	described := CollectivesOf(plan)
 	for i := range plan.Collectives {
-		c := &plan.Collectives[i]
-		rec := record.Collective{
-			Workload: plan.Entries[c.Entry], Slots: slots[c.Entry], Op: c.Op, Algorithm: c.Algorithm, Protocol: c.Protocol, Ranks: c.Ranks, Channels: c.Channels,
-			Chunk: int64(c.Chunk), Bytes: int64(c.Bytes), Count: c.Count, Type: "float", RedOp: "none", Root: c.Root, StartPS: c.Start,
-		}
-		if c.Reduces {
-			rec.RedOp = "sum"
-		}
+		c, rec := &plan.Collectives[i], described[i]
 		if c.Program > 0 {
 			a.sum(&rec, c.Program-1)
 			out = append(out, rec)
@@ -48,6 +36,28 @@ func (a *Book) Collectives() (out []record.Collective) {
 		}
 		if n := len(rec.EndPS); n > 0 && rec.EndPS[n-1] >= 0 {
 			rec.Critical = w.path(last, c.Start)
+		}
+		out = append(out, rec)
+	}
+	return out
+}
+
+// CollectivesOf are those of a plan, of which it is not known when they are over.
+func CollectivesOf(plan *workload.Plan) (out []record.Collective) {
+	slots := map[int]string{}
+	for i := range plan.Conns {
+		if c := &plan.Conns[i]; c.Slots {
+			slots[c.Entry] = plan.SlotsName(c.Entry)
+		}
+	}
+	for i := range plan.Collectives {
+		c := &plan.Collectives[i]
+		rec := record.Collective{
+			Workload: plan.Entries[c.Entry], Slots: slots[c.Entry], Op: c.Op, Algorithm: c.Algorithm, Protocol: c.Protocol, Ranks: c.Ranks, Channels: c.Channels,
+			Chunk: int64(c.Chunk), Bytes: int64(c.Bytes), Count: c.Count, Type: "float", RedOp: "none", Root: c.Root, StartPS: c.Start,
+		}
+		if c.Reduces {
+			rec.RedOp = "sum"
 		}
 		out = append(out, rec)
 	}

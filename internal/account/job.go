@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/hopscope/hopscope/internal/build"
 	"github.com/hopscope/hopscope/internal/nic"
 	"github.com/hopscope/hopscope/internal/record"
 	"github.com/hopscope/hopscope/internal/units"
@@ -14,6 +15,16 @@ import (
 func (a *Book) Jobs(end units.Time) (out []record.Job) {
 	for i, j := range a.Valid.Plan.Jobs {
 		x := jobBook{Book: a, Job: j, nr: i, end: end}
+		out = append(out, x.record())
+	}
+	return out
+}
+
+// JobsOf are the jobs of a run that has come to an end, by when their operations ran: by job and rank.
+func JobsOf(w *build.World, runs [][][]nic.JobRun, end units.Time) (out []record.Job) {
+	a := &Book{Ends: EndsOf(w)}
+	for i, j := range w.Valid.Plan.Jobs {
+		x := jobBook{Book: a, Job: j, nr: i, end: end, runs: runs[i]}
 		out = append(out, x.record())
 	}
 	return out
@@ -43,7 +54,7 @@ type meeting struct {
 
 func (x *jobBook) record() record.Job {
 	out := record.Job{Workload: x.Valid.Plan.Entries[x.Entry], Ranks: len(x.Ranks), StartPS: x.Start, Peak: x.Peak}
-	for r := range x.Ranks {
+	for r := len(x.runs); r < len(x.Ranks); r++ {
 		x.runs = append(x.runs, x.JobRuns(x.nr, r))
 	}
 	for _, l := range x.List {

@@ -15,11 +15,23 @@ func (w *World) Path(i int) (there, back []topology.Hop) { return w.AppendPath(n
 
 // AppendPath is Path into room that there is.
 func (w *World) AppendPath(there, back []topology.Hop, i int) (t, b []topology.Hop) {
-	c := &w.Valid.Plan.Conns[i]
+	return w.AppendWay(there, back, &w.Valid.Plan.Conns[i])
+}
+
+// AppendWay is AppendPath of a connection that need not be the plan's.
+func (w *World) AppendWay(there, back []topology.Hop, c *workload.Conn) (t, b []topology.Hop) {
 	if c.Path != nil {
 		return w.pinnedPath(c.Src, c.Dst, c.Path), w.pinnedPath(c.Dst, c.Src, reversed(c.Path))
 	}
 	return w.hashedPath(there, c.Src, c.Dst, c.SrcPort), w.hashedPath(back, c.Dst, c.Src, c.SrcPort)
+}
+
+// Hash is that by which switches choose among equal ports for the packets of a connection, or those that answer.
+func (w *World) Hash(c *workload.Conn, answers bool) uint32 {
+	if answers {
+		return fiveTuple(c.Dst, c.Src, c.SrcPort)
+	}
+	return fiveTuple(c.Src, c.Dst, c.SrcPort)
 }
 
 func (w *World) pinnedPath(src, dst int, nodes []int) (hops []topology.Hop) {
@@ -64,19 +76,39 @@ func (w *World) hashedPath(hops []topology.Hop, src, dst int, srcPort uint16) []
 func (w *World) BaseRTT(i int, there, back []topology.Hop) units.Time {
 	v := w.Valid
 	c := &v.Plan.Conns[i]
-	src, dst := v.Graph.Endpoints[c.Src].Node, v.Graph.Endpoints[c.Dst].Node
-	data, ack := units.Bytes(max(v.Wire.Data+int(v.Transports[v.NICs[src].Transport].MTU), v.Wire.MinFrame)), units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame))
-	if c.Profile > 0 {
-		data, ack = w.segmentFrames(c)
-	}
-	rtt := w.oneWay(there, data) + w.oneWay(back, ack)
-	if d := v.NICs[dst].DrainRate; d > 0 {
+	_, data, _ := w.Frames(c)
+	rtt := w.oneWay(there, data) + w.AnswerTime(c, back)
+	if d := v.NICs[v.Graph.HostOf(c.Dst)].DrainRate; d > 0 {
 		rtt += d.TxTime(data)
 	}
-	if d := v.NICs[src].DrainRate; d > 0 {
-		rtt += d.TxTime(ack)
-	}
 	return rtt
+}
+
+// AnswerTime is the idle time of the acknowledgement of a connection's packet, along back, to where it is
+// taken out of the receive buffer.
+func (w *World) AnswerTime(c *workload.Conn, back []topology.Hop) units.Time {
+	_, _, ack := w.Frames(c)
+	t := w.oneWay(back, ack)
+	if d := w.Valid.NICs[w.Valid.Graph.HostOf(c.Src)].DrainRate; d > 0 {
+		t += d.TxTime(ack)
+	}
+	return t
+}
+
+// Frames are those of a full packet of a connection, with what payload it has, and of its acknowledgement.
+func (w *World) Frames(c *workload.Conn) (payload, data, ack units.Bytes) {
+	v := w.Valid
+	if c.Profile > 0 {
+		data, ack = w.segmentFrames(c)
+		payload = units.Bytes(v.TCP[c.Profile-1].MSS)
+		if v.TCP[c.Profile-1].Timestamps {
+			payload -= timestamps
+		}
+		return payload, data, ack
+	}
+	payload = v.Transports[v.NICs[v.Graph.HostOf(c.Src)].Transport].MTU
+	return payload, units.Bytes(max(v.Wire.Data+int(payload), v.Wire.MinFrame)),
+		units.Bytes(max(v.Wire.Ack, v.Wire.MinFrame))
 }
 
 // segmentFrames are the frames of a full segment and of an acknowledgement.

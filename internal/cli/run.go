@@ -78,7 +78,8 @@ func newRun(p Pipeline) *cobra.Command {
 	flags.IntVar(&f.seeds, "seeds", 0, "run with `N` seeds and print median and range of each figure; --json and --csv get a row per seed")
 	flags.IntVar(&f.workers, "workers", 0, "worker threads; results do not depend on it (default: all idle cores)")
 	flags.StringVar(&f.level, "level", "", "how to come to the result: "+strings.Join(run.Levels(), " or ")+
-		" (`LEVEL`; default: "+run.Levels()[0]+", which runs what is alike once; the result is the same)")
+		" (`LEVEL`; default: "+run.Levels()[0]+", which runs what is alike once; the result is the same; "+
+		"flow shares links among flows in place of packets: tens of thousands of GPUs, and less exact)")
 	f.details.flags(flags)
 	f.foreign(flags, p)
 	flags.StringVar(&f.ns3Out, "ns3-out", "", "write fct.txt and pfc.txt to `DIR` as the ns-3 RDMA simulators do")
@@ -178,6 +179,14 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	if err != nil {
 		return opt, err
 	}
+	if opt.Level = run.Level(f.level); !opt.Level.Known() || c.Flags().Changed("level") && f.level == "" {
+		return opt, fmt.Errorf("--level %s: there is no such level; one of %s", f.level, strings.Join(run.Levels(), ", "))
+	}
+	if opt.Level == run.LevelFlow {
+		if err := checkFlowLevel(c); err != nil {
+			return opt, err
+		}
+	}
 	opt.TracePauses, opt.Workers, opt.Timeline = f.ns3Out != "", f.workers, f.pictures.wanted()
 	opt.Trace = f.perfetto != ""
 	if opt.Series, err = f.series.options(c); err != nil {
@@ -189,15 +198,29 @@ func (f *runFlags) options(c *cobra.Command, args []string) (run.Options, error)
 	if c.Flags().Changed("seed") {
 		opt.Seed = &f.seed
 	}
-	if opt.Level = run.Level(f.level); !opt.Level.Known() || c.Flags().Changed("level") && f.level == "" {
-		return opt, fmt.Errorf("--level %s: there is no such level; one of %s", f.level, strings.Join(run.Levels(), ", "))
-	}
 	if !c.Flags().Changed("workers") {
 		opt.Workers = defaultWorkers()
 	} else if f.workers < 1 {
 		return opt, fmt.Errorf("--workers %d: there must be at least 1", f.workers)
 	}
 	return opt, nil
+}
+
+// checkFlowLevel refuses flags that ask for what runs at flow level do not know.
+func checkFlowLevel(c *cobra.Command) error {
+	for _, x := range [...]struct{ flag, what string }{
+		{"explain", "accounts are of packets"}, {"mechanisms", "mechanisms act on packets and queues"},
+		{"pcap", "a capture shows packets"}, {"series", "series are of queues and packets"},
+		{"perfetto", "a timeline shows packets and queues"}, {"counters", "counters are of packets"},
+		{"openmetrics", "counters are of packets"}, {"html", "a page shows queues and packets"},
+		{"svg", "drawings show queues and packets"}, {"ns3-out", "pauses hold packets"},
+		{"seeds", "what draws change is queues and packets"},
+	} {
+		if c.Flags().Changed(x.flag) {
+			return fmt.Errorf("--%s: %s, of which --level flow knows nothing; leave one of them out", x.flag, x.what)
+		}
+	}
+	return nil
 }
 
 // checkSet refuses --set arguments that assign nothing.

@@ -91,7 +91,7 @@ func (b *builder) program() {
 		x.Units = rule.units(int32(i))
 		if !x.Local {
 			sum, most := rule.carried(int32(i))
-			x.Most, p.Bytes = most, p.Bytes+sum*units.Bytes(b.Iterations)
+			x.Most, x.Bytes, p.Bytes = most, sum, p.Bytes+sum*units.Bytes(b.Iterations)
 		}
 		p.Edges = append(p.Edges, x)
 	}
@@ -134,6 +134,7 @@ func (b *builder) calls(p *workload.Program) {
 func (b *builder) pairs(p *workload.Program) {
 	r := b.pairRule()
 	p.Rule, p.Pairs, p.Orders, p.PerRank, p.Conns = r, r, r.orders, 2*len(r.items), r.batches[len(r.batches)-1].conn
+	p.PairEdges = len(b.Ranks) * (len(b.Ranks) - 1) * len(r.pieces)
 	p.Bytes = b.Bytes * units.Bytes(len(b.Ranks)-r.local) * units.Bytes(b.Iterations)
 	p.Most, p.Memories = b.onWire(r.pieces[0][0]), make(map[int][]int16)
 	for i := range b.Ranks {

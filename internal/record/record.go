@@ -494,7 +494,22 @@ type Control struct {
 type Level struct {
 	Name string `json:"name"` // as --level takes it
 	Note string `json:"note"` // what was left out, and why no more
+	// Unmodelled is what the level knows nothing of; without it the result is that of packets.
+	Unmodelled []string `json:"not_modelled,omitempty"`
+	// Errors are how far results of the level were from those of packets, of cases that were run both ways.
+	Errors []LevelError `json:"measured_errors,omitempty"`
 }
+
+// LevelError is how far a case was off.
+type LevelError struct {
+	Case    string  `json:"case"`             // "permutation of 8 MB over 128 hosts, 2 to 1"
+	Stack   string  `json:"stack"`            // over which it was run
+	Percent float64 `json:"makespan_percent"` // of the last completion; below 0: too early
+	Message float64 `json:"message_percent"`  // mean of the messages' errors, without sign
+}
+
+// Flows reports whether a run knows flows alone: no packets, queues, accounts and answers.
+func (r *Run) Flows() bool { return r.Level != nil && len(r.Level.Unmodelled) > 0 }
 
 // Run is everything a run wrote down.
 type Run struct {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hopscope/hopscope/internal/catalog"
@@ -122,7 +123,7 @@ func (d *Document) parts(workers int) []rows.Part {
 			t = listOf(f.value)
 		}
 		switch {
-		case f.name == messagesField:
+		case f.name == messagesField, d.Flows() && aboutPackets(f.name):
 		case t != nil:
 			out = append(out, rows.Part{Name: f.name, Table: t})
 		default:
@@ -130,6 +131,12 @@ func (d *Document) parts(workers int) []rows.Part {
 		}
 	}
 	return append(out, rows.Part{Name: messagesField, Table: messageTable(&d.Run, workers)})
+}
+
+// aboutPackets reports whether a field says what runs at flow level know nothing of.
+func aboutPackets(name string) bool {
+	return slices.Contains([]string{"answers", "summary", "mechanisms", "sentences", "qps", "ports", "ledger", "fingerprint",
+		"packet_hops"}, name)
 }
 
 // jsonField is a field of a struct that stands in its JSON.

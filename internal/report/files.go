@@ -28,6 +28,9 @@ func WriteCSV(dir string, r *record.Run) error {
 
 // sheetsOf are the tables of a run that have a CSV file.
 func sheetsOf(r *record.Run) []*rows.Table {
+	if r.Flows() {
+		return []*rows.Table{messageTable(r, 1), slowdownTable(r), callTable(r), collectiveTable(r)}
+	}
 	out := []*rows.Table{messageTable(r, 1), stageTable(r.Messages), slowdownTable(r), callTable(r),
 		portTable(r.Ports, r.MeasureTo > r.MeasureFrom),
 		qpTable(r.QPs), ledgerTable(r.Ledger), placeTable(r), cpuTable(r.Processors)}

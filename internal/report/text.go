@@ -46,6 +46,10 @@ type TextOptions struct {
 func Text(w io.Writer, r *record.Run, opt TextOptions) error {
 	t := newText(r, opt)
 	t.s = metrics.Summarise(r)
+	if r.Flows() {
+		t.flowLevel()
+		return t.end(w)
+	}
 	t.header()
 	t.verdict()
 	t.answers()
@@ -339,14 +343,6 @@ func (t *text) control() {
 	t.section()
 	for _, s := range t.s.Control {
 		t.prose(s, plain)
-	}
-}
-
-// level tells how the run came to its result.
-func (t *text) level() {
-	if l := t.r.Level; l != nil {
-		t.section()
-		t.prose("level "+l.Name+": "+l.Note, plain)
 	}
 }
 

@@ -133,7 +133,11 @@ func (t *text) flowTable(index []int, title string) *table {
 		if allWell {
 			status = "" // an empty column is not shown
 		}
-		tab.add(metrics.Arrow(f), integer(f.QP), f.Workload, verb(f), metrics.FormatBytes(f.Bytes),
+		qp := integer(f.QP)
+		if t.r.Flows() { // they have no numbers
+			qp = ""
+		}
+		tab.add(metrics.Arrow(f), qp, f.Workload, verb(f), metrics.FormatBytes(f.Bytes),
 			t.at(f.StartPS), completion, goodput, slowdown, status)
 	}
 	return tab

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/hopscope/hopscope/internal/build"
@@ -88,35 +87,46 @@ func (d *ideals) likeness(m *workload.Message) (likeness, bool) {
 		way += fmt.Sprint(" window ", v.Windows[m.Conn])
 	}
 	if d.hosts == nil {
-		d.hosts = alike(v.NICs)
+		d.hosts = ideal.Alike(v.NICs)
 	}
 	return likeness{way, m.Verb, m.Back, m.Reply, m.Bytes, d.hosts[v.Graph.HostOf(c.Src)], d.hosts[v.Graph.HostOf(c.Dst)],
 		c.SrcDevice, c.DstDevice, c.SrcStaged, c.DstStaged, c.Service, c.Profile, c.Class, c.Inline, c.NoDelay, c.Fence,
 		c.InitialRate}, true
 }
 
-// alike numbers cards with what is behind them so that equal ones have one number.
-func alike(nics []scenario.NIC) []int {
-	of := make([]int, len(nics))
-	var kinds []int
-	for i := range nics {
-		k := slices.IndexFunc(kinds, func(k int) bool {
-			a, b := nics[i], nics[k]
-			a.Faults, b.Faults = nil, nil
-			return a.Server == b.Server && reflect.DeepEqual(a, b)
-		})
-		if k < 0 {
-			k, kinds = len(kinds), append(kinds, i)
-		}
-		of[i] = kinds[k]
-	}
-	return of
-}
-
 // alone runs one message of a scenario by itself, on its way, with its cards and hosts, where nothing
 // fails, is lost or varies, the connection is open, memory registered and caches hold what it needs.
 // It returns the time to its completion, 0 if it has none, and whether anything was sent again.
 func alone(ctx context.Context, v *scenario.Valid, m *workload.Message) (t units.Time, lost bool) {
+	one := undisturbed(v)
+	plan, number, conns := v.Plan.Alone(m)
+	if v.Windows != nil {
+		one.Windows = nil
+		for _, c := range conns {
+			one.Windows = append(one.Windows, v.Windows[c])
+		}
+	}
+	one.Plan = plan
+	if plan.Finish(one.Graph) != nil {
+		return 0, false
+	}
+	w, err := build.New(one, build.Options{})
+	if err != nil {
+		return 0, false
+	}
+	r := Simulate(ctx, w, Options{Workers: 1, alone: true})
+	if number >= len(r.Messages) || r.Messages[number].Status != "success" {
+		return 0, false
+	}
+	for i := range r.QPs {
+		lost = lost || r.QPs[i].Retransmitted > 0
+	}
+	return r.Messages[number].CompletionPS, lost
+}
+
+// undisturbed is a scenario in which nothing fails, is lost or varies, memory is registered and caches hold what
+// they need.
+func undisturbed(v *scenario.Valid) *scenario.Valid {
 	one := *v
 	one.Noise, one.Handshake, one.Close = scenario.Noise{}, false, false
 	one.Stop, one.MeasureFrom, one.MeasureTo = units.Never, units.Never, units.Never
@@ -137,27 +147,5 @@ func alone(ctx context.Context, v *scenario.Valid, m *workload.Message) (t units
 			n.Host.Register = scenario.RegisterAhead
 		}
 	}
-	plan, number, conns := v.Plan.Alone(m)
-	if v.Windows != nil {
-		one.Windows = nil
-		for _, c := range conns {
-			one.Windows = append(one.Windows, v.Windows[c])
-		}
-	}
-	one.Plan = plan
-	if plan.Finish(&g) != nil {
-		return 0, false
-	}
-	w, err := build.New(&one, build.Options{})
-	if err != nil {
-		return 0, false
-	}
-	r := Simulate(ctx, w, Options{Workers: 1, alone: true})
-	if number >= len(r.Messages) || r.Messages[number].Status != "success" {
-		return 0, false
-	}
-	for i := range r.QPs {
-		lost = lost || r.QPs[i].Retransmitted > 0
-	}
-	return r.Messages[number].CompletionPS, lost
+	return &one
 }

@@ -20,10 +20,12 @@ const (
 	LevelExact Level = "exact"
 	// LevelPackets runs every packet.
 	LevelPackets Level = "packets"
+	// LevelFlow shares links among flows in place of packets; see package flow.
+	LevelFlow Level = "flow"
 )
 
 // Levels lists them as the command line writes them, the default first.
-func Levels() []string { return []string{string(LevelExact), string(LevelPackets)} }
+func Levels() []string { return []string{string(LevelExact), string(LevelPackets), string(LevelFlow)} }
 
 // Known reports whether it is one of them; the empty one is, and stands for the default.
 func (l Level) Known() bool { return l == "" || slices.Contains(Levels(), string(l)) }

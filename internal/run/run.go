@@ -50,6 +50,7 @@ type Options struct {
 	Capture     *Capture         // frames that are written as they pass; nil: none
 	Snapshots   *SnapshotOptions // when to look at all counters; nil: at the end only
 	alone       bool             // it is run for what a message, or a job, takes alone
+	bare        bool             // nothing is recorded but messages, collectives and jobs
 
 	// Partitions overrides how the network is cut; 0 follows its size. Results
 	// do not depend on it; tests hold that.
@@ -88,6 +89,9 @@ func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err
 				return nil, err
 			}
 		}
+		if opt.Level == LevelFlow {
+			return &build.World{Valid: v}, opt.checkFlows(v)
+		}
 		if err := opt.Capture.begin(v); err != nil {
 			return nil, err
 		}
@@ -111,6 +115,9 @@ func Do(ctx context.Context, opt Options) (r *record.Run, v *scenario.Valid, err
 			panic(f)
 		}
 	}()
+	if opt.Level == LevelFlow {
+		return flows(ctx, w, opt), w.Valid, nil
+	}
 	r, why, err = exactly(ctx, w, opt, why)
 	if err != nil {
 		return nil, nil, err
@@ -574,7 +581,9 @@ func (r *runner) record(end units.Time, measured bool, to units.Time) *record.Ru
 		out.Fingerprint = fmt.Sprintf("%016x", print)
 	}
 	lossy := r.lossy()
-	r.recordFlows(out, lossy)
+	if r.recordFlows(out, lossy); r.opt.bare {
+		return out
+	}
 	out.Pauses = r.pauses()
 	out.Series, out.Timeline = r.series.series(end), r.page.series(end).Timeline(out.FirstPost())
 	if out.Network = r.network(); r.trace != nil {

@@ -89,6 +89,7 @@ var rules = map[string]rule{
 	"internal/deploy":   {level: levelScenario + 1},
 	"internal/account":  {level: levelScenario + 3},
 	"internal/ideal":    {level: levelScenario + 3},
+	"internal/flow":     {level: levelScenario + 4, std: []string{"context"}},
 	"internal/capture":  {level: levelScenario + 3, thirdParty: []string{"github.com/gopacket/gopacket"}, std: []string{"time"}},
 
 	"internal/run":      {level: levelRun, std: []string{"context", "time"}},

@@ -31,6 +31,7 @@ type Program struct {
 	// Conns is how many connections Pairs make, and Conn the first of those in the plan that
 	// stand for them.
 	Conns, Conn int
+	PairEdges   int             // of Pairs: how many edges there are
 	Most        units.Bytes     // of Pairs: in a message
 	Endpoints   []int           // of Pairs: by rank
 	Memories    map[int][]int16 // of Pairs: by host, memories through which units pass inside it
@@ -79,6 +80,7 @@ type ProgramEdge struct {
 	Copy, Read, Post, Arrive, Clear uint16
 	Units                           int         // of an iteration
 	Most                            units.Bytes // on the wire, of one
+	Bytes                           units.Bytes // on the wire, of all of an iteration; not of local edges
 }
 
 // ProgramStep is what a lane does next.

@@ -149,9 +149,7 @@ func (x *pipeline) carryOut(lane int32, begin units.Time) {
 	l.at = end
 	l.k++
 	l.ends = append(l.ends, end)
-	for _, n := range l.waits {
-		x.todo = append(x.todo, n)
-	}
+	x.todo = append(x.todo, l.waits...)
 	l.waits = l.waits[:0]
 	// The lists of the step are used again by the next.
 	for _, n := range s.Takes {

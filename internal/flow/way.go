@@ -111,17 +111,15 @@ func (w *ways) of(c *workload.Conn, conn int, verb workload.Verb, bytes units.By
 	n := max(1, (bytes+payload-1)/payload)
 	wire := float64(y.wire(bytes))
 	// What answers take, for each byte of the message on the wire.
-	answers := float64(n)
-	switch {
+	answers := 0.0
+	switch every := units.Bytes(v.Transports[v.NICs[src].Transport].AckEvery); {
 	case !c.Service.Reliable():
-		answers = 0
 	case verb == workload.Read || verb.Atomic(): // a request
 		answers = 1
 	case c.Service == workload.RC:
-		answers = float64((n + units.Bytes(v.Transports[v.NICs[src].Transport].AckEvery) - 1) /
-			units.Bytes(v.Transports[v.NICs[src].Transport].AckEvery))
-	default:
-		answers = float64(n+1) / 2 // of TCP, every other segment
+		answers = float64((n + every - 1) / every)
+	default: // of TCP, every other segment
+		answers = float64(n+1) / 2
 	}
 	if verb == workload.Read {
 		there, back, src, dst = back, there, dst, src

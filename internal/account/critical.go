@@ -53,8 +53,9 @@ func CollectivesOf(plan *workload.Plan) (out []record.Collective) {
 	for i := range plan.Collectives {
 		c := &plan.Collectives[i]
 		rec := record.Collective{
-			Workload: plan.Entries[c.Entry], Slots: slots[c.Entry], Op: c.Op, Algorithm: c.Algorithm, Protocol: c.Protocol, Ranks: c.Ranks, Channels: c.Channels,
-			Chunk: int64(c.Chunk), Bytes: int64(c.Bytes), Count: c.Count, Type: "float", RedOp: "none", Root: c.Root, StartPS: c.Start,
+			Workload: plan.Entries[c.Entry], Slots: slots[c.Entry], Op: c.Op, Algorithm: c.Algorithm, Protocol: c.Protocol,
+			Ranks: c.Ranks, Channels: c.Channels, Chunk: int64(c.Chunk), Bytes: int64(c.Bytes), Count: c.Count,
+			Type: "float", RedOp: "none", Root: c.Root, StartPS: c.Start,
 		}
 		if c.Reduces {
 			rec.RedOp = "sum"

@@ -72,8 +72,8 @@ func Level(v *scenario.Valid) *record.Level {
 	far := "how far off that makes it was not measured"
 	if len(out.Errors) > 0 {
 		far = fmt.Sprintf("up to %.0f %% too %s where flows collide", math.Ceil(math.Abs(makespan)), early(makespan))
-		add("queues, marks, pauses, credits and drops not modelled: single messages are up to %.0f %% off in the mean, "+
-			"where many share their ways", math.Ceil(message))
+		add("queues, marks, pauses, credits and drops not modelled: single messages are up to %.0f %% off in the "+
+			"mean, where many share their ways", math.Ceil(message))
 	}
 	switch k := kind(v); {
 	case k == "tcp":

@@ -50,7 +50,8 @@ type pipeEdge struct {
 	from, to         int16
 	rate             float64 // bytes/ps
 	late             units.Time
-	answer, news     units.Time // from a message's arrival to its completion; from when a unit was taken to the news of its slot
+	answer           units.Time // from a message's arrival to its completion
+	news             units.Time // from when a unit was taken to the news of its slot
 	before           units.Time // from the post to the wire
 	way              *way
 	put, sent, taken int
@@ -67,7 +68,9 @@ func (s *sim) follow(p *workload.Program, edges []pipeEdge) alone {
 	for i := range x.edges {
 		e := &x.edges[i]
 		times := make([]units.Time, 4*p.Slots)
-		e.ready, e.here, e.left, e.free = times[:p.Slots], times[p.Slots:2*p.Slots], times[2*p.Slots:3*p.Slots], times[3*p.Slots:]
+		for k, list := range [...]*[]units.Time{&e.ready, &e.here, &e.left, &e.free} {
+			*list = times[k*p.Slots : (k+1)*p.Slots]
+		}
 	}
 	used := 0
 	for i := range x.lanes {

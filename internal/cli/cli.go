@@ -260,6 +260,8 @@ func flagError(c *cobra.Command, err error) error {
 		want = "true or false"
 	case "when":
 		want = "always, never or auto"
+	case onceType:
+		want = "it once; a pattern such as 'h*->h4', or a workload's name, stands for several"
 	}
 	return fmt.Errorf("--%s %s: give %s", f.Name, bad.GetValue(), want)
 }

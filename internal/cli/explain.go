@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hopscope/hopscope/internal/record"
@@ -21,10 +22,9 @@ type details struct {
 
 func (d *details) flags(flags *pflag.FlagSet) {
 	d.changed = flags.Changed
-	flags.StringVar(
-		&d.explain,
+	flags.Var(
+		&onceFlag{to: &d.explain},
 		"explain",
-		"",
 		"print where the time of a message went; `WHAT`: 'h2->h4', its number, slowest, "+
 			"a workload's name, a pattern such as 'h*->h4', all; collective: the critical paths of collectives; "+
 			"message:, workload: or collective: before a name that is also a word of its own",
@@ -36,6 +36,34 @@ func (d *details) flags(flags *pflag.FlagSet) {
 		"print of every mechanism how often it acted, or how near it came and what held it back",
 	)
 	flags.BoolVar(&d.brief, "brief", false, "leave out the parameters, which end the report")
+}
+
+// onceFlag is a text that may be given once, so that nothing is left out without a word.
+type onceFlag struct {
+	to    *string
+	given bool
+}
+
+func (f *onceFlag) String() string {
+	if f.to == nil {
+		return ""
+	}
+	return *f.to
+}
+
+// onceType is the type of a onceFlag, by which its refusal is worded.
+const onceType = "text, once"
+
+// Type is its type.
+func (f *onceFlag) Type() string { return onceType }
+
+// Set takes the text, and refuses a second one.
+func (f *onceFlag) Set(s string) error {
+	if f.given {
+		return errors.New("it is given already")
+	}
+	*f.to, f.given = s, true
+	return nil
 }
 
 // check refuses before the run what names nothing in any run.

@@ -172,7 +172,10 @@ func (f *sweepFlags) setup(c *cobra.Command, args []string) (s campaign.Setup, s
 	if err := f.checkStacks(c, &s); err != nil {
 		return s, shard, err
 	}
-	if s.Seeds == nil {
+	switch {
+	case s.Seeds != nil && (c.Flags().Changed("seeds") || c.Flags().Changed("seed")):
+		return s, shard, errors.New("--vary seed says which seeds; leave --seeds and --seed out")
+	case s.Seeds == nil:
 		if s.Seeds, err = f.seedsOf(c); err != nil {
 			return s, shard, err
 		}

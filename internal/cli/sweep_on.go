@@ -8,9 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hopscope/hopscope/internal/campaign"
 	"github.com/spf13/cobra"
@@ -22,6 +24,11 @@ const (
 	onSlurm      = "slurm"
 	onKubernetes = "kubernetes"
 )
+
+// volumeName is what Kubernetes takes as the name of a claim: a DNS-1123 subdomain.
+var volumeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+const maxVolumeName = 253
 
 // checkOn looks at the flags about other machines.
 func (f *sweepFlags) checkOn(c *cobra.Command) error {
@@ -44,6 +51,11 @@ func (f *sweepFlags) checkOn(c *cobra.Command) error {
 		return fmt.Errorf("--shards %d: give 1 to %d", f.shards, mostShards)
 	case f.on == onKubernetes && f.image == "":
 		return errors.New("--on kubernetes needs --image, a container image whose entry point is hopscope")
+	case f.on == onKubernetes && (strings.ContainsFunc(f.image, unicode.IsSpace) || strings.HasPrefix(f.image, "-")):
+		return fmt.Errorf("--image %q: the name of an image has no spaces; give one such as registry/hopscope:1", f.image)
+	case f.on == onKubernetes && (!volumeName.MatchString(f.claim) || len(f.claim) > maxVolumeName):
+		return fmt.Errorf("--claim %q: Kubernetes takes lower-case letters, digits, - and . between them, %d characters at most",
+			f.claim, maxVolumeName)
 	}
 	if err := cmp.Or(only("sbatch", onSlurm), only("image", onKubernetes), only("claim", onKubernetes)); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,6 +163,9 @@ func (f *tuneFlags) options(c *cobra.Command, args []string, p Pipeline) (o tune
 					name,
 					oneOf(name, []string{"marks-first", "headroom", "no-drop", "none"}),
 				)
+			}
+			if slices.Contains(o.Constraints, long) {
+				return o, fmt.Errorf("--constraints names %s twice; once is enough", name)
 			}
 			if ok {
 				o.Constraints = append(o.Constraints, long)

@@ -99,6 +99,10 @@ func (t *tuner) readParams() error {
 		if err != nil {
 			return wrong("--params: %w", err)
 		}
+		switch path {
+		case "seed", "stop", "name", "description":
+			return wrong("--params: %s is nothing that makes a network better; leave it out", path)
+		}
 		p := param{Declared: k, name: path[strings.LastIndexByte(path, '.')+1:], below: -1, above: -1}
 		if err := t.bound(&p); err != nil {
 			return err
@@ -143,7 +147,7 @@ func (t *tuner) bound(p *param) error {
 			return wrong("--params: %s has no effect: %s", p.Path, why)
 		}
 		return wrong(
-			"%s has no value above 0 in this scenario to begin from (%s); give bounds, as in --bounds %s=LO..HI",
+			"%s is not a parameter with a value above 0 to begin from (%s); give bounds, as in --bounds %s=LO..HI",
 			p.Path,
 			word(now),
 			p.Path,
@@ -258,9 +262,9 @@ func (p *param) between(given string) (err error) {
 // word is a text, or that there is none.
 func word(s string) string {
 	if s == "" {
-		return "none is noted"
+		return "a run notes none"
 	}
-	return "it has " + s
+	return "a run notes " + s
 }
 
 // powers makes an enumeration of a ratio: switches take powers of two.

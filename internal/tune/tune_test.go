@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 		{"form", func(o *Options) { o.Bounds["switch.ecn.kmin"] = "5MB" }, `--bounds switch.ecn.kmin=5MB: write LO..HI`},
 		{"strange bounds", func(o *Options) { o.Bounds["switch.ecn.pmax"] = "1%..2%" }, `--bounds switch.ecn.pmax: --params does not name it`},
 		{"crossed", func(o *Options) { o.Bounds["switch.ecn.kmin"] = "3MB..5MB" }, `switch.ecn.kmin cannot lie from 3MB to 1.6MB beside kmax 1.6MB`},
-		{"nothing to begin from", func(o *Options) { o.Params = []string{"dcqcn.rate_to_set_on_first_cnp"} }, `has no value above 0 in this scenario to begin from`},
+		{"nothing to begin from", func(o *Options) { o.Params = []string{"dcqcn.rate_to_set_on_first_cnp"} }, `is not a parameter with a value above 0 to begin from (a run notes 0Mbps)`},
 		{"scenario", func(o *Options) { o.Run.Set = []string{"seed=x"} }, `--set seed=x`},
 	} {
 		o := options("switch.ecn.kmin")

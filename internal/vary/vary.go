@@ -80,7 +80,7 @@ func split(s string) (parts []string, err error) {
 		case i == len(s) || s[i] == ',' && depth == 0 && quote == 0:
 			part := strings.TrimSpace(s[from:i])
 			if part == "" {
-				return nil, errors.New("there is an empty value; write one between commas, or null for what holds without the key")
+				return nil, errors.New("there is an empty value; write one between commas")
 			}
 			parts, from = append(parts, part), i+1
 		case quote != 0:

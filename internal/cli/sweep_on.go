@@ -54,7 +54,8 @@ func (f *sweepFlags) checkOn(c *cobra.Command) error {
 	case f.on == onKubernetes && (strings.ContainsFunc(f.image, unicode.IsSpace) || strings.HasPrefix(f.image, "-")):
 		return fmt.Errorf("--image %q: the name of an image has no spaces; give one such as registry/hopscope:1", f.image)
 	case f.on == onKubernetes && (!volumeName.MatchString(f.claim) || len(f.claim) > maxVolumeName):
-		return fmt.Errorf("--claim %q: Kubernetes takes lower-case letters, digits, - and . between them, %d characters at most",
+		return fmt.Errorf("--claim %q: Kubernetes takes lower-case letters, digits, - and . between them, %d characters "+
+			"at most",
 			f.claim, maxVolumeName)
 	}
 	if err := cmp.Or(only("sbatch", onSlurm), only("image", onKubernetes), only("claim", onKubernetes)); err != nil {

@@ -36,8 +36,12 @@ func (b *builder) fold() {
 	if f == nil {
 		return
 	}
+	var blocks []uint32
+	for _, node := range f.Blocks {
+		blocks = append(blocks, b.source[node])
+	}
 	for _, n := range b.Nets {
-		n.Fold(f.Images, len(b.Place))
+		n.Fold(f.Images, len(b.Place), blocks)
 	}
 	for node, members := range f.Members {
 		if members == nil {

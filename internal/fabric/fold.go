@@ -11,13 +11,14 @@ import (
 // folded is what a network in which ports stand for others knows of these.
 type folded struct {
 	images int
+	blocks []uint32   // the first source of each block of hosts
 	ids    [][]uint32 // by global number of a port, those that it stands for beside itself
 }
 
 // Fold has ports stand for others, so many in all with themselves; Stand says for which. There are ports of so
-// many global numbers. It needs Slow.
-func (n *Net) Fold(images, ports int) {
-	n.folded = &folded{images: images, ids: make([][]uint32, ports)}
+// many global numbers, and blocks of hosts, each from a source on. It needs Slow.
+func (n *Net) Fold(images, ports int, blocks []uint32) {
+	n.folded = &folded{images: images, blocks: blocks, ids: make([][]uint32, ports)}
 	for k := range n.switches {
 		if sw := &n.switches[k]; !sw.credited {
 			sw.crowd = mmu.NewCrowd(&sw.memory, images)
@@ -43,11 +44,17 @@ func (n *Net) standIn(now units.Time, p *Port, pk *packet.Packet) {
 func (n *Net) instant(now units.Time, sw *swtch) {
 	order, _ := n.part.Current()
 	age, source := sim.Parts(order)
-	first, key := n.ports[sw.base].source, age<<1
-	if source >= first && source < first+3*uint32(n.ports[sw.base].ports) {
+	first, ports, key := n.ports[sw.base].source, uint32(n.ports[sw.base].ports), age<<1
+	if source >= first && source < first+3*ports { // of a port, whose host it is about
 		key |= 1
+		p := &n.ports[sw.base+int((source-first)%ports)]
+		source = n.peers[p.peerPart].ports[p.peerPort].source
 	}
-	sw.crowd.Begin(now, key)
+	block := len(n.folded.blocks) - 1
+	for block > 0 && n.folded.blocks[block] > source {
+		block--
+	}
+	sw.crowd.Begin(now, key, block)
 }
 
 // Unfolds reports whether nothing happened so far for which the ports that stand for others differ from

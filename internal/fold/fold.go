@@ -28,6 +28,9 @@ type Fold struct {
 	Image []int
 	// Members are by node that runs those that it stands for, itself first, by image; nil: a switch, or it does not run.
 	Members [][]int
+	// Blocks are the first nodes of blocks of servers. At an instant at which all images do the same, all servers of
+	// a block come before those of the next one, and within a block all that run before the next images of them.
+	Blocks []int
 	// Requester and Responder are by connection the one like it whose requester, or responder, is at
 	// a server that runs.
 	Requester, Responder []int32
@@ -92,6 +95,8 @@ type finder struct {
 	images   int
 	rep      []int // by node
 	image    []int // likewise
+	block    []int // likewise; see inTurn
+	blocks   []int // the first node of each
 	orbits   []int // the nodes that run, hosts alone, in their order
 	places   map[place][]member
 	programs []int32 // by program: its image
@@ -140,7 +145,7 @@ func (s *finder) suits() {
 
 // fold puts down what was found.
 func (s *finder) fold() *Fold {
-	f := &Fold{conns: s.conns, Images: s.images, Rep: s.rep, Image: s.image, JobRanks: s.jobRanks,
+	f := &Fold{conns: s.conns, Blocks: s.blocks, Images: s.images, Rep: s.rep, Image: s.image, JobRanks: s.jobRanks,
 		Members: make([][]int, len(s.rep)), Requester: make([]int32, len(s.conns)), Responder: make([]int32, len(s.conns))}
 	for c := range s.conns {
 		from, to := s.g.HostOf(s.Plan.Conns[c].Src), s.g.HostOf(s.Plan.Conns[c].Dst)

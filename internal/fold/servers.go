@@ -2,6 +2,7 @@ package fold
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/hopscope/hopscope/internal/fabric"
 	"github.com/hopscope/hopscope/internal/topology"
@@ -58,7 +59,6 @@ func (s *finder) turn(places int) {
 		s.refuse("rings pass every other server the other way round, and there are only two")
 	}
 	s.inTurn()
-	s.portsInTurn()
 }
 
 // ringOf notes which servers follow each other in a program.
@@ -79,46 +79,51 @@ func (s *finder) ringOf(p *workload.Program, after []int) {
 	}
 }
 
-// inTurn makes sure that at an instant at which all images do the same, each that runs is followed
-// by the others that run before the next image of it: events of one time are in order of nodes.
+// inTurn makes sure that at an instant at which all images do the same the order of what they do does not
+// depend on the image: events of one time are in order of nodes. So servers are in blocks, one behind the other,
+// such as stages of a pipeline; within a block each that runs is followed by the others that run before the next
+// image of it.
 func (s *finder) inTurn() {
-	last := make([]int, s.images)
-	first := make([]int, s.images)
-	for k := range first {
-		first[k] = len(s.g.Nodes)
-	}
-	for i, k := range s.image {
-		if k >= 0 {
-			first[k], last[k] = min(first[k], i), max(last[k], i)
+	s.block = make([]int, len(s.g.Nodes))
+	last := -1 // of the nodes of the blocks so far
+	for first := 0; first < len(s.orbits); {
+		n := first + 1
+		for n < len(s.orbits) && s.orbits[n] < s.next[s.orbits[first]] {
+			n++
 		}
-	}
-	for k := 1; k < s.images; k++ {
-		if first[k] < last[k-1] {
-			s.refuse("rings do not pass through servers in the order of their names, or there are several")
+		at := slices.Clone(s.orbits[first:n])
+		for range s.images {
+			for k, node := range at {
+				if node <= last {
+					s.refuse("rings do not pass through servers in the order of their names")
+				}
+				s.block[node], last, at[k] = len(s.blocks), node, s.next[node]
+			}
 		}
+		s.blocks = append(s.blocks, s.orbits[first])
+		first = n
 	}
 	for i := range s.g.Nodes { // switches behind all servers, or before them
-		if s.g.Nodes[i].Kind == topology.Switch && i > first[0] && i < last[s.images-1] {
+		if s.g.Nodes[i].Kind == topology.Switch && i > s.orbits[0] && i < last {
 			s.refuse("%s is between servers in the order of nodes", s.name(i))
 		}
 	}
+	s.portsInTurn()
 }
 
-// portsInTurn makes sure of the same of the ports of each switch.
+// portsInTurn makes sure that the ports of each switch to ports of a number are in the order of the servers.
 func (s *finder) portsInTurn() {
 	last := make(map[[2]int]int) // by switch and port of the servers: that of the one before
-	for k := range s.images {
-		for _, i := range s.orbits {
-			for range k {
-				i = s.next[i]
+	for i := range s.g.Nodes {
+		if s.g.Nodes[i].Kind != topology.Host {
+			continue
+		}
+		for local, x := range s.g.Nodes[i].Ports {
+			at := [2]int{x.Peer, local}
+			if before, any := last[at]; any && x.PeerPort < before {
+				s.refuse("the ports of %s are not in the order of its servers", s.name(x.Peer))
 			}
-			for local, x := range s.g.Nodes[i].Ports {
-				at := [2]int{x.Peer, local}
-				if before, any := last[at]; any && x.PeerPort < before {
-					s.refuse("the ports of %s are not in the order of its servers", s.name(x.Peer))
-				}
-				last[at] = x.PeerPort
-			}
+			last[at] = x.PeerPort
 		}
 	}
 }
@@ -182,12 +187,16 @@ func (s *finder) memory(node int) {
 	}
 }
 
-// feeders makes sure that all frames for a port of a server come from one port of a server that runs, so
-// that they come in the order in which that sent them: nothing ever waits for another server's frame,
-// and no two come at one instant.
+// feeders makes sure that all frames for a port of a server that come from servers of a block come from one port
+// of one that runs, so that they come in the order in which that sent them. Frames from several blocks
+// that come at one instant are in the order of the blocks.
 func (s *finder) feeders() {
-	from := make(map[topology.Endpoint]topology.Endpoint)
-	feed := func(to, by topology.Endpoint) {
+	type feed struct {
+		to    topology.Endpoint
+		block int
+	}
+	from := make(map[feed]topology.Endpoint)
+	add := func(to, by topology.Endpoint) {
 		port := func(e topology.Endpoint) topology.Port { return s.g.Nodes[e.Node].Ports[e.Port] }
 		if port(to).Peer != port(by).Peer {
 			s.refuse("%s and %s are not at one switch", s.name(to.Node), s.name(by.Node))
@@ -195,17 +204,17 @@ func (s *finder) feeders() {
 		if s.rep[to.Node] != to.Node {
 			return
 		}
+		key := feed{to, s.block[by.Node]}
 		by.Node = s.rep[by.Node]
-		switch had, fed := from[to]; {
-		case fed && had != by:
+		if had, fed := from[key]; fed && had != by {
 			s.refuse("several servers send to port %d of %s, whose frames may meet", to.Port+1, s.name(to.Node))
 		}
-		from[to] = by
+		from[key] = by
 	}
 	for i := range s.Plan.Conns {
 		c := &s.Plan.Conns[i]
 		src, dst := s.g.Endpoints[c.Src], s.g.Endpoints[c.Dst]
-		feed(src, dst)
-		feed(dst, src)
+		add(src, dst)
+		add(dst, src)
 	}
 }

@@ -7,16 +7,17 @@ import (
 )
 
 // Crowd works out how near groups of a memory come to XOFF where the ports of several equal sets share
-// it and only one set runs. At an instant at which one set does something, all do, first that of image
-// 0, and each finds the pool as the ones before it leave it: what the others hold differs by what is
-// done at that instant, and is a multiple of what the set holds that runs before it. So what is
-// done at one instant is put aside until it is complete.
+// it and only one set runs. At an instant at which one set does something, all do: block by block, and
+// within a block first that of image 0. Each finds the pool as the ones before it leave it: what the others
+// hold differs by what is done at that instant, and is a multiple of what the set holds that runs before it. So
+// what is done at one instant is put aside until it is complete.
 type Crowd struct {
 	m       *Memory
 	images  int32
 	pending []crowdStep
 	at      units.Time
 	key     uint64
+	block   int32        // of what is done now
 	near    [][]approach // by group and image; nil: nothing came in by it
 	most    []int32      // by group: the most room that an image has noted
 	crossed bool
@@ -27,6 +28,7 @@ type crowdStep struct {
 	group    int32
 	delta    int32 // of the pool
 	use      int32 // of the group, after it
+	block    int32
 	admitted bool
 }
 
@@ -36,12 +38,13 @@ func NewCrowd(m *Memory, images int) *Crowd {
 }
 
 // Begin says that what comes is of another instant, unless the time and the key are as before: the key
-// tells apart what is done at a time by all images before anything else is.
-func (c *Crowd) Begin(now units.Time, key uint64) {
+// tells apart what is done at a time by all images before anything else is. Blocks never go back at an instant.
+func (c *Crowd) Begin(now units.Time, key uint64, block int) {
 	if now != c.at || key != c.key {
 		c.Settle()
 		c.at, c.key = now, key
 	}
+	c.block = int32(block)
 }
 
 // Pool is how many cells of the pool of a group are used.
@@ -49,7 +52,7 @@ func (c *Crowd) Pool(g *Group) int32 { return g.pool.used }
 
 // Admitted notes that a frame was admitted to a group; before is what Pool said before it was.
 func (c *Crowd) Admitted(g *Group, before int32) {
-	c.pending = append(c.pending, crowdStep{g.rest, g.pool.used - before, g.used, true})
+	c.pending = append(c.pending, crowdStep{g.rest, g.pool.used - before, g.used, c.block, true})
 	if !g.lossless || g.headroom > 0 || g.xoff {
 		c.crossed = true
 	}
@@ -57,7 +60,7 @@ func (c *Crowd) Admitted(g *Group, before int32) {
 
 // Released notes that a group gave back what a frame took; before is what Pool said before it did.
 func (c *Crowd) Released(g *Group, before int32) {
-	c.pending = append(c.pending, crowdStep{group: g.rest, delta: g.pool.used - before})
+	c.pending = append(c.pending, crowdStep{group: g.rest, delta: g.pool.used - before, block: c.block})
 }
 
 // Refuse notes that something happened for which images are not equal.
@@ -77,10 +80,18 @@ func (c *Crowd) Settle() {
 func (c *Crowd) note(i int) {
 	s := c.pending[i]
 	g := &c.m.groups[s.group]
-	held, all, own := g.pool.used, int32(0), int32(0) // by one set before the instant; what that adds, and up to this step
+	// What one set held before the instant and adds in blocks before, what it adds in this block, and up to this step.
+	held, all, own := g.pool.used, int32(0), int32(0)
 	for k := range c.pending {
-		if x := &c.pending[k]; c.m.groups[x.group].pool == g.pool {
-			held, all = held-x.delta, all+x.delta
+		x := &c.pending[k]
+		if c.m.groups[x.group].pool != g.pool {
+			continue
+		}
+		if x.block >= s.block {
+			held -= x.delta
+		}
+		if x.block == s.block {
+			all += x.delta
 			if k <= i {
 				own += x.delta
 			}

@@ -84,9 +84,13 @@ func foldable(r *rand.Rand) string {
 		fmt.Fprintf(&b, "measure: {from: %dus, to: %dus}\n", 20+r.IntN(40), 90+r.IntN(200))
 	}
 	if r.IntN(4) == 0 {
-		fmt.Fprintf(&b, "jobs:\n  - name: step\n    ranks: gpus\n    model: {layers: 1, hidden: 512, heads: 8, "+
-			"sequence: 128, vocabulary: 4096, tp: 8, pp: 1, micro_batch: 1, batch: %d, zero: %d, overlap: %s}\n",
-			servers*(1+r.IntN(2)), r.IntN(3), pick("on", "off"))
+		stages := 1
+		if servers%2 == 0 && r.IntN(2) == 0 {
+			stages = 2
+		}
+		fmt.Fprintf(&b, "jobs:\n  - name: step\n    ranks: gpus\n    model: {layers: 2, hidden: 512, heads: 8, "+
+			"sequence: 128, vocabulary: 4096, tp: 8, pp: %d, micro_batch: 1, batch: %d, zero: %d, overlap: %s}\n",
+			stages, servers*(1+r.IntN(2)), r.IntN(3), pick("on", "off"))
 		return b.String()
 	}
 	b.WriteString("workload:\n")

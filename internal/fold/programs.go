@@ -24,21 +24,14 @@ const comparedSteps = 64
 func (s *finder) matchPrograms() {
 	plan := s.Plan
 	s.places = make(map[place][]member)
-	orders := uint64(len(plan.Locals))
 	for i, p := range plan.Programs {
 		for r := range p.Ranks {
 			at := place{p.Ranks[r].Host, p.Ranks[r].Device}
 			s.places[at] = append(s.places[at], member{int32(i), int32(r)})
 		}
-		orders += p.Orders * uint64(p.Iterations)
 	}
-	for _, j := range plan.Jobs {
-		for _, l := range j.List {
-			orders += uint64(len(j.Lists[l].Ops))
-		}
-	}
-	if orders >= 1<<32-1 {
-		s.refuse("there are more than 2^32 operations")
+	if _, all := plan.Bases(); all >= 1<<32-1 {
+		s.refuse("a server has more than 2^32 operations")
 	}
 	s.programs = make([]int32, len(plan.Programs))
 	for i, p := range plan.Programs {

@@ -86,9 +86,10 @@ func NewPrograms(p *workload.Plan) *Programs {
 	for i := range p.Labels {
 		x.delays = append(x.delays, p.Labels[i].Delay())
 	}
-	base, conn := uint64(0), uint32(0)
-	for _, g := range p.Programs {
-		y := program{Program: g, nr: uint32(len(x.list)), base: base, conn: conn, lanes: make([]programLane, len(g.Ranks)*g.PerRank),
+	bases, _ := p.Bases()
+	conn := uint32(0)
+	for k, g := range p.Programs {
+		y := program{Program: g, nr: uint32(len(x.list)), base: bases[k], conn: conn, lanes: make([]programLane, len(g.Ranks)*g.PerRank),
 			ranks: make([]programRank, len(g.Ranks))}
 		if g.Pairs == nil {
 			y.out, y.in = make([]outEdge, len(g.Edges)), make([]inEdge, len(g.Edges))
@@ -97,17 +98,14 @@ func NewPrograms(p *workload.Plan) *Programs {
 			y.callers, y.held = make([]jobCaller, len(g.Ranks)), int32(g.Blocks)
 		}
 		x.list = append(x.list, y)
-		base, conn = base+g.Orders*uint64(g.Iterations), conn+uint32(g.Conns)
+		conn += uint32(g.Conns)
 	}
-	for _, j := range p.Jobs {
-		y := job{Job: j, base: base, ranks: make([]jobRank, len(j.Ranks))}
+	for k, j := range p.Jobs {
+		y := job{Job: j, base: bases[len(p.Programs)+k], ranks: make([]jobRank, len(j.Ranks))}
 		if j.Ideal != nil {
 			y.ideal = make([]idealGroup, len(j.Ideal.Members))
 		}
 		x.jobs = append(x.jobs, y)
-		for _, l := range j.List {
-			base += uint64(len(j.Lists[l].Ops))
-		}
 	}
 	return x
 }

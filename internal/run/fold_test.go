@@ -12,9 +12,9 @@ import (
 )
 
 // leveled is the result of a scenario as JSON, without what it says of its level, and that.
-func leveled(t *testing.T, text string, level Level) (string, *record.Level) {
+func leveled(t *testing.T, text string, level Level, workers int) (string, *record.Level) {
 	t.Helper()
-	r, _, err := Do(t.Context(), Options{Scenario: "fold.yaml", Text: []byte(text), Level: level, Workers: 1})
+	r, _, err := Do(t.Context(), Options{Scenario: "fold.yaml", Text: []byte(text), Level: level, Workers: workers})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -31,8 +31,8 @@ func leveled(t *testing.T, text string, level Level) (string, *record.Level) {
 // and what was said of it.
 func same(t *testing.T, text string) (folded bool, note string) {
 	t.Helper()
-	all, _ := leveled(t, text, LevelPackets)
-	some, said := leveled(t, text, LevelExact)
+	all, _ := leveled(t, text, LevelPackets, 1)
+	some, said := leveled(t, text, LevelExact, 2)
 	if all != some {
 		k := 0
 		for k < min(len(all), len(some)) && all[k] == some[k] {
@@ -140,7 +140,7 @@ func TestNoFold(t *testing.T) {
 	for _, c := range []struct{ name, change, with, want string }{
 		{"noise", "noise: off\n", "", "noise: off"},
 		{"two", "servers: 4", "servers: 2", "only two"},
-		{"uneven", "size: 768KiB", "size: 768004B", "chunks have different sizes"},
+		{"uneven", "size: 192KiB", "size: 192004B", "chunks have different sizes"},
 		{"tree", "algorithm: ring", "algorithm: tree", "is no ring"},
 		{"kept", "records: sums", "records: messages", "records: sums"},
 		{"flow", "workload:\n", "workload:\n  - incast: {to: h0, from: [h1], size: 10KB, start: 50us}\n", "messages beside"},
@@ -150,7 +150,7 @@ func TestNoFold(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "name: fold\nnoise: off\ntopology: {rail: {servers: 4, rails: 8, link: 400Gbps}}\nserver: dgx-h100\n" +
-				"workload:\n  - collective: {op: allreduce, size: 768KiB, algorithm: ring, protocol: simple, records: sums}\n"
+				"workload:\n  - collective: {op: allreduce, size: 192KiB, algorithm: ring, protocol: simple, records: sums}\n"
 			changed := strings.Replace(text, c.change, c.with, 1)
 			if changed == text {
 				t.Fatal("nothing is changed")

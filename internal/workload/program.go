@@ -154,5 +154,32 @@ type ProgramPairs interface {
 	Port(conn int32) uint16
 }
 
+// Bases are by program, and then by job, its first place in the order of the operations of hosts, and how many places
+// there are in all. What has no host in common may share places.
+func (p *Plan) Bases() (first []uint64, all uint64) {
+	next := make(map[int]uint64) // by host; looked up, never iterated
+	place := func(ranks []ProgramRank, size uint64) {
+		base := uint64(0)
+		for i := range ranks {
+			base = max(base, next[ranks[i].Host])
+		}
+		for i := range ranks {
+			next[ranks[i].Host] = base + size
+		}
+		first, all = append(first, base), max(all, base+size)
+	}
+	for _, g := range p.Programs {
+		place(g.Ranks, g.Orders*uint64(g.Iterations))
+	}
+	for _, j := range p.Jobs {
+		most := 1
+		for l := range j.Lists {
+			most = max(most, len(j.Lists[l].Ops))
+		}
+		place(j.Ranks, uint64(len(j.Ranks))*uint64(most))
+	}
+	return first, all
+}
+
 // AddProgram adds a program to the plan.
 func (p *Plan) AddProgram(g *Program) { p.Programs = append(p.Programs, g) }

@@ -138,9 +138,9 @@ func Claim(w io.Writer, r *claims.Result, l claims.Lang, opt TextOptions) error 
 	if l == claims.Chinese {
 		other = claims.English
 	}
-	t.wide(fmt.Sprintf("%s %d%s%s", words.claim, r.Number, words.colon, c.Says.In(l)), 0, t.paint.bold)
+	t.hung(fmt.Sprintf("%s %d%s%s", words.claim, r.Number, words.colon, c.Says.In(l)), 0, t.paint.bold)
 	t.wide(c.Says.In(other), 2, t.paint.dim)
-	say := func(label, what string) { t.wide(strings.TrimRight(label+words.colon+what, " "), 0, plain) }
+	say := func(label, what string) { t.hung(strings.TrimRight(label+words.colon+what, " "), 0, plain) }
 	say(words.setup, c.Shown(r.Point, l))
 	if r.Point.Off {
 		say(words.without, c.Off.What.In(l))
@@ -173,7 +173,7 @@ func (t *text) checks(list []claims.Checked, l claims.Lang) {
 		if !list[i].True {
 			mark = words.no
 		}
-		t.wide(mark+" "+checkText(&list[i], l), 2, plain)
+		t.hung(mark+" "+checkText(&list[i], l), 2, plain)
 	}
 }
 
